@@ -30,11 +30,11 @@ var addKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: addInt32Kernel},
 }
 
-var addFloat32Kernel = kernelsPacked.Source("add_float32", "c54fe6d4557ab3a081fd9ca2b95963de", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_add), support.Map2(add[float32])), support.Map2(add[float32]), "arithmetic.go")
+var addFloat32Kernel = kernelsPacked.Source("add_float32", "e277ca74d6767784d8727fec9496d757", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_add), support.Map2(add[float32])), support.Map2(add[float32]), "arithmetic.go")
 
-var addFloat64Kernel = kernelsPacked.Source("add_float64", "a9f396d61a36d58943e66ce1fc713fed", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_add_), support.Map2(add[float64])), support.Map2(add[float64]), "arithmetic.go")
+var addFloat64Kernel = kernelsPacked.Source("add_float64", "a519e6f94030c18503cd69cb2ecd6b3e", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_add_), support.Map2(add[float64])), support.Map2(add[float64]), "arithmetic.go")
 
-var addInt32Kernel = kernelsPacked.Source("add_int32", "8f9c2dbfa14601a60c925e87f025c340", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_add__), support.Map2(add[int32])), support.Map2(add[int32]), "arithmetic.go")
+var addInt32Kernel = kernelsPacked.Source("add_int32", "d9e89e3cc5ff611d3d56150cd6b4897e", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_add__), support.Map2(add[int32])), support.Map2(add[int32]), "arithmetic.go")
 
 // launchSub makes z [sub] of the inputs, element by element, as linalg.MapCall has it.
 func launchSub[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -51,11 +51,11 @@ var subKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: subInt32Kernel},
 }
 
-var subFloat32Kernel = kernelsPacked.Source("sub_float32", "9e1ba2f7ee2f993c692d93b215a1e2a4", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_sub), support.Map2(sub[float32])), support.Map2(sub[float32]), "arithmetic.go")
+var subFloat32Kernel = kernelsPacked.Source("sub_float32", "73893a4a6bd64c74fd4c70bebcf038f4", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_sub), support.Map2(sub[float32])), support.Map2(sub[float32]), "arithmetic.go")
 
-var subFloat64Kernel = kernelsPacked.Source("sub_float64", "23202b6d33ca940e1b169c2f1cd6ed63", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_sub_), support.Map2(sub[float64])), support.Map2(sub[float64]), "arithmetic.go")
+var subFloat64Kernel = kernelsPacked.Source("sub_float64", "740876ff8a9be3851eae225881f76e62", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_sub_), support.Map2(sub[float64])), support.Map2(sub[float64]), "arithmetic.go")
 
-var subInt32Kernel = kernelsPacked.Source("sub_int32", "a5f6121b99206bca84630811982a62c3", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_sub__), support.Map2(sub[int32])), support.Map2(sub[int32]), "arithmetic.go")
+var subInt32Kernel = kernelsPacked.Source("sub_int32", "fe9f8fa0ec637e131991d5bf754636b0", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_sub__), support.Map2(sub[int32])), support.Map2(sub[int32]), "arithmetic.go")
 
 // launchMul makes z [mul] of the inputs, element by element, as linalg.MapCall has it.
 func launchMul[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -72,11 +72,11 @@ var mulKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: mulInt32Kernel},
 }
 
-var mulFloat32Kernel = kernelsPacked.Source("mul_float32", "888fea90c3eb52476092551c4c4c5cbc", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_mul), support.Map2(mul[float32])), support.Map2(mul[float32]), "arithmetic.go")
+var mulFloat32Kernel = kernelsPacked.Source("mul_float32", "7d26398b4146f7a39b8049819c565521", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_mul), support.Map2(mul[float32])), support.Map2(mul[float32]), "arithmetic.go")
 
-var mulFloat64Kernel = kernelsPacked.Source("mul_float64", "5ffa2c9631f74524f6311ee48398dab2", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_mul_), support.Map2(mul[float64])), support.Map2(mul[float64]), "arithmetic.go")
+var mulFloat64Kernel = kernelsPacked.Source("mul_float64", "937d8155bcf0bbe748cf5965430596d8", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_mul_), support.Map2(mul[float64])), support.Map2(mul[float64]), "arithmetic.go")
 
-var mulInt32Kernel = kernelsPacked.Source("mul_int32", "c28a7cfb4b557dfba2f0a495d86d8a11", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_mul__), support.Map2(mul[int32])), support.Map2(mul[int32]), "arithmetic.go")
+var mulInt32Kernel = kernelsPacked.Source("mul_int32", "877e4353d49cb894417990aa01d925f0", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_mul__), support.Map2(mul[int32])), support.Map2(mul[int32]), "arithmetic.go")
 
 // launchDiv makes z [div] of the inputs, element by element, as linalg.MapCall has it.
 func launchDiv[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -92,9 +92,9 @@ var divKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: divFloat64Kernel},
 }
 
-var divFloat32Kernel = kernelsPacked.Source("div_float32", "8f671c9cf2d0504cd0e1902f36fba6a3", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_div), support.Map2(div[float32])), support.Map2(div[float32]), "arithmetic.go")
+var divFloat32Kernel = kernelsPacked.Source("div_float32", "93adf4191730be151e3cba513d3346c9", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_div), support.Map2(div[float32])), support.Map2(div[float32]), "arithmetic.go")
 
-var divFloat64Kernel = kernelsPacked.Source("div_float64", "3dbd884d0f40b0879f432f70d39c508e", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_div_), support.Map2(div[float64])), support.Map2(div[float64]), "arithmetic.go")
+var divFloat64Kernel = kernelsPacked.Source("div_float64", "79253e42276c95574513c427dad85f3a", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_div_), support.Map2(div[float64])), support.Map2(div[float64]), "arithmetic.go")
 
 // launchFma makes z [fma] of the inputs, element by element, as linalg.MapCall has it.
 func launchFma[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, z_ Arg4) error {
@@ -112,11 +112,11 @@ var fmaKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: fmaInt32Kernel},
 }
 
-var fmaFloat32Kernel = kernelsPacked.Source("fma_float32", "0c5dff42654d3ef4baa96f4cd1a2ef14", support.MapParams("float", "float", "float", "float"), support.Form(support.Map3(gpu_fma), support.Map3(fma[float32])), support.Map3(fma[float32]), "arithmetic.go")
+var fmaFloat32Kernel = kernelsPacked.Source("fma_float32", "c4b09856544d07eaea10212a001fba42", support.MapParams("float", "float", "float", "float"), support.Form(support.Map3(gpu_fma), support.Map3(fma[float32])), support.Map3(fma[float32]), "arithmetic.go")
 
-var fmaFloat64Kernel = kernelsPacked.Source("fma_float64", "660e38366703d79f9ddb8e662e67ecfe", support.MapParams("double", "double", "double", "double"), support.Form(support.Map3(gpu_fma_), support.Map3(fma[float64])), support.Map3(fma[float64]), "arithmetic.go")
+var fmaFloat64Kernel = kernelsPacked.Source("fma_float64", "fef237a75256898364894cf7a044bcff", support.MapParams("double", "double", "double", "double"), support.Form(support.Map3(gpu_fma_), support.Map3(fma[float64])), support.Map3(fma[float64]), "arithmetic.go")
 
-var fmaInt32Kernel = kernelsPacked.Source("fma_int32", "3a2f2454ecf95f78e30dbbf66e57ec3e", support.MapParams("int", "int", "int", "int"), support.Form(support.Map3(gpu_fma__), support.Map3(fma[int32])), support.Map3(fma[int32]), "arithmetic.go")
+var fmaInt32Kernel = kernelsPacked.Source("fma_int32", "5b9251dc92f6286d37fd9ef00916033e", support.MapParams("int", "int", "int", "int"), support.Form(support.Map3(gpu_fma__), support.Map3(fma[int32])), support.Map3(fma[int32]), "arithmetic.go")
 
 // launchNeg makes z [neg] of the inputs, element by element, as linalg.MapCall has it.
 func launchNeg[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -132,11 +132,11 @@ var negKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: negInt32Kernel},
 }
 
-var negFloat32Kernel = kernelsPacked.Source("neg_float32", "4cf71b8731101f1868059e708068a75a", support.MapParams("float", "float"), support.Form(support.Map1(gpu_neg), support.Map1(neg[float32])), support.Map1(neg[float32]), "arithmetic.go")
+var negFloat32Kernel = kernelsPacked.Source("neg_float32", "8e951c5bf6bf64596a41f86ce6b0e58a", support.MapParams("float", "float"), support.Form(support.Map1(gpu_neg), support.Map1(neg[float32])), support.Map1(neg[float32]), "arithmetic.go")
 
-var negFloat64Kernel = kernelsPacked.Source("neg_float64", "17d6f11ea33076fd463e8ff9226bf29a", support.MapParams("double", "double"), support.Form(support.Map1(gpu_neg_), support.Map1(neg[float64])), support.Map1(neg[float64]), "arithmetic.go")
+var negFloat64Kernel = kernelsPacked.Source("neg_float64", "942d30c8b1a6ac90936ca0e90f0286a2", support.MapParams("double", "double"), support.Form(support.Map1(gpu_neg_), support.Map1(neg[float64])), support.Map1(neg[float64]), "arithmetic.go")
 
-var negInt32Kernel = kernelsPacked.Source("neg_int32", "c06b1a7625c92494ec8db657a46a203a", support.MapParams("int", "int"), support.Form(support.Map1(gpu_neg__), support.Map1(neg[int32])), support.Map1(neg[int32]), "arithmetic.go")
+var negInt32Kernel = kernelsPacked.Source("neg_int32", "0a601ecb20b864a9f560e00313c75644", support.MapParams("int", "int"), support.Form(support.Map1(gpu_neg__), support.Map1(neg[int32])), support.Map1(neg[int32]), "arithmetic.go")
 
 // launchAbs makes z [abs] of the inputs, element by element, as linalg.MapCall has it.
 func launchAbs[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -152,11 +152,11 @@ var absKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: absInt32Kernel},
 }
 
-var absFloat32Kernel = kernelsPacked.Source("abs_float32", "be92bb68bf4feb93cb8d885219ffe908", support.MapParams("float", "float"), support.Form(support.Map1(gpu_abs), support.Map1(abs[float32])), support.Map1(abs[float32]), "arithmetic.go")
+var absFloat32Kernel = kernelsPacked.Source("abs_float32", "255bce9cd3b4ae3eed50618280a2fc70", support.MapParams("float", "float"), support.Form(support.Map1(gpu_abs), support.Map1(abs[float32])), support.Map1(abs[float32]), "arithmetic.go")
 
-var absFloat64Kernel = kernelsPacked.Source("abs_float64", "32bd6cab11715ffa8025e4d6489984ac", support.MapParams("double", "double"), support.Form(support.Map1(gpu_abs_), support.Map1(abs[float64])), support.Map1(abs[float64]), "arithmetic.go")
+var absFloat64Kernel = kernelsPacked.Source("abs_float64", "0032978f709c05394578f90523b442f4", support.MapParams("double", "double"), support.Form(support.Map1(gpu_abs_), support.Map1(abs[float64])), support.Map1(abs[float64]), "arithmetic.go")
 
-var absInt32Kernel = kernelsPacked.Source("abs_int32", "3a389d86b9350eb24e9421209de9a009", support.MapParams("int", "int"), support.Form(support.Map1(gpu_abs__), support.Map1(abs[int32])), support.Map1(abs[int32]), "arithmetic.go")
+var absInt32Kernel = kernelsPacked.Source("abs_int32", "2e328b084b8870322671d1382531db13", support.MapParams("int", "int"), support.Form(support.Map1(gpu_abs__), support.Map1(abs[int32])), support.Map1(abs[int32]), "arithmetic.go")
 
 // launchSign makes z [sign] of the inputs, element by element, as linalg.MapCall has it.
 func launchSign[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -172,11 +172,11 @@ var signKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: signInt32Kernel},
 }
 
-var signFloat32Kernel = kernelsPacked.Source("sign_float32", "46280bced7a0567159699d0beaaca43c", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sign), support.Map1(sign[float32])), support.Map1(sign[float32]), "arithmetic.go")
+var signFloat32Kernel = kernelsPacked.Source("sign_float32", "e449d96bc705003fce6a27da7c5f18aa", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sign), support.Map1(sign[float32])), support.Map1(sign[float32]), "arithmetic.go")
 
-var signFloat64Kernel = kernelsPacked.Source("sign_float64", "7afca6b182d8c39f54333543ddd0b1ed", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sign_), support.Map1(sign[float64])), support.Map1(sign[float64]), "arithmetic.go")
+var signFloat64Kernel = kernelsPacked.Source("sign_float64", "7d2d755414430ef2cce7fa19995c6999", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sign_), support.Map1(sign[float64])), support.Map1(sign[float64]), "arithmetic.go")
 
-var signInt32Kernel = kernelsPacked.Source("sign_int32", "314fbf633bc15d863aa90ca953b13c9d", support.MapParams("int", "int"), support.Form(support.Map1(gpu_sign__), support.Map1(sign[int32])), support.Map1(sign[int32]), "arithmetic.go")
+var signInt32Kernel = kernelsPacked.Source("sign_int32", "96b30f19a6a1fcf1b6bf891f03398994", support.MapParams("int", "int"), support.Form(support.Map1(gpu_sign__), support.Map1(sign[int32])), support.Map1(sign[int32]), "arithmetic.go")
 
 // launchMinimum makes z [minimum] of the inputs, element by element, as linalg.MapCall has it.
 func launchMinimum[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -193,11 +193,11 @@ var minimumKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: minimumInt32Kernel},
 }
 
-var minimumFloat32Kernel = kernelsPacked.Source("minimum_float32", "60a708e617419caad04f39ab9c27da82", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_minimum), support.Map2(minimum[float32])), support.Map2(minimum[float32]), "arithmetic.go")
+var minimumFloat32Kernel = kernelsPacked.Source("minimum_float32", "fff49b6dfc28e6f98cae5f8ec83b0da5", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_minimum), support.Map2(minimum[float32])), support.Map2(minimum[float32]), "arithmetic.go")
 
-var minimumFloat64Kernel = kernelsPacked.Source("minimum_float64", "761ebada8f3dd432569e25057844796c", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_minimum_), support.Map2(minimum[float64])), support.Map2(minimum[float64]), "arithmetic.go")
+var minimumFloat64Kernel = kernelsPacked.Source("minimum_float64", "55b9079e8d9f16f59987c09494687350", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_minimum_), support.Map2(minimum[float64])), support.Map2(minimum[float64]), "arithmetic.go")
 
-var minimumInt32Kernel = kernelsPacked.Source("minimum_int32", "c48eb3f9e42a6784ff9fcd71e7fb1882", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_minimum__), support.Map2(minimum[int32])), support.Map2(minimum[int32]), "arithmetic.go")
+var minimumInt32Kernel = kernelsPacked.Source("minimum_int32", "67f4df3a7057bc05c4607d7538934933", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_minimum__), support.Map2(minimum[int32])), support.Map2(minimum[int32]), "arithmetic.go")
 
 // launchMaximum makes z [maximum] of the inputs, element by element, as linalg.MapCall has it.
 func launchMaximum[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -214,11 +214,11 @@ var maximumKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: maximumInt32Kernel},
 }
 
-var maximumFloat32Kernel = kernelsPacked.Source("maximum_float32", "b516245e771c797b83d57de03d4d13af", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_maximum), support.Map2(maximum[float32])), support.Map2(maximum[float32]), "arithmetic.go")
+var maximumFloat32Kernel = kernelsPacked.Source("maximum_float32", "144311e1b97cdb695a51ec48ccf8bd2a", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_maximum), support.Map2(maximum[float32])), support.Map2(maximum[float32]), "arithmetic.go")
 
-var maximumFloat64Kernel = kernelsPacked.Source("maximum_float64", "857495ee24e8714208842d9c0143c931", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_maximum_), support.Map2(maximum[float64])), support.Map2(maximum[float64]), "arithmetic.go")
+var maximumFloat64Kernel = kernelsPacked.Source("maximum_float64", "e4e397c33d9ca41cae76ca76485dec20", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_maximum_), support.Map2(maximum[float64])), support.Map2(maximum[float64]), "arithmetic.go")
 
-var maximumInt32Kernel = kernelsPacked.Source("maximum_int32", "58765f1d1ad59cda9443bf43182b07f3", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_maximum__), support.Map2(maximum[int32])), support.Map2(maximum[int32]), "arithmetic.go")
+var maximumInt32Kernel = kernelsPacked.Source("maximum_int32", "d228ae1a523025367c269854434c2688", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_maximum__), support.Map2(maximum[int32])), support.Map2(maximum[int32]), "arithmetic.go")
 
 // launchClip makes z [clip] of the inputs, element by element, as linalg.MapCall has it.
 func launchClip[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, z_ Arg4) error {
@@ -236,11 +236,11 @@ var clipKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: clipInt32Kernel},
 }
 
-var clipFloat32Kernel = kernelsPacked.Source("clip_float32", "fb76f7e2295df111b9894a7012204078", support.MapParams("float", "float", "float", "float"), support.Form(support.Map3(gpu_clip), support.Map3(clip[float32])), support.Map3(clip[float32]), "arithmetic.go")
+var clipFloat32Kernel = kernelsPacked.Source("clip_float32", "d6574c98225a0b922066d587e581a2b3", support.MapParams("float", "float", "float", "float"), support.Form(support.Map3(gpu_clip), support.Map3(clip[float32])), support.Map3(clip[float32]), "arithmetic.go")
 
-var clipFloat64Kernel = kernelsPacked.Source("clip_float64", "0f873a3096d09388dc0e728aac3a9ae9", support.MapParams("double", "double", "double", "double"), support.Form(support.Map3(gpu_clip_), support.Map3(clip[float64])), support.Map3(clip[float64]), "arithmetic.go")
+var clipFloat64Kernel = kernelsPacked.Source("clip_float64", "5618162b4673273b95a562044cdd90b1", support.MapParams("double", "double", "double", "double"), support.Form(support.Map3(gpu_clip_), support.Map3(clip[float64])), support.Map3(clip[float64]), "arithmetic.go")
 
-var clipInt32Kernel = kernelsPacked.Source("clip_int32", "1c899bedbcf257d794a96feb8459f63e", support.MapParams("int", "int", "int", "int"), support.Form(support.Map3(gpu_clip__), support.Map3(clip[int32])), support.Map3(clip[int32]), "arithmetic.go")
+var clipInt32Kernel = kernelsPacked.Source("clip_int32", "d9c9300e51ed0524d94a44ccb93d3e73", support.MapParams("int", "int", "int", "int"), support.Form(support.Map3(gpu_clip__), support.Map3(clip[int32])), support.Map3(clip[int32]), "arithmetic.go")
 
 // launchSqrt makes z [sqrt] of the inputs, element by element, as linalg.MapCall has it.
 func launchSqrt[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -255,9 +255,9 @@ var sqrtKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: sqrtFloat64Kernel},
 }
 
-var sqrtFloat32Kernel = kernelsPacked.Source("sqrt_float32", "1f070384a27b976f3597552d97f2dd12", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sqrt), support.Map1(sqrt[float32])), support.Map1(sqrt[float32]), "arithmetic.go")
+var sqrtFloat32Kernel = kernelsPacked.Source("sqrt_float32", "4213c278f4b1f40c06a78a065e07ad81", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sqrt), support.Map1(sqrt[float32])), support.Map1(sqrt[float32]), "arithmetic.go")
 
-var sqrtFloat64Kernel = kernelsPacked.Source("sqrt_float64", "8d8ee4f8a974dde6f644228bc79a5d8e", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sqrt_), support.Map1(sqrt[float64])), support.Map1(sqrt[float64]), "arithmetic.go")
+var sqrtFloat64Kernel = kernelsPacked.Source("sqrt_float64", "f33535132e3abc6367b92ce71292e9d7", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sqrt_), support.Map1(sqrt[float64])), support.Map1(sqrt[float64]), "arithmetic.go")
 
 // launchQuo makes z [quo] of the inputs, element by element, as linalg.MapCall has it.
 func launchQuo[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -268,7 +268,7 @@ func launchQuo[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 lin
 	return call.Launch()
 }
 
-var quoKernel = kernelsPacked.Source("quo_kernel", "a43b1fc0c3758067c717e51cc7291a95", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_quo), support.Map2(quo)), support.Map2(quo), "arithmetic.go")
+var quoKernel = kernelsPacked.Source("quo_kernel", "480d58d4163e8e1536e9e3d6a7d27336", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_quo), support.Map2(quo)), support.Map2(quo), "arithmetic.go")
 
 // launchRem makes z [rem] of the inputs, element by element, as linalg.MapCall has it.
 func launchRem[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -279,7 +279,7 @@ func launchRem[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 lin
 	return call.Launch()
 }
 
-var remKernel = kernelsPacked.Source("rem_kernel", "fcf99070e0fbfe1dc8169f12e1529ac7", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_rem), support.Map2(rem)), support.Map2(rem), "arithmetic.go")
+var remKernel = kernelsPacked.Source("rem_kernel", "c894cedf57d5354e63a35e33a7105ee7", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_rem), support.Map2(rem)), support.Map2(rem), "arithmetic.go")
 
 // launchBitAnd makes z [bitAnd] of the inputs, element by element, as linalg.MapCall has it.
 func launchBitAnd[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -290,7 +290,7 @@ func launchBitAnd[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 
 	return call.Launch()
 }
 
-var bitAndKernel = kernelsPacked.Source("bitAnd_kernel", "87f0af4e7074829aef210c193d0aeac9", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_bitAnd), support.Map2(bitAnd)), support.Map2(bitAnd), "arithmetic.go")
+var bitAndKernel = kernelsPacked.Source("bitAnd_kernel", "2d5756688ac8e9e9b2dc548c6c3e05d5", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_bitAnd), support.Map2(bitAnd)), support.Map2(bitAnd), "arithmetic.go")
 
 // launchBitOr makes z [bitOr] of the inputs, element by element, as linalg.MapCall has it.
 func launchBitOr[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -301,7 +301,7 @@ func launchBitOr[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 l
 	return call.Launch()
 }
 
-var bitOrKernel = kernelsPacked.Source("bitOr_kernel", "2be3da64f1f52e06bb29aa270313609f", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_bitOr), support.Map2(bitOr)), support.Map2(bitOr), "arithmetic.go")
+var bitOrKernel = kernelsPacked.Source("bitOr_kernel", "1a9f9ab6204124dea35eb735bbcf232c", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_bitOr), support.Map2(bitOr)), support.Map2(bitOr), "arithmetic.go")
 
 // launchBitXor makes z [bitXor] of the inputs, element by element, as linalg.MapCall has it.
 func launchBitXor[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -312,7 +312,7 @@ func launchBitXor[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 
 	return call.Launch()
 }
 
-var bitXorKernel = kernelsPacked.Source("bitXor_kernel", "b0ca85afd97a611643d231bc222af353", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_bitXor), support.Map2(bitXor)), support.Map2(bitXor), "arithmetic.go")
+var bitXorKernel = kernelsPacked.Source("bitXor_kernel", "0ab68d08a9517a3382da964928a46f6b", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_bitXor), support.Map2(bitXor)), support.Map2(bitXor), "arithmetic.go")
 
 // launchShiftLeft makes z [shiftLeft] of the inputs, element by element, as linalg.MapCall has it.
 func launchShiftLeft[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -323,7 +323,7 @@ func launchShiftLeft[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Ar
 	return call.Launch()
 }
 
-var shiftLeftKernel = kernelsPacked.Source("shiftLeft_kernel", "f8db57aff18ef70355ae26f3278762a0", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_shiftLeft), support.Map2(shiftLeft)), support.Map2(shiftLeft), "arithmetic.go")
+var shiftLeftKernel = kernelsPacked.Source("shiftLeft_kernel", "1af257ec088889c21c084fb81c46cd87", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_shiftLeft), support.Map2(shiftLeft)), support.Map2(shiftLeft), "arithmetic.go")
 
 // launchShiftRight makes z [shiftRight] of the inputs, element by element, as linalg.MapCall has it.
 func launchShiftRight[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -334,7 +334,7 @@ func launchShiftRight[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], A
 	return call.Launch()
 }
 
-var shiftRightKernel = kernelsPacked.Source("shiftRight_kernel", "a7be892fe824b4c627003c060d71a451", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_shiftRight), support.Map2(shiftRight)), support.Map2(shiftRight), "arithmetic.go")
+var shiftRightKernel = kernelsPacked.Source("shiftRight_kernel", "00271db5e065bf99103d4d48a0a92fc2", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_shiftRight), support.Map2(shiftRight)), support.Map2(shiftRight), "arithmetic.go")
 
 // launchIndices runs [indices] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -352,11 +352,11 @@ var indicesKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: indicesInt32Kernel},
 }
 
-var indicesFloat32Kernel = kernelsPacked.Source("indices_float32", "e7a4fd41eee093feb7d541f2b90f127c", support.Params{}.Matrix("z", "float", 4).Scalar("start", "float", 4).Scalar("step", "float", 4), indicesFloat32Go, indicesFloat32Plain, "array.go")
+var indicesFloat32Kernel = kernelsPacked.Source("indices_float32", "1a16d7b60d7fc8c8e7986b0ea019e87a", support.Params{}.Matrix("z", "float", 4).Scalar("start", "float", 4).Scalar("step", "float", 4), indicesFloat32Go, indicesFloat32Plain, "array.go")
 
-var indicesFloat64Kernel = kernelsPacked.Source("indices_float64", "a9e89a254b3c7276e592bb5a372fdb8e", support.Params{}.Matrix("z", "double", 8).Scalar("start", "double", 8).Scalar("step", "double", 8), indicesFloat64Go, indicesFloat64Plain, "array.go")
+var indicesFloat64Kernel = kernelsPacked.Source("indices_float64", "1fdbd37d77764bbc7f3a07fdc40a2b70", support.Params{}.Matrix("z", "double", 8).Scalar("start", "double", 8).Scalar("step", "double", 8), indicesFloat64Go, indicesFloat64Plain, "array.go")
 
-var indicesInt32Kernel = kernelsPacked.Source("indices_int32", "d37a461d2f3b5e30575a85127ce65d03", support.Params{}.Matrix("z", "int", 4).Scalar("start", "uint", 4).Scalar("step", "uint", 4), indicesInt32Go, indicesInt32Plain, "array.go")
+var indicesInt32Kernel = kernelsPacked.Source("indices_int32", "01b6802226707a5f5027bc2c5403c1ae", support.Params{}.Matrix("z", "int", 4).Scalar("start", "uint", 4).Scalar("step", "uint", 4), indicesInt32Go, indicesInt32Plain, "array.go")
 
 // launchSame makes z [same] of the inputs, element by element, as linalg.MapCall has it.
 func launchSame[T interface {
@@ -377,17 +377,17 @@ var sameKernels = support.Kernels{
 	{Types: []any{*new(BFloat16)}, Kernel: sameBFloat16Kernel},
 }
 
-var sameFloat32Kernel = kernelsPacked.Source("same_float32", "ac0d10cc85847b91570607d1d115c235", support.MapParams("float", "float"), support.Form(support.Map1(gpu_same), support.Map1(same[float32])), support.Map1(same[float32]), "array.go")
+var sameFloat32Kernel = kernelsPacked.Source("same_float32", "5c225913a1daf64b6ee7bee0597d96b0", support.MapParams("float", "float"), support.Form(support.Map1(gpu_same), support.Map1(same[float32])), support.Map1(same[float32]), "array.go")
 
-var sameFloat64Kernel = kernelsPacked.Source("same_float64", "fc4c4f4122a4055a0f29bf8684371da8", support.MapParams("double", "double"), support.Form(support.Map1(gpu_same_), support.Map1(same[float64])), support.Map1(same[float64]), "array.go")
+var sameFloat64Kernel = kernelsPacked.Source("same_float64", "2b2b92fe3a892a23465cb41c04eddf5c", support.MapParams("double", "double"), support.Form(support.Map1(gpu_same_), support.Map1(same[float64])), support.Map1(same[float64]), "array.go")
 
-var sameInt32Kernel = kernelsPacked.Source("same_int32", "c85b46b755a369a794610fcbb56c2ef8", support.MapParams("int", "int"), support.Form(support.Map1(gpu_same__), support.Map1(same[int32])), support.Map1(same[int32]), "array.go")
+var sameInt32Kernel = kernelsPacked.Source("same_int32", "f088477b0325e42c611a90ad4cfe5e9c", support.MapParams("int", "int"), support.Form(support.Map1(gpu_same__), support.Map1(same[int32])), support.Map1(same[int32]), "array.go")
 
-var sameBoolKernel = kernelsPacked.Source("same_bool", "068b7b3b465eceea35e7fab4814401f6", support.MapParams("uchar", "uchar"), support.Form(support.Map1(gpu_same___), support.Map1(same[bool])), support.Map1(same[bool]), "array.go")
+var sameBoolKernel = kernelsPacked.Source("same_bool", "b83f98f48306183cc161d3b439f30471", support.MapParams("uchar", "uchar"), support.Form(support.Map1(gpu_same___), support.Map1(same[bool])), support.Map1(same[bool]), "array.go")
 
-var sameFloat16Kernel = kernelsPacked.Source("same_Float16", "24525fd14a98a84b8d0bc479069f7bab", support.MapParams("ushort", "ushort"), support.Form(support.Map1(gpu_same____), support.Map1(same[Float16])), support.Map1(same[Float16]), "array.go")
+var sameFloat16Kernel = kernelsPacked.Source("same_Float16", "5f1af6ffdf9c6add0c89148dde5e8abe", support.MapParams("ushort", "ushort"), support.Form(support.Map1(gpu_same____), support.Map1(same[Float16])), support.Map1(same[Float16]), "array.go")
 
-var sameBFloat16Kernel = kernelsPacked.Source("same_BFloat16", "b9244a759d4b601832c65245dd412e22", support.MapParams("ushort", "ushort"), support.Form(support.Map1(gpu_same_____), support.Map1(same[BFloat16])), support.Map1(same[BFloat16]), "array.go")
+var sameBFloat16Kernel = kernelsPacked.Source("same_BFloat16", "90c708eead546872621f877b135ed4f2", support.MapParams("ushort", "ushort"), support.Form(support.Map1(gpu_same_____), support.Map1(same[BFloat16])), support.Map1(same[BFloat16]), "array.go")
 
 // launchLess makes z [less] of the inputs, element by element, as linalg.MapCall has it.
 func launchLess[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -404,11 +404,11 @@ var lessKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: lessInt32Kernel},
 }
 
-var lessFloat32Kernel = kernelsPacked.Source("less_float32", "d89e79f0d54cd174b214e399c6edd7a1", support.MapParams("uchar", "float", "float"), support.Form(support.Map2(gpu_less), support.Map2(less[float32])), support.Map2(less[float32]), "compare.go")
+var lessFloat32Kernel = kernelsPacked.Source("less_float32", "548bd1734eff96503d2bf21ddeb35111", support.MapParams("uchar", "float", "float"), support.Form(support.Map2(gpu_less), support.Map2(less[float32])), support.Map2(less[float32]), "compare.go")
 
-var lessFloat64Kernel = kernelsPacked.Source("less_float64", "c78ffb56ad1d073dfb5f8868e97642c8", support.MapParams("uchar", "double", "double"), support.Form(support.Map2(gpu_less_), support.Map2(less[float64])), support.Map2(less[float64]), "compare.go")
+var lessFloat64Kernel = kernelsPacked.Source("less_float64", "39bed099aebcc3894005a199f5033755", support.MapParams("uchar", "double", "double"), support.Form(support.Map2(gpu_less_), support.Map2(less[float64])), support.Map2(less[float64]), "compare.go")
 
-var lessInt32Kernel = kernelsPacked.Source("less_int32", "a5e145b0baf738dac5c56073eb539ef9", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_less__), support.Map2(less[int32])), support.Map2(less[int32]), "compare.go")
+var lessInt32Kernel = kernelsPacked.Source("less_int32", "14c6601a4e4220d2f2e922d9d644cebc", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_less__), support.Map2(less[int32])), support.Map2(less[int32]), "compare.go")
 
 // launchLessEqual makes z [lessEqual] of the inputs, element by element, as linalg.MapCall has it.
 func launchLessEqual[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -425,11 +425,11 @@ var lessEqualKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: lessEqualInt32Kernel},
 }
 
-var lessEqualFloat32Kernel = kernelsPacked.Source("lessEqual_float32", "57d2756ac236cb03e91a227528048869", support.MapParams("uchar", "float", "float"), support.Form(support.Map2(gpu_lessEqual), support.Map2(lessEqual[float32])), support.Map2(lessEqual[float32]), "compare.go")
+var lessEqualFloat32Kernel = kernelsPacked.Source("lessEqual_float32", "3d9bd682cd2309238bef19fd0a72d8f5", support.MapParams("uchar", "float", "float"), support.Form(support.Map2(gpu_lessEqual), support.Map2(lessEqual[float32])), support.Map2(lessEqual[float32]), "compare.go")
 
-var lessEqualFloat64Kernel = kernelsPacked.Source("lessEqual_float64", "54ffeb9f1035c6aecc258f0c8e5b106c", support.MapParams("uchar", "double", "double"), support.Form(support.Map2(gpu_lessEqual_), support.Map2(lessEqual[float64])), support.Map2(lessEqual[float64]), "compare.go")
+var lessEqualFloat64Kernel = kernelsPacked.Source("lessEqual_float64", "aa3fcaa035caa35ab305834217c1618d", support.MapParams("uchar", "double", "double"), support.Form(support.Map2(gpu_lessEqual_), support.Map2(lessEqual[float64])), support.Map2(lessEqual[float64]), "compare.go")
 
-var lessEqualInt32Kernel = kernelsPacked.Source("lessEqual_int32", "e05d6c6a6f46c935c9feafe74edfda88", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_lessEqual__), support.Map2(lessEqual[int32])), support.Map2(lessEqual[int32]), "compare.go")
+var lessEqualInt32Kernel = kernelsPacked.Source("lessEqual_int32", "dd6ea6e829876a0eff8c374f1b394fe9", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_lessEqual__), support.Map2(lessEqual[int32])), support.Map2(lessEqual[int32]), "compare.go")
 
 // launchEquals makes z [equals] of the inputs, element by element, as linalg.MapCall has it.
 func launchEquals[T interface {
@@ -449,13 +449,13 @@ var equalsKernels = support.Kernels{
 	{Types: []any{*new(bool)}, Kernel: equalsBoolKernel},
 }
 
-var equalsFloat32Kernel = kernelsPacked.Source("equals_float32", "ab08dea337605a4641cde8debb09ceae", support.MapParams("uchar", "float", "float"), support.Form(support.Map2(gpu_equals), support.Map2(equals[float32])), support.Map2(equals[float32]), "compare.go")
+var equalsFloat32Kernel = kernelsPacked.Source("equals_float32", "fad3f7701a2270409e254868315c6c39", support.MapParams("uchar", "float", "float"), support.Form(support.Map2(gpu_equals), support.Map2(equals[float32])), support.Map2(equals[float32]), "compare.go")
 
-var equalsFloat64Kernel = kernelsPacked.Source("equals_float64", "0f05b2820b22d627a2218b142c107d70", support.MapParams("uchar", "double", "double"), support.Form(support.Map2(gpu_equals_), support.Map2(equals[float64])), support.Map2(equals[float64]), "compare.go")
+var equalsFloat64Kernel = kernelsPacked.Source("equals_float64", "4081ae3c350518ac3483b11373ec1fef", support.MapParams("uchar", "double", "double"), support.Form(support.Map2(gpu_equals_), support.Map2(equals[float64])), support.Map2(equals[float64]), "compare.go")
 
-var equalsInt32Kernel = kernelsPacked.Source("equals_int32", "f50cf56c251b0e81029395f1e5cd5959", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_equals__), support.Map2(equals[int32])), support.Map2(equals[int32]), "compare.go")
+var equalsInt32Kernel = kernelsPacked.Source("equals_int32", "a7c0ab026b6b189c0fecfe7a7bea7a25", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_equals__), support.Map2(equals[int32])), support.Map2(equals[int32]), "compare.go")
 
-var equalsBoolKernel = kernelsPacked.Source("equals_bool", "8099080839cdca9fcd7e4316c530eb94", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_equals___), support.Map2(equals[bool])), support.Map2(equals[bool]), "compare.go")
+var equalsBoolKernel = kernelsPacked.Source("equals_bool", "453880b5ca7e971456c7004ebcca422f", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_equals___), support.Map2(equals[bool])), support.Map2(equals[bool]), "compare.go")
 
 // launchNotEqual makes z [notEqual] of the inputs, element by element, as linalg.MapCall has it.
 func launchNotEqual[T interface {
@@ -475,13 +475,13 @@ var notEqualKernels = support.Kernels{
 	{Types: []any{*new(bool)}, Kernel: notEqualBoolKernel},
 }
 
-var notEqualFloat32Kernel = kernelsPacked.Source("notEqual_float32", "15b68173f4d1232781d09295fd7feaba", support.MapParams("uchar", "float", "float"), support.Form(support.Map2(gpu_notEqual), support.Map2(notEqual[float32])), support.Map2(notEqual[float32]), "compare.go")
+var notEqualFloat32Kernel = kernelsPacked.Source("notEqual_float32", "a55aa91613342e84226698e37e67d50b", support.MapParams("uchar", "float", "float"), support.Form(support.Map2(gpu_notEqual), support.Map2(notEqual[float32])), support.Map2(notEqual[float32]), "compare.go")
 
-var notEqualFloat64Kernel = kernelsPacked.Source("notEqual_float64", "20b20c11195e2b3b90450595589ed797", support.MapParams("uchar", "double", "double"), support.Form(support.Map2(gpu_notEqual_), support.Map2(notEqual[float64])), support.Map2(notEqual[float64]), "compare.go")
+var notEqualFloat64Kernel = kernelsPacked.Source("notEqual_float64", "cf551b72982ff13433b5ce6bb2477392", support.MapParams("uchar", "double", "double"), support.Form(support.Map2(gpu_notEqual_), support.Map2(notEqual[float64])), support.Map2(notEqual[float64]), "compare.go")
 
-var notEqualInt32Kernel = kernelsPacked.Source("notEqual_int32", "50171d3f76c61454686d45b0d3b483db", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_notEqual__), support.Map2(notEqual[int32])), support.Map2(notEqual[int32]), "compare.go")
+var notEqualInt32Kernel = kernelsPacked.Source("notEqual_int32", "782b29fd029ca30f238fd8302b0bd94f", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_notEqual__), support.Map2(notEqual[int32])), support.Map2(notEqual[int32]), "compare.go")
 
-var notEqualBoolKernel = kernelsPacked.Source("notEqual_bool", "1a1a690ec1cc7b21cad54ffdc2fed1bf", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_notEqual___), support.Map2(notEqual[bool])), support.Map2(notEqual[bool]), "compare.go")
+var notEqualBoolKernel = kernelsPacked.Source("notEqual_bool", "cfe7433a7726145e26fed3ba901e9f59", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_notEqual___), support.Map2(notEqual[bool])), support.Map2(notEqual[bool]), "compare.go")
 
 // launchIsNaN makes z [isNaN] of the inputs, element by element, as linalg.MapCall has it.
 func launchIsNaN[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -496,9 +496,9 @@ var isNaNKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: isNaNFloat64Kernel},
 }
 
-var isNaNFloat32Kernel = kernelsPacked.Source("isNaN_float32", "ce47de4980676731f192bee83256cbac", support.MapParams("uchar", "float"), support.Form(support.Map1(gpu_isNaN), support.Map1(isNaN[float32])), support.Map1(isNaN[float32]), "compare.go")
+var isNaNFloat32Kernel = kernelsPacked.Source("isNaN_float32", "3a79e3026fa9ef8a7fb5805934170eba", support.MapParams("uchar", "float"), support.Form(support.Map1(gpu_isNaN), support.Map1(isNaN[float32])), support.Map1(isNaN[float32]), "compare.go")
 
-var isNaNFloat64Kernel = kernelsPacked.Source("isNaN_float64", "a619eae539692a14d5207d11be46be6b", support.MapParams("uchar", "double"), support.Form(support.Map1(gpu_isNaN_), support.Map1(isNaN[float64])), support.Map1(isNaN[float64]), "compare.go")
+var isNaNFloat64Kernel = kernelsPacked.Source("isNaN_float64", "d52627a7591abc78b163da401979924d", support.MapParams("uchar", "double"), support.Form(support.Map1(gpu_isNaN_), support.Map1(isNaN[float64])), support.Map1(isNaN[float64]), "compare.go")
 
 // launchIsFinite makes z [isFinite] of the inputs, element by element, as linalg.MapCall has it.
 func launchIsFinite[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -513,9 +513,9 @@ var isFiniteKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: isFiniteFloat64Kernel},
 }
 
-var isFiniteFloat32Kernel = kernelsPacked.Source("isFinite_float32", "e78cfdda273f45b5108bd0898ac50894", support.MapParams("uchar", "float"), support.Form(support.Map1(gpu_isFinite), support.Map1(isFinite[float32])), support.Map1(isFinite[float32]), "compare.go")
+var isFiniteFloat32Kernel = kernelsPacked.Source("isFinite_float32", "6b0f7b59f44870e100fb9ee0930c6097", support.MapParams("uchar", "float"), support.Form(support.Map1(gpu_isFinite), support.Map1(isFinite[float32])), support.Map1(isFinite[float32]), "compare.go")
 
-var isFiniteFloat64Kernel = kernelsPacked.Source("isFinite_float64", "81e7e7762658eb0f6b5ca2e7705ff2f6", support.MapParams("uchar", "double"), support.Form(support.Map1(gpu_isFinite_), support.Map1(isFinite[float64])), support.Map1(isFinite[float64]), "compare.go")
+var isFiniteFloat64Kernel = kernelsPacked.Source("isFinite_float64", "2568ee8ccc5b9dbe8a00deb60653c3ef", support.MapParams("uchar", "double"), support.Form(support.Map1(gpu_isFinite_), support.Map1(isFinite[float64])), support.Map1(isFinite[float64]), "compare.go")
 
 // launchAnd makes z [and] of the inputs, element by element, as linalg.MapCall has it.
 func launchAnd[Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[bool], Arg3 linalg.MapArg[bool]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -526,7 +526,7 @@ func launchAnd[Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[bool], Arg3 linal
 	return call.Launch()
 }
 
-var andKernel = kernelsPacked.Source("and_kernel", "83adf0207d1aad6fa857c3d845299f70", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_and), support.Map2(and)), support.Map2(and), "compare.go")
+var andKernel = kernelsPacked.Source("and_kernel", "0baf720670286f1d31a1ad2ff33197f1", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_and), support.Map2(and)), support.Map2(and), "compare.go")
 
 // launchOr makes z [or] of the inputs, element by element, as linalg.MapCall has it.
 func launchOr[Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[bool], Arg3 linalg.MapArg[bool]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -537,7 +537,7 @@ func launchOr[Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[bool], Arg3 linalg
 	return call.Launch()
 }
 
-var orKernel = kernelsPacked.Source("or_kernel", "fff2bdca60c399f617375ec30feeb9ad", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_or), support.Map2(or)), support.Map2(or), "compare.go")
+var orKernel = kernelsPacked.Source("or_kernel", "e63d0b4482ec5d4927f84f5216d2641a", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_or), support.Map2(or)), support.Map2(or), "compare.go")
 
 // launchWhere makes z [where] of the inputs, element by element, as linalg.MapCall has it.
 func launchWhere[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[bool], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, z_ Arg4) error {
@@ -555,11 +555,11 @@ var whereKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: whereInt32Kernel},
 }
 
-var whereFloat32Kernel = kernelsPacked.Source("where_float32", "31bf6a41119a7c4a6e2d3b927d0c0037", support.MapParams("float", "uchar", "float", "float"), support.Form(support.Map3(gpu_where), support.Map3(where[float32])), support.Map3(where[float32]), "compare.go")
+var whereFloat32Kernel = kernelsPacked.Source("where_float32", "614efb01c97a6807c02cb2d2ef0e7ea5", support.MapParams("float", "uchar", "float", "float"), support.Form(support.Map3(gpu_where), support.Map3(where[float32])), support.Map3(where[float32]), "compare.go")
 
-var whereFloat64Kernel = kernelsPacked.Source("where_float64", "c5b37ca3e44e2cb95742a344dd1c22de", support.MapParams("double", "uchar", "double", "double"), support.Form(support.Map3(gpu_where_), support.Map3(where[float64])), support.Map3(where[float64]), "compare.go")
+var whereFloat64Kernel = kernelsPacked.Source("where_float64", "f48bf3da5eca13b5cb7ba9c9a6f15cd3", support.MapParams("double", "uchar", "double", "double"), support.Form(support.Map3(gpu_where_), support.Map3(where[float64])), support.Map3(where[float64]), "compare.go")
 
-var whereInt32Kernel = kernelsPacked.Source("where_int32", "571b647a969c1f6896be0beff05a8b48", support.MapParams("int", "uchar", "int", "int"), support.Form(support.Map3(gpu_where__), support.Map3(where[int32])), support.Map3(where[int32]), "compare.go")
+var whereInt32Kernel = kernelsPacked.Source("where_int32", "4c63d4d4679eb46e9569732ba0e4c13a", support.MapParams("int", "uchar", "int", "int"), support.Form(support.Map3(gpu_where__), support.Map3(where[int32])), support.Map3(where[int32]), "compare.go")
 
 // launchNear makes z [near] of the inputs, element by element, as linalg.MapCall has it.
 func launchNear[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[T], Arg5 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, rtol Arg4, atol Arg5) error {
@@ -577,9 +577,9 @@ var nearKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: nearFloat64Kernel},
 }
 
-var nearFloat32Kernel = kernelsPacked.Source("near_float32", "97722259d9523187df2106b524b1d43c", support.MapParams("uchar", "float", "float", "float", "float"), support.Form(support.Map4(gpu_near), support.Map4(near[float32])), support.Map4(near[float32]), "compare.go")
+var nearFloat32Kernel = kernelsPacked.Source("near_float32", "0b2bf39f5daa07afc84e43400e6bd21e", support.MapParams("uchar", "float", "float", "float", "float"), support.Form(support.Map4(gpu_near), support.Map4(near[float32])), support.Map4(near[float32]), "compare.go")
 
-var nearFloat64Kernel = kernelsPacked.Source("near_float64", "cfe8d172af974b306e9d59c78036a911", support.MapParams("uchar", "double", "double", "double", "double"), support.Form(support.Map4(gpu_near_), support.Map4(near[float64])), support.Map4(near[float64]), "compare.go")
+var nearFloat64Kernel = kernelsPacked.Source("near_float64", "6b40d57bddd10933e82ee092c7a84e77", support.MapParams("uchar", "double", "double", "double", "double"), support.Form(support.Map4(gpu_near_), support.Map4(near[float64])), support.Map4(near[float64]), "compare.go")
 
 // launchConvert makes z [convert] of the inputs, element by element, as linalg.MapCall has it.
 func launchConvert[D interface{ float32 | float64 | int32 }, S interface{ float64 | int32 | float32 }, Arg1 linalg.KernelArg[D], Arg2 linalg.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -598,17 +598,17 @@ var convertKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(float64)}, Kernel: convertInt32Float64Kernel},
 }
 
-var convertFloat32Float64Kernel = kernelsPacked.Source("convert_float32_float64", "f62faaddf061d1336f824b160bebf69a", support.MapParams("float", "double"), support.Form(support.Map1(gpu_convert), support.Map1(convert[float32, float64])), support.Map1(convert[float32, float64]), "convert.go")
+var convertFloat32Float64Kernel = kernelsPacked.Source("convert_float32_float64", "214b562fb765f6b52aa603c74b238828", support.MapParams("float", "double"), support.Form(support.Map1(gpu_convert), support.Map1(convert[float32, float64])), support.Map1(convert[float32, float64]), "convert.go")
 
-var convertFloat32Int32Kernel = kernelsPacked.Source("convert_float32_int32", "1966f384f8bafbeb4c6a7f5ec7a9b8f5", support.MapParams("float", "int"), support.Form(support.Map1(gpu_convert_), support.Map1(convert[float32, int32])), support.Map1(convert[float32, int32]), "convert.go")
+var convertFloat32Int32Kernel = kernelsPacked.Source("convert_float32_int32", "0092a1e9ba82336359cf4bb58542bb66", support.MapParams("float", "int"), support.Form(support.Map1(gpu_convert_), support.Map1(convert[float32, int32])), support.Map1(convert[float32, int32]), "convert.go")
 
-var convertFloat64Float32Kernel = kernelsPacked.Source("convert_float64_float32", "8ba2bcef992744eb7d2986bc54e2c3a5", support.MapParams("double", "float"), support.Form(support.Map1(gpu_convert__), support.Map1(convert[float64, float32])), support.Map1(convert[float64, float32]), "convert.go")
+var convertFloat64Float32Kernel = kernelsPacked.Source("convert_float64_float32", "a5cd0a3dc18e049792f2fb536b746fc8", support.MapParams("double", "float"), support.Form(support.Map1(gpu_convert__), support.Map1(convert[float64, float32])), support.Map1(convert[float64, float32]), "convert.go")
 
-var convertFloat64Int32Kernel = kernelsPacked.Source("convert_float64_int32", "6d20109d791683fe8f5437d677a3ca67", support.MapParams("double", "int"), support.Form(support.Map1(gpu_convert___), support.Map1(convert[float64, int32])), support.Map1(convert[float64, int32]), "convert.go")
+var convertFloat64Int32Kernel = kernelsPacked.Source("convert_float64_int32", "63f13eab1cc9c7a381e89d123ec45570", support.MapParams("double", "int"), support.Form(support.Map1(gpu_convert___), support.Map1(convert[float64, int32])), support.Map1(convert[float64, int32]), "convert.go")
 
-var convertInt32Float32Kernel = kernelsPacked.Source("convert_int32_float32", "06a2293f3ad1f0d355fbb4f831a7f6d8", support.MapParams("int", "float"), support.Form(support.Map1(gpu_convert____), support.Map1(convert[int32, float32])), support.Map1(convert[int32, float32]), "convert.go")
+var convertInt32Float32Kernel = kernelsPacked.Source("convert_int32_float32", "3c0ad8e53edc59245b7d1dbc286e4ab7", support.MapParams("int", "float"), support.Form(support.Map1(gpu_convert____), support.Map1(convert[int32, float32])), support.Map1(convert[int32, float32]), "convert.go")
 
-var convertInt32Float64Kernel = kernelsPacked.Source("convert_int32_float64", "49cde8df08c7cd8382080124af35d641", support.MapParams("int", "double"), support.Form(support.Map1(gpu_convert_____), support.Map1(convert[int32, float64])), support.Map1(convert[int32, float64]), "convert.go")
+var convertInt32Float64Kernel = kernelsPacked.Source("convert_int32_float64", "68dd5d124e28506315e7d5dfed1f95df", support.MapParams("int", "double"), support.Form(support.Map1(gpu_convert_____), support.Map1(convert[int32, float64])), support.Map1(convert[int32, float64]), "convert.go")
 
 // launchWidenFloat16 makes z [widenFloat16] of the inputs, element by element, as linalg.MapCall has it.
 func launchWidenFloat16[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[element.Float16]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -618,7 +618,7 @@ func launchWidenFloat16[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[eleme
 	return call.Launch()
 }
 
-var widenFloat16Kernel = kernelsPacked.Source("widenFloat16_kernel", "c9c6be16da46f1d9922f561e961570d5", support.MapParams("float", "ushort"), support.Form(support.Map1(gpu_widenFloat16), support.Map1(widenFloat16)), support.Map1(widenFloat16), "convert.go")
+var widenFloat16Kernel = kernelsPacked.Source("widenFloat16_kernel", "783cdbd25bc41b54990e02a33ac460f1", support.MapParams("float", "ushort"), support.Form(support.Map1(gpu_widenFloat16), support.Map1(widenFloat16)), support.Map1(widenFloat16), "convert.go")
 
 // launchWidenBFloat16 makes z [widenBFloat16] of the inputs, element by element, as linalg.MapCall has it.
 func launchWidenBFloat16[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[element.BFloat16]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -628,7 +628,7 @@ func launchWidenBFloat16[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[elem
 	return call.Launch()
 }
 
-var widenBFloat16Kernel = kernelsPacked.Source("widenBFloat16_kernel", "7e1440ca9a369df75f15b28a23eb9fa9", support.MapParams("float", "ushort"), support.Form(support.Map1(gpu_widenBFloat16), support.Map1(widenBFloat16)), support.Map1(widenBFloat16), "convert.go")
+var widenBFloat16Kernel = kernelsPacked.Source("widenBFloat16_kernel", "9421bab5b181a9bf0b114934fe205645", support.MapParams("float", "ushort"), support.Form(support.Map1(gpu_widenBFloat16), support.Map1(widenBFloat16)), support.Map1(widenBFloat16), "convert.go")
 
 // launchToFloat16 makes z [toFloat16] of the inputs, element by element, as linalg.MapCall has it.
 func launchToFloat16[Arg1 linalg.KernelArg[element.Float16], Arg2 linalg.MapArg[float32]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -638,7 +638,7 @@ func launchToFloat16[Arg1 linalg.KernelArg[element.Float16], Arg2 linalg.MapArg[
 	return call.Launch()
 }
 
-var toFloat16Kernel = kernelsPacked.Source("toFloat16_kernel", "5f3ddfa84812428f17eda368cd57dca2", support.MapParams("ushort", "float"), support.Form(support.Map1(gpu_toFloat16), support.Map1(toFloat16)), support.Map1(toFloat16), "convert.go")
+var toFloat16Kernel = kernelsPacked.Source("toFloat16_kernel", "6b6183f357d0e2f2e755e5fa6cf64228", support.MapParams("ushort", "float"), support.Form(support.Map1(gpu_toFloat16), support.Map1(toFloat16)), support.Map1(toFloat16), "convert.go")
 
 // launchToBFloat16 makes z [toBFloat16] of the inputs, element by element, as linalg.MapCall has it.
 func launchToBFloat16[Arg1 linalg.KernelArg[element.BFloat16], Arg2 linalg.MapArg[float32]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -648,7 +648,7 @@ func launchToBFloat16[Arg1 linalg.KernelArg[element.BFloat16], Arg2 linalg.MapAr
 	return call.Launch()
 }
 
-var toBFloat16Kernel = kernelsPacked.Source("toBFloat16_kernel", "714e47006ae6f8810d9eb8f2468c36f5", support.MapParams("ushort", "float"), support.Form(support.Map1(gpu_toBFloat16), support.Map1(toBFloat16)), support.Map1(toBFloat16), "convert.go")
+var toBFloat16Kernel = kernelsPacked.Source("toBFloat16_kernel", "fba568604ac0ed7748d88100d63d3ef0", support.MapParams("ushort", "float"), support.Form(support.Map1(gpu_toBFloat16), support.Map1(toBFloat16)), support.Map1(toBFloat16), "convert.go")
 
 // launchExp makes z [exp] of the inputs, element by element, as linalg.MapCall has it.
 func launchExp[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -663,9 +663,9 @@ var expKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: expFloat64Kernel},
 }
 
-var expFloat32Kernel = kernelsPacked.Source("exp_float32", "278699f43e59321b2ca223fd2d15526d", support.MapParams("float", "float"), support.Form(support.Map1(gpu_exp), support.Map1(exp[float32])), support.Map1(exp[float32]), "elementary.go", "../rmath/f32/exp.go")
+var expFloat32Kernel = kernelsPacked.Source("exp_float32", "56916f5dd2a5947ef2cee641e8cc7a60", support.MapParams("float", "float"), support.Form(support.Map1(gpu_exp), support.Map1(exp[float32])), support.Map1(exp[float32]), "elementary.go", "../rmath/f32/exp.go")
 
-var expFloat64Kernel = kernelsPacked.Source("exp_float64", "2f578a26fe59109b9650d3a0f34aefa8", support.MapParams("double", "double"), support.Form(support.Map1(gpu_exp_), support.Map1(exp[float64])), support.Map1(exp[float64]), "elementary.go", "../rmath/exp.go")
+var expFloat64Kernel = kernelsPacked.Source("exp_float64", "1dbe789e61c4ac2193c53568f2c5c5fd", support.MapParams("double", "double"), support.Form(support.Map1(gpu_exp_), support.Map1(exp[float64])), support.Map1(exp[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchExp2 makes z [exp2] of the inputs, element by element, as linalg.MapCall has it.
 func launchExp2[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -680,9 +680,9 @@ var exp2Kernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: exp2Float64Kernel},
 }
 
-var exp2Float32Kernel = kernelsPacked.Source("exp2_float32", "4dd82ea3cb15c89c7b9f82d571f0407e", support.MapParams("float", "float"), support.Form(support.Map1(gpu_exp2), support.Map1(exp2[float32])), support.Map1(exp2[float32]), "elementary.go", "../rmath/f32/exp.go")
+var exp2Float32Kernel = kernelsPacked.Source("exp2_float32", "d315c391348e8f4b366b2969a6fc6c3d", support.MapParams("float", "float"), support.Form(support.Map1(gpu_exp2), support.Map1(exp2[float32])), support.Map1(exp2[float32]), "elementary.go", "../rmath/f32/exp.go")
 
-var exp2Float64Kernel = kernelsPacked.Source("exp2_float64", "5d4734752cadd21e0eddc876c86e3c14", support.MapParams("double", "double"), support.Form(support.Map1(gpu_exp2_), support.Map1(exp2[float64])), support.Map1(exp2[float64]), "elementary.go", "../rmath/exp.go")
+var exp2Float64Kernel = kernelsPacked.Source("exp2_float64", "a2e2c43b78db22e6f9168d1b241440b6", support.MapParams("double", "double"), support.Form(support.Map1(gpu_exp2_), support.Map1(exp2[float64])), support.Map1(exp2[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchExpm1 makes z [expm1] of the inputs, element by element, as linalg.MapCall has it.
 func launchExpm1[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -697,9 +697,9 @@ var expm1Kernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: expm1Float64Kernel},
 }
 
-var expm1Float32Kernel = kernelsPacked.Source("expm1_float32", "bc751a7c26920dc626a88b1de002c0ee", support.MapParams("float", "float"), support.Form(support.Map1(gpu_expm1), support.Map1(expm1[float32])), support.Map1(expm1[float32]), "elementary.go", "../rmath/f32/exp.go")
+var expm1Float32Kernel = kernelsPacked.Source("expm1_float32", "4a6e9b38128dab867c5941048c7aafbb", support.MapParams("float", "float"), support.Form(support.Map1(gpu_expm1), support.Map1(expm1[float32])), support.Map1(expm1[float32]), "elementary.go", "../rmath/f32/exp.go")
 
-var expm1Float64Kernel = kernelsPacked.Source("expm1_float64", "816c539275e97077c858067760b72e62", support.MapParams("double", "double"), support.Form(support.Map1(gpu_expm1_), support.Map1(expm1[float64])), support.Map1(expm1[float64]), "elementary.go", "../rmath/exp.go")
+var expm1Float64Kernel = kernelsPacked.Source("expm1_float64", "8167278bdfbfe80d0c4bee2a31953249", support.MapParams("double", "double"), support.Form(support.Map1(gpu_expm1_), support.Map1(expm1[float64])), support.Map1(expm1[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchLog makes z [log] of the inputs, element by element, as linalg.MapCall has it.
 func launchLog[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -714,9 +714,9 @@ var logKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: logFloat64Kernel},
 }
 
-var logFloat32Kernel = kernelsPacked.Source("log_float32", "266475f7c0a5b1319c70f51d12646cfe", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log), support.Map1(log[float32])), support.Map1(log[float32]), "elementary.go", "../rmath/f32/log.go")
+var logFloat32Kernel = kernelsPacked.Source("log_float32", "d9e3500021c49b0f4c970498a71403dc", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log), support.Map1(log[float32])), support.Map1(log[float32]), "elementary.go", "../rmath/f32/log.go")
 
-var logFloat64Kernel = kernelsPacked.Source("log_float64", "d4f3e9a69a518603a510dbce1ceead5e", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log_), support.Map1(log[float64])), support.Map1(log[float64]), "elementary.go", "../rmath/log.go")
+var logFloat64Kernel = kernelsPacked.Source("log_float64", "d75e2230a927c46ba2507ad55a7872f9", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log_), support.Map1(log[float64])), support.Map1(log[float64]), "elementary.go", "../rmath/log.go")
 
 // launchLog2 makes z [log2] of the inputs, element by element, as linalg.MapCall has it.
 func launchLog2[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -731,9 +731,9 @@ var log2Kernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: log2Float64Kernel},
 }
 
-var log2Float32Kernel = kernelsPacked.Source("log2_float32", "3fd429a043cc780ecb14ca24cd49f663", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log2), support.Map1(log2[float32])), support.Map1(log2[float32]), "elementary.go", "../rmath/f32/log.go")
+var log2Float32Kernel = kernelsPacked.Source("log2_float32", "eeb63734b71b6c2bfc3855b145910ca7", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log2), support.Map1(log2[float32])), support.Map1(log2[float32]), "elementary.go", "../rmath/f32/log.go")
 
-var log2Float64Kernel = kernelsPacked.Source("log2_float64", "d7d1256630982934c8d847a7fb62f994", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log2_), support.Map1(log2[float64])), support.Map1(log2[float64]), "elementary.go", "../rmath/log.go")
+var log2Float64Kernel = kernelsPacked.Source("log2_float64", "bf808ef6388b20871cf62c739fda1d17", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log2_), support.Map1(log2[float64])), support.Map1(log2[float64]), "elementary.go", "../rmath/log.go")
 
 // launchLog10 makes z [log10] of the inputs, element by element, as linalg.MapCall has it.
 func launchLog10[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -748,9 +748,9 @@ var log10Kernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: log10Float64Kernel},
 }
 
-var log10Float32Kernel = kernelsPacked.Source("log10_float32", "0baaf7780ae49d7acb2dd4b60860f13f", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log10), support.Map1(log10[float32])), support.Map1(log10[float32]), "elementary.go", "../rmath/f32/log.go")
+var log10Float32Kernel = kernelsPacked.Source("log10_float32", "6b216aa017aef9751614eda5305de9c3", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log10), support.Map1(log10[float32])), support.Map1(log10[float32]), "elementary.go", "../rmath/f32/log.go")
 
-var log10Float64Kernel = kernelsPacked.Source("log10_float64", "0dffb30a8049ec6225b5cc995b578634", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log10_), support.Map1(log10[float64])), support.Map1(log10[float64]), "elementary.go", "../rmath/log.go")
+var log10Float64Kernel = kernelsPacked.Source("log10_float64", "b0817d6a04c2addbe9cedcea7b97e922", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log10_), support.Map1(log10[float64])), support.Map1(log10[float64]), "elementary.go", "../rmath/log.go")
 
 // launchLog1p makes z [log1p] of the inputs, element by element, as linalg.MapCall has it.
 func launchLog1p[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -765,9 +765,9 @@ var log1pKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: log1pFloat64Kernel},
 }
 
-var log1pFloat32Kernel = kernelsPacked.Source("log1p_float32", "b9eaeca35babdab1725d0926b7c57059", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log1p), support.Map1(log1p[float32])), support.Map1(log1p[float32]), "elementary.go", "../rmath/f32/log.go")
+var log1pFloat32Kernel = kernelsPacked.Source("log1p_float32", "e50e9c9ec6b3137b5c9d59b2e06f89b3", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log1p), support.Map1(log1p[float32])), support.Map1(log1p[float32]), "elementary.go", "../rmath/f32/log.go")
 
-var log1pFloat64Kernel = kernelsPacked.Source("log1p_float64", "c07319bd95a4e4f1d2f486a3b742a6db", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log1p_), support.Map1(log1p[float64])), support.Map1(log1p[float64]), "elementary.go", "../rmath/log.go")
+var log1pFloat64Kernel = kernelsPacked.Source("log1p_float64", "6b0ef8ac1ddc4ba775d8d8565fa4f1d2", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log1p_), support.Map1(log1p[float64])), support.Map1(log1p[float64]), "elementary.go", "../rmath/log.go")
 
 // launchSin makes z [sin] of the inputs, element by element, as linalg.MapCall has it.
 func launchSin[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -782,9 +782,9 @@ var sinKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: sinFloat64Kernel},
 }
 
-var sinFloat32Kernel = kernelsPacked.Source("sin_float32", "786b88ecc2b84fe150f6ac13883f3b08", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sin), support.Map1(sin[float32])), support.Map1(sin[float32]), "elementary.go", "../rmath/f32/trig.go")
+var sinFloat32Kernel = kernelsPacked.Source("sin_float32", "a76e18c2d848800139f188b8de4a84a6", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sin), support.Map1(sin[float32])), support.Map1(sin[float32]), "elementary.go", "../rmath/f32/trig.go")
 
-var sinFloat64Kernel = kernelsPacked.Source("sin_float64", "404c83ab33a6cd2a88820504e01da3f5", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sin_), support.Map1(sin[float64])), support.Map1(sin[float64]), "elementary.go", "../rmath/trig.go")
+var sinFloat64Kernel = kernelsPacked.Source("sin_float64", "11f1b8168b53f5a80e86daa0dabfe624", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sin_), support.Map1(sin[float64])), support.Map1(sin[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchCos makes z [cos] of the inputs, element by element, as linalg.MapCall has it.
 func launchCos[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -799,9 +799,9 @@ var cosKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: cosFloat64Kernel},
 }
 
-var cosFloat32Kernel = kernelsPacked.Source("cos_float32", "183066984f35d2f36b16c837c0556d0b", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cos), support.Map1(cos[float32])), support.Map1(cos[float32]), "elementary.go", "../rmath/f32/trig.go")
+var cosFloat32Kernel = kernelsPacked.Source("cos_float32", "cc06ed1c59c470caf05b48a6d275626d", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cos), support.Map1(cos[float32])), support.Map1(cos[float32]), "elementary.go", "../rmath/f32/trig.go")
 
-var cosFloat64Kernel = kernelsPacked.Source("cos_float64", "29d8891b40422317f5eb7667273cb1b0", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cos_), support.Map1(cos[float64])), support.Map1(cos[float64]), "elementary.go", "../rmath/trig.go")
+var cosFloat64Kernel = kernelsPacked.Source("cos_float64", "6e3d7f51e9a7cec1823634ba773927a9", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cos_), support.Map1(cos[float64])), support.Map1(cos[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchTan makes z [tan] of the inputs, element by element, as linalg.MapCall has it.
 func launchTan[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -816,9 +816,9 @@ var tanKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: tanFloat64Kernel},
 }
 
-var tanFloat32Kernel = kernelsPacked.Source("tan_float32", "ac14df8454fd537023e7bbdcb140e2e2", support.MapParams("float", "float"), support.Form(support.Map1(gpu_tan), support.Map1(tan[float32])), support.Map1(tan[float32]), "elementary.go", "../rmath/f32/trig.go")
+var tanFloat32Kernel = kernelsPacked.Source("tan_float32", "1ed4ab4853439a7f8803ee501f039014", support.MapParams("float", "float"), support.Form(support.Map1(gpu_tan), support.Map1(tan[float32])), support.Map1(tan[float32]), "elementary.go", "../rmath/f32/trig.go")
 
-var tanFloat64Kernel = kernelsPacked.Source("tan_float64", "f930bcddc582d81c769cd9dee2dedec2", support.MapParams("double", "double"), support.Form(support.Map1(gpu_tan_), support.Map1(tan[float64])), support.Map1(tan[float64]), "elementary.go", "../rmath/trig.go")
+var tanFloat64Kernel = kernelsPacked.Source("tan_float64", "d04058be71b7dc1b1e9586b077f16268", support.MapParams("double", "double"), support.Form(support.Map1(gpu_tan_), support.Map1(tan[float64])), support.Map1(tan[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchSinPi makes z [sinPi] of the inputs, element by element, as linalg.MapCall has it.
 func launchSinPi[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -833,9 +833,9 @@ var sinPiKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: sinPiFloat64Kernel},
 }
 
-var sinPiFloat32Kernel = kernelsPacked.Source("sinPi_float32", "786e9bbc719df62f9cd87f0028741e22", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sinPi), support.Map1(sinPi[float32])), support.Map1(sinPi[float32]), "elementary.go")
+var sinPiFloat32Kernel = kernelsPacked.Source("sinPi_float32", "aa17d956d180cf6cdb418eb0c264f9b9", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sinPi), support.Map1(sinPi[float32])), support.Map1(sinPi[float32]), "elementary.go")
 
-var sinPiFloat64Kernel = kernelsPacked.Source("sinPi_float64", "3645924a37569942824e4882b8884bbc", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sinPi_), support.Map1(sinPi[float64])), support.Map1(sinPi[float64]), "elementary.go", "../rmath/trig.go")
+var sinPiFloat64Kernel = kernelsPacked.Source("sinPi_float64", "d7fedab319e7eedf27e2547a9af3397d", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sinPi_), support.Map1(sinPi[float64])), support.Map1(sinPi[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchCosPi makes z [cosPi] of the inputs, element by element, as linalg.MapCall has it.
 func launchCosPi[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -850,9 +850,9 @@ var cosPiKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: cosPiFloat64Kernel},
 }
 
-var cosPiFloat32Kernel = kernelsPacked.Source("cosPi_float32", "47d9d540b7a289147d3019c192c6ddd0", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cosPi), support.Map1(cosPi[float32])), support.Map1(cosPi[float32]), "elementary.go")
+var cosPiFloat32Kernel = kernelsPacked.Source("cosPi_float32", "21960384b62d7dd3600f51b9f5c70cfd", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cosPi), support.Map1(cosPi[float32])), support.Map1(cosPi[float32]), "elementary.go")
 
-var cosPiFloat64Kernel = kernelsPacked.Source("cosPi_float64", "55a7b5edbce5d63e6c3dba9bdc2df8b5", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cosPi_), support.Map1(cosPi[float64])), support.Map1(cosPi[float64]), "elementary.go", "../rmath/trig.go")
+var cosPiFloat64Kernel = kernelsPacked.Source("cosPi_float64", "0c9ff36881b601061856c2825374484a", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cosPi_), support.Map1(cosPi[float64])), support.Map1(cosPi[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchAsin makes z [asin] of the inputs, element by element, as linalg.MapCall has it.
 func launchAsin[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -867,9 +867,9 @@ var asinKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: asinFloat64Kernel},
 }
 
-var asinFloat32Kernel = kernelsPacked.Source("asin_float32", "5ed3766779490827a38468cf5d34573a", support.MapParams("float", "float"), support.Form(support.Map1(gpu_asin), support.Map1(asin[float32])), support.Map1(asin[float32]), "elementary.go")
+var asinFloat32Kernel = kernelsPacked.Source("asin_float32", "cfc33e640723fb2dab56511cd3b0afa2", support.MapParams("float", "float"), support.Form(support.Map1(gpu_asin), support.Map1(asin[float32])), support.Map1(asin[float32]), "elementary.go")
 
-var asinFloat64Kernel = kernelsPacked.Source("asin_float64", "823a4eda494d65cdfdbae01029e2c836", support.MapParams("double", "double"), support.Form(support.Map1(gpu_asin_), support.Map1(asin[float64])), support.Map1(asin[float64]), "elementary.go", "../rmath/trig.go")
+var asinFloat64Kernel = kernelsPacked.Source("asin_float64", "beee52fe0eb5bd1678188c6604435f0f", support.MapParams("double", "double"), support.Form(support.Map1(gpu_asin_), support.Map1(asin[float64])), support.Map1(asin[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchAcos makes z [acos] of the inputs, element by element, as linalg.MapCall has it.
 func launchAcos[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -884,9 +884,9 @@ var acosKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: acosFloat64Kernel},
 }
 
-var acosFloat32Kernel = kernelsPacked.Source("acos_float32", "dcf5e80ff1ebb0890a9b8d2d00b4441e", support.MapParams("float", "float"), support.Form(support.Map1(gpu_acos), support.Map1(acos[float32])), support.Map1(acos[float32]), "elementary.go")
+var acosFloat32Kernel = kernelsPacked.Source("acos_float32", "74fb9c8ea7dba1d8033aa945712761f8", support.MapParams("float", "float"), support.Form(support.Map1(gpu_acos), support.Map1(acos[float32])), support.Map1(acos[float32]), "elementary.go")
 
-var acosFloat64Kernel = kernelsPacked.Source("acos_float64", "e0664fe098c7236000857e8a6c5cbb0d", support.MapParams("double", "double"), support.Form(support.Map1(gpu_acos_), support.Map1(acos[float64])), support.Map1(acos[float64]), "elementary.go", "../rmath/trig.go")
+var acosFloat64Kernel = kernelsPacked.Source("acos_float64", "9176f5889d737de774d684de973f7a10", support.MapParams("double", "double"), support.Form(support.Map1(gpu_acos_), support.Map1(acos[float64])), support.Map1(acos[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchAtan makes z [atan] of the inputs, element by element, as linalg.MapCall has it.
 func launchAtan[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -901,9 +901,9 @@ var atanKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: atanFloat64Kernel},
 }
 
-var atanFloat32Kernel = kernelsPacked.Source("atan_float32", "5c2af64bb0c3905fa5b3ca56de18481f", support.MapParams("float", "float"), support.Form(support.Map1(gpu_atan), support.Map1(atan[float32])), support.Map1(atan[float32]), "elementary.go", "../rmath/f32/arc.go")
+var atanFloat32Kernel = kernelsPacked.Source("atan_float32", "1e77eb0b48eb4740facb97c0e14eafce", support.MapParams("float", "float"), support.Form(support.Map1(gpu_atan), support.Map1(atan[float32])), support.Map1(atan[float32]), "elementary.go", "../rmath/f32/arc.go")
 
-var atanFloat64Kernel = kernelsPacked.Source("atan_float64", "daae2dbd3d674358e191e33da57054f1", support.MapParams("double", "double"), support.Form(support.Map1(gpu_atan_), support.Map1(atan[float64])), support.Map1(atan[float64]), "elementary.go", "../rmath/trig.go")
+var atanFloat64Kernel = kernelsPacked.Source("atan_float64", "7c158076d3b3ebb7c76107eae558d86e", support.MapParams("double", "double"), support.Form(support.Map1(gpu_atan_), support.Map1(atan[float64])), support.Map1(atan[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchSinh makes z [sinh] of the inputs, element by element, as linalg.MapCall has it.
 func launchSinh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -918,9 +918,9 @@ var sinhKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: sinhFloat64Kernel},
 }
 
-var sinhFloat32Kernel = kernelsPacked.Source("sinh_float32", "950a9fd94ca5c065f67ecc5ff48d367c", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sinh), support.Map1(sinh[float32])), support.Map1(sinh[float32]), "elementary.go", "../rmath/f32/exp.go")
+var sinhFloat32Kernel = kernelsPacked.Source("sinh_float32", "bb250680f052c7148401070a2001ef5f", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sinh), support.Map1(sinh[float32])), support.Map1(sinh[float32]), "elementary.go", "../rmath/f32/exp.go")
 
-var sinhFloat64Kernel = kernelsPacked.Source("sinh_float64", "b7559b99f7acd38b8c37939176ff1bac", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sinh_), support.Map1(sinh[float64])), support.Map1(sinh[float64]), "elementary.go", "../rmath/exp.go")
+var sinhFloat64Kernel = kernelsPacked.Source("sinh_float64", "91d7c37f2d153608d7fa4ae647ba7607", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sinh_), support.Map1(sinh[float64])), support.Map1(sinh[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchCosh makes z [cosh] of the inputs, element by element, as linalg.MapCall has it.
 func launchCosh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -935,9 +935,9 @@ var coshKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: coshFloat64Kernel},
 }
 
-var coshFloat32Kernel = kernelsPacked.Source("cosh_float32", "99c5dbe796ee27de11688a5ff4e2a445", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cosh), support.Map1(cosh[float32])), support.Map1(cosh[float32]), "elementary.go", "../rmath/f32/exp.go")
+var coshFloat32Kernel = kernelsPacked.Source("cosh_float32", "4a48943718f97c4e248e25af16d98192", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cosh), support.Map1(cosh[float32])), support.Map1(cosh[float32]), "elementary.go", "../rmath/f32/exp.go")
 
-var coshFloat64Kernel = kernelsPacked.Source("cosh_float64", "6718822d064773b11c459025ca547165", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cosh_), support.Map1(cosh[float64])), support.Map1(cosh[float64]), "elementary.go", "../rmath/exp.go")
+var coshFloat64Kernel = kernelsPacked.Source("cosh_float64", "92e130530695182fb491c2cf5efad23a", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cosh_), support.Map1(cosh[float64])), support.Map1(cosh[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchTanh makes z [tanh] of the inputs, element by element, as linalg.MapCall has it.
 func launchTanh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -952,9 +952,9 @@ var tanhKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: tanhFloat64Kernel},
 }
 
-var tanhFloat32Kernel = kernelsPacked.Source("tanh_float32", "80ee1ee8d4cf94043a1fff63220cbd60", support.MapParams("float", "float"), support.Form(support.Map1(gpu_tanh), support.Map1(tanh[float32])), support.Map1(tanh[float32]), "elementary.go", "../rmath/f32/exp.go")
+var tanhFloat32Kernel = kernelsPacked.Source("tanh_float32", "908aa6a157a39d6a36a434156f3c73a2", support.MapParams("float", "float"), support.Form(support.Map1(gpu_tanh), support.Map1(tanh[float32])), support.Map1(tanh[float32]), "elementary.go", "../rmath/f32/exp.go")
 
-var tanhFloat64Kernel = kernelsPacked.Source("tanh_float64", "b72e91a3a02ebc6cb052ec8ab19676ea", support.MapParams("double", "double"), support.Form(support.Map1(gpu_tanh_), support.Map1(tanh[float64])), support.Map1(tanh[float64]), "elementary.go", "../rmath/exp.go")
+var tanhFloat64Kernel = kernelsPacked.Source("tanh_float64", "cb26881cc5a622b4863e36d913d5aaf3", support.MapParams("double", "double"), support.Form(support.Map1(gpu_tanh_), support.Map1(tanh[float64])), support.Map1(tanh[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchAsinh makes z [asinh] of the inputs, element by element, as linalg.MapCall has it.
 func launchAsinh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -969,9 +969,9 @@ var asinhKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: asinhFloat64Kernel},
 }
 
-var asinhFloat32Kernel = kernelsPacked.Source("asinh_float32", "86bf1eb93c6c6636cad5e75ef3dbf8bd", support.MapParams("float", "float"), support.Form(support.Map1(gpu_asinh), support.Map1(asinh[float32])), support.Map1(asinh[float32]), "elementary.go", "../rmath/f32/log.go")
+var asinhFloat32Kernel = kernelsPacked.Source("asinh_float32", "626e375e7637d64c6fff60b8754e3100", support.MapParams("float", "float"), support.Form(support.Map1(gpu_asinh), support.Map1(asinh[float32])), support.Map1(asinh[float32]), "elementary.go", "../rmath/f32/log.go")
 
-var asinhFloat64Kernel = kernelsPacked.Source("asinh_float64", "f42211f5243e31eefec788715df2e9af", support.MapParams("double", "double"), support.Form(support.Map1(gpu_asinh_), support.Map1(asinh[float64])), support.Map1(asinh[float64]), "elementary.go", "../rmath/log.go")
+var asinhFloat64Kernel = kernelsPacked.Source("asinh_float64", "3ea64fd4f5d73f2d575858c87410f61b", support.MapParams("double", "double"), support.Form(support.Map1(gpu_asinh_), support.Map1(asinh[float64])), support.Map1(asinh[float64]), "elementary.go", "../rmath/log.go")
 
 // launchAcosh makes z [acosh] of the inputs, element by element, as linalg.MapCall has it.
 func launchAcosh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -986,9 +986,9 @@ var acoshKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: acoshFloat64Kernel},
 }
 
-var acoshFloat32Kernel = kernelsPacked.Source("acosh_float32", "84076cfdf29a7c89b3d895471cbb4074", support.MapParams("float", "float"), support.Form(support.Map1(gpu_acosh), support.Map1(acosh[float32])), support.Map1(acosh[float32]), "elementary.go", "../rmath/f32/log.go")
+var acoshFloat32Kernel = kernelsPacked.Source("acosh_float32", "10c897ededb734230e1c88dd3b4b6345", support.MapParams("float", "float"), support.Form(support.Map1(gpu_acosh), support.Map1(acosh[float32])), support.Map1(acosh[float32]), "elementary.go", "../rmath/f32/log.go")
 
-var acoshFloat64Kernel = kernelsPacked.Source("acosh_float64", "199985601b9161689358d986d7748903", support.MapParams("double", "double"), support.Form(support.Map1(gpu_acosh_), support.Map1(acosh[float64])), support.Map1(acosh[float64]), "elementary.go", "../rmath/log.go")
+var acoshFloat64Kernel = kernelsPacked.Source("acosh_float64", "349a7bc5bc8cf1a11f561fc5586235cd", support.MapParams("double", "double"), support.Form(support.Map1(gpu_acosh_), support.Map1(acosh[float64])), support.Map1(acosh[float64]), "elementary.go", "../rmath/log.go")
 
 // launchAtanh makes z [atanh] of the inputs, element by element, as linalg.MapCall has it.
 func launchAtanh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1003,9 +1003,9 @@ var atanhKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: atanhFloat64Kernel},
 }
 
-var atanhFloat32Kernel = kernelsPacked.Source("atanh_float32", "feb5ae9ac6fc9a6d15a91bb1a6088b05", support.MapParams("float", "float"), support.Form(support.Map1(gpu_atanh), support.Map1(atanh[float32])), support.Map1(atanh[float32]), "elementary.go", "../rmath/f32/log.go")
+var atanhFloat32Kernel = kernelsPacked.Source("atanh_float32", "2773ed21aca7729dcf5241001a235193", support.MapParams("float", "float"), support.Form(support.Map1(gpu_atanh), support.Map1(atanh[float32])), support.Map1(atanh[float32]), "elementary.go", "../rmath/f32/log.go")
 
-var atanhFloat64Kernel = kernelsPacked.Source("atanh_float64", "f4dafd41ebca062a6e11fa0bae7938f0", support.MapParams("double", "double"), support.Form(support.Map1(gpu_atanh_), support.Map1(atanh[float64])), support.Map1(atanh[float64]), "elementary.go", "../rmath/log.go")
+var atanhFloat64Kernel = kernelsPacked.Source("atanh_float64", "99b9f8f0465321b467233c900a31f506", support.MapParams("double", "double"), support.Form(support.Map1(gpu_atanh_), support.Map1(atanh[float64])), support.Map1(atanh[float64]), "elementary.go", "../rmath/log.go")
 
 // launchCbrt makes z [cbrt] of the inputs, element by element, as linalg.MapCall has it.
 func launchCbrt[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1020,9 +1020,9 @@ var cbrtKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: cbrtFloat64Kernel},
 }
 
-var cbrtFloat32Kernel = kernelsPacked.Source("cbrt_float32", "1476c6d9cb5833dde7a5883fa5509b8b", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cbrt), support.Map1(cbrt[float32])), support.Map1(cbrt[float32]), "elementary.go")
+var cbrtFloat32Kernel = kernelsPacked.Source("cbrt_float32", "e51a3bb1a6639a3c00f773d47a5d6704", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cbrt), support.Map1(cbrt[float32])), support.Map1(cbrt[float32]), "elementary.go")
 
-var cbrtFloat64Kernel = kernelsPacked.Source("cbrt_float64", "6704361ba5398660d1dce987ea3b3058", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cbrt_), support.Map1(cbrt[float64])), support.Map1(cbrt[float64]), "elementary.go", "../rmath/root.go")
+var cbrtFloat64Kernel = kernelsPacked.Source("cbrt_float64", "c9cfb8669143c98f1775affb0eb07c0e", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cbrt_), support.Map1(cbrt[float64])), support.Map1(cbrt[float64]), "elementary.go", "../rmath/root.go")
 
 // launchRsqrt makes z [rsqrt] of the inputs, element by element, as linalg.MapCall has it.
 func launchRsqrt[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1037,9 +1037,9 @@ var rsqrtKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: rsqrtFloat64Kernel},
 }
 
-var rsqrtFloat32Kernel = kernelsPacked.Source("rsqrt_float32", "da186adb7b721b0df946ae0811b64fc5", support.MapParams("float", "float"), support.Form(support.Map1(gpu_rsqrt), support.Map1(rsqrt[float32])), support.Map1(rsqrt[float32]), "elementary.go")
+var rsqrtFloat32Kernel = kernelsPacked.Source("rsqrt_float32", "4885df17c05d3c19799efe52ab7f72ea", support.MapParams("float", "float"), support.Form(support.Map1(gpu_rsqrt), support.Map1(rsqrt[float32])), support.Map1(rsqrt[float32]), "elementary.go")
 
-var rsqrtFloat64Kernel = kernelsPacked.Source("rsqrt_float64", "28c5693024e22f880ca9eff92d590f2b", support.MapParams("double", "double"), support.Form(support.Map1(gpu_rsqrt_), support.Map1(rsqrt[float64])), support.Map1(rsqrt[float64]), "elementary.go")
+var rsqrtFloat64Kernel = kernelsPacked.Source("rsqrt_float64", "5bd85ec8ea731f3007b1efd9ac151290", support.MapParams("double", "double"), support.Form(support.Map1(gpu_rsqrt_), support.Map1(rsqrt[float64])), support.Map1(rsqrt[float64]), "elementary.go")
 
 // launchErf makes z [erf] of the inputs, element by element, as linalg.MapCall has it.
 func launchErf[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1054,9 +1054,9 @@ var erfKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: erfFloat64Kernel},
 }
 
-var erfFloat32Kernel = kernelsPacked.Source("erf_float32", "f070c34f59f1728b35c1b3b5a1a635cb", support.MapParams("float", "float"), support.Form(support.Map1(gpu_erf), support.Map1(erf[float32])), support.Map1(erf[float32]), "elementary.go", "../rmath/f32/erf.go", "../rmath/f32/exp.go")
+var erfFloat32Kernel = kernelsPacked.Source("erf_float32", "2211ab57f74aa69f4d3e71932ad99570", support.MapParams("float", "float"), support.Form(support.Map1(gpu_erf), support.Map1(erf[float32])), support.Map1(erf[float32]), "elementary.go", "../rmath/f32/erf.go", "../rmath/f32/exp.go")
 
-var erfFloat64Kernel = kernelsPacked.Source("erf_float64", "2e192467f45d8bfb0915bcd9c8f3cd2d", support.MapParams("double", "double"), support.Form(support.Map1(gpu_erf_), support.Map1(erf[float64])), support.Map1(erf[float64]), "elementary.go", "../rmath/erf.go", "../rmath/exp.go")
+var erfFloat64Kernel = kernelsPacked.Source("erf_float64", "0d0f888a23c73149336f4cb0b6b7a161", support.MapParams("double", "double"), support.Form(support.Map1(gpu_erf_), support.Map1(erf[float64])), support.Map1(erf[float64]), "elementary.go", "../rmath/erf.go", "../rmath/exp.go")
 
 // launchErfc makes z [erfc] of the inputs, element by element, as linalg.MapCall has it.
 func launchErfc[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1071,9 +1071,9 @@ var erfcKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: erfcFloat64Kernel},
 }
 
-var erfcFloat32Kernel = kernelsPacked.Source("erfc_float32", "591b5f28ba1440b9c046cac53b6d78d5", support.MapParams("float", "float"), support.Form(support.Map1(gpu_erfc), support.Map1(erfc[float32])), support.Map1(erfc[float32]), "elementary.go", "../rmath/f32/erf.go", "../rmath/f32/exp.go")
+var erfcFloat32Kernel = kernelsPacked.Source("erfc_float32", "134778141f73e6982e01baa76599ab74", support.MapParams("float", "float"), support.Form(support.Map1(gpu_erfc), support.Map1(erfc[float32])), support.Map1(erfc[float32]), "elementary.go", "../rmath/f32/erf.go", "../rmath/f32/exp.go")
 
-var erfcFloat64Kernel = kernelsPacked.Source("erfc_float64", "6323d9578b5dfcf949797304bd82616d", support.MapParams("double", "double"), support.Form(support.Map1(gpu_erfc_), support.Map1(erfc[float64])), support.Map1(erfc[float64]), "elementary.go", "../rmath/exp.go", "../rmath/erf.go")
+var erfcFloat64Kernel = kernelsPacked.Source("erfc_float64", "ab1c0914c7a9ebfc7ade88f3d1b3600b", support.MapParams("double", "double"), support.Form(support.Map1(gpu_erfc_), support.Map1(erfc[float64])), support.Map1(erfc[float64]), "elementary.go", "../rmath/exp.go", "../rmath/erf.go")
 
 // launchSigmoid makes z [sigmoid] of the inputs, element by element, as linalg.MapCall has it.
 func launchSigmoid[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1088,9 +1088,9 @@ var sigmoidKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: sigmoidFloat64Kernel},
 }
 
-var sigmoidFloat32Kernel = kernelsPacked.Source("sigmoid_float32", "1dc6a3d7c87e244a5f98e6ee9bbb4d0d", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sigmoid), support.Map1(sigmoid[float32])), support.Map1(sigmoid[float32]), "elementary.go", "../rmath/f32/exp.go")
+var sigmoidFloat32Kernel = kernelsPacked.Source("sigmoid_float32", "69645b8c2f16c1e371b0e52fc3e191c1", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sigmoid), support.Map1(sigmoid[float32])), support.Map1(sigmoid[float32]), "elementary.go", "../rmath/f32/exp.go")
 
-var sigmoidFloat64Kernel = kernelsPacked.Source("sigmoid_float64", "350cb22b830c5a5fa322dd960d007a77", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sigmoid_), support.Map1(sigmoid[float64])), support.Map1(sigmoid[float64]), "elementary.go", "../rmath/exp.go")
+var sigmoidFloat64Kernel = kernelsPacked.Source("sigmoid_float64", "de814ecced50e6d24ebcd04036c2521e", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sigmoid_), support.Map1(sigmoid[float64])), support.Map1(sigmoid[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchFloor makes z [floor] of the inputs, element by element, as linalg.MapCall has it.
 func launchFloor[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1105,9 +1105,9 @@ var floorKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: floorFloat64Kernel},
 }
 
-var floorFloat32Kernel = kernelsPacked.Source("floor_float32", "575b601db70a8f4b37232ccc0a10eecb", support.MapParams("float", "float"), support.Form(support.Map1(gpu_floor), support.Map1(floor[float32])), support.Map1(floor[float32]), "elementary.go")
+var floorFloat32Kernel = kernelsPacked.Source("floor_float32", "6be2ce3a246fe7b39b97aa2e4427edb2", support.MapParams("float", "float"), support.Form(support.Map1(gpu_floor), support.Map1(floor[float32])), support.Map1(floor[float32]), "elementary.go")
 
-var floorFloat64Kernel = kernelsPacked.Source("floor_float64", "43be88f8ab2a463de07e063d5bea31b1", support.MapParams("double", "double"), support.Form(support.Map1(gpu_floor_), support.Map1(floor[float64])), support.Map1(floor[float64]), "elementary.go")
+var floorFloat64Kernel = kernelsPacked.Source("floor_float64", "46a1c44ed200400f6cb840d13be728c6", support.MapParams("double", "double"), support.Form(support.Map1(gpu_floor_), support.Map1(floor[float64])), support.Map1(floor[float64]), "elementary.go")
 
 // launchCeil makes z [ceil] of the inputs, element by element, as linalg.MapCall has it.
 func launchCeil[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1122,9 +1122,9 @@ var ceilKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: ceilFloat64Kernel},
 }
 
-var ceilFloat32Kernel = kernelsPacked.Source("ceil_float32", "ff4d046f7be31d7c94205a63a3cb332a", support.MapParams("float", "float"), support.Form(support.Map1(gpu_ceil), support.Map1(ceil[float32])), support.Map1(ceil[float32]), "elementary.go")
+var ceilFloat32Kernel = kernelsPacked.Source("ceil_float32", "c8ac011521903739221015592b99dc3b", support.MapParams("float", "float"), support.Form(support.Map1(gpu_ceil), support.Map1(ceil[float32])), support.Map1(ceil[float32]), "elementary.go")
 
-var ceilFloat64Kernel = kernelsPacked.Source("ceil_float64", "18736ab32088b2e804526e9f16da537e", support.MapParams("double", "double"), support.Form(support.Map1(gpu_ceil_), support.Map1(ceil[float64])), support.Map1(ceil[float64]), "elementary.go")
+var ceilFloat64Kernel = kernelsPacked.Source("ceil_float64", "085a20d69ceb1338397e2fc5b125489f", support.MapParams("double", "double"), support.Form(support.Map1(gpu_ceil_), support.Map1(ceil[float64])), support.Map1(ceil[float64]), "elementary.go")
 
 // launchTrunc makes z [trunc] of the inputs, element by element, as linalg.MapCall has it.
 func launchTrunc[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1139,9 +1139,9 @@ var truncKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: truncFloat64Kernel},
 }
 
-var truncFloat32Kernel = kernelsPacked.Source("trunc_float32", "852bdb750a68410a16086d60485f4cfd", support.MapParams("float", "float"), support.Form(support.Map1(gpu_trunc), support.Map1(trunc[float32])), support.Map1(trunc[float32]), "elementary.go")
+var truncFloat32Kernel = kernelsPacked.Source("trunc_float32", "3f55190a487616d58896cdcf94056bea", support.MapParams("float", "float"), support.Form(support.Map1(gpu_trunc), support.Map1(trunc[float32])), support.Map1(trunc[float32]), "elementary.go")
 
-var truncFloat64Kernel = kernelsPacked.Source("trunc_float64", "9dd303a28990e7d103ce5aaf3500cc5e", support.MapParams("double", "double"), support.Form(support.Map1(gpu_trunc_), support.Map1(trunc[float64])), support.Map1(trunc[float64]), "elementary.go")
+var truncFloat64Kernel = kernelsPacked.Source("trunc_float64", "cb66dd64c0d704a588145e8d8c4446a5", support.MapParams("double", "double"), support.Form(support.Map1(gpu_trunc_), support.Map1(trunc[float64])), support.Map1(trunc[float64]), "elementary.go")
 
 // launchRound makes z [round] of the inputs, element by element, as linalg.MapCall has it.
 func launchRound[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1156,9 +1156,9 @@ var roundKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: roundFloat64Kernel},
 }
 
-var roundFloat32Kernel = kernelsPacked.Source("round_float32", "1a797c7ed60b45cd261f706e2076caae", support.MapParams("float", "float"), support.Form(support.Map1(gpu_round), support.Map1(round[float32])), support.Map1(round[float32]), "elementary.go")
+var roundFloat32Kernel = kernelsPacked.Source("round_float32", "8e0d73c893eeecc24d232e47e6874619", support.MapParams("float", "float"), support.Form(support.Map1(gpu_round), support.Map1(round[float32])), support.Map1(round[float32]), "elementary.go")
 
-var roundFloat64Kernel = kernelsPacked.Source("round_float64", "67c78e986bad6d25cbf0516684f11e3a", support.MapParams("double", "double"), support.Form(support.Map1(gpu_round_), support.Map1(round[float64])), support.Map1(round[float64]), "elementary.go")
+var roundFloat64Kernel = kernelsPacked.Source("round_float64", "7a738dc4ce44b5f860e14fc9a8751ade", support.MapParams("double", "double"), support.Form(support.Map1(gpu_round_), support.Map1(round[float64])), support.Map1(round[float64]), "elementary.go")
 
 // launchRoundToEven makes z [roundToEven] of the inputs, element by element, as linalg.MapCall has it.
 func launchRoundToEven[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1173,9 +1173,9 @@ var roundToEvenKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: roundToEvenFloat64Kernel},
 }
 
-var roundToEvenFloat32Kernel = kernelsPacked.Source("roundToEven_float32", "a6960b2f235b97eafd893f9029c14058", support.MapParams("float", "float"), support.Form(support.Map1(gpu_roundToEven), support.Map1(roundToEven[float32])), support.Map1(roundToEven[float32]), "elementary.go")
+var roundToEvenFloat32Kernel = kernelsPacked.Source("roundToEven_float32", "742c309f9694b5372b35fbdc62f5a1cf", support.MapParams("float", "float"), support.Form(support.Map1(gpu_roundToEven), support.Map1(roundToEven[float32])), support.Map1(roundToEven[float32]), "elementary.go")
 
-var roundToEvenFloat64Kernel = kernelsPacked.Source("roundToEven_float64", "87b43649c879ed9233eaf0c16490bda2", support.MapParams("double", "double"), support.Form(support.Map1(gpu_roundToEven_), support.Map1(roundToEven[float64])), support.Map1(roundToEven[float64]), "elementary.go")
+var roundToEvenFloat64Kernel = kernelsPacked.Source("roundToEven_float64", "d87aa36cafb46812d95288c7d6fa2456", support.MapParams("double", "double"), support.Form(support.Map1(gpu_roundToEven_), support.Map1(roundToEven[float64])), support.Map1(roundToEven[float64]), "elementary.go")
 
 // launchPow makes z [pow] of the inputs, element by element, as linalg.MapCall has it.
 func launchPow[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -1191,9 +1191,9 @@ var powKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: powFloat64Kernel},
 }
 
-var powFloat32Kernel = kernelsPacked.Source("pow_float32", "473c359443f9dad5b6cfe8b547a1287c", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_pow), support.Map2(pow[float32])), support.Map2(pow[float32]), "elementary.go", "../rmath/f32/pow.go", "../rmath/f32/exp.go")
+var powFloat32Kernel = kernelsPacked.Source("pow_float32", "e20653ef6dd51a497a2ce79c4d366c17", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_pow), support.Map2(pow[float32])), support.Map2(pow[float32]), "elementary.go", "../rmath/f32/pow.go", "../rmath/f32/exp.go")
 
-var powFloat64Kernel = kernelsPacked.Source("pow_float64", "e963d625581b7e934e916911346b4325", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_pow_), support.Map2(pow[float64])), support.Map2(pow[float64]), "elementary.go", "../rmath/log.go", "../rmath/exp.go")
+var powFloat64Kernel = kernelsPacked.Source("pow_float64", "411c740b701b11b7fd12d194065019cc", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_pow_), support.Map2(pow[float64])), support.Map2(pow[float64]), "elementary.go", "../rmath/log.go", "../rmath/exp.go")
 
 // launchAtan2 makes z [atan2] of the inputs, element by element, as linalg.MapCall has it.
 func launchAtan2[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -1209,9 +1209,9 @@ var atan2Kernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: atan2Float64Kernel},
 }
 
-var atan2Float32Kernel = kernelsPacked.Source("atan2_float32", "3ad4772cf699b155c579fedcd0ba8577", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_atan2), support.Map2(atan2[float32])), support.Map2(atan2[float32]), "elementary.go", "../rmath/f32/arc.go")
+var atan2Float32Kernel = kernelsPacked.Source("atan2_float32", "65b5a2345cec984beaee1cea97c84be2", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_atan2), support.Map2(atan2[float32])), support.Map2(atan2[float32]), "elementary.go", "../rmath/f32/arc.go")
 
-var atan2Float64Kernel = kernelsPacked.Source("atan2_float64", "2948e40c690fdd81084c73edf7637968", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_atan2_), support.Map2(atan2[float64])), support.Map2(atan2[float64]), "elementary.go", "../rmath/trig.go")
+var atan2Float64Kernel = kernelsPacked.Source("atan2_float64", "0c6f6b897fd6956d37a85902cb9779e9", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_atan2_), support.Map2(atan2[float64])), support.Map2(atan2[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchHypot makes z [hypot] of the inputs, element by element, as linalg.MapCall has it.
 func launchHypot[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -1227,9 +1227,9 @@ var hypotKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: hypotFloat64Kernel},
 }
 
-var hypotFloat32Kernel = kernelsPacked.Source("hypot_float32", "0d4550b2aabb6aa1f63148193b8e6730", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_hypot), support.Map2(hypot[float32])), support.Map2(hypot[float32]), "elementary.go")
+var hypotFloat32Kernel = kernelsPacked.Source("hypot_float32", "4177c19d7410f261606c13b8d0576912", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_hypot), support.Map2(hypot[float32])), support.Map2(hypot[float32]), "elementary.go")
 
-var hypotFloat64Kernel = kernelsPacked.Source("hypot_float64", "89bb4a09c3d825df1b158007522624b4", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_hypot_), support.Map2(hypot[float64])), support.Map2(hypot[float64]), "elementary.go")
+var hypotFloat64Kernel = kernelsPacked.Source("hypot_float64", "d27c4acefd2d2720130e4d650eded339", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_hypot_), support.Map2(hypot[float64])), support.Map2(hypot[float64]), "elementary.go")
 
 // launchMod makes z [mod] of the inputs, element by element, as linalg.MapCall has it.
 func launchMod[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -1245,9 +1245,9 @@ var modKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: modFloat64Kernel},
 }
 
-var modFloat32Kernel = kernelsPacked.Source("mod_float32", "88135347c02c4aecad9868900b63643f", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_mod), support.Map2(mod[float32])), support.Map2(mod[float32]), "elementary.go", "../rmath/f32/exact.go")
+var modFloat32Kernel = kernelsPacked.Source("mod_float32", "3d72e4a6ae57398b57b393c625ed827a", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_mod), support.Map2(mod[float32])), support.Map2(mod[float32]), "elementary.go", "../rmath/f32/exact.go")
 
-var modFloat64Kernel = kernelsPacked.Source("mod_float64", "d6f57c8b0d0b4e3565e6770660d66aca", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_mod_), support.Map2(mod[float64])), support.Map2(mod[float64]), "elementary.go", "../rmath/exact.go")
+var modFloat64Kernel = kernelsPacked.Source("mod_float64", "bdc37d2270d534e614975f8ab7bc2ec6", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_mod_), support.Map2(mod[float64])), support.Map2(mod[float64]), "elementary.go", "../rmath/exact.go")
 
 // launchRelu makes z [relu] of the inputs, element by element, as linalg.MapCall has it.
 func launchRelu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1262,9 +1262,9 @@ var reluKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: reluFloat64Kernel},
 }
 
-var reluFloat32Kernel = kernelsPacked.Source("relu_float32", "0c96c5ecbc989c107d3772a429a52455", support.MapParams("float", "float"), support.Form(support.Map1(gpu_relu), support.Map1(relu[float32])), support.Map1(relu[float32]), "elementary.go")
+var reluFloat32Kernel = kernelsPacked.Source("relu_float32", "6dea2b80c17bf4ea78f89edc8a1e1861", support.MapParams("float", "float"), support.Form(support.Map1(gpu_relu), support.Map1(relu[float32])), support.Map1(relu[float32]), "elementary.go")
 
-var reluFloat64Kernel = kernelsPacked.Source("relu_float64", "035b1e7ff781f736de4d1cc77c68afab", support.MapParams("double", "double"), support.Form(support.Map1(gpu_relu_), support.Map1(relu[float64])), support.Map1(relu[float64]), "elementary.go")
+var reluFloat64Kernel = kernelsPacked.Source("relu_float64", "7283ad4948b07daf2338743cb6ef857a", support.MapParams("double", "double"), support.Form(support.Map1(gpu_relu_), support.Map1(relu[float64])), support.Map1(relu[float64]), "elementary.go")
 
 // launchLeakyRelu makes z [leakyRelu] of the inputs, element by element, as linalg.MapCall has it.
 func launchLeakyRelu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -1280,9 +1280,9 @@ var leakyReluKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: leakyReluFloat64Kernel},
 }
 
-var leakyReluFloat32Kernel = kernelsPacked.Source("leakyRelu_float32", "bf387a422d810af3153546257bd9c046", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_leakyRelu), support.Map2(leakyRelu[float32])), support.Map2(leakyRelu[float32]), "elementary.go")
+var leakyReluFloat32Kernel = kernelsPacked.Source("leakyRelu_float32", "4d0fc0f89d26e6cca962ee2e78e47121", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_leakyRelu), support.Map2(leakyRelu[float32])), support.Map2(leakyRelu[float32]), "elementary.go")
 
-var leakyReluFloat64Kernel = kernelsPacked.Source("leakyRelu_float64", "477e70f4f8836aaf6a4869087f2a94e2", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_leakyRelu_), support.Map2(leakyRelu[float64])), support.Map2(leakyRelu[float64]), "elementary.go")
+var leakyReluFloat64Kernel = kernelsPacked.Source("leakyRelu_float64", "c7727e5f5ff952f661369d49ddcf8b89", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_leakyRelu_), support.Map2(leakyRelu[float64])), support.Map2(leakyRelu[float64]), "elementary.go")
 
 // launchSoftplus makes z [softplus] of the inputs, element by element, as linalg.MapCall has it.
 func launchSoftplus[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1297,9 +1297,9 @@ var softplusKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: softplusFloat64Kernel},
 }
 
-var softplusFloat32Kernel = kernelsPacked.Source("softplus_float32", "2cde3817ffb76cd32f023f4961e2c382", support.MapParams("float", "float"), support.Form(support.Map1(gpu_softplus), support.Map1(softplus[float32])), support.Map1(softplus[float32]), "elementary.go", "../rmath/f32/log.go", "../rmath/f32/exp.go")
+var softplusFloat32Kernel = kernelsPacked.Source("softplus_float32", "213f77fcb33127dedef23e05541ea29b", support.MapParams("float", "float"), support.Form(support.Map1(gpu_softplus), support.Map1(softplus[float32])), support.Map1(softplus[float32]), "elementary.go", "../rmath/f32/log.go", "../rmath/f32/exp.go")
 
-var softplusFloat64Kernel = kernelsPacked.Source("softplus_float64", "d6c7683b0a37cfb0ffa8f508bcf3356f", support.MapParams("double", "double"), support.Form(support.Map1(gpu_softplus_), support.Map1(softplus[float64])), support.Map1(softplus[float64]), "elementary.go", "../rmath/log.go", "../rmath/exp.go")
+var softplusFloat64Kernel = kernelsPacked.Source("softplus_float64", "e77dcc808ddd9df0d8d1815350d0759f", support.MapParams("double", "double"), support.Form(support.Map1(gpu_softplus_), support.Map1(softplus[float64])), support.Map1(softplus[float64]), "elementary.go", "../rmath/log.go", "../rmath/exp.go")
 
 // launchSilu makes z [silu] of the inputs, element by element, as linalg.MapCall has it.
 func launchSilu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1314,9 +1314,9 @@ var siluKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: siluFloat64Kernel},
 }
 
-var siluFloat32Kernel = kernelsPacked.Source("silu_float32", "465e5f13bd69565df2fbddc662c00bb5", support.MapParams("float", "float"), support.Form(support.Map1(gpu_silu), support.Map1(silu[float32])), support.Map1(silu[float32]), "elementary.go", "../rmath/f32/exp.go")
+var siluFloat32Kernel = kernelsPacked.Source("silu_float32", "3acb1f87b6334b79d8ac44c7734fe4b7", support.MapParams("float", "float"), support.Form(support.Map1(gpu_silu), support.Map1(silu[float32])), support.Map1(silu[float32]), "elementary.go", "../rmath/f32/exp.go")
 
-var siluFloat64Kernel = kernelsPacked.Source("silu_float64", "e3622eaddc2d3ff789fc9f8ba781aade", support.MapParams("double", "double"), support.Form(support.Map1(gpu_silu_), support.Map1(silu[float64])), support.Map1(silu[float64]), "elementary.go", "../rmath/exp.go")
+var siluFloat64Kernel = kernelsPacked.Source("silu_float64", "dbcf06b20fef3ef6d987d324063716cf", support.MapParams("double", "double"), support.Form(support.Map1(gpu_silu_), support.Map1(silu[float64])), support.Map1(silu[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchGelu makes z [gelu] of the inputs, element by element, as linalg.MapCall has it.
 func launchGelu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1331,9 +1331,9 @@ var geluKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: geluFloat64Kernel},
 }
 
-var geluFloat32Kernel = kernelsPacked.Source("gelu_float32", "608d708111b09d11701be3a5e4e1d3c0", support.MapParams("float", "float"), support.Form(support.Map1(gpu_gelu), support.Map1(gelu[float32])), support.Map1(gelu[float32]), "elementary.go", "../rmath/f32/erf.go", "../rmath/f32/exp.go")
+var geluFloat32Kernel = kernelsPacked.Source("gelu_float32", "92c8defc6612f309d0f2b34ddb90c821", support.MapParams("float", "float"), support.Form(support.Map1(gpu_gelu), support.Map1(gelu[float32])), support.Map1(gelu[float32]), "elementary.go", "../rmath/f32/erf.go", "../rmath/f32/exp.go")
 
-var geluFloat64Kernel = kernelsPacked.Source("gelu_float64", "8d3582c600d9078cd23122776e4190d3", support.MapParams("double", "double"), support.Form(support.Map1(gpu_gelu_), support.Map1(gelu[float64])), support.Map1(gelu[float64]), "elementary.go", "../rmath/exp.go", "../rmath/erf.go")
+var geluFloat64Kernel = kernelsPacked.Source("gelu_float64", "8806700bc4efb70ede3516dc60708b1f", support.MapParams("double", "double"), support.Form(support.Map1(gpu_gelu_), support.Map1(gelu[float64])), support.Map1(gelu[float64]), "elementary.go", "../rmath/exp.go", "../rmath/erf.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string

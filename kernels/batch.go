@@ -47,6 +47,8 @@ const (
 	_
 	flagContinue
 	flagNegate
+	flagTransA // as flagTransB for the cpu device alone
+	flagTransB
 )
 
 // AddMulArgs appends the arguments of [MatMul] for C + A*B in one chain: c[i,j] becomes the chain
@@ -64,11 +66,28 @@ func SubMulArgs[T Element](args []backend.Arg, batch Batch, m, n, k int, a, b, c
 // Continue makes arguments of a product, with alpha 1 and beta 0, those of [AddMulArgs], or of
 // [SubMulArgs].
 func Continue(args []backend.Arg, negate bool) []backend.Arg {
-	flags := &args[len(args)-4] // which three strides follow
 	more := int32(flagContinue)
 	if negate {
 		more |= flagNegate
 	}
+	return setFlags(args, more)
+}
+
+// Transposed makes arguments of a product those of one whose A or B is transposed in memory. The
+// cpu device's kernel alone, in Go, knows of that.
+func Transposed(args []backend.Arg, a, b bool) []backend.Arg {
+	var more int32
+	if a {
+		more |= flagTransA
+	}
+	if b {
+		more |= flagTransB
+	}
+	return setFlags(args, more)
+}
+
+func setFlags(args []backend.Arg, more int32) []backend.Arg {
+	flags := &args[len(args)-4] // which three strides follow
 	*flags = backend.Int32(flags.Int32() | more)
 	return args
 }

@@ -60,11 +60,20 @@ func (m matrix[T]) from(n int) matrix[T] { return matrix[T]{m.data[min(n, len(m.
 // at is the matrix from element (i, j) on.
 func (m matrix[T]) at(i, j int) matrix[T] { return m.from(i*m.stride + j) }
 
+// op is op(M) in memory from element (i, j) on.
+func (m matrix[T]) op(trans bool, i, j int) matrix[T] {
+	if trans {
+		i, j = j, i
+	}
+	return m.at(i, j)
+}
+
 func matmulGo[T Element](p MatMulParams) backend.GoKernel {
 	return func(g backend.Grid, lo, hi int, args []backend.Arg) error {
 		m, n, k, alpha := int(args[0].Int32()), int(args[1].Int32()), int(args[2].Int32()), scalarAt[T](args[3])
 		a0, b0, beta, c0 := operandAt[T](args, 4), operandAt[T](args, 7), scalarAt[T](args[10]), operandAt[T](args, 11)
 		flags := args[14].Int32()
+		transA, transB := flags&flagTransA != 0, flags&flagTransB != 0
 		strideA, strideB, strideC := int(args[15].Int64()), int(args[16].Int64()), int(args[17].Int64())
 		h, w := p.BM, p.BN
 		if g.Groups[0]*g.Groups[1] == 1 {
@@ -73,9 +82,11 @@ func matmulGo[T Element](p MatMulParams) backend.GoKernel {
 		for group := lo; group < hi; group++ {
 			_, _, z := g.Group(group)
 			coverGroup(g, group, h, w, m, n, func(i, j, h, w int) {
-				a, b, c := a0.from(z*strideA).at(i, 0), b0.from(z*strideB).at(0, j), c0.from(z*strideC).at(i, j)
+				a, b := a0.from(z*strideA).op(transA, i, 0), b0.from(z*strideB).op(transB, 0, j)
+				c := c0.from(z*strideC).at(i, j)
 				if flags&flagContinue == 0 {
-					host.Gemm(h, w, k, alpha, a.data, a.stride, b.data, b.stride, beta, c.data, c.stride)
+					host.GemmTrans(transA, transB, h, w, k, alpha, a.data, a.stride, b.data, b.stride, beta,
+						c.data, c.stride)
 				} else {
 					host.Update(flags&flagNegate != 0, h, w, k, a.data, a.stride, b.data, b.stride, c.data, c.stride)
 				}

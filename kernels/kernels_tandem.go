@@ -11,41 +11,41 @@ import (
 	"math"
 )
 
-var matmulNaiveFloat32Kernel = kernelsPacked.Source("matmulNaive_float32", "558847ea75aeedf3914a7caa7d677af0", support.Params{}.ConstMatrix("a", "float", 4).ConstMatrix("b", "float", 4).Matrix("c", "float", 4), matmulNaiveFloat32Go, matmulNaiveFloat32Plain, "textbook.go")
+var matmulNaiveFloat32Kernel = kernelsPacked.Source("matmulNaive_float32", "f86327f99b11166fec2bb31758837c9e", support.Params{}.ConstMatrix("a", "float", 4).ConstMatrix("b", "float", 4).Matrix("c", "float", 4), matmulNaiveFloat32Go, matmulNaiveFloat32Plain, "textbook.go")
 
-var matmulNaiveFloat64Kernel = kernelsPacked.Source("matmulNaive_float64", "4e9079c970234b94b259c047567b1215", support.Params{}.ConstMatrix("a", "double", 8).ConstMatrix("b", "double", 8).Matrix("c", "double", 8), matmulNaiveFloat64Go, matmulNaiveFloat64Plain, "textbook.go")
+var matmulNaiveFloat64Kernel = kernelsPacked.Source("matmulNaive_float64", "41fb9f8b3f3c75437eecf581ba02e7e5", support.Params{}.ConstMatrix("a", "double", 8).ConstMatrix("b", "double", 8).Matrix("c", "double", 8), matmulNaiveFloat64Go, matmulNaiveFloat64Plain, "textbook.go")
 
-var matmulNaiveInt32Kernel = kernelsPacked.Source("matmulNaive_int32", "ee1e297767290978329d4391e561c1d7", support.Params{}.ConstMatrix("a", "int", 4).ConstMatrix("b", "int", 4).Matrix("c", "int", 4), matmulNaiveInt32Go, matmulNaiveInt32Plain, "textbook.go")
+var matmulNaiveInt32Kernel = kernelsPacked.Source("matmulNaive_int32", "1ea33a12b4d64b068908a13aab4a575d", support.Params{}.ConstMatrix("a", "int", 4).ConstMatrix("b", "int", 4).Matrix("c", "int", 4), matmulNaiveInt32Go, matmulNaiveInt32Plain, "textbook.go")
 
-var matmulTiledFloat32Kernel = kernelsPacked.Group(16, 16, 1).Source("matmulTiled_float32", "003bfde01bc1efa05aa62688bd6a1579", support.Params{}.ConstMatrix("a", "float", 4).ConstMatrix("b", "float", 4).Matrix("c", "float", 4), matmulTiledFloat32Go, matmulTiledFloat32Plain, "textbook.go")
+var matmulTiledFloat32Kernel = kernelsPacked.Group(16, 16, 1).Source("matmulTiled_float32", "f5c18cb46381a29d8d91d58aa117fa1a", support.Params{}.ConstMatrix("a", "float", 4).ConstMatrix("b", "float", 4).Matrix("c", "float", 4), matmulTiledFloat32Go, matmulTiledFloat32Plain, "textbook.go")
 
-var matmulTiledFloat64Kernel = kernelsPacked.Group(16, 16, 1).Source("matmulTiled_float64", "a3f8f873509402021ff1c8f826247af2", support.Params{}.ConstMatrix("a", "double", 8).ConstMatrix("b", "double", 8).Matrix("c", "double", 8), matmulTiledFloat64Go, matmulTiledFloat64Plain, "textbook.go")
+var matmulTiledFloat64Kernel = kernelsPacked.Group(16, 16, 1).Source("matmulTiled_float64", "b006ffaa1acfc4ea7fa33f33951a5b67", support.Params{}.ConstMatrix("a", "double", 8).ConstMatrix("b", "double", 8).Matrix("c", "double", 8), matmulTiledFloat64Go, matmulTiledFloat64Plain, "textbook.go")
 
-var matmulTiledInt32Kernel = kernelsPacked.Group(16, 16, 1).Source("matmulTiled_int32", "5f8bada80627a710fe2a7f30642130d1", support.Params{}.ConstMatrix("a", "int", 4).ConstMatrix("b", "int", 4).Matrix("c", "int", 4), matmulTiledInt32Go, matmulTiledInt32Plain, "textbook.go")
+var matmulTiledInt32Kernel = kernelsPacked.Group(16, 16, 1).Source("matmulTiled_int32", "cbe518cf58d3e60d579ff3552fc253cb", support.Params{}.ConstMatrix("a", "int", 4).ConstMatrix("b", "int", 4).Matrix("c", "int", 4), matmulTiledInt32Go, matmulTiledInt32Plain, "textbook.go")
 
-var transposeNaiveFloat32Kernel = kernelsPacked.Source("transposeNaive_float32", "a62d90e8978f418a112a19cae239d770", support.Params{}.ConstMatrix("a", "float", 4).Matrix("c", "float", 4), transposeNaiveFloat32Go, transposeNaiveFloat32Plain, "textbook.go")
+var transposeNaiveFloat32Kernel = kernelsPacked.Source("transposeNaive_float32", "b7473545c410325896ed1ef257d1f731", support.Params{}.ConstMatrix("a", "float", 4).Matrix("c", "float", 4), transposeNaiveFloat32Go, transposeNaiveFloat32Plain, "textbook.go")
 
-var transposeNaiveFloat64Kernel = kernelsPacked.Source("transposeNaive_float64", "a1d08dfa5e535d2182adf4428c013399", support.Params{}.ConstMatrix("a", "double", 8).Matrix("c", "double", 8), transposeNaiveFloat64Go, transposeNaiveFloat64Plain, "textbook.go")
+var transposeNaiveFloat64Kernel = kernelsPacked.Source("transposeNaive_float64", "383cca7714d29ae9ec87d59cd6caa7f1", support.Params{}.ConstMatrix("a", "double", 8).Matrix("c", "double", 8), transposeNaiveFloat64Go, transposeNaiveFloat64Plain, "textbook.go")
 
-var transposeNaiveInt32Kernel = kernelsPacked.Source("transposeNaive_int32", "b277d627aafb2da87708e651bef2e1f9", support.Params{}.ConstMatrix("a", "int", 4).Matrix("c", "int", 4), transposeNaiveInt32Go, transposeNaiveInt32Plain, "textbook.go")
+var transposeNaiveInt32Kernel = kernelsPacked.Source("transposeNaive_int32", "6c58759f4026d4e5de992702a0074654", support.Params{}.ConstMatrix("a", "int", 4).Matrix("c", "int", 4), transposeNaiveInt32Go, transposeNaiveInt32Plain, "textbook.go")
 
-var scaleFloat32Kernel = kernelsPacked.Source("scale_float32", "fcaca36397e38bfa79414043c0dbb425", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_scale), support.Map2(scale[float32])), support.Map2(scale[float32]), "textbook.go")
+var scaleFloat32Kernel = kernelsPacked.Source("scale_float32", "781696a9675b9f90729d19a32f03a3e2", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_scale), support.Map2(scale[float32])), support.Map2(scale[float32]), "textbook.go")
 
-var scaleFloat64Kernel = kernelsPacked.Source("scale_float64", "ef1ba87e903fbbef46017c05e44196b7", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_scale_), support.Map2(scale[float64])), support.Map2(scale[float64]), "textbook.go")
+var scaleFloat64Kernel = kernelsPacked.Source("scale_float64", "6ce28096e48f17c6c6aeac79062e538c", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_scale_), support.Map2(scale[float64])), support.Map2(scale[float64]), "textbook.go")
 
-var scaleInt32Kernel = kernelsPacked.Source("scale_int32", "5ff75fd638bb49e119fa2274a8405822", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_scale__), support.Map2(scale[int32])), support.Map2(scale[int32]), "textbook.go")
+var scaleInt32Kernel = kernelsPacked.Source("scale_int32", "7ea66bd7274bb98964f611dba4fce920", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_scale__), support.Map2(scale[int32])), support.Map2(scale[int32]), "textbook.go")
 
-var addFloat32Kernel = kernelsPacked.Source("add_float32", "9c5b80aeaee2937c0ac4a4be29f0f39b", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_add), support.Map2(add[float32])), support.Map2(add[float32]), "textbook.go")
+var addFloat32Kernel = kernelsPacked.Source("add_float32", "7a5854316aaf9cb181b225af8353d4f7", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_add), support.Map2(add[float32])), support.Map2(add[float32]), "textbook.go")
 
-var addFloat64Kernel = kernelsPacked.Source("add_float64", "47ef2efd725f435829e1b2287be08b1b", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_add_), support.Map2(add[float64])), support.Map2(add[float64]), "textbook.go")
+var addFloat64Kernel = kernelsPacked.Source("add_float64", "31ee394d6281c6ccbcac975473ab92fa", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_add_), support.Map2(add[float64])), support.Map2(add[float64]), "textbook.go")
 
-var addInt32Kernel = kernelsPacked.Source("add_int32", "bc742aefb20d16d638e8efd69935471d", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_add__), support.Map2(add[int32])), support.Map2(add[int32]), "textbook.go")
+var addInt32Kernel = kernelsPacked.Source("add_int32", "7bf3e759a40b11e8614d463ffb807800", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_add__), support.Map2(add[int32])), support.Map2(add[int32]), "textbook.go")
 
-var subFloat32Kernel = kernelsPacked.Source("sub_float32", "e162f569f27b118f74103f1902d247de", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_sub), support.Map2(sub[float32])), support.Map2(sub[float32]), "textbook.go")
+var subFloat32Kernel = kernelsPacked.Source("sub_float32", "c6553bd63405b4f94693e4eaab6a2358", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_sub), support.Map2(sub[float32])), support.Map2(sub[float32]), "textbook.go")
 
-var subFloat64Kernel = kernelsPacked.Source("sub_float64", "e3f953c1c82cabd687e6fc37d2acb82c", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_sub_), support.Map2(sub[float64])), support.Map2(sub[float64]), "textbook.go")
+var subFloat64Kernel = kernelsPacked.Source("sub_float64", "0602e212434480b1bf8449d790bd1b06", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_sub_), support.Map2(sub[float64])), support.Map2(sub[float64]), "textbook.go")
 
-var subInt32Kernel = kernelsPacked.Source("sub_int32", "1cfdf0262a1c4c21827adc5d913a4e3c", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_sub__), support.Map2(sub[int32])), support.Map2(sub[int32]), "textbook.go")
+var subInt32Kernel = kernelsPacked.Source("sub_int32", "74bc17d3236cf310af562fb028d94f03", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_sub__), support.Map2(sub[int32])), support.Map2(sub[int32]), "textbook.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string

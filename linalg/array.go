@@ -333,8 +333,9 @@ func (c *Array[T]) Mul(a, b *Array[T]) error {
 }
 
 // Gemm makes the receiver C = alpha*op(A)*op(B) + beta*C, where op is the matrix or, with
-// blas.Trans or blas.ConjTrans, its transpose. C must not share elements with A or B. A transposed
-// operand is transposed into temporary memory first, unless it meets a contiguous vector.
+// blas.Trans or blas.ConjTrans, its transpose. C must not share elements with A or B. But on the
+// cpu device, a transposed operand is transposed into temporary memory first, unless it meets a
+// contiguous vector.
 func (c *Array[T]) Gemm(alpha T, tA blas.Transpose, a *Array[T], tB blas.Transpose, b *Array[T], beta T) error {
 	return c.gemm(context.Background(), 1, tA, a, tB, b, scaledBy(alpha, beta))
 }

@@ -17,8 +17,8 @@ import (
 // products share. Where A is transposed and B is not, two arrays of the same number of rows are
 // taken for two that hold count matrices.
 //
-// C must not share elements with A or B. Transposed operands are transposed into temporary memory
-// first. With count == 0 C has no rows, and nothing is done.
+// C must not share elements with A or B. But on the cpu device, transposed operands are transposed
+// into temporary memory first. With count == 0 C has no rows, and nothing is done.
 func (c *Array[T]) GemmBatched(count int, alpha T, tA blas.Transpose, a *Array[T], tB blas.Transpose, b *Array[T],
 	beta T,
 ) error {
@@ -169,10 +169,14 @@ func note(t blas.Transpose) string {
 }
 
 // step is the distance in elements from one op(A) of rows by cols to the next. The transposes of
-// matrices below each other, which are made at once, lie beside each other.
-func step(t blas.Transpose, rows, cols, stride int) int64 {
-	if t == blas.NoTrans {
+// matrices below each other, which are made at once, lie beside each other; inKernel tells that the
+// kernel reads the matrices themselves.
+func step(t blas.Transpose, inKernel bool, rows, cols, stride int) int64 {
+	switch {
+	case t == blas.NoTrans:
 		return int64(rows) * int64(stride)
+	case inKernel:
+		return int64(cols) * int64(stride)
 	}
 	return int64(cols)
 }

@@ -126,6 +126,25 @@ func TestCancelledAnywhere(t *testing.T) {
 	}
 }
 
+// On a cpu device alone, which needs no copies of what is transposed, pieces give the same results.
+func TestPiecesOnProcessor(t *testing.T) {
+	defer linalg.SmallPieces()()
+	s, err := linalg.Open("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for name, call := range cancellable {
+		want, err := call(context.Background(), s)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if got, err := call(newCountdown(1<<30), s); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s, in pieces: %v", name, err)
+		}
+	}
+}
+
 func testCancelled(t *testing.T, f *faulty) {
 	s, cases := f.session(t), 0
 	for name, call := range cancellable {

@@ -16,12 +16,14 @@ import (
 type update struct {
 	alpha, beta float64 // numbers of any element type
 	chain       bool
+
+	transA, transB bool // the kernel reads operands that are transposed in memory
 }
 
 // addMul and subMul are the updates of AddMul and SubMul.
 var (
-	addMul = update{1, 1, true}
-	subMul = update{-1, 1, true}
+	addMul = update{alpha: 1, beta: 1, chain: true}
+	subMul = update{alpha: -1, beta: 1, chain: true}
 )
 
 // scaledBy is the update of Gemm.
@@ -59,13 +61,14 @@ func (c *Array[T]) gemm(ctx context.Context, count int, tA blas.Transpose, a *Ar
 		c, tA, a, tB, b = turnVectors(c, tA, a, tB, b)
 		x.m, x.n = c.rows, c.cols
 	}
-	if tA != blas.NoTrans {
+	u.transA, u.transB = tA != blas.NoTrans && c.s.direct, tB != blas.NoTrans && c.s.direct
+	if tA != blas.NoTrans && !u.transA {
 		if a, err = transposed(a); err != nil {
 			return err
 		}
 		defer a.freeAtLast(&err)
 	}
-	if tB != blas.NoTrans {
+	if tB != blas.NoTrans && !u.transB {
 		if b, err = transposed(b); err != nil {
 			return err
 		}
@@ -73,10 +76,10 @@ func (c *Array[T]) gemm(ctx context.Context, count int, tA blas.Transpose, a *Ar
 	}
 	steps := kernels.Batch{StrideC: int64(x.m) * int64(c.stride)}
 	if !x.sharedA {
-		steps.StrideA = step(tA, x.m, x.k, a.stride)
+		steps.StrideA = step(tA, u.transA, x.m, x.k, a.stride)
 	}
 	if !x.sharedB {
-		steps.StrideB = step(tB, x.k, x.n, b.stride)
+		steps.StrideB = step(tB, u.transB, x.k, x.n, b.stride)
 	}
 	return c.multiply(ctx, typ, x, steps, a.asOperand(), b.asOperand(), u)
 }
@@ -168,6 +171,9 @@ func (c *Array[T]) multiply(ctx context.Context, typ element.Type, x batch, step
 	if x.count == 1 {
 		all, most = x.m, x.m
 		steps, next = kernels.Batch{}, kernels.Batch{StrideA: a.Stride, StrideC: to.Stride}
+		if u.transA {
+			next.StrideA = 1
+		}
 	}
 	report := progress(ctx)
 	inPieces := ctx.Done() != nil || report != nil
@@ -221,6 +227,9 @@ func (u update) args(args []backend.Arg, key planKey, steps kernels.Batch, a, b,
 	args = kernels.MatMulNumbersArgs(args, steps, key.m, key.n, key.k, alpha, a, b, beta, c)
 	if u.chain {
 		args = kernels.Continue(args, negate)
+	}
+	if u.transA || u.transB {
+		args = kernels.Transposed(args, u.transA, u.transB)
 	}
 	return args
 }

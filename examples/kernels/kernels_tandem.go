@@ -243,7 +243,7 @@ void blackScholes_kernel(__global f32 *calls_p, const ulong calls_off, const ulo
 }
 `,
 	Packed: kernelsPTX("blackScholes_kernel"),
-	Native: nativecode.Kernels.Of("blackScholes_kernel", "38faefc66f409b4170d95fc256419ed9"),
+	Native: nativecode.Kernels.Of("blackScholes_kernel", "0f043fe73ee41cf0ad230fdf447c7742"),
 }
 
 // launchConvolve runs [convolve] over grid. Slices and matrices are in host memory or on the device of s;
@@ -329,7 +329,7 @@ void convolve_kernel(__global f32 *out_p, const ulong out_off, const ulong out_r
 }
 `,
 	Packed: kernelsPTX("convolve_kernel"),
-	Native: nativecode.Kernels.Of("convolve_kernel", "0a433f700e3b491cd498d6eb508f9e87"),
+	Native: nativecode.Kernels.Of("convolve_kernel", "84ea72a478f770cc442a34c543f8c67d"),
 }
 
 // launchHistogram runs [histogram] over grid. Slices and matrices are in host memory or on the device of s;
@@ -403,7 +403,7 @@ void histogram_kernel(__global u32 *counts_p, const ulong counts_off, const ulon
 }
 `,
 	Packed: kernelsPTX("histogram_kernel"),
-	Native: nativecode.Kernels.Of("histogram_kernel", "e0ffce855000aa1608b1a8639d2550a0"),
+	Native: nativecode.Kernels.Of("histogram_kernel", "b60986f95ee3a3dc7c9814d1ce2490fa"),
 }
 
 // launchLife runs [life] over grid. Slices and matrices are in host memory or on the device of s;
@@ -519,7 +519,7 @@ void life_kernel(__global u64 *next_p, const ulong next_off, const ulong next_le
 }
 `,
 	Packed: kernelsPTX("life_kernel"),
-	Native: nativecode.Kernels.Of("life_kernel", "0328f0322c0556bf680e25633383c78b"),
+	Native: nativecode.Kernels.Of("life_kernel", "b41438b6868f8f02fc2990c3cdc802f2"),
 }
 
 // launchMandelbrot runs [mandelbrot] over grid. Slices and matrices are in host memory or on the device of s;
@@ -594,7 +594,7 @@ void mandelbrot_kernel(__global u8 *pixels_p, const ulong pixels_off, const ulon
 }
 `,
 	Packed: kernelsPTX("mandelbrot_kernel"),
-	Native: nativecode.Kernels.Of("mandelbrot_kernel", "67456f2bda553ea2fdf7a36cbb346bd5"),
+	Native: nativecode.Kernels.Of("mandelbrot_kernel", "11120ee7737d177e57850af183b2f6cc"),
 }
 
 // launchMatmul runs [matmul] over grid. Slices and matrices are in host memory or on the device of s;
@@ -675,7 +675,7 @@ void matmul_float32(__global f32 *c_p, const ulong c_off, const ulong c_rows, co
 }
 `,
 	Packed: kernelsPTX("matmul_float32"),
-	Native: nativecode.Kernels.Of("matmul_float32", "fecf0b6e322556ba3f10b37ccc2e14f1"),
+	Native: nativecode.Kernels.Of("matmul_float32", "7b63ec55b52805e112628e0b3320993b"),
 }
 
 var matmulFloat64Kernel = &backend.Source{
@@ -741,7 +741,7 @@ void matmul_float64(__global f64 *c_p, const ulong c_off, const ulong c_rows, co
 }
 `,
 	Packed: kernelsPTX("matmul_float64"),
-	Native: nativecode.Kernels.Of("matmul_float64", "9e8dd35d07a760059fa0073e7988c086"),
+	Native: nativecode.Kernels.Of("matmul_float64", "899b5227a58938ba22a8565963ec2bd7"),
 }
 
 var matmulInt32Kernel = &backend.Source{
@@ -806,7 +806,7 @@ void matmul_int32(__global i32 *c_p, const ulong c_off, const ulong c_rows, cons
 }
 `,
 	Packed: kernelsPTX("matmul_int32"),
-	Native: nativecode.Kernels.Of("matmul_int32", "dbbaa6028bb478734681acdb2cb35ff2"),
+	Native: nativecode.Kernels.Of("matmul_int32", "c2bf2557364190c720edd12672525ffd"),
 }
 
 // launchNbody runs [nbody] over grid. Slices and matrices are in host memory or on the device of s;
@@ -913,7 +913,7 @@ void nbody_kernel(__global body_t *next_p, const ulong next_off, const ulong nex
 }
 `,
 	Packed: kernelsPTX("nbody_kernel"),
-	Native: nativecode.Kernels.Of("nbody_kernel", "f47d5065828f3bb900d0f3907ec38c05"),
+	Native: nativecode.Kernels.Of("nbody_kernel", "043a229ea500ae3243f60e1bcf802b33"),
 }
 
 // launchPrefixSum runs [prefixSum] over grid. Slices and matrices are in host memory or on the device of s;
@@ -971,7 +971,7 @@ void prefixSum_kernel(__global i32 *sums_p, const ulong sums_off, const ulong su
 }
 `,
 	Packed: kernelsPTX("prefixSum_kernel"),
-	Native: nativecode.Kernels.Of("prefixSum_kernel", "6e972a81328376617e5bc9fa27ff0c92"),
+	Native: nativecode.Kernels.Of("prefixSum_kernel", "50141a3098d3a5ca673a187dac11e1ce"),
 }
 
 // launchAddBefore runs [addBefore] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1008,7 +1008,7 @@ void addBefore_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len, _
 }
 `,
 	Packed: kernelsPTX("addBefore_kernel"),
-	Native: nativecode.Kernels.Of("addBefore_kernel", "ddf6371b2bef51e68e0e3872eb7a1bb3"),
+	Native: nativecode.Kernels.Of("addBefore_kernel", "fa6b7dfad5a7afe5ef23a322d1fe829f"),
 }
 
 // launchHash runs [hash] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1159,7 +1159,7 @@ void hash_kernel(__global u32 *digest_p, const ulong digest_off, const ulong dig
 }
 `,
 	Packed: kernelsPTX("hash_kernel"),
-	Native: nativecode.Kernels.Of("hash_kernel", "66980c14831c34ca83ed25ba42c8570d"),
+	Native: nativecode.Kernels.Of("hash_kernel", "35507318adfc40e43d486bb768098070"),
 }
 
 // launchPaths runs [paths] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1264,7 +1264,7 @@ void paths_kernel(__global i32 *d_p, const ulong d_off, const ulong d_rows, cons
 }
 `,
 	Packed: kernelsPTX("paths_kernel"),
-	Native: nativecode.Kernels.Of("paths_kernel", "b745516101a5f6439ad7fabd66a4a914"),
+	Native: nativecode.Kernels.Of("paths_kernel", "001cf041e785d918182f25ce82e0dcc3"),
 }
 
 // launchSortTiles runs [sortTiles] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1371,7 +1371,7 @@ void sortTiles_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len CH
 }
 `,
 	Packed: kernelsPTX("sortTiles_kernel"),
-	Native: nativecode.Kernels.Of("sortTiles_kernel", "2d1e3f1e2264e869972862d6854b6dd3"),
+	Native: nativecode.Kernels.Of("sortTiles_kernel", "9c3aaa869d4f94fa3394edcaeb69da0b"),
 }
 
 // launchMergeTiles runs [mergeTiles] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1463,7 +1463,7 @@ void mergeTiles_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len C
 }
 `,
 	Packed: kernelsPTX("mergeTiles_kernel"),
-	Native: nativecode.Kernels.Of("mergeTiles_kernel", "0612c1f7b6865360f0d965d7a3f856c4"),
+	Native: nativecode.Kernels.Of("mergeTiles_kernel", "4c194e06c336a6773bfbc6f6d4423d35"),
 }
 
 // launchSortPass runs [sortPass] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1522,7 +1522,7 @@ void sortPass_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len, co
 }
 `,
 	Packed: kernelsPTX("sortPass_kernel"),
-	Native: nativecode.Kernels.Of("sortPass_kernel", "139abd02614936d61f1d45eba396c0cc"),
+	Native: nativecode.Kernels.Of("sortPass_kernel", "5d2a0c234aa69e1b26925532e37585fd"),
 }
 
 // launchSum runs [sum] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1582,7 +1582,7 @@ void sum_float32(__global f32 *sums_p, const ulong sums_off, const ulong sums_le
 }
 `,
 	Packed: kernelsPTX("sum_float32"),
-	Native: nativecode.Kernels.Of("sum_float32", "fe081dedb4f497a0f3e84827f2f438a0"),
+	Native: nativecode.Kernels.Of("sum_float32", "5b80db4963f3df7ab6a0ef9018bb46af"),
 }
 
 var sumInt32Kernel = &backend.Source{
@@ -1628,7 +1628,7 @@ void sum_int32(__global i32 *sums_p, const ulong sums_off, const ulong sums_len,
 }
 `,
 	Packed: kernelsPTX("sum_int32"),
-	Native: nativecode.Kernels.Of("sum_int32", "c55e7e4c84879d0d6fc2f7087f95da0b"),
+	Native: nativecode.Kernels.Of("sum_int32", "19f6848effcae53a354e7a4e6742488a"),
 }
 
 // launchWave runs [wave] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1702,7 +1702,7 @@ void wave_float32(__global f32 *next_p, const ulong next_off, const ulong next_r
 }
 `,
 	Packed: kernelsPTX("wave_float32"),
-	Native: nativecode.Kernels.Of("wave_float32", "6e2154b240dfc4710be706dcce7d4282"),
+	Native: nativecode.Kernels.Of("wave_float32", "ce5a566d8896b41bc38d870c99d57544"),
 }
 
 var waveFloat64Kernel = &backend.Source{
@@ -1761,7 +1761,7 @@ void wave_float64(__global f64 *next_p, const ulong next_off, const ulong next_r
 }
 `,
 	Packed: kernelsPTX("wave_float64"),
-	Native: nativecode.Kernels.Of("wave_float64", "846e51553e66790ad210c5ff347a7535"),
+	Native: nativecode.Kernels.Of("wave_float64", "b0d3b7fefe2e3341b9dac30fe963c2b3"),
 }
 
 //go:embed kernels_tandem.zip

@@ -46,7 +46,7 @@ void reverse_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
 }
 `,
 	Packed: kernelsPTX("reverse_kernel"),
-	Native: nativecode.Kernels.Of("reverse_kernel", "e940b000715725f8e29cf2fc36d9f50f"),
+	Native: nativecode.Kernels.Of("reverse_kernel", "4e14d3b83d8bb361720b3eebb555f059"),
 }
 
 // launchRise runs [rise] over grid. Slices and matrices are in host memory or on the device of s;
@@ -77,7 +77,7 @@ void rise_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len, 
 }
 `,
 	Packed: kernelsPTX("rise_kernel"),
-	Native: nativecode.Kernels.Of("rise_kernel", "179e63543d509632c1c21b7b2984e225"),
+	Native: nativecode.Kernels.Of("rise_kernel", "87c8f4676956a996fbf7b0442e378dc6"),
 }
 
 //go:embed kernels_tandem.zip

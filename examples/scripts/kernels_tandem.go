@@ -145,7 +145,7 @@ void bell_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
 }
 `,
 	Packed: kernelsPTX("bell_kernel"),
-	Native: nativecode.Kernels.Of("bell_kernel", "32e533a21f23e74dcdf860b680816cef"),
+	Native: nativecode.Kernels.Of("bell_kernel", "58b5cceb9bcf4cf9fd497565bc78dd8f"),
 }
 
 // launchFlow makes z [flow] of the inputs, element by element, as linalg.MapCall has it.
@@ -229,7 +229,7 @@ void flow_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
 }
 `,
 	Packed: kernelsPTX("flow_kernel"),
-	Native: nativecode.Kernels.Of("flow_kernel", "096e16733314987effb8c4f21e683bd8"),
+	Native: nativecode.Kernels.Of("flow_kernel", "1e7210e415f16bc7c09f5791e2a3b11d"),
 }
 
 // launchResidual makes z [residual] of the inputs, element by element, as linalg.MapCall has it.
@@ -385,7 +385,7 @@ void residual_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, c
 }
 `,
 	Packed: kernelsPTX("residual_kernel"),
-	Native: nativecode.Kernels.Of("residual_kernel", "51563206acab7ceb89998293107ae86e"),
+	Native: nativecode.Kernels.Of("residual_kernel", "56b7612bb712823db298667b63875f72"),
 }
 
 // launchGain makes z [gain] of the inputs, element by element, as linalg.MapCall has it.
@@ -516,7 +516,7 @@ void gain_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
 }
 `,
 	Packed: kernelsPTX("gain_kernel"),
-	Native: nativecode.Kernels.Of("gain_kernel", "773a982242aae69f3858e46f08f9be03"),
+	Native: nativecode.Kernels.Of("gain_kernel", "d39007210d967de3952287f03f7ad7d5"),
 }
 
 // launchWhereOn makes z [whereOn] of the inputs, element by element, as linalg.MapCall has it.
@@ -585,7 +585,7 @@ void whereOn_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, co
 }
 `,
 	Packed: kernelsPTX("whereOn_kernel"),
-	Native: nativecode.Kernels.Of("whereOn_kernel", "1b7d581fd4b9a745c3a2375f46803664"),
+	Native: nativecode.Kernels.Of("whereOn_kernel", "c245e8f14d1636da2f7bd63bdddaa3ef"),
 }
 
 //go:embed kernels_tandem.zip

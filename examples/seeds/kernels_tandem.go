@@ -46,7 +46,7 @@ void MyKernel_float32(__global f32 *a_p, const ulong a_off, const ulong a_len CH
 }
 `,
 	Packed: kernelsPTX("MyKernel_float32"),
-	Native: nativecode.Kernels.Of("MyKernel_float32", "f910f0c4a892c38659b64e17d3c20d6b"),
+	Native: nativecode.Kernels.Of("MyKernel_float32", "633c203d6d1d96cb1add0d25b1ef4399"),
 }
 
 var MyKernelFloat64Kernel = &backend.Source{
@@ -72,7 +72,7 @@ void MyKernel_float64(__global f64 *a_p, const ulong a_off, const ulong a_len CH
 }
 `,
 	Packed: kernelsPTX("MyKernel_float64"),
-	Native: nativecode.Kernels.Of("MyKernel_float64", "9d27a1b3b90baf74db19b7d7bc214c32"),
+	Native: nativecode.Kernels.Of("MyKernel_float64", "ff58d7472bbefc12a040c37d36958ef1"),
 }
 
 // LaunchMatmul runs [Matmul] over grid. Slices and matrices are in host memory or on the device of s;
@@ -123,7 +123,7 @@ void Matmul_float32(__global const f32 *a_p, const ulong a_off, const ulong a_ro
 }
 `,
 	Packed: kernelsPTX("Matmul_float32"),
-	Native: nativecode.Kernels.Of("Matmul_float32", "4f3db375a297bc7827a30129c16917ca"),
+	Native: nativecode.Kernels.Of("Matmul_float32", "eb0ddc989404b222406cf116f20e2903"),
 }
 
 var MatmulFloat64Kernel = &backend.Source{
@@ -159,7 +159,7 @@ void Matmul_float64(__global const f64 *a_p, const ulong a_off, const ulong a_ro
 }
 `,
 	Packed: kernelsPTX("Matmul_float64"),
-	Native: nativecode.Kernels.Of("Matmul_float64", "caba867581cd6469193e2f763b6aa227"),
+	Native: nativecode.Kernels.Of("Matmul_float64", "87c7dcb38b35665b07b0dbdcf05a58b6"),
 }
 
 var MatmulInt32Kernel = &backend.Source{
@@ -194,7 +194,7 @@ void Matmul_int32(__global const i32 *a_p, const ulong a_off, const ulong a_rows
 }
 `,
 	Packed: kernelsPTX("Matmul_int32"),
-	Native: nativecode.Kernels.Of("Matmul_int32", "4027015d891a84fd001918dcd4d37835"),
+	Native: nativecode.Kernels.Of("Matmul_int32", "b10bc29ab8545b352769babd53eb7eb7"),
 }
 
 // LaunchFastMatmul runs [FastMatmul] over grid. Slices and matrices are in host memory or on the device of s;
@@ -272,7 +272,7 @@ void FastMatmul_float32(__global const f32 *a_p, const ulong a_off, const ulong 
 }
 `,
 	Packed: kernelsPTX("FastMatmul_float32"),
-	Native: nativecode.Kernels.Of("FastMatmul_float32", "dcbf7432448421815622b009816be59d"),
+	Native: nativecode.Kernels.Of("FastMatmul_float32", "acb53b51f4ca8d7e4a5d4afb7c5f4dff"),
 }
 
 var FastMatmulFloat64Kernel = &backend.Source{
@@ -335,7 +335,7 @@ void FastMatmul_float64(__global const f64 *a_p, const ulong a_off, const ulong 
 }
 `,
 	Packed: kernelsPTX("FastMatmul_float64"),
-	Native: nativecode.Kernels.Of("FastMatmul_float64", "0d04549fb1c182d63716a20840059beb"),
+	Native: nativecode.Kernels.Of("FastMatmul_float64", "1f449fc2f745a2501db9c6e8520e5ee0"),
 }
 
 var FastMatmulInt32Kernel = &backend.Source{
@@ -397,7 +397,7 @@ void FastMatmul_int32(__global const i32 *a_p, const ulong a_off, const ulong a_
 }
 `,
 	Packed: kernelsPTX("FastMatmul_int32"),
-	Native: nativecode.Kernels.Of("FastMatmul_int32", "1a1a3737ddb172d9e84966681777bfab"),
+	Native: nativecode.Kernels.Of("FastMatmul_int32", "faaf3b7f4edfbb3336837c56b13d8d0b"),
 }
 
 // LaunchTwice runs [Twice] over grid. Slices and matrices are in host memory or on the device of s;
@@ -432,7 +432,7 @@ void Twice_kernel(__global const i32 *a_p, const ulong a_off, const ulong a_len,
 }
 `,
 	Packed: kernelsPTX("Twice_kernel"),
-	Native: nativecode.Kernels.Of("Twice_kernel", "fd6fc596600e7e6e324b5e7668bf6f52"),
+	Native: nativecode.Kernels.Of("Twice_kernel", "50442159b03ea6c1bb464d3b703145ac"),
 }
 
 // LaunchTwice2D runs [Twice2D] over grid. Slices and matrices are in host memory or on the device of s;
@@ -468,7 +468,7 @@ void Twice2D_kernel(__global const i32 *a_p, const ulong a_off, const ulong a_le
 }
 `,
 	Packed: kernelsPTX("Twice2D_kernel"),
-	Native: nativecode.Kernels.Of("Twice2D_kernel", "dc9e53268117e81afab65d99eb379cac"),
+	Native: nativecode.Kernels.Of("Twice2D_kernel", "c687545fc6caf5ce65631c6d7cc0a22c"),
 }
 
 // LaunchTranspose runs [Transpose] over grid. Slices and matrices are in host memory or on the device of s;
@@ -510,7 +510,7 @@ void Transpose_float32(__global const f32 *a_p, const ulong a_off, const ulong a
 }
 `,
 	Packed: kernelsPTX("Transpose_float32"),
-	Native: nativecode.Kernels.Of("Transpose_float32", "7e3f2be0f1bc49f216699d15cbff6ae7"),
+	Native: nativecode.Kernels.Of("Transpose_float32", "f1614e6338760ab0b19d3311945261cb"),
 }
 
 var TransposeInt32Kernel = &backend.Source{
@@ -538,7 +538,7 @@ void Transpose_int32(__global const i32 *a_p, const ulong a_off, const ulong a_r
 }
 `,
 	Packed: kernelsPTX("Transpose_int32"),
-	Native: nativecode.Kernels.Of("Transpose_int32", "3771b000b9380504c91cc2a78572c089"),
+	Native: nativecode.Kernels.Of("Transpose_int32", "8f98c63e05aa0328ea5ac7ed48164adf"),
 }
 
 // LaunchTransposeTiled runs [TransposeTiled] over grid. Slices and matrices are in host memory or on the device of s;
@@ -603,7 +603,7 @@ void TransposeTiled_float32(__global const f32 *a_p, const ulong a_off, const ul
 }
 `,
 	Packed: kernelsPTX("TransposeTiled_float32"),
-	Native: nativecode.Kernels.Of("TransposeTiled_float32", "c469ac646bc8e010091daed0bcf266b3"),
+	Native: nativecode.Kernels.Of("TransposeTiled_float32", "284d10973d4ed3ffdfee5cffc771e59e"),
 }
 
 var TransposeTiledInt32Kernel = &backend.Source{
@@ -654,7 +654,7 @@ void TransposeTiled_int32(__global const i32 *a_p, const ulong a_off, const ulon
 }
 `,
 	Packed: kernelsPTX("TransposeTiled_int32"),
-	Native: nativecode.Kernels.Of("TransposeTiled_int32", "0eb0c3bd40b0e50ddd479b9d3c9caae6"),
+	Native: nativecode.Kernels.Of("TransposeTiled_int32", "9b6b2054e1f8e3adf30fc2a8bd916ec5"),
 }
 
 //go:embed kernels_tandem.zip

@@ -22,11 +22,36 @@ func GemmTrans[T element.Element](
 	if gemmFew(transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
 		return
 	}
-	if transA || transB {
-		gemmTrans(transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	if !transA && !transB {
+		Gemm(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
-	Gemm(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	check("C", m, n, ldc, len(c))
+	if m == 0 || n == 0 {
+		return
+	}
+	checkOp("A", transA, m, k, lda, len(a))
+	checkOp("B", transB, k, n, ldb, len(b))
+	kern := kernels[T]()[0]
+	if alpha != 1 || beta != 0 || max(m, n, k) > fewTiles {
+		gemm(kern, transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
+	if transB {
+		s, memory := Take[T](k * n)
+		defer s.Give()
+		b, ldb, _ = transposeInto(memory, n, k, b, ldb)
+	}
+	row, col := steps(transA, lda)
+	kern.tiles(m, n, k, a, row, col, b, ldb, c, ldc)
+}
+
+// checkOp is check for an op(M) of rows by cols.
+func checkOp(name string, trans bool, rows, cols, ld, n int) {
+	if trans {
+		rows, cols = cols, rows
+	}
+	check(name, rows, cols, ld, n)
 }
 
 // gemmFew is [GemmTrans] for alpha and k not zero. It computes that, and tells so, where all
@@ -93,21 +118,6 @@ func gemvSteps[T Float](
 	}
 	Gemv(trans, rows, cols, alpha, a, lda, x, beta, memory)
 	copyRows(m, 1, memory, 1, y, yStep)
-}
-
-// gemmTrans is [GemmTrans] by way of transposed copies.
-func gemmTrans[T element.Element](
-	transA, transB bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
-) {
-	s, memory := Take[T](elementsIf(transA, m*k) + elementsIf(transB, k*n))
-	defer s.Give()
-	if transA {
-		a, lda, memory = transposeInto(memory, k, m, a, lda)
-	}
-	if transB {
-		b, ldb, _ = transposeInto(memory, n, k, b, ldb)
-	}
-	Gemm(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 }
 
 func elementsIf(is bool, n int) int {

@@ -28,26 +28,27 @@ func Gemm[T element.Element](m, n, k int, alpha T, a []T, lda int, b []T, ldb in
 	check("B", k, n, ldb, len(b))
 	kern := kernels[T]()[0]
 	if alpha == 1 && beta == 0 && max(m, n, k) <= fewTiles {
-		kern.tiles(m, n, k, a, lda, b, ldb, c, ldc)
+		kern.tiles(m, n, k, a, lda, 1, b, ldb, c, ldc)
 		return
 	}
 	if gemmFew(false, false, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
 		return
 	}
-	gemm(kern, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	gemm(kern, false, false, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 }
 
 // fewTiles is the rows, columns and steps of a product that is done before it is planned. Its
 // operands stay in the first-level caches, so that nothing is packed.
 const fewTiles = 48
 
-// tiles computes C = A*B where it lies, one tile after the other.
-func (kern *microKernel[T]) tiles(m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) {
+// tiles computes C = A*B where it lies, one tile after the other. Element (i, p) of A is
+// a[i*aRow+p*aCol].
+func (kern *microKernel[T]) tiles(m, n, k int, a []T, aRow, aCol int, b []T, ldb int, c []T, ldc int) {
 	for i := 0; i < m; i += kern.rows {
-		h, a := min(kern.rows, m-i), &a[i*lda]
+		h, a := min(kern.rows, m-i), &a[i*aRow]
 		for j := 0; j < n; j += kern.cols {
 			at := &c[i*ldc+j]
-			kern.run(h, min(kern.cols, n-j), k, a, lda, 1, &b[j], ldb, at, ldc, true, at)
+			kern.run(h, min(kern.cols, n-j), k, a, aRow, aCol, &b[j], ldb, at, ldc, true, at)
 		}
 	}
 }
@@ -125,12 +126,12 @@ func scaleC[T element.Element](m, n int, beta T, c []T, ldc int) {
 // time. Tests make it small.
 var maxTemp = 1 << 20
 
-// gemm is Gemm by one micro-kernel, for checked arguments with m, n, k and alpha not zero.
-func gemm[T element.Element](
-	kern *microKernel[T], m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
+// gemm is [GemmTrans] by one micro-kernel, for checked arguments with m, n, k and alpha not zero.
+func gemm[T element.Element](kern *microKernel[T], transA, transB bool, m, n, k int,
+	alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
 ) {
 	p := product[T]{
-		kern: kern, m: m, n: n, k: k, alpha: alpha, beta: beta,
+		kern: kern, transA: transA, transB: transB, m: m, n: n, k: k, alpha: alpha, beta: beta,
 		a: a, lda: lda, b: b, ldb: ldb, c: c, ldc: ldc,
 	}
 	p.scaled = alpha != 1 || beta != 0
@@ -167,7 +168,7 @@ func (p *product[T]) compute() {
 	for j := 0; j < whole.n; j += cols {
 		for i := 0; i < whole.m; i += rows {
 			p.m, p.n = min(rows, whole.m-i), min(cols, whole.n-j)
-			p.a, p.b, p.c = whole.a[i*p.lda:], whole.b[j:], whole.c[i*p.ldc+j:]
+			p.a, p.b, p.c = whole.aFrom(i, 0), whole.bFrom(0, j), whole.c[i*p.ldc+j:]
 			p.run()
 		}
 	}
@@ -189,9 +190,9 @@ const (
 // processor does not look ahead in many more rows at a time.
 const thinBytes = 128
 
-// A product computes C = alpha*A*B + beta*C in blocks: mc rows of C at a time, and of those kc
-// steps of every chain. Between the blocks of k the chains rest in C, or in rest where C holds what
-// beta needs.
+// A product computes C = alpha*op(A)*op(B) + beta*C in blocks: mc rows of C at a time, and of those
+// kc steps of every chain. Between the blocks of k the chains rest in C, or in rest where C holds
+// what beta needs.
 //
 // A's block is packed into panels of the tile's rows, once for all workers. Each task packs its
 // part of B's block into panels of the tile's columns, and multiplies it by A's panels from the top
@@ -203,6 +204,8 @@ type product[T element.Element] struct {
 	alpha, beta   T
 	a, b, c       []T
 	lda, ldb, ldc int
+
+	transA, transB bool // memory has the transposes
 
 	scaled           bool // C is not the chain itself
 	fromC            bool // the chains start from C, not from +0
@@ -221,6 +224,22 @@ type product[T element.Element] struct {
 // A task is a part of a block: rows from i to i+rows of C, in columns from j to j+cols.
 type task struct{ i, rows, j, cols int }
 
+// aFrom is op(A) in memory from element (i, k) on.
+func (p *product[T]) aFrom(i, k int) []T {
+	if p.transA {
+		i, k = k, i
+	}
+	return p.a[i*p.lda+k:]
+}
+
+// bFrom is op(B) in memory from element (k, j) on.
+func (p *product[T]) bFrom(k, j int) []T {
+	if p.transB {
+		k, j = j, k
+	}
+	return p.b[k*p.ldb+j:]
+}
+
 // plan decides how to compute the product.
 func (p *product[T]) plan() {
 	kern, size := p.kern, int(unsafe.Sizeof(T(0)))
@@ -229,7 +248,7 @@ func (p *product[T]) plan() {
 		p.workers = parallel.Workers()
 	}
 	p.directA = p.n <= directPanelsB*kern.cols || p.m <= directBytes/size/p.k
-	p.directB = p.m <= directTilesA*kern.rows || p.n <= directBytes/size/p.k
+	p.directB = !p.transB && (p.m <= directTilesA*kern.rows || p.n <= directBytes/size/p.k)
 	p.steps = equal(p.k, kern.kc, 8) // as each block reads and writes C
 	if p.isThin() {
 		p.steps = thinBytes / size
@@ -242,7 +261,7 @@ func (p *product[T]) plan() {
 
 // isThin tells whether the product has few rows, and a B that no near cache holds.
 func (p *product[T]) isThin() bool {
-	return p.m <= directTilesA*p.kern.rows && p.n > directBytes/int(unsafe.Sizeof(T(0)))/p.k
+	return !p.transB && p.m <= directTilesA*p.kern.rows && p.n > directBytes/int(unsafe.Sizeof(T(0)))/p.k
 }
 
 // equal is the size of the fewest equal parts of n that are at most limit, rounded up to a multiple
@@ -295,38 +314,71 @@ func (p *product[T]) chunks() int {
 func (p *product[T]) packA(chunk int) {
 	rows := p.kern.rows
 	first := chunk * chunkA * rows
-	for i := first; i < min(p.mc, first+chunkA*rows); i += rows {
-		panel := p.packedA[i*p.kc:][:rows*p.kc]
-		packPanelA(p.kern, min(rows, p.mc-i), p.kc, p.a[(p.i0+i)*p.lda+p.p0:], p.lda, panel)
-		if p.minusA {
-			p.kern.negate(1, len(panel), panel, 0, panel, 0)
+	last := min(p.mc, first+chunkA*rows)
+	packed := p.packedA[first*p.kc : roundUp(last, rows)*p.kc]
+	if p.transA {
+		packRows(rows, last-first, p.kc, p.aFrom(p.i0+first, p.p0), p.lda, packed)
+	} else {
+		for i := first; i < last; i += rows {
+			panel := packed[(i-first)*p.kc:][:rows*p.kc]
+			packPanel(p.kern, rows, min(rows, last-i), p.kc, p.aFrom(p.i0+i, p.p0), p.lda, panel)
 		}
+	}
+	if p.minusA {
+		p.kern.negate(1, len(packed), packed, 0, packed, 0)
 	}
 }
 
-// packPanelA packs m rows of A into a panel.
-func packPanelA[T element.Element](kern *microKernel[T], m, kc int, a []T, lda int, dst []T) {
+// packPanel packs m rows of kc elements into a panel: element k of row i is dst[k*width+i].
+func packPanel[T element.Element](kern *microKernel[T], width, m, kc int, a []T, lda int, dst []T) {
 	size, done := int(unsafe.Sizeof(T(0))), 0
-	if tile := kern.tile; kern.transpose != nil && m == kern.rows && kc >= tile {
+	if tile := kern.tile; kern.transpose != nil && m == width && kc >= tile {
 		for i := 0; i < m; i += tile {
 			i = min(i, m-tile) // the last tile may overlap the one before
-			kern.transpose(unsafe.Pointer(&a[i*lda]), lda*size, unsafe.Pointer(&dst[i]), kern.rows*size, kc/tile)
+			kern.transpose(unsafe.Pointer(&a[i*lda]), lda*size, unsafe.Pointer(&dst[i]), width*size, kc/tile)
 		}
 		done = kc / tile * tile
 	}
 	row := func(i int) []T { return a[i*lda:][done:kc] }
-	dst = dst[done*kern.rows:]
+	dst = dst[done*width:]
 	i := 0
 	for ; i+6 <= m && done < kc; i += 6 {
-		pack6(row(i), row(i+1), row(i+2), row(i+3), row(i+4), row(i+5), dst[i:], kern.rows)
+		pack6(row(i), row(i+1), row(i+2), row(i+3), row(i+4), row(i+5), dst[i:], width)
 	}
 	for ; i < m; i++ {
 		at := i
 		for _, x := range row(i) {
 			dst[at] = x
-			at += kern.rows
+			at += width
 		}
 	}
+}
+
+// packRows packs kc rows of n elements into panels of width of their columns.
+func packRows[T element.Element](width, n, kc int, src []T, lds int, dst []T) {
+	for k := range kc {
+		row, at := src[k*lds:][:n], k*width
+		j := 0
+		switch width {
+		case 6:
+			j = copyParts[[6]T](row, dst[at:], 6*kc)
+		case 8:
+			j = copyParts[[8]T](row, dst[at:], 8*kc)
+		}
+		for ; j < n; j += width {
+			copy(dst[at+j*kc:], row[j:min(j+width, n)])
+		}
+	}
+}
+
+// copyParts copies the whole parts of src, each of type P, to places in dst that are step elements
+// apart, and tells how many elements these are.
+func copyParts[P any, T element.Element](src, dst []T, step int) int {
+	n := int(unsafe.Sizeof(*new(P)) / unsafe.Sizeof(T(0)))
+	for i := 0; i+n <= len(src); i += n {
+		*(*P)(unsafe.Pointer(&dst[i/n*step])) = *(*P)(unsafe.Pointer(&src[i]))
+	}
+	return len(src) / n * n
 }
 
 // pack6 interleaves six rows: d[k*step] to d[k*step+5] are their elements k.
@@ -347,6 +399,12 @@ const chunkB = 16 // rows of B that are packed at a time, so that they are read 
 // packB packs the part of B's block from column j on into panels of the tile's columns.
 func (p *product[T]) packB(j, n int, dst []T) {
 	cols, size := p.kern.cols, int(unsafe.Sizeof(T(0)))
+	if p.transB {
+		for i := 0; i < n; i += cols {
+			packPanel(p.kern, cols, min(cols, n-i), p.kc, p.bFrom(p.p0, j+i), p.ldb, dst[i*p.kc:])
+		}
+		return
+	}
 	for k := 0; k < p.kc; k += chunkB {
 		rows := min(chunkB, p.kc-k)
 		src, full := p.b[(p.p0+k)*p.ldb+j:], 0
@@ -367,9 +425,13 @@ func (p *product[T]) multiply(t task) {
 	rows, cols, kc := p.kern.rows, p.kern.cols, p.kc
 	a, aRow, aStep, aPanel := p.packedA, 1, rows, rows*kc
 	if p.directA {
-		a, aRow, aStep, aPanel = p.a[p.i0*p.lda+p.p0:], p.lda, 1, rows*p.lda
+		a, aRow, aStep = p.aFrom(p.i0, p.p0), p.lda, 1
+		if p.transA {
+			aRow, aStep = 1, p.lda
+		}
+		aPanel = rows * aRow
 	}
-	b, bStep, bPanel := p.b[p.p0*p.ldb+t.j:], p.ldb, cols
+	b, bStep, bPanel := p.bFrom(p.p0, t.j), p.ldb, cols
 	acc, ldacc := p.c, p.ldc // the chains
 	if p.rest != nil {
 		acc, ldacc = p.rest, p.n

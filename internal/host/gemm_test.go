@@ -129,8 +129,8 @@ func force[T element.Element](t *testing.T, typ string, list *[]*microKernel[T],
 	}
 }
 
-// checkGemm compares Gemm with GemmReference. Elements of C that beta == 0 does not read start as
-// NaN.
+// checkGemm compares Gemm, and GemmTrans of transposed operands, with GemmReference. Elements of C
+// that beta == 0 does not read start as NaN.
 func checkGemm[T element.Element](t *testing.T, in input[T], m, n, k, gap int, alpha, beta T) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(uint64(m*1000+n), uint64(k)))
@@ -141,9 +141,24 @@ func checkGemm[T element.Element](t *testing.T, in input[T], m, n, k, gap int, a
 	}
 	want := c.clone()
 	GemmReference(m, n, k, alpha, a.data, a.ld, b.data, b.ld, beta, want.data, want.ld)
+	old := c.clone()
 	Gemm(m, n, k, alpha, a.data, a.ld, b.data, b.ld, beta, c.data, c.ld)
 	if err := c.diff(want); err != nil {
 		t.Fatalf("%s, %dx%dx%d, gap %d, alpha %v, beta %v: %v", in.name, m, n, k, gap, alpha, beta, err)
+	}
+	for i := 1; i < 4; i++ {
+		transA, transB, x, y, z := i&1 > 0, i&2 > 0, a, b, old.clone()
+		if transA {
+			x = newMatrix(k, m, gap, func(p, i int) T { return a.data[i*a.ld+p] })
+		}
+		if transB {
+			y = newMatrix(n, k, gap*2, func(j, p int) T { return b.data[p*b.ld+j] })
+		}
+		GemmTrans(transA, transB, m, n, k, alpha, x.data, x.ld, y.data, y.ld, beta, z.data, z.ld)
+		if err := z.diff(want); err != nil {
+			t.Fatalf("%s, %dx%dx%d, transposed %v %v, gap %d, alpha %v, beta %v: %v",
+				in.name, m, n, k, transA, transB, gap, alpha, beta, err)
+		}
 	}
 }
 

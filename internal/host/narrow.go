@@ -9,12 +9,12 @@ import (
 // A product of few columns does not fill a register with a row of C. Its transpose does: C's
 // columns are rows of the tile there, and its chains are the same, as a product does not depend on
 // the order of its factors. So a panel of A is as high as the tile is wide, and packed by
-// transposing it.
+// transposing it; one that is transposed in memory is read where it is.
 
 // isNarrow tells whether to compute the transposed product. Elements of 8 bytes would gain nothing,
 // as half as many of them fit a register.
 func (p *product[T]) isNarrow() bool {
-	return unsafe.Sizeof(T(0)) == 4 && p.kern.transpose != nil && 2*p.n <= p.kern.rows &&
+	return unsafe.Sizeof(T(0)) == 4 && !p.transB && p.kern.transpose != nil && 2*p.n <= p.kern.rows &&
 		p.m >= p.workers*p.kern.cols && p.k >= narrowSteps
 }
 
@@ -54,8 +54,12 @@ func (p *product[T]) narrowPanel(panel int) {
 	}
 	for k := 0; k < p.k; k += p.steps {
 		kc := min(p.steps, p.k-k)
-		transposeTiles(h, kc, p.a[i*p.lda+k:], p.lda, a, cols)
-		kern.run(p.n, h, kc, &p.b[k*p.ldb], 1, p.ldb, &a[0], cols, &acc[0], cols, k == 0 && !p.fromC, &acc[0])
+		at, ld := p.aFrom(i, k), p.lda
+		if !p.transA {
+			transposeTiles(h, kc, at, ld, a, cols)
+			at, ld = a, cols
+		}
+		kern.run(p.n, h, kc, &p.b[k*p.ldb], 1, p.ldb, &at[0], ld, &acc[0], cols, k == 0 && !p.fromC, &acc[0])
 	}
 	if p.scaled {
 		if p.beta != 0 {

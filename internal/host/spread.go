@@ -117,7 +117,7 @@ func (p *product[T]) spreadThin() {
 	whole.workers = 1
 	parallel.Do((p.n+width-1)/width, func(i int) {
 		part, j := whole, i*width
-		part.n, part.b, part.c = min(width, part.n-j), part.b[j:], part.c[j:]
+		part.n, part.b, part.c = min(width, part.n-j), part.bFrom(0, j), part.c[j:]
 		part.compute()
 	})
 }

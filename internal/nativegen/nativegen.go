@@ -44,13 +44,15 @@ var Levels = []Level{
 var avx2 = []string{"--target=x86_64-linux-gnu", "-mavx2", "-mfma", "-mbmi", "-mbmi2", "-fcf-protection=none"}
 
 // flags are those of all levels. Integers wrap, floats are rounded by each operation, memory may be
-// written as one type and read as another, and a loop without an end has none, as in Go.
+// written as one type and read as another, and a loop without an end has none, as in Go. Addresses
+// are computed where they are used: else clang keeps a counter for each of them, of which most are
+// in memory, and counts them all on in each row of a narrow matrix.
 var flags = []string{
 	"-x", "c", "-std=gnu11", "-O3", "-c", "-ffreestanding", "-fno-builtin", "-fPIC", "-fvisibility=hidden",
 	"-ffunction-sections", "-fdata-sections", "-fno-jump-tables", "-fno-stack-protector", "-fno-ident", "-fno-addrsig",
 	"-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-fomit-frame-pointer", "-fstack-clash-protection",
 	"-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off", "-fno-math-errno", "-fno-finite-loops", "-fsigned-char",
-	"-w", "-fstack-size-section",
+	"-mllvm", "-disable-lsr", "-w", "-fstack-size-section",
 }
 
 // Key identifies what Compile makes code of, but for clang itself.

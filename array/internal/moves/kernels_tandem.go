@@ -32,9 +32,9 @@ var PlaceKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: PlaceUint64Kernel},
 }
 
-var PlaceUint32Kernel = kernelsPacked.Source("Place_uint32", "a3adabc5df2766f4a8c480065c6cad2f", support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "uint", 4), PlaceUint32Go, PlaceUint32Plain, "moves.go")
+var PlaceUint32Kernel = kernelsPacked.Source("Place_uint32", "a591a8b4b5807d2e6ec20a1ef3ef819e", support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "uint", 4), PlaceUint32Go, PlaceUint32Plain, "moves.go")
 
-var PlaceUint64Kernel = kernelsPacked.Source("Place_uint64", "2fe33ef0b3858f7ce03ab4ac0c287bb4", support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "ulong", 8), PlaceUint64Go, PlaceUint64Plain, "moves.go")
+var PlaceUint64Kernel = kernelsPacked.Source("Place_uint64", "48a893c8da044116868f38c4c02dd8a8", support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "ulong", 8), PlaceUint64Go, PlaceUint64Plain, "moves.go")
 
 // LaunchCheck runs [Check] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -47,7 +47,7 @@ func LaunchCheck[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32], Arg
 	return call.Launch()
 }
 
-var CheckKernel = kernelsPacked.Source("Check_kernel", "8a32cd5c8805f4d6d5dbcc219cc7d156", support.Params{}.Slice("bad", "int", 4).Slice("owners", "int", 4).ConstMatrix("index", "int", 4).Scalar("rows", "long", 8), CheckGo, CheckPlain, "moves.go")
+var CheckKernel = kernelsPacked.Source("Check_kernel", "ac63a35ec6d73fced58f3e700767d212", support.Params{}.Slice("bad", "int", 4).Slice("owners", "int", 4).ConstMatrix("index", "int", 4).Scalar("rows", "long", 8), CheckGo, CheckPlain, "moves.go")
 
 // LaunchRows runs [Rows] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -66,9 +66,9 @@ var RowsKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: RowsUint64Kernel},
 }
 
-var RowsUint32Kernel = kernelsPacked.Source("Rows_uint32", "0fabb3808096972cbd24cccf0c12ace0", support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4), RowsUint32Go, RowsUint32Plain, "moves.go")
+var RowsUint32Kernel = kernelsPacked.Source("Rows_uint32", "4d9db52f37f263aaecefdfac4914a56a", support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4), RowsUint32Go, RowsUint32Plain, "moves.go")
 
-var RowsUint64Kernel = kernelsPacked.Source("Rows_uint64", "8806c1e20bf5d24e4358f6adf04eccf7", support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4), RowsUint64Go, RowsUint64Plain, "moves.go")
+var RowsUint64Kernel = kernelsPacked.Source("Rows_uint64", "345e24d50c44b2aa15a045091a739480", support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4), RowsUint64Go, RowsUint64Plain, "moves.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string

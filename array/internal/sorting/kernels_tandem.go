@@ -33,11 +33,11 @@ var PackKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: PackUint64Kernel},
 }
 
-var PackUint8Kernel = kernelsPacked.Source("Pack_uint8", "613faf4de0d5f148377a1b24ee405c85", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "uchar", 1).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint8Go, PackUint8Plain, "keys.go")
+var PackUint8Kernel = kernelsPacked.Source("Pack_uint8", "698623dca3b9703dc5212f10be5bfc92", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "uchar", 1).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint8Go, PackUint8Plain, "keys.go")
 
-var PackUint32Kernel = kernelsPacked.Source("Pack_uint32", "830d4b505e5334d85c6223685b036ba0", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "uint", 4).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint32Go, PackUint32Plain, "keys.go")
+var PackUint32Kernel = kernelsPacked.Source("Pack_uint32", "4a5d7e3fdcc92823fa35287837d3d9a6", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "uint", 4).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint32Go, PackUint32Plain, "keys.go")
 
-var PackUint64Kernel = kernelsPacked.Source("Pack_uint64", "b0bf6d1a8271a23d8b682160aa645ad3", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint64Go, PackUint64Plain, "keys.go")
+var PackUint64Kernel = kernelsPacked.Source("Pack_uint64", "5fdec374132ddde2bee93ea60caf8569", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint64Go, PackUint64Plain, "keys.go")
 
 // LaunchRepack runs [Repack] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -60,9 +60,9 @@ var RepackKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: RepackUint64Kernel},
 }
 
-var RepackUint32Kernel = kernelsPacked.Source("Repack_uint32", "68cb161e7aa7d6e3ed5db7a9f149c8af", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "uint", 4).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), RepackUint32Go, RepackUint32Plain, "keys.go")
+var RepackUint32Kernel = kernelsPacked.Source("Repack_uint32", "89b308b9ac62bade011866ad5ebe5aac", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "uint", 4).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), RepackUint32Go, RepackUint32Plain, "keys.go")
 
-var RepackUint64Kernel = kernelsPacked.Source("Repack_uint64", "d12a90fed0ff2e04a117695851d224aa", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), RepackUint64Go, RepackUint64Plain, "keys.go")
+var RepackUint64Kernel = kernelsPacked.Source("Repack_uint64", "47e3f6d56fe2cea7655394f50fed424a", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), RepackUint64Go, RepackUint64Plain, "keys.go")
 
 // LaunchUnpack runs [Unpack] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -84,9 +84,9 @@ var UnpackKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: UnpackUint64Kernel},
 }
 
-var UnpackUint32Kernel = kernelsPacked.Source("Unpack_uint32", "1e8a0ab4ad694723c2106ea1e8f640ce", support.Params{}.Matrix("c", "uint", 4).ConstSlice("pairs", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint32Go, UnpackUint32Plain, "keys.go")
+var UnpackUint32Kernel = kernelsPacked.Source("Unpack_uint32", "b14b977679ccecbf0e6a1c9cf9ac96ed", support.Params{}.Matrix("c", "uint", 4).ConstSlice("pairs", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint32Go, UnpackUint32Plain, "keys.go")
 
-var UnpackUint64Kernel = kernelsPacked.Source("Unpack_uint64", "b02a3fa22080236dd3433d0110ccadeb", support.Params{}.Matrix("c", "ulong", 8).ConstSlice("pairs", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint64Go, UnpackUint64Plain, "keys.go")
+var UnpackUint64Kernel = kernelsPacked.Source("Unpack_uint64", "64ff73220cc9673c6702ed4b98d8f8c1", support.Params{}.Matrix("c", "ulong", 8).ConstSlice("pairs", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint64Go, UnpackUint64Plain, "keys.go")
 
 // LaunchFirsts runs [Firsts] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -97,7 +97,7 @@ func LaunchFirsts[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64]](
 	return call.Launch()
 }
 
-var FirstsKernel = kernelsPacked.Source("Firsts_kernel", "ab39cfae13e9d13044707f983790f0b2", support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("keys", "ulong", 8), FirstsGo, FirstsPlain, "keys.go")
+var FirstsKernel = kernelsPacked.Source("Firsts_kernel", "f84419832f9eb956c369b0eb092bfb28", support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("keys", "ulong", 8), FirstsGo, FirstsPlain, "keys.go")
 
 // LaunchReplace runs [Replace] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -108,7 +108,7 @@ func LaunchReplace[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64]]
 	return call.Launch()
 }
 
-var ReplaceKernel = kernelsPacked.Source("Replace_kernel", "27f1cfb84a0279ff12b0efe344c849eb", support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("keys", "ulong", 8), ReplaceGo, ReplacePlain, "keys.go")
+var ReplaceKernel = kernelsPacked.Source("Replace_kernel", "6e54286bb3793d1f3fceb27a15162699", support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("keys", "ulong", 8), ReplaceGo, ReplacePlain, "keys.go")
 
 // LaunchCountChunks runs [CountChunks] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -148,7 +148,7 @@ func LaunchSum[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Gri
 	return call.Launch()
 }
 
-var SumKernel = kernelsPacked.Group(256, 1, 1).Source("Sum_kernel", "af87c729b1ae76bc340a37d027a67024", support.Params{}.Slice("counts", "int", 4).Scalar("n", "long", 8), SumGo, SumPlain, "radix.go")
+var SumKernel = kernelsPacked.Group(256, 1, 1).Source("Sum_kernel", "11472b538ffcabed55b3db00ccbb4243", support.Params{}.Slice("counts", "int", 4).Scalar("n", "long", 8), SumGo, SumPlain, "radix.go")
 
 // LaunchCountTiles runs [CountTiles] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -161,7 +161,7 @@ func LaunchCountTiles[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[uint64
 	return call.Launch()
 }
 
-var CountTilesKernel = kernelsPacked.Group(128, 1, 1).Source("CountTiles_kernel", "c010a70cbc7b92a15ae36ee5082d6913", support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), CountTilesGo, CountTilesPlain, "radix.go")
+var CountTilesKernel = kernelsPacked.Group(128, 1, 1).Source("CountTiles_kernel", "9575ff256fe7301f47e2d8ff31b6afc7", support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), CountTilesGo, CountTilesPlain, "radix.go")
 
 // LaunchMoveTiles runs [MoveTiles] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -175,7 +175,7 @@ func LaunchMoveTiles[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[int32]
 	return call.Launch()
 }
 
-var MoveTilesKernel = kernelsPacked.Group(128, 1, 1).Source("MoveTiles_kernel", "8e42a20f2f6696591e1ffcad18cda4b7", support.Params{}.Slice("y", "ulong", 8).ConstSlice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), MoveTilesGo, MoveTilesPlain, "radix.go")
+var MoveTilesKernel = kernelsPacked.Group(128, 1, 1).Source("MoveTiles_kernel", "664432637f96cb07921119105088e133", support.Params{}.Slice("y", "ulong", 8).ConstSlice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), MoveTilesGo, MoveTilesPlain, "radix.go")
 
 // LaunchRank runs [Rank] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -188,7 +188,7 @@ func LaunchRank[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64]](s 
 	return call.Launch()
 }
 
-var RankKernel = kernelsPacked.Source("Rank_kernel", "5530357d5a85417416894337878ea600", support.Params{}.Slice("y", "ulong", 8).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), RankGo, RankPlain, "radix.go")
+var RankKernel = kernelsPacked.Source("Rank_kernel", "5932f76b95595ae70cd26f2ff04d9884", support.Params{}.Slice("y", "ulong", 8).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), RankGo, RankPlain, "radix.go")
 
 // LaunchSearch runs [Search] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -211,9 +211,9 @@ var SearchKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: SearchUint64Kernel},
 }
 
-var SearchUint32Kernel = kernelsPacked.Group(256, 1, 1).Source("Search_uint32", "51ebd72293ca65b8ded6d3aeb594e01c", support.Params{}.Matrix("c", "int", 4).ConstMatrix("edges", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("count", "uint", 4), SearchUint32Go, SearchUint32Plain, "search.go")
+var SearchUint32Kernel = kernelsPacked.Group(256, 1, 1).Source("Search_uint32", "23bd0a2b5d96531df3452b7ddacdbdc2", support.Params{}.Matrix("c", "int", 4).ConstMatrix("edges", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("count", "uint", 4), SearchUint32Go, SearchUint32Plain, "search.go")
 
-var SearchUint64Kernel = kernelsPacked.Group(256, 1, 1).Source("Search_uint64", "3c6291f2880805f4ccbff3b099ab3db4", support.Params{}.Matrix("c", "int", 4).ConstMatrix("edges", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("count", "uint", 4), SearchUint64Go, SearchUint64Plain, "search.go")
+var SearchUint64Kernel = kernelsPacked.Group(256, 1, 1).Source("Search_uint64", "7ac9c9c7c0c4af3658d37f5dfd842ee0", support.Params{}.Matrix("c", "int", 4).ConstMatrix("edges", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("count", "uint", 4), SearchUint64Go, SearchUint64Plain, "search.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string

@@ -13,9 +13,9 @@ var entries [5]uintptr // in assembly
 
 // Kernels is the machine code of kernels, by their entry points.
 var Kernels = support.Natives{
-	"bell_kernel":     {Key: "32e533a21f23e74dcdf860b680816cef", Code: []backend.Native{{Level: "neon", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}}},
-	"flow_kernel":     {Key: "096e16733314987effb8c4f21e683bd8", Code: []backend.Native{{Level: "neon", Entry: entries[1], Lanes: 16, Group: 64, Strip: 0}}},
-	"residual_kernel": {Key: "51563206acab7ceb89998293107ae86e", Code: []backend.Native{{Level: "neon", Entry: entries[2], Lanes: 16, Group: 64, Strip: 0}}},
-	"gain_kernel":     {Key: "773a982242aae69f3858e46f08f9be03", Code: []backend.Native{{Level: "neon", Entry: entries[3], Lanes: 16, Group: 64, Strip: 0}}},
-	"whereOn_kernel":  {Key: "1b7d581fd4b9a745c3a2375f46803664", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}}},
+	"bell_kernel":     {Key: "58b5cceb9bcf4cf9fd497565bc78dd8f", Code: []backend.Native{{Level: "neon", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}}},
+	"flow_kernel":     {Key: "1e7210e415f16bc7c09f5791e2a3b11d", Code: []backend.Native{{Level: "neon", Entry: entries[1], Lanes: 16, Group: 64, Strip: 0}}},
+	"residual_kernel": {Key: "56b7612bb712823db298667b63875f72", Code: []backend.Native{{Level: "neon", Entry: entries[2], Lanes: 16, Group: 64, Strip: 0}}},
+	"gain_kernel":     {Key: "d39007210d967de3952287f03f7ad7d5", Code: []backend.Native{{Level: "neon", Entry: entries[3], Lanes: 16, Group: 64, Strip: 0}}},
+	"whereOn_kernel":  {Key: "c245e8f14d1636da2f7bd63bdddaa3ef", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}}},
 }

@@ -35,7 +35,7 @@ void Right_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len 
   STORE(g_i32, out_.p[AT((i64)get_global_id(0), out_.n, 11)], (i32)((i64)get_global_id(0)));
 }
 `,
-	Native: nativecode.Kernels.Of("Right_kernel", "ae5113c5fa044ba7fa448dd89f424136"),
+	Native: nativecode.Kernels.Of("Right_kernel", "0eafb6afd1085bf1b4f0112ef22f40f3"),
 }
 
 // LaunchStores runs [Stores] over grid. Slices and matrices are in host memory or on the device of s;
@@ -71,7 +71,7 @@ void Stores_float32(__global f32 *out_p, const ulong out_off, const ulong out_le
   STORE(g_f32, out_.p[AT(i_, out_.n, 19)], 7.0f);
 }
 `,
-	Native: nativecode.Kernels.Of("Stores_float32", "3ae2af2998a9ccd38c8b7fe25356d3c9"),
+	Native: nativecode.Kernels.Of("Stores_float32", "950c15872b550106b244a4b9b4e35f31"),
 }
 
 var StoresInt64Kernel = &backend.Source{
@@ -94,7 +94,7 @@ void Stores_int64(__global i64 *out_p, const ulong out_off, const ulong out_len 
   STORE(g_i64, out_.p[AT(i_, out_.n, 19)], (i64)7);
 }
 `,
-	Native: nativecode.Kernels.Of("Stores_int64", "875bf60625045dd20f38b4985b028068"),
+	Native: nativecode.Kernels.Of("Stores_int64", "1a7430602c661324c0427c3595d6961d"),
 }
 
 // LaunchLoads runs [Loads] over grid. Slices and matrices are in host memory or on the device of s;
@@ -124,7 +124,7 @@ void Loads_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len,
   STORE(g_i32, out_.p[AT(i_, out_.n, 25)], LOAD(g_i32, x_.p[AT(LOAD(g_i32, out_.p[AT(i_, out_.n, 25)]), x_.n, 25)]));
 }
 `,
-	Native: nativecode.Kernels.Of("Loads_kernel", "0c9afd95ab4200bbb921ba8b6e56bba4"),
+	Native: nativecode.Kernels.Of("Loads_kernel", "c64ed8420141db275767435762a874b6"),
 }
 
 // LaunchEmpties runs [Empties] over grid. Slices and matrices are in host memory or on the device of s;
@@ -158,7 +158,7 @@ void Empties_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
   }
 }
 `,
-	Native: nativecode.Kernels.Of("Empties_kernel", "47520182a55bc736238a8f988ae920a8"),
+	Native: nativecode.Kernels.Of("Empties_kernel", "b2702a28317036d18ac78e7b4a70fbf1"),
 }
 
 // LaunchRows runs [Rows] over grid. Slices and matrices are in host memory or on the device of s;
@@ -191,7 +191,7 @@ void Rows_kernel(__global i32 *m_p, const ulong m_off, const ulong m_rows, const
   STORE(g_i32, m_.Data_.p[(i64)((u64)((i64)((u64)ROW(row_, m_.Rows_, 42) * (u64)m_.Stride_)) + (u64)COLUMN(i_ % ((i64)4), m_.Cols_, 42))], 7);
 }
 `,
-	Native: nativecode.Kernels.Of("Rows_kernel", "bb941df07e27d71a1f9ed1ddb587da9b"),
+	Native: nativecode.Kernels.Of("Rows_kernel", "5c824b8670ecc1ccac084769215c61e3"),
 }
 
 // LaunchColumns runs [Columns] over grid. Slices and matrices are in host memory or on the device of s;
@@ -224,7 +224,7 @@ void Columns_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
   }
 }
 `,
-	Native: nativecode.Kernels.Of("Columns_kernel", "85ab694a1a7af7f7d1b329631c11a86f"),
+	Native: nativecode.Kernels.Of("Columns_kernel", "8711c934659eef71423aaa670dadc689"),
 }
 
 // LaunchShared runs [Shared] over grid. Slices and matrices are in host memory or on the device of s;
@@ -268,7 +268,7 @@ void Shared_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len
   STORE(g_i32, out_.p[AT(i_, out_.n, 66)], v_);
 }
 `,
-	Native: nativecode.Kernels.Of("Shared_kernel", "19ded3a3ab0abe53566e7a0c02ed5101"),
+	Native: nativecode.Kernels.Of("Shared_kernel", "ccf2112e3cd2d6c19a09b33ccfcf623f"),
 }
 
 // LaunchPrivate runs [Private] over grid. Slices and matrices are in host memory or on the device of s;
@@ -310,7 +310,7 @@ void Private_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
   STORE(g_i32, out_.p[AT(i_, out_.n, 81)], a_.v[(i64)3].v[(i64)0]);
 }
 `,
-	Native: nativecode.Kernels.Of("Private_kernel", "574ad44cd82b3a8897d6eae77b9f08d4"),
+	Native: nativecode.Kernels.Of("Private_kernel", "a0a64e7f9a59c7284df836f3cef8840c"),
 }
 
 // LaunchSlices runs [Slices] over grid. Slices and matrices are in host memory or on the device of s;
@@ -343,7 +343,7 @@ void Slices_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len
   }
 }
 `,
-	Native: nativecode.Kernels.Of("Slices_kernel", "b7316de278412cca98f6b0a345c77909"),
+	Native: nativecode.Kernels.Of("Slices_kernel", "0d226411f762ec08b4ebb1c42eac7adb"),
 }
 
 // LaunchReversed runs [Reversed] over grid. Slices and matrices are in host memory or on the device of s;
@@ -376,7 +376,7 @@ void Reversed_kernel(__global i32 *out_p, const ulong out_off, const ulong out_l
   }
 }
 `,
-	Native: nativecode.Kernels.Of("Reversed_kernel", "7c06e65d00ac77acca53c1833aeff1c6"),
+	Native: nativecode.Kernels.Of("Reversed_kernel", "caecefa3eb5fcb9a5b72462ec05c78b5"),
 }
 
 // LaunchDivides runs [Divides] over grid. Slices and matrices are in host memory or on the device of s;
@@ -410,7 +410,7 @@ void Divides_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
   STORE(g_i32, out_.p[AT(i_, out_.n, 105)], div_i32(LINE(105) 100, (i32)((u32)((i32)i_) - (u32)5)));
 }
 `,
-	Native: nativecode.Kernels.Of("Divides_kernel", "a2a81fdf454f474bcc2a078efaa41007"),
+	Native: nativecode.Kernels.Of("Divides_kernel", "d9f36d5bff4cb558e86297c4b7ead53a"),
 }
 
 // LaunchSearches runs [Searches] over grid. Slices and matrices are in host memory or on the device of s;
@@ -446,7 +446,7 @@ void Searches_kernel(__global i32 *out_p, const ulong out_off, const ulong out_l
   }
 }
 `,
-	Native: nativecode.Kernels.Of("Searches_kernel", "7e3f840783304f5214a1c04d04eb58e4"),
+	Native: nativecode.Kernels.Of("Searches_kernel", "08036db2394ec13ab5fdaf13ea5ddcfc"),
 }
 
 // LaunchCounts runs [Counts] over grid. Slices and matrices are in host memory or on the device of s;
@@ -484,7 +484,7 @@ void Counts_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len
   i32 t_ = atomic_add_g_i32(CHECK &out_.p[AT(n_, out_.n, 129)], 1);
 }
 `,
-	Native: nativecode.Kernels.Of("Counts_kernel", "e7f545d69ccae4b98c78710750c3fe4d"),
+	Native: nativecode.Kernels.Of("Counts_kernel", "5784ae80905f4e192a93a8a358b4013d"),
 }
 
 // LaunchMoves runs [Moves] over grid. Slices and matrices are in host memory or on the device of s;
@@ -529,7 +529,7 @@ void Moves_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len,
   STORE(g_i32, out_.p[AT(i_, out_.n, 150)], t_);
 }
 `,
-	Native: nativecode.Kernels.Of("Moves_kernel", "aca62fc46cde991631460e9bb17f2ecb"),
+	Native: nativecode.Kernels.Of("Moves_kernel", "e6031fa2c2fdaa4439ed2d4cda8e243f"),
 }
 
 // LaunchElsewhere runs [Elsewhere] over grid. Slices and matrices are in host memory or on the device of s;
@@ -563,7 +563,7 @@ void Elsewhere_kernel(__global i32 *out_p, const ulong out_off, const ulong out_
   }
 }
 `,
-	Native: nativecode.Kernels.Of("Elsewhere_kernel", "577606c82be53257291b0819013fafea"),
+	Native: nativecode.Kernels.Of("Elsewhere_kernel", "50185195a08deea73bc8274f14146df4"),
 }
 
 // LaunchMany runs [Many] over grid. Slices and matrices are in host memory or on the device of s;
@@ -591,7 +591,7 @@ void Many_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len C
   STORE(g_i32, out_.p[AT((i64)((u64)i_ + (u64)((i64)4)), out_.n, 166)], 7);
 }
 `,
-	Native: nativecode.Kernels.Of("Many_kernel", "c3415e44b0f06d6003bf2208ff0b45cf"),
+	Native: nativecode.Kernels.Of("Many_kernel", "eaf898b9ab1c245f258e50d72c9755b8"),
 }
 
 // LaunchGrouped runs [Grouped] over grid. Slices and matrices are in host memory or on the device of s;
@@ -625,7 +625,7 @@ void Grouped_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
   STORE(g_i32, out_.p[AT((i64)get_global_id(0), out_.n, 177)], LOAD(l_i32, s_.v[AT((i64)((u64)((i64)3) - (u64)((i64)get_local_id(0))), 4, 177)]));
 }
 `,
-	Native: nativecode.Kernels.Of("Grouped_kernel", "4d6106ad24e436494ed8f93c1946bf76"),
+	Native: nativecode.Kernels.Of("Grouped_kernel", "5aec04e37ef28fff886c837dfbbe5ef4"),
 }
 
 // LaunchRoomy runs [Roomy] over grid. Slices and matrices are in host memory or on the device of s;
@@ -695,7 +695,7 @@ void Pairs_float32_int32(__global f32 *a_p, const ulong a_off, const ulong a_len
   STORE(g_f32, a_.p[AT((i64)get_global_id(0), a_.n, 195)], LOAD(g_f32, a_.p[AT((i64)get_global_id(0), a_.n, 195)]) + ((f32)LOAD(g_i32, b_.p[AT((i64)get_global_id(0), b_.n, 195)])));
 }
 `,
-	Native: nativecode.Kernels.Of("Pairs_float32_int32", "18d85121d48b8c8eb693e4a94306030a"),
+	Native: nativecode.Kernels.Of("Pairs_float32_int32", "de935e5764a8fc202beb5e3b911b21f6"),
 }
 
 var PairsInt32Float32Kernel = &backend.Source{
@@ -721,7 +721,7 @@ void Pairs_int32_float32(__global i32 *a_p, const ulong a_off, const ulong a_len
   STORE(g_i32, a_.p[AT((i64)get_global_id(0), a_.n, 195)], (i32)((u32)LOAD(g_i32, a_.p[AT((i64)get_global_id(0), a_.n, 195)]) + (u32)i32_of_f32(LOAD(g_f32, b_.p[AT((i64)get_global_id(0), b_.n, 195)]))));
 }
 `,
-	Native: nativecode.Kernels.Of("Pairs_int32_float32", "591bce256adc92424cb0ee9304447cb2"),
+	Native: nativecode.Kernels.Of("Pairs_int32_float32", "a1d4bc031ff128bc51f1cef7c2999124"),
 }
 
 // LaunchWords runs [Words] over grid. Slices and matrices are in host memory or on the device of s;
@@ -748,7 +748,7 @@ void Words_kernel(__global i64 *x_p, const ulong x_off, const ulong x_len CHECKE
   STORE(g_i64, x_.p[AT((i64)get_global_id(0), x_.n, 201)], (i64)((u64)LOAD(g_i64, x_.p[AT((i64)get_global_id(0), x_.n, 201)]) + (u64)((i64)1)));
 }
 `,
-	Native: nativecode.Kernels.Of("Words_kernel", "36bd4396e348994fb23ce09a3fa034c7"),
+	Native: nativecode.Kernels.Of("Words_kernel", "b1ad8643249f49e5a4eafeee537da21a"),
 }
 
 // LaunchLonger runs [Longer] over grid. Slices and matrices are in host memory or on the device of s;
@@ -781,7 +781,7 @@ void Longer_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len
   }
 }
 `,
-	Native: nativecode.Kernels.Of("Longer_kernel", "9655724632086face68f86a7c0d81b2f"),
+	Native: nativecode.Kernels.Of("Longer_kernel", "5bfbeacd403026194650f93985fb83eb"),
 }
 
 // LaunchConverts runs [Converts] over grid. Slices and matrices are in host memory or on the device of s;
@@ -842,7 +842,7 @@ void Converts_kernel(__global i64 *out_p, const ulong out_off, const ulong out_l
   }
 }
 `,
-	Native: nativecode.Kernels.Of("Converts_kernel", "e6df34f7cdea79b25513a8d2b5b779be"),
+	Native: nativecode.Kernels.Of("Converts_kernel", "b3f1a10d8e350cf65025fd9ce28cf1ad"),
 }
 
 // LaunchWaits runs [Waits] over grid. Slices and matrices are in host memory or on the device of s;
@@ -888,7 +888,7 @@ void Waits_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len,
   STORE(g_i32, out_.p[AT(i_, out_.n, 237)], 1);
 }
 `,
-	Native: nativecode.Kernels.Of("Waits_kernel", "78e76f2afaf9bd3659bd515ba70d9b39"),
+	Native: nativecode.Kernels.Of("Waits_kernel", "4b8531339de28d79559e46a177e5ca00"),
 }
 
 // LaunchRaces runs [Races] over grid. Slices and matrices are in host memory or on the device of s;
@@ -917,7 +917,7 @@ void Races_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len 
   STORE(g_i32, out_.p[AT(i_ / ((i64)2), out_.n, 245)], (i32)max_i64(i_, (i64)2));
 }
 `,
-	Native: nativecode.Kernels.Of("Races_kernel", "1ca5f59e6d59535d6a5313c3d6c5b23e"),
+	Native: nativecode.Kernels.Of("Races_kernel", "a6839bb45b11e67828173101062171da"),
 }
 
 //go:embed kernels.go other.go

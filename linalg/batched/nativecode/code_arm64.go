@@ -13,12 +13,12 @@ var entries [8]uintptr // in assembly
 
 // Kernels is the machine code of kernels, by their entry points.
 var Kernels = support.Natives{
-	"lu_float32":            {Key: "9a440cd4ff8d6ffb0df0f2799b949db6", Code: []backend.Native{{Level: "neon", Entry: entries[0], Lanes: 16, Group: 64, Strip: 192}}},
-	"lu_float64":            {Key: "c3729ccd2a0fde5d8cb806bf03b14796", Code: []backend.Native{{Level: "neon", Entry: entries[1], Lanes: 8, Group: 64, Strip: 192}}},
-	"cholesky_float32":      {Key: "b098d934afba13e88f2989e3ca7d798f", Code: []backend.Native{{Level: "neon", Entry: entries[2], Lanes: 16, Group: 64, Strip: 192}}},
-	"cholesky_float64":      {Key: "19dbe8e23d9ff3dd280333e21e854b68", Code: []backend.Native{{Level: "neon", Entry: entries[3], Lanes: 8, Group: 64, Strip: 192}}},
-	"solveLU_float32":       {Key: "4705a4e91d2e1f8959f040bbc64a6cba", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 16, Group: 64, Strip: 320}}},
-	"solveLU_float64":       {Key: "89c0e48184dea955fdee363b92482e13", Code: []backend.Native{{Level: "neon", Entry: entries[5], Lanes: 8, Group: 64, Strip: 320}}},
-	"solveCholesky_float32": {Key: "0b3f9f21c50d58d381361d3b1cdfeabe", Code: []backend.Native{{Level: "neon", Entry: entries[6], Lanes: 16, Group: 64, Strip: 320}}},
-	"solveCholesky_float64": {Key: "a1f5a586d67d95490860d83de7d46570", Code: []backend.Native{{Level: "neon", Entry: entries[7], Lanes: 8, Group: 64, Strip: 320}}},
+	"lu_float32":            {Key: "f46d3e0ae3a4fc531ef787c68157cb06", Code: []backend.Native{{Level: "neon", Entry: entries[0], Lanes: 16, Group: 64, Strip: 192}}},
+	"lu_float64":            {Key: "e59e53176ad4eb080e13de33a4789582", Code: []backend.Native{{Level: "neon", Entry: entries[1], Lanes: 8, Group: 64, Strip: 192}}},
+	"cholesky_float32":      {Key: "20d60f919d7a0efed95b01ac7d29f031", Code: []backend.Native{{Level: "neon", Entry: entries[2], Lanes: 16, Group: 64, Strip: 192}}},
+	"cholesky_float64":      {Key: "5252a76c24ceee07cd5b59c1acdc6127", Code: []backend.Native{{Level: "neon", Entry: entries[3], Lanes: 8, Group: 64, Strip: 192}}},
+	"solveLU_float32":       {Key: "ae901b1552b76ad0ddb149bf2265627b", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 16, Group: 64, Strip: 320}}},
+	"solveLU_float64":       {Key: "f7b957a42bb7be69b84c02966abc5b9c", Code: []backend.Native{{Level: "neon", Entry: entries[5], Lanes: 8, Group: 64, Strip: 320}}},
+	"solveCholesky_float32": {Key: "0a982575cb81893df3dd50e807834073", Code: []backend.Native{{Level: "neon", Entry: entries[6], Lanes: 16, Group: 64, Strip: 320}}},
+	"solveCholesky_float64": {Key: "a1c4748a3da7189d029345999cce22c3", Code: []backend.Native{{Level: "neon", Entry: entries[7], Lanes: 8, Group: 64, Strip: 320}}},
 }

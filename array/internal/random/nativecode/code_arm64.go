@@ -13,9 +13,9 @@ var entries [5]uintptr // in assembly
 
 // Kernels is the machine code of kernels, by their entry points.
 var Kernels = support.Natives{
-	"Fill_float32_Uniform32": {Key: "caf85076e9f10341f9c7726ee133af74", Code: []backend.Native{{Level: "neon", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}}},
-	"Fill_float64_Uniform64": {Key: "35950bc56a084dd4268dce32f4fb142c", Code: []backend.Native{{Level: "neon", Entry: entries[1], Lanes: 8, Group: 64, Strip: 0}}},
-	"Fill_float32_Normal32":  {Key: "db89db753d8d1053b0a0cdad3d0fa51b", Code: []backend.Native{{Level: "neon", Entry: entries[2], Lanes: 16, Group: 64, Strip: 0}}},
-	"Fill_float64_Normal64":  {Key: "aaac9f8039c72cb034de48aa4b814d6d", Code: []backend.Native{{Level: "neon", Entry: entries[3], Lanes: 8, Group: 64, Strip: 0}}},
-	"Fill_int32_Integers":    {Key: "88d7c980b2fca200894896f4a08f3f0a", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}}},
+	"Fill_float32_Uniform32": {Key: "c69192da5c511bc25ac66f3122fd1087", Code: []backend.Native{{Level: "neon", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}}},
+	"Fill_float64_Uniform64": {Key: "31b49ad6d2a6dc0c7f75db96296684f3", Code: []backend.Native{{Level: "neon", Entry: entries[1], Lanes: 8, Group: 64, Strip: 0}}},
+	"Fill_float32_Normal32":  {Key: "86eb5d972274f9b428e0b4f9f379d41b", Code: []backend.Native{{Level: "neon", Entry: entries[2], Lanes: 16, Group: 64, Strip: 0}}},
+	"Fill_float64_Normal64":  {Key: "1aca2fb1622a7e2bacc419a3cfe3d992", Code: []backend.Native{{Level: "neon", Entry: entries[3], Lanes: 8, Group: 64, Strip: 0}}},
+	"Fill_int32_Integers":    {Key: "5cc0714319626e8de1c38bf12b9aafe2", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}}},
 }

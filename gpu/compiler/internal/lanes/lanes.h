@@ -42,10 +42,59 @@ OVER mask below(i64 n) { return count() < (MASK)(n < 0 ? 0 : n > W ? W : n); }
   OVER T##v vec(T x) { return (T##v)(x); } \
   OVER T##v load(const T *p) { return *(const T##v_any *)p; } \
   OVER void store(T *p, T##v x) { *(T##v_any *)p = x; } \
-  OVER void store(mask m, T *p, T##v x) { if (any(~m)) { SOME(m) p[q] = x[q]; } else store(p, x); } \
   OVER T##v sel(mask m, T##v x, T##v y) { return CV(m, I) ? x : y; }
 EACH(i8, i8) EACH(i16, i16) EACH(i32, i32) EACH(i64, i64) EACH(u8, i8) EACH(u16, i16) EACH(u32, i32) EACH(u64, i64)
 EACH(f32, i32) EACH(f64, i64)
+
+// The lanes of a mask alone, of neighbours in memory: one after the other, or as registers by the
+// processor's own instructions, which AVX2 has for loads alone that are worth it.
+#define LOAD_LANES(T) OVER T##v load(mask m, const T *p) { T##v r = 0; SOME(m) r[q] = p[q]; return r; }
+#define STORE_LANES(T) \
+  OVER void store(mask m, T *p, T##v x) { if (any(~m)) { SOME(m) p[q] = x[q]; } else store(p, x); }
+#ifdef __AVX512F__
+#define REGISTER 64
+#define MASK_OF(m, I) const u64 of = bits(m)
+#define LOAD_i32(p, k) __builtin_ia32_loaddqusi512_mask((void *)(p), (reg_i32){0}, of >> 16 * k)
+#define LOAD_i64(p, k) __builtin_ia32_loaddqudi512_mask((void *)(p), (reg_i64){0}, of >> 8 * k)
+#define STORE_i32(p, x, k) __builtin_ia32_storedqusi512_mask((void *)(p), x, of >> 16 * k)
+#define STORE_i64(p, x, k) __builtin_ia32_storedqudi512_mask((void *)(p), x, of >> 8 * k)
+#define STORE_REGISTERS(T, I) \
+  OVER void store(mask m, T *p, T##v x) { \
+    MASK_OF(m, I); \
+    const union { T##v v; reg_##I r[sizeof(T##v) / REGISTER]; } u = {x}; \
+    for (int k = 0; k < sizeof u / REGISTER; k++) STORE_##I(p + k * REGISTER / sizeof *p, u.r[k], k); \
+  }
+#elif defined(__AVX2__)
+#define REGISTER 32
+#define MASK_OF(m, I) const union { I##v v; reg_##I r[sizeof(I##v) / REGISTER]; } of = {CV(m, I)}
+#define LOAD_i32(p, k) __builtin_ia32_maskloadd256((void *)(p), of.r[k])
+#define LOAD_i64(p, k) __builtin_ia32_maskloadq256((void *)(p), of.r[k])
+#define STORE_REGISTERS(T, I) STORE_LANES(T)
+#else
+#define REGISTER (1 << 20)
+#endif
+#define LOAD_REGISTERS(T, I) \
+  OVER T##v load(mask m, const T *p) { \
+    MASK_OF(m, I); \
+    union { T##v v; reg_##I r[sizeof(T##v) / REGISTER]; } u; \
+    for (int k = 0; k < sizeof u / REGISTER; k++) u.r[k] = LOAD_##I(p + k * REGISTER / sizeof *p, k); \
+    return u.v; \
+  }
+#define BY_LANES(T) LOAD_LANES(T) STORE_LANES(T)
+#define BY_REGISTERS(T, I) LOAD_REGISTERS(T, I) STORE_REGISTERS(T, I)
+BY_LANES(i8) BY_LANES(u8) BY_LANES(i16) BY_LANES(u16)
+#if 4 * W >= REGISTER
+typedef i32 reg_i32 __attribute__((vector_size(REGISTER)));
+BY_REGISTERS(i32, i32) BY_REGISTERS(u32, i32) BY_REGISTERS(f32, i32)
+#else
+BY_LANES(i32) BY_LANES(u32) BY_LANES(f32)
+#endif
+#if 8 * W >= REGISTER
+typedef long long reg_i64 __attribute__((vector_size(REGISTER)));
+BY_REGISTERS(i64, i64) BY_REGISTERS(u64, i64) BY_REGISTERS(f64, i64)
+#else
+BY_LANES(i64) BY_LANES(u64) BY_LANES(f64)
+#endif
 #define SIGNED(T) OVER mask as_mask(T##v x) { return __builtin_convertvector(x, mask); }
 typedef char charv __attribute__((ext_vector_type(W))); // of comparisons; -fsigned-char
 SIGNED(i8) SIGNED(i16) SIGNED(i32) SIGNED(i64) SIGNED(char)

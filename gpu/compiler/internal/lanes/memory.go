@@ -217,9 +217,7 @@ func (p *lanePrinter) loadRun(a access) string {
 	if a.inside == "" {
 		p.Line("const %sv %s = load(&%s);", elem, name, a.at())
 	} else {
-		p.Line("%sv %s = 0;", elem, name)
-		p.Line("if (%s) %s = load(&%s);", a.inside, name, a.at())
-		p.Line("else { %s%s[q] = %s; }", p.guard(), name, a.lane())
+		p.Line("const %sv %s = %s ? load(&%s) : load(%s, &%[4]s);", elem, name, a.inside, a.at(), p.mask)
 	}
 	if a.t.Kind == ir.KindBool {
 		mask := p.next("t")
