@@ -22,6 +22,7 @@ func summands[T Float](r *rand.Rand, kind, n int) []T {
 	if _, ok := any(x).([]float32); ok {
 		least, top = -149, 127
 	}
+	spread := r.IntN(2) * (least + 76)
 	for i := range x {
 		switch kind {
 		case 0: // all of one sort
@@ -50,12 +51,14 @@ func summands[T Float](r *rand.Rand, kind, n int) []T {
 			}
 		case 8: // half of them 0
 			x[i] = T(max(0, r.NormFloat64()))
+		case 9: // exponents that differ by some 70
+			x[i] = T(math.Ldexp(1-2*r.Float64(), spread-r.IntN(74)))
 		}
 	}
 	return x
 }
 
-const kindsOfNumbers = 9
+const kindsOfNumbers = 10
 
 // over calls f with the elements that make each element of a result of rows by cols.
 func over[T, R any](x []T, xr, xc, rows, cols int, f func([]T) R) []R {
@@ -102,7 +105,7 @@ func eachReduction(s *linalg.Session, f func(kind, rows, cols int)) {
 	}
 	for _, shape := range shapes {
 		for kind := range kindsOfNumbers {
-			if s.Info().Driver == "cudasim" && kind != 0 && kind != 2 && kind != 7 {
+			if s.Info().Driver == "cudasim" && kind != 0 && kind != 2 && kind != 7 && kind != 9 {
 				continue
 			}
 			f(kind, shape[0], shape[1])

@@ -31,6 +31,8 @@ func Few[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rou
 		special := int64(0)
 		if top := topOf(f, w); !p.product() && fits(f, p, w, top) {
 			v = sumOf(f, p, t, o, less, top)
+		} else if !p.product() && isSpread(f, w) {
+			v = sumOfSpread(f, p, t, o, less, w)
 		} else {
 			v, special = sumOfWide(f, p, t, o, less)
 		}
@@ -81,6 +83,42 @@ func sumOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F
 		}
 	}
 	return valueOf(f, s, top)
+}
+
+// thirdBits is the bits of each third of a spread sum: 2^14 float32 add up in an int64.
+const thirdBits = 24
+
+// isSpread tells whether the exponents of float32 in w differ so little that three integers hold
+// the terms.
+func isSpread[T float32 | float64, I int32 | int64, F format[T, I]](f F, w window[I]) bool {
+	hi, lo := f.field(w.hi), f.field(w.lo-f.most())
+	return f.precision() <= thirdBits && hi <= 2*f.bias() && max(hi, 1)-max(lo, 1) < 3*thirdBits
+}
+
+// sumOfSpread is the sum of the terms of output o, of window w.
+func sumOfSpread[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,
+	less S, w window[I],
+) superacc.Value {
+	base := max(f.field(w.lo-f.most()), 1) - f.bias() - f.precision() + 1
+	third, second, first := int64(0), int64(0), int64(0)
+	for i := range t.height {
+		for j := range t.width {
+			u, _ := factorsIn(f, p, t, o, less, i, j)
+			m, exp, _ := f.split(u)
+			v, at := int64(m), uint(exp-base) // at is any where v is 0
+			if f.bits(u) < 0 {
+				v = -v
+			}
+			if at >= 2*thirdBits {
+				third += v << (at - 2*thirdBits)
+			} else if at >= thirdBits {
+				second += v << (at - thirdBits)
+			} else {
+				first += v << at
+			}
+		}
+	}
+	return short{}.shifted(0, third).shifted(thirdBits, second).shifted(thirdBits, first).value(base)
 }
 
 // sumOfWide is the sum of any terms of output o, and the set of what is no number among them. It

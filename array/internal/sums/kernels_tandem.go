@@ -33,13 +33,13 @@ var AcrossKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two)}, Kernel: AcrossFloat64Float64Int64DoubleTwoKernel},
 }
 
-var AcrossFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one", "25f25335c567bbb273ab48daf5d503a2", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneGo, AcrossFloat32Float32Int32SingleOnePlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one", "788be2bd66fb22a0b4f9ddec8c7dba6a", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneGo, AcrossFloat32Float32Int32SingleOnePlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one", "a688be9e3bb93849e664d9bfb94b5d52", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneGo, AcrossFloat64Float64Int64DoubleOnePlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one", "8e95f15097108dfb002f6e319c489fd7", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneGo, AcrossFloat64Float64Int64DoubleOnePlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair", "089c9b9446bc1b0fba888116d35ecd9e", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairGo, AcrossFloat32Float64Int64DoublePairPlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair", "409c351e645b669814f4c2dc946f11ee", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairGo, AcrossFloat32Float64Int64DoublePairPlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two", "63d4e09bb17a559cd6da8fc22b000627", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoGo, AcrossFloat64Float64Int64DoubleTwoPlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two", "1f3b408e8ee7319e8d42281e50fae8c7", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoGo, AcrossFloat64Float64Int64DoubleTwoPlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
 
 // LaunchAlong runs [Along] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -99,13 +99,13 @@ var FewKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two), *new(double)}, Kernel: FewFloat64Float64Int64DoubleTwoDoubleKernel},
 }
 
-var FewFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Few_float32_float32_int32_single_one_single", "a37df533b9e40ac34f8e1e65cc15c4be", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), FewFloat32Float32Int32SingleOneSingleGo, FewFloat32Float32Int32SingleOneSinglePlain, "few.go")
+var FewFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Few_float32_float32_int32_single_one_single", "faf8e4bd4511b5f12f75ef53a1e5d77f", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), FewFloat32Float32Int32SingleOneSingleGo, FewFloat32Float32Int32SingleOneSinglePlain, "few.go")
 
-var FewFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_one_double", "8911e26db9d4b9ee927330d6eb7a1b74", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleOneDoubleGo, FewFloat64Float64Int64DoubleOneDoublePlain, "few.go")
+var FewFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_one_double", "fef9bb53df02ce0d2f93828967fa5e0a", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleOneDoubleGo, FewFloat64Float64Int64DoubleOneDoublePlain, "few.go")
 
-var FewFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Few_float32_float64_int64_double_pair_single", "3526636a49efd19f2af841bcb11621e4", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat32Float64Int64DoublePairSingleGo, FewFloat32Float64Int64DoublePairSinglePlain, "few.go")
+var FewFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Few_float32_float64_int64_double_pair_single", "3a57c4a476ea39030daf4d7ad8c43b22", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat32Float64Int64DoublePairSingleGo, FewFloat32Float64Int64DoublePairSinglePlain, "few.go")
 
-var FewFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_two_double", "1f649ef0be8ae175591ad2a939f68038", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleTwoDoubleGo, FewFloat64Float64Int64DoubleTwoDoublePlain, "few.go")
+var FewFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_two_double", "6bee56fa6faedbc5ac0781e6645c87a1", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleTwoDoubleGo, FewFloat64Float64Int64DoubleTwoDoublePlain, "few.go")
 
 // LaunchFoldAlong runs [FoldAlong] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -440,10 +440,13 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "few.go", Head: "\"math/bits\"", Hash: "472f73e06a29f205acea44e69d4ada6cd97395143fa50a19934b7438d67a9d92"},
 	{File: "few.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "few.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
-	{File: "few.go", Head: "func Few[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,", Hash: "fb314b7ebbaeeb93b49c373135323e4c12dabf0b180a628556e706c5446f16b8"},
+	{File: "few.go", Head: "func Few[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,", Hash: "7acdd87948e9615dabe324e3c3de8fca8f77564f102d91a01d98e4128e0d6747"},
 	{File: "few.go", Head: "func windowOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "f81d17885cd4e130622e952bd95ecac86f8566b49479930aa406a888aece6c73"},
 	{File: "few.go", Head: "func addOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "41078fe549e20670c613da84a0a4f1a4c4b7eac93fe794af98d08473a4a1c507"},
 	{File: "few.go", Head: "func sumOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "19cc4bce0134ae974770b56a496ee9fe25b48543962b4d87b586a95e0dc5c9bf"},
+	{File: "few.go", Head: "const thirdBits = 24", Hash: "1f88e2dfb6d710780f0429059b8a3c722e57c7a4e2ff53863b79f7a63412b19a"},
+	{File: "few.go", Head: "func isSpread[T float32 | float64, I int32 | int64, F format[T, I]](f F, w window[I]) bool {", Hash: "87a749a7b2c2ff4b63004c87b939f6a7236f9df1bb92774337391cef384871e1"},
+	{File: "few.go", Head: "func sumOfSpread[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,", Hash: "7d529b4420e1ab3e4b55f70492b7993fc9ce9258345ecacf5a8f401737215088"},
 	{File: "few.go", Head: "func sumOfWide[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,", Hash: "742f339a8900de295f8db635e458d35c1caba48c314536933ce4d8a5e631d7af"},
 	{File: "few.go", Head: "type table[S float32 | float64, I int32 | int64] struct {", Hash: "62d9bec4b3dc59cac22b306e52e8a0dc12e80d3dd91152c42d2e600614064190"},
 	{File: "few.go", Head: "func factorsIn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,", Hash: "a09ec73a458487eb0da72a644e9178196e4ba92dcfe348fac8ef5f259be67415"},
@@ -899,7 +902,7 @@ func AcrossFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:903
+//line kernels_tandem.go:906
 	}
 	return nil
 }
@@ -986,7 +989,7 @@ func AcrossFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:990
+//line kernels_tandem.go:993
 	}
 	return nil
 }
@@ -1073,7 +1076,7 @@ func AcrossFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args [
 				}
 			}
 		}
-//line kernels_tandem.go:1077
+//line kernels_tandem.go:1080
 	}
 	return nil
 }
@@ -1161,7 +1164,7 @@ func AcrossFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:1165
+//line kernels_tandem.go:1168
 	}
 	return nil
 }
@@ -1701,7 +1704,7 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line along.go:44*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:1705
+//line kernels_tandem.go:1708
 	}
 	return nil
 }
@@ -2240,7 +2243,7 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line along.go:44*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2244
+//line kernels_tandem.go:2247
 	}
 	return nil
 }
@@ -2779,7 +2782,7 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 			}
 			/*line along.go:44*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2783
+//line kernels_tandem.go:2786
 	}
 	return nil
 }
@@ -3318,7 +3321,7 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line along.go:44*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3322
+//line kernels_tandem.go:3325
 	}
 	return nil
 }
@@ -3384,13 +3387,18 @@ func FewFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, args
 							t3_ := gpu_sumOf(f_, p_, t_, o_, less_, top_)
 							/*line few.go:33*/ v_ = t3_
 						} else {
-							var t4_ gpu_Value
-							/*line few.go:35*/ var t5_ int64
-							/*line few.go:35*/ t4_, t5_ = gpu_sumOfWide(f_, p_, t_, o_, less_)
-							/*line few.go:35*/ v_ = t4_
-							/*line few.go:35*/ special_ = t5_
+							/*line few.go:34*/ if (!gpu_product(p_)) && gpu_isSpread(f_, w_) {
+								t4_ := gpu_sumOfSpread(f_, p_, t_, o_, less_, w_)
+								/*line few.go:35*/ v_ = t4_
+							} else {
+								var t5_ gpu_Value
+								/*line few.go:37*/ var t6_ int64
+								/*line few.go:37*/ t5_, t6_ = gpu_sumOfWide(f_, p_, t_, o_, less_)
+								/*line few.go:37*/ v_ = t5_
+								/*line few.go:37*/ special_ = t6_
+							}
 						}
-						z_ := gpu_rounded(r_, v_, special_, over_, root_)
+						/*line few.go:39*/ z_ := gpu_rounded(r_, v_, special_, over_, root_)
 						if h1 == int64(1) {
 							h2[(o_*h3)+int64(0)] = z_
 						} else {
@@ -3400,7 +3408,7 @@ func FewFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3404
+//line kernels_tandem.go:3412
 	}
 	return nil
 }
@@ -3466,13 +3474,18 @@ func FewFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, args
 							t3_ := gpu_sumOf_(f_, p_, t_, o_, less_, top_)
 							/*line few.go:33*/ v_ = t3_
 						} else {
-							var t4_ gpu_Value
-							/*line few.go:35*/ var t5_ int64
-							/*line few.go:35*/ t4_, t5_ = gpu_sumOfWide_(f_, p_, t_, o_, less_)
-							/*line few.go:35*/ v_ = t4_
-							/*line few.go:35*/ special_ = t5_
+							/*line few.go:34*/ if (!gpu_product(p_)) && gpu_isSpread_(f_, w_) {
+								t4_ := gpu_sumOfSpread_(f_, p_, t_, o_, less_, w_)
+								/*line few.go:35*/ v_ = t4_
+							} else {
+								var t5_ gpu_Value
+								/*line few.go:37*/ var t6_ int64
+								/*line few.go:37*/ t5_, t6_ = gpu_sumOfWide_(f_, p_, t_, o_, less_)
+								/*line few.go:37*/ v_ = t5_
+								/*line few.go:37*/ special_ = t6_
+							}
 						}
-						z_ := gpu_rounded_(r_, v_, special_, over_, root_)
+						/*line few.go:39*/ z_ := gpu_rounded_(r_, v_, special_, over_, root_)
 						if h1 == int64(1) {
 							h2[(o_*h3)+int64(0)] = z_
 						} else {
@@ -3482,7 +3495,7 @@ func FewFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3486
+//line kernels_tandem.go:3499
 	}
 	return nil
 }
@@ -3548,13 +3561,18 @@ func FewFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, arg
 							t3_ := gpu_sumOf__(f_, p_, t_, o_, less_, top_)
 							/*line few.go:33*/ v_ = t3_
 						} else {
-							var t4_ gpu_Value
-							/*line few.go:35*/ var t5_ int64
-							/*line few.go:35*/ t4_, t5_ = gpu_sumOfWide__(f_, p_, t_, o_, less_)
-							/*line few.go:35*/ v_ = t4_
-							/*line few.go:35*/ special_ = t5_
+							/*line few.go:34*/ if (!gpu_product_(p_)) && gpu_isSpread_(f_, w_) {
+								t4_ := gpu_sumOfSpread__(f_, p_, t_, o_, less_, w_)
+								/*line few.go:35*/ v_ = t4_
+							} else {
+								var t5_ gpu_Value
+								/*line few.go:37*/ var t6_ int64
+								/*line few.go:37*/ t5_, t6_ = gpu_sumOfWide__(f_, p_, t_, o_, less_)
+								/*line few.go:37*/ v_ = t5_
+								/*line few.go:37*/ special_ = t6_
+							}
 						}
-						z_ := gpu_rounded(r_, v_, special_, over_, root_)
+						/*line few.go:39*/ z_ := gpu_rounded(r_, v_, special_, over_, root_)
 						if h1 == int64(1) {
 							h2[(o_*h3)+int64(0)] = z_
 						} else {
@@ -3564,7 +3582,7 @@ func FewFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, arg
 				}
 			}
 		}
-//line kernels_tandem.go:3568
+//line kernels_tandem.go:3586
 	}
 	return nil
 }
@@ -3630,13 +3648,18 @@ func FewFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, args
 							t3_ := gpu_sumOf___(f_, p_, t_, o_, less_, top_)
 							/*line few.go:33*/ v_ = t3_
 						} else {
-							var t4_ gpu_Value
-							/*line few.go:35*/ var t5_ int64
-							/*line few.go:35*/ t4_, t5_ = gpu_sumOfWide___(f_, p_, t_, o_, less_)
-							/*line few.go:35*/ v_ = t4_
-							/*line few.go:35*/ special_ = t5_
+							/*line few.go:34*/ if (!gpu_product__(p_)) && gpu_isSpread_(f_, w_) {
+								t4_ := gpu_sumOfSpread___(f_, p_, t_, o_, less_, w_)
+								/*line few.go:35*/ v_ = t4_
+							} else {
+								var t5_ gpu_Value
+								/*line few.go:37*/ var t6_ int64
+								/*line few.go:37*/ t5_, t6_ = gpu_sumOfWide___(f_, p_, t_, o_, less_)
+								/*line few.go:37*/ v_ = t5_
+								/*line few.go:37*/ special_ = t6_
+							}
 						}
-						z_ := gpu_rounded_(r_, v_, special_, over_, root_)
+						/*line few.go:39*/ z_ := gpu_rounded_(r_, v_, special_, over_, root_)
 						if h1 == int64(1) {
 							h2[(o_*h3)+int64(0)] = z_
 						} else {
@@ -3646,7 +3669,7 @@ func FewFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3650
+//line kernels_tandem.go:3673
 	}
 	return nil
 }
@@ -3751,7 +3774,7 @@ func FoldAlongFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 			}
 			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3755
+//line kernels_tandem.go:3778
 	}
 	return nil
 }
@@ -3856,7 +3879,7 @@ func FoldAlongFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 			}
 			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3860
+//line kernels_tandem.go:3883
 	}
 	return nil
 }
@@ -3961,7 +3984,7 @@ func FoldAlongInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) 
 			}
 			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3965
+//line kernels_tandem.go:3988
 	}
 	return nil
 }
@@ -4066,7 +4089,7 @@ func FoldAlongInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 			}
 			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4070
+//line kernels_tandem.go:4093
 	}
 	return nil
 }
@@ -4171,7 +4194,7 @@ func FoldAlongBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 			}
 			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4175
+//line kernels_tandem.go:4198
 	}
 	return nil
 }
@@ -4226,7 +4249,7 @@ func FoldAcrossFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg
 				}
 			}
 		}
-//line kernels_tandem.go:4230
+//line kernels_tandem.go:4253
 	}
 	return nil
 }
@@ -4281,7 +4304,7 @@ func FoldAcrossFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg
 				}
 			}
 		}
-//line kernels_tandem.go:4285
+//line kernels_tandem.go:4308
 	}
 	return nil
 }
@@ -4336,7 +4359,7 @@ func FoldAcrossInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 				}
 			}
 		}
-//line kernels_tandem.go:4340
+//line kernels_tandem.go:4363
 	}
 	return nil
 }
@@ -4391,7 +4414,7 @@ func FoldAcrossInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:4395
+//line kernels_tandem.go:4418
 	}
 	return nil
 }
@@ -4446,7 +4469,7 @@ func FoldAcrossBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:4450
+//line kernels_tandem.go:4473
 	}
 	return nil
 }
@@ -4514,7 +4537,7 @@ func FoldFewFloat32Float32Most32Value32Go(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:4518
+//line kernels_tandem.go:4541
 	}
 	return nil
 }
@@ -4582,7 +4605,7 @@ func FoldFewFloat64Float64Most64Value64Go(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:4586
+//line kernels_tandem.go:4609
 	}
 	return nil
 }
@@ -4650,7 +4673,7 @@ func FoldFewInt32Int32MostIntValueIntGo(grid backend.Grid, lo, hi int, args []ba
 				}
 			}
 		}
-//line kernels_tandem.go:4654
+//line kernels_tandem.go:4677
 	}
 	return nil
 }
@@ -4718,7 +4741,7 @@ func FoldFewFloat32Int32Most32IndexGo(grid backend.Grid, lo, hi int, args []back
 				}
 			}
 		}
-//line kernels_tandem.go:4722
+//line kernels_tandem.go:4745
 	}
 	return nil
 }
@@ -4786,7 +4809,7 @@ func FoldFewFloat64Int32Most64IndexGo(grid backend.Grid, lo, hi int, args []back
 				}
 			}
 		}
-//line kernels_tandem.go:4790
+//line kernels_tandem.go:4813
 	}
 	return nil
 }
@@ -4854,7 +4877,7 @@ func FoldFewInt32Int32MostIntIndexGo(grid backend.Grid, lo, hi int, args []backe
 				}
 			}
 		}
-//line kernels_tandem.go:4858
+//line kernels_tandem.go:4881
 	}
 	return nil
 }
@@ -4922,7 +4945,7 @@ func FoldFewInt32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []backend
 				}
 			}
 		}
-//line kernels_tandem.go:4926
+//line kernels_tandem.go:4949
 	}
 	return nil
 }
@@ -4990,7 +5013,7 @@ func FoldFewBoolInt32CountTotalGo(grid backend.Grid, lo, hi int, args []backend.
 				}
 			}
 		}
-//line kernels_tandem.go:4994
+//line kernels_tandem.go:5017
 	}
 	return nil
 }
@@ -5058,7 +5081,7 @@ func FoldFewBoolBoolCountReachedGo(grid backend.Grid, lo, hi int, args []backend
 				}
 			}
 		}
-//line kernels_tandem.go:5062
+//line kernels_tandem.go:5085
 	}
 	return nil
 }
@@ -5110,7 +5133,7 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5114
+//line kernels_tandem.go:5137
 	}
 	return nil
 }
@@ -5162,7 +5185,7 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5166
+//line kernels_tandem.go:5189
 	}
 	return nil
 }
@@ -5214,7 +5237,7 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5218
+//line kernels_tandem.go:5241
 	}
 	return nil
 }
@@ -5266,7 +5289,7 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:5270
+//line kernels_tandem.go:5293
 	}
 	return nil
 }
@@ -5318,7 +5341,7 @@ func FinishInt32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:5322
+//line kernels_tandem.go:5345
 	}
 	return nil
 }
@@ -5370,7 +5393,7 @@ func FinishBoolReachedGo(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:5374
+//line kernels_tandem.go:5397
 	}
 	return nil
 }
@@ -5421,7 +5444,7 @@ func GatherGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5425
+//line kernels_tandem.go:5448
 	}
 	return nil
 }
@@ -5478,7 +5501,7 @@ func GatherFoldedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5482
+//line kernels_tandem.go:5505
 	}
 	return nil
 }
@@ -5531,7 +5554,7 @@ func TotalsFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5535
+//line kernels_tandem.go:5558
 	}
 	return nil
 }
@@ -5584,7 +5607,7 @@ func TotalsFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5588
+//line kernels_tandem.go:5611
 	}
 	return nil
 }
@@ -5637,7 +5660,7 @@ func TotalsInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5641
+//line kernels_tandem.go:5664
 	}
 	return nil
 }
@@ -5687,7 +5710,7 @@ func OffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5691
+//line kernels_tandem.go:5714
 	}
 	return nil
 }
@@ -5769,7 +5792,7 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5773
+//line kernels_tandem.go:5796
 	}
 	return nil
 }
@@ -5851,7 +5874,7 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5855
+//line kernels_tandem.go:5878
 	}
 	return nil
 }
@@ -5933,7 +5956,7 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5937
+//line kernels_tandem.go:5960
 	}
 	return nil
 }
@@ -5997,7 +6020,7 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:6001
+//line kernels_tandem.go:6024
 	}
 	return nil
 }
@@ -6061,7 +6084,7 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:6065
+//line kernels_tandem.go:6088
 	}
 	return nil
 }
@@ -6125,7 +6148,7 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:6129
+//line kernels_tandem.go:6152
 	}
 	return nil
 }
@@ -6185,7 +6208,7 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:6189
+//line kernels_tandem.go:6212
 	}
 	return nil
 }
@@ -6245,43 +6268,43 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:6249
+//line kernels_tandem.go:6272
 	}
 	return nil
 }
 
 func gpu_firstTop(f_ gpu_single) int64 {
 	/*line terms.go:80*/ return gpu_bias(f_) + int64(3)
-//line kernels_tandem.go:6256
+//line kernels_tandem.go:6279
 }
 
 func gpu_addOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, scale_ float32) (gpu_window, gpu_digits_) {
-	/*line few.go:56*/ var w_ gpu_window
-	/*line few.go:56*/ var d_ gpu_digits_
+	/*line few.go:58*/ var w_ gpu_window
+	/*line few.go:58*/ var d_ gpu_digits_
 	w_ = gpu_nowhere(f_)
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
 			var t4_ float32
-			/*line few.go:60*/ var t5_ float32
-			/*line few.go:60*/ t4_, t5_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:60*/ u_ := t4_
-			/*line few.go:60*/ v_ := t5_
+			/*line few.go:62*/ var t5_ float32
+			/*line few.go:62*/ t4_, t5_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:62*/ u_ := t4_
+			/*line few.go:62*/ v_ := t5_
 			w_ = gpu_with__(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, v_))
 			d_ = gpu_plus_(f_, p_, d_, u_, v_, scale_)
 		}
 	}
 	return w_, gpu_without(d_, int32((t_.height_*t_.width_))*gpu_bits(f_, gpu_magic(f_)), gpu_product(p_))
-//line kernels_tandem.go:6275
+//line kernels_tandem.go:6298
 }
 
 func gpu_scale(f_ gpu_single, top_ int64) float32 {
 	/*line terms.go:84*/ return gpu_power(f_, (((int64(2)*gpu_bias(f_))+gpu_precision(f_))-int64(3))-top_)
-//line kernels_tandem.go:6280
+//line kernels_tandem.go:6303
 }
 
 func gpu_topOf(f_ gpu_single, w_ gpu_window) int64 {
 	/*line terms.go:76*/ return max(gpu_field(f_, w_.hi_)+int64(1), gpu_precision(f_)-int64(3))
-//line kernels_tandem.go:6285
+//line kernels_tandem.go:6308
 }
 
 func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64) bool {
@@ -6296,7 +6319,7 @@ func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64) bool {
 		/*line terms.go:69*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias(f_)))
-//line kernels_tandem.go:6300
+//line kernels_tandem.go:6323
 }
 
 func gpu_addHalves(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64) {
@@ -6306,14 +6329,14 @@ func gpu_addHalves(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, 
 			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, gpu_precision(f_), k_), gpu_part(s_, k_), n_)
 		}
 	}
-//line kernels_tandem.go:6310
+//line kernels_tandem.go:6333
 }
 
 func gpu_with(t_ gpu_halves, a_ int64, b_ int64, c_ int64) gpu_halves {
 //line terms.go:129
 	t2_ := gpu_halves{lower_: gpu_digits{a_: t_.lower_.a_ + (a_ & int64(4294967295)), b_: t_.lower_.b_ + (b_ & int64(4294967295)), c_: t_.lower_.c_ + (c_ & int64(4294967295))}, upper_: gpu_digits{a_: t_.upper_.a_ + (a_ >> (32)), b_: t_.upper_.b_ + (b_ >> (32)), c_: t_.upper_.c_ + (c_ >> (32))}}
 	/*line terms.go:129*/ return t2_
-//line kernels_tandem.go:6317
+//line kernels_tandem.go:6340
 }
 
 func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table, o_ int64, less_ float32) int64 {
@@ -6327,41 +6350,41 @@ func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, 
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:6331
+//line kernels_tandem.go:6354
 }
 
 func gpu_firstTop_(f_ gpu_double) int64 {
 	/*line terms.go:80*/ return gpu_bias_(f_) + int64(3)
-//line kernels_tandem.go:6336
+//line kernels_tandem.go:6359
 }
 
 func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, scale_ float64) (gpu_window_, gpu_digits) {
-	/*line few.go:56*/ var w_ gpu_window_
-	/*line few.go:56*/ var d_ gpu_digits
+	/*line few.go:58*/ var w_ gpu_window_
+	/*line few.go:58*/ var d_ gpu_digits
 	w_ = gpu_nowhere_(f_)
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
 			var t4_ float64
-			/*line few.go:60*/ var t5_ float64
-			/*line few.go:60*/ t4_, t5_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:60*/ u_ := t4_
-			/*line few.go:60*/ v_ := t5_
+			/*line few.go:62*/ var t5_ float64
+			/*line few.go:62*/ t4_, t5_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:62*/ u_ := t4_
+			/*line few.go:62*/ v_ := t5_
 			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u_, v_))
 			d_ = gpu_plus__(f_, p_, d_, u_, v_, scale_)
 		}
 	}
 	return w_, gpu_without_(d_, (t_.height_*t_.width_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product(p_))
-//line kernels_tandem.go:6355
+//line kernels_tandem.go:6378
 }
 
 func gpu_scale_(f_ gpu_double, top_ int64) float64 {
 	/*line terms.go:84*/ return gpu_power_(f_, (((int64(2)*gpu_bias_(f_))+gpu_precision_(f_))-int64(3))-top_)
-//line kernels_tandem.go:6360
+//line kernels_tandem.go:6383
 }
 
 func gpu_topOf_(f_ gpu_double, w_ gpu_window_) int64 {
 	/*line terms.go:76*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_precision_(f_)-int64(3))
-//line kernels_tandem.go:6365
+//line kernels_tandem.go:6388
 }
 
 func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64) bool {
@@ -6376,7 +6399,7 @@ func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64) bool {
 		/*line terms.go:69*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:6380
+//line kernels_tandem.go:6403
 }
 
 func gpu_addHalves_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64) {
@@ -6386,7 +6409,7 @@ func gpu_addHalves_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place,
 			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, gpu_precision_(f_), k_), gpu_part(s_, k_), n_)
 		}
 	}
-//line kernels_tandem.go:6390
+//line kernels_tandem.go:6413
 }
 
 func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64) int64 {
@@ -6400,26 +6423,26 @@ func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place,
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:6404
+//line kernels_tandem.go:6427
 }
 
 func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, scale_ float64) (gpu_window_, gpu_digits) {
-	/*line few.go:56*/ var w_ gpu_window_
-	/*line few.go:56*/ var d_ gpu_digits
+	/*line few.go:58*/ var w_ gpu_window_
+	/*line few.go:58*/ var d_ gpu_digits
 	w_ = gpu_nowhere_(f_)
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
 			var t4_ float64
-			/*line few.go:60*/ var t5_ float64
-			/*line few.go:60*/ t4_, t5_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:60*/ u_ := t4_
-			/*line few.go:60*/ v_ := t5_
+			/*line few.go:62*/ var t5_ float64
+			/*line few.go:62*/ t4_, t5_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:62*/ u_ := t4_
+			/*line few.go:62*/ v_ := t5_
 			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u_, v_))
 			d_ = gpu_plus___(f_, p_, d_, u_, v_, scale_)
 		}
 	}
 	return w_, gpu_without_(d_, (t_.height_*t_.width_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product_(p_))
-//line kernels_tandem.go:6423
+//line kernels_tandem.go:6446
 }
 
 func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64) bool {
@@ -6434,7 +6457,7 @@ func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64) bool {
 		/*line terms.go:69*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:6438
+//line kernels_tandem.go:6461
 }
 
 func gpu_addHalves__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64) {
@@ -6444,7 +6467,7 @@ func gpu_addHalves__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Plac
 			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, gpu_precision_(f_), k_), gpu_part(s_, k_), n_)
 		}
 	}
-//line kernels_tandem.go:6448
+//line kernels_tandem.go:6471
 }
 
 func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, t_ gpu_table__, o_ int64, less_ float32) int64 {
@@ -6458,26 +6481,26 @@ func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Plac
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:6462
+//line kernels_tandem.go:6485
 }
 
 func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, scale_ float64) (gpu_window_, gpu_digits) {
-	/*line few.go:56*/ var w_ gpu_window_
-	/*line few.go:56*/ var d_ gpu_digits
+	/*line few.go:58*/ var w_ gpu_window_
+	/*line few.go:58*/ var d_ gpu_digits
 	w_ = gpu_nowhere_(f_)
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
 			var t4_ float64
-			/*line few.go:60*/ var t5_ float64
-			/*line few.go:60*/ t4_, t5_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:60*/ u_ := t4_
-			/*line few.go:60*/ v_ := t5_
+			/*line few.go:62*/ var t5_ float64
+			/*line few.go:62*/ t4_, t5_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:62*/ u_ := t4_
+			/*line few.go:62*/ v_ := t5_
 			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u_, v_))
 			d_ = gpu_plus____(f_, p_, d_, u_, v_, scale_)
 		}
 	}
 	return w_, gpu_without_(d_, (t_.height_*t_.width_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product__(p_))
-//line kernels_tandem.go:6481
+//line kernels_tandem.go:6504
 }
 
 func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64) bool {
@@ -6492,7 +6515,7 @@ func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64) bool {
 		/*line terms.go:69*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:6496
+//line kernels_tandem.go:6519
 }
 
 func gpu_addHalves___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64) {
@@ -6502,7 +6525,7 @@ func gpu_addHalves___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Plac
 			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, gpu_precision_(f_), k_), gpu_part(s_, k_), n_)
 		}
 	}
-//line kernels_tandem.go:6506
+//line kernels_tandem.go:6529
 }
 
 func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64) int64 {
@@ -6516,7 +6539,7 @@ func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Plac
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:6520
+//line kernels_tandem.go:6543
 }
 
 func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64) (gpu_window, gpu_digits_) {
@@ -6539,22 +6562,22 @@ func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64) (gpu
 		count_ = int32(((b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)))
 	}
 	return w_, gpu_without(d_, count_*gpu_bits(f_, gpu_magic(f_)), gpu_product(p_))
-//line kernels_tandem.go:6543
+//line kernels_tandem.go:6566
 }
 
 func gpu_unit(f_ gpu_single, top_ int64) int64 {
 	/*line terms.go:89*/ return ((top_ - gpu_bias(f_)) + int64(3)) - gpu_precision(f_)
-//line kernels_tandem.go:6548
+//line kernels_tandem.go:6571
 }
 
 func gpu_bottom(t_ gpu_single) int64 {
 	/*line format.go:37*/ return int64(-384)
-//line kernels_tandem.go:6553
+//line kernels_tandem.go:6576
 }
 
 func gpu_digits__(t_ gpu_one) int64 {
 	/*line terms.go:24*/ return int64(2)
-//line kernels_tandem.go:6558
+//line kernels_tandem.go:6581
 }
 
 func gpu_part(t_ gpu_halves, k_ int64) int64 {
@@ -6579,17 +6602,17 @@ func gpu_part(t_ gpu_halves, k_ int64) int64 {
 		}
 	}
 	/*line terms.go:149*/ return t_.upper_.c_
-//line kernels_tandem.go:6583
+//line kernels_tandem.go:6606
 }
 
 func gpu_up(t_ gpu_halves, precision_ int64, k_ int64) int64 {
 	/*line terms.go:153*/ return (int64(32) * (k_ & int64(1))) + ((k_ >> (1)) * (int64(1) - precision_))
-//line kernels_tandem.go:6588
+//line kernels_tandem.go:6611
 }
 
 func gpu_precision(t_ gpu_single) int64 {
 	/*line format.go:34*/ return int64(24)
-//line kernels_tandem.go:6593
+//line kernels_tandem.go:6616
 }
 
 func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -6600,7 +6623,7 @@ func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:6604
+//line kernels_tandem.go:6627
 }
 
 func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
@@ -6617,7 +6640,7 @@ func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (f
 	/*line along.go:165*/ var t2_ float32
 	/*line along.go:165*/ t_, t2_ = gpu_factorsOf(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:165*/ return t_, t2_
-//line kernels_tandem.go:6621
+//line kernels_tandem.go:6644
 }
 
 func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
@@ -6651,7 +6674,7 @@ func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
 		t10_.special_ = gpu_Special(float32(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:6655
+//line kernels_tandem.go:6678
 }
 
 func gpu_size(f_ gpu_single, p_ gpu_one) int64 {
@@ -6659,7 +6682,7 @@ func gpu_size(f_ gpu_single, p_ gpu_one) int64 {
 		return int64(2) * gpu_precision(f_)
 	}
 	return gpu_precision(f_)
-//line kernels_tandem.go:6663
+//line kernels_tandem.go:6686
 }
 
 func gpu_digit(w_ gpu_wide, base_ int64, width_ uint64) int64 {
@@ -6670,12 +6693,12 @@ func gpu_digit(w_ gpu_wide, base_ int64, width_ uint64) int64 {
 		return -d_
 	}
 	return d_
-//line kernels_tandem.go:6674
+//line kernels_tandem.go:6697
 }
 
 func gpu_product(t_ gpu_one) bool {
 	/*line terms.go:23*/ return false
-//line kernels_tandem.go:6679
+//line kernels_tandem.go:6702
 }
 
 func gpu_joined(all_ []int64) gpu_halves {
@@ -6687,7 +6710,7 @@ func gpu_joined(all_ []int64) gpu_halves {
 		t_.upper_.b_ = t_.upper_.b_ + all_[k_+int64(3)]
 	}
 	return t_
-//line kernels_tandem.go:6691
+//line kernels_tandem.go:6714
 }
 
 func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float32 {
@@ -6705,7 +6728,7 @@ func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root
 		}
 	}
 	/*line round.go:49*/ return gpu_round(f_, v_)
-//line kernels_tandem.go:6709
+//line kernels_tandem.go:6732
 }
 
 func gpu_valueOf(f_ gpu_single, t_ gpu_halves, top_ int64) gpu_Value {
@@ -6715,12 +6738,12 @@ func gpu_valueOf(f_ gpu_single, t_ gpu_halves, top_ int64) gpu_Value {
 	t3_ := gpu_short{}
 	/*line along.go:93*/ b_ := gpu_shifted(gpu_shifted(t3_, int64(0), t_.upper_.b_), int64(32), t_.lower_.b_)
 	return gpu_value(gpu_and(a_, b_), (gpu_unit(f_, top_)+int64(1))-gpu_precision(f_))
-//line kernels_tandem.go:6719
+//line kernels_tandem.go:6742
 }
 
 func gpu_words(t_ gpu_single) int64 {
 	/*line format.go:36*/ return int64(24)
-//line kernels_tandem.go:6724
+//line kernels_tandem.go:6747
 }
 
 func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -6758,7 +6781,7 @@ func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:6762
+//line kernels_tandem.go:6785
 }
 
 func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64) (gpu_window_, gpu_digits) {
@@ -6781,22 +6804,22 @@ func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64) (g
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product(p_))
-//line kernels_tandem.go:6785
+//line kernels_tandem.go:6808
 }
 
 func gpu_unit_(f_ gpu_double, top_ int64) int64 {
 	/*line terms.go:89*/ return ((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)
-//line kernels_tandem.go:6790
+//line kernels_tandem.go:6813
 }
 
 func gpu_bottom_(t_ gpu_double) int64 {
 	/*line format.go:53*/ return int64(-2176)
-//line kernels_tandem.go:6795
+//line kernels_tandem.go:6818
 }
 
 func gpu_precision_(t_ gpu_double) int64 {
 	/*line format.go:50*/ return int64(53)
-//line kernels_tandem.go:6800
+//line kernels_tandem.go:6823
 }
 
 func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
@@ -6813,7 +6836,7 @@ func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) 
 	/*line along.go:165*/ var t2_ float64
 	/*line along.go:165*/ t_, t2_ = gpu_factorsOf_(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:165*/ return t_, t2_
-//line kernels_tandem.go:6817
+//line kernels_tandem.go:6840
 }
 
 func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
@@ -6847,7 +6870,7 @@ func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:6851
+//line kernels_tandem.go:6874
 }
 
 func gpu_size_(f_ gpu_double, p_ gpu_one) int64 {
@@ -6855,7 +6878,7 @@ func gpu_size_(f_ gpu_double, p_ gpu_one) int64 {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:6859
+//line kernels_tandem.go:6882
 }
 
 func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float64 {
@@ -6873,7 +6896,7 @@ func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, roo
 		}
 	}
 	/*line round.go:49*/ return gpu_round_(f_, v_)
-//line kernels_tandem.go:6877
+//line kernels_tandem.go:6900
 }
 
 func gpu_valueOf_(f_ gpu_double, t_ gpu_halves, top_ int64) gpu_Value {
@@ -6883,12 +6906,12 @@ func gpu_valueOf_(f_ gpu_double, t_ gpu_halves, top_ int64) gpu_Value {
 	t3_ := gpu_short{}
 	/*line along.go:93*/ b_ := gpu_shifted(gpu_shifted(t3_, int64(0), t_.upper_.b_), int64(32), t_.lower_.b_)
 	return gpu_value(gpu_and(a_, b_), (gpu_unit_(f_, top_)+int64(1))-gpu_precision_(f_))
-//line kernels_tandem.go:6887
+//line kernels_tandem.go:6910
 }
 
 func gpu_words_(t_ gpu_double) int64 {
 	/*line format.go:52*/ return int64(136)
-//line kernels_tandem.go:6892
+//line kernels_tandem.go:6915
 }
 
 func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64) (gpu_window_, gpu_digits) {
@@ -6911,12 +6934,12 @@ func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64)
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product_(p_))
-//line kernels_tandem.go:6915
+//line kernels_tandem.go:6938
 }
 
 func gpu_digits___(t_ gpu_pair) int64 {
 	/*line terms.go:27*/ return int64(2)
-//line kernels_tandem.go:6920
+//line kernels_tandem.go:6943
 }
 
 func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int64) (float64, float64) {
@@ -6933,7 +6956,7 @@ func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int6
 	/*line along.go:165*/ var t2_ float64
 	/*line along.go:165*/ t_, t2_ = gpu_factorsOf__(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:165*/ return t_, t2_
-//line kernels_tandem.go:6937
+//line kernels_tandem.go:6960
 }
 
 func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide {
@@ -6967,7 +6990,7 @@ func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide 
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:6971
+//line kernels_tandem.go:6994
 }
 
 func gpu_size__(f_ gpu_double, p_ gpu_pair) int64 {
@@ -6975,12 +6998,12 @@ func gpu_size__(f_ gpu_double, p_ gpu_pair) int64 {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:6979
+//line kernels_tandem.go:7002
 }
 
 func gpu_product_(t_ gpu_pair) bool {
 	/*line terms.go:26*/ return false
-//line kernels_tandem.go:6984
+//line kernels_tandem.go:7007
 }
 
 func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64) (gpu_window_, gpu_digits) {
@@ -7003,12 +7026,12 @@ func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64) 
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product__(p_))
-//line kernels_tandem.go:7007
+//line kernels_tandem.go:7030
 }
 
 func gpu_digits____(t_ gpu_two) int64 {
 	/*line terms.go:30*/ return int64(3)
-//line kernels_tandem.go:7012
+//line kernels_tandem.go:7035
 }
 
 func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
@@ -7025,7 +7048,7 @@ func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64
 	/*line along.go:165*/ var t2_ float64
 	/*line along.go:165*/ t_, t2_ = gpu_factorsOf___(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:165*/ return t_, t2_
-//line kernels_tandem.go:7029
+//line kernels_tandem.go:7052
 }
 
 func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide {
@@ -7059,7 +7082,7 @@ func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide 
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:7063
+//line kernels_tandem.go:7086
 }
 
 func gpu_size___(f_ gpu_double, p_ gpu_two) int64 {
@@ -7067,284 +7090,466 @@ func gpu_size___(f_ gpu_double, p_ gpu_two) int64 {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:7071
+//line kernels_tandem.go:7094
 }
 
 func gpu_product__(t_ gpu_two) bool {
 	/*line terms.go:29*/ return true
-//line kernels_tandem.go:7076
+//line kernels_tandem.go:7099
 }
 
 func gpu_nowhere(f_ gpu_single) gpu_window {
 	/*line terms.go:56*/ t_ := gpu_window{lo_: gpu_most(f_)}
 	/*line terms.go:56*/ return t_
-//line kernels_tandem.go:7082
+//line kernels_tandem.go:7105
 }
 
 func gpu_windowOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32) gpu_window {
-	/*line few.go:49*/ var t2_ gpu_window
-	/*line few.go:49*/ var t3_ gpu_digits_
+	/*line few.go:51*/ var t2_ gpu_window
+	/*line few.go:51*/ var t3_ gpu_digits_
 	_ = t3_
-	/*line few.go:49*/ t2_, t3_ = gpu_addOf(f_, p_, t_, o_, less_, float32(1))
-	/*line few.go:49*/ w_ := t2_
+	/*line few.go:51*/ t2_, t3_ = gpu_addOf(f_, p_, t_, o_, less_, float32(1))
+	/*line few.go:51*/ w_ := t2_
 	return w_
-//line kernels_tandem.go:7092
+//line kernels_tandem.go:7115
 }
 
 func gpu_sumOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, top_ int64) gpu_Value {
-	/*line few.go:72*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
+	/*line few.go:74*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
 	high_ := support.Div(int64(256), wide_)
 	s_ := gpu_halves{}
-	/*line few.go:74*/ b_ := t_
+	/*line few.go:76*/ b_ := t_
 	for i_ := int64(0); i_ < t_.height_; i_ = i_ + high_ {
 		for j_ := int64(0); j_ < t_.width_; j_ = j_ + wide_ {
 			t2_ := t_.first_ + i_
-			/*line few.go:77*/ t3_ := t_.left_ + j_
-			/*line few.go:77*/ b_.first_ = t2_
-			/*line few.go:77*/ b_.left_ = t3_
+			/*line few.go:79*/ t3_ := t_.left_ + j_
+			/*line few.go:79*/ b_.first_ = t2_
+			/*line few.go:79*/ b_.left_ = t3_
 			t4_ := min(high_, t_.height_-i_)
-			/*line few.go:78*/ t5_ := min(wide_, t_.width_-j_)
-			/*line few.go:78*/ b_.height_ = t4_
-			/*line few.go:78*/ b_.width_ = t5_
+			/*line few.go:80*/ t5_ := min(wide_, t_.width_-j_)
+			/*line few.go:80*/ b_.height_ = t4_
+			/*line few.go:80*/ b_.width_ = t5_
 			var t6_ gpu_window
 			_ = t6_
-			/*line few.go:79*/ var t7_ gpu_digits_
-			/*line few.go:79*/ t6_, t7_ = gpu_addOf(f_, p_, b_, o_, less_, gpu_scale(f_, top_))
-			/*line few.go:79*/ d_ := t7_
+			/*line few.go:81*/ var t7_ gpu_digits_
+			/*line few.go:81*/ t6_, t7_ = gpu_addOf(f_, p_, b_, o_, less_, gpu_scale(f_, top_))
+			/*line few.go:81*/ d_ := t7_
 			s_ = gpu_with(s_, int64(d_.a_), int64(d_.b_), int64(0))
 		}
 	}
 	return gpu_valueOf(f_, s_, top_)
-//line kernels_tandem.go:7119
+//line kernels_tandem.go:7142
+}
+
+func gpu_isSpread(f_ gpu_single, w_ gpu_window) bool {
+	/*line few.go:94*/ hi_ := gpu_field(f_, w_.hi_)
+	/*line few.go:94*/ lo_ := gpu_field(f_, w_.lo_-gpu_most(f_))
+	return ((gpu_precision(f_) <= int64(24)) && (hi_ <= (int64(2) * gpu_bias(f_)))) && ((max(hi_, int64(1)) - max(lo_, int64(1))) < int64(72))
+//line kernels_tandem.go:7149
+}
+
+func gpu_sumOfSpread(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) gpu_Value {
+//line few.go:102
+	base_ := ((max(gpu_field(f_, w_.lo_-gpu_most(f_)), int64(1)) - gpu_bias(f_)) - gpu_precision(f_)) + int64(1)
+	third_ := int64(0)
+	/*line few.go:103*/ second_ := int64(0)
+	/*line few.go:103*/ first_ := int64(0)
+	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
+		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
+			var t4_ float32
+			/*line few.go:106*/ var t5_ float32
+			_ = t5_
+			/*line few.go:106*/ t4_, t5_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:106*/ u_ := t4_
+			var t6_ uint64
+			/*line few.go:107*/ var t7_ int64
+			/*line few.go:107*/ var t8_ bool
+			_ = t8_
+			/*line few.go:107*/ t6_, t7_, t8_ = gpu_split(f_, u_)
+			/*line few.go:107*/ m_ := t6_
+			/*line few.go:107*/ exp_ := t7_
+			v_ := int64(m_)
+			/*line few.go:108*/ at_ := uint64((exp_ - base_))
+			if gpu_bits(f_, u_) < int32(0) {
+				v_ = -v_
+			}
+			if at_ >= uint64(48) {
+				third_ = third_ + (v_ << (at_ - uint64(48)))
+			} else {
+				/*line few.go:114*/ if at_ >= uint64(24) {
+					second_ = second_ + (v_ << (at_ - uint64(24)))
+				} else {
+					first_ = first_ + (v_ << (at_))
+				}
+			}
+		}
+	}
+	/*line few.go:121*/ t9_ := gpu_short{}
+//line few.go:121
+	return gpu_value(gpu_shifted(gpu_shifted(gpu_shifted(t9_, int64(0), third_), int64(24), second_), int64(24), first_), base_)
+//line kernels_tandem.go:7191
 }
 
 func gpu_sumOfWide(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32) (gpu_Value, int64) {
-	/*line few.go:91*/ var v_ gpu_Value
+	/*line few.go:129*/ var v_ gpu_Value
 	_ = v_
-	/*line few.go:91*/ var special_ int64
+	/*line few.go:129*/ var special_ int64
 	_ = special_
-	/*line few.go:92*/ t2_ := gpu_reachOf(f_, p_, t_, o_, less_)
-	/*line few.go:92*/ all_ := t2_
+	/*line few.go:130*/ t2_ := gpu_reachOf(f_, p_, t_, o_, less_)
+	/*line few.go:130*/ all_ := t2_
 	s_ := gpu_short{}
-	/*line few.go:93*/ base_ := all_.top_
+	/*line few.go:131*/ base_ := all_.top_
 	for n_ := gpu_room(s_, base_-all_.least_); n_ > int64(0); n_ = gpu_room(s_, base_-all_.least_) {
 		base_ = base_ - n_
 		t3_ := gpu_sumOfDigits(f_, p_, t_, o_, less_, base_, n_)
-		/*line few.go:96*/ s_ = gpu_shifted(s_, n_, t3_)
+		/*line few.go:134*/ s_ = gpu_shifted(s_, n_, t3_)
 	}
 	carry_ := int64(0)
-	/*line few.go:98*/ rest_ := int64(0)
+	/*line few.go:136*/ rest_ := int64(0)
 	for at_ := all_.least_; at_ < base_; {
 		n2_ := min(int64(48), base_-at_)
 		t4_ := gpu_sumOfDigits(f_, p_, t_, o_, less_, at_, n2_)
-		/*line few.go:101*/ carry_ = carry_ + t4_
+		/*line few.go:139*/ carry_ = carry_ + t4_
 		rest_ = rest_ | (carry_ & ((support.Value(int64(1)) << (uint64(n2_))) - int64(1)))
 		carry_ = carry_ >> (uint64(n2_))
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7147
+//line kernels_tandem.go:7219
 }
 
 func gpu_nowhere_(f_ gpu_double) gpu_window_ {
 	/*line terms.go:56*/ t_ := gpu_window_{lo_: gpu_most_(f_)}
 	/*line terms.go:56*/ return t_
-//line kernels_tandem.go:7153
+//line kernels_tandem.go:7225
 }
 
 func gpu_windowOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64) gpu_window_ {
-	/*line few.go:49*/ var t2_ gpu_window_
-	/*line few.go:49*/ var t3_ gpu_digits
+	/*line few.go:51*/ var t2_ gpu_window_
+	/*line few.go:51*/ var t3_ gpu_digits
 	_ = t3_
-	/*line few.go:49*/ t2_, t3_ = gpu_addOf_(f_, p_, t_, o_, less_, float64(1))
-	/*line few.go:49*/ w_ := t2_
+	/*line few.go:51*/ t2_, t3_ = gpu_addOf_(f_, p_, t_, o_, less_, float64(1))
+	/*line few.go:51*/ w_ := t2_
 	return w_
-//line kernels_tandem.go:7163
+//line kernels_tandem.go:7235
 }
 
 func gpu_sumOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, top_ int64) gpu_Value {
-	/*line few.go:72*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
+	/*line few.go:74*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
 	high_ := support.Div(int64(256), wide_)
 	s_ := gpu_halves{}
-	/*line few.go:74*/ b_ := t_
+	/*line few.go:76*/ b_ := t_
 	for i_ := int64(0); i_ < t_.height_; i_ = i_ + high_ {
 		for j_ := int64(0); j_ < t_.width_; j_ = j_ + wide_ {
 			t2_ := t_.first_ + i_
-			/*line few.go:77*/ t3_ := t_.left_ + j_
-			/*line few.go:77*/ b_.first_ = t2_
-			/*line few.go:77*/ b_.left_ = t3_
+			/*line few.go:79*/ t3_ := t_.left_ + j_
+			/*line few.go:79*/ b_.first_ = t2_
+			/*line few.go:79*/ b_.left_ = t3_
 			t4_ := min(high_, t_.height_-i_)
-			/*line few.go:78*/ t5_ := min(wide_, t_.width_-j_)
-			/*line few.go:78*/ b_.height_ = t4_
-			/*line few.go:78*/ b_.width_ = t5_
+			/*line few.go:80*/ t5_ := min(wide_, t_.width_-j_)
+			/*line few.go:80*/ b_.height_ = t4_
+			/*line few.go:80*/ b_.width_ = t5_
 			var t6_ gpu_window_
 			_ = t6_
-			/*line few.go:79*/ var t7_ gpu_digits
-			/*line few.go:79*/ t6_, t7_ = gpu_addOf_(f_, p_, b_, o_, less_, gpu_scale_(f_, top_))
-			/*line few.go:79*/ d_ := t7_
+			/*line few.go:81*/ var t7_ gpu_digits
+			/*line few.go:81*/ t6_, t7_ = gpu_addOf_(f_, p_, b_, o_, less_, gpu_scale_(f_, top_))
+			/*line few.go:81*/ d_ := t7_
 			s_ = gpu_with(s_, d_.a_, d_.b_, int64(0))
 		}
 	}
 	return gpu_valueOf_(f_, s_, top_)
-//line kernels_tandem.go:7190
+//line kernels_tandem.go:7262
+}
+
+func gpu_isSpread_(f_ gpu_double, w_ gpu_window_) bool {
+	/*line few.go:94*/ hi_ := gpu_field_(f_, w_.hi_)
+	/*line few.go:94*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
+	return ((gpu_precision_(f_) <= int64(24)) && (hi_ <= (int64(2) * gpu_bias_(f_)))) && ((max(hi_, int64(1)) - max(lo_, int64(1))) < int64(72))
+//line kernels_tandem.go:7269
+}
+
+func gpu_sumOfSpread_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) gpu_Value {
+//line few.go:102
+	base_ := ((max(gpu_field_(f_, w_.lo_-gpu_most_(f_)), int64(1)) - gpu_bias_(f_)) - gpu_precision_(f_)) + int64(1)
+	third_ := int64(0)
+	/*line few.go:103*/ second_ := int64(0)
+	/*line few.go:103*/ first_ := int64(0)
+	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
+		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
+			var t4_ float64
+			/*line few.go:106*/ var t5_ float64
+			_ = t5_
+			/*line few.go:106*/ t4_, t5_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:106*/ u_ := t4_
+			var t6_ uint64
+			/*line few.go:107*/ var t7_ int64
+			/*line few.go:107*/ var t8_ bool
+			_ = t8_
+			/*line few.go:107*/ t6_, t7_, t8_ = gpu_split_(f_, u_)
+			/*line few.go:107*/ m_ := t6_
+			/*line few.go:107*/ exp_ := t7_
+			v_ := int64(m_)
+			/*line few.go:108*/ at_ := uint64((exp_ - base_))
+			if gpu_bits_(f_, u_) < int64(0) {
+				v_ = -v_
+			}
+			if at_ >= uint64(48) {
+				third_ = third_ + (v_ << (at_ - uint64(48)))
+			} else {
+				/*line few.go:114*/ if at_ >= uint64(24) {
+					second_ = second_ + (v_ << (at_ - uint64(24)))
+				} else {
+					first_ = first_ + (v_ << (at_))
+				}
+			}
+		}
+	}
+	/*line few.go:121*/ t9_ := gpu_short{}
+//line few.go:121
+	return gpu_value(gpu_shifted(gpu_shifted(gpu_shifted(t9_, int64(0), third_), int64(24), second_), int64(24), first_), base_)
+//line kernels_tandem.go:7311
 }
 
 func gpu_sumOfWide_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64) (gpu_Value, int64) {
-	/*line few.go:91*/ var v_ gpu_Value
+	/*line few.go:129*/ var v_ gpu_Value
 	_ = v_
-	/*line few.go:91*/ var special_ int64
+	/*line few.go:129*/ var special_ int64
 	_ = special_
-	/*line few.go:92*/ t2_ := gpu_reachOf_(f_, p_, t_, o_, less_)
-	/*line few.go:92*/ all_ := t2_
+	/*line few.go:130*/ t2_ := gpu_reachOf_(f_, p_, t_, o_, less_)
+	/*line few.go:130*/ all_ := t2_
 	s_ := gpu_short{}
-	/*line few.go:93*/ base_ := all_.top_
+	/*line few.go:131*/ base_ := all_.top_
 	for n_ := gpu_room(s_, base_-all_.least_); n_ > int64(0); n_ = gpu_room(s_, base_-all_.least_) {
 		base_ = base_ - n_
 		t3_ := gpu_sumOfDigits_(f_, p_, t_, o_, less_, base_, n_)
-		/*line few.go:96*/ s_ = gpu_shifted(s_, n_, t3_)
+		/*line few.go:134*/ s_ = gpu_shifted(s_, n_, t3_)
 	}
 	carry_ := int64(0)
-	/*line few.go:98*/ rest_ := int64(0)
+	/*line few.go:136*/ rest_ := int64(0)
 	for at_ := all_.least_; at_ < base_; {
 		n2_ := min(int64(48), base_-at_)
 		t4_ := gpu_sumOfDigits_(f_, p_, t_, o_, less_, at_, n2_)
-		/*line few.go:101*/ carry_ = carry_ + t4_
+		/*line few.go:139*/ carry_ = carry_ + t4_
 		rest_ = rest_ | (carry_ & ((support.Value(int64(1)) << (uint64(n2_))) - int64(1)))
 		carry_ = carry_ >> (uint64(n2_))
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7218
+//line kernels_tandem.go:7339
 }
 
 func gpu_windowOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32) gpu_window_ {
-	/*line few.go:49*/ var t2_ gpu_window_
-	/*line few.go:49*/ var t3_ gpu_digits
+	/*line few.go:51*/ var t2_ gpu_window_
+	/*line few.go:51*/ var t3_ gpu_digits
 	_ = t3_
-	/*line few.go:49*/ t2_, t3_ = gpu_addOf__(f_, p_, t_, o_, less_, float64(1))
-	/*line few.go:49*/ w_ := t2_
+	/*line few.go:51*/ t2_, t3_ = gpu_addOf__(f_, p_, t_, o_, less_, float64(1))
+	/*line few.go:51*/ w_ := t2_
 	return w_
-//line kernels_tandem.go:7228
+//line kernels_tandem.go:7349
 }
 
 func gpu_sumOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, top_ int64) gpu_Value {
-	/*line few.go:72*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
+	/*line few.go:74*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
 	high_ := support.Div(int64(256), wide_)
 	s_ := gpu_halves{}
-	/*line few.go:74*/ b_ := t_
+	/*line few.go:76*/ b_ := t_
 	for i_ := int64(0); i_ < t_.height_; i_ = i_ + high_ {
 		for j_ := int64(0); j_ < t_.width_; j_ = j_ + wide_ {
 			t2_ := t_.first_ + i_
-			/*line few.go:77*/ t3_ := t_.left_ + j_
-			/*line few.go:77*/ b_.first_ = t2_
-			/*line few.go:77*/ b_.left_ = t3_
+			/*line few.go:79*/ t3_ := t_.left_ + j_
+			/*line few.go:79*/ b_.first_ = t2_
+			/*line few.go:79*/ b_.left_ = t3_
 			t4_ := min(high_, t_.height_-i_)
-			/*line few.go:78*/ t5_ := min(wide_, t_.width_-j_)
-			/*line few.go:78*/ b_.height_ = t4_
-			/*line few.go:78*/ b_.width_ = t5_
+			/*line few.go:80*/ t5_ := min(wide_, t_.width_-j_)
+			/*line few.go:80*/ b_.height_ = t4_
+			/*line few.go:80*/ b_.width_ = t5_
 			var t6_ gpu_window_
 			_ = t6_
-			/*line few.go:79*/ var t7_ gpu_digits
-			/*line few.go:79*/ t6_, t7_ = gpu_addOf__(f_, p_, b_, o_, less_, gpu_scale_(f_, top_))
-			/*line few.go:79*/ d_ := t7_
+			/*line few.go:81*/ var t7_ gpu_digits
+			/*line few.go:81*/ t6_, t7_ = gpu_addOf__(f_, p_, b_, o_, less_, gpu_scale_(f_, top_))
+			/*line few.go:81*/ d_ := t7_
 			s_ = gpu_with(s_, d_.a_, d_.b_, int64(0))
 		}
 	}
 	return gpu_valueOf_(f_, s_, top_)
-//line kernels_tandem.go:7255
+//line kernels_tandem.go:7376
+}
+
+func gpu_sumOfSpread__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) gpu_Value {
+//line few.go:102
+	base_ := ((max(gpu_field_(f_, w_.lo_-gpu_most_(f_)), int64(1)) - gpu_bias_(f_)) - gpu_precision_(f_)) + int64(1)
+	third_ := int64(0)
+	/*line few.go:103*/ second_ := int64(0)
+	/*line few.go:103*/ first_ := int64(0)
+	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
+		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
+			var t4_ float64
+			/*line few.go:106*/ var t5_ float64
+			_ = t5_
+			/*line few.go:106*/ t4_, t5_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:106*/ u_ := t4_
+			var t6_ uint64
+			/*line few.go:107*/ var t7_ int64
+			/*line few.go:107*/ var t8_ bool
+			_ = t8_
+			/*line few.go:107*/ t6_, t7_, t8_ = gpu_split_(f_, u_)
+			/*line few.go:107*/ m_ := t6_
+			/*line few.go:107*/ exp_ := t7_
+			v_ := int64(m_)
+			/*line few.go:108*/ at_ := uint64((exp_ - base_))
+			if gpu_bits_(f_, u_) < int64(0) {
+				v_ = -v_
+			}
+			if at_ >= uint64(48) {
+				third_ = third_ + (v_ << (at_ - uint64(48)))
+			} else {
+				/*line few.go:114*/ if at_ >= uint64(24) {
+					second_ = second_ + (v_ << (at_ - uint64(24)))
+				} else {
+					first_ = first_ + (v_ << (at_))
+				}
+			}
+		}
+	}
+	/*line few.go:121*/ t9_ := gpu_short{}
+//line few.go:121
+	return gpu_value(gpu_shifted(gpu_shifted(gpu_shifted(t9_, int64(0), third_), int64(24), second_), int64(24), first_), base_)
+//line kernels_tandem.go:7418
 }
 
 func gpu_sumOfWide__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32) (gpu_Value, int64) {
-	/*line few.go:91*/ var v_ gpu_Value
+	/*line few.go:129*/ var v_ gpu_Value
 	_ = v_
-	/*line few.go:91*/ var special_ int64
+	/*line few.go:129*/ var special_ int64
 	_ = special_
-	/*line few.go:92*/ t2_ := gpu_reachOf__(f_, p_, t_, o_, less_)
-	/*line few.go:92*/ all_ := t2_
+	/*line few.go:130*/ t2_ := gpu_reachOf__(f_, p_, t_, o_, less_)
+	/*line few.go:130*/ all_ := t2_
 	s_ := gpu_short{}
-	/*line few.go:93*/ base_ := all_.top_
+	/*line few.go:131*/ base_ := all_.top_
 	for n_ := gpu_room(s_, base_-all_.least_); n_ > int64(0); n_ = gpu_room(s_, base_-all_.least_) {
 		base_ = base_ - n_
 		t3_ := gpu_sumOfDigits__(f_, p_, t_, o_, less_, base_, n_)
-		/*line few.go:96*/ s_ = gpu_shifted(s_, n_, t3_)
+		/*line few.go:134*/ s_ = gpu_shifted(s_, n_, t3_)
 	}
 	carry_ := int64(0)
-	/*line few.go:98*/ rest_ := int64(0)
+	/*line few.go:136*/ rest_ := int64(0)
 	for at_ := all_.least_; at_ < base_; {
 		n2_ := min(int64(48), base_-at_)
 		t4_ := gpu_sumOfDigits__(f_, p_, t_, o_, less_, at_, n2_)
-		/*line few.go:101*/ carry_ = carry_ + t4_
+		/*line few.go:139*/ carry_ = carry_ + t4_
 		rest_ = rest_ | (carry_ & ((support.Value(int64(1)) << (uint64(n2_))) - int64(1)))
 		carry_ = carry_ >> (uint64(n2_))
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7283
+//line kernels_tandem.go:7446
 }
 
 func gpu_windowOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64) gpu_window_ {
-	/*line few.go:49*/ var t2_ gpu_window_
-	/*line few.go:49*/ var t3_ gpu_digits
+	/*line few.go:51*/ var t2_ gpu_window_
+	/*line few.go:51*/ var t3_ gpu_digits
 	_ = t3_
-	/*line few.go:49*/ t2_, t3_ = gpu_addOf___(f_, p_, t_, o_, less_, float64(1))
-	/*line few.go:49*/ w_ := t2_
+	/*line few.go:51*/ t2_, t3_ = gpu_addOf___(f_, p_, t_, o_, less_, float64(1))
+	/*line few.go:51*/ w_ := t2_
 	return w_
-//line kernels_tandem.go:7293
+//line kernels_tandem.go:7456
 }
 
 func gpu_sumOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, top_ int64) gpu_Value {
-	/*line few.go:72*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
+	/*line few.go:74*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
 	high_ := support.Div(int64(256), wide_)
 	s_ := gpu_halves{}
-	/*line few.go:74*/ b_ := t_
+	/*line few.go:76*/ b_ := t_
 	for i_ := int64(0); i_ < t_.height_; i_ = i_ + high_ {
 		for j_ := int64(0); j_ < t_.width_; j_ = j_ + wide_ {
 			t2_ := t_.first_ + i_
-			/*line few.go:77*/ t3_ := t_.left_ + j_
-			/*line few.go:77*/ b_.first_ = t2_
-			/*line few.go:77*/ b_.left_ = t3_
+			/*line few.go:79*/ t3_ := t_.left_ + j_
+			/*line few.go:79*/ b_.first_ = t2_
+			/*line few.go:79*/ b_.left_ = t3_
 			t4_ := min(high_, t_.height_-i_)
-			/*line few.go:78*/ t5_ := min(wide_, t_.width_-j_)
-			/*line few.go:78*/ b_.height_ = t4_
-			/*line few.go:78*/ b_.width_ = t5_
+			/*line few.go:80*/ t5_ := min(wide_, t_.width_-j_)
+			/*line few.go:80*/ b_.height_ = t4_
+			/*line few.go:80*/ b_.width_ = t5_
 			var t6_ gpu_window_
 			_ = t6_
-			/*line few.go:79*/ var t7_ gpu_digits
-			/*line few.go:79*/ t6_, t7_ = gpu_addOf___(f_, p_, b_, o_, less_, gpu_scale_(f_, top_))
-			/*line few.go:79*/ d_ := t7_
+			/*line few.go:81*/ var t7_ gpu_digits
+			/*line few.go:81*/ t6_, t7_ = gpu_addOf___(f_, p_, b_, o_, less_, gpu_scale_(f_, top_))
+			/*line few.go:81*/ d_ := t7_
 			s_ = gpu_with(s_, d_.a_, d_.b_, int64(0))
 		}
 	}
 	return gpu_valueOf_(f_, s_, top_)
-//line kernels_tandem.go:7320
+//line kernels_tandem.go:7483
+}
+
+func gpu_sumOfSpread___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) gpu_Value {
+//line few.go:102
+	base_ := ((max(gpu_field_(f_, w_.lo_-gpu_most_(f_)), int64(1)) - gpu_bias_(f_)) - gpu_precision_(f_)) + int64(1)
+	third_ := int64(0)
+	/*line few.go:103*/ second_ := int64(0)
+	/*line few.go:103*/ first_ := int64(0)
+	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
+		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
+			var t4_ float64
+			/*line few.go:106*/ var t5_ float64
+			_ = t5_
+			/*line few.go:106*/ t4_, t5_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:106*/ u_ := t4_
+			var t6_ uint64
+			/*line few.go:107*/ var t7_ int64
+			/*line few.go:107*/ var t8_ bool
+			_ = t8_
+			/*line few.go:107*/ t6_, t7_, t8_ = gpu_split_(f_, u_)
+			/*line few.go:107*/ m_ := t6_
+			/*line few.go:107*/ exp_ := t7_
+			v_ := int64(m_)
+			/*line few.go:108*/ at_ := uint64((exp_ - base_))
+			if gpu_bits_(f_, u_) < int64(0) {
+				v_ = -v_
+			}
+			if at_ >= uint64(48) {
+				third_ = third_ + (v_ << (at_ - uint64(48)))
+			} else {
+				/*line few.go:114*/ if at_ >= uint64(24) {
+					second_ = second_ + (v_ << (at_ - uint64(24)))
+				} else {
+					first_ = first_ + (v_ << (at_))
+				}
+			}
+		}
+	}
+	/*line few.go:121*/ t9_ := gpu_short{}
+//line few.go:121
+	return gpu_value(gpu_shifted(gpu_shifted(gpu_shifted(t9_, int64(0), third_), int64(24), second_), int64(24), first_), base_)
+//line kernels_tandem.go:7525
 }
 
 func gpu_sumOfWide___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64) (gpu_Value, int64) {
-	/*line few.go:91*/ var v_ gpu_Value
+	/*line few.go:129*/ var v_ gpu_Value
 	_ = v_
-	/*line few.go:91*/ var special_ int64
+	/*line few.go:129*/ var special_ int64
 	_ = special_
-	/*line few.go:92*/ t2_ := gpu_reachOf___(f_, p_, t_, o_, less_)
-	/*line few.go:92*/ all_ := t2_
+	/*line few.go:130*/ t2_ := gpu_reachOf___(f_, p_, t_, o_, less_)
+	/*line few.go:130*/ all_ := t2_
 	s_ := gpu_short{}
-	/*line few.go:93*/ base_ := all_.top_
+	/*line few.go:131*/ base_ := all_.top_
 	for n_ := gpu_room(s_, base_-all_.least_); n_ > int64(0); n_ = gpu_room(s_, base_-all_.least_) {
 		base_ = base_ - n_
 		t3_ := gpu_sumOfDigits___(f_, p_, t_, o_, less_, base_, n_)
-		/*line few.go:96*/ s_ = gpu_shifted(s_, n_, t3_)
+		/*line few.go:134*/ s_ = gpu_shifted(s_, n_, t3_)
 	}
 	carry_ := int64(0)
-	/*line few.go:98*/ rest_ := int64(0)
+	/*line few.go:136*/ rest_ := int64(0)
 	for at_ := all_.least_; at_ < base_; {
 		n2_ := min(int64(48), base_-at_)
 		t4_ := gpu_sumOfDigits___(f_, p_, t_, o_, less_, at_, n2_)
-		/*line few.go:101*/ carry_ = carry_ + t4_
+		/*line few.go:139*/ carry_ = carry_ + t4_
 		rest_ = rest_ | (carry_ & ((support.Value(int64(1)) << (uint64(n2_))) - int64(1)))
 		carry_ = carry_ >> (uint64(n2_))
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7348
+//line kernels_tandem.go:7553
 }
 
 func gpu_no(sum_ bool) gpu_state {
@@ -7354,12 +7559,12 @@ func gpu_no(sum_ bool) gpu_state {
 	}
 	t2_ := gpu_state{key_: int64(-9223372036854775808), index_: int64(9223372036854775807)}
 	/*line fold.go:66*/ return t2_
-//line kernels_tandem.go:7358
+//line kernels_tandem.go:7563
 }
 
 func gpu_sum(t_ gpu_most32) bool {
 	/*line fold.go:27*/ return false
-//line kernels_tandem.go:7363
+//line kernels_tandem.go:7568
 }
 
 func gpu_key(t_ gpu_most32, x_ float32, mask_ int64, flip_ int64) int64 {
@@ -7368,7 +7573,7 @@ func gpu_key(t_ gpu_most32, x_ float32, mask_ int64, flip_ int64) int64 {
 	}
 	b_ := int64(int32(math.Float32bits(x_))) & mask_
 	return (b_ ^ ((b_ >> (63)) & int64(2147483647))) ^ flip_
-//line kernels_tandem.go:7372
+//line kernels_tandem.go:7577
 }
 
 func gpu_merge(s_ gpu_state, sum_ bool, t_ gpu_state) gpu_state {
@@ -7381,12 +7586,12 @@ func gpu_merge(s_ gpu_state, sum_ bool, t_ gpu_state) gpu_state {
 		}
 	}
 	/*line fold.go:76*/ return s_
-//line kernels_tandem.go:7385
+//line kernels_tandem.go:7590
 }
 
 func gpu_sum_(t_ gpu_most64) bool {
 	/*line fold.go:28*/ return false
-//line kernels_tandem.go:7390
+//line kernels_tandem.go:7595
 }
 
 func gpu_key_(t_ gpu_most64, x_ float64, mask_ int64, flip_ int64) int64 {
@@ -7395,32 +7600,32 @@ func gpu_key_(t_ gpu_most64, x_ float64, mask_ int64, flip_ int64) int64 {
 	}
 	b_ := int64(math.Float64bits(x_)) & mask_
 	return (b_ ^ ((b_ >> (63)) & int64(9223372036854775807))) ^ flip_
-//line kernels_tandem.go:7399
+//line kernels_tandem.go:7604
 }
 
 func gpu_sum__(t_ gpu_mostInt) bool {
 	/*line fold.go:29*/ return false
-//line kernels_tandem.go:7404
+//line kernels_tandem.go:7609
 }
 
 func gpu_key__(t_ gpu_mostInt, x_ int32, t2_ int64, flip_ int64) int64 {
 	/*line fold.go:30*/ return int64(x_) ^ flip_
-//line kernels_tandem.go:7409
+//line kernels_tandem.go:7614
 }
 
 func gpu_sum___(t_ gpu_add32) bool {
 	/*line fold.go:24*/ return true
-//line kernels_tandem.go:7414
+//line kernels_tandem.go:7619
 }
 
 func gpu_key___(t_ gpu_add32, x_ int32, t2_ int64, t3_ int64) int64 {
 	/*line fold.go:25*/ return int64(x_)
-//line kernels_tandem.go:7419
+//line kernels_tandem.go:7624
 }
 
 func gpu_sum____(t_ gpu_count) bool {
 	/*line fold.go:26*/ return true
-//line kernels_tandem.go:7424
+//line kernels_tandem.go:7629
 }
 
 func gpu_key____(t_ gpu_count, x_ bool, t2_ int64, t3_ int64) int64 {
@@ -7428,7 +7633,7 @@ func gpu_key____(t_ gpu_count, x_ bool, t2_ int64, t3_ int64) int64 {
 		return int64(1)
 	}
 	return int64(0)
-//line kernels_tandem.go:7432
+//line kernels_tandem.go:7637
 }
 
 func gpu_of(t_ gpu_value32, s_ gpu_state, flip_ int64) float32 {
@@ -7437,7 +7642,7 @@ func gpu_of(t_ gpu_value32, s_ gpu_state, flip_ int64) float32 {
 	}
 	b_ := s_.key_ ^ flip_
 	return math.Float32frombits(uint32((b_ ^ ((b_ >> (63)) & int64(2147483647)))))
-//line kernels_tandem.go:7441
+//line kernels_tandem.go:7646
 }
 
 func gpu_of_(t_ gpu_value64, s_ gpu_state, flip_ int64) float64 {
@@ -7446,34 +7651,34 @@ func gpu_of_(t_ gpu_value64, s_ gpu_state, flip_ int64) float64 {
 	}
 	b_ := s_.key_ ^ flip_
 	return math.Float64frombits(uint64((b_ ^ ((b_ >> (63)) & int64(9223372036854775807)))))
-//line kernels_tandem.go:7450
+//line kernels_tandem.go:7655
 }
 
 func gpu_of__(t_ gpu_valueInt, s_ gpu_state, flip_ int64) int32 {
 	/*line fold.go:191*/ return int32((s_.key_ ^ flip_))
-//line kernels_tandem.go:7455
+//line kernels_tandem.go:7660
 }
 
 func gpu_of___(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:192*/ return int32(s_.index_)
-//line kernels_tandem.go:7460
+//line kernels_tandem.go:7665
 }
 
 func gpu_of____(t_ gpu_total, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:193*/ return int32(s_.key_)
-//line kernels_tandem.go:7465
+//line kernels_tandem.go:7670
 }
 
 func gpu_of_____(t_ gpu_reached, s_ gpu_state, least_ int64) bool {
 	/*line fold.go:194*/ return s_.key_ >= least_
-//line kernels_tandem.go:7470
+//line kernels_tandem.go:7675
 }
 
 func gpu_clearWords(words_ []int64, at_ gpu_Place) {
 	/*line prefix.go:67*/ for t_, k_ := at_.N_+int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
 		words_[at_.At_+(k_*at_.Step_)] = int64(0)
 	}
-//line kernels_tandem.go:7477
+//line kernels_tandem.go:7682
 }
 
 func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
@@ -7485,13 +7690,13 @@ func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
 		gpu_AddPart_(words_, at_, t_.exp_-bottom_, v_, k_)
 	}
 	words_[at_.At_+(at_.N_*at_.Step_)] = words_[at_.At_+(at_.N_*at_.Step_)] | t_.special_
-//line kernels_tandem.go:7489
+//line kernels_tandem.go:7694
 }
 
 func gpu_term(f_ gpu_single, x_ float32) gpu_wide {
 	/*line prefix.go:16*/ t_ := gpu_one{}
 	/*line prefix.go:16*/ return gpu_exactly(f_, t_, x_, float32(1))
-//line kernels_tandem.go:7495
+//line kernels_tandem.go:7700
 }
 
 func gpu_Carry(w_ []int64, at_ gpu_Place) {
@@ -7502,29 +7707,29 @@ func gpu_Carry(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:7506
+//line kernels_tandem.go:7711
 }
 
 func gpu_term_(f_ gpu_double, x_ float64) gpu_wide {
 	/*line prefix.go:17*/ t_ := gpu_one{}
 	/*line prefix.go:17*/ return gpu_exactly_(f_, t_, x_, float64(1))
-//line kernels_tandem.go:7512
+//line kernels_tandem.go:7717
 }
 
 func gpu_words__(t_ gpu_integer) int64 {
 	/*line prefix.go:36*/ return int64(4)
-//line kernels_tandem.go:7517
+//line kernels_tandem.go:7722
 }
 
 func gpu_term__(t_ gpu_integer, x_ int32) gpu_wide {
 	/*line prefix.go:40*/ t2_ := gpu_wide{lo_: uint64(max(int64(x_), -int64(x_))), neg_: x_ < int32(0)}
 	/*line prefix.go:40*/ return t2_
-//line kernels_tandem.go:7523
+//line kernels_tandem.go:7728
 }
 
 func gpu_bottom__(t_ gpu_integer) int64 {
 	/*line prefix.go:37*/ return int64(0)
-//line kernels_tandem.go:7528
+//line kernels_tandem.go:7733
 }
 
 func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -7536,7 +7741,7 @@ func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		}
 	}
 	return v_
-//line kernels_tandem.go:7540
+//line kernels_tandem.go:7745
 }
 
 func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
@@ -7552,13 +7757,13 @@ func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
 	}
 	t_ := gpu_reach{least_: min(r_.least_, least_), top_: max(r_.top_, v_.Exp_+int64(128)), special_: r_.special_}
 	/*line short.go:90*/ return t_
-//line kernels_tandem.go:7556
+//line kernels_tandem.go:7761
 }
 
 func gpu_noReach() gpu_reach {
 	/*line short.go:67*/ t_ := gpu_reach{least_: int64(1048576), top_: int64(-1048576)}
 	/*line short.go:67*/ return t_
-//line kernels_tandem.go:7562
+//line kernels_tandem.go:7767
 }
 
 func gpu_with_(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
@@ -7570,12 +7775,12 @@ func gpu_with_(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
 		/*line short.go:73*/ r_.top_ = t3_
 	}
 	return r_
-//line kernels_tandem.go:7574
+//line kernels_tandem.go:7779
 }
 
 func gpu_fits____(r_ gpu_reach, n_ int64) bool {
 	/*line short.go:94*/ return (r_.top_ + int64(bits.Len64(uint64(n_)))) <= (r_.least_ + int64(127))
-//line kernels_tandem.go:7579
+//line kernels_tandem.go:7784
 }
 
 func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
@@ -7600,7 +7805,7 @@ func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
 		/*line short.go:54*/ return t8_
 	}
 	return s_
-//line kernels_tandem.go:7604
+//line kernels_tandem.go:7809
 }
 
 func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
@@ -7633,7 +7838,7 @@ func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
 	/*line short.go:23*/ h2_ := t13_
 	t15_ := gpu_short{hi_: h2_, lo_: l2_}
 	/*line short.go:24*/ return t15_
-//line kernels_tandem.go:7637
+//line kernels_tandem.go:7842
 }
 
 func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
@@ -7641,7 +7846,7 @@ func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
 		return gpu_value_(f_, special_)
 	}
 	return gpu_round(f_, v_)
-//line kernels_tandem.go:7645
+//line kernels_tandem.go:7850
 }
 
 func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
@@ -7659,7 +7864,7 @@ func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
 		return gpu_NewValue(hi_, lo_, base_, true)
 	}
 	return gpu_NewValue(s_.hi_, s_.lo_, base_, false)
-//line kernels_tandem.go:7663
+//line kernels_tandem.go:7868
 }
 
 func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
@@ -7667,7 +7872,7 @@ func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
 		return gpu_value__(f_, special_)
 	}
 	return gpu_round_(f_, v_)
-//line kernels_tandem.go:7671
+//line kernels_tandem.go:7876
 }
 
 func gpu_of________(t_ gpu_integer, v_ gpu_Value, t2_ int64) int32 {
@@ -7677,7 +7882,7 @@ func gpu_of________(t_ gpu_integer, v_ gpu_Value, t2_ int64) int32 {
 		return -m_
 	}
 	return m_
-//line kernels_tandem.go:7681
+//line kernels_tandem.go:7886
 }
 
 func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float32 {
@@ -7704,7 +7909,7 @@ func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_
 	}
 	t3_ := gpu_Top_(words_, at_, gpu_bottom(f_))
 	/*line prefix.go:214*/ return gpu_of______(f_, t3_, special_)
-//line kernels_tandem.go:7708
+//line kernels_tandem.go:7913
 }
 
 func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float64 {
@@ -7731,7 +7936,7 @@ func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, orde
 	}
 	t3_ := gpu_Top_(words_, at_, gpu_bottom_(f_))
 	/*line prefix.go:214*/ return gpu_of_______(f_, t3_, special_)
-//line kernels_tandem.go:7735
+//line kernels_tandem.go:7940
 }
 
 func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) int32 {
@@ -7758,7 +7963,7 @@ func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, ord
 	}
 	t3_ := gpu_Top_(words_, at_, gpu_bottom__(f_))
 	/*line prefix.go:214*/ return gpu_of________(f_, t3_, special_)
-//line kernels_tandem.go:7762
+//line kernels_tandem.go:7967
 }
 
 func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -7796,42 +8001,42 @@ func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:7800
+//line kernels_tandem.go:8005
 }
 
 func gpu_bias(t_ gpu_single) int64 {
 	/*line format.go:35*/ return int64(127)
-//line kernels_tandem.go:7805
+//line kernels_tandem.go:8010
 }
 
 func gpu_factorsIn(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, i_ int64, j_ int64) (float32, float32) {
-	/*line few.go:122*/ var u_ float32
+	/*line few.go:160*/ var u_ float32
 	_ = u_
-	/*line few.go:122*/ var v_ float32
+	/*line few.go:160*/ var v_ float32
 	_ = v_
-	/*line few.go:123*/ t2_ := gpu_element(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-	/*line few.go:123*/ x_ := t2_
-	/*line few.go:123*/ y_ := float32(0)
+	/*line few.go:161*/ t2_ := gpu_element(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
+	/*line few.go:161*/ x_ := t2_
+	/*line few.go:161*/ y_ := float32(0)
 	if gpu_product(p_) || gpu_exact(p_) {
 		t3_ := gpu_element(t_.y_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-		/*line few.go:125*/ y_ = t3_
+		/*line few.go:163*/ y_ = t3_
 	}
 	var t4_ float32
-	/*line few.go:127*/ var t5_ float32
-	/*line few.go:127*/ t4_, t5_ = gpu_factorsOf(f_, p_, x_, y_, less_, t_.mask_)
-	/*line few.go:127*/ return t4_, t5_
-//line kernels_tandem.go:7824
+	/*line few.go:165*/ var t5_ float32
+	/*line few.go:165*/ t4_, t5_ = gpu_factorsOf(f_, p_, x_, y_, less_, t_.mask_)
+	/*line few.go:165*/ return t4_, t5_
+//line kernels_tandem.go:8029
 }
 
 func gpu_with__(w_ gpu_window, most_ int32, m_ int32) gpu_window {
 	/*line terms.go:60*/ t_ := gpu_window{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
 	/*line terms.go:60*/ return t_
-//line kernels_tandem.go:7830
+//line kernels_tandem.go:8035
 }
 
 func gpu_most(t_ gpu_single) int32 {
 	/*line format.go:43*/ return int32(2147483647)
-//line kernels_tandem.go:7835
+//line kernels_tandem.go:8040
 }
 
 func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
@@ -7840,7 +8045,7 @@ func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
 		return int32(1)
 	}
 	return m_
-//line kernels_tandem.go:7844
+//line kernels_tandem.go:8049
 }
 
 func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32, scale_ float32) gpu_digits_ {
@@ -7856,7 +8061,7 @@ func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32
 		d_.c_ = d_.c_ + gpu_bits(f_, support.FMA32(lower_-(z_-gpu_magic(f_)), gpu_down(f_), gpu_magic(f_)))
 	}
 	return d_
-//line kernels_tandem.go:7860
+//line kernels_tandem.go:8065
 }
 
 func gpu_without(d_ gpu_digits_, magic_ int32, product_ bool) gpu_digits_ {
@@ -7866,27 +8071,27 @@ func gpu_without(d_ gpu_digits_, magic_ int32, product_ bool) gpu_digits_ {
 	}
 	t2_ := gpu_digits_{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
 	/*line terms.go:119*/ return t2_
-//line kernels_tandem.go:7870
+//line kernels_tandem.go:8075
 }
 
 func gpu_bits(t_ gpu_single, x_ float32) int32 {
 	/*line format.go:40*/ return int32(math.Float32bits(x_))
-//line kernels_tandem.go:7875
+//line kernels_tandem.go:8080
 }
 
 func gpu_magic(t_ gpu_single) float32 {
 	/*line format.go:38*/ return float32(1.2582912e+07)
-//line kernels_tandem.go:7880
+//line kernels_tandem.go:8085
 }
 
 func gpu_power(t_ gpu_single, field_ int64) float32 {
 	/*line format.go:42*/ return math.Float32frombits(uint32(field_) << (23))
-//line kernels_tandem.go:7885
+//line kernels_tandem.go:8090
 }
 
 func gpu_field(t_ gpu_single, bits_ int32) int64 {
 	/*line format.go:44*/ return int64((bits_ >> (23)))
-//line kernels_tandem.go:7890
+//line kernels_tandem.go:8095
 }
 
 func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -7897,13 +8102,13 @@ func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:7901
+//line kernels_tandem.go:8106
 }
 
 func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32) gpu_reach {
-	/*line few.go:140*/ if !gpu_product(p_) {
+	/*line few.go:178*/ if !gpu_product(p_) {
 		t2_ := gpu_windowOf(f_, p_, t_, o_, less_)
-		/*line few.go:141*/ w_ := t2_
+		/*line few.go:179*/ w_ := t2_
 		if gpu_field(f_, w_.hi_) <= (int64(2) * gpu_bias(f_)) {
 			return gpu_reach_(w_, gpu_field(f_, w_.hi_), gpu_field(f_, w_.lo_-gpu_most(f_)), gpu_bias(f_), gpu_precision(f_))
 		}
@@ -7912,66 +8117,66 @@ func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float3
 	for t3_, i_ := t_.height_, int64(0); i_ < t3_; i_ = i_ + int64(1) {
 		for t4_, j_ := t_.width_, int64(0); j_ < t4_; j_ = j_ + int64(1) {
 			var t5_ float32
-			/*line few.go:149*/ var t6_ float32
-			/*line few.go:149*/ t5_, t6_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:149*/ u_ := t5_
-			/*line few.go:149*/ v_ := t6_
+			/*line few.go:187*/ var t6_ float32
+			/*line few.go:187*/ t5_, t6_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:187*/ u_ := t5_
+			/*line few.go:187*/ v_ := t6_
 			r_ = gpu_with_(r_, gpu_exactly(f_, p_, u_, v_), gpu_size(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:7924
+//line kernels_tandem.go:8129
 }
 
 func gpu_sumOfDigits(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
-	/*line few.go:168*/ s_ := int64(0)
+	/*line few.go:206*/ s_ := int64(0)
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
 			var t4_ float32
-			/*line few.go:171*/ var t5_ float32
-			/*line few.go:171*/ t4_, t5_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:171*/ u_ := t4_
-			/*line few.go:171*/ v_ := t5_
+			/*line few.go:209*/ var t5_ float32
+			/*line few.go:209*/ t4_, t5_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:209*/ u_ := t4_
+			/*line few.go:209*/ v_ := t5_
 			s_ = s_ + gpu_digit(gpu_exactly(f_, p_, u_, v_), base_, uint64(bits_))
 		}
 	}
 	return s_
-//line kernels_tandem.go:7940
+//line kernels_tandem.go:8145
 }
 
 func gpu_bias_(t_ gpu_double) int64 {
 	/*line format.go:51*/ return int64(1023)
-//line kernels_tandem.go:7945
+//line kernels_tandem.go:8150
 }
 
 func gpu_factorsIn_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
-	/*line few.go:122*/ var u_ float64
+	/*line few.go:160*/ var u_ float64
 	_ = u_
-	/*line few.go:122*/ var v_ float64
+	/*line few.go:160*/ var v_ float64
 	_ = v_
-	/*line few.go:123*/ t2_ := gpu_element_(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-	/*line few.go:123*/ x_ := t2_
-	/*line few.go:123*/ y_ := float64(0)
+	/*line few.go:161*/ t2_ := gpu_element_(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
+	/*line few.go:161*/ x_ := t2_
+	/*line few.go:161*/ y_ := float64(0)
 	if gpu_product(p_) || gpu_exact(p_) {
 		t3_ := gpu_element_(t_.y_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-		/*line few.go:125*/ y_ = t3_
+		/*line few.go:163*/ y_ = t3_
 	}
 	var t4_ float64
-	/*line few.go:127*/ var t5_ float64
-	/*line few.go:127*/ t4_, t5_ = gpu_factorsOf_(f_, p_, x_, y_, less_, t_.mask_)
-	/*line few.go:127*/ return t4_, t5_
-//line kernels_tandem.go:7964
+	/*line few.go:165*/ var t5_ float64
+	/*line few.go:165*/ t4_, t5_ = gpu_factorsOf_(f_, p_, x_, y_, less_, t_.mask_)
+	/*line few.go:165*/ return t4_, t5_
+//line kernels_tandem.go:8169
 }
 
 func gpu_with___(w_ gpu_window_, most_ int64, m_ int64) gpu_window_ {
 	/*line terms.go:60*/ t_ := gpu_window_{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
 	/*line terms.go:60*/ return t_
-//line kernels_tandem.go:7970
+//line kernels_tandem.go:8175
 }
 
 func gpu_most_(t_ gpu_double) int64 {
 	/*line format.go:59*/ return int64(9223372036854775807)
-//line kernels_tandem.go:7975
+//line kernels_tandem.go:8180
 }
 
 func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
@@ -7980,7 +8185,7 @@ func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
 		return int64(1)
 	}
 	return m_
-//line kernels_tandem.go:7984
+//line kernels_tandem.go:8189
 }
 
 func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
@@ -7996,7 +8201,7 @@ func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
 	return d_
-//line kernels_tandem.go:8000
+//line kernels_tandem.go:8205
 }
 
 func gpu_without_(d_ gpu_digits, magic_ int64, product_ bool) gpu_digits {
@@ -8006,33 +8211,33 @@ func gpu_without_(d_ gpu_digits, magic_ int64, product_ bool) gpu_digits {
 	}
 	t2_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
 	/*line terms.go:119*/ return t2_
-//line kernels_tandem.go:8010
+//line kernels_tandem.go:8215
 }
 
 func gpu_bits_(t_ gpu_double, x_ float64) int64 {
 	/*line format.go:56*/ return int64(math.Float64bits(x_))
-//line kernels_tandem.go:8015
+//line kernels_tandem.go:8220
 }
 
 func gpu_magic_(t_ gpu_double) float64 {
 	/*line format.go:54*/ return float64(6.755399441055744e+15)
-//line kernels_tandem.go:8020
+//line kernels_tandem.go:8225
 }
 
 func gpu_power_(t_ gpu_double, field_ int64) float64 {
 	/*line format.go:58*/ return math.Float64frombits(uint64(field_) << (52))
-//line kernels_tandem.go:8025
+//line kernels_tandem.go:8230
 }
 
 func gpu_field_(t_ gpu_double, bits_ int64) int64 {
 	/*line format.go:60*/ return bits_ >> (52)
-//line kernels_tandem.go:8030
+//line kernels_tandem.go:8235
 }
 
 func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64) gpu_reach {
-	/*line few.go:140*/ if !gpu_product(p_) {
+	/*line few.go:178*/ if !gpu_product(p_) {
 		t2_ := gpu_windowOf_(f_, p_, t_, o_, less_)
-		/*line few.go:141*/ w_ := t2_
+		/*line few.go:179*/ w_ := t2_
 		if gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_)) {
 			return gpu_reach__(w_, gpu_field_(f_, w_.hi_), gpu_field_(f_, w_.lo_-gpu_most_(f_)), gpu_bias_(f_), gpu_precision_(f_))
 		}
@@ -8041,50 +8246,50 @@ func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ floa
 	for t3_, i_ := t_.height_, int64(0); i_ < t3_; i_ = i_ + int64(1) {
 		for t4_, j_ := t_.width_, int64(0); j_ < t4_; j_ = j_ + int64(1) {
 			var t5_ float64
-			/*line few.go:149*/ var t6_ float64
-			/*line few.go:149*/ t5_, t6_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:149*/ u_ := t5_
-			/*line few.go:149*/ v_ := t6_
+			/*line few.go:187*/ var t6_ float64
+			/*line few.go:187*/ t5_, t6_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:187*/ u_ := t5_
+			/*line few.go:187*/ v_ := t6_
 			r_ = gpu_with_(r_, gpu_exactly_(f_, p_, u_, v_), gpu_size_(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:8053
+//line kernels_tandem.go:8258
 }
 
 func gpu_sumOfDigits_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
-	/*line few.go:168*/ s_ := int64(0)
+	/*line few.go:206*/ s_ := int64(0)
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
 			var t4_ float64
-			/*line few.go:171*/ var t5_ float64
-			/*line few.go:171*/ t4_, t5_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:171*/ u_ := t4_
-			/*line few.go:171*/ v_ := t5_
+			/*line few.go:209*/ var t5_ float64
+			/*line few.go:209*/ t4_, t5_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:209*/ u_ := t4_
+			/*line few.go:209*/ v_ := t5_
 			s_ = s_ + gpu_digit(gpu_exactly_(f_, p_, u_, v_), base_, uint64(bits_))
 		}
 	}
 	return s_
-//line kernels_tandem.go:8069
+//line kernels_tandem.go:8274
 }
 
 func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, i_ int64, j_ int64) (float64, float64) {
-	/*line few.go:122*/ var u_ float64
+	/*line few.go:160*/ var u_ float64
 	_ = u_
-	/*line few.go:122*/ var v_ float64
+	/*line few.go:160*/ var v_ float64
 	_ = v_
-	/*line few.go:123*/ t2_ := gpu_element(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-	/*line few.go:123*/ x_ := t2_
-	/*line few.go:123*/ y_ := float32(0)
+	/*line few.go:161*/ t2_ := gpu_element(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
+	/*line few.go:161*/ x_ := t2_
+	/*line few.go:161*/ y_ := float32(0)
 	if gpu_product_(p_) || gpu_exact_(p_) {
 		t3_ := gpu_element(t_.y_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-		/*line few.go:125*/ y_ = t3_
+		/*line few.go:163*/ y_ = t3_
 	}
 	var t4_ float64
-	/*line few.go:127*/ var t5_ float64
-	/*line few.go:127*/ t4_, t5_ = gpu_factorsOf__(f_, p_, x_, y_, less_, t_.mask_)
-	/*line few.go:127*/ return t4_, t5_
-//line kernels_tandem.go:8088
+	/*line few.go:165*/ var t5_ float64
+	/*line few.go:165*/ t4_, t5_ = gpu_factorsOf__(f_, p_, x_, y_, less_, t_.mask_)
+	/*line few.go:165*/ return t4_, t5_
+//line kernels_tandem.go:8293
 }
 
 func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
@@ -8093,7 +8298,7 @@ func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
 		return int64(1)
 	}
 	return m_
-//line kernels_tandem.go:8097
+//line kernels_tandem.go:8302
 }
 
 func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
@@ -8109,13 +8314,13 @@ func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
 	return d_
-//line kernels_tandem.go:8113
+//line kernels_tandem.go:8318
 }
 
 func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32) gpu_reach {
-	/*line few.go:140*/ if !gpu_product_(p_) {
+	/*line few.go:178*/ if !gpu_product_(p_) {
 		t2_ := gpu_windowOf__(f_, p_, t_, o_, less_)
-		/*line few.go:141*/ w_ := t2_
+		/*line few.go:179*/ w_ := t2_
 		if gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_)) {
 			return gpu_reach__(w_, gpu_field_(f_, w_.hi_), gpu_field_(f_, w_.lo_-gpu_most_(f_)), gpu_bias_(f_), gpu_precision_(f_))
 		}
@@ -8124,50 +8329,50 @@ func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ f
 	for t3_, i_ := t_.height_, int64(0); i_ < t3_; i_ = i_ + int64(1) {
 		for t4_, j_ := t_.width_, int64(0); j_ < t4_; j_ = j_ + int64(1) {
 			var t5_ float64
-			/*line few.go:149*/ var t6_ float64
-			/*line few.go:149*/ t5_, t6_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:149*/ u_ := t5_
-			/*line few.go:149*/ v_ := t6_
+			/*line few.go:187*/ var t6_ float64
+			/*line few.go:187*/ t5_, t6_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:187*/ u_ := t5_
+			/*line few.go:187*/ v_ := t6_
 			r_ = gpu_with_(r_, gpu_exactly__(f_, p_, u_, v_), gpu_size__(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:8136
+//line kernels_tandem.go:8341
 }
 
 func gpu_sumOfDigits__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
-	/*line few.go:168*/ s_ := int64(0)
+	/*line few.go:206*/ s_ := int64(0)
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
 			var t4_ float64
-			/*line few.go:171*/ var t5_ float64
-			/*line few.go:171*/ t4_, t5_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:171*/ u_ := t4_
-			/*line few.go:171*/ v_ := t5_
+			/*line few.go:209*/ var t5_ float64
+			/*line few.go:209*/ t4_, t5_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:209*/ u_ := t4_
+			/*line few.go:209*/ v_ := t5_
 			s_ = s_ + gpu_digit(gpu_exactly__(f_, p_, u_, v_), base_, uint64(bits_))
 		}
 	}
 	return s_
-//line kernels_tandem.go:8152
+//line kernels_tandem.go:8357
 }
 
 func gpu_factorsIn___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
-	/*line few.go:122*/ var u_ float64
+	/*line few.go:160*/ var u_ float64
 	_ = u_
-	/*line few.go:122*/ var v_ float64
+	/*line few.go:160*/ var v_ float64
 	_ = v_
-	/*line few.go:123*/ t2_ := gpu_element_(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-	/*line few.go:123*/ x_ := t2_
-	/*line few.go:123*/ y_ := float64(0)
+	/*line few.go:161*/ t2_ := gpu_element_(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
+	/*line few.go:161*/ x_ := t2_
+	/*line few.go:161*/ y_ := float64(0)
 	if gpu_product__(p_) || gpu_exact__(p_) {
 		t3_ := gpu_element_(t_.y_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-		/*line few.go:125*/ y_ = t3_
+		/*line few.go:163*/ y_ = t3_
 	}
 	var t4_ float64
-	/*line few.go:127*/ var t5_ float64
-	/*line few.go:127*/ t4_, t5_ = gpu_factorsOf___(f_, p_, x_, y_, less_, t_.mask_)
-	/*line few.go:127*/ return t4_, t5_
-//line kernels_tandem.go:8171
+	/*line few.go:165*/ var t5_ float64
+	/*line few.go:165*/ t4_, t5_ = gpu_factorsOf___(f_, p_, x_, y_, less_, t_.mask_)
+	/*line few.go:165*/ return t4_, t5_
+//line kernels_tandem.go:8376
 }
 
 func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
@@ -8176,7 +8381,7 @@ func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
 		return int64(1)
 	}
 	return m_
-//line kernels_tandem.go:8180
+//line kernels_tandem.go:8385
 }
 
 func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
@@ -8192,13 +8397,13 @@ func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
 	return d_
-//line kernels_tandem.go:8196
+//line kernels_tandem.go:8401
 }
 
 func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64) gpu_reach {
-	/*line few.go:140*/ if !gpu_product__(p_) {
+	/*line few.go:178*/ if !gpu_product__(p_) {
 		t2_ := gpu_windowOf___(f_, p_, t_, o_, less_)
-		/*line few.go:141*/ w_ := t2_
+		/*line few.go:179*/ w_ := t2_
 		if gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_)) {
 			return gpu_reach__(w_, gpu_field_(f_, w_.hi_), gpu_field_(f_, w_.lo_-gpu_most_(f_)), gpu_bias_(f_), gpu_precision_(f_))
 		}
@@ -8207,36 +8412,36 @@ func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ fl
 	for t3_, i_ := t_.height_, int64(0); i_ < t3_; i_ = i_ + int64(1) {
 		for t4_, j_ := t_.width_, int64(0); j_ < t4_; j_ = j_ + int64(1) {
 			var t5_ float64
-			/*line few.go:149*/ var t6_ float64
-			/*line few.go:149*/ t5_, t6_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:149*/ u_ := t5_
-			/*line few.go:149*/ v_ := t6_
+			/*line few.go:187*/ var t6_ float64
+			/*line few.go:187*/ t5_, t6_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:187*/ u_ := t5_
+			/*line few.go:187*/ v_ := t6_
 			r_ = gpu_with_(r_, gpu_exactly___(f_, p_, u_, v_), gpu_size___(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:8219
+//line kernels_tandem.go:8424
 }
 
 func gpu_sumOfDigits___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
-	/*line few.go:168*/ s_ := int64(0)
+	/*line few.go:206*/ s_ := int64(0)
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
 			var t4_ float64
-			/*line few.go:171*/ var t5_ float64
-			/*line few.go:171*/ t4_, t5_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:171*/ u_ := t4_
-			/*line few.go:171*/ v_ := t5_
+			/*line few.go:209*/ var t5_ float64
+			/*line few.go:209*/ t4_, t5_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:209*/ u_ := t4_
+			/*line few.go:209*/ v_ := t5_
 			s_ = s_ + gpu_digit(gpu_exactly___(f_, p_, u_, v_), base_, uint64(bits_))
 		}
 	}
 	return s_
-//line kernels_tandem.go:8235
+//line kernels_tandem.go:8440
 }
 
 func gpu_exact(t_ gpu_one) bool {
 	/*line terms.go:22*/ return false
-//line kernels_tandem.go:8240
+//line kernels_tandem.go:8445
 }
 
 func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ float32, mask_ int32) (float32, float32) {
@@ -8251,7 +8456,7 @@ func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ flo
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from(f_, gpu_bits(f_, x_)&mask_), float32(1)
-//line kernels_tandem.go:8255
+//line kernels_tandem.go:8460
 }
 
 func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
@@ -8260,7 +8465,7 @@ func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
 	/*line format.go:45*/ var t4_ bool
 	/*line format.go:45*/ t2_, t3_, t4_ = gpu_Split32(math.Float32bits(x_))
 	/*line format.go:45*/ return t2_, t3_, t4_
-//line kernels_tandem.go:8264
+//line kernels_tandem.go:8469
 }
 
 func gpu_Special(x_ float32) int64 {
@@ -8272,7 +8477,7 @@ func gpu_Special(x_ float32) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:8276
+//line kernels_tandem.go:8481
 }
 
 func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -8301,7 +8506,7 @@ func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
 		}
 	}
 	return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:8305
+//line kernels_tandem.go:8510
 }
 
 func gpu_Root(v_ gpu_Value) gpu_Value {
@@ -8334,7 +8539,7 @@ func gpu_Root(v_ gpu_Value) gpu_Value {
 		}
 	}
 	return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-int64(58), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:8338
+//line kernels_tandem.go:8543
 }
 
 func gpu_value_(f_ gpu_single, special_ int64) float32 {
@@ -8348,30 +8553,30 @@ func gpu_value_(f_ gpu_single, special_ int64) float32 {
 		}
 	}
 	/*line round.go:61*/ return inf_ - inf_
-//line kernels_tandem.go:8352
+//line kernels_tandem.go:8557
 }
 
 func gpu_round(t_ gpu_single, v_ gpu_Value) float32 {
 	/*line format.go:46*/ return math.Float32frombits(gpu_Bits32(v_))
-//line kernels_tandem.go:8357
+//line kernels_tandem.go:8562
 }
 
 func gpu_shifted(s_ gpu_short, width_ int64, d_ int64) gpu_short {
-	/*line few.go:190*/ hi_ := (s_.hi_ << (uint64(width_))) | (s_.lo_ >> (uint64((int64(64) - width_))))
-	/*line few.go:190*/ lo_ := s_.lo_ << (uint64(width_))
+	/*line few.go:228*/ hi_ := (s_.hi_ << (uint64(width_))) | (s_.lo_ >> (uint64((int64(64) - width_))))
+	/*line few.go:228*/ lo_ := s_.lo_ << (uint64(width_))
 	t_ := uint64(d_)
-	/*line few.go:191*/ t2_ := (lo_ + t_) + uint64(0)
-	/*line few.go:191*/ t3_ := ((lo_ & t_) | ((lo_ | t_) &^ t2_)) >> (63)
-	/*line few.go:191*/ lo_ = t2_
-	/*line few.go:191*/ carry_ := t3_
+	/*line few.go:229*/ t2_ := (lo_ + t_) + uint64(0)
+	/*line few.go:229*/ t3_ := ((lo_ & t_) | ((lo_ | t_) &^ t2_)) >> (63)
+	/*line few.go:229*/ lo_ = t2_
+	/*line few.go:229*/ carry_ := t3_
 	t4_ := uint64((d_ >> (63)))
-	/*line few.go:192*/ t5_ := (hi_ + t4_) + carry_
-	/*line few.go:192*/ t6_ := ((hi_ & t4_) | ((hi_ | t4_) &^ t5_)) >> (63)
+	/*line few.go:230*/ t5_ := (hi_ + t4_) + carry_
+	/*line few.go:230*/ t6_ := ((hi_ & t4_) | ((hi_ | t4_) &^ t5_)) >> (63)
 	_ = t6_
-	/*line few.go:192*/ hi_ = t5_
+	/*line few.go:230*/ hi_ = t5_
 	t7_ := gpu_short{hi_: hi_, lo_: lo_}
-	/*line few.go:193*/ return t7_
-//line kernels_tandem.go:8375
+	/*line few.go:231*/ return t7_
+//line kernels_tandem.go:8580
 }
 
 func gpu_and(s_ gpu_short, t_ gpu_short) gpu_short {
@@ -8389,7 +8594,7 @@ func gpu_and(s_ gpu_short, t_ gpu_short) gpu_short {
 	/*line short.go:30*/ hi_ := t8_
 	t10_ := gpu_short{hi_: hi_, lo_: lo_}
 	/*line short.go:31*/ return t10_
-//line kernels_tandem.go:8393
+//line kernels_tandem.go:8598
 }
 
 func gpu_Carry_(w_ []int64, at_ gpu_Place) {
@@ -8400,7 +8605,7 @@ func gpu_Carry_(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:8404
+//line kernels_tandem.go:8609
 }
 
 func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -8408,7 +8613,7 @@ func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:8412
+//line kernels_tandem.go:8617
 }
 
 func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -8423,7 +8628,7 @@ func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ fl
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:8427
+//line kernels_tandem.go:8632
 }
 
 func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
@@ -8432,7 +8637,7 @@ func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
 	/*line format.go:61*/ var t4_ bool
 	/*line format.go:61*/ t2_, t3_, t4_ = gpu_Split64(math.Float64bits(x_))
 	/*line format.go:61*/ return t2_, t3_, t4_
-//line kernels_tandem.go:8436
+//line kernels_tandem.go:8641
 }
 
 func gpu_Special_(x_ float64) int64 {
@@ -8444,7 +8649,7 @@ func gpu_Special_(x_ float64) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:8448
+//line kernels_tandem.go:8653
 }
 
 func gpu_value__(f_ gpu_double, special_ int64) float64 {
@@ -8458,17 +8663,17 @@ func gpu_value__(f_ gpu_double, special_ int64) float64 {
 		}
 	}
 	/*line round.go:61*/ return inf_ - inf_
-//line kernels_tandem.go:8462
+//line kernels_tandem.go:8667
 }
 
 func gpu_round_(t_ gpu_double, v_ gpu_Value) float64 {
 	/*line format.go:62*/ return math.Float64frombits(gpu_Bits64(v_))
-//line kernels_tandem.go:8467
+//line kernels_tandem.go:8672
 }
 
 func gpu_exact_(t_ gpu_pair) bool {
 	/*line terms.go:25*/ return true
-//line kernels_tandem.go:8472
+//line kernels_tandem.go:8677
 }
 
 func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
@@ -8483,12 +8688,12 @@ func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ 
 		return float64((x_ - shift_)), float64((y_ - shift_))
 	}
 	return gpu_from_(f_, gpu_bits_(f_, float64(x_))&mask_), float64(1)
-//line kernels_tandem.go:8487
+//line kernels_tandem.go:8692
 }
 
 func gpu_exact__(t_ gpu_two) bool {
 	/*line terms.go:28*/ return false
-//line kernels_tandem.go:8492
+//line kernels_tandem.go:8697
 }
 
 func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -8503,20 +8708,20 @@ func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ 
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:8507
+//line kernels_tandem.go:8712
 }
 
 func gpu_room(s_ gpu_short, left_ int64) int64 {
-	/*line few.go:181*/ hi_ := s_.hi_ ^ uint64((int64(s_.hi_) >> (63)))
+	/*line few.go:219*/ hi_ := s_.hi_ ^ uint64((int64(s_.hi_) >> (63)))
 	if hi_ == uint64(0) {
 		return min(int64(48), left_)
 	}
 	return min(min(int64(48), left_), int64(bits.LeadingZeros64(hi_))-int64(2))
-//line kernels_tandem.go:8516
+//line kernels_tandem.go:8721
 }
 
 func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
-	/*line few.go:199*/ var v_ gpu_Value
+	/*line few.go:237*/ var v_ gpu_Value
 	if rest_ && (int64(s_.hi_) < int64(0)) {
 		v_ = gpu_NewValue(^s_.hi_, ^s_.lo_, base_, true)
 	} else {
@@ -8524,7 +8729,7 @@ func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
 	}
 	v_.Rest_ = rest_
 	return v_
-//line kernels_tandem.go:8528
+//line kernels_tandem.go:8733
 }
 
 func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
@@ -8534,7 +8739,7 @@ func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
 	}
 	t2_ := gpu_Value{Neg_: neg_}
 	/*line ../../../internal/superacc/value.go:19*/ return gpu_become(t2_, hi_, lo_, exp_, false)
-//line kernels_tandem.go:8538
+//line kernels_tandem.go:8743
 }
 
 func gpu_digit__(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -8542,15 +8747,15 @@ func gpu_digit__(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:8546
+//line kernels_tandem.go:8751
 }
 
 func gpu_element(x_ gpu_Matrix, i_ int64, j_ int64, o_ int64, down_ bool) float32 {
-	/*line few.go:131*/ if down_ {
+	/*line few.go:169*/ if down_ {
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:8554
+//line kernels_tandem.go:8759
 }
 
 func gpu_near(p_ gpu_one, x_ float32, y_ float32) float32 {
@@ -8558,29 +8763,29 @@ func gpu_near(p_ gpu_one, x_ float32, y_ float32) float32 {
 		return float32(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:8562
+//line kernels_tandem.go:8767
 }
 
 func gpu_down(t_ gpu_single) float32 {
 	/*line format.go:39*/ return float32(8.388608e+06)
-//line kernels_tandem.go:8567
+//line kernels_tandem.go:8772
 }
 
 func gpu_reach_(w_ gpu_window, hi_ int64, lo_ int64, bias_ int64, precision_ int64) gpu_reach {
-	/*line few.go:158*/ if w_.hi_ == int32(0) {
+	/*line few.go:196*/ if w_.hi_ == int32(0) {
 		return gpu_noReach()
 	}
 	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - bias_) - precision_) + int64(1), top_: (max(hi_, int64(1)) - bias_) + int64(1)}
-	/*line few.go:161*/ return t_
-//line kernels_tandem.go:8576
+	/*line few.go:199*/ return t_
+//line kernels_tandem.go:8781
 }
 
 func gpu_element_(x_ gpu_Matrix_, i_ int64, j_ int64, o_ int64, down_ bool) float64 {
-	/*line few.go:131*/ if down_ {
+	/*line few.go:169*/ if down_ {
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:8584
+//line kernels_tandem.go:8789
 }
 
 func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
@@ -8588,21 +8793,21 @@ func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:8592
+//line kernels_tandem.go:8797
 }
 
 func gpu_down_(t_ gpu_double) float64 {
 	/*line format.go:55*/ return float64(4.503599627370496e+15)
-//line kernels_tandem.go:8597
+//line kernels_tandem.go:8802
 }
 
 func gpu_reach__(w_ gpu_window_, hi_ int64, lo_ int64, bias_ int64, precision_ int64) gpu_reach {
-	/*line few.go:158*/ if w_.hi_ == int64(0) {
+	/*line few.go:196*/ if w_.hi_ == int64(0) {
 		return gpu_noReach()
 	}
 	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - bias_) - precision_) + int64(1), top_: (max(hi_, int64(1)) - bias_) + int64(1)}
-	/*line few.go:161*/ return t_
-//line kernels_tandem.go:8606
+	/*line few.go:199*/ return t_
+//line kernels_tandem.go:8811
 }
 
 func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
@@ -8610,7 +8815,7 @@ func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:8614
+//line kernels_tandem.go:8819
 }
 
 func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
@@ -8618,12 +8823,12 @@ func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:8622
+//line kernels_tandem.go:8827
 }
 
 func gpu_from(t_ gpu_single, b_ int32) float32 {
 	/*line format.go:41*/ return math.Float32frombits(uint32(b_))
-//line kernels_tandem.go:8627
+//line kernels_tandem.go:8832
 }
 
 func gpu_Split32(b_ uint32) (uint64, int64, bool) {
@@ -8638,7 +8843,7 @@ func gpu_Split32(b_ uint32) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:158*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:158*/ t_, t2_, t3_ = gpu_split__(uint64(b_), int64(24), uint64(255))
 	/*line ../../../internal/superacc/value.go:158*/ return t_, t2_, t3_
-//line kernels_tandem.go:8642
+//line kernels_tandem.go:8847
 }
 
 func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gpu_Value {
@@ -8652,17 +8857,17 @@ func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gp
 	z_ := int64(bits.LeadingZeros64(hi_))
 	t3_ := gpu_Value{Hi_: (hi_ << (uint64(z_))) | (lo_ >> (uint64((int64(64) - z_)))), Lo_: lo_ << (uint64(z_)), Exp_: exp_ - z_, Neg_: v_.Neg_, Rest_: v_.Rest_ || rest_}
 	/*line ../../../internal/superacc/value.go:118*/ return t3_
-//line kernels_tandem.go:8656
+//line kernels_tandem.go:8861
 }
 
 func gpu_Bits32(v_ gpu_Value) uint32 {
 	/*line ../../../internal/superacc/value.go:125*/ return uint32(gpu_round__(v_, int64(24), uint64(255)))
-//line kernels_tandem.go:8661
+//line kernels_tandem.go:8866
 }
 
 func gpu_from_(t_ gpu_double, b_ int64) float64 {
 	/*line format.go:57*/ return math.Float64frombits(uint64(b_))
-//line kernels_tandem.go:8666
+//line kernels_tandem.go:8871
 }
 
 func gpu_Split64(b_ uint64) (uint64, int64, bool) {
@@ -8677,12 +8882,12 @@ func gpu_Split64(b_ uint64) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:155*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:155*/ t_, t2_, t3_ = gpu_split__(b_, int64(53), uint64(2047))
 	/*line ../../../internal/superacc/value.go:155*/ return t_, t2_, t3_
-//line kernels_tandem.go:8681
+//line kernels_tandem.go:8886
 }
 
 func gpu_Bits64(v_ gpu_Value) uint64 {
 	/*line ../../../internal/superacc/value.go:122*/ return gpu_round__(v_, int64(53), uint64(2047))
-//line kernels_tandem.go:8686
+//line kernels_tandem.go:8891
 }
 
 func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
@@ -8699,7 +8904,7 @@ func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool)
 	/*line ../../../internal/superacc/value.go:162*/ field_ := t2_
 	normal_ := min(field_, uint64(1))
 	return m_ | (normal_ << (uint64((precision_ - int64(1))))), gpu_lowest(precision_, inf_) + int64((field_ - normal_)), field_ != inf_
-//line kernels_tandem.go:8703
+//line kernels_tandem.go:8908
 }
 
 func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
@@ -8723,10 +8928,10 @@ func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
 		keep_ = keep_ | ((inf_ + uint64(1)) << (uint64((precision_ - int64(1)))))
 	}
 	return keep_
-//line kernels_tandem.go:8727
+//line kernels_tandem.go:8932
 }
 
 func gpu_lowest(precision_ int64, inf_ uint64) int64 {
 	/*line ../../../internal/superacc/value.go:152*/ return (int64(2) - precision_) - int64((inf_ >> (1)))
-//line kernels_tandem.go:8732
+//line kernels_tandem.go:8937
 }
