@@ -243,7 +243,7 @@ void blackScholes_kernel(__global f32 *calls_p, const ulong calls_off, const ulo
 }
 `,
 	Packed: kernelsPTX("blackScholes_kernel"),
-	Native: nativecode.Kernels.Of("blackScholes_kernel", "0f043fe73ee41cf0ad230fdf447c7742"),
+	Native: nativecode.Kernels.Of("blackScholes_kernel", "14982b8a4c970b96c1b7013ec2cc7636"),
 }
 
 // launchConvolve runs [convolve] over grid. Slices and matrices are in host memory or on the device of s;
@@ -329,7 +329,7 @@ void convolve_kernel(__global f32 *out_p, const ulong out_off, const ulong out_r
 }
 `,
 	Packed: kernelsPTX("convolve_kernel"),
-	Native: nativecode.Kernels.Of("convolve_kernel", "84ea72a478f770cc442a34c543f8c67d"),
+	Native: nativecode.Kernels.Of("convolve_kernel", "8afaa2ba68675c6e64f7e2f8e1e8fd2d"),
 }
 
 // launchHistogram runs [histogram] over grid. Slices and matrices are in host memory or on the device of s;
@@ -403,7 +403,7 @@ void histogram_kernel(__global u32 *counts_p, const ulong counts_off, const ulon
 }
 `,
 	Packed: kernelsPTX("histogram_kernel"),
-	Native: nativecode.Kernels.Of("histogram_kernel", "b60986f95ee3a3dc7c9814d1ce2490fa"),
+	Native: nativecode.Kernels.Of("histogram_kernel", "a6dfb6593e46f47ba2288476e30a7a79"),
 }
 
 // launchLife runs [life] over grid. Slices and matrices are in host memory or on the device of s;
@@ -519,7 +519,7 @@ void life_kernel(__global u64 *next_p, const ulong next_off, const ulong next_le
 }
 `,
 	Packed: kernelsPTX("life_kernel"),
-	Native: nativecode.Kernels.Of("life_kernel", "b41438b6868f8f02fc2990c3cdc802f2"),
+	Native: nativecode.Kernels.Of("life_kernel", "ad97bc1663548ba1aecec001501f0a48"),
 }
 
 // launchMandelbrot runs [mandelbrot] over grid. Slices and matrices are in host memory or on the device of s;
@@ -594,7 +594,7 @@ void mandelbrot_kernel(__global u8 *pixels_p, const ulong pixels_off, const ulon
 }
 `,
 	Packed: kernelsPTX("mandelbrot_kernel"),
-	Native: nativecode.Kernels.Of("mandelbrot_kernel", "11120ee7737d177e57850af183b2f6cc"),
+	Native: nativecode.Kernels.Of("mandelbrot_kernel", "128cff829363b90b1511e504edb47d0d"),
 }
 
 // launchMatmul runs [matmul] over grid. Slices and matrices are in host memory or on the device of s;
@@ -675,7 +675,7 @@ void matmul_float32(__global f32 *c_p, const ulong c_off, const ulong c_rows, co
 }
 `,
 	Packed: kernelsPTX("matmul_float32"),
-	Native: nativecode.Kernels.Of("matmul_float32", "7b63ec55b52805e112628e0b3320993b"),
+	Native: nativecode.Kernels.Of("matmul_float32", "40edc1a10ed313e1df7299cc9b1bffa2"),
 }
 
 var matmulFloat64Kernel = &backend.Source{
@@ -741,7 +741,7 @@ void matmul_float64(__global f64 *c_p, const ulong c_off, const ulong c_rows, co
 }
 `,
 	Packed: kernelsPTX("matmul_float64"),
-	Native: nativecode.Kernels.Of("matmul_float64", "899b5227a58938ba22a8565963ec2bd7"),
+	Native: nativecode.Kernels.Of("matmul_float64", "2058878399a829ace444df7e7e39900d"),
 }
 
 var matmulInt32Kernel = &backend.Source{
@@ -806,7 +806,7 @@ void matmul_int32(__global i32 *c_p, const ulong c_off, const ulong c_rows, cons
 }
 `,
 	Packed: kernelsPTX("matmul_int32"),
-	Native: nativecode.Kernels.Of("matmul_int32", "c2bf2557364190c720edd12672525ffd"),
+	Native: nativecode.Kernels.Of("matmul_int32", "11d39e9a2dff8599130abc62afc85014"),
 }
 
 // launchNbody runs [nbody] over grid. Slices and matrices are in host memory or on the device of s;
@@ -913,7 +913,7 @@ void nbody_kernel(__global body_t *next_p, const ulong next_off, const ulong nex
 }
 `,
 	Packed: kernelsPTX("nbody_kernel"),
-	Native: nativecode.Kernels.Of("nbody_kernel", "043a229ea500ae3243f60e1bcf802b33"),
+	Native: nativecode.Kernels.Of("nbody_kernel", "4355476584b45b612ab4dc8983b683b2"),
 }
 
 // launchPrefixSum runs [prefixSum] over grid. Slices and matrices are in host memory or on the device of s;
@@ -971,7 +971,7 @@ void prefixSum_kernel(__global i32 *sums_p, const ulong sums_off, const ulong su
 }
 `,
 	Packed: kernelsPTX("prefixSum_kernel"),
-	Native: nativecode.Kernels.Of("prefixSum_kernel", "50141a3098d3a5ca673a187dac11e1ce"),
+	Native: nativecode.Kernels.Of("prefixSum_kernel", "4dafd570a2acc9d47a1a2a9e0fe2d393"),
 }
 
 // launchAddBefore runs [addBefore] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1008,7 +1008,7 @@ void addBefore_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len, _
 }
 `,
 	Packed: kernelsPTX("addBefore_kernel"),
-	Native: nativecode.Kernels.Of("addBefore_kernel", "fa6b7dfad5a7afe5ef23a322d1fe829f"),
+	Native: nativecode.Kernels.Of("addBefore_kernel", "ee14fea0e10734a36b7471545c7c8cd0"),
 }
 
 // launchHash runs [hash] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1159,7 +1159,7 @@ void hash_kernel(__global u32 *digest_p, const ulong digest_off, const ulong dig
 }
 `,
 	Packed: kernelsPTX("hash_kernel"),
-	Native: nativecode.Kernels.Of("hash_kernel", "35507318adfc40e43d486bb768098070"),
+	Native: nativecode.Kernels.Of("hash_kernel", "abb95fc2e85032e2fb63592a1667239c"),
 }
 
 // launchPaths runs [paths] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1264,7 +1264,7 @@ void paths_kernel(__global i32 *d_p, const ulong d_off, const ulong d_rows, cons
 }
 `,
 	Packed: kernelsPTX("paths_kernel"),
-	Native: nativecode.Kernels.Of("paths_kernel", "001cf041e785d918182f25ce82e0dcc3"),
+	Native: nativecode.Kernels.Of("paths_kernel", "ea313a4628e5931d405b3fa8eca9de0f"),
 }
 
 // launchSortTiles runs [sortTiles] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1371,7 +1371,7 @@ void sortTiles_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len CH
 }
 `,
 	Packed: kernelsPTX("sortTiles_kernel"),
-	Native: nativecode.Kernels.Of("sortTiles_kernel", "9c3aaa869d4f94fa3394edcaeb69da0b"),
+	Native: nativecode.Kernels.Of("sortTiles_kernel", "43cb6af9781cc230ab1adce7ff373d9e"),
 }
 
 // launchMergeTiles runs [mergeTiles] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1463,7 +1463,7 @@ void mergeTiles_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len C
 }
 `,
 	Packed: kernelsPTX("mergeTiles_kernel"),
-	Native: nativecode.Kernels.Of("mergeTiles_kernel", "4c194e06c336a6773bfbc6f6d4423d35"),
+	Native: nativecode.Kernels.Of("mergeTiles_kernel", "912e8ebfb8245715c5f9c3cef0a3c134"),
 }
 
 // launchSortPass runs [sortPass] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1522,7 +1522,7 @@ void sortPass_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len, co
 }
 `,
 	Packed: kernelsPTX("sortPass_kernel"),
-	Native: nativecode.Kernels.Of("sortPass_kernel", "5d2a0c234aa69e1b26925532e37585fd"),
+	Native: nativecode.Kernels.Of("sortPass_kernel", "b1c9facf50f04e07850667b5d06945ce"),
 }
 
 // launchSum runs [sum] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1582,7 +1582,7 @@ void sum_float32(__global f32 *sums_p, const ulong sums_off, const ulong sums_le
 }
 `,
 	Packed: kernelsPTX("sum_float32"),
-	Native: nativecode.Kernels.Of("sum_float32", "5b80db4963f3df7ab6a0ef9018bb46af"),
+	Native: nativecode.Kernels.Of("sum_float32", "71f3870e9e9715975915286c21bf113e"),
 }
 
 var sumInt32Kernel = &backend.Source{
@@ -1628,7 +1628,7 @@ void sum_int32(__global i32 *sums_p, const ulong sums_off, const ulong sums_len,
 }
 `,
 	Packed: kernelsPTX("sum_int32"),
-	Native: nativecode.Kernels.Of("sum_int32", "19f6848effcae53a354e7a4e6742488a"),
+	Native: nativecode.Kernels.Of("sum_int32", "8850140f660a15e3f430e017f577e1a4"),
 }
 
 // launchWave runs [wave] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1702,7 +1702,7 @@ void wave_float32(__global f32 *next_p, const ulong next_off, const ulong next_r
 }
 `,
 	Packed: kernelsPTX("wave_float32"),
-	Native: nativecode.Kernels.Of("wave_float32", "ce5a566d8896b41bc38d870c99d57544"),
+	Native: nativecode.Kernels.Of("wave_float32", "c9ba44b32f7c5e7adedbbe233c8ac5d7"),
 }
 
 var waveFloat64Kernel = &backend.Source{
@@ -1761,7 +1761,7 @@ void wave_float64(__global f64 *next_p, const ulong next_off, const ulong next_r
 }
 `,
 	Packed: kernelsPTX("wave_float64"),
-	Native: nativecode.Kernels.Of("wave_float64", "b0d3b7fefe2e3341b9dac30fe963c2b3"),
+	Native: nativecode.Kernels.Of("wave_float64", "88a3d7e4f197bdbf24618218086ab9b8"),
 }
 
 //go:embed kernels_tandem.zip

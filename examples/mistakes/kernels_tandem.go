@@ -46,7 +46,7 @@ void reverse_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
 }
 `,
 	Packed: kernelsPTX("reverse_kernel"),
-	Native: nativecode.Kernels.Of("reverse_kernel", "4e14d3b83d8bb361720b3eebb555f059"),
+	Native: nativecode.Kernels.Of("reverse_kernel", "bce2df3ad863d2ca7276d85028a01918"),
 }
 
 // launchRise runs [rise] over grid. Slices and matrices are in host memory or on the device of s;
@@ -77,7 +77,7 @@ void rise_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len, 
 }
 `,
 	Packed: kernelsPTX("rise_kernel"),
-	Native: nativecode.Kernels.Of("rise_kernel", "87c8f4676956a996fbf7b0442e378dc6"),
+	Native: nativecode.Kernels.Of("rise_kernel", "8b352854c9daec9775a576026b27b8fc"),
 }
 
 //go:embed kernels_tandem.zip

@@ -145,7 +145,7 @@ void bell_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
 }
 `,
 	Packed: kernelsPTX("bell_kernel"),
-	Native: nativecode.Kernels.Of("bell_kernel", "58b5cceb9bcf4cf9fd497565bc78dd8f"),
+	Native: nativecode.Kernels.Of("bell_kernel", "78da932a6616fe54b55bbd93b9d70382"),
 }
 
 // launchFlow makes z [flow] of the inputs, element by element, as linalg.MapCall has it.
@@ -229,7 +229,7 @@ void flow_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
 }
 `,
 	Packed: kernelsPTX("flow_kernel"),
-	Native: nativecode.Kernels.Of("flow_kernel", "1e7210e415f16bc7c09f5791e2a3b11d"),
+	Native: nativecode.Kernels.Of("flow_kernel", "3393ede68ea68a4f90afbc4fdffbd2fc"),
 }
 
 // launchResidual makes z [residual] of the inputs, element by element, as linalg.MapCall has it.
@@ -385,7 +385,7 @@ void residual_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, c
 }
 `,
 	Packed: kernelsPTX("residual_kernel"),
-	Native: nativecode.Kernels.Of("residual_kernel", "56b7612bb712823db298667b63875f72"),
+	Native: nativecode.Kernels.Of("residual_kernel", "2057ab59f19d67897dbaf1bc1fe0a519"),
 }
 
 // launchGain makes z [gain] of the inputs, element by element, as linalg.MapCall has it.
@@ -516,7 +516,7 @@ void gain_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
 }
 `,
 	Packed: kernelsPTX("gain_kernel"),
-	Native: nativecode.Kernels.Of("gain_kernel", "d39007210d967de3952287f03f7ad7d5"),
+	Native: nativecode.Kernels.Of("gain_kernel", "178e0e2763222a8ecf33b990a81b70ac"),
 }
 
 // launchWhereOn makes z [whereOn] of the inputs, element by element, as linalg.MapCall has it.
@@ -585,7 +585,7 @@ void whereOn_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, co
 }
 `,
 	Packed: kernelsPTX("whereOn_kernel"),
-	Native: nativecode.Kernels.Of("whereOn_kernel", "c245e8f14d1636da2f7bd63bdddaa3ef"),
+	Native: nativecode.Kernels.Of("whereOn_kernel", "1da6624d48d655e6f37a2bb6b038c03b"),
 }
 
 //go:embed kernels_tandem.zip

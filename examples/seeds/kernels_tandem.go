@@ -46,7 +46,7 @@ void MyKernel_float32(__global f32 *a_p, const ulong a_off, const ulong a_len CH
 }
 `,
 	Packed: kernelsPTX("MyKernel_float32"),
-	Native: nativecode.Kernels.Of("MyKernel_float32", "633c203d6d1d96cb1add0d25b1ef4399"),
+	Native: nativecode.Kernels.Of("MyKernel_float32", "1596588aa39e65235c51650d31548c6c"),
 }
 
 var MyKernelFloat64Kernel = &backend.Source{
@@ -72,7 +72,7 @@ void MyKernel_float64(__global f64 *a_p, const ulong a_off, const ulong a_len CH
 }
 `,
 	Packed: kernelsPTX("MyKernel_float64"),
-	Native: nativecode.Kernels.Of("MyKernel_float64", "ff58d7472bbefc12a040c37d36958ef1"),
+	Native: nativecode.Kernels.Of("MyKernel_float64", "29b8e4b47bd58377672b3b2a9c5c870a"),
 }
 
 // LaunchMatmul runs [Matmul] over grid. Slices and matrices are in host memory or on the device of s;
@@ -123,7 +123,7 @@ void Matmul_float32(__global const f32 *a_p, const ulong a_off, const ulong a_ro
 }
 `,
 	Packed: kernelsPTX("Matmul_float32"),
-	Native: nativecode.Kernels.Of("Matmul_float32", "eb0ddc989404b222406cf116f20e2903"),
+	Native: nativecode.Kernels.Of("Matmul_float32", "ef75495eb907c3d6201e070acce14055"),
 }
 
 var MatmulFloat64Kernel = &backend.Source{
@@ -159,7 +159,7 @@ void Matmul_float64(__global const f64 *a_p, const ulong a_off, const ulong a_ro
 }
 `,
 	Packed: kernelsPTX("Matmul_float64"),
-	Native: nativecode.Kernels.Of("Matmul_float64", "87c7dcb38b35665b07b0dbdcf05a58b6"),
+	Native: nativecode.Kernels.Of("Matmul_float64", "86b796d79a6119ae3671625d5d7bbfa1"),
 }
 
 var MatmulInt32Kernel = &backend.Source{
@@ -194,7 +194,7 @@ void Matmul_int32(__global const i32 *a_p, const ulong a_off, const ulong a_rows
 }
 `,
 	Packed: kernelsPTX("Matmul_int32"),
-	Native: nativecode.Kernels.Of("Matmul_int32", "b10bc29ab8545b352769babd53eb7eb7"),
+	Native: nativecode.Kernels.Of("Matmul_int32", "2cea2d4ecd2c4d6844173bd4e28a4ccc"),
 }
 
 // LaunchFastMatmul runs [FastMatmul] over grid. Slices and matrices are in host memory or on the device of s;
@@ -272,7 +272,7 @@ void FastMatmul_float32(__global const f32 *a_p, const ulong a_off, const ulong 
 }
 `,
 	Packed: kernelsPTX("FastMatmul_float32"),
-	Native: nativecode.Kernels.Of("FastMatmul_float32", "acb53b51f4ca8d7e4a5d4afb7c5f4dff"),
+	Native: nativecode.Kernels.Of("FastMatmul_float32", "1bc8403b5855cfe177930f5701e7a273"),
 }
 
 var FastMatmulFloat64Kernel = &backend.Source{
@@ -335,7 +335,7 @@ void FastMatmul_float64(__global const f64 *a_p, const ulong a_off, const ulong 
 }
 `,
 	Packed: kernelsPTX("FastMatmul_float64"),
-	Native: nativecode.Kernels.Of("FastMatmul_float64", "1f449fc2f745a2501db9c6e8520e5ee0"),
+	Native: nativecode.Kernels.Of("FastMatmul_float64", "d0af11ec6e35ad40b5540bcf1fae58bf"),
 }
 
 var FastMatmulInt32Kernel = &backend.Source{
@@ -397,7 +397,7 @@ void FastMatmul_int32(__global const i32 *a_p, const ulong a_off, const ulong a_
 }
 `,
 	Packed: kernelsPTX("FastMatmul_int32"),
-	Native: nativecode.Kernels.Of("FastMatmul_int32", "faaf3b7f4edfbb3336837c56b13d8d0b"),
+	Native: nativecode.Kernels.Of("FastMatmul_int32", "a563955e311cb370b44043cde5e0d6f3"),
 }
 
 // LaunchTwice runs [Twice] over grid. Slices and matrices are in host memory or on the device of s;
@@ -432,7 +432,7 @@ void Twice_kernel(__global const i32 *a_p, const ulong a_off, const ulong a_len,
 }
 `,
 	Packed: kernelsPTX("Twice_kernel"),
-	Native: nativecode.Kernels.Of("Twice_kernel", "50442159b03ea6c1bb464d3b703145ac"),
+	Native: nativecode.Kernels.Of("Twice_kernel", "54535573e6b0a46e65de794719f62d0c"),
 }
 
 // LaunchTwice2D runs [Twice2D] over grid. Slices and matrices are in host memory or on the device of s;
@@ -468,7 +468,7 @@ void Twice2D_kernel(__global const i32 *a_p, const ulong a_off, const ulong a_le
 }
 `,
 	Packed: kernelsPTX("Twice2D_kernel"),
-	Native: nativecode.Kernels.Of("Twice2D_kernel", "c687545fc6caf5ce65631c6d7cc0a22c"),
+	Native: nativecode.Kernels.Of("Twice2D_kernel", "d393dbca5da69a5d964c07ff1016ada4"),
 }
 
 // LaunchTranspose runs [Transpose] over grid. Slices and matrices are in host memory or on the device of s;
@@ -510,7 +510,7 @@ void Transpose_float32(__global const f32 *a_p, const ulong a_off, const ulong a
 }
 `,
 	Packed: kernelsPTX("Transpose_float32"),
-	Native: nativecode.Kernels.Of("Transpose_float32", "f1614e6338760ab0b19d3311945261cb"),
+	Native: nativecode.Kernels.Of("Transpose_float32", "3f7e4a7064223ee26d82308c4fb0f4e3"),
 }
 
 var TransposeInt32Kernel = &backend.Source{
@@ -538,7 +538,7 @@ void Transpose_int32(__global const i32 *a_p, const ulong a_off, const ulong a_r
 }
 `,
 	Packed: kernelsPTX("Transpose_int32"),
-	Native: nativecode.Kernels.Of("Transpose_int32", "8f98c63e05aa0328ea5ac7ed48164adf"),
+	Native: nativecode.Kernels.Of("Transpose_int32", "85cfc214472e837d7d005aee83019f4a"),
 }
 
 // LaunchTransposeTiled runs [TransposeTiled] over grid. Slices and matrices are in host memory or on the device of s;
@@ -603,7 +603,7 @@ void TransposeTiled_float32(__global const f32 *a_p, const ulong a_off, const ul
 }
 `,
 	Packed: kernelsPTX("TransposeTiled_float32"),
-	Native: nativecode.Kernels.Of("TransposeTiled_float32", "284d10973d4ed3ffdfee5cffc771e59e"),
+	Native: nativecode.Kernels.Of("TransposeTiled_float32", "9dfbc6ff337916c3cfc3fe7b299f8a62"),
 }
 
 var TransposeTiledInt32Kernel = &backend.Source{
@@ -654,7 +654,7 @@ void TransposeTiled_int32(__global const i32 *a_p, const ulong a_off, const ulon
 }
 `,
 	Packed: kernelsPTX("TransposeTiled_int32"),
-	Native: nativecode.Kernels.Of("TransposeTiled_int32", "9b6b2054e1f8e3adf30fc2a8bd916ec5"),
+	Native: nativecode.Kernels.Of("TransposeTiled_int32", "2f8bbdf575f6a59d7efe58a42871843d"),
 }
 
 //go:embed kernels_tandem.zip

@@ -37,15 +37,15 @@ var FillKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(Integers)}, Kernel: FillInt32IntegersKernel},
 }
 
-var FillFloat32Uniform32Kernel = kernelsPacked.Source("Fill_float32_Uniform32", "c69192da5c511bc25ac66f3122fd1087", support.Params{}.Matrix("c", "float", 4).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat32Uniform32Go, FillFloat32Uniform32Plain, "random.go")
+var FillFloat32Uniform32Kernel = kernelsPacked.Source("Fill_float32_Uniform32", "e976fa5e3041c63ec921080d73e1757b", support.Params{}.Matrix("c", "float", 4).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat32Uniform32Go, FillFloat32Uniform32Plain, "random.go")
 
-var FillFloat64Uniform64Kernel = kernelsPacked.Source("Fill_float64_Uniform64", "31b49ad6d2a6dc0c7f75db96296684f3", support.Params{}.Matrix("c", "double", 8).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat64Uniform64Go, FillFloat64Uniform64Plain, "random.go")
+var FillFloat64Uniform64Kernel = kernelsPacked.Source("Fill_float64_Uniform64", "a20ebb13216bd2e3aa42e17cbc88c5dd", support.Params{}.Matrix("c", "double", 8).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat64Uniform64Go, FillFloat64Uniform64Plain, "random.go")
 
-var FillFloat32Normal32Kernel = kernelsPacked.Source("Fill_float32_Normal32", "86eb5d972274f9b428e0b4f9f379d41b", support.Params{}.Matrix("c", "float", 4).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat32Normal32Go, FillFloat32Normal32Plain, "random.go", "../../../rmath/f32/log.go")
+var FillFloat32Normal32Kernel = kernelsPacked.Source("Fill_float32_Normal32", "1ce1201d5e77bea92271d873b4720aa4", support.Params{}.Matrix("c", "float", 4).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat32Normal32Go, FillFloat32Normal32Plain, "random.go", "../../../rmath/f32/log.go")
 
-var FillFloat64Normal64Kernel = kernelsPacked.Source("Fill_float64_Normal64", "1aca2fb1622a7e2bacc419a3cfe3d992", support.Params{}.Matrix("c", "double", 8).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat64Normal64Go, FillFloat64Normal64Plain, "random.go", "../../../rmath/log.go", "../../../rmath/trig.go")
+var FillFloat64Normal64Kernel = kernelsPacked.Source("Fill_float64_Normal64", "1fa3f71c702e751c481c21bc67caa2b5", support.Params{}.Matrix("c", "double", 8).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat64Normal64Go, FillFloat64Normal64Plain, "random.go", "../../../rmath/log.go", "../../../rmath/trig.go")
 
-var FillInt32IntegersKernel = kernelsPacked.Source("Fill_int32_Integers", "5cc0714319626e8de1c38bf12b9aafe2", support.Params{}.Matrix("c", "int", 4).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillInt32IntegersGo, FillInt32IntegersPlain, "random.go")
+var FillInt32IntegersKernel = kernelsPacked.Source("Fill_int32_Integers", "6815e083f974db74cac60438d7d7ab0b", support.Params{}.Matrix("c", "int", 4).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillInt32IntegersGo, FillInt32IntegersPlain, "random.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string

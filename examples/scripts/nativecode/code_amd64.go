@@ -13,9 +13,9 @@ var entries [10]uintptr // in assembly
 
 // Kernels is the machine code of kernels, by their entry points.
 var Kernels = support.Natives{
-	"bell_kernel":     {Key: "58b5cceb9bcf4cf9fd497565bc78dd8f", Code: []backend.Native{{Level: "avx2", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[1], Lanes: 16, Group: 64, Strip: 0}}},
-	"flow_kernel":     {Key: "1e7210e415f16bc7c09f5791e2a3b11d", Code: []backend.Native{{Level: "avx2", Entry: entries[2], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[3], Lanes: 16, Group: 64, Strip: 0}}},
-	"residual_kernel": {Key: "56b7612bb712823db298667b63875f72", Code: []backend.Native{{Level: "avx2", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[5], Lanes: 16, Group: 64, Strip: 0}}},
-	"gain_kernel":     {Key: "d39007210d967de3952287f03f7ad7d5", Code: []backend.Native{{Level: "avx2", Entry: entries[6], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[7], Lanes: 16, Group: 64, Strip: 0}}},
-	"whereOn_kernel":  {Key: "c245e8f14d1636da2f7bd63bdddaa3ef", Code: []backend.Native{{Level: "avx2", Entry: entries[8], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[9], Lanes: 16, Group: 64, Strip: 0}}},
+	"bell_kernel":     {Key: "78da932a6616fe54b55bbd93b9d70382", Code: []backend.Native{{Level: "avx2", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[1], Lanes: 16, Group: 64, Strip: 0}}},
+	"flow_kernel":     {Key: "3393ede68ea68a4f90afbc4fdffbd2fc", Code: []backend.Native{{Level: "avx2", Entry: entries[2], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[3], Lanes: 16, Group: 64, Strip: 0}}},
+	"residual_kernel": {Key: "2057ab59f19d67897dbaf1bc1fe0a519", Code: []backend.Native{{Level: "avx2", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[5], Lanes: 16, Group: 64, Strip: 0}}},
+	"gain_kernel":     {Key: "178e0e2763222a8ecf33b990a81b70ac", Code: []backend.Native{{Level: "avx2", Entry: entries[6], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[7], Lanes: 16, Group: 64, Strip: 0}}},
+	"whereOn_kernel":  {Key: "1da6624d48d655e6f37a2bb6b038c03b", Code: []backend.Native{{Level: "avx2", Entry: entries[8], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[9], Lanes: 16, Group: 64, Strip: 0}}},
 }

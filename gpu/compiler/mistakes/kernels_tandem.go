@@ -35,7 +35,7 @@ void Right_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len 
   STORE(g_i32, out_.p[AT((i64)get_global_id(0), out_.n, 11)], (i32)((i64)get_global_id(0)));
 }
 `,
-	Native: nativecode.Kernels.Of("Right_kernel", "0eafb6afd1085bf1b4f0112ef22f40f3"),
+	Native: nativecode.Kernels.Of("Right_kernel", "4e199523d3b0c491f8853728b7b1f409"),
 }
 
 // LaunchStores runs [Stores] over grid. Slices and matrices are in host memory or on the device of s;
@@ -71,7 +71,7 @@ void Stores_float32(__global f32 *out_p, const ulong out_off, const ulong out_le
   STORE(g_f32, out_.p[AT(i_, out_.n, 19)], 7.0f);
 }
 `,
-	Native: nativecode.Kernels.Of("Stores_float32", "950c15872b550106b244a4b9b4e35f31"),
+	Native: nativecode.Kernels.Of("Stores_float32", "a2dd927b361051b9cf40b29bdcac7c82"),
 }
 
 var StoresInt64Kernel = &backend.Source{
@@ -94,7 +94,7 @@ void Stores_int64(__global i64 *out_p, const ulong out_off, const ulong out_len 
   STORE(g_i64, out_.p[AT(i_, out_.n, 19)], (i64)7);
 }
 `,
-	Native: nativecode.Kernels.Of("Stores_int64", "1a7430602c661324c0427c3595d6961d"),
+	Native: nativecode.Kernels.Of("Stores_int64", "9c5a2c8920cce258636cf9bcf5a7b6f0"),
 }
 
 // LaunchLoads runs [Loads] over grid. Slices and matrices are in host memory or on the device of s;
@@ -124,7 +124,7 @@ void Loads_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len,
   STORE(g_i32, out_.p[AT(i_, out_.n, 25)], LOAD(g_i32, x_.p[AT(LOAD(g_i32, out_.p[AT(i_, out_.n, 25)]), x_.n, 25)]));
 }
 `,
-	Native: nativecode.Kernels.Of("Loads_kernel", "c64ed8420141db275767435762a874b6"),
+	Native: nativecode.Kernels.Of("Loads_kernel", "6dc9c80486d4147fa27e4cdeb21c1a3c"),
 }
 
 // LaunchEmpties runs [Empties] over grid. Slices and matrices are in host memory or on the device of s;
@@ -158,7 +158,7 @@ void Empties_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
   }
 }
 `,
-	Native: nativecode.Kernels.Of("Empties_kernel", "b2702a28317036d18ac78e7b4a70fbf1"),
+	Native: nativecode.Kernels.Of("Empties_kernel", "ef6e74d1ebf45e7ba1c7125f9e1fc067"),
 }
 
 // LaunchRows runs [Rows] over grid. Slices and matrices are in host memory or on the device of s;
@@ -191,7 +191,7 @@ void Rows_kernel(__global i32 *m_p, const ulong m_off, const ulong m_rows, const
   STORE(g_i32, m_.Data_.p[(i64)((u64)((i64)((u64)ROW(row_, m_.Rows_, 42) * (u64)m_.Stride_)) + (u64)COLUMN(i_ % ((i64)4), m_.Cols_, 42))], 7);
 }
 `,
-	Native: nativecode.Kernels.Of("Rows_kernel", "5c824b8670ecc1ccac084769215c61e3"),
+	Native: nativecode.Kernels.Of("Rows_kernel", "d514ba2191058c30bd2b3a63d682f77d"),
 }
 
 // LaunchColumns runs [Columns] over grid. Slices and matrices are in host memory or on the device of s;
@@ -224,7 +224,7 @@ void Columns_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
   }
 }
 `,
-	Native: nativecode.Kernels.Of("Columns_kernel", "8711c934659eef71423aaa670dadc689"),
+	Native: nativecode.Kernels.Of("Columns_kernel", "e9cc1150746d56b39ef9c9386251fcaa"),
 }
 
 // LaunchShared runs [Shared] over grid. Slices and matrices are in host memory or on the device of s;
@@ -268,7 +268,7 @@ void Shared_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len
   STORE(g_i32, out_.p[AT(i_, out_.n, 66)], v_);
 }
 `,
-	Native: nativecode.Kernels.Of("Shared_kernel", "ccf2112e3cd2d6c19a09b33ccfcf623f"),
+	Native: nativecode.Kernels.Of("Shared_kernel", "0994caaf32832bfb64a8e388059c276b"),
 }
 
 // LaunchPrivate runs [Private] over grid. Slices and matrices are in host memory or on the device of s;
@@ -310,7 +310,7 @@ void Private_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
   STORE(g_i32, out_.p[AT(i_, out_.n, 81)], a_.v[(i64)3].v[(i64)0]);
 }
 `,
-	Native: nativecode.Kernels.Of("Private_kernel", "a0a64e7f9a59c7284df836f3cef8840c"),
+	Native: nativecode.Kernels.Of("Private_kernel", "b0a055c45e0e96cee85c0cee2e2620dd"),
 }
 
 // LaunchSlices runs [Slices] over grid. Slices and matrices are in host memory or on the device of s;
@@ -343,7 +343,7 @@ void Slices_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len
   }
 }
 `,
-	Native: nativecode.Kernels.Of("Slices_kernel", "0d226411f762ec08b4ebb1c42eac7adb"),
+	Native: nativecode.Kernels.Of("Slices_kernel", "f905663061ba8ef3e5b6a4194623e19f"),
 }
 
 // LaunchReversed runs [Reversed] over grid. Slices and matrices are in host memory or on the device of s;
@@ -376,7 +376,7 @@ void Reversed_kernel(__global i32 *out_p, const ulong out_off, const ulong out_l
   }
 }
 `,
-	Native: nativecode.Kernels.Of("Reversed_kernel", "caecefa3eb5fcb9a5b72462ec05c78b5"),
+	Native: nativecode.Kernels.Of("Reversed_kernel", "cec509f5f276bfa898e32f2afb322b4b"),
 }
 
 // LaunchDivides runs [Divides] over grid. Slices and matrices are in host memory or on the device of s;
@@ -410,7 +410,7 @@ void Divides_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
   STORE(g_i32, out_.p[AT(i_, out_.n, 105)], div_i32(LINE(105) 100, (i32)((u32)((i32)i_) - (u32)5)));
 }
 `,
-	Native: nativecode.Kernels.Of("Divides_kernel", "d9f36d5bff4cb558e86297c4b7ead53a"),
+	Native: nativecode.Kernels.Of("Divides_kernel", "e6aa736b694b87497efaba688343c190"),
 }
 
 // LaunchSearches runs [Searches] over grid. Slices and matrices are in host memory or on the device of s;
@@ -446,7 +446,7 @@ void Searches_kernel(__global i32 *out_p, const ulong out_off, const ulong out_l
   }
 }
 `,
-	Native: nativecode.Kernels.Of("Searches_kernel", "08036db2394ec13ab5fdaf13ea5ddcfc"),
+	Native: nativecode.Kernels.Of("Searches_kernel", "e692682e9305687e79239858acfb8359"),
 }
 
 // LaunchCounts runs [Counts] over grid. Slices and matrices are in host memory or on the device of s;
@@ -484,7 +484,7 @@ void Counts_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len
   i32 t_ = atomic_add_g_i32(CHECK &out_.p[AT(n_, out_.n, 129)], 1);
 }
 `,
-	Native: nativecode.Kernels.Of("Counts_kernel", "5784ae80905f4e192a93a8a358b4013d"),
+	Native: nativecode.Kernels.Of("Counts_kernel", "5f5cf6b12bbc0dfdb5ce2eb0becc83b4"),
 }
 
 // LaunchMoves runs [Moves] over grid. Slices and matrices are in host memory or on the device of s;
@@ -529,7 +529,7 @@ void Moves_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len,
   STORE(g_i32, out_.p[AT(i_, out_.n, 150)], t_);
 }
 `,
-	Native: nativecode.Kernels.Of("Moves_kernel", "e6031fa2c2fdaa4439ed2d4cda8e243f"),
+	Native: nativecode.Kernels.Of("Moves_kernel", "09c16b7afa9a14c83ddc6cf8f994f312"),
 }
 
 // LaunchElsewhere runs [Elsewhere] over grid. Slices and matrices are in host memory or on the device of s;
@@ -563,7 +563,7 @@ void Elsewhere_kernel(__global i32 *out_p, const ulong out_off, const ulong out_
   }
 }
 `,
-	Native: nativecode.Kernels.Of("Elsewhere_kernel", "50185195a08deea73bc8274f14146df4"),
+	Native: nativecode.Kernels.Of("Elsewhere_kernel", "cb1f4e25c552a5255c3eb8dc97f124ce"),
 }
 
 // LaunchMany runs [Many] over grid. Slices and matrices are in host memory or on the device of s;
@@ -591,7 +591,7 @@ void Many_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len C
   STORE(g_i32, out_.p[AT((i64)((u64)i_ + (u64)((i64)4)), out_.n, 166)], 7);
 }
 `,
-	Native: nativecode.Kernels.Of("Many_kernel", "eaf898b9ab1c245f258e50d72c9755b8"),
+	Native: nativecode.Kernels.Of("Many_kernel", "38d60e8b03fde348cd58c7b3b1b7ead1"),
 }
 
 // LaunchGrouped runs [Grouped] over grid. Slices and matrices are in host memory or on the device of s;
@@ -625,7 +625,7 @@ void Grouped_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
   STORE(g_i32, out_.p[AT((i64)get_global_id(0), out_.n, 177)], LOAD(l_i32, s_.v[AT((i64)((u64)((i64)3) - (u64)((i64)get_local_id(0))), 4, 177)]));
 }
 `,
-	Native: nativecode.Kernels.Of("Grouped_kernel", "5aec04e37ef28fff886c837dfbbe5ef4"),
+	Native: nativecode.Kernels.Of("Grouped_kernel", "5df12257b1e6bb485b4a6cb3d81b7a2e"),
 }
 
 // LaunchRoomy runs [Roomy] over grid. Slices and matrices are in host memory or on the device of s;
@@ -695,7 +695,7 @@ void Pairs_float32_int32(__global f32 *a_p, const ulong a_off, const ulong a_len
   STORE(g_f32, a_.p[AT((i64)get_global_id(0), a_.n, 195)], LOAD(g_f32, a_.p[AT((i64)get_global_id(0), a_.n, 195)]) + ((f32)LOAD(g_i32, b_.p[AT((i64)get_global_id(0), b_.n, 195)])));
 }
 `,
-	Native: nativecode.Kernels.Of("Pairs_float32_int32", "de935e5764a8fc202beb5e3b911b21f6"),
+	Native: nativecode.Kernels.Of("Pairs_float32_int32", "0ddfc2093b7b20c6ec4d1618c5724ba5"),
 }
 
 var PairsInt32Float32Kernel = &backend.Source{
@@ -721,7 +721,7 @@ void Pairs_int32_float32(__global i32 *a_p, const ulong a_off, const ulong a_len
   STORE(g_i32, a_.p[AT((i64)get_global_id(0), a_.n, 195)], (i32)((u32)LOAD(g_i32, a_.p[AT((i64)get_global_id(0), a_.n, 195)]) + (u32)i32_of_f32(LOAD(g_f32, b_.p[AT((i64)get_global_id(0), b_.n, 195)]))));
 }
 `,
-	Native: nativecode.Kernels.Of("Pairs_int32_float32", "a1d4bc031ff128bc51f1cef7c2999124"),
+	Native: nativecode.Kernels.Of("Pairs_int32_float32", "16a41dbcf99421c00c17cbb999b95571"),
 }
 
 // LaunchWords runs [Words] over grid. Slices and matrices are in host memory or on the device of s;
@@ -748,7 +748,7 @@ void Words_kernel(__global i64 *x_p, const ulong x_off, const ulong x_len CHECKE
   STORE(g_i64, x_.p[AT((i64)get_global_id(0), x_.n, 201)], (i64)((u64)LOAD(g_i64, x_.p[AT((i64)get_global_id(0), x_.n, 201)]) + (u64)((i64)1)));
 }
 `,
-	Native: nativecode.Kernels.Of("Words_kernel", "b1ad8643249f49e5a4eafeee537da21a"),
+	Native: nativecode.Kernels.Of("Words_kernel", "068f90b372df09eec7866420c34568a5"),
 }
 
 // LaunchLonger runs [Longer] over grid. Slices and matrices are in host memory or on the device of s;
@@ -781,7 +781,7 @@ void Longer_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len
   }
 }
 `,
-	Native: nativecode.Kernels.Of("Longer_kernel", "5bfbeacd403026194650f93985fb83eb"),
+	Native: nativecode.Kernels.Of("Longer_kernel", "0181b73521dc3ae2a6d6d947e0eeb8b3"),
 }
 
 // LaunchConverts runs [Converts] over grid. Slices and matrices are in host memory or on the device of s;
@@ -842,7 +842,7 @@ void Converts_kernel(__global i64 *out_p, const ulong out_off, const ulong out_l
   }
 }
 `,
-	Native: nativecode.Kernels.Of("Converts_kernel", "b3f1a10d8e350cf65025fd9ce28cf1ad"),
+	Native: nativecode.Kernels.Of("Converts_kernel", "8285d86c7c21f0d0577240cb4f156324"),
 }
 
 // LaunchWaits runs [Waits] over grid. Slices and matrices are in host memory or on the device of s;
@@ -888,7 +888,7 @@ void Waits_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len,
   STORE(g_i32, out_.p[AT(i_, out_.n, 237)], 1);
 }
 `,
-	Native: nativecode.Kernels.Of("Waits_kernel", "4b8531339de28d79559e46a177e5ca00"),
+	Native: nativecode.Kernels.Of("Waits_kernel", "64faf86ed4c943b06e4bf550a1bb526d"),
 }
 
 // LaunchRaces runs [Races] over grid. Slices and matrices are in host memory or on the device of s;
@@ -917,7 +917,7 @@ void Races_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len 
   STORE(g_i32, out_.p[AT(i_ / ((i64)2), out_.n, 245)], (i32)max_i64(i_, (i64)2));
 }
 `,
-	Native: nativecode.Kernels.Of("Races_kernel", "a6839bb45b11e67828173101062171da"),
+	Native: nativecode.Kernels.Of("Races_kernel", "0c97ebcd4aea453d51e8317333b46a1a"),
 }
 
 //go:embed kernels.go other.go

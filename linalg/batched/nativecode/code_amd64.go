@@ -13,12 +13,12 @@ var entries [16]uintptr // in assembly
 
 // Kernels is the machine code of kernels, by their entry points.
 var Kernels = support.Natives{
-	"lu_float32":            {Key: "f46d3e0ae3a4fc531ef787c68157cb06", Code: []backend.Native{{Level: "avx2", Entry: entries[0], Lanes: 16, Group: 64, Strip: 192}, {Level: "avx512", Entry: entries[1], Lanes: 16, Group: 64, Strip: 192}}},
-	"lu_float64":            {Key: "e59e53176ad4eb080e13de33a4789582", Code: []backend.Native{{Level: "avx2", Entry: entries[2], Lanes: 8, Group: 64, Strip: 192}, {Level: "avx512", Entry: entries[3], Lanes: 8, Group: 64, Strip: 192}}},
-	"cholesky_float32":      {Key: "20d60f919d7a0efed95b01ac7d29f031", Code: []backend.Native{{Level: "avx2", Entry: entries[4], Lanes: 16, Group: 64, Strip: 192}, {Level: "avx512", Entry: entries[5], Lanes: 16, Group: 64, Strip: 192}}},
-	"cholesky_float64":      {Key: "5252a76c24ceee07cd5b59c1acdc6127", Code: []backend.Native{{Level: "avx2", Entry: entries[6], Lanes: 8, Group: 64, Strip: 192}, {Level: "avx512", Entry: entries[7], Lanes: 8, Group: 64, Strip: 192}}},
-	"solveLU_float32":       {Key: "ae901b1552b76ad0ddb149bf2265627b", Code: []backend.Native{{Level: "avx2", Entry: entries[8], Lanes: 16, Group: 64, Strip: 320}, {Level: "avx512", Entry: entries[9], Lanes: 16, Group: 64, Strip: 320}}},
-	"solveLU_float64":       {Key: "f7b957a42bb7be69b84c02966abc5b9c", Code: []backend.Native{{Level: "avx2", Entry: entries[10], Lanes: 8, Group: 64, Strip: 320}, {Level: "avx512", Entry: entries[11], Lanes: 8, Group: 64, Strip: 320}}},
-	"solveCholesky_float32": {Key: "0a982575cb81893df3dd50e807834073", Code: []backend.Native{{Level: "avx2", Entry: entries[12], Lanes: 16, Group: 64, Strip: 320}, {Level: "avx512", Entry: entries[13], Lanes: 16, Group: 64, Strip: 320}}},
-	"solveCholesky_float64": {Key: "a1c4748a3da7189d029345999cce22c3", Code: []backend.Native{{Level: "avx2", Entry: entries[14], Lanes: 8, Group: 64, Strip: 320}, {Level: "avx512", Entry: entries[15], Lanes: 8, Group: 64, Strip: 320}}},
+	"lu_float32":            {Key: "10fca6dae7efd7af3938640d0d9b4c8d", Code: []backend.Native{{Level: "avx2", Entry: entries[0], Lanes: 16, Group: 64, Strip: 192}, {Level: "avx512", Entry: entries[1], Lanes: 16, Group: 64, Strip: 192}}},
+	"lu_float64":            {Key: "4eab02ff96930cdbee2f54ce4b5fa802", Code: []backend.Native{{Level: "avx2", Entry: entries[2], Lanes: 8, Group: 64, Strip: 192}, {Level: "avx512", Entry: entries[3], Lanes: 8, Group: 64, Strip: 192}}},
+	"cholesky_float32":      {Key: "a98bae8b9a2657508e7f11a20eeba566", Code: []backend.Native{{Level: "avx2", Entry: entries[4], Lanes: 16, Group: 64, Strip: 192}, {Level: "avx512", Entry: entries[5], Lanes: 16, Group: 64, Strip: 192}}},
+	"cholesky_float64":      {Key: "486e32a4cee5ccec1c42607df9514e74", Code: []backend.Native{{Level: "avx2", Entry: entries[6], Lanes: 8, Group: 64, Strip: 192}, {Level: "avx512", Entry: entries[7], Lanes: 8, Group: 64, Strip: 192}}},
+	"solveLU_float32":       {Key: "1962a7760bc38eb1c9d40749cb73a10b", Code: []backend.Native{{Level: "avx2", Entry: entries[8], Lanes: 16, Group: 64, Strip: 320}, {Level: "avx512", Entry: entries[9], Lanes: 16, Group: 64, Strip: 320}}},
+	"solveLU_float64":       {Key: "6a9428929d5c22e8ba0c4ae127419b7b", Code: []backend.Native{{Level: "avx2", Entry: entries[10], Lanes: 8, Group: 64, Strip: 320}, {Level: "avx512", Entry: entries[11], Lanes: 8, Group: 64, Strip: 320}}},
+	"solveCholesky_float32": {Key: "9dc07496fc38ec344b376458d4fca02a", Code: []backend.Native{{Level: "avx2", Entry: entries[12], Lanes: 16, Group: 64, Strip: 320}, {Level: "avx512", Entry: entries[13], Lanes: 16, Group: 64, Strip: 320}}},
+	"solveCholesky_float64": {Key: "4b937770ec0faa1f3cfe77c7e1138197", Code: []backend.Native{{Level: "avx2", Entry: entries[14], Lanes: 8, Group: 64, Strip: 320}, {Level: "avx512", Entry: entries[15], Lanes: 8, Group: 64, Strip: 320}}},
 }

@@ -48,7 +48,7 @@ EACH(f32, i32) EACH(f64, i64)
 
 // The lanes of a mask alone, of neighbours in memory: one after the other, or as registers by the
 // processor's own instructions, which AVX2 has for loads alone that are worth it.
-#define LOAD_LANES(T) OVER T##v load(mask m, const T *p) { T##v r = 0; SOME(m) r[q] = p[q]; return r; }
+#define LOAD_LANES(T) OVER T##v load(mask m, const T *p) { T##v r = 0; SOME(m) ((T *)&r)[q] = p[q]; return r; }
 #define STORE_LANES(T) \
   OVER void store(mask m, T *p, T##v x) { if (any(~m)) { SOME(m) p[q] = x[q]; } else store(p, x); }
 #ifdef __AVX512F__

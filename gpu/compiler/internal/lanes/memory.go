@@ -264,8 +264,12 @@ func (p *lanePrinter) copyLane(t *ir.Type, dst, src string, to, from bool) strin
 		return fmt.Sprintf("for (int %s = 0; %[1]s < %d; %[1]s++) { %[3]s} ", i, t.Len,
 			p.copyLane(t.Elem, dst+part, src+part, to, from))
 	}
-	if to {
-		dst += "[q]"
+	if to { // where q is not known, as memory: as vectors, clang would read and write all for each lane
+		elem := t.Name
+		if t.Kind == ir.KindBool {
+			elem = "MASK"
+		}
+		dst = fmt.Sprintf("((%s *)&%s)[q]", elem, dst)
 	}
 	if from {
 		src += "[q]"
