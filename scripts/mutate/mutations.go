@@ -183,7 +183,7 @@ var mutations = []mutation{
 	},
 	{
 		name: "all workers of a thin product compute its first columns", file: "internal/host/spread.go",
-		old: "part.b[j:], part.c[j:]", new: "part.b, part.c[j:]",
+		old: "part.bFrom(0, j), part.c[j:]", new: "part.b, part.c[j:]",
 		pkg: "./internal/host", test: "TestGemmThin", long: true,
 	},
 	{
@@ -215,6 +215,11 @@ var mutations = []mutation{
 		name: "the chains of AddMul start from zero", file: "internal/host/gemm.go",
 		old: "zero, finish := p.p0 == 0 && !p.fromC,", new: "zero, finish := p.p0 == 0,",
 		pkg: "./internal/host", test: "TestAddMul",
+	},
+	{
+		name: "pieces of a product begin at rows of a transposed A", file: "linalg/gemm.go",
+		old: "next.StrideA = 1", new: "next.StrideA = a.Stride",
+		pkg: "./linalg", test: "TestPiecesOnProcessor",
 	},
 	{
 		name: "alpha == 0 multiplies all the same", file: "linalg/gemm.go",
