@@ -386,11 +386,10 @@ func pack6[T element.Element](r0, r1, r2, r3, r4, r5, d []T, step int) {
 	n := len(r0)
 	r1, r2, r3, r4, r5 = r1[:n], r2[:n], r3[:n], r4[:n], r5[:n]
 	_ = d[(n-1)*step+5]
-	next := unsafe.Pointer(unsafe.SliceData(d))
+	first, bytes := unsafe.Pointer(unsafe.SliceData(d)), step*int(unsafe.Sizeof(T(0)))
 	for k := range r0 {
-		q := (*[6]T)(next)
+		q := (*[6]T)(unsafe.Add(first, k*bytes))
 		q[0], q[1], q[2], q[3], q[4], q[5] = r0[k], r1[k], r2[k], r3[k], r4[k], r5[k]
-		next = unsafe.Add(next, step*int(unsafe.Sizeof(T(0))))
 	}
 }
 
