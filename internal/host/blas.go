@@ -15,23 +15,19 @@ import (
 func GemmTrans[T element.Element](
 	transA, transB bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
 ) {
-	if alpha == 0 || k == 0 {
-		Gemm(m, n, 0, alpha, nil, 0, nil, n, beta, c, ldc)
-		return
-	}
-	if gemmFew(transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
-		return
-	}
-	if !transA && !transB {
-		Gemm(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-		return
-	}
 	check("C", m, n, ldc, len(c))
 	if m == 0 || n == 0 {
 		return
 	}
+	if alpha == 0 || k == 0 {
+		scaleC(m, n, beta, c, ldc)
+		return
+	}
 	checkOp("A", transA, m, k, lda, len(a))
 	checkOp("B", transB, k, n, ldb, len(b))
+	if gemmFew(transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
+		return
+	}
 	kern := kernels[T]()[0]
 	if alpha != 1 || beta != 0 || max(m, n, k) > fewTiles {
 		gemm(kern, transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)

@@ -16,25 +16,7 @@ import (
 // gives beta*C, or +0 where beta == 0. Large products are spread over the cores; the bits depend on
 // nothing but the operands.
 func Gemm[T element.Element](m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
-	check("C", m, n, ldc, len(c))
-	if m == 0 || n == 0 {
-		return
-	}
-	if alpha == 0 || k == 0 {
-		scaleC(m, n, beta, c, ldc)
-		return
-	}
-	check("A", m, k, lda, len(a))
-	check("B", k, n, ldb, len(b))
-	kern := kernels[T]()[0]
-	if alpha == 1 && beta == 0 && max(m, n, k) <= fewTiles {
-		kern.tiles(m, n, k, a, lda, 1, b, ldb, c, ldc)
-		return
-	}
-	if gemmFew(false, false, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
-		return
-	}
-	gemm(kern, false, false, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	GemmTrans(false, false, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 }
 
 // fewTiles is the rows, columns and steps of a product that is done before it is planned. Its
@@ -317,7 +299,7 @@ func (p *product[T]) packA(chunk int) {
 	last := min(p.mc, first+chunkA*rows)
 	packed := p.packedA[first*p.kc : roundUp(last, rows)*p.kc]
 	if p.transA {
-		packRows(rows, last-first, p.kc, p.aFrom(p.i0+first, p.p0), p.lda, packed)
+		packRows(rows, last-first, p.kc, p.aFrom(p.i0+first, p.p0), p.lda, packed, rows*p.kc)
 	} else {
 		for i := first; i < last; i += rows {
 			panel := packed[(i-first)*p.kc:][:rows*p.kc]
@@ -354,19 +336,20 @@ func packPanel[T element.Element](kern *microKernel[T], width, m, kc int, a []T,
 	}
 }
 
-// packRows packs kc rows of n elements into panels of width of their columns.
-func packRows[T element.Element](width, n, kc int, src []T, lds int, dst []T) {
-	for k := range kc {
-		row, at := src[k*lds:][:n], k*width
+// packRows packs rows of n elements into panels of width of their columns, which are ldd elements
+// apart in dst.
+func packRows[T element.Element](width, n, rows int, src []T, lds int, dst []T, ldd int) {
+	for k := range rows {
+		row, to := src[k*lds:][:n], dst[k*width:]
 		j := 0
 		switch width {
 		case 6:
-			j = copyParts[[6]T](row, dst[at:], 6*kc)
+			j = copyParts[[6]T](row, to, ldd)
 		case 8:
-			j = copyParts[[8]T](row, dst[at:], 8*kc)
+			j = copyParts[[8]T](row, to, ldd)
 		}
 		for ; j < n; j += width {
-			copy(dst[at+j*kc:], row[j:min(j+width, n)])
+			copy(to[j/width*ldd:], row[j:min(j+width, n)])
 		}
 	}
 }
@@ -412,9 +395,8 @@ func (p *product[T]) packB(j, n int, dst []T) {
 			p.kern.pack(unsafe.Pointer(&src[0]), p.ldb*size, unsafe.Pointer(&dst[k*cols]), p.kc*cols*size,
 				full/cols, rows)
 		}
-		for ; full < n; full += cols {
-			w := min(cols, n-full)
-			copyRows(rows, w, src[full:], p.ldb, dst[full*p.kc+k*cols:], cols)
+		if full < n {
+			packRows(cols, n-full, rows, src[full:], p.ldb, dst[full*p.kc+k*cols:], cols*p.kc)
 		}
 	}
 }

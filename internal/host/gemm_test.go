@@ -355,6 +355,9 @@ func TestGemmChecksItsArguments(t *testing.T) {
 		"short B": func() { Gemm(3, 3, 4, 1, y, 4, x, 3, 0, y, 3) },
 		"short C": func() { Gemm(3, 4, 2, 1, y, 2, y, 4, 0, x, 4) },
 		"lda < k": func() { Gemm(3, 3, 4, 1, y, 3, y, 3, 0, y, 3) },
+		"few, A'": func() { GemmTrans(true, false, 2, 2, 2, 1, x[:3], 2, y, 2, 0, y, 2) },
+		"few, B'": func() { GemmTrans(false, true, 2, 2, 2, 1, y, 2, x[:3], 2, 0, y, 2) },
+		"few, C":  func() { GemmTrans(true, true, 2, 2, 2, 1, y, 2, y, 2, 0, x[:3], 2) },
 		"m < 0":   func() { Gemm(-1, 3, 4, 1, y, 4, y, 3, 0, y, 3) },
 		"huge":    func() { Gemm(math.MaxInt/2, 3, 4, 1, y, math.MaxInt/2, y, 3, 0, y, math.MaxInt/2) },
 	} {
