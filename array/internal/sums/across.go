@@ -38,7 +38,7 @@ func Across[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it
 			if fits(f, p, w, top) {
 				sum = sum.with(int64(d.a), int64(d.b), int64(d.c))
 			} else {
-				special |= addDigits(f, p, parts, words, t, o, less)
+				special |= addDigits(f, p, parts, words, t, o, less, w)
 			}
 		}
 		addHalves(f, p, parts, words, sum, top)
@@ -58,11 +58,12 @@ func addHalves[T float32 | float64, I int32 | int64, F format[T, I], P terms](f 
 	}
 }
 
-// addDigits adds any terms of output o to the words, and returns the set of what is no number.
+// addDigits adds any terms of output o, of window w, to the words, and returns the set of what is
+// no number.
 func addDigits[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,
-	words superacc.Place, t table[S, I], o int, less S,
+	words superacc.Place, t table[S, I], o int, less S, w window[I],
 ) int64 {
-	r := reachOf(f, p, t, o, less)
+	r := reachOf(f, p, t, o, less, w)
 	for base := r.least; base < r.top; base += digitBits {
 		s := sumOfDigits(f, p, t, o, less, base, digitBits)
 		for k := range 3 {

@@ -34,7 +34,7 @@ func Few[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rou
 		} else if !p.product() && isSpread(f, w) {
 			v = sumOfSpread(f, p, t, o, less, w)
 		} else {
-			v, special = sumOfWide(f, p, t, o, less)
+			v, special = sumOfWide(f, p, t, o, less, w)
 		}
 		z := rounded(r, v, special, over, root)
 		if c.Cols == 1 {
@@ -91,15 +91,15 @@ const thirdBits = 24
 // isSpread tells whether the exponents of float32 in w differ so little that three integers hold
 // the terms.
 func isSpread[T float32 | float64, I int32 | int64, F format[T, I]](f F, w window[I]) bool {
-	hi, lo := f.field(w.hi), f.field(w.lo-f.most())
-	return f.precision() <= thirdBits && hi <= 2*f.bias() && max(hi, 1)-max(lo, 1) < 3*thirdBits
+	r := reachIn(f, w)
+	return f.precision() <= thirdBits && f.field(w.hi) <= 2*f.bias() && r.top-r.least < 3*thirdBits+f.precision()
 }
 
 // sumOfSpread is the sum of the terms of output o, of window w.
 func sumOfSpread[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,
 	less S, w window[I],
 ) superacc.Value {
-	base := max(f.field(w.lo-f.most()), 1) - f.bias() - f.precision() + 1
+	base := reachIn(f, w).least
 	third, second, first := int64(0), int64(0), int64(0)
 	for i := range t.height {
 		for j := range t.width {
@@ -121,13 +121,13 @@ func sumOfSpread[S, T float32 | float64, I int32 | int64, F format[T, I], P term
 	return short{}.shifted(0, third).shifted(thirdBits, second).shifted(thirdBits, first).value(base)
 }
 
-// sumOfWide is the sum of any terms of output o, and the set of what is no number among them. It
-// adds up digits from the upper ones down, until it has 125 bits that no cancellation takes away,
-// and then finds what the digits below come to.
+// sumOfWide is the sum of any terms of output o, of window w, and the set of what is no number
+// among them. It adds up digits from the upper ones down, until it has 125 bits that no
+// cancellation takes away, and then finds what the digits below come to.
 func sumOfWide[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,
-	less S,
+	less S, w window[I],
 ) (v superacc.Value, special int64) {
-	all := reachOf(f, p, t, o, less)
+	all := reachOf(f, p, t, o, less, w)
 	s, base := short{}, all.top
 	for n := s.room(base - all.least); n > 0; n = s.room(base - all.least) {
 		base -= n
@@ -172,14 +172,13 @@ func element[S float32 | float64](x gpu.Matrix[S], i, j, o int, down bool) S {
 	return x.Data[(o+i)*x.Stride+j]
 }
 
-// reachOf is the reach of the terms of output o, less what is subtracted of the factors.
+// reachOf is the reach of the terms of output o, of window w, less what is subtracted of the
+// factors.
 func reachOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,
+	w window[I],
 ) reach {
-	if !p.product() { // the extremes of the bits tell, unless something is no number
-		w := windowOf(f, p, t, o, less)
-		if f.field(w.hi) <= 2*f.bias() {
-			return w.reach(f.field(w.hi), f.field(w.lo-f.most()), f.bias(), f.precision())
-		}
+	if !p.product() && f.field(w.hi) <= 2*f.bias() { // the extremes of the bits tell
+		return reachIn(f, w)
 	}
 	r := noReach()
 	for i := range t.height {
@@ -191,12 +190,13 @@ func reachOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f
 	return r
 }
 
-// reach is that of the terms in w, of whose magnitudes the extremes have these exponent fields.
-func (w window[I]) reach(hi, lo, bias, precision int) reach {
+// reachIn is the reach of terms of window w, all of them numbers.
+func reachIn[T float32 | float64, I int32 | int64, F format[T, I]](f F, w window[I]) reach {
 	if w.hi == 0 {
 		return noReach()
 	}
-	return reach{least: max(lo, 1) - bias - precision + 1, top: max(hi, 1) - bias + 1}
+	lo, hi := f.field(w.lo-f.most()), f.field(w.hi)
+	return reach{least: max(lo, 1) - f.bias() - f.precision() + 1, top: max(hi, 1) - f.bias() + 1}
 }
 
 // sumOfDigits is the sum of the terms' digits of so many bits that count 2^base.

@@ -33,13 +33,13 @@ var AcrossKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two)}, Kernel: AcrossFloat64Float64Int64DoubleTwoKernel},
 }
 
-var AcrossFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one", "a30330dee7942ef5783af16f3d080a00", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneGo, AcrossFloat32Float32Int32SingleOnePlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one", "2ad2312ec055ff1a621ad70ee85a4aff", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneGo, AcrossFloat32Float32Int32SingleOnePlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one", "ba5980fba77746e5182410938aecce5f", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneGo, AcrossFloat64Float64Int64DoubleOnePlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one", "c371bd8b19f8951f1158620496c37091", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneGo, AcrossFloat64Float64Int64DoubleOnePlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair", "9944f005ac39043cf4b2d8c462e35dd1", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairGo, AcrossFloat32Float64Int64DoublePairPlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair", "7cb11f8674b5c0e40e6a8da14a052211", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairGo, AcrossFloat32Float64Int64DoublePairPlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two", "e93718685cf08511b9ad4d9ba41470f1", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoGo, AcrossFloat64Float64Int64DoubleTwoPlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two", "9f9061fac8501d522749a7f1841172ee", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoGo, AcrossFloat64Float64Int64DoubleTwoPlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
 
 // LaunchAlong runs [Along] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -99,13 +99,13 @@ var FewKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two), *new(double)}, Kernel: FewFloat64Float64Int64DoubleTwoDoubleKernel},
 }
 
-var FewFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Few_float32_float32_int32_single_one_single", "f6b4165ef45c23a6170d25152efd9bf3", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), FewFloat32Float32Int32SingleOneSingleGo, FewFloat32Float32Int32SingleOneSinglePlain, "few.go")
+var FewFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Few_float32_float32_int32_single_one_single", "8d35c5347d368819fb88368a64886e3b", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), FewFloat32Float32Int32SingleOneSingleGo, FewFloat32Float32Int32SingleOneSinglePlain, "few.go")
 
-var FewFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_one_double", "d3af9367848e476fbb7c827dc1a04d0b", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleOneDoubleGo, FewFloat64Float64Int64DoubleOneDoublePlain, "few.go")
+var FewFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_one_double", "650c3f29aef98b7022f517305c263168", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleOneDoubleGo, FewFloat64Float64Int64DoubleOneDoublePlain, "few.go")
 
-var FewFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Few_float32_float64_int64_double_pair_single", "b3f22f0b8fc33cf7a2e1de3651f0c0c0", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat32Float64Int64DoublePairSingleGo, FewFloat32Float64Int64DoublePairSinglePlain, "few.go")
+var FewFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Few_float32_float64_int64_double_pair_single", "0d0e832f2702c05a9eb358dad8d74aa7", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat32Float64Int64DoublePairSingleGo, FewFloat32Float64Int64DoublePairSinglePlain, "few.go")
 
-var FewFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_two_double", "cd57df38bd95d16c5a9bf56773eb64c2", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleTwoDoubleGo, FewFloat64Float64Int64DoubleTwoDoublePlain, "few.go")
+var FewFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_two_double", "cb3c4fe216e7b433fc7bbc2facecb729", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleTwoDoubleGo, FewFloat64Float64Int64DoubleTwoDoublePlain, "few.go")
 
 // LaunchFoldAlong runs [FoldAlong] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -417,9 +417,9 @@ var kernelsText embed.FS
 var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []support.Decl{
 	{File: "across.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "across.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
-	{File: "across.go", Head: "func Across[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, parts []int64,", Hash: "e3c1b8001159e24d1c2cae97f002cbdbe31a1e7b65d11831495fbf1928894309"},
+	{File: "across.go", Head: "func Across[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, parts []int64,", Hash: "eaaaaa4affab4f43c04c5a331f2ee7ae4b6662f77197402e1416794f5062e460"},
 	{File: "across.go", Head: "func addHalves[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,", Hash: "b3023419d26eeb16a9f8fb435d012dc43743019336a843f68151a1d1af3ae9b8"},
-	{File: "across.go", Head: "func addDigits[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,", Hash: "96f13d1a4efaf209c96904dafb500c6725ed6e26862df62eabb8bc91bfd7bd30"},
+	{File: "across.go", Head: "func addDigits[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,", Hash: "72b414020a6fb295715d4628c38e72aaafe509ae421c9d2a70dd9f15caa5d993"},
 	{File: "along.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "along.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
 	{File: "along.go", Head: "const (", Hash: "e4ed69640081a1617910206ef7446229a98304684e9a252e9fc41f32de8c0744"},
@@ -440,19 +440,19 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "few.go", Head: "\"math/bits\"", Hash: "472f73e06a29f205acea44e69d4ada6cd97395143fa50a19934b7438d67a9d92"},
 	{File: "few.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "few.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
-	{File: "few.go", Head: "func Few[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,", Hash: "7acdd87948e9615dabe324e3c3de8fca8f77564f102d91a01d98e4128e0d6747"},
+	{File: "few.go", Head: "func Few[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,", Hash: "9c8ff1dd5bccc5a93ed6ad6c7af76032eb7ee619a1e806b0cd344e5cdd702243"},
 	{File: "few.go", Head: "func windowOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "f81d17885cd4e130622e952bd95ecac86f8566b49479930aa406a888aece6c73"},
 	{File: "few.go", Head: "func addOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "41078fe549e20670c613da84a0a4f1a4c4b7eac93fe794af98d08473a4a1c507"},
 	{File: "few.go", Head: "func sumOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "19cc4bce0134ae974770b56a496ee9fe25b48543962b4d87b586a95e0dc5c9bf"},
 	{File: "few.go", Head: "const thirdBits = 24", Hash: "1f88e2dfb6d710780f0429059b8a3c722e57c7a4e2ff53863b79f7a63412b19a"},
-	{File: "few.go", Head: "func isSpread[T float32 | float64, I int32 | int64, F format[T, I]](f F, w window[I]) bool {", Hash: "87a749a7b2c2ff4b63004c87b939f6a7236f9df1bb92774337391cef384871e1"},
-	{File: "few.go", Head: "func sumOfSpread[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,", Hash: "7d529b4420e1ab3e4b55f70492b7993fc9ce9258345ecacf5a8f401737215088"},
-	{File: "few.go", Head: "func sumOfWide[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,", Hash: "742f339a8900de295f8db635e458d35c1caba48c314536933ce4d8a5e631d7af"},
+	{File: "few.go", Head: "func isSpread[T float32 | float64, I int32 | int64, F format[T, I]](f F, w window[I]) bool {", Hash: "e659f4b2f58721a65717301fd723ba93cf5008627a3fdd9b58931f92bf193e19"},
+	{File: "few.go", Head: "func sumOfSpread[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,", Hash: "314b1de83cf8fcbbd66b540e956ba13f0fb616a00947250e6a84bafae6299e1e"},
+	{File: "few.go", Head: "func sumOfWide[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,", Hash: "96b3544d06a8a88914e14ecf2467fb6310c2b2d54258af54ded7a81acc237a26"},
 	{File: "few.go", Head: "type table[S float32 | float64, I int32 | int64] struct {", Hash: "62d9bec4b3dc59cac22b306e52e8a0dc12e80d3dd91152c42d2e600614064190"},
 	{File: "few.go", Head: "func factorsIn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,", Hash: "a09ec73a458487eb0da72a644e9178196e4ba92dcfe348fac8ef5f259be67415"},
 	{File: "few.go", Head: "func element[S float32 | float64](x gpu.Matrix[S], i, j, o int, down bool) S {", Hash: "fa36655f2b1db39d0289ec0cadde00cbb7b4d0ae4d883c96f432815c392dd780"},
-	{File: "few.go", Head: "func reachOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "49a4fa2a35ad5427c2d9f5c7a47cdd17be4df7dfbe09c70ec2459fba5f14357b"},
-	{File: "few.go", Head: "func (w window[I]) reach(hi, lo, bias, precision int) reach {", Hash: "6099ab27fdd02ec603d4a56f60d7b691b3afbb26d3a5c296a9edd54cc9734a51"},
+	{File: "few.go", Head: "func reachOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "80c810a2227529cb335d0fc8cdae9fdd27c0a63fe7a7165e92c4380be6614580"},
+	{File: "few.go", Head: "func reachIn[T float32 | float64, I int32 | int64, F format[T, I]](f F, w window[I]) reach {", Hash: "38c61071bcdca36f65dc6e1d3e99cdc32d3e31335cd9ef0e2781025f430af7d1"},
 	{File: "few.go", Head: "func sumOfDigits[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,", Hash: "2703d20564932c6514508255739f8a56ce37151360c205ab06170e0ec926c2e9"},
 	{File: "few.go", Head: "func (s short) room(left int) int {", Hash: "58c9e59289a85bc2a5ac0135441154f7391ee05ef02eaa98dae1f5ae3b606726"},
 	{File: "few.go", Head: "func (s short) shifted(width int, d int64) short {", Hash: "f09facdef5f826dc07f0243ad9ca6924fdd06fa118e4f23f50b2278b4216fbe9"},
@@ -892,7 +892,7 @@ func AcrossFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []
 							if gpu_fits(f_, p_, w_, top_) {
 								sum_ = gpu_with(sum_, int64(d_.a_), int64(d_.b_), int64(d_.c_))
 							} else {
-								t8_ := gpu_addDigits(f_, p_, parts_, words_, t_, o_, less_)
+								t8_ := gpu_addDigits(f_, p_, parts_, words_, t_, o_, less_, w_)
 								/*line across.go:41*/ special_ = special_ | t8_
 							}
 						}
@@ -979,7 +979,7 @@ func AcrossFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []
 							if gpu_fits_(f_, p_, w_, top_) {
 								sum_ = gpu_with(sum_, d_.a_, d_.b_, d_.c_)
 							} else {
-								t8_ := gpu_addDigits_(f_, p_, parts_, words_, t_, o_, less_)
+								t8_ := gpu_addDigits_(f_, p_, parts_, words_, t_, o_, less_, w_)
 								/*line across.go:41*/ special_ = special_ | t8_
 							}
 						}
@@ -1066,7 +1066,7 @@ func AcrossFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args [
 							if gpu_fits__(f_, p_, w_, top_) {
 								sum_ = gpu_with(sum_, d_.a_, d_.b_, d_.c_)
 							} else {
-								t8_ := gpu_addDigits__(f_, p_, parts_, words_, t_, o_, less_)
+								t8_ := gpu_addDigits__(f_, p_, parts_, words_, t_, o_, less_, w_)
 								/*line across.go:41*/ special_ = special_ | t8_
 							}
 						}
@@ -1154,7 +1154,7 @@ func AcrossFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []
 							if gpu_fits___(f_, p_, w_, top_) {
 								sum_ = gpu_with(sum_, d_.a_, d_.b_, d_.c_)
 							} else {
-								t8_ := gpu_addDigits___(f_, p_, parts_, words_, t_, o_, less_)
+								t8_ := gpu_addDigits___(f_, p_, parts_, words_, t_, o_, less_, w_)
 								/*line across.go:41*/ special_ = special_ | t8_
 							}
 						}
@@ -3393,7 +3393,7 @@ func FewFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, args
 							} else {
 								var t5_ gpu_Value
 								/*line few.go:37*/ var t6_ int64
-								/*line few.go:37*/ t5_, t6_ = gpu_sumOfWide(f_, p_, t_, o_, less_)
+								/*line few.go:37*/ t5_, t6_ = gpu_sumOfWide(f_, p_, t_, o_, less_, w_)
 								/*line few.go:37*/ v_ = t5_
 								/*line few.go:37*/ special_ = t6_
 							}
@@ -3480,7 +3480,7 @@ func FewFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, args
 							} else {
 								var t5_ gpu_Value
 								/*line few.go:37*/ var t6_ int64
-								/*line few.go:37*/ t5_, t6_ = gpu_sumOfWide_(f_, p_, t_, o_, less_)
+								/*line few.go:37*/ t5_, t6_ = gpu_sumOfWide_(f_, p_, t_, o_, less_, w_)
 								/*line few.go:37*/ v_ = t5_
 								/*line few.go:37*/ special_ = t6_
 							}
@@ -3567,7 +3567,7 @@ func FewFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, arg
 							} else {
 								var t5_ gpu_Value
 								/*line few.go:37*/ var t6_ int64
-								/*line few.go:37*/ t5_, t6_ = gpu_sumOfWide__(f_, p_, t_, o_, less_)
+								/*line few.go:37*/ t5_, t6_ = gpu_sumOfWide__(f_, p_, t_, o_, less_, w_)
 								/*line few.go:37*/ v_ = t5_
 								/*line few.go:37*/ special_ = t6_
 							}
@@ -3654,7 +3654,7 @@ func FewFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, args
 							} else {
 								var t5_ gpu_Value
 								/*line few.go:37*/ var t6_ int64
-								/*line few.go:37*/ t5_, t6_ = gpu_sumOfWide___(f_, p_, t_, o_, less_)
+								/*line few.go:37*/ t5_, t6_ = gpu_sumOfWide___(f_, p_, t_, o_, less_, w_)
 								/*line few.go:37*/ v_ = t5_
 								/*line few.go:37*/ special_ = t6_
 							}
@@ -6339,12 +6339,12 @@ func gpu_with(t_ gpu_halves, a_ int64, b_ int64, c_ int64) gpu_halves {
 //line kernels_tandem.go:6340
 }
 
-func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table, o_ int64, less_ float32) int64 {
-	/*line across.go:65*/ t2_ := gpu_reachOf(f_, p_, t_, o_, less_)
-	/*line across.go:65*/ r_ := t2_
+func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) int64 {
+	/*line across.go:66*/ t2_ := gpu_reachOf(f_, p_, t_, o_, less_, w_)
+	/*line across.go:66*/ r_ := t2_
 	for base_ := r_.least_; base_ < r_.top_; base_ = base_ + int64(48) {
 		t3_ := gpu_sumOfDigits(f_, p_, t_, o_, less_, base_, int64(48))
-		/*line across.go:67*/ s_ := t3_
+		/*line across.go:68*/ s_ := t3_
 		for k_ := int64(0); k_ < int64(3); k_ = k_ + int64(1) {
 			gpu_AddPart_(parts_, words_, base_-gpu_bottom(f_), s_, k_)
 		}
@@ -6412,12 +6412,12 @@ func gpu_addHalves_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place,
 //line kernels_tandem.go:6413
 }
 
-func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64) int64 {
-	/*line across.go:65*/ t2_ := gpu_reachOf_(f_, p_, t_, o_, less_)
-	/*line across.go:65*/ r_ := t2_
+func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) int64 {
+	/*line across.go:66*/ t2_ := gpu_reachOf_(f_, p_, t_, o_, less_, w_)
+	/*line across.go:66*/ r_ := t2_
 	for base_ := r_.least_; base_ < r_.top_; base_ = base_ + int64(48) {
 		t3_ := gpu_sumOfDigits_(f_, p_, t_, o_, less_, base_, int64(48))
-		/*line across.go:67*/ s_ := t3_
+		/*line across.go:68*/ s_ := t3_
 		for k_ := int64(0); k_ < int64(3); k_ = k_ + int64(1) {
 			gpu_AddPart_(parts_, words_, base_-gpu_bottom_(f_), s_, k_)
 		}
@@ -6470,12 +6470,12 @@ func gpu_addHalves__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Plac
 //line kernels_tandem.go:6471
 }
 
-func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, t_ gpu_table__, o_ int64, less_ float32) int64 {
-	/*line across.go:65*/ t2_ := gpu_reachOf__(f_, p_, t_, o_, less_)
-	/*line across.go:65*/ r_ := t2_
+func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) int64 {
+	/*line across.go:66*/ t2_ := gpu_reachOf__(f_, p_, t_, o_, less_, w_)
+	/*line across.go:66*/ r_ := t2_
 	for base_ := r_.least_; base_ < r_.top_; base_ = base_ + int64(48) {
 		t3_ := gpu_sumOfDigits__(f_, p_, t_, o_, less_, base_, int64(48))
-		/*line across.go:67*/ s_ := t3_
+		/*line across.go:68*/ s_ := t3_
 		for k_ := int64(0); k_ < int64(3); k_ = k_ + int64(1) {
 			gpu_AddPart_(parts_, words_, base_-gpu_bottom_(f_), s_, k_)
 		}
@@ -6528,12 +6528,12 @@ func gpu_addHalves___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Plac
 //line kernels_tandem.go:6529
 }
 
-func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64) int64 {
-	/*line across.go:65*/ t2_ := gpu_reachOf___(f_, p_, t_, o_, less_)
-	/*line across.go:65*/ r_ := t2_
+func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) int64 {
+	/*line across.go:66*/ t2_ := gpu_reachOf___(f_, p_, t_, o_, less_, w_)
+	/*line across.go:66*/ r_ := t2_
 	for base_ := r_.least_; base_ < r_.top_; base_ = base_ + int64(48) {
 		t3_ := gpu_sumOfDigits___(f_, p_, t_, o_, less_, base_, int64(48))
-		/*line across.go:67*/ s_ := t3_
+		/*line across.go:68*/ s_ := t3_
 		for k_ := int64(0); k_ < int64(3); k_ = k_ + int64(1) {
 			gpu_AddPart_(parts_, words_, base_-gpu_bottom_(f_), s_, k_)
 		}
@@ -7142,15 +7142,13 @@ func gpu_sumOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32,
 }
 
 func gpu_isSpread(f_ gpu_single, w_ gpu_window) bool {
-	/*line few.go:94*/ hi_ := gpu_field(f_, w_.hi_)
-	/*line few.go:94*/ lo_ := gpu_field(f_, w_.lo_-gpu_most(f_))
-	return ((gpu_precision(f_) <= int64(24)) && (hi_ <= (int64(2) * gpu_bias(f_)))) && ((max(hi_, int64(1)) - max(lo_, int64(1))) < int64(72))
-//line kernels_tandem.go:7149
+	/*line few.go:94*/ r_ := gpu_reachIn(f_, w_)
+	return ((gpu_precision(f_) <= int64(24)) && (gpu_field(f_, w_.hi_) <= (int64(2) * gpu_bias(f_)))) && ((r_.top_ - r_.least_) < (int64(72) + gpu_precision(f_)))
+//line kernels_tandem.go:7148
 }
 
 func gpu_sumOfSpread(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) gpu_Value {
-//line few.go:102
-	base_ := ((max(gpu_field(f_, w_.lo_-gpu_most(f_)), int64(1)) - gpu_bias(f_)) - gpu_precision(f_)) + int64(1)
+	/*line few.go:102*/ base_ := gpu_reachIn(f_, w_).least_
 	third_ := int64(0)
 	/*line few.go:103*/ second_ := int64(0)
 	/*line few.go:103*/ first_ := int64(0)
@@ -7187,15 +7185,15 @@ func gpu_sumOfSpread(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ fl
 	/*line few.go:121*/ t9_ := gpu_short{}
 //line few.go:121
 	return gpu_value(gpu_shifted(gpu_shifted(gpu_shifted(t9_, int64(0), third_), int64(24), second_), int64(24), first_), base_)
-//line kernels_tandem.go:7191
+//line kernels_tandem.go:7189
 }
 
-func gpu_sumOfWide(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32) (gpu_Value, int64) {
+func gpu_sumOfWide(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) (gpu_Value, int64) {
 	/*line few.go:129*/ var v_ gpu_Value
 	_ = v_
 	/*line few.go:129*/ var special_ int64
 	_ = special_
-	/*line few.go:130*/ t2_ := gpu_reachOf(f_, p_, t_, o_, less_)
+	/*line few.go:130*/ t2_ := gpu_reachOf(f_, p_, t_, o_, less_, w_)
 	/*line few.go:130*/ all_ := t2_
 	s_ := gpu_short{}
 	/*line few.go:131*/ base_ := all_.top_
@@ -7215,13 +7213,13 @@ func gpu_sumOfWide(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ floa
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7219
+//line kernels_tandem.go:7217
 }
 
 func gpu_nowhere_(f_ gpu_double) gpu_window_ {
 	/*line terms.go:56*/ t_ := gpu_window_{lo_: gpu_most_(f_)}
 	/*line terms.go:56*/ return t_
-//line kernels_tandem.go:7225
+//line kernels_tandem.go:7223
 }
 
 func gpu_windowOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64) gpu_window_ {
@@ -7231,7 +7229,7 @@ func gpu_windowOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ flo
 	/*line few.go:51*/ t2_, t3_ = gpu_addOf_(f_, p_, t_, o_, less_, float64(1))
 	/*line few.go:51*/ w_ := t2_
 	return w_
-//line kernels_tandem.go:7235
+//line kernels_tandem.go:7233
 }
 
 func gpu_sumOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, top_ int64) gpu_Value {
@@ -7258,19 +7256,17 @@ func gpu_sumOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float6
 		}
 	}
 	return gpu_valueOf_(f_, s_, top_)
-//line kernels_tandem.go:7262
+//line kernels_tandem.go:7260
 }
 
 func gpu_isSpread_(f_ gpu_double, w_ gpu_window_) bool {
-	/*line few.go:94*/ hi_ := gpu_field_(f_, w_.hi_)
-	/*line few.go:94*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
-	return ((gpu_precision_(f_) <= int64(24)) && (hi_ <= (int64(2) * gpu_bias_(f_)))) && ((max(hi_, int64(1)) - max(lo_, int64(1))) < int64(72))
-//line kernels_tandem.go:7269
+	/*line few.go:94*/ r_ := gpu_reachIn_(f_, w_)
+	return ((gpu_precision_(f_) <= int64(24)) && (gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_)))) && ((r_.top_ - r_.least_) < (int64(72) + gpu_precision_(f_)))
+//line kernels_tandem.go:7266
 }
 
 func gpu_sumOfSpread_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) gpu_Value {
-//line few.go:102
-	base_ := ((max(gpu_field_(f_, w_.lo_-gpu_most_(f_)), int64(1)) - gpu_bias_(f_)) - gpu_precision_(f_)) + int64(1)
+	/*line few.go:102*/ base_ := gpu_reachIn_(f_, w_).least_
 	third_ := int64(0)
 	/*line few.go:103*/ second_ := int64(0)
 	/*line few.go:103*/ first_ := int64(0)
@@ -7307,15 +7303,15 @@ func gpu_sumOfSpread_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ 
 	/*line few.go:121*/ t9_ := gpu_short{}
 //line few.go:121
 	return gpu_value(gpu_shifted(gpu_shifted(gpu_shifted(t9_, int64(0), third_), int64(24), second_), int64(24), first_), base_)
-//line kernels_tandem.go:7311
+//line kernels_tandem.go:7307
 }
 
-func gpu_sumOfWide_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64) (gpu_Value, int64) {
+func gpu_sumOfWide_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) (gpu_Value, int64) {
 	/*line few.go:129*/ var v_ gpu_Value
 	_ = v_
 	/*line few.go:129*/ var special_ int64
 	_ = special_
-	/*line few.go:130*/ t2_ := gpu_reachOf_(f_, p_, t_, o_, less_)
+	/*line few.go:130*/ t2_ := gpu_reachOf_(f_, p_, t_, o_, less_, w_)
 	/*line few.go:130*/ all_ := t2_
 	s_ := gpu_short{}
 	/*line few.go:131*/ base_ := all_.top_
@@ -7335,7 +7331,7 @@ func gpu_sumOfWide_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ fl
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7339
+//line kernels_tandem.go:7335
 }
 
 func gpu_windowOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32) gpu_window_ {
@@ -7345,7 +7341,7 @@ func gpu_windowOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ 
 	/*line few.go:51*/ t2_, t3_ = gpu_addOf__(f_, p_, t_, o_, less_, float64(1))
 	/*line few.go:51*/ w_ := t2_
 	return w_
-//line kernels_tandem.go:7349
+//line kernels_tandem.go:7345
 }
 
 func gpu_sumOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, top_ int64) gpu_Value {
@@ -7372,12 +7368,11 @@ func gpu_sumOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ flo
 		}
 	}
 	return gpu_valueOf_(f_, s_, top_)
-//line kernels_tandem.go:7376
+//line kernels_tandem.go:7372
 }
 
 func gpu_sumOfSpread__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) gpu_Value {
-//line few.go:102
-	base_ := ((max(gpu_field_(f_, w_.lo_-gpu_most_(f_)), int64(1)) - gpu_bias_(f_)) - gpu_precision_(f_)) + int64(1)
+	/*line few.go:102*/ base_ := gpu_reachIn_(f_, w_).least_
 	third_ := int64(0)
 	/*line few.go:103*/ second_ := int64(0)
 	/*line few.go:103*/ first_ := int64(0)
@@ -7414,15 +7409,15 @@ func gpu_sumOfSpread__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, les
 	/*line few.go:121*/ t9_ := gpu_short{}
 //line few.go:121
 	return gpu_value(gpu_shifted(gpu_shifted(gpu_shifted(t9_, int64(0), third_), int64(24), second_), int64(24), first_), base_)
-//line kernels_tandem.go:7418
+//line kernels_tandem.go:7413
 }
 
-func gpu_sumOfWide__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32) (gpu_Value, int64) {
+func gpu_sumOfWide__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) (gpu_Value, int64) {
 	/*line few.go:129*/ var v_ gpu_Value
 	_ = v_
 	/*line few.go:129*/ var special_ int64
 	_ = special_
-	/*line few.go:130*/ t2_ := gpu_reachOf__(f_, p_, t_, o_, less_)
+	/*line few.go:130*/ t2_ := gpu_reachOf__(f_, p_, t_, o_, less_, w_)
 	/*line few.go:130*/ all_ := t2_
 	s_ := gpu_short{}
 	/*line few.go:131*/ base_ := all_.top_
@@ -7442,7 +7437,7 @@ func gpu_sumOfWide__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7446
+//line kernels_tandem.go:7441
 }
 
 func gpu_windowOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64) gpu_window_ {
@@ -7452,7 +7447,7 @@ func gpu_windowOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ f
 	/*line few.go:51*/ t2_, t3_ = gpu_addOf___(f_, p_, t_, o_, less_, float64(1))
 	/*line few.go:51*/ w_ := t2_
 	return w_
-//line kernels_tandem.go:7456
+//line kernels_tandem.go:7451
 }
 
 func gpu_sumOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, top_ int64) gpu_Value {
@@ -7479,12 +7474,11 @@ func gpu_sumOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ floa
 		}
 	}
 	return gpu_valueOf_(f_, s_, top_)
-//line kernels_tandem.go:7483
+//line kernels_tandem.go:7478
 }
 
 func gpu_sumOfSpread___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) gpu_Value {
-//line few.go:102
-	base_ := ((max(gpu_field_(f_, w_.lo_-gpu_most_(f_)), int64(1)) - gpu_bias_(f_)) - gpu_precision_(f_)) + int64(1)
+	/*line few.go:102*/ base_ := gpu_reachIn_(f_, w_).least_
 	third_ := int64(0)
 	/*line few.go:103*/ second_ := int64(0)
 	/*line few.go:103*/ first_ := int64(0)
@@ -7521,15 +7515,15 @@ func gpu_sumOfSpread___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less
 	/*line few.go:121*/ t9_ := gpu_short{}
 //line few.go:121
 	return gpu_value(gpu_shifted(gpu_shifted(gpu_shifted(t9_, int64(0), third_), int64(24), second_), int64(24), first_), base_)
-//line kernels_tandem.go:7525
+//line kernels_tandem.go:7519
 }
 
-func gpu_sumOfWide___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64) (gpu_Value, int64) {
+func gpu_sumOfWide___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) (gpu_Value, int64) {
 	/*line few.go:129*/ var v_ gpu_Value
 	_ = v_
 	/*line few.go:129*/ var special_ int64
 	_ = special_
-	/*line few.go:130*/ t2_ := gpu_reachOf___(f_, p_, t_, o_, less_)
+	/*line few.go:130*/ t2_ := gpu_reachOf___(f_, p_, t_, o_, less_, w_)
 	/*line few.go:130*/ all_ := t2_
 	s_ := gpu_short{}
 	/*line few.go:131*/ base_ := all_.top_
@@ -7549,7 +7543,7 @@ func gpu_sumOfWide___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ 
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7553
+//line kernels_tandem.go:7547
 }
 
 func gpu_no(sum_ bool) gpu_state {
@@ -7559,12 +7553,12 @@ func gpu_no(sum_ bool) gpu_state {
 	}
 	t2_ := gpu_state{key_: int64(-9223372036854775808), index_: int64(9223372036854775807)}
 	/*line fold.go:66*/ return t2_
-//line kernels_tandem.go:7563
+//line kernels_tandem.go:7557
 }
 
 func gpu_sum(t_ gpu_most32) bool {
 	/*line fold.go:27*/ return false
-//line kernels_tandem.go:7568
+//line kernels_tandem.go:7562
 }
 
 func gpu_key(t_ gpu_most32, x_ float32, mask_ int64, flip_ int64) int64 {
@@ -7573,7 +7567,7 @@ func gpu_key(t_ gpu_most32, x_ float32, mask_ int64, flip_ int64) int64 {
 	}
 	b_ := int64(int32(math.Float32bits(x_))) & mask_
 	return (b_ ^ ((b_ >> (63)) & int64(2147483647))) ^ flip_
-//line kernels_tandem.go:7577
+//line kernels_tandem.go:7571
 }
 
 func gpu_merge(s_ gpu_state, sum_ bool, t_ gpu_state) gpu_state {
@@ -7586,12 +7580,12 @@ func gpu_merge(s_ gpu_state, sum_ bool, t_ gpu_state) gpu_state {
 		}
 	}
 	/*line fold.go:76*/ return s_
-//line kernels_tandem.go:7590
+//line kernels_tandem.go:7584
 }
 
 func gpu_sum_(t_ gpu_most64) bool {
 	/*line fold.go:28*/ return false
-//line kernels_tandem.go:7595
+//line kernels_tandem.go:7589
 }
 
 func gpu_key_(t_ gpu_most64, x_ float64, mask_ int64, flip_ int64) int64 {
@@ -7600,32 +7594,32 @@ func gpu_key_(t_ gpu_most64, x_ float64, mask_ int64, flip_ int64) int64 {
 	}
 	b_ := int64(math.Float64bits(x_)) & mask_
 	return (b_ ^ ((b_ >> (63)) & int64(9223372036854775807))) ^ flip_
-//line kernels_tandem.go:7604
+//line kernels_tandem.go:7598
 }
 
 func gpu_sum__(t_ gpu_mostInt) bool {
 	/*line fold.go:29*/ return false
-//line kernels_tandem.go:7609
+//line kernels_tandem.go:7603
 }
 
 func gpu_key__(t_ gpu_mostInt, x_ int32, t2_ int64, flip_ int64) int64 {
 	/*line fold.go:30*/ return int64(x_) ^ flip_
-//line kernels_tandem.go:7614
+//line kernels_tandem.go:7608
 }
 
 func gpu_sum___(t_ gpu_add32) bool {
 	/*line fold.go:24*/ return true
-//line kernels_tandem.go:7619
+//line kernels_tandem.go:7613
 }
 
 func gpu_key___(t_ gpu_add32, x_ int32, t2_ int64, t3_ int64) int64 {
 	/*line fold.go:25*/ return int64(x_)
-//line kernels_tandem.go:7624
+//line kernels_tandem.go:7618
 }
 
 func gpu_sum____(t_ gpu_count) bool {
 	/*line fold.go:26*/ return true
-//line kernels_tandem.go:7629
+//line kernels_tandem.go:7623
 }
 
 func gpu_key____(t_ gpu_count, x_ bool, t2_ int64, t3_ int64) int64 {
@@ -7633,7 +7627,7 @@ func gpu_key____(t_ gpu_count, x_ bool, t2_ int64, t3_ int64) int64 {
 		return int64(1)
 	}
 	return int64(0)
-//line kernels_tandem.go:7637
+//line kernels_tandem.go:7631
 }
 
 func gpu_of(t_ gpu_value32, s_ gpu_state, flip_ int64) float32 {
@@ -7642,7 +7636,7 @@ func gpu_of(t_ gpu_value32, s_ gpu_state, flip_ int64) float32 {
 	}
 	b_ := s_.key_ ^ flip_
 	return math.Float32frombits(uint32((b_ ^ ((b_ >> (63)) & int64(2147483647)))))
-//line kernels_tandem.go:7646
+//line kernels_tandem.go:7640
 }
 
 func gpu_of_(t_ gpu_value64, s_ gpu_state, flip_ int64) float64 {
@@ -7651,34 +7645,34 @@ func gpu_of_(t_ gpu_value64, s_ gpu_state, flip_ int64) float64 {
 	}
 	b_ := s_.key_ ^ flip_
 	return math.Float64frombits(uint64((b_ ^ ((b_ >> (63)) & int64(9223372036854775807)))))
-//line kernels_tandem.go:7655
+//line kernels_tandem.go:7649
 }
 
 func gpu_of__(t_ gpu_valueInt, s_ gpu_state, flip_ int64) int32 {
 	/*line fold.go:191*/ return int32((s_.key_ ^ flip_))
-//line kernels_tandem.go:7660
+//line kernels_tandem.go:7654
 }
 
 func gpu_of___(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:192*/ return int32(s_.index_)
-//line kernels_tandem.go:7665
+//line kernels_tandem.go:7659
 }
 
 func gpu_of____(t_ gpu_total, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:193*/ return int32(s_.key_)
-//line kernels_tandem.go:7670
+//line kernels_tandem.go:7664
 }
 
 func gpu_of_____(t_ gpu_reached, s_ gpu_state, least_ int64) bool {
 	/*line fold.go:194*/ return s_.key_ >= least_
-//line kernels_tandem.go:7675
+//line kernels_tandem.go:7669
 }
 
 func gpu_clearWords(words_ []int64, at_ gpu_Place) {
 	/*line prefix.go:67*/ for t_, k_ := at_.N_+int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
 		words_[at_.At_+(k_*at_.Step_)] = int64(0)
 	}
-//line kernels_tandem.go:7682
+//line kernels_tandem.go:7676
 }
 
 func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
@@ -7690,13 +7684,13 @@ func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
 		gpu_AddPart_(words_, at_, t_.exp_-bottom_, v_, k_)
 	}
 	words_[at_.At_+(at_.N_*at_.Step_)] = words_[at_.At_+(at_.N_*at_.Step_)] | t_.special_
-//line kernels_tandem.go:7694
+//line kernels_tandem.go:7688
 }
 
 func gpu_term(f_ gpu_single, x_ float32) gpu_wide {
 	/*line prefix.go:16*/ t_ := gpu_one{}
 	/*line prefix.go:16*/ return gpu_exactly(f_, t_, x_, float32(1))
-//line kernels_tandem.go:7700
+//line kernels_tandem.go:7694
 }
 
 func gpu_Carry(w_ []int64, at_ gpu_Place) {
@@ -7707,29 +7701,29 @@ func gpu_Carry(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:7711
+//line kernels_tandem.go:7705
 }
 
 func gpu_term_(f_ gpu_double, x_ float64) gpu_wide {
 	/*line prefix.go:17*/ t_ := gpu_one{}
 	/*line prefix.go:17*/ return gpu_exactly_(f_, t_, x_, float64(1))
-//line kernels_tandem.go:7717
+//line kernels_tandem.go:7711
 }
 
 func gpu_words__(t_ gpu_integer) int64 {
 	/*line prefix.go:36*/ return int64(4)
-//line kernels_tandem.go:7722
+//line kernels_tandem.go:7716
 }
 
 func gpu_term__(t_ gpu_integer, x_ int32) gpu_wide {
 	/*line prefix.go:40*/ t2_ := gpu_wide{lo_: uint64(max(int64(x_), -int64(x_))), neg_: x_ < int32(0)}
 	/*line prefix.go:40*/ return t2_
-//line kernels_tandem.go:7728
+//line kernels_tandem.go:7722
 }
 
 func gpu_bottom__(t_ gpu_integer) int64 {
 	/*line prefix.go:37*/ return int64(0)
-//line kernels_tandem.go:7733
+//line kernels_tandem.go:7727
 }
 
 func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -7741,7 +7735,7 @@ func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		}
 	}
 	return v_
-//line kernels_tandem.go:7745
+//line kernels_tandem.go:7739
 }
 
 func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
@@ -7757,13 +7751,13 @@ func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
 	}
 	t_ := gpu_reach{least_: min(r_.least_, least_), top_: max(r_.top_, v_.Exp_+int64(128)), special_: r_.special_}
 	/*line short.go:90*/ return t_
-//line kernels_tandem.go:7761
+//line kernels_tandem.go:7755
 }
 
 func gpu_noReach() gpu_reach {
 	/*line short.go:67*/ t_ := gpu_reach{least_: int64(1048576), top_: int64(-1048576)}
 	/*line short.go:67*/ return t_
-//line kernels_tandem.go:7767
+//line kernels_tandem.go:7761
 }
 
 func gpu_with_(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
@@ -7775,12 +7769,12 @@ func gpu_with_(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
 		/*line short.go:73*/ r_.top_ = t3_
 	}
 	return r_
-//line kernels_tandem.go:7779
+//line kernels_tandem.go:7773
 }
 
 func gpu_fits____(r_ gpu_reach, n_ int64) bool {
 	/*line short.go:94*/ return (r_.top_ + int64(bits.Len64(uint64(n_)))) <= (r_.least_ + int64(127))
-//line kernels_tandem.go:7784
+//line kernels_tandem.go:7778
 }
 
 func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
@@ -7805,7 +7799,7 @@ func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
 		/*line short.go:54*/ return t8_
 	}
 	return s_
-//line kernels_tandem.go:7809
+//line kernels_tandem.go:7803
 }
 
 func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
@@ -7838,7 +7832,7 @@ func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
 	/*line short.go:23*/ h2_ := t13_
 	t15_ := gpu_short{hi_: h2_, lo_: l2_}
 	/*line short.go:24*/ return t15_
-//line kernels_tandem.go:7842
+//line kernels_tandem.go:7836
 }
 
 func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
@@ -7846,7 +7840,7 @@ func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
 		return gpu_value_(f_, special_)
 	}
 	return gpu_round(f_, v_)
-//line kernels_tandem.go:7850
+//line kernels_tandem.go:7844
 }
 
 func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
@@ -7864,7 +7858,7 @@ func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
 		return gpu_NewValue(hi_, lo_, base_, true)
 	}
 	return gpu_NewValue(s_.hi_, s_.lo_, base_, false)
-//line kernels_tandem.go:7868
+//line kernels_tandem.go:7862
 }
 
 func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
@@ -7872,7 +7866,7 @@ func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
 		return gpu_value__(f_, special_)
 	}
 	return gpu_round_(f_, v_)
-//line kernels_tandem.go:7876
+//line kernels_tandem.go:7870
 }
 
 func gpu_of________(t_ gpu_integer, v_ gpu_Value, t2_ int64) int32 {
@@ -7882,7 +7876,7 @@ func gpu_of________(t_ gpu_integer, v_ gpu_Value, t2_ int64) int32 {
 		return -m_
 	}
 	return m_
-//line kernels_tandem.go:7886
+//line kernels_tandem.go:7880
 }
 
 func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float32 {
@@ -7909,7 +7903,7 @@ func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_
 	}
 	t3_ := gpu_Top_(words_, at_, gpu_bottom(f_))
 	/*line prefix.go:214*/ return gpu_of______(f_, t3_, special_)
-//line kernels_tandem.go:7913
+//line kernels_tandem.go:7907
 }
 
 func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float64 {
@@ -7936,7 +7930,7 @@ func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, orde
 	}
 	t3_ := gpu_Top_(words_, at_, gpu_bottom_(f_))
 	/*line prefix.go:214*/ return gpu_of_______(f_, t3_, special_)
-//line kernels_tandem.go:7940
+//line kernels_tandem.go:7934
 }
 
 func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) int32 {
@@ -7963,7 +7957,7 @@ func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, ord
 	}
 	t3_ := gpu_Top_(words_, at_, gpu_bottom__(f_))
 	/*line prefix.go:214*/ return gpu_of________(f_, t3_, special_)
-//line kernels_tandem.go:7967
+//line kernels_tandem.go:7961
 }
 
 func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -8001,12 +7995,12 @@ func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:8005
+//line kernels_tandem.go:7999
 }
 
 func gpu_bias(t_ gpu_single) int64 {
 	/*line format.go:35*/ return int64(127)
-//line kernels_tandem.go:8010
+//line kernels_tandem.go:8004
 }
 
 func gpu_factorsIn(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, i_ int64, j_ int64) (float32, float32) {
@@ -8025,18 +8019,18 @@ func gpu_factorsIn(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ floa
 	/*line few.go:165*/ var t5_ float32
 	/*line few.go:165*/ t4_, t5_ = gpu_factorsOf(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:165*/ return t4_, t5_
-//line kernels_tandem.go:8029
+//line kernels_tandem.go:8023
 }
 
 func gpu_with__(w_ gpu_window, most_ int32, m_ int32) gpu_window {
 	/*line terms.go:60*/ t_ := gpu_window{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
 	/*line terms.go:60*/ return t_
-//line kernels_tandem.go:8035
+//line kernels_tandem.go:8029
 }
 
 func gpu_most(t_ gpu_single) int32 {
 	/*line format.go:43*/ return int32(2147483647)
-//line kernels_tandem.go:8040
+//line kernels_tandem.go:8034
 }
 
 func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
@@ -8045,7 +8039,7 @@ func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
 		return int32(1)
 	}
 	return m_
-//line kernels_tandem.go:8049
+//line kernels_tandem.go:8043
 }
 
 func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32, scale_ float32) gpu_digits_ {
@@ -8061,7 +8055,7 @@ func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32
 		d_.c_ = d_.c_ + gpu_bits(f_, support.FMA32(lower_-(z_-gpu_magic(f_)), gpu_down(f_), gpu_magic(f_)))
 	}
 	return d_
-//line kernels_tandem.go:8065
+//line kernels_tandem.go:8059
 }
 
 func gpu_without(d_ gpu_digits_, magic_ int32, product_ bool) gpu_digits_ {
@@ -8071,27 +8065,27 @@ func gpu_without(d_ gpu_digits_, magic_ int32, product_ bool) gpu_digits_ {
 	}
 	t2_ := gpu_digits_{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
 	/*line terms.go:119*/ return t2_
-//line kernels_tandem.go:8075
+//line kernels_tandem.go:8069
 }
 
 func gpu_bits(t_ gpu_single, x_ float32) int32 {
 	/*line format.go:40*/ return int32(math.Float32bits(x_))
-//line kernels_tandem.go:8080
+//line kernels_tandem.go:8074
 }
 
 func gpu_magic(t_ gpu_single) float32 {
 	/*line format.go:38*/ return float32(1.2582912e+07)
-//line kernels_tandem.go:8085
+//line kernels_tandem.go:8079
 }
 
 func gpu_power(t_ gpu_single, field_ int64) float32 {
 	/*line format.go:42*/ return math.Float32frombits(uint32(field_) << (23))
-//line kernels_tandem.go:8090
+//line kernels_tandem.go:8084
 }
 
 func gpu_field(t_ gpu_single, bits_ int32) int64 {
 	/*line format.go:44*/ return int64((bits_ >> (23)))
-//line kernels_tandem.go:8095
+//line kernels_tandem.go:8089
 }
 
 func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -8102,30 +8096,26 @@ func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:8106
+//line kernels_tandem.go:8100
 }
 
-func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32) gpu_reach {
-	/*line few.go:178*/ if !gpu_product(p_) {
-		t2_ := gpu_windowOf(f_, p_, t_, o_, less_)
-		/*line few.go:179*/ w_ := t2_
-		if gpu_field(f_, w_.hi_) <= (int64(2) * gpu_bias(f_)) {
-			return gpu_reach_(w_, gpu_field(f_, w_.hi_), gpu_field(f_, w_.lo_-gpu_most(f_)), gpu_bias(f_), gpu_precision(f_))
-		}
+func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) gpu_reach {
+	/*line few.go:180*/ if (!gpu_product(p_)) && (gpu_field(f_, w_.hi_) <= (int64(2) * gpu_bias(f_))) {
+		return gpu_reachIn(f_, w_)
 	}
 	r_ := gpu_noReach()
-	for t3_, i_ := t_.height_, int64(0); i_ < t3_; i_ = i_ + int64(1) {
-		for t4_, j_ := t_.width_, int64(0); j_ < t4_; j_ = j_ + int64(1) {
-			var t5_ float32
-			/*line few.go:187*/ var t6_ float32
-			/*line few.go:187*/ t5_, t6_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:187*/ u_ := t5_
-			/*line few.go:187*/ v_ := t6_
+	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
+		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
+			var t4_ float32
+			/*line few.go:186*/ var t5_ float32
+			/*line few.go:186*/ t4_, t5_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:186*/ u_ := t4_
+			/*line few.go:186*/ v_ := t5_
 			r_ = gpu_with_(r_, gpu_exactly(f_, p_, u_, v_), gpu_size(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:8129
+//line kernels_tandem.go:8119
 }
 
 func gpu_sumOfDigits(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
@@ -8141,12 +8131,12 @@ func gpu_sumOfDigits(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ fl
 		}
 	}
 	return s_
-//line kernels_tandem.go:8145
+//line kernels_tandem.go:8135
 }
 
 func gpu_bias_(t_ gpu_double) int64 {
 	/*line format.go:51*/ return int64(1023)
-//line kernels_tandem.go:8150
+//line kernels_tandem.go:8140
 }
 
 func gpu_factorsIn_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
@@ -8165,18 +8155,18 @@ func gpu_factorsIn_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ fl
 	/*line few.go:165*/ var t5_ float64
 	/*line few.go:165*/ t4_, t5_ = gpu_factorsOf_(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:165*/ return t4_, t5_
-//line kernels_tandem.go:8169
+//line kernels_tandem.go:8159
 }
 
 func gpu_with___(w_ gpu_window_, most_ int64, m_ int64) gpu_window_ {
 	/*line terms.go:60*/ t_ := gpu_window_{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
 	/*line terms.go:60*/ return t_
-//line kernels_tandem.go:8175
+//line kernels_tandem.go:8165
 }
 
 func gpu_most_(t_ gpu_double) int64 {
 	/*line format.go:59*/ return int64(9223372036854775807)
-//line kernels_tandem.go:8180
+//line kernels_tandem.go:8170
 }
 
 func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
@@ -8185,7 +8175,7 @@ func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
 		return int64(1)
 	}
 	return m_
-//line kernels_tandem.go:8189
+//line kernels_tandem.go:8179
 }
 
 func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
@@ -8201,7 +8191,7 @@ func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
 	return d_
-//line kernels_tandem.go:8205
+//line kernels_tandem.go:8195
 }
 
 func gpu_without_(d_ gpu_digits, magic_ int64, product_ bool) gpu_digits {
@@ -8211,50 +8201,46 @@ func gpu_without_(d_ gpu_digits, magic_ int64, product_ bool) gpu_digits {
 	}
 	t2_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
 	/*line terms.go:119*/ return t2_
-//line kernels_tandem.go:8215
+//line kernels_tandem.go:8205
 }
 
 func gpu_bits_(t_ gpu_double, x_ float64) int64 {
 	/*line format.go:56*/ return int64(math.Float64bits(x_))
-//line kernels_tandem.go:8220
+//line kernels_tandem.go:8210
 }
 
 func gpu_magic_(t_ gpu_double) float64 {
 	/*line format.go:54*/ return float64(6.755399441055744e+15)
-//line kernels_tandem.go:8225
+//line kernels_tandem.go:8215
 }
 
 func gpu_power_(t_ gpu_double, field_ int64) float64 {
 	/*line format.go:58*/ return math.Float64frombits(uint64(field_) << (52))
-//line kernels_tandem.go:8230
+//line kernels_tandem.go:8220
 }
 
 func gpu_field_(t_ gpu_double, bits_ int64) int64 {
 	/*line format.go:60*/ return bits_ >> (52)
-//line kernels_tandem.go:8235
+//line kernels_tandem.go:8225
 }
 
-func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64) gpu_reach {
-	/*line few.go:178*/ if !gpu_product(p_) {
-		t2_ := gpu_windowOf_(f_, p_, t_, o_, less_)
-		/*line few.go:179*/ w_ := t2_
-		if gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_)) {
-			return gpu_reach__(w_, gpu_field_(f_, w_.hi_), gpu_field_(f_, w_.lo_-gpu_most_(f_)), gpu_bias_(f_), gpu_precision_(f_))
-		}
+func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) gpu_reach {
+	/*line few.go:180*/ if (!gpu_product(p_)) && (gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_))) {
+		return gpu_reachIn_(f_, w_)
 	}
 	r_ := gpu_noReach()
-	for t3_, i_ := t_.height_, int64(0); i_ < t3_; i_ = i_ + int64(1) {
-		for t4_, j_ := t_.width_, int64(0); j_ < t4_; j_ = j_ + int64(1) {
-			var t5_ float64
-			/*line few.go:187*/ var t6_ float64
-			/*line few.go:187*/ t5_, t6_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:187*/ u_ := t5_
-			/*line few.go:187*/ v_ := t6_
+	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
+		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
+			var t4_ float64
+			/*line few.go:186*/ var t5_ float64
+			/*line few.go:186*/ t4_, t5_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:186*/ u_ := t4_
+			/*line few.go:186*/ v_ := t5_
 			r_ = gpu_with_(r_, gpu_exactly_(f_, p_, u_, v_), gpu_size_(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:8258
+//line kernels_tandem.go:8244
 }
 
 func gpu_sumOfDigits_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
@@ -8270,7 +8256,7 @@ func gpu_sumOfDigits_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ 
 		}
 	}
 	return s_
-//line kernels_tandem.go:8274
+//line kernels_tandem.go:8260
 }
 
 func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, i_ int64, j_ int64) (float64, float64) {
@@ -8289,7 +8275,7 @@ func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_
 	/*line few.go:165*/ var t5_ float64
 	/*line few.go:165*/ t4_, t5_ = gpu_factorsOf__(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:165*/ return t4_, t5_
-//line kernels_tandem.go:8293
+//line kernels_tandem.go:8279
 }
 
 func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
@@ -8298,7 +8284,7 @@ func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
 		return int64(1)
 	}
 	return m_
-//line kernels_tandem.go:8302
+//line kernels_tandem.go:8288
 }
 
 func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
@@ -8314,30 +8300,26 @@ func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
 	return d_
-//line kernels_tandem.go:8318
+//line kernels_tandem.go:8304
 }
 
-func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32) gpu_reach {
-	/*line few.go:178*/ if !gpu_product_(p_) {
-		t2_ := gpu_windowOf__(f_, p_, t_, o_, less_)
-		/*line few.go:179*/ w_ := t2_
-		if gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_)) {
-			return gpu_reach__(w_, gpu_field_(f_, w_.hi_), gpu_field_(f_, w_.lo_-gpu_most_(f_)), gpu_bias_(f_), gpu_precision_(f_))
-		}
+func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) gpu_reach {
+	/*line few.go:180*/ if (!gpu_product_(p_)) && (gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_))) {
+		return gpu_reachIn_(f_, w_)
 	}
 	r_ := gpu_noReach()
-	for t3_, i_ := t_.height_, int64(0); i_ < t3_; i_ = i_ + int64(1) {
-		for t4_, j_ := t_.width_, int64(0); j_ < t4_; j_ = j_ + int64(1) {
-			var t5_ float64
-			/*line few.go:187*/ var t6_ float64
-			/*line few.go:187*/ t5_, t6_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:187*/ u_ := t5_
-			/*line few.go:187*/ v_ := t6_
+	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
+		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
+			var t4_ float64
+			/*line few.go:186*/ var t5_ float64
+			/*line few.go:186*/ t4_, t5_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:186*/ u_ := t4_
+			/*line few.go:186*/ v_ := t5_
 			r_ = gpu_with_(r_, gpu_exactly__(f_, p_, u_, v_), gpu_size__(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:8341
+//line kernels_tandem.go:8323
 }
 
 func gpu_sumOfDigits__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
@@ -8353,7 +8335,7 @@ func gpu_sumOfDigits__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, les
 		}
 	}
 	return s_
-//line kernels_tandem.go:8357
+//line kernels_tandem.go:8339
 }
 
 func gpu_factorsIn___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
@@ -8372,7 +8354,7 @@ func gpu_factorsIn___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ 
 	/*line few.go:165*/ var t5_ float64
 	/*line few.go:165*/ t4_, t5_ = gpu_factorsOf___(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:165*/ return t4_, t5_
-//line kernels_tandem.go:8376
+//line kernels_tandem.go:8358
 }
 
 func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
@@ -8381,7 +8363,7 @@ func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
 		return int64(1)
 	}
 	return m_
-//line kernels_tandem.go:8385
+//line kernels_tandem.go:8367
 }
 
 func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
@@ -8397,30 +8379,26 @@ func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
 	return d_
-//line kernels_tandem.go:8401
+//line kernels_tandem.go:8383
 }
 
-func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64) gpu_reach {
-	/*line few.go:178*/ if !gpu_product__(p_) {
-		t2_ := gpu_windowOf___(f_, p_, t_, o_, less_)
-		/*line few.go:179*/ w_ := t2_
-		if gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_)) {
-			return gpu_reach__(w_, gpu_field_(f_, w_.hi_), gpu_field_(f_, w_.lo_-gpu_most_(f_)), gpu_bias_(f_), gpu_precision_(f_))
-		}
+func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) gpu_reach {
+	/*line few.go:180*/ if (!gpu_product__(p_)) && (gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_))) {
+		return gpu_reachIn_(f_, w_)
 	}
 	r_ := gpu_noReach()
-	for t3_, i_ := t_.height_, int64(0); i_ < t3_; i_ = i_ + int64(1) {
-		for t4_, j_ := t_.width_, int64(0); j_ < t4_; j_ = j_ + int64(1) {
-			var t5_ float64
-			/*line few.go:187*/ var t6_ float64
-			/*line few.go:187*/ t5_, t6_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:187*/ u_ := t5_
-			/*line few.go:187*/ v_ := t6_
+	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
+		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
+			var t4_ float64
+			/*line few.go:186*/ var t5_ float64
+			/*line few.go:186*/ t4_, t5_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:186*/ u_ := t4_
+			/*line few.go:186*/ v_ := t5_
 			r_ = gpu_with_(r_, gpu_exactly___(f_, p_, u_, v_), gpu_size___(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:8424
+//line kernels_tandem.go:8402
 }
 
 func gpu_sumOfDigits___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
@@ -8436,12 +8414,12 @@ func gpu_sumOfDigits___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less
 		}
 	}
 	return s_
-//line kernels_tandem.go:8440
+//line kernels_tandem.go:8418
 }
 
 func gpu_exact(t_ gpu_one) bool {
 	/*line terms.go:22*/ return false
-//line kernels_tandem.go:8445
+//line kernels_tandem.go:8423
 }
 
 func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ float32, mask_ int32) (float32, float32) {
@@ -8456,7 +8434,7 @@ func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ flo
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from(f_, gpu_bits(f_, x_)&mask_), float32(1)
-//line kernels_tandem.go:8460
+//line kernels_tandem.go:8438
 }
 
 func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
@@ -8465,7 +8443,7 @@ func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
 	/*line format.go:45*/ var t4_ bool
 	/*line format.go:45*/ t2_, t3_, t4_ = gpu_Split32(math.Float32bits(x_))
 	/*line format.go:45*/ return t2_, t3_, t4_
-//line kernels_tandem.go:8469
+//line kernels_tandem.go:8447
 }
 
 func gpu_Special(x_ float32) int64 {
@@ -8477,7 +8455,7 @@ func gpu_Special(x_ float32) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:8481
+//line kernels_tandem.go:8459
 }
 
 func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -8506,7 +8484,7 @@ func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
 		}
 	}
 	return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:8510
+//line kernels_tandem.go:8488
 }
 
 func gpu_Root(v_ gpu_Value) gpu_Value {
@@ -8539,7 +8517,7 @@ func gpu_Root(v_ gpu_Value) gpu_Value {
 		}
 	}
 	return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-int64(58), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:8543
+//line kernels_tandem.go:8521
 }
 
 func gpu_value_(f_ gpu_single, special_ int64) float32 {
@@ -8553,12 +8531,12 @@ func gpu_value_(f_ gpu_single, special_ int64) float32 {
 		}
 	}
 	/*line round.go:61*/ return inf_ - inf_
-//line kernels_tandem.go:8557
+//line kernels_tandem.go:8535
 }
 
 func gpu_round(t_ gpu_single, v_ gpu_Value) float32 {
 	/*line format.go:46*/ return math.Float32frombits(gpu_Bits32(v_))
-//line kernels_tandem.go:8562
+//line kernels_tandem.go:8540
 }
 
 func gpu_shifted(s_ gpu_short, width_ int64, d_ int64) gpu_short {
@@ -8576,7 +8554,7 @@ func gpu_shifted(s_ gpu_short, width_ int64, d_ int64) gpu_short {
 	/*line few.go:230*/ hi_ = t5_
 	t7_ := gpu_short{hi_: hi_, lo_: lo_}
 	/*line few.go:231*/ return t7_
-//line kernels_tandem.go:8580
+//line kernels_tandem.go:8558
 }
 
 func gpu_and(s_ gpu_short, t_ gpu_short) gpu_short {
@@ -8594,7 +8572,7 @@ func gpu_and(s_ gpu_short, t_ gpu_short) gpu_short {
 	/*line short.go:30*/ hi_ := t8_
 	t10_ := gpu_short{hi_: hi_, lo_: lo_}
 	/*line short.go:31*/ return t10_
-//line kernels_tandem.go:8598
+//line kernels_tandem.go:8576
 }
 
 func gpu_Carry_(w_ []int64, at_ gpu_Place) {
@@ -8605,7 +8583,7 @@ func gpu_Carry_(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:8609
+//line kernels_tandem.go:8587
 }
 
 func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -8613,7 +8591,7 @@ func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:8617
+//line kernels_tandem.go:8595
 }
 
 func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -8628,7 +8606,7 @@ func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ fl
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:8632
+//line kernels_tandem.go:8610
 }
 
 func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
@@ -8637,7 +8615,7 @@ func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
 	/*line format.go:61*/ var t4_ bool
 	/*line format.go:61*/ t2_, t3_, t4_ = gpu_Split64(math.Float64bits(x_))
 	/*line format.go:61*/ return t2_, t3_, t4_
-//line kernels_tandem.go:8641
+//line kernels_tandem.go:8619
 }
 
 func gpu_Special_(x_ float64) int64 {
@@ -8649,7 +8627,7 @@ func gpu_Special_(x_ float64) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:8653
+//line kernels_tandem.go:8631
 }
 
 func gpu_value__(f_ gpu_double, special_ int64) float64 {
@@ -8663,17 +8641,17 @@ func gpu_value__(f_ gpu_double, special_ int64) float64 {
 		}
 	}
 	/*line round.go:61*/ return inf_ - inf_
-//line kernels_tandem.go:8667
+//line kernels_tandem.go:8645
 }
 
 func gpu_round_(t_ gpu_double, v_ gpu_Value) float64 {
 	/*line format.go:62*/ return math.Float64frombits(gpu_Bits64(v_))
-//line kernels_tandem.go:8672
+//line kernels_tandem.go:8650
 }
 
 func gpu_exact_(t_ gpu_pair) bool {
 	/*line terms.go:25*/ return true
-//line kernels_tandem.go:8677
+//line kernels_tandem.go:8655
 }
 
 func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
@@ -8688,12 +8666,12 @@ func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ 
 		return float64((x_ - shift_)), float64((y_ - shift_))
 	}
 	return gpu_from_(f_, gpu_bits_(f_, float64(x_))&mask_), float64(1)
-//line kernels_tandem.go:8692
+//line kernels_tandem.go:8670
 }
 
 func gpu_exact__(t_ gpu_two) bool {
 	/*line terms.go:28*/ return false
-//line kernels_tandem.go:8697
+//line kernels_tandem.go:8675
 }
 
 func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -8708,7 +8686,18 @@ func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ 
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:8712
+//line kernels_tandem.go:8690
+}
+
+func gpu_reachIn(f_ gpu_single, w_ gpu_window) gpu_reach {
+	/*line few.go:195*/ if w_.hi_ == int32(0) {
+		return gpu_noReach()
+	}
+	lo_ := gpu_field(f_, w_.lo_-gpu_most(f_))
+	/*line few.go:198*/ hi_ := gpu_field(f_, w_.hi_)
+	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - gpu_bias(f_)) - gpu_precision(f_)) + int64(1), top_: (max(hi_, int64(1)) - gpu_bias(f_)) + int64(1)}
+	/*line few.go:199*/ return t_
+//line kernels_tandem.go:8701
 }
 
 func gpu_room(s_ gpu_short, left_ int64) int64 {
@@ -8717,7 +8706,7 @@ func gpu_room(s_ gpu_short, left_ int64) int64 {
 		return min(int64(48), left_)
 	}
 	return min(min(int64(48), left_), int64(bits.LeadingZeros64(hi_))-int64(2))
-//line kernels_tandem.go:8721
+//line kernels_tandem.go:8710
 }
 
 func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
@@ -8729,6 +8718,17 @@ func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
 	}
 	v_.Rest_ = rest_
 	return v_
+//line kernels_tandem.go:8722
+}
+
+func gpu_reachIn_(f_ gpu_double, w_ gpu_window_) gpu_reach {
+	/*line few.go:195*/ if w_.hi_ == int64(0) {
+		return gpu_noReach()
+	}
+	lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
+	/*line few.go:198*/ hi_ := gpu_field_(f_, w_.hi_)
+	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - gpu_bias_(f_)) - gpu_precision_(f_)) + int64(1), top_: (max(hi_, int64(1)) - gpu_bias_(f_)) + int64(1)}
+	/*line few.go:199*/ return t_
 //line kernels_tandem.go:8733
 }
 
@@ -8771,21 +8771,12 @@ func gpu_down(t_ gpu_single) float32 {
 //line kernels_tandem.go:8772
 }
 
-func gpu_reach_(w_ gpu_window, hi_ int64, lo_ int64, bias_ int64, precision_ int64) gpu_reach {
-	/*line few.go:196*/ if w_.hi_ == int32(0) {
-		return gpu_noReach()
-	}
-	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - bias_) - precision_) + int64(1), top_: (max(hi_, int64(1)) - bias_) + int64(1)}
-	/*line few.go:199*/ return t_
-//line kernels_tandem.go:8781
-}
-
 func gpu_element_(x_ gpu_Matrix_, i_ int64, j_ int64, o_ int64, down_ bool) float64 {
 	/*line few.go:169*/ if down_ {
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:8789
+//line kernels_tandem.go:8780
 }
 
 func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
@@ -8793,21 +8784,12 @@ func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:8797
+//line kernels_tandem.go:8788
 }
 
 func gpu_down_(t_ gpu_double) float64 {
 	/*line format.go:55*/ return float64(4.503599627370496e+15)
-//line kernels_tandem.go:8802
-}
-
-func gpu_reach__(w_ gpu_window_, hi_ int64, lo_ int64, bias_ int64, precision_ int64) gpu_reach {
-	/*line few.go:196*/ if w_.hi_ == int64(0) {
-		return gpu_noReach()
-	}
-	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - bias_) - precision_) + int64(1), top_: (max(hi_, int64(1)) - bias_) + int64(1)}
-	/*line few.go:199*/ return t_
-//line kernels_tandem.go:8811
+//line kernels_tandem.go:8793
 }
 
 func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
@@ -8815,7 +8797,7 @@ func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:8819
+//line kernels_tandem.go:8801
 }
 
 func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
@@ -8823,12 +8805,12 @@ func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:8827
+//line kernels_tandem.go:8809
 }
 
 func gpu_from(t_ gpu_single, b_ int32) float32 {
 	/*line format.go:41*/ return math.Float32frombits(uint32(b_))
-//line kernels_tandem.go:8832
+//line kernels_tandem.go:8814
 }
 
 func gpu_Split32(b_ uint32) (uint64, int64, bool) {
@@ -8843,7 +8825,7 @@ func gpu_Split32(b_ uint32) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:158*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:158*/ t_, t2_, t3_ = gpu_split__(uint64(b_), int64(24), uint64(255))
 	/*line ../../../internal/superacc/value.go:158*/ return t_, t2_, t3_
-//line kernels_tandem.go:8847
+//line kernels_tandem.go:8829
 }
 
 func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gpu_Value {
@@ -8857,17 +8839,17 @@ func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gp
 	z_ := int64(bits.LeadingZeros64(hi_))
 	t3_ := gpu_Value{Hi_: (hi_ << (uint64(z_))) | (lo_ >> (uint64((int64(64) - z_)))), Lo_: lo_ << (uint64(z_)), Exp_: exp_ - z_, Neg_: v_.Neg_, Rest_: v_.Rest_ || rest_}
 	/*line ../../../internal/superacc/value.go:118*/ return t3_
-//line kernels_tandem.go:8861
+//line kernels_tandem.go:8843
 }
 
 func gpu_Bits32(v_ gpu_Value) uint32 {
 	/*line ../../../internal/superacc/value.go:125*/ return uint32(gpu_round__(v_, int64(24), uint64(255)))
-//line kernels_tandem.go:8866
+//line kernels_tandem.go:8848
 }
 
 func gpu_from_(t_ gpu_double, b_ int64) float64 {
 	/*line format.go:57*/ return math.Float64frombits(uint64(b_))
-//line kernels_tandem.go:8871
+//line kernels_tandem.go:8853
 }
 
 func gpu_Split64(b_ uint64) (uint64, int64, bool) {
@@ -8882,12 +8864,12 @@ func gpu_Split64(b_ uint64) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:155*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:155*/ t_, t2_, t3_ = gpu_split__(b_, int64(53), uint64(2047))
 	/*line ../../../internal/superacc/value.go:155*/ return t_, t2_, t3_
-//line kernels_tandem.go:8886
+//line kernels_tandem.go:8868
 }
 
 func gpu_Bits64(v_ gpu_Value) uint64 {
 	/*line ../../../internal/superacc/value.go:122*/ return gpu_round__(v_, int64(53), uint64(2047))
-//line kernels_tandem.go:8891
+//line kernels_tandem.go:8873
 }
 
 func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
@@ -8904,7 +8886,7 @@ func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool)
 	/*line ../../../internal/superacc/value.go:162*/ field_ := t2_
 	normal_ := min(field_, uint64(1))
 	return m_ | (normal_ << (uint64((precision_ - int64(1))))), gpu_lowest(precision_, inf_) + int64((field_ - normal_)), field_ != inf_
-//line kernels_tandem.go:8908
+//line kernels_tandem.go:8890
 }
 
 func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
@@ -8928,10 +8910,10 @@ func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
 		keep_ = keep_ | ((inf_ + uint64(1)) << (uint64((precision_ - int64(1)))))
 	}
 	return keep_
-//line kernels_tandem.go:8932
+//line kernels_tandem.go:8914
 }
 
 func gpu_lowest(precision_ int64, inf_ uint64) int64 {
 	/*line ../../../internal/superacc/value.go:152*/ return (int64(2) - precision_) - int64((inf_ >> (1)))
-//line kernels_tandem.go:8937
+//line kernels_tandem.go:8919
 }
