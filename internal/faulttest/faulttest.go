@@ -288,7 +288,7 @@ func (r *runner) all(afterwards func(s *linalg.Session, err error)) (err error) 
 const patience = 2 * time.Minute
 
 // check runs the operations with a fault. What is done in the background differs from run to run:
-// where the call was made less often than before, it tries again.
+// where the call was made less often than before, it tries again with the last use of that run.
 func (r *runner) check(t *testing.T, name string, nth int64, code int32, sticky bool) {
 	const attempts = 3
 	for range attempts {
@@ -297,6 +297,7 @@ func (r *runner) check(t *testing.T, name string, nth int64, code int32, sticky 
 		if r.happens(t, f) {
 			return
 		}
+		nth = max(1, min(nth, f.Uses()))
 	}
 	r.missed++
 }

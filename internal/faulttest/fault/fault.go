@@ -39,6 +39,13 @@ func (f *Fault) Due(name string) bool {
 	return false
 }
 
+// Uses is how often the C function has been used.
+func (f *Fault) Uses() int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.uses
+}
+
 // Fired names the functions of Go that made the call, one a line, once it has failed.
 func (f *Fault) Fired() string {
 	f.mu.Lock()
