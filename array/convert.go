@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/tandem-gpu/tandem/element"
+	"github.com/tandem-gpu/tandem/gpu/launch"
 	"github.com/tandem-gpu/tandem/gpu/support"
-	"github.com/tandem-gpu/tandem/linalg"
 )
 
 // Convert makes c a as numbers of c's type, as Go converts them, but that a float out of an
@@ -18,9 +18,9 @@ func Convert[D, S Element | Half](c *Array[D], a *Array[S]) error {
 	if same, ok := any(c).(*Array[S]); ok {
 		return Copy(same, a)
 	}
-	call := linalg.NewMapCall(session(c), conversions.Of(*new(D), *new(S)))
-	linalg.MapResult[D](&call, c)
-	linalg.MapInput[S](&call, a)
+	call := launch.NewMap(session(c), conversions.Of(*new(D), *new(S)))
+	launch.Result[D](&call, c)
+	launch.Input[S](&call, a)
 	return call.Launch()
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/gpu"
+	"github.com/tandem-gpu/tandem/gpu/launch"
 	"github.com/tandem-gpu/tandem/gpu/support"
 	"github.com/tandem-gpu/tandem/linalg"
 	"github.com/tandem-gpu/tandem/rmath"
@@ -15,12 +16,12 @@ import (
 	"math"
 )
 
-// launchAdd makes z [add] of the inputs, element by element, as linalg.MapCall has it.
+// launchAdd makes z [add] of the inputs, element by element, as launch.Map has it.
 func launchAdd[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := linalg.NewMapCall(s, addKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
-	linalg.MapInput[T](&call, y)
+	call := launch.NewMap(s, addKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
+	launch.Input[T](&call, y)
 	return call.Launch()
 }
 
@@ -36,12 +37,12 @@ var addFloat64Kernel = kernelsPacked.Source("add_float64", "fa284c82fed85536589f
 
 var addInt32Kernel = kernelsPacked.Source("add_int32", "724cd0ac671d71bf29065c430d8696b3", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_add__), support.Map2(add[int32])), support.Map2(add[int32]), "arithmetic.go")
 
-// launchSub makes z [sub] of the inputs, element by element, as linalg.MapCall has it.
+// launchSub makes z [sub] of the inputs, element by element, as launch.Map has it.
 func launchSub[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := linalg.NewMapCall(s, subKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
-	linalg.MapInput[T](&call, y)
+	call := launch.NewMap(s, subKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
+	launch.Input[T](&call, y)
 	return call.Launch()
 }
 
@@ -57,12 +58,12 @@ var subFloat64Kernel = kernelsPacked.Source("sub_float64", "9048a4aaac16b5f7627b
 
 var subInt32Kernel = kernelsPacked.Source("sub_int32", "e41b11ca95f437bf6fe643ba3f70cc79", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_sub__), support.Map2(sub[int32])), support.Map2(sub[int32]), "arithmetic.go")
 
-// launchMul makes z [mul] of the inputs, element by element, as linalg.MapCall has it.
+// launchMul makes z [mul] of the inputs, element by element, as launch.Map has it.
 func launchMul[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := linalg.NewMapCall(s, mulKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
-	linalg.MapInput[T](&call, y)
+	call := launch.NewMap(s, mulKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
+	launch.Input[T](&call, y)
 	return call.Launch()
 }
 
@@ -78,12 +79,12 @@ var mulFloat64Kernel = kernelsPacked.Source("mul_float64", "43ff0bef85d2636c3171
 
 var mulInt32Kernel = kernelsPacked.Source("mul_int32", "8644825975cdc32d0a793ef431f9930d", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_mul__), support.Map2(mul[int32])), support.Map2(mul[int32]), "arithmetic.go")
 
-// launchDiv makes z [div] of the inputs, element by element, as linalg.MapCall has it.
+// launchDiv makes z [div] of the inputs, element by element, as launch.Map has it.
 func launchDiv[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := linalg.NewMapCall(s, divKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
-	linalg.MapInput[T](&call, y)
+	call := launch.NewMap(s, divKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
+	launch.Input[T](&call, y)
 	return call.Launch()
 }
 
@@ -96,13 +97,13 @@ var divFloat32Kernel = kernelsPacked.Source("div_float32", "9a5cb9a3390822937b96
 
 var divFloat64Kernel = kernelsPacked.Source("div_float64", "938c43a3a50fa4855d30d7be5cedec05", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_div_), support.Map2(div[float64])), support.Map2(div[float64]), "arithmetic.go")
 
-// launchFma makes z [fma] of the inputs, element by element, as linalg.MapCall has it.
+// launchFma makes z [fma] of the inputs, element by element, as launch.Map has it.
 func launchFma[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, z_ Arg4) error {
-	call := linalg.NewMapCall(s, fmaKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
-	linalg.MapInput[T](&call, y)
-	linalg.MapInput[T](&call, z_)
+	call := launch.NewMap(s, fmaKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
+	launch.Input[T](&call, y)
+	launch.Input[T](&call, z_)
 	return call.Launch()
 }
 
@@ -118,11 +119,11 @@ var fmaFloat64Kernel = kernelsPacked.Source("fma_float64", "62d54bd61e5d89a49b98
 
 var fmaInt32Kernel = kernelsPacked.Source("fma_int32", "310604df605c484d180ff78b2d2a5061", support.MapParams("int", "int", "int", "int"), support.Form(support.Map3(gpu_fma__), support.Map3(fma[int32])), support.Map3(fma[int32]), "arithmetic.go")
 
-// launchNeg makes z [neg] of the inputs, element by element, as linalg.MapCall has it.
+// launchNeg makes z [neg] of the inputs, element by element, as launch.Map has it.
 func launchNeg[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, negKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
+	call := launch.NewMap(s, negKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
 	return call.Launch()
 }
 
@@ -138,11 +139,11 @@ var negFloat64Kernel = kernelsPacked.Source("neg_float64", "ddc75d0556c5d7792f0e
 
 var negInt32Kernel = kernelsPacked.Source("neg_int32", "60004368eed81a175939b85d9cf86846", support.MapParams("int", "int"), support.Form(support.Map1(gpu_neg__), support.Map1(neg[int32])), support.Map1(neg[int32]), "arithmetic.go")
 
-// launchAbs makes z [abs] of the inputs, element by element, as linalg.MapCall has it.
+// launchAbs makes z [abs] of the inputs, element by element, as launch.Map has it.
 func launchAbs[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, absKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
+	call := launch.NewMap(s, absKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
 	return call.Launch()
 }
 
@@ -158,11 +159,11 @@ var absFloat64Kernel = kernelsPacked.Source("abs_float64", "0c1668383dc1308f1a90
 
 var absInt32Kernel = kernelsPacked.Source("abs_int32", "81562b7c6273b9b514a5d290f6df9e51", support.MapParams("int", "int"), support.Form(support.Map1(gpu_abs__), support.Map1(abs[int32])), support.Map1(abs[int32]), "arithmetic.go")
 
-// launchSign makes z [sign] of the inputs, element by element, as linalg.MapCall has it.
+// launchSign makes z [sign] of the inputs, element by element, as launch.Map has it.
 func launchSign[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, signKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
+	call := launch.NewMap(s, signKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
 	return call.Launch()
 }
 
@@ -178,12 +179,12 @@ var signFloat64Kernel = kernelsPacked.Source("sign_float64", "8c66af044c6f377b7a
 
 var signInt32Kernel = kernelsPacked.Source("sign_int32", "ab14093c01a87ad7b26d09d7206ef411", support.MapParams("int", "int"), support.Form(support.Map1(gpu_sign__), support.Map1(sign[int32])), support.Map1(sign[int32]), "arithmetic.go")
 
-// launchMinimum makes z [minimum] of the inputs, element by element, as linalg.MapCall has it.
+// launchMinimum makes z [minimum] of the inputs, element by element, as launch.Map has it.
 func launchMinimum[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := linalg.NewMapCall(s, minimumKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
-	linalg.MapInput[T](&call, y)
+	call := launch.NewMap(s, minimumKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
+	launch.Input[T](&call, y)
 	return call.Launch()
 }
 
@@ -199,12 +200,12 @@ var minimumFloat64Kernel = kernelsPacked.Source("minimum_float64", "504c477de034
 
 var minimumInt32Kernel = kernelsPacked.Source("minimum_int32", "93d374946acaec50cbda333afcb3e692", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_minimum__), support.Map2(minimum[int32])), support.Map2(minimum[int32]), "arithmetic.go")
 
-// launchMaximum makes z [maximum] of the inputs, element by element, as linalg.MapCall has it.
+// launchMaximum makes z [maximum] of the inputs, element by element, as launch.Map has it.
 func launchMaximum[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := linalg.NewMapCall(s, maximumKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
-	linalg.MapInput[T](&call, y)
+	call := launch.NewMap(s, maximumKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
+	launch.Input[T](&call, y)
 	return call.Launch()
 }
 
@@ -220,13 +221,13 @@ var maximumFloat64Kernel = kernelsPacked.Source("maximum_float64", "dd8b8c1e0597
 
 var maximumInt32Kernel = kernelsPacked.Source("maximum_int32", "d74985f78399a57743d36750a4ed45a2", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_maximum__), support.Map2(maximum[int32])), support.Map2(maximum[int32]), "arithmetic.go")
 
-// launchClip makes z [clip] of the inputs, element by element, as linalg.MapCall has it.
+// launchClip makes z [clip] of the inputs, element by element, as launch.Map has it.
 func launchClip[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, z_ Arg4) error {
-	call := linalg.NewMapCall(s, clipKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
-	linalg.MapInput[T](&call, y)
-	linalg.MapInput[T](&call, z_)
+	call := launch.NewMap(s, clipKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
+	launch.Input[T](&call, y)
+	launch.Input[T](&call, z_)
 	return call.Launch()
 }
 
@@ -242,11 +243,11 @@ var clipFloat64Kernel = kernelsPacked.Source("clip_float64", "f8adc03a1a64285f62
 
 var clipInt32Kernel = kernelsPacked.Source("clip_int32", "23f059c5094986853f15c525c5526357", support.MapParams("int", "int", "int", "int"), support.Form(support.Map3(gpu_clip__), support.Map3(clip[int32])), support.Map3(clip[int32]), "arithmetic.go")
 
-// launchSqrt makes z [sqrt] of the inputs, element by element, as linalg.MapCall has it.
+// launchSqrt makes z [sqrt] of the inputs, element by element, as launch.Map has it.
 func launchSqrt[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, sqrtKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
+	call := launch.NewMap(s, sqrtKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
 	return call.Launch()
 }
 
@@ -259,78 +260,78 @@ var sqrtFloat32Kernel = kernelsPacked.Source("sqrt_float32", "72517548b0119f779d
 
 var sqrtFloat64Kernel = kernelsPacked.Source("sqrt_float64", "6cd350269877c42adc2ba2ac6a567d7d", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sqrt_), support.Map1(sqrt[float64])), support.Map1(sqrt[float64]), "arithmetic.go")
 
-// launchQuo makes z [quo] of the inputs, element by element, as linalg.MapCall has it.
+// launchQuo makes z [quo] of the inputs, element by element, as launch.Map has it.
 func launchQuo[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := linalg.NewMapCall(s, quoKernel)
-	linalg.MapResult[int32](&call, z)
-	linalg.MapInput[int32](&call, x)
-	linalg.MapInput[int32](&call, y)
+	call := launch.NewMap(s, quoKernel)
+	launch.Result[int32](&call, z)
+	launch.Input[int32](&call, x)
+	launch.Input[int32](&call, y)
 	return call.Launch()
 }
 
 var quoKernel = kernelsPacked.Source("quo_kernel", "f628689dfef5b30bf48715ae011517ac", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_quo), support.Map2(quo)), support.Map2(quo), "arithmetic.go")
 
-// launchRem makes z [rem] of the inputs, element by element, as linalg.MapCall has it.
+// launchRem makes z [rem] of the inputs, element by element, as launch.Map has it.
 func launchRem[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := linalg.NewMapCall(s, remKernel)
-	linalg.MapResult[int32](&call, z)
-	linalg.MapInput[int32](&call, x)
-	linalg.MapInput[int32](&call, y)
+	call := launch.NewMap(s, remKernel)
+	launch.Result[int32](&call, z)
+	launch.Input[int32](&call, x)
+	launch.Input[int32](&call, y)
 	return call.Launch()
 }
 
 var remKernel = kernelsPacked.Source("rem_kernel", "a1738902752e150c325a6132ed203287", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_rem), support.Map2(rem)), support.Map2(rem), "arithmetic.go")
 
-// launchBitAnd makes z [bitAnd] of the inputs, element by element, as linalg.MapCall has it.
+// launchBitAnd makes z [bitAnd] of the inputs, element by element, as launch.Map has it.
 func launchBitAnd[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := linalg.NewMapCall(s, bitAndKernel)
-	linalg.MapResult[int32](&call, z)
-	linalg.MapInput[int32](&call, x)
-	linalg.MapInput[int32](&call, y)
+	call := launch.NewMap(s, bitAndKernel)
+	launch.Result[int32](&call, z)
+	launch.Input[int32](&call, x)
+	launch.Input[int32](&call, y)
 	return call.Launch()
 }
 
 var bitAndKernel = kernelsPacked.Source("bitAnd_kernel", "d2df8b01dab2d0e6030de5e43f444257", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_bitAnd), support.Map2(bitAnd)), support.Map2(bitAnd), "arithmetic.go")
 
-// launchBitOr makes z [bitOr] of the inputs, element by element, as linalg.MapCall has it.
+// launchBitOr makes z [bitOr] of the inputs, element by element, as launch.Map has it.
 func launchBitOr[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := linalg.NewMapCall(s, bitOrKernel)
-	linalg.MapResult[int32](&call, z)
-	linalg.MapInput[int32](&call, x)
-	linalg.MapInput[int32](&call, y)
+	call := launch.NewMap(s, bitOrKernel)
+	launch.Result[int32](&call, z)
+	launch.Input[int32](&call, x)
+	launch.Input[int32](&call, y)
 	return call.Launch()
 }
 
 var bitOrKernel = kernelsPacked.Source("bitOr_kernel", "2fa2dc0fdf93c0784d35b857378a6cab", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_bitOr), support.Map2(bitOr)), support.Map2(bitOr), "arithmetic.go")
 
-// launchBitXor makes z [bitXor] of the inputs, element by element, as linalg.MapCall has it.
+// launchBitXor makes z [bitXor] of the inputs, element by element, as launch.Map has it.
 func launchBitXor[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := linalg.NewMapCall(s, bitXorKernel)
-	linalg.MapResult[int32](&call, z)
-	linalg.MapInput[int32](&call, x)
-	linalg.MapInput[int32](&call, y)
+	call := launch.NewMap(s, bitXorKernel)
+	launch.Result[int32](&call, z)
+	launch.Input[int32](&call, x)
+	launch.Input[int32](&call, y)
 	return call.Launch()
 }
 
 var bitXorKernel = kernelsPacked.Source("bitXor_kernel", "03e0c38011d727912e82a957e511ba95", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_bitXor), support.Map2(bitXor)), support.Map2(bitXor), "arithmetic.go")
 
-// launchShiftLeft makes z [shiftLeft] of the inputs, element by element, as linalg.MapCall has it.
+// launchShiftLeft makes z [shiftLeft] of the inputs, element by element, as launch.Map has it.
 func launchShiftLeft[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := linalg.NewMapCall(s, shiftLeftKernel)
-	linalg.MapResult[int32](&call, z)
-	linalg.MapInput[int32](&call, x)
-	linalg.MapInput[int32](&call, y)
+	call := launch.NewMap(s, shiftLeftKernel)
+	launch.Result[int32](&call, z)
+	launch.Input[int32](&call, x)
+	launch.Input[int32](&call, y)
 	return call.Launch()
 }
 
 var shiftLeftKernel = kernelsPacked.Source("shiftLeft_kernel", "27ab4d21591b3c75ecf9f51d030c9a5a", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_shiftLeft), support.Map2(shiftLeft)), support.Map2(shiftLeft), "arithmetic.go")
 
-// launchShiftRight makes z [shiftRight] of the inputs, element by element, as linalg.MapCall has it.
+// launchShiftRight makes z [shiftRight] of the inputs, element by element, as launch.Map has it.
 func launchShiftRight[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := linalg.NewMapCall(s, shiftRightKernel)
-	linalg.MapResult[int32](&call, z)
-	linalg.MapInput[int32](&call, x)
-	linalg.MapInput[int32](&call, y)
+	call := launch.NewMap(s, shiftRightKernel)
+	launch.Result[int32](&call, z)
+	launch.Input[int32](&call, x)
+	launch.Input[int32](&call, y)
 	return call.Launch()
 }
 
@@ -339,8 +340,8 @@ var shiftRightKernel = kernelsPacked.Source("shiftRight_kernel", "4e3ff3b41c23bb
 // launchIndices runs [indices] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func launchIndices[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, z Arg1, start T, step T) error {
-	call := linalg.NewKernelCall(s, indicesKernels.Of(*new(T)), grid)
-	linalg.KernelMatrix[T](&call, "z", z)
+	call := launch.New(s, indicesKernels.Of(*new(T)), grid)
+	launch.Matrix[T](&call, "z", z)
 	call.Scalar(support.Arg[T](start))
 	call.Scalar(support.Arg[T](step))
 	return call.Launch()
@@ -358,13 +359,13 @@ var indicesFloat64Kernel = kernelsPacked.Source("indices_float64", "fb95a5aa85de
 
 var indicesInt32Kernel = kernelsPacked.Source("indices_int32", "c52ab709223df3cadc648b170a8a8476", support.Params{}.Matrix("z", "int", 4).Scalar("start", "uint", 4).Scalar("step", "uint", 4), indicesInt32Go, indicesInt32Plain, "array.go")
 
-// launchSame makes z [same] of the inputs, element by element, as linalg.MapCall has it.
+// launchSame makes z [same] of the inputs, element by element, as launch.Map has it.
 func launchSame[T interface {
 	float32 | float64 | int32 | bool | Float16 | BFloat16
 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, sameKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
+	call := launch.NewMap(s, sameKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
 	return call.Launch()
 }
 
@@ -389,12 +390,12 @@ var sameFloat16Kernel = kernelsPacked.Source("same_Float16", "589d11617f491447c4
 
 var sameBFloat16Kernel = kernelsPacked.Source("same_BFloat16", "69ac72a9fea0449c8ce7d8ac83eb17e1", support.MapParams("ushort", "ushort"), support.Form(support.Map1(gpu_same_____), support.Map1(same[BFloat16])), support.Map1(same[BFloat16]), "array.go")
 
-// launchLess makes z [less] of the inputs, element by element, as linalg.MapCall has it.
+// launchLess makes z [less] of the inputs, element by element, as launch.Map has it.
 func launchLess[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := linalg.NewMapCall(s, lessKernels.Of(*new(T)))
-	linalg.MapResult[bool](&call, z)
-	linalg.MapInput[T](&call, x)
-	linalg.MapInput[T](&call, y)
+	call := launch.NewMap(s, lessKernels.Of(*new(T)))
+	launch.Result[bool](&call, z)
+	launch.Input[T](&call, x)
+	launch.Input[T](&call, y)
 	return call.Launch()
 }
 
@@ -410,12 +411,12 @@ var lessFloat64Kernel = kernelsPacked.Source("less_float64", "286f017af1254ea5d1
 
 var lessInt32Kernel = kernelsPacked.Source("less_int32", "e0db6b1e7199cc06e9c34d990a864fb5", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_less__), support.Map2(less[int32])), support.Map2(less[int32]), "compare.go")
 
-// launchLessEqual makes z [lessEqual] of the inputs, element by element, as linalg.MapCall has it.
+// launchLessEqual makes z [lessEqual] of the inputs, element by element, as launch.Map has it.
 func launchLessEqual[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := linalg.NewMapCall(s, lessEqualKernels.Of(*new(T)))
-	linalg.MapResult[bool](&call, z)
-	linalg.MapInput[T](&call, x)
-	linalg.MapInput[T](&call, y)
+	call := launch.NewMap(s, lessEqualKernels.Of(*new(T)))
+	launch.Result[bool](&call, z)
+	launch.Input[T](&call, x)
+	launch.Input[T](&call, y)
 	return call.Launch()
 }
 
@@ -431,14 +432,14 @@ var lessEqualFloat64Kernel = kernelsPacked.Source("lessEqual_float64", "8ba9ef73
 
 var lessEqualInt32Kernel = kernelsPacked.Source("lessEqual_int32", "f9f6a67c4e660d99d8f081d3919957ac", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_lessEqual__), support.Map2(lessEqual[int32])), support.Map2(lessEqual[int32]), "compare.go")
 
-// launchEquals makes z [equals] of the inputs, element by element, as linalg.MapCall has it.
+// launchEquals makes z [equals] of the inputs, element by element, as launch.Map has it.
 func launchEquals[T interface {
 	float32 | float64 | int32 | bool
 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := linalg.NewMapCall(s, equalsKernels.Of(*new(T)))
-	linalg.MapResult[bool](&call, z)
-	linalg.MapInput[T](&call, x)
-	linalg.MapInput[T](&call, y)
+	call := launch.NewMap(s, equalsKernels.Of(*new(T)))
+	launch.Result[bool](&call, z)
+	launch.Input[T](&call, x)
+	launch.Input[T](&call, y)
 	return call.Launch()
 }
 
@@ -457,14 +458,14 @@ var equalsInt32Kernel = kernelsPacked.Source("equals_int32", "d1bed81201eb906421
 
 var equalsBoolKernel = kernelsPacked.Source("equals_bool", "f231031da83c3d0f765d8cfbdd96d5b4", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_equals___), support.Map2(equals[bool])), support.Map2(equals[bool]), "compare.go")
 
-// launchNotEqual makes z [notEqual] of the inputs, element by element, as linalg.MapCall has it.
+// launchNotEqual makes z [notEqual] of the inputs, element by element, as launch.Map has it.
 func launchNotEqual[T interface {
 	float32 | float64 | int32 | bool
 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := linalg.NewMapCall(s, notEqualKernels.Of(*new(T)))
-	linalg.MapResult[bool](&call, z)
-	linalg.MapInput[T](&call, x)
-	linalg.MapInput[T](&call, y)
+	call := launch.NewMap(s, notEqualKernels.Of(*new(T)))
+	launch.Result[bool](&call, z)
+	launch.Input[T](&call, x)
+	launch.Input[T](&call, y)
 	return call.Launch()
 }
 
@@ -483,11 +484,11 @@ var notEqualInt32Kernel = kernelsPacked.Source("notEqual_int32", "aceb503260ff50
 
 var notEqualBoolKernel = kernelsPacked.Source("notEqual_bool", "5bff598ccde26fb38a4e6933b8422b01", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_notEqual___), support.Map2(notEqual[bool])), support.Map2(notEqual[bool]), "compare.go")
 
-// launchIsNaN makes z [isNaN] of the inputs, element by element, as linalg.MapCall has it.
+// launchIsNaN makes z [isNaN] of the inputs, element by element, as launch.Map has it.
 func launchIsNaN[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, isNaNKernels.Of(*new(T)))
-	linalg.MapResult[bool](&call, z)
-	linalg.MapInput[T](&call, x)
+	call := launch.NewMap(s, isNaNKernels.Of(*new(T)))
+	launch.Result[bool](&call, z)
+	launch.Input[T](&call, x)
 	return call.Launch()
 }
 
@@ -500,11 +501,11 @@ var isNaNFloat32Kernel = kernelsPacked.Source("isNaN_float32", "3f3ebdd5f9b2b253
 
 var isNaNFloat64Kernel = kernelsPacked.Source("isNaN_float64", "82c8a4ae619ab57af4c30527c4a68849", support.MapParams("uchar", "double"), support.Form(support.Map1(gpu_isNaN_), support.Map1(isNaN[float64])), support.Map1(isNaN[float64]), "compare.go")
 
-// launchIsFinite makes z [isFinite] of the inputs, element by element, as linalg.MapCall has it.
+// launchIsFinite makes z [isFinite] of the inputs, element by element, as launch.Map has it.
 func launchIsFinite[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, isFiniteKernels.Of(*new(T)))
-	linalg.MapResult[bool](&call, z)
-	linalg.MapInput[T](&call, x)
+	call := launch.NewMap(s, isFiniteKernels.Of(*new(T)))
+	launch.Result[bool](&call, z)
+	launch.Input[T](&call, x)
 	return call.Launch()
 }
 
@@ -517,35 +518,35 @@ var isFiniteFloat32Kernel = kernelsPacked.Source("isFinite_float32", "e48c16f3b5
 
 var isFiniteFloat64Kernel = kernelsPacked.Source("isFinite_float64", "f9c20837d0aee74e998fa9f157fa61c9", support.MapParams("uchar", "double"), support.Form(support.Map1(gpu_isFinite_), support.Map1(isFinite[float64])), support.Map1(isFinite[float64]), "compare.go")
 
-// launchAnd makes z [and] of the inputs, element by element, as linalg.MapCall has it.
+// launchAnd makes z [and] of the inputs, element by element, as launch.Map has it.
 func launchAnd[Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[bool], Arg3 linalg.MapArg[bool]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := linalg.NewMapCall(s, andKernel)
-	linalg.MapResult[bool](&call, z)
-	linalg.MapInput[bool](&call, x)
-	linalg.MapInput[bool](&call, y)
+	call := launch.NewMap(s, andKernel)
+	launch.Result[bool](&call, z)
+	launch.Input[bool](&call, x)
+	launch.Input[bool](&call, y)
 	return call.Launch()
 }
 
 var andKernel = kernelsPacked.Source("and_kernel", "2463468ed452322e318bb570a6caa260", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_and), support.Map2(and)), support.Map2(and), "compare.go")
 
-// launchOr makes z [or] of the inputs, element by element, as linalg.MapCall has it.
+// launchOr makes z [or] of the inputs, element by element, as launch.Map has it.
 func launchOr[Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[bool], Arg3 linalg.MapArg[bool]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := linalg.NewMapCall(s, orKernel)
-	linalg.MapResult[bool](&call, z)
-	linalg.MapInput[bool](&call, x)
-	linalg.MapInput[bool](&call, y)
+	call := launch.NewMap(s, orKernel)
+	launch.Result[bool](&call, z)
+	launch.Input[bool](&call, x)
+	launch.Input[bool](&call, y)
 	return call.Launch()
 }
 
 var orKernel = kernelsPacked.Source("or_kernel", "a417cee902ecce32310102df9705aaee", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_or), support.Map2(or)), support.Map2(or), "compare.go")
 
-// launchWhere makes z [where] of the inputs, element by element, as linalg.MapCall has it.
+// launchWhere makes z [where] of the inputs, element by element, as launch.Map has it.
 func launchWhere[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[bool], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, z_ Arg4) error {
-	call := linalg.NewMapCall(s, whereKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[bool](&call, x)
-	linalg.MapInput[T](&call, y)
-	linalg.MapInput[T](&call, z_)
+	call := launch.NewMap(s, whereKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[bool](&call, x)
+	launch.Input[T](&call, y)
+	launch.Input[T](&call, z_)
 	return call.Launch()
 }
 
@@ -561,14 +562,14 @@ var whereFloat64Kernel = kernelsPacked.Source("where_float64", "b52b81df1220006c
 
 var whereInt32Kernel = kernelsPacked.Source("where_int32", "dc09725cccbcafff775b809991bebd39", support.MapParams("int", "uchar", "int", "int"), support.Form(support.Map3(gpu_where__), support.Map3(where[int32])), support.Map3(where[int32]), "compare.go")
 
-// launchNear makes z [near] of the inputs, element by element, as linalg.MapCall has it.
+// launchNear makes z [near] of the inputs, element by element, as launch.Map has it.
 func launchNear[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[T], Arg5 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, rtol Arg4, atol Arg5) error {
-	call := linalg.NewMapCall(s, nearKernels.Of(*new(T)))
-	linalg.MapResult[bool](&call, z)
-	linalg.MapInput[T](&call, x)
-	linalg.MapInput[T](&call, y)
-	linalg.MapInput[T](&call, rtol)
-	linalg.MapInput[T](&call, atol)
+	call := launch.NewMap(s, nearKernels.Of(*new(T)))
+	launch.Result[bool](&call, z)
+	launch.Input[T](&call, x)
+	launch.Input[T](&call, y)
+	launch.Input[T](&call, rtol)
+	launch.Input[T](&call, atol)
 	return call.Launch()
 }
 
@@ -581,11 +582,11 @@ var nearFloat32Kernel = kernelsPacked.Source("near_float32", "d83e0175671942983b
 
 var nearFloat64Kernel = kernelsPacked.Source("near_float64", "b596022b2d2db5cba8a9506fb85bbc35", support.MapParams("uchar", "double", "double", "double", "double"), support.Form(support.Map4(gpu_near_), support.Map4(near[float64])), support.Map4(near[float64]), "compare.go")
 
-// launchConvert makes z [convert] of the inputs, element by element, as linalg.MapCall has it.
+// launchConvert makes z [convert] of the inputs, element by element, as launch.Map has it.
 func launchConvert[D interface{ float32 | float64 | int32 }, S interface{ float64 | int32 | float32 }, Arg1 linalg.KernelArg[D], Arg2 linalg.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, convertKernels.Of(*new(D), *new(S)))
-	linalg.MapResult[D](&call, z)
-	linalg.MapInput[S](&call, x)
+	call := launch.NewMap(s, convertKernels.Of(*new(D), *new(S)))
+	launch.Result[D](&call, z)
+	launch.Input[S](&call, x)
 	return call.Launch()
 }
 
@@ -610,51 +611,51 @@ var convertInt32Float32Kernel = kernelsPacked.Source("convert_int32_float32", "0
 
 var convertInt32Float64Kernel = kernelsPacked.Source("convert_int32_float64", "df9246b347eeba4cf9821220cb49d5c7", support.MapParams("int", "double"), support.Form(support.Map1(gpu_convert_____), support.Map1(convert[int32, float64])), support.Map1(convert[int32, float64]), "convert.go")
 
-// launchWidenFloat16 makes z [widenFloat16] of the inputs, element by element, as linalg.MapCall has it.
+// launchWidenFloat16 makes z [widenFloat16] of the inputs, element by element, as launch.Map has it.
 func launchWidenFloat16[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[element.Float16]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, widenFloat16Kernel)
-	linalg.MapResult[float32](&call, z)
-	linalg.MapInput[element.Float16](&call, x)
+	call := launch.NewMap(s, widenFloat16Kernel)
+	launch.Result[float32](&call, z)
+	launch.Input[element.Float16](&call, x)
 	return call.Launch()
 }
 
 var widenFloat16Kernel = kernelsPacked.Source("widenFloat16_kernel", "dc5a58fbbe3f006d60243feee9dfdc00", support.MapParams("float", "ushort"), support.Form(support.Map1(gpu_widenFloat16), support.Map1(widenFloat16)), support.Map1(widenFloat16), "convert.go")
 
-// launchWidenBFloat16 makes z [widenBFloat16] of the inputs, element by element, as linalg.MapCall has it.
+// launchWidenBFloat16 makes z [widenBFloat16] of the inputs, element by element, as launch.Map has it.
 func launchWidenBFloat16[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[element.BFloat16]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, widenBFloat16Kernel)
-	linalg.MapResult[float32](&call, z)
-	linalg.MapInput[element.BFloat16](&call, x)
+	call := launch.NewMap(s, widenBFloat16Kernel)
+	launch.Result[float32](&call, z)
+	launch.Input[element.BFloat16](&call, x)
 	return call.Launch()
 }
 
 var widenBFloat16Kernel = kernelsPacked.Source("widenBFloat16_kernel", "f13ad6a57da2a7a1753cb1892cb6cd3b", support.MapParams("float", "ushort"), support.Form(support.Map1(gpu_widenBFloat16), support.Map1(widenBFloat16)), support.Map1(widenBFloat16), "convert.go")
 
-// launchToFloat16 makes z [toFloat16] of the inputs, element by element, as linalg.MapCall has it.
+// launchToFloat16 makes z [toFloat16] of the inputs, element by element, as launch.Map has it.
 func launchToFloat16[Arg1 linalg.KernelArg[element.Float16], Arg2 linalg.MapArg[float32]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, toFloat16Kernel)
-	linalg.MapResult[element.Float16](&call, z)
-	linalg.MapInput[float32](&call, x)
+	call := launch.NewMap(s, toFloat16Kernel)
+	launch.Result[element.Float16](&call, z)
+	launch.Input[float32](&call, x)
 	return call.Launch()
 }
 
 var toFloat16Kernel = kernelsPacked.Source("toFloat16_kernel", "3e9e8829282b34c099b80adbb42cd34d", support.MapParams("ushort", "float"), support.Form(support.Map1(gpu_toFloat16), support.Map1(toFloat16)), support.Map1(toFloat16), "convert.go")
 
-// launchToBFloat16 makes z [toBFloat16] of the inputs, element by element, as linalg.MapCall has it.
+// launchToBFloat16 makes z [toBFloat16] of the inputs, element by element, as launch.Map has it.
 func launchToBFloat16[Arg1 linalg.KernelArg[element.BFloat16], Arg2 linalg.MapArg[float32]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, toBFloat16Kernel)
-	linalg.MapResult[element.BFloat16](&call, z)
-	linalg.MapInput[float32](&call, x)
+	call := launch.NewMap(s, toBFloat16Kernel)
+	launch.Result[element.BFloat16](&call, z)
+	launch.Input[float32](&call, x)
 	return call.Launch()
 }
 
 var toBFloat16Kernel = kernelsPacked.Source("toBFloat16_kernel", "ff617de448958266077bdea903e87a8a", support.MapParams("ushort", "float"), support.Form(support.Map1(gpu_toBFloat16), support.Map1(toBFloat16)), support.Map1(toBFloat16), "convert.go")
 
-// launchExp makes z [exp] of the inputs, element by element, as linalg.MapCall has it.
+// launchExp makes z [exp] of the inputs, element by element, as launch.Map has it.
 func launchExp[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, expKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
+	call := launch.NewMap(s, expKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
 	return call.Launch()
 }
 
@@ -667,11 +668,11 @@ var expFloat32Kernel = kernelsPacked.Source("exp_float32", "a2ebadaa8567fd9c8670
 
 var expFloat64Kernel = kernelsPacked.Source("exp_float64", "60361aeb64feb00931c4a0c3cb2e8685", support.MapParams("double", "double"), support.Form(support.Map1(gpu_exp_), support.Map1(exp[float64])), support.Map1(exp[float64]), "elementary.go", "../rmath/exp.go")
 
-// launchExp2 makes z [exp2] of the inputs, element by element, as linalg.MapCall has it.
+// launchExp2 makes z [exp2] of the inputs, element by element, as launch.Map has it.
 func launchExp2[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, exp2Kernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
+	call := launch.NewMap(s, exp2Kernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
 	return call.Launch()
 }
 
@@ -684,11 +685,11 @@ var exp2Float32Kernel = kernelsPacked.Source("exp2_float32", "210ab01dc4bbb197a0
 
 var exp2Float64Kernel = kernelsPacked.Source("exp2_float64", "b7f2c7cefb4392ccedf39faeb03fb09e", support.MapParams("double", "double"), support.Form(support.Map1(gpu_exp2_), support.Map1(exp2[float64])), support.Map1(exp2[float64]), "elementary.go", "../rmath/exp.go")
 
-// launchExpm1 makes z [expm1] of the inputs, element by element, as linalg.MapCall has it.
+// launchExpm1 makes z [expm1] of the inputs, element by element, as launch.Map has it.
 func launchExpm1[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, expm1Kernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
+	call := launch.NewMap(s, expm1Kernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
 	return call.Launch()
 }
 
@@ -701,11 +702,11 @@ var expm1Float32Kernel = kernelsPacked.Source("expm1_float32", "a2e7dc61018d43df
 
 var expm1Float64Kernel = kernelsPacked.Source("expm1_float64", "bff84f6c5bd2b580bbe4052c395e4d25", support.MapParams("double", "double"), support.Form(support.Map1(gpu_expm1_), support.Map1(expm1[float64])), support.Map1(expm1[float64]), "elementary.go", "../rmath/exp.go")
 
-// launchLog makes z [log] of the inputs, element by element, as linalg.MapCall has it.
+// launchLog makes z [log] of the inputs, element by element, as launch.Map has it.
 func launchLog[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, logKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
+	call := launch.NewMap(s, logKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
 	return call.Launch()
 }
 
@@ -718,11 +719,11 @@ var logFloat32Kernel = kernelsPacked.Source("log_float32", "51471a2ee6f41c3078b1
 
 var logFloat64Kernel = kernelsPacked.Source("log_float64", "0bf8b29e53cdc6a3205959925691bb0c", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log_), support.Map1(log[float64])), support.Map1(log[float64]), "elementary.go", "../rmath/log.go")
 
-// launchLog2 makes z [log2] of the inputs, element by element, as linalg.MapCall has it.
+// launchLog2 makes z [log2] of the inputs, element by element, as launch.Map has it.
 func launchLog2[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, log2Kernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
+	call := launch.NewMap(s, log2Kernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
 	return call.Launch()
 }
 
@@ -735,11 +736,11 @@ var log2Float32Kernel = kernelsPacked.Source("log2_float32", "6dc7d8d417dc5817fd
 
 var log2Float64Kernel = kernelsPacked.Source("log2_float64", "7aaec32350399b6e366c959f9bdf5d89", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log2_), support.Map1(log2[float64])), support.Map1(log2[float64]), "elementary.go", "../rmath/log.go")
 
-// launchLog10 makes z [log10] of the inputs, element by element, as linalg.MapCall has it.
+// launchLog10 makes z [log10] of the inputs, element by element, as launch.Map has it.
 func launchLog10[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, log10Kernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
+	call := launch.NewMap(s, log10Kernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
 	return call.Launch()
 }
 
@@ -752,11 +753,11 @@ var log10Float32Kernel = kernelsPacked.Source("log10_float32", "9dc3c1c0b7f3c876
 
 var log10Float64Kernel = kernelsPacked.Source("log10_float64", "f42dd79bad351315594bc16f05bfb137", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log10_), support.Map1(log10[float64])), support.Map1(log10[float64]), "elementary.go", "../rmath/log.go")
 
-// launchLog1p makes z [log1p] of the inputs, element by element, as linalg.MapCall has it.
+// launchLog1p makes z [log1p] of the inputs, element by element, as launch.Map has it.
 func launchLog1p[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, log1pKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
+	call := launch.NewMap(s, log1pKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
 	return call.Launch()
 }
 
@@ -769,11 +770,11 @@ var log1pFloat32Kernel = kernelsPacked.Source("log1p_float32", "cf1782ab5428ca95
 
 var log1pFloat64Kernel = kernelsPacked.Source("log1p_float64", "01a82475189a25d251569b1538c9129a", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log1p_), support.Map1(log1p[float64])), support.Map1(log1p[float64]), "elementary.go", "../rmath/log.go")
 
-// launchSin makes z [sin] of the inputs, element by element, as linalg.MapCall has it.
+// launchSin makes z [sin] of the inputs, element by element, as launch.Map has it.
 func launchSin[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, sinKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
+	call := launch.NewMap(s, sinKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
 	return call.Launch()
 }
 
@@ -786,11 +787,11 @@ var sinFloat32Kernel = kernelsPacked.Source("sin_float32", "c6a9699b8c6a41bae6f3
 
 var sinFloat64Kernel = kernelsPacked.Source("sin_float64", "6880e2f977f9144a81b22a6e675f16a9", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sin_), support.Map1(sin[float64])), support.Map1(sin[float64]), "elementary.go", "../rmath/trig.go")
 
-// launchCos makes z [cos] of the inputs, element by element, as linalg.MapCall has it.
+// launchCos makes z [cos] of the inputs, element by element, as launch.Map has it.
 func launchCos[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, cosKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
+	call := launch.NewMap(s, cosKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
 	return call.Launch()
 }
 
@@ -803,11 +804,11 @@ var cosFloat32Kernel = kernelsPacked.Source("cos_float32", "e2b9511be36d6a2ff3bb
 
 var cosFloat64Kernel = kernelsPacked.Source("cos_float64", "356a3865693e6535f3b8859b3f21d0a3", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cos_), support.Map1(cos[float64])), support.Map1(cos[float64]), "elementary.go", "../rmath/trig.go")
 
-// launchTan makes z [tan] of the inputs, element by element, as linalg.MapCall has it.
+// launchTan makes z [tan] of the inputs, element by element, as launch.Map has it.
 func launchTan[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, tanKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
+	call := launch.NewMap(s, tanKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
 	return call.Launch()
 }
 
@@ -820,11 +821,11 @@ var tanFloat32Kernel = kernelsPacked.Source("tan_float32", "aed4874ba20c6be3d4b5
 
 var tanFloat64Kernel = kernelsPacked.Source("tan_float64", "498b3d8d18e9f34fc2662e984dac23fb", support.MapParams("double", "double"), support.Form(support.Map1(gpu_tan_), support.Map1(tan[float64])), support.Map1(tan[float64]), "elementary.go", "../rmath/trig.go")
 
-// launchSinPi makes z [sinPi] of the inputs, element by element, as linalg.MapCall has it.
+// launchSinPi makes z [sinPi] of the inputs, element by element, as launch.Map has it.
 func launchSinPi[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, sinPiKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
+	call := launch.NewMap(s, sinPiKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
 	return call.Launch()
 }
 
@@ -837,11 +838,11 @@ var sinPiFloat32Kernel = kernelsPacked.Source("sinPi_float32", "c4fae1d132ec2d30
 
 var sinPiFloat64Kernel = kernelsPacked.Source("sinPi_float64", "ee0d9575fe537f8cbcd8152610cfd3a6", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sinPi_), support.Map1(sinPi[float64])), support.Map1(sinPi[float64]), "elementary.go", "../rmath/trig.go")
 
-// launchCosPi makes z [cosPi] of the inputs, element by element, as linalg.MapCall has it.
+// launchCosPi makes z [cosPi] of the inputs, element by element, as launch.Map has it.
 func launchCosPi[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, cosPiKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
+	call := launch.NewMap(s, cosPiKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
 	return call.Launch()
 }
 
@@ -854,11 +855,11 @@ var cosPiFloat32Kernel = kernelsPacked.Source("cosPi_float32", "0df25ab455b13fa8
 
 var cosPiFloat64Kernel = kernelsPacked.Source("cosPi_float64", "e42b12d0c2ae159d4a809840ecda6568", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cosPi_), support.Map1(cosPi[float64])), support.Map1(cosPi[float64]), "elementary.go", "../rmath/trig.go")
 
-// launchAsin makes z [asin] of the inputs, element by element, as linalg.MapCall has it.
+// launchAsin makes z [asin] of the inputs, element by element, as launch.Map has it.
 func launchAsin[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, asinKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
+	call := launch.NewMap(s, asinKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
 	return call.Launch()
 }
 
@@ -871,11 +872,11 @@ var asinFloat32Kernel = kernelsPacked.Source("asin_float32", "c29df4e8ee0cfbc071
 
 var asinFloat64Kernel = kernelsPacked.Source("asin_float64", "880c16de75bf0fd55ac3f6a8971d4e7f", support.MapParams("double", "double"), support.Form(support.Map1(gpu_asin_), support.Map1(asin[float64])), support.Map1(asin[float64]), "elementary.go", "../rmath/trig.go")
 
-// launchAcos makes z [acos] of the inputs, element by element, as linalg.MapCall has it.
+// launchAcos makes z [acos] of the inputs, element by element, as launch.Map has it.
 func launchAcos[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, acosKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
+	call := launch.NewMap(s, acosKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
 	return call.Launch()
 }
 
@@ -888,11 +889,11 @@ var acosFloat32Kernel = kernelsPacked.Source("acos_float32", "8c14d3cce9b8f3962a
 
 var acosFloat64Kernel = kernelsPacked.Source("acos_float64", "458dd93f87e4e218ef9552c5c6babe22", support.MapParams("double", "double"), support.Form(support.Map1(gpu_acos_), support.Map1(acos[float64])), support.Map1(acos[float64]), "elementary.go", "../rmath/trig.go")
 
-// launchAtan makes z [atan] of the inputs, element by element, as linalg.MapCall has it.
+// launchAtan makes z [atan] of the inputs, element by element, as launch.Map has it.
 func launchAtan[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, atanKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
+	call := launch.NewMap(s, atanKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
 	return call.Launch()
 }
 
@@ -905,11 +906,11 @@ var atanFloat32Kernel = kernelsPacked.Source("atan_float32", "f4f7835da7dbb02484
 
 var atanFloat64Kernel = kernelsPacked.Source("atan_float64", "34d041a4fe708bf92fc9ff7602194203", support.MapParams("double", "double"), support.Form(support.Map1(gpu_atan_), support.Map1(atan[float64])), support.Map1(atan[float64]), "elementary.go", "../rmath/trig.go")
 
-// launchSinh makes z [sinh] of the inputs, element by element, as linalg.MapCall has it.
+// launchSinh makes z [sinh] of the inputs, element by element, as launch.Map has it.
 func launchSinh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, sinhKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
+	call := launch.NewMap(s, sinhKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
 	return call.Launch()
 }
 
@@ -922,11 +923,11 @@ var sinhFloat32Kernel = kernelsPacked.Source("sinh_float32", "15392efec546472f8d
 
 var sinhFloat64Kernel = kernelsPacked.Source("sinh_float64", "a183a0dbfda75183daae8aa5ab550e33", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sinh_), support.Map1(sinh[float64])), support.Map1(sinh[float64]), "elementary.go", "../rmath/exp.go")
 
-// launchCosh makes z [cosh] of the inputs, element by element, as linalg.MapCall has it.
+// launchCosh makes z [cosh] of the inputs, element by element, as launch.Map has it.
 func launchCosh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, coshKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
+	call := launch.NewMap(s, coshKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
 	return call.Launch()
 }
 
@@ -939,11 +940,11 @@ var coshFloat32Kernel = kernelsPacked.Source("cosh_float32", "210415b0d4ea1d682a
 
 var coshFloat64Kernel = kernelsPacked.Source("cosh_float64", "c2b4c3ba8e269a9666acf11ebfba93a2", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cosh_), support.Map1(cosh[float64])), support.Map1(cosh[float64]), "elementary.go", "../rmath/exp.go")
 
-// launchTanh makes z [tanh] of the inputs, element by element, as linalg.MapCall has it.
+// launchTanh makes z [tanh] of the inputs, element by element, as launch.Map has it.
 func launchTanh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, tanhKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
+	call := launch.NewMap(s, tanhKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
 	return call.Launch()
 }
 
@@ -956,11 +957,11 @@ var tanhFloat32Kernel = kernelsPacked.Source("tanh_float32", "67074e0445fa991fac
 
 var tanhFloat64Kernel = kernelsPacked.Source("tanh_float64", "a5fa1fbd6b7c02b70aacf805e1ca47a9", support.MapParams("double", "double"), support.Form(support.Map1(gpu_tanh_), support.Map1(tanh[float64])), support.Map1(tanh[float64]), "elementary.go", "../rmath/exp.go")
 
-// launchAsinh makes z [asinh] of the inputs, element by element, as linalg.MapCall has it.
+// launchAsinh makes z [asinh] of the inputs, element by element, as launch.Map has it.
 func launchAsinh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, asinhKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
+	call := launch.NewMap(s, asinhKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
 	return call.Launch()
 }
 
@@ -973,11 +974,11 @@ var asinhFloat32Kernel = kernelsPacked.Source("asinh_float32", "a25aed6f2f09d481
 
 var asinhFloat64Kernel = kernelsPacked.Source("asinh_float64", "96ab4daba6337290c3f8e5f454277b7a", support.MapParams("double", "double"), support.Form(support.Map1(gpu_asinh_), support.Map1(asinh[float64])), support.Map1(asinh[float64]), "elementary.go", "../rmath/log.go")
 
-// launchAcosh makes z [acosh] of the inputs, element by element, as linalg.MapCall has it.
+// launchAcosh makes z [acosh] of the inputs, element by element, as launch.Map has it.
 func launchAcosh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, acoshKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
+	call := launch.NewMap(s, acoshKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
 	return call.Launch()
 }
 
@@ -990,11 +991,11 @@ var acoshFloat32Kernel = kernelsPacked.Source("acosh_float32", "b9552721c04c985f
 
 var acoshFloat64Kernel = kernelsPacked.Source("acosh_float64", "749e588d5e2202c29e4a907e2507c06f", support.MapParams("double", "double"), support.Form(support.Map1(gpu_acosh_), support.Map1(acosh[float64])), support.Map1(acosh[float64]), "elementary.go", "../rmath/log.go")
 
-// launchAtanh makes z [atanh] of the inputs, element by element, as linalg.MapCall has it.
+// launchAtanh makes z [atanh] of the inputs, element by element, as launch.Map has it.
 func launchAtanh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, atanhKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
+	call := launch.NewMap(s, atanhKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
 	return call.Launch()
 }
 
@@ -1007,11 +1008,11 @@ var atanhFloat32Kernel = kernelsPacked.Source("atanh_float32", "179b5631d1ff0149
 
 var atanhFloat64Kernel = kernelsPacked.Source("atanh_float64", "c63997521bec3bc756d6c5d415d9ba2f", support.MapParams("double", "double"), support.Form(support.Map1(gpu_atanh_), support.Map1(atanh[float64])), support.Map1(atanh[float64]), "elementary.go", "../rmath/log.go")
 
-// launchCbrt makes z [cbrt] of the inputs, element by element, as linalg.MapCall has it.
+// launchCbrt makes z [cbrt] of the inputs, element by element, as launch.Map has it.
 func launchCbrt[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, cbrtKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
+	call := launch.NewMap(s, cbrtKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
 	return call.Launch()
 }
 
@@ -1024,11 +1025,11 @@ var cbrtFloat32Kernel = kernelsPacked.Source("cbrt_float32", "1a5969c1a2499d6db4
 
 var cbrtFloat64Kernel = kernelsPacked.Source("cbrt_float64", "9e464cec216f73389833fd3f8a37d5af", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cbrt_), support.Map1(cbrt[float64])), support.Map1(cbrt[float64]), "elementary.go", "../rmath/root.go")
 
-// launchRsqrt makes z [rsqrt] of the inputs, element by element, as linalg.MapCall has it.
+// launchRsqrt makes z [rsqrt] of the inputs, element by element, as launch.Map has it.
 func launchRsqrt[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, rsqrtKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
+	call := launch.NewMap(s, rsqrtKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
 	return call.Launch()
 }
 
@@ -1041,11 +1042,11 @@ var rsqrtFloat32Kernel = kernelsPacked.Source("rsqrt_float32", "b253250de619b7e2
 
 var rsqrtFloat64Kernel = kernelsPacked.Source("rsqrt_float64", "36cd4d12a15605535dc1ed5c18ff4e0b", support.MapParams("double", "double"), support.Form(support.Map1(gpu_rsqrt_), support.Map1(rsqrt[float64])), support.Map1(rsqrt[float64]), "elementary.go")
 
-// launchErf makes z [erf] of the inputs, element by element, as linalg.MapCall has it.
+// launchErf makes z [erf] of the inputs, element by element, as launch.Map has it.
 func launchErf[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, erfKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
+	call := launch.NewMap(s, erfKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
 	return call.Launch()
 }
 
@@ -1058,11 +1059,11 @@ var erfFloat32Kernel = kernelsPacked.Source("erf_float32", "acb915e848a24e778eec
 
 var erfFloat64Kernel = kernelsPacked.Source("erf_float64", "ac82d1fefaf5980f2ec6ab00ac9bb9ec", support.MapParams("double", "double"), support.Form(support.Map1(gpu_erf_), support.Map1(erf[float64])), support.Map1(erf[float64]), "elementary.go", "../rmath/erf.go", "../rmath/exp.go")
 
-// launchErfc makes z [erfc] of the inputs, element by element, as linalg.MapCall has it.
+// launchErfc makes z [erfc] of the inputs, element by element, as launch.Map has it.
 func launchErfc[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, erfcKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
+	call := launch.NewMap(s, erfcKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
 	return call.Launch()
 }
 
@@ -1075,11 +1076,11 @@ var erfcFloat32Kernel = kernelsPacked.Source("erfc_float32", "15231251a29268ba9e
 
 var erfcFloat64Kernel = kernelsPacked.Source("erfc_float64", "f84b933a14ba515cce41685a84219b7d", support.MapParams("double", "double"), support.Form(support.Map1(gpu_erfc_), support.Map1(erfc[float64])), support.Map1(erfc[float64]), "elementary.go", "../rmath/exp.go", "../rmath/erf.go")
 
-// launchSigmoid makes z [sigmoid] of the inputs, element by element, as linalg.MapCall has it.
+// launchSigmoid makes z [sigmoid] of the inputs, element by element, as launch.Map has it.
 func launchSigmoid[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, sigmoidKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
+	call := launch.NewMap(s, sigmoidKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
 	return call.Launch()
 }
 
@@ -1092,11 +1093,11 @@ var sigmoidFloat32Kernel = kernelsPacked.Source("sigmoid_float32", "b9f114435928
 
 var sigmoidFloat64Kernel = kernelsPacked.Source("sigmoid_float64", "7831f870b326d35892919ece8eae4124", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sigmoid_), support.Map1(sigmoid[float64])), support.Map1(sigmoid[float64]), "elementary.go", "../rmath/exp.go")
 
-// launchFloor makes z [floor] of the inputs, element by element, as linalg.MapCall has it.
+// launchFloor makes z [floor] of the inputs, element by element, as launch.Map has it.
 func launchFloor[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, floorKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
+	call := launch.NewMap(s, floorKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
 	return call.Launch()
 }
 
@@ -1109,11 +1110,11 @@ var floorFloat32Kernel = kernelsPacked.Source("floor_float32", "380eda38b60728d6
 
 var floorFloat64Kernel = kernelsPacked.Source("floor_float64", "d258a174e649e214c41285e9eecba86d", support.MapParams("double", "double"), support.Form(support.Map1(gpu_floor_), support.Map1(floor[float64])), support.Map1(floor[float64]), "elementary.go")
 
-// launchCeil makes z [ceil] of the inputs, element by element, as linalg.MapCall has it.
+// launchCeil makes z [ceil] of the inputs, element by element, as launch.Map has it.
 func launchCeil[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, ceilKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
+	call := launch.NewMap(s, ceilKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
 	return call.Launch()
 }
 
@@ -1126,11 +1127,11 @@ var ceilFloat32Kernel = kernelsPacked.Source("ceil_float32", "3b5dbca41837c4913e
 
 var ceilFloat64Kernel = kernelsPacked.Source("ceil_float64", "5ec39682a88da2e8b3924568f6922b65", support.MapParams("double", "double"), support.Form(support.Map1(gpu_ceil_), support.Map1(ceil[float64])), support.Map1(ceil[float64]), "elementary.go")
 
-// launchTrunc makes z [trunc] of the inputs, element by element, as linalg.MapCall has it.
+// launchTrunc makes z [trunc] of the inputs, element by element, as launch.Map has it.
 func launchTrunc[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, truncKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
+	call := launch.NewMap(s, truncKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
 	return call.Launch()
 }
 
@@ -1143,11 +1144,11 @@ var truncFloat32Kernel = kernelsPacked.Source("trunc_float32", "69c99fd21280777d
 
 var truncFloat64Kernel = kernelsPacked.Source("trunc_float64", "75d6c20e77334bc076a9c626234b42ce", support.MapParams("double", "double"), support.Form(support.Map1(gpu_trunc_), support.Map1(trunc[float64])), support.Map1(trunc[float64]), "elementary.go")
 
-// launchRound makes z [round] of the inputs, element by element, as linalg.MapCall has it.
+// launchRound makes z [round] of the inputs, element by element, as launch.Map has it.
 func launchRound[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, roundKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
+	call := launch.NewMap(s, roundKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
 	return call.Launch()
 }
 
@@ -1160,11 +1161,11 @@ var roundFloat32Kernel = kernelsPacked.Source("round_float32", "c124a270b67f1322
 
 var roundFloat64Kernel = kernelsPacked.Source("round_float64", "a0ced172ba0883386560656365fce145", support.MapParams("double", "double"), support.Form(support.Map1(gpu_round_), support.Map1(round[float64])), support.Map1(round[float64]), "elementary.go")
 
-// launchRoundToEven makes z [roundToEven] of the inputs, element by element, as linalg.MapCall has it.
+// launchRoundToEven makes z [roundToEven] of the inputs, element by element, as launch.Map has it.
 func launchRoundToEven[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, roundToEvenKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
+	call := launch.NewMap(s, roundToEvenKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
 	return call.Launch()
 }
 
@@ -1177,12 +1178,12 @@ var roundToEvenFloat32Kernel = kernelsPacked.Source("roundToEven_float32", "58e3
 
 var roundToEvenFloat64Kernel = kernelsPacked.Source("roundToEven_float64", "165e739e3ce95637a8ef138f2f8915c4", support.MapParams("double", "double"), support.Form(support.Map1(gpu_roundToEven_), support.Map1(roundToEven[float64])), support.Map1(roundToEven[float64]), "elementary.go")
 
-// launchPow makes z [pow] of the inputs, element by element, as linalg.MapCall has it.
+// launchPow makes z [pow] of the inputs, element by element, as launch.Map has it.
 func launchPow[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := linalg.NewMapCall(s, powKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
-	linalg.MapInput[T](&call, y)
+	call := launch.NewMap(s, powKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
+	launch.Input[T](&call, y)
 	return call.Launch()
 }
 
@@ -1195,12 +1196,12 @@ var powFloat32Kernel = kernelsPacked.Source("pow_float32", "5a6a87dc72ae3876e535
 
 var powFloat64Kernel = kernelsPacked.Source("pow_float64", "d57c003209012f6e7be05243b9296e39", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_pow_), support.Map2(pow[float64])), support.Map2(pow[float64]), "elementary.go", "../rmath/log.go", "../rmath/exp.go")
 
-// launchAtan2 makes z [atan2] of the inputs, element by element, as linalg.MapCall has it.
+// launchAtan2 makes z [atan2] of the inputs, element by element, as launch.Map has it.
 func launchAtan2[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := linalg.NewMapCall(s, atan2Kernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
-	linalg.MapInput[T](&call, y)
+	call := launch.NewMap(s, atan2Kernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
+	launch.Input[T](&call, y)
 	return call.Launch()
 }
 
@@ -1213,12 +1214,12 @@ var atan2Float32Kernel = kernelsPacked.Source("atan2_float32", "c6bdeaae868f629e
 
 var atan2Float64Kernel = kernelsPacked.Source("atan2_float64", "7ad71d181bec15928a91319fed459672", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_atan2_), support.Map2(atan2[float64])), support.Map2(atan2[float64]), "elementary.go", "../rmath/trig.go")
 
-// launchHypot makes z [hypot] of the inputs, element by element, as linalg.MapCall has it.
+// launchHypot makes z [hypot] of the inputs, element by element, as launch.Map has it.
 func launchHypot[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := linalg.NewMapCall(s, hypotKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
-	linalg.MapInput[T](&call, y)
+	call := launch.NewMap(s, hypotKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
+	launch.Input[T](&call, y)
 	return call.Launch()
 }
 
@@ -1231,12 +1232,12 @@ var hypotFloat32Kernel = kernelsPacked.Source("hypot_float32", "89ee59f2b07509cf
 
 var hypotFloat64Kernel = kernelsPacked.Source("hypot_float64", "5b8ed082ab5b64c76e792f2ac989d540", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_hypot_), support.Map2(hypot[float64])), support.Map2(hypot[float64]), "elementary.go")
 
-// launchMod makes z [mod] of the inputs, element by element, as linalg.MapCall has it.
+// launchMod makes z [mod] of the inputs, element by element, as launch.Map has it.
 func launchMod[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := linalg.NewMapCall(s, modKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
-	linalg.MapInput[T](&call, y)
+	call := launch.NewMap(s, modKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
+	launch.Input[T](&call, y)
 	return call.Launch()
 }
 
@@ -1249,11 +1250,11 @@ var modFloat32Kernel = kernelsPacked.Source("mod_float32", "71ce06f0fa8a363599d8
 
 var modFloat64Kernel = kernelsPacked.Source("mod_float64", "ed0d9a416e2a1980092740a2934390bc", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_mod_), support.Map2(mod[float64])), support.Map2(mod[float64]), "elementary.go", "../rmath/exact.go")
 
-// launchRelu makes z [relu] of the inputs, element by element, as linalg.MapCall has it.
+// launchRelu makes z [relu] of the inputs, element by element, as launch.Map has it.
 func launchRelu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, reluKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
+	call := launch.NewMap(s, reluKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
 	return call.Launch()
 }
 
@@ -1266,12 +1267,12 @@ var reluFloat32Kernel = kernelsPacked.Source("relu_float32", "04b958352fa153b265
 
 var reluFloat64Kernel = kernelsPacked.Source("relu_float64", "141e420259960fc042872875d652c185", support.MapParams("double", "double"), support.Form(support.Map1(gpu_relu_), support.Map1(relu[float64])), support.Map1(relu[float64]), "elementary.go")
 
-// launchLeakyRelu makes z [leakyRelu] of the inputs, element by element, as linalg.MapCall has it.
+// launchLeakyRelu makes z [leakyRelu] of the inputs, element by element, as launch.Map has it.
 func launchLeakyRelu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := linalg.NewMapCall(s, leakyReluKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
-	linalg.MapInput[T](&call, y)
+	call := launch.NewMap(s, leakyReluKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
+	launch.Input[T](&call, y)
 	return call.Launch()
 }
 
@@ -1284,11 +1285,11 @@ var leakyReluFloat32Kernel = kernelsPacked.Source("leakyRelu_float32", "5dc6f293
 
 var leakyReluFloat64Kernel = kernelsPacked.Source("leakyRelu_float64", "d63cac6df05037a3a539f624698682a0", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_leakyRelu_), support.Map2(leakyRelu[float64])), support.Map2(leakyRelu[float64]), "elementary.go")
 
-// launchSoftplus makes z [softplus] of the inputs, element by element, as linalg.MapCall has it.
+// launchSoftplus makes z [softplus] of the inputs, element by element, as launch.Map has it.
 func launchSoftplus[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, softplusKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
+	call := launch.NewMap(s, softplusKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
 	return call.Launch()
 }
 
@@ -1301,11 +1302,11 @@ var softplusFloat32Kernel = kernelsPacked.Source("softplus_float32", "6699d27918
 
 var softplusFloat64Kernel = kernelsPacked.Source("softplus_float64", "7f1aaa42324c9ee6640fa416ad21ef4e", support.MapParams("double", "double"), support.Form(support.Map1(gpu_softplus_), support.Map1(softplus[float64])), support.Map1(softplus[float64]), "elementary.go", "../rmath/log.go", "../rmath/exp.go")
 
-// launchSilu makes z [silu] of the inputs, element by element, as linalg.MapCall has it.
+// launchSilu makes z [silu] of the inputs, element by element, as launch.Map has it.
 func launchSilu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, siluKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
+	call := launch.NewMap(s, siluKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
 	return call.Launch()
 }
 
@@ -1318,11 +1319,11 @@ var siluFloat32Kernel = kernelsPacked.Source("silu_float32", "55db9c1890d892161b
 
 var siluFloat64Kernel = kernelsPacked.Source("silu_float64", "67e8eaafa5abc33094c1fbf7606aaceb", support.MapParams("double", "double"), support.Form(support.Map1(gpu_silu_), support.Map1(silu[float64])), support.Map1(silu[float64]), "elementary.go", "../rmath/exp.go")
 
-// launchGelu makes z [gelu] of the inputs, element by element, as linalg.MapCall has it.
+// launchGelu makes z [gelu] of the inputs, element by element, as launch.Map has it.
 func launchGelu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, geluKernels.Of(*new(T)))
-	linalg.MapResult[T](&call, z)
-	linalg.MapInput[T](&call, x)
+	call := launch.NewMap(s, geluKernels.Of(*new(T)))
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
 	return call.Launch()
 }
 
@@ -1494,7 +1495,7 @@ func indicesFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1498
+//line kernels_tandem.go:1499
 	}
 	return nil
 }
@@ -1536,7 +1537,7 @@ func indicesFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1540
+//line kernels_tandem.go:1541
 	}
 	return nil
 }
@@ -1578,94 +1579,94 @@ func indicesInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1582
+//line kernels_tandem.go:1583
 	}
 	return nil
 }
 
 func gpu_add(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:15*/ return x_ + y_
-//line kernels_tandem.go:1589
+//line kernels_tandem.go:1590
 }
 
 func gpu_add_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:15*/ return x_ + y_
-//line kernels_tandem.go:1594
+//line kernels_tandem.go:1595
 }
 
 func gpu_add__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:15*/ return x_ + y_
-//line kernels_tandem.go:1599
+//line kernels_tandem.go:1600
 }
 
 func gpu_sub(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:23*/ return x_ - y_
-//line kernels_tandem.go:1604
+//line kernels_tandem.go:1605
 }
 
 func gpu_sub_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:23*/ return x_ - y_
-//line kernels_tandem.go:1609
+//line kernels_tandem.go:1610
 }
 
 func gpu_sub__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:23*/ return x_ - y_
-//line kernels_tandem.go:1614
+//line kernels_tandem.go:1615
 }
 
 func gpu_mul(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:31*/ return float32(x_ * y_)
-//line kernels_tandem.go:1619
+//line kernels_tandem.go:1620
 }
 
 func gpu_mul_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:31*/ return float64(x_ * y_)
-//line kernels_tandem.go:1624
+//line kernels_tandem.go:1625
 }
 
 func gpu_mul__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:31*/ return x_ * y_
-//line kernels_tandem.go:1629
+//line kernels_tandem.go:1630
 }
 
 func gpu_div(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:39*/ return x_ / y_
-//line kernels_tandem.go:1634
+//line kernels_tandem.go:1635
 }
 
 func gpu_div_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:39*/ return x_ / y_
-//line kernels_tandem.go:1639
+//line kernels_tandem.go:1640
 }
 
 func gpu_fma(x_ float32, y_ float32, z_ float32) float32 {
 	/*line arithmetic.go:47*/ return support.FMA32(x_, y_, z_)
-//line kernels_tandem.go:1644
+//line kernels_tandem.go:1645
 }
 
 func gpu_fma_(x_ float64, y_ float64, z_ float64) float64 {
 	/*line arithmetic.go:47*/ return math.FMA(x_, y_, z_)
-//line kernels_tandem.go:1649
+//line kernels_tandem.go:1650
 }
 
 func gpu_fma__(x_ int32, y_ int32, z_ int32) int32 {
 	/*line arithmetic.go:47*/ return (x_ * y_) + z_
-//line kernels_tandem.go:1654
+//line kernels_tandem.go:1655
 }
 
 func gpu_neg(x_ float32) float32 {
 	/*line arithmetic.go:55*/ return -x_
-//line kernels_tandem.go:1659
+//line kernels_tandem.go:1660
 }
 
 func gpu_neg_(x_ float64) float64 {
 	/*line arithmetic.go:55*/ return -x_
-//line kernels_tandem.go:1664
+//line kernels_tandem.go:1665
 }
 
 func gpu_neg__(x_ int32) int32 {
 	/*line arithmetic.go:55*/ return -x_
-//line kernels_tandem.go:1669
+//line kernels_tandem.go:1670
 }
 
 func gpu_abs(x_ float32) float32 {
@@ -1673,7 +1674,7 @@ func gpu_abs(x_ float32) float32 {
 		return -x_
 	}
 	return x_ + float32(0)
-//line kernels_tandem.go:1677
+//line kernels_tandem.go:1678
 }
 
 func gpu_abs_(x_ float64) float64 {
@@ -1681,7 +1682,7 @@ func gpu_abs_(x_ float64) float64 {
 		return -x_
 	}
 	return x_ + float64(0)
-//line kernels_tandem.go:1685
+//line kernels_tandem.go:1686
 }
 
 func gpu_abs__(x_ int32) int32 {
@@ -1689,7 +1690,7 @@ func gpu_abs__(x_ int32) int32 {
 		return -x_
 	}
 	return x_ + int32(0)
-//line kernels_tandem.go:1693
+//line kernels_tandem.go:1694
 }
 
 func gpu_sign(x_ float32) float32 {
@@ -1701,7 +1702,7 @@ func gpu_sign(x_ float32) float32 {
 		}
 	}
 	/*line arithmetic.go:83*/ return x_
-//line kernels_tandem.go:1705
+//line kernels_tandem.go:1706
 }
 
 func gpu_sign_(x_ float64) float64 {
@@ -1713,7 +1714,7 @@ func gpu_sign_(x_ float64) float64 {
 		}
 	}
 	/*line arithmetic.go:83*/ return x_
-//line kernels_tandem.go:1717
+//line kernels_tandem.go:1718
 }
 
 func gpu_sign__(x_ int32) int32 {
@@ -1725,62 +1726,62 @@ func gpu_sign__(x_ int32) int32 {
 		}
 	}
 	/*line arithmetic.go:83*/ return x_
-//line kernels_tandem.go:1729
+//line kernels_tandem.go:1730
 }
 
 func gpu_minimum(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:92*/ return min(x_, y_)
-//line kernels_tandem.go:1734
+//line kernels_tandem.go:1735
 }
 
 func gpu_minimum_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:92*/ return min(x_, y_)
-//line kernels_tandem.go:1739
+//line kernels_tandem.go:1740
 }
 
 func gpu_minimum__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:92*/ return min(x_, y_)
-//line kernels_tandem.go:1744
+//line kernels_tandem.go:1745
 }
 
 func gpu_maximum(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:100*/ return max(x_, y_)
-//line kernels_tandem.go:1749
+//line kernels_tandem.go:1750
 }
 
 func gpu_maximum_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:100*/ return max(x_, y_)
-//line kernels_tandem.go:1754
+//line kernels_tandem.go:1755
 }
 
 func gpu_maximum__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:100*/ return max(x_, y_)
-//line kernels_tandem.go:1759
+//line kernels_tandem.go:1760
 }
 
 func gpu_clip(x_ float32, y_ float32, z_ float32) float32 {
 	/*line arithmetic.go:108*/ return min(max(x_, y_), z_)
-//line kernels_tandem.go:1764
+//line kernels_tandem.go:1765
 }
 
 func gpu_clip_(x_ float64, y_ float64, z_ float64) float64 {
 	/*line arithmetic.go:108*/ return min(max(x_, y_), z_)
-//line kernels_tandem.go:1769
+//line kernels_tandem.go:1770
 }
 
 func gpu_clip__(x_ int32, y_ int32, z_ int32) int32 {
 	/*line arithmetic.go:108*/ return min(max(x_, y_), z_)
-//line kernels_tandem.go:1774
+//line kernels_tandem.go:1775
 }
 
 func gpu_sqrt(x_ float32) float32 {
 	/*line arithmetic.go:118*/ return float32(math.Sqrt(float64(x_)))
-//line kernels_tandem.go:1779
+//line kernels_tandem.go:1780
 }
 
 func gpu_sqrt_(x_ float64) float64 {
 	/*line arithmetic.go:118*/ return math.Sqrt(x_)
-//line kernels_tandem.go:1784
+//line kernels_tandem.go:1785
 }
 
 func gpu_quo(x_ int32, y_ int32) int32 {
@@ -1788,7 +1789,7 @@ func gpu_quo(x_ int32, y_ int32) int32 {
 		return int32(0)
 	}
 	return support.Div(x_, y_)
-//line kernels_tandem.go:1792
+//line kernels_tandem.go:1793
 }
 
 func gpu_rem(x_ int32, y_ int32) int32 {
@@ -1796,162 +1797,162 @@ func gpu_rem(x_ int32, y_ int32) int32 {
 		return int32(0)
 	}
 	return support.Rem(x_, y_)
-//line kernels_tandem.go:1800
+//line kernels_tandem.go:1801
 }
 
 func gpu_bitAnd(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:153*/ return x_ & y_
-//line kernels_tandem.go:1805
+//line kernels_tandem.go:1806
 }
 
 func gpu_bitOr(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:161*/ return x_ | y_
-//line kernels_tandem.go:1810
+//line kernels_tandem.go:1811
 }
 
 func gpu_bitXor(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:169*/ return x_ ^ y_
-//line kernels_tandem.go:1815
+//line kernels_tandem.go:1816
 }
 
 func gpu_shiftLeft(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:177*/ return x_ << (uint64(uint32(y_)))
-//line kernels_tandem.go:1820
+//line kernels_tandem.go:1821
 }
 
 func gpu_shiftRight(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:185*/ return x_ >> (uint64(uint32(y_)))
-//line kernels_tandem.go:1825
+//line kernels_tandem.go:1826
 }
 
 func gpu_same(x_ float32) float32 {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:1830
+//line kernels_tandem.go:1831
 }
 
 func gpu_same_(x_ float64) float64 {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:1835
+//line kernels_tandem.go:1836
 }
 
 func gpu_same__(x_ int32) int32 {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:1840
+//line kernels_tandem.go:1841
 }
 
 func gpu_same___(x_ bool) bool {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:1845
+//line kernels_tandem.go:1846
 }
 
 func gpu_same____(x_ uint16) uint16 {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:1850
+//line kernels_tandem.go:1851
 }
 
 func gpu_same_____(x_ uint16) uint16 {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:1855
+//line kernels_tandem.go:1856
 }
 
 func gpu_less(x_ float32, y_ float32) bool {
 	/*line compare.go:17*/ return x_ < y_
-//line kernels_tandem.go:1860
+//line kernels_tandem.go:1861
 }
 
 func gpu_less_(x_ float64, y_ float64) bool {
 	/*line compare.go:17*/ return x_ < y_
-//line kernels_tandem.go:1865
+//line kernels_tandem.go:1866
 }
 
 func gpu_less__(x_ int32, y_ int32) bool {
 	/*line compare.go:17*/ return x_ < y_
-//line kernels_tandem.go:1870
+//line kernels_tandem.go:1871
 }
 
 func gpu_lessEqual(x_ float32, y_ float32) bool {
 	/*line compare.go:25*/ return x_ <= y_
-//line kernels_tandem.go:1875
+//line kernels_tandem.go:1876
 }
 
 func gpu_lessEqual_(x_ float64, y_ float64) bool {
 	/*line compare.go:25*/ return x_ <= y_
-//line kernels_tandem.go:1880
+//line kernels_tandem.go:1881
 }
 
 func gpu_lessEqual__(x_ int32, y_ int32) bool {
 	/*line compare.go:25*/ return x_ <= y_
-//line kernels_tandem.go:1885
+//line kernels_tandem.go:1886
 }
 
 func gpu_equals(x_ float32, y_ float32) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:1890
+//line kernels_tandem.go:1891
 }
 
 func gpu_equals_(x_ float64, y_ float64) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:1895
+//line kernels_tandem.go:1896
 }
 
 func gpu_equals__(x_ int32, y_ int32) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:1900
+//line kernels_tandem.go:1901
 }
 
 func gpu_equals___(x_ bool, y_ bool) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:1905
+//line kernels_tandem.go:1906
 }
 
 func gpu_notEqual(x_ float32, y_ float32) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:1910
+//line kernels_tandem.go:1911
 }
 
 func gpu_notEqual_(x_ float64, y_ float64) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:1915
+//line kernels_tandem.go:1916
 }
 
 func gpu_notEqual__(x_ int32, y_ int32) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:1920
+//line kernels_tandem.go:1921
 }
 
 func gpu_notEqual___(x_ bool, y_ bool) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:1925
+//line kernels_tandem.go:1926
 }
 
 func gpu_isNaN(x_ float32) bool {
 	/*line compare.go:59*/ return x_ != x_
-//line kernels_tandem.go:1930
+//line kernels_tandem.go:1931
 }
 
 func gpu_isNaN_(x_ float64) bool {
 	/*line compare.go:59*/ return x_ != x_
-//line kernels_tandem.go:1935
+//line kernels_tandem.go:1936
 }
 
 func gpu_isFinite(x_ float32) bool {
 	/*line compare.go:67*/ return (x_ - x_) == float32(0)
-//line kernels_tandem.go:1940
+//line kernels_tandem.go:1941
 }
 
 func gpu_isFinite_(x_ float64) bool {
 	/*line compare.go:67*/ return (x_ - x_) == float64(0)
-//line kernels_tandem.go:1945
+//line kernels_tandem.go:1946
 }
 
 func gpu_and(x_ bool, y_ bool) bool {
 	/*line compare.go:75*/ return x_ && y_
-//line kernels_tandem.go:1950
+//line kernels_tandem.go:1951
 }
 
 func gpu_or(x_ bool, y_ bool) bool {
 	/*line compare.go:83*/ return x_ || y_
-//line kernels_tandem.go:1955
+//line kernels_tandem.go:1956
 }
 
 func gpu_where(x_ bool, y_ float32, z_ float32) float32 {
@@ -1959,7 +1960,7 @@ func gpu_where(x_ bool, y_ float32, z_ float32) float32 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:1963
+//line kernels_tandem.go:1964
 }
 
 func gpu_where_(x_ bool, y_ float64, z_ float64) float64 {
@@ -1967,7 +1968,7 @@ func gpu_where_(x_ bool, y_ float64, z_ float64) float64 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:1971
+//line kernels_tandem.go:1972
 }
 
 func gpu_where__(x_ bool, y_ int32, z_ int32) int32 {
@@ -1975,429 +1976,429 @@ func gpu_where__(x_ bool, y_ int32, z_ int32) int32 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:1979
+//line kernels_tandem.go:1980
 }
 
 func gpu_near(x_ float32, y_ float32, rtol_ float32, atol_ float32) bool {
 	/*line compare.go:128*/ most_ := atol_ + float32(rtol_*gpu_abs(y_))
 	return (x_ == y_) || ((gpu_abs(x_-y_) <= most_) && ((y_ - y_) == float32(0)))
-//line kernels_tandem.go:1985
+//line kernels_tandem.go:1986
 }
 
 func gpu_near_(x_ float64, y_ float64, rtol_ float64, atol_ float64) bool {
 	/*line compare.go:128*/ most_ := atol_ + float64(rtol_*gpu_abs_(y_))
 	return (x_ == y_) || ((gpu_abs_(x_-y_) <= most_) && ((y_ - y_) == float64(0)))
-//line kernels_tandem.go:1991
+//line kernels_tandem.go:1992
 }
 
 func gpu_convert(x_ float64) float32 {
 	/*line convert.go:36*/ return float32(x_)
-//line kernels_tandem.go:1996
+//line kernels_tandem.go:1997
 }
 
 func gpu_convert_(x_ int32) float32 {
 	/*line convert.go:36*/ return float32(x_)
-//line kernels_tandem.go:2001
+//line kernels_tandem.go:2002
 }
 
 func gpu_convert__(x_ float32) float64 {
 	/*line convert.go:36*/ return float64(x_)
-//line kernels_tandem.go:2006
+//line kernels_tandem.go:2007
 }
 
 func gpu_convert___(x_ int32) float64 {
 	/*line convert.go:36*/ return float64(x_)
-//line kernels_tandem.go:2011
+//line kernels_tandem.go:2012
 }
 
 func gpu_convert____(x_ float32) int32 {
 	/*line convert.go:36*/ return support.Int[int32](x_)
-//line kernels_tandem.go:2016
+//line kernels_tandem.go:2017
 }
 
 func gpu_convert_____(x_ float64) int32 {
 	/*line convert.go:36*/ return support.Int[int32](x_)
-//line kernels_tandem.go:2021
+//line kernels_tandem.go:2022
 }
 
 func gpu_widenFloat16(x_ uint16) float32 {
 	/*line convert.go:39*/ return gpu_Float32(x_)
-//line kernels_tandem.go:2026
+//line kernels_tandem.go:2027
 }
 
 func gpu_widenBFloat16(x_ uint16) float32 {
 	/*line convert.go:42*/ return gpu_Float32_(x_)
-//line kernels_tandem.go:2031
+//line kernels_tandem.go:2032
 }
 
 func gpu_toFloat16(x_ float32) uint16 {
 	/*line convert.go:45*/ return gpu_ToFloat16(x_)
-//line kernels_tandem.go:2036
+//line kernels_tandem.go:2037
 }
 
 func gpu_toBFloat16(x_ float32) uint16 {
 	/*line convert.go:48*/ return gpu_ToBFloat16(x_)
-//line kernels_tandem.go:2041
+//line kernels_tandem.go:2042
 }
 
 func gpu_exp(x_ float32) float32 {
 	/*line elementary.go:14*/ return f32.Exp(x_)
-//line kernels_tandem.go:2046
+//line kernels_tandem.go:2047
 }
 
 func gpu_exp_(x_ float64) float64 {
 	/*line elementary.go:14*/ return rmath.Exp(x_)
-//line kernels_tandem.go:2051
+//line kernels_tandem.go:2052
 }
 
 func gpu_exp2(x_ float32) float32 {
 	/*line elementary.go:22*/ return f32.Exp2(x_)
-//line kernels_tandem.go:2056
+//line kernels_tandem.go:2057
 }
 
 func gpu_exp2_(x_ float64) float64 {
 	/*line elementary.go:22*/ return rmath.Exp2(x_)
-//line kernels_tandem.go:2061
+//line kernels_tandem.go:2062
 }
 
 func gpu_expm1(x_ float32) float32 {
 	/*line elementary.go:30*/ return f32.Expm1(x_)
-//line kernels_tandem.go:2066
+//line kernels_tandem.go:2067
 }
 
 func gpu_expm1_(x_ float64) float64 {
 	/*line elementary.go:30*/ return rmath.Expm1(x_)
-//line kernels_tandem.go:2071
+//line kernels_tandem.go:2072
 }
 
 func gpu_log(x_ float32) float32 {
 	/*line elementary.go:38*/ return f32.Log(x_)
-//line kernels_tandem.go:2076
+//line kernels_tandem.go:2077
 }
 
 func gpu_log_(x_ float64) float64 {
 	/*line elementary.go:38*/ return rmath.Log(x_)
-//line kernels_tandem.go:2081
+//line kernels_tandem.go:2082
 }
 
 func gpu_log2(x_ float32) float32 {
 	/*line elementary.go:46*/ return f32.Log2(x_)
-//line kernels_tandem.go:2086
+//line kernels_tandem.go:2087
 }
 
 func gpu_log2_(x_ float64) float64 {
 	/*line elementary.go:46*/ return rmath.Log2(x_)
-//line kernels_tandem.go:2091
+//line kernels_tandem.go:2092
 }
 
 func gpu_log10(x_ float32) float32 {
 	/*line elementary.go:54*/ return f32.Log10(x_)
-//line kernels_tandem.go:2096
+//line kernels_tandem.go:2097
 }
 
 func gpu_log10_(x_ float64) float64 {
 	/*line elementary.go:54*/ return rmath.Log10(x_)
-//line kernels_tandem.go:2101
+//line kernels_tandem.go:2102
 }
 
 func gpu_log1p(x_ float32) float32 {
 	/*line elementary.go:62*/ return f32.Log1p(x_)
-//line kernels_tandem.go:2106
+//line kernels_tandem.go:2107
 }
 
 func gpu_log1p_(x_ float64) float64 {
 	/*line elementary.go:62*/ return rmath.Log1p(x_)
-//line kernels_tandem.go:2111
+//line kernels_tandem.go:2112
 }
 
 func gpu_sin(x_ float32) float32 {
 	/*line elementary.go:70*/ return f32.Sin(x_)
-//line kernels_tandem.go:2116
+//line kernels_tandem.go:2117
 }
 
 func gpu_sin_(x_ float64) float64 {
 	/*line elementary.go:70*/ return rmath.Sin(x_)
-//line kernels_tandem.go:2121
+//line kernels_tandem.go:2122
 }
 
 func gpu_cos(x_ float32) float32 {
 	/*line elementary.go:78*/ return f32.Cos(x_)
-//line kernels_tandem.go:2126
+//line kernels_tandem.go:2127
 }
 
 func gpu_cos_(x_ float64) float64 {
 	/*line elementary.go:78*/ return rmath.Cos(x_)
-//line kernels_tandem.go:2131
+//line kernels_tandem.go:2132
 }
 
 func gpu_tan(x_ float32) float32 {
 	/*line elementary.go:86*/ return f32.Tan(x_)
-//line kernels_tandem.go:2136
+//line kernels_tandem.go:2137
 }
 
 func gpu_tan_(x_ float64) float64 {
 	/*line elementary.go:86*/ return rmath.Tan(x_)
-//line kernels_tandem.go:2141
+//line kernels_tandem.go:2142
 }
 
 func gpu_sinPi(x_ float32) float32 {
 	/*line elementary.go:94*/ return f32.SinPi(x_)
-//line kernels_tandem.go:2146
+//line kernels_tandem.go:2147
 }
 
 func gpu_sinPi_(x_ float64) float64 {
 	/*line elementary.go:94*/ return rmath.SinPi(x_)
-//line kernels_tandem.go:2151
+//line kernels_tandem.go:2152
 }
 
 func gpu_cosPi(x_ float32) float32 {
 	/*line elementary.go:102*/ return f32.CosPi(x_)
-//line kernels_tandem.go:2156
+//line kernels_tandem.go:2157
 }
 
 func gpu_cosPi_(x_ float64) float64 {
 	/*line elementary.go:102*/ return rmath.CosPi(x_)
-//line kernels_tandem.go:2161
+//line kernels_tandem.go:2162
 }
 
 func gpu_asin(x_ float32) float32 {
 	/*line elementary.go:110*/ return f32.Asin(x_)
-//line kernels_tandem.go:2166
+//line kernels_tandem.go:2167
 }
 
 func gpu_asin_(x_ float64) float64 {
 	/*line elementary.go:110*/ return rmath.Asin(x_)
-//line kernels_tandem.go:2171
+//line kernels_tandem.go:2172
 }
 
 func gpu_acos(x_ float32) float32 {
 	/*line elementary.go:118*/ return f32.Acos(x_)
-//line kernels_tandem.go:2176
+//line kernels_tandem.go:2177
 }
 
 func gpu_acos_(x_ float64) float64 {
 	/*line elementary.go:118*/ return rmath.Acos(x_)
-//line kernels_tandem.go:2181
+//line kernels_tandem.go:2182
 }
 
 func gpu_atan(x_ float32) float32 {
 	/*line elementary.go:126*/ return f32.Atan(x_)
-//line kernels_tandem.go:2186
+//line kernels_tandem.go:2187
 }
 
 func gpu_atan_(x_ float64) float64 {
 	/*line elementary.go:126*/ return rmath.Atan(x_)
-//line kernels_tandem.go:2191
+//line kernels_tandem.go:2192
 }
 
 func gpu_sinh(x_ float32) float32 {
 	/*line elementary.go:134*/ return f32.Sinh(x_)
-//line kernels_tandem.go:2196
+//line kernels_tandem.go:2197
 }
 
 func gpu_sinh_(x_ float64) float64 {
 	/*line elementary.go:134*/ return rmath.Sinh(x_)
-//line kernels_tandem.go:2201
+//line kernels_tandem.go:2202
 }
 
 func gpu_cosh(x_ float32) float32 {
 	/*line elementary.go:142*/ return f32.Cosh(x_)
-//line kernels_tandem.go:2206
+//line kernels_tandem.go:2207
 }
 
 func gpu_cosh_(x_ float64) float64 {
 	/*line elementary.go:142*/ return rmath.Cosh(x_)
-//line kernels_tandem.go:2211
+//line kernels_tandem.go:2212
 }
 
 func gpu_tanh(x_ float32) float32 {
 	/*line elementary.go:150*/ return f32.Tanh(x_)
-//line kernels_tandem.go:2216
+//line kernels_tandem.go:2217
 }
 
 func gpu_tanh_(x_ float64) float64 {
 	/*line elementary.go:150*/ return rmath.Tanh(x_)
-//line kernels_tandem.go:2221
+//line kernels_tandem.go:2222
 }
 
 func gpu_asinh(x_ float32) float32 {
 	/*line elementary.go:158*/ return f32.Asinh(x_)
-//line kernels_tandem.go:2226
+//line kernels_tandem.go:2227
 }
 
 func gpu_asinh_(x_ float64) float64 {
 	/*line elementary.go:158*/ return rmath.Asinh(x_)
-//line kernels_tandem.go:2231
+//line kernels_tandem.go:2232
 }
 
 func gpu_acosh(x_ float32) float32 {
 	/*line elementary.go:166*/ return f32.Acosh(x_)
-//line kernels_tandem.go:2236
+//line kernels_tandem.go:2237
 }
 
 func gpu_acosh_(x_ float64) float64 {
 	/*line elementary.go:166*/ return rmath.Acosh(x_)
-//line kernels_tandem.go:2241
+//line kernels_tandem.go:2242
 }
 
 func gpu_atanh(x_ float32) float32 {
 	/*line elementary.go:174*/ return f32.Atanh(x_)
-//line kernels_tandem.go:2246
+//line kernels_tandem.go:2247
 }
 
 func gpu_atanh_(x_ float64) float64 {
 	/*line elementary.go:174*/ return rmath.Atanh(x_)
-//line kernels_tandem.go:2251
+//line kernels_tandem.go:2252
 }
 
 func gpu_cbrt(x_ float32) float32 {
 	/*line elementary.go:182*/ return f32.Cbrt(x_)
-//line kernels_tandem.go:2256
+//line kernels_tandem.go:2257
 }
 
 func gpu_cbrt_(x_ float64) float64 {
 	/*line elementary.go:182*/ return rmath.Cbrt(x_)
-//line kernels_tandem.go:2261
+//line kernels_tandem.go:2262
 }
 
 func gpu_rsqrt(x_ float32) float32 {
 	/*line elementary.go:190*/ return f32.Rsqrt(x_)
-//line kernels_tandem.go:2266
+//line kernels_tandem.go:2267
 }
 
 func gpu_rsqrt_(x_ float64) float64 {
 	/*line elementary.go:190*/ return rmath.Rsqrt(x_)
-//line kernels_tandem.go:2271
+//line kernels_tandem.go:2272
 }
 
 func gpu_erf(x_ float32) float32 {
 	/*line elementary.go:198*/ return f32.Erf(x_)
-//line kernels_tandem.go:2276
+//line kernels_tandem.go:2277
 }
 
 func gpu_erf_(x_ float64) float64 {
 	/*line elementary.go:198*/ return rmath.Erf(x_)
-//line kernels_tandem.go:2281
+//line kernels_tandem.go:2282
 }
 
 func gpu_erfc(x_ float32) float32 {
 	/*line elementary.go:206*/ return f32.Erfc(x_)
-//line kernels_tandem.go:2286
+//line kernels_tandem.go:2287
 }
 
 func gpu_erfc_(x_ float64) float64 {
 	/*line elementary.go:206*/ return rmath.Erfc(x_)
-//line kernels_tandem.go:2291
+//line kernels_tandem.go:2292
 }
 
 func gpu_sigmoid(x_ float32) float32 {
 	/*line elementary.go:214*/ return f32.Sigmoid(x_)
-//line kernels_tandem.go:2296
+//line kernels_tandem.go:2297
 }
 
 func gpu_sigmoid_(x_ float64) float64 {
 	/*line elementary.go:214*/ return rmath.Sigmoid(x_)
-//line kernels_tandem.go:2301
+//line kernels_tandem.go:2302
 }
 
 func gpu_floor(x_ float32) float32 {
 	/*line elementary.go:222*/ return f32.Floor(x_)
-//line kernels_tandem.go:2306
+//line kernels_tandem.go:2307
 }
 
 func gpu_floor_(x_ float64) float64 {
 	/*line elementary.go:222*/ return rmath.Floor(x_)
-//line kernels_tandem.go:2311
+//line kernels_tandem.go:2312
 }
 
 func gpu_ceil(x_ float32) float32 {
 	/*line elementary.go:230*/ return f32.Ceil(x_)
-//line kernels_tandem.go:2316
+//line kernels_tandem.go:2317
 }
 
 func gpu_ceil_(x_ float64) float64 {
 	/*line elementary.go:230*/ return rmath.Ceil(x_)
-//line kernels_tandem.go:2321
+//line kernels_tandem.go:2322
 }
 
 func gpu_trunc(x_ float32) float32 {
 	/*line elementary.go:238*/ return f32.Trunc(x_)
-//line kernels_tandem.go:2326
+//line kernels_tandem.go:2327
 }
 
 func gpu_trunc_(x_ float64) float64 {
 	/*line elementary.go:238*/ return rmath.Trunc(x_)
-//line kernels_tandem.go:2331
+//line kernels_tandem.go:2332
 }
 
 func gpu_round(x_ float32) float32 {
 	/*line elementary.go:246*/ return f32.Round(x_)
-//line kernels_tandem.go:2336
+//line kernels_tandem.go:2337
 }
 
 func gpu_round_(x_ float64) float64 {
 	/*line elementary.go:246*/ return rmath.Round(x_)
-//line kernels_tandem.go:2341
+//line kernels_tandem.go:2342
 }
 
 func gpu_roundToEven(x_ float32) float32 {
 	/*line elementary.go:254*/ return f32.RoundToEven(x_)
-//line kernels_tandem.go:2346
+//line kernels_tandem.go:2347
 }
 
 func gpu_roundToEven_(x_ float64) float64 {
 	/*line elementary.go:254*/ return rmath.RoundToEven(x_)
-//line kernels_tandem.go:2351
+//line kernels_tandem.go:2352
 }
 
 func gpu_pow(x_ float32, y_ float32) float32 {
 	/*line elementary.go:262*/ return f32.Pow(x_, y_)
-//line kernels_tandem.go:2356
+//line kernels_tandem.go:2357
 }
 
 func gpu_pow_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:262*/ return rmath.Pow(x_, y_)
-//line kernels_tandem.go:2361
+//line kernels_tandem.go:2362
 }
 
 func gpu_atan2(x_ float32, y_ float32) float32 {
 	/*line elementary.go:270*/ return f32.Atan2(x_, y_)
-//line kernels_tandem.go:2366
+//line kernels_tandem.go:2367
 }
 
 func gpu_atan2_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:270*/ return rmath.Atan2(x_, y_)
-//line kernels_tandem.go:2371
+//line kernels_tandem.go:2372
 }
 
 func gpu_hypot(x_ float32, y_ float32) float32 {
 	/*line elementary.go:278*/ return f32.Hypot(x_, y_)
-//line kernels_tandem.go:2376
+//line kernels_tandem.go:2377
 }
 
 func gpu_hypot_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:278*/ return rmath.Hypot(x_, y_)
-//line kernels_tandem.go:2381
+//line kernels_tandem.go:2382
 }
 
 func gpu_mod(x_ float32, y_ float32) float32 {
 	/*line elementary.go:286*/ return f32.Mod(x_, y_)
-//line kernels_tandem.go:2386
+//line kernels_tandem.go:2387
 }
 
 func gpu_mod_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:286*/ return rmath.Mod(x_, y_)
-//line kernels_tandem.go:2391
+//line kernels_tandem.go:2392
 }
 
 func gpu_relu(x_ float32) float32 {
 	/*line elementary.go:294*/ return max(x_, float32(0))
-//line kernels_tandem.go:2396
+//line kernels_tandem.go:2397
 }
 
 func gpu_relu_(x_ float64) float64 {
 	/*line elementary.go:294*/ return max(x_, float64(0))
-//line kernels_tandem.go:2401
+//line kernels_tandem.go:2402
 }
 
 func gpu_leakyRelu(x_ float32, y_ float32) float32 {
@@ -2405,7 +2406,7 @@ func gpu_leakyRelu(x_ float32, y_ float32) float32 {
 		return float32(y_ * x_)
 	}
 	return x_
-//line kernels_tandem.go:2409
+//line kernels_tandem.go:2410
 }
 
 func gpu_leakyRelu_(x_ float64, y_ float64) float64 {
@@ -2413,37 +2414,37 @@ func gpu_leakyRelu_(x_ float64, y_ float64) float64 {
 		return float64(y_ * x_)
 	}
 	return x_
-//line kernels_tandem.go:2417
+//line kernels_tandem.go:2418
 }
 
 func gpu_softplus(x_ float32) float32 {
 	/*line elementary.go:315*/ return max(x_, float32(0)) + f32.Log1p(f32.Exp(-max(x_, -x_)))
-//line kernels_tandem.go:2422
+//line kernels_tandem.go:2423
 }
 
 func gpu_softplus_(x_ float64) float64 {
 	/*line elementary.go:315*/ return max(x_, float64(0)) + rmath.Log1p(rmath.Exp(-max(x_, -x_)))
-//line kernels_tandem.go:2427
+//line kernels_tandem.go:2428
 }
 
 func gpu_silu(x_ float32) float32 {
 	/*line elementary.go:323*/ return float32(x_ * f32.Sigmoid(x_))
-//line kernels_tandem.go:2432
+//line kernels_tandem.go:2433
 }
 
 func gpu_silu_(x_ float64) float64 {
 	/*line elementary.go:323*/ return float64(x_ * rmath.Sigmoid(x_))
-//line kernels_tandem.go:2437
+//line kernels_tandem.go:2438
 }
 
 func gpu_gelu(x_ float32) float32 {
 	/*line elementary.go:334*/ return float32((x_ / float32(2)) * f32.Erfc((-x_)/float32(1.4142135)))
-//line kernels_tandem.go:2442
+//line kernels_tandem.go:2443
 }
 
 func gpu_gelu_(x_ float64) float64 {
 	/*line elementary.go:334*/ return float64((x_ / float64(2)) * rmath.Erfc((-x_)/float64(1.4142135623730951)))
-//line kernels_tandem.go:2447
+//line kernels_tandem.go:2448
 }
 
 func gpu_Float32(h_ uint16) float32 {
@@ -2457,12 +2458,12 @@ func gpu_Float32(h_ uint16) float32 {
 		}
 	}
 	/*line ../element/half.go:37*/ return math.Float32frombits(sign_ | ((abs_ << (13)) + uint32(939524096)))
-//line kernels_tandem.go:2461
+//line kernels_tandem.go:2462
 }
 
 func gpu_Float32_(b_ uint16) float32 {
 	/*line ../element/half.go:50*/ return math.Float32frombits(uint32(b_) << (16))
-//line kernels_tandem.go:2466
+//line kernels_tandem.go:2467
 }
 
 func gpu_ToFloat16(x_ float32) uint16 {
@@ -2482,7 +2483,7 @@ func gpu_ToFloat16(x_ float32) uint16 {
 	}
 	/*line ../element/half.go:24*/ abs_ = abs_ + (uint32(4095) + ((abs_ >> (13)) & uint32(1)))
 	return sign_ | uint16(((abs_ - uint32(939524096)) >> (13)))
-//line kernels_tandem.go:2486
+//line kernels_tandem.go:2487
 }
 
 func gpu_ToBFloat16(x_ float32) uint16 {
@@ -2491,5 +2492,5 @@ func gpu_ToBFloat16(x_ float32) uint16 {
 		return uint16(((bits_ >> (16)) | uint32(64)))
 	}
 	return uint16((((bits_ + uint32(32767)) + ((bits_ >> (16)) & uint32(1))) >> (16)))
-//line kernels_tandem.go:2495
+//line kernels_tandem.go:2496
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
+	"github.com/tandem-gpu/tandem/internal/strided"
 	"github.com/tandem-gpu/tandem/kernels"
 )
 
@@ -283,7 +284,7 @@ func (a *Array[T]) copyTo(ctx context.Context, m Matrix[T]) error {
 			return a.s.queue.Read(part.bytes(), a.buf, at)
 		}
 		if staging == nil {
-			staging = make([]T, span(k-i, a.cols, a.stride))
+			staging = make([]T, strided.Span(k-i, a.cols, a.stride))
 		}
 		packed := Matrix[T]{Rows: k - i, Cols: a.cols, Stride: a.stride, Data: staging}
 		if err := a.s.queue.Read(packed.bytes(), a.buf, at); err != nil {
@@ -398,5 +399,5 @@ func (s *Session) supports(t element.Type) error {
 
 // Overlaps tells whether the arrays share elements.
 func (c *Array[T]) Overlaps(a *Array[T]) bool {
-	return c.buf == a.buf && overlap(c.rows, c.cols, c.stride, a.off-c.off, a.rows, a.cols, a.stride)
+	return c.buf == a.buf && strided.Overlap(c.rows, c.cols, c.stride, a.off-c.off, a.rows, a.cols, a.stride)
 }

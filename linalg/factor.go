@@ -11,6 +11,7 @@ import (
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/host"
 	"github.com/tandem-gpu/tandem/internal/solve"
+	"github.com/tandem-gpu/tandem/internal/strided"
 	"github.com/tandem-gpu/tandem/internal/tuning"
 )
 
@@ -91,7 +92,7 @@ func updateOn[T Float](ctx context.Context, s *Session, negate bool, a, b, c Mat
 
 // part is a matrix of the first elements of x.
 func part[T Float](rows, cols int, x []T, ld int) Matrix[T] {
-	return Matrix[T]{Rows: rows, Cols: cols, Stride: ld, Data: x[:span(rows, cols, ld)]}
+	return Matrix[T]{Rows: rows, Cols: cols, Stride: ld, Data: x[:strided.Span(rows, cols, ld)]}
 }
 
 func copyOf[T Float](dst, src Matrix[T]) {

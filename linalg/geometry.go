@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/internal/strided"
 	"github.com/tandem-gpu/tandem/kernels"
 )
 
@@ -35,13 +36,9 @@ func byteSize[T any](n int) (int64, error) {
 	return int64(n) * size, nil
 }
 
-// span is the number of elements from the first to the last of a matrix, both included.
-func span(rows, cols, stride int) int {
-	if rows == 0 || cols == 0 {
-		return 0
-	}
-	return (rows-1)*stride + cols
-}
+// Check says what is wrong with a matrix that was made by hand: a negative dimension, a stride
+// below the columns, too few elements. The error matches [ErrShape].
+func (m Matrix[T]) Check() error { return m.check("matrix") }
 
 // check says what is wrong with m by itself; name is its name in the call.
 func (m Matrix[T]) check(name string) error {
@@ -66,31 +63,12 @@ func (m Matrix[T]) check(name string) error {
 }
 
 // memory is the elements from the first to the last.
-func (m Matrix[T]) memory() []T { return m.Data[:span(m.Rows, m.Cols, m.Stride)] }
+func (m Matrix[T]) memory() []T { return m.Data[:strided.Span(m.Rows, m.Cols, m.Stride)] }
 
 // bytes is the same memory as bytes.
 func (m Matrix[T]) bytes() []byte { return backend.Bytes(m.memory()) }
 
 func (m Matrix[T]) elem() string { return elementName[T]() }
-
-// overlap tells whether two matrices of one memory share an element: off is the distance in
-// elements from the first element of x to that of y.
-func overlap(xRows, xCols, xStride, off, yRows, yCols, yStride int) bool {
-	xn, yn := span(xRows, xCols, xStride), span(yRows, yCols, yStride)
-	if xn == 0 || yn == 0 || off >= xn || -off >= yn {
-		return false
-	}
-	for first := off; first < off+yn; first += yStride { // of a row of y
-		last := first + yCols - 1
-		if last < 0 {
-			continue
-		}
-		if row := min(last/xStride, xRows-1); first < row*xStride+xCols { // the last of x that begins before
-			return true
-		}
-	}
-	return false
-}
 
 // bytesOverlap tells whether two slices share memory.
 func bytesOverlap(a, b []byte) bool {
@@ -110,8 +88,8 @@ func distance[T any](a, b []T) int {
 
 // shareElements tells whether two matrices in host memory have an element in common.
 func shareElements[T any](x, y Matrix[T]) bool {
-	return bytesOverlap(x.bytes(), y.bytes()) && overlap(x.Rows, x.Cols, x.Stride, distance(x.memory(), y.memory()),
-		y.Rows, y.Cols, y.Stride)
+	return bytesOverlap(x.bytes(), y.bytes()) && strided.Overlap(x.Rows, x.Cols, x.Stride,
+		distance(x.memory(), y.memory()), y.Rows, y.Cols, y.Stride)
 }
 
 // union is the memory from the first element of two overlapping slices to the last.

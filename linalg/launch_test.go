@@ -140,7 +140,8 @@ func TestLaunchHostSlices(t *testing.T) {
 
 		// Others must not overlap, not even by an element or with other types.
 		refused(t, "overlap",
-			s.Launch(k, grid, x[:11], x[10:], int32(1), int32(10)), linalg.ErrOverlap, "argument 1 of kernel add_to")
+			s.Launch(k, grid, x[:11], x[10:], int32(1), int32(10)), linalg.ErrOverlap,
+			"argument 1 (y) of kernel add_to")
 		refused(t, "a slice of a slice",
 			s.Launch(k, grid, x, x[:20:20][:19], int32(1), int32(10)), linalg.ErrOverlap, "")
 		refused(t, "overlap as bytes",
@@ -207,7 +208,7 @@ __kernel void negate(__global int *a, const int rows, const int cols, const int 
 
 		m.Data = m.Data[:3]
 		err := s.Launch(k, backend.Grid2(2, 2, 4, 2), m, int32(4), int32(5), int32(9))
-		refused(t, "short data", err, linalg.ErrShape, "argument 0 of kernel negate")
+		refused(t, "short data", err, linalg.ErrShape, "argument 0 (a) of kernel negate")
 		same(t, "after short data", whole, want)
 	})
 }
@@ -295,7 +296,7 @@ func TestLaunchErrors(t *testing.T) {
 				"an int", k, grid,
 				[]any{x, y, one, 8},
 				backend.ErrLaunch,
-				"argument 3 of kernel add_to: launch failed: a kernel has no int",
+				"argument 3 (n) of kernel add_to: launch failed: a kernel has no int",
 			},
 			{"a uint", k, grid, []any{x, y, one, uint(8)}, backend.ErrLaunch, "a kernel has no uint"},
 			{"no kernel", nil, grid, []any{"x"}, backend.ErrLaunch, "the kernel is nil"},

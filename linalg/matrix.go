@@ -11,6 +11,7 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/hugepage"
+	"github.com/tandem-gpu/tandem/internal/strided"
 )
 
 // Element lists the types of elements that there is arithmetic in: float32, float64 or int32.
@@ -83,7 +84,7 @@ func (m Matrix[T]) Row(i int) []T {
 func (m Matrix[T]) Slice(i, k, j, l int) Matrix[T] {
 	checkSlice(i, k, j, l, m.Rows, m.Cols)
 	part := Matrix[T]{Rows: k - i, Cols: l - j, Stride: m.Stride}
-	if n := span(part.Rows, part.Cols, part.Stride); n > 0 {
+	if n := strided.Span(part.Rows, part.Cols, part.Stride); n > 0 {
 		part.Data = m.Data[i*m.Stride+j:][:n]
 	}
 	return part

@@ -10,6 +10,7 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/npy"
+	"github.com/tandem-gpu/tandem/internal/strided"
 )
 
 // ErrNPY: what is read is not a .npy file, is damaged or cut off, or holds something else than a
@@ -216,7 +217,7 @@ func (a *Array[T]) read(r io.Reader, order binary.ByteOrder) error {
 			return err
 		}
 		npy.Reorder(m.Data, order)
-		if err := a.hold(part.off + span(part.rows, part.cols, part.stride)); err != nil {
+		if err := a.hold(part.off + strided.Span(part.rows, part.cols, part.stride)); err != nil {
 			return err
 		}
 		part.buf = a.buf

@@ -252,6 +252,16 @@ func (s *Session) CompileSource(src *backend.Source) (*backend.Kernel, error) {
 	return s.compile(src, s.checked.Load())
 }
 
+// Kernel is src compiled, once in a session, for sources that are launched again and again. The
+// kernel is the session's and must not be released. It is an error that matches backend.ErrBuild
+// where the text of src was made from other Go than the program has.
+func (s *Session) Kernel(src *backend.Source) (*backend.Kernel, error) {
+	if err := fresh(src); err != nil { // a variable that it uses may have changed since the last launch
+		return nil, err
+	}
+	return s.kernel(kernelKey{src, s.checked.Load()})
+}
+
 // Launch runs k over g: CUDA's kernel[grid, block](args). An argument is
 //
 //   - an [Array], a backend.Buffer, a backend.Arg, or a []backend.Arg, which stands for all its
@@ -289,7 +299,7 @@ func (s *Session) Launch(k *backend.Kernel, g backend.Grid, args ...any) (err er
 		readOnly := len(list) < len(params) && params[len(list)].ReadOnly
 		arg, err := l.arg(s, a, readOnly)
 		if err != nil {
-			return fmt.Errorf("linalg: argument %d of kernel %s: %w", len(list), k.Name(), err)
+			return fmt.Errorf("linalg: %s: %w", argumentName(k, len(list)), err)
 		}
 		list = append(list, arg)
 	}
@@ -297,6 +307,20 @@ func (s *Session) Launch(k *backend.Kernel, g backend.Grid, args ...any) (err er
 		return err
 	}
 	return l.finish(s)
+}
+
+// argumentName is argument i of kernel k in messages, with its name where the kernel tells it.
+func argumentName(k *backend.Kernel, i int) string {
+	name := ""
+	if params := k.Params(); i < len(params) && params[i].Name != "" {
+		name = " (" + params[i].Name + ")"
+	}
+	return fmt.Sprintf("argument %d%s of kernel %s", i, name, k.Name())
+}
+
+// LaunchArgs is [Session.Launch] of arguments that are all on the device. It takes no memory.
+func (s *Session) LaunchArgs(k *backend.Kernel, g backend.Grid, args []backend.Arg) error {
+	return s.launchKernel(k, g, args)
 }
 
 // LaunchContext is Launch that waits for the kernel, and gives the session up as WaitContext does

@@ -7,6 +7,7 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/examples/kernels/nativecode"
 	"github.com/tandem-gpu/tandem/gpu"
+	"github.com/tandem-gpu/tandem/gpu/launch"
 	"github.com/tandem-gpu/tandem/gpu/support"
 	"github.com/tandem-gpu/tandem/linalg"
 	"github.com/tandem-gpu/tandem/rmath/f32"
@@ -16,10 +17,10 @@ import (
 // launchBlackScholes runs [blackScholes] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func launchBlackScholes[Arg1 linalg.KernelArg[float32], Arg2 linalg.KernelArg[float32], Arg3 linalg.KernelArg[option]](s *linalg.Session, grid backend.Grid, calls Arg1, puts Arg2, options Arg3, rate float32, volatility float32) error {
-	call := linalg.NewKernelCall(s, blackScholesKernel, grid)
-	linalg.KernelSlice[float32](&call, "calls", calls)
-	linalg.KernelSlice[float32](&call, "puts", puts)
-	linalg.KernelSlice[option](&call, "options", options)
+	call := launch.New(s, blackScholesKernel, grid)
+	launch.Slice[float32](&call, "calls", calls)
+	launch.Slice[float32](&call, "puts", puts)
+	launch.Slice[option](&call, "options", options)
 	call.Scalar(support.Arg(float32(rate)))
 	call.Scalar(support.Arg(float32(volatility)))
 	return call.Launch()
@@ -249,10 +250,10 @@ void blackScholes_kernel(__global f32 *calls_p, const ulong calls_off, const ulo
 // launchConvolve runs [convolve] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func launchConvolve[Arg1 linalg.KernelArg[float32], Arg2 linalg.KernelArg[float32], Arg3 linalg.KernelArg[float32]](s *linalg.Session, grid backend.Grid, out Arg1, in Arg2, weights Arg3) error {
-	call := linalg.NewKernelCall(s, convolveKernel, grid)
-	linalg.KernelMatrix[float32](&call, "out", out)
-	linalg.KernelMatrix[float32](&call, "in", in)
-	linalg.KernelSlice[float32](&call, "weights", weights)
+	call := launch.New(s, convolveKernel, grid)
+	launch.Matrix[float32](&call, "out", out)
+	launch.Matrix[float32](&call, "in", in)
+	launch.Slice[float32](&call, "weights", weights)
 	return call.Launch()
 }
 
@@ -335,9 +336,9 @@ void convolve_kernel(__global f32 *out_p, const ulong out_off, const ulong out_r
 // launchHistogram runs [histogram] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func launchHistogram[Arg1 linalg.KernelArg[uint32], Arg2 linalg.KernelArg[uint8]](s *linalg.Session, grid backend.Grid, counts Arg1, data Arg2) error {
-	call := linalg.NewKernelCall(s, histogramKernel, grid)
-	linalg.KernelSlice[uint32](&call, "counts", counts)
-	linalg.KernelSlice[uint8](&call, "data", data)
+	call := launch.New(s, histogramKernel, grid)
+	launch.Slice[uint32](&call, "counts", counts)
+	launch.Slice[uint8](&call, "data", data)
 	return call.Launch()
 }
 
@@ -409,9 +410,9 @@ void histogram_kernel(__global u32 *counts_p, const ulong counts_off, const ulon
 // launchLife runs [life] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func launchLife[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64]](s *linalg.Session, grid backend.Grid, next Arg1, now Arg2, wide int) error {
-	call := linalg.NewKernelCall(s, lifeKernel, grid)
-	linalg.KernelSlice[uint64](&call, "next", next)
-	linalg.KernelSlice[uint64](&call, "now", now)
+	call := launch.New(s, lifeKernel, grid)
+	launch.Slice[uint64](&call, "next", next)
+	launch.Slice[uint64](&call, "now", now)
 	call.Scalar(support.Arg(int64(wide)))
 	return call.Launch()
 }
@@ -525,8 +526,8 @@ void life_kernel(__global u64 *next_p, const ulong next_off, const ulong next_le
 // launchMandelbrot runs [mandelbrot] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func launchMandelbrot[Arg1 linalg.KernelArg[uint8]](s *linalg.Session, grid backend.Grid, pixels Arg1, width int, x0 float64, y0 float64, step float64, limit int32) error {
-	call := linalg.NewKernelCall(s, mandelbrotKernel, grid)
-	linalg.KernelSlice[uint8](&call, "pixels", pixels)
+	call := launch.New(s, mandelbrotKernel, grid)
+	launch.Slice[uint8](&call, "pixels", pixels)
 	call.Scalar(support.Arg(int64(width)))
 	call.Scalar(support.Arg(float64(x0)))
 	call.Scalar(support.Arg(float64(y0)))
@@ -600,10 +601,10 @@ void mandelbrot_kernel(__global u8 *pixels_p, const ulong pixels_off, const ulon
 // launchMatmul runs [matmul] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func launchMatmul[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.KernelArg[T], Arg3 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, c Arg1, a Arg2, b Arg3) error {
-	call := linalg.NewKernelCall(s, matmulKernels.Of(*new(T)), grid)
-	linalg.KernelMatrix[T](&call, "c", c)
-	linalg.KernelMatrix[T](&call, "a", a)
-	linalg.KernelMatrix[T](&call, "b", b)
+	call := launch.New(s, matmulKernels.Of(*new(T)), grid)
+	launch.Matrix[T](&call, "c", c)
+	launch.Matrix[T](&call, "a", a)
+	launch.Matrix[T](&call, "b", b)
 	return call.Launch()
 }
 
@@ -812,10 +813,10 @@ void matmul_int32(__global i32 *c_p, const ulong c_off, const ulong c_rows, cons
 // launchNbody runs [nbody] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func launchNbody[Arg1 linalg.KernelArg[body], Arg2 linalg.KernelArg[body], Arg3 linalg.KernelArg[vec]](s *linalg.Session, grid backend.Grid, next Arg1, now Arg2, velocity Arg3, dt float32) error {
-	call := linalg.NewKernelCall(s, nbodyKernel, grid)
-	linalg.KernelSlice[body](&call, "next", next)
-	linalg.KernelSlice[body](&call, "now", now)
-	linalg.KernelSlice[vec](&call, "velocity", velocity)
+	call := launch.New(s, nbodyKernel, grid)
+	launch.Slice[body](&call, "next", next)
+	launch.Slice[body](&call, "now", now)
+	launch.Slice[vec](&call, "velocity", velocity)
 	call.Scalar(support.Arg(float32(dt)))
 	return call.Launch()
 }
@@ -919,9 +920,9 @@ void nbody_kernel(__global body_t *next_p, const ulong next_off, const ulong nex
 // launchPrefixSum runs [prefixSum] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func launchPrefixSum[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, sums Arg1, x Arg2) error {
-	call := linalg.NewKernelCall(s, prefixSumKernel, grid)
-	linalg.KernelSlice[int32](&call, "sums", sums)
-	linalg.KernelSlice[int32](&call, "x", x)
+	call := launch.New(s, prefixSumKernel, grid)
+	launch.Slice[int32](&call, "sums", sums)
+	launch.Slice[int32](&call, "x", x)
 	return call.Launch()
 }
 
@@ -977,9 +978,9 @@ void prefixSum_kernel(__global i32 *sums_p, const ulong sums_off, const ulong su
 // launchAddBefore runs [addBefore] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func launchAddBefore[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, x Arg1, sums Arg2) error {
-	call := linalg.NewKernelCall(s, addBeforeKernel, grid)
-	linalg.KernelSlice[int32](&call, "x", x)
-	linalg.KernelSlice[int32](&call, "sums", sums)
+	call := launch.New(s, addBeforeKernel, grid)
+	launch.Slice[int32](&call, "x", x)
+	launch.Slice[int32](&call, "sums", sums)
 	return call.Launch()
 }
 
@@ -1014,10 +1015,10 @@ void addBefore_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len, _
 // launchHash runs [hash] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func launchHash[Arg1 linalg.KernelArg[uint32], Arg2 linalg.KernelArg[uint8], Arg3 linalg.KernelArg[uint32]](s *linalg.Session, grid backend.Grid, digest Arg1, data Arg2, ends Arg3) error {
-	call := linalg.NewKernelCall(s, hashKernel, grid)
-	linalg.KernelSlice[uint32](&call, "digest", digest)
-	linalg.KernelSlice[uint8](&call, "data", data)
-	linalg.KernelSlice[uint32](&call, "ends", ends)
+	call := launch.New(s, hashKernel, grid)
+	launch.Slice[uint32](&call, "digest", digest)
+	launch.Slice[uint8](&call, "data", data)
+	launch.Slice[uint32](&call, "ends", ends)
 	return call.Launch()
 }
 
@@ -1165,8 +1166,8 @@ void hash_kernel(__global u32 *digest_p, const ulong digest_off, const ulong dig
 // launchPaths runs [paths] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func launchPaths[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, d Arg1, k int, part int) error {
-	call := linalg.NewKernelCall(s, pathsKernel, grid)
-	linalg.KernelMatrix[int32](&call, "d", d)
+	call := launch.New(s, pathsKernel, grid)
+	launch.Matrix[int32](&call, "d", d)
 	call.Scalar(support.Arg(int64(k)))
 	call.Scalar(support.Arg(int64(part)))
 	return call.Launch()
@@ -1270,8 +1271,8 @@ void paths_kernel(__global i32 *d_p, const ulong d_off, const ulong d_rows, cons
 // launchSortTiles runs [sortTiles] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func launchSortTiles[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, x Arg1) error {
-	call := linalg.NewKernelCall(s, sortTilesKernel, grid)
-	linalg.KernelSlice[int32](&call, "x", x)
+	call := launch.New(s, sortTilesKernel, grid)
+	launch.Slice[int32](&call, "x", x)
 	return call.Launch()
 }
 
@@ -1377,8 +1378,8 @@ void sortTiles_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len CH
 // launchMergeTiles runs [mergeTiles] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func launchMergeTiles[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, x Arg1) error {
-	call := linalg.NewKernelCall(s, mergeTilesKernel, grid)
-	linalg.KernelSlice[int32](&call, "x", x)
+	call := launch.New(s, mergeTilesKernel, grid)
+	launch.Slice[int32](&call, "x", x)
 	return call.Launch()
 }
 
@@ -1469,8 +1470,8 @@ void mergeTiles_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len C
 // launchSortPass runs [sortPass] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func launchSortPass[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, x Arg1, half int, mask int) error {
-	call := linalg.NewKernelCall(s, sortPassKernel, grid)
-	linalg.KernelSlice[int32](&call, "x", x)
+	call := launch.New(s, sortPassKernel, grid)
+	launch.Slice[int32](&call, "x", x)
 	call.Scalar(support.Arg(int64(half)))
 	call.Scalar(support.Arg(int64(mask)))
 	return call.Launch()
@@ -1528,9 +1529,9 @@ void sortPass_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len, co
 // launchSum runs [sum] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func launchSum[T interface{ float32 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, sums Arg1, x Arg2) error {
-	call := linalg.NewKernelCall(s, sumKernels.Of(*new(T)), grid)
-	linalg.KernelSlice[T](&call, "sums", sums)
-	linalg.KernelSlice[T](&call, "x", x)
+	call := launch.New(s, sumKernels.Of(*new(T)), grid)
+	launch.Slice[T](&call, "sums", sums)
+	launch.Slice[T](&call, "x", x)
 	return call.Launch()
 }
 
@@ -1634,10 +1635,10 @@ void sum_int32(__global i32 *sums_p, const ulong sums_off, const ulong sums_len,
 // launchWave runs [wave] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func launchWave[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.KernelArg[T], Arg3 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, next Arg1, now Arg2, before Arg3, c2 T) error {
-	call := linalg.NewKernelCall(s, waveKernels.Of(*new(T)), grid)
-	linalg.KernelMatrix[T](&call, "next", next)
-	linalg.KernelMatrix[T](&call, "now", now)
-	linalg.KernelMatrix[T](&call, "before", before)
+	call := launch.New(s, waveKernels.Of(*new(T)), grid)
+	launch.Matrix[T](&call, "next", next)
+	launch.Matrix[T](&call, "now", now)
+	launch.Matrix[T](&call, "before", before)
 	call.Scalar(support.Arg[T](c2))
 	return call.Launch()
 }
@@ -1926,7 +1927,7 @@ func blackScholesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1930
+//line kernels_tandem.go:1931
 	}
 	return nil
 }
@@ -1994,7 +1995,7 @@ func convolveGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				out_.Data_[(i2_*out_.Stride_)+j2_] = sum_
 			}
 		}
-//line kernels_tandem.go:1998
+//line kernels_tandem.go:1999
 	}
 	return nil
 }
@@ -2043,7 +2044,7 @@ func histogramGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2047
+//line kernels_tandem.go:2048
 	}
 	return nil
 }
@@ -2123,7 +2124,7 @@ func lifeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2127
+//line kernels_tandem.go:2128
 	}
 	return nil
 }
@@ -2167,7 +2168,7 @@ func mandelbrotGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2171
+//line kernels_tandem.go:2172
 	}
 	return nil
 }
@@ -2246,7 +2247,7 @@ func matmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			acc_all[w] = acc_
 		}
-//line kernels_tandem.go:2250
+//line kernels_tandem.go:2251
 	}
 	return nil
 }
@@ -2325,7 +2326,7 @@ func matmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			acc_all[w] = acc_
 		}
-//line kernels_tandem.go:2329
+//line kernels_tandem.go:2330
 	}
 	return nil
 }
@@ -2404,7 +2405,7 @@ func matmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			acc_all[w] = acc_
 		}
-//line kernels_tandem.go:2408
+//line kernels_tandem.go:2409
 	}
 	return nil
 }
@@ -2472,7 +2473,7 @@ func nbodyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				/*line nbody.go:68*/ next_[i_] = t2_
 			}
 		}
-//line kernels_tandem.go:2476
+//line kernels_tandem.go:2477
 	}
 	return nil
 }
@@ -2539,7 +2540,7 @@ func prefixSumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				sums_[g0] = t_[l_]
 			}
 		}
-//line kernels_tandem.go:2543
+//line kernels_tandem.go:2544
 	}
 	return nil
 }
@@ -2574,7 +2575,7 @@ func addBeforeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2578
+//line kernels_tandem.go:2579
 	}
 	return nil
 }
@@ -2640,7 +2641,7 @@ func hashGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2644
+//line kernels_tandem.go:2645
 	}
 	return nil
 }
@@ -2768,7 +2769,7 @@ groups:
 			j_all[w] = j_
 			own_all[w] = own_
 		}
-//line kernels_tandem.go:2772
+//line kernels_tandem.go:2773
 	}
 	return nil
 }
@@ -2842,7 +2843,7 @@ func sortTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2846
+//line kernels_tandem.go:2847
 	}
 	return nil
 }
@@ -2903,7 +2904,7 @@ func mergeTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2907
+//line kernels_tandem.go:2908
 	}
 	return nil
 }
@@ -2944,7 +2945,7 @@ func sortPassGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2948
+//line kernels_tandem.go:2949
 	}
 	return nil
 }
@@ -2997,7 +2998,7 @@ func sumFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				sums_[g0] = t_[0]
 			}
 		}
-//line kernels_tandem.go:3001
+//line kernels_tandem.go:3002
 	}
 	return nil
 }
@@ -3050,7 +3051,7 @@ func sumInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				sums_[g0] = t_[0]
 			}
 		}
-//line kernels_tandem.go:3054
+//line kernels_tandem.go:3055
 	}
 	return nil
 }
@@ -3106,7 +3107,7 @@ func waveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				next_.Data_[(i2_*next_.Stride_)+j2_] = support.FMA32(c2_, support.FMA32(float32(-4), u_, around_), support.FMA32(float32(2), u_, -before_.Data_[(i2_*before_.Stride_)+j2_]))
 			}
 		}
-//line kernels_tandem.go:3110
+//line kernels_tandem.go:3111
 	}
 	return nil
 }
@@ -3162,7 +3163,7 @@ func waveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				next_.Data_[(i2_*next_.Stride_)+j2_] = math.FMA(c2_, math.FMA(float64(-4), u_, around_), math.FMA(float64(2), u_, -before_.Data_[(i2_*before_.Stride_)+j2_]))
 			}
 		}
-//line kernels_tandem.go:3166
+//line kernels_tandem.go:3167
 	}
 	return nil
 }
@@ -3179,7 +3180,7 @@ func gpu_normal(x_ float32) float32 {
 		return tail_
 	}
 	return float32(1) - tail_
-//line kernels_tandem.go:3183
+//line kernels_tandem.go:3184
 }
 
 func gpu_add3(a_ uint64, b_ uint64, c_ uint64) (uint64, uint64) {
@@ -3188,7 +3189,7 @@ func gpu_add3(a_ uint64, b_ uint64, c_ uint64) (uint64, uint64) {
 	/*line life.go:45*/ var two_ uint64
 	_ = two_
 	/*line life.go:45*/ return (a_ ^ b_) ^ c_, (a_ & b_) | (c_ & (a_ ^ b_))
-//line kernels_tandem.go:3192
+//line kernels_tandem.go:3193
 }
 
 func gpu_add2(a_ uint64, b_ uint64) (uint64, uint64) {
@@ -3197,7 +3198,7 @@ func gpu_add2(a_ uint64, b_ uint64) (uint64, uint64) {
 	/*line life.go:42*/ var two_ uint64
 	_ = two_
 	/*line life.go:42*/ return a_ ^ b_, a_ & b_
-//line kernels_tandem.go:3201
+//line kernels_tandem.go:3202
 }
 
 func gpu_escape(cx_ float64, cy_ float64, limit_ int32) int32 {
@@ -3215,25 +3216,25 @@ func gpu_escape(cx_ float64, cy_ float64, limit_ int32) int32 {
 		/*line mandelbrot.go:39*/ y_ = t3_
 	}
 	return limit_
-//line kernels_tandem.go:3219
+//line kernels_tandem.go:3220
 }
 
 func gpu_minus(a_ gpu_vec, b_ gpu_vec) gpu_vec {
 	/*line nbody.go:19*/ t_ := gpu_vec{x_: a_.x_ - b_.x_, y_: a_.y_ - b_.y_, z_: a_.z_ - b_.z_}
 	/*line nbody.go:19*/ return t_
-//line kernels_tandem.go:3225
+//line kernels_tandem.go:3226
 }
 
 func gpu_dot(a_ gpu_vec, b_ gpu_vec) float32 {
 	/*line nbody.go:21*/ return support.FMA32(a_.x_, b_.x_, support.FMA32(a_.y_, b_.y_, float32(a_.z_*b_.z_)))
-//line kernels_tandem.go:3230
+//line kernels_tandem.go:3231
 }
 
 func gpu_plus(a_ gpu_vec, s_ float32, b_ gpu_vec) gpu_vec {
 //line nbody.go:25
 	t_ := gpu_vec{x_: support.FMA32(s_, b_.x_, a_.x_), y_: support.FMA32(s_, b_.y_, a_.y_), z_: support.FMA32(s_, b_.z_, a_.z_)}
 	/*line nbody.go:25*/ return t_
-//line kernels_tandem.go:3237
+//line kernels_tandem.go:3238
 }
 
 func gpu_compress(h_ *[8]uint32, w_ *[16]uint32) {
@@ -3296,7 +3297,7 @@ func gpu_compress(h_ *[8]uint32, w_ *[16]uint32) {
 		/*line sha256.go:82*/ v_ := t21_[i2_]
 		(*h_)[i2_] = (*h_)[i2_] + v_
 	}
-//line kernels_tandem.go:3300
+//line kernels_tandem.go:3301
 }
 
 func gpu_distance(d_ gpu_Matrix__, i_ int64, j_ int64) int32 {
@@ -3304,7 +3305,7 @@ func gpu_distance(d_ gpu_Matrix__, i_ int64, j_ int64) int32 {
 		return d_.Data_[(i_*d_.Stride_)+j_]
 	}
 	return int32(1073741823)
-//line kernels_tandem.go:3308
+//line kernels_tandem.go:3309
 }
 
 func gpu_pair(p_ int64, half_ int64, mask_ int64) (int64, int64) {
@@ -3313,7 +3314,7 @@ func gpu_pair(p_ int64, half_ int64, mask_ int64) (int64, int64) {
 	_ = j_
 	/*line sort.go:59*/ i_ = ((p_ & (-half_)) << (1)) | (p_ & (half_ - int64(1)))
 	return i_, i_ ^ mask_
-//line kernels_tandem.go:3317
+//line kernels_tandem.go:3318
 }
 
 func gpu_order(a_ *int32, b_ *int32) {
@@ -3323,7 +3324,7 @@ func gpu_order(a_ *int32, b_ *int32) {
 		/*line sort.go:66*/ (*a_) = t_
 		/*line sort.go:66*/ (*b_) = t2_
 	}
-//line kernels_tandem.go:3327
+//line kernels_tandem.go:3328
 }
 
 func gpu_order_(a_ *int32, b_ *int32) {
@@ -3333,5 +3334,5 @@ func gpu_order_(a_ *int32, b_ *int32) {
 		/*line sort.go:66*/ (*a_) = t_
 		/*line sort.go:66*/ (*b_) = t2_
 	}
-//line kernels_tandem.go:3337
+//line kernels_tandem.go:3338
 }

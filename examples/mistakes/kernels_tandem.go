@@ -7,6 +7,7 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/examples/mistakes/nativecode"
 	"github.com/tandem-gpu/tandem/gpu"
+	"github.com/tandem-gpu/tandem/gpu/launch"
 	"github.com/tandem-gpu/tandem/gpu/support"
 	"github.com/tandem-gpu/tandem/linalg"
 )
@@ -14,9 +15,9 @@ import (
 // launchReverse runs [reverse] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func launchReverse[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1, x Arg2) error {
-	call := linalg.NewKernelCall(s, reverseKernel, grid)
-	linalg.KernelSlice[int32](&call, "out", out)
-	linalg.KernelSlice[int32](&call, "x", x)
+	call := launch.New(s, reverseKernel, grid)
+	launch.Slice[int32](&call, "out", out)
+	launch.Slice[int32](&call, "x", x)
 	return call.Launch()
 }
 
@@ -52,9 +53,9 @@ void reverse_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
 // launchRise runs [rise] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func launchRise[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1, x Arg2) error {
-	call := linalg.NewKernelCall(s, riseKernel, grid)
-	linalg.KernelSlice[int32](&call, "out", out)
-	linalg.KernelSlice[int32](&call, "x", x)
+	call := launch.New(s, riseKernel, grid)
+	launch.Slice[int32](&call, "out", out)
+	launch.Slice[int32](&call, "x", x)
 	return call.Launch()
 }
 
@@ -125,7 +126,7 @@ func reverseGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:129
+//line kernels_tandem.go:130
 	}
 	return nil
 }
@@ -159,7 +160,7 @@ func riseGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:163
+//line kernels_tandem.go:164
 	}
 	return nil
 }

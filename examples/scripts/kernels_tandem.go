@@ -6,16 +6,17 @@ import (
 	"embed"
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/examples/scripts/nativecode"
+	"github.com/tandem-gpu/tandem/gpu/launch"
 	"github.com/tandem-gpu/tandem/gpu/support"
 	"github.com/tandem-gpu/tandem/linalg"
 	"github.com/tandem-gpu/tandem/rmath/f32"
 )
 
-// launchBell makes z [bell] of the inputs, element by element, as linalg.MapCall has it.
+// launchBell makes z [bell] of the inputs, element by element, as launch.Map has it.
 func launchBell[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[float32]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := linalg.NewMapCall(s, bellKernel)
-	linalg.MapResult[float32](&call, z)
-	linalg.MapInput[float32](&call, x)
+	call := launch.NewMap(s, bellKernel)
+	launch.Result[float32](&call, z)
+	launch.Input[float32](&call, x)
 	return call.Launch()
 }
 
@@ -148,14 +149,14 @@ void bell_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
 	Native: nativecode.Kernels.Of("bell_kernel", "78da932a6616fe54b55bbd93b9d70382"),
 }
 
-// launchFlow makes z [flow] of the inputs, element by element, as linalg.MapCall has it.
+// launchFlow makes z [flow] of the inputs, element by element, as launch.Map has it.
 func launchFlow[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[float32], Arg3 linalg.MapArg[float32], Arg4 linalg.MapArg[float32], Arg5 linalg.MapArg[float32]](s *linalg.Session, z Arg1, vertical Arg2, left Arg3, right Arg4, middle Arg5) error {
-	call := linalg.NewMapCall(s, flowKernel)
-	linalg.MapResult[float32](&call, z)
-	linalg.MapInput[float32](&call, vertical)
-	linalg.MapInput[float32](&call, left)
-	linalg.MapInput[float32](&call, right)
-	linalg.MapInput[float32](&call, middle)
+	call := launch.NewMap(s, flowKernel)
+	launch.Result[float32](&call, z)
+	launch.Input[float32](&call, vertical)
+	launch.Input[float32](&call, left)
+	launch.Input[float32](&call, right)
+	launch.Input[float32](&call, middle)
 	return call.Launch()
 }
 
@@ -232,12 +233,12 @@ void flow_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
 	Native: nativecode.Kernels.Of("flow_kernel", "3393ede68ea68a4f90afbc4fdffbd2fc"),
 }
 
-// launchResidual makes z [residual] of the inputs, element by element, as linalg.MapCall has it.
+// launchResidual makes z [residual] of the inputs, element by element, as launch.Map has it.
 func launchResidual[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[float32], Arg3 linalg.MapArg[float32]](s *linalg.Session, z Arg1, z_ Arg2, y Arg3) error {
-	call := linalg.NewMapCall(s, residualKernel)
-	linalg.MapResult[float32](&call, z)
-	linalg.MapInput[float32](&call, z_)
-	linalg.MapInput[float32](&call, y)
+	call := launch.NewMap(s, residualKernel)
+	launch.Result[float32](&call, z)
+	launch.Input[float32](&call, z_)
+	launch.Input[float32](&call, y)
 	return call.Launch()
 }
 
@@ -388,11 +389,11 @@ void residual_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, c
 	Native: nativecode.Kernels.Of("residual_kernel", "2057ab59f19d67897dbaf1bc1fe0a519"),
 }
 
-// launchGain makes z [gain] of the inputs, element by element, as linalg.MapCall has it.
+// launchGain makes z [gain] of the inputs, element by element, as launch.Map has it.
 func launchGain[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[float32]](s *linalg.Session, z Arg1, z_ Arg2) error {
-	call := linalg.NewMapCall(s, gainKernel)
-	linalg.MapResult[float32](&call, z)
-	linalg.MapInput[float32](&call, z_)
+	call := launch.NewMap(s, gainKernel)
+	launch.Result[float32](&call, z)
+	launch.Input[float32](&call, z_)
 	return call.Launch()
 }
 
@@ -519,12 +520,12 @@ void gain_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
 	Native: nativecode.Kernels.Of("gain_kernel", "178e0e2763222a8ecf33b990a81b70ac"),
 }
 
-// launchWhereOn makes z [whereOn] of the inputs, element by element, as linalg.MapCall has it.
+// launchWhereOn makes z [whereOn] of the inputs, element by element, as launch.Map has it.
 func launchWhereOn[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[float32], Arg3 linalg.MapArg[float32]](s *linalg.Session, z Arg1, slope Arg2, unit Arg3) error {
-	call := linalg.NewMapCall(s, whereOnKernel)
-	linalg.MapResult[float32](&call, z)
-	linalg.MapInput[float32](&call, slope)
-	linalg.MapInput[float32](&call, unit)
+	call := launch.NewMap(s, whereOnKernel)
+	launch.Result[float32](&call, z)
+	launch.Input[float32](&call, slope)
+	launch.Input[float32](&call, unit)
 	return call.Launch()
 }
 
@@ -610,23 +611,23 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 
 func gpu_bell(x_ float32) float32 {
 	/*line blur.go:34*/ return f32.Exp(float32((-x_)*x_) / float32(4))
-//line kernels_tandem.go:614
+//line kernels_tandem.go:615
 }
 
 func gpu_flow(vertical_ float32, left_ float32, right_ float32, middle_ float32) float32 {
 	/*line heat.go:30*/ return middle_ + float32(float32(0.2)*(((vertical_+left_)+right_)-float32(float32(4)*middle_)))
-//line kernels_tandem.go:619
+//line kernels_tandem.go:620
 }
 
 func gpu_residual(z_ float32, y_ float32) float32 {
 	/*line logistic.go:33*/ return y_ - f32.Sigmoid(z_)
-//line kernels_tandem.go:624
+//line kernels_tandem.go:625
 }
 
 func gpu_gain(z_ float32) float32 {
 //line montecarlo.go:29
 	return max(float32(float32(100)*f32.Exp(float32(0.03)+float32(float32(0.2)*z_)))-float32(105), float32(0))
-//line kernels_tandem.go:630
+//line kernels_tandem.go:631
 }
 
 func gpu_whereOn(slope_ float32, unit_ float32) float32 {
@@ -634,5 +635,5 @@ func gpu_whereOn(slope_ float32, unit_ float32) float32 {
 		return slope_
 	}
 	return float32(0)
-//line kernels_tandem.go:638
+//line kernels_tandem.go:639
 }

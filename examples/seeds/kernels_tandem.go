@@ -7,6 +7,7 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/examples/seeds/nativecode"
 	"github.com/tandem-gpu/tandem/gpu"
+	"github.com/tandem-gpu/tandem/gpu/launch"
 	"github.com/tandem-gpu/tandem/gpu/support"
 	"github.com/tandem-gpu/tandem/linalg"
 )
@@ -14,8 +15,8 @@ import (
 // LaunchMyKernel runs [MyKernel] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchMyKernel[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, a Arg1) error {
-	call := linalg.NewKernelCall(s, MyKernelKernels.Of(*new(T)), grid)
-	linalg.KernelSlice[T](&call, "a", a)
+	call := launch.New(s, MyKernelKernels.Of(*new(T)), grid)
+	launch.Slice[T](&call, "a", a)
 	return call.Launch()
 }
 
@@ -78,10 +79,10 @@ void MyKernel_float64(__global f64 *a_p, const ulong a_off, const ulong a_len CH
 // LaunchMatmul runs [Matmul] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchMatmul[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.KernelArg[T], Arg3 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, a Arg1, b Arg2, c Arg3) error {
-	call := linalg.NewKernelCall(s, MatmulKernels.Of(*new(T)), grid)
-	linalg.KernelMatrix[T](&call, "a", a)
-	linalg.KernelMatrix[T](&call, "b", b)
-	linalg.KernelMatrix[T](&call, "c", c)
+	call := launch.New(s, MatmulKernels.Of(*new(T)), grid)
+	launch.Matrix[T](&call, "a", a)
+	launch.Matrix[T](&call, "b", b)
+	launch.Matrix[T](&call, "c", c)
 	return call.Launch()
 }
 
@@ -200,10 +201,10 @@ void Matmul_int32(__global const i32 *a_p, const ulong a_off, const ulong a_rows
 // LaunchFastMatmul runs [FastMatmul] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchFastMatmul[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.KernelArg[T], Arg3 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, a Arg1, b Arg2, c Arg3) error {
-	call := linalg.NewKernelCall(s, FastMatmulKernels.Of(*new(T)), grid)
-	linalg.KernelMatrix[T](&call, "a", a)
-	linalg.KernelMatrix[T](&call, "b", b)
-	linalg.KernelMatrix[T](&call, "c", c)
+	call := launch.New(s, FastMatmulKernels.Of(*new(T)), grid)
+	launch.Matrix[T](&call, "a", a)
+	launch.Matrix[T](&call, "b", b)
+	launch.Matrix[T](&call, "c", c)
 	return call.Launch()
 }
 
@@ -403,9 +404,9 @@ void FastMatmul_int32(__global const i32 *a_p, const ulong a_off, const ulong a_
 // LaunchTwice runs [Twice] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchTwice[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, a Arg1, b Arg2) error {
-	call := linalg.NewKernelCall(s, TwiceKernel, grid)
-	linalg.KernelSlice[int32](&call, "a", a)
-	linalg.KernelSlice[int32](&call, "b", b)
+	call := launch.New(s, TwiceKernel, grid)
+	launch.Slice[int32](&call, "a", a)
+	launch.Slice[int32](&call, "b", b)
 	return call.Launch()
 }
 
@@ -438,9 +439,9 @@ void Twice_kernel(__global const i32 *a_p, const ulong a_off, const ulong a_len,
 // LaunchTwice2D runs [Twice2D] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchTwice2D[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, a Arg1, b Arg2) error {
-	call := linalg.NewKernelCall(s, Twice2DKernel, grid)
-	linalg.KernelSlice[int32](&call, "a", a)
-	linalg.KernelSlice[int32](&call, "b", b)
+	call := launch.New(s, Twice2DKernel, grid)
+	launch.Slice[int32](&call, "a", a)
+	launch.Slice[int32](&call, "b", b)
 	return call.Launch()
 }
 
@@ -474,9 +475,9 @@ void Twice2D_kernel(__global const i32 *a_p, const ulong a_off, const ulong a_le
 // LaunchTranspose runs [Transpose] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchTranspose[T interface{ float32 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, a Arg1, c Arg2) error {
-	call := linalg.NewKernelCall(s, TransposeKernels.Of(*new(T)), grid)
-	linalg.KernelMatrix[T](&call, "a", a)
-	linalg.KernelMatrix[T](&call, "c", c)
+	call := launch.New(s, TransposeKernels.Of(*new(T)), grid)
+	launch.Matrix[T](&call, "a", a)
+	launch.Matrix[T](&call, "c", c)
 	return call.Launch()
 }
 
@@ -544,9 +545,9 @@ void Transpose_int32(__global const i32 *a_p, const ulong a_off, const ulong a_r
 // LaunchTransposeTiled runs [TransposeTiled] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchTransposeTiled[T interface{ float32 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, a Arg1, c Arg2) error {
-	call := linalg.NewKernelCall(s, TransposeTiledKernels.Of(*new(T)), grid)
-	linalg.KernelMatrix[T](&call, "a", a)
-	linalg.KernelMatrix[T](&call, "c", c)
+	call := launch.New(s, TransposeTiledKernels.Of(*new(T)), grid)
+	launch.Matrix[T](&call, "a", a)
+	launch.Matrix[T](&call, "c", c)
 	return call.Launch()
 }
 
@@ -729,7 +730,7 @@ func MyKernelFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				}
 			}
 		}
-//line kernels_tandem.go:733
+//line kernels_tandem.go:734
 	}
 	return nil
 }
@@ -762,7 +763,7 @@ func MyKernelFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				}
 			}
 		}
-//line kernels_tandem.go:766
+//line kernels_tandem.go:767
 	}
 	return nil
 }
@@ -806,7 +807,7 @@ func MatmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:810
+//line kernels_tandem.go:811
 	}
 	return nil
 }
@@ -850,7 +851,7 @@ func MatmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:854
+//line kernels_tandem.go:855
 	}
 	return nil
 }
@@ -894,7 +895,7 @@ func MatmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:898
+//line kernels_tandem.go:899
 	}
 	return nil
 }
@@ -973,7 +974,7 @@ func FastMatmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 			}
 			tmp_all[w] = tmp_
 		}
-//line kernels_tandem.go:977
+//line kernels_tandem.go:978
 	}
 	return nil
 }
@@ -1052,7 +1053,7 @@ func FastMatmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 			}
 			tmp_all[w] = tmp_
 		}
-//line kernels_tandem.go:1056
+//line kernels_tandem.go:1057
 	}
 	return nil
 }
@@ -1131,7 +1132,7 @@ func FastMatmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 			}
 			tmp_all[w] = tmp_
 		}
-//line kernels_tandem.go:1135
+//line kernels_tandem.go:1136
 	}
 	return nil
 }
@@ -1168,7 +1169,7 @@ func TwiceGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1172
+//line kernels_tandem.go:1173
 	}
 	return nil
 }
@@ -1206,7 +1207,7 @@ func Twice2DGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1210
+//line kernels_tandem.go:1211
 	}
 	return nil
 }
@@ -1241,7 +1242,7 @@ func TransposeFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:1245
+//line kernels_tandem.go:1246
 	}
 	return nil
 }
@@ -1276,7 +1277,7 @@ func TransposeInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1280
+//line kernels_tandem.go:1281
 	}
 	return nil
 }
@@ -1334,7 +1335,7 @@ func TransposeTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 			x_all[w] = x_
 			y_all[w] = y_
 		}
-//line kernels_tandem.go:1338
+//line kernels_tandem.go:1339
 	}
 	return nil
 }
@@ -1392,7 +1393,7 @@ func TransposeTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 			x_all[w] = x_
 			y_all[w] = y_
 		}
-//line kernels_tandem.go:1396
+//line kernels_tandem.go:1397
 	}
 	return nil
 }

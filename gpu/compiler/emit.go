@@ -437,7 +437,7 @@ func (e *emitter) launch(k *front.KernelDecl) {
 		k.Name())
 	e.line("// with host memory it blocks until the kernel is done.")
 	e.line("func %s%s(%s) error {", name, bracketed(l.typeParams), strings.Join(l.params, ", "))
-	e.line("%s := linalg.NewKernelCall(%s, %s, %s)\n%s\nreturn %[1]s.Launch()\n}\n", l.call, session, source, grid,
+	e.line("%s := launch.New(%s, %s, %s)\n%s\nreturn %[1]s.Launch()\n}\n", l.call, session, source, grid,
 		strings.Join(l.steps, "\n"))
 	e.instances(k)
 }
@@ -488,9 +488,9 @@ func (l *launcher) param(j int) {
 	}
 	switch u := t.Underlying().(type) {
 	case *types.Slice:
-		elem, step = u.Elem(), "KernelSlice"
+		elem, step = u.Elem(), "Slice"
 	case *types.Struct:
-		elem, step = types.Unalias(t).(*types.Named).TypeArgs().At(0), "KernelMatrix"
+		elem, step = types.Unalias(t).(*types.Named).TypeArgs().At(0), "Matrix"
 	default:
 		l.params = append(l.params, name+" "+l.typeName(t))
 		l.steps = append(l.steps, l.call+".Scalar("+scalar(name, t, v.Type)+")")
@@ -500,7 +500,7 @@ func (l *launcher) param(j int) {
 	arg := l.unique("Arg" + strconv.Itoa(j+1))
 	l.typeParams = append(l.typeParams, arg+" linalg.KernelArg["+elemName+"]")
 	l.params = append(l.params, name+" "+arg)
-	l.steps = append(l.steps, fmt.Sprintf("linalg.%s[%s](&%s, %q, %s)", step, elemName, l.call, v.Name, name))
+	l.steps = append(l.steps, fmt.Sprintf("launch.%s[%s](&%s, %q, %s)", step, elemName, l.call, v.Name, name))
 }
 
 // reserve takes the names of launch functions, which users know, before all others.

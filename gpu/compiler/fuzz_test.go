@@ -31,6 +31,7 @@ import (
 
 	_ "github.com/tandem-gpu/tandem/backend"
 	_ "github.com/tandem-gpu/tandem/gpu/support"
+	_ "github.com/tandem-gpu/tandem/gpu/launch"
 	_ "github.com/tandem-gpu/tandem/linalg"
 	_ "github.com/tandem-gpu/tandem/rmath/f32"
 )

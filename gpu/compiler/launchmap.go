@@ -27,17 +27,17 @@ func (e *emitter) launchMap(k *front.KernelDecl) {
 	l.call = l.unique("call")
 	l.params = []string{session + " *linalg.Session"}
 	source := l.kernelOf()
-	l.mapParam("z", sig.Params().At(1).Type(), "KernelArg", "MapResult")
+	l.mapParam("z", sig.Params().At(1).Type(), "KernelArg", "Result")
 	for i, x := range front.MapInputs(k.Mapped) {
 		if x.Name == "" || x.Name == "_" {
 			x.Name = "x" + strconv.Itoa(i+1)
 		}
-		l.mapParam(x.Name, sig.Params().At(2+2*i).Type(), "MapArg", "MapInput")
+		l.mapParam(x.Name, sig.Params().At(2+2*i).Type(), "MapArg", "Input")
 	}
 	name := front.LaunchName(k.Name())
-	e.line("// %s makes z [%s] of the inputs, element by element, as linalg.MapCall has it.", name, k.Name())
+	e.line("// %s makes z [%s] of the inputs, element by element, as launch.Map has it.", name, k.Name())
 	e.line("func %s%s(%s) error {", name, bracketed(l.typeParams), strings.Join(l.params, ", "))
-	e.line("%s := linalg.NewMapCall(%s, %s)\n%s\nreturn %[1]s.Launch()\n}\n", l.call, session, source,
+	e.line("%s := launch.NewMap(%s, %s)\n%s\nreturn %[1]s.Launch()\n}\n", l.call, session, source,
 		strings.Join(l.steps, "\n"))
 	e.instances(k)
 }
@@ -49,5 +49,5 @@ func (l *launcher) mapParam(name string, t types.Type, constraint, step string) 
 	arg := l.unique("Arg" + strconv.Itoa(len(l.params)))
 	l.typeParams = append(l.typeParams, arg+" linalg."+constraint+"["+elem+"]")
 	l.params = append(l.params, name+" "+arg)
-	l.steps = append(l.steps, fmt.Sprintf("linalg.%s[%s](&%s, %s)", step, elem, l.call, name))
+	l.steps = append(l.steps, fmt.Sprintf("launch.%s[%s](&%s, %s)", step, elem, l.call, name))
 }

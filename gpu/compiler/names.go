@@ -19,7 +19,7 @@ var locals = []string{"s", "grid", "call", "it", "lo", "hi", "args"}
 // ownImports are the packages that generated code names for its own purposes, by the names it uses.
 var ownImports = map[string]string{
 	"math": "math", "bits": "math/bits", "embed": "embed", "gpu": ir.GPUPath, "support": ir.GPUPath + "/support",
-	"backend": ir.ModulePath + "backend", "linalg": ir.ModulePath + "linalg",
+	"launch": ir.GPUPath + "/launch", "backend": ir.ModulePath + "backend", "linalg": ir.ModulePath + "linalg",
 	"rmath": ir.ModulePath + "rmath", "f32": ir.ModulePath + "rmath/f32",
 }
 

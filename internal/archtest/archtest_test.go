@@ -63,6 +63,8 @@ var rules = []rule{
 	// gpu/support, never the compiler.
 	{pkg: "gpu", may: []string{"backend", "internal/host", "rmath", "rmath/f32"}},
 	{pkg: "gpu/support", may: []string{"backend", "gpu", "internal/host"}},
+	// what generated code launches with
+	{pkg: "gpu/launch", may: []string{"backend", "kernels", "linalg", "internal/strided"}},
 	{pkg: "gpu/compile", may: []string{"gpu/compiler"}},
 	{pkg: "gpu/compiler", may: []string{
 		"backend", "gpu/support", "gpu/compiler/internal/...", "internal/nativegen", "internal/ptxgen",
@@ -74,7 +76,7 @@ var rules = []rule{
 	{pkg: "gpu/compiler/internal/lanes", may: []string{"gpu/compiler/internal/ctext", "gpu/compiler/internal/ir"}},
 	// for tests
 	{pkg: "gpu/compiler/mistakes", may: []string{
-		"backend", "gpu", "gpu/support", "gpu/compiler/mistakes/nativecode", "linalg",
+		"backend", "gpu", "gpu/launch", "gpu/support", "gpu/compiler/mistakes/nativecode", "linalg",
 	}},
 	{pkg: "gpu/compiler/mistakes/nativecode", may: []string{"backend", "gpu/support"}},
 
@@ -138,6 +140,7 @@ var rules = []rule{
 	{pkg: "conformance/internal/functions", may: []string{"gpu"}},
 	{pkg: "conformance/arrays", may: []string{"array", "backend", "conformance", "linalg"}},
 
+	{pkg: "internal/strided"}, // geometry
 	{pkg: "internal/solve", may: []string{"internal/host", "internal/parallel"}}, // factorizations
 	{pkg: "internal/npy", may: []string{"backend", "element", "internal/host"}},
 	// any operation, by its regions: it knows nothing of arrays and sessions
@@ -146,7 +149,7 @@ var rules = []rule{
 		pkg: "linalg",
 		may: []string{
 			"backend", "element", "kernels", "internal/host", "internal/hugepage", "internal/npy",
-			"internal/outofcore", "internal/solve", "internal/tiles", "internal/tuning",
+			"internal/outofcore", "internal/solve", "internal/strided", "internal/tiles", "internal/tuning",
 		},
 		mods: []string{"gonum.org/v1/gonum/..."},
 	},
@@ -155,32 +158,36 @@ var rules = []rule{
 		may:  []string{"backend", "element", "kernels", "linalg", "internal/host", "internal/solve", "internal/tuning"},
 		mods: []string{"gonum.org/v1/gonum/..."},
 	},
-	{pkg: "linalg/batched", may: []string{"backend", "gpu", "gpu/support", "linalg", "linalg/batched/nativecode"}},
+	{pkg: "linalg/batched", may: []string{
+		"backend", "gpu", "gpu/launch", "gpu/support", "linalg", "linalg/batched/nativecode",
+	}},
 	{pkg: "linalg/batched/nativecode", may: []string{"backend", "gpu/support"}},
 	// what NumPy has for arrays
 	{
 		pkg: "array",
 		may: []string{
-			"array/internal/...", "array/nativecode", "backend", "element", "gpu", "gpu/support", "kernels", "linalg",
-			"rmath", "rmath/f32",
+			"array/internal/...", "array/nativecode", "backend", "element", "gpu", "gpu/launch", "gpu/support",
+			"kernels", "linalg", "rmath", "rmath/f32",
 		},
 		mods: []string{"gonum.org/v1/gonum/..."},
 	},
 	{pkg: "array/nativecode", may: []string{"backend", "gpu/support"}},
 	{pkg: "array/internal/moves", may: []string{
-		"array/internal/moves/nativecode", "backend", "gpu", "gpu/support", "linalg",
+		"array/internal/moves/nativecode", "backend", "gpu", "gpu/launch", "gpu/support", "linalg",
 	}},
 	{pkg: "array/internal/moves/nativecode", may: []string{"backend", "gpu/support"}},
 	{pkg: "array/internal/random", may: []string{
-		"array/internal/random/nativecode", "backend", "gpu", "gpu/support", "linalg", "rmath", "rmath/f32",
+		"array/internal/random/nativecode", "backend", "gpu", "gpu/launch", "gpu/support", "linalg", "rmath",
+		"rmath/f32",
 	}},
 	{pkg: "array/internal/sorting", may: []string{
-		"array/internal/sorting/nativecode", "backend", "gpu", "gpu/support", "kernels", "linalg",
+		"array/internal/sorting/nativecode", "backend", "gpu", "gpu/launch", "gpu/support", "kernels", "linalg",
 	}},
 	{pkg: "array/internal/sorting/nativecode", may: []string{"backend", "gpu/support"}},
 	{pkg: "array/internal/random/nativecode", may: []string{"backend", "gpu/support"}},
 	{pkg: "array/internal/sums", may: []string{
-		"array/internal/sums/nativecode", "backend", "gpu", "gpu/support", "internal/superacc", "linalg",
+		"array/internal/sums/nativecode", "backend", "gpu", "gpu/launch", "gpu/support", "internal/superacc",
+		"linalg",
 	}},
 	{pkg: "array/internal/sums/nativecode", may: []string{"backend", "gpu/support"}},
 	// MPI's functions, and matrices over them
@@ -224,7 +231,8 @@ var rules = []rule{
 	{
 		pkg: "examples/...",
 		may: []string{
-			"array", "backend/...", "kernels", "linalg/...", "gpu", "gpu/support", "rmath", "rmath/f32", "examples/...",
+			"array", "backend/...", "kernels", "linalg/...", "gpu", "gpu/launch", "gpu/support", "rmath", "rmath/f32",
+			"examples/...",
 		},
 		mods: []string{"gonum.org/v1/gonum/...", "gonum.org/v1/plot/..."},
 	},

@@ -6,6 +6,7 @@ import (
 	"embed"
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/gpu"
+	"github.com/tandem-gpu/tandem/gpu/launch"
 	"github.com/tandem-gpu/tandem/gpu/support"
 	"github.com/tandem-gpu/tandem/linalg"
 	"github.com/tandem-gpu/tandem/linalg/batched/nativecode"
@@ -15,11 +16,11 @@ import (
 // launchLu runs [lu] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func launchLu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.KernelArg[int32], Arg3 linalg.KernelArg[int32], Arg4 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, a Arg1, pivots Arg2, status Arg3, scratch Arg4, n int, ld int) error {
-	call := linalg.NewKernelCall(s, luKernels.Of(*new(T)), grid)
-	linalg.KernelMatrix[T](&call, "a", a)
-	linalg.KernelMatrix[int32](&call, "pivots", pivots)
-	linalg.KernelMatrix[int32](&call, "status", status)
-	linalg.KernelSlice[T](&call, "scratch", scratch)
+	call := launch.New(s, luKernels.Of(*new(T)), grid)
+	launch.Matrix[T](&call, "a", a)
+	launch.Matrix[int32](&call, "pivots", pivots)
+	launch.Matrix[int32](&call, "status", status)
+	launch.Slice[T](&call, "scratch", scratch)
 	call.Scalar(support.Arg(int64(n)))
 	call.Scalar(support.Arg(int64(ld)))
 	return call.Launch()
@@ -37,10 +38,10 @@ var luFloat64Kernel = kernelsPacked.Source("lu_float64", "4eab02ff96930cdbee2f54
 // launchCholesky runs [cholesky] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func launchCholesky[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.KernelArg[int32], Arg3 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, a Arg1, status Arg2, scratch Arg3, n int, ld int) error {
-	call := linalg.NewKernelCall(s, choleskyKernels.Of(*new(T)), grid)
-	linalg.KernelMatrix[T](&call, "a", a)
-	linalg.KernelMatrix[int32](&call, "status", status)
-	linalg.KernelSlice[T](&call, "scratch", scratch)
+	call := launch.New(s, choleskyKernels.Of(*new(T)), grid)
+	launch.Matrix[T](&call, "a", a)
+	launch.Matrix[int32](&call, "status", status)
+	launch.Slice[T](&call, "scratch", scratch)
 	call.Scalar(support.Arg(int64(n)))
 	call.Scalar(support.Arg(int64(ld)))
 	return call.Launch()
@@ -58,11 +59,11 @@ var choleskyFloat64Kernel = kernelsPacked.Source("cholesky_float64", "486e32a4ce
 // launchSolveLU runs [solveLU] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func launchSolveLU[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.KernelArg[T], Arg3 linalg.KernelArg[int32], Arg4 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, b Arg1, a Arg2, pivots Arg3, scratch Arg4, n int, ld int) error {
-	call := linalg.NewKernelCall(s, solveLUKernels.Of(*new(T)), grid)
-	linalg.KernelMatrix[T](&call, "b", b)
-	linalg.KernelMatrix[T](&call, "a", a)
-	linalg.KernelMatrix[int32](&call, "pivots", pivots)
-	linalg.KernelSlice[T](&call, "scratch", scratch)
+	call := launch.New(s, solveLUKernels.Of(*new(T)), grid)
+	launch.Matrix[T](&call, "b", b)
+	launch.Matrix[T](&call, "a", a)
+	launch.Matrix[int32](&call, "pivots", pivots)
+	launch.Slice[T](&call, "scratch", scratch)
 	call.Scalar(support.Arg(int64(n)))
 	call.Scalar(support.Arg(int64(ld)))
 	return call.Launch()
@@ -80,10 +81,10 @@ var solveLUFloat64Kernel = kernelsPacked.Source("solveLU_float64", "6a9428929d5c
 // launchSolveCholesky runs [solveCholesky] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func launchSolveCholesky[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.KernelArg[T], Arg3 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, b Arg1, a Arg2, scratch Arg3, all int, n int, ld int) error {
-	call := linalg.NewKernelCall(s, solveCholeskyKernels.Of(*new(T)), grid)
-	linalg.KernelMatrix[T](&call, "b", b)
-	linalg.KernelMatrix[T](&call, "a", a)
-	linalg.KernelSlice[T](&call, "scratch", scratch)
+	call := launch.New(s, solveCholeskyKernels.Of(*new(T)), grid)
+	launch.Matrix[T](&call, "b", b)
+	launch.Matrix[T](&call, "a", a)
+	launch.Slice[T](&call, "scratch", scratch)
 	call.Scalar(support.Arg(int64(all)))
 	call.Scalar(support.Arg(int64(n)))
 	call.Scalar(support.Arg(int64(ld)))
@@ -287,7 +288,7 @@ func luFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			/*line kernels.go:37*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:291
+//line kernels_tandem.go:292
 	}
 	return nil
 }
@@ -419,7 +420,7 @@ func luFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			/*line kernels.go:37*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:423
+//line kernels_tandem.go:424
 	}
 	return nil
 }
@@ -547,7 +548,7 @@ func choleskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 			}
 			/*line kernels.go:179*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:551
+//line kernels_tandem.go:552
 	}
 	return nil
 }
@@ -675,7 +676,7 @@ func choleskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 			}
 			/*line kernels.go:179*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:679
+//line kernels_tandem.go:680
 	}
 	return nil
 }
@@ -817,7 +818,7 @@ func solveLUFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			/*line kernels.go:220*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:821
+//line kernels_tandem.go:822
 	}
 	return nil
 }
@@ -959,7 +960,7 @@ func solveLUFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			/*line kernels.go:220*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:963
+//line kernels_tandem.go:964
 	}
 	return nil
 }
@@ -1092,7 +1093,7 @@ func solveCholeskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			}
 			/*line kernels.go:258*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:1096
+//line kernels_tandem.go:1097
 	}
 	return nil
 }
@@ -1225,7 +1226,7 @@ func solveCholeskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			}
 			/*line kernels.go:258*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:1229
+//line kernels_tandem.go:1230
 	}
 	return nil
 }
@@ -1239,12 +1240,12 @@ func gpu_lines(t_ gpu_tile, n_ int64, stride_ int64) (int64, int64) {
 		return int64(1), n_ * n_
 	}
 	return n_, n_
-//line kernels_tandem.go:1243
+//line kernels_tandem.go:1244
 }
 
 func gpu_index(t_ gpu_tile, i_ int64, j_ int64) int64 {
 	/*line kernels.go:20*/ return (t_.at_ + (i_ * t_.row_)) + (j_ * t_.step_)
-//line kernels_tandem.go:1248
+//line kernels_tandem.go:1249
 }
 
 func gpu_chains(x_ []float32, l_ int64, z_ int64, f_ int64, g_ int64, dz_ int64, df_ int64, dg_ int64, count_ int64, steps_ int64) {
@@ -1289,7 +1290,7 @@ func gpu_chains(x_ []float32, l_ int64, z_ int64, f_ int64, g_ int64, dz_ int64,
 		z_ = z_ + dz_
 		f_ = f_ + dz_
 	}
-//line kernels_tandem.go:1293
+//line kernels_tandem.go:1294
 }
 
 func gpu_pivot(scratch_ []float32, l_ int64, t_ gpu_tile, j_ int64, n_ int64) int32 {
@@ -1305,7 +1306,7 @@ func gpu_pivot(scratch_ []float32, l_ int64, t_ gpu_tile, j_ int64, n_ int64) in
 		}
 	}
 	return p_
-//line kernels_tandem.go:1309
+//line kernels_tandem.go:1310
 }
 
 func gpu_swap(scratch_ []float32, l_ int64, t_ gpu_tile, p_ int32, i_ int64, n_ int64) {
@@ -1318,7 +1319,7 @@ func gpu_swap(scratch_ []float32, l_ int64, t_ gpu_tile, p_ int32, i_ int64, n_ 
 			scratch_[other_+(j_*t_.step_)] = v_
 		}
 	}
-//line kernels_tandem.go:1322
+//line kernels_tandem.go:1323
 }
 
 func gpu_chains_(x_ []float64, l_ int64, z_ int64, f_ int64, g_ int64, dz_ int64, df_ int64, dg_ int64, count_ int64, steps_ int64) {
@@ -1363,7 +1364,7 @@ func gpu_chains_(x_ []float64, l_ int64, z_ int64, f_ int64, g_ int64, dz_ int64
 		z_ = z_ + dz_
 		f_ = f_ + dz_
 	}
-//line kernels_tandem.go:1367
+//line kernels_tandem.go:1368
 }
 
 func gpu_pivot_(scratch_ []float64, l_ int64, t_ gpu_tile, j_ int64, n_ int64) int32 {
@@ -1379,7 +1380,7 @@ func gpu_pivot_(scratch_ []float64, l_ int64, t_ gpu_tile, j_ int64, n_ int64) i
 		}
 	}
 	return p_
-//line kernels_tandem.go:1383
+//line kernels_tandem.go:1384
 }
 
 func gpu_swap_(scratch_ []float64, l_ int64, t_ gpu_tile, p_ int32, i_ int64, n_ int64) {
@@ -1392,13 +1393,13 @@ func gpu_swap_(scratch_ []float64, l_ int64, t_ gpu_tile, p_ int32, i_ int64, n_
 			scratch_[other_+(j_*t_.step_)] = v_
 		}
 	}
-//line kernels_tandem.go:1396
+//line kernels_tandem.go:1397
 }
 
 func gpu_sidesOf(t_ gpu_tile, n_ int64) gpu_tile {
 	/*line kernels.go:30*/ t2_ := gpu_tile{at_: t_.at_ + (n_ * t_.row_), row_: int64(4) * t_.step_, step_: t_.step_}
 	/*line kernels.go:30*/ return t2_
-//line kernels_tandem.go:1402
+//line kernels_tandem.go:1403
 }
 
 func gpu_substitute(x_ []float32, l_ int64, z_ int64, f_ int64, g_ int64, df_ int64, dg_ int64, dz_ int64, steps_ int64) {
@@ -1427,14 +1428,14 @@ func gpu_substitute(x_ []float32, l_ int64, z_ int64, f_ int64, g_ int64, df_ in
 	/*line kernels.go:321*/ x_[t4_] = t8_
 	/*line kernels.go:321*/ x_[t5_] = t9_
 	/*line kernels.go:321*/ x_[t6_] = t10_
-//line kernels_tandem.go:1431
+//line kernels_tandem.go:1432
 }
 
 func gpu_divide(x_ []float32, l_ int64, z_ int64, dz_ int64, by_ float32) {
 	/*line kernels.go:325*/ for i_ := int64(0); i_ < int64(4); i_ = i_ + int64(1) {
 		x_[(z_+(i_*dz_))+l_] = x_[(z_+(i_*dz_))+l_] / by_
 	}
-//line kernels_tandem.go:1438
+//line kernels_tandem.go:1439
 }
 
 func gpu_substitute_(x_ []float64, l_ int64, z_ int64, f_ int64, g_ int64, df_ int64, dg_ int64, dz_ int64, steps_ int64) {
@@ -1463,14 +1464,14 @@ func gpu_substitute_(x_ []float64, l_ int64, z_ int64, f_ int64, g_ int64, df_ i
 	/*line kernels.go:321*/ x_[t4_] = t8_
 	/*line kernels.go:321*/ x_[t5_] = t9_
 	/*line kernels.go:321*/ x_[t6_] = t10_
-//line kernels_tandem.go:1467
+//line kernels_tandem.go:1468
 }
 
 func gpu_divide_(x_ []float64, l_ int64, z_ int64, dz_ int64, by_ float64) {
 	/*line kernels.go:325*/ for i_ := int64(0); i_ < int64(4); i_ = i_ + int64(1) {
 		x_[(z_+(i_*dz_))+l_] = x_[(z_+(i_*dz_))+l_] / by_
 	}
-//line kernels_tandem.go:1474
+//line kernels_tandem.go:1475
 }
 
 func gpu_magnitude(v_ float32) float32 {
@@ -1478,7 +1479,7 @@ func gpu_magnitude(v_ float32) float32 {
 		return -v_
 	}
 	return v_
-//line kernels_tandem.go:1482
+//line kernels_tandem.go:1483
 }
 
 func gpu_magnitude_(v_ float64) float64 {
@@ -1486,5 +1487,5 @@ func gpu_magnitude_(v_ float64) float64 {
 		return -v_
 	}
 	return v_
-//line kernels_tandem.go:1490
+//line kernels_tandem.go:1491
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/tandem-gpu/tandem/array/internal/moves/nativecode"
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/gpu"
+	"github.com/tandem-gpu/tandem/gpu/launch"
 	"github.com/tandem-gpu/tandem/gpu/support"
 	"github.com/tandem-gpu/tandem/linalg"
 )
@@ -14,9 +15,9 @@ import (
 // LaunchPlace runs [Place] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchPlace[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[E], Arg2 linalg.KernelArg[E]](s *linalg.Session, grid backend.Grid, c Arg1, a Arg2, m Map, v E) error {
-	call := linalg.NewKernelCall(s, PlaceKernels.Of(*new(E)), grid)
-	linalg.KernelMatrix[E](&call, "c", c)
-	linalg.KernelMatrix[E](&call, "a", a)
+	call := launch.New(s, PlaceKernels.Of(*new(E)), grid)
+	launch.Matrix[E](&call, "c", c)
+	launch.Matrix[E](&call, "a", a)
 	call.Scalar(support.Arg(int64(m.Row)))
 	call.Scalar(support.Arg(int64(m.RowI)))
 	call.Scalar(support.Arg(int64(m.RowJ)))
@@ -39,10 +40,10 @@ var PlaceUint64Kernel = kernelsPacked.Source("Place_uint64", "6fe93f7a257070f441
 // LaunchCheck runs [Check] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchCheck[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32], Arg3 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, bad Arg1, owners Arg2, index Arg3, rows int) error {
-	call := linalg.NewKernelCall(s, CheckKernel, grid)
-	linalg.KernelSlice[int32](&call, "bad", bad)
-	linalg.KernelSlice[int32](&call, "owners", owners)
-	linalg.KernelMatrix[int32](&call, "index", index)
+	call := launch.New(s, CheckKernel, grid)
+	launch.Slice[int32](&call, "bad", bad)
+	launch.Slice[int32](&call, "owners", owners)
+	launch.Matrix[int32](&call, "index", index)
 	call.Scalar(support.Arg(int64(rows)))
 	return call.Launch()
 }
@@ -52,11 +53,11 @@ var CheckKernel = kernelsPacked.Source("Check_kernel", "78304448df29572f6b4d9cb0
 // LaunchRows runs [Rows] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchRows[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[E], Arg2 linalg.KernelArg[E], Arg3 linalg.KernelArg[int32], Arg4 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, c Arg1, a Arg2, index Arg3, bad Arg4, put bool) error {
-	call := linalg.NewKernelCall(s, RowsKernels.Of(*new(E)), grid)
-	linalg.KernelMatrix[E](&call, "c", c)
-	linalg.KernelMatrix[E](&call, "a", a)
-	linalg.KernelMatrix[int32](&call, "index", index)
-	linalg.KernelSlice[int32](&call, "bad", bad)
+	call := launch.New(s, RowsKernels.Of(*new(E)), grid)
+	launch.Matrix[E](&call, "c", c)
+	launch.Matrix[E](&call, "a", a)
+	launch.Matrix[int32](&call, "index", index)
+	launch.Slice[int32](&call, "bad", bad)
 	call.Scalar(support.Bool(bool(put)))
 	return call.Launch()
 }
@@ -181,7 +182,7 @@ func PlaceUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:185
+//line kernels_tandem.go:186
 	}
 	return nil
 }
@@ -248,7 +249,7 @@ func PlaceUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:252
+//line kernels_tandem.go:253
 	}
 	return nil
 }
@@ -302,7 +303,7 @@ func CheckGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:306
+//line kernels_tandem.go:307
 	}
 	return nil
 }
@@ -362,7 +363,7 @@ func RowsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:366
+//line kernels_tandem.go:367
 	}
 	return nil
 }
@@ -422,7 +423,7 @@ func RowsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:426
+//line kernels_tandem.go:427
 	}
 	return nil
 }
@@ -432,5 +433,5 @@ func gpu_at(v_ gpu_Matrix__, k_ int64) int64 {
 		return int64(v_.Data_[k_])
 	}
 	return int64(v_.Data_[k_*v_.Stride_])
-//line kernels_tandem.go:436
+//line kernels_tandem.go:437
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/tandem-gpu/tandem/array/internal/random/nativecode"
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/gpu"
+	"github.com/tandem-gpu/tandem/gpu/launch"
 	"github.com/tandem-gpu/tandem/gpu/support"
 	"github.com/tandem-gpu/tandem/linalg"
 	"github.com/tandem-gpu/tandem/rmath"
@@ -19,8 +20,8 @@ import (
 func LaunchFill[T interface{ float32 | float64 | int32 }, M interface {
 	Uniform32 | Uniform64 | Normal32 | Normal64 | Integers
 }, Arg2 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, m M, c Arg2, s_ Source, r Range) error {
-	call := linalg.NewKernelCall(s, FillKernels.Of(*new(T), *new(M)), grid)
-	linalg.KernelMatrix[T](&call, "c", c)
+	call := launch.New(s, FillKernels.Of(*new(T), *new(M)), grid)
+	launch.Matrix[T](&call, "c", c)
 	call.Scalar(support.Arg(uint64(s_.Key)))
 	call.Scalar(support.Arg(uint64(s_.Stream)))
 	call.Scalar(support.Arg(int32(r.low)))
@@ -224,7 +225,7 @@ func FillFloat32Uniform32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:228
+//line kernels_tandem.go:229
 	}
 	return nil
 }
@@ -317,7 +318,7 @@ func FillFloat64Uniform64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:321
+//line kernels_tandem.go:322
 	}
 	return nil
 }
@@ -410,7 +411,7 @@ func FillFloat32Normal32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:414
+//line kernels_tandem.go:415
 	}
 	return nil
 }
@@ -503,7 +504,7 @@ func FillFloat64Normal64Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:507
+//line kernels_tandem.go:508
 	}
 	return nil
 }
@@ -596,14 +597,14 @@ func FillInt32IntegersGo(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:600
+//line kernels_tandem.go:601
 	}
 	return nil
 }
 
 func gpu_per(t_ gpu_Uniform32) int64 {
 	/*line random.go:81*/ return int64(4)
-//line kernels_tandem.go:607
+//line kernels_tandem.go:608
 }
 
 func gpu_numbers(t_ gpu_Uniform32, s_ gpu_Source, b_ int64, t2_ gpu_Range) (float32, float32, float32, float32) {
@@ -625,19 +626,19 @@ func gpu_numbers(t_ gpu_Uniform32, s_ gpu_Source, b_ int64, t2_ gpu_Range) (floa
 	/*line random.go:84*/ w2_ := t5_
 	/*line random.go:84*/ w3_ := t6_
 	return gpu_upper24(w0_), gpu_upper24(w1_), gpu_upper24(w2_), gpu_upper24(w3_)
-//line kernels_tandem.go:629
+//line kernels_tandem.go:630
 }
 
 func gpu_put(row_ []float32, j_ int64, x_ float32) {
 	/*line random.go:73*/ if (j_ >= int64(0)) && (j_ < int64(len(row_))) {
 		row_[j_] = x_
 	}
-//line kernels_tandem.go:636
+//line kernels_tandem.go:637
 }
 
 func gpu_per_(t_ gpu_Uniform64) int64 {
 	/*line random.go:94*/ return int64(2)
-//line kernels_tandem.go:641
+//line kernels_tandem.go:642
 }
 
 func gpu_numbers_(t_ gpu_Uniform64, s_ gpu_Source, b_ int64, t2_ gpu_Range) (float64, float64, float64, float64) {
@@ -659,19 +660,19 @@ func gpu_numbers_(t_ gpu_Uniform64, s_ gpu_Source, b_ int64, t2_ gpu_Range) (flo
 	/*line random.go:97*/ w2_ := t5_
 	/*line random.go:97*/ w3_ := t6_
 	return gpu_upper53(w0_, w1_), gpu_upper53(w2_, w3_), float64(0), float64(0)
-//line kernels_tandem.go:663
+//line kernels_tandem.go:664
 }
 
 func gpu_put_(row_ []float64, j_ int64, x_ float64) {
 	/*line random.go:73*/ if (j_ >= int64(0)) && (j_ < int64(len(row_))) {
 		row_[j_] = x_
 	}
-//line kernels_tandem.go:670
+//line kernels_tandem.go:671
 }
 
 func gpu_per__(t_ gpu_Normal32) int64 {
 	/*line random.go:108*/ return int64(4)
-//line kernels_tandem.go:675
+//line kernels_tandem.go:676
 }
 
 func gpu_numbers__(t_ gpu_Normal32, s_ gpu_Source, b_ int64, t2_ gpu_Range) (float32, float32, float32, float32) {
@@ -701,12 +702,12 @@ func gpu_numbers__(t_ gpu_Normal32, s_ gpu_Source, b_ int64, t2_ gpu_Range) (flo
 	/*line random.go:113*/ x2_ = t9_
 	/*line random.go:113*/ x3_ = t10_
 	return x0_, x1_, x2_, x3_
-//line kernels_tandem.go:705
+//line kernels_tandem.go:706
 }
 
 func gpu_per___(t_ gpu_Normal64) int64 {
 	/*line random.go:120*/ return int64(2)
-//line kernels_tandem.go:710
+//line kernels_tandem.go:711
 }
 
 func gpu_numbers___(t_ gpu_Normal64, s_ gpu_Source, b_ int64, t2_ gpu_Range) (float64, float64, float64, float64) {
@@ -732,12 +733,12 @@ func gpu_numbers___(t_ gpu_Normal64, s_ gpu_Source, b_ int64, t2_ gpu_Range) (fl
 	/*line random.go:124*/ x0_ = t7_
 	/*line random.go:124*/ x1_ = t8_
 	return x0_, x1_, float64(0), float64(0)
-//line kernels_tandem.go:736
+//line kernels_tandem.go:737
 }
 
 func gpu_per____(t_ gpu_Integers) int64 {
 	/*line random.go:151*/ return int64(4)
-//line kernels_tandem.go:741
+//line kernels_tandem.go:742
 }
 
 func gpu_numbers____(t_ gpu_Integers, s_ gpu_Source, b_ int64, r_ gpu_Range) (int32, int32, int32, int32) {
@@ -778,14 +779,14 @@ func gpu_numbers____(t_ gpu_Integers, s_ gpu_Source, b_ int64, r_ gpu_Range) (in
 		/*line random.go:157*/ w3_ = t13_
 	}
 	return gpu_of(r_, w0_), gpu_of(r_, w1_), gpu_of(r_, w2_), gpu_of(r_, w3_)
-//line kernels_tandem.go:782
+//line kernels_tandem.go:783
 }
 
 func gpu_put__(row_ []int32, j_ int64, x_ int32) {
 	/*line random.go:73*/ if (j_ >= int64(0)) && (j_ < int64(len(row_))) {
 		row_[j_] = x_
 	}
-//line kernels_tandem.go:789
+//line kernels_tandem.go:790
 }
 
 func gpu_block(s_ gpu_Source, b_ int64, attempt_ uint32) (uint32, uint32, uint32, uint32) {
@@ -804,18 +805,18 @@ func gpu_block(s_ gpu_Source, b_ int64, attempt_ uint32) (uint32, uint32, uint32
 //line random.go:28
 	t_, t2_, t3_, t4_ = gpu_philox(uint32(b_), uint32((uint64(b_)>>(32)))|(attempt_<<(16)), uint32(s_.Stream_), uint32((s_.Stream_ >> (32))), uint32(s_.Key_), uint32((s_.Key_ >> (32))))
 	/*line random.go:28*/ return t_, t2_, t3_, t4_
-//line kernels_tandem.go:808
+//line kernels_tandem.go:809
 }
 
 func gpu_upper24(w_ uint32) float32 {
 	/*line random.go:88*/ return float32(float32(int32((w_ >> (8)))) * float32(5.9604645e-08))
-//line kernels_tandem.go:813
+//line kernels_tandem.go:814
 }
 
 func gpu_upper53(lo_ uint32, hi_ uint32) float64 {
 //line random.go:102
 	return float64(float64(hi_)*float64(2.3283064365386963e-10)) + float64(float64((lo_>>(11)))*float64(1.1102230246251565e-16))
-//line kernels_tandem.go:819
+//line kernels_tandem.go:820
 }
 
 func gpu_pair(u_ float32, angle_ float32) (float32, float32) {
@@ -825,7 +826,7 @@ func gpu_pair(u_ float32, angle_ float32) (float32, float32) {
 	_ = y_
 	/*line random.go:130*/ r_ := float32(math.Sqrt(float64(float32(float32(-2) * f32.Log(u_)))))
 	return float32(r_ * f32.CosPi(angle_)), float32(r_ * f32.SinPi(angle_))
-//line kernels_tandem.go:829
+//line kernels_tandem.go:830
 }
 
 func gpu_pair_(u_ float64, angle_ float64) (float64, float64) {
@@ -835,12 +836,12 @@ func gpu_pair_(u_ float64, angle_ float64) (float64, float64) {
 	_ = y_
 	/*line random.go:130*/ r_ := math.Sqrt(float64(float64(-2) * rmath.Log(u_)))
 	return float64(r_ * rmath.CosPi(angle_)), float64(r_ * rmath.SinPi(angle_))
-//line kernels_tandem.go:839
+//line kernels_tandem.go:840
 }
 
 func gpu_refuses(r_ gpu_Range, w_ uint32) bool {
 	/*line random.go:162*/ return (w_ * r_.span_) < r_.uneven_
-//line kernels_tandem.go:844
+//line kernels_tandem.go:845
 }
 
 func gpu_orNext(r_ gpu_Range, w_ uint32, next_ uint32) uint32 {
@@ -848,12 +849,12 @@ func gpu_orNext(r_ gpu_Range, w_ uint32, next_ uint32) uint32 {
 		return next_
 	}
 	return w_
-//line kernels_tandem.go:852
+//line kernels_tandem.go:853
 }
 
 func gpu_of(r_ gpu_Range, w_ uint32) int32 {
 	/*line random.go:171*/ return r_.low_ + int32(((uint64(w_) * uint64(r_.span_)) >> (32)))
-//line kernels_tandem.go:857
+//line kernels_tandem.go:858
 }
 
 func gpu_philox(c0_ uint32, c1_ uint32, c2_ uint32, c3_ uint32, k0_ uint32, k1_ uint32) (uint32, uint32, uint32, uint32) {
@@ -880,5 +881,5 @@ func gpu_philox(c0_ uint32, c1_ uint32, c2_ uint32, c3_ uint32, k0_ uint32, k1_ 
 		k1_ = k1_ + uint32(3144134277)
 	}
 	return c0_, c1_, c2_, c3_
-//line kernels_tandem.go:884
+//line kernels_tandem.go:885
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/tandem-gpu/tandem/array/internal/sorting/nativecode"
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/gpu"
+	"github.com/tandem-gpu/tandem/gpu/launch"
 	"github.com/tandem-gpu/tandem/gpu/support"
 	"github.com/tandem-gpu/tandem/linalg"
 )
@@ -14,9 +15,9 @@ import (
 // LaunchPack runs [Pack] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchPack[E interface{ uint8 | uint32 | uint64 }, Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[E]](s *linalg.Session, grid backend.Grid, pairs Arg1, a Arg2, line int, o Order, shift uint) error {
-	call := linalg.NewKernelCall(s, PackKernels.Of(*new(E)), grid)
-	linalg.KernelSlice[uint64](&call, "pairs", pairs)
-	linalg.KernelMatrix[E](&call, "a", a)
+	call := launch.New(s, PackKernels.Of(*new(E)), grid)
+	launch.Slice[uint64](&call, "pairs", pairs)
+	launch.Matrix[E](&call, "a", a)
 	call.Scalar(support.Arg(int64(line)))
 	call.Scalar(support.Arg(uint64(o.sign)))
 	call.Scalar(support.Arg(uint64(o.flip)))
@@ -42,9 +43,9 @@ var PackUint64Kernel = kernelsPacked.Source("Pack_uint64", "3894abdcce4502faa128
 // LaunchRepack runs [Repack] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchRepack[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[E]](s *linalg.Session, grid backend.Grid, pairs Arg1, a Arg2, n int, o Order, shift uint) error {
-	call := linalg.NewKernelCall(s, RepackKernels.Of(*new(E)), grid)
-	linalg.KernelSlice[uint64](&call, "pairs", pairs)
-	linalg.KernelMatrix[E](&call, "a", a)
+	call := launch.New(s, RepackKernels.Of(*new(E)), grid)
+	launch.Slice[uint64](&call, "pairs", pairs)
+	launch.Matrix[E](&call, "a", a)
 	call.Scalar(support.Arg(int64(n)))
 	call.Scalar(support.Arg(uint64(o.sign)))
 	call.Scalar(support.Arg(uint64(o.flip)))
@@ -67,9 +68,9 @@ var RepackUint64Kernel = kernelsPacked.Source("Repack_uint64", "a8f8193c4fcaa453
 // LaunchUnpack runs [Unpack] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchUnpack[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[E], Arg2 linalg.KernelArg[uint64]](s *linalg.Session, grid backend.Grid, c Arg1, pairs Arg2, n int, o Order) error {
-	call := linalg.NewKernelCall(s, UnpackKernels.Of(*new(E)), grid)
-	linalg.KernelMatrix[E](&call, "c", c)
-	linalg.KernelSlice[uint64](&call, "pairs", pairs)
+	call := launch.New(s, UnpackKernels.Of(*new(E)), grid)
+	launch.Matrix[E](&call, "c", c)
+	launch.Slice[uint64](&call, "pairs", pairs)
 	call.Scalar(support.Arg(int64(n)))
 	call.Scalar(support.Arg(uint64(o.sign)))
 	call.Scalar(support.Arg(uint64(o.flip)))
@@ -91,9 +92,9 @@ var UnpackUint64Kernel = kernelsPacked.Source("Unpack_uint64", "2e9047987d268b83
 // LaunchFirsts runs [Firsts] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchFirsts[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64]](s *linalg.Session, grid backend.Grid, pairs Arg1, keys Arg2) error {
-	call := linalg.NewKernelCall(s, FirstsKernel, grid)
-	linalg.KernelSlice[uint64](&call, "pairs", pairs)
-	linalg.KernelSlice[uint64](&call, "keys", keys)
+	call := launch.New(s, FirstsKernel, grid)
+	launch.Slice[uint64](&call, "pairs", pairs)
+	launch.Slice[uint64](&call, "keys", keys)
 	return call.Launch()
 }
 
@@ -102,9 +103,9 @@ var FirstsKernel = kernelsPacked.Source("Firsts_kernel", "439b0932bdb8e87d853c1c
 // LaunchReplace runs [Replace] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchReplace[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64]](s *linalg.Session, grid backend.Grid, pairs Arg1, keys Arg2) error {
-	call := linalg.NewKernelCall(s, ReplaceKernel, grid)
-	linalg.KernelSlice[uint64](&call, "pairs", pairs)
-	linalg.KernelSlice[uint64](&call, "keys", keys)
+	call := launch.New(s, ReplaceKernel, grid)
+	launch.Slice[uint64](&call, "pairs", pairs)
+	launch.Slice[uint64](&call, "keys", keys)
 	return call.Launch()
 }
 
@@ -113,9 +114,9 @@ var ReplaceKernel = kernelsPacked.Source("Replace_kernel", "4c83fa5f258fadc6dca0
 // LaunchCountChunks runs [CountChunks] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchCountChunks[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[uint64]](s *linalg.Session, grid backend.Grid, counts Arg1, x Arg2, n int, per int, shift uint) error {
-	call := linalg.NewKernelCall(s, CountChunksKernel, grid)
-	linalg.KernelSlice[int32](&call, "counts", counts)
-	linalg.KernelSlice[uint64](&call, "x", x)
+	call := launch.New(s, CountChunksKernel, grid)
+	launch.Slice[int32](&call, "counts", counts)
+	launch.Slice[uint64](&call, "x", x)
 	call.Scalar(support.Arg(int64(n)))
 	call.Scalar(support.Arg(int64(per)))
 	call.Scalar(support.Arg(uint64(shift)))
@@ -127,10 +128,10 @@ var CountChunksKernel = kernelsPacked.Group(1, 1, 1).Source("CountChunks_kernel"
 // LaunchMoveChunks runs [MoveChunks] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchMoveChunks[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[int32], Arg3 linalg.KernelArg[uint64]](s *linalg.Session, grid backend.Grid, y Arg1, counts Arg2, x Arg3, n int, per int, shift uint) error {
-	call := linalg.NewKernelCall(s, MoveChunksKernel, grid)
-	linalg.KernelSlice[uint64](&call, "y", y)
-	linalg.KernelSlice[int32](&call, "counts", counts)
-	linalg.KernelSlice[uint64](&call, "x", x)
+	call := launch.New(s, MoveChunksKernel, grid)
+	launch.Slice[uint64](&call, "y", y)
+	launch.Slice[int32](&call, "counts", counts)
+	launch.Slice[uint64](&call, "x", x)
 	call.Scalar(support.Arg(int64(n)))
 	call.Scalar(support.Arg(int64(per)))
 	call.Scalar(support.Arg(uint64(shift)))
@@ -142,8 +143,8 @@ var MoveChunksKernel = kernelsPacked.Group(1, 1, 1).Source("MoveChunks_kernel", 
 // LaunchSum runs [Sum] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchSum[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, counts Arg1, n int) error {
-	call := linalg.NewKernelCall(s, SumKernel, grid)
-	linalg.KernelSlice[int32](&call, "counts", counts)
+	call := launch.New(s, SumKernel, grid)
+	launch.Slice[int32](&call, "counts", counts)
 	call.Scalar(support.Arg(int64(n)))
 	return call.Launch()
 }
@@ -153,9 +154,9 @@ var SumKernel = kernelsPacked.Group(256, 1, 1).Source("Sum_kernel", "bbb7032c716
 // LaunchCountTiles runs [CountTiles] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchCountTiles[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[uint64]](s *linalg.Session, grid backend.Grid, counts Arg1, x Arg2, n int, shift uint) error {
-	call := linalg.NewKernelCall(s, CountTilesKernel, grid)
-	linalg.KernelSlice[int32](&call, "counts", counts)
-	linalg.KernelSlice[uint64](&call, "x", x)
+	call := launch.New(s, CountTilesKernel, grid)
+	launch.Slice[int32](&call, "counts", counts)
+	launch.Slice[uint64](&call, "x", x)
 	call.Scalar(support.Arg(int64(n)))
 	call.Scalar(support.Arg(uint64(shift)))
 	return call.Launch()
@@ -166,10 +167,10 @@ var CountTilesKernel = kernelsPacked.Group(128, 1, 1).Source("CountTiles_kernel"
 // LaunchMoveTiles runs [MoveTiles] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchMoveTiles[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[int32], Arg3 linalg.KernelArg[uint64]](s *linalg.Session, grid backend.Grid, y Arg1, counts Arg2, x Arg3, n int, shift uint) error {
-	call := linalg.NewKernelCall(s, MoveTilesKernel, grid)
-	linalg.KernelSlice[uint64](&call, "y", y)
-	linalg.KernelSlice[int32](&call, "counts", counts)
-	linalg.KernelSlice[uint64](&call, "x", x)
+	call := launch.New(s, MoveTilesKernel, grid)
+	launch.Slice[uint64](&call, "y", y)
+	launch.Slice[int32](&call, "counts", counts)
+	launch.Slice[uint64](&call, "x", x)
 	call.Scalar(support.Arg(int64(n)))
 	call.Scalar(support.Arg(uint64(shift)))
 	return call.Launch()
@@ -180,9 +181,9 @@ var MoveTilesKernel = kernelsPacked.Group(128, 1, 1).Source("MoveTiles_kernel", 
 // LaunchRank runs [Rank] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchRank[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64]](s *linalg.Session, grid backend.Grid, y Arg1, x Arg2, n int, shift uint) error {
-	call := linalg.NewKernelCall(s, RankKernel, grid)
-	linalg.KernelSlice[uint64](&call, "y", y)
-	linalg.KernelSlice[uint64](&call, "x", x)
+	call := launch.New(s, RankKernel, grid)
+	launch.Slice[uint64](&call, "y", y)
+	launch.Slice[uint64](&call, "x", x)
 	call.Scalar(support.Arg(int64(n)))
 	call.Scalar(support.Arg(uint64(shift)))
 	return call.Launch()
@@ -193,10 +194,10 @@ var RankKernel = kernelsPacked.Source("Rank_kernel", "4ad9bc6d7da6120042e4b46b19
 // LaunchSearch runs [Search] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchSearch[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[E], Arg3 linalg.KernelArg[E]](s *linalg.Session, grid backend.Grid, c Arg1, edges Arg2, a Arg3, o Order, count bool) error {
-	call := linalg.NewKernelCall(s, SearchKernels.Of(*new(E)), grid)
-	linalg.KernelMatrix[int32](&call, "c", c)
-	linalg.KernelMatrix[E](&call, "edges", edges)
-	linalg.KernelMatrix[E](&call, "a", a)
+	call := launch.New(s, SearchKernels.Of(*new(E)), grid)
+	launch.Matrix[int32](&call, "c", c)
+	launch.Matrix[E](&call, "edges", edges)
+	launch.Matrix[E](&call, "a", a)
 	call.Scalar(support.Arg(uint64(o.sign)))
 	call.Scalar(support.Arg(uint64(o.flip)))
 	call.Scalar(support.Arg(uint64(o.nan)))
@@ -343,7 +344,7 @@ func PackUint8Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:347
+//line kernels_tandem.go:348
 	}
 	return nil
 }
@@ -401,7 +402,7 @@ func PackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:405
+//line kernels_tandem.go:406
 	}
 	return nil
 }
@@ -459,7 +460,7 @@ func PackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:463
+//line kernels_tandem.go:464
 	}
 	return nil
 }
@@ -517,7 +518,7 @@ func RepackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:521
+//line kernels_tandem.go:522
 	}
 	return nil
 }
@@ -575,7 +576,7 @@ func RepackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:579
+//line kernels_tandem.go:580
 	}
 	return nil
 }
@@ -630,7 +631,7 @@ func UnpackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:634
+//line kernels_tandem.go:635
 	}
 	return nil
 }
@@ -685,7 +686,7 @@ func UnpackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:689
+//line kernels_tandem.go:690
 	}
 	return nil
 }
@@ -725,7 +726,7 @@ func FirstsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:729
+//line kernels_tandem.go:730
 	}
 	return nil
 }
@@ -762,7 +763,7 @@ func ReplaceGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:766
+//line kernels_tandem.go:767
 	}
 	return nil
 }
@@ -810,7 +811,7 @@ func CountChunksGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:814
+//line kernels_tandem.go:815
 	}
 	return nil
 }
@@ -884,7 +885,7 @@ func MoveChunksGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:888
+//line kernels_tandem.go:889
 	}
 	return nil
 }
@@ -967,7 +968,7 @@ func SumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			/*line radix.go:73*/ i_ = i_ + int64(256)
 		}
-//line kernels_tandem.go:971
+//line kernels_tandem.go:972
 	}
 	return nil
 }
@@ -1020,7 +1021,7 @@ func CountTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				counts_[(((row_*int64(16))+l_)*parts_)+part_] = c_[l_]
 			}
 		}
-//line kernels_tandem.go:1024
+//line kernels_tandem.go:1025
 	}
 	return nil
 }
@@ -1141,7 +1142,7 @@ func MoveTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				c_[(d3_*int64(128))+l_] = c_[(d3_*int64(128))+l_] + int32(1)
 			}
 		}
-//line kernels_tandem.go:1145
+//line kernels_tandem.go:1146
 	}
 	return nil
 }
@@ -1195,7 +1196,7 @@ func RankGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1199
+//line kernels_tandem.go:1200
 	}
 	return nil
 }
@@ -1286,7 +1287,7 @@ func SearchUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1290
+//line kernels_tandem.go:1291
 	}
 	return nil
 }
@@ -1377,7 +1378,7 @@ func SearchUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1381
+//line kernels_tandem.go:1382
 	}
 	return nil
 }
@@ -1394,7 +1395,7 @@ func gpu_key(o_ gpu_Order, x_ uint64) uint64 {
 		k_ = gpu_largest(o_)
 	}
 	return k_
-//line kernels_tandem.go:1398
+//line kernels_tandem.go:1399
 }
 
 func gpu_bits(o_ gpu_Order, k_ uint64) uint64 {
@@ -1406,7 +1407,7 @@ func gpu_bits(o_ gpu_Order, k_ uint64) uint64 {
 		x_ = k_ >> (1)
 	}
 	return x_
-//line kernels_tandem.go:1410
+//line kernels_tandem.go:1411
 }
 
 func gpu_below(edges_ gpu_Matrix_, n_ int64, x_ uint64, o_ gpu_Order) int64 {
@@ -1421,12 +1422,12 @@ func gpu_below(edges_ gpu_Matrix_, n_ int64, x_ uint64, o_ gpu_Order) int64 {
 		}
 	}
 	return lo_
-//line kernels_tandem.go:1425
+//line kernels_tandem.go:1426
 }
 
 func gpu_largest(o_ gpu_Order) uint64 {
 	/*line keys.go:35*/ return (o_.sign_ << (1)) - uint64(1)
-//line kernels_tandem.go:1430
+//line kernels_tandem.go:1431
 }
 
 func gpu_step(v_ gpu_Matrix_) int64 {
@@ -1434,7 +1435,7 @@ func gpu_step(v_ gpu_Matrix_) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:1438
+//line kernels_tandem.go:1439
 }
 
 func gpu_step_(v_ gpu_Matrix___) int64 {
@@ -1442,7 +1443,7 @@ func gpu_step_(v_ gpu_Matrix___) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:1446
+//line kernels_tandem.go:1447
 }
 
 func gpu_below_(edges_ gpu_Matrix__, n_ int64, x_ uint64, o_ gpu_Order) int64 {
@@ -1457,7 +1458,7 @@ func gpu_below_(edges_ gpu_Matrix__, n_ int64, x_ uint64, o_ gpu_Order) int64 {
 		}
 	}
 	return lo_
-//line kernels_tandem.go:1461
+//line kernels_tandem.go:1462
 }
 
 func gpu_step__(v_ gpu_Matrix__) int64 {
@@ -1465,5 +1466,5 @@ func gpu_step__(v_ gpu_Matrix__) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:1469
+//line kernels_tandem.go:1470
 }

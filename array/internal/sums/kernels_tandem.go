@@ -7,6 +7,7 @@ import (
 	"github.com/tandem-gpu/tandem/array/internal/sums/nativecode"
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/gpu"
+	"github.com/tandem-gpu/tandem/gpu/launch"
 	"github.com/tandem-gpu/tandem/gpu/support"
 	"github.com/tandem-gpu/tandem/internal/superacc"
 	"github.com/tandem-gpu/tandem/linalg"
@@ -17,10 +18,10 @@ import (
 // LaunchAcross runs [Across] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchAcross[S interface{ float32 | float64 }, T interface{ float32 | float64 }, I interface{ int32 | int64 }, F interface{ single | double }, P interface{ one | pair | two }, Arg3 linalg.KernelArg[int64], Arg4 linalg.KernelArg[S], Arg5 linalg.KernelArg[S]](s *linalg.Session, grid backend.Grid, f F, p P, parts Arg3, x Arg4, shift Arg5, turns int, mask I) error {
-	call := linalg.NewKernelCall(s, AcrossKernels.Of(*new(S), *new(T), *new(I), *new(F), *new(P)), grid)
-	linalg.KernelSlice[int64](&call, "parts", parts)
-	linalg.KernelMatrix[S](&call, "x", x)
-	linalg.KernelSlice[S](&call, "shift", shift)
+	call := launch.New(s, AcrossKernels.Of(*new(S), *new(T), *new(I), *new(F), *new(P)), grid)
+	launch.Slice[int64](&call, "parts", parts)
+	launch.Matrix[S](&call, "x", x)
+	launch.Slice[S](&call, "shift", shift)
 	call.Scalar(support.Arg(int64(turns)))
 	call.Scalar(support.Arg[I](mask))
 	return call.Launch()
@@ -44,12 +45,12 @@ var AcrossFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Across_floa
 // LaunchAlong runs [Along] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchAlong[S interface{ float32 | float64 }, T interface{ float32 | float64 }, I interface{ int32 | int64 }, F interface{ single | double }, P interface{ one | pair | two }, R interface{ single | double }, Arg4 linalg.KernelArg[S], Arg5 linalg.KernelArg[S], Arg6 linalg.KernelArg[S], Arg7 linalg.KernelArg[int64], Arg8 linalg.KernelArg[S]](s *linalg.Session, grid backend.Grid, f F, p P, r R, c Arg4, x Arg5, y Arg6, parts Arg7, shift Arg8, outputs int, height int, cols int, turns int, over uint64, root bool, mask I) error {
-	call := linalg.NewKernelCall(s, AlongKernels.Of(*new(S), *new(T), *new(I), *new(F), *new(P), *new(R)), grid)
-	linalg.KernelMatrix[S](&call, "c", c)
-	linalg.KernelMatrix[S](&call, "x", x)
-	linalg.KernelMatrix[S](&call, "y", y)
-	linalg.KernelSlice[int64](&call, "parts", parts)
-	linalg.KernelSlice[S](&call, "shift", shift)
+	call := launch.New(s, AlongKernels.Of(*new(S), *new(T), *new(I), *new(F), *new(P), *new(R)), grid)
+	launch.Matrix[S](&call, "c", c)
+	launch.Matrix[S](&call, "x", x)
+	launch.Matrix[S](&call, "y", y)
+	launch.Slice[int64](&call, "parts", parts)
+	launch.Slice[S](&call, "shift", shift)
 	call.Scalar(support.Arg(int64(outputs)))
 	call.Scalar(support.Arg(int64(height)))
 	call.Scalar(support.Arg(int64(cols)))
@@ -78,11 +79,11 @@ var AlongFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Along_
 // LaunchFew runs [Few] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchFew[S interface{ float32 | float64 }, T interface{ float32 | float64 }, I interface{ int32 | int64 }, F interface{ single | double }, P interface{ one | pair | two }, R interface{ single | double }, Arg4 linalg.KernelArg[S], Arg5 linalg.KernelArg[S], Arg6 linalg.KernelArg[S], Arg7 linalg.KernelArg[S]](s *linalg.Session, grid backend.Grid, f F, p P, r R, c Arg4, x Arg5, y Arg6, shift Arg7, height int, width int, down bool, over uint64, root bool, mask I) error {
-	call := linalg.NewKernelCall(s, FewKernels.Of(*new(S), *new(T), *new(I), *new(F), *new(P), *new(R)), grid)
-	linalg.KernelMatrix[S](&call, "c", c)
-	linalg.KernelMatrix[S](&call, "x", x)
-	linalg.KernelMatrix[S](&call, "y", y)
-	linalg.KernelSlice[S](&call, "shift", shift)
+	call := launch.New(s, FewKernels.Of(*new(S), *new(T), *new(I), *new(F), *new(P), *new(R)), grid)
+	launch.Matrix[S](&call, "c", c)
+	launch.Matrix[S](&call, "x", x)
+	launch.Matrix[S](&call, "y", y)
+	launch.Slice[S](&call, "shift", shift)
 	call.Scalar(support.Arg(int64(height)))
 	call.Scalar(support.Arg(int64(width)))
 	call.Scalar(support.Bool(bool(down)))
@@ -114,9 +115,9 @@ func LaunchFoldAlong[T interface {
 }, F interface {
 	most32 | most64 | mostInt | add32 | count
 }, Arg2 linalg.KernelArg[int64], Arg3 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, f F, parts Arg2, x Arg3, outputs int, height int, cols int, mask int64, flip int64) error {
-	call := linalg.NewKernelCall(s, FoldAlongKernels.Of(*new(T), *new(F)), grid)
-	linalg.KernelSlice[int64](&call, "parts", parts)
-	linalg.KernelMatrix[T](&call, "x", x)
+	call := launch.New(s, FoldAlongKernels.Of(*new(T), *new(F)), grid)
+	launch.Slice[int64](&call, "parts", parts)
+	launch.Matrix[T](&call, "x", x)
 	call.Scalar(support.Arg(int64(outputs)))
 	call.Scalar(support.Arg(int64(height)))
 	call.Scalar(support.Arg(int64(cols)))
@@ -150,9 +151,9 @@ func LaunchFoldAcross[T interface {
 }, F interface {
 	most32 | most64 | mostInt | add32 | count
 }, Arg2 linalg.KernelArg[int64], Arg3 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, f F, parts Arg2, x Arg3, mask int64, flip int64) error {
-	call := linalg.NewKernelCall(s, FoldAcrossKernels.Of(*new(T), *new(F)), grid)
-	linalg.KernelSlice[int64](&call, "parts", parts)
-	linalg.KernelMatrix[T](&call, "x", x)
+	call := launch.New(s, FoldAcrossKernels.Of(*new(T), *new(F)), grid)
+	launch.Slice[int64](&call, "parts", parts)
+	launch.Matrix[T](&call, "x", x)
 	call.Scalar(support.Arg(int64(mask)))
 	call.Scalar(support.Arg(int64(flip)))
 	return call.Launch()
@@ -187,9 +188,9 @@ func LaunchFoldFew[T interface {
 }, R interface {
 	value32 | value64 | valueInt | index | total | reached
 }, Arg3 linalg.KernelArg[D], Arg4 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, f F, r R, c Arg3, x Arg4, down bool, mask int64, flip int64) error {
-	call := linalg.NewKernelCall(s, FoldFewKernels.Of(*new(T), *new(D), *new(F), *new(R)), grid)
-	linalg.KernelMatrix[D](&call, "c", c)
-	linalg.KernelMatrix[T](&call, "x", x)
+	call := launch.New(s, FoldFewKernels.Of(*new(T), *new(D), *new(F), *new(R)), grid)
+	launch.Matrix[D](&call, "c", c)
+	launch.Matrix[T](&call, "x", x)
 	call.Scalar(support.Bool(bool(down)))
 	call.Scalar(support.Arg(int64(mask)))
 	call.Scalar(support.Arg(int64(flip)))
@@ -233,9 +234,9 @@ func LaunchFinish[D interface {
 }, R interface {
 	value32 | value64 | valueInt | index | total | reached
 }, Arg2 linalg.KernelArg[D], Arg3 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, r R, c Arg2, parts Arg3, count_ int, sum bool, flip int64) error {
-	call := linalg.NewKernelCall(s, FinishKernels.Of(*new(D), *new(R)), grid)
-	linalg.KernelMatrix[D](&call, "c", c)
-	linalg.KernelSlice[int64](&call, "parts", parts)
+	call := launch.New(s, FinishKernels.Of(*new(D), *new(R)), grid)
+	launch.Matrix[D](&call, "c", c)
+	launch.Slice[int64](&call, "parts", parts)
 	call.Scalar(support.Arg(int64(count_)))
 	call.Scalar(support.Bool(bool(sum)))
 	call.Scalar(support.Arg(int64(flip)))
@@ -266,9 +267,9 @@ var FinishBoolReachedKernel = kernelsPacked.Source("Finish_bool_reached", "2c767
 // LaunchGather runs [Gather] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchGather[Arg1 linalg.KernelArg[int64], Arg2 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, sums Arg1, parts Arg2, all int, first int, outputs int, count_ int) error {
-	call := linalg.NewKernelCall(s, GatherKernel, grid)
-	linalg.KernelSlice[int64](&call, "sums", sums)
-	linalg.KernelSlice[int64](&call, "parts", parts)
+	call := launch.New(s, GatherKernel, grid)
+	launch.Slice[int64](&call, "sums", sums)
+	launch.Slice[int64](&call, "parts", parts)
 	call.Scalar(support.Arg(int64(all)))
 	call.Scalar(support.Arg(int64(first)))
 	call.Scalar(support.Arg(int64(outputs)))
@@ -281,9 +282,9 @@ var GatherKernel = kernelsPacked.Source("Gather_kernel", "5ebbf463cbadce565553b7
 // LaunchGatherFolded runs [GatherFolded] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchGatherFolded[Arg1 linalg.KernelArg[int64], Arg2 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, states Arg1, parts Arg2, all int, first int, outputs int, count_ int, sum bool, base int, cols int, pitch int) error {
-	call := linalg.NewKernelCall(s, GatherFoldedKernel, grid)
-	linalg.KernelSlice[int64](&call, "states", states)
-	linalg.KernelSlice[int64](&call, "parts", parts)
+	call := launch.New(s, GatherFoldedKernel, grid)
+	launch.Slice[int64](&call, "states", states)
+	launch.Slice[int64](&call, "parts", parts)
 	call.Scalar(support.Arg(int64(all)))
 	call.Scalar(support.Arg(int64(first)))
 	call.Scalar(support.Arg(int64(outputs)))
@@ -300,9 +301,9 @@ var GatherFoldedKernel = kernelsPacked.Source("GatherFolded_kernel", "d10ddcddde
 // LaunchTotals runs [Totals] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchTotals[T interface{ float32 | float64 | int32 }, F interface{ single | double | integer }, Arg2 linalg.KernelArg[T], Arg3 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, f F, x Arg2, sums Arg3, block_ int, blocks int) error {
-	call := linalg.NewKernelCall(s, TotalsKernels.Of(*new(T), *new(F)), grid)
-	linalg.KernelMatrix[T](&call, "x", x)
-	linalg.KernelSlice[int64](&call, "sums", sums)
+	call := launch.New(s, TotalsKernels.Of(*new(T), *new(F)), grid)
+	launch.Matrix[T](&call, "x", x)
+	launch.Slice[int64](&call, "sums", sums)
 	call.Scalar(support.Arg(int64(block_)))
 	call.Scalar(support.Arg(int64(blocks)))
 	return call.Launch()
@@ -323,8 +324,8 @@ var TotalsInt32IntegerKernel = kernelsPacked.Source("Totals_int32_integer", "b3f
 // LaunchOffsets runs [Offsets] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchOffsets[Arg1 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, sums Arg1, rows int, blocks int, words int) error {
-	call := linalg.NewKernelCall(s, OffsetsKernel, grid)
-	linalg.KernelSlice[int64](&call, "sums", sums)
+	call := launch.New(s, OffsetsKernel, grid)
+	launch.Slice[int64](&call, "sums", sums)
 	call.Scalar(support.Arg(int64(rows)))
 	call.Scalar(support.Arg(int64(blocks)))
 	call.Scalar(support.Arg(int64(words)))
@@ -336,10 +337,10 @@ var OffsetsKernel = kernelsPacked.Source("Offsets_kernel", "267c80d66d496b242d25
 // LaunchPrefix runs [Prefix] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchPrefix[T interface{ float32 | float64 | int32 }, F interface{ single | double | integer }, Arg2 linalg.KernelArg[T], Arg3 linalg.KernelArg[T], Arg4 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, f F, c Arg2, x Arg3, sums Arg4, block_ int, blocks int) error {
-	call := linalg.NewKernelCall(s, PrefixKernels.Of(*new(T), *new(F)), grid)
-	linalg.KernelMatrix[T](&call, "c", c)
-	linalg.KernelMatrix[T](&call, "x", x)
-	linalg.KernelSlice[int64](&call, "sums", sums)
+	call := launch.New(s, PrefixKernels.Of(*new(T), *new(F)), grid)
+	launch.Matrix[T](&call, "c", c)
+	launch.Matrix[T](&call, "x", x)
+	launch.Slice[int64](&call, "sums", sums)
 	call.Scalar(support.Arg(int64(block_)))
 	call.Scalar(support.Arg(int64(blocks)))
 	return call.Launch()
@@ -360,13 +361,13 @@ var PrefixInt32IntegerKernel = kernelsPacked.Source("Prefix_int32_integer", "9f2
 // LaunchScatter runs [Scatter] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchScatter[T interface{ float32 | float64 | int32 }, F interface{ single | double | integer }, Arg2 linalg.KernelArg[T], Arg3 linalg.KernelArg[T], Arg4 linalg.KernelArg[int32], Arg5 linalg.KernelArg[int32], Arg6 linalg.KernelArg[int32], Arg7 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, f F, c Arg2, x Arg3, index_ Arg4, order Arg5, bad Arg6, words Arg7) error {
-	call := linalg.NewKernelCall(s, ScatterKernels.Of(*new(T), *new(F)), grid)
-	linalg.KernelMatrix[T](&call, "c", c)
-	linalg.KernelMatrix[T](&call, "x", x)
-	linalg.KernelSlice[int32](&call, "index", index_)
-	linalg.KernelSlice[int32](&call, "order", order)
-	linalg.KernelSlice[int32](&call, "bad", bad)
-	linalg.KernelSlice[int64](&call, "words", words)
+	call := launch.New(s, ScatterKernels.Of(*new(T), *new(F)), grid)
+	launch.Matrix[T](&call, "c", c)
+	launch.Matrix[T](&call, "x", x)
+	launch.Slice[int32](&call, "index", index_)
+	launch.Slice[int32](&call, "order", order)
+	launch.Slice[int32](&call, "bad", bad)
+	launch.Slice[int64](&call, "words", words)
 	return call.Launch()
 }
 
@@ -385,9 +386,9 @@ var ScatterInt32IntegerKernel = kernelsPacked.Source("Scatter_int32_integer", "4
 // LaunchRound runs [Round] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchRound[T interface{ float32 | float64 }, F interface{ single | double }, Arg2 linalg.KernelArg[T], Arg3 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, f F, c Arg2, parts Arg3, count_ int, words int, bottom int, over uint64, root bool) error {
-	call := linalg.NewKernelCall(s, RoundKernels.Of(*new(T), *new(F)), grid)
-	linalg.KernelMatrix[T](&call, "c", c)
-	linalg.KernelSlice[int64](&call, "parts", parts)
+	call := launch.New(s, RoundKernels.Of(*new(T), *new(F)), grid)
+	launch.Matrix[T](&call, "c", c)
+	launch.Slice[int64](&call, "parts", parts)
 	call.Scalar(support.Arg(int64(count_)))
 	call.Scalar(support.Arg(int64(words)))
 	call.Scalar(support.Arg(int64(bottom)))
@@ -902,7 +903,7 @@ func AcrossFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:906
+//line kernels_tandem.go:907
 	}
 	return nil
 }
@@ -989,7 +990,7 @@ func AcrossFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:993
+//line kernels_tandem.go:994
 	}
 	return nil
 }
@@ -1076,7 +1077,7 @@ func AcrossFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args [
 				}
 			}
 		}
-//line kernels_tandem.go:1080
+//line kernels_tandem.go:1081
 	}
 	return nil
 }
@@ -1164,7 +1165,7 @@ func AcrossFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:1168
+//line kernels_tandem.go:1169
 	}
 	return nil
 }
@@ -1704,7 +1705,7 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line along.go:44*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:1708
+//line kernels_tandem.go:1709
 	}
 	return nil
 }
@@ -2243,7 +2244,7 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line along.go:44*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2247
+//line kernels_tandem.go:2248
 	}
 	return nil
 }
@@ -2782,7 +2783,7 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 			}
 			/*line along.go:44*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2786
+//line kernels_tandem.go:2787
 	}
 	return nil
 }
@@ -3321,7 +3322,7 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line along.go:44*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3325
+//line kernels_tandem.go:3326
 	}
 	return nil
 }
@@ -3408,7 +3409,7 @@ func FewFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3412
+//line kernels_tandem.go:3413
 	}
 	return nil
 }
@@ -3495,7 +3496,7 @@ func FewFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3499
+//line kernels_tandem.go:3500
 	}
 	return nil
 }
@@ -3582,7 +3583,7 @@ func FewFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, arg
 				}
 			}
 		}
-//line kernels_tandem.go:3586
+//line kernels_tandem.go:3587
 	}
 	return nil
 }
@@ -3669,7 +3670,7 @@ func FewFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3673
+//line kernels_tandem.go:3674
 	}
 	return nil
 }
@@ -3774,7 +3775,7 @@ func FoldAlongFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 			}
 			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3778
+//line kernels_tandem.go:3779
 	}
 	return nil
 }
@@ -3879,7 +3880,7 @@ func FoldAlongFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 			}
 			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3883
+//line kernels_tandem.go:3884
 	}
 	return nil
 }
@@ -3984,7 +3985,7 @@ func FoldAlongInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) 
 			}
 			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3988
+//line kernels_tandem.go:3989
 	}
 	return nil
 }
@@ -4089,7 +4090,7 @@ func FoldAlongInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 			}
 			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4093
+//line kernels_tandem.go:4094
 	}
 	return nil
 }
@@ -4194,7 +4195,7 @@ func FoldAlongBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 			}
 			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4198
+//line kernels_tandem.go:4199
 	}
 	return nil
 }
@@ -4249,7 +4250,7 @@ func FoldAcrossFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg
 				}
 			}
 		}
-//line kernels_tandem.go:4253
+//line kernels_tandem.go:4254
 	}
 	return nil
 }
@@ -4304,7 +4305,7 @@ func FoldAcrossFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg
 				}
 			}
 		}
-//line kernels_tandem.go:4308
+//line kernels_tandem.go:4309
 	}
 	return nil
 }
@@ -4359,7 +4360,7 @@ func FoldAcrossInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 				}
 			}
 		}
-//line kernels_tandem.go:4363
+//line kernels_tandem.go:4364
 	}
 	return nil
 }
@@ -4414,7 +4415,7 @@ func FoldAcrossInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:4418
+//line kernels_tandem.go:4419
 	}
 	return nil
 }
@@ -4469,7 +4470,7 @@ func FoldAcrossBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:4473
+//line kernels_tandem.go:4474
 	}
 	return nil
 }
@@ -4537,7 +4538,7 @@ func FoldFewFloat32Float32Most32Value32Go(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:4541
+//line kernels_tandem.go:4542
 	}
 	return nil
 }
@@ -4605,7 +4606,7 @@ func FoldFewFloat64Float64Most64Value64Go(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:4609
+//line kernels_tandem.go:4610
 	}
 	return nil
 }
@@ -4673,7 +4674,7 @@ func FoldFewInt32Int32MostIntValueIntGo(grid backend.Grid, lo, hi int, args []ba
 				}
 			}
 		}
-//line kernels_tandem.go:4677
+//line kernels_tandem.go:4678
 	}
 	return nil
 }
@@ -4741,7 +4742,7 @@ func FoldFewFloat32Int32Most32IndexGo(grid backend.Grid, lo, hi int, args []back
 				}
 			}
 		}
-//line kernels_tandem.go:4745
+//line kernels_tandem.go:4746
 	}
 	return nil
 }
@@ -4809,7 +4810,7 @@ func FoldFewFloat64Int32Most64IndexGo(grid backend.Grid, lo, hi int, args []back
 				}
 			}
 		}
-//line kernels_tandem.go:4813
+//line kernels_tandem.go:4814
 	}
 	return nil
 }
@@ -4877,7 +4878,7 @@ func FoldFewInt32Int32MostIntIndexGo(grid backend.Grid, lo, hi int, args []backe
 				}
 			}
 		}
-//line kernels_tandem.go:4881
+//line kernels_tandem.go:4882
 	}
 	return nil
 }
@@ -4945,7 +4946,7 @@ func FoldFewInt32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []backend
 				}
 			}
 		}
-//line kernels_tandem.go:4949
+//line kernels_tandem.go:4950
 	}
 	return nil
 }
@@ -5013,7 +5014,7 @@ func FoldFewBoolInt32CountTotalGo(grid backend.Grid, lo, hi int, args []backend.
 				}
 			}
 		}
-//line kernels_tandem.go:5017
+//line kernels_tandem.go:5018
 	}
 	return nil
 }
@@ -5081,7 +5082,7 @@ func FoldFewBoolBoolCountReachedGo(grid backend.Grid, lo, hi int, args []backend
 				}
 			}
 		}
-//line kernels_tandem.go:5085
+//line kernels_tandem.go:5086
 	}
 	return nil
 }
@@ -5133,7 +5134,7 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5137
+//line kernels_tandem.go:5138
 	}
 	return nil
 }
@@ -5185,7 +5186,7 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5189
+//line kernels_tandem.go:5190
 	}
 	return nil
 }
@@ -5237,7 +5238,7 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5241
+//line kernels_tandem.go:5242
 	}
 	return nil
 }
@@ -5289,7 +5290,7 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:5293
+//line kernels_tandem.go:5294
 	}
 	return nil
 }
@@ -5341,7 +5342,7 @@ func FinishInt32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:5345
+//line kernels_tandem.go:5346
 	}
 	return nil
 }
@@ -5393,7 +5394,7 @@ func FinishBoolReachedGo(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:5397
+//line kernels_tandem.go:5398
 	}
 	return nil
 }
@@ -5444,7 +5445,7 @@ func GatherGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5448
+//line kernels_tandem.go:5449
 	}
 	return nil
 }
@@ -5501,7 +5502,7 @@ func GatherFoldedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5505
+//line kernels_tandem.go:5506
 	}
 	return nil
 }
@@ -5554,7 +5555,7 @@ func TotalsFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5558
+//line kernels_tandem.go:5559
 	}
 	return nil
 }
@@ -5607,7 +5608,7 @@ func TotalsFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5611
+//line kernels_tandem.go:5612
 	}
 	return nil
 }
@@ -5660,7 +5661,7 @@ func TotalsInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5664
+//line kernels_tandem.go:5665
 	}
 	return nil
 }
@@ -5710,7 +5711,7 @@ func OffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5714
+//line kernels_tandem.go:5715
 	}
 	return nil
 }
@@ -5792,7 +5793,7 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5796
+//line kernels_tandem.go:5797
 	}
 	return nil
 }
@@ -5874,7 +5875,7 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5878
+//line kernels_tandem.go:5879
 	}
 	return nil
 }
@@ -5956,7 +5957,7 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5960
+//line kernels_tandem.go:5961
 	}
 	return nil
 }
@@ -6020,7 +6021,7 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:6024
+//line kernels_tandem.go:6025
 	}
 	return nil
 }
@@ -6084,7 +6085,7 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:6088
+//line kernels_tandem.go:6089
 	}
 	return nil
 }
@@ -6148,7 +6149,7 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:6152
+//line kernels_tandem.go:6153
 	}
 	return nil
 }
@@ -6208,7 +6209,7 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:6212
+//line kernels_tandem.go:6213
 	}
 	return nil
 }
@@ -6268,14 +6269,14 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:6272
+//line kernels_tandem.go:6273
 	}
 	return nil
 }
 
 func gpu_firstTop(f_ gpu_single) int64 {
 	/*line terms.go:80*/ return gpu_bias(f_) + int64(3)
-//line kernels_tandem.go:6279
+//line kernels_tandem.go:6280
 }
 
 func gpu_addOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, scale_ float32) (gpu_window, gpu_digits_) {
@@ -6294,17 +6295,17 @@ func gpu_addOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32,
 		}
 	}
 	return w_, gpu_without(d_, int32((t_.height_*t_.width_))*gpu_bits(f_, gpu_magic(f_)), gpu_product(p_))
-//line kernels_tandem.go:6298
+//line kernels_tandem.go:6299
 }
 
 func gpu_scale(f_ gpu_single, top_ int64) float32 {
 	/*line terms.go:84*/ return gpu_power(f_, (((int64(2)*gpu_bias(f_))+gpu_precision(f_))-int64(3))-top_)
-//line kernels_tandem.go:6303
+//line kernels_tandem.go:6304
 }
 
 func gpu_topOf(f_ gpu_single, w_ gpu_window) int64 {
 	/*line terms.go:76*/ return max(gpu_field(f_, w_.hi_)+int64(1), gpu_precision(f_)-int64(3))
-//line kernels_tandem.go:6308
+//line kernels_tandem.go:6309
 }
 
 func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64) bool {
@@ -6319,7 +6320,7 @@ func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64) bool {
 		/*line terms.go:69*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias(f_)))
-//line kernels_tandem.go:6323
+//line kernels_tandem.go:6324
 }
 
 func gpu_addHalves(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64) {
@@ -6329,14 +6330,14 @@ func gpu_addHalves(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, 
 			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, gpu_precision(f_), k_), gpu_part(s_, k_), n_)
 		}
 	}
-//line kernels_tandem.go:6333
+//line kernels_tandem.go:6334
 }
 
 func gpu_with(t_ gpu_halves, a_ int64, b_ int64, c_ int64) gpu_halves {
 //line terms.go:129
 	t2_ := gpu_halves{lower_: gpu_digits{a_: t_.lower_.a_ + (a_ & int64(4294967295)), b_: t_.lower_.b_ + (b_ & int64(4294967295)), c_: t_.lower_.c_ + (c_ & int64(4294967295))}, upper_: gpu_digits{a_: t_.upper_.a_ + (a_ >> (32)), b_: t_.upper_.b_ + (b_ >> (32)), c_: t_.upper_.c_ + (c_ >> (32))}}
 	/*line terms.go:129*/ return t2_
-//line kernels_tandem.go:6340
+//line kernels_tandem.go:6341
 }
 
 func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) int64 {
@@ -6350,12 +6351,12 @@ func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, 
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:6354
+//line kernels_tandem.go:6355
 }
 
 func gpu_firstTop_(f_ gpu_double) int64 {
 	/*line terms.go:80*/ return gpu_bias_(f_) + int64(3)
-//line kernels_tandem.go:6359
+//line kernels_tandem.go:6360
 }
 
 func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, scale_ float64) (gpu_window_, gpu_digits) {
@@ -6374,17 +6375,17 @@ func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float6
 		}
 	}
 	return w_, gpu_without_(d_, (t_.height_*t_.width_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product(p_))
-//line kernels_tandem.go:6378
+//line kernels_tandem.go:6379
 }
 
 func gpu_scale_(f_ gpu_double, top_ int64) float64 {
 	/*line terms.go:84*/ return gpu_power_(f_, (((int64(2)*gpu_bias_(f_))+gpu_precision_(f_))-int64(3))-top_)
-//line kernels_tandem.go:6383
+//line kernels_tandem.go:6384
 }
 
 func gpu_topOf_(f_ gpu_double, w_ gpu_window_) int64 {
 	/*line terms.go:76*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_precision_(f_)-int64(3))
-//line kernels_tandem.go:6388
+//line kernels_tandem.go:6389
 }
 
 func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64) bool {
@@ -6399,7 +6400,7 @@ func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64) bool {
 		/*line terms.go:69*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:6403
+//line kernels_tandem.go:6404
 }
 
 func gpu_addHalves_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64) {
@@ -6409,7 +6410,7 @@ func gpu_addHalves_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place,
 			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, gpu_precision_(f_), k_), gpu_part(s_, k_), n_)
 		}
 	}
-//line kernels_tandem.go:6413
+//line kernels_tandem.go:6414
 }
 
 func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) int64 {
@@ -6423,7 +6424,7 @@ func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place,
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:6427
+//line kernels_tandem.go:6428
 }
 
 func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, scale_ float64) (gpu_window_, gpu_digits) {
@@ -6442,7 +6443,7 @@ func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ flo
 		}
 	}
 	return w_, gpu_without_(d_, (t_.height_*t_.width_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product_(p_))
-//line kernels_tandem.go:6446
+//line kernels_tandem.go:6447
 }
 
 func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64) bool {
@@ -6457,7 +6458,7 @@ func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64) bool {
 		/*line terms.go:69*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:6461
+//line kernels_tandem.go:6462
 }
 
 func gpu_addHalves__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64) {
@@ -6467,7 +6468,7 @@ func gpu_addHalves__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Plac
 			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, gpu_precision_(f_), k_), gpu_part(s_, k_), n_)
 		}
 	}
-//line kernels_tandem.go:6471
+//line kernels_tandem.go:6472
 }
 
 func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) int64 {
@@ -6481,7 +6482,7 @@ func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Plac
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:6485
+//line kernels_tandem.go:6486
 }
 
 func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, scale_ float64) (gpu_window_, gpu_digits) {
@@ -6500,7 +6501,7 @@ func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ floa
 		}
 	}
 	return w_, gpu_without_(d_, (t_.height_*t_.width_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product__(p_))
-//line kernels_tandem.go:6504
+//line kernels_tandem.go:6505
 }
 
 func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64) bool {
@@ -6515,7 +6516,7 @@ func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64) bool {
 		/*line terms.go:69*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:6519
+//line kernels_tandem.go:6520
 }
 
 func gpu_addHalves___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64) {
@@ -6525,7 +6526,7 @@ func gpu_addHalves___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Plac
 			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, gpu_precision_(f_), k_), gpu_part(s_, k_), n_)
 		}
 	}
-//line kernels_tandem.go:6529
+//line kernels_tandem.go:6530
 }
 
 func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) int64 {
@@ -6539,7 +6540,7 @@ func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Plac
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:6543
+//line kernels_tandem.go:6544
 }
 
 func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64) (gpu_window, gpu_digits_) {
@@ -6562,22 +6563,22 @@ func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64) (gpu
 		count_ = int32(((b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)))
 	}
 	return w_, gpu_without(d_, count_*gpu_bits(f_, gpu_magic(f_)), gpu_product(p_))
-//line kernels_tandem.go:6566
+//line kernels_tandem.go:6567
 }
 
 func gpu_unit(f_ gpu_single, top_ int64) int64 {
 	/*line terms.go:89*/ return ((top_ - gpu_bias(f_)) + int64(3)) - gpu_precision(f_)
-//line kernels_tandem.go:6571
+//line kernels_tandem.go:6572
 }
 
 func gpu_bottom(t_ gpu_single) int64 {
 	/*line format.go:37*/ return int64(-384)
-//line kernels_tandem.go:6576
+//line kernels_tandem.go:6577
 }
 
 func gpu_digits__(t_ gpu_one) int64 {
 	/*line terms.go:24*/ return int64(2)
-//line kernels_tandem.go:6581
+//line kernels_tandem.go:6582
 }
 
 func gpu_part(t_ gpu_halves, k_ int64) int64 {
@@ -6602,17 +6603,17 @@ func gpu_part(t_ gpu_halves, k_ int64) int64 {
 		}
 	}
 	/*line terms.go:149*/ return t_.upper_.c_
-//line kernels_tandem.go:6606
+//line kernels_tandem.go:6607
 }
 
 func gpu_up(t_ gpu_halves, precision_ int64, k_ int64) int64 {
 	/*line terms.go:153*/ return (int64(32) * (k_ & int64(1))) + ((k_ >> (1)) * (int64(1) - precision_))
-//line kernels_tandem.go:6611
+//line kernels_tandem.go:6612
 }
 
 func gpu_precision(t_ gpu_single) int64 {
 	/*line format.go:34*/ return int64(24)
-//line kernels_tandem.go:6616
+//line kernels_tandem.go:6617
 }
 
 func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -6623,7 +6624,7 @@ func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:6627
+//line kernels_tandem.go:6628
 }
 
 func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
@@ -6640,7 +6641,7 @@ func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (f
 	/*line along.go:165*/ var t2_ float32
 	/*line along.go:165*/ t_, t2_ = gpu_factorsOf(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:165*/ return t_, t2_
-//line kernels_tandem.go:6644
+//line kernels_tandem.go:6645
 }
 
 func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
@@ -6674,7 +6675,7 @@ func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
 		t10_.special_ = gpu_Special(float32(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:6678
+//line kernels_tandem.go:6679
 }
 
 func gpu_size(f_ gpu_single, p_ gpu_one) int64 {
@@ -6682,7 +6683,7 @@ func gpu_size(f_ gpu_single, p_ gpu_one) int64 {
 		return int64(2) * gpu_precision(f_)
 	}
 	return gpu_precision(f_)
-//line kernels_tandem.go:6686
+//line kernels_tandem.go:6687
 }
 
 func gpu_digit(w_ gpu_wide, base_ int64, width_ uint64) int64 {
@@ -6693,12 +6694,12 @@ func gpu_digit(w_ gpu_wide, base_ int64, width_ uint64) int64 {
 		return -d_
 	}
 	return d_
-//line kernels_tandem.go:6697
+//line kernels_tandem.go:6698
 }
 
 func gpu_product(t_ gpu_one) bool {
 	/*line terms.go:23*/ return false
-//line kernels_tandem.go:6702
+//line kernels_tandem.go:6703
 }
 
 func gpu_joined(all_ []int64) gpu_halves {
@@ -6710,7 +6711,7 @@ func gpu_joined(all_ []int64) gpu_halves {
 		t_.upper_.b_ = t_.upper_.b_ + all_[k_+int64(3)]
 	}
 	return t_
-//line kernels_tandem.go:6714
+//line kernels_tandem.go:6715
 }
 
 func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float32 {
@@ -6728,7 +6729,7 @@ func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root
 		}
 	}
 	/*line round.go:49*/ return gpu_round(f_, v_)
-//line kernels_tandem.go:6732
+//line kernels_tandem.go:6733
 }
 
 func gpu_valueOf(f_ gpu_single, t_ gpu_halves, top_ int64) gpu_Value {
@@ -6738,12 +6739,12 @@ func gpu_valueOf(f_ gpu_single, t_ gpu_halves, top_ int64) gpu_Value {
 	t3_ := gpu_short{}
 	/*line along.go:93*/ b_ := gpu_shifted(gpu_shifted(t3_, int64(0), t_.upper_.b_), int64(32), t_.lower_.b_)
 	return gpu_value(gpu_and(a_, b_), (gpu_unit(f_, top_)+int64(1))-gpu_precision(f_))
-//line kernels_tandem.go:6742
+//line kernels_tandem.go:6743
 }
 
 func gpu_words(t_ gpu_single) int64 {
 	/*line format.go:36*/ return int64(24)
-//line kernels_tandem.go:6747
+//line kernels_tandem.go:6748
 }
 
 func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -6781,7 +6782,7 @@ func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:6785
+//line kernels_tandem.go:6786
 }
 
 func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64) (gpu_window_, gpu_digits) {
@@ -6804,22 +6805,22 @@ func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64) (g
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product(p_))
-//line kernels_tandem.go:6808
+//line kernels_tandem.go:6809
 }
 
 func gpu_unit_(f_ gpu_double, top_ int64) int64 {
 	/*line terms.go:89*/ return ((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)
-//line kernels_tandem.go:6813
+//line kernels_tandem.go:6814
 }
 
 func gpu_bottom_(t_ gpu_double) int64 {
 	/*line format.go:53*/ return int64(-2176)
-//line kernels_tandem.go:6818
+//line kernels_tandem.go:6819
 }
 
 func gpu_precision_(t_ gpu_double) int64 {
 	/*line format.go:50*/ return int64(53)
-//line kernels_tandem.go:6823
+//line kernels_tandem.go:6824
 }
 
 func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
@@ -6836,7 +6837,7 @@ func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) 
 	/*line along.go:165*/ var t2_ float64
 	/*line along.go:165*/ t_, t2_ = gpu_factorsOf_(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:165*/ return t_, t2_
-//line kernels_tandem.go:6840
+//line kernels_tandem.go:6841
 }
 
 func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
@@ -6870,7 +6871,7 @@ func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:6874
+//line kernels_tandem.go:6875
 }
 
 func gpu_size_(f_ gpu_double, p_ gpu_one) int64 {
@@ -6878,7 +6879,7 @@ func gpu_size_(f_ gpu_double, p_ gpu_one) int64 {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:6882
+//line kernels_tandem.go:6883
 }
 
 func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float64 {
@@ -6896,7 +6897,7 @@ func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, roo
 		}
 	}
 	/*line round.go:49*/ return gpu_round_(f_, v_)
-//line kernels_tandem.go:6900
+//line kernels_tandem.go:6901
 }
 
 func gpu_valueOf_(f_ gpu_double, t_ gpu_halves, top_ int64) gpu_Value {
@@ -6906,12 +6907,12 @@ func gpu_valueOf_(f_ gpu_double, t_ gpu_halves, top_ int64) gpu_Value {
 	t3_ := gpu_short{}
 	/*line along.go:93*/ b_ := gpu_shifted(gpu_shifted(t3_, int64(0), t_.upper_.b_), int64(32), t_.lower_.b_)
 	return gpu_value(gpu_and(a_, b_), (gpu_unit_(f_, top_)+int64(1))-gpu_precision_(f_))
-//line kernels_tandem.go:6910
+//line kernels_tandem.go:6911
 }
 
 func gpu_words_(t_ gpu_double) int64 {
 	/*line format.go:52*/ return int64(136)
-//line kernels_tandem.go:6915
+//line kernels_tandem.go:6916
 }
 
 func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64) (gpu_window_, gpu_digits) {
@@ -6934,12 +6935,12 @@ func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64)
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product_(p_))
-//line kernels_tandem.go:6938
+//line kernels_tandem.go:6939
 }
 
 func gpu_digits___(t_ gpu_pair) int64 {
 	/*line terms.go:27*/ return int64(2)
-//line kernels_tandem.go:6943
+//line kernels_tandem.go:6944
 }
 
 func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int64) (float64, float64) {
@@ -6956,7 +6957,7 @@ func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int6
 	/*line along.go:165*/ var t2_ float64
 	/*line along.go:165*/ t_, t2_ = gpu_factorsOf__(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:165*/ return t_, t2_
-//line kernels_tandem.go:6960
+//line kernels_tandem.go:6961
 }
 
 func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide {
@@ -6990,7 +6991,7 @@ func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide 
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:6994
+//line kernels_tandem.go:6995
 }
 
 func gpu_size__(f_ gpu_double, p_ gpu_pair) int64 {
@@ -6998,12 +6999,12 @@ func gpu_size__(f_ gpu_double, p_ gpu_pair) int64 {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:7002
+//line kernels_tandem.go:7003
 }
 
 func gpu_product_(t_ gpu_pair) bool {
 	/*line terms.go:26*/ return false
-//line kernels_tandem.go:7007
+//line kernels_tandem.go:7008
 }
 
 func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64) (gpu_window_, gpu_digits) {
@@ -7026,12 +7027,12 @@ func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64) 
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product__(p_))
-//line kernels_tandem.go:7030
+//line kernels_tandem.go:7031
 }
 
 func gpu_digits____(t_ gpu_two) int64 {
 	/*line terms.go:30*/ return int64(3)
-//line kernels_tandem.go:7035
+//line kernels_tandem.go:7036
 }
 
 func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
@@ -7048,7 +7049,7 @@ func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64
 	/*line along.go:165*/ var t2_ float64
 	/*line along.go:165*/ t_, t2_ = gpu_factorsOf___(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:165*/ return t_, t2_
-//line kernels_tandem.go:7052
+//line kernels_tandem.go:7053
 }
 
 func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide {
@@ -7082,7 +7083,7 @@ func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide 
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:7086
+//line kernels_tandem.go:7087
 }
 
 func gpu_size___(f_ gpu_double, p_ gpu_two) int64 {
@@ -7090,18 +7091,18 @@ func gpu_size___(f_ gpu_double, p_ gpu_two) int64 {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:7094
+//line kernels_tandem.go:7095
 }
 
 func gpu_product__(t_ gpu_two) bool {
 	/*line terms.go:29*/ return true
-//line kernels_tandem.go:7099
+//line kernels_tandem.go:7100
 }
 
 func gpu_nowhere(f_ gpu_single) gpu_window {
 	/*line terms.go:56*/ t_ := gpu_window{lo_: gpu_most(f_)}
 	/*line terms.go:56*/ return t_
-//line kernels_tandem.go:7105
+//line kernels_tandem.go:7106
 }
 
 func gpu_windowOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32) gpu_window {
@@ -7111,7 +7112,7 @@ func gpu_windowOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float
 	/*line few.go:51*/ t2_, t3_ = gpu_addOf(f_, p_, t_, o_, less_, float32(1))
 	/*line few.go:51*/ w_ := t2_
 	return w_
-//line kernels_tandem.go:7115
+//line kernels_tandem.go:7116
 }
 
 func gpu_sumOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, top_ int64) gpu_Value {
@@ -7138,13 +7139,13 @@ func gpu_sumOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32,
 		}
 	}
 	return gpu_valueOf(f_, s_, top_)
-//line kernels_tandem.go:7142
+//line kernels_tandem.go:7143
 }
 
 func gpu_isSpread(f_ gpu_single, w_ gpu_window) bool {
 	/*line few.go:94*/ r_ := gpu_reachIn(f_, w_)
 	return ((gpu_precision(f_) <= int64(24)) && (gpu_field(f_, w_.hi_) <= (int64(2) * gpu_bias(f_)))) && ((r_.top_ - r_.least_) < (int64(72) + gpu_precision(f_)))
-//line kernels_tandem.go:7148
+//line kernels_tandem.go:7149
 }
 
 func gpu_sumOfSpread(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) gpu_Value {
@@ -7185,7 +7186,7 @@ func gpu_sumOfSpread(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ fl
 	/*line few.go:121*/ t9_ := gpu_short{}
 //line few.go:121
 	return gpu_value(gpu_shifted(gpu_shifted(gpu_shifted(t9_, int64(0), third_), int64(24), second_), int64(24), first_), base_)
-//line kernels_tandem.go:7189
+//line kernels_tandem.go:7190
 }
 
 func gpu_sumOfWide(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) (gpu_Value, int64) {
@@ -7213,13 +7214,13 @@ func gpu_sumOfWide(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ floa
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7217
+//line kernels_tandem.go:7218
 }
 
 func gpu_nowhere_(f_ gpu_double) gpu_window_ {
 	/*line terms.go:56*/ t_ := gpu_window_{lo_: gpu_most_(f_)}
 	/*line terms.go:56*/ return t_
-//line kernels_tandem.go:7223
+//line kernels_tandem.go:7224
 }
 
 func gpu_windowOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64) gpu_window_ {
@@ -7229,7 +7230,7 @@ func gpu_windowOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ flo
 	/*line few.go:51*/ t2_, t3_ = gpu_addOf_(f_, p_, t_, o_, less_, float64(1))
 	/*line few.go:51*/ w_ := t2_
 	return w_
-//line kernels_tandem.go:7233
+//line kernels_tandem.go:7234
 }
 
 func gpu_sumOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, top_ int64) gpu_Value {
@@ -7256,13 +7257,13 @@ func gpu_sumOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float6
 		}
 	}
 	return gpu_valueOf_(f_, s_, top_)
-//line kernels_tandem.go:7260
+//line kernels_tandem.go:7261
 }
 
 func gpu_isSpread_(f_ gpu_double, w_ gpu_window_) bool {
 	/*line few.go:94*/ r_ := gpu_reachIn_(f_, w_)
 	return ((gpu_precision_(f_) <= int64(24)) && (gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_)))) && ((r_.top_ - r_.least_) < (int64(72) + gpu_precision_(f_)))
-//line kernels_tandem.go:7266
+//line kernels_tandem.go:7267
 }
 
 func gpu_sumOfSpread_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) gpu_Value {
@@ -7303,7 +7304,7 @@ func gpu_sumOfSpread_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ 
 	/*line few.go:121*/ t9_ := gpu_short{}
 //line few.go:121
 	return gpu_value(gpu_shifted(gpu_shifted(gpu_shifted(t9_, int64(0), third_), int64(24), second_), int64(24), first_), base_)
-//line kernels_tandem.go:7307
+//line kernels_tandem.go:7308
 }
 
 func gpu_sumOfWide_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) (gpu_Value, int64) {
@@ -7331,7 +7332,7 @@ func gpu_sumOfWide_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ fl
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7335
+//line kernels_tandem.go:7336
 }
 
 func gpu_windowOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32) gpu_window_ {
@@ -7341,7 +7342,7 @@ func gpu_windowOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ 
 	/*line few.go:51*/ t2_, t3_ = gpu_addOf__(f_, p_, t_, o_, less_, float64(1))
 	/*line few.go:51*/ w_ := t2_
 	return w_
-//line kernels_tandem.go:7345
+//line kernels_tandem.go:7346
 }
 
 func gpu_sumOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, top_ int64) gpu_Value {
@@ -7368,7 +7369,7 @@ func gpu_sumOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ flo
 		}
 	}
 	return gpu_valueOf_(f_, s_, top_)
-//line kernels_tandem.go:7372
+//line kernels_tandem.go:7373
 }
 
 func gpu_sumOfSpread__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) gpu_Value {
@@ -7409,7 +7410,7 @@ func gpu_sumOfSpread__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, les
 	/*line few.go:121*/ t9_ := gpu_short{}
 //line few.go:121
 	return gpu_value(gpu_shifted(gpu_shifted(gpu_shifted(t9_, int64(0), third_), int64(24), second_), int64(24), first_), base_)
-//line kernels_tandem.go:7413
+//line kernels_tandem.go:7414
 }
 
 func gpu_sumOfWide__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) (gpu_Value, int64) {
@@ -7437,7 +7438,7 @@ func gpu_sumOfWide__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7441
+//line kernels_tandem.go:7442
 }
 
 func gpu_windowOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64) gpu_window_ {
@@ -7447,7 +7448,7 @@ func gpu_windowOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ f
 	/*line few.go:51*/ t2_, t3_ = gpu_addOf___(f_, p_, t_, o_, less_, float64(1))
 	/*line few.go:51*/ w_ := t2_
 	return w_
-//line kernels_tandem.go:7451
+//line kernels_tandem.go:7452
 }
 
 func gpu_sumOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, top_ int64) gpu_Value {
@@ -7474,7 +7475,7 @@ func gpu_sumOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ floa
 		}
 	}
 	return gpu_valueOf_(f_, s_, top_)
-//line kernels_tandem.go:7478
+//line kernels_tandem.go:7479
 }
 
 func gpu_sumOfSpread___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) gpu_Value {
@@ -7515,7 +7516,7 @@ func gpu_sumOfSpread___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less
 	/*line few.go:121*/ t9_ := gpu_short{}
 //line few.go:121
 	return gpu_value(gpu_shifted(gpu_shifted(gpu_shifted(t9_, int64(0), third_), int64(24), second_), int64(24), first_), base_)
-//line kernels_tandem.go:7519
+//line kernels_tandem.go:7520
 }
 
 func gpu_sumOfWide___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) (gpu_Value, int64) {
@@ -7543,7 +7544,7 @@ func gpu_sumOfWide___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ 
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7547
+//line kernels_tandem.go:7548
 }
 
 func gpu_no(sum_ bool) gpu_state {
@@ -7553,12 +7554,12 @@ func gpu_no(sum_ bool) gpu_state {
 	}
 	t2_ := gpu_state{key_: int64(-9223372036854775808), index_: int64(9223372036854775807)}
 	/*line fold.go:66*/ return t2_
-//line kernels_tandem.go:7557
+//line kernels_tandem.go:7558
 }
 
 func gpu_sum(t_ gpu_most32) bool {
 	/*line fold.go:27*/ return false
-//line kernels_tandem.go:7562
+//line kernels_tandem.go:7563
 }
 
 func gpu_key(t_ gpu_most32, x_ float32, mask_ int64, flip_ int64) int64 {
@@ -7567,7 +7568,7 @@ func gpu_key(t_ gpu_most32, x_ float32, mask_ int64, flip_ int64) int64 {
 	}
 	b_ := int64(int32(math.Float32bits(x_))) & mask_
 	return (b_ ^ ((b_ >> (63)) & int64(2147483647))) ^ flip_
-//line kernels_tandem.go:7571
+//line kernels_tandem.go:7572
 }
 
 func gpu_merge(s_ gpu_state, sum_ bool, t_ gpu_state) gpu_state {
@@ -7580,12 +7581,12 @@ func gpu_merge(s_ gpu_state, sum_ bool, t_ gpu_state) gpu_state {
 		}
 	}
 	/*line fold.go:76*/ return s_
-//line kernels_tandem.go:7584
+//line kernels_tandem.go:7585
 }
 
 func gpu_sum_(t_ gpu_most64) bool {
 	/*line fold.go:28*/ return false
-//line kernels_tandem.go:7589
+//line kernels_tandem.go:7590
 }
 
 func gpu_key_(t_ gpu_most64, x_ float64, mask_ int64, flip_ int64) int64 {
@@ -7594,32 +7595,32 @@ func gpu_key_(t_ gpu_most64, x_ float64, mask_ int64, flip_ int64) int64 {
 	}
 	b_ := int64(math.Float64bits(x_)) & mask_
 	return (b_ ^ ((b_ >> (63)) & int64(9223372036854775807))) ^ flip_
-//line kernels_tandem.go:7598
+//line kernels_tandem.go:7599
 }
 
 func gpu_sum__(t_ gpu_mostInt) bool {
 	/*line fold.go:29*/ return false
-//line kernels_tandem.go:7603
+//line kernels_tandem.go:7604
 }
 
 func gpu_key__(t_ gpu_mostInt, x_ int32, t2_ int64, flip_ int64) int64 {
 	/*line fold.go:30*/ return int64(x_) ^ flip_
-//line kernels_tandem.go:7608
+//line kernels_tandem.go:7609
 }
 
 func gpu_sum___(t_ gpu_add32) bool {
 	/*line fold.go:24*/ return true
-//line kernels_tandem.go:7613
+//line kernels_tandem.go:7614
 }
 
 func gpu_key___(t_ gpu_add32, x_ int32, t2_ int64, t3_ int64) int64 {
 	/*line fold.go:25*/ return int64(x_)
-//line kernels_tandem.go:7618
+//line kernels_tandem.go:7619
 }
 
 func gpu_sum____(t_ gpu_count) bool {
 	/*line fold.go:26*/ return true
-//line kernels_tandem.go:7623
+//line kernels_tandem.go:7624
 }
 
 func gpu_key____(t_ gpu_count, x_ bool, t2_ int64, t3_ int64) int64 {
@@ -7627,7 +7628,7 @@ func gpu_key____(t_ gpu_count, x_ bool, t2_ int64, t3_ int64) int64 {
 		return int64(1)
 	}
 	return int64(0)
-//line kernels_tandem.go:7631
+//line kernels_tandem.go:7632
 }
 
 func gpu_of(t_ gpu_value32, s_ gpu_state, flip_ int64) float32 {
@@ -7636,7 +7637,7 @@ func gpu_of(t_ gpu_value32, s_ gpu_state, flip_ int64) float32 {
 	}
 	b_ := s_.key_ ^ flip_
 	return math.Float32frombits(uint32((b_ ^ ((b_ >> (63)) & int64(2147483647)))))
-//line kernels_tandem.go:7640
+//line kernels_tandem.go:7641
 }
 
 func gpu_of_(t_ gpu_value64, s_ gpu_state, flip_ int64) float64 {
@@ -7645,34 +7646,34 @@ func gpu_of_(t_ gpu_value64, s_ gpu_state, flip_ int64) float64 {
 	}
 	b_ := s_.key_ ^ flip_
 	return math.Float64frombits(uint64((b_ ^ ((b_ >> (63)) & int64(9223372036854775807)))))
-//line kernels_tandem.go:7649
+//line kernels_tandem.go:7650
 }
 
 func gpu_of__(t_ gpu_valueInt, s_ gpu_state, flip_ int64) int32 {
 	/*line fold.go:191*/ return int32((s_.key_ ^ flip_))
-//line kernels_tandem.go:7654
+//line kernels_tandem.go:7655
 }
 
 func gpu_of___(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:192*/ return int32(s_.index_)
-//line kernels_tandem.go:7659
+//line kernels_tandem.go:7660
 }
 
 func gpu_of____(t_ gpu_total, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:193*/ return int32(s_.key_)
-//line kernels_tandem.go:7664
+//line kernels_tandem.go:7665
 }
 
 func gpu_of_____(t_ gpu_reached, s_ gpu_state, least_ int64) bool {
 	/*line fold.go:194*/ return s_.key_ >= least_
-//line kernels_tandem.go:7669
+//line kernels_tandem.go:7670
 }
 
 func gpu_clearWords(words_ []int64, at_ gpu_Place) {
 	/*line prefix.go:67*/ for t_, k_ := at_.N_+int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
 		words_[at_.At_+(k_*at_.Step_)] = int64(0)
 	}
-//line kernels_tandem.go:7676
+//line kernels_tandem.go:7677
 }
 
 func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
@@ -7684,13 +7685,13 @@ func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
 		gpu_AddPart_(words_, at_, t_.exp_-bottom_, v_, k_)
 	}
 	words_[at_.At_+(at_.N_*at_.Step_)] = words_[at_.At_+(at_.N_*at_.Step_)] | t_.special_
-//line kernels_tandem.go:7688
+//line kernels_tandem.go:7689
 }
 
 func gpu_term(f_ gpu_single, x_ float32) gpu_wide {
 	/*line prefix.go:16*/ t_ := gpu_one{}
 	/*line prefix.go:16*/ return gpu_exactly(f_, t_, x_, float32(1))
-//line kernels_tandem.go:7694
+//line kernels_tandem.go:7695
 }
 
 func gpu_Carry(w_ []int64, at_ gpu_Place) {
@@ -7701,29 +7702,29 @@ func gpu_Carry(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:7705
+//line kernels_tandem.go:7706
 }
 
 func gpu_term_(f_ gpu_double, x_ float64) gpu_wide {
 	/*line prefix.go:17*/ t_ := gpu_one{}
 	/*line prefix.go:17*/ return gpu_exactly_(f_, t_, x_, float64(1))
-//line kernels_tandem.go:7711
+//line kernels_tandem.go:7712
 }
 
 func gpu_words__(t_ gpu_integer) int64 {
 	/*line prefix.go:36*/ return int64(4)
-//line kernels_tandem.go:7716
+//line kernels_tandem.go:7717
 }
 
 func gpu_term__(t_ gpu_integer, x_ int32) gpu_wide {
 	/*line prefix.go:40*/ t2_ := gpu_wide{lo_: uint64(max(int64(x_), -int64(x_))), neg_: x_ < int32(0)}
 	/*line prefix.go:40*/ return t2_
-//line kernels_tandem.go:7722
+//line kernels_tandem.go:7723
 }
 
 func gpu_bottom__(t_ gpu_integer) int64 {
 	/*line prefix.go:37*/ return int64(0)
-//line kernels_tandem.go:7727
+//line kernels_tandem.go:7728
 }
 
 func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -7735,7 +7736,7 @@ func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		}
 	}
 	return v_
-//line kernels_tandem.go:7739
+//line kernels_tandem.go:7740
 }
 
 func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
@@ -7751,13 +7752,13 @@ func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
 	}
 	t_ := gpu_reach{least_: min(r_.least_, least_), top_: max(r_.top_, v_.Exp_+int64(128)), special_: r_.special_}
 	/*line short.go:90*/ return t_
-//line kernels_tandem.go:7755
+//line kernels_tandem.go:7756
 }
 
 func gpu_noReach() gpu_reach {
 	/*line short.go:67*/ t_ := gpu_reach{least_: int64(1048576), top_: int64(-1048576)}
 	/*line short.go:67*/ return t_
-//line kernels_tandem.go:7761
+//line kernels_tandem.go:7762
 }
 
 func gpu_with_(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
@@ -7769,12 +7770,12 @@ func gpu_with_(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
 		/*line short.go:73*/ r_.top_ = t3_
 	}
 	return r_
-//line kernels_tandem.go:7773
+//line kernels_tandem.go:7774
 }
 
 func gpu_fits____(r_ gpu_reach, n_ int64) bool {
 	/*line short.go:94*/ return (r_.top_ + int64(bits.Len64(uint64(n_)))) <= (r_.least_ + int64(127))
-//line kernels_tandem.go:7778
+//line kernels_tandem.go:7779
 }
 
 func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
@@ -7799,7 +7800,7 @@ func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
 		/*line short.go:54*/ return t8_
 	}
 	return s_
-//line kernels_tandem.go:7803
+//line kernels_tandem.go:7804
 }
 
 func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
@@ -7832,7 +7833,7 @@ func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
 	/*line short.go:23*/ h2_ := t13_
 	t15_ := gpu_short{hi_: h2_, lo_: l2_}
 	/*line short.go:24*/ return t15_
-//line kernels_tandem.go:7836
+//line kernels_tandem.go:7837
 }
 
 func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
@@ -7840,7 +7841,7 @@ func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
 		return gpu_value_(f_, special_)
 	}
 	return gpu_round(f_, v_)
-//line kernels_tandem.go:7844
+//line kernels_tandem.go:7845
 }
 
 func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
@@ -7858,7 +7859,7 @@ func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
 		return gpu_NewValue(hi_, lo_, base_, true)
 	}
 	return gpu_NewValue(s_.hi_, s_.lo_, base_, false)
-//line kernels_tandem.go:7862
+//line kernels_tandem.go:7863
 }
 
 func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
@@ -7866,7 +7867,7 @@ func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
 		return gpu_value__(f_, special_)
 	}
 	return gpu_round_(f_, v_)
-//line kernels_tandem.go:7870
+//line kernels_tandem.go:7871
 }
 
 func gpu_of________(t_ gpu_integer, v_ gpu_Value, t2_ int64) int32 {
@@ -7876,7 +7877,7 @@ func gpu_of________(t_ gpu_integer, v_ gpu_Value, t2_ int64) int32 {
 		return -m_
 	}
 	return m_
-//line kernels_tandem.go:7880
+//line kernels_tandem.go:7881
 }
 
 func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float32 {
@@ -7903,7 +7904,7 @@ func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_
 	}
 	t3_ := gpu_Top_(words_, at_, gpu_bottom(f_))
 	/*line prefix.go:214*/ return gpu_of______(f_, t3_, special_)
-//line kernels_tandem.go:7907
+//line kernels_tandem.go:7908
 }
 
 func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float64 {
@@ -7930,7 +7931,7 @@ func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, orde
 	}
 	t3_ := gpu_Top_(words_, at_, gpu_bottom_(f_))
 	/*line prefix.go:214*/ return gpu_of_______(f_, t3_, special_)
-//line kernels_tandem.go:7934
+//line kernels_tandem.go:7935
 }
 
 func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) int32 {
@@ -7957,7 +7958,7 @@ func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, ord
 	}
 	t3_ := gpu_Top_(words_, at_, gpu_bottom__(f_))
 	/*line prefix.go:214*/ return gpu_of________(f_, t3_, special_)
-//line kernels_tandem.go:7961
+//line kernels_tandem.go:7962
 }
 
 func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -7995,12 +7996,12 @@ func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:7999
+//line kernels_tandem.go:8000
 }
 
 func gpu_bias(t_ gpu_single) int64 {
 	/*line format.go:35*/ return int64(127)
-//line kernels_tandem.go:8004
+//line kernels_tandem.go:8005
 }
 
 func gpu_factorsIn(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, i_ int64, j_ int64) (float32, float32) {
@@ -8019,18 +8020,18 @@ func gpu_factorsIn(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ floa
 	/*line few.go:165*/ var t5_ float32
 	/*line few.go:165*/ t4_, t5_ = gpu_factorsOf(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:165*/ return t4_, t5_
-//line kernels_tandem.go:8023
+//line kernels_tandem.go:8024
 }
 
 func gpu_with__(w_ gpu_window, most_ int32, m_ int32) gpu_window {
 	/*line terms.go:60*/ t_ := gpu_window{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
 	/*line terms.go:60*/ return t_
-//line kernels_tandem.go:8029
+//line kernels_tandem.go:8030
 }
 
 func gpu_most(t_ gpu_single) int32 {
 	/*line format.go:43*/ return int32(2147483647)
-//line kernels_tandem.go:8034
+//line kernels_tandem.go:8035
 }
 
 func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
@@ -8039,7 +8040,7 @@ func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
 		return int32(1)
 	}
 	return m_
-//line kernels_tandem.go:8043
+//line kernels_tandem.go:8044
 }
 
 func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32, scale_ float32) gpu_digits_ {
@@ -8055,7 +8056,7 @@ func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32
 		d_.c_ = d_.c_ + gpu_bits(f_, support.FMA32(lower_-(z_-gpu_magic(f_)), gpu_down(f_), gpu_magic(f_)))
 	}
 	return d_
-//line kernels_tandem.go:8059
+//line kernels_tandem.go:8060
 }
 
 func gpu_without(d_ gpu_digits_, magic_ int32, product_ bool) gpu_digits_ {
@@ -8065,27 +8066,27 @@ func gpu_without(d_ gpu_digits_, magic_ int32, product_ bool) gpu_digits_ {
 	}
 	t2_ := gpu_digits_{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
 	/*line terms.go:119*/ return t2_
-//line kernels_tandem.go:8069
+//line kernels_tandem.go:8070
 }
 
 func gpu_bits(t_ gpu_single, x_ float32) int32 {
 	/*line format.go:40*/ return int32(math.Float32bits(x_))
-//line kernels_tandem.go:8074
+//line kernels_tandem.go:8075
 }
 
 func gpu_magic(t_ gpu_single) float32 {
 	/*line format.go:38*/ return float32(1.2582912e+07)
-//line kernels_tandem.go:8079
+//line kernels_tandem.go:8080
 }
 
 func gpu_power(t_ gpu_single, field_ int64) float32 {
 	/*line format.go:42*/ return math.Float32frombits(uint32(field_) << (23))
-//line kernels_tandem.go:8084
+//line kernels_tandem.go:8085
 }
 
 func gpu_field(t_ gpu_single, bits_ int32) int64 {
 	/*line format.go:44*/ return int64((bits_ >> (23)))
-//line kernels_tandem.go:8089
+//line kernels_tandem.go:8090
 }
 
 func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -8096,7 +8097,7 @@ func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:8100
+//line kernels_tandem.go:8101
 }
 
 func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) gpu_reach {
@@ -8115,7 +8116,7 @@ func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float3
 		}
 	}
 	return r_
-//line kernels_tandem.go:8119
+//line kernels_tandem.go:8120
 }
 
 func gpu_sumOfDigits(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
@@ -8131,12 +8132,12 @@ func gpu_sumOfDigits(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ fl
 		}
 	}
 	return s_
-//line kernels_tandem.go:8135
+//line kernels_tandem.go:8136
 }
 
 func gpu_bias_(t_ gpu_double) int64 {
 	/*line format.go:51*/ return int64(1023)
-//line kernels_tandem.go:8140
+//line kernels_tandem.go:8141
 }
 
 func gpu_factorsIn_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
@@ -8155,18 +8156,18 @@ func gpu_factorsIn_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ fl
 	/*line few.go:165*/ var t5_ float64
 	/*line few.go:165*/ t4_, t5_ = gpu_factorsOf_(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:165*/ return t4_, t5_
-//line kernels_tandem.go:8159
+//line kernels_tandem.go:8160
 }
 
 func gpu_with___(w_ gpu_window_, most_ int64, m_ int64) gpu_window_ {
 	/*line terms.go:60*/ t_ := gpu_window_{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
 	/*line terms.go:60*/ return t_
-//line kernels_tandem.go:8165
+//line kernels_tandem.go:8166
 }
 
 func gpu_most_(t_ gpu_double) int64 {
 	/*line format.go:59*/ return int64(9223372036854775807)
-//line kernels_tandem.go:8170
+//line kernels_tandem.go:8171
 }
 
 func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
@@ -8175,7 +8176,7 @@ func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
 		return int64(1)
 	}
 	return m_
-//line kernels_tandem.go:8179
+//line kernels_tandem.go:8180
 }
 
 func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
@@ -8191,7 +8192,7 @@ func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
 	return d_
-//line kernels_tandem.go:8195
+//line kernels_tandem.go:8196
 }
 
 func gpu_without_(d_ gpu_digits, magic_ int64, product_ bool) gpu_digits {
@@ -8201,27 +8202,27 @@ func gpu_without_(d_ gpu_digits, magic_ int64, product_ bool) gpu_digits {
 	}
 	t2_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
 	/*line terms.go:119*/ return t2_
-//line kernels_tandem.go:8205
+//line kernels_tandem.go:8206
 }
 
 func gpu_bits_(t_ gpu_double, x_ float64) int64 {
 	/*line format.go:56*/ return int64(math.Float64bits(x_))
-//line kernels_tandem.go:8210
+//line kernels_tandem.go:8211
 }
 
 func gpu_magic_(t_ gpu_double) float64 {
 	/*line format.go:54*/ return float64(6.755399441055744e+15)
-//line kernels_tandem.go:8215
+//line kernels_tandem.go:8216
 }
 
 func gpu_power_(t_ gpu_double, field_ int64) float64 {
 	/*line format.go:58*/ return math.Float64frombits(uint64(field_) << (52))
-//line kernels_tandem.go:8220
+//line kernels_tandem.go:8221
 }
 
 func gpu_field_(t_ gpu_double, bits_ int64) int64 {
 	/*line format.go:60*/ return bits_ >> (52)
-//line kernels_tandem.go:8225
+//line kernels_tandem.go:8226
 }
 
 func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) gpu_reach {
@@ -8240,7 +8241,7 @@ func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ floa
 		}
 	}
 	return r_
-//line kernels_tandem.go:8244
+//line kernels_tandem.go:8245
 }
 
 func gpu_sumOfDigits_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
@@ -8256,7 +8257,7 @@ func gpu_sumOfDigits_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ 
 		}
 	}
 	return s_
-//line kernels_tandem.go:8260
+//line kernels_tandem.go:8261
 }
 
 func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, i_ int64, j_ int64) (float64, float64) {
@@ -8275,7 +8276,7 @@ func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_
 	/*line few.go:165*/ var t5_ float64
 	/*line few.go:165*/ t4_, t5_ = gpu_factorsOf__(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:165*/ return t4_, t5_
-//line kernels_tandem.go:8279
+//line kernels_tandem.go:8280
 }
 
 func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
@@ -8284,7 +8285,7 @@ func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
 		return int64(1)
 	}
 	return m_
-//line kernels_tandem.go:8288
+//line kernels_tandem.go:8289
 }
 
 func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
@@ -8300,7 +8301,7 @@ func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
 	return d_
-//line kernels_tandem.go:8304
+//line kernels_tandem.go:8305
 }
 
 func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) gpu_reach {
@@ -8319,7 +8320,7 @@ func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ f
 		}
 	}
 	return r_
-//line kernels_tandem.go:8323
+//line kernels_tandem.go:8324
 }
 
 func gpu_sumOfDigits__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
@@ -8335,7 +8336,7 @@ func gpu_sumOfDigits__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, les
 		}
 	}
 	return s_
-//line kernels_tandem.go:8339
+//line kernels_tandem.go:8340
 }
 
 func gpu_factorsIn___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
@@ -8354,7 +8355,7 @@ func gpu_factorsIn___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ 
 	/*line few.go:165*/ var t5_ float64
 	/*line few.go:165*/ t4_, t5_ = gpu_factorsOf___(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:165*/ return t4_, t5_
-//line kernels_tandem.go:8358
+//line kernels_tandem.go:8359
 }
 
 func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
@@ -8363,7 +8364,7 @@ func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
 		return int64(1)
 	}
 	return m_
-//line kernels_tandem.go:8367
+//line kernels_tandem.go:8368
 }
 
 func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
@@ -8379,7 +8380,7 @@ func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
 	return d_
-//line kernels_tandem.go:8383
+//line kernels_tandem.go:8384
 }
 
 func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) gpu_reach {
@@ -8398,7 +8399,7 @@ func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ fl
 		}
 	}
 	return r_
-//line kernels_tandem.go:8402
+//line kernels_tandem.go:8403
 }
 
 func gpu_sumOfDigits___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
@@ -8414,12 +8415,12 @@ func gpu_sumOfDigits___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less
 		}
 	}
 	return s_
-//line kernels_tandem.go:8418
+//line kernels_tandem.go:8419
 }
 
 func gpu_exact(t_ gpu_one) bool {
 	/*line terms.go:22*/ return false
-//line kernels_tandem.go:8423
+//line kernels_tandem.go:8424
 }
 
 func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ float32, mask_ int32) (float32, float32) {
@@ -8434,7 +8435,7 @@ func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ flo
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from(f_, gpu_bits(f_, x_)&mask_), float32(1)
-//line kernels_tandem.go:8438
+//line kernels_tandem.go:8439
 }
 
 func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
@@ -8443,7 +8444,7 @@ func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
 	/*line format.go:45*/ var t4_ bool
 	/*line format.go:45*/ t2_, t3_, t4_ = gpu_Split32(math.Float32bits(x_))
 	/*line format.go:45*/ return t2_, t3_, t4_
-//line kernels_tandem.go:8447
+//line kernels_tandem.go:8448
 }
 
 func gpu_Special(x_ float32) int64 {
@@ -8455,7 +8456,7 @@ func gpu_Special(x_ float32) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:8459
+//line kernels_tandem.go:8460
 }
 
 func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -8484,7 +8485,7 @@ func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
 		}
 	}
 	return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:8488
+//line kernels_tandem.go:8489
 }
 
 func gpu_Root(v_ gpu_Value) gpu_Value {
@@ -8517,7 +8518,7 @@ func gpu_Root(v_ gpu_Value) gpu_Value {
 		}
 	}
 	return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-int64(58), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:8521
+//line kernels_tandem.go:8522
 }
 
 func gpu_value_(f_ gpu_single, special_ int64) float32 {
@@ -8531,12 +8532,12 @@ func gpu_value_(f_ gpu_single, special_ int64) float32 {
 		}
 	}
 	/*line round.go:61*/ return inf_ - inf_
-//line kernels_tandem.go:8535
+//line kernels_tandem.go:8536
 }
 
 func gpu_round(t_ gpu_single, v_ gpu_Value) float32 {
 	/*line format.go:46*/ return math.Float32frombits(gpu_Bits32(v_))
-//line kernels_tandem.go:8540
+//line kernels_tandem.go:8541
 }
 
 func gpu_shifted(s_ gpu_short, width_ int64, d_ int64) gpu_short {
@@ -8554,7 +8555,7 @@ func gpu_shifted(s_ gpu_short, width_ int64, d_ int64) gpu_short {
 	/*line few.go:230*/ hi_ = t5_
 	t7_ := gpu_short{hi_: hi_, lo_: lo_}
 	/*line few.go:231*/ return t7_
-//line kernels_tandem.go:8558
+//line kernels_tandem.go:8559
 }
 
 func gpu_and(s_ gpu_short, t_ gpu_short) gpu_short {
@@ -8572,7 +8573,7 @@ func gpu_and(s_ gpu_short, t_ gpu_short) gpu_short {
 	/*line short.go:30*/ hi_ := t8_
 	t10_ := gpu_short{hi_: hi_, lo_: lo_}
 	/*line short.go:31*/ return t10_
-//line kernels_tandem.go:8576
+//line kernels_tandem.go:8577
 }
 
 func gpu_Carry_(w_ []int64, at_ gpu_Place) {
@@ -8583,7 +8584,7 @@ func gpu_Carry_(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:8587
+//line kernels_tandem.go:8588
 }
 
 func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -8591,7 +8592,7 @@ func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:8595
+//line kernels_tandem.go:8596
 }
 
 func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -8606,7 +8607,7 @@ func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ fl
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:8610
+//line kernels_tandem.go:8611
 }
 
 func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
@@ -8615,7 +8616,7 @@ func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
 	/*line format.go:61*/ var t4_ bool
 	/*line format.go:61*/ t2_, t3_, t4_ = gpu_Split64(math.Float64bits(x_))
 	/*line format.go:61*/ return t2_, t3_, t4_
-//line kernels_tandem.go:8619
+//line kernels_tandem.go:8620
 }
 
 func gpu_Special_(x_ float64) int64 {
@@ -8627,7 +8628,7 @@ func gpu_Special_(x_ float64) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:8631
+//line kernels_tandem.go:8632
 }
 
 func gpu_value__(f_ gpu_double, special_ int64) float64 {
@@ -8641,17 +8642,17 @@ func gpu_value__(f_ gpu_double, special_ int64) float64 {
 		}
 	}
 	/*line round.go:61*/ return inf_ - inf_
-//line kernels_tandem.go:8645
+//line kernels_tandem.go:8646
 }
 
 func gpu_round_(t_ gpu_double, v_ gpu_Value) float64 {
 	/*line format.go:62*/ return math.Float64frombits(gpu_Bits64(v_))
-//line kernels_tandem.go:8650
+//line kernels_tandem.go:8651
 }
 
 func gpu_exact_(t_ gpu_pair) bool {
 	/*line terms.go:25*/ return true
-//line kernels_tandem.go:8655
+//line kernels_tandem.go:8656
 }
 
 func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
@@ -8666,12 +8667,12 @@ func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ 
 		return float64((x_ - shift_)), float64((y_ - shift_))
 	}
 	return gpu_from_(f_, gpu_bits_(f_, float64(x_))&mask_), float64(1)
-//line kernels_tandem.go:8670
+//line kernels_tandem.go:8671
 }
 
 func gpu_exact__(t_ gpu_two) bool {
 	/*line terms.go:28*/ return false
-//line kernels_tandem.go:8675
+//line kernels_tandem.go:8676
 }
 
 func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -8686,7 +8687,7 @@ func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ 
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:8690
+//line kernels_tandem.go:8691
 }
 
 func gpu_reachIn(f_ gpu_single, w_ gpu_window) gpu_reach {
@@ -8697,7 +8698,7 @@ func gpu_reachIn(f_ gpu_single, w_ gpu_window) gpu_reach {
 	/*line few.go:198*/ hi_ := gpu_field(f_, w_.hi_)
 	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - gpu_bias(f_)) - gpu_precision(f_)) + int64(1), top_: (max(hi_, int64(1)) - gpu_bias(f_)) + int64(1)}
 	/*line few.go:199*/ return t_
-//line kernels_tandem.go:8701
+//line kernels_tandem.go:8702
 }
 
 func gpu_room(s_ gpu_short, left_ int64) int64 {
@@ -8706,7 +8707,7 @@ func gpu_room(s_ gpu_short, left_ int64) int64 {
 		return min(int64(48), left_)
 	}
 	return min(min(int64(48), left_), int64(bits.LeadingZeros64(hi_))-int64(2))
-//line kernels_tandem.go:8710
+//line kernels_tandem.go:8711
 }
 
 func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
@@ -8718,7 +8719,7 @@ func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
 	}
 	v_.Rest_ = rest_
 	return v_
-//line kernels_tandem.go:8722
+//line kernels_tandem.go:8723
 }
 
 func gpu_reachIn_(f_ gpu_double, w_ gpu_window_) gpu_reach {
@@ -8729,7 +8730,7 @@ func gpu_reachIn_(f_ gpu_double, w_ gpu_window_) gpu_reach {
 	/*line few.go:198*/ hi_ := gpu_field_(f_, w_.hi_)
 	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - gpu_bias_(f_)) - gpu_precision_(f_)) + int64(1), top_: (max(hi_, int64(1)) - gpu_bias_(f_)) + int64(1)}
 	/*line few.go:199*/ return t_
-//line kernels_tandem.go:8733
+//line kernels_tandem.go:8734
 }
 
 func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
@@ -8739,7 +8740,7 @@ func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
 	}
 	t2_ := gpu_Value{Neg_: neg_}
 	/*line ../../../internal/superacc/value.go:19*/ return gpu_become(t2_, hi_, lo_, exp_, false)
-//line kernels_tandem.go:8743
+//line kernels_tandem.go:8744
 }
 
 func gpu_digit__(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -8747,7 +8748,7 @@ func gpu_digit__(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:8751
+//line kernels_tandem.go:8752
 }
 
 func gpu_element(x_ gpu_Matrix, i_ int64, j_ int64, o_ int64, down_ bool) float32 {
@@ -8755,7 +8756,7 @@ func gpu_element(x_ gpu_Matrix, i_ int64, j_ int64, o_ int64, down_ bool) float3
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:8759
+//line kernels_tandem.go:8760
 }
 
 func gpu_near(p_ gpu_one, x_ float32, y_ float32) float32 {
@@ -8763,12 +8764,12 @@ func gpu_near(p_ gpu_one, x_ float32, y_ float32) float32 {
 		return float32(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:8767
+//line kernels_tandem.go:8768
 }
 
 func gpu_down(t_ gpu_single) float32 {
 	/*line format.go:39*/ return float32(8.388608e+06)
-//line kernels_tandem.go:8772
+//line kernels_tandem.go:8773
 }
 
 func gpu_element_(x_ gpu_Matrix_, i_ int64, j_ int64, o_ int64, down_ bool) float64 {
@@ -8776,7 +8777,7 @@ func gpu_element_(x_ gpu_Matrix_, i_ int64, j_ int64, o_ int64, down_ bool) floa
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:8780
+//line kernels_tandem.go:8781
 }
 
 func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
@@ -8784,12 +8785,12 @@ func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:8788
+//line kernels_tandem.go:8789
 }
 
 func gpu_down_(t_ gpu_double) float64 {
 	/*line format.go:55*/ return float64(4.503599627370496e+15)
-//line kernels_tandem.go:8793
+//line kernels_tandem.go:8794
 }
 
 func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
@@ -8797,7 +8798,7 @@ func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:8801
+//line kernels_tandem.go:8802
 }
 
 func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
@@ -8805,12 +8806,12 @@ func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:8809
+//line kernels_tandem.go:8810
 }
 
 func gpu_from(t_ gpu_single, b_ int32) float32 {
 	/*line format.go:41*/ return math.Float32frombits(uint32(b_))
-//line kernels_tandem.go:8814
+//line kernels_tandem.go:8815
 }
 
 func gpu_Split32(b_ uint32) (uint64, int64, bool) {
@@ -8825,7 +8826,7 @@ func gpu_Split32(b_ uint32) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:158*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:158*/ t_, t2_, t3_ = gpu_split__(uint64(b_), int64(24), uint64(255))
 	/*line ../../../internal/superacc/value.go:158*/ return t_, t2_, t3_
-//line kernels_tandem.go:8829
+//line kernels_tandem.go:8830
 }
 
 func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gpu_Value {
@@ -8839,17 +8840,17 @@ func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gp
 	z_ := int64(bits.LeadingZeros64(hi_))
 	t3_ := gpu_Value{Hi_: (hi_ << (uint64(z_))) | (lo_ >> (uint64((int64(64) - z_)))), Lo_: lo_ << (uint64(z_)), Exp_: exp_ - z_, Neg_: v_.Neg_, Rest_: v_.Rest_ || rest_}
 	/*line ../../../internal/superacc/value.go:118*/ return t3_
-//line kernels_tandem.go:8843
+//line kernels_tandem.go:8844
 }
 
 func gpu_Bits32(v_ gpu_Value) uint32 {
 	/*line ../../../internal/superacc/value.go:125*/ return uint32(gpu_round__(v_, int64(24), uint64(255)))
-//line kernels_tandem.go:8848
+//line kernels_tandem.go:8849
 }
 
 func gpu_from_(t_ gpu_double, b_ int64) float64 {
 	/*line format.go:57*/ return math.Float64frombits(uint64(b_))
-//line kernels_tandem.go:8853
+//line kernels_tandem.go:8854
 }
 
 func gpu_Split64(b_ uint64) (uint64, int64, bool) {
@@ -8864,12 +8865,12 @@ func gpu_Split64(b_ uint64) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:155*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:155*/ t_, t2_, t3_ = gpu_split__(b_, int64(53), uint64(2047))
 	/*line ../../../internal/superacc/value.go:155*/ return t_, t2_, t3_
-//line kernels_tandem.go:8868
+//line kernels_tandem.go:8869
 }
 
 func gpu_Bits64(v_ gpu_Value) uint64 {
 	/*line ../../../internal/superacc/value.go:122*/ return gpu_round__(v_, int64(53), uint64(2047))
-//line kernels_tandem.go:8873
+//line kernels_tandem.go:8874
 }
 
 func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
@@ -8886,7 +8887,7 @@ func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool)
 	/*line ../../../internal/superacc/value.go:162*/ field_ := t2_
 	normal_ := min(field_, uint64(1))
 	return m_ | (normal_ << (uint64((precision_ - int64(1))))), gpu_lowest(precision_, inf_) + int64((field_ - normal_)), field_ != inf_
-//line kernels_tandem.go:8890
+//line kernels_tandem.go:8891
 }
 
 func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
@@ -8910,10 +8911,10 @@ func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
 		keep_ = keep_ | ((inf_ + uint64(1)) << (uint64((precision_ - int64(1)))))
 	}
 	return keep_
-//line kernels_tandem.go:8914
+//line kernels_tandem.go:8915
 }
 
 func gpu_lowest(precision_ int64, inf_ uint64) int64 {
 	/*line ../../../internal/superacc/value.go:152*/ return (int64(2) - precision_) - int64((inf_ >> (1)))
-//line kernels_tandem.go:8919
+//line kernels_tandem.go:8920
 }

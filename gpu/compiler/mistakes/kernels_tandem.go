@@ -7,6 +7,7 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/gpu"
 	"github.com/tandem-gpu/tandem/gpu/compiler/mistakes/nativecode"
+	"github.com/tandem-gpu/tandem/gpu/launch"
 	"github.com/tandem-gpu/tandem/gpu/support"
 	"github.com/tandem-gpu/tandem/linalg"
 )
@@ -14,8 +15,8 @@ import (
 // LaunchRight runs [Right] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchRight[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1) error {
-	call := linalg.NewKernelCall(s, RightKernel, grid)
-	linalg.KernelSlice[int32](&call, "out", out)
+	call := launch.New(s, RightKernel, grid)
+	launch.Slice[int32](&call, "out", out)
 	return call.Launch()
 }
 
@@ -41,8 +42,8 @@ void Right_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len 
 // LaunchStores runs [Stores] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchStores[T interface{ float32 | int64 }, Arg1 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, out Arg1) error {
-	call := linalg.NewKernelCall(s, StoresKernels.Of(*new(T)), grid)
-	linalg.KernelSlice[T](&call, "out", out)
+	call := launch.New(s, StoresKernels.Of(*new(T)), grid)
+	launch.Slice[T](&call, "out", out)
 	return call.Launch()
 }
 
@@ -100,9 +101,9 @@ void Stores_int64(__global i64 *out_p, const ulong out_off, const ulong out_len 
 // LaunchLoads runs [Loads] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchLoads[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1, x Arg2) error {
-	call := linalg.NewKernelCall(s, LoadsKernel, grid)
-	linalg.KernelSlice[int32](&call, "out", out)
-	linalg.KernelSlice[int32](&call, "x", x)
+	call := launch.New(s, LoadsKernel, grid)
+	launch.Slice[int32](&call, "out", out)
+	launch.Slice[int32](&call, "x", x)
 	return call.Launch()
 }
 
@@ -130,9 +131,9 @@ void Loads_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len,
 // LaunchEmpties runs [Empties] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchEmpties[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1, x Arg2) error {
-	call := linalg.NewKernelCall(s, EmptiesKernel, grid)
-	linalg.KernelSlice[int32](&call, "out", out)
-	linalg.KernelSlice[int32](&call, "x", x)
+	call := launch.New(s, EmptiesKernel, grid)
+	launch.Slice[int32](&call, "out", out)
+	launch.Slice[int32](&call, "x", x)
 	return call.Launch()
 }
 
@@ -164,8 +165,8 @@ void Empties_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
 // LaunchRows runs [Rows] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchRows[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, m Arg1) error {
-	call := linalg.NewKernelCall(s, RowsKernel, grid)
-	linalg.KernelMatrix[int32](&call, "m", m)
+	call := launch.New(s, RowsKernel, grid)
+	launch.Matrix[int32](&call, "m", m)
 	return call.Launch()
 }
 
@@ -197,9 +198,9 @@ void Rows_kernel(__global i32 *m_p, const ulong m_off, const ulong m_rows, const
 // LaunchColumns runs [Columns] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchColumns[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1, m Arg2) error {
-	call := linalg.NewKernelCall(s, ColumnsKernel, grid)
-	linalg.KernelSlice[int32](&call, "out", out)
-	linalg.KernelMatrix[int32](&call, "m", m)
+	call := launch.New(s, ColumnsKernel, grid)
+	launch.Slice[int32](&call, "out", out)
+	launch.Matrix[int32](&call, "m", m)
 	return call.Launch()
 }
 
@@ -230,8 +231,8 @@ void Columns_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
 // LaunchShared runs [Shared] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchShared[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1) error {
-	call := linalg.NewKernelCall(s, SharedKernel, grid)
-	linalg.KernelSlice[int32](&call, "out", out)
+	call := launch.New(s, SharedKernel, grid)
+	launch.Slice[int32](&call, "out", out)
 	return call.Launch()
 }
 
@@ -274,8 +275,8 @@ void Shared_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len
 // LaunchPrivate runs [Private] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchPrivate[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1) error {
-	call := linalg.NewKernelCall(s, PrivateKernel, grid)
-	linalg.KernelSlice[int32](&call, "out", out)
+	call := launch.New(s, PrivateKernel, grid)
+	launch.Slice[int32](&call, "out", out)
 	return call.Launch()
 }
 
@@ -316,9 +317,9 @@ void Private_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
 // LaunchSlices runs [Slices] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchSlices[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1, x Arg2) error {
-	call := linalg.NewKernelCall(s, SlicesKernel, grid)
-	linalg.KernelSlice[int32](&call, "out", out)
-	linalg.KernelSlice[int32](&call, "x", x)
+	call := launch.New(s, SlicesKernel, grid)
+	launch.Slice[int32](&call, "out", out)
+	launch.Slice[int32](&call, "x", x)
 	return call.Launch()
 }
 
@@ -349,9 +350,9 @@ void Slices_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len
 // LaunchReversed runs [Reversed] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchReversed[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1, x Arg2) error {
-	call := linalg.NewKernelCall(s, ReversedKernel, grid)
-	linalg.KernelSlice[int32](&call, "out", out)
-	linalg.KernelSlice[int32](&call, "x", x)
+	call := launch.New(s, ReversedKernel, grid)
+	launch.Slice[int32](&call, "out", out)
+	launch.Slice[int32](&call, "x", x)
 	return call.Launch()
 }
 
@@ -382,9 +383,9 @@ void Reversed_kernel(__global i32 *out_p, const ulong out_off, const ulong out_l
 // LaunchDivides runs [Divides] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchDivides[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1, x Arg2) error {
-	call := linalg.NewKernelCall(s, DividesKernel, grid)
-	linalg.KernelSlice[int32](&call, "out", out)
-	linalg.KernelSlice[int32](&call, "x", x)
+	call := launch.New(s, DividesKernel, grid)
+	launch.Slice[int32](&call, "out", out)
+	launch.Slice[int32](&call, "x", x)
 	return call.Launch()
 }
 
@@ -416,9 +417,9 @@ void Divides_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
 // LaunchSearches runs [Searches] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchSearches[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1, x Arg2) error {
-	call := linalg.NewKernelCall(s, SearchesKernel, grid)
-	linalg.KernelSlice[int32](&call, "out", out)
-	linalg.KernelSlice[int32](&call, "x", x)
+	call := launch.New(s, SearchesKernel, grid)
+	launch.Slice[int32](&call, "out", out)
+	launch.Slice[int32](&call, "x", x)
 	return call.Launch()
 }
 
@@ -452,8 +453,8 @@ void Searches_kernel(__global i32 *out_p, const ulong out_off, const ulong out_l
 // LaunchCounts runs [Counts] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchCounts[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1) error {
-	call := linalg.NewKernelCall(s, CountsKernel, grid)
-	linalg.KernelSlice[int32](&call, "out", out)
+	call := launch.New(s, CountsKernel, grid)
+	launch.Slice[int32](&call, "out", out)
 	return call.Launch()
 }
 
@@ -490,9 +491,9 @@ void Counts_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len
 // LaunchMoves runs [Moves] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchMoves[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[Body]](s *linalg.Session, grid backend.Grid, out Arg1, s_ Arg2) error {
-	call := linalg.NewKernelCall(s, MovesKernel, grid)
-	linalg.KernelSlice[int32](&call, "out", out)
-	linalg.KernelSlice[Body](&call, "s", s_)
+	call := launch.New(s, MovesKernel, grid)
+	launch.Slice[int32](&call, "out", out)
+	launch.Slice[Body](&call, "s", s_)
 	return call.Launch()
 }
 
@@ -535,8 +536,8 @@ void Moves_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len,
 // LaunchElsewhere runs [Elsewhere] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchElsewhere[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1) error {
-	call := linalg.NewKernelCall(s, ElsewhereKernel, grid)
-	linalg.KernelSlice[int32](&call, "out", out)
+	call := launch.New(s, ElsewhereKernel, grid)
+	launch.Slice[int32](&call, "out", out)
 	return call.Launch()
 }
 
@@ -569,8 +570,8 @@ void Elsewhere_kernel(__global i32 *out_p, const ulong out_off, const ulong out_
 // LaunchMany runs [Many] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchMany[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1) error {
-	call := linalg.NewKernelCall(s, ManyKernel, grid)
-	linalg.KernelSlice[int32](&call, "out", out)
+	call := launch.New(s, ManyKernel, grid)
+	launch.Slice[int32](&call, "out", out)
 	return call.Launch()
 }
 
@@ -597,8 +598,8 @@ void Many_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len C
 // LaunchGrouped runs [Grouped] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchGrouped[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1) error {
-	call := linalg.NewKernelCall(s, GroupedKernel, grid)
-	linalg.KernelSlice[int32](&call, "out", out)
+	call := launch.New(s, GroupedKernel, grid)
+	launch.Slice[int32](&call, "out", out)
 	return call.Launch()
 }
 
@@ -631,8 +632,8 @@ void Grouped_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
 // LaunchRoomy runs [Roomy] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchRoomy[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1) error {
-	call := linalg.NewKernelCall(s, RoomyKernel, grid)
-	linalg.KernelSlice[int32](&call, "out", out)
+	call := launch.New(s, RoomyKernel, grid)
+	launch.Slice[int32](&call, "out", out)
 	return call.Launch()
 }
 
@@ -664,9 +665,9 @@ void Roomy_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len 
 // LaunchPairs runs [Pairs] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchPairs[A interface{ float32 | int32 }, B interface{ int32 | float32 }, Arg1 linalg.KernelArg[A], Arg2 linalg.KernelArg[B]](s *linalg.Session, grid backend.Grid, a Arg1, b Arg2) error {
-	call := linalg.NewKernelCall(s, PairsKernels.Of(*new(A), *new(B)), grid)
-	linalg.KernelSlice[A](&call, "a", a)
-	linalg.KernelSlice[B](&call, "b", b)
+	call := launch.New(s, PairsKernels.Of(*new(A), *new(B)), grid)
+	launch.Slice[A](&call, "a", a)
+	launch.Slice[B](&call, "b", b)
 	return call.Launch()
 }
 
@@ -727,8 +728,8 @@ void Pairs_int32_float32(__global i32 *a_p, const ulong a_off, const ulong a_len
 // LaunchWords runs [Words] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchWords[Arg1 linalg.KernelArg[int]](s *linalg.Session, grid backend.Grid, x Arg1) error {
-	call := linalg.NewKernelCall(s, WordsKernel, grid)
-	linalg.KernelSlice[int](&call, "x", x)
+	call := launch.New(s, WordsKernel, grid)
+	launch.Slice[int](&call, "x", x)
 	return call.Launch()
 }
 
@@ -754,9 +755,9 @@ void Words_kernel(__global i64 *x_p, const ulong x_off, const ulong x_len CHECKE
 // LaunchLonger runs [Longer] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchLonger[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1, x Arg2) error {
-	call := linalg.NewKernelCall(s, LongerKernel, grid)
-	linalg.KernelSlice[int32](&call, "out", out)
-	linalg.KernelSlice[int32](&call, "x", x)
+	call := launch.New(s, LongerKernel, grid)
+	launch.Slice[int32](&call, "out", out)
+	launch.Slice[int32](&call, "x", x)
 	return call.Launch()
 }
 
@@ -787,9 +788,9 @@ void Longer_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len
 // LaunchConverts runs [Converts] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchConverts[Arg1 linalg.KernelArg[int64], Arg2 linalg.KernelArg[float64]](s *linalg.Session, grid backend.Grid, out Arg1, x Arg2) error {
-	call := linalg.NewKernelCall(s, ConvertsKernel, grid)
-	linalg.KernelSlice[int64](&call, "out", out)
-	linalg.KernelSlice[float64](&call, "x", x)
+	call := launch.New(s, ConvertsKernel, grid)
+	launch.Slice[int64](&call, "out", out)
+	launch.Slice[float64](&call, "x", x)
 	return call.Launch()
 }
 
@@ -848,9 +849,9 @@ void Converts_kernel(__global i64 *out_p, const ulong out_off, const ulong out_l
 // LaunchWaits runs [Waits] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchWaits[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1, x Arg2) error {
-	call := linalg.NewKernelCall(s, WaitsKernel, grid)
-	linalg.KernelSlice[int32](&call, "out", out)
-	linalg.KernelSlice[int32](&call, "x", x)
+	call := launch.New(s, WaitsKernel, grid)
+	launch.Slice[int32](&call, "out", out)
+	launch.Slice[int32](&call, "x", x)
 	return call.Launch()
 }
 
@@ -894,8 +895,8 @@ void Waits_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len,
 // LaunchRaces runs [Races] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchRaces[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1) error {
-	call := linalg.NewKernelCall(s, RacesKernel, grid)
-	linalg.KernelSlice[int32](&call, "out", out)
+	call := launch.New(s, RacesKernel, grid)
+	launch.Slice[int32](&call, "out", out)
 	return call.Launch()
 }
 
@@ -994,7 +995,7 @@ func RightGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:998
+//line kernels_tandem.go:999
 	}
 	return nil
 }
@@ -1030,7 +1031,7 @@ func StoresFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1034
+//line kernels_tandem.go:1035
 	}
 	return nil
 }
@@ -1066,7 +1067,7 @@ func StoresInt64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1070
+//line kernels_tandem.go:1071
 	}
 	return nil
 }
@@ -1100,7 +1101,7 @@ func LoadsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1104
+//line kernels_tandem.go:1105
 	}
 	return nil
 }
@@ -1136,7 +1137,7 @@ func EmptiesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1140
+//line kernels_tandem.go:1141
 	}
 	return nil
 }
@@ -1173,7 +1174,7 @@ func RowsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1177
+//line kernels_tandem.go:1178
 	}
 	return nil
 }
@@ -1209,7 +1210,7 @@ func ColumnsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1213
+//line kernels_tandem.go:1214
 	}
 	return nil
 }
@@ -1264,7 +1265,7 @@ func SharedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			out_[i_] = v_
 			v_all[w] = v_
 		}
-//line kernels_tandem.go:1268
+//line kernels_tandem.go:1269
 	}
 	return nil
 }
@@ -1306,7 +1307,7 @@ func PrivateGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1310
+//line kernels_tandem.go:1311
 	}
 	return nil
 }
@@ -1343,7 +1344,7 @@ func SlicesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1347
+//line kernels_tandem.go:1348
 	}
 	return nil
 }
@@ -1380,7 +1381,7 @@ func ReversedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1384
+//line kernels_tandem.go:1385
 	}
 	return nil
 }
@@ -1415,7 +1416,7 @@ func DividesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1419
+//line kernels_tandem.go:1420
 	}
 	return nil
 }
@@ -1455,7 +1456,7 @@ func SearchesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1459
+//line kernels_tandem.go:1460
 	}
 	return nil
 }
@@ -1493,7 +1494,7 @@ func CountsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1497
+//line kernels_tandem.go:1498
 	}
 	return nil
 }
@@ -1532,7 +1533,7 @@ func MovesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1536
+//line kernels_tandem.go:1537
 	}
 	return nil
 }
@@ -1568,7 +1569,7 @@ func ElsewhereGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1572
+//line kernels_tandem.go:1573
 	}
 	return nil
 }
@@ -1601,7 +1602,7 @@ func ManyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1605
+//line kernels_tandem.go:1606
 	}
 	return nil
 }
@@ -1633,7 +1634,7 @@ func GroupedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			l0 := w % n0
 			/*line kernels.go:177*/ out_[b0+l0] = s_[int64(3)-l0]
 		}
-//line kernels_tandem.go:1637
+//line kernels_tandem.go:1638
 	}
 	return nil
 }
@@ -1667,7 +1668,7 @@ func RoomyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			i_ := b0 + l0
 			/*line kernels.go:188*/ out_[i_] = s_[(i_^int64(1))*int64(1000)]
 		}
-//line kernels_tandem.go:1671
+//line kernels_tandem.go:1672
 	}
 	return nil
 }
@@ -1700,7 +1701,7 @@ func PairsFloat32Int32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:1704
+//line kernels_tandem.go:1705
 	}
 	return nil
 }
@@ -1733,7 +1734,7 @@ func PairsInt32Float32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:1737
+//line kernels_tandem.go:1738
 	}
 	return nil
 }
@@ -1765,7 +1766,7 @@ func WordsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1769
+//line kernels_tandem.go:1770
 	}
 	return nil
 }
@@ -1802,7 +1803,7 @@ func LongerGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1806
+//line kernels_tandem.go:1807
 	}
 	return nil
 }
@@ -1847,7 +1848,7 @@ func ConvertsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1851
+//line kernels_tandem.go:1852
 	}
 	return nil
 }
@@ -1912,7 +1913,7 @@ func WaitsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			i_ := b0 + l0
 			/*line kernels.go:237*/ out_[i_] = int32(1)
 		}
-//line kernels_tandem.go:1916
+//line kernels_tandem.go:1917
 	}
 	return nil
 }
@@ -1945,7 +1946,7 @@ func RacesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1949
+//line kernels_tandem.go:1950
 	}
 	return nil
 }
@@ -1953,10 +1954,10 @@ func RacesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 func gpu_move(b_ *gpu_Body, axis_ int64, by_ int64) int32 {
 	/*line kernels.go:139*/ (*b_).At_[axis_] = (*b_).At_[axis_] + int32(by_)
 	return (*b_).At_[0]
-//line kernels_tandem.go:1957
+//line kernels_tandem.go:1958
 }
 
 func gpu_second(x_ []int32, i_ int64) int32 {
 	/*line other.go:4*/ return x_[i_]
-//line kernels_tandem.go:1962
+//line kernels_tandem.go:1963
 }

@@ -1,11 +1,11 @@
-package linalg
+package strided
 
 import (
 	"math/rand/v2"
 	"testing"
 )
 
-// overlap against looking at every element of two rectangles of one array.
+// Overlap against looking at every element of two rectangles of one array.
 func TestOverlap(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for range 200_000 {
@@ -25,7 +25,7 @@ func TestOverlap(t *testing.T) {
 				want = want || used[off+i*stride+j]
 			}
 		}
-		if got := overlap(xr, xc, stride, off, yr, yc, stride); got != want {
+		if got := Overlap(xr, xc, stride, off, yr, yc, stride); got != want {
 			t.Fatalf("x %dx%d, y %dx%d at %d, stride %d: %v, want %v", xr, xc, yr, yc, off, stride, got, want)
 		}
 	}
@@ -44,7 +44,7 @@ func TestOverlapStrides(t *testing.T) {
 				want = want || i/xc*xs+i%xc == off+j/yc*ys+j%yc
 			}
 		}
-		if got := overlap(xr, xc, xs, off, yr, yc, ys); got != want {
+		if got := Overlap(xr, xc, xs, off, yr, yc, ys); got != want {
 			t.Fatalf("x %dx%d/%d, y %dx%d/%d at %d: %v, want %v", xr, xc, xs, yr, yc, ys, off, got, want)
 		}
 	}

@@ -1,0 +1,144 @@
+package launch
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/internal/strided"
+	"github.com/tandem-gpu/tandem/kernels"
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+// maxInputs is how many inputs a map has at most.
+const maxInputs = 4
+
+// A Map is one launch of a map, a function under //tandem:map: the result first, which may be one
+// of the inputs that have its shape, and shares elements with no other.
+type Map struct {
+	Call
+	operands [1 + maxInputs]mapOperand // the result, then the inputs
+	n        int
+}
+
+// A mapOperand is a matrix, or a number.
+type mapOperand struct {
+	operand
+	isNumber bool
+	number   backend.Arg
+}
+
+// NewMap begins a launch of the map's kernel src, as [New] does.
+func NewMap(s *linalg.Session, src *backend.Source) Map {
+	return Map{Call: New(s, src, backend.Grid{})}
+}
+
+// Result is the first step: where the results go.
+func Result[T any, A linalg.KernelArg[T]](c *Map, z A) {
+	c.operands[0].operand, _ = operandOf[T](&c.Call, 0, "the result", z)
+	c.n = 1
+}
+
+var inputNames = [maxInputs]string{"input 1", "input 2", "input 3", "input 4"}
+
+// Input adds an input.
+func Input[T any, A linalg.MapArg[T]](c *Map, x A) {
+	o, name := &c.operands[c.n], inputNames[c.n-1]
+	at := 5 + 6*(c.n-1)          // a matrix takes five arguments, an input a number more
+	switch x := any(&x).(type) { // a pointer, as a number in an interface takes memory
+	case *linalg.Const[T]:
+		o.isNumber, o.number = true, numberArg(x.Value)
+	case *[]T:
+		o.operand, _ = operandOf[T](&c.Call, at, name, *x)
+	case *linalg.Matrix[T]:
+		o.operand, _ = operandOf[T](&c.Call, at, name, *x)
+	case **linalg.Array[T]:
+		o.operand, _ = operandOf[T](&c.Call, at, name, *x)
+	}
+	c.n++
+}
+
+// numberArg is x, of at most 8 bytes, as an argument of a kernel.
+func numberArg[T any](x T) backend.Arg {
+	a := backend.Arg{Size: 4}
+	switch p := unsafe.Pointer(&x); unsafe.Sizeof(x) {
+	case 1:
+		a.Bits = uint64(*(*uint8)(p))
+	case 2:
+		a.Bits = uint64(*(*uint16)(p))
+	case 4:
+		a.Bits = uint64(*(*uint32)(p))
+	default:
+		a.Bits, a.Size = *(*uint64)(p), 8
+	}
+	return a
+}
+
+// Launch runs the map. It blocks only where host memory is among the arguments.
+func (c *Map) Launch() error {
+	if c.err == nil {
+		c.err = c.place()
+	}
+	return c.Call.Launch()
+}
+
+// place checks the shapes, and adds the grid and the arguments.
+func (c *Map) place() error {
+	z := &c.operands[0]
+	inputs := c.operands[1:c.n]
+	for i := range inputs {
+		if err := c.check(z, &inputs[i], inputNames[i]); err != nil {
+			return err
+		}
+	}
+	c.collapse()
+	info := c.s.Info()
+	c.grid = kernels.ElementwiseGrid(&info, int64(z.rows), int64(z.cols))
+	c.add(&z.operand, z.rows, z.cols, z.stride)
+	for i := range inputs {
+		x := &inputs[i]
+		switch {
+		case x.isNumber: // a matrix without rows, in the result's memory
+			c.add(&operand{place: place{buf: z.buf}, host: z.host}, 0, 0, 0)
+			c.Scalar(x.number)
+			continue
+		case x.rows == 1: // repeated
+			c.add(&x.operand, z.rows, x.cols, 0)
+		default:
+			c.add(&x.operand, x.rows, x.cols, x.stride)
+		}
+		c.Scalar(backend.Arg{Size: c.src.Params[len(c.list.args)].Size})
+	}
+	return nil
+}
+
+// check says whether x can be repeated to the shape of z, and whether they share elements.
+func (c *Map) check(z, x *mapOperand, name string) error {
+	if x.isNumber {
+		return nil
+	}
+	if (x.rows != z.rows && x.rows != 1) || (x.cols != z.cols && x.cols != 1) {
+		return fmt.Errorf("%w: map %s of %dx%d (%s) into %dx%d: an input has the result's shape, or is a row, a "+
+			"column or one element", linalg.ErrShape, c.src.Name, x.rows, x.cols, name, z.rows, z.cols)
+	}
+	one := x.buf == z.buf && x.mem == z.mem // memory
+	if one && x.place != z.place && strided.Overlap(z.rows, z.cols, z.stride, x.off-z.off, x.rows, x.cols, x.stride) {
+		return fmt.Errorf("%w: map %s, %s, and they are not the same array", linalg.ErrOverlap, c.src.Name, name)
+	}
+	return nil
+}
+
+// collapse makes one long row of operands that are packed, and of one shape but for numbers.
+func (c *Map) collapse() {
+	rows, cols := c.operands[0].rows, c.operands[0].cols
+	for _, o := range c.operands[:c.n] {
+		if !o.isNumber && (o.rows != rows || o.cols != cols || o.stride != cols && rows > 1) {
+			return
+		}
+	}
+	for i := range c.operands[:c.n] {
+		if o := &c.operands[i]; !o.isNumber {
+			o.rows, o.cols, o.stride = min(rows, 1), rows*cols, rows*cols
+		}
+	}
+}
