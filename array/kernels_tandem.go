@@ -31,11 +31,11 @@ var addKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: addInt32Kernel},
 }
 
-var addFloat32Kernel = kernelsPacked.Source("add_float32", "22f6ad6d926699c823334fa72218e585", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_add), support.Map2(add[float32])), support.Map2(add[float32]), "arithmetic.go")
+var addFloat32Kernel = kernelsPacked.Source("add_float32", "1a7746eaa9da8b35d2acd4a370f54485", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_add), support.Map2(add[float32])), support.Map2(add[float32]), "arithmetic.go")
 
-var addFloat64Kernel = kernelsPacked.Source("add_float64", "fa284c82fed85536589f35b36cd68a2c", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_add_), support.Map2(add[float64])), support.Map2(add[float64]), "arithmetic.go")
+var addFloat64Kernel = kernelsPacked.Source("add_float64", "40551384b4374f6c223609d003b2fbab", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_add_), support.Map2(add[float64])), support.Map2(add[float64]), "arithmetic.go")
 
-var addInt32Kernel = kernelsPacked.Source("add_int32", "724cd0ac671d71bf29065c430d8696b3", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_add__), support.Map2(add[int32])), support.Map2(add[int32]), "arithmetic.go")
+var addInt32Kernel = kernelsPacked.Source("add_int32", "0dbdfa5aa665d694b0117b32bef2f77f", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_add__), support.Map2(add[int32])), support.Map2(add[int32]), "arithmetic.go")
 
 // launchSub makes z [sub] of the inputs, element by element, as launch.Map has it.
 func launchSub[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -52,11 +52,11 @@ var subKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: subInt32Kernel},
 }
 
-var subFloat32Kernel = kernelsPacked.Source("sub_float32", "89621aca6116c6988cd7530b4887ca5a", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_sub), support.Map2(sub[float32])), support.Map2(sub[float32]), "arithmetic.go")
+var subFloat32Kernel = kernelsPacked.Source("sub_float32", "bf307004d588f6a0733d08e54164cf16", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_sub), support.Map2(sub[float32])), support.Map2(sub[float32]), "arithmetic.go")
 
-var subFloat64Kernel = kernelsPacked.Source("sub_float64", "9048a4aaac16b5f7627b386fa1daf383", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_sub_), support.Map2(sub[float64])), support.Map2(sub[float64]), "arithmetic.go")
+var subFloat64Kernel = kernelsPacked.Source("sub_float64", "696b655a2ac7e160c942b3dda7488d40", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_sub_), support.Map2(sub[float64])), support.Map2(sub[float64]), "arithmetic.go")
 
-var subInt32Kernel = kernelsPacked.Source("sub_int32", "e41b11ca95f437bf6fe643ba3f70cc79", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_sub__), support.Map2(sub[int32])), support.Map2(sub[int32]), "arithmetic.go")
+var subInt32Kernel = kernelsPacked.Source("sub_int32", "e7f5ef07f74846244fc0791ac78cacd0", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_sub__), support.Map2(sub[int32])), support.Map2(sub[int32]), "arithmetic.go")
 
 // launchMul makes z [mul] of the inputs, element by element, as launch.Map has it.
 func launchMul[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -73,11 +73,11 @@ var mulKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: mulInt32Kernel},
 }
 
-var mulFloat32Kernel = kernelsPacked.Source("mul_float32", "771905357404668ae56f5a93120f1a0b", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_mul), support.Map2(mul[float32])), support.Map2(mul[float32]), "arithmetic.go")
+var mulFloat32Kernel = kernelsPacked.Source("mul_float32", "aa39c114336a1235d7934e76df17fd39", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_mul), support.Map2(mul[float32])), support.Map2(mul[float32]), "arithmetic.go")
 
-var mulFloat64Kernel = kernelsPacked.Source("mul_float64", "43ff0bef85d2636c31717125b6e7384a", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_mul_), support.Map2(mul[float64])), support.Map2(mul[float64]), "arithmetic.go")
+var mulFloat64Kernel = kernelsPacked.Source("mul_float64", "39ecfbc09259cadc5f28c40036599580", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_mul_), support.Map2(mul[float64])), support.Map2(mul[float64]), "arithmetic.go")
 
-var mulInt32Kernel = kernelsPacked.Source("mul_int32", "8644825975cdc32d0a793ef431f9930d", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_mul__), support.Map2(mul[int32])), support.Map2(mul[int32]), "arithmetic.go")
+var mulInt32Kernel = kernelsPacked.Source("mul_int32", "820fbef894d30ad3a6364056949b5733", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_mul__), support.Map2(mul[int32])), support.Map2(mul[int32]), "arithmetic.go")
 
 // launchDiv makes z [div] of the inputs, element by element, as launch.Map has it.
 func launchDiv[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -93,9 +93,9 @@ var divKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: divFloat64Kernel},
 }
 
-var divFloat32Kernel = kernelsPacked.Source("div_float32", "9a5cb9a3390822937b96039c8b78a4cf", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_div), support.Map2(div[float32])), support.Map2(div[float32]), "arithmetic.go")
+var divFloat32Kernel = kernelsPacked.Source("div_float32", "3e8503e6e8488fb3688e8e3a0fb3f4d3", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_div), support.Map2(div[float32])), support.Map2(div[float32]), "arithmetic.go")
 
-var divFloat64Kernel = kernelsPacked.Source("div_float64", "938c43a3a50fa4855d30d7be5cedec05", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_div_), support.Map2(div[float64])), support.Map2(div[float64]), "arithmetic.go")
+var divFloat64Kernel = kernelsPacked.Source("div_float64", "bd131af334efe83cee0969a61b41165a", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_div_), support.Map2(div[float64])), support.Map2(div[float64]), "arithmetic.go")
 
 // launchFma makes z [fma] of the inputs, element by element, as launch.Map has it.
 func launchFma[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, z_ Arg4) error {
@@ -113,11 +113,11 @@ var fmaKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: fmaInt32Kernel},
 }
 
-var fmaFloat32Kernel = kernelsPacked.Source("fma_float32", "440effa5878b120837cc70cd1b275c99", support.MapParams("float", "float", "float", "float"), support.Form(support.Map3(gpu_fma), support.Map3(fma[float32])), support.Map3(fma[float32]), "arithmetic.go")
+var fmaFloat32Kernel = kernelsPacked.Source("fma_float32", "0774cb6170ce04b6316bf19845aa3d55", support.MapParams("float", "float", "float", "float"), support.Form(support.Map3(gpu_fma), support.Map3(fma[float32])), support.Map3(fma[float32]), "arithmetic.go")
 
-var fmaFloat64Kernel = kernelsPacked.Source("fma_float64", "62d54bd61e5d89a49b9871461ee84d03", support.MapParams("double", "double", "double", "double"), support.Form(support.Map3(gpu_fma_), support.Map3(fma[float64])), support.Map3(fma[float64]), "arithmetic.go")
+var fmaFloat64Kernel = kernelsPacked.Source("fma_float64", "b9325a3824f066ec4c103caeee651a3a", support.MapParams("double", "double", "double", "double"), support.Form(support.Map3(gpu_fma_), support.Map3(fma[float64])), support.Map3(fma[float64]), "arithmetic.go")
 
-var fmaInt32Kernel = kernelsPacked.Source("fma_int32", "310604df605c484d180ff78b2d2a5061", support.MapParams("int", "int", "int", "int"), support.Form(support.Map3(gpu_fma__), support.Map3(fma[int32])), support.Map3(fma[int32]), "arithmetic.go")
+var fmaInt32Kernel = kernelsPacked.Source("fma_int32", "9c29be8a35ee5057bb237aa6e222b9a5", support.MapParams("int", "int", "int", "int"), support.Form(support.Map3(gpu_fma__), support.Map3(fma[int32])), support.Map3(fma[int32]), "arithmetic.go")
 
 // launchNeg makes z [neg] of the inputs, element by element, as launch.Map has it.
 func launchNeg[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -133,11 +133,11 @@ var negKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: negInt32Kernel},
 }
 
-var negFloat32Kernel = kernelsPacked.Source("neg_float32", "444c4b033279732dd651bab0fdea6e7f", support.MapParams("float", "float"), support.Form(support.Map1(gpu_neg), support.Map1(neg[float32])), support.Map1(neg[float32]), "arithmetic.go")
+var negFloat32Kernel = kernelsPacked.Source("neg_float32", "c14ce5cf9d86df7788415c3dcaaa34f2", support.MapParams("float", "float"), support.Form(support.Map1(gpu_neg), support.Map1(neg[float32])), support.Map1(neg[float32]), "arithmetic.go")
 
-var negFloat64Kernel = kernelsPacked.Source("neg_float64", "ddc75d0556c5d7792f0edf584039fc1e", support.MapParams("double", "double"), support.Form(support.Map1(gpu_neg_), support.Map1(neg[float64])), support.Map1(neg[float64]), "arithmetic.go")
+var negFloat64Kernel = kernelsPacked.Source("neg_float64", "969519ebfc6624f3a075c4556cccfee2", support.MapParams("double", "double"), support.Form(support.Map1(gpu_neg_), support.Map1(neg[float64])), support.Map1(neg[float64]), "arithmetic.go")
 
-var negInt32Kernel = kernelsPacked.Source("neg_int32", "60004368eed81a175939b85d9cf86846", support.MapParams("int", "int"), support.Form(support.Map1(gpu_neg__), support.Map1(neg[int32])), support.Map1(neg[int32]), "arithmetic.go")
+var negInt32Kernel = kernelsPacked.Source("neg_int32", "036d104e5b53ca2557aad42483378f87", support.MapParams("int", "int"), support.Form(support.Map1(gpu_neg__), support.Map1(neg[int32])), support.Map1(neg[int32]), "arithmetic.go")
 
 // launchAbs makes z [abs] of the inputs, element by element, as launch.Map has it.
 func launchAbs[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -153,11 +153,11 @@ var absKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: absInt32Kernel},
 }
 
-var absFloat32Kernel = kernelsPacked.Source("abs_float32", "3db60f862f36a5dc439e594bda343075", support.MapParams("float", "float"), support.Form(support.Map1(gpu_abs), support.Map1(abs[float32])), support.Map1(abs[float32]), "arithmetic.go")
+var absFloat32Kernel = kernelsPacked.Source("abs_float32", "6a2c457af5c10b2aedb3ce32fab208b2", support.MapParams("float", "float"), support.Form(support.Map1(gpu_abs), support.Map1(abs[float32])), support.Map1(abs[float32]), "arithmetic.go")
 
-var absFloat64Kernel = kernelsPacked.Source("abs_float64", "0c1668383dc1308f1a904d0c80f11f70", support.MapParams("double", "double"), support.Form(support.Map1(gpu_abs_), support.Map1(abs[float64])), support.Map1(abs[float64]), "arithmetic.go")
+var absFloat64Kernel = kernelsPacked.Source("abs_float64", "348eb04b2a8e96a3c633398051c2ccb6", support.MapParams("double", "double"), support.Form(support.Map1(gpu_abs_), support.Map1(abs[float64])), support.Map1(abs[float64]), "arithmetic.go")
 
-var absInt32Kernel = kernelsPacked.Source("abs_int32", "81562b7c6273b9b514a5d290f6df9e51", support.MapParams("int", "int"), support.Form(support.Map1(gpu_abs__), support.Map1(abs[int32])), support.Map1(abs[int32]), "arithmetic.go")
+var absInt32Kernel = kernelsPacked.Source("abs_int32", "57dc325ece1d8ee9bc1614be9564083d", support.MapParams("int", "int"), support.Form(support.Map1(gpu_abs__), support.Map1(abs[int32])), support.Map1(abs[int32]), "arithmetic.go")
 
 // launchSign makes z [sign] of the inputs, element by element, as launch.Map has it.
 func launchSign[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -173,11 +173,11 @@ var signKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: signInt32Kernel},
 }
 
-var signFloat32Kernel = kernelsPacked.Source("sign_float32", "c32a9a4b81a0c6d82ec62cb056b7576a", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sign), support.Map1(sign[float32])), support.Map1(sign[float32]), "arithmetic.go")
+var signFloat32Kernel = kernelsPacked.Source("sign_float32", "f5779e7929d5fa319f1bcde848195310", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sign), support.Map1(sign[float32])), support.Map1(sign[float32]), "arithmetic.go")
 
-var signFloat64Kernel = kernelsPacked.Source("sign_float64", "8c66af044c6f377b7ae9812afbeaa25d", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sign_), support.Map1(sign[float64])), support.Map1(sign[float64]), "arithmetic.go")
+var signFloat64Kernel = kernelsPacked.Source("sign_float64", "41bba04816a42203cc45495f4919fbfc", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sign_), support.Map1(sign[float64])), support.Map1(sign[float64]), "arithmetic.go")
 
-var signInt32Kernel = kernelsPacked.Source("sign_int32", "ab14093c01a87ad7b26d09d7206ef411", support.MapParams("int", "int"), support.Form(support.Map1(gpu_sign__), support.Map1(sign[int32])), support.Map1(sign[int32]), "arithmetic.go")
+var signInt32Kernel = kernelsPacked.Source("sign_int32", "48eb4af2589fb9b7949f3b516b051299", support.MapParams("int", "int"), support.Form(support.Map1(gpu_sign__), support.Map1(sign[int32])), support.Map1(sign[int32]), "arithmetic.go")
 
 // launchMinimum makes z [minimum] of the inputs, element by element, as launch.Map has it.
 func launchMinimum[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -194,11 +194,11 @@ var minimumKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: minimumInt32Kernel},
 }
 
-var minimumFloat32Kernel = kernelsPacked.Source("minimum_float32", "06587932e189d447b1a5ea4d705e4bd5", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_minimum), support.Map2(minimum[float32])), support.Map2(minimum[float32]), "arithmetic.go")
+var minimumFloat32Kernel = kernelsPacked.Source("minimum_float32", "ddfa4db0e5be915243ae30a802a7c2d2", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_minimum), support.Map2(minimum[float32])), support.Map2(minimum[float32]), "arithmetic.go")
 
-var minimumFloat64Kernel = kernelsPacked.Source("minimum_float64", "504c477de034688ca60f2349821495a8", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_minimum_), support.Map2(minimum[float64])), support.Map2(minimum[float64]), "arithmetic.go")
+var minimumFloat64Kernel = kernelsPacked.Source("minimum_float64", "9a10a810314069a20dacbcd689bffc05", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_minimum_), support.Map2(minimum[float64])), support.Map2(minimum[float64]), "arithmetic.go")
 
-var minimumInt32Kernel = kernelsPacked.Source("minimum_int32", "93d374946acaec50cbda333afcb3e692", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_minimum__), support.Map2(minimum[int32])), support.Map2(minimum[int32]), "arithmetic.go")
+var minimumInt32Kernel = kernelsPacked.Source("minimum_int32", "fdda77e9661b01fccbc62a4c99e6a4e9", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_minimum__), support.Map2(minimum[int32])), support.Map2(minimum[int32]), "arithmetic.go")
 
 // launchMaximum makes z [maximum] of the inputs, element by element, as launch.Map has it.
 func launchMaximum[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -215,11 +215,11 @@ var maximumKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: maximumInt32Kernel},
 }
 
-var maximumFloat32Kernel = kernelsPacked.Source("maximum_float32", "658b1bc19e206ba49f26818bf5a45633", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_maximum), support.Map2(maximum[float32])), support.Map2(maximum[float32]), "arithmetic.go")
+var maximumFloat32Kernel = kernelsPacked.Source("maximum_float32", "ad3a04fca13664e37141dea315ec530f", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_maximum), support.Map2(maximum[float32])), support.Map2(maximum[float32]), "arithmetic.go")
 
-var maximumFloat64Kernel = kernelsPacked.Source("maximum_float64", "dd8b8c1e0597f2a1ae76d226b75eb6eb", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_maximum_), support.Map2(maximum[float64])), support.Map2(maximum[float64]), "arithmetic.go")
+var maximumFloat64Kernel = kernelsPacked.Source("maximum_float64", "905ffaf4e8eea62866ce7316d0528490", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_maximum_), support.Map2(maximum[float64])), support.Map2(maximum[float64]), "arithmetic.go")
 
-var maximumInt32Kernel = kernelsPacked.Source("maximum_int32", "d74985f78399a57743d36750a4ed45a2", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_maximum__), support.Map2(maximum[int32])), support.Map2(maximum[int32]), "arithmetic.go")
+var maximumInt32Kernel = kernelsPacked.Source("maximum_int32", "8a4faf3c1ffa60ffda8b38426cc95c10", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_maximum__), support.Map2(maximum[int32])), support.Map2(maximum[int32]), "arithmetic.go")
 
 // launchClip makes z [clip] of the inputs, element by element, as launch.Map has it.
 func launchClip[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, z_ Arg4) error {
@@ -237,11 +237,11 @@ var clipKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: clipInt32Kernel},
 }
 
-var clipFloat32Kernel = kernelsPacked.Source("clip_float32", "71522859f250df964ed18a613ac7f3ec", support.MapParams("float", "float", "float", "float"), support.Form(support.Map3(gpu_clip), support.Map3(clip[float32])), support.Map3(clip[float32]), "arithmetic.go")
+var clipFloat32Kernel = kernelsPacked.Source("clip_float32", "ec54a699e1be8f494feddb6d69cd1cae", support.MapParams("float", "float", "float", "float"), support.Form(support.Map3(gpu_clip), support.Map3(clip[float32])), support.Map3(clip[float32]), "arithmetic.go")
 
-var clipFloat64Kernel = kernelsPacked.Source("clip_float64", "f8adc03a1a64285f62b7be19159112c5", support.MapParams("double", "double", "double", "double"), support.Form(support.Map3(gpu_clip_), support.Map3(clip[float64])), support.Map3(clip[float64]), "arithmetic.go")
+var clipFloat64Kernel = kernelsPacked.Source("clip_float64", "fa5dbb0bd4a5a3f6f17ed78097e535bb", support.MapParams("double", "double", "double", "double"), support.Form(support.Map3(gpu_clip_), support.Map3(clip[float64])), support.Map3(clip[float64]), "arithmetic.go")
 
-var clipInt32Kernel = kernelsPacked.Source("clip_int32", "23f059c5094986853f15c525c5526357", support.MapParams("int", "int", "int", "int"), support.Form(support.Map3(gpu_clip__), support.Map3(clip[int32])), support.Map3(clip[int32]), "arithmetic.go")
+var clipInt32Kernel = kernelsPacked.Source("clip_int32", "9d6de3394545c22de089c2fa0478287b", support.MapParams("int", "int", "int", "int"), support.Form(support.Map3(gpu_clip__), support.Map3(clip[int32])), support.Map3(clip[int32]), "arithmetic.go")
 
 // launchSqrt makes z [sqrt] of the inputs, element by element, as launch.Map has it.
 func launchSqrt[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -256,9 +256,9 @@ var sqrtKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: sqrtFloat64Kernel},
 }
 
-var sqrtFloat32Kernel = kernelsPacked.Source("sqrt_float32", "72517548b0119f779d97228bf33defdf", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sqrt), support.Map1(sqrt[float32])), support.Map1(sqrt[float32]), "arithmetic.go")
+var sqrtFloat32Kernel = kernelsPacked.Source("sqrt_float32", "398ade5f1cb16edbd56596734bba4d08", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sqrt), support.Map1(sqrt[float32])), support.Map1(sqrt[float32]), "arithmetic.go")
 
-var sqrtFloat64Kernel = kernelsPacked.Source("sqrt_float64", "6cd350269877c42adc2ba2ac6a567d7d", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sqrt_), support.Map1(sqrt[float64])), support.Map1(sqrt[float64]), "arithmetic.go")
+var sqrtFloat64Kernel = kernelsPacked.Source("sqrt_float64", "c2406323978b416fe59c80520a0c1cb3", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sqrt_), support.Map1(sqrt[float64])), support.Map1(sqrt[float64]), "arithmetic.go")
 
 // launchQuo makes z [quo] of the inputs, element by element, as launch.Map has it.
 func launchQuo[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -269,7 +269,7 @@ func launchQuo[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 lin
 	return call.Launch()
 }
 
-var quoKernel = kernelsPacked.Source("quo_kernel", "f628689dfef5b30bf48715ae011517ac", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_quo), support.Map2(quo)), support.Map2(quo), "arithmetic.go")
+var quoKernel = kernelsPacked.Source("quo_kernel", "e9668ed2b677bceb47e289ee546d63b3", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_quo), support.Map2(quo)), support.Map2(quo), "arithmetic.go")
 
 // launchRem makes z [rem] of the inputs, element by element, as launch.Map has it.
 func launchRem[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -280,7 +280,7 @@ func launchRem[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 lin
 	return call.Launch()
 }
 
-var remKernel = kernelsPacked.Source("rem_kernel", "a1738902752e150c325a6132ed203287", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_rem), support.Map2(rem)), support.Map2(rem), "arithmetic.go")
+var remKernel = kernelsPacked.Source("rem_kernel", "52b78ec791c24e506ac91243ba20d8d6", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_rem), support.Map2(rem)), support.Map2(rem), "arithmetic.go")
 
 // launchBitAnd makes z [bitAnd] of the inputs, element by element, as launch.Map has it.
 func launchBitAnd[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -291,7 +291,7 @@ func launchBitAnd[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 
 	return call.Launch()
 }
 
-var bitAndKernel = kernelsPacked.Source("bitAnd_kernel", "d2df8b01dab2d0e6030de5e43f444257", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_bitAnd), support.Map2(bitAnd)), support.Map2(bitAnd), "arithmetic.go")
+var bitAndKernel = kernelsPacked.Source("bitAnd_kernel", "4bd59dfc54d4692a91247cbaf8e7d637", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_bitAnd), support.Map2(bitAnd)), support.Map2(bitAnd), "arithmetic.go")
 
 // launchBitOr makes z [bitOr] of the inputs, element by element, as launch.Map has it.
 func launchBitOr[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -302,7 +302,7 @@ func launchBitOr[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 l
 	return call.Launch()
 }
 
-var bitOrKernel = kernelsPacked.Source("bitOr_kernel", "2fa2dc0fdf93c0784d35b857378a6cab", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_bitOr), support.Map2(bitOr)), support.Map2(bitOr), "arithmetic.go")
+var bitOrKernel = kernelsPacked.Source("bitOr_kernel", "d3014c950a04a7727bb1d3302f178e32", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_bitOr), support.Map2(bitOr)), support.Map2(bitOr), "arithmetic.go")
 
 // launchBitXor makes z [bitXor] of the inputs, element by element, as launch.Map has it.
 func launchBitXor[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -313,7 +313,7 @@ func launchBitXor[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 
 	return call.Launch()
 }
 
-var bitXorKernel = kernelsPacked.Source("bitXor_kernel", "03e0c38011d727912e82a957e511ba95", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_bitXor), support.Map2(bitXor)), support.Map2(bitXor), "arithmetic.go")
+var bitXorKernel = kernelsPacked.Source("bitXor_kernel", "613eb8a25c69282a0ebf78a08e9b46d8", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_bitXor), support.Map2(bitXor)), support.Map2(bitXor), "arithmetic.go")
 
 // launchShiftLeft makes z [shiftLeft] of the inputs, element by element, as launch.Map has it.
 func launchShiftLeft[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -324,7 +324,7 @@ func launchShiftLeft[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Ar
 	return call.Launch()
 }
 
-var shiftLeftKernel = kernelsPacked.Source("shiftLeft_kernel", "27ab4d21591b3c75ecf9f51d030c9a5a", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_shiftLeft), support.Map2(shiftLeft)), support.Map2(shiftLeft), "arithmetic.go")
+var shiftLeftKernel = kernelsPacked.Source("shiftLeft_kernel", "8202cdd2c9461607eff05d573d4a3f02", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_shiftLeft), support.Map2(shiftLeft)), support.Map2(shiftLeft), "arithmetic.go")
 
 // launchShiftRight makes z [shiftRight] of the inputs, element by element, as launch.Map has it.
 func launchShiftRight[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -335,7 +335,7 @@ func launchShiftRight[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], A
 	return call.Launch()
 }
 
-var shiftRightKernel = kernelsPacked.Source("shiftRight_kernel", "4e3ff3b41c23bb49e29d42db6ccf6ed8", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_shiftRight), support.Map2(shiftRight)), support.Map2(shiftRight), "arithmetic.go")
+var shiftRightKernel = kernelsPacked.Source("shiftRight_kernel", "bf44d5f7bb9eabaf979118eb0cc5496d", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_shiftRight), support.Map2(shiftRight)), support.Map2(shiftRight), "arithmetic.go")
 
 // launchIndices runs [indices] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -353,11 +353,11 @@ var indicesKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: indicesInt32Kernel},
 }
 
-var indicesFloat32Kernel = kernelsPacked.Source("indices_float32", "f9d011f0221dfd94cb6d25d83f21df07", support.Params{}.Matrix("z", "float", 4).Scalar("start", "float", 4).Scalar("step", "float", 4), indicesFloat32Go, indicesFloat32Plain, "array.go")
+var indicesFloat32Kernel = kernelsPacked.Source("indices_float32", "854828d34f6e38dc50644a740be932ed", support.Params{}.Matrix("z", "float", 4).Scalar("start", "float", 4).Scalar("step", "float", 4), indicesFloat32Go, indicesFloat32Plain, "array.go")
 
-var indicesFloat64Kernel = kernelsPacked.Source("indices_float64", "fb95a5aa85defa0fbd8e1bb3438cfe25", support.Params{}.Matrix("z", "double", 8).Scalar("start", "double", 8).Scalar("step", "double", 8), indicesFloat64Go, indicesFloat64Plain, "array.go")
+var indicesFloat64Kernel = kernelsPacked.Source("indices_float64", "eef2b834403048e062805e13e471227c", support.Params{}.Matrix("z", "double", 8).Scalar("start", "double", 8).Scalar("step", "double", 8), indicesFloat64Go, indicesFloat64Plain, "array.go")
 
-var indicesInt32Kernel = kernelsPacked.Source("indices_int32", "c52ab709223df3cadc648b170a8a8476", support.Params{}.Matrix("z", "int", 4).Scalar("start", "uint", 4).Scalar("step", "uint", 4), indicesInt32Go, indicesInt32Plain, "array.go")
+var indicesInt32Kernel = kernelsPacked.Source("indices_int32", "8bf65f154da1969ede19bd39a670238e", support.Params{}.Matrix("z", "int", 4).Scalar("start", "uint", 4).Scalar("step", "uint", 4), indicesInt32Go, indicesInt32Plain, "array.go")
 
 // launchSame makes z [same] of the inputs, element by element, as launch.Map has it.
 func launchSame[T interface {
@@ -378,17 +378,17 @@ var sameKernels = support.Kernels{
 	{Types: []any{*new(BFloat16)}, Kernel: sameBFloat16Kernel},
 }
 
-var sameFloat32Kernel = kernelsPacked.Source("same_float32", "7195857c4e8d40bc485eee7cb063b9c0", support.MapParams("float", "float"), support.Form(support.Map1(gpu_same), support.Map1(same[float32])), support.Map1(same[float32]), "array.go")
+var sameFloat32Kernel = kernelsPacked.Source("same_float32", "3acd6dbd6a26fa3efec6a7f8d18179b3", support.MapParams("float", "float"), support.Form(support.Map1(gpu_same), support.Map1(same[float32])), support.Map1(same[float32]), "array.go")
 
-var sameFloat64Kernel = kernelsPacked.Source("same_float64", "440912d38288f443cd7f042707f39a57", support.MapParams("double", "double"), support.Form(support.Map1(gpu_same_), support.Map1(same[float64])), support.Map1(same[float64]), "array.go")
+var sameFloat64Kernel = kernelsPacked.Source("same_float64", "d9c86ff2b2acc7b9235c7f95b596d873", support.MapParams("double", "double"), support.Form(support.Map1(gpu_same_), support.Map1(same[float64])), support.Map1(same[float64]), "array.go")
 
-var sameInt32Kernel = kernelsPacked.Source("same_int32", "4aabfe430b751622dbbfc9d6f3c867bf", support.MapParams("int", "int"), support.Form(support.Map1(gpu_same__), support.Map1(same[int32])), support.Map1(same[int32]), "array.go")
+var sameInt32Kernel = kernelsPacked.Source("same_int32", "2dec5e87405417b4668b1e59c41c6113", support.MapParams("int", "int"), support.Form(support.Map1(gpu_same__), support.Map1(same[int32])), support.Map1(same[int32]), "array.go")
 
-var sameBoolKernel = kernelsPacked.Source("same_bool", "c00c556972088a383ae52695d4f79315", support.MapParams("uchar", "uchar"), support.Form(support.Map1(gpu_same___), support.Map1(same[bool])), support.Map1(same[bool]), "array.go")
+var sameBoolKernel = kernelsPacked.Source("same_bool", "6a0fce08476f05a869965ccccfa87df6", support.MapParams("uchar", "uchar"), support.Form(support.Map1(gpu_same___), support.Map1(same[bool])), support.Map1(same[bool]), "array.go")
 
-var sameFloat16Kernel = kernelsPacked.Source("same_Float16", "589d11617f491447c4ae9f624ca1442d", support.MapParams("ushort", "ushort"), support.Form(support.Map1(gpu_same____), support.Map1(same[Float16])), support.Map1(same[Float16]), "array.go")
+var sameFloat16Kernel = kernelsPacked.Source("same_Float16", "4dc61cc1bd1d472ca949e5e2ef4e1a38", support.MapParams("ushort", "ushort"), support.Form(support.Map1(gpu_same____), support.Map1(same[Float16])), support.Map1(same[Float16]), "array.go")
 
-var sameBFloat16Kernel = kernelsPacked.Source("same_BFloat16", "69ac72a9fea0449c8ce7d8ac83eb17e1", support.MapParams("ushort", "ushort"), support.Form(support.Map1(gpu_same_____), support.Map1(same[BFloat16])), support.Map1(same[BFloat16]), "array.go")
+var sameBFloat16Kernel = kernelsPacked.Source("same_BFloat16", "e50796e95d756816447440d39df77870", support.MapParams("ushort", "ushort"), support.Form(support.Map1(gpu_same_____), support.Map1(same[BFloat16])), support.Map1(same[BFloat16]), "array.go")
 
 // launchLess makes z [less] of the inputs, element by element, as launch.Map has it.
 func launchLess[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -405,11 +405,11 @@ var lessKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: lessInt32Kernel},
 }
 
-var lessFloat32Kernel = kernelsPacked.Source("less_float32", "e32d8bee8ee6c6f302dc6083f17759df", support.MapParams("uchar", "float", "float"), support.Form(support.Map2(gpu_less), support.Map2(less[float32])), support.Map2(less[float32]), "compare.go")
+var lessFloat32Kernel = kernelsPacked.Source("less_float32", "a1a3fa3bda399ec059cbe77d718d463e", support.MapParams("uchar", "float", "float"), support.Form(support.Map2(gpu_less), support.Map2(less[float32])), support.Map2(less[float32]), "compare.go")
 
-var lessFloat64Kernel = kernelsPacked.Source("less_float64", "286f017af1254ea5d1133441ccaed3af", support.MapParams("uchar", "double", "double"), support.Form(support.Map2(gpu_less_), support.Map2(less[float64])), support.Map2(less[float64]), "compare.go")
+var lessFloat64Kernel = kernelsPacked.Source("less_float64", "dbf43a2ac1e7568d33c3ce92901b4b01", support.MapParams("uchar", "double", "double"), support.Form(support.Map2(gpu_less_), support.Map2(less[float64])), support.Map2(less[float64]), "compare.go")
 
-var lessInt32Kernel = kernelsPacked.Source("less_int32", "e0db6b1e7199cc06e9c34d990a864fb5", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_less__), support.Map2(less[int32])), support.Map2(less[int32]), "compare.go")
+var lessInt32Kernel = kernelsPacked.Source("less_int32", "aa2e5e67ca8eadddff09e9bce0c81c1a", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_less__), support.Map2(less[int32])), support.Map2(less[int32]), "compare.go")
 
 // launchLessEqual makes z [lessEqual] of the inputs, element by element, as launch.Map has it.
 func launchLessEqual[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -426,11 +426,11 @@ var lessEqualKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: lessEqualInt32Kernel},
 }
 
-var lessEqualFloat32Kernel = kernelsPacked.Source("lessEqual_float32", "108f554586c835a182e773bf7565a8e9", support.MapParams("uchar", "float", "float"), support.Form(support.Map2(gpu_lessEqual), support.Map2(lessEqual[float32])), support.Map2(lessEqual[float32]), "compare.go")
+var lessEqualFloat32Kernel = kernelsPacked.Source("lessEqual_float32", "79f1f6d478bb5c45e31a37ddc6df8a08", support.MapParams("uchar", "float", "float"), support.Form(support.Map2(gpu_lessEqual), support.Map2(lessEqual[float32])), support.Map2(lessEqual[float32]), "compare.go")
 
-var lessEqualFloat64Kernel = kernelsPacked.Source("lessEqual_float64", "8ba9ef734bcc0e7790187fcb421c559a", support.MapParams("uchar", "double", "double"), support.Form(support.Map2(gpu_lessEqual_), support.Map2(lessEqual[float64])), support.Map2(lessEqual[float64]), "compare.go")
+var lessEqualFloat64Kernel = kernelsPacked.Source("lessEqual_float64", "f2160b58a7938328b368760648d90a72", support.MapParams("uchar", "double", "double"), support.Form(support.Map2(gpu_lessEqual_), support.Map2(lessEqual[float64])), support.Map2(lessEqual[float64]), "compare.go")
 
-var lessEqualInt32Kernel = kernelsPacked.Source("lessEqual_int32", "f9f6a67c4e660d99d8f081d3919957ac", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_lessEqual__), support.Map2(lessEqual[int32])), support.Map2(lessEqual[int32]), "compare.go")
+var lessEqualInt32Kernel = kernelsPacked.Source("lessEqual_int32", "564a923c340a444f5f141c92be9d383c", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_lessEqual__), support.Map2(lessEqual[int32])), support.Map2(lessEqual[int32]), "compare.go")
 
 // launchEquals makes z [equals] of the inputs, element by element, as launch.Map has it.
 func launchEquals[T interface {
@@ -450,13 +450,13 @@ var equalsKernels = support.Kernels{
 	{Types: []any{*new(bool)}, Kernel: equalsBoolKernel},
 }
 
-var equalsFloat32Kernel = kernelsPacked.Source("equals_float32", "d3b0bbb68ebeca64a61df03b3393eb93", support.MapParams("uchar", "float", "float"), support.Form(support.Map2(gpu_equals), support.Map2(equals[float32])), support.Map2(equals[float32]), "compare.go")
+var equalsFloat32Kernel = kernelsPacked.Source("equals_float32", "0d2b7f410d7b4ef1189f692de7ec9a31", support.MapParams("uchar", "float", "float"), support.Form(support.Map2(gpu_equals), support.Map2(equals[float32])), support.Map2(equals[float32]), "compare.go")
 
-var equalsFloat64Kernel = kernelsPacked.Source("equals_float64", "0d5a4c8a92036f4680d79b8e9ea36a56", support.MapParams("uchar", "double", "double"), support.Form(support.Map2(gpu_equals_), support.Map2(equals[float64])), support.Map2(equals[float64]), "compare.go")
+var equalsFloat64Kernel = kernelsPacked.Source("equals_float64", "26ece6569f296b36e32f55ffcbe656b5", support.MapParams("uchar", "double", "double"), support.Form(support.Map2(gpu_equals_), support.Map2(equals[float64])), support.Map2(equals[float64]), "compare.go")
 
-var equalsInt32Kernel = kernelsPacked.Source("equals_int32", "d1bed81201eb9064214ca75048719ef8", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_equals__), support.Map2(equals[int32])), support.Map2(equals[int32]), "compare.go")
+var equalsInt32Kernel = kernelsPacked.Source("equals_int32", "f58f4d215327100b109dd4f7e49f6003", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_equals__), support.Map2(equals[int32])), support.Map2(equals[int32]), "compare.go")
 
-var equalsBoolKernel = kernelsPacked.Source("equals_bool", "f231031da83c3d0f765d8cfbdd96d5b4", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_equals___), support.Map2(equals[bool])), support.Map2(equals[bool]), "compare.go")
+var equalsBoolKernel = kernelsPacked.Source("equals_bool", "d9b11e1b3521f33a0967323437cf65b7", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_equals___), support.Map2(equals[bool])), support.Map2(equals[bool]), "compare.go")
 
 // launchNotEqual makes z [notEqual] of the inputs, element by element, as launch.Map has it.
 func launchNotEqual[T interface {
@@ -476,13 +476,13 @@ var notEqualKernels = support.Kernels{
 	{Types: []any{*new(bool)}, Kernel: notEqualBoolKernel},
 }
 
-var notEqualFloat32Kernel = kernelsPacked.Source("notEqual_float32", "8b08a4d0726a919b710c32e3662e1a90", support.MapParams("uchar", "float", "float"), support.Form(support.Map2(gpu_notEqual), support.Map2(notEqual[float32])), support.Map2(notEqual[float32]), "compare.go")
+var notEqualFloat32Kernel = kernelsPacked.Source("notEqual_float32", "2d7133cd6ac713f9daec90c3b8accfea", support.MapParams("uchar", "float", "float"), support.Form(support.Map2(gpu_notEqual), support.Map2(notEqual[float32])), support.Map2(notEqual[float32]), "compare.go")
 
-var notEqualFloat64Kernel = kernelsPacked.Source("notEqual_float64", "8ee759b214198dbaf5c122799f36d27f", support.MapParams("uchar", "double", "double"), support.Form(support.Map2(gpu_notEqual_), support.Map2(notEqual[float64])), support.Map2(notEqual[float64]), "compare.go")
+var notEqualFloat64Kernel = kernelsPacked.Source("notEqual_float64", "00289a19c91fc2604b1b0a52326e482e", support.MapParams("uchar", "double", "double"), support.Form(support.Map2(gpu_notEqual_), support.Map2(notEqual[float64])), support.Map2(notEqual[float64]), "compare.go")
 
-var notEqualInt32Kernel = kernelsPacked.Source("notEqual_int32", "aceb503260ff509d1dafd53bc2d22728", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_notEqual__), support.Map2(notEqual[int32])), support.Map2(notEqual[int32]), "compare.go")
+var notEqualInt32Kernel = kernelsPacked.Source("notEqual_int32", "1e7756427b1c81a885b11ad254bc9c2b", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_notEqual__), support.Map2(notEqual[int32])), support.Map2(notEqual[int32]), "compare.go")
 
-var notEqualBoolKernel = kernelsPacked.Source("notEqual_bool", "5bff598ccde26fb38a4e6933b8422b01", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_notEqual___), support.Map2(notEqual[bool])), support.Map2(notEqual[bool]), "compare.go")
+var notEqualBoolKernel = kernelsPacked.Source("notEqual_bool", "1384466fac0952dd8df9b9939fea79d2", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_notEqual___), support.Map2(notEqual[bool])), support.Map2(notEqual[bool]), "compare.go")
 
 // launchIsNaN makes z [isNaN] of the inputs, element by element, as launch.Map has it.
 func launchIsNaN[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -497,9 +497,9 @@ var isNaNKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: isNaNFloat64Kernel},
 }
 
-var isNaNFloat32Kernel = kernelsPacked.Source("isNaN_float32", "3f3ebdd5f9b2b253dc6bf2fa7acc28a4", support.MapParams("uchar", "float"), support.Form(support.Map1(gpu_isNaN), support.Map1(isNaN[float32])), support.Map1(isNaN[float32]), "compare.go")
+var isNaNFloat32Kernel = kernelsPacked.Source("isNaN_float32", "dd5b8ac7f7d44813d61bdc56a532d6c3", support.MapParams("uchar", "float"), support.Form(support.Map1(gpu_isNaN), support.Map1(isNaN[float32])), support.Map1(isNaN[float32]), "compare.go")
 
-var isNaNFloat64Kernel = kernelsPacked.Source("isNaN_float64", "82c8a4ae619ab57af4c30527c4a68849", support.MapParams("uchar", "double"), support.Form(support.Map1(gpu_isNaN_), support.Map1(isNaN[float64])), support.Map1(isNaN[float64]), "compare.go")
+var isNaNFloat64Kernel = kernelsPacked.Source("isNaN_float64", "7533a8f79f6713d9fc3b26e4fc5e91a2", support.MapParams("uchar", "double"), support.Form(support.Map1(gpu_isNaN_), support.Map1(isNaN[float64])), support.Map1(isNaN[float64]), "compare.go")
 
 // launchIsFinite makes z [isFinite] of the inputs, element by element, as launch.Map has it.
 func launchIsFinite[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -514,9 +514,9 @@ var isFiniteKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: isFiniteFloat64Kernel},
 }
 
-var isFiniteFloat32Kernel = kernelsPacked.Source("isFinite_float32", "e48c16f3b509bd5da1db665018c34059", support.MapParams("uchar", "float"), support.Form(support.Map1(gpu_isFinite), support.Map1(isFinite[float32])), support.Map1(isFinite[float32]), "compare.go")
+var isFiniteFloat32Kernel = kernelsPacked.Source("isFinite_float32", "b46163dc31cc4a84783b03a84bb242e6", support.MapParams("uchar", "float"), support.Form(support.Map1(gpu_isFinite), support.Map1(isFinite[float32])), support.Map1(isFinite[float32]), "compare.go")
 
-var isFiniteFloat64Kernel = kernelsPacked.Source("isFinite_float64", "f9c20837d0aee74e998fa9f157fa61c9", support.MapParams("uchar", "double"), support.Form(support.Map1(gpu_isFinite_), support.Map1(isFinite[float64])), support.Map1(isFinite[float64]), "compare.go")
+var isFiniteFloat64Kernel = kernelsPacked.Source("isFinite_float64", "2487c462321737d7e0f1bc6570959874", support.MapParams("uchar", "double"), support.Form(support.Map1(gpu_isFinite_), support.Map1(isFinite[float64])), support.Map1(isFinite[float64]), "compare.go")
 
 // launchAnd makes z [and] of the inputs, element by element, as launch.Map has it.
 func launchAnd[Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[bool], Arg3 linalg.MapArg[bool]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -527,7 +527,7 @@ func launchAnd[Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[bool], Arg3 linal
 	return call.Launch()
 }
 
-var andKernel = kernelsPacked.Source("and_kernel", "2463468ed452322e318bb570a6caa260", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_and), support.Map2(and)), support.Map2(and), "compare.go")
+var andKernel = kernelsPacked.Source("and_kernel", "fe6e9a5faad97b96e7be4047053fce57", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_and), support.Map2(and)), support.Map2(and), "compare.go")
 
 // launchOr makes z [or] of the inputs, element by element, as launch.Map has it.
 func launchOr[Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[bool], Arg3 linalg.MapArg[bool]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -538,7 +538,7 @@ func launchOr[Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[bool], Arg3 linalg
 	return call.Launch()
 }
 
-var orKernel = kernelsPacked.Source("or_kernel", "a417cee902ecce32310102df9705aaee", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_or), support.Map2(or)), support.Map2(or), "compare.go")
+var orKernel = kernelsPacked.Source("or_kernel", "527da514920b59dff848ca77d0d7bc38", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_or), support.Map2(or)), support.Map2(or), "compare.go")
 
 // launchWhere makes z [where] of the inputs, element by element, as launch.Map has it.
 func launchWhere[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[bool], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, z_ Arg4) error {
@@ -556,11 +556,11 @@ var whereKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: whereInt32Kernel},
 }
 
-var whereFloat32Kernel = kernelsPacked.Source("where_float32", "aacdd7b3c67eb70b75ef2f0118751ddd", support.MapParams("float", "uchar", "float", "float"), support.Form(support.Map3(gpu_where), support.Map3(where[float32])), support.Map3(where[float32]), "compare.go")
+var whereFloat32Kernel = kernelsPacked.Source("where_float32", "5f3fda61e57821c14f3813ed8f934c5d", support.MapParams("float", "uchar", "float", "float"), support.Form(support.Map3(gpu_where), support.Map3(where[float32])), support.Map3(where[float32]), "compare.go")
 
-var whereFloat64Kernel = kernelsPacked.Source("where_float64", "b52b81df1220006caaeb0fe8d6eb3439", support.MapParams("double", "uchar", "double", "double"), support.Form(support.Map3(gpu_where_), support.Map3(where[float64])), support.Map3(where[float64]), "compare.go")
+var whereFloat64Kernel = kernelsPacked.Source("where_float64", "265b02c832ddeace40ceed806d9824d5", support.MapParams("double", "uchar", "double", "double"), support.Form(support.Map3(gpu_where_), support.Map3(where[float64])), support.Map3(where[float64]), "compare.go")
 
-var whereInt32Kernel = kernelsPacked.Source("where_int32", "dc09725cccbcafff775b809991bebd39", support.MapParams("int", "uchar", "int", "int"), support.Form(support.Map3(gpu_where__), support.Map3(where[int32])), support.Map3(where[int32]), "compare.go")
+var whereInt32Kernel = kernelsPacked.Source("where_int32", "f1d701fb125c2d8eba50912267e15f36", support.MapParams("int", "uchar", "int", "int"), support.Form(support.Map3(gpu_where__), support.Map3(where[int32])), support.Map3(where[int32]), "compare.go")
 
 // launchNear makes z [near] of the inputs, element by element, as launch.Map has it.
 func launchNear[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[T], Arg5 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, rtol Arg4, atol Arg5) error {
@@ -578,9 +578,9 @@ var nearKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: nearFloat64Kernel},
 }
 
-var nearFloat32Kernel = kernelsPacked.Source("near_float32", "d83e0175671942983bb624e6d21949d0", support.MapParams("uchar", "float", "float", "float", "float"), support.Form(support.Map4(gpu_near), support.Map4(near[float32])), support.Map4(near[float32]), "compare.go")
+var nearFloat32Kernel = kernelsPacked.Source("near_float32", "470936e3de21d8e0e7fe05bc2cde9267", support.MapParams("uchar", "float", "float", "float", "float"), support.Form(support.Map4(gpu_near), support.Map4(near[float32])), support.Map4(near[float32]), "compare.go")
 
-var nearFloat64Kernel = kernelsPacked.Source("near_float64", "b596022b2d2db5cba8a9506fb85bbc35", support.MapParams("uchar", "double", "double", "double", "double"), support.Form(support.Map4(gpu_near_), support.Map4(near[float64])), support.Map4(near[float64]), "compare.go")
+var nearFloat64Kernel = kernelsPacked.Source("near_float64", "8a5694c6e68b264794825860281d3e37", support.MapParams("uchar", "double", "double", "double", "double"), support.Form(support.Map4(gpu_near_), support.Map4(near[float64])), support.Map4(near[float64]), "compare.go")
 
 // launchConvert makes z [convert] of the inputs, element by element, as launch.Map has it.
 func launchConvert[D interface{ float32 | float64 | int32 }, S interface{ float64 | int32 | float32 }, Arg1 linalg.KernelArg[D], Arg2 linalg.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -599,17 +599,17 @@ var convertKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(float64)}, Kernel: convertInt32Float64Kernel},
 }
 
-var convertFloat32Float64Kernel = kernelsPacked.Source("convert_float32_float64", "f0f658021ed7e8fbfd14abf19bbc85a5", support.MapParams("float", "double"), support.Form(support.Map1(gpu_convert), support.Map1(convert[float32, float64])), support.Map1(convert[float32, float64]), "convert.go")
+var convertFloat32Float64Kernel = kernelsPacked.Source("convert_float32_float64", "57e63a0b5bfe560831a7b93650d9d690", support.MapParams("float", "double"), support.Form(support.Map1(gpu_convert), support.Map1(convert[float32, float64])), support.Map1(convert[float32, float64]), "convert.go")
 
-var convertFloat32Int32Kernel = kernelsPacked.Source("convert_float32_int32", "7bbc20dd5ba36cad7ce7648e86e154a2", support.MapParams("float", "int"), support.Form(support.Map1(gpu_convert_), support.Map1(convert[float32, int32])), support.Map1(convert[float32, int32]), "convert.go")
+var convertFloat32Int32Kernel = kernelsPacked.Source("convert_float32_int32", "8d4ae0571093d7eddd43416c8ed62174", support.MapParams("float", "int"), support.Form(support.Map1(gpu_convert_), support.Map1(convert[float32, int32])), support.Map1(convert[float32, int32]), "convert.go")
 
-var convertFloat64Float32Kernel = kernelsPacked.Source("convert_float64_float32", "16912e54a0096c12378013cb6170ebbb", support.MapParams("double", "float"), support.Form(support.Map1(gpu_convert__), support.Map1(convert[float64, float32])), support.Map1(convert[float64, float32]), "convert.go")
+var convertFloat64Float32Kernel = kernelsPacked.Source("convert_float64_float32", "ee9727230560cee4afe9b545519b9b2d", support.MapParams("double", "float"), support.Form(support.Map1(gpu_convert__), support.Map1(convert[float64, float32])), support.Map1(convert[float64, float32]), "convert.go")
 
-var convertFloat64Int32Kernel = kernelsPacked.Source("convert_float64_int32", "8bec3444b189287e24dbbd73ef332dc3", support.MapParams("double", "int"), support.Form(support.Map1(gpu_convert___), support.Map1(convert[float64, int32])), support.Map1(convert[float64, int32]), "convert.go")
+var convertFloat64Int32Kernel = kernelsPacked.Source("convert_float64_int32", "962201f61e1213cd0446240caca68890", support.MapParams("double", "int"), support.Form(support.Map1(gpu_convert___), support.Map1(convert[float64, int32])), support.Map1(convert[float64, int32]), "convert.go")
 
-var convertInt32Float32Kernel = kernelsPacked.Source("convert_int32_float32", "0079b7be3d5b7ebe2b76f441cacb6cc3", support.MapParams("int", "float"), support.Form(support.Map1(gpu_convert____), support.Map1(convert[int32, float32])), support.Map1(convert[int32, float32]), "convert.go")
+var convertInt32Float32Kernel = kernelsPacked.Source("convert_int32_float32", "c219554fe835fc9b537bc52bf0b853ad", support.MapParams("int", "float"), support.Form(support.Map1(gpu_convert____), support.Map1(convert[int32, float32])), support.Map1(convert[int32, float32]), "convert.go")
 
-var convertInt32Float64Kernel = kernelsPacked.Source("convert_int32_float64", "df9246b347eeba4cf9821220cb49d5c7", support.MapParams("int", "double"), support.Form(support.Map1(gpu_convert_____), support.Map1(convert[int32, float64])), support.Map1(convert[int32, float64]), "convert.go")
+var convertInt32Float64Kernel = kernelsPacked.Source("convert_int32_float64", "c55acac4d61114f4aa5fa5f4b3e2e50a", support.MapParams("int", "double"), support.Form(support.Map1(gpu_convert_____), support.Map1(convert[int32, float64])), support.Map1(convert[int32, float64]), "convert.go")
 
 // launchWidenFloat16 makes z [widenFloat16] of the inputs, element by element, as launch.Map has it.
 func launchWidenFloat16[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[element.Float16]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -619,7 +619,7 @@ func launchWidenFloat16[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[eleme
 	return call.Launch()
 }
 
-var widenFloat16Kernel = kernelsPacked.Source("widenFloat16_kernel", "dc5a58fbbe3f006d60243feee9dfdc00", support.MapParams("float", "ushort"), support.Form(support.Map1(gpu_widenFloat16), support.Map1(widenFloat16)), support.Map1(widenFloat16), "convert.go")
+var widenFloat16Kernel = kernelsPacked.Source("widenFloat16_kernel", "355e9a550a2c63bf1d64760325a3b231", support.MapParams("float", "ushort"), support.Form(support.Map1(gpu_widenFloat16), support.Map1(widenFloat16)), support.Map1(widenFloat16), "convert.go")
 
 // launchWidenBFloat16 makes z [widenBFloat16] of the inputs, element by element, as launch.Map has it.
 func launchWidenBFloat16[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[element.BFloat16]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -629,7 +629,7 @@ func launchWidenBFloat16[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[elem
 	return call.Launch()
 }
 
-var widenBFloat16Kernel = kernelsPacked.Source("widenBFloat16_kernel", "f13ad6a57da2a7a1753cb1892cb6cd3b", support.MapParams("float", "ushort"), support.Form(support.Map1(gpu_widenBFloat16), support.Map1(widenBFloat16)), support.Map1(widenBFloat16), "convert.go")
+var widenBFloat16Kernel = kernelsPacked.Source("widenBFloat16_kernel", "e06bca21ddcd385fb38c456c6a365e9b", support.MapParams("float", "ushort"), support.Form(support.Map1(gpu_widenBFloat16), support.Map1(widenBFloat16)), support.Map1(widenBFloat16), "convert.go")
 
 // launchToFloat16 makes z [toFloat16] of the inputs, element by element, as launch.Map has it.
 func launchToFloat16[Arg1 linalg.KernelArg[element.Float16], Arg2 linalg.MapArg[float32]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -639,7 +639,7 @@ func launchToFloat16[Arg1 linalg.KernelArg[element.Float16], Arg2 linalg.MapArg[
 	return call.Launch()
 }
 
-var toFloat16Kernel = kernelsPacked.Source("toFloat16_kernel", "3e9e8829282b34c099b80adbb42cd34d", support.MapParams("ushort", "float"), support.Form(support.Map1(gpu_toFloat16), support.Map1(toFloat16)), support.Map1(toFloat16), "convert.go")
+var toFloat16Kernel = kernelsPacked.Source("toFloat16_kernel", "a5223c2507d2cf5bb0f0dbd9b63197ce", support.MapParams("ushort", "float"), support.Form(support.Map1(gpu_toFloat16), support.Map1(toFloat16)), support.Map1(toFloat16), "convert.go")
 
 // launchToBFloat16 makes z [toBFloat16] of the inputs, element by element, as launch.Map has it.
 func launchToBFloat16[Arg1 linalg.KernelArg[element.BFloat16], Arg2 linalg.MapArg[float32]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -649,7 +649,7 @@ func launchToBFloat16[Arg1 linalg.KernelArg[element.BFloat16], Arg2 linalg.MapAr
 	return call.Launch()
 }
 
-var toBFloat16Kernel = kernelsPacked.Source("toBFloat16_kernel", "ff617de448958266077bdea903e87a8a", support.MapParams("ushort", "float"), support.Form(support.Map1(gpu_toBFloat16), support.Map1(toBFloat16)), support.Map1(toBFloat16), "convert.go")
+var toBFloat16Kernel = kernelsPacked.Source("toBFloat16_kernel", "a5c5e56f92458527d0d48877fe78a86d", support.MapParams("ushort", "float"), support.Form(support.Map1(gpu_toBFloat16), support.Map1(toBFloat16)), support.Map1(toBFloat16), "convert.go")
 
 // launchExp makes z [exp] of the inputs, element by element, as launch.Map has it.
 func launchExp[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -664,9 +664,9 @@ var expKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: expFloat64Kernel},
 }
 
-var expFloat32Kernel = kernelsPacked.Source("exp_float32", "a2ebadaa8567fd9c8670a07106496c79", support.MapParams("float", "float"), support.Form(support.Map1(gpu_exp), support.Map1(exp[float32])), support.Map1(exp[float32]), "elementary.go", "../rmath/f32/exp.go")
+var expFloat32Kernel = kernelsPacked.Source("exp_float32", "143002876138c6668e968d1ea7190b5c", support.MapParams("float", "float"), support.Form(support.Map1(gpu_exp), support.Map1(exp[float32])), support.Map1(exp[float32]), "elementary.go", "../rmath/f32/exp.go")
 
-var expFloat64Kernel = kernelsPacked.Source("exp_float64", "60361aeb64feb00931c4a0c3cb2e8685", support.MapParams("double", "double"), support.Form(support.Map1(gpu_exp_), support.Map1(exp[float64])), support.Map1(exp[float64]), "elementary.go", "../rmath/exp.go")
+var expFloat64Kernel = kernelsPacked.Source("exp_float64", "e3b85c917494df4ff1071dc2f76290da", support.MapParams("double", "double"), support.Form(support.Map1(gpu_exp_), support.Map1(exp[float64])), support.Map1(exp[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchExp2 makes z [exp2] of the inputs, element by element, as launch.Map has it.
 func launchExp2[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -681,9 +681,9 @@ var exp2Kernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: exp2Float64Kernel},
 }
 
-var exp2Float32Kernel = kernelsPacked.Source("exp2_float32", "210ab01dc4bbb197a0f9af27fbdd4fe0", support.MapParams("float", "float"), support.Form(support.Map1(gpu_exp2), support.Map1(exp2[float32])), support.Map1(exp2[float32]), "elementary.go", "../rmath/f32/exp.go")
+var exp2Float32Kernel = kernelsPacked.Source("exp2_float32", "29be48baa12b39307e026bc12dc02981", support.MapParams("float", "float"), support.Form(support.Map1(gpu_exp2), support.Map1(exp2[float32])), support.Map1(exp2[float32]), "elementary.go", "../rmath/f32/exp.go")
 
-var exp2Float64Kernel = kernelsPacked.Source("exp2_float64", "b7f2c7cefb4392ccedf39faeb03fb09e", support.MapParams("double", "double"), support.Form(support.Map1(gpu_exp2_), support.Map1(exp2[float64])), support.Map1(exp2[float64]), "elementary.go", "../rmath/exp.go")
+var exp2Float64Kernel = kernelsPacked.Source("exp2_float64", "9829978da69bb2746b5b294e69370fbc", support.MapParams("double", "double"), support.Form(support.Map1(gpu_exp2_), support.Map1(exp2[float64])), support.Map1(exp2[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchExpm1 makes z [expm1] of the inputs, element by element, as launch.Map has it.
 func launchExpm1[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -698,9 +698,9 @@ var expm1Kernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: expm1Float64Kernel},
 }
 
-var expm1Float32Kernel = kernelsPacked.Source("expm1_float32", "a2e7dc61018d43dfc53ba8179db5e29b", support.MapParams("float", "float"), support.Form(support.Map1(gpu_expm1), support.Map1(expm1[float32])), support.Map1(expm1[float32]), "elementary.go", "../rmath/f32/exp.go")
+var expm1Float32Kernel = kernelsPacked.Source("expm1_float32", "f7e252859dc63a09b84e251c00ba76b7", support.MapParams("float", "float"), support.Form(support.Map1(gpu_expm1), support.Map1(expm1[float32])), support.Map1(expm1[float32]), "elementary.go", "../rmath/f32/exp.go")
 
-var expm1Float64Kernel = kernelsPacked.Source("expm1_float64", "bff84f6c5bd2b580bbe4052c395e4d25", support.MapParams("double", "double"), support.Form(support.Map1(gpu_expm1_), support.Map1(expm1[float64])), support.Map1(expm1[float64]), "elementary.go", "../rmath/exp.go")
+var expm1Float64Kernel = kernelsPacked.Source("expm1_float64", "84b61543cd8b5f0118381f77af0cc3a3", support.MapParams("double", "double"), support.Form(support.Map1(gpu_expm1_), support.Map1(expm1[float64])), support.Map1(expm1[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchLog makes z [log] of the inputs, element by element, as launch.Map has it.
 func launchLog[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -715,9 +715,9 @@ var logKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: logFloat64Kernel},
 }
 
-var logFloat32Kernel = kernelsPacked.Source("log_float32", "51471a2ee6f41c3078b111fa029ed3bb", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log), support.Map1(log[float32])), support.Map1(log[float32]), "elementary.go", "../rmath/f32/log.go")
+var logFloat32Kernel = kernelsPacked.Source("log_float32", "d0cda1587ae98f74161f3f06cb8687d6", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log), support.Map1(log[float32])), support.Map1(log[float32]), "elementary.go", "../rmath/f32/log.go")
 
-var logFloat64Kernel = kernelsPacked.Source("log_float64", "0bf8b29e53cdc6a3205959925691bb0c", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log_), support.Map1(log[float64])), support.Map1(log[float64]), "elementary.go", "../rmath/log.go")
+var logFloat64Kernel = kernelsPacked.Source("log_float64", "b060450957661eaad5fc3107c959e246", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log_), support.Map1(log[float64])), support.Map1(log[float64]), "elementary.go", "../rmath/log.go")
 
 // launchLog2 makes z [log2] of the inputs, element by element, as launch.Map has it.
 func launchLog2[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -732,9 +732,9 @@ var log2Kernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: log2Float64Kernel},
 }
 
-var log2Float32Kernel = kernelsPacked.Source("log2_float32", "6dc7d8d417dc5817fd8c7a3b37f41736", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log2), support.Map1(log2[float32])), support.Map1(log2[float32]), "elementary.go", "../rmath/f32/log.go")
+var log2Float32Kernel = kernelsPacked.Source("log2_float32", "432e2f7b8c060ffe85370307226febbd", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log2), support.Map1(log2[float32])), support.Map1(log2[float32]), "elementary.go", "../rmath/f32/log.go")
 
-var log2Float64Kernel = kernelsPacked.Source("log2_float64", "7aaec32350399b6e366c959f9bdf5d89", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log2_), support.Map1(log2[float64])), support.Map1(log2[float64]), "elementary.go", "../rmath/log.go")
+var log2Float64Kernel = kernelsPacked.Source("log2_float64", "645ff29e3649c34cd0553ef3f6dc5e72", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log2_), support.Map1(log2[float64])), support.Map1(log2[float64]), "elementary.go", "../rmath/log.go")
 
 // launchLog10 makes z [log10] of the inputs, element by element, as launch.Map has it.
 func launchLog10[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -749,9 +749,9 @@ var log10Kernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: log10Float64Kernel},
 }
 
-var log10Float32Kernel = kernelsPacked.Source("log10_float32", "9dc3c1c0b7f3c8765abccd06db3b6bfc", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log10), support.Map1(log10[float32])), support.Map1(log10[float32]), "elementary.go", "../rmath/f32/log.go")
+var log10Float32Kernel = kernelsPacked.Source("log10_float32", "fea6dd2c8c7df7c54c56b90b3354ea43", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log10), support.Map1(log10[float32])), support.Map1(log10[float32]), "elementary.go", "../rmath/f32/log.go")
 
-var log10Float64Kernel = kernelsPacked.Source("log10_float64", "f42dd79bad351315594bc16f05bfb137", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log10_), support.Map1(log10[float64])), support.Map1(log10[float64]), "elementary.go", "../rmath/log.go")
+var log10Float64Kernel = kernelsPacked.Source("log10_float64", "93e7fd16aa9675defad5a30ad3ef4313", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log10_), support.Map1(log10[float64])), support.Map1(log10[float64]), "elementary.go", "../rmath/log.go")
 
 // launchLog1p makes z [log1p] of the inputs, element by element, as launch.Map has it.
 func launchLog1p[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -766,9 +766,9 @@ var log1pKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: log1pFloat64Kernel},
 }
 
-var log1pFloat32Kernel = kernelsPacked.Source("log1p_float32", "cf1782ab5428ca957283551f0b49464d", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log1p), support.Map1(log1p[float32])), support.Map1(log1p[float32]), "elementary.go", "../rmath/f32/log.go")
+var log1pFloat32Kernel = kernelsPacked.Source("log1p_float32", "dcea9fcf680170f5f0ab73cfdb3603b6", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log1p), support.Map1(log1p[float32])), support.Map1(log1p[float32]), "elementary.go", "../rmath/f32/log.go")
 
-var log1pFloat64Kernel = kernelsPacked.Source("log1p_float64", "01a82475189a25d251569b1538c9129a", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log1p_), support.Map1(log1p[float64])), support.Map1(log1p[float64]), "elementary.go", "../rmath/log.go")
+var log1pFloat64Kernel = kernelsPacked.Source("log1p_float64", "5b1490fe9f191131af77ec4e5865f1e2", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log1p_), support.Map1(log1p[float64])), support.Map1(log1p[float64]), "elementary.go", "../rmath/log.go")
 
 // launchSin makes z [sin] of the inputs, element by element, as launch.Map has it.
 func launchSin[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -783,9 +783,9 @@ var sinKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: sinFloat64Kernel},
 }
 
-var sinFloat32Kernel = kernelsPacked.Source("sin_float32", "c6a9699b8c6a41bae6f32c7e7545d01a", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sin), support.Map1(sin[float32])), support.Map1(sin[float32]), "elementary.go", "../rmath/f32/trig.go")
+var sinFloat32Kernel = kernelsPacked.Source("sin_float32", "7f94f81156d4952ea69db419e6250d65", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sin), support.Map1(sin[float32])), support.Map1(sin[float32]), "elementary.go", "../rmath/f32/trig.go")
 
-var sinFloat64Kernel = kernelsPacked.Source("sin_float64", "6880e2f977f9144a81b22a6e675f16a9", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sin_), support.Map1(sin[float64])), support.Map1(sin[float64]), "elementary.go", "../rmath/trig.go")
+var sinFloat64Kernel = kernelsPacked.Source("sin_float64", "3f5f352c3abb1d28d8c401380b766a5b", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sin_), support.Map1(sin[float64])), support.Map1(sin[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchCos makes z [cos] of the inputs, element by element, as launch.Map has it.
 func launchCos[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -800,9 +800,9 @@ var cosKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: cosFloat64Kernel},
 }
 
-var cosFloat32Kernel = kernelsPacked.Source("cos_float32", "e2b9511be36d6a2ff3bb7542d7d1b2f9", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cos), support.Map1(cos[float32])), support.Map1(cos[float32]), "elementary.go", "../rmath/f32/trig.go")
+var cosFloat32Kernel = kernelsPacked.Source("cos_float32", "595350a0821416f4577a647f2966b8bf", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cos), support.Map1(cos[float32])), support.Map1(cos[float32]), "elementary.go", "../rmath/f32/trig.go")
 
-var cosFloat64Kernel = kernelsPacked.Source("cos_float64", "356a3865693e6535f3b8859b3f21d0a3", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cos_), support.Map1(cos[float64])), support.Map1(cos[float64]), "elementary.go", "../rmath/trig.go")
+var cosFloat64Kernel = kernelsPacked.Source("cos_float64", "1ba44751c46ebd87f3d1807ecee4b0d4", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cos_), support.Map1(cos[float64])), support.Map1(cos[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchTan makes z [tan] of the inputs, element by element, as launch.Map has it.
 func launchTan[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -817,9 +817,9 @@ var tanKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: tanFloat64Kernel},
 }
 
-var tanFloat32Kernel = kernelsPacked.Source("tan_float32", "aed4874ba20c6be3d4b574032fae2db8", support.MapParams("float", "float"), support.Form(support.Map1(gpu_tan), support.Map1(tan[float32])), support.Map1(tan[float32]), "elementary.go", "../rmath/f32/trig.go")
+var tanFloat32Kernel = kernelsPacked.Source("tan_float32", "01b7faa0bb745ebb559209af84cffca0", support.MapParams("float", "float"), support.Form(support.Map1(gpu_tan), support.Map1(tan[float32])), support.Map1(tan[float32]), "elementary.go", "../rmath/f32/trig.go")
 
-var tanFloat64Kernel = kernelsPacked.Source("tan_float64", "498b3d8d18e9f34fc2662e984dac23fb", support.MapParams("double", "double"), support.Form(support.Map1(gpu_tan_), support.Map1(tan[float64])), support.Map1(tan[float64]), "elementary.go", "../rmath/trig.go")
+var tanFloat64Kernel = kernelsPacked.Source("tan_float64", "9c32b703b79f1d19ea2a9784cf91e86b", support.MapParams("double", "double"), support.Form(support.Map1(gpu_tan_), support.Map1(tan[float64])), support.Map1(tan[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchSinPi makes z [sinPi] of the inputs, element by element, as launch.Map has it.
 func launchSinPi[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -834,9 +834,9 @@ var sinPiKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: sinPiFloat64Kernel},
 }
 
-var sinPiFloat32Kernel = kernelsPacked.Source("sinPi_float32", "c4fae1d132ec2d3011d6518327d93d7a", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sinPi), support.Map1(sinPi[float32])), support.Map1(sinPi[float32]), "elementary.go")
+var sinPiFloat32Kernel = kernelsPacked.Source("sinPi_float32", "82f4d13e1b8bbd3e67ecc98b51775f95", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sinPi), support.Map1(sinPi[float32])), support.Map1(sinPi[float32]), "elementary.go")
 
-var sinPiFloat64Kernel = kernelsPacked.Source("sinPi_float64", "ee0d9575fe537f8cbcd8152610cfd3a6", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sinPi_), support.Map1(sinPi[float64])), support.Map1(sinPi[float64]), "elementary.go", "../rmath/trig.go")
+var sinPiFloat64Kernel = kernelsPacked.Source("sinPi_float64", "8b34159f36cd5783bb352ec78eb7f06b", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sinPi_), support.Map1(sinPi[float64])), support.Map1(sinPi[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchCosPi makes z [cosPi] of the inputs, element by element, as launch.Map has it.
 func launchCosPi[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -851,9 +851,9 @@ var cosPiKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: cosPiFloat64Kernel},
 }
 
-var cosPiFloat32Kernel = kernelsPacked.Source("cosPi_float32", "0df25ab455b13fa8b488e1b23d0eb628", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cosPi), support.Map1(cosPi[float32])), support.Map1(cosPi[float32]), "elementary.go")
+var cosPiFloat32Kernel = kernelsPacked.Source("cosPi_float32", "cdc379bfb6e9effef83dcbcdc3e9d5e1", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cosPi), support.Map1(cosPi[float32])), support.Map1(cosPi[float32]), "elementary.go")
 
-var cosPiFloat64Kernel = kernelsPacked.Source("cosPi_float64", "e42b12d0c2ae159d4a809840ecda6568", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cosPi_), support.Map1(cosPi[float64])), support.Map1(cosPi[float64]), "elementary.go", "../rmath/trig.go")
+var cosPiFloat64Kernel = kernelsPacked.Source("cosPi_float64", "1d1c8beaf0982bd09a3d63498d0ff016", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cosPi_), support.Map1(cosPi[float64])), support.Map1(cosPi[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchAsin makes z [asin] of the inputs, element by element, as launch.Map has it.
 func launchAsin[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -868,9 +868,9 @@ var asinKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: asinFloat64Kernel},
 }
 
-var asinFloat32Kernel = kernelsPacked.Source("asin_float32", "c29df4e8ee0cfbc071fe4a55e317ce74", support.MapParams("float", "float"), support.Form(support.Map1(gpu_asin), support.Map1(asin[float32])), support.Map1(asin[float32]), "elementary.go")
+var asinFloat32Kernel = kernelsPacked.Source("asin_float32", "aeffd56386cf6b577a6deba933d46632", support.MapParams("float", "float"), support.Form(support.Map1(gpu_asin), support.Map1(asin[float32])), support.Map1(asin[float32]), "elementary.go")
 
-var asinFloat64Kernel = kernelsPacked.Source("asin_float64", "880c16de75bf0fd55ac3f6a8971d4e7f", support.MapParams("double", "double"), support.Form(support.Map1(gpu_asin_), support.Map1(asin[float64])), support.Map1(asin[float64]), "elementary.go", "../rmath/trig.go")
+var asinFloat64Kernel = kernelsPacked.Source("asin_float64", "ddf646b2b62cd8f2ba090d55d6d31231", support.MapParams("double", "double"), support.Form(support.Map1(gpu_asin_), support.Map1(asin[float64])), support.Map1(asin[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchAcos makes z [acos] of the inputs, element by element, as launch.Map has it.
 func launchAcos[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -885,9 +885,9 @@ var acosKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: acosFloat64Kernel},
 }
 
-var acosFloat32Kernel = kernelsPacked.Source("acos_float32", "8c14d3cce9b8f3962a83d57d17bcf972", support.MapParams("float", "float"), support.Form(support.Map1(gpu_acos), support.Map1(acos[float32])), support.Map1(acos[float32]), "elementary.go")
+var acosFloat32Kernel = kernelsPacked.Source("acos_float32", "0b69367271622a699afb8186a01e7cb9", support.MapParams("float", "float"), support.Form(support.Map1(gpu_acos), support.Map1(acos[float32])), support.Map1(acos[float32]), "elementary.go")
 
-var acosFloat64Kernel = kernelsPacked.Source("acos_float64", "458dd93f87e4e218ef9552c5c6babe22", support.MapParams("double", "double"), support.Form(support.Map1(gpu_acos_), support.Map1(acos[float64])), support.Map1(acos[float64]), "elementary.go", "../rmath/trig.go")
+var acosFloat64Kernel = kernelsPacked.Source("acos_float64", "17f33b26f6865d13f22412299814ebe7", support.MapParams("double", "double"), support.Form(support.Map1(gpu_acos_), support.Map1(acos[float64])), support.Map1(acos[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchAtan makes z [atan] of the inputs, element by element, as launch.Map has it.
 func launchAtan[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -902,9 +902,9 @@ var atanKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: atanFloat64Kernel},
 }
 
-var atanFloat32Kernel = kernelsPacked.Source("atan_float32", "f4f7835da7dbb02484e846fda44d9d93", support.MapParams("float", "float"), support.Form(support.Map1(gpu_atan), support.Map1(atan[float32])), support.Map1(atan[float32]), "elementary.go", "../rmath/f32/arc.go")
+var atanFloat32Kernel = kernelsPacked.Source("atan_float32", "78f8af0efd6b7713d13869c92cec3f5f", support.MapParams("float", "float"), support.Form(support.Map1(gpu_atan), support.Map1(atan[float32])), support.Map1(atan[float32]), "elementary.go", "../rmath/f32/arc.go")
 
-var atanFloat64Kernel = kernelsPacked.Source("atan_float64", "34d041a4fe708bf92fc9ff7602194203", support.MapParams("double", "double"), support.Form(support.Map1(gpu_atan_), support.Map1(atan[float64])), support.Map1(atan[float64]), "elementary.go", "../rmath/trig.go")
+var atanFloat64Kernel = kernelsPacked.Source("atan_float64", "936938e64a90611e17b22180d48b061d", support.MapParams("double", "double"), support.Form(support.Map1(gpu_atan_), support.Map1(atan[float64])), support.Map1(atan[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchSinh makes z [sinh] of the inputs, element by element, as launch.Map has it.
 func launchSinh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -919,9 +919,9 @@ var sinhKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: sinhFloat64Kernel},
 }
 
-var sinhFloat32Kernel = kernelsPacked.Source("sinh_float32", "15392efec546472f8dd46b3c66dc9152", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sinh), support.Map1(sinh[float32])), support.Map1(sinh[float32]), "elementary.go", "../rmath/f32/exp.go")
+var sinhFloat32Kernel = kernelsPacked.Source("sinh_float32", "5c528f89e030bcf478ed2179e840724c", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sinh), support.Map1(sinh[float32])), support.Map1(sinh[float32]), "elementary.go", "../rmath/f32/exp.go")
 
-var sinhFloat64Kernel = kernelsPacked.Source("sinh_float64", "a183a0dbfda75183daae8aa5ab550e33", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sinh_), support.Map1(sinh[float64])), support.Map1(sinh[float64]), "elementary.go", "../rmath/exp.go")
+var sinhFloat64Kernel = kernelsPacked.Source("sinh_float64", "4ff25c1750098789a7d0605b625587ba", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sinh_), support.Map1(sinh[float64])), support.Map1(sinh[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchCosh makes z [cosh] of the inputs, element by element, as launch.Map has it.
 func launchCosh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -936,9 +936,9 @@ var coshKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: coshFloat64Kernel},
 }
 
-var coshFloat32Kernel = kernelsPacked.Source("cosh_float32", "210415b0d4ea1d682a2453124cd42395", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cosh), support.Map1(cosh[float32])), support.Map1(cosh[float32]), "elementary.go", "../rmath/f32/exp.go")
+var coshFloat32Kernel = kernelsPacked.Source("cosh_float32", "8e5c45ee362a9ff3d1e0303308de0ee4", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cosh), support.Map1(cosh[float32])), support.Map1(cosh[float32]), "elementary.go", "../rmath/f32/exp.go")
 
-var coshFloat64Kernel = kernelsPacked.Source("cosh_float64", "c2b4c3ba8e269a9666acf11ebfba93a2", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cosh_), support.Map1(cosh[float64])), support.Map1(cosh[float64]), "elementary.go", "../rmath/exp.go")
+var coshFloat64Kernel = kernelsPacked.Source("cosh_float64", "23de1c2e54bfa76c5d7e031753720fe1", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cosh_), support.Map1(cosh[float64])), support.Map1(cosh[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchTanh makes z [tanh] of the inputs, element by element, as launch.Map has it.
 func launchTanh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -953,9 +953,9 @@ var tanhKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: tanhFloat64Kernel},
 }
 
-var tanhFloat32Kernel = kernelsPacked.Source("tanh_float32", "67074e0445fa991fac1a3657278c4c29", support.MapParams("float", "float"), support.Form(support.Map1(gpu_tanh), support.Map1(tanh[float32])), support.Map1(tanh[float32]), "elementary.go", "../rmath/f32/exp.go")
+var tanhFloat32Kernel = kernelsPacked.Source("tanh_float32", "e3e9790f344226412958ae8f111b0882", support.MapParams("float", "float"), support.Form(support.Map1(gpu_tanh), support.Map1(tanh[float32])), support.Map1(tanh[float32]), "elementary.go", "../rmath/f32/exp.go")
 
-var tanhFloat64Kernel = kernelsPacked.Source("tanh_float64", "a5fa1fbd6b7c02b70aacf805e1ca47a9", support.MapParams("double", "double"), support.Form(support.Map1(gpu_tanh_), support.Map1(tanh[float64])), support.Map1(tanh[float64]), "elementary.go", "../rmath/exp.go")
+var tanhFloat64Kernel = kernelsPacked.Source("tanh_float64", "4b62618a96e5553f68137634e792c729", support.MapParams("double", "double"), support.Form(support.Map1(gpu_tanh_), support.Map1(tanh[float64])), support.Map1(tanh[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchAsinh makes z [asinh] of the inputs, element by element, as launch.Map has it.
 func launchAsinh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -970,9 +970,9 @@ var asinhKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: asinhFloat64Kernel},
 }
 
-var asinhFloat32Kernel = kernelsPacked.Source("asinh_float32", "a25aed6f2f09d481a12078d1b567eedf", support.MapParams("float", "float"), support.Form(support.Map1(gpu_asinh), support.Map1(asinh[float32])), support.Map1(asinh[float32]), "elementary.go", "../rmath/f32/log.go")
+var asinhFloat32Kernel = kernelsPacked.Source("asinh_float32", "d0026aab24032cb0a8f5ed8503f530b4", support.MapParams("float", "float"), support.Form(support.Map1(gpu_asinh), support.Map1(asinh[float32])), support.Map1(asinh[float32]), "elementary.go", "../rmath/f32/log.go")
 
-var asinhFloat64Kernel = kernelsPacked.Source("asinh_float64", "96ab4daba6337290c3f8e5f454277b7a", support.MapParams("double", "double"), support.Form(support.Map1(gpu_asinh_), support.Map1(asinh[float64])), support.Map1(asinh[float64]), "elementary.go", "../rmath/log.go")
+var asinhFloat64Kernel = kernelsPacked.Source("asinh_float64", "a6be8a1788cc336b345065c33e767efa", support.MapParams("double", "double"), support.Form(support.Map1(gpu_asinh_), support.Map1(asinh[float64])), support.Map1(asinh[float64]), "elementary.go", "../rmath/log.go")
 
 // launchAcosh makes z [acosh] of the inputs, element by element, as launch.Map has it.
 func launchAcosh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -987,9 +987,9 @@ var acoshKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: acoshFloat64Kernel},
 }
 
-var acoshFloat32Kernel = kernelsPacked.Source("acosh_float32", "b9552721c04c985f2a1ac80856850db8", support.MapParams("float", "float"), support.Form(support.Map1(gpu_acosh), support.Map1(acosh[float32])), support.Map1(acosh[float32]), "elementary.go", "../rmath/f32/log.go")
+var acoshFloat32Kernel = kernelsPacked.Source("acosh_float32", "4802a1b3c8d09e4b35e68f4fdbca53ff", support.MapParams("float", "float"), support.Form(support.Map1(gpu_acosh), support.Map1(acosh[float32])), support.Map1(acosh[float32]), "elementary.go", "../rmath/f32/log.go")
 
-var acoshFloat64Kernel = kernelsPacked.Source("acosh_float64", "749e588d5e2202c29e4a907e2507c06f", support.MapParams("double", "double"), support.Form(support.Map1(gpu_acosh_), support.Map1(acosh[float64])), support.Map1(acosh[float64]), "elementary.go", "../rmath/log.go")
+var acoshFloat64Kernel = kernelsPacked.Source("acosh_float64", "73d4a373c4d84687dfc49c7cb3b32a70", support.MapParams("double", "double"), support.Form(support.Map1(gpu_acosh_), support.Map1(acosh[float64])), support.Map1(acosh[float64]), "elementary.go", "../rmath/log.go")
 
 // launchAtanh makes z [atanh] of the inputs, element by element, as launch.Map has it.
 func launchAtanh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1004,9 +1004,9 @@ var atanhKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: atanhFloat64Kernel},
 }
 
-var atanhFloat32Kernel = kernelsPacked.Source("atanh_float32", "179b5631d1ff014944237fc59b24f224", support.MapParams("float", "float"), support.Form(support.Map1(gpu_atanh), support.Map1(atanh[float32])), support.Map1(atanh[float32]), "elementary.go", "../rmath/f32/log.go")
+var atanhFloat32Kernel = kernelsPacked.Source("atanh_float32", "cb1e4bdec9f91c739ccfeca492e05974", support.MapParams("float", "float"), support.Form(support.Map1(gpu_atanh), support.Map1(atanh[float32])), support.Map1(atanh[float32]), "elementary.go", "../rmath/f32/log.go")
 
-var atanhFloat64Kernel = kernelsPacked.Source("atanh_float64", "c63997521bec3bc756d6c5d415d9ba2f", support.MapParams("double", "double"), support.Form(support.Map1(gpu_atanh_), support.Map1(atanh[float64])), support.Map1(atanh[float64]), "elementary.go", "../rmath/log.go")
+var atanhFloat64Kernel = kernelsPacked.Source("atanh_float64", "6123bf3505c0b2c74d43194d25321e98", support.MapParams("double", "double"), support.Form(support.Map1(gpu_atanh_), support.Map1(atanh[float64])), support.Map1(atanh[float64]), "elementary.go", "../rmath/log.go")
 
 // launchCbrt makes z [cbrt] of the inputs, element by element, as launch.Map has it.
 func launchCbrt[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1021,9 +1021,9 @@ var cbrtKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: cbrtFloat64Kernel},
 }
 
-var cbrtFloat32Kernel = kernelsPacked.Source("cbrt_float32", "1a5969c1a2499d6db44ba0005757c8a1", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cbrt), support.Map1(cbrt[float32])), support.Map1(cbrt[float32]), "elementary.go")
+var cbrtFloat32Kernel = kernelsPacked.Source("cbrt_float32", "78b28d178526b333a5e5aea1afb1a9c6", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cbrt), support.Map1(cbrt[float32])), support.Map1(cbrt[float32]), "elementary.go")
 
-var cbrtFloat64Kernel = kernelsPacked.Source("cbrt_float64", "9e464cec216f73389833fd3f8a37d5af", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cbrt_), support.Map1(cbrt[float64])), support.Map1(cbrt[float64]), "elementary.go", "../rmath/root.go")
+var cbrtFloat64Kernel = kernelsPacked.Source("cbrt_float64", "94825ac1173914c08b41d567d1861bd3", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cbrt_), support.Map1(cbrt[float64])), support.Map1(cbrt[float64]), "elementary.go", "../rmath/root.go")
 
 // launchRsqrt makes z [rsqrt] of the inputs, element by element, as launch.Map has it.
 func launchRsqrt[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1038,9 +1038,9 @@ var rsqrtKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: rsqrtFloat64Kernel},
 }
 
-var rsqrtFloat32Kernel = kernelsPacked.Source("rsqrt_float32", "b253250de619b7e20d02cf0aea41e124", support.MapParams("float", "float"), support.Form(support.Map1(gpu_rsqrt), support.Map1(rsqrt[float32])), support.Map1(rsqrt[float32]), "elementary.go")
+var rsqrtFloat32Kernel = kernelsPacked.Source("rsqrt_float32", "2bd0e0217e54eea642a988ef69ebae14", support.MapParams("float", "float"), support.Form(support.Map1(gpu_rsqrt), support.Map1(rsqrt[float32])), support.Map1(rsqrt[float32]), "elementary.go")
 
-var rsqrtFloat64Kernel = kernelsPacked.Source("rsqrt_float64", "36cd4d12a15605535dc1ed5c18ff4e0b", support.MapParams("double", "double"), support.Form(support.Map1(gpu_rsqrt_), support.Map1(rsqrt[float64])), support.Map1(rsqrt[float64]), "elementary.go")
+var rsqrtFloat64Kernel = kernelsPacked.Source("rsqrt_float64", "7799c9f6bc3bea4b902a69a9f52c463f", support.MapParams("double", "double"), support.Form(support.Map1(gpu_rsqrt_), support.Map1(rsqrt[float64])), support.Map1(rsqrt[float64]), "elementary.go")
 
 // launchErf makes z [erf] of the inputs, element by element, as launch.Map has it.
 func launchErf[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1055,9 +1055,9 @@ var erfKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: erfFloat64Kernel},
 }
 
-var erfFloat32Kernel = kernelsPacked.Source("erf_float32", "acb915e848a24e778eecb8b1abef6cd0", support.MapParams("float", "float"), support.Form(support.Map1(gpu_erf), support.Map1(erf[float32])), support.Map1(erf[float32]), "elementary.go", "../rmath/f32/erf.go", "../rmath/f32/exp.go")
+var erfFloat32Kernel = kernelsPacked.Source("erf_float32", "8e67459f99e185504e74c499ffc64733", support.MapParams("float", "float"), support.Form(support.Map1(gpu_erf), support.Map1(erf[float32])), support.Map1(erf[float32]), "elementary.go", "../rmath/f32/erf.go", "../rmath/f32/exp.go")
 
-var erfFloat64Kernel = kernelsPacked.Source("erf_float64", "ac82d1fefaf5980f2ec6ab00ac9bb9ec", support.MapParams("double", "double"), support.Form(support.Map1(gpu_erf_), support.Map1(erf[float64])), support.Map1(erf[float64]), "elementary.go", "../rmath/erf.go", "../rmath/exp.go")
+var erfFloat64Kernel = kernelsPacked.Source("erf_float64", "33550f0aa337e9458e5c47fdf1a00dcc", support.MapParams("double", "double"), support.Form(support.Map1(gpu_erf_), support.Map1(erf[float64])), support.Map1(erf[float64]), "elementary.go", "../rmath/erf.go", "../rmath/exp.go")
 
 // launchErfc makes z [erfc] of the inputs, element by element, as launch.Map has it.
 func launchErfc[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1072,9 +1072,9 @@ var erfcKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: erfcFloat64Kernel},
 }
 
-var erfcFloat32Kernel = kernelsPacked.Source("erfc_float32", "15231251a29268ba9e6aa73a40b72c1f", support.MapParams("float", "float"), support.Form(support.Map1(gpu_erfc), support.Map1(erfc[float32])), support.Map1(erfc[float32]), "elementary.go", "../rmath/f32/erf.go", "../rmath/f32/exp.go")
+var erfcFloat32Kernel = kernelsPacked.Source("erfc_float32", "97daf99f920c69e1b180afa4c1a5051e", support.MapParams("float", "float"), support.Form(support.Map1(gpu_erfc), support.Map1(erfc[float32])), support.Map1(erfc[float32]), "elementary.go", "../rmath/f32/erf.go", "../rmath/f32/exp.go")
 
-var erfcFloat64Kernel = kernelsPacked.Source("erfc_float64", "f84b933a14ba515cce41685a84219b7d", support.MapParams("double", "double"), support.Form(support.Map1(gpu_erfc_), support.Map1(erfc[float64])), support.Map1(erfc[float64]), "elementary.go", "../rmath/exp.go", "../rmath/erf.go")
+var erfcFloat64Kernel = kernelsPacked.Source("erfc_float64", "ea60eae98e24573e8a22c8cc9a2701e8", support.MapParams("double", "double"), support.Form(support.Map1(gpu_erfc_), support.Map1(erfc[float64])), support.Map1(erfc[float64]), "elementary.go", "../rmath/exp.go", "../rmath/erf.go")
 
 // launchSigmoid makes z [sigmoid] of the inputs, element by element, as launch.Map has it.
 func launchSigmoid[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1089,9 +1089,9 @@ var sigmoidKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: sigmoidFloat64Kernel},
 }
 
-var sigmoidFloat32Kernel = kernelsPacked.Source("sigmoid_float32", "b9f114435928246c03ef14bf23006aaa", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sigmoid), support.Map1(sigmoid[float32])), support.Map1(sigmoid[float32]), "elementary.go", "../rmath/f32/exp.go")
+var sigmoidFloat32Kernel = kernelsPacked.Source("sigmoid_float32", "798e508e4cb56c22fa50a54f07ea4c29", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sigmoid), support.Map1(sigmoid[float32])), support.Map1(sigmoid[float32]), "elementary.go", "../rmath/f32/exp.go")
 
-var sigmoidFloat64Kernel = kernelsPacked.Source("sigmoid_float64", "7831f870b326d35892919ece8eae4124", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sigmoid_), support.Map1(sigmoid[float64])), support.Map1(sigmoid[float64]), "elementary.go", "../rmath/exp.go")
+var sigmoidFloat64Kernel = kernelsPacked.Source("sigmoid_float64", "e95248cb7772ec61d59d52e9ca8848ca", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sigmoid_), support.Map1(sigmoid[float64])), support.Map1(sigmoid[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchFloor makes z [floor] of the inputs, element by element, as launch.Map has it.
 func launchFloor[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1106,9 +1106,9 @@ var floorKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: floorFloat64Kernel},
 }
 
-var floorFloat32Kernel = kernelsPacked.Source("floor_float32", "380eda38b60728d6134a4de1ae22e20e", support.MapParams("float", "float"), support.Form(support.Map1(gpu_floor), support.Map1(floor[float32])), support.Map1(floor[float32]), "elementary.go")
+var floorFloat32Kernel = kernelsPacked.Source("floor_float32", "ad88a4d75e0074f89c79592ec6342c81", support.MapParams("float", "float"), support.Form(support.Map1(gpu_floor), support.Map1(floor[float32])), support.Map1(floor[float32]), "elementary.go")
 
-var floorFloat64Kernel = kernelsPacked.Source("floor_float64", "d258a174e649e214c41285e9eecba86d", support.MapParams("double", "double"), support.Form(support.Map1(gpu_floor_), support.Map1(floor[float64])), support.Map1(floor[float64]), "elementary.go")
+var floorFloat64Kernel = kernelsPacked.Source("floor_float64", "22455c71197af6c9bbe433dad7a18e9e", support.MapParams("double", "double"), support.Form(support.Map1(gpu_floor_), support.Map1(floor[float64])), support.Map1(floor[float64]), "elementary.go")
 
 // launchCeil makes z [ceil] of the inputs, element by element, as launch.Map has it.
 func launchCeil[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1123,9 +1123,9 @@ var ceilKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: ceilFloat64Kernel},
 }
 
-var ceilFloat32Kernel = kernelsPacked.Source("ceil_float32", "3b5dbca41837c4913e2c2b9e24ec32bd", support.MapParams("float", "float"), support.Form(support.Map1(gpu_ceil), support.Map1(ceil[float32])), support.Map1(ceil[float32]), "elementary.go")
+var ceilFloat32Kernel = kernelsPacked.Source("ceil_float32", "ed43a76b12e2c116d9b36740d6ade462", support.MapParams("float", "float"), support.Form(support.Map1(gpu_ceil), support.Map1(ceil[float32])), support.Map1(ceil[float32]), "elementary.go")
 
-var ceilFloat64Kernel = kernelsPacked.Source("ceil_float64", "5ec39682a88da2e8b3924568f6922b65", support.MapParams("double", "double"), support.Form(support.Map1(gpu_ceil_), support.Map1(ceil[float64])), support.Map1(ceil[float64]), "elementary.go")
+var ceilFloat64Kernel = kernelsPacked.Source("ceil_float64", "a6b1725cd7748a06d05488849975bda1", support.MapParams("double", "double"), support.Form(support.Map1(gpu_ceil_), support.Map1(ceil[float64])), support.Map1(ceil[float64]), "elementary.go")
 
 // launchTrunc makes z [trunc] of the inputs, element by element, as launch.Map has it.
 func launchTrunc[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1140,9 +1140,9 @@ var truncKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: truncFloat64Kernel},
 }
 
-var truncFloat32Kernel = kernelsPacked.Source("trunc_float32", "69c99fd21280777df036c64e047051d9", support.MapParams("float", "float"), support.Form(support.Map1(gpu_trunc), support.Map1(trunc[float32])), support.Map1(trunc[float32]), "elementary.go")
+var truncFloat32Kernel = kernelsPacked.Source("trunc_float32", "fe3ed5dcf5d3f1d7cb1d01eb08749ad0", support.MapParams("float", "float"), support.Form(support.Map1(gpu_trunc), support.Map1(trunc[float32])), support.Map1(trunc[float32]), "elementary.go")
 
-var truncFloat64Kernel = kernelsPacked.Source("trunc_float64", "75d6c20e77334bc076a9c626234b42ce", support.MapParams("double", "double"), support.Form(support.Map1(gpu_trunc_), support.Map1(trunc[float64])), support.Map1(trunc[float64]), "elementary.go")
+var truncFloat64Kernel = kernelsPacked.Source("trunc_float64", "570e549600a9d3e1863945c29c4eb5c3", support.MapParams("double", "double"), support.Form(support.Map1(gpu_trunc_), support.Map1(trunc[float64])), support.Map1(trunc[float64]), "elementary.go")
 
 // launchRound makes z [round] of the inputs, element by element, as launch.Map has it.
 func launchRound[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1157,9 +1157,9 @@ var roundKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: roundFloat64Kernel},
 }
 
-var roundFloat32Kernel = kernelsPacked.Source("round_float32", "c124a270b67f1322234432dc68eac2cf", support.MapParams("float", "float"), support.Form(support.Map1(gpu_round), support.Map1(round[float32])), support.Map1(round[float32]), "elementary.go")
+var roundFloat32Kernel = kernelsPacked.Source("round_float32", "9604a5140e968148417975e6fabf233e", support.MapParams("float", "float"), support.Form(support.Map1(gpu_round), support.Map1(round[float32])), support.Map1(round[float32]), "elementary.go")
 
-var roundFloat64Kernel = kernelsPacked.Source("round_float64", "a0ced172ba0883386560656365fce145", support.MapParams("double", "double"), support.Form(support.Map1(gpu_round_), support.Map1(round[float64])), support.Map1(round[float64]), "elementary.go")
+var roundFloat64Kernel = kernelsPacked.Source("round_float64", "b0ceca386b317c833a1cb98e6d60b058", support.MapParams("double", "double"), support.Form(support.Map1(gpu_round_), support.Map1(round[float64])), support.Map1(round[float64]), "elementary.go")
 
 // launchRoundToEven makes z [roundToEven] of the inputs, element by element, as launch.Map has it.
 func launchRoundToEven[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1174,9 +1174,9 @@ var roundToEvenKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: roundToEvenFloat64Kernel},
 }
 
-var roundToEvenFloat32Kernel = kernelsPacked.Source("roundToEven_float32", "58e3cdad6f7d4728a4a39d2262054d5a", support.MapParams("float", "float"), support.Form(support.Map1(gpu_roundToEven), support.Map1(roundToEven[float32])), support.Map1(roundToEven[float32]), "elementary.go")
+var roundToEvenFloat32Kernel = kernelsPacked.Source("roundToEven_float32", "1179e439a1108dfd345e845f7c3b011a", support.MapParams("float", "float"), support.Form(support.Map1(gpu_roundToEven), support.Map1(roundToEven[float32])), support.Map1(roundToEven[float32]), "elementary.go")
 
-var roundToEvenFloat64Kernel = kernelsPacked.Source("roundToEven_float64", "165e739e3ce95637a8ef138f2f8915c4", support.MapParams("double", "double"), support.Form(support.Map1(gpu_roundToEven_), support.Map1(roundToEven[float64])), support.Map1(roundToEven[float64]), "elementary.go")
+var roundToEvenFloat64Kernel = kernelsPacked.Source("roundToEven_float64", "17d7862ebe5252e73586f8572327e241", support.MapParams("double", "double"), support.Form(support.Map1(gpu_roundToEven_), support.Map1(roundToEven[float64])), support.Map1(roundToEven[float64]), "elementary.go")
 
 // launchPow makes z [pow] of the inputs, element by element, as launch.Map has it.
 func launchPow[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -1192,9 +1192,9 @@ var powKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: powFloat64Kernel},
 }
 
-var powFloat32Kernel = kernelsPacked.Source("pow_float32", "5a6a87dc72ae3876e53542a642c94789", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_pow), support.Map2(pow[float32])), support.Map2(pow[float32]), "elementary.go", "../rmath/f32/pow.go", "../rmath/f32/exp.go")
+var powFloat32Kernel = kernelsPacked.Source("pow_float32", "6a8f52e63ae25e70e988d875adeb3a61", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_pow), support.Map2(pow[float32])), support.Map2(pow[float32]), "elementary.go", "../rmath/f32/pow.go", "../rmath/f32/exp.go")
 
-var powFloat64Kernel = kernelsPacked.Source("pow_float64", "d57c003209012f6e7be05243b9296e39", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_pow_), support.Map2(pow[float64])), support.Map2(pow[float64]), "elementary.go", "../rmath/log.go", "../rmath/exp.go")
+var powFloat64Kernel = kernelsPacked.Source("pow_float64", "6af84adcf7d0d491c1b84f9bfdb6689f", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_pow_), support.Map2(pow[float64])), support.Map2(pow[float64]), "elementary.go", "../rmath/log.go", "../rmath/exp.go")
 
 // launchAtan2 makes z [atan2] of the inputs, element by element, as launch.Map has it.
 func launchAtan2[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -1210,9 +1210,9 @@ var atan2Kernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: atan2Float64Kernel},
 }
 
-var atan2Float32Kernel = kernelsPacked.Source("atan2_float32", "c6bdeaae868f629e349b2f8e275bd75d", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_atan2), support.Map2(atan2[float32])), support.Map2(atan2[float32]), "elementary.go", "../rmath/f32/arc.go")
+var atan2Float32Kernel = kernelsPacked.Source("atan2_float32", "b69affa678c9248d21f8f1dc2bd4a273", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_atan2), support.Map2(atan2[float32])), support.Map2(atan2[float32]), "elementary.go", "../rmath/f32/arc.go")
 
-var atan2Float64Kernel = kernelsPacked.Source("atan2_float64", "7ad71d181bec15928a91319fed459672", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_atan2_), support.Map2(atan2[float64])), support.Map2(atan2[float64]), "elementary.go", "../rmath/trig.go")
+var atan2Float64Kernel = kernelsPacked.Source("atan2_float64", "21b386a9b5ede7e179ecb9c3a894b7c8", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_atan2_), support.Map2(atan2[float64])), support.Map2(atan2[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchHypot makes z [hypot] of the inputs, element by element, as launch.Map has it.
 func launchHypot[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -1228,9 +1228,9 @@ var hypotKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: hypotFloat64Kernel},
 }
 
-var hypotFloat32Kernel = kernelsPacked.Source("hypot_float32", "89ee59f2b07509cf534fa4d9b10681da", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_hypot), support.Map2(hypot[float32])), support.Map2(hypot[float32]), "elementary.go")
+var hypotFloat32Kernel = kernelsPacked.Source("hypot_float32", "52133ee37bbe5b30468f561a9375d108", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_hypot), support.Map2(hypot[float32])), support.Map2(hypot[float32]), "elementary.go")
 
-var hypotFloat64Kernel = kernelsPacked.Source("hypot_float64", "5b8ed082ab5b64c76e792f2ac989d540", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_hypot_), support.Map2(hypot[float64])), support.Map2(hypot[float64]), "elementary.go")
+var hypotFloat64Kernel = kernelsPacked.Source("hypot_float64", "ee190e36cf8f1ee9e656cd75305daaf7", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_hypot_), support.Map2(hypot[float64])), support.Map2(hypot[float64]), "elementary.go")
 
 // launchMod makes z [mod] of the inputs, element by element, as launch.Map has it.
 func launchMod[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -1246,9 +1246,9 @@ var modKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: modFloat64Kernel},
 }
 
-var modFloat32Kernel = kernelsPacked.Source("mod_float32", "71ce06f0fa8a363599d8f6a3204aa242", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_mod), support.Map2(mod[float32])), support.Map2(mod[float32]), "elementary.go", "../rmath/f32/exact.go")
+var modFloat32Kernel = kernelsPacked.Source("mod_float32", "a77a4bcc5c115e69aefab48a8df95b7c", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_mod), support.Map2(mod[float32])), support.Map2(mod[float32]), "elementary.go", "../rmath/f32/exact.go")
 
-var modFloat64Kernel = kernelsPacked.Source("mod_float64", "ed0d9a416e2a1980092740a2934390bc", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_mod_), support.Map2(mod[float64])), support.Map2(mod[float64]), "elementary.go", "../rmath/exact.go")
+var modFloat64Kernel = kernelsPacked.Source("mod_float64", "3c6e515d0dd94dd50b946b2c7eb7acb1", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_mod_), support.Map2(mod[float64])), support.Map2(mod[float64]), "elementary.go", "../rmath/exact.go")
 
 // launchRelu makes z [relu] of the inputs, element by element, as launch.Map has it.
 func launchRelu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1263,9 +1263,9 @@ var reluKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: reluFloat64Kernel},
 }
 
-var reluFloat32Kernel = kernelsPacked.Source("relu_float32", "04b958352fa153b265d5bf4823fd5ac4", support.MapParams("float", "float"), support.Form(support.Map1(gpu_relu), support.Map1(relu[float32])), support.Map1(relu[float32]), "elementary.go")
+var reluFloat32Kernel = kernelsPacked.Source("relu_float32", "cd2f477bd93c32f420eabb47c238d168", support.MapParams("float", "float"), support.Form(support.Map1(gpu_relu), support.Map1(relu[float32])), support.Map1(relu[float32]), "elementary.go")
 
-var reluFloat64Kernel = kernelsPacked.Source("relu_float64", "141e420259960fc042872875d652c185", support.MapParams("double", "double"), support.Form(support.Map1(gpu_relu_), support.Map1(relu[float64])), support.Map1(relu[float64]), "elementary.go")
+var reluFloat64Kernel = kernelsPacked.Source("relu_float64", "bec3f280d2e232eafff57b9af2e696d4", support.MapParams("double", "double"), support.Form(support.Map1(gpu_relu_), support.Map1(relu[float64])), support.Map1(relu[float64]), "elementary.go")
 
 // launchLeakyRelu makes z [leakyRelu] of the inputs, element by element, as launch.Map has it.
 func launchLeakyRelu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -1281,9 +1281,9 @@ var leakyReluKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: leakyReluFloat64Kernel},
 }
 
-var leakyReluFloat32Kernel = kernelsPacked.Source("leakyRelu_float32", "5dc6f293fe9adc0acea588a9986da028", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_leakyRelu), support.Map2(leakyRelu[float32])), support.Map2(leakyRelu[float32]), "elementary.go")
+var leakyReluFloat32Kernel = kernelsPacked.Source("leakyRelu_float32", "f8cddda9117494a6aa834b2d62a35630", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_leakyRelu), support.Map2(leakyRelu[float32])), support.Map2(leakyRelu[float32]), "elementary.go")
 
-var leakyReluFloat64Kernel = kernelsPacked.Source("leakyRelu_float64", "d63cac6df05037a3a539f624698682a0", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_leakyRelu_), support.Map2(leakyRelu[float64])), support.Map2(leakyRelu[float64]), "elementary.go")
+var leakyReluFloat64Kernel = kernelsPacked.Source("leakyRelu_float64", "12ab611932182a6437911e30e81a5f35", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_leakyRelu_), support.Map2(leakyRelu[float64])), support.Map2(leakyRelu[float64]), "elementary.go")
 
 // launchSoftplus makes z [softplus] of the inputs, element by element, as launch.Map has it.
 func launchSoftplus[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1298,9 +1298,9 @@ var softplusKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: softplusFloat64Kernel},
 }
 
-var softplusFloat32Kernel = kernelsPacked.Source("softplus_float32", "6699d27918d401bca4e54a5dfae05c08", support.MapParams("float", "float"), support.Form(support.Map1(gpu_softplus), support.Map1(softplus[float32])), support.Map1(softplus[float32]), "elementary.go", "../rmath/f32/log.go", "../rmath/f32/exp.go")
+var softplusFloat32Kernel = kernelsPacked.Source("softplus_float32", "ba1f6fa742df6fb284372b01af56f20a", support.MapParams("float", "float"), support.Form(support.Map1(gpu_softplus), support.Map1(softplus[float32])), support.Map1(softplus[float32]), "elementary.go", "../rmath/f32/log.go", "../rmath/f32/exp.go")
 
-var softplusFloat64Kernel = kernelsPacked.Source("softplus_float64", "7f1aaa42324c9ee6640fa416ad21ef4e", support.MapParams("double", "double"), support.Form(support.Map1(gpu_softplus_), support.Map1(softplus[float64])), support.Map1(softplus[float64]), "elementary.go", "../rmath/log.go", "../rmath/exp.go")
+var softplusFloat64Kernel = kernelsPacked.Source("softplus_float64", "524797fc261b2b0db795507f6c903e71", support.MapParams("double", "double"), support.Form(support.Map1(gpu_softplus_), support.Map1(softplus[float64])), support.Map1(softplus[float64]), "elementary.go", "../rmath/log.go", "../rmath/exp.go")
 
 // launchSilu makes z [silu] of the inputs, element by element, as launch.Map has it.
 func launchSilu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1315,9 +1315,9 @@ var siluKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: siluFloat64Kernel},
 }
 
-var siluFloat32Kernel = kernelsPacked.Source("silu_float32", "55db9c1890d892161b2ee951f5049bba", support.MapParams("float", "float"), support.Form(support.Map1(gpu_silu), support.Map1(silu[float32])), support.Map1(silu[float32]), "elementary.go", "../rmath/f32/exp.go")
+var siluFloat32Kernel = kernelsPacked.Source("silu_float32", "a89d56ef06dbb0e3958558139c5ef235", support.MapParams("float", "float"), support.Form(support.Map1(gpu_silu), support.Map1(silu[float32])), support.Map1(silu[float32]), "elementary.go", "../rmath/f32/exp.go")
 
-var siluFloat64Kernel = kernelsPacked.Source("silu_float64", "67e8eaafa5abc33094c1fbf7606aaceb", support.MapParams("double", "double"), support.Form(support.Map1(gpu_silu_), support.Map1(silu[float64])), support.Map1(silu[float64]), "elementary.go", "../rmath/exp.go")
+var siluFloat64Kernel = kernelsPacked.Source("silu_float64", "eea5b0bbcfbabeefe0af8d1f93003d4b", support.MapParams("double", "double"), support.Form(support.Map1(gpu_silu_), support.Map1(silu[float64])), support.Map1(silu[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchGelu makes z [gelu] of the inputs, element by element, as launch.Map has it.
 func launchGelu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1332,9 +1332,9 @@ var geluKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: geluFloat64Kernel},
 }
 
-var geluFloat32Kernel = kernelsPacked.Source("gelu_float32", "67f7e2d4048e443f129afa1f668f4aa5", support.MapParams("float", "float"), support.Form(support.Map1(gpu_gelu), support.Map1(gelu[float32])), support.Map1(gelu[float32]), "elementary.go", "../rmath/f32/erf.go", "../rmath/f32/exp.go")
+var geluFloat32Kernel = kernelsPacked.Source("gelu_float32", "cf0c9e537b0e820d0844f10982e29bb6", support.MapParams("float", "float"), support.Form(support.Map1(gpu_gelu), support.Map1(gelu[float32])), support.Map1(gelu[float32]), "elementary.go", "../rmath/f32/erf.go", "../rmath/f32/exp.go")
 
-var geluFloat64Kernel = kernelsPacked.Source("gelu_float64", "f437ea35bfbbc62f3ca3e40126958af8", support.MapParams("double", "double"), support.Form(support.Map1(gpu_gelu_), support.Map1(gelu[float64])), support.Map1(gelu[float64]), "elementary.go", "../rmath/exp.go", "../rmath/erf.go")
+var geluFloat64Kernel = kernelsPacked.Source("gelu_float64", "c4a3950c277a47ff0a8c9b3741722900", support.MapParams("double", "double"), support.Form(support.Map1(gpu_gelu_), support.Map1(gelu[float64])), support.Map1(gelu[float64]), "elementary.go", "../rmath/exp.go", "../rmath/erf.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
@@ -1475,10 +1475,8 @@ func indicesFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		for a1 := b1; a1 < z_.Rows_; a1 += s1 {
@@ -1495,7 +1493,7 @@ func indicesFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1499
+//line kernels_tandem.go:1497
 	}
 	return nil
 }
@@ -1517,10 +1515,8 @@ func indicesFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		for a1 := b1; a1 < z_.Rows_; a1 += s1 {
@@ -1537,7 +1533,7 @@ func indicesFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1541
+//line kernels_tandem.go:1537
 	}
 	return nil
 }
@@ -1559,10 +1555,8 @@ func indicesInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		for a1 := b1; a1 < z_.Rows_; a1 += s1 {
@@ -1579,94 +1573,94 @@ func indicesInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1583
+//line kernels_tandem.go:1577
 	}
 	return nil
 }
 
 func gpu_add(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:15*/ return x_ + y_
-//line kernels_tandem.go:1590
+//line kernels_tandem.go:1584
 }
 
 func gpu_add_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:15*/ return x_ + y_
-//line kernels_tandem.go:1595
+//line kernels_tandem.go:1589
 }
 
 func gpu_add__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:15*/ return x_ + y_
-//line kernels_tandem.go:1600
+//line kernels_tandem.go:1594
 }
 
 func gpu_sub(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:23*/ return x_ - y_
-//line kernels_tandem.go:1605
+//line kernels_tandem.go:1599
 }
 
 func gpu_sub_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:23*/ return x_ - y_
-//line kernels_tandem.go:1610
+//line kernels_tandem.go:1604
 }
 
 func gpu_sub__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:23*/ return x_ - y_
-//line kernels_tandem.go:1615
+//line kernels_tandem.go:1609
 }
 
 func gpu_mul(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:31*/ return float32(x_ * y_)
-//line kernels_tandem.go:1620
+//line kernels_tandem.go:1614
 }
 
 func gpu_mul_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:31*/ return float64(x_ * y_)
-//line kernels_tandem.go:1625
+//line kernels_tandem.go:1619
 }
 
 func gpu_mul__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:31*/ return x_ * y_
-//line kernels_tandem.go:1630
+//line kernels_tandem.go:1624
 }
 
 func gpu_div(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:39*/ return x_ / y_
-//line kernels_tandem.go:1635
+//line kernels_tandem.go:1629
 }
 
 func gpu_div_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:39*/ return x_ / y_
-//line kernels_tandem.go:1640
+//line kernels_tandem.go:1634
 }
 
 func gpu_fma(x_ float32, y_ float32, z_ float32) float32 {
 	/*line arithmetic.go:47*/ return support.FMA32(x_, y_, z_)
-//line kernels_tandem.go:1645
+//line kernels_tandem.go:1639
 }
 
 func gpu_fma_(x_ float64, y_ float64, z_ float64) float64 {
 	/*line arithmetic.go:47*/ return math.FMA(x_, y_, z_)
-//line kernels_tandem.go:1650
+//line kernels_tandem.go:1644
 }
 
 func gpu_fma__(x_ int32, y_ int32, z_ int32) int32 {
 	/*line arithmetic.go:47*/ return (x_ * y_) + z_
-//line kernels_tandem.go:1655
+//line kernels_tandem.go:1649
 }
 
 func gpu_neg(x_ float32) float32 {
 	/*line arithmetic.go:55*/ return -x_
-//line kernels_tandem.go:1660
+//line kernels_tandem.go:1654
 }
 
 func gpu_neg_(x_ float64) float64 {
 	/*line arithmetic.go:55*/ return -x_
-//line kernels_tandem.go:1665
+//line kernels_tandem.go:1659
 }
 
 func gpu_neg__(x_ int32) int32 {
 	/*line arithmetic.go:55*/ return -x_
-//line kernels_tandem.go:1670
+//line kernels_tandem.go:1664
 }
 
 func gpu_abs(x_ float32) float32 {
@@ -1674,7 +1668,7 @@ func gpu_abs(x_ float32) float32 {
 		return -x_
 	}
 	return x_ + float32(0)
-//line kernels_tandem.go:1678
+//line kernels_tandem.go:1672
 }
 
 func gpu_abs_(x_ float64) float64 {
@@ -1682,7 +1676,7 @@ func gpu_abs_(x_ float64) float64 {
 		return -x_
 	}
 	return x_ + float64(0)
-//line kernels_tandem.go:1686
+//line kernels_tandem.go:1680
 }
 
 func gpu_abs__(x_ int32) int32 {
@@ -1690,7 +1684,7 @@ func gpu_abs__(x_ int32) int32 {
 		return -x_
 	}
 	return x_ + int32(0)
-//line kernels_tandem.go:1694
+//line kernels_tandem.go:1688
 }
 
 func gpu_sign(x_ float32) float32 {
@@ -1702,7 +1696,7 @@ func gpu_sign(x_ float32) float32 {
 		}
 	}
 	/*line arithmetic.go:83*/ return x_
-//line kernels_tandem.go:1706
+//line kernels_tandem.go:1700
 }
 
 func gpu_sign_(x_ float64) float64 {
@@ -1714,7 +1708,7 @@ func gpu_sign_(x_ float64) float64 {
 		}
 	}
 	/*line arithmetic.go:83*/ return x_
-//line kernels_tandem.go:1718
+//line kernels_tandem.go:1712
 }
 
 func gpu_sign__(x_ int32) int32 {
@@ -1726,62 +1720,62 @@ func gpu_sign__(x_ int32) int32 {
 		}
 	}
 	/*line arithmetic.go:83*/ return x_
-//line kernels_tandem.go:1730
+//line kernels_tandem.go:1724
 }
 
 func gpu_minimum(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:92*/ return min(x_, y_)
-//line kernels_tandem.go:1735
+//line kernels_tandem.go:1729
 }
 
 func gpu_minimum_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:92*/ return min(x_, y_)
-//line kernels_tandem.go:1740
+//line kernels_tandem.go:1734
 }
 
 func gpu_minimum__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:92*/ return min(x_, y_)
-//line kernels_tandem.go:1745
+//line kernels_tandem.go:1739
 }
 
 func gpu_maximum(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:100*/ return max(x_, y_)
-//line kernels_tandem.go:1750
+//line kernels_tandem.go:1744
 }
 
 func gpu_maximum_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:100*/ return max(x_, y_)
-//line kernels_tandem.go:1755
+//line kernels_tandem.go:1749
 }
 
 func gpu_maximum__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:100*/ return max(x_, y_)
-//line kernels_tandem.go:1760
+//line kernels_tandem.go:1754
 }
 
 func gpu_clip(x_ float32, y_ float32, z_ float32) float32 {
 	/*line arithmetic.go:108*/ return min(max(x_, y_), z_)
-//line kernels_tandem.go:1765
+//line kernels_tandem.go:1759
 }
 
 func gpu_clip_(x_ float64, y_ float64, z_ float64) float64 {
 	/*line arithmetic.go:108*/ return min(max(x_, y_), z_)
-//line kernels_tandem.go:1770
+//line kernels_tandem.go:1764
 }
 
 func gpu_clip__(x_ int32, y_ int32, z_ int32) int32 {
 	/*line arithmetic.go:108*/ return min(max(x_, y_), z_)
-//line kernels_tandem.go:1775
+//line kernels_tandem.go:1769
 }
 
 func gpu_sqrt(x_ float32) float32 {
 	/*line arithmetic.go:118*/ return float32(math.Sqrt(float64(x_)))
-//line kernels_tandem.go:1780
+//line kernels_tandem.go:1774
 }
 
 func gpu_sqrt_(x_ float64) float64 {
 	/*line arithmetic.go:118*/ return math.Sqrt(x_)
-//line kernels_tandem.go:1785
+//line kernels_tandem.go:1779
 }
 
 func gpu_quo(x_ int32, y_ int32) int32 {
@@ -1789,7 +1783,7 @@ func gpu_quo(x_ int32, y_ int32) int32 {
 		return int32(0)
 	}
 	return support.Div(x_, y_)
-//line kernels_tandem.go:1793
+//line kernels_tandem.go:1787
 }
 
 func gpu_rem(x_ int32, y_ int32) int32 {
@@ -1797,162 +1791,162 @@ func gpu_rem(x_ int32, y_ int32) int32 {
 		return int32(0)
 	}
 	return support.Rem(x_, y_)
-//line kernels_tandem.go:1801
+//line kernels_tandem.go:1795
 }
 
 func gpu_bitAnd(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:153*/ return x_ & y_
-//line kernels_tandem.go:1806
+//line kernels_tandem.go:1800
 }
 
 func gpu_bitOr(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:161*/ return x_ | y_
-//line kernels_tandem.go:1811
+//line kernels_tandem.go:1805
 }
 
 func gpu_bitXor(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:169*/ return x_ ^ y_
-//line kernels_tandem.go:1816
+//line kernels_tandem.go:1810
 }
 
 func gpu_shiftLeft(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:177*/ return x_ << (uint64(uint32(y_)))
-//line kernels_tandem.go:1821
+//line kernels_tandem.go:1815
 }
 
 func gpu_shiftRight(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:185*/ return x_ >> (uint64(uint32(y_)))
-//line kernels_tandem.go:1826
+//line kernels_tandem.go:1820
 }
 
 func gpu_same(x_ float32) float32 {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:1831
+//line kernels_tandem.go:1825
 }
 
 func gpu_same_(x_ float64) float64 {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:1836
+//line kernels_tandem.go:1830
 }
 
 func gpu_same__(x_ int32) int32 {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:1841
+//line kernels_tandem.go:1835
 }
 
 func gpu_same___(x_ bool) bool {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:1846
+//line kernels_tandem.go:1840
 }
 
 func gpu_same____(x_ uint16) uint16 {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:1851
+//line kernels_tandem.go:1845
 }
 
 func gpu_same_____(x_ uint16) uint16 {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:1856
+//line kernels_tandem.go:1850
 }
 
 func gpu_less(x_ float32, y_ float32) bool {
 	/*line compare.go:17*/ return x_ < y_
-//line kernels_tandem.go:1861
+//line kernels_tandem.go:1855
 }
 
 func gpu_less_(x_ float64, y_ float64) bool {
 	/*line compare.go:17*/ return x_ < y_
-//line kernels_tandem.go:1866
+//line kernels_tandem.go:1860
 }
 
 func gpu_less__(x_ int32, y_ int32) bool {
 	/*line compare.go:17*/ return x_ < y_
-//line kernels_tandem.go:1871
+//line kernels_tandem.go:1865
 }
 
 func gpu_lessEqual(x_ float32, y_ float32) bool {
 	/*line compare.go:25*/ return x_ <= y_
-//line kernels_tandem.go:1876
+//line kernels_tandem.go:1870
 }
 
 func gpu_lessEqual_(x_ float64, y_ float64) bool {
 	/*line compare.go:25*/ return x_ <= y_
-//line kernels_tandem.go:1881
+//line kernels_tandem.go:1875
 }
 
 func gpu_lessEqual__(x_ int32, y_ int32) bool {
 	/*line compare.go:25*/ return x_ <= y_
-//line kernels_tandem.go:1886
+//line kernels_tandem.go:1880
 }
 
 func gpu_equals(x_ float32, y_ float32) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:1891
+//line kernels_tandem.go:1885
 }
 
 func gpu_equals_(x_ float64, y_ float64) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:1896
+//line kernels_tandem.go:1890
 }
 
 func gpu_equals__(x_ int32, y_ int32) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:1901
+//line kernels_tandem.go:1895
 }
 
 func gpu_equals___(x_ bool, y_ bool) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:1906
+//line kernels_tandem.go:1900
 }
 
 func gpu_notEqual(x_ float32, y_ float32) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:1911
+//line kernels_tandem.go:1905
 }
 
 func gpu_notEqual_(x_ float64, y_ float64) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:1916
+//line kernels_tandem.go:1910
 }
 
 func gpu_notEqual__(x_ int32, y_ int32) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:1921
+//line kernels_tandem.go:1915
 }
 
 func gpu_notEqual___(x_ bool, y_ bool) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:1926
+//line kernels_tandem.go:1920
 }
 
 func gpu_isNaN(x_ float32) bool {
 	/*line compare.go:59*/ return x_ != x_
-//line kernels_tandem.go:1931
+//line kernels_tandem.go:1925
 }
 
 func gpu_isNaN_(x_ float64) bool {
 	/*line compare.go:59*/ return x_ != x_
-//line kernels_tandem.go:1936
+//line kernels_tandem.go:1930
 }
 
 func gpu_isFinite(x_ float32) bool {
 	/*line compare.go:67*/ return (x_ - x_) == float32(0)
-//line kernels_tandem.go:1941
+//line kernels_tandem.go:1935
 }
 
 func gpu_isFinite_(x_ float64) bool {
 	/*line compare.go:67*/ return (x_ - x_) == float64(0)
-//line kernels_tandem.go:1946
+//line kernels_tandem.go:1940
 }
 
 func gpu_and(x_ bool, y_ bool) bool {
 	/*line compare.go:75*/ return x_ && y_
-//line kernels_tandem.go:1951
+//line kernels_tandem.go:1945
 }
 
 func gpu_or(x_ bool, y_ bool) bool {
 	/*line compare.go:83*/ return x_ || y_
-//line kernels_tandem.go:1956
+//line kernels_tandem.go:1950
 }
 
 func gpu_where(x_ bool, y_ float32, z_ float32) float32 {
@@ -1960,7 +1954,7 @@ func gpu_where(x_ bool, y_ float32, z_ float32) float32 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:1964
+//line kernels_tandem.go:1958
 }
 
 func gpu_where_(x_ bool, y_ float64, z_ float64) float64 {
@@ -1968,7 +1962,7 @@ func gpu_where_(x_ bool, y_ float64, z_ float64) float64 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:1972
+//line kernels_tandem.go:1966
 }
 
 func gpu_where__(x_ bool, y_ int32, z_ int32) int32 {
@@ -1976,429 +1970,429 @@ func gpu_where__(x_ bool, y_ int32, z_ int32) int32 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:1980
+//line kernels_tandem.go:1974
 }
 
 func gpu_near(x_ float32, y_ float32, rtol_ float32, atol_ float32) bool {
 	/*line compare.go:128*/ most_ := atol_ + float32(rtol_*gpu_abs(y_))
 	return (x_ == y_) || ((gpu_abs(x_-y_) <= most_) && ((y_ - y_) == float32(0)))
-//line kernels_tandem.go:1986
+//line kernels_tandem.go:1980
 }
 
 func gpu_near_(x_ float64, y_ float64, rtol_ float64, atol_ float64) bool {
 	/*line compare.go:128*/ most_ := atol_ + float64(rtol_*gpu_abs_(y_))
 	return (x_ == y_) || ((gpu_abs_(x_-y_) <= most_) && ((y_ - y_) == float64(0)))
-//line kernels_tandem.go:1992
+//line kernels_tandem.go:1986
 }
 
 func gpu_convert(x_ float64) float32 {
 	/*line convert.go:36*/ return float32(x_)
-//line kernels_tandem.go:1997
+//line kernels_tandem.go:1991
 }
 
 func gpu_convert_(x_ int32) float32 {
 	/*line convert.go:36*/ return float32(x_)
-//line kernels_tandem.go:2002
+//line kernels_tandem.go:1996
 }
 
 func gpu_convert__(x_ float32) float64 {
 	/*line convert.go:36*/ return float64(x_)
-//line kernels_tandem.go:2007
+//line kernels_tandem.go:2001
 }
 
 func gpu_convert___(x_ int32) float64 {
 	/*line convert.go:36*/ return float64(x_)
-//line kernels_tandem.go:2012
+//line kernels_tandem.go:2006
 }
 
 func gpu_convert____(x_ float32) int32 {
 	/*line convert.go:36*/ return support.Int[int32](x_)
-//line kernels_tandem.go:2017
+//line kernels_tandem.go:2011
 }
 
 func gpu_convert_____(x_ float64) int32 {
 	/*line convert.go:36*/ return support.Int[int32](x_)
-//line kernels_tandem.go:2022
+//line kernels_tandem.go:2016
 }
 
 func gpu_widenFloat16(x_ uint16) float32 {
 	/*line convert.go:39*/ return gpu_Float32(x_)
-//line kernels_tandem.go:2027
+//line kernels_tandem.go:2021
 }
 
 func gpu_widenBFloat16(x_ uint16) float32 {
 	/*line convert.go:42*/ return gpu_Float32_(x_)
-//line kernels_tandem.go:2032
+//line kernels_tandem.go:2026
 }
 
 func gpu_toFloat16(x_ float32) uint16 {
 	/*line convert.go:45*/ return gpu_ToFloat16(x_)
-//line kernels_tandem.go:2037
+//line kernels_tandem.go:2031
 }
 
 func gpu_toBFloat16(x_ float32) uint16 {
 	/*line convert.go:48*/ return gpu_ToBFloat16(x_)
-//line kernels_tandem.go:2042
+//line kernels_tandem.go:2036
 }
 
 func gpu_exp(x_ float32) float32 {
 	/*line elementary.go:14*/ return f32.Exp(x_)
-//line kernels_tandem.go:2047
+//line kernels_tandem.go:2041
 }
 
 func gpu_exp_(x_ float64) float64 {
 	/*line elementary.go:14*/ return rmath.Exp(x_)
-//line kernels_tandem.go:2052
+//line kernels_tandem.go:2046
 }
 
 func gpu_exp2(x_ float32) float32 {
 	/*line elementary.go:22*/ return f32.Exp2(x_)
-//line kernels_tandem.go:2057
+//line kernels_tandem.go:2051
 }
 
 func gpu_exp2_(x_ float64) float64 {
 	/*line elementary.go:22*/ return rmath.Exp2(x_)
-//line kernels_tandem.go:2062
+//line kernels_tandem.go:2056
 }
 
 func gpu_expm1(x_ float32) float32 {
 	/*line elementary.go:30*/ return f32.Expm1(x_)
-//line kernels_tandem.go:2067
+//line kernels_tandem.go:2061
 }
 
 func gpu_expm1_(x_ float64) float64 {
 	/*line elementary.go:30*/ return rmath.Expm1(x_)
-//line kernels_tandem.go:2072
+//line kernels_tandem.go:2066
 }
 
 func gpu_log(x_ float32) float32 {
 	/*line elementary.go:38*/ return f32.Log(x_)
-//line kernels_tandem.go:2077
+//line kernels_tandem.go:2071
 }
 
 func gpu_log_(x_ float64) float64 {
 	/*line elementary.go:38*/ return rmath.Log(x_)
-//line kernels_tandem.go:2082
+//line kernels_tandem.go:2076
 }
 
 func gpu_log2(x_ float32) float32 {
 	/*line elementary.go:46*/ return f32.Log2(x_)
-//line kernels_tandem.go:2087
+//line kernels_tandem.go:2081
 }
 
 func gpu_log2_(x_ float64) float64 {
 	/*line elementary.go:46*/ return rmath.Log2(x_)
-//line kernels_tandem.go:2092
+//line kernels_tandem.go:2086
 }
 
 func gpu_log10(x_ float32) float32 {
 	/*line elementary.go:54*/ return f32.Log10(x_)
-//line kernels_tandem.go:2097
+//line kernels_tandem.go:2091
 }
 
 func gpu_log10_(x_ float64) float64 {
 	/*line elementary.go:54*/ return rmath.Log10(x_)
-//line kernels_tandem.go:2102
+//line kernels_tandem.go:2096
 }
 
 func gpu_log1p(x_ float32) float32 {
 	/*line elementary.go:62*/ return f32.Log1p(x_)
-//line kernels_tandem.go:2107
+//line kernels_tandem.go:2101
 }
 
 func gpu_log1p_(x_ float64) float64 {
 	/*line elementary.go:62*/ return rmath.Log1p(x_)
-//line kernels_tandem.go:2112
+//line kernels_tandem.go:2106
 }
 
 func gpu_sin(x_ float32) float32 {
 	/*line elementary.go:70*/ return f32.Sin(x_)
-//line kernels_tandem.go:2117
+//line kernels_tandem.go:2111
 }
 
 func gpu_sin_(x_ float64) float64 {
 	/*line elementary.go:70*/ return rmath.Sin(x_)
-//line kernels_tandem.go:2122
+//line kernels_tandem.go:2116
 }
 
 func gpu_cos(x_ float32) float32 {
 	/*line elementary.go:78*/ return f32.Cos(x_)
-//line kernels_tandem.go:2127
+//line kernels_tandem.go:2121
 }
 
 func gpu_cos_(x_ float64) float64 {
 	/*line elementary.go:78*/ return rmath.Cos(x_)
-//line kernels_tandem.go:2132
+//line kernels_tandem.go:2126
 }
 
 func gpu_tan(x_ float32) float32 {
 	/*line elementary.go:86*/ return f32.Tan(x_)
-//line kernels_tandem.go:2137
+//line kernels_tandem.go:2131
 }
 
 func gpu_tan_(x_ float64) float64 {
 	/*line elementary.go:86*/ return rmath.Tan(x_)
-//line kernels_tandem.go:2142
+//line kernels_tandem.go:2136
 }
 
 func gpu_sinPi(x_ float32) float32 {
 	/*line elementary.go:94*/ return f32.SinPi(x_)
-//line kernels_tandem.go:2147
+//line kernels_tandem.go:2141
 }
 
 func gpu_sinPi_(x_ float64) float64 {
 	/*line elementary.go:94*/ return rmath.SinPi(x_)
-//line kernels_tandem.go:2152
+//line kernels_tandem.go:2146
 }
 
 func gpu_cosPi(x_ float32) float32 {
 	/*line elementary.go:102*/ return f32.CosPi(x_)
-//line kernels_tandem.go:2157
+//line kernels_tandem.go:2151
 }
 
 func gpu_cosPi_(x_ float64) float64 {
 	/*line elementary.go:102*/ return rmath.CosPi(x_)
-//line kernels_tandem.go:2162
+//line kernels_tandem.go:2156
 }
 
 func gpu_asin(x_ float32) float32 {
 	/*line elementary.go:110*/ return f32.Asin(x_)
-//line kernels_tandem.go:2167
+//line kernels_tandem.go:2161
 }
 
 func gpu_asin_(x_ float64) float64 {
 	/*line elementary.go:110*/ return rmath.Asin(x_)
-//line kernels_tandem.go:2172
+//line kernels_tandem.go:2166
 }
 
 func gpu_acos(x_ float32) float32 {
 	/*line elementary.go:118*/ return f32.Acos(x_)
-//line kernels_tandem.go:2177
+//line kernels_tandem.go:2171
 }
 
 func gpu_acos_(x_ float64) float64 {
 	/*line elementary.go:118*/ return rmath.Acos(x_)
-//line kernels_tandem.go:2182
+//line kernels_tandem.go:2176
 }
 
 func gpu_atan(x_ float32) float32 {
 	/*line elementary.go:126*/ return f32.Atan(x_)
-//line kernels_tandem.go:2187
+//line kernels_tandem.go:2181
 }
 
 func gpu_atan_(x_ float64) float64 {
 	/*line elementary.go:126*/ return rmath.Atan(x_)
-//line kernels_tandem.go:2192
+//line kernels_tandem.go:2186
 }
 
 func gpu_sinh(x_ float32) float32 {
 	/*line elementary.go:134*/ return f32.Sinh(x_)
-//line kernels_tandem.go:2197
+//line kernels_tandem.go:2191
 }
 
 func gpu_sinh_(x_ float64) float64 {
 	/*line elementary.go:134*/ return rmath.Sinh(x_)
-//line kernels_tandem.go:2202
+//line kernels_tandem.go:2196
 }
 
 func gpu_cosh(x_ float32) float32 {
 	/*line elementary.go:142*/ return f32.Cosh(x_)
-//line kernels_tandem.go:2207
+//line kernels_tandem.go:2201
 }
 
 func gpu_cosh_(x_ float64) float64 {
 	/*line elementary.go:142*/ return rmath.Cosh(x_)
-//line kernels_tandem.go:2212
+//line kernels_tandem.go:2206
 }
 
 func gpu_tanh(x_ float32) float32 {
 	/*line elementary.go:150*/ return f32.Tanh(x_)
-//line kernels_tandem.go:2217
+//line kernels_tandem.go:2211
 }
 
 func gpu_tanh_(x_ float64) float64 {
 	/*line elementary.go:150*/ return rmath.Tanh(x_)
-//line kernels_tandem.go:2222
+//line kernels_tandem.go:2216
 }
 
 func gpu_asinh(x_ float32) float32 {
 	/*line elementary.go:158*/ return f32.Asinh(x_)
-//line kernels_tandem.go:2227
+//line kernels_tandem.go:2221
 }
 
 func gpu_asinh_(x_ float64) float64 {
 	/*line elementary.go:158*/ return rmath.Asinh(x_)
-//line kernels_tandem.go:2232
+//line kernels_tandem.go:2226
 }
 
 func gpu_acosh(x_ float32) float32 {
 	/*line elementary.go:166*/ return f32.Acosh(x_)
-//line kernels_tandem.go:2237
+//line kernels_tandem.go:2231
 }
 
 func gpu_acosh_(x_ float64) float64 {
 	/*line elementary.go:166*/ return rmath.Acosh(x_)
-//line kernels_tandem.go:2242
+//line kernels_tandem.go:2236
 }
 
 func gpu_atanh(x_ float32) float32 {
 	/*line elementary.go:174*/ return f32.Atanh(x_)
-//line kernels_tandem.go:2247
+//line kernels_tandem.go:2241
 }
 
 func gpu_atanh_(x_ float64) float64 {
 	/*line elementary.go:174*/ return rmath.Atanh(x_)
-//line kernels_tandem.go:2252
+//line kernels_tandem.go:2246
 }
 
 func gpu_cbrt(x_ float32) float32 {
 	/*line elementary.go:182*/ return f32.Cbrt(x_)
-//line kernels_tandem.go:2257
+//line kernels_tandem.go:2251
 }
 
 func gpu_cbrt_(x_ float64) float64 {
 	/*line elementary.go:182*/ return rmath.Cbrt(x_)
-//line kernels_tandem.go:2262
+//line kernels_tandem.go:2256
 }
 
 func gpu_rsqrt(x_ float32) float32 {
 	/*line elementary.go:190*/ return f32.Rsqrt(x_)
-//line kernels_tandem.go:2267
+//line kernels_tandem.go:2261
 }
 
 func gpu_rsqrt_(x_ float64) float64 {
 	/*line elementary.go:190*/ return rmath.Rsqrt(x_)
-//line kernels_tandem.go:2272
+//line kernels_tandem.go:2266
 }
 
 func gpu_erf(x_ float32) float32 {
 	/*line elementary.go:198*/ return f32.Erf(x_)
-//line kernels_tandem.go:2277
+//line kernels_tandem.go:2271
 }
 
 func gpu_erf_(x_ float64) float64 {
 	/*line elementary.go:198*/ return rmath.Erf(x_)
-//line kernels_tandem.go:2282
+//line kernels_tandem.go:2276
 }
 
 func gpu_erfc(x_ float32) float32 {
 	/*line elementary.go:206*/ return f32.Erfc(x_)
-//line kernels_tandem.go:2287
+//line kernels_tandem.go:2281
 }
 
 func gpu_erfc_(x_ float64) float64 {
 	/*line elementary.go:206*/ return rmath.Erfc(x_)
-//line kernels_tandem.go:2292
+//line kernels_tandem.go:2286
 }
 
 func gpu_sigmoid(x_ float32) float32 {
 	/*line elementary.go:214*/ return f32.Sigmoid(x_)
-//line kernels_tandem.go:2297
+//line kernels_tandem.go:2291
 }
 
 func gpu_sigmoid_(x_ float64) float64 {
 	/*line elementary.go:214*/ return rmath.Sigmoid(x_)
-//line kernels_tandem.go:2302
+//line kernels_tandem.go:2296
 }
 
 func gpu_floor(x_ float32) float32 {
 	/*line elementary.go:222*/ return f32.Floor(x_)
-//line kernels_tandem.go:2307
+//line kernels_tandem.go:2301
 }
 
 func gpu_floor_(x_ float64) float64 {
 	/*line elementary.go:222*/ return rmath.Floor(x_)
-//line kernels_tandem.go:2312
+//line kernels_tandem.go:2306
 }
 
 func gpu_ceil(x_ float32) float32 {
 	/*line elementary.go:230*/ return f32.Ceil(x_)
-//line kernels_tandem.go:2317
+//line kernels_tandem.go:2311
 }
 
 func gpu_ceil_(x_ float64) float64 {
 	/*line elementary.go:230*/ return rmath.Ceil(x_)
-//line kernels_tandem.go:2322
+//line kernels_tandem.go:2316
 }
 
 func gpu_trunc(x_ float32) float32 {
 	/*line elementary.go:238*/ return f32.Trunc(x_)
-//line kernels_tandem.go:2327
+//line kernels_tandem.go:2321
 }
 
 func gpu_trunc_(x_ float64) float64 {
 	/*line elementary.go:238*/ return rmath.Trunc(x_)
-//line kernels_tandem.go:2332
+//line kernels_tandem.go:2326
 }
 
 func gpu_round(x_ float32) float32 {
 	/*line elementary.go:246*/ return f32.Round(x_)
-//line kernels_tandem.go:2337
+//line kernels_tandem.go:2331
 }
 
 func gpu_round_(x_ float64) float64 {
 	/*line elementary.go:246*/ return rmath.Round(x_)
-//line kernels_tandem.go:2342
+//line kernels_tandem.go:2336
 }
 
 func gpu_roundToEven(x_ float32) float32 {
 	/*line elementary.go:254*/ return f32.RoundToEven(x_)
-//line kernels_tandem.go:2347
+//line kernels_tandem.go:2341
 }
 
 func gpu_roundToEven_(x_ float64) float64 {
 	/*line elementary.go:254*/ return rmath.RoundToEven(x_)
-//line kernels_tandem.go:2352
+//line kernels_tandem.go:2346
 }
 
 func gpu_pow(x_ float32, y_ float32) float32 {
 	/*line elementary.go:262*/ return f32.Pow(x_, y_)
-//line kernels_tandem.go:2357
+//line kernels_tandem.go:2351
 }
 
 func gpu_pow_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:262*/ return rmath.Pow(x_, y_)
-//line kernels_tandem.go:2362
+//line kernels_tandem.go:2356
 }
 
 func gpu_atan2(x_ float32, y_ float32) float32 {
 	/*line elementary.go:270*/ return f32.Atan2(x_, y_)
-//line kernels_tandem.go:2367
+//line kernels_tandem.go:2361
 }
 
 func gpu_atan2_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:270*/ return rmath.Atan2(x_, y_)
-//line kernels_tandem.go:2372
+//line kernels_tandem.go:2366
 }
 
 func gpu_hypot(x_ float32, y_ float32) float32 {
 	/*line elementary.go:278*/ return f32.Hypot(x_, y_)
-//line kernels_tandem.go:2377
+//line kernels_tandem.go:2371
 }
 
 func gpu_hypot_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:278*/ return rmath.Hypot(x_, y_)
-//line kernels_tandem.go:2382
+//line kernels_tandem.go:2376
 }
 
 func gpu_mod(x_ float32, y_ float32) float32 {
 	/*line elementary.go:286*/ return f32.Mod(x_, y_)
-//line kernels_tandem.go:2387
+//line kernels_tandem.go:2381
 }
 
 func gpu_mod_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:286*/ return rmath.Mod(x_, y_)
-//line kernels_tandem.go:2392
+//line kernels_tandem.go:2386
 }
 
 func gpu_relu(x_ float32) float32 {
 	/*line elementary.go:294*/ return max(x_, float32(0))
-//line kernels_tandem.go:2397
+//line kernels_tandem.go:2391
 }
 
 func gpu_relu_(x_ float64) float64 {
 	/*line elementary.go:294*/ return max(x_, float64(0))
-//line kernels_tandem.go:2402
+//line kernels_tandem.go:2396
 }
 
 func gpu_leakyRelu(x_ float32, y_ float32) float32 {
@@ -2406,7 +2400,7 @@ func gpu_leakyRelu(x_ float32, y_ float32) float32 {
 		return float32(y_ * x_)
 	}
 	return x_
-//line kernels_tandem.go:2410
+//line kernels_tandem.go:2404
 }
 
 func gpu_leakyRelu_(x_ float64, y_ float64) float64 {
@@ -2414,37 +2408,37 @@ func gpu_leakyRelu_(x_ float64, y_ float64) float64 {
 		return float64(y_ * x_)
 	}
 	return x_
-//line kernels_tandem.go:2418
+//line kernels_tandem.go:2412
 }
 
 func gpu_softplus(x_ float32) float32 {
 	/*line elementary.go:315*/ return max(x_, float32(0)) + f32.Log1p(f32.Exp(-max(x_, -x_)))
-//line kernels_tandem.go:2423
+//line kernels_tandem.go:2417
 }
 
 func gpu_softplus_(x_ float64) float64 {
 	/*line elementary.go:315*/ return max(x_, float64(0)) + rmath.Log1p(rmath.Exp(-max(x_, -x_)))
-//line kernels_tandem.go:2428
+//line kernels_tandem.go:2422
 }
 
 func gpu_silu(x_ float32) float32 {
 	/*line elementary.go:323*/ return float32(x_ * f32.Sigmoid(x_))
-//line kernels_tandem.go:2433
+//line kernels_tandem.go:2427
 }
 
 func gpu_silu_(x_ float64) float64 {
 	/*line elementary.go:323*/ return float64(x_ * rmath.Sigmoid(x_))
-//line kernels_tandem.go:2438
+//line kernels_tandem.go:2432
 }
 
 func gpu_gelu(x_ float32) float32 {
 	/*line elementary.go:334*/ return float32((x_ / float32(2)) * f32.Erfc((-x_)/float32(1.4142135)))
-//line kernels_tandem.go:2443
+//line kernels_tandem.go:2437
 }
 
 func gpu_gelu_(x_ float64) float64 {
 	/*line elementary.go:334*/ return float64((x_ / float64(2)) * rmath.Erfc((-x_)/float64(1.4142135623730951)))
-//line kernels_tandem.go:2448
+//line kernels_tandem.go:2442
 }
 
 func gpu_Float32(h_ uint16) float32 {
@@ -2458,12 +2452,12 @@ func gpu_Float32(h_ uint16) float32 {
 		}
 	}
 	/*line ../element/half.go:37*/ return math.Float32frombits(sign_ | ((abs_ << (13)) + uint32(939524096)))
-//line kernels_tandem.go:2462
+//line kernels_tandem.go:2456
 }
 
 func gpu_Float32_(b_ uint16) float32 {
 	/*line ../element/half.go:50*/ return math.Float32frombits(uint32(b_) << (16))
-//line kernels_tandem.go:2467
+//line kernels_tandem.go:2461
 }
 
 func gpu_ToFloat16(x_ float32) uint16 {
@@ -2483,7 +2477,7 @@ func gpu_ToFloat16(x_ float32) uint16 {
 	}
 	/*line ../element/half.go:24*/ abs_ = abs_ + (uint32(4095) + ((abs_ >> (13)) & uint32(1)))
 	return sign_ | uint16(((abs_ - uint32(939524096)) >> (13)))
-//line kernels_tandem.go:2487
+//line kernels_tandem.go:2481
 }
 
 func gpu_ToBFloat16(x_ float32) uint16 {
@@ -2492,5 +2486,5 @@ func gpu_ToBFloat16(x_ float32) uint16 {
 		return uint16(((bits_ >> (16)) | uint32(64)))
 	}
 	return uint16((((bits_ + uint32(32767)) + ((bits_ >> (16)) & uint32(1))) >> (16)))
-//line kernels_tandem.go:2496
+//line kernels_tandem.go:2490
 }

@@ -11,41 +11,41 @@ import (
 	"math"
 )
 
-var matmulNaiveFloat32Kernel = kernelsPacked.Source("matmulNaive_float32", "605d2f1ad6b177a1d7049698c73ea161", support.Params{}.ConstMatrix("a", "float", 4).ConstMatrix("b", "float", 4).Matrix("c", "float", 4), matmulNaiveFloat32Go, matmulNaiveFloat32Plain, "textbook.go")
+var matmulNaiveFloat32Kernel = kernelsPacked.Source("matmulNaive_float32", "015975a7c7d0c4e9ad816ad37fdbcc03", support.Params{}.ConstMatrix("a", "float", 4).ConstMatrix("b", "float", 4).Matrix("c", "float", 4), matmulNaiveFloat32Go, matmulNaiveFloat32Plain, "textbook.go")
 
-var matmulNaiveFloat64Kernel = kernelsPacked.Source("matmulNaive_float64", "9763410ca51c0cd9e6298f372c36c238", support.Params{}.ConstMatrix("a", "double", 8).ConstMatrix("b", "double", 8).Matrix("c", "double", 8), matmulNaiveFloat64Go, matmulNaiveFloat64Plain, "textbook.go")
+var matmulNaiveFloat64Kernel = kernelsPacked.Source("matmulNaive_float64", "802b7b14f964e0c791b6fee8c3ff278e", support.Params{}.ConstMatrix("a", "double", 8).ConstMatrix("b", "double", 8).Matrix("c", "double", 8), matmulNaiveFloat64Go, matmulNaiveFloat64Plain, "textbook.go")
 
-var matmulNaiveInt32Kernel = kernelsPacked.Source("matmulNaive_int32", "649777932524891d7b47309cfe5cd4b8", support.Params{}.ConstMatrix("a", "int", 4).ConstMatrix("b", "int", 4).Matrix("c", "int", 4), matmulNaiveInt32Go, matmulNaiveInt32Plain, "textbook.go")
+var matmulNaiveInt32Kernel = kernelsPacked.Source("matmulNaive_int32", "c13d895ccb83839e5ea1f9f3ebc1bc48", support.Params{}.ConstMatrix("a", "int", 4).ConstMatrix("b", "int", 4).Matrix("c", "int", 4), matmulNaiveInt32Go, matmulNaiveInt32Plain, "textbook.go")
 
-var matmulTiledFloat32Kernel = kernelsPacked.Group(16, 16, 1).Source("matmulTiled_float32", "ad8016b46b0790d3f2236d220b4c787c", support.Params{}.ConstMatrix("a", "float", 4).ConstMatrix("b", "float", 4).Matrix("c", "float", 4), matmulTiledFloat32Go, matmulTiledFloat32Plain, "textbook.go")
+var matmulTiledFloat32Kernel = kernelsPacked.Group(16, 16, 1).Source("matmulTiled_float32", "74571b9ee6ac252564ee4d82de382cd6", support.Params{}.ConstMatrix("a", "float", 4).ConstMatrix("b", "float", 4).Matrix("c", "float", 4), matmulTiledFloat32Go, matmulTiledFloat32Plain, "textbook.go")
 
-var matmulTiledFloat64Kernel = kernelsPacked.Group(16, 16, 1).Source("matmulTiled_float64", "95d9fd72cdb34b977261bb402d49dc42", support.Params{}.ConstMatrix("a", "double", 8).ConstMatrix("b", "double", 8).Matrix("c", "double", 8), matmulTiledFloat64Go, matmulTiledFloat64Plain, "textbook.go")
+var matmulTiledFloat64Kernel = kernelsPacked.Group(16, 16, 1).Source("matmulTiled_float64", "aa43e26a94878cc8fdb14e3c08ca8a06", support.Params{}.ConstMatrix("a", "double", 8).ConstMatrix("b", "double", 8).Matrix("c", "double", 8), matmulTiledFloat64Go, matmulTiledFloat64Plain, "textbook.go")
 
-var matmulTiledInt32Kernel = kernelsPacked.Group(16, 16, 1).Source("matmulTiled_int32", "374e0a3c6b87bd1d38d40e0b29e299ed", support.Params{}.ConstMatrix("a", "int", 4).ConstMatrix("b", "int", 4).Matrix("c", "int", 4), matmulTiledInt32Go, matmulTiledInt32Plain, "textbook.go")
+var matmulTiledInt32Kernel = kernelsPacked.Group(16, 16, 1).Source("matmulTiled_int32", "14fcb739105977bf934abdc6f3e3facc", support.Params{}.ConstMatrix("a", "int", 4).ConstMatrix("b", "int", 4).Matrix("c", "int", 4), matmulTiledInt32Go, matmulTiledInt32Plain, "textbook.go")
 
-var transposeNaiveFloat32Kernel = kernelsPacked.Source("transposeNaive_float32", "7bebf19fab99482e76b12e14c2a09d3b", support.Params{}.ConstMatrix("a", "float", 4).Matrix("c", "float", 4), transposeNaiveFloat32Go, transposeNaiveFloat32Plain, "textbook.go")
+var transposeNaiveFloat32Kernel = kernelsPacked.Source("transposeNaive_float32", "dbafdeab2e5db7963aa93c0dc3969df3", support.Params{}.ConstMatrix("a", "float", 4).Matrix("c", "float", 4), transposeNaiveFloat32Go, transposeNaiveFloat32Plain, "textbook.go")
 
-var transposeNaiveFloat64Kernel = kernelsPacked.Source("transposeNaive_float64", "fd5539f275491bda01129112d0f2e432", support.Params{}.ConstMatrix("a", "double", 8).Matrix("c", "double", 8), transposeNaiveFloat64Go, transposeNaiveFloat64Plain, "textbook.go")
+var transposeNaiveFloat64Kernel = kernelsPacked.Source("transposeNaive_float64", "48937bdb28f6b3c6a8cc3ed6b631b9cd", support.Params{}.ConstMatrix("a", "double", 8).Matrix("c", "double", 8), transposeNaiveFloat64Go, transposeNaiveFloat64Plain, "textbook.go")
 
-var transposeNaiveInt32Kernel = kernelsPacked.Source("transposeNaive_int32", "888aaa1fcae0a7181f6477b1e2397290", support.Params{}.ConstMatrix("a", "int", 4).Matrix("c", "int", 4), transposeNaiveInt32Go, transposeNaiveInt32Plain, "textbook.go")
+var transposeNaiveInt32Kernel = kernelsPacked.Source("transposeNaive_int32", "3b340c2b84a6149c8381fd85164273d9", support.Params{}.ConstMatrix("a", "int", 4).Matrix("c", "int", 4), transposeNaiveInt32Go, transposeNaiveInt32Plain, "textbook.go")
 
-var scaleFloat32Kernel = kernelsPacked.Source("scale_float32", "caa2975b83eec74c9ecf13a57e2f6498", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_scale), support.Map2(scale[float32])), support.Map2(scale[float32]), "textbook.go")
+var scaleFloat32Kernel = kernelsPacked.Source("scale_float32", "51c22a002493757b9eb7591b2c4f5db4", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_scale), support.Map2(scale[float32])), support.Map2(scale[float32]), "textbook.go")
 
-var scaleFloat64Kernel = kernelsPacked.Source("scale_float64", "6d5d65a66a7437e6954e511a5905b879", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_scale_), support.Map2(scale[float64])), support.Map2(scale[float64]), "textbook.go")
+var scaleFloat64Kernel = kernelsPacked.Source("scale_float64", "68718ab05c1c5280c69dc65f8fa3beaa", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_scale_), support.Map2(scale[float64])), support.Map2(scale[float64]), "textbook.go")
 
-var scaleInt32Kernel = kernelsPacked.Source("scale_int32", "58d1175caa507393e8122f58a83d8550", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_scale__), support.Map2(scale[int32])), support.Map2(scale[int32]), "textbook.go")
+var scaleInt32Kernel = kernelsPacked.Source("scale_int32", "b20573386ca4fd869867bc76d21ca7fb", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_scale__), support.Map2(scale[int32])), support.Map2(scale[int32]), "textbook.go")
 
-var addFloat32Kernel = kernelsPacked.Source("add_float32", "e29e7c56172dd9ac38590855d169125a", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_add), support.Map2(add[float32])), support.Map2(add[float32]), "textbook.go")
+var addFloat32Kernel = kernelsPacked.Source("add_float32", "9d23eae3729210d3052b6178082ff717", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_add), support.Map2(add[float32])), support.Map2(add[float32]), "textbook.go")
 
-var addFloat64Kernel = kernelsPacked.Source("add_float64", "f429a94136dba3ccf4c5e291e39417f4", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_add_), support.Map2(add[float64])), support.Map2(add[float64]), "textbook.go")
+var addFloat64Kernel = kernelsPacked.Source("add_float64", "66005069369bdc952448c6662fec684a", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_add_), support.Map2(add[float64])), support.Map2(add[float64]), "textbook.go")
 
-var addInt32Kernel = kernelsPacked.Source("add_int32", "1c002a95fba2a91451ef60462aafeef3", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_add__), support.Map2(add[int32])), support.Map2(add[int32]), "textbook.go")
+var addInt32Kernel = kernelsPacked.Source("add_int32", "373bec9eb7255ccf45333dee3a101066", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_add__), support.Map2(add[int32])), support.Map2(add[int32]), "textbook.go")
 
-var subFloat32Kernel = kernelsPacked.Source("sub_float32", "396ccc4ae8c07fa587d936d1ff36e88f", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_sub), support.Map2(sub[float32])), support.Map2(sub[float32]), "textbook.go")
+var subFloat32Kernel = kernelsPacked.Source("sub_float32", "9715183c858187ac1622fc0e176171e6", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_sub), support.Map2(sub[float32])), support.Map2(sub[float32]), "textbook.go")
 
-var subFloat64Kernel = kernelsPacked.Source("sub_float64", "9c76f22d4a12de3729c2c6b449998e71", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_sub_), support.Map2(sub[float64])), support.Map2(sub[float64]), "textbook.go")
+var subFloat64Kernel = kernelsPacked.Source("sub_float64", "072726e61c17fea7f69fbbe217b8f680", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_sub_), support.Map2(sub[float64])), support.Map2(sub[float64]), "textbook.go")
 
-var subInt32Kernel = kernelsPacked.Source("sub_int32", "4e2fa23f75c266926255a9c176ba8af0", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_sub__), support.Map2(sub[int32])), support.Map2(sub[int32]), "textbook.go")
+var subInt32Kernel = kernelsPacked.Source("sub_int32", "e3031f02cd8e4154afa19c086e5c4e5d", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_sub__), support.Map2(sub[int32])), support.Map2(sub[int32]), "textbook.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
@@ -105,10 +105,8 @@ func matmulNaiveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		for a1 := b1; a1 < c_.Rows_; a1 += s1 {
@@ -133,7 +131,7 @@ func matmulNaiveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:137
+//line kernels_tandem.go:135
 	}
 	return nil
 }
@@ -155,10 +153,8 @@ func matmulNaiveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		for a1 := b1; a1 < c_.Rows_; a1 += s1 {
@@ -183,7 +179,7 @@ func matmulNaiveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:187
+//line kernels_tandem.go:183
 	}
 	return nil
 }
@@ -205,10 +201,8 @@ func matmulNaiveInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		for a1 := b1; a1 < c_.Rows_; a1 += s1 {
@@ -233,7 +227,7 @@ func matmulNaiveInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:237
+//line kernels_tandem.go:231
 	}
 	return nil
 }
@@ -258,8 +252,7 @@ func matmulTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 	var acc_all [256]float32
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
 		/*line textbook.go:45*/ top_ := g1 * int64(16)
@@ -338,7 +331,7 @@ func matmulTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 			}
 			/*line textbook.go:45*/ top_ = top_ + (int64(grid.Groups[1]) * int64(16))
 		}
-//line kernels_tandem.go:342
+//line kernels_tandem.go:335
 	}
 	return nil
 }
@@ -363,8 +356,7 @@ func matmulTiledFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 	var acc_all [256]float64
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
 		/*line textbook.go:45*/ top_ := g1 * int64(16)
@@ -443,7 +435,7 @@ func matmulTiledFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 			}
 			/*line textbook.go:45*/ top_ = top_ + (int64(grid.Groups[1]) * int64(16))
 		}
-//line kernels_tandem.go:447
+//line kernels_tandem.go:439
 	}
 	return nil
 }
@@ -468,8 +460,7 @@ func matmulTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 	var acc_all [256]int32
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
 		/*line textbook.go:45*/ top_ := g1 * int64(16)
@@ -548,7 +539,7 @@ func matmulTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 			}
 			/*line textbook.go:45*/ top_ = top_ + (int64(grid.Groups[1]) * int64(16))
 		}
-//line kernels_tandem.go:552
+//line kernels_tandem.go:543
 	}
 	return nil
 }
@@ -569,10 +560,8 @@ func transposeNaiveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		for a1 := b1; a1 < a_.Rows_; a1 += s1 {
@@ -589,7 +578,7 @@ func transposeNaiveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 				}
 			}
 		}
-//line kernels_tandem.go:593
+//line kernels_tandem.go:582
 	}
 	return nil
 }
@@ -610,10 +599,8 @@ func transposeNaiveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		for a1 := b1; a1 < a_.Rows_; a1 += s1 {
@@ -630,7 +617,7 @@ func transposeNaiveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 				}
 			}
 		}
-//line kernels_tandem.go:634
+//line kernels_tandem.go:621
 	}
 	return nil
 }
@@ -651,10 +638,8 @@ func transposeNaiveInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		for a1 := b1; a1 < a_.Rows_; a1 += s1 {
@@ -671,52 +656,52 @@ func transposeNaiveInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:675
+//line kernels_tandem.go:660
 	}
 	return nil
 }
 
 func gpu_scale(alpha_ float32, x_ float32) float32 {
 	/*line textbook.go:10*/ return float32(alpha_ * x_)
-//line kernels_tandem.go:682
+//line kernels_tandem.go:667
 }
 
 func gpu_scale_(alpha_ float64, x_ float64) float64 {
 	/*line textbook.go:10*/ return float64(alpha_ * x_)
-//line kernels_tandem.go:687
+//line kernels_tandem.go:672
 }
 
 func gpu_scale__(alpha_ int32, x_ int32) int32 {
 	/*line textbook.go:10*/ return alpha_ * x_
-//line kernels_tandem.go:692
+//line kernels_tandem.go:677
 }
 
 func gpu_add(x_ float32, y_ float32) float32 {
 	/*line textbook.go:13*/ return x_ + y_
-//line kernels_tandem.go:697
+//line kernels_tandem.go:682
 }
 
 func gpu_add_(x_ float64, y_ float64) float64 {
 	/*line textbook.go:13*/ return x_ + y_
-//line kernels_tandem.go:702
+//line kernels_tandem.go:687
 }
 
 func gpu_add__(x_ int32, y_ int32) int32 {
 	/*line textbook.go:13*/ return x_ + y_
-//line kernels_tandem.go:707
+//line kernels_tandem.go:692
 }
 
 func gpu_sub(x_ float32, y_ float32) float32 {
 	/*line textbook.go:16*/ return x_ - y_
-//line kernels_tandem.go:712
+//line kernels_tandem.go:697
 }
 
 func gpu_sub_(x_ float64, y_ float64) float64 {
 	/*line textbook.go:16*/ return x_ - y_
-//line kernels_tandem.go:717
+//line kernels_tandem.go:702
 }
 
 func gpu_sub__(x_ int32, y_ int32) int32 {
 	/*line textbook.go:16*/ return x_ - y_
-//line kernels_tandem.go:722
+//line kernels_tandem.go:707
 }

@@ -244,7 +244,7 @@ void blackScholes_kernel(__global f32 *calls_p, const ulong calls_off, const ulo
 }
 `,
 	Packed: kernelsPTX("blackScholes_kernel"),
-	Native: nativecode.Kernels.Of("blackScholes_kernel", "14982b8a4c970b96c1b7013ec2cc7636"),
+	Native: nativecode.Kernels.Of("blackScholes_kernel", "c04ac6a613bc5eeef0b7b4bb2eb3733c"),
 }
 
 // launchConvolve runs [convolve] over grid. Slices and matrices are in host memory or on the device of s;
@@ -330,7 +330,7 @@ void convolve_kernel(__global f32 *out_p, const ulong out_off, const ulong out_r
 }
 `,
 	Packed: kernelsPTX("convolve_kernel"),
-	Native: nativecode.Kernels.Of("convolve_kernel", "8afaa2ba68675c6e64f7e2f8e1e8fd2d"),
+	Native: nativecode.Kernels.Of("convolve_kernel", "e21cf60c6dd635b8e8f7201797387939"),
 }
 
 // launchHistogram runs [histogram] over grid. Slices and matrices are in host memory or on the device of s;
@@ -404,7 +404,7 @@ void histogram_kernel(__global u32 *counts_p, const ulong counts_off, const ulon
 }
 `,
 	Packed: kernelsPTX("histogram_kernel"),
-	Native: nativecode.Kernels.Of("histogram_kernel", "a6dfb6593e46f47ba2288476e30a7a79"),
+	Native: nativecode.Kernels.Of("histogram_kernel", "b9a318a8d10352bd427252d50f560abc"),
 }
 
 // launchLife runs [life] over grid. Slices and matrices are in host memory or on the device of s;
@@ -520,7 +520,7 @@ void life_kernel(__global u64 *next_p, const ulong next_off, const ulong next_le
 }
 `,
 	Packed: kernelsPTX("life_kernel"),
-	Native: nativecode.Kernels.Of("life_kernel", "ad97bc1663548ba1aecec001501f0a48"),
+	Native: nativecode.Kernels.Of("life_kernel", "78d71856eba7d24afa46fa3a5984b3af"),
 }
 
 // launchMandelbrot runs [mandelbrot] over grid. Slices and matrices are in host memory or on the device of s;
@@ -595,7 +595,7 @@ void mandelbrot_kernel(__global u8 *pixels_p, const ulong pixels_off, const ulon
 }
 `,
 	Packed: kernelsPTX("mandelbrot_kernel"),
-	Native: nativecode.Kernels.Of("mandelbrot_kernel", "128cff829363b90b1511e504edb47d0d"),
+	Native: nativecode.Kernels.Of("mandelbrot_kernel", "e4170884e8772402494d440a53f6fc87"),
 }
 
 // launchMatmul runs [matmul] over grid. Slices and matrices are in host memory or on the device of s;
@@ -676,7 +676,7 @@ void matmul_float32(__global f32 *c_p, const ulong c_off, const ulong c_rows, co
 }
 `,
 	Packed: kernelsPTX("matmul_float32"),
-	Native: nativecode.Kernels.Of("matmul_float32", "40edc1a10ed313e1df7299cc9b1bffa2"),
+	Native: nativecode.Kernels.Of("matmul_float32", "02ab0f869eff2ecc2de9df42ad9a98f5"),
 }
 
 var matmulFloat64Kernel = &backend.Source{
@@ -742,7 +742,7 @@ void matmul_float64(__global f64 *c_p, const ulong c_off, const ulong c_rows, co
 }
 `,
 	Packed: kernelsPTX("matmul_float64"),
-	Native: nativecode.Kernels.Of("matmul_float64", "2058878399a829ace444df7e7e39900d"),
+	Native: nativecode.Kernels.Of("matmul_float64", "7042f3b79b989f8d5d09c78f51ba20ba"),
 }
 
 var matmulInt32Kernel = &backend.Source{
@@ -807,7 +807,7 @@ void matmul_int32(__global i32 *c_p, const ulong c_off, const ulong c_rows, cons
 }
 `,
 	Packed: kernelsPTX("matmul_int32"),
-	Native: nativecode.Kernels.Of("matmul_int32", "11d39e9a2dff8599130abc62afc85014"),
+	Native: nativecode.Kernels.Of("matmul_int32", "2479e466b0d0ac1b7406c29cea20d911"),
 }
 
 // launchNbody runs [nbody] over grid. Slices and matrices are in host memory or on the device of s;
@@ -914,7 +914,7 @@ void nbody_kernel(__global body_t *next_p, const ulong next_off, const ulong nex
 }
 `,
 	Packed: kernelsPTX("nbody_kernel"),
-	Native: nativecode.Kernels.Of("nbody_kernel", "4355476584b45b612ab4dc8983b683b2"),
+	Native: nativecode.Kernels.Of("nbody_kernel", "84d47204b6b53fba07e3e1ba2df5422d"),
 }
 
 // launchPrefixSum runs [prefixSum] over grid. Slices and matrices are in host memory or on the device of s;
@@ -972,7 +972,7 @@ void prefixSum_kernel(__global i32 *sums_p, const ulong sums_off, const ulong su
 }
 `,
 	Packed: kernelsPTX("prefixSum_kernel"),
-	Native: nativecode.Kernels.Of("prefixSum_kernel", "4dafd570a2acc9d47a1a2a9e0fe2d393"),
+	Native: nativecode.Kernels.Of("prefixSum_kernel", "2ed01981949269017f289833504acbea"),
 }
 
 // launchAddBefore runs [addBefore] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1009,7 +1009,7 @@ void addBefore_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len, _
 }
 `,
 	Packed: kernelsPTX("addBefore_kernel"),
-	Native: nativecode.Kernels.Of("addBefore_kernel", "ee14fea0e10734a36b7471545c7c8cd0"),
+	Native: nativecode.Kernels.Of("addBefore_kernel", "61960e4f1232603091c5abc6ccd3b5b5"),
 }
 
 // launchHash runs [hash] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1160,7 +1160,7 @@ void hash_kernel(__global u32 *digest_p, const ulong digest_off, const ulong dig
 }
 `,
 	Packed: kernelsPTX("hash_kernel"),
-	Native: nativecode.Kernels.Of("hash_kernel", "abb95fc2e85032e2fb63592a1667239c"),
+	Native: nativecode.Kernels.Of("hash_kernel", "ffb444d974841350309667f8a04d39b7"),
 }
 
 // launchPaths runs [paths] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1265,7 +1265,7 @@ void paths_kernel(__global i32 *d_p, const ulong d_off, const ulong d_rows, cons
 }
 `,
 	Packed: kernelsPTX("paths_kernel"),
-	Native: nativecode.Kernels.Of("paths_kernel", "ea313a4628e5931d405b3fa8eca9de0f"),
+	Native: nativecode.Kernels.Of("paths_kernel", "098ff068613737307690afb7faf6f43e"),
 }
 
 // launchSortTiles runs [sortTiles] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1372,7 +1372,7 @@ void sortTiles_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len CH
 }
 `,
 	Packed: kernelsPTX("sortTiles_kernel"),
-	Native: nativecode.Kernels.Of("sortTiles_kernel", "43cb6af9781cc230ab1adce7ff373d9e"),
+	Native: nativecode.Kernels.Of("sortTiles_kernel", "9aa0df41a3c99fc03712034234577fdd"),
 }
 
 // launchMergeTiles runs [mergeTiles] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1464,7 +1464,7 @@ void mergeTiles_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len C
 }
 `,
 	Packed: kernelsPTX("mergeTiles_kernel"),
-	Native: nativecode.Kernels.Of("mergeTiles_kernel", "912e8ebfb8245715c5f9c3cef0a3c134"),
+	Native: nativecode.Kernels.Of("mergeTiles_kernel", "9172b611c11b42f9b372b22b3b42b74d"),
 }
 
 // launchSortPass runs [sortPass] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1523,7 +1523,7 @@ void sortPass_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len, co
 }
 `,
 	Packed: kernelsPTX("sortPass_kernel"),
-	Native: nativecode.Kernels.Of("sortPass_kernel", "b1c9facf50f04e07850667b5d06945ce"),
+	Native: nativecode.Kernels.Of("sortPass_kernel", "f4c4c958dbb94d9d821130cca28ead40"),
 }
 
 // launchSum runs [sum] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1583,7 +1583,7 @@ void sum_float32(__global f32 *sums_p, const ulong sums_off, const ulong sums_le
 }
 `,
 	Packed: kernelsPTX("sum_float32"),
-	Native: nativecode.Kernels.Of("sum_float32", "71f3870e9e9715975915286c21bf113e"),
+	Native: nativecode.Kernels.Of("sum_float32", "a20c9063cb4dc7da38d02284ebeb4651"),
 }
 
 var sumInt32Kernel = &backend.Source{
@@ -1629,7 +1629,7 @@ void sum_int32(__global i32 *sums_p, const ulong sums_off, const ulong sums_len,
 }
 `,
 	Packed: kernelsPTX("sum_int32"),
-	Native: nativecode.Kernels.Of("sum_int32", "8850140f660a15e3f430e017f577e1a4"),
+	Native: nativecode.Kernels.Of("sum_int32", "9dcfadd743ea783fd9ccd9b0064f067d"),
 }
 
 // launchWave runs [wave] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1703,7 +1703,7 @@ void wave_float32(__global f32 *next_p, const ulong next_off, const ulong next_r
 }
 `,
 	Packed: kernelsPTX("wave_float32"),
-	Native: nativecode.Kernels.Of("wave_float32", "c9ba44b32f7c5e7adedbbe233c8ac5d7"),
+	Native: nativecode.Kernels.Of("wave_float32", "0241a66c47201105eebf0be0c5a5d57f"),
 }
 
 var waveFloat64Kernel = &backend.Source{
@@ -1762,7 +1762,7 @@ void wave_float64(__global f64 *next_p, const ulong next_off, const ulong next_r
 }
 `,
 	Packed: kernelsPTX("wave_float64"),
-	Native: nativecode.Kernels.Of("wave_float64", "88a3d7e4f197bdbf24618218086ab9b8"),
+	Native: nativecode.Kernels.Of("wave_float64", "e43a6dbfbae97f1b2551fa18e7a8a6bd"),
 }
 
 //go:embed kernels_tandem.zip
@@ -1903,10 +1903,8 @@ func blackScholesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < int64(len(options_)); a0 += s0 {
@@ -1927,7 +1925,7 @@ func blackScholesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1931
+//line kernels_tandem.go:1929
 	}
 	return nil
 }
@@ -1950,10 +1948,9 @@ func convolveGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var t_ [20][20]float32
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
+		_ = b2
 		for w := range n {
 			l0 := w % n0
 			l1 := w / n0 % n1
@@ -1995,7 +1992,7 @@ func convolveGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				out_.Data_[(i2_*out_.Stride_)+j2_] = sum_
 			}
 		}
-//line kernels_tandem.go:1999
+//line kernels_tandem.go:1996
 	}
 	return nil
 }
@@ -2017,10 +2014,9 @@ func histogramGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var t_ [256]uint32
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
+		_, _ = b1, b2
 		for w := range n {
 			l0 := w % n0
 			/*line histogram.go:20*/ for b_ := l0; b_ < int64(256); b_ = b_ + n0 {
@@ -2044,7 +2040,7 @@ func histogramGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2048
+//line kernels_tandem.go:2044
 	}
 	return nil
 }
@@ -2064,10 +2060,8 @@ func lifeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	wide_ := args[6].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := min(b0+int64(1+more)*n0, wide_), b1+n1, b2+n2
@@ -2124,7 +2118,7 @@ func lifeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2128
+//line kernels_tandem.go:2122
 	}
 	return nil
 }
@@ -2147,10 +2141,8 @@ func mandelbrotGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	limit_ := args[7].Int32()
 	n0, n1, n2 := int64(8), int64(8), int64(1)
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		e0, e1, e2 := min(b0+n0, width_), b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
@@ -2168,7 +2160,7 @@ func mandelbrotGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2172
+//line kernels_tandem.go:2164
 	}
 	return nil
 }
@@ -2192,10 +2184,9 @@ func matmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var acc_all [1024]float32
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
+		_ = b2
 		for w := range n {
 			var acc_ float32
 			/*line matmul.go:18*/ acc_ = float32(0)
@@ -2247,7 +2238,7 @@ func matmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			acc_all[w] = acc_
 		}
-//line kernels_tandem.go:2251
+//line kernels_tandem.go:2242
 	}
 	return nil
 }
@@ -2271,10 +2262,9 @@ func matmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var acc_all [1024]float64
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
+		_ = b2
 		for w := range n {
 			var acc_ float64
 			/*line matmul.go:18*/ acc_ = float64(0)
@@ -2326,7 +2316,7 @@ func matmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			acc_all[w] = acc_
 		}
-//line kernels_tandem.go:2330
+//line kernels_tandem.go:2320
 	}
 	return nil
 }
@@ -2350,10 +2340,9 @@ func matmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var acc_all [1024]int32
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
+		_ = b2
 		for w := range n {
 			var acc_ int32
 			/*line matmul.go:18*/ acc_ = int32(0)
@@ -2405,7 +2394,7 @@ func matmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			acc_all[w] = acc_
 		}
-//line kernels_tandem.go:2409
+//line kernels_tandem.go:2398
 	}
 	return nil
 }
@@ -2430,10 +2419,9 @@ func nbodyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var pull_all [64]gpu_vec
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
+		_, _ = b1, b2
 		for w := range n {
 			l0 := w % n0
 			i_ := b0 + l0
@@ -2473,7 +2461,7 @@ func nbodyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				/*line nbody.go:68*/ next_[i_] = t2_
 			}
 		}
-//line kernels_tandem.go:2477
+//line kernels_tandem.go:2465
 	}
 	return nil
 }
@@ -2495,10 +2483,9 @@ func prefixSumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var before_all [128]int32
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
+		_, _ = b1, b2
 		for w := range n {
 			l0 := w % n0
 			i_ := b0 + l0
@@ -2540,7 +2527,7 @@ func prefixSumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				sums_[g0] = t_[l_]
 			}
 		}
-//line kernels_tandem.go:2544
+//line kernels_tandem.go:2531
 	}
 	return nil
 }
@@ -2559,10 +2546,8 @@ func addBeforeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	sums_ := support.Slice[int32](args[3:])
 	n0, n1, n2 := int64(128), int64(1), int64(1)
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		e0, e1, e2 := b0+n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
@@ -2575,7 +2560,7 @@ func addBeforeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2579
+//line kernels_tandem.go:2564
 	}
 	return nil
 }
@@ -2595,10 +2580,8 @@ func hashGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	ends_ := support.Slice[uint32](args[6:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := min(b0+int64(1+more)*n0, int64(len(ends_))), b1+n1, b2+n2
@@ -2641,7 +2624,7 @@ func hashGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2645
+//line kernels_tandem.go:2628
 	}
 	return nil
 }
@@ -2667,8 +2650,7 @@ func pathsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	n := n0 * n1 * n2
 groups:
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
 		for w := range n {
@@ -2769,7 +2751,7 @@ groups:
 			j_all[w] = j_
 			own_all[w] = own_
 		}
-//line kernels_tandem.go:2773
+//line kernels_tandem.go:2755
 	}
 	return nil
 }
@@ -2790,8 +2772,7 @@ func sortTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var x3_all [128][]int32
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
 		for w := range n {
@@ -2843,7 +2824,7 @@ func sortTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2847
+//line kernels_tandem.go:2828
 	}
 	return nil
 }
@@ -2864,8 +2845,7 @@ func mergeTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var x3_all [128][]int32
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
 		for w := range n {
@@ -2904,7 +2884,7 @@ func mergeTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2908
+//line kernels_tandem.go:2888
 	}
 	return nil
 }
@@ -2924,10 +2904,8 @@ func sortPassGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	mask_ := args[4].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -2945,7 +2923,7 @@ func sortPassGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2949
+//line kernels_tandem.go:2927
 	}
 	return nil
 }
@@ -2967,10 +2945,9 @@ func sumFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var t_ [128]float32
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
+		_, _ = b1, b2
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
@@ -2998,7 +2975,7 @@ func sumFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				sums_[g0] = t_[0]
 			}
 		}
-//line kernels_tandem.go:3002
+//line kernels_tandem.go:2979
 	}
 	return nil
 }
@@ -3020,10 +2997,9 @@ func sumInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var t_ [128]int32
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
+		_, _ = b1, b2
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
@@ -3051,7 +3027,7 @@ func sumInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				sums_[g0] = t_[0]
 			}
 		}
-//line kernels_tandem.go:3055
+//line kernels_tandem.go:3031
 	}
 	return nil
 }
@@ -3074,10 +3050,9 @@ func waveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var t_ [18][18]float32
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
+		_ = b2
 		/*line wave.go:26*/ top_ := (g1 * int64(16)) - int64(1)
 		/*line wave.go:26*/ left_ := (g0 * int64(16)) - int64(1)
 		for w := range n {
@@ -3107,7 +3082,7 @@ func waveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				next_.Data_[(i2_*next_.Stride_)+j2_] = support.FMA32(c2_, support.FMA32(float32(-4), u_, around_), support.FMA32(float32(2), u_, -before_.Data_[(i2_*before_.Stride_)+j2_]))
 			}
 		}
-//line kernels_tandem.go:3111
+//line kernels_tandem.go:3086
 	}
 	return nil
 }
@@ -3130,10 +3105,9 @@ func waveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var t_ [18][18]float64
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
+		_ = b2
 		/*line wave.go:26*/ top_ := (g1 * int64(16)) - int64(1)
 		/*line wave.go:26*/ left_ := (g0 * int64(16)) - int64(1)
 		for w := range n {
@@ -3163,7 +3137,7 @@ func waveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				next_.Data_[(i2_*next_.Stride_)+j2_] = math.FMA(c2_, math.FMA(float64(-4), u_, around_), math.FMA(float64(2), u_, -before_.Data_[(i2_*before_.Stride_)+j2_]))
 			}
 		}
-//line kernels_tandem.go:3167
+//line kernels_tandem.go:3141
 	}
 	return nil
 }
@@ -3180,7 +3154,7 @@ func gpu_normal(x_ float32) float32 {
 		return tail_
 	}
 	return float32(1) - tail_
-//line kernels_tandem.go:3184
+//line kernels_tandem.go:3158
 }
 
 func gpu_add3(a_ uint64, b_ uint64, c_ uint64) (uint64, uint64) {
@@ -3189,7 +3163,7 @@ func gpu_add3(a_ uint64, b_ uint64, c_ uint64) (uint64, uint64) {
 	/*line life.go:45*/ var two_ uint64
 	_ = two_
 	/*line life.go:45*/ return (a_ ^ b_) ^ c_, (a_ & b_) | (c_ & (a_ ^ b_))
-//line kernels_tandem.go:3193
+//line kernels_tandem.go:3167
 }
 
 func gpu_add2(a_ uint64, b_ uint64) (uint64, uint64) {
@@ -3198,7 +3172,7 @@ func gpu_add2(a_ uint64, b_ uint64) (uint64, uint64) {
 	/*line life.go:42*/ var two_ uint64
 	_ = two_
 	/*line life.go:42*/ return a_ ^ b_, a_ & b_
-//line kernels_tandem.go:3202
+//line kernels_tandem.go:3176
 }
 
 func gpu_escape(cx_ float64, cy_ float64, limit_ int32) int32 {
@@ -3216,25 +3190,25 @@ func gpu_escape(cx_ float64, cy_ float64, limit_ int32) int32 {
 		/*line mandelbrot.go:39*/ y_ = t3_
 	}
 	return limit_
-//line kernels_tandem.go:3220
+//line kernels_tandem.go:3194
 }
 
 func gpu_minus(a_ gpu_vec, b_ gpu_vec) gpu_vec {
 	/*line nbody.go:19*/ t_ := gpu_vec{x_: a_.x_ - b_.x_, y_: a_.y_ - b_.y_, z_: a_.z_ - b_.z_}
 	/*line nbody.go:19*/ return t_
-//line kernels_tandem.go:3226
+//line kernels_tandem.go:3200
 }
 
 func gpu_dot(a_ gpu_vec, b_ gpu_vec) float32 {
 	/*line nbody.go:21*/ return support.FMA32(a_.x_, b_.x_, support.FMA32(a_.y_, b_.y_, float32(a_.z_*b_.z_)))
-//line kernels_tandem.go:3231
+//line kernels_tandem.go:3205
 }
 
 func gpu_plus(a_ gpu_vec, s_ float32, b_ gpu_vec) gpu_vec {
 //line nbody.go:25
 	t_ := gpu_vec{x_: support.FMA32(s_, b_.x_, a_.x_), y_: support.FMA32(s_, b_.y_, a_.y_), z_: support.FMA32(s_, b_.z_, a_.z_)}
 	/*line nbody.go:25*/ return t_
-//line kernels_tandem.go:3238
+//line kernels_tandem.go:3212
 }
 
 func gpu_compress(h_ *[8]uint32, w_ *[16]uint32) {
@@ -3297,7 +3271,7 @@ func gpu_compress(h_ *[8]uint32, w_ *[16]uint32) {
 		/*line sha256.go:82*/ v_ := t21_[i2_]
 		(*h_)[i2_] = (*h_)[i2_] + v_
 	}
-//line kernels_tandem.go:3301
+//line kernels_tandem.go:3275
 }
 
 func gpu_distance(d_ gpu_Matrix__, i_ int64, j_ int64) int32 {
@@ -3305,7 +3279,7 @@ func gpu_distance(d_ gpu_Matrix__, i_ int64, j_ int64) int32 {
 		return d_.Data_[(i_*d_.Stride_)+j_]
 	}
 	return int32(1073741823)
-//line kernels_tandem.go:3309
+//line kernels_tandem.go:3283
 }
 
 func gpu_pair(p_ int64, half_ int64, mask_ int64) (int64, int64) {
@@ -3314,7 +3288,7 @@ func gpu_pair(p_ int64, half_ int64, mask_ int64) (int64, int64) {
 	_ = j_
 	/*line sort.go:59*/ i_ = ((p_ & (-half_)) << (1)) | (p_ & (half_ - int64(1)))
 	return i_, i_ ^ mask_
-//line kernels_tandem.go:3318
+//line kernels_tandem.go:3292
 }
 
 func gpu_order(a_ *int32, b_ *int32) {
@@ -3324,7 +3298,7 @@ func gpu_order(a_ *int32, b_ *int32) {
 		/*line sort.go:66*/ (*a_) = t_
 		/*line sort.go:66*/ (*b_) = t2_
 	}
-//line kernels_tandem.go:3328
+//line kernels_tandem.go:3302
 }
 
 func gpu_order_(a_ *int32, b_ *int32) {
@@ -3334,5 +3308,5 @@ func gpu_order_(a_ *int32, b_ *int32) {
 		/*line sort.go:66*/ (*a_) = t_
 		/*line sort.go:66*/ (*b_) = t2_
 	}
-//line kernels_tandem.go:3338
+//line kernels_tandem.go:3312
 }

@@ -47,7 +47,7 @@ void reverse_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
 }
 `,
 	Packed: kernelsPTX("reverse_kernel"),
-	Native: nativecode.Kernels.Of("reverse_kernel", "bce2df3ad863d2ca7276d85028a01918"),
+	Native: nativecode.Kernels.Of("reverse_kernel", "c218ac8132f3c89c3c61f61fda77a2f5"),
 }
 
 // launchRise runs [rise] over grid. Slices and matrices are in host memory or on the device of s;
@@ -78,7 +78,7 @@ void rise_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len, 
 }
 `,
 	Packed: kernelsPTX("rise_kernel"),
-	Native: nativecode.Kernels.Of("rise_kernel", "8b352854c9daec9775a576026b27b8fc"),
+	Native: nativecode.Kernels.Of("rise_kernel", "d4a902cf3ec9f507c06ab64f43e2eb7d"),
 }
 
 //go:embed kernels_tandem.zip
@@ -111,10 +111,8 @@ func reverseGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	n0, n1, n2 := int64(64), int64(1), int64(1)
 	var t_ [64]int32
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		e0, e1, e2 := b0+n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
@@ -126,7 +124,7 @@ func reverseGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:130
+//line kernels_tandem.go:128
 	}
 	return nil
 }
@@ -145,10 +143,8 @@ func riseGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	x_ := support.Slice[int32](args[3:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -160,7 +156,7 @@ func riseGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:164
+//line kernels_tandem.go:160
 	}
 	return nil
 }

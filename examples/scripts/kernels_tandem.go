@@ -146,7 +146,7 @@ void bell_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
 }
 `,
 	Packed: kernelsPTX("bell_kernel"),
-	Native: nativecode.Kernels.Of("bell_kernel", "78da932a6616fe54b55bbd93b9d70382"),
+	Native: nativecode.Kernels.Of("bell_kernel", "43c31fb8c90c15d61c29459e9edaef07"),
 }
 
 // launchFlow makes z [flow] of the inputs, element by element, as launch.Map has it.
@@ -230,7 +230,7 @@ void flow_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
 }
 `,
 	Packed: kernelsPTX("flow_kernel"),
-	Native: nativecode.Kernels.Of("flow_kernel", "3393ede68ea68a4f90afbc4fdffbd2fc"),
+	Native: nativecode.Kernels.Of("flow_kernel", "909ea97fd958deb3be06b82d29b35272"),
 }
 
 // launchResidual makes z [residual] of the inputs, element by element, as launch.Map has it.
@@ -386,7 +386,7 @@ void residual_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, c
 }
 `,
 	Packed: kernelsPTX("residual_kernel"),
-	Native: nativecode.Kernels.Of("residual_kernel", "2057ab59f19d67897dbaf1bc1fe0a519"),
+	Native: nativecode.Kernels.Of("residual_kernel", "63ed76718c3257d3ef77896006e8a377"),
 }
 
 // launchGain makes z [gain] of the inputs, element by element, as launch.Map has it.
@@ -517,7 +517,7 @@ void gain_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
 }
 `,
 	Packed: kernelsPTX("gain_kernel"),
-	Native: nativecode.Kernels.Of("gain_kernel", "178e0e2763222a8ecf33b990a81b70ac"),
+	Native: nativecode.Kernels.Of("gain_kernel", "d8f4204ac7cc5189fe90840ff203d229"),
 }
 
 // launchWhereOn makes z [whereOn] of the inputs, element by element, as launch.Map has it.
@@ -586,7 +586,7 @@ void whereOn_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, co
 }
 `,
 	Packed: kernelsPTX("whereOn_kernel"),
-	Native: nativecode.Kernels.Of("whereOn_kernel", "1da6624d48d655e6f37a2bb6b038c03b"),
+	Native: nativecode.Kernels.Of("whereOn_kernel", "e1b5d872a5bf154ba3ec88709d4720ea"),
 }
 
 //go:embed kernels_tandem.zip

@@ -47,7 +47,7 @@ void MyKernel_float32(__global f32 *a_p, const ulong a_off, const ulong a_len CH
 }
 `,
 	Packed: kernelsPTX("MyKernel_float32"),
-	Native: nativecode.Kernels.Of("MyKernel_float32", "1596588aa39e65235c51650d31548c6c"),
+	Native: nativecode.Kernels.Of("MyKernel_float32", "54f9c28fc88d879d8516ead40e1a4a5a"),
 }
 
 var MyKernelFloat64Kernel = &backend.Source{
@@ -73,7 +73,7 @@ void MyKernel_float64(__global f64 *a_p, const ulong a_off, const ulong a_len CH
 }
 `,
 	Packed: kernelsPTX("MyKernel_float64"),
-	Native: nativecode.Kernels.Of("MyKernel_float64", "29b8e4b47bd58377672b3b2a9c5c870a"),
+	Native: nativecode.Kernels.Of("MyKernel_float64", "47401a44e612784d28f447f5b092fa1a"),
 }
 
 // LaunchMatmul runs [Matmul] over grid. Slices and matrices are in host memory or on the device of s;
@@ -124,7 +124,7 @@ void Matmul_float32(__global const f32 *a_p, const ulong a_off, const ulong a_ro
 }
 `,
 	Packed: kernelsPTX("Matmul_float32"),
-	Native: nativecode.Kernels.Of("Matmul_float32", "ef75495eb907c3d6201e070acce14055"),
+	Native: nativecode.Kernels.Of("Matmul_float32", "1937ce13dc55db1bb979476f5a1681a3"),
 }
 
 var MatmulFloat64Kernel = &backend.Source{
@@ -160,7 +160,7 @@ void Matmul_float64(__global const f64 *a_p, const ulong a_off, const ulong a_ro
 }
 `,
 	Packed: kernelsPTX("Matmul_float64"),
-	Native: nativecode.Kernels.Of("Matmul_float64", "86b796d79a6119ae3671625d5d7bbfa1"),
+	Native: nativecode.Kernels.Of("Matmul_float64", "22a646ea9469c6ce90ebd871039a9e32"),
 }
 
 var MatmulInt32Kernel = &backend.Source{
@@ -195,7 +195,7 @@ void Matmul_int32(__global const i32 *a_p, const ulong a_off, const ulong a_rows
 }
 `,
 	Packed: kernelsPTX("Matmul_int32"),
-	Native: nativecode.Kernels.Of("Matmul_int32", "2cea2d4ecd2c4d6844173bd4e28a4ccc"),
+	Native: nativecode.Kernels.Of("Matmul_int32", "805c4df6675b7e08d236d8c8a4ee4935"),
 }
 
 // LaunchFastMatmul runs [FastMatmul] over grid. Slices and matrices are in host memory or on the device of s;
@@ -273,7 +273,7 @@ void FastMatmul_float32(__global const f32 *a_p, const ulong a_off, const ulong 
 }
 `,
 	Packed: kernelsPTX("FastMatmul_float32"),
-	Native: nativecode.Kernels.Of("FastMatmul_float32", "1bc8403b5855cfe177930f5701e7a273"),
+	Native: nativecode.Kernels.Of("FastMatmul_float32", "cadc41701d2b6fd8db3ea484c598647f"),
 }
 
 var FastMatmulFloat64Kernel = &backend.Source{
@@ -336,7 +336,7 @@ void FastMatmul_float64(__global const f64 *a_p, const ulong a_off, const ulong 
 }
 `,
 	Packed: kernelsPTX("FastMatmul_float64"),
-	Native: nativecode.Kernels.Of("FastMatmul_float64", "d0af11ec6e35ad40b5540bcf1fae58bf"),
+	Native: nativecode.Kernels.Of("FastMatmul_float64", "aee9ce4cf5e5bc27787baece74e4ce26"),
 }
 
 var FastMatmulInt32Kernel = &backend.Source{
@@ -398,7 +398,7 @@ void FastMatmul_int32(__global const i32 *a_p, const ulong a_off, const ulong a_
 }
 `,
 	Packed: kernelsPTX("FastMatmul_int32"),
-	Native: nativecode.Kernels.Of("FastMatmul_int32", "a563955e311cb370b44043cde5e0d6f3"),
+	Native: nativecode.Kernels.Of("FastMatmul_int32", "cbf3976d5a119c730bf21d09df5937ce"),
 }
 
 // LaunchTwice runs [Twice] over grid. Slices and matrices are in host memory or on the device of s;
@@ -433,7 +433,7 @@ void Twice_kernel(__global const i32 *a_p, const ulong a_off, const ulong a_len,
 }
 `,
 	Packed: kernelsPTX("Twice_kernel"),
-	Native: nativecode.Kernels.Of("Twice_kernel", "54535573e6b0a46e65de794719f62d0c"),
+	Native: nativecode.Kernels.Of("Twice_kernel", "4992d1828c03ba54f3d6b5ad37313df7"),
 }
 
 // LaunchTwice2D runs [Twice2D] over grid. Slices and matrices are in host memory or on the device of s;
@@ -469,7 +469,7 @@ void Twice2D_kernel(__global const i32 *a_p, const ulong a_off, const ulong a_le
 }
 `,
 	Packed: kernelsPTX("Twice2D_kernel"),
-	Native: nativecode.Kernels.Of("Twice2D_kernel", "d393dbca5da69a5d964c07ff1016ada4"),
+	Native: nativecode.Kernels.Of("Twice2D_kernel", "4155af86dcb69a35d377f03c190d9281"),
 }
 
 // LaunchTranspose runs [Transpose] over grid. Slices and matrices are in host memory or on the device of s;
@@ -511,7 +511,7 @@ void Transpose_float32(__global const f32 *a_p, const ulong a_off, const ulong a
 }
 `,
 	Packed: kernelsPTX("Transpose_float32"),
-	Native: nativecode.Kernels.Of("Transpose_float32", "3f7e4a7064223ee26d82308c4fb0f4e3"),
+	Native: nativecode.Kernels.Of("Transpose_float32", "f8f351e41a5ab6dd321dccb9bb60bb56"),
 }
 
 var TransposeInt32Kernel = &backend.Source{
@@ -539,7 +539,7 @@ void Transpose_int32(__global const i32 *a_p, const ulong a_off, const ulong a_r
 }
 `,
 	Packed: kernelsPTX("Transpose_int32"),
-	Native: nativecode.Kernels.Of("Transpose_int32", "85cfc214472e837d7d005aee83019f4a"),
+	Native: nativecode.Kernels.Of("Transpose_int32", "3532bcbdc69e1fe9ec6b694e6c5d1428"),
 }
 
 // LaunchTransposeTiled runs [TransposeTiled] over grid. Slices and matrices are in host memory or on the device of s;
@@ -604,7 +604,7 @@ void TransposeTiled_float32(__global const f32 *a_p, const ulong a_off, const ul
 }
 `,
 	Packed: kernelsPTX("TransposeTiled_float32"),
-	Native: nativecode.Kernels.Of("TransposeTiled_float32", "9dfbc6ff337916c3cfc3fe7b299f8a62"),
+	Native: nativecode.Kernels.Of("TransposeTiled_float32", "0c8dccaf458e320a2b2f3897b3c28782"),
 }
 
 var TransposeTiledInt32Kernel = &backend.Source{
@@ -655,7 +655,7 @@ void TransposeTiled_int32(__global const i32 *a_p, const ulong a_off, const ulon
 }
 `,
 	Packed: kernelsPTX("TransposeTiled_int32"),
-	Native: nativecode.Kernels.Of("TransposeTiled_int32", "2f8bbdf575f6a59d7efe58a42871843d"),
+	Native: nativecode.Kernels.Of("TransposeTiled_int32", "57bd34777e0f02b853abd3e6259bf7a0"),
 }
 
 //go:embed kernels_tandem.zip
@@ -715,10 +715,8 @@ func MyKernelFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 	a_ := support.Slice[float32](args[0:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := min(b0+int64(1+more)*n0, int64(len(a_))), b1+n1, b2+n2
@@ -730,7 +728,7 @@ func MyKernelFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				}
 			}
 		}
-//line kernels_tandem.go:734
+//line kernels_tandem.go:732
 	}
 	return nil
 }
@@ -748,10 +746,8 @@ func MyKernelFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 	a_ := support.Slice[float64](args[0:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := min(b0+int64(1+more)*n0, int64(len(a_))), b1+n1, b2+n2
@@ -763,7 +759,7 @@ func MyKernelFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				}
 			}
 		}
-//line kernels_tandem.go:767
+//line kernels_tandem.go:763
 	}
 	return nil
 }
@@ -783,10 +779,8 @@ func MatmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := min(b0+int64(1+more)*n0, c_.Cols_), min(b1+n1, c_.Rows_), b2+n2
@@ -807,7 +801,7 @@ func MatmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:811
+//line kernels_tandem.go:805
 	}
 	return nil
 }
@@ -827,10 +821,8 @@ func MatmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := min(b0+int64(1+more)*n0, c_.Cols_), min(b1+n1, c_.Rows_), b2+n2
@@ -851,7 +843,7 @@ func MatmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:855
+//line kernels_tandem.go:847
 	}
 	return nil
 }
@@ -871,10 +863,8 @@ func MatmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := min(b0+int64(1+more)*n0, c_.Cols_), min(b1+n1, c_.Rows_), b2+n2
@@ -895,7 +885,7 @@ func MatmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:899
+//line kernels_tandem.go:889
 	}
 	return nil
 }
@@ -919,10 +909,9 @@ func FastMatmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 	var tmp_all [1024]float32
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
+		_ = b2
 		for w := range n {
 			var tmp_ float32
 			/*line numba.go:40*/ tmp_ = float32(0)
@@ -974,7 +963,7 @@ func FastMatmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 			}
 			tmp_all[w] = tmp_
 		}
-//line kernels_tandem.go:978
+//line kernels_tandem.go:967
 	}
 	return nil
 }
@@ -998,10 +987,9 @@ func FastMatmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 	var tmp_all [1024]float64
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
+		_ = b2
 		for w := range n {
 			var tmp_ float64
 			/*line numba.go:40*/ tmp_ = float64(0)
@@ -1053,7 +1041,7 @@ func FastMatmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 			}
 			tmp_all[w] = tmp_
 		}
-//line kernels_tandem.go:1057
+//line kernels_tandem.go:1045
 	}
 	return nil
 }
@@ -1077,10 +1065,9 @@ func FastMatmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 	var tmp_all [1024]int32
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
+		_ = b2
 		for w := range n {
 			var tmp_ int32
 			/*line numba.go:40*/ tmp_ = int32(0)
@@ -1132,7 +1119,7 @@ func FastMatmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 			}
 			tmp_all[w] = tmp_
 		}
-//line kernels_tandem.go:1136
+//line kernels_tandem.go:1123
 	}
 	return nil
 }
@@ -1152,10 +1139,8 @@ func TwiceGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < int64(len(a_)); a0 += s0 {
@@ -1169,7 +1154,7 @@ func TwiceGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1173
+//line kernels_tandem.go:1158
 	}
 	return nil
 }
@@ -1190,10 +1175,8 @@ func Twice2DGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -1207,7 +1190,7 @@ func Twice2DGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1211
+//line kernels_tandem.go:1194
 	}
 	return nil
 }
@@ -1226,10 +1209,8 @@ func TransposeFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := min(b0+int64(1+more)*n0, a_.Cols_), min(b1+n1, a_.Rows_), b2+n2
@@ -1242,7 +1223,7 @@ func TransposeFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:1246
+//line kernels_tandem.go:1227
 	}
 	return nil
 }
@@ -1261,10 +1242,8 @@ func TransposeInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := min(b0+int64(1+more)*n0, a_.Cols_), min(b1+n1, a_.Rows_), b2+n2
@@ -1277,7 +1256,7 @@ func TransposeInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1281
+//line kernels_tandem.go:1260
 	}
 	return nil
 }
@@ -1299,8 +1278,7 @@ func TransposeTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 	var x_all, y_all [256]int64
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
 		for w := range n {
@@ -1335,7 +1313,7 @@ func TransposeTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 			x_all[w] = x_
 			y_all[w] = y_
 		}
-//line kernels_tandem.go:1339
+//line kernels_tandem.go:1317
 	}
 	return nil
 }
@@ -1357,8 +1335,7 @@ func TransposeTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 	var x_all, y_all [256]int64
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
 		for w := range n {
@@ -1393,7 +1370,7 @@ func TransposeTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 			x_all[w] = x_
 			y_all[w] = y_
 		}
-//line kernels_tandem.go:1397
+//line kernels_tandem.go:1374
 	}
 	return nil
 }

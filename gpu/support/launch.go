@@ -64,6 +64,12 @@ func (p Params) buffer(name, elem string, size int) Params {
 	return append(p, backend.Param{Name: name, Type: elem + "*", Buffer: true, Size: size})
 }
 
+// Group is where group i lies in the grid.
+func Group(g backend.Grid, i int) (x, y, z int64) {
+	gx, gy, gz := g.Group(i)
+	return int64(gx), int64(gy), int64(gz)
+}
+
 // More is how many groups behind group i, below hi, lie beside it in x, where each group is a row
 // of work-items, so that together they are one, too; it is 0 for others.
 func More(g backend.Grid, i, hi int) int {

@@ -31,9 +31,9 @@ var luKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: luFloat64Kernel},
 }
 
-var luFloat32Kernel = kernelsPacked.Source("lu_float32", "10fca6dae7efd7af3938640d0d9b4c8d", support.Params{}.Matrix("a", "float", 4).Matrix("pivots", "int", 4).Matrix("status", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), luFloat32Go, luFloat32Plain, "kernels.go")
+var luFloat32Kernel = kernelsPacked.Source("lu_float32", "19542d3369ca32c44be2cf5586789dbe", support.Params{}.Matrix("a", "float", 4).Matrix("pivots", "int", 4).Matrix("status", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), luFloat32Go, luFloat32Plain, "kernels.go")
 
-var luFloat64Kernel = kernelsPacked.Source("lu_float64", "4eab02ff96930cdbee2f54ce4b5fa802", support.Params{}.Matrix("a", "double", 8).Matrix("pivots", "int", 4).Matrix("status", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), luFloat64Go, luFloat64Plain, "kernels.go")
+var luFloat64Kernel = kernelsPacked.Source("lu_float64", "0e220a70b07d194027a02406ee4f1cda", support.Params{}.Matrix("a", "double", 8).Matrix("pivots", "int", 4).Matrix("status", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), luFloat64Go, luFloat64Plain, "kernels.go")
 
 // launchCholesky runs [cholesky] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -52,9 +52,9 @@ var choleskyKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: choleskyFloat64Kernel},
 }
 
-var choleskyFloat32Kernel = kernelsPacked.Source("cholesky_float32", "a98bae8b9a2657508e7f11a20eeba566", support.Params{}.Matrix("a", "float", 4).Matrix("status", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), choleskyFloat32Go, choleskyFloat32Plain, "kernels.go")
+var choleskyFloat32Kernel = kernelsPacked.Source("cholesky_float32", "ad603565c81fa42bc97621d77c4ddf12", support.Params{}.Matrix("a", "float", 4).Matrix("status", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), choleskyFloat32Go, choleskyFloat32Plain, "kernels.go")
 
-var choleskyFloat64Kernel = kernelsPacked.Source("cholesky_float64", "486e32a4cee5ccec1c42607df9514e74", support.Params{}.Matrix("a", "double", 8).Matrix("status", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), choleskyFloat64Go, choleskyFloat64Plain, "kernels.go")
+var choleskyFloat64Kernel = kernelsPacked.Source("cholesky_float64", "71853f7a7de1b3afa8c7d860ab2ad3b6", support.Params{}.Matrix("a", "double", 8).Matrix("status", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), choleskyFloat64Go, choleskyFloat64Plain, "kernels.go")
 
 // launchSolveLU runs [solveLU] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -74,9 +74,9 @@ var solveLUKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: solveLUFloat64Kernel},
 }
 
-var solveLUFloat32Kernel = kernelsPacked.Source("solveLU_float32", "1962a7760bc38eb1c9d40749cb73a10b", support.Params{}.Matrix("b", "float", 4).ConstMatrix("a", "float", 4).ConstMatrix("pivots", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveLUFloat32Go, solveLUFloat32Plain, "kernels.go")
+var solveLUFloat32Kernel = kernelsPacked.Source("solveLU_float32", "f04b832dcdd2a903c20df10c9ef29b8b", support.Params{}.Matrix("b", "float", 4).ConstMatrix("a", "float", 4).ConstMatrix("pivots", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveLUFloat32Go, solveLUFloat32Plain, "kernels.go")
 
-var solveLUFloat64Kernel = kernelsPacked.Source("solveLU_float64", "6a9428929d5c22e8ba0c4ae127419b7b", support.Params{}.Matrix("b", "double", 8).ConstMatrix("a", "double", 8).ConstMatrix("pivots", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveLUFloat64Go, solveLUFloat64Plain, "kernels.go")
+var solveLUFloat64Kernel = kernelsPacked.Source("solveLU_float64", "f108cc500528a81f921f040e1261caf4", support.Params{}.Matrix("b", "double", 8).ConstMatrix("a", "double", 8).ConstMatrix("pivots", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveLUFloat64Go, solveLUFloat64Plain, "kernels.go")
 
 // launchSolveCholesky runs [solveCholesky] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -96,9 +96,9 @@ var solveCholeskyKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: solveCholeskyFloat64Kernel},
 }
 
-var solveCholeskyFloat32Kernel = kernelsPacked.Source("solveCholesky_float32", "9dc07496fc38ec344b376458d4fca02a", support.Params{}.Matrix("b", "float", 4).ConstMatrix("a", "float", 4).Slice("scratch", "float", 4).Scalar("all", "long", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveCholeskyFloat32Go, solveCholeskyFloat32Plain, "kernels.go")
+var solveCholeskyFloat32Kernel = kernelsPacked.Source("solveCholesky_float32", "c877bc148f073d2a25ade59a216165fe", support.Params{}.Matrix("b", "float", 4).ConstMatrix("a", "float", 4).Slice("scratch", "float", 4).Scalar("all", "long", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveCholeskyFloat32Go, solveCholeskyFloat32Plain, "kernels.go")
 
-var solveCholeskyFloat64Kernel = kernelsPacked.Source("solveCholesky_float64", "4b937770ec0faa1f3cfe77c7e1138197", support.Params{}.Matrix("b", "double", 8).ConstMatrix("a", "double", 8).Slice("scratch", "double", 8).Scalar("all", "long", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveCholeskyFloat64Go, solveCholeskyFloat64Plain, "kernels.go")
+var solveCholeskyFloat64Kernel = kernelsPacked.Source("solveCholesky_float64", "f0583ec217b21de87ca1b73e64ebf701", support.Params{}.Matrix("b", "double", 8).ConstMatrix("a", "double", 8).Slice("scratch", "double", 8).Scalar("all", "long", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveCholeskyFloat64Go, solveCholeskyFloat64Plain, "kernels.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
@@ -184,8 +184,7 @@ func luFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var a2_all, a3_all [1024]gpu_Matrix
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
 		/*line kernels.go:24*/ n2_ := n_
@@ -288,7 +287,7 @@ func luFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			/*line kernels.go:37*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:292
+//line kernels_tandem.go:291
 	}
 	return nil
 }
@@ -316,8 +315,7 @@ func luFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var a2_all, a3_all [1024]gpu_Matrix__
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
 		/*line kernels.go:24*/ n2_ := n_
@@ -420,7 +418,7 @@ func luFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			/*line kernels.go:37*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:424
+//line kernels_tandem.go:422
 	}
 	return nil
 }
@@ -447,8 +445,7 @@ func choleskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 	var a2_all, a3_all [1024]gpu_Matrix
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
 		/*line kernels.go:24*/ n2_ := n_
@@ -548,7 +545,7 @@ func choleskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 			}
 			/*line kernels.go:179*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:552
+//line kernels_tandem.go:549
 	}
 	return nil
 }
@@ -575,8 +572,7 @@ func choleskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 	var a2_all, a3_all [1024]gpu_Matrix__
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
 		/*line kernels.go:24*/ n2_ := n_
@@ -676,7 +672,7 @@ func choleskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 			}
 			/*line kernels.go:179*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:680
+//line kernels_tandem.go:676
 	}
 	return nil
 }
@@ -704,8 +700,7 @@ func solveLUFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var a2_all, b2_all, b3_all [1024]gpu_Matrix
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
 		/*line kernels.go:24*/ n2_ := n_
@@ -818,7 +813,7 @@ func solveLUFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			/*line kernels.go:220*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:822
+//line kernels_tandem.go:817
 	}
 	return nil
 }
@@ -846,8 +841,7 @@ func solveLUFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var a2_all, b2_all, b3_all [1024]gpu_Matrix__
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
 		/*line kernels.go:24*/ n2_ := n_
@@ -960,7 +954,7 @@ func solveLUFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			/*line kernels.go:220*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:964
+//line kernels_tandem.go:958
 	}
 	return nil
 }
@@ -988,8 +982,7 @@ func solveCholeskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 	var a2_all, b2_all, b3_all [1024]gpu_Matrix
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
 		/*line kernels.go:24*/ n2_ := n_
@@ -1093,7 +1086,7 @@ func solveCholeskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			}
 			/*line kernels.go:258*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:1097
+//line kernels_tandem.go:1090
 	}
 	return nil
 }
@@ -1121,8 +1114,7 @@ func solveCholeskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 	var a2_all, b2_all, b3_all [1024]gpu_Matrix__
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
 		/*line kernels.go:24*/ n2_ := n_
@@ -1226,7 +1218,7 @@ func solveCholeskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			}
 			/*line kernels.go:258*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:1230
+//line kernels_tandem.go:1222
 	}
 	return nil
 }
@@ -1240,12 +1232,12 @@ func gpu_lines(t_ gpu_tile, n_ int64, stride_ int64) (int64, int64) {
 		return int64(1), n_ * n_
 	}
 	return n_, n_
-//line kernels_tandem.go:1244
+//line kernels_tandem.go:1236
 }
 
 func gpu_index(t_ gpu_tile, i_ int64, j_ int64) int64 {
 	/*line kernels.go:20*/ return (t_.at_ + (i_ * t_.row_)) + (j_ * t_.step_)
-//line kernels_tandem.go:1249
+//line kernels_tandem.go:1241
 }
 
 func gpu_chains(x_ []float32, l_ int64, z_ int64, f_ int64, g_ int64, dz_ int64, df_ int64, dg_ int64, count_ int64, steps_ int64) {
@@ -1290,7 +1282,7 @@ func gpu_chains(x_ []float32, l_ int64, z_ int64, f_ int64, g_ int64, dz_ int64,
 		z_ = z_ + dz_
 		f_ = f_ + dz_
 	}
-//line kernels_tandem.go:1294
+//line kernels_tandem.go:1286
 }
 
 func gpu_pivot(scratch_ []float32, l_ int64, t_ gpu_tile, j_ int64, n_ int64) int32 {
@@ -1306,7 +1298,7 @@ func gpu_pivot(scratch_ []float32, l_ int64, t_ gpu_tile, j_ int64, n_ int64) in
 		}
 	}
 	return p_
-//line kernels_tandem.go:1310
+//line kernels_tandem.go:1302
 }
 
 func gpu_swap(scratch_ []float32, l_ int64, t_ gpu_tile, p_ int32, i_ int64, n_ int64) {
@@ -1319,7 +1311,7 @@ func gpu_swap(scratch_ []float32, l_ int64, t_ gpu_tile, p_ int32, i_ int64, n_ 
 			scratch_[other_+(j_*t_.step_)] = v_
 		}
 	}
-//line kernels_tandem.go:1323
+//line kernels_tandem.go:1315
 }
 
 func gpu_chains_(x_ []float64, l_ int64, z_ int64, f_ int64, g_ int64, dz_ int64, df_ int64, dg_ int64, count_ int64, steps_ int64) {
@@ -1364,7 +1356,7 @@ func gpu_chains_(x_ []float64, l_ int64, z_ int64, f_ int64, g_ int64, dz_ int64
 		z_ = z_ + dz_
 		f_ = f_ + dz_
 	}
-//line kernels_tandem.go:1368
+//line kernels_tandem.go:1360
 }
 
 func gpu_pivot_(scratch_ []float64, l_ int64, t_ gpu_tile, j_ int64, n_ int64) int32 {
@@ -1380,7 +1372,7 @@ func gpu_pivot_(scratch_ []float64, l_ int64, t_ gpu_tile, j_ int64, n_ int64) i
 		}
 	}
 	return p_
-//line kernels_tandem.go:1384
+//line kernels_tandem.go:1376
 }
 
 func gpu_swap_(scratch_ []float64, l_ int64, t_ gpu_tile, p_ int32, i_ int64, n_ int64) {
@@ -1393,13 +1385,13 @@ func gpu_swap_(scratch_ []float64, l_ int64, t_ gpu_tile, p_ int32, i_ int64, n_
 			scratch_[other_+(j_*t_.step_)] = v_
 		}
 	}
-//line kernels_tandem.go:1397
+//line kernels_tandem.go:1389
 }
 
 func gpu_sidesOf(t_ gpu_tile, n_ int64) gpu_tile {
 	/*line kernels.go:30*/ t2_ := gpu_tile{at_: t_.at_ + (n_ * t_.row_), row_: int64(4) * t_.step_, step_: t_.step_}
 	/*line kernels.go:30*/ return t2_
-//line kernels_tandem.go:1403
+//line kernels_tandem.go:1395
 }
 
 func gpu_substitute(x_ []float32, l_ int64, z_ int64, f_ int64, g_ int64, df_ int64, dg_ int64, dz_ int64, steps_ int64) {
@@ -1428,14 +1420,14 @@ func gpu_substitute(x_ []float32, l_ int64, z_ int64, f_ int64, g_ int64, df_ in
 	/*line kernels.go:321*/ x_[t4_] = t8_
 	/*line kernels.go:321*/ x_[t5_] = t9_
 	/*line kernels.go:321*/ x_[t6_] = t10_
-//line kernels_tandem.go:1432
+//line kernels_tandem.go:1424
 }
 
 func gpu_divide(x_ []float32, l_ int64, z_ int64, dz_ int64, by_ float32) {
 	/*line kernels.go:325*/ for i_ := int64(0); i_ < int64(4); i_ = i_ + int64(1) {
 		x_[(z_+(i_*dz_))+l_] = x_[(z_+(i_*dz_))+l_] / by_
 	}
-//line kernels_tandem.go:1439
+//line kernels_tandem.go:1431
 }
 
 func gpu_substitute_(x_ []float64, l_ int64, z_ int64, f_ int64, g_ int64, df_ int64, dg_ int64, dz_ int64, steps_ int64) {
@@ -1464,14 +1456,14 @@ func gpu_substitute_(x_ []float64, l_ int64, z_ int64, f_ int64, g_ int64, df_ i
 	/*line kernels.go:321*/ x_[t4_] = t8_
 	/*line kernels.go:321*/ x_[t5_] = t9_
 	/*line kernels.go:321*/ x_[t6_] = t10_
-//line kernels_tandem.go:1468
+//line kernels_tandem.go:1460
 }
 
 func gpu_divide_(x_ []float64, l_ int64, z_ int64, dz_ int64, by_ float64) {
 	/*line kernels.go:325*/ for i_ := int64(0); i_ < int64(4); i_ = i_ + int64(1) {
 		x_[(z_+(i_*dz_))+l_] = x_[(z_+(i_*dz_))+l_] / by_
 	}
-//line kernels_tandem.go:1475
+//line kernels_tandem.go:1467
 }
 
 func gpu_magnitude(v_ float32) float32 {
@@ -1479,7 +1471,7 @@ func gpu_magnitude(v_ float32) float32 {
 		return -v_
 	}
 	return v_
-//line kernels_tandem.go:1483
+//line kernels_tandem.go:1475
 }
 
 func gpu_magnitude_(v_ float64) float64 {
@@ -1487,5 +1479,5 @@ func gpu_magnitude_(v_ float64) float64 {
 		return -v_
 	}
 	return v_
-//line kernels_tandem.go:1491
+//line kernels_tandem.go:1483
 }

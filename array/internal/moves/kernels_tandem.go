@@ -33,9 +33,9 @@ var PlaceKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: PlaceUint64Kernel},
 }
 
-var PlaceUint32Kernel = kernelsPacked.Source("Place_uint32", "c77d20417d7ca704b4d661712a2ec990", support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "uint", 4), PlaceUint32Go, PlaceUint32Plain, "moves.go")
+var PlaceUint32Kernel = kernelsPacked.Source("Place_uint32", "a5f90c65a82f4960cb0e405277f13177", support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "uint", 4), PlaceUint32Go, PlaceUint32Plain, "moves.go")
 
-var PlaceUint64Kernel = kernelsPacked.Source("Place_uint64", "6fe93f7a257070f4415d916f64904d2d", support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "ulong", 8), PlaceUint64Go, PlaceUint64Plain, "moves.go")
+var PlaceUint64Kernel = kernelsPacked.Source("Place_uint64", "35ff0e544e049c7b72b8b8cbdc219921", support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "ulong", 8), PlaceUint64Go, PlaceUint64Plain, "moves.go")
 
 // LaunchCheck runs [Check] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -48,7 +48,7 @@ func LaunchCheck[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32], Arg
 	return call.Launch()
 }
 
-var CheckKernel = kernelsPacked.Source("Check_kernel", "78304448df29572f6b4d9cb0524325ca", support.Params{}.Slice("bad", "int", 4).Slice("owners", "int", 4).ConstMatrix("index", "int", 4).Scalar("rows", "long", 8), CheckGo, CheckPlain, "moves.go")
+var CheckKernel = kernelsPacked.Source("Check_kernel", "507d40ef846ee9149f6ad483d17e22ce", support.Params{}.Slice("bad", "int", 4).Slice("owners", "int", 4).ConstMatrix("index", "int", 4).Scalar("rows", "long", 8), CheckGo, CheckPlain, "moves.go")
 
 // LaunchRows runs [Rows] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -67,9 +67,9 @@ var RowsKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: RowsUint64Kernel},
 }
 
-var RowsUint32Kernel = kernelsPacked.Source("Rows_uint32", "f22c4096442914f193af1a939a1aa61d", support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4), RowsUint32Go, RowsUint32Plain, "moves.go")
+var RowsUint32Kernel = kernelsPacked.Source("Rows_uint32", "ac627013a318990570de0ff54f13b7b1", support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4), RowsUint32Go, RowsUint32Plain, "moves.go")
 
-var RowsUint64Kernel = kernelsPacked.Source("Rows_uint64", "c28fa24205405af8dcb39f7b88268919", support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4), RowsUint64Go, RowsUint64Plain, "moves.go")
+var RowsUint64Kernel = kernelsPacked.Source("Rows_uint64", "d41eb93e11e5b06ff9db46e5a86998f0", support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4), RowsUint64Go, RowsUint64Plain, "moves.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
@@ -150,10 +150,8 @@ func PlaceUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s1 := int64(grid.Groups[1]) * n1
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		for a1 := b1; a1 < c_.Rows_; a1 += s1 {
 			e0, e1, e2 := b0+n0, min(a1+n1, c_.Rows_), b2+n2
 			for i2 := b2; i2 < e2; i2++ {
@@ -182,7 +180,7 @@ func PlaceUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:186
+//line kernels_tandem.go:184
 	}
 	return nil
 }
@@ -217,10 +215,8 @@ func PlaceUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s1 := int64(grid.Groups[1]) * n1
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		for a1 := b1; a1 < c_.Rows_; a1 += s1 {
 			e0, e1, e2 := b0+n0, min(a1+n1, c_.Rows_), b2+n2
 			for i2 := b2; i2 < e2; i2++ {
@@ -249,7 +245,7 @@ func PlaceUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:253
+//line kernels_tandem.go:249
 	}
 	return nil
 }
@@ -271,10 +267,8 @@ func CheckGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < index_.Rows_*index_.Cols_; a0 += s0 {
@@ -303,7 +297,7 @@ func CheckGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:307
+//line kernels_tandem.go:301
 	}
 	return nil
 }
@@ -326,10 +320,8 @@ func RowsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s1 := int64(grid.Groups[1]) * n1
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		e0, e1, e2 := b0+n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
@@ -363,7 +355,7 @@ func RowsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:367
+//line kernels_tandem.go:359
 	}
 	return nil
 }
@@ -386,10 +378,8 @@ func RowsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s1 := int64(grid.Groups[1]) * n1
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		e0, e1, e2 := b0+n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
@@ -423,7 +413,7 @@ func RowsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:427
+//line kernels_tandem.go:417
 	}
 	return nil
 }
@@ -433,5 +423,5 @@ func gpu_at(v_ gpu_Matrix__, k_ int64) int64 {
 		return int64(v_.Data_[k_])
 	}
 	return int64(v_.Data_[k_*v_.Stride_])
-//line kernels_tandem.go:437
+//line kernels_tandem.go:427
 }

@@ -38,15 +38,15 @@ var FillKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(Integers)}, Kernel: FillInt32IntegersKernel},
 }
 
-var FillFloat32Uniform32Kernel = kernelsPacked.Source("Fill_float32_Uniform32", "e976fa5e3041c63ec921080d73e1757b", support.Params{}.Matrix("c", "float", 4).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat32Uniform32Go, FillFloat32Uniform32Plain, "random.go")
+var FillFloat32Uniform32Kernel = kernelsPacked.Source("Fill_float32_Uniform32", "c9aba34d72e5d818ce38c8e63f401d33", support.Params{}.Matrix("c", "float", 4).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat32Uniform32Go, FillFloat32Uniform32Plain, "random.go")
 
-var FillFloat64Uniform64Kernel = kernelsPacked.Source("Fill_float64_Uniform64", "a20ebb13216bd2e3aa42e17cbc88c5dd", support.Params{}.Matrix("c", "double", 8).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat64Uniform64Go, FillFloat64Uniform64Plain, "random.go")
+var FillFloat64Uniform64Kernel = kernelsPacked.Source("Fill_float64_Uniform64", "b0ebd6ee990849db84c7fe87e446711f", support.Params{}.Matrix("c", "double", 8).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat64Uniform64Go, FillFloat64Uniform64Plain, "random.go")
 
-var FillFloat32Normal32Kernel = kernelsPacked.Source("Fill_float32_Normal32", "1ce1201d5e77bea92271d873b4720aa4", support.Params{}.Matrix("c", "float", 4).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat32Normal32Go, FillFloat32Normal32Plain, "random.go", "../../../rmath/f32/log.go")
+var FillFloat32Normal32Kernel = kernelsPacked.Source("Fill_float32_Normal32", "8a028f8fa78db919326646d69e7331aa", support.Params{}.Matrix("c", "float", 4).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat32Normal32Go, FillFloat32Normal32Plain, "random.go", "../../../rmath/f32/log.go")
 
-var FillFloat64Normal64Kernel = kernelsPacked.Source("Fill_float64_Normal64", "1fa3f71c702e751c481c21bc67caa2b5", support.Params{}.Matrix("c", "double", 8).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat64Normal64Go, FillFloat64Normal64Plain, "random.go", "../../../rmath/log.go", "../../../rmath/trig.go")
+var FillFloat64Normal64Kernel = kernelsPacked.Source("Fill_float64_Normal64", "61b1a4419bf1db1a05476bb05745a574", support.Params{}.Matrix("c", "double", 8).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat64Normal64Go, FillFloat64Normal64Plain, "random.go", "../../../rmath/log.go", "../../../rmath/trig.go")
 
-var FillInt32IntegersKernel = kernelsPacked.Source("Fill_int32_Integers", "6815e083f974db74cac60438d7d7ab0b", support.Params{}.Matrix("c", "int", 4).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillInt32IntegersGo, FillInt32IntegersPlain, "random.go")
+var FillInt32IntegersKernel = kernelsPacked.Source("Fill_int32_Integers", "0f2778f0b8c09be86d4688ecbf6500a8", support.Params{}.Matrix("c", "int", 4).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillInt32IntegersGo, FillInt32IntegersPlain, "random.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
@@ -168,10 +168,8 @@ func FillFloat32Uniform32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		for a1 := b1; a1 < c_.Rows_; a1 += s1 {
@@ -185,7 +183,7 @@ func FillFloat32Uniform32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 						t_ := i_ * c_.Stride_
 						/*line random.go:51*/ row_ := c_.Data_[t_ : (i_*c_.Stride_)+c_.Cols_]
 						h1 := c_.Cols_
-					b2:
+					loop2:
 						/*line random.go:52*/ for b_ := first_ + i0; b_ <= last_; b_ = b_ + s0 {
 							var t2_ float32
 							/*line random.go:53*/ var t3_ float32
@@ -212,7 +210,7 @@ func FillFloat32Uniform32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 									/*line random.go:58*/ row_[t10_] = t12_
 									/*line random.go:58*/ row_[t11_] = t13_
 								}
-								continue b2
+								continue loop2
 							}
 							gpu_put(row_, j_, x0_)
 							gpu_put(row_, j_+int64(1), x1_)
@@ -225,7 +223,7 @@ func FillFloat32Uniform32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:229
+//line kernels_tandem.go:227
 	}
 	return nil
 }
@@ -261,10 +259,8 @@ func FillFloat64Uniform64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		for a1 := b1; a1 < c_.Rows_; a1 += s1 {
@@ -278,7 +274,7 @@ func FillFloat64Uniform64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 						t_ := i_ * c_.Stride_
 						/*line random.go:51*/ row_ := c_.Data_[t_ : (i_*c_.Stride_)+c_.Cols_]
 						h1 := c_.Cols_
-					b2:
+					loop2:
 						/*line random.go:52*/ for b_ := first_ + i0; b_ <= last_; b_ = b_ + s0 {
 							var t2_ float64
 							/*line random.go:53*/ var t3_ float64
@@ -305,7 +301,7 @@ func FillFloat64Uniform64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 									/*line random.go:58*/ row_[t10_] = t12_
 									/*line random.go:58*/ row_[t11_] = t13_
 								}
-								continue b2
+								continue loop2
 							}
 							gpu_put_(row_, j_, x0_)
 							gpu_put_(row_, j_+int64(1), x1_)
@@ -318,7 +314,7 @@ func FillFloat64Uniform64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:322
+//line kernels_tandem.go:318
 	}
 	return nil
 }
@@ -354,10 +350,8 @@ func FillFloat32Normal32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		for a1 := b1; a1 < c_.Rows_; a1 += s1 {
@@ -371,7 +365,7 @@ func FillFloat32Normal32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 						t_ := i_ * c_.Stride_
 						/*line random.go:51*/ row_ := c_.Data_[t_ : (i_*c_.Stride_)+c_.Cols_]
 						h1 := c_.Cols_
-					b2:
+					loop2:
 						/*line random.go:52*/ for b_ := first_ + i0; b_ <= last_; b_ = b_ + s0 {
 							var t2_ float32
 							/*line random.go:53*/ var t3_ float32
@@ -398,7 +392,7 @@ func FillFloat32Normal32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 									/*line random.go:58*/ row_[t10_] = t12_
 									/*line random.go:58*/ row_[t11_] = t13_
 								}
-								continue b2
+								continue loop2
 							}
 							gpu_put(row_, j_, x0_)
 							gpu_put(row_, j_+int64(1), x1_)
@@ -411,7 +405,7 @@ func FillFloat32Normal32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:415
+//line kernels_tandem.go:409
 	}
 	return nil
 }
@@ -447,10 +441,8 @@ func FillFloat64Normal64Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		for a1 := b1; a1 < c_.Rows_; a1 += s1 {
@@ -464,7 +456,7 @@ func FillFloat64Normal64Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 						t_ := i_ * c_.Stride_
 						/*line random.go:51*/ row_ := c_.Data_[t_ : (i_*c_.Stride_)+c_.Cols_]
 						h1 := c_.Cols_
-					b2:
+					loop2:
 						/*line random.go:52*/ for b_ := first_ + i0; b_ <= last_; b_ = b_ + s0 {
 							var t2_ float64
 							/*line random.go:53*/ var t3_ float64
@@ -491,7 +483,7 @@ func FillFloat64Normal64Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 									/*line random.go:58*/ row_[t10_] = t12_
 									/*line random.go:58*/ row_[t11_] = t13_
 								}
-								continue b2
+								continue loop2
 							}
 							gpu_put_(row_, j_, x0_)
 							gpu_put_(row_, j_+int64(1), x1_)
@@ -504,7 +496,7 @@ func FillFloat64Normal64Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:508
+//line kernels_tandem.go:500
 	}
 	return nil
 }
@@ -540,10 +532,8 @@ func FillInt32IntegersGo(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		for a1 := b1; a1 < c_.Rows_; a1 += s1 {
@@ -557,7 +547,7 @@ func FillInt32IntegersGo(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 						t_ := i_ * c_.Stride_
 						/*line random.go:51*/ row_ := c_.Data_[t_ : (i_*c_.Stride_)+c_.Cols_]
 						h1 := c_.Cols_
-					b2:
+					loop2:
 						/*line random.go:52*/ for b_ := first_ + i0; b_ <= last_; b_ = b_ + s0 {
 							var t2_ int32
 							/*line random.go:53*/ var t3_ int32
@@ -584,7 +574,7 @@ func FillInt32IntegersGo(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 									/*line random.go:58*/ row_[t10_] = t12_
 									/*line random.go:58*/ row_[t11_] = t13_
 								}
-								continue b2
+								continue loop2
 							}
 							gpu_put__(row_, j_, x0_)
 							gpu_put__(row_, j_+int64(1), x1_)
@@ -597,14 +587,14 @@ func FillInt32IntegersGo(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:601
+//line kernels_tandem.go:591
 	}
 	return nil
 }
 
 func gpu_per(t_ gpu_Uniform32) int64 {
 	/*line random.go:81*/ return int64(4)
-//line kernels_tandem.go:608
+//line kernels_tandem.go:598
 }
 
 func gpu_numbers(t_ gpu_Uniform32, s_ gpu_Source, b_ int64, t2_ gpu_Range) (float32, float32, float32, float32) {
@@ -626,19 +616,19 @@ func gpu_numbers(t_ gpu_Uniform32, s_ gpu_Source, b_ int64, t2_ gpu_Range) (floa
 	/*line random.go:84*/ w2_ := t5_
 	/*line random.go:84*/ w3_ := t6_
 	return gpu_upper24(w0_), gpu_upper24(w1_), gpu_upper24(w2_), gpu_upper24(w3_)
-//line kernels_tandem.go:630
+//line kernels_tandem.go:620
 }
 
 func gpu_put(row_ []float32, j_ int64, x_ float32) {
 	/*line random.go:73*/ if (j_ >= int64(0)) && (j_ < int64(len(row_))) {
 		row_[j_] = x_
 	}
-//line kernels_tandem.go:637
+//line kernels_tandem.go:627
 }
 
 func gpu_per_(t_ gpu_Uniform64) int64 {
 	/*line random.go:94*/ return int64(2)
-//line kernels_tandem.go:642
+//line kernels_tandem.go:632
 }
 
 func gpu_numbers_(t_ gpu_Uniform64, s_ gpu_Source, b_ int64, t2_ gpu_Range) (float64, float64, float64, float64) {
@@ -660,19 +650,19 @@ func gpu_numbers_(t_ gpu_Uniform64, s_ gpu_Source, b_ int64, t2_ gpu_Range) (flo
 	/*line random.go:97*/ w2_ := t5_
 	/*line random.go:97*/ w3_ := t6_
 	return gpu_upper53(w0_, w1_), gpu_upper53(w2_, w3_), float64(0), float64(0)
-//line kernels_tandem.go:664
+//line kernels_tandem.go:654
 }
 
 func gpu_put_(row_ []float64, j_ int64, x_ float64) {
 	/*line random.go:73*/ if (j_ >= int64(0)) && (j_ < int64(len(row_))) {
 		row_[j_] = x_
 	}
-//line kernels_tandem.go:671
+//line kernels_tandem.go:661
 }
 
 func gpu_per__(t_ gpu_Normal32) int64 {
 	/*line random.go:108*/ return int64(4)
-//line kernels_tandem.go:676
+//line kernels_tandem.go:666
 }
 
 func gpu_numbers__(t_ gpu_Normal32, s_ gpu_Source, b_ int64, t2_ gpu_Range) (float32, float32, float32, float32) {
@@ -702,12 +692,12 @@ func gpu_numbers__(t_ gpu_Normal32, s_ gpu_Source, b_ int64, t2_ gpu_Range) (flo
 	/*line random.go:113*/ x2_ = t9_
 	/*line random.go:113*/ x3_ = t10_
 	return x0_, x1_, x2_, x3_
-//line kernels_tandem.go:706
+//line kernels_tandem.go:696
 }
 
 func gpu_per___(t_ gpu_Normal64) int64 {
 	/*line random.go:120*/ return int64(2)
-//line kernels_tandem.go:711
+//line kernels_tandem.go:701
 }
 
 func gpu_numbers___(t_ gpu_Normal64, s_ gpu_Source, b_ int64, t2_ gpu_Range) (float64, float64, float64, float64) {
@@ -733,12 +723,12 @@ func gpu_numbers___(t_ gpu_Normal64, s_ gpu_Source, b_ int64, t2_ gpu_Range) (fl
 	/*line random.go:124*/ x0_ = t7_
 	/*line random.go:124*/ x1_ = t8_
 	return x0_, x1_, float64(0), float64(0)
-//line kernels_tandem.go:737
+//line kernels_tandem.go:727
 }
 
 func gpu_per____(t_ gpu_Integers) int64 {
 	/*line random.go:151*/ return int64(4)
-//line kernels_tandem.go:742
+//line kernels_tandem.go:732
 }
 
 func gpu_numbers____(t_ gpu_Integers, s_ gpu_Source, b_ int64, r_ gpu_Range) (int32, int32, int32, int32) {
@@ -779,14 +769,14 @@ func gpu_numbers____(t_ gpu_Integers, s_ gpu_Source, b_ int64, r_ gpu_Range) (in
 		/*line random.go:157*/ w3_ = t13_
 	}
 	return gpu_of(r_, w0_), gpu_of(r_, w1_), gpu_of(r_, w2_), gpu_of(r_, w3_)
-//line kernels_tandem.go:783
+//line kernels_tandem.go:773
 }
 
 func gpu_put__(row_ []int32, j_ int64, x_ int32) {
 	/*line random.go:73*/ if (j_ >= int64(0)) && (j_ < int64(len(row_))) {
 		row_[j_] = x_
 	}
-//line kernels_tandem.go:790
+//line kernels_tandem.go:780
 }
 
 func gpu_block(s_ gpu_Source, b_ int64, attempt_ uint32) (uint32, uint32, uint32, uint32) {
@@ -805,18 +795,18 @@ func gpu_block(s_ gpu_Source, b_ int64, attempt_ uint32) (uint32, uint32, uint32
 //line random.go:28
 	t_, t2_, t3_, t4_ = gpu_philox(uint32(b_), uint32((uint64(b_)>>(32)))|(attempt_<<(16)), uint32(s_.Stream_), uint32((s_.Stream_ >> (32))), uint32(s_.Key_), uint32((s_.Key_ >> (32))))
 	/*line random.go:28*/ return t_, t2_, t3_, t4_
-//line kernels_tandem.go:809
+//line kernels_tandem.go:799
 }
 
 func gpu_upper24(w_ uint32) float32 {
 	/*line random.go:88*/ return float32(float32(int32((w_ >> (8)))) * float32(5.9604645e-08))
-//line kernels_tandem.go:814
+//line kernels_tandem.go:804
 }
 
 func gpu_upper53(lo_ uint32, hi_ uint32) float64 {
 //line random.go:102
 	return float64(float64(hi_)*float64(2.3283064365386963e-10)) + float64(float64((lo_>>(11)))*float64(1.1102230246251565e-16))
-//line kernels_tandem.go:820
+//line kernels_tandem.go:810
 }
 
 func gpu_pair(u_ float32, angle_ float32) (float32, float32) {
@@ -826,7 +816,7 @@ func gpu_pair(u_ float32, angle_ float32) (float32, float32) {
 	_ = y_
 	/*line random.go:130*/ r_ := float32(math.Sqrt(float64(float32(float32(-2) * f32.Log(u_)))))
 	return float32(r_ * f32.CosPi(angle_)), float32(r_ * f32.SinPi(angle_))
-//line kernels_tandem.go:830
+//line kernels_tandem.go:820
 }
 
 func gpu_pair_(u_ float64, angle_ float64) (float64, float64) {
@@ -836,12 +826,12 @@ func gpu_pair_(u_ float64, angle_ float64) (float64, float64) {
 	_ = y_
 	/*line random.go:130*/ r_ := math.Sqrt(float64(float64(-2) * rmath.Log(u_)))
 	return float64(r_ * rmath.CosPi(angle_)), float64(r_ * rmath.SinPi(angle_))
-//line kernels_tandem.go:840
+//line kernels_tandem.go:830
 }
 
 func gpu_refuses(r_ gpu_Range, w_ uint32) bool {
 	/*line random.go:162*/ return (w_ * r_.span_) < r_.uneven_
-//line kernels_tandem.go:845
+//line kernels_tandem.go:835
 }
 
 func gpu_orNext(r_ gpu_Range, w_ uint32, next_ uint32) uint32 {
@@ -849,12 +839,12 @@ func gpu_orNext(r_ gpu_Range, w_ uint32, next_ uint32) uint32 {
 		return next_
 	}
 	return w_
-//line kernels_tandem.go:853
+//line kernels_tandem.go:843
 }
 
 func gpu_of(r_ gpu_Range, w_ uint32) int32 {
 	/*line random.go:171*/ return r_.low_ + int32(((uint64(w_) * uint64(r_.span_)) >> (32)))
-//line kernels_tandem.go:858
+//line kernels_tandem.go:848
 }
 
 func gpu_philox(c0_ uint32, c1_ uint32, c2_ uint32, c3_ uint32, k0_ uint32, k1_ uint32) (uint32, uint32, uint32, uint32) {
@@ -881,5 +871,5 @@ func gpu_philox(c0_ uint32, c1_ uint32, c2_ uint32, c3_ uint32, k0_ uint32, k1_ 
 		k1_ = k1_ + uint32(3144134277)
 	}
 	return c0_, c1_, c2_, c3_
-//line kernels_tandem.go:885
+//line kernels_tandem.go:875
 }

@@ -34,11 +34,11 @@ var PackKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: PackUint64Kernel},
 }
 
-var PackUint8Kernel = kernelsPacked.Source("Pack_uint8", "b50e8db5d36b49a3c5dd0f01ccc215dc", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "uchar", 1).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint8Go, PackUint8Plain, "keys.go")
+var PackUint8Kernel = kernelsPacked.Source("Pack_uint8", "0499b39f51c9bd86cf0347e5438eb71f", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "uchar", 1).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint8Go, PackUint8Plain, "keys.go")
 
-var PackUint32Kernel = kernelsPacked.Source("Pack_uint32", "8c3b3c13ad5291fd65cb4f621e4454bc", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "uint", 4).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint32Go, PackUint32Plain, "keys.go")
+var PackUint32Kernel = kernelsPacked.Source("Pack_uint32", "dadfed35ef9ba7193cc24357603ffa54", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "uint", 4).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint32Go, PackUint32Plain, "keys.go")
 
-var PackUint64Kernel = kernelsPacked.Source("Pack_uint64", "3894abdcce4502faa1287ec3f4374fbb", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint64Go, PackUint64Plain, "keys.go")
+var PackUint64Kernel = kernelsPacked.Source("Pack_uint64", "c516d557f4d8115c048c9a571e00783a", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint64Go, PackUint64Plain, "keys.go")
 
 // LaunchRepack runs [Repack] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -61,9 +61,9 @@ var RepackKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: RepackUint64Kernel},
 }
 
-var RepackUint32Kernel = kernelsPacked.Source("Repack_uint32", "f38ef3299ba6672260f78334ab559809", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "uint", 4).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), RepackUint32Go, RepackUint32Plain, "keys.go")
+var RepackUint32Kernel = kernelsPacked.Source("Repack_uint32", "5566a4d1741e6da39ae1f9c028124985", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "uint", 4).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), RepackUint32Go, RepackUint32Plain, "keys.go")
 
-var RepackUint64Kernel = kernelsPacked.Source("Repack_uint64", "a8f8193c4fcaa453166ef0a9a09b5d89", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), RepackUint64Go, RepackUint64Plain, "keys.go")
+var RepackUint64Kernel = kernelsPacked.Source("Repack_uint64", "88452e2e109f52a169f3cfb44a39ed8b", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), RepackUint64Go, RepackUint64Plain, "keys.go")
 
 // LaunchUnpack runs [Unpack] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -85,9 +85,9 @@ var UnpackKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: UnpackUint64Kernel},
 }
 
-var UnpackUint32Kernel = kernelsPacked.Source("Unpack_uint32", "e7b04d1bbed5e6d35d5523f9cc54aa56", support.Params{}.Matrix("c", "uint", 4).ConstSlice("pairs", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint32Go, UnpackUint32Plain, "keys.go")
+var UnpackUint32Kernel = kernelsPacked.Source("Unpack_uint32", "d0a2dd52c870220d9285e669e50dd7d4", support.Params{}.Matrix("c", "uint", 4).ConstSlice("pairs", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint32Go, UnpackUint32Plain, "keys.go")
 
-var UnpackUint64Kernel = kernelsPacked.Source("Unpack_uint64", "2e9047987d268b83df6c7e44464e2fb3", support.Params{}.Matrix("c", "ulong", 8).ConstSlice("pairs", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint64Go, UnpackUint64Plain, "keys.go")
+var UnpackUint64Kernel = kernelsPacked.Source("Unpack_uint64", "45310207f34322643af06cf1ae27aa93", support.Params{}.Matrix("c", "ulong", 8).ConstSlice("pairs", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint64Go, UnpackUint64Plain, "keys.go")
 
 // LaunchFirsts runs [Firsts] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -98,7 +98,7 @@ func LaunchFirsts[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64]](
 	return call.Launch()
 }
 
-var FirstsKernel = kernelsPacked.Source("Firsts_kernel", "439b0932bdb8e87d853c1c7167c87dcd", support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("keys", "ulong", 8), FirstsGo, FirstsPlain, "keys.go")
+var FirstsKernel = kernelsPacked.Source("Firsts_kernel", "a591ed40459fd2af4a087e3facb54566", support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("keys", "ulong", 8), FirstsGo, FirstsPlain, "keys.go")
 
 // LaunchReplace runs [Replace] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -109,7 +109,7 @@ func LaunchReplace[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64]]
 	return call.Launch()
 }
 
-var ReplaceKernel = kernelsPacked.Source("Replace_kernel", "4c83fa5f258fadc6dca002eacfcd4029", support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("keys", "ulong", 8), ReplaceGo, ReplacePlain, "keys.go")
+var ReplaceKernel = kernelsPacked.Source("Replace_kernel", "28dfcf898f5f2f09739f1c750f133412", support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("keys", "ulong", 8), ReplaceGo, ReplacePlain, "keys.go")
 
 // LaunchCountChunks runs [CountChunks] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -149,7 +149,7 @@ func LaunchSum[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Gri
 	return call.Launch()
 }
 
-var SumKernel = kernelsPacked.Group(256, 1, 1).Source("Sum_kernel", "bbb7032c716a4f816ad982c1cb24354d", support.Params{}.Slice("counts", "int", 4).Scalar("n", "long", 8), SumGo, SumPlain, "radix.go")
+var SumKernel = kernelsPacked.Group(256, 1, 1).Source("Sum_kernel", "ec4ec3aebae901ef861c4f455c57e972", support.Params{}.Slice("counts", "int", 4).Scalar("n", "long", 8), SumGo, SumPlain, "radix.go")
 
 // LaunchCountTiles runs [CountTiles] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -162,7 +162,7 @@ func LaunchCountTiles[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[uint64
 	return call.Launch()
 }
 
-var CountTilesKernel = kernelsPacked.Group(128, 1, 1).Source("CountTiles_kernel", "657b1c5b8e744d6141be1214a569ac71", support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), CountTilesGo, CountTilesPlain, "radix.go")
+var CountTilesKernel = kernelsPacked.Group(128, 1, 1).Source("CountTiles_kernel", "d96aa0195eccb2684e16f740472465aa", support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), CountTilesGo, CountTilesPlain, "radix.go")
 
 // LaunchMoveTiles runs [MoveTiles] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -176,7 +176,7 @@ func LaunchMoveTiles[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[int32]
 	return call.Launch()
 }
 
-var MoveTilesKernel = kernelsPacked.Group(128, 1, 1).Source("MoveTiles_kernel", "86e0a1470c69a38559d0798a7b5e6d30", support.Params{}.Slice("y", "ulong", 8).ConstSlice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), MoveTilesGo, MoveTilesPlain, "radix.go")
+var MoveTilesKernel = kernelsPacked.Group(128, 1, 1).Source("MoveTiles_kernel", "3147e0f4aaa7a00e4afd8141939f2746", support.Params{}.Slice("y", "ulong", 8).ConstSlice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), MoveTilesGo, MoveTilesPlain, "radix.go")
 
 // LaunchRank runs [Rank] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -189,7 +189,7 @@ func LaunchRank[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64]](s 
 	return call.Launch()
 }
 
-var RankKernel = kernelsPacked.Source("Rank_kernel", "4ad9bc6d7da6120042e4b46b19932495", support.Params{}.Slice("y", "ulong", 8).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), RankGo, RankPlain, "radix.go")
+var RankKernel = kernelsPacked.Source("Rank_kernel", "fea556e422cb35e78a7b9f64fb1b1a84", support.Params{}.Slice("y", "ulong", 8).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), RankGo, RankPlain, "radix.go")
 
 // LaunchSearch runs [Search] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -212,9 +212,9 @@ var SearchKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: SearchUint64Kernel},
 }
 
-var SearchUint32Kernel = kernelsPacked.Group(256, 1, 1).Source("Search_uint32", "5c319ee893572a2dd5d3ce3c2c039ea0", support.Params{}.Matrix("c", "int", 4).ConstMatrix("edges", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("count", "uint", 4), SearchUint32Go, SearchUint32Plain, "search.go")
+var SearchUint32Kernel = kernelsPacked.Group(256, 1, 1).Source("Search_uint32", "260028797fde9ede71351d5aac02c698", support.Params{}.Matrix("c", "int", 4).ConstMatrix("edges", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("count", "uint", 4), SearchUint32Go, SearchUint32Plain, "search.go")
 
-var SearchUint64Kernel = kernelsPacked.Group(256, 1, 1).Source("Search_uint64", "c7aa2353fd24d11f058fc262546ad080", support.Params{}.Matrix("c", "int", 4).ConstMatrix("edges", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("count", "uint", 4), SearchUint64Go, SearchUint64Plain, "search.go")
+var SearchUint64Kernel = kernelsPacked.Group(256, 1, 1).Source("Search_uint64", "2d7874e4d68bf5e5ce02813ea4c97ac5", support.Params{}.Matrix("c", "int", 4).ConstMatrix("edges", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("count", "uint", 4), SearchUint64Go, SearchUint64Plain, "search.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
@@ -320,10 +320,8 @@ func PackUint8Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s1 := int64(grid.Groups[1]) * n1
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		for a1 := b1; a1 < a_.Rows_; a1 += s1 {
 			e0, e1, e2 := b0+n0, min(a1+n1, a_.Rows_), b2+n2
 			for i2 := b2; i2 < e2; i2++ {
@@ -344,7 +342,7 @@ func PackUint8Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:348
+//line kernels_tandem.go:346
 	}
 	return nil
 }
@@ -378,10 +376,8 @@ func PackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s1 := int64(grid.Groups[1]) * n1
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		for a1 := b1; a1 < a_.Rows_; a1 += s1 {
 			e0, e1, e2 := b0+n0, min(a1+n1, a_.Rows_), b2+n2
 			for i2 := b2; i2 < e2; i2++ {
@@ -402,7 +398,7 @@ func PackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:406
+//line kernels_tandem.go:402
 	}
 	return nil
 }
@@ -436,10 +432,8 @@ func PackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s1 := int64(grid.Groups[1]) * n1
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		for a1 := b1; a1 < a_.Rows_; a1 += s1 {
 			e0, e1, e2 := b0+n0, min(a1+n1, a_.Rows_), b2+n2
 			for i2 := b2; i2 < e2; i2++ {
@@ -460,7 +454,7 @@ func PackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:464
+//line kernels_tandem.go:458
 	}
 	return nil
 }
@@ -494,10 +488,8 @@ func RepackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s1 := int64(grid.Groups[1]) * n1
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		for a1 := b1; a1 < a_.Rows_; a1 += s1 {
 			e0, e1, e2 := b0+n0, min(a1+n1, a_.Rows_), b2+n2
 			for i2 := b2; i2 < e2; i2++ {
@@ -518,7 +510,7 @@ func RepackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:522
+//line kernels_tandem.go:514
 	}
 	return nil
 }
@@ -552,10 +544,8 @@ func RepackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s1 := int64(grid.Groups[1]) * n1
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		for a1 := b1; a1 < a_.Rows_; a1 += s1 {
 			e0, e1, e2 := b0+n0, min(a1+n1, a_.Rows_), b2+n2
 			for i2 := b2; i2 < e2; i2++ {
@@ -576,7 +566,7 @@ func RepackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:580
+//line kernels_tandem.go:570
 	}
 	return nil
 }
@@ -609,10 +599,8 @@ func UnpackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s1 := int64(grid.Groups[1]) * n1
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		for a1 := b1; a1 < c_.Rows_; a1 += s1 {
 			e0, e1, e2 := b0+n0, min(a1+n1, c_.Rows_), b2+n2
 			for i2 := b2; i2 < e2; i2++ {
@@ -631,7 +619,7 @@ func UnpackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:635
+//line kernels_tandem.go:623
 	}
 	return nil
 }
@@ -664,10 +652,8 @@ func UnpackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s1 := int64(grid.Groups[1]) * n1
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		for a1 := b1; a1 < c_.Rows_; a1 += s1 {
 			e0, e1, e2 := b0+n0, min(a1+n1, c_.Rows_), b2+n2
 			for i2 := b2; i2 < e2; i2++ {
@@ -686,7 +672,7 @@ func UnpackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:690
+//line kernels_tandem.go:676
 	}
 	return nil
 }
@@ -706,10 +692,8 @@ func FirstsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < int64(len(keys_)); a0 += s0 {
@@ -726,7 +710,7 @@ func FirstsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:730
+//line kernels_tandem.go:714
 	}
 	return nil
 }
@@ -746,10 +730,8 @@ func ReplaceGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < int64(len(pairs_)); a0 += s0 {
@@ -763,7 +745,7 @@ func ReplaceGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:767
+//line kernels_tandem.go:749
 	}
 	return nil
 }
@@ -785,10 +767,8 @@ func CountChunksGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	shift_ := args[8].Uint64()
 	n0, n1, n2 := int64(1), int64(1), int64(1)
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		e0, e1, e2 := b0+n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
@@ -811,7 +791,7 @@ func CountChunksGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:815
+//line kernels_tandem.go:795
 	}
 	return nil
 }
@@ -834,10 +814,8 @@ func MoveChunksGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	shift_ := args[11].Uint64()
 	n0, n1, n2 := int64(1), int64(1), int64(1)
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		e0, e1, e2 := b0+n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
@@ -885,7 +863,7 @@ func MoveChunksGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:889
+//line kernels_tandem.go:867
 	}
 	return nil
 }
@@ -907,8 +885,7 @@ func SumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var before_all, v_all, b_all [256]int32
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
 		/*line radix.go:71*/ row_ := g0 * n_
@@ -968,7 +945,7 @@ func SumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			/*line radix.go:73*/ i_ = i_ + int64(256)
 		}
-//line kernels_tandem.go:972
+//line kernels_tandem.go:949
 	}
 	return nil
 }
@@ -991,8 +968,7 @@ func CountTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var c_ [16]int32
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
 		/*line radix.go:117*/ parts_ := ((n_ + int64(2048)) - int64(1)) / int64(2048)
@@ -1021,7 +997,7 @@ func CountTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				counts_[(((row_*int64(16))+l_)*parts_)+part_] = c_[l_]
 			}
 		}
-//line kernels_tandem.go:1025
+//line kernels_tandem.go:1001
 	}
 	return nil
 }
@@ -1049,8 +1025,7 @@ func MoveTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var s_all, b_all [128]int32
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
 		/*line radix.go:141*/ parts_ := ((n_ + int64(2048)) - int64(1)) / int64(2048)
@@ -1142,7 +1117,7 @@ func MoveTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				c_[(d3_*int64(128))+l_] = c_[(d3_*int64(128))+l_] + int32(1)
 			}
 		}
-//line kernels_tandem.go:1146
+//line kernels_tandem.go:1121
 	}
 	return nil
 }
@@ -1165,10 +1140,8 @@ func RankGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -1196,7 +1169,7 @@ func RankGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1200
+//line kernels_tandem.go:1173
 	}
 	return nil
 }
@@ -1233,10 +1206,9 @@ func SearchUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var t_ [1024]int32
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
+		_ = b2
 		/*line search.go:16*/ n_ := edges_.Rows_ * edges_.Cols_
 		for w := range n {
 			l0 := w % n0
@@ -1248,13 +1220,13 @@ func SearchUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			l0 := w % n0
 			l1 := w / n0 % n1
 			/*line search.go:21*/ for i2_ := b1 + l1; i2_ < a_.Rows_; i2_ = i2_ + s1 {
-			b3:
+			loop3:
 				/*line search.go:22*/ for j_ := b0 + l0; j_ < a_.Cols_; j_ = j_ + s0 {
 					x_ := gpu_key(o_, uint64(a_.Data_[(i2_*a_.Stride_)+j_]))
 					if !count_ {
 						t2_ := gpu_below(edges_, n_, x_, o_)
 						/*line search.go:25*/ c_.Data_[(i2_*c_.Stride_)+j_] = int32(t2_)
-						continue b3
+						continue loop3
 					}
 					at_ := n_
 					if x_ != gpu_largest(o_) {
@@ -1287,7 +1259,7 @@ func SearchUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1291
+//line kernels_tandem.go:1263
 	}
 	return nil
 }
@@ -1324,10 +1296,9 @@ func SearchUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var t_ [1024]int32
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
+		_ = b2
 		/*line search.go:16*/ n_ := edges_.Rows_ * edges_.Cols_
 		for w := range n {
 			l0 := w % n0
@@ -1339,13 +1310,13 @@ func SearchUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			l0 := w % n0
 			l1 := w / n0 % n1
 			/*line search.go:21*/ for i2_ := b1 + l1; i2_ < a_.Rows_; i2_ = i2_ + s1 {
-			b3:
+			loop3:
 				/*line search.go:22*/ for j_ := b0 + l0; j_ < a_.Cols_; j_ = j_ + s0 {
 					x_ := gpu_key(o_, a_.Data_[(i2_*a_.Stride_)+j_])
 					if !count_ {
 						t2_ := gpu_below_(edges_, n_, x_, o_)
 						/*line search.go:25*/ c_.Data_[(i2_*c_.Stride_)+j_] = int32(t2_)
-						continue b3
+						continue loop3
 					}
 					at_ := n_
 					if x_ != gpu_largest(o_) {
@@ -1378,7 +1349,7 @@ func SearchUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1382
+//line kernels_tandem.go:1353
 	}
 	return nil
 }
@@ -1395,7 +1366,7 @@ func gpu_key(o_ gpu_Order, x_ uint64) uint64 {
 		k_ = gpu_largest(o_)
 	}
 	return k_
-//line kernels_tandem.go:1399
+//line kernels_tandem.go:1370
 }
 
 func gpu_bits(o_ gpu_Order, k_ uint64) uint64 {
@@ -1407,7 +1378,7 @@ func gpu_bits(o_ gpu_Order, k_ uint64) uint64 {
 		x_ = k_ >> (1)
 	}
 	return x_
-//line kernels_tandem.go:1411
+//line kernels_tandem.go:1382
 }
 
 func gpu_below(edges_ gpu_Matrix_, n_ int64, x_ uint64, o_ gpu_Order) int64 {
@@ -1422,12 +1393,12 @@ func gpu_below(edges_ gpu_Matrix_, n_ int64, x_ uint64, o_ gpu_Order) int64 {
 		}
 	}
 	return lo_
-//line kernels_tandem.go:1426
+//line kernels_tandem.go:1397
 }
 
 func gpu_largest(o_ gpu_Order) uint64 {
 	/*line keys.go:35*/ return (o_.sign_ << (1)) - uint64(1)
-//line kernels_tandem.go:1431
+//line kernels_tandem.go:1402
 }
 
 func gpu_step(v_ gpu_Matrix_) int64 {
@@ -1435,7 +1406,7 @@ func gpu_step(v_ gpu_Matrix_) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:1439
+//line kernels_tandem.go:1410
 }
 
 func gpu_step_(v_ gpu_Matrix___) int64 {
@@ -1443,7 +1414,7 @@ func gpu_step_(v_ gpu_Matrix___) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:1447
+//line kernels_tandem.go:1418
 }
 
 func gpu_below_(edges_ gpu_Matrix__, n_ int64, x_ uint64, o_ gpu_Order) int64 {
@@ -1458,7 +1429,7 @@ func gpu_below_(edges_ gpu_Matrix__, n_ int64, x_ uint64, o_ gpu_Order) int64 {
 		}
 	}
 	return lo_
-//line kernels_tandem.go:1462
+//line kernels_tandem.go:1433
 }
 
 func gpu_step__(v_ gpu_Matrix__) int64 {
@@ -1466,5 +1437,5 @@ func gpu_step__(v_ gpu_Matrix__) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:1470
+//line kernels_tandem.go:1441
 }

@@ -26,16 +26,17 @@ func Across[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it
 		if len(shift) != 0 {
 			less = shift[o]
 		}
-		special, top, sum := int64(0), firstTop(f), halves{}
+		special, top, deep, sum := int64(0), firstTop(f), false, halves{}
 		for i := from; i < to; i += turns {
 			t := table[S, I]{x: x, y: x, first: i, height: min(turns, to-i), width: 1, down: true, mask: mask}
-			w, d := addOf(f, p, t, o, less, scale(f, top))
-			if next := topOf(f, w); !fits(f, p, w, top) && fits(f, p, w, next) {
+			w, d := addOf(f, p, t, o, less, scale(f, top), deep)
+			next := topOf(f, w)
+			if deeper := isDeep(f, p, w, next); !fits(f, p, w, top, deep) && fits(f, p, w, next, deeper) {
 				addHalves(f, p, parts, words, sum, top)
-				sum, top = halves{}, next
-				_, d = addOf(f, p, t, o, less, scale(f, top))
+				sum, top, deep = halves{}, next, deeper
+				_, d = addOf(f, p, t, o, less, scale(f, top), deep)
 			}
-			if fits(f, p, w, top) {
+			if fits(f, p, w, top, deep) {
 				sum = sum.with(int64(d.a), int64(d.b), int64(d.c))
 			} else {
 				special |= addDigits(f, p, parts, words, t, o, less, w)
@@ -50,8 +51,11 @@ func Across[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it
 func addHalves[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,
 	words superacc.Place, s halves, top int,
 ) {
-	at := unit(f, top) - f.bottom()
-	for k := range 2 * p.digits() {
+	at, n := unit(f, top)-f.bottom(), 2*p.digits()
+	if deepens(f, p) { // what is not deep has 0 there
+		n = 6
+	}
+	for k := range n {
 		for n := range 3 {
 			superacc.AddPart(parts, words, at+s.up(f.precision(), k), s.part(k), n)
 		}

@@ -2,10 +2,11 @@
 // that no grid shows.
 //
 // A block of numbers whose exponents do not differ much, as nearly all have it, is added up in two
-// integers, or three where they are products: additions in floating point that are exact by
-// construction, after the extractions of Rump, Ogita and Oishi ("Accurate floating-point
-// summation", 2008), by a group, or a column by a work-item. Any other block is cut into digits of
-// 48 bits, and added up digit by digit. All go into integers of 128 bits or words of superacc.
+// integers, or three where they are products, or float32 whose exponents differ by up to 44:
+// additions in floating point that are exact by construction, after the extractions of Rump, Ogita
+// and Oishi ("Accurate floating-point summation", 2008), by a group, or a column by a work-item.
+// Any other block is cut into digits of 48 bits, and added up digit by digit. All go into integers
+// of 128 bits or words of superacc.
 package sums
 
 //go:generate go run github.com/tandem-gpu/tandem/gpu/compile -pack
@@ -39,21 +40,21 @@ func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R r
 ) {
 	his, los := gpu.Local[[Lanes]I](it), gpu.Local[[Lanes]I](it)
 	sums, words := gpu.Local[[Lanes]int64](it), gpu.Local[[Words]int64](it)
-	all := gpu.Local[[4 * Lanes]int64](it)
-	l, n, top := it.Local(0), it.LocalSize(0), firstTop(f)
+	all := gpu.Local[[6 * Lanes]int64](it)
+	l, n, top, deep := it.Local(0), it.LocalSize(0), firstTop(f), false
 	for o := it.Group(1); o < outputs; o += it.Groups(1) {
 		b := block[S, I]{x: x, y: y, step: n, mask: mask}
 		if len(shift) != 0 {
 			b.shift = shift[o]
 		}
-		t := addAll(it, f, p, b, o*height, height, cols, turns, top, his[:], los[:], sums[:], words[:])
-		top = t.top
+		t := addAll(it, f, p, b, o*height, height, cols, turns, top, deep, his[:], los[:], sums[:], words[:])
+		top, deep = t.top, t.deep
 		if gpu.Uniform(it, len(parts) == 0 && !t.dirty && !p.product() && height*cols <= maxShort) {
-			for k := range 4 {
-				all[4*l+k] = t.sums.part(k)
+			for k := range 6 {
+				all[k*n+l] = t.sums.part(k)
 			}
 			it.Barrier()
-			z := gpu.Uniform(it, rounded(r, valueOf(f, joined(all[:4*n]), top), 0, over, root))
+			z := gpu.Uniform(it, rounded(r, valueOf(f, joined(all[:], n, deep), top, deep), 0, over, root))
 			if l == 0 {
 				c.Set(o, 0, z)
 			}
@@ -75,58 +76,70 @@ func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R r
 // maxShort is how many terms a short has room for.
 const maxShort = 1 << 20
 
-// joined is the halves of all work-items, four integers each, as part has them.
-func joined(all []int64) halves {
+// joined is the halves of n work-items, which have their parts side by side.
+func joined(all []int64, n int, deep bool) halves {
 	t := halves{}
-	for k := 0; k < len(all); k += 4 {
-		t.lower.a += all[k]
-		t.upper.a += all[k+1]
-		t.lower.b += all[k+2]
-		t.upper.b += all[k+3]
+	t.lower.a, t.upper.a = sumOfParts(all[:n]), sumOfParts(all[n:2*n])
+	t.lower.b, t.upper.b = sumOfParts(all[2*n:3*n]), sumOfParts(all[3*n:4*n])
+	if deep {
+		t.lower.c, t.upper.c = sumOfParts(all[4*n:5*n]), sumOfParts(all[5*n:6*n])
 	}
 	return t
 }
 
+func sumOfParts(x []int64) (sum int64) {
+	for _, v := range x {
+		sum += v
+	}
+	return sum
+}
+
 // valueOf is t, of terms to which the exponent top fits, as a number that waits to be rounded.
-func valueOf[T float32 | float64, I int32 | int64, F format[T, I]](f F, t halves, top int) superacc.Value {
+func valueOf[T float32 | float64, I int32 | int64, F format[T, I]](f F, t halves, top int, deep bool) superacc.Value {
 	a := short{}.shifted(0, t.upper.a).shifted(32, t.lower.a).shifted(f.precision()-1, 0)
 	b := short{}.shifted(0, t.upper.b).shifted(32, t.lower.b)
-	return a.and(b).value(unit(f, top) + 1 - f.precision())
+	s, base := a.and(b), unit(f, top)+1-f.precision()
+	if deep {
+		c := short{}.shifted(0, t.upper.c).shifted(32, t.lower.c)
+		s, base = s.shifted(f.precision()-1, 0).and(c), base+1-f.precision()
+	}
+	return s.value(base)
 }
 
 // addAll adds up what a group has of one output: of the blocks of height rows from row first on.
-// top is the guess for a block: the exponent that fits the one before.
+// top and deep are the guess for a block: what fits the one before.
 func addAll[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, b block[S, I],
-	first, height, cols, turns, top int, his, los []I, sums, words []int64,
+	first, height, cols, turns, top int, deep bool, his, los []I, sums, words []int64,
 ) tally {
 	l, n := it.Local(0), it.LocalSize(0)
 	width := min(cols, n*turns)                  // of a block
 	rows := max(1, turns/max(1, (width+n-1)/n))  // of a block
 	across := (cols + width - 1) / max(1, width) // blocks beside each other
 	blocks := across * ((height + rows - 1) / rows)
-	t := tally{top: top}
+	t := tally{top: top, deep: deep}
 	for k := it.Group(0); k < blocks; k += it.Groups(0) {
 		b.i0, b.j0 = first+k/across*rows, k%across*width
 		b.i1, b.j1 = min(b.i0+rows, first+height), min(b.j0+width, cols)
 		for again := true; again; {
-			w, d := add(f, p, b, l, t.top)
+			w, d := add(f, p, b, l, t.top, t.deep)
 			his[l], los[l] = w.hi, w.lo
 			it.Barrier()
 			for k := range n {
 				w = window[I]{max(w.hi, his[k]), min(w.lo, los[k])}
 			}
 			again = false
-			if gpu.Uniform(it, fits(f, p, w, t.top)) {
+			if gpu.Uniform(it, fits(f, p, w, t.top, t.deep)) {
 				t.blocks, t.sums = t.blocks+1, t.sums.with(int64(d.a), int64(d.b), int64(d.c))
 				it.Barrier()
 			} else {
 				next := gpu.Uniform(it, topOf(f, w))
-				again = gpu.Uniform(it, fits(f, p, w, next))
+				deep := gpu.Uniform(it, isDeep(f, p, w, next))
+				again = gpu.Uniform(it, fits(f, p, w, next, deep))
 				if gpu.Uniform(it, t.blocks > 0 || !again) {
 					collectDigits(it, f, p, t, sums, words)
 					t = tally{dirty: true}
 				}
-				t.top = next
+				t.top, t.deep = next, deep && again
 				if !again {
 					addWide(it, f, p, b, his, los, sums, words)
 				}
@@ -139,10 +152,10 @@ func addAll[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it
 // A tally is what has been added up for an output: what all work-items have of some blocks, to
 // which the exponent top fits, and the words, which have been written to where it is dirty.
 type tally struct {
-	sums   halves
-	blocks int
-	top    int
-	dirty  bool
+	sums        halves
+	blocks      int
+	top         int
+	deep, dirty bool
 }
 
 // A block is what a group adds up at a time: rows i0 to i1-1, columns j0 to j1-1.
@@ -179,9 +192,9 @@ func factorsOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms]
 }
 
 // add adds up what work-item l has of a block, and finds whether that was right.
-func add[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l, top int) (
-	window[I], digits[I],
-) {
+func add[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l, top int,
+	deep bool,
+) (window[I], digits[I]) {
 	s := scale(f, top)
 	var d digits[I]
 	w := nowhere[T, I](f)
@@ -189,14 +202,14 @@ func add[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, 
 		for j := b.j0 + l; j < b.j1; j += b.step {
 			u, v := factors(f, p, b, i, j)
 			w = w.with(f.most(), magnitude(f, p, u, v))
-			d = plus(f, p, d, u, v, s)
+			d = plus(f, p, d, u, v, s, deep)
 		}
 	}
 	count := I(0)
 	if b.j0+l < b.j1 {
 		count = I((b.i1 - b.i0) * ((b.j1 - b.j0 - l + b.step - 1) / b.step))
 	}
-	return w, d.without(count*f.bits(f.magic()), p.product())
+	return w, d.without(count*f.bits(f.magic()), p.product(), deep)
 }
 
 // addWide adds a block to the words digit by digit.
@@ -247,8 +260,11 @@ func collectDigits[T float32 | float64, I int32 | int64, F format[T, I], P terms
 			words[k] = 0
 		}
 	}
-	at := unit(f, t.top) - f.bottom()
-	for k := range 2 * p.digits() {
+	at, n := unit(f, t.top)-f.bottom(), 2*p.digits()
+	if deepens(f, p) { // what is not deep has 0 there
+		n = 6
+	}
+	for k := range n {
 		collect(it, sums, words, t.sums.part(k), at+t.sums.up(f.precision(), k))
 	}
 }

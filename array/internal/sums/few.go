@@ -29,10 +29,10 @@ func Few[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rou
 		}
 		var v superacc.Value
 		special := int64(0)
-		if top := topOf(f, w); !p.product() && fits(f, p, w, top) {
-			v = sumOf(f, p, t, o, less, top)
-		} else if !p.product() && isSpread(f, w) {
-			v = sumOfSpread(f, p, t, o, less, w)
+		top := topOf(f, w)
+		deep := isDeep(f, p, w, top)
+		if !p.product() && fits(f, p, w, top, deep) {
+			v = sumOf(f, p, t, o, less, top, deep)
 		} else {
 			v, special = sumOfWide(f, p, t, o, less, w)
 		}
@@ -48,28 +48,28 @@ func Few[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rou
 // windowOf is the window of the terms of output o, less what is subtracted of the factors.
 func windowOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,
 ) window[I] {
-	w, _ := addOf(f, p, t, o, less, 1)
+	w, _ := addOf(f, p, t, o, less, 1, false)
 	return w
 }
 
 // addOf adds up the terms of output o, MaxTurns at most, scaled, and finds where they lie.
 func addOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,
-	scale T,
+	scale T, deep bool,
 ) (w window[I], d digits[I]) {
 	w = nowhere[T, I](f)
 	for i := range t.height {
 		for j := range t.width {
 			u, v := factorsIn(f, p, t, o, less, i, j)
 			w = w.with(f.most(), magnitude(f, p, u, v))
-			d = plus(f, p, d, u, v, scale)
+			d = plus(f, p, d, u, v, scale, deep)
 		}
 	}
-	return w, d.without(I(t.height*t.width)*f.bits(f.magic()), p.product())
+	return w, d.without(I(t.height*t.width)*f.bits(f.magic()), p.product(), deep)
 }
 
 // sumOf is the sum of the terms of output o, to which the exponent top fits.
 func sumOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,
-	top int,
+	top int, deep bool,
 ) superacc.Value {
 	wide := max(1, min(t.width, MaxTurns)) // of a block
 	high := MaxTurns / wide
@@ -78,47 +78,11 @@ func sumOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F
 		for j := 0; j < t.width; j += wide {
 			b.first, b.left = t.first+i, t.left+j
 			b.height, b.width = min(high, t.height-i), min(wide, t.width-j)
-			_, d := addOf(f, p, b, o, less, scale(f, top))
-			s = s.with(int64(d.a), int64(d.b), 0)
+			_, d := addOf(f, p, b, o, less, scale(f, top), deep)
+			s = s.with(int64(d.a), int64(d.b), int64(d.c))
 		}
 	}
-	return valueOf(f, s, top)
-}
-
-// thirdBits is the bits of each third of a spread sum: 2^14 float32 add up in an int64.
-const thirdBits = 24
-
-// isSpread tells whether the exponents of float32 in w differ so little that three integers hold
-// the terms.
-func isSpread[T float32 | float64, I int32 | int64, F format[T, I]](f F, w window[I]) bool {
-	r := reachIn(f, w)
-	return f.precision() <= thirdBits && f.field(w.hi) <= 2*f.bias() && r.top-r.least < 3*thirdBits+f.precision()
-}
-
-// sumOfSpread is the sum of the terms of output o, of window w.
-func sumOfSpread[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,
-	less S, w window[I],
-) superacc.Value {
-	base := reachIn(f, w).least
-	third, second, first := int64(0), int64(0), int64(0)
-	for i := range t.height {
-		for j := range t.width {
-			u, _ := factorsIn(f, p, t, o, less, i, j)
-			m, exp, _ := f.split(u)
-			v, at := int64(m), uint(exp-base) // at is any where v is 0
-			if f.bits(u) < 0 {
-				v = -v
-			}
-			if at >= 2*thirdBits {
-				third += v << (at - 2*thirdBits)
-			} else if at >= thirdBits {
-				second += v << (at - thirdBits)
-			} else {
-				first += v << at
-			}
-		}
-	}
-	return short{}.shifted(0, third).shifted(thirdBits, second).shifted(thirdBits, first).value(base)
+	return valueOf(f, s, top, deep)
 }
 
 // sumOfWide is the sum of any terms of output o, of window w, and the set of what is no number

@@ -34,13 +34,13 @@ var AcrossKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two)}, Kernel: AcrossFloat64Float64Int64DoubleTwoKernel},
 }
 
-var AcrossFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one", "2ad2312ec055ff1a621ad70ee85a4aff", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneGo, AcrossFloat32Float32Int32SingleOnePlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one", "93ccc9240910346c2bdfc58ad0b7c5fb", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneGo, AcrossFloat32Float32Int32SingleOnePlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one", "c371bd8b19f8951f1158620496c37091", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneGo, AcrossFloat64Float64Int64DoubleOnePlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one", "46a859b080903a0034d13b245c198a0b", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneGo, AcrossFloat64Float64Int64DoubleOnePlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair", "7cb11f8674b5c0e40e6a8da14a052211", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairGo, AcrossFloat32Float64Int64DoublePairPlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair", "212c80209d3ae202e344b8a942e7998e", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairGo, AcrossFloat32Float64Int64DoublePairPlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two", "9f9061fac8501d522749a7f1841172ee", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoGo, AcrossFloat64Float64Int64DoubleTwoPlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two", "a5be4efc6450b941c81a1e3be62d9bc8", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoGo, AcrossFloat64Float64Int64DoubleTwoPlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
 
 // LaunchAlong runs [Along] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -68,13 +68,13 @@ var AlongKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two), *new(double)}, Kernel: AlongFloat64Float64Int64DoubleTwoDoubleKernel},
 }
 
-var AlongFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Along_float32_float32_int32_single_one_single", "bdf7efcae4295c1a02572f04da009491", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), AlongFloat32Float32Int32SingleOneSingleGo, AlongFloat32Float32Int32SingleOneSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Along_float32_float32_int32_single_one_single", "17edcc8454d225d8eac1154178b161b2", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), AlongFloat32Float32Int32SingleOneSingleGo, AlongFloat32Float32Int32SingleOneSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_one_double", "f1361a30e3e3302469dacc2a610613e4", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleOneDoubleGo, AlongFloat64Float64Int64DoubleOneDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_one_double", "78f4f8bde2523fb29ea63178449703eb", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleOneDoubleGo, AlongFloat64Float64Int64DoubleOneDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Along_float32_float64_int64_double_pair_single", "4f62fdb1022a93923d25486e3c03af09", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), AlongFloat32Float64Int64DoublePairSingleGo, AlongFloat32Float64Int64DoublePairSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Along_float32_float64_int64_double_pair_single", "c2e8eac3d6c1b92a8a7806692987297f", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), AlongFloat32Float64Int64DoublePairSingleGo, AlongFloat32Float64Int64DoublePairSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_two_double", "23458c0aa2f77cbcdc5b3b61d4f6164d", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleTwoDoubleGo, AlongFloat64Float64Int64DoubleTwoDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_two_double", "3a35d3e5a999d0e4ae48a0a0257dbd29", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleTwoDoubleGo, AlongFloat64Float64Int64DoubleTwoDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
 // LaunchFew runs [Few] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -100,13 +100,13 @@ var FewKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two), *new(double)}, Kernel: FewFloat64Float64Int64DoubleTwoDoubleKernel},
 }
 
-var FewFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Few_float32_float32_int32_single_one_single", "8d35c5347d368819fb88368a64886e3b", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), FewFloat32Float32Int32SingleOneSingleGo, FewFloat32Float32Int32SingleOneSinglePlain, "few.go")
+var FewFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Few_float32_float32_int32_single_one_single", "6afe41c39538d6562b455e423a816819", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), FewFloat32Float32Int32SingleOneSingleGo, FewFloat32Float32Int32SingleOneSinglePlain, "few.go")
 
-var FewFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_one_double", "650c3f29aef98b7022f517305c263168", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleOneDoubleGo, FewFloat64Float64Int64DoubleOneDoublePlain, "few.go")
+var FewFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_one_double", "e5aa85d681a093d1d4a53c941fd7d39d", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleOneDoubleGo, FewFloat64Float64Int64DoubleOneDoublePlain, "few.go")
 
-var FewFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Few_float32_float64_int64_double_pair_single", "0d0e832f2702c05a9eb358dad8d74aa7", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat32Float64Int64DoublePairSingleGo, FewFloat32Float64Int64DoublePairSinglePlain, "few.go")
+var FewFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Few_float32_float64_int64_double_pair_single", "a5377230d6549902e1d8501760f2c222", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat32Float64Int64DoublePairSingleGo, FewFloat32Float64Int64DoublePairSinglePlain, "few.go")
 
-var FewFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_two_double", "cb3c4fe216e7b433fc7bbc2facecb729", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleTwoDoubleGo, FewFloat64Float64Int64DoubleTwoDoublePlain, "few.go")
+var FewFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_two_double", "9aa2b30c7329ac257885c852dd6eedc1", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleTwoDoubleGo, FewFloat64Float64Int64DoubleTwoDoublePlain, "few.go")
 
 // LaunchFoldAlong runs [FoldAlong] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -134,15 +134,15 @@ var FoldAlongKernels = support.Kernels{
 	{Types: []any{*new(bool), *new(count)}, Kernel: FoldAlongBoolCountKernel},
 }
 
-var FoldAlongFloat32Most32Kernel = kernelsPacked.Source("FoldAlong_float32_most32", "7a5efcbcb701e9c6b8b79e41614b406c", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongFloat32Most32Go, FoldAlongFloat32Most32Plain, "fold.go")
+var FoldAlongFloat32Most32Kernel = kernelsPacked.Source("FoldAlong_float32_most32", "fb96ffcf8f857c711a2fe3df035078af", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongFloat32Most32Go, FoldAlongFloat32Most32Plain, "fold.go")
 
-var FoldAlongFloat64Most64Kernel = kernelsPacked.Source("FoldAlong_float64_most64", "275db6dc8e3ad30d6dead0938097987d", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongFloat64Most64Go, FoldAlongFloat64Most64Plain, "fold.go")
+var FoldAlongFloat64Most64Kernel = kernelsPacked.Source("FoldAlong_float64_most64", "7ba041eb62e95c7212924f279a601e16", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongFloat64Most64Go, FoldAlongFloat64Most64Plain, "fold.go")
 
-var FoldAlongInt32MostIntKernel = kernelsPacked.Source("FoldAlong_int32_mostInt", "4a642a92e10ca58eeed403a98abc8a70", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongInt32MostIntGo, FoldAlongInt32MostIntPlain, "fold.go")
+var FoldAlongInt32MostIntKernel = kernelsPacked.Source("FoldAlong_int32_mostInt", "535fd17ab3ca00dfe338b052bf67a195", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongInt32MostIntGo, FoldAlongInt32MostIntPlain, "fold.go")
 
-var FoldAlongInt32Add32Kernel = kernelsPacked.Source("FoldAlong_int32_add32", "36d3f33810213b797219277a9a94c755", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongInt32Add32Go, FoldAlongInt32Add32Plain, "fold.go")
+var FoldAlongInt32Add32Kernel = kernelsPacked.Source("FoldAlong_int32_add32", "37980d5e57d3050727d0e59adc9b995b", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongInt32Add32Go, FoldAlongInt32Add32Plain, "fold.go")
 
-var FoldAlongBoolCountKernel = kernelsPacked.Source("FoldAlong_bool_count", "652bf6c32fc6112822350fd7e50fa402", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongBoolCountGo, FoldAlongBoolCountPlain, "fold.go")
+var FoldAlongBoolCountKernel = kernelsPacked.Source("FoldAlong_bool_count", "df396c97295bf5a47e291a9bd605d02c", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongBoolCountGo, FoldAlongBoolCountPlain, "fold.go")
 
 // LaunchFoldAcross runs [FoldAcross] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -167,15 +167,15 @@ var FoldAcrossKernels = support.Kernels{
 	{Types: []any{*new(bool), *new(count)}, Kernel: FoldAcrossBoolCountKernel},
 }
 
-var FoldAcrossFloat32Most32Kernel = kernelsPacked.Source("FoldAcross_float32_most32", "a3d02dae75d466c0844ad279a702cbc0", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossFloat32Most32Go, FoldAcrossFloat32Most32Plain, "fold.go")
+var FoldAcrossFloat32Most32Kernel = kernelsPacked.Source("FoldAcross_float32_most32", "3fe8f86a1efdc6d117fda298f40a3c51", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossFloat32Most32Go, FoldAcrossFloat32Most32Plain, "fold.go")
 
-var FoldAcrossFloat64Most64Kernel = kernelsPacked.Source("FoldAcross_float64_most64", "ff84c85e524d0ed323c622d463c77485", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossFloat64Most64Go, FoldAcrossFloat64Most64Plain, "fold.go")
+var FoldAcrossFloat64Most64Kernel = kernelsPacked.Source("FoldAcross_float64_most64", "849cfa274be2003e7c5fd4689f965397", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossFloat64Most64Go, FoldAcrossFloat64Most64Plain, "fold.go")
 
-var FoldAcrossInt32MostIntKernel = kernelsPacked.Source("FoldAcross_int32_mostInt", "29c041ee32b69c1434df6165c5d03ca2", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossInt32MostIntGo, FoldAcrossInt32MostIntPlain, "fold.go")
+var FoldAcrossInt32MostIntKernel = kernelsPacked.Source("FoldAcross_int32_mostInt", "73518bcc64b703a36a36c6cf40cacd16", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossInt32MostIntGo, FoldAcrossInt32MostIntPlain, "fold.go")
 
-var FoldAcrossInt32Add32Kernel = kernelsPacked.Source("FoldAcross_int32_add32", "9925df9d2b4f18fd25df0b9eeb55cc2a", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossInt32Add32Go, FoldAcrossInt32Add32Plain, "fold.go")
+var FoldAcrossInt32Add32Kernel = kernelsPacked.Source("FoldAcross_int32_add32", "4405091745e6a0f2f121e8af765c0a90", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossInt32Add32Go, FoldAcrossInt32Add32Plain, "fold.go")
 
-var FoldAcrossBoolCountKernel = kernelsPacked.Source("FoldAcross_bool_count", "8eecfca78b30e4b65752ead0c2c68fdc", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossBoolCountGo, FoldAcrossBoolCountPlain, "fold.go")
+var FoldAcrossBoolCountKernel = kernelsPacked.Source("FoldAcross_bool_count", "7e149a872c4f497cadce7fd2525c7c81", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossBoolCountGo, FoldAcrossBoolCountPlain, "fold.go")
 
 // LaunchFoldFew runs [FoldFew] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -209,23 +209,23 @@ var FoldFewKernels = support.Kernels{
 	{Types: []any{*new(bool), *new(bool), *new(count), *new(reached)}, Kernel: FoldFewBoolBoolCountReachedKernel},
 }
 
-var FoldFewFloat32Float32Most32Value32Kernel = kernelsPacked.Source("FoldFew_float32_float32_most32_value32", "98d5c2c11201be54d2cea6cc94ddaebb", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewFloat32Float32Most32Value32Go, FoldFewFloat32Float32Most32Value32Plain, "fold.go")
+var FoldFewFloat32Float32Most32Value32Kernel = kernelsPacked.Source("FoldFew_float32_float32_most32_value32", "2f05aa325f14e0c7130a58176b0e6074", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewFloat32Float32Most32Value32Go, FoldFewFloat32Float32Most32Value32Plain, "fold.go")
 
-var FoldFewFloat64Float64Most64Value64Kernel = kernelsPacked.Source("FoldFew_float64_float64_most64_value64", "372d9a3bf1d7a6a64d3471722c391799", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewFloat64Float64Most64Value64Go, FoldFewFloat64Float64Most64Value64Plain, "fold.go")
+var FoldFewFloat64Float64Most64Value64Kernel = kernelsPacked.Source("FoldFew_float64_float64_most64_value64", "996e7dfbf25a68db92887f8be0e1a059", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewFloat64Float64Most64Value64Go, FoldFewFloat64Float64Most64Value64Plain, "fold.go")
 
-var FoldFewInt32Int32MostIntValueIntKernel = kernelsPacked.Source("FoldFew_int32_int32_mostInt_valueInt", "618d8e8e56693c0aba71a5e245eb3129", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewInt32Int32MostIntValueIntGo, FoldFewInt32Int32MostIntValueIntPlain, "fold.go")
+var FoldFewInt32Int32MostIntValueIntKernel = kernelsPacked.Source("FoldFew_int32_int32_mostInt_valueInt", "f6d3d816e7ee66c090ee2d3620963c01", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewInt32Int32MostIntValueIntGo, FoldFewInt32Int32MostIntValueIntPlain, "fold.go")
 
-var FoldFewFloat32Int32Most32IndexKernel = kernelsPacked.Source("FoldFew_float32_int32_most32_index", "e971feb2c3533573d5e874949e4d6094", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewFloat32Int32Most32IndexGo, FoldFewFloat32Int32Most32IndexPlain, "fold.go")
+var FoldFewFloat32Int32Most32IndexKernel = kernelsPacked.Source("FoldFew_float32_int32_most32_index", "ef49e5c2c01a4b074cacb3e988c1bf8d", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewFloat32Int32Most32IndexGo, FoldFewFloat32Int32Most32IndexPlain, "fold.go")
 
-var FoldFewFloat64Int32Most64IndexKernel = kernelsPacked.Source("FoldFew_float64_int32_most64_index", "1a628fe9936be0f1262591e1ac198cc6", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewFloat64Int32Most64IndexGo, FoldFewFloat64Int32Most64IndexPlain, "fold.go")
+var FoldFewFloat64Int32Most64IndexKernel = kernelsPacked.Source("FoldFew_float64_int32_most64_index", "976b32255d422f70a44fec9048e38c6f", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewFloat64Int32Most64IndexGo, FoldFewFloat64Int32Most64IndexPlain, "fold.go")
 
-var FoldFewInt32Int32MostIntIndexKernel = kernelsPacked.Source("FoldFew_int32_int32_mostInt_index", "5395607d9c64ea695f3ac90f62a16880", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewInt32Int32MostIntIndexGo, FoldFewInt32Int32MostIntIndexPlain, "fold.go")
+var FoldFewInt32Int32MostIntIndexKernel = kernelsPacked.Source("FoldFew_int32_int32_mostInt_index", "3ca6071396cddb3c32844c42af17e8ba", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewInt32Int32MostIntIndexGo, FoldFewInt32Int32MostIntIndexPlain, "fold.go")
 
-var FoldFewInt32Int32Add32TotalKernel = kernelsPacked.Source("FoldFew_int32_int32_add32_total", "46417d5988fd6dab7e6d61035d1401c8", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewInt32Int32Add32TotalGo, FoldFewInt32Int32Add32TotalPlain, "fold.go")
+var FoldFewInt32Int32Add32TotalKernel = kernelsPacked.Source("FoldFew_int32_int32_add32_total", "8218cae89c56003b9622c2ae74842bfc", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewInt32Int32Add32TotalGo, FoldFewInt32Int32Add32TotalPlain, "fold.go")
 
-var FoldFewBoolInt32CountTotalKernel = kernelsPacked.Source("FoldFew_bool_int32_count_total", "54b6f80813e3f9b5bef54dacc53189aa", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewBoolInt32CountTotalGo, FoldFewBoolInt32CountTotalPlain, "fold.go")
+var FoldFewBoolInt32CountTotalKernel = kernelsPacked.Source("FoldFew_bool_int32_count_total", "ffa19d4572cdf4a6b6d4d18e16b6eb37", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewBoolInt32CountTotalGo, FoldFewBoolInt32CountTotalPlain, "fold.go")
 
-var FoldFewBoolBoolCountReachedKernel = kernelsPacked.Source("FoldFew_bool_bool_count_reached", "6c8d519a56bdb3e18e5b6586594da810", support.Params{}.Matrix("c", "uchar", 1).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewBoolBoolCountReachedGo, FoldFewBoolBoolCountReachedPlain, "fold.go")
+var FoldFewBoolBoolCountReachedKernel = kernelsPacked.Source("FoldFew_bool_bool_count_reached", "28e72e71c4234cbb0dd2adc7534ccbf6", support.Params{}.Matrix("c", "uchar", 1).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewBoolBoolCountReachedGo, FoldFewBoolBoolCountReachedPlain, "fold.go")
 
 // LaunchFinish runs [Finish] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -252,17 +252,17 @@ var FinishKernels = support.Kernels{
 	{Types: []any{*new(bool), *new(reached)}, Kernel: FinishBoolReachedKernel},
 }
 
-var FinishFloat32Value32Kernel = kernelsPacked.Source("Finish_float32_value32", "a0a010a185f82076c7a13ca8128272e5", support.Params{}.Matrix("c", "float", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishFloat32Value32Go, FinishFloat32Value32Plain, "fold.go")
+var FinishFloat32Value32Kernel = kernelsPacked.Source("Finish_float32_value32", "291046877b9d9806de98207a4fb37cd7", support.Params{}.Matrix("c", "float", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishFloat32Value32Go, FinishFloat32Value32Plain, "fold.go")
 
-var FinishFloat64Value64Kernel = kernelsPacked.Source("Finish_float64_value64", "6a9e79250a45d4f4a0662f6512d47cff", support.Params{}.Matrix("c", "double", 8).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishFloat64Value64Go, FinishFloat64Value64Plain, "fold.go")
+var FinishFloat64Value64Kernel = kernelsPacked.Source("Finish_float64_value64", "8f305463e39a702fe0ba4ef9cbede770", support.Params{}.Matrix("c", "double", 8).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishFloat64Value64Go, FinishFloat64Value64Plain, "fold.go")
 
-var FinishInt32ValueIntKernel = kernelsPacked.Source("Finish_int32_valueInt", "4ad1f4329938239dcbfb2e6c6249d4d0", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishInt32ValueIntGo, FinishInt32ValueIntPlain, "fold.go")
+var FinishInt32ValueIntKernel = kernelsPacked.Source("Finish_int32_valueInt", "e3affa96cb3c2b082393124e95eb6e88", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishInt32ValueIntGo, FinishInt32ValueIntPlain, "fold.go")
 
-var FinishInt32IndexKernel = kernelsPacked.Source("Finish_int32_index", "385cb1bf49ce9bd3b45de34fd6c7f361", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishInt32IndexGo, FinishInt32IndexPlain, "fold.go")
+var FinishInt32IndexKernel = kernelsPacked.Source("Finish_int32_index", "d7c2a78525427fa24087343b81cf91f5", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishInt32IndexGo, FinishInt32IndexPlain, "fold.go")
 
-var FinishInt32TotalKernel = kernelsPacked.Source("Finish_int32_total", "bef0c05974ead7c02e67f79c11a75cee", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishInt32TotalGo, FinishInt32TotalPlain, "fold.go")
+var FinishInt32TotalKernel = kernelsPacked.Source("Finish_int32_total", "aba640f70826ef96a9291cf95b26915e", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishInt32TotalGo, FinishInt32TotalPlain, "fold.go")
 
-var FinishBoolReachedKernel = kernelsPacked.Source("Finish_bool_reached", "2c7671a0623075cccacd820db93951d2", support.Params{}.Matrix("c", "uchar", 1).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishBoolReachedGo, FinishBoolReachedPlain, "fold.go")
+var FinishBoolReachedKernel = kernelsPacked.Source("Finish_bool_reached", "1923f899fff53bda89d99a1bb816b621", support.Params{}.Matrix("c", "uchar", 1).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishBoolReachedGo, FinishBoolReachedPlain, "fold.go")
 
 // LaunchGather runs [Gather] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -277,7 +277,7 @@ func LaunchGather[Arg1 linalg.KernelArg[int64], Arg2 linalg.KernelArg[int64]](s 
 	return call.Launch()
 }
 
-var GatherKernel = kernelsPacked.Source("Gather_kernel", "5ebbf463cbadce565553b79e3324206b", support.Params{}.Slice("sums", "long", 8).ConstSlice("parts", "long", 8).Scalar("all", "long", 8).Scalar("first", "long", 8).Scalar("outputs", "long", 8).Scalar("count", "long", 8), GatherGo, GatherPlain, "gather.go")
+var GatherKernel = kernelsPacked.Source("Gather_kernel", "d7e0ed86d6f275c0799aa6b23dcbce5c", support.Params{}.Slice("sums", "long", 8).ConstSlice("parts", "long", 8).Scalar("all", "long", 8).Scalar("first", "long", 8).Scalar("outputs", "long", 8).Scalar("count", "long", 8), GatherGo, GatherPlain, "gather.go")
 
 // LaunchGatherFolded runs [GatherFolded] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -296,7 +296,7 @@ func LaunchGatherFolded[Arg1 linalg.KernelArg[int64], Arg2 linalg.KernelArg[int6
 	return call.Launch()
 }
 
-var GatherFoldedKernel = kernelsPacked.Source("GatherFolded_kernel", "d10ddcdddea5451051e6e45d91ea62de", support.Params{}.Slice("states", "long", 8).ConstSlice("parts", "long", 8).Scalar("all", "long", 8).Scalar("first", "long", 8).Scalar("outputs", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("base", "long", 8).Scalar("cols", "long", 8).Scalar("pitch", "long", 8), GatherFoldedGo, GatherFoldedPlain, "gather.go")
+var GatherFoldedKernel = kernelsPacked.Source("GatherFolded_kernel", "f3f3668caaa624cbec01a4d999d0f033", support.Params{}.Slice("states", "long", 8).ConstSlice("parts", "long", 8).Scalar("all", "long", 8).Scalar("first", "long", 8).Scalar("outputs", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("base", "long", 8).Scalar("cols", "long", 8).Scalar("pitch", "long", 8), GatherFoldedGo, GatherFoldedPlain, "gather.go")
 
 // LaunchTotals runs [Totals] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -315,11 +315,11 @@ var TotalsKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(integer)}, Kernel: TotalsInt32IntegerKernel},
 }
 
-var TotalsFloat32SingleKernel = kernelsPacked.Source("Totals_float32_single", "d7aa05eb7d147d1384c0a685d24609c0", support.Params{}.ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsFloat32SingleGo, TotalsFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go")
+var TotalsFloat32SingleKernel = kernelsPacked.Source("Totals_float32_single", "71a5364cc5b13fdcf39ef4c92ed8f9bd", support.Params{}.ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsFloat32SingleGo, TotalsFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go")
 
-var TotalsFloat64DoubleKernel = kernelsPacked.Source("Totals_float64_double", "f05681dee53e097ae25dd4379124634b", support.Params{}.ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsFloat64DoubleGo, TotalsFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go")
+var TotalsFloat64DoubleKernel = kernelsPacked.Source("Totals_float64_double", "a11ee0b9089f230ed3fb6300d99b2838", support.Params{}.ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsFloat64DoubleGo, TotalsFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go")
 
-var TotalsInt32IntegerKernel = kernelsPacked.Source("Totals_int32_integer", "b3fb6229817b507e881009c9952a26fd", support.Params{}.ConstMatrix("x", "int", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsInt32IntegerGo, TotalsInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go")
+var TotalsInt32IntegerKernel = kernelsPacked.Source("Totals_int32_integer", "b0a5d7f456007e06dc9fb4053e2a68e5", support.Params{}.ConstMatrix("x", "int", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsInt32IntegerGo, TotalsInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go")
 
 // LaunchOffsets runs [Offsets] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -332,7 +332,7 @@ func LaunchOffsets[Arg1 linalg.KernelArg[int64]](s *linalg.Session, grid backend
 	return call.Launch()
 }
 
-var OffsetsKernel = kernelsPacked.Source("Offsets_kernel", "267c80d66d496b242d254398e7ac285a", support.Params{}.Slice("sums", "long", 8).Scalar("rows", "long", 8).Scalar("blocks", "long", 8).Scalar("words", "long", 8), OffsetsGo, OffsetsPlain, "prefix.go")
+var OffsetsKernel = kernelsPacked.Source("Offsets_kernel", "8526825322918fafc54983154478d4c1", support.Params{}.Slice("sums", "long", 8).Scalar("rows", "long", 8).Scalar("blocks", "long", 8).Scalar("words", "long", 8), OffsetsGo, OffsetsPlain, "prefix.go")
 
 // LaunchPrefix runs [Prefix] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -352,11 +352,11 @@ var PrefixKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(integer)}, Kernel: PrefixInt32IntegerKernel},
 }
 
-var PrefixFloat32SingleKernel = kernelsPacked.Source("Prefix_float32_single", "acf8463921b285a43d1668405a1c71c9", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat32SingleGo, PrefixFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var PrefixFloat32SingleKernel = kernelsPacked.Source("Prefix_float32_single", "79bc61bfebf7670a99b1f5c16f383cf3", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat32SingleGo, PrefixFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var PrefixFloat64DoubleKernel = kernelsPacked.Source("Prefix_float64_double", "58265baf9c7ccf08fb123adc542e97e0", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat64DoubleGo, PrefixFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var PrefixFloat64DoubleKernel = kernelsPacked.Source("Prefix_float64_double", "e1a337083bacce73045aff27944deeed", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat64DoubleGo, PrefixFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var PrefixInt32IntegerKernel = kernelsPacked.Source("Prefix_int32_integer", "9f2a1ae0f56bfa94bce7409ba1fed078", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixInt32IntegerGo, PrefixInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var PrefixInt32IntegerKernel = kernelsPacked.Source("Prefix_int32_integer", "04aedb88a297af5abb1188499348fc9b", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixInt32IntegerGo, PrefixInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
 // LaunchScatter runs [Scatter] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -377,11 +377,11 @@ var ScatterKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(integer)}, Kernel: ScatterInt32IntegerKernel},
 }
 
-var ScatterFloat32SingleKernel = kernelsPacked.Source("Scatter_float32_single", "61b65c60910300dae3f3a15f17435e43", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8), ScatterFloat32SingleGo, ScatterFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var ScatterFloat32SingleKernel = kernelsPacked.Source("Scatter_float32_single", "6ef970fa23e148cb12ba1de5c96fbec5", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8), ScatterFloat32SingleGo, ScatterFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var ScatterFloat64DoubleKernel = kernelsPacked.Source("Scatter_float64_double", "7b5cf8359d75a3f84265d55e6a2f3d06", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8), ScatterFloat64DoubleGo, ScatterFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var ScatterFloat64DoubleKernel = kernelsPacked.Source("Scatter_float64_double", "242a6678201fbf6b2be49a8ab4af031d", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8), ScatterFloat64DoubleGo, ScatterFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var ScatterInt32IntegerKernel = kernelsPacked.Source("Scatter_int32_integer", "47c41c2ae0942800cd4e211311c48cf2", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8), ScatterInt32IntegerGo, ScatterInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var ScatterInt32IntegerKernel = kernelsPacked.Source("Scatter_int32_integer", "3d2dbf561c52a4fba088b81407b3be84", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8), ScatterInt32IntegerGo, ScatterInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
 // LaunchRound runs [Round] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -402,9 +402,9 @@ var RoundKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(double)}, Kernel: RoundFloat64DoubleKernel},
 }
 
-var RoundFloat32SingleKernel = kernelsPacked.Source("Round_float32_single", "cb8b02ae94fca84d66b498e53f852f9f", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat32SingleGo, RoundFloat32SinglePlain, "round.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var RoundFloat32SingleKernel = kernelsPacked.Source("Round_float32_single", "359dfe02d695c222e23ced3f2b2137b0", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat32SingleGo, RoundFloat32SinglePlain, "round.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var RoundFloat64DoubleKernel = kernelsPacked.Source("Round_float64_double", "78ba975c8f92722f0cc1b80e19083345", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat64DoubleGo, RoundFloat64DoublePlain, "round.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var RoundFloat64DoubleKernel = kernelsPacked.Source("Round_float64_double", "c3c7b002a1b5ab44538254afaedfc4ce", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat64DoubleGo, RoundFloat64DoublePlain, "round.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
@@ -418,36 +418,34 @@ var kernelsText embed.FS
 var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []support.Decl{
 	{File: "across.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "across.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
-	{File: "across.go", Head: "func Across[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, parts []int64,", Hash: "eaaaaa4affab4f43c04c5a331f2ee7ae4b6662f77197402e1416794f5062e460"},
-	{File: "across.go", Head: "func addHalves[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,", Hash: "b3023419d26eeb16a9f8fb435d012dc43743019336a843f68151a1d1af3ae9b8"},
+	{File: "across.go", Head: "func Across[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, parts []int64,", Hash: "a4b072036ddd4c366a76549116a25794968e21774e77294ebdc3504f0a3418e4"},
+	{File: "across.go", Head: "func addHalves[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,", Hash: "c794ca6ff5865c8149f6a924a17985b1f4a11243e3b9f72130bdacd11013ebcf"},
 	{File: "across.go", Head: "func addDigits[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,", Hash: "72b414020a6fb295715d4628c38e72aaafe509ae421c9d2a70dd9f15caa5d993"},
 	{File: "along.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "along.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
 	{File: "along.go", Head: "const (", Hash: "e4ed69640081a1617910206ef7446229a98304684e9a252e9fc41f32de8c0744"},
 	{File: "along.go", Head: "const Words = 137", Hash: "d4ebfd991313ffb00f487206514f8d7be86c17f8ea1a8919fa015b760a7908c6"},
-	{File: "along.go", Head: "func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,", Hash: "0ec1f2bdf08a7b6daeba74aaa76a54868959c4abfb1554ec00d70f375019d7a2"},
+	{File: "along.go", Head: "func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,", Hash: "3ce0ac6aac8172c3407bc7c7ae4fe6c892dd1d814bcc13fb7471dec8d9fb2914"},
 	{File: "along.go", Head: "const maxShort = 1 << 20", Hash: "a5f2efc4061b867fdd7a2a7369d3d5ff2251fa45d843607290df71b68f784e80"},
-	{File: "along.go", Head: "func joined(all []int64) halves {", Hash: "37f484d03de7b7a19b3b1b203ab64c77510030d86c3b6bc58b1fbc9d62c0bb99"},
-	{File: "along.go", Head: "func valueOf[T float32 | float64, I int32 | int64, F format[T, I]](f F, t halves, top int) superacc.Value {", Hash: "d793d26e6f54106b86db3295ed11f10a347f08f2039a34c4d96714768d07f936"},
-	{File: "along.go", Head: "func addAll[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, b block[S, I],", Hash: "53d4c85e504c4d6fd14f8635046ebe0beecd9f578f3f933def4352ac6ca0cd7a"},
-	{File: "along.go", Head: "type tally struct {", Hash: "4a9dd98501a307264cab8410bf9c2fb655bc26a19b7e146f7bc31a17d55d04df"},
+	{File: "along.go", Head: "func joined(all []int64, n int, deep bool) halves {", Hash: "0411390018e71942da7a6699f707beba84c4cf543d37e0329e260af14a91e182"},
+	{File: "along.go", Head: "func sumOfParts(x []int64) (sum int64) {", Hash: "cb2d38add4fef67b9053c97e6804605e001ce65261bcd6051c49adc198fda167"},
+	{File: "along.go", Head: "func valueOf[T float32 | float64, I int32 | int64, F format[T, I]](f F, t halves, top int, deep bool) superacc.Value {", Hash: "fdcc77fa476ede1977b34b558a7b803f8090d5c3ffc0ec2828cdc7e42d824d09"},
+	{File: "along.go", Head: "func addAll[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, b block[S, I],", Hash: "55ec4b0b3db8b50843b2acfdaddac552d7d3eb52bd081a04f581e51dbf3c58dc"},
+	{File: "along.go", Head: "type tally struct {", Hash: "5827b8bd93b190bfb1de04d6e164bf9b9b3f2882dc192f0a2add67805ee99bc6"},
 	{File: "along.go", Head: "type block[S float32 | float64, I int32 | int64] struct {", Hash: "c1e80b14f32c360d99f38b94b2d74271cae1b8ff8209f3a50833904f17ed04d6"},
 	{File: "along.go", Head: "func factors[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], i, j int) (", Hash: "2345a0920858aae27846ce38856d3a0e28b2dd6146c81f456b4dd35734f1aced"},
 	{File: "along.go", Head: "func factorsOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, x, y, shift S, mask I) (", Hash: "a31f74050b8c04f8ef94d4f24c396d709371c15227be27a2edbe61a6df2a2266"},
-	{File: "along.go", Head: "func add[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l, top int) (", Hash: "eff9e3cbd01fd8e7d4fd5aa6860a73ca3344cf39a1ec6894e92629c4e9b86b42"},
+	{File: "along.go", Head: "func add[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l, top int,", Hash: "1c5e281a70a5fcb6fdb4a30e6b91673fe5e2b643b8986e7cd0195cc6e6f12546"},
 	{File: "along.go", Head: "func addWide[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, b block[S, I],", Hash: "0574ff5279918dfa9e46a86ab72d422efa3e45afcd672e4c9608e72429485542"},
-	{File: "along.go", Head: "func collectDigits[T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, t tally,", Hash: "76ae0660bca0829030f7eb84017780029b806943d1174bac759fc4426bddbbd9"},
+	{File: "along.go", Head: "func collectDigits[T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, t tally,", Hash: "7dd7aee634495bdea3ee42e810d11e07ebdb25d45d266f00d1cf0ba9f71d256e"},
 	{File: "along.go", Head: "func collect(it gpu.Item, sums, words []int64, v int64, at int) {", Hash: "b7afd963b85b119ea83b7d387c90afaf2cf5bfee94e626cb16ac2bf6c4dfd564"},
 	{File: "few.go", Head: "\"math/bits\"", Hash: "472f73e06a29f205acea44e69d4ada6cd97395143fa50a19934b7438d67a9d92"},
 	{File: "few.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "few.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
-	{File: "few.go", Head: "func Few[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,", Hash: "9c8ff1dd5bccc5a93ed6ad6c7af76032eb7ee619a1e806b0cd344e5cdd702243"},
-	{File: "few.go", Head: "func windowOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "f81d17885cd4e130622e952bd95ecac86f8566b49479930aa406a888aece6c73"},
-	{File: "few.go", Head: "func addOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "41078fe549e20670c613da84a0a4f1a4c4b7eac93fe794af98d08473a4a1c507"},
-	{File: "few.go", Head: "func sumOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "19cc4bce0134ae974770b56a496ee9fe25b48543962b4d87b586a95e0dc5c9bf"},
-	{File: "few.go", Head: "const thirdBits = 24", Hash: "1f88e2dfb6d710780f0429059b8a3c722e57c7a4e2ff53863b79f7a63412b19a"},
-	{File: "few.go", Head: "func isSpread[T float32 | float64, I int32 | int64, F format[T, I]](f F, w window[I]) bool {", Hash: "e659f4b2f58721a65717301fd723ba93cf5008627a3fdd9b58931f92bf193e19"},
-	{File: "few.go", Head: "func sumOfSpread[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,", Hash: "314b1de83cf8fcbbd66b540e956ba13f0fb616a00947250e6a84bafae6299e1e"},
+	{File: "few.go", Head: "func Few[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,", Hash: "8d1396cba2eb129e2b283bbb8b17051896294342e04c2a1374fc8bc5f00e1a23"},
+	{File: "few.go", Head: "func windowOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "2e629c0949e94d8d782c041946964ebb58ceae16f033975f72e54381a4695fc7"},
+	{File: "few.go", Head: "func addOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "cf124520e3e0769034eb290787843aebd8558ef283ee1e239813c148c291ed14"},
+	{File: "few.go", Head: "func sumOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "cedc72a66aa5d7d3faa15eaedf695b08e6fb4247aaf96674893ae6f2f67025a8"},
 	{File: "few.go", Head: "func sumOfWide[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,", Hash: "96b3544d06a8a88914e14ecf2467fb6310c2b2d54258af54ded7a81acc237a26"},
 	{File: "few.go", Head: "type table[S float32 | float64, I int32 | int64] struct {", Hash: "62d9bec4b3dc59cac22b306e52e8a0dc12e80d3dd91152c42d2e600614064190"},
 	{File: "few.go", Head: "func factorsIn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,", Hash: "a09ec73a458487eb0da72a644e9178196e4ba92dcfe348fac8ef5f259be67415"},
@@ -577,14 +575,16 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "terms.go", Head: "type window[I int32 | int64] struct{ hi, lo I }", Hash: "3f5059238758f65d627401b1c4a3639bb8f614361649f5e30c1a8f1e0a46e08c"},
 	{File: "terms.go", Head: "func nowhere[T float32 | float64, I int32 | int64, F format[T, I]](f F) window[I] {", Hash: "9b0b897395a877d9710a76ea43c87c46fb716e1f28ff6a6f68999b5715f7201c"},
 	{File: "terms.go", Head: "func (w window[I]) with(most, m I) window[I] { return window[I]{max(w.hi, m), min(w.lo, m+most)} }", Hash: "d613c1e51c5ef2724f8a3615721783d44aae7ae8c17b05aaccadfea144f27650"},
-	{File: "terms.go", Head: "func fits[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window[I], top int) bool {", Hash: "f62de8568196fb478c7e0a5810802cdbf68f711623017a9b41ee16dfdcc6aba6"},
+	{File: "terms.go", Head: "func fits[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window[I], top int, deep bool,", Hash: "e9213b01a220bf8e9b95e218e4fb8756e7a50ea2e7b5ebf7b6279384f3519c06"},
+	{File: "terms.go", Head: "func deepens[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P) bool {", Hash: "777a211e1095904bb697aff272aa5523950560ef12ed13e502bab6f2bde82362"},
+	{File: "terms.go", Head: "func isDeep[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window[I], top int) bool {", Hash: "ffc1331b7fc56a41313658f3b745c8cb9c5f8b076f5c57645df870bdcce3a25c"},
 	{File: "terms.go", Head: "func topOf[T float32 | float64, I int32 | int64, F format[T, I]](f F, w window[I]) int {", Hash: "38d3963ae97346383d78d2c4666f3f060f04660fcf77da9fd32c96a982f48bbb"},
 	{File: "terms.go", Head: "func firstTop[T float32 | float64, I int32 | int64, F format[T, I]](f F) int { return f.bias() + 3 }", Hash: "206e1b553a7506e7661bc88368cfffd5f5135f3f8445bb7ba05469dfcd2413a1"},
 	{File: "terms.go", Head: "func scale[T float32 | float64, I int32 | int64, F format[T, I]](f F, top int) T {", Hash: "d3b843c9b3cb1fc50b951fb9df6187c62b4e51af6a4e861c3cf3baac64ff5428"},
 	{File: "terms.go", Head: "func unit[T float32 | float64, I int32 | int64, F format[T, I]](f F, top int) int {", Hash: "2aa93c29385249fbf14e3c30728ea8b0328416511f2c104f5b48ce9bd641d51b"},
 	{File: "terms.go", Head: "type digits[I int32 | int64] struct{ a, b, c I }", Hash: "b391c2877b8e894e656fdf643dbca309b3818a20112777dbb4d12cc3fd54d3c6"},
-	{File: "terms.go", Head: "func plus[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, d digits[I], x, y, scale T,", Hash: "a0851968c9d18b4cc3afe50fe12e111fcb91d2393dc6d3fd96aa965e8d15f82c"},
-	{File: "terms.go", Head: "func (d digits[I]) without(magic I, product bool) digits[I] {", Hash: "48d0441fb54627e4109e94cd1edaa920df960bd034357e086287956eea98ad12"},
+	{File: "terms.go", Head: "func plus[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, d digits[I], x, y, scale T,", Hash: "595149cf1c1e9f51e6fc3d18c5953ff8700f31165140c1dbcd22e44379226afd"},
+	{File: "terms.go", Head: "func (d digits[I]) without(magic I, product, deep bool) digits[I] {", Hash: "27d7ab1808919d2bfffc9b472b352c2938c11ee18e9ebd949ac494a49f1f52bf"},
 	{File: "terms.go", Head: "type halves struct{ lower, upper digits[int64] }", Hash: "fabe717eadd0ec4a0aa9f2b95b772b7326cb94de18f09e19ccd079198d74f802"},
 	{File: "terms.go", Head: "func (t halves) with(a, b, c int64) halves {", Hash: "0cc01bbca74f92d24ee52a22f24383dd9cf55a9f3d65d4fdab6bd15ed099e973"},
 	{File: "terms.go", Head: "func (t halves) part(k int) int64 {", Hash: "5f8ebea11699c6b96d27b24479b95f50bd3ab78bba86c84d913805b9ad6c00c8"},
@@ -713,6 +713,7 @@ type gpu_tally struct {
 	sums_   gpu_halves
 	blocks_ int64
 	top_    int64
+	deep_   bool
 	dirty_  bool
 }
 
@@ -844,10 +845,8 @@ func AcrossFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -869,32 +868,39 @@ func AcrossFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []
 						}
 						special_ := int64(0)
 						/*line across.go:29*/ top_ := gpu_firstTop(f_)
+						/*line across.go:29*/ deep_ := false
 						/*line across.go:29*/ sum_ := gpu_halves{}
 						for i_ := from_; i_ < to_; i_ = i_ + turns_ {
 							t_ := gpu_table{x_: x_, y_: x_, first_: i_, height_: min(turns_, to_-i_), width_: int64(1), down_: true, mask_: mask_}
 							var t2_ gpu_window
 							/*line across.go:32*/ var t3_ gpu_digits_
-							/*line across.go:32*/ t2_, t3_ = gpu_addOf(f_, p_, t_, o_, less_, gpu_scale(f_, top_))
+//line across.go:32
+							t2_, t3_ = gpu_addOf(f_, p_, t_, o_, less_, gpu_scale(f_, top_), deep_)
 							/*line across.go:32*/ w_ := t2_
 							/*line across.go:32*/ d_ := t3_
 							next_ := gpu_topOf(f_, w_)
-							/*line across.go:33*/ if (!gpu_fits(f_, p_, w_, top_)) && gpu_fits(f_, p_, w_, next_) {
+							deeper_ := gpu_isDeep(f_, p_, w_, next_)
+//line across.go:34
+							if (!gpu_fits(f_, p_, w_, top_, deep_)) && gpu_fits(f_, p_, w_, next_, deeper_) {
 								gpu_addHalves(f_, p_, parts_, words_, sum_, top_)
 								t4_ := gpu_halves{}
-								/*line across.go:35*/ t5_ := next_
-								/*line across.go:35*/ sum_ = t4_
-								/*line across.go:35*/ top_ = t5_
-								var t6_ gpu_window
-								_ = t6_
-								/*line across.go:36*/ var t7_ gpu_digits_
-								/*line across.go:36*/ t6_, t7_ = gpu_addOf(f_, p_, t_, o_, less_, gpu_scale(f_, top_))
-								/*line across.go:36*/ d_ = t7_
+								/*line across.go:36*/ t5_ := next_
+								/*line across.go:36*/ t6_ := deeper_
+								/*line across.go:36*/ sum_ = t4_
+								/*line across.go:36*/ top_ = t5_
+								/*line across.go:36*/ deep_ = t6_
+								var t7_ gpu_window
+								_ = t7_
+								/*line across.go:37*/ var t8_ gpu_digits_
+//line across.go:37
+								t7_, t8_ = gpu_addOf(f_, p_, t_, o_, less_, gpu_scale(f_, top_), deep_)
+								/*line across.go:37*/ d_ = t8_
 							}
-							if gpu_fits(f_, p_, w_, top_) {
+							if gpu_fits(f_, p_, w_, top_, deep_) {
 								sum_ = gpu_with(sum_, int64(d_.a_), int64(d_.b_), int64(d_.c_))
 							} else {
-								t8_ := gpu_addDigits(f_, p_, parts_, words_, t_, o_, less_, w_)
-								/*line across.go:41*/ special_ = special_ | t8_
+								t9_ := gpu_addDigits(f_, p_, parts_, words_, t_, o_, less_, w_)
+								/*line across.go:42*/ special_ = special_ | t9_
 							}
 						}
 						gpu_addHalves(f_, p_, parts_, words_, sum_, top_)
@@ -903,7 +909,7 @@ func AcrossFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:907
+//line kernels_tandem.go:913
 	}
 	return nil
 }
@@ -930,10 +936,8 @@ func AcrossFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -955,33 +959,39 @@ func AcrossFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []
 						}
 						special_ := int64(0)
 						/*line across.go:29*/ top_ := gpu_firstTop_(f_)
+						/*line across.go:29*/ deep_ := false
 						/*line across.go:29*/ sum_ := gpu_halves{}
 						for i_ := from_; i_ < to_; i_ = i_ + turns_ {
 							t_ := gpu_table_{x_: x_, y_: x_, first_: i_, height_: min(turns_, to_-i_), width_: int64(1), down_: true, mask_: mask_}
 							var t2_ gpu_window_
 							/*line across.go:32*/ var t3_ gpu_digits
-							/*line across.go:32*/ t2_, t3_ = gpu_addOf_(f_, p_, t_, o_, less_, gpu_scale_(f_, top_))
+//line across.go:32
+							t2_, t3_ = gpu_addOf_(f_, p_, t_, o_, less_, gpu_scale_(f_, top_), deep_)
 							/*line across.go:32*/ w_ := t2_
 							/*line across.go:32*/ d_ := t3_
 							next_ := gpu_topOf_(f_, w_)
-							/*line across.go:33*/ if (!gpu_fits_(f_, p_, w_, top_)) && gpu_fits_(f_, p_, w_, next_) {
+							deeper_ := gpu_isDeep_(f_, p_, w_, next_)
+//line across.go:34
+							if (!gpu_fits_(f_, p_, w_, top_, deep_)) && gpu_fits_(f_, p_, w_, next_, deeper_) {
 								gpu_addHalves_(f_, p_, parts_, words_, sum_, top_)
 								t4_ := gpu_halves{}
-								/*line across.go:35*/ t5_ := next_
-								/*line across.go:35*/ sum_ = t4_
-								/*line across.go:35*/ top_ = t5_
-								var t6_ gpu_window_
-								_ = t6_
-								/*line across.go:36*/ var t7_ gpu_digits
-//line across.go:36
-								t6_, t7_ = gpu_addOf_(f_, p_, t_, o_, less_, gpu_scale_(f_, top_))
-								/*line across.go:36*/ d_ = t7_
+								/*line across.go:36*/ t5_ := next_
+								/*line across.go:36*/ t6_ := deeper_
+								/*line across.go:36*/ sum_ = t4_
+								/*line across.go:36*/ top_ = t5_
+								/*line across.go:36*/ deep_ = t6_
+								var t7_ gpu_window_
+								_ = t7_
+								/*line across.go:37*/ var t8_ gpu_digits
+//line across.go:37
+								t7_, t8_ = gpu_addOf_(f_, p_, t_, o_, less_, gpu_scale_(f_, top_), deep_)
+								/*line across.go:37*/ d_ = t8_
 							}
-							if gpu_fits_(f_, p_, w_, top_) {
+							if gpu_fits_(f_, p_, w_, top_, deep_) {
 								sum_ = gpu_with(sum_, d_.a_, d_.b_, d_.c_)
 							} else {
-								t8_ := gpu_addDigits_(f_, p_, parts_, words_, t_, o_, less_, w_)
-								/*line across.go:41*/ special_ = special_ | t8_
+								t9_ := gpu_addDigits_(f_, p_, parts_, words_, t_, o_, less_, w_)
+								/*line across.go:42*/ special_ = special_ | t9_
 							}
 						}
 						gpu_addHalves_(f_, p_, parts_, words_, sum_, top_)
@@ -990,7 +1000,7 @@ func AcrossFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:994
+//line kernels_tandem.go:1004
 	}
 	return nil
 }
@@ -1017,10 +1027,8 @@ func AcrossFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args [
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -1042,33 +1050,39 @@ func AcrossFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args [
 						}
 						special_ := int64(0)
 						/*line across.go:29*/ top_ := gpu_firstTop_(f_)
+						/*line across.go:29*/ deep_ := false
 						/*line across.go:29*/ sum_ := gpu_halves{}
 						for i_ := from_; i_ < to_; i_ = i_ + turns_ {
 							t_ := gpu_table__{x_: x_, y_: x_, first_: i_, height_: min(turns_, to_-i_), width_: int64(1), down_: true, mask_: mask_}
 							var t2_ gpu_window_
 							/*line across.go:32*/ var t3_ gpu_digits
-							/*line across.go:32*/ t2_, t3_ = gpu_addOf__(f_, p_, t_, o_, less_, gpu_scale_(f_, top_))
+//line across.go:32
+							t2_, t3_ = gpu_addOf__(f_, p_, t_, o_, less_, gpu_scale_(f_, top_), deep_)
 							/*line across.go:32*/ w_ := t2_
 							/*line across.go:32*/ d_ := t3_
 							next_ := gpu_topOf_(f_, w_)
-							/*line across.go:33*/ if (!gpu_fits__(f_, p_, w_, top_)) && gpu_fits__(f_, p_, w_, next_) {
+							deeper_ := gpu_isDeep__(f_, p_, w_, next_)
+//line across.go:34
+							if (!gpu_fits__(f_, p_, w_, top_, deep_)) && gpu_fits__(f_, p_, w_, next_, deeper_) {
 								gpu_addHalves__(f_, p_, parts_, words_, sum_, top_)
 								t4_ := gpu_halves{}
-								/*line across.go:35*/ t5_ := next_
-								/*line across.go:35*/ sum_ = t4_
-								/*line across.go:35*/ top_ = t5_
-								var t6_ gpu_window_
-								_ = t6_
-								/*line across.go:36*/ var t7_ gpu_digits
-//line across.go:36
-								t6_, t7_ = gpu_addOf__(f_, p_, t_, o_, less_, gpu_scale_(f_, top_))
-								/*line across.go:36*/ d_ = t7_
+								/*line across.go:36*/ t5_ := next_
+								/*line across.go:36*/ t6_ := deeper_
+								/*line across.go:36*/ sum_ = t4_
+								/*line across.go:36*/ top_ = t5_
+								/*line across.go:36*/ deep_ = t6_
+								var t7_ gpu_window_
+								_ = t7_
+								/*line across.go:37*/ var t8_ gpu_digits
+//line across.go:37
+								t7_, t8_ = gpu_addOf__(f_, p_, t_, o_, less_, gpu_scale_(f_, top_), deep_)
+								/*line across.go:37*/ d_ = t8_
 							}
-							if gpu_fits__(f_, p_, w_, top_) {
+							if gpu_fits__(f_, p_, w_, top_, deep_) {
 								sum_ = gpu_with(sum_, d_.a_, d_.b_, d_.c_)
 							} else {
-								t8_ := gpu_addDigits__(f_, p_, parts_, words_, t_, o_, less_, w_)
-								/*line across.go:41*/ special_ = special_ | t8_
+								t9_ := gpu_addDigits__(f_, p_, parts_, words_, t_, o_, less_, w_)
+								/*line across.go:42*/ special_ = special_ | t9_
 							}
 						}
 						gpu_addHalves__(f_, p_, parts_, words_, sum_, top_)
@@ -1077,7 +1091,7 @@ func AcrossFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args [
 				}
 			}
 		}
-//line kernels_tandem.go:1081
+//line kernels_tandem.go:1095
 	}
 	return nil
 }
@@ -1104,10 +1118,8 @@ func AcrossFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -1129,34 +1141,39 @@ func AcrossFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []
 						}
 						special_ := int64(0)
 						/*line across.go:29*/ top_ := gpu_firstTop_(f_)
+						/*line across.go:29*/ deep_ := false
 						/*line across.go:29*/ sum_ := gpu_halves{}
 						for i_ := from_; i_ < to_; i_ = i_ + turns_ {
 							t_ := gpu_table_{x_: x_, y_: x_, first_: i_, height_: min(turns_, to_-i_), width_: int64(1), down_: true, mask_: mask_}
 							var t2_ gpu_window_
 							/*line across.go:32*/ var t3_ gpu_digits
-							/*line across.go:32*/ t2_, t3_ = gpu_addOf___(f_, p_, t_, o_, less_, gpu_scale_(f_, top_))
+//line across.go:32
+							t2_, t3_ = gpu_addOf___(f_, p_, t_, o_, less_, gpu_scale_(f_, top_), deep_)
 							/*line across.go:32*/ w_ := t2_
 							/*line across.go:32*/ d_ := t3_
 							next_ := gpu_topOf_(f_, w_)
-//line across.go:33
-							if (!gpu_fits___(f_, p_, w_, top_)) && gpu_fits___(f_, p_, w_, next_) {
+							deeper_ := gpu_isDeep___(f_, p_, w_, next_)
+//line across.go:34
+							if (!gpu_fits___(f_, p_, w_, top_, deep_)) && gpu_fits___(f_, p_, w_, next_, deeper_) {
 								gpu_addHalves___(f_, p_, parts_, words_, sum_, top_)
 								t4_ := gpu_halves{}
-								/*line across.go:35*/ t5_ := next_
-								/*line across.go:35*/ sum_ = t4_
-								/*line across.go:35*/ top_ = t5_
-								var t6_ gpu_window_
-								_ = t6_
-								/*line across.go:36*/ var t7_ gpu_digits
-//line across.go:36
-								t6_, t7_ = gpu_addOf___(f_, p_, t_, o_, less_, gpu_scale_(f_, top_))
-								/*line across.go:36*/ d_ = t7_
+								/*line across.go:36*/ t5_ := next_
+								/*line across.go:36*/ t6_ := deeper_
+								/*line across.go:36*/ sum_ = t4_
+								/*line across.go:36*/ top_ = t5_
+								/*line across.go:36*/ deep_ = t6_
+								var t7_ gpu_window_
+								_ = t7_
+								/*line across.go:37*/ var t8_ gpu_digits
+//line across.go:37
+								t7_, t8_ = gpu_addOf___(f_, p_, t_, o_, less_, gpu_scale_(f_, top_), deep_)
+								/*line across.go:37*/ d_ = t8_
 							}
-							if gpu_fits___(f_, p_, w_, top_) {
+							if gpu_fits___(f_, p_, w_, top_, deep_) {
 								sum_ = gpu_with(sum_, d_.a_, d_.b_, d_.c_)
 							} else {
-								t8_ := gpu_addDigits___(f_, p_, parts_, words_, t_, o_, less_, w_)
-								/*line across.go:41*/ special_ = special_ | t8_
+								t9_ := gpu_addDigits___(f_, p_, parts_, words_, t_, o_, less_, w_)
+								/*line across.go:42*/ special_ = special_ | t9_
 							}
 						}
 						gpu_addHalves___(f_, p_, parts_, words_, sum_, top_)
@@ -1165,7 +1182,7 @@ func AcrossFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:1169
+//line kernels_tandem.go:1186
 	}
 	return nil
 }
@@ -1203,187 +1220,234 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 	var los_ [128]int32
 	var sums_ [128]int64
 	var words_ [137]int64
-	var all_ [512]int64
-	var top_all, top2_all, at_all, t22_all, v_all, at2_all, least_all, most_all, special_all, v4_all, at3_all, at4_all, t50_all, v5_all, at5_all [1024]int64
+	var all_ [768]int64
+	var top_all, top2_all, at_all, n3_all, t23_all, v_all, at2_all, least_all, most_all, special_all, v4_all, at3_all, at4_all, n4_all, t55_all, v5_all, at5_all [1024]int64
+	var deep_all, deep2_all, again_all [1024]bool
 	var f2_all, f3_all, f4_all, f5_all [1024]gpu_single
 	var p2_all, p3_all, p4_all, p5_all [1024]gpu_one
 	var b2_all, b3_all [1024]gpu_block
-	var t_all, t2_all, t21_all, t45_all, t49_all [1024]gpu_tally
-	var again_all [1024]bool
+	var t_all, t2_all, t22_all, t48_all, t54_all [1024]gpu_tally
 	var w_all [1024]gpu_window
 	var d_all [1024]gpu_digits_
 	var sums3_all, words3_all, sums4_all, words4_all, sums5_all, words5_all, sums6_all, words6_all, sums8_all, words8_all [1024][]int64
 	var his3_all, los3_all [1024][]int32
-	var t47_all [1024]gpu_halves
+	var t52_all [1024]gpu_halves
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line along.go:43*/ n_ := n0
+		/*line along.go:44*/ n_ := n0
 		for w := range n {
 			var top_ int64
-			/*line along.go:43*/ top_ = gpu_firstTop(f_)
+			var deep_ bool
+			/*line along.go:44*/ top_ = gpu_firstTop(f_)
+			/*line along.go:44*/ deep_ = false
 			top_all[w] = top_
+			deep_all[w] = deep_
 		}
-		/*line along.go:44*/ o_ := g1
-		/*line along.go:44*/ for o_ < outputs_ {
-		b3_body:
+		/*line along.go:45*/ o_ := g1
+		/*line along.go:45*/ for o_ < outputs_ {
+		loop3_body:
 			switch {
 			default:
 				for w := range n {
-					/*line along.go:45*/ b_ := gpu_block{x_: x_, y_: y_, step_: n_, mask_: mask_}
+					/*line along.go:46*/ b_ := gpu_block{x_: x_, y_: y_, step_: n_, mask_: mask_}
 					if int64(len(shift_)) != int64(0) {
 						b_.shift_ = shift_[o_]
 					}
-					/*line along.go:99*/ f2_all[w] = f_
-					/*line along.go:99*/ p2_all[w] = p_
-					/*line along.go:99*/ b2_all[w] = b_
+					/*line along.go:111*/ f2_all[w] = f_
+					/*line along.go:111*/ p2_all[w] = p_
+					/*line along.go:111*/ b2_all[w] = b_
 				}
-				/*line along.go:100*/ first_ := o_ * height_
-				/*line along.go:100*/ height2_ := height_
-				/*line along.go:100*/ cols2_ := cols_
-				/*line along.go:100*/ turns2_ := turns_
+				/*line along.go:112*/ first_ := o_ * height_
+				/*line along.go:112*/ height2_ := height_
+				/*line along.go:112*/ cols2_ := cols_
+				/*line along.go:112*/ turns2_ := turns_
 				for w := range n {
 					var top2_ int64
 					top_ := top_all[w]
-					/*line along.go:100*/ top2_ = top_
-					/*line along.go:49*/ t_all[w] = gpu_tally{}
+					var deep2_ bool
+					deep_ := deep_all[w]
+					/*line along.go:112*/ top2_ = top_
+					/*line along.go:112*/ deep2_ = deep_
+					/*line along.go:50*/ t_all[w] = gpu_tally{}
 					top2_all[w] = top2_
 					top_all[w] = top_
+					deep2_all[w] = deep2_
+					deep_all[w] = deep_
 				}
-				/*line along.go:102*/ n2_ := n0
+				/*line along.go:114*/ n2_ := n0
 				width_ := min(cols2_, n2_*turns2_)
 				rows_ := max(int64(1), support.Div(turns2_, max(int64(1), support.Div((width_+n2_)-int64(1), n2_))))
 				across_ := support.Div((cols2_+width_)-int64(1), max(int64(1), width_))
 				blocks_ := across_ * support.Div((height2_+rows_)-int64(1), rows_)
 				for w := range n {
 					top2_ := top2_all[w]
-					/*line along.go:107*/ t2_all[w] = gpu_tally{top_: top2_}
+					deep2_ := deep2_all[w]
+					/*line along.go:119*/ t2_all[w] = gpu_tally{top_: top2_, deep_: deep2_}
 					top2_all[w] = top2_
+					deep2_all[w] = deep2_
 				}
-				/*line along.go:108*/ k_ := g0
-				/*line along.go:108*/ for k_ < blocks_ {
+				/*line along.go:120*/ k_ := g0
+				/*line along.go:120*/ for k_ < blocks_ {
 					t3_ := first_ + (support.Div(k_, across_) * rows_)
-					/*line along.go:109*/ t4_ := support.Rem(k_, across_) * width_
+					/*line along.go:121*/ t4_ := support.Rem(k_, across_) * width_
 					for w := range n {
-						/*line along.go:109*/ b2_all[w].i0_ = t3_
-						/*line along.go:109*/ b2_all[w].j0_ = t4_
+						/*line along.go:121*/ b2_all[w].i0_ = t3_
+						/*line along.go:121*/ b2_all[w].j0_ = t4_
 						t5_ := min(b2_all[w].i0_+rows_, first_+height2_)
-						/*line along.go:110*/ t6_ := min(b2_all[w].j0_+width_, cols2_)
-						/*line along.go:110*/ b2_all[w].i1_ = t5_
-						/*line along.go:110*/ b2_all[w].j1_ = t6_
+						/*line along.go:122*/ t6_ := min(b2_all[w].j0_+width_, cols2_)
+						/*line along.go:122*/ b2_all[w].i1_ = t5_
+						/*line along.go:122*/ b2_all[w].j1_ = t6_
 					}
 					for w := range n {
 						var again_ bool
-						/*line along.go:111*/ again_ = true
+						/*line along.go:123*/ again_ = true
 						again_all[w] = again_
 					}
-					/*line along.go:111*/ for again_all[0] {
+					/*line along.go:123*/ for again_all[0] {
 						for w := range n {
 							l0 := w % n0
 							his2_ := his_[:int64(128)]
 							los2_ := los_[:int64(128)]
 							l2_ := l0
-							/*line along.go:112*/ var t7_ gpu_window
-							/*line along.go:112*/ var t8_ gpu_digits_
-//line along.go:112
-							t7_, t8_ = gpu_add(f2_all[w], p2_all[w], b2_all[w], l2_, t2_all[w].top_)
-							/*line along.go:112*/ w_all[w] = t7_
-							/*line along.go:112*/ d_all[w] = t8_
+							/*line along.go:124*/ var t7_ gpu_window
+							/*line along.go:124*/ var t8_ gpu_digits_
+//line along.go:124
+							t7_, t8_ = gpu_add(f2_all[w], p2_all[w], b2_all[w], l2_, t2_all[w].top_, t2_all[w].deep_)
+							/*line along.go:124*/ w_all[w] = t7_
+							/*line along.go:124*/ d_all[w] = t8_
 							t9_ := l2_
-							/*line along.go:113*/ t10_ := l2_
-							/*line along.go:113*/ t11_ := w_all[w].hi_
-							/*line along.go:113*/ t12_ := w_all[w].lo_
-							/*line along.go:113*/ his2_[t9_] = t11_
-							/*line along.go:113*/ los2_[t10_] = t12_
+							/*line along.go:125*/ t10_ := l2_
+							/*line along.go:125*/ t11_ := w_all[w].hi_
+							/*line along.go:125*/ t12_ := w_all[w].lo_
+							/*line along.go:125*/ his2_[t9_] = t11_
+							/*line along.go:125*/ los2_[t10_] = t12_
 						}
 						for w := range n {
 							var again_ bool
 							his2_ := his_[:int64(128)]
 							los2_ := los_[:int64(128)]
-							/*line along.go:115*/ for t13_, k2_ := n2_, int64(0); k2_ < t13_; k2_ = k2_ + int64(1) {
+							/*line along.go:127*/ for t13_, k2_ := n2_, int64(0); k2_ < t13_; k2_ = k2_ + int64(1) {
 								t14_ := gpu_window{hi_: max(w_all[w].hi_, his2_[k2_]), lo_: min(w_all[w].lo_, los2_[k2_])}
-								/*line along.go:116*/ w_all[w] = t14_
+								/*line along.go:128*/ w_all[w] = t14_
 							}
 							again_ = false
 							again_all[w] = again_
 						}
-						/*line along.go:119*/ var t15_ bool
-						{
-							w := int64(0)
-							/*line along.go:119*/ t15_ = gpu_fits(f2_all[w], p2_all[w], w_all[w], t2_all[w].top_)
+						/*line along.go:131*/ var t15_ bool
+						for w := range n {
+							l0 := w % n0
+							l1 := w / n0 % n1
+							l2 := w / (n0 * n1)
+//line along.go:131
+							if x := gpu_fits(f2_all[w], p2_all[w], w_all[w], t2_all[w].top_, t2_all[w].deep_); l0|l1|l2 == 0 {
+								t15_ = x
+							}
 						}
-						/*line along.go:119*/ if t15_ {
+						/*line along.go:131*/ if t15_ {
 							for w := range n {
-								/*line along.go:120*/ t16_ := t2_all[w].blocks_ + int64(1)
-//line along.go:120
+								/*line along.go:132*/ t16_ := t2_all[w].blocks_ + int64(1)
+//line along.go:132
 								t17_ := gpu_with(t2_all[w].sums_, int64(d_all[w].a_), int64(d_all[w].b_), int64(d_all[w].c_))
-								/*line along.go:120*/ t2_all[w].blocks_ = t16_
-								/*line along.go:120*/ t2_all[w].sums_ = t17_
+								/*line along.go:132*/ t2_all[w].blocks_ = t16_
+								/*line along.go:132*/ t2_all[w].sums_ = t17_
 							}
 						} else {
 							var t18_ int64
-							{
-								w := int64(0)
-								/*line along.go:123*/ t18_ = gpu_topOf(f2_all[w], w_all[w])
+							for w := range n {
+								l0 := w % n0
+								l1 := w / n0 % n1
+								l2 := w / (n0 * n1)
+								/*line along.go:135*/ if x := gpu_topOf(f2_all[w], w_all[w]); l0|l1|l2 == 0 {
+									t18_ = x
+								}
 							}
-							/*line along.go:123*/ next_ := t18_
+							/*line along.go:135*/ next_ := t18_
 							var t19_ bool
-							{
-								w := int64(0)
-								/*line along.go:124*/ t19_ = gpu_fits(f2_all[w], p2_all[w], w_all[w], next_)
+							for w := range n {
+								l0 := w % n0
+								l1 := w / n0 % n1
+								l2 := w / (n0 * n1)
+//line along.go:136
+								if x := gpu_isDeep(f2_all[w], p2_all[w], w_all[w], next_); l0|l1|l2 == 0 {
+									t19_ = x
+								}
+							}
+							/*line along.go:136*/ deep3_ := t19_
+							var t20_ bool
+							for w := range n {
+								l0 := w % n0
+								l1 := w / n0 % n1
+								l2 := w / (n0 * n1)
+//line along.go:137
+								if x := gpu_fits(f2_all[w], p2_all[w], w_all[w], next_, deep3_); l0|l1|l2 == 0 {
+									t20_ = x
+								}
 							}
 							for w := range n {
 								var again_ bool
-								/*line along.go:124*/ again_ = t19_
+								/*line along.go:137*/ again_ = t20_
 								again_all[w] = again_
 							}
-							/*line along.go:125*/ var t20_ bool
-							{
-								w := int64(0)
+							/*line along.go:138*/ var t21_ bool
+							for w := range n {
+								l0 := w % n0
+								l1 := w / n0 % n1
+								l2 := w / (n0 * n1)
 								again_ := again_all[w]
-								/*line along.go:125*/ t20_ = (t2_all[w].blocks_ > int64(0)) || (!again_)
+//line along.go:138
+								if x := ((t2_all[w].blocks_ > int64(0)) || (!again_)); l0|l1|l2 == 0 {
+									t21_ = x
+								}
 								again_all[w] = again_
 							}
-							/*line along.go:125*/ if t20_ {
+							/*line along.go:138*/ if t21_ {
 								for w := range n {
 									sums2_ := sums_[:int64(128)]
 									words2_ := words_[:int64(137)]
-									/*line along.go:242*/ f3_all[w] = f2_all[w]
-									/*line along.go:242*/ p3_all[w] = p2_all[w]
-									/*line along.go:242*/ t21_all[w] = t2_all[w]
+									/*line along.go:255*/ f3_all[w] = f2_all[w]
+									/*line along.go:255*/ p3_all[w] = p2_all[w]
+									/*line along.go:255*/ t22_all[w] = t2_all[w]
 									sums3_all[w] = sums2_
-									/*line along.go:243*/ words3_all[w] = words2_
+									/*line along.go:256*/ words3_all[w] = words2_
 								}
 								for w := range n {
 									l0 := w % n0
 									var at_ int64
-									/*line along.go:245*/ if !t21_all[w].dirty_ {
+									var n3_ int64
+									/*line along.go:258*/ if !t22_all[w].dirty_ {
 										for k3_ := l0; k3_ < int64(137); k3_ = k3_ + n0 {
 											words3_all[w][k3_] = int64(0)
 										}
 									}
-									at_ = gpu_unit(f3_all[w], t21_all[w].top_) - gpu_bottom(f3_all[w])
+									at_ = gpu_unit(f3_all[w], t22_all[w].top_) - gpu_bottom(f3_all[w])
+									/*line along.go:263*/ n3_ = int64(2) * gpu_digits__(p3_all[w])
+									if gpu_deepens(f3_all[w], p3_all[w]) {
+										n3_ = int64(6)
+									}
 									at_all[w] = at_
+									n3_all[w] = n3_
 								}
 								for w := range n {
-									var t22_ int64
-									/*line along.go:251*/ t22_ = int64(2) * gpu_digits__(p3_all[w])
-									t22_all[w] = t22_
+									var t23_ int64
+									n3_ := n3_all[w]
+									/*line along.go:267*/ t23_ = n3_
+									t23_all[w] = t23_
+									n3_all[w] = n3_
 								}
-								/*line along.go:251*/ k4_ := int64(0)
-								/*line along.go:251*/ for k4_ < t22_all[0] {
+								/*line along.go:267*/ k4_ := int64(0)
+								/*line along.go:267*/ for k4_ < t23_all[0] {
 									for w := range n {
 										var v_ int64
 										var at2_ int64
 										at_ := at_all[w]
-										/*line along.go:258*/ sums4_all[w] = sums3_all[w]
-										/*line along.go:258*/ words4_all[w] = words3_all[w]
-										/*line along.go:258*/ v_ = gpu_part(t21_all[w].sums_, k4_)
-//line along.go:258
-										at2_ = at_ + gpu_up(t21_all[w].sums_, gpu_precision(f3_all[w]), k4_)
+										/*line along.go:274*/ sums4_all[w] = sums3_all[w]
+										/*line along.go:274*/ words4_all[w] = words3_all[w]
+										/*line along.go:274*/ v_ = gpu_part(t22_all[w].sums_, k4_)
+//line along.go:274
+										at2_ = at_ + gpu_up(t22_all[w].sums_, gpu_precision(f3_all[w]), k4_)
 										v_all[w] = v_
 										at2_all[w] = at2_
 										at_all[w] = at_
@@ -1392,16 +1456,16 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 										l0 := w % n0
 										v_ := v_all[w]
 										l3_ := l0
-										/*line along.go:261*/ sums4_all[w][l3_] = v_
+										/*line along.go:277*/ sums4_all[w][l3_] = v_
 										v_all[w] = v_
 									}
 									for w := range n {
 										l0 := w % n0
 										at2_ := at2_all[w]
 										l3_ := l0
-										/*line along.go:263*/ lower_ := int64(0)
-										/*line along.go:263*/ upper_ := int64(0)
-										for t23_, k5_ := n0, int64(0); k5_ < t23_; k5_ = k5_ + int64(1) {
+										/*line along.go:279*/ lower_ := int64(0)
+										/*line along.go:279*/ upper_ := int64(0)
+										for t24_, k5_ := n0, int64(0); k5_ < t24_; k5_ = k5_ + int64(1) {
 											lower_ = lower_ + (sums4_all[w][k5_] & int64(4294967295))
 											upper_ = upper_ + (sums4_all[w][k5_] >> (32))
 										}
@@ -1412,29 +1476,34 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 										}
 										at2_all[w] = at2_
 									}
-									/*line along.go:251*/ k4_ = k4_ + int64(1)
+									/*line along.go:267*/ k4_ = k4_ + int64(1)
 								}
 								for w := range n {
-									/*line along.go:127*/ t24_ := gpu_tally{dirty_: true}
-									/*line along.go:127*/ t2_all[w] = t24_
+									/*line along.go:140*/ t25_ := gpu_tally{dirty_: true}
+									/*line along.go:140*/ t2_all[w] = t25_
 								}
 							}
+							/*line along.go:142*/ t26_ := next_
 							for w := range n {
-								/*line along.go:129*/ t2_all[w].top_ = next_
+								again_ := again_all[w]
+								/*line along.go:142*/ t27_ := deep3_ && again_
+								/*line along.go:142*/ t2_all[w].top_ = t26_
+								/*line along.go:142*/ t2_all[w].deep_ = t27_
+								again_all[w] = again_
 							}
-							/*line along.go:130*/ if !again_all[0] {
+							/*line along.go:143*/ if !again_all[0] {
 								for w := range n {
 									his2_ := his_[:int64(128)]
 									los2_ := los_[:int64(128)]
 									sums2_ := sums_[:int64(128)]
 									words2_ := words_[:int64(137)]
-									/*line along.go:203*/ f4_all[w] = f2_all[w]
-									/*line along.go:203*/ p4_all[w] = p2_all[w]
-									/*line along.go:203*/ b3_all[w] = b2_all[w]
+									/*line along.go:216*/ f4_all[w] = f2_all[w]
+									/*line along.go:216*/ p4_all[w] = p2_all[w]
+									/*line along.go:216*/ b3_all[w] = b2_all[w]
 									his3_all[w] = his2_
-									/*line along.go:204*/ los3_all[w] = los2_
-									/*line along.go:204*/ sums5_all[w] = sums2_
-									/*line along.go:204*/ words5_all[w] = words2_
+									/*line along.go:217*/ los3_all[w] = los2_
+									/*line along.go:217*/ sums5_all[w] = sums2_
+									/*line along.go:217*/ words5_all[w] = words2_
 								}
 								for w := range n {
 									l0 := w % n0
@@ -1442,25 +1511,25 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 									var most_ int64
 									var special_ int64
 									l4_ := l0
-									/*line along.go:207*/ least_ = int64(1048576)
-									/*line along.go:207*/ most_ = int64(-1048576)
-									/*line along.go:207*/ special_ = int64(0)
+									/*line along.go:220*/ least_ = int64(1048576)
+									/*line along.go:220*/ most_ = int64(-1048576)
+									/*line along.go:220*/ special_ = int64(0)
 									for i_ := b3_all[w].i0_; i_ < b3_all[w].i1_; i_ = i_ + int64(1) {
 										for j_ := b3_all[w].j0_ + l4_; j_ < b3_all[w].j1_; j_ = j_ + b3_all[w].step_ {
-											var t25_ float32
-											/*line along.go:210*/ var t26_ float32
-//line along.go:210
-											t25_, t26_ = gpu_factors(f4_all[w], p4_all[w], b3_all[w], i_, j_)
-											/*line along.go:210*/ u_ := t25_
-											/*line along.go:210*/ v2_ := t26_
-											t27_ := gpu_exactly(f4_all[w], p4_all[w], u_, v2_)
-											special_ = special_ | t27_.special_
-											if (t27_.special_ == int64(0)) && ((t27_.hi_ | t27_.lo_) != uint64(0)) {
-												t28_ := min(least_, t27_.exp_)
-//line along.go:214
-												t29_ := max(most_, t27_.exp_+gpu_size(f4_all[w], p4_all[w]))
-												/*line along.go:214*/ least_ = t28_
-												/*line along.go:214*/ most_ = t29_
+											var t28_ float32
+											/*line along.go:223*/ var t29_ float32
+//line along.go:223
+											t28_, t29_ = gpu_factors(f4_all[w], p4_all[w], b3_all[w], i_, j_)
+											/*line along.go:223*/ u_ := t28_
+											/*line along.go:223*/ v2_ := t29_
+											t30_ := gpu_exactly(f4_all[w], p4_all[w], u_, v2_)
+											special_ = special_ | t30_.special_
+											if (t30_.special_ == int64(0)) && ((t30_.hi_ | t30_.lo_) != uint64(0)) {
+												t31_ := min(least_, t30_.exp_)
+//line along.go:227
+												t32_ := max(most_, t30_.exp_+gpu_size(f4_all[w], p4_all[w]))
+												/*line along.go:227*/ least_ = t31_
+												/*line along.go:227*/ most_ = t32_
 											}
 										}
 									}
@@ -1474,15 +1543,15 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 									least_ := least_all[w]
 									special_ := special_all[w]
 									l4_ := l0
-									/*line along.go:219*/ t30_ := l4_
-									/*line along.go:219*/ t31_ := l4_
-									/*line along.go:219*/ t32_ := l4_
-									/*line along.go:219*/ t33_ := int32(most_)
-									/*line along.go:219*/ t34_ := int32(least_)
-									/*line along.go:219*/ t35_ := special_
-									/*line along.go:219*/ his3_all[w][t30_] = t33_
-									/*line along.go:219*/ los3_all[w][t31_] = t34_
-									/*line along.go:219*/ sums5_all[w][t32_] = t35_
+									/*line along.go:232*/ t33_ := l4_
+									/*line along.go:232*/ t34_ := l4_
+									/*line along.go:232*/ t35_ := l4_
+									/*line along.go:232*/ t36_ := int32(most_)
+									/*line along.go:232*/ t37_ := int32(least_)
+									/*line along.go:232*/ t38_ := special_
+									/*line along.go:232*/ his3_all[w][t33_] = t36_
+									/*line along.go:232*/ los3_all[w][t34_] = t37_
+									/*line along.go:232*/ sums5_all[w][t35_] = t38_
 									most_all[w] = most_
 									least_all[w] = least_
 									special_all[w] = special_
@@ -1493,14 +1562,14 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 									most_ := most_all[w]
 									special_ := special_all[w]
 									l4_ := l0
-//line along.go:221
-									for t36_, k6_ := b3_all[w].step_, int64(0); k6_ < t36_; k6_ = k6_ + int64(1) {
-										t37_ := min(least_, int64(los3_all[w][k6_]))
-										/*line along.go:222*/ t38_ := max(most_, int64(his3_all[w][k6_]))
-										/*line along.go:222*/ t39_ := special_ | sums5_all[w][k6_]
-										/*line along.go:222*/ least_ = t37_
-										/*line along.go:222*/ most_ = t38_
-										/*line along.go:222*/ special_ = t39_
+//line along.go:234
+									for t39_, k6_ := b3_all[w].step_, int64(0); k6_ < t39_; k6_ = k6_ + int64(1) {
+										t40_ := min(least_, int64(los3_all[w][k6_]))
+										/*line along.go:235*/ t41_ := max(most_, int64(his3_all[w][k6_]))
+										/*line along.go:235*/ t42_ := special_ | sums5_all[w][k6_]
+										/*line along.go:235*/ least_ = t40_
+										/*line along.go:235*/ most_ = t41_
+										/*line along.go:235*/ special_ = t42_
 									}
 									if l4_ == int64(0) {
 										words5_all[w][136] = words5_all[w][136] | special_
@@ -1509,44 +1578,52 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 									most_all[w] = most_
 									special_all[w] = special_
 								}
-								/*line along.go:227*/ var t40_ int64
-								{
-									w := int64(0)
+								/*line along.go:240*/ var t43_ int64
+								for w := range n {
+									l0 := w % n0
+									l1 := w / n0 % n1
+									l2 := w / (n0 * n1)
 									most_ := most_all[w]
-									/*line along.go:227*/ t40_ = most_
+									/*line along.go:240*/ if x := most_; l0|l1|l2 == 0 {
+										t43_ = x
+									}
 									most_all[w] = most_
 								}
-								/*line along.go:227*/ end_ := t40_
-								var t41_ int64
-								{
-									w := int64(0)
+								/*line along.go:240*/ end_ := t43_
+								var t44_ int64
+								for w := range n {
+									l0 := w % n0
+									l1 := w / n0 % n1
+									l2 := w / (n0 * n1)
 									least_ := least_all[w]
-									/*line along.go:228*/ t41_ = least_
+									/*line along.go:241*/ if x := least_; l0|l1|l2 == 0 {
+										t44_ = x
+									}
 									least_all[w] = least_
 								}
-								/*line along.go:228*/ base_ := t41_
-								/*line along.go:228*/ for base_ < end_ {
+								/*line along.go:241*/ base_ := t44_
+								/*line along.go:241*/ for base_ < end_ {
 									for w := range n {
 										l0 := w % n0
 										var v4_ int64
 										var at3_ int64
 										l4_ := l0
-										/*line along.go:229*/ s_ := int64(0)
+										/*line along.go:242*/ s_ := int64(0)
 										for i2_ := b3_all[w].i0_; i2_ < b3_all[w].i1_; i2_ = i2_ + int64(1) {
 											for j2_ := b3_all[w].j0_ + l4_; j2_ < b3_all[w].j1_; j2_ = j2_ + b3_all[w].step_ {
-												var t42_ float32
-												/*line along.go:232*/ var t43_ float32
-//line along.go:232
-												t42_, t43_ = gpu_factors(f4_all[w], p4_all[w], b3_all[w], i2_, j2_)
-												/*line along.go:232*/ u2_ := t42_
-												/*line along.go:232*/ v3_ := t43_
+												var t45_ float32
+												/*line along.go:245*/ var t46_ float32
+//line along.go:245
+												t45_, t46_ = gpu_factors(f4_all[w], p4_all[w], b3_all[w], i2_, j2_)
+												/*line along.go:245*/ u2_ := t45_
+												/*line along.go:245*/ v3_ := t46_
 												s_ = s_ + gpu_digit(gpu_exactly(f4_all[w], p4_all[w], u2_, v3_), base_, uint64(48))
 											}
 										}
-										/*line along.go:258*/ sums6_all[w] = sums5_all[w]
-										/*line along.go:258*/ words6_all[w] = words5_all[w]
-										/*line along.go:258*/ v4_ = s_
-										/*line along.go:258*/ at3_ = base_ - gpu_bottom(f4_all[w])
+										/*line along.go:274*/ sums6_all[w] = sums5_all[w]
+										/*line along.go:274*/ words6_all[w] = words5_all[w]
+										/*line along.go:274*/ v4_ = s_
+										/*line along.go:274*/ at3_ = base_ - gpu_bottom(f4_all[w])
 										v4_all[w] = v4_
 										at3_all[w] = at3_
 									}
@@ -1554,16 +1631,16 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 										l0 := w % n0
 										v4_ := v4_all[w]
 										l5_ := l0
-										/*line along.go:261*/ sums6_all[w][l5_] = v4_
+										/*line along.go:277*/ sums6_all[w][l5_] = v4_
 										v4_all[w] = v4_
 									}
 									for w := range n {
 										l0 := w % n0
 										at3_ := at3_all[w]
 										l5_ := l0
-										/*line along.go:263*/ lower2_ := int64(0)
-										/*line along.go:263*/ upper2_ := int64(0)
-										for t44_, k7_ := n0, int64(0); k7_ < t44_; k7_ = k7_ + int64(1) {
+										/*line along.go:279*/ lower2_ := int64(0)
+										/*line along.go:279*/ upper2_ := int64(0)
+										for t47_, k7_ := n0, int64(0); k7_ < t47_; k7_ = k7_ + int64(1) {
 											lower2_ = lower2_ + (sums6_all[w][k7_] & int64(4294967295))
 											upper2_ = upper2_ + (sums6_all[w][k7_] >> (32))
 										}
@@ -1574,81 +1651,106 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 										}
 										at3_all[w] = at3_
 									}
-									/*line along.go:228*/ base_ = base_ + int64(48)
+									/*line along.go:241*/ base_ = base_ + int64(48)
 								}
 							}
 						}
 					}
-					/*line along.go:108*/ k_ = k_ + int64(grid.Groups[0])
+					/*line along.go:120*/ k_ = k_ + int64(grid.Groups[0])
 				}
 				for w := range n {
-					/*line along.go:136*/ t_all[w] = t2_all[w]
+					/*line along.go:149*/ t_all[w] = t2_all[w]
 				}
 				for w := range n {
 					var top_ int64
-					/*line along.go:49*/ t45_all[w] = t_all[w]
-					top_ = t45_all[w].top_
+					var deep_ bool
+					/*line along.go:50*/ t48_all[w] = t_all[w]
+					t49_ := t48_all[w].top_
+					/*line along.go:51*/ t50_ := t48_all[w].deep_
+					/*line along.go:51*/ top_ = t49_
+					/*line along.go:51*/ deep_ = t50_
 					top_all[w] = top_
+					deep_all[w] = deep_
 				}
-				/*line along.go:51*/ var t46_ bool
-				{
-					w := int64(0)
-//line along.go:51
-					t46_ = (((int64(len(parts_)) == int64(0)) && (!t45_all[w].dirty_)) && (!gpu_product(p_))) && ((height_ * cols_) <= int64(1048576))
+				/*line along.go:52*/ var t51_ bool
+				for w := range n {
+					l0 := w % n0
+					l1 := w / n0 % n1
+					l2 := w / (n0 * n1)
+//line along.go:52
+					if x := ((((int64(len(parts_)) == int64(0)) && (!t48_all[w].dirty_)) && (!gpu_product(p_))) && ((height_ * cols_) <= int64(1048576))); l0|l1|l2 == 0 {
+						t51_ = x
+					}
 				}
-				/*line along.go:51*/ if t46_ {
+				/*line along.go:52*/ if t51_ {
 					for w := range n {
 						l0 := w % n0
 						l_ := l0
-						/*line along.go:52*/ for k8_ := int64(0); k8_ < int64(4); k8_ = k8_ + int64(1) {
-							all_[(int64(4)*l_)+k8_] = gpu_part(t45_all[w].sums_, k8_)
+						/*line along.go:53*/ for k8_ := int64(0); k8_ < int64(6); k8_ = k8_ + int64(1) {
+							all_[(k8_*n_)+l_] = gpu_part(t48_all[w].sums_, k8_)
 						}
 					}
 					for w := range n {
-						/*line along.go:56*/ t47_all[w] = gpu_joined(all_[:int64(4)*n_])
+						deep_ := deep_all[w]
+						/*line along.go:57*/ t52_all[w] = gpu_joined(all_[:int64(768)], n_, deep_)
+						deep_all[w] = deep_
 					}
-					/*line along.go:56*/ var t48_ float32
-					{
-						w := int64(0)
+					/*line along.go:57*/ var t53_ float32
+					for w := range n {
+						l0 := w % n0
+						l1 := w / n0 % n1
+						l2 := w / (n0 * n1)
 						top_ := top_all[w]
-//line along.go:56
-						t48_ = gpu_rounded(r_, gpu_valueOf(f_, t47_all[w], top_), int64(0), over_, root_)
+						deep_ := deep_all[w]
+//line along.go:57
+						if x := gpu_rounded(r_, gpu_valueOf(f_, t52_all[w], top_, deep_), int64(0), over_, root_); l0|l1|l2 == 0 {
+							t53_ = x
+						}
 						top_all[w] = top_
+						deep_all[w] = deep_
 					}
-					/*line along.go:56*/ z_ := t48_
+					/*line along.go:57*/ z_ := t53_
 					for w := range n {
 						l0 := w % n0
 						l_ := l0
-						/*line along.go:57*/ if l_ == int64(0) {
+						/*line along.go:58*/ if l_ == int64(0) {
 							c_.Data_[(o_*c_.Stride_)+int64(0)] = z_
 						}
 					}
-					break b3_body
+					break loop3_body
 				}
 				for w := range n {
-					/*line along.go:242*/ f5_all[w] = f_
-					/*line along.go:242*/ p5_all[w] = p_
-					/*line along.go:242*/ t49_all[w] = t45_all[w]
+					/*line along.go:255*/ f5_all[w] = f_
+					/*line along.go:255*/ p5_all[w] = p_
+					/*line along.go:255*/ t54_all[w] = t48_all[w]
 				}
 				for w := range n {
 					l0 := w % n0
 					var at4_ int64
+					var n4_ int64
 					words7_ := words_[:int64(137)]
-					/*line along.go:245*/ if !t49_all[w].dirty_ {
+					/*line along.go:258*/ if !t54_all[w].dirty_ {
 						for k9_ := l0; k9_ < int64(137); k9_ = k9_ + n0 {
 							words7_[k9_] = int64(0)
 						}
 					}
-					at4_ = gpu_unit(f5_all[w], t49_all[w].top_) - gpu_bottom(f5_all[w])
+					at4_ = gpu_unit(f5_all[w], t54_all[w].top_) - gpu_bottom(f5_all[w])
+					/*line along.go:263*/ n4_ = int64(2) * gpu_digits__(p5_all[w])
+					if gpu_deepens(f5_all[w], p5_all[w]) {
+						n4_ = int64(6)
+					}
 					at4_all[w] = at4_
+					n4_all[w] = n4_
 				}
 				for w := range n {
-					var t50_ int64
-					/*line along.go:251*/ t50_ = int64(2) * gpu_digits__(p5_all[w])
-					t50_all[w] = t50_
+					var t55_ int64
+					n4_ := n4_all[w]
+					/*line along.go:267*/ t55_ = n4_
+					t55_all[w] = t55_
+					n4_all[w] = n4_
 				}
-				/*line along.go:251*/ k10_ := int64(0)
-				/*line along.go:251*/ for k10_ < t50_all[0] {
+				/*line along.go:267*/ k10_ := int64(0)
+				/*line along.go:267*/ for k10_ < t55_all[0] {
 					for w := range n {
 						var v5_ int64
 						var at5_ int64
@@ -1656,9 +1758,9 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 						sums7_ := sums_[:int64(128)]
 						words7_ := words_[:int64(137)]
 						sums8_all[w] = sums7_
-						/*line along.go:258*/ words8_all[w] = words7_
-						/*line along.go:258*/ v5_ = gpu_part(t49_all[w].sums_, k10_)
-						/*line along.go:258*/ at5_ = at4_ + gpu_up(t49_all[w].sums_, gpu_precision(f5_all[w]), k10_)
+						/*line along.go:274*/ words8_all[w] = words7_
+						/*line along.go:274*/ v5_ = gpu_part(t54_all[w].sums_, k10_)
+						/*line along.go:274*/ at5_ = at4_ + gpu_up(t54_all[w].sums_, gpu_precision(f5_all[w]), k10_)
 						v5_all[w] = v5_
 						at5_all[w] = at5_
 						at4_all[w] = at4_
@@ -1667,16 +1769,16 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 						l0 := w % n0
 						v5_ := v5_all[w]
 						l6_ := l0
-						/*line along.go:261*/ sums8_all[w][l6_] = v5_
+						/*line along.go:277*/ sums8_all[w][l6_] = v5_
 						v5_all[w] = v5_
 					}
 					for w := range n {
 						l0 := w % n0
 						at5_ := at5_all[w]
 						l6_ := l0
-						/*line along.go:263*/ lower3_ := int64(0)
-						/*line along.go:263*/ upper3_ := int64(0)
-						for t51_, k11_ := n0, int64(0); k11_ < t51_; k11_ = k11_ + int64(1) {
+						/*line along.go:279*/ lower3_ := int64(0)
+						/*line along.go:279*/ upper3_ := int64(0)
+						for t56_, k11_ := n0, int64(0); k11_ < t56_; k11_ = k11_ + int64(1) {
 							lower3_ = lower3_ + (sums8_all[w][k11_] & int64(4294967295))
 							upper3_ = upper3_ + (sums8_all[w][k11_] >> (32))
 						}
@@ -1687,15 +1789,15 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 						}
 						at5_all[w] = at5_
 					}
-					/*line along.go:251*/ k10_ = k10_ + int64(1)
+					/*line along.go:267*/ k10_ = k10_ + int64(1)
 				}
 				for w := range n {
 					l0 := w % n0
 					l_ := l0
-					/*line along.go:64*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
-						t52_ := gpu_Place{Step_: int64(1), N_: gpu_words(f_)}
-						/*line along.go:65*/ t53_ := gpu_Top(words_[:int64(137)], t52_, gpu_bottom(f_))
-						/*line along.go:65*/ v6_ := t53_
+					/*line along.go:65*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
+						t57_ := gpu_Place{Step_: int64(1), N_: gpu_words(f_)}
+						/*line along.go:66*/ t58_ := gpu_Top(words_[:int64(137)], t57_, gpu_bottom(f_))
+						/*line along.go:66*/ v6_ := t58_
 						c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded(r_, v6_, words_[136], over_, root_)
 					}
 					for k12_ := l_; (k12_ < int64(137)) && (int64(len(parts_)) != int64(0)); k12_ = k12_ + n_ {
@@ -1703,9 +1805,9 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 					}
 				}
 			}
-			/*line along.go:44*/ o_ = o_ + int64(grid.Groups[1])
+			/*line along.go:45*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:1709
+//line kernels_tandem.go:1811
 	}
 	return nil
 }
@@ -1743,186 +1845,233 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 	var los_ [128]int64
 	var sums_ [128]int64
 	var words_ [137]int64
-	var all_ [512]int64
-	var top_all, top2_all, at_all, t22_all, v_all, at2_all, least_all, most_all, special_all, v4_all, at3_all, at4_all, t50_all, v5_all, at5_all [1024]int64
+	var all_ [768]int64
+	var top_all, top2_all, at_all, n3_all, t23_all, v_all, at2_all, least_all, most_all, special_all, v4_all, at3_all, at4_all, n4_all, t55_all, v5_all, at5_all [1024]int64
+	var deep_all, deep2_all, again_all [1024]bool
 	var f2_all, f3_all, f4_all, f5_all [1024]gpu_double
 	var p2_all, p3_all, p4_all, p5_all [1024]gpu_one
 	var b2_all, b3_all [1024]gpu_block_
-	var t_all, t2_all, t21_all, t45_all, t49_all [1024]gpu_tally
-	var again_all [1024]bool
+	var t_all, t2_all, t22_all, t48_all, t54_all [1024]gpu_tally
 	var w_all [1024]gpu_window_
 	var d_all [1024]gpu_digits
 	var sums3_all, words3_all, sums4_all, words4_all, his3_all, los3_all, sums5_all, words5_all, sums6_all, words6_all, sums8_all, words8_all [1024][]int64
-	var t47_all [1024]gpu_halves
+	var t52_all [1024]gpu_halves
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line along.go:43*/ n_ := n0
+		/*line along.go:44*/ n_ := n0
 		for w := range n {
 			var top_ int64
-			/*line along.go:43*/ top_ = gpu_firstTop_(f_)
+			var deep_ bool
+			/*line along.go:44*/ top_ = gpu_firstTop_(f_)
+			/*line along.go:44*/ deep_ = false
 			top_all[w] = top_
+			deep_all[w] = deep_
 		}
-		/*line along.go:44*/ o_ := g1
-		/*line along.go:44*/ for o_ < outputs_ {
-		b3_body:
+		/*line along.go:45*/ o_ := g1
+		/*line along.go:45*/ for o_ < outputs_ {
+		loop3_body:
 			switch {
 			default:
 				for w := range n {
-					/*line along.go:45*/ b_ := gpu_block_{x_: x_, y_: y_, step_: n_, mask_: mask_}
+					/*line along.go:46*/ b_ := gpu_block_{x_: x_, y_: y_, step_: n_, mask_: mask_}
 					if int64(len(shift_)) != int64(0) {
 						b_.shift_ = shift_[o_]
 					}
-					/*line along.go:99*/ f2_all[w] = f_
-					/*line along.go:99*/ p2_all[w] = p_
-					/*line along.go:99*/ b2_all[w] = b_
+					/*line along.go:111*/ f2_all[w] = f_
+					/*line along.go:111*/ p2_all[w] = p_
+					/*line along.go:111*/ b2_all[w] = b_
 				}
-				/*line along.go:100*/ first_ := o_ * height_
-				/*line along.go:100*/ height2_ := height_
-				/*line along.go:100*/ cols2_ := cols_
-				/*line along.go:100*/ turns2_ := turns_
+				/*line along.go:112*/ first_ := o_ * height_
+				/*line along.go:112*/ height2_ := height_
+				/*line along.go:112*/ cols2_ := cols_
+				/*line along.go:112*/ turns2_ := turns_
 				for w := range n {
 					var top2_ int64
 					top_ := top_all[w]
-					/*line along.go:100*/ top2_ = top_
-					/*line along.go:49*/ t_all[w] = gpu_tally{}
+					var deep2_ bool
+					deep_ := deep_all[w]
+					/*line along.go:112*/ top2_ = top_
+					/*line along.go:112*/ deep2_ = deep_
+					/*line along.go:50*/ t_all[w] = gpu_tally{}
 					top2_all[w] = top2_
 					top_all[w] = top_
+					deep2_all[w] = deep2_
+					deep_all[w] = deep_
 				}
-				/*line along.go:102*/ n2_ := n0
+				/*line along.go:114*/ n2_ := n0
 				width_ := min(cols2_, n2_*turns2_)
 				rows_ := max(int64(1), support.Div(turns2_, max(int64(1), support.Div((width_+n2_)-int64(1), n2_))))
 				across_ := support.Div((cols2_+width_)-int64(1), max(int64(1), width_))
 				blocks_ := across_ * support.Div((height2_+rows_)-int64(1), rows_)
 				for w := range n {
 					top2_ := top2_all[w]
-					/*line along.go:107*/ t2_all[w] = gpu_tally{top_: top2_}
+					deep2_ := deep2_all[w]
+					/*line along.go:119*/ t2_all[w] = gpu_tally{top_: top2_, deep_: deep2_}
 					top2_all[w] = top2_
+					deep2_all[w] = deep2_
 				}
-				/*line along.go:108*/ k_ := g0
-				/*line along.go:108*/ for k_ < blocks_ {
+				/*line along.go:120*/ k_ := g0
+				/*line along.go:120*/ for k_ < blocks_ {
 					t3_ := first_ + (support.Div(k_, across_) * rows_)
-					/*line along.go:109*/ t4_ := support.Rem(k_, across_) * width_
+					/*line along.go:121*/ t4_ := support.Rem(k_, across_) * width_
 					for w := range n {
-						/*line along.go:109*/ b2_all[w].i0_ = t3_
-						/*line along.go:109*/ b2_all[w].j0_ = t4_
+						/*line along.go:121*/ b2_all[w].i0_ = t3_
+						/*line along.go:121*/ b2_all[w].j0_ = t4_
 						t5_ := min(b2_all[w].i0_+rows_, first_+height2_)
-						/*line along.go:110*/ t6_ := min(b2_all[w].j0_+width_, cols2_)
-						/*line along.go:110*/ b2_all[w].i1_ = t5_
-						/*line along.go:110*/ b2_all[w].j1_ = t6_
+						/*line along.go:122*/ t6_ := min(b2_all[w].j0_+width_, cols2_)
+						/*line along.go:122*/ b2_all[w].i1_ = t5_
+						/*line along.go:122*/ b2_all[w].j1_ = t6_
 					}
 					for w := range n {
 						var again_ bool
-						/*line along.go:111*/ again_ = true
+						/*line along.go:123*/ again_ = true
 						again_all[w] = again_
 					}
-					/*line along.go:111*/ for again_all[0] {
+					/*line along.go:123*/ for again_all[0] {
 						for w := range n {
 							l0 := w % n0
 							his2_ := his_[:int64(128)]
 							los2_ := los_[:int64(128)]
 							l2_ := l0
-							/*line along.go:112*/ var t7_ gpu_window_
-							/*line along.go:112*/ var t8_ gpu_digits
-//line along.go:112
-							t7_, t8_ = gpu_add_(f2_all[w], p2_all[w], b2_all[w], l2_, t2_all[w].top_)
-							/*line along.go:112*/ w_all[w] = t7_
-							/*line along.go:112*/ d_all[w] = t8_
+							/*line along.go:124*/ var t7_ gpu_window_
+							/*line along.go:124*/ var t8_ gpu_digits
+//line along.go:124
+							t7_, t8_ = gpu_add_(f2_all[w], p2_all[w], b2_all[w], l2_, t2_all[w].top_, t2_all[w].deep_)
+							/*line along.go:124*/ w_all[w] = t7_
+							/*line along.go:124*/ d_all[w] = t8_
 							t9_ := l2_
-							/*line along.go:113*/ t10_ := l2_
-							/*line along.go:113*/ t11_ := w_all[w].hi_
-							/*line along.go:113*/ t12_ := w_all[w].lo_
-							/*line along.go:113*/ his2_[t9_] = t11_
-							/*line along.go:113*/ los2_[t10_] = t12_
+							/*line along.go:125*/ t10_ := l2_
+							/*line along.go:125*/ t11_ := w_all[w].hi_
+							/*line along.go:125*/ t12_ := w_all[w].lo_
+							/*line along.go:125*/ his2_[t9_] = t11_
+							/*line along.go:125*/ los2_[t10_] = t12_
 						}
 						for w := range n {
 							var again_ bool
 							his2_ := his_[:int64(128)]
 							los2_ := los_[:int64(128)]
-							/*line along.go:115*/ for t13_, k2_ := n2_, int64(0); k2_ < t13_; k2_ = k2_ + int64(1) {
+							/*line along.go:127*/ for t13_, k2_ := n2_, int64(0); k2_ < t13_; k2_ = k2_ + int64(1) {
 								t14_ := gpu_window_{hi_: max(w_all[w].hi_, his2_[k2_]), lo_: min(w_all[w].lo_, los2_[k2_])}
-								/*line along.go:116*/ w_all[w] = t14_
+								/*line along.go:128*/ w_all[w] = t14_
 							}
 							again_ = false
 							again_all[w] = again_
 						}
-						/*line along.go:119*/ var t15_ bool
-						{
-							w := int64(0)
-							/*line along.go:119*/ t15_ = gpu_fits_(f2_all[w], p2_all[w], w_all[w], t2_all[w].top_)
+						/*line along.go:131*/ var t15_ bool
+						for w := range n {
+							l0 := w % n0
+							l1 := w / n0 % n1
+							l2 := w / (n0 * n1)
+//line along.go:131
+							if x := gpu_fits_(f2_all[w], p2_all[w], w_all[w], t2_all[w].top_, t2_all[w].deep_); l0|l1|l2 == 0 {
+								t15_ = x
+							}
 						}
-						/*line along.go:119*/ if t15_ {
+						/*line along.go:131*/ if t15_ {
 							for w := range n {
-								/*line along.go:120*/ t16_ := t2_all[w].blocks_ + int64(1)
-//line along.go:120
+								/*line along.go:132*/ t16_ := t2_all[w].blocks_ + int64(1)
+//line along.go:132
 								t17_ := gpu_with(t2_all[w].sums_, d_all[w].a_, d_all[w].b_, d_all[w].c_)
-								/*line along.go:120*/ t2_all[w].blocks_ = t16_
-								/*line along.go:120*/ t2_all[w].sums_ = t17_
+								/*line along.go:132*/ t2_all[w].blocks_ = t16_
+								/*line along.go:132*/ t2_all[w].sums_ = t17_
 							}
 						} else {
 							var t18_ int64
-							{
-								w := int64(0)
-								/*line along.go:123*/ t18_ = gpu_topOf_(f2_all[w], w_all[w])
+							for w := range n {
+								l0 := w % n0
+								l1 := w / n0 % n1
+								l2 := w / (n0 * n1)
+								/*line along.go:135*/ if x := gpu_topOf_(f2_all[w], w_all[w]); l0|l1|l2 == 0 {
+									t18_ = x
+								}
 							}
-							/*line along.go:123*/ next_ := t18_
+							/*line along.go:135*/ next_ := t18_
 							var t19_ bool
-							{
-								w := int64(0)
-								/*line along.go:124*/ t19_ = gpu_fits_(f2_all[w], p2_all[w], w_all[w], next_)
+							for w := range n {
+								l0 := w % n0
+								l1 := w / n0 % n1
+								l2 := w / (n0 * n1)
+//line along.go:136
+								if x := gpu_isDeep_(f2_all[w], p2_all[w], w_all[w], next_); l0|l1|l2 == 0 {
+									t19_ = x
+								}
+							}
+							/*line along.go:136*/ deep3_ := t19_
+							var t20_ bool
+							for w := range n {
+								l0 := w % n0
+								l1 := w / n0 % n1
+								l2 := w / (n0 * n1)
+//line along.go:137
+								if x := gpu_fits_(f2_all[w], p2_all[w], w_all[w], next_, deep3_); l0|l1|l2 == 0 {
+									t20_ = x
+								}
 							}
 							for w := range n {
 								var again_ bool
-								/*line along.go:124*/ again_ = t19_
+								/*line along.go:137*/ again_ = t20_
 								again_all[w] = again_
 							}
-							/*line along.go:125*/ var t20_ bool
-							{
-								w := int64(0)
+							/*line along.go:138*/ var t21_ bool
+							for w := range n {
+								l0 := w % n0
+								l1 := w / n0 % n1
+								l2 := w / (n0 * n1)
 								again_ := again_all[w]
-								/*line along.go:125*/ t20_ = (t2_all[w].blocks_ > int64(0)) || (!again_)
+//line along.go:138
+								if x := ((t2_all[w].blocks_ > int64(0)) || (!again_)); l0|l1|l2 == 0 {
+									t21_ = x
+								}
 								again_all[w] = again_
 							}
-							/*line along.go:125*/ if t20_ {
+							/*line along.go:138*/ if t21_ {
 								for w := range n {
 									sums2_ := sums_[:int64(128)]
 									words2_ := words_[:int64(137)]
-									/*line along.go:242*/ f3_all[w] = f2_all[w]
-									/*line along.go:242*/ p3_all[w] = p2_all[w]
-									/*line along.go:242*/ t21_all[w] = t2_all[w]
+									/*line along.go:255*/ f3_all[w] = f2_all[w]
+									/*line along.go:255*/ p3_all[w] = p2_all[w]
+									/*line along.go:255*/ t22_all[w] = t2_all[w]
 									sums3_all[w] = sums2_
-									/*line along.go:243*/ words3_all[w] = words2_
+									/*line along.go:256*/ words3_all[w] = words2_
 								}
 								for w := range n {
 									l0 := w % n0
 									var at_ int64
-									/*line along.go:245*/ if !t21_all[w].dirty_ {
+									var n3_ int64
+									/*line along.go:258*/ if !t22_all[w].dirty_ {
 										for k3_ := l0; k3_ < int64(137); k3_ = k3_ + n0 {
 											words3_all[w][k3_] = int64(0)
 										}
 									}
-									at_ = gpu_unit_(f3_all[w], t21_all[w].top_) - gpu_bottom_(f3_all[w])
+									at_ = gpu_unit_(f3_all[w], t22_all[w].top_) - gpu_bottom_(f3_all[w])
+									/*line along.go:263*/ n3_ = int64(2) * gpu_digits__(p3_all[w])
+									if gpu_deepens_(f3_all[w], p3_all[w]) {
+										n3_ = int64(6)
+									}
 									at_all[w] = at_
+									n3_all[w] = n3_
 								}
 								for w := range n {
-									var t22_ int64
-									/*line along.go:251*/ t22_ = int64(2) * gpu_digits__(p3_all[w])
-									t22_all[w] = t22_
+									var t23_ int64
+									n3_ := n3_all[w]
+									/*line along.go:267*/ t23_ = n3_
+									t23_all[w] = t23_
+									n3_all[w] = n3_
 								}
-								/*line along.go:251*/ k4_ := int64(0)
-								/*line along.go:251*/ for k4_ < t22_all[0] {
+								/*line along.go:267*/ k4_ := int64(0)
+								/*line along.go:267*/ for k4_ < t23_all[0] {
 									for w := range n {
 										var v_ int64
 										var at2_ int64
 										at_ := at_all[w]
-										/*line along.go:258*/ sums4_all[w] = sums3_all[w]
-										/*line along.go:258*/ words4_all[w] = words3_all[w]
-										/*line along.go:258*/ v_ = gpu_part(t21_all[w].sums_, k4_)
-//line along.go:258
-										at2_ = at_ + gpu_up(t21_all[w].sums_, gpu_precision_(f3_all[w]), k4_)
+										/*line along.go:274*/ sums4_all[w] = sums3_all[w]
+										/*line along.go:274*/ words4_all[w] = words3_all[w]
+										/*line along.go:274*/ v_ = gpu_part(t22_all[w].sums_, k4_)
+//line along.go:274
+										at2_ = at_ + gpu_up(t22_all[w].sums_, gpu_precision_(f3_all[w]), k4_)
 										v_all[w] = v_
 										at2_all[w] = at2_
 										at_all[w] = at_
@@ -1931,16 +2080,16 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 										l0 := w % n0
 										v_ := v_all[w]
 										l3_ := l0
-										/*line along.go:261*/ sums4_all[w][l3_] = v_
+										/*line along.go:277*/ sums4_all[w][l3_] = v_
 										v_all[w] = v_
 									}
 									for w := range n {
 										l0 := w % n0
 										at2_ := at2_all[w]
 										l3_ := l0
-										/*line along.go:263*/ lower_ := int64(0)
-										/*line along.go:263*/ upper_ := int64(0)
-										for t23_, k5_ := n0, int64(0); k5_ < t23_; k5_ = k5_ + int64(1) {
+										/*line along.go:279*/ lower_ := int64(0)
+										/*line along.go:279*/ upper_ := int64(0)
+										for t24_, k5_ := n0, int64(0); k5_ < t24_; k5_ = k5_ + int64(1) {
 											lower_ = lower_ + (sums4_all[w][k5_] & int64(4294967295))
 											upper_ = upper_ + (sums4_all[w][k5_] >> (32))
 										}
@@ -1951,29 +2100,34 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 										}
 										at2_all[w] = at2_
 									}
-									/*line along.go:251*/ k4_ = k4_ + int64(1)
+									/*line along.go:267*/ k4_ = k4_ + int64(1)
 								}
 								for w := range n {
-									/*line along.go:127*/ t24_ := gpu_tally{dirty_: true}
-									/*line along.go:127*/ t2_all[w] = t24_
+									/*line along.go:140*/ t25_ := gpu_tally{dirty_: true}
+									/*line along.go:140*/ t2_all[w] = t25_
 								}
 							}
+							/*line along.go:142*/ t26_ := next_
 							for w := range n {
-								/*line along.go:129*/ t2_all[w].top_ = next_
+								again_ := again_all[w]
+								/*line along.go:142*/ t27_ := deep3_ && again_
+								/*line along.go:142*/ t2_all[w].top_ = t26_
+								/*line along.go:142*/ t2_all[w].deep_ = t27_
+								again_all[w] = again_
 							}
-							/*line along.go:130*/ if !again_all[0] {
+							/*line along.go:143*/ if !again_all[0] {
 								for w := range n {
 									his2_ := his_[:int64(128)]
 									los2_ := los_[:int64(128)]
 									sums2_ := sums_[:int64(128)]
 									words2_ := words_[:int64(137)]
-									/*line along.go:203*/ f4_all[w] = f2_all[w]
-									/*line along.go:203*/ p4_all[w] = p2_all[w]
-									/*line along.go:203*/ b3_all[w] = b2_all[w]
+									/*line along.go:216*/ f4_all[w] = f2_all[w]
+									/*line along.go:216*/ p4_all[w] = p2_all[w]
+									/*line along.go:216*/ b3_all[w] = b2_all[w]
 									his3_all[w] = his2_
-									/*line along.go:204*/ los3_all[w] = los2_
-									/*line along.go:204*/ sums5_all[w] = sums2_
-									/*line along.go:204*/ words5_all[w] = words2_
+									/*line along.go:217*/ los3_all[w] = los2_
+									/*line along.go:217*/ sums5_all[w] = sums2_
+									/*line along.go:217*/ words5_all[w] = words2_
 								}
 								for w := range n {
 									l0 := w % n0
@@ -1981,25 +2135,25 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 									var most_ int64
 									var special_ int64
 									l4_ := l0
-									/*line along.go:207*/ least_ = int64(1048576)
-									/*line along.go:207*/ most_ = int64(-1048576)
-									/*line along.go:207*/ special_ = int64(0)
+									/*line along.go:220*/ least_ = int64(1048576)
+									/*line along.go:220*/ most_ = int64(-1048576)
+									/*line along.go:220*/ special_ = int64(0)
 									for i_ := b3_all[w].i0_; i_ < b3_all[w].i1_; i_ = i_ + int64(1) {
 										for j_ := b3_all[w].j0_ + l4_; j_ < b3_all[w].j1_; j_ = j_ + b3_all[w].step_ {
-											var t25_ float64
-											/*line along.go:210*/ var t26_ float64
-//line along.go:210
-											t25_, t26_ = gpu_factors_(f4_all[w], p4_all[w], b3_all[w], i_, j_)
-											/*line along.go:210*/ u_ := t25_
-											/*line along.go:210*/ v2_ := t26_
-											t27_ := gpu_exactly_(f4_all[w], p4_all[w], u_, v2_)
-											special_ = special_ | t27_.special_
-											if (t27_.special_ == int64(0)) && ((t27_.hi_ | t27_.lo_) != uint64(0)) {
-												t28_ := min(least_, t27_.exp_)
-//line along.go:214
-												t29_ := max(most_, t27_.exp_+gpu_size_(f4_all[w], p4_all[w]))
-												/*line along.go:214*/ least_ = t28_
-												/*line along.go:214*/ most_ = t29_
+											var t28_ float64
+											/*line along.go:223*/ var t29_ float64
+//line along.go:223
+											t28_, t29_ = gpu_factors_(f4_all[w], p4_all[w], b3_all[w], i_, j_)
+											/*line along.go:223*/ u_ := t28_
+											/*line along.go:223*/ v2_ := t29_
+											t30_ := gpu_exactly_(f4_all[w], p4_all[w], u_, v2_)
+											special_ = special_ | t30_.special_
+											if (t30_.special_ == int64(0)) && ((t30_.hi_ | t30_.lo_) != uint64(0)) {
+												t31_ := min(least_, t30_.exp_)
+//line along.go:227
+												t32_ := max(most_, t30_.exp_+gpu_size_(f4_all[w], p4_all[w]))
+												/*line along.go:227*/ least_ = t31_
+												/*line along.go:227*/ most_ = t32_
 											}
 										}
 									}
@@ -2013,15 +2167,15 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 									least_ := least_all[w]
 									special_ := special_all[w]
 									l4_ := l0
-									/*line along.go:219*/ t30_ := l4_
-									/*line along.go:219*/ t31_ := l4_
-									/*line along.go:219*/ t32_ := l4_
-									/*line along.go:219*/ t33_ := most_
-									/*line along.go:219*/ t34_ := least_
-									/*line along.go:219*/ t35_ := special_
-									/*line along.go:219*/ his3_all[w][t30_] = t33_
-									/*line along.go:219*/ los3_all[w][t31_] = t34_
-									/*line along.go:219*/ sums5_all[w][t32_] = t35_
+									/*line along.go:232*/ t33_ := l4_
+									/*line along.go:232*/ t34_ := l4_
+									/*line along.go:232*/ t35_ := l4_
+									/*line along.go:232*/ t36_ := most_
+									/*line along.go:232*/ t37_ := least_
+									/*line along.go:232*/ t38_ := special_
+									/*line along.go:232*/ his3_all[w][t33_] = t36_
+									/*line along.go:232*/ los3_all[w][t34_] = t37_
+									/*line along.go:232*/ sums5_all[w][t35_] = t38_
 									most_all[w] = most_
 									least_all[w] = least_
 									special_all[w] = special_
@@ -2032,14 +2186,14 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 									most_ := most_all[w]
 									special_ := special_all[w]
 									l4_ := l0
-//line along.go:221
-									for t36_, k6_ := b3_all[w].step_, int64(0); k6_ < t36_; k6_ = k6_ + int64(1) {
-										t37_ := min(least_, los3_all[w][k6_])
-										/*line along.go:222*/ t38_ := max(most_, his3_all[w][k6_])
-										/*line along.go:222*/ t39_ := special_ | sums5_all[w][k6_]
-										/*line along.go:222*/ least_ = t37_
-										/*line along.go:222*/ most_ = t38_
-										/*line along.go:222*/ special_ = t39_
+//line along.go:234
+									for t39_, k6_ := b3_all[w].step_, int64(0); k6_ < t39_; k6_ = k6_ + int64(1) {
+										t40_ := min(least_, los3_all[w][k6_])
+										/*line along.go:235*/ t41_ := max(most_, his3_all[w][k6_])
+										/*line along.go:235*/ t42_ := special_ | sums5_all[w][k6_]
+										/*line along.go:235*/ least_ = t40_
+										/*line along.go:235*/ most_ = t41_
+										/*line along.go:235*/ special_ = t42_
 									}
 									if l4_ == int64(0) {
 										words5_all[w][136] = words5_all[w][136] | special_
@@ -2048,44 +2202,52 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 									most_all[w] = most_
 									special_all[w] = special_
 								}
-								/*line along.go:227*/ var t40_ int64
-								{
-									w := int64(0)
+								/*line along.go:240*/ var t43_ int64
+								for w := range n {
+									l0 := w % n0
+									l1 := w / n0 % n1
+									l2 := w / (n0 * n1)
 									most_ := most_all[w]
-									/*line along.go:227*/ t40_ = most_
+									/*line along.go:240*/ if x := most_; l0|l1|l2 == 0 {
+										t43_ = x
+									}
 									most_all[w] = most_
 								}
-								/*line along.go:227*/ end_ := t40_
-								var t41_ int64
-								{
-									w := int64(0)
+								/*line along.go:240*/ end_ := t43_
+								var t44_ int64
+								for w := range n {
+									l0 := w % n0
+									l1 := w / n0 % n1
+									l2 := w / (n0 * n1)
 									least_ := least_all[w]
-									/*line along.go:228*/ t41_ = least_
+									/*line along.go:241*/ if x := least_; l0|l1|l2 == 0 {
+										t44_ = x
+									}
 									least_all[w] = least_
 								}
-								/*line along.go:228*/ base_ := t41_
-								/*line along.go:228*/ for base_ < end_ {
+								/*line along.go:241*/ base_ := t44_
+								/*line along.go:241*/ for base_ < end_ {
 									for w := range n {
 										l0 := w % n0
 										var v4_ int64
 										var at3_ int64
 										l4_ := l0
-										/*line along.go:229*/ s_ := int64(0)
+										/*line along.go:242*/ s_ := int64(0)
 										for i2_ := b3_all[w].i0_; i2_ < b3_all[w].i1_; i2_ = i2_ + int64(1) {
 											for j2_ := b3_all[w].j0_ + l4_; j2_ < b3_all[w].j1_; j2_ = j2_ + b3_all[w].step_ {
-												var t42_ float64
-												/*line along.go:232*/ var t43_ float64
-//line along.go:232
-												t42_, t43_ = gpu_factors_(f4_all[w], p4_all[w], b3_all[w], i2_, j2_)
-												/*line along.go:232*/ u2_ := t42_
-												/*line along.go:232*/ v3_ := t43_
+												var t45_ float64
+												/*line along.go:245*/ var t46_ float64
+//line along.go:245
+												t45_, t46_ = gpu_factors_(f4_all[w], p4_all[w], b3_all[w], i2_, j2_)
+												/*line along.go:245*/ u2_ := t45_
+												/*line along.go:245*/ v3_ := t46_
 												s_ = s_ + gpu_digit(gpu_exactly_(f4_all[w], p4_all[w], u2_, v3_), base_, uint64(48))
 											}
 										}
-										/*line along.go:258*/ sums6_all[w] = sums5_all[w]
-										/*line along.go:258*/ words6_all[w] = words5_all[w]
-										/*line along.go:258*/ v4_ = s_
-										/*line along.go:258*/ at3_ = base_ - gpu_bottom_(f4_all[w])
+										/*line along.go:274*/ sums6_all[w] = sums5_all[w]
+										/*line along.go:274*/ words6_all[w] = words5_all[w]
+										/*line along.go:274*/ v4_ = s_
+										/*line along.go:274*/ at3_ = base_ - gpu_bottom_(f4_all[w])
 										v4_all[w] = v4_
 										at3_all[w] = at3_
 									}
@@ -2093,16 +2255,16 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 										l0 := w % n0
 										v4_ := v4_all[w]
 										l5_ := l0
-										/*line along.go:261*/ sums6_all[w][l5_] = v4_
+										/*line along.go:277*/ sums6_all[w][l5_] = v4_
 										v4_all[w] = v4_
 									}
 									for w := range n {
 										l0 := w % n0
 										at3_ := at3_all[w]
 										l5_ := l0
-										/*line along.go:263*/ lower2_ := int64(0)
-										/*line along.go:263*/ upper2_ := int64(0)
-										for t44_, k7_ := n0, int64(0); k7_ < t44_; k7_ = k7_ + int64(1) {
+										/*line along.go:279*/ lower2_ := int64(0)
+										/*line along.go:279*/ upper2_ := int64(0)
+										for t47_, k7_ := n0, int64(0); k7_ < t47_; k7_ = k7_ + int64(1) {
 											lower2_ = lower2_ + (sums6_all[w][k7_] & int64(4294967295))
 											upper2_ = upper2_ + (sums6_all[w][k7_] >> (32))
 										}
@@ -2113,81 +2275,106 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 										}
 										at3_all[w] = at3_
 									}
-									/*line along.go:228*/ base_ = base_ + int64(48)
+									/*line along.go:241*/ base_ = base_ + int64(48)
 								}
 							}
 						}
 					}
-					/*line along.go:108*/ k_ = k_ + int64(grid.Groups[0])
+					/*line along.go:120*/ k_ = k_ + int64(grid.Groups[0])
 				}
 				for w := range n {
-					/*line along.go:136*/ t_all[w] = t2_all[w]
+					/*line along.go:149*/ t_all[w] = t2_all[w]
 				}
 				for w := range n {
 					var top_ int64
-					/*line along.go:49*/ t45_all[w] = t_all[w]
-					top_ = t45_all[w].top_
+					var deep_ bool
+					/*line along.go:50*/ t48_all[w] = t_all[w]
+					t49_ := t48_all[w].top_
+					/*line along.go:51*/ t50_ := t48_all[w].deep_
+					/*line along.go:51*/ top_ = t49_
+					/*line along.go:51*/ deep_ = t50_
 					top_all[w] = top_
+					deep_all[w] = deep_
 				}
-				/*line along.go:51*/ var t46_ bool
-				{
-					w := int64(0)
-//line along.go:51
-					t46_ = (((int64(len(parts_)) == int64(0)) && (!t45_all[w].dirty_)) && (!gpu_product(p_))) && ((height_ * cols_) <= int64(1048576))
+				/*line along.go:52*/ var t51_ bool
+				for w := range n {
+					l0 := w % n0
+					l1 := w / n0 % n1
+					l2 := w / (n0 * n1)
+//line along.go:52
+					if x := ((((int64(len(parts_)) == int64(0)) && (!t48_all[w].dirty_)) && (!gpu_product(p_))) && ((height_ * cols_) <= int64(1048576))); l0|l1|l2 == 0 {
+						t51_ = x
+					}
 				}
-				/*line along.go:51*/ if t46_ {
+				/*line along.go:52*/ if t51_ {
 					for w := range n {
 						l0 := w % n0
 						l_ := l0
-						/*line along.go:52*/ for k8_ := int64(0); k8_ < int64(4); k8_ = k8_ + int64(1) {
-							all_[(int64(4)*l_)+k8_] = gpu_part(t45_all[w].sums_, k8_)
+						/*line along.go:53*/ for k8_ := int64(0); k8_ < int64(6); k8_ = k8_ + int64(1) {
+							all_[(k8_*n_)+l_] = gpu_part(t48_all[w].sums_, k8_)
 						}
 					}
 					for w := range n {
-						/*line along.go:56*/ t47_all[w] = gpu_joined(all_[:int64(4)*n_])
+						deep_ := deep_all[w]
+						/*line along.go:57*/ t52_all[w] = gpu_joined(all_[:int64(768)], n_, deep_)
+						deep_all[w] = deep_
 					}
-					/*line along.go:56*/ var t48_ float64
-					{
-						w := int64(0)
+					/*line along.go:57*/ var t53_ float64
+					for w := range n {
+						l0 := w % n0
+						l1 := w / n0 % n1
+						l2 := w / (n0 * n1)
 						top_ := top_all[w]
-//line along.go:56
-						t48_ = gpu_rounded_(r_, gpu_valueOf_(f_, t47_all[w], top_), int64(0), over_, root_)
+						deep_ := deep_all[w]
+//line along.go:57
+						if x := gpu_rounded_(r_, gpu_valueOf_(f_, t52_all[w], top_, deep_), int64(0), over_, root_); l0|l1|l2 == 0 {
+							t53_ = x
+						}
 						top_all[w] = top_
+						deep_all[w] = deep_
 					}
-					/*line along.go:56*/ z_ := t48_
+					/*line along.go:57*/ z_ := t53_
 					for w := range n {
 						l0 := w % n0
 						l_ := l0
-						/*line along.go:57*/ if l_ == int64(0) {
+						/*line along.go:58*/ if l_ == int64(0) {
 							c_.Data_[(o_*c_.Stride_)+int64(0)] = z_
 						}
 					}
-					break b3_body
+					break loop3_body
 				}
 				for w := range n {
-					/*line along.go:242*/ f5_all[w] = f_
-					/*line along.go:242*/ p5_all[w] = p_
-					/*line along.go:242*/ t49_all[w] = t45_all[w]
+					/*line along.go:255*/ f5_all[w] = f_
+					/*line along.go:255*/ p5_all[w] = p_
+					/*line along.go:255*/ t54_all[w] = t48_all[w]
 				}
 				for w := range n {
 					l0 := w % n0
 					var at4_ int64
+					var n4_ int64
 					words7_ := words_[:int64(137)]
-					/*line along.go:245*/ if !t49_all[w].dirty_ {
+					/*line along.go:258*/ if !t54_all[w].dirty_ {
 						for k9_ := l0; k9_ < int64(137); k9_ = k9_ + n0 {
 							words7_[k9_] = int64(0)
 						}
 					}
-					at4_ = gpu_unit_(f5_all[w], t49_all[w].top_) - gpu_bottom_(f5_all[w])
+					at4_ = gpu_unit_(f5_all[w], t54_all[w].top_) - gpu_bottom_(f5_all[w])
+					/*line along.go:263*/ n4_ = int64(2) * gpu_digits__(p5_all[w])
+					if gpu_deepens_(f5_all[w], p5_all[w]) {
+						n4_ = int64(6)
+					}
 					at4_all[w] = at4_
+					n4_all[w] = n4_
 				}
 				for w := range n {
-					var t50_ int64
-					/*line along.go:251*/ t50_ = int64(2) * gpu_digits__(p5_all[w])
-					t50_all[w] = t50_
+					var t55_ int64
+					n4_ := n4_all[w]
+					/*line along.go:267*/ t55_ = n4_
+					t55_all[w] = t55_
+					n4_all[w] = n4_
 				}
-				/*line along.go:251*/ k10_ := int64(0)
-				/*line along.go:251*/ for k10_ < t50_all[0] {
+				/*line along.go:267*/ k10_ := int64(0)
+				/*line along.go:267*/ for k10_ < t55_all[0] {
 					for w := range n {
 						var v5_ int64
 						var at5_ int64
@@ -2195,9 +2382,9 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 						sums7_ := sums_[:int64(128)]
 						words7_ := words_[:int64(137)]
 						sums8_all[w] = sums7_
-						/*line along.go:258*/ words8_all[w] = words7_
-						/*line along.go:258*/ v5_ = gpu_part(t49_all[w].sums_, k10_)
-						/*line along.go:258*/ at5_ = at4_ + gpu_up(t49_all[w].sums_, gpu_precision_(f5_all[w]), k10_)
+						/*line along.go:274*/ words8_all[w] = words7_
+						/*line along.go:274*/ v5_ = gpu_part(t54_all[w].sums_, k10_)
+						/*line along.go:274*/ at5_ = at4_ + gpu_up(t54_all[w].sums_, gpu_precision_(f5_all[w]), k10_)
 						v5_all[w] = v5_
 						at5_all[w] = at5_
 						at4_all[w] = at4_
@@ -2206,16 +2393,16 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 						l0 := w % n0
 						v5_ := v5_all[w]
 						l6_ := l0
-						/*line along.go:261*/ sums8_all[w][l6_] = v5_
+						/*line along.go:277*/ sums8_all[w][l6_] = v5_
 						v5_all[w] = v5_
 					}
 					for w := range n {
 						l0 := w % n0
 						at5_ := at5_all[w]
 						l6_ := l0
-						/*line along.go:263*/ lower3_ := int64(0)
-						/*line along.go:263*/ upper3_ := int64(0)
-						for t51_, k11_ := n0, int64(0); k11_ < t51_; k11_ = k11_ + int64(1) {
+						/*line along.go:279*/ lower3_ := int64(0)
+						/*line along.go:279*/ upper3_ := int64(0)
+						for t56_, k11_ := n0, int64(0); k11_ < t56_; k11_ = k11_ + int64(1) {
 							lower3_ = lower3_ + (sums8_all[w][k11_] & int64(4294967295))
 							upper3_ = upper3_ + (sums8_all[w][k11_] >> (32))
 						}
@@ -2226,15 +2413,15 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 						}
 						at5_all[w] = at5_
 					}
-					/*line along.go:251*/ k10_ = k10_ + int64(1)
+					/*line along.go:267*/ k10_ = k10_ + int64(1)
 				}
 				for w := range n {
 					l0 := w % n0
 					l_ := l0
-					/*line along.go:64*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
-						t52_ := gpu_Place{Step_: int64(1), N_: gpu_words_(f_)}
-						/*line along.go:65*/ t53_ := gpu_Top(words_[:int64(137)], t52_, gpu_bottom_(f_))
-						/*line along.go:65*/ v6_ := t53_
+					/*line along.go:65*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
+						t57_ := gpu_Place{Step_: int64(1), N_: gpu_words_(f_)}
+						/*line along.go:66*/ t58_ := gpu_Top(words_[:int64(137)], t57_, gpu_bottom_(f_))
+						/*line along.go:66*/ v6_ := t58_
 						c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded_(r_, v6_, words_[136], over_, root_)
 					}
 					for k12_ := l_; (k12_ < int64(137)) && (int64(len(parts_)) != int64(0)); k12_ = k12_ + n_ {
@@ -2242,9 +2429,9 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 					}
 				}
 			}
-			/*line along.go:44*/ o_ = o_ + int64(grid.Groups[1])
+			/*line along.go:45*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2248
+//line kernels_tandem.go:2435
 	}
 	return nil
 }
@@ -2282,186 +2469,233 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 	var los_ [128]int64
 	var sums_ [128]int64
 	var words_ [137]int64
-	var all_ [512]int64
-	var top_all, top2_all, at_all, t22_all, v_all, at2_all, least_all, most_all, special_all, v4_all, at3_all, at4_all, t50_all, v5_all, at5_all [1024]int64
+	var all_ [768]int64
+	var top_all, top2_all, at_all, n3_all, t23_all, v_all, at2_all, least_all, most_all, special_all, v4_all, at3_all, at4_all, n4_all, t55_all, v5_all, at5_all [1024]int64
+	var deep_all, deep2_all, again_all [1024]bool
 	var f2_all, f3_all, f4_all, f5_all [1024]gpu_double
 	var p2_all, p3_all, p4_all, p5_all [1024]gpu_pair
 	var b2_all, b3_all [1024]gpu_block__
-	var t_all, t2_all, t21_all, t45_all, t49_all [1024]gpu_tally
-	var again_all [1024]bool
+	var t_all, t2_all, t22_all, t48_all, t54_all [1024]gpu_tally
 	var w_all [1024]gpu_window_
 	var d_all [1024]gpu_digits
 	var sums3_all, words3_all, sums4_all, words4_all, his3_all, los3_all, sums5_all, words5_all, sums6_all, words6_all, sums8_all, words8_all [1024][]int64
-	var t47_all [1024]gpu_halves
+	var t52_all [1024]gpu_halves
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line along.go:43*/ n_ := n0
+		/*line along.go:44*/ n_ := n0
 		for w := range n {
 			var top_ int64
-			/*line along.go:43*/ top_ = gpu_firstTop_(f_)
+			var deep_ bool
+			/*line along.go:44*/ top_ = gpu_firstTop_(f_)
+			/*line along.go:44*/ deep_ = false
 			top_all[w] = top_
+			deep_all[w] = deep_
 		}
-		/*line along.go:44*/ o_ := g1
-		/*line along.go:44*/ for o_ < outputs_ {
-		b3_body:
+		/*line along.go:45*/ o_ := g1
+		/*line along.go:45*/ for o_ < outputs_ {
+		loop3_body:
 			switch {
 			default:
 				for w := range n {
-					/*line along.go:45*/ b_ := gpu_block__{x_: x_, y_: y_, step_: n_, mask_: mask_}
+					/*line along.go:46*/ b_ := gpu_block__{x_: x_, y_: y_, step_: n_, mask_: mask_}
 					if int64(len(shift_)) != int64(0) {
 						b_.shift_ = shift_[o_]
 					}
-					/*line along.go:99*/ f2_all[w] = f_
-					/*line along.go:99*/ p2_all[w] = p_
-					/*line along.go:99*/ b2_all[w] = b_
+					/*line along.go:111*/ f2_all[w] = f_
+					/*line along.go:111*/ p2_all[w] = p_
+					/*line along.go:111*/ b2_all[w] = b_
 				}
-				/*line along.go:100*/ first_ := o_ * height_
-				/*line along.go:100*/ height2_ := height_
-				/*line along.go:100*/ cols2_ := cols_
-				/*line along.go:100*/ turns2_ := turns_
+				/*line along.go:112*/ first_ := o_ * height_
+				/*line along.go:112*/ height2_ := height_
+				/*line along.go:112*/ cols2_ := cols_
+				/*line along.go:112*/ turns2_ := turns_
 				for w := range n {
 					var top2_ int64
 					top_ := top_all[w]
-					/*line along.go:100*/ top2_ = top_
-					/*line along.go:49*/ t_all[w] = gpu_tally{}
+					var deep2_ bool
+					deep_ := deep_all[w]
+					/*line along.go:112*/ top2_ = top_
+					/*line along.go:112*/ deep2_ = deep_
+					/*line along.go:50*/ t_all[w] = gpu_tally{}
 					top2_all[w] = top2_
 					top_all[w] = top_
+					deep2_all[w] = deep2_
+					deep_all[w] = deep_
 				}
-				/*line along.go:102*/ n2_ := n0
+				/*line along.go:114*/ n2_ := n0
 				width_ := min(cols2_, n2_*turns2_)
 				rows_ := max(int64(1), support.Div(turns2_, max(int64(1), support.Div((width_+n2_)-int64(1), n2_))))
 				across_ := support.Div((cols2_+width_)-int64(1), max(int64(1), width_))
 				blocks_ := across_ * support.Div((height2_+rows_)-int64(1), rows_)
 				for w := range n {
 					top2_ := top2_all[w]
-					/*line along.go:107*/ t2_all[w] = gpu_tally{top_: top2_}
+					deep2_ := deep2_all[w]
+					/*line along.go:119*/ t2_all[w] = gpu_tally{top_: top2_, deep_: deep2_}
 					top2_all[w] = top2_
+					deep2_all[w] = deep2_
 				}
-				/*line along.go:108*/ k_ := g0
-				/*line along.go:108*/ for k_ < blocks_ {
+				/*line along.go:120*/ k_ := g0
+				/*line along.go:120*/ for k_ < blocks_ {
 					t3_ := first_ + (support.Div(k_, across_) * rows_)
-					/*line along.go:109*/ t4_ := support.Rem(k_, across_) * width_
+					/*line along.go:121*/ t4_ := support.Rem(k_, across_) * width_
 					for w := range n {
-						/*line along.go:109*/ b2_all[w].i0_ = t3_
-						/*line along.go:109*/ b2_all[w].j0_ = t4_
+						/*line along.go:121*/ b2_all[w].i0_ = t3_
+						/*line along.go:121*/ b2_all[w].j0_ = t4_
 						t5_ := min(b2_all[w].i0_+rows_, first_+height2_)
-						/*line along.go:110*/ t6_ := min(b2_all[w].j0_+width_, cols2_)
-						/*line along.go:110*/ b2_all[w].i1_ = t5_
-						/*line along.go:110*/ b2_all[w].j1_ = t6_
+						/*line along.go:122*/ t6_ := min(b2_all[w].j0_+width_, cols2_)
+						/*line along.go:122*/ b2_all[w].i1_ = t5_
+						/*line along.go:122*/ b2_all[w].j1_ = t6_
 					}
 					for w := range n {
 						var again_ bool
-						/*line along.go:111*/ again_ = true
+						/*line along.go:123*/ again_ = true
 						again_all[w] = again_
 					}
-					/*line along.go:111*/ for again_all[0] {
+					/*line along.go:123*/ for again_all[0] {
 						for w := range n {
 							l0 := w % n0
 							his2_ := his_[:int64(128)]
 							los2_ := los_[:int64(128)]
 							l2_ := l0
-							/*line along.go:112*/ var t7_ gpu_window_
-							/*line along.go:112*/ var t8_ gpu_digits
-//line along.go:112
-							t7_, t8_ = gpu_add__(f2_all[w], p2_all[w], b2_all[w], l2_, t2_all[w].top_)
-							/*line along.go:112*/ w_all[w] = t7_
-							/*line along.go:112*/ d_all[w] = t8_
+							/*line along.go:124*/ var t7_ gpu_window_
+							/*line along.go:124*/ var t8_ gpu_digits
+//line along.go:124
+							t7_, t8_ = gpu_add__(f2_all[w], p2_all[w], b2_all[w], l2_, t2_all[w].top_, t2_all[w].deep_)
+							/*line along.go:124*/ w_all[w] = t7_
+							/*line along.go:124*/ d_all[w] = t8_
 							t9_ := l2_
-							/*line along.go:113*/ t10_ := l2_
-							/*line along.go:113*/ t11_ := w_all[w].hi_
-							/*line along.go:113*/ t12_ := w_all[w].lo_
-							/*line along.go:113*/ his2_[t9_] = t11_
-							/*line along.go:113*/ los2_[t10_] = t12_
+							/*line along.go:125*/ t10_ := l2_
+							/*line along.go:125*/ t11_ := w_all[w].hi_
+							/*line along.go:125*/ t12_ := w_all[w].lo_
+							/*line along.go:125*/ his2_[t9_] = t11_
+							/*line along.go:125*/ los2_[t10_] = t12_
 						}
 						for w := range n {
 							var again_ bool
 							his2_ := his_[:int64(128)]
 							los2_ := los_[:int64(128)]
-							/*line along.go:115*/ for t13_, k2_ := n2_, int64(0); k2_ < t13_; k2_ = k2_ + int64(1) {
+							/*line along.go:127*/ for t13_, k2_ := n2_, int64(0); k2_ < t13_; k2_ = k2_ + int64(1) {
 								t14_ := gpu_window_{hi_: max(w_all[w].hi_, his2_[k2_]), lo_: min(w_all[w].lo_, los2_[k2_])}
-								/*line along.go:116*/ w_all[w] = t14_
+								/*line along.go:128*/ w_all[w] = t14_
 							}
 							again_ = false
 							again_all[w] = again_
 						}
-						/*line along.go:119*/ var t15_ bool
-						{
-							w := int64(0)
-							/*line along.go:119*/ t15_ = gpu_fits__(f2_all[w], p2_all[w], w_all[w], t2_all[w].top_)
+						/*line along.go:131*/ var t15_ bool
+						for w := range n {
+							l0 := w % n0
+							l1 := w / n0 % n1
+							l2 := w / (n0 * n1)
+//line along.go:131
+							if x := gpu_fits__(f2_all[w], p2_all[w], w_all[w], t2_all[w].top_, t2_all[w].deep_); l0|l1|l2 == 0 {
+								t15_ = x
+							}
 						}
-						/*line along.go:119*/ if t15_ {
+						/*line along.go:131*/ if t15_ {
 							for w := range n {
-								/*line along.go:120*/ t16_ := t2_all[w].blocks_ + int64(1)
-//line along.go:120
+								/*line along.go:132*/ t16_ := t2_all[w].blocks_ + int64(1)
+//line along.go:132
 								t17_ := gpu_with(t2_all[w].sums_, d_all[w].a_, d_all[w].b_, d_all[w].c_)
-								/*line along.go:120*/ t2_all[w].blocks_ = t16_
-								/*line along.go:120*/ t2_all[w].sums_ = t17_
+								/*line along.go:132*/ t2_all[w].blocks_ = t16_
+								/*line along.go:132*/ t2_all[w].sums_ = t17_
 							}
 						} else {
 							var t18_ int64
-							{
-								w := int64(0)
-								/*line along.go:123*/ t18_ = gpu_topOf_(f2_all[w], w_all[w])
+							for w := range n {
+								l0 := w % n0
+								l1 := w / n0 % n1
+								l2 := w / (n0 * n1)
+								/*line along.go:135*/ if x := gpu_topOf_(f2_all[w], w_all[w]); l0|l1|l2 == 0 {
+									t18_ = x
+								}
 							}
-							/*line along.go:123*/ next_ := t18_
+							/*line along.go:135*/ next_ := t18_
 							var t19_ bool
-							{
-								w := int64(0)
-								/*line along.go:124*/ t19_ = gpu_fits__(f2_all[w], p2_all[w], w_all[w], next_)
+							for w := range n {
+								l0 := w % n0
+								l1 := w / n0 % n1
+								l2 := w / (n0 * n1)
+//line along.go:136
+								if x := gpu_isDeep__(f2_all[w], p2_all[w], w_all[w], next_); l0|l1|l2 == 0 {
+									t19_ = x
+								}
+							}
+							/*line along.go:136*/ deep3_ := t19_
+							var t20_ bool
+							for w := range n {
+								l0 := w % n0
+								l1 := w / n0 % n1
+								l2 := w / (n0 * n1)
+//line along.go:137
+								if x := gpu_fits__(f2_all[w], p2_all[w], w_all[w], next_, deep3_); l0|l1|l2 == 0 {
+									t20_ = x
+								}
 							}
 							for w := range n {
 								var again_ bool
-								/*line along.go:124*/ again_ = t19_
+								/*line along.go:137*/ again_ = t20_
 								again_all[w] = again_
 							}
-							/*line along.go:125*/ var t20_ bool
-							{
-								w := int64(0)
+							/*line along.go:138*/ var t21_ bool
+							for w := range n {
+								l0 := w % n0
+								l1 := w / n0 % n1
+								l2 := w / (n0 * n1)
 								again_ := again_all[w]
-								/*line along.go:125*/ t20_ = (t2_all[w].blocks_ > int64(0)) || (!again_)
+//line along.go:138
+								if x := ((t2_all[w].blocks_ > int64(0)) || (!again_)); l0|l1|l2 == 0 {
+									t21_ = x
+								}
 								again_all[w] = again_
 							}
-							/*line along.go:125*/ if t20_ {
+							/*line along.go:138*/ if t21_ {
 								for w := range n {
 									sums2_ := sums_[:int64(128)]
 									words2_ := words_[:int64(137)]
-									/*line along.go:242*/ f3_all[w] = f2_all[w]
-									/*line along.go:242*/ p3_all[w] = p2_all[w]
-									/*line along.go:242*/ t21_all[w] = t2_all[w]
+									/*line along.go:255*/ f3_all[w] = f2_all[w]
+									/*line along.go:255*/ p3_all[w] = p2_all[w]
+									/*line along.go:255*/ t22_all[w] = t2_all[w]
 									sums3_all[w] = sums2_
-									/*line along.go:243*/ words3_all[w] = words2_
+									/*line along.go:256*/ words3_all[w] = words2_
 								}
 								for w := range n {
 									l0 := w % n0
 									var at_ int64
-									/*line along.go:245*/ if !t21_all[w].dirty_ {
+									var n3_ int64
+									/*line along.go:258*/ if !t22_all[w].dirty_ {
 										for k3_ := l0; k3_ < int64(137); k3_ = k3_ + n0 {
 											words3_all[w][k3_] = int64(0)
 										}
 									}
-									at_ = gpu_unit_(f3_all[w], t21_all[w].top_) - gpu_bottom_(f3_all[w])
+									at_ = gpu_unit_(f3_all[w], t22_all[w].top_) - gpu_bottom_(f3_all[w])
+									/*line along.go:263*/ n3_ = int64(2) * gpu_digits___(p3_all[w])
+									if gpu_deepens__(f3_all[w], p3_all[w]) {
+										n3_ = int64(6)
+									}
 									at_all[w] = at_
+									n3_all[w] = n3_
 								}
 								for w := range n {
-									var t22_ int64
-									/*line along.go:251*/ t22_ = int64(2) * gpu_digits___(p3_all[w])
-									t22_all[w] = t22_
+									var t23_ int64
+									n3_ := n3_all[w]
+									/*line along.go:267*/ t23_ = n3_
+									t23_all[w] = t23_
+									n3_all[w] = n3_
 								}
-								/*line along.go:251*/ k4_ := int64(0)
-								/*line along.go:251*/ for k4_ < t22_all[0] {
+								/*line along.go:267*/ k4_ := int64(0)
+								/*line along.go:267*/ for k4_ < t23_all[0] {
 									for w := range n {
 										var v_ int64
 										var at2_ int64
 										at_ := at_all[w]
-										/*line along.go:258*/ sums4_all[w] = sums3_all[w]
-										/*line along.go:258*/ words4_all[w] = words3_all[w]
-										/*line along.go:258*/ v_ = gpu_part(t21_all[w].sums_, k4_)
-//line along.go:258
-										at2_ = at_ + gpu_up(t21_all[w].sums_, gpu_precision_(f3_all[w]), k4_)
+										/*line along.go:274*/ sums4_all[w] = sums3_all[w]
+										/*line along.go:274*/ words4_all[w] = words3_all[w]
+										/*line along.go:274*/ v_ = gpu_part(t22_all[w].sums_, k4_)
+//line along.go:274
+										at2_ = at_ + gpu_up(t22_all[w].sums_, gpu_precision_(f3_all[w]), k4_)
 										v_all[w] = v_
 										at2_all[w] = at2_
 										at_all[w] = at_
@@ -2470,16 +2704,16 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 										l0 := w % n0
 										v_ := v_all[w]
 										l3_ := l0
-										/*line along.go:261*/ sums4_all[w][l3_] = v_
+										/*line along.go:277*/ sums4_all[w][l3_] = v_
 										v_all[w] = v_
 									}
 									for w := range n {
 										l0 := w % n0
 										at2_ := at2_all[w]
 										l3_ := l0
-										/*line along.go:263*/ lower_ := int64(0)
-										/*line along.go:263*/ upper_ := int64(0)
-										for t23_, k5_ := n0, int64(0); k5_ < t23_; k5_ = k5_ + int64(1) {
+										/*line along.go:279*/ lower_ := int64(0)
+										/*line along.go:279*/ upper_ := int64(0)
+										for t24_, k5_ := n0, int64(0); k5_ < t24_; k5_ = k5_ + int64(1) {
 											lower_ = lower_ + (sums4_all[w][k5_] & int64(4294967295))
 											upper_ = upper_ + (sums4_all[w][k5_] >> (32))
 										}
@@ -2490,29 +2724,34 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 										}
 										at2_all[w] = at2_
 									}
-									/*line along.go:251*/ k4_ = k4_ + int64(1)
+									/*line along.go:267*/ k4_ = k4_ + int64(1)
 								}
 								for w := range n {
-									/*line along.go:127*/ t24_ := gpu_tally{dirty_: true}
-									/*line along.go:127*/ t2_all[w] = t24_
+									/*line along.go:140*/ t25_ := gpu_tally{dirty_: true}
+									/*line along.go:140*/ t2_all[w] = t25_
 								}
 							}
+							/*line along.go:142*/ t26_ := next_
 							for w := range n {
-								/*line along.go:129*/ t2_all[w].top_ = next_
+								again_ := again_all[w]
+								/*line along.go:142*/ t27_ := deep3_ && again_
+								/*line along.go:142*/ t2_all[w].top_ = t26_
+								/*line along.go:142*/ t2_all[w].deep_ = t27_
+								again_all[w] = again_
 							}
-							/*line along.go:130*/ if !again_all[0] {
+							/*line along.go:143*/ if !again_all[0] {
 								for w := range n {
 									his2_ := his_[:int64(128)]
 									los2_ := los_[:int64(128)]
 									sums2_ := sums_[:int64(128)]
 									words2_ := words_[:int64(137)]
-									/*line along.go:203*/ f4_all[w] = f2_all[w]
-									/*line along.go:203*/ p4_all[w] = p2_all[w]
-									/*line along.go:203*/ b3_all[w] = b2_all[w]
+									/*line along.go:216*/ f4_all[w] = f2_all[w]
+									/*line along.go:216*/ p4_all[w] = p2_all[w]
+									/*line along.go:216*/ b3_all[w] = b2_all[w]
 									his3_all[w] = his2_
-									/*line along.go:204*/ los3_all[w] = los2_
-									/*line along.go:204*/ sums5_all[w] = sums2_
-									/*line along.go:204*/ words5_all[w] = words2_
+									/*line along.go:217*/ los3_all[w] = los2_
+									/*line along.go:217*/ sums5_all[w] = sums2_
+									/*line along.go:217*/ words5_all[w] = words2_
 								}
 								for w := range n {
 									l0 := w % n0
@@ -2520,25 +2759,25 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 									var most_ int64
 									var special_ int64
 									l4_ := l0
-									/*line along.go:207*/ least_ = int64(1048576)
-									/*line along.go:207*/ most_ = int64(-1048576)
-									/*line along.go:207*/ special_ = int64(0)
+									/*line along.go:220*/ least_ = int64(1048576)
+									/*line along.go:220*/ most_ = int64(-1048576)
+									/*line along.go:220*/ special_ = int64(0)
 									for i_ := b3_all[w].i0_; i_ < b3_all[w].i1_; i_ = i_ + int64(1) {
 										for j_ := b3_all[w].j0_ + l4_; j_ < b3_all[w].j1_; j_ = j_ + b3_all[w].step_ {
-											var t25_ float64
-											/*line along.go:210*/ var t26_ float64
-//line along.go:210
-											t25_, t26_ = gpu_factors__(f4_all[w], p4_all[w], b3_all[w], i_, j_)
-											/*line along.go:210*/ u_ := t25_
-											/*line along.go:210*/ v2_ := t26_
-											t27_ := gpu_exactly__(f4_all[w], p4_all[w], u_, v2_)
-											special_ = special_ | t27_.special_
-											if (t27_.special_ == int64(0)) && ((t27_.hi_ | t27_.lo_) != uint64(0)) {
-												t28_ := min(least_, t27_.exp_)
-//line along.go:214
-												t29_ := max(most_, t27_.exp_+gpu_size__(f4_all[w], p4_all[w]))
-												/*line along.go:214*/ least_ = t28_
-												/*line along.go:214*/ most_ = t29_
+											var t28_ float64
+											/*line along.go:223*/ var t29_ float64
+//line along.go:223
+											t28_, t29_ = gpu_factors__(f4_all[w], p4_all[w], b3_all[w], i_, j_)
+											/*line along.go:223*/ u_ := t28_
+											/*line along.go:223*/ v2_ := t29_
+											t30_ := gpu_exactly__(f4_all[w], p4_all[w], u_, v2_)
+											special_ = special_ | t30_.special_
+											if (t30_.special_ == int64(0)) && ((t30_.hi_ | t30_.lo_) != uint64(0)) {
+												t31_ := min(least_, t30_.exp_)
+//line along.go:227
+												t32_ := max(most_, t30_.exp_+gpu_size__(f4_all[w], p4_all[w]))
+												/*line along.go:227*/ least_ = t31_
+												/*line along.go:227*/ most_ = t32_
 											}
 										}
 									}
@@ -2552,15 +2791,15 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 									least_ := least_all[w]
 									special_ := special_all[w]
 									l4_ := l0
-									/*line along.go:219*/ t30_ := l4_
-									/*line along.go:219*/ t31_ := l4_
-									/*line along.go:219*/ t32_ := l4_
-									/*line along.go:219*/ t33_ := most_
-									/*line along.go:219*/ t34_ := least_
-									/*line along.go:219*/ t35_ := special_
-									/*line along.go:219*/ his3_all[w][t30_] = t33_
-									/*line along.go:219*/ los3_all[w][t31_] = t34_
-									/*line along.go:219*/ sums5_all[w][t32_] = t35_
+									/*line along.go:232*/ t33_ := l4_
+									/*line along.go:232*/ t34_ := l4_
+									/*line along.go:232*/ t35_ := l4_
+									/*line along.go:232*/ t36_ := most_
+									/*line along.go:232*/ t37_ := least_
+									/*line along.go:232*/ t38_ := special_
+									/*line along.go:232*/ his3_all[w][t33_] = t36_
+									/*line along.go:232*/ los3_all[w][t34_] = t37_
+									/*line along.go:232*/ sums5_all[w][t35_] = t38_
 									most_all[w] = most_
 									least_all[w] = least_
 									special_all[w] = special_
@@ -2571,14 +2810,14 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 									most_ := most_all[w]
 									special_ := special_all[w]
 									l4_ := l0
-//line along.go:221
-									for t36_, k6_ := b3_all[w].step_, int64(0); k6_ < t36_; k6_ = k6_ + int64(1) {
-										t37_ := min(least_, los3_all[w][k6_])
-										/*line along.go:222*/ t38_ := max(most_, his3_all[w][k6_])
-										/*line along.go:222*/ t39_ := special_ | sums5_all[w][k6_]
-										/*line along.go:222*/ least_ = t37_
-										/*line along.go:222*/ most_ = t38_
-										/*line along.go:222*/ special_ = t39_
+//line along.go:234
+									for t39_, k6_ := b3_all[w].step_, int64(0); k6_ < t39_; k6_ = k6_ + int64(1) {
+										t40_ := min(least_, los3_all[w][k6_])
+										/*line along.go:235*/ t41_ := max(most_, his3_all[w][k6_])
+										/*line along.go:235*/ t42_ := special_ | sums5_all[w][k6_]
+										/*line along.go:235*/ least_ = t40_
+										/*line along.go:235*/ most_ = t41_
+										/*line along.go:235*/ special_ = t42_
 									}
 									if l4_ == int64(0) {
 										words5_all[w][136] = words5_all[w][136] | special_
@@ -2587,44 +2826,52 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 									most_all[w] = most_
 									special_all[w] = special_
 								}
-								/*line along.go:227*/ var t40_ int64
-								{
-									w := int64(0)
+								/*line along.go:240*/ var t43_ int64
+								for w := range n {
+									l0 := w % n0
+									l1 := w / n0 % n1
+									l2 := w / (n0 * n1)
 									most_ := most_all[w]
-									/*line along.go:227*/ t40_ = most_
+									/*line along.go:240*/ if x := most_; l0|l1|l2 == 0 {
+										t43_ = x
+									}
 									most_all[w] = most_
 								}
-								/*line along.go:227*/ end_ := t40_
-								var t41_ int64
-								{
-									w := int64(0)
+								/*line along.go:240*/ end_ := t43_
+								var t44_ int64
+								for w := range n {
+									l0 := w % n0
+									l1 := w / n0 % n1
+									l2 := w / (n0 * n1)
 									least_ := least_all[w]
-									/*line along.go:228*/ t41_ = least_
+									/*line along.go:241*/ if x := least_; l0|l1|l2 == 0 {
+										t44_ = x
+									}
 									least_all[w] = least_
 								}
-								/*line along.go:228*/ base_ := t41_
-								/*line along.go:228*/ for base_ < end_ {
+								/*line along.go:241*/ base_ := t44_
+								/*line along.go:241*/ for base_ < end_ {
 									for w := range n {
 										l0 := w % n0
 										var v4_ int64
 										var at3_ int64
 										l4_ := l0
-										/*line along.go:229*/ s_ := int64(0)
+										/*line along.go:242*/ s_ := int64(0)
 										for i2_ := b3_all[w].i0_; i2_ < b3_all[w].i1_; i2_ = i2_ + int64(1) {
 											for j2_ := b3_all[w].j0_ + l4_; j2_ < b3_all[w].j1_; j2_ = j2_ + b3_all[w].step_ {
-												var t42_ float64
-												/*line along.go:232*/ var t43_ float64
-//line along.go:232
-												t42_, t43_ = gpu_factors__(f4_all[w], p4_all[w], b3_all[w], i2_, j2_)
-												/*line along.go:232*/ u2_ := t42_
-												/*line along.go:232*/ v3_ := t43_
+												var t45_ float64
+												/*line along.go:245*/ var t46_ float64
+//line along.go:245
+												t45_, t46_ = gpu_factors__(f4_all[w], p4_all[w], b3_all[w], i2_, j2_)
+												/*line along.go:245*/ u2_ := t45_
+												/*line along.go:245*/ v3_ := t46_
 												s_ = s_ + gpu_digit(gpu_exactly__(f4_all[w], p4_all[w], u2_, v3_), base_, uint64(48))
 											}
 										}
-										/*line along.go:258*/ sums6_all[w] = sums5_all[w]
-										/*line along.go:258*/ words6_all[w] = words5_all[w]
-										/*line along.go:258*/ v4_ = s_
-										/*line along.go:258*/ at3_ = base_ - gpu_bottom_(f4_all[w])
+										/*line along.go:274*/ sums6_all[w] = sums5_all[w]
+										/*line along.go:274*/ words6_all[w] = words5_all[w]
+										/*line along.go:274*/ v4_ = s_
+										/*line along.go:274*/ at3_ = base_ - gpu_bottom_(f4_all[w])
 										v4_all[w] = v4_
 										at3_all[w] = at3_
 									}
@@ -2632,16 +2879,16 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 										l0 := w % n0
 										v4_ := v4_all[w]
 										l5_ := l0
-										/*line along.go:261*/ sums6_all[w][l5_] = v4_
+										/*line along.go:277*/ sums6_all[w][l5_] = v4_
 										v4_all[w] = v4_
 									}
 									for w := range n {
 										l0 := w % n0
 										at3_ := at3_all[w]
 										l5_ := l0
-										/*line along.go:263*/ lower2_ := int64(0)
-										/*line along.go:263*/ upper2_ := int64(0)
-										for t44_, k7_ := n0, int64(0); k7_ < t44_; k7_ = k7_ + int64(1) {
+										/*line along.go:279*/ lower2_ := int64(0)
+										/*line along.go:279*/ upper2_ := int64(0)
+										for t47_, k7_ := n0, int64(0); k7_ < t47_; k7_ = k7_ + int64(1) {
 											lower2_ = lower2_ + (sums6_all[w][k7_] & int64(4294967295))
 											upper2_ = upper2_ + (sums6_all[w][k7_] >> (32))
 										}
@@ -2652,81 +2899,106 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 										}
 										at3_all[w] = at3_
 									}
-									/*line along.go:228*/ base_ = base_ + int64(48)
+									/*line along.go:241*/ base_ = base_ + int64(48)
 								}
 							}
 						}
 					}
-					/*line along.go:108*/ k_ = k_ + int64(grid.Groups[0])
+					/*line along.go:120*/ k_ = k_ + int64(grid.Groups[0])
 				}
 				for w := range n {
-					/*line along.go:136*/ t_all[w] = t2_all[w]
+					/*line along.go:149*/ t_all[w] = t2_all[w]
 				}
 				for w := range n {
 					var top_ int64
-					/*line along.go:49*/ t45_all[w] = t_all[w]
-					top_ = t45_all[w].top_
+					var deep_ bool
+					/*line along.go:50*/ t48_all[w] = t_all[w]
+					t49_ := t48_all[w].top_
+					/*line along.go:51*/ t50_ := t48_all[w].deep_
+					/*line along.go:51*/ top_ = t49_
+					/*line along.go:51*/ deep_ = t50_
 					top_all[w] = top_
+					deep_all[w] = deep_
 				}
-				/*line along.go:51*/ var t46_ bool
-				{
-					w := int64(0)
-//line along.go:51
-					t46_ = (((int64(len(parts_)) == int64(0)) && (!t45_all[w].dirty_)) && (!gpu_product_(p_))) && ((height_ * cols_) <= int64(1048576))
+				/*line along.go:52*/ var t51_ bool
+				for w := range n {
+					l0 := w % n0
+					l1 := w / n0 % n1
+					l2 := w / (n0 * n1)
+//line along.go:52
+					if x := ((((int64(len(parts_)) == int64(0)) && (!t48_all[w].dirty_)) && (!gpu_product_(p_))) && ((height_ * cols_) <= int64(1048576))); l0|l1|l2 == 0 {
+						t51_ = x
+					}
 				}
-				/*line along.go:51*/ if t46_ {
+				/*line along.go:52*/ if t51_ {
 					for w := range n {
 						l0 := w % n0
 						l_ := l0
-						/*line along.go:52*/ for k8_ := int64(0); k8_ < int64(4); k8_ = k8_ + int64(1) {
-							all_[(int64(4)*l_)+k8_] = gpu_part(t45_all[w].sums_, k8_)
+						/*line along.go:53*/ for k8_ := int64(0); k8_ < int64(6); k8_ = k8_ + int64(1) {
+							all_[(k8_*n_)+l_] = gpu_part(t48_all[w].sums_, k8_)
 						}
 					}
 					for w := range n {
-						/*line along.go:56*/ t47_all[w] = gpu_joined(all_[:int64(4)*n_])
+						deep_ := deep_all[w]
+						/*line along.go:57*/ t52_all[w] = gpu_joined(all_[:int64(768)], n_, deep_)
+						deep_all[w] = deep_
 					}
-					/*line along.go:56*/ var t48_ float32
-					{
-						w := int64(0)
+					/*line along.go:57*/ var t53_ float32
+					for w := range n {
+						l0 := w % n0
+						l1 := w / n0 % n1
+						l2 := w / (n0 * n1)
 						top_ := top_all[w]
-//line along.go:56
-						t48_ = gpu_rounded(r_, gpu_valueOf_(f_, t47_all[w], top_), int64(0), over_, root_)
+						deep_ := deep_all[w]
+//line along.go:57
+						if x := gpu_rounded(r_, gpu_valueOf_(f_, t52_all[w], top_, deep_), int64(0), over_, root_); l0|l1|l2 == 0 {
+							t53_ = x
+						}
 						top_all[w] = top_
+						deep_all[w] = deep_
 					}
-					/*line along.go:56*/ z_ := t48_
+					/*line along.go:57*/ z_ := t53_
 					for w := range n {
 						l0 := w % n0
 						l_ := l0
-						/*line along.go:57*/ if l_ == int64(0) {
+						/*line along.go:58*/ if l_ == int64(0) {
 							c_.Data_[(o_*c_.Stride_)+int64(0)] = z_
 						}
 					}
-					break b3_body
+					break loop3_body
 				}
 				for w := range n {
-					/*line along.go:242*/ f5_all[w] = f_
-					/*line along.go:242*/ p5_all[w] = p_
-					/*line along.go:242*/ t49_all[w] = t45_all[w]
+					/*line along.go:255*/ f5_all[w] = f_
+					/*line along.go:255*/ p5_all[w] = p_
+					/*line along.go:255*/ t54_all[w] = t48_all[w]
 				}
 				for w := range n {
 					l0 := w % n0
 					var at4_ int64
+					var n4_ int64
 					words7_ := words_[:int64(137)]
-					/*line along.go:245*/ if !t49_all[w].dirty_ {
+					/*line along.go:258*/ if !t54_all[w].dirty_ {
 						for k9_ := l0; k9_ < int64(137); k9_ = k9_ + n0 {
 							words7_[k9_] = int64(0)
 						}
 					}
-					at4_ = gpu_unit_(f5_all[w], t49_all[w].top_) - gpu_bottom_(f5_all[w])
+					at4_ = gpu_unit_(f5_all[w], t54_all[w].top_) - gpu_bottom_(f5_all[w])
+					/*line along.go:263*/ n4_ = int64(2) * gpu_digits___(p5_all[w])
+					if gpu_deepens__(f5_all[w], p5_all[w]) {
+						n4_ = int64(6)
+					}
 					at4_all[w] = at4_
+					n4_all[w] = n4_
 				}
 				for w := range n {
-					var t50_ int64
-					/*line along.go:251*/ t50_ = int64(2) * gpu_digits___(p5_all[w])
-					t50_all[w] = t50_
+					var t55_ int64
+					n4_ := n4_all[w]
+					/*line along.go:267*/ t55_ = n4_
+					t55_all[w] = t55_
+					n4_all[w] = n4_
 				}
-				/*line along.go:251*/ k10_ := int64(0)
-				/*line along.go:251*/ for k10_ < t50_all[0] {
+				/*line along.go:267*/ k10_ := int64(0)
+				/*line along.go:267*/ for k10_ < t55_all[0] {
 					for w := range n {
 						var v5_ int64
 						var at5_ int64
@@ -2734,9 +3006,9 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 						sums7_ := sums_[:int64(128)]
 						words7_ := words_[:int64(137)]
 						sums8_all[w] = sums7_
-						/*line along.go:258*/ words8_all[w] = words7_
-						/*line along.go:258*/ v5_ = gpu_part(t49_all[w].sums_, k10_)
-						/*line along.go:258*/ at5_ = at4_ + gpu_up(t49_all[w].sums_, gpu_precision_(f5_all[w]), k10_)
+						/*line along.go:274*/ words8_all[w] = words7_
+						/*line along.go:274*/ v5_ = gpu_part(t54_all[w].sums_, k10_)
+						/*line along.go:274*/ at5_ = at4_ + gpu_up(t54_all[w].sums_, gpu_precision_(f5_all[w]), k10_)
 						v5_all[w] = v5_
 						at5_all[w] = at5_
 						at4_all[w] = at4_
@@ -2745,16 +3017,16 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 						l0 := w % n0
 						v5_ := v5_all[w]
 						l6_ := l0
-						/*line along.go:261*/ sums8_all[w][l6_] = v5_
+						/*line along.go:277*/ sums8_all[w][l6_] = v5_
 						v5_all[w] = v5_
 					}
 					for w := range n {
 						l0 := w % n0
 						at5_ := at5_all[w]
 						l6_ := l0
-						/*line along.go:263*/ lower3_ := int64(0)
-						/*line along.go:263*/ upper3_ := int64(0)
-						for t51_, k11_ := n0, int64(0); k11_ < t51_; k11_ = k11_ + int64(1) {
+						/*line along.go:279*/ lower3_ := int64(0)
+						/*line along.go:279*/ upper3_ := int64(0)
+						for t56_, k11_ := n0, int64(0); k11_ < t56_; k11_ = k11_ + int64(1) {
 							lower3_ = lower3_ + (sums8_all[w][k11_] & int64(4294967295))
 							upper3_ = upper3_ + (sums8_all[w][k11_] >> (32))
 						}
@@ -2765,15 +3037,15 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 						}
 						at5_all[w] = at5_
 					}
-					/*line along.go:251*/ k10_ = k10_ + int64(1)
+					/*line along.go:267*/ k10_ = k10_ + int64(1)
 				}
 				for w := range n {
 					l0 := w % n0
 					l_ := l0
-					/*line along.go:64*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
-						t52_ := gpu_Place{Step_: int64(1), N_: gpu_words_(f_)}
-						/*line along.go:65*/ t53_ := gpu_Top(words_[:int64(137)], t52_, gpu_bottom_(f_))
-						/*line along.go:65*/ v6_ := t53_
+					/*line along.go:65*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
+						t57_ := gpu_Place{Step_: int64(1), N_: gpu_words_(f_)}
+						/*line along.go:66*/ t58_ := gpu_Top(words_[:int64(137)], t57_, gpu_bottom_(f_))
+						/*line along.go:66*/ v6_ := t58_
 						c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded(r_, v6_, words_[136], over_, root_)
 					}
 					for k12_ := l_; (k12_ < int64(137)) && (int64(len(parts_)) != int64(0)); k12_ = k12_ + n_ {
@@ -2781,9 +3053,9 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 					}
 				}
 			}
-			/*line along.go:44*/ o_ = o_ + int64(grid.Groups[1])
+			/*line along.go:45*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2787
+//line kernels_tandem.go:3059
 	}
 	return nil
 }
@@ -2821,186 +3093,233 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 	var los_ [128]int64
 	var sums_ [128]int64
 	var words_ [137]int64
-	var all_ [512]int64
-	var top_all, top2_all, at_all, t22_all, v_all, at2_all, least_all, most_all, special_all, v4_all, at3_all, at4_all, t50_all, v5_all, at5_all [1024]int64
+	var all_ [768]int64
+	var top_all, top2_all, at_all, n3_all, t23_all, v_all, at2_all, least_all, most_all, special_all, v4_all, at3_all, at4_all, n4_all, t55_all, v5_all, at5_all [1024]int64
+	var deep_all, deep2_all, again_all [1024]bool
 	var f2_all, f3_all, f4_all, f5_all [1024]gpu_double
 	var p2_all, p3_all, p4_all, p5_all [1024]gpu_two
 	var b2_all, b3_all [1024]gpu_block_
-	var t_all, t2_all, t21_all, t45_all, t49_all [1024]gpu_tally
-	var again_all [1024]bool
+	var t_all, t2_all, t22_all, t48_all, t54_all [1024]gpu_tally
 	var w_all [1024]gpu_window_
 	var d_all [1024]gpu_digits
 	var sums3_all, words3_all, sums4_all, words4_all, his3_all, los3_all, sums5_all, words5_all, sums6_all, words6_all, sums8_all, words8_all [1024][]int64
-	var t47_all [1024]gpu_halves
+	var t52_all [1024]gpu_halves
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line along.go:43*/ n_ := n0
+		/*line along.go:44*/ n_ := n0
 		for w := range n {
 			var top_ int64
-			/*line along.go:43*/ top_ = gpu_firstTop_(f_)
+			var deep_ bool
+			/*line along.go:44*/ top_ = gpu_firstTop_(f_)
+			/*line along.go:44*/ deep_ = false
 			top_all[w] = top_
+			deep_all[w] = deep_
 		}
-		/*line along.go:44*/ o_ := g1
-		/*line along.go:44*/ for o_ < outputs_ {
-		b3_body:
+		/*line along.go:45*/ o_ := g1
+		/*line along.go:45*/ for o_ < outputs_ {
+		loop3_body:
 			switch {
 			default:
 				for w := range n {
-					/*line along.go:45*/ b_ := gpu_block_{x_: x_, y_: y_, step_: n_, mask_: mask_}
+					/*line along.go:46*/ b_ := gpu_block_{x_: x_, y_: y_, step_: n_, mask_: mask_}
 					if int64(len(shift_)) != int64(0) {
 						b_.shift_ = shift_[o_]
 					}
-					/*line along.go:99*/ f2_all[w] = f_
-					/*line along.go:99*/ p2_all[w] = p_
-					/*line along.go:99*/ b2_all[w] = b_
+					/*line along.go:111*/ f2_all[w] = f_
+					/*line along.go:111*/ p2_all[w] = p_
+					/*line along.go:111*/ b2_all[w] = b_
 				}
-				/*line along.go:100*/ first_ := o_ * height_
-				/*line along.go:100*/ height2_ := height_
-				/*line along.go:100*/ cols2_ := cols_
-				/*line along.go:100*/ turns2_ := turns_
+				/*line along.go:112*/ first_ := o_ * height_
+				/*line along.go:112*/ height2_ := height_
+				/*line along.go:112*/ cols2_ := cols_
+				/*line along.go:112*/ turns2_ := turns_
 				for w := range n {
 					var top2_ int64
 					top_ := top_all[w]
-					/*line along.go:100*/ top2_ = top_
-					/*line along.go:49*/ t_all[w] = gpu_tally{}
+					var deep2_ bool
+					deep_ := deep_all[w]
+					/*line along.go:112*/ top2_ = top_
+					/*line along.go:112*/ deep2_ = deep_
+					/*line along.go:50*/ t_all[w] = gpu_tally{}
 					top2_all[w] = top2_
 					top_all[w] = top_
+					deep2_all[w] = deep2_
+					deep_all[w] = deep_
 				}
-				/*line along.go:102*/ n2_ := n0
+				/*line along.go:114*/ n2_ := n0
 				width_ := min(cols2_, n2_*turns2_)
 				rows_ := max(int64(1), support.Div(turns2_, max(int64(1), support.Div((width_+n2_)-int64(1), n2_))))
 				across_ := support.Div((cols2_+width_)-int64(1), max(int64(1), width_))
 				blocks_ := across_ * support.Div((height2_+rows_)-int64(1), rows_)
 				for w := range n {
 					top2_ := top2_all[w]
-					/*line along.go:107*/ t2_all[w] = gpu_tally{top_: top2_}
+					deep2_ := deep2_all[w]
+					/*line along.go:119*/ t2_all[w] = gpu_tally{top_: top2_, deep_: deep2_}
 					top2_all[w] = top2_
+					deep2_all[w] = deep2_
 				}
-				/*line along.go:108*/ k_ := g0
-				/*line along.go:108*/ for k_ < blocks_ {
+				/*line along.go:120*/ k_ := g0
+				/*line along.go:120*/ for k_ < blocks_ {
 					t3_ := first_ + (support.Div(k_, across_) * rows_)
-					/*line along.go:109*/ t4_ := support.Rem(k_, across_) * width_
+					/*line along.go:121*/ t4_ := support.Rem(k_, across_) * width_
 					for w := range n {
-						/*line along.go:109*/ b2_all[w].i0_ = t3_
-						/*line along.go:109*/ b2_all[w].j0_ = t4_
+						/*line along.go:121*/ b2_all[w].i0_ = t3_
+						/*line along.go:121*/ b2_all[w].j0_ = t4_
 						t5_ := min(b2_all[w].i0_+rows_, first_+height2_)
-						/*line along.go:110*/ t6_ := min(b2_all[w].j0_+width_, cols2_)
-						/*line along.go:110*/ b2_all[w].i1_ = t5_
-						/*line along.go:110*/ b2_all[w].j1_ = t6_
+						/*line along.go:122*/ t6_ := min(b2_all[w].j0_+width_, cols2_)
+						/*line along.go:122*/ b2_all[w].i1_ = t5_
+						/*line along.go:122*/ b2_all[w].j1_ = t6_
 					}
 					for w := range n {
 						var again_ bool
-						/*line along.go:111*/ again_ = true
+						/*line along.go:123*/ again_ = true
 						again_all[w] = again_
 					}
-					/*line along.go:111*/ for again_all[0] {
+					/*line along.go:123*/ for again_all[0] {
 						for w := range n {
 							l0 := w % n0
 							his2_ := his_[:int64(128)]
 							los2_ := los_[:int64(128)]
 							l2_ := l0
-							/*line along.go:112*/ var t7_ gpu_window_
-							/*line along.go:112*/ var t8_ gpu_digits
-//line along.go:112
-							t7_, t8_ = gpu_add___(f2_all[w], p2_all[w], b2_all[w], l2_, t2_all[w].top_)
-							/*line along.go:112*/ w_all[w] = t7_
-							/*line along.go:112*/ d_all[w] = t8_
+							/*line along.go:124*/ var t7_ gpu_window_
+							/*line along.go:124*/ var t8_ gpu_digits
+//line along.go:124
+							t7_, t8_ = gpu_add___(f2_all[w], p2_all[w], b2_all[w], l2_, t2_all[w].top_, t2_all[w].deep_)
+							/*line along.go:124*/ w_all[w] = t7_
+							/*line along.go:124*/ d_all[w] = t8_
 							t9_ := l2_
-							/*line along.go:113*/ t10_ := l2_
-							/*line along.go:113*/ t11_ := w_all[w].hi_
-							/*line along.go:113*/ t12_ := w_all[w].lo_
-							/*line along.go:113*/ his2_[t9_] = t11_
-							/*line along.go:113*/ los2_[t10_] = t12_
+							/*line along.go:125*/ t10_ := l2_
+							/*line along.go:125*/ t11_ := w_all[w].hi_
+							/*line along.go:125*/ t12_ := w_all[w].lo_
+							/*line along.go:125*/ his2_[t9_] = t11_
+							/*line along.go:125*/ los2_[t10_] = t12_
 						}
 						for w := range n {
 							var again_ bool
 							his2_ := his_[:int64(128)]
 							los2_ := los_[:int64(128)]
-							/*line along.go:115*/ for t13_, k2_ := n2_, int64(0); k2_ < t13_; k2_ = k2_ + int64(1) {
+							/*line along.go:127*/ for t13_, k2_ := n2_, int64(0); k2_ < t13_; k2_ = k2_ + int64(1) {
 								t14_ := gpu_window_{hi_: max(w_all[w].hi_, his2_[k2_]), lo_: min(w_all[w].lo_, los2_[k2_])}
-								/*line along.go:116*/ w_all[w] = t14_
+								/*line along.go:128*/ w_all[w] = t14_
 							}
 							again_ = false
 							again_all[w] = again_
 						}
-						/*line along.go:119*/ var t15_ bool
-						{
-							w := int64(0)
-							/*line along.go:119*/ t15_ = gpu_fits___(f2_all[w], p2_all[w], w_all[w], t2_all[w].top_)
+						/*line along.go:131*/ var t15_ bool
+						for w := range n {
+							l0 := w % n0
+							l1 := w / n0 % n1
+							l2 := w / (n0 * n1)
+//line along.go:131
+							if x := gpu_fits___(f2_all[w], p2_all[w], w_all[w], t2_all[w].top_, t2_all[w].deep_); l0|l1|l2 == 0 {
+								t15_ = x
+							}
 						}
-						/*line along.go:119*/ if t15_ {
+						/*line along.go:131*/ if t15_ {
 							for w := range n {
-								/*line along.go:120*/ t16_ := t2_all[w].blocks_ + int64(1)
-//line along.go:120
+								/*line along.go:132*/ t16_ := t2_all[w].blocks_ + int64(1)
+//line along.go:132
 								t17_ := gpu_with(t2_all[w].sums_, d_all[w].a_, d_all[w].b_, d_all[w].c_)
-								/*line along.go:120*/ t2_all[w].blocks_ = t16_
-								/*line along.go:120*/ t2_all[w].sums_ = t17_
+								/*line along.go:132*/ t2_all[w].blocks_ = t16_
+								/*line along.go:132*/ t2_all[w].sums_ = t17_
 							}
 						} else {
 							var t18_ int64
-							{
-								w := int64(0)
-								/*line along.go:123*/ t18_ = gpu_topOf_(f2_all[w], w_all[w])
+							for w := range n {
+								l0 := w % n0
+								l1 := w / n0 % n1
+								l2 := w / (n0 * n1)
+								/*line along.go:135*/ if x := gpu_topOf_(f2_all[w], w_all[w]); l0|l1|l2 == 0 {
+									t18_ = x
+								}
 							}
-							/*line along.go:123*/ next_ := t18_
+							/*line along.go:135*/ next_ := t18_
 							var t19_ bool
-							{
-								w := int64(0)
-								/*line along.go:124*/ t19_ = gpu_fits___(f2_all[w], p2_all[w], w_all[w], next_)
+							for w := range n {
+								l0 := w % n0
+								l1 := w / n0 % n1
+								l2 := w / (n0 * n1)
+//line along.go:136
+								if x := gpu_isDeep___(f2_all[w], p2_all[w], w_all[w], next_); l0|l1|l2 == 0 {
+									t19_ = x
+								}
+							}
+							/*line along.go:136*/ deep3_ := t19_
+							var t20_ bool
+							for w := range n {
+								l0 := w % n0
+								l1 := w / n0 % n1
+								l2 := w / (n0 * n1)
+//line along.go:137
+								if x := gpu_fits___(f2_all[w], p2_all[w], w_all[w], next_, deep3_); l0|l1|l2 == 0 {
+									t20_ = x
+								}
 							}
 							for w := range n {
 								var again_ bool
-								/*line along.go:124*/ again_ = t19_
+								/*line along.go:137*/ again_ = t20_
 								again_all[w] = again_
 							}
-							/*line along.go:125*/ var t20_ bool
-							{
-								w := int64(0)
+							/*line along.go:138*/ var t21_ bool
+							for w := range n {
+								l0 := w % n0
+								l1 := w / n0 % n1
+								l2 := w / (n0 * n1)
 								again_ := again_all[w]
-								/*line along.go:125*/ t20_ = (t2_all[w].blocks_ > int64(0)) || (!again_)
+//line along.go:138
+								if x := ((t2_all[w].blocks_ > int64(0)) || (!again_)); l0|l1|l2 == 0 {
+									t21_ = x
+								}
 								again_all[w] = again_
 							}
-							/*line along.go:125*/ if t20_ {
+							/*line along.go:138*/ if t21_ {
 								for w := range n {
 									sums2_ := sums_[:int64(128)]
 									words2_ := words_[:int64(137)]
-									/*line along.go:242*/ f3_all[w] = f2_all[w]
-									/*line along.go:242*/ p3_all[w] = p2_all[w]
-									/*line along.go:242*/ t21_all[w] = t2_all[w]
+									/*line along.go:255*/ f3_all[w] = f2_all[w]
+									/*line along.go:255*/ p3_all[w] = p2_all[w]
+									/*line along.go:255*/ t22_all[w] = t2_all[w]
 									sums3_all[w] = sums2_
-									/*line along.go:243*/ words3_all[w] = words2_
+									/*line along.go:256*/ words3_all[w] = words2_
 								}
 								for w := range n {
 									l0 := w % n0
 									var at_ int64
-									/*line along.go:245*/ if !t21_all[w].dirty_ {
+									var n3_ int64
+									/*line along.go:258*/ if !t22_all[w].dirty_ {
 										for k3_ := l0; k3_ < int64(137); k3_ = k3_ + n0 {
 											words3_all[w][k3_] = int64(0)
 										}
 									}
-									at_ = gpu_unit_(f3_all[w], t21_all[w].top_) - gpu_bottom_(f3_all[w])
+									at_ = gpu_unit_(f3_all[w], t22_all[w].top_) - gpu_bottom_(f3_all[w])
+									/*line along.go:263*/ n3_ = int64(2) * gpu_digits____(p3_all[w])
+									if gpu_deepens___(f3_all[w], p3_all[w]) {
+										n3_ = int64(6)
+									}
 									at_all[w] = at_
+									n3_all[w] = n3_
 								}
 								for w := range n {
-									var t22_ int64
-									/*line along.go:251*/ t22_ = int64(2) * gpu_digits____(p3_all[w])
-									t22_all[w] = t22_
+									var t23_ int64
+									n3_ := n3_all[w]
+									/*line along.go:267*/ t23_ = n3_
+									t23_all[w] = t23_
+									n3_all[w] = n3_
 								}
-								/*line along.go:251*/ k4_ := int64(0)
-								/*line along.go:251*/ for k4_ < t22_all[0] {
+								/*line along.go:267*/ k4_ := int64(0)
+								/*line along.go:267*/ for k4_ < t23_all[0] {
 									for w := range n {
 										var v_ int64
 										var at2_ int64
 										at_ := at_all[w]
-										/*line along.go:258*/ sums4_all[w] = sums3_all[w]
-										/*line along.go:258*/ words4_all[w] = words3_all[w]
-										/*line along.go:258*/ v_ = gpu_part(t21_all[w].sums_, k4_)
-//line along.go:258
-										at2_ = at_ + gpu_up(t21_all[w].sums_, gpu_precision_(f3_all[w]), k4_)
+										/*line along.go:274*/ sums4_all[w] = sums3_all[w]
+										/*line along.go:274*/ words4_all[w] = words3_all[w]
+										/*line along.go:274*/ v_ = gpu_part(t22_all[w].sums_, k4_)
+//line along.go:274
+										at2_ = at_ + gpu_up(t22_all[w].sums_, gpu_precision_(f3_all[w]), k4_)
 										v_all[w] = v_
 										at2_all[w] = at2_
 										at_all[w] = at_
@@ -3009,16 +3328,16 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 										l0 := w % n0
 										v_ := v_all[w]
 										l3_ := l0
-										/*line along.go:261*/ sums4_all[w][l3_] = v_
+										/*line along.go:277*/ sums4_all[w][l3_] = v_
 										v_all[w] = v_
 									}
 									for w := range n {
 										l0 := w % n0
 										at2_ := at2_all[w]
 										l3_ := l0
-										/*line along.go:263*/ lower_ := int64(0)
-										/*line along.go:263*/ upper_ := int64(0)
-										for t23_, k5_ := n0, int64(0); k5_ < t23_; k5_ = k5_ + int64(1) {
+										/*line along.go:279*/ lower_ := int64(0)
+										/*line along.go:279*/ upper_ := int64(0)
+										for t24_, k5_ := n0, int64(0); k5_ < t24_; k5_ = k5_ + int64(1) {
 											lower_ = lower_ + (sums4_all[w][k5_] & int64(4294967295))
 											upper_ = upper_ + (sums4_all[w][k5_] >> (32))
 										}
@@ -3029,29 +3348,34 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 										}
 										at2_all[w] = at2_
 									}
-									/*line along.go:251*/ k4_ = k4_ + int64(1)
+									/*line along.go:267*/ k4_ = k4_ + int64(1)
 								}
 								for w := range n {
-									/*line along.go:127*/ t24_ := gpu_tally{dirty_: true}
-									/*line along.go:127*/ t2_all[w] = t24_
+									/*line along.go:140*/ t25_ := gpu_tally{dirty_: true}
+									/*line along.go:140*/ t2_all[w] = t25_
 								}
 							}
+							/*line along.go:142*/ t26_ := next_
 							for w := range n {
-								/*line along.go:129*/ t2_all[w].top_ = next_
+								again_ := again_all[w]
+								/*line along.go:142*/ t27_ := deep3_ && again_
+								/*line along.go:142*/ t2_all[w].top_ = t26_
+								/*line along.go:142*/ t2_all[w].deep_ = t27_
+								again_all[w] = again_
 							}
-							/*line along.go:130*/ if !again_all[0] {
+							/*line along.go:143*/ if !again_all[0] {
 								for w := range n {
 									his2_ := his_[:int64(128)]
 									los2_ := los_[:int64(128)]
 									sums2_ := sums_[:int64(128)]
 									words2_ := words_[:int64(137)]
-									/*line along.go:203*/ f4_all[w] = f2_all[w]
-									/*line along.go:203*/ p4_all[w] = p2_all[w]
-									/*line along.go:203*/ b3_all[w] = b2_all[w]
+									/*line along.go:216*/ f4_all[w] = f2_all[w]
+									/*line along.go:216*/ p4_all[w] = p2_all[w]
+									/*line along.go:216*/ b3_all[w] = b2_all[w]
 									his3_all[w] = his2_
-									/*line along.go:204*/ los3_all[w] = los2_
-									/*line along.go:204*/ sums5_all[w] = sums2_
-									/*line along.go:204*/ words5_all[w] = words2_
+									/*line along.go:217*/ los3_all[w] = los2_
+									/*line along.go:217*/ sums5_all[w] = sums2_
+									/*line along.go:217*/ words5_all[w] = words2_
 								}
 								for w := range n {
 									l0 := w % n0
@@ -3059,25 +3383,25 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 									var most_ int64
 									var special_ int64
 									l4_ := l0
-									/*line along.go:207*/ least_ = int64(1048576)
-									/*line along.go:207*/ most_ = int64(-1048576)
-									/*line along.go:207*/ special_ = int64(0)
+									/*line along.go:220*/ least_ = int64(1048576)
+									/*line along.go:220*/ most_ = int64(-1048576)
+									/*line along.go:220*/ special_ = int64(0)
 									for i_ := b3_all[w].i0_; i_ < b3_all[w].i1_; i_ = i_ + int64(1) {
 										for j_ := b3_all[w].j0_ + l4_; j_ < b3_all[w].j1_; j_ = j_ + b3_all[w].step_ {
-											var t25_ float64
-											/*line along.go:210*/ var t26_ float64
-//line along.go:210
-											t25_, t26_ = gpu_factors___(f4_all[w], p4_all[w], b3_all[w], i_, j_)
-											/*line along.go:210*/ u_ := t25_
-											/*line along.go:210*/ v2_ := t26_
-											t27_ := gpu_exactly___(f4_all[w], p4_all[w], u_, v2_)
-											special_ = special_ | t27_.special_
-											if (t27_.special_ == int64(0)) && ((t27_.hi_ | t27_.lo_) != uint64(0)) {
-												t28_ := min(least_, t27_.exp_)
-//line along.go:214
-												t29_ := max(most_, t27_.exp_+gpu_size___(f4_all[w], p4_all[w]))
-												/*line along.go:214*/ least_ = t28_
-												/*line along.go:214*/ most_ = t29_
+											var t28_ float64
+											/*line along.go:223*/ var t29_ float64
+//line along.go:223
+											t28_, t29_ = gpu_factors___(f4_all[w], p4_all[w], b3_all[w], i_, j_)
+											/*line along.go:223*/ u_ := t28_
+											/*line along.go:223*/ v2_ := t29_
+											t30_ := gpu_exactly___(f4_all[w], p4_all[w], u_, v2_)
+											special_ = special_ | t30_.special_
+											if (t30_.special_ == int64(0)) && ((t30_.hi_ | t30_.lo_) != uint64(0)) {
+												t31_ := min(least_, t30_.exp_)
+//line along.go:227
+												t32_ := max(most_, t30_.exp_+gpu_size___(f4_all[w], p4_all[w]))
+												/*line along.go:227*/ least_ = t31_
+												/*line along.go:227*/ most_ = t32_
 											}
 										}
 									}
@@ -3091,15 +3415,15 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 									least_ := least_all[w]
 									special_ := special_all[w]
 									l4_ := l0
-									/*line along.go:219*/ t30_ := l4_
-									/*line along.go:219*/ t31_ := l4_
-									/*line along.go:219*/ t32_ := l4_
-									/*line along.go:219*/ t33_ := most_
-									/*line along.go:219*/ t34_ := least_
-									/*line along.go:219*/ t35_ := special_
-									/*line along.go:219*/ his3_all[w][t30_] = t33_
-									/*line along.go:219*/ los3_all[w][t31_] = t34_
-									/*line along.go:219*/ sums5_all[w][t32_] = t35_
+									/*line along.go:232*/ t33_ := l4_
+									/*line along.go:232*/ t34_ := l4_
+									/*line along.go:232*/ t35_ := l4_
+									/*line along.go:232*/ t36_ := most_
+									/*line along.go:232*/ t37_ := least_
+									/*line along.go:232*/ t38_ := special_
+									/*line along.go:232*/ his3_all[w][t33_] = t36_
+									/*line along.go:232*/ los3_all[w][t34_] = t37_
+									/*line along.go:232*/ sums5_all[w][t35_] = t38_
 									most_all[w] = most_
 									least_all[w] = least_
 									special_all[w] = special_
@@ -3110,14 +3434,14 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 									most_ := most_all[w]
 									special_ := special_all[w]
 									l4_ := l0
-//line along.go:221
-									for t36_, k6_ := b3_all[w].step_, int64(0); k6_ < t36_; k6_ = k6_ + int64(1) {
-										t37_ := min(least_, los3_all[w][k6_])
-										/*line along.go:222*/ t38_ := max(most_, his3_all[w][k6_])
-										/*line along.go:222*/ t39_ := special_ | sums5_all[w][k6_]
-										/*line along.go:222*/ least_ = t37_
-										/*line along.go:222*/ most_ = t38_
-										/*line along.go:222*/ special_ = t39_
+//line along.go:234
+									for t39_, k6_ := b3_all[w].step_, int64(0); k6_ < t39_; k6_ = k6_ + int64(1) {
+										t40_ := min(least_, los3_all[w][k6_])
+										/*line along.go:235*/ t41_ := max(most_, his3_all[w][k6_])
+										/*line along.go:235*/ t42_ := special_ | sums5_all[w][k6_]
+										/*line along.go:235*/ least_ = t40_
+										/*line along.go:235*/ most_ = t41_
+										/*line along.go:235*/ special_ = t42_
 									}
 									if l4_ == int64(0) {
 										words5_all[w][136] = words5_all[w][136] | special_
@@ -3126,44 +3450,52 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 									most_all[w] = most_
 									special_all[w] = special_
 								}
-								/*line along.go:227*/ var t40_ int64
-								{
-									w := int64(0)
+								/*line along.go:240*/ var t43_ int64
+								for w := range n {
+									l0 := w % n0
+									l1 := w / n0 % n1
+									l2 := w / (n0 * n1)
 									most_ := most_all[w]
-									/*line along.go:227*/ t40_ = most_
+									/*line along.go:240*/ if x := most_; l0|l1|l2 == 0 {
+										t43_ = x
+									}
 									most_all[w] = most_
 								}
-								/*line along.go:227*/ end_ := t40_
-								var t41_ int64
-								{
-									w := int64(0)
+								/*line along.go:240*/ end_ := t43_
+								var t44_ int64
+								for w := range n {
+									l0 := w % n0
+									l1 := w / n0 % n1
+									l2 := w / (n0 * n1)
 									least_ := least_all[w]
-									/*line along.go:228*/ t41_ = least_
+									/*line along.go:241*/ if x := least_; l0|l1|l2 == 0 {
+										t44_ = x
+									}
 									least_all[w] = least_
 								}
-								/*line along.go:228*/ base_ := t41_
-								/*line along.go:228*/ for base_ < end_ {
+								/*line along.go:241*/ base_ := t44_
+								/*line along.go:241*/ for base_ < end_ {
 									for w := range n {
 										l0 := w % n0
 										var v4_ int64
 										var at3_ int64
 										l4_ := l0
-										/*line along.go:229*/ s_ := int64(0)
+										/*line along.go:242*/ s_ := int64(0)
 										for i2_ := b3_all[w].i0_; i2_ < b3_all[w].i1_; i2_ = i2_ + int64(1) {
 											for j2_ := b3_all[w].j0_ + l4_; j2_ < b3_all[w].j1_; j2_ = j2_ + b3_all[w].step_ {
-												var t42_ float64
-												/*line along.go:232*/ var t43_ float64
-//line along.go:232
-												t42_, t43_ = gpu_factors___(f4_all[w], p4_all[w], b3_all[w], i2_, j2_)
-												/*line along.go:232*/ u2_ := t42_
-												/*line along.go:232*/ v3_ := t43_
+												var t45_ float64
+												/*line along.go:245*/ var t46_ float64
+//line along.go:245
+												t45_, t46_ = gpu_factors___(f4_all[w], p4_all[w], b3_all[w], i2_, j2_)
+												/*line along.go:245*/ u2_ := t45_
+												/*line along.go:245*/ v3_ := t46_
 												s_ = s_ + gpu_digit(gpu_exactly___(f4_all[w], p4_all[w], u2_, v3_), base_, uint64(48))
 											}
 										}
-										/*line along.go:258*/ sums6_all[w] = sums5_all[w]
-										/*line along.go:258*/ words6_all[w] = words5_all[w]
-										/*line along.go:258*/ v4_ = s_
-										/*line along.go:258*/ at3_ = base_ - gpu_bottom_(f4_all[w])
+										/*line along.go:274*/ sums6_all[w] = sums5_all[w]
+										/*line along.go:274*/ words6_all[w] = words5_all[w]
+										/*line along.go:274*/ v4_ = s_
+										/*line along.go:274*/ at3_ = base_ - gpu_bottom_(f4_all[w])
 										v4_all[w] = v4_
 										at3_all[w] = at3_
 									}
@@ -3171,16 +3503,16 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 										l0 := w % n0
 										v4_ := v4_all[w]
 										l5_ := l0
-										/*line along.go:261*/ sums6_all[w][l5_] = v4_
+										/*line along.go:277*/ sums6_all[w][l5_] = v4_
 										v4_all[w] = v4_
 									}
 									for w := range n {
 										l0 := w % n0
 										at3_ := at3_all[w]
 										l5_ := l0
-										/*line along.go:263*/ lower2_ := int64(0)
-										/*line along.go:263*/ upper2_ := int64(0)
-										for t44_, k7_ := n0, int64(0); k7_ < t44_; k7_ = k7_ + int64(1) {
+										/*line along.go:279*/ lower2_ := int64(0)
+										/*line along.go:279*/ upper2_ := int64(0)
+										for t47_, k7_ := n0, int64(0); k7_ < t47_; k7_ = k7_ + int64(1) {
 											lower2_ = lower2_ + (sums6_all[w][k7_] & int64(4294967295))
 											upper2_ = upper2_ + (sums6_all[w][k7_] >> (32))
 										}
@@ -3191,81 +3523,106 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 										}
 										at3_all[w] = at3_
 									}
-									/*line along.go:228*/ base_ = base_ + int64(48)
+									/*line along.go:241*/ base_ = base_ + int64(48)
 								}
 							}
 						}
 					}
-					/*line along.go:108*/ k_ = k_ + int64(grid.Groups[0])
+					/*line along.go:120*/ k_ = k_ + int64(grid.Groups[0])
 				}
 				for w := range n {
-					/*line along.go:136*/ t_all[w] = t2_all[w]
+					/*line along.go:149*/ t_all[w] = t2_all[w]
 				}
 				for w := range n {
 					var top_ int64
-					/*line along.go:49*/ t45_all[w] = t_all[w]
-					top_ = t45_all[w].top_
+					var deep_ bool
+					/*line along.go:50*/ t48_all[w] = t_all[w]
+					t49_ := t48_all[w].top_
+					/*line along.go:51*/ t50_ := t48_all[w].deep_
+					/*line along.go:51*/ top_ = t49_
+					/*line along.go:51*/ deep_ = t50_
 					top_all[w] = top_
+					deep_all[w] = deep_
 				}
-				/*line along.go:51*/ var t46_ bool
-				{
-					w := int64(0)
-//line along.go:51
-					t46_ = (((int64(len(parts_)) == int64(0)) && (!t45_all[w].dirty_)) && (!gpu_product__(p_))) && ((height_ * cols_) <= int64(1048576))
+				/*line along.go:52*/ var t51_ bool
+				for w := range n {
+					l0 := w % n0
+					l1 := w / n0 % n1
+					l2 := w / (n0 * n1)
+//line along.go:52
+					if x := ((((int64(len(parts_)) == int64(0)) && (!t48_all[w].dirty_)) && (!gpu_product__(p_))) && ((height_ * cols_) <= int64(1048576))); l0|l1|l2 == 0 {
+						t51_ = x
+					}
 				}
-				/*line along.go:51*/ if t46_ {
+				/*line along.go:52*/ if t51_ {
 					for w := range n {
 						l0 := w % n0
 						l_ := l0
-						/*line along.go:52*/ for k8_ := int64(0); k8_ < int64(4); k8_ = k8_ + int64(1) {
-							all_[(int64(4)*l_)+k8_] = gpu_part(t45_all[w].sums_, k8_)
+						/*line along.go:53*/ for k8_ := int64(0); k8_ < int64(6); k8_ = k8_ + int64(1) {
+							all_[(k8_*n_)+l_] = gpu_part(t48_all[w].sums_, k8_)
 						}
 					}
 					for w := range n {
-						/*line along.go:56*/ t47_all[w] = gpu_joined(all_[:int64(4)*n_])
+						deep_ := deep_all[w]
+						/*line along.go:57*/ t52_all[w] = gpu_joined(all_[:int64(768)], n_, deep_)
+						deep_all[w] = deep_
 					}
-					/*line along.go:56*/ var t48_ float64
-					{
-						w := int64(0)
+					/*line along.go:57*/ var t53_ float64
+					for w := range n {
+						l0 := w % n0
+						l1 := w / n0 % n1
+						l2 := w / (n0 * n1)
 						top_ := top_all[w]
-//line along.go:56
-						t48_ = gpu_rounded_(r_, gpu_valueOf_(f_, t47_all[w], top_), int64(0), over_, root_)
+						deep_ := deep_all[w]
+//line along.go:57
+						if x := gpu_rounded_(r_, gpu_valueOf_(f_, t52_all[w], top_, deep_), int64(0), over_, root_); l0|l1|l2 == 0 {
+							t53_ = x
+						}
 						top_all[w] = top_
+						deep_all[w] = deep_
 					}
-					/*line along.go:56*/ z_ := t48_
+					/*line along.go:57*/ z_ := t53_
 					for w := range n {
 						l0 := w % n0
 						l_ := l0
-						/*line along.go:57*/ if l_ == int64(0) {
+						/*line along.go:58*/ if l_ == int64(0) {
 							c_.Data_[(o_*c_.Stride_)+int64(0)] = z_
 						}
 					}
-					break b3_body
+					break loop3_body
 				}
 				for w := range n {
-					/*line along.go:242*/ f5_all[w] = f_
-					/*line along.go:242*/ p5_all[w] = p_
-					/*line along.go:242*/ t49_all[w] = t45_all[w]
+					/*line along.go:255*/ f5_all[w] = f_
+					/*line along.go:255*/ p5_all[w] = p_
+					/*line along.go:255*/ t54_all[w] = t48_all[w]
 				}
 				for w := range n {
 					l0 := w % n0
 					var at4_ int64
+					var n4_ int64
 					words7_ := words_[:int64(137)]
-					/*line along.go:245*/ if !t49_all[w].dirty_ {
+					/*line along.go:258*/ if !t54_all[w].dirty_ {
 						for k9_ := l0; k9_ < int64(137); k9_ = k9_ + n0 {
 							words7_[k9_] = int64(0)
 						}
 					}
-					at4_ = gpu_unit_(f5_all[w], t49_all[w].top_) - gpu_bottom_(f5_all[w])
+					at4_ = gpu_unit_(f5_all[w], t54_all[w].top_) - gpu_bottom_(f5_all[w])
+					/*line along.go:263*/ n4_ = int64(2) * gpu_digits____(p5_all[w])
+					if gpu_deepens___(f5_all[w], p5_all[w]) {
+						n4_ = int64(6)
+					}
 					at4_all[w] = at4_
+					n4_all[w] = n4_
 				}
 				for w := range n {
-					var t50_ int64
-					/*line along.go:251*/ t50_ = int64(2) * gpu_digits____(p5_all[w])
-					t50_all[w] = t50_
+					var t55_ int64
+					n4_ := n4_all[w]
+					/*line along.go:267*/ t55_ = n4_
+					t55_all[w] = t55_
+					n4_all[w] = n4_
 				}
-				/*line along.go:251*/ k10_ := int64(0)
-				/*line along.go:251*/ for k10_ < t50_all[0] {
+				/*line along.go:267*/ k10_ := int64(0)
+				/*line along.go:267*/ for k10_ < t55_all[0] {
 					for w := range n {
 						var v5_ int64
 						var at5_ int64
@@ -3273,9 +3630,9 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 						sums7_ := sums_[:int64(128)]
 						words7_ := words_[:int64(137)]
 						sums8_all[w] = sums7_
-						/*line along.go:258*/ words8_all[w] = words7_
-						/*line along.go:258*/ v5_ = gpu_part(t49_all[w].sums_, k10_)
-						/*line along.go:258*/ at5_ = at4_ + gpu_up(t49_all[w].sums_, gpu_precision_(f5_all[w]), k10_)
+						/*line along.go:274*/ words8_all[w] = words7_
+						/*line along.go:274*/ v5_ = gpu_part(t54_all[w].sums_, k10_)
+						/*line along.go:274*/ at5_ = at4_ + gpu_up(t54_all[w].sums_, gpu_precision_(f5_all[w]), k10_)
 						v5_all[w] = v5_
 						at5_all[w] = at5_
 						at4_all[w] = at4_
@@ -3284,16 +3641,16 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 						l0 := w % n0
 						v5_ := v5_all[w]
 						l6_ := l0
-						/*line along.go:261*/ sums8_all[w][l6_] = v5_
+						/*line along.go:277*/ sums8_all[w][l6_] = v5_
 						v5_all[w] = v5_
 					}
 					for w := range n {
 						l0 := w % n0
 						at5_ := at5_all[w]
 						l6_ := l0
-						/*line along.go:263*/ lower3_ := int64(0)
-						/*line along.go:263*/ upper3_ := int64(0)
-						for t51_, k11_ := n0, int64(0); k11_ < t51_; k11_ = k11_ + int64(1) {
+						/*line along.go:279*/ lower3_ := int64(0)
+						/*line along.go:279*/ upper3_ := int64(0)
+						for t56_, k11_ := n0, int64(0); k11_ < t56_; k11_ = k11_ + int64(1) {
 							lower3_ = lower3_ + (sums8_all[w][k11_] & int64(4294967295))
 							upper3_ = upper3_ + (sums8_all[w][k11_] >> (32))
 						}
@@ -3304,15 +3661,15 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 						}
 						at5_all[w] = at5_
 					}
-					/*line along.go:251*/ k10_ = k10_ + int64(1)
+					/*line along.go:267*/ k10_ = k10_ + int64(1)
 				}
 				for w := range n {
 					l0 := w % n0
 					l_ := l0
-					/*line along.go:64*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
-						t52_ := gpu_Place{Step_: int64(1), N_: gpu_words_(f_)}
-						/*line along.go:65*/ t53_ := gpu_Top(words_[:int64(137)], t52_, gpu_bottom_(f_))
-						/*line along.go:65*/ v6_ := t53_
+					/*line along.go:65*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
+						t57_ := gpu_Place{Step_: int64(1), N_: gpu_words_(f_)}
+						/*line along.go:66*/ t58_ := gpu_Top(words_[:int64(137)], t57_, gpu_bottom_(f_))
+						/*line along.go:66*/ v6_ := t58_
 						c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded_(r_, v6_, words_[136], over_, root_)
 					}
 					for k12_ := l_; (k12_ < int64(137)) && (int64(len(parts_)) != int64(0)); k12_ = k12_ + n_ {
@@ -3320,9 +3677,9 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 					}
 				}
 			}
-			/*line along.go:44*/ o_ = o_ + int64(grid.Groups[1])
+			/*line along.go:45*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3326
+//line kernels_tandem.go:3683
 	}
 	return nil
 }
@@ -3356,10 +3713,8 @@ func FewFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, args
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -3384,22 +3739,18 @@ func FewFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, args
 						var v_ gpu_Value
 						special_ := int64(0)
 						top_ := gpu_topOf(f_, w_)
-						/*line few.go:32*/ if (!gpu_product(p_)) && gpu_fits(f_, p_, w_, top_) {
-							t3_ := gpu_sumOf(f_, p_, t_, o_, less_, top_)
-							/*line few.go:33*/ v_ = t3_
+						deep_ := gpu_isDeep(f_, p_, w_, top_)
+						if (!gpu_product(p_)) && gpu_fits(f_, p_, w_, top_, deep_) {
+							t3_ := gpu_sumOf(f_, p_, t_, o_, less_, top_, deep_)
+							/*line few.go:35*/ v_ = t3_
 						} else {
-							/*line few.go:34*/ if (!gpu_product(p_)) && gpu_isSpread(f_, w_) {
-								t4_ := gpu_sumOfSpread(f_, p_, t_, o_, less_, w_)
-								/*line few.go:35*/ v_ = t4_
-							} else {
-								var t5_ gpu_Value
-								/*line few.go:37*/ var t6_ int64
-								/*line few.go:37*/ t5_, t6_ = gpu_sumOfWide(f_, p_, t_, o_, less_, w_)
-								/*line few.go:37*/ v_ = t5_
-								/*line few.go:37*/ special_ = t6_
-							}
+							var t4_ gpu_Value
+							/*line few.go:37*/ var t5_ int64
+							/*line few.go:37*/ t4_, t5_ = gpu_sumOfWide(f_, p_, t_, o_, less_, w_)
+							/*line few.go:37*/ v_ = t4_
+							/*line few.go:37*/ special_ = t5_
 						}
-						/*line few.go:39*/ z_ := gpu_rounded(r_, v_, special_, over_, root_)
+						z_ := gpu_rounded(r_, v_, special_, over_, root_)
 						if h1 == int64(1) {
 							h2[(o_*h3)+int64(0)] = z_
 						} else {
@@ -3409,7 +3760,7 @@ func FewFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3413
+//line kernels_tandem.go:3764
 	}
 	return nil
 }
@@ -3443,10 +3794,8 @@ func FewFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, args
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -3471,22 +3820,18 @@ func FewFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, args
 						var v_ gpu_Value
 						special_ := int64(0)
 						top_ := gpu_topOf_(f_, w_)
-						/*line few.go:32*/ if (!gpu_product(p_)) && gpu_fits_(f_, p_, w_, top_) {
-							t3_ := gpu_sumOf_(f_, p_, t_, o_, less_, top_)
-							/*line few.go:33*/ v_ = t3_
+						deep_ := gpu_isDeep_(f_, p_, w_, top_)
+						if (!gpu_product(p_)) && gpu_fits_(f_, p_, w_, top_, deep_) {
+							t3_ := gpu_sumOf_(f_, p_, t_, o_, less_, top_, deep_)
+							/*line few.go:35*/ v_ = t3_
 						} else {
-							/*line few.go:34*/ if (!gpu_product(p_)) && gpu_isSpread_(f_, w_) {
-								t4_ := gpu_sumOfSpread_(f_, p_, t_, o_, less_, w_)
-								/*line few.go:35*/ v_ = t4_
-							} else {
-								var t5_ gpu_Value
-								/*line few.go:37*/ var t6_ int64
-								/*line few.go:37*/ t5_, t6_ = gpu_sumOfWide_(f_, p_, t_, o_, less_, w_)
-								/*line few.go:37*/ v_ = t5_
-								/*line few.go:37*/ special_ = t6_
-							}
+							var t4_ gpu_Value
+							/*line few.go:37*/ var t5_ int64
+							/*line few.go:37*/ t4_, t5_ = gpu_sumOfWide_(f_, p_, t_, o_, less_, w_)
+							/*line few.go:37*/ v_ = t4_
+							/*line few.go:37*/ special_ = t5_
 						}
-						/*line few.go:39*/ z_ := gpu_rounded_(r_, v_, special_, over_, root_)
+						z_ := gpu_rounded_(r_, v_, special_, over_, root_)
 						if h1 == int64(1) {
 							h2[(o_*h3)+int64(0)] = z_
 						} else {
@@ -3496,7 +3841,7 @@ func FewFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3500
+//line kernels_tandem.go:3845
 	}
 	return nil
 }
@@ -3530,10 +3875,8 @@ func FewFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, arg
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -3558,22 +3901,18 @@ func FewFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, arg
 						var v_ gpu_Value
 						special_ := int64(0)
 						top_ := gpu_topOf_(f_, w_)
-						/*line few.go:32*/ if (!gpu_product_(p_)) && gpu_fits__(f_, p_, w_, top_) {
-							t3_ := gpu_sumOf__(f_, p_, t_, o_, less_, top_)
-							/*line few.go:33*/ v_ = t3_
+						deep_ := gpu_isDeep__(f_, p_, w_, top_)
+						if (!gpu_product_(p_)) && gpu_fits__(f_, p_, w_, top_, deep_) {
+							t3_ := gpu_sumOf__(f_, p_, t_, o_, less_, top_, deep_)
+							/*line few.go:35*/ v_ = t3_
 						} else {
-							/*line few.go:34*/ if (!gpu_product_(p_)) && gpu_isSpread_(f_, w_) {
-								t4_ := gpu_sumOfSpread__(f_, p_, t_, o_, less_, w_)
-								/*line few.go:35*/ v_ = t4_
-							} else {
-								var t5_ gpu_Value
-								/*line few.go:37*/ var t6_ int64
-								/*line few.go:37*/ t5_, t6_ = gpu_sumOfWide__(f_, p_, t_, o_, less_, w_)
-								/*line few.go:37*/ v_ = t5_
-								/*line few.go:37*/ special_ = t6_
-							}
+							var t4_ gpu_Value
+							/*line few.go:37*/ var t5_ int64
+							/*line few.go:37*/ t4_, t5_ = gpu_sumOfWide__(f_, p_, t_, o_, less_, w_)
+							/*line few.go:37*/ v_ = t4_
+							/*line few.go:37*/ special_ = t5_
 						}
-						/*line few.go:39*/ z_ := gpu_rounded(r_, v_, special_, over_, root_)
+						z_ := gpu_rounded(r_, v_, special_, over_, root_)
 						if h1 == int64(1) {
 							h2[(o_*h3)+int64(0)] = z_
 						} else {
@@ -3583,7 +3922,7 @@ func FewFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, arg
 				}
 			}
 		}
-//line kernels_tandem.go:3587
+//line kernels_tandem.go:3926
 	}
 	return nil
 }
@@ -3617,10 +3956,8 @@ func FewFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, args
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -3645,22 +3982,18 @@ func FewFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, args
 						var v_ gpu_Value
 						special_ := int64(0)
 						top_ := gpu_topOf_(f_, w_)
-						/*line few.go:32*/ if (!gpu_product__(p_)) && gpu_fits___(f_, p_, w_, top_) {
-							t3_ := gpu_sumOf___(f_, p_, t_, o_, less_, top_)
-							/*line few.go:33*/ v_ = t3_
+						deep_ := gpu_isDeep___(f_, p_, w_, top_)
+						if (!gpu_product__(p_)) && gpu_fits___(f_, p_, w_, top_, deep_) {
+							t3_ := gpu_sumOf___(f_, p_, t_, o_, less_, top_, deep_)
+							/*line few.go:35*/ v_ = t3_
 						} else {
-							/*line few.go:34*/ if (!gpu_product__(p_)) && gpu_isSpread_(f_, w_) {
-								t4_ := gpu_sumOfSpread___(f_, p_, t_, o_, less_, w_)
-								/*line few.go:35*/ v_ = t4_
-							} else {
-								var t5_ gpu_Value
-								/*line few.go:37*/ var t6_ int64
-								/*line few.go:37*/ t5_, t6_ = gpu_sumOfWide___(f_, p_, t_, o_, less_, w_)
-								/*line few.go:37*/ v_ = t5_
-								/*line few.go:37*/ special_ = t6_
-							}
+							var t4_ gpu_Value
+							/*line few.go:37*/ var t5_ int64
+							/*line few.go:37*/ t4_, t5_ = gpu_sumOfWide___(f_, p_, t_, o_, less_, w_)
+							/*line few.go:37*/ v_ = t4_
+							/*line few.go:37*/ special_ = t5_
 						}
-						/*line few.go:39*/ z_ := gpu_rounded_(r_, v_, special_, over_, root_)
+						z_ := gpu_rounded_(r_, v_, special_, over_, root_)
 						if h1 == int64(1) {
 							h2[(o_*h3)+int64(0)] = z_
 						} else {
@@ -3670,7 +4003,7 @@ func FewFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3674
+//line kernels_tandem.go:4007
 	}
 	return nil
 }
@@ -3702,8 +4035,7 @@ func FoldAlongFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 	var s_all [1024]gpu_state
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
 		/*line fold.go:88*/ n_ := n0
@@ -3775,7 +4107,7 @@ func FoldAlongFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 			}
 			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3779
+//line kernels_tandem.go:4111
 	}
 	return nil
 }
@@ -3807,8 +4139,7 @@ func FoldAlongFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 	var s_all [1024]gpu_state
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
 		/*line fold.go:88*/ n_ := n0
@@ -3880,7 +4211,7 @@ func FoldAlongFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 			}
 			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3884
+//line kernels_tandem.go:4215
 	}
 	return nil
 }
@@ -3912,8 +4243,7 @@ func FoldAlongInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) 
 	var s_all [1024]gpu_state
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
 		/*line fold.go:88*/ n_ := n0
@@ -3985,7 +4315,7 @@ func FoldAlongInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) 
 			}
 			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3989
+//line kernels_tandem.go:4319
 	}
 	return nil
 }
@@ -4017,8 +4347,7 @@ func FoldAlongInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 	var s_all [1024]gpu_state
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
 		/*line fold.go:88*/ n_ := n0
@@ -4090,7 +4419,7 @@ func FoldAlongInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 			}
 			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4094
+//line kernels_tandem.go:4423
 	}
 	return nil
 }
@@ -4122,8 +4451,7 @@ func FoldAlongBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 	var s_all [1024]gpu_state
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
 		/*line fold.go:88*/ n_ := n0
@@ -4195,7 +4523,7 @@ func FoldAlongBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 			}
 			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4199
+//line kernels_tandem.go:4527
 	}
 	return nil
 }
@@ -4219,10 +4547,8 @@ func FoldAcrossFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < x_.Cols_; a0 += s0 {
@@ -4250,7 +4576,7 @@ func FoldAcrossFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg
 				}
 			}
 		}
-//line kernels_tandem.go:4254
+//line kernels_tandem.go:4580
 	}
 	return nil
 }
@@ -4274,10 +4600,8 @@ func FoldAcrossFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < x_.Cols_; a0 += s0 {
@@ -4305,7 +4629,7 @@ func FoldAcrossFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg
 				}
 			}
 		}
-//line kernels_tandem.go:4309
+//line kernels_tandem.go:4633
 	}
 	return nil
 }
@@ -4329,10 +4653,8 @@ func FoldAcrossInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < x_.Cols_; a0 += s0 {
@@ -4360,7 +4682,7 @@ func FoldAcrossInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 				}
 			}
 		}
-//line kernels_tandem.go:4364
+//line kernels_tandem.go:4686
 	}
 	return nil
 }
@@ -4384,10 +4706,8 @@ func FoldAcrossInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < x_.Cols_; a0 += s0 {
@@ -4415,7 +4735,7 @@ func FoldAcrossInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:4419
+//line kernels_tandem.go:4739
 	}
 	return nil
 }
@@ -4439,10 +4759,8 @@ func FoldAcrossBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < x_.Cols_; a0 += s0 {
@@ -4470,7 +4788,7 @@ func FoldAcrossBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:4474
+//line kernels_tandem.go:4792
 	}
 	return nil
 }
@@ -4497,10 +4815,8 @@ func FoldFewFloat32Float32Most32Value32Go(grid backend.Grid, lo, hi int, args []
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -4538,7 +4854,7 @@ func FoldFewFloat32Float32Most32Value32Go(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:4542
+//line kernels_tandem.go:4858
 	}
 	return nil
 }
@@ -4565,10 +4881,8 @@ func FoldFewFloat64Float64Most64Value64Go(grid backend.Grid, lo, hi int, args []
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -4606,7 +4920,7 @@ func FoldFewFloat64Float64Most64Value64Go(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:4610
+//line kernels_tandem.go:4924
 	}
 	return nil
 }
@@ -4633,10 +4947,8 @@ func FoldFewInt32Int32MostIntValueIntGo(grid backend.Grid, lo, hi int, args []ba
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -4674,7 +4986,7 @@ func FoldFewInt32Int32MostIntValueIntGo(grid backend.Grid, lo, hi int, args []ba
 				}
 			}
 		}
-//line kernels_tandem.go:4678
+//line kernels_tandem.go:4990
 	}
 	return nil
 }
@@ -4701,10 +5013,8 @@ func FoldFewFloat32Int32Most32IndexGo(grid backend.Grid, lo, hi int, args []back
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -4742,7 +5052,7 @@ func FoldFewFloat32Int32Most32IndexGo(grid backend.Grid, lo, hi int, args []back
 				}
 			}
 		}
-//line kernels_tandem.go:4746
+//line kernels_tandem.go:5056
 	}
 	return nil
 }
@@ -4769,10 +5079,8 @@ func FoldFewFloat64Int32Most64IndexGo(grid backend.Grid, lo, hi int, args []back
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -4810,7 +5118,7 @@ func FoldFewFloat64Int32Most64IndexGo(grid backend.Grid, lo, hi int, args []back
 				}
 			}
 		}
-//line kernels_tandem.go:4814
+//line kernels_tandem.go:5122
 	}
 	return nil
 }
@@ -4837,10 +5145,8 @@ func FoldFewInt32Int32MostIntIndexGo(grid backend.Grid, lo, hi int, args []backe
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -4878,7 +5184,7 @@ func FoldFewInt32Int32MostIntIndexGo(grid backend.Grid, lo, hi int, args []backe
 				}
 			}
 		}
-//line kernels_tandem.go:4882
+//line kernels_tandem.go:5188
 	}
 	return nil
 }
@@ -4905,10 +5211,8 @@ func FoldFewInt32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []backend
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -4946,7 +5250,7 @@ func FoldFewInt32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []backend
 				}
 			}
 		}
-//line kernels_tandem.go:4950
+//line kernels_tandem.go:5254
 	}
 	return nil
 }
@@ -4973,10 +5277,8 @@ func FoldFewBoolInt32CountTotalGo(grid backend.Grid, lo, hi int, args []backend.
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -5014,7 +5316,7 @@ func FoldFewBoolInt32CountTotalGo(grid backend.Grid, lo, hi int, args []backend.
 				}
 			}
 		}
-//line kernels_tandem.go:5018
+//line kernels_tandem.go:5320
 	}
 	return nil
 }
@@ -5041,10 +5343,8 @@ func FoldFewBoolBoolCountReachedGo(grid backend.Grid, lo, hi int, args []backend
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -5082,7 +5382,7 @@ func FoldFewBoolBoolCountReachedGo(grid backend.Grid, lo, hi int, args []backend
 				}
 			}
 		}
-//line kernels_tandem.go:5086
+//line kernels_tandem.go:5386
 	}
 	return nil
 }
@@ -5107,10 +5407,8 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < c_.Rows_*c_.Cols_; a0 += s0 {
@@ -5134,7 +5432,7 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5138
+//line kernels_tandem.go:5436
 	}
 	return nil
 }
@@ -5159,10 +5457,8 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < c_.Rows_*c_.Cols_; a0 += s0 {
@@ -5186,7 +5482,7 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5190
+//line kernels_tandem.go:5486
 	}
 	return nil
 }
@@ -5211,10 +5507,8 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < c_.Rows_*c_.Cols_; a0 += s0 {
@@ -5238,7 +5532,7 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5242
+//line kernels_tandem.go:5536
 	}
 	return nil
 }
@@ -5263,10 +5557,8 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < c_.Rows_*c_.Cols_; a0 += s0 {
@@ -5290,7 +5582,7 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:5294
+//line kernels_tandem.go:5586
 	}
 	return nil
 }
@@ -5315,10 +5607,8 @@ func FinishInt32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < c_.Rows_*c_.Cols_; a0 += s0 {
@@ -5342,7 +5632,7 @@ func FinishInt32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:5346
+//line kernels_tandem.go:5636
 	}
 	return nil
 }
@@ -5367,10 +5657,8 @@ func FinishBoolReachedGo(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < c_.Rows_*c_.Cols_; a0 += s0 {
@@ -5394,7 +5682,7 @@ func FinishBoolReachedGo(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:5398
+//line kernels_tandem.go:5686
 	}
 	return nil
 }
@@ -5418,10 +5706,8 @@ func GatherGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < int64(137)*outputs_; a0 += s0 {
@@ -5445,7 +5731,7 @@ func GatherGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5449
+//line kernels_tandem.go:5735
 	}
 	return nil
 }
@@ -5473,10 +5759,8 @@ func GatherFoldedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < outputs_; a0 += s0 {
@@ -5502,7 +5786,7 @@ func GatherFoldedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5506
+//line kernels_tandem.go:5790
 	}
 	return nil
 }
@@ -5526,10 +5810,8 @@ func TotalsFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < x_.Rows_*blocks_; a0 += s0 {
@@ -5555,7 +5837,7 @@ func TotalsFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5559
+//line kernels_tandem.go:5841
 	}
 	return nil
 }
@@ -5579,10 +5861,8 @@ func TotalsFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < x_.Rows_*blocks_; a0 += s0 {
@@ -5608,7 +5888,7 @@ func TotalsFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5612
+//line kernels_tandem.go:5892
 	}
 	return nil
 }
@@ -5632,10 +5912,8 @@ func TotalsInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < x_.Rows_*blocks_; a0 += s0 {
@@ -5661,7 +5939,7 @@ func TotalsInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5665
+//line kernels_tandem.go:5943
 	}
 	return nil
 }
@@ -5683,10 +5961,8 @@ func OffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < rows_*(words_+int64(1)); a0 += s0 {
@@ -5711,7 +5987,7 @@ func OffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5715
+//line kernels_tandem.go:5991
 	}
 	return nil
 }
@@ -5736,10 +6012,8 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -5747,7 +6021,7 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
 					/*line prefix.go:131*/ n_ := x_.Rows_ * blocks_
-				b2:
+				loop2:
 					/*line prefix.go:132*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
 						at_ := gpu_Place{At_: o_, Step_: n_, N_: gpu_words(f_)}
 						if blocks_ == int64(1) {
@@ -5777,7 +6051,7 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 								s_ = gpu_plus(s_, t2_, r_.least_)
 								h5[(i_*h6)+j2_] = gpu_of______(f_, gpu_value(s_, r_.least_), special_)
 							}
-							continue b2
+							continue loop2
 						}
 						h7 := x_.Data_
 						h8 := x_.Stride_
@@ -5793,7 +6067,7 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5797
+//line kernels_tandem.go:6071
 	}
 	return nil
 }
@@ -5818,10 +6092,8 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -5829,7 +6101,7 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
 					/*line prefix.go:131*/ n_ := x_.Rows_ * blocks_
-				b2:
+				loop2:
 					/*line prefix.go:132*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
 						at_ := gpu_Place{At_: o_, Step_: n_, N_: gpu_words_(f_)}
 						if blocks_ == int64(1) {
@@ -5859,7 +6131,7 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 								s_ = gpu_plus(s_, t2_, r_.least_)
 								h5[(i_*h6)+j2_] = gpu_of_______(f_, gpu_value(s_, r_.least_), special_)
 							}
-							continue b2
+							continue loop2
 						}
 						h7 := x_.Data_
 						h8 := x_.Stride_
@@ -5875,7 +6147,7 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5879
+//line kernels_tandem.go:6151
 	}
 	return nil
 }
@@ -5900,10 +6172,8 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -5911,7 +6181,7 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
 					/*line prefix.go:131*/ n_ := x_.Rows_ * blocks_
-				b2:
+				loop2:
 					/*line prefix.go:132*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
 						at_ := gpu_Place{At_: o_, Step_: n_, N_: gpu_words__(f_)}
 						if blocks_ == int64(1) {
@@ -5941,7 +6211,7 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 								s_ = gpu_plus(s_, t2_, r_.least_)
 								h5[(i_*h6)+j2_] = gpu_of________(f_, gpu_value(s_, r_.least_), special_)
 							}
-							continue b2
+							continue loop2
 						}
 						h7 := x_.Data_
 						h8 := x_.Stride_
@@ -5957,7 +6227,7 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5961
+//line kernels_tandem.go:6231
 	}
 	return nil
 }
@@ -5984,10 +6254,8 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -5999,11 +6267,11 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 						continue items1
 					}
 					at_ := gpu_Place{At_: (i1 * s0) + i0, Step_: s0 * s1, N_: gpu_words(f_)}
-				b2:
+				loop2:
 					/*line prefix.go:175*/ for k_ := i1; k_ < int64(len(order_)); k_ = k_ + s1 {
 						row_ := index_[order_[k_]]
 						if (k_ > int64(0)) && (index_[order_[k_-int64(1)]] == row_) {
-							continue b2
+							continue loop2
 						}
 						end_ := k_ + int64(1)
 						for (end_ < int64(len(order_))) && (index_[order_[end_]] == row_) {
@@ -6021,7 +6289,7 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:6025
+//line kernels_tandem.go:6293
 	}
 	return nil
 }
@@ -6048,10 +6316,8 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -6063,11 +6329,11 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 						continue items1
 					}
 					at_ := gpu_Place{At_: (i1 * s0) + i0, Step_: s0 * s1, N_: gpu_words_(f_)}
-				b2:
+				loop2:
 					/*line prefix.go:175*/ for k_ := i1; k_ < int64(len(order_)); k_ = k_ + s1 {
 						row_ := index_[order_[k_]]
 						if (k_ > int64(0)) && (index_[order_[k_-int64(1)]] == row_) {
-							continue b2
+							continue loop2
 						}
 						end_ := k_ + int64(1)
 						for (end_ < int64(len(order_))) && (index_[order_[end_]] == row_) {
@@ -6085,7 +6351,7 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:6089
+//line kernels_tandem.go:6355
 	}
 	return nil
 }
@@ -6112,10 +6378,8 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -6127,11 +6391,11 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 						continue items1
 					}
 					at_ := gpu_Place{At_: (i1 * s0) + i0, Step_: s0 * s1, N_: gpu_words__(f_)}
-				b2:
+				loop2:
 					/*line prefix.go:175*/ for k_ := i1; k_ < int64(len(order_)); k_ = k_ + s1 {
 						row_ := index_[order_[k_]]
 						if (k_ > int64(0)) && (index_[order_[k_-int64(1)]] == row_) {
-							continue b2
+							continue loop2
 						}
 						end_ := k_ + int64(1)
 						for (end_ < int64(len(order_))) && (index_[order_[end_]] == row_) {
@@ -6149,7 +6413,7 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:6153
+//line kernels_tandem.go:6417
 	}
 	return nil
 }
@@ -6176,10 +6440,8 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < c_.Rows_*c_.Cols_; a0 += s0 {
@@ -6209,7 +6471,7 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:6213
+//line kernels_tandem.go:6475
 	}
 	return nil
 }
@@ -6236,10 +6498,8 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		for a0 := b0; a0 < c_.Rows_*c_.Cols_; a0 += s0 {
@@ -6269,17 +6529,17 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:6273
+//line kernels_tandem.go:6533
 	}
 	return nil
 }
 
 func gpu_firstTop(f_ gpu_single) int64 {
-	/*line terms.go:80*/ return gpu_bias(f_) + int64(3)
-//line kernels_tandem.go:6280
+	/*line terms.go:94*/ return gpu_bias(f_) + int64(3)
+//line kernels_tandem.go:6540
 }
 
-func gpu_addOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, scale_ float32) (gpu_window, gpu_digits_) {
+func gpu_addOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, scale_ float32, deep_ bool) (gpu_window, gpu_digits_) {
 	/*line few.go:58*/ var w_ gpu_window
 	/*line few.go:58*/ var d_ gpu_digits_
 	w_ = gpu_nowhere(f_)
@@ -6291,75 +6551,87 @@ func gpu_addOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32,
 			/*line few.go:62*/ u_ := t4_
 			/*line few.go:62*/ v_ := t5_
 			w_ = gpu_with__(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, v_))
-			d_ = gpu_plus_(f_, p_, d_, u_, v_, scale_)
+			d_ = gpu_plus_(f_, p_, d_, u_, v_, scale_, deep_)
 		}
 	}
-	return w_, gpu_without(d_, int32((t_.height_*t_.width_))*gpu_bits(f_, gpu_magic(f_)), gpu_product(p_))
-//line kernels_tandem.go:6299
+	return w_, gpu_without(d_, int32((t_.height_*t_.width_))*gpu_bits(f_, gpu_magic(f_)), gpu_product(p_), deep_)
+//line kernels_tandem.go:6559
 }
 
 func gpu_scale(f_ gpu_single, top_ int64) float32 {
-	/*line terms.go:84*/ return gpu_power(f_, (((int64(2)*gpu_bias(f_))+gpu_precision(f_))-int64(3))-top_)
-//line kernels_tandem.go:6304
+	/*line terms.go:98*/ return gpu_power(f_, (((int64(2)*gpu_bias(f_))+gpu_precision(f_))-int64(3))-top_)
+//line kernels_tandem.go:6564
 }
 
 func gpu_topOf(f_ gpu_single, w_ gpu_window) int64 {
-	/*line terms.go:76*/ return max(gpu_field(f_, w_.hi_)+int64(1), gpu_precision(f_)-int64(3))
-//line kernels_tandem.go:6309
+	/*line terms.go:90*/ return max(gpu_field(f_, w_.hi_)+int64(1), gpu_precision(f_)-int64(3))
+//line kernels_tandem.go:6569
 }
 
-func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64) bool {
-	/*line terms.go:66*/ hi_ := gpu_field(f_, w_.hi_)
-	/*line terms.go:66*/ lo_ := gpu_field(f_, w_.lo_-gpu_most(f_))
+func gpu_isDeep(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64) bool {
+	/*line terms.go:85*/ return gpu_deepens(f_, p_) && (!gpu_fits(f_, p_, w_, top_, false))
+//line kernels_tandem.go:6574
+}
+
+func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64, deep_ bool) bool {
+	/*line terms.go:67*/ hi_ := gpu_field(f_, w_.hi_)
+	/*line terms.go:67*/ lo_ := gpu_field(f_, w_.lo_-gpu_most(f_))
 	span_ := gpu_precision(f_) - int64(3)
-	/*line terms.go:67*/ least_ := int64(1)
+	/*line terms.go:68*/ least_ := int64(1)
+	if deep_ {
+		span_ = span_ + (gpu_precision(f_) - int64(1))
+	}
 	if gpu_product(p_) {
 		t_ := gpu_precision(f_) - int64(5)
-		/*line terms.go:69*/ t2_ := gpu_precision(f_) + int64(2)
-		/*line terms.go:69*/ span_ = t_
-		/*line terms.go:69*/ least_ = t2_
+		/*line terms.go:73*/ t2_ := gpu_precision(f_) + int64(2)
+		/*line terms.go:73*/ span_ = t_
+		/*line terms.go:73*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias(f_)))
-//line kernels_tandem.go:6324
+//line kernels_tandem.go:6592
 }
 
 func gpu_addHalves(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64) {
-	/*line across.go:53*/ at_ := gpu_unit(f_, top_) - gpu_bottom(f_)
-	for t_, k_ := int64(2)*gpu_digits__(p_), int64(0); k_ < t_; k_ = k_ + int64(1) {
-		for n_ := int64(0); n_ < int64(3); n_ = n_ + int64(1) {
-			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, gpu_precision(f_), k_), gpu_part(s_, k_), n_)
+	/*line across.go:54*/ at_ := gpu_unit(f_, top_) - gpu_bottom(f_)
+	/*line across.go:54*/ n_ := int64(2) * gpu_digits__(p_)
+	if gpu_deepens(f_, p_) {
+		n_ = int64(6)
+	}
+	for t_, k_ := n_, int64(0); k_ < t_; k_ = k_ + int64(1) {
+		for n2_ := int64(0); n2_ < int64(3); n2_ = n2_ + int64(1) {
+			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, gpu_precision(f_), k_), gpu_part(s_, k_), n2_)
 		}
 	}
-//line kernels_tandem.go:6334
+//line kernels_tandem.go:6606
 }
 
 func gpu_with(t_ gpu_halves, a_ int64, b_ int64, c_ int64) gpu_halves {
-//line terms.go:129
+//line terms.go:154
 	t2_ := gpu_halves{lower_: gpu_digits{a_: t_.lower_.a_ + (a_ & int64(4294967295)), b_: t_.lower_.b_ + (b_ & int64(4294967295)), c_: t_.lower_.c_ + (c_ & int64(4294967295))}, upper_: gpu_digits{a_: t_.upper_.a_ + (a_ >> (32)), b_: t_.upper_.b_ + (b_ >> (32)), c_: t_.upper_.c_ + (c_ >> (32))}}
-	/*line terms.go:129*/ return t2_
-//line kernels_tandem.go:6341
+	/*line terms.go:154*/ return t2_
+//line kernels_tandem.go:6613
 }
 
 func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) int64 {
-	/*line across.go:66*/ t2_ := gpu_reachOf(f_, p_, t_, o_, less_, w_)
-	/*line across.go:66*/ r_ := t2_
+	/*line across.go:70*/ t2_ := gpu_reachOf(f_, p_, t_, o_, less_, w_)
+	/*line across.go:70*/ r_ := t2_
 	for base_ := r_.least_; base_ < r_.top_; base_ = base_ + int64(48) {
 		t3_ := gpu_sumOfDigits(f_, p_, t_, o_, less_, base_, int64(48))
-		/*line across.go:68*/ s_ := t3_
+		/*line across.go:72*/ s_ := t3_
 		for k_ := int64(0); k_ < int64(3); k_ = k_ + int64(1) {
 			gpu_AddPart_(parts_, words_, base_-gpu_bottom(f_), s_, k_)
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:6355
+//line kernels_tandem.go:6627
 }
 
 func gpu_firstTop_(f_ gpu_double) int64 {
-	/*line terms.go:80*/ return gpu_bias_(f_) + int64(3)
-//line kernels_tandem.go:6360
+	/*line terms.go:94*/ return gpu_bias_(f_) + int64(3)
+//line kernels_tandem.go:6632
 }
 
-func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, scale_ float64) (gpu_window_, gpu_digits) {
+func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, scale_ float64, deep_ bool) (gpu_window_, gpu_digits) {
 	/*line few.go:58*/ var w_ gpu_window_
 	/*line few.go:58*/ var d_ gpu_digits
 	w_ = gpu_nowhere_(f_)
@@ -6371,63 +6643,75 @@ func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float6
 			/*line few.go:62*/ u_ := t4_
 			/*line few.go:62*/ v_ := t5_
 			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u_, v_))
-			d_ = gpu_plus__(f_, p_, d_, u_, v_, scale_)
+			d_ = gpu_plus__(f_, p_, d_, u_, v_, scale_, deep_)
 		}
 	}
-	return w_, gpu_without_(d_, (t_.height_*t_.width_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product(p_))
-//line kernels_tandem.go:6379
+	return w_, gpu_without_(d_, (t_.height_*t_.width_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product(p_), deep_)
+//line kernels_tandem.go:6651
 }
 
 func gpu_scale_(f_ gpu_double, top_ int64) float64 {
-	/*line terms.go:84*/ return gpu_power_(f_, (((int64(2)*gpu_bias_(f_))+gpu_precision_(f_))-int64(3))-top_)
-//line kernels_tandem.go:6384
+	/*line terms.go:98*/ return gpu_power_(f_, (((int64(2)*gpu_bias_(f_))+gpu_precision_(f_))-int64(3))-top_)
+//line kernels_tandem.go:6656
 }
 
 func gpu_topOf_(f_ gpu_double, w_ gpu_window_) int64 {
-	/*line terms.go:76*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_precision_(f_)-int64(3))
-//line kernels_tandem.go:6389
+	/*line terms.go:90*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_precision_(f_)-int64(3))
+//line kernels_tandem.go:6661
 }
 
-func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64) bool {
-	/*line terms.go:66*/ hi_ := gpu_field_(f_, w_.hi_)
-	/*line terms.go:66*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
+func gpu_isDeep_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64) bool {
+	/*line terms.go:85*/ return gpu_deepens_(f_, p_) && (!gpu_fits_(f_, p_, w_, top_, false))
+//line kernels_tandem.go:6666
+}
+
+func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64, deep_ bool) bool {
+	/*line terms.go:67*/ hi_ := gpu_field_(f_, w_.hi_)
+	/*line terms.go:67*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
 	span_ := gpu_precision_(f_) - int64(3)
-	/*line terms.go:67*/ least_ := int64(1)
+	/*line terms.go:68*/ least_ := int64(1)
+	if deep_ {
+		span_ = span_ + (gpu_precision_(f_) - int64(1))
+	}
 	if gpu_product(p_) {
 		t_ := gpu_precision_(f_) - int64(5)
-		/*line terms.go:69*/ t2_ := gpu_precision_(f_) + int64(2)
-		/*line terms.go:69*/ span_ = t_
-		/*line terms.go:69*/ least_ = t2_
+		/*line terms.go:73*/ t2_ := gpu_precision_(f_) + int64(2)
+		/*line terms.go:73*/ span_ = t_
+		/*line terms.go:73*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:6404
+//line kernels_tandem.go:6684
 }
 
 func gpu_addHalves_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64) {
-	/*line across.go:53*/ at_ := gpu_unit_(f_, top_) - gpu_bottom_(f_)
-	for t_, k_ := int64(2)*gpu_digits__(p_), int64(0); k_ < t_; k_ = k_ + int64(1) {
-		for n_ := int64(0); n_ < int64(3); n_ = n_ + int64(1) {
-			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, gpu_precision_(f_), k_), gpu_part(s_, k_), n_)
+	/*line across.go:54*/ at_ := gpu_unit_(f_, top_) - gpu_bottom_(f_)
+	/*line across.go:54*/ n_ := int64(2) * gpu_digits__(p_)
+	if gpu_deepens_(f_, p_) {
+		n_ = int64(6)
+	}
+	for t_, k_ := n_, int64(0); k_ < t_; k_ = k_ + int64(1) {
+		for n2_ := int64(0); n2_ < int64(3); n2_ = n2_ + int64(1) {
+			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, gpu_precision_(f_), k_), gpu_part(s_, k_), n2_)
 		}
 	}
-//line kernels_tandem.go:6414
+//line kernels_tandem.go:6698
 }
 
 func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) int64 {
-	/*line across.go:66*/ t2_ := gpu_reachOf_(f_, p_, t_, o_, less_, w_)
-	/*line across.go:66*/ r_ := t2_
+	/*line across.go:70*/ t2_ := gpu_reachOf_(f_, p_, t_, o_, less_, w_)
+	/*line across.go:70*/ r_ := t2_
 	for base_ := r_.least_; base_ < r_.top_; base_ = base_ + int64(48) {
 		t3_ := gpu_sumOfDigits_(f_, p_, t_, o_, less_, base_, int64(48))
-		/*line across.go:68*/ s_ := t3_
+		/*line across.go:72*/ s_ := t3_
 		for k_ := int64(0); k_ < int64(3); k_ = k_ + int64(1) {
 			gpu_AddPart_(parts_, words_, base_-gpu_bottom_(f_), s_, k_)
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:6428
+//line kernels_tandem.go:6712
 }
 
-func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, scale_ float64) (gpu_window_, gpu_digits) {
+func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, scale_ float64, deep_ bool) (gpu_window_, gpu_digits) {
 	/*line few.go:58*/ var w_ gpu_window_
 	/*line few.go:58*/ var d_ gpu_digits
 	w_ = gpu_nowhere_(f_)
@@ -6439,53 +6723,65 @@ func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ flo
 			/*line few.go:62*/ u_ := t4_
 			/*line few.go:62*/ v_ := t5_
 			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u_, v_))
-			d_ = gpu_plus___(f_, p_, d_, u_, v_, scale_)
+			d_ = gpu_plus___(f_, p_, d_, u_, v_, scale_, deep_)
 		}
 	}
-	return w_, gpu_without_(d_, (t_.height_*t_.width_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product_(p_))
-//line kernels_tandem.go:6447
+	return w_, gpu_without_(d_, (t_.height_*t_.width_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product_(p_), deep_)
+//line kernels_tandem.go:6731
 }
 
-func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64) bool {
-	/*line terms.go:66*/ hi_ := gpu_field_(f_, w_.hi_)
-	/*line terms.go:66*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
+func gpu_isDeep__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64) bool {
+	/*line terms.go:85*/ return gpu_deepens__(f_, p_) && (!gpu_fits__(f_, p_, w_, top_, false))
+//line kernels_tandem.go:6736
+}
+
+func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64, deep_ bool) bool {
+	/*line terms.go:67*/ hi_ := gpu_field_(f_, w_.hi_)
+	/*line terms.go:67*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
 	span_ := gpu_precision_(f_) - int64(3)
-	/*line terms.go:67*/ least_ := int64(1)
+	/*line terms.go:68*/ least_ := int64(1)
+	if deep_ {
+		span_ = span_ + (gpu_precision_(f_) - int64(1))
+	}
 	if gpu_product_(p_) {
 		t_ := gpu_precision_(f_) - int64(5)
-		/*line terms.go:69*/ t2_ := gpu_precision_(f_) + int64(2)
-		/*line terms.go:69*/ span_ = t_
-		/*line terms.go:69*/ least_ = t2_
+		/*line terms.go:73*/ t2_ := gpu_precision_(f_) + int64(2)
+		/*line terms.go:73*/ span_ = t_
+		/*line terms.go:73*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:6462
+//line kernels_tandem.go:6754
 }
 
 func gpu_addHalves__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64) {
-	/*line across.go:53*/ at_ := gpu_unit_(f_, top_) - gpu_bottom_(f_)
-	for t_, k_ := int64(2)*gpu_digits___(p_), int64(0); k_ < t_; k_ = k_ + int64(1) {
-		for n_ := int64(0); n_ < int64(3); n_ = n_ + int64(1) {
-			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, gpu_precision_(f_), k_), gpu_part(s_, k_), n_)
+	/*line across.go:54*/ at_ := gpu_unit_(f_, top_) - gpu_bottom_(f_)
+	/*line across.go:54*/ n_ := int64(2) * gpu_digits___(p_)
+	if gpu_deepens__(f_, p_) {
+		n_ = int64(6)
+	}
+	for t_, k_ := n_, int64(0); k_ < t_; k_ = k_ + int64(1) {
+		for n2_ := int64(0); n2_ < int64(3); n2_ = n2_ + int64(1) {
+			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, gpu_precision_(f_), k_), gpu_part(s_, k_), n2_)
 		}
 	}
-//line kernels_tandem.go:6472
+//line kernels_tandem.go:6768
 }
 
 func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) int64 {
-	/*line across.go:66*/ t2_ := gpu_reachOf__(f_, p_, t_, o_, less_, w_)
-	/*line across.go:66*/ r_ := t2_
+	/*line across.go:70*/ t2_ := gpu_reachOf__(f_, p_, t_, o_, less_, w_)
+	/*line across.go:70*/ r_ := t2_
 	for base_ := r_.least_; base_ < r_.top_; base_ = base_ + int64(48) {
 		t3_ := gpu_sumOfDigits__(f_, p_, t_, o_, less_, base_, int64(48))
-		/*line across.go:68*/ s_ := t3_
+		/*line across.go:72*/ s_ := t3_
 		for k_ := int64(0); k_ < int64(3); k_ = k_ + int64(1) {
 			gpu_AddPart_(parts_, words_, base_-gpu_bottom_(f_), s_, k_)
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:6486
+//line kernels_tandem.go:6782
 }
 
-func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, scale_ float64) (gpu_window_, gpu_digits) {
+func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, scale_ float64, deep_ bool) (gpu_window_, gpu_digits) {
 	/*line few.go:58*/ var w_ gpu_window_
 	/*line few.go:58*/ var d_ gpu_digits
 	w_ = gpu_nowhere_(f_)
@@ -6497,123 +6793,140 @@ func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ floa
 			/*line few.go:62*/ u_ := t4_
 			/*line few.go:62*/ v_ := t5_
 			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u_, v_))
-			d_ = gpu_plus____(f_, p_, d_, u_, v_, scale_)
+			d_ = gpu_plus____(f_, p_, d_, u_, v_, scale_, deep_)
 		}
 	}
-	return w_, gpu_without_(d_, (t_.height_*t_.width_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product__(p_))
-//line kernels_tandem.go:6505
+	return w_, gpu_without_(d_, (t_.height_*t_.width_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product__(p_), deep_)
+//line kernels_tandem.go:6801
 }
 
-func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64) bool {
-	/*line terms.go:66*/ hi_ := gpu_field_(f_, w_.hi_)
-	/*line terms.go:66*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
+func gpu_isDeep___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64) bool {
+	/*line terms.go:85*/ return gpu_deepens___(f_, p_) && (!gpu_fits___(f_, p_, w_, top_, false))
+//line kernels_tandem.go:6806
+}
+
+func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64, deep_ bool) bool {
+	/*line terms.go:67*/ hi_ := gpu_field_(f_, w_.hi_)
+	/*line terms.go:67*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
 	span_ := gpu_precision_(f_) - int64(3)
-	/*line terms.go:67*/ least_ := int64(1)
+	/*line terms.go:68*/ least_ := int64(1)
+	if deep_ {
+		span_ = span_ + (gpu_precision_(f_) - int64(1))
+	}
 	if gpu_product__(p_) {
 		t_ := gpu_precision_(f_) - int64(5)
-		/*line terms.go:69*/ t2_ := gpu_precision_(f_) + int64(2)
-		/*line terms.go:69*/ span_ = t_
-		/*line terms.go:69*/ least_ = t2_
+		/*line terms.go:73*/ t2_ := gpu_precision_(f_) + int64(2)
+		/*line terms.go:73*/ span_ = t_
+		/*line terms.go:73*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:6520
+//line kernels_tandem.go:6824
 }
 
 func gpu_addHalves___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64) {
-	/*line across.go:53*/ at_ := gpu_unit_(f_, top_) - gpu_bottom_(f_)
-	for t_, k_ := int64(2)*gpu_digits____(p_), int64(0); k_ < t_; k_ = k_ + int64(1) {
-		for n_ := int64(0); n_ < int64(3); n_ = n_ + int64(1) {
-			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, gpu_precision_(f_), k_), gpu_part(s_, k_), n_)
+	/*line across.go:54*/ at_ := gpu_unit_(f_, top_) - gpu_bottom_(f_)
+	/*line across.go:54*/ n_ := int64(2) * gpu_digits____(p_)
+	if gpu_deepens___(f_, p_) {
+		n_ = int64(6)
+	}
+	for t_, k_ := n_, int64(0); k_ < t_; k_ = k_ + int64(1) {
+		for n2_ := int64(0); n2_ < int64(3); n2_ = n2_ + int64(1) {
+			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, gpu_precision_(f_), k_), gpu_part(s_, k_), n2_)
 		}
 	}
-//line kernels_tandem.go:6530
+//line kernels_tandem.go:6838
 }
 
 func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) int64 {
-	/*line across.go:66*/ t2_ := gpu_reachOf___(f_, p_, t_, o_, less_, w_)
-	/*line across.go:66*/ r_ := t2_
+	/*line across.go:70*/ t2_ := gpu_reachOf___(f_, p_, t_, o_, less_, w_)
+	/*line across.go:70*/ r_ := t2_
 	for base_ := r_.least_; base_ < r_.top_; base_ = base_ + int64(48) {
 		t3_ := gpu_sumOfDigits___(f_, p_, t_, o_, less_, base_, int64(48))
-		/*line across.go:68*/ s_ := t3_
+		/*line across.go:72*/ s_ := t3_
 		for k_ := int64(0); k_ < int64(3); k_ = k_ + int64(1) {
 			gpu_AddPart_(parts_, words_, base_-gpu_bottom_(f_), s_, k_)
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:6544
+//line kernels_tandem.go:6852
 }
 
-func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64) (gpu_window, gpu_digits_) {
-	/*line along.go:185*/ s_ := gpu_scale(f_, top_)
+func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits_) {
+	/*line along.go:198*/ s_ := gpu_scale(f_, top_)
 	var d_ gpu_digits_
 	w_ := gpu_nowhere(f_)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float32
-			/*line along.go:190*/ var t2_ float32
-			/*line along.go:190*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
-			/*line along.go:190*/ u_ := t_
-			/*line along.go:190*/ v_ := t2_
+			/*line along.go:203*/ var t2_ float32
+			/*line along.go:203*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
+			/*line along.go:203*/ u_ := t_
+			/*line along.go:203*/ v_ := t2_
 			w_ = gpu_with__(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, v_))
-			d_ = gpu_plus_(f_, p_, d_, u_, v_, s_)
+			d_ = gpu_plus_(f_, p_, d_, u_, v_, s_, deep_)
 		}
 	}
 	count_ := int32(0)
 	if (b_.j0_ + l_) < b_.j1_ {
 		count_ = int32(((b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)))
 	}
-	return w_, gpu_without(d_, count_*gpu_bits(f_, gpu_magic(f_)), gpu_product(p_))
-//line kernels_tandem.go:6567
+	return w_, gpu_without(d_, count_*gpu_bits(f_, gpu_magic(f_)), gpu_product(p_), deep_)
+//line kernels_tandem.go:6875
 }
 
 func gpu_unit(f_ gpu_single, top_ int64) int64 {
-	/*line terms.go:89*/ return ((top_ - gpu_bias(f_)) + int64(3)) - gpu_precision(f_)
-//line kernels_tandem.go:6572
+	/*line terms.go:103*/ return ((top_ - gpu_bias(f_)) + int64(3)) - gpu_precision(f_)
+//line kernels_tandem.go:6880
 }
 
 func gpu_bottom(t_ gpu_single) int64 {
 	/*line format.go:37*/ return int64(-384)
-//line kernels_tandem.go:6577
+//line kernels_tandem.go:6885
 }
 
 func gpu_digits__(t_ gpu_one) int64 {
 	/*line terms.go:24*/ return int64(2)
-//line kernels_tandem.go:6582
+//line kernels_tandem.go:6890
+}
+
+func gpu_deepens(f_ gpu_single, p_ gpu_one) bool {
+	/*line terms.go:80*/ return (!gpu_product(p_)) && ((int64(2) * gpu_precision(f_)) <= int64(48))
+//line kernels_tandem.go:6895
 }
 
 func gpu_part(t_ gpu_halves, k_ int64) int64 {
-	/*line terms.go:137*/ t2_ := k_
+	/*line terms.go:162*/ t2_ := k_
 	if t2_ == int64(0) {
 		return t_.lower_.a_
 	} else {
-		/*line terms.go:140*/ if t2_ == int64(1) {
+		/*line terms.go:165*/ if t2_ == int64(1) {
 			return t_.upper_.a_
 		} else {
-			/*line terms.go:142*/ if t2_ == int64(2) {
+			/*line terms.go:167*/ if t2_ == int64(2) {
 				return t_.lower_.b_
 			} else {
-				/*line terms.go:144*/ if t2_ == int64(3) {
+				/*line terms.go:169*/ if t2_ == int64(3) {
 					return t_.upper_.b_
 				} else {
-					/*line terms.go:146*/ if t2_ == int64(4) {
+					/*line terms.go:171*/ if t2_ == int64(4) {
 						return t_.lower_.c_
 					}
 				}
 			}
 		}
 	}
-	/*line terms.go:149*/ return t_.upper_.c_
-//line kernels_tandem.go:6607
+	/*line terms.go:174*/ return t_.upper_.c_
+//line kernels_tandem.go:6920
 }
 
 func gpu_up(t_ gpu_halves, precision_ int64, k_ int64) int64 {
-	/*line terms.go:153*/ return (int64(32) * (k_ & int64(1))) + ((k_ >> (1)) * (int64(1) - precision_))
-//line kernels_tandem.go:6612
+	/*line terms.go:178*/ return (int64(32) * (k_ & int64(1))) + ((k_ >> (1)) * (int64(1) - precision_))
+//line kernels_tandem.go:6925
 }
 
 func gpu_precision(t_ gpu_single) int64 {
 	/*line format.go:34*/ return int64(24)
-//line kernels_tandem.go:6617
+//line kernels_tandem.go:6930
 }
 
 func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -6624,34 +6937,34 @@ func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:6628
+//line kernels_tandem.go:6941
 }
 
 func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
-	/*line along.go:159*/ var u_ float32
+	/*line along.go:172*/ var u_ float32
 	_ = u_
-	/*line along.go:159*/ var v_ float32
+	/*line along.go:172*/ var v_ float32
 	_ = v_
 	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:161*/ y_ := float32(0)
+	/*line along.go:174*/ y_ := float32(0)
 	if gpu_product(p_) || gpu_exact(p_) {
 		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
 	}
 	var t_ float32
-	/*line along.go:165*/ var t2_ float32
-	/*line along.go:165*/ t_, t2_ = gpu_factorsOf(f_, p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:165*/ return t_, t2_
-//line kernels_tandem.go:6645
+	/*line along.go:178*/ var t2_ float32
+	/*line along.go:178*/ t_, t2_ = gpu_factorsOf(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:178*/ return t_, t2_
+//line kernels_tandem.go:6958
 }
 
 func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
-	/*line terms.go:165*/ var t_ uint64
-	/*line terms.go:165*/ var t2_ int64
-	/*line terms.go:165*/ var t3_ bool
-	/*line terms.go:165*/ t_, t2_, t3_ = gpu_split(f_, x_)
-	/*line terms.go:165*/ m_ := t_
-	/*line terms.go:165*/ e_ := t2_
-	/*line terms.go:165*/ finite_ := t3_
+	/*line terms.go:190*/ var t_ uint64
+	/*line terms.go:190*/ var t2_ int64
+	/*line terms.go:190*/ var t3_ bool
+	/*line terms.go:190*/ t_, t2_, t3_ = gpu_split(f_, x_)
+	/*line terms.go:190*/ m_ := t_
+	/*line terms.go:190*/ e_ := t2_
+	/*line terms.go:190*/ finite_ := t3_
 	if !gpu_product(p_) {
 		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits(f_, x_) < int32(0)}
 		if !finite_ {
@@ -6660,58 +6973,76 @@ func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
 		return t4_
 	}
 	var t5_ uint64
-	/*line terms.go:173*/ var t6_ int64
-	/*line terms.go:173*/ var t7_ bool
-	/*line terms.go:173*/ t5_, t6_, t7_ = gpu_split(f_, y_)
-	/*line terms.go:173*/ n_ := t5_
-	/*line terms.go:173*/ g_ := t6_
-	/*line terms.go:173*/ finite2_ := t7_
+	/*line terms.go:198*/ var t6_ int64
+	/*line terms.go:198*/ var t7_ bool
+	/*line terms.go:198*/ t5_, t6_, t7_ = gpu_split(f_, y_)
+	/*line terms.go:198*/ n_ := t5_
+	/*line terms.go:198*/ g_ := t6_
+	/*line terms.go:198*/ finite2_ := t7_
 	t8_ := support.MulHi(m_, n_)
-	/*line terms.go:174*/ t9_ := m_ * n_
-	/*line terms.go:174*/ hi_ := t8_
-	/*line terms.go:174*/ lo_ := t9_
+	/*line terms.go:199*/ t9_ := m_ * n_
+	/*line terms.go:199*/ hi_ := t8_
+	/*line terms.go:199*/ lo_ := t9_
 	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits(f_, x_) < int32(0)) != (gpu_bits(f_, y_) < int32(0))}
 	if (!finite_) || (!finite2_) {
 		t10_.special_ = gpu_Special(float32(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:6679
+//line kernels_tandem.go:6992
 }
 
 func gpu_size(f_ gpu_single, p_ gpu_one) int64 {
-	/*line terms.go:184*/ if gpu_product(p_) {
+	/*line terms.go:209*/ if gpu_product(p_) {
 		return int64(2) * gpu_precision(f_)
 	}
 	return gpu_precision(f_)
-//line kernels_tandem.go:6687
+//line kernels_tandem.go:7000
 }
 
 func gpu_digit(w_ gpu_wide, base_ int64, width_ uint64) int64 {
-	/*line terms.go:195*/ up_ := uint64((w_.exp_ - base_))
-	/*line terms.go:195*/ down_ := uint64((base_ - w_.exp_))
+	/*line terms.go:220*/ up_ := uint64((w_.exp_ - base_))
+	/*line terms.go:220*/ down_ := uint64((base_ - w_.exp_))
 	d_ := int64((((((w_.lo_ << (up_)) | (w_.lo_ >> (down_))) | (w_.hi_ << (uint64(64) - down_))) | (w_.hi_ >> (down_ - uint64(64)))) & ((support.Value(uint64(1)) << (width_)) - uint64(1))))
 	if w_.neg_ {
 		return -d_
 	}
 	return d_
-//line kernels_tandem.go:6698
+//line kernels_tandem.go:7011
 }
 
 func gpu_product(t_ gpu_one) bool {
 	/*line terms.go:23*/ return false
-//line kernels_tandem.go:6703
+//line kernels_tandem.go:7016
 }
 
-func gpu_joined(all_ []int64) gpu_halves {
-	/*line along.go:80*/ t_ := gpu_halves{}
-	for k_ := int64(0); k_ < int64(len(all_)); k_ = k_ + int64(4) {
-		t_.lower_.a_ = t_.lower_.a_ + all_[k_]
-		t_.upper_.a_ = t_.upper_.a_ + all_[k_+int64(1)]
-		t_.lower_.b_ = t_.lower_.b_ + all_[k_+int64(2)]
-		t_.upper_.b_ = t_.upper_.b_ + all_[k_+int64(3)]
+func gpu_joined(all_ []int64, n_ int64, deep_ bool) gpu_halves {
+	/*line along.go:81*/ t_ := gpu_halves{}
+	t2_ := gpu_sumOfParts(all_[:n_])
+	/*line along.go:82*/ t3_ := t2_
+	/*line along.go:82*/ t4_ := gpu_sumOfParts(all_[n_ : int64(2)*n_])
+	/*line along.go:82*/ t5_ := t4_
+	/*line along.go:82*/ t_.lower_.a_ = t3_
+	/*line along.go:82*/ t_.upper_.a_ = t5_
+	t6_ := int64(2) * n_
+	/*line along.go:83*/ t7_ := gpu_sumOfParts(all_[t6_ : int64(3)*n_])
+	/*line along.go:83*/ t8_ := t7_
+	/*line along.go:83*/ t9_ := int64(3) * n_
+	/*line along.go:83*/ t10_ := gpu_sumOfParts(all_[t9_ : int64(4)*n_])
+	/*line along.go:83*/ t11_ := t10_
+	/*line along.go:83*/ t_.lower_.b_ = t8_
+	/*line along.go:83*/ t_.upper_.b_ = t11_
+	if deep_ {
+		t12_ := int64(4) * n_
+		/*line along.go:85*/ t13_ := gpu_sumOfParts(all_[t12_ : int64(5)*n_])
+		/*line along.go:85*/ t14_ := t13_
+		/*line along.go:85*/ t15_ := int64(5) * n_
+		/*line along.go:85*/ t16_ := gpu_sumOfParts(all_[t15_ : int64(6)*n_])
+		/*line along.go:85*/ t17_ := t16_
+		/*line along.go:85*/ t_.lower_.c_ = t14_
+		/*line along.go:85*/ t_.upper_.c_ = t17_
 	}
 	return t_
-//line kernels_tandem.go:6715
+//line kernels_tandem.go:7046
 }
 
 func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float32 {
@@ -6729,22 +7060,32 @@ func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root
 		}
 	}
 	/*line round.go:49*/ return gpu_round(f_, v_)
-//line kernels_tandem.go:6733
+//line kernels_tandem.go:7064
 }
 
-func gpu_valueOf(f_ gpu_single, t_ gpu_halves, top_ int64) gpu_Value {
-	/*line along.go:92*/ t2_ := gpu_short{}
-//line along.go:92
+func gpu_valueOf(f_ gpu_single, t_ gpu_halves, top_ int64, deep_ bool) gpu_Value {
+	/*line along.go:99*/ t2_ := gpu_short{}
+//line along.go:99
 	a_ := gpu_shifted(gpu_shifted(gpu_shifted(t2_, int64(0), t_.upper_.a_), int64(32), t_.lower_.a_), gpu_precision(f_)-int64(1), int64(0))
 	t3_ := gpu_short{}
-	/*line along.go:93*/ b_ := gpu_shifted(gpu_shifted(t3_, int64(0), t_.upper_.b_), int64(32), t_.lower_.b_)
-	return gpu_value(gpu_and(a_, b_), (gpu_unit(f_, top_)+int64(1))-gpu_precision(f_))
-//line kernels_tandem.go:6743
+	/*line along.go:100*/ b_ := gpu_shifted(gpu_shifted(t3_, int64(0), t_.upper_.b_), int64(32), t_.lower_.b_)
+	s_ := gpu_and(a_, b_)
+	/*line along.go:101*/ base_ := (gpu_unit(f_, top_) + int64(1)) - gpu_precision(f_)
+	if deep_ {
+		t4_ := gpu_short{}
+		/*line along.go:103*/ c_ := gpu_shifted(gpu_shifted(t4_, int64(0), t_.upper_.c_), int64(32), t_.lower_.c_)
+		t5_ := gpu_and(gpu_shifted(s_, gpu_precision(f_)-int64(1), int64(0)), c_)
+		/*line along.go:104*/ t6_ := (base_ + int64(1)) - gpu_precision(f_)
+		/*line along.go:104*/ s_ = t5_
+		/*line along.go:104*/ base_ = t6_
+	}
+	return gpu_value(s_, base_)
+//line kernels_tandem.go:7084
 }
 
 func gpu_words(t_ gpu_single) int64 {
 	/*line format.go:36*/ return int64(24)
-//line kernels_tandem.go:6748
+//line kernels_tandem.go:7089
 }
 
 func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -6782,72 +7123,77 @@ func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:6786
+//line kernels_tandem.go:7127
 }
 
-func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64) (gpu_window_, gpu_digits) {
-	/*line along.go:185*/ s_ := gpu_scale_(f_, top_)
+func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
+	/*line along.go:198*/ s_ := gpu_scale_(f_, top_)
 	var d_ gpu_digits
 	w_ := gpu_nowhere_(f_)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float64
-			/*line along.go:190*/ var t2_ float64
-			/*line along.go:190*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
-			/*line along.go:190*/ u_ := t_
-			/*line along.go:190*/ v_ := t2_
+			/*line along.go:203*/ var t2_ float64
+			/*line along.go:203*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
+			/*line along.go:203*/ u_ := t_
+			/*line along.go:203*/ v_ := t2_
 			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u_, v_))
-			d_ = gpu_plus__(f_, p_, d_, u_, v_, s_)
+			d_ = gpu_plus__(f_, p_, d_, u_, v_, s_, deep_)
 		}
 	}
 	count_ := int64(0)
 	if (b_.j0_ + l_) < b_.j1_ {
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
-	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product(p_))
-//line kernels_tandem.go:6809
+	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product(p_), deep_)
+//line kernels_tandem.go:7150
 }
 
 func gpu_unit_(f_ gpu_double, top_ int64) int64 {
-	/*line terms.go:89*/ return ((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)
-//line kernels_tandem.go:6814
+	/*line terms.go:103*/ return ((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)
+//line kernels_tandem.go:7155
 }
 
 func gpu_bottom_(t_ gpu_double) int64 {
 	/*line format.go:53*/ return int64(-2176)
-//line kernels_tandem.go:6819
+//line kernels_tandem.go:7160
+}
+
+func gpu_deepens_(f_ gpu_double, p_ gpu_one) bool {
+	/*line terms.go:80*/ return (!gpu_product(p_)) && ((int64(2) * gpu_precision_(f_)) <= int64(48))
+//line kernels_tandem.go:7165
 }
 
 func gpu_precision_(t_ gpu_double) int64 {
 	/*line format.go:50*/ return int64(53)
-//line kernels_tandem.go:6824
+//line kernels_tandem.go:7170
 }
 
 func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:159*/ var u_ float64
+	/*line along.go:172*/ var u_ float64
 	_ = u_
-	/*line along.go:159*/ var v_ float64
+	/*line along.go:172*/ var v_ float64
 	_ = v_
 	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:161*/ y_ := float64(0)
+	/*line along.go:174*/ y_ := float64(0)
 	if gpu_product(p_) || gpu_exact(p_) {
 		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
 	}
 	var t_ float64
-	/*line along.go:165*/ var t2_ float64
-	/*line along.go:165*/ t_, t2_ = gpu_factorsOf_(f_, p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:165*/ return t_, t2_
-//line kernels_tandem.go:6841
+	/*line along.go:178*/ var t2_ float64
+	/*line along.go:178*/ t_, t2_ = gpu_factorsOf_(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:178*/ return t_, t2_
+//line kernels_tandem.go:7187
 }
 
 func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
-	/*line terms.go:165*/ var t_ uint64
-	/*line terms.go:165*/ var t2_ int64
-	/*line terms.go:165*/ var t3_ bool
-	/*line terms.go:165*/ t_, t2_, t3_ = gpu_split_(f_, x_)
-	/*line terms.go:165*/ m_ := t_
-	/*line terms.go:165*/ e_ := t2_
-	/*line terms.go:165*/ finite_ := t3_
+	/*line terms.go:190*/ var t_ uint64
+	/*line terms.go:190*/ var t2_ int64
+	/*line terms.go:190*/ var t3_ bool
+	/*line terms.go:190*/ t_, t2_, t3_ = gpu_split_(f_, x_)
+	/*line terms.go:190*/ m_ := t_
+	/*line terms.go:190*/ e_ := t2_
+	/*line terms.go:190*/ finite_ := t3_
 	if !gpu_product(p_) {
 		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
 		if !finite_ {
@@ -6856,30 +7202,30 @@ func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
 		return t4_
 	}
 	var t5_ uint64
-	/*line terms.go:173*/ var t6_ int64
-	/*line terms.go:173*/ var t7_ bool
-	/*line terms.go:173*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
-	/*line terms.go:173*/ n_ := t5_
-	/*line terms.go:173*/ g_ := t6_
-	/*line terms.go:173*/ finite2_ := t7_
+	/*line terms.go:198*/ var t6_ int64
+	/*line terms.go:198*/ var t7_ bool
+	/*line terms.go:198*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
+	/*line terms.go:198*/ n_ := t5_
+	/*line terms.go:198*/ g_ := t6_
+	/*line terms.go:198*/ finite2_ := t7_
 	t8_ := support.MulHi(m_, n_)
-	/*line terms.go:174*/ t9_ := m_ * n_
-	/*line terms.go:174*/ hi_ := t8_
-	/*line terms.go:174*/ lo_ := t9_
+	/*line terms.go:199*/ t9_ := m_ * n_
+	/*line terms.go:199*/ hi_ := t8_
+	/*line terms.go:199*/ lo_ := t9_
 	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
 	if (!finite_) || (!finite2_) {
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:6875
+//line kernels_tandem.go:7221
 }
 
 func gpu_size_(f_ gpu_double, p_ gpu_one) int64 {
-	/*line terms.go:184*/ if gpu_product(p_) {
+	/*line terms.go:209*/ if gpu_product(p_) {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:6883
+//line kernels_tandem.go:7229
 }
 
 func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float64 {
@@ -6897,77 +7243,92 @@ func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, roo
 		}
 	}
 	/*line round.go:49*/ return gpu_round_(f_, v_)
-//line kernels_tandem.go:6901
+//line kernels_tandem.go:7247
 }
 
-func gpu_valueOf_(f_ gpu_double, t_ gpu_halves, top_ int64) gpu_Value {
-	/*line along.go:92*/ t2_ := gpu_short{}
-//line along.go:92
+func gpu_valueOf_(f_ gpu_double, t_ gpu_halves, top_ int64, deep_ bool) gpu_Value {
+	/*line along.go:99*/ t2_ := gpu_short{}
+//line along.go:99
 	a_ := gpu_shifted(gpu_shifted(gpu_shifted(t2_, int64(0), t_.upper_.a_), int64(32), t_.lower_.a_), gpu_precision_(f_)-int64(1), int64(0))
 	t3_ := gpu_short{}
-	/*line along.go:93*/ b_ := gpu_shifted(gpu_shifted(t3_, int64(0), t_.upper_.b_), int64(32), t_.lower_.b_)
-	return gpu_value(gpu_and(a_, b_), (gpu_unit_(f_, top_)+int64(1))-gpu_precision_(f_))
-//line kernels_tandem.go:6911
+	/*line along.go:100*/ b_ := gpu_shifted(gpu_shifted(t3_, int64(0), t_.upper_.b_), int64(32), t_.lower_.b_)
+	s_ := gpu_and(a_, b_)
+	/*line along.go:101*/ base_ := (gpu_unit_(f_, top_) + int64(1)) - gpu_precision_(f_)
+	if deep_ {
+		t4_ := gpu_short{}
+		/*line along.go:103*/ c_ := gpu_shifted(gpu_shifted(t4_, int64(0), t_.upper_.c_), int64(32), t_.lower_.c_)
+		t5_ := gpu_and(gpu_shifted(s_, gpu_precision_(f_)-int64(1), int64(0)), c_)
+		/*line along.go:104*/ t6_ := (base_ + int64(1)) - gpu_precision_(f_)
+		/*line along.go:104*/ s_ = t5_
+		/*line along.go:104*/ base_ = t6_
+	}
+	return gpu_value(s_, base_)
+//line kernels_tandem.go:7267
 }
 
 func gpu_words_(t_ gpu_double) int64 {
 	/*line format.go:52*/ return int64(136)
-//line kernels_tandem.go:6916
+//line kernels_tandem.go:7272
 }
 
-func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64) (gpu_window_, gpu_digits) {
-	/*line along.go:185*/ s_ := gpu_scale_(f_, top_)
+func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
+	/*line along.go:198*/ s_ := gpu_scale_(f_, top_)
 	var d_ gpu_digits
 	w_ := gpu_nowhere_(f_)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float64
-			/*line along.go:190*/ var t2_ float64
-			/*line along.go:190*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
-			/*line along.go:190*/ u_ := t_
-			/*line along.go:190*/ v_ := t2_
+			/*line along.go:203*/ var t2_ float64
+			/*line along.go:203*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
+			/*line along.go:203*/ u_ := t_
+			/*line along.go:203*/ v_ := t2_
 			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u_, v_))
-			d_ = gpu_plus___(f_, p_, d_, u_, v_, s_)
+			d_ = gpu_plus___(f_, p_, d_, u_, v_, s_, deep_)
 		}
 	}
 	count_ := int64(0)
 	if (b_.j0_ + l_) < b_.j1_ {
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
-	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product_(p_))
-//line kernels_tandem.go:6939
+	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product_(p_), deep_)
+//line kernels_tandem.go:7295
 }
 
 func gpu_digits___(t_ gpu_pair) int64 {
 	/*line terms.go:27*/ return int64(2)
-//line kernels_tandem.go:6944
+//line kernels_tandem.go:7300
+}
+
+func gpu_deepens__(f_ gpu_double, p_ gpu_pair) bool {
+	/*line terms.go:80*/ return (!gpu_product_(p_)) && ((int64(2) * gpu_precision_(f_)) <= int64(48))
+//line kernels_tandem.go:7305
 }
 
 func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:159*/ var u_ float64
+	/*line along.go:172*/ var u_ float64
 	_ = u_
-	/*line along.go:159*/ var v_ float64
+	/*line along.go:172*/ var v_ float64
 	_ = v_
 	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:161*/ y_ := float32(0)
+	/*line along.go:174*/ y_ := float32(0)
 	if gpu_product_(p_) || gpu_exact_(p_) {
 		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
 	}
 	var t_ float64
-	/*line along.go:165*/ var t2_ float64
-	/*line along.go:165*/ t_, t2_ = gpu_factorsOf__(f_, p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:165*/ return t_, t2_
-//line kernels_tandem.go:6961
+	/*line along.go:178*/ var t2_ float64
+	/*line along.go:178*/ t_, t2_ = gpu_factorsOf__(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:178*/ return t_, t2_
+//line kernels_tandem.go:7322
 }
 
 func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide {
-	/*line terms.go:165*/ var t_ uint64
-	/*line terms.go:165*/ var t2_ int64
-	/*line terms.go:165*/ var t3_ bool
-	/*line terms.go:165*/ t_, t2_, t3_ = gpu_split_(f_, x_)
-	/*line terms.go:165*/ m_ := t_
-	/*line terms.go:165*/ e_ := t2_
-	/*line terms.go:165*/ finite_ := t3_
+	/*line terms.go:190*/ var t_ uint64
+	/*line terms.go:190*/ var t2_ int64
+	/*line terms.go:190*/ var t3_ bool
+	/*line terms.go:190*/ t_, t2_, t3_ = gpu_split_(f_, x_)
+	/*line terms.go:190*/ m_ := t_
+	/*line terms.go:190*/ e_ := t2_
+	/*line terms.go:190*/ finite_ := t3_
 	if !gpu_product_(p_) {
 		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
 		if !finite_ {
@@ -6976,90 +7337,95 @@ func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide 
 		return t4_
 	}
 	var t5_ uint64
-	/*line terms.go:173*/ var t6_ int64
-	/*line terms.go:173*/ var t7_ bool
-	/*line terms.go:173*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
-	/*line terms.go:173*/ n_ := t5_
-	/*line terms.go:173*/ g_ := t6_
-	/*line terms.go:173*/ finite2_ := t7_
+	/*line terms.go:198*/ var t6_ int64
+	/*line terms.go:198*/ var t7_ bool
+	/*line terms.go:198*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
+	/*line terms.go:198*/ n_ := t5_
+	/*line terms.go:198*/ g_ := t6_
+	/*line terms.go:198*/ finite2_ := t7_
 	t8_ := support.MulHi(m_, n_)
-	/*line terms.go:174*/ t9_ := m_ * n_
-	/*line terms.go:174*/ hi_ := t8_
-	/*line terms.go:174*/ lo_ := t9_
+	/*line terms.go:199*/ t9_ := m_ * n_
+	/*line terms.go:199*/ hi_ := t8_
+	/*line terms.go:199*/ lo_ := t9_
 	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
 	if (!finite_) || (!finite2_) {
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:6995
+//line kernels_tandem.go:7356
 }
 
 func gpu_size__(f_ gpu_double, p_ gpu_pair) int64 {
-	/*line terms.go:184*/ if gpu_product_(p_) {
+	/*line terms.go:209*/ if gpu_product_(p_) {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:7003
+//line kernels_tandem.go:7364
 }
 
 func gpu_product_(t_ gpu_pair) bool {
 	/*line terms.go:26*/ return false
-//line kernels_tandem.go:7008
+//line kernels_tandem.go:7369
 }
 
-func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64) (gpu_window_, gpu_digits) {
-	/*line along.go:185*/ s_ := gpu_scale_(f_, top_)
+func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
+	/*line along.go:198*/ s_ := gpu_scale_(f_, top_)
 	var d_ gpu_digits
 	w_ := gpu_nowhere_(f_)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float64
-			/*line along.go:190*/ var t2_ float64
-			/*line along.go:190*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
-			/*line along.go:190*/ u_ := t_
-			/*line along.go:190*/ v_ := t2_
+			/*line along.go:203*/ var t2_ float64
+			/*line along.go:203*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
+			/*line along.go:203*/ u_ := t_
+			/*line along.go:203*/ v_ := t2_
 			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u_, v_))
-			d_ = gpu_plus____(f_, p_, d_, u_, v_, s_)
+			d_ = gpu_plus____(f_, p_, d_, u_, v_, s_, deep_)
 		}
 	}
 	count_ := int64(0)
 	if (b_.j0_ + l_) < b_.j1_ {
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
-	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product__(p_))
-//line kernels_tandem.go:7031
+	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product__(p_), deep_)
+//line kernels_tandem.go:7392
 }
 
 func gpu_digits____(t_ gpu_two) int64 {
 	/*line terms.go:30*/ return int64(3)
-//line kernels_tandem.go:7036
+//line kernels_tandem.go:7397
+}
+
+func gpu_deepens___(f_ gpu_double, p_ gpu_two) bool {
+	/*line terms.go:80*/ return (!gpu_product__(p_)) && ((int64(2) * gpu_precision_(f_)) <= int64(48))
+//line kernels_tandem.go:7402
 }
 
 func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:159*/ var u_ float64
+	/*line along.go:172*/ var u_ float64
 	_ = u_
-	/*line along.go:159*/ var v_ float64
+	/*line along.go:172*/ var v_ float64
 	_ = v_
 	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:161*/ y_ := float64(0)
+	/*line along.go:174*/ y_ := float64(0)
 	if gpu_product__(p_) || gpu_exact__(p_) {
 		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
 	}
 	var t_ float64
-	/*line along.go:165*/ var t2_ float64
-	/*line along.go:165*/ t_, t2_ = gpu_factorsOf___(f_, p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:165*/ return t_, t2_
-//line kernels_tandem.go:7053
+	/*line along.go:178*/ var t2_ float64
+	/*line along.go:178*/ t_, t2_ = gpu_factorsOf___(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:178*/ return t_, t2_
+//line kernels_tandem.go:7419
 }
 
 func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide {
-	/*line terms.go:165*/ var t_ uint64
-	/*line terms.go:165*/ var t2_ int64
-	/*line terms.go:165*/ var t3_ bool
-	/*line terms.go:165*/ t_, t2_, t3_ = gpu_split_(f_, x_)
-	/*line terms.go:165*/ m_ := t_
-	/*line terms.go:165*/ e_ := t2_
-	/*line terms.go:165*/ finite_ := t3_
+	/*line terms.go:190*/ var t_ uint64
+	/*line terms.go:190*/ var t2_ int64
+	/*line terms.go:190*/ var t3_ bool
+	/*line terms.go:190*/ t_, t2_, t3_ = gpu_split_(f_, x_)
+	/*line terms.go:190*/ m_ := t_
+	/*line terms.go:190*/ e_ := t2_
+	/*line terms.go:190*/ finite_ := t3_
 	if !gpu_product__(p_) {
 		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
 		if !finite_ {
@@ -7068,54 +7434,54 @@ func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide 
 		return t4_
 	}
 	var t5_ uint64
-	/*line terms.go:173*/ var t6_ int64
-	/*line terms.go:173*/ var t7_ bool
-	/*line terms.go:173*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
-	/*line terms.go:173*/ n_ := t5_
-	/*line terms.go:173*/ g_ := t6_
-	/*line terms.go:173*/ finite2_ := t7_
+	/*line terms.go:198*/ var t6_ int64
+	/*line terms.go:198*/ var t7_ bool
+	/*line terms.go:198*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
+	/*line terms.go:198*/ n_ := t5_
+	/*line terms.go:198*/ g_ := t6_
+	/*line terms.go:198*/ finite2_ := t7_
 	t8_ := support.MulHi(m_, n_)
-	/*line terms.go:174*/ t9_ := m_ * n_
-	/*line terms.go:174*/ hi_ := t8_
-	/*line terms.go:174*/ lo_ := t9_
+	/*line terms.go:199*/ t9_ := m_ * n_
+	/*line terms.go:199*/ hi_ := t8_
+	/*line terms.go:199*/ lo_ := t9_
 	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
 	if (!finite_) || (!finite2_) {
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:7087
+//line kernels_tandem.go:7453
 }
 
 func gpu_size___(f_ gpu_double, p_ gpu_two) int64 {
-	/*line terms.go:184*/ if gpu_product__(p_) {
+	/*line terms.go:209*/ if gpu_product__(p_) {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:7095
+//line kernels_tandem.go:7461
 }
 
 func gpu_product__(t_ gpu_two) bool {
 	/*line terms.go:29*/ return true
-//line kernels_tandem.go:7100
+//line kernels_tandem.go:7466
 }
 
 func gpu_nowhere(f_ gpu_single) gpu_window {
 	/*line terms.go:56*/ t_ := gpu_window{lo_: gpu_most(f_)}
 	/*line terms.go:56*/ return t_
-//line kernels_tandem.go:7106
+//line kernels_tandem.go:7472
 }
 
 func gpu_windowOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32) gpu_window {
 	/*line few.go:51*/ var t2_ gpu_window
 	/*line few.go:51*/ var t3_ gpu_digits_
 	_ = t3_
-	/*line few.go:51*/ t2_, t3_ = gpu_addOf(f_, p_, t_, o_, less_, float32(1))
+	/*line few.go:51*/ t2_, t3_ = gpu_addOf(f_, p_, t_, o_, less_, float32(1), false)
 	/*line few.go:51*/ w_ := t2_
 	return w_
-//line kernels_tandem.go:7116
+//line kernels_tandem.go:7482
 }
 
-func gpu_sumOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, top_ int64) gpu_Value {
+func gpu_sumOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, top_ int64, deep_ bool) gpu_Value {
 	/*line few.go:74*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
 	high_ := support.Div(int64(256), wide_)
 	s_ := gpu_halves{}
@@ -7133,107 +7499,60 @@ func gpu_sumOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32,
 			var t6_ gpu_window
 			_ = t6_
 			/*line few.go:81*/ var t7_ gpu_digits_
-			/*line few.go:81*/ t6_, t7_ = gpu_addOf(f_, p_, b_, o_, less_, gpu_scale(f_, top_))
+			/*line few.go:81*/ t6_, t7_ = gpu_addOf(f_, p_, b_, o_, less_, gpu_scale(f_, top_), deep_)
 			/*line few.go:81*/ d_ := t7_
-			s_ = gpu_with(s_, int64(d_.a_), int64(d_.b_), int64(0))
+			s_ = gpu_with(s_, int64(d_.a_), int64(d_.b_), int64(d_.c_))
 		}
 	}
-	return gpu_valueOf(f_, s_, top_)
-//line kernels_tandem.go:7143
-}
-
-func gpu_isSpread(f_ gpu_single, w_ gpu_window) bool {
-	/*line few.go:94*/ r_ := gpu_reachIn(f_, w_)
-	return ((gpu_precision(f_) <= int64(24)) && (gpu_field(f_, w_.hi_) <= (int64(2) * gpu_bias(f_)))) && ((r_.top_ - r_.least_) < (int64(72) + gpu_precision(f_)))
-//line kernels_tandem.go:7149
-}
-
-func gpu_sumOfSpread(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) gpu_Value {
-	/*line few.go:102*/ base_ := gpu_reachIn(f_, w_).least_
-	third_ := int64(0)
-	/*line few.go:103*/ second_ := int64(0)
-	/*line few.go:103*/ first_ := int64(0)
-	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
-		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-			var t4_ float32
-			/*line few.go:106*/ var t5_ float32
-			_ = t5_
-			/*line few.go:106*/ t4_, t5_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:106*/ u_ := t4_
-			var t6_ uint64
-			/*line few.go:107*/ var t7_ int64
-			/*line few.go:107*/ var t8_ bool
-			_ = t8_
-			/*line few.go:107*/ t6_, t7_, t8_ = gpu_split(f_, u_)
-			/*line few.go:107*/ m_ := t6_
-			/*line few.go:107*/ exp_ := t7_
-			v_ := int64(m_)
-			/*line few.go:108*/ at_ := uint64((exp_ - base_))
-			if gpu_bits(f_, u_) < int32(0) {
-				v_ = -v_
-			}
-			if at_ >= uint64(48) {
-				third_ = third_ + (v_ << (at_ - uint64(48)))
-			} else {
-				/*line few.go:114*/ if at_ >= uint64(24) {
-					second_ = second_ + (v_ << (at_ - uint64(24)))
-				} else {
-					first_ = first_ + (v_ << (at_))
-				}
-			}
-		}
-	}
-	/*line few.go:121*/ t9_ := gpu_short{}
-//line few.go:121
-	return gpu_value(gpu_shifted(gpu_shifted(gpu_shifted(t9_, int64(0), third_), int64(24), second_), int64(24), first_), base_)
-//line kernels_tandem.go:7190
+	return gpu_valueOf(f_, s_, top_, deep_)
+//line kernels_tandem.go:7509
 }
 
 func gpu_sumOfWide(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) (gpu_Value, int64) {
-	/*line few.go:129*/ var v_ gpu_Value
+	/*line few.go:93*/ var v_ gpu_Value
 	_ = v_
-	/*line few.go:129*/ var special_ int64
+	/*line few.go:93*/ var special_ int64
 	_ = special_
-	/*line few.go:130*/ t2_ := gpu_reachOf(f_, p_, t_, o_, less_, w_)
-	/*line few.go:130*/ all_ := t2_
+	/*line few.go:94*/ t2_ := gpu_reachOf(f_, p_, t_, o_, less_, w_)
+	/*line few.go:94*/ all_ := t2_
 	s_ := gpu_short{}
-	/*line few.go:131*/ base_ := all_.top_
+	/*line few.go:95*/ base_ := all_.top_
 	for n_ := gpu_room(s_, base_-all_.least_); n_ > int64(0); n_ = gpu_room(s_, base_-all_.least_) {
 		base_ = base_ - n_
 		t3_ := gpu_sumOfDigits(f_, p_, t_, o_, less_, base_, n_)
-		/*line few.go:134*/ s_ = gpu_shifted(s_, n_, t3_)
+		/*line few.go:98*/ s_ = gpu_shifted(s_, n_, t3_)
 	}
 	carry_ := int64(0)
-	/*line few.go:136*/ rest_ := int64(0)
+	/*line few.go:100*/ rest_ := int64(0)
 	for at_ := all_.least_; at_ < base_; {
 		n2_ := min(int64(48), base_-at_)
 		t4_ := gpu_sumOfDigits(f_, p_, t_, o_, less_, at_, n2_)
-		/*line few.go:139*/ carry_ = carry_ + t4_
+		/*line few.go:103*/ carry_ = carry_ + t4_
 		rest_ = rest_ | (carry_ & ((support.Value(int64(1)) << (uint64(n2_))) - int64(1)))
 		carry_ = carry_ >> (uint64(n2_))
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7218
+//line kernels_tandem.go:7537
 }
 
 func gpu_nowhere_(f_ gpu_double) gpu_window_ {
 	/*line terms.go:56*/ t_ := gpu_window_{lo_: gpu_most_(f_)}
 	/*line terms.go:56*/ return t_
-//line kernels_tandem.go:7224
+//line kernels_tandem.go:7543
 }
 
 func gpu_windowOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64) gpu_window_ {
 	/*line few.go:51*/ var t2_ gpu_window_
 	/*line few.go:51*/ var t3_ gpu_digits
 	_ = t3_
-	/*line few.go:51*/ t2_, t3_ = gpu_addOf_(f_, p_, t_, o_, less_, float64(1))
+	/*line few.go:51*/ t2_, t3_ = gpu_addOf_(f_, p_, t_, o_, less_, float64(1), false)
 	/*line few.go:51*/ w_ := t2_
 	return w_
-//line kernels_tandem.go:7234
+//line kernels_tandem.go:7553
 }
 
-func gpu_sumOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, top_ int64) gpu_Value {
+func gpu_sumOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, top_ int64, deep_ bool) gpu_Value {
 	/*line few.go:74*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
 	high_ := support.Div(int64(256), wide_)
 	s_ := gpu_halves{}
@@ -7251,101 +7570,54 @@ func gpu_sumOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float6
 			var t6_ gpu_window_
 			_ = t6_
 			/*line few.go:81*/ var t7_ gpu_digits
-			/*line few.go:81*/ t6_, t7_ = gpu_addOf_(f_, p_, b_, o_, less_, gpu_scale_(f_, top_))
+			/*line few.go:81*/ t6_, t7_ = gpu_addOf_(f_, p_, b_, o_, less_, gpu_scale_(f_, top_), deep_)
 			/*line few.go:81*/ d_ := t7_
-			s_ = gpu_with(s_, d_.a_, d_.b_, int64(0))
+			s_ = gpu_with(s_, d_.a_, d_.b_, d_.c_)
 		}
 	}
-	return gpu_valueOf_(f_, s_, top_)
-//line kernels_tandem.go:7261
-}
-
-func gpu_isSpread_(f_ gpu_double, w_ gpu_window_) bool {
-	/*line few.go:94*/ r_ := gpu_reachIn_(f_, w_)
-	return ((gpu_precision_(f_) <= int64(24)) && (gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_)))) && ((r_.top_ - r_.least_) < (int64(72) + gpu_precision_(f_)))
-//line kernels_tandem.go:7267
-}
-
-func gpu_sumOfSpread_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) gpu_Value {
-	/*line few.go:102*/ base_ := gpu_reachIn_(f_, w_).least_
-	third_ := int64(0)
-	/*line few.go:103*/ second_ := int64(0)
-	/*line few.go:103*/ first_ := int64(0)
-	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
-		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-			var t4_ float64
-			/*line few.go:106*/ var t5_ float64
-			_ = t5_
-			/*line few.go:106*/ t4_, t5_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:106*/ u_ := t4_
-			var t6_ uint64
-			/*line few.go:107*/ var t7_ int64
-			/*line few.go:107*/ var t8_ bool
-			_ = t8_
-			/*line few.go:107*/ t6_, t7_, t8_ = gpu_split_(f_, u_)
-			/*line few.go:107*/ m_ := t6_
-			/*line few.go:107*/ exp_ := t7_
-			v_ := int64(m_)
-			/*line few.go:108*/ at_ := uint64((exp_ - base_))
-			if gpu_bits_(f_, u_) < int64(0) {
-				v_ = -v_
-			}
-			if at_ >= uint64(48) {
-				third_ = third_ + (v_ << (at_ - uint64(48)))
-			} else {
-				/*line few.go:114*/ if at_ >= uint64(24) {
-					second_ = second_ + (v_ << (at_ - uint64(24)))
-				} else {
-					first_ = first_ + (v_ << (at_))
-				}
-			}
-		}
-	}
-	/*line few.go:121*/ t9_ := gpu_short{}
-//line few.go:121
-	return gpu_value(gpu_shifted(gpu_shifted(gpu_shifted(t9_, int64(0), third_), int64(24), second_), int64(24), first_), base_)
-//line kernels_tandem.go:7308
+	return gpu_valueOf_(f_, s_, top_, deep_)
+//line kernels_tandem.go:7580
 }
 
 func gpu_sumOfWide_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) (gpu_Value, int64) {
-	/*line few.go:129*/ var v_ gpu_Value
+	/*line few.go:93*/ var v_ gpu_Value
 	_ = v_
-	/*line few.go:129*/ var special_ int64
+	/*line few.go:93*/ var special_ int64
 	_ = special_
-	/*line few.go:130*/ t2_ := gpu_reachOf_(f_, p_, t_, o_, less_, w_)
-	/*line few.go:130*/ all_ := t2_
+	/*line few.go:94*/ t2_ := gpu_reachOf_(f_, p_, t_, o_, less_, w_)
+	/*line few.go:94*/ all_ := t2_
 	s_ := gpu_short{}
-	/*line few.go:131*/ base_ := all_.top_
+	/*line few.go:95*/ base_ := all_.top_
 	for n_ := gpu_room(s_, base_-all_.least_); n_ > int64(0); n_ = gpu_room(s_, base_-all_.least_) {
 		base_ = base_ - n_
 		t3_ := gpu_sumOfDigits_(f_, p_, t_, o_, less_, base_, n_)
-		/*line few.go:134*/ s_ = gpu_shifted(s_, n_, t3_)
+		/*line few.go:98*/ s_ = gpu_shifted(s_, n_, t3_)
 	}
 	carry_ := int64(0)
-	/*line few.go:136*/ rest_ := int64(0)
+	/*line few.go:100*/ rest_ := int64(0)
 	for at_ := all_.least_; at_ < base_; {
 		n2_ := min(int64(48), base_-at_)
 		t4_ := gpu_sumOfDigits_(f_, p_, t_, o_, less_, at_, n2_)
-		/*line few.go:139*/ carry_ = carry_ + t4_
+		/*line few.go:103*/ carry_ = carry_ + t4_
 		rest_ = rest_ | (carry_ & ((support.Value(int64(1)) << (uint64(n2_))) - int64(1)))
 		carry_ = carry_ >> (uint64(n2_))
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7336
+//line kernels_tandem.go:7608
 }
 
 func gpu_windowOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32) gpu_window_ {
 	/*line few.go:51*/ var t2_ gpu_window_
 	/*line few.go:51*/ var t3_ gpu_digits
 	_ = t3_
-	/*line few.go:51*/ t2_, t3_ = gpu_addOf__(f_, p_, t_, o_, less_, float64(1))
+	/*line few.go:51*/ t2_, t3_ = gpu_addOf__(f_, p_, t_, o_, less_, float64(1), false)
 	/*line few.go:51*/ w_ := t2_
 	return w_
-//line kernels_tandem.go:7346
+//line kernels_tandem.go:7618
 }
 
-func gpu_sumOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, top_ int64) gpu_Value {
+func gpu_sumOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, top_ int64, deep_ bool) gpu_Value {
 	/*line few.go:74*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
 	high_ := support.Div(int64(256), wide_)
 	s_ := gpu_halves{}
@@ -7363,95 +7635,54 @@ func gpu_sumOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ flo
 			var t6_ gpu_window_
 			_ = t6_
 			/*line few.go:81*/ var t7_ gpu_digits
-			/*line few.go:81*/ t6_, t7_ = gpu_addOf__(f_, p_, b_, o_, less_, gpu_scale_(f_, top_))
+			/*line few.go:81*/ t6_, t7_ = gpu_addOf__(f_, p_, b_, o_, less_, gpu_scale_(f_, top_), deep_)
 			/*line few.go:81*/ d_ := t7_
-			s_ = gpu_with(s_, d_.a_, d_.b_, int64(0))
+			s_ = gpu_with(s_, d_.a_, d_.b_, d_.c_)
 		}
 	}
-	return gpu_valueOf_(f_, s_, top_)
-//line kernels_tandem.go:7373
-}
-
-func gpu_sumOfSpread__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) gpu_Value {
-	/*line few.go:102*/ base_ := gpu_reachIn_(f_, w_).least_
-	third_ := int64(0)
-	/*line few.go:103*/ second_ := int64(0)
-	/*line few.go:103*/ first_ := int64(0)
-	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
-		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-			var t4_ float64
-			/*line few.go:106*/ var t5_ float64
-			_ = t5_
-			/*line few.go:106*/ t4_, t5_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:106*/ u_ := t4_
-			var t6_ uint64
-			/*line few.go:107*/ var t7_ int64
-			/*line few.go:107*/ var t8_ bool
-			_ = t8_
-			/*line few.go:107*/ t6_, t7_, t8_ = gpu_split_(f_, u_)
-			/*line few.go:107*/ m_ := t6_
-			/*line few.go:107*/ exp_ := t7_
-			v_ := int64(m_)
-			/*line few.go:108*/ at_ := uint64((exp_ - base_))
-			if gpu_bits_(f_, u_) < int64(0) {
-				v_ = -v_
-			}
-			if at_ >= uint64(48) {
-				third_ = third_ + (v_ << (at_ - uint64(48)))
-			} else {
-				/*line few.go:114*/ if at_ >= uint64(24) {
-					second_ = second_ + (v_ << (at_ - uint64(24)))
-				} else {
-					first_ = first_ + (v_ << (at_))
-				}
-			}
-		}
-	}
-	/*line few.go:121*/ t9_ := gpu_short{}
-//line few.go:121
-	return gpu_value(gpu_shifted(gpu_shifted(gpu_shifted(t9_, int64(0), third_), int64(24), second_), int64(24), first_), base_)
-//line kernels_tandem.go:7414
+	return gpu_valueOf_(f_, s_, top_, deep_)
+//line kernels_tandem.go:7645
 }
 
 func gpu_sumOfWide__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) (gpu_Value, int64) {
-	/*line few.go:129*/ var v_ gpu_Value
+	/*line few.go:93*/ var v_ gpu_Value
 	_ = v_
-	/*line few.go:129*/ var special_ int64
+	/*line few.go:93*/ var special_ int64
 	_ = special_
-	/*line few.go:130*/ t2_ := gpu_reachOf__(f_, p_, t_, o_, less_, w_)
-	/*line few.go:130*/ all_ := t2_
+	/*line few.go:94*/ t2_ := gpu_reachOf__(f_, p_, t_, o_, less_, w_)
+	/*line few.go:94*/ all_ := t2_
 	s_ := gpu_short{}
-	/*line few.go:131*/ base_ := all_.top_
+	/*line few.go:95*/ base_ := all_.top_
 	for n_ := gpu_room(s_, base_-all_.least_); n_ > int64(0); n_ = gpu_room(s_, base_-all_.least_) {
 		base_ = base_ - n_
 		t3_ := gpu_sumOfDigits__(f_, p_, t_, o_, less_, base_, n_)
-		/*line few.go:134*/ s_ = gpu_shifted(s_, n_, t3_)
+		/*line few.go:98*/ s_ = gpu_shifted(s_, n_, t3_)
 	}
 	carry_ := int64(0)
-	/*line few.go:136*/ rest_ := int64(0)
+	/*line few.go:100*/ rest_ := int64(0)
 	for at_ := all_.least_; at_ < base_; {
 		n2_ := min(int64(48), base_-at_)
 		t4_ := gpu_sumOfDigits__(f_, p_, t_, o_, less_, at_, n2_)
-		/*line few.go:139*/ carry_ = carry_ + t4_
+		/*line few.go:103*/ carry_ = carry_ + t4_
 		rest_ = rest_ | (carry_ & ((support.Value(int64(1)) << (uint64(n2_))) - int64(1)))
 		carry_ = carry_ >> (uint64(n2_))
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7442
+//line kernels_tandem.go:7673
 }
 
 func gpu_windowOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64) gpu_window_ {
 	/*line few.go:51*/ var t2_ gpu_window_
 	/*line few.go:51*/ var t3_ gpu_digits
 	_ = t3_
-	/*line few.go:51*/ t2_, t3_ = gpu_addOf___(f_, p_, t_, o_, less_, float64(1))
+	/*line few.go:51*/ t2_, t3_ = gpu_addOf___(f_, p_, t_, o_, less_, float64(1), false)
 	/*line few.go:51*/ w_ := t2_
 	return w_
-//line kernels_tandem.go:7452
+//line kernels_tandem.go:7683
 }
 
-func gpu_sumOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, top_ int64) gpu_Value {
+func gpu_sumOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, top_ int64, deep_ bool) gpu_Value {
 	/*line few.go:74*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
 	high_ := support.Div(int64(256), wide_)
 	s_ := gpu_halves{}
@@ -7469,82 +7700,41 @@ func gpu_sumOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ floa
 			var t6_ gpu_window_
 			_ = t6_
 			/*line few.go:81*/ var t7_ gpu_digits
-			/*line few.go:81*/ t6_, t7_ = gpu_addOf___(f_, p_, b_, o_, less_, gpu_scale_(f_, top_))
+			/*line few.go:81*/ t6_, t7_ = gpu_addOf___(f_, p_, b_, o_, less_, gpu_scale_(f_, top_), deep_)
 			/*line few.go:81*/ d_ := t7_
-			s_ = gpu_with(s_, d_.a_, d_.b_, int64(0))
+			s_ = gpu_with(s_, d_.a_, d_.b_, d_.c_)
 		}
 	}
-	return gpu_valueOf_(f_, s_, top_)
-//line kernels_tandem.go:7479
-}
-
-func gpu_sumOfSpread___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) gpu_Value {
-	/*line few.go:102*/ base_ := gpu_reachIn_(f_, w_).least_
-	third_ := int64(0)
-	/*line few.go:103*/ second_ := int64(0)
-	/*line few.go:103*/ first_ := int64(0)
-	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
-		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-			var t4_ float64
-			/*line few.go:106*/ var t5_ float64
-			_ = t5_
-			/*line few.go:106*/ t4_, t5_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:106*/ u_ := t4_
-			var t6_ uint64
-			/*line few.go:107*/ var t7_ int64
-			/*line few.go:107*/ var t8_ bool
-			_ = t8_
-			/*line few.go:107*/ t6_, t7_, t8_ = gpu_split_(f_, u_)
-			/*line few.go:107*/ m_ := t6_
-			/*line few.go:107*/ exp_ := t7_
-			v_ := int64(m_)
-			/*line few.go:108*/ at_ := uint64((exp_ - base_))
-			if gpu_bits_(f_, u_) < int64(0) {
-				v_ = -v_
-			}
-			if at_ >= uint64(48) {
-				third_ = third_ + (v_ << (at_ - uint64(48)))
-			} else {
-				/*line few.go:114*/ if at_ >= uint64(24) {
-					second_ = second_ + (v_ << (at_ - uint64(24)))
-				} else {
-					first_ = first_ + (v_ << (at_))
-				}
-			}
-		}
-	}
-	/*line few.go:121*/ t9_ := gpu_short{}
-//line few.go:121
-	return gpu_value(gpu_shifted(gpu_shifted(gpu_shifted(t9_, int64(0), third_), int64(24), second_), int64(24), first_), base_)
-//line kernels_tandem.go:7520
+	return gpu_valueOf_(f_, s_, top_, deep_)
+//line kernels_tandem.go:7710
 }
 
 func gpu_sumOfWide___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) (gpu_Value, int64) {
-	/*line few.go:129*/ var v_ gpu_Value
+	/*line few.go:93*/ var v_ gpu_Value
 	_ = v_
-	/*line few.go:129*/ var special_ int64
+	/*line few.go:93*/ var special_ int64
 	_ = special_
-	/*line few.go:130*/ t2_ := gpu_reachOf___(f_, p_, t_, o_, less_, w_)
-	/*line few.go:130*/ all_ := t2_
+	/*line few.go:94*/ t2_ := gpu_reachOf___(f_, p_, t_, o_, less_, w_)
+	/*line few.go:94*/ all_ := t2_
 	s_ := gpu_short{}
-	/*line few.go:131*/ base_ := all_.top_
+	/*line few.go:95*/ base_ := all_.top_
 	for n_ := gpu_room(s_, base_-all_.least_); n_ > int64(0); n_ = gpu_room(s_, base_-all_.least_) {
 		base_ = base_ - n_
 		t3_ := gpu_sumOfDigits___(f_, p_, t_, o_, less_, base_, n_)
-		/*line few.go:134*/ s_ = gpu_shifted(s_, n_, t3_)
+		/*line few.go:98*/ s_ = gpu_shifted(s_, n_, t3_)
 	}
 	carry_ := int64(0)
-	/*line few.go:136*/ rest_ := int64(0)
+	/*line few.go:100*/ rest_ := int64(0)
 	for at_ := all_.least_; at_ < base_; {
 		n2_ := min(int64(48), base_-at_)
 		t4_ := gpu_sumOfDigits___(f_, p_, t_, o_, less_, at_, n2_)
-		/*line few.go:139*/ carry_ = carry_ + t4_
+		/*line few.go:103*/ carry_ = carry_ + t4_
 		rest_ = rest_ | (carry_ & ((support.Value(int64(1)) << (uint64(n2_))) - int64(1)))
 		carry_ = carry_ >> (uint64(n2_))
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7548
+//line kernels_tandem.go:7738
 }
 
 func gpu_no(sum_ bool) gpu_state {
@@ -7554,12 +7744,12 @@ func gpu_no(sum_ bool) gpu_state {
 	}
 	t2_ := gpu_state{key_: int64(-9223372036854775808), index_: int64(9223372036854775807)}
 	/*line fold.go:66*/ return t2_
-//line kernels_tandem.go:7558
+//line kernels_tandem.go:7748
 }
 
 func gpu_sum(t_ gpu_most32) bool {
 	/*line fold.go:27*/ return false
-//line kernels_tandem.go:7563
+//line kernels_tandem.go:7753
 }
 
 func gpu_key(t_ gpu_most32, x_ float32, mask_ int64, flip_ int64) int64 {
@@ -7568,7 +7758,7 @@ func gpu_key(t_ gpu_most32, x_ float32, mask_ int64, flip_ int64) int64 {
 	}
 	b_ := int64(int32(math.Float32bits(x_))) & mask_
 	return (b_ ^ ((b_ >> (63)) & int64(2147483647))) ^ flip_
-//line kernels_tandem.go:7572
+//line kernels_tandem.go:7762
 }
 
 func gpu_merge(s_ gpu_state, sum_ bool, t_ gpu_state) gpu_state {
@@ -7581,12 +7771,12 @@ func gpu_merge(s_ gpu_state, sum_ bool, t_ gpu_state) gpu_state {
 		}
 	}
 	/*line fold.go:76*/ return s_
-//line kernels_tandem.go:7585
+//line kernels_tandem.go:7775
 }
 
 func gpu_sum_(t_ gpu_most64) bool {
 	/*line fold.go:28*/ return false
-//line kernels_tandem.go:7590
+//line kernels_tandem.go:7780
 }
 
 func gpu_key_(t_ gpu_most64, x_ float64, mask_ int64, flip_ int64) int64 {
@@ -7595,32 +7785,32 @@ func gpu_key_(t_ gpu_most64, x_ float64, mask_ int64, flip_ int64) int64 {
 	}
 	b_ := int64(math.Float64bits(x_)) & mask_
 	return (b_ ^ ((b_ >> (63)) & int64(9223372036854775807))) ^ flip_
-//line kernels_tandem.go:7599
+//line kernels_tandem.go:7789
 }
 
 func gpu_sum__(t_ gpu_mostInt) bool {
 	/*line fold.go:29*/ return false
-//line kernels_tandem.go:7604
+//line kernels_tandem.go:7794
 }
 
 func gpu_key__(t_ gpu_mostInt, x_ int32, t2_ int64, flip_ int64) int64 {
 	/*line fold.go:30*/ return int64(x_) ^ flip_
-//line kernels_tandem.go:7609
+//line kernels_tandem.go:7799
 }
 
 func gpu_sum___(t_ gpu_add32) bool {
 	/*line fold.go:24*/ return true
-//line kernels_tandem.go:7614
+//line kernels_tandem.go:7804
 }
 
 func gpu_key___(t_ gpu_add32, x_ int32, t2_ int64, t3_ int64) int64 {
 	/*line fold.go:25*/ return int64(x_)
-//line kernels_tandem.go:7619
+//line kernels_tandem.go:7809
 }
 
 func gpu_sum____(t_ gpu_count) bool {
 	/*line fold.go:26*/ return true
-//line kernels_tandem.go:7624
+//line kernels_tandem.go:7814
 }
 
 func gpu_key____(t_ gpu_count, x_ bool, t2_ int64, t3_ int64) int64 {
@@ -7628,7 +7818,7 @@ func gpu_key____(t_ gpu_count, x_ bool, t2_ int64, t3_ int64) int64 {
 		return int64(1)
 	}
 	return int64(0)
-//line kernels_tandem.go:7632
+//line kernels_tandem.go:7822
 }
 
 func gpu_of(t_ gpu_value32, s_ gpu_state, flip_ int64) float32 {
@@ -7637,7 +7827,7 @@ func gpu_of(t_ gpu_value32, s_ gpu_state, flip_ int64) float32 {
 	}
 	b_ := s_.key_ ^ flip_
 	return math.Float32frombits(uint32((b_ ^ ((b_ >> (63)) & int64(2147483647)))))
-//line kernels_tandem.go:7641
+//line kernels_tandem.go:7831
 }
 
 func gpu_of_(t_ gpu_value64, s_ gpu_state, flip_ int64) float64 {
@@ -7646,34 +7836,34 @@ func gpu_of_(t_ gpu_value64, s_ gpu_state, flip_ int64) float64 {
 	}
 	b_ := s_.key_ ^ flip_
 	return math.Float64frombits(uint64((b_ ^ ((b_ >> (63)) & int64(9223372036854775807)))))
-//line kernels_tandem.go:7650
+//line kernels_tandem.go:7840
 }
 
 func gpu_of__(t_ gpu_valueInt, s_ gpu_state, flip_ int64) int32 {
 	/*line fold.go:191*/ return int32((s_.key_ ^ flip_))
-//line kernels_tandem.go:7655
+//line kernels_tandem.go:7845
 }
 
 func gpu_of___(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:192*/ return int32(s_.index_)
-//line kernels_tandem.go:7660
+//line kernels_tandem.go:7850
 }
 
 func gpu_of____(t_ gpu_total, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:193*/ return int32(s_.key_)
-//line kernels_tandem.go:7665
+//line kernels_tandem.go:7855
 }
 
 func gpu_of_____(t_ gpu_reached, s_ gpu_state, least_ int64) bool {
 	/*line fold.go:194*/ return s_.key_ >= least_
-//line kernels_tandem.go:7670
+//line kernels_tandem.go:7860
 }
 
 func gpu_clearWords(words_ []int64, at_ gpu_Place) {
 	/*line prefix.go:67*/ for t_, k_ := at_.N_+int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
 		words_[at_.At_+(k_*at_.Step_)] = int64(0)
 	}
-//line kernels_tandem.go:7677
+//line kernels_tandem.go:7867
 }
 
 func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
@@ -7685,13 +7875,13 @@ func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
 		gpu_AddPart_(words_, at_, t_.exp_-bottom_, v_, k_)
 	}
 	words_[at_.At_+(at_.N_*at_.Step_)] = words_[at_.At_+(at_.N_*at_.Step_)] | t_.special_
-//line kernels_tandem.go:7689
+//line kernels_tandem.go:7879
 }
 
 func gpu_term(f_ gpu_single, x_ float32) gpu_wide {
 	/*line prefix.go:16*/ t_ := gpu_one{}
 	/*line prefix.go:16*/ return gpu_exactly(f_, t_, x_, float32(1))
-//line kernels_tandem.go:7695
+//line kernels_tandem.go:7885
 }
 
 func gpu_Carry(w_ []int64, at_ gpu_Place) {
@@ -7702,29 +7892,29 @@ func gpu_Carry(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:7706
+//line kernels_tandem.go:7896
 }
 
 func gpu_term_(f_ gpu_double, x_ float64) gpu_wide {
 	/*line prefix.go:17*/ t_ := gpu_one{}
 	/*line prefix.go:17*/ return gpu_exactly_(f_, t_, x_, float64(1))
-//line kernels_tandem.go:7712
+//line kernels_tandem.go:7902
 }
 
 func gpu_words__(t_ gpu_integer) int64 {
 	/*line prefix.go:36*/ return int64(4)
-//line kernels_tandem.go:7717
+//line kernels_tandem.go:7907
 }
 
 func gpu_term__(t_ gpu_integer, x_ int32) gpu_wide {
 	/*line prefix.go:40*/ t2_ := gpu_wide{lo_: uint64(max(int64(x_), -int64(x_))), neg_: x_ < int32(0)}
 	/*line prefix.go:40*/ return t2_
-//line kernels_tandem.go:7723
+//line kernels_tandem.go:7913
 }
 
 func gpu_bottom__(t_ gpu_integer) int64 {
 	/*line prefix.go:37*/ return int64(0)
-//line kernels_tandem.go:7728
+//line kernels_tandem.go:7918
 }
 
 func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -7736,7 +7926,7 @@ func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		}
 	}
 	return v_
-//line kernels_tandem.go:7740
+//line kernels_tandem.go:7930
 }
 
 func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
@@ -7752,13 +7942,13 @@ func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
 	}
 	t_ := gpu_reach{least_: min(r_.least_, least_), top_: max(r_.top_, v_.Exp_+int64(128)), special_: r_.special_}
 	/*line short.go:90*/ return t_
-//line kernels_tandem.go:7756
+//line kernels_tandem.go:7946
 }
 
 func gpu_noReach() gpu_reach {
 	/*line short.go:67*/ t_ := gpu_reach{least_: int64(1048576), top_: int64(-1048576)}
 	/*line short.go:67*/ return t_
-//line kernels_tandem.go:7762
+//line kernels_tandem.go:7952
 }
 
 func gpu_with_(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
@@ -7770,12 +7960,12 @@ func gpu_with_(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
 		/*line short.go:73*/ r_.top_ = t3_
 	}
 	return r_
-//line kernels_tandem.go:7774
+//line kernels_tandem.go:7964
 }
 
 func gpu_fits____(r_ gpu_reach, n_ int64) bool {
 	/*line short.go:94*/ return (r_.top_ + int64(bits.Len64(uint64(n_)))) <= (r_.least_ + int64(127))
-//line kernels_tandem.go:7779
+//line kernels_tandem.go:7969
 }
 
 func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
@@ -7800,7 +7990,7 @@ func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
 		/*line short.go:54*/ return t8_
 	}
 	return s_
-//line kernels_tandem.go:7804
+//line kernels_tandem.go:7994
 }
 
 func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
@@ -7833,7 +8023,7 @@ func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
 	/*line short.go:23*/ h2_ := t13_
 	t15_ := gpu_short{hi_: h2_, lo_: l2_}
 	/*line short.go:24*/ return t15_
-//line kernels_tandem.go:7837
+//line kernels_tandem.go:8027
 }
 
 func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
@@ -7841,7 +8031,7 @@ func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
 		return gpu_value_(f_, special_)
 	}
 	return gpu_round(f_, v_)
-//line kernels_tandem.go:7845
+//line kernels_tandem.go:8035
 }
 
 func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
@@ -7859,7 +8049,7 @@ func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
 		return gpu_NewValue(hi_, lo_, base_, true)
 	}
 	return gpu_NewValue(s_.hi_, s_.lo_, base_, false)
-//line kernels_tandem.go:7863
+//line kernels_tandem.go:8053
 }
 
 func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
@@ -7867,7 +8057,7 @@ func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
 		return gpu_value__(f_, special_)
 	}
 	return gpu_round_(f_, v_)
-//line kernels_tandem.go:7871
+//line kernels_tandem.go:8061
 }
 
 func gpu_of________(t_ gpu_integer, v_ gpu_Value, t2_ int64) int32 {
@@ -7877,7 +8067,7 @@ func gpu_of________(t_ gpu_integer, v_ gpu_Value, t2_ int64) int32 {
 		return -m_
 	}
 	return m_
-//line kernels_tandem.go:7881
+//line kernels_tandem.go:8071
 }
 
 func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float32 {
@@ -7904,7 +8094,7 @@ func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_
 	}
 	t3_ := gpu_Top_(words_, at_, gpu_bottom(f_))
 	/*line prefix.go:214*/ return gpu_of______(f_, t3_, special_)
-//line kernels_tandem.go:7908
+//line kernels_tandem.go:8098
 }
 
 func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float64 {
@@ -7931,7 +8121,7 @@ func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, orde
 	}
 	t3_ := gpu_Top_(words_, at_, gpu_bottom_(f_))
 	/*line prefix.go:214*/ return gpu_of_______(f_, t3_, special_)
-//line kernels_tandem.go:7935
+//line kernels_tandem.go:8125
 }
 
 func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) int32 {
@@ -7958,7 +8148,7 @@ func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, ord
 	}
 	t3_ := gpu_Top_(words_, at_, gpu_bottom__(f_))
 	/*line prefix.go:214*/ return gpu_of________(f_, t3_, special_)
-//line kernels_tandem.go:7962
+//line kernels_tandem.go:8152
 }
 
 func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -7996,42 +8186,42 @@ func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:8000
+//line kernels_tandem.go:8190
 }
 
 func gpu_bias(t_ gpu_single) int64 {
 	/*line format.go:35*/ return int64(127)
-//line kernels_tandem.go:8005
+//line kernels_tandem.go:8195
 }
 
 func gpu_factorsIn(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, i_ int64, j_ int64) (float32, float32) {
-	/*line few.go:160*/ var u_ float32
+	/*line few.go:124*/ var u_ float32
 	_ = u_
-	/*line few.go:160*/ var v_ float32
+	/*line few.go:124*/ var v_ float32
 	_ = v_
-	/*line few.go:161*/ t2_ := gpu_element(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-	/*line few.go:161*/ x_ := t2_
-	/*line few.go:161*/ y_ := float32(0)
+	/*line few.go:125*/ t2_ := gpu_element(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
+	/*line few.go:125*/ x_ := t2_
+	/*line few.go:125*/ y_ := float32(0)
 	if gpu_product(p_) || gpu_exact(p_) {
 		t3_ := gpu_element(t_.y_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-		/*line few.go:163*/ y_ = t3_
+		/*line few.go:127*/ y_ = t3_
 	}
 	var t4_ float32
-	/*line few.go:165*/ var t5_ float32
-	/*line few.go:165*/ t4_, t5_ = gpu_factorsOf(f_, p_, x_, y_, less_, t_.mask_)
-	/*line few.go:165*/ return t4_, t5_
-//line kernels_tandem.go:8024
+	/*line few.go:129*/ var t5_ float32
+	/*line few.go:129*/ t4_, t5_ = gpu_factorsOf(f_, p_, x_, y_, less_, t_.mask_)
+	/*line few.go:129*/ return t4_, t5_
+//line kernels_tandem.go:8214
 }
 
 func gpu_with__(w_ gpu_window, most_ int32, m_ int32) gpu_window {
 	/*line terms.go:60*/ t_ := gpu_window{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
 	/*line terms.go:60*/ return t_
-//line kernels_tandem.go:8030
+//line kernels_tandem.go:8220
 }
 
 func gpu_most(t_ gpu_single) int32 {
 	/*line format.go:43*/ return int32(2147483647)
-//line kernels_tandem.go:8035
+//line kernels_tandem.go:8225
 }
 
 func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
@@ -8040,15 +8230,21 @@ func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
 		return int32(1)
 	}
 	return m_
-//line kernels_tandem.go:8044
+//line kernels_tandem.go:8234
 }
 
-func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32, scale_ float32) gpu_digits_ {
-	/*line terms.go:100*/ term_ := gpu_near(p_, x_, y_)
+func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32, scale_ float32, deep_ bool) gpu_digits_ {
+	/*line terms.go:116*/ term_ := gpu_near(p_, x_, y_)
 	upper_ := float32(term_ * scale_)
 	z_ := upper_ + gpu_magic(f_)
 	d_.a_ = d_.a_ + gpu_bits(f_, z_)
-	d_.b_ = d_.b_ + gpu_bits(f_, support.FMA32(upper_-(z_-gpu_magic(f_)), gpu_down(f_), gpu_magic(f_)))
+	rest_ := upper_ - (z_ - gpu_magic(f_))
+	z_ = support.FMA32(rest_, gpu_down(f_), gpu_magic(f_))
+	d_.b_ = d_.b_ + gpu_bits(f_, z_)
+	if deep_ {
+		rest_ = support.FMA32(rest_, gpu_down(f_), -(z_ - gpu_magic(f_)))
+		d_.c_ = d_.c_ + gpu_bits(f_, support.FMA32(rest_, gpu_down(f_), gpu_magic(f_)))
+	}
 	if gpu_product(p_) {
 		lower_ := float32(float32(support.FMA32(x_, y_, -term_)*scale_) * gpu_down(f_))
 		z_ = lower_ + gpu_magic(f_)
@@ -8056,37 +8252,41 @@ func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32
 		d_.c_ = d_.c_ + gpu_bits(f_, support.FMA32(lower_-(z_-gpu_magic(f_)), gpu_down(f_), gpu_magic(f_)))
 	}
 	return d_
-//line kernels_tandem.go:8060
+//line kernels_tandem.go:8256
 }
 
-func gpu_without(d_ gpu_digits_, magic_ int32, product_ bool) gpu_digits_ {
-	/*line terms.go:116*/ if product_ {
+func gpu_without(d_ gpu_digits_, magic_ int32, product_ bool, deep_ bool) gpu_digits_ {
+	/*line terms.go:138*/ if product_ {
 		t_ := gpu_digits_{a_: d_.a_ - magic_, b_: d_.b_ - (int32(2) * magic_), c_: d_.c_ - magic_}
-		/*line terms.go:117*/ return t_
+		/*line terms.go:139*/ return t_
 	}
-	t2_ := gpu_digits_{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
-	/*line terms.go:119*/ return t2_
-//line kernels_tandem.go:8070
+	if deep_ {
+		t2_ := gpu_digits_{a_: d_.a_ - magic_, b_: d_.b_ - magic_, c_: d_.c_ - magic_}
+		/*line terms.go:142*/ return t2_
+	}
+	t3_ := gpu_digits_{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
+	/*line terms.go:144*/ return t3_
+//line kernels_tandem.go:8270
 }
 
 func gpu_bits(t_ gpu_single, x_ float32) int32 {
 	/*line format.go:40*/ return int32(math.Float32bits(x_))
-//line kernels_tandem.go:8075
+//line kernels_tandem.go:8275
 }
 
 func gpu_magic(t_ gpu_single) float32 {
 	/*line format.go:38*/ return float32(1.2582912e+07)
-//line kernels_tandem.go:8080
+//line kernels_tandem.go:8280
 }
 
 func gpu_power(t_ gpu_single, field_ int64) float32 {
 	/*line format.go:42*/ return math.Float32frombits(uint32(field_) << (23))
-//line kernels_tandem.go:8085
+//line kernels_tandem.go:8285
 }
 
 func gpu_field(t_ gpu_single, bits_ int32) int64 {
 	/*line format.go:44*/ return int64((bits_ >> (23)))
-//line kernels_tandem.go:8090
+//line kernels_tandem.go:8290
 }
 
 func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -8097,77 +8297,77 @@ func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:8101
+//line kernels_tandem.go:8301
 }
 
 func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) gpu_reach {
-	/*line few.go:180*/ if (!gpu_product(p_)) && (gpu_field(f_, w_.hi_) <= (int64(2) * gpu_bias(f_))) {
+	/*line few.go:144*/ if (!gpu_product(p_)) && (gpu_field(f_, w_.hi_) <= (int64(2) * gpu_bias(f_))) {
 		return gpu_reachIn(f_, w_)
 	}
 	r_ := gpu_noReach()
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
 			var t4_ float32
-			/*line few.go:186*/ var t5_ float32
-			/*line few.go:186*/ t4_, t5_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:186*/ u_ := t4_
-			/*line few.go:186*/ v_ := t5_
+			/*line few.go:150*/ var t5_ float32
+			/*line few.go:150*/ t4_, t5_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:150*/ u_ := t4_
+			/*line few.go:150*/ v_ := t5_
 			r_ = gpu_with_(r_, gpu_exactly(f_, p_, u_, v_), gpu_size(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:8120
+//line kernels_tandem.go:8320
 }
 
 func gpu_sumOfDigits(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
-	/*line few.go:206*/ s_ := int64(0)
+	/*line few.go:170*/ s_ := int64(0)
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
 			var t4_ float32
-			/*line few.go:209*/ var t5_ float32
-			/*line few.go:209*/ t4_, t5_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:209*/ u_ := t4_
-			/*line few.go:209*/ v_ := t5_
+			/*line few.go:173*/ var t5_ float32
+			/*line few.go:173*/ t4_, t5_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:173*/ u_ := t4_
+			/*line few.go:173*/ v_ := t5_
 			s_ = s_ + gpu_digit(gpu_exactly(f_, p_, u_, v_), base_, uint64(bits_))
 		}
 	}
 	return s_
-//line kernels_tandem.go:8136
+//line kernels_tandem.go:8336
 }
 
 func gpu_bias_(t_ gpu_double) int64 {
 	/*line format.go:51*/ return int64(1023)
-//line kernels_tandem.go:8141
+//line kernels_tandem.go:8341
 }
 
 func gpu_factorsIn_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
-	/*line few.go:160*/ var u_ float64
+	/*line few.go:124*/ var u_ float64
 	_ = u_
-	/*line few.go:160*/ var v_ float64
+	/*line few.go:124*/ var v_ float64
 	_ = v_
-	/*line few.go:161*/ t2_ := gpu_element_(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-	/*line few.go:161*/ x_ := t2_
-	/*line few.go:161*/ y_ := float64(0)
+	/*line few.go:125*/ t2_ := gpu_element_(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
+	/*line few.go:125*/ x_ := t2_
+	/*line few.go:125*/ y_ := float64(0)
 	if gpu_product(p_) || gpu_exact(p_) {
 		t3_ := gpu_element_(t_.y_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-		/*line few.go:163*/ y_ = t3_
+		/*line few.go:127*/ y_ = t3_
 	}
 	var t4_ float64
-	/*line few.go:165*/ var t5_ float64
-	/*line few.go:165*/ t4_, t5_ = gpu_factorsOf_(f_, p_, x_, y_, less_, t_.mask_)
-	/*line few.go:165*/ return t4_, t5_
-//line kernels_tandem.go:8160
+	/*line few.go:129*/ var t5_ float64
+	/*line few.go:129*/ t4_, t5_ = gpu_factorsOf_(f_, p_, x_, y_, less_, t_.mask_)
+	/*line few.go:129*/ return t4_, t5_
+//line kernels_tandem.go:8360
 }
 
 func gpu_with___(w_ gpu_window_, most_ int64, m_ int64) gpu_window_ {
 	/*line terms.go:60*/ t_ := gpu_window_{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
 	/*line terms.go:60*/ return t_
-//line kernels_tandem.go:8166
+//line kernels_tandem.go:8366
 }
 
 func gpu_most_(t_ gpu_double) int64 {
 	/*line format.go:59*/ return int64(9223372036854775807)
-//line kernels_tandem.go:8171
+//line kernels_tandem.go:8371
 }
 
 func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
@@ -8176,15 +8376,21 @@ func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
 		return int64(1)
 	}
 	return m_
-//line kernels_tandem.go:8180
+//line kernels_tandem.go:8380
 }
 
-func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
-	/*line terms.go:100*/ term_ := gpu_near_(p_, x_, y_)
+func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64, scale_ float64, deep_ bool) gpu_digits {
+	/*line terms.go:116*/ term_ := gpu_near_(p_, x_, y_)
 	upper_ := float64(term_ * scale_)
 	z_ := upper_ + gpu_magic_(f_)
 	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
-	d_.b_ = d_.b_ + gpu_bits_(f_, math.FMA(upper_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
+	rest_ := upper_ - (z_ - gpu_magic_(f_))
+	z_ = math.FMA(rest_, gpu_down_(f_), gpu_magic_(f_))
+	d_.b_ = d_.b_ + gpu_bits_(f_, z_)
+	if deep_ {
+		rest_ = math.FMA(rest_, gpu_down_(f_), -(z_ - gpu_magic_(f_)))
+		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(rest_, gpu_down_(f_), gpu_magic_(f_)))
+	}
 	if gpu_product(p_) {
 		lower_ := float64(float64(math.FMA(x_, y_, -term_)*scale_) * gpu_down_(f_))
 		z_ = lower_ + gpu_magic_(f_)
@@ -8192,91 +8398,95 @@ func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
 	return d_
-//line kernels_tandem.go:8196
+//line kernels_tandem.go:8402
 }
 
-func gpu_without_(d_ gpu_digits, magic_ int64, product_ bool) gpu_digits {
-	/*line terms.go:116*/ if product_ {
+func gpu_without_(d_ gpu_digits, magic_ int64, product_ bool, deep_ bool) gpu_digits {
+	/*line terms.go:138*/ if product_ {
 		t_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - (int64(2) * magic_), c_: d_.c_ - magic_}
-		/*line terms.go:117*/ return t_
+		/*line terms.go:139*/ return t_
 	}
-	t2_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
-	/*line terms.go:119*/ return t2_
-//line kernels_tandem.go:8206
+	if deep_ {
+		t2_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - magic_, c_: d_.c_ - magic_}
+		/*line terms.go:142*/ return t2_
+	}
+	t3_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
+	/*line terms.go:144*/ return t3_
+//line kernels_tandem.go:8416
 }
 
 func gpu_bits_(t_ gpu_double, x_ float64) int64 {
 	/*line format.go:56*/ return int64(math.Float64bits(x_))
-//line kernels_tandem.go:8211
+//line kernels_tandem.go:8421
 }
 
 func gpu_magic_(t_ gpu_double) float64 {
 	/*line format.go:54*/ return float64(6.755399441055744e+15)
-//line kernels_tandem.go:8216
+//line kernels_tandem.go:8426
 }
 
 func gpu_power_(t_ gpu_double, field_ int64) float64 {
 	/*line format.go:58*/ return math.Float64frombits(uint64(field_) << (52))
-//line kernels_tandem.go:8221
+//line kernels_tandem.go:8431
 }
 
 func gpu_field_(t_ gpu_double, bits_ int64) int64 {
 	/*line format.go:60*/ return bits_ >> (52)
-//line kernels_tandem.go:8226
+//line kernels_tandem.go:8436
 }
 
 func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) gpu_reach {
-	/*line few.go:180*/ if (!gpu_product(p_)) && (gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_))) {
+	/*line few.go:144*/ if (!gpu_product(p_)) && (gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_))) {
 		return gpu_reachIn_(f_, w_)
 	}
 	r_ := gpu_noReach()
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
 			var t4_ float64
-			/*line few.go:186*/ var t5_ float64
-			/*line few.go:186*/ t4_, t5_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:186*/ u_ := t4_
-			/*line few.go:186*/ v_ := t5_
+			/*line few.go:150*/ var t5_ float64
+			/*line few.go:150*/ t4_, t5_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:150*/ u_ := t4_
+			/*line few.go:150*/ v_ := t5_
 			r_ = gpu_with_(r_, gpu_exactly_(f_, p_, u_, v_), gpu_size_(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:8245
+//line kernels_tandem.go:8455
 }
 
 func gpu_sumOfDigits_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
-	/*line few.go:206*/ s_ := int64(0)
+	/*line few.go:170*/ s_ := int64(0)
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
 			var t4_ float64
-			/*line few.go:209*/ var t5_ float64
-			/*line few.go:209*/ t4_, t5_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:209*/ u_ := t4_
-			/*line few.go:209*/ v_ := t5_
+			/*line few.go:173*/ var t5_ float64
+			/*line few.go:173*/ t4_, t5_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:173*/ u_ := t4_
+			/*line few.go:173*/ v_ := t5_
 			s_ = s_ + gpu_digit(gpu_exactly_(f_, p_, u_, v_), base_, uint64(bits_))
 		}
 	}
 	return s_
-//line kernels_tandem.go:8261
+//line kernels_tandem.go:8471
 }
 
 func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, i_ int64, j_ int64) (float64, float64) {
-	/*line few.go:160*/ var u_ float64
+	/*line few.go:124*/ var u_ float64
 	_ = u_
-	/*line few.go:160*/ var v_ float64
+	/*line few.go:124*/ var v_ float64
 	_ = v_
-	/*line few.go:161*/ t2_ := gpu_element(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-	/*line few.go:161*/ x_ := t2_
-	/*line few.go:161*/ y_ := float32(0)
+	/*line few.go:125*/ t2_ := gpu_element(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
+	/*line few.go:125*/ x_ := t2_
+	/*line few.go:125*/ y_ := float32(0)
 	if gpu_product_(p_) || gpu_exact_(p_) {
 		t3_ := gpu_element(t_.y_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-		/*line few.go:163*/ y_ = t3_
+		/*line few.go:127*/ y_ = t3_
 	}
 	var t4_ float64
-	/*line few.go:165*/ var t5_ float64
-	/*line few.go:165*/ t4_, t5_ = gpu_factorsOf__(f_, p_, x_, y_, less_, t_.mask_)
-	/*line few.go:165*/ return t4_, t5_
-//line kernels_tandem.go:8280
+	/*line few.go:129*/ var t5_ float64
+	/*line few.go:129*/ t4_, t5_ = gpu_factorsOf__(f_, p_, x_, y_, less_, t_.mask_)
+	/*line few.go:129*/ return t4_, t5_
+//line kernels_tandem.go:8490
 }
 
 func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
@@ -8285,15 +8495,21 @@ func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
 		return int64(1)
 	}
 	return m_
-//line kernels_tandem.go:8289
+//line kernels_tandem.go:8499
 }
 
-func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
-	/*line terms.go:100*/ term_ := gpu_near__(p_, x_, y_)
+func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float64, scale_ float64, deep_ bool) gpu_digits {
+	/*line terms.go:116*/ term_ := gpu_near__(p_, x_, y_)
 	upper_ := float64(term_ * scale_)
 	z_ := upper_ + gpu_magic_(f_)
 	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
-	d_.b_ = d_.b_ + gpu_bits_(f_, math.FMA(upper_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
+	rest_ := upper_ - (z_ - gpu_magic_(f_))
+	z_ = math.FMA(rest_, gpu_down_(f_), gpu_magic_(f_))
+	d_.b_ = d_.b_ + gpu_bits_(f_, z_)
+	if deep_ {
+		rest_ = math.FMA(rest_, gpu_down_(f_), -(z_ - gpu_magic_(f_)))
+		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(rest_, gpu_down_(f_), gpu_magic_(f_)))
+	}
 	if gpu_product_(p_) {
 		lower_ := float64(float64(math.FMA(x_, y_, -term_)*scale_) * gpu_down_(f_))
 		z_ = lower_ + gpu_magic_(f_)
@@ -8301,61 +8517,61 @@ func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
 	return d_
-//line kernels_tandem.go:8305
+//line kernels_tandem.go:8521
 }
 
 func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) gpu_reach {
-	/*line few.go:180*/ if (!gpu_product_(p_)) && (gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_))) {
+	/*line few.go:144*/ if (!gpu_product_(p_)) && (gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_))) {
 		return gpu_reachIn_(f_, w_)
 	}
 	r_ := gpu_noReach()
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
 			var t4_ float64
-			/*line few.go:186*/ var t5_ float64
-			/*line few.go:186*/ t4_, t5_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:186*/ u_ := t4_
-			/*line few.go:186*/ v_ := t5_
+			/*line few.go:150*/ var t5_ float64
+			/*line few.go:150*/ t4_, t5_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:150*/ u_ := t4_
+			/*line few.go:150*/ v_ := t5_
 			r_ = gpu_with_(r_, gpu_exactly__(f_, p_, u_, v_), gpu_size__(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:8324
+//line kernels_tandem.go:8540
 }
 
 func gpu_sumOfDigits__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
-	/*line few.go:206*/ s_ := int64(0)
+	/*line few.go:170*/ s_ := int64(0)
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
 			var t4_ float64
-			/*line few.go:209*/ var t5_ float64
-			/*line few.go:209*/ t4_, t5_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:209*/ u_ := t4_
-			/*line few.go:209*/ v_ := t5_
+			/*line few.go:173*/ var t5_ float64
+			/*line few.go:173*/ t4_, t5_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:173*/ u_ := t4_
+			/*line few.go:173*/ v_ := t5_
 			s_ = s_ + gpu_digit(gpu_exactly__(f_, p_, u_, v_), base_, uint64(bits_))
 		}
 	}
 	return s_
-//line kernels_tandem.go:8340
+//line kernels_tandem.go:8556
 }
 
 func gpu_factorsIn___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
-	/*line few.go:160*/ var u_ float64
+	/*line few.go:124*/ var u_ float64
 	_ = u_
-	/*line few.go:160*/ var v_ float64
+	/*line few.go:124*/ var v_ float64
 	_ = v_
-	/*line few.go:161*/ t2_ := gpu_element_(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-	/*line few.go:161*/ x_ := t2_
-	/*line few.go:161*/ y_ := float64(0)
+	/*line few.go:125*/ t2_ := gpu_element_(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
+	/*line few.go:125*/ x_ := t2_
+	/*line few.go:125*/ y_ := float64(0)
 	if gpu_product__(p_) || gpu_exact__(p_) {
 		t3_ := gpu_element_(t_.y_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-		/*line few.go:163*/ y_ = t3_
+		/*line few.go:127*/ y_ = t3_
 	}
 	var t4_ float64
-	/*line few.go:165*/ var t5_ float64
-	/*line few.go:165*/ t4_, t5_ = gpu_factorsOf___(f_, p_, x_, y_, less_, t_.mask_)
-	/*line few.go:165*/ return t4_, t5_
-//line kernels_tandem.go:8359
+	/*line few.go:129*/ var t5_ float64
+	/*line few.go:129*/ t4_, t5_ = gpu_factorsOf___(f_, p_, x_, y_, less_, t_.mask_)
+	/*line few.go:129*/ return t4_, t5_
+//line kernels_tandem.go:8575
 }
 
 func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
@@ -8364,15 +8580,21 @@ func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
 		return int64(1)
 	}
 	return m_
-//line kernels_tandem.go:8368
+//line kernels_tandem.go:8584
 }
 
-func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float64, scale_ float64) gpu_digits {
-	/*line terms.go:100*/ term_ := gpu_near___(p_, x_, y_)
+func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float64, scale_ float64, deep_ bool) gpu_digits {
+	/*line terms.go:116*/ term_ := gpu_near___(p_, x_, y_)
 	upper_ := float64(term_ * scale_)
 	z_ := upper_ + gpu_magic_(f_)
 	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
-	d_.b_ = d_.b_ + gpu_bits_(f_, math.FMA(upper_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
+	rest_ := upper_ - (z_ - gpu_magic_(f_))
+	z_ = math.FMA(rest_, gpu_down_(f_), gpu_magic_(f_))
+	d_.b_ = d_.b_ + gpu_bits_(f_, z_)
+	if deep_ {
+		rest_ = math.FMA(rest_, gpu_down_(f_), -(z_ - gpu_magic_(f_)))
+		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(rest_, gpu_down_(f_), gpu_magic_(f_)))
+	}
 	if gpu_product__(p_) {
 		lower_ := float64(float64(math.FMA(x_, y_, -term_)*scale_) * gpu_down_(f_))
 		z_ = lower_ + gpu_magic_(f_)
@@ -8380,53 +8602,53 @@ func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
 	return d_
-//line kernels_tandem.go:8384
+//line kernels_tandem.go:8606
 }
 
 func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) gpu_reach {
-	/*line few.go:180*/ if (!gpu_product__(p_)) && (gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_))) {
+	/*line few.go:144*/ if (!gpu_product__(p_)) && (gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_))) {
 		return gpu_reachIn_(f_, w_)
 	}
 	r_ := gpu_noReach()
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
 			var t4_ float64
-			/*line few.go:186*/ var t5_ float64
-			/*line few.go:186*/ t4_, t5_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:186*/ u_ := t4_
-			/*line few.go:186*/ v_ := t5_
+			/*line few.go:150*/ var t5_ float64
+			/*line few.go:150*/ t4_, t5_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:150*/ u_ := t4_
+			/*line few.go:150*/ v_ := t5_
 			r_ = gpu_with_(r_, gpu_exactly___(f_, p_, u_, v_), gpu_size___(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:8403
+//line kernels_tandem.go:8625
 }
 
 func gpu_sumOfDigits___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
-	/*line few.go:206*/ s_ := int64(0)
+	/*line few.go:170*/ s_ := int64(0)
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
 			var t4_ float64
-			/*line few.go:209*/ var t5_ float64
-			/*line few.go:209*/ t4_, t5_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:209*/ u_ := t4_
-			/*line few.go:209*/ v_ := t5_
+			/*line few.go:173*/ var t5_ float64
+			/*line few.go:173*/ t4_, t5_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:173*/ u_ := t4_
+			/*line few.go:173*/ v_ := t5_
 			s_ = s_ + gpu_digit(gpu_exactly___(f_, p_, u_, v_), base_, uint64(bits_))
 		}
 	}
 	return s_
-//line kernels_tandem.go:8419
+//line kernels_tandem.go:8641
 }
 
 func gpu_exact(t_ gpu_one) bool {
 	/*line terms.go:22*/ return false
-//line kernels_tandem.go:8424
+//line kernels_tandem.go:8646
 }
 
 func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ float32, mask_ int32) (float32, float32) {
-	/*line along.go:170*/ var u_ float32
+	/*line along.go:183*/ var u_ float32
 	_ = u_
-	/*line along.go:170*/ var v_ float32
+	/*line along.go:183*/ var v_ float32
 	_ = v_
 	if gpu_exact(p_) {
 		return float32((x_ - shift_) * (y_ - shift_)), float32(1)
@@ -8435,7 +8657,7 @@ func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ flo
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from(f_, gpu_bits(f_, x_)&mask_), float32(1)
-//line kernels_tandem.go:8439
+//line kernels_tandem.go:8661
 }
 
 func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
@@ -8444,7 +8666,7 @@ func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
 	/*line format.go:45*/ var t4_ bool
 	/*line format.go:45*/ t2_, t3_, t4_ = gpu_Split32(math.Float32bits(x_))
 	/*line format.go:45*/ return t2_, t3_, t4_
-//line kernels_tandem.go:8448
+//line kernels_tandem.go:8670
 }
 
 func gpu_Special(x_ float32) int64 {
@@ -8456,7 +8678,20 @@ func gpu_Special(x_ float32) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:8460
+//line kernels_tandem.go:8682
+}
+
+func gpu_sumOfParts(x_ []int64) int64 {
+	/*line along.go:90*/ var sum_ int64
+	t_ := x_
+	/*line along.go:91*/ t2_ := int64(len(t_))
+	/*line along.go:91*/ t3_ := int64(0)
+	/*line along.go:91*/ for ; t3_ < t2_; t3_ = t3_ + int64(1) {
+		/*line along.go:91*/ v_ := t_[t3_]
+		sum_ = sum_ + v_
+	}
+	return sum_
+//line kernels_tandem.go:8695
 }
 
 func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -8485,7 +8720,7 @@ func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
 		}
 	}
 	return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:8489
+//line kernels_tandem.go:8724
 }
 
 func gpu_Root(v_ gpu_Value) gpu_Value {
@@ -8518,7 +8753,7 @@ func gpu_Root(v_ gpu_Value) gpu_Value {
 		}
 	}
 	return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-int64(58), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:8522
+//line kernels_tandem.go:8757
 }
 
 func gpu_value_(f_ gpu_single, special_ int64) float32 {
@@ -8532,30 +8767,30 @@ func gpu_value_(f_ gpu_single, special_ int64) float32 {
 		}
 	}
 	/*line round.go:61*/ return inf_ - inf_
-//line kernels_tandem.go:8536
+//line kernels_tandem.go:8771
 }
 
 func gpu_round(t_ gpu_single, v_ gpu_Value) float32 {
 	/*line format.go:46*/ return math.Float32frombits(gpu_Bits32(v_))
-//line kernels_tandem.go:8541
+//line kernels_tandem.go:8776
 }
 
 func gpu_shifted(s_ gpu_short, width_ int64, d_ int64) gpu_short {
-	/*line few.go:228*/ hi_ := (s_.hi_ << (uint64(width_))) | (s_.lo_ >> (uint64((int64(64) - width_))))
-	/*line few.go:228*/ lo_ := s_.lo_ << (uint64(width_))
+	/*line few.go:192*/ hi_ := (s_.hi_ << (uint64(width_))) | (s_.lo_ >> (uint64((int64(64) - width_))))
+	/*line few.go:192*/ lo_ := s_.lo_ << (uint64(width_))
 	t_ := uint64(d_)
-	/*line few.go:229*/ t2_ := (lo_ + t_) + uint64(0)
-	/*line few.go:229*/ t3_ := ((lo_ & t_) | ((lo_ | t_) &^ t2_)) >> (63)
-	/*line few.go:229*/ lo_ = t2_
-	/*line few.go:229*/ carry_ := t3_
+	/*line few.go:193*/ t2_ := (lo_ + t_) + uint64(0)
+	/*line few.go:193*/ t3_ := ((lo_ & t_) | ((lo_ | t_) &^ t2_)) >> (63)
+	/*line few.go:193*/ lo_ = t2_
+	/*line few.go:193*/ carry_ := t3_
 	t4_ := uint64((d_ >> (63)))
-	/*line few.go:230*/ t5_ := (hi_ + t4_) + carry_
-	/*line few.go:230*/ t6_ := ((hi_ & t4_) | ((hi_ | t4_) &^ t5_)) >> (63)
+	/*line few.go:194*/ t5_ := (hi_ + t4_) + carry_
+	/*line few.go:194*/ t6_ := ((hi_ & t4_) | ((hi_ | t4_) &^ t5_)) >> (63)
 	_ = t6_
-	/*line few.go:230*/ hi_ = t5_
+	/*line few.go:194*/ hi_ = t5_
 	t7_ := gpu_short{hi_: hi_, lo_: lo_}
-	/*line few.go:231*/ return t7_
-//line kernels_tandem.go:8559
+	/*line few.go:195*/ return t7_
+//line kernels_tandem.go:8794
 }
 
 func gpu_and(s_ gpu_short, t_ gpu_short) gpu_short {
@@ -8573,7 +8808,7 @@ func gpu_and(s_ gpu_short, t_ gpu_short) gpu_short {
 	/*line short.go:30*/ hi_ := t8_
 	t10_ := gpu_short{hi_: hi_, lo_: lo_}
 	/*line short.go:31*/ return t10_
-//line kernels_tandem.go:8577
+//line kernels_tandem.go:8812
 }
 
 func gpu_Carry_(w_ []int64, at_ gpu_Place) {
@@ -8584,7 +8819,7 @@ func gpu_Carry_(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:8588
+//line kernels_tandem.go:8823
 }
 
 func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -8592,13 +8827,13 @@ func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:8596
+//line kernels_tandem.go:8831
 }
 
 func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
-	/*line along.go:170*/ var u_ float64
+	/*line along.go:183*/ var u_ float64
 	_ = u_
-	/*line along.go:170*/ var v_ float64
+	/*line along.go:183*/ var v_ float64
 	_ = v_
 	if gpu_exact(p_) {
 		return float64((x_ - shift_) * (y_ - shift_)), float64(1)
@@ -8607,7 +8842,7 @@ func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ fl
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:8611
+//line kernels_tandem.go:8846
 }
 
 func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
@@ -8616,7 +8851,7 @@ func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
 	/*line format.go:61*/ var t4_ bool
 	/*line format.go:61*/ t2_, t3_, t4_ = gpu_Split64(math.Float64bits(x_))
 	/*line format.go:61*/ return t2_, t3_, t4_
-//line kernels_tandem.go:8620
+//line kernels_tandem.go:8855
 }
 
 func gpu_Special_(x_ float64) int64 {
@@ -8628,7 +8863,7 @@ func gpu_Special_(x_ float64) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:8632
+//line kernels_tandem.go:8867
 }
 
 func gpu_value__(f_ gpu_double, special_ int64) float64 {
@@ -8642,23 +8877,23 @@ func gpu_value__(f_ gpu_double, special_ int64) float64 {
 		}
 	}
 	/*line round.go:61*/ return inf_ - inf_
-//line kernels_tandem.go:8646
+//line kernels_tandem.go:8881
 }
 
 func gpu_round_(t_ gpu_double, v_ gpu_Value) float64 {
 	/*line format.go:62*/ return math.Float64frombits(gpu_Bits64(v_))
-//line kernels_tandem.go:8651
+//line kernels_tandem.go:8886
 }
 
 func gpu_exact_(t_ gpu_pair) bool {
 	/*line terms.go:25*/ return true
-//line kernels_tandem.go:8656
+//line kernels_tandem.go:8891
 }
 
 func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
-	/*line along.go:170*/ var u_ float64
+	/*line along.go:183*/ var u_ float64
 	_ = u_
-	/*line along.go:170*/ var v_ float64
+	/*line along.go:183*/ var v_ float64
 	_ = v_
 	if gpu_exact_(p_) {
 		return float64(float64((x_ - shift_)) * float64((y_ - shift_))), float64(1)
@@ -8667,18 +8902,18 @@ func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ 
 		return float64((x_ - shift_)), float64((y_ - shift_))
 	}
 	return gpu_from_(f_, gpu_bits_(f_, float64(x_))&mask_), float64(1)
-//line kernels_tandem.go:8671
+//line kernels_tandem.go:8906
 }
 
 func gpu_exact__(t_ gpu_two) bool {
 	/*line terms.go:28*/ return false
-//line kernels_tandem.go:8676
+//line kernels_tandem.go:8911
 }
 
 func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
-	/*line along.go:170*/ var u_ float64
+	/*line along.go:183*/ var u_ float64
 	_ = u_
-	/*line along.go:170*/ var v_ float64
+	/*line along.go:183*/ var v_ float64
 	_ = v_
 	if gpu_exact__(p_) {
 		return float64((x_ - shift_) * (y_ - shift_)), float64(1)
@@ -8687,31 +8922,20 @@ func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ 
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:8691
-}
-
-func gpu_reachIn(f_ gpu_single, w_ gpu_window) gpu_reach {
-	/*line few.go:195*/ if w_.hi_ == int32(0) {
-		return gpu_noReach()
-	}
-	lo_ := gpu_field(f_, w_.lo_-gpu_most(f_))
-	/*line few.go:198*/ hi_ := gpu_field(f_, w_.hi_)
-	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - gpu_bias(f_)) - gpu_precision(f_)) + int64(1), top_: (max(hi_, int64(1)) - gpu_bias(f_)) + int64(1)}
-	/*line few.go:199*/ return t_
-//line kernels_tandem.go:8702
+//line kernels_tandem.go:8926
 }
 
 func gpu_room(s_ gpu_short, left_ int64) int64 {
-	/*line few.go:219*/ hi_ := s_.hi_ ^ uint64((int64(s_.hi_) >> (63)))
+	/*line few.go:183*/ hi_ := s_.hi_ ^ uint64((int64(s_.hi_) >> (63)))
 	if hi_ == uint64(0) {
 		return min(int64(48), left_)
 	}
 	return min(min(int64(48), left_), int64(bits.LeadingZeros64(hi_))-int64(2))
-//line kernels_tandem.go:8711
+//line kernels_tandem.go:8935
 }
 
 func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
-	/*line few.go:237*/ var v_ gpu_Value
+	/*line few.go:201*/ var v_ gpu_Value
 	if rest_ && (int64(s_.hi_) < int64(0)) {
 		v_ = gpu_NewValue(^s_.hi_, ^s_.lo_, base_, true)
 	} else {
@@ -8719,18 +8943,7 @@ func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
 	}
 	v_.Rest_ = rest_
 	return v_
-//line kernels_tandem.go:8723
-}
-
-func gpu_reachIn_(f_ gpu_double, w_ gpu_window_) gpu_reach {
-	/*line few.go:195*/ if w_.hi_ == int64(0) {
-		return gpu_noReach()
-	}
-	lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
-	/*line few.go:198*/ hi_ := gpu_field_(f_, w_.hi_)
-	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - gpu_bias_(f_)) - gpu_precision_(f_)) + int64(1), top_: (max(hi_, int64(1)) - gpu_bias_(f_)) + int64(1)}
-	/*line few.go:199*/ return t_
-//line kernels_tandem.go:8734
+//line kernels_tandem.go:8947
 }
 
 func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
@@ -8740,7 +8953,7 @@ func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
 	}
 	t2_ := gpu_Value{Neg_: neg_}
 	/*line ../../../internal/superacc/value.go:19*/ return gpu_become(t2_, hi_, lo_, exp_, false)
-//line kernels_tandem.go:8744
+//line kernels_tandem.go:8957
 }
 
 func gpu_digit__(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -8748,15 +8961,15 @@ func gpu_digit__(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:8752
+//line kernels_tandem.go:8965
 }
 
 func gpu_element(x_ gpu_Matrix, i_ int64, j_ int64, o_ int64, down_ bool) float32 {
-	/*line few.go:169*/ if down_ {
+	/*line few.go:133*/ if down_ {
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:8760
+//line kernels_tandem.go:8973
 }
 
 func gpu_near(p_ gpu_one, x_ float32, y_ float32) float32 {
@@ -8764,20 +8977,31 @@ func gpu_near(p_ gpu_one, x_ float32, y_ float32) float32 {
 		return float32(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:8768
+//line kernels_tandem.go:8981
 }
 
 func gpu_down(t_ gpu_single) float32 {
 	/*line format.go:39*/ return float32(8.388608e+06)
-//line kernels_tandem.go:8773
+//line kernels_tandem.go:8986
+}
+
+func gpu_reachIn(f_ gpu_single, w_ gpu_window) gpu_reach {
+	/*line few.go:159*/ if w_.hi_ == int32(0) {
+		return gpu_noReach()
+	}
+	lo_ := gpu_field(f_, w_.lo_-gpu_most(f_))
+	/*line few.go:162*/ hi_ := gpu_field(f_, w_.hi_)
+	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - gpu_bias(f_)) - gpu_precision(f_)) + int64(1), top_: (max(hi_, int64(1)) - gpu_bias(f_)) + int64(1)}
+	/*line few.go:163*/ return t_
+//line kernels_tandem.go:8997
 }
 
 func gpu_element_(x_ gpu_Matrix_, i_ int64, j_ int64, o_ int64, down_ bool) float64 {
-	/*line few.go:169*/ if down_ {
+	/*line few.go:133*/ if down_ {
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:8781
+//line kernels_tandem.go:9005
 }
 
 func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
@@ -8785,12 +9009,23 @@ func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:8789
+//line kernels_tandem.go:9013
 }
 
 func gpu_down_(t_ gpu_double) float64 {
 	/*line format.go:55*/ return float64(4.503599627370496e+15)
-//line kernels_tandem.go:8794
+//line kernels_tandem.go:9018
+}
+
+func gpu_reachIn_(f_ gpu_double, w_ gpu_window_) gpu_reach {
+	/*line few.go:159*/ if w_.hi_ == int64(0) {
+		return gpu_noReach()
+	}
+	lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
+	/*line few.go:162*/ hi_ := gpu_field_(f_, w_.hi_)
+	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - gpu_bias_(f_)) - gpu_precision_(f_)) + int64(1), top_: (max(hi_, int64(1)) - gpu_bias_(f_)) + int64(1)}
+	/*line few.go:163*/ return t_
+//line kernels_tandem.go:9029
 }
 
 func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
@@ -8798,7 +9033,7 @@ func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:8802
+//line kernels_tandem.go:9037
 }
 
 func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
@@ -8806,12 +9041,12 @@ func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:8810
+//line kernels_tandem.go:9045
 }
 
 func gpu_from(t_ gpu_single, b_ int32) float32 {
 	/*line format.go:41*/ return math.Float32frombits(uint32(b_))
-//line kernels_tandem.go:8815
+//line kernels_tandem.go:9050
 }
 
 func gpu_Split32(b_ uint32) (uint64, int64, bool) {
@@ -8826,7 +9061,7 @@ func gpu_Split32(b_ uint32) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:158*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:158*/ t_, t2_, t3_ = gpu_split__(uint64(b_), int64(24), uint64(255))
 	/*line ../../../internal/superacc/value.go:158*/ return t_, t2_, t3_
-//line kernels_tandem.go:8830
+//line kernels_tandem.go:9065
 }
 
 func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gpu_Value {
@@ -8840,17 +9075,17 @@ func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gp
 	z_ := int64(bits.LeadingZeros64(hi_))
 	t3_ := gpu_Value{Hi_: (hi_ << (uint64(z_))) | (lo_ >> (uint64((int64(64) - z_)))), Lo_: lo_ << (uint64(z_)), Exp_: exp_ - z_, Neg_: v_.Neg_, Rest_: v_.Rest_ || rest_}
 	/*line ../../../internal/superacc/value.go:118*/ return t3_
-//line kernels_tandem.go:8844
+//line kernels_tandem.go:9079
 }
 
 func gpu_Bits32(v_ gpu_Value) uint32 {
 	/*line ../../../internal/superacc/value.go:125*/ return uint32(gpu_round__(v_, int64(24), uint64(255)))
-//line kernels_tandem.go:8849
+//line kernels_tandem.go:9084
 }
 
 func gpu_from_(t_ gpu_double, b_ int64) float64 {
 	/*line format.go:57*/ return math.Float64frombits(uint64(b_))
-//line kernels_tandem.go:8854
+//line kernels_tandem.go:9089
 }
 
 func gpu_Split64(b_ uint64) (uint64, int64, bool) {
@@ -8865,12 +9100,12 @@ func gpu_Split64(b_ uint64) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:155*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:155*/ t_, t2_, t3_ = gpu_split__(b_, int64(53), uint64(2047))
 	/*line ../../../internal/superacc/value.go:155*/ return t_, t2_, t3_
-//line kernels_tandem.go:8869
+//line kernels_tandem.go:9104
 }
 
 func gpu_Bits64(v_ gpu_Value) uint64 {
 	/*line ../../../internal/superacc/value.go:122*/ return gpu_round__(v_, int64(53), uint64(2047))
-//line kernels_tandem.go:8874
+//line kernels_tandem.go:9109
 }
 
 func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
@@ -8887,7 +9122,7 @@ func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool)
 	/*line ../../../internal/superacc/value.go:162*/ field_ := t2_
 	normal_ := min(field_, uint64(1))
 	return m_ | (normal_ << (uint64((precision_ - int64(1))))), gpu_lowest(precision_, inf_) + int64((field_ - normal_)), field_ != inf_
-//line kernels_tandem.go:8891
+//line kernels_tandem.go:9126
 }
 
 func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
@@ -8911,10 +9146,10 @@ func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
 		keep_ = keep_ | ((inf_ + uint64(1)) << (uint64((precision_ - int64(1)))))
 	}
 	return keep_
-//line kernels_tandem.go:8915
+//line kernels_tandem.go:9150
 }
 
 func gpu_lowest(precision_ int64, inf_ uint64) int64 {
 	/*line ../../../internal/superacc/value.go:152*/ return (int64(2) - precision_) - int64((inf_ >> (1)))
-//line kernels_tandem.go:8920
+//line kernels_tandem.go:9155
 }

@@ -62,13 +62,27 @@ func (w window[I]) with(most, m I) window[I] { return window[I]{max(w.hi, m), mi
 // fits says whether the integers of digits hold each term of a block exactly, where terms are
 // scaled for the exponent field top: none is larger, none is subnormal, and none so small that it
 // has bits below, but for 0. Of a product the lower half, which fma finds, has to be a number.
-func fits[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window[I], top int) bool {
+func fits[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window[I], top int, deep bool,
+) bool {
 	hi, lo := f.field(w.hi), f.field(w.lo-f.most())
 	span, least := f.precision()-3, 1
+	if deep {
+		span += f.precision() - 1
+	}
 	if p.product() {
 		span, least = f.precision()-5, f.precision()+2
 	}
 	return (w.hi == 0 || lo >= least && top-lo <= span) && top >= f.precision()-3 && hi <= top && top <= 2*f.bias()
+}
+
+// deepens says whether terms may take a third integer, which a short has room for.
+func deepens[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P) bool {
+	return !p.product() && 2*f.precision() <= 48
+}
+
+// isDeep says whether terms of window w, which the exponent field top fits best, take one.
+func isDeep[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window[I], top int) bool {
+	return deepens(f, p) && !fits(f, p, w, top, false)
 }
 
 // topOf is the exponent field that fits the terms of a window best.
@@ -90,18 +104,26 @@ func unit[T float32 | float64, I int32 | int64, F format[T, I]](f F, top int) in
 }
 
 // A digits is an exact sum of terms that fit: b counts 2^(1-precision) of what a counts, c of b. It
-// takes 256 terms; each leaves a magic number in every integer that it goes to.
+// takes 256 terms; each leaves a magic number in every integer that it goes to. A product needs c,
+// and so do deep terms, whose exponents differ much.
 type digits[I int32 | int64] struct{ a, b, c I }
 
 // plus is d and the term of x and y. A number that is added to the magic one is rounded to an
 // integer, and the rest is exact.
 func plus[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, d digits[I], x, y, scale T,
+	deep bool,
 ) digits[I] {
 	term := near(p, x, y)
 	upper := term * scale
 	z := upper + f.magic()
 	d.a += f.bits(z)
-	d.b += f.bits(gpu.FMA(upper-(z-f.magic()), f.down(), f.magic()))
+	rest := upper - (z - f.magic())
+	z = gpu.FMA(rest, f.down(), f.magic())
+	d.b += f.bits(z)
+	if deep {
+		rest = gpu.FMA(rest, f.down(), -(z - f.magic()))
+		d.c += f.bits(gpu.FMA(rest, f.down(), f.magic()))
+	}
 	if p.product() {
 		lower := gpu.FMA(x, y, -term) * scale * f.down()
 		z = lower + f.magic()
@@ -112,9 +134,12 @@ func plus[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p 
 }
 
 // without is d without the magic numbers.
-func (d digits[I]) without(magic I, product bool) digits[I] {
+func (d digits[I]) without(magic I, product, deep bool) digits[I] {
 	if product {
 		return digits[I]{d.a - magic, d.b - 2*magic, d.c - magic}
+	}
+	if deep {
+		return digits[I]{d.a - magic, d.b - magic, d.c - magic}
 	}
 	return digits[I]{a: d.a - magic, b: d.b - magic}
 }

@@ -13,9 +13,9 @@ var entries [5]uintptr // in assembly
 
 // Kernels is the machine code of kernels, by their entry points.
 var Kernels = support.Natives{
-	"bell_kernel":     {Key: "78da932a6616fe54b55bbd93b9d70382", Code: []backend.Native{{Level: "neon", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}}},
-	"flow_kernel":     {Key: "3393ede68ea68a4f90afbc4fdffbd2fc", Code: []backend.Native{{Level: "neon", Entry: entries[1], Lanes: 16, Group: 64, Strip: 0}}},
-	"residual_kernel": {Key: "2057ab59f19d67897dbaf1bc1fe0a519", Code: []backend.Native{{Level: "neon", Entry: entries[2], Lanes: 16, Group: 64, Strip: 0}}},
-	"gain_kernel":     {Key: "178e0e2763222a8ecf33b990a81b70ac", Code: []backend.Native{{Level: "neon", Entry: entries[3], Lanes: 16, Group: 64, Strip: 0}}},
-	"whereOn_kernel":  {Key: "1da6624d48d655e6f37a2bb6b038c03b", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}}},
+	"bell_kernel":     {Key: "43c31fb8c90c15d61c29459e9edaef07", Code: []backend.Native{{Level: "neon", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}}},
+	"flow_kernel":     {Key: "909ea97fd958deb3be06b82d29b35272", Code: []backend.Native{{Level: "neon", Entry: entries[1], Lanes: 16, Group: 64, Strip: 0}}},
+	"residual_kernel": {Key: "63ed76718c3257d3ef77896006e8a377", Code: []backend.Native{{Level: "neon", Entry: entries[2], Lanes: 16, Group: 64, Strip: 0}}},
+	"gain_kernel":     {Key: "d8f4204ac7cc5189fe90840ff203d229", Code: []backend.Native{{Level: "neon", Entry: entries[3], Lanes: 16, Group: 64, Strip: 0}}},
+	"whereOn_kernel":  {Key: "e1b5d872a5bf154ba3ec88709d4720ea", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}}},
 }

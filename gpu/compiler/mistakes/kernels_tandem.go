@@ -36,7 +36,7 @@ void Right_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len 
   STORE(g_i32, out_.p[AT((i64)get_global_id(0), out_.n, 11)], (i32)((i64)get_global_id(0)));
 }
 `,
-	Native: nativecode.Kernels.Of("Right_kernel", "4e199523d3b0c491f8853728b7b1f409"),
+	Native: nativecode.Kernels.Of("Right_kernel", "984b650ce49dfa4653b52bf931ceb07c"),
 }
 
 // LaunchStores runs [Stores] over grid. Slices and matrices are in host memory or on the device of s;
@@ -72,7 +72,7 @@ void Stores_float32(__global f32 *out_p, const ulong out_off, const ulong out_le
   STORE(g_f32, out_.p[AT(i_, out_.n, 19)], 7.0f);
 }
 `,
-	Native: nativecode.Kernels.Of("Stores_float32", "a2dd927b361051b9cf40b29bdcac7c82"),
+	Native: nativecode.Kernels.Of("Stores_float32", "4fb581f44e0acd501ab004929908da32"),
 }
 
 var StoresInt64Kernel = &backend.Source{
@@ -95,7 +95,7 @@ void Stores_int64(__global i64 *out_p, const ulong out_off, const ulong out_len 
   STORE(g_i64, out_.p[AT(i_, out_.n, 19)], (i64)7);
 }
 `,
-	Native: nativecode.Kernels.Of("Stores_int64", "9c5a2c8920cce258636cf9bcf5a7b6f0"),
+	Native: nativecode.Kernels.Of("Stores_int64", "fe85aecfa1ac8a09f6fde8862237a68b"),
 }
 
 // LaunchLoads runs [Loads] over grid. Slices and matrices are in host memory or on the device of s;
@@ -125,7 +125,7 @@ void Loads_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len,
   STORE(g_i32, out_.p[AT(i_, out_.n, 25)], LOAD(g_i32, x_.p[AT(LOAD(g_i32, out_.p[AT(i_, out_.n, 25)]), x_.n, 25)]));
 }
 `,
-	Native: nativecode.Kernels.Of("Loads_kernel", "6dc9c80486d4147fa27e4cdeb21c1a3c"),
+	Native: nativecode.Kernels.Of("Loads_kernel", "1bb1e1b89a9da8c5dc0297ac0c7d1226"),
 }
 
 // LaunchEmpties runs [Empties] over grid. Slices and matrices are in host memory or on the device of s;
@@ -159,7 +159,7 @@ void Empties_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
   }
 }
 `,
-	Native: nativecode.Kernels.Of("Empties_kernel", "ef6e74d1ebf45e7ba1c7125f9e1fc067"),
+	Native: nativecode.Kernels.Of("Empties_kernel", "5dde3754260de5294e45844001ff48f3"),
 }
 
 // LaunchRows runs [Rows] over grid. Slices and matrices are in host memory or on the device of s;
@@ -192,7 +192,7 @@ void Rows_kernel(__global i32 *m_p, const ulong m_off, const ulong m_rows, const
   STORE(g_i32, m_.Data_.p[(i64)((u64)((i64)((u64)ROW(row_, m_.Rows_, 42) * (u64)m_.Stride_)) + (u64)COLUMN(i_ % ((i64)4), m_.Cols_, 42))], 7);
 }
 `,
-	Native: nativecode.Kernels.Of("Rows_kernel", "d514ba2191058c30bd2b3a63d682f77d"),
+	Native: nativecode.Kernels.Of("Rows_kernel", "35256d7cbcd0efc634f4d25a09f869fc"),
 }
 
 // LaunchColumns runs [Columns] over grid. Slices and matrices are in host memory or on the device of s;
@@ -225,7 +225,7 @@ void Columns_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
   }
 }
 `,
-	Native: nativecode.Kernels.Of("Columns_kernel", "e9cc1150746d56b39ef9c9386251fcaa"),
+	Native: nativecode.Kernels.Of("Columns_kernel", "2818acd289ffeeea08e01680fa86d965"),
 }
 
 // LaunchShared runs [Shared] over grid. Slices and matrices are in host memory or on the device of s;
@@ -269,7 +269,7 @@ void Shared_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len
   STORE(g_i32, out_.p[AT(i_, out_.n, 66)], v_);
 }
 `,
-	Native: nativecode.Kernels.Of("Shared_kernel", "0994caaf32832bfb64a8e388059c276b"),
+	Native: nativecode.Kernels.Of("Shared_kernel", "855a89a286a588f5e124225361bb3b0f"),
 }
 
 // LaunchPrivate runs [Private] over grid. Slices and matrices are in host memory or on the device of s;
@@ -311,7 +311,7 @@ void Private_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
   STORE(g_i32, out_.p[AT(i_, out_.n, 81)], a_.v[(i64)3].v[(i64)0]);
 }
 `,
-	Native: nativecode.Kernels.Of("Private_kernel", "b0a055c45e0e96cee85c0cee2e2620dd"),
+	Native: nativecode.Kernels.Of("Private_kernel", "1e8d46d377678f828c7ed852b3521964"),
 }
 
 // LaunchSlices runs [Slices] over grid. Slices and matrices are in host memory or on the device of s;
@@ -344,7 +344,7 @@ void Slices_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len
   }
 }
 `,
-	Native: nativecode.Kernels.Of("Slices_kernel", "f905663061ba8ef3e5b6a4194623e19f"),
+	Native: nativecode.Kernels.Of("Slices_kernel", "c2465e08e3fe4a6348f6c26a6ebf8a54"),
 }
 
 // LaunchReversed runs [Reversed] over grid. Slices and matrices are in host memory or on the device of s;
@@ -377,7 +377,7 @@ void Reversed_kernel(__global i32 *out_p, const ulong out_off, const ulong out_l
   }
 }
 `,
-	Native: nativecode.Kernels.Of("Reversed_kernel", "cec509f5f276bfa898e32f2afb322b4b"),
+	Native: nativecode.Kernels.Of("Reversed_kernel", "0ac0e868f19b02e41662cb8b2556bb70"),
 }
 
 // LaunchDivides runs [Divides] over grid. Slices and matrices are in host memory or on the device of s;
@@ -411,7 +411,7 @@ void Divides_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
   STORE(g_i32, out_.p[AT(i_, out_.n, 105)], div_i32(LINE(105) 100, (i32)((u32)((i32)i_) - (u32)5)));
 }
 `,
-	Native: nativecode.Kernels.Of("Divides_kernel", "e6aa736b694b87497efaba688343c190"),
+	Native: nativecode.Kernels.Of("Divides_kernel", "c1d9e0067da863453ac87385e99d3c1f"),
 }
 
 // LaunchSearches runs [Searches] over grid. Slices and matrices are in host memory or on the device of s;
@@ -447,7 +447,7 @@ void Searches_kernel(__global i32 *out_p, const ulong out_off, const ulong out_l
   }
 }
 `,
-	Native: nativecode.Kernels.Of("Searches_kernel", "e692682e9305687e79239858acfb8359"),
+	Native: nativecode.Kernels.Of("Searches_kernel", "56f701c60cc2c05bf482a4936806c897"),
 }
 
 // LaunchCounts runs [Counts] over grid. Slices and matrices are in host memory or on the device of s;
@@ -485,7 +485,7 @@ void Counts_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len
   i32 t_ = atomic_add_g_i32(CHECK &out_.p[AT(n_, out_.n, 129)], 1);
 }
 `,
-	Native: nativecode.Kernels.Of("Counts_kernel", "5f5cf6b12bbc0dfdb5ce2eb0becc83b4"),
+	Native: nativecode.Kernels.Of("Counts_kernel", "f52d611a84bd819dbc0bc984f6d40401"),
 }
 
 // LaunchMoves runs [Moves] over grid. Slices and matrices are in host memory or on the device of s;
@@ -530,7 +530,7 @@ void Moves_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len,
   STORE(g_i32, out_.p[AT(i_, out_.n, 150)], t_);
 }
 `,
-	Native: nativecode.Kernels.Of("Moves_kernel", "09c16b7afa9a14c83ddc6cf8f994f312"),
+	Native: nativecode.Kernels.Of("Moves_kernel", "808f2df6cc14efd09250fe6b653990a6"),
 }
 
 // LaunchElsewhere runs [Elsewhere] over grid. Slices and matrices are in host memory or on the device of s;
@@ -564,7 +564,7 @@ void Elsewhere_kernel(__global i32 *out_p, const ulong out_off, const ulong out_
   }
 }
 `,
-	Native: nativecode.Kernels.Of("Elsewhere_kernel", "cb1f4e25c552a5255c3eb8dc97f124ce"),
+	Native: nativecode.Kernels.Of("Elsewhere_kernel", "83a596e1ecfd45d978f30d07901ed901"),
 }
 
 // LaunchMany runs [Many] over grid. Slices and matrices are in host memory or on the device of s;
@@ -592,7 +592,7 @@ void Many_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len C
   STORE(g_i32, out_.p[AT((i64)((u64)i_ + (u64)((i64)4)), out_.n, 166)], 7);
 }
 `,
-	Native: nativecode.Kernels.Of("Many_kernel", "38d60e8b03fde348cd58c7b3b1b7ead1"),
+	Native: nativecode.Kernels.Of("Many_kernel", "3e62c422265dcaf3a60cb8ad5863cdb0"),
 }
 
 // LaunchGrouped runs [Grouped] over grid. Slices and matrices are in host memory or on the device of s;
@@ -626,7 +626,7 @@ void Grouped_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
   STORE(g_i32, out_.p[AT((i64)get_global_id(0), out_.n, 177)], LOAD(l_i32, s_.v[AT((i64)((u64)((i64)3) - (u64)((i64)get_local_id(0))), 4, 177)]));
 }
 `,
-	Native: nativecode.Kernels.Of("Grouped_kernel", "5df12257b1e6bb485b4a6cb3d81b7a2e"),
+	Native: nativecode.Kernels.Of("Grouped_kernel", "9a112c35feb0fd3a3b4e48303631a0fa"),
 }
 
 // LaunchRoomy runs [Roomy] over grid. Slices and matrices are in host memory or on the device of s;
@@ -696,7 +696,7 @@ void Pairs_float32_int32(__global f32 *a_p, const ulong a_off, const ulong a_len
   STORE(g_f32, a_.p[AT((i64)get_global_id(0), a_.n, 195)], LOAD(g_f32, a_.p[AT((i64)get_global_id(0), a_.n, 195)]) + ((f32)LOAD(g_i32, b_.p[AT((i64)get_global_id(0), b_.n, 195)])));
 }
 `,
-	Native: nativecode.Kernels.Of("Pairs_float32_int32", "0ddfc2093b7b20c6ec4d1618c5724ba5"),
+	Native: nativecode.Kernels.Of("Pairs_float32_int32", "96a8627a62a06a191e6965f6b93ca6af"),
 }
 
 var PairsInt32Float32Kernel = &backend.Source{
@@ -722,7 +722,7 @@ void Pairs_int32_float32(__global i32 *a_p, const ulong a_off, const ulong a_len
   STORE(g_i32, a_.p[AT((i64)get_global_id(0), a_.n, 195)], (i32)((u32)LOAD(g_i32, a_.p[AT((i64)get_global_id(0), a_.n, 195)]) + (u32)i32_of_f32(LOAD(g_f32, b_.p[AT((i64)get_global_id(0), b_.n, 195)]))));
 }
 `,
-	Native: nativecode.Kernels.Of("Pairs_int32_float32", "16a41dbcf99421c00c17cbb999b95571"),
+	Native: nativecode.Kernels.Of("Pairs_int32_float32", "0797ce7d2ec4687b202d617a80fa7327"),
 }
 
 // LaunchWords runs [Words] over grid. Slices and matrices are in host memory or on the device of s;
@@ -749,7 +749,7 @@ void Words_kernel(__global i64 *x_p, const ulong x_off, const ulong x_len CHECKE
   STORE(g_i64, x_.p[AT((i64)get_global_id(0), x_.n, 201)], (i64)((u64)LOAD(g_i64, x_.p[AT((i64)get_global_id(0), x_.n, 201)]) + (u64)((i64)1)));
 }
 `,
-	Native: nativecode.Kernels.Of("Words_kernel", "068f90b372df09eec7866420c34568a5"),
+	Native: nativecode.Kernels.Of("Words_kernel", "b6d3e89f3e68a13a2561a0c18151ebb5"),
 }
 
 // LaunchLonger runs [Longer] over grid. Slices and matrices are in host memory or on the device of s;
@@ -782,7 +782,7 @@ void Longer_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len
   }
 }
 `,
-	Native: nativecode.Kernels.Of("Longer_kernel", "0181b73521dc3ae2a6d6d947e0eeb8b3"),
+	Native: nativecode.Kernels.Of("Longer_kernel", "1cec41bbe2487853fbf9428255a2487e"),
 }
 
 // LaunchConverts runs [Converts] over grid. Slices and matrices are in host memory or on the device of s;
@@ -843,7 +843,7 @@ void Converts_kernel(__global i64 *out_p, const ulong out_off, const ulong out_l
   }
 }
 `,
-	Native: nativecode.Kernels.Of("Converts_kernel", "8285d86c7c21f0d0577240cb4f156324"),
+	Native: nativecode.Kernels.Of("Converts_kernel", "be1fb4c7206f6774a40dfbb302e459a8"),
 }
 
 // LaunchWaits runs [Waits] over grid. Slices and matrices are in host memory or on the device of s;
@@ -889,7 +889,7 @@ void Waits_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len,
   STORE(g_i32, out_.p[AT(i_, out_.n, 237)], 1);
 }
 `,
-	Native: nativecode.Kernels.Of("Waits_kernel", "64faf86ed4c943b06e4bf550a1bb526d"),
+	Native: nativecode.Kernels.Of("Waits_kernel", "c0b9ae9916578357611aa30249b55973"),
 }
 
 // LaunchRaces runs [Races] over grid. Slices and matrices are in host memory or on the device of s;
@@ -918,7 +918,7 @@ void Races_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len 
   STORE(g_i32, out_.p[AT(i_ / ((i64)2), out_.n, 245)], (i32)max_i64(i_, (i64)2));
 }
 `,
-	Native: nativecode.Kernels.Of("Races_kernel", "0c97ebcd4aea453d51e8317333b46a1a"),
+	Native: nativecode.Kernels.Of("Races_kernel", "7dbc8899fca65928f58a886601e6e888"),
 }
 
 //go:embed kernels.go other.go
@@ -981,10 +981,8 @@ func RightGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	out_ := support.Slice[int32](args[0:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -995,7 +993,7 @@ func RightGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:999
+//line kernels_tandem.go:997
 	}
 	return nil
 }
@@ -1013,10 +1011,8 @@ func StoresFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	out_ := support.Slice[float32](args[0:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -1031,7 +1027,7 @@ func StoresFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1035
+//line kernels_tandem.go:1031
 	}
 	return nil
 }
@@ -1049,10 +1045,8 @@ func StoresInt64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	out_ := support.Slice[int64](args[0:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -1067,7 +1061,7 @@ func StoresInt64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1071
+//line kernels_tandem.go:1065
 	}
 	return nil
 }
@@ -1086,10 +1080,8 @@ func LoadsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	x_ := support.Slice[int32](args[3:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -1101,7 +1093,7 @@ func LoadsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1105
+//line kernels_tandem.go:1097
 	}
 	return nil
 }
@@ -1120,10 +1112,8 @@ func EmptiesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	x_ := support.Slice[int32](args[3:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -1137,7 +1127,7 @@ func EmptiesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1141
+//line kernels_tandem.go:1131
 	}
 	return nil
 }
@@ -1155,10 +1145,8 @@ func RowsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	m_ := gpu_Matrix{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -1174,7 +1162,7 @@ func RowsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1178
+//line kernels_tandem.go:1166
 	}
 	return nil
 }
@@ -1193,10 +1181,8 @@ func ColumnsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	m_ := gpu_Matrix{Data_: support.Matrix[int32](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -1210,7 +1196,7 @@ func ColumnsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1214
+//line kernels_tandem.go:1200
 	}
 	return nil
 }
@@ -1231,10 +1217,9 @@ func SharedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var v_all [1024]int32
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
+		_, _ = b1, b2
 		for w := range n {
 			l0 := w % n0
 			i_ := b0 + l0
@@ -1265,7 +1250,7 @@ func SharedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			out_[i_] = v_
 			v_all[w] = v_
 		}
-//line kernels_tandem.go:1269
+//line kernels_tandem.go:1254
 	}
 	return nil
 }
@@ -1283,10 +1268,8 @@ func PrivateGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	out_ := support.Slice[int32](args[0:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -1307,7 +1290,7 @@ func PrivateGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1311
+//line kernels_tandem.go:1294
 	}
 	return nil
 }
@@ -1326,10 +1309,8 @@ func SlicesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	x_ := support.Slice[int32](args[3:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -1344,7 +1325,7 @@ func SlicesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1348
+//line kernels_tandem.go:1329
 	}
 	return nil
 }
@@ -1363,10 +1344,8 @@ func ReversedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	x_ := support.Slice[int32](args[3:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -1381,7 +1360,7 @@ func ReversedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1385
+//line kernels_tandem.go:1364
 	}
 	return nil
 }
@@ -1401,10 +1380,8 @@ func DividesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	_ = x_
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -1416,7 +1393,7 @@ func DividesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1420
+//line kernels_tandem.go:1397
 	}
 	return nil
 }
@@ -1435,10 +1412,8 @@ func SearchesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	x_ := support.Slice[int32](args[3:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -1456,7 +1431,7 @@ func SearchesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1460
+//line kernels_tandem.go:1435
 	}
 	return nil
 }
@@ -1474,10 +1449,8 @@ func CountsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	out_ := support.Slice[int32](args[0:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -1494,7 +1467,7 @@ func CountsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1498
+//line kernels_tandem.go:1471
 	}
 	return nil
 }
@@ -1513,10 +1486,8 @@ func MovesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	s_ := support.Slice[gpu_Body](args[3:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -1533,7 +1504,7 @@ func MovesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1537
+//line kernels_tandem.go:1508
 	}
 	return nil
 }
@@ -1551,10 +1522,8 @@ func ElsewhereGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	out_ := support.Slice[int32](args[0:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -1569,7 +1538,7 @@ func ElsewhereGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1573
+//line kernels_tandem.go:1542
 	}
 	return nil
 }
@@ -1587,10 +1556,8 @@ func ManyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	out_ := support.Slice[int32](args[0:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -1602,7 +1569,7 @@ func ManyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1606
+//line kernels_tandem.go:1573
 	}
 	return nil
 }
@@ -1622,10 +1589,9 @@ func GroupedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var s_ [4]int32
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
+		_, _ = b1, b2
 		for w := range n {
 			l0 := w % n0
 			/*line kernels.go:175*/ s_[l0] = int32(1)
@@ -1634,7 +1600,7 @@ func GroupedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			l0 := w % n0
 			/*line kernels.go:177*/ out_[b0+l0] = s_[int64(3)-l0]
 		}
-//line kernels_tandem.go:1638
+//line kernels_tandem.go:1604
 	}
 	return nil
 }
@@ -1654,10 +1620,9 @@ func RoomyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var s_ [67108864]int32
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
+		_, _ = b1, b2
 		for w := range n {
 			l0 := w % n0
 			i_ := b0 + l0
@@ -1668,7 +1633,7 @@ func RoomyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			i_ := b0 + l0
 			/*line kernels.go:188*/ out_[i_] = s_[(i_^int64(1))*int64(1000)]
 		}
-//line kernels_tandem.go:1672
+//line kernels_tandem.go:1637
 	}
 	return nil
 }
@@ -1687,10 +1652,8 @@ func PairsFloat32Int32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 	b_ := support.Slice[int32](args[3:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -1701,7 +1664,7 @@ func PairsFloat32Int32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:1705
+//line kernels_tandem.go:1668
 	}
 	return nil
 }
@@ -1720,10 +1683,8 @@ func PairsInt32Float32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 	b_ := support.Slice[float32](args[3:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -1734,7 +1695,7 @@ func PairsInt32Float32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:1738
+//line kernels_tandem.go:1699
 	}
 	return nil
 }
@@ -1752,10 +1713,8 @@ func WordsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	x_ := support.Slice[int64](args[0:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -1766,7 +1725,7 @@ func WordsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1770
+//line kernels_tandem.go:1729
 	}
 	return nil
 }
@@ -1785,10 +1744,8 @@ func LongerGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	x_ := support.Slice[int32](args[3:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -1803,7 +1760,7 @@ func LongerGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1807
+//line kernels_tandem.go:1764
 	}
 	return nil
 }
@@ -1822,10 +1779,8 @@ func ConvertsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	x_ := support.Slice[float64](args[3:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := min(b0+int64(1+more)*n0, int64(len(x_))), b1+n1, b2+n2
@@ -1848,7 +1803,7 @@ func ConvertsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1852
+//line kernels_tandem.go:1807
 	}
 	return nil
 }
@@ -1870,10 +1825,9 @@ func WaitsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var found_all [1024]bool
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
+		_, _ = b1, b2
 		for w := range n {
 			l0 := w % n0
 			var at_ int64
@@ -1887,7 +1841,7 @@ func WaitsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			at_all[w] = at_
 			found_all[w] = found_
 		}
-	b2:
+	loop2:
 		/*line kernels.go:234*/ for {
 			/*line kernels.go:234*/ var t_ bool
 			for w := range n {
@@ -1898,7 +1852,7 @@ func WaitsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				found_all[w] = found_
 			}
 			/*line kernels.go:234*/ if t_ {
-				break b2
+				break loop2
 			}
 			for w := range n {
 				var found_ bool
@@ -1913,7 +1867,7 @@ func WaitsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			i_ := b0 + l0
 			/*line kernels.go:237*/ out_[i_] = int32(1)
 		}
-//line kernels_tandem.go:1917
+//line kernels_tandem.go:1871
 	}
 	return nil
 }
@@ -1931,10 +1885,8 @@ func RacesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	out_ := support.Slice[int32](args[0:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
-		x, y, z := grid.Group(i)
-		g0, g1, g2 := int64(x), int64(y), int64(z)
+		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
 		more := support.More(grid, i, hi)
 		i += more
 		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
@@ -1946,7 +1898,7 @@ func RacesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1950
+//line kernels_tandem.go:1902
 	}
 	return nil
 }
@@ -1954,10 +1906,10 @@ func RacesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 func gpu_move(b_ *gpu_Body, axis_ int64, by_ int64) int32 {
 	/*line kernels.go:139*/ (*b_).At_[axis_] = (*b_).At_[axis_] + int32(by_)
 	return (*b_).At_[0]
-//line kernels_tandem.go:1958
+//line kernels_tandem.go:1910
 }
 
 func gpu_second(x_ []int32, i_ int64) int32 {
 	/*line other.go:4*/ return x_[i_]
-//line kernels_tandem.go:1963
+//line kernels_tandem.go:1915
 }

@@ -13,12 +13,12 @@ var entries [16]uintptr // in assembly
 
 // Kernels is the machine code of kernels, by their entry points.
 var Kernels = support.Natives{
-	"lu_float32":            {Key: "10fca6dae7efd7af3938640d0d9b4c8d", Code: []backend.Native{{Level: "avx2", Entry: entries[0], Lanes: 16, Group: 64, Strip: 192}, {Level: "avx512", Entry: entries[1], Lanes: 16, Group: 64, Strip: 192}}},
-	"lu_float64":            {Key: "4eab02ff96930cdbee2f54ce4b5fa802", Code: []backend.Native{{Level: "avx2", Entry: entries[2], Lanes: 8, Group: 64, Strip: 192}, {Level: "avx512", Entry: entries[3], Lanes: 8, Group: 64, Strip: 192}}},
-	"cholesky_float32":      {Key: "a98bae8b9a2657508e7f11a20eeba566", Code: []backend.Native{{Level: "avx2", Entry: entries[4], Lanes: 16, Group: 64, Strip: 192}, {Level: "avx512", Entry: entries[5], Lanes: 16, Group: 64, Strip: 192}}},
-	"cholesky_float64":      {Key: "486e32a4cee5ccec1c42607df9514e74", Code: []backend.Native{{Level: "avx2", Entry: entries[6], Lanes: 8, Group: 64, Strip: 192}, {Level: "avx512", Entry: entries[7], Lanes: 8, Group: 64, Strip: 192}}},
-	"solveLU_float32":       {Key: "1962a7760bc38eb1c9d40749cb73a10b", Code: []backend.Native{{Level: "avx2", Entry: entries[8], Lanes: 16, Group: 64, Strip: 320}, {Level: "avx512", Entry: entries[9], Lanes: 16, Group: 64, Strip: 320}}},
-	"solveLU_float64":       {Key: "6a9428929d5c22e8ba0c4ae127419b7b", Code: []backend.Native{{Level: "avx2", Entry: entries[10], Lanes: 8, Group: 64, Strip: 320}, {Level: "avx512", Entry: entries[11], Lanes: 8, Group: 64, Strip: 320}}},
-	"solveCholesky_float32": {Key: "9dc07496fc38ec344b376458d4fca02a", Code: []backend.Native{{Level: "avx2", Entry: entries[12], Lanes: 16, Group: 64, Strip: 320}, {Level: "avx512", Entry: entries[13], Lanes: 16, Group: 64, Strip: 320}}},
-	"solveCholesky_float64": {Key: "4b937770ec0faa1f3cfe77c7e1138197", Code: []backend.Native{{Level: "avx2", Entry: entries[14], Lanes: 8, Group: 64, Strip: 320}, {Level: "avx512", Entry: entries[15], Lanes: 8, Group: 64, Strip: 320}}},
+	"lu_float32":            {Key: "19542d3369ca32c44be2cf5586789dbe", Code: []backend.Native{{Level: "avx2", Entry: entries[0], Lanes: 16, Group: 64, Strip: 192}, {Level: "avx512", Entry: entries[1], Lanes: 16, Group: 64, Strip: 192}}},
+	"lu_float64":            {Key: "0e220a70b07d194027a02406ee4f1cda", Code: []backend.Native{{Level: "avx2", Entry: entries[2], Lanes: 8, Group: 64, Strip: 192}, {Level: "avx512", Entry: entries[3], Lanes: 8, Group: 64, Strip: 192}}},
+	"cholesky_float32":      {Key: "ad603565c81fa42bc97621d77c4ddf12", Code: []backend.Native{{Level: "avx2", Entry: entries[4], Lanes: 16, Group: 64, Strip: 192}, {Level: "avx512", Entry: entries[5], Lanes: 16, Group: 64, Strip: 192}}},
+	"cholesky_float64":      {Key: "71853f7a7de1b3afa8c7d860ab2ad3b6", Code: []backend.Native{{Level: "avx2", Entry: entries[6], Lanes: 8, Group: 64, Strip: 192}, {Level: "avx512", Entry: entries[7], Lanes: 8, Group: 64, Strip: 192}}},
+	"solveLU_float32":       {Key: "f04b832dcdd2a903c20df10c9ef29b8b", Code: []backend.Native{{Level: "avx2", Entry: entries[8], Lanes: 16, Group: 64, Strip: 320}, {Level: "avx512", Entry: entries[9], Lanes: 16, Group: 64, Strip: 320}}},
+	"solveLU_float64":       {Key: "f108cc500528a81f921f040e1261caf4", Code: []backend.Native{{Level: "avx2", Entry: entries[10], Lanes: 8, Group: 64, Strip: 320}, {Level: "avx512", Entry: entries[11], Lanes: 8, Group: 64, Strip: 320}}},
+	"solveCholesky_float32": {Key: "c877bc148f073d2a25ade59a216165fe", Code: []backend.Native{{Level: "avx2", Entry: entries[12], Lanes: 16, Group: 64, Strip: 320}, {Level: "avx512", Entry: entries[13], Lanes: 16, Group: 64, Strip: 320}}},
+	"solveCholesky_float64": {Key: "f0583ec217b21de87ca1b73e64ebf701", Code: []backend.Native{{Level: "avx2", Entry: entries[14], Lanes: 8, Group: 64, Strip: 320}, {Level: "avx512", Entry: entries[15], Lanes: 8, Group: 64, Strip: 320}}},
 }

@@ -13,9 +13,9 @@ var entries [10]uintptr // in assembly
 
 // Kernels is the machine code of kernels, by their entry points.
 var Kernels = support.Natives{
-	"Place_uint32": {Key: "c77d20417d7ca704b4d661712a2ec990", Code: []backend.Native{{Level: "avx2", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[1], Lanes: 16, Group: 64, Strip: 0}}},
-	"Place_uint64": {Key: "6fe93f7a257070f4415d916f64904d2d", Code: []backend.Native{{Level: "avx2", Entry: entries[2], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[3], Lanes: 16, Group: 64, Strip: 0}}},
-	"Check_kernel": {Key: "78304448df29572f6b4d9cb0524325ca", Code: []backend.Native{{Level: "avx2", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[5], Lanes: 16, Group: 64, Strip: 0}}},
-	"Rows_uint32":  {Key: "f22c4096442914f193af1a939a1aa61d", Code: []backend.Native{{Level: "avx2", Entry: entries[6], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[7], Lanes: 16, Group: 64, Strip: 0}}},
-	"Rows_uint64":  {Key: "c28fa24205405af8dcb39f7b88268919", Code: []backend.Native{{Level: "avx2", Entry: entries[8], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[9], Lanes: 16, Group: 64, Strip: 0}}},
+	"Place_uint32": {Key: "a5f90c65a82f4960cb0e405277f13177", Code: []backend.Native{{Level: "avx2", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[1], Lanes: 16, Group: 64, Strip: 0}}},
+	"Place_uint64": {Key: "35ff0e544e049c7b72b8b8cbdc219921", Code: []backend.Native{{Level: "avx2", Entry: entries[2], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[3], Lanes: 16, Group: 64, Strip: 0}}},
+	"Check_kernel": {Key: "507d40ef846ee9149f6ad483d17e22ce", Code: []backend.Native{{Level: "avx2", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[5], Lanes: 16, Group: 64, Strip: 0}}},
+	"Rows_uint32":  {Key: "ac627013a318990570de0ff54f13b7b1", Code: []backend.Native{{Level: "avx2", Entry: entries[6], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[7], Lanes: 16, Group: 64, Strip: 0}}},
+	"Rows_uint64":  {Key: "d41eb93e11e5b06ff9db46e5a86998f0", Code: []backend.Native{{Level: "avx2", Entry: entries[8], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[9], Lanes: 16, Group: 64, Strip: 0}}},
 }

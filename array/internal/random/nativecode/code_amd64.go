@@ -13,9 +13,9 @@ var entries [10]uintptr // in assembly
 
 // Kernels is the machine code of kernels, by their entry points.
 var Kernels = support.Natives{
-	"Fill_float32_Uniform32": {Key: "e976fa5e3041c63ec921080d73e1757b", Code: []backend.Native{{Level: "avx2", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[1], Lanes: 16, Group: 64, Strip: 0}}},
-	"Fill_float64_Uniform64": {Key: "a20ebb13216bd2e3aa42e17cbc88c5dd", Code: []backend.Native{{Level: "avx2", Entry: entries[2], Lanes: 8, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[3], Lanes: 8, Group: 64, Strip: 0}}},
-	"Fill_float32_Normal32":  {Key: "1ce1201d5e77bea92271d873b4720aa4", Code: []backend.Native{{Level: "avx2", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[5], Lanes: 16, Group: 64, Strip: 0}}},
-	"Fill_float64_Normal64":  {Key: "1fa3f71c702e751c481c21bc67caa2b5", Code: []backend.Native{{Level: "avx2", Entry: entries[6], Lanes: 8, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[7], Lanes: 8, Group: 64, Strip: 0}}},
-	"Fill_int32_Integers":    {Key: "6815e083f974db74cac60438d7d7ab0b", Code: []backend.Native{{Level: "avx2", Entry: entries[8], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[9], Lanes: 16, Group: 64, Strip: 0}}},
+	"Fill_float32_Uniform32": {Key: "c9aba34d72e5d818ce38c8e63f401d33", Code: []backend.Native{{Level: "avx2", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[1], Lanes: 16, Group: 64, Strip: 0}}},
+	"Fill_float64_Uniform64": {Key: "b0ebd6ee990849db84c7fe87e446711f", Code: []backend.Native{{Level: "avx2", Entry: entries[2], Lanes: 8, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[3], Lanes: 8, Group: 64, Strip: 0}}},
+	"Fill_float32_Normal32":  {Key: "8a028f8fa78db919326646d69e7331aa", Code: []backend.Native{{Level: "avx2", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[5], Lanes: 16, Group: 64, Strip: 0}}},
+	"Fill_float64_Normal64":  {Key: "61b1a4419bf1db1a05476bb05745a574", Code: []backend.Native{{Level: "avx2", Entry: entries[6], Lanes: 8, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[7], Lanes: 8, Group: 64, Strip: 0}}},
+	"Fill_int32_Integers":    {Key: "0f2778f0b8c09be86d4688ecbf6500a8", Code: []backend.Native{{Level: "avx2", Entry: entries[8], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[9], Lanes: 16, Group: 64, Strip: 0}}},
 }

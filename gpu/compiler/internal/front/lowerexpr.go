@@ -417,12 +417,6 @@ func (f *frame) logical(e *ast.BinaryExpr) *ir.Expr {
 	return t
 }
 
-// mayFail tells whether x has an index that may be out of range.
-func mayFail(x *ir.Expr) (found bool) {
-	x.Walk(func(x *ir.Expr) { found = found || x.Op == ir.OpIndex })
-	return found
-}
-
 // shift is x << y or x >> y. Where nothing of x is left it is computed still, if it may fail.
 func (f *frame) shift(pos token.Pos, tok token.Token, x, y *ir.Expr) *ir.Expr {
 	bits := int64(x.Type.Bits())
@@ -434,7 +428,7 @@ func (f *frame) shift(pos token.Pos, tok token.Token, x, y *ir.Expr) *ir.Expr {
 			n = uint64(bits - 1)
 		default:
 			zero := f.constantOf(pos, constant.MakeInt64(0), x.Type)
-			if !mayFail(x) {
+			if !x.MayFail() {
 				return zero
 			}
 			return &ir.Expr{Op: ir.OpBinary, Type: x.Type, Pos: pos, Token: token.AND, X: x, Y: zero}

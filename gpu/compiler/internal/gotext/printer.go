@@ -26,7 +26,6 @@ type Printer struct {
 	sp        *ir.Splitter
 	inLoop    bool      // over work-items
 	heads     [3]string // of the loops of a kernel without barriers
-	once      bool      // the first work-item's part alone
 	hoists    int
 	hoisted   map[*ir.Expr]string // by names
 	labels    int
@@ -246,6 +245,8 @@ func (p *Printer) stmt(s *ir.Stmt) {
 		p.loop(s, "")
 	case ir.StmtReturn:
 		p.returnStmt(s)
+	case ir.StmtBarrier:
+		p.first(s)
 	}
 }
 
@@ -335,9 +336,9 @@ func (p *Printer) block(s *ir.Stmt, body func()) {
 }
 
 func (p *Printer) label(s *ir.Stmt) string {
-	if s.Label == "" || !strings.HasPrefix(s.Label, "b") {
+	if s.Label == "" || !strings.HasPrefix(s.Label, "loop") {
 		p.labels++
-		s.Label = fmt.Sprintf("b%d", p.labels)
+		s.Label = fmt.Sprintf("loop%d", p.labels)
 	}
 	return s.Label
 }
@@ -675,21 +676,33 @@ func (p *Printer) Kernel(k *ir.Kernel, name, plain string, sp *ir.Splitter) {
 	}
 	start := p.Out.Len()
 	p.Line("for i := lo; i < hi; i++ {")
-	p.Line("x, y, z := grid.Group(i)\ng0, g1, g2 := int64(x), int64(y), int64(z)")
-	p.Line("b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops\n_, _, _ = b0, b1, b2")
+	p.Line("g0, g1, g2 := support.Group(grid, i)")
+	p.Line("b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops")
+	bases := p.Out.Len()
 	if k.Barriers {
 		p.group(k.Body)
-		text := p.Out.String()
-		if strings.Contains(text[start:], "continue groups\n") {
-			text = text[:start] + "groups:\n" + text[start:]
-		}
-		p.Out.Reset()
-		p.Out.WriteString(text)
 	} else {
 		p.reads = ir.ReadsOf(body, nil)
 		p.all(body, &g)
 	}
+	text := p.Out.String()
+	p.Out.Reset()
+	p.Out.WriteString(text[:start] + groupHead(text[start:bases], text[bases:]) + text[bases:])
 	p.Line("//line @:1\n}\nreturn nil\n}")
+}
+
+// groupHead is the head of the loop over groups, with what body needs.
+func groupHead(head, body string) string {
+	unused := slices.DeleteFunc([]string{"b0", "b1", "b2"}, func(b string) bool {
+		return regexp.MustCompile(`\b` + b + `\b`).MatchString(body)
+	})
+	if n := len(unused); n > 0 {
+		head += "_" + strings.Repeat(", _", n-1) + " = " + strings.Join(unused, ", ") + "\n"
+	}
+	if strings.Contains(body, "continue groups\n") {
+		head = "groups:\n" + head
+	}
+	return head
 }
 
 // arrays declares the variables that each of so many work-items has one of, those of a type
@@ -836,8 +849,7 @@ var placeNames = []struct {
 	{regexp.MustCompile(`\bl2\b`), "l2 := w / (n0 * n1)"},
 }
 
-// phase prints the loop over the work-items of a group, or, where once is set, the first's part,
-// whose text is body.
+// phase prints the loop over the work-items of a group, whose text is body.
 func (p *Printer) phase(body string) {
 	if directives.ReplaceAllString(body, "") == "" {
 		return
@@ -852,14 +864,9 @@ func (p *Printer) phase(body string) {
 	if p.used {
 		p.Line("%s:", p.next)
 	}
-	switch {
-	case p.once && byNumber:
-		p.Line("{\nw := int64(0)")
-	case p.once:
-		p.Line("{")
-	case byNumber:
+	if byNumber {
 		p.Line("for w := range n {")
-	default:
+	} else {
 		p.Line("for range n {")
 	}
 	for _, l := range places {
@@ -973,16 +980,19 @@ func (p *Printer) meeting(s *ir.Stmt) {
 	if !p.reads[s.Var] {
 		p.Line("_ = %s", p.name(s.Var))
 	}
-	yes := &ir.Expr{Op: ir.OpConst, Type: s.Var.Type, Value: constant.MakeBool(true)}
-	set := &ir.Stmt{Kind: ir.StmtAssign, Pos: s.Pos, X: ir.VarExpr(s.Var, s.Pos), Y: s.X}
 	if s.Meeting.Name == "Any" {
-		set.Y = yes
+		yes := &ir.Expr{Op: ir.OpConst, Type: s.Var.Type, Value: constant.MakeBool(true)}
+		set := &ir.Stmt{Kind: ir.StmtAssign, Pos: s.Pos, X: ir.VarExpr(s.Var, s.Pos), Y: yes}
 		p.items([]*ir.Stmt{{Kind: ir.StmtIf, Pos: s.Pos, X: s.X, Body: []*ir.Stmt{set}}})
 		return
 	}
-	p.once = true
-	p.items([]*ir.Stmt{set})
-	p.once = false
+	p.items([]*ir.Stmt{s})
+}
+
+// first prints what each work-item computes of which the first gives the group its value: it may be
+// an error for another.
+func (p *Printer) first(s *ir.Stmt) {
+	p.Line("if x := %s; l0|l1|l2 == 0 {\n%s = x\n}", p.expr(s.X), p.name(s.Var))
 }
 
 // liftedLoop prints a loop that holds a barrier. A continue leaves a block around its body.

@@ -87,6 +87,19 @@ func (e *Expr) Walk(f func(*Expr)) {
 	e.Children(func(x *Expr) { x.Walk(f) })
 }
 
+// MayFail tells whether e has an index or a bound that may be out of range, or may divide by 0.
+func (e *Expr) MayFail() (may bool) {
+	e.Walk(func(e *Expr) {
+		switch e.Op {
+		case OpIndex, OpSlice, OpWithin, OpCall:
+			may = true
+		case OpBinary:
+			may = may || (e.Token == token.QUO || e.Token == token.REM) && !e.Type.Float()
+		}
+	})
+	return may
+}
+
 // Variables calls f for the variables that e mentions, at each place.
 func (e *Expr) Variables(f func(*Variable)) {
 	e.Walk(func(e *Expr) {

@@ -181,6 +181,10 @@ REAL(f32, i32) REAL(f64, i64)
   TO_INTEGER(u32, F, 0x1p32, 4294967295u, 0, 0) TO_INTEGER(u64, F, 0x1p64, 18446744073709551615ul, 0, 0)
 TO_INTEGERS(f32) TO_INTEGERS(f64)
 
+// What lies n elements behind a strip, in cache lines.
+#define AHEAD(p, n) \
+  for (i64 k = 64 / sizeof *(p) - 1; k < W; k += 64 / sizeof *(p)) __builtin_prefetch((p) + n + k);
+
 // Checks: an error leaves the entry at once.
 #define CHECK(i, n, place) if (UNLIKELY((u64)(i64)(i) >= (u64)(n))) fail(c, FAIL_INDEX, place, (i64)(i), n);
 // LAST is the largest T to which the number of each lane can be added.

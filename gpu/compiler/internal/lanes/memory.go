@@ -214,6 +214,7 @@ func (p *lanePrinter) ofGroup(v *ir.Variable) laneValue {
 // loadRun loads neighbours in memory.
 func (p *lanePrinter) loadRun(a access) string {
 	name, elem := p.next("t"), a.t.Name
+	p.ahead(a)
 	if a.inside == "" {
 		p.Line("const %sv %s = load(&%s);", elem, name, a.at())
 	} else {
@@ -225,6 +226,15 @@ func (p *lanePrinter) loadRun(a access) string {
 		return mask
 	}
 	return name
+}
+
+// ahead brings what lies beside neighbours in memory into the caches, where groups are tiles of
+// several rows: the next group begins with it, and processors foresee no memory that is read by
+// tiles. A loop of many turns comes to it itself, or too late for this to help.
+func (p *lanePrinter) ahead(a access) {
+	if p.k.Group[1] > 1 && p.long == 0 && !a.local {
+		p.Line("AHEAD(&%s, %d)", a.at(), p.k.Group[0])
+	}
 }
 
 // gather loads a place for each lane.
@@ -306,6 +316,7 @@ func (p *lanePrinter) storeRun(a access, c string) {
 	if a.t.Kind == ir.KindBool {
 		c = "of_mask(" + c + ")"
 	}
+	p.ahead(a)
 	switch {
 	case p.mask == "":
 		p.Line("store(&%s, %s);", a.at(), c)

@@ -34,6 +34,7 @@ type lanePrinter struct {
 	aimed     map[string]bool      // labels that are used
 	number    int                  // of the last name
 	copies    int                  // how often the present statements are printed twice
+	long      int                  // the loops around that may have many turns
 	strips    []*ir.Variable       // that live across barriers: elements for each strip
 	inStrip   bool
 	loops     [3]string             // the loops over strips
@@ -509,7 +510,7 @@ func (p *lanePrinter) meet(s *ir.Stmt) {
 	name := p.name(s.Var)
 	p.Line("%s %s = {0};", p.Type(s.Var.Type), name)
 	set := &ir.Stmt{Kind: ir.StmtBarrier, Pos: s.Pos, Var: s.Var, X: s.X, Meeting: s.Meeting}
-	if s.Meeting.Name == "Any" {
+	if s.Meeting.Name == "Any" || p.a.shape(s.X) != uniform && s.X.MayFail() { // for another than the first
 		p.items([]*ir.Stmt{set})
 		return
 	}
@@ -529,9 +530,9 @@ func (p *lanePrinter) agree(s *ir.Stmt) {
 	case s.Meeting.Name == "Any":
 		p.Line("%s |= any(%s);", name, p.and(v.c))
 	case v.shape == varying:
-		p.Line("%s = %s;", name, p.first(v))
+		p.Line("if (l0 == 0 && %s == 0 && l2 == 0) %s = %s;", p.y, name, p.first(v))
 	default:
-		p.Line("%s = %s;", name, v.c)
+		p.Line("if (l0 == 0 && %s == 0 && l2 == 0) %s = %s;", p.y, name, v.c)
 	}
 }
 
@@ -674,6 +675,10 @@ func (p *lanePrinter) turns(s *ir.Stmt, begin, body, post func()) {
 	next := ir.Escape{Target: s, Next: true}
 	p.ends[next] = p.next("next")
 	p.version++
+	if !counted(s.X) {
+		p.long++
+		defer func() { p.long-- }()
+	}
 	p.Line("for (;;) {")
 	p.inner(func() {
 		begin()
@@ -684,6 +689,11 @@ func (p *lanePrinter) turns(s *ir.Stmt, begin, body, post func()) {
 		post()
 	})
 	p.Line("}")
+}
+
+// counted tells whether condition x of a loop compares with a constant.
+func counted(x *ir.Expr) bool {
+	return x != nil && x.Op == ir.OpBinary && (x.X.Op == ir.OpConst || x.Y.Op == ir.OpConst)
 }
 
 // uniformLoop prints a loop of which all lanes run the same turns.
