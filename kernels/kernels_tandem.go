@@ -17,11 +17,11 @@ var matmulNaiveFloat64Kernel = kernelsPacked.Source("matmulNaive_float64", "802b
 
 var matmulNaiveInt32Kernel = kernelsPacked.Source("matmulNaive_int32", "c13d895ccb83839e5ea1f9f3ebc1bc48", support.Params{}.ConstMatrix("a", "int", 4).ConstMatrix("b", "int", 4).Matrix("c", "int", 4), matmulNaiveInt32Go, matmulNaiveInt32Plain, "textbook.go")
 
-var matmulTiledFloat32Kernel = kernelsPacked.Group(16, 16, 1).Source("matmulTiled_float32", "74571b9ee6ac252564ee4d82de382cd6", support.Params{}.ConstMatrix("a", "float", 4).ConstMatrix("b", "float", 4).Matrix("c", "float", 4), matmulTiledFloat32Go, matmulTiledFloat32Plain, "textbook.go")
+var matmulTiledFloat32Kernel = kernelsPacked.Group(16, 16, 1).Source("matmulTiled_float32", "b413bc92fe489c737949dbb84aafa69f", support.Params{}.ConstMatrix("a", "float", 4).ConstMatrix("b", "float", 4).Matrix("c", "float", 4), matmulTiledFloat32Go, matmulTiledFloat32Plain, "textbook.go")
 
-var matmulTiledFloat64Kernel = kernelsPacked.Group(16, 16, 1).Source("matmulTiled_float64", "aa43e26a94878cc8fdb14e3c08ca8a06", support.Params{}.ConstMatrix("a", "double", 8).ConstMatrix("b", "double", 8).Matrix("c", "double", 8), matmulTiledFloat64Go, matmulTiledFloat64Plain, "textbook.go")
+var matmulTiledFloat64Kernel = kernelsPacked.Group(16, 16, 1).Source("matmulTiled_float64", "8848e5bf33672f113a1c63923ca501ae", support.Params{}.ConstMatrix("a", "double", 8).ConstMatrix("b", "double", 8).Matrix("c", "double", 8), matmulTiledFloat64Go, matmulTiledFloat64Plain, "textbook.go")
 
-var matmulTiledInt32Kernel = kernelsPacked.Group(16, 16, 1).Source("matmulTiled_int32", "14fcb739105977bf934abdc6f3e3facc", support.Params{}.ConstMatrix("a", "int", 4).ConstMatrix("b", "int", 4).Matrix("c", "int", 4), matmulTiledInt32Go, matmulTiledInt32Plain, "textbook.go")
+var matmulTiledInt32Kernel = kernelsPacked.Group(16, 16, 1).Source("matmulTiled_int32", "c536f564461f813faf30fdf32642bb4e", support.Params{}.ConstMatrix("a", "int", 4).ConstMatrix("b", "int", 4).Matrix("c", "int", 4), matmulTiledInt32Go, matmulTiledInt32Plain, "textbook.go")
 
 var transposeNaiveFloat32Kernel = kernelsPacked.Source("transposeNaive_float32", "dbafdeab2e5db7963aa93c0dc3969df3", support.Params{}.ConstMatrix("a", "float", 4).Matrix("c", "float", 4), transposeNaiveFloat32Go, transposeNaiveFloat32Plain, "textbook.go")
 

@@ -676,7 +676,7 @@ void matmul_float32(__global f32 *c_p, const ulong c_off, const ulong c_rows, co
 }
 `,
 	Packed: kernelsPTX("matmul_float32"),
-	Native: nativecode.Kernels.Of("matmul_float32", "02ab0f869eff2ecc2de9df42ad9a98f5"),
+	Native: nativecode.Kernels.Of("matmul_float32", "8abde84c9af2ca74b2f44874e2608ea9"),
 }
 
 var matmulFloat64Kernel = &backend.Source{
@@ -742,7 +742,7 @@ void matmul_float64(__global f64 *c_p, const ulong c_off, const ulong c_rows, co
 }
 `,
 	Packed: kernelsPTX("matmul_float64"),
-	Native: nativecode.Kernels.Of("matmul_float64", "7042f3b79b989f8d5d09c78f51ba20ba"),
+	Native: nativecode.Kernels.Of("matmul_float64", "736be9502627847093375b07add50f3d"),
 }
 
 var matmulInt32Kernel = &backend.Source{
@@ -807,7 +807,7 @@ void matmul_int32(__global i32 *c_p, const ulong c_off, const ulong c_rows, cons
 }
 `,
 	Packed: kernelsPTX("matmul_int32"),
-	Native: nativecode.Kernels.Of("matmul_int32", "2479e466b0d0ac1b7406c29cea20d911"),
+	Native: nativecode.Kernels.Of("matmul_int32", "5b5f711822d65ab0329aa5f8ef63a1e0"),
 }
 
 // launchNbody runs [nbody] over grid. Slices and matrices are in host memory or on the device of s;

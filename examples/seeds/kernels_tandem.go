@@ -273,7 +273,7 @@ void FastMatmul_float32(__global const f32 *a_p, const ulong a_off, const ulong 
 }
 `,
 	Packed: kernelsPTX("FastMatmul_float32"),
-	Native: nativecode.Kernels.Of("FastMatmul_float32", "cadc41701d2b6fd8db3ea484c598647f"),
+	Native: nativecode.Kernels.Of("FastMatmul_float32", "0444789b0572958317351ad6e76c35fd"),
 }
 
 var FastMatmulFloat64Kernel = &backend.Source{
@@ -336,7 +336,7 @@ void FastMatmul_float64(__global const f64 *a_p, const ulong a_off, const ulong 
 }
 `,
 	Packed: kernelsPTX("FastMatmul_float64"),
-	Native: nativecode.Kernels.Of("FastMatmul_float64", "aee9ce4cf5e5bc27787baece74e4ce26"),
+	Native: nativecode.Kernels.Of("FastMatmul_float64", "39b713920f39d39f56a1afb2ec6a55bc"),
 }
 
 var FastMatmulInt32Kernel = &backend.Source{
@@ -398,7 +398,7 @@ void FastMatmul_int32(__global const i32 *a_p, const ulong a_off, const ulong a_
 }
 `,
 	Packed: kernelsPTX("FastMatmul_int32"),
-	Native: nativecode.Kernels.Of("FastMatmul_int32", "cbf3976d5a119c730bf21d09df5937ce"),
+	Native: nativecode.Kernels.Of("FastMatmul_int32", "b9e190d66464d4442e1bf4d1ea88a69e"),
 }
 
 // LaunchTwice runs [Twice] over grid. Slices and matrices are in host memory or on the device of s;
@@ -604,7 +604,7 @@ void TransposeTiled_float32(__global const f32 *a_p, const ulong a_off, const ul
 }
 `,
 	Packed: kernelsPTX("TransposeTiled_float32"),
-	Native: nativecode.Kernels.Of("TransposeTiled_float32", "0c8dccaf458e320a2b2f3897b3c28782"),
+	Native: nativecode.Kernels.Of("TransposeTiled_float32", "ae4ec2c5739b0c8e858f1781419079d6"),
 }
 
 var TransposeTiledInt32Kernel = &backend.Source{
@@ -655,7 +655,7 @@ void TransposeTiled_int32(__global const i32 *a_p, const ulong a_off, const ulon
 }
 `,
 	Packed: kernelsPTX("TransposeTiled_int32"),
-	Native: nativecode.Kernels.Of("TransposeTiled_int32", "57bd34777e0f02b853abd3e6259bf7a0"),
+	Native: nativecode.Kernels.Of("TransposeTiled_int32", "55c5c95c5d582336eded11c75fe26436"),
 }
 
 //go:embed kernels_tandem.zip

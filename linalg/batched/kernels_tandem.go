@@ -74,9 +74,9 @@ var solveLUKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: solveLUFloat64Kernel},
 }
 
-var solveLUFloat32Kernel = kernelsPacked.Source("solveLU_float32", "f04b832dcdd2a903c20df10c9ef29b8b", support.Params{}.Matrix("b", "float", 4).ConstMatrix("a", "float", 4).ConstMatrix("pivots", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveLUFloat32Go, solveLUFloat32Plain, "kernels.go")
+var solveLUFloat32Kernel = kernelsPacked.Source("solveLU_float32", "8311dffcb00d37ab1c3eefddffc5622b", support.Params{}.Matrix("b", "float", 4).ConstMatrix("a", "float", 4).ConstMatrix("pivots", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveLUFloat32Go, solveLUFloat32Plain, "kernels.go")
 
-var solveLUFloat64Kernel = kernelsPacked.Source("solveLU_float64", "f108cc500528a81f921f040e1261caf4", support.Params{}.Matrix("b", "double", 8).ConstMatrix("a", "double", 8).ConstMatrix("pivots", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveLUFloat64Go, solveLUFloat64Plain, "kernels.go")
+var solveLUFloat64Kernel = kernelsPacked.Source("solveLU_float64", "2a108c3ed5b2615a06a5b6b7500cbc8d", support.Params{}.Matrix("b", "double", 8).ConstMatrix("a", "double", 8).ConstMatrix("pivots", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveLUFloat64Go, solveLUFloat64Plain, "kernels.go")
 
 // launchSolveCholesky runs [solveCholesky] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.

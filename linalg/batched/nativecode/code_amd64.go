@@ -17,8 +17,8 @@ var Kernels = support.Natives{
 	"lu_float64":            {Key: "0e220a70b07d194027a02406ee4f1cda", Code: []backend.Native{{Level: "avx2", Entry: entries[2], Lanes: 8, Group: 64, Strip: 192}, {Level: "avx512", Entry: entries[3], Lanes: 8, Group: 64, Strip: 192}}},
 	"cholesky_float32":      {Key: "ad603565c81fa42bc97621d77c4ddf12", Code: []backend.Native{{Level: "avx2", Entry: entries[4], Lanes: 16, Group: 64, Strip: 192}, {Level: "avx512", Entry: entries[5], Lanes: 16, Group: 64, Strip: 192}}},
 	"cholesky_float64":      {Key: "71853f7a7de1b3afa8c7d860ab2ad3b6", Code: []backend.Native{{Level: "avx2", Entry: entries[6], Lanes: 8, Group: 64, Strip: 192}, {Level: "avx512", Entry: entries[7], Lanes: 8, Group: 64, Strip: 192}}},
-	"solveLU_float32":       {Key: "f04b832dcdd2a903c20df10c9ef29b8b", Code: []backend.Native{{Level: "avx2", Entry: entries[8], Lanes: 16, Group: 64, Strip: 320}, {Level: "avx512", Entry: entries[9], Lanes: 16, Group: 64, Strip: 320}}},
-	"solveLU_float64":       {Key: "f108cc500528a81f921f040e1261caf4", Code: []backend.Native{{Level: "avx2", Entry: entries[10], Lanes: 8, Group: 64, Strip: 320}, {Level: "avx512", Entry: entries[11], Lanes: 8, Group: 64, Strip: 320}}},
+	"solveLU_float32":       {Key: "8311dffcb00d37ab1c3eefddffc5622b", Code: []backend.Native{{Level: "avx2", Entry: entries[8], Lanes: 16, Group: 64, Strip: 320}, {Level: "avx512", Entry: entries[9], Lanes: 16, Group: 64, Strip: 320}}},
+	"solveLU_float64":       {Key: "2a108c3ed5b2615a06a5b6b7500cbc8d", Code: []backend.Native{{Level: "avx2", Entry: entries[10], Lanes: 8, Group: 64, Strip: 320}, {Level: "avx512", Entry: entries[11], Lanes: 8, Group: 64, Strip: 320}}},
 	"solveCholesky_float32": {Key: "c877bc148f073d2a25ade59a216165fe", Code: []backend.Native{{Level: "avx2", Entry: entries[12], Lanes: 16, Group: 64, Strip: 320}, {Level: "avx512", Entry: entries[13], Lanes: 16, Group: 64, Strip: 320}}},
 	"solveCholesky_float64": {Key: "f0583ec217b21de87ca1b73e64ebf701", Code: []backend.Native{{Level: "avx2", Entry: entries[14], Lanes: 8, Group: 64, Strip: 320}, {Level: "avx512", Entry: entries[15], Lanes: 8, Group: 64, Strip: 320}}},
 }

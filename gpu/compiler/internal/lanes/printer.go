@@ -333,10 +333,11 @@ func (p *lanePrinter) plane(list []*ir.Stmt, begin [3]string, end string) {
 	x, y := p.loops[0], p.loops[1]
 	p.Line("i64 %s = %s;", y, begin[1])
 	if dependent := rowsOf(ir.Recomputed(p.k.Body, list, p.sp), list, p.kept(list), p.a); dependent != nil && !p.large {
-		p.Line("for (; %s + %d <= %s1; %[1]s += %[2]d) {", y, laneRows, end)
+		n := rowsAtOnce(p.k)
+		p.Line("for (; %s + %d <= %s1; %[1]s += %[2]d) {", y, n, end)
 		p.inner(func() {
 			p.Line("i64 %s = %s;", x, begin[0])
-			for r := range laneRows {
+			for r := range n {
 				p.rows = append(p.rows, r)
 			}
 			p.dependent, p.y = dependent, y
@@ -344,7 +345,7 @@ func (p *lanePrinter) plane(list []*ir.Stmt, begin [3]string, end string) {
 			p.rows, p.dependent = nil, nil
 			if p.tail {
 				p.y = "row"
-				p.Line("if (%s < %s0) for (i64 row = %s; row < %[3]s + %[4]d; row++) {", x, end, y, laneRows)
+				p.Line("if (%s < %s0) for (i64 row = %s; row < %[3]s + %[4]d; row++) {", x, end, y, n)
 				p.inner(func() { p.rest(list, end) })
 				p.Line("}")
 			}

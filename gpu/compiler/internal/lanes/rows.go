@@ -13,27 +13,34 @@ import (
 // depend on y, as in a product: so several rows are taken at once, statement by statement, with one
 // load for all. What depends on y has a variable for each row.
 
-// laneRows is how many rows are taken at once.
-const laneRows = 4
+// rowsAtOnce is how many rows are taken at once. Beside barriers clang keeps more in registers, and
+// AVX2 has no room for four rows' sums.
+func rowsAtOnce(k *ir.Kernel) int {
+	if k.Barriers {
+		return 2
+	}
+	return 4
+}
 
 // A rowShaper finds what depends on the row.
 type rowShaper struct {
 	a       *laneShaper
 	vars    map[*ir.Variable]bool
+	depths  map[*ir.Variable]int // how many of the ifs that depend on the row a declaration is in
 	changed bool
 }
 
 // rowsOf is the variables of list, and of the declarations before it, that depend on the row; nil
 // if rows are not to be taken at once, since they go different ways or share no loads.
 func rowsOf(before, list []*ir.Stmt, kept []*ir.Variable, a *laneShaper) map[*ir.Variable]bool {
-	r := &rowShaper{a: a, vars: map[*ir.Variable]bool{}}
+	r := &rowShaper{a: a, vars: map[*ir.Variable]bool{}, depths: map[*ir.Variable]int{}}
 	for _, v := range kept {
 		r.vars[v] = true
 	}
 	for r.changed = true; r.changed; {
 		r.changed = false
-		r.list(before, false)
-		r.list(list, false)
+		r.list(before, 0)
+		r.list(list, 0)
 	}
 	if !r.together(list) || !r.shares(list, false) {
 		return nil
@@ -41,17 +48,23 @@ func rowsOf(before, list []*ir.Stmt, kept []*ir.Variable, a *laneShaper) map[*ir
 	return r.vars
 }
 
-func (r *rowShaper) list(list []*ir.Stmt, dependent bool) {
+// list finds what list sets, in so many ifs that depend on the row. Rows that go in there have the
+// same in a variable that is declared there, but others keep what they had in one from outside.
+func (r *rowShaper) list(list []*ir.Stmt, depth int) {
 	for _, s := range list {
 		switch s.Kind {
 		case ir.StmtDecl:
-			r.set(s.Var, dependent || s.Var.Array || s.X != nil && r.depends(s.X))
+			r.depths[s.Var] = depth
+			r.set(s.Var, s.Var.Array || s.X != nil && r.depends(s.X))
 		case ir.StmtAssign:
 			if v := ir.RootVariable(s.X); v != nil && !v.Local {
-				r.set(v, dependent || r.depends(s.Y) || r.depends(s.X))
+				r.set(v, depth > r.depths[v] || r.depends(s.Y) || r.depends(s.X))
 			}
 		}
-		inner := dependent || s.X != nil && s.Kind == ir.StmtIf && r.depends(s.X)
+		inner := depth
+		if s.X != nil && s.Kind == ir.StmtIf && r.depends(s.X) {
+			inner++
+		}
 		r.list(s.Body, inner)
 		r.list(s.Else, inner)
 		r.list(s.Post, inner)
