@@ -11,41 +11,41 @@ import (
 	"math"
 )
 
-var matmulNaiveFloat32Kernel = kernelsPacked.Source("matmulNaive_float32", "015975a7c7d0c4e9ad816ad37fdbcc03", support.Params{}.ConstMatrix("a", "float", 4).ConstMatrix("b", "float", 4).Matrix("c", "float", 4), matmulNaiveFloat32Go, matmulNaiveFloat32Plain, "textbook.go")
+var matmulNaiveFloat32Kernel = kernelsPacked.Source("matmulNaive_float32", "3e17cc815315daf50f0f0ba52e72cc15", support.Params{}.ConstMatrix("a", "float", 4).ConstMatrix("b", "float", 4).Matrix("c", "float", 4), matmulNaiveFloat32Go, matmulNaiveFloat32Plain, "textbook.go")
 
-var matmulNaiveFloat64Kernel = kernelsPacked.Source("matmulNaive_float64", "802b7b14f964e0c791b6fee8c3ff278e", support.Params{}.ConstMatrix("a", "double", 8).ConstMatrix("b", "double", 8).Matrix("c", "double", 8), matmulNaiveFloat64Go, matmulNaiveFloat64Plain, "textbook.go")
+var matmulNaiveFloat64Kernel = kernelsPacked.Source("matmulNaive_float64", "c694f95ac166f5557f708daf4ff06539", support.Params{}.ConstMatrix("a", "double", 8).ConstMatrix("b", "double", 8).Matrix("c", "double", 8), matmulNaiveFloat64Go, matmulNaiveFloat64Plain, "textbook.go")
 
-var matmulNaiveInt32Kernel = kernelsPacked.Source("matmulNaive_int32", "c13d895ccb83839e5ea1f9f3ebc1bc48", support.Params{}.ConstMatrix("a", "int", 4).ConstMatrix("b", "int", 4).Matrix("c", "int", 4), matmulNaiveInt32Go, matmulNaiveInt32Plain, "textbook.go")
+var matmulNaiveInt32Kernel = kernelsPacked.Source("matmulNaive_int32", "acf84f67371e0dcb71e13e9b3ef2fc1b", support.Params{}.ConstMatrix("a", "int", 4).ConstMatrix("b", "int", 4).Matrix("c", "int", 4), matmulNaiveInt32Go, matmulNaiveInt32Plain, "textbook.go")
 
-var matmulTiledFloat32Kernel = kernelsPacked.Group(16, 16, 1).Source("matmulTiled_float32", "b413bc92fe489c737949dbb84aafa69f", support.Params{}.ConstMatrix("a", "float", 4).ConstMatrix("b", "float", 4).Matrix("c", "float", 4), matmulTiledFloat32Go, matmulTiledFloat32Plain, "textbook.go")
+var matmulTiledFloat32Kernel = kernelsPacked.Group(16, 16, 1).Source("matmulTiled_float32", "b3ecb1e8c90f64320228427bb49d5763", support.Params{}.ConstMatrix("a", "float", 4).ConstMatrix("b", "float", 4).Matrix("c", "float", 4), matmulTiledFloat32Go, matmulTiledFloat32Plain, "textbook.go")
 
-var matmulTiledFloat64Kernel = kernelsPacked.Group(16, 16, 1).Source("matmulTiled_float64", "8848e5bf33672f113a1c63923ca501ae", support.Params{}.ConstMatrix("a", "double", 8).ConstMatrix("b", "double", 8).Matrix("c", "double", 8), matmulTiledFloat64Go, matmulTiledFloat64Plain, "textbook.go")
+var matmulTiledFloat64Kernel = kernelsPacked.Group(16, 16, 1).Source("matmulTiled_float64", "69f4eb957610a0583093aeb94e5c41d9", support.Params{}.ConstMatrix("a", "double", 8).ConstMatrix("b", "double", 8).Matrix("c", "double", 8), matmulTiledFloat64Go, matmulTiledFloat64Plain, "textbook.go")
 
-var matmulTiledInt32Kernel = kernelsPacked.Group(16, 16, 1).Source("matmulTiled_int32", "c536f564461f813faf30fdf32642bb4e", support.Params{}.ConstMatrix("a", "int", 4).ConstMatrix("b", "int", 4).Matrix("c", "int", 4), matmulTiledInt32Go, matmulTiledInt32Plain, "textbook.go")
+var matmulTiledInt32Kernel = kernelsPacked.Group(16, 16, 1).Source("matmulTiled_int32", "79365583b3415076feb6f894d5862902", support.Params{}.ConstMatrix("a", "int", 4).ConstMatrix("b", "int", 4).Matrix("c", "int", 4), matmulTiledInt32Go, matmulTiledInt32Plain, "textbook.go")
 
-var transposeNaiveFloat32Kernel = kernelsPacked.Source("transposeNaive_float32", "dbafdeab2e5db7963aa93c0dc3969df3", support.Params{}.ConstMatrix("a", "float", 4).Matrix("c", "float", 4), transposeNaiveFloat32Go, transposeNaiveFloat32Plain, "textbook.go")
+var transposeNaiveFloat32Kernel = kernelsPacked.Source("transposeNaive_float32", "9e3a46a891f3e5d5ceffbed6630b09d2", support.Params{}.ConstMatrix("a", "float", 4).Matrix("c", "float", 4), transposeNaiveFloat32Go, transposeNaiveFloat32Plain, "textbook.go")
 
-var transposeNaiveFloat64Kernel = kernelsPacked.Source("transposeNaive_float64", "48937bdb28f6b3c6a8cc3ed6b631b9cd", support.Params{}.ConstMatrix("a", "double", 8).Matrix("c", "double", 8), transposeNaiveFloat64Go, transposeNaiveFloat64Plain, "textbook.go")
+var transposeNaiveFloat64Kernel = kernelsPacked.Source("transposeNaive_float64", "6b076dcd240c8da506a10f04d90bb063", support.Params{}.ConstMatrix("a", "double", 8).Matrix("c", "double", 8), transposeNaiveFloat64Go, transposeNaiveFloat64Plain, "textbook.go")
 
-var transposeNaiveInt32Kernel = kernelsPacked.Source("transposeNaive_int32", "3b340c2b84a6149c8381fd85164273d9", support.Params{}.ConstMatrix("a", "int", 4).Matrix("c", "int", 4), transposeNaiveInt32Go, transposeNaiveInt32Plain, "textbook.go")
+var transposeNaiveInt32Kernel = kernelsPacked.Source("transposeNaive_int32", "028df2c6e999cfa38427e2a161beb39e", support.Params{}.ConstMatrix("a", "int", 4).Matrix("c", "int", 4), transposeNaiveInt32Go, transposeNaiveInt32Plain, "textbook.go")
 
-var scaleFloat32Kernel = kernelsPacked.Source("scale_float32", "51c22a002493757b9eb7591b2c4f5db4", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_scale), support.Map2(scale[float32])), support.Map2(scale[float32]), "textbook.go")
+var scaleFloat32Kernel = kernelsPacked.Source("scale_float32", "6303baf89da15b160f3cfaccc9594d48", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_scale), support.Map2(scale[float32])), support.Map2(scale[float32]), "textbook.go")
 
-var scaleFloat64Kernel = kernelsPacked.Source("scale_float64", "68718ab05c1c5280c69dc65f8fa3beaa", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_scale_), support.Map2(scale[float64])), support.Map2(scale[float64]), "textbook.go")
+var scaleFloat64Kernel = kernelsPacked.Source("scale_float64", "9e85929db970d3479692b6076a65e5c4", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_scale_), support.Map2(scale[float64])), support.Map2(scale[float64]), "textbook.go")
 
-var scaleInt32Kernel = kernelsPacked.Source("scale_int32", "b20573386ca4fd869867bc76d21ca7fb", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_scale__), support.Map2(scale[int32])), support.Map2(scale[int32]), "textbook.go")
+var scaleInt32Kernel = kernelsPacked.Source("scale_int32", "f7e1240130ba7d7600b989a5c0e755a3", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_scale__), support.Map2(scale[int32])), support.Map2(scale[int32]), "textbook.go")
 
-var addFloat32Kernel = kernelsPacked.Source("add_float32", "9d23eae3729210d3052b6178082ff717", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_add), support.Map2(add[float32])), support.Map2(add[float32]), "textbook.go")
+var addFloat32Kernel = kernelsPacked.Source("add_float32", "5b018cf12aa3d23ba300886cdf903aae", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_add), support.Map2(add[float32])), support.Map2(add[float32]), "textbook.go")
 
-var addFloat64Kernel = kernelsPacked.Source("add_float64", "66005069369bdc952448c6662fec684a", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_add_), support.Map2(add[float64])), support.Map2(add[float64]), "textbook.go")
+var addFloat64Kernel = kernelsPacked.Source("add_float64", "25c294f189199fec77e01c72875a2a51", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_add_), support.Map2(add[float64])), support.Map2(add[float64]), "textbook.go")
 
-var addInt32Kernel = kernelsPacked.Source("add_int32", "373bec9eb7255ccf45333dee3a101066", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_add__), support.Map2(add[int32])), support.Map2(add[int32]), "textbook.go")
+var addInt32Kernel = kernelsPacked.Source("add_int32", "e5d71d2078808ee30d2b7481ed8f0304", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_add__), support.Map2(add[int32])), support.Map2(add[int32]), "textbook.go")
 
-var subFloat32Kernel = kernelsPacked.Source("sub_float32", "9715183c858187ac1622fc0e176171e6", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_sub), support.Map2(sub[float32])), support.Map2(sub[float32]), "textbook.go")
+var subFloat32Kernel = kernelsPacked.Source("sub_float32", "1bb452abd38849c5794d450e777b022f", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_sub), support.Map2(sub[float32])), support.Map2(sub[float32]), "textbook.go")
 
-var subFloat64Kernel = kernelsPacked.Source("sub_float64", "072726e61c17fea7f69fbbe217b8f680", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_sub_), support.Map2(sub[float64])), support.Map2(sub[float64]), "textbook.go")
+var subFloat64Kernel = kernelsPacked.Source("sub_float64", "bf1df2487798726cde073eead7264d76", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_sub_), support.Map2(sub[float64])), support.Map2(sub[float64]), "textbook.go")
 
-var subInt32Kernel = kernelsPacked.Source("sub_int32", "e3031f02cd8e4154afa19c086e5c4e5d", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_sub__), support.Map2(sub[int32])), support.Map2(sub[int32]), "textbook.go")
+var subInt32Kernel = kernelsPacked.Source("sub_int32", "bcac39fb4f2e2c4bf9b00af92a355804", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_sub__), support.Map2(sub[int32])), support.Map2(sub[int32]), "textbook.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string

@@ -47,7 +47,7 @@ void reverse_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
 }
 `,
 	Packed: kernelsPTX("reverse_kernel"),
-	Native: nativecode.Kernels.Of("reverse_kernel", "c218ac8132f3c89c3c61f61fda77a2f5"),
+	Native: nativecode.Kernels.Of("reverse_kernel", "ceba25111c049ef6dae9b0c33ab357a1"),
 }
 
 // launchRise runs [rise] over grid. Slices and matrices are in host memory or on the device of s;
@@ -78,7 +78,7 @@ void rise_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len, 
 }
 `,
 	Packed: kernelsPTX("rise_kernel"),
-	Native: nativecode.Kernels.Of("rise_kernel", "d4a902cf3ec9f507c06ab64f43e2eb7d"),
+	Native: nativecode.Kernels.Of("rise_kernel", "9222bf8f2b7753158955a7234a177ab7"),
 }
 
 //go:embed kernels_tandem.zip

@@ -47,7 +47,7 @@ void MyKernel_float32(__global f32 *a_p, const ulong a_off, const ulong a_len CH
 }
 `,
 	Packed: kernelsPTX("MyKernel_float32"),
-	Native: nativecode.Kernels.Of("MyKernel_float32", "54f9c28fc88d879d8516ead40e1a4a5a"),
+	Native: nativecode.Kernels.Of("MyKernel_float32", "35664f63cea61667d781032dac18ad69"),
 }
 
 var MyKernelFloat64Kernel = &backend.Source{
@@ -73,7 +73,7 @@ void MyKernel_float64(__global f64 *a_p, const ulong a_off, const ulong a_len CH
 }
 `,
 	Packed: kernelsPTX("MyKernel_float64"),
-	Native: nativecode.Kernels.Of("MyKernel_float64", "47401a44e612784d28f447f5b092fa1a"),
+	Native: nativecode.Kernels.Of("MyKernel_float64", "22e5d18d3635e80b77666fd48cf2120f"),
 }
 
 // LaunchMatmul runs [Matmul] over grid. Slices and matrices are in host memory or on the device of s;
@@ -124,7 +124,7 @@ void Matmul_float32(__global const f32 *a_p, const ulong a_off, const ulong a_ro
 }
 `,
 	Packed: kernelsPTX("Matmul_float32"),
-	Native: nativecode.Kernels.Of("Matmul_float32", "1937ce13dc55db1bb979476f5a1681a3"),
+	Native: nativecode.Kernels.Of("Matmul_float32", "090d040fb32a1406146a87ae0944b9f9"),
 }
 
 var MatmulFloat64Kernel = &backend.Source{
@@ -160,7 +160,7 @@ void Matmul_float64(__global const f64 *a_p, const ulong a_off, const ulong a_ro
 }
 `,
 	Packed: kernelsPTX("Matmul_float64"),
-	Native: nativecode.Kernels.Of("Matmul_float64", "22a646ea9469c6ce90ebd871039a9e32"),
+	Native: nativecode.Kernels.Of("Matmul_float64", "f55ee681ecd74e8fccad22fb1c57cc0b"),
 }
 
 var MatmulInt32Kernel = &backend.Source{
@@ -195,7 +195,7 @@ void Matmul_int32(__global const i32 *a_p, const ulong a_off, const ulong a_rows
 }
 `,
 	Packed: kernelsPTX("Matmul_int32"),
-	Native: nativecode.Kernels.Of("Matmul_int32", "805c4df6675b7e08d236d8c8a4ee4935"),
+	Native: nativecode.Kernels.Of("Matmul_int32", "d6b0114c19c4c44600f9035524e6d15d"),
 }
 
 // LaunchFastMatmul runs [FastMatmul] over grid. Slices and matrices are in host memory or on the device of s;
@@ -273,7 +273,7 @@ void FastMatmul_float32(__global const f32 *a_p, const ulong a_off, const ulong 
 }
 `,
 	Packed: kernelsPTX("FastMatmul_float32"),
-	Native: nativecode.Kernels.Of("FastMatmul_float32", "0444789b0572958317351ad6e76c35fd"),
+	Native: nativecode.Kernels.Of("FastMatmul_float32", "eaf22dc3fc6ff9a1f5f5f7704180e483"),
 }
 
 var FastMatmulFloat64Kernel = &backend.Source{
@@ -336,7 +336,7 @@ void FastMatmul_float64(__global const f64 *a_p, const ulong a_off, const ulong 
 }
 `,
 	Packed: kernelsPTX("FastMatmul_float64"),
-	Native: nativecode.Kernels.Of("FastMatmul_float64", "39b713920f39d39f56a1afb2ec6a55bc"),
+	Native: nativecode.Kernels.Of("FastMatmul_float64", "6bfd516bd767ad0acd534f06aa6d6812"),
 }
 
 var FastMatmulInt32Kernel = &backend.Source{
@@ -398,7 +398,7 @@ void FastMatmul_int32(__global const i32 *a_p, const ulong a_off, const ulong a_
 }
 `,
 	Packed: kernelsPTX("FastMatmul_int32"),
-	Native: nativecode.Kernels.Of("FastMatmul_int32", "b9e190d66464d4442e1bf4d1ea88a69e"),
+	Native: nativecode.Kernels.Of("FastMatmul_int32", "dced5155b92d3e5b29aac538fb4324a5"),
 }
 
 // LaunchTwice runs [Twice] over grid. Slices and matrices are in host memory or on the device of s;
@@ -433,7 +433,7 @@ void Twice_kernel(__global const i32 *a_p, const ulong a_off, const ulong a_len,
 }
 `,
 	Packed: kernelsPTX("Twice_kernel"),
-	Native: nativecode.Kernels.Of("Twice_kernel", "4992d1828c03ba54f3d6b5ad37313df7"),
+	Native: nativecode.Kernels.Of("Twice_kernel", "1ff278a0239076200879a23312e09e47"),
 }
 
 // LaunchTwice2D runs [Twice2D] over grid. Slices and matrices are in host memory or on the device of s;
@@ -469,7 +469,7 @@ void Twice2D_kernel(__global const i32 *a_p, const ulong a_off, const ulong a_le
 }
 `,
 	Packed: kernelsPTX("Twice2D_kernel"),
-	Native: nativecode.Kernels.Of("Twice2D_kernel", "4155af86dcb69a35d377f03c190d9281"),
+	Native: nativecode.Kernels.Of("Twice2D_kernel", "143a5c1467e55971426a44780e19a27d"),
 }
 
 // LaunchTranspose runs [Transpose] over grid. Slices and matrices are in host memory or on the device of s;
@@ -511,7 +511,7 @@ void Transpose_float32(__global const f32 *a_p, const ulong a_off, const ulong a
 }
 `,
 	Packed: kernelsPTX("Transpose_float32"),
-	Native: nativecode.Kernels.Of("Transpose_float32", "f8f351e41a5ab6dd321dccb9bb60bb56"),
+	Native: nativecode.Kernels.Of("Transpose_float32", "65c610c276b8de82f4edc20b2bdc0ca2"),
 }
 
 var TransposeInt32Kernel = &backend.Source{
@@ -539,7 +539,7 @@ void Transpose_int32(__global const i32 *a_p, const ulong a_off, const ulong a_r
 }
 `,
 	Packed: kernelsPTX("Transpose_int32"),
-	Native: nativecode.Kernels.Of("Transpose_int32", "3532bcbdc69e1fe9ec6b694e6c5d1428"),
+	Native: nativecode.Kernels.Of("Transpose_int32", "360998a34433bd5266432e76d7df7d0a"),
 }
 
 // LaunchTransposeTiled runs [TransposeTiled] over grid. Slices and matrices are in host memory or on the device of s;
@@ -604,7 +604,7 @@ void TransposeTiled_float32(__global const f32 *a_p, const ulong a_off, const ul
 }
 `,
 	Packed: kernelsPTX("TransposeTiled_float32"),
-	Native: nativecode.Kernels.Of("TransposeTiled_float32", "ae4ec2c5739b0c8e858f1781419079d6"),
+	Native: nativecode.Kernels.Of("TransposeTiled_float32", "0f0ca22a6326265e775c312de7f4403f"),
 }
 
 var TransposeTiledInt32Kernel = &backend.Source{
@@ -655,7 +655,7 @@ void TransposeTiled_int32(__global const i32 *a_p, const ulong a_off, const ulon
 }
 `,
 	Packed: kernelsPTX("TransposeTiled_int32"),
-	Native: nativecode.Kernels.Of("TransposeTiled_int32", "55c5c95c5d582336eded11c75fe26436"),
+	Native: nativecode.Kernels.Of("TransposeTiled_int32", "d23684e5efa5144b71896cb9f994562d"),
 }
 
 //go:embed kernels_tandem.zip

@@ -42,7 +42,7 @@ import (
 )
 
 type integer interface {
-	int8 | int32 | int64 | uint16 | uint64
+	int8 | int32 | int64 | uint16 | uint32 | uint64
 }
 
 func truth[T gpu.Number](b bool) T {
@@ -52,7 +52,7 @@ func truth[T gpu.Number](b bool) T {
 	return 0
 }
 
-//tandem:kernel int8 int32 int64 uint16 uint64
+//tandem:kernel int8 int32 int64 uint16 uint32 uint64
 func integers[T integer](it gpu.Item, out []T, floats []float64, x []T) {
 	i := it.Global(0)
 	if n := len(x); i < n*n {
@@ -202,6 +202,7 @@ func main() {
 	testIntegers[int32](s)
 	testIntegers[int64](s)
 	testIntegers[uint16](s)
+	testIntegers[uint32](s)
 	testIntegers[uint64](s)
 	testFloats[float32](s, math.SmallestNonzeroFloat32, math.MaxFloat32)
 	testFloats[float64](s, math.SmallestNonzeroFloat64, math.MaxFloat64)

@@ -38,15 +38,15 @@ var FillKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(Integers)}, Kernel: FillInt32IntegersKernel},
 }
 
-var FillFloat32Uniform32Kernel = kernelsPacked.Source("Fill_float32_Uniform32", "c9aba34d72e5d818ce38c8e63f401d33", support.Params{}.Matrix("c", "float", 4).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat32Uniform32Go, FillFloat32Uniform32Plain, "random.go")
+var FillFloat32Uniform32Kernel = kernelsPacked.Source("Fill_float32_Uniform32", "caf8d5cc931dcaba7f3826573af6d112", support.Params{}.Matrix("c", "float", 4).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat32Uniform32Go, FillFloat32Uniform32Plain, "random.go")
 
-var FillFloat64Uniform64Kernel = kernelsPacked.Source("Fill_float64_Uniform64", "b0ebd6ee990849db84c7fe87e446711f", support.Params{}.Matrix("c", "double", 8).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat64Uniform64Go, FillFloat64Uniform64Plain, "random.go")
+var FillFloat64Uniform64Kernel = kernelsPacked.Source("Fill_float64_Uniform64", "d7492f27232863858eb9f10220cb1f22", support.Params{}.Matrix("c", "double", 8).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat64Uniform64Go, FillFloat64Uniform64Plain, "random.go")
 
-var FillFloat32Normal32Kernel = kernelsPacked.Source("Fill_float32_Normal32", "8a028f8fa78db919326646d69e7331aa", support.Params{}.Matrix("c", "float", 4).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat32Normal32Go, FillFloat32Normal32Plain, "random.go", "../../../rmath/f32/log.go")
+var FillFloat32Normal32Kernel = kernelsPacked.Source("Fill_float32_Normal32", "c149cb36dc4fdb37233dbade8421807e", support.Params{}.Matrix("c", "float", 4).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat32Normal32Go, FillFloat32Normal32Plain, "random.go", "../../../rmath/f32/log.go")
 
-var FillFloat64Normal64Kernel = kernelsPacked.Source("Fill_float64_Normal64", "61b1a4419bf1db1a05476bb05745a574", support.Params{}.Matrix("c", "double", 8).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat64Normal64Go, FillFloat64Normal64Plain, "random.go", "../../../rmath/log.go", "../../../rmath/trig.go")
+var FillFloat64Normal64Kernel = kernelsPacked.Source("Fill_float64_Normal64", "15a2fba480d73738e0a1884380e823df", support.Params{}.Matrix("c", "double", 8).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat64Normal64Go, FillFloat64Normal64Plain, "random.go", "../../../rmath/log.go", "../../../rmath/trig.go")
 
-var FillInt32IntegersKernel = kernelsPacked.Source("Fill_int32_Integers", "0f2778f0b8c09be86d4688ecbf6500a8", support.Params{}.Matrix("c", "int", 4).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillInt32IntegersGo, FillInt32IntegersPlain, "random.go")
+var FillInt32IntegersKernel = kernelsPacked.Source("Fill_int32_Integers", "a9881ade7a8012ea4bbd024e2b9aefaf", support.Params{}.Matrix("c", "int", 4).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillInt32IntegersGo, FillInt32IntegersPlain, "random.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string

@@ -13,12 +13,12 @@ var entries [8]uintptr // in assembly
 
 // Kernels is the machine code of kernels, by their entry points.
 var Kernels = support.Natives{
-	"lu_float32":            {Key: "19542d3369ca32c44be2cf5586789dbe", Code: []backend.Native{{Level: "neon", Entry: entries[0], Lanes: 16, Group: 64, Strip: 192}}},
-	"lu_float64":            {Key: "0e220a70b07d194027a02406ee4f1cda", Code: []backend.Native{{Level: "neon", Entry: entries[1], Lanes: 8, Group: 64, Strip: 192}}},
-	"cholesky_float32":      {Key: "ad603565c81fa42bc97621d77c4ddf12", Code: []backend.Native{{Level: "neon", Entry: entries[2], Lanes: 16, Group: 64, Strip: 192}}},
-	"cholesky_float64":      {Key: "71853f7a7de1b3afa8c7d860ab2ad3b6", Code: []backend.Native{{Level: "neon", Entry: entries[3], Lanes: 8, Group: 64, Strip: 192}}},
-	"solveLU_float32":       {Key: "8311dffcb00d37ab1c3eefddffc5622b", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 16, Group: 64, Strip: 320}}},
-	"solveLU_float64":       {Key: "2a108c3ed5b2615a06a5b6b7500cbc8d", Code: []backend.Native{{Level: "neon", Entry: entries[5], Lanes: 8, Group: 64, Strip: 320}}},
-	"solveCholesky_float32": {Key: "c877bc148f073d2a25ade59a216165fe", Code: []backend.Native{{Level: "neon", Entry: entries[6], Lanes: 16, Group: 64, Strip: 320}}},
-	"solveCholesky_float64": {Key: "f0583ec217b21de87ca1b73e64ebf701", Code: []backend.Native{{Level: "neon", Entry: entries[7], Lanes: 8, Group: 64, Strip: 320}}},
+	"lu_float32":            {Key: "33b1f0cfb241295a5a49d31fe525e41e", Code: []backend.Native{{Level: "neon", Entry: entries[0], Lanes: 16, Group: 64, Strip: 192}}},
+	"lu_float64":            {Key: "dae5f3d6436a3169053f151ef243df3d", Code: []backend.Native{{Level: "neon", Entry: entries[1], Lanes: 8, Group: 64, Strip: 192}}},
+	"cholesky_float32":      {Key: "1f0f2a4ab9a6d10a50faa7c9ceb679f6", Code: []backend.Native{{Level: "neon", Entry: entries[2], Lanes: 16, Group: 64, Strip: 192}}},
+	"cholesky_float64":      {Key: "818f93446805ac5a5326d8da75f134ea", Code: []backend.Native{{Level: "neon", Entry: entries[3], Lanes: 8, Group: 64, Strip: 192}}},
+	"solveLU_float32":       {Key: "0eb33aa94199548a325bfdc69d0c637b", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 16, Group: 64, Strip: 320}}},
+	"solveLU_float64":       {Key: "3af45aec1db34c067a090c16d0977707", Code: []backend.Native{{Level: "neon", Entry: entries[5], Lanes: 8, Group: 64, Strip: 320}}},
+	"solveCholesky_float32": {Key: "035f9af52c67dda49303029f59253f53", Code: []backend.Native{{Level: "neon", Entry: entries[6], Lanes: 16, Group: 64, Strip: 320}}},
+	"solveCholesky_float64": {Key: "6722d81cc220efad9fffef7e0c66c92d", Code: []backend.Native{{Level: "neon", Entry: entries[7], Lanes: 8, Group: 64, Strip: 320}}},
 }

@@ -13,9 +13,9 @@ var entries [5]uintptr // in assembly
 
 // Kernels is the machine code of kernels, by their entry points.
 var Kernels = support.Natives{
-	"Place_uint32": {Key: "a5f90c65a82f4960cb0e405277f13177", Code: []backend.Native{{Level: "neon", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}}},
-	"Place_uint64": {Key: "35ff0e544e049c7b72b8b8cbdc219921", Code: []backend.Native{{Level: "neon", Entry: entries[1], Lanes: 16, Group: 64, Strip: 0}}},
-	"Check_kernel": {Key: "507d40ef846ee9149f6ad483d17e22ce", Code: []backend.Native{{Level: "neon", Entry: entries[2], Lanes: 16, Group: 64, Strip: 0}}},
-	"Rows_uint32":  {Key: "ac627013a318990570de0ff54f13b7b1", Code: []backend.Native{{Level: "neon", Entry: entries[3], Lanes: 16, Group: 64, Strip: 0}}},
-	"Rows_uint64":  {Key: "d41eb93e11e5b06ff9db46e5a86998f0", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}}},
+	"Place_uint32": {Key: "0ab3514b10ed03825378df09c2cf8dc5", Code: []backend.Native{{Level: "neon", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}}},
+	"Place_uint64": {Key: "dce8f91d008d5f205b634e76628e006a", Code: []backend.Native{{Level: "neon", Entry: entries[1], Lanes: 16, Group: 64, Strip: 0}}},
+	"Check_kernel": {Key: "10275580a8d7ae537d44039f6f313ce3", Code: []backend.Native{{Level: "neon", Entry: entries[2], Lanes: 16, Group: 64, Strip: 0}}},
+	"Rows_uint32":  {Key: "7173d9d02ae5a8c612eef3d2ce062afc", Code: []backend.Native{{Level: "neon", Entry: entries[3], Lanes: 16, Group: 64, Strip: 0}}},
+	"Rows_uint64":  {Key: "e04129a25952417d4977c10e679e0098", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}}},
 }

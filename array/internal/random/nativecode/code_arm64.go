@@ -13,9 +13,9 @@ var entries [5]uintptr // in assembly
 
 // Kernels is the machine code of kernels, by their entry points.
 var Kernels = support.Natives{
-	"Fill_float32_Uniform32": {Key: "c9aba34d72e5d818ce38c8e63f401d33", Code: []backend.Native{{Level: "neon", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}}},
-	"Fill_float64_Uniform64": {Key: "b0ebd6ee990849db84c7fe87e446711f", Code: []backend.Native{{Level: "neon", Entry: entries[1], Lanes: 8, Group: 64, Strip: 0}}},
-	"Fill_float32_Normal32":  {Key: "8a028f8fa78db919326646d69e7331aa", Code: []backend.Native{{Level: "neon", Entry: entries[2], Lanes: 16, Group: 64, Strip: 0}}},
-	"Fill_float64_Normal64":  {Key: "61b1a4419bf1db1a05476bb05745a574", Code: []backend.Native{{Level: "neon", Entry: entries[3], Lanes: 8, Group: 64, Strip: 0}}},
-	"Fill_int32_Integers":    {Key: "0f2778f0b8c09be86d4688ecbf6500a8", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}}},
+	"Fill_float32_Uniform32": {Key: "caf8d5cc931dcaba7f3826573af6d112", Code: []backend.Native{{Level: "neon", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}}},
+	"Fill_float64_Uniform64": {Key: "d7492f27232863858eb9f10220cb1f22", Code: []backend.Native{{Level: "neon", Entry: entries[1], Lanes: 8, Group: 64, Strip: 0}}},
+	"Fill_float32_Normal32":  {Key: "c149cb36dc4fdb37233dbade8421807e", Code: []backend.Native{{Level: "neon", Entry: entries[2], Lanes: 16, Group: 64, Strip: 0}}},
+	"Fill_float64_Normal64":  {Key: "15a2fba480d73738e0a1884380e823df", Code: []backend.Native{{Level: "neon", Entry: entries[3], Lanes: 8, Group: 64, Strip: 0}}},
+	"Fill_int32_Integers":    {Key: "a9881ade7a8012ea4bbd024e2b9aefaf", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}}},
 }

@@ -93,8 +93,8 @@ func (e *Expr) MayFail() (may bool) {
 		switch e.Op {
 		case OpIndex, OpSlice, OpWithin, OpCall:
 			may = true
-		case OpBinary:
-			may = may || (e.Token == token.QUO || e.Token == token.REM) && !e.Type.Float()
+		case OpBuiltin:
+			may = may || e.Name == "div" || e.Name == "rem"
 		}
 	})
 	return may

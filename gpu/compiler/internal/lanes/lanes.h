@@ -133,22 +133,43 @@ INTEGER(i32, 2147483647, SIGNED_BEYOND) INTEGER(i64, 9223372036854775807l, SIGNE
 INTEGER(u8, 255, UNSIGNED_BEYOND) INTEGER(u16, 65535, UNSIGNED_BEYOND)
 INTEGER(u32, 4294967295u, UNSIGNED_BEYOND) INTEGER(u64, 18446744073709551615ul, UNSIGNED_BEYOND)
 
+// Division of lanes none of which divides by 0 or by -1. x86 has none of vectors of integers. As
+// float64 the quotient of numbers of 32 bits is rounded past no integer: what it lacks to the next
+// one is 2^-32 of it at least.
+#ifdef __AVX2__
+OVER i32v whole(i32v x, i32v y) { return CV(CV(x, f64) / CV(y, f64), i32); }
+OVER u32v whole(u32v x, u32v y) {
+  return CV((u64v)(__builtin_elementwise_trunc(CV(x, f64) / CV(y, f64)) + 0x1p52), u32);
+}
+#define WHOLE_NARROW(T) OVER T##v whole(T##v x, T##v y) { return CV(whole(CV(x, i32), CV(y, i32)), T); }
+#define WHOLE_WIDE(T, S) \
+  OVER T##v whole(T##v x, T##v y) { \
+    const S##v a = CV(x, S), b = CV(y, S); \
+    return any(as_mask(CV(a, T) != x) | as_mask(CV(b, T) != y)) ? x / y : CV(whole(a, b), T); \
+  }
+WHOLE_NARROW(i8) WHOLE_NARROW(u8) WHOLE_NARROW(i16) WHOLE_NARROW(u16) WHOLE_WIDE(i64, i32) WHOLE_WIDE(u64, u32)
+#else
+#define WHOLE(T) OVER T##v whole(T##v x, T##v y) { return x / y; }
+WHOLE(i8) WHOLE(u8) WHOLE(i16) WHOLE(u16) WHOLE(i32) WHOLE(u32) WHOLE(i64) WHOLE(u64)
+#endif
+
 // Division as Go has it; no lane divides by 0, nor the least number by -1, which processors do not
 // take.
 #define SIGNED_DIV(T) \
   OVER T##v shr(T##v x, u64v n) { return x >> CV(sel(FEW(n, T), n, (u64v)(8 * sizeof(T) - 1)), T); } \
   OVER T##v quotient(mask m, T##v x, T##v y) { \
     const mask minus = as_mask(y == -1); \
-    return sel(minus, -x, x / sel(minus, (T##v)(1), zero_is_one(m, y))); \
+    return sel(minus, -x, whole(x, sel(minus, (T##v)(1), zero_is_one(m, y)))); \
   } \
   OVER T##v remainder(mask m, T##v x, T##v y) { \
-    return x % sel(as_mask(y == -1), (T##v)(1), zero_is_one(m, y)); \
+    y = sel(as_mask(y == -1), (T##v)(1), zero_is_one(m, y)); \
+    return x - whole(x, y) * y; \
   }
 SIGNED_DIV(i8) SIGNED_DIV(i16) SIGNED_DIV(i32) SIGNED_DIV(i64)
 #define UNSIGNED_DIV(T) \
   OVER T##v shr(T##v x, u64v n) { return sel(FEW(n, T), x >> CV(n & (8 * sizeof(T) - 1), T), (T##v)(0)); } \
-  OVER T##v quotient(mask m, T##v x, T##v y) { return x / zero_is_one(m, y); } \
-  OVER T##v remainder(mask m, T##v x, T##v y) { return x % zero_is_one(m, y); }
+  OVER T##v quotient(mask m, T##v x, T##v y) { return whole(x, zero_is_one(m, y)); } \
+  OVER T##v remainder(mask m, T##v x, T##v y) { y = zero_is_one(m, y); return x - whole(x, y) * y; }
 UNSIGNED_DIV(u8) UNSIGNED_DIV(u16) UNSIGNED_DIV(u32) UNSIGNED_DIV(u64)
 
 // Go's min and max: NaN if there is one, and -0 below +0. Conversions to integers: NaN is 0, what
