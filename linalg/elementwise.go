@@ -7,6 +7,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
+	"github.com/tandem-gpu/tandem/internal/arglist"
 	"github.com/tandem-gpu/tandem/kernels"
 )
 
@@ -128,8 +129,8 @@ func (c *Array[T]) elementwise(op *kernels.Elementwise, alpha float64, in ...*Ar
 	if err != nil {
 		return err
 	}
-	l := takeArgs()
-	l.args = op.Args(l.args, kernels.Number(typ, alpha), int64(rows), int64(cols), o...)
+	l := arglist.Take()
+	l.Args = op.Args(l.Args, kernels.Number(typ, alpha), int64(rows), int64(cols), o...)
 	return c.s.launch(p, l)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
+	"github.com/tandem-gpu/tandem/internal/arglist"
 	"github.com/tandem-gpu/tandem/kernels"
 )
 
@@ -196,8 +197,8 @@ func (c *Array[T]) multiply(ctx context.Context, typ element.Type, x batch, step
 		if x.count > 1 {
 			p.grid.Groups[2] = n
 		}
-		l := takeArgs()
-		l.args = u.args(l.args, key, steps, a, b, to)
+		l := arglist.Take()
+		l.Args = u.args(l.Args, key, steps, a, b, to)
 		if err := c.s.launch(p, l); err != nil {
 			return err
 		}

@@ -3,10 +3,10 @@ package linalg
 import (
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
+	"github.com/tandem-gpu/tandem/internal/arglist"
 	"github.com/tandem-gpu/tandem/internal/tuning"
 )
 
@@ -119,23 +119,9 @@ func (s *core) kernel(key kernelKey) (*backend.Kernel, error) {
 	return k, nil
 }
 
-// An argList is the arguments of a launch, in memory that is used again: no queue keeps them.
-type argList struct{ args []backend.Arg }
-
-var argLists = sync.Pool{New: func() any { return new(argList) }}
-
-func takeArgs() *argList { return argLists.Get().(*argList) }
-
-// giveBack lets another launch use the list.
-func (l *argList) giveBack() {
-	clear(l.args) // a buffer that its owner has forgotten is collected
-	l.args = l.args[:0]
-	argLists.Put(l)
-}
-
 // launch enqueues a plan of a built-in kernel, and gives the list back.
-func (s *Session) launch(p plan, l *argList) error {
-	err := s.queue.Launch(p.kernel, p.grid, l.args...)
-	l.giveBack()
+func (s *Session) launch(p plan, l *arglist.List) error {
+	err := s.queue.Launch(p.kernel, p.grid, l.Args...)
+	l.Give()
 	return err
 }

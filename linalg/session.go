@@ -303,7 +303,7 @@ func (s *Session) Launch(k *backend.Kernel, g backend.Grid, args ...any) (err er
 		}
 		list = append(list, arg)
 	}
-	if err := s.launchKernel(k, g, list); err != nil {
+	if err := s.LaunchArgs(k, g, list); err != nil {
 		return err
 	}
 	return l.finish(s)
@@ -316,11 +316,6 @@ func argumentName(k *backend.Kernel, i int) string {
 		name = " (" + params[i].Name + ")"
 	}
 	return fmt.Sprintf("argument %d%s of kernel %s", i, name, k.Name())
-}
-
-// LaunchArgs is [Session.Launch] of arguments that are all on the device. It takes no memory.
-func (s *Session) LaunchArgs(k *backend.Kernel, g backend.Grid, args []backend.Arg) error {
-	return s.launchKernel(k, g, args)
 }
 
 // LaunchContext is Launch that waits for the kernel, and gives the session up as WaitContext does

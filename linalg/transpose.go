@@ -3,6 +3,7 @@ package linalg
 import (
 	"fmt"
 
+	"github.com/tandem-gpu/tandem/internal/arglist"
 	"github.com/tandem-gpu/tandem/kernels"
 )
 
@@ -25,7 +26,7 @@ func (c *Array[T]) Transpose(a *Array[T]) error {
 	if err != nil {
 		return err
 	}
-	l := takeArgs()
-	l.args = kernels.TransposeArgs(l.args, a.rows, a.cols, a.asOperand(), c.asOperand())
+	l := arglist.Take()
+	l.Args = kernels.TransposeArgs(l.Args, a.rows, a.cols, a.asOperand(), c.asOperand())
 	return c.s.launch(p, l)
 }

@@ -4,10 +4,10 @@ package launch
 
 import (
 	"fmt"
-	"sync"
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/internal/arglist"
 	"github.com/tandem-gpu/tandem/internal/strided"
 	"github.com/tandem-gpu/tandem/linalg"
 )
@@ -18,16 +18,11 @@ type Call struct {
 	src    *backend.Source
 	kernel *backend.Kernel
 	grid   backend.Grid
-	list   *list
+	list   *arglist.List
 	host   []hostMemory
 	some   *backend.Buffer // of an array among the arguments
 	err    error
 }
-
-// A list is the arguments of a launch, in memory that is used again: no queue keeps them.
-type list struct{ args []backend.Arg }
-
-var lists = sync.Pool{New: func() any { return new(list) }}
 
 // hostMemory is memory of the host that takes the place of argument at.
 type hostMemory struct {
@@ -38,7 +33,7 @@ type hostMemory struct {
 // New begins a launch of src, which is compiled once in a session; nil stands for a kernel that is
 // not compiled for the types of the call.
 func New(s *linalg.Session, src *backend.Source, g backend.Grid) Call {
-	c := Call{s: s, src: src, grid: g, list: lists.Get().(*list)}
+	c := Call{s: s, src: src, grid: g, list: arglist.Take()}
 	switch {
 	case src == nil:
 		c.err = fmt.Errorf("launch: %w: the kernel is not compiled for these types", backend.ErrLaunch)
@@ -51,11 +46,11 @@ func New(s *linalg.Session, src *backend.Source, g backend.Grid) Call {
 }
 
 // Scalar adds a number.
-func (c *Call) Scalar(a backend.Arg) { c.list.args = append(c.list.args, a) }
+func (c *Call) Scalar(a backend.Arg) { c.list.Args = append(c.list.Args, a) }
 
 // Slice adds x as a slice: its buffer, offset and length.
 func Slice[T any, A linalg.KernelArg[T]](c *Call, name string, x A) {
-	if o, ok := operandOf[T](c, len(c.list.args), name, x); ok {
+	if o, ok := operandOf[T](c, len(c.list.Args), name, x); ok {
 		if o.stride != o.cols && o.rows > 1 {
 			c.fail(name, fmt.Errorf("%w: a kernel's slice takes a packed matrix, and the stride is %d",
 				linalg.ErrShape, o.stride))
@@ -66,7 +61,7 @@ func Slice[T any, A linalg.KernelArg[T]](c *Call, name string, x A) {
 
 // Matrix adds x as a matrix: its buffer, offset, rows, columns and stride.
 func Matrix[T any, A linalg.KernelArg[T]](c *Call, name string, x A) {
-	if o, ok := operandOf[T](c, len(c.list.args), name, x); ok {
+	if o, ok := operandOf[T](c, len(c.list.Args), name, x); ok {
 		c.add(&o, o.rows, o.cols, o.stride)
 	}
 }
@@ -76,14 +71,12 @@ func Matrix[T any, A linalg.KernelArg[T]](c *Call, name string, x A) {
 func (c *Call) Launch() error {
 	if c.err == nil {
 		if len(c.host) == 0 {
-			c.err = c.s.LaunchArgs(c.kernel, c.grid, c.list.args)
+			c.err = c.s.LaunchArgs(c.kernel, c.grid, c.list.Args)
 		} else {
 			c.err = c.s.Launch(c.kernel, c.grid, c.withHost()...)
 		}
 	}
-	clear(c.list.args) // a buffer that its owner has forgotten is collected
-	c.list.args = c.list.args[:0]
-	lists.Put(c.list)
+	c.list.Give()
 	return c.err
 }
 
@@ -91,10 +84,10 @@ func (c *Call) Launch() error {
 func (c *Call) withHost() (list []any) {
 	from := 0
 	for _, h := range c.host {
-		list = append(list, c.list.args[from:h.at], h.mem)
+		list = append(list, c.list.Args[from:h.at], h.mem)
 		from = h.at + 1
 	}
-	return append(list, c.list.args[from:])
+	return append(list, c.list.Args[from:])
 }
 
 // An operand is an argument as a kernel sees it.
@@ -113,7 +106,7 @@ type place struct {
 
 func (c *Call) add(o *operand, sizes ...int) {
 	if o.buf == nil {
-		c.host = append(c.host, hostMemory{len(c.list.args), o.host})
+		c.host = append(c.host, hostMemory{len(c.list.Args), o.host})
 	}
 	c.Scalar(backend.Buf(o.buf))
 	c.Scalar(backend.Int64(int64(o.off)))

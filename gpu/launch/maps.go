@@ -107,7 +107,7 @@ func (c *Map) place() error {
 		default:
 			c.add(&x.operand, x.rows, x.cols, x.stride)
 		}
-		c.Scalar(backend.Arg{Size: c.src.Params[len(c.list.args)].Size})
+		c.Scalar(backend.Arg{Size: c.src.Params[len(c.list.Args)].Size})
 	}
 	return nil
 }

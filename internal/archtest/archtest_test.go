@@ -64,7 +64,7 @@ var rules = []rule{
 	{pkg: "gpu", may: []string{"backend", "internal/host", "rmath", "rmath/f32"}},
 	{pkg: "gpu/support", may: []string{"backend", "gpu", "internal/host"}},
 	// what generated code launches with
-	{pkg: "gpu/launch", may: []string{"backend", "kernels", "linalg", "internal/strided"}},
+	{pkg: "gpu/launch", may: []string{"backend", "kernels", "linalg", "internal/arglist", "internal/strided"}},
 	{pkg: "gpu/compile", may: []string{"gpu/compiler"}},
 	{pkg: "gpu/compiler", may: []string{
 		"backend", "gpu/support", "gpu/compiler/internal/...", "internal/nativegen", "internal/ptxgen",
@@ -141,6 +141,7 @@ var rules = []rule{
 	{pkg: "conformance/arrays", may: []string{"array", "backend", "conformance", "linalg"}},
 
 	{pkg: "internal/strided"}, // geometry
+	{pkg: "internal/arglist", may: []string{"backend"}},
 	{pkg: "internal/solve", may: []string{"internal/host", "internal/parallel"}}, // factorizations
 	{pkg: "internal/npy", may: []string{"backend", "element", "internal/host"}},
 	// any operation, by its regions: it knows nothing of arrays and sessions
@@ -148,7 +149,7 @@ var rules = []rule{
 	{
 		pkg: "linalg",
 		may: []string{
-			"backend", "element", "kernels", "internal/host", "internal/hugepage", "internal/npy",
+			"backend", "element", "kernels", "internal/arglist", "internal/host", "internal/hugepage", "internal/npy",
 			"internal/outofcore", "internal/solve", "internal/strided", "internal/tiles", "internal/tuning",
 		},
 		mods: []string{"gonum.org/v1/gonum/..."},

@@ -51,11 +51,8 @@ func Across[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it
 func addHalves[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,
 	words superacc.Place, s halves, top int,
 ) {
-	at, n := unit(f, top)-f.bottom(), 2*p.digits()
-	if deepens(f, p) { // what is not deep has 0 there
-		n = 6
-	}
-	for k := range n {
+	at := unit(f, top) - f.bottom()
+	for k := range integers(f, p) {
 		for n := range 3 {
 			superacc.AddPart(parts, words, at+s.up(f.precision(), k), s.part(k), n)
 		}

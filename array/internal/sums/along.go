@@ -260,11 +260,8 @@ func collectDigits[T float32 | float64, I int32 | int64, F format[T, I], P terms
 			words[k] = 0
 		}
 	}
-	at, n := unit(f, t.top)-f.bottom(), 2*p.digits()
-	if deepens(f, p) { // what is not deep has 0 there
-		n = 6
-	}
-	for k := range n {
+	at := unit(f, t.top) - f.bottom()
+	for k := range integers(f, p) {
 		collect(it, sums, words, t.sums.part(k), at+t.sums.up(f.precision(), k))
 	}
 }

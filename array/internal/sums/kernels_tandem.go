@@ -34,13 +34,13 @@ var AcrossKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two)}, Kernel: AcrossFloat64Float64Int64DoubleTwoKernel},
 }
 
-var AcrossFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one", "c635fb5675067de5341a1861309d4cae", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneGo, AcrossFloat32Float32Int32SingleOnePlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one", "7a8362788eba6fd56cde5c461977c72a", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneGo, AcrossFloat32Float32Int32SingleOnePlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one", "cc683f5b17778ba982b6d86800d2ce18", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneGo, AcrossFloat64Float64Int64DoubleOnePlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one", "7616d8ae4dd92f79e8f52d22f77753b5", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneGo, AcrossFloat64Float64Int64DoubleOnePlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair", "091f44475e39e814443ebd6fc38fa049", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairGo, AcrossFloat32Float64Int64DoublePairPlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair", "6a95ebc9a19ccbc25ad8446328c58c99", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairGo, AcrossFloat32Float64Int64DoublePairPlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two", "33b368e3c832f540be044c38b3ca0103", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoGo, AcrossFloat64Float64Int64DoubleTwoPlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two", "7172d8d05cd4ebfcfeb6b3f730205b68", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoGo, AcrossFloat64Float64Int64DoubleTwoPlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
 
 // LaunchAlong runs [Along] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -68,13 +68,13 @@ var AlongKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two), *new(double)}, Kernel: AlongFloat64Float64Int64DoubleTwoDoubleKernel},
 }
 
-var AlongFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Along_float32_float32_int32_single_one_single", "bbd526aec592891a21b65575d26effe3", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), AlongFloat32Float32Int32SingleOneSingleGo, AlongFloat32Float32Int32SingleOneSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Along_float32_float32_int32_single_one_single", "60b8668a90331da84630c15ab34f5103", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), AlongFloat32Float32Int32SingleOneSingleGo, AlongFloat32Float32Int32SingleOneSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_one_double", "ed7fd95485c98afd185234e0a8aab4d2", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleOneDoubleGo, AlongFloat64Float64Int64DoubleOneDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_one_double", "d330c6d510b98d4007eb1b732097b790", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleOneDoubleGo, AlongFloat64Float64Int64DoubleOneDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Along_float32_float64_int64_double_pair_single", "8375bf131f50bb9f332b27837030dc15", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), AlongFloat32Float64Int64DoublePairSingleGo, AlongFloat32Float64Int64DoublePairSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Along_float32_float64_int64_double_pair_single", "32e2ff46d8359c23aa107f9f2e1b8f1c", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), AlongFloat32Float64Int64DoublePairSingleGo, AlongFloat32Float64Int64DoublePairSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_two_double", "9be50cdbdce86e863f4a13ac353d525e", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleTwoDoubleGo, AlongFloat64Float64Int64DoubleTwoDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_two_double", "528b3b8bc7d44c8b6b630e4458107043", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleTwoDoubleGo, AlongFloat64Float64Int64DoubleTwoDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
 // LaunchFew runs [Few] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -100,13 +100,13 @@ var FewKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two), *new(double)}, Kernel: FewFloat64Float64Int64DoubleTwoDoubleKernel},
 }
 
-var FewFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Few_float32_float32_int32_single_one_single", "7428d3800ab23fa8ec9a112a6fcaae33", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), FewFloat32Float32Int32SingleOneSingleGo, FewFloat32Float32Int32SingleOneSinglePlain, "few.go")
+var FewFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Few_float32_float32_int32_single_one_single", "772cb6a92ff258b5f6d937f4e02a98d2", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), FewFloat32Float32Int32SingleOneSingleGo, FewFloat32Float32Int32SingleOneSinglePlain, "few.go")
 
-var FewFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_one_double", "c76b75cb9da7f642c853eff77abdf659", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleOneDoubleGo, FewFloat64Float64Int64DoubleOneDoublePlain, "few.go")
+var FewFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_one_double", "da4892434b43406e4943de31ea3044bb", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleOneDoubleGo, FewFloat64Float64Int64DoubleOneDoublePlain, "few.go")
 
-var FewFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Few_float32_float64_int64_double_pair_single", "c8a8d57a48f064262412e766b653b3ce", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat32Float64Int64DoublePairSingleGo, FewFloat32Float64Int64DoublePairSinglePlain, "few.go")
+var FewFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Few_float32_float64_int64_double_pair_single", "3324e6ef059c67f8d34982a591834a86", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat32Float64Int64DoublePairSingleGo, FewFloat32Float64Int64DoublePairSinglePlain, "few.go")
 
-var FewFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_two_double", "cd6ad91c84f4c88f6c82907857608f11", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleTwoDoubleGo, FewFloat64Float64Int64DoubleTwoDoublePlain, "few.go")
+var FewFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_two_double", "2976b65b37ce3ced12b78cdaa54ae010", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleTwoDoubleGo, FewFloat64Float64Int64DoubleTwoDoublePlain, "few.go")
 
 // LaunchFoldAlong runs [FoldAlong] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -419,7 +419,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "across.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "across.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
 	{File: "across.go", Head: "func Across[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, parts []int64,", Hash: "a4b072036ddd4c366a76549116a25794968e21774e77294ebdc3504f0a3418e4"},
-	{File: "across.go", Head: "func addHalves[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,", Hash: "c794ca6ff5865c8149f6a924a17985b1f4a11243e3b9f72130bdacd11013ebcf"},
+	{File: "across.go", Head: "func addHalves[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,", Hash: "c4b6b3638fcb19b2bc7ffc784fabd5161df9f0eb7a99ec335eac514835cb4c4e"},
 	{File: "across.go", Head: "func addDigits[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,", Hash: "72b414020a6fb295715d4628c38e72aaafe509ae421c9d2a70dd9f15caa5d993"},
 	{File: "along.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "along.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
@@ -437,7 +437,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "along.go", Head: "func factorsOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, x, y, shift S, mask I) (", Hash: "a31f74050b8c04f8ef94d4f24c396d709371c15227be27a2edbe61a6df2a2266"},
 	{File: "along.go", Head: "func add[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l, top int,", Hash: "1c5e281a70a5fcb6fdb4a30e6b91673fe5e2b643b8986e7cd0195cc6e6f12546"},
 	{File: "along.go", Head: "func addWide[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, b block[S, I],", Hash: "0574ff5279918dfa9e46a86ab72d422efa3e45afcd672e4c9608e72429485542"},
-	{File: "along.go", Head: "func collectDigits[T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, t tally,", Hash: "7dd7aee634495bdea3ee42e810d11e07ebdb25d45d266f00d1cf0ba9f71d256e"},
+	{File: "along.go", Head: "func collectDigits[T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, t tally,", Hash: "c19645b7eb9e06903badbebf5e3187a48f30613aff6d77f3d56178f07551600d"},
 	{File: "along.go", Head: "func collect(it gpu.Item, sums, words []int64, v int64, at int) {", Hash: "b7afd963b85b119ea83b7d387c90afaf2cf5bfee94e626cb16ac2bf6c4dfd564"},
 	{File: "few.go", Head: "\"math/bits\"", Hash: "472f73e06a29f205acea44e69d4ada6cd97395143fa50a19934b7438d67a9d92"},
 	{File: "few.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
@@ -576,7 +576,8 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "terms.go", Head: "func nowhere[T float32 | float64, I int32 | int64, F format[T, I]](f F) window[I] {", Hash: "9b0b897395a877d9710a76ea43c87c46fb716e1f28ff6a6f68999b5715f7201c"},
 	{File: "terms.go", Head: "func (w window[I]) with(most, m I) window[I] { return window[I]{max(w.hi, m), min(w.lo, m+most)} }", Hash: "d613c1e51c5ef2724f8a3615721783d44aae7ae8c17b05aaccadfea144f27650"},
 	{File: "terms.go", Head: "func fits[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window[I], top int, deep bool,", Hash: "e9213b01a220bf8e9b95e218e4fb8756e7a50ea2e7b5ebf7b6279384f3519c06"},
-	{File: "terms.go", Head: "func deepens[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P) bool {", Hash: "777a211e1095904bb697aff272aa5523950560ef12ed13e502bab6f2bde82362"},
+	{File: "terms.go", Head: "func deepens[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P) bool {", Hash: "1e04272743e646e4e10e37bac94a5ad9fe100354bd53383fc9b5a5019d980b1f"},
+	{File: "terms.go", Head: "func integers[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P) int {", Hash: "67d359546e2774e10c7ed406b55b8a9b9c60eb34f1a642d2315080abe1c44686"},
 	{File: "terms.go", Head: "func isDeep[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window[I], top int) bool {", Hash: "ffc1331b7fc56a41313658f3b745c8cb9c5f8b076f5c57645df870bdcce3a25c"},
 	{File: "terms.go", Head: "func topOf[T float32 | float64, I int32 | int64, F format[T, I]](f F, w window[I]) int {", Hash: "38d3963ae97346383d78d2c4666f3f060f04660fcf77da9fd32c96a982f48bbb"},
 	{File: "terms.go", Head: "func firstTop[T float32 | float64, I int32 | int64, F format[T, I]](f F) int { return f.bias() + 3 }", Hash: "206e1b553a7506e7661bc88368cfffd5f5135f3f8445bb7ba05469dfcd2413a1"},
@@ -909,7 +910,7 @@ func AcrossFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:913
+//line kernels_tandem.go:914
 	}
 	return nil
 }
@@ -1000,7 +1001,7 @@ func AcrossFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:1004
+//line kernels_tandem.go:1005
 	}
 	return nil
 }
@@ -1091,7 +1092,7 @@ func AcrossFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args [
 				}
 			}
 		}
-//line kernels_tandem.go:1095
+//line kernels_tandem.go:1096
 	}
 	return nil
 }
@@ -1182,7 +1183,7 @@ func AcrossFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:1186
+//line kernels_tandem.go:1187
 	}
 	return nil
 }
@@ -1221,7 +1222,7 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 	var sums_ [128]int64
 	var words_ [137]int64
 	var all_ [768]int64
-	var top_all, top2_all, at_all, n3_all, t23_all, v_all, at2_all, least_all, most_all, special_all, v4_all, at3_all, at4_all, n4_all, t55_all, v5_all, at5_all [1024]int64
+	var top_all, top2_all, at_all, t23_all, v_all, at2_all, least_all, most_all, special_all, v4_all, at3_all, at4_all, t55_all, v5_all, at5_all [1024]int64
 	var deep_all, deep2_all, again_all [1024]bool
 	var f2_all, f3_all, f4_all, f5_all [1024]gpu_single
 	var p2_all, p3_all, p4_all, p5_all [1024]gpu_one
@@ -1416,37 +1417,29 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 								for w := range n {
 									l0 := w % n0
 									var at_ int64
-									var n3_ int64
 									/*line along.go:258*/ if !t22_all[w].dirty_ {
 										for k3_ := l0; k3_ < int64(137); k3_ = k3_ + n0 {
 											words3_all[w][k3_] = int64(0)
 										}
 									}
 									at_ = gpu_unit(f3_all[w], t22_all[w].top_) - gpu_bottom(f3_all[w])
-									/*line along.go:263*/ n3_ = int64(2) * gpu_digits__(p3_all[w])
-									if gpu_deepens(f3_all[w], p3_all[w]) {
-										n3_ = int64(6)
-									}
 									at_all[w] = at_
-									n3_all[w] = n3_
 								}
 								for w := range n {
 									var t23_ int64
-									n3_ := n3_all[w]
-									/*line along.go:267*/ t23_ = n3_
+									/*line along.go:264*/ t23_ = gpu_integers(f3_all[w], p3_all[w])
 									t23_all[w] = t23_
-									n3_all[w] = n3_
 								}
-								/*line along.go:267*/ k4_ := int64(0)
-								/*line along.go:267*/ for k4_ < t23_all[0] {
+								/*line along.go:264*/ k4_ := int64(0)
+								/*line along.go:264*/ for k4_ < t23_all[0] {
 									for w := range n {
 										var v_ int64
 										var at2_ int64
 										at_ := at_all[w]
-										/*line along.go:274*/ sums4_all[w] = sums3_all[w]
-										/*line along.go:274*/ words4_all[w] = words3_all[w]
-										/*line along.go:274*/ v_ = gpu_part(t22_all[w].sums_, k4_)
-//line along.go:274
+										/*line along.go:271*/ sums4_all[w] = sums3_all[w]
+										/*line along.go:271*/ words4_all[w] = words3_all[w]
+										/*line along.go:271*/ v_ = gpu_part(t22_all[w].sums_, k4_)
+//line along.go:271
 										at2_ = at_ + gpu_up(t22_all[w].sums_, gpu_precision(f3_all[w]), k4_)
 										v_all[w] = v_
 										at2_all[w] = at2_
@@ -1456,15 +1449,15 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 										l0 := w % n0
 										v_ := v_all[w]
 										l3_ := l0
-										/*line along.go:277*/ sums4_all[w][l3_] = v_
+										/*line along.go:274*/ sums4_all[w][l3_] = v_
 										v_all[w] = v_
 									}
 									for w := range n {
 										l0 := w % n0
 										at2_ := at2_all[w]
 										l3_ := l0
-										/*line along.go:279*/ lower_ := int64(0)
-										/*line along.go:279*/ upper_ := int64(0)
+										/*line along.go:276*/ lower_ := int64(0)
+										/*line along.go:276*/ upper_ := int64(0)
 										for t24_, k5_ := n0, int64(0); k5_ < t24_; k5_ = k5_ + int64(1) {
 											lower_ = lower_ + (sums4_all[w][k5_] & int64(4294967295))
 											upper_ = upper_ + (sums4_all[w][k5_] >> (32))
@@ -1476,7 +1469,7 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 										}
 										at2_all[w] = at2_
 									}
-									/*line along.go:267*/ k4_ = k4_ + int64(1)
+									/*line along.go:264*/ k4_ = k4_ + int64(1)
 								}
 								for w := range n {
 									/*line along.go:140*/ t25_ := gpu_tally{dirty_: true}
@@ -1620,10 +1613,10 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 												s_ = s_ + gpu_digit(gpu_exactly(f4_all[w], p4_all[w], u2_, v3_), base_, uint64(48))
 											}
 										}
-										/*line along.go:274*/ sums6_all[w] = sums5_all[w]
-										/*line along.go:274*/ words6_all[w] = words5_all[w]
-										/*line along.go:274*/ v4_ = s_
-										/*line along.go:274*/ at3_ = base_ - gpu_bottom(f4_all[w])
+										/*line along.go:271*/ sums6_all[w] = sums5_all[w]
+										/*line along.go:271*/ words6_all[w] = words5_all[w]
+										/*line along.go:271*/ v4_ = s_
+										/*line along.go:271*/ at3_ = base_ - gpu_bottom(f4_all[w])
 										v4_all[w] = v4_
 										at3_all[w] = at3_
 									}
@@ -1631,15 +1624,15 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 										l0 := w % n0
 										v4_ := v4_all[w]
 										l5_ := l0
-										/*line along.go:277*/ sums6_all[w][l5_] = v4_
+										/*line along.go:274*/ sums6_all[w][l5_] = v4_
 										v4_all[w] = v4_
 									}
 									for w := range n {
 										l0 := w % n0
 										at3_ := at3_all[w]
 										l5_ := l0
-										/*line along.go:279*/ lower2_ := int64(0)
-										/*line along.go:279*/ upper2_ := int64(0)
+										/*line along.go:276*/ lower2_ := int64(0)
+										/*line along.go:276*/ upper2_ := int64(0)
 										for t47_, k7_ := n0, int64(0); k7_ < t47_; k7_ = k7_ + int64(1) {
 											lower2_ = lower2_ + (sums6_all[w][k7_] & int64(4294967295))
 											upper2_ = upper2_ + (sums6_all[w][k7_] >> (32))
@@ -1727,7 +1720,6 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 				for w := range n {
 					l0 := w % n0
 					var at4_ int64
-					var n4_ int64
 					words7_ := words_[:int64(137)]
 					/*line along.go:258*/ if !t54_all[w].dirty_ {
 						for k9_ := l0; k9_ < int64(137); k9_ = k9_ + n0 {
@@ -1735,22 +1727,15 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 						}
 					}
 					at4_ = gpu_unit(f5_all[w], t54_all[w].top_) - gpu_bottom(f5_all[w])
-					/*line along.go:263*/ n4_ = int64(2) * gpu_digits__(p5_all[w])
-					if gpu_deepens(f5_all[w], p5_all[w]) {
-						n4_ = int64(6)
-					}
 					at4_all[w] = at4_
-					n4_all[w] = n4_
 				}
 				for w := range n {
 					var t55_ int64
-					n4_ := n4_all[w]
-					/*line along.go:267*/ t55_ = n4_
+					/*line along.go:264*/ t55_ = gpu_integers(f5_all[w], p5_all[w])
 					t55_all[w] = t55_
-					n4_all[w] = n4_
 				}
-				/*line along.go:267*/ k10_ := int64(0)
-				/*line along.go:267*/ for k10_ < t55_all[0] {
+				/*line along.go:264*/ k10_ := int64(0)
+				/*line along.go:264*/ for k10_ < t55_all[0] {
 					for w := range n {
 						var v5_ int64
 						var at5_ int64
@@ -1758,9 +1743,9 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 						sums7_ := sums_[:int64(128)]
 						words7_ := words_[:int64(137)]
 						sums8_all[w] = sums7_
-						/*line along.go:274*/ words8_all[w] = words7_
-						/*line along.go:274*/ v5_ = gpu_part(t54_all[w].sums_, k10_)
-						/*line along.go:274*/ at5_ = at4_ + gpu_up(t54_all[w].sums_, gpu_precision(f5_all[w]), k10_)
+						/*line along.go:271*/ words8_all[w] = words7_
+						/*line along.go:271*/ v5_ = gpu_part(t54_all[w].sums_, k10_)
+						/*line along.go:271*/ at5_ = at4_ + gpu_up(t54_all[w].sums_, gpu_precision(f5_all[w]), k10_)
 						v5_all[w] = v5_
 						at5_all[w] = at5_
 						at4_all[w] = at4_
@@ -1769,15 +1754,15 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 						l0 := w % n0
 						v5_ := v5_all[w]
 						l6_ := l0
-						/*line along.go:277*/ sums8_all[w][l6_] = v5_
+						/*line along.go:274*/ sums8_all[w][l6_] = v5_
 						v5_all[w] = v5_
 					}
 					for w := range n {
 						l0 := w % n0
 						at5_ := at5_all[w]
 						l6_ := l0
-						/*line along.go:279*/ lower3_ := int64(0)
-						/*line along.go:279*/ upper3_ := int64(0)
+						/*line along.go:276*/ lower3_ := int64(0)
+						/*line along.go:276*/ upper3_ := int64(0)
 						for t56_, k11_ := n0, int64(0); k11_ < t56_; k11_ = k11_ + int64(1) {
 							lower3_ = lower3_ + (sums8_all[w][k11_] & int64(4294967295))
 							upper3_ = upper3_ + (sums8_all[w][k11_] >> (32))
@@ -1789,7 +1774,7 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 						}
 						at5_all[w] = at5_
 					}
-					/*line along.go:267*/ k10_ = k10_ + int64(1)
+					/*line along.go:264*/ k10_ = k10_ + int64(1)
 				}
 				for w := range n {
 					l0 := w % n0
@@ -1807,7 +1792,7 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line along.go:45*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:1811
+//line kernels_tandem.go:1796
 	}
 	return nil
 }
@@ -1846,7 +1831,7 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 	var sums_ [128]int64
 	var words_ [137]int64
 	var all_ [768]int64
-	var top_all, top2_all, at_all, n3_all, t23_all, v_all, at2_all, least_all, most_all, special_all, v4_all, at3_all, at4_all, n4_all, t55_all, v5_all, at5_all [1024]int64
+	var top_all, top2_all, at_all, t23_all, v_all, at2_all, least_all, most_all, special_all, v4_all, at3_all, at4_all, t55_all, v5_all, at5_all [1024]int64
 	var deep_all, deep2_all, again_all [1024]bool
 	var f2_all, f3_all, f4_all, f5_all [1024]gpu_double
 	var p2_all, p3_all, p4_all, p5_all [1024]gpu_one
@@ -2040,37 +2025,29 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 								for w := range n {
 									l0 := w % n0
 									var at_ int64
-									var n3_ int64
 									/*line along.go:258*/ if !t22_all[w].dirty_ {
 										for k3_ := l0; k3_ < int64(137); k3_ = k3_ + n0 {
 											words3_all[w][k3_] = int64(0)
 										}
 									}
 									at_ = gpu_unit_(f3_all[w], t22_all[w].top_) - gpu_bottom_(f3_all[w])
-									/*line along.go:263*/ n3_ = int64(2) * gpu_digits__(p3_all[w])
-									if gpu_deepens_(f3_all[w], p3_all[w]) {
-										n3_ = int64(6)
-									}
 									at_all[w] = at_
-									n3_all[w] = n3_
 								}
 								for w := range n {
 									var t23_ int64
-									n3_ := n3_all[w]
-									/*line along.go:267*/ t23_ = n3_
+									/*line along.go:264*/ t23_ = gpu_integers_(f3_all[w], p3_all[w])
 									t23_all[w] = t23_
-									n3_all[w] = n3_
 								}
-								/*line along.go:267*/ k4_ := int64(0)
-								/*line along.go:267*/ for k4_ < t23_all[0] {
+								/*line along.go:264*/ k4_ := int64(0)
+								/*line along.go:264*/ for k4_ < t23_all[0] {
 									for w := range n {
 										var v_ int64
 										var at2_ int64
 										at_ := at_all[w]
-										/*line along.go:274*/ sums4_all[w] = sums3_all[w]
-										/*line along.go:274*/ words4_all[w] = words3_all[w]
-										/*line along.go:274*/ v_ = gpu_part(t22_all[w].sums_, k4_)
-//line along.go:274
+										/*line along.go:271*/ sums4_all[w] = sums3_all[w]
+										/*line along.go:271*/ words4_all[w] = words3_all[w]
+										/*line along.go:271*/ v_ = gpu_part(t22_all[w].sums_, k4_)
+//line along.go:271
 										at2_ = at_ + gpu_up(t22_all[w].sums_, gpu_precision_(f3_all[w]), k4_)
 										v_all[w] = v_
 										at2_all[w] = at2_
@@ -2080,15 +2057,15 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 										l0 := w % n0
 										v_ := v_all[w]
 										l3_ := l0
-										/*line along.go:277*/ sums4_all[w][l3_] = v_
+										/*line along.go:274*/ sums4_all[w][l3_] = v_
 										v_all[w] = v_
 									}
 									for w := range n {
 										l0 := w % n0
 										at2_ := at2_all[w]
 										l3_ := l0
-										/*line along.go:279*/ lower_ := int64(0)
-										/*line along.go:279*/ upper_ := int64(0)
+										/*line along.go:276*/ lower_ := int64(0)
+										/*line along.go:276*/ upper_ := int64(0)
 										for t24_, k5_ := n0, int64(0); k5_ < t24_; k5_ = k5_ + int64(1) {
 											lower_ = lower_ + (sums4_all[w][k5_] & int64(4294967295))
 											upper_ = upper_ + (sums4_all[w][k5_] >> (32))
@@ -2100,7 +2077,7 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 										}
 										at2_all[w] = at2_
 									}
-									/*line along.go:267*/ k4_ = k4_ + int64(1)
+									/*line along.go:264*/ k4_ = k4_ + int64(1)
 								}
 								for w := range n {
 									/*line along.go:140*/ t25_ := gpu_tally{dirty_: true}
@@ -2244,10 +2221,10 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 												s_ = s_ + gpu_digit(gpu_exactly_(f4_all[w], p4_all[w], u2_, v3_), base_, uint64(48))
 											}
 										}
-										/*line along.go:274*/ sums6_all[w] = sums5_all[w]
-										/*line along.go:274*/ words6_all[w] = words5_all[w]
-										/*line along.go:274*/ v4_ = s_
-										/*line along.go:274*/ at3_ = base_ - gpu_bottom_(f4_all[w])
+										/*line along.go:271*/ sums6_all[w] = sums5_all[w]
+										/*line along.go:271*/ words6_all[w] = words5_all[w]
+										/*line along.go:271*/ v4_ = s_
+										/*line along.go:271*/ at3_ = base_ - gpu_bottom_(f4_all[w])
 										v4_all[w] = v4_
 										at3_all[w] = at3_
 									}
@@ -2255,15 +2232,15 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 										l0 := w % n0
 										v4_ := v4_all[w]
 										l5_ := l0
-										/*line along.go:277*/ sums6_all[w][l5_] = v4_
+										/*line along.go:274*/ sums6_all[w][l5_] = v4_
 										v4_all[w] = v4_
 									}
 									for w := range n {
 										l0 := w % n0
 										at3_ := at3_all[w]
 										l5_ := l0
-										/*line along.go:279*/ lower2_ := int64(0)
-										/*line along.go:279*/ upper2_ := int64(0)
+										/*line along.go:276*/ lower2_ := int64(0)
+										/*line along.go:276*/ upper2_ := int64(0)
 										for t47_, k7_ := n0, int64(0); k7_ < t47_; k7_ = k7_ + int64(1) {
 											lower2_ = lower2_ + (sums6_all[w][k7_] & int64(4294967295))
 											upper2_ = upper2_ + (sums6_all[w][k7_] >> (32))
@@ -2351,7 +2328,6 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 				for w := range n {
 					l0 := w % n0
 					var at4_ int64
-					var n4_ int64
 					words7_ := words_[:int64(137)]
 					/*line along.go:258*/ if !t54_all[w].dirty_ {
 						for k9_ := l0; k9_ < int64(137); k9_ = k9_ + n0 {
@@ -2359,22 +2335,15 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 						}
 					}
 					at4_ = gpu_unit_(f5_all[w], t54_all[w].top_) - gpu_bottom_(f5_all[w])
-					/*line along.go:263*/ n4_ = int64(2) * gpu_digits__(p5_all[w])
-					if gpu_deepens_(f5_all[w], p5_all[w]) {
-						n4_ = int64(6)
-					}
 					at4_all[w] = at4_
-					n4_all[w] = n4_
 				}
 				for w := range n {
 					var t55_ int64
-					n4_ := n4_all[w]
-					/*line along.go:267*/ t55_ = n4_
+					/*line along.go:264*/ t55_ = gpu_integers_(f5_all[w], p5_all[w])
 					t55_all[w] = t55_
-					n4_all[w] = n4_
 				}
-				/*line along.go:267*/ k10_ := int64(0)
-				/*line along.go:267*/ for k10_ < t55_all[0] {
+				/*line along.go:264*/ k10_ := int64(0)
+				/*line along.go:264*/ for k10_ < t55_all[0] {
 					for w := range n {
 						var v5_ int64
 						var at5_ int64
@@ -2382,9 +2351,9 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 						sums7_ := sums_[:int64(128)]
 						words7_ := words_[:int64(137)]
 						sums8_all[w] = sums7_
-						/*line along.go:274*/ words8_all[w] = words7_
-						/*line along.go:274*/ v5_ = gpu_part(t54_all[w].sums_, k10_)
-						/*line along.go:274*/ at5_ = at4_ + gpu_up(t54_all[w].sums_, gpu_precision_(f5_all[w]), k10_)
+						/*line along.go:271*/ words8_all[w] = words7_
+						/*line along.go:271*/ v5_ = gpu_part(t54_all[w].sums_, k10_)
+						/*line along.go:271*/ at5_ = at4_ + gpu_up(t54_all[w].sums_, gpu_precision_(f5_all[w]), k10_)
 						v5_all[w] = v5_
 						at5_all[w] = at5_
 						at4_all[w] = at4_
@@ -2393,15 +2362,15 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 						l0 := w % n0
 						v5_ := v5_all[w]
 						l6_ := l0
-						/*line along.go:277*/ sums8_all[w][l6_] = v5_
+						/*line along.go:274*/ sums8_all[w][l6_] = v5_
 						v5_all[w] = v5_
 					}
 					for w := range n {
 						l0 := w % n0
 						at5_ := at5_all[w]
 						l6_ := l0
-						/*line along.go:279*/ lower3_ := int64(0)
-						/*line along.go:279*/ upper3_ := int64(0)
+						/*line along.go:276*/ lower3_ := int64(0)
+						/*line along.go:276*/ upper3_ := int64(0)
 						for t56_, k11_ := n0, int64(0); k11_ < t56_; k11_ = k11_ + int64(1) {
 							lower3_ = lower3_ + (sums8_all[w][k11_] & int64(4294967295))
 							upper3_ = upper3_ + (sums8_all[w][k11_] >> (32))
@@ -2413,7 +2382,7 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 						}
 						at5_all[w] = at5_
 					}
-					/*line along.go:267*/ k10_ = k10_ + int64(1)
+					/*line along.go:264*/ k10_ = k10_ + int64(1)
 				}
 				for w := range n {
 					l0 := w % n0
@@ -2431,7 +2400,7 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line along.go:45*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2435
+//line kernels_tandem.go:2404
 	}
 	return nil
 }
@@ -2470,7 +2439,7 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 	var sums_ [128]int64
 	var words_ [137]int64
 	var all_ [768]int64
-	var top_all, top2_all, at_all, n3_all, t23_all, v_all, at2_all, least_all, most_all, special_all, v4_all, at3_all, at4_all, n4_all, t55_all, v5_all, at5_all [1024]int64
+	var top_all, top2_all, at_all, t23_all, v_all, at2_all, least_all, most_all, special_all, v4_all, at3_all, at4_all, t55_all, v5_all, at5_all [1024]int64
 	var deep_all, deep2_all, again_all [1024]bool
 	var f2_all, f3_all, f4_all, f5_all [1024]gpu_double
 	var p2_all, p3_all, p4_all, p5_all [1024]gpu_pair
@@ -2664,37 +2633,29 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 								for w := range n {
 									l0 := w % n0
 									var at_ int64
-									var n3_ int64
 									/*line along.go:258*/ if !t22_all[w].dirty_ {
 										for k3_ := l0; k3_ < int64(137); k3_ = k3_ + n0 {
 											words3_all[w][k3_] = int64(0)
 										}
 									}
 									at_ = gpu_unit_(f3_all[w], t22_all[w].top_) - gpu_bottom_(f3_all[w])
-									/*line along.go:263*/ n3_ = int64(2) * gpu_digits___(p3_all[w])
-									if gpu_deepens__(f3_all[w], p3_all[w]) {
-										n3_ = int64(6)
-									}
 									at_all[w] = at_
-									n3_all[w] = n3_
 								}
 								for w := range n {
 									var t23_ int64
-									n3_ := n3_all[w]
-									/*line along.go:267*/ t23_ = n3_
+									/*line along.go:264*/ t23_ = gpu_integers__(f3_all[w], p3_all[w])
 									t23_all[w] = t23_
-									n3_all[w] = n3_
 								}
-								/*line along.go:267*/ k4_ := int64(0)
-								/*line along.go:267*/ for k4_ < t23_all[0] {
+								/*line along.go:264*/ k4_ := int64(0)
+								/*line along.go:264*/ for k4_ < t23_all[0] {
 									for w := range n {
 										var v_ int64
 										var at2_ int64
 										at_ := at_all[w]
-										/*line along.go:274*/ sums4_all[w] = sums3_all[w]
-										/*line along.go:274*/ words4_all[w] = words3_all[w]
-										/*line along.go:274*/ v_ = gpu_part(t22_all[w].sums_, k4_)
-//line along.go:274
+										/*line along.go:271*/ sums4_all[w] = sums3_all[w]
+										/*line along.go:271*/ words4_all[w] = words3_all[w]
+										/*line along.go:271*/ v_ = gpu_part(t22_all[w].sums_, k4_)
+//line along.go:271
 										at2_ = at_ + gpu_up(t22_all[w].sums_, gpu_precision_(f3_all[w]), k4_)
 										v_all[w] = v_
 										at2_all[w] = at2_
@@ -2704,15 +2665,15 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 										l0 := w % n0
 										v_ := v_all[w]
 										l3_ := l0
-										/*line along.go:277*/ sums4_all[w][l3_] = v_
+										/*line along.go:274*/ sums4_all[w][l3_] = v_
 										v_all[w] = v_
 									}
 									for w := range n {
 										l0 := w % n0
 										at2_ := at2_all[w]
 										l3_ := l0
-										/*line along.go:279*/ lower_ := int64(0)
-										/*line along.go:279*/ upper_ := int64(0)
+										/*line along.go:276*/ lower_ := int64(0)
+										/*line along.go:276*/ upper_ := int64(0)
 										for t24_, k5_ := n0, int64(0); k5_ < t24_; k5_ = k5_ + int64(1) {
 											lower_ = lower_ + (sums4_all[w][k5_] & int64(4294967295))
 											upper_ = upper_ + (sums4_all[w][k5_] >> (32))
@@ -2724,7 +2685,7 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 										}
 										at2_all[w] = at2_
 									}
-									/*line along.go:267*/ k4_ = k4_ + int64(1)
+									/*line along.go:264*/ k4_ = k4_ + int64(1)
 								}
 								for w := range n {
 									/*line along.go:140*/ t25_ := gpu_tally{dirty_: true}
@@ -2868,10 +2829,10 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 												s_ = s_ + gpu_digit(gpu_exactly__(f4_all[w], p4_all[w], u2_, v3_), base_, uint64(48))
 											}
 										}
-										/*line along.go:274*/ sums6_all[w] = sums5_all[w]
-										/*line along.go:274*/ words6_all[w] = words5_all[w]
-										/*line along.go:274*/ v4_ = s_
-										/*line along.go:274*/ at3_ = base_ - gpu_bottom_(f4_all[w])
+										/*line along.go:271*/ sums6_all[w] = sums5_all[w]
+										/*line along.go:271*/ words6_all[w] = words5_all[w]
+										/*line along.go:271*/ v4_ = s_
+										/*line along.go:271*/ at3_ = base_ - gpu_bottom_(f4_all[w])
 										v4_all[w] = v4_
 										at3_all[w] = at3_
 									}
@@ -2879,15 +2840,15 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 										l0 := w % n0
 										v4_ := v4_all[w]
 										l5_ := l0
-										/*line along.go:277*/ sums6_all[w][l5_] = v4_
+										/*line along.go:274*/ sums6_all[w][l5_] = v4_
 										v4_all[w] = v4_
 									}
 									for w := range n {
 										l0 := w % n0
 										at3_ := at3_all[w]
 										l5_ := l0
-										/*line along.go:279*/ lower2_ := int64(0)
-										/*line along.go:279*/ upper2_ := int64(0)
+										/*line along.go:276*/ lower2_ := int64(0)
+										/*line along.go:276*/ upper2_ := int64(0)
 										for t47_, k7_ := n0, int64(0); k7_ < t47_; k7_ = k7_ + int64(1) {
 											lower2_ = lower2_ + (sums6_all[w][k7_] & int64(4294967295))
 											upper2_ = upper2_ + (sums6_all[w][k7_] >> (32))
@@ -2975,7 +2936,6 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 				for w := range n {
 					l0 := w % n0
 					var at4_ int64
-					var n4_ int64
 					words7_ := words_[:int64(137)]
 					/*line along.go:258*/ if !t54_all[w].dirty_ {
 						for k9_ := l0; k9_ < int64(137); k9_ = k9_ + n0 {
@@ -2983,22 +2943,15 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 						}
 					}
 					at4_ = gpu_unit_(f5_all[w], t54_all[w].top_) - gpu_bottom_(f5_all[w])
-					/*line along.go:263*/ n4_ = int64(2) * gpu_digits___(p5_all[w])
-					if gpu_deepens__(f5_all[w], p5_all[w]) {
-						n4_ = int64(6)
-					}
 					at4_all[w] = at4_
-					n4_all[w] = n4_
 				}
 				for w := range n {
 					var t55_ int64
-					n4_ := n4_all[w]
-					/*line along.go:267*/ t55_ = n4_
+					/*line along.go:264*/ t55_ = gpu_integers__(f5_all[w], p5_all[w])
 					t55_all[w] = t55_
-					n4_all[w] = n4_
 				}
-				/*line along.go:267*/ k10_ := int64(0)
-				/*line along.go:267*/ for k10_ < t55_all[0] {
+				/*line along.go:264*/ k10_ := int64(0)
+				/*line along.go:264*/ for k10_ < t55_all[0] {
 					for w := range n {
 						var v5_ int64
 						var at5_ int64
@@ -3006,9 +2959,9 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 						sums7_ := sums_[:int64(128)]
 						words7_ := words_[:int64(137)]
 						sums8_all[w] = sums7_
-						/*line along.go:274*/ words8_all[w] = words7_
-						/*line along.go:274*/ v5_ = gpu_part(t54_all[w].sums_, k10_)
-						/*line along.go:274*/ at5_ = at4_ + gpu_up(t54_all[w].sums_, gpu_precision_(f5_all[w]), k10_)
+						/*line along.go:271*/ words8_all[w] = words7_
+						/*line along.go:271*/ v5_ = gpu_part(t54_all[w].sums_, k10_)
+						/*line along.go:271*/ at5_ = at4_ + gpu_up(t54_all[w].sums_, gpu_precision_(f5_all[w]), k10_)
 						v5_all[w] = v5_
 						at5_all[w] = at5_
 						at4_all[w] = at4_
@@ -3017,15 +2970,15 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 						l0 := w % n0
 						v5_ := v5_all[w]
 						l6_ := l0
-						/*line along.go:277*/ sums8_all[w][l6_] = v5_
+						/*line along.go:274*/ sums8_all[w][l6_] = v5_
 						v5_all[w] = v5_
 					}
 					for w := range n {
 						l0 := w % n0
 						at5_ := at5_all[w]
 						l6_ := l0
-						/*line along.go:279*/ lower3_ := int64(0)
-						/*line along.go:279*/ upper3_ := int64(0)
+						/*line along.go:276*/ lower3_ := int64(0)
+						/*line along.go:276*/ upper3_ := int64(0)
 						for t56_, k11_ := n0, int64(0); k11_ < t56_; k11_ = k11_ + int64(1) {
 							lower3_ = lower3_ + (sums8_all[w][k11_] & int64(4294967295))
 							upper3_ = upper3_ + (sums8_all[w][k11_] >> (32))
@@ -3037,7 +2990,7 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 						}
 						at5_all[w] = at5_
 					}
-					/*line along.go:267*/ k10_ = k10_ + int64(1)
+					/*line along.go:264*/ k10_ = k10_ + int64(1)
 				}
 				for w := range n {
 					l0 := w % n0
@@ -3055,7 +3008,7 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 			}
 			/*line along.go:45*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3059
+//line kernels_tandem.go:3012
 	}
 	return nil
 }
@@ -3094,7 +3047,7 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 	var sums_ [128]int64
 	var words_ [137]int64
 	var all_ [768]int64
-	var top_all, top2_all, at_all, n3_all, t23_all, v_all, at2_all, least_all, most_all, special_all, v4_all, at3_all, at4_all, n4_all, t55_all, v5_all, at5_all [1024]int64
+	var top_all, top2_all, at_all, t23_all, v_all, at2_all, least_all, most_all, special_all, v4_all, at3_all, at4_all, t55_all, v5_all, at5_all [1024]int64
 	var deep_all, deep2_all, again_all [1024]bool
 	var f2_all, f3_all, f4_all, f5_all [1024]gpu_double
 	var p2_all, p3_all, p4_all, p5_all [1024]gpu_two
@@ -3288,37 +3241,29 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 								for w := range n {
 									l0 := w % n0
 									var at_ int64
-									var n3_ int64
 									/*line along.go:258*/ if !t22_all[w].dirty_ {
 										for k3_ := l0; k3_ < int64(137); k3_ = k3_ + n0 {
 											words3_all[w][k3_] = int64(0)
 										}
 									}
 									at_ = gpu_unit_(f3_all[w], t22_all[w].top_) - gpu_bottom_(f3_all[w])
-									/*line along.go:263*/ n3_ = int64(2) * gpu_digits____(p3_all[w])
-									if gpu_deepens___(f3_all[w], p3_all[w]) {
-										n3_ = int64(6)
-									}
 									at_all[w] = at_
-									n3_all[w] = n3_
 								}
 								for w := range n {
 									var t23_ int64
-									n3_ := n3_all[w]
-									/*line along.go:267*/ t23_ = n3_
+									/*line along.go:264*/ t23_ = gpu_integers___(f3_all[w], p3_all[w])
 									t23_all[w] = t23_
-									n3_all[w] = n3_
 								}
-								/*line along.go:267*/ k4_ := int64(0)
-								/*line along.go:267*/ for k4_ < t23_all[0] {
+								/*line along.go:264*/ k4_ := int64(0)
+								/*line along.go:264*/ for k4_ < t23_all[0] {
 									for w := range n {
 										var v_ int64
 										var at2_ int64
 										at_ := at_all[w]
-										/*line along.go:274*/ sums4_all[w] = sums3_all[w]
-										/*line along.go:274*/ words4_all[w] = words3_all[w]
-										/*line along.go:274*/ v_ = gpu_part(t22_all[w].sums_, k4_)
-//line along.go:274
+										/*line along.go:271*/ sums4_all[w] = sums3_all[w]
+										/*line along.go:271*/ words4_all[w] = words3_all[w]
+										/*line along.go:271*/ v_ = gpu_part(t22_all[w].sums_, k4_)
+//line along.go:271
 										at2_ = at_ + gpu_up(t22_all[w].sums_, gpu_precision_(f3_all[w]), k4_)
 										v_all[w] = v_
 										at2_all[w] = at2_
@@ -3328,15 +3273,15 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 										l0 := w % n0
 										v_ := v_all[w]
 										l3_ := l0
-										/*line along.go:277*/ sums4_all[w][l3_] = v_
+										/*line along.go:274*/ sums4_all[w][l3_] = v_
 										v_all[w] = v_
 									}
 									for w := range n {
 										l0 := w % n0
 										at2_ := at2_all[w]
 										l3_ := l0
-										/*line along.go:279*/ lower_ := int64(0)
-										/*line along.go:279*/ upper_ := int64(0)
+										/*line along.go:276*/ lower_ := int64(0)
+										/*line along.go:276*/ upper_ := int64(0)
 										for t24_, k5_ := n0, int64(0); k5_ < t24_; k5_ = k5_ + int64(1) {
 											lower_ = lower_ + (sums4_all[w][k5_] & int64(4294967295))
 											upper_ = upper_ + (sums4_all[w][k5_] >> (32))
@@ -3348,7 +3293,7 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 										}
 										at2_all[w] = at2_
 									}
-									/*line along.go:267*/ k4_ = k4_ + int64(1)
+									/*line along.go:264*/ k4_ = k4_ + int64(1)
 								}
 								for w := range n {
 									/*line along.go:140*/ t25_ := gpu_tally{dirty_: true}
@@ -3492,10 +3437,10 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 												s_ = s_ + gpu_digit(gpu_exactly___(f4_all[w], p4_all[w], u2_, v3_), base_, uint64(48))
 											}
 										}
-										/*line along.go:274*/ sums6_all[w] = sums5_all[w]
-										/*line along.go:274*/ words6_all[w] = words5_all[w]
-										/*line along.go:274*/ v4_ = s_
-										/*line along.go:274*/ at3_ = base_ - gpu_bottom_(f4_all[w])
+										/*line along.go:271*/ sums6_all[w] = sums5_all[w]
+										/*line along.go:271*/ words6_all[w] = words5_all[w]
+										/*line along.go:271*/ v4_ = s_
+										/*line along.go:271*/ at3_ = base_ - gpu_bottom_(f4_all[w])
 										v4_all[w] = v4_
 										at3_all[w] = at3_
 									}
@@ -3503,15 +3448,15 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 										l0 := w % n0
 										v4_ := v4_all[w]
 										l5_ := l0
-										/*line along.go:277*/ sums6_all[w][l5_] = v4_
+										/*line along.go:274*/ sums6_all[w][l5_] = v4_
 										v4_all[w] = v4_
 									}
 									for w := range n {
 										l0 := w % n0
 										at3_ := at3_all[w]
 										l5_ := l0
-										/*line along.go:279*/ lower2_ := int64(0)
-										/*line along.go:279*/ upper2_ := int64(0)
+										/*line along.go:276*/ lower2_ := int64(0)
+										/*line along.go:276*/ upper2_ := int64(0)
 										for t47_, k7_ := n0, int64(0); k7_ < t47_; k7_ = k7_ + int64(1) {
 											lower2_ = lower2_ + (sums6_all[w][k7_] & int64(4294967295))
 											upper2_ = upper2_ + (sums6_all[w][k7_] >> (32))
@@ -3599,7 +3544,6 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 				for w := range n {
 					l0 := w % n0
 					var at4_ int64
-					var n4_ int64
 					words7_ := words_[:int64(137)]
 					/*line along.go:258*/ if !t54_all[w].dirty_ {
 						for k9_ := l0; k9_ < int64(137); k9_ = k9_ + n0 {
@@ -3607,22 +3551,15 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 						}
 					}
 					at4_ = gpu_unit_(f5_all[w], t54_all[w].top_) - gpu_bottom_(f5_all[w])
-					/*line along.go:263*/ n4_ = int64(2) * gpu_digits____(p5_all[w])
-					if gpu_deepens___(f5_all[w], p5_all[w]) {
-						n4_ = int64(6)
-					}
 					at4_all[w] = at4_
-					n4_all[w] = n4_
 				}
 				for w := range n {
 					var t55_ int64
-					n4_ := n4_all[w]
-					/*line along.go:267*/ t55_ = n4_
+					/*line along.go:264*/ t55_ = gpu_integers___(f5_all[w], p5_all[w])
 					t55_all[w] = t55_
-					n4_all[w] = n4_
 				}
-				/*line along.go:267*/ k10_ := int64(0)
-				/*line along.go:267*/ for k10_ < t55_all[0] {
+				/*line along.go:264*/ k10_ := int64(0)
+				/*line along.go:264*/ for k10_ < t55_all[0] {
 					for w := range n {
 						var v5_ int64
 						var at5_ int64
@@ -3630,9 +3567,9 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 						sums7_ := sums_[:int64(128)]
 						words7_ := words_[:int64(137)]
 						sums8_all[w] = sums7_
-						/*line along.go:274*/ words8_all[w] = words7_
-						/*line along.go:274*/ v5_ = gpu_part(t54_all[w].sums_, k10_)
-						/*line along.go:274*/ at5_ = at4_ + gpu_up(t54_all[w].sums_, gpu_precision_(f5_all[w]), k10_)
+						/*line along.go:271*/ words8_all[w] = words7_
+						/*line along.go:271*/ v5_ = gpu_part(t54_all[w].sums_, k10_)
+						/*line along.go:271*/ at5_ = at4_ + gpu_up(t54_all[w].sums_, gpu_precision_(f5_all[w]), k10_)
 						v5_all[w] = v5_
 						at5_all[w] = at5_
 						at4_all[w] = at4_
@@ -3641,15 +3578,15 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 						l0 := w % n0
 						v5_ := v5_all[w]
 						l6_ := l0
-						/*line along.go:277*/ sums8_all[w][l6_] = v5_
+						/*line along.go:274*/ sums8_all[w][l6_] = v5_
 						v5_all[w] = v5_
 					}
 					for w := range n {
 						l0 := w % n0
 						at5_ := at5_all[w]
 						l6_ := l0
-						/*line along.go:279*/ lower3_ := int64(0)
-						/*line along.go:279*/ upper3_ := int64(0)
+						/*line along.go:276*/ lower3_ := int64(0)
+						/*line along.go:276*/ upper3_ := int64(0)
 						for t56_, k11_ := n0, int64(0); k11_ < t56_; k11_ = k11_ + int64(1) {
 							lower3_ = lower3_ + (sums8_all[w][k11_] & int64(4294967295))
 							upper3_ = upper3_ + (sums8_all[w][k11_] >> (32))
@@ -3661,7 +3598,7 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 						}
 						at5_all[w] = at5_
 					}
-					/*line along.go:267*/ k10_ = k10_ + int64(1)
+					/*line along.go:264*/ k10_ = k10_ + int64(1)
 				}
 				for w := range n {
 					l0 := w % n0
@@ -3679,7 +3616,7 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line along.go:45*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3683
+//line kernels_tandem.go:3620
 	}
 	return nil
 }
@@ -3760,7 +3697,7 @@ func FewFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3764
+//line kernels_tandem.go:3701
 	}
 	return nil
 }
@@ -3841,7 +3778,7 @@ func FewFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3845
+//line kernels_tandem.go:3782
 	}
 	return nil
 }
@@ -3922,7 +3859,7 @@ func FewFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, arg
 				}
 			}
 		}
-//line kernels_tandem.go:3926
+//line kernels_tandem.go:3863
 	}
 	return nil
 }
@@ -4003,7 +3940,7 @@ func FewFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:4007
+//line kernels_tandem.go:3944
 	}
 	return nil
 }
@@ -4107,7 +4044,7 @@ func FoldAlongFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 			}
 			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4111
+//line kernels_tandem.go:4048
 	}
 	return nil
 }
@@ -4211,7 +4148,7 @@ func FoldAlongFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 			}
 			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4215
+//line kernels_tandem.go:4152
 	}
 	return nil
 }
@@ -4315,7 +4252,7 @@ func FoldAlongInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) 
 			}
 			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4319
+//line kernels_tandem.go:4256
 	}
 	return nil
 }
@@ -4419,7 +4356,7 @@ func FoldAlongInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 			}
 			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4423
+//line kernels_tandem.go:4360
 	}
 	return nil
 }
@@ -4523,7 +4460,7 @@ func FoldAlongBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 			}
 			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4527
+//line kernels_tandem.go:4464
 	}
 	return nil
 }
@@ -4576,7 +4513,7 @@ func FoldAcrossFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg
 				}
 			}
 		}
-//line kernels_tandem.go:4580
+//line kernels_tandem.go:4517
 	}
 	return nil
 }
@@ -4629,7 +4566,7 @@ func FoldAcrossFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg
 				}
 			}
 		}
-//line kernels_tandem.go:4633
+//line kernels_tandem.go:4570
 	}
 	return nil
 }
@@ -4682,7 +4619,7 @@ func FoldAcrossInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 				}
 			}
 		}
-//line kernels_tandem.go:4686
+//line kernels_tandem.go:4623
 	}
 	return nil
 }
@@ -4735,7 +4672,7 @@ func FoldAcrossInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:4739
+//line kernels_tandem.go:4676
 	}
 	return nil
 }
@@ -4788,7 +4725,7 @@ func FoldAcrossBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:4792
+//line kernels_tandem.go:4729
 	}
 	return nil
 }
@@ -4854,7 +4791,7 @@ func FoldFewFloat32Float32Most32Value32Go(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:4858
+//line kernels_tandem.go:4795
 	}
 	return nil
 }
@@ -4920,7 +4857,7 @@ func FoldFewFloat64Float64Most64Value64Go(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:4924
+//line kernels_tandem.go:4861
 	}
 	return nil
 }
@@ -4986,7 +4923,7 @@ func FoldFewInt32Int32MostIntValueIntGo(grid backend.Grid, lo, hi int, args []ba
 				}
 			}
 		}
-//line kernels_tandem.go:4990
+//line kernels_tandem.go:4927
 	}
 	return nil
 }
@@ -5052,7 +4989,7 @@ func FoldFewFloat32Int32Most32IndexGo(grid backend.Grid, lo, hi int, args []back
 				}
 			}
 		}
-//line kernels_tandem.go:5056
+//line kernels_tandem.go:4993
 	}
 	return nil
 }
@@ -5118,7 +5055,7 @@ func FoldFewFloat64Int32Most64IndexGo(grid backend.Grid, lo, hi int, args []back
 				}
 			}
 		}
-//line kernels_tandem.go:5122
+//line kernels_tandem.go:5059
 	}
 	return nil
 }
@@ -5184,7 +5121,7 @@ func FoldFewInt32Int32MostIntIndexGo(grid backend.Grid, lo, hi int, args []backe
 				}
 			}
 		}
-//line kernels_tandem.go:5188
+//line kernels_tandem.go:5125
 	}
 	return nil
 }
@@ -5250,7 +5187,7 @@ func FoldFewInt32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []backend
 				}
 			}
 		}
-//line kernels_tandem.go:5254
+//line kernels_tandem.go:5191
 	}
 	return nil
 }
@@ -5316,7 +5253,7 @@ func FoldFewBoolInt32CountTotalGo(grid backend.Grid, lo, hi int, args []backend.
 				}
 			}
 		}
-//line kernels_tandem.go:5320
+//line kernels_tandem.go:5257
 	}
 	return nil
 }
@@ -5382,7 +5319,7 @@ func FoldFewBoolBoolCountReachedGo(grid backend.Grid, lo, hi int, args []backend
 				}
 			}
 		}
-//line kernels_tandem.go:5386
+//line kernels_tandem.go:5323
 	}
 	return nil
 }
@@ -5432,7 +5369,7 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5436
+//line kernels_tandem.go:5373
 	}
 	return nil
 }
@@ -5482,7 +5419,7 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5486
+//line kernels_tandem.go:5423
 	}
 	return nil
 }
@@ -5532,7 +5469,7 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5536
+//line kernels_tandem.go:5473
 	}
 	return nil
 }
@@ -5582,7 +5519,7 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:5586
+//line kernels_tandem.go:5523
 	}
 	return nil
 }
@@ -5632,7 +5569,7 @@ func FinishInt32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:5636
+//line kernels_tandem.go:5573
 	}
 	return nil
 }
@@ -5682,7 +5619,7 @@ func FinishBoolReachedGo(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:5686
+//line kernels_tandem.go:5623
 	}
 	return nil
 }
@@ -5731,7 +5668,7 @@ func GatherGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5735
+//line kernels_tandem.go:5672
 	}
 	return nil
 }
@@ -5786,7 +5723,7 @@ func GatherFoldedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5790
+//line kernels_tandem.go:5727
 	}
 	return nil
 }
@@ -5837,7 +5774,7 @@ func TotalsFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5841
+//line kernels_tandem.go:5778
 	}
 	return nil
 }
@@ -5888,7 +5825,7 @@ func TotalsFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5892
+//line kernels_tandem.go:5829
 	}
 	return nil
 }
@@ -5939,7 +5876,7 @@ func TotalsInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5943
+//line kernels_tandem.go:5880
 	}
 	return nil
 }
@@ -5987,7 +5924,7 @@ func OffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5991
+//line kernels_tandem.go:5928
 	}
 	return nil
 }
@@ -6067,7 +6004,7 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:6071
+//line kernels_tandem.go:6008
 	}
 	return nil
 }
@@ -6147,7 +6084,7 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:6151
+//line kernels_tandem.go:6088
 	}
 	return nil
 }
@@ -6227,7 +6164,7 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:6231
+//line kernels_tandem.go:6168
 	}
 	return nil
 }
@@ -6289,7 +6226,7 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:6293
+//line kernels_tandem.go:6230
 	}
 	return nil
 }
@@ -6351,7 +6288,7 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:6355
+//line kernels_tandem.go:6292
 	}
 	return nil
 }
@@ -6413,7 +6350,7 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:6417
+//line kernels_tandem.go:6354
 	}
 	return nil
 }
@@ -6471,7 +6408,7 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:6475
+//line kernels_tandem.go:6412
 	}
 	return nil
 }
@@ -6529,14 +6466,14 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:6533
+//line kernels_tandem.go:6470
 	}
 	return nil
 }
 
 func gpu_firstTop(f_ gpu_single) int64 {
-	/*line terms.go:94*/ return gpu_bias(f_) + int64(3)
-//line kernels_tandem.go:6540
+	/*line terms.go:102*/ return gpu_bias(f_) + int64(3)
+//line kernels_tandem.go:6477
 }
 
 func gpu_addOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, scale_ float32, deep_ bool) (gpu_window, gpu_digits_) {
@@ -6555,22 +6492,22 @@ func gpu_addOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32,
 		}
 	}
 	return w_, gpu_without(d_, int32((t_.height_*t_.width_))*gpu_bits(f_, gpu_magic(f_)), gpu_product(p_), deep_)
-//line kernels_tandem.go:6559
+//line kernels_tandem.go:6496
 }
 
 func gpu_scale(f_ gpu_single, top_ int64) float32 {
-	/*line terms.go:98*/ return gpu_power(f_, (((int64(2)*gpu_bias(f_))+gpu_precision(f_))-int64(3))-top_)
-//line kernels_tandem.go:6564
+	/*line terms.go:106*/ return gpu_power(f_, (((int64(2)*gpu_bias(f_))+gpu_precision(f_))-int64(3))-top_)
+//line kernels_tandem.go:6501
 }
 
 func gpu_topOf(f_ gpu_single, w_ gpu_window) int64 {
-	/*line terms.go:90*/ return max(gpu_field(f_, w_.hi_)+int64(1), gpu_precision(f_)-int64(3))
-//line kernels_tandem.go:6569
+	/*line terms.go:98*/ return max(gpu_field(f_, w_.hi_)+int64(1), gpu_precision(f_)-int64(3))
+//line kernels_tandem.go:6506
 }
 
 func gpu_isDeep(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64) bool {
-	/*line terms.go:85*/ return gpu_deepens(f_, p_) && (!gpu_fits(f_, p_, w_, top_, false))
-//line kernels_tandem.go:6574
+	/*line terms.go:93*/ return gpu_deepens(f_, p_) && (!gpu_fits(f_, p_, w_, top_, false))
+//line kernels_tandem.go:6511
 }
 
 func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64, deep_ bool) bool {
@@ -6588,47 +6525,43 @@ func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64, deep_ bool) 
 		/*line terms.go:73*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias(f_)))
-//line kernels_tandem.go:6592
+//line kernels_tandem.go:6529
 }
 
 func gpu_addHalves(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64) {
 	/*line across.go:54*/ at_ := gpu_unit(f_, top_) - gpu_bottom(f_)
-	/*line across.go:54*/ n_ := int64(2) * gpu_digits__(p_)
-	if gpu_deepens(f_, p_) {
-		n_ = int64(6)
-	}
-	for t_, k_ := n_, int64(0); k_ < t_; k_ = k_ + int64(1) {
-		for n2_ := int64(0); n2_ < int64(3); n2_ = n2_ + int64(1) {
-			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, gpu_precision(f_), k_), gpu_part(s_, k_), n2_)
+	for t_, k_ := gpu_integers(f_, p_), int64(0); k_ < t_; k_ = k_ + int64(1) {
+		for n_ := int64(0); n_ < int64(3); n_ = n_ + int64(1) {
+			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, gpu_precision(f_), k_), gpu_part(s_, k_), n_)
 		}
 	}
-//line kernels_tandem.go:6606
+//line kernels_tandem.go:6539
 }
 
 func gpu_with(t_ gpu_halves, a_ int64, b_ int64, c_ int64) gpu_halves {
-//line terms.go:154
+//line terms.go:162
 	t2_ := gpu_halves{lower_: gpu_digits{a_: t_.lower_.a_ + (a_ & int64(4294967295)), b_: t_.lower_.b_ + (b_ & int64(4294967295)), c_: t_.lower_.c_ + (c_ & int64(4294967295))}, upper_: gpu_digits{a_: t_.upper_.a_ + (a_ >> (32)), b_: t_.upper_.b_ + (b_ >> (32)), c_: t_.upper_.c_ + (c_ >> (32))}}
-	/*line terms.go:154*/ return t2_
-//line kernels_tandem.go:6613
+	/*line terms.go:162*/ return t2_
+//line kernels_tandem.go:6546
 }
 
 func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) int64 {
-	/*line across.go:70*/ t2_ := gpu_reachOf(f_, p_, t_, o_, less_, w_)
-	/*line across.go:70*/ r_ := t2_
+	/*line across.go:67*/ t2_ := gpu_reachOf(f_, p_, t_, o_, less_, w_)
+	/*line across.go:67*/ r_ := t2_
 	for base_ := r_.least_; base_ < r_.top_; base_ = base_ + int64(48) {
 		t3_ := gpu_sumOfDigits(f_, p_, t_, o_, less_, base_, int64(48))
-		/*line across.go:72*/ s_ := t3_
+		/*line across.go:69*/ s_ := t3_
 		for k_ := int64(0); k_ < int64(3); k_ = k_ + int64(1) {
 			gpu_AddPart_(parts_, words_, base_-gpu_bottom(f_), s_, k_)
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:6627
+//line kernels_tandem.go:6560
 }
 
 func gpu_firstTop_(f_ gpu_double) int64 {
-	/*line terms.go:94*/ return gpu_bias_(f_) + int64(3)
-//line kernels_tandem.go:6632
+	/*line terms.go:102*/ return gpu_bias_(f_) + int64(3)
+//line kernels_tandem.go:6565
 }
 
 func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, scale_ float64, deep_ bool) (gpu_window_, gpu_digits) {
@@ -6647,22 +6580,22 @@ func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float6
 		}
 	}
 	return w_, gpu_without_(d_, (t_.height_*t_.width_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product(p_), deep_)
-//line kernels_tandem.go:6651
+//line kernels_tandem.go:6584
 }
 
 func gpu_scale_(f_ gpu_double, top_ int64) float64 {
-	/*line terms.go:98*/ return gpu_power_(f_, (((int64(2)*gpu_bias_(f_))+gpu_precision_(f_))-int64(3))-top_)
-//line kernels_tandem.go:6656
+	/*line terms.go:106*/ return gpu_power_(f_, (((int64(2)*gpu_bias_(f_))+gpu_precision_(f_))-int64(3))-top_)
+//line kernels_tandem.go:6589
 }
 
 func gpu_topOf_(f_ gpu_double, w_ gpu_window_) int64 {
-	/*line terms.go:90*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_precision_(f_)-int64(3))
-//line kernels_tandem.go:6661
+	/*line terms.go:98*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_precision_(f_)-int64(3))
+//line kernels_tandem.go:6594
 }
 
 func gpu_isDeep_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64) bool {
-	/*line terms.go:85*/ return gpu_deepens_(f_, p_) && (!gpu_fits_(f_, p_, w_, top_, false))
-//line kernels_tandem.go:6666
+	/*line terms.go:93*/ return gpu_deepens_(f_, p_) && (!gpu_fits_(f_, p_, w_, top_, false))
+//line kernels_tandem.go:6599
 }
 
 func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64, deep_ bool) bool {
@@ -6680,35 +6613,31 @@ func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64, deep_ bool
 		/*line terms.go:73*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:6684
+//line kernels_tandem.go:6617
 }
 
 func gpu_addHalves_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64) {
 	/*line across.go:54*/ at_ := gpu_unit_(f_, top_) - gpu_bottom_(f_)
-	/*line across.go:54*/ n_ := int64(2) * gpu_digits__(p_)
-	if gpu_deepens_(f_, p_) {
-		n_ = int64(6)
-	}
-	for t_, k_ := n_, int64(0); k_ < t_; k_ = k_ + int64(1) {
-		for n2_ := int64(0); n2_ < int64(3); n2_ = n2_ + int64(1) {
-			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, gpu_precision_(f_), k_), gpu_part(s_, k_), n2_)
+	for t_, k_ := gpu_integers_(f_, p_), int64(0); k_ < t_; k_ = k_ + int64(1) {
+		for n_ := int64(0); n_ < int64(3); n_ = n_ + int64(1) {
+			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, gpu_precision_(f_), k_), gpu_part(s_, k_), n_)
 		}
 	}
-//line kernels_tandem.go:6698
+//line kernels_tandem.go:6627
 }
 
 func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) int64 {
-	/*line across.go:70*/ t2_ := gpu_reachOf_(f_, p_, t_, o_, less_, w_)
-	/*line across.go:70*/ r_ := t2_
+	/*line across.go:67*/ t2_ := gpu_reachOf_(f_, p_, t_, o_, less_, w_)
+	/*line across.go:67*/ r_ := t2_
 	for base_ := r_.least_; base_ < r_.top_; base_ = base_ + int64(48) {
 		t3_ := gpu_sumOfDigits_(f_, p_, t_, o_, less_, base_, int64(48))
-		/*line across.go:72*/ s_ := t3_
+		/*line across.go:69*/ s_ := t3_
 		for k_ := int64(0); k_ < int64(3); k_ = k_ + int64(1) {
 			gpu_AddPart_(parts_, words_, base_-gpu_bottom_(f_), s_, k_)
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:6712
+//line kernels_tandem.go:6641
 }
 
 func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, scale_ float64, deep_ bool) (gpu_window_, gpu_digits) {
@@ -6727,12 +6656,12 @@ func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ flo
 		}
 	}
 	return w_, gpu_without_(d_, (t_.height_*t_.width_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product_(p_), deep_)
-//line kernels_tandem.go:6731
+//line kernels_tandem.go:6660
 }
 
 func gpu_isDeep__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64) bool {
-	/*line terms.go:85*/ return gpu_deepens__(f_, p_) && (!gpu_fits__(f_, p_, w_, top_, false))
-//line kernels_tandem.go:6736
+	/*line terms.go:93*/ return gpu_deepens__(f_, p_) && (!gpu_fits__(f_, p_, w_, top_, false))
+//line kernels_tandem.go:6665
 }
 
 func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64, deep_ bool) bool {
@@ -6750,35 +6679,31 @@ func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64, deep_ bo
 		/*line terms.go:73*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:6754
+//line kernels_tandem.go:6683
 }
 
 func gpu_addHalves__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64) {
 	/*line across.go:54*/ at_ := gpu_unit_(f_, top_) - gpu_bottom_(f_)
-	/*line across.go:54*/ n_ := int64(2) * gpu_digits___(p_)
-	if gpu_deepens__(f_, p_) {
-		n_ = int64(6)
-	}
-	for t_, k_ := n_, int64(0); k_ < t_; k_ = k_ + int64(1) {
-		for n2_ := int64(0); n2_ < int64(3); n2_ = n2_ + int64(1) {
-			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, gpu_precision_(f_), k_), gpu_part(s_, k_), n2_)
+	for t_, k_ := gpu_integers__(f_, p_), int64(0); k_ < t_; k_ = k_ + int64(1) {
+		for n_ := int64(0); n_ < int64(3); n_ = n_ + int64(1) {
+			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, gpu_precision_(f_), k_), gpu_part(s_, k_), n_)
 		}
 	}
-//line kernels_tandem.go:6768
+//line kernels_tandem.go:6693
 }
 
 func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) int64 {
-	/*line across.go:70*/ t2_ := gpu_reachOf__(f_, p_, t_, o_, less_, w_)
-	/*line across.go:70*/ r_ := t2_
+	/*line across.go:67*/ t2_ := gpu_reachOf__(f_, p_, t_, o_, less_, w_)
+	/*line across.go:67*/ r_ := t2_
 	for base_ := r_.least_; base_ < r_.top_; base_ = base_ + int64(48) {
 		t3_ := gpu_sumOfDigits__(f_, p_, t_, o_, less_, base_, int64(48))
-		/*line across.go:72*/ s_ := t3_
+		/*line across.go:69*/ s_ := t3_
 		for k_ := int64(0); k_ < int64(3); k_ = k_ + int64(1) {
 			gpu_AddPart_(parts_, words_, base_-gpu_bottom_(f_), s_, k_)
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:6782
+//line kernels_tandem.go:6707
 }
 
 func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, scale_ float64, deep_ bool) (gpu_window_, gpu_digits) {
@@ -6797,12 +6722,12 @@ func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ floa
 		}
 	}
 	return w_, gpu_without_(d_, (t_.height_*t_.width_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product__(p_), deep_)
-//line kernels_tandem.go:6801
+//line kernels_tandem.go:6726
 }
 
 func gpu_isDeep___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64) bool {
-	/*line terms.go:85*/ return gpu_deepens___(f_, p_) && (!gpu_fits___(f_, p_, w_, top_, false))
-//line kernels_tandem.go:6806
+	/*line terms.go:93*/ return gpu_deepens___(f_, p_) && (!gpu_fits___(f_, p_, w_, top_, false))
+//line kernels_tandem.go:6731
 }
 
 func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64, deep_ bool) bool {
@@ -6820,35 +6745,31 @@ func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64, deep_ bo
 		/*line terms.go:73*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:6824
+//line kernels_tandem.go:6749
 }
 
 func gpu_addHalves___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64) {
 	/*line across.go:54*/ at_ := gpu_unit_(f_, top_) - gpu_bottom_(f_)
-	/*line across.go:54*/ n_ := int64(2) * gpu_digits____(p_)
-	if gpu_deepens___(f_, p_) {
-		n_ = int64(6)
-	}
-	for t_, k_ := n_, int64(0); k_ < t_; k_ = k_ + int64(1) {
-		for n2_ := int64(0); n2_ < int64(3); n2_ = n2_ + int64(1) {
-			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, gpu_precision_(f_), k_), gpu_part(s_, k_), n2_)
+	for t_, k_ := gpu_integers___(f_, p_), int64(0); k_ < t_; k_ = k_ + int64(1) {
+		for n_ := int64(0); n_ < int64(3); n_ = n_ + int64(1) {
+			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, gpu_precision_(f_), k_), gpu_part(s_, k_), n_)
 		}
 	}
-//line kernels_tandem.go:6838
+//line kernels_tandem.go:6759
 }
 
 func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) int64 {
-	/*line across.go:70*/ t2_ := gpu_reachOf___(f_, p_, t_, o_, less_, w_)
-	/*line across.go:70*/ r_ := t2_
+	/*line across.go:67*/ t2_ := gpu_reachOf___(f_, p_, t_, o_, less_, w_)
+	/*line across.go:67*/ r_ := t2_
 	for base_ := r_.least_; base_ < r_.top_; base_ = base_ + int64(48) {
 		t3_ := gpu_sumOfDigits___(f_, p_, t_, o_, less_, base_, int64(48))
-		/*line across.go:72*/ s_ := t3_
+		/*line across.go:69*/ s_ := t3_
 		for k_ := int64(0); k_ < int64(3); k_ = k_ + int64(1) {
 			gpu_AddPart_(parts_, words_, base_-gpu_bottom_(f_), s_, k_)
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:6852
+//line kernels_tandem.go:6773
 }
 
 func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits_) {
@@ -6871,62 +6792,60 @@ func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep
 		count_ = int32(((b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)))
 	}
 	return w_, gpu_without(d_, count_*gpu_bits(f_, gpu_magic(f_)), gpu_product(p_), deep_)
-//line kernels_tandem.go:6875
+//line kernels_tandem.go:6796
 }
 
 func gpu_unit(f_ gpu_single, top_ int64) int64 {
-	/*line terms.go:103*/ return ((top_ - gpu_bias(f_)) + int64(3)) - gpu_precision(f_)
-//line kernels_tandem.go:6880
+	/*line terms.go:111*/ return ((top_ - gpu_bias(f_)) + int64(3)) - gpu_precision(f_)
+//line kernels_tandem.go:6801
 }
 
 func gpu_bottom(t_ gpu_single) int64 {
 	/*line format.go:37*/ return int64(-384)
-//line kernels_tandem.go:6885
+//line kernels_tandem.go:6806
 }
 
-func gpu_digits__(t_ gpu_one) int64 {
-	/*line terms.go:24*/ return int64(2)
-//line kernels_tandem.go:6890
-}
-
-func gpu_deepens(f_ gpu_single, p_ gpu_one) bool {
-	/*line terms.go:80*/ return (!gpu_product(p_)) && ((int64(2) * gpu_precision(f_)) <= int64(48))
-//line kernels_tandem.go:6895
+func gpu_integers(f_ gpu_single, p_ gpu_one) int64 {
+	/*line terms.go:85*/ if gpu_deepens(f_, p_) {
+		return int64(6)
+	}
+	return int64(2) * gpu_digits__(p_)
+//line kernels_tandem.go:6814
 }
 
 func gpu_part(t_ gpu_halves, k_ int64) int64 {
-	/*line terms.go:162*/ t2_ := k_
+	/*line terms.go:170*/ t2_ := k_
 	if t2_ == int64(0) {
 		return t_.lower_.a_
 	} else {
-		/*line terms.go:165*/ if t2_ == int64(1) {
+		/*line terms.go:173*/ if t2_ == int64(1) {
 			return t_.upper_.a_
 		} else {
-			/*line terms.go:167*/ if t2_ == int64(2) {
+			/*line terms.go:175*/ if t2_ == int64(2) {
 				return t_.lower_.b_
 			} else {
-				/*line terms.go:169*/ if t2_ == int64(3) {
+				/*line terms.go:177*/ if t2_ == int64(3) {
 					return t_.upper_.b_
 				} else {
-					/*line terms.go:171*/ if t2_ == int64(4) {
+					/*line terms.go:179*/ if t2_ == int64(4) {
 						return t_.lower_.c_
 					}
 				}
 			}
 		}
 	}
-	/*line terms.go:174*/ return t_.upper_.c_
-//line kernels_tandem.go:6920
+	/*line terms.go:182*/ return t_.upper_.c_
+//line kernels_tandem.go:6839
 }
 
 func gpu_up(t_ gpu_halves, precision_ int64, k_ int64) int64 {
-	/*line terms.go:178*/ return (int64(32) * (k_ & int64(1))) + ((k_ >> (1)) * (int64(1) - precision_))
-//line kernels_tandem.go:6925
+	/*line terms.go:186*/ return (int64(32) * (k_ & int64(1))) + ((k_ >> (1)) * (int64(1) - precision_))
+//line kernels_tandem.go:6844
 }
 
 func gpu_precision(t_ gpu_single) int64 {
 	/*line format.go:34*/ return int64(24)
-//line kernels_tandem.go:6930
+//line kernels_tandem.go:6849
 }
 
 func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -6937,7 +6856,7 @@ func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:6941
+//line kernels_tandem.go:6860
 }
 
 func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
@@ -6954,17 +6873,17 @@ func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (f
 	/*line along.go:178*/ var t2_ float32
 	/*line along.go:178*/ t_, t2_ = gpu_factorsOf(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:178*/ return t_, t2_
-//line kernels_tandem.go:6958
+//line kernels_tandem.go:6877
 }
 
 func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
-	/*line terms.go:190*/ var t_ uint64
-	/*line terms.go:190*/ var t2_ int64
-	/*line terms.go:190*/ var t3_ bool
-	/*line terms.go:190*/ t_, t2_, t3_ = gpu_split(f_, x_)
-	/*line terms.go:190*/ m_ := t_
-	/*line terms.go:190*/ e_ := t2_
-	/*line terms.go:190*/ finite_ := t3_
+	/*line terms.go:198*/ var t_ uint64
+	/*line terms.go:198*/ var t2_ int64
+	/*line terms.go:198*/ var t3_ bool
+	/*line terms.go:198*/ t_, t2_, t3_ = gpu_split(f_, x_)
+	/*line terms.go:198*/ m_ := t_
+	/*line terms.go:198*/ e_ := t2_
+	/*line terms.go:198*/ finite_ := t3_
 	if !gpu_product(p_) {
 		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits(f_, x_) < int32(0)}
 		if !finite_ {
@@ -6973,46 +6892,46 @@ func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
 		return t4_
 	}
 	var t5_ uint64
-	/*line terms.go:198*/ var t6_ int64
-	/*line terms.go:198*/ var t7_ bool
-	/*line terms.go:198*/ t5_, t6_, t7_ = gpu_split(f_, y_)
-	/*line terms.go:198*/ n_ := t5_
-	/*line terms.go:198*/ g_ := t6_
-	/*line terms.go:198*/ finite2_ := t7_
+	/*line terms.go:206*/ var t6_ int64
+	/*line terms.go:206*/ var t7_ bool
+	/*line terms.go:206*/ t5_, t6_, t7_ = gpu_split(f_, y_)
+	/*line terms.go:206*/ n_ := t5_
+	/*line terms.go:206*/ g_ := t6_
+	/*line terms.go:206*/ finite2_ := t7_
 	t8_ := support.MulHi(m_, n_)
-	/*line terms.go:199*/ t9_ := m_ * n_
-	/*line terms.go:199*/ hi_ := t8_
-	/*line terms.go:199*/ lo_ := t9_
+	/*line terms.go:207*/ t9_ := m_ * n_
+	/*line terms.go:207*/ hi_ := t8_
+	/*line terms.go:207*/ lo_ := t9_
 	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits(f_, x_) < int32(0)) != (gpu_bits(f_, y_) < int32(0))}
 	if (!finite_) || (!finite2_) {
 		t10_.special_ = gpu_Special(float32(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:6992
+//line kernels_tandem.go:6911
 }
 
 func gpu_size(f_ gpu_single, p_ gpu_one) int64 {
-	/*line terms.go:209*/ if gpu_product(p_) {
+	/*line terms.go:217*/ if gpu_product(p_) {
 		return int64(2) * gpu_precision(f_)
 	}
 	return gpu_precision(f_)
-//line kernels_tandem.go:7000
+//line kernels_tandem.go:6919
 }
 
 func gpu_digit(w_ gpu_wide, base_ int64, width_ uint64) int64 {
-	/*line terms.go:220*/ up_ := uint64((w_.exp_ - base_))
-	/*line terms.go:220*/ down_ := uint64((base_ - w_.exp_))
+	/*line terms.go:228*/ up_ := uint64((w_.exp_ - base_))
+	/*line terms.go:228*/ down_ := uint64((base_ - w_.exp_))
 	d_ := int64((((((w_.lo_ << (up_)) | (w_.lo_ >> (down_))) | (w_.hi_ << (uint64(64) - down_))) | (w_.hi_ >> (down_ - uint64(64)))) & ((support.Value(uint64(1)) << (width_)) - uint64(1))))
 	if w_.neg_ {
 		return -d_
 	}
 	return d_
-//line kernels_tandem.go:7011
+//line kernels_tandem.go:6930
 }
 
 func gpu_product(t_ gpu_one) bool {
 	/*line terms.go:23*/ return false
-//line kernels_tandem.go:7016
+//line kernels_tandem.go:6935
 }
 
 func gpu_joined(all_ []int64, n_ int64, deep_ bool) gpu_halves {
@@ -7042,7 +6961,7 @@ func gpu_joined(all_ []int64, n_ int64, deep_ bool) gpu_halves {
 		/*line along.go:85*/ t_.upper_.c_ = t17_
 	}
 	return t_
-//line kernels_tandem.go:7046
+//line kernels_tandem.go:6965
 }
 
 func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float32 {
@@ -7060,7 +6979,7 @@ func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root
 		}
 	}
 	/*line round.go:49*/ return gpu_round(f_, v_)
-//line kernels_tandem.go:7064
+//line kernels_tandem.go:6983
 }
 
 func gpu_valueOf(f_ gpu_single, t_ gpu_halves, top_ int64, deep_ bool) gpu_Value {
@@ -7080,12 +6999,12 @@ func gpu_valueOf(f_ gpu_single, t_ gpu_halves, top_ int64, deep_ bool) gpu_Value
 		/*line along.go:104*/ base_ = t6_
 	}
 	return gpu_value(s_, base_)
-//line kernels_tandem.go:7084
+//line kernels_tandem.go:7003
 }
 
 func gpu_words(t_ gpu_single) int64 {
 	/*line format.go:36*/ return int64(24)
-//line kernels_tandem.go:7089
+//line kernels_tandem.go:7008
 }
 
 func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -7123,7 +7042,7 @@ func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:7127
+//line kernels_tandem.go:7046
 }
 
 func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
@@ -7146,27 +7065,30 @@ func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, de
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product(p_), deep_)
-//line kernels_tandem.go:7150
+//line kernels_tandem.go:7069
 }
 
 func gpu_unit_(f_ gpu_double, top_ int64) int64 {
-	/*line terms.go:103*/ return ((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)
-//line kernels_tandem.go:7155
+	/*line terms.go:111*/ return ((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)
+//line kernels_tandem.go:7074
 }
 
 func gpu_bottom_(t_ gpu_double) int64 {
 	/*line format.go:53*/ return int64(-2176)
-//line kernels_tandem.go:7160
+//line kernels_tandem.go:7079
 }
 
-func gpu_deepens_(f_ gpu_double, p_ gpu_one) bool {
-	/*line terms.go:80*/ return (!gpu_product(p_)) && ((int64(2) * gpu_precision_(f_)) <= int64(48))
-//line kernels_tandem.go:7165
+func gpu_integers_(f_ gpu_double, p_ gpu_one) int64 {
+	/*line terms.go:85*/ if gpu_deepens_(f_, p_) {
+		return int64(6)
+	}
+	return int64(2) * gpu_digits__(p_)
+//line kernels_tandem.go:7087
 }
 
 func gpu_precision_(t_ gpu_double) int64 {
 	/*line format.go:50*/ return int64(53)
-//line kernels_tandem.go:7170
+//line kernels_tandem.go:7092
 }
 
 func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
@@ -7183,17 +7105,17 @@ func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) 
 	/*line along.go:178*/ var t2_ float64
 	/*line along.go:178*/ t_, t2_ = gpu_factorsOf_(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:178*/ return t_, t2_
-//line kernels_tandem.go:7187
+//line kernels_tandem.go:7109
 }
 
 func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
-	/*line terms.go:190*/ var t_ uint64
-	/*line terms.go:190*/ var t2_ int64
-	/*line terms.go:190*/ var t3_ bool
-	/*line terms.go:190*/ t_, t2_, t3_ = gpu_split_(f_, x_)
-	/*line terms.go:190*/ m_ := t_
-	/*line terms.go:190*/ e_ := t2_
-	/*line terms.go:190*/ finite_ := t3_
+	/*line terms.go:198*/ var t_ uint64
+	/*line terms.go:198*/ var t2_ int64
+	/*line terms.go:198*/ var t3_ bool
+	/*line terms.go:198*/ t_, t2_, t3_ = gpu_split_(f_, x_)
+	/*line terms.go:198*/ m_ := t_
+	/*line terms.go:198*/ e_ := t2_
+	/*line terms.go:198*/ finite_ := t3_
 	if !gpu_product(p_) {
 		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
 		if !finite_ {
@@ -7202,30 +7124,30 @@ func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
 		return t4_
 	}
 	var t5_ uint64
-	/*line terms.go:198*/ var t6_ int64
-	/*line terms.go:198*/ var t7_ bool
-	/*line terms.go:198*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
-	/*line terms.go:198*/ n_ := t5_
-	/*line terms.go:198*/ g_ := t6_
-	/*line terms.go:198*/ finite2_ := t7_
+	/*line terms.go:206*/ var t6_ int64
+	/*line terms.go:206*/ var t7_ bool
+	/*line terms.go:206*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
+	/*line terms.go:206*/ n_ := t5_
+	/*line terms.go:206*/ g_ := t6_
+	/*line terms.go:206*/ finite2_ := t7_
 	t8_ := support.MulHi(m_, n_)
-	/*line terms.go:199*/ t9_ := m_ * n_
-	/*line terms.go:199*/ hi_ := t8_
-	/*line terms.go:199*/ lo_ := t9_
+	/*line terms.go:207*/ t9_ := m_ * n_
+	/*line terms.go:207*/ hi_ := t8_
+	/*line terms.go:207*/ lo_ := t9_
 	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
 	if (!finite_) || (!finite2_) {
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:7221
+//line kernels_tandem.go:7143
 }
 
 func gpu_size_(f_ gpu_double, p_ gpu_one) int64 {
-	/*line terms.go:209*/ if gpu_product(p_) {
+	/*line terms.go:217*/ if gpu_product(p_) {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:7229
+//line kernels_tandem.go:7151
 }
 
 func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float64 {
@@ -7243,7 +7165,7 @@ func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, roo
 		}
 	}
 	/*line round.go:49*/ return gpu_round_(f_, v_)
-//line kernels_tandem.go:7247
+//line kernels_tandem.go:7169
 }
 
 func gpu_valueOf_(f_ gpu_double, t_ gpu_halves, top_ int64, deep_ bool) gpu_Value {
@@ -7263,12 +7185,12 @@ func gpu_valueOf_(f_ gpu_double, t_ gpu_halves, top_ int64, deep_ bool) gpu_Valu
 		/*line along.go:104*/ base_ = t6_
 	}
 	return gpu_value(s_, base_)
-//line kernels_tandem.go:7267
+//line kernels_tandem.go:7189
 }
 
 func gpu_words_(t_ gpu_double) int64 {
 	/*line format.go:52*/ return int64(136)
-//line kernels_tandem.go:7272
+//line kernels_tandem.go:7194
 }
 
 func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
@@ -7291,17 +7213,15 @@ func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64,
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product_(p_), deep_)
-//line kernels_tandem.go:7295
+//line kernels_tandem.go:7217
 }
 
-func gpu_digits___(t_ gpu_pair) int64 {
-	/*line terms.go:27*/ return int64(2)
-//line kernels_tandem.go:7300
-}
-
-func gpu_deepens__(f_ gpu_double, p_ gpu_pair) bool {
-	/*line terms.go:80*/ return (!gpu_product_(p_)) && ((int64(2) * gpu_precision_(f_)) <= int64(48))
-//line kernels_tandem.go:7305
+func gpu_integers__(f_ gpu_double, p_ gpu_pair) int64 {
+	/*line terms.go:85*/ if gpu_deepens__(f_, p_) {
+		return int64(6)
+	}
+	return int64(2) * gpu_digits___(p_)
+//line kernels_tandem.go:7225
 }
 
 func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int64) (float64, float64) {
@@ -7318,17 +7238,17 @@ func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int6
 	/*line along.go:178*/ var t2_ float64
 	/*line along.go:178*/ t_, t2_ = gpu_factorsOf__(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:178*/ return t_, t2_
-//line kernels_tandem.go:7322
+//line kernels_tandem.go:7242
 }
 
 func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide {
-	/*line terms.go:190*/ var t_ uint64
-	/*line terms.go:190*/ var t2_ int64
-	/*line terms.go:190*/ var t3_ bool
-	/*line terms.go:190*/ t_, t2_, t3_ = gpu_split_(f_, x_)
-	/*line terms.go:190*/ m_ := t_
-	/*line terms.go:190*/ e_ := t2_
-	/*line terms.go:190*/ finite_ := t3_
+	/*line terms.go:198*/ var t_ uint64
+	/*line terms.go:198*/ var t2_ int64
+	/*line terms.go:198*/ var t3_ bool
+	/*line terms.go:198*/ t_, t2_, t3_ = gpu_split_(f_, x_)
+	/*line terms.go:198*/ m_ := t_
+	/*line terms.go:198*/ e_ := t2_
+	/*line terms.go:198*/ finite_ := t3_
 	if !gpu_product_(p_) {
 		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
 		if !finite_ {
@@ -7337,35 +7257,35 @@ func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide 
 		return t4_
 	}
 	var t5_ uint64
-	/*line terms.go:198*/ var t6_ int64
-	/*line terms.go:198*/ var t7_ bool
-	/*line terms.go:198*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
-	/*line terms.go:198*/ n_ := t5_
-	/*line terms.go:198*/ g_ := t6_
-	/*line terms.go:198*/ finite2_ := t7_
+	/*line terms.go:206*/ var t6_ int64
+	/*line terms.go:206*/ var t7_ bool
+	/*line terms.go:206*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
+	/*line terms.go:206*/ n_ := t5_
+	/*line terms.go:206*/ g_ := t6_
+	/*line terms.go:206*/ finite2_ := t7_
 	t8_ := support.MulHi(m_, n_)
-	/*line terms.go:199*/ t9_ := m_ * n_
-	/*line terms.go:199*/ hi_ := t8_
-	/*line terms.go:199*/ lo_ := t9_
+	/*line terms.go:207*/ t9_ := m_ * n_
+	/*line terms.go:207*/ hi_ := t8_
+	/*line terms.go:207*/ lo_ := t9_
 	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
 	if (!finite_) || (!finite2_) {
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:7356
+//line kernels_tandem.go:7276
 }
 
 func gpu_size__(f_ gpu_double, p_ gpu_pair) int64 {
-	/*line terms.go:209*/ if gpu_product_(p_) {
+	/*line terms.go:217*/ if gpu_product_(p_) {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:7364
+//line kernels_tandem.go:7284
 }
 
 func gpu_product_(t_ gpu_pair) bool {
 	/*line terms.go:26*/ return false
-//line kernels_tandem.go:7369
+//line kernels_tandem.go:7289
 }
 
 func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
@@ -7388,17 +7308,15 @@ func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, 
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product__(p_), deep_)
-//line kernels_tandem.go:7392
+//line kernels_tandem.go:7312
 }
 
-func gpu_digits____(t_ gpu_two) int64 {
-	/*line terms.go:30*/ return int64(3)
-//line kernels_tandem.go:7397
-}
-
-func gpu_deepens___(f_ gpu_double, p_ gpu_two) bool {
-	/*line terms.go:80*/ return (!gpu_product__(p_)) && ((int64(2) * gpu_precision_(f_)) <= int64(48))
-//line kernels_tandem.go:7402
+func gpu_integers___(f_ gpu_double, p_ gpu_two) int64 {
+	/*line terms.go:85*/ if gpu_deepens___(f_, p_) {
+		return int64(6)
+	}
+	return int64(2) * gpu_digits____(p_)
+//line kernels_tandem.go:7320
 }
 
 func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
@@ -7415,17 +7333,17 @@ func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64
 	/*line along.go:178*/ var t2_ float64
 	/*line along.go:178*/ t_, t2_ = gpu_factorsOf___(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:178*/ return t_, t2_
-//line kernels_tandem.go:7419
+//line kernels_tandem.go:7337
 }
 
 func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide {
-	/*line terms.go:190*/ var t_ uint64
-	/*line terms.go:190*/ var t2_ int64
-	/*line terms.go:190*/ var t3_ bool
-	/*line terms.go:190*/ t_, t2_, t3_ = gpu_split_(f_, x_)
-	/*line terms.go:190*/ m_ := t_
-	/*line terms.go:190*/ e_ := t2_
-	/*line terms.go:190*/ finite_ := t3_
+	/*line terms.go:198*/ var t_ uint64
+	/*line terms.go:198*/ var t2_ int64
+	/*line terms.go:198*/ var t3_ bool
+	/*line terms.go:198*/ t_, t2_, t3_ = gpu_split_(f_, x_)
+	/*line terms.go:198*/ m_ := t_
+	/*line terms.go:198*/ e_ := t2_
+	/*line terms.go:198*/ finite_ := t3_
 	if !gpu_product__(p_) {
 		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
 		if !finite_ {
@@ -7434,41 +7352,41 @@ func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide 
 		return t4_
 	}
 	var t5_ uint64
-	/*line terms.go:198*/ var t6_ int64
-	/*line terms.go:198*/ var t7_ bool
-	/*line terms.go:198*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
-	/*line terms.go:198*/ n_ := t5_
-	/*line terms.go:198*/ g_ := t6_
-	/*line terms.go:198*/ finite2_ := t7_
+	/*line terms.go:206*/ var t6_ int64
+	/*line terms.go:206*/ var t7_ bool
+	/*line terms.go:206*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
+	/*line terms.go:206*/ n_ := t5_
+	/*line terms.go:206*/ g_ := t6_
+	/*line terms.go:206*/ finite2_ := t7_
 	t8_ := support.MulHi(m_, n_)
-	/*line terms.go:199*/ t9_ := m_ * n_
-	/*line terms.go:199*/ hi_ := t8_
-	/*line terms.go:199*/ lo_ := t9_
+	/*line terms.go:207*/ t9_ := m_ * n_
+	/*line terms.go:207*/ hi_ := t8_
+	/*line terms.go:207*/ lo_ := t9_
 	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
 	if (!finite_) || (!finite2_) {
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:7453
+//line kernels_tandem.go:7371
 }
 
 func gpu_size___(f_ gpu_double, p_ gpu_two) int64 {
-	/*line terms.go:209*/ if gpu_product__(p_) {
+	/*line terms.go:217*/ if gpu_product__(p_) {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:7461
+//line kernels_tandem.go:7379
 }
 
 func gpu_product__(t_ gpu_two) bool {
 	/*line terms.go:29*/ return true
-//line kernels_tandem.go:7466
+//line kernels_tandem.go:7384
 }
 
 func gpu_nowhere(f_ gpu_single) gpu_window {
 	/*line terms.go:56*/ t_ := gpu_window{lo_: gpu_most(f_)}
 	/*line terms.go:56*/ return t_
-//line kernels_tandem.go:7472
+//line kernels_tandem.go:7390
 }
 
 func gpu_windowOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32) gpu_window {
@@ -7478,7 +7396,7 @@ func gpu_windowOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float
 	/*line few.go:51*/ t2_, t3_ = gpu_addOf(f_, p_, t_, o_, less_, float32(1), false)
 	/*line few.go:51*/ w_ := t2_
 	return w_
-//line kernels_tandem.go:7482
+//line kernels_tandem.go:7400
 }
 
 func gpu_sumOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, top_ int64, deep_ bool) gpu_Value {
@@ -7505,7 +7423,7 @@ func gpu_sumOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32,
 		}
 	}
 	return gpu_valueOf(f_, s_, top_, deep_)
-//line kernels_tandem.go:7509
+//line kernels_tandem.go:7427
 }
 
 func gpu_sumOfWide(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) (gpu_Value, int64) {
@@ -7533,13 +7451,13 @@ func gpu_sumOfWide(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ floa
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7537
+//line kernels_tandem.go:7455
 }
 
 func gpu_nowhere_(f_ gpu_double) gpu_window_ {
 	/*line terms.go:56*/ t_ := gpu_window_{lo_: gpu_most_(f_)}
 	/*line terms.go:56*/ return t_
-//line kernels_tandem.go:7543
+//line kernels_tandem.go:7461
 }
 
 func gpu_windowOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64) gpu_window_ {
@@ -7549,7 +7467,7 @@ func gpu_windowOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ flo
 	/*line few.go:51*/ t2_, t3_ = gpu_addOf_(f_, p_, t_, o_, less_, float64(1), false)
 	/*line few.go:51*/ w_ := t2_
 	return w_
-//line kernels_tandem.go:7553
+//line kernels_tandem.go:7471
 }
 
 func gpu_sumOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, top_ int64, deep_ bool) gpu_Value {
@@ -7576,7 +7494,7 @@ func gpu_sumOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float6
 		}
 	}
 	return gpu_valueOf_(f_, s_, top_, deep_)
-//line kernels_tandem.go:7580
+//line kernels_tandem.go:7498
 }
 
 func gpu_sumOfWide_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) (gpu_Value, int64) {
@@ -7604,7 +7522,7 @@ func gpu_sumOfWide_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ fl
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7608
+//line kernels_tandem.go:7526
 }
 
 func gpu_windowOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32) gpu_window_ {
@@ -7614,7 +7532,7 @@ func gpu_windowOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ 
 	/*line few.go:51*/ t2_, t3_ = gpu_addOf__(f_, p_, t_, o_, less_, float64(1), false)
 	/*line few.go:51*/ w_ := t2_
 	return w_
-//line kernels_tandem.go:7618
+//line kernels_tandem.go:7536
 }
 
 func gpu_sumOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, top_ int64, deep_ bool) gpu_Value {
@@ -7641,7 +7559,7 @@ func gpu_sumOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ flo
 		}
 	}
 	return gpu_valueOf_(f_, s_, top_, deep_)
-//line kernels_tandem.go:7645
+//line kernels_tandem.go:7563
 }
 
 func gpu_sumOfWide__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) (gpu_Value, int64) {
@@ -7669,7 +7587,7 @@ func gpu_sumOfWide__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7673
+//line kernels_tandem.go:7591
 }
 
 func gpu_windowOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64) gpu_window_ {
@@ -7679,7 +7597,7 @@ func gpu_windowOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ f
 	/*line few.go:51*/ t2_, t3_ = gpu_addOf___(f_, p_, t_, o_, less_, float64(1), false)
 	/*line few.go:51*/ w_ := t2_
 	return w_
-//line kernels_tandem.go:7683
+//line kernels_tandem.go:7601
 }
 
 func gpu_sumOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, top_ int64, deep_ bool) gpu_Value {
@@ -7706,7 +7624,7 @@ func gpu_sumOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ floa
 		}
 	}
 	return gpu_valueOf_(f_, s_, top_, deep_)
-//line kernels_tandem.go:7710
+//line kernels_tandem.go:7628
 }
 
 func gpu_sumOfWide___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) (gpu_Value, int64) {
@@ -7734,7 +7652,7 @@ func gpu_sumOfWide___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ 
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7738
+//line kernels_tandem.go:7656
 }
 
 func gpu_no(sum_ bool) gpu_state {
@@ -7744,12 +7662,12 @@ func gpu_no(sum_ bool) gpu_state {
 	}
 	t2_ := gpu_state{key_: int64(-9223372036854775808), index_: int64(9223372036854775807)}
 	/*line fold.go:66*/ return t2_
-//line kernels_tandem.go:7748
+//line kernels_tandem.go:7666
 }
 
 func gpu_sum(t_ gpu_most32) bool {
 	/*line fold.go:27*/ return false
-//line kernels_tandem.go:7753
+//line kernels_tandem.go:7671
 }
 
 func gpu_key(t_ gpu_most32, x_ float32, mask_ int64, flip_ int64) int64 {
@@ -7758,7 +7676,7 @@ func gpu_key(t_ gpu_most32, x_ float32, mask_ int64, flip_ int64) int64 {
 	}
 	b_ := int64(int32(math.Float32bits(x_))) & mask_
 	return (b_ ^ ((b_ >> (63)) & int64(2147483647))) ^ flip_
-//line kernels_tandem.go:7762
+//line kernels_tandem.go:7680
 }
 
 func gpu_merge(s_ gpu_state, sum_ bool, t_ gpu_state) gpu_state {
@@ -7771,12 +7689,12 @@ func gpu_merge(s_ gpu_state, sum_ bool, t_ gpu_state) gpu_state {
 		}
 	}
 	/*line fold.go:76*/ return s_
-//line kernels_tandem.go:7775
+//line kernels_tandem.go:7693
 }
 
 func gpu_sum_(t_ gpu_most64) bool {
 	/*line fold.go:28*/ return false
-//line kernels_tandem.go:7780
+//line kernels_tandem.go:7698
 }
 
 func gpu_key_(t_ gpu_most64, x_ float64, mask_ int64, flip_ int64) int64 {
@@ -7785,32 +7703,32 @@ func gpu_key_(t_ gpu_most64, x_ float64, mask_ int64, flip_ int64) int64 {
 	}
 	b_ := int64(math.Float64bits(x_)) & mask_
 	return (b_ ^ ((b_ >> (63)) & int64(9223372036854775807))) ^ flip_
-//line kernels_tandem.go:7789
+//line kernels_tandem.go:7707
 }
 
 func gpu_sum__(t_ gpu_mostInt) bool {
 	/*line fold.go:29*/ return false
-//line kernels_tandem.go:7794
+//line kernels_tandem.go:7712
 }
 
 func gpu_key__(t_ gpu_mostInt, x_ int32, t2_ int64, flip_ int64) int64 {
 	/*line fold.go:30*/ return int64(x_) ^ flip_
-//line kernels_tandem.go:7799
+//line kernels_tandem.go:7717
 }
 
 func gpu_sum___(t_ gpu_add32) bool {
 	/*line fold.go:24*/ return true
-//line kernels_tandem.go:7804
+//line kernels_tandem.go:7722
 }
 
 func gpu_key___(t_ gpu_add32, x_ int32, t2_ int64, t3_ int64) int64 {
 	/*line fold.go:25*/ return int64(x_)
-//line kernels_tandem.go:7809
+//line kernels_tandem.go:7727
 }
 
 func gpu_sum____(t_ gpu_count) bool {
 	/*line fold.go:26*/ return true
-//line kernels_tandem.go:7814
+//line kernels_tandem.go:7732
 }
 
 func gpu_key____(t_ gpu_count, x_ bool, t2_ int64, t3_ int64) int64 {
@@ -7818,7 +7736,7 @@ func gpu_key____(t_ gpu_count, x_ bool, t2_ int64, t3_ int64) int64 {
 		return int64(1)
 	}
 	return int64(0)
-//line kernels_tandem.go:7822
+//line kernels_tandem.go:7740
 }
 
 func gpu_of(t_ gpu_value32, s_ gpu_state, flip_ int64) float32 {
@@ -7827,7 +7745,7 @@ func gpu_of(t_ gpu_value32, s_ gpu_state, flip_ int64) float32 {
 	}
 	b_ := s_.key_ ^ flip_
 	return math.Float32frombits(uint32((b_ ^ ((b_ >> (63)) & int64(2147483647)))))
-//line kernels_tandem.go:7831
+//line kernels_tandem.go:7749
 }
 
 func gpu_of_(t_ gpu_value64, s_ gpu_state, flip_ int64) float64 {
@@ -7836,34 +7754,34 @@ func gpu_of_(t_ gpu_value64, s_ gpu_state, flip_ int64) float64 {
 	}
 	b_ := s_.key_ ^ flip_
 	return math.Float64frombits(uint64((b_ ^ ((b_ >> (63)) & int64(9223372036854775807)))))
-//line kernels_tandem.go:7840
+//line kernels_tandem.go:7758
 }
 
 func gpu_of__(t_ gpu_valueInt, s_ gpu_state, flip_ int64) int32 {
 	/*line fold.go:191*/ return int32((s_.key_ ^ flip_))
-//line kernels_tandem.go:7845
+//line kernels_tandem.go:7763
 }
 
 func gpu_of___(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:192*/ return int32(s_.index_)
-//line kernels_tandem.go:7850
+//line kernels_tandem.go:7768
 }
 
 func gpu_of____(t_ gpu_total, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:193*/ return int32(s_.key_)
-//line kernels_tandem.go:7855
+//line kernels_tandem.go:7773
 }
 
 func gpu_of_____(t_ gpu_reached, s_ gpu_state, least_ int64) bool {
 	/*line fold.go:194*/ return s_.key_ >= least_
-//line kernels_tandem.go:7860
+//line kernels_tandem.go:7778
 }
 
 func gpu_clearWords(words_ []int64, at_ gpu_Place) {
 	/*line prefix.go:67*/ for t_, k_ := at_.N_+int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
 		words_[at_.At_+(k_*at_.Step_)] = int64(0)
 	}
-//line kernels_tandem.go:7867
+//line kernels_tandem.go:7785
 }
 
 func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
@@ -7875,13 +7793,13 @@ func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
 		gpu_AddPart_(words_, at_, t_.exp_-bottom_, v_, k_)
 	}
 	words_[at_.At_+(at_.N_*at_.Step_)] = words_[at_.At_+(at_.N_*at_.Step_)] | t_.special_
-//line kernels_tandem.go:7879
+//line kernels_tandem.go:7797
 }
 
 func gpu_term(f_ gpu_single, x_ float32) gpu_wide {
 	/*line prefix.go:16*/ t_ := gpu_one{}
 	/*line prefix.go:16*/ return gpu_exactly(f_, t_, x_, float32(1))
-//line kernels_tandem.go:7885
+//line kernels_tandem.go:7803
 }
 
 func gpu_Carry(w_ []int64, at_ gpu_Place) {
@@ -7892,29 +7810,29 @@ func gpu_Carry(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:7896
+//line kernels_tandem.go:7814
 }
 
 func gpu_term_(f_ gpu_double, x_ float64) gpu_wide {
 	/*line prefix.go:17*/ t_ := gpu_one{}
 	/*line prefix.go:17*/ return gpu_exactly_(f_, t_, x_, float64(1))
-//line kernels_tandem.go:7902
+//line kernels_tandem.go:7820
 }
 
 func gpu_words__(t_ gpu_integer) int64 {
 	/*line prefix.go:36*/ return int64(4)
-//line kernels_tandem.go:7907
+//line kernels_tandem.go:7825
 }
 
 func gpu_term__(t_ gpu_integer, x_ int32) gpu_wide {
 	/*line prefix.go:40*/ t2_ := gpu_wide{lo_: uint64(max(int64(x_), -int64(x_))), neg_: x_ < int32(0)}
 	/*line prefix.go:40*/ return t2_
-//line kernels_tandem.go:7913
+//line kernels_tandem.go:7831
 }
 
 func gpu_bottom__(t_ gpu_integer) int64 {
 	/*line prefix.go:37*/ return int64(0)
-//line kernels_tandem.go:7918
+//line kernels_tandem.go:7836
 }
 
 func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -7926,7 +7844,7 @@ func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		}
 	}
 	return v_
-//line kernels_tandem.go:7930
+//line kernels_tandem.go:7848
 }
 
 func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
@@ -7942,13 +7860,13 @@ func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
 	}
 	t_ := gpu_reach{least_: min(r_.least_, least_), top_: max(r_.top_, v_.Exp_+int64(128)), special_: r_.special_}
 	/*line short.go:90*/ return t_
-//line kernels_tandem.go:7946
+//line kernels_tandem.go:7864
 }
 
 func gpu_noReach() gpu_reach {
 	/*line short.go:67*/ t_ := gpu_reach{least_: int64(1048576), top_: int64(-1048576)}
 	/*line short.go:67*/ return t_
-//line kernels_tandem.go:7952
+//line kernels_tandem.go:7870
 }
 
 func gpu_with_(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
@@ -7960,12 +7878,12 @@ func gpu_with_(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
 		/*line short.go:73*/ r_.top_ = t3_
 	}
 	return r_
-//line kernels_tandem.go:7964
+//line kernels_tandem.go:7882
 }
 
 func gpu_fits____(r_ gpu_reach, n_ int64) bool {
 	/*line short.go:94*/ return (r_.top_ + int64(bits.Len64(uint64(n_)))) <= (r_.least_ + int64(127))
-//line kernels_tandem.go:7969
+//line kernels_tandem.go:7887
 }
 
 func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
@@ -7990,7 +7908,7 @@ func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
 		/*line short.go:54*/ return t8_
 	}
 	return s_
-//line kernels_tandem.go:7994
+//line kernels_tandem.go:7912
 }
 
 func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
@@ -8023,7 +7941,7 @@ func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
 	/*line short.go:23*/ h2_ := t13_
 	t15_ := gpu_short{hi_: h2_, lo_: l2_}
 	/*line short.go:24*/ return t15_
-//line kernels_tandem.go:8027
+//line kernels_tandem.go:7945
 }
 
 func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
@@ -8031,7 +7949,7 @@ func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
 		return gpu_value_(f_, special_)
 	}
 	return gpu_round(f_, v_)
-//line kernels_tandem.go:8035
+//line kernels_tandem.go:7953
 }
 
 func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
@@ -8049,7 +7967,7 @@ func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
 		return gpu_NewValue(hi_, lo_, base_, true)
 	}
 	return gpu_NewValue(s_.hi_, s_.lo_, base_, false)
-//line kernels_tandem.go:8053
+//line kernels_tandem.go:7971
 }
 
 func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
@@ -8057,7 +7975,7 @@ func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
 		return gpu_value__(f_, special_)
 	}
 	return gpu_round_(f_, v_)
-//line kernels_tandem.go:8061
+//line kernels_tandem.go:7979
 }
 
 func gpu_of________(t_ gpu_integer, v_ gpu_Value, t2_ int64) int32 {
@@ -8067,7 +7985,7 @@ func gpu_of________(t_ gpu_integer, v_ gpu_Value, t2_ int64) int32 {
 		return -m_
 	}
 	return m_
-//line kernels_tandem.go:8071
+//line kernels_tandem.go:7989
 }
 
 func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float32 {
@@ -8094,7 +8012,7 @@ func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_
 	}
 	t3_ := gpu_Top_(words_, at_, gpu_bottom(f_))
 	/*line prefix.go:214*/ return gpu_of______(f_, t3_, special_)
-//line kernels_tandem.go:8098
+//line kernels_tandem.go:8016
 }
 
 func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float64 {
@@ -8121,7 +8039,7 @@ func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, orde
 	}
 	t3_ := gpu_Top_(words_, at_, gpu_bottom_(f_))
 	/*line prefix.go:214*/ return gpu_of_______(f_, t3_, special_)
-//line kernels_tandem.go:8125
+//line kernels_tandem.go:8043
 }
 
 func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) int32 {
@@ -8148,7 +8066,7 @@ func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, ord
 	}
 	t3_ := gpu_Top_(words_, at_, gpu_bottom__(f_))
 	/*line prefix.go:214*/ return gpu_of________(f_, t3_, special_)
-//line kernels_tandem.go:8152
+//line kernels_tandem.go:8070
 }
 
 func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -8186,12 +8104,12 @@ func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:8190
+//line kernels_tandem.go:8108
 }
 
 func gpu_bias(t_ gpu_single) int64 {
 	/*line format.go:35*/ return int64(127)
-//line kernels_tandem.go:8195
+//line kernels_tandem.go:8113
 }
 
 func gpu_factorsIn(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, i_ int64, j_ int64) (float32, float32) {
@@ -8210,18 +8128,18 @@ func gpu_factorsIn(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ floa
 	/*line few.go:129*/ var t5_ float32
 	/*line few.go:129*/ t4_, t5_ = gpu_factorsOf(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:129*/ return t4_, t5_
-//line kernels_tandem.go:8214
+//line kernels_tandem.go:8132
 }
 
 func gpu_with__(w_ gpu_window, most_ int32, m_ int32) gpu_window {
 	/*line terms.go:60*/ t_ := gpu_window{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
 	/*line terms.go:60*/ return t_
-//line kernels_tandem.go:8220
+//line kernels_tandem.go:8138
 }
 
 func gpu_most(t_ gpu_single) int32 {
 	/*line format.go:43*/ return int32(2147483647)
-//line kernels_tandem.go:8225
+//line kernels_tandem.go:8143
 }
 
 func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
@@ -8230,11 +8148,11 @@ func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
 		return int32(1)
 	}
 	return m_
-//line kernels_tandem.go:8234
+//line kernels_tandem.go:8152
 }
 
 func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32, scale_ float32, deep_ bool) gpu_digits_ {
-	/*line terms.go:116*/ term_ := gpu_near(p_, x_, y_)
+	/*line terms.go:124*/ term_ := gpu_near(p_, x_, y_)
 	upper_ := float32(term_ * scale_)
 	z_ := upper_ + gpu_magic(f_)
 	d_.a_ = d_.a_ + gpu_bits(f_, z_)
@@ -8252,41 +8170,46 @@ func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32
 		d_.c_ = d_.c_ + gpu_bits(f_, support.FMA32(lower_-(z_-gpu_magic(f_)), gpu_down(f_), gpu_magic(f_)))
 	}
 	return d_
-//line kernels_tandem.go:8256
+//line kernels_tandem.go:8174
 }
 
 func gpu_without(d_ gpu_digits_, magic_ int32, product_ bool, deep_ bool) gpu_digits_ {
-	/*line terms.go:138*/ if product_ {
+	/*line terms.go:146*/ if product_ {
 		t_ := gpu_digits_{a_: d_.a_ - magic_, b_: d_.b_ - (int32(2) * magic_), c_: d_.c_ - magic_}
-		/*line terms.go:139*/ return t_
+		/*line terms.go:147*/ return t_
 	}
 	if deep_ {
 		t2_ := gpu_digits_{a_: d_.a_ - magic_, b_: d_.b_ - magic_, c_: d_.c_ - magic_}
-		/*line terms.go:142*/ return t2_
+		/*line terms.go:150*/ return t2_
 	}
 	t3_ := gpu_digits_{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
-	/*line terms.go:144*/ return t3_
-//line kernels_tandem.go:8270
+	/*line terms.go:152*/ return t3_
+//line kernels_tandem.go:8188
 }
 
 func gpu_bits(t_ gpu_single, x_ float32) int32 {
 	/*line format.go:40*/ return int32(math.Float32bits(x_))
-//line kernels_tandem.go:8275
+//line kernels_tandem.go:8193
 }
 
 func gpu_magic(t_ gpu_single) float32 {
 	/*line format.go:38*/ return float32(1.2582912e+07)
-//line kernels_tandem.go:8280
+//line kernels_tandem.go:8198
 }
 
 func gpu_power(t_ gpu_single, field_ int64) float32 {
 	/*line format.go:42*/ return math.Float32frombits(uint32(field_) << (23))
-//line kernels_tandem.go:8285
+//line kernels_tandem.go:8203
 }
 
 func gpu_field(t_ gpu_single, bits_ int32) int64 {
 	/*line format.go:44*/ return int64((bits_ >> (23)))
-//line kernels_tandem.go:8290
+//line kernels_tandem.go:8208
+}
+
+func gpu_deepens(f_ gpu_single, p_ gpu_one) bool {
+	/*line terms.go:80*/ return (!gpu_product(p_)) && (gpu_precision(f_) <= int64(24))
+//line kernels_tandem.go:8213
 }
 
 func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -8297,7 +8220,7 @@ func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:8301
+//line kernels_tandem.go:8224
 }
 
 func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) gpu_reach {
@@ -8316,7 +8239,7 @@ func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float3
 		}
 	}
 	return r_
-//line kernels_tandem.go:8320
+//line kernels_tandem.go:8243
 }
 
 func gpu_sumOfDigits(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
@@ -8332,12 +8255,12 @@ func gpu_sumOfDigits(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ fl
 		}
 	}
 	return s_
-//line kernels_tandem.go:8336
+//line kernels_tandem.go:8259
 }
 
 func gpu_bias_(t_ gpu_double) int64 {
 	/*line format.go:51*/ return int64(1023)
-//line kernels_tandem.go:8341
+//line kernels_tandem.go:8264
 }
 
 func gpu_factorsIn_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
@@ -8356,18 +8279,18 @@ func gpu_factorsIn_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ fl
 	/*line few.go:129*/ var t5_ float64
 	/*line few.go:129*/ t4_, t5_ = gpu_factorsOf_(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:129*/ return t4_, t5_
-//line kernels_tandem.go:8360
+//line kernels_tandem.go:8283
 }
 
 func gpu_with___(w_ gpu_window_, most_ int64, m_ int64) gpu_window_ {
 	/*line terms.go:60*/ t_ := gpu_window_{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
 	/*line terms.go:60*/ return t_
-//line kernels_tandem.go:8366
+//line kernels_tandem.go:8289
 }
 
 func gpu_most_(t_ gpu_double) int64 {
 	/*line format.go:59*/ return int64(9223372036854775807)
-//line kernels_tandem.go:8371
+//line kernels_tandem.go:8294
 }
 
 func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
@@ -8376,11 +8299,11 @@ func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
 		return int64(1)
 	}
 	return m_
-//line kernels_tandem.go:8380
+//line kernels_tandem.go:8303
 }
 
 func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64, scale_ float64, deep_ bool) gpu_digits {
-	/*line terms.go:116*/ term_ := gpu_near_(p_, x_, y_)
+	/*line terms.go:124*/ term_ := gpu_near_(p_, x_, y_)
 	upper_ := float64(term_ * scale_)
 	z_ := upper_ + gpu_magic_(f_)
 	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
@@ -8398,41 +8321,46 @@ func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
 	return d_
-//line kernels_tandem.go:8402
+//line kernels_tandem.go:8325
 }
 
 func gpu_without_(d_ gpu_digits, magic_ int64, product_ bool, deep_ bool) gpu_digits {
-	/*line terms.go:138*/ if product_ {
+	/*line terms.go:146*/ if product_ {
 		t_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - (int64(2) * magic_), c_: d_.c_ - magic_}
-		/*line terms.go:139*/ return t_
+		/*line terms.go:147*/ return t_
 	}
 	if deep_ {
 		t2_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - magic_, c_: d_.c_ - magic_}
-		/*line terms.go:142*/ return t2_
+		/*line terms.go:150*/ return t2_
 	}
 	t3_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
-	/*line terms.go:144*/ return t3_
-//line kernels_tandem.go:8416
+	/*line terms.go:152*/ return t3_
+//line kernels_tandem.go:8339
 }
 
 func gpu_bits_(t_ gpu_double, x_ float64) int64 {
 	/*line format.go:56*/ return int64(math.Float64bits(x_))
-//line kernels_tandem.go:8421
+//line kernels_tandem.go:8344
 }
 
 func gpu_magic_(t_ gpu_double) float64 {
 	/*line format.go:54*/ return float64(6.755399441055744e+15)
-//line kernels_tandem.go:8426
+//line kernels_tandem.go:8349
 }
 
 func gpu_power_(t_ gpu_double, field_ int64) float64 {
 	/*line format.go:58*/ return math.Float64frombits(uint64(field_) << (52))
-//line kernels_tandem.go:8431
+//line kernels_tandem.go:8354
 }
 
 func gpu_field_(t_ gpu_double, bits_ int64) int64 {
 	/*line format.go:60*/ return bits_ >> (52)
-//line kernels_tandem.go:8436
+//line kernels_tandem.go:8359
+}
+
+func gpu_deepens_(f_ gpu_double, p_ gpu_one) bool {
+	/*line terms.go:80*/ return (!gpu_product(p_)) && (gpu_precision_(f_) <= int64(24))
+//line kernels_tandem.go:8364
 }
 
 func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) gpu_reach {
@@ -8451,7 +8379,7 @@ func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ floa
 		}
 	}
 	return r_
-//line kernels_tandem.go:8455
+//line kernels_tandem.go:8383
 }
 
 func gpu_sumOfDigits_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
@@ -8467,7 +8395,7 @@ func gpu_sumOfDigits_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ 
 		}
 	}
 	return s_
-//line kernels_tandem.go:8471
+//line kernels_tandem.go:8399
 }
 
 func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, i_ int64, j_ int64) (float64, float64) {
@@ -8486,7 +8414,7 @@ func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_
 	/*line few.go:129*/ var t5_ float64
 	/*line few.go:129*/ t4_, t5_ = gpu_factorsOf__(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:129*/ return t4_, t5_
-//line kernels_tandem.go:8490
+//line kernels_tandem.go:8418
 }
 
 func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
@@ -8495,11 +8423,11 @@ func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
 		return int64(1)
 	}
 	return m_
-//line kernels_tandem.go:8499
+//line kernels_tandem.go:8427
 }
 
 func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float64, scale_ float64, deep_ bool) gpu_digits {
-	/*line terms.go:116*/ term_ := gpu_near__(p_, x_, y_)
+	/*line terms.go:124*/ term_ := gpu_near__(p_, x_, y_)
 	upper_ := float64(term_ * scale_)
 	z_ := upper_ + gpu_magic_(f_)
 	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
@@ -8517,7 +8445,12 @@ func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
 	return d_
-//line kernels_tandem.go:8521
+//line kernels_tandem.go:8449
+}
+
+func gpu_deepens__(f_ gpu_double, p_ gpu_pair) bool {
+	/*line terms.go:80*/ return (!gpu_product_(p_)) && (gpu_precision_(f_) <= int64(24))
+//line kernels_tandem.go:8454
 }
 
 func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) gpu_reach {
@@ -8536,7 +8469,7 @@ func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ f
 		}
 	}
 	return r_
-//line kernels_tandem.go:8540
+//line kernels_tandem.go:8473
 }
 
 func gpu_sumOfDigits__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
@@ -8552,7 +8485,7 @@ func gpu_sumOfDigits__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, les
 		}
 	}
 	return s_
-//line kernels_tandem.go:8556
+//line kernels_tandem.go:8489
 }
 
 func gpu_factorsIn___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
@@ -8571,7 +8504,7 @@ func gpu_factorsIn___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ 
 	/*line few.go:129*/ var t5_ float64
 	/*line few.go:129*/ t4_, t5_ = gpu_factorsOf___(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:129*/ return t4_, t5_
-//line kernels_tandem.go:8575
+//line kernels_tandem.go:8508
 }
 
 func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
@@ -8580,11 +8513,11 @@ func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
 		return int64(1)
 	}
 	return m_
-//line kernels_tandem.go:8584
+//line kernels_tandem.go:8517
 }
 
 func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float64, scale_ float64, deep_ bool) gpu_digits {
-	/*line terms.go:116*/ term_ := gpu_near___(p_, x_, y_)
+	/*line terms.go:124*/ term_ := gpu_near___(p_, x_, y_)
 	upper_ := float64(term_ * scale_)
 	z_ := upper_ + gpu_magic_(f_)
 	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
@@ -8602,7 +8535,12 @@ func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
 	return d_
-//line kernels_tandem.go:8606
+//line kernels_tandem.go:8539
+}
+
+func gpu_deepens___(f_ gpu_double, p_ gpu_two) bool {
+	/*line terms.go:80*/ return (!gpu_product__(p_)) && (gpu_precision_(f_) <= int64(24))
+//line kernels_tandem.go:8544
 }
 
 func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) gpu_reach {
@@ -8621,7 +8559,7 @@ func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ fl
 		}
 	}
 	return r_
-//line kernels_tandem.go:8625
+//line kernels_tandem.go:8563
 }
 
 func gpu_sumOfDigits___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
@@ -8637,12 +8575,17 @@ func gpu_sumOfDigits___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less
 		}
 	}
 	return s_
-//line kernels_tandem.go:8641
+//line kernels_tandem.go:8579
+}
+
+func gpu_digits__(t_ gpu_one) int64 {
+	/*line terms.go:24*/ return int64(2)
+//line kernels_tandem.go:8584
 }
 
 func gpu_exact(t_ gpu_one) bool {
 	/*line terms.go:22*/ return false
-//line kernels_tandem.go:8646
+//line kernels_tandem.go:8589
 }
 
 func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ float32, mask_ int32) (float32, float32) {
@@ -8657,7 +8600,7 @@ func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ flo
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from(f_, gpu_bits(f_, x_)&mask_), float32(1)
-//line kernels_tandem.go:8661
+//line kernels_tandem.go:8604
 }
 
 func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
@@ -8666,7 +8609,7 @@ func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
 	/*line format.go:45*/ var t4_ bool
 	/*line format.go:45*/ t2_, t3_, t4_ = gpu_Split32(math.Float32bits(x_))
 	/*line format.go:45*/ return t2_, t3_, t4_
-//line kernels_tandem.go:8670
+//line kernels_tandem.go:8613
 }
 
 func gpu_Special(x_ float32) int64 {
@@ -8678,7 +8621,7 @@ func gpu_Special(x_ float32) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:8682
+//line kernels_tandem.go:8625
 }
 
 func gpu_sumOfParts(x_ []int64) int64 {
@@ -8691,7 +8634,7 @@ func gpu_sumOfParts(x_ []int64) int64 {
 		sum_ = sum_ + v_
 	}
 	return sum_
-//line kernels_tandem.go:8695
+//line kernels_tandem.go:8638
 }
 
 func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -8720,7 +8663,7 @@ func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
 		}
 	}
 	return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:8724
+//line kernels_tandem.go:8667
 }
 
 func gpu_Root(v_ gpu_Value) gpu_Value {
@@ -8753,7 +8696,7 @@ func gpu_Root(v_ gpu_Value) gpu_Value {
 		}
 	}
 	return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-int64(58), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:8757
+//line kernels_tandem.go:8700
 }
 
 func gpu_value_(f_ gpu_single, special_ int64) float32 {
@@ -8767,12 +8710,12 @@ func gpu_value_(f_ gpu_single, special_ int64) float32 {
 		}
 	}
 	/*line round.go:61*/ return inf_ - inf_
-//line kernels_tandem.go:8771
+//line kernels_tandem.go:8714
 }
 
 func gpu_round(t_ gpu_single, v_ gpu_Value) float32 {
 	/*line format.go:46*/ return math.Float32frombits(gpu_Bits32(v_))
-//line kernels_tandem.go:8776
+//line kernels_tandem.go:8719
 }
 
 func gpu_shifted(s_ gpu_short, width_ int64, d_ int64) gpu_short {
@@ -8790,7 +8733,7 @@ func gpu_shifted(s_ gpu_short, width_ int64, d_ int64) gpu_short {
 	/*line few.go:194*/ hi_ = t5_
 	t7_ := gpu_short{hi_: hi_, lo_: lo_}
 	/*line few.go:195*/ return t7_
-//line kernels_tandem.go:8794
+//line kernels_tandem.go:8737
 }
 
 func gpu_and(s_ gpu_short, t_ gpu_short) gpu_short {
@@ -8808,7 +8751,7 @@ func gpu_and(s_ gpu_short, t_ gpu_short) gpu_short {
 	/*line short.go:30*/ hi_ := t8_
 	t10_ := gpu_short{hi_: hi_, lo_: lo_}
 	/*line short.go:31*/ return t10_
-//line kernels_tandem.go:8812
+//line kernels_tandem.go:8755
 }
 
 func gpu_Carry_(w_ []int64, at_ gpu_Place) {
@@ -8819,7 +8762,7 @@ func gpu_Carry_(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:8823
+//line kernels_tandem.go:8766
 }
 
 func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -8827,7 +8770,7 @@ func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:8831
+//line kernels_tandem.go:8774
 }
 
 func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -8842,7 +8785,7 @@ func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ fl
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:8846
+//line kernels_tandem.go:8789
 }
 
 func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
@@ -8851,7 +8794,7 @@ func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
 	/*line format.go:61*/ var t4_ bool
 	/*line format.go:61*/ t2_, t3_, t4_ = gpu_Split64(math.Float64bits(x_))
 	/*line format.go:61*/ return t2_, t3_, t4_
-//line kernels_tandem.go:8855
+//line kernels_tandem.go:8798
 }
 
 func gpu_Special_(x_ float64) int64 {
@@ -8863,7 +8806,7 @@ func gpu_Special_(x_ float64) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:8867
+//line kernels_tandem.go:8810
 }
 
 func gpu_value__(f_ gpu_double, special_ int64) float64 {
@@ -8877,17 +8820,22 @@ func gpu_value__(f_ gpu_double, special_ int64) float64 {
 		}
 	}
 	/*line round.go:61*/ return inf_ - inf_
-//line kernels_tandem.go:8881
+//line kernels_tandem.go:8824
 }
 
 func gpu_round_(t_ gpu_double, v_ gpu_Value) float64 {
 	/*line format.go:62*/ return math.Float64frombits(gpu_Bits64(v_))
-//line kernels_tandem.go:8886
+//line kernels_tandem.go:8829
+}
+
+func gpu_digits___(t_ gpu_pair) int64 {
+	/*line terms.go:27*/ return int64(2)
+//line kernels_tandem.go:8834
 }
 
 func gpu_exact_(t_ gpu_pair) bool {
 	/*line terms.go:25*/ return true
-//line kernels_tandem.go:8891
+//line kernels_tandem.go:8839
 }
 
 func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
@@ -8902,12 +8850,17 @@ func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ 
 		return float64((x_ - shift_)), float64((y_ - shift_))
 	}
 	return gpu_from_(f_, gpu_bits_(f_, float64(x_))&mask_), float64(1)
-//line kernels_tandem.go:8906
+//line kernels_tandem.go:8854
+}
+
+func gpu_digits____(t_ gpu_two) int64 {
+	/*line terms.go:30*/ return int64(3)
+//line kernels_tandem.go:8859
 }
 
 func gpu_exact__(t_ gpu_two) bool {
 	/*line terms.go:28*/ return false
-//line kernels_tandem.go:8911
+//line kernels_tandem.go:8864
 }
 
 func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -8922,7 +8875,7 @@ func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ 
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:8926
+//line kernels_tandem.go:8879
 }
 
 func gpu_room(s_ gpu_short, left_ int64) int64 {
@@ -8931,7 +8884,7 @@ func gpu_room(s_ gpu_short, left_ int64) int64 {
 		return min(int64(48), left_)
 	}
 	return min(min(int64(48), left_), int64(bits.LeadingZeros64(hi_))-int64(2))
-//line kernels_tandem.go:8935
+//line kernels_tandem.go:8888
 }
 
 func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
@@ -8943,7 +8896,7 @@ func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
 	}
 	v_.Rest_ = rest_
 	return v_
-//line kernels_tandem.go:8947
+//line kernels_tandem.go:8900
 }
 
 func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
@@ -8953,7 +8906,7 @@ func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
 	}
 	t2_ := gpu_Value{Neg_: neg_}
 	/*line ../../../internal/superacc/value.go:19*/ return gpu_become(t2_, hi_, lo_, exp_, false)
-//line kernels_tandem.go:8957
+//line kernels_tandem.go:8910
 }
 
 func gpu_digit__(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -8961,7 +8914,7 @@ func gpu_digit__(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:8965
+//line kernels_tandem.go:8918
 }
 
 func gpu_element(x_ gpu_Matrix, i_ int64, j_ int64, o_ int64, down_ bool) float32 {
@@ -8969,7 +8922,7 @@ func gpu_element(x_ gpu_Matrix, i_ int64, j_ int64, o_ int64, down_ bool) float3
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:8973
+//line kernels_tandem.go:8926
 }
 
 func gpu_near(p_ gpu_one, x_ float32, y_ float32) float32 {
@@ -8977,12 +8930,12 @@ func gpu_near(p_ gpu_one, x_ float32, y_ float32) float32 {
 		return float32(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:8981
+//line kernels_tandem.go:8934
 }
 
 func gpu_down(t_ gpu_single) float32 {
 	/*line format.go:39*/ return float32(8.388608e+06)
-//line kernels_tandem.go:8986
+//line kernels_tandem.go:8939
 }
 
 func gpu_reachIn(f_ gpu_single, w_ gpu_window) gpu_reach {
@@ -8993,7 +8946,7 @@ func gpu_reachIn(f_ gpu_single, w_ gpu_window) gpu_reach {
 	/*line few.go:162*/ hi_ := gpu_field(f_, w_.hi_)
 	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - gpu_bias(f_)) - gpu_precision(f_)) + int64(1), top_: (max(hi_, int64(1)) - gpu_bias(f_)) + int64(1)}
 	/*line few.go:163*/ return t_
-//line kernels_tandem.go:8997
+//line kernels_tandem.go:8950
 }
 
 func gpu_element_(x_ gpu_Matrix_, i_ int64, j_ int64, o_ int64, down_ bool) float64 {
@@ -9001,7 +8954,7 @@ func gpu_element_(x_ gpu_Matrix_, i_ int64, j_ int64, o_ int64, down_ bool) floa
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:9005
+//line kernels_tandem.go:8958
 }
 
 func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
@@ -9009,12 +8962,12 @@ func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:9013
+//line kernels_tandem.go:8966
 }
 
 func gpu_down_(t_ gpu_double) float64 {
 	/*line format.go:55*/ return float64(4.503599627370496e+15)
-//line kernels_tandem.go:9018
+//line kernels_tandem.go:8971
 }
 
 func gpu_reachIn_(f_ gpu_double, w_ gpu_window_) gpu_reach {
@@ -9025,7 +8978,7 @@ func gpu_reachIn_(f_ gpu_double, w_ gpu_window_) gpu_reach {
 	/*line few.go:162*/ hi_ := gpu_field_(f_, w_.hi_)
 	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - gpu_bias_(f_)) - gpu_precision_(f_)) + int64(1), top_: (max(hi_, int64(1)) - gpu_bias_(f_)) + int64(1)}
 	/*line few.go:163*/ return t_
-//line kernels_tandem.go:9029
+//line kernels_tandem.go:8982
 }
 
 func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
@@ -9033,7 +8986,7 @@ func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:9037
+//line kernels_tandem.go:8990
 }
 
 func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
@@ -9041,12 +8994,12 @@ func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:9045
+//line kernels_tandem.go:8998
 }
 
 func gpu_from(t_ gpu_single, b_ int32) float32 {
 	/*line format.go:41*/ return math.Float32frombits(uint32(b_))
-//line kernels_tandem.go:9050
+//line kernels_tandem.go:9003
 }
 
 func gpu_Split32(b_ uint32) (uint64, int64, bool) {
@@ -9061,7 +9014,7 @@ func gpu_Split32(b_ uint32) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:158*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:158*/ t_, t2_, t3_ = gpu_split__(uint64(b_), int64(24), uint64(255))
 	/*line ../../../internal/superacc/value.go:158*/ return t_, t2_, t3_
-//line kernels_tandem.go:9065
+//line kernels_tandem.go:9018
 }
 
 func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gpu_Value {
@@ -9075,17 +9028,17 @@ func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gp
 	z_ := int64(bits.LeadingZeros64(hi_))
 	t3_ := gpu_Value{Hi_: (hi_ << (uint64(z_))) | (lo_ >> (uint64((int64(64) - z_)))), Lo_: lo_ << (uint64(z_)), Exp_: exp_ - z_, Neg_: v_.Neg_, Rest_: v_.Rest_ || rest_}
 	/*line ../../../internal/superacc/value.go:118*/ return t3_
-//line kernels_tandem.go:9079
+//line kernels_tandem.go:9032
 }
 
 func gpu_Bits32(v_ gpu_Value) uint32 {
 	/*line ../../../internal/superacc/value.go:125*/ return uint32(gpu_round__(v_, int64(24), uint64(255)))
-//line kernels_tandem.go:9084
+//line kernels_tandem.go:9037
 }
 
 func gpu_from_(t_ gpu_double, b_ int64) float64 {
 	/*line format.go:57*/ return math.Float64frombits(uint64(b_))
-//line kernels_tandem.go:9089
+//line kernels_tandem.go:9042
 }
 
 func gpu_Split64(b_ uint64) (uint64, int64, bool) {
@@ -9100,12 +9053,12 @@ func gpu_Split64(b_ uint64) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:155*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:155*/ t_, t2_, t3_ = gpu_split__(b_, int64(53), uint64(2047))
 	/*line ../../../internal/superacc/value.go:155*/ return t_, t2_, t3_
-//line kernels_tandem.go:9104
+//line kernels_tandem.go:9057
 }
 
 func gpu_Bits64(v_ gpu_Value) uint64 {
 	/*line ../../../internal/superacc/value.go:122*/ return gpu_round__(v_, int64(53), uint64(2047))
-//line kernels_tandem.go:9109
+//line kernels_tandem.go:9062
 }
 
 func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
@@ -9122,7 +9075,7 @@ func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool)
 	/*line ../../../internal/superacc/value.go:162*/ field_ := t2_
 	normal_ := min(field_, uint64(1))
 	return m_ | (normal_ << (uint64((precision_ - int64(1))))), gpu_lowest(precision_, inf_) + int64((field_ - normal_)), field_ != inf_
-//line kernels_tandem.go:9126
+//line kernels_tandem.go:9079
 }
 
 func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
@@ -9146,10 +9099,10 @@ func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
 		keep_ = keep_ | ((inf_ + uint64(1)) << (uint64((precision_ - int64(1)))))
 	}
 	return keep_
-//line kernels_tandem.go:9150
+//line kernels_tandem.go:9103
 }
 
 func gpu_lowest(precision_ int64, inf_ uint64) int64 {
 	/*line ../../../internal/superacc/value.go:152*/ return (int64(2) - precision_) - int64((inf_ >> (1)))
-//line kernels_tandem.go:9155
+//line kernels_tandem.go:9108
 }

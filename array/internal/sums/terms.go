@@ -77,7 +77,15 @@ func fits[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p 
 
 // deepens says whether terms may take a third integer, which a short has room for.
 func deepens[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P) bool {
-	return !p.product() && 2*f.precision() <= 48
+	return !p.product() && f.precision() <= 24
+}
+
+// integers is how many integers the halves of a sum have that may not be 0.
+func integers[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P) int {
+	if deepens(f, p) {
+		return 6
+	}
+	return 2 * p.digits()
 }
 
 // isDeep says whether terms of window w, which the exponent field top fits best, take one.
