@@ -77,12 +77,16 @@ func GemmComplexContext[T Complex](ctx context.Context, s *Session, alpha T, tA 
 func gemmComplex[F Float, T Complex](ctx context.Context, s *Session, x batch, alpha T, tA blas.Transpose, a Matrix[T],
 	tB blas.Transpose, b Matrix[T], beta T, c Matrix[T],
 ) error {
-	packed := func(rows, cols int, data []F) Matrix[F] { return part(rows, cols, data, cols) }
-	return host.ComplexGemm(tA != blas.NoTrans, tA == blas.ConjTrans, tB != blas.NoTrans, tB == blas.ConjTrans,
-		x.m, x.n, x.k, parts[F](alpha), reals[F](a.Data), a.Stride, reals[F](b.Data), b.Stride, parts[F](beta),
-		reals[F](c.Data), c.Stride, s.direct, func(alpha F, a, b []F, beta F, c []F, ldc int) error {
-			return GemmContext(ctx, s, alpha, blas.NoTrans, packed(x.m, 2*x.k, a), blas.NoTrans,
-				packed(2*x.k, 2*x.n, b), beta, part(x.m, 2*x.n, c, ldc))
+	transA, conjA, transB, conjB := tA != blas.NoTrans, tA == blas.ConjTrans, tB != blas.NoTrans, tB == blas.ConjTrans
+	al, be, ra, rb, rc := parts[F](alpha), parts[F](beta), reals[F](a.Data), reals[F](b.Data), reals[F](c.Data)
+	if s.direct && host.SmallComplexGemm(host.Whole, transA, conjA, transB, conjB, x.m, x.n, x.k, al, ra, a.Stride, rb,
+		b.Stride, be, rc, c.Stride) {
+		return nil
+	}
+	return host.ComplexGemm(transA, conjA, transB, conjB, x.m, x.n, x.k, al, ra, a.Stride, rb, b.Stride, be, rc, c.Stride,
+		func(m, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int) error {
+			return GemmContext(ctx, s, alpha, blas.NoTrans, part(m, k, a, lda), blas.NoTrans, part(k, n, b, ldb), beta,
+				part(m, n, c, ldc))
 		})
 }
 

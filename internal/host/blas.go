@@ -225,6 +225,10 @@ func Finish[T element.Element](m, n int, alpha T, p []T, ldp int, beta T, c []T,
 	check("C", m, n, ldc, len(c))
 	if m > 0 && n > 0 {
 		finish := kernels[T]()[0].finish
+		if isSmall[T](m, n) { // no closure, which is an allocation
+			finish(m, n, alpha, &p[0], ldp, beta, &c[0], ldc, beta != 0)
+			return
+		}
 		bands[T](m, n, 1, func(lo, hi int) {
 			finish(hi-lo, n, alpha, &p[lo*ldp], ldp, beta, &c[lo*ldc], ldc, beta != 0)
 		})

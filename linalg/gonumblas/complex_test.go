@@ -24,6 +24,12 @@ func TestTestblasComplex(t *testing.T) {
 	t.Run("gemm", func(t *testing.T) { testblas.ZgemmTest(t, impl) })
 	t.Run("symm", func(t *testing.T) { testblas.ZsymmTest(t, impl) })
 	t.Run("hemm", func(t *testing.T) { testblas.ZhemmTest(t, impl) })
+	t.Run("syrk", func(t *testing.T) { testblas.ZsyrkTest(t, impl) })
+	t.Run("herk", func(t *testing.T) { testblas.ZherkTest(t, impl) })
+	t.Run("syr2k", func(t *testing.T) { testblas.Zsyr2kTest(t, impl) })
+	t.Run("her2k", func(t *testing.T) { testblas.Zher2kTest(t, impl) })
+	t.Run("trmm", func(t *testing.T) { testblas.ZtrmmTest(t, impl) })
+	t.Run("trsm", func(t *testing.T) { testblas.ZtrsmTest(t, impl) })
 }
 
 // Complex products have the bits of the numerics contract, on the device and on the host.

@@ -1,0 +1,377 @@
+package host
+
+import "github.com/tandem-gpu/tandem/internal/parallel"
+
+// Triangles of complex numbers, by the products of complex.go: results of which one triangle is
+// kept, and products and solutions with a triangle.
+
+// The rows of a triangle that are not divided any more: of an operand, and of a result, whose other
+// half is computed, too.
+const (
+	ComplexRows = 32
+	resultRows  = 128
+)
+
+// middle divides rows lo to hi-1 at a multiple of unit.
+func middle(lo, hi, unit int) int { return lo + roundUp((hi-lo)/2, unit) }
+
+// ComplexGemmTriangle is a triangle of what [ComplexGemm] computes for m = n. Nothing else of C is
+// read or written.
+func ComplexGemmTriangle[T Float](part Part, transA, conjA, transB, conjB bool, n, k int, alpha [2]T, a []T, lda int,
+	b []T, ldb int, beta [2]T, c []T, ldc int, product RealProduct[T],
+) error {
+	t := complexTriangle[T]{
+		lower: part == LowerTriangle, n: n, k: k, alpha: alpha, beta: beta, c: c, ldc: ldc, product: product,
+	}
+	if alpha == [2]T{} || k == 0 {
+		t.finish(0, n, nil)
+		return nil
+	}
+	leftMemory, left := Take[T](2 * n * k)
+	defer leftMemory.Give()
+	complexLeft(transA, conjA, n, k, a, lda, left)
+	rightMemory, right := Take[T](4 * k * n)
+	defer rightMemory.Give()
+	complexRight(transB, conjB, k, n, b, ldb, right)
+	t.left, t.right = left, right
+	return t.run(0, n)
+}
+
+// A complexTriangle is a triangle of a product of packed factors.
+type complexTriangle[T Float] struct {
+	lower       bool
+	n, k        int
+	alpha, beta [2]T
+	left, right []T // n by 2k, 2k by 2n
+	c           []T
+	ldc         int
+	product     RealProduct[T]
+}
+
+// run computes rows lo to hi-1 of the triangle in columns lo to hi-1.
+func (t *complexTriangle[T]) run(lo, hi int) error {
+	if hi-lo <= resultRows {
+		memory, p := Take[T](2 * (hi - lo) * (hi - lo))
+		defer memory.Give()
+		if err := t.chains(lo, hi, lo, hi, p); err != nil {
+			return err
+		}
+		t.finish(lo, hi, p)
+		return nil
+	}
+	mid := middle(lo, hi, resultRows)
+	if err := t.run(lo, mid); err != nil {
+		return err
+	}
+	top, end, left, right := mid, hi, lo, mid
+	if !t.lower {
+		top, end, left, right = lo, mid, mid, hi
+	}
+	memory, p := Take[T](2 * (end - top) * (right - left))
+	defer memory.Give()
+	if err := t.chains(top, end, left, right, p); err != nil {
+		return err
+	}
+	complexFinish(end-top, right-left, t.alpha, p, t.beta, t.c[2*(top*t.ldc+left):], t.ldc)
+	return t.run(mid, hi)
+}
+
+// chains makes p, packed, the chains of rows top to end-1 and columns left to right-1.
+func (t *complexTriangle[T]) chains(top, end, left, right int, p []T) error {
+	n := 2 * (right - left)
+	return t.product(end-top, n, 2*t.k, 1, t.left[2*t.k*top:], 2*t.k, t.right[2*left:], 2*t.n, 0, p, n)
+}
+
+// finish makes the triangle from rows and columns lo to hi-1 what their chains make of it, or
+// without them beta times what it was.
+func (t *complexTriangle[T]) finish(lo, hi int, p []T) {
+	for i := range hi - lo {
+		first, end := triangleRow(t.lower, i, hi-lo)
+		row := p
+		if p != nil {
+			row = p[2*(i*(hi-lo)+first):]
+		}
+		complexFinish(1, end-first, t.alpha, row, t.beta, t.c[2*((lo+i)*t.ldc+lo+first):], t.ldc)
+	}
+}
+
+// A ComplexOperand is a triangle of N by N complex numbers: the real part of element (i, k) is
+// Data[Start+i*Row+k*Col], and the imaginary part is behind it, with Conj negated. Nothing beside
+// the triangle is read, nor with Unit the diagonal, which is then of ones.
+type ComplexOperand[T Float] struct {
+	N                 int
+	Data              []T
+	Row, Col          int // reals
+	Upper, Conj, Unit bool
+
+	start int
+}
+
+func (e *ComplexOperand[T]) at(i, k int) (re, im T) {
+	x := e.Data[e.start+i*e.Row+k*e.Col:][:2]
+	if e.Conj {
+		return x[0], -x[1]
+	}
+	return x[0], x[1]
+}
+
+// inOrder turns an upper triangle that is to be solved round: in reverse order it is a lower one.
+// It gives the first of the rows of B, which are step reals apart, and how far they are apart then.
+func (e *ComplexOperand[T]) inOrder(solve bool, step int) (first, newStep int) {
+	if !solve || !e.Upper {
+		return 0, step
+	}
+	last := e.N - 1
+	e.start, e.Row, e.Col, e.Upper = last*(e.Row+e.Col), -e.Row, -e.Col, false
+	return last * step, -step
+}
+
+// ComplexTriangular makes B, whose element (i, j) is b[i*bRow+j*bCol] with the imaginary part
+// behind it, of e.N by cols, alpha*E*B, or with solve the X of E*X = alpha*B. update continues the
+// chains of Z, of m by n, by X*Y; it is not called for e.N up to [ComplexRows].
+func ComplexTriangular[T Float](solve bool, e ComplexOperand[T], cols int, alpha [2]T, b []T, bRow, bCol int,
+	update func(m, n, k int, x []T, ldx int, y []T, ldy int, z []T, ldz int),
+) {
+	n := e.N
+	first, bRow := e.inOrder(solve, bRow)
+	size := 2*n*n + 4*n*cols
+	if !solve {
+		size += 2 * n * cols
+	}
+	s, memory := Take[T](size)
+	defer s.Give()
+	t := complexTriangular[T]{
+		e: e, n: n, cols: cols, left: memory[:2*n*n], right: memory[2*n*n:][:4*n*cols], update: update,
+	}
+	t.packLeft(solve)
+	for i := range n {
+		t.packRow(i, solve, alpha, b, first+i*bRow, bCol)
+	}
+	from, ld := t.right, 4*cols
+	if solve {
+		t.solve(0, n)
+	} else {
+		from, ld = memory[size-2*n*cols:], 2*cols
+		clear(from)
+		t.acc = from
+		t.multiply(0, n)
+		complexFinish(n, cols, alpha, from, [2]T{}, from, cols)
+	}
+	for i := range n {
+		at := first + i*bRow
+		for j := 0; j < 2*cols; j += 2 {
+			b[at], b[at+1] = from[i*ld+j], from[i*ld+j+1]
+			at += bCol
+		}
+	}
+}
+
+// finishComplex is alpha times a complex number: part by part where alpha is real.
+func finishComplex[T Float](alpha [2]T, re, im T) (T, T) {
+	if alpha[1] == 0 {
+		return alpha[0] * re, alpha[0] * im
+	}
+	return addComplexProduct(alpha, re, im, 0, 0)
+}
+
+// A complexTriangular works on packed factors: left is conj(E) as reals, for a solution -conj(E),
+// and right has two rows for each of B or X, the row and -i times it.
+type complexTriangular[T Float] struct {
+	e           ComplexOperand[T]
+	n, cols     int
+	left, right []T
+	acc         []T // of a product
+	update      func(m, n, k int, x []T, ldx int, y []T, ldy int, z []T, ldz int)
+}
+
+func (t *complexTriangular[T]) packLeft(negate bool) {
+	for i := range t.n {
+		lo, hi := triangleRow(!t.e.Upper, i, t.n)
+		row := t.left[2*i*t.n:]
+		for k := lo; k < hi; k++ {
+			if k == i && (t.e.Unit || negate) {
+				continue // steps of their own
+			}
+			re, im := t.e.at(i, k)
+			if negate {
+				re, im = -re, -im
+			}
+			row[2*k], row[2*k+1] = re, -im
+		}
+	}
+}
+
+// packRow makes the rows of right for row i of b, or where it is to be solved alpha times the row.
+func (t *complexTriangular[T]) packRow(i int, solve bool, alpha [2]T, b []T, at, step int) {
+	x, _ := t.row(i)
+	for j := 0; j < len(x); j += 2 {
+		x[j], x[j+1] = b[at], b[at+1]
+		if solve {
+			x[j], x[j+1] = finishComplex(alpha, b[at], b[at+1])
+		}
+		at += step
+	}
+	if !solve {
+		t.turn(i, 0, len(x))
+	}
+}
+
+// row is the two rows of right for row i.
+func (t *complexTriangular[T]) row(i int) (x, y []T) {
+	w := 2 * t.cols
+	return t.right[2*i*w:][:w], t.right[(2*i+1)*w:][:w]
+}
+
+// turn makes elements lo to hi-1 of the second row for row i: -i times the first.
+func (t *complexTriangular[T]) turn(i, lo, hi int) {
+	x, y := t.row(i)
+	turnComplex(x[lo:hi], y[lo:hi])
+}
+
+// addSteps goes on with the chains of row i, from element lo of acc on, by rows first to last-1 of
+// right.
+func (t *complexTriangular[T]) addSteps(i, first, last, lo int, acc []T) {
+	if first < last {
+		w := 2 * t.cols
+		addRow(2*(last-first), len(acc), &t.right[2*first*w+lo], w, t.left[2*(i*t.n+first):2*(i*t.n+last)], acc)
+	}
+}
+
+// block solves or multiplies rows first to last-1 of a block, on all cores where they are long.
+func (t *complexTriangular[T]) block(solve bool, first, last int) {
+	w := 2 * t.cols
+	if isSmall[T](last-first, w) {
+		t.rows(solve, first, last, 0, w)
+		return
+	}
+	const width = 256
+	whole := *t // so that a small one needs no heap
+	parallel.Do((w+width-1)/width, func(i int) {
+		whole.rows(solve, first, last, i*width, min(i*width+width, w))
+	})
+}
+
+// rows is block for elements lo to hi-1 of the rows.
+func (t *complexTriangular[T]) rows(solve bool, first, last, lo, hi int) {
+	if solve {
+		t.solveRows(first, last, lo, hi)
+	} else {
+		t.multiplyRows(first, last, lo, hi)
+	}
+}
+
+// solve solves rows lo to hi-1: the first half, then what it gives to the second, then that.
+func (t *complexTriangular[T]) solve(lo, hi int) {
+	if hi-lo <= ComplexRows {
+		t.block(true, lo, hi)
+		return
+	}
+	mid, w := middle(lo, hi, ComplexRows), 2*t.cols
+	t.solve(lo, mid)
+	t.add(mid, hi, lo, mid, t.right[2*mid*w:], 2*w)
+	t.solve(mid, hi)
+}
+
+// add goes on with the chains of rows top to end-1, which acc begins with, by columns lo to hi-1 of
+// E.
+func (t *complexTriangular[T]) add(top, end, lo, hi int, acc []T, ld int) {
+	w := 2 * t.cols
+	t.update(end-top, w, 2*(hi-lo), t.left[2*(top*t.n+lo):], 2*t.n, t.right[2*lo*w:], w, acc, ld)
+}
+
+func (t *complexTriangular[T]) solveRows(first, last, lo, hi int) {
+	for i := first; i < last; i++ {
+		x, _ := t.row(i)
+		t.addSteps(i, first, i, lo, x[lo:hi])
+		t.turn(i, lo, hi)
+		if !t.e.Unit {
+			t.divide(i, lo, hi)
+			t.turn(i, lo, hi)
+		}
+	}
+}
+
+// multiply goes on with the chains of rows lo to hi-1 of acc, by ascending column of E.
+func (t *complexTriangular[T]) multiply(lo, hi int) {
+	if hi-lo <= ComplexRows {
+		t.block(false, lo, hi)
+		return
+	}
+	mid, w := middle(lo, hi, ComplexRows), 2*t.cols
+	t.multiply(lo, mid)
+	if t.e.Upper {
+		t.add(lo, mid, mid, hi, t.acc[lo*w:], w)
+	} else {
+		t.add(mid, hi, lo, mid, t.acc[mid*w:], w)
+	}
+	t.multiply(mid, hi)
+}
+
+func (t *complexTriangular[T]) multiplyRows(first, last, lo, hi int) {
+	for i := first; i < last; i++ {
+		row := t.acc[2*i*t.cols:][lo:hi]
+		if t.e.Upper {
+			t.addDiagonal(i, lo, row)
+			t.addSteps(i, i+1, last, lo, row)
+		} else {
+			t.addSteps(i, first, i, lo, row)
+			t.addDiagonal(i, lo, row)
+		}
+	}
+}
+
+func (t *complexTriangular[T]) addDiagonal(i, lo int, acc []T) {
+	if !t.e.Unit {
+		t.addSteps(i, i, i+1, lo, acc)
+		return
+	}
+	x, _ := t.row(i)
+	for j, v := range x[lo : lo+len(acc)] {
+		acc[j] += v
+	}
+}
+
+// divide divides elements lo to hi-1 of the first row for row i, where turn has made the second, by
+// the element on the diagonal.
+func (t *complexTriangular[T]) divide(i, lo, hi int) {
+	d := newDivisor(t.e.at(i, i))
+	x, y := t.row(i)
+	x, y = x[lo:hi], y[lo:hi]
+	ratio := []T{d.ratio}
+	switch d.kind {
+	case wideDivisor:
+		addRow(1, len(x), &y[0], len(y), ratio, x)
+	case highDivisor:
+		addRow(1, len(x), &x[0], len(x), ratio, y)
+		copy(x, y)
+	}
+	for j := range x {
+		x[j] /= d.sum
+	}
+}
+
+// A divisor divides complex numbers by d (Smith, Algorithm 116, 1962): with ratio the smaller part
+// of d over the larger one, and sum the larger part plus ratio times the smaller one, by fma. A
+// real d divides both parts.
+type divisor[T Float] struct {
+	ratio, sum T
+	kind       int8
+}
+
+const (
+	realDivisor = iota
+	wideDivisor // its real part is the larger one
+	highDivisor
+)
+
+func newDivisor[T Float](re, im T) divisor[T] {
+	switch {
+	case im == 0:
+		return divisor[T]{sum: re}
+	case magnitudeBits(re) >= magnitudeBits(im):
+		r := im / re
+		return divisor[T]{r, fma(im, r, re), wideDivisor}
+	}
+	r := re / im
+	return divisor[T]{r, fma(re, r, im), highDivisor}
+}
