@@ -66,7 +66,8 @@ func complexSyrk[T float](e *engine, ul blas.Uplo, t blas.Transpose, hermitian b
 		clearDiagonal(n, c, ldc)
 	}
 	small := e.fixed == nil || e.keepsOnHost(n, n, k)
-	if !small || !host.SmallComplexGemm(part, trans, conjA, !trans, conjB, n, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
+	if !small || !host.SmallComplexGemm(part, trans, conjA, !trans, conjB, n, n, k, alpha, a, lda, b, ldb, beta, c,
+		ldc) {
 		must(host.ComplexGemmTriangle(part, trans, conjA, !trans, conjB, n, k, alpha, a, lda, b, ldb, beta, c, ldc,
 			realProduct[T](e)))
 	}

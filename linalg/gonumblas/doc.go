@@ -52,8 +52,8 @@
 //
 // The rest stays gonum's: rot, rotg, rotm, rotmg, which may differ between processor
 // architectures in the last bits, as they do without this package; copy and swap, which only move;
-// band and packed matrices, levels 1 and 2 of the complex types, and of lapack64: Gels, Ggsvd3, Geev,
-// band matrices, PivotedCholesky. The parts of those that use them may differ, too.
+// band and packed matrices, levels 1 and 2 of the complex types, and of lapack64: Gels, Ggsvd3,
+// Geev, band matrices, PivotedCholesky. The parts of those that use them may differ, too.
 //
 // # What differs from gonum
 //
@@ -74,8 +74,8 @@
 //     and gemv of float64 of up to 16 take 1.3 to 2 times as long as gonum's, syr2 up to 2.7 times,
 //     which is some ten nanoseconds; the others are as fast or faster. In level 3 symm and syrk of
 //     up to 3 rows take 1.1 to 1.9 times as long, trmm and trsm of up to 3 rows up to 2.6 times,
-//     syr2k of up to 8 rows up to 3.4 times. Complex functions of up to 4 rows take 50 to 200 ns more,
-//     products are faster from 6 rows on, the others from 16.
+//     syr2k of up to 8 rows up to 3.4 times. Complex functions of up to 4 rows take 50 to 200 ns
+//     more; products are faster from 6 rows on, the others from 16 or 32.
 //     In package mat SymOuterK takes up to 1.3 times as long for up to 6 rows of 8 or 12 columns;
 //     factorizations, products and solutions take no longer, but for Solve with 2 rows, by a tenth.
 //   - Temporary memory: transposed operands are copied, syrk and syr2k of up to 64 rows copy one
