@@ -83,7 +83,8 @@ func gemmComplex[F Float, T Complex](ctx context.Context, s *Session, x batch, a
 		b.Stride, be, rc, c.Stride) {
 		return nil
 	}
-	return host.ComplexGemm(transA, conjA, transB, conjB, x.m, x.n, x.k, al, ra, a.Stride, rb, b.Stride, be, rc, c.Stride,
+	return host.ComplexGemm(transA, conjA, transB, conjB, x.m, x.n, x.k, al, ra, a.Stride, rb, b.Stride, be, rc,
+		c.Stride,
 		func(m, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int) error {
 			return GemmContext(ctx, s, alpha, blas.NoTrans, part(m, k, a, lda), blas.NoTrans, part(k, n, b, ldb), beta,
 				part(m, n, c, ldc))

@@ -144,8 +144,8 @@ func complexFinish[T Float](m, n int, alpha [2]T, p []T, beta [2]T, c []T, ldc i
 	})
 }
 
-// finishComplexRow is complexFinish of a row, where alpha or beta is not real: beta*c is the chain of
-// two products for each part, from +0 as all, and goes on with alpha*p; where beta is 0 c is not
+// finishComplexRow is complexFinish of a row, where alpha or beta is not real: beta*c is the chain
+// of two products for each part, from +0 as all, and goes on with alpha*p; where beta is 0 c is not
 // read.
 func finishComplexRow[T Float](alpha [2]T, p []T, beta [2]T, c []T) {
 	for j := 0; j < len(c); j += 2 {
@@ -203,8 +203,8 @@ func (p Part) row(i, n int) (lo, hi int) {
 	return triangleRow(p == LowerTriangle, i, n)
 }
 
-// The products of complex numbers up to which a row after the other is the fastest: of the whole, and
-// of a triangle.
+// The products of complex numbers up to which a row after the other is the fastest: of the whole,
+// and of a triangle.
 const (
 	smallComplex         = 1 << 10
 	smallComplexTriangle = 1 << 12

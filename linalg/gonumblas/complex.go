@@ -35,7 +35,8 @@ func complexGemm[T float](e *engine, tA, tB blas.Transpose, m, n, k int, alpha [
 		b, ldb, beta, c, ldc) {
 		return
 	}
-	must(host.ComplexGemm(transA, conjA, transB, conjB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, realProduct[T](e)))
+	must(host.ComplexGemm(transA, conjA, transB, conjB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc,
+		realProduct[T](e)))
 }
 
 // realProduct gives the products that complex ones are made of.
