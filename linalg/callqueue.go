@@ -38,7 +38,7 @@ func (s *Session) takeCallQueue() (*callQueue, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &callQueue{s: &Session{core: s.core, queue: queue}}, nil
+	return &callQueue{s: &Session{core: s.core, queue: queue, spares: new(spares)}}, nil
 }
 
 // keepCallQueue keeps a call queue for a later call.
@@ -58,6 +58,7 @@ func (s *Session) keepCallQueue(cq *callQueue) {
 // failed.
 func (cq *callQueue) close() {
 	cq.s.queue.Close()
+	cq.s.spares.close()
 	cq.freeMemory()
 }
 

@@ -67,13 +67,13 @@ func (c *Array[T]) gemm(ctx context.Context, count int, tA blas.Transpose, a *Ar
 		if a, err = transposed(a); err != nil {
 			return err
 		}
-		defer a.freeAtLast(&err)
+		defer a.spare(&err)
 	}
 	if tB != blas.NoTrans && !u.transB {
 		if b, err = transposed(b); err != nil {
 			return err
 		}
-		defer b.freeAtLast(&err)
+		defer b.spare(&err)
 	}
 	steps := kernels.Batch{StrideC: int64(x.m) * int64(c.stride)}
 	if !x.sharedA {
@@ -140,22 +140,23 @@ func (a *Array[T]) turned() *Array[T] {
 	return &t
 }
 
-// freeAtLast frees what an operation made for itself. Its error is the operation's where that has
-// none.
-func (a *Array[T]) freeAtLast(err *error) {
-	if e := a.Free(); *err == nil {
+// spare keeps the memory of what an operation made for itself. Its error is the operation's where
+// that has none.
+func (a *Array[T]) spare(err *error) {
+	if e := a.s.spares.give(a.buf); *err == nil {
 		*err = e
 	}
 }
 
-// transposed is the transpose of a in memory of its own.
+// transposed is the transpose of a in spare memory.
 func transposed[T any](a *Array[T]) (*Array[T], error) {
-	t, err := NewArray[T](a.s, a.cols, a.rows)
+	buf, err := a.s.spares.take(a.s.device, a.bytes(a.rows*a.cols))
 	if err != nil {
 		return nil, err
 	}
+	t := &Array[T]{s: a.s, buf: buf, rows: a.cols, cols: a.rows, stride: a.rows}
 	if err := t.Transpose(a); err != nil {
-		t.Free()
+		t.spare(&err)
 		return nil, err
 	}
 	return t, nil

@@ -33,10 +33,12 @@ const EnvMemory = outofcore.EnvMemory
 // one of its own while it runs: calls of several goroutines may overlap, and none returns the error
 // of another. They keep a few queues, and up to 2 MiB of memory with each, for later calls; where
 // matrices go through a device in parts, also three queues and 64 MiB of page-locked memory for
-// each device, which such calls take in turn. Close releases them.
+// each device, which such calls take in turn. A queue keeps up to 64 MiB of the device's memory in
+// which products have transposed operands. Close releases all that.
 type Session struct {
 	*core
-	queue *backend.Queue
+	queue  *backend.Queue
+	spares *spares
 }
 
 // core is what the queues of a session share.
@@ -102,7 +104,7 @@ func NewSession(device *backend.Device, others ...*backend.Device) (*Session, er
 		}
 		c.others = append(c.others, o)
 	}
-	return &Session{core: c, queue: queue}, nil
+	return &Session{core: c, queue: queue, spares: new(spares)}, nil
 }
 
 // Info describes the device.

@@ -250,7 +250,7 @@ func (j *job[T]) Load(mem []byte, i int, r tiles.Tile) {
 
 // Step is the operation's step on panels in a device's memory.
 func (j *job[T]) Step(device int, q *backend.Queue, k int, panels [3]outofcore.Panel) error {
-	s := &Session{core: j.devices[device].core, queue: q}
+	s := &Session{core: j.devices[device].core, queue: q} // without spare memory: Load has transposed
 	var arrays [3]*Array[T]
 	for i, p := range panels[:j.n] {
 		arrays[i] = &Array[T]{

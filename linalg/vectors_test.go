@@ -3,6 +3,8 @@ package linalg_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"sync"
 	"testing"
 
 	"gonum.org/v1/gonum/blas"
@@ -77,4 +79,51 @@ func opOf[T linalg.Element](t blas.Transpose, m linalg.Matrix[T]) linalg.Matrix[
 		}
 	}
 	return r
+}
+
+// Products of several goroutines in one session, with operands that are transposed into spare
+// memory, do not take each other's.
+func TestTransposedAtOnce(t *testing.T) {
+	eachBackend(t, func(t *testing.T, s *linalg.Session) {
+		var all sync.WaitGroup
+		for g := range 4 {
+			all.Go(func() {
+				n := 40 + 8*g
+				m := linalg.NewMatrix[int32](n, n+1, nil)
+				for i := range m.Data {
+					m.Data[i] = int32(i * (g + 1))
+				}
+				want := linalg.NewMatrix[int32](n+1, n+1, nil)
+				for i := range want.Rows {
+					for j, v := range want.Row(i) {
+						for k := range n {
+							v += m.At(k, i) * m.At(k, j)
+						}
+						want.Set(i, j, v)
+					}
+				}
+				a, err := linalg.Upload(s, m)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				for range 10 {
+					c, err := linalg.NewArray[int32](s, n+1, n+1)
+					if err == nil {
+						err = c.Gemm(1, blas.Trans, a, blas.NoTrans, a, 0)
+					}
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					got, err := c.Download()
+					if err != nil || !slices.Equal(got.Data, want.Data) {
+						t.Errorf("%d rows: another result, error %v", n, err)
+						return
+					}
+				}
+			})
+		}
+		all.Wait()
+	})
 }

@@ -1,0 +1,73 @@
+package linalg
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/tandem-gpu/tandem/backend"
+)
+
+// spares is memory of the device that operations of one queue have used for themselves, kept for
+// later ones: a new buffer is written before its first use, and a processor finds its pages anew.
+// Commands of a queue run in order, so that a buffer may be used again as soon as the commands of
+// the operation are enqueued.
+type spares struct {
+	mu      sync.Mutex
+	buffers []*backend.Buffer // the one that was given last is the last
+	bytes   int64
+}
+
+// maxSpare is the bytes that a queue keeps.
+const maxSpare = 64 << 20
+
+// take is a buffer of at least n bytes of any values: the smallest that is there, or a new one.
+func (p *spares) take(d *backend.Device, n int64) (*backend.Buffer, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := -1
+	for i, b := range p.buffers {
+		if b.Len() >= n && (at < 0 || b.Len() < p.buffers[at].Len()) {
+			at = i
+		}
+	}
+	if at < 0 {
+		return d.Alloc(n)
+	}
+	b := p.buffers[at]
+	p.buffers = slices.Delete(p.buffers, at, at+1)
+	p.bytes -= b.Len()
+	return b, nil
+}
+
+// give keeps b, in the place of those that have waited the longest where there is not room for all.
+func (p *spares) give(b *backend.Buffer) error {
+	p.mu.Lock()
+	p.buffers = append(p.buffers, b)
+	p.bytes += b.Len()
+	var old []*backend.Buffer
+	for p.bytes > maxSpare {
+		old = append(old, p.buffers[0])
+		p.bytes -= p.buffers[0].Len()
+		p.buffers = slices.Delete(p.buffers, 0, 1)
+	}
+	p.mu.Unlock()
+	return freeAll(old)
+}
+
+// close frees all.
+func (p *spares) close() error {
+	p.mu.Lock()
+	old := p.buffers
+	p.buffers, p.bytes = nil, 0
+	p.mu.Unlock()
+	return freeAll(old)
+}
+
+func freeAll(buffers []*backend.Buffer) (err error) {
+	for _, b := range buffers {
+		if e := b.Free(); err == nil {
+			err = e
+		}
+	}
+	return err
+}
