@@ -228,7 +228,7 @@ const (
 func (s *symmetric[T]) spread(groups int) {
 	t := *s // so that a small product needs no heap
 	t.done = make([]atomic.Int64, groups)
-	parallel.Do(groups, t.group)
+	parallel.InOrder(groups, t.group)
 }
 
 // group does groupRows rows.

@@ -10,14 +10,21 @@ import (
 	"time"
 )
 
-// Do calls f(0) ... f(n-1) on up to GOMAXPROCS goroutines, each taking the next index when it
-// is free, and returns when all are done. It runs in the caller's goroutine alone when n is 1 or
-// there is one core.
+// Do calls f(0) ... f(n-1) on up to GOMAXPROCS goroutines, and returns when all are done. Each has a
+// range of its own, which it begins with the first of, and when it is done with that it takes the
+// last that another has left: so calls with the same n find in a core's caches what it had there
+// before. It runs in the caller's goroutine alone when n is 1 or there is one core.
 //
 // When an f panics, indices not yet taken are left out, and once the others are done Do
 // panics with the same value. In the same way an f that ends its goroutine, as testing's FailNow
 // does, ends the caller's.
-func Do(n int, f func(i int)) {
+func Do(n int, f func(i int)) { do(n, f, false) }
+
+// InOrder is Do, where each goroutine takes the next index of all: f(i) begins after f(i-1) has
+// begun, and may wait for it.
+func InOrder(n int, f func(i int)) { do(n, f, true) }
+
+func do(n int, f func(i int), inOrder bool) {
 	workers := min(n, Workers())
 	if workers <= 1 {
 		for i := range n {
@@ -25,8 +32,9 @@ func Do(n int, f func(i int)) {
 		}
 		return
 	}
-	w := &work{n: int64(n), f: f}
+	w := &work{n: n, f: f}
 	w.left.L = &w.mu
+	w.divide(workers, inOrder)
 	calls.Add(1)
 	defer calls.Add(-1)
 	defer w.await() // where the caller's own f ends the goroutine
@@ -46,9 +54,11 @@ func Workers() int { return runtime.GOMAXPROCS(0) }
 
 // work is one call of Do.
 type work struct {
-	n    int64
-	f    func(i int)
-	next atomic.Int64
+	n       int
+	f       func(i int)
+	workers atomic.Int32 // that have come
+	ranges  []indices    // one for each worker, or one for all
+	few     [4]indices
 
 	helpers atomic.Int32 // at work; less than 0 once the caller takes no more
 	asleep  atomic.Bool  // the caller waits for them
@@ -63,7 +73,9 @@ func (w *work) run() {
 	done := false
 	defer func() {
 		if v := recover(); !done {
-			w.next.Store(w.n)
+			for i := range w.ranges {
+				w.ranges[i].Store(0)
+			}
 			w.mu.Lock()
 			if v == nil {
 				w.exited = true
@@ -73,13 +85,65 @@ func (w *work) run() {
 			w.mu.Unlock()
 		}
 	}()
-	for {
-		i := w.next.Add(1) - 1
-		if i >= w.n {
-			done = true
-			return
+	own := int(w.workers.Add(1)-1) % len(w.ranges)
+	for i, ok := w.ranges[own].first(); ok; i, ok = w.ranges[own].first() {
+		w.f(i)
+	}
+	for other := range w.ranges {
+		r := &w.ranges[(own+other)%len(w.ranges)]
+		for i, ok := r.last(); ok; i, ok = r.last() {
+			w.f(i)
 		}
-		w.f(int(i))
+	}
+	done = true
+}
+
+// divide gives each worker a range of the indices, or all of them one.
+func (w *work) divide(workers int, inOrder bool) {
+	if inOrder {
+		workers = 1
+	}
+	if workers <= len(w.few) {
+		w.ranges = w.few[:workers]
+	} else {
+		w.ranges = make([]indices, workers)
+	}
+	for i := range w.ranges {
+		w.ranges[i].set(w.n*i/workers, w.n*(i+1)/workers)
+	}
+}
+
+// indices is those that nobody has taken: the lower half is the first, the upper half one more than
+// the last.
+type indices struct{ atomic.Uint64 }
+
+func (r *indices) set(lo, hi int) { r.Store(uint64(hi)<<32 | uint64(lo)) }
+
+// first takes the first.
+func (r *indices) first() (int, bool) {
+	for {
+		old := r.Load()
+		lo, hi := int(uint32(old)), int(old>>32)
+		if lo >= hi {
+			return 0, false
+		}
+		if r.CompareAndSwap(old, old+1) {
+			return lo, true
+		}
+	}
+}
+
+// last takes the last.
+func (r *indices) last() (int, bool) {
+	for {
+		old := r.Load()
+		lo, hi := int(uint32(old)), int(old>>32)
+		if lo >= hi {
+			return 0, false
+		}
+		if r.CompareAndSwap(old, old-1<<32) {
+			return hi - 1, true
+		}
 	}
 }
 

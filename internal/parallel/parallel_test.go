@@ -20,10 +20,40 @@ func TestDo(t *testing.T) {
 			}
 		}
 	}
+	for range 100 {
+		var begun atomic.Int64
+		InOrder(10, func(i int) {
+			for turn := 0; begun.Load() < int64(i); turn++ { // for the one before, which has begun or is about to
+				runtime.Gosched()
+			}
+			begun.Add(1)
+		})
+	}
 	var inner atomic.Int32
 	Do(5, func(int) { Do(5, func(int) { inner.Add(1) }) })
 	if inner.Load() != 25 {
 		t.Errorf("nested calls ran %d times, want 25", inner.Load())
+	}
+}
+
+// Each goroutine begins with a range of its own, and one that is alone does all.
+func TestRanges(t *testing.T) {
+	for _, workers := range []int{2, 3, 9} {
+		w := &work{n: 20, f: nil}
+		w.divide(workers, false)
+		var order []int
+		w.f = func(i int) { order = append(order, i) }
+		w.workers.Store(1) // the second comes first
+		w.run()
+		if first := 20 / workers; order[0] != first || order[1] != first+1 {
+			t.Errorf("of %d workers the second began with %v", workers, order[:2])
+		}
+		slices.Sort(order)
+		for i, v := range order {
+			if i != v || len(order) != 20 {
+				t.Fatalf("one of %d workers, alone, did %v", workers, order)
+			}
+		}
 	}
 }
 
@@ -165,8 +195,8 @@ func TestLateHelper(t *testing.T) {
 	}
 	w := h.next.Load()
 	h.run(w)
-	if w.enter() || w.next.Load() != 2+1 {
-		t.Errorf("a helper that came too late has taken item %d", w.next.Load())
+	if w.enter() || w.workers.Load() != 1 {
+		t.Errorf("a helper that came too late is one of %d workers", w.workers.Load())
 	}
 }
 
