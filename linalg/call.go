@@ -141,8 +141,12 @@ func (x *call[T]) send(ctx context.Context, cq *callQueue) error {
 	for i, m := range x.matrices[:x.n] {
 		x.arrays[i] = Array[T]{s: cq.s, rows: m.Rows, cols: m.Cols, stride: m.Cols, view: true}
 	}
+	small := smallBytes
+	if cq.s.sharesMemory() {
+		small = smallShared
+	}
 	switch {
-	case x.isSmall() && !cq.s.registersFreely():
+	case x.hasAtMost(small) && !cq.s.registersFreely():
 		x.place = inStaging
 		return x.sendSmall(cq)
 	case cq.s.sharesMemory():

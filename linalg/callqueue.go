@@ -73,18 +73,18 @@ func (cq *callQueue) freeMemory() (err error) {
 	return err
 }
 
-// smallBytes is the most that the operands of a call may have in all to go through staging memory.
-// Where PoCL computes on the host's memory, that is about where copying begins to take longer than
-// registering. Tests make it small.
-var smallBytes = 1 << 20
+// smallBytes is the most that the operands of a call may have in all to go through staging memory of
+// a device with memory of its own, and smallShared where it shares the host's, as PoCL does: about
+// where copying begins to take longer than registering. Tests make them small.
+var smallBytes, smallShared = 1 << 20, 1 << 16
 
 // lineElements of every type are a multiple of a cache line, so that operands do not share one.
 const lineElements = 16
 
-// isSmall tells whether the matrices have at most smallBytes in all.
-func (x *call[T]) isSmall() bool {
+// hasAtMost tells whether the matrices have at most so many bytes in all.
+func (x *call[T]) hasAtMost(bytes int) bool {
 	var t T
-	left := smallBytes / int(unsafe.Sizeof(t))
+	left := bytes / int(unsafe.Sizeof(t))
 	for _, m := range x.matrices[:x.n] {
 		left -= min(m.Rows*m.Cols+lineElements, left+1)
 	}

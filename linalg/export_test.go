@@ -28,9 +28,9 @@ func SmallChunks(n int64) (restore func()) {
 // NothingSmall makes no operands small enough to go through staging memory, until restore is
 // called.
 func NothingSmall() (restore func()) {
-	old := smallBytes
-	smallBytes = 0
-	return func() { smallBytes = old }
+	bytes, shared := smallBytes, smallShared
+	smallBytes, smallShared = 0, 0
+	return func() { smallBytes, smallShared = bytes, shared }
 }
 
 // SmallTiles makes tiles of results, panels and staging memory small, and no matrices small enough

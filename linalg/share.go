@@ -55,7 +55,7 @@ func (x *call[T]) shares(s *Session) bool {
 	if x.isTile || len(s.others) == 0 && (!s.sharer.TakesCopies(x.largest()) || x.count > 1 && x.fits(s)) {
 		return false
 	}
-	return !x.isSmall() || s.sharer.Budget() < int64(smallBytes)
+	return !x.hasAtMost(smallBytes) || s.sharer.Budget() < int64(smallBytes)
 }
 
 // largest is the bytes of the largest matrix, with the gaps between its rows.
