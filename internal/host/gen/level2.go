@@ -61,7 +61,7 @@ func (w *writer) columns(k x86Kernel) {
 	}
 	w.WriteString("\n\tPCALIGN $32\nloop:\n")
 	for r := range 16 {
-		w.op("PREFETCHT0 %s", rowAddr(512, pointers[r/4], r%4))
+		w.op("PREFETCHT1 %s", rowAddr(512, pointers[r/4], r%4))
 	}
 	for g := range groups {
 		for i := 0; i < steps; i += n {
