@@ -1,0 +1,17 @@
+package parallel
+
+import (
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// core is the number of the core that runs the caller, worker w of a call.
+func core(w int) int {
+	var n uint32
+	if _, _, no := syscall.RawSyscall(unix.SYS_GETCPU, uintptr(unsafe.Pointer(&n)), 0, 0); no != 0 {
+		return w
+	}
+	return int(n)
+}
