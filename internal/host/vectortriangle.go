@@ -1,10 +1,5 @@
 package host
 
-import (
-	"math"
-	"unsafe"
-)
-
 // A vectorTriangle is op(A) for a triangular matrix A of n by n, beside a vector. It goes along A
 // in blocks of rows: first the chains of a block's rows, or by them those of its columns, and then
 // the square that the diagonal runs through, in smaller blocks.
@@ -17,7 +12,7 @@ type vectorTriangle[T Float] struct {
 	y                  []T // the chains
 }
 
-// The rows of a block, and of one that is not divided any more.
+// The rows of a block, and of one that is not divided any more where it is solved.
 const (
 	vectorBlock = 128
 	vectorLeaf  = 8
@@ -73,10 +68,11 @@ func (t *vectorTriangle[T]) multiply(lo, hi, block int) {
 		if t.lower {
 			t.update(i, end, lo, i)
 		}
-		if block > vectorLeaf {
-			t.multiply(i, end, vectorLeaf)
+		if block > MaxTriangle {
+			t.multiply(i, end, MaxTriangle)
 		} else {
-			t.multiplyLeaf(i, end-i)
+			row, col := steps(t.trans, t.lda)
+			multiplyTriangle(!t.forward(), t.unit, end-i, &t.a[i*(t.lda+1)], row, col, &t.x[i], 1, &t.y[i])
 		}
 		if !t.lower {
 			t.update(i, end, end, hi)
@@ -95,29 +91,6 @@ func (t *vectorTriangle[T]) update(i, end, lo, hi int) {
 		spreadRow(end-i, hi-lo, a, t.lda, t.x[i:], t.y[lo:hi])
 	} else {
 		spreadColumn(end-i, hi-lo, a, t.lda, 1, t.x[lo:], t.y[i:end])
-	}
-}
-
-// multiplyLeaf is multiply for n rows that are not divided any more, from row i on.
-func (t *vectorTriangle[T]) multiplyLeaf(i, n int) {
-	row, col := steps(t.trans, t.lda)
-	for r := range n {
-		lo, hi := triangleRow(t.forward(), r, n)
-		y := t.y[i+r:][:1]
-		switch {
-		case !t.unit:
-		case t.forward():
-			hi--
-		default:
-			lo++
-			y[0] += t.x[i+r]
-		}
-		if hi > lo {
-			addChain(hi-lo, &t.a[i*(t.lda+1)+r*row+lo*col], col, t.x[i+lo:], y)
-		}
-		if t.unit && t.forward() {
-			y[0] += t.x[i+r]
-		}
 	}
 }
 
@@ -176,17 +149,4 @@ func (t *vectorTriangle[T]) solveBlock(i, end, block int) {
 		}
 		t.x[at] = -t.y[k]
 	}
-}
-
-// addChain is [addColumn] with one row.
-func addChain[T Float](k int, a *T, step int, x, y []T) {
-	if !isFloat64[T]() {
-		addColumn(1, k, a, 0, step, x, y)
-		return
-	}
-	acc, p := float64(y[0]), (*float64)(unsafe.Pointer(a))
-	for i, v := range float64s(x[:k]) {
-		acc = math.FMA(*elementAt(p, i*step), v, acc)
-	}
-	y[0] = T(acc)
 }
