@@ -308,21 +308,21 @@ func (f *LU[T]) Cond() (T, error) {
 	if err := f.isSquare(); err != nil {
 		return 0, err
 	}
-	return condition(f.norm, n, f.singular >= 0, func() (T, error) {
-		return solve.Solver[T]{}.LUCondition(false, n, f.packed.Data, f.packed.Stride, f.norm)
-	})
+	return condition(f.norm, n, f.singular >= 0, func() T {
+		return solve.LUCondition(false, n, f.packed.Data, f.packed.Stride, f.norm)
+	}), nil
 }
 
 // condition is the condition number of a matrix of n by n: estimate's, where norm is a positive
 // number.
-func condition[T Float](norm T, n int, singular bool, estimate func() (T, error)) (T, error) {
+func condition[T Float](norm T, n int, singular bool, estimate func() T) T {
 	switch {
 	case n == 0:
-		return 1, nil
+		return 1
 	case norm != norm:
-		return norm, nil
+		return norm
 	case singular || norm == 0 || math.IsInf(float64(norm), 1):
-		return T(math.Inf(1)), nil
+		return T(math.Inf(1))
 	}
 	return estimate()
 }
@@ -410,7 +410,7 @@ func (f *Cholesky[T]) Det() (mantissa T, exp int) {
 // Cond is an estimate of the condition number of A in the 1-norm, as [LU.Cond] has it.
 func (f *Cholesky[T]) Cond() (T, error) {
 	n := f.l.Rows
-	return condition(f.norm, n, false, func() (T, error) {
-		return solve.Solver[T]{}.CholeskyCondition(true, n, f.l.Data, f.l.Stride, f.norm)
-	})
+	return condition(f.norm, n, false, func() T {
+		return solve.CholeskyCondition(true, n, f.l.Data, f.l.Stride, f.norm)
+	}), nil
 }

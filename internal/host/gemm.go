@@ -23,14 +23,14 @@ func Gemm[T element.Element](m, n, k int, alpha T, a []T, lda int, b []T, ldb in
 // operands stay in the first-level caches, so that nothing is packed.
 const fewTiles = 48
 
-// tiles computes C = A*B where it lies, one tile after the other. Element (i, p) of A is
-// a[i*aRow+p*aCol].
-func (kern *microKernel[T]) tiles(m, n, k int, a []T, aRow, aCol int, b []T, ldb int, c []T, ldc int) {
+// tiles computes C = A*B, or without zero C + A*B, where it lies, one tile after the other. Element
+// (i, p) of A is a[i*aRow+p*aCol].
+func (kern *microKernel[T]) tiles(m, n, k int, a []T, aRow, aCol int, b []T, ldb int, c []T, ldc int, zero bool) {
 	for i := 0; i < m; i += kern.rows {
 		h, a := min(kern.rows, m-i), &a[i*aRow]
 		for j := 0; j < n; j += kern.cols {
 			at := &c[i*ldc+j]
-			kern.run(h, min(kern.cols, n-j), k, a, aRow, aCol, &b[j], ldb, at, ldc, true, at)
+			kern.run(h, min(kern.cols, n-j), k, a, aRow, aCol, &b[j], ldb, at, ldc, zero, at)
 		}
 	}
 }
@@ -56,8 +56,19 @@ func Update[T element.Element](negate bool, m, n, k int, a []T, lda int, b []T, 
 	}
 	check("A", m, k, lda, len(a))
 	check("B", k, n, ldb, len(b))
+	kern := kernels[T]()[0]
+	if max(m, n, k) <= fewTiles {
+		if negate {
+			s, minus := Take[T](m * k)
+			defer s.Give()
+			kern.negate(m, k, a, lda, minus, k)
+			a, lda = minus, k
+		}
+		kern.tiles(m, n, k, a, lda, 1, b, ldb, c, ldc, false)
+		return
+	}
 	p := product[T]{
-		kern: kernels[T]()[0], m: m, n: n, k: k, alpha: 1, fromC: true,
+		kern: kern, m: m, n: n, k: k, alpha: 1, fromC: true,
 		a: a, lda: lda, b: b, ldb: ldb, c: c, ldc: ldc,
 	}
 	p.plan()

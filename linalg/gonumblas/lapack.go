@@ -85,9 +85,7 @@ func (f factorizer) Dgecon(norm lapack.MatrixNorm, n int, a []float64, lda int, 
 	if !isNorm(norm) || !isSquare(n, a, lda) || !isMagnitude(anorm) || len(work) < 4*n || len(iwork) < n {
 		return f.Implementation.Dgecon(norm, n, a, lda, anorm, work, iwork)
 	}
-	c, err := f.solver().LUCondition(norm == lapack.MaxRowSum, n, a, lda, anorm)
-	must(err)
-	return 1 / c
+	return 1 / solve.LUCondition(norm == lapack.MaxRowSum, n, a, lda, anorm)
 }
 
 // Dpotrf factors A = L*Lᵀ or Uᵀ*U. It is false where A is not positive definite.
@@ -127,9 +125,7 @@ func (f factorizer) Dpocon(ul blas.Uplo, n int, a []float64, lda int, anorm floa
 	if !isUplo(ul) || !isSquare(n, a, lda) || !isMagnitude(anorm) || len(work) < 3*n || len(iwork) < n {
 		return f.Implementation.Dpocon(ul, n, a, lda, anorm, work, iwork)
 	}
-	c, err := f.solver().CholeskyCondition(ul == blas.Lower, n, a, lda, anorm)
-	must(err)
-	return 1 / c
+	return 1 / solve.CholeskyCondition(ul == blas.Lower, n, a, lda, anorm)
 }
 
 // Dtrtri inverts a triangle. It is false where there is a 0 on its diagonal.
@@ -169,7 +165,5 @@ func (f factorizer) Dtrcon(norm lapack.MatrixNorm, ul blas.Uplo, d blas.Diag, n 
 	if !isMagnitude(anorm) {
 		return f.Implementation.Dtrcon(norm, ul, d, n, a, lda, work, iwork)
 	}
-	c, err := f.solver().TriangleCondition(norm == lapack.MaxRowSum, triangle(ul, blas.NoTrans, d, n, a, lda), anorm)
-	must(err)
-	return 1 / c
+	return 1 / solve.TriangleCondition(norm == lapack.MaxRowSum, triangle(ul, blas.NoTrans, d, n, a, lda), anorm)
 }
