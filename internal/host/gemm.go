@@ -203,6 +203,7 @@ type product[T element.Element] struct {
 	scaled           bool // C is not the chain itself
 	fromC            bool // the chains start from C, not from +0
 	minusA           bool // A is negated when it is packed
+	upper            bool // nothing below C's diagonal is read or written: see [SubSquare]
 	rest             []T  // m by n, where scaled chains rest between blocks of k; nil where there is one block
 	workers          int
 	directA, directB bool // not packed
@@ -429,9 +430,11 @@ func (p *product[T]) multiply(t task) {
 		acc, ldacc = p.rest, p.n
 	}
 	alone := p.scaled && p.rest == nil // a tile's chains, in memory of their own
-	if !p.directB || alone {
+	var side []T
+	if !p.directB || alone || p.upper {
 		s, memory := Take[T](rows*cols + kc*roundUp(t.cols, cols))
 		defer s.Give()
+		side = memory[:rows*cols]
 		if alone {
 			acc, ldacc = memory, cols
 		}
@@ -445,6 +448,15 @@ func (p *product[T]) multiply(t task) {
 		for j := 0; j < t.cols; j += cols {
 			h, w := min(rows, t.rows-i), min(cols, t.cols-j)
 			at := (t.i+i)*ldacc + t.j + j
+			if p.upper && t.i+i+h-1 > t.j+j { // the diagonal runs through it, or it is below that
+				if d := t.i + i - t.j - j; d < w {
+					copyAbove(d, h, w, acc[at:], ldacc, side, cols)
+					p.kern.run(h, w, kc, &a[(t.i-p.i0+i)/rows*aPanel], aRow, aStep, &b[j/cols*bPanel], bStep,
+						&side[0], cols, zero, &side[0])
+					copyAbove(d, h, w, side, cols, acc[at:], ldacc)
+				}
+				continue
+			}
 			next := at + cols
 			if j+w == t.cols { // the next is the first of the tiles below
 				next = at - j + min(rows, t.rows-i-1)*ldacc

@@ -103,14 +103,6 @@ func changeSigns[T host.Float](signs, v []T) (changed bool) {
 	return changed
 }
 
-// magnitudes is the sum of the magnitudes, in order.
-func magnitudes[T host.Float](x []T) (sum T) {
-	for _, v := range x {
-		sum += magnitude(v)
-	}
-	return sum
-}
-
 // orInfinite is a condition number: what is no number comes of a singular matrix.
 func orInfinite[T host.Float](c T) T {
 	if c != c {

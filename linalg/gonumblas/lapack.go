@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/lapack"
 	"gonum.org/v1/gonum/lapack/gonum"
 
+	"github.com/tandem-gpu/tandem/internal/host"
 	"github.com/tandem-gpu/tandem/internal/solve"
 )
 
@@ -31,6 +32,40 @@ func isRightSide(n, nrhs int, b []float64, ldb int) bool {
 
 func isNorm(norm lapack.MatrixNorm) bool {
 	return norm == lapack.MaxColumnSum || norm == lapack.MaxRowSum
+}
+
+// Dlange is a norm of A: sums as gonum's, of several rows at once.
+func (f factorizer) Dlange(norm lapack.MatrixNorm, m, n int, a []float64, lda int, work []float64) float64 {
+	if !isNorm(norm) || min(m, n) <= 0 || !fits(m, n, lda, len(a)) || norm == lapack.MaxColumnSum && len(work) < n {
+		return f.Implementation.Dlange(norm, m, n, a, lda, work)
+	}
+	memory, sums := host.Take[float64](max(m, n))
+	defer memory.Give()
+	if norm == lapack.MaxRowSum {
+		sums = sums[:m]
+		solve.RowSums(m, n, a, lda, sums)
+	} else {
+		sums = sums[:n]
+		solve.ColumnSums(m, n, a, lda, sums)
+	}
+	value := 0.0
+	for _, v := range sums {
+		value = math.Max(value, v) // an infinity before a NaN
+	}
+	return value
+}
+
+// Dlansy is a norm of a symmetric matrix in the same way.
+func (f factorizer) Dlansy(norm lapack.MatrixNorm, ul blas.Uplo, n int, a []float64, lda int, work []float64) float64 {
+	if !isNorm(norm) || !isUplo(ul) || !isSquare(n, a, lda) || len(work) < n {
+		return f.Implementation.Dlansy(norm, ul, n, a, lda, work)
+	}
+	solve.SymmetricSums(ul == blas.Lower, n, a, lda, work)
+	value := 0.0
+	for _, v := range work[:n] {
+		value = max(value, v)
+	}
+	return value
 }
 
 // isMagnitude tells whether a norm is positive and finite.
