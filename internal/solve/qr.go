@@ -24,7 +24,7 @@ func (s Solver[T]) QR(m, n int, a []T, lda int, tau []T) error {
 		if n == j+w {
 			break
 		}
-		r := s.newReflector(rows, w, at, lda, tau[j:])
+		r := s.newReflector(rows, n-j-w, w, at, lda, tau[j:])
 		err := r.apply(true, n-j-w, at[w:], lda)
 		if r.give(); err != nil {
 			return err
@@ -217,15 +217,18 @@ type reflector[T host.Float] struct {
 	Solver[T]
 	m, w      int
 	v, vt, tt []T
+	side      []T // working memory
 	memory    *host.Scratch
 }
 
 // newReflector takes V from below the diagonal of a, of m by w: t[j,j] = tau[j], and t[i,j] is the
 // chain of fma(t[i,k], g[k,j], .) for k = i ... j-1 from +0 times -tau[j], for G = VᵀV as cross
-// gives it.
-func (s Solver[T]) newReflector(m, w int, a []T, lda int, tau []T) *reflector[T] {
-	memory, x := host.Take[T](2*m*w + w*w)
-	r := &reflector[T]{Solver: s, m: m, w: w, v: x[:m*w], vt: x[m*w : 2*m*w], tt: x[2*m*w:], memory: memory}
+// gives it. It is for matrices of n columns.
+func (s Solver[T]) newReflector(m, n, w int, a []T, lda int, tau []T) *reflector[T] {
+	memory, x := host.Take[T](2*m*w + w*w + w*max(2*n, w))
+	r := &reflector[T]{
+		Solver: s, m: m, w: w, v: x[:m*w], vt: x[m*w : 2*m*w], tt: x[2*m*w:][:w*w], side: x[2*m*w+w*w:], memory: memory,
+	}
 	host.CopyMatrix(m, w, a, lda, r.v, w)
 	for i := range min(w, m) {
 		clear(r.v[i*w:][i:w])
@@ -238,9 +241,7 @@ func (s Solver[T]) newReflector(m, w int, a []T, lda int, tau []T) *reflector[T]
 
 // setT makes T.
 func (r *reflector[T]) setT(tau []T) {
-	w := r.w
-	memory, g := host.Take[T](w * w)
-	defer memory.Give()
+	w, g := r.w, r.side[:r.w*r.w]
 	on := *r
 	on.Update = nil // too small for a device
 	if err := on.cross(w, r.v, w, g); err != nil {
@@ -279,12 +280,22 @@ func (r *reflector[T]) cross(n int, c []T, ldc int, x []T) error {
 // apply makes C, of m by n, (I - V*T*Vᵀ)*C, or with trans (I - V*Tᵀ*Vᵀ)*C: W = VᵀC, the product of
 // T or Tᵀ and W, and C less V times that as a chain that goes on.
 func (r *reflector[T]) apply(trans bool, n int, c []T, ldc int) error {
-	memory, x := host.Take[T](2 * r.w * n)
-	defer memory.Give()
-	x, y := x[:r.w*n], x[r.w*n:]
+	x := r.side[:r.w*n]
 	if err := r.cross(n, c, ldc, x); err != nil {
 		return err
 	}
+	return r.subtract(trans, n, x, c, ldc)
+}
+
+// applyToUnit is apply to the first w columns of I, whose W is there.
+func (r *reflector[T]) applyToUnit(c []T, ldc int) error {
+	x := r.side[:r.w*r.w]
+	host.CopyMatrix(r.w, r.w, r.vt, r.m, x, r.w)
+	return r.subtract(false, r.w, x, c, ldc)
+}
+
+func (r *reflector[T]) subtract(trans bool, n int, x, c []T, ldc int) error {
+	y := r.side[r.w*n:][:r.w*n]
 	host.GemmTrans(!trans, false, r.w, n, r.w, 1, r.tt, r.w, x, n, 0, y, n)
 	return r.update(true, r.m, n, r.w, r.v, r.w, y, n, c, ldc)
 }
@@ -298,7 +309,7 @@ func (s Solver[T]) ApplyQ(trans bool, m, n, k int, a []T, lda int, tau, c []T, l
 		if !trans {
 			j = last - i
 		}
-		r := s.newReflector(m-j, min(qrPanel, k-j), a[j*(lda+1):], lda, tau[j:])
+		r := s.newReflector(m-j, n, min(qrPanel, k-j), a[j*(lda+1):], lda, tau[j:])
 		err := r.apply(trans, n, c[j*ldc:], ldc)
 		if r.give(); err != nil {
 			return err
@@ -313,9 +324,14 @@ func (s Solver[T]) FormQ(m, n, k int, a []T, lda int, tau []T) error {
 	unitColumns(m, k, n, a, lda)
 	for j := (k - 1) / qrPanel * qrPanel; j >= 0 && k > 0; j -= qrPanel {
 		w, at := min(qrPanel, k-j), a[j*(lda+1):]
-		r := s.newReflector(m-j, w, at, lda, tau[j:])
+		r := s.newReflector(m-j, n-j, w, at, lda, tau[j:])
 		unitColumns(m, j, j+w, a, lda)
-		err := r.apply(false, n-j, at, lda)
+		var err error
+		if n > j+w {
+			err = r.apply(false, n-j, at, lda)
+		} else {
+			err = r.applyToUnit(at, lda)
+		}
 		if r.give(); err != nil {
 			return err
 		}
