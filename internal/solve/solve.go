@@ -21,8 +21,8 @@ type Solver[T host.Float] struct {
 	// undefined what was to be overwritten.
 	Update func(negate bool, m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) error
 
-	// AtOnce tells whether the host is to do half of a product of m by n with k steps at once, which
-	// is a solution by a triangle, or the triangle of a square. Else parts of it go to Update. Where
+	// AtOnce tells whether the host is to do half of a product of m by n with k steps at once: a
+	// solution by a triangle, or the triangle of a square. Else parts of it go to Update. Where
 	// AtOnce is nil the host does if Update is nil. An error ends the work.
 	AtOnce func(m, n, k int) (bool, error)
 }
