@@ -89,11 +89,8 @@ func choleskyBase[T host.Float](n int, a []T, lda int) int {
 		if !(row[0] > 0) {
 			return i
 		}
-		d := T(math.Sqrt(float64(row[0]))) // rounded once, of a float32 too
-		row[0] = d
-		for j := range row[1:] {
-			row[1+j] /= d
-		}
+		row[0] = T(math.Sqrt(float64(row[0]))) // rounded once, of a float32 too
+		divideRest(row)
 		for r := 1; r < len(row); r++ {
 			host.Axpy(-row[r], row[r:], a[(i+r)*lda+i+r:])
 		}
