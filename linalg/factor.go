@@ -25,6 +25,9 @@ type Float interface{ float32 | float64 }
 // harmonic mean of rows, columns and steps.
 const deviceSize = 512
 
+// atOnce is the multiplications that the host does without a look at the context: some 100 ms.
+const atOnce = 1 << 33
+
 // crossover is the size of products of a factorization from which they run on the session's
 // devices. Results do not depend on it.
 func crossover[T Float](s *Session) int {
@@ -49,8 +52,8 @@ func solver[T Float](ctx context.Context, s *Session, total float64) solve.Solve
 		size = math.Inf(1)
 	}
 	onDevice := func(m, n, k int) bool { return 3/(1/float64(m)+1/float64(n)+1/float64(k)) >= size }
-	add := func(work float64) {
-		if done += work; report != nil {
+	tell := func() {
+		if report != nil {
 			report(min(done/total, 1))
 		}
 	}
@@ -67,14 +70,17 @@ func solver[T Float](ctx context.Context, s *Session, total float64) solve.Solve
 			} else {
 				host.Update(negate, m, n, k, a, lda, b, ldb, c, ldc)
 			}
-			add(float64(m) * float64(n) * float64(k))
+			done += float64(m) * float64(n) * float64(k)
+			tell()
 			return nil
 		},
 		AtOnce: func(m, n, k int) (bool, error) {
-			if err := ctx.Err(); err != nil || onDevice(m, n, k) {
+			work := float64(m) * float64(n) * float64(k) / 2
+			if err := ctx.Err(); err != nil || work > atOnce || onDevice(m, n, k) {
 				return false, err
 			}
-			add(float64(m) * float64(n) * float64(k) / 2)
+			tell()
+			done += work // by the next time
 			return true, nil
 		},
 	}

@@ -151,9 +151,8 @@ func (x *work[T]) solveColumns() error {
 	if !once {
 		return x.solveRows(0, n)
 	}
-	parts := max(min(2*parallel.Workers(), x.cols/columns), 1)
-	width := (x.cols + parts - 1) / parts
-	parallel.Do(parts, func(i int) {
+	width := max(x.cols/(2*parallel.Workers()), columns) / 8 * 8 // whole lines of the cache
+	parallel.Do((x.cols+width-1)/width, func(i int) {
 		y := *x
 		y.x, y.cols, y.alone = x.x[i*width:], min(width, x.cols-i*width), true
 		_ = y.solveRows(0, n)
@@ -212,15 +211,16 @@ func (x *work[T]) solveRows(i, k int) error {
 
 // subtract subtracts E's rows i to k-1, columns j to l-1, times X's rows j to l-1.
 func (x *work[T]) subtract(i, k, j, l int) error {
-	var a []T
-	var lda int
-	var s *host.Scratch
 	b, c := x.x[j*x.ldx:], x.x[i*x.ldx:]
-	if n := x.e.N; x.e.lower && x.alone {
+	if x.e.lower && x.alone {
 		row, col := x.e.steps()
 		host.SubMulAlone(x.e.transposed, k-i, x.cols, l-j, x.e.Data[i*row+j*col:], x.e.Stride, b, x.ldx, c, x.ldx)
 		return nil
-	} else if x.e.lower {
+	}
+	var a []T
+	var lda int
+	var s *host.Scratch
+	if n := x.e.N; x.e.lower {
 		a, lda, s = x.e.block(i, k, j, l)
 		defer s.Give()
 	} else {
