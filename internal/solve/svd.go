@@ -205,8 +205,8 @@ func (t *tiles) each(f func(j, w int, data []float64)) {
 	parallel.Do(n, func(i int) { f(i*tileColumns, t.width(i), t.tile(i)) })
 }
 
-// small tells whether one core does the work.
-func (t *tiles) small() bool { return t.rows*t.cols <= 64*64 }
+// small tells whether one core does the work; that of nil is none.
+func (t *tiles) small() bool { return t == nil || t.rows*t.cols <= 64*64 }
 
 func (t *tiles) width(i int) int { return min(tileColumns, t.cols-i*tileColumns) }
 
@@ -238,12 +238,8 @@ func rotateTile(data []float64, sweeps []sweep) {
 	}
 }
 
-// manyRotations is how many rotations are kept before they are applied to a matrix of more than
-// fewTileRows rows.
-const (
-	manyRotations = 1 << 16
-	fewTileRows   = 64
-)
+// manyRotations is how many rotations are kept before they are applied, but to small matrices.
+const manyRotations = 1 << 16
 
 // bidiagonalQR is the implicit QR method with zero shifts (J. Demmel and W. Kahan, "Accurate
 // singular values of bidiagonal matrices", SIAM J. Sci. Stat. Comput. 11, 1990): d becomes the
@@ -252,7 +248,7 @@ func bidiagonalQR(d, e []float64, left, right *tiles) (ok bool) {
 	n := len(d)
 	q := chase{d: d, e: e, record: left != nil || right != nil, chunk: 64 * n}
 	some, most := 4*n, manyRotations // sweeps that there are as a rule, and rotations that wait
-	if n <= fewTileRows {
+	if left.small() && right.small() {
 		some, most, q.chunk = 1, 0, 4*n
 	}
 	if q.record {
