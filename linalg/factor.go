@@ -25,6 +25,9 @@ type Float interface{ float32 | float64 }
 // harmonic mean of rows, columns and steps.
 const deviceSize = 512
 
+// atOnce is the multiplications that the host does without a look at the context: some 100 ms.
+const atOnce = 1 << 33
+
 // crossover is the size of products of a factorization from which they run on the session's
 // devices. Results do not depend on it.
 func crossover[T Float](s *Session) int {
@@ -48,13 +51,18 @@ func solver[T Float](ctx context.Context, s *Session, total float64) solve.Solve
 	if s.supports(element.TypeOf[T]()) != nil {
 		size = math.Inf(1)
 	}
+	onDevice := func(m, n, k int) bool { return 3/(1/float64(m)+1/float64(n)+1/float64(k)) >= size }
+	tell := func() {
+		if report != nil {
+			report(min(done/total, 1))
+		}
+	}
 	return solve.Solver[T]{
 		Update: func(negate bool, m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			work := float64(m) * float64(n) * float64(k)
-			if 3/(1/float64(m)+1/float64(n)+1/float64(k)) >= size {
+			if onDevice(m, n, k) {
 				x, y, z := part(m, k, a, lda), part(k, n, b, ldb), part(m, n, c, ldc)
 				if err := updateOn(inner, s, negate, x, y, z); err != nil {
 					return err
@@ -62,10 +70,18 @@ func solver[T Float](ctx context.Context, s *Session, total float64) solve.Solve
 			} else {
 				host.Update(negate, m, n, k, a, lda, b, ldb, c, ldc)
 			}
-			if done += work; report != nil {
-				report(min(done/total, 1))
-			}
+			done += float64(m) * float64(n) * float64(k)
+			tell()
 			return nil
+		},
+		AtOnce: func(m, n, k int) (bool, error) {
+			work := float64(m) * float64(n) * float64(k) / 2
+			if err := ctx.Err(); err != nil || work > atOnce || onDevice(m, n, k) {
+				return false, err
+			}
+			tell()
+			done += work // by the next time
+			return true, nil
 		},
 	}
 }
@@ -99,23 +115,29 @@ func copyOf[T Float](dst, src Matrix[T]) {
 	host.CopyMatrix(src.Rows, src.Cols, src.Data, src.Stride, dst.Data, dst.Stride)
 }
 
-// begin checks the session, nil for the default one, and the matrix, and copies it.
+// begin is ready and a copy of the matrix.
 func begin[T Float](ctx context.Context, s *Session, a Matrix[T]) (*Session, Matrix[T], error) {
-	if err := cmp.Or(ctx.Err(), a.check("the matrix")); err != nil {
-		return nil, Matrix[T]{}, err
-	}
-	if s == nil {
-		var err error
-		if s, err = Default(); err != nil {
-			return nil, Matrix[T]{}, err
-		}
-	}
-	if err := cmp.Or(s.open(), s.supports(element.TypeOf[T]())); err != nil {
+	s, err := ready(ctx, s, a)
+	if err != nil {
 		return nil, Matrix[T]{}, err
 	}
 	c := newResult[T](a.Rows, a.Cols)
 	copyOf(c, a)
 	return s, c, nil
+}
+
+// ready checks the session, nil for the default one, and the matrix.
+func ready[T Float](ctx context.Context, s *Session, a Matrix[T]) (*Session, error) {
+	if err := cmp.Or(ctx.Err(), a.check("the matrix")); err != nil {
+		return nil, err
+	}
+	if s == nil {
+		var err error
+		if s, err = Default(); err != nil {
+			return nil, err
+		}
+	}
+	return s, cmp.Or(s.open(), s.supports(element.TypeOf[T]()))
 }
 
 // checkRightSide checks B, which goes with a factored matrix of rows by cols.
@@ -143,18 +165,10 @@ func rightSide[T Float](ctx context.Context, s *Session, rows, cols int, b Matri
 // where only its lower triangle is to be read.
 func norm1[T Float](a Matrix[T], lower bool) (norm T) {
 	sums := make([]T, a.Cols)
-	for i := range a.Rows {
-		row := a.Row(i)
-		if lower {
-			row = row[:i+1]
-		}
-		for j, v := range row {
-			v = T(math.Abs(float64(v)))
-			sums[j] += v
-			if lower && j < i {
-				sums[i] += v
-			}
-		}
+	if lower {
+		solve.SymmetricSums(true, a.Rows, a.Data, a.Stride, sums)
+	} else {
+		solve.ColumnSums(a.Rows, a.Cols, a.Data, a.Stride, sums)
 	}
 	for _, v := range sums {
 		norm = max(norm, v)
@@ -308,21 +322,21 @@ func (f *LU[T]) Cond() (T, error) {
 	if err := f.isSquare(); err != nil {
 		return 0, err
 	}
-	return condition(f.norm, n, f.singular >= 0, func() (T, error) {
-		return solve.Solver[T]{}.LUCondition(false, n, f.packed.Data, f.packed.Stride, f.norm)
-	})
+	return condition(f.norm, n, f.singular >= 0, func() T {
+		return solve.LUCondition(false, n, f.packed.Data, f.packed.Stride, f.norm)
+	}), nil
 }
 
 // condition is the condition number of a matrix of n by n: estimate's, where norm is a positive
 // number.
-func condition[T Float](norm T, n int, singular bool, estimate func() (T, error)) (T, error) {
+func condition[T Float](norm T, n int, singular bool, estimate func() T) T {
 	switch {
 	case n == 0:
-		return 1, nil
+		return 1
 	case norm != norm:
-		return norm, nil
+		return norm
 	case singular || norm == 0 || math.IsInf(float64(norm), 1):
-		return T(math.Inf(1)), nil
+		return T(math.Inf(1))
 	}
 	return estimate()
 }
@@ -349,21 +363,18 @@ func FactorCholeskyContext[T Float](ctx context.Context, s *Session, a Matrix[T]
 	if a.Rows != a.Cols {
 		return nil, fmt.Errorf("%w: the Cholesky factorization of %s, which is not square", ErrShape, a)
 	}
-	s, l, err := begin(ctx, s, a)
+	s, err := ready(ctx, s, a)
 	if err != nil {
 		return nil, err
 	}
 	n := a.Rows
-	f := &Cholesky[T]{s: s, l: l}
+	f := &Cholesky[T]{s: s, l: newResult[T](n, n)}
 	if n == 0 {
 		return f, nil
 	}
 	f.norm = norm1(a, true)
-	for i := range n {
-		clear(l.Row(i)[i+1:])
-	}
 	size := float64(n)
-	row, err := solver[T](ctx, s, size*size*size/6).Cholesky(true, n, l.Data, l.Stride)
+	row, err := solver[T](ctx, s, size*size*size/6).LowerCholesky(n, a.Data, a.Stride, f.l.Data, f.l.Stride)
 	if err != nil {
 		return nil, err
 	}
@@ -410,7 +421,7 @@ func (f *Cholesky[T]) Det() (mantissa T, exp int) {
 // Cond is an estimate of the condition number of A in the 1-norm, as [LU.Cond] has it.
 func (f *Cholesky[T]) Cond() (T, error) {
 	n := f.l.Rows
-	return condition(f.norm, n, false, func() (T, error) {
-		return solve.Solver[T]{}.CholeskyCondition(true, n, f.l.Data, f.l.Stride, f.norm)
-	})
+	return condition(f.norm, n, false, func() T {
+		return solve.CholeskyCondition(true, n, f.l.Data, f.l.Stride, f.norm)
+	}), nil
 }

@@ -183,9 +183,9 @@ func (f *QR[T]) Cond() (T, error) {
 		return 0, fmt.Errorf("%w: the QR factorization is of %s, which has more columns than rows", ErrShape, f.packed)
 	}
 	norm := norm1(f.R(), false)
-	return condition(norm, len(f.tau), f.nonSingular() != nil, func() (T, error) {
-		return solve.Solver[T]{}.TriangleCondition(false, f.triangle(false), norm)
-	})
+	return condition(norm, len(f.tau), f.nonSingular() != nil, func() T {
+		return solve.TriangleCondition(false, f.triangle(false), norm)
+	}), nil
 }
 
 // An LQ is a factorization A = L*Q of a matrix of m by n, where L is lower triangular and Q is

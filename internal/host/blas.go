@@ -39,7 +39,7 @@ func GemmTrans[T element.Element](
 		b, ldb, _ = transposeInto(memory, n, k, b, ldb)
 	}
 	row, col := steps(transA, lda)
-	kern.tiles(m, n, k, a, row, col, b, ldb, c, ldc)
+	kern.tiles(m, n, k, a, row, col, b, ldb, c, ldc, true)
 }
 
 // checkOp is check for an op(M) of rows by cols.

@@ -23,14 +23,14 @@ func Gemm[T element.Element](m, n, k int, alpha T, a []T, lda int, b []T, ldb in
 // operands stay in the first-level caches, so that nothing is packed.
 const fewTiles = 48
 
-// tiles computes C = A*B where it lies, one tile after the other. Element (i, p) of A is
-// a[i*aRow+p*aCol].
-func (kern *microKernel[T]) tiles(m, n, k int, a []T, aRow, aCol int, b []T, ldb int, c []T, ldc int) {
+// tiles computes C = A*B, or without zero C + A*B, where it lies, one tile after the other. Element
+// (i, p) of A is a[i*aRow+p*aCol].
+func (kern *microKernel[T]) tiles(m, n, k int, a []T, aRow, aCol int, b []T, ldb int, c []T, ldc int, zero bool) {
 	for i := 0; i < m; i += kern.rows {
 		h, a := min(kern.rows, m-i), &a[i*aRow]
 		for j := 0; j < n; j += kern.cols {
 			at := &c[i*ldc+j]
-			kern.run(h, min(kern.cols, n-j), k, a, aRow, aCol, &b[j], ldb, at, ldc, true, at)
+			kern.run(h, min(kern.cols, n-j), k, a, aRow, aCol, &b[j], ldb, at, ldc, zero, at)
 		}
 	}
 }
@@ -56,8 +56,19 @@ func Update[T element.Element](negate bool, m, n, k int, a []T, lda int, b []T, 
 	}
 	check("A", m, k, lda, len(a))
 	check("B", k, n, ldb, len(b))
+	kern := kernels[T]()[0]
+	if max(m, n, k) <= fewTiles {
+		if negate {
+			s, minus := Take[T](m * k)
+			defer s.Give()
+			kern.negate(m, k, a, lda, minus, k)
+			a, lda = minus, k
+		}
+		kern.tiles(m, n, k, a, lda, 1, b, ldb, c, ldc, false)
+		return
+	}
 	p := product[T]{
-		kern: kernels[T]()[0], m: m, n: n, k: k, alpha: 1, fromC: true,
+		kern: kern, m: m, n: n, k: k, alpha: 1, fromC: true,
 		a: a, lda: lda, b: b, ldb: ldb, c: c, ldc: ldc,
 	}
 	p.plan()
@@ -192,6 +203,7 @@ type product[T element.Element] struct {
 	scaled           bool // C is not the chain itself
 	fromC            bool // the chains start from C, not from +0
 	minusA           bool // A is negated when it is packed
+	upper            bool // nothing below C's diagonal is read or written: see [SubSquare]
 	rest             []T  // m by n, where scaled chains rest between blocks of k; nil where there is one block
 	workers          int
 	directA, directB bool // not packed
@@ -418,9 +430,11 @@ func (p *product[T]) multiply(t task) {
 		acc, ldacc = p.rest, p.n
 	}
 	alone := p.scaled && p.rest == nil // a tile's chains, in memory of their own
-	if !p.directB || alone {
+	var side []T
+	if !p.directB || alone || p.upper {
 		s, memory := Take[T](rows*cols + kc*roundUp(t.cols, cols))
 		defer s.Give()
+		side = memory[:rows*cols]
 		if alone {
 			acc, ldacc = memory, cols
 		}
@@ -434,6 +448,15 @@ func (p *product[T]) multiply(t task) {
 		for j := 0; j < t.cols; j += cols {
 			h, w := min(rows, t.rows-i), min(cols, t.cols-j)
 			at := (t.i+i)*ldacc + t.j + j
+			if p.upper && t.i+i+h-1 > t.j+j { // the diagonal runs through it, or it is below that
+				if d := t.i + i - t.j - j; d < w {
+					copyAbove(d, h, w, acc[at:], ldacc, side, cols)
+					p.kern.run(h, w, kc, &a[(t.i-p.i0+i)/rows*aPanel], aRow, aStep, &b[j/cols*bPanel], bStep,
+						&side[0], cols, zero, &side[0])
+					copyAbove(d, h, w, side, cols, acc[at:], ldacc)
+				}
+				continue
+			}
 			next := at + cols
 			if j+w == t.cols { // the next is the first of the tiles below
 				next = at - j + min(rows, t.rows-i-1)*ldacc

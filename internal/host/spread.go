@@ -129,12 +129,15 @@ func (p *product[T]) split(tasks []task, i0, mc int) []task {
 	for j := 0; j < p.n; {
 		panels := (p.n - j + cols - 1) / cols
 		width := min(max(panels/shares, 1)*cols, p.cols, p.n-j)
-		height := mc
+		height, end := mc, mc
 		if panels < shares {
 			height = min(mc, roundUp((mc*panels+shares-1)/shares, rows))
 		}
-		for i := 0; i < mc; i += height {
-			tasks = append(tasks, task{i0 + i, min(height, mc-i), j, width})
+		if p.upper {
+			end = min(mc, j+width-i0)
+		}
+		for i := 0; i < end; i += height {
+			tasks = append(tasks, task{i0 + i, min(height, end-i), j, width})
 		}
 		j += width
 	}

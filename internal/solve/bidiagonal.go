@@ -50,11 +50,9 @@ func (p *bidiagonalPanel) column(j int) (d, tau float64) {
 	v := p.lt[2*j*p.m+j:][:p.m-j]
 	copy(v, p.columns[j*p.m+j:])
 	for i := range 2 * j {
-		p.s[i] = p.r[i*p.n+j]
+		p.s[i] = -p.r[i*p.n+j]
 	}
-	if j > 0 {
-		subtractRows(2*j, p.s, p.lt[j:], p.m, v)
-	}
+	host.AddRows(2*j, p.lt[j:], p.m, p.s, v)
 	d, tau = householder(v)
 	copy(p.columns[j*p.m+j:], v)
 	return d, tau
@@ -76,10 +74,10 @@ func (p *bidiagonalPanel) row(j int, tauQ float64) (e, tau float64) {
 		host.Scal(tauQ, y)
 	}
 	for i := range 2*j + 1 {
-		p.s[i] = p.lt[i*p.m+j]
+		p.s[i] = -p.lt[i*p.m+j]
 	}
 	copy(u, p.a[j*p.lda+j+1:])
-	subtractRows(2*j+1, p.s, p.r[j+1:], p.n, u)
+	host.AddRows(2*j+1, p.r[j+1:], p.n, p.s, u)
 	e, tau = householder(u)
 	// x = tau*(A*u - L*(R*u))
 	clear(x)
@@ -97,7 +95,10 @@ func (p *bidiagonalPanel) subtract(k int, from []float64, ldf int, x, to []float
 		return
 	}
 	host.Gemv(false, k, len(x), 1, from, ldf, x, 0, p.s[:k])
-	subtractRows(k, p.s, to, ldt, y)
+	for i, v := range p.s[:k] {
+		p.s[i] = -v
+	}
+	host.AddRows(k, to, ldt, p.s, y)
 }
 
 // finish brings the matrix after the panel up to date, and the vectors to their places.

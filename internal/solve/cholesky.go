@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/tandem-gpu/tandem/internal/host"
-	"github.com/tandem-gpu/tandem/internal/parallel"
 )
 
 // Cholesky factors A = L*Lᵀ, for the symmetric matrix A of n by n that its lower or upper triangle
@@ -23,7 +22,21 @@ func (s Solver[T]) Cholesky(lower bool, n int, a []T, lda int) (row int, err err
 	return row, err
 }
 
-// transposeTriangle makes a triangle of y the transpose of the lower or upper one of x.
+// LowerCholesky makes L, of n by n, the factor that [Solver.Cholesky] leaves of A's lower triangle,
+// with zeros above. It returns the same.
+func (s Solver[T]) LowerCholesky(n int, a []T, lda int, l []T, ldl int) (row int, err error) {
+	transposeTriangle(true, n, a, lda, l, ldl)
+	if row, err = s.cholesky(n, l, ldl); row >= 0 || err != nil {
+		return row, err
+	}
+	transposeTriangle(false, n, l, ldl, l, ldl)
+	for i := range n {
+		clear(l[i*ldl:][i+1 : n])
+	}
+	return -1, nil
+}
+
+// transposeTriangle makes a triangle of y the transpose of the lower or upper one of x. y may be x.
 func transposeTriangle[T host.Float](lower bool, n int, x []T, ldx int, y []T, ldy int) {
 	if n <= base {
 		for i := range n {
@@ -76,11 +89,8 @@ func choleskyBase[T host.Float](n int, a []T, lda int) int {
 		if !(row[0] > 0) {
 			return i
 		}
-		d := T(math.Sqrt(float64(row[0]))) // rounded once, of a float32 too
-		row[0] = d
-		for j := range row[1:] {
-			row[1+j] /= d
-		}
+		row[0] = T(math.Sqrt(float64(row[0]))) // rounded once, of a float32 too
+		divideRest(row)
 		for r := 1; r < len(row); r++ {
 			host.Axpy(-row[r], row[r:], a[(i+r)*lda+i+r:])
 		}
@@ -88,59 +98,28 @@ func choleskyBase[T host.Float](n int, a []T, lda int) int {
 	return -1
 }
 
-// squareBlock is the rows of a diagonal block that is computed whole, and elsewhere.
+// squareBlock is the rows of a diagonal block that is computed at once.
 const squareBlock = 64
-
-// serialWork is the multiplications in diagonal blocks below which one goroutine is faster than
-// several.
-const serialWork = 1 << 21
 
 // subtractSquare is the upper triangle of C = C - Bᵀ*B for B of k by n.
 func (s Solver[T]) subtractSquare(n, k int, b []T, ldb int, c []T, ldc int) error {
-	memory, bt := host.Take[T](n * k)
-	defer memory.Give()
-	host.Transpose(k, n, b, ldb, bt, k)
-	if err := s.subtractAbove(n, k, bt, b, ldb, c, ldc); err != nil {
+	once, err := s.atOnce(n, n, k)
+	if err != nil {
 		return err
 	}
-	blocks := (n + squareBlock - 1) / squareBlock
-	if n*squareBlock*k < serialWork {
-		for i := range blocks {
-			subtractBlock(i*squareBlock, n, k, bt, b, ldb, c, ldc)
-		}
-		return nil
-	}
-	parallel.Do(blocks, func(i int) { subtractBlock(i*squareBlock, n, k, bt, b, ldb, c, ldc) })
-	return nil
-}
-
-// subtractAbove is subtractSquare without the diagonal blocks.
-func (s Solver[T]) subtractAbove(n, k int, bt, b []T, ldb int, c []T, ldc int) error {
-	if n <= squareBlock {
+	if once || n <= squareBlock {
+		host.SubSquare(n, k, b, ldb, c, ldc)
 		return nil
 	}
 	h := Half(n, squareBlock)
+	memory, bt := host.Take[T](h * k)
+	defer memory.Give()
+	host.Transpose(k, h, b, ldb, bt, k)
 	if err := s.update(true, h, n-h, k, bt, k, b[h:], ldb, c[h:], ldc); err != nil {
 		return err
 	}
-	if err := s.subtractAbove(h, k, bt, b, ldb, c, ldc); err != nil {
+	if err := s.subtractSquare(h, k, b, ldb, c, ldc); err != nil {
 		return err
 	}
-	return s.subtractAbove(n-h, k, bt[h*k:], b[h:], ldb, c[h*(ldc+1):], ldc)
-}
-
-// subtractBlock is subtractSquare for the diagonal block from row i on.
-func subtractBlock[T host.Float](i, n, k int, bt, b []T, ldb int, c []T, ldc int) {
-	w := min(squareBlock, n-i)
-	memory, d := host.Take[T](w * w)
-	defer memory.Give()
-	clear(d)
-	c = c[i*(ldc+1):]
-	for r := range w {
-		copy(d[r*w+r:][:w-r], c[r*ldc+r:])
-	}
-	host.SubMul(w, w, k, bt[i*k:], k, b[i:], ldb, d, w)
-	for r := range w {
-		copy(c[r*ldc+r:][:w-r], d[r*w+r:])
-	}
+	return s.subtractSquare(n-h, k, b[h:], ldb, c[h*(ldc+1):], ldc)
 }

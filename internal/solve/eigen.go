@@ -120,11 +120,9 @@ func (p *tridiagonalPanel) column(j int) (d, e, tau float64) {
 	s := p.s
 	c, m := p.columns[j*p.m+j:][:p.m-j], p.m
 	for i := range j {
-		s[2*i], s[2*i+1] = p.vw[(2*i+1)*m+j], p.vw[2*i*m+j]
+		s[2*i], s[2*i+1] = -p.vw[(2*i+1)*m+j], -p.vw[2*i*m+j]
 	}
-	if j > 0 {
-		subtractRows(2*j, s, p.vw[j:], m, c)
-	}
+	host.AddRows(2*j, p.vw[j:], m, s, c)
 	v := p.vw[2*j*m+j+1:][:m-j-1]
 	copy(v, c[1:])
 	e, tau = householder(v)
@@ -139,9 +137,9 @@ func (p *tridiagonalPanel) column(j int) (d, e, tau float64) {
 	if j > 0 {
 		host.Gemv(false, 2*j, len(v), 1, p.vw[j+1:], m, v, 0, s[:2*j])
 		for i := range j {
-			s[2*i], s[2*i+1] = s[2*i+1], s[2*i]
+			s[2*i], s[2*i+1] = -s[2*i+1], -s[2*i]
 		}
-		subtractRows(2*j, s, p.vw[j+1:], m, w)
+		host.AddRows(2*j, p.vw[j+1:], m, s, w)
 	}
 	host.Scal(tau, w)
 	host.Axpy(-0.5*tau*host.Dot(w, v), v, w)
@@ -456,6 +454,10 @@ func rotation(f, g float64) (c, s, r float64) {
 		return 1, 0, f
 	case f == 0:
 		return 0, 1, g
+	}
+	if q := math.FMA(f, f, float64(g*g)); q > 0x1p-790 && q < 0x1p790 { // as below, with less to do
+		sign, root := math.Copysign(1, f), math.Sqrt(q)
+		return math.Abs(f) / root, float64(g*sign) / root, float64(root * sign)
 	}
 	scale := 1.0 // a power of two, so that no square is lost
 	if u := max(math.Abs(f), math.Abs(g)); u < 0x1p-400 {

@@ -5,15 +5,10 @@ import "github.com/tandem-gpu/tandem/internal/host"
 // SolveLU makes B, of n by cols, the solution X of A*X = B, or with trans of Aᵀ*X = B, for A of n
 // by n as [Solver.LU] left it.
 func (s Solver[T]) SolveLU(trans bool, n, cols int, a []T, lda int, piv []int, b []T, ldb int) error {
-	return s.solveLU(trans, 1, n, cols, a, lda, piv, b, ldb)
-}
-
-// solveLU is SolveLU for alpha*B. No pivots stand for rows that are in their places.
-func (s Solver[T]) solveLU(trans bool, alpha T, n, cols int, a []T, lda int, piv []int, b []T, ldb int) error {
 	l := Triangle[T]{N: n, Data: a, Stride: lda, Trans: trans, Unit: true}
 	u := Triangle[T]{N: n, Data: a, Stride: lda, Trans: trans, Upper: true}
 	if trans {
-		if err := s.Solve(u, true, alpha, n, cols, b, ldb); err != nil {
+		if err := s.Solve(u, true, 1, n, cols, b, ldb); err != nil {
 			return err
 		}
 		if err := s.Solve(l, true, 1, n, cols, b, ldb); err != nil {
@@ -23,7 +18,7 @@ func (s Solver[T]) solveLU(trans bool, alpha T, n, cols int, a []T, lda int, piv
 		return nil
 	}
 	SwapRows(false, piv, 0, len(piv), b, ldb, cols)
-	if err := s.Solve(l, true, alpha, n, cols, b, ldb); err != nil {
+	if err := s.Solve(l, true, 1, n, cols, b, ldb); err != nil {
 		return err
 	}
 	return s.Solve(u, true, 1, n, cols, b, ldb)
@@ -32,13 +27,8 @@ func (s Solver[T]) solveLU(trans bool, alpha T, n, cols int, a []T, lda int, piv
 // SolveCholesky makes B, of n by cols, the solution X of A*X = B for A of n by n as
 // [Solver.Cholesky] left it.
 func (s Solver[T]) SolveCholesky(lower bool, n, cols int, a []T, lda int, b []T, ldb int) error {
-	return s.solveCholesky(lower, 1, n, cols, a, lda, b, ldb)
-}
-
-// solveCholesky is SolveCholesky for alpha*B.
-func (s Solver[T]) solveCholesky(lower bool, alpha T, n, cols int, a []T, lda int, b []T, ldb int) error {
 	l := Triangle[T]{N: n, Data: a, Stride: lda, Upper: !lower, Trans: !lower}
-	if err := s.Solve(l, true, alpha, n, cols, b, ldb); err != nil {
+	if err := s.Solve(l, true, 1, n, cols, b, ldb); err != nil {
 		return err
 	}
 	l.Trans = lower

@@ -196,8 +196,13 @@ func (p *panel[T]) column(c int) {
 		}
 	}
 	if u := x[c]; p.pivot(p.j+c, u) {
-		for k := range x[c+1:] {
-			x[c+1+k] /= u
-		}
+		divideRest(x[c:])
+	}
+}
+
+// divideRest divides all elements but the first by that.
+func divideRest[T host.Float](x []T) {
+	if n := len(x) - 1; n > 0 {
+		host.SolveTriangle(1, n, 1, x[:1], 1, 1, false, false, x[1:], n)
 	}
 }

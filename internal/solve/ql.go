@@ -3,6 +3,8 @@ package solve
 import (
 	"math"
 	"slices"
+
+	"github.com/tandem-gpu/tandem/internal/host"
 )
 
 // qlSteps bounds the steps for one eigenvalue.
@@ -16,12 +18,15 @@ func ql(d, e, zt []float64) (ok bool) {
 	var z *tiles // the last vector first, as rotations begin there
 	var st []float64
 	if zt != nil {
-		z, st = newTiles(n, n), make([]float64, 0, 2*n)
-		z.each(func(j, w int, data []float64) {
-			for c := range w {
-				data[(n-1-j-c)*tileColumns+c] = 1
-			}
-		})
+		z = newTiles(n, n)
+		defer z.Give()
+		clear(z.data)
+		for i := range n {
+			z.tile(i / tileColumns)[(n-1-i)*tileColumns+i%tileColumns] = 1
+		}
+		memory, x := host.Take[float64](2 * n)
+		defer memory.Give()
+		st = x
 	}
 	e[n-1] = 0
 	for l := range n {
@@ -47,13 +52,11 @@ func ql(d, e, zt []float64) (ok bool) {
 		return true
 	}
 	values, order := slices.Clone(d), ascending(d)
-	z.each(func(j, w int, data []float64) {
-		for i, o := range order {
-			copy(zt[i*n+j:][:w], data[(n-1-o)*tileColumns:])
-		}
-	})
 	for i, o := range order {
 		d[i] = values[o]
+		for j := 0; j < n; j += tileColumns {
+			copy(zt[i*n+j:][:min(tileColumns, n-j)], z.tile(j / tileColumns)[(n-1-o)*tileColumns:])
+		}
 	}
 	return true
 }

@@ -24,7 +24,7 @@ func (s Solver[T]) QR(m, n int, a []T, lda int, tau []T) error {
 		if n == j+w {
 			break
 		}
-		r := s.newReflector(rows, w, at, lda, tau[j:])
+		r := s.newReflector(rows, n-j-w, w, at, lda, tau[j:])
 		err := r.apply(true, n-j-w, at[w:], lda)
 		if r.give(); err != nil {
 			return err
@@ -94,7 +94,7 @@ func qrShort[T host.Float](w, rows int, a []T, lda int, tau []T) {
 		if beta, tau[j] = householder(x); tau[j] != 0 && rest > 0 {
 			host.Gemv(true, len(x), rest, 1, at[1:], lda, x, 0, z[:rest])
 			host.Scal(-tau[j], z[:rest])
-			addOuter(x, z[:rest], at[1:], lda)
+			host.Ger(len(x), rest, 1, x, z[:rest], at[1:], lda)
 		}
 		x[0] = beta
 		for i, v := range x {
@@ -114,9 +114,7 @@ func householder[T host.Float](x []T) (beta, tau T) {
 	norm, exp := host.Nrm2(x), 0
 	if norm < smallNorm {
 		_, exp = math.Frexp(norm)
-		for i, v := range x {
-			x[i] = T(math.Ldexp(float64(v), -exp))
-		}
+		scaleBack(-exp, x)
 		alpha, norm = float64(x[0]), host.Nrm2(x)
 	}
 	b := -math.Copysign(norm, alpha)
@@ -124,7 +122,9 @@ func householder[T host.Float](x []T) (beta, tau T) {
 	for i, v := range x {
 		x[i] = T(float64(v) * scale)
 	}
-	x[0] = 1
+	if x[0] = 1; exp == 0 {
+		return T(b), T((b - alpha) / b)
+	}
 	return T(math.Ldexp(b, exp)), T((b - alpha) / b)
 }
 
@@ -196,26 +196,39 @@ func rescale[T host.Float](m, n int, a []T, lda int) (exp int, finite bool) {
 
 // scaleBack multiplies x by 2^exp.
 func scaleBack[T host.Float](exp int, x []T) {
-	for i, v := range x {
-		x[i] = T(math.Ldexp(float64(v), exp))
+	switch {
+	case exp == 0:
+	case exp > -1022 && exp < 1024:
+		f := math.Ldexp(1, exp)
+		for i, v := range x {
+			x[i] = T(float64(v) * f)
+		}
+	default:
+		for i, v := range x {
+			x[i] = T(math.Ldexp(float64(v), exp))
+		}
 	}
 }
 
 // A reflector is I - V*T*Vᵀ, the product of w reflectors, for V of m by w, unit lower trapezoidal
-// and kept whole, with its transpose, and T of w by w, upper triangular.
+// and kept whole, with its transpose, and T of w by w, upper triangular, of which the transpose is
+// kept.
 type reflector[T host.Float] struct {
 	Solver[T]
-	m, w     int
-	v, vt, t []T
-	memory   *host.Scratch
+	m, w      int
+	v, vt, tt []T
+	side      []T // working memory
+	memory    *host.Scratch
 }
 
 // newReflector takes V from below the diagonal of a, of m by w: t[j,j] = tau[j], and t[i,j] is the
 // chain of fma(t[i,k], g[k,j], .) for k = i ... j-1 from +0 times -tau[j], for G = VᵀV as cross
-// gives it.
-func (s Solver[T]) newReflector(m, w int, a []T, lda int, tau []T) *reflector[T] {
-	memory, x := host.Take[T](2*m*w + w*w)
-	r := &reflector[T]{Solver: s, m: m, w: w, v: x[:m*w], vt: x[m*w : 2*m*w], t: x[2*m*w:], memory: memory}
+// gives it. It is for matrices of n columns.
+func (s Solver[T]) newReflector(m, n, w int, a []T, lda int, tau []T) *reflector[T] {
+	memory, x := host.Take[T](2*m*w + w*w + w*max(2*n, w))
+	r := &reflector[T]{
+		Solver: s, m: m, w: w, v: x[:m*w], vt: x[m*w : 2*m*w], tt: x[2*m*w:][:w*w], side: x[2*m*w+w*w:], memory: memory,
+	}
 	host.CopyMatrix(m, w, a, lda, r.v, w)
 	for i := range min(w, m) {
 		clear(r.v[i*w:][i:w])
@@ -228,22 +241,18 @@ func (s Solver[T]) newReflector(m, w int, a []T, lda int, tau []T) *reflector[T]
 
 // setT makes T.
 func (r *reflector[T]) setT(tau []T) {
-	w := r.w
-	memory, g := host.Take[T](w * w)
-	defer memory.Give()
+	w, g := r.w, r.side[:r.w*r.w]
 	on := *r
 	on.Update = nil // too small for a device
 	if err := on.cross(w, r.v, w, g); err != nil {
 		panic(err)
 	}
-	clear(r.t)
+	clear(r.tt)
 	for j := range w {
-		x := g[j*w:][:j] // G is symmetric
-		host.Trmv(false, false, false, j, r.t, w, x)
-		for i, v := range x {
-			r.t[i*w+j] = host.Mul(-tau[j], v)
-		}
-		r.t[j*(w+1)] = tau[j]
+		x := r.tt[j*w:][:j]
+		host.AddRows(j, r.tt, w, g[j*w:], x) // G is symmetric
+		host.Scal(-tau[j], x)
+		r.tt[j*(w+1)] = tau[j]
 	}
 }
 
@@ -271,13 +280,23 @@ func (r *reflector[T]) cross(n int, c []T, ldc int, x []T) error {
 // apply makes C, of m by n, (I - V*T*Vᵀ)*C, or with trans (I - V*Tᵀ*Vᵀ)*C: W = VᵀC, the product of
 // T or Tᵀ and W, and C less V times that as a chain that goes on.
 func (r *reflector[T]) apply(trans bool, n int, c []T, ldc int) error {
-	memory, x := host.Take[T](2 * r.w * n)
-	defer memory.Give()
-	x, y := x[:r.w*n], x[r.w*n:]
+	x := r.side[:r.w*n]
 	if err := r.cross(n, c, ldc, x); err != nil {
 		return err
 	}
-	host.GemmTrans(trans, false, r.w, n, r.w, 1, r.t, r.w, x, n, 0, y, n)
+	return r.subtract(trans, n, x, c, ldc)
+}
+
+// applyToUnit is apply to the first w columns of I, whose W is there.
+func (r *reflector[T]) applyToUnit(c []T, ldc int) error {
+	x := r.side[:r.w*r.w]
+	host.CopyMatrix(r.w, r.w, r.vt, r.m, x, r.w)
+	return r.subtract(false, r.w, x, c, ldc)
+}
+
+func (r *reflector[T]) subtract(trans bool, n int, x, c []T, ldc int) error {
+	y := r.side[r.w*n:][:r.w*n]
+	host.GemmTrans(!trans, false, r.w, n, r.w, 1, r.tt, r.w, x, n, 0, y, n)
 	return r.update(true, r.m, n, r.w, r.v, r.w, y, n, c, ldc)
 }
 
@@ -290,7 +309,7 @@ func (s Solver[T]) ApplyQ(trans bool, m, n, k int, a []T, lda int, tau, c []T, l
 		if !trans {
 			j = last - i
 		}
-		r := s.newReflector(m-j, min(qrPanel, k-j), a[j*(lda+1):], lda, tau[j:])
+		r := s.newReflector(m-j, n, min(qrPanel, k-j), a[j*(lda+1):], lda, tau[j:])
 		err := r.apply(trans, n, c[j*ldc:], ldc)
 		if r.give(); err != nil {
 			return err
@@ -305,9 +324,14 @@ func (s Solver[T]) FormQ(m, n, k int, a []T, lda int, tau []T) error {
 	unitColumns(m, k, n, a, lda)
 	for j := (k - 1) / qrPanel * qrPanel; j >= 0 && k > 0; j -= qrPanel {
 		w, at := min(qrPanel, k-j), a[j*(lda+1):]
-		r := s.newReflector(m-j, w, at, lda, tau[j:])
+		r := s.newReflector(m-j, n-j, w, at, lda, tau[j:])
 		unitColumns(m, j, j+w, a, lda)
-		err := r.apply(false, n-j, at, lda)
+		var err error
+		if n > j+w {
+			err = r.apply(false, n-j, at, lda)
+		} else {
+			err = r.applyToUnit(at, lda)
+		}
 		if r.give(); err != nil {
 			return err
 		}
@@ -342,31 +366,6 @@ func (s Solver[T]) MultiplyRows(left, trans bool, m, n, k int, a []T, lda int, t
 	defer memory.Give()
 	host.Transpose(k, cols, a, lda, at, k)
 	return s.MultiplyQ(left, !trans, m, n, k, at, k, tau, c, ldc)
-}
-
-// addOuter is A + x*yᵀ.
-func addOuter[T host.Float](x, y, a []T, lda int) {
-	if len(y) > shortRow {
-		host.Ger(len(x), len(y), 1, x, y, a, lda)
-		return
-	}
-	for i, v := range x {
-		host.Axpy(v, y, a[i*lda:])
-	}
-}
-
-// shortRow is the elements up to which a row at a time is faster than what takes many.
-const shortRow = 8
-
-// subtractRows is y less the first k rows of x times the elements of s: chains that go on.
-func subtractRows(k int, s, x []float64, ldx int, y []float64) {
-	if len(y) > shortRow {
-		host.SubMul(1, len(y), k, s, k, x, ldx, y, len(y))
-		return
-	}
-	for i, v := range s[:k] {
-		host.Axpy(-v, x[i*ldx:][:len(y)], y)
-	}
 }
 
 // unitColumns makes columns lo to hi-1 of A, which has m rows, those of I.

@@ -20,6 +20,11 @@ type Solver[T host.Float] struct {
 	// that start from C: host.Update, which nil stands for. An error of it ends the work and leaves
 	// undefined what was to be overwritten.
 	Update func(negate bool, m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) error
+
+	// AtOnce tells whether the host is to do half of a product of m by n with k steps at once: a
+	// solution by a triangle, or the triangle of a square. Else parts of it go to Update. Where
+	// AtOnce is nil the host does if Update is nil. An error ends the work.
+	AtOnce func(m, n, k int) (bool, error)
 }
 
 func (s Solver[T]) update(negate bool, m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) error {
@@ -35,3 +40,10 @@ func (s Solver[T]) update(negate bool, m, n, k int, a []T, lda int, b []T, ldb i
 
 // Half is where n rows are divided: at a multiple of block near their middle.
 func Half(n, block int) int { return (n/2 + block - 1) / block * block }
+
+func (s Solver[T]) atOnce(m, n, k int) (bool, error) {
+	if s.AtOnce == nil {
+		return s.Update == nil, nil
+	}
+	return s.AtOnce(m, n, k)
+}

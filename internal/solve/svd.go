@@ -118,6 +118,7 @@ func svd(s Solver[float64], m, n int, a []float64, lda int, sv []float64, v Sing
 			return false, err
 		}
 		left = newTiles(n, m)
+		defer left.Give()
 		left.each(func(j, w int, data []float64) { host.Transpose(w, n, v.U[j*v.LdU:], v.LdU, data, tileColumns) })
 	}
 	if v.Rows > 0 { // Vᵀ
@@ -128,6 +129,7 @@ func svd(s Solver[float64], m, n int, a []float64, lda int, sv []float64, v Sing
 			}
 		}
 		right = newTiles(n, n)
+		defer right.Give()
 		right.each(func(j, w int, data []float64) { host.Transpose(w, n, v.VT[j*v.LdVT:], v.LdVT, data, tileColumns) })
 	}
 	exp := rescaleVectors(b.d, b.e)
@@ -177,14 +179,18 @@ func sortSingular(d []float64, m int, left, right *tiles, v SingularVectors) {
 
 const tileColumns = host.RotationColumns
 
-// tiles are the columns of a matrix by tileColumns, each tile with its rows after each other.
+// tiles are the columns of a matrix by tileColumns, each tile with its rows after each other, in
+// memory to be given back.
 type tiles struct {
+	*host.Scratch
 	rows, cols int
 	data       []float64
 }
 
 func newTiles(rows, cols int) *tiles {
-	return &tiles{rows, cols, make([]float64, (cols+tileColumns-1)/tileColumns*tileColumns*rows)}
+	memory, data := host.Take[float64]((cols + tileColumns - 1) / tileColumns * tileColumns * rows)
+	clear(data[cols/tileColumns*tileColumns*rows:]) // columns that are none
+	return &tiles{memory, rows, cols, data}
 }
 
 // each calls f for each tile: its w columns from j on, on all cores where there is work for them.
@@ -199,8 +205,8 @@ func (t *tiles) each(f func(j, w int, data []float64)) {
 	parallel.Do(n, func(i int) { f(i*tileColumns, t.width(i), t.tile(i)) })
 }
 
-// small tells whether one core does the work.
-func (t *tiles) small() bool { return t.rows*t.cols <= 64*64 }
+// small tells whether one core does the work; that of nil is none.
+func (t *tiles) small() bool { return t == nil || t.rows*t.cols <= 64*64 }
 
 func (t *tiles) width(i int) int { return min(tileColumns, t.cols-i*tileColumns) }
 
@@ -232,7 +238,7 @@ func rotateTile(data []float64, sweeps []sweep) {
 	}
 }
 
-// manyRotations is how many rotations are kept before they are applied.
+// manyRotations is how many rotations are kept before they are applied, but to small matrices.
 const manyRotations = 1 << 16
 
 // bidiagonalQR is the implicit QR method with zero shifts (J. Demmel and W. Kahan, "Accurate
@@ -240,10 +246,14 @@ const manyRotations = 1 << 16
 // singular values, in no order and of any sign, and the rows of left and right are rotated.
 func bidiagonalQR(d, e []float64, left, right *tiles) (ok bool) {
 	n := len(d)
-	q := chase{d: d, e: e, record: left != nil || right != nil}
+	q := chase{d: d, e: e, record: left != nil || right != nil, chunk: 64 * n}
+	some, most := 4*n, manyRotations // sweeps that there are as a rule, and rotations that wait
+	if left.small() && right.small() {
+		some, most, q.chunk = 1, 0, 4*n
+	}
 	if q.record {
-		sweeps := make([]sweep, 8*n) // as many as there are as a rule
-		q.left, q.right = sweeps[:0:4*n], sweeps[4*n:][:0]
+		sweeps := make([]sweep, 2*some)
+		q.left, q.right = sweeps[:0:some], sweeps[some:][:0]
 	}
 	pending := 0
 	flush := func() {
@@ -268,7 +278,7 @@ func bidiagonalQR(d, e []float64, left, right *tiles) (ok bool) {
 			return false
 		}
 		q.sweep(k, m)
-		if pending += m - k; pending > manyRotations {
+		if pending += m - k; pending > most {
 			flush()
 		}
 	}
@@ -283,6 +293,7 @@ type chase struct {
 	left, right []sweep
 	memory      []float64 // of their rotations
 	used        int       // of it
+	chunk       int       // of memory that is made at a time
 }
 
 // sweep is one step for rows k to m.
@@ -308,7 +319,7 @@ func (q *chase) sweep(k, m int) {
 // take is memory for n numbers, none of them used yet. What was there before stays with its sweeps.
 func (q *chase) take(n int) []float64 {
 	if q.used+n > len(q.memory) {
-		q.memory, q.used = make([]float64, max(n, 64*len(q.d))), 0
+		q.memory, q.used = make([]float64, max(n, q.chunk)), 0
 	}
 	q.used += n
 	return q.memory[q.used-n : q.used-n : q.used]

@@ -111,6 +111,8 @@ type work[T host.Float] struct {
 	x    []T
 	ldx  int
 	c    []T // what is multiplied, with x's leading dimension
+
+	alone bool // in this goroutine
 }
 
 // solve is [Solver.Solve] for a triangle that is divided. Rows become known from the last on where
@@ -127,12 +129,34 @@ func (x *work[T]) solve(left bool, alpha T, b []T, ldb int) error {
 	if alpha != 1 {
 		host.ScaleMatrix(n, x.cols, alpha, x.x, x.ldx, x.x, x.ldx)
 	}
-	if err := x.solveRows(0, n); err != nil {
+	if err := x.solveColumns(); err != nil {
 		return err
 	}
 	if !left || !x.e.lower {
 		x.turn(left, false, b, ldb)
 	}
+	return nil
+}
+
+// solveColumns is solveRows for all rows. On the host each core takes columns of its own.
+func (x *work[T]) solveColumns() error {
+	n := x.e.N
+	if x.cols < 2*columns || n*n*x.cols/2 < serialWork {
+		return x.solveRows(0, n)
+	}
+	once, err := x.atOnce(n, x.cols, n)
+	if err != nil {
+		return err
+	}
+	if !once {
+		return x.solveRows(0, n)
+	}
+	width := max(x.cols/(2*parallel.Workers()), columns) / 8 * 8 // whole lines of the cache
+	parallel.Do((x.cols+width-1)/width, func(i int) {
+		y := *x
+		y.x, y.cols, y.alone = x.x[i*width:], min(width, x.cols-i*width), true
+		_ = y.solveRows(0, n)
+	})
 	return nil
 }
 
@@ -187,6 +211,12 @@ func (x *work[T]) solveRows(i, k int) error {
 
 // subtract subtracts E's rows i to k-1, columns j to l-1, times X's rows j to l-1.
 func (x *work[T]) subtract(i, k, j, l int) error {
+	b, c := x.x[j*x.ldx:], x.x[i*x.ldx:]
+	if x.e.lower && x.alone {
+		row, col := x.e.steps()
+		host.SubMulAlone(x.e.transposed, k-i, x.cols, l-j, x.e.Data[i*row+j*col:], x.e.Stride, b, x.ldx, c, x.ldx)
+		return nil
+	}
 	var a []T
 	var lda int
 	var s *host.Scratch
@@ -205,7 +235,11 @@ func (x *work[T]) subtract(i, k, j, l int) error {
 			slices.Reverse(row)
 		}
 	}
-	return x.update(true, k-i, x.cols, l-j, a, lda, x.x[j*x.ldx:], x.ldx, x.x[i*x.ldx:], x.ldx)
+	if x.alone {
+		host.SubMulAlone(false, k-i, x.cols, l-j, a, lda, b, x.ldx, c, x.ldx)
+		return nil
+	}
+	return x.update(true, k-i, x.cols, l-j, a, lda, b, x.ldx, c, x.ldx)
 }
 
 // solveBase is solveRows for a triangle that is not divided, on all cores where X has many columns.
@@ -230,7 +264,7 @@ func (x *work[T]) solveBase(i, k int) {
 		e, row, col = turned, base, 1
 	}
 	b := x.x[i*x.ldx:]
-	if x.cols < columns*2 {
+	if x.cols < columns*2 || x.alone {
 		host.SolveTriangle(n, x.cols, 1, e, row, col, false, x.e.Unit, b, x.ldx)
 		return
 	}
@@ -239,8 +273,12 @@ func (x *work[T]) solveBase(i, k int) {
 	})
 }
 
-// columns is how many columns of a solution one core takes at a time.
-const columns = 96
+// columns is how many columns of a solution one core takes at a time, and serialWork the
+// multiplications below which one core is faster than several.
+const (
+	columns    = 96
+	serialWork = 1 << 21
+)
 
 // multiply is [Solver.Multiply] for a triangle that is divided: the chains are in C, and X is a
 // copy of B.

@@ -12,6 +12,7 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/backendtest"
 	_ "github.com/tandem-gpu/tandem/backend/cudasim"
+	"github.com/tandem-gpu/tandem/conformance"
 	"github.com/tandem-gpu/tandem/internal/host"
 	"github.com/tandem-gpu/tandem/internal/solve"
 	"github.com/tandem-gpu/tandem/linalg"
@@ -133,6 +134,7 @@ func (x trial[T]) testLU(t *testing.T) {
 	pivots.equal(t, "pivots", wantPivots)
 	x.status.equal(t, "status", status)
 	b.equal(t, "solutions by LU", sides)
+	x.isGolden(t, "LU", all, sides)
 	told(t, LUError(x.status.Array), linalg.ErrSingular, status)
 }
 
@@ -157,7 +159,26 @@ func (x trial[T]) testCholesky(t *testing.T) {
 	a.equal(t, "Cholesky", all)
 	x.status.equal(t, "status", status)
 	b.equal(t, "solutions by Cholesky", sides)
+	x.isGolden(t, "Cholesky", all, sides)
 	told(t, CholeskyError(x.status.Array), linalg.ErrNotPositiveDefinite, status)
+}
+
+// golden is digests of factors and solutions of a batch of 40 matrices of 16 by 16.
+var golden = map[string]string{
+	"LU float32":       "02b3b1da7f41e1bf9b62a460202358034498016ece51f48c27378eb3b86e7da4",
+	"LU float64":       "ec503cc9480634d2468f7ae0f7332794fc5b458bc042e0fea5fe3b6691c6c7a5",
+	"Cholesky float32": "c86b2ef1a12ef8e6c00ef3f0eed622abad7ce66d54b53bf082f2c061a84bf71d",
+	"Cholesky float64": "4a60b58a21c4a64a0ed12cabc8eefa495e158414477a9bda0762cd7d1fa58070",
+}
+
+func (x trial[T]) isGolden(t *testing.T, what string, all, sides []T) {
+	if x.n != 16 || x.count != 40 {
+		return
+	}
+	what = fmt.Sprintf("%s %T", what, T(0))
+	if got := conformance.Digest(slices.Concat(all, sides)); got != golden[what] {
+		t.Errorf("the digest of %s is %s, want %s", what, got, golden[what])
+	}
 }
 
 // told checks the error of a batch with this status.

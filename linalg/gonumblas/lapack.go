@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/lapack"
 	"gonum.org/v1/gonum/lapack/gonum"
 
+	"github.com/tandem-gpu/tandem/internal/host"
 	"github.com/tandem-gpu/tandem/internal/solve"
 )
 
@@ -31,6 +32,40 @@ func isRightSide(n, nrhs int, b []float64, ldb int) bool {
 
 func isNorm(norm lapack.MatrixNorm) bool {
 	return norm == lapack.MaxColumnSum || norm == lapack.MaxRowSum
+}
+
+// Dlange is a norm of A: sums as gonum's, of several rows at once.
+func (f factorizer) Dlange(norm lapack.MatrixNorm, m, n int, a []float64, lda int, work []float64) float64 {
+	if !isNorm(norm) || min(m, n) <= 0 || !fits(m, n, lda, len(a)) || norm == lapack.MaxColumnSum && len(work) < n {
+		return f.Implementation.Dlange(norm, m, n, a, lda, work)
+	}
+	memory, sums := host.Take[float64](max(m, n))
+	defer memory.Give()
+	if norm == lapack.MaxRowSum {
+		sums = sums[:m]
+		solve.RowSums(m, n, a, lda, sums)
+	} else {
+		sums = sums[:n]
+		solve.ColumnSums(m, n, a, lda, sums)
+	}
+	value := 0.0
+	for _, v := range sums {
+		value = math.Max(value, v) // an infinity before a NaN
+	}
+	return value
+}
+
+// Dlansy is a norm of a symmetric matrix in the same way.
+func (f factorizer) Dlansy(norm lapack.MatrixNorm, ul blas.Uplo, n int, a []float64, lda int, work []float64) float64 {
+	if !isNorm(norm) || !isUplo(ul) || !isSquare(n, a, lda) || len(work) < n {
+		return f.Implementation.Dlansy(norm, ul, n, a, lda, work)
+	}
+	solve.SymmetricSums(ul == blas.Lower, n, a, lda, work)
+	value := 0.0
+	for _, v := range work[:n] {
+		value = max(value, v)
+	}
+	return value
 }
 
 // isMagnitude tells whether a norm is positive and finite.
@@ -85,9 +120,7 @@ func (f factorizer) Dgecon(norm lapack.MatrixNorm, n int, a []float64, lda int, 
 	if !isNorm(norm) || !isSquare(n, a, lda) || !isMagnitude(anorm) || len(work) < 4*n || len(iwork) < n {
 		return f.Implementation.Dgecon(norm, n, a, lda, anorm, work, iwork)
 	}
-	c, err := f.solver().LUCondition(norm == lapack.MaxRowSum, n, a, lda, anorm)
-	must(err)
-	return 1 / c
+	return 1 / solve.LUCondition(norm == lapack.MaxRowSum, n, a, lda, anorm)
 }
 
 // Dpotrf factors A = L*Lᵀ or Uᵀ*U. It is false where A is not positive definite.
@@ -127,9 +160,7 @@ func (f factorizer) Dpocon(ul blas.Uplo, n int, a []float64, lda int, anorm floa
 	if !isUplo(ul) || !isSquare(n, a, lda) || !isMagnitude(anorm) || len(work) < 3*n || len(iwork) < n {
 		return f.Implementation.Dpocon(ul, n, a, lda, anorm, work, iwork)
 	}
-	c, err := f.solver().CholeskyCondition(ul == blas.Lower, n, a, lda, anorm)
-	must(err)
-	return 1 / c
+	return 1 / solve.CholeskyCondition(ul == blas.Lower, n, a, lda, anorm)
 }
 
 // Dtrtri inverts a triangle. It is false where there is a 0 on its diagonal.
@@ -169,7 +200,5 @@ func (f factorizer) Dtrcon(norm lapack.MatrixNorm, ul blas.Uplo, d blas.Diag, n 
 	if !isMagnitude(anorm) {
 		return f.Implementation.Dtrcon(norm, ul, d, n, a, lda, work, iwork)
 	}
-	c, err := f.solver().TriangleCondition(norm == lapack.MaxRowSum, triangle(ul, blas.NoTrans, d, n, a, lda), anorm)
-	must(err)
-	return 1 / c
+	return 1 / solve.TriangleCondition(norm == lapack.MaxRowSum, triangle(ul, blas.NoTrans, d, n, a, lda), anorm)
 }

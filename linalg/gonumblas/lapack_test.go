@@ -162,6 +162,43 @@ func TestReports(t *testing.T) {
 	}
 }
 
+// Sums of rows and columns are gonum's.
+func TestNorms(t *testing.T) {
+	s, _ := open(t, "cpu")
+	f, rng := factorizer{e: &engine{s: s, info: s.Info()}}, rand.New(rand.NewPCG(33, 34))
+	for _, shape := range [][2]int{{1, 1}, {3, 9}, {4, 4}, {9, 3}, {22, 22}, {30, 41}} {
+		for _, special := range []float64{0, math.NaN(), math.Inf(-1)} {
+			m, n := shape[0], shape[1]
+			lda := n + 2
+			a, work := make([]float64, m*lda), make([]float64, n)
+			for i := range a {
+				a[i] = rng.NormFloat64()
+			}
+			a[rng.IntN(n)], a[(m-1)*lda] = special, special
+			if special == 0 {
+				a[0] = math.MaxFloat64
+			}
+			for _, norm := range []lapack.MatrixNorm{
+				lapack.MaxAbs, lapack.MaxColumnSum, lapack.MaxRowSum, lapack.Frobenius,
+			} {
+				got, want := f.Dlange(norm, m, n, a, lda, work), f.Implementation.Dlange(norm, m, n, a, lda, work)
+				if !sameNumber(got, want) {
+					t.Errorf("Dlange %c of %dx%d: %v, want %v", norm, m, n, got, want)
+				}
+				for _, ul := range []blas.Uplo{blas.Lower, blas.Upper} {
+					k := min(m, n)
+					got, want := f.Dlansy(norm, ul, k, a, lda, work), f.Implementation.Dlansy(norm, ul, k, a, lda, work)
+					if !sameNumber(got, want) {
+						t.Errorf("Dlansy %c %c of %d: %v, want %v", norm, ul, k, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+func sameNumber(x, y float64) bool { return x == y || x != x && y != y }
+
 // mat.SVD has gonum's values, whichever vectors are asked for, and vectors that give the matrix.
 func TestSVDByMat(t *testing.T) {
 	s, _ := open(t, "cpu")

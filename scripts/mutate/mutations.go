@@ -145,6 +145,16 @@ var mutations = []mutation{
 		pkg: "./internal/solve", test: "TestCholesky",
 	},
 	{
+		name: "a square is written below its diagonal", file: "internal/host/gemm.go",
+		old: "copyAbove(d, h, w, side, cols, acc[at:], ldacc)", new: "copyRows(h, w, side, cols, acc[at:], ldacc)",
+		pkg: "./internal/host", test: "TestSquares",
+	},
+	{
+		name: "a batch does not tell of a first pivot of 0", file: "linalg/batched/batched.go",
+		old: "if step >= 0 {", new: "if step > 0 {",
+		pkg: "./linalg/batched", test: "TestBatches/cpu",
+	},
+	{
 		name: "QR adds all rows in one chain", file: "internal/solve/qr.go",
 		old: "	n := min(len(x), pieceRows)\n", new: "	n := len(x)\n",
 		pkg: "./internal/solve", test: "TestQR",
