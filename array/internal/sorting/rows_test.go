@@ -31,7 +31,7 @@ func TestForms(t *testing.T) {
 					return
 				}
 				defer s.Close()
-				r := newRows(s, rows, n, tiles)
+				r := newRows[uint64](s, rows, n, tiles)
 				if err := r.Err(); err != nil {
 					t.Fatal(err)
 				}
