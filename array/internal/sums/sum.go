@@ -88,17 +88,15 @@ func enqueue[S, T float32 | float64, I int32 | int64, R single | double, F accum
 		return enqueueWhole[S, T, I](j, r, f, p, l)
 	}
 	n := min(rows*cols, max(1, maxScratch/(8*Words*l.parts)))
-	parts, err := linalg.NewArray[int64](s, 1, n*l.parts*Words)
-	if err != nil {
-		return err
-	}
-	defer parts.Free()
-	for i := 0; i < rows*cols; i += n {
-		if err := enqueuePart[S, T, I](j.part(i, min(i+n, rows*cols)), r, f, p, l, parts); err != nil {
-			return err
+	return withScratch(s, n*l.parts*Words, func(parts *linalg.Array[int64]) error {
+		for i := 0; i < rows*cols; i += n {
+			err := enqueuePart[S, T, I](j.part(i, min(i+n, rows*cols)), r, f, p, l, parts)
+			if err != nil {
+				return err
+			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // few tells whether Few is faster than Along or Across, whose groups add up an output together, and
@@ -227,7 +225,11 @@ const maxGroups = 65535
 // newShape chooses the shape of a reduction of x to rows by cols.
 func newShape[T any](info backend.Info, x *linalg.Array[T], rows, cols int) shape {
 	xr, xc := x.Dims()
-	groups := 4 * max(1, info.ComputeUnits)
+	const perUnit, least, most = 1 << 17, 4, 16 // numbers of a group, and groups of a core
+	groups := max(1, info.ComputeUnits) * least
+	if cols == 1 { // cores that begin late have a share, too
+		groups = max(groups, min(max(1, info.ComputeUnits)*most, xr*xc/perUnit))
+	}
 	l := shape{lanes: 16, turns: MaxTurns} // a strip of the cpu device
 	if unsafe.Sizeof(*new(T)) == 8 {
 		l.lanes = 8
