@@ -36,14 +36,17 @@ func Sort[T Element](c, a *Array[T]) error {
 	if err != nil {
 		return err
 	}
-	o, is64 := orderOf[T](false)
-	if is64 {
+	switch o, is64 := orderOf[T](false); {
+	case is64:
 		return sortRows(sorting.NewRows[uint64](s, rows, cols), wide(c), wide(a), o, 64)
+	case cols <= sorting.Short:
+		return sortRows(sorting.NewRows[uint64](s, rows, cols), narrow(c), narrow(a), o, 32)
+	default:
+		return sortRows(sorting.NewRows[uint32](s, rows, cols), narrow(c), narrow(a), o, 32)
 	}
-	return sortRows(sorting.NewRows[uint32](s, rows, cols), narrow(c), narrow(a), o, 32)
 }
 
-func sortRows[E uint32 | uint64](r *sorting.Rows[E], c, a *Array[E], o sorting.Order, bits uint) error {
+func sortRows[E uint32 | uint64, P sorting.Pair](r *sorting.Rows[P], c, a *Array[E], o sorting.Order, bits uint) error {
 	a, c = flat(a), flat(c)
 	sorting.Put(r, a, 0, o, 0)
 	r.Sort(0, bits)

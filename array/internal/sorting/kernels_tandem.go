@@ -214,23 +214,16 @@ var MoveTilesUint64Kernel = kernelsPacked.Group(128, 1, 1).Source("MoveTiles_uin
 
 // LaunchRank runs [Rank] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchRank[P interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[P], Arg2 linalg.KernelArg[P]](s *linalg.Session, grid backend.Grid, y Arg1, x Arg2, n int, shift uint) error {
-	call := launch.New(s, RankKernels.Of(*new(P)), grid)
-	launch.Slice[P](&call, "y", y)
-	launch.Slice[P](&call, "x", x)
+func LaunchRank[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64]](s *linalg.Session, grid backend.Grid, y Arg1, x Arg2, n int, shift uint) error {
+	call := launch.New(s, RankKernel, grid)
+	launch.Slice[uint64](&call, "y", y)
+	launch.Slice[uint64](&call, "x", x)
 	call.Scalar(support.Arg(int64(n)))
 	call.Scalar(support.Arg(uint64(shift)))
 	return call.Launch()
 }
 
-var RankKernels = support.Kernels{
-	{Types: []any{*new(uint32)}, Kernel: RankUint32Kernel},
-	{Types: []any{*new(uint64)}, Kernel: RankUint64Kernel},
-}
-
-var RankUint32Kernel = kernelsPacked.Source("Rank_uint32", "960c58700f5f9dc12932945538d5b231", support.Params{}.Slice("y", "uint", 4).ConstSlice("x", "uint", 4).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), RankUint32Go, RankUint32Plain, "radix.go")
-
-var RankUint64Kernel = kernelsPacked.Source("Rank_uint64", "497f9775fc1efc761ccdca7bd220ddda", support.Params{}.Slice("y", "ulong", 8).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), RankUint64Go, RankUint64Plain, "radix.go")
+var RankKernel = kernelsPacked.Source("Rank_kernel", "4553f82190cbaf94f8ac0decb1ea447f", support.Params{}.Slice("y", "ulong", 8).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), RankGo, RankPlain, "radix.go")
 
 // LaunchSearch runs [Search] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -289,7 +282,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "radix.go", Head: "const (", Hash: "2a276cd188afd211fedbcd0c198d6073b25209f0a980efcc564c1f3f77bd44f0"},
 	{File: "radix.go", Head: "func CountTiles[P Pair](it gpu.Item, counts []int32, x []P, n int, shift uint) {", Hash: "8fb65711d231bad4a33303712e60765999419b6f326fa9aca814de6e64b55aa7"},
 	{File: "radix.go", Head: "func MoveTiles[P Pair](it gpu.Item, y []P, counts []int32, x []P, n int, shift uint) {", Hash: "d72c0740121f79ffc337f75576c4ee409d2e53e6145f826856de9eeaddfd3edf"},
-	{File: "radix.go", Head: "func Rank[P Pair](it gpu.Item, y, x []P, n int, shift uint) {", Hash: "1297670a82fafd31d78d2303782b683381847a2f79e6dd1bc40abdc5d47614dc"},
+	{File: "radix.go", Head: "func Rank(it gpu.Item, y, x []uint64, n int, shift uint) {", Hash: "6a6aa70ee27c11241cb5b94d63fe484f987f5ef31e62ce801c74b41515eff693"},
 	{File: "search.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "search.go", Head: "const bins = 1024", Hash: "698774461712d8f16c940d7f5ac544ddd713e30870d247df39b1877991fcdcba"},
 	{File: "search.go", Head: "func Search[E gpu.Unsigned](it gpu.Item, c gpu.Matrix[int32], edges, a gpu.Matrix[E], o Order, count bool) {", Hash: "cf4960f7150ec79f21c7afd47e4c454e24d49da566ead65140a02084443f4d00"},
@@ -384,7 +377,7 @@ func PackUint8Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				}
 			}
 		}
-//line kernels_tandem.go:388
+//line kernels_tandem.go:381
 	}
 	return nil
 }
@@ -440,7 +433,7 @@ func PackUint32Uint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:444
+//line kernels_tandem.go:437
 	}
 	return nil
 }
@@ -496,7 +489,7 @@ func PackUint32Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:500
+//line kernels_tandem.go:493
 	}
 	return nil
 }
@@ -552,7 +545,7 @@ func PackUint64Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:556
+//line kernels_tandem.go:549
 	}
 	return nil
 }
@@ -608,7 +601,7 @@ func RepackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:612
+//line kernels_tandem.go:605
 	}
 	return nil
 }
@@ -664,7 +657,7 @@ func RepackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:668
+//line kernels_tandem.go:661
 	}
 	return nil
 }
@@ -717,7 +710,7 @@ func UnpackUint32Uint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:721
+//line kernels_tandem.go:714
 	}
 	return nil
 }
@@ -770,7 +763,7 @@ func UnpackUint32Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:774
+//line kernels_tandem.go:767
 	}
 	return nil
 }
@@ -823,7 +816,7 @@ func UnpackUint64Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:827
+//line kernels_tandem.go:820
 	}
 	return nil
 }
@@ -861,7 +854,7 @@ func FirstsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:865
+//line kernels_tandem.go:858
 	}
 	return nil
 }
@@ -896,7 +889,7 @@ func ReplaceGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:900
+//line kernels_tandem.go:893
 	}
 	return nil
 }
@@ -942,7 +935,7 @@ func CountChunksUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:946
+//line kernels_tandem.go:939
 	}
 	return nil
 }
@@ -988,7 +981,7 @@ func CountChunksUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:992
+//line kernels_tandem.go:985
 	}
 	return nil
 }
@@ -1060,7 +1053,7 @@ func MoveChunksUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:1064
+//line kernels_tandem.go:1057
 	}
 	return nil
 }
@@ -1132,7 +1125,7 @@ func MoveChunksUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:1136
+//line kernels_tandem.go:1129
 	}
 	return nil
 }
@@ -1214,7 +1207,7 @@ func SumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			/*line radix.go:76*/ i_ = i_ + int64(256)
 		}
-//line kernels_tandem.go:1218
+//line kernels_tandem.go:1211
 	}
 	return nil
 }
@@ -1266,7 +1259,7 @@ func CountTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				counts_[(((row_*int64(16))+l_)*parts_)+part_] = c_[l_]
 			}
 		}
-//line kernels_tandem.go:1270
+//line kernels_tandem.go:1263
 	}
 	return nil
 }
@@ -1318,7 +1311,7 @@ func CountTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				counts_[(((row_*int64(16))+l_)*parts_)+part_] = c_[l_]
 			}
 		}
-//line kernels_tandem.go:1322
+//line kernels_tandem.go:1315
 	}
 	return nil
 }
@@ -1438,7 +1431,7 @@ func MoveTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				c_[(d3_*int64(128))+l_] = c_[(d3_*int64(128))+l_] + int32(1)
 			}
 		}
-//line kernels_tandem.go:1442
+//line kernels_tandem.go:1435
 	}
 	return nil
 }
@@ -1558,72 +1551,20 @@ func MoveTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				c_[(d3_*int64(128))+l_] = c_[(d3_*int64(128))+l_] + int32(1)
 			}
 		}
-//line kernels_tandem.go:1562
+//line kernels_tandem.go:1555
 	}
 	return nil
 }
 
-func RankUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func RankPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Rank[uint32](it, support.Slice[uint32](args[0:]), support.Slice[uint32](args[3:]), int(args[6].Int64()), uint(args[7].Uint64()))
+		Rank(it, support.Slice[uint64](args[0:]), support.Slice[uint64](args[3:]), int(args[6].Int64()), uint(args[7].Uint64()))
 	})
 }
 
-func RankUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func RankGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
-		return RankUint32Plain(grid, lo, hi, args)
-	}
-	y_ := support.Slice[uint32](args[0:])
-	x_ := support.Slice[uint32](args[3:])
-	n_ := args[6].Int64()
-	shift_ := args[7].Uint64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
-	s1 := int64(grid.Groups[1]) * n1
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
-		for i2 := b2; i2 < e2; i2++ {
-			for i1 := b1; i1 < e1; i1++ {
-				for i0 := b0; i0 < e0; i0++ {
-					/*line radix.go:185*/ for i_ := i1; i_ < support.Div(int64(len(x_)), n_); i_ = i_ + s1 {
-						t_ := i_ * n_
-						/*line radix.go:186*/ row_ := x_[t_ : (i_*n_)+n_]
-						for j_ := i0; j_ < n_; j_ = j_ + s0 {
-							v_ := row_[j_] >> (shift_)
-							/*line radix.go:188*/ at_ := int64(0)
-							t2_ := row_
-							/*line radix.go:189*/ t3_ := int64(len(t2_))
-							/*line radix.go:189*/ k_ := int64(0)
-							/*line radix.go:189*/ for ; k_ < t3_; k_ = k_ + int64(1) {
-								/*line radix.go:189*/ w_ := t2_[k_]
-								if ((w_ >> (shift_)) < v_) || (((w_ >> (shift_)) == v_) && (k_ < j_)) {
-									at_ = at_ + int64(1)
-								}
-							}
-							y_[(i_*n_)+at_] = row_[j_]
-						}
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:1614
-	}
-	return nil
-}
-
-func RankUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Rank[uint64](it, support.Slice[uint64](args[0:]), support.Slice[uint64](args[3:]), int(args[6].Int64()), uint(args[7].Uint64()))
-	})
-}
-
-func RankUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return RankUint64Plain(grid, lo, hi, args)
+		return RankPlain(grid, lo, hi, args)
 	}
 	y_ := support.Slice[uint64](args[0:])
 	x_ := support.Slice[uint64](args[3:])
@@ -1662,7 +1603,7 @@ func RankUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1666
+//line kernels_tandem.go:1607
 	}
 	return nil
 }
@@ -1752,7 +1693,7 @@ func SearchUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1756
+//line kernels_tandem.go:1697
 	}
 	return nil
 }
@@ -1842,7 +1783,7 @@ func SearchUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1846
+//line kernels_tandem.go:1787
 	}
 	return nil
 }
@@ -1859,7 +1800,7 @@ func gpu_key(o_ gpu_Order, x_ uint64) uint64 {
 		k_ = gpu_largest(o_)
 	}
 	return k_
-//line kernels_tandem.go:1863
+//line kernels_tandem.go:1804
 }
 
 func gpu_bits(o_ gpu_Order, k_ uint64) uint64 {
@@ -1871,7 +1812,7 @@ func gpu_bits(o_ gpu_Order, k_ uint64) uint64 {
 		x_ = k_ >> (1)
 	}
 	return x_
-//line kernels_tandem.go:1875
+//line kernels_tandem.go:1816
 }
 
 func gpu_below(edges_ gpu_Matrix_, n_ int64, x_ uint64, o_ gpu_Order) int64 {
@@ -1886,12 +1827,12 @@ func gpu_below(edges_ gpu_Matrix_, n_ int64, x_ uint64, o_ gpu_Order) int64 {
 		}
 	}
 	return lo_
-//line kernels_tandem.go:1890
+//line kernels_tandem.go:1831
 }
 
 func gpu_largest(o_ gpu_Order) uint64 {
 	/*line keys.go:35*/ return (o_.sign_ << (1)) - uint64(1)
-//line kernels_tandem.go:1895
+//line kernels_tandem.go:1836
 }
 
 func gpu_step(v_ gpu_Matrix_) int64 {
@@ -1899,7 +1840,7 @@ func gpu_step(v_ gpu_Matrix_) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:1903
+//line kernels_tandem.go:1844
 }
 
 func gpu_step_(v_ gpu_Matrix___) int64 {
@@ -1907,7 +1848,7 @@ func gpu_step_(v_ gpu_Matrix___) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:1911
+//line kernels_tandem.go:1852
 }
 
 func gpu_below_(edges_ gpu_Matrix__, n_ int64, x_ uint64, o_ gpu_Order) int64 {
@@ -1922,7 +1863,7 @@ func gpu_below_(edges_ gpu_Matrix__, n_ int64, x_ uint64, o_ gpu_Order) int64 {
 		}
 	}
 	return lo_
-//line kernels_tandem.go:1926
+//line kernels_tandem.go:1867
 }
 
 func gpu_step__(v_ gpu_Matrix__) int64 {
@@ -1930,5 +1871,5 @@ func gpu_step__(v_ gpu_Matrix__) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:1934
+//line kernels_tandem.go:1875
 }

@@ -180,8 +180,8 @@ func MoveTiles[P Pair](it gpu.Item, y []P, counts []int32, x []P, n int, shift u
 // Rank sorts rows of n elements by their bits from shift on, each at the place of how many are
 // before it: n steps for each of them, which is least for short rows.
 //
-//tandem:kernel uint32 uint64
-func Rank[P Pair](it gpu.Item, y, x []P, n int, shift uint) {
+//tandem:kernel
+func Rank(it gpu.Item, y, x []uint64, n int, shift uint) {
 	for i := it.Global(1); i < len(x)/n; i += it.GlobalSize(1) {
 		row := x[i*n : i*n+n]
 		for j := it.Global(0); j < n; j += it.GlobalSize(0) {

@@ -23,9 +23,9 @@ type Rows[P Pair] struct {
 	bits    uint // of a digit
 }
 
-// short is the length up to which a row is sorted by rank: there a radix sort has more digits to
-// count than elements.
-const short = 64
+// Short is the length up to which a row is sorted by rank, as pairs of 64 bits alone are: there a
+// radix sort has more digits to count than elements.
+const Short = 64
 
 // NewRows makes rows of n pairs each.
 func NewRows[P Pair](s *linalg.Session, rows, n int) *Rows[P] {
@@ -70,7 +70,9 @@ func (r *Rows[P]) Free() error {
 }
 
 // Get makes c as [Unpack] does, of rows of n of some pairs.
-func Get[E uint32 | uint64, P Pair](r *Rows[P], c *linalg.Array[E], pairs *linalg.Array[P], n int, o Order) {
+func Get[E uint32 | uint64, P Pair](r *Rows[P], c *linalg.Array[E], pairs *linalg.Array[P], n int,
+	o Order,
+) {
 	rows, cols := c.Dims()
 	if rows > 0 && cols > 0 {
 		r.step(func() error { return LaunchUnpack[E, P](r.s, r.grid(rows, cols), c, pairs, n, o) })
@@ -83,7 +85,9 @@ func Put[E uint8 | uint32 | uint64, P Pair](r *Rows[P], a *linalg.Array[E], line
 }
 
 // PutAgain makes pairs, as many for each row of a, of themselves as [Repack] does.
-func PutAgain[E uint32 | uint64](r *Rows[uint64], pairs *linalg.Array[uint64], a *linalg.Array[E], o Order, shift uint) {
+func PutAgain[E uint32 | uint64](r *Rows[uint64], pairs *linalg.Array[uint64], a *linalg.Array[E], o Order,
+	shift uint,
+) {
 	r.step(func() error {
 		rows, _ := a.Dims()
 		_, all := pairs.Dims()
@@ -106,8 +110,9 @@ func Arrange[E uint32 | uint64](r *Rows[uint64], a *linalg.Array[E], o Order) {
 func (r *Rows[P]) Sort(shift, bits uint) {
 	switch {
 	case r.idle():
-	case r.n <= short:
-		r.err = LaunchRank[P](r.s, rankGrid(r.rows, r.n), r.other, r.Pairs, r.n, shift)
+	case r.n <= Short:
+		x, y := any(r.Pairs).(*linalg.Array[uint64]), any(r.other).(*linalg.Array[uint64])
+		r.err = LaunchRank(r.s, rankGrid(r.rows, r.n), y, x, r.n, shift)
 		r.Pairs, r.other = r.other, r.Pairs
 	default:
 		for end := shift + bits; shift < end; shift += r.bits {
@@ -161,7 +166,8 @@ func (r *Rows[P]) pass(shift uint) {
 	}
 	r.step(func() error {
 		if r.tiles {
-			return LaunchMoveTiles[P](r.s, backend.Grid1(groups, tileItems), r.other, r.counts, r.Pairs, r.n, shift)
+			g := backend.Grid1(groups, tileItems)
+			return LaunchMoveTiles[P](r.s, g, r.other, r.counts, r.Pairs, r.n, shift)
 		}
 		return LaunchMoveChunks[P](r.s, backend.Grid1(groups, 1), r.other, r.counts, r.Pairs, r.n, r.per, shift)
 	})

@@ -9,7 +9,7 @@ import (
 	"github.com/tandem-gpu/tandem/gpu/support"
 )
 
-var entries [20]uintptr // in assembly
+var entries [19]uintptr // in assembly
 
 // Kernels is the machine code of kernels, by their entry points.
 var Kernels = support.Natives{
@@ -29,8 +29,7 @@ var Kernels = support.Natives{
 	"CountTiles_uint64":    {Key: "2b4ded4bff525214131338d1b07fd2b1", Code: []backend.Native{{Level: "neon", Entry: entries[13], Lanes: 16, Group: 384, Strip: 0}}},
 	"MoveTiles_uint32":     {Key: "306aaee648efec2588d8290f3ad6f2ce", Code: []backend.Native{{Level: "neon", Entry: entries[14], Lanes: 16, Group: 17280, Strip: 192}}},
 	"MoveTiles_uint64":     {Key: "bb2b842959683db0e733f76078fb8015", Code: []backend.Native{{Level: "neon", Entry: entries[15], Lanes: 16, Group: 25472, Strip: 192}}},
-	"Rank_uint32":          {Key: "960c58700f5f9dc12932945538d5b231", Code: []backend.Native{{Level: "neon", Entry: entries[16], Lanes: 16, Group: 64, Strip: 0}}},
-	"Rank_uint64":          {Key: "497f9775fc1efc761ccdca7bd220ddda", Code: []backend.Native{{Level: "neon", Entry: entries[17], Lanes: 16, Group: 64, Strip: 0}}},
-	"Search_uint32":        {Key: "e6c7098db599a518d55241d9f217923d", Code: []backend.Native{{Level: "neon", Entry: entries[18], Lanes: 16, Group: 4416, Strip: 0}}},
-	"Search_uint64":        {Key: "0b9dd1c612d2a59b32e8b44157b7219e", Code: []backend.Native{{Level: "neon", Entry: entries[19], Lanes: 16, Group: 4416, Strip: 0}}},
+	"Rank_kernel":          {Key: "4553f82190cbaf94f8ac0decb1ea447f", Code: []backend.Native{{Level: "neon", Entry: entries[16], Lanes: 16, Group: 64, Strip: 0}}},
+	"Search_uint32":        {Key: "e6c7098db599a518d55241d9f217923d", Code: []backend.Native{{Level: "neon", Entry: entries[17], Lanes: 16, Group: 4416, Strip: 0}}},
+	"Search_uint64":        {Key: "0b9dd1c612d2a59b32e8b44157b7219e", Code: []backend.Native{{Level: "neon", Entry: entries[18], Lanes: 16, Group: 4416, Strip: 0}}},
 }
