@@ -29,8 +29,8 @@ const Words = 137
 // Along adds up along rows of x: each output the terms of height rows of cols elements. Where parts
 // has elements, the groups in x leave parts of the sum there: number k of part p of output o is
 // element (p*Words+k)*outputs+o. They are words or, where short allows it, integers, as [Round]
-// takes them. Else there is one group in x, which makes the elements of c as Round does, in the same
-// launch. Where shift has elements, one for each output, it is subtracted from the factors of
+// takes them. Else there is one group in x, which makes the elements of c as Round does, in the
+// same launch. Where shift has elements, one for each output, it is subtracted from the factors of
 // products; of numbers the bits in mask are taken, all of them, or all but the sign.
 //
 //tandem:kernel float32,float32,int32,single,one,single float64,float64,int64,double,one,double
