@@ -184,7 +184,7 @@ func enqueuePart[S, T float32 | float64, I int32 | int64, R single | double, F a
 	rows, cols := j.C.Dims()
 	xr, xc := j.X.Dims()
 	_, halves := any(p).(two)
-	short := !halves && xr*xc <= maxShort*rows*cols
+	short := !halves && xr*xc/(rows*cols) <= maxShort
 	if err := enqueueTerms[S, T, I](j, rows, cols, r, f, p, l, short, parts); err != nil {
 		return err
 	}
@@ -227,7 +227,7 @@ func newShape[T any](info backend.Info, x *linalg.Array[T], rows, cols int) shap
 	xr, xc := x.Dims()
 	const perUnit, least, most = 1 << 17, 4, 16 // numbers of a group, and groups of a core
 	groups := max(1, info.ComputeUnits) * least
-	if cols == 1 { // cores that begin late have a share, too
+	if cols == 1 { // a core that begins late has a share, too
 		groups = max(groups, min(max(1, info.ComputeUnits)*most, xr*xc/perUnit))
 	}
 	l := shape{lanes: 16, turns: MaxTurns} // a strip of the cpu device
