@@ -272,8 +272,8 @@ func testStatistics[T Float](t *testing.T, s *linalg.Session) {
 	})
 }
 
-// A sum in many parts, whose guesses fail here and there, or in one part and not in another, has the
-// bits of package exact.
+// A sum in many parts, whose guesses fail here and there, or in one part and not in another, has
+// the bits of package exact.
 func TestLongSums(t *testing.T) {
 	eachBackend(t, func(t *testing.T, s *linalg.Session) {
 		if s.Info().Driver == "cudasim" {
