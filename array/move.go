@@ -371,7 +371,7 @@ func Nonzero(index *Array[int32], mask *Array[bool]) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	r := sorting.NewRows(s, 1, rows*cols)
+	r := sorting.NewRows[uint64](s, 1, rows*cols)
 	defer func() { err = cmp.Or(err, r.Free()) }()
 	numbers, n, err := trues("Nonzero", r, mask)
 	if err != nil {
@@ -387,7 +387,7 @@ func Nonzero(index *Array[int32], mask *Array[bool]) (n int, err error) {
 }
 
 // trues is pairs with the numbers of the elements of mask that are true.
-func trues(op string, r *sorting.Rows, mask *Array[bool]) (numbers *Array[uint64], n int, err error) {
+func trues(op string, r *sorting.Rows[uint64], mask *Array[bool]) (numbers *Array[uint64], n int, err error) {
 	rows, cols := mask.Dims()
 	if rows*cols > math.MaxInt32 {
 		return nil, 0, fmt.Errorf("%w: %s: mask is %s, of more elements than an int32 counts",
@@ -417,7 +417,7 @@ func Compress[T Element](c, a *Array[T], mask *Array[bool]) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	r := sorting.NewRows(s, 1, rows*cols)
+	r := sorting.NewRows[uint64](s, 1, rows*cols)
 	defer func() { err = cmp.Or(err, r.Free()) }()
 	numbers, n, err := trues("Compress", r, mask)
 	if err != nil {

@@ -36,21 +36,23 @@ func Sort[T Element](c, a *Array[T]) error {
 	if err != nil {
 		return err
 	}
-	r := sorting.NewRows(s, rows, cols)
-	if o, is64 := orderOf[T](false); is64 {
-		sortRows(r, wide(c), wide(a), o, 64)
-	} else {
-		sortRows(r, narrow(c), narrow(a), o, 32)
+	switch o, is64 := orderOf[T](false); {
+	case is64:
+		return sortRows(sorting.NewRows[uint64](s, rows, cols), wide(c), wide(a), o, 64)
+	case cols <= sorting.Short:
+		return sortRows(sorting.NewRows[uint64](s, rows, cols), narrow(c), narrow(a), o, 32)
+	default:
+		return sortRows(sorting.NewRows[uint32](s, rows, cols), narrow(c), narrow(a), o, 32)
 	}
-	return r.Free()
 }
 
-func sortRows[E uint32 | uint64](r *sorting.Rows, c, a *Array[E], o sorting.Order, bits uint) {
+func sortRows[E uint32 | uint64, P sorting.Pair](r *sorting.Rows[P], c, a *Array[E], o sorting.Order, bits uint) error {
 	a, c = flat(a), flat(c)
 	sorting.Put(r, a, 0, o, 0)
 	r.Sort(0, bits)
 	_, n := c.Dims()
 	sorting.Get(r, c, r.Pairs, n, o)
+	return r.Free()
 }
 
 // ArgSort makes each row of index the columns of a's elements in the order of [Sort]; those of
@@ -63,7 +65,7 @@ func ArgSort[T Element](index *Array[int32], a *Array[T]) error {
 	if err != nil {
 		return err
 	}
-	r := sorting.NewRows(s, rows, cols)
+	r := sorting.NewRows[uint64](s, rows, cols)
 	if o, is64 := orderOf[T](false); is64 {
 		sorting.Arrange(r, wide(a), o)
 	} else {
@@ -98,7 +100,7 @@ func TopK[T Element](c *Array[T], index *Array[int32], a *Array[T]) error {
 	case overlap(index, c):
 		return fmt.Errorf("%w: TopK: index and c", linalg.ErrOverlap)
 	}
-	r := sorting.NewRows(s, rows, cols)
+	r := sorting.NewRows[uint64](s, rows, cols)
 	if o, is64 := orderOf[T](false); is64 {
 		topRows(r, wide(c), index, wide(a), o)
 	} else {
@@ -107,7 +109,7 @@ func TopK[T Element](c *Array[T], index *Array[int32], a *Array[T]) error {
 	return r.Free()
 }
 
-func topRows[E uint32 | uint64](r *sorting.Rows, c *Array[E], index *Array[int32], a *Array[E],
+func topRows[E uint32 | uint64](r *sorting.Rows[uint64], c *Array[E], index *Array[int32], a *Array[E],
 	o sorting.Order,
 ) {
 	_, n := a.Dims()
@@ -139,7 +141,7 @@ func Unique[T Element](c *Array[T], counts *Array[int32], a *Array[T]) (int, err
 	case counts != nil && overlap(counts, c):
 		return 0, fmt.Errorf("%w: Unique: counts and c", linalg.ErrOverlap)
 	}
-	keys := sorting.NewRows(s, 1, rows*cols)
+	keys := sorting.NewRows[uint64](s, 1, rows*cols)
 	o, is64 := orderOf[T](true)
 	if is64 {
 		sorting.Put(keys, wide(a), 0, o, 0)
@@ -148,8 +150,8 @@ func Unique[T Element](c *Array[T], counts *Array[int32], a *Array[T]) (int, err
 		sorting.Put(keys, narrow(a), 0, o, 0)
 		keys.Sort(0, 32)
 	}
-	places := sorting.NewRows(s, 1, rows*cols)
-	firsts, n := places.Firsts(keys), 0
+	places := sorting.NewRows[uint64](s, 1, rows*cols)
+	firsts, n := sorting.Different(places, keys), 0
 	if err = places.Err(); err == nil {
 		_, n = firsts.Dims()
 		_, err = checkVector("Unique", "c", c, s, n)
@@ -160,14 +162,14 @@ func Unique[T Element](c *Array[T], counts *Array[int32], a *Array[T]) (int, err
 		}
 	}
 	if err == nil {
-		places.Replace(firsts, keys)
+		sorting.Choose(places, firsts, keys)
 		writeKeys(head(c, n), places, firsts)
 	}
 	return n, cmp.Or(err, keys.Free(), places.Free())
 }
 
 // distances makes counts how far each of the numbers is from the next, the last one from end.
-func distances(counts *Array[int32], r *sorting.Rows, numbers *Array[uint64], end int) (err error) {
+func distances(counts *Array[int32], r *sorting.Rows[uint64], numbers *Array[uint64], end int) (err error) {
 	rows, cols := counts.Dims()
 	n := rows * cols
 	begin, err := linalg.NewArray[int32](counts.Session(), 1, n+1)
@@ -188,7 +190,7 @@ func distances(counts *Array[int32], r *sorting.Rows, numbers *Array[uint64], en
 }
 
 // writeKeys makes c, a row or a column, the elements that have the keys.
-func writeKeys[T Element](c *Array[T], r *sorting.Rows, keys *Array[uint64]) {
+func writeKeys[T Element](c *Array[T], r *sorting.Rows[uint64], keys *Array[uint64]) {
 	_, cols := c.Dims() // of a column each row has one key
 	if o, is64 := orderOf[T](true); is64 {
 		sorting.Get(r, wide(c), keys, cols, o)

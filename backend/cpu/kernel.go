@@ -21,10 +21,6 @@ type kernel struct {
 
 func (k *kernel) Signature() *backend.Signature { return &k.sig }
 
-// soon is how long the caller's goroutine works alone on a launch: waking another core takes
-// longer. Tests change it.
-var soon = 20 * time.Microsecond
-
 // patience is how long the garbage collector may have to wait for machine code, more or less.
 const patience = time.Millisecond
 
@@ -67,12 +63,15 @@ func (k *kernel) launch(g backend.Grid, c *call) error {
 	return k.failure(cmp.Or(err, cmp.Or(errs...)))
 }
 
-// begin runs the first groups of g until some time is spent, and tells how many. As many as will
-// fit into the rest of that time go at once, but not too many more than there were.
+// begin runs the first groups of g until some time is spent and what is left is worth sharing, and
+// tells how many. As many as will fit into the rest of that time go at once, but not too many more
+// than there were.
 func (k *kernel) begin(g backend.Grid, c *call) (done int, err error) {
 	n := g.Count()
-	spent, start := time.Duration(0), time.Now()
-	for size := 1; done < n && spent < soon; {
+	start := time.Now()
+	alone, worth := lately.begin(start)
+	spent, left := time.Duration(0), worth
+	for size := 1; done < n && (spent < alone || left < worth); {
 		hi := min(done+size, n)
 		err = cmp.Or(err, k.call(g, done, hi, c, &c.frame, c.native && !k.native.quick.Load()))
 		spent = time.Since(start)
@@ -80,9 +79,13 @@ func (k *kernel) begin(g backend.Grid, c *call) (done int, err error) {
 			k.native.quick.Store(spent < patience)
 		}
 		done = hi
-		fit := float64(done) * float64(soon-spent) / float64(max(spent, 1))
-		size = int(max(1, min(fit, 4*float64(done))))
+		each := float64(max(spent, 1)) / float64(done)
+		left = time.Duration(float64(n-done) * each)
+		if size = 4 * done; left >= worth {
+			size = max(1, min(size, int(float64(alone-spent)/each)))
+		}
 	}
+	lately.add(start, spent)
 	return done, err
 }
 

@@ -108,12 +108,15 @@ func (c *Call) add(o *operand, sizes ...int) {
 	if o.buf == nil {
 		c.host = append(c.host, hostMemory{len(c.list.Args), o.host})
 	}
-	c.Scalar(backend.Buf(o.buf))
-	c.Scalar(backend.Int64(int64(o.off)))
+	list := append(c.list.Args, backend.Buf(o.buf), integer(o.off))
 	for _, n := range sizes {
-		c.Scalar(backend.Int64(int64(n)))
+		list = append(list, integer(n))
 	}
+	c.list.Args = list
 }
+
+// integer is n as an argument whose type is not looked at: it is generated with the kernel.
+func integer(n int) backend.Arg { return backend.Arg{Bits: uint64(n), Size: 8} }
 
 func (c *Call) fail(name string, err error) {
 	if c.err == nil {

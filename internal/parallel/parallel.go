@@ -258,8 +258,9 @@ func (h *helper) look() *work {
 	return h.next.Load() // it may have come in the meantime
 }
 
-// spinTime is how long Spin looks: a few times what it takes to wake a core.
-const spinTime = 100 * time.Microsecond
+// Patience is how long Spin looks: a few times what it takes to wake a core. So long a core that
+// has worked for Do stays awake.
+const Patience = 100 * time.Microsecond
 
 // spinTurns is how often Spin looks before it lets other goroutines run, too.
 const spinTurns = 100
@@ -268,7 +269,7 @@ const spinTurns = 100
 func Spin(happened func() bool) bool {
 	start := time.Now()
 	for turn := 0; !happened(); turn++ {
-		if time.Since(start) > spinTime {
+		if time.Since(start) > Patience {
 			return false
 		}
 		if turn >= spinTurns {

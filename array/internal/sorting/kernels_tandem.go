@@ -14,9 +14,9 @@ import (
 
 // LaunchPack runs [Pack] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchPack[E interface{ uint8 | uint32 | uint64 }, Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[E]](s *linalg.Session, grid backend.Grid, pairs Arg1, a Arg2, line int, o Order, shift uint) error {
-	call := launch.New(s, PackKernels.Of(*new(E)), grid)
-	launch.Slice[uint64](&call, "pairs", pairs)
+func LaunchPack[E interface{ uint8 | uint32 | uint64 }, P interface{ uint64 | uint32 }, Arg1 linalg.KernelArg[P], Arg2 linalg.KernelArg[E]](s *linalg.Session, grid backend.Grid, pairs Arg1, a Arg2, line int, o Order, shift uint) error {
+	call := launch.New(s, PackKernels.Of(*new(E), *new(P)), grid)
+	launch.Slice[P](&call, "pairs", pairs)
 	launch.Matrix[E](&call, "a", a)
 	call.Scalar(support.Arg(int64(line)))
 	call.Scalar(support.Arg(uint64(o.sign)))
@@ -29,16 +29,19 @@ func LaunchPack[E interface{ uint8 | uint32 | uint64 }, Arg1 linalg.KernelArg[ui
 }
 
 var PackKernels = support.Kernels{
-	{Types: []any{*new(uint8)}, Kernel: PackUint8Kernel},
-	{Types: []any{*new(uint32)}, Kernel: PackUint32Kernel},
-	{Types: []any{*new(uint64)}, Kernel: PackUint64Kernel},
+	{Types: []any{*new(uint8), *new(uint64)}, Kernel: PackUint8Uint64Kernel},
+	{Types: []any{*new(uint32), *new(uint32)}, Kernel: PackUint32Uint32Kernel},
+	{Types: []any{*new(uint32), *new(uint64)}, Kernel: PackUint32Uint64Kernel},
+	{Types: []any{*new(uint64), *new(uint64)}, Kernel: PackUint64Uint64Kernel},
 }
 
-var PackUint8Kernel = kernelsPacked.Source("Pack_uint8", "9239b633df1c3971b6cccf93eec4a152", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "uchar", 1).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint8Go, PackUint8Plain, "keys.go")
+var PackUint8Uint64Kernel = kernelsPacked.Source("Pack_uint8_uint64", "ac0945ddab93e2463d974111a5005aa4", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "uchar", 1).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint8Uint64Go, PackUint8Uint64Plain, "keys.go")
 
-var PackUint32Kernel = kernelsPacked.Source("Pack_uint32", "4b7dbeafc0a23a5251d7d762a31f7eb0", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "uint", 4).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint32Go, PackUint32Plain, "keys.go")
+var PackUint32Uint32Kernel = kernelsPacked.Source("Pack_uint32_uint32", "affe27ff0bd90b0e1c2121626e7c62c4", support.Params{}.Slice("pairs", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint32Uint32Go, PackUint32Uint32Plain, "keys.go")
 
-var PackUint64Kernel = kernelsPacked.Source("Pack_uint64", "77e8a920c43c10d617640153651c2d25", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint64Go, PackUint64Plain, "keys.go")
+var PackUint32Uint64Kernel = kernelsPacked.Source("Pack_uint32_uint64", "4db65e4f630313657bd5a9a5caa11387", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "uint", 4).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint32Uint64Go, PackUint32Uint64Plain, "keys.go")
+
+var PackUint64Uint64Kernel = kernelsPacked.Source("Pack_uint64_uint64", "1ff088bb47bac68c21d2ead76b463563", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint64Uint64Go, PackUint64Uint64Plain, "keys.go")
 
 // LaunchRepack runs [Repack] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -67,10 +70,10 @@ var RepackUint64Kernel = kernelsPacked.Source("Repack_uint64", "2f0eed743ae28553
 
 // LaunchUnpack runs [Unpack] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchUnpack[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[E], Arg2 linalg.KernelArg[uint64]](s *linalg.Session, grid backend.Grid, c Arg1, pairs Arg2, n int, o Order) error {
-	call := launch.New(s, UnpackKernels.Of(*new(E)), grid)
+func LaunchUnpack[E interface{ uint32 | uint64 }, P interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[E], Arg2 linalg.KernelArg[P]](s *linalg.Session, grid backend.Grid, c Arg1, pairs Arg2, n int, o Order) error {
+	call := launch.New(s, UnpackKernels.Of(*new(E), *new(P)), grid)
 	launch.Matrix[E](&call, "c", c)
-	launch.Slice[uint64](&call, "pairs", pairs)
+	launch.Slice[P](&call, "pairs", pairs)
 	call.Scalar(support.Arg(int64(n)))
 	call.Scalar(support.Arg(uint64(o.sign)))
 	call.Scalar(support.Arg(uint64(o.flip)))
@@ -81,13 +84,16 @@ func LaunchUnpack[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[E], Arg2
 }
 
 var UnpackKernels = support.Kernels{
-	{Types: []any{*new(uint32)}, Kernel: UnpackUint32Kernel},
-	{Types: []any{*new(uint64)}, Kernel: UnpackUint64Kernel},
+	{Types: []any{*new(uint32), *new(uint32)}, Kernel: UnpackUint32Uint32Kernel},
+	{Types: []any{*new(uint32), *new(uint64)}, Kernel: UnpackUint32Uint64Kernel},
+	{Types: []any{*new(uint64), *new(uint64)}, Kernel: UnpackUint64Uint64Kernel},
 }
 
-var UnpackUint32Kernel = kernelsPacked.Source("Unpack_uint32", "a17c2f76ca0fbbfec88256fd879367f1", support.Params{}.Matrix("c", "uint", 4).ConstSlice("pairs", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint32Go, UnpackUint32Plain, "keys.go")
+var UnpackUint32Uint32Kernel = kernelsPacked.Source("Unpack_uint32_uint32", "ec833f1fa0536e6051894b5a18237cde", support.Params{}.Matrix("c", "uint", 4).ConstSlice("pairs", "uint", 4).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint32Uint32Go, UnpackUint32Uint32Plain, "keys.go")
 
-var UnpackUint64Kernel = kernelsPacked.Source("Unpack_uint64", "2a8441f1b7d4209bc6e9376f4f17f669", support.Params{}.Matrix("c", "ulong", 8).ConstSlice("pairs", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint64Go, UnpackUint64Plain, "keys.go")
+var UnpackUint32Uint64Kernel = kernelsPacked.Source("Unpack_uint32_uint64", "0fea1ff1abd547842cc651d1ac326f49", support.Params{}.Matrix("c", "uint", 4).ConstSlice("pairs", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint32Uint64Go, UnpackUint32Uint64Plain, "keys.go")
+
+var UnpackUint64Uint64Kernel = kernelsPacked.Source("Unpack_uint64_uint64", "52517d8fd5e8de6f94d4188f3866a197", support.Params{}.Matrix("c", "ulong", 8).ConstSlice("pairs", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint64Uint64Go, UnpackUint64Uint64Plain, "keys.go")
 
 // LaunchFirsts runs [Firsts] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -113,32 +119,46 @@ var ReplaceKernel = kernelsPacked.Source("Replace_kernel", "72329f2ed5509a52f246
 
 // LaunchCountChunks runs [CountChunks] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchCountChunks[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[uint64]](s *linalg.Session, grid backend.Grid, counts Arg1, x Arg2, n int, per int, shift uint) error {
-	call := launch.New(s, CountChunksKernel, grid)
+func LaunchCountChunks[P interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[P]](s *linalg.Session, grid backend.Grid, counts Arg1, x Arg2, n int, per int, shift uint) error {
+	call := launch.New(s, CountChunksKernels.Of(*new(P)), grid)
 	launch.Slice[int32](&call, "counts", counts)
-	launch.Slice[uint64](&call, "x", x)
+	launch.Slice[P](&call, "x", x)
 	call.Scalar(support.Arg(int64(n)))
 	call.Scalar(support.Arg(int64(per)))
 	call.Scalar(support.Arg(uint64(shift)))
 	return call.Launch()
 }
 
-var CountChunksKernel = kernelsPacked.Group(1, 1, 1).Source("CountChunks_kernel", "", support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("per", "long", 8).Scalar("shift", "ulong", 8), CountChunksGo, CountChunksPlain, "radix.go")
+var CountChunksKernels = support.Kernels{
+	{Types: []any{*new(uint32)}, Kernel: CountChunksUint32Kernel},
+	{Types: []any{*new(uint64)}, Kernel: CountChunksUint64Kernel},
+}
+
+var CountChunksUint32Kernel = kernelsPacked.Group(1, 1, 1).Source("CountChunks_uint32", "", support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "uint", 4).Scalar("n", "long", 8).Scalar("per", "long", 8).Scalar("shift", "ulong", 8), CountChunksUint32Go, CountChunksUint32Plain, "radix.go")
+
+var CountChunksUint64Kernel = kernelsPacked.Group(1, 1, 1).Source("CountChunks_uint64", "", support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("per", "long", 8).Scalar("shift", "ulong", 8), CountChunksUint64Go, CountChunksUint64Plain, "radix.go")
 
 // LaunchMoveChunks runs [MoveChunks] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchMoveChunks[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[int32], Arg3 linalg.KernelArg[uint64]](s *linalg.Session, grid backend.Grid, y Arg1, counts Arg2, x Arg3, n int, per int, shift uint) error {
-	call := launch.New(s, MoveChunksKernel, grid)
-	launch.Slice[uint64](&call, "y", y)
+func LaunchMoveChunks[P interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[P], Arg2 linalg.KernelArg[int32], Arg3 linalg.KernelArg[P]](s *linalg.Session, grid backend.Grid, y Arg1, counts Arg2, x Arg3, n int, per int, shift uint) error {
+	call := launch.New(s, MoveChunksKernels.Of(*new(P)), grid)
+	launch.Slice[P](&call, "y", y)
 	launch.Slice[int32](&call, "counts", counts)
-	launch.Slice[uint64](&call, "x", x)
+	launch.Slice[P](&call, "x", x)
 	call.Scalar(support.Arg(int64(n)))
 	call.Scalar(support.Arg(int64(per)))
 	call.Scalar(support.Arg(uint64(shift)))
 	return call.Launch()
 }
 
-var MoveChunksKernel = kernelsPacked.Group(1, 1, 1).Source("MoveChunks_kernel", "", support.Params{}.Slice("y", "ulong", 8).Slice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("per", "long", 8).Scalar("shift", "ulong", 8), MoveChunksGo, MoveChunksPlain, "radix.go")
+var MoveChunksKernels = support.Kernels{
+	{Types: []any{*new(uint32)}, Kernel: MoveChunksUint32Kernel},
+	{Types: []any{*new(uint64)}, Kernel: MoveChunksUint64Kernel},
+}
+
+var MoveChunksUint32Kernel = kernelsPacked.Group(1, 1, 1).Source("MoveChunks_uint32", "", support.Params{}.Slice("y", "uint", 4).Slice("counts", "int", 4).ConstSlice("x", "uint", 4).Scalar("n", "long", 8).Scalar("per", "long", 8).Scalar("shift", "ulong", 8), MoveChunksUint32Go, MoveChunksUint32Plain, "radix.go")
+
+var MoveChunksUint64Kernel = kernelsPacked.Group(1, 1, 1).Source("MoveChunks_uint64", "", support.Params{}.Slice("y", "ulong", 8).Slice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("per", "long", 8).Scalar("shift", "ulong", 8), MoveChunksUint64Go, MoveChunksUint64Plain, "radix.go")
 
 // LaunchSum runs [Sum] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -149,34 +169,48 @@ func LaunchSum[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Gri
 	return call.Launch()
 }
 
-var SumKernel = kernelsPacked.Group(256, 1, 1).Source("Sum_kernel", "e4fd2f0fc1e9a45855deece561c476e6", support.Params{}.Slice("counts", "int", 4).Scalar("n", "long", 8), SumGo, SumPlain, "radix.go")
+var SumKernel = kernelsPacked.Group(256, 1, 1).Source("Sum_kernel", "da4872449c709395de150396380048ae", support.Params{}.Slice("counts", "int", 4).Scalar("n", "long", 8), SumGo, SumPlain, "radix.go")
 
 // LaunchCountTiles runs [CountTiles] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchCountTiles[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[uint64]](s *linalg.Session, grid backend.Grid, counts Arg1, x Arg2, n int, shift uint) error {
-	call := launch.New(s, CountTilesKernel, grid)
+func LaunchCountTiles[P interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[P]](s *linalg.Session, grid backend.Grid, counts Arg1, x Arg2, n int, shift uint) error {
+	call := launch.New(s, CountTilesKernels.Of(*new(P)), grid)
 	launch.Slice[int32](&call, "counts", counts)
-	launch.Slice[uint64](&call, "x", x)
+	launch.Slice[P](&call, "x", x)
 	call.Scalar(support.Arg(int64(n)))
 	call.Scalar(support.Arg(uint64(shift)))
 	return call.Launch()
 }
 
-var CountTilesKernel = kernelsPacked.Group(128, 1, 1).Source("CountTiles_kernel", "e8b5359a13d81a96dfbeb2c52851ce83", support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), CountTilesGo, CountTilesPlain, "radix.go")
+var CountTilesKernels = support.Kernels{
+	{Types: []any{*new(uint32)}, Kernel: CountTilesUint32Kernel},
+	{Types: []any{*new(uint64)}, Kernel: CountTilesUint64Kernel},
+}
+
+var CountTilesUint32Kernel = kernelsPacked.Group(128, 1, 1).Source("CountTiles_uint32", "f163ce200cb413b09faf8a12a43df9d2", support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "uint", 4).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), CountTilesUint32Go, CountTilesUint32Plain, "radix.go")
+
+var CountTilesUint64Kernel = kernelsPacked.Group(128, 1, 1).Source("CountTiles_uint64", "2b4ded4bff525214131338d1b07fd2b1", support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), CountTilesUint64Go, CountTilesUint64Plain, "radix.go")
 
 // LaunchMoveTiles runs [MoveTiles] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchMoveTiles[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[int32], Arg3 linalg.KernelArg[uint64]](s *linalg.Session, grid backend.Grid, y Arg1, counts Arg2, x Arg3, n int, shift uint) error {
-	call := launch.New(s, MoveTilesKernel, grid)
-	launch.Slice[uint64](&call, "y", y)
+func LaunchMoveTiles[P interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[P], Arg2 linalg.KernelArg[int32], Arg3 linalg.KernelArg[P]](s *linalg.Session, grid backend.Grid, y Arg1, counts Arg2, x Arg3, n int, shift uint) error {
+	call := launch.New(s, MoveTilesKernels.Of(*new(P)), grid)
+	launch.Slice[P](&call, "y", y)
 	launch.Slice[int32](&call, "counts", counts)
-	launch.Slice[uint64](&call, "x", x)
+	launch.Slice[P](&call, "x", x)
 	call.Scalar(support.Arg(int64(n)))
 	call.Scalar(support.Arg(uint64(shift)))
 	return call.Launch()
 }
 
-var MoveTilesKernel = kernelsPacked.Group(128, 1, 1).Source("MoveTiles_kernel", "96593a4bafc1917a8e0dde9209ac4958", support.Params{}.Slice("y", "ulong", 8).ConstSlice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), MoveTilesGo, MoveTilesPlain, "radix.go")
+var MoveTilesKernels = support.Kernels{
+	{Types: []any{*new(uint32)}, Kernel: MoveTilesUint32Kernel},
+	{Types: []any{*new(uint64)}, Kernel: MoveTilesUint64Kernel},
+}
+
+var MoveTilesUint32Kernel = kernelsPacked.Group(128, 1, 1).Source("MoveTiles_uint32", "306aaee648efec2588d8290f3ad6f2ce", support.Params{}.Slice("y", "uint", 4).ConstSlice("counts", "int", 4).ConstSlice("x", "uint", 4).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), MoveTilesUint32Go, MoveTilesUint32Plain, "radix.go")
+
+var MoveTilesUint64Kernel = kernelsPacked.Group(128, 1, 1).Source("MoveTiles_uint64", "bb2b842959683db0e733f76078fb8015", support.Params{}.Slice("y", "ulong", 8).ConstSlice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), MoveTilesUint64Go, MoveTilesUint64Plain, "radix.go")
 
 // LaunchRank runs [Rank] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -189,7 +223,7 @@ func LaunchRank[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64]](s 
 	return call.Launch()
 }
 
-var RankKernel = kernelsPacked.Source("Rank_kernel", "88caa9a5fe5d9869864fe6767e58c571", support.Params{}.Slice("y", "ulong", 8).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), RankGo, RankPlain, "radix.go")
+var RankKernel = kernelsPacked.Source("Rank_kernel", "4553f82190cbaf94f8ac0decb1ea447f", support.Params{}.Slice("y", "ulong", 8).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), RankGo, RankPlain, "radix.go")
 
 // LaunchSearch runs [Search] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -232,21 +266,22 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "keys.go", Head: "func (o Order) key(x uint64) uint64 {", Hash: "b43d1d74e25e87c8bf75c7fe8833a7d44d2dfc34c0960260a9047b9ef3e0828a"},
 	{File: "keys.go", Head: "func (o Order) bits(k uint64) uint64 {", Hash: "24ffb28740b275463395b85e1457209985338993bf287e80d590c006e860522e"},
 	{File: "keys.go", Head: "const block = 1024", Hash: "06b91cc47c3fe4a87b29ce64816c79171a9ae187015e5e73b92320f441f832d0"},
-	{File: "keys.go", Head: "func Pack[E gpu.Unsigned](it gpu.Item, pairs []uint64, a gpu.Matrix[E], line int, o Order, shift uint) {", Hash: "275de104cbf803b9252d8bb39cddcc6c5aa935f3ef6787ed9a07b16b3c5616f1"},
+	{File: "keys.go", Head: "func Pack[E gpu.Unsigned, P Pair](it gpu.Item, pairs []P, a gpu.Matrix[E], line int, o Order, shift uint) {", Hash: "a0074c6bb890dec526929f166295302995a4bc47f065ce5ca6fb4f7a991f2274"},
 	{File: "keys.go", Head: "func Repack[E gpu.Unsigned](it gpu.Item, pairs []uint64, a gpu.Matrix[E], n int, o Order, shift uint) {", Hash: "cd7f46d0e2ae0780f572c16ac98e32ee23459e94df24e93c2076325d4a16ea9b"},
-	{File: "keys.go", Head: "func Unpack[E gpu.Unsigned](it gpu.Item, c gpu.Matrix[E], pairs []uint64, n int, o Order) {", Hash: "6c2dda0ee2f545da1cab940d050ff7ca1c52802501080ea1883f20ef1d191de9"},
+	{File: "keys.go", Head: "func Unpack[E gpu.Unsigned, P Pair](it gpu.Item, c gpu.Matrix[E], pairs []P, n int, o Order) {", Hash: "2d2cd1b771bcae793336aa6255e6cfe1e1424660a6d8953e5dbe73a8c25011ec"},
 	{File: "keys.go", Head: "func Firsts(it gpu.Item, pairs, keys []uint64) {", Hash: "226f131f5bc92ae124e2904eb0340d99a8ec2446a1561fc61d0f05efabef12c7"},
 	{File: "keys.go", Head: "func Replace(it gpu.Item, pairs, keys []uint64) {", Hash: "984ad3587ac2de8a5cd4e65d8f8ed8e7f2e2a6c7cb092354a6b41bd820a7a703"},
 	{File: "radix.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
+	{File: "radix.go", Head: "type Pair interface{ uint32 | uint64 }", Hash: "ad64a03111b1195923177415fdc149f2da2fbc3309f58006cfe88d552348f8da"},
 	{File: "radix.go", Head: "const (", Hash: "54c33eb80906a165a30b49a1a5aaeafda511be3bf69c63a11c891ce3e2c8eaf7"},
-	{File: "radix.go", Head: "func CountChunks(it gpu.Item, counts []int32, x []uint64, n, per int, shift uint) {", Hash: "090d27f91172395c41f0112981ddfdb94a6da1a4eccf9716582de8e474ff876a"},
-	{File: "radix.go", Head: "func MoveChunks(it gpu.Item, y []uint64, counts []int32, x []uint64, n, per int, shift uint) {", Hash: "f6524b9698091e92ffe64627e5e951b5ac2709775d870fb3168e3c1efff93637"},
+	{File: "radix.go", Head: "func CountChunks[P Pair](it gpu.Item, counts []int32, x []P, n, per int, shift uint) {", Hash: "af73f6ee103e31072212b308ffeec7e3d1711c8b290b6dbf7b378a732f444b40"},
+	{File: "radix.go", Head: "func MoveChunks[P Pair](it gpu.Item, y []P, counts []int32, x []P, n, per int, shift uint) {", Hash: "97e36179061e71b2f8ad1731d910891ffa851d334dee5fa90c814c71dcdd4a51"},
 	{File: "radix.go", Head: "const sumItems = 256", Hash: "838d05863a271e79ad506e46c314830d261cc9ed2214365077c2939fe1da427a"},
 	{File: "radix.go", Head: "func Sum(it gpu.Item, counts []int32, n int) {", Hash: "c63b5135809fce06b76bf664d7b0a64c62f2cef3ee0acf1ef5627ef0d98cfb5a"},
 	{File: "radix.go", Head: "func sumTo(it gpu.Item, t []int32, n int) {", Hash: "1582d54b5a212a3c160a4c2498a538cac16d568968a953f221500ecc45924db7"},
 	{File: "radix.go", Head: "const (", Hash: "2a276cd188afd211fedbcd0c198d6073b25209f0a980efcc564c1f3f77bd44f0"},
-	{File: "radix.go", Head: "func CountTiles(it gpu.Item, counts []int32, x []uint64, n int, shift uint) {", Hash: "e34a04c453db922006d40ce1ac6b51a24502695dd990932eebefb785f97ae1d4"},
-	{File: "radix.go", Head: "func MoveTiles(it gpu.Item, y []uint64, counts []int32, x []uint64, n int, shift uint) {", Hash: "499933f457afa21760bb981ab57811f9b0bf740cfbee5f7904725d3f62ba0438"},
+	{File: "radix.go", Head: "func CountTiles[P Pair](it gpu.Item, counts []int32, x []P, n int, shift uint) {", Hash: "8fb65711d231bad4a33303712e60765999419b6f326fa9aca814de6e64b55aa7"},
+	{File: "radix.go", Head: "func MoveTiles[P Pair](it gpu.Item, y []P, counts []int32, x []P, n int, shift uint) {", Hash: "d72c0740121f79ffc337f75576c4ee409d2e53e6145f826856de9eeaddfd3edf"},
 	{File: "radix.go", Head: "func Rank(it gpu.Item, y, x []uint64, n int, shift uint) {", Hash: "6a6aa70ee27c11241cb5b94d63fe484f987f5ef31e62ce801c74b41515eff693"},
 	{File: "search.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "search.go", Head: "const bins = 1024", Hash: "698774461712d8f16c940d7f5ac544ddd713e30870d247df39b1877991fcdcba"},
@@ -291,7 +326,7 @@ type gpu_Matrix___ struct {
 	Stride_ int64
 }
 
-func PackUint8Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func PackUint8Uint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg3 Order
 	arg3.sign = uint64(args[9].Uint64())
 	arg3.flip = uint64(args[10].Uint64())
@@ -299,13 +334,13 @@ func PackUint8Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	arg3.zero = uint64(args[12].Uint64())
 	arg3.down = uint64(args[13].Uint64())
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Pack[uint8](it, support.Slice[uint64](args[0:]), gpu.Matrix[uint8]{Data: support.Matrix[uint8](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, int(args[8].Int64()), arg3, uint(args[14].Uint64()))
+		Pack[uint8, uint64](it, support.Slice[uint64](args[0:]), gpu.Matrix[uint8]{Data: support.Matrix[uint8](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, int(args[8].Int64()), arg3, uint(args[14].Uint64()))
 	})
 }
 
-func PackUint8Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func PackUint8Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
-		return PackUint8Plain(grid, lo, hi, args)
+		return PackUint8Uint64Plain(grid, lo, hi, args)
 	}
 	pairs_ := support.Slice[uint64](args[0:])
 	a_ := gpu_Matrix{Data_: support.Matrix[uint8](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
@@ -342,12 +377,12 @@ func PackUint8Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:346
+//line kernels_tandem.go:381
 	}
 	return nil
 }
 
-func PackUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func PackUint32Uint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg3 Order
 	arg3.sign = uint64(args[9].Uint64())
 	arg3.flip = uint64(args[10].Uint64())
@@ -355,13 +390,69 @@ func PackUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	arg3.zero = uint64(args[12].Uint64())
 	arg3.down = uint64(args[13].Uint64())
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Pack[uint32](it, support.Slice[uint64](args[0:]), gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, int(args[8].Int64()), arg3, uint(args[14].Uint64()))
+		Pack[uint32, uint32](it, support.Slice[uint32](args[0:]), gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, int(args[8].Int64()), arg3, uint(args[14].Uint64()))
 	})
 }
 
-func PackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func PackUint32Uint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
-		return PackUint32Plain(grid, lo, hi, args)
+		return PackUint32Uint32Plain(grid, lo, hi, args)
+	}
+	pairs_ := support.Slice[uint32](args[0:])
+	a_ := gpu_Matrix_{Data_: support.Matrix[uint32](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
+	line_ := args[8].Int64()
+	var o_ gpu_Order
+	o_.sign_ = args[9].Uint64()
+	o_.flip_ = args[10].Uint64()
+	o_.nan_ = args[11].Uint64()
+	o_.zero_ = args[12].Uint64()
+	o_.down_ = args[13].Uint64()
+	shift_ := args[14].Uint64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s1 := int64(grid.Groups[1]) * n1
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		for a1 := b1; a1 < a_.Rows_; a1 += s1 {
+			e0, e1, e2 := b0+n0, min(a1+n1, a_.Rows_), b2+n2
+			for i2 := b2; i2 < e2; i2++ {
+				for i1 := a1; i1 < e1; i1++ {
+					for i0 := b0; i0 < e0; i0++ {
+						/*line keys.go:73*/ i_ := i1
+						for begin_ := g0 * int64(1024); begin_ < a_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
+							end_ := min(begin_+int64(1024), a_.Cols_)
+							h1 := a_.Cols_
+							h2 := a_.Data_
+							h3 := a_.Stride_
+							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
+//line keys.go:77
+								pairs_[(i_*h1)+j_] = uint32(((gpu_key(o_, uint64(h2[(i_*h3)+j_])) << (shift_)) | (uint64(((i_ * line_) + j_)) & ((support.Value(uint64(1)) << (shift_)) - uint64(1)))))
+							}
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:437
+	}
+	return nil
+}
+
+func PackUint32Uint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg3 Order
+	arg3.sign = uint64(args[9].Uint64())
+	arg3.flip = uint64(args[10].Uint64())
+	arg3.nan = uint64(args[11].Uint64())
+	arg3.zero = uint64(args[12].Uint64())
+	arg3.down = uint64(args[13].Uint64())
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Pack[uint32, uint64](it, support.Slice[uint64](args[0:]), gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, int(args[8].Int64()), arg3, uint(args[14].Uint64()))
+	})
+}
+
+func PackUint32Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return PackUint32Uint64Plain(grid, lo, hi, args)
 	}
 	pairs_ := support.Slice[uint64](args[0:])
 	a_ := gpu_Matrix_{Data_: support.Matrix[uint32](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
@@ -398,12 +489,12 @@ func PackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:402
+//line kernels_tandem.go:493
 	}
 	return nil
 }
 
-func PackUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func PackUint64Uint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg3 Order
 	arg3.sign = uint64(args[9].Uint64())
 	arg3.flip = uint64(args[10].Uint64())
@@ -411,13 +502,13 @@ func PackUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	arg3.zero = uint64(args[12].Uint64())
 	arg3.down = uint64(args[13].Uint64())
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Pack[uint64](it, support.Slice[uint64](args[0:]), gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, int(args[8].Int64()), arg3, uint(args[14].Uint64()))
+		Pack[uint64, uint64](it, support.Slice[uint64](args[0:]), gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, int(args[8].Int64()), arg3, uint(args[14].Uint64()))
 	})
 }
 
-func PackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func PackUint64Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
-		return PackUint64Plain(grid, lo, hi, args)
+		return PackUint64Uint64Plain(grid, lo, hi, args)
 	}
 	pairs_ := support.Slice[uint64](args[0:])
 	a_ := gpu_Matrix__{Data_: support.Matrix[uint64](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
@@ -454,7 +545,7 @@ func PackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:458
+//line kernels_tandem.go:549
 	}
 	return nil
 }
@@ -510,7 +601,7 @@ func RepackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:514
+//line kernels_tandem.go:605
 	}
 	return nil
 }
@@ -566,12 +657,12 @@ func RepackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:570
+//line kernels_tandem.go:661
 	}
 	return nil
 }
 
-func UnpackUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func UnpackUint32Uint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg3 Order
 	arg3.sign = uint64(args[9].Uint64())
 	arg3.flip = uint64(args[10].Uint64())
@@ -579,13 +670,66 @@ func UnpackUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 	arg3.zero = uint64(args[12].Uint64())
 	arg3.down = uint64(args[13].Uint64())
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Unpack[uint32](it, gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[uint64](args[5:]), int(args[8].Int64()), arg3)
+		Unpack[uint32, uint32](it, gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[uint32](args[5:]), int(args[8].Int64()), arg3)
 	})
 }
 
-func UnpackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func UnpackUint32Uint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
-		return UnpackUint32Plain(grid, lo, hi, args)
+		return UnpackUint32Uint32Plain(grid, lo, hi, args)
+	}
+	c_ := gpu_Matrix_{Data_: support.Matrix[uint32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	pairs_ := support.Slice[uint32](args[5:])
+	n_ := args[8].Int64()
+	var o_ gpu_Order
+	o_.sign_ = args[9].Uint64()
+	o_.flip_ = args[10].Uint64()
+	o_.nan_ = args[11].Uint64()
+	o_.zero_ = args[12].Uint64()
+	o_.down_ = args[13].Uint64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s1 := int64(grid.Groups[1]) * n1
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		for a1 := b1; a1 < c_.Rows_; a1 += s1 {
+			e0, e1, e2 := b0+n0, min(a1+n1, c_.Rows_), b2+n2
+			for i2 := b2; i2 < e2; i2++ {
+				for i1 := a1; i1 < e1; i1++ {
+					for i0 := b0; i0 < e0; i0++ {
+						/*line keys.go:105*/ i_ := i1
+						for begin_ := g0 * int64(1024); begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
+							end_ := min(begin_+int64(1024), c_.Cols_)
+							h1 := c_.Data_
+							h2 := c_.Stride_
+							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
+								/*line keys.go:109*/ h1[(i_*h2)+j_] = uint32(gpu_bits(o_, uint64(pairs_[(i_*n_)+j_])))
+							}
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:714
+	}
+	return nil
+}
+
+func UnpackUint32Uint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg3 Order
+	arg3.sign = uint64(args[9].Uint64())
+	arg3.flip = uint64(args[10].Uint64())
+	arg3.nan = uint64(args[11].Uint64())
+	arg3.zero = uint64(args[12].Uint64())
+	arg3.down = uint64(args[13].Uint64())
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Unpack[uint32, uint64](it, gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[uint64](args[5:]), int(args[8].Int64()), arg3)
+	})
+}
+
+func UnpackUint32Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return UnpackUint32Uint64Plain(grid, lo, hi, args)
 	}
 	c_ := gpu_Matrix_{Data_: support.Matrix[uint32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	pairs_ := support.Slice[uint64](args[5:])
@@ -619,12 +763,12 @@ func UnpackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:623
+//line kernels_tandem.go:767
 	}
 	return nil
 }
 
-func UnpackUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func UnpackUint64Uint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg3 Order
 	arg3.sign = uint64(args[9].Uint64())
 	arg3.flip = uint64(args[10].Uint64())
@@ -632,13 +776,13 @@ func UnpackUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 	arg3.zero = uint64(args[12].Uint64())
 	arg3.down = uint64(args[13].Uint64())
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Unpack[uint64](it, gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[uint64](args[5:]), int(args[8].Int64()), arg3)
+		Unpack[uint64, uint64](it, gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[uint64](args[5:]), int(args[8].Int64()), arg3)
 	})
 }
 
-func UnpackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func UnpackUint64Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
-		return UnpackUint64Plain(grid, lo, hi, args)
+		return UnpackUint64Uint64Plain(grid, lo, hi, args)
 	}
 	c_ := gpu_Matrix__{Data_: support.Matrix[uint64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	pairs_ := support.Slice[uint64](args[5:])
@@ -672,7 +816,7 @@ func UnpackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:676
+//line kernels_tandem.go:820
 	}
 	return nil
 }
@@ -710,7 +854,7 @@ func FirstsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:714
+//line kernels_tandem.go:858
 	}
 	return nil
 }
@@ -745,20 +889,66 @@ func ReplaceGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:749
+//line kernels_tandem.go:893
 	}
 	return nil
 }
 
-func CountChunksPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func CountChunksUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		CountChunks(it, support.Slice[int32](args[0:]), support.Slice[uint64](args[3:]), int(args[6].Int64()), int(args[7].Int64()), uint(args[8].Uint64()))
+		CountChunks[uint32](it, support.Slice[int32](args[0:]), support.Slice[uint32](args[3:]), int(args[6].Int64()), int(args[7].Int64()), uint(args[8].Uint64()))
 	})
 }
 
-func CountChunksGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func CountChunksUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
-		return CountChunksPlain(grid, lo, hi, args)
+		return CountChunksUint32Plain(grid, lo, hi, args)
+	}
+	counts_ := support.Slice[int32](args[0:])
+	x_ := support.Slice[uint32](args[3:])
+	n_ := args[6].Int64()
+	per_ := args[7].Int64()
+	shift_ := args[8].Uint64()
+	n0, n1, n2 := int64(1), int64(1), int64(1)
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		e0, e1, e2 := b0+n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line radix.go:24*/ var c_ [256]int32
+					parts_ := support.Div((n_+per_)-int64(1), per_)
+					row_ := support.Div(g0, parts_)
+					/*line radix.go:26*/ part_ := support.Rem(g0, parts_)
+					t_ := (row_ * n_) + (part_ * per_)
+					/*line radix.go:27*/ t2_ := x_[t_ : (row_*n_)+min((part_*per_)+per_, n_)]
+					/*line radix.go:27*/ t3_ := int64(len(t2_))
+					/*line radix.go:27*/ t4_ := int64(0)
+					/*line radix.go:27*/ for ; t4_ < t3_; t4_ = t4_ + int64(1) {
+						/*line radix.go:27*/ v_ := t2_[t4_]
+						c_[(v_>>(shift_))&uint32(255)] = c_[(v_>>(shift_))&uint32(255)] + int32(1)
+					}
+					for d_ := int64(0); d_ < int64(256); d_ = d_ + int64(1) {
+						counts_[(((row_*int64(256))+d_)*parts_)+part_] = c_[d_]
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:939
+	}
+	return nil
+}
+
+func CountChunksUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		CountChunks[uint64](it, support.Slice[int32](args[0:]), support.Slice[uint64](args[3:]), int(args[6].Int64()), int(args[7].Int64()), uint(args[8].Uint64()))
+	})
+}
+
+func CountChunksUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return CountChunksUint64Plain(grid, lo, hi, args)
 	}
 	counts_ := support.Slice[int32](args[0:])
 	x_ := support.Slice[uint64](args[3:])
@@ -773,16 +963,16 @@ func CountChunksGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line radix.go:21*/ var c_ [256]int32
+					/*line radix.go:24*/ var c_ [256]int32
 					parts_ := support.Div((n_+per_)-int64(1), per_)
 					row_ := support.Div(g0, parts_)
-					/*line radix.go:23*/ part_ := support.Rem(g0, parts_)
+					/*line radix.go:26*/ part_ := support.Rem(g0, parts_)
 					t_ := (row_ * n_) + (part_ * per_)
-					/*line radix.go:24*/ t2_ := x_[t_ : (row_*n_)+min((part_*per_)+per_, n_)]
-					/*line radix.go:24*/ t3_ := int64(len(t2_))
-					/*line radix.go:24*/ t4_ := int64(0)
-					/*line radix.go:24*/ for ; t4_ < t3_; t4_ = t4_ + int64(1) {
-						/*line radix.go:24*/ v_ := t2_[t4_]
+					/*line radix.go:27*/ t2_ := x_[t_ : (row_*n_)+min((part_*per_)+per_, n_)]
+					/*line radix.go:27*/ t3_ := int64(len(t2_))
+					/*line radix.go:27*/ t4_ := int64(0)
+					/*line radix.go:27*/ for ; t4_ < t3_; t4_ = t4_ + int64(1) {
+						/*line radix.go:27*/ v_ := t2_[t4_]
 						c_[(v_>>(shift_))&uint64(255)] = c_[(v_>>(shift_))&uint64(255)] + int32(1)
 					}
 					for d_ := int64(0); d_ < int64(256); d_ = d_ + int64(1) {
@@ -791,20 +981,92 @@ func CountChunksGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:795
+//line kernels_tandem.go:985
 	}
 	return nil
 }
 
-func MoveChunksPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func MoveChunksUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		MoveChunks(it, support.Slice[uint64](args[0:]), support.Slice[int32](args[3:]), support.Slice[uint64](args[6:]), int(args[9].Int64()), int(args[10].Int64()), uint(args[11].Uint64()))
+		MoveChunks[uint32](it, support.Slice[uint32](args[0:]), support.Slice[int32](args[3:]), support.Slice[uint32](args[6:]), int(args[9].Int64()), int(args[10].Int64()), uint(args[11].Uint64()))
 	})
 }
 
-func MoveChunksGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func MoveChunksUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
-		return MoveChunksPlain(grid, lo, hi, args)
+		return MoveChunksUint32Plain(grid, lo, hi, args)
+	}
+	y_ := support.Slice[uint32](args[0:])
+	counts_ := support.Slice[int32](args[3:])
+	x_ := support.Slice[uint32](args[6:])
+	n_ := args[9].Int64()
+	per_ := args[10].Int64()
+	shift_ := args[11].Uint64()
+	n0, n1, n2 := int64(1), int64(1), int64(1)
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		e0, e1, e2 := b0+n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line radix.go:40*/ var at_ [256]int32
+					parts_ := support.Div((n_+per_)-int64(1), per_)
+					row_ := support.Div(g0, parts_)
+					/*line radix.go:42*/ part_ := support.Rem(g0, parts_)
+					t_ := (row_ * n_) + (part_ * per_)
+					/*line radix.go:43*/ chunk_ := x_[t_ : (row_*n_)+min((part_*per_)+per_, n_)]
+					if parts_ == int64(1) {
+						t2_ := chunk_
+						/*line radix.go:45*/ t3_ := int64(len(t2_))
+						/*line radix.go:45*/ t4_ := int64(0)
+						/*line radix.go:45*/ for ; t4_ < t3_; t4_ = t4_ + int64(1) {
+							/*line radix.go:45*/ v_ := t2_[t4_]
+							at_[(v_>>(shift_))&uint32(255)] = at_[(v_>>(shift_))&uint32(255)] + int32(1)
+						}
+					}
+					before_ := int32(0)
+					for d_ := int64(0); d_ < int64(256); d_ = d_ + int64(1) {
+						i_ := (((row_ * int64(256)) + d_) * parts_) + part_
+						/*line radix.go:51*/ if parts_ > int64(1) {
+							at_[d_] = counts_[i_]
+						} else {
+							t5_ := d_
+							/*line radix.go:54*/ t6_ := before_
+							/*line radix.go:54*/ t7_ := before_ + at_[d_]
+							/*line radix.go:54*/ at_[t5_] = t6_
+							/*line radix.go:54*/ before_ = t7_
+							counts_[i_] = at_[d_]
+						}
+					}
+					t8_ := row_ * n_
+					/*line radix.go:58*/ to_ := y_[t8_ : (row_*n_)+n_]
+					t9_ := chunk_
+					/*line radix.go:59*/ t10_ := int64(len(t9_))
+					/*line radix.go:59*/ t11_ := int64(0)
+					/*line radix.go:59*/ for ; t11_ < t10_; t11_ = t11_ + int64(1) {
+						/*line radix.go:59*/ v2_ := t9_[t11_]
+						d2_ := (v2_ >> (shift_)) & uint32(255)
+						to_[at_[d2_]] = v2_
+						at_[d2_] = at_[d2_] + int32(1)
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:1057
+	}
+	return nil
+}
+
+func MoveChunksUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		MoveChunks[uint64](it, support.Slice[uint64](args[0:]), support.Slice[int32](args[3:]), support.Slice[uint64](args[6:]), int(args[9].Int64()), int(args[10].Int64()), uint(args[11].Uint64()))
+	})
+}
+
+func MoveChunksUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return MoveChunksUint64Plain(grid, lo, hi, args)
 	}
 	y_ := support.Slice[uint64](args[0:])
 	counts_ := support.Slice[int32](args[3:])
@@ -820,42 +1082,42 @@ func MoveChunksGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line radix.go:37*/ var at_ [256]int32
+					/*line radix.go:40*/ var at_ [256]int32
 					parts_ := support.Div((n_+per_)-int64(1), per_)
 					row_ := support.Div(g0, parts_)
-					/*line radix.go:39*/ part_ := support.Rem(g0, parts_)
+					/*line radix.go:42*/ part_ := support.Rem(g0, parts_)
 					t_ := (row_ * n_) + (part_ * per_)
-					/*line radix.go:40*/ chunk_ := x_[t_ : (row_*n_)+min((part_*per_)+per_, n_)]
+					/*line radix.go:43*/ chunk_ := x_[t_ : (row_*n_)+min((part_*per_)+per_, n_)]
 					if parts_ == int64(1) {
 						t2_ := chunk_
-						/*line radix.go:42*/ t3_ := int64(len(t2_))
-						/*line radix.go:42*/ t4_ := int64(0)
-						/*line radix.go:42*/ for ; t4_ < t3_; t4_ = t4_ + int64(1) {
-							/*line radix.go:42*/ v_ := t2_[t4_]
+						/*line radix.go:45*/ t3_ := int64(len(t2_))
+						/*line radix.go:45*/ t4_ := int64(0)
+						/*line radix.go:45*/ for ; t4_ < t3_; t4_ = t4_ + int64(1) {
+							/*line radix.go:45*/ v_ := t2_[t4_]
 							at_[(v_>>(shift_))&uint64(255)] = at_[(v_>>(shift_))&uint64(255)] + int32(1)
 						}
 					}
 					before_ := int32(0)
 					for d_ := int64(0); d_ < int64(256); d_ = d_ + int64(1) {
 						i_ := (((row_ * int64(256)) + d_) * parts_) + part_
-						/*line radix.go:48*/ if parts_ > int64(1) {
+						/*line radix.go:51*/ if parts_ > int64(1) {
 							at_[d_] = counts_[i_]
 						} else {
 							t5_ := d_
-							/*line radix.go:51*/ t6_ := before_
-							/*line radix.go:51*/ t7_ := before_ + at_[d_]
-							/*line radix.go:51*/ at_[t5_] = t6_
-							/*line radix.go:51*/ before_ = t7_
+							/*line radix.go:54*/ t6_ := before_
+							/*line radix.go:54*/ t7_ := before_ + at_[d_]
+							/*line radix.go:54*/ at_[t5_] = t6_
+							/*line radix.go:54*/ before_ = t7_
 							counts_[i_] = at_[d_]
 						}
 					}
 					t8_ := row_ * n_
-					/*line radix.go:55*/ to_ := y_[t8_ : (row_*n_)+n_]
+					/*line radix.go:58*/ to_ := y_[t8_ : (row_*n_)+n_]
 					t9_ := chunk_
-					/*line radix.go:56*/ t10_ := int64(len(t9_))
-					/*line radix.go:56*/ t11_ := int64(0)
-					/*line radix.go:56*/ for ; t11_ < t10_; t11_ = t11_ + int64(1) {
-						/*line radix.go:56*/ v2_ := t9_[t11_]
+					/*line radix.go:59*/ t10_ := int64(len(t9_))
+					/*line radix.go:59*/ t11_ := int64(0)
+					/*line radix.go:59*/ for ; t11_ < t10_; t11_ = t11_ + int64(1) {
+						/*line radix.go:59*/ v2_ := t9_[t11_]
 						d2_ := (v2_ >> (shift_)) & uint64(255)
 						to_[at_[d2_]] = v2_
 						at_[d2_] = at_[d2_] + int32(1)
@@ -863,7 +1125,7 @@ func MoveChunksGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:867
+//line kernels_tandem.go:1129
 	}
 	return nil
 }
@@ -888,34 +1150,34 @@ func SumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line radix.go:71*/ row_ := g0 * n_
+		/*line radix.go:74*/ row_ := g0 * n_
 		for w := range n {
 			var before_ int32
-			/*line radix.go:72*/ before_ = int32(0)
+			/*line radix.go:75*/ before_ = int32(0)
 			before_all[w] = before_
 		}
-		/*line radix.go:73*/ i_ := int64(0)
-		/*line radix.go:73*/ for i_ < n_ {
+		/*line radix.go:76*/ i_ := int64(0)
+		/*line radix.go:76*/ for i_ < n_ {
 			for w := range n {
 				l0 := w % n0
 				var v_ int32
 				l_ := l0
-				/*line radix.go:74*/ t_[l_] = int32(0)
+				/*line radix.go:77*/ t_[l_] = int32(0)
 				if (i_ + l_) < n_ {
 					t_[l_] = counts_[(row_+i_)+l_]
 				}
 				v_ = t_[l_]
-				/*line radix.go:89*/ v_all[w] = v_
+				/*line radix.go:92*/ v_all[w] = v_
 			}
-			/*line radix.go:89*/ n2_ := int64(256)
-			/*line radix.go:91*/ d_ := int64(1)
-			/*line radix.go:91*/ for d_ < n2_ {
+			/*line radix.go:92*/ n2_ := int64(256)
+			/*line radix.go:94*/ d_ := int64(1)
+			/*line radix.go:94*/ for d_ < n2_ {
 				for w := range n {
 					l0 := w % n0
 					var b_ int32
 					t2_ := t_[:int64(256)]
 					l2_ := l0
-					/*line radix.go:93*/ b_ = int32(0)
+					/*line radix.go:96*/ b_ = int32(0)
 					if l2_ >= d_ {
 						b_ = t2_[l2_-d_]
 					}
@@ -926,39 +1188,91 @@ func SumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					b_ := b_all[w]
 					t2_ := t_[:int64(256)]
 					l2_ := l0
-					/*line radix.go:98*/ t2_[l2_] = t2_[l2_] + b_
+					/*line radix.go:101*/ t2_[l2_] = t2_[l2_] + b_
 					b_all[w] = b_
 				}
-				/*line radix.go:91*/ d_ = d_ * int64(2)
+				/*line radix.go:94*/ d_ = d_ * int64(2)
 			}
 			for w := range n {
 				l0 := w % n0
 				before_ := before_all[w]
 				v_ := v_all[w]
 				l_ := l0
-				/*line radix.go:80*/ if (i_ + l_) < n_ {
+				/*line radix.go:83*/ if (i_ + l_) < n_ {
 					counts_[(row_+i_)+l_] = (before_ + t_[l_]) - v_
 				}
 				before_ = before_ + t_[255]
 				before_all[w] = before_
 				v_all[w] = v_
 			}
-			/*line radix.go:73*/ i_ = i_ + int64(256)
+			/*line radix.go:76*/ i_ = i_ + int64(256)
 		}
-//line kernels_tandem.go:949
+//line kernels_tandem.go:1211
 	}
 	return nil
 }
 
-func CountTilesPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func CountTilesUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		CountTiles(it, support.Slice[int32](args[0:]), support.Slice[uint64](args[3:]), int(args[6].Int64()), uint(args[7].Uint64()))
+		CountTiles[uint32](it, support.Slice[int32](args[0:]), support.Slice[uint32](args[3:]), int(args[6].Int64()), uint(args[7].Uint64()))
 	})
 }
 
-func CountTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func CountTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
-		return CountTilesPlain(grid, lo, hi, args)
+		return CountTilesUint32Plain(grid, lo, hi, args)
+	}
+	counts_ := support.Slice[int32](args[0:])
+	x_ := support.Slice[uint32](args[3:])
+	n_ := args[6].Int64()
+	shift_ := args[7].Uint64()
+	n0, n1, n2 := int64(128), int64(1), int64(1)
+	var c_ [16]int32
+	n := n0 * n1 * n2
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		/*line radix.go:120*/ parts_ := ((n_ + int64(2048)) - int64(1)) / int64(2048)
+		row_ := support.Div(g0, parts_)
+		/*line radix.go:121*/ part_ := support.Rem(g0, parts_)
+		for w := range n {
+			l0 := w % n0
+			l_ := l0
+			/*line radix.go:122*/ if l_ < int64(16) {
+				c_[l_] = int32(0)
+			}
+		}
+		for w := range n {
+			l0 := w % n0
+			l_ := l0
+//line radix.go:126
+			for i_ := (part_ * int64(2048)) + l_; i_ < min((part_*int64(2048))+int64(2048), n_); i_ = i_ + int64(128) {
+				t_ := support.LocalAdd(&c_[(x_[(row_*n_)+i_]>>(shift_))&uint32(15)], int32(1))
+				_ = t_
+			}
+		}
+		for w := range n {
+			l0 := w % n0
+			l_ := l0
+			/*line radix.go:130*/ if l_ < int64(16) {
+				counts_[(((row_*int64(16))+l_)*parts_)+part_] = c_[l_]
+			}
+		}
+//line kernels_tandem.go:1263
+	}
+	return nil
+}
+
+func CountTilesUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		CountTiles[uint64](it, support.Slice[int32](args[0:]), support.Slice[uint64](args[3:]), int(args[6].Int64()), uint(args[7].Uint64()))
+	})
+}
+
+func CountTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return CountTilesUint64Plain(grid, lo, hi, args)
 	}
 	counts_ := support.Slice[int32](args[0:])
 	x_ := support.Slice[uint64](args[3:])
@@ -971,20 +1285,20 @@ func CountTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line radix.go:117*/ parts_ := ((n_ + int64(2048)) - int64(1)) / int64(2048)
+		/*line radix.go:120*/ parts_ := ((n_ + int64(2048)) - int64(1)) / int64(2048)
 		row_ := support.Div(g0, parts_)
-		/*line radix.go:118*/ part_ := support.Rem(g0, parts_)
+		/*line radix.go:121*/ part_ := support.Rem(g0, parts_)
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-			/*line radix.go:119*/ if l_ < int64(16) {
+			/*line radix.go:122*/ if l_ < int64(16) {
 				c_[l_] = int32(0)
 			}
 		}
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-//line radix.go:123
+//line radix.go:126
 			for i_ := (part_ * int64(2048)) + l_; i_ < min((part_*int64(2048))+int64(2048), n_); i_ = i_ + int64(128) {
 				t_ := support.LocalAdd(&c_[(x_[(row_*n_)+i_]>>(shift_))&uint64(15)], int32(1))
 				_ = t_
@@ -993,24 +1307,144 @@ func CountTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-			/*line radix.go:127*/ if l_ < int64(16) {
+			/*line radix.go:130*/ if l_ < int64(16) {
 				counts_[(((row_*int64(16))+l_)*parts_)+part_] = c_[l_]
 			}
 		}
-//line kernels_tandem.go:1001
+//line kernels_tandem.go:1315
 	}
 	return nil
 }
 
-func MoveTilesPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func MoveTilesUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		MoveTiles(it, support.Slice[uint64](args[0:]), support.Slice[int32](args[3:]), support.Slice[uint64](args[6:]), int(args[9].Int64()), uint(args[10].Uint64()))
+		MoveTiles[uint32](it, support.Slice[uint32](args[0:]), support.Slice[int32](args[3:]), support.Slice[uint32](args[6:]), int(args[9].Int64()), uint(args[10].Uint64()))
 	})
 }
 
-func MoveTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func MoveTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
-		return MoveTilesPlain(grid, lo, hi, args)
+		return MoveTilesUint32Plain(grid, lo, hi, args)
+	}
+	y_ := support.Slice[uint32](args[0:])
+	counts_ := support.Slice[int32](args[3:])
+	x_ := support.Slice[uint32](args[6:])
+	n_ := args[9].Int64()
+	shift_ := args[10].Uint64()
+	n0, n1, n2 := int64(128), int64(1), int64(1)
+	var t_ [2048]uint32
+	var c_ [2048]int32
+	var sums_ [128]int32
+	var first_ [16]int32
+	var s_all, b_all [128]int32
+	n := n0 * n1 * n2
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		/*line radix.go:144*/ parts_ := ((n_ + int64(2048)) - int64(1)) / int64(2048)
+		row_ := support.Div(g0, parts_)
+		/*line radix.go:145*/ part_ := support.Rem(g0, parts_)
+		begin_ := (row_ * n_) + (part_ * int64(2048))
+		have_ := min(int64(2048), n_-(part_*int64(2048)))
+		for w := range n {
+			l0 := w % n0
+			l_ := l0
+			/*line radix.go:148*/ for i_ := l_; i_ < have_; i_ = i_ + int64(128) {
+				t_[i_] = x_[begin_+i_]
+			}
+			for d_ := int64(0); d_ < int64(16); d_ = d_ + int64(1) {
+				c_[(d_*int64(128))+l_] = int32(0)
+			}
+		}
+		for w := range n {
+			l0 := w % n0
+			l_ := l0
+//line radix.go:155
+			for i2_ := l_ * int64(16); i2_ < min((l_*int64(16))+int64(16), have_); i2_ = i2_ + int64(1) {
+				c_[(int64(((t_[i2_]>>(shift_))&uint32(15)))*int64(128))+l_] = c_[(int64(((t_[i2_]>>(shift_))&uint32(15)))*int64(128))+l_] + int32(1)
+			}
+		}
+		for w := range n {
+			l0 := w % n0
+			var s_ int32
+			l_ := l0
+			/*line radix.go:159*/ s_ = int32(0)
+			for i3_ := l_ * int64(16); i3_ < ((l_ * int64(16)) + int64(16)); i3_ = i3_ + int64(1) {
+				t2_ := i3_
+				/*line radix.go:161*/ t3_ := s_
+				/*line radix.go:161*/ t4_ := s_ + c_[i3_]
+				/*line radix.go:161*/ c_[t2_] = t3_
+				/*line radix.go:161*/ s_ = t4_
+			}
+			sums_[l_] = s_
+			/*line radix.go:92*/ s_all[w] = s_
+		}
+		/*line radix.go:92*/ n2_ := int64(128)
+		/*line radix.go:94*/ d2_ := int64(1)
+		/*line radix.go:94*/ for d2_ < n2_ {
+			for w := range n {
+				l0 := w % n0
+				var b_ int32
+				t5_ := sums_[:int64(128)]
+				l2_ := l0
+				/*line radix.go:96*/ b_ = int32(0)
+				if l2_ >= d2_ {
+					b_ = t5_[l2_-d2_]
+				}
+				b_all[w] = b_
+			}
+			for w := range n {
+				l0 := w % n0
+				b_ := b_all[w]
+				t5_ := sums_[:int64(128)]
+				l2_ := l0
+				/*line radix.go:101*/ t5_[l2_] = t5_[l2_] + b_
+				b_all[w] = b_
+			}
+			/*line radix.go:94*/ d2_ = d2_ * int64(2)
+		}
+		for w := range n {
+			l0 := w % n0
+			s_ := s_all[w]
+			l_ := l0
+//line radix.go:165
+			for i4_ := l_ * int64(16); i4_ < ((l_ * int64(16)) + int64(16)); i4_ = i4_ + int64(1) {
+				c_[i4_] = c_[i4_] + (sums_[l_] - s_)
+			}
+			s_all[w] = s_
+		}
+		for w := range n {
+			l0 := w % n0
+			l_ := l0
+			/*line radix.go:169*/ if l_ < int64(16) {
+				first_[l_] = c_[l_*int64(128)]
+			}
+		}
+		for w := range n {
+			l0 := w % n0
+			l_ := l0
+//line radix.go:173
+			for i5_ := l_ * int64(16); i5_ < min((l_*int64(16))+int64(16), have_); i5_ = i5_ + int64(1) {
+				d3_ := int64(((t_[i5_] >> (shift_)) & uint32(15)))
+				y_[(row_*n_)+int64(((counts_[(((row_*int64(16))+d3_)*parts_)+part_]+c_[(d3_*int64(128))+l_])-first_[d3_]))] = t_[i5_]
+				c_[(d3_*int64(128))+l_] = c_[(d3_*int64(128))+l_] + int32(1)
+			}
+		}
+//line kernels_tandem.go:1435
+	}
+	return nil
+}
+
+func MoveTilesUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		MoveTiles[uint64](it, support.Slice[uint64](args[0:]), support.Slice[int32](args[3:]), support.Slice[uint64](args[6:]), int(args[9].Int64()), uint(args[10].Uint64()))
+	})
+}
+
+func MoveTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return MoveTilesUint64Plain(grid, lo, hi, args)
 	}
 	y_ := support.Slice[uint64](args[0:])
 	counts_ := support.Slice[int32](args[3:])
@@ -1028,15 +1462,15 @@ func MoveTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line radix.go:141*/ parts_ := ((n_ + int64(2048)) - int64(1)) / int64(2048)
+		/*line radix.go:144*/ parts_ := ((n_ + int64(2048)) - int64(1)) / int64(2048)
 		row_ := support.Div(g0, parts_)
-		/*line radix.go:142*/ part_ := support.Rem(g0, parts_)
+		/*line radix.go:145*/ part_ := support.Rem(g0, parts_)
 		begin_ := (row_ * n_) + (part_ * int64(2048))
 		have_ := min(int64(2048), n_-(part_*int64(2048)))
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-			/*line radix.go:145*/ for i_ := l_; i_ < have_; i_ = i_ + int64(128) {
+			/*line radix.go:148*/ for i_ := l_; i_ < have_; i_ = i_ + int64(128) {
 				t_[i_] = x_[begin_+i_]
 			}
 			for d_ := int64(0); d_ < int64(16); d_ = d_ + int64(1) {
@@ -1046,7 +1480,7 @@ func MoveTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-//line radix.go:152
+//line radix.go:155
 			for i2_ := l_ * int64(16); i2_ < min((l_*int64(16))+int64(16), have_); i2_ = i2_ + int64(1) {
 				c_[(int64(((t_[i2_]>>(shift_))&uint64(15)))*int64(128))+l_] = c_[(int64(((t_[i2_]>>(shift_))&uint64(15)))*int64(128))+l_] + int32(1)
 			}
@@ -1055,26 +1489,26 @@ func MoveTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			l0 := w % n0
 			var s_ int32
 			l_ := l0
-			/*line radix.go:156*/ s_ = int32(0)
+			/*line radix.go:159*/ s_ = int32(0)
 			for i3_ := l_ * int64(16); i3_ < ((l_ * int64(16)) + int64(16)); i3_ = i3_ + int64(1) {
 				t2_ := i3_
-				/*line radix.go:158*/ t3_ := s_
-				/*line radix.go:158*/ t4_ := s_ + c_[i3_]
-				/*line radix.go:158*/ c_[t2_] = t3_
-				/*line radix.go:158*/ s_ = t4_
+				/*line radix.go:161*/ t3_ := s_
+				/*line radix.go:161*/ t4_ := s_ + c_[i3_]
+				/*line radix.go:161*/ c_[t2_] = t3_
+				/*line radix.go:161*/ s_ = t4_
 			}
 			sums_[l_] = s_
-			/*line radix.go:89*/ s_all[w] = s_
+			/*line radix.go:92*/ s_all[w] = s_
 		}
-		/*line radix.go:89*/ n2_ := int64(128)
-		/*line radix.go:91*/ d2_ := int64(1)
-		/*line radix.go:91*/ for d2_ < n2_ {
+		/*line radix.go:92*/ n2_ := int64(128)
+		/*line radix.go:94*/ d2_ := int64(1)
+		/*line radix.go:94*/ for d2_ < n2_ {
 			for w := range n {
 				l0 := w % n0
 				var b_ int32
 				t5_ := sums_[:int64(128)]
 				l2_ := l0
-				/*line radix.go:93*/ b_ = int32(0)
+				/*line radix.go:96*/ b_ = int32(0)
 				if l2_ >= d2_ {
 					b_ = t5_[l2_-d2_]
 				}
@@ -1085,16 +1519,16 @@ func MoveTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				b_ := b_all[w]
 				t5_ := sums_[:int64(128)]
 				l2_ := l0
-				/*line radix.go:98*/ t5_[l2_] = t5_[l2_] + b_
+				/*line radix.go:101*/ t5_[l2_] = t5_[l2_] + b_
 				b_all[w] = b_
 			}
-			/*line radix.go:91*/ d2_ = d2_ * int64(2)
+			/*line radix.go:94*/ d2_ = d2_ * int64(2)
 		}
 		for w := range n {
 			l0 := w % n0
 			s_ := s_all[w]
 			l_ := l0
-//line radix.go:162
+//line radix.go:165
 			for i4_ := l_ * int64(16); i4_ < ((l_ * int64(16)) + int64(16)); i4_ = i4_ + int64(1) {
 				c_[i4_] = c_[i4_] + (sums_[l_] - s_)
 			}
@@ -1103,21 +1537,21 @@ func MoveTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-			/*line radix.go:166*/ if l_ < int64(16) {
+			/*line radix.go:169*/ if l_ < int64(16) {
 				first_[l_] = c_[l_*int64(128)]
 			}
 		}
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-//line radix.go:170
+//line radix.go:173
 			for i5_ := l_ * int64(16); i5_ < min((l_*int64(16))+int64(16), have_); i5_ = i5_ + int64(1) {
 				d3_ := int64(((t_[i5_] >> (shift_)) & uint64(15)))
 				y_[(row_*n_)+int64(((counts_[(((row_*int64(16))+d3_)*parts_)+part_]+c_[(d3_*int64(128))+l_])-first_[d3_]))] = t_[i5_]
 				c_[(d3_*int64(128))+l_] = c_[(d3_*int64(128))+l_] + int32(1)
 			}
 		}
-//line kernels_tandem.go:1121
+//line kernels_tandem.go:1555
 	}
 	return nil
 }
@@ -1148,17 +1582,17 @@ func RankGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line radix.go:182*/ for i_ := i1; i_ < support.Div(int64(len(x_)), n_); i_ = i_ + s1 {
+					/*line radix.go:185*/ for i_ := i1; i_ < support.Div(int64(len(x_)), n_); i_ = i_ + s1 {
 						t_ := i_ * n_
-						/*line radix.go:183*/ row_ := x_[t_ : (i_*n_)+n_]
+						/*line radix.go:186*/ row_ := x_[t_ : (i_*n_)+n_]
 						for j_ := i0; j_ < n_; j_ = j_ + s0 {
 							v_ := row_[j_] >> (shift_)
-							/*line radix.go:185*/ at_ := int64(0)
+							/*line radix.go:188*/ at_ := int64(0)
 							t2_ := row_
-							/*line radix.go:186*/ t3_ := int64(len(t2_))
-							/*line radix.go:186*/ k_ := int64(0)
-							/*line radix.go:186*/ for ; k_ < t3_; k_ = k_ + int64(1) {
-								/*line radix.go:186*/ w_ := t2_[k_]
+							/*line radix.go:189*/ t3_ := int64(len(t2_))
+							/*line radix.go:189*/ k_ := int64(0)
+							/*line radix.go:189*/ for ; k_ < t3_; k_ = k_ + int64(1) {
+								/*line radix.go:189*/ w_ := t2_[k_]
 								if ((w_ >> (shift_)) < v_) || (((w_ >> (shift_)) == v_) && (k_ < j_)) {
 									at_ = at_ + int64(1)
 								}
@@ -1169,7 +1603,7 @@ func RankGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1173
+//line kernels_tandem.go:1607
 	}
 	return nil
 }
@@ -1259,7 +1693,7 @@ func SearchUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1263
+//line kernels_tandem.go:1697
 	}
 	return nil
 }
@@ -1349,7 +1783,7 @@ func SearchUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1353
+//line kernels_tandem.go:1787
 	}
 	return nil
 }
@@ -1366,7 +1800,7 @@ func gpu_key(o_ gpu_Order, x_ uint64) uint64 {
 		k_ = gpu_largest(o_)
 	}
 	return k_
-//line kernels_tandem.go:1370
+//line kernels_tandem.go:1804
 }
 
 func gpu_bits(o_ gpu_Order, k_ uint64) uint64 {
@@ -1378,7 +1812,7 @@ func gpu_bits(o_ gpu_Order, k_ uint64) uint64 {
 		x_ = k_ >> (1)
 	}
 	return x_
-//line kernels_tandem.go:1382
+//line kernels_tandem.go:1816
 }
 
 func gpu_below(edges_ gpu_Matrix_, n_ int64, x_ uint64, o_ gpu_Order) int64 {
@@ -1393,12 +1827,12 @@ func gpu_below(edges_ gpu_Matrix_, n_ int64, x_ uint64, o_ gpu_Order) int64 {
 		}
 	}
 	return lo_
-//line kernels_tandem.go:1397
+//line kernels_tandem.go:1831
 }
 
 func gpu_largest(o_ gpu_Order) uint64 {
 	/*line keys.go:35*/ return (o_.sign_ << (1)) - uint64(1)
-//line kernels_tandem.go:1402
+//line kernels_tandem.go:1836
 }
 
 func gpu_step(v_ gpu_Matrix_) int64 {
@@ -1406,7 +1840,7 @@ func gpu_step(v_ gpu_Matrix_) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:1410
+//line kernels_tandem.go:1844
 }
 
 func gpu_step_(v_ gpu_Matrix___) int64 {
@@ -1414,7 +1848,7 @@ func gpu_step_(v_ gpu_Matrix___) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:1418
+//line kernels_tandem.go:1852
 }
 
 func gpu_below_(edges_ gpu_Matrix__, n_ int64, x_ uint64, o_ gpu_Order) int64 {
@@ -1429,7 +1863,7 @@ func gpu_below_(edges_ gpu_Matrix__, n_ int64, x_ uint64, o_ gpu_Order) int64 {
 		}
 	}
 	return lo_
-//line kernels_tandem.go:1433
+//line kernels_tandem.go:1867
 }
 
 func gpu_step__(v_ gpu_Matrix__) int64 {
@@ -1437,5 +1871,5 @@ func gpu_step__(v_ gpu_Matrix__) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:1441
+//line kernels_tandem.go:1875
 }

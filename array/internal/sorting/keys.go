@@ -68,13 +68,13 @@ const block = 1024
 // below its key, of which there are the lower bits that have room above shift. With shift 0 it is
 // the key alone.
 //
-//tandem:kernel uint8 uint32 uint64
-func Pack[E gpu.Unsigned](it gpu.Item, pairs []uint64, a gpu.Matrix[E], line int, o Order, shift uint) {
+//tandem:kernel uint8,uint64 uint32,uint32 uint32,uint64 uint64,uint64
+func Pack[E gpu.Unsigned, P Pair](it gpu.Item, pairs []P, a gpu.Matrix[E], line int, o Order, shift uint) {
 	for i := it.Global(1); i < a.Rows; i += it.GlobalSize(1) {
 		for begin := it.Group(0) * block; begin < a.Cols; begin += it.Groups(0) * block {
 			end := min(begin+block, a.Cols)
 			for j := begin + it.Local(0); j < end; j += it.LocalSize(0) {
-				pairs[i*a.Cols+j] = o.key(uint64(a.At(i, j)))<<shift | uint64(i*line+j)&(1<<shift-1)
+				pairs[i*a.Cols+j] = P(o.key(uint64(a.At(i, j)))<<shift | uint64(i*line+j)&(1<<shift-1))
 			}
 		}
 	}
@@ -100,13 +100,13 @@ func Repack[E gpu.Unsigned](it gpu.Item, pairs []uint64, a gpu.Matrix[E], n int,
 // Unpack makes c of rows of n pairs, of which it has the first ones: their lower bits, which are
 // keys.
 //
-//tandem:kernel uint32 uint64
-func Unpack[E gpu.Unsigned](it gpu.Item, c gpu.Matrix[E], pairs []uint64, n int, o Order) {
+//tandem:kernel uint32,uint32 uint32,uint64 uint64,uint64
+func Unpack[E gpu.Unsigned, P Pair](it gpu.Item, c gpu.Matrix[E], pairs []P, n int, o Order) {
 	for i := it.Global(1); i < c.Rows; i += it.GlobalSize(1) {
 		for begin := it.Group(0) * block; begin < c.Cols; begin += it.Groups(0) * block {
 			end := min(begin+block, c.Cols)
 			for j := begin + it.Local(0); j < end; j += it.LocalSize(0) {
-				c.Set(i, j, E(o.bits(pairs[i*n+j])))
+				c.Set(i, j, E(o.bits(uint64(pairs[i*n+j]))))
 			}
 		}
 	}

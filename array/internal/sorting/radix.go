@@ -8,6 +8,9 @@ import "github.com/tandem-gpu/tandem/gpu"
 // processor is a chunk, which one work-item takes; one of a GPU is a tile, which a group takes in
 // local memory. Elements have n in a row, the counts of a row parts for each digit.
 
+// A Pair is the number of an element below its key, or a key alone.
+type Pair interface{ uint32 | uint64 }
+
 const (
 	chunkBits   = 8 // of a digit
 	chunkDigits = 1 << chunkBits
@@ -15,9 +18,9 @@ const (
 
 // CountChunks counts the digits of chunks of per elements.
 //
-//tandem:kernel
+//tandem:kernel uint32 uint64
 //tandem:group 1
-func CountChunks(it gpu.Item, counts []int32, x []uint64, n, per int, shift uint) {
+func CountChunks[P Pair](it gpu.Item, counts []int32, x []P, n, per int, shift uint) {
 	var c [chunkDigits]int32
 	parts := (n + per - 1) / per
 	row, part := it.Group(0)/parts, it.Group(0)%parts
@@ -31,9 +34,9 @@ func CountChunks(it gpu.Item, counts []int32, x []uint64, n, per int, shift uint
 
 // MoveChunks moves the elements to y. Where a row is one chunk it makes the counts, too.
 //
-//tandem:kernel
+//tandem:kernel uint32 uint64
 //tandem:group 1
-func MoveChunks(it gpu.Item, y []uint64, counts []int32, x []uint64, n, per int, shift uint) {
+func MoveChunks[P Pair](it gpu.Item, y []P, counts []int32, x []P, n, per int, shift uint) {
 	var at [chunkDigits]int32
 	parts := (n + per - 1) / per
 	row, part := it.Group(0)/parts, it.Group(0)%parts
@@ -110,9 +113,9 @@ const (
 
 // CountTiles counts the digits of tiles.
 //
-//tandem:kernel
+//tandem:kernel uint32 uint64
 //tandem:group 128
-func CountTiles(it gpu.Item, counts []int32, x []uint64, n int, shift uint) {
+func CountTiles[P Pair](it gpu.Item, counts []int32, x []P, n int, shift uint) {
 	c := gpu.Local[[tileDigits]int32](it)
 	parts := (n + tile - 1) / tile
 	l, row, part := it.Local(0), it.Group(0)/parts, it.Group(0)%parts
@@ -131,10 +134,10 @@ func CountTiles(it gpu.Item, counts []int32, x []uint64, n int, shift uint) {
 
 // MoveTiles moves the elements to y.
 //
-//tandem:kernel
+//tandem:kernel uint32 uint64
 //tandem:group 128
-func MoveTiles(it gpu.Item, y []uint64, counts []int32, x []uint64, n int, shift uint) {
-	t := gpu.Local[[tile]uint64](it)
+func MoveTiles[P Pair](it gpu.Item, y []P, counts []int32, x []P, n int, shift uint) {
+	t := gpu.Local[[tile]P](it)
 	c := gpu.Local[[tileDigits * tileItems]int32](it) // by digit, and then by work-item
 	sums := gpu.Local[[tileItems]int32](it)
 	first := gpu.Local[[tileDigits]int32](it) // where each digit begins in the tile

@@ -11,10 +11,10 @@ import (
 
 // Rows is rows of n pairs, or keys, on a device. After an error of one step the others do nothing,
 // and Free returns it.
-type Rows struct {
-	Pairs   *linalg.Array[uint64] // one row after the other
-	other   *linalg.Array[uint64] // where a pass writes
-	counts  *linalg.Array[int32]  // for each row
+type Rows[P Pair] struct {
+	Pairs   *linalg.Array[P]     // one row after the other
+	other   *linalg.Array[P]     // where a pass writes
+	counts  *linalg.Array[int32] // for each row
 	s       *linalg.Session
 	err     error
 	rows, n int
@@ -23,22 +23,24 @@ type Rows struct {
 	bits    uint // of a digit
 }
 
-// short is the length up to which a row is sorted by rank: there a radix sort has more digits to
-// count than elements.
-const short = 64
+// Short is the length up to which a row is sorted by rank, as pairs of 64 bits alone are: there a
+// radix sort has more digits to count than elements.
+const Short = 64
 
 // NewRows makes rows of n pairs each.
-func NewRows(s *linalg.Session, rows, n int) *Rows { return newRows(s, rows, n, s.Info().GPU) }
+func NewRows[P Pair](s *linalg.Session, rows, n int) *Rows[P] {
+	return newRows[P](s, rows, n, s.Info().GPU)
+}
 
-func newRows(s *linalg.Session, rows, n int, tiles bool) *Rows {
+func newRows[P Pair](s *linalg.Session, rows, n int, tiles bool) *Rows[P] {
 	const least, perCore = 2048, 4 // elements that are worth counting, and chunks of all rows
-	r := &Rows{s: s, rows: rows, n: n, tiles: tiles, per: tile, bits: tileBits}
+	r := &Rows[P]{s: s, rows: rows, n: n, tiles: tiles, per: tile, bits: tileBits}
 	if !tiles {
 		wanted := max(1, perCore*s.Info().ComputeUnits/max(1, rows)) // chunks of a row
 		r.per, r.bits = max(least, (n+wanted-1)/wanted), chunkBits
 	}
-	if r.Pairs, r.err = linalg.NewArray[uint64](s, 1, rows*n); r.err == nil {
-		if r.other, r.err = linalg.NewArray[uint64](s, 1, rows*n); r.err == nil {
+	if r.Pairs, r.err = linalg.NewArray[P](s, 1, rows*n); r.err == nil {
+		if r.other, r.err = linalg.NewArray[P](s, 1, rows*n); r.err == nil {
 			r.counts, r.err = linalg.NewArray[int32](s, rows, r.parts()<<r.bits)
 		}
 	}
@@ -46,17 +48,17 @@ func newRows(s *linalg.Session, rows, n int, tiles bool) *Rows {
 }
 
 // parts is the number of parts of a row.
-func (r *Rows) parts() int { return (r.n + r.per - 1) / r.per }
+func (r *Rows[P]) parts() int { return (r.n + r.per - 1) / r.per }
 
 // idle says that there is nothing to do.
-func (r *Rows) idle() bool { return r.err != nil || r.rows == 0 || r.n == 0 }
+func (r *Rows[P]) idle() bool { return r.err != nil || r.rows == 0 || r.n == 0 }
 
 // Err is the error of the first step that failed.
-func (r *Rows) Err() error { return r.err }
+func (r *Rows[P]) Err() error { return r.err }
 
 // Free releases the memory, once the commands that use it are done.
-func (r *Rows) Free() error {
-	for _, a := range []*linalg.Array[uint64]{r.Pairs, r.other} {
+func (r *Rows[P]) Free() error {
+	for _, a := range []*linalg.Array[P]{r.Pairs, r.other} {
 		if a != nil {
 			r.err = cmp.Or(r.err, a.Free())
 		}
@@ -68,20 +70,24 @@ func (r *Rows) Free() error {
 }
 
 // Get makes c as [Unpack] does, of rows of n of some pairs.
-func Get[E uint32 | uint64](r *Rows, c *linalg.Array[E], pairs *linalg.Array[uint64], n int, o Order) {
+func Get[E uint32 | uint64, P Pair](r *Rows[P], c *linalg.Array[E], pairs *linalg.Array[P], n int,
+	o Order,
+) {
 	rows, cols := c.Dims()
 	if rows > 0 && cols > 0 {
-		r.step(func() error { return LaunchUnpack[E](r.s, r.grid(rows, cols), c, pairs, n, o) })
+		r.step(func() error { return LaunchUnpack[E, P](r.s, r.grid(rows, cols), c, pairs, n, o) })
 	}
 }
 
 // Put makes keys, or with shift 32 pairs, of the elements of a, as [Pack] does.
-func Put[E uint8 | uint32 | uint64](r *Rows, a *linalg.Array[E], line int, o Order, shift uint) {
-	r.step(func() error { return LaunchPack[E](r.s, r.grid(a.Dims()), r.Pairs, a, line, o, shift) })
+func Put[E uint8 | uint32 | uint64, P Pair](r *Rows[P], a *linalg.Array[E], line int, o Order, shift uint) {
+	r.step(func() error { return LaunchPack[E, P](r.s, r.grid(a.Dims()), r.Pairs, a, line, o, shift) })
 }
 
 // PutAgain makes pairs, as many for each row of a, of themselves as [Repack] does.
-func PutAgain[E uint32 | uint64](r *Rows, pairs *linalg.Array[uint64], a *linalg.Array[E], o Order, shift uint) {
+func PutAgain[E uint32 | uint64](r *Rows[uint64], pairs *linalg.Array[uint64], a *linalg.Array[E], o Order,
+	shift uint,
+) {
 	r.step(func() error {
 		rows, _ := a.Dims()
 		_, all := pairs.Dims()
@@ -91,7 +97,7 @@ func PutAgain[E uint32 | uint64](r *Rows, pairs *linalg.Array[uint64], a *linalg
 }
 
 // Arrange sorts pairs whose numbers are the columns that elements of a have had in their row.
-func Arrange[E uint32 | uint64](r *Rows, a *linalg.Array[E], o Order) {
+func Arrange[E uint32 | uint64](r *Rows[uint64], a *linalg.Array[E], o Order) {
 	Put(r, a, 0, o, 32)
 	r.Sort(32, 32)
 	if unsafe.Sizeof(E(0)) == 8 {
@@ -101,11 +107,12 @@ func Arrange[E uint32 | uint64](r *Rows, a *linalg.Array[E], o Order) {
 }
 
 // Sort sorts every row by its bits from shift on, of which those beyond some are all the same.
-func (r *Rows) Sort(shift, bits uint) {
+func (r *Rows[P]) Sort(shift, bits uint) {
 	switch {
 	case r.idle():
-	case r.n <= short:
-		r.err = LaunchRank(r.s, rankGrid(r.rows, r.n), r.other, r.Pairs, r.n, shift)
+	case r.n <= Short:
+		x, y := any(r.Pairs).(*linalg.Array[uint64]), any(r.other).(*linalg.Array[uint64])
+		r.err = LaunchRank(r.s, rankGrid(r.rows, r.n), y, x, r.n, shift)
 		r.Pairs, r.other = r.other, r.Pairs
 	default:
 		for end := shift + bits; shift < end; shift += r.bits {
@@ -116,7 +123,7 @@ func (r *Rows) Sort(shift, bits uint) {
 
 // Split moves the pairs of the one row whose bit at shift, their highest, is 1 behind the others.
 // It waits, and returns them.
-func (r *Rows) Split(shift uint) *linalg.Array[uint64] {
+func (r *Rows[P]) Split(shift uint) *linalg.Array[P] {
 	r.pass(shift)
 	var ones linalg.Matrix[int32]
 	if !r.idle() { // where digit 1 begins
@@ -128,29 +135,30 @@ func (r *Rows) Split(shift uint) *linalg.Array[uint64] {
 	return r.Pairs.Slice(0, 1, int(ones.Data[0]), r.n)
 }
 
-// Firsts sorts the numbers of the keys that differ from those before, which it returns. It waits.
-func (r *Rows) Firsts(keys *Rows) *linalg.Array[uint64] {
+// Different makes r the sorted numbers of the keys that differ from those before, which it returns.
+// It waits.
+func Different(r, keys *Rows[uint64]) *linalg.Array[uint64] {
 	r.err = cmp.Or(r.err, keys.err)
 	r.step(func() error { return LaunchFirsts(r.s, r.grid(1, r.n), r.Pairs, keys.Pairs) })
 	return r.Split(32)
 }
 
-// Replace makes pairs the keys that have their numbers.
-func (r *Rows) Replace(pairs *linalg.Array[uint64], keys *Rows) {
+// Choose makes pairs, of r, the keys that have their numbers.
+func Choose(r *Rows[uint64], pairs *linalg.Array[uint64], keys *Rows[uint64]) {
 	r.step(func() error { return LaunchReplace(r.s, r.grid(pairs.Dims()), pairs, keys.Pairs) })
 }
 
 // pass sorts by the digit at shift.
-func (r *Rows) pass(shift uint) {
+func (r *Rows[P]) pass(shift uint) {
 	groups, parts := r.rows*r.parts(), r.parts()
 	switch {
 	case r.tiles:
 		r.step(func() error {
-			return LaunchCountTiles(r.s, backend.Grid1(groups, tileItems), r.counts, r.Pairs, r.n, shift)
+			return LaunchCountTiles[P](r.s, backend.Grid1(groups, tileItems), r.counts, r.Pairs, r.n, shift)
 		})
 	case parts > 1:
 		r.step(func() error {
-			return LaunchCountChunks(r.s, backend.Grid1(groups, 1), r.counts, r.Pairs, r.n, r.per, shift)
+			return LaunchCountChunks[P](r.s, backend.Grid1(groups, 1), r.counts, r.Pairs, r.n, r.per, shift)
 		})
 	}
 	if r.tiles || parts > 1 {
@@ -158,22 +166,23 @@ func (r *Rows) pass(shift uint) {
 	}
 	r.step(func() error {
 		if r.tiles {
-			return LaunchMoveTiles(r.s, backend.Grid1(groups, tileItems), r.other, r.counts, r.Pairs, r.n, shift)
+			g := backend.Grid1(groups, tileItems)
+			return LaunchMoveTiles[P](r.s, g, r.other, r.counts, r.Pairs, r.n, shift)
 		}
-		return LaunchMoveChunks(r.s, backend.Grid1(groups, 1), r.other, r.counts, r.Pairs, r.n, r.per, shift)
+		return LaunchMoveChunks[P](r.s, backend.Grid1(groups, 1), r.other, r.counts, r.Pairs, r.n, r.per, shift)
 	})
 	r.Pairs, r.other = r.other, r.Pairs
 }
 
 // step is one step more.
-func (r *Rows) step(f func() error) {
+func (r *Rows[P]) step(f func() error) {
 	if !r.idle() {
 		r.err = f()
 	}
 }
 
 // grid is a grid for kernels that go by blocks.
-func (r *Rows) grid(rows, cols int) backend.Grid {
+func (r *Rows[P]) grid(rows, cols int) backend.Grid {
 	info := r.s.Info()
 	return kernels.ElementwiseGrid(&info, int64(rows), int64(cols))
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"unsafe"
 
 	"github.com/tandem-gpu/tandem/backend/backendtest"
 	"github.com/tandem-gpu/tandem/linalg"
@@ -12,11 +13,16 @@ import (
 
 // Both forms of the sort are right on devices of both kinds.
 func TestForms(t *testing.T) {
+	t.Run("pairs", testForms[uint64])
+	t.Run("keys of 32 bits", testForms[uint32])
+}
+
+func testForms[P Pair](t *testing.T) {
 	const rows, n = 2, 2*tile + 100
 	rng := rand.New(rand.NewPCG(1, 2))
-	x := make([]uint64, rows*n)
+	x := make([]P, rows*n)
 	for i := range x {
-		x[i] = rng.Uint64() >> rng.IntN(40)
+		x[i] = P(rng.Uint64() >> rng.IntN(40))
 	}
 	want := slices.Clone(x)
 	for i := range rows {
@@ -31,14 +37,14 @@ func TestForms(t *testing.T) {
 					return
 				}
 				defer s.Close()
-				r := newRows(s, rows, n, tiles)
+				r := newRows[P](s, rows, n, tiles)
 				if err := r.Err(); err != nil {
 					t.Fatal(err)
 				}
 				if err := r.Pairs.CopyFrom(linalg.NewMatrix(1, rows*n, x)); err != nil {
 					t.Fatal(err)
 				}
-				r.Sort(0, 64)
+				r.Sort(0, uint(8*unsafe.Sizeof(x[0])))
 				if err := r.Err(); err != nil {
 					t.Fatal(err)
 				}

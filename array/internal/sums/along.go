@@ -27,53 +27,145 @@ const (
 const Words = 137
 
 // Along adds up along rows of x: each output the terms of height rows of cols elements. Where parts
-// has elements, the words of the groups in x are parts of the sum: word k of part p of output o is
-// element (p*Words+k)*outputs+o. Else there is one group in x, which makes the elements of c as
-// Round does, in the same launch; nearly all come from integers of 128 bits. Where shift has
-// elements, one for each output, it is subtracted from the factors of products; of numbers the bits
-// in mask are taken, all of them, or all but the sign.
+// has elements, the groups in x leave parts of the sum there: number k of part p of output o is
+// element (p*Words+k)*outputs+o. They are words or, where short allows it, integers, as [Round]
+// takes them. Else there is one group in x, which makes the elements of c as Round does, in the
+// same launch. Where shift has elements, one for each output, it is subtracted from the factors of
+// products; of numbers the bits in mask are taken, all of them, or all but the sign.
 //
 //tandem:kernel float32,float32,int32,single,one,single float64,float64,int64,double,one,double
 //tandem:kernel float32,float64,int64,double,pair,single float64,float64,int64,double,two,double
 func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,
-	c, x, y gpu.Matrix[S], parts []int64, shift []S, outputs, height, cols, turns int, over uint64, root bool, mask I,
+	c, x, y gpu.Matrix[S], parts []int64, shift []S, outputs, height, cols, turns int, over uint64, root, short bool,
+	mask I,
 ) {
 	his, los := gpu.Local[[Lanes]I](it), gpu.Local[[Lanes]I](it)
 	sums, words := gpu.Local[[Lanes]int64](it), gpu.Local[[Words]int64](it)
 	all := gpu.Local[[6 * Lanes]int64](it)
-	l, n, top, deep := it.Local(0), it.LocalSize(0), firstTop(f), false
+	l, n := it.Local(0), it.LocalSize(0)
+	width := min(cols, n*turns)                  // of a block
+	high := max(1, turns/max(1, (width+n-1)/n))  // of a block
+	across := (cols + width - 1) / max(1, width) // blocks beside each other
+	blocks := across * ((height + high - 1) / high)
+	top, deep := firstTop(f), false // what fits the block before is the guess for the next
 	for o := it.Group(1); o < outputs; o += it.Groups(1) {
 		b := block[S, I]{x: x, y: y, step: n, mask: mask}
 		if len(shift) != 0 {
 			b.shift = shift[o]
 		}
-		t := addAll(it, f, p, b, o*height, height, cols, turns, top, deep, his[:], los[:], sums[:], words[:])
-		top, deep = t.top, t.deep
-		if gpu.Uniform(it, len(parts) == 0 && !t.dirty && !p.product() && height*cols <= maxShort) {
-			for k := range 6 {
-				all[k*n+l] = t.sums.part(k)
+		sum, held, dirty := halves{}, 0, false // the sum of so many blocks is not in the words, which are in use
+		k := it.Group(0)
+		for more := true; more; {
+			next := 0
+			if k < blocks {
+				b.i0, b.j0 = o*height+k/across*high, k%across*width
+				b.i1, b.j1 = min(b.i0+high, o*height+height), min(b.j0+width, cols)
+				w, d := add(f, p, b, l, top, deep)
+				if !it.Any(!fits(f, p, w, top, deep)) {
+					sum, held = sum.with(int64(d.a), int64(d.b), int64(d.c)), held+1
+					k += it.Groups(0)
+					continue
+				}
+				his[l], los[l] = w.hi, w.lo
+				it.Barrier()
+				for i := range n {
+					w = window[I]{max(w.hi, his[i]), min(w.lo, los[i])}
+				}
+				next = gpu.Uniform(it, choose(f, p, w))
+			}
+			wide := next&isWide != 0
+			more = k < blocks
+			if !more && short && !dirty {
+				continue
+			}
+			count, digits, least := 0, 0, 0
+			if held > 0 || !more {
+				count = 6
+			}
+			if (count > 0 || wide) && !dirty {
+				for i := l; i < Words; i += n {
+					words[i] = 0
+				}
+				dirty = true
+			}
+			if wide {
+				a := reachOfBlock(f, p, b, l)
+				his[l], los[l], sums[l] = I(a.top), I(a.least), a.special
+				it.Barrier()
+				for i := range n {
+					a = reach{min(a.least, int(los[i])), max(a.top, int(his[i])), a.special | sums[i]}
+				}
+				if l == 0 {
+					words[Words-1] |= a.special
+				}
+				least = gpu.Uniform(it, a.least)
+				digits = max(0, gpu.Uniform(it, a.top)-least+digitBits-1) / digitBits
+				k += it.Groups(0)
+			}
+			for q := range count + digits {
+				v, at := sum.part(q), unit(f, top)-f.bottom()+sum.up(f.precision(), q)
+				if q >= count {
+					at = least + (q-count)*digitBits
+					v = digitsIn(f, p, b, l, at)
+					at -= f.bottom()
+				}
+				collect(it, sums[:], words[:], v, at)
+			}
+			sum, held = halves{}, 0
+			if more {
+				top, deep = next>>topShift, next&isDeeper != 0
+			}
+		}
+		if dirty {
+			it.Barrier()
+			if len(parts) == 0 && l == 0 {
+				v := superacc.Top(words[:], superacc.Place{Step: 1, N: f.words()}, f.bottom())
+				c.Set(o, 0, rounded(r, v, words[Words-1], over, root))
+			}
+			for i := l; i < Words && len(parts) != 0; i += n {
+				parts[(it.Group(0)*Words+i)*outputs+o] = words[i]
+			}
+		} else {
+			for i := range 6 {
+				all[i*n+l] = sum.part(i)
 			}
 			it.Barrier()
-			z := gpu.Uniform(it, rounded(r, valueOf(f, joined(all[:], n, deep), top, deep), 0, over, root))
-			if l == 0 {
-				c.Set(o, 0, z)
+			if len(parts) == 0 {
+				v := valueOf(f.precision(), joined(all[:], n, deep), unit(f, top), deep)
+				z := gpu.Uniform(it, rounded(r, v, 0, over, root))
+				if l == 0 {
+					c.Set(o, 0, z)
+				}
 			}
-			continue
-		}
-		collectDigits(it, f, p, t, sums[:], words[:])
-		it.Barrier()
-		if len(parts) == 0 && l == 0 {
-			v := superacc.Top(words[:], superacc.Place{Step: 1, N: f.words()}, f.bottom())
-			c.Set(o, 0, rounded(r, v, words[Words-1], over, root))
-		}
-		for k := l; k < Words && len(parts) != 0; k += n {
-			parts[(it.Group(0)*Words+k)*outputs+o] = words[k]
+			for i := l; i < 8 && len(parts) != 0; i += n {
+				j, v := i, int64(clean)
+				switch {
+				case i < 6:
+					v = sumOfParts(all[i*n : i*n+n])
+				case i == 6:
+					v = stateOf(unit(f, top), deep)
+				default:
+					j = Words - 1
+				}
+				parts[(it.Group(0)*Words+j)*outputs+o] = v
+			}
 		}
 		it.Barrier()
 	}
 }
 
-// maxShort is how many terms a short has room for.
+// clean is in the place of the set of what is no number where the part of a sum is integers.
+const clean = 1 << 8
+
+// stateOf is an integer for what the integers of a part count.
+func stateOf(base int, deep bool) int64 {
+	if deep {
+		return int64(base)*2 + 1
+	}
+	return int64(base) * 2
+}
+
+// maxShort is how many terms a short has room for, which is not so for products of two halves.
 const maxShort = 1 << 20
 
 // joined is the halves of n work-items, which have their parts side by side.
@@ -94,68 +186,18 @@ func sumOfParts(x []int64) (sum int64) {
 	return sum
 }
 
-// valueOf is t, of terms to which the exponent top fits, as a number that waits to be rounded.
-func valueOf[T float32 | float64, I int32 | int64, F format[T, I]](f F, t halves, top int, deep bool) superacc.Value {
-	a := short{}.shifted(0, t.upper.a).shifted(32, t.lower.a).shifted(f.precision()-1, 0)
+// valueOf is t, whose lower.a counts 2^base, as a number that waits to be rounded.
+func valueOf(precision int, t halves, base int, deep bool) superacc.Value {
+	a := short{}.shifted(0, t.upper.a).shifted(32, t.lower.a).shifted(precision-1, 0)
 	b := short{}.shifted(0, t.upper.b).shifted(32, t.lower.b)
-	s, base := a.and(b), unit(f, top)+1-f.precision()
+	s := a.and(b)
+	base += 1 - precision
 	if deep {
 		c := short{}.shifted(0, t.upper.c).shifted(32, t.lower.c)
-		s, base = s.shifted(f.precision()-1, 0).and(c), base+1-f.precision()
+		s = s.shifted(precision-1, 0).and(c)
+		base += 1 - precision
 	}
 	return s.value(base)
-}
-
-// addAll adds up what a group has of one output: of the blocks of height rows from row first on.
-// top and deep are the guess for a block: what fits the one before.
-func addAll[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, b block[S, I],
-	first, height, cols, turns, top int, deep bool, his, los []I, sums, words []int64,
-) tally {
-	l, n := it.Local(0), it.LocalSize(0)
-	width := min(cols, n*turns)                  // of a block
-	rows := max(1, turns/max(1, (width+n-1)/n))  // of a block
-	across := (cols + width - 1) / max(1, width) // blocks beside each other
-	blocks := across * ((height + rows - 1) / rows)
-	t := tally{top: top, deep: deep}
-	for k := it.Group(0); k < blocks; k += it.Groups(0) {
-		b.i0, b.j0 = first+k/across*rows, k%across*width
-		b.i1, b.j1 = min(b.i0+rows, first+height), min(b.j0+width, cols)
-		for again := true; again; {
-			w, d := add(f, p, b, l, t.top, t.deep)
-			his[l], los[l] = w.hi, w.lo
-			it.Barrier()
-			for k := range n {
-				w = window[I]{max(w.hi, his[k]), min(w.lo, los[k])}
-			}
-			again = false
-			if gpu.Uniform(it, fits(f, p, w, t.top, t.deep)) {
-				t.blocks, t.sums = t.blocks+1, t.sums.with(int64(d.a), int64(d.b), int64(d.c))
-				it.Barrier()
-			} else {
-				next := gpu.Uniform(it, topOf(f, w))
-				deep := gpu.Uniform(it, isDeep(f, p, w, next))
-				again = gpu.Uniform(it, fits(f, p, w, next, deep))
-				if gpu.Uniform(it, t.blocks > 0 || !again) {
-					collectDigits(it, f, p, t, sums, words)
-					t = tally{dirty: true}
-				}
-				t.top, t.deep = next, deep && again
-				if !again {
-					addWide(it, f, p, b, his, los, sums, words)
-				}
-			}
-		}
-	}
-	return t
-}
-
-// A tally is what has been added up for an output: what all work-items have of some blocks, to
-// which the exponent top fits, and the words, which have been written to where it is dirty.
-type tally struct {
-	sums        halves
-	blocks      int
-	top         int
-	deep, dirty bool
 }
 
 // A block is what a group adds up at a time: rows i0 to i1-1, columns j0 to j1-1.
@@ -212,58 +254,31 @@ func add[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, 
 	return w, d.without(count*f.bits(f.magic()), p.product(), deep)
 }
 
-// addWide adds a block to the words digit by digit.
-func addWide[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, b block[S, I],
-	his, los []I, sums, words []int64,
-) {
-	l := it.Local(0)
-	least, most, special := 1<<20, -1<<20, int64(0)
+// reachOfBlock is the reach of what work-item l has of a block.
+func reachOfBlock[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l int,
+) reach {
+	r := noReach()
 	for i := b.i0; i < b.i1; i++ {
 		for j := b.j0 + l; j < b.j1; j += b.step {
 			u, v := factors(f, p, b, i, j)
-			t := exactly(f, p, u, v)
-			special |= t.special
-			if t.special == 0 && t.hi|t.lo != 0 {
-				least, most = min(least, t.exp), max(most, t.exp+size(f, p))
-			}
+			r = r.with(exactly(f, p, u, v), size(f, p))
 		}
 	}
-	it.Barrier() // sums may still be read
-	his[l], los[l], sums[l] = I(most), I(least), special
-	it.Barrier()
-	for k := range b.step {
-		least, most, special = min(least, int(los[k])), max(most, int(his[k])), special|sums[k]
-	}
-	if l == 0 {
-		words[Words-1] |= special
-	}
-	end := gpu.Uniform(it, most)
-	for base := gpu.Uniform(it, least); base < end; base += digitBits {
-		s := int64(0)
-		for i := b.i0; i < b.i1; i++ {
-			for j := b.j0 + l; j < b.j1; j += b.step {
-				u, v := factors(f, p, b, i, j)
-				s += exactly(f, p, u, v).digit(base, digitBits)
-			}
-		}
-		collect(it, sums, words, s, base-f.bottom())
-	}
+	return r
 }
 
-// collectDigits adds the sums of blocks that all work-items of the group have to the words, which
-// nobody may have written to.
-func collectDigits[T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, t tally,
-	sums, words []int64,
-) {
-	if !t.dirty {
-		for k := it.Local(0); k < Words; k += it.LocalSize(0) {
-			words[k] = 0
+// digitsIn is the sum of the digits that count 2^base of what work-item l has of a block.
+func digitsIn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I],
+	l, base int,
+) int64 {
+	s := int64(0)
+	for i := b.i0; i < b.i1; i++ {
+		for j := b.j0 + l; j < b.j1; j += b.step {
+			u, v := factors(f, p, b, i, j)
+			s += exactly(f, p, u, v).digit(base, digitBits)
 		}
 	}
-	at := unit(f, t.top) - f.bottom()
-	for k := range integers(f, p) {
-		collect(it, sums, words, t.sums.part(k), at+t.sums.up(f.precision(), k))
-	}
+	return s
 }
 
 // collect adds the integers v of all work-items of the group, which count 2^at of the lowest word,

@@ -82,7 +82,7 @@ func sumOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F
 			s = s.with(int64(d.a), int64(d.b), int64(d.c))
 		}
 	}
-	return valueOf(f, s, top, deep)
+	return valueOf(f.precision(), s, unit(f, top), deep)
 }
 
 // sumOfWide is the sum of any terms of output o, of window w, and the set of what is no number

@@ -17,12 +17,13 @@ import (
 
 // LaunchAcross runs [Across] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchAcross[S interface{ float32 | float64 }, T interface{ float32 | float64 }, I interface{ int32 | int64 }, F interface{ single | double }, P interface{ one | pair | two }, Arg3 linalg.KernelArg[int64], Arg4 linalg.KernelArg[S], Arg5 linalg.KernelArg[S]](s *linalg.Session, grid backend.Grid, f F, p P, parts Arg3, x Arg4, shift Arg5, turns int, mask I) error {
+func LaunchAcross[S interface{ float32 | float64 }, T interface{ float32 | float64 }, I interface{ int32 | int64 }, F interface{ single | double }, P interface{ one | pair | two }, Arg3 linalg.KernelArg[int64], Arg4 linalg.KernelArg[S], Arg5 linalg.KernelArg[S]](s *linalg.Session, grid backend.Grid, f F, p P, parts Arg3, x Arg4, shift Arg5, turns int, short_ bool, mask I) error {
 	call := launch.New(s, AcrossKernels.Of(*new(S), *new(T), *new(I), *new(F), *new(P)), grid)
 	launch.Slice[int64](&call, "parts", parts)
 	launch.Matrix[S](&call, "x", x)
 	launch.Slice[S](&call, "shift", shift)
 	call.Scalar(support.Arg(int64(turns)))
+	call.Scalar(support.Bool(bool(short_)))
 	call.Scalar(support.Arg[I](mask))
 	return call.Launch()
 }
@@ -34,17 +35,17 @@ var AcrossKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two)}, Kernel: AcrossFloat64Float64Int64DoubleTwoKernel},
 }
 
-var AcrossFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one", "7a8362788eba6fd56cde5c461977c72a", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneGo, AcrossFloat32Float32Int32SingleOnePlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one", "b17ea7b2cb285a1bcf334401c49c3ef9", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("short", "uint", 4).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneGo, AcrossFloat32Float32Int32SingleOnePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one", "7616d8ae4dd92f79e8f52d22f77753b5", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneGo, AcrossFloat64Float64Int64DoubleOnePlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one", "f843af8a5b7e29ef563bf8d388906a0c", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneGo, AcrossFloat64Float64Int64DoubleOnePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair", "6a95ebc9a19ccbc25ad8446328c58c99", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairGo, AcrossFloat32Float64Int64DoublePairPlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair", "c82c3ea4008ab5249182623ed6d64c1d", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairGo, AcrossFloat32Float64Int64DoublePairPlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two", "7172d8d05cd4ebfcfeb6b3f730205b68", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoGo, AcrossFloat64Float64Int64DoubleTwoPlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two", "9a5b2cb4a67599d7fcf94e8ef48ff6f4", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoGo, AcrossFloat64Float64Int64DoubleTwoPlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go")
 
 // LaunchAlong runs [Along] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchAlong[S interface{ float32 | float64 }, T interface{ float32 | float64 }, I interface{ int32 | int64 }, F interface{ single | double }, P interface{ one | pair | two }, R interface{ single | double }, Arg4 linalg.KernelArg[S], Arg5 linalg.KernelArg[S], Arg6 linalg.KernelArg[S], Arg7 linalg.KernelArg[int64], Arg8 linalg.KernelArg[S]](s *linalg.Session, grid backend.Grid, f F, p P, r R, c Arg4, x Arg5, y Arg6, parts Arg7, shift Arg8, outputs int, height int, cols int, turns int, over uint64, root bool, mask I) error {
+func LaunchAlong[S interface{ float32 | float64 }, T interface{ float32 | float64 }, I interface{ int32 | int64 }, F interface{ single | double }, P interface{ one | pair | two }, R interface{ single | double }, Arg4 linalg.KernelArg[S], Arg5 linalg.KernelArg[S], Arg6 linalg.KernelArg[S], Arg7 linalg.KernelArg[int64], Arg8 linalg.KernelArg[S]](s *linalg.Session, grid backend.Grid, f F, p P, r R, c Arg4, x Arg5, y Arg6, parts Arg7, shift Arg8, outputs int, height int, cols int, turns int, over uint64, root bool, short_ bool, mask I) error {
 	call := launch.New(s, AlongKernels.Of(*new(S), *new(T), *new(I), *new(F), *new(P), *new(R)), grid)
 	launch.Matrix[S](&call, "c", c)
 	launch.Matrix[S](&call, "x", x)
@@ -57,6 +58,7 @@ func LaunchAlong[S interface{ float32 | float64 }, T interface{ float32 | float6
 	call.Scalar(support.Arg(int64(turns)))
 	call.Scalar(support.Arg(uint64(over)))
 	call.Scalar(support.Bool(bool(root)))
+	call.Scalar(support.Bool(bool(short_)))
 	call.Scalar(support.Arg[I](mask))
 	return call.Launch()
 }
@@ -68,13 +70,13 @@ var AlongKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two), *new(double)}, Kernel: AlongFloat64Float64Int64DoubleTwoDoubleKernel},
 }
 
-var AlongFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Along_float32_float32_int32_single_one_single", "60b8668a90331da84630c15ab34f5103", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), AlongFloat32Float32Int32SingleOneSingleGo, AlongFloat32Float32Int32SingleOneSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Along_float32_float32_int32_single_one_single", "c8a2d3da2d61ea8ddd270de0685c1841", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "uint", 4), AlongFloat32Float32Int32SingleOneSingleGo, AlongFloat32Float32Int32SingleOneSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_one_double", "d330c6d510b98d4007eb1b732097b790", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleOneDoubleGo, AlongFloat64Float64Int64DoubleOneDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_one_double", "e271fb092b776f42d0881eb87f87e2c6", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleOneDoubleGo, AlongFloat64Float64Int64DoubleOneDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Along_float32_float64_int64_double_pair_single", "32e2ff46d8359c23aa107f9f2e1b8f1c", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), AlongFloat32Float64Int64DoublePairSingleGo, AlongFloat32Float64Int64DoublePairSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Along_float32_float64_int64_double_pair_single", "7afeb78201cf7977d71afc547381808c", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat32Float64Int64DoublePairSingleGo, AlongFloat32Float64Int64DoublePairSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_two_double", "528b3b8bc7d44c8b6b630e4458107043", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleTwoDoubleGo, AlongFloat64Float64Int64DoubleTwoDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_two_double", "caaaf340f9355090c1155e22df66725e", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleTwoDoubleGo, AlongFloat64Float64Int64DoubleTwoDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
 // LaunchFew runs [Few] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -100,13 +102,13 @@ var FewKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two), *new(double)}, Kernel: FewFloat64Float64Int64DoubleTwoDoubleKernel},
 }
 
-var FewFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Few_float32_float32_int32_single_one_single", "772cb6a92ff258b5f6d937f4e02a98d2", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), FewFloat32Float32Int32SingleOneSingleGo, FewFloat32Float32Int32SingleOneSinglePlain, "few.go")
+var FewFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Few_float32_float32_int32_single_one_single", "fb4af7cdeea76c25544fc44cc7f4603e", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), FewFloat32Float32Int32SingleOneSingleGo, FewFloat32Float32Int32SingleOneSinglePlain, "few.go")
 
-var FewFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_one_double", "da4892434b43406e4943de31ea3044bb", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleOneDoubleGo, FewFloat64Float64Int64DoubleOneDoublePlain, "few.go")
+var FewFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_one_double", "20886c36169fa4ce522568331e227464", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleOneDoubleGo, FewFloat64Float64Int64DoubleOneDoublePlain, "few.go")
 
-var FewFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Few_float32_float64_int64_double_pair_single", "3324e6ef059c67f8d34982a591834a86", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat32Float64Int64DoublePairSingleGo, FewFloat32Float64Int64DoublePairSinglePlain, "few.go")
+var FewFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Few_float32_float64_int64_double_pair_single", "492292c5af3fcc5baaa87feb888787df", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat32Float64Int64DoublePairSingleGo, FewFloat32Float64Int64DoublePairSinglePlain, "few.go")
 
-var FewFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_two_double", "2976b65b37ce3ced12b78cdaa54ae010", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleTwoDoubleGo, FewFloat64Float64Int64DoubleTwoDoublePlain, "few.go")
+var FewFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_two_double", "8c11d6400bc4d60647b8c2071b41b1cb", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleTwoDoubleGo, FewFloat64Float64Int64DoubleTwoDoublePlain, "few.go")
 
 // LaunchFoldAlong runs [FoldAlong] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -385,13 +387,14 @@ var ScatterInt32IntegerKernel = kernelsPacked.Source("Scatter_int32_integer", "1
 
 // LaunchRound runs [Round] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchRound[T interface{ float32 | float64 }, F interface{ single | double }, Arg2 linalg.KernelArg[T], Arg3 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, f F, c Arg2, parts Arg3, count_ int, words int, bottom int, over uint64, root bool) error {
+func LaunchRound[T interface{ float32 | float64 }, F interface{ single | double }, Arg2 linalg.KernelArg[T], Arg3 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, f F, c Arg2, parts Arg3, count_ int, words int, bottom int, precision int, over uint64, root bool) error {
 	call := launch.New(s, RoundKernels.Of(*new(T), *new(F)), grid)
 	launch.Matrix[T](&call, "c", c)
 	launch.Slice[int64](&call, "parts", parts)
 	call.Scalar(support.Arg(int64(count_)))
 	call.Scalar(support.Arg(int64(words)))
 	call.Scalar(support.Arg(int64(bottom)))
+	call.Scalar(support.Arg(int64(precision)))
 	call.Scalar(support.Arg(uint64(over)))
 	call.Scalar(support.Bool(bool(root)))
 	return call.Launch()
@@ -402,9 +405,9 @@ var RoundKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(double)}, Kernel: RoundFloat64DoubleKernel},
 }
 
-var RoundFloat32SingleKernel = kernelsPacked.Source("Round_float32_single", "b647d87cbfec4c737c9e25ae633f0b36", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat32SingleGo, RoundFloat32SinglePlain, "round.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var RoundFloat32SingleKernel = kernelsPacked.Source("Round_float32_single", "4ab071e11c3dc2d37a630dadbff03439", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("precision", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat32SingleGo, RoundFloat32SinglePlain, "round.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var RoundFloat64DoubleKernel = kernelsPacked.Source("Round_float64_double", "4d1ce1c495c94fdcf4f520802716c592", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat64DoubleGo, RoundFloat64DoublePlain, "round.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var RoundFloat64DoubleKernel = kernelsPacked.Source("Round_float64_double", "627b0ad5b3c49988cd14de0c34888c31", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("precision", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat64DoubleGo, RoundFloat64DoublePlain, "round.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
@@ -418,26 +421,26 @@ var kernelsText embed.FS
 var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []support.Decl{
 	{File: "across.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "across.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
-	{File: "across.go", Head: "func Across[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, parts []int64,", Hash: "a4b072036ddd4c366a76549116a25794968e21774e77294ebdc3504f0a3418e4"},
-	{File: "across.go", Head: "func addHalves[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,", Hash: "c4b6b3638fcb19b2bc7ffc784fabd5161df9f0eb7a99ec335eac514835cb4c4e"},
+	{File: "across.go", Head: "func Across[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, parts []int64,", Hash: "37aeaf0287dc5bb3a113a70c332a387295245e3ae7a65a2a293fed3f32eb4e8f"},
+	{File: "across.go", Head: "func addToWords[T float32 | float64, I int32 | int64, F format[T, I]](f F, parts []int64, words superacc.Place,", Hash: "1cc91cc917bb54eb59df96d92dc7eae4cf309cf0cd5fcf3813e6890582d483c2"},
+	{File: "across.go", Head: "func addHalves(parts []int64, words superacc.Place, s halves, at, precision int) {", Hash: "ed0ec615056ea31fa4c2a618efe64c4be4427e213aabe5f425649a34557f6def"},
 	{File: "across.go", Head: "func addDigits[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,", Hash: "72b414020a6fb295715d4628c38e72aaafe509ae421c9d2a70dd9f15caa5d993"},
 	{File: "along.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "along.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
 	{File: "along.go", Head: "const (", Hash: "e4ed69640081a1617910206ef7446229a98304684e9a252e9fc41f32de8c0744"},
 	{File: "along.go", Head: "const Words = 137", Hash: "d4ebfd991313ffb00f487206514f8d7be86c17f8ea1a8919fa015b760a7908c6"},
-	{File: "along.go", Head: "func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,", Hash: "3ce0ac6aac8172c3407bc7c7ae4fe6c892dd1d814bcc13fb7471dec8d9fb2914"},
-	{File: "along.go", Head: "const maxShort = 1 << 20", Hash: "a5f2efc4061b867fdd7a2a7369d3d5ff2251fa45d843607290df71b68f784e80"},
+	{File: "along.go", Head: "func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,", Hash: "5da36cf91363189a17343c07332e425f102e8d628a8d0548d137e32c040edca7"},
+	{File: "along.go", Head: "const clean = 1 << 8", Hash: "0336d739aa7ae558d947fc43138dbe467c27458c881dc307ec9586e18fee4683"},
+	{File: "along.go", Head: "func stateOf(base int, deep bool) int64 {", Hash: "1e1b59283f77b7b976b0cbd7fa58160f3f486cfab6aa31be8b6c8651093af828"},
 	{File: "along.go", Head: "func joined(all []int64, n int, deep bool) halves {", Hash: "0411390018e71942da7a6699f707beba84c4cf543d37e0329e260af14a91e182"},
 	{File: "along.go", Head: "func sumOfParts(x []int64) (sum int64) {", Hash: "cb2d38add4fef67b9053c97e6804605e001ce65261bcd6051c49adc198fda167"},
-	{File: "along.go", Head: "func valueOf[T float32 | float64, I int32 | int64, F format[T, I]](f F, t halves, top int, deep bool) superacc.Value {", Hash: "fdcc77fa476ede1977b34b558a7b803f8090d5c3ffc0ec2828cdc7e42d824d09"},
-	{File: "along.go", Head: "func addAll[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, b block[S, I],", Hash: "55ec4b0b3db8b50843b2acfdaddac552d7d3eb52bd081a04f581e51dbf3c58dc"},
-	{File: "along.go", Head: "type tally struct {", Hash: "5827b8bd93b190bfb1de04d6e164bf9b9b3f2882dc192f0a2add67805ee99bc6"},
+	{File: "along.go", Head: "func valueOf(precision int, t halves, base int, deep bool) superacc.Value {", Hash: "dccb914bd3176e062477a304bd36035c002e900188fd1e4b9ad0dd2dcf1cbb2e"},
 	{File: "along.go", Head: "type block[S float32 | float64, I int32 | int64] struct {", Hash: "c1e80b14f32c360d99f38b94b2d74271cae1b8ff8209f3a50833904f17ed04d6"},
 	{File: "along.go", Head: "func factors[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], i, j int) (", Hash: "2345a0920858aae27846ce38856d3a0e28b2dd6146c81f456b4dd35734f1aced"},
 	{File: "along.go", Head: "func factorsOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, x, y, shift S, mask I) (", Hash: "a31f74050b8c04f8ef94d4f24c396d709371c15227be27a2edbe61a6df2a2266"},
 	{File: "along.go", Head: "func add[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l, top int,", Hash: "1c5e281a70a5fcb6fdb4a30e6b91673fe5e2b643b8986e7cd0195cc6e6f12546"},
-	{File: "along.go", Head: "func addWide[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, b block[S, I],", Hash: "0574ff5279918dfa9e46a86ab72d422efa3e45afcd672e4c9608e72429485542"},
-	{File: "along.go", Head: "func collectDigits[T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, t tally,", Hash: "c19645b7eb9e06903badbebf5e3187a48f30613aff6d77f3d56178f07551600d"},
+	{File: "along.go", Head: "func reachOfBlock[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l int,", Hash: "c749c43534df84f6c5a92e04fc55ff00afbde027ac2914495d23f92a52ddee7d"},
+	{File: "along.go", Head: "func digitsIn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I],", Hash: "0d97c418ff7f31b9a0431f109ac7784c41c7ef6398a3400494bad8a870c34b38"},
 	{File: "along.go", Head: "func collect(it gpu.Item, sums, words []int64, v int64, at int) {", Hash: "b7afd963b85b119ea83b7d387c90afaf2cf5bfee94e626cb16ac2bf6c4dfd564"},
 	{File: "few.go", Head: "\"math/bits\"", Hash: "472f73e06a29f205acea44e69d4ada6cd97395143fa50a19934b7438d67a9d92"},
 	{File: "few.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
@@ -445,7 +448,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "few.go", Head: "func Few[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,", Hash: "8d1396cba2eb129e2b283bbb8b17051896294342e04c2a1374fc8bc5f00e1a23"},
 	{File: "few.go", Head: "func windowOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "2e629c0949e94d8d782c041946964ebb58ceae16f033975f72e54381a4695fc7"},
 	{File: "few.go", Head: "func addOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "cf124520e3e0769034eb290787843aebd8558ef283ee1e239813c148c291ed14"},
-	{File: "few.go", Head: "func sumOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "cedc72a66aa5d7d3faa15eaedf695b08e6fb4247aaf96674893ae6f2f67025a8"},
+	{File: "few.go", Head: "func sumOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "5c551e7b0eb9cc7935aeb99bd3df784f07229473df379353ae2c2e639c85a686"},
 	{File: "few.go", Head: "func sumOfWide[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,", Hash: "96b3544d06a8a88914e14ecf2467fb6310c2b2d54258af54ded7a81acc237a26"},
 	{File: "few.go", Head: "type table[S float32 | float64, I int32 | int64] struct {", Hash: "62d9bec4b3dc59cac22b306e52e8a0dc12e80d3dd91152c42d2e600614064190"},
 	{File: "few.go", Head: "func factorsIn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,", Hash: "a09ec73a458487eb0da72a644e9178196e4ba92dcfe348fac8ef5f259be67415"},
@@ -542,7 +545,9 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "prefix.go", Head: "func gathered[T float32 | float64 | int32, F number[T]](f F, first T, x gpu.Matrix[T], j int, order []int32,", Hash: "71a2331f58937888ab954a828a2f0cad34861cc178c0ac7352654cf4ac91be08"},
 	{File: "round.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "round.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
-	{File: "round.go", Head: "func Round[T float32 | float64, F rounder[T]](it gpu.Item, f F, c gpu.Matrix[T], parts []int64,", Hash: "00ae4287c4836ed188bd95fa6c1ed2b3311b06a99c0d788f9f476751a73c406a"},
+	{File: "round.go", Head: "func Round[T float32 | float64, F rounder[T]](it gpu.Item, f F, c gpu.Matrix[T], parts []int64,", Hash: "a9efa4b1e16cce89850c6230181f8968f9e0cc3af7551b2d3aa4401d6734adff"},
+	{File: "round.go", Head: "func integersOf(parts []int64, at, step int) halves {", Hash: "f67cb9394bc805b388bbadf09923a2205031b47996fbf498098230239bda2b2d"},
+	{File: "round.go", Head: "func inWords(parts []int64, at superacc.Place, bottom, precision int) int64 {", Hash: "f24e36c9650e3e7e28691754463a9d501543341ecfab309ebbc4876ec085687c"},
 	{File: "round.go", Head: "func rounded[T float32 | float64, F rounder[T]](f F, v superacc.Value, special int64, over uint64, root bool) T {", Hash: "6e7382ee3355386696eabfe97184c443ab9d41cce1cb5981d6219f84e7e172f8"},
 	{File: "round.go", Head: "func value[T float32 | float64, F rounder[T]](f F, special int64) T {", Hash: "39d9c9dbc64507d8c4934cd3bb7efa279d4c8e4f7f63610f1146d53b0961d798"},
 	{File: "short.go", Head: "\"math/bits\"", Hash: "472f73e06a29f205acea44e69d4ada6cd97395143fa50a19934b7438d67a9d92"},
@@ -560,16 +565,13 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "terms.go", Head: "\"math/bits\"", Hash: "472f73e06a29f205acea44e69d4ada6cd97395143fa50a19934b7438d67a9d92"},
 	{File: "terms.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "terms.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
-	{File: "terms.go", Head: "type (", Hash: "e26602466e618d65cfa128bdecbefc09eb2a0d3c75756f72d4acef7afa4904fe"},
+	{File: "terms.go", Head: "type (", Hash: "23188bb80db995e5406631e330a181c3a8f198fa260d687efe71d55cdb2d2fe6"},
 	{File: "terms.go", Head: "func (one) exact() bool    { return false }", Hash: "8fb70bc41bc6e9e95838cb7f9fd48eb8640ecc400e914bd053fc3c7c358e3ded"},
 	{File: "terms.go", Head: "func (one) product() bool  { return false }", Hash: "7ca925eb3488b95bb29c5c41f64b83d367a43389301dcb56f32a65903d99d360"},
-	{File: "terms.go", Head: "func (one) digits() int    { return 2 }", Hash: "ef1cecadc43d27f287f6a26eb48c1d9a5629c5a30e2854f59bd2091754904bd1"},
 	{File: "terms.go", Head: "func (pair) exact() bool   { return true }", Hash: "eeee3a354584fc21958e5e07b6c81cf43d7311c2101b19857a7cb333558a50e4"},
 	{File: "terms.go", Head: "func (pair) product() bool { return false }", Hash: "f07a1d081162b191706fab0496e004b2c0931590cab8e642092364ccd35aacf2"},
-	{File: "terms.go", Head: "func (pair) digits() int   { return 2 }", Hash: "6e7da002145b0ba9f2834b6f783f8a9adbc07da69a737cfd4e000a8a412e7f22"},
 	{File: "terms.go", Head: "func (two) exact() bool    { return false }", Hash: "6f998cdd736441ccce1916b7ecb073c1fd2b0c1ef49e32429574a52370dbe967"},
 	{File: "terms.go", Head: "func (two) product() bool  { return true }", Hash: "91524541af4b5a7089f188c8120c86cb8ea17b9edb06d1059106b6fe11cb2aec"},
-	{File: "terms.go", Head: "func (two) digits() int    { return 3 }", Hash: "3bb72c9e9a609204914a1a1bd7102783c16214462ee417895a24e450e74577f9"},
 	{File: "terms.go", Head: "func near[T float32 | float64, P terms](p P, x, y T) T {", Hash: "86ccfcff183add2dc53a029b9b17a6040face85667b6d7af796773d4784cf190"},
 	{File: "terms.go", Head: "func magnitude[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, x, y T) I {", Hash: "a1f6a0ddaa8cac560465bf8b543d3c16384171b1f87f57d58d5738f998283f7b"},
 	{File: "terms.go", Head: "type window[I int32 | int64] struct{ hi, lo I }", Hash: "3f5059238758f65d627401b1c4a3639bb8f614361649f5e30c1a8f1e0a46e08c"},
@@ -577,9 +579,10 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "terms.go", Head: "func (w window[I]) with(most, m I) window[I] { return window[I]{max(w.hi, m), min(w.lo, m+most)} }", Hash: "d613c1e51c5ef2724f8a3615721783d44aae7ae8c17b05aaccadfea144f27650"},
 	{File: "terms.go", Head: "func fits[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window[I], top int, deep bool,", Hash: "e9213b01a220bf8e9b95e218e4fb8756e7a50ea2e7b5ebf7b6279384f3519c06"},
 	{File: "terms.go", Head: "func deepens[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P) bool {", Hash: "1e04272743e646e4e10e37bac94a5ad9fe100354bd53383fc9b5a5019d980b1f"},
-	{File: "terms.go", Head: "func integers[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P) int {", Hash: "67d359546e2774e10c7ed406b55b8a9b9c60eb34f1a642d2315080abe1c44686"},
 	{File: "terms.go", Head: "func isDeep[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window[I], top int) bool {", Hash: "ffc1331b7fc56a41313658f3b745c8cb9c5f8b076f5c57645df870bdcce3a25c"},
 	{File: "terms.go", Head: "func topOf[T float32 | float64, I int32 | int64, F format[T, I]](f F, w window[I]) int {", Hash: "38d3963ae97346383d78d2c4666f3f060f04660fcf77da9fd32c96a982f48bbb"},
+	{File: "terms.go", Head: "const (", Hash: "0d9636a1bcc9d7c9a903baad0d2e4bf90c636d4f71d84eecc6128726842b912e"},
+	{File: "terms.go", Head: "func choose[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window[I]) int {", Hash: "327c8a3bbb66a1b60943cce2f7833d2fff2f7447c7a2a72308bda3912cd9ace4"},
 	{File: "terms.go", Head: "func firstTop[T float32 | float64, I int32 | int64, F format[T, I]](f F) int { return f.bias() + 3 }", Hash: "206e1b553a7506e7661bc88368cfffd5f5135f3f8445bb7ba05469dfcd2413a1"},
 	{File: "terms.go", Head: "func scale[T float32 | float64, I int32 | int64, F format[T, I]](f F, top int) T {", Hash: "d3b843c9b3cb1fc50b951fb9df6187c62b4e51af6a4e861c3cf3baac64ff5428"},
 	{File: "terms.go", Head: "func unit[T float32 | float64, I int32 | int64, F format[T, I]](f F, top int) int {", Hash: "2aa93c29385249fbf14e3c30728ea8b0328416511f2c104f5b48ce9bd641d51b"},
@@ -588,6 +591,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "terms.go", Head: "func (d digits[I]) without(magic I, product, deep bool) digits[I] {", Hash: "27d7ab1808919d2bfffc9b472b352c2938c11ee18e9ebd949ac494a49f1f52bf"},
 	{File: "terms.go", Head: "type halves struct{ lower, upper digits[int64] }", Hash: "fabe717eadd0ec4a0aa9f2b95b772b7326cb94de18f09e19ccd079198d74f802"},
 	{File: "terms.go", Head: "func (t halves) with(a, b, c int64) halves {", Hash: "0cc01bbca74f92d24ee52a22f24383dd9cf55a9f3d65d4fdab6bd15ed099e973"},
+	{File: "terms.go", Head: "func (t halves) and(u halves) halves {", Hash: "dc52d0a76cc2f4f1fc61455630b031a6ad9d4e338627fc28058f8d24f78d972e"},
 	{File: "terms.go", Head: "func (t halves) part(k int) int64 {", Hash: "5f8ebea11699c6b96d27b24479b95f50bd3ab78bba86c84d913805b9ad6c00c8"},
 	{File: "terms.go", Head: "func (halves) up(precision, k int) int { return 32*(k&1) + (k>>1)*(1-precision) }", Hash: "826fce3d0630b1c6515c983a300366aa9bb67f1129eab4bf610242d2f838ab3d"},
 	{File: "terms.go", Head: "type wide struct {", Hash: "3a2cefa698cb8e8f4dcb14eb071817979f63b8ca63cc63d830fbdc7318fecca1"},
@@ -710,12 +714,18 @@ type gpu_block struct {
 	mask_  int32
 }
 
-type gpu_tally struct {
-	sums_   gpu_halves
-	blocks_ int64
-	top_    int64
-	deep_   bool
-	dirty_  bool
+type gpu_reach struct {
+	least_   int64
+	top_     int64
+	special_ int64
+}
+
+type gpu_Value struct {
+	Hi_   uint64
+	Lo_   uint64
+	Exp_  int64
+	Neg_  bool
+	Rest_ bool
 }
 
 type gpu_block_ struct {
@@ -740,14 +750,6 @@ type gpu_block__ struct {
 	j1_    int64
 	step_  int64
 	mask_  int64
-}
-
-type gpu_Value struct {
-	Hi_   uint64
-	Lo_   uint64
-	Exp_  int64
-	Neg_  bool
-	Rest_ bool
 }
 
 type gpu_most32 struct {
@@ -805,6 +807,11 @@ type gpu_reached struct {
 type gpu_integer struct {
 }
 
+type gpu_short struct {
+	hi_ uint64
+	lo_ uint64
+}
+
 type gpu_wide struct {
 	hi_      uint64
 	lo_      uint64
@@ -813,22 +820,11 @@ type gpu_wide struct {
 	special_ int64
 }
 
-type gpu_short struct {
-	hi_ uint64
-	lo_ uint64
-}
-
-type gpu_reach struct {
-	least_   int64
-	top_     int64
-	special_ int64
-}
-
 func AcrossFloat32Float32Int32SingleOnePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 single
 	var arg1 one
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Across[float32, float32, int32, single, one](it, arg0, arg1, support.Slice[int64](args[0:]), gpu.Matrix[float32]{Data: support.Matrix[float32](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, support.Slice[float32](args[8:]), int(args[11].Int64()), int32(args[12].Int32()))
+		Across[float32, float32, int32, single, one](it, arg0, arg1, support.Slice[int64](args[0:]), gpu.Matrix[float32]{Data: support.Matrix[float32](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, support.Slice[float32](args[8:]), int(args[11].Int64()), bool(args[12].Uint32() != 0), int32(args[13].Int32()))
 	})
 }
 
@@ -842,7 +838,8 @@ func AcrossFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []
 	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
 	shift_ := support.Slice[float32](args[8:])
 	turns_ := args[11].Int64()
-	mask_ := args[12].Int32()
+	short_ := args[12].Uint32() != 0
+	mask_ := args[13].Int32()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -859,35 +856,38 @@ func AcrossFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []
 					from_ := min(g1*rows_, x_.Rows_)
 					to_ := min(from_+rows_, x_.Rows_)
 					for o_ := i0; o_ < x_.Cols_; o_ = o_ + s0 {
-						words_ := gpu_Place{At_: ((g1 * int64(137)) * x_.Cols_) + o_, Step_: x_.Cols_, N_: int64(137)}
-						for k_ := int64(0); k_ < int64(137); k_ = k_ + int64(1) {
-							parts_[words_.At_+(k_*words_.Step_)] = int64(0)
-						}
+						words_ := gpu_Place{At_: ((g1 * int64(137)) * x_.Cols_) + o_, Step_: x_.Cols_, N_: int64(136)}
 						less_ := float32(0)
 						if int64(len(shift_)) != int64(0) {
 							less_ = shift_[o_]
 						}
 						special_ := int64(0)
-						/*line across.go:29*/ top_ := gpu_firstTop(f_)
-						/*line across.go:29*/ deep_ := false
-						/*line across.go:29*/ sum_ := gpu_halves{}
+						/*line across.go:26*/ top_ := gpu_firstTop(f_)
+						/*line across.go:26*/ deep_ := false
+						/*line across.go:26*/ sum_ := gpu_halves{}
+						/*line across.go:26*/ held_ := false
+						/*line across.go:26*/ dirty_ := false
 						for i_ := from_; i_ < to_; i_ = i_ + turns_ {
 							t_ := gpu_table{x_: x_, y_: x_, first_: i_, height_: min(turns_, to_-i_), width_: int64(1), down_: true, mask_: mask_}
 							var t2_ gpu_window
-							/*line across.go:32*/ var t3_ gpu_digits_
-//line across.go:32
+							/*line across.go:29*/ var t3_ gpu_digits_
+//line across.go:29
 							t2_, t3_ = gpu_addOf(f_, p_, t_, o_, less_, gpu_scale(f_, top_), deep_)
-							/*line across.go:32*/ w_ := t2_
-							/*line across.go:32*/ d_ := t3_
+							/*line across.go:29*/ w_ := t2_
+							/*line across.go:29*/ d_ := t3_
 							next_ := gpu_topOf(f_, w_)
 							deeper_ := gpu_isDeep(f_, p_, w_, next_)
-//line across.go:34
+//line across.go:31
 							if (!gpu_fits(f_, p_, w_, top_, deep_)) && gpu_fits(f_, p_, w_, next_, deeper_) {
-								gpu_addHalves(f_, p_, parts_, words_, sum_, top_)
+								if held_ {
+									gpu_addToWords(f_, parts_, words_, sum_, top_, dirty_)
+								}
+								dirty_ = dirty_ || held_
 								t4_ := gpu_halves{}
 								/*line across.go:36*/ t5_ := next_
 								/*line across.go:36*/ t6_ := deeper_
 								/*line across.go:36*/ sum_ = t4_
+								/*line across.go:36*/ held_ = false
 								/*line across.go:36*/ top_ = t5_
 								/*line across.go:36*/ deep_ = t6_
 								var t7_ gpu_window
@@ -898,19 +898,35 @@ func AcrossFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []
 								/*line across.go:37*/ d_ = t8_
 							}
 							if gpu_fits(f_, p_, w_, top_, deep_) {
-								sum_ = gpu_with(sum_, int64(d_.a_), int64(d_.b_), int64(d_.c_))
+								t9_ := gpu_with(sum_, int64(d_.a_), int64(d_.b_), int64(d_.c_))
+								/*line across.go:40*/ sum_ = t9_
+								/*line across.go:40*/ held_ = true
 							} else {
-								t9_ := gpu_addDigits(f_, p_, parts_, words_, t_, o_, less_, w_)
-								/*line across.go:42*/ special_ = special_ | t9_
+								if !dirty_ {
+									gpu_clearWords(parts_, words_)
+								}
+								dirty_ = true
+								t10_ := gpu_addDigits(f_, p_, parts_, words_, t_, o_, less_, w_)
+								/*line across.go:46*/ special_ = special_ | t10_
 							}
 						}
-						gpu_addHalves(f_, p_, parts_, words_, sum_, top_)
+						if dirty_ || (!short_) {
+							gpu_addToWords(f_, parts_, words_, sum_, top_, dirty_)
+						} else {
+							for k_ := int64(0); k_ < int64(6); k_ = k_ + int64(1) {
+								parts_[words_.At_+(k_*words_.Step_)] = gpu_part(sum_, k_)
+							}
+							t11_ := words_.At_ + (int64(6) * words_.Step_)
+							/*line across.go:55*/ t12_ := gpu_stateOf(gpu_unit(f_, top_), deep_)
+							/*line across.go:55*/ parts_[t11_] = t12_
+							/*line across.go:55*/ special_ = int64(256)
+						}
 						parts_[words_.At_+(int64(136)*words_.Step_)] = special_
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:914
+//line kernels_tandem.go:930
 	}
 	return nil
 }
@@ -919,7 +935,7 @@ func AcrossFloat64Float64Int64DoubleOnePlain(grid backend.Grid, lo, hi int, args
 	var arg0 double
 	var arg1 one
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Across[float64, float64, int64, double, one](it, arg0, arg1, support.Slice[int64](args[0:]), gpu.Matrix[float64]{Data: support.Matrix[float64](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, support.Slice[float64](args[8:]), int(args[11].Int64()), int64(args[12].Int64()))
+		Across[float64, float64, int64, double, one](it, arg0, arg1, support.Slice[int64](args[0:]), gpu.Matrix[float64]{Data: support.Matrix[float64](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, support.Slice[float64](args[8:]), int(args[11].Int64()), bool(args[12].Uint32() != 0), int64(args[13].Int64()))
 	})
 }
 
@@ -933,7 +949,8 @@ func AcrossFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []
 	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
 	shift_ := support.Slice[float64](args[8:])
 	turns_ := args[11].Int64()
-	mask_ := args[12].Int64()
+	short_ := args[12].Uint32() != 0
+	mask_ := args[13].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -950,35 +967,38 @@ func AcrossFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []
 					from_ := min(g1*rows_, x_.Rows_)
 					to_ := min(from_+rows_, x_.Rows_)
 					for o_ := i0; o_ < x_.Cols_; o_ = o_ + s0 {
-						words_ := gpu_Place{At_: ((g1 * int64(137)) * x_.Cols_) + o_, Step_: x_.Cols_, N_: int64(137)}
-						for k_ := int64(0); k_ < int64(137); k_ = k_ + int64(1) {
-							parts_[words_.At_+(k_*words_.Step_)] = int64(0)
-						}
+						words_ := gpu_Place{At_: ((g1 * int64(137)) * x_.Cols_) + o_, Step_: x_.Cols_, N_: int64(136)}
 						less_ := float64(0)
 						if int64(len(shift_)) != int64(0) {
 							less_ = shift_[o_]
 						}
 						special_ := int64(0)
-						/*line across.go:29*/ top_ := gpu_firstTop_(f_)
-						/*line across.go:29*/ deep_ := false
-						/*line across.go:29*/ sum_ := gpu_halves{}
+						/*line across.go:26*/ top_ := gpu_firstTop_(f_)
+						/*line across.go:26*/ deep_ := false
+						/*line across.go:26*/ sum_ := gpu_halves{}
+						/*line across.go:26*/ held_ := false
+						/*line across.go:26*/ dirty_ := false
 						for i_ := from_; i_ < to_; i_ = i_ + turns_ {
 							t_ := gpu_table_{x_: x_, y_: x_, first_: i_, height_: min(turns_, to_-i_), width_: int64(1), down_: true, mask_: mask_}
 							var t2_ gpu_window_
-							/*line across.go:32*/ var t3_ gpu_digits
-//line across.go:32
+							/*line across.go:29*/ var t3_ gpu_digits
+//line across.go:29
 							t2_, t3_ = gpu_addOf_(f_, p_, t_, o_, less_, gpu_scale_(f_, top_), deep_)
-							/*line across.go:32*/ w_ := t2_
-							/*line across.go:32*/ d_ := t3_
+							/*line across.go:29*/ w_ := t2_
+							/*line across.go:29*/ d_ := t3_
 							next_ := gpu_topOf_(f_, w_)
 							deeper_ := gpu_isDeep_(f_, p_, w_, next_)
-//line across.go:34
+//line across.go:31
 							if (!gpu_fits_(f_, p_, w_, top_, deep_)) && gpu_fits_(f_, p_, w_, next_, deeper_) {
-								gpu_addHalves_(f_, p_, parts_, words_, sum_, top_)
+								if held_ {
+									gpu_addToWords_(f_, parts_, words_, sum_, top_, dirty_)
+								}
+								dirty_ = dirty_ || held_
 								t4_ := gpu_halves{}
 								/*line across.go:36*/ t5_ := next_
 								/*line across.go:36*/ t6_ := deeper_
 								/*line across.go:36*/ sum_ = t4_
+								/*line across.go:36*/ held_ = false
 								/*line across.go:36*/ top_ = t5_
 								/*line across.go:36*/ deep_ = t6_
 								var t7_ gpu_window_
@@ -989,19 +1009,35 @@ func AcrossFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []
 								/*line across.go:37*/ d_ = t8_
 							}
 							if gpu_fits_(f_, p_, w_, top_, deep_) {
-								sum_ = gpu_with(sum_, d_.a_, d_.b_, d_.c_)
+								t9_ := gpu_with(sum_, d_.a_, d_.b_, d_.c_)
+								/*line across.go:40*/ sum_ = t9_
+								/*line across.go:40*/ held_ = true
 							} else {
-								t9_ := gpu_addDigits_(f_, p_, parts_, words_, t_, o_, less_, w_)
-								/*line across.go:42*/ special_ = special_ | t9_
+								if !dirty_ {
+									gpu_clearWords(parts_, words_)
+								}
+								dirty_ = true
+								t10_ := gpu_addDigits_(f_, p_, parts_, words_, t_, o_, less_, w_)
+								/*line across.go:46*/ special_ = special_ | t10_
 							}
 						}
-						gpu_addHalves_(f_, p_, parts_, words_, sum_, top_)
+						if dirty_ || (!short_) {
+							gpu_addToWords_(f_, parts_, words_, sum_, top_, dirty_)
+						} else {
+							for k_ := int64(0); k_ < int64(6); k_ = k_ + int64(1) {
+								parts_[words_.At_+(k_*words_.Step_)] = gpu_part(sum_, k_)
+							}
+							t11_ := words_.At_ + (int64(6) * words_.Step_)
+							/*line across.go:55*/ t12_ := gpu_stateOf(gpu_unit_(f_, top_), deep_)
+							/*line across.go:55*/ parts_[t11_] = t12_
+							/*line across.go:55*/ special_ = int64(256)
+						}
 						parts_[words_.At_+(int64(136)*words_.Step_)] = special_
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1005
+//line kernels_tandem.go:1041
 	}
 	return nil
 }
@@ -1010,7 +1046,7 @@ func AcrossFloat32Float64Int64DoublePairPlain(grid backend.Grid, lo, hi int, arg
 	var arg0 double
 	var arg1 pair
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Across[float32, float64, int64, double, pair](it, arg0, arg1, support.Slice[int64](args[0:]), gpu.Matrix[float32]{Data: support.Matrix[float32](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, support.Slice[float32](args[8:]), int(args[11].Int64()), int64(args[12].Int64()))
+		Across[float32, float64, int64, double, pair](it, arg0, arg1, support.Slice[int64](args[0:]), gpu.Matrix[float32]{Data: support.Matrix[float32](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, support.Slice[float32](args[8:]), int(args[11].Int64()), bool(args[12].Uint32() != 0), int64(args[13].Int64()))
 	})
 }
 
@@ -1024,7 +1060,8 @@ func AcrossFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args [
 	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
 	shift_ := support.Slice[float32](args[8:])
 	turns_ := args[11].Int64()
-	mask_ := args[12].Int64()
+	short_ := args[12].Uint32() != 0
+	mask_ := args[13].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -1041,35 +1078,38 @@ func AcrossFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args [
 					from_ := min(g1*rows_, x_.Rows_)
 					to_ := min(from_+rows_, x_.Rows_)
 					for o_ := i0; o_ < x_.Cols_; o_ = o_ + s0 {
-						words_ := gpu_Place{At_: ((g1 * int64(137)) * x_.Cols_) + o_, Step_: x_.Cols_, N_: int64(137)}
-						for k_ := int64(0); k_ < int64(137); k_ = k_ + int64(1) {
-							parts_[words_.At_+(k_*words_.Step_)] = int64(0)
-						}
+						words_ := gpu_Place{At_: ((g1 * int64(137)) * x_.Cols_) + o_, Step_: x_.Cols_, N_: int64(136)}
 						less_ := float32(0)
 						if int64(len(shift_)) != int64(0) {
 							less_ = shift_[o_]
 						}
 						special_ := int64(0)
-						/*line across.go:29*/ top_ := gpu_firstTop_(f_)
-						/*line across.go:29*/ deep_ := false
-						/*line across.go:29*/ sum_ := gpu_halves{}
+						/*line across.go:26*/ top_ := gpu_firstTop_(f_)
+						/*line across.go:26*/ deep_ := false
+						/*line across.go:26*/ sum_ := gpu_halves{}
+						/*line across.go:26*/ held_ := false
+						/*line across.go:26*/ dirty_ := false
 						for i_ := from_; i_ < to_; i_ = i_ + turns_ {
 							t_ := gpu_table__{x_: x_, y_: x_, first_: i_, height_: min(turns_, to_-i_), width_: int64(1), down_: true, mask_: mask_}
 							var t2_ gpu_window_
-							/*line across.go:32*/ var t3_ gpu_digits
-//line across.go:32
+							/*line across.go:29*/ var t3_ gpu_digits
+//line across.go:29
 							t2_, t3_ = gpu_addOf__(f_, p_, t_, o_, less_, gpu_scale_(f_, top_), deep_)
-							/*line across.go:32*/ w_ := t2_
-							/*line across.go:32*/ d_ := t3_
+							/*line across.go:29*/ w_ := t2_
+							/*line across.go:29*/ d_ := t3_
 							next_ := gpu_topOf_(f_, w_)
 							deeper_ := gpu_isDeep__(f_, p_, w_, next_)
-//line across.go:34
+//line across.go:31
 							if (!gpu_fits__(f_, p_, w_, top_, deep_)) && gpu_fits__(f_, p_, w_, next_, deeper_) {
-								gpu_addHalves__(f_, p_, parts_, words_, sum_, top_)
+								if held_ {
+									gpu_addToWords_(f_, parts_, words_, sum_, top_, dirty_)
+								}
+								dirty_ = dirty_ || held_
 								t4_ := gpu_halves{}
 								/*line across.go:36*/ t5_ := next_
 								/*line across.go:36*/ t6_ := deeper_
 								/*line across.go:36*/ sum_ = t4_
+								/*line across.go:36*/ held_ = false
 								/*line across.go:36*/ top_ = t5_
 								/*line across.go:36*/ deep_ = t6_
 								var t7_ gpu_window_
@@ -1080,19 +1120,35 @@ func AcrossFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args [
 								/*line across.go:37*/ d_ = t8_
 							}
 							if gpu_fits__(f_, p_, w_, top_, deep_) {
-								sum_ = gpu_with(sum_, d_.a_, d_.b_, d_.c_)
+								t9_ := gpu_with(sum_, d_.a_, d_.b_, d_.c_)
+								/*line across.go:40*/ sum_ = t9_
+								/*line across.go:40*/ held_ = true
 							} else {
-								t9_ := gpu_addDigits__(f_, p_, parts_, words_, t_, o_, less_, w_)
-								/*line across.go:42*/ special_ = special_ | t9_
+								if !dirty_ {
+									gpu_clearWords(parts_, words_)
+								}
+								dirty_ = true
+								t10_ := gpu_addDigits__(f_, p_, parts_, words_, t_, o_, less_, w_)
+								/*line across.go:46*/ special_ = special_ | t10_
 							}
 						}
-						gpu_addHalves__(f_, p_, parts_, words_, sum_, top_)
+						if dirty_ || (!short_) {
+							gpu_addToWords_(f_, parts_, words_, sum_, top_, dirty_)
+						} else {
+							for k_ := int64(0); k_ < int64(6); k_ = k_ + int64(1) {
+								parts_[words_.At_+(k_*words_.Step_)] = gpu_part(sum_, k_)
+							}
+							t11_ := words_.At_ + (int64(6) * words_.Step_)
+							/*line across.go:55*/ t12_ := gpu_stateOf(gpu_unit_(f_, top_), deep_)
+							/*line across.go:55*/ parts_[t11_] = t12_
+							/*line across.go:55*/ special_ = int64(256)
+						}
 						parts_[words_.At_+(int64(136)*words_.Step_)] = special_
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1096
+//line kernels_tandem.go:1152
 	}
 	return nil
 }
@@ -1101,7 +1157,7 @@ func AcrossFloat64Float64Int64DoubleTwoPlain(grid backend.Grid, lo, hi int, args
 	var arg0 double
 	var arg1 two
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Across[float64, float64, int64, double, two](it, arg0, arg1, support.Slice[int64](args[0:]), gpu.Matrix[float64]{Data: support.Matrix[float64](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, support.Slice[float64](args[8:]), int(args[11].Int64()), int64(args[12].Int64()))
+		Across[float64, float64, int64, double, two](it, arg0, arg1, support.Slice[int64](args[0:]), gpu.Matrix[float64]{Data: support.Matrix[float64](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, support.Slice[float64](args[8:]), int(args[11].Int64()), bool(args[12].Uint32() != 0), int64(args[13].Int64()))
 	})
 }
 
@@ -1115,7 +1171,8 @@ func AcrossFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []
 	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
 	shift_ := support.Slice[float64](args[8:])
 	turns_ := args[11].Int64()
-	mask_ := args[12].Int64()
+	short_ := args[12].Uint32() != 0
+	mask_ := args[13].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -1132,35 +1189,38 @@ func AcrossFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []
 					from_ := min(g1*rows_, x_.Rows_)
 					to_ := min(from_+rows_, x_.Rows_)
 					for o_ := i0; o_ < x_.Cols_; o_ = o_ + s0 {
-						words_ := gpu_Place{At_: ((g1 * int64(137)) * x_.Cols_) + o_, Step_: x_.Cols_, N_: int64(137)}
-						for k_ := int64(0); k_ < int64(137); k_ = k_ + int64(1) {
-							parts_[words_.At_+(k_*words_.Step_)] = int64(0)
-						}
+						words_ := gpu_Place{At_: ((g1 * int64(137)) * x_.Cols_) + o_, Step_: x_.Cols_, N_: int64(136)}
 						less_ := float64(0)
 						if int64(len(shift_)) != int64(0) {
 							less_ = shift_[o_]
 						}
 						special_ := int64(0)
-						/*line across.go:29*/ top_ := gpu_firstTop_(f_)
-						/*line across.go:29*/ deep_ := false
-						/*line across.go:29*/ sum_ := gpu_halves{}
+						/*line across.go:26*/ top_ := gpu_firstTop_(f_)
+						/*line across.go:26*/ deep_ := false
+						/*line across.go:26*/ sum_ := gpu_halves{}
+						/*line across.go:26*/ held_ := false
+						/*line across.go:26*/ dirty_ := false
 						for i_ := from_; i_ < to_; i_ = i_ + turns_ {
 							t_ := gpu_table_{x_: x_, y_: x_, first_: i_, height_: min(turns_, to_-i_), width_: int64(1), down_: true, mask_: mask_}
 							var t2_ gpu_window_
-							/*line across.go:32*/ var t3_ gpu_digits
-//line across.go:32
+							/*line across.go:29*/ var t3_ gpu_digits
+//line across.go:29
 							t2_, t3_ = gpu_addOf___(f_, p_, t_, o_, less_, gpu_scale_(f_, top_), deep_)
-							/*line across.go:32*/ w_ := t2_
-							/*line across.go:32*/ d_ := t3_
+							/*line across.go:29*/ w_ := t2_
+							/*line across.go:29*/ d_ := t3_
 							next_ := gpu_topOf_(f_, w_)
 							deeper_ := gpu_isDeep___(f_, p_, w_, next_)
-//line across.go:34
+//line across.go:31
 							if (!gpu_fits___(f_, p_, w_, top_, deep_)) && gpu_fits___(f_, p_, w_, next_, deeper_) {
-								gpu_addHalves___(f_, p_, parts_, words_, sum_, top_)
+								if held_ {
+									gpu_addToWords_(f_, parts_, words_, sum_, top_, dirty_)
+								}
+								dirty_ = dirty_ || held_
 								t4_ := gpu_halves{}
 								/*line across.go:36*/ t5_ := next_
 								/*line across.go:36*/ t6_ := deeper_
 								/*line across.go:36*/ sum_ = t4_
+								/*line across.go:36*/ held_ = false
 								/*line across.go:36*/ top_ = t5_
 								/*line across.go:36*/ deep_ = t6_
 								var t7_ gpu_window_
@@ -1171,19 +1231,35 @@ func AcrossFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []
 								/*line across.go:37*/ d_ = t8_
 							}
 							if gpu_fits___(f_, p_, w_, top_, deep_) {
-								sum_ = gpu_with(sum_, d_.a_, d_.b_, d_.c_)
+								t9_ := gpu_with(sum_, d_.a_, d_.b_, d_.c_)
+								/*line across.go:40*/ sum_ = t9_
+								/*line across.go:40*/ held_ = true
 							} else {
-								t9_ := gpu_addDigits___(f_, p_, parts_, words_, t_, o_, less_, w_)
-								/*line across.go:42*/ special_ = special_ | t9_
+								if !dirty_ {
+									gpu_clearWords(parts_, words_)
+								}
+								dirty_ = true
+								t10_ := gpu_addDigits___(f_, p_, parts_, words_, t_, o_, less_, w_)
+								/*line across.go:46*/ special_ = special_ | t10_
 							}
 						}
-						gpu_addHalves___(f_, p_, parts_, words_, sum_, top_)
+						if dirty_ || (!short_) {
+							gpu_addToWords_(f_, parts_, words_, sum_, top_, dirty_)
+						} else {
+							for k_ := int64(0); k_ < int64(6); k_ = k_ + int64(1) {
+								parts_[words_.At_+(k_*words_.Step_)] = gpu_part(sum_, k_)
+							}
+							t11_ := words_.At_ + (int64(6) * words_.Step_)
+							/*line across.go:55*/ t12_ := gpu_stateOf(gpu_unit_(f_, top_), deep_)
+							/*line across.go:55*/ parts_[t11_] = t12_
+							/*line across.go:55*/ special_ = int64(256)
+						}
 						parts_[words_.At_+(int64(136)*words_.Step_)] = special_
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1187
+//line kernels_tandem.go:1263
 	}
 	return nil
 }
@@ -1193,7 +1269,7 @@ func AlongFloat32Float32Int32SingleOneSinglePlain(grid backend.Grid, lo, hi int,
 	var arg1 one
 	var arg2 single
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Along[float32, float32, int32, single, one, single](it, arg0, arg1, arg2, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float32](args[18:]), int(args[21].Int64()), int(args[22].Int64()), int(args[23].Int64()), int(args[24].Int64()), uint64(args[25].Uint64()), bool(args[26].Uint32() != 0), int32(args[27].Int32()))
+		Along[float32, float32, int32, single, one, single](it, arg0, arg1, arg2, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float32](args[18:]), int(args[21].Int64()), int(args[22].Int64()), int(args[23].Int64()), int(args[24].Int64()), uint64(args[25].Uint64()), bool(args[26].Uint32() != 0), bool(args[27].Uint32() != 0), int32(args[28].Int32()))
 	})
 }
 
@@ -1215,584 +1291,427 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 	turns_ := args[24].Int64()
 	over_ := args[25].Uint64()
 	root_ := args[26].Uint32() != 0
-	mask_ := args[27].Int32()
+	short_ := args[27].Uint32() != 0
+	mask_ := args[28].Int32()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var his_ [128]int32
 	var los_ [128]int32
-	var sums_ [128]int64
 	var words_ [137]int64
+	var sums_ [128]int64
 	var all_ [768]int64
-	var top_all, top2_all, at_all, t23_all, v_all, at2_all, least_all, most_all, special_all, v4_all, at3_all, at4_all, t55_all, v5_all, at5_all [1024]int64
-	var deep_all, deep2_all, again_all [1024]bool
-	var f2_all, f3_all, f4_all, f5_all [1024]gpu_single
-	var p2_all, p3_all, p4_all, p5_all [1024]gpu_one
-	var b2_all, b3_all [1024]gpu_block
-	var t_all, t2_all, t22_all, t48_all, t54_all [1024]gpu_tally
+	var top_all, held_all, k_all, next_all, count_all, digits_all, least_all, t28_all, v2_all, at2_all [1024]int64
+	var deep_all, dirty_all, more_all, wide_all [1024]bool
+	var b_all [1024]gpu_block
+	var sum_all [1024]gpu_halves
 	var w_all [1024]gpu_window
 	var d_all [1024]gpu_digits_
-	var sums3_all, words3_all, sums4_all, words4_all, sums5_all, words5_all, sums6_all, words6_all, sums8_all, words8_all [1024][]int64
-	var his3_all, los3_all [1024][]int32
-	var t52_all [1024]gpu_halves
+	var a_all [1024]gpu_reach
+	var v4_all [1024]gpu_Value
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line along.go:44*/ n_ := n0
+		/*line along.go:45*/ n_ := n0
+		width_ := min(cols_, n_*turns_)
+		high_ := max(int64(1), support.Div(turns_, max(int64(1), support.Div((width_+n_)-int64(1), n_))))
+		across_ := support.Div((cols_+width_)-int64(1), max(int64(1), width_))
+		blocks_ := across_ * support.Div((height_+high_)-int64(1), high_)
 		for w := range n {
 			var top_ int64
 			var deep_ bool
-			/*line along.go:44*/ top_ = gpu_firstTop(f_)
-			/*line along.go:44*/ deep_ = false
+			/*line along.go:50*/ top_ = gpu_firstTop(f_)
+			/*line along.go:50*/ deep_ = false
 			top_all[w] = top_
 			deep_all[w] = deep_
 		}
-		/*line along.go:45*/ o_ := g1
-		/*line along.go:45*/ for o_ < outputs_ {
-		loop3_body:
-			switch {
-			default:
-				for w := range n {
-					/*line along.go:46*/ b_ := gpu_block{x_: x_, y_: y_, step_: n_, mask_: mask_}
-					if int64(len(shift_)) != int64(0) {
-						b_.shift_ = shift_[o_]
-					}
-					/*line along.go:111*/ f2_all[w] = f_
-					/*line along.go:111*/ p2_all[w] = p_
-					/*line along.go:111*/ b2_all[w] = b_
+		/*line along.go:51*/ o_ := g1
+		/*line along.go:51*/ for o_ < outputs_ {
+			for w := range n {
+				var held_ int64
+				var dirty_ bool
+				var k_ int64
+				/*line along.go:52*/ b_all[w] = gpu_block{x_: x_, y_: y_, step_: n_, mask_: mask_}
+				if int64(len(shift_)) != int64(0) {
+					b_all[w].shift_ = shift_[o_]
 				}
-				/*line along.go:112*/ first_ := o_ * height_
-				/*line along.go:112*/ height2_ := height_
-				/*line along.go:112*/ cols2_ := cols_
-				/*line along.go:112*/ turns2_ := turns_
-				for w := range n {
-					var top2_ int64
-					top_ := top_all[w]
-					var deep2_ bool
-					deep_ := deep_all[w]
-					/*line along.go:112*/ top2_ = top_
-					/*line along.go:112*/ deep2_ = deep_
-					/*line along.go:50*/ t_all[w] = gpu_tally{}
-					top2_all[w] = top2_
-					top_all[w] = top_
-					deep2_all[w] = deep2_
-					deep_all[w] = deep_
-				}
-				/*line along.go:114*/ n2_ := n0
-				width_ := min(cols2_, n2_*turns2_)
-				rows_ := max(int64(1), support.Div(turns2_, max(int64(1), support.Div((width_+n2_)-int64(1), n2_))))
-				across_ := support.Div((cols2_+width_)-int64(1), max(int64(1), width_))
-				blocks_ := across_ * support.Div((height2_+rows_)-int64(1), rows_)
-				for w := range n {
-					top2_ := top2_all[w]
-					deep2_ := deep2_all[w]
-					/*line along.go:119*/ t2_all[w] = gpu_tally{top_: top2_, deep_: deep2_}
-					top2_all[w] = top2_
-					deep2_all[w] = deep2_
-				}
-				/*line along.go:120*/ k_ := g0
-				/*line along.go:120*/ for k_ < blocks_ {
-					t3_ := first_ + (support.Div(k_, across_) * rows_)
-					/*line along.go:121*/ t4_ := support.Rem(k_, across_) * width_
+				sum_all[w] = gpu_halves{}
+				/*line along.go:56*/ held_ = int64(0)
+				/*line along.go:56*/ dirty_ = false
+				k_ = g0
+				held_all[w] = held_
+				dirty_all[w] = dirty_
+				k_all[w] = k_
+			}
+			for w := range n {
+				var more_ bool
+				/*line along.go:58*/ more_ = true
+				more_all[w] = more_
+			}
+			/*line along.go:58*/ for more_all[0] {
+			loop5_body:
+				switch {
+				default:
 					for w := range n {
-						/*line along.go:121*/ b2_all[w].i0_ = t3_
-						/*line along.go:121*/ b2_all[w].j0_ = t4_
-						t5_ := min(b2_all[w].i0_+rows_, first_+height2_)
-						/*line along.go:122*/ t6_ := min(b2_all[w].j0_+width_, cols2_)
-						/*line along.go:122*/ b2_all[w].i1_ = t5_
-						/*line along.go:122*/ b2_all[w].j1_ = t6_
+						var next_ int64
+						/*line along.go:59*/ next_ = int64(0)
+						next_all[w] = next_
 					}
-					for w := range n {
-						var again_ bool
-						/*line along.go:123*/ again_ = true
-						again_all[w] = again_
-					}
-					/*line along.go:123*/ for again_all[0] {
+					/*line along.go:60*/ if k_all[0] < blocks_ {
 						for w := range n {
 							l0 := w % n0
-							his2_ := his_[:int64(128)]
-							los2_ := los_[:int64(128)]
-							l2_ := l0
-							/*line along.go:124*/ var t7_ gpu_window
-							/*line along.go:124*/ var t8_ gpu_digits_
-//line along.go:124
-							t7_, t8_ = gpu_add(f2_all[w], p2_all[w], b2_all[w], l2_, t2_all[w].top_, t2_all[w].deep_)
-							/*line along.go:124*/ w_all[w] = t7_
-							/*line along.go:124*/ d_all[w] = t8_
-							t9_ := l2_
-							/*line along.go:125*/ t10_ := l2_
-							/*line along.go:125*/ t11_ := w_all[w].hi_
-							/*line along.go:125*/ t12_ := w_all[w].lo_
-							/*line along.go:125*/ his2_[t9_] = t11_
-							/*line along.go:125*/ los2_[t10_] = t12_
+							k_ := k_all[w]
+							top_ := top_all[w]
+							deep_ := deep_all[w]
+							l_ := l0
+							/*line along.go:61*/ t_ := (o_ * height_) + (support.Div(k_, across_) * high_)
+							/*line along.go:61*/ t2_ := support.Rem(k_, across_) * width_
+							/*line along.go:61*/ b_all[w].i0_ = t_
+							/*line along.go:61*/ b_all[w].j0_ = t2_
+							t3_ := min(b_all[w].i0_+high_, (o_*height_)+height_)
+							/*line along.go:62*/ t4_ := min(b_all[w].j0_+width_, cols_)
+							/*line along.go:62*/ b_all[w].i1_ = t3_
+							/*line along.go:62*/ b_all[w].j1_ = t4_
+							var t5_ gpu_window
+							/*line along.go:63*/ var t6_ gpu_digits_
+							/*line along.go:63*/ t5_, t6_ = gpu_add(f_, p_, b_all[w], l_, top_, deep_)
+							/*line along.go:63*/ w_all[w] = t5_
+							/*line along.go:63*/ d_all[w] = t6_
+							k_all[w] = k_
+							top_all[w] = top_
+							deep_all[w] = deep_
+						}
+						/*line along.go:64*/ var t7_ bool
+						for w := range n {
+							top_ := top_all[w]
+							deep_ := deep_all[w]
+							/*line along.go:64*/ if !gpu_fits(f_, p_, w_all[w], top_, deep_) {
+								/*line along.go:64*/ t7_ = true
+							}
+							top_all[w] = top_
+							deep_all[w] = deep_
+						}
+						/*line along.go:64*/ if !t7_ {
+							for w := range n {
+								held_ := held_all[w]
+								k_ := k_all[w]
+//line along.go:65
+								t8_ := gpu_with(sum_all[w], int64(d_all[w].a_), int64(d_all[w].b_), int64(d_all[w].c_))
+								/*line along.go:65*/ t9_ := held_ + int64(1)
+								/*line along.go:65*/ sum_all[w] = t8_
+								/*line along.go:65*/ held_ = t9_
+								k_ = k_ + int64(grid.Groups[0])
+								held_all[w] = held_
+								k_all[w] = k_
+							}
+							break loop5_body
 						}
 						for w := range n {
-							var again_ bool
-							his2_ := his_[:int64(128)]
-							los2_ := los_[:int64(128)]
-							/*line along.go:127*/ for t13_, k2_ := n2_, int64(0); k2_ < t13_; k2_ = k2_ + int64(1) {
-								t14_ := gpu_window{hi_: max(w_all[w].hi_, his2_[k2_]), lo_: min(w_all[w].lo_, los2_[k2_])}
-								/*line along.go:128*/ w_all[w] = t14_
-							}
-							again_ = false
-							again_all[w] = again_
+							l0 := w % n0
+							l_ := l0
+							/*line along.go:69*/ t10_ := l_
+							/*line along.go:69*/ t11_ := l_
+							/*line along.go:69*/ t12_ := w_all[w].hi_
+							/*line along.go:69*/ t13_ := w_all[w].lo_
+							/*line along.go:69*/ his_[t10_] = t12_
+							/*line along.go:69*/ los_[t11_] = t13_
 						}
-						/*line along.go:131*/ var t15_ bool
+						for w := range n {
+							/*line along.go:71*/ for t14_, i_ := n_, int64(0); i_ < t14_; i_ = i_ + int64(1) {
+								t15_ := gpu_window{hi_: max(w_all[w].hi_, his_[i_]), lo_: min(w_all[w].lo_, los_[i_])}
+								/*line along.go:72*/ w_all[w] = t15_
+							}
+						}
+						/*line along.go:74*/ var t16_ int64
 						for w := range n {
 							l0 := w % n0
 							l1 := w / n0 % n1
 							l2 := w / (n0 * n1)
-//line along.go:131
-							if x := gpu_fits(f2_all[w], p2_all[w], w_all[w], t2_all[w].top_, t2_all[w].deep_); l0|l1|l2 == 0 {
-								t15_ = x
+							/*line along.go:74*/ if x := gpu_choose(f_, p_, w_all[w]); l0|l1|l2 == 0 {
+								t16_ = x
 							}
 						}
-						/*line along.go:131*/ if t15_ {
-							for w := range n {
-								/*line along.go:132*/ t16_ := t2_all[w].blocks_ + int64(1)
-//line along.go:132
-								t17_ := gpu_with(t2_all[w].sums_, int64(d_all[w].a_), int64(d_all[w].b_), int64(d_all[w].c_))
-								/*line along.go:132*/ t2_all[w].blocks_ = t16_
-								/*line along.go:132*/ t2_all[w].sums_ = t17_
-							}
-						} else {
-							var t18_ int64
-							for w := range n {
-								l0 := w % n0
-								l1 := w / n0 % n1
-								l2 := w / (n0 * n1)
-								/*line along.go:135*/ if x := gpu_topOf(f2_all[w], w_all[w]); l0|l1|l2 == 0 {
-									t18_ = x
-								}
-							}
-							/*line along.go:135*/ next_ := t18_
-							var t19_ bool
-							for w := range n {
-								l0 := w % n0
-								l1 := w / n0 % n1
-								l2 := w / (n0 * n1)
-//line along.go:136
-								if x := gpu_isDeep(f2_all[w], p2_all[w], w_all[w], next_); l0|l1|l2 == 0 {
-									t19_ = x
-								}
-							}
-							/*line along.go:136*/ deep3_ := t19_
-							var t20_ bool
-							for w := range n {
-								l0 := w % n0
-								l1 := w / n0 % n1
-								l2 := w / (n0 * n1)
-//line along.go:137
-								if x := gpu_fits(f2_all[w], p2_all[w], w_all[w], next_, deep3_); l0|l1|l2 == 0 {
-									t20_ = x
-								}
-							}
-							for w := range n {
-								var again_ bool
-								/*line along.go:137*/ again_ = t20_
-								again_all[w] = again_
-							}
-							/*line along.go:138*/ var t21_ bool
-							for w := range n {
-								l0 := w % n0
-								l1 := w / n0 % n1
-								l2 := w / (n0 * n1)
-								again_ := again_all[w]
-//line along.go:138
-								if x := ((t2_all[w].blocks_ > int64(0)) || (!again_)); l0|l1|l2 == 0 {
-									t21_ = x
-								}
-								again_all[w] = again_
-							}
-							/*line along.go:138*/ if t21_ {
-								for w := range n {
-									sums2_ := sums_[:int64(128)]
-									words2_ := words_[:int64(137)]
-									/*line along.go:255*/ f3_all[w] = f2_all[w]
-									/*line along.go:255*/ p3_all[w] = p2_all[w]
-									/*line along.go:255*/ t22_all[w] = t2_all[w]
-									sums3_all[w] = sums2_
-									/*line along.go:256*/ words3_all[w] = words2_
-								}
-								for w := range n {
-									l0 := w % n0
-									var at_ int64
-									/*line along.go:258*/ if !t22_all[w].dirty_ {
-										for k3_ := l0; k3_ < int64(137); k3_ = k3_ + n0 {
-											words3_all[w][k3_] = int64(0)
-										}
-									}
-									at_ = gpu_unit(f3_all[w], t22_all[w].top_) - gpu_bottom(f3_all[w])
-									at_all[w] = at_
-								}
-								for w := range n {
-									var t23_ int64
-									/*line along.go:264*/ t23_ = gpu_integers(f3_all[w], p3_all[w])
-									t23_all[w] = t23_
-								}
-								/*line along.go:264*/ k4_ := int64(0)
-								/*line along.go:264*/ for k4_ < t23_all[0] {
-									for w := range n {
-										var v_ int64
-										var at2_ int64
-										at_ := at_all[w]
-										/*line along.go:271*/ sums4_all[w] = sums3_all[w]
-										/*line along.go:271*/ words4_all[w] = words3_all[w]
-										/*line along.go:271*/ v_ = gpu_part(t22_all[w].sums_, k4_)
-//line along.go:271
-										at2_ = at_ + gpu_up(t22_all[w].sums_, gpu_precision(f3_all[w]), k4_)
-										v_all[w] = v_
-										at2_all[w] = at2_
-										at_all[w] = at_
-									}
-									for w := range n {
-										l0 := w % n0
-										v_ := v_all[w]
-										l3_ := l0
-										/*line along.go:274*/ sums4_all[w][l3_] = v_
-										v_all[w] = v_
-									}
-									for w := range n {
-										l0 := w % n0
-										at2_ := at2_all[w]
-										l3_ := l0
-										/*line along.go:276*/ lower_ := int64(0)
-										/*line along.go:276*/ upper_ := int64(0)
-										for t24_, k5_ := n0, int64(0); k5_ < t24_; k5_ = k5_ + int64(1) {
-											lower_ = lower_ + (sums4_all[w][k5_] & int64(4294967295))
-											upper_ = upper_ + (sums4_all[w][k5_] >> (32))
-										}
-										local_ := gpu_Place{Step_: int64(1)}
-										if l3_ < int64(4) {
-											gpu_AddPart(words4_all[w], local_, at2_, lower_, l3_)
-											gpu_AddPart(words4_all[w], local_, at2_+int64(32), upper_, l3_-int64(1))
-										}
-										at2_all[w] = at2_
-									}
-									/*line along.go:264*/ k4_ = k4_ + int64(1)
-								}
-								for w := range n {
-									/*line along.go:140*/ t25_ := gpu_tally{dirty_: true}
-									/*line along.go:140*/ t2_all[w] = t25_
-								}
-							}
-							/*line along.go:142*/ t26_ := next_
-							for w := range n {
-								again_ := again_all[w]
-								/*line along.go:142*/ t27_ := deep3_ && again_
-								/*line along.go:142*/ t2_all[w].top_ = t26_
-								/*line along.go:142*/ t2_all[w].deep_ = t27_
-								again_all[w] = again_
-							}
-							/*line along.go:143*/ if !again_all[0] {
-								for w := range n {
-									his2_ := his_[:int64(128)]
-									los2_ := los_[:int64(128)]
-									sums2_ := sums_[:int64(128)]
-									words2_ := words_[:int64(137)]
-									/*line along.go:216*/ f4_all[w] = f2_all[w]
-									/*line along.go:216*/ p4_all[w] = p2_all[w]
-									/*line along.go:216*/ b3_all[w] = b2_all[w]
-									his3_all[w] = his2_
-									/*line along.go:217*/ los3_all[w] = los2_
-									/*line along.go:217*/ sums5_all[w] = sums2_
-									/*line along.go:217*/ words5_all[w] = words2_
-								}
-								for w := range n {
-									l0 := w % n0
-									var least_ int64
-									var most_ int64
-									var special_ int64
-									l4_ := l0
-									/*line along.go:220*/ least_ = int64(1048576)
-									/*line along.go:220*/ most_ = int64(-1048576)
-									/*line along.go:220*/ special_ = int64(0)
-									for i_ := b3_all[w].i0_; i_ < b3_all[w].i1_; i_ = i_ + int64(1) {
-										for j_ := b3_all[w].j0_ + l4_; j_ < b3_all[w].j1_; j_ = j_ + b3_all[w].step_ {
-											var t28_ float32
-											/*line along.go:223*/ var t29_ float32
-//line along.go:223
-											t28_, t29_ = gpu_factors(f4_all[w], p4_all[w], b3_all[w], i_, j_)
-											/*line along.go:223*/ u_ := t28_
-											/*line along.go:223*/ v2_ := t29_
-											t30_ := gpu_exactly(f4_all[w], p4_all[w], u_, v2_)
-											special_ = special_ | t30_.special_
-											if (t30_.special_ == int64(0)) && ((t30_.hi_ | t30_.lo_) != uint64(0)) {
-												t31_ := min(least_, t30_.exp_)
-//line along.go:227
-												t32_ := max(most_, t30_.exp_+gpu_size(f4_all[w], p4_all[w]))
-												/*line along.go:227*/ least_ = t31_
-												/*line along.go:227*/ most_ = t32_
-											}
-										}
-									}
-									least_all[w] = least_
-									most_all[w] = most_
-									special_all[w] = special_
-								}
-								for w := range n {
-									l0 := w % n0
-									most_ := most_all[w]
-									least_ := least_all[w]
-									special_ := special_all[w]
-									l4_ := l0
-									/*line along.go:232*/ t33_ := l4_
-									/*line along.go:232*/ t34_ := l4_
-									/*line along.go:232*/ t35_ := l4_
-									/*line along.go:232*/ t36_ := int32(most_)
-									/*line along.go:232*/ t37_ := int32(least_)
-									/*line along.go:232*/ t38_ := special_
-									/*line along.go:232*/ his3_all[w][t33_] = t36_
-									/*line along.go:232*/ los3_all[w][t34_] = t37_
-									/*line along.go:232*/ sums5_all[w][t35_] = t38_
-									most_all[w] = most_
-									least_all[w] = least_
-									special_all[w] = special_
-								}
-								for w := range n {
-									l0 := w % n0
-									least_ := least_all[w]
-									most_ := most_all[w]
-									special_ := special_all[w]
-									l4_ := l0
-//line along.go:234
-									for t39_, k6_ := b3_all[w].step_, int64(0); k6_ < t39_; k6_ = k6_ + int64(1) {
-										t40_ := min(least_, int64(los3_all[w][k6_]))
-										/*line along.go:235*/ t41_ := max(most_, int64(his3_all[w][k6_]))
-										/*line along.go:235*/ t42_ := special_ | sums5_all[w][k6_]
-										/*line along.go:235*/ least_ = t40_
-										/*line along.go:235*/ most_ = t41_
-										/*line along.go:235*/ special_ = t42_
-									}
-									if l4_ == int64(0) {
-										words5_all[w][136] = words5_all[w][136] | special_
-									}
-									least_all[w] = least_
-									most_all[w] = most_
-									special_all[w] = special_
-								}
-								/*line along.go:240*/ var t43_ int64
-								for w := range n {
-									l0 := w % n0
-									l1 := w / n0 % n1
-									l2 := w / (n0 * n1)
-									most_ := most_all[w]
-									/*line along.go:240*/ if x := most_; l0|l1|l2 == 0 {
-										t43_ = x
-									}
-									most_all[w] = most_
-								}
-								/*line along.go:240*/ end_ := t43_
-								var t44_ int64
-								for w := range n {
-									l0 := w % n0
-									l1 := w / n0 % n1
-									l2 := w / (n0 * n1)
-									least_ := least_all[w]
-									/*line along.go:241*/ if x := least_; l0|l1|l2 == 0 {
-										t44_ = x
-									}
-									least_all[w] = least_
-								}
-								/*line along.go:241*/ base_ := t44_
-								/*line along.go:241*/ for base_ < end_ {
-									for w := range n {
-										l0 := w % n0
-										var v4_ int64
-										var at3_ int64
-										l4_ := l0
-										/*line along.go:242*/ s_ := int64(0)
-										for i2_ := b3_all[w].i0_; i2_ < b3_all[w].i1_; i2_ = i2_ + int64(1) {
-											for j2_ := b3_all[w].j0_ + l4_; j2_ < b3_all[w].j1_; j2_ = j2_ + b3_all[w].step_ {
-												var t45_ float32
-												/*line along.go:245*/ var t46_ float32
-//line along.go:245
-												t45_, t46_ = gpu_factors(f4_all[w], p4_all[w], b3_all[w], i2_, j2_)
-												/*line along.go:245*/ u2_ := t45_
-												/*line along.go:245*/ v3_ := t46_
-												s_ = s_ + gpu_digit(gpu_exactly(f4_all[w], p4_all[w], u2_, v3_), base_, uint64(48))
-											}
-										}
-										/*line along.go:271*/ sums6_all[w] = sums5_all[w]
-										/*line along.go:271*/ words6_all[w] = words5_all[w]
-										/*line along.go:271*/ v4_ = s_
-										/*line along.go:271*/ at3_ = base_ - gpu_bottom(f4_all[w])
-										v4_all[w] = v4_
-										at3_all[w] = at3_
-									}
-									for w := range n {
-										l0 := w % n0
-										v4_ := v4_all[w]
-										l5_ := l0
-										/*line along.go:274*/ sums6_all[w][l5_] = v4_
-										v4_all[w] = v4_
-									}
-									for w := range n {
-										l0 := w % n0
-										at3_ := at3_all[w]
-										l5_ := l0
-										/*line along.go:276*/ lower2_ := int64(0)
-										/*line along.go:276*/ upper2_ := int64(0)
-										for t47_, k7_ := n0, int64(0); k7_ < t47_; k7_ = k7_ + int64(1) {
-											lower2_ = lower2_ + (sums6_all[w][k7_] & int64(4294967295))
-											upper2_ = upper2_ + (sums6_all[w][k7_] >> (32))
-										}
-										local2_ := gpu_Place{Step_: int64(1)}
-										if l5_ < int64(4) {
-											gpu_AddPart(words6_all[w], local2_, at3_, lower2_, l5_)
-											gpu_AddPart(words6_all[w], local2_, at3_+int64(32), upper2_, l5_-int64(1))
-										}
-										at3_all[w] = at3_
-									}
-									/*line along.go:241*/ base_ = base_ + int64(48)
-								}
-							}
+						for w := range n {
+							var next_ int64
+							/*line along.go:74*/ next_ = t16_
+							next_all[w] = next_
 						}
 					}
-					/*line along.go:120*/ k_ = k_ + int64(grid.Groups[0])
-				}
-				for w := range n {
-					/*line along.go:149*/ t_all[w] = t2_all[w]
-				}
-				for w := range n {
-					var top_ int64
-					var deep_ bool
-					/*line along.go:50*/ t48_all[w] = t_all[w]
-					t49_ := t48_all[w].top_
-					/*line along.go:51*/ t50_ := t48_all[w].deep_
-					/*line along.go:51*/ top_ = t49_
-					/*line along.go:51*/ deep_ = t50_
-					top_all[w] = top_
-					deep_all[w] = deep_
-				}
-				/*line along.go:52*/ var t51_ bool
-				for w := range n {
-					l0 := w % n0
-					l1 := w / n0 % n1
-					l2 := w / (n0 * n1)
-//line along.go:52
-					if x := ((((int64(len(parts_)) == int64(0)) && (!t48_all[w].dirty_)) && (!gpu_product(p_))) && ((height_ * cols_) <= int64(1048576))); l0|l1|l2 == 0 {
-						t51_ = x
+					for w := range n {
+						var wide_ bool
+						next_ := next_all[w]
+						var more_ bool
+						k_ := k_all[w]
+						/*line along.go:76*/ wide_ = (next_ & int64(1)) != int64(0)
+						more_ = k_ < blocks_
+						wide_all[w] = wide_
+						next_all[w] = next_
+						more_all[w] = more_
+						k_all[w] = k_
 					}
-				}
-				/*line along.go:52*/ if t51_ {
+					/*line along.go:78*/ if ((!more_all[0]) && short_) && (!dirty_all[0]) {
+						break loop5_body
+					}
 					for w := range n {
 						l0 := w % n0
+						var count_ int64
+						var digits_ int64
+						var least_ int64
+						held_ := held_all[w]
+						more_ := more_all[w]
+						wide_ := wide_all[w]
+						dirty_ := dirty_all[w]
 						l_ := l0
-						/*line along.go:53*/ for k8_ := int64(0); k8_ < int64(6); k8_ = k8_ + int64(1) {
-							all_[(k8_*n_)+l_] = gpu_part(t48_all[w].sums_, k8_)
+						/*line along.go:81*/ count_ = int64(0)
+						/*line along.go:81*/ digits_ = int64(0)
+						/*line along.go:81*/ least_ = int64(0)
+						if (held_ > int64(0)) || (!more_) {
+							count_ = int64(6)
+						}
+						if ((count_ > int64(0)) || wide_) && (!dirty_) {
+							for i2_ := l_; i2_ < int64(137); i2_ = i2_ + n_ {
+								words_[i2_] = int64(0)
+							}
+							dirty_ = true
+						}
+						count_all[w] = count_
+						digits_all[w] = digits_
+						least_all[w] = least_
+						held_all[w] = held_
+						more_all[w] = more_
+						wide_all[w] = wide_
+						dirty_all[w] = dirty_
+					}
+					/*line along.go:91*/ if wide_all[0] {
+						for w := range n {
+							l0 := w % n0
+							l_ := l0
+							/*line along.go:92*/ t17_ := gpu_reachOfBlock(f_, p_, b_all[w], l_)
+							/*line along.go:92*/ a_all[w] = t17_
+							t18_ := l_
+							/*line along.go:93*/ t19_ := l_
+							/*line along.go:93*/ t20_ := l_
+							/*line along.go:93*/ t21_ := int32(a_all[w].top_)
+							/*line along.go:93*/ t22_ := int32(a_all[w].least_)
+							/*line along.go:93*/ t23_ := a_all[w].special_
+							/*line along.go:93*/ his_[t18_] = t21_
+							/*line along.go:93*/ los_[t19_] = t22_
+							/*line along.go:93*/ sums_[t20_] = t23_
+						}
+						for w := range n {
+							l0 := w % n0
+							l_ := l0
+							/*line along.go:95*/ for t24_, i3_ := n_, int64(0); i3_ < t24_; i3_ = i3_ + int64(1) {
+								t25_ := gpu_reach{least_: min(a_all[w].least_, int64(los_[i3_])), top_: max(a_all[w].top_, int64(his_[i3_])), special_: a_all[w].special_ | sums_[i3_]}
+								/*line along.go:96*/ a_all[w] = t25_
+							}
+							if l_ == int64(0) {
+								words_[136] = words_[136] | a_all[w].special_
+							}
+						}
+						/*line along.go:101*/ var t26_ int64
+						for w := range n {
+							l0 := w % n0
+							l1 := w / n0 % n1
+							l2 := w / (n0 * n1)
+							/*line along.go:101*/ if x := a_all[w].least_; l0|l1|l2 == 0 {
+								t26_ = x
+							}
+						}
+						for w := range n {
+							var least_ int64
+							/*line along.go:101*/ least_ = t26_
+							least_all[w] = least_
+						}
+						/*line along.go:102*/ var t27_ int64
+						for w := range n {
+							l0 := w % n0
+							l1 := w / n0 % n1
+							l2 := w / (n0 * n1)
+							/*line along.go:102*/ if x := a_all[w].top_; l0|l1|l2 == 0 {
+								t27_ = x
+							}
+						}
+						for w := range n {
+							var digits_ int64
+							least_ := least_all[w]
+							k_ := k_all[w]
+//line along.go:102
+							digits_ = max(int64(0), ((t27_-least_)+int64(48))-int64(1)) / int64(48)
+							k_ = k_ + int64(grid.Groups[0])
+							digits_all[w] = digits_
+							least_all[w] = least_
+							k_all[w] = k_
 						}
 					}
 					for w := range n {
+						var t28_ int64
+						count_ := count_all[w]
+						digits_ := digits_all[w]
+						/*line along.go:105*/ t28_ = count_ + digits_
+						t28_all[w] = t28_
+						count_all[w] = count_
+						digits_all[w] = digits_
+					}
+					/*line along.go:105*/ q_ := int64(0)
+					/*line along.go:105*/ for q_ < t28_all[0] {
+						for w := range n {
+							l0 := w % n0
+							top_ := top_all[w]
+							count_ := count_all[w]
+							least_ := least_all[w]
+							var v2_ int64
+							var at2_ int64
+							l_ := l0
+							/*line along.go:106*/ v_ := gpu_part(sum_all[w], q_)
+//line along.go:106
+							at_ := (gpu_unit(f_, top_) - gpu_bottom(f_)) + gpu_up(sum_all[w], gpu_precision(f_), q_)
+							if q_ >= count_ {
+								at_ = least_ + ((q_ - count_) * int64(48))
+								t29_ := gpu_digitsIn(f_, p_, b_all[w], l_, at_)
+								/*line along.go:109*/ v_ = t29_
+								at_ = at_ - gpu_bottom(f_)
+							}
+							/*line along.go:286*/ v2_ = v_
+							/*line along.go:286*/ at2_ = at_
+							top_all[w] = top_
+							count_all[w] = count_
+							least_all[w] = least_
+							v2_all[w] = v2_
+							at2_all[w] = at2_
+						}
+						for w := range n {
+							l0 := w % n0
+							v2_ := v2_all[w]
+							sums2_ := sums_[:int64(128)]
+							l2_ := l0
+							/*line along.go:289*/ sums2_[l2_] = v2_
+							v2_all[w] = v2_
+						}
+						for w := range n {
+							l0 := w % n0
+							at2_ := at2_all[w]
+							sums2_ := sums_[:int64(128)]
+							words2_ := words_[:int64(137)]
+							l2_ := l0
+							/*line along.go:291*/ lower_ := int64(0)
+							/*line along.go:291*/ upper_ := int64(0)
+							for t30_, k2_ := n0, int64(0); k2_ < t30_; k2_ = k2_ + int64(1) {
+								lower_ = lower_ + (sums2_[k2_] & int64(4294967295))
+								upper_ = upper_ + (sums2_[k2_] >> (32))
+							}
+							local_ := gpu_Place{Step_: int64(1)}
+							if l2_ < int64(4) {
+								gpu_AddPart(words2_, local_, at2_, lower_, l2_)
+								gpu_AddPart(words2_, local_, at2_+int64(32), upper_, l2_-int64(1))
+							}
+							at2_all[w] = at2_
+						}
+						/*line along.go:105*/ q_ = q_ + int64(1)
+					}
+					for w := range n {
+						var held_ int64
+						more_ := more_all[w]
+						next_ := next_all[w]
+						top_ := top_all[w]
 						deep_ := deep_all[w]
-						/*line along.go:57*/ t52_all[w] = gpu_joined(all_[:int64(768)], n_, deep_)
+						/*line along.go:114*/ t31_ := gpu_halves{}
+						/*line along.go:114*/ sum_all[w] = t31_
+						/*line along.go:114*/ held_ = int64(0)
+						if more_ {
+							t32_ := next_ >> (2)
+							/*line along.go:116*/ t33_ := (next_ & int64(2)) != int64(0)
+							/*line along.go:116*/ top_ = t32_
+							/*line along.go:116*/ deep_ = t33_
+						}
+						held_all[w] = held_
+						more_all[w] = more_
+						next_all[w] = next_
+						top_all[w] = top_
 						deep_all[w] = deep_
 					}
-					/*line along.go:57*/ var t53_ float32
+				}
+			}
+			/*line along.go:119*/ if dirty_all[0] {
+				for w := range n {
+					l0 := w % n0
+					l_ := l0
+					/*line along.go:121*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
+						t34_ := gpu_Place{Step_: int64(1), N_: gpu_words(f_)}
+						/*line along.go:122*/ t35_ := gpu_Top(words_[:int64(137)], t34_, gpu_bottom(f_))
+						/*line along.go:122*/ v3_ := t35_
+						c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded(r_, v3_, words_[136], over_, root_)
+					}
+					for i4_ := l_; (i4_ < int64(137)) && (int64(len(parts_)) != int64(0)); i4_ = i4_ + n_ {
+						parts_[(((g0*int64(137))+i4_)*outputs_)+o_] = words_[i4_]
+					}
+				}
+			} else {
+				for w := range n {
+					l0 := w % n0
+					l_ := l0
+					/*line along.go:129*/ for i5_ := int64(0); i5_ < int64(6); i5_ = i5_ + int64(1) {
+						all_[(i5_*n_)+l_] = gpu_part(sum_all[w], i5_)
+					}
+				}
+				if int64(len(parts_)) == int64(0) {
+					for w := range n {
+						deep_ := deep_all[w]
+						top_ := top_all[w]
+						/*line along.go:134*/ t36_ := gpu_joined(all_[:int64(768)], n_, deep_)
+//line along.go:134
+						v4_all[w] = gpu_valueOf(gpu_precision(f_), t36_, gpu_unit(f_, top_), deep_)
+						deep_all[w] = deep_
+						top_all[w] = top_
+					}
+					/*line along.go:135*/ var t37_ float32
 					for w := range n {
 						l0 := w % n0
 						l1 := w / n0 % n1
 						l2 := w / (n0 * n1)
-						top_ := top_all[w]
-						deep_ := deep_all[w]
-//line along.go:57
-						if x := gpu_rounded(r_, gpu_valueOf(f_, t52_all[w], top_, deep_), int64(0), over_, root_); l0|l1|l2 == 0 {
-							t53_ = x
+//line along.go:135
+						if x := gpu_rounded(r_, v4_all[w], int64(0), over_, root_); l0|l1|l2 == 0 {
+							t37_ = x
 						}
-						top_all[w] = top_
-						deep_all[w] = deep_
 					}
-					/*line along.go:57*/ z_ := t53_
+					/*line along.go:135*/ z_ := t37_
 					for w := range n {
 						l0 := w % n0
 						l_ := l0
-						/*line along.go:58*/ if l_ == int64(0) {
+						/*line along.go:136*/ if l_ == int64(0) {
 							c_.Data_[(o_*c_.Stride_)+int64(0)] = z_
 						}
 					}
-					break loop3_body
-				}
-				for w := range n {
-					/*line along.go:255*/ f5_all[w] = f_
-					/*line along.go:255*/ p5_all[w] = p_
-					/*line along.go:255*/ t54_all[w] = t48_all[w]
 				}
 				for w := range n {
 					l0 := w % n0
-					var at4_ int64
-					words7_ := words_[:int64(137)]
-					/*line along.go:258*/ if !t54_all[w].dirty_ {
-						for k9_ := l0; k9_ < int64(137); k9_ = k9_ + n0 {
-							words7_[k9_] = int64(0)
-						}
-					}
-					at4_ = gpu_unit(f5_all[w], t54_all[w].top_) - gpu_bottom(f5_all[w])
-					at4_all[w] = at4_
-				}
-				for w := range n {
-					var t55_ int64
-					/*line along.go:264*/ t55_ = gpu_integers(f5_all[w], p5_all[w])
-					t55_all[w] = t55_
-				}
-				/*line along.go:264*/ k10_ := int64(0)
-				/*line along.go:264*/ for k10_ < t55_all[0] {
-					for w := range n {
-						var v5_ int64
-						var at5_ int64
-						at4_ := at4_all[w]
-						sums7_ := sums_[:int64(128)]
-						words7_ := words_[:int64(137)]
-						sums8_all[w] = sums7_
-						/*line along.go:271*/ words8_all[w] = words7_
-						/*line along.go:271*/ v5_ = gpu_part(t54_all[w].sums_, k10_)
-						/*line along.go:271*/ at5_ = at4_ + gpu_up(t54_all[w].sums_, gpu_precision(f5_all[w]), k10_)
-						v5_all[w] = v5_
-						at5_all[w] = at5_
-						at4_all[w] = at4_
-					}
-					for w := range n {
-						l0 := w % n0
-						v5_ := v5_all[w]
-						l6_ := l0
-						/*line along.go:274*/ sums8_all[w][l6_] = v5_
-						v5_all[w] = v5_
-					}
-					for w := range n {
-						l0 := w % n0
-						at5_ := at5_all[w]
-						l6_ := l0
-						/*line along.go:276*/ lower3_ := int64(0)
-						/*line along.go:276*/ upper3_ := int64(0)
-						for t56_, k11_ := n0, int64(0); k11_ < t56_; k11_ = k11_ + int64(1) {
-							lower3_ = lower3_ + (sums8_all[w][k11_] & int64(4294967295))
-							upper3_ = upper3_ + (sums8_all[w][k11_] >> (32))
-						}
-						local3_ := gpu_Place{Step_: int64(1)}
-						if l6_ < int64(4) {
-							gpu_AddPart(words8_all[w], local3_, at5_, lower3_, l6_)
-							gpu_AddPart(words8_all[w], local3_, at5_+int64(32), upper3_, l6_-int64(1))
-						}
-						at5_all[w] = at5_
-					}
-					/*line along.go:264*/ k10_ = k10_ + int64(1)
-				}
-				for w := range n {
-					l0 := w % n0
+					top_ := top_all[w]
+					deep_ := deep_all[w]
 					l_ := l0
-					/*line along.go:65*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
-						t57_ := gpu_Place{Step_: int64(1), N_: gpu_words(f_)}
-						/*line along.go:66*/ t58_ := gpu_Top(words_[:int64(137)], t57_, gpu_bottom(f_))
-						/*line along.go:66*/ v6_ := t58_
-						c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded(r_, v6_, words_[136], over_, root_)
+//line along.go:140
+					for i6_ := l_; (i6_ < int64(8)) && (int64(len(parts_)) != int64(0)); i6_ = i6_ + n_ {
+						j_ := i6_
+						/*line along.go:141*/ v5_ := int64(256)
+						/*line along.go:143*/ if i6_ < int64(6) {
+							t38_ := i6_ * n_
+							/*line along.go:144*/ t39_ := gpu_sumOfParts(all_[t38_ : (i6_*n_)+n_])
+							/*line along.go:144*/ v5_ = t39_
+						} else {
+							/*line along.go:145*/ if i6_ == int64(6) {
+								v5_ = gpu_stateOf(gpu_unit(f_, top_), deep_)
+							} else {
+								j_ = int64(136)
+							}
+						}
+						/*line along.go:150*/ parts_[(((g0*int64(137))+j_)*outputs_)+o_] = v5_
 					}
-					for k12_ := l_; (k12_ < int64(137)) && (int64(len(parts_)) != int64(0)); k12_ = k12_ + n_ {
-						parts_[(((g0*int64(137))+k12_)*outputs_)+o_] = words_[k12_]
-					}
+					top_all[w] = top_
+					deep_all[w] = deep_
 				}
 			}
-			/*line along.go:45*/ o_ = o_ + int64(grid.Groups[1])
+			/*line along.go:51*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:1796
+//line kernels_tandem.go:1715
 	}
 	return nil
 }
@@ -1802,7 +1721,7 @@ func AlongFloat64Float64Int64DoubleOneDoublePlain(grid backend.Grid, lo, hi int,
 	var arg1 one
 	var arg2 double
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Along[float64, float64, int64, double, one, double](it, arg0, arg1, arg2, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float64](args[18:]), int(args[21].Int64()), int(args[22].Int64()), int(args[23].Int64()), int(args[24].Int64()), uint64(args[25].Uint64()), bool(args[26].Uint32() != 0), int64(args[27].Int64()))
+		Along[float64, float64, int64, double, one, double](it, arg0, arg1, arg2, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float64](args[18:]), int(args[21].Int64()), int(args[22].Int64()), int(args[23].Int64()), int(args[24].Int64()), uint64(args[25].Uint64()), bool(args[26].Uint32() != 0), bool(args[27].Uint32() != 0), int64(args[28].Int64()))
 	})
 }
 
@@ -1824,583 +1743,426 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 	turns_ := args[24].Int64()
 	over_ := args[25].Uint64()
 	root_ := args[26].Uint32() != 0
-	mask_ := args[27].Int64()
+	short_ := args[27].Uint32() != 0
+	mask_ := args[28].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var his_ [128]int64
 	var los_ [128]int64
-	var sums_ [128]int64
 	var words_ [137]int64
+	var sums_ [128]int64
 	var all_ [768]int64
-	var top_all, top2_all, at_all, t23_all, v_all, at2_all, least_all, most_all, special_all, v4_all, at3_all, at4_all, t55_all, v5_all, at5_all [1024]int64
-	var deep_all, deep2_all, again_all [1024]bool
-	var f2_all, f3_all, f4_all, f5_all [1024]gpu_double
-	var p2_all, p3_all, p4_all, p5_all [1024]gpu_one
-	var b2_all, b3_all [1024]gpu_block_
-	var t_all, t2_all, t22_all, t48_all, t54_all [1024]gpu_tally
+	var top_all, held_all, k_all, next_all, count_all, digits_all, least_all, t28_all, v2_all, at2_all [1024]int64
+	var deep_all, dirty_all, more_all, wide_all [1024]bool
+	var b_all [1024]gpu_block_
+	var sum_all [1024]gpu_halves
 	var w_all [1024]gpu_window_
 	var d_all [1024]gpu_digits
-	var sums3_all, words3_all, sums4_all, words4_all, his3_all, los3_all, sums5_all, words5_all, sums6_all, words6_all, sums8_all, words8_all [1024][]int64
-	var t52_all [1024]gpu_halves
+	var a_all [1024]gpu_reach
+	var v4_all [1024]gpu_Value
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line along.go:44*/ n_ := n0
+		/*line along.go:45*/ n_ := n0
+		width_ := min(cols_, n_*turns_)
+		high_ := max(int64(1), support.Div(turns_, max(int64(1), support.Div((width_+n_)-int64(1), n_))))
+		across_ := support.Div((cols_+width_)-int64(1), max(int64(1), width_))
+		blocks_ := across_ * support.Div((height_+high_)-int64(1), high_)
 		for w := range n {
 			var top_ int64
 			var deep_ bool
-			/*line along.go:44*/ top_ = gpu_firstTop_(f_)
-			/*line along.go:44*/ deep_ = false
+			/*line along.go:50*/ top_ = gpu_firstTop_(f_)
+			/*line along.go:50*/ deep_ = false
 			top_all[w] = top_
 			deep_all[w] = deep_
 		}
-		/*line along.go:45*/ o_ := g1
-		/*line along.go:45*/ for o_ < outputs_ {
-		loop3_body:
-			switch {
-			default:
-				for w := range n {
-					/*line along.go:46*/ b_ := gpu_block_{x_: x_, y_: y_, step_: n_, mask_: mask_}
-					if int64(len(shift_)) != int64(0) {
-						b_.shift_ = shift_[o_]
-					}
-					/*line along.go:111*/ f2_all[w] = f_
-					/*line along.go:111*/ p2_all[w] = p_
-					/*line along.go:111*/ b2_all[w] = b_
+		/*line along.go:51*/ o_ := g1
+		/*line along.go:51*/ for o_ < outputs_ {
+			for w := range n {
+				var held_ int64
+				var dirty_ bool
+				var k_ int64
+				/*line along.go:52*/ b_all[w] = gpu_block_{x_: x_, y_: y_, step_: n_, mask_: mask_}
+				if int64(len(shift_)) != int64(0) {
+					b_all[w].shift_ = shift_[o_]
 				}
-				/*line along.go:112*/ first_ := o_ * height_
-				/*line along.go:112*/ height2_ := height_
-				/*line along.go:112*/ cols2_ := cols_
-				/*line along.go:112*/ turns2_ := turns_
-				for w := range n {
-					var top2_ int64
-					top_ := top_all[w]
-					var deep2_ bool
-					deep_ := deep_all[w]
-					/*line along.go:112*/ top2_ = top_
-					/*line along.go:112*/ deep2_ = deep_
-					/*line along.go:50*/ t_all[w] = gpu_tally{}
-					top2_all[w] = top2_
-					top_all[w] = top_
-					deep2_all[w] = deep2_
-					deep_all[w] = deep_
-				}
-				/*line along.go:114*/ n2_ := n0
-				width_ := min(cols2_, n2_*turns2_)
-				rows_ := max(int64(1), support.Div(turns2_, max(int64(1), support.Div((width_+n2_)-int64(1), n2_))))
-				across_ := support.Div((cols2_+width_)-int64(1), max(int64(1), width_))
-				blocks_ := across_ * support.Div((height2_+rows_)-int64(1), rows_)
-				for w := range n {
-					top2_ := top2_all[w]
-					deep2_ := deep2_all[w]
-					/*line along.go:119*/ t2_all[w] = gpu_tally{top_: top2_, deep_: deep2_}
-					top2_all[w] = top2_
-					deep2_all[w] = deep2_
-				}
-				/*line along.go:120*/ k_ := g0
-				/*line along.go:120*/ for k_ < blocks_ {
-					t3_ := first_ + (support.Div(k_, across_) * rows_)
-					/*line along.go:121*/ t4_ := support.Rem(k_, across_) * width_
+				sum_all[w] = gpu_halves{}
+				/*line along.go:56*/ held_ = int64(0)
+				/*line along.go:56*/ dirty_ = false
+				k_ = g0
+				held_all[w] = held_
+				dirty_all[w] = dirty_
+				k_all[w] = k_
+			}
+			for w := range n {
+				var more_ bool
+				/*line along.go:58*/ more_ = true
+				more_all[w] = more_
+			}
+			/*line along.go:58*/ for more_all[0] {
+			loop5_body:
+				switch {
+				default:
 					for w := range n {
-						/*line along.go:121*/ b2_all[w].i0_ = t3_
-						/*line along.go:121*/ b2_all[w].j0_ = t4_
-						t5_ := min(b2_all[w].i0_+rows_, first_+height2_)
-						/*line along.go:122*/ t6_ := min(b2_all[w].j0_+width_, cols2_)
-						/*line along.go:122*/ b2_all[w].i1_ = t5_
-						/*line along.go:122*/ b2_all[w].j1_ = t6_
+						var next_ int64
+						/*line along.go:59*/ next_ = int64(0)
+						next_all[w] = next_
 					}
-					for w := range n {
-						var again_ bool
-						/*line along.go:123*/ again_ = true
-						again_all[w] = again_
-					}
-					/*line along.go:123*/ for again_all[0] {
+					/*line along.go:60*/ if k_all[0] < blocks_ {
 						for w := range n {
 							l0 := w % n0
-							his2_ := his_[:int64(128)]
-							los2_ := los_[:int64(128)]
-							l2_ := l0
-							/*line along.go:124*/ var t7_ gpu_window_
-							/*line along.go:124*/ var t8_ gpu_digits
-//line along.go:124
-							t7_, t8_ = gpu_add_(f2_all[w], p2_all[w], b2_all[w], l2_, t2_all[w].top_, t2_all[w].deep_)
-							/*line along.go:124*/ w_all[w] = t7_
-							/*line along.go:124*/ d_all[w] = t8_
-							t9_ := l2_
-							/*line along.go:125*/ t10_ := l2_
-							/*line along.go:125*/ t11_ := w_all[w].hi_
-							/*line along.go:125*/ t12_ := w_all[w].lo_
-							/*line along.go:125*/ his2_[t9_] = t11_
-							/*line along.go:125*/ los2_[t10_] = t12_
+							k_ := k_all[w]
+							top_ := top_all[w]
+							deep_ := deep_all[w]
+							l_ := l0
+							/*line along.go:61*/ t_ := (o_ * height_) + (support.Div(k_, across_) * high_)
+							/*line along.go:61*/ t2_ := support.Rem(k_, across_) * width_
+							/*line along.go:61*/ b_all[w].i0_ = t_
+							/*line along.go:61*/ b_all[w].j0_ = t2_
+							t3_ := min(b_all[w].i0_+high_, (o_*height_)+height_)
+							/*line along.go:62*/ t4_ := min(b_all[w].j0_+width_, cols_)
+							/*line along.go:62*/ b_all[w].i1_ = t3_
+							/*line along.go:62*/ b_all[w].j1_ = t4_
+							var t5_ gpu_window_
+							/*line along.go:63*/ var t6_ gpu_digits
+							/*line along.go:63*/ t5_, t6_ = gpu_add_(f_, p_, b_all[w], l_, top_, deep_)
+							/*line along.go:63*/ w_all[w] = t5_
+							/*line along.go:63*/ d_all[w] = t6_
+							k_all[w] = k_
+							top_all[w] = top_
+							deep_all[w] = deep_
+						}
+						/*line along.go:64*/ var t7_ bool
+						for w := range n {
+							top_ := top_all[w]
+							deep_ := deep_all[w]
+							/*line along.go:64*/ if !gpu_fits_(f_, p_, w_all[w], top_, deep_) {
+								/*line along.go:64*/ t7_ = true
+							}
+							top_all[w] = top_
+							deep_all[w] = deep_
+						}
+						/*line along.go:64*/ if !t7_ {
+							for w := range n {
+								held_ := held_all[w]
+								k_ := k_all[w]
+								/*line along.go:65*/ t8_ := gpu_with(sum_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
+								/*line along.go:65*/ t9_ := held_ + int64(1)
+								/*line along.go:65*/ sum_all[w] = t8_
+								/*line along.go:65*/ held_ = t9_
+								k_ = k_ + int64(grid.Groups[0])
+								held_all[w] = held_
+								k_all[w] = k_
+							}
+							break loop5_body
 						}
 						for w := range n {
-							var again_ bool
-							his2_ := his_[:int64(128)]
-							los2_ := los_[:int64(128)]
-							/*line along.go:127*/ for t13_, k2_ := n2_, int64(0); k2_ < t13_; k2_ = k2_ + int64(1) {
-								t14_ := gpu_window_{hi_: max(w_all[w].hi_, his2_[k2_]), lo_: min(w_all[w].lo_, los2_[k2_])}
-								/*line along.go:128*/ w_all[w] = t14_
-							}
-							again_ = false
-							again_all[w] = again_
+							l0 := w % n0
+							l_ := l0
+							/*line along.go:69*/ t10_ := l_
+							/*line along.go:69*/ t11_ := l_
+							/*line along.go:69*/ t12_ := w_all[w].hi_
+							/*line along.go:69*/ t13_ := w_all[w].lo_
+							/*line along.go:69*/ his_[t10_] = t12_
+							/*line along.go:69*/ los_[t11_] = t13_
 						}
-						/*line along.go:131*/ var t15_ bool
+						for w := range n {
+							/*line along.go:71*/ for t14_, i_ := n_, int64(0); i_ < t14_; i_ = i_ + int64(1) {
+								t15_ := gpu_window_{hi_: max(w_all[w].hi_, his_[i_]), lo_: min(w_all[w].lo_, los_[i_])}
+								/*line along.go:72*/ w_all[w] = t15_
+							}
+						}
+						/*line along.go:74*/ var t16_ int64
 						for w := range n {
 							l0 := w % n0
 							l1 := w / n0 % n1
 							l2 := w / (n0 * n1)
-//line along.go:131
-							if x := gpu_fits_(f2_all[w], p2_all[w], w_all[w], t2_all[w].top_, t2_all[w].deep_); l0|l1|l2 == 0 {
-								t15_ = x
+							/*line along.go:74*/ if x := gpu_choose_(f_, p_, w_all[w]); l0|l1|l2 == 0 {
+								t16_ = x
 							}
 						}
-						/*line along.go:131*/ if t15_ {
-							for w := range n {
-								/*line along.go:132*/ t16_ := t2_all[w].blocks_ + int64(1)
-//line along.go:132
-								t17_ := gpu_with(t2_all[w].sums_, d_all[w].a_, d_all[w].b_, d_all[w].c_)
-								/*line along.go:132*/ t2_all[w].blocks_ = t16_
-								/*line along.go:132*/ t2_all[w].sums_ = t17_
-							}
-						} else {
-							var t18_ int64
-							for w := range n {
-								l0 := w % n0
-								l1 := w / n0 % n1
-								l2 := w / (n0 * n1)
-								/*line along.go:135*/ if x := gpu_topOf_(f2_all[w], w_all[w]); l0|l1|l2 == 0 {
-									t18_ = x
-								}
-							}
-							/*line along.go:135*/ next_ := t18_
-							var t19_ bool
-							for w := range n {
-								l0 := w % n0
-								l1 := w / n0 % n1
-								l2 := w / (n0 * n1)
-//line along.go:136
-								if x := gpu_isDeep_(f2_all[w], p2_all[w], w_all[w], next_); l0|l1|l2 == 0 {
-									t19_ = x
-								}
-							}
-							/*line along.go:136*/ deep3_ := t19_
-							var t20_ bool
-							for w := range n {
-								l0 := w % n0
-								l1 := w / n0 % n1
-								l2 := w / (n0 * n1)
-//line along.go:137
-								if x := gpu_fits_(f2_all[w], p2_all[w], w_all[w], next_, deep3_); l0|l1|l2 == 0 {
-									t20_ = x
-								}
-							}
-							for w := range n {
-								var again_ bool
-								/*line along.go:137*/ again_ = t20_
-								again_all[w] = again_
-							}
-							/*line along.go:138*/ var t21_ bool
-							for w := range n {
-								l0 := w % n0
-								l1 := w / n0 % n1
-								l2 := w / (n0 * n1)
-								again_ := again_all[w]
-//line along.go:138
-								if x := ((t2_all[w].blocks_ > int64(0)) || (!again_)); l0|l1|l2 == 0 {
-									t21_ = x
-								}
-								again_all[w] = again_
-							}
-							/*line along.go:138*/ if t21_ {
-								for w := range n {
-									sums2_ := sums_[:int64(128)]
-									words2_ := words_[:int64(137)]
-									/*line along.go:255*/ f3_all[w] = f2_all[w]
-									/*line along.go:255*/ p3_all[w] = p2_all[w]
-									/*line along.go:255*/ t22_all[w] = t2_all[w]
-									sums3_all[w] = sums2_
-									/*line along.go:256*/ words3_all[w] = words2_
-								}
-								for w := range n {
-									l0 := w % n0
-									var at_ int64
-									/*line along.go:258*/ if !t22_all[w].dirty_ {
-										for k3_ := l0; k3_ < int64(137); k3_ = k3_ + n0 {
-											words3_all[w][k3_] = int64(0)
-										}
-									}
-									at_ = gpu_unit_(f3_all[w], t22_all[w].top_) - gpu_bottom_(f3_all[w])
-									at_all[w] = at_
-								}
-								for w := range n {
-									var t23_ int64
-									/*line along.go:264*/ t23_ = gpu_integers_(f3_all[w], p3_all[w])
-									t23_all[w] = t23_
-								}
-								/*line along.go:264*/ k4_ := int64(0)
-								/*line along.go:264*/ for k4_ < t23_all[0] {
-									for w := range n {
-										var v_ int64
-										var at2_ int64
-										at_ := at_all[w]
-										/*line along.go:271*/ sums4_all[w] = sums3_all[w]
-										/*line along.go:271*/ words4_all[w] = words3_all[w]
-										/*line along.go:271*/ v_ = gpu_part(t22_all[w].sums_, k4_)
-//line along.go:271
-										at2_ = at_ + gpu_up(t22_all[w].sums_, gpu_precision_(f3_all[w]), k4_)
-										v_all[w] = v_
-										at2_all[w] = at2_
-										at_all[w] = at_
-									}
-									for w := range n {
-										l0 := w % n0
-										v_ := v_all[w]
-										l3_ := l0
-										/*line along.go:274*/ sums4_all[w][l3_] = v_
-										v_all[w] = v_
-									}
-									for w := range n {
-										l0 := w % n0
-										at2_ := at2_all[w]
-										l3_ := l0
-										/*line along.go:276*/ lower_ := int64(0)
-										/*line along.go:276*/ upper_ := int64(0)
-										for t24_, k5_ := n0, int64(0); k5_ < t24_; k5_ = k5_ + int64(1) {
-											lower_ = lower_ + (sums4_all[w][k5_] & int64(4294967295))
-											upper_ = upper_ + (sums4_all[w][k5_] >> (32))
-										}
-										local_ := gpu_Place{Step_: int64(1)}
-										if l3_ < int64(4) {
-											gpu_AddPart(words4_all[w], local_, at2_, lower_, l3_)
-											gpu_AddPart(words4_all[w], local_, at2_+int64(32), upper_, l3_-int64(1))
-										}
-										at2_all[w] = at2_
-									}
-									/*line along.go:264*/ k4_ = k4_ + int64(1)
-								}
-								for w := range n {
-									/*line along.go:140*/ t25_ := gpu_tally{dirty_: true}
-									/*line along.go:140*/ t2_all[w] = t25_
-								}
-							}
-							/*line along.go:142*/ t26_ := next_
-							for w := range n {
-								again_ := again_all[w]
-								/*line along.go:142*/ t27_ := deep3_ && again_
-								/*line along.go:142*/ t2_all[w].top_ = t26_
-								/*line along.go:142*/ t2_all[w].deep_ = t27_
-								again_all[w] = again_
-							}
-							/*line along.go:143*/ if !again_all[0] {
-								for w := range n {
-									his2_ := his_[:int64(128)]
-									los2_ := los_[:int64(128)]
-									sums2_ := sums_[:int64(128)]
-									words2_ := words_[:int64(137)]
-									/*line along.go:216*/ f4_all[w] = f2_all[w]
-									/*line along.go:216*/ p4_all[w] = p2_all[w]
-									/*line along.go:216*/ b3_all[w] = b2_all[w]
-									his3_all[w] = his2_
-									/*line along.go:217*/ los3_all[w] = los2_
-									/*line along.go:217*/ sums5_all[w] = sums2_
-									/*line along.go:217*/ words5_all[w] = words2_
-								}
-								for w := range n {
-									l0 := w % n0
-									var least_ int64
-									var most_ int64
-									var special_ int64
-									l4_ := l0
-									/*line along.go:220*/ least_ = int64(1048576)
-									/*line along.go:220*/ most_ = int64(-1048576)
-									/*line along.go:220*/ special_ = int64(0)
-									for i_ := b3_all[w].i0_; i_ < b3_all[w].i1_; i_ = i_ + int64(1) {
-										for j_ := b3_all[w].j0_ + l4_; j_ < b3_all[w].j1_; j_ = j_ + b3_all[w].step_ {
-											var t28_ float64
-											/*line along.go:223*/ var t29_ float64
-//line along.go:223
-											t28_, t29_ = gpu_factors_(f4_all[w], p4_all[w], b3_all[w], i_, j_)
-											/*line along.go:223*/ u_ := t28_
-											/*line along.go:223*/ v2_ := t29_
-											t30_ := gpu_exactly_(f4_all[w], p4_all[w], u_, v2_)
-											special_ = special_ | t30_.special_
-											if (t30_.special_ == int64(0)) && ((t30_.hi_ | t30_.lo_) != uint64(0)) {
-												t31_ := min(least_, t30_.exp_)
-//line along.go:227
-												t32_ := max(most_, t30_.exp_+gpu_size_(f4_all[w], p4_all[w]))
-												/*line along.go:227*/ least_ = t31_
-												/*line along.go:227*/ most_ = t32_
-											}
-										}
-									}
-									least_all[w] = least_
-									most_all[w] = most_
-									special_all[w] = special_
-								}
-								for w := range n {
-									l0 := w % n0
-									most_ := most_all[w]
-									least_ := least_all[w]
-									special_ := special_all[w]
-									l4_ := l0
-									/*line along.go:232*/ t33_ := l4_
-									/*line along.go:232*/ t34_ := l4_
-									/*line along.go:232*/ t35_ := l4_
-									/*line along.go:232*/ t36_ := most_
-									/*line along.go:232*/ t37_ := least_
-									/*line along.go:232*/ t38_ := special_
-									/*line along.go:232*/ his3_all[w][t33_] = t36_
-									/*line along.go:232*/ los3_all[w][t34_] = t37_
-									/*line along.go:232*/ sums5_all[w][t35_] = t38_
-									most_all[w] = most_
-									least_all[w] = least_
-									special_all[w] = special_
-								}
-								for w := range n {
-									l0 := w % n0
-									least_ := least_all[w]
-									most_ := most_all[w]
-									special_ := special_all[w]
-									l4_ := l0
-//line along.go:234
-									for t39_, k6_ := b3_all[w].step_, int64(0); k6_ < t39_; k6_ = k6_ + int64(1) {
-										t40_ := min(least_, los3_all[w][k6_])
-										/*line along.go:235*/ t41_ := max(most_, his3_all[w][k6_])
-										/*line along.go:235*/ t42_ := special_ | sums5_all[w][k6_]
-										/*line along.go:235*/ least_ = t40_
-										/*line along.go:235*/ most_ = t41_
-										/*line along.go:235*/ special_ = t42_
-									}
-									if l4_ == int64(0) {
-										words5_all[w][136] = words5_all[w][136] | special_
-									}
-									least_all[w] = least_
-									most_all[w] = most_
-									special_all[w] = special_
-								}
-								/*line along.go:240*/ var t43_ int64
-								for w := range n {
-									l0 := w % n0
-									l1 := w / n0 % n1
-									l2 := w / (n0 * n1)
-									most_ := most_all[w]
-									/*line along.go:240*/ if x := most_; l0|l1|l2 == 0 {
-										t43_ = x
-									}
-									most_all[w] = most_
-								}
-								/*line along.go:240*/ end_ := t43_
-								var t44_ int64
-								for w := range n {
-									l0 := w % n0
-									l1 := w / n0 % n1
-									l2 := w / (n0 * n1)
-									least_ := least_all[w]
-									/*line along.go:241*/ if x := least_; l0|l1|l2 == 0 {
-										t44_ = x
-									}
-									least_all[w] = least_
-								}
-								/*line along.go:241*/ base_ := t44_
-								/*line along.go:241*/ for base_ < end_ {
-									for w := range n {
-										l0 := w % n0
-										var v4_ int64
-										var at3_ int64
-										l4_ := l0
-										/*line along.go:242*/ s_ := int64(0)
-										for i2_ := b3_all[w].i0_; i2_ < b3_all[w].i1_; i2_ = i2_ + int64(1) {
-											for j2_ := b3_all[w].j0_ + l4_; j2_ < b3_all[w].j1_; j2_ = j2_ + b3_all[w].step_ {
-												var t45_ float64
-												/*line along.go:245*/ var t46_ float64
-//line along.go:245
-												t45_, t46_ = gpu_factors_(f4_all[w], p4_all[w], b3_all[w], i2_, j2_)
-												/*line along.go:245*/ u2_ := t45_
-												/*line along.go:245*/ v3_ := t46_
-												s_ = s_ + gpu_digit(gpu_exactly_(f4_all[w], p4_all[w], u2_, v3_), base_, uint64(48))
-											}
-										}
-										/*line along.go:271*/ sums6_all[w] = sums5_all[w]
-										/*line along.go:271*/ words6_all[w] = words5_all[w]
-										/*line along.go:271*/ v4_ = s_
-										/*line along.go:271*/ at3_ = base_ - gpu_bottom_(f4_all[w])
-										v4_all[w] = v4_
-										at3_all[w] = at3_
-									}
-									for w := range n {
-										l0 := w % n0
-										v4_ := v4_all[w]
-										l5_ := l0
-										/*line along.go:274*/ sums6_all[w][l5_] = v4_
-										v4_all[w] = v4_
-									}
-									for w := range n {
-										l0 := w % n0
-										at3_ := at3_all[w]
-										l5_ := l0
-										/*line along.go:276*/ lower2_ := int64(0)
-										/*line along.go:276*/ upper2_ := int64(0)
-										for t47_, k7_ := n0, int64(0); k7_ < t47_; k7_ = k7_ + int64(1) {
-											lower2_ = lower2_ + (sums6_all[w][k7_] & int64(4294967295))
-											upper2_ = upper2_ + (sums6_all[w][k7_] >> (32))
-										}
-										local2_ := gpu_Place{Step_: int64(1)}
-										if l5_ < int64(4) {
-											gpu_AddPart(words6_all[w], local2_, at3_, lower2_, l5_)
-											gpu_AddPart(words6_all[w], local2_, at3_+int64(32), upper2_, l5_-int64(1))
-										}
-										at3_all[w] = at3_
-									}
-									/*line along.go:241*/ base_ = base_ + int64(48)
-								}
-							}
+						for w := range n {
+							var next_ int64
+							/*line along.go:74*/ next_ = t16_
+							next_all[w] = next_
 						}
 					}
-					/*line along.go:120*/ k_ = k_ + int64(grid.Groups[0])
-				}
-				for w := range n {
-					/*line along.go:149*/ t_all[w] = t2_all[w]
-				}
-				for w := range n {
-					var top_ int64
-					var deep_ bool
-					/*line along.go:50*/ t48_all[w] = t_all[w]
-					t49_ := t48_all[w].top_
-					/*line along.go:51*/ t50_ := t48_all[w].deep_
-					/*line along.go:51*/ top_ = t49_
-					/*line along.go:51*/ deep_ = t50_
-					top_all[w] = top_
-					deep_all[w] = deep_
-				}
-				/*line along.go:52*/ var t51_ bool
-				for w := range n {
-					l0 := w % n0
-					l1 := w / n0 % n1
-					l2 := w / (n0 * n1)
-//line along.go:52
-					if x := ((((int64(len(parts_)) == int64(0)) && (!t48_all[w].dirty_)) && (!gpu_product(p_))) && ((height_ * cols_) <= int64(1048576))); l0|l1|l2 == 0 {
-						t51_ = x
+					for w := range n {
+						var wide_ bool
+						next_ := next_all[w]
+						var more_ bool
+						k_ := k_all[w]
+						/*line along.go:76*/ wide_ = (next_ & int64(1)) != int64(0)
+						more_ = k_ < blocks_
+						wide_all[w] = wide_
+						next_all[w] = next_
+						more_all[w] = more_
+						k_all[w] = k_
 					}
-				}
-				/*line along.go:52*/ if t51_ {
+					/*line along.go:78*/ if ((!more_all[0]) && short_) && (!dirty_all[0]) {
+						break loop5_body
+					}
 					for w := range n {
 						l0 := w % n0
+						var count_ int64
+						var digits_ int64
+						var least_ int64
+						held_ := held_all[w]
+						more_ := more_all[w]
+						wide_ := wide_all[w]
+						dirty_ := dirty_all[w]
 						l_ := l0
-						/*line along.go:53*/ for k8_ := int64(0); k8_ < int64(6); k8_ = k8_ + int64(1) {
-							all_[(k8_*n_)+l_] = gpu_part(t48_all[w].sums_, k8_)
+						/*line along.go:81*/ count_ = int64(0)
+						/*line along.go:81*/ digits_ = int64(0)
+						/*line along.go:81*/ least_ = int64(0)
+						if (held_ > int64(0)) || (!more_) {
+							count_ = int64(6)
+						}
+						if ((count_ > int64(0)) || wide_) && (!dirty_) {
+							for i2_ := l_; i2_ < int64(137); i2_ = i2_ + n_ {
+								words_[i2_] = int64(0)
+							}
+							dirty_ = true
+						}
+						count_all[w] = count_
+						digits_all[w] = digits_
+						least_all[w] = least_
+						held_all[w] = held_
+						more_all[w] = more_
+						wide_all[w] = wide_
+						dirty_all[w] = dirty_
+					}
+					/*line along.go:91*/ if wide_all[0] {
+						for w := range n {
+							l0 := w % n0
+							l_ := l0
+							/*line along.go:92*/ t17_ := gpu_reachOfBlock_(f_, p_, b_all[w], l_)
+							/*line along.go:92*/ a_all[w] = t17_
+							t18_ := l_
+							/*line along.go:93*/ t19_ := l_
+							/*line along.go:93*/ t20_ := l_
+							/*line along.go:93*/ t21_ := a_all[w].top_
+							/*line along.go:93*/ t22_ := a_all[w].least_
+							/*line along.go:93*/ t23_ := a_all[w].special_
+							/*line along.go:93*/ his_[t18_] = t21_
+							/*line along.go:93*/ los_[t19_] = t22_
+							/*line along.go:93*/ sums_[t20_] = t23_
+						}
+						for w := range n {
+							l0 := w % n0
+							l_ := l0
+							/*line along.go:95*/ for t24_, i3_ := n_, int64(0); i3_ < t24_; i3_ = i3_ + int64(1) {
+								t25_ := gpu_reach{least_: min(a_all[w].least_, los_[i3_]), top_: max(a_all[w].top_, his_[i3_]), special_: a_all[w].special_ | sums_[i3_]}
+								/*line along.go:96*/ a_all[w] = t25_
+							}
+							if l_ == int64(0) {
+								words_[136] = words_[136] | a_all[w].special_
+							}
+						}
+						/*line along.go:101*/ var t26_ int64
+						for w := range n {
+							l0 := w % n0
+							l1 := w / n0 % n1
+							l2 := w / (n0 * n1)
+							/*line along.go:101*/ if x := a_all[w].least_; l0|l1|l2 == 0 {
+								t26_ = x
+							}
+						}
+						for w := range n {
+							var least_ int64
+							/*line along.go:101*/ least_ = t26_
+							least_all[w] = least_
+						}
+						/*line along.go:102*/ var t27_ int64
+						for w := range n {
+							l0 := w % n0
+							l1 := w / n0 % n1
+							l2 := w / (n0 * n1)
+							/*line along.go:102*/ if x := a_all[w].top_; l0|l1|l2 == 0 {
+								t27_ = x
+							}
+						}
+						for w := range n {
+							var digits_ int64
+							least_ := least_all[w]
+							k_ := k_all[w]
+//line along.go:102
+							digits_ = max(int64(0), ((t27_-least_)+int64(48))-int64(1)) / int64(48)
+							k_ = k_ + int64(grid.Groups[0])
+							digits_all[w] = digits_
+							least_all[w] = least_
+							k_all[w] = k_
 						}
 					}
 					for w := range n {
+						var t28_ int64
+						count_ := count_all[w]
+						digits_ := digits_all[w]
+						/*line along.go:105*/ t28_ = count_ + digits_
+						t28_all[w] = t28_
+						count_all[w] = count_
+						digits_all[w] = digits_
+					}
+					/*line along.go:105*/ q_ := int64(0)
+					/*line along.go:105*/ for q_ < t28_all[0] {
+						for w := range n {
+							l0 := w % n0
+							top_ := top_all[w]
+							count_ := count_all[w]
+							least_ := least_all[w]
+							var v2_ int64
+							var at2_ int64
+							l_ := l0
+							/*line along.go:106*/ v_ := gpu_part(sum_all[w], q_)
+//line along.go:106
+							at_ := (gpu_unit_(f_, top_) - gpu_bottom_(f_)) + gpu_up(sum_all[w], gpu_precision_(f_), q_)
+							if q_ >= count_ {
+								at_ = least_ + ((q_ - count_) * int64(48))
+								t29_ := gpu_digitsIn_(f_, p_, b_all[w], l_, at_)
+								/*line along.go:109*/ v_ = t29_
+								at_ = at_ - gpu_bottom_(f_)
+							}
+							/*line along.go:286*/ v2_ = v_
+							/*line along.go:286*/ at2_ = at_
+							top_all[w] = top_
+							count_all[w] = count_
+							least_all[w] = least_
+							v2_all[w] = v2_
+							at2_all[w] = at2_
+						}
+						for w := range n {
+							l0 := w % n0
+							v2_ := v2_all[w]
+							sums2_ := sums_[:int64(128)]
+							l2_ := l0
+							/*line along.go:289*/ sums2_[l2_] = v2_
+							v2_all[w] = v2_
+						}
+						for w := range n {
+							l0 := w % n0
+							at2_ := at2_all[w]
+							sums2_ := sums_[:int64(128)]
+							words2_ := words_[:int64(137)]
+							l2_ := l0
+							/*line along.go:291*/ lower_ := int64(0)
+							/*line along.go:291*/ upper_ := int64(0)
+							for t30_, k2_ := n0, int64(0); k2_ < t30_; k2_ = k2_ + int64(1) {
+								lower_ = lower_ + (sums2_[k2_] & int64(4294967295))
+								upper_ = upper_ + (sums2_[k2_] >> (32))
+							}
+							local_ := gpu_Place{Step_: int64(1)}
+							if l2_ < int64(4) {
+								gpu_AddPart(words2_, local_, at2_, lower_, l2_)
+								gpu_AddPart(words2_, local_, at2_+int64(32), upper_, l2_-int64(1))
+							}
+							at2_all[w] = at2_
+						}
+						/*line along.go:105*/ q_ = q_ + int64(1)
+					}
+					for w := range n {
+						var held_ int64
+						more_ := more_all[w]
+						next_ := next_all[w]
+						top_ := top_all[w]
 						deep_ := deep_all[w]
-						/*line along.go:57*/ t52_all[w] = gpu_joined(all_[:int64(768)], n_, deep_)
+						/*line along.go:114*/ t31_ := gpu_halves{}
+						/*line along.go:114*/ sum_all[w] = t31_
+						/*line along.go:114*/ held_ = int64(0)
+						if more_ {
+							t32_ := next_ >> (2)
+							/*line along.go:116*/ t33_ := (next_ & int64(2)) != int64(0)
+							/*line along.go:116*/ top_ = t32_
+							/*line along.go:116*/ deep_ = t33_
+						}
+						held_all[w] = held_
+						more_all[w] = more_
+						next_all[w] = next_
+						top_all[w] = top_
 						deep_all[w] = deep_
 					}
-					/*line along.go:57*/ var t53_ float64
+				}
+			}
+			/*line along.go:119*/ if dirty_all[0] {
+				for w := range n {
+					l0 := w % n0
+					l_ := l0
+					/*line along.go:121*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
+						t34_ := gpu_Place{Step_: int64(1), N_: gpu_words_(f_)}
+						/*line along.go:122*/ t35_ := gpu_Top(words_[:int64(137)], t34_, gpu_bottom_(f_))
+						/*line along.go:122*/ v3_ := t35_
+						c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded_(r_, v3_, words_[136], over_, root_)
+					}
+					for i4_ := l_; (i4_ < int64(137)) && (int64(len(parts_)) != int64(0)); i4_ = i4_ + n_ {
+						parts_[(((g0*int64(137))+i4_)*outputs_)+o_] = words_[i4_]
+					}
+				}
+			} else {
+				for w := range n {
+					l0 := w % n0
+					l_ := l0
+					/*line along.go:129*/ for i5_ := int64(0); i5_ < int64(6); i5_ = i5_ + int64(1) {
+						all_[(i5_*n_)+l_] = gpu_part(sum_all[w], i5_)
+					}
+				}
+				if int64(len(parts_)) == int64(0) {
+					for w := range n {
+						deep_ := deep_all[w]
+						top_ := top_all[w]
+						/*line along.go:134*/ t36_ := gpu_joined(all_[:int64(768)], n_, deep_)
+//line along.go:134
+						v4_all[w] = gpu_valueOf(gpu_precision_(f_), t36_, gpu_unit_(f_, top_), deep_)
+						deep_all[w] = deep_
+						top_all[w] = top_
+					}
+					/*line along.go:135*/ var t37_ float64
 					for w := range n {
 						l0 := w % n0
 						l1 := w / n0 % n1
 						l2 := w / (n0 * n1)
-						top_ := top_all[w]
-						deep_ := deep_all[w]
-//line along.go:57
-						if x := gpu_rounded_(r_, gpu_valueOf_(f_, t52_all[w], top_, deep_), int64(0), over_, root_); l0|l1|l2 == 0 {
-							t53_ = x
+//line along.go:135
+						if x := gpu_rounded_(r_, v4_all[w], int64(0), over_, root_); l0|l1|l2 == 0 {
+							t37_ = x
 						}
-						top_all[w] = top_
-						deep_all[w] = deep_
 					}
-					/*line along.go:57*/ z_ := t53_
+					/*line along.go:135*/ z_ := t37_
 					for w := range n {
 						l0 := w % n0
 						l_ := l0
-						/*line along.go:58*/ if l_ == int64(0) {
+						/*line along.go:136*/ if l_ == int64(0) {
 							c_.Data_[(o_*c_.Stride_)+int64(0)] = z_
 						}
 					}
-					break loop3_body
-				}
-				for w := range n {
-					/*line along.go:255*/ f5_all[w] = f_
-					/*line along.go:255*/ p5_all[w] = p_
-					/*line along.go:255*/ t54_all[w] = t48_all[w]
 				}
 				for w := range n {
 					l0 := w % n0
-					var at4_ int64
-					words7_ := words_[:int64(137)]
-					/*line along.go:258*/ if !t54_all[w].dirty_ {
-						for k9_ := l0; k9_ < int64(137); k9_ = k9_ + n0 {
-							words7_[k9_] = int64(0)
-						}
-					}
-					at4_ = gpu_unit_(f5_all[w], t54_all[w].top_) - gpu_bottom_(f5_all[w])
-					at4_all[w] = at4_
-				}
-				for w := range n {
-					var t55_ int64
-					/*line along.go:264*/ t55_ = gpu_integers_(f5_all[w], p5_all[w])
-					t55_all[w] = t55_
-				}
-				/*line along.go:264*/ k10_ := int64(0)
-				/*line along.go:264*/ for k10_ < t55_all[0] {
-					for w := range n {
-						var v5_ int64
-						var at5_ int64
-						at4_ := at4_all[w]
-						sums7_ := sums_[:int64(128)]
-						words7_ := words_[:int64(137)]
-						sums8_all[w] = sums7_
-						/*line along.go:271*/ words8_all[w] = words7_
-						/*line along.go:271*/ v5_ = gpu_part(t54_all[w].sums_, k10_)
-						/*line along.go:271*/ at5_ = at4_ + gpu_up(t54_all[w].sums_, gpu_precision_(f5_all[w]), k10_)
-						v5_all[w] = v5_
-						at5_all[w] = at5_
-						at4_all[w] = at4_
-					}
-					for w := range n {
-						l0 := w % n0
-						v5_ := v5_all[w]
-						l6_ := l0
-						/*line along.go:274*/ sums8_all[w][l6_] = v5_
-						v5_all[w] = v5_
-					}
-					for w := range n {
-						l0 := w % n0
-						at5_ := at5_all[w]
-						l6_ := l0
-						/*line along.go:276*/ lower3_ := int64(0)
-						/*line along.go:276*/ upper3_ := int64(0)
-						for t56_, k11_ := n0, int64(0); k11_ < t56_; k11_ = k11_ + int64(1) {
-							lower3_ = lower3_ + (sums8_all[w][k11_] & int64(4294967295))
-							upper3_ = upper3_ + (sums8_all[w][k11_] >> (32))
-						}
-						local3_ := gpu_Place{Step_: int64(1)}
-						if l6_ < int64(4) {
-							gpu_AddPart(words8_all[w], local3_, at5_, lower3_, l6_)
-							gpu_AddPart(words8_all[w], local3_, at5_+int64(32), upper3_, l6_-int64(1))
-						}
-						at5_all[w] = at5_
-					}
-					/*line along.go:264*/ k10_ = k10_ + int64(1)
-				}
-				for w := range n {
-					l0 := w % n0
+					top_ := top_all[w]
+					deep_ := deep_all[w]
 					l_ := l0
-					/*line along.go:65*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
-						t57_ := gpu_Place{Step_: int64(1), N_: gpu_words_(f_)}
-						/*line along.go:66*/ t58_ := gpu_Top(words_[:int64(137)], t57_, gpu_bottom_(f_))
-						/*line along.go:66*/ v6_ := t58_
-						c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded_(r_, v6_, words_[136], over_, root_)
+//line along.go:140
+					for i6_ := l_; (i6_ < int64(8)) && (int64(len(parts_)) != int64(0)); i6_ = i6_ + n_ {
+						j_ := i6_
+						/*line along.go:141*/ v5_ := int64(256)
+						/*line along.go:143*/ if i6_ < int64(6) {
+							t38_ := i6_ * n_
+							/*line along.go:144*/ t39_ := gpu_sumOfParts(all_[t38_ : (i6_*n_)+n_])
+							/*line along.go:144*/ v5_ = t39_
+						} else {
+							/*line along.go:145*/ if i6_ == int64(6) {
+								v5_ = gpu_stateOf(gpu_unit_(f_, top_), deep_)
+							} else {
+								j_ = int64(136)
+							}
+						}
+						/*line along.go:150*/ parts_[(((g0*int64(137))+j_)*outputs_)+o_] = v5_
 					}
-					for k12_ := l_; (k12_ < int64(137)) && (int64(len(parts_)) != int64(0)); k12_ = k12_ + n_ {
-						parts_[(((g0*int64(137))+k12_)*outputs_)+o_] = words_[k12_]
-					}
+					top_all[w] = top_
+					deep_all[w] = deep_
 				}
 			}
-			/*line along.go:45*/ o_ = o_ + int64(grid.Groups[1])
+			/*line along.go:51*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2404
+//line kernels_tandem.go:2166
 	}
 	return nil
 }
@@ -2410,7 +2172,7 @@ func AlongFloat32Float64Int64DoublePairSinglePlain(grid backend.Grid, lo, hi int
 	var arg1 pair
 	var arg2 single
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Along[float32, float64, int64, double, pair, single](it, arg0, arg1, arg2, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float32](args[18:]), int(args[21].Int64()), int(args[22].Int64()), int(args[23].Int64()), int(args[24].Int64()), uint64(args[25].Uint64()), bool(args[26].Uint32() != 0), int64(args[27].Int64()))
+		Along[float32, float64, int64, double, pair, single](it, arg0, arg1, arg2, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float32](args[18:]), int(args[21].Int64()), int(args[22].Int64()), int(args[23].Int64()), int(args[24].Int64()), uint64(args[25].Uint64()), bool(args[26].Uint32() != 0), bool(args[27].Uint32() != 0), int64(args[28].Int64()))
 	})
 }
 
@@ -2432,583 +2194,426 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 	turns_ := args[24].Int64()
 	over_ := args[25].Uint64()
 	root_ := args[26].Uint32() != 0
-	mask_ := args[27].Int64()
+	short_ := args[27].Uint32() != 0
+	mask_ := args[28].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var his_ [128]int64
 	var los_ [128]int64
-	var sums_ [128]int64
 	var words_ [137]int64
+	var sums_ [128]int64
 	var all_ [768]int64
-	var top_all, top2_all, at_all, t23_all, v_all, at2_all, least_all, most_all, special_all, v4_all, at3_all, at4_all, t55_all, v5_all, at5_all [1024]int64
-	var deep_all, deep2_all, again_all [1024]bool
-	var f2_all, f3_all, f4_all, f5_all [1024]gpu_double
-	var p2_all, p3_all, p4_all, p5_all [1024]gpu_pair
-	var b2_all, b3_all [1024]gpu_block__
-	var t_all, t2_all, t22_all, t48_all, t54_all [1024]gpu_tally
+	var top_all, held_all, k_all, next_all, count_all, digits_all, least_all, t28_all, v2_all, at2_all [1024]int64
+	var deep_all, dirty_all, more_all, wide_all [1024]bool
+	var b_all [1024]gpu_block__
+	var sum_all [1024]gpu_halves
 	var w_all [1024]gpu_window_
 	var d_all [1024]gpu_digits
-	var sums3_all, words3_all, sums4_all, words4_all, his3_all, los3_all, sums5_all, words5_all, sums6_all, words6_all, sums8_all, words8_all [1024][]int64
-	var t52_all [1024]gpu_halves
+	var a_all [1024]gpu_reach
+	var v4_all [1024]gpu_Value
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line along.go:44*/ n_ := n0
+		/*line along.go:45*/ n_ := n0
+		width_ := min(cols_, n_*turns_)
+		high_ := max(int64(1), support.Div(turns_, max(int64(1), support.Div((width_+n_)-int64(1), n_))))
+		across_ := support.Div((cols_+width_)-int64(1), max(int64(1), width_))
+		blocks_ := across_ * support.Div((height_+high_)-int64(1), high_)
 		for w := range n {
 			var top_ int64
 			var deep_ bool
-			/*line along.go:44*/ top_ = gpu_firstTop_(f_)
-			/*line along.go:44*/ deep_ = false
+			/*line along.go:50*/ top_ = gpu_firstTop_(f_)
+			/*line along.go:50*/ deep_ = false
 			top_all[w] = top_
 			deep_all[w] = deep_
 		}
-		/*line along.go:45*/ o_ := g1
-		/*line along.go:45*/ for o_ < outputs_ {
-		loop3_body:
-			switch {
-			default:
-				for w := range n {
-					/*line along.go:46*/ b_ := gpu_block__{x_: x_, y_: y_, step_: n_, mask_: mask_}
-					if int64(len(shift_)) != int64(0) {
-						b_.shift_ = shift_[o_]
-					}
-					/*line along.go:111*/ f2_all[w] = f_
-					/*line along.go:111*/ p2_all[w] = p_
-					/*line along.go:111*/ b2_all[w] = b_
+		/*line along.go:51*/ o_ := g1
+		/*line along.go:51*/ for o_ < outputs_ {
+			for w := range n {
+				var held_ int64
+				var dirty_ bool
+				var k_ int64
+				/*line along.go:52*/ b_all[w] = gpu_block__{x_: x_, y_: y_, step_: n_, mask_: mask_}
+				if int64(len(shift_)) != int64(0) {
+					b_all[w].shift_ = shift_[o_]
 				}
-				/*line along.go:112*/ first_ := o_ * height_
-				/*line along.go:112*/ height2_ := height_
-				/*line along.go:112*/ cols2_ := cols_
-				/*line along.go:112*/ turns2_ := turns_
-				for w := range n {
-					var top2_ int64
-					top_ := top_all[w]
-					var deep2_ bool
-					deep_ := deep_all[w]
-					/*line along.go:112*/ top2_ = top_
-					/*line along.go:112*/ deep2_ = deep_
-					/*line along.go:50*/ t_all[w] = gpu_tally{}
-					top2_all[w] = top2_
-					top_all[w] = top_
-					deep2_all[w] = deep2_
-					deep_all[w] = deep_
-				}
-				/*line along.go:114*/ n2_ := n0
-				width_ := min(cols2_, n2_*turns2_)
-				rows_ := max(int64(1), support.Div(turns2_, max(int64(1), support.Div((width_+n2_)-int64(1), n2_))))
-				across_ := support.Div((cols2_+width_)-int64(1), max(int64(1), width_))
-				blocks_ := across_ * support.Div((height2_+rows_)-int64(1), rows_)
-				for w := range n {
-					top2_ := top2_all[w]
-					deep2_ := deep2_all[w]
-					/*line along.go:119*/ t2_all[w] = gpu_tally{top_: top2_, deep_: deep2_}
-					top2_all[w] = top2_
-					deep2_all[w] = deep2_
-				}
-				/*line along.go:120*/ k_ := g0
-				/*line along.go:120*/ for k_ < blocks_ {
-					t3_ := first_ + (support.Div(k_, across_) * rows_)
-					/*line along.go:121*/ t4_ := support.Rem(k_, across_) * width_
+				sum_all[w] = gpu_halves{}
+				/*line along.go:56*/ held_ = int64(0)
+				/*line along.go:56*/ dirty_ = false
+				k_ = g0
+				held_all[w] = held_
+				dirty_all[w] = dirty_
+				k_all[w] = k_
+			}
+			for w := range n {
+				var more_ bool
+				/*line along.go:58*/ more_ = true
+				more_all[w] = more_
+			}
+			/*line along.go:58*/ for more_all[0] {
+			loop5_body:
+				switch {
+				default:
 					for w := range n {
-						/*line along.go:121*/ b2_all[w].i0_ = t3_
-						/*line along.go:121*/ b2_all[w].j0_ = t4_
-						t5_ := min(b2_all[w].i0_+rows_, first_+height2_)
-						/*line along.go:122*/ t6_ := min(b2_all[w].j0_+width_, cols2_)
-						/*line along.go:122*/ b2_all[w].i1_ = t5_
-						/*line along.go:122*/ b2_all[w].j1_ = t6_
+						var next_ int64
+						/*line along.go:59*/ next_ = int64(0)
+						next_all[w] = next_
 					}
-					for w := range n {
-						var again_ bool
-						/*line along.go:123*/ again_ = true
-						again_all[w] = again_
-					}
-					/*line along.go:123*/ for again_all[0] {
+					/*line along.go:60*/ if k_all[0] < blocks_ {
 						for w := range n {
 							l0 := w % n0
-							his2_ := his_[:int64(128)]
-							los2_ := los_[:int64(128)]
-							l2_ := l0
-							/*line along.go:124*/ var t7_ gpu_window_
-							/*line along.go:124*/ var t8_ gpu_digits
-//line along.go:124
-							t7_, t8_ = gpu_add__(f2_all[w], p2_all[w], b2_all[w], l2_, t2_all[w].top_, t2_all[w].deep_)
-							/*line along.go:124*/ w_all[w] = t7_
-							/*line along.go:124*/ d_all[w] = t8_
-							t9_ := l2_
-							/*line along.go:125*/ t10_ := l2_
-							/*line along.go:125*/ t11_ := w_all[w].hi_
-							/*line along.go:125*/ t12_ := w_all[w].lo_
-							/*line along.go:125*/ his2_[t9_] = t11_
-							/*line along.go:125*/ los2_[t10_] = t12_
+							k_ := k_all[w]
+							top_ := top_all[w]
+							deep_ := deep_all[w]
+							l_ := l0
+							/*line along.go:61*/ t_ := (o_ * height_) + (support.Div(k_, across_) * high_)
+							/*line along.go:61*/ t2_ := support.Rem(k_, across_) * width_
+							/*line along.go:61*/ b_all[w].i0_ = t_
+							/*line along.go:61*/ b_all[w].j0_ = t2_
+							t3_ := min(b_all[w].i0_+high_, (o_*height_)+height_)
+							/*line along.go:62*/ t4_ := min(b_all[w].j0_+width_, cols_)
+							/*line along.go:62*/ b_all[w].i1_ = t3_
+							/*line along.go:62*/ b_all[w].j1_ = t4_
+							var t5_ gpu_window_
+							/*line along.go:63*/ var t6_ gpu_digits
+							/*line along.go:63*/ t5_, t6_ = gpu_add__(f_, p_, b_all[w], l_, top_, deep_)
+							/*line along.go:63*/ w_all[w] = t5_
+							/*line along.go:63*/ d_all[w] = t6_
+							k_all[w] = k_
+							top_all[w] = top_
+							deep_all[w] = deep_
+						}
+						/*line along.go:64*/ var t7_ bool
+						for w := range n {
+							top_ := top_all[w]
+							deep_ := deep_all[w]
+							/*line along.go:64*/ if !gpu_fits__(f_, p_, w_all[w], top_, deep_) {
+								/*line along.go:64*/ t7_ = true
+							}
+							top_all[w] = top_
+							deep_all[w] = deep_
+						}
+						/*line along.go:64*/ if !t7_ {
+							for w := range n {
+								held_ := held_all[w]
+								k_ := k_all[w]
+								/*line along.go:65*/ t8_ := gpu_with(sum_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
+								/*line along.go:65*/ t9_ := held_ + int64(1)
+								/*line along.go:65*/ sum_all[w] = t8_
+								/*line along.go:65*/ held_ = t9_
+								k_ = k_ + int64(grid.Groups[0])
+								held_all[w] = held_
+								k_all[w] = k_
+							}
+							break loop5_body
 						}
 						for w := range n {
-							var again_ bool
-							his2_ := his_[:int64(128)]
-							los2_ := los_[:int64(128)]
-							/*line along.go:127*/ for t13_, k2_ := n2_, int64(0); k2_ < t13_; k2_ = k2_ + int64(1) {
-								t14_ := gpu_window_{hi_: max(w_all[w].hi_, his2_[k2_]), lo_: min(w_all[w].lo_, los2_[k2_])}
-								/*line along.go:128*/ w_all[w] = t14_
-							}
-							again_ = false
-							again_all[w] = again_
+							l0 := w % n0
+							l_ := l0
+							/*line along.go:69*/ t10_ := l_
+							/*line along.go:69*/ t11_ := l_
+							/*line along.go:69*/ t12_ := w_all[w].hi_
+							/*line along.go:69*/ t13_ := w_all[w].lo_
+							/*line along.go:69*/ his_[t10_] = t12_
+							/*line along.go:69*/ los_[t11_] = t13_
 						}
-						/*line along.go:131*/ var t15_ bool
+						for w := range n {
+							/*line along.go:71*/ for t14_, i_ := n_, int64(0); i_ < t14_; i_ = i_ + int64(1) {
+								t15_ := gpu_window_{hi_: max(w_all[w].hi_, his_[i_]), lo_: min(w_all[w].lo_, los_[i_])}
+								/*line along.go:72*/ w_all[w] = t15_
+							}
+						}
+						/*line along.go:74*/ var t16_ int64
 						for w := range n {
 							l0 := w % n0
 							l1 := w / n0 % n1
 							l2 := w / (n0 * n1)
-//line along.go:131
-							if x := gpu_fits__(f2_all[w], p2_all[w], w_all[w], t2_all[w].top_, t2_all[w].deep_); l0|l1|l2 == 0 {
-								t15_ = x
+							/*line along.go:74*/ if x := gpu_choose__(f_, p_, w_all[w]); l0|l1|l2 == 0 {
+								t16_ = x
 							}
 						}
-						/*line along.go:131*/ if t15_ {
-							for w := range n {
-								/*line along.go:132*/ t16_ := t2_all[w].blocks_ + int64(1)
-//line along.go:132
-								t17_ := gpu_with(t2_all[w].sums_, d_all[w].a_, d_all[w].b_, d_all[w].c_)
-								/*line along.go:132*/ t2_all[w].blocks_ = t16_
-								/*line along.go:132*/ t2_all[w].sums_ = t17_
-							}
-						} else {
-							var t18_ int64
-							for w := range n {
-								l0 := w % n0
-								l1 := w / n0 % n1
-								l2 := w / (n0 * n1)
-								/*line along.go:135*/ if x := gpu_topOf_(f2_all[w], w_all[w]); l0|l1|l2 == 0 {
-									t18_ = x
-								}
-							}
-							/*line along.go:135*/ next_ := t18_
-							var t19_ bool
-							for w := range n {
-								l0 := w % n0
-								l1 := w / n0 % n1
-								l2 := w / (n0 * n1)
-//line along.go:136
-								if x := gpu_isDeep__(f2_all[w], p2_all[w], w_all[w], next_); l0|l1|l2 == 0 {
-									t19_ = x
-								}
-							}
-							/*line along.go:136*/ deep3_ := t19_
-							var t20_ bool
-							for w := range n {
-								l0 := w % n0
-								l1 := w / n0 % n1
-								l2 := w / (n0 * n1)
-//line along.go:137
-								if x := gpu_fits__(f2_all[w], p2_all[w], w_all[w], next_, deep3_); l0|l1|l2 == 0 {
-									t20_ = x
-								}
-							}
-							for w := range n {
-								var again_ bool
-								/*line along.go:137*/ again_ = t20_
-								again_all[w] = again_
-							}
-							/*line along.go:138*/ var t21_ bool
-							for w := range n {
-								l0 := w % n0
-								l1 := w / n0 % n1
-								l2 := w / (n0 * n1)
-								again_ := again_all[w]
-//line along.go:138
-								if x := ((t2_all[w].blocks_ > int64(0)) || (!again_)); l0|l1|l2 == 0 {
-									t21_ = x
-								}
-								again_all[w] = again_
-							}
-							/*line along.go:138*/ if t21_ {
-								for w := range n {
-									sums2_ := sums_[:int64(128)]
-									words2_ := words_[:int64(137)]
-									/*line along.go:255*/ f3_all[w] = f2_all[w]
-									/*line along.go:255*/ p3_all[w] = p2_all[w]
-									/*line along.go:255*/ t22_all[w] = t2_all[w]
-									sums3_all[w] = sums2_
-									/*line along.go:256*/ words3_all[w] = words2_
-								}
-								for w := range n {
-									l0 := w % n0
-									var at_ int64
-									/*line along.go:258*/ if !t22_all[w].dirty_ {
-										for k3_ := l0; k3_ < int64(137); k3_ = k3_ + n0 {
-											words3_all[w][k3_] = int64(0)
-										}
-									}
-									at_ = gpu_unit_(f3_all[w], t22_all[w].top_) - gpu_bottom_(f3_all[w])
-									at_all[w] = at_
-								}
-								for w := range n {
-									var t23_ int64
-									/*line along.go:264*/ t23_ = gpu_integers__(f3_all[w], p3_all[w])
-									t23_all[w] = t23_
-								}
-								/*line along.go:264*/ k4_ := int64(0)
-								/*line along.go:264*/ for k4_ < t23_all[0] {
-									for w := range n {
-										var v_ int64
-										var at2_ int64
-										at_ := at_all[w]
-										/*line along.go:271*/ sums4_all[w] = sums3_all[w]
-										/*line along.go:271*/ words4_all[w] = words3_all[w]
-										/*line along.go:271*/ v_ = gpu_part(t22_all[w].sums_, k4_)
-//line along.go:271
-										at2_ = at_ + gpu_up(t22_all[w].sums_, gpu_precision_(f3_all[w]), k4_)
-										v_all[w] = v_
-										at2_all[w] = at2_
-										at_all[w] = at_
-									}
-									for w := range n {
-										l0 := w % n0
-										v_ := v_all[w]
-										l3_ := l0
-										/*line along.go:274*/ sums4_all[w][l3_] = v_
-										v_all[w] = v_
-									}
-									for w := range n {
-										l0 := w % n0
-										at2_ := at2_all[w]
-										l3_ := l0
-										/*line along.go:276*/ lower_ := int64(0)
-										/*line along.go:276*/ upper_ := int64(0)
-										for t24_, k5_ := n0, int64(0); k5_ < t24_; k5_ = k5_ + int64(1) {
-											lower_ = lower_ + (sums4_all[w][k5_] & int64(4294967295))
-											upper_ = upper_ + (sums4_all[w][k5_] >> (32))
-										}
-										local_ := gpu_Place{Step_: int64(1)}
-										if l3_ < int64(4) {
-											gpu_AddPart(words4_all[w], local_, at2_, lower_, l3_)
-											gpu_AddPart(words4_all[w], local_, at2_+int64(32), upper_, l3_-int64(1))
-										}
-										at2_all[w] = at2_
-									}
-									/*line along.go:264*/ k4_ = k4_ + int64(1)
-								}
-								for w := range n {
-									/*line along.go:140*/ t25_ := gpu_tally{dirty_: true}
-									/*line along.go:140*/ t2_all[w] = t25_
-								}
-							}
-							/*line along.go:142*/ t26_ := next_
-							for w := range n {
-								again_ := again_all[w]
-								/*line along.go:142*/ t27_ := deep3_ && again_
-								/*line along.go:142*/ t2_all[w].top_ = t26_
-								/*line along.go:142*/ t2_all[w].deep_ = t27_
-								again_all[w] = again_
-							}
-							/*line along.go:143*/ if !again_all[0] {
-								for w := range n {
-									his2_ := his_[:int64(128)]
-									los2_ := los_[:int64(128)]
-									sums2_ := sums_[:int64(128)]
-									words2_ := words_[:int64(137)]
-									/*line along.go:216*/ f4_all[w] = f2_all[w]
-									/*line along.go:216*/ p4_all[w] = p2_all[w]
-									/*line along.go:216*/ b3_all[w] = b2_all[w]
-									his3_all[w] = his2_
-									/*line along.go:217*/ los3_all[w] = los2_
-									/*line along.go:217*/ sums5_all[w] = sums2_
-									/*line along.go:217*/ words5_all[w] = words2_
-								}
-								for w := range n {
-									l0 := w % n0
-									var least_ int64
-									var most_ int64
-									var special_ int64
-									l4_ := l0
-									/*line along.go:220*/ least_ = int64(1048576)
-									/*line along.go:220*/ most_ = int64(-1048576)
-									/*line along.go:220*/ special_ = int64(0)
-									for i_ := b3_all[w].i0_; i_ < b3_all[w].i1_; i_ = i_ + int64(1) {
-										for j_ := b3_all[w].j0_ + l4_; j_ < b3_all[w].j1_; j_ = j_ + b3_all[w].step_ {
-											var t28_ float64
-											/*line along.go:223*/ var t29_ float64
-//line along.go:223
-											t28_, t29_ = gpu_factors__(f4_all[w], p4_all[w], b3_all[w], i_, j_)
-											/*line along.go:223*/ u_ := t28_
-											/*line along.go:223*/ v2_ := t29_
-											t30_ := gpu_exactly__(f4_all[w], p4_all[w], u_, v2_)
-											special_ = special_ | t30_.special_
-											if (t30_.special_ == int64(0)) && ((t30_.hi_ | t30_.lo_) != uint64(0)) {
-												t31_ := min(least_, t30_.exp_)
-//line along.go:227
-												t32_ := max(most_, t30_.exp_+gpu_size__(f4_all[w], p4_all[w]))
-												/*line along.go:227*/ least_ = t31_
-												/*line along.go:227*/ most_ = t32_
-											}
-										}
-									}
-									least_all[w] = least_
-									most_all[w] = most_
-									special_all[w] = special_
-								}
-								for w := range n {
-									l0 := w % n0
-									most_ := most_all[w]
-									least_ := least_all[w]
-									special_ := special_all[w]
-									l4_ := l0
-									/*line along.go:232*/ t33_ := l4_
-									/*line along.go:232*/ t34_ := l4_
-									/*line along.go:232*/ t35_ := l4_
-									/*line along.go:232*/ t36_ := most_
-									/*line along.go:232*/ t37_ := least_
-									/*line along.go:232*/ t38_ := special_
-									/*line along.go:232*/ his3_all[w][t33_] = t36_
-									/*line along.go:232*/ los3_all[w][t34_] = t37_
-									/*line along.go:232*/ sums5_all[w][t35_] = t38_
-									most_all[w] = most_
-									least_all[w] = least_
-									special_all[w] = special_
-								}
-								for w := range n {
-									l0 := w % n0
-									least_ := least_all[w]
-									most_ := most_all[w]
-									special_ := special_all[w]
-									l4_ := l0
-//line along.go:234
-									for t39_, k6_ := b3_all[w].step_, int64(0); k6_ < t39_; k6_ = k6_ + int64(1) {
-										t40_ := min(least_, los3_all[w][k6_])
-										/*line along.go:235*/ t41_ := max(most_, his3_all[w][k6_])
-										/*line along.go:235*/ t42_ := special_ | sums5_all[w][k6_]
-										/*line along.go:235*/ least_ = t40_
-										/*line along.go:235*/ most_ = t41_
-										/*line along.go:235*/ special_ = t42_
-									}
-									if l4_ == int64(0) {
-										words5_all[w][136] = words5_all[w][136] | special_
-									}
-									least_all[w] = least_
-									most_all[w] = most_
-									special_all[w] = special_
-								}
-								/*line along.go:240*/ var t43_ int64
-								for w := range n {
-									l0 := w % n0
-									l1 := w / n0 % n1
-									l2 := w / (n0 * n1)
-									most_ := most_all[w]
-									/*line along.go:240*/ if x := most_; l0|l1|l2 == 0 {
-										t43_ = x
-									}
-									most_all[w] = most_
-								}
-								/*line along.go:240*/ end_ := t43_
-								var t44_ int64
-								for w := range n {
-									l0 := w % n0
-									l1 := w / n0 % n1
-									l2 := w / (n0 * n1)
-									least_ := least_all[w]
-									/*line along.go:241*/ if x := least_; l0|l1|l2 == 0 {
-										t44_ = x
-									}
-									least_all[w] = least_
-								}
-								/*line along.go:241*/ base_ := t44_
-								/*line along.go:241*/ for base_ < end_ {
-									for w := range n {
-										l0 := w % n0
-										var v4_ int64
-										var at3_ int64
-										l4_ := l0
-										/*line along.go:242*/ s_ := int64(0)
-										for i2_ := b3_all[w].i0_; i2_ < b3_all[w].i1_; i2_ = i2_ + int64(1) {
-											for j2_ := b3_all[w].j0_ + l4_; j2_ < b3_all[w].j1_; j2_ = j2_ + b3_all[w].step_ {
-												var t45_ float64
-												/*line along.go:245*/ var t46_ float64
-//line along.go:245
-												t45_, t46_ = gpu_factors__(f4_all[w], p4_all[w], b3_all[w], i2_, j2_)
-												/*line along.go:245*/ u2_ := t45_
-												/*line along.go:245*/ v3_ := t46_
-												s_ = s_ + gpu_digit(gpu_exactly__(f4_all[w], p4_all[w], u2_, v3_), base_, uint64(48))
-											}
-										}
-										/*line along.go:271*/ sums6_all[w] = sums5_all[w]
-										/*line along.go:271*/ words6_all[w] = words5_all[w]
-										/*line along.go:271*/ v4_ = s_
-										/*line along.go:271*/ at3_ = base_ - gpu_bottom_(f4_all[w])
-										v4_all[w] = v4_
-										at3_all[w] = at3_
-									}
-									for w := range n {
-										l0 := w % n0
-										v4_ := v4_all[w]
-										l5_ := l0
-										/*line along.go:274*/ sums6_all[w][l5_] = v4_
-										v4_all[w] = v4_
-									}
-									for w := range n {
-										l0 := w % n0
-										at3_ := at3_all[w]
-										l5_ := l0
-										/*line along.go:276*/ lower2_ := int64(0)
-										/*line along.go:276*/ upper2_ := int64(0)
-										for t47_, k7_ := n0, int64(0); k7_ < t47_; k7_ = k7_ + int64(1) {
-											lower2_ = lower2_ + (sums6_all[w][k7_] & int64(4294967295))
-											upper2_ = upper2_ + (sums6_all[w][k7_] >> (32))
-										}
-										local2_ := gpu_Place{Step_: int64(1)}
-										if l5_ < int64(4) {
-											gpu_AddPart(words6_all[w], local2_, at3_, lower2_, l5_)
-											gpu_AddPart(words6_all[w], local2_, at3_+int64(32), upper2_, l5_-int64(1))
-										}
-										at3_all[w] = at3_
-									}
-									/*line along.go:241*/ base_ = base_ + int64(48)
-								}
-							}
+						for w := range n {
+							var next_ int64
+							/*line along.go:74*/ next_ = t16_
+							next_all[w] = next_
 						}
 					}
-					/*line along.go:120*/ k_ = k_ + int64(grid.Groups[0])
-				}
-				for w := range n {
-					/*line along.go:149*/ t_all[w] = t2_all[w]
-				}
-				for w := range n {
-					var top_ int64
-					var deep_ bool
-					/*line along.go:50*/ t48_all[w] = t_all[w]
-					t49_ := t48_all[w].top_
-					/*line along.go:51*/ t50_ := t48_all[w].deep_
-					/*line along.go:51*/ top_ = t49_
-					/*line along.go:51*/ deep_ = t50_
-					top_all[w] = top_
-					deep_all[w] = deep_
-				}
-				/*line along.go:52*/ var t51_ bool
-				for w := range n {
-					l0 := w % n0
-					l1 := w / n0 % n1
-					l2 := w / (n0 * n1)
-//line along.go:52
-					if x := ((((int64(len(parts_)) == int64(0)) && (!t48_all[w].dirty_)) && (!gpu_product_(p_))) && ((height_ * cols_) <= int64(1048576))); l0|l1|l2 == 0 {
-						t51_ = x
+					for w := range n {
+						var wide_ bool
+						next_ := next_all[w]
+						var more_ bool
+						k_ := k_all[w]
+						/*line along.go:76*/ wide_ = (next_ & int64(1)) != int64(0)
+						more_ = k_ < blocks_
+						wide_all[w] = wide_
+						next_all[w] = next_
+						more_all[w] = more_
+						k_all[w] = k_
 					}
-				}
-				/*line along.go:52*/ if t51_ {
+					/*line along.go:78*/ if ((!more_all[0]) && short_) && (!dirty_all[0]) {
+						break loop5_body
+					}
 					for w := range n {
 						l0 := w % n0
+						var count_ int64
+						var digits_ int64
+						var least_ int64
+						held_ := held_all[w]
+						more_ := more_all[w]
+						wide_ := wide_all[w]
+						dirty_ := dirty_all[w]
 						l_ := l0
-						/*line along.go:53*/ for k8_ := int64(0); k8_ < int64(6); k8_ = k8_ + int64(1) {
-							all_[(k8_*n_)+l_] = gpu_part(t48_all[w].sums_, k8_)
+						/*line along.go:81*/ count_ = int64(0)
+						/*line along.go:81*/ digits_ = int64(0)
+						/*line along.go:81*/ least_ = int64(0)
+						if (held_ > int64(0)) || (!more_) {
+							count_ = int64(6)
+						}
+						if ((count_ > int64(0)) || wide_) && (!dirty_) {
+							for i2_ := l_; i2_ < int64(137); i2_ = i2_ + n_ {
+								words_[i2_] = int64(0)
+							}
+							dirty_ = true
+						}
+						count_all[w] = count_
+						digits_all[w] = digits_
+						least_all[w] = least_
+						held_all[w] = held_
+						more_all[w] = more_
+						wide_all[w] = wide_
+						dirty_all[w] = dirty_
+					}
+					/*line along.go:91*/ if wide_all[0] {
+						for w := range n {
+							l0 := w % n0
+							l_ := l0
+							/*line along.go:92*/ t17_ := gpu_reachOfBlock__(f_, p_, b_all[w], l_)
+							/*line along.go:92*/ a_all[w] = t17_
+							t18_ := l_
+							/*line along.go:93*/ t19_ := l_
+							/*line along.go:93*/ t20_ := l_
+							/*line along.go:93*/ t21_ := a_all[w].top_
+							/*line along.go:93*/ t22_ := a_all[w].least_
+							/*line along.go:93*/ t23_ := a_all[w].special_
+							/*line along.go:93*/ his_[t18_] = t21_
+							/*line along.go:93*/ los_[t19_] = t22_
+							/*line along.go:93*/ sums_[t20_] = t23_
+						}
+						for w := range n {
+							l0 := w % n0
+							l_ := l0
+							/*line along.go:95*/ for t24_, i3_ := n_, int64(0); i3_ < t24_; i3_ = i3_ + int64(1) {
+								t25_ := gpu_reach{least_: min(a_all[w].least_, los_[i3_]), top_: max(a_all[w].top_, his_[i3_]), special_: a_all[w].special_ | sums_[i3_]}
+								/*line along.go:96*/ a_all[w] = t25_
+							}
+							if l_ == int64(0) {
+								words_[136] = words_[136] | a_all[w].special_
+							}
+						}
+						/*line along.go:101*/ var t26_ int64
+						for w := range n {
+							l0 := w % n0
+							l1 := w / n0 % n1
+							l2 := w / (n0 * n1)
+							/*line along.go:101*/ if x := a_all[w].least_; l0|l1|l2 == 0 {
+								t26_ = x
+							}
+						}
+						for w := range n {
+							var least_ int64
+							/*line along.go:101*/ least_ = t26_
+							least_all[w] = least_
+						}
+						/*line along.go:102*/ var t27_ int64
+						for w := range n {
+							l0 := w % n0
+							l1 := w / n0 % n1
+							l2 := w / (n0 * n1)
+							/*line along.go:102*/ if x := a_all[w].top_; l0|l1|l2 == 0 {
+								t27_ = x
+							}
+						}
+						for w := range n {
+							var digits_ int64
+							least_ := least_all[w]
+							k_ := k_all[w]
+//line along.go:102
+							digits_ = max(int64(0), ((t27_-least_)+int64(48))-int64(1)) / int64(48)
+							k_ = k_ + int64(grid.Groups[0])
+							digits_all[w] = digits_
+							least_all[w] = least_
+							k_all[w] = k_
 						}
 					}
 					for w := range n {
+						var t28_ int64
+						count_ := count_all[w]
+						digits_ := digits_all[w]
+						/*line along.go:105*/ t28_ = count_ + digits_
+						t28_all[w] = t28_
+						count_all[w] = count_
+						digits_all[w] = digits_
+					}
+					/*line along.go:105*/ q_ := int64(0)
+					/*line along.go:105*/ for q_ < t28_all[0] {
+						for w := range n {
+							l0 := w % n0
+							top_ := top_all[w]
+							count_ := count_all[w]
+							least_ := least_all[w]
+							var v2_ int64
+							var at2_ int64
+							l_ := l0
+							/*line along.go:106*/ v_ := gpu_part(sum_all[w], q_)
+//line along.go:106
+							at_ := (gpu_unit_(f_, top_) - gpu_bottom_(f_)) + gpu_up(sum_all[w], gpu_precision_(f_), q_)
+							if q_ >= count_ {
+								at_ = least_ + ((q_ - count_) * int64(48))
+								t29_ := gpu_digitsIn__(f_, p_, b_all[w], l_, at_)
+								/*line along.go:109*/ v_ = t29_
+								at_ = at_ - gpu_bottom_(f_)
+							}
+							/*line along.go:286*/ v2_ = v_
+							/*line along.go:286*/ at2_ = at_
+							top_all[w] = top_
+							count_all[w] = count_
+							least_all[w] = least_
+							v2_all[w] = v2_
+							at2_all[w] = at2_
+						}
+						for w := range n {
+							l0 := w % n0
+							v2_ := v2_all[w]
+							sums2_ := sums_[:int64(128)]
+							l2_ := l0
+							/*line along.go:289*/ sums2_[l2_] = v2_
+							v2_all[w] = v2_
+						}
+						for w := range n {
+							l0 := w % n0
+							at2_ := at2_all[w]
+							sums2_ := sums_[:int64(128)]
+							words2_ := words_[:int64(137)]
+							l2_ := l0
+							/*line along.go:291*/ lower_ := int64(0)
+							/*line along.go:291*/ upper_ := int64(0)
+							for t30_, k2_ := n0, int64(0); k2_ < t30_; k2_ = k2_ + int64(1) {
+								lower_ = lower_ + (sums2_[k2_] & int64(4294967295))
+								upper_ = upper_ + (sums2_[k2_] >> (32))
+							}
+							local_ := gpu_Place{Step_: int64(1)}
+							if l2_ < int64(4) {
+								gpu_AddPart(words2_, local_, at2_, lower_, l2_)
+								gpu_AddPart(words2_, local_, at2_+int64(32), upper_, l2_-int64(1))
+							}
+							at2_all[w] = at2_
+						}
+						/*line along.go:105*/ q_ = q_ + int64(1)
+					}
+					for w := range n {
+						var held_ int64
+						more_ := more_all[w]
+						next_ := next_all[w]
+						top_ := top_all[w]
 						deep_ := deep_all[w]
-						/*line along.go:57*/ t52_all[w] = gpu_joined(all_[:int64(768)], n_, deep_)
+						/*line along.go:114*/ t31_ := gpu_halves{}
+						/*line along.go:114*/ sum_all[w] = t31_
+						/*line along.go:114*/ held_ = int64(0)
+						if more_ {
+							t32_ := next_ >> (2)
+							/*line along.go:116*/ t33_ := (next_ & int64(2)) != int64(0)
+							/*line along.go:116*/ top_ = t32_
+							/*line along.go:116*/ deep_ = t33_
+						}
+						held_all[w] = held_
+						more_all[w] = more_
+						next_all[w] = next_
+						top_all[w] = top_
 						deep_all[w] = deep_
 					}
-					/*line along.go:57*/ var t53_ float32
+				}
+			}
+			/*line along.go:119*/ if dirty_all[0] {
+				for w := range n {
+					l0 := w % n0
+					l_ := l0
+					/*line along.go:121*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
+						t34_ := gpu_Place{Step_: int64(1), N_: gpu_words_(f_)}
+						/*line along.go:122*/ t35_ := gpu_Top(words_[:int64(137)], t34_, gpu_bottom_(f_))
+						/*line along.go:122*/ v3_ := t35_
+						c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded(r_, v3_, words_[136], over_, root_)
+					}
+					for i4_ := l_; (i4_ < int64(137)) && (int64(len(parts_)) != int64(0)); i4_ = i4_ + n_ {
+						parts_[(((g0*int64(137))+i4_)*outputs_)+o_] = words_[i4_]
+					}
+				}
+			} else {
+				for w := range n {
+					l0 := w % n0
+					l_ := l0
+					/*line along.go:129*/ for i5_ := int64(0); i5_ < int64(6); i5_ = i5_ + int64(1) {
+						all_[(i5_*n_)+l_] = gpu_part(sum_all[w], i5_)
+					}
+				}
+				if int64(len(parts_)) == int64(0) {
+					for w := range n {
+						deep_ := deep_all[w]
+						top_ := top_all[w]
+						/*line along.go:134*/ t36_ := gpu_joined(all_[:int64(768)], n_, deep_)
+//line along.go:134
+						v4_all[w] = gpu_valueOf(gpu_precision_(f_), t36_, gpu_unit_(f_, top_), deep_)
+						deep_all[w] = deep_
+						top_all[w] = top_
+					}
+					/*line along.go:135*/ var t37_ float32
 					for w := range n {
 						l0 := w % n0
 						l1 := w / n0 % n1
 						l2 := w / (n0 * n1)
-						top_ := top_all[w]
-						deep_ := deep_all[w]
-//line along.go:57
-						if x := gpu_rounded(r_, gpu_valueOf_(f_, t52_all[w], top_, deep_), int64(0), over_, root_); l0|l1|l2 == 0 {
-							t53_ = x
+//line along.go:135
+						if x := gpu_rounded(r_, v4_all[w], int64(0), over_, root_); l0|l1|l2 == 0 {
+							t37_ = x
 						}
-						top_all[w] = top_
-						deep_all[w] = deep_
 					}
-					/*line along.go:57*/ z_ := t53_
+					/*line along.go:135*/ z_ := t37_
 					for w := range n {
 						l0 := w % n0
 						l_ := l0
-						/*line along.go:58*/ if l_ == int64(0) {
+						/*line along.go:136*/ if l_ == int64(0) {
 							c_.Data_[(o_*c_.Stride_)+int64(0)] = z_
 						}
 					}
-					break loop3_body
-				}
-				for w := range n {
-					/*line along.go:255*/ f5_all[w] = f_
-					/*line along.go:255*/ p5_all[w] = p_
-					/*line along.go:255*/ t54_all[w] = t48_all[w]
 				}
 				for w := range n {
 					l0 := w % n0
-					var at4_ int64
-					words7_ := words_[:int64(137)]
-					/*line along.go:258*/ if !t54_all[w].dirty_ {
-						for k9_ := l0; k9_ < int64(137); k9_ = k9_ + n0 {
-							words7_[k9_] = int64(0)
-						}
-					}
-					at4_ = gpu_unit_(f5_all[w], t54_all[w].top_) - gpu_bottom_(f5_all[w])
-					at4_all[w] = at4_
-				}
-				for w := range n {
-					var t55_ int64
-					/*line along.go:264*/ t55_ = gpu_integers__(f5_all[w], p5_all[w])
-					t55_all[w] = t55_
-				}
-				/*line along.go:264*/ k10_ := int64(0)
-				/*line along.go:264*/ for k10_ < t55_all[0] {
-					for w := range n {
-						var v5_ int64
-						var at5_ int64
-						at4_ := at4_all[w]
-						sums7_ := sums_[:int64(128)]
-						words7_ := words_[:int64(137)]
-						sums8_all[w] = sums7_
-						/*line along.go:271*/ words8_all[w] = words7_
-						/*line along.go:271*/ v5_ = gpu_part(t54_all[w].sums_, k10_)
-						/*line along.go:271*/ at5_ = at4_ + gpu_up(t54_all[w].sums_, gpu_precision_(f5_all[w]), k10_)
-						v5_all[w] = v5_
-						at5_all[w] = at5_
-						at4_all[w] = at4_
-					}
-					for w := range n {
-						l0 := w % n0
-						v5_ := v5_all[w]
-						l6_ := l0
-						/*line along.go:274*/ sums8_all[w][l6_] = v5_
-						v5_all[w] = v5_
-					}
-					for w := range n {
-						l0 := w % n0
-						at5_ := at5_all[w]
-						l6_ := l0
-						/*line along.go:276*/ lower3_ := int64(0)
-						/*line along.go:276*/ upper3_ := int64(0)
-						for t56_, k11_ := n0, int64(0); k11_ < t56_; k11_ = k11_ + int64(1) {
-							lower3_ = lower3_ + (sums8_all[w][k11_] & int64(4294967295))
-							upper3_ = upper3_ + (sums8_all[w][k11_] >> (32))
-						}
-						local3_ := gpu_Place{Step_: int64(1)}
-						if l6_ < int64(4) {
-							gpu_AddPart(words8_all[w], local3_, at5_, lower3_, l6_)
-							gpu_AddPart(words8_all[w], local3_, at5_+int64(32), upper3_, l6_-int64(1))
-						}
-						at5_all[w] = at5_
-					}
-					/*line along.go:264*/ k10_ = k10_ + int64(1)
-				}
-				for w := range n {
-					l0 := w % n0
+					top_ := top_all[w]
+					deep_ := deep_all[w]
 					l_ := l0
-					/*line along.go:65*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
-						t57_ := gpu_Place{Step_: int64(1), N_: gpu_words_(f_)}
-						/*line along.go:66*/ t58_ := gpu_Top(words_[:int64(137)], t57_, gpu_bottom_(f_))
-						/*line along.go:66*/ v6_ := t58_
-						c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded(r_, v6_, words_[136], over_, root_)
+//line along.go:140
+					for i6_ := l_; (i6_ < int64(8)) && (int64(len(parts_)) != int64(0)); i6_ = i6_ + n_ {
+						j_ := i6_
+						/*line along.go:141*/ v5_ := int64(256)
+						/*line along.go:143*/ if i6_ < int64(6) {
+							t38_ := i6_ * n_
+							/*line along.go:144*/ t39_ := gpu_sumOfParts(all_[t38_ : (i6_*n_)+n_])
+							/*line along.go:144*/ v5_ = t39_
+						} else {
+							/*line along.go:145*/ if i6_ == int64(6) {
+								v5_ = gpu_stateOf(gpu_unit_(f_, top_), deep_)
+							} else {
+								j_ = int64(136)
+							}
+						}
+						/*line along.go:150*/ parts_[(((g0*int64(137))+j_)*outputs_)+o_] = v5_
 					}
-					for k12_ := l_; (k12_ < int64(137)) && (int64(len(parts_)) != int64(0)); k12_ = k12_ + n_ {
-						parts_[(((g0*int64(137))+k12_)*outputs_)+o_] = words_[k12_]
-					}
+					top_all[w] = top_
+					deep_all[w] = deep_
 				}
 			}
-			/*line along.go:45*/ o_ = o_ + int64(grid.Groups[1])
+			/*line along.go:51*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3012
+//line kernels_tandem.go:2617
 	}
 	return nil
 }
@@ -3018,7 +2623,7 @@ func AlongFloat64Float64Int64DoubleTwoDoublePlain(grid backend.Grid, lo, hi int,
 	var arg1 two
 	var arg2 double
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Along[float64, float64, int64, double, two, double](it, arg0, arg1, arg2, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float64](args[18:]), int(args[21].Int64()), int(args[22].Int64()), int(args[23].Int64()), int(args[24].Int64()), uint64(args[25].Uint64()), bool(args[26].Uint32() != 0), int64(args[27].Int64()))
+		Along[float64, float64, int64, double, two, double](it, arg0, arg1, arg2, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float64](args[18:]), int(args[21].Int64()), int(args[22].Int64()), int(args[23].Int64()), int(args[24].Int64()), uint64(args[25].Uint64()), bool(args[26].Uint32() != 0), bool(args[27].Uint32() != 0), int64(args[28].Int64()))
 	})
 }
 
@@ -3040,583 +2645,426 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 	turns_ := args[24].Int64()
 	over_ := args[25].Uint64()
 	root_ := args[26].Uint32() != 0
-	mask_ := args[27].Int64()
+	short_ := args[27].Uint32() != 0
+	mask_ := args[28].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var his_ [128]int64
 	var los_ [128]int64
-	var sums_ [128]int64
 	var words_ [137]int64
+	var sums_ [128]int64
 	var all_ [768]int64
-	var top_all, top2_all, at_all, t23_all, v_all, at2_all, least_all, most_all, special_all, v4_all, at3_all, at4_all, t55_all, v5_all, at5_all [1024]int64
-	var deep_all, deep2_all, again_all [1024]bool
-	var f2_all, f3_all, f4_all, f5_all [1024]gpu_double
-	var p2_all, p3_all, p4_all, p5_all [1024]gpu_two
-	var b2_all, b3_all [1024]gpu_block_
-	var t_all, t2_all, t22_all, t48_all, t54_all [1024]gpu_tally
+	var top_all, held_all, k_all, next_all, count_all, digits_all, least_all, t28_all, v2_all, at2_all [1024]int64
+	var deep_all, dirty_all, more_all, wide_all [1024]bool
+	var b_all [1024]gpu_block_
+	var sum_all [1024]gpu_halves
 	var w_all [1024]gpu_window_
 	var d_all [1024]gpu_digits
-	var sums3_all, words3_all, sums4_all, words4_all, his3_all, los3_all, sums5_all, words5_all, sums6_all, words6_all, sums8_all, words8_all [1024][]int64
-	var t52_all [1024]gpu_halves
+	var a_all [1024]gpu_reach
+	var v4_all [1024]gpu_Value
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line along.go:44*/ n_ := n0
+		/*line along.go:45*/ n_ := n0
+		width_ := min(cols_, n_*turns_)
+		high_ := max(int64(1), support.Div(turns_, max(int64(1), support.Div((width_+n_)-int64(1), n_))))
+		across_ := support.Div((cols_+width_)-int64(1), max(int64(1), width_))
+		blocks_ := across_ * support.Div((height_+high_)-int64(1), high_)
 		for w := range n {
 			var top_ int64
 			var deep_ bool
-			/*line along.go:44*/ top_ = gpu_firstTop_(f_)
-			/*line along.go:44*/ deep_ = false
+			/*line along.go:50*/ top_ = gpu_firstTop_(f_)
+			/*line along.go:50*/ deep_ = false
 			top_all[w] = top_
 			deep_all[w] = deep_
 		}
-		/*line along.go:45*/ o_ := g1
-		/*line along.go:45*/ for o_ < outputs_ {
-		loop3_body:
-			switch {
-			default:
-				for w := range n {
-					/*line along.go:46*/ b_ := gpu_block_{x_: x_, y_: y_, step_: n_, mask_: mask_}
-					if int64(len(shift_)) != int64(0) {
-						b_.shift_ = shift_[o_]
-					}
-					/*line along.go:111*/ f2_all[w] = f_
-					/*line along.go:111*/ p2_all[w] = p_
-					/*line along.go:111*/ b2_all[w] = b_
+		/*line along.go:51*/ o_ := g1
+		/*line along.go:51*/ for o_ < outputs_ {
+			for w := range n {
+				var held_ int64
+				var dirty_ bool
+				var k_ int64
+				/*line along.go:52*/ b_all[w] = gpu_block_{x_: x_, y_: y_, step_: n_, mask_: mask_}
+				if int64(len(shift_)) != int64(0) {
+					b_all[w].shift_ = shift_[o_]
 				}
-				/*line along.go:112*/ first_ := o_ * height_
-				/*line along.go:112*/ height2_ := height_
-				/*line along.go:112*/ cols2_ := cols_
-				/*line along.go:112*/ turns2_ := turns_
-				for w := range n {
-					var top2_ int64
-					top_ := top_all[w]
-					var deep2_ bool
-					deep_ := deep_all[w]
-					/*line along.go:112*/ top2_ = top_
-					/*line along.go:112*/ deep2_ = deep_
-					/*line along.go:50*/ t_all[w] = gpu_tally{}
-					top2_all[w] = top2_
-					top_all[w] = top_
-					deep2_all[w] = deep2_
-					deep_all[w] = deep_
-				}
-				/*line along.go:114*/ n2_ := n0
-				width_ := min(cols2_, n2_*turns2_)
-				rows_ := max(int64(1), support.Div(turns2_, max(int64(1), support.Div((width_+n2_)-int64(1), n2_))))
-				across_ := support.Div((cols2_+width_)-int64(1), max(int64(1), width_))
-				blocks_ := across_ * support.Div((height2_+rows_)-int64(1), rows_)
-				for w := range n {
-					top2_ := top2_all[w]
-					deep2_ := deep2_all[w]
-					/*line along.go:119*/ t2_all[w] = gpu_tally{top_: top2_, deep_: deep2_}
-					top2_all[w] = top2_
-					deep2_all[w] = deep2_
-				}
-				/*line along.go:120*/ k_ := g0
-				/*line along.go:120*/ for k_ < blocks_ {
-					t3_ := first_ + (support.Div(k_, across_) * rows_)
-					/*line along.go:121*/ t4_ := support.Rem(k_, across_) * width_
+				sum_all[w] = gpu_halves{}
+				/*line along.go:56*/ held_ = int64(0)
+				/*line along.go:56*/ dirty_ = false
+				k_ = g0
+				held_all[w] = held_
+				dirty_all[w] = dirty_
+				k_all[w] = k_
+			}
+			for w := range n {
+				var more_ bool
+				/*line along.go:58*/ more_ = true
+				more_all[w] = more_
+			}
+			/*line along.go:58*/ for more_all[0] {
+			loop5_body:
+				switch {
+				default:
 					for w := range n {
-						/*line along.go:121*/ b2_all[w].i0_ = t3_
-						/*line along.go:121*/ b2_all[w].j0_ = t4_
-						t5_ := min(b2_all[w].i0_+rows_, first_+height2_)
-						/*line along.go:122*/ t6_ := min(b2_all[w].j0_+width_, cols2_)
-						/*line along.go:122*/ b2_all[w].i1_ = t5_
-						/*line along.go:122*/ b2_all[w].j1_ = t6_
+						var next_ int64
+						/*line along.go:59*/ next_ = int64(0)
+						next_all[w] = next_
 					}
-					for w := range n {
-						var again_ bool
-						/*line along.go:123*/ again_ = true
-						again_all[w] = again_
-					}
-					/*line along.go:123*/ for again_all[0] {
+					/*line along.go:60*/ if k_all[0] < blocks_ {
 						for w := range n {
 							l0 := w % n0
-							his2_ := his_[:int64(128)]
-							los2_ := los_[:int64(128)]
-							l2_ := l0
-							/*line along.go:124*/ var t7_ gpu_window_
-							/*line along.go:124*/ var t8_ gpu_digits
-//line along.go:124
-							t7_, t8_ = gpu_add___(f2_all[w], p2_all[w], b2_all[w], l2_, t2_all[w].top_, t2_all[w].deep_)
-							/*line along.go:124*/ w_all[w] = t7_
-							/*line along.go:124*/ d_all[w] = t8_
-							t9_ := l2_
-							/*line along.go:125*/ t10_ := l2_
-							/*line along.go:125*/ t11_ := w_all[w].hi_
-							/*line along.go:125*/ t12_ := w_all[w].lo_
-							/*line along.go:125*/ his2_[t9_] = t11_
-							/*line along.go:125*/ los2_[t10_] = t12_
+							k_ := k_all[w]
+							top_ := top_all[w]
+							deep_ := deep_all[w]
+							l_ := l0
+							/*line along.go:61*/ t_ := (o_ * height_) + (support.Div(k_, across_) * high_)
+							/*line along.go:61*/ t2_ := support.Rem(k_, across_) * width_
+							/*line along.go:61*/ b_all[w].i0_ = t_
+							/*line along.go:61*/ b_all[w].j0_ = t2_
+							t3_ := min(b_all[w].i0_+high_, (o_*height_)+height_)
+							/*line along.go:62*/ t4_ := min(b_all[w].j0_+width_, cols_)
+							/*line along.go:62*/ b_all[w].i1_ = t3_
+							/*line along.go:62*/ b_all[w].j1_ = t4_
+							var t5_ gpu_window_
+							/*line along.go:63*/ var t6_ gpu_digits
+							/*line along.go:63*/ t5_, t6_ = gpu_add___(f_, p_, b_all[w], l_, top_, deep_)
+							/*line along.go:63*/ w_all[w] = t5_
+							/*line along.go:63*/ d_all[w] = t6_
+							k_all[w] = k_
+							top_all[w] = top_
+							deep_all[w] = deep_
+						}
+						/*line along.go:64*/ var t7_ bool
+						for w := range n {
+							top_ := top_all[w]
+							deep_ := deep_all[w]
+							/*line along.go:64*/ if !gpu_fits___(f_, p_, w_all[w], top_, deep_) {
+								/*line along.go:64*/ t7_ = true
+							}
+							top_all[w] = top_
+							deep_all[w] = deep_
+						}
+						/*line along.go:64*/ if !t7_ {
+							for w := range n {
+								held_ := held_all[w]
+								k_ := k_all[w]
+								/*line along.go:65*/ t8_ := gpu_with(sum_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
+								/*line along.go:65*/ t9_ := held_ + int64(1)
+								/*line along.go:65*/ sum_all[w] = t8_
+								/*line along.go:65*/ held_ = t9_
+								k_ = k_ + int64(grid.Groups[0])
+								held_all[w] = held_
+								k_all[w] = k_
+							}
+							break loop5_body
 						}
 						for w := range n {
-							var again_ bool
-							his2_ := his_[:int64(128)]
-							los2_ := los_[:int64(128)]
-							/*line along.go:127*/ for t13_, k2_ := n2_, int64(0); k2_ < t13_; k2_ = k2_ + int64(1) {
-								t14_ := gpu_window_{hi_: max(w_all[w].hi_, his2_[k2_]), lo_: min(w_all[w].lo_, los2_[k2_])}
-								/*line along.go:128*/ w_all[w] = t14_
-							}
-							again_ = false
-							again_all[w] = again_
+							l0 := w % n0
+							l_ := l0
+							/*line along.go:69*/ t10_ := l_
+							/*line along.go:69*/ t11_ := l_
+							/*line along.go:69*/ t12_ := w_all[w].hi_
+							/*line along.go:69*/ t13_ := w_all[w].lo_
+							/*line along.go:69*/ his_[t10_] = t12_
+							/*line along.go:69*/ los_[t11_] = t13_
 						}
-						/*line along.go:131*/ var t15_ bool
+						for w := range n {
+							/*line along.go:71*/ for t14_, i_ := n_, int64(0); i_ < t14_; i_ = i_ + int64(1) {
+								t15_ := gpu_window_{hi_: max(w_all[w].hi_, his_[i_]), lo_: min(w_all[w].lo_, los_[i_])}
+								/*line along.go:72*/ w_all[w] = t15_
+							}
+						}
+						/*line along.go:74*/ var t16_ int64
 						for w := range n {
 							l0 := w % n0
 							l1 := w / n0 % n1
 							l2 := w / (n0 * n1)
-//line along.go:131
-							if x := gpu_fits___(f2_all[w], p2_all[w], w_all[w], t2_all[w].top_, t2_all[w].deep_); l0|l1|l2 == 0 {
-								t15_ = x
+							/*line along.go:74*/ if x := gpu_choose___(f_, p_, w_all[w]); l0|l1|l2 == 0 {
+								t16_ = x
 							}
 						}
-						/*line along.go:131*/ if t15_ {
-							for w := range n {
-								/*line along.go:132*/ t16_ := t2_all[w].blocks_ + int64(1)
-//line along.go:132
-								t17_ := gpu_with(t2_all[w].sums_, d_all[w].a_, d_all[w].b_, d_all[w].c_)
-								/*line along.go:132*/ t2_all[w].blocks_ = t16_
-								/*line along.go:132*/ t2_all[w].sums_ = t17_
-							}
-						} else {
-							var t18_ int64
-							for w := range n {
-								l0 := w % n0
-								l1 := w / n0 % n1
-								l2 := w / (n0 * n1)
-								/*line along.go:135*/ if x := gpu_topOf_(f2_all[w], w_all[w]); l0|l1|l2 == 0 {
-									t18_ = x
-								}
-							}
-							/*line along.go:135*/ next_ := t18_
-							var t19_ bool
-							for w := range n {
-								l0 := w % n0
-								l1 := w / n0 % n1
-								l2 := w / (n0 * n1)
-//line along.go:136
-								if x := gpu_isDeep___(f2_all[w], p2_all[w], w_all[w], next_); l0|l1|l2 == 0 {
-									t19_ = x
-								}
-							}
-							/*line along.go:136*/ deep3_ := t19_
-							var t20_ bool
-							for w := range n {
-								l0 := w % n0
-								l1 := w / n0 % n1
-								l2 := w / (n0 * n1)
-//line along.go:137
-								if x := gpu_fits___(f2_all[w], p2_all[w], w_all[w], next_, deep3_); l0|l1|l2 == 0 {
-									t20_ = x
-								}
-							}
-							for w := range n {
-								var again_ bool
-								/*line along.go:137*/ again_ = t20_
-								again_all[w] = again_
-							}
-							/*line along.go:138*/ var t21_ bool
-							for w := range n {
-								l0 := w % n0
-								l1 := w / n0 % n1
-								l2 := w / (n0 * n1)
-								again_ := again_all[w]
-//line along.go:138
-								if x := ((t2_all[w].blocks_ > int64(0)) || (!again_)); l0|l1|l2 == 0 {
-									t21_ = x
-								}
-								again_all[w] = again_
-							}
-							/*line along.go:138*/ if t21_ {
-								for w := range n {
-									sums2_ := sums_[:int64(128)]
-									words2_ := words_[:int64(137)]
-									/*line along.go:255*/ f3_all[w] = f2_all[w]
-									/*line along.go:255*/ p3_all[w] = p2_all[w]
-									/*line along.go:255*/ t22_all[w] = t2_all[w]
-									sums3_all[w] = sums2_
-									/*line along.go:256*/ words3_all[w] = words2_
-								}
-								for w := range n {
-									l0 := w % n0
-									var at_ int64
-									/*line along.go:258*/ if !t22_all[w].dirty_ {
-										for k3_ := l0; k3_ < int64(137); k3_ = k3_ + n0 {
-											words3_all[w][k3_] = int64(0)
-										}
-									}
-									at_ = gpu_unit_(f3_all[w], t22_all[w].top_) - gpu_bottom_(f3_all[w])
-									at_all[w] = at_
-								}
-								for w := range n {
-									var t23_ int64
-									/*line along.go:264*/ t23_ = gpu_integers___(f3_all[w], p3_all[w])
-									t23_all[w] = t23_
-								}
-								/*line along.go:264*/ k4_ := int64(0)
-								/*line along.go:264*/ for k4_ < t23_all[0] {
-									for w := range n {
-										var v_ int64
-										var at2_ int64
-										at_ := at_all[w]
-										/*line along.go:271*/ sums4_all[w] = sums3_all[w]
-										/*line along.go:271*/ words4_all[w] = words3_all[w]
-										/*line along.go:271*/ v_ = gpu_part(t22_all[w].sums_, k4_)
-//line along.go:271
-										at2_ = at_ + gpu_up(t22_all[w].sums_, gpu_precision_(f3_all[w]), k4_)
-										v_all[w] = v_
-										at2_all[w] = at2_
-										at_all[w] = at_
-									}
-									for w := range n {
-										l0 := w % n0
-										v_ := v_all[w]
-										l3_ := l0
-										/*line along.go:274*/ sums4_all[w][l3_] = v_
-										v_all[w] = v_
-									}
-									for w := range n {
-										l0 := w % n0
-										at2_ := at2_all[w]
-										l3_ := l0
-										/*line along.go:276*/ lower_ := int64(0)
-										/*line along.go:276*/ upper_ := int64(0)
-										for t24_, k5_ := n0, int64(0); k5_ < t24_; k5_ = k5_ + int64(1) {
-											lower_ = lower_ + (sums4_all[w][k5_] & int64(4294967295))
-											upper_ = upper_ + (sums4_all[w][k5_] >> (32))
-										}
-										local_ := gpu_Place{Step_: int64(1)}
-										if l3_ < int64(4) {
-											gpu_AddPart(words4_all[w], local_, at2_, lower_, l3_)
-											gpu_AddPart(words4_all[w], local_, at2_+int64(32), upper_, l3_-int64(1))
-										}
-										at2_all[w] = at2_
-									}
-									/*line along.go:264*/ k4_ = k4_ + int64(1)
-								}
-								for w := range n {
-									/*line along.go:140*/ t25_ := gpu_tally{dirty_: true}
-									/*line along.go:140*/ t2_all[w] = t25_
-								}
-							}
-							/*line along.go:142*/ t26_ := next_
-							for w := range n {
-								again_ := again_all[w]
-								/*line along.go:142*/ t27_ := deep3_ && again_
-								/*line along.go:142*/ t2_all[w].top_ = t26_
-								/*line along.go:142*/ t2_all[w].deep_ = t27_
-								again_all[w] = again_
-							}
-							/*line along.go:143*/ if !again_all[0] {
-								for w := range n {
-									his2_ := his_[:int64(128)]
-									los2_ := los_[:int64(128)]
-									sums2_ := sums_[:int64(128)]
-									words2_ := words_[:int64(137)]
-									/*line along.go:216*/ f4_all[w] = f2_all[w]
-									/*line along.go:216*/ p4_all[w] = p2_all[w]
-									/*line along.go:216*/ b3_all[w] = b2_all[w]
-									his3_all[w] = his2_
-									/*line along.go:217*/ los3_all[w] = los2_
-									/*line along.go:217*/ sums5_all[w] = sums2_
-									/*line along.go:217*/ words5_all[w] = words2_
-								}
-								for w := range n {
-									l0 := w % n0
-									var least_ int64
-									var most_ int64
-									var special_ int64
-									l4_ := l0
-									/*line along.go:220*/ least_ = int64(1048576)
-									/*line along.go:220*/ most_ = int64(-1048576)
-									/*line along.go:220*/ special_ = int64(0)
-									for i_ := b3_all[w].i0_; i_ < b3_all[w].i1_; i_ = i_ + int64(1) {
-										for j_ := b3_all[w].j0_ + l4_; j_ < b3_all[w].j1_; j_ = j_ + b3_all[w].step_ {
-											var t28_ float64
-											/*line along.go:223*/ var t29_ float64
-//line along.go:223
-											t28_, t29_ = gpu_factors___(f4_all[w], p4_all[w], b3_all[w], i_, j_)
-											/*line along.go:223*/ u_ := t28_
-											/*line along.go:223*/ v2_ := t29_
-											t30_ := gpu_exactly___(f4_all[w], p4_all[w], u_, v2_)
-											special_ = special_ | t30_.special_
-											if (t30_.special_ == int64(0)) && ((t30_.hi_ | t30_.lo_) != uint64(0)) {
-												t31_ := min(least_, t30_.exp_)
-//line along.go:227
-												t32_ := max(most_, t30_.exp_+gpu_size___(f4_all[w], p4_all[w]))
-												/*line along.go:227*/ least_ = t31_
-												/*line along.go:227*/ most_ = t32_
-											}
-										}
-									}
-									least_all[w] = least_
-									most_all[w] = most_
-									special_all[w] = special_
-								}
-								for w := range n {
-									l0 := w % n0
-									most_ := most_all[w]
-									least_ := least_all[w]
-									special_ := special_all[w]
-									l4_ := l0
-									/*line along.go:232*/ t33_ := l4_
-									/*line along.go:232*/ t34_ := l4_
-									/*line along.go:232*/ t35_ := l4_
-									/*line along.go:232*/ t36_ := most_
-									/*line along.go:232*/ t37_ := least_
-									/*line along.go:232*/ t38_ := special_
-									/*line along.go:232*/ his3_all[w][t33_] = t36_
-									/*line along.go:232*/ los3_all[w][t34_] = t37_
-									/*line along.go:232*/ sums5_all[w][t35_] = t38_
-									most_all[w] = most_
-									least_all[w] = least_
-									special_all[w] = special_
-								}
-								for w := range n {
-									l0 := w % n0
-									least_ := least_all[w]
-									most_ := most_all[w]
-									special_ := special_all[w]
-									l4_ := l0
-//line along.go:234
-									for t39_, k6_ := b3_all[w].step_, int64(0); k6_ < t39_; k6_ = k6_ + int64(1) {
-										t40_ := min(least_, los3_all[w][k6_])
-										/*line along.go:235*/ t41_ := max(most_, his3_all[w][k6_])
-										/*line along.go:235*/ t42_ := special_ | sums5_all[w][k6_]
-										/*line along.go:235*/ least_ = t40_
-										/*line along.go:235*/ most_ = t41_
-										/*line along.go:235*/ special_ = t42_
-									}
-									if l4_ == int64(0) {
-										words5_all[w][136] = words5_all[w][136] | special_
-									}
-									least_all[w] = least_
-									most_all[w] = most_
-									special_all[w] = special_
-								}
-								/*line along.go:240*/ var t43_ int64
-								for w := range n {
-									l0 := w % n0
-									l1 := w / n0 % n1
-									l2 := w / (n0 * n1)
-									most_ := most_all[w]
-									/*line along.go:240*/ if x := most_; l0|l1|l2 == 0 {
-										t43_ = x
-									}
-									most_all[w] = most_
-								}
-								/*line along.go:240*/ end_ := t43_
-								var t44_ int64
-								for w := range n {
-									l0 := w % n0
-									l1 := w / n0 % n1
-									l2 := w / (n0 * n1)
-									least_ := least_all[w]
-									/*line along.go:241*/ if x := least_; l0|l1|l2 == 0 {
-										t44_ = x
-									}
-									least_all[w] = least_
-								}
-								/*line along.go:241*/ base_ := t44_
-								/*line along.go:241*/ for base_ < end_ {
-									for w := range n {
-										l0 := w % n0
-										var v4_ int64
-										var at3_ int64
-										l4_ := l0
-										/*line along.go:242*/ s_ := int64(0)
-										for i2_ := b3_all[w].i0_; i2_ < b3_all[w].i1_; i2_ = i2_ + int64(1) {
-											for j2_ := b3_all[w].j0_ + l4_; j2_ < b3_all[w].j1_; j2_ = j2_ + b3_all[w].step_ {
-												var t45_ float64
-												/*line along.go:245*/ var t46_ float64
-//line along.go:245
-												t45_, t46_ = gpu_factors___(f4_all[w], p4_all[w], b3_all[w], i2_, j2_)
-												/*line along.go:245*/ u2_ := t45_
-												/*line along.go:245*/ v3_ := t46_
-												s_ = s_ + gpu_digit(gpu_exactly___(f4_all[w], p4_all[w], u2_, v3_), base_, uint64(48))
-											}
-										}
-										/*line along.go:271*/ sums6_all[w] = sums5_all[w]
-										/*line along.go:271*/ words6_all[w] = words5_all[w]
-										/*line along.go:271*/ v4_ = s_
-										/*line along.go:271*/ at3_ = base_ - gpu_bottom_(f4_all[w])
-										v4_all[w] = v4_
-										at3_all[w] = at3_
-									}
-									for w := range n {
-										l0 := w % n0
-										v4_ := v4_all[w]
-										l5_ := l0
-										/*line along.go:274*/ sums6_all[w][l5_] = v4_
-										v4_all[w] = v4_
-									}
-									for w := range n {
-										l0 := w % n0
-										at3_ := at3_all[w]
-										l5_ := l0
-										/*line along.go:276*/ lower2_ := int64(0)
-										/*line along.go:276*/ upper2_ := int64(0)
-										for t47_, k7_ := n0, int64(0); k7_ < t47_; k7_ = k7_ + int64(1) {
-											lower2_ = lower2_ + (sums6_all[w][k7_] & int64(4294967295))
-											upper2_ = upper2_ + (sums6_all[w][k7_] >> (32))
-										}
-										local2_ := gpu_Place{Step_: int64(1)}
-										if l5_ < int64(4) {
-											gpu_AddPart(words6_all[w], local2_, at3_, lower2_, l5_)
-											gpu_AddPart(words6_all[w], local2_, at3_+int64(32), upper2_, l5_-int64(1))
-										}
-										at3_all[w] = at3_
-									}
-									/*line along.go:241*/ base_ = base_ + int64(48)
-								}
-							}
+						for w := range n {
+							var next_ int64
+							/*line along.go:74*/ next_ = t16_
+							next_all[w] = next_
 						}
 					}
-					/*line along.go:120*/ k_ = k_ + int64(grid.Groups[0])
-				}
-				for w := range n {
-					/*line along.go:149*/ t_all[w] = t2_all[w]
-				}
-				for w := range n {
-					var top_ int64
-					var deep_ bool
-					/*line along.go:50*/ t48_all[w] = t_all[w]
-					t49_ := t48_all[w].top_
-					/*line along.go:51*/ t50_ := t48_all[w].deep_
-					/*line along.go:51*/ top_ = t49_
-					/*line along.go:51*/ deep_ = t50_
-					top_all[w] = top_
-					deep_all[w] = deep_
-				}
-				/*line along.go:52*/ var t51_ bool
-				for w := range n {
-					l0 := w % n0
-					l1 := w / n0 % n1
-					l2 := w / (n0 * n1)
-//line along.go:52
-					if x := ((((int64(len(parts_)) == int64(0)) && (!t48_all[w].dirty_)) && (!gpu_product__(p_))) && ((height_ * cols_) <= int64(1048576))); l0|l1|l2 == 0 {
-						t51_ = x
+					for w := range n {
+						var wide_ bool
+						next_ := next_all[w]
+						var more_ bool
+						k_ := k_all[w]
+						/*line along.go:76*/ wide_ = (next_ & int64(1)) != int64(0)
+						more_ = k_ < blocks_
+						wide_all[w] = wide_
+						next_all[w] = next_
+						more_all[w] = more_
+						k_all[w] = k_
 					}
-				}
-				/*line along.go:52*/ if t51_ {
+					/*line along.go:78*/ if ((!more_all[0]) && short_) && (!dirty_all[0]) {
+						break loop5_body
+					}
 					for w := range n {
 						l0 := w % n0
+						var count_ int64
+						var digits_ int64
+						var least_ int64
+						held_ := held_all[w]
+						more_ := more_all[w]
+						wide_ := wide_all[w]
+						dirty_ := dirty_all[w]
 						l_ := l0
-						/*line along.go:53*/ for k8_ := int64(0); k8_ < int64(6); k8_ = k8_ + int64(1) {
-							all_[(k8_*n_)+l_] = gpu_part(t48_all[w].sums_, k8_)
+						/*line along.go:81*/ count_ = int64(0)
+						/*line along.go:81*/ digits_ = int64(0)
+						/*line along.go:81*/ least_ = int64(0)
+						if (held_ > int64(0)) || (!more_) {
+							count_ = int64(6)
+						}
+						if ((count_ > int64(0)) || wide_) && (!dirty_) {
+							for i2_ := l_; i2_ < int64(137); i2_ = i2_ + n_ {
+								words_[i2_] = int64(0)
+							}
+							dirty_ = true
+						}
+						count_all[w] = count_
+						digits_all[w] = digits_
+						least_all[w] = least_
+						held_all[w] = held_
+						more_all[w] = more_
+						wide_all[w] = wide_
+						dirty_all[w] = dirty_
+					}
+					/*line along.go:91*/ if wide_all[0] {
+						for w := range n {
+							l0 := w % n0
+							l_ := l0
+							/*line along.go:92*/ t17_ := gpu_reachOfBlock___(f_, p_, b_all[w], l_)
+							/*line along.go:92*/ a_all[w] = t17_
+							t18_ := l_
+							/*line along.go:93*/ t19_ := l_
+							/*line along.go:93*/ t20_ := l_
+							/*line along.go:93*/ t21_ := a_all[w].top_
+							/*line along.go:93*/ t22_ := a_all[w].least_
+							/*line along.go:93*/ t23_ := a_all[w].special_
+							/*line along.go:93*/ his_[t18_] = t21_
+							/*line along.go:93*/ los_[t19_] = t22_
+							/*line along.go:93*/ sums_[t20_] = t23_
+						}
+						for w := range n {
+							l0 := w % n0
+							l_ := l0
+							/*line along.go:95*/ for t24_, i3_ := n_, int64(0); i3_ < t24_; i3_ = i3_ + int64(1) {
+								t25_ := gpu_reach{least_: min(a_all[w].least_, los_[i3_]), top_: max(a_all[w].top_, his_[i3_]), special_: a_all[w].special_ | sums_[i3_]}
+								/*line along.go:96*/ a_all[w] = t25_
+							}
+							if l_ == int64(0) {
+								words_[136] = words_[136] | a_all[w].special_
+							}
+						}
+						/*line along.go:101*/ var t26_ int64
+						for w := range n {
+							l0 := w % n0
+							l1 := w / n0 % n1
+							l2 := w / (n0 * n1)
+							/*line along.go:101*/ if x := a_all[w].least_; l0|l1|l2 == 0 {
+								t26_ = x
+							}
+						}
+						for w := range n {
+							var least_ int64
+							/*line along.go:101*/ least_ = t26_
+							least_all[w] = least_
+						}
+						/*line along.go:102*/ var t27_ int64
+						for w := range n {
+							l0 := w % n0
+							l1 := w / n0 % n1
+							l2 := w / (n0 * n1)
+							/*line along.go:102*/ if x := a_all[w].top_; l0|l1|l2 == 0 {
+								t27_ = x
+							}
+						}
+						for w := range n {
+							var digits_ int64
+							least_ := least_all[w]
+							k_ := k_all[w]
+//line along.go:102
+							digits_ = max(int64(0), ((t27_-least_)+int64(48))-int64(1)) / int64(48)
+							k_ = k_ + int64(grid.Groups[0])
+							digits_all[w] = digits_
+							least_all[w] = least_
+							k_all[w] = k_
 						}
 					}
 					for w := range n {
+						var t28_ int64
+						count_ := count_all[w]
+						digits_ := digits_all[w]
+						/*line along.go:105*/ t28_ = count_ + digits_
+						t28_all[w] = t28_
+						count_all[w] = count_
+						digits_all[w] = digits_
+					}
+					/*line along.go:105*/ q_ := int64(0)
+					/*line along.go:105*/ for q_ < t28_all[0] {
+						for w := range n {
+							l0 := w % n0
+							top_ := top_all[w]
+							count_ := count_all[w]
+							least_ := least_all[w]
+							var v2_ int64
+							var at2_ int64
+							l_ := l0
+							/*line along.go:106*/ v_ := gpu_part(sum_all[w], q_)
+//line along.go:106
+							at_ := (gpu_unit_(f_, top_) - gpu_bottom_(f_)) + gpu_up(sum_all[w], gpu_precision_(f_), q_)
+							if q_ >= count_ {
+								at_ = least_ + ((q_ - count_) * int64(48))
+								t29_ := gpu_digitsIn___(f_, p_, b_all[w], l_, at_)
+								/*line along.go:109*/ v_ = t29_
+								at_ = at_ - gpu_bottom_(f_)
+							}
+							/*line along.go:286*/ v2_ = v_
+							/*line along.go:286*/ at2_ = at_
+							top_all[w] = top_
+							count_all[w] = count_
+							least_all[w] = least_
+							v2_all[w] = v2_
+							at2_all[w] = at2_
+						}
+						for w := range n {
+							l0 := w % n0
+							v2_ := v2_all[w]
+							sums2_ := sums_[:int64(128)]
+							l2_ := l0
+							/*line along.go:289*/ sums2_[l2_] = v2_
+							v2_all[w] = v2_
+						}
+						for w := range n {
+							l0 := w % n0
+							at2_ := at2_all[w]
+							sums2_ := sums_[:int64(128)]
+							words2_ := words_[:int64(137)]
+							l2_ := l0
+							/*line along.go:291*/ lower_ := int64(0)
+							/*line along.go:291*/ upper_ := int64(0)
+							for t30_, k2_ := n0, int64(0); k2_ < t30_; k2_ = k2_ + int64(1) {
+								lower_ = lower_ + (sums2_[k2_] & int64(4294967295))
+								upper_ = upper_ + (sums2_[k2_] >> (32))
+							}
+							local_ := gpu_Place{Step_: int64(1)}
+							if l2_ < int64(4) {
+								gpu_AddPart(words2_, local_, at2_, lower_, l2_)
+								gpu_AddPart(words2_, local_, at2_+int64(32), upper_, l2_-int64(1))
+							}
+							at2_all[w] = at2_
+						}
+						/*line along.go:105*/ q_ = q_ + int64(1)
+					}
+					for w := range n {
+						var held_ int64
+						more_ := more_all[w]
+						next_ := next_all[w]
+						top_ := top_all[w]
 						deep_ := deep_all[w]
-						/*line along.go:57*/ t52_all[w] = gpu_joined(all_[:int64(768)], n_, deep_)
+						/*line along.go:114*/ t31_ := gpu_halves{}
+						/*line along.go:114*/ sum_all[w] = t31_
+						/*line along.go:114*/ held_ = int64(0)
+						if more_ {
+							t32_ := next_ >> (2)
+							/*line along.go:116*/ t33_ := (next_ & int64(2)) != int64(0)
+							/*line along.go:116*/ top_ = t32_
+							/*line along.go:116*/ deep_ = t33_
+						}
+						held_all[w] = held_
+						more_all[w] = more_
+						next_all[w] = next_
+						top_all[w] = top_
 						deep_all[w] = deep_
 					}
-					/*line along.go:57*/ var t53_ float64
+				}
+			}
+			/*line along.go:119*/ if dirty_all[0] {
+				for w := range n {
+					l0 := w % n0
+					l_ := l0
+					/*line along.go:121*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
+						t34_ := gpu_Place{Step_: int64(1), N_: gpu_words_(f_)}
+						/*line along.go:122*/ t35_ := gpu_Top(words_[:int64(137)], t34_, gpu_bottom_(f_))
+						/*line along.go:122*/ v3_ := t35_
+						c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded_(r_, v3_, words_[136], over_, root_)
+					}
+					for i4_ := l_; (i4_ < int64(137)) && (int64(len(parts_)) != int64(0)); i4_ = i4_ + n_ {
+						parts_[(((g0*int64(137))+i4_)*outputs_)+o_] = words_[i4_]
+					}
+				}
+			} else {
+				for w := range n {
+					l0 := w % n0
+					l_ := l0
+					/*line along.go:129*/ for i5_ := int64(0); i5_ < int64(6); i5_ = i5_ + int64(1) {
+						all_[(i5_*n_)+l_] = gpu_part(sum_all[w], i5_)
+					}
+				}
+				if int64(len(parts_)) == int64(0) {
+					for w := range n {
+						deep_ := deep_all[w]
+						top_ := top_all[w]
+						/*line along.go:134*/ t36_ := gpu_joined(all_[:int64(768)], n_, deep_)
+//line along.go:134
+						v4_all[w] = gpu_valueOf(gpu_precision_(f_), t36_, gpu_unit_(f_, top_), deep_)
+						deep_all[w] = deep_
+						top_all[w] = top_
+					}
+					/*line along.go:135*/ var t37_ float64
 					for w := range n {
 						l0 := w % n0
 						l1 := w / n0 % n1
 						l2 := w / (n0 * n1)
-						top_ := top_all[w]
-						deep_ := deep_all[w]
-//line along.go:57
-						if x := gpu_rounded_(r_, gpu_valueOf_(f_, t52_all[w], top_, deep_), int64(0), over_, root_); l0|l1|l2 == 0 {
-							t53_ = x
+//line along.go:135
+						if x := gpu_rounded_(r_, v4_all[w], int64(0), over_, root_); l0|l1|l2 == 0 {
+							t37_ = x
 						}
-						top_all[w] = top_
-						deep_all[w] = deep_
 					}
-					/*line along.go:57*/ z_ := t53_
+					/*line along.go:135*/ z_ := t37_
 					for w := range n {
 						l0 := w % n0
 						l_ := l0
-						/*line along.go:58*/ if l_ == int64(0) {
+						/*line along.go:136*/ if l_ == int64(0) {
 							c_.Data_[(o_*c_.Stride_)+int64(0)] = z_
 						}
 					}
-					break loop3_body
-				}
-				for w := range n {
-					/*line along.go:255*/ f5_all[w] = f_
-					/*line along.go:255*/ p5_all[w] = p_
-					/*line along.go:255*/ t54_all[w] = t48_all[w]
 				}
 				for w := range n {
 					l0 := w % n0
-					var at4_ int64
-					words7_ := words_[:int64(137)]
-					/*line along.go:258*/ if !t54_all[w].dirty_ {
-						for k9_ := l0; k9_ < int64(137); k9_ = k9_ + n0 {
-							words7_[k9_] = int64(0)
-						}
-					}
-					at4_ = gpu_unit_(f5_all[w], t54_all[w].top_) - gpu_bottom_(f5_all[w])
-					at4_all[w] = at4_
-				}
-				for w := range n {
-					var t55_ int64
-					/*line along.go:264*/ t55_ = gpu_integers___(f5_all[w], p5_all[w])
-					t55_all[w] = t55_
-				}
-				/*line along.go:264*/ k10_ := int64(0)
-				/*line along.go:264*/ for k10_ < t55_all[0] {
-					for w := range n {
-						var v5_ int64
-						var at5_ int64
-						at4_ := at4_all[w]
-						sums7_ := sums_[:int64(128)]
-						words7_ := words_[:int64(137)]
-						sums8_all[w] = sums7_
-						/*line along.go:271*/ words8_all[w] = words7_
-						/*line along.go:271*/ v5_ = gpu_part(t54_all[w].sums_, k10_)
-						/*line along.go:271*/ at5_ = at4_ + gpu_up(t54_all[w].sums_, gpu_precision_(f5_all[w]), k10_)
-						v5_all[w] = v5_
-						at5_all[w] = at5_
-						at4_all[w] = at4_
-					}
-					for w := range n {
-						l0 := w % n0
-						v5_ := v5_all[w]
-						l6_ := l0
-						/*line along.go:274*/ sums8_all[w][l6_] = v5_
-						v5_all[w] = v5_
-					}
-					for w := range n {
-						l0 := w % n0
-						at5_ := at5_all[w]
-						l6_ := l0
-						/*line along.go:276*/ lower3_ := int64(0)
-						/*line along.go:276*/ upper3_ := int64(0)
-						for t56_, k11_ := n0, int64(0); k11_ < t56_; k11_ = k11_ + int64(1) {
-							lower3_ = lower3_ + (sums8_all[w][k11_] & int64(4294967295))
-							upper3_ = upper3_ + (sums8_all[w][k11_] >> (32))
-						}
-						local3_ := gpu_Place{Step_: int64(1)}
-						if l6_ < int64(4) {
-							gpu_AddPart(words8_all[w], local3_, at5_, lower3_, l6_)
-							gpu_AddPart(words8_all[w], local3_, at5_+int64(32), upper3_, l6_-int64(1))
-						}
-						at5_all[w] = at5_
-					}
-					/*line along.go:264*/ k10_ = k10_ + int64(1)
-				}
-				for w := range n {
-					l0 := w % n0
+					top_ := top_all[w]
+					deep_ := deep_all[w]
 					l_ := l0
-					/*line along.go:65*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
-						t57_ := gpu_Place{Step_: int64(1), N_: gpu_words_(f_)}
-						/*line along.go:66*/ t58_ := gpu_Top(words_[:int64(137)], t57_, gpu_bottom_(f_))
-						/*line along.go:66*/ v6_ := t58_
-						c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded_(r_, v6_, words_[136], over_, root_)
+//line along.go:140
+					for i6_ := l_; (i6_ < int64(8)) && (int64(len(parts_)) != int64(0)); i6_ = i6_ + n_ {
+						j_ := i6_
+						/*line along.go:141*/ v5_ := int64(256)
+						/*line along.go:143*/ if i6_ < int64(6) {
+							t38_ := i6_ * n_
+							/*line along.go:144*/ t39_ := gpu_sumOfParts(all_[t38_ : (i6_*n_)+n_])
+							/*line along.go:144*/ v5_ = t39_
+						} else {
+							/*line along.go:145*/ if i6_ == int64(6) {
+								v5_ = gpu_stateOf(gpu_unit_(f_, top_), deep_)
+							} else {
+								j_ = int64(136)
+							}
+						}
+						/*line along.go:150*/ parts_[(((g0*int64(137))+j_)*outputs_)+o_] = v5_
 					}
-					for k12_ := l_; (k12_ < int64(137)) && (int64(len(parts_)) != int64(0)); k12_ = k12_ + n_ {
-						parts_[(((g0*int64(137))+k12_)*outputs_)+o_] = words_[k12_]
-					}
+					top_all[w] = top_
+					deep_all[w] = deep_
 				}
 			}
-			/*line along.go:45*/ o_ = o_ + int64(grid.Groups[1])
+			/*line along.go:51*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3620
+//line kernels_tandem.go:3068
 	}
 	return nil
 }
@@ -3697,7 +3145,7 @@ func FewFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3701
+//line kernels_tandem.go:3149
 	}
 	return nil
 }
@@ -3778,7 +3226,7 @@ func FewFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3782
+//line kernels_tandem.go:3230
 	}
 	return nil
 }
@@ -3859,7 +3307,7 @@ func FewFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, arg
 				}
 			}
 		}
-//line kernels_tandem.go:3863
+//line kernels_tandem.go:3311
 	}
 	return nil
 }
@@ -3940,7 +3388,7 @@ func FewFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3944
+//line kernels_tandem.go:3392
 	}
 	return nil
 }
@@ -4044,7 +3492,7 @@ func FoldAlongFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 			}
 			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4048
+//line kernels_tandem.go:3496
 	}
 	return nil
 }
@@ -4148,7 +3596,7 @@ func FoldAlongFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 			}
 			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4152
+//line kernels_tandem.go:3600
 	}
 	return nil
 }
@@ -4252,7 +3700,7 @@ func FoldAlongInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) 
 			}
 			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4256
+//line kernels_tandem.go:3704
 	}
 	return nil
 }
@@ -4356,7 +3804,7 @@ func FoldAlongInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 			}
 			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4360
+//line kernels_tandem.go:3808
 	}
 	return nil
 }
@@ -4460,7 +3908,7 @@ func FoldAlongBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 			}
 			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4464
+//line kernels_tandem.go:3912
 	}
 	return nil
 }
@@ -4513,7 +3961,7 @@ func FoldAcrossFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg
 				}
 			}
 		}
-//line kernels_tandem.go:4517
+//line kernels_tandem.go:3965
 	}
 	return nil
 }
@@ -4566,7 +4014,7 @@ func FoldAcrossFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg
 				}
 			}
 		}
-//line kernels_tandem.go:4570
+//line kernels_tandem.go:4018
 	}
 	return nil
 }
@@ -4619,7 +4067,7 @@ func FoldAcrossInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 				}
 			}
 		}
-//line kernels_tandem.go:4623
+//line kernels_tandem.go:4071
 	}
 	return nil
 }
@@ -4672,7 +4120,7 @@ func FoldAcrossInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:4676
+//line kernels_tandem.go:4124
 	}
 	return nil
 }
@@ -4725,7 +4173,7 @@ func FoldAcrossBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:4729
+//line kernels_tandem.go:4177
 	}
 	return nil
 }
@@ -4791,7 +4239,7 @@ func FoldFewFloat32Float32Most32Value32Go(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:4795
+//line kernels_tandem.go:4243
 	}
 	return nil
 }
@@ -4857,7 +4305,7 @@ func FoldFewFloat64Float64Most64Value64Go(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:4861
+//line kernels_tandem.go:4309
 	}
 	return nil
 }
@@ -4923,7 +4371,7 @@ func FoldFewInt32Int32MostIntValueIntGo(grid backend.Grid, lo, hi int, args []ba
 				}
 			}
 		}
-//line kernels_tandem.go:4927
+//line kernels_tandem.go:4375
 	}
 	return nil
 }
@@ -4989,7 +4437,7 @@ func FoldFewFloat32Int32Most32IndexGo(grid backend.Grid, lo, hi int, args []back
 				}
 			}
 		}
-//line kernels_tandem.go:4993
+//line kernels_tandem.go:4441
 	}
 	return nil
 }
@@ -5055,7 +4503,7 @@ func FoldFewFloat64Int32Most64IndexGo(grid backend.Grid, lo, hi int, args []back
 				}
 			}
 		}
-//line kernels_tandem.go:5059
+//line kernels_tandem.go:4507
 	}
 	return nil
 }
@@ -5121,7 +4569,7 @@ func FoldFewInt32Int32MostIntIndexGo(grid backend.Grid, lo, hi int, args []backe
 				}
 			}
 		}
-//line kernels_tandem.go:5125
+//line kernels_tandem.go:4573
 	}
 	return nil
 }
@@ -5187,7 +4635,7 @@ func FoldFewInt32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []backend
 				}
 			}
 		}
-//line kernels_tandem.go:5191
+//line kernels_tandem.go:4639
 	}
 	return nil
 }
@@ -5253,7 +4701,7 @@ func FoldFewBoolInt32CountTotalGo(grid backend.Grid, lo, hi int, args []backend.
 				}
 			}
 		}
-//line kernels_tandem.go:5257
+//line kernels_tandem.go:4705
 	}
 	return nil
 }
@@ -5319,7 +4767,7 @@ func FoldFewBoolBoolCountReachedGo(grid backend.Grid, lo, hi int, args []backend
 				}
 			}
 		}
-//line kernels_tandem.go:5323
+//line kernels_tandem.go:4771
 	}
 	return nil
 }
@@ -5369,7 +4817,7 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5373
+//line kernels_tandem.go:4821
 	}
 	return nil
 }
@@ -5419,7 +4867,7 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5423
+//line kernels_tandem.go:4871
 	}
 	return nil
 }
@@ -5469,7 +4917,7 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5473
+//line kernels_tandem.go:4921
 	}
 	return nil
 }
@@ -5519,7 +4967,7 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:5523
+//line kernels_tandem.go:4971
 	}
 	return nil
 }
@@ -5569,7 +5017,7 @@ func FinishInt32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:5573
+//line kernels_tandem.go:5021
 	}
 	return nil
 }
@@ -5619,7 +5067,7 @@ func FinishBoolReachedGo(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:5623
+//line kernels_tandem.go:5071
 	}
 	return nil
 }
@@ -5668,7 +5116,7 @@ func GatherGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5672
+//line kernels_tandem.go:5120
 	}
 	return nil
 }
@@ -5723,7 +5171,7 @@ func GatherFoldedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5727
+//line kernels_tandem.go:5175
 	}
 	return nil
 }
@@ -5774,7 +5222,7 @@ func TotalsFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5778
+//line kernels_tandem.go:5226
 	}
 	return nil
 }
@@ -5825,7 +5273,7 @@ func TotalsFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5829
+//line kernels_tandem.go:5277
 	}
 	return nil
 }
@@ -5876,7 +5324,7 @@ func TotalsInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5880
+//line kernels_tandem.go:5328
 	}
 	return nil
 }
@@ -5924,7 +5372,7 @@ func OffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5928
+//line kernels_tandem.go:5376
 	}
 	return nil
 }
@@ -6004,7 +5452,7 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:6008
+//line kernels_tandem.go:5456
 	}
 	return nil
 }
@@ -6084,7 +5532,7 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:6088
+//line kernels_tandem.go:5536
 	}
 	return nil
 }
@@ -6164,7 +5612,7 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:6168
+//line kernels_tandem.go:5616
 	}
 	return nil
 }
@@ -6226,7 +5674,7 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:6230
+//line kernels_tandem.go:5678
 	}
 	return nil
 }
@@ -6288,7 +5736,7 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:6292
+//line kernels_tandem.go:5740
 	}
 	return nil
 }
@@ -6350,7 +5798,7 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:6354
+//line kernels_tandem.go:5802
 	}
 	return nil
 }
@@ -6358,7 +5806,7 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 func RoundFloat32SinglePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 single
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Round[float32, single](it, arg0, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), int(args[9].Int64()), int(args[10].Int64()), uint64(args[11].Uint64()), bool(args[12].Uint32() != 0))
+		Round[float32, single](it, arg0, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), int(args[9].Int64()), int(args[10].Int64()), int(args[11].Int64()), uint64(args[12].Uint64()), bool(args[13].Uint32() != 0))
 	})
 }
 
@@ -6372,8 +5820,9 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 	count_ := args[8].Int64()
 	words_ := args[9].Int64()
 	bottom_ := args[10].Int64()
-	over_ := args[11].Uint64()
-	root_ := args[12].Uint32() != 0
+	precision_ := args[11].Int64()
+	over_ := args[12].Uint64()
+	root_ := args[13].Uint32() != 0
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -6386,18 +5835,38 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line round.go:16*/ outputs_ := c_.Rows_ * c_.Cols_
+						/*line round.go:17*/ outputs_ := c_.Rows_ * c_.Cols_
 						o_ := i0
-						special_ := parts_[(int64(136)*outputs_)+o_]
-						for p_ := int64(1); p_ < count_; p_ = p_ + int64(1) {
-							special_ = special_ | parts_[((((p_*int64(137))+int64(137))-int64(1))*outputs_)+o_]
-							for t_, k_ := words_, int64(0); k_ < t_; k_ = k_ + int64(1) {
-								parts_[(k_*outputs_)+o_] = parts_[(k_*outputs_)+o_] + parts_[(((p_*int64(137))+k_)*outputs_)+o_]
-							}
+						state_ := parts_[(int64(6)*outputs_)+o_]
+						/*line round.go:19*/ same_ := true
+						for t_, p_ := count_, int64(0); p_ < t_; p_ = p_ + int64(1) {
+							at_ := ((p_ * int64(137)) * outputs_) + o_
+							same_ = (same_ && (parts_[at_+(int64(136)*outputs_)] == int64(256))) && (parts_[at_+(int64(6)*outputs_)] == state_)
 						}
-						t2_ := gpu_Place{At_: o_, Step_: outputs_, N_: words_}
-						/*line round.go:25*/ t3_ := gpu_Top_(parts_, t2_, bottom_)
-						/*line round.go:25*/ v_ := t3_
+						special_ := int64(0)
+						var v_ gpu_Value
+						if same_ {
+							s_ := gpu_halves{}
+							for t2_, p2_ := count_, int64(0); p2_ < t2_; p2_ = p2_ + int64(1) {
+								t3_ := gpu_integersOf(parts_, ((p2_*int64(137))*outputs_)+o_, outputs_)
+								/*line round.go:29*/ s_ = gpu_and(s_, t3_)
+							}
+							v_ = gpu_valueOf(precision_, s_, state_>>(1), (state_&int64(1)) != int64(0))
+						} else {
+							for t4_, p3_ := count_, int64(0); p3_ < t4_; p3_ = p3_ + int64(1) {
+								at2_ := gpu_Place{At_: ((p3_ * int64(137)) * outputs_) + o_, Step_: outputs_, N_: words_}
+								t5_ := gpu_inWords(parts_, at2_, bottom_, precision_)
+								/*line round.go:35*/ special_ = special_ | t5_
+								for t6_, k_ := words_, int64(0); k_ < t6_; k_ = k_ + int64(1) {
+									if p3_ > int64(0) {
+										parts_[(k_*outputs_)+o_] = parts_[(k_*outputs_)+o_] + parts_[at2_.At_+(k_*outputs_)]
+									}
+								}
+							}
+							t7_ := gpu_Place{At_: o_, Step_: outputs_, N_: words_}
+							/*line round.go:42*/ t8_ := gpu_Top_(parts_, t7_, bottom_)
+							/*line round.go:42*/ v_ = t8_
+						}
 						x_ := gpu_rounded(f_, v_, special_, over_, root_)
 						if c_.Cols_ == int64(1) {
 							c_.Data_[(o_*c_.Stride_)+int64(0)] = x_
@@ -6408,7 +5877,7 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:6412
+//line kernels_tandem.go:5881
 	}
 	return nil
 }
@@ -6416,7 +5885,7 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 func RoundFloat64DoublePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 double
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Round[float64, double](it, arg0, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), int(args[9].Int64()), int(args[10].Int64()), uint64(args[11].Uint64()), bool(args[12].Uint32() != 0))
+		Round[float64, double](it, arg0, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), int(args[9].Int64()), int(args[10].Int64()), int(args[11].Int64()), uint64(args[12].Uint64()), bool(args[13].Uint32() != 0))
 	})
 }
 
@@ -6430,8 +5899,9 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 	count_ := args[8].Int64()
 	words_ := args[9].Int64()
 	bottom_ := args[10].Int64()
-	over_ := args[11].Uint64()
-	root_ := args[12].Uint32() != 0
+	precision_ := args[11].Int64()
+	over_ := args[12].Uint64()
+	root_ := args[13].Uint32() != 0
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -6444,18 +5914,38 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line round.go:16*/ outputs_ := c_.Rows_ * c_.Cols_
+						/*line round.go:17*/ outputs_ := c_.Rows_ * c_.Cols_
 						o_ := i0
-						special_ := parts_[(int64(136)*outputs_)+o_]
-						for p_ := int64(1); p_ < count_; p_ = p_ + int64(1) {
-							special_ = special_ | parts_[((((p_*int64(137))+int64(137))-int64(1))*outputs_)+o_]
-							for t_, k_ := words_, int64(0); k_ < t_; k_ = k_ + int64(1) {
-								parts_[(k_*outputs_)+o_] = parts_[(k_*outputs_)+o_] + parts_[(((p_*int64(137))+k_)*outputs_)+o_]
-							}
+						state_ := parts_[(int64(6)*outputs_)+o_]
+						/*line round.go:19*/ same_ := true
+						for t_, p_ := count_, int64(0); p_ < t_; p_ = p_ + int64(1) {
+							at_ := ((p_ * int64(137)) * outputs_) + o_
+							same_ = (same_ && (parts_[at_+(int64(136)*outputs_)] == int64(256))) && (parts_[at_+(int64(6)*outputs_)] == state_)
 						}
-						t2_ := gpu_Place{At_: o_, Step_: outputs_, N_: words_}
-						/*line round.go:25*/ t3_ := gpu_Top_(parts_, t2_, bottom_)
-						/*line round.go:25*/ v_ := t3_
+						special_ := int64(0)
+						var v_ gpu_Value
+						if same_ {
+							s_ := gpu_halves{}
+							for t2_, p2_ := count_, int64(0); p2_ < t2_; p2_ = p2_ + int64(1) {
+								t3_ := gpu_integersOf(parts_, ((p2_*int64(137))*outputs_)+o_, outputs_)
+								/*line round.go:29*/ s_ = gpu_and(s_, t3_)
+							}
+							v_ = gpu_valueOf(precision_, s_, state_>>(1), (state_&int64(1)) != int64(0))
+						} else {
+							for t4_, p3_ := count_, int64(0); p3_ < t4_; p3_ = p3_ + int64(1) {
+								at2_ := gpu_Place{At_: ((p3_ * int64(137)) * outputs_) + o_, Step_: outputs_, N_: words_}
+								t5_ := gpu_inWords(parts_, at2_, bottom_, precision_)
+								/*line round.go:35*/ special_ = special_ | t5_
+								for t6_, k_ := words_, int64(0); k_ < t6_; k_ = k_ + int64(1) {
+									if p3_ > int64(0) {
+										parts_[(k_*outputs_)+o_] = parts_[(k_*outputs_)+o_] + parts_[at2_.At_+(k_*outputs_)]
+									}
+								}
+							}
+							t7_ := gpu_Place{At_: o_, Step_: outputs_, N_: words_}
+							/*line round.go:42*/ t8_ := gpu_Top_(parts_, t7_, bottom_)
+							/*line round.go:42*/ v_ = t8_
+						}
 						x_ := gpu_rounded_(f_, v_, special_, over_, root_)
 						if c_.Cols_ == int64(1) {
 							c_.Data_[(o_*c_.Stride_)+int64(0)] = x_
@@ -6466,14 +5956,14 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:6470
+//line kernels_tandem.go:5960
 	}
 	return nil
 }
 
 func gpu_firstTop(f_ gpu_single) int64 {
-	/*line terms.go:102*/ return gpu_bias(f_) + int64(3)
-//line kernels_tandem.go:6477
+	/*line terms.go:112*/ return gpu_bias(f_) + int64(3)
+//line kernels_tandem.go:5967
 }
 
 func gpu_addOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, scale_ float32, deep_ bool) (gpu_window, gpu_digits_) {
@@ -6492,76 +5982,119 @@ func gpu_addOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32,
 		}
 	}
 	return w_, gpu_without(d_, int32((t_.height_*t_.width_))*gpu_bits(f_, gpu_magic(f_)), gpu_product(p_), deep_)
-//line kernels_tandem.go:6496
+//line kernels_tandem.go:5986
 }
 
 func gpu_scale(f_ gpu_single, top_ int64) float32 {
-	/*line terms.go:106*/ return gpu_power(f_, (((int64(2)*gpu_bias(f_))+gpu_precision(f_))-int64(3))-top_)
-//line kernels_tandem.go:6501
+	/*line terms.go:116*/ return gpu_power(f_, (((int64(2)*gpu_bias(f_))+gpu_precision(f_))-int64(3))-top_)
+//line kernels_tandem.go:5991
 }
 
 func gpu_topOf(f_ gpu_single, w_ gpu_window) int64 {
-	/*line terms.go:98*/ return max(gpu_field(f_, w_.hi_)+int64(1), gpu_precision(f_)-int64(3))
-//line kernels_tandem.go:6506
+	/*line terms.go:87*/ return max(gpu_field(f_, w_.hi_)+int64(1), gpu_precision(f_)-int64(3))
+//line kernels_tandem.go:5996
 }
 
 func gpu_isDeep(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64) bool {
-	/*line terms.go:93*/ return gpu_deepens(f_, p_) && (!gpu_fits(f_, p_, w_, top_, false))
-//line kernels_tandem.go:6511
+	/*line terms.go:82*/ return gpu_deepens(f_, p_) && (!gpu_fits(f_, p_, w_, top_, false))
+//line kernels_tandem.go:6001
 }
 
 func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64, deep_ bool) bool {
-	/*line terms.go:67*/ hi_ := gpu_field(f_, w_.hi_)
-	/*line terms.go:67*/ lo_ := gpu_field(f_, w_.lo_-gpu_most(f_))
+	/*line terms.go:64*/ hi_ := gpu_field(f_, w_.hi_)
+	/*line terms.go:64*/ lo_ := gpu_field(f_, w_.lo_-gpu_most(f_))
 	span_ := gpu_precision(f_) - int64(3)
-	/*line terms.go:68*/ least_ := int64(1)
+	/*line terms.go:65*/ least_ := int64(1)
 	if deep_ {
 		span_ = span_ + (gpu_precision(f_) - int64(1))
 	}
 	if gpu_product(p_) {
 		t_ := gpu_precision(f_) - int64(5)
-		/*line terms.go:73*/ t2_ := gpu_precision(f_) + int64(2)
-		/*line terms.go:73*/ span_ = t_
-		/*line terms.go:73*/ least_ = t2_
+		/*line terms.go:70*/ t2_ := gpu_precision(f_) + int64(2)
+		/*line terms.go:70*/ span_ = t_
+		/*line terms.go:70*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias(f_)))
-//line kernels_tandem.go:6529
+//line kernels_tandem.go:6019
 }
 
-func gpu_addHalves(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64) {
-	/*line across.go:54*/ at_ := gpu_unit(f_, top_) - gpu_bottom(f_)
-	for t_, k_ := gpu_integers(f_, p_), int64(0); k_ < t_; k_ = k_ + int64(1) {
-		for n_ := int64(0); n_ < int64(3); n_ = n_ + int64(1) {
-			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, gpu_precision(f_), k_), gpu_part(s_, k_), n_)
-		}
+func gpu_addToWords(f_ gpu_single, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
+	/*line across.go:66*/ if !dirty_ {
+		gpu_clearWords(parts_, words_)
 	}
-//line kernels_tandem.go:6539
+	gpu_addHalves(parts_, words_, s_, gpu_unit(f_, top_)-gpu_bottom(f_), gpu_precision(f_))
+//line kernels_tandem.go:6027
 }
 
 func gpu_with(t_ gpu_halves, a_ int64, b_ int64, c_ int64) gpu_halves {
-//line terms.go:162
+//line terms.go:172
 	t2_ := gpu_halves{lower_: gpu_digits{a_: t_.lower_.a_ + (a_ & int64(4294967295)), b_: t_.lower_.b_ + (b_ & int64(4294967295)), c_: t_.lower_.c_ + (c_ & int64(4294967295))}, upper_: gpu_digits{a_: t_.upper_.a_ + (a_ >> (32)), b_: t_.upper_.b_ + (b_ >> (32)), c_: t_.upper_.c_ + (c_ >> (32))}}
-	/*line terms.go:162*/ return t2_
-//line kernels_tandem.go:6546
+	/*line terms.go:172*/ return t2_
+//line kernels_tandem.go:6034
+}
+
+func gpu_clearWords(words_ []int64, at_ gpu_Place) {
+	/*line prefix.go:67*/ for t_, k_ := at_.N_+int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
+		words_[at_.At_+(k_*at_.Step_)] = int64(0)
+	}
+//line kernels_tandem.go:6041
 }
 
 func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) int64 {
-	/*line across.go:67*/ t2_ := gpu_reachOf(f_, p_, t_, o_, less_, w_)
-	/*line across.go:67*/ r_ := t2_
+	/*line across.go:86*/ t2_ := gpu_reachOf(f_, p_, t_, o_, less_, w_)
+	/*line across.go:86*/ r_ := t2_
 	for base_ := r_.least_; base_ < r_.top_; base_ = base_ + int64(48) {
 		t3_ := gpu_sumOfDigits(f_, p_, t_, o_, less_, base_, int64(48))
-		/*line across.go:69*/ s_ := t3_
+		/*line across.go:88*/ s_ := t3_
 		for k_ := int64(0); k_ < int64(3); k_ = k_ + int64(1) {
 			gpu_AddPart_(parts_, words_, base_-gpu_bottom(f_), s_, k_)
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:6560
+//line kernels_tandem.go:6055
+}
+
+func gpu_part(t_ gpu_halves, k_ int64) int64 {
+	/*line terms.go:188*/ t2_ := k_
+	if t2_ == int64(0) {
+		return t_.lower_.a_
+	} else {
+		/*line terms.go:191*/ if t2_ == int64(1) {
+			return t_.upper_.a_
+		} else {
+			/*line terms.go:193*/ if t2_ == int64(2) {
+				return t_.lower_.b_
+			} else {
+				/*line terms.go:195*/ if t2_ == int64(3) {
+					return t_.upper_.b_
+				} else {
+					/*line terms.go:197*/ if t2_ == int64(4) {
+						return t_.lower_.c_
+					}
+				}
+			}
+		}
+	}
+	/*line terms.go:200*/ return t_.upper_.c_
+//line kernels_tandem.go:6080
+}
+
+func gpu_stateOf(base_ int64, deep_ bool) int64 {
+	/*line along.go:162*/ if deep_ {
+		return (base_ * int64(2)) + int64(1)
+	}
+	return base_ * int64(2)
+//line kernels_tandem.go:6088
+}
+
+func gpu_unit(f_ gpu_single, top_ int64) int64 {
+	/*line terms.go:121*/ return ((top_ - gpu_bias(f_)) + int64(3)) - gpu_precision(f_)
+//line kernels_tandem.go:6093
 }
 
 func gpu_firstTop_(f_ gpu_double) int64 {
-	/*line terms.go:102*/ return gpu_bias_(f_) + int64(3)
-//line kernels_tandem.go:6565
+	/*line terms.go:112*/ return gpu_bias_(f_) + int64(3)
+//line kernels_tandem.go:6098
 }
 
 func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, scale_ float64, deep_ bool) (gpu_window_, gpu_digits) {
@@ -6580,64 +6113,67 @@ func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float6
 		}
 	}
 	return w_, gpu_without_(d_, (t_.height_*t_.width_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product(p_), deep_)
-//line kernels_tandem.go:6584
+//line kernels_tandem.go:6117
 }
 
 func gpu_scale_(f_ gpu_double, top_ int64) float64 {
-	/*line terms.go:106*/ return gpu_power_(f_, (((int64(2)*gpu_bias_(f_))+gpu_precision_(f_))-int64(3))-top_)
-//line kernels_tandem.go:6589
+	/*line terms.go:116*/ return gpu_power_(f_, (((int64(2)*gpu_bias_(f_))+gpu_precision_(f_))-int64(3))-top_)
+//line kernels_tandem.go:6122
 }
 
 func gpu_topOf_(f_ gpu_double, w_ gpu_window_) int64 {
-	/*line terms.go:98*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_precision_(f_)-int64(3))
-//line kernels_tandem.go:6594
+	/*line terms.go:87*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_precision_(f_)-int64(3))
+//line kernels_tandem.go:6127
 }
 
 func gpu_isDeep_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64) bool {
-	/*line terms.go:93*/ return gpu_deepens_(f_, p_) && (!gpu_fits_(f_, p_, w_, top_, false))
-//line kernels_tandem.go:6599
+	/*line terms.go:82*/ return gpu_deepens_(f_, p_) && (!gpu_fits_(f_, p_, w_, top_, false))
+//line kernels_tandem.go:6132
 }
 
 func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64, deep_ bool) bool {
-	/*line terms.go:67*/ hi_ := gpu_field_(f_, w_.hi_)
-	/*line terms.go:67*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
+	/*line terms.go:64*/ hi_ := gpu_field_(f_, w_.hi_)
+	/*line terms.go:64*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
 	span_ := gpu_precision_(f_) - int64(3)
-	/*line terms.go:68*/ least_ := int64(1)
+	/*line terms.go:65*/ least_ := int64(1)
 	if deep_ {
 		span_ = span_ + (gpu_precision_(f_) - int64(1))
 	}
 	if gpu_product(p_) {
 		t_ := gpu_precision_(f_) - int64(5)
-		/*line terms.go:73*/ t2_ := gpu_precision_(f_) + int64(2)
-		/*line terms.go:73*/ span_ = t_
-		/*line terms.go:73*/ least_ = t2_
+		/*line terms.go:70*/ t2_ := gpu_precision_(f_) + int64(2)
+		/*line terms.go:70*/ span_ = t_
+		/*line terms.go:70*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:6617
+//line kernels_tandem.go:6150
 }
 
-func gpu_addHalves_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64) {
-	/*line across.go:54*/ at_ := gpu_unit_(f_, top_) - gpu_bottom_(f_)
-	for t_, k_ := gpu_integers_(f_, p_), int64(0); k_ < t_; k_ = k_ + int64(1) {
-		for n_ := int64(0); n_ < int64(3); n_ = n_ + int64(1) {
-			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, gpu_precision_(f_), k_), gpu_part(s_, k_), n_)
-		}
+func gpu_addToWords_(f_ gpu_double, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
+	/*line across.go:66*/ if !dirty_ {
+		gpu_clearWords(parts_, words_)
 	}
-//line kernels_tandem.go:6627
+	gpu_addHalves(parts_, words_, s_, gpu_unit_(f_, top_)-gpu_bottom_(f_), gpu_precision_(f_))
+//line kernels_tandem.go:6158
 }
 
 func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) int64 {
-	/*line across.go:67*/ t2_ := gpu_reachOf_(f_, p_, t_, o_, less_, w_)
-	/*line across.go:67*/ r_ := t2_
+	/*line across.go:86*/ t2_ := gpu_reachOf_(f_, p_, t_, o_, less_, w_)
+	/*line across.go:86*/ r_ := t2_
 	for base_ := r_.least_; base_ < r_.top_; base_ = base_ + int64(48) {
 		t3_ := gpu_sumOfDigits_(f_, p_, t_, o_, less_, base_, int64(48))
-		/*line across.go:69*/ s_ := t3_
+		/*line across.go:88*/ s_ := t3_
 		for k_ := int64(0); k_ < int64(3); k_ = k_ + int64(1) {
 			gpu_AddPart_(parts_, words_, base_-gpu_bottom_(f_), s_, k_)
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:6641
+//line kernels_tandem.go:6172
+}
+
+func gpu_unit_(f_ gpu_double, top_ int64) int64 {
+	/*line terms.go:121*/ return ((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)
+//line kernels_tandem.go:6177
 }
 
 func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, scale_ float64, deep_ bool) (gpu_window_, gpu_digits) {
@@ -6656,54 +6192,44 @@ func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ flo
 		}
 	}
 	return w_, gpu_without_(d_, (t_.height_*t_.width_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product_(p_), deep_)
-//line kernels_tandem.go:6660
+//line kernels_tandem.go:6196
 }
 
 func gpu_isDeep__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64) bool {
-	/*line terms.go:93*/ return gpu_deepens__(f_, p_) && (!gpu_fits__(f_, p_, w_, top_, false))
-//line kernels_tandem.go:6665
+	/*line terms.go:82*/ return gpu_deepens__(f_, p_) && (!gpu_fits__(f_, p_, w_, top_, false))
+//line kernels_tandem.go:6201
 }
 
 func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64, deep_ bool) bool {
-	/*line terms.go:67*/ hi_ := gpu_field_(f_, w_.hi_)
-	/*line terms.go:67*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
+	/*line terms.go:64*/ hi_ := gpu_field_(f_, w_.hi_)
+	/*line terms.go:64*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
 	span_ := gpu_precision_(f_) - int64(3)
-	/*line terms.go:68*/ least_ := int64(1)
+	/*line terms.go:65*/ least_ := int64(1)
 	if deep_ {
 		span_ = span_ + (gpu_precision_(f_) - int64(1))
 	}
 	if gpu_product_(p_) {
 		t_ := gpu_precision_(f_) - int64(5)
-		/*line terms.go:73*/ t2_ := gpu_precision_(f_) + int64(2)
-		/*line terms.go:73*/ span_ = t_
-		/*line terms.go:73*/ least_ = t2_
+		/*line terms.go:70*/ t2_ := gpu_precision_(f_) + int64(2)
+		/*line terms.go:70*/ span_ = t_
+		/*line terms.go:70*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:6683
-}
-
-func gpu_addHalves__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64) {
-	/*line across.go:54*/ at_ := gpu_unit_(f_, top_) - gpu_bottom_(f_)
-	for t_, k_ := gpu_integers__(f_, p_), int64(0); k_ < t_; k_ = k_ + int64(1) {
-		for n_ := int64(0); n_ < int64(3); n_ = n_ + int64(1) {
-			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, gpu_precision_(f_), k_), gpu_part(s_, k_), n_)
-		}
-	}
-//line kernels_tandem.go:6693
+//line kernels_tandem.go:6219
 }
 
 func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) int64 {
-	/*line across.go:67*/ t2_ := gpu_reachOf__(f_, p_, t_, o_, less_, w_)
-	/*line across.go:67*/ r_ := t2_
+	/*line across.go:86*/ t2_ := gpu_reachOf__(f_, p_, t_, o_, less_, w_)
+	/*line across.go:86*/ r_ := t2_
 	for base_ := r_.least_; base_ < r_.top_; base_ = base_ + int64(48) {
 		t3_ := gpu_sumOfDigits__(f_, p_, t_, o_, less_, base_, int64(48))
-		/*line across.go:69*/ s_ := t3_
+		/*line across.go:88*/ s_ := t3_
 		for k_ := int64(0); k_ < int64(3); k_ = k_ + int64(1) {
 			gpu_AddPart_(parts_, words_, base_-gpu_bottom_(f_), s_, k_)
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:6707
+//line kernels_tandem.go:6233
 }
 
 func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, scale_ float64, deep_ bool) (gpu_window_, gpu_digits) {
@@ -6722,67 +6248,57 @@ func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ floa
 		}
 	}
 	return w_, gpu_without_(d_, (t_.height_*t_.width_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product__(p_), deep_)
-//line kernels_tandem.go:6726
+//line kernels_tandem.go:6252
 }
 
 func gpu_isDeep___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64) bool {
-	/*line terms.go:93*/ return gpu_deepens___(f_, p_) && (!gpu_fits___(f_, p_, w_, top_, false))
-//line kernels_tandem.go:6731
+	/*line terms.go:82*/ return gpu_deepens___(f_, p_) && (!gpu_fits___(f_, p_, w_, top_, false))
+//line kernels_tandem.go:6257
 }
 
 func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64, deep_ bool) bool {
-	/*line terms.go:67*/ hi_ := gpu_field_(f_, w_.hi_)
-	/*line terms.go:67*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
+	/*line terms.go:64*/ hi_ := gpu_field_(f_, w_.hi_)
+	/*line terms.go:64*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
 	span_ := gpu_precision_(f_) - int64(3)
-	/*line terms.go:68*/ least_ := int64(1)
+	/*line terms.go:65*/ least_ := int64(1)
 	if deep_ {
 		span_ = span_ + (gpu_precision_(f_) - int64(1))
 	}
 	if gpu_product__(p_) {
 		t_ := gpu_precision_(f_) - int64(5)
-		/*line terms.go:73*/ t2_ := gpu_precision_(f_) + int64(2)
-		/*line terms.go:73*/ span_ = t_
-		/*line terms.go:73*/ least_ = t2_
+		/*line terms.go:70*/ t2_ := gpu_precision_(f_) + int64(2)
+		/*line terms.go:70*/ span_ = t_
+		/*line terms.go:70*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:6749
-}
-
-func gpu_addHalves___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64) {
-	/*line across.go:54*/ at_ := gpu_unit_(f_, top_) - gpu_bottom_(f_)
-	for t_, k_ := gpu_integers___(f_, p_), int64(0); k_ < t_; k_ = k_ + int64(1) {
-		for n_ := int64(0); n_ < int64(3); n_ = n_ + int64(1) {
-			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, gpu_precision_(f_), k_), gpu_part(s_, k_), n_)
-		}
-	}
-//line kernels_tandem.go:6759
+//line kernels_tandem.go:6275
 }
 
 func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) int64 {
-	/*line across.go:67*/ t2_ := gpu_reachOf___(f_, p_, t_, o_, less_, w_)
-	/*line across.go:67*/ r_ := t2_
+	/*line across.go:86*/ t2_ := gpu_reachOf___(f_, p_, t_, o_, less_, w_)
+	/*line across.go:86*/ r_ := t2_
 	for base_ := r_.least_; base_ < r_.top_; base_ = base_ + int64(48) {
 		t3_ := gpu_sumOfDigits___(f_, p_, t_, o_, less_, base_, int64(48))
-		/*line across.go:69*/ s_ := t3_
+		/*line across.go:88*/ s_ := t3_
 		for k_ := int64(0); k_ < int64(3); k_ = k_ + int64(1) {
 			gpu_AddPart_(parts_, words_, base_-gpu_bottom_(f_), s_, k_)
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:6773
+//line kernels_tandem.go:6289
 }
 
 func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits_) {
-	/*line along.go:198*/ s_ := gpu_scale(f_, top_)
+	/*line along.go:240*/ s_ := gpu_scale(f_, top_)
 	var d_ gpu_digits_
 	w_ := gpu_nowhere(f_)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float32
-			/*line along.go:203*/ var t2_ float32
-			/*line along.go:203*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
-			/*line along.go:203*/ u_ := t_
-			/*line along.go:203*/ v_ := t2_
+			/*line along.go:245*/ var t2_ float32
+			/*line along.go:245*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
+			/*line along.go:245*/ u_ := t_
+			/*line along.go:245*/ v_ := t2_
 			w_ = gpu_with__(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, v_))
 			d_ = gpu_plus_(f_, p_, d_, u_, v_, s_, deep_)
 		}
@@ -6792,60 +6308,69 @@ func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep
 		count_ = int32(((b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)))
 	}
 	return w_, gpu_without(d_, count_*gpu_bits(f_, gpu_magic(f_)), gpu_product(p_), deep_)
-//line kernels_tandem.go:6796
+//line kernels_tandem.go:6312
 }
 
-func gpu_unit(f_ gpu_single, top_ int64) int64 {
-	/*line terms.go:111*/ return ((top_ - gpu_bias(f_)) + int64(3)) - gpu_precision(f_)
-//line kernels_tandem.go:6801
+func gpu_choose(f_ gpu_single, p_ gpu_one, w_ gpu_window) int64 {
+	/*line terms.go:99*/ top_ := gpu_topOf(f_, w_)
+	deep_ := gpu_isDeep(f_, p_, w_, top_)
+	c_ := top_ << (2)
+	/*line terms.go:103*/ if !gpu_fits(f_, p_, w_, top_, deep_) {
+		c_ = c_ | int64(1)
+	} else {
+		/*line terms.go:105*/ if deep_ {
+			c_ = c_ | int64(2)
+		}
+	}
+	/*line terms.go:108*/ return c_
+//line kernels_tandem.go:6327
+}
+
+func gpu_reachOfBlock(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64) gpu_reach {
+	/*line along.go:260*/ r_ := gpu_noReach()
+	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
+		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
+			var t_ float32
+			/*line along.go:263*/ var t2_ float32
+			/*line along.go:263*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
+			/*line along.go:263*/ u_ := t_
+			/*line along.go:263*/ v_ := t2_
+			r_ = gpu_with_(r_, gpu_exactly(f_, p_, u_, v_), gpu_size(f_, p_))
+		}
+	}
+	return r_
+//line kernels_tandem.go:6343
 }
 
 func gpu_bottom(t_ gpu_single) int64 {
 	/*line format.go:37*/ return int64(-384)
-//line kernels_tandem.go:6806
-}
-
-func gpu_integers(f_ gpu_single, p_ gpu_one) int64 {
-	/*line terms.go:85*/ if gpu_deepens(f_, p_) {
-		return int64(6)
-	}
-	return int64(2) * gpu_digits__(p_)
-//line kernels_tandem.go:6814
-}
-
-func gpu_part(t_ gpu_halves, k_ int64) int64 {
-	/*line terms.go:170*/ t2_ := k_
-	if t2_ == int64(0) {
-		return t_.lower_.a_
-	} else {
-		/*line terms.go:173*/ if t2_ == int64(1) {
-			return t_.upper_.a_
-		} else {
-			/*line terms.go:175*/ if t2_ == int64(2) {
-				return t_.lower_.b_
-			} else {
-				/*line terms.go:177*/ if t2_ == int64(3) {
-					return t_.upper_.b_
-				} else {
-					/*line terms.go:179*/ if t2_ == int64(4) {
-						return t_.lower_.c_
-					}
-				}
-			}
-		}
-	}
-	/*line terms.go:182*/ return t_.upper_.c_
-//line kernels_tandem.go:6839
+//line kernels_tandem.go:6348
 }
 
 func gpu_up(t_ gpu_halves, precision_ int64, k_ int64) int64 {
-	/*line terms.go:186*/ return (int64(32) * (k_ & int64(1))) + ((k_ >> (1)) * (int64(1) - precision_))
-//line kernels_tandem.go:6844
+	/*line terms.go:204*/ return (int64(32) * (k_ & int64(1))) + ((k_ >> (1)) * (int64(1) - precision_))
+//line kernels_tandem.go:6353
 }
 
 func gpu_precision(t_ gpu_single) int64 {
 	/*line format.go:34*/ return int64(24)
-//line kernels_tandem.go:6849
+//line kernels_tandem.go:6358
+}
+
+func gpu_digitsIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, base_ int64) int64 {
+	/*line along.go:274*/ s_ := int64(0)
+	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
+		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
+			var t_ float32
+			/*line along.go:277*/ var t2_ float32
+			/*line along.go:277*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
+			/*line along.go:277*/ u_ := t_
+			/*line along.go:277*/ v_ := t2_
+			s_ = s_ + gpu_digit(gpu_exactly(f_, p_, u_, v_), base_, uint64(48))
+		}
+	}
+	return s_
+//line kernels_tandem.go:6374
 }
 
 func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -6856,155 +6381,12 @@ func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:6860
-}
-
-func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
-	/*line along.go:172*/ var u_ float32
-	_ = u_
-	/*line along.go:172*/ var v_ float32
-	_ = v_
-	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:174*/ y_ := float32(0)
-	if gpu_product(p_) || gpu_exact(p_) {
-		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
-	}
-	var t_ float32
-	/*line along.go:178*/ var t2_ float32
-	/*line along.go:178*/ t_, t2_ = gpu_factorsOf(f_, p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:178*/ return t_, t2_
-//line kernels_tandem.go:6877
-}
-
-func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
-	/*line terms.go:198*/ var t_ uint64
-	/*line terms.go:198*/ var t2_ int64
-	/*line terms.go:198*/ var t3_ bool
-	/*line terms.go:198*/ t_, t2_, t3_ = gpu_split(f_, x_)
-	/*line terms.go:198*/ m_ := t_
-	/*line terms.go:198*/ e_ := t2_
-	/*line terms.go:198*/ finite_ := t3_
-	if !gpu_product(p_) {
-		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits(f_, x_) < int32(0)}
-		if !finite_ {
-			t4_.special_ = gpu_Special(x_)
-		}
-		return t4_
-	}
-	var t5_ uint64
-	/*line terms.go:206*/ var t6_ int64
-	/*line terms.go:206*/ var t7_ bool
-	/*line terms.go:206*/ t5_, t6_, t7_ = gpu_split(f_, y_)
-	/*line terms.go:206*/ n_ := t5_
-	/*line terms.go:206*/ g_ := t6_
-	/*line terms.go:206*/ finite2_ := t7_
-	t8_ := support.MulHi(m_, n_)
-	/*line terms.go:207*/ t9_ := m_ * n_
-	/*line terms.go:207*/ hi_ := t8_
-	/*line terms.go:207*/ lo_ := t9_
-	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits(f_, x_) < int32(0)) != (gpu_bits(f_, y_) < int32(0))}
-	if (!finite_) || (!finite2_) {
-		t10_.special_ = gpu_Special(float32(x_ * y_))
-	}
-	return t10_
-//line kernels_tandem.go:6911
-}
-
-func gpu_size(f_ gpu_single, p_ gpu_one) int64 {
-	/*line terms.go:217*/ if gpu_product(p_) {
-		return int64(2) * gpu_precision(f_)
-	}
-	return gpu_precision(f_)
-//line kernels_tandem.go:6919
-}
-
-func gpu_digit(w_ gpu_wide, base_ int64, width_ uint64) int64 {
-	/*line terms.go:228*/ up_ := uint64((w_.exp_ - base_))
-	/*line terms.go:228*/ down_ := uint64((base_ - w_.exp_))
-	d_ := int64((((((w_.lo_ << (up_)) | (w_.lo_ >> (down_))) | (w_.hi_ << (uint64(64) - down_))) | (w_.hi_ >> (down_ - uint64(64)))) & ((support.Value(uint64(1)) << (width_)) - uint64(1))))
-	if w_.neg_ {
-		return -d_
-	}
-	return d_
-//line kernels_tandem.go:6930
-}
-
-func gpu_product(t_ gpu_one) bool {
-	/*line terms.go:23*/ return false
-//line kernels_tandem.go:6935
-}
-
-func gpu_joined(all_ []int64, n_ int64, deep_ bool) gpu_halves {
-	/*line along.go:81*/ t_ := gpu_halves{}
-	t2_ := gpu_sumOfParts(all_[:n_])
-	/*line along.go:82*/ t3_ := t2_
-	/*line along.go:82*/ t4_ := gpu_sumOfParts(all_[n_ : int64(2)*n_])
-	/*line along.go:82*/ t5_ := t4_
-	/*line along.go:82*/ t_.lower_.a_ = t3_
-	/*line along.go:82*/ t_.upper_.a_ = t5_
-	t6_ := int64(2) * n_
-	/*line along.go:83*/ t7_ := gpu_sumOfParts(all_[t6_ : int64(3)*n_])
-	/*line along.go:83*/ t8_ := t7_
-	/*line along.go:83*/ t9_ := int64(3) * n_
-	/*line along.go:83*/ t10_ := gpu_sumOfParts(all_[t9_ : int64(4)*n_])
-	/*line along.go:83*/ t11_ := t10_
-	/*line along.go:83*/ t_.lower_.b_ = t8_
-	/*line along.go:83*/ t_.upper_.b_ = t11_
-	if deep_ {
-		t12_ := int64(4) * n_
-		/*line along.go:85*/ t13_ := gpu_sumOfParts(all_[t12_ : int64(5)*n_])
-		/*line along.go:85*/ t14_ := t13_
-		/*line along.go:85*/ t15_ := int64(5) * n_
-		/*line along.go:85*/ t16_ := gpu_sumOfParts(all_[t15_ : int64(6)*n_])
-		/*line along.go:85*/ t17_ := t16_
-		/*line along.go:85*/ t_.lower_.c_ = t14_
-		/*line along.go:85*/ t_.upper_.c_ = t17_
-	}
-	return t_
-//line kernels_tandem.go:6965
-}
-
-func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float32 {
-	/*line round.go:37*/ if over_ > uint64(1) {
-		v_ = gpu_Over(v_, over_)
-	}
-	if root_ {
-		v_ = gpu_Root(v_)
-	}
-	/*line round.go:44*/ if over_ == uint64(0) {
-		return gpu_value_(f_, int64(1))
-	} else {
-		/*line round.go:46*/ if special_ != int64(0) {
-			return gpu_value_(f_, special_)
-		}
-	}
-	/*line round.go:49*/ return gpu_round(f_, v_)
-//line kernels_tandem.go:6983
-}
-
-func gpu_valueOf(f_ gpu_single, t_ gpu_halves, top_ int64, deep_ bool) gpu_Value {
-	/*line along.go:99*/ t2_ := gpu_short{}
-//line along.go:99
-	a_ := gpu_shifted(gpu_shifted(gpu_shifted(t2_, int64(0), t_.upper_.a_), int64(32), t_.lower_.a_), gpu_precision(f_)-int64(1), int64(0))
-	t3_ := gpu_short{}
-	/*line along.go:100*/ b_ := gpu_shifted(gpu_shifted(t3_, int64(0), t_.upper_.b_), int64(32), t_.lower_.b_)
-	s_ := gpu_and(a_, b_)
-	/*line along.go:101*/ base_ := (gpu_unit(f_, top_) + int64(1)) - gpu_precision(f_)
-	if deep_ {
-		t4_ := gpu_short{}
-		/*line along.go:103*/ c_ := gpu_shifted(gpu_shifted(t4_, int64(0), t_.upper_.c_), int64(32), t_.lower_.c_)
-		t5_ := gpu_and(gpu_shifted(s_, gpu_precision(f_)-int64(1), int64(0)), c_)
-		/*line along.go:104*/ t6_ := (base_ + int64(1)) - gpu_precision(f_)
-		/*line along.go:104*/ s_ = t5_
-		/*line along.go:104*/ base_ = t6_
-	}
-	return gpu_value(s_, base_)
-//line kernels_tandem.go:7003
+//line kernels_tandem.go:6385
 }
 
 func gpu_words(t_ gpu_single) int64 {
 	/*line format.go:36*/ return int64(24)
-//line kernels_tandem.go:7008
+//line kernels_tandem.go:6390
 }
 
 func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -7042,20 +6424,99 @@ func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:7046
+//line kernels_tandem.go:6428
+}
+
+func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float32 {
+	/*line round.go:75*/ if over_ > uint64(1) {
+		v_ = gpu_Over(v_, over_)
+	}
+	if root_ {
+		v_ = gpu_Root(v_)
+	}
+	/*line round.go:82*/ if over_ == uint64(0) {
+		return gpu_value_(f_, int64(1))
+	} else {
+		/*line round.go:84*/ if special_ != int64(0) {
+			return gpu_value_(f_, special_)
+		}
+	}
+	/*line round.go:87*/ return gpu_round(f_, v_)
+//line kernels_tandem.go:6446
+}
+
+func gpu_joined(all_ []int64, n_ int64, deep_ bool) gpu_halves {
+	/*line along.go:173*/ t_ := gpu_halves{}
+	t2_ := gpu_sumOfParts(all_[:n_])
+	/*line along.go:174*/ t3_ := t2_
+	/*line along.go:174*/ t4_ := gpu_sumOfParts(all_[n_ : int64(2)*n_])
+	/*line along.go:174*/ t5_ := t4_
+	/*line along.go:174*/ t_.lower_.a_ = t3_
+	/*line along.go:174*/ t_.upper_.a_ = t5_
+	t6_ := int64(2) * n_
+	/*line along.go:175*/ t7_ := gpu_sumOfParts(all_[t6_ : int64(3)*n_])
+	/*line along.go:175*/ t8_ := t7_
+	/*line along.go:175*/ t9_ := int64(3) * n_
+	/*line along.go:175*/ t10_ := gpu_sumOfParts(all_[t9_ : int64(4)*n_])
+	/*line along.go:175*/ t11_ := t10_
+	/*line along.go:175*/ t_.lower_.b_ = t8_
+	/*line along.go:175*/ t_.upper_.b_ = t11_
+	if deep_ {
+		t12_ := int64(4) * n_
+		/*line along.go:177*/ t13_ := gpu_sumOfParts(all_[t12_ : int64(5)*n_])
+		/*line along.go:177*/ t14_ := t13_
+		/*line along.go:177*/ t15_ := int64(5) * n_
+		/*line along.go:177*/ t16_ := gpu_sumOfParts(all_[t15_ : int64(6)*n_])
+		/*line along.go:177*/ t17_ := t16_
+		/*line along.go:177*/ t_.lower_.c_ = t14_
+		/*line along.go:177*/ t_.upper_.c_ = t17_
+	}
+	return t_
+//line kernels_tandem.go:6476
+}
+
+func gpu_valueOf(precision_ int64, t_ gpu_halves, base_ int64, deep_ bool) gpu_Value {
+	/*line along.go:191*/ t2_ := gpu_short{}
+//line along.go:191
+	a_ := gpu_shifted(gpu_shifted(gpu_shifted(t2_, int64(0), t_.upper_.a_), int64(32), t_.lower_.a_), precision_-int64(1), int64(0))
+	t3_ := gpu_short{}
+	/*line along.go:192*/ b_ := gpu_shifted(gpu_shifted(t3_, int64(0), t_.upper_.b_), int64(32), t_.lower_.b_)
+	s_ := gpu_and_(a_, b_)
+	base_ = base_ + (int64(1) - precision_)
+	if deep_ {
+		t4_ := gpu_short{}
+		/*line along.go:196*/ c_ := gpu_shifted(gpu_shifted(t4_, int64(0), t_.upper_.c_), int64(32), t_.lower_.c_)
+		s_ = gpu_and_(gpu_shifted(s_, precision_-int64(1), int64(0)), c_)
+		base_ = base_ + (int64(1) - precision_)
+	}
+	return gpu_value(s_, base_)
+//line kernels_tandem.go:6494
+}
+
+func gpu_sumOfParts(x_ []int64) int64 {
+	/*line along.go:182*/ var sum_ int64
+	t_ := x_
+	/*line along.go:183*/ t2_ := int64(len(t_))
+	/*line along.go:183*/ t3_ := int64(0)
+	/*line along.go:183*/ for ; t3_ < t2_; t3_ = t3_ + int64(1) {
+		/*line along.go:183*/ v_ := t_[t3_]
+		sum_ = sum_ + v_
+	}
+	return sum_
+//line kernels_tandem.go:6507
 }
 
 func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
-	/*line along.go:198*/ s_ := gpu_scale_(f_, top_)
+	/*line along.go:240*/ s_ := gpu_scale_(f_, top_)
 	var d_ gpu_digits
 	w_ := gpu_nowhere_(f_)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float64
-			/*line along.go:203*/ var t2_ float64
-			/*line along.go:203*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
-			/*line along.go:203*/ u_ := t_
-			/*line along.go:203*/ v_ := t2_
+			/*line along.go:245*/ var t2_ float64
+			/*line along.go:245*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
+			/*line along.go:245*/ u_ := t_
+			/*line along.go:245*/ v_ := t2_
 			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u_, v_))
 			d_ = gpu_plus__(f_, p_, d_, u_, v_, s_, deep_)
 		}
@@ -7065,145 +6526,100 @@ func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, de
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product(p_), deep_)
-//line kernels_tandem.go:7069
+//line kernels_tandem.go:6530
 }
 
-func gpu_unit_(f_ gpu_double, top_ int64) int64 {
-	/*line terms.go:111*/ return ((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)
-//line kernels_tandem.go:7074
+func gpu_choose_(f_ gpu_double, p_ gpu_one, w_ gpu_window_) int64 {
+	/*line terms.go:99*/ top_ := gpu_topOf_(f_, w_)
+	deep_ := gpu_isDeep_(f_, p_, w_, top_)
+	c_ := top_ << (2)
+	/*line terms.go:103*/ if !gpu_fits_(f_, p_, w_, top_, deep_) {
+		c_ = c_ | int64(1)
+	} else {
+		/*line terms.go:105*/ if deep_ {
+			c_ = c_ | int64(2)
+		}
+	}
+	/*line terms.go:108*/ return c_
+//line kernels_tandem.go:6545
+}
+
+func gpu_reachOfBlock_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64) gpu_reach {
+	/*line along.go:260*/ r_ := gpu_noReach()
+	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
+		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
+			var t_ float64
+			/*line along.go:263*/ var t2_ float64
+			/*line along.go:263*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
+			/*line along.go:263*/ u_ := t_
+			/*line along.go:263*/ v_ := t2_
+			r_ = gpu_with_(r_, gpu_exactly_(f_, p_, u_, v_), gpu_size_(f_, p_))
+		}
+	}
+	return r_
+//line kernels_tandem.go:6561
 }
 
 func gpu_bottom_(t_ gpu_double) int64 {
 	/*line format.go:53*/ return int64(-2176)
-//line kernels_tandem.go:7079
-}
-
-func gpu_integers_(f_ gpu_double, p_ gpu_one) int64 {
-	/*line terms.go:85*/ if gpu_deepens_(f_, p_) {
-		return int64(6)
-	}
-	return int64(2) * gpu_digits__(p_)
-//line kernels_tandem.go:7087
+//line kernels_tandem.go:6566
 }
 
 func gpu_precision_(t_ gpu_double) int64 {
 	/*line format.go:50*/ return int64(53)
-//line kernels_tandem.go:7092
+//line kernels_tandem.go:6571
 }
 
-func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:172*/ var u_ float64
-	_ = u_
-	/*line along.go:172*/ var v_ float64
-	_ = v_
-	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:174*/ y_ := float64(0)
-	if gpu_product(p_) || gpu_exact(p_) {
-		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
-	}
-	var t_ float64
-	/*line along.go:178*/ var t2_ float64
-	/*line along.go:178*/ t_, t2_ = gpu_factorsOf_(f_, p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:178*/ return t_, t2_
-//line kernels_tandem.go:7109
-}
-
-func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
-	/*line terms.go:198*/ var t_ uint64
-	/*line terms.go:198*/ var t2_ int64
-	/*line terms.go:198*/ var t3_ bool
-	/*line terms.go:198*/ t_, t2_, t3_ = gpu_split_(f_, x_)
-	/*line terms.go:198*/ m_ := t_
-	/*line terms.go:198*/ e_ := t2_
-	/*line terms.go:198*/ finite_ := t3_
-	if !gpu_product(p_) {
-		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
-		if !finite_ {
-			t4_.special_ = gpu_Special_(x_)
+func gpu_digitsIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, base_ int64) int64 {
+	/*line along.go:274*/ s_ := int64(0)
+	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
+		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
+			var t_ float64
+			/*line along.go:277*/ var t2_ float64
+			/*line along.go:277*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
+			/*line along.go:277*/ u_ := t_
+			/*line along.go:277*/ v_ := t2_
+			s_ = s_ + gpu_digit(gpu_exactly_(f_, p_, u_, v_), base_, uint64(48))
 		}
-		return t4_
 	}
-	var t5_ uint64
-	/*line terms.go:206*/ var t6_ int64
-	/*line terms.go:206*/ var t7_ bool
-	/*line terms.go:206*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
-	/*line terms.go:206*/ n_ := t5_
-	/*line terms.go:206*/ g_ := t6_
-	/*line terms.go:206*/ finite2_ := t7_
-	t8_ := support.MulHi(m_, n_)
-	/*line terms.go:207*/ t9_ := m_ * n_
-	/*line terms.go:207*/ hi_ := t8_
-	/*line terms.go:207*/ lo_ := t9_
-	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
-	if (!finite_) || (!finite2_) {
-		t10_.special_ = gpu_Special_(float64(x_ * y_))
-	}
-	return t10_
-//line kernels_tandem.go:7143
+	return s_
+//line kernels_tandem.go:6587
 }
 
-func gpu_size_(f_ gpu_double, p_ gpu_one) int64 {
-	/*line terms.go:217*/ if gpu_product(p_) {
-		return int64(2) * gpu_precision_(f_)
-	}
-	return gpu_precision_(f_)
-//line kernels_tandem.go:7151
+func gpu_words_(t_ gpu_double) int64 {
+	/*line format.go:52*/ return int64(136)
+//line kernels_tandem.go:6592
 }
 
 func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float64 {
-	/*line round.go:37*/ if over_ > uint64(1) {
+	/*line round.go:75*/ if over_ > uint64(1) {
 		v_ = gpu_Over(v_, over_)
 	}
 	if root_ {
 		v_ = gpu_Root(v_)
 	}
-	/*line round.go:44*/ if over_ == uint64(0) {
+	/*line round.go:82*/ if over_ == uint64(0) {
 		return gpu_value__(f_, int64(1))
 	} else {
-		/*line round.go:46*/ if special_ != int64(0) {
+		/*line round.go:84*/ if special_ != int64(0) {
 			return gpu_value__(f_, special_)
 		}
 	}
-	/*line round.go:49*/ return gpu_round_(f_, v_)
-//line kernels_tandem.go:7169
-}
-
-func gpu_valueOf_(f_ gpu_double, t_ gpu_halves, top_ int64, deep_ bool) gpu_Value {
-	/*line along.go:99*/ t2_ := gpu_short{}
-//line along.go:99
-	a_ := gpu_shifted(gpu_shifted(gpu_shifted(t2_, int64(0), t_.upper_.a_), int64(32), t_.lower_.a_), gpu_precision_(f_)-int64(1), int64(0))
-	t3_ := gpu_short{}
-	/*line along.go:100*/ b_ := gpu_shifted(gpu_shifted(t3_, int64(0), t_.upper_.b_), int64(32), t_.lower_.b_)
-	s_ := gpu_and(a_, b_)
-	/*line along.go:101*/ base_ := (gpu_unit_(f_, top_) + int64(1)) - gpu_precision_(f_)
-	if deep_ {
-		t4_ := gpu_short{}
-		/*line along.go:103*/ c_ := gpu_shifted(gpu_shifted(t4_, int64(0), t_.upper_.c_), int64(32), t_.lower_.c_)
-		t5_ := gpu_and(gpu_shifted(s_, gpu_precision_(f_)-int64(1), int64(0)), c_)
-		/*line along.go:104*/ t6_ := (base_ + int64(1)) - gpu_precision_(f_)
-		/*line along.go:104*/ s_ = t5_
-		/*line along.go:104*/ base_ = t6_
-	}
-	return gpu_value(s_, base_)
-//line kernels_tandem.go:7189
-}
-
-func gpu_words_(t_ gpu_double) int64 {
-	/*line format.go:52*/ return int64(136)
-//line kernels_tandem.go:7194
+	/*line round.go:87*/ return gpu_round_(f_, v_)
+//line kernels_tandem.go:6610
 }
 
 func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
-	/*line along.go:198*/ s_ := gpu_scale_(f_, top_)
+	/*line along.go:240*/ s_ := gpu_scale_(f_, top_)
 	var d_ gpu_digits
 	w_ := gpu_nowhere_(f_)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float64
-			/*line along.go:203*/ var t2_ float64
-			/*line along.go:203*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
-			/*line along.go:203*/ u_ := t_
-			/*line along.go:203*/ v_ := t2_
+			/*line along.go:245*/ var t2_ float64
+			/*line along.go:245*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
+			/*line along.go:245*/ u_ := t_
+			/*line along.go:245*/ v_ := t2_
 			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u_, v_))
 			d_ = gpu_plus___(f_, p_, d_, u_, v_, s_, deep_)
 		}
@@ -7213,92 +6629,67 @@ func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64,
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product_(p_), deep_)
-//line kernels_tandem.go:7217
+//line kernels_tandem.go:6633
 }
 
-func gpu_integers__(f_ gpu_double, p_ gpu_pair) int64 {
-	/*line terms.go:85*/ if gpu_deepens__(f_, p_) {
-		return int64(6)
-	}
-	return int64(2) * gpu_digits___(p_)
-//line kernels_tandem.go:7225
-}
-
-func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:172*/ var u_ float64
-	_ = u_
-	/*line along.go:172*/ var v_ float64
-	_ = v_
-	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:174*/ y_ := float32(0)
-	if gpu_product_(p_) || gpu_exact_(p_) {
-		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
-	}
-	var t_ float64
-	/*line along.go:178*/ var t2_ float64
-	/*line along.go:178*/ t_, t2_ = gpu_factorsOf__(f_, p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:178*/ return t_, t2_
-//line kernels_tandem.go:7242
-}
-
-func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide {
-	/*line terms.go:198*/ var t_ uint64
-	/*line terms.go:198*/ var t2_ int64
-	/*line terms.go:198*/ var t3_ bool
-	/*line terms.go:198*/ t_, t2_, t3_ = gpu_split_(f_, x_)
-	/*line terms.go:198*/ m_ := t_
-	/*line terms.go:198*/ e_ := t2_
-	/*line terms.go:198*/ finite_ := t3_
-	if !gpu_product_(p_) {
-		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
-		if !finite_ {
-			t4_.special_ = gpu_Special_(x_)
+func gpu_choose__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_) int64 {
+	/*line terms.go:99*/ top_ := gpu_topOf_(f_, w_)
+	deep_ := gpu_isDeep__(f_, p_, w_, top_)
+	c_ := top_ << (2)
+	/*line terms.go:103*/ if !gpu_fits__(f_, p_, w_, top_, deep_) {
+		c_ = c_ | int64(1)
+	} else {
+		/*line terms.go:105*/ if deep_ {
+			c_ = c_ | int64(2)
 		}
-		return t4_
 	}
-	var t5_ uint64
-	/*line terms.go:206*/ var t6_ int64
-	/*line terms.go:206*/ var t7_ bool
-	/*line terms.go:206*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
-	/*line terms.go:206*/ n_ := t5_
-	/*line terms.go:206*/ g_ := t6_
-	/*line terms.go:206*/ finite2_ := t7_
-	t8_ := support.MulHi(m_, n_)
-	/*line terms.go:207*/ t9_ := m_ * n_
-	/*line terms.go:207*/ hi_ := t8_
-	/*line terms.go:207*/ lo_ := t9_
-	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
-	if (!finite_) || (!finite2_) {
-		t10_.special_ = gpu_Special_(float64(x_ * y_))
-	}
-	return t10_
-//line kernels_tandem.go:7276
+	/*line terms.go:108*/ return c_
+//line kernels_tandem.go:6648
 }
 
-func gpu_size__(f_ gpu_double, p_ gpu_pair) int64 {
-	/*line terms.go:217*/ if gpu_product_(p_) {
-		return int64(2) * gpu_precision_(f_)
+func gpu_reachOfBlock__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64) gpu_reach {
+	/*line along.go:260*/ r_ := gpu_noReach()
+	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
+		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
+			var t_ float64
+			/*line along.go:263*/ var t2_ float64
+			/*line along.go:263*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
+			/*line along.go:263*/ u_ := t_
+			/*line along.go:263*/ v_ := t2_
+			r_ = gpu_with_(r_, gpu_exactly__(f_, p_, u_, v_), gpu_size__(f_, p_))
+		}
 	}
-	return gpu_precision_(f_)
-//line kernels_tandem.go:7284
+	return r_
+//line kernels_tandem.go:6664
 }
 
-func gpu_product_(t_ gpu_pair) bool {
-	/*line terms.go:26*/ return false
-//line kernels_tandem.go:7289
+func gpu_digitsIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, base_ int64) int64 {
+	/*line along.go:274*/ s_ := int64(0)
+	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
+		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
+			var t_ float64
+			/*line along.go:277*/ var t2_ float64
+			/*line along.go:277*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
+			/*line along.go:277*/ u_ := t_
+			/*line along.go:277*/ v_ := t2_
+			s_ = s_ + gpu_digit(gpu_exactly__(f_, p_, u_, v_), base_, uint64(48))
+		}
+	}
+	return s_
+//line kernels_tandem.go:6680
 }
 
 func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
-	/*line along.go:198*/ s_ := gpu_scale_(f_, top_)
+	/*line along.go:240*/ s_ := gpu_scale_(f_, top_)
 	var d_ gpu_digits
 	w_ := gpu_nowhere_(f_)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float64
-			/*line along.go:203*/ var t2_ float64
-			/*line along.go:203*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
-			/*line along.go:203*/ u_ := t_
-			/*line along.go:203*/ v_ := t2_
+			/*line along.go:245*/ var t2_ float64
+			/*line along.go:245*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
+			/*line along.go:245*/ u_ := t_
+			/*line along.go:245*/ v_ := t2_
 			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u_, v_))
 			d_ = gpu_plus____(f_, p_, d_, u_, v_, s_, deep_)
 		}
@@ -7308,85 +6699,65 @@ func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, 
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product__(p_), deep_)
-//line kernels_tandem.go:7312
+//line kernels_tandem.go:6703
 }
 
-func gpu_integers___(f_ gpu_double, p_ gpu_two) int64 {
-	/*line terms.go:85*/ if gpu_deepens___(f_, p_) {
-		return int64(6)
-	}
-	return int64(2) * gpu_digits____(p_)
-//line kernels_tandem.go:7320
-}
-
-func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:172*/ var u_ float64
-	_ = u_
-	/*line along.go:172*/ var v_ float64
-	_ = v_
-	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:174*/ y_ := float64(0)
-	if gpu_product__(p_) || gpu_exact__(p_) {
-		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
-	}
-	var t_ float64
-	/*line along.go:178*/ var t2_ float64
-	/*line along.go:178*/ t_, t2_ = gpu_factorsOf___(f_, p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:178*/ return t_, t2_
-//line kernels_tandem.go:7337
-}
-
-func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide {
-	/*line terms.go:198*/ var t_ uint64
-	/*line terms.go:198*/ var t2_ int64
-	/*line terms.go:198*/ var t3_ bool
-	/*line terms.go:198*/ t_, t2_, t3_ = gpu_split_(f_, x_)
-	/*line terms.go:198*/ m_ := t_
-	/*line terms.go:198*/ e_ := t2_
-	/*line terms.go:198*/ finite_ := t3_
-	if !gpu_product__(p_) {
-		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
-		if !finite_ {
-			t4_.special_ = gpu_Special_(x_)
+func gpu_choose___(f_ gpu_double, p_ gpu_two, w_ gpu_window_) int64 {
+	/*line terms.go:99*/ top_ := gpu_topOf_(f_, w_)
+	deep_ := gpu_isDeep___(f_, p_, w_, top_)
+	c_ := top_ << (2)
+	/*line terms.go:103*/ if !gpu_fits___(f_, p_, w_, top_, deep_) {
+		c_ = c_ | int64(1)
+	} else {
+		/*line terms.go:105*/ if deep_ {
+			c_ = c_ | int64(2)
 		}
-		return t4_
 	}
-	var t5_ uint64
-	/*line terms.go:206*/ var t6_ int64
-	/*line terms.go:206*/ var t7_ bool
-	/*line terms.go:206*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
-	/*line terms.go:206*/ n_ := t5_
-	/*line terms.go:206*/ g_ := t6_
-	/*line terms.go:206*/ finite2_ := t7_
-	t8_ := support.MulHi(m_, n_)
-	/*line terms.go:207*/ t9_ := m_ * n_
-	/*line terms.go:207*/ hi_ := t8_
-	/*line terms.go:207*/ lo_ := t9_
-	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
-	if (!finite_) || (!finite2_) {
-		t10_.special_ = gpu_Special_(float64(x_ * y_))
-	}
-	return t10_
-//line kernels_tandem.go:7371
+	/*line terms.go:108*/ return c_
+//line kernels_tandem.go:6718
 }
 
-func gpu_size___(f_ gpu_double, p_ gpu_two) int64 {
-	/*line terms.go:217*/ if gpu_product__(p_) {
-		return int64(2) * gpu_precision_(f_)
+func gpu_reachOfBlock___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64) gpu_reach {
+	/*line along.go:260*/ r_ := gpu_noReach()
+	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
+		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
+			var t_ float64
+			/*line along.go:263*/ var t2_ float64
+			/*line along.go:263*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
+			/*line along.go:263*/ u_ := t_
+			/*line along.go:263*/ v_ := t2_
+			r_ = gpu_with_(r_, gpu_exactly___(f_, p_, u_, v_), gpu_size___(f_, p_))
+		}
 	}
-	return gpu_precision_(f_)
-//line kernels_tandem.go:7379
+	return r_
+//line kernels_tandem.go:6734
 }
 
-func gpu_product__(t_ gpu_two) bool {
-	/*line terms.go:29*/ return true
-//line kernels_tandem.go:7384
+func gpu_digitsIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, base_ int64) int64 {
+	/*line along.go:274*/ s_ := int64(0)
+	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
+		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
+			var t_ float64
+			/*line along.go:277*/ var t2_ float64
+			/*line along.go:277*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
+			/*line along.go:277*/ u_ := t_
+			/*line along.go:277*/ v_ := t2_
+			s_ = s_ + gpu_digit(gpu_exactly___(f_, p_, u_, v_), base_, uint64(48))
+		}
+	}
+	return s_
+//line kernels_tandem.go:6750
 }
 
 func gpu_nowhere(f_ gpu_single) gpu_window {
-	/*line terms.go:56*/ t_ := gpu_window{lo_: gpu_most(f_)}
-	/*line terms.go:56*/ return t_
-//line kernels_tandem.go:7390
+	/*line terms.go:53*/ t_ := gpu_window{lo_: gpu_most(f_)}
+	/*line terms.go:53*/ return t_
+//line kernels_tandem.go:6756
+}
+
+func gpu_product(t_ gpu_one) bool {
+	/*line terms.go:22*/ return false
+//line kernels_tandem.go:6761
 }
 
 func gpu_windowOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32) gpu_window {
@@ -7396,7 +6767,7 @@ func gpu_windowOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float
 	/*line few.go:51*/ t2_, t3_ = gpu_addOf(f_, p_, t_, o_, less_, float32(1), false)
 	/*line few.go:51*/ w_ := t2_
 	return w_
-//line kernels_tandem.go:7400
+//line kernels_tandem.go:6771
 }
 
 func gpu_sumOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, top_ int64, deep_ bool) gpu_Value {
@@ -7422,8 +6793,8 @@ func gpu_sumOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32,
 			s_ = gpu_with(s_, int64(d_.a_), int64(d_.b_), int64(d_.c_))
 		}
 	}
-	return gpu_valueOf(f_, s_, top_, deep_)
-//line kernels_tandem.go:7427
+	return gpu_valueOf(gpu_precision(f_), s_, gpu_unit(f_, top_), deep_)
+//line kernels_tandem.go:6798
 }
 
 func gpu_sumOfWide(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) (gpu_Value, int64) {
@@ -7451,13 +6822,13 @@ func gpu_sumOfWide(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ floa
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7455
+//line kernels_tandem.go:6826
 }
 
 func gpu_nowhere_(f_ gpu_double) gpu_window_ {
-	/*line terms.go:56*/ t_ := gpu_window_{lo_: gpu_most_(f_)}
-	/*line terms.go:56*/ return t_
-//line kernels_tandem.go:7461
+	/*line terms.go:53*/ t_ := gpu_window_{lo_: gpu_most_(f_)}
+	/*line terms.go:53*/ return t_
+//line kernels_tandem.go:6832
 }
 
 func gpu_windowOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64) gpu_window_ {
@@ -7467,7 +6838,7 @@ func gpu_windowOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ flo
 	/*line few.go:51*/ t2_, t3_ = gpu_addOf_(f_, p_, t_, o_, less_, float64(1), false)
 	/*line few.go:51*/ w_ := t2_
 	return w_
-//line kernels_tandem.go:7471
+//line kernels_tandem.go:6842
 }
 
 func gpu_sumOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, top_ int64, deep_ bool) gpu_Value {
@@ -7493,8 +6864,8 @@ func gpu_sumOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float6
 			s_ = gpu_with(s_, d_.a_, d_.b_, d_.c_)
 		}
 	}
-	return gpu_valueOf_(f_, s_, top_, deep_)
-//line kernels_tandem.go:7498
+	return gpu_valueOf(gpu_precision_(f_), s_, gpu_unit_(f_, top_), deep_)
+//line kernels_tandem.go:6869
 }
 
 func gpu_sumOfWide_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) (gpu_Value, int64) {
@@ -7522,7 +6893,12 @@ func gpu_sumOfWide_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ fl
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7526
+//line kernels_tandem.go:6897
+}
+
+func gpu_product_(t_ gpu_pair) bool {
+	/*line terms.go:24*/ return false
+//line kernels_tandem.go:6902
 }
 
 func gpu_windowOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32) gpu_window_ {
@@ -7532,7 +6908,7 @@ func gpu_windowOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ 
 	/*line few.go:51*/ t2_, t3_ = gpu_addOf__(f_, p_, t_, o_, less_, float64(1), false)
 	/*line few.go:51*/ w_ := t2_
 	return w_
-//line kernels_tandem.go:7536
+//line kernels_tandem.go:6912
 }
 
 func gpu_sumOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, top_ int64, deep_ bool) gpu_Value {
@@ -7558,8 +6934,8 @@ func gpu_sumOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ flo
 			s_ = gpu_with(s_, d_.a_, d_.b_, d_.c_)
 		}
 	}
-	return gpu_valueOf_(f_, s_, top_, deep_)
-//line kernels_tandem.go:7563
+	return gpu_valueOf(gpu_precision_(f_), s_, gpu_unit_(f_, top_), deep_)
+//line kernels_tandem.go:6939
 }
 
 func gpu_sumOfWide__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) (gpu_Value, int64) {
@@ -7587,7 +6963,12 @@ func gpu_sumOfWide__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7591
+//line kernels_tandem.go:6967
+}
+
+func gpu_product__(t_ gpu_two) bool {
+	/*line terms.go:27*/ return true
+//line kernels_tandem.go:6972
 }
 
 func gpu_windowOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64) gpu_window_ {
@@ -7597,7 +6978,7 @@ func gpu_windowOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ f
 	/*line few.go:51*/ t2_, t3_ = gpu_addOf___(f_, p_, t_, o_, less_, float64(1), false)
 	/*line few.go:51*/ w_ := t2_
 	return w_
-//line kernels_tandem.go:7601
+//line kernels_tandem.go:6982
 }
 
 func gpu_sumOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, top_ int64, deep_ bool) gpu_Value {
@@ -7623,8 +7004,8 @@ func gpu_sumOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ floa
 			s_ = gpu_with(s_, d_.a_, d_.b_, d_.c_)
 		}
 	}
-	return gpu_valueOf_(f_, s_, top_, deep_)
-//line kernels_tandem.go:7628
+	return gpu_valueOf(gpu_precision_(f_), s_, gpu_unit_(f_, top_), deep_)
+//line kernels_tandem.go:7009
 }
 
 func gpu_sumOfWide___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) (gpu_Value, int64) {
@@ -7652,7 +7033,7 @@ func gpu_sumOfWide___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ 
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7656
+//line kernels_tandem.go:7037
 }
 
 func gpu_no(sum_ bool) gpu_state {
@@ -7662,12 +7043,12 @@ func gpu_no(sum_ bool) gpu_state {
 	}
 	t2_ := gpu_state{key_: int64(-9223372036854775808), index_: int64(9223372036854775807)}
 	/*line fold.go:66*/ return t2_
-//line kernels_tandem.go:7666
+//line kernels_tandem.go:7047
 }
 
 func gpu_sum(t_ gpu_most32) bool {
 	/*line fold.go:27*/ return false
-//line kernels_tandem.go:7671
+//line kernels_tandem.go:7052
 }
 
 func gpu_key(t_ gpu_most32, x_ float32, mask_ int64, flip_ int64) int64 {
@@ -7676,7 +7057,7 @@ func gpu_key(t_ gpu_most32, x_ float32, mask_ int64, flip_ int64) int64 {
 	}
 	b_ := int64(int32(math.Float32bits(x_))) & mask_
 	return (b_ ^ ((b_ >> (63)) & int64(2147483647))) ^ flip_
-//line kernels_tandem.go:7680
+//line kernels_tandem.go:7061
 }
 
 func gpu_merge(s_ gpu_state, sum_ bool, t_ gpu_state) gpu_state {
@@ -7689,12 +7070,12 @@ func gpu_merge(s_ gpu_state, sum_ bool, t_ gpu_state) gpu_state {
 		}
 	}
 	/*line fold.go:76*/ return s_
-//line kernels_tandem.go:7693
+//line kernels_tandem.go:7074
 }
 
 func gpu_sum_(t_ gpu_most64) bool {
 	/*line fold.go:28*/ return false
-//line kernels_tandem.go:7698
+//line kernels_tandem.go:7079
 }
 
 func gpu_key_(t_ gpu_most64, x_ float64, mask_ int64, flip_ int64) int64 {
@@ -7703,32 +7084,32 @@ func gpu_key_(t_ gpu_most64, x_ float64, mask_ int64, flip_ int64) int64 {
 	}
 	b_ := int64(math.Float64bits(x_)) & mask_
 	return (b_ ^ ((b_ >> (63)) & int64(9223372036854775807))) ^ flip_
-//line kernels_tandem.go:7707
+//line kernels_tandem.go:7088
 }
 
 func gpu_sum__(t_ gpu_mostInt) bool {
 	/*line fold.go:29*/ return false
-//line kernels_tandem.go:7712
+//line kernels_tandem.go:7093
 }
 
 func gpu_key__(t_ gpu_mostInt, x_ int32, t2_ int64, flip_ int64) int64 {
 	/*line fold.go:30*/ return int64(x_) ^ flip_
-//line kernels_tandem.go:7717
+//line kernels_tandem.go:7098
 }
 
 func gpu_sum___(t_ gpu_add32) bool {
 	/*line fold.go:24*/ return true
-//line kernels_tandem.go:7722
+//line kernels_tandem.go:7103
 }
 
 func gpu_key___(t_ gpu_add32, x_ int32, t2_ int64, t3_ int64) int64 {
 	/*line fold.go:25*/ return int64(x_)
-//line kernels_tandem.go:7727
+//line kernels_tandem.go:7108
 }
 
 func gpu_sum____(t_ gpu_count) bool {
 	/*line fold.go:26*/ return true
-//line kernels_tandem.go:7732
+//line kernels_tandem.go:7113
 }
 
 func gpu_key____(t_ gpu_count, x_ bool, t2_ int64, t3_ int64) int64 {
@@ -7736,7 +7117,7 @@ func gpu_key____(t_ gpu_count, x_ bool, t2_ int64, t3_ int64) int64 {
 		return int64(1)
 	}
 	return int64(0)
-//line kernels_tandem.go:7740
+//line kernels_tandem.go:7121
 }
 
 func gpu_of(t_ gpu_value32, s_ gpu_state, flip_ int64) float32 {
@@ -7745,7 +7126,7 @@ func gpu_of(t_ gpu_value32, s_ gpu_state, flip_ int64) float32 {
 	}
 	b_ := s_.key_ ^ flip_
 	return math.Float32frombits(uint32((b_ ^ ((b_ >> (63)) & int64(2147483647)))))
-//line kernels_tandem.go:7749
+//line kernels_tandem.go:7130
 }
 
 func gpu_of_(t_ gpu_value64, s_ gpu_state, flip_ int64) float64 {
@@ -7754,34 +7135,27 @@ func gpu_of_(t_ gpu_value64, s_ gpu_state, flip_ int64) float64 {
 	}
 	b_ := s_.key_ ^ flip_
 	return math.Float64frombits(uint64((b_ ^ ((b_ >> (63)) & int64(9223372036854775807)))))
-//line kernels_tandem.go:7758
+//line kernels_tandem.go:7139
 }
 
 func gpu_of__(t_ gpu_valueInt, s_ gpu_state, flip_ int64) int32 {
 	/*line fold.go:191*/ return int32((s_.key_ ^ flip_))
-//line kernels_tandem.go:7763
+//line kernels_tandem.go:7144
 }
 
 func gpu_of___(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:192*/ return int32(s_.index_)
-//line kernels_tandem.go:7768
+//line kernels_tandem.go:7149
 }
 
 func gpu_of____(t_ gpu_total, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:193*/ return int32(s_.key_)
-//line kernels_tandem.go:7773
+//line kernels_tandem.go:7154
 }
 
 func gpu_of_____(t_ gpu_reached, s_ gpu_state, least_ int64) bool {
 	/*line fold.go:194*/ return s_.key_ >= least_
-//line kernels_tandem.go:7778
-}
-
-func gpu_clearWords(words_ []int64, at_ gpu_Place) {
-	/*line prefix.go:67*/ for t_, k_ := at_.N_+int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
-		words_[at_.At_+(k_*at_.Step_)] = int64(0)
-	}
-//line kernels_tandem.go:7785
+//line kernels_tandem.go:7159
 }
 
 func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
@@ -7793,13 +7167,13 @@ func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
 		gpu_AddPart_(words_, at_, t_.exp_-bottom_, v_, k_)
 	}
 	words_[at_.At_+(at_.N_*at_.Step_)] = words_[at_.At_+(at_.N_*at_.Step_)] | t_.special_
-//line kernels_tandem.go:7797
+//line kernels_tandem.go:7171
 }
 
 func gpu_term(f_ gpu_single, x_ float32) gpu_wide {
 	/*line prefix.go:16*/ t_ := gpu_one{}
 	/*line prefix.go:16*/ return gpu_exactly(f_, t_, x_, float32(1))
-//line kernels_tandem.go:7803
+//line kernels_tandem.go:7177
 }
 
 func gpu_Carry(w_ []int64, at_ gpu_Place) {
@@ -7810,29 +7184,29 @@ func gpu_Carry(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:7814
+//line kernels_tandem.go:7188
 }
 
 func gpu_term_(f_ gpu_double, x_ float64) gpu_wide {
 	/*line prefix.go:17*/ t_ := gpu_one{}
 	/*line prefix.go:17*/ return gpu_exactly_(f_, t_, x_, float64(1))
-//line kernels_tandem.go:7820
+//line kernels_tandem.go:7194
 }
 
 func gpu_words__(t_ gpu_integer) int64 {
 	/*line prefix.go:36*/ return int64(4)
-//line kernels_tandem.go:7825
+//line kernels_tandem.go:7199
 }
 
 func gpu_term__(t_ gpu_integer, x_ int32) gpu_wide {
 	/*line prefix.go:40*/ t2_ := gpu_wide{lo_: uint64(max(int64(x_), -int64(x_))), neg_: x_ < int32(0)}
 	/*line prefix.go:40*/ return t2_
-//line kernels_tandem.go:7831
+//line kernels_tandem.go:7205
 }
 
 func gpu_bottom__(t_ gpu_integer) int64 {
 	/*line prefix.go:37*/ return int64(0)
-//line kernels_tandem.go:7836
+//line kernels_tandem.go:7210
 }
 
 func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -7844,7 +7218,7 @@ func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		}
 	}
 	return v_
-//line kernels_tandem.go:7848
+//line kernels_tandem.go:7222
 }
 
 func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
@@ -7860,13 +7234,13 @@ func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
 	}
 	t_ := gpu_reach{least_: min(r_.least_, least_), top_: max(r_.top_, v_.Exp_+int64(128)), special_: r_.special_}
 	/*line short.go:90*/ return t_
-//line kernels_tandem.go:7864
+//line kernels_tandem.go:7238
 }
 
 func gpu_noReach() gpu_reach {
 	/*line short.go:67*/ t_ := gpu_reach{least_: int64(1048576), top_: int64(-1048576)}
 	/*line short.go:67*/ return t_
-//line kernels_tandem.go:7870
+//line kernels_tandem.go:7244
 }
 
 func gpu_with_(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
@@ -7878,12 +7252,12 @@ func gpu_with_(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
 		/*line short.go:73*/ r_.top_ = t3_
 	}
 	return r_
-//line kernels_tandem.go:7882
+//line kernels_tandem.go:7256
 }
 
 func gpu_fits____(r_ gpu_reach, n_ int64) bool {
 	/*line short.go:94*/ return (r_.top_ + int64(bits.Len64(uint64(n_)))) <= (r_.least_ + int64(127))
-//line kernels_tandem.go:7887
+//line kernels_tandem.go:7261
 }
 
 func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
@@ -7908,7 +7282,7 @@ func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
 		/*line short.go:54*/ return t8_
 	}
 	return s_
-//line kernels_tandem.go:7912
+//line kernels_tandem.go:7286
 }
 
 func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
@@ -7941,7 +7315,7 @@ func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
 	/*line short.go:23*/ h2_ := t13_
 	t15_ := gpu_short{hi_: h2_, lo_: l2_}
 	/*line short.go:24*/ return t15_
-//line kernels_tandem.go:7945
+//line kernels_tandem.go:7319
 }
 
 func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
@@ -7949,7 +7323,7 @@ func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
 		return gpu_value_(f_, special_)
 	}
 	return gpu_round(f_, v_)
-//line kernels_tandem.go:7953
+//line kernels_tandem.go:7327
 }
 
 func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
@@ -7967,7 +7341,7 @@ func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
 		return gpu_NewValue(hi_, lo_, base_, true)
 	}
 	return gpu_NewValue(s_.hi_, s_.lo_, base_, false)
-//line kernels_tandem.go:7971
+//line kernels_tandem.go:7345
 }
 
 func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
@@ -7975,7 +7349,7 @@ func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
 		return gpu_value__(f_, special_)
 	}
 	return gpu_round_(f_, v_)
-//line kernels_tandem.go:7979
+//line kernels_tandem.go:7353
 }
 
 func gpu_of________(t_ gpu_integer, v_ gpu_Value, t2_ int64) int32 {
@@ -7985,7 +7359,7 @@ func gpu_of________(t_ gpu_integer, v_ gpu_Value, t2_ int64) int32 {
 		return -m_
 	}
 	return m_
-//line kernels_tandem.go:7989
+//line kernels_tandem.go:7363
 }
 
 func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float32 {
@@ -8012,7 +7386,7 @@ func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_
 	}
 	t3_ := gpu_Top_(words_, at_, gpu_bottom(f_))
 	/*line prefix.go:214*/ return gpu_of______(f_, t3_, special_)
-//line kernels_tandem.go:8016
+//line kernels_tandem.go:7390
 }
 
 func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float64 {
@@ -8039,7 +7413,7 @@ func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, orde
 	}
 	t3_ := gpu_Top_(words_, at_, gpu_bottom_(f_))
 	/*line prefix.go:214*/ return gpu_of_______(f_, t3_, special_)
-//line kernels_tandem.go:8043
+//line kernels_tandem.go:7417
 }
 
 func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) int32 {
@@ -8066,7 +7440,35 @@ func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, ord
 	}
 	t3_ := gpu_Top_(words_, at_, gpu_bottom__(f_))
 	/*line prefix.go:214*/ return gpu_of________(f_, t3_, special_)
-//line kernels_tandem.go:8070
+//line kernels_tandem.go:7444
+}
+
+func gpu_integersOf(parts_ []int64, at_ int64, step_ int64) gpu_halves {
+//line round.go:55
+	t_ := gpu_halves{lower_: gpu_digits{a_: parts_[at_], b_: parts_[at_+(int64(2)*step_)], c_: parts_[at_+(int64(4)*step_)]}, upper_: gpu_digits{a_: parts_[at_+step_], b_: parts_[at_+(int64(3)*step_)], c_: parts_[at_+(int64(5)*step_)]}}
+	/*line round.go:55*/ return t_
+//line kernels_tandem.go:7451
+}
+
+func gpu_and(t_ gpu_halves, u_ gpu_halves) gpu_halves {
+//line terms.go:180
+	t2_ := gpu_halves{lower_: gpu_digits{a_: t_.lower_.a_ + u_.lower_.a_, b_: t_.lower_.b_ + u_.lower_.b_, c_: t_.lower_.c_ + u_.lower_.c_}, upper_: gpu_digits{a_: t_.upper_.a_ + u_.upper_.a_, b_: t_.upper_.b_ + u_.upper_.b_, c_: t_.upper_.c_ + u_.upper_.c_}}
+	/*line terms.go:180*/ return t2_
+//line kernels_tandem.go:7458
+}
+
+func gpu_inWords(parts_ []int64, at_ gpu_Place, bottom_ int64, precision_ int64) int64 {
+	/*line round.go:63*/ special_ := parts_[at_.At_+(int64(136)*at_.Step_)]
+	if special_ != int64(256) {
+		return special_
+	}
+	t_ := gpu_integersOf(parts_, at_.At_, at_.Step_)
+	/*line round.go:67*/ s_ := t_
+	/*line round.go:67*/ base_ := parts_[at_.At_+(int64(6)*at_.Step_)] >> (1)
+	gpu_clearWords(parts_, at_)
+	gpu_addHalves(parts_, at_, s_, base_-bottom_, precision_)
+	return int64(0)
+//line kernels_tandem.go:7472
 }
 
 func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -8104,12 +7506,12 @@ func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:8108
+//line kernels_tandem.go:7510
 }
 
 func gpu_bias(t_ gpu_single) int64 {
 	/*line format.go:35*/ return int64(127)
-//line kernels_tandem.go:8113
+//line kernels_tandem.go:7515
 }
 
 func gpu_factorsIn(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, i_ int64, j_ int64) (float32, float32) {
@@ -8128,31 +7530,31 @@ func gpu_factorsIn(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ floa
 	/*line few.go:129*/ var t5_ float32
 	/*line few.go:129*/ t4_, t5_ = gpu_factorsOf(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:129*/ return t4_, t5_
-//line kernels_tandem.go:8132
+//line kernels_tandem.go:7534
 }
 
 func gpu_with__(w_ gpu_window, most_ int32, m_ int32) gpu_window {
-	/*line terms.go:60*/ t_ := gpu_window{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
-	/*line terms.go:60*/ return t_
-//line kernels_tandem.go:8138
+	/*line terms.go:57*/ t_ := gpu_window{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
+	/*line terms.go:57*/ return t_
+//line kernels_tandem.go:7540
 }
 
 func gpu_most(t_ gpu_single) int32 {
 	/*line format.go:43*/ return int32(2147483647)
-//line kernels_tandem.go:8143
+//line kernels_tandem.go:7545
 }
 
 func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
-	/*line terms.go:43*/ m_ := gpu_bits(f_, gpu_near(p_, x_, y_)) & gpu_most(f_)
+	/*line terms.go:40*/ m_ := gpu_bits(f_, gpu_near(p_, x_, y_)) & gpu_most(f_)
 	if ((gpu_product(p_) && (m_ == int32(0))) && (x_ != float32(0))) && (y_ != float32(0)) {
 		return int32(1)
 	}
 	return m_
-//line kernels_tandem.go:8152
+//line kernels_tandem.go:7554
 }
 
 func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32, scale_ float32, deep_ bool) gpu_digits_ {
-	/*line terms.go:124*/ term_ := gpu_near(p_, x_, y_)
+	/*line terms.go:134*/ term_ := gpu_near(p_, x_, y_)
 	upper_ := float32(term_ * scale_)
 	z_ := upper_ + gpu_magic(f_)
 	d_.a_ = d_.a_ + gpu_bits(f_, z_)
@@ -8170,57 +7572,55 @@ func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32
 		d_.c_ = d_.c_ + gpu_bits(f_, support.FMA32(lower_-(z_-gpu_magic(f_)), gpu_down(f_), gpu_magic(f_)))
 	}
 	return d_
-//line kernels_tandem.go:8174
+//line kernels_tandem.go:7576
 }
 
 func gpu_without(d_ gpu_digits_, magic_ int32, product_ bool, deep_ bool) gpu_digits_ {
-	/*line terms.go:146*/ if product_ {
+	/*line terms.go:156*/ if product_ {
 		t_ := gpu_digits_{a_: d_.a_ - magic_, b_: d_.b_ - (int32(2) * magic_), c_: d_.c_ - magic_}
-		/*line terms.go:147*/ return t_
+		/*line terms.go:157*/ return t_
 	}
 	if deep_ {
 		t2_ := gpu_digits_{a_: d_.a_ - magic_, b_: d_.b_ - magic_, c_: d_.c_ - magic_}
-		/*line terms.go:150*/ return t2_
+		/*line terms.go:160*/ return t2_
 	}
 	t3_ := gpu_digits_{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
-	/*line terms.go:152*/ return t3_
-//line kernels_tandem.go:8188
+	/*line terms.go:162*/ return t3_
+//line kernels_tandem.go:7590
 }
 
 func gpu_bits(t_ gpu_single, x_ float32) int32 {
 	/*line format.go:40*/ return int32(math.Float32bits(x_))
-//line kernels_tandem.go:8193
+//line kernels_tandem.go:7595
 }
 
 func gpu_magic(t_ gpu_single) float32 {
 	/*line format.go:38*/ return float32(1.2582912e+07)
-//line kernels_tandem.go:8198
+//line kernels_tandem.go:7600
 }
 
 func gpu_power(t_ gpu_single, field_ int64) float32 {
 	/*line format.go:42*/ return math.Float32frombits(uint32(field_) << (23))
-//line kernels_tandem.go:8203
+//line kernels_tandem.go:7605
 }
 
 func gpu_field(t_ gpu_single, bits_ int32) int64 {
 	/*line format.go:44*/ return int64((bits_ >> (23)))
-//line kernels_tandem.go:8208
+//line kernels_tandem.go:7610
 }
 
 func gpu_deepens(f_ gpu_single, p_ gpu_one) bool {
-	/*line terms.go:80*/ return (!gpu_product(p_)) && (gpu_precision(f_) <= int64(24))
-//line kernels_tandem.go:8213
+	/*line terms.go:77*/ return (!gpu_product(p_)) && (gpu_precision(f_) <= int64(24))
+//line kernels_tandem.go:7615
 }
 
-func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
-	/*line ../../../internal/superacc/superacc.go:24*/ m_ := uint64(max(v_, -v_))
-	/*line ../../../internal/superacc/superacc.go:24*/ s_ := (p_ & int64(31)) - (int64(32) * k_)
-	m_ = ((m_ << (uint64(s_))) | (m_ >> (uint64((-s_))))) & uint64(4294967295)
-	if v_ < int64(0) {
-		m_ = -m_
+func gpu_addHalves(parts_ []int64, words_ gpu_Place, s_ gpu_halves, at_ int64, precision_ int64) {
+	/*line across.go:74*/ for k_ := int64(0); k_ < int64(6); k_ = k_ + int64(1) {
+		for n_ := int64(0); n_ < int64(3); n_ = n_ + int64(1) {
+			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, precision_, k_), gpu_part(s_, k_), n_)
+		}
 	}
-	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:8224
+//line kernels_tandem.go:7624
 }
 
 func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) gpu_reach {
@@ -8239,7 +7639,7 @@ func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float3
 		}
 	}
 	return r_
-//line kernels_tandem.go:8243
+//line kernels_tandem.go:7643
 }
 
 func gpu_sumOfDigits(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
@@ -8255,12 +7655,23 @@ func gpu_sumOfDigits(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ fl
 		}
 	}
 	return s_
-//line kernels_tandem.go:8259
+//line kernels_tandem.go:7659
+}
+
+func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
+	/*line ../../../internal/superacc/superacc.go:24*/ m_ := uint64(max(v_, -v_))
+	/*line ../../../internal/superacc/superacc.go:24*/ s_ := (p_ & int64(31)) - (int64(32) * k_)
+	m_ = ((m_ << (uint64(s_))) | (m_ >> (uint64((-s_))))) & uint64(4294967295)
+	if v_ < int64(0) {
+		m_ = -m_
+	}
+	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
+//line kernels_tandem.go:7670
 }
 
 func gpu_bias_(t_ gpu_double) int64 {
 	/*line format.go:51*/ return int64(1023)
-//line kernels_tandem.go:8264
+//line kernels_tandem.go:7675
 }
 
 func gpu_factorsIn_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
@@ -8279,31 +7690,31 @@ func gpu_factorsIn_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ fl
 	/*line few.go:129*/ var t5_ float64
 	/*line few.go:129*/ t4_, t5_ = gpu_factorsOf_(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:129*/ return t4_, t5_
-//line kernels_tandem.go:8283
+//line kernels_tandem.go:7694
 }
 
 func gpu_with___(w_ gpu_window_, most_ int64, m_ int64) gpu_window_ {
-	/*line terms.go:60*/ t_ := gpu_window_{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
-	/*line terms.go:60*/ return t_
-//line kernels_tandem.go:8289
+	/*line terms.go:57*/ t_ := gpu_window_{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
+	/*line terms.go:57*/ return t_
+//line kernels_tandem.go:7700
 }
 
 func gpu_most_(t_ gpu_double) int64 {
 	/*line format.go:59*/ return int64(9223372036854775807)
-//line kernels_tandem.go:8294
+//line kernels_tandem.go:7705
 }
 
 func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
-	/*line terms.go:43*/ m_ := gpu_bits_(f_, gpu_near_(p_, x_, y_)) & gpu_most_(f_)
+	/*line terms.go:40*/ m_ := gpu_bits_(f_, gpu_near_(p_, x_, y_)) & gpu_most_(f_)
 	if ((gpu_product(p_) && (m_ == int64(0))) && (x_ != float64(0))) && (y_ != float64(0)) {
 		return int64(1)
 	}
 	return m_
-//line kernels_tandem.go:8303
+//line kernels_tandem.go:7714
 }
 
 func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64, scale_ float64, deep_ bool) gpu_digits {
-	/*line terms.go:124*/ term_ := gpu_near_(p_, x_, y_)
+	/*line terms.go:134*/ term_ := gpu_near_(p_, x_, y_)
 	upper_ := float64(term_ * scale_)
 	z_ := upper_ + gpu_magic_(f_)
 	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
@@ -8321,46 +7732,46 @@ func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
 	return d_
-//line kernels_tandem.go:8325
+//line kernels_tandem.go:7736
 }
 
 func gpu_without_(d_ gpu_digits, magic_ int64, product_ bool, deep_ bool) gpu_digits {
-	/*line terms.go:146*/ if product_ {
+	/*line terms.go:156*/ if product_ {
 		t_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - (int64(2) * magic_), c_: d_.c_ - magic_}
-		/*line terms.go:147*/ return t_
+		/*line terms.go:157*/ return t_
 	}
 	if deep_ {
 		t2_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - magic_, c_: d_.c_ - magic_}
-		/*line terms.go:150*/ return t2_
+		/*line terms.go:160*/ return t2_
 	}
 	t3_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
-	/*line terms.go:152*/ return t3_
-//line kernels_tandem.go:8339
+	/*line terms.go:162*/ return t3_
+//line kernels_tandem.go:7750
 }
 
 func gpu_bits_(t_ gpu_double, x_ float64) int64 {
 	/*line format.go:56*/ return int64(math.Float64bits(x_))
-//line kernels_tandem.go:8344
+//line kernels_tandem.go:7755
 }
 
 func gpu_magic_(t_ gpu_double) float64 {
 	/*line format.go:54*/ return float64(6.755399441055744e+15)
-//line kernels_tandem.go:8349
+//line kernels_tandem.go:7760
 }
 
 func gpu_power_(t_ gpu_double, field_ int64) float64 {
 	/*line format.go:58*/ return math.Float64frombits(uint64(field_) << (52))
-//line kernels_tandem.go:8354
+//line kernels_tandem.go:7765
 }
 
 func gpu_field_(t_ gpu_double, bits_ int64) int64 {
 	/*line format.go:60*/ return bits_ >> (52)
-//line kernels_tandem.go:8359
+//line kernels_tandem.go:7770
 }
 
 func gpu_deepens_(f_ gpu_double, p_ gpu_one) bool {
-	/*line terms.go:80*/ return (!gpu_product(p_)) && (gpu_precision_(f_) <= int64(24))
-//line kernels_tandem.go:8364
+	/*line terms.go:77*/ return (!gpu_product(p_)) && (gpu_precision_(f_) <= int64(24))
+//line kernels_tandem.go:7775
 }
 
 func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) gpu_reach {
@@ -8379,7 +7790,7 @@ func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ floa
 		}
 	}
 	return r_
-//line kernels_tandem.go:8383
+//line kernels_tandem.go:7794
 }
 
 func gpu_sumOfDigits_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
@@ -8395,7 +7806,7 @@ func gpu_sumOfDigits_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ 
 		}
 	}
 	return s_
-//line kernels_tandem.go:8399
+//line kernels_tandem.go:7810
 }
 
 func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, i_ int64, j_ int64) (float64, float64) {
@@ -8414,20 +7825,20 @@ func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_
 	/*line few.go:129*/ var t5_ float64
 	/*line few.go:129*/ t4_, t5_ = gpu_factorsOf__(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:129*/ return t4_, t5_
-//line kernels_tandem.go:8418
+//line kernels_tandem.go:7829
 }
 
 func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
-	/*line terms.go:43*/ m_ := gpu_bits_(f_, gpu_near__(p_, x_, y_)) & gpu_most_(f_)
+	/*line terms.go:40*/ m_ := gpu_bits_(f_, gpu_near__(p_, x_, y_)) & gpu_most_(f_)
 	if ((gpu_product_(p_) && (m_ == int64(0))) && (x_ != float64(0))) && (y_ != float64(0)) {
 		return int64(1)
 	}
 	return m_
-//line kernels_tandem.go:8427
+//line kernels_tandem.go:7838
 }
 
 func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float64, scale_ float64, deep_ bool) gpu_digits {
-	/*line terms.go:124*/ term_ := gpu_near__(p_, x_, y_)
+	/*line terms.go:134*/ term_ := gpu_near__(p_, x_, y_)
 	upper_ := float64(term_ * scale_)
 	z_ := upper_ + gpu_magic_(f_)
 	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
@@ -8445,12 +7856,12 @@ func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
 	return d_
-//line kernels_tandem.go:8449
+//line kernels_tandem.go:7860
 }
 
 func gpu_deepens__(f_ gpu_double, p_ gpu_pair) bool {
-	/*line terms.go:80*/ return (!gpu_product_(p_)) && (gpu_precision_(f_) <= int64(24))
-//line kernels_tandem.go:8454
+	/*line terms.go:77*/ return (!gpu_product_(p_)) && (gpu_precision_(f_) <= int64(24))
+//line kernels_tandem.go:7865
 }
 
 func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) gpu_reach {
@@ -8469,7 +7880,7 @@ func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ f
 		}
 	}
 	return r_
-//line kernels_tandem.go:8473
+//line kernels_tandem.go:7884
 }
 
 func gpu_sumOfDigits__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
@@ -8485,7 +7896,7 @@ func gpu_sumOfDigits__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, les
 		}
 	}
 	return s_
-//line kernels_tandem.go:8489
+//line kernels_tandem.go:7900
 }
 
 func gpu_factorsIn___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
@@ -8504,20 +7915,20 @@ func gpu_factorsIn___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ 
 	/*line few.go:129*/ var t5_ float64
 	/*line few.go:129*/ t4_, t5_ = gpu_factorsOf___(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:129*/ return t4_, t5_
-//line kernels_tandem.go:8508
+//line kernels_tandem.go:7919
 }
 
 func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
-	/*line terms.go:43*/ m_ := gpu_bits_(f_, gpu_near___(p_, x_, y_)) & gpu_most_(f_)
+	/*line terms.go:40*/ m_ := gpu_bits_(f_, gpu_near___(p_, x_, y_)) & gpu_most_(f_)
 	if ((gpu_product__(p_) && (m_ == int64(0))) && (x_ != float64(0))) && (y_ != float64(0)) {
 		return int64(1)
 	}
 	return m_
-//line kernels_tandem.go:8517
+//line kernels_tandem.go:7928
 }
 
 func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float64, scale_ float64, deep_ bool) gpu_digits {
-	/*line terms.go:124*/ term_ := gpu_near___(p_, x_, y_)
+	/*line terms.go:134*/ term_ := gpu_near___(p_, x_, y_)
 	upper_ := float64(term_ * scale_)
 	z_ := upper_ + gpu_magic_(f_)
 	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
@@ -8535,12 +7946,12 @@ func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
 	return d_
-//line kernels_tandem.go:8539
+//line kernels_tandem.go:7950
 }
 
 func gpu_deepens___(f_ gpu_double, p_ gpu_two) bool {
-	/*line terms.go:80*/ return (!gpu_product__(p_)) && (gpu_precision_(f_) <= int64(24))
-//line kernels_tandem.go:8544
+	/*line terms.go:77*/ return (!gpu_product__(p_)) && (gpu_precision_(f_) <= int64(24))
+//line kernels_tandem.go:7955
 }
 
 func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) gpu_reach {
@@ -8559,7 +7970,7 @@ func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ fl
 		}
 	}
 	return r_
-//line kernels_tandem.go:8563
+//line kernels_tandem.go:7974
 }
 
 func gpu_sumOfDigits___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
@@ -8575,66 +7986,96 @@ func gpu_sumOfDigits___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less
 		}
 	}
 	return s_
-//line kernels_tandem.go:8579
+//line kernels_tandem.go:7990
 }
 
-func gpu_digits__(t_ gpu_one) int64 {
-	/*line terms.go:24*/ return int64(2)
-//line kernels_tandem.go:8584
-}
-
-func gpu_exact(t_ gpu_one) bool {
-	/*line terms.go:22*/ return false
-//line kernels_tandem.go:8589
-}
-
-func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ float32, mask_ int32) (float32, float32) {
-	/*line along.go:183*/ var u_ float32
+func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
+	/*line along.go:214*/ var u_ float32
 	_ = u_
-	/*line along.go:183*/ var v_ float32
+	/*line along.go:214*/ var v_ float32
 	_ = v_
-	if gpu_exact(p_) {
-		return float32((x_ - shift_) * (y_ - shift_)), float32(1)
+	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
+	/*line along.go:216*/ y_ := float32(0)
+	if gpu_product(p_) || gpu_exact(p_) {
+		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
 	}
-	if gpu_product(p_) {
-		return x_ - shift_, y_ - shift_
-	}
-	return gpu_from(f_, gpu_bits(f_, x_)&mask_), float32(1)
-//line kernels_tandem.go:8604
+	var t_ float32
+	/*line along.go:220*/ var t2_ float32
+	/*line along.go:220*/ t_, t2_ = gpu_factorsOf(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:220*/ return t_, t2_
+//line kernels_tandem.go:8007
 }
 
-func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
-	/*line format.go:45*/ var t2_ uint64
-	/*line format.go:45*/ var t3_ int64
-	/*line format.go:45*/ var t4_ bool
-	/*line format.go:45*/ t2_, t3_, t4_ = gpu_Split32(math.Float32bits(x_))
-	/*line format.go:45*/ return t2_, t3_, t4_
-//line kernels_tandem.go:8613
-}
-
-func gpu_Special(x_ float32) int64 {
-	/*line ../../../internal/superacc/superacc.go:53*/ if x_ != x_ {
-		return int64(1)
-	} else {
-		/*line ../../../internal/superacc/superacc.go:55*/ if x_ > float32(0) {
-			return int64(2)
+func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
+	/*line terms.go:216*/ var t_ uint64
+	/*line terms.go:216*/ var t2_ int64
+	/*line terms.go:216*/ var t3_ bool
+	/*line terms.go:216*/ t_, t2_, t3_ = gpu_split(f_, x_)
+	/*line terms.go:216*/ m_ := t_
+	/*line terms.go:216*/ e_ := t2_
+	/*line terms.go:216*/ finite_ := t3_
+	if !gpu_product(p_) {
+		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits(f_, x_) < int32(0)}
+		if !finite_ {
+			t4_.special_ = gpu_Special(x_)
 		}
+		return t4_
 	}
-	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:8625
+	var t5_ uint64
+	/*line terms.go:224*/ var t6_ int64
+	/*line terms.go:224*/ var t7_ bool
+	/*line terms.go:224*/ t5_, t6_, t7_ = gpu_split(f_, y_)
+	/*line terms.go:224*/ n_ := t5_
+	/*line terms.go:224*/ g_ := t6_
+	/*line terms.go:224*/ finite2_ := t7_
+	t8_ := support.MulHi(m_, n_)
+	/*line terms.go:225*/ t9_ := m_ * n_
+	/*line terms.go:225*/ hi_ := t8_
+	/*line terms.go:225*/ lo_ := t9_
+	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits(f_, x_) < int32(0)) != (gpu_bits(f_, y_) < int32(0))}
+	if (!finite_) || (!finite2_) {
+		t10_.special_ = gpu_Special(float32(x_ * y_))
+	}
+	return t10_
+//line kernels_tandem.go:8041
 }
 
-func gpu_sumOfParts(x_ []int64) int64 {
-	/*line along.go:90*/ var sum_ int64
-	t_ := x_
-	/*line along.go:91*/ t2_ := int64(len(t_))
-	/*line along.go:91*/ t3_ := int64(0)
-	/*line along.go:91*/ for ; t3_ < t2_; t3_ = t3_ + int64(1) {
-		/*line along.go:91*/ v_ := t_[t3_]
-		sum_ = sum_ + v_
+func gpu_size(f_ gpu_single, p_ gpu_one) int64 {
+	/*line terms.go:235*/ if gpu_product(p_) {
+		return int64(2) * gpu_precision(f_)
 	}
-	return sum_
-//line kernels_tandem.go:8638
+	return gpu_precision(f_)
+//line kernels_tandem.go:8049
+}
+
+func gpu_digit(w_ gpu_wide, base_ int64, width_ uint64) int64 {
+	/*line terms.go:246*/ up_ := uint64((w_.exp_ - base_))
+	/*line terms.go:246*/ down_ := uint64((base_ - w_.exp_))
+	d_ := int64((((((w_.lo_ << (up_)) | (w_.lo_ >> (down_))) | (w_.hi_ << (uint64(64) - down_))) | (w_.hi_ >> (down_ - uint64(64)))) & ((support.Value(uint64(1)) << (width_)) - uint64(1))))
+	if w_.neg_ {
+		return -d_
+	}
+	return d_
+//line kernels_tandem.go:8060
+}
+
+func gpu_Carry_(w_ []int64, at_ gpu_Place) {
+	/*line ../../../internal/superacc/superacc.go:34*/ c_ := int64(0)
+	for t_, k_ := at_.N_-int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
+		v_ := w_[at_.At_+(k_*at_.Step_)] + c_
+		c_ = v_ >> (32)
+		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
+	}
+	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
+//line kernels_tandem.go:8071
+}
+
+func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
+	/*line ../../../internal/superacc/value.go:54*/ if k_ < int64(0) {
+		return uint64(0)
+	}
+	return uint64(w_[at_.At_+(k_*at_.Step_)])
+//line kernels_tandem.go:8079
 }
 
 func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -8663,7 +8104,7 @@ func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
 		}
 	}
 	return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:8667
+//line kernels_tandem.go:8108
 }
 
 func gpu_Root(v_ gpu_Value) gpu_Value {
@@ -8696,26 +8137,26 @@ func gpu_Root(v_ gpu_Value) gpu_Value {
 		}
 	}
 	return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-int64(58), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:8700
+//line kernels_tandem.go:8141
 }
 
 func gpu_value_(f_ gpu_single, special_ int64) float32 {
-	/*line round.go:54*/ inf_ := gpu_power(f_, (int64(2)*gpu_bias(f_))+int64(1))
+	/*line round.go:92*/ inf_ := gpu_power(f_, (int64(2)*gpu_bias(f_))+int64(1))
 	t_ := special_
 	if t_ == int64(2) {
 		return inf_
 	} else {
-		/*line round.go:58*/ if t_ == int64(4) {
+		/*line round.go:96*/ if t_ == int64(4) {
 			return -inf_
 		}
 	}
-	/*line round.go:61*/ return inf_ - inf_
-//line kernels_tandem.go:8714
+	/*line round.go:99*/ return inf_ - inf_
+//line kernels_tandem.go:8155
 }
 
 func gpu_round(t_ gpu_single, v_ gpu_Value) float32 {
 	/*line format.go:46*/ return math.Float32frombits(gpu_Bits32(v_))
-//line kernels_tandem.go:8719
+//line kernels_tandem.go:8160
 }
 
 func gpu_shifted(s_ gpu_short, width_ int64, d_ int64) gpu_short {
@@ -8733,10 +8174,10 @@ func gpu_shifted(s_ gpu_short, width_ int64, d_ int64) gpu_short {
 	/*line few.go:194*/ hi_ = t5_
 	t7_ := gpu_short{hi_: hi_, lo_: lo_}
 	/*line few.go:195*/ return t7_
-//line kernels_tandem.go:8737
+//line kernels_tandem.go:8178
 }
 
-func gpu_and(s_ gpu_short, t_ gpu_short) gpu_short {
+func gpu_and_(s_ gpu_short, t_ gpu_short) gpu_short {
 	/*line short.go:29*/ t2_ := s_.lo_
 	/*line short.go:29*/ t3_ := t_.lo_
 	/*line short.go:29*/ t4_ := (t2_ + t3_) + uint64(0)
@@ -8751,131 +8192,203 @@ func gpu_and(s_ gpu_short, t_ gpu_short) gpu_short {
 	/*line short.go:30*/ hi_ := t8_
 	t10_ := gpu_short{hi_: hi_, lo_: lo_}
 	/*line short.go:31*/ return t10_
-//line kernels_tandem.go:8755
+//line kernels_tandem.go:8196
 }
 
-func gpu_Carry_(w_ []int64, at_ gpu_Place) {
-	/*line ../../../internal/superacc/superacc.go:34*/ c_ := int64(0)
-	for t_, k_ := at_.N_-int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
-		v_ := w_[at_.At_+(k_*at_.Step_)] + c_
-		c_ = v_ >> (32)
-		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
-	}
-	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:8766
-}
-
-func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
-	/*line ../../../internal/superacc/value.go:54*/ if k_ < int64(0) {
-		return uint64(0)
-	}
-	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:8774
-}
-
-func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
-	/*line along.go:183*/ var u_ float64
+func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
+	/*line along.go:214*/ var u_ float64
 	_ = u_
-	/*line along.go:183*/ var v_ float64
+	/*line along.go:214*/ var v_ float64
 	_ = v_
-	if gpu_exact(p_) {
-		return float64((x_ - shift_) * (y_ - shift_)), float64(1)
+	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
+	/*line along.go:216*/ y_ := float64(0)
+	if gpu_product(p_) || gpu_exact(p_) {
+		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
 	}
-	if gpu_product(p_) {
-		return x_ - shift_, y_ - shift_
-	}
-	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:8789
+	var t_ float64
+	/*line along.go:220*/ var t2_ float64
+	/*line along.go:220*/ t_, t2_ = gpu_factorsOf_(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:220*/ return t_, t2_
+//line kernels_tandem.go:8213
 }
 
-func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
-	/*line format.go:61*/ var t2_ uint64
-	/*line format.go:61*/ var t3_ int64
-	/*line format.go:61*/ var t4_ bool
-	/*line format.go:61*/ t2_, t3_, t4_ = gpu_Split64(math.Float64bits(x_))
-	/*line format.go:61*/ return t2_, t3_, t4_
-//line kernels_tandem.go:8798
-}
-
-func gpu_Special_(x_ float64) int64 {
-	/*line ../../../internal/superacc/superacc.go:53*/ if x_ != x_ {
-		return int64(1)
-	} else {
-		/*line ../../../internal/superacc/superacc.go:55*/ if x_ > float64(0) {
-			return int64(2)
+func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
+	/*line terms.go:216*/ var t_ uint64
+	/*line terms.go:216*/ var t2_ int64
+	/*line terms.go:216*/ var t3_ bool
+	/*line terms.go:216*/ t_, t2_, t3_ = gpu_split_(f_, x_)
+	/*line terms.go:216*/ m_ := t_
+	/*line terms.go:216*/ e_ := t2_
+	/*line terms.go:216*/ finite_ := t3_
+	if !gpu_product(p_) {
+		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
+		if !finite_ {
+			t4_.special_ = gpu_Special_(x_)
 		}
+		return t4_
 	}
-	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:8810
+	var t5_ uint64
+	/*line terms.go:224*/ var t6_ int64
+	/*line terms.go:224*/ var t7_ bool
+	/*line terms.go:224*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
+	/*line terms.go:224*/ n_ := t5_
+	/*line terms.go:224*/ g_ := t6_
+	/*line terms.go:224*/ finite2_ := t7_
+	t8_ := support.MulHi(m_, n_)
+	/*line terms.go:225*/ t9_ := m_ * n_
+	/*line terms.go:225*/ hi_ := t8_
+	/*line terms.go:225*/ lo_ := t9_
+	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
+	if (!finite_) || (!finite2_) {
+		t10_.special_ = gpu_Special_(float64(x_ * y_))
+	}
+	return t10_
+//line kernels_tandem.go:8247
+}
+
+func gpu_size_(f_ gpu_double, p_ gpu_one) int64 {
+	/*line terms.go:235*/ if gpu_product(p_) {
+		return int64(2) * gpu_precision_(f_)
+	}
+	return gpu_precision_(f_)
+//line kernels_tandem.go:8255
 }
 
 func gpu_value__(f_ gpu_double, special_ int64) float64 {
-	/*line round.go:54*/ inf_ := gpu_power_(f_, (int64(2)*gpu_bias_(f_))+int64(1))
+	/*line round.go:92*/ inf_ := gpu_power_(f_, (int64(2)*gpu_bias_(f_))+int64(1))
 	t_ := special_
 	if t_ == int64(2) {
 		return inf_
 	} else {
-		/*line round.go:58*/ if t_ == int64(4) {
+		/*line round.go:96*/ if t_ == int64(4) {
 			return -inf_
 		}
 	}
-	/*line round.go:61*/ return inf_ - inf_
-//line kernels_tandem.go:8824
+	/*line round.go:99*/ return inf_ - inf_
+//line kernels_tandem.go:8269
 }
 
 func gpu_round_(t_ gpu_double, v_ gpu_Value) float64 {
 	/*line format.go:62*/ return math.Float64frombits(gpu_Bits64(v_))
-//line kernels_tandem.go:8829
+//line kernels_tandem.go:8274
 }
 
-func gpu_digits___(t_ gpu_pair) int64 {
-	/*line terms.go:27*/ return int64(2)
-//line kernels_tandem.go:8834
-}
-
-func gpu_exact_(t_ gpu_pair) bool {
-	/*line terms.go:25*/ return true
-//line kernels_tandem.go:8839
-}
-
-func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
-	/*line along.go:183*/ var u_ float64
+func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int64) (float64, float64) {
+	/*line along.go:214*/ var u_ float64
 	_ = u_
-	/*line along.go:183*/ var v_ float64
+	/*line along.go:214*/ var v_ float64
 	_ = v_
-	if gpu_exact_(p_) {
-		return float64(float64((x_ - shift_)) * float64((y_ - shift_))), float64(1)
+	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
+	/*line along.go:216*/ y_ := float32(0)
+	if gpu_product_(p_) || gpu_exact_(p_) {
+		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
 	}
-	if gpu_product_(p_) {
-		return float64((x_ - shift_)), float64((y_ - shift_))
+	var t_ float64
+	/*line along.go:220*/ var t2_ float64
+	/*line along.go:220*/ t_, t2_ = gpu_factorsOf__(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:220*/ return t_, t2_
+//line kernels_tandem.go:8291
+}
+
+func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide {
+	/*line terms.go:216*/ var t_ uint64
+	/*line terms.go:216*/ var t2_ int64
+	/*line terms.go:216*/ var t3_ bool
+	/*line terms.go:216*/ t_, t2_, t3_ = gpu_split_(f_, x_)
+	/*line terms.go:216*/ m_ := t_
+	/*line terms.go:216*/ e_ := t2_
+	/*line terms.go:216*/ finite_ := t3_
+	if !gpu_product_(p_) {
+		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
+		if !finite_ {
+			t4_.special_ = gpu_Special_(x_)
+		}
+		return t4_
 	}
-	return gpu_from_(f_, gpu_bits_(f_, float64(x_))&mask_), float64(1)
-//line kernels_tandem.go:8854
+	var t5_ uint64
+	/*line terms.go:224*/ var t6_ int64
+	/*line terms.go:224*/ var t7_ bool
+	/*line terms.go:224*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
+	/*line terms.go:224*/ n_ := t5_
+	/*line terms.go:224*/ g_ := t6_
+	/*line terms.go:224*/ finite2_ := t7_
+	t8_ := support.MulHi(m_, n_)
+	/*line terms.go:225*/ t9_ := m_ * n_
+	/*line terms.go:225*/ hi_ := t8_
+	/*line terms.go:225*/ lo_ := t9_
+	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
+	if (!finite_) || (!finite2_) {
+		t10_.special_ = gpu_Special_(float64(x_ * y_))
+	}
+	return t10_
+//line kernels_tandem.go:8325
 }
 
-func gpu_digits____(t_ gpu_two) int64 {
-	/*line terms.go:30*/ return int64(3)
-//line kernels_tandem.go:8859
+func gpu_size__(f_ gpu_double, p_ gpu_pair) int64 {
+	/*line terms.go:235*/ if gpu_product_(p_) {
+		return int64(2) * gpu_precision_(f_)
+	}
+	return gpu_precision_(f_)
+//line kernels_tandem.go:8333
 }
 
-func gpu_exact__(t_ gpu_two) bool {
-	/*line terms.go:28*/ return false
-//line kernels_tandem.go:8864
-}
-
-func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
-	/*line along.go:183*/ var u_ float64
+func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
+	/*line along.go:214*/ var u_ float64
 	_ = u_
-	/*line along.go:183*/ var v_ float64
+	/*line along.go:214*/ var v_ float64
 	_ = v_
-	if gpu_exact__(p_) {
-		return float64((x_ - shift_) * (y_ - shift_)), float64(1)
+	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
+	/*line along.go:216*/ y_ := float64(0)
+	if gpu_product__(p_) || gpu_exact__(p_) {
+		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
 	}
-	if gpu_product__(p_) {
-		return x_ - shift_, y_ - shift_
+	var t_ float64
+	/*line along.go:220*/ var t2_ float64
+	/*line along.go:220*/ t_, t2_ = gpu_factorsOf___(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:220*/ return t_, t2_
+//line kernels_tandem.go:8350
+}
+
+func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide {
+	/*line terms.go:216*/ var t_ uint64
+	/*line terms.go:216*/ var t2_ int64
+	/*line terms.go:216*/ var t3_ bool
+	/*line terms.go:216*/ t_, t2_, t3_ = gpu_split_(f_, x_)
+	/*line terms.go:216*/ m_ := t_
+	/*line terms.go:216*/ e_ := t2_
+	/*line terms.go:216*/ finite_ := t3_
+	if !gpu_product__(p_) {
+		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
+		if !finite_ {
+			t4_.special_ = gpu_Special_(x_)
+		}
+		return t4_
 	}
-	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:8879
+	var t5_ uint64
+	/*line terms.go:224*/ var t6_ int64
+	/*line terms.go:224*/ var t7_ bool
+	/*line terms.go:224*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
+	/*line terms.go:224*/ n_ := t5_
+	/*line terms.go:224*/ g_ := t6_
+	/*line terms.go:224*/ finite2_ := t7_
+	t8_ := support.MulHi(m_, n_)
+	/*line terms.go:225*/ t9_ := m_ * n_
+	/*line terms.go:225*/ hi_ := t8_
+	/*line terms.go:225*/ lo_ := t9_
+	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
+	if (!finite_) || (!finite2_) {
+		t10_.special_ = gpu_Special_(float64(x_ * y_))
+	}
+	return t10_
+//line kernels_tandem.go:8384
+}
+
+func gpu_size___(f_ gpu_double, p_ gpu_two) int64 {
+	/*line terms.go:235*/ if gpu_product__(p_) {
+		return int64(2) * gpu_precision_(f_)
+	}
+	return gpu_precision_(f_)
+//line kernels_tandem.go:8392
 }
 
 func gpu_room(s_ gpu_short, left_ int64) int64 {
@@ -8884,7 +8397,7 @@ func gpu_room(s_ gpu_short, left_ int64) int64 {
 		return min(int64(48), left_)
 	}
 	return min(min(int64(48), left_), int64(bits.LeadingZeros64(hi_))-int64(2))
-//line kernels_tandem.go:8888
+//line kernels_tandem.go:8401
 }
 
 func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
@@ -8896,7 +8409,7 @@ func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
 	}
 	v_.Rest_ = rest_
 	return v_
-//line kernels_tandem.go:8900
+//line kernels_tandem.go:8413
 }
 
 func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
@@ -8906,7 +8419,7 @@ func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
 	}
 	t2_ := gpu_Value{Neg_: neg_}
 	/*line ../../../internal/superacc/value.go:19*/ return gpu_become(t2_, hi_, lo_, exp_, false)
-//line kernels_tandem.go:8910
+//line kernels_tandem.go:8423
 }
 
 func gpu_digit__(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -8914,7 +8427,7 @@ func gpu_digit__(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:8918
+//line kernels_tandem.go:8431
 }
 
 func gpu_element(x_ gpu_Matrix, i_ int64, j_ int64, o_ int64, down_ bool) float32 {
@@ -8922,20 +8435,40 @@ func gpu_element(x_ gpu_Matrix, i_ int64, j_ int64, o_ int64, down_ bool) float3
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:8926
+//line kernels_tandem.go:8439
+}
+
+func gpu_exact(t_ gpu_one) bool {
+	/*line terms.go:21*/ return false
+//line kernels_tandem.go:8444
+}
+
+func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ float32, mask_ int32) (float32, float32) {
+	/*line along.go:225*/ var u_ float32
+	_ = u_
+	/*line along.go:225*/ var v_ float32
+	_ = v_
+	if gpu_exact(p_) {
+		return float32((x_ - shift_) * (y_ - shift_)), float32(1)
+	}
+	if gpu_product(p_) {
+		return x_ - shift_, y_ - shift_
+	}
+	return gpu_from(f_, gpu_bits(f_, x_)&mask_), float32(1)
+//line kernels_tandem.go:8459
 }
 
 func gpu_near(p_ gpu_one, x_ float32, y_ float32) float32 {
-	/*line terms.go:34*/ if gpu_product(p_) {
+	/*line terms.go:31*/ if gpu_product(p_) {
 		return float32(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:8934
+//line kernels_tandem.go:8467
 }
 
 func gpu_down(t_ gpu_single) float32 {
 	/*line format.go:39*/ return float32(8.388608e+06)
-//line kernels_tandem.go:8939
+//line kernels_tandem.go:8472
 }
 
 func gpu_reachIn(f_ gpu_single, w_ gpu_window) gpu_reach {
@@ -8946,7 +8479,7 @@ func gpu_reachIn(f_ gpu_single, w_ gpu_window) gpu_reach {
 	/*line few.go:162*/ hi_ := gpu_field(f_, w_.hi_)
 	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - gpu_bias(f_)) - gpu_precision(f_)) + int64(1), top_: (max(hi_, int64(1)) - gpu_bias(f_)) + int64(1)}
 	/*line few.go:163*/ return t_
-//line kernels_tandem.go:8950
+//line kernels_tandem.go:8483
 }
 
 func gpu_element_(x_ gpu_Matrix_, i_ int64, j_ int64, o_ int64, down_ bool) float64 {
@@ -8954,20 +8487,35 @@ func gpu_element_(x_ gpu_Matrix_, i_ int64, j_ int64, o_ int64, down_ bool) floa
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:8958
+//line kernels_tandem.go:8491
+}
+
+func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
+	/*line along.go:225*/ var u_ float64
+	_ = u_
+	/*line along.go:225*/ var v_ float64
+	_ = v_
+	if gpu_exact(p_) {
+		return float64((x_ - shift_) * (y_ - shift_)), float64(1)
+	}
+	if gpu_product(p_) {
+		return x_ - shift_, y_ - shift_
+	}
+	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
+//line kernels_tandem.go:8506
 }
 
 func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
-	/*line terms.go:34*/ if gpu_product(p_) {
+	/*line terms.go:31*/ if gpu_product(p_) {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:8966
+//line kernels_tandem.go:8514
 }
 
 func gpu_down_(t_ gpu_double) float64 {
 	/*line format.go:55*/ return float64(4.503599627370496e+15)
-//line kernels_tandem.go:8971
+//line kernels_tandem.go:8519
 }
 
 func gpu_reachIn_(f_ gpu_double, w_ gpu_window_) gpu_reach {
@@ -8978,28 +8526,139 @@ func gpu_reachIn_(f_ gpu_double, w_ gpu_window_) gpu_reach {
 	/*line few.go:162*/ hi_ := gpu_field_(f_, w_.hi_)
 	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - gpu_bias_(f_)) - gpu_precision_(f_)) + int64(1), top_: (max(hi_, int64(1)) - gpu_bias_(f_)) + int64(1)}
 	/*line few.go:163*/ return t_
-//line kernels_tandem.go:8982
+//line kernels_tandem.go:8530
+}
+
+func gpu_exact_(t_ gpu_pair) bool {
+	/*line terms.go:23*/ return true
+//line kernels_tandem.go:8535
+}
+
+func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
+	/*line along.go:225*/ var u_ float64
+	_ = u_
+	/*line along.go:225*/ var v_ float64
+	_ = v_
+	if gpu_exact_(p_) {
+		return float64(float64((x_ - shift_)) * float64((y_ - shift_))), float64(1)
+	}
+	if gpu_product_(p_) {
+		return float64((x_ - shift_)), float64((y_ - shift_))
+	}
+	return gpu_from_(f_, gpu_bits_(f_, float64(x_))&mask_), float64(1)
+//line kernels_tandem.go:8550
 }
 
 func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
-	/*line terms.go:34*/ if gpu_product_(p_) {
+	/*line terms.go:31*/ if gpu_product_(p_) {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:8990
+//line kernels_tandem.go:8558
+}
+
+func gpu_exact__(t_ gpu_two) bool {
+	/*line terms.go:26*/ return false
+//line kernels_tandem.go:8563
+}
+
+func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
+	/*line along.go:225*/ var u_ float64
+	_ = u_
+	/*line along.go:225*/ var v_ float64
+	_ = v_
+	if gpu_exact__(p_) {
+		return float64((x_ - shift_) * (y_ - shift_)), float64(1)
+	}
+	if gpu_product__(p_) {
+		return x_ - shift_, y_ - shift_
+	}
+	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
+//line kernels_tandem.go:8578
 }
 
 func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
-	/*line terms.go:34*/ if gpu_product__(p_) {
+	/*line terms.go:31*/ if gpu_product__(p_) {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:8998
+//line kernels_tandem.go:8586
+}
+
+func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
+	/*line format.go:45*/ var t2_ uint64
+	/*line format.go:45*/ var t3_ int64
+	/*line format.go:45*/ var t4_ bool
+	/*line format.go:45*/ t2_, t3_, t4_ = gpu_Split32(math.Float32bits(x_))
+	/*line format.go:45*/ return t2_, t3_, t4_
+//line kernels_tandem.go:8595
+}
+
+func gpu_Special(x_ float32) int64 {
+	/*line ../../../internal/superacc/superacc.go:53*/ if x_ != x_ {
+		return int64(1)
+	} else {
+		/*line ../../../internal/superacc/superacc.go:55*/ if x_ > float32(0) {
+			return int64(2)
+		}
+	}
+	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
+//line kernels_tandem.go:8607
+}
+
+func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gpu_Value {
+	/*line ../../../internal/superacc/value.go:114*/ if hi_ == uint64(0) {
+		t_ := lo_
+		/*line ../../../internal/superacc/value.go:115*/ t2_ := exp_ - int64(64)
+		/*line ../../../internal/superacc/value.go:115*/ hi_ = t_
+		/*line ../../../internal/superacc/value.go:115*/ lo_ = uint64(0)
+		/*line ../../../internal/superacc/value.go:115*/ exp_ = t2_
+	}
+	z_ := int64(bits.LeadingZeros64(hi_))
+	t3_ := gpu_Value{Hi_: (hi_ << (uint64(z_))) | (lo_ >> (uint64((int64(64) - z_)))), Lo_: lo_ << (uint64(z_)), Exp_: exp_ - z_, Neg_: v_.Neg_, Rest_: v_.Rest_ || rest_}
+	/*line ../../../internal/superacc/value.go:118*/ return t3_
+//line kernels_tandem.go:8621
+}
+
+func gpu_Bits32(v_ gpu_Value) uint32 {
+	/*line ../../../internal/superacc/value.go:125*/ return uint32(gpu_round__(v_, int64(24), uint64(255)))
+//line kernels_tandem.go:8626
+}
+
+func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
+	/*line format.go:61*/ var t2_ uint64
+	/*line format.go:61*/ var t3_ int64
+	/*line format.go:61*/ var t4_ bool
+	/*line format.go:61*/ t2_, t3_, t4_ = gpu_Split64(math.Float64bits(x_))
+	/*line format.go:61*/ return t2_, t3_, t4_
+//line kernels_tandem.go:8635
+}
+
+func gpu_Special_(x_ float64) int64 {
+	/*line ../../../internal/superacc/superacc.go:53*/ if x_ != x_ {
+		return int64(1)
+	} else {
+		/*line ../../../internal/superacc/superacc.go:55*/ if x_ > float64(0) {
+			return int64(2)
+		}
+	}
+	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
+//line kernels_tandem.go:8647
+}
+
+func gpu_Bits64(v_ gpu_Value) uint64 {
+	/*line ../../../internal/superacc/value.go:122*/ return gpu_round__(v_, int64(53), uint64(2047))
+//line kernels_tandem.go:8652
 }
 
 func gpu_from(t_ gpu_single, b_ int32) float32 {
 	/*line format.go:41*/ return math.Float32frombits(uint32(b_))
-//line kernels_tandem.go:9003
+//line kernels_tandem.go:8657
+}
+
+func gpu_from_(t_ gpu_double, b_ int64) float64 {
+	/*line format.go:57*/ return math.Float64frombits(uint64(b_))
+//line kernels_tandem.go:8662
 }
 
 func gpu_Split32(b_ uint32) (uint64, int64, bool) {
@@ -9014,68 +8673,7 @@ func gpu_Split32(b_ uint32) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:158*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:158*/ t_, t2_, t3_ = gpu_split__(uint64(b_), int64(24), uint64(255))
 	/*line ../../../internal/superacc/value.go:158*/ return t_, t2_, t3_
-//line kernels_tandem.go:9018
-}
-
-func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gpu_Value {
-	/*line ../../../internal/superacc/value.go:114*/ if hi_ == uint64(0) {
-		t_ := lo_
-		/*line ../../../internal/superacc/value.go:115*/ t2_ := exp_ - int64(64)
-		/*line ../../../internal/superacc/value.go:115*/ hi_ = t_
-		/*line ../../../internal/superacc/value.go:115*/ lo_ = uint64(0)
-		/*line ../../../internal/superacc/value.go:115*/ exp_ = t2_
-	}
-	z_ := int64(bits.LeadingZeros64(hi_))
-	t3_ := gpu_Value{Hi_: (hi_ << (uint64(z_))) | (lo_ >> (uint64((int64(64) - z_)))), Lo_: lo_ << (uint64(z_)), Exp_: exp_ - z_, Neg_: v_.Neg_, Rest_: v_.Rest_ || rest_}
-	/*line ../../../internal/superacc/value.go:118*/ return t3_
-//line kernels_tandem.go:9032
-}
-
-func gpu_Bits32(v_ gpu_Value) uint32 {
-	/*line ../../../internal/superacc/value.go:125*/ return uint32(gpu_round__(v_, int64(24), uint64(255)))
-//line kernels_tandem.go:9037
-}
-
-func gpu_from_(t_ gpu_double, b_ int64) float64 {
-	/*line format.go:57*/ return math.Float64frombits(uint64(b_))
-//line kernels_tandem.go:9042
-}
-
-func gpu_Split64(b_ uint64) (uint64, int64, bool) {
-	/*line ../../../internal/superacc/value.go:155*/ var m_ uint64
-	_ = m_
-	/*line ../../../internal/superacc/value.go:155*/ var exp_ int64
-	_ = exp_
-	/*line ../../../internal/superacc/value.go:155*/ var finite_ bool
-	_ = finite_
-	/*line ../../../internal/superacc/value.go:155*/ var t_ uint64
-	/*line ../../../internal/superacc/value.go:155*/ var t2_ int64
-	/*line ../../../internal/superacc/value.go:155*/ var t3_ bool
-	/*line ../../../internal/superacc/value.go:155*/ t_, t2_, t3_ = gpu_split__(b_, int64(53), uint64(2047))
-	/*line ../../../internal/superacc/value.go:155*/ return t_, t2_, t3_
-//line kernels_tandem.go:9057
-}
-
-func gpu_Bits64(v_ gpu_Value) uint64 {
-	/*line ../../../internal/superacc/value.go:122*/ return gpu_round__(v_, int64(53), uint64(2047))
-//line kernels_tandem.go:9062
-}
-
-func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
-	/*line ../../../internal/superacc/value.go:160*/ var m_ uint64
-	/*line ../../../internal/superacc/value.go:160*/ var exp_ int64
-	_ = exp_
-	/*line ../../../internal/superacc/value.go:160*/ var finite_ bool
-	_ = finite_
-//line ../../../internal/superacc/value.go:161
-	one_ := support.Value(uint64(1)) << (uint64((precision_ - int64(1))))
-	t_ := b_ & (one_ - uint64(1))
-	/*line ../../../internal/superacc/value.go:162*/ t2_ := (b_ >> (uint64((precision_ - int64(1))))) & inf_
-	/*line ../../../internal/superacc/value.go:162*/ m_ = t_
-	/*line ../../../internal/superacc/value.go:162*/ field_ := t2_
-	normal_ := min(field_, uint64(1))
-	return m_ | (normal_ << (uint64((precision_ - int64(1))))), gpu_lowest(precision_, inf_) + int64((field_ - normal_)), field_ != inf_
-//line kernels_tandem.go:9079
+//line kernels_tandem.go:8677
 }
 
 func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
@@ -9099,10 +8697,42 @@ func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
 		keep_ = keep_ | ((inf_ + uint64(1)) << (uint64((precision_ - int64(1)))))
 	}
 	return keep_
-//line kernels_tandem.go:9103
+//line kernels_tandem.go:8701
+}
+
+func gpu_Split64(b_ uint64) (uint64, int64, bool) {
+	/*line ../../../internal/superacc/value.go:155*/ var m_ uint64
+	_ = m_
+	/*line ../../../internal/superacc/value.go:155*/ var exp_ int64
+	_ = exp_
+	/*line ../../../internal/superacc/value.go:155*/ var finite_ bool
+	_ = finite_
+	/*line ../../../internal/superacc/value.go:155*/ var t_ uint64
+	/*line ../../../internal/superacc/value.go:155*/ var t2_ int64
+	/*line ../../../internal/superacc/value.go:155*/ var t3_ bool
+	/*line ../../../internal/superacc/value.go:155*/ t_, t2_, t3_ = gpu_split__(b_, int64(53), uint64(2047))
+	/*line ../../../internal/superacc/value.go:155*/ return t_, t2_, t3_
+//line kernels_tandem.go:8716
+}
+
+func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
+	/*line ../../../internal/superacc/value.go:160*/ var m_ uint64
+	/*line ../../../internal/superacc/value.go:160*/ var exp_ int64
+	_ = exp_
+	/*line ../../../internal/superacc/value.go:160*/ var finite_ bool
+	_ = finite_
+//line ../../../internal/superacc/value.go:161
+	one_ := support.Value(uint64(1)) << (uint64((precision_ - int64(1))))
+	t_ := b_ & (one_ - uint64(1))
+	/*line ../../../internal/superacc/value.go:162*/ t2_ := (b_ >> (uint64((precision_ - int64(1))))) & inf_
+	/*line ../../../internal/superacc/value.go:162*/ m_ = t_
+	/*line ../../../internal/superacc/value.go:162*/ field_ := t2_
+	normal_ := min(field_, uint64(1))
+	return m_ | (normal_ << (uint64((precision_ - int64(1))))), gpu_lowest(precision_, inf_) + int64((field_ - normal_)), field_ != inf_
+//line kernels_tandem.go:8733
 }
 
 func gpu_lowest(precision_ int64, inf_ uint64) int64 {
 	/*line ../../../internal/superacc/value.go:152*/ return (int64(2) - precision_) - int64((inf_ >> (1)))
-//line kernels_tandem.go:9108
+//line kernels_tandem.go:8738
 }

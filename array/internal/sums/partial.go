@@ -110,7 +110,7 @@ func addSums[S, T float32 | float64, I int32 | int64, R single | double, F accum
 	}
 	defer func() { err = cmp.Or(err, parts.Free()) }()
 	j := Sum[S]{X: t.X, Y: t.X, Shift: t.X.Slice(0, 0, 0, 0), Abs: kind.Abs}
-	if err := enqueueTerms[S, T, I](j, t.Rows, t.Cols, r, f, p, l, parts); err != nil {
+	if err := enqueueTerms[S, T, I](j, t.Rows, t.Cols, r, f, p, l, false, parts); err != nil {
 		return err
 	}
 	return LaunchGather(s, backend.GridFor(Words*outputs), state, parts, all, t.First, outputs, l.parts)
@@ -224,5 +224,5 @@ func together[T linalg.Element](partials []*Partial[T]) (*linalg.Array[int64], e
 func round[T float32 | float64, R single | double, F accumulator](s *linalg.Session, grid backend.Grid, r R,
 	c *linalg.Array[T], sums *linalg.Array[int64], n int, f F, over uint64, root bool,
 ) error {
-	return LaunchRound[T](s, grid, r, c, sums, n, f.words(), f.bottom(), over, root)
+	return LaunchRound[T](s, grid, r, c, sums, n, f.words(), f.bottom(), f.precision(), over, root)
 }

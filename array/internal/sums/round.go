@@ -7,22 +7,40 @@ import (
 
 // Round adds up the count parts that Along or Across left of each element of c, divides by over,
 // takes the square root where root is set, and rounds once. Each part has so many words, of which
-// the lowest counts 2^bottom. What is over 0 is NaN.
+// the lowest counts 2^bottom, and in the last of all the set of what is no number; or it is clean,
+// and has the integers of numbers of so many bits, and what they count. What is over 0 is NaN.
 //
 //tandem:kernel float32,single float64,double
 func Round[T float32 | float64, F rounder[T]](it gpu.Item, f F, c gpu.Matrix[T], parts []int64,
-	count, words, bottom int, over uint64, root bool,
+	count, words, bottom, precision int, over uint64, root bool,
 ) {
 	outputs := c.Rows * c.Cols
 	for o := it.Global(0); o < outputs; o += it.GlobalSize(0) {
-		special := parts[(Words-1)*outputs+o]
-		for p := 1; p < count; p++ {
-			special |= parts[(p*Words+Words-1)*outputs+o]
-			for k := range words {
-				parts[k*outputs+o] += parts[(p*Words+k)*outputs+o]
-			}
+		state, same := parts[6*outputs+o], true
+		for p := range count {
+			at := p*Words*outputs + o
+			same = same && parts[at+(Words-1)*outputs] == clean && parts[at+6*outputs] == state
 		}
-		v := superacc.Top(parts, superacc.Place{At: o, Step: outputs, N: words}, bottom)
+		special := int64(0)
+		var v superacc.Value
+		if same {
+			s := halves{}
+			for p := range count {
+				s = s.and(integersOf(parts, p*Words*outputs+o, outputs))
+			}
+			v = valueOf(precision, s, int(state>>1), state&1 != 0)
+		} else {
+			for p := range count {
+				at := superacc.Place{At: p*Words*outputs + o, Step: outputs, N: words}
+				special |= inWords(parts, at, bottom, precision)
+				for k := range words {
+					if p > 0 {
+						parts[k*outputs+o] += parts[at.At+k*outputs]
+					}
+				}
+			}
+			v = superacc.Top(parts, superacc.Place{At: o, Step: outputs, N: words}, bottom)
+		}
 		x := rounded(f, v, special, over, root)
 		if c.Cols == 1 {
 			c.Set(o, 0, x)
@@ -30,6 +48,26 @@ func Round[T float32 | float64, F rounder[T]](it gpu.Item, f F, c gpu.Matrix[T],
 			c.Set(0, o, x)
 		}
 	}
+}
+
+// integersOf is the integers of a part that begins at an element.
+func integersOf(parts []int64, at, step int) halves {
+	return halves{
+		digits[int64]{parts[at], parts[at+2*step], parts[at+4*step]},
+		digits[int64]{parts[at+step], parts[at+3*step], parts[at+5*step]},
+	}
+}
+
+// inWords makes words of a part, and returns the set of what is no number.
+func inWords(parts []int64, at superacc.Place, bottom, precision int) int64 {
+	special := parts[at.At+(Words-1)*at.Step]
+	if special != clean {
+		return special
+	}
+	s, base := integersOf(parts, at.At, at.Step), int(parts[at.At+6*at.Step]>>1)
+	clearWords(parts, at)
+	addHalves(parts, at, s, base-bottom, precision)
+	return 0
 }
 
 // rounded is a sum over so many, or the root of that.

@@ -59,6 +59,7 @@ type accumulator interface {
 	single | double
 	words() int
 	bottom() int
+	precision() int
 }
 
 // enqueue adds up in format f, and rounds to that of r.
@@ -87,17 +88,15 @@ func enqueue[S, T float32 | float64, I int32 | int64, R single | double, F accum
 		return enqueueWhole[S, T, I](j, r, f, p, l)
 	}
 	n := min(rows*cols, max(1, maxScratch/(8*Words*l.parts)))
-	parts, err := linalg.NewArray[int64](s, 1, n*l.parts*Words)
-	if err != nil {
-		return err
-	}
-	defer parts.Free()
-	for i := 0; i < rows*cols; i += n {
-		if err := enqueuePart[S, T, I](j.part(i, min(i+n, rows*cols)), r, f, p, l, parts); err != nil {
-			return err
+	return withScratch(s, n*l.parts*Words, func(parts *linalg.Array[int64]) error {
+		for i := 0; i < rows*cols; i += n {
+			err := enqueuePart[S, T, I](j.part(i, min(i+n, rows*cols)), r, f, p, l, parts)
+			if err != nil {
+				return err
+			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // few tells whether Few is faster than Along or Across, whose groups add up an output together, and
@@ -145,8 +144,10 @@ func enqueueWhole[S, T float32 | float64, I int32 | int64, R single | double, F 
 		height = 1
 	}
 	grid := backend.Grid2(1, min(rows, maxGroups), l.lanes, 1)
+	_, halves := any(p).(two)
+	short := !halves && height*width <= maxShort
 	return LaunchAlong[S, T, I](j.C.Session(), grid, f, p, r, j.C, j.X, j.Y, []int64(nil), j.Shift, rows, height, width,
-		l.turns, j.Over, j.Root, maskOf[I](j.Abs))
+		l.turns, j.Over, j.Root, short, maskOf[I](j.Abs))
 }
 
 // maskOf is the bits of numbers that count: all but the sign of magnitudes.
@@ -181,23 +182,25 @@ func enqueuePart[S, T float32 | float64, I int32 | int64, R single | double, F a
 	j Sum[S], r R, f F, p P, l shape, parts *linalg.Array[int64],
 ) error {
 	rows, cols := j.C.Dims()
-	if err := enqueueTerms[S, T, I](j, rows, cols, r, f, p, l, parts); err != nil {
+	xr, xc := j.X.Dims()
+	_, halves := any(p).(two)
+	short := !halves && xr*xc/(rows*cols) <= maxShort
+	if err := enqueueTerms[S, T, I](j, rows, cols, r, f, p, l, short, parts); err != nil {
 		return err
 	}
-	return LaunchRound[S](j.C.Session(), backend.GridFor(rows*cols), r, j.C, parts, l.parts, f.words(), f.bottom(),
-		j.Over, j.Root)
+	return round(j.C.Session(), backend.GridFor(rows*cols), r, j.C, parts, l.parts, f, j.Over, j.Root)
 }
 
 // enqueueTerms adds up into parts of rows by cols outputs.
 func enqueueTerms[S, T float32 | float64, I int32 | int64, R single | double, F accumulator, P one | pair | two](
-	j Sum[S], rows, cols int, r R, f F, p P, l shape, parts *linalg.Array[int64],
+	j Sum[S], rows, cols int, r R, f F, p P, l shape, short bool, parts *linalg.Array[int64],
 ) error {
 	s := j.X.Session()
 	xr, xc := j.X.Dims()
 	mask := maskOf[I](j.Abs)
 	if cols > 1 {
 		grid := backend.Grid2((cols+l.lanes-1)/l.lanes, l.parts, l.lanes, 1)
-		return LaunchAcross[S, T, I](s, grid, f, p, parts, j.X, j.Shift, l.turns, mask)
+		return LaunchAcross[S, T, I](s, grid, f, p, parts, j.X, j.Shift, l.turns, short, mask)
 	}
 	height := 1
 	if rows == 1 {
@@ -206,7 +209,7 @@ func enqueueTerms[S, T float32 | float64, I int32 | int64, R single | double, F 
 	grid := backend.Grid2(l.parts, min(rows, maxGroups), l.lanes, 1)
 	none := j.X.Slice(0, 0, 0, 0)
 	return LaunchAlong[S, T, I](s, grid, f, p, r, none, j.X, j.Y, parts, j.Shift, rows, height, xc, l.turns, 1, false,
-		mask)
+		short, mask)
 }
 
 // A shape is how a sum is cut into work-items, which changes no bit.
@@ -222,7 +225,11 @@ const maxGroups = 65535
 // newShape chooses the shape of a reduction of x to rows by cols.
 func newShape[T any](info backend.Info, x *linalg.Array[T], rows, cols int) shape {
 	xr, xc := x.Dims()
-	groups := 4 * max(1, info.ComputeUnits)
+	const perUnit, least, most = 1 << 17, 4, 16 // numbers of a group, and groups of a core
+	groups := max(1, info.ComputeUnits) * least
+	if cols == 1 { // a core that begins late has a share, too
+		groups = max(groups, min(max(1, info.ComputeUnits)*most, xr*xc/perUnit))
+	}
 	l := shape{lanes: 16, turns: MaxTurns} // a strip of the cpu device
 	if unsafe.Sizeof(*new(T)) == 8 {
 		l.lanes = 8

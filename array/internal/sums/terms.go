@@ -12,7 +12,6 @@ type (
 	terms interface {
 		exact() bool   // it is the product, which a float64 holds
 		product() bool // it is the product, rounded, and the rest
-		digits() int   // that a sum takes
 	}
 	one  struct{}
 	pair struct{} // of float32
@@ -21,13 +20,11 @@ type (
 
 func (one) exact() bool    { return false }
 func (one) product() bool  { return false }
-func (one) digits() int    { return 2 }
 func (pair) exact() bool   { return true }
 func (pair) product() bool { return false }
 func (pair) digits() int   { return 2 }
 func (two) exact() bool    { return false }
 func (two) product() bool  { return true }
-func (two) digits() int    { return 3 }
 
 // near is the term of x and y, rounded.
 func near[T float32 | float64, P terms](p P, x, y T) T {
@@ -80,14 +77,6 @@ func deepens[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F,
 	return !p.product() && f.precision() <= 24
 }
 
-// integers is how many integers the halves of a sum have that may not be 0.
-func integers[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P) int {
-	if deepens(f, p) {
-		return 6
-	}
-	return 2 * p.digits()
-}
-
 // isDeep says whether terms of window w, which the exponent field top fits best, take one.
 func isDeep[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window[I], top int) bool {
 	return deepens(f, p) && !fits(f, p, w, top, false)
@@ -96,6 +85,27 @@ func isDeep[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, 
 // topOf is the exponent field that fits the terms of a window best.
 func topOf[T float32 | float64, I int32 | int64, F format[T, I]](f F, w window[I]) int {
 	return max(f.field(w.hi)+1, f.precision()-3)
+}
+
+// What choose says besides the exponent field.
+const (
+	isWide   = 1 << iota // the terms fit no integers
+	isDeeper             // they take a third integer
+	topShift = iota
+)
+
+// choose is what fits terms of window w best.
+func choose[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window[I]) int {
+	top := topOf(f, w)
+	deep := isDeep(f, p, w, top)
+	c := top << topShift
+	switch {
+	case !fits(f, p, w, top, deep):
+		c |= isWide
+	case deep:
+		c |= isDeeper
+	}
+	return c
 }
 
 // firstTop is the first guess: it fits numbers that are not far from 1.
@@ -162,6 +172,14 @@ func (t halves) with(a, b, c int64) halves {
 	return halves{
 		digits[int64]{t.lower.a + a&low, t.lower.b + b&low, t.lower.c + c&low},
 		digits[int64]{t.upper.a + a>>32, t.upper.b + b>>32, t.upper.c + c>>32},
+	}
+}
+
+// and is t + u.
+func (t halves) and(u halves) halves {
+	return halves{
+		digits[int64]{t.lower.a + u.lower.a, t.lower.b + u.lower.b, t.lower.c + u.lower.c},
+		digits[int64]{t.upper.a + u.upper.a, t.upper.b + u.upper.b, t.upper.c + u.upper.c},
 	}
 }
 

@@ -9,23 +9,27 @@ import (
 	"github.com/tandem-gpu/tandem/gpu/support"
 )
 
-var entries [30]uintptr // in assembly
+var entries [38]uintptr // in assembly
 
 // Kernels is the machine code of kernels, by their entry points.
 var Kernels = support.Natives{
-	"Pack_uint8":        {Key: "9239b633df1c3971b6cccf93eec4a152", Code: []backend.Native{{Level: "avx2", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[1], Lanes: 16, Group: 64, Strip: 0}}},
-	"Pack_uint32":       {Key: "4b7dbeafc0a23a5251d7d762a31f7eb0", Code: []backend.Native{{Level: "avx2", Entry: entries[2], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[3], Lanes: 16, Group: 64, Strip: 0}}},
-	"Pack_uint64":       {Key: "77e8a920c43c10d617640153651c2d25", Code: []backend.Native{{Level: "avx2", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[5], Lanes: 16, Group: 64, Strip: 0}}},
-	"Repack_uint32":     {Key: "5dd2c5ecd2eec6e0a332821e8f7df10e", Code: []backend.Native{{Level: "avx2", Entry: entries[6], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[7], Lanes: 16, Group: 64, Strip: 0}}},
-	"Repack_uint64":     {Key: "2f0eed743ae28553007c07e1e4a7f95a", Code: []backend.Native{{Level: "avx2", Entry: entries[8], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[9], Lanes: 16, Group: 64, Strip: 0}}},
-	"Unpack_uint32":     {Key: "a17c2f76ca0fbbfec88256fd879367f1", Code: []backend.Native{{Level: "avx2", Entry: entries[10], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[11], Lanes: 16, Group: 64, Strip: 0}}},
-	"Unpack_uint64":     {Key: "2a8441f1b7d4209bc6e9376f4f17f669", Code: []backend.Native{{Level: "avx2", Entry: entries[12], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[13], Lanes: 16, Group: 64, Strip: 0}}},
-	"Firsts_kernel":     {Key: "c407979343a0fd0f565ef253ae579c99", Code: []backend.Native{{Level: "avx2", Entry: entries[14], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[15], Lanes: 16, Group: 64, Strip: 0}}},
-	"Replace_kernel":    {Key: "72329f2ed5509a52f2461e74f7a8c0a7", Code: []backend.Native{{Level: "avx2", Entry: entries[16], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[17], Lanes: 16, Group: 64, Strip: 0}}},
-	"Sum_kernel":        {Key: "e4fd2f0fc1e9a45855deece561c476e6", Code: []backend.Native{{Level: "avx2", Entry: entries[18], Lanes: 16, Group: 1344, Strip: 256}, {Level: "avx512", Entry: entries[19], Lanes: 16, Group: 1344, Strip: 256}}},
-	"CountTiles_kernel": {Key: "e8b5359a13d81a96dfbeb2c52851ce83", Code: []backend.Native{{Level: "avx2", Entry: entries[20], Lanes: 16, Group: 384, Strip: 0}, {Level: "avx512", Entry: entries[21], Lanes: 16, Group: 384, Strip: 0}}},
-	"MoveTiles_kernel":  {Key: "96593a4bafc1917a8e0dde9209ac4958", Code: []backend.Native{{Level: "avx2", Entry: entries[22], Lanes: 16, Group: 25472, Strip: 192}, {Level: "avx512", Entry: entries[23], Lanes: 16, Group: 25472, Strip: 192}}},
-	"Rank_kernel":       {Key: "88caa9a5fe5d9869864fe6767e58c571", Code: []backend.Native{{Level: "avx2", Entry: entries[24], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[25], Lanes: 16, Group: 64, Strip: 0}}},
-	"Search_uint32":     {Key: "e6c7098db599a518d55241d9f217923d", Code: []backend.Native{{Level: "avx2", Entry: entries[26], Lanes: 16, Group: 4416, Strip: 0}, {Level: "avx512", Entry: entries[27], Lanes: 16, Group: 4416, Strip: 0}}},
-	"Search_uint64":     {Key: "0b9dd1c612d2a59b32e8b44157b7219e", Code: []backend.Native{{Level: "avx2", Entry: entries[28], Lanes: 16, Group: 4416, Strip: 0}, {Level: "avx512", Entry: entries[29], Lanes: 16, Group: 4416, Strip: 0}}},
+	"Pack_uint8_uint64":    {Key: "ac0945ddab93e2463d974111a5005aa4", Code: []backend.Native{{Level: "avx2", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[1], Lanes: 16, Group: 64, Strip: 0}}},
+	"Pack_uint32_uint32":   {Key: "affe27ff0bd90b0e1c2121626e7c62c4", Code: []backend.Native{{Level: "avx2", Entry: entries[2], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[3], Lanes: 16, Group: 64, Strip: 0}}},
+	"Pack_uint32_uint64":   {Key: "4db65e4f630313657bd5a9a5caa11387", Code: []backend.Native{{Level: "avx2", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[5], Lanes: 16, Group: 64, Strip: 0}}},
+	"Pack_uint64_uint64":   {Key: "1ff088bb47bac68c21d2ead76b463563", Code: []backend.Native{{Level: "avx2", Entry: entries[6], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[7], Lanes: 16, Group: 64, Strip: 0}}},
+	"Repack_uint32":        {Key: "5dd2c5ecd2eec6e0a332821e8f7df10e", Code: []backend.Native{{Level: "avx2", Entry: entries[8], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[9], Lanes: 16, Group: 64, Strip: 0}}},
+	"Repack_uint64":        {Key: "2f0eed743ae28553007c07e1e4a7f95a", Code: []backend.Native{{Level: "avx2", Entry: entries[10], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[11], Lanes: 16, Group: 64, Strip: 0}}},
+	"Unpack_uint32_uint32": {Key: "ec833f1fa0536e6051894b5a18237cde", Code: []backend.Native{{Level: "avx2", Entry: entries[12], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[13], Lanes: 16, Group: 64, Strip: 0}}},
+	"Unpack_uint32_uint64": {Key: "0fea1ff1abd547842cc651d1ac326f49", Code: []backend.Native{{Level: "avx2", Entry: entries[14], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[15], Lanes: 16, Group: 64, Strip: 0}}},
+	"Unpack_uint64_uint64": {Key: "52517d8fd5e8de6f94d4188f3866a197", Code: []backend.Native{{Level: "avx2", Entry: entries[16], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[17], Lanes: 16, Group: 64, Strip: 0}}},
+	"Firsts_kernel":        {Key: "c407979343a0fd0f565ef253ae579c99", Code: []backend.Native{{Level: "avx2", Entry: entries[18], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[19], Lanes: 16, Group: 64, Strip: 0}}},
+	"Replace_kernel":       {Key: "72329f2ed5509a52f2461e74f7a8c0a7", Code: []backend.Native{{Level: "avx2", Entry: entries[20], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[21], Lanes: 16, Group: 64, Strip: 0}}},
+	"Sum_kernel":           {Key: "da4872449c709395de150396380048ae", Code: []backend.Native{{Level: "avx2", Entry: entries[22], Lanes: 16, Group: 1344, Strip: 256}, {Level: "avx512", Entry: entries[23], Lanes: 16, Group: 1344, Strip: 256}}},
+	"CountTiles_uint32":    {Key: "f163ce200cb413b09faf8a12a43df9d2", Code: []backend.Native{{Level: "avx2", Entry: entries[24], Lanes: 16, Group: 384, Strip: 0}, {Level: "avx512", Entry: entries[25], Lanes: 16, Group: 384, Strip: 0}}},
+	"CountTiles_uint64":    {Key: "2b4ded4bff525214131338d1b07fd2b1", Code: []backend.Native{{Level: "avx2", Entry: entries[26], Lanes: 16, Group: 384, Strip: 0}, {Level: "avx512", Entry: entries[27], Lanes: 16, Group: 384, Strip: 0}}},
+	"MoveTiles_uint32":     {Key: "306aaee648efec2588d8290f3ad6f2ce", Code: []backend.Native{{Level: "avx2", Entry: entries[28], Lanes: 16, Group: 17280, Strip: 192}, {Level: "avx512", Entry: entries[29], Lanes: 16, Group: 17280, Strip: 192}}},
+	"MoveTiles_uint64":     {Key: "bb2b842959683db0e733f76078fb8015", Code: []backend.Native{{Level: "avx2", Entry: entries[30], Lanes: 16, Group: 25472, Strip: 192}, {Level: "avx512", Entry: entries[31], Lanes: 16, Group: 25472, Strip: 192}}},
+	"Rank_kernel":          {Key: "4553f82190cbaf94f8ac0decb1ea447f", Code: []backend.Native{{Level: "avx2", Entry: entries[32], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[33], Lanes: 16, Group: 64, Strip: 0}}},
+	"Search_uint32":        {Key: "e6c7098db599a518d55241d9f217923d", Code: []backend.Native{{Level: "avx2", Entry: entries[34], Lanes: 16, Group: 4416, Strip: 0}, {Level: "avx512", Entry: entries[35], Lanes: 16, Group: 4416, Strip: 0}}},
+	"Search_uint64":        {Key: "0b9dd1c612d2a59b32e8b44157b7219e", Code: []backend.Native{{Level: "avx2", Entry: entries[36], Lanes: 16, Group: 4416, Strip: 0}, {Level: "avx512", Entry: entries[37], Lanes: 16, Group: 4416, Strip: 0}}},
 }
