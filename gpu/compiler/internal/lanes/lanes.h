@@ -100,6 +100,15 @@ typedef char charv __attribute__((ext_vector_type(W))); // of comparisons; -fsig
 SIGNED(i8) SIGNED(i16) SIGNED(i32) SIGNED(i64) SIGNED(char)
 OVER u8v of_mask(mask m) { return CV(m, u8) & (u8v)(1); }
 
+// Lane q, which clang knows, of short integers: a part of a word, of which x86 takes less than of a
+// vector.
+#define WORD_OF(T) \
+  OVER T lane(T##v x, int q) { \
+    const union { T##v v; u64 w[sizeof(T##v) + 7 >> 3]; } u = {x}; \
+    return (T)(u.w[q * sizeof x[0] / 8] >> q * sizeof x[0] % 8 * 8); \
+  }
+WORD_OF(i8) WORD_OF(u8) WORD_OF(i16) WORD_OF(u16)
+
 // A shift by n leaves some of the bits of T.
 #define FEW(n, T) as_mask(n < 8 * sizeof(T))
 #define INTEGER(T, MAX, BEYOND) \
@@ -203,8 +212,8 @@ REAL(f32, i32) REAL(f64, i64)
 TO_INTEGERS(f32) TO_INTEGERS(f64)
 
 // What lies n elements behind a strip, in cache lines.
-#define AHEAD(p, n) \
-  for (i64 k = 64 / sizeof *(p) - 1; k < W; k += 64 / sizeof *(p)) __builtin_prefetch((p) + n + k);
+#define LINE_OF(p) (64 / sizeof *(p) < W ? 64 / sizeof *(p) : W)
+#define AHEAD(p, n) for (i64 k = LINE_OF(p) - 1; k < W; k += LINE_OF(p)) __builtin_prefetch((p) + (n) + k);
 
 // Checks: an error leaves the entry at once.
 #define CHECK(i, n, place) if (UNLIKELY((u64)(i64)(i) >= (u64)(n))) fail(c, FAIL_INDEX, place, (i64)(i), n);

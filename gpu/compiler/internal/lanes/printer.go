@@ -43,6 +43,7 @@ type lanePrinter struct {
 	rows      []int                 // those that are taken at once, counted from y
 	row       int                   // the present one of them
 	dependent map[*ir.Variable]bool // variables of which each row has its own
+	beyond    string                // how far away in memory the present strip goes on later; "" for unknown
 	seen      map[string]seenAccess
 	version   int // of variables and memory: how often something may have been assigned
 }
@@ -82,6 +83,9 @@ func Text(k *ir.Kernel, program *ir.Program) (text string, err error) {
 		Printer: ctext.NewPrinter(k, program),
 		k:       &n, sp: sp, gone: map[ir.Escape]string{}, ends: map[ir.Escape]string{}, aimed: map[string]bool{},
 		seen: map[string]seenAccess{},
+	}
+	if n.Group[1] > 1 { // the next tile is beside this one
+		p.beyond = fmt.Sprint(n.Group[0])
 	}
 	if size := ir.LocalSize(&n); size > maxLaneMemory {
 		return "", noLanes{fmt.Sprintf("%d bytes of local memory", size)}
@@ -450,13 +454,55 @@ func (p *lanePrinter) label(e ir.Escape) {
 // group prints statements of a kernel with barriers: loops over strips, and what is lifted.
 func (p *lanePrinter) group(list []*ir.Stmt) { ir.Stretches(list, p.items, p.lifted) }
 
-// items prints the loops over the strips of a group.
+// items prints the loops over the strips of a group. A loop of all work-items in steps of the grid,
+// or of the group, goes around them: so they take memory in its order.
 func (p *lanePrinter) items(list []*ir.Stmt) {
+	edge, kept := &ir.Edges{Kernel: p.k, Splitter: p.sp, Stretch: true, Values: map[*ir.Variable]*ir.Expr{}}, false
+	for _, s := range ir.Recomputed(p.k.Body, list, p.sp) {
+		edge.Values[s.Var] = s.X
+	}
+	ir.Variables(list, func(v *ir.Variable) { kept = kept || v.Array })
+	if !kept { // or other stretches need what the loop leaves
+		list = edge.Cut(list)
+	}
 	x := p.k.Group[0]
-	p.tail = x == 0 || x%p.width != 0
-	p.Line("for (i64 l2 = 0; l2 < n2; l2++) {")
-	p.inner(func() { p.plane(list, [3]string{"0", "0", "0"}, "n") })
+	p.tail = x == 0 || x%p.width != 0 || edge.Wide[0] != nil || len(edge.Ends[0]) > 0
+	ahead := p.beyond
+	for _, d := range edge.Strides {
+		end := p.next("end")
+		p.Line("const i64 %s = %s;", end, p.expr(edge.Ends[d][0]).c)
+		p.Line("for (i64 a%d = b%[1]d; a%[1]d < %s; a%[1]d += s%[1]d) {", d, end)
+		p.Line("const i64 b%d = a%[1]d;", d)
+		if d == 0 {
+			p.beyond = "8 * s0"
+		}
+	}
+	p.Line("{")
+	for d := range 3 {
+		p.limit(d, edge)
+	}
+	p.Line("for (i64 l2 = 0; l2 < e2; l2++) {")
+	p.inner(func() { p.plane(list, [3]string{"0", "0", "0"}, "e") })
 	p.Line("}")
+	p.Line("}")
+	for range edge.Strides {
+		p.Line("}")
+	}
+	p.beyond = ahead
+}
+
+// limit declares where the work-items of a group end in dimension d.
+func (p *lanePrinter) limit(d int, edge *ir.Edges) {
+	n := fmt.Sprintf("n%d", d)
+	if edge.Wide[d] != nil {
+		n = p.expr(edge.Wide[d]).c
+	}
+	p.Line("i64 e%d = %s;", d, n)
+	for _, e := range edge.Ends[d] {
+		end := p.next("end")
+		p.Line("const i64 %s = %s;", end, p.expr(e).c)
+		p.Line("if (%s <= b%d) e%[2]d = 0; else if (%[1]s - b%[2]d < e%[2]d) e%[2]d = %[1]s - b%[2]d;", end, d)
+	}
 }
 
 func (p *lanePrinter) lifted(s *ir.Stmt) {
@@ -551,19 +597,30 @@ func (p *lanePrinter) stmts(list []*ir.Stmt) {
 		if len(out) == 0 || i == len(list)-1 {
 			continue
 		}
-		p.some(p.without(out), list[i+1:])
+		if rest := list[i+1:]; p.a.harmless(rest) { // some lanes are left, mostly
+			p.masking(p.without(out), func() { p.stmts(rest) })
+		} else {
+			p.some(p.without(out), rest)
+		}
 		return
 	}
 }
 
 // some prints statements for the lanes of mask c, where there are any.
 func (p *lanePrinter) some(c string, list []*ir.Stmt) {
+	p.masking(c, func() {
+		p.Line("if (any(%s)) {", p.mask)
+		p.inner(func() { p.stmts(list) })
+		p.Line("}")
+	})
+}
+
+// masking runs f for the lanes of mask c.
+func (p *lanePrinter) masking(c string, f func()) {
 	old := p.mask
 	p.mask = p.next("m")
 	p.Line("const mask %s = %s;", p.mask, c)
-	p.Line("if (any(%s)) {", p.mask)
-	p.inner(func() { p.stmts(list) })
-	p.Line("}")
+	f()
 	p.mask = old
 }
 
