@@ -1,7 +1,7 @@
 // The words of kernels as strips of W lanes, behind native.h; MASK is the integer that a mask has
 // for a lane, -1 or 0. Vectors are clang's: one name has a function for each type.
 #define OVER static inline __attribute__((always_inline, overloadable))
-#define COLD static __attribute__((noinline, cold))
+#define COLD static __attribute__((noinline, cold, noreturn, overloadable)) void
 #define CV(x, T) __builtin_convertvector(x, T##v)
 #define UNLIKELY(x) __builtin_expect((x) != 0, 0)
 #define LANES for (int q = 0; q < W; q++)
@@ -222,14 +222,16 @@ TO_INTEGERS(f32) TO_INTEGERS(f64)
 // A strip of neighbours is checked at its ends; i is signed, or has 64 bits.
 #define LAST_OF(i) ((i64)(((u64)1 << (8 * sizeof(i) - 1)) - W))
 #define INSIDE(i, n) ((i64)(i) >= 0 && (i64)(i) <= (n) - W && (i64)(i) <= LAST_OF(i))
-#define CHECK_STRIP(i, n, place) if (UNLIKELY(!INSIDE(i, n))) check_strip(c, FULL, i, n, place);
+#define CHECK_STRIP(i, n, place) if (UNLIKELY(!INSIDE(i, n))) fail_strip(c, FULL, i, n, place);
 #define FAIL_LANES(T) \
   OVER int near(T##v i, i64 n) { return INSIDE(i[0], n) && !any(as_mask(i != lin(i[0]))); } \
-  COLD __attribute__((overloadable)) void fail_lanes(call *c, mask bad, T##v i, i64 n, i64 place) { \
+  COLD fail_lanes(call *c, mask bad, T##v i, i64 n, i64 place) { \
     SOME(bad) fail(c, FAIL_INDEX, place, (i64)i[q], n); \
+    __builtin_unreachable(); \
   } \
-  COLD __attribute__((overloadable)) void fail_strip(call *c, mask m, T i, i64 n, i64 place) { \
+  COLD fail_strip(call *c, mask m, T i, i64 n, i64 place) { \
     SOME(m) CHECK((T)(i + q), n, place) \
+    __builtin_unreachable(); \
   } \
   OVER void check_strip(call *c, mask m, T i, i64 n, i64 place) { \
     const u64 b = bits(m); /* not 0: nothing runs without lanes */ \
@@ -250,8 +252,9 @@ FAIL_LANES(u8) FAIL_LANES(u16) FAIL_LANES(u32) FAIL_LANES(u64)
   if (UNLIKELY((u64)(low) > (u64)(high))) fail(c, FAIL_ORDER, place, low, high);
 
 // Slices that differ between lanes: an address and a length for each.
-COLD void fail_many(call *c, mask bad, i64v i, i64v n, i64 kind, i64 place) {
+COLD fail_many(call *c, mask bad, i64v i, i64v n, i64 kind, i64 place) {
   SOME(bad) fail(c, kind, place, i[q], n[q]);
+  __builtin_unreachable();
 }
 OVER void check_many(call *c, mask m, i64v i, i64v n, i64 place) {
   m &= as_mask(i < 0) | as_mask(i >= n);

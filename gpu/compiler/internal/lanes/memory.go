@@ -165,6 +165,9 @@ func (p *lanePrinter) register(e *ir.Expr) laneValue {
 func (p *lanePrinter) load(e *ir.Expr) laneValue {
 	if e.Op == ir.OpVar && !e.Var.Local && e.Var.Table == nil {
 		p.Type(e.Type)
+		if x := p.anew(e.Var); x != nil {
+			return p.expr(x)
+		}
 		if e.Var.Array && !p.inStrip {
 			return p.ofGroup(e.Var)
 		}

@@ -337,7 +337,7 @@ func (p *lanePrinter) plane(list []*ir.Stmt, begin [3]string, end string) {
 	x, y := p.loops[0], p.loops[1]
 	p.Line("i64 %s = %s;", y, begin[1])
 	if dependent := rowsOf(ir.Recomputed(p.k.Body, list, p.sp), list, p.kept(list), p.a); dependent != nil && !p.large {
-		n := rowsAtOnce(p.k)
+		const n = rowsAtOnce
 		p.Line("for (; %s + %d <= %s1; %[1]s += %[2]d) {", y, n, end)
 		p.inner(func() {
 			p.Line("i64 %s = %s;", x, begin[0])
@@ -400,7 +400,9 @@ func (p *lanePrinter) strip(list []*ir.Stmt, mask string) {
 	keep := p.kept(list)
 	p.eachRow(func() { p.begin(keep) })
 	for _, s := range ir.Recomputed(p.k.Body, list, p.sp) { // what each stretch computes anew
-		p.forRows(p.dependent[s.Var], func() { p.declare(s) })
+		if p.anew(s.Var) == nil {
+			p.forRows(p.dependent[s.Var], func() { p.declare(s) })
+		}
 	}
 	p.stmts(list)
 	p.label(done)
@@ -410,6 +412,15 @@ func (p *lanePrinter) strip(list []*ir.Stmt, mask string) {
 		}
 	})
 	p.mask, p.inStrip = "", false
+}
+
+// anew is the condition that v stands for, as of the edge of a matrix, which stretches compute where
+// they need it: most need no mask of it. It is nil for others.
+func (p *lanePrinter) anew(v *ir.Variable) *ir.Expr {
+	if v.Type.Kind != ir.KindBool {
+		return nil
+	}
+	return p.sp.Again[v]
 }
 
 // begin loads what the present strip keeps.
@@ -836,7 +847,9 @@ func (p *lanePrinter) whole(e *ir.Expr) string {
 	switch {
 	case p.a.shape(e) == uniform:
 		return "(" + p.scalar(e) + ") != 0"
-	case e.Op == ir.OpVar: // a condition that was computed before, as of the edge of a matrix
+	case e.Op == ir.OpVar && p.anew(e.Var) != nil && p.a.edge(p.anew(e.Var)):
+		return p.whole(p.anew(e.Var))
+	case e.Op == ir.OpVar: // a condition that was computed before
 		return "!any(~" + p.expr(e).c + ")"
 	case e.Token == token.LAND:
 		return p.whole(e.X) + " && " + p.whole(e.Y)
