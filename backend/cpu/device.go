@@ -153,6 +153,7 @@ type call struct {
 	words  []uint64 // what it is given of args
 	frame  frame    // of the caller's goroutine
 	errs   []error  // of the ranges of a launch
+	taken  []int32  // how many of its ranges of a launch each core has begun
 }
 
 var calls = sync.Pool{New: func() any { return new(call) }}

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
@@ -16,7 +17,8 @@ import (
 type kernel struct {
 	sig    backend.Signature
 	run    backend.GoKernel
-	native *native // runs in place of run; nil: there is none
+	native *native     // runs in place of run; nil: there is none
+	slow   atomic.Bool // the first group took as long as soon, or longer, when it was last measured
 }
 
 func (k *kernel) Signature() *backend.Signature { return &k.sig }
@@ -39,7 +41,10 @@ func (k *kernel) launch(g backend.Grid, c *call) error {
 	if n == 1 && (!c.native || k.native.knownQuick()) {
 		return k.failure(k.call(g, 0, 1, c, &c.frame, false))
 	}
-	done, err := k.begin(g, c)
+	done, err := 0, error(nil)
+	if !k.slow.Load() { // or it is not done soon now, either
+		done, err = k.begin(g, c)
+	}
 	ranges := min(n-done, 4*runtime.GOMAXPROCS(0))
 	if ranges == 0 {
 		return k.failure(err)
@@ -52,15 +57,36 @@ func (k *kernel) launch(g backend.Grid, c *call) error {
 	c.errs = slices.Grow(c.errs[:0], ranges)[:ranges]
 	errs := c.errs
 	clear(errs)
-	parallel.Do(ranges, func(i int) {
+	run := func(i int, f *frame) {
 		lo := done + i*size + min(i, rest)
 		hi := lo + size
 		if i < rest {
 			hi++
 		}
-		f := frames.Get().(*frame)
 		for ; lo < hi && errs[i] == nil; lo += piece {
-			errs[i] = k.call(g, lo, min(lo+piece, hi), c, f, long)
+			first, start, end := lo == 0, time.Now(), min(lo+piece, hi)
+			errs[i] = k.call(g, lo, end, c, f, long)
+			if first {
+				k.measured(c, time.Since(start)/time.Duration(end))
+			}
+		}
+	}
+	workers := min(ranges, runtime.GOMAXPROCS(0))
+	c.taken = slices.Grow(c.taken[:0], workers)[:workers]
+	taken := c.taken
+	clear(taken)
+	parallel.Do(workers, func(w int) {
+		f, home := frames.Get().(*frame), core(w)
+		for i := range workers { // what others have left comes after the core's own
+			v := (home + i) % workers
+			first, end := v*ranges/workers, (v+1)*ranges/workers
+			for {
+				i := first + int(atomic.AddInt32(&taken[v], 1)) - 1
+				if i >= end {
+					break
+				}
+				run(i, f)
+			}
 		}
 		frames.Put(f)
 	})
@@ -76,14 +102,22 @@ func (k *kernel) begin(g backend.Grid, c *call) (done int, err error) {
 		hi := min(done+size, n)
 		err = cmp.Or(err, k.call(g, done, hi, c, &c.frame, c.native && !k.native.quick.Load()))
 		spent = time.Since(start)
-		if done == 0 && c.native {
-			k.native.quick.Store(spent < patience)
+		if done == 0 {
+			k.measured(c, spent)
 		}
 		done = hi
 		fit := float64(done) * float64(soon-spent) / float64(max(spent, 1))
 		size = int(max(1, min(fit, 4*float64(done))))
 	}
 	return done, err
+}
+
+// measured notes how long the first group of a launch took.
+func (k *kernel) measured(c *call, spent time.Duration) {
+	k.slow.Store(spent >= soon)
+	if c.native {
+		k.native.quick.Store(spent < patience)
+	}
 }
 
 // failure is the launch's error for that of some groups.

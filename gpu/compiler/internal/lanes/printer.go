@@ -84,8 +84,8 @@ func Text(k *ir.Kernel, program *ir.Program) (text string, err error) {
 		k:       &n, sp: sp, gone: map[ir.Escape]string{}, ends: map[ir.Escape]string{}, aimed: map[string]bool{},
 		seen: map[string]seenAccess{},
 	}
-	if n.Group[1] > 1 { // the next tile is beside this one
-		p.beyond = fmt.Sprint(n.Group[0])
+	if n.Group[1] > 1 { // the next tiles are beside this one
+		p.beyond = fmt.Sprint(2 * n.Group[0])
 	}
 	if size := ir.LocalSize(&n); size > maxLaneMemory {
 		return "", noLanes{fmt.Sprintf("%d bytes of local memory", size)}
@@ -299,22 +299,29 @@ func (p *lanePrinter) name(v *ir.Variable) string {
 	return p.Printer.Name(v)
 }
 
-// all prints the strips of a kernel without barriers: those of several groups in a row where it
-// cannot tell them apart.
+// all prints the strips of a kernel without barriers. Where it cannot tell groups in a row apart,
+// it takes several at once, and a loop in steps of the grid becomes a part of its turns for each, so
+// that cores work on memory apart from each other's, from end to end.
 func (p *lanePrinter) all(body []*ir.Stmt, g *ir.Edges) {
 	p.loops, p.tail = [3]string{"i0", "i1", "i2"}, true
-	n0 := "n0"
-	if len(ir.LocalsOf(p.k.Body)) == 0 && !ir.UsesItem(body, "Local", 0) && !ir.UsesItem(body, "Group", 0) {
+	n0, begin := "n0", [3]string{"b0", "b1", "b2"}
+	alike := len(ir.LocalsOf(p.k.Body)) == 0 && !ir.UsesItem(body, "Local", 0) && !ir.UsesItem(body, "Group", 0)
+	if alike {
 		p.Line("i64 more = N0 - 1 - g0;")
 		p.Line("if (more > c->hi - 1 - group) more = c->hi - 1 - group;")
 		p.Line("group += more;")
 		n0 = "(1 + more) * n0"
 	}
-	begin := [3]string{"b0", "b1", "b2"}
 	for _, d := range g.Strides {
 		p.Line("const i64 end%d = %s;", d, p.expr(g.Ends[d][0]).c)
-		p.Line("for (i64 a%d = b%[1]d; a%[1]d < end%[1]d; a%[1]d += s%[1]d) {", d)
 		begin[d] = fmt.Sprintf("a%d", d)
+		if d == 0 && alike { // in cache lines of what is loaded and stored, mostly
+			p.Line("const i64 part = end0 > 0 ? (end0 - 1) / N0 + 64 & ~63 : 0, a0 = g0 * part;")
+			p.Line("{")
+			n0 = "(1 + more) * part"
+			continue
+		}
+		p.Line("for (i64 a%d = b%[1]d; a%[1]d < end%[1]d; a%[1]d += s%[1]d) {", d)
 	}
 	for d, n := range [3]string{n0, "n1", "n2"} {
 		p.Line("i64 e%d = %s + %s;", d, begin[d], n)
@@ -381,7 +388,42 @@ func (p *lanePrinter) wholeStrips(list []*ir.Stmt, end string) {
 	x := p.loops[0]
 	p.Line("for (; %s + W <= %s0; %[1]s += W) {", x, end)
 	p.inner(func() { p.strip(list, "") })
+	if p.tail && len(p.kept(list)) == 0 && repeatable(list) { // the last strip begins in the one before, and needs no mask
+		p.Line("if (%s0 - W < %s + W && %[2]s < %[1]s0 - W) %[2]s = %[1]s0 - 2 * W;", end, x)
+	}
 	p.Line("}")
+}
+
+// repeatable tells whether work-items may run list again, as where they fill local memory: they
+// read none of it, and change nothing else.
+func repeatable(list []*ir.Stmt) bool {
+	ok, own := true, map[*ir.Variable]bool{}
+	ir.Walk(list, func(s *ir.Stmt) {
+		local := 0
+		s.Exprs(func(e *ir.Expr) {
+			e.Walk(func(e *ir.Expr) {
+				if e.Op == ir.OpVar && e.Var.Local {
+					local++
+				}
+				ok = ok && (e.Op != ir.OpBuiltin || e.Name[0] != 'A')
+			})
+		})
+		switch s.Kind {
+		case ir.StmtDecl:
+			own[s.Var] = true
+		case ir.StmtAssign:
+			v := ir.RootVariable(s.X)
+			if v != nil && v.Local {
+				local--
+			} else {
+				ok = ok && own[v]
+			}
+		case ir.StmtBarrier:
+			ok = false
+		}
+		ok = ok && local == 0
+	})
+	return ok
 }
 
 // rest prints the strip at the end of a row, which has fewer lanes.
@@ -485,7 +527,7 @@ func (p *lanePrinter) items(list []*ir.Stmt) {
 		p.Line("for (i64 a%d = b%[1]d; a%[1]d < %s; a%[1]d += s%[1]d) {", d, end)
 		p.Line("const i64 b%d = a%[1]d;", d)
 		if d == 0 {
-			p.beyond = "8 * s0"
+			p.beyond = "4 * s0"
 		}
 	}
 	p.Line("{")
