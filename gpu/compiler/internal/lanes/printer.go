@@ -388,7 +388,7 @@ func (p *lanePrinter) wholeStrips(list []*ir.Stmt, end string) {
 	x := p.loops[0]
 	p.Line("for (; %s + W <= %s0; %[1]s += W) {", x, end)
 	p.inner(func() { p.strip(list, "") })
-	if p.tail && len(p.kept(list)) == 0 && repeatable(list) { // the last strip begins in the one before, and needs no mask
+	if p.tail && len(p.kept(list)) == 0 && repeatable(list) { // the last one begins in the one before: no mask
 		p.Line("if (%s0 - W < %s + W && %[2]s < %[1]s0 - W) %[2]s = %[1]s0 - 2 * W;", end, x)
 	}
 	p.Line("}")
@@ -402,10 +402,13 @@ func repeatable(list []*ir.Stmt) bool {
 		local := 0
 		s.Exprs(func(e *ir.Expr) {
 			e.Walk(func(e *ir.Expr) {
-				if e.Op == ir.OpVar && e.Var.Local {
+				switch {
+				case e.Op == ir.OpVar && e.Var.Local:
 					local++
+				case e.Op == ir.OpIndex && ir.Shared(e) && e.Space() == ir.SpaceLocal, e.Op == ir.OpDeref,
+					e.Op == ir.OpBuiltin && e.Name[0] == 'A':
+					ok = false
 				}
-				ok = ok && (e.Op != ir.OpBuiltin || e.Name[0] != 'A')
 			})
 		})
 		switch s.Kind {

@@ -323,7 +323,7 @@ func (a *laneShaper) edge(e *ir.Expr) bool {
 	return ordered && safe(e) && (x == linear && y == uniform || x == uniform && y == linear)
 }
 
-// valuesOf is what statements set variables to.
+// valuesOf is what statements set variables to; what is done by an address is not known.
 func valuesOf(body []*ir.Stmt) map[*ir.Variable][]*ir.Expr {
 	m := map[*ir.Variable][]*ir.Expr{}
 	ir.Walk(body, func(s *ir.Stmt) {
@@ -333,6 +333,13 @@ func valuesOf(body []*ir.Stmt) map[*ir.Variable][]*ir.Expr {
 		case v != nil:
 			m[v] = append(m[v], s.Y)
 		}
+		s.Exprs(func(e *ir.Expr) {
+			e.Walk(func(e *ir.Expr) {
+				if e.Op == ir.OpAddr {
+					m[ir.RootVariable(e.X)] = append(m[ir.RootVariable(e.X)], e)
+				}
+			})
+		})
 	})
 	return m
 }
