@@ -43,6 +43,7 @@ type lanePrinter struct {
 	rows      []int                 // those that are taken at once, counted from y
 	row       int                   // the present one of them
 	dependent map[*ir.Variable]bool // variables of which each row has its own
+	ends0     []string              // whole strips are below these
 	beyond    string                // how far away in memory the present strip goes on later; "" for unknown
 	seen      map[string]seenAccess
 	version   int // of variables and memory: how often something may have been assigned
@@ -329,6 +330,9 @@ func (p *lanePrinter) all(body []*ir.Stmt, g *ir.Edges) {
 			end := p.next("end")
 			p.Line("const i64 %s = %s;", end, p.expr(e).c)
 			p.Line("if (e%d > %s) e%[1]d = %[2]s;", d, end)
+			if d == 0 {
+				p.ends0 = append(p.ends0, end)
+			}
 		}
 	}
 	p.Line("for (i64 i2 = %s; i2 < e2; i2++) {", begin[2])
@@ -387,7 +391,12 @@ func (p *lanePrinter) plane(list []*ir.Stmt, begin [3]string, end string) {
 func (p *lanePrinter) wholeStrips(list []*ir.Stmt, end string) {
 	x := p.loops[0]
 	p.Line("for (; %s + W <= %s0; %[1]s += W) {", x, end)
-	p.inner(func() { p.strip(list, "") })
+	p.inner(func() {
+		for _, end := range p.ends0 { // which clang does not find by itself
+			p.Line("__builtin_assume(INSIDE(%s, %s));", p.item(&ir.Expr{Name: "Global"}), end)
+		}
+		p.strip(list, "")
+	})
 	if p.tail && len(p.kept(list)) == 0 && repeatable(list) { // the last one begins in the one before: no mask
 		p.Line("if (%s0 - W < %s + W && %[2]s < %[1]s0 - W) %[2]s = %[1]s0 - 2 * W;", end, x)
 	}
