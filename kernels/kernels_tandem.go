@@ -11,41 +11,41 @@ import (
 	"math"
 )
 
-var matmulNaiveFloat32Kernel = kernelsPacked.Source("matmulNaive_float32", "3e17cc815315daf50f0f0ba52e72cc15", support.Params{}.ConstMatrix("a", "float", 4).ConstMatrix("b", "float", 4).Matrix("c", "float", 4), matmulNaiveFloat32Go, matmulNaiveFloat32Plain, "textbook.go")
+var matmulNaiveFloat32Kernel = kernelsPacked.Source("matmulNaive_float32", "dfff3cb2a670cc22a52bb9d7df0e4425", support.Params{}.ConstMatrix("a", "float", 4).ConstMatrix("b", "float", 4).Matrix("c", "float", 4), matmulNaiveFloat32Go, matmulNaiveFloat32Plain, "textbook.go")
 
-var matmulNaiveFloat64Kernel = kernelsPacked.Source("matmulNaive_float64", "c694f95ac166f5557f708daf4ff06539", support.Params{}.ConstMatrix("a", "double", 8).ConstMatrix("b", "double", 8).Matrix("c", "double", 8), matmulNaiveFloat64Go, matmulNaiveFloat64Plain, "textbook.go")
+var matmulNaiveFloat64Kernel = kernelsPacked.Source("matmulNaive_float64", "7e28c5e70bac5e2defe68a30efe1b72a", support.Params{}.ConstMatrix("a", "double", 8).ConstMatrix("b", "double", 8).Matrix("c", "double", 8), matmulNaiveFloat64Go, matmulNaiveFloat64Plain, "textbook.go")
 
-var matmulNaiveInt32Kernel = kernelsPacked.Source("matmulNaive_int32", "acf84f67371e0dcb71e13e9b3ef2fc1b", support.Params{}.ConstMatrix("a", "int", 4).ConstMatrix("b", "int", 4).Matrix("c", "int", 4), matmulNaiveInt32Go, matmulNaiveInt32Plain, "textbook.go")
+var matmulNaiveInt32Kernel = kernelsPacked.Source("matmulNaive_int32", "c2052369c428f1296ed4fe40009cb99a", support.Params{}.ConstMatrix("a", "int", 4).ConstMatrix("b", "int", 4).Matrix("c", "int", 4), matmulNaiveInt32Go, matmulNaiveInt32Plain, "textbook.go")
 
-var matmulTiledFloat32Kernel = kernelsPacked.Group(16, 16, 1).Source("matmulTiled_float32", "b3ecb1e8c90f64320228427bb49d5763", support.Params{}.ConstMatrix("a", "float", 4).ConstMatrix("b", "float", 4).Matrix("c", "float", 4), matmulTiledFloat32Go, matmulTiledFloat32Plain, "textbook.go")
+var matmulTiledFloat32Kernel = kernelsPacked.Group(16, 16, 1).Source("matmulTiled_float32", "bc7d61e2abc260aa880a6cf48ea04d46", support.Params{}.ConstMatrix("a", "float", 4).ConstMatrix("b", "float", 4).Matrix("c", "float", 4), matmulTiledFloat32Go, matmulTiledFloat32Plain, "textbook.go")
 
-var matmulTiledFloat64Kernel = kernelsPacked.Group(16, 16, 1).Source("matmulTiled_float64", "69f4eb957610a0583093aeb94e5c41d9", support.Params{}.ConstMatrix("a", "double", 8).ConstMatrix("b", "double", 8).Matrix("c", "double", 8), matmulTiledFloat64Go, matmulTiledFloat64Plain, "textbook.go")
+var matmulTiledFloat64Kernel = kernelsPacked.Group(16, 16, 1).Source("matmulTiled_float64", "35387b49bc0799135190f35b691792d3", support.Params{}.ConstMatrix("a", "double", 8).ConstMatrix("b", "double", 8).Matrix("c", "double", 8), matmulTiledFloat64Go, matmulTiledFloat64Plain, "textbook.go")
 
-var matmulTiledInt32Kernel = kernelsPacked.Group(16, 16, 1).Source("matmulTiled_int32", "79365583b3415076feb6f894d5862902", support.Params{}.ConstMatrix("a", "int", 4).ConstMatrix("b", "int", 4).Matrix("c", "int", 4), matmulTiledInt32Go, matmulTiledInt32Plain, "textbook.go")
+var matmulTiledInt32Kernel = kernelsPacked.Group(16, 16, 1).Source("matmulTiled_int32", "7b51e14980f9b7dce1769e7a409ec475", support.Params{}.ConstMatrix("a", "int", 4).ConstMatrix("b", "int", 4).Matrix("c", "int", 4), matmulTiledInt32Go, matmulTiledInt32Plain, "textbook.go")
 
-var transposeNaiveFloat32Kernel = kernelsPacked.Source("transposeNaive_float32", "9e3a46a891f3e5d5ceffbed6630b09d2", support.Params{}.ConstMatrix("a", "float", 4).Matrix("c", "float", 4), transposeNaiveFloat32Go, transposeNaiveFloat32Plain, "textbook.go")
+var transposeNaiveFloat32Kernel = kernelsPacked.Source("transposeNaive_float32", "1051b4716ad81178ce9924b0576142c6", support.Params{}.ConstMatrix("a", "float", 4).Matrix("c", "float", 4), transposeNaiveFloat32Go, transposeNaiveFloat32Plain, "textbook.go")
 
-var transposeNaiveFloat64Kernel = kernelsPacked.Source("transposeNaive_float64", "6b076dcd240c8da506a10f04d90bb063", support.Params{}.ConstMatrix("a", "double", 8).Matrix("c", "double", 8), transposeNaiveFloat64Go, transposeNaiveFloat64Plain, "textbook.go")
+var transposeNaiveFloat64Kernel = kernelsPacked.Source("transposeNaive_float64", "bcf7ef8692b85f7a8d97c563e3e5d828", support.Params{}.ConstMatrix("a", "double", 8).Matrix("c", "double", 8), transposeNaiveFloat64Go, transposeNaiveFloat64Plain, "textbook.go")
 
-var transposeNaiveInt32Kernel = kernelsPacked.Source("transposeNaive_int32", "028df2c6e999cfa38427e2a161beb39e", support.Params{}.ConstMatrix("a", "int", 4).Matrix("c", "int", 4), transposeNaiveInt32Go, transposeNaiveInt32Plain, "textbook.go")
+var transposeNaiveInt32Kernel = kernelsPacked.Source("transposeNaive_int32", "84edb2b0c77a59135a3a44e950ab9e7f", support.Params{}.ConstMatrix("a", "int", 4).Matrix("c", "int", 4), transposeNaiveInt32Go, transposeNaiveInt32Plain, "textbook.go")
 
-var scaleFloat32Kernel = kernelsPacked.Source("scale_float32", "6303baf89da15b160f3cfaccc9594d48", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_scale), support.Map2(scale[float32])), support.Map2(scale[float32]), "textbook.go")
+var scaleFloat32Kernel = kernelsPacked.Source("scale_float32", "43c4ba075adedbb24fbcd29c832d695f", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_scale), support.Map2(scale[float32])), support.Map2(scale[float32]), "textbook.go")
 
-var scaleFloat64Kernel = kernelsPacked.Source("scale_float64", "9e85929db970d3479692b6076a65e5c4", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_scale_), support.Map2(scale[float64])), support.Map2(scale[float64]), "textbook.go")
+var scaleFloat64Kernel = kernelsPacked.Source("scale_float64", "9861bd18fc05435ab3241653eb1da627", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_scale_), support.Map2(scale[float64])), support.Map2(scale[float64]), "textbook.go")
 
-var scaleInt32Kernel = kernelsPacked.Source("scale_int32", "f7e1240130ba7d7600b989a5c0e755a3", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_scale__), support.Map2(scale[int32])), support.Map2(scale[int32]), "textbook.go")
+var scaleInt32Kernel = kernelsPacked.Source("scale_int32", "dd8f9a89bcc49f5f249684fc5f725178", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_scale__), support.Map2(scale[int32])), support.Map2(scale[int32]), "textbook.go")
 
-var addFloat32Kernel = kernelsPacked.Source("add_float32", "5b018cf12aa3d23ba300886cdf903aae", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_add), support.Map2(add[float32])), support.Map2(add[float32]), "textbook.go")
+var addFloat32Kernel = kernelsPacked.Source("add_float32", "7c305776e0b96b7fd034332c3c2e964f", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_add), support.Map2(add[float32])), support.Map2(add[float32]), "textbook.go")
 
-var addFloat64Kernel = kernelsPacked.Source("add_float64", "25c294f189199fec77e01c72875a2a51", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_add_), support.Map2(add[float64])), support.Map2(add[float64]), "textbook.go")
+var addFloat64Kernel = kernelsPacked.Source("add_float64", "dbfafd525718db38a25a073757dfc069", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_add_), support.Map2(add[float64])), support.Map2(add[float64]), "textbook.go")
 
-var addInt32Kernel = kernelsPacked.Source("add_int32", "e5d71d2078808ee30d2b7481ed8f0304", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_add__), support.Map2(add[int32])), support.Map2(add[int32]), "textbook.go")
+var addInt32Kernel = kernelsPacked.Source("add_int32", "1b2e53a5a9de2f7310f891f313a66e0f", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_add__), support.Map2(add[int32])), support.Map2(add[int32]), "textbook.go")
 
-var subFloat32Kernel = kernelsPacked.Source("sub_float32", "1bb452abd38849c5794d450e777b022f", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_sub), support.Map2(sub[float32])), support.Map2(sub[float32]), "textbook.go")
+var subFloat32Kernel = kernelsPacked.Source("sub_float32", "ced8949a4c6ce72f736fb472c9cafb68", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_sub), support.Map2(sub[float32])), support.Map2(sub[float32]), "textbook.go")
 
-var subFloat64Kernel = kernelsPacked.Source("sub_float64", "bf1df2487798726cde073eead7264d76", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_sub_), support.Map2(sub[float64])), support.Map2(sub[float64]), "textbook.go")
+var subFloat64Kernel = kernelsPacked.Source("sub_float64", "60f0d3c9befc80094d251cf1d5a3271e", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_sub_), support.Map2(sub[float64])), support.Map2(sub[float64]), "textbook.go")
 
-var subInt32Kernel = kernelsPacked.Source("sub_int32", "bcac39fb4f2e2c4bf9b00af92a355804", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_sub__), support.Map2(sub[int32])), support.Map2(sub[int32]), "textbook.go")
+var subInt32Kernel = kernelsPacked.Source("sub_int32", "2f38bc72fec22d8849c98d918dae54a0", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_sub__), support.Map2(sub[int32])), support.Map2(sub[int32]), "textbook.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
@@ -16,7 +17,8 @@ import (
 type kernel struct {
 	sig    backend.Signature
 	run    backend.GoKernel
-	native *native // runs in place of run; nil: there is none
+	native *native     // runs in place of run; nil: there is none
+	slow   atomic.Bool // the first group took as long as soon, or longer, when it was last measured
 }
 
 func (k *kernel) Signature() *backend.Signature { return &k.sig }
@@ -35,7 +37,10 @@ func (k *kernel) launch(g backend.Grid, c *call) error {
 	if n == 1 && (!c.native || k.native.knownQuick()) {
 		return k.failure(k.call(g, 0, 1, c, &c.frame, false))
 	}
-	done, err := k.begin(g, c)
+	done, err := 0, error(nil)
+	if !k.slow.Load() { // or it is not done soon now, either
+		done, err = k.begin(g, c)
+	}
 	ranges := min(n-done, 4*runtime.GOMAXPROCS(0))
 	if ranges == 0 {
 		return k.failure(err)
@@ -56,7 +61,11 @@ func (k *kernel) launch(g backend.Grid, c *call) error {
 		}
 		f := frames.Get().(*frame)
 		for ; lo < hi && errs[i] == nil; lo += piece {
-			errs[i] = k.call(g, lo, min(lo+piece, hi), c, f, long)
+			first, start, end := lo == 0, time.Now(), min(lo+piece, hi)
+			errs[i] = k.call(g, lo, end, c, f, long)
+			if first {
+				k.measured(c, time.Since(start)/time.Duration(end))
+			}
 		}
 		frames.Put(f)
 	})
@@ -75,8 +84,8 @@ func (k *kernel) begin(g backend.Grid, c *call) (done int, err error) {
 		hi := min(done+size, n)
 		err = cmp.Or(err, k.call(g, done, hi, c, &c.frame, c.native && !k.native.quick.Load()))
 		spent = time.Since(start)
-		if done == 0 && c.native {
-			k.native.quick.Store(spent < patience)
+		if done == 0 {
+			k.measured(c, spent)
 		}
 		done = hi
 		each := float64(max(spent, 1)) / float64(done)
@@ -87,6 +96,14 @@ func (k *kernel) begin(g backend.Grid, c *call) (done int, err error) {
 	}
 	lately.add(start, spent)
 	return done, err
+}
+
+// measured notes how long the first group of a launch took.
+func (k *kernel) measured(c *call, spent time.Duration) {
+	k.slow.Store(spent >= soon)
+	if c.native {
+		k.native.quick.Store(spent < patience)
+	}
 }
 
 // failure is the launch's error for that of some groups.

@@ -244,7 +244,7 @@ void blackScholes_kernel(__global f32 *calls_p, const ulong calls_off, const ulo
 }
 `,
 	Packed: kernelsPTX("blackScholes_kernel"),
-	Native: nativecode.Kernels.Of("blackScholes_kernel", "c8195d066641fa504b4fe67a045edd3c"),
+	Native: nativecode.Kernels.Of("blackScholes_kernel", "6e7b4c6da989f854fd291a124b3faa5c"),
 }
 
 // launchConvolve runs [convolve] over grid. Slices and matrices are in host memory or on the device of s;
@@ -330,7 +330,7 @@ void convolve_kernel(__global f32 *out_p, const ulong out_off, const ulong out_r
 }
 `,
 	Packed: kernelsPTX("convolve_kernel"),
-	Native: nativecode.Kernels.Of("convolve_kernel", "058f2628a00c4883c8f7d2eacefeb98c"),
+	Native: nativecode.Kernels.Of("convolve_kernel", "8c5bfe2484fef07f8a445cedb625108f"),
 }
 
 // launchHistogram runs [histogram] over grid. Slices and matrices are in host memory or on the device of s;
@@ -404,7 +404,7 @@ void histogram_kernel(__global u32 *counts_p, const ulong counts_off, const ulon
 }
 `,
 	Packed: kernelsPTX("histogram_kernel"),
-	Native: nativecode.Kernels.Of("histogram_kernel", "d1ef700cb542d2a6daad0a2e688cc7a7"),
+	Native: nativecode.Kernels.Of("histogram_kernel", "c8c9a2b356ca6da178f709e9ffda3a7c"),
 }
 
 // launchLife runs [life] over grid. Slices and matrices are in host memory or on the device of s;
@@ -520,7 +520,7 @@ void life_kernel(__global u64 *next_p, const ulong next_off, const ulong next_le
 }
 `,
 	Packed: kernelsPTX("life_kernel"),
-	Native: nativecode.Kernels.Of("life_kernel", "ffe3ec1ae690186821b995e82ed764d5"),
+	Native: nativecode.Kernels.Of("life_kernel", "6e0f7382577d20952fd34ce8b5d9c760"),
 }
 
 // launchMandelbrot runs [mandelbrot] over grid. Slices and matrices are in host memory or on the device of s;
@@ -595,7 +595,7 @@ void mandelbrot_kernel(__global u8 *pixels_p, const ulong pixels_off, const ulon
 }
 `,
 	Packed: kernelsPTX("mandelbrot_kernel"),
-	Native: nativecode.Kernels.Of("mandelbrot_kernel", "e83004708ccf867e1845c326c2b4eba0"),
+	Native: nativecode.Kernels.Of("mandelbrot_kernel", "266ccdf507f12a3603371f93e9e42ebb"),
 }
 
 // launchMatmul runs [matmul] over grid. Slices and matrices are in host memory or on the device of s;
@@ -676,7 +676,7 @@ void matmul_float32(__global f32 *c_p, const ulong c_off, const ulong c_rows, co
 }
 `,
 	Packed: kernelsPTX("matmul_float32"),
-	Native: nativecode.Kernels.Of("matmul_float32", "d648dea9d677d82042c1137b1c924010"),
+	Native: nativecode.Kernels.Of("matmul_float32", "4754e0cc0a837029c2b99f77cd7be723"),
 }
 
 var matmulFloat64Kernel = &backend.Source{
@@ -742,7 +742,7 @@ void matmul_float64(__global f64 *c_p, const ulong c_off, const ulong c_rows, co
 }
 `,
 	Packed: kernelsPTX("matmul_float64"),
-	Native: nativecode.Kernels.Of("matmul_float64", "41afa629d4d28b70b5790552160ebb1a"),
+	Native: nativecode.Kernels.Of("matmul_float64", "28157f6470f6bbcd48f8589d7fc107bf"),
 }
 
 var matmulInt32Kernel = &backend.Source{
@@ -807,7 +807,7 @@ void matmul_int32(__global i32 *c_p, const ulong c_off, const ulong c_rows, cons
 }
 `,
 	Packed: kernelsPTX("matmul_int32"),
-	Native: nativecode.Kernels.Of("matmul_int32", "1765504fa7695888cf21a2f0dbc2134c"),
+	Native: nativecode.Kernels.Of("matmul_int32", "7d66efa1869ee72544220aa5fb91a64b"),
 }
 
 // launchNbody runs [nbody] over grid. Slices and matrices are in host memory or on the device of s;
@@ -914,7 +914,7 @@ void nbody_kernel(__global body_t *next_p, const ulong next_off, const ulong nex
 }
 `,
 	Packed: kernelsPTX("nbody_kernel"),
-	Native: nativecode.Kernels.Of("nbody_kernel", "99d40c6a0e85bed73d39ab9d2a375b58"),
+	Native: nativecode.Kernels.Of("nbody_kernel", "fad87343c218bac9ab1484d28fbfc701"),
 }
 
 // launchPrefixSum runs [prefixSum] over grid. Slices and matrices are in host memory or on the device of s;
@@ -972,7 +972,7 @@ void prefixSum_kernel(__global i32 *sums_p, const ulong sums_off, const ulong su
 }
 `,
 	Packed: kernelsPTX("prefixSum_kernel"),
-	Native: nativecode.Kernels.Of("prefixSum_kernel", "a7c8f742b83ce067a628af6dd2bcdbe9"),
+	Native: nativecode.Kernels.Of("prefixSum_kernel", "d272d302cdbec92d5c41c3696b75c0f8"),
 }
 
 // launchAddBefore runs [addBefore] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1009,7 +1009,7 @@ void addBefore_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len, _
 }
 `,
 	Packed: kernelsPTX("addBefore_kernel"),
-	Native: nativecode.Kernels.Of("addBefore_kernel", "5a8d61094f26834cbf080104bc18f3bd"),
+	Native: nativecode.Kernels.Of("addBefore_kernel", "ea6d3b0e44c0c8542395974e3dfa94a9"),
 }
 
 // launchHash runs [hash] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1160,7 +1160,7 @@ void hash_kernel(__global u32 *digest_p, const ulong digest_off, const ulong dig
 }
 `,
 	Packed: kernelsPTX("hash_kernel"),
-	Native: nativecode.Kernels.Of("hash_kernel", "f48e2531eb2235f248dd9bbe0fc63fb5"),
+	Native: nativecode.Kernels.Of("hash_kernel", "08663d996c736c7bf6b9697f70a723eb"),
 }
 
 // launchPaths runs [paths] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1265,7 +1265,7 @@ void paths_kernel(__global i32 *d_p, const ulong d_off, const ulong d_rows, cons
 }
 `,
 	Packed: kernelsPTX("paths_kernel"),
-	Native: nativecode.Kernels.Of("paths_kernel", "306594ed3e9e0b38253a1242259ad017"),
+	Native: nativecode.Kernels.Of("paths_kernel", "2ccefe8a52f3f044aeb92bb65229c07e"),
 }
 
 // launchSortTiles runs [sortTiles] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1372,7 +1372,7 @@ void sortTiles_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len CH
 }
 `,
 	Packed: kernelsPTX("sortTiles_kernel"),
-	Native: nativecode.Kernels.Of("sortTiles_kernel", "02b90beeafba12a4e361f4a899553347"),
+	Native: nativecode.Kernels.Of("sortTiles_kernel", "c9ba51a05c8f32e9e1318283a83eec61"),
 }
 
 // launchMergeTiles runs [mergeTiles] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1464,7 +1464,7 @@ void mergeTiles_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len C
 }
 `,
 	Packed: kernelsPTX("mergeTiles_kernel"),
-	Native: nativecode.Kernels.Of("mergeTiles_kernel", "c12a6445fc8b44f530cab5fcc62f0496"),
+	Native: nativecode.Kernels.Of("mergeTiles_kernel", "32d494c9876312eeca7605ef180fac98"),
 }
 
 // launchSortPass runs [sortPass] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1523,7 +1523,7 @@ void sortPass_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len, co
 }
 `,
 	Packed: kernelsPTX("sortPass_kernel"),
-	Native: nativecode.Kernels.Of("sortPass_kernel", "d401255bc3c58bf59b2eeaea3ef689cb"),
+	Native: nativecode.Kernels.Of("sortPass_kernel", "f7e92a4b84ec4621e86d66f27c9cc745"),
 }
 
 // launchSum runs [sum] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1583,7 +1583,7 @@ void sum_float32(__global f32 *sums_p, const ulong sums_off, const ulong sums_le
 }
 `,
 	Packed: kernelsPTX("sum_float32"),
-	Native: nativecode.Kernels.Of("sum_float32", "8dd87550f4e414fe7aefdb7723a17f8f"),
+	Native: nativecode.Kernels.Of("sum_float32", "42fbac247d86c73af107cfc30b12ae38"),
 }
 
 var sumInt32Kernel = &backend.Source{
@@ -1629,7 +1629,7 @@ void sum_int32(__global i32 *sums_p, const ulong sums_off, const ulong sums_len,
 }
 `,
 	Packed: kernelsPTX("sum_int32"),
-	Native: nativecode.Kernels.Of("sum_int32", "ef31d123ae319323612c8768e580816b"),
+	Native: nativecode.Kernels.Of("sum_int32", "137d57433e0b52494e97dc8cdd618ff4"),
 }
 
 // launchWave runs [wave] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1703,7 +1703,7 @@ void wave_float32(__global f32 *next_p, const ulong next_off, const ulong next_r
 }
 `,
 	Packed: kernelsPTX("wave_float32"),
-	Native: nativecode.Kernels.Of("wave_float32", "cfb05b9a0a48344c536ed673319da8ec"),
+	Native: nativecode.Kernels.Of("wave_float32", "fbdadb4201168082e25037f1f83ff0f8"),
 }
 
 var waveFloat64Kernel = &backend.Source{
@@ -1762,7 +1762,7 @@ void wave_float64(__global f64 *next_p, const ulong next_off, const ulong next_r
 }
 `,
 	Packed: kernelsPTX("wave_float64"),
-	Native: nativecode.Kernels.Of("wave_float64", "e6befbf473bd593f051c6fa3d0464f20"),
+	Native: nativecode.Kernels.Of("wave_float64", "12650d0c7024759b80b3c9177f9d88fd"),
 }
 
 //go:embed kernels_tandem.zip

@@ -146,7 +146,7 @@ void bell_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
 }
 `,
 	Packed: kernelsPTX("bell_kernel"),
-	Native: nativecode.Kernels.Of("bell_kernel", "c9fccda88a4f341249999537bcbd692f"),
+	Native: nativecode.Kernels.Of("bell_kernel", "d0206e8fda023f2659ee8d328dd9404e"),
 }
 
 // launchFlow makes z [flow] of the inputs, element by element, as launch.Map has it.
@@ -230,7 +230,7 @@ void flow_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
 }
 `,
 	Packed: kernelsPTX("flow_kernel"),
-	Native: nativecode.Kernels.Of("flow_kernel", "7a6470416498207e297ddd83d6e804d2"),
+	Native: nativecode.Kernels.Of("flow_kernel", "92c146de36bf743561a9ae066f88d7b9"),
 }
 
 // launchResidual makes z [residual] of the inputs, element by element, as launch.Map has it.
@@ -386,7 +386,7 @@ void residual_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, c
 }
 `,
 	Packed: kernelsPTX("residual_kernel"),
-	Native: nativecode.Kernels.Of("residual_kernel", "d22d33b21268b9e2bf95db62db884a54"),
+	Native: nativecode.Kernels.Of("residual_kernel", "37bfd78ba29a86cb1103fa8d10519cb7"),
 }
 
 // launchGain makes z [gain] of the inputs, element by element, as launch.Map has it.
@@ -517,7 +517,7 @@ void gain_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
 }
 `,
 	Packed: kernelsPTX("gain_kernel"),
-	Native: nativecode.Kernels.Of("gain_kernel", "c0e5a6f154dc452d014eb60792287a54"),
+	Native: nativecode.Kernels.Of("gain_kernel", "c6f64fdc09e7baf17cbce677b3419978"),
 }
 
 // launchWhereOn makes z [whereOn] of the inputs, element by element, as launch.Map has it.
@@ -586,7 +586,7 @@ void whereOn_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, co
 }
 `,
 	Packed: kernelsPTX("whereOn_kernel"),
-	Native: nativecode.Kernels.Of("whereOn_kernel", "cd983e54fcc033dfdc3a62138765c2c0"),
+	Native: nativecode.Kernels.Of("whereOn_kernel", "cdede99072633c5d9688bcddb5a19eb4"),
 }
 
 //go:embed kernels_tandem.zip

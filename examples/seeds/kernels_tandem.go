@@ -47,7 +47,7 @@ void MyKernel_float32(__global f32 *a_p, const ulong a_off, const ulong a_len CH
 }
 `,
 	Packed: kernelsPTX("MyKernel_float32"),
-	Native: nativecode.Kernels.Of("MyKernel_float32", "35664f63cea61667d781032dac18ad69"),
+	Native: nativecode.Kernels.Of("MyKernel_float32", "edf9cc064f020c837ce73d8395900b21"),
 }
 
 var MyKernelFloat64Kernel = &backend.Source{
@@ -73,7 +73,7 @@ void MyKernel_float64(__global f64 *a_p, const ulong a_off, const ulong a_len CH
 }
 `,
 	Packed: kernelsPTX("MyKernel_float64"),
-	Native: nativecode.Kernels.Of("MyKernel_float64", "22e5d18d3635e80b77666fd48cf2120f"),
+	Native: nativecode.Kernels.Of("MyKernel_float64", "02b5d5c5a96893faf462f8681ab724a5"),
 }
 
 // LaunchMatmul runs [Matmul] over grid. Slices and matrices are in host memory or on the device of s;
@@ -124,7 +124,7 @@ void Matmul_float32(__global const f32 *a_p, const ulong a_off, const ulong a_ro
 }
 `,
 	Packed: kernelsPTX("Matmul_float32"),
-	Native: nativecode.Kernels.Of("Matmul_float32", "090d040fb32a1406146a87ae0944b9f9"),
+	Native: nativecode.Kernels.Of("Matmul_float32", "9e3d8b20fd4bb6c18450b4b0b3381de0"),
 }
 
 var MatmulFloat64Kernel = &backend.Source{
@@ -160,7 +160,7 @@ void Matmul_float64(__global const f64 *a_p, const ulong a_off, const ulong a_ro
 }
 `,
 	Packed: kernelsPTX("Matmul_float64"),
-	Native: nativecode.Kernels.Of("Matmul_float64", "f55ee681ecd74e8fccad22fb1c57cc0b"),
+	Native: nativecode.Kernels.Of("Matmul_float64", "0bae3f32f0fbf20250b95746edbeec8b"),
 }
 
 var MatmulInt32Kernel = &backend.Source{
@@ -195,7 +195,7 @@ void Matmul_int32(__global const i32 *a_p, const ulong a_off, const ulong a_rows
 }
 `,
 	Packed: kernelsPTX("Matmul_int32"),
-	Native: nativecode.Kernels.Of("Matmul_int32", "d6b0114c19c4c44600f9035524e6d15d"),
+	Native: nativecode.Kernels.Of("Matmul_int32", "c90ceb0eb402bb18c9b02861af855c01"),
 }
 
 // LaunchFastMatmul runs [FastMatmul] over grid. Slices and matrices are in host memory or on the device of s;
@@ -273,7 +273,7 @@ void FastMatmul_float32(__global const f32 *a_p, const ulong a_off, const ulong 
 }
 `,
 	Packed: kernelsPTX("FastMatmul_float32"),
-	Native: nativecode.Kernels.Of("FastMatmul_float32", "eaf22dc3fc6ff9a1f5f5f7704180e483"),
+	Native: nativecode.Kernels.Of("FastMatmul_float32", "38e2fba105df3cde7f13c5233e518752"),
 }
 
 var FastMatmulFloat64Kernel = &backend.Source{
@@ -336,7 +336,7 @@ void FastMatmul_float64(__global const f64 *a_p, const ulong a_off, const ulong 
 }
 `,
 	Packed: kernelsPTX("FastMatmul_float64"),
-	Native: nativecode.Kernels.Of("FastMatmul_float64", "6bfd516bd767ad0acd534f06aa6d6812"),
+	Native: nativecode.Kernels.Of("FastMatmul_float64", "a9d772ec97dedc6d02fa2c1487d3e620"),
 }
 
 var FastMatmulInt32Kernel = &backend.Source{
@@ -398,7 +398,7 @@ void FastMatmul_int32(__global const i32 *a_p, const ulong a_off, const ulong a_
 }
 `,
 	Packed: kernelsPTX("FastMatmul_int32"),
-	Native: nativecode.Kernels.Of("FastMatmul_int32", "dced5155b92d3e5b29aac538fb4324a5"),
+	Native: nativecode.Kernels.Of("FastMatmul_int32", "900409d96fee6af05fa7ba38605e2ed5"),
 }
 
 // LaunchTwice runs [Twice] over grid. Slices and matrices are in host memory or on the device of s;
@@ -433,7 +433,7 @@ void Twice_kernel(__global const i32 *a_p, const ulong a_off, const ulong a_len,
 }
 `,
 	Packed: kernelsPTX("Twice_kernel"),
-	Native: nativecode.Kernels.Of("Twice_kernel", "1ff278a0239076200879a23312e09e47"),
+	Native: nativecode.Kernels.Of("Twice_kernel", "44520f7f8e74baa54878f103607d765d"),
 }
 
 // LaunchTwice2D runs [Twice2D] over grid. Slices and matrices are in host memory or on the device of s;
@@ -469,7 +469,7 @@ void Twice2D_kernel(__global const i32 *a_p, const ulong a_off, const ulong a_le
 }
 `,
 	Packed: kernelsPTX("Twice2D_kernel"),
-	Native: nativecode.Kernels.Of("Twice2D_kernel", "143a5c1467e55971426a44780e19a27d"),
+	Native: nativecode.Kernels.Of("Twice2D_kernel", "2ab1d74d978e5cc47d22fbef86319757"),
 }
 
 // LaunchTranspose runs [Transpose] over grid. Slices and matrices are in host memory or on the device of s;
@@ -511,7 +511,7 @@ void Transpose_float32(__global const f32 *a_p, const ulong a_off, const ulong a
 }
 `,
 	Packed: kernelsPTX("Transpose_float32"),
-	Native: nativecode.Kernels.Of("Transpose_float32", "65c610c276b8de82f4edc20b2bdc0ca2"),
+	Native: nativecode.Kernels.Of("Transpose_float32", "bd4a8f3c21903606103b8e356242c09d"),
 }
 
 var TransposeInt32Kernel = &backend.Source{
@@ -539,7 +539,7 @@ void Transpose_int32(__global const i32 *a_p, const ulong a_off, const ulong a_r
 }
 `,
 	Packed: kernelsPTX("Transpose_int32"),
-	Native: nativecode.Kernels.Of("Transpose_int32", "360998a34433bd5266432e76d7df7d0a"),
+	Native: nativecode.Kernels.Of("Transpose_int32", "e0491f1325b4a15167d463811fb21f66"),
 }
 
 // LaunchTransposeTiled runs [TransposeTiled] over grid. Slices and matrices are in host memory or on the device of s;
@@ -604,7 +604,7 @@ void TransposeTiled_float32(__global const f32 *a_p, const ulong a_off, const ul
 }
 `,
 	Packed: kernelsPTX("TransposeTiled_float32"),
-	Native: nativecode.Kernels.Of("TransposeTiled_float32", "0f0ca22a6326265e775c312de7f4403f"),
+	Native: nativecode.Kernels.Of("TransposeTiled_float32", "8d4d1275cfdf30e817f089741da21ba2"),
 }
 
 var TransposeTiledInt32Kernel = &backend.Source{
@@ -655,7 +655,7 @@ void TransposeTiled_int32(__global const i32 *a_p, const ulong a_off, const ulon
 }
 `,
 	Packed: kernelsPTX("TransposeTiled_int32"),
-	Native: nativecode.Kernels.Of("TransposeTiled_int32", "d23684e5efa5144b71896cb9f994562d"),
+	Native: nativecode.Kernels.Of("TransposeTiled_int32", "b6f7b47c558f811a3dbf14f61c4181ee"),
 }
 
 //go:embed kernels_tandem.zip

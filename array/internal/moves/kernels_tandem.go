@@ -33,9 +33,9 @@ var PlaceKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: PlaceUint64Kernel},
 }
 
-var PlaceUint32Kernel = kernelsPacked.Source("Place_uint32", "0ab3514b10ed03825378df09c2cf8dc5", support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "uint", 4), PlaceUint32Go, PlaceUint32Plain, "moves.go")
+var PlaceUint32Kernel = kernelsPacked.Source("Place_uint32", "522faace7ec0d38fcc1dd76caf1a4182", support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "uint", 4), PlaceUint32Go, PlaceUint32Plain, "moves.go")
 
-var PlaceUint64Kernel = kernelsPacked.Source("Place_uint64", "dce8f91d008d5f205b634e76628e006a", support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "ulong", 8), PlaceUint64Go, PlaceUint64Plain, "moves.go")
+var PlaceUint64Kernel = kernelsPacked.Source("Place_uint64", "a8c86c169042aab2b9278d2da4b62633", support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "ulong", 8), PlaceUint64Go, PlaceUint64Plain, "moves.go")
 
 // LaunchCheck runs [Check] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -48,7 +48,7 @@ func LaunchCheck[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32], Arg
 	return call.Launch()
 }
 
-var CheckKernel = kernelsPacked.Source("Check_kernel", "10275580a8d7ae537d44039f6f313ce3", support.Params{}.Slice("bad", "int", 4).Slice("owners", "int", 4).ConstMatrix("index", "int", 4).Scalar("rows", "long", 8), CheckGo, CheckPlain, "moves.go")
+var CheckKernel = kernelsPacked.Source("Check_kernel", "cf7d84f81cf9d22a2db4f3b1ac07bc44", support.Params{}.Slice("bad", "int", 4).Slice("owners", "int", 4).ConstMatrix("index", "int", 4).Scalar("rows", "long", 8), CheckGo, CheckPlain, "moves.go")
 
 // LaunchRows runs [Rows] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -67,9 +67,9 @@ var RowsKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: RowsUint64Kernel},
 }
 
-var RowsUint32Kernel = kernelsPacked.Source("Rows_uint32", "7173d9d02ae5a8c612eef3d2ce062afc", support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4), RowsUint32Go, RowsUint32Plain, "moves.go")
+var RowsUint32Kernel = kernelsPacked.Source("Rows_uint32", "85af8e805637cb994756386603d9eeaf", support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4), RowsUint32Go, RowsUint32Plain, "moves.go")
 
-var RowsUint64Kernel = kernelsPacked.Source("Rows_uint64", "e04129a25952417d4977c10e679e0098", support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4), RowsUint64Go, RowsUint64Plain, "moves.go")
+var RowsUint64Kernel = kernelsPacked.Source("Rows_uint64", "1f82c3cab1c668f8f56031d6d3070708", support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4), RowsUint64Go, RowsUint64Plain, "moves.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string

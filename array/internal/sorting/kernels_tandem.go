@@ -35,13 +35,13 @@ var PackKernels = support.Kernels{
 	{Types: []any{*new(uint64), *new(uint64)}, Kernel: PackUint64Uint64Kernel},
 }
 
-var PackUint8Uint64Kernel = kernelsPacked.Source("Pack_uint8_uint64", "ac0945ddab93e2463d974111a5005aa4", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "uchar", 1).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint8Uint64Go, PackUint8Uint64Plain, "keys.go")
+var PackUint8Uint64Kernel = kernelsPacked.Source("Pack_uint8_uint64", "9cc69b17b2ab9c3ac826d8fb2fa4f14c", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "uchar", 1).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint8Uint64Go, PackUint8Uint64Plain, "keys.go")
 
-var PackUint32Uint32Kernel = kernelsPacked.Source("Pack_uint32_uint32", "affe27ff0bd90b0e1c2121626e7c62c4", support.Params{}.Slice("pairs", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint32Uint32Go, PackUint32Uint32Plain, "keys.go")
+var PackUint32Uint32Kernel = kernelsPacked.Source("Pack_uint32_uint32", "51a410872f6b1e2c6a06e4b5c4a05d77", support.Params{}.Slice("pairs", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint32Uint32Go, PackUint32Uint32Plain, "keys.go")
 
-var PackUint32Uint64Kernel = kernelsPacked.Source("Pack_uint32_uint64", "4db65e4f630313657bd5a9a5caa11387", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "uint", 4).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint32Uint64Go, PackUint32Uint64Plain, "keys.go")
+var PackUint32Uint64Kernel = kernelsPacked.Source("Pack_uint32_uint64", "103e0ff13473a35a48a1fc50ede7c674", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "uint", 4).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint32Uint64Go, PackUint32Uint64Plain, "keys.go")
 
-var PackUint64Uint64Kernel = kernelsPacked.Source("Pack_uint64_uint64", "1ff088bb47bac68c21d2ead76b463563", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint64Uint64Go, PackUint64Uint64Plain, "keys.go")
+var PackUint64Uint64Kernel = kernelsPacked.Source("Pack_uint64_uint64", "8d4834bf573caae8c3ba407b206b66af", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint64Uint64Go, PackUint64Uint64Plain, "keys.go")
 
 // LaunchRepack runs [Repack] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -64,9 +64,9 @@ var RepackKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: RepackUint64Kernel},
 }
 
-var RepackUint32Kernel = kernelsPacked.Source("Repack_uint32", "5dd2c5ecd2eec6e0a332821e8f7df10e", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "uint", 4).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), RepackUint32Go, RepackUint32Plain, "keys.go")
+var RepackUint32Kernel = kernelsPacked.Source("Repack_uint32", "953117902b18bc22186912bebbad1190", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "uint", 4).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), RepackUint32Go, RepackUint32Plain, "keys.go")
 
-var RepackUint64Kernel = kernelsPacked.Source("Repack_uint64", "2f0eed743ae28553007c07e1e4a7f95a", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), RepackUint64Go, RepackUint64Plain, "keys.go")
+var RepackUint64Kernel = kernelsPacked.Source("Repack_uint64", "e87d3645dedc95f15efd2400afafef02", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), RepackUint64Go, RepackUint64Plain, "keys.go")
 
 // LaunchUnpack runs [Unpack] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -89,11 +89,11 @@ var UnpackKernels = support.Kernels{
 	{Types: []any{*new(uint64), *new(uint64)}, Kernel: UnpackUint64Uint64Kernel},
 }
 
-var UnpackUint32Uint32Kernel = kernelsPacked.Source("Unpack_uint32_uint32", "ec833f1fa0536e6051894b5a18237cde", support.Params{}.Matrix("c", "uint", 4).ConstSlice("pairs", "uint", 4).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint32Uint32Go, UnpackUint32Uint32Plain, "keys.go")
+var UnpackUint32Uint32Kernel = kernelsPacked.Source("Unpack_uint32_uint32", "e370eab09f5e3c29d0b91d99764eb9ab", support.Params{}.Matrix("c", "uint", 4).ConstSlice("pairs", "uint", 4).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint32Uint32Go, UnpackUint32Uint32Plain, "keys.go")
 
-var UnpackUint32Uint64Kernel = kernelsPacked.Source("Unpack_uint32_uint64", "0fea1ff1abd547842cc651d1ac326f49", support.Params{}.Matrix("c", "uint", 4).ConstSlice("pairs", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint32Uint64Go, UnpackUint32Uint64Plain, "keys.go")
+var UnpackUint32Uint64Kernel = kernelsPacked.Source("Unpack_uint32_uint64", "c21ed992c9196d7160ff84b6a1f19e97", support.Params{}.Matrix("c", "uint", 4).ConstSlice("pairs", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint32Uint64Go, UnpackUint32Uint64Plain, "keys.go")
 
-var UnpackUint64Uint64Kernel = kernelsPacked.Source("Unpack_uint64_uint64", "52517d8fd5e8de6f94d4188f3866a197", support.Params{}.Matrix("c", "ulong", 8).ConstSlice("pairs", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint64Uint64Go, UnpackUint64Uint64Plain, "keys.go")
+var UnpackUint64Uint64Kernel = kernelsPacked.Source("Unpack_uint64_uint64", "666ae380489013a5b8ad23b5da5b3429", support.Params{}.Matrix("c", "ulong", 8).ConstSlice("pairs", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint64Uint64Go, UnpackUint64Uint64Plain, "keys.go")
 
 // LaunchFirsts runs [Firsts] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -104,7 +104,7 @@ func LaunchFirsts[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64]](
 	return call.Launch()
 }
 
-var FirstsKernel = kernelsPacked.Source("Firsts_kernel", "c407979343a0fd0f565ef253ae579c99", support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("keys", "ulong", 8), FirstsGo, FirstsPlain, "keys.go")
+var FirstsKernel = kernelsPacked.Source("Firsts_kernel", "6ceb52a0bae071692dff1c5a3e71e814", support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("keys", "ulong", 8), FirstsGo, FirstsPlain, "keys.go")
 
 // LaunchReplace runs [Replace] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -115,7 +115,7 @@ func LaunchReplace[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64]]
 	return call.Launch()
 }
 
-var ReplaceKernel = kernelsPacked.Source("Replace_kernel", "72329f2ed5509a52f2461e74f7a8c0a7", support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("keys", "ulong", 8), ReplaceGo, ReplacePlain, "keys.go")
+var ReplaceKernel = kernelsPacked.Source("Replace_kernel", "fc1260c6194eea16f3d8a573825c1cbc", support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("keys", "ulong", 8), ReplaceGo, ReplacePlain, "keys.go")
 
 // LaunchCountChunks runs [CountChunks] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -169,7 +169,7 @@ func LaunchSum[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Gri
 	return call.Launch()
 }
 
-var SumKernel = kernelsPacked.Group(256, 1, 1).Source("Sum_kernel", "da4872449c709395de150396380048ae", support.Params{}.Slice("counts", "int", 4).Scalar("n", "long", 8), SumGo, SumPlain, "radix.go")
+var SumKernel = kernelsPacked.Group(256, 1, 1).Source("Sum_kernel", "e2ff7de3ea901fcece7e5d0292621e7b", support.Params{}.Slice("counts", "int", 4).Scalar("n", "long", 8), SumGo, SumPlain, "radix.go")
 
 // LaunchCountTiles runs [CountTiles] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -187,9 +187,9 @@ var CountTilesKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: CountTilesUint64Kernel},
 }
 
-var CountTilesUint32Kernel = kernelsPacked.Group(128, 1, 1).Source("CountTiles_uint32", "f163ce200cb413b09faf8a12a43df9d2", support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "uint", 4).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), CountTilesUint32Go, CountTilesUint32Plain, "radix.go")
+var CountTilesUint32Kernel = kernelsPacked.Group(128, 1, 1).Source("CountTiles_uint32", "36a9b630aac188b38b74a34bfbf505f9", support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "uint", 4).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), CountTilesUint32Go, CountTilesUint32Plain, "radix.go")
 
-var CountTilesUint64Kernel = kernelsPacked.Group(128, 1, 1).Source("CountTiles_uint64", "2b4ded4bff525214131338d1b07fd2b1", support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), CountTilesUint64Go, CountTilesUint64Plain, "radix.go")
+var CountTilesUint64Kernel = kernelsPacked.Group(128, 1, 1).Source("CountTiles_uint64", "a0179723eed08cc42f327dab1d848c51", support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), CountTilesUint64Go, CountTilesUint64Plain, "radix.go")
 
 // LaunchMoveTiles runs [MoveTiles] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -208,9 +208,9 @@ var MoveTilesKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: MoveTilesUint64Kernel},
 }
 
-var MoveTilesUint32Kernel = kernelsPacked.Group(128, 1, 1).Source("MoveTiles_uint32", "306aaee648efec2588d8290f3ad6f2ce", support.Params{}.Slice("y", "uint", 4).ConstSlice("counts", "int", 4).ConstSlice("x", "uint", 4).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), MoveTilesUint32Go, MoveTilesUint32Plain, "radix.go")
+var MoveTilesUint32Kernel = kernelsPacked.Group(128, 1, 1).Source("MoveTiles_uint32", "ef6c6d2cbf761772aef270a4bf01e118", support.Params{}.Slice("y", "uint", 4).ConstSlice("counts", "int", 4).ConstSlice("x", "uint", 4).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), MoveTilesUint32Go, MoveTilesUint32Plain, "radix.go")
 
-var MoveTilesUint64Kernel = kernelsPacked.Group(128, 1, 1).Source("MoveTiles_uint64", "bb2b842959683db0e733f76078fb8015", support.Params{}.Slice("y", "ulong", 8).ConstSlice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), MoveTilesUint64Go, MoveTilesUint64Plain, "radix.go")
+var MoveTilesUint64Kernel = kernelsPacked.Group(128, 1, 1).Source("MoveTiles_uint64", "570650b54296665460f7d4cca580fe91", support.Params{}.Slice("y", "ulong", 8).ConstSlice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), MoveTilesUint64Go, MoveTilesUint64Plain, "radix.go")
 
 // LaunchRank runs [Rank] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -223,7 +223,7 @@ func LaunchRank[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64]](s 
 	return call.Launch()
 }
 
-var RankKernel = kernelsPacked.Source("Rank_kernel", "4553f82190cbaf94f8ac0decb1ea447f", support.Params{}.Slice("y", "ulong", 8).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), RankGo, RankPlain, "radix.go")
+var RankKernel = kernelsPacked.Source("Rank_kernel", "7fe5e94e0d81c4627eaa192bc8f38213", support.Params{}.Slice("y", "ulong", 8).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), RankGo, RankPlain, "radix.go")
 
 // LaunchSearch runs [Search] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -246,9 +246,9 @@ var SearchKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: SearchUint64Kernel},
 }
 
-var SearchUint32Kernel = kernelsPacked.Group(256, 1, 1).Source("Search_uint32", "e6c7098db599a518d55241d9f217923d", support.Params{}.Matrix("c", "int", 4).ConstMatrix("edges", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("count", "uint", 4), SearchUint32Go, SearchUint32Plain, "search.go")
+var SearchUint32Kernel = kernelsPacked.Group(256, 1, 1).Source("Search_uint32", "9a05157b0e5187f03b2b5448c2426b91", support.Params{}.Matrix("c", "int", 4).ConstMatrix("edges", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("count", "uint", 4), SearchUint32Go, SearchUint32Plain, "search.go")
 
-var SearchUint64Kernel = kernelsPacked.Group(256, 1, 1).Source("Search_uint64", "0b9dd1c612d2a59b32e8b44157b7219e", support.Params{}.Matrix("c", "int", 4).ConstMatrix("edges", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("count", "uint", 4), SearchUint64Go, SearchUint64Plain, "search.go")
+var SearchUint64Kernel = kernelsPacked.Group(256, 1, 1).Source("Search_uint64", "9b88c520da6803cc245bd1f9a7638a17", support.Params{}.Matrix("c", "int", 4).ConstMatrix("edges", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("count", "uint", 4), SearchUint64Go, SearchUint64Plain, "search.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string

@@ -36,7 +36,7 @@ void Right_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len 
   STORE(g_i32, out_.p[AT((i64)get_global_id(0), out_.n, 11)], (i32)((i64)get_global_id(0)));
 }
 `,
-	Native: nativecode.Kernels.Of("Right_kernel", "28e67b3c569689f2b4a6eb10af00824e"),
+	Native: nativecode.Kernels.Of("Right_kernel", "1501e3d55d444afc722beb27e735ae26"),
 }
 
 // LaunchStores runs [Stores] over grid. Slices and matrices are in host memory or on the device of s;
@@ -72,7 +72,7 @@ void Stores_float32(__global f32 *out_p, const ulong out_off, const ulong out_le
   STORE(g_f32, out_.p[AT(i_, out_.n, 19)], 7.0f);
 }
 `,
-	Native: nativecode.Kernels.Of("Stores_float32", "136fed9c0645f4a721f7d0962be7eb4f"),
+	Native: nativecode.Kernels.Of("Stores_float32", "f38424b75ab457a60cbaca57a2b9522a"),
 }
 
 var StoresInt64Kernel = &backend.Source{
@@ -95,7 +95,7 @@ void Stores_int64(__global i64 *out_p, const ulong out_off, const ulong out_len 
   STORE(g_i64, out_.p[AT(i_, out_.n, 19)], (i64)7);
 }
 `,
-	Native: nativecode.Kernels.Of("Stores_int64", "b84c8c3ef6ed27da9326e1a7d95f5f17"),
+	Native: nativecode.Kernels.Of("Stores_int64", "0c70a10b63e68c53249dd0a96a548298"),
 }
 
 // LaunchLoads runs [Loads] over grid. Slices and matrices are in host memory or on the device of s;
@@ -125,7 +125,7 @@ void Loads_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len,
   STORE(g_i32, out_.p[AT(i_, out_.n, 25)], LOAD(g_i32, x_.p[AT(LOAD(g_i32, out_.p[AT(i_, out_.n, 25)]), x_.n, 25)]));
 }
 `,
-	Native: nativecode.Kernels.Of("Loads_kernel", "05ed7551bc41797a88c6b7da2b60a6bf"),
+	Native: nativecode.Kernels.Of("Loads_kernel", "5ca302828d01aae2e3b2e522e022a21c"),
 }
 
 // LaunchEmpties runs [Empties] over grid. Slices and matrices are in host memory or on the device of s;
@@ -159,7 +159,7 @@ void Empties_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
   }
 }
 `,
-	Native: nativecode.Kernels.Of("Empties_kernel", "add2276450d9a76a56e1360b90ed88fe"),
+	Native: nativecode.Kernels.Of("Empties_kernel", "43ce37aa2a609a2d96d7240d24994ca4"),
 }
 
 // LaunchRows runs [Rows] over grid. Slices and matrices are in host memory or on the device of s;
@@ -192,7 +192,7 @@ void Rows_kernel(__global i32 *m_p, const ulong m_off, const ulong m_rows, const
   STORE(g_i32, m_.Data_.p[(i64)((u64)((i64)((u64)ROW(row_, m_.Rows_, 42) * (u64)m_.Stride_)) + (u64)COLUMN(i_ % ((i64)4), m_.Cols_, 42))], 7);
 }
 `,
-	Native: nativecode.Kernels.Of("Rows_kernel", "fd0d2cda8468917eadccd9bd617e61c6"),
+	Native: nativecode.Kernels.Of("Rows_kernel", "d9b6fad7d8731e59fca15ba3f6f9ee3d"),
 }
 
 // LaunchColumns runs [Columns] over grid. Slices and matrices are in host memory or on the device of s;
@@ -225,7 +225,7 @@ void Columns_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
   }
 }
 `,
-	Native: nativecode.Kernels.Of("Columns_kernel", "03fedc43a93ad8727378b3702cae7fb8"),
+	Native: nativecode.Kernels.Of("Columns_kernel", "5988c6ce09bce35b48e7315cd58e8c8d"),
 }
 
 // LaunchShared runs [Shared] over grid. Slices and matrices are in host memory or on the device of s;
@@ -269,7 +269,7 @@ void Shared_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len
   STORE(g_i32, out_.p[AT(i_, out_.n, 66)], v_);
 }
 `,
-	Native: nativecode.Kernels.Of("Shared_kernel", "a9230e7a7b366b54f1c2eb77601b26e2"),
+	Native: nativecode.Kernels.Of("Shared_kernel", "f832e32a676f7c1165600841cdb756c0"),
 }
 
 // LaunchPrivate runs [Private] over grid. Slices and matrices are in host memory or on the device of s;
@@ -311,7 +311,7 @@ void Private_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
   STORE(g_i32, out_.p[AT(i_, out_.n, 81)], a_.v[(i64)3].v[(i64)0]);
 }
 `,
-	Native: nativecode.Kernels.Of("Private_kernel", "062c3cff1ac2f73045573f5dc2ce3fe5"),
+	Native: nativecode.Kernels.Of("Private_kernel", "1ed611d6e086392920b1ad18dcc9fbd2"),
 }
 
 // LaunchSlices runs [Slices] over grid. Slices and matrices are in host memory or on the device of s;
@@ -344,7 +344,7 @@ void Slices_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len
   }
 }
 `,
-	Native: nativecode.Kernels.Of("Slices_kernel", "d5f11582ef2c5aeafe9cc582ef6ecc4d"),
+	Native: nativecode.Kernels.Of("Slices_kernel", "93921ab327f2ae051cad8bc2682aea12"),
 }
 
 // LaunchReversed runs [Reversed] over grid. Slices and matrices are in host memory or on the device of s;
@@ -377,7 +377,7 @@ void Reversed_kernel(__global i32 *out_p, const ulong out_off, const ulong out_l
   }
 }
 `,
-	Native: nativecode.Kernels.Of("Reversed_kernel", "67093d746061e8b62d54c76164683c14"),
+	Native: nativecode.Kernels.Of("Reversed_kernel", "273539b03217d5cf898438fd8844615e"),
 }
 
 // LaunchDivides runs [Divides] over grid. Slices and matrices are in host memory or on the device of s;
@@ -411,7 +411,7 @@ void Divides_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
   STORE(g_i32, out_.p[AT(i_, out_.n, 105)], div_i32(LINE(105) 100, (i32)((u32)((i32)i_) - (u32)5)));
 }
 `,
-	Native: nativecode.Kernels.Of("Divides_kernel", "d0e3023f1553403a7c69f96bf9bba461"),
+	Native: nativecode.Kernels.Of("Divides_kernel", "40ba242978253a08ecc5d35c53fdd3e2"),
 }
 
 // LaunchSearches runs [Searches] over grid. Slices and matrices are in host memory or on the device of s;
@@ -447,7 +447,7 @@ void Searches_kernel(__global i32 *out_p, const ulong out_off, const ulong out_l
   }
 }
 `,
-	Native: nativecode.Kernels.Of("Searches_kernel", "0bc95287f852cef6ecce27e7d5b31c07"),
+	Native: nativecode.Kernels.Of("Searches_kernel", "4bcaf5685bd54e216b76343841062912"),
 }
 
 // LaunchCounts runs [Counts] over grid. Slices and matrices are in host memory or on the device of s;
@@ -485,7 +485,7 @@ void Counts_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len
   i32 t_ = atomic_add_g_i32(CHECK &out_.p[AT(n_, out_.n, 129)], 1);
 }
 `,
-	Native: nativecode.Kernels.Of("Counts_kernel", "11cf757e5f47d60d8ce121d5225e7235"),
+	Native: nativecode.Kernels.Of("Counts_kernel", "aa6600f827e17980a43b258d2b7dee3e"),
 }
 
 // LaunchMoves runs [Moves] over grid. Slices and matrices are in host memory or on the device of s;
@@ -530,7 +530,7 @@ void Moves_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len,
   STORE(g_i32, out_.p[AT(i_, out_.n, 150)], t_);
 }
 `,
-	Native: nativecode.Kernels.Of("Moves_kernel", "b5d859bf7567876c910f3e43c783ca50"),
+	Native: nativecode.Kernels.Of("Moves_kernel", "6b90b2a47a47cae4f8805ed6f23bec4e"),
 }
 
 // LaunchElsewhere runs [Elsewhere] over grid. Slices and matrices are in host memory or on the device of s;
@@ -564,7 +564,7 @@ void Elsewhere_kernel(__global i32 *out_p, const ulong out_off, const ulong out_
   }
 }
 `,
-	Native: nativecode.Kernels.Of("Elsewhere_kernel", "f89194e9a4db39e59050584db84e0f08"),
+	Native: nativecode.Kernels.Of("Elsewhere_kernel", "535dee395747f36dd764e5a06b32d600"),
 }
 
 // LaunchMany runs [Many] over grid. Slices and matrices are in host memory or on the device of s;
@@ -592,7 +592,7 @@ void Many_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len C
   STORE(g_i32, out_.p[AT((i64)((u64)i_ + (u64)((i64)4)), out_.n, 166)], 7);
 }
 `,
-	Native: nativecode.Kernels.Of("Many_kernel", "a5aa7f74476c263cc22536fb77790561"),
+	Native: nativecode.Kernels.Of("Many_kernel", "2e1c961c4234c9a082ff710a278a22fd"),
 }
 
 // LaunchGrouped runs [Grouped] over grid. Slices and matrices are in host memory or on the device of s;
@@ -626,7 +626,7 @@ void Grouped_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
   STORE(g_i32, out_.p[AT((i64)get_global_id(0), out_.n, 177)], LOAD(l_i32, s_.v[AT((i64)((u64)((i64)3) - (u64)((i64)get_local_id(0))), 4, 177)]));
 }
 `,
-	Native: nativecode.Kernels.Of("Grouped_kernel", "0435fcc64196b26e89675441d3415932"),
+	Native: nativecode.Kernels.Of("Grouped_kernel", "951d00e8c4a47e50afed236efed4fd19"),
 }
 
 // LaunchRoomy runs [Roomy] over grid. Slices and matrices are in host memory or on the device of s;
@@ -696,7 +696,7 @@ void Pairs_float32_int32(__global f32 *a_p, const ulong a_off, const ulong a_len
   STORE(g_f32, a_.p[AT((i64)get_global_id(0), a_.n, 195)], LOAD(g_f32, a_.p[AT((i64)get_global_id(0), a_.n, 195)]) + ((f32)LOAD(g_i32, b_.p[AT((i64)get_global_id(0), b_.n, 195)])));
 }
 `,
-	Native: nativecode.Kernels.Of("Pairs_float32_int32", "8bd2d1d4dad17546c449130e2876c47f"),
+	Native: nativecode.Kernels.Of("Pairs_float32_int32", "04285d10b411bfbf9bfac25bbadacba9"),
 }
 
 var PairsInt32Float32Kernel = &backend.Source{
@@ -722,7 +722,7 @@ void Pairs_int32_float32(__global i32 *a_p, const ulong a_off, const ulong a_len
   STORE(g_i32, a_.p[AT((i64)get_global_id(0), a_.n, 195)], (i32)((u32)LOAD(g_i32, a_.p[AT((i64)get_global_id(0), a_.n, 195)]) + (u32)i32_of_f32(LOAD(g_f32, b_.p[AT((i64)get_global_id(0), b_.n, 195)]))));
 }
 `,
-	Native: nativecode.Kernels.Of("Pairs_int32_float32", "9d4f499506b9a7fa53420dbbc46d84b3"),
+	Native: nativecode.Kernels.Of("Pairs_int32_float32", "5b866e33118580cd725a6903c3ffe4e0"),
 }
 
 // LaunchWords runs [Words] over grid. Slices and matrices are in host memory or on the device of s;
@@ -749,7 +749,7 @@ void Words_kernel(__global i64 *x_p, const ulong x_off, const ulong x_len CHECKE
   STORE(g_i64, x_.p[AT((i64)get_global_id(0), x_.n, 201)], (i64)((u64)LOAD(g_i64, x_.p[AT((i64)get_global_id(0), x_.n, 201)]) + (u64)((i64)1)));
 }
 `,
-	Native: nativecode.Kernels.Of("Words_kernel", "98d24a82ac47f7733e36a37cd3c9d951"),
+	Native: nativecode.Kernels.Of("Words_kernel", "9814a5d652e3b200224c4a1ccf8d3a0d"),
 }
 
 // LaunchLonger runs [Longer] over grid. Slices and matrices are in host memory or on the device of s;
@@ -782,7 +782,7 @@ void Longer_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len
   }
 }
 `,
-	Native: nativecode.Kernels.Of("Longer_kernel", "49f2ba7c8c4cf080278f703f4602ce18"),
+	Native: nativecode.Kernels.Of("Longer_kernel", "a90165e77429a9037a1c5e2a2a5cc3e2"),
 }
 
 // LaunchConverts runs [Converts] over grid. Slices and matrices are in host memory or on the device of s;
@@ -843,7 +843,7 @@ void Converts_kernel(__global i64 *out_p, const ulong out_off, const ulong out_l
   }
 }
 `,
-	Native: nativecode.Kernels.Of("Converts_kernel", "404c0b0913b449bc4c670896d1fd9565"),
+	Native: nativecode.Kernels.Of("Converts_kernel", "b93b592d08a355457ed6405b68482f76"),
 }
 
 // LaunchWaits runs [Waits] over grid. Slices and matrices are in host memory or on the device of s;
@@ -889,7 +889,7 @@ void Waits_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len,
   STORE(g_i32, out_.p[AT(i_, out_.n, 237)], 1);
 }
 `,
-	Native: nativecode.Kernels.Of("Waits_kernel", "7cc15d03adf5bc39ccc26d02c1afa583"),
+	Native: nativecode.Kernels.Of("Waits_kernel", "ecac7c72ec6a0bb74376c540200a0b53"),
 }
 
 // LaunchRaces runs [Races] over grid. Slices and matrices are in host memory or on the device of s;
@@ -918,7 +918,7 @@ void Races_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len 
   STORE(g_i32, out_.p[AT(i_ / ((i64)2), out_.n, 245)], (i32)max_i64(i_, (i64)2));
 }
 `,
-	Native: nativecode.Kernels.Of("Races_kernel", "d91ce2ac46f117c0ef528201f7bac03a"),
+	Native: nativecode.Kernels.Of("Races_kernel", "451fdcc85b7519bcf1a4ebb101f851b0"),
 }
 
 //go:embed kernels.go other.go

@@ -13,9 +13,9 @@ var entries [5]uintptr // in assembly
 
 // Kernels is the machine code of kernels, by their entry points.
 var Kernels = support.Natives{
-	"Place_uint32": {Key: "0ab3514b10ed03825378df09c2cf8dc5", Code: []backend.Native{{Level: "neon", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}}},
-	"Place_uint64": {Key: "dce8f91d008d5f205b634e76628e006a", Code: []backend.Native{{Level: "neon", Entry: entries[1], Lanes: 16, Group: 64, Strip: 0}}},
-	"Check_kernel": {Key: "10275580a8d7ae537d44039f6f313ce3", Code: []backend.Native{{Level: "neon", Entry: entries[2], Lanes: 16, Group: 64, Strip: 0}}},
-	"Rows_uint32":  {Key: "7173d9d02ae5a8c612eef3d2ce062afc", Code: []backend.Native{{Level: "neon", Entry: entries[3], Lanes: 16, Group: 64, Strip: 0}}},
-	"Rows_uint64":  {Key: "e04129a25952417d4977c10e679e0098", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}}},
+	"Place_uint32": {Key: "522faace7ec0d38fcc1dd76caf1a4182", Code: []backend.Native{{Level: "neon", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}}},
+	"Place_uint64": {Key: "a8c86c169042aab2b9278d2da4b62633", Code: []backend.Native{{Level: "neon", Entry: entries[1], Lanes: 16, Group: 64, Strip: 0}}},
+	"Check_kernel": {Key: "cf7d84f81cf9d22a2db4f3b1ac07bc44", Code: []backend.Native{{Level: "neon", Entry: entries[2], Lanes: 16, Group: 64, Strip: 0}}},
+	"Rows_uint32":  {Key: "85af8e805637cb994756386603d9eeaf", Code: []backend.Native{{Level: "neon", Entry: entries[3], Lanes: 16, Group: 64, Strip: 0}}},
+	"Rows_uint64":  {Key: "1f82c3cab1c668f8f56031d6d3070708", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}}},
 }

@@ -1,6 +1,7 @@
 package ir
 
 import (
+	"go/constant"
 	"go/token"
 	"slices"
 )
@@ -8,15 +9,18 @@ import (
 // Without barriers the cpu device may take the work-items of a kernel in any order, and several
 // groups at once. Two things that many kernels have go over into its loops over work-items: a
 // condition that keeps those beyond an edge out, and a loop in steps of the whole grid, which would
-// take each work-item through all memory.
+// take each work-item through all memory. So it is for a stretch between barriers, whose loop may
+// also go in steps of the group.
 
-// Edges takes them off a kernel.
+// Edges takes them off a kernel, or off a stretch of one.
 type Edges struct {
 	Kernel   *Kernel
 	Splitter *Splitter
+	Stretch  bool
 	Values   map[*Variable]*Expr // of variables declared before, which may change later
 	Ends     [3][]*Expr          // Global(d) stays below these
 	Strides  []int               // d of the loops in steps of GlobalSize(d), from the outer to the inner
+	Wide     [3]*Expr            // Local(d) goes on to here, by a loop in steps of LocalSize(d)
 }
 
 // Cut is list without them, as far as what comes before has no effect beside its variables.
@@ -84,10 +88,10 @@ func compared(e *Expr, tok, swapped token.Token) (x, y *Expr) {
 	return nil, nil
 }
 
-// stride takes loop s if it runs from Global(d) in steps of GlobalSize(d), and one turn of it has
-// nothing to do with the others.
+// stride takes loop s if it runs from Global(d) in steps of GlobalSize(d), or from Local(d) in those
+// of LocalSize(d), and one turn of it has nothing to do with the others.
 func (g *Edges) stride(s *Stmt) bool {
-	if s.X == nil || len(s.Post) != 1 || Aimed(s) || len(LocalsOf(g.Kernel.Body)) > 0 {
+	if s.X == nil || len(s.Post) != 1 || Aimed(s) || !g.Stretch && len(LocalsOf(g.Kernel.Body)) > 0 {
 		return false
 	}
 	v, step := Assigned(s.Post[0]), s.Post[0].Y
@@ -97,15 +101,35 @@ func (g *Edges) stride(s *Stmt) bool {
 	}
 	start, step := g.value(g.Values[v]), g.value(step.Y)
 	x, end := compared(s.X, token.LSS, token.GTR)
-	if start == nil || start.Op != OpItem || start.Name != "Global" || step == nil || step.Op != OpItem ||
-		step.Name != "GlobalSize" || step.N != start.N || x == nil || x.Op != OpVar || x.Var != v {
+	if start == nil || start.Op != OpItem || x == nil || x.Op != OpVar || x.Var != v {
 		return false
 	}
-	if end = g.shared(end); end == nil || len(g.Ends[start.N]) > 0 || !g.alone(s.Body, v, start.N) {
+	d, global := start.N, start.Name == "Global" && isItem(step, "GlobalSize", start.N)
+	if !global && !(g.Stretch && start.Name == "Local" && g.groupSize(step, d)) {
 		return false
 	}
-	g.Strides, g.Ends[start.N] = append(g.Strides, start.N), []*Expr{end}
+	if end = g.shared(end); end == nil || len(g.Ends[d]) > 0 || g.Wide[d] != nil || !g.alone(s.Body, v, d) {
+		return false
+	}
+	if !global {
+		g.Wide[d] = end
+		return true
+	}
+	g.Strides, g.Ends[d] = append(g.Strides, d), []*Expr{end}
 	return true
+}
+
+func isItem(e *Expr, name string, d int) bool {
+	return e != nil && e.Op == OpItem && e.Name == name && e.N == d
+}
+
+// groupSize tells whether e is LocalSize(d).
+func (g *Edges) groupSize(e *Expr, d int) bool {
+	if e != nil && e.Op == OpConst && e.Type.Integer() && g.Kernel.Group[d] > 0 {
+		n, exact := constant.Int64Val(constant.ToInt(e.Value))
+		return exact && n == int64(g.Kernel.Group[d])
+	}
+	return isItem(e, "LocalSize", d)
 }
 
 // alone tells whether a turn of a loop leaves the work-item's variables as they were, does not
@@ -117,7 +141,7 @@ func (g *Edges) alone(body []*Stmt, v *Variable, d int) bool {
 			own[s.Var] = true
 		}
 	})
-	change := func(v *Variable) { ok = ok && (v == nil || own[v]) }
+	change := func(v *Variable) { ok = ok && (v == nil || v.Local || own[v]) }
 	Walk(body, func(s *Stmt) {
 		switch s.Kind {
 		case StmtReturn:

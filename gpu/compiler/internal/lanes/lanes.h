@@ -1,7 +1,7 @@
 // The words of kernels as strips of W lanes, behind native.h; MASK is the integer that a mask has
 // for a lane, -1 or 0. Vectors are clang's: one name has a function for each type.
 #define OVER static inline __attribute__((always_inline, overloadable))
-#define COLD static __attribute__((noinline, cold))
+#define COLD static __attribute__((noinline, cold, noreturn, overloadable)) void
 #define CV(x, T) __builtin_convertvector(x, T##v)
 #define UNLIKELY(x) __builtin_expect((x) != 0, 0)
 #define LANES for (int q = 0; q < W; q++)
@@ -99,6 +99,15 @@ BY_LANES(i64) BY_LANES(u64) BY_LANES(f64)
 typedef char charv __attribute__((ext_vector_type(W))); // of comparisons; -fsigned-char
 SIGNED(i8) SIGNED(i16) SIGNED(i32) SIGNED(i64) SIGNED(char)
 OVER u8v of_mask(mask m) { return CV(m, u8) & (u8v)(1); }
+
+// Lane q, which clang knows, of short integers: a part of a word, of which x86 takes less than of a
+// vector.
+#define WORD_OF(T) \
+  OVER T lane(T##v x, int q) { \
+    const union { T##v v; u64 w[sizeof(T##v) + 7 >> 3]; } u = {x}; \
+    return (T)(u.w[q * sizeof x[0] / 8] >> q * sizeof x[0] % 8 * 8); \
+  }
+WORD_OF(i8) WORD_OF(u8) WORD_OF(i16) WORD_OF(u16)
 
 // A shift by n leaves some of the bits of T.
 #define FEW(n, T) as_mask(n < 8 * sizeof(T))
@@ -203,8 +212,8 @@ REAL(f32, i32) REAL(f64, i64)
 TO_INTEGERS(f32) TO_INTEGERS(f64)
 
 // What lies n elements behind a strip, in cache lines.
-#define AHEAD(p, n) \
-  for (i64 k = 64 / sizeof *(p) - 1; k < W; k += 64 / sizeof *(p)) __builtin_prefetch((p) + n + k);
+#define LINE_OF(p) (64 / sizeof *(p) < W ? 64 / sizeof *(p) : W)
+#define AHEAD(p, n) for (i64 k = LINE_OF(p) - 1; k < W; k += LINE_OF(p)) __builtin_prefetch((p) + (n) + k);
 
 // Checks: an error leaves the entry at once.
 #define CHECK(i, n, place) if (UNLIKELY((u64)(i64)(i) >= (u64)(n))) fail(c, FAIL_INDEX, place, (i64)(i), n);
@@ -213,14 +222,16 @@ TO_INTEGERS(f32) TO_INTEGERS(f64)
 // A strip of neighbours is checked at its ends; i is signed, or has 64 bits.
 #define LAST_OF(i) ((i64)(((u64)1 << (8 * sizeof(i) - 1)) - W))
 #define INSIDE(i, n) ((i64)(i) >= 0 && (i64)(i) <= (n) - W && (i64)(i) <= LAST_OF(i))
-#define CHECK_STRIP(i, n, place) if (UNLIKELY(!INSIDE(i, n))) check_strip(c, FULL, i, n, place);
+#define CHECK_STRIP(i, n, place) if (UNLIKELY(!INSIDE(i, n))) fail_strip(c, FULL, i, n, place);
 #define FAIL_LANES(T) \
   OVER int near(T##v i, i64 n) { return INSIDE(i[0], n) && !any(as_mask(i != lin(i[0]))); } \
-  COLD __attribute__((overloadable)) void fail_lanes(call *c, mask bad, T##v i, i64 n, i64 place) { \
+  COLD fail_lanes(call *c, mask bad, T##v i, i64 n, i64 place) { \
     SOME(bad) fail(c, FAIL_INDEX, place, (i64)i[q], n); \
+    __builtin_unreachable(); \
   } \
-  COLD __attribute__((overloadable)) void fail_strip(call *c, mask m, T i, i64 n, i64 place) { \
+  COLD fail_strip(call *c, mask m, T i, i64 n, i64 place) { \
     SOME(m) CHECK((T)(i + q), n, place) \
+    __builtin_unreachable(); \
   } \
   OVER void check_strip(call *c, mask m, T i, i64 n, i64 place) { \
     const u64 b = bits(m); /* not 0: nothing runs without lanes */ \
@@ -241,8 +252,9 @@ FAIL_LANES(u8) FAIL_LANES(u16) FAIL_LANES(u32) FAIL_LANES(u64)
   if (UNLIKELY((u64)(low) > (u64)(high))) fail(c, FAIL_ORDER, place, low, high);
 
 // Slices that differ between lanes: an address and a length for each.
-COLD void fail_many(call *c, mask bad, i64v i, i64v n, i64 kind, i64 place) {
+COLD fail_many(call *c, mask bad, i64v i, i64v n, i64 kind, i64 place) {
   SOME(bad) fail(c, kind, place, i[q], n[q]);
+  __builtin_unreachable();
 }
 OVER void check_many(call *c, mask m, i64v i, i64v n, i64 place) {
   m &= as_mask(i < 0) | as_mask(i >= n);

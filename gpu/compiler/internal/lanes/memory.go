@@ -2,8 +2,6 @@ package lanes
 
 import (
 	"fmt"
-	"go/constant"
-	"go/token"
 	"slices"
 	"strings"
 
@@ -66,7 +64,7 @@ func (p *lanePrinter) access(e *ir.Expr) access {
 // index is element e of a.
 func (p *lanePrinter) index(a access, e *ir.Expr, n string) access {
 	i := p.expr(e.Y)
-	known := e.X.Type.Kind == ir.KindArray && ir.InArray(e)
+	known := p.a.inArray(e)
 	place := p.Place(e.Pos)
 	a.t = e.Type
 	if i.shape == linear && (i.t.Size < 8 && i.t.Unsigned() || a.shape != uniform) {
@@ -104,7 +102,7 @@ func (p *lanePrinter) index(a access, e *ir.Expr, n string) access {
 // lanesIndex is an index of which each lane has its own. It is checked once, where nothing is
 // assigned in between.
 func (p *lanePrinter) lanesIndex(a *access, i laneValue, e *ir.Expr, n string, known bool) {
-	known = known || !beyond(i.t, e.X.Type) || masked(e.Y, e.X.Type)
+	known = known || !beyond(i.t, e.X.Type)
 	before, key := a.text, "["+i.c+"] of "+n+" in "+a.text
 	old, again := p.seen[key]
 	if again && old.version == p.version {
@@ -127,7 +125,11 @@ func (p *lanePrinter) lanesIndex(a *access, i laneValue, e *ir.Expr, n string, k
 		}
 	}
 	a.run, a.shape = false, varying
-	a.text += "[" + i.c + "[#]]"
+	if i.t.Size < 4 && p.mask == "" {
+		a.text += "[lane(" + i.c + ", #)]"
+	} else {
+		a.text += "[" + i.c + "[#]]"
+	}
 	p.seen[key] = seenAccess{*a, p.version}
 }
 
@@ -153,20 +155,6 @@ func beyond(i, t *ir.Type) bool {
 	return !(t.Kind == ir.KindArray && i.Unsigned() && i.Size < 4 && t.Len >= 1<<i.Bits())
 }
 
-// masked tells whether index i is what some bits leave, which is within array t.
-func masked(i *ir.Expr, t *ir.Type) bool {
-	if t.Kind != ir.KindArray || i.Op != ir.OpBinary || i.Token != token.AND {
-		return false
-	}
-	for _, x := range []*ir.Expr{i.X, i.Y} {
-		if x.Op == ir.OpConst {
-			n, exact := constant.Int64Val(constant.ToInt(x.Value))
-			return exact && 0 <= n && n < t.Len
-		}
-	}
-	return false
-}
-
 // register is a variable or a part of it, without lanes of its own.
 func (p *lanePrinter) register(e *ir.Expr) laneValue {
 	a := p.access(e)
@@ -177,6 +165,9 @@ func (p *lanePrinter) register(e *ir.Expr) laneValue {
 func (p *lanePrinter) load(e *ir.Expr) laneValue {
 	if e.Op == ir.OpVar && !e.Var.Local && e.Var.Table == nil {
 		p.Type(e.Type)
+		if x := p.anew(e.Var); x != nil {
+			return p.expr(x)
+		}
 		if e.Var.Array && !p.inStrip {
 			return p.ofGroup(e.Var)
 		}
@@ -228,12 +219,12 @@ func (p *lanePrinter) loadRun(a access) string {
 	return name
 }
 
-// ahead brings what lies beside neighbours in memory into the caches, where groups are tiles of
-// several rows: the next group begins with it, and processors foresee no memory that is read by
-// tiles. A loop of many turns comes to it itself, or too late for this to help.
+// ahead brings what the group, or the next one, comes to later into the caches, where it is known:
+// processors foresee no memory that is read by tiles, or in large steps. A loop of many turns comes
+// to it itself, or too late for this to help.
 func (p *lanePrinter) ahead(a access) {
-	if p.k.Group[1] > 1 && p.long == 0 && !a.local {
-		p.Line("AHEAD(&%s, %d)", a.at(), p.k.Group[0])
+	if p.beyond != "" && p.long == 0 && !a.local {
+		p.Line("AHEAD(&%s, %s)", a.at(), p.beyond)
 	}
 }
 
@@ -254,7 +245,11 @@ func (p *lanePrinter) gather(a access) string {
 	if a.near != "" && !a.lanes {
 		p.Line("if (%s) %s = load(&%s); else", a.near, name, a.first)
 	}
-	p.Line("%s{ %s}", guard, p.copyLane(a.t, name, a.lane(), true, a.lanes))
+	each := p.copyLane(a.t, name, a.lane(), true, a.lanes)
+	if a.inside != "" {
+		p.Line("if (%s) LANES { %s} else", a.inside, each)
+	}
+	p.Line("%s{ %s}", guard, each)
 	return name
 }
 

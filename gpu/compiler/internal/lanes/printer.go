@@ -43,6 +43,8 @@ type lanePrinter struct {
 	rows      []int                 // those that are taken at once, counted from y
 	row       int                   // the present one of them
 	dependent map[*ir.Variable]bool // variables of which each row has its own
+	ends0     []string              // whole strips are below these
+	beyond    string                // how far away in memory the present strip goes on later; "" for unknown
 	seen      map[string]seenAccess
 	version   int // of variables and memory: how often something may have been assigned
 }
@@ -82,6 +84,9 @@ func Text(k *ir.Kernel, program *ir.Program) (text string, err error) {
 		Printer: ctext.NewPrinter(k, program),
 		k:       &n, sp: sp, gone: map[ir.Escape]string{}, ends: map[ir.Escape]string{}, aimed: map[string]bool{},
 		seen: map[string]seenAccess{},
+	}
+	if n.Group[1] > 1 { // the next tiles are beside this one
+		p.beyond = fmt.Sprint(2 * n.Group[0])
 	}
 	if size := ir.LocalSize(&n); size > maxLaneMemory {
 		return "", noLanes{fmt.Sprintf("%d bytes of local memory", size)}
@@ -295,22 +300,29 @@ func (p *lanePrinter) name(v *ir.Variable) string {
 	return p.Printer.Name(v)
 }
 
-// all prints the strips of a kernel without barriers: those of several groups in a row where it
-// cannot tell them apart.
+// all prints the strips of a kernel without barriers. Where it cannot tell groups in a row apart,
+// it takes several at once, and a loop in steps of the grid becomes a part of its turns for each, so
+// that cores work on memory apart from each other's, from end to end.
 func (p *lanePrinter) all(body []*ir.Stmt, g *ir.Edges) {
 	p.loops, p.tail = [3]string{"i0", "i1", "i2"}, true
-	n0 := "n0"
-	if len(ir.LocalsOf(p.k.Body)) == 0 && !ir.UsesItem(body, "Local", 0) && !ir.UsesItem(body, "Group", 0) {
+	n0, begin := "n0", [3]string{"b0", "b1", "b2"}
+	alike := len(ir.LocalsOf(p.k.Body)) == 0 && !ir.UsesItem(body, "Local", 0) && !ir.UsesItem(body, "Group", 0)
+	if alike {
 		p.Line("i64 more = N0 - 1 - g0;")
 		p.Line("if (more > c->hi - 1 - group) more = c->hi - 1 - group;")
 		p.Line("group += more;")
 		n0 = "(1 + more) * n0"
 	}
-	begin := [3]string{"b0", "b1", "b2"}
 	for _, d := range g.Strides {
 		p.Line("const i64 end%d = %s;", d, p.expr(g.Ends[d][0]).c)
-		p.Line("for (i64 a%d = b%[1]d; a%[1]d < end%[1]d; a%[1]d += s%[1]d) {", d)
 		begin[d] = fmt.Sprintf("a%d", d)
+		if d == 0 && alike { // in cache lines of what is loaded and stored, mostly
+			p.Line("const i64 part = end0 > 0 ? (end0 - 1) / N0 + 64 & ~63 : 0, a0 = g0 * part;")
+			p.Line("{")
+			n0 = "(1 + more) * part"
+			continue
+		}
+		p.Line("for (i64 a%d = b%[1]d; a%[1]d < end%[1]d; a%[1]d += s%[1]d) {", d)
 	}
 	for d, n := range [3]string{n0, "n1", "n2"} {
 		p.Line("i64 e%d = %s + %s;", d, begin[d], n)
@@ -318,6 +330,9 @@ func (p *lanePrinter) all(body []*ir.Stmt, g *ir.Edges) {
 			end := p.next("end")
 			p.Line("const i64 %s = %s;", end, p.expr(e).c)
 			p.Line("if (e%d > %s) e%[1]d = %[2]s;", d, end)
+			if d == 0 {
+				p.ends0 = append(p.ends0, end)
+			}
 		}
 	}
 	p.Line("for (i64 i2 = %s; i2 < e2; i2++) {", begin[2])
@@ -333,7 +348,7 @@ func (p *lanePrinter) plane(list []*ir.Stmt, begin [3]string, end string) {
 	x, y := p.loops[0], p.loops[1]
 	p.Line("i64 %s = %s;", y, begin[1])
 	if dependent := rowsOf(ir.Recomputed(p.k.Body, list, p.sp), list, p.kept(list), p.a); dependent != nil && !p.large {
-		n := rowsAtOnce(p.k)
+		const n = rowsAtOnce
 		p.Line("for (; %s + %d <= %s1; %[1]s += %[2]d) {", y, n, end)
 		p.inner(func() {
 			p.Line("i64 %s = %s;", x, begin[0])
@@ -376,8 +391,51 @@ func (p *lanePrinter) plane(list []*ir.Stmt, begin [3]string, end string) {
 func (p *lanePrinter) wholeStrips(list []*ir.Stmt, end string) {
 	x := p.loops[0]
 	p.Line("for (; %s + W <= %s0; %[1]s += W) {", x, end)
-	p.inner(func() { p.strip(list, "") })
+	p.inner(func() {
+		for _, end := range p.ends0 { // which clang does not find by itself
+			p.Line("__builtin_assume(INSIDE(%s, %s));", p.item(&ir.Expr{Name: "Global"}), end)
+		}
+		p.strip(list, "")
+	})
+	if p.tail && len(p.kept(list)) == 0 && repeatable(list) { // the last one begins in the one before: no mask
+		p.Line("if (%s0 - W < %s + W && %[2]s < %[1]s0 - W) %[2]s = %[1]s0 - 2 * W;", end, x)
+	}
 	p.Line("}")
+}
+
+// repeatable tells whether work-items may run list again, as where they fill local memory: they
+// read none of it, and change nothing else.
+func repeatable(list []*ir.Stmt) bool {
+	ok, own := true, map[*ir.Variable]bool{}
+	ir.Walk(list, func(s *ir.Stmt) {
+		local := 0
+		s.Exprs(func(e *ir.Expr) {
+			e.Walk(func(e *ir.Expr) {
+				switch {
+				case e.Op == ir.OpVar && e.Var.Local:
+					local++
+				case e.Op == ir.OpIndex && ir.Shared(e) && e.Space() == ir.SpaceLocal, e.Op == ir.OpDeref,
+					e.Op == ir.OpBuiltin && e.Name[0] == 'A':
+					ok = false
+				}
+			})
+		})
+		switch s.Kind {
+		case ir.StmtDecl:
+			own[s.Var] = true
+		case ir.StmtAssign:
+			v := ir.RootVariable(s.X)
+			if v != nil && v.Local {
+				local--
+			} else {
+				ok = ok && own[v]
+			}
+		case ir.StmtBarrier:
+			ok = false
+		}
+		ok = ok && local == 0
+	})
+	return ok
 }
 
 // rest prints the strip at the end of a row, which has fewer lanes.
@@ -396,7 +454,9 @@ func (p *lanePrinter) strip(list []*ir.Stmt, mask string) {
 	keep := p.kept(list)
 	p.eachRow(func() { p.begin(keep) })
 	for _, s := range ir.Recomputed(p.k.Body, list, p.sp) { // what each stretch computes anew
-		p.forRows(p.dependent[s.Var], func() { p.declare(s) })
+		if p.anew(s.Var) == nil {
+			p.forRows(p.dependent[s.Var], func() { p.declare(s) })
+		}
 	}
 	p.stmts(list)
 	p.label(done)
@@ -406,6 +466,15 @@ func (p *lanePrinter) strip(list []*ir.Stmt, mask string) {
 		}
 	})
 	p.mask, p.inStrip = "", false
+}
+
+// anew is the condition that v stands for, as of the edge of a matrix, which stretches compute where
+// they need it: most need no mask of it. It is nil for others.
+func (p *lanePrinter) anew(v *ir.Variable) *ir.Expr {
+	if v.Type.Kind != ir.KindBool {
+		return nil
+	}
+	return p.sp.Again[v]
 }
 
 // begin loads what the present strip keeps.
@@ -450,13 +519,55 @@ func (p *lanePrinter) label(e ir.Escape) {
 // group prints statements of a kernel with barriers: loops over strips, and what is lifted.
 func (p *lanePrinter) group(list []*ir.Stmt) { ir.Stretches(list, p.items, p.lifted) }
 
-// items prints the loops over the strips of a group.
+// items prints the loops over the strips of a group. A loop of all work-items in steps of the grid,
+// or of the group, goes around them: so they take memory in its order.
 func (p *lanePrinter) items(list []*ir.Stmt) {
+	edge, kept := &ir.Edges{Kernel: p.k, Splitter: p.sp, Stretch: true, Values: map[*ir.Variable]*ir.Expr{}}, false
+	for _, s := range ir.Recomputed(p.k.Body, list, p.sp) {
+		edge.Values[s.Var] = s.X
+	}
+	ir.Variables(list, func(v *ir.Variable) { kept = kept || v.Array })
+	if !kept { // or other stretches need what the loop leaves
+		list = edge.Cut(list)
+	}
 	x := p.k.Group[0]
-	p.tail = x == 0 || x%p.width != 0
-	p.Line("for (i64 l2 = 0; l2 < n2; l2++) {")
-	p.inner(func() { p.plane(list, [3]string{"0", "0", "0"}, "n") })
+	p.tail = x == 0 || x%p.width != 0 || edge.Wide[0] != nil || len(edge.Ends[0]) > 0
+	ahead := p.beyond
+	for _, d := range edge.Strides {
+		end := p.next("end")
+		p.Line("const i64 %s = %s;", end, p.expr(edge.Ends[d][0]).c)
+		p.Line("for (i64 a%d = b%[1]d; a%[1]d < %s; a%[1]d += s%[1]d) {", d, end)
+		p.Line("const i64 b%d = a%[1]d;", d)
+		if d == 0 {
+			p.beyond = "4 * s0"
+		}
+	}
+	p.Line("{")
+	for d := range 3 {
+		p.limit(d, edge)
+	}
+	p.Line("for (i64 l2 = 0; l2 < e2; l2++) {")
+	p.inner(func() { p.plane(list, [3]string{"0", "0", "0"}, "e") })
 	p.Line("}")
+	p.Line("}")
+	for range edge.Strides {
+		p.Line("}")
+	}
+	p.beyond = ahead
+}
+
+// limit declares where the work-items of a group end in dimension d.
+func (p *lanePrinter) limit(d int, edge *ir.Edges) {
+	n := fmt.Sprintf("n%d", d)
+	if edge.Wide[d] != nil {
+		n = p.expr(edge.Wide[d]).c
+	}
+	p.Line("i64 e%d = %s;", d, n)
+	for _, e := range edge.Ends[d] {
+		end := p.next("end")
+		p.Line("const i64 %s = %s;", end, p.expr(e).c)
+		p.Line("if (%s <= b%d) e%[2]d = 0; else if (%[1]s - b%[2]d < e%[2]d) e%[2]d = %[1]s - b%[2]d;", end, d)
+	}
 }
 
 func (p *lanePrinter) lifted(s *ir.Stmt) {
@@ -551,19 +662,30 @@ func (p *lanePrinter) stmts(list []*ir.Stmt) {
 		if len(out) == 0 || i == len(list)-1 {
 			continue
 		}
-		p.some(p.without(out), list[i+1:])
+		if rest := list[i+1:]; p.a.harmless(rest) { // some lanes are left, mostly
+			p.masking(p.without(out), func() { p.stmts(rest) })
+		} else {
+			p.some(p.without(out), rest)
+		}
 		return
 	}
 }
 
 // some prints statements for the lanes of mask c, where there are any.
 func (p *lanePrinter) some(c string, list []*ir.Stmt) {
+	p.masking(c, func() {
+		p.Line("if (any(%s)) {", p.mask)
+		p.inner(func() { p.stmts(list) })
+		p.Line("}")
+	})
+}
+
+// masking runs f for the lanes of mask c.
+func (p *lanePrinter) masking(c string, f func()) {
 	old := p.mask
 	p.mask = p.next("m")
 	p.Line("const mask %s = %s;", p.mask, c)
-	p.Line("if (any(%s)) {", p.mask)
-	p.inner(func() { p.stmts(list) })
-	p.Line("}")
+	f()
 	p.mask = old
 }
 
@@ -779,7 +901,9 @@ func (p *lanePrinter) whole(e *ir.Expr) string {
 	switch {
 	case p.a.shape(e) == uniform:
 		return "(" + p.scalar(e) + ") != 0"
-	case e.Op == ir.OpVar: // a condition that was computed before, as of the edge of a matrix
+	case e.Op == ir.OpVar && p.anew(e.Var) != nil && p.a.edge(p.anew(e.Var)):
+		return p.whole(p.anew(e.Var))
+	case e.Op == ir.OpVar: // a condition that was computed before
 		return "!any(~" + p.expr(e).c + ")"
 	case e.Token == token.LAND:
 		return p.whole(e.X) + " && " + p.whole(e.Y)

@@ -1,6 +1,7 @@
 package lanes
 
 import (
+	"go/constant"
 	"go/token"
 	"slices"
 
@@ -24,6 +25,7 @@ type laneShaper struct {
 	parts    map[*ir.Stmt]bool // jumps that some lanes of the strip take and others do not
 	around   []laneContext
 	declared map[*ir.Variable][]laneContext
+	values   map[*ir.Variable][]*ir.Expr // all that variables are ever set to; nil for zero
 	pending  map[ir.Escape]bool
 	mentions map[*ir.Variable]int
 	changed  bool
@@ -40,6 +42,7 @@ func shapesOf(body []*ir.Stmt) *laneShaper {
 		vars: map[*ir.Variable]shape{}, mentions: map[*ir.Variable]int{}, declared: map[*ir.Variable][]laneContext{},
 	}
 	count(body, a.mentions)
+	a.values = valuesOf(body)
 	for a.changed = true; a.changed; {
 		a.changed = false
 		a.keeps, a.parts = map[*ir.Stmt]bool{}, map[*ir.Stmt]bool{}
@@ -318,6 +321,103 @@ func (a *laneShaper) edge(e *ir.Expr) bool {
 	x, y := a.shape(e.X), a.shape(e.Y)
 	ordered := e.Token == token.LSS || e.Token == token.LEQ || e.Token == token.GTR || e.Token == token.GEQ
 	return ordered && safe(e) && (x == linear && y == uniform || x == uniform && y == linear)
+}
+
+// valuesOf is what statements set variables to; what is done by an address is not known.
+func valuesOf(body []*ir.Stmt) map[*ir.Variable][]*ir.Expr {
+	m := map[*ir.Variable][]*ir.Expr{}
+	ir.Walk(body, func(s *ir.Stmt) {
+		switch v := ir.Assigned(s); {
+		case s.Kind == ir.StmtDecl || s.Kind == ir.StmtBarrier && s.Var != nil:
+			m[s.Var] = append(m[s.Var], s.X)
+		case v != nil:
+			m[v] = append(m[v], s.Y)
+		}
+		s.Exprs(func(e *ir.Expr) {
+			e.Walk(func(e *ir.Expr) {
+				if e.Op == ir.OpAddr {
+					m[ir.RootVariable(e.X)] = append(m[ir.RootVariable(e.X)], e)
+				}
+			})
+		})
+	})
+	return m
+}
+
+// most is a number up to which e may go from 0 on, -1 where there is none that is known.
+func (a *laneShaper) most(e *ir.Expr, depth int) int64 {
+	const unknown = -1
+	switch {
+	case depth == 0 || e != nil && !e.Type.Integer():
+		return unknown
+	case e == nil || e.Op == ir.OpZero:
+		return 0
+	case e.Op == ir.OpConst:
+		if n, exact := constant.Int64Val(constant.ToInt(e.Value)); exact {
+			return max(n, unknown)
+		}
+	case e.Op == ir.OpConvert:
+		if n := a.most(e.X, depth-1); n <= 127 { // which all types have
+			return n
+		}
+	case e.Op == ir.OpBinary && e.Token == token.AND:
+		x, y := a.most(e.X, depth-1), a.most(e.Y, depth-1)
+		if x == unknown || y == unknown {
+			return max(x, y)
+		}
+		return min(x, y)
+	case e.Op == ir.OpVar && a.declared[e.Var] != nil:
+		n := int64(0)
+		for _, x := range a.values[e.Var] {
+			m := a.most(x, depth-1)
+			if m == unknown {
+				return unknown
+			}
+			n = max(n, m)
+		}
+		return n
+	}
+	return unknown
+}
+
+// inArray tells whether e is an element of an array that it has, whatever its index is.
+func (a *laneShaper) inArray(e *ir.Expr) bool {
+	if e.X.Type.Kind != ir.KindArray {
+		return false
+	}
+	n := a.most(e.Y, 8)
+	return 0 <= n && n < e.X.Type.Len
+}
+
+// harmless tells whether statements that have a mask may run though no lane is left in it: they
+// change nothing but variables, check nothing but lanes, and take no time worth a jump.
+func (a *laneShaper) harmless(list []*ir.Stmt) bool {
+	ok := true
+	ir.Walk(list, func(s *ir.Stmt) {
+		switch s.Kind {
+		case ir.StmtAssign:
+			v := ir.RootVariable(s.X)
+			ok = ok && v != nil && !v.Local && a.indexShape(s.X) == uniform
+		case ir.StmtDecl, ir.StmtIf, ir.StmtBlock:
+		case ir.StmtBreak, ir.StmtContinue, ir.StmtReturn:
+			ok = ok && a.parts[s]
+		default:
+			ok = false
+		}
+		s.Exprs(func(e *ir.Expr) {
+			e.Walk(func(e *ir.Expr) {
+				switch e.Op {
+				case ir.OpIndex:
+					ok = ok && (a.inArray(e) || e.X.Type.Kind == ir.KindArray && a.shape(e.Y) == varying)
+				case ir.OpDeref, ir.OpSlice, ir.OpCall:
+					ok = false
+				case ir.OpBuiltin:
+					ok = ok && e.Name != "div" && e.Name != "rem" && e.Name[0] != 'A'
+				}
+			})
+		})
+	})
+	return ok
 }
 
 // out is where lanes of s that part from the others go, beyond s.

@@ -318,3 +318,41 @@ func flat(it gpu.Item, out []int64) {
 		out[4] = 1
 	}
 }
+
+// paces: between barriers, loops in steps of the group and of the grid, to ends of all kinds.
+//
+//tandem:kernel
+//tandem:group 8 4
+func paces(it gpu.Item, out []int64, x []int32, n, low int) {
+	t := gpu.Local[[7][11]int32](it)
+	left := it.Group(0)*13 - 3
+	for i := it.Local(1); i < 7; i += 4 {
+		for j := it.Local(0); j < 11; j += it.LocalSize(0) {
+			t[i][j] = int32(i*100 + j)
+			if k := left + i*11 + j; k >= 0 && k < len(x) {
+				t[i][j] += x[k]
+			}
+		}
+	}
+	it.Barrier()
+	for i := it.Global(1); i < 9; i += it.GlobalSize(1) {
+		for j := it.Global(0); j < n-low; j += it.GlobalSize(0) {
+			v := int64(t[(i+j)%7][j%11])
+			gpu.AtomicAdd(&out[j&7], v)
+			out[10+i*50+j] = v + int64(uint8(j)&3)
+		}
+	}
+	it.Barrier()
+	y := it.Local(1)
+	if low < 4 {
+		for j := it.Local(0); j < low+4; j += 8 {
+			t[y][j] = x[j] - int32(y)
+		}
+	}
+	turns := it.Local(0)
+	for ; turns < n; turns += it.LocalSize(0) {
+		t[y][it.Local(0)]++
+	}
+	it.Barrier()
+	gpu.AtomicAdd(&out[8], int64(turns)+int64(t[y][it.Local(0)]))
+}

@@ -16,9 +16,9 @@ import (
 var sessions []*linalg.Session
 
 // check compares what a kernel makes of its arguments on each device with what plain Go does.
-func check[T any](name string, newArgs func() T, plain func(gpu.Item, T), launch func(*linalg.Session, T) error) {
+func check[T any](name string, grid backend.Grid, newArgs func() T, plain func(gpu.Item, T), launch func(*linalg.Session, T) error) {
 	want := newArgs()
-	if err := gpu.Run(one, func(it gpu.Item) { plain(it, want) }); err != nil {
+	if err := gpu.Run(grid, func(it gpu.Item) { plain(it, want) }); err != nil {
 		fmt.Println(name, "plain Go:", err)
 	}
 	for _, s := range sessions {
@@ -52,18 +52,30 @@ func main() {
 		"names":       {names, launchNames[[]int64]},
 		"flat":        {flat, launchFlat[[]int64]},
 	} {
-		check(name, numbers, k.plain, func(s *linalg.Session, o []int64) error { return k.launch(s, one, o) })
+		check(name, one, numbers, k.plain, func(s *linalg.Session, o []int64) error { return k.launch(s, one, o) })
 	}
 	type rangeArgs struct {
 		out   []int64
 		boxes []box
 	}
-	check("ranges", func() rangeArgs {
+	check("ranges", one, func() rangeArgs {
 		b := box{list: [4]int32{1, 2, 3, 4}, deep: [2][3]int32{{5, 6, 7}, {8, 9, 10}}}
 		return rangeArgs{numbers(), []box{b, b}}
 	}, func(it gpu.Item, a rangeArgs) { ranges(it, a.out, a.boxes) },
 		func(s *linalg.Session, a rangeArgs) error { return launchRanges(s, one, a.out, a.boxes) })
-	check("constants", func() []float64 { return slices.Repeat([]float64{math.NaN()}, 16) }, constants,
+	check("constants", one, func() []float64 { return slices.Repeat([]float64{math.NaN()}, 16) }, constants,
 		func(s *linalg.Session, o []float64) error { return launchConstants(s, one, o) })
+	tiles := backend.Grid2(2, 2, 8, 4)
+	x := make([]int32, 40)
+	for i := range x {
+		x[i] = int32(i * 29 % 41)
+	}
+	for _, n := range []int{0, 1, 7, 8, 19, 37, -5, math.MinInt64 + 20} {
+		for _, low := range []int{3, -9, 6} {
+			check(fmt.Sprint("paces ", n, low), tiles, func() []int64 { return make([]int64, 512) },
+				func(it gpu.Item, out []int64) { paces(it, out, x, n, low) },
+				func(s *linalg.Session, out []int64) error { return launchPaces(s, tiles, out, x, n, low) })
+		}
+	}
 	fmt.Println("done")
 }
