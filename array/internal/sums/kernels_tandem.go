@@ -34,13 +34,13 @@ var AcrossKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two)}, Kernel: AcrossFloat64Float64Int64DoubleTwoKernel},
 }
 
-var AcrossFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one", "7a8362788eba6fd56cde5c461977c72a", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneGo, AcrossFloat32Float32Int32SingleOnePlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one", "e475ad3353bf06ac814933303cf668c6", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneGo, AcrossFloat32Float32Int32SingleOnePlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one", "7616d8ae4dd92f79e8f52d22f77753b5", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneGo, AcrossFloat64Float64Int64DoubleOnePlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one", "bec238bf08bcd7bd31cef1d4e4e767b3", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneGo, AcrossFloat64Float64Int64DoubleOnePlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair", "6a95ebc9a19ccbc25ad8446328c58c99", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairGo, AcrossFloat32Float64Int64DoublePairPlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair", "f73d01f8559b1a3c25d178841dee09a1", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairGo, AcrossFloat32Float64Int64DoublePairPlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two", "7172d8d05cd4ebfcfeb6b3f730205b68", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoGo, AcrossFloat64Float64Int64DoubleTwoPlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two", "e8d59bc3fb39d400198733dfb0a9fc9a", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoGo, AcrossFloat64Float64Int64DoubleTwoPlain, "across.go", "few.go", "../../../internal/superacc/superacc.go")
 
 // LaunchAlong runs [Along] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -68,13 +68,13 @@ var AlongKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two), *new(double)}, Kernel: AlongFloat64Float64Int64DoubleTwoDoubleKernel},
 }
 
-var AlongFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Along_float32_float32_int32_single_one_single", "60b8668a90331da84630c15ab34f5103", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), AlongFloat32Float32Int32SingleOneSingleGo, AlongFloat32Float32Int32SingleOneSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Along_float32_float32_int32_single_one_single", "57f3c3c333191f85e9efd92162c8949a", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), AlongFloat32Float32Int32SingleOneSingleGo, AlongFloat32Float32Int32SingleOneSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_one_double", "d330c6d510b98d4007eb1b732097b790", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleOneDoubleGo, AlongFloat64Float64Int64DoubleOneDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_one_double", "93a8dbbcc38778cb61724c3ef8f3f66a", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleOneDoubleGo, AlongFloat64Float64Int64DoubleOneDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Along_float32_float64_int64_double_pair_single", "32e2ff46d8359c23aa107f9f2e1b8f1c", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), AlongFloat32Float64Int64DoublePairSingleGo, AlongFloat32Float64Int64DoublePairSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Along_float32_float64_int64_double_pair_single", "c319b38ac89767ab2d54bc04c60a0469", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), AlongFloat32Float64Int64DoublePairSingleGo, AlongFloat32Float64Int64DoublePairSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_two_double", "528b3b8bc7d44c8b6b630e4458107043", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleTwoDoubleGo, AlongFloat64Float64Int64DoubleTwoDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_two_double", "4423fd74e02154f45cff20c46a215909", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleTwoDoubleGo, AlongFloat64Float64Int64DoubleTwoDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
 // LaunchFew runs [Few] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -100,13 +100,13 @@ var FewKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two), *new(double)}, Kernel: FewFloat64Float64Int64DoubleTwoDoubleKernel},
 }
 
-var FewFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Few_float32_float32_int32_single_one_single", "772cb6a92ff258b5f6d937f4e02a98d2", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), FewFloat32Float32Int32SingleOneSingleGo, FewFloat32Float32Int32SingleOneSinglePlain, "few.go")
+var FewFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Few_float32_float32_int32_single_one_single", "34201e410dd16a0298aebc89753a352a", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), FewFloat32Float32Int32SingleOneSingleGo, FewFloat32Float32Int32SingleOneSinglePlain, "few.go")
 
-var FewFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_one_double", "da4892434b43406e4943de31ea3044bb", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleOneDoubleGo, FewFloat64Float64Int64DoubleOneDoublePlain, "few.go")
+var FewFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_one_double", "9bed76601c6c4c0a36c28f6b478fbc73", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleOneDoubleGo, FewFloat64Float64Int64DoubleOneDoublePlain, "few.go")
 
-var FewFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Few_float32_float64_int64_double_pair_single", "3324e6ef059c67f8d34982a591834a86", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat32Float64Int64DoublePairSingleGo, FewFloat32Float64Int64DoublePairSinglePlain, "few.go")
+var FewFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Few_float32_float64_int64_double_pair_single", "1b56c2bb7ccd24e1c4ed178e3ade91c7", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat32Float64Int64DoublePairSingleGo, FewFloat32Float64Int64DoublePairSinglePlain, "few.go")
 
-var FewFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_two_double", "2976b65b37ce3ced12b78cdaa54ae010", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleTwoDoubleGo, FewFloat64Float64Int64DoubleTwoDoublePlain, "few.go")
+var FewFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_two_double", "52fc1a4f81c736a7a1e61a752b9659cc", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleTwoDoubleGo, FewFloat64Float64Int64DoubleTwoDoublePlain, "few.go")
 
 // LaunchFoldAlong runs [FoldAlong] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -134,15 +134,15 @@ var FoldAlongKernels = support.Kernels{
 	{Types: []any{*new(bool), *new(count)}, Kernel: FoldAlongBoolCountKernel},
 }
 
-var FoldAlongFloat32Most32Kernel = kernelsPacked.Source("FoldAlong_float32_most32", "cec6a6f77fe99402d6c417c3ee345d96", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongFloat32Most32Go, FoldAlongFloat32Most32Plain, "fold.go")
+var FoldAlongFloat32Most32Kernel = kernelsPacked.Source("FoldAlong_float32_most32", "a6cb3050a58d0edab0f938a8621b2a8e", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongFloat32Most32Go, FoldAlongFloat32Most32Plain, "fold.go")
 
-var FoldAlongFloat64Most64Kernel = kernelsPacked.Source("FoldAlong_float64_most64", "5325d96f80fccc8e1e20a6501d55efd0", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongFloat64Most64Go, FoldAlongFloat64Most64Plain, "fold.go")
+var FoldAlongFloat64Most64Kernel = kernelsPacked.Source("FoldAlong_float64_most64", "78ee599a34df97dd4f50c7328ce2d707", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongFloat64Most64Go, FoldAlongFloat64Most64Plain, "fold.go")
 
-var FoldAlongInt32MostIntKernel = kernelsPacked.Source("FoldAlong_int32_mostInt", "60cee7f10575877586615b60013bf470", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongInt32MostIntGo, FoldAlongInt32MostIntPlain, "fold.go")
+var FoldAlongInt32MostIntKernel = kernelsPacked.Source("FoldAlong_int32_mostInt", "415225fcf2a83a133d0053476dcaa99f", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongInt32MostIntGo, FoldAlongInt32MostIntPlain, "fold.go")
 
-var FoldAlongInt32Add32Kernel = kernelsPacked.Source("FoldAlong_int32_add32", "6f55df4d761479f62d88103c9af1360a", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongInt32Add32Go, FoldAlongInt32Add32Plain, "fold.go")
+var FoldAlongInt32Add32Kernel = kernelsPacked.Source("FoldAlong_int32_add32", "2383cd11f9f245ac83016c7c6d9df65f", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongInt32Add32Go, FoldAlongInt32Add32Plain, "fold.go")
 
-var FoldAlongBoolCountKernel = kernelsPacked.Source("FoldAlong_bool_count", "08978b506027bad62ba44b9c944e094d", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongBoolCountGo, FoldAlongBoolCountPlain, "fold.go")
+var FoldAlongBoolCountKernel = kernelsPacked.Source("FoldAlong_bool_count", "3d8caed9d1987534190d518f90649746", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongBoolCountGo, FoldAlongBoolCountPlain, "fold.go")
 
 // LaunchFoldAcross runs [FoldAcross] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -167,15 +167,15 @@ var FoldAcrossKernels = support.Kernels{
 	{Types: []any{*new(bool), *new(count)}, Kernel: FoldAcrossBoolCountKernel},
 }
 
-var FoldAcrossFloat32Most32Kernel = kernelsPacked.Source("FoldAcross_float32_most32", "b4c909325061fc2f610ed499ef121425", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossFloat32Most32Go, FoldAcrossFloat32Most32Plain, "fold.go")
+var FoldAcrossFloat32Most32Kernel = kernelsPacked.Source("FoldAcross_float32_most32", "76fbd28a93ce1988429f279f3c59c819", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossFloat32Most32Go, FoldAcrossFloat32Most32Plain, "fold.go")
 
-var FoldAcrossFloat64Most64Kernel = kernelsPacked.Source("FoldAcross_float64_most64", "898a396f19d7838350b021624aa33622", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossFloat64Most64Go, FoldAcrossFloat64Most64Plain, "fold.go")
+var FoldAcrossFloat64Most64Kernel = kernelsPacked.Source("FoldAcross_float64_most64", "8dbaf8f0f8c01b02f9eff92e3c50ff2c", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossFloat64Most64Go, FoldAcrossFloat64Most64Plain, "fold.go")
 
-var FoldAcrossInt32MostIntKernel = kernelsPacked.Source("FoldAcross_int32_mostInt", "55a8bb43cd9f86408e6bd1209521ddce", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossInt32MostIntGo, FoldAcrossInt32MostIntPlain, "fold.go")
+var FoldAcrossInt32MostIntKernel = kernelsPacked.Source("FoldAcross_int32_mostInt", "cdb4ccf8fd1cb105b149836d95cb87fa", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossInt32MostIntGo, FoldAcrossInt32MostIntPlain, "fold.go")
 
-var FoldAcrossInt32Add32Kernel = kernelsPacked.Source("FoldAcross_int32_add32", "cbafaadd666271ffb2594a4a3f307aa5", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossInt32Add32Go, FoldAcrossInt32Add32Plain, "fold.go")
+var FoldAcrossInt32Add32Kernel = kernelsPacked.Source("FoldAcross_int32_add32", "1b4c781e6002dc78587aa895f9debe46", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossInt32Add32Go, FoldAcrossInt32Add32Plain, "fold.go")
 
-var FoldAcrossBoolCountKernel = kernelsPacked.Source("FoldAcross_bool_count", "e4e44de913d706ef9284c589076a5711", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossBoolCountGo, FoldAcrossBoolCountPlain, "fold.go")
+var FoldAcrossBoolCountKernel = kernelsPacked.Source("FoldAcross_bool_count", "2c00a646a6b30e915dc0ab847281bba5", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossBoolCountGo, FoldAcrossBoolCountPlain, "fold.go")
 
 // LaunchFoldFew runs [FoldFew] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -209,23 +209,23 @@ var FoldFewKernels = support.Kernels{
 	{Types: []any{*new(bool), *new(bool), *new(count), *new(reached)}, Kernel: FoldFewBoolBoolCountReachedKernel},
 }
 
-var FoldFewFloat32Float32Most32Value32Kernel = kernelsPacked.Source("FoldFew_float32_float32_most32_value32", "cd61ce0c64eaf3605800e32b74382821", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewFloat32Float32Most32Value32Go, FoldFewFloat32Float32Most32Value32Plain, "fold.go")
+var FoldFewFloat32Float32Most32Value32Kernel = kernelsPacked.Source("FoldFew_float32_float32_most32_value32", "a40ab0c72a863d5d02753120f0382d9c", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewFloat32Float32Most32Value32Go, FoldFewFloat32Float32Most32Value32Plain, "fold.go")
 
-var FoldFewFloat64Float64Most64Value64Kernel = kernelsPacked.Source("FoldFew_float64_float64_most64_value64", "0e590736648ecaeab632221d79c81e70", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewFloat64Float64Most64Value64Go, FoldFewFloat64Float64Most64Value64Plain, "fold.go")
+var FoldFewFloat64Float64Most64Value64Kernel = kernelsPacked.Source("FoldFew_float64_float64_most64_value64", "81440a96f6d255a417b67dce7149ac0c", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewFloat64Float64Most64Value64Go, FoldFewFloat64Float64Most64Value64Plain, "fold.go")
 
-var FoldFewInt32Int32MostIntValueIntKernel = kernelsPacked.Source("FoldFew_int32_int32_mostInt_valueInt", "5a1d49bf33f29a8427f455328997c990", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewInt32Int32MostIntValueIntGo, FoldFewInt32Int32MostIntValueIntPlain, "fold.go")
+var FoldFewInt32Int32MostIntValueIntKernel = kernelsPacked.Source("FoldFew_int32_int32_mostInt_valueInt", "568fb2f00287a5a38b7ee092dbd1e792", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewInt32Int32MostIntValueIntGo, FoldFewInt32Int32MostIntValueIntPlain, "fold.go")
 
-var FoldFewFloat32Int32Most32IndexKernel = kernelsPacked.Source("FoldFew_float32_int32_most32_index", "87aab697785fddc6b5d21844fd8683fb", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewFloat32Int32Most32IndexGo, FoldFewFloat32Int32Most32IndexPlain, "fold.go")
+var FoldFewFloat32Int32Most32IndexKernel = kernelsPacked.Source("FoldFew_float32_int32_most32_index", "2ef16cb4fc7e5412043e3284148a0b8d", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewFloat32Int32Most32IndexGo, FoldFewFloat32Int32Most32IndexPlain, "fold.go")
 
-var FoldFewFloat64Int32Most64IndexKernel = kernelsPacked.Source("FoldFew_float64_int32_most64_index", "eae7bf60e1432492812bf1622b59373c", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewFloat64Int32Most64IndexGo, FoldFewFloat64Int32Most64IndexPlain, "fold.go")
+var FoldFewFloat64Int32Most64IndexKernel = kernelsPacked.Source("FoldFew_float64_int32_most64_index", "862d551ab4d5365311e8675834cb77b2", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewFloat64Int32Most64IndexGo, FoldFewFloat64Int32Most64IndexPlain, "fold.go")
 
-var FoldFewInt32Int32MostIntIndexKernel = kernelsPacked.Source("FoldFew_int32_int32_mostInt_index", "2360ebc0c72bda69aba61a8659b0ed9a", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewInt32Int32MostIntIndexGo, FoldFewInt32Int32MostIntIndexPlain, "fold.go")
+var FoldFewInt32Int32MostIntIndexKernel = kernelsPacked.Source("FoldFew_int32_int32_mostInt_index", "c23319ff0081250633f5d173500132ba", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewInt32Int32MostIntIndexGo, FoldFewInt32Int32MostIntIndexPlain, "fold.go")
 
-var FoldFewInt32Int32Add32TotalKernel = kernelsPacked.Source("FoldFew_int32_int32_add32_total", "7550ed074b78360ea36149dc3497681d", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewInt32Int32Add32TotalGo, FoldFewInt32Int32Add32TotalPlain, "fold.go")
+var FoldFewInt32Int32Add32TotalKernel = kernelsPacked.Source("FoldFew_int32_int32_add32_total", "53ff1bf03f46bd9570e394a7d816956e", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewInt32Int32Add32TotalGo, FoldFewInt32Int32Add32TotalPlain, "fold.go")
 
-var FoldFewBoolInt32CountTotalKernel = kernelsPacked.Source("FoldFew_bool_int32_count_total", "84aeb8cbc5263b2f5909a4de211bdffc", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewBoolInt32CountTotalGo, FoldFewBoolInt32CountTotalPlain, "fold.go")
+var FoldFewBoolInt32CountTotalKernel = kernelsPacked.Source("FoldFew_bool_int32_count_total", "81febd6f3dd8b26096b652b45d372ea6", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewBoolInt32CountTotalGo, FoldFewBoolInt32CountTotalPlain, "fold.go")
 
-var FoldFewBoolBoolCountReachedKernel = kernelsPacked.Source("FoldFew_bool_bool_count_reached", "99ab17954a7f1bb756bbc9e896206c3c", support.Params{}.Matrix("c", "uchar", 1).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewBoolBoolCountReachedGo, FoldFewBoolBoolCountReachedPlain, "fold.go")
+var FoldFewBoolBoolCountReachedKernel = kernelsPacked.Source("FoldFew_bool_bool_count_reached", "3c8893ef98ab2a1ed960ae63d272075f", support.Params{}.Matrix("c", "uchar", 1).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewBoolBoolCountReachedGo, FoldFewBoolBoolCountReachedPlain, "fold.go")
 
 // LaunchFinish runs [Finish] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -252,17 +252,17 @@ var FinishKernels = support.Kernels{
 	{Types: []any{*new(bool), *new(reached)}, Kernel: FinishBoolReachedKernel},
 }
 
-var FinishFloat32Value32Kernel = kernelsPacked.Source("Finish_float32_value32", "701c787ff600c1c11be5d3c003903daf", support.Params{}.Matrix("c", "float", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishFloat32Value32Go, FinishFloat32Value32Plain, "fold.go")
+var FinishFloat32Value32Kernel = kernelsPacked.Source("Finish_float32_value32", "2eeaa54c3b2b398a31526e0e09f980ec", support.Params{}.Matrix("c", "float", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishFloat32Value32Go, FinishFloat32Value32Plain, "fold.go")
 
-var FinishFloat64Value64Kernel = kernelsPacked.Source("Finish_float64_value64", "54a34750dd7e09b57276c570a6c3b96a", support.Params{}.Matrix("c", "double", 8).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishFloat64Value64Go, FinishFloat64Value64Plain, "fold.go")
+var FinishFloat64Value64Kernel = kernelsPacked.Source("Finish_float64_value64", "4c2881f9729af028b98293f071ba771e", support.Params{}.Matrix("c", "double", 8).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishFloat64Value64Go, FinishFloat64Value64Plain, "fold.go")
 
-var FinishInt32ValueIntKernel = kernelsPacked.Source("Finish_int32_valueInt", "ee93ec93b45d9989471b81808b02751a", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishInt32ValueIntGo, FinishInt32ValueIntPlain, "fold.go")
+var FinishInt32ValueIntKernel = kernelsPacked.Source("Finish_int32_valueInt", "a2ae9373f7903ccf565ca4ae3c06e51f", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishInt32ValueIntGo, FinishInt32ValueIntPlain, "fold.go")
 
-var FinishInt32IndexKernel = kernelsPacked.Source("Finish_int32_index", "aaabe7fb27e19715305fd452e86d9a65", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishInt32IndexGo, FinishInt32IndexPlain, "fold.go")
+var FinishInt32IndexKernel = kernelsPacked.Source("Finish_int32_index", "fb8e0ac196349440ed09210b45f13d42", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishInt32IndexGo, FinishInt32IndexPlain, "fold.go")
 
-var FinishInt32TotalKernel = kernelsPacked.Source("Finish_int32_total", "2867a6c62b8c1e2f43d5659549bd8a16", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishInt32TotalGo, FinishInt32TotalPlain, "fold.go")
+var FinishInt32TotalKernel = kernelsPacked.Source("Finish_int32_total", "ef3fcb8abd1cf1826d328d0556477175", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishInt32TotalGo, FinishInt32TotalPlain, "fold.go")
 
-var FinishBoolReachedKernel = kernelsPacked.Source("Finish_bool_reached", "99a68ca1647d4fbd69fcb108dd76c66b", support.Params{}.Matrix("c", "uchar", 1).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishBoolReachedGo, FinishBoolReachedPlain, "fold.go")
+var FinishBoolReachedKernel = kernelsPacked.Source("Finish_bool_reached", "a962105ab78338036294ec331cc862db", support.Params{}.Matrix("c", "uchar", 1).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishBoolReachedGo, FinishBoolReachedPlain, "fold.go")
 
 // LaunchGather runs [Gather] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -277,7 +277,7 @@ func LaunchGather[Arg1 linalg.KernelArg[int64], Arg2 linalg.KernelArg[int64]](s 
 	return call.Launch()
 }
 
-var GatherKernel = kernelsPacked.Source("Gather_kernel", "4d8fc66608aaca5b3a432d1bd3e08350", support.Params{}.Slice("sums", "long", 8).ConstSlice("parts", "long", 8).Scalar("all", "long", 8).Scalar("first", "long", 8).Scalar("outputs", "long", 8).Scalar("count", "long", 8), GatherGo, GatherPlain, "gather.go")
+var GatherKernel = kernelsPacked.Source("Gather_kernel", "c9feabd5bcf74b551d1cd3177d9d0468", support.Params{}.Slice("sums", "long", 8).ConstSlice("parts", "long", 8).Scalar("all", "long", 8).Scalar("first", "long", 8).Scalar("outputs", "long", 8).Scalar("count", "long", 8), GatherGo, GatherPlain, "gather.go")
 
 // LaunchGatherFolded runs [GatherFolded] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -296,7 +296,7 @@ func LaunchGatherFolded[Arg1 linalg.KernelArg[int64], Arg2 linalg.KernelArg[int6
 	return call.Launch()
 }
 
-var GatherFoldedKernel = kernelsPacked.Source("GatherFolded_kernel", "24878b635eb88ec4234b223b1462a070", support.Params{}.Slice("states", "long", 8).ConstSlice("parts", "long", 8).Scalar("all", "long", 8).Scalar("first", "long", 8).Scalar("outputs", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("base", "long", 8).Scalar("cols", "long", 8).Scalar("pitch", "long", 8), GatherFoldedGo, GatherFoldedPlain, "gather.go")
+var GatherFoldedKernel = kernelsPacked.Source("GatherFolded_kernel", "d22b3d2f013bb9aa4523654e3ba3ee47", support.Params{}.Slice("states", "long", 8).ConstSlice("parts", "long", 8).Scalar("all", "long", 8).Scalar("first", "long", 8).Scalar("outputs", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("base", "long", 8).Scalar("cols", "long", 8).Scalar("pitch", "long", 8), GatherFoldedGo, GatherFoldedPlain, "gather.go")
 
 // LaunchTotals runs [Totals] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -315,11 +315,11 @@ var TotalsKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(integer)}, Kernel: TotalsInt32IntegerKernel},
 }
 
-var TotalsFloat32SingleKernel = kernelsPacked.Source("Totals_float32_single", "43019f636c55500e2bd6d5d4cec9d02f", support.Params{}.ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsFloat32SingleGo, TotalsFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go")
+var TotalsFloat32SingleKernel = kernelsPacked.Source("Totals_float32_single", "dd7ca18600498301df79b16a95852b2e", support.Params{}.ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsFloat32SingleGo, TotalsFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go")
 
-var TotalsFloat64DoubleKernel = kernelsPacked.Source("Totals_float64_double", "642b5cc44e49fe181a7ebf3b213bdc5d", support.Params{}.ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsFloat64DoubleGo, TotalsFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go")
+var TotalsFloat64DoubleKernel = kernelsPacked.Source("Totals_float64_double", "bf8f3c7e5339a626c6ff7a7683d75775", support.Params{}.ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsFloat64DoubleGo, TotalsFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go")
 
-var TotalsInt32IntegerKernel = kernelsPacked.Source("Totals_int32_integer", "b9c49a4b2c3bf03758a2099314d50fb6", support.Params{}.ConstMatrix("x", "int", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsInt32IntegerGo, TotalsInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go")
+var TotalsInt32IntegerKernel = kernelsPacked.Source("Totals_int32_integer", "bbe0d675756f8155011effff3acfcbc3", support.Params{}.ConstMatrix("x", "int", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsInt32IntegerGo, TotalsInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go")
 
 // LaunchOffsets runs [Offsets] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -332,7 +332,7 @@ func LaunchOffsets[Arg1 linalg.KernelArg[int64]](s *linalg.Session, grid backend
 	return call.Launch()
 }
 
-var OffsetsKernel = kernelsPacked.Source("Offsets_kernel", "4744324838287965a083bb6e291794fb", support.Params{}.Slice("sums", "long", 8).Scalar("rows", "long", 8).Scalar("blocks", "long", 8).Scalar("words", "long", 8), OffsetsGo, OffsetsPlain, "prefix.go")
+var OffsetsKernel = kernelsPacked.Source("Offsets_kernel", "d97aaa1edd90e3273c42808a402a1234", support.Params{}.Slice("sums", "long", 8).Scalar("rows", "long", 8).Scalar("blocks", "long", 8).Scalar("words", "long", 8), OffsetsGo, OffsetsPlain, "prefix.go")
 
 // LaunchPrefix runs [Prefix] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -352,11 +352,11 @@ var PrefixKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(integer)}, Kernel: PrefixInt32IntegerKernel},
 }
 
-var PrefixFloat32SingleKernel = kernelsPacked.Source("Prefix_float32_single", "e5df1f8a04040c2a514c5a94c86ad08d", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat32SingleGo, PrefixFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var PrefixFloat32SingleKernel = kernelsPacked.Source("Prefix_float32_single", "b59dc17e824ed98bfccf6af454272dee", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat32SingleGo, PrefixFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var PrefixFloat64DoubleKernel = kernelsPacked.Source("Prefix_float64_double", "70f380385c425bb567b8a2b0a3fed6bc", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat64DoubleGo, PrefixFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var PrefixFloat64DoubleKernel = kernelsPacked.Source("Prefix_float64_double", "79348e31476130422e8d5d01a0dc12cd", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat64DoubleGo, PrefixFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var PrefixInt32IntegerKernel = kernelsPacked.Source("Prefix_int32_integer", "e57a4f928531cd05fe33aa0c6619d7e2", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixInt32IntegerGo, PrefixInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var PrefixInt32IntegerKernel = kernelsPacked.Source("Prefix_int32_integer", "c3298f212946097360f9880dd0f9be0f", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixInt32IntegerGo, PrefixInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
 // LaunchScatter runs [Scatter] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -377,11 +377,11 @@ var ScatterKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(integer)}, Kernel: ScatterInt32IntegerKernel},
 }
 
-var ScatterFloat32SingleKernel = kernelsPacked.Source("Scatter_float32_single", "3cc59ec0a26c8d7ce37bbaecc1c5011a", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8), ScatterFloat32SingleGo, ScatterFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var ScatterFloat32SingleKernel = kernelsPacked.Source("Scatter_float32_single", "a9a9e123281c1bc255bd20a5c6eae78a", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8), ScatterFloat32SingleGo, ScatterFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var ScatterFloat64DoubleKernel = kernelsPacked.Source("Scatter_float64_double", "740ec8dcfd1d747b2f212d4c77c58828", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8), ScatterFloat64DoubleGo, ScatterFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var ScatterFloat64DoubleKernel = kernelsPacked.Source("Scatter_float64_double", "0cec1778aff8e42eee0de354ca1255b7", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8), ScatterFloat64DoubleGo, ScatterFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var ScatterInt32IntegerKernel = kernelsPacked.Source("Scatter_int32_integer", "1fa6b3d391728d6073cfdce2a30f2cdf", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8), ScatterInt32IntegerGo, ScatterInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var ScatterInt32IntegerKernel = kernelsPacked.Source("Scatter_int32_integer", "1e991197c6c764518975159173a02a7f", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8), ScatterInt32IntegerGo, ScatterInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
 // LaunchRound runs [Round] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -402,9 +402,9 @@ var RoundKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(double)}, Kernel: RoundFloat64DoubleKernel},
 }
 
-var RoundFloat32SingleKernel = kernelsPacked.Source("Round_float32_single", "b647d87cbfec4c737c9e25ae633f0b36", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat32SingleGo, RoundFloat32SinglePlain, "round.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var RoundFloat32SingleKernel = kernelsPacked.Source("Round_float32_single", "ce3bb812cc4e98911c347cda8bf11e8d", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat32SingleGo, RoundFloat32SinglePlain, "round.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var RoundFloat64DoubleKernel = kernelsPacked.Source("Round_float64_double", "4d1ce1c495c94fdcf4f520802716c592", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat64DoubleGo, RoundFloat64DoublePlain, "round.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var RoundFloat64DoubleKernel = kernelsPacked.Source("Round_float64_double", "db83f51b4604d479db7b7c54b84583cd", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat64DoubleGo, RoundFloat64DoublePlain, "round.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
