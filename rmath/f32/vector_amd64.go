@@ -11,6 +11,10 @@ import (
 
 //go:generate go run ../internal/vecgen
 
+// These stay since package array's functions, which are made of the scalar ones, take longer for
+// sines and arcs of tangents: they have 0.88 and 0.92 of this speed with AVX2. Of 21 functions all
+// others are at 0.95 to 1.4 of it, and all are faster with AVX-512.
+
 // A vectorFunction sets dst[i] to a function of src[i] for i from 0 on, four at a time, and returns
 // how many: it stops where the scalar function is needed, and where less than four of n are left.
 type vectorFunction func(dst, src *float32, n int) int
