@@ -88,8 +88,8 @@ func compared(e *Expr, tok, swapped token.Token) (x, y *Expr) {
 	return nil, nil
 }
 
-// stride takes loop s if it runs from Global(d) in steps of GlobalSize(d), or from Local(d) in those
-// of LocalSize(d), and one turn of it has nothing to do with the others.
+// stride takes loop s if it runs from Global(d) in steps of GlobalSize(d), or from Local(d) in
+// those of LocalSize(d), and one turn of it has nothing to do with the others.
 func (g *Edges) stride(s *Stmt) bool {
 	if s.X == nil || len(s.Post) != 1 || Aimed(s) || !g.Stretch && len(LocalsOf(g.Kernel.Body)) > 0 {
 		return false

@@ -301,8 +301,8 @@ func (p *lanePrinter) name(v *ir.Variable) string {
 }
 
 // all prints the strips of a kernel without barriers. Where it cannot tell groups in a row apart,
-// it takes several at once, and a loop in steps of the grid becomes a part of its turns for each, so
-// that cores work on memory apart from each other's, from end to end.
+// it takes several at once, and a loop in steps of the grid becomes a part of its turns for each,
+// so that cores work on memory apart from each other's, from end to end.
 func (p *lanePrinter) all(body []*ir.Stmt, g *ir.Edges) {
 	p.loops, p.tail = [3]string{"i0", "i1", "i2"}, true
 	n0, begin := "n0", [3]string{"b0", "b1", "b2"}
@@ -468,8 +468,8 @@ func (p *lanePrinter) strip(list []*ir.Stmt, mask string) {
 	p.mask, p.inStrip = "", false
 }
 
-// anew is the condition that v stands for, as of the edge of a matrix, which stretches compute where
-// they need it: most need no mask of it. It is nil for others.
+// anew is the condition that v stands for, as of the edge of a matrix, which stretches compute
+// where they need it: most need no mask of it. It is nil for others.
 func (p *lanePrinter) anew(v *ir.Variable) *ir.Expr {
 	if v.Type.Kind != ir.KindBool {
 		return nil
