@@ -27,7 +27,7 @@ func wide[T any](a *Array[T]) *Array[uint64]   { return (*Array[uint64])(a) }
 
 // Sort makes each row of c that of a, sorted: -0 is before +0, and NaN is last. c may share
 // elements with a. Like all functions here that sort, it takes 16 bytes of the device's memory for
-// an element while it runs.
+// an element while it runs; Sort of rows of more than 64 float32 or int32 takes 8.
 func Sort[T Element](c, a *Array[T]) error {
 	s, rows, cols, err := dims("Sort", "a", a)
 	if err == nil {

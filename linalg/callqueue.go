@@ -73,9 +73,9 @@ func (cq *callQueue) freeMemory() (err error) {
 	return err
 }
 
-// smallBytes is the most that the operands of a call may have in all to go through staging memory of
-// a device with memory of its own, and smallShared where it shares the host's, as PoCL does: about
-// where copying begins to take longer than registering. Tests make them small.
+// smallBytes is the most that the operands of a call may have in all to go through staging memory
+// of a device with memory of its own, and smallShared where it shares the host's, as PoCL does:
+// about where copying begins to take longer than registering. Tests make them small.
 var smallBytes, smallShared = 1 << 20, 1 << 16
 
 // lineElements of every type are a multiple of a cache line, so that operands do not share one.

@@ -51,6 +51,7 @@ var rules = []rule{
 	{pkg: "internal/tiles"},
 	{pkg: "internal/parallel"},
 	{pkg: "internal/hugepage", mods: []string{"golang.org/x/sys/unix"}},
+	{pkg: "internal/parallel", mods: []string{"golang.org/x/sys/unix"}}, // which core one is on
 	{pkg: "internal/archtest"},
 	{pkg: "scripts/..."},
 	// for generators and tests

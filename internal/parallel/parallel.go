@@ -11,9 +11,9 @@ import (
 )
 
 // Do calls f(0) ... f(n-1) on up to GOMAXPROCS goroutines, and returns when all are done. Each core
-// has a range of its own, which it begins with the first of, and when that is done it takes the last
-// that another has left: so calls with the same n find in a core's caches what it had there before.
-// It runs in the caller's goroutine alone when n is 1 or there is one core.
+// has a range of its own, which it begins with the first of, and when that is done it takes the
+// last that another has left: so calls with the same n find in a core's caches what it had there
+// before. It runs in the caller's goroutine alone when n is 1 or there is one core.
 //
 // When an f panics, indices not yet taken are left out, and once the others are done Do
 // panics with the same value. In the same way an f that ends its goroutine, as testing's FailNow
