@@ -49,7 +49,6 @@ var rules = []rule{
 	// the only importer of purego
 	{pkg: "backend/driverkit/dl/...", mods: []string{"github.com/ebitengine/purego", "golang.org/x/sys/windows"}},
 	{pkg: "internal/tiles"},
-	{pkg: "internal/parallel"},
 	{pkg: "internal/hugepage", mods: []string{"golang.org/x/sys/unix"}},
 	{pkg: "internal/parallel", mods: []string{"golang.org/x/sys/unix"}}, // which core one is on
 	{pkg: "internal/archtest"},
