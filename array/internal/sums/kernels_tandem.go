@@ -5962,7 +5962,7 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 }
 
 func gpu_firstTop(f_ gpu_single) int64 {
-	/*line terms.go:112*/ return gpu_bias(f_) + int64(3)
+	/*line terms.go:111*/ return gpu_bias(f_) + int64(3)
 //line kernels_tandem.go:5967
 }
 
@@ -5986,33 +5986,33 @@ func gpu_addOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32,
 }
 
 func gpu_scale(f_ gpu_single, top_ int64) float32 {
-	/*line terms.go:116*/ return gpu_power(f_, (((int64(2)*gpu_bias(f_))+gpu_precision(f_))-int64(3))-top_)
+	/*line terms.go:115*/ return gpu_power(f_, (((int64(2)*gpu_bias(f_))+gpu_precision(f_))-int64(3))-top_)
 //line kernels_tandem.go:5991
 }
 
 func gpu_topOf(f_ gpu_single, w_ gpu_window) int64 {
-	/*line terms.go:87*/ return max(gpu_field(f_, w_.hi_)+int64(1), gpu_precision(f_)-int64(3))
+	/*line terms.go:86*/ return max(gpu_field(f_, w_.hi_)+int64(1), gpu_precision(f_)-int64(3))
 //line kernels_tandem.go:5996
 }
 
 func gpu_isDeep(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64) bool {
-	/*line terms.go:82*/ return gpu_deepens(f_, p_) && (!gpu_fits(f_, p_, w_, top_, false))
+	/*line terms.go:81*/ return gpu_deepens(f_, p_) && (!gpu_fits(f_, p_, w_, top_, false))
 //line kernels_tandem.go:6001
 }
 
 func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64, deep_ bool) bool {
-	/*line terms.go:64*/ hi_ := gpu_field(f_, w_.hi_)
-	/*line terms.go:64*/ lo_ := gpu_field(f_, w_.lo_-gpu_most(f_))
+	/*line terms.go:63*/ hi_ := gpu_field(f_, w_.hi_)
+	/*line terms.go:63*/ lo_ := gpu_field(f_, w_.lo_-gpu_most(f_))
 	span_ := gpu_precision(f_) - int64(3)
-	/*line terms.go:65*/ least_ := int64(1)
+	/*line terms.go:64*/ least_ := int64(1)
 	if deep_ {
 		span_ = span_ + (gpu_precision(f_) - int64(1))
 	}
 	if gpu_product(p_) {
 		t_ := gpu_precision(f_) - int64(5)
-		/*line terms.go:70*/ t2_ := gpu_precision(f_) + int64(2)
-		/*line terms.go:70*/ span_ = t_
-		/*line terms.go:70*/ least_ = t2_
+		/*line terms.go:69*/ t2_ := gpu_precision(f_) + int64(2)
+		/*line terms.go:69*/ span_ = t_
+		/*line terms.go:69*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias(f_)))
 //line kernels_tandem.go:6019
@@ -6027,9 +6027,9 @@ func gpu_addToWords(f_ gpu_single, parts_ []int64, words_ gpu_Place, s_ gpu_halv
 }
 
 func gpu_with(t_ gpu_halves, a_ int64, b_ int64, c_ int64) gpu_halves {
-//line terms.go:172
+//line terms.go:171
 	t2_ := gpu_halves{lower_: gpu_digits{a_: t_.lower_.a_ + (a_ & int64(4294967295)), b_: t_.lower_.b_ + (b_ & int64(4294967295)), c_: t_.lower_.c_ + (c_ & int64(4294967295))}, upper_: gpu_digits{a_: t_.upper_.a_ + (a_ >> (32)), b_: t_.upper_.b_ + (b_ >> (32)), c_: t_.upper_.c_ + (c_ >> (32))}}
-	/*line terms.go:172*/ return t2_
+	/*line terms.go:171*/ return t2_
 //line kernels_tandem.go:6034
 }
 
@@ -6055,27 +6055,27 @@ func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, 
 }
 
 func gpu_part(t_ gpu_halves, k_ int64) int64 {
-	/*line terms.go:188*/ t2_ := k_
+	/*line terms.go:187*/ t2_ := k_
 	if t2_ == int64(0) {
 		return t_.lower_.a_
 	} else {
-		/*line terms.go:191*/ if t2_ == int64(1) {
+		/*line terms.go:190*/ if t2_ == int64(1) {
 			return t_.upper_.a_
 		} else {
-			/*line terms.go:193*/ if t2_ == int64(2) {
+			/*line terms.go:192*/ if t2_ == int64(2) {
 				return t_.lower_.b_
 			} else {
-				/*line terms.go:195*/ if t2_ == int64(3) {
+				/*line terms.go:194*/ if t2_ == int64(3) {
 					return t_.upper_.b_
 				} else {
-					/*line terms.go:197*/ if t2_ == int64(4) {
+					/*line terms.go:196*/ if t2_ == int64(4) {
 						return t_.lower_.c_
 					}
 				}
 			}
 		}
 	}
-	/*line terms.go:200*/ return t_.upper_.c_
+	/*line terms.go:199*/ return t_.upper_.c_
 //line kernels_tandem.go:6080
 }
 
@@ -6088,12 +6088,12 @@ func gpu_stateOf(base_ int64, deep_ bool) int64 {
 }
 
 func gpu_unit(f_ gpu_single, top_ int64) int64 {
-	/*line terms.go:121*/ return ((top_ - gpu_bias(f_)) + int64(3)) - gpu_precision(f_)
+	/*line terms.go:120*/ return ((top_ - gpu_bias(f_)) + int64(3)) - gpu_precision(f_)
 //line kernels_tandem.go:6093
 }
 
 func gpu_firstTop_(f_ gpu_double) int64 {
-	/*line terms.go:112*/ return gpu_bias_(f_) + int64(3)
+	/*line terms.go:111*/ return gpu_bias_(f_) + int64(3)
 //line kernels_tandem.go:6098
 }
 
@@ -6117,33 +6117,33 @@ func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float6
 }
 
 func gpu_scale_(f_ gpu_double, top_ int64) float64 {
-	/*line terms.go:116*/ return gpu_power_(f_, (((int64(2)*gpu_bias_(f_))+gpu_precision_(f_))-int64(3))-top_)
+	/*line terms.go:115*/ return gpu_power_(f_, (((int64(2)*gpu_bias_(f_))+gpu_precision_(f_))-int64(3))-top_)
 //line kernels_tandem.go:6122
 }
 
 func gpu_topOf_(f_ gpu_double, w_ gpu_window_) int64 {
-	/*line terms.go:87*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_precision_(f_)-int64(3))
+	/*line terms.go:86*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_precision_(f_)-int64(3))
 //line kernels_tandem.go:6127
 }
 
 func gpu_isDeep_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64) bool {
-	/*line terms.go:82*/ return gpu_deepens_(f_, p_) && (!gpu_fits_(f_, p_, w_, top_, false))
+	/*line terms.go:81*/ return gpu_deepens_(f_, p_) && (!gpu_fits_(f_, p_, w_, top_, false))
 //line kernels_tandem.go:6132
 }
 
 func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64, deep_ bool) bool {
-	/*line terms.go:64*/ hi_ := gpu_field_(f_, w_.hi_)
-	/*line terms.go:64*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
+	/*line terms.go:63*/ hi_ := gpu_field_(f_, w_.hi_)
+	/*line terms.go:63*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
 	span_ := gpu_precision_(f_) - int64(3)
-	/*line terms.go:65*/ least_ := int64(1)
+	/*line terms.go:64*/ least_ := int64(1)
 	if deep_ {
 		span_ = span_ + (gpu_precision_(f_) - int64(1))
 	}
 	if gpu_product(p_) {
 		t_ := gpu_precision_(f_) - int64(5)
-		/*line terms.go:70*/ t2_ := gpu_precision_(f_) + int64(2)
-		/*line terms.go:70*/ span_ = t_
-		/*line terms.go:70*/ least_ = t2_
+		/*line terms.go:69*/ t2_ := gpu_precision_(f_) + int64(2)
+		/*line terms.go:69*/ span_ = t_
+		/*line terms.go:69*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
 //line kernels_tandem.go:6150
@@ -6172,7 +6172,7 @@ func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place,
 }
 
 func gpu_unit_(f_ gpu_double, top_ int64) int64 {
-	/*line terms.go:121*/ return ((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)
+	/*line terms.go:120*/ return ((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)
 //line kernels_tandem.go:6177
 }
 
@@ -6196,23 +6196,23 @@ func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ flo
 }
 
 func gpu_isDeep__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64) bool {
-	/*line terms.go:82*/ return gpu_deepens__(f_, p_) && (!gpu_fits__(f_, p_, w_, top_, false))
+	/*line terms.go:81*/ return gpu_deepens__(f_, p_) && (!gpu_fits__(f_, p_, w_, top_, false))
 //line kernels_tandem.go:6201
 }
 
 func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64, deep_ bool) bool {
-	/*line terms.go:64*/ hi_ := gpu_field_(f_, w_.hi_)
-	/*line terms.go:64*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
+	/*line terms.go:63*/ hi_ := gpu_field_(f_, w_.hi_)
+	/*line terms.go:63*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
 	span_ := gpu_precision_(f_) - int64(3)
-	/*line terms.go:65*/ least_ := int64(1)
+	/*line terms.go:64*/ least_ := int64(1)
 	if deep_ {
 		span_ = span_ + (gpu_precision_(f_) - int64(1))
 	}
 	if gpu_product_(p_) {
 		t_ := gpu_precision_(f_) - int64(5)
-		/*line terms.go:70*/ t2_ := gpu_precision_(f_) + int64(2)
-		/*line terms.go:70*/ span_ = t_
-		/*line terms.go:70*/ least_ = t2_
+		/*line terms.go:69*/ t2_ := gpu_precision_(f_) + int64(2)
+		/*line terms.go:69*/ span_ = t_
+		/*line terms.go:69*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
 //line kernels_tandem.go:6219
@@ -6252,23 +6252,23 @@ func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ floa
 }
 
 func gpu_isDeep___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64) bool {
-	/*line terms.go:82*/ return gpu_deepens___(f_, p_) && (!gpu_fits___(f_, p_, w_, top_, false))
+	/*line terms.go:81*/ return gpu_deepens___(f_, p_) && (!gpu_fits___(f_, p_, w_, top_, false))
 //line kernels_tandem.go:6257
 }
 
 func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64, deep_ bool) bool {
-	/*line terms.go:64*/ hi_ := gpu_field_(f_, w_.hi_)
-	/*line terms.go:64*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
+	/*line terms.go:63*/ hi_ := gpu_field_(f_, w_.hi_)
+	/*line terms.go:63*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
 	span_ := gpu_precision_(f_) - int64(3)
-	/*line terms.go:65*/ least_ := int64(1)
+	/*line terms.go:64*/ least_ := int64(1)
 	if deep_ {
 		span_ = span_ + (gpu_precision_(f_) - int64(1))
 	}
 	if gpu_product__(p_) {
 		t_ := gpu_precision_(f_) - int64(5)
-		/*line terms.go:70*/ t2_ := gpu_precision_(f_) + int64(2)
-		/*line terms.go:70*/ span_ = t_
-		/*line terms.go:70*/ least_ = t2_
+		/*line terms.go:69*/ t2_ := gpu_precision_(f_) + int64(2)
+		/*line terms.go:69*/ span_ = t_
+		/*line terms.go:69*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
 //line kernels_tandem.go:6275
@@ -6312,17 +6312,17 @@ func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep
 }
 
 func gpu_choose(f_ gpu_single, p_ gpu_one, w_ gpu_window) int64 {
-	/*line terms.go:99*/ top_ := gpu_topOf(f_, w_)
+	/*line terms.go:98*/ top_ := gpu_topOf(f_, w_)
 	deep_ := gpu_isDeep(f_, p_, w_, top_)
 	c_ := top_ << (2)
-	/*line terms.go:103*/ if !gpu_fits(f_, p_, w_, top_, deep_) {
+	/*line terms.go:102*/ if !gpu_fits(f_, p_, w_, top_, deep_) {
 		c_ = c_ | int64(1)
 	} else {
-		/*line terms.go:105*/ if deep_ {
+		/*line terms.go:104*/ if deep_ {
 			c_ = c_ | int64(2)
 		}
 	}
-	/*line terms.go:108*/ return c_
+	/*line terms.go:107*/ return c_
 //line kernels_tandem.go:6327
 }
 
@@ -6348,7 +6348,7 @@ func gpu_bottom(t_ gpu_single) int64 {
 }
 
 func gpu_up(t_ gpu_halves, precision_ int64, k_ int64) int64 {
-	/*line terms.go:204*/ return (int64(32) * (k_ & int64(1))) + ((k_ >> (1)) * (int64(1) - precision_))
+	/*line terms.go:203*/ return (int64(32) * (k_ & int64(1))) + ((k_ >> (1)) * (int64(1) - precision_))
 //line kernels_tandem.go:6353
 }
 
@@ -6530,17 +6530,17 @@ func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, de
 }
 
 func gpu_choose_(f_ gpu_double, p_ gpu_one, w_ gpu_window_) int64 {
-	/*line terms.go:99*/ top_ := gpu_topOf_(f_, w_)
+	/*line terms.go:98*/ top_ := gpu_topOf_(f_, w_)
 	deep_ := gpu_isDeep_(f_, p_, w_, top_)
 	c_ := top_ << (2)
-	/*line terms.go:103*/ if !gpu_fits_(f_, p_, w_, top_, deep_) {
+	/*line terms.go:102*/ if !gpu_fits_(f_, p_, w_, top_, deep_) {
 		c_ = c_ | int64(1)
 	} else {
-		/*line terms.go:105*/ if deep_ {
+		/*line terms.go:104*/ if deep_ {
 			c_ = c_ | int64(2)
 		}
 	}
-	/*line terms.go:108*/ return c_
+	/*line terms.go:107*/ return c_
 //line kernels_tandem.go:6545
 }
 
@@ -6633,17 +6633,17 @@ func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64,
 }
 
 func gpu_choose__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_) int64 {
-	/*line terms.go:99*/ top_ := gpu_topOf_(f_, w_)
+	/*line terms.go:98*/ top_ := gpu_topOf_(f_, w_)
 	deep_ := gpu_isDeep__(f_, p_, w_, top_)
 	c_ := top_ << (2)
-	/*line terms.go:103*/ if !gpu_fits__(f_, p_, w_, top_, deep_) {
+	/*line terms.go:102*/ if !gpu_fits__(f_, p_, w_, top_, deep_) {
 		c_ = c_ | int64(1)
 	} else {
-		/*line terms.go:105*/ if deep_ {
+		/*line terms.go:104*/ if deep_ {
 			c_ = c_ | int64(2)
 		}
 	}
-	/*line terms.go:108*/ return c_
+	/*line terms.go:107*/ return c_
 //line kernels_tandem.go:6648
 }
 
@@ -6703,17 +6703,17 @@ func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, 
 }
 
 func gpu_choose___(f_ gpu_double, p_ gpu_two, w_ gpu_window_) int64 {
-	/*line terms.go:99*/ top_ := gpu_topOf_(f_, w_)
+	/*line terms.go:98*/ top_ := gpu_topOf_(f_, w_)
 	deep_ := gpu_isDeep___(f_, p_, w_, top_)
 	c_ := top_ << (2)
-	/*line terms.go:103*/ if !gpu_fits___(f_, p_, w_, top_, deep_) {
+	/*line terms.go:102*/ if !gpu_fits___(f_, p_, w_, top_, deep_) {
 		c_ = c_ | int64(1)
 	} else {
-		/*line terms.go:105*/ if deep_ {
+		/*line terms.go:104*/ if deep_ {
 			c_ = c_ | int64(2)
 		}
 	}
-	/*line terms.go:108*/ return c_
+	/*line terms.go:107*/ return c_
 //line kernels_tandem.go:6718
 }
 
@@ -6750,8 +6750,8 @@ func gpu_digitsIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, base_ i
 }
 
 func gpu_nowhere(f_ gpu_single) gpu_window {
-	/*line terms.go:53*/ t_ := gpu_window{lo_: gpu_most(f_)}
-	/*line terms.go:53*/ return t_
+	/*line terms.go:52*/ t_ := gpu_window{lo_: gpu_most(f_)}
+	/*line terms.go:52*/ return t_
 //line kernels_tandem.go:6756
 }
 
@@ -6826,8 +6826,8 @@ func gpu_sumOfWide(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ floa
 }
 
 func gpu_nowhere_(f_ gpu_double) gpu_window_ {
-	/*line terms.go:53*/ t_ := gpu_window_{lo_: gpu_most_(f_)}
-	/*line terms.go:53*/ return t_
+	/*line terms.go:52*/ t_ := gpu_window_{lo_: gpu_most_(f_)}
+	/*line terms.go:52*/ return t_
 //line kernels_tandem.go:6832
 }
 
@@ -6967,7 +6967,7 @@ func gpu_sumOfWide__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_
 }
 
 func gpu_product__(t_ gpu_two) bool {
-	/*line terms.go:27*/ return true
+	/*line terms.go:26*/ return true
 //line kernels_tandem.go:6972
 }
 
@@ -7451,9 +7451,9 @@ func gpu_integersOf(parts_ []int64, at_ int64, step_ int64) gpu_halves {
 }
 
 func gpu_and(t_ gpu_halves, u_ gpu_halves) gpu_halves {
-//line terms.go:180
+//line terms.go:179
 	t2_ := gpu_halves{lower_: gpu_digits{a_: t_.lower_.a_ + u_.lower_.a_, b_: t_.lower_.b_ + u_.lower_.b_, c_: t_.lower_.c_ + u_.lower_.c_}, upper_: gpu_digits{a_: t_.upper_.a_ + u_.upper_.a_, b_: t_.upper_.b_ + u_.upper_.b_, c_: t_.upper_.c_ + u_.upper_.c_}}
-	/*line terms.go:180*/ return t2_
+	/*line terms.go:179*/ return t2_
 //line kernels_tandem.go:7458
 }
 
@@ -7534,8 +7534,8 @@ func gpu_factorsIn(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ floa
 }
 
 func gpu_with__(w_ gpu_window, most_ int32, m_ int32) gpu_window {
-	/*line terms.go:57*/ t_ := gpu_window{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
-	/*line terms.go:57*/ return t_
+	/*line terms.go:56*/ t_ := gpu_window{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
+	/*line terms.go:56*/ return t_
 //line kernels_tandem.go:7540
 }
 
@@ -7545,7 +7545,7 @@ func gpu_most(t_ gpu_single) int32 {
 }
 
 func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
-	/*line terms.go:40*/ m_ := gpu_bits(f_, gpu_near(p_, x_, y_)) & gpu_most(f_)
+	/*line terms.go:39*/ m_ := gpu_bits(f_, gpu_near(p_, x_, y_)) & gpu_most(f_)
 	if ((gpu_product(p_) && (m_ == int32(0))) && (x_ != float32(0))) && (y_ != float32(0)) {
 		return int32(1)
 	}
@@ -7554,7 +7554,7 @@ func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
 }
 
 func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32, scale_ float32, deep_ bool) gpu_digits_ {
-	/*line terms.go:134*/ term_ := gpu_near(p_, x_, y_)
+	/*line terms.go:133*/ term_ := gpu_near(p_, x_, y_)
 	upper_ := float32(term_ * scale_)
 	z_ := upper_ + gpu_magic(f_)
 	d_.a_ = d_.a_ + gpu_bits(f_, z_)
@@ -7576,16 +7576,16 @@ func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32
 }
 
 func gpu_without(d_ gpu_digits_, magic_ int32, product_ bool, deep_ bool) gpu_digits_ {
-	/*line terms.go:156*/ if product_ {
+	/*line terms.go:155*/ if product_ {
 		t_ := gpu_digits_{a_: d_.a_ - magic_, b_: d_.b_ - (int32(2) * magic_), c_: d_.c_ - magic_}
-		/*line terms.go:157*/ return t_
+		/*line terms.go:156*/ return t_
 	}
 	if deep_ {
 		t2_ := gpu_digits_{a_: d_.a_ - magic_, b_: d_.b_ - magic_, c_: d_.c_ - magic_}
-		/*line terms.go:160*/ return t2_
+		/*line terms.go:159*/ return t2_
 	}
 	t3_ := gpu_digits_{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
-	/*line terms.go:162*/ return t3_
+	/*line terms.go:161*/ return t3_
 //line kernels_tandem.go:7590
 }
 
@@ -7610,7 +7610,7 @@ func gpu_field(t_ gpu_single, bits_ int32) int64 {
 }
 
 func gpu_deepens(f_ gpu_single, p_ gpu_one) bool {
-	/*line terms.go:77*/ return (!gpu_product(p_)) && (gpu_precision(f_) <= int64(24))
+	/*line terms.go:76*/ return (!gpu_product(p_)) && (gpu_precision(f_) <= int64(24))
 //line kernels_tandem.go:7615
 }
 
@@ -7694,8 +7694,8 @@ func gpu_factorsIn_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ fl
 }
 
 func gpu_with___(w_ gpu_window_, most_ int64, m_ int64) gpu_window_ {
-	/*line terms.go:57*/ t_ := gpu_window_{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
-	/*line terms.go:57*/ return t_
+	/*line terms.go:56*/ t_ := gpu_window_{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
+	/*line terms.go:56*/ return t_
 //line kernels_tandem.go:7700
 }
 
@@ -7705,7 +7705,7 @@ func gpu_most_(t_ gpu_double) int64 {
 }
 
 func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
-	/*line terms.go:40*/ m_ := gpu_bits_(f_, gpu_near_(p_, x_, y_)) & gpu_most_(f_)
+	/*line terms.go:39*/ m_ := gpu_bits_(f_, gpu_near_(p_, x_, y_)) & gpu_most_(f_)
 	if ((gpu_product(p_) && (m_ == int64(0))) && (x_ != float64(0))) && (y_ != float64(0)) {
 		return int64(1)
 	}
@@ -7714,7 +7714,7 @@ func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
 }
 
 func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64, scale_ float64, deep_ bool) gpu_digits {
-	/*line terms.go:134*/ term_ := gpu_near_(p_, x_, y_)
+	/*line terms.go:133*/ term_ := gpu_near_(p_, x_, y_)
 	upper_ := float64(term_ * scale_)
 	z_ := upper_ + gpu_magic_(f_)
 	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
@@ -7736,16 +7736,16 @@ func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64
 }
 
 func gpu_without_(d_ gpu_digits, magic_ int64, product_ bool, deep_ bool) gpu_digits {
-	/*line terms.go:156*/ if product_ {
+	/*line terms.go:155*/ if product_ {
 		t_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - (int64(2) * magic_), c_: d_.c_ - magic_}
-		/*line terms.go:157*/ return t_
+		/*line terms.go:156*/ return t_
 	}
 	if deep_ {
 		t2_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - magic_, c_: d_.c_ - magic_}
-		/*line terms.go:160*/ return t2_
+		/*line terms.go:159*/ return t2_
 	}
 	t3_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
-	/*line terms.go:162*/ return t3_
+	/*line terms.go:161*/ return t3_
 //line kernels_tandem.go:7750
 }
 
@@ -7770,7 +7770,7 @@ func gpu_field_(t_ gpu_double, bits_ int64) int64 {
 }
 
 func gpu_deepens_(f_ gpu_double, p_ gpu_one) bool {
-	/*line terms.go:77*/ return (!gpu_product(p_)) && (gpu_precision_(f_) <= int64(24))
+	/*line terms.go:76*/ return (!gpu_product(p_)) && (gpu_precision_(f_) <= int64(24))
 //line kernels_tandem.go:7775
 }
 
@@ -7829,7 +7829,7 @@ func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_
 }
 
 func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
-	/*line terms.go:40*/ m_ := gpu_bits_(f_, gpu_near__(p_, x_, y_)) & gpu_most_(f_)
+	/*line terms.go:39*/ m_ := gpu_bits_(f_, gpu_near__(p_, x_, y_)) & gpu_most_(f_)
 	if ((gpu_product_(p_) && (m_ == int64(0))) && (x_ != float64(0))) && (y_ != float64(0)) {
 		return int64(1)
 	}
@@ -7838,7 +7838,7 @@ func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
 }
 
 func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float64, scale_ float64, deep_ bool) gpu_digits {
-	/*line terms.go:134*/ term_ := gpu_near__(p_, x_, y_)
+	/*line terms.go:133*/ term_ := gpu_near__(p_, x_, y_)
 	upper_ := float64(term_ * scale_)
 	z_ := upper_ + gpu_magic_(f_)
 	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
@@ -7860,7 +7860,7 @@ func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float
 }
 
 func gpu_deepens__(f_ gpu_double, p_ gpu_pair) bool {
-	/*line terms.go:77*/ return (!gpu_product_(p_)) && (gpu_precision_(f_) <= int64(24))
+	/*line terms.go:76*/ return (!gpu_product_(p_)) && (gpu_precision_(f_) <= int64(24))
 //line kernels_tandem.go:7865
 }
 
@@ -7919,7 +7919,7 @@ func gpu_factorsIn___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ 
 }
 
 func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
-	/*line terms.go:40*/ m_ := gpu_bits_(f_, gpu_near___(p_, x_, y_)) & gpu_most_(f_)
+	/*line terms.go:39*/ m_ := gpu_bits_(f_, gpu_near___(p_, x_, y_)) & gpu_most_(f_)
 	if ((gpu_product__(p_) && (m_ == int64(0))) && (x_ != float64(0))) && (y_ != float64(0)) {
 		return int64(1)
 	}
@@ -7928,7 +7928,7 @@ func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
 }
 
 func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float64, scale_ float64, deep_ bool) gpu_digits {
-	/*line terms.go:134*/ term_ := gpu_near___(p_, x_, y_)
+	/*line terms.go:133*/ term_ := gpu_near___(p_, x_, y_)
 	upper_ := float64(term_ * scale_)
 	z_ := upper_ + gpu_magic_(f_)
 	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
@@ -7950,7 +7950,7 @@ func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float
 }
 
 func gpu_deepens___(f_ gpu_double, p_ gpu_two) bool {
-	/*line terms.go:77*/ return (!gpu_product__(p_)) && (gpu_precision_(f_) <= int64(24))
+	/*line terms.go:76*/ return (!gpu_product__(p_)) && (gpu_precision_(f_) <= int64(24))
 //line kernels_tandem.go:7955
 }
 
@@ -8007,13 +8007,13 @@ func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (f
 }
 
 func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
-	/*line terms.go:216*/ var t_ uint64
-	/*line terms.go:216*/ var t2_ int64
-	/*line terms.go:216*/ var t3_ bool
-	/*line terms.go:216*/ t_, t2_, t3_ = gpu_split(f_, x_)
-	/*line terms.go:216*/ m_ := t_
-	/*line terms.go:216*/ e_ := t2_
-	/*line terms.go:216*/ finite_ := t3_
+	/*line terms.go:215*/ var t_ uint64
+	/*line terms.go:215*/ var t2_ int64
+	/*line terms.go:215*/ var t3_ bool
+	/*line terms.go:215*/ t_, t2_, t3_ = gpu_split(f_, x_)
+	/*line terms.go:215*/ m_ := t_
+	/*line terms.go:215*/ e_ := t2_
+	/*line terms.go:215*/ finite_ := t3_
 	if !gpu_product(p_) {
 		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits(f_, x_) < int32(0)}
 		if !finite_ {
@@ -8022,16 +8022,16 @@ func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
 		return t4_
 	}
 	var t5_ uint64
-	/*line terms.go:224*/ var t6_ int64
-	/*line terms.go:224*/ var t7_ bool
-	/*line terms.go:224*/ t5_, t6_, t7_ = gpu_split(f_, y_)
-	/*line terms.go:224*/ n_ := t5_
-	/*line terms.go:224*/ g_ := t6_
-	/*line terms.go:224*/ finite2_ := t7_
+	/*line terms.go:223*/ var t6_ int64
+	/*line terms.go:223*/ var t7_ bool
+	/*line terms.go:223*/ t5_, t6_, t7_ = gpu_split(f_, y_)
+	/*line terms.go:223*/ n_ := t5_
+	/*line terms.go:223*/ g_ := t6_
+	/*line terms.go:223*/ finite2_ := t7_
 	t8_ := support.MulHi(m_, n_)
-	/*line terms.go:225*/ t9_ := m_ * n_
-	/*line terms.go:225*/ hi_ := t8_
-	/*line terms.go:225*/ lo_ := t9_
+	/*line terms.go:224*/ t9_ := m_ * n_
+	/*line terms.go:224*/ hi_ := t8_
+	/*line terms.go:224*/ lo_ := t9_
 	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits(f_, x_) < int32(0)) != (gpu_bits(f_, y_) < int32(0))}
 	if (!finite_) || (!finite2_) {
 		t10_.special_ = gpu_Special(float32(x_ * y_))
@@ -8041,7 +8041,7 @@ func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
 }
 
 func gpu_size(f_ gpu_single, p_ gpu_one) int64 {
-	/*line terms.go:235*/ if gpu_product(p_) {
+	/*line terms.go:234*/ if gpu_product(p_) {
 		return int64(2) * gpu_precision(f_)
 	}
 	return gpu_precision(f_)
@@ -8049,8 +8049,8 @@ func gpu_size(f_ gpu_single, p_ gpu_one) int64 {
 }
 
 func gpu_digit(w_ gpu_wide, base_ int64, width_ uint64) int64 {
-	/*line terms.go:246*/ up_ := uint64((w_.exp_ - base_))
-	/*line terms.go:246*/ down_ := uint64((base_ - w_.exp_))
+	/*line terms.go:245*/ up_ := uint64((w_.exp_ - base_))
+	/*line terms.go:245*/ down_ := uint64((base_ - w_.exp_))
 	d_ := int64((((((w_.lo_ << (up_)) | (w_.lo_ >> (down_))) | (w_.hi_ << (uint64(64) - down_))) | (w_.hi_ >> (down_ - uint64(64)))) & ((support.Value(uint64(1)) << (width_)) - uint64(1))))
 	if w_.neg_ {
 		return -d_
@@ -8213,13 +8213,13 @@ func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) 
 }
 
 func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
-	/*line terms.go:216*/ var t_ uint64
-	/*line terms.go:216*/ var t2_ int64
-	/*line terms.go:216*/ var t3_ bool
-	/*line terms.go:216*/ t_, t2_, t3_ = gpu_split_(f_, x_)
-	/*line terms.go:216*/ m_ := t_
-	/*line terms.go:216*/ e_ := t2_
-	/*line terms.go:216*/ finite_ := t3_
+	/*line terms.go:215*/ var t_ uint64
+	/*line terms.go:215*/ var t2_ int64
+	/*line terms.go:215*/ var t3_ bool
+	/*line terms.go:215*/ t_, t2_, t3_ = gpu_split_(f_, x_)
+	/*line terms.go:215*/ m_ := t_
+	/*line terms.go:215*/ e_ := t2_
+	/*line terms.go:215*/ finite_ := t3_
 	if !gpu_product(p_) {
 		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
 		if !finite_ {
@@ -8228,16 +8228,16 @@ func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
 		return t4_
 	}
 	var t5_ uint64
-	/*line terms.go:224*/ var t6_ int64
-	/*line terms.go:224*/ var t7_ bool
-	/*line terms.go:224*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
-	/*line terms.go:224*/ n_ := t5_
-	/*line terms.go:224*/ g_ := t6_
-	/*line terms.go:224*/ finite2_ := t7_
+	/*line terms.go:223*/ var t6_ int64
+	/*line terms.go:223*/ var t7_ bool
+	/*line terms.go:223*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
+	/*line terms.go:223*/ n_ := t5_
+	/*line terms.go:223*/ g_ := t6_
+	/*line terms.go:223*/ finite2_ := t7_
 	t8_ := support.MulHi(m_, n_)
-	/*line terms.go:225*/ t9_ := m_ * n_
-	/*line terms.go:225*/ hi_ := t8_
-	/*line terms.go:225*/ lo_ := t9_
+	/*line terms.go:224*/ t9_ := m_ * n_
+	/*line terms.go:224*/ hi_ := t8_
+	/*line terms.go:224*/ lo_ := t9_
 	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
 	if (!finite_) || (!finite2_) {
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
@@ -8247,7 +8247,7 @@ func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
 }
 
 func gpu_size_(f_ gpu_double, p_ gpu_one) int64 {
-	/*line terms.go:235*/ if gpu_product(p_) {
+	/*line terms.go:234*/ if gpu_product(p_) {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
@@ -8291,13 +8291,13 @@ func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int6
 }
 
 func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide {
-	/*line terms.go:216*/ var t_ uint64
-	/*line terms.go:216*/ var t2_ int64
-	/*line terms.go:216*/ var t3_ bool
-	/*line terms.go:216*/ t_, t2_, t3_ = gpu_split_(f_, x_)
-	/*line terms.go:216*/ m_ := t_
-	/*line terms.go:216*/ e_ := t2_
-	/*line terms.go:216*/ finite_ := t3_
+	/*line terms.go:215*/ var t_ uint64
+	/*line terms.go:215*/ var t2_ int64
+	/*line terms.go:215*/ var t3_ bool
+	/*line terms.go:215*/ t_, t2_, t3_ = gpu_split_(f_, x_)
+	/*line terms.go:215*/ m_ := t_
+	/*line terms.go:215*/ e_ := t2_
+	/*line terms.go:215*/ finite_ := t3_
 	if !gpu_product_(p_) {
 		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
 		if !finite_ {
@@ -8306,16 +8306,16 @@ func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide 
 		return t4_
 	}
 	var t5_ uint64
-	/*line terms.go:224*/ var t6_ int64
-	/*line terms.go:224*/ var t7_ bool
-	/*line terms.go:224*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
-	/*line terms.go:224*/ n_ := t5_
-	/*line terms.go:224*/ g_ := t6_
-	/*line terms.go:224*/ finite2_ := t7_
+	/*line terms.go:223*/ var t6_ int64
+	/*line terms.go:223*/ var t7_ bool
+	/*line terms.go:223*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
+	/*line terms.go:223*/ n_ := t5_
+	/*line terms.go:223*/ g_ := t6_
+	/*line terms.go:223*/ finite2_ := t7_
 	t8_ := support.MulHi(m_, n_)
-	/*line terms.go:225*/ t9_ := m_ * n_
-	/*line terms.go:225*/ hi_ := t8_
-	/*line terms.go:225*/ lo_ := t9_
+	/*line terms.go:224*/ t9_ := m_ * n_
+	/*line terms.go:224*/ hi_ := t8_
+	/*line terms.go:224*/ lo_ := t9_
 	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
 	if (!finite_) || (!finite2_) {
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
@@ -8325,7 +8325,7 @@ func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide 
 }
 
 func gpu_size__(f_ gpu_double, p_ gpu_pair) int64 {
-	/*line terms.go:235*/ if gpu_product_(p_) {
+	/*line terms.go:234*/ if gpu_product_(p_) {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
@@ -8350,13 +8350,13 @@ func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64
 }
 
 func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide {
-	/*line terms.go:216*/ var t_ uint64
-	/*line terms.go:216*/ var t2_ int64
-	/*line terms.go:216*/ var t3_ bool
-	/*line terms.go:216*/ t_, t2_, t3_ = gpu_split_(f_, x_)
-	/*line terms.go:216*/ m_ := t_
-	/*line terms.go:216*/ e_ := t2_
-	/*line terms.go:216*/ finite_ := t3_
+	/*line terms.go:215*/ var t_ uint64
+	/*line terms.go:215*/ var t2_ int64
+	/*line terms.go:215*/ var t3_ bool
+	/*line terms.go:215*/ t_, t2_, t3_ = gpu_split_(f_, x_)
+	/*line terms.go:215*/ m_ := t_
+	/*line terms.go:215*/ e_ := t2_
+	/*line terms.go:215*/ finite_ := t3_
 	if !gpu_product__(p_) {
 		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
 		if !finite_ {
@@ -8365,16 +8365,16 @@ func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide 
 		return t4_
 	}
 	var t5_ uint64
-	/*line terms.go:224*/ var t6_ int64
-	/*line terms.go:224*/ var t7_ bool
-	/*line terms.go:224*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
-	/*line terms.go:224*/ n_ := t5_
-	/*line terms.go:224*/ g_ := t6_
-	/*line terms.go:224*/ finite2_ := t7_
+	/*line terms.go:223*/ var t6_ int64
+	/*line terms.go:223*/ var t7_ bool
+	/*line terms.go:223*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
+	/*line terms.go:223*/ n_ := t5_
+	/*line terms.go:223*/ g_ := t6_
+	/*line terms.go:223*/ finite2_ := t7_
 	t8_ := support.MulHi(m_, n_)
-	/*line terms.go:225*/ t9_ := m_ * n_
-	/*line terms.go:225*/ hi_ := t8_
-	/*line terms.go:225*/ lo_ := t9_
+	/*line terms.go:224*/ t9_ := m_ * n_
+	/*line terms.go:224*/ hi_ := t8_
+	/*line terms.go:224*/ lo_ := t9_
 	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
 	if (!finite_) || (!finite2_) {
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
@@ -8384,7 +8384,7 @@ func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide 
 }
 
 func gpu_size___(f_ gpu_double, p_ gpu_two) int64 {
-	/*line terms.go:235*/ if gpu_product__(p_) {
+	/*line terms.go:234*/ if gpu_product__(p_) {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
@@ -8459,7 +8459,7 @@ func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ flo
 }
 
 func gpu_near(p_ gpu_one, x_ float32, y_ float32) float32 {
-	/*line terms.go:31*/ if gpu_product(p_) {
+	/*line terms.go:30*/ if gpu_product(p_) {
 		return float32(x_ * y_)
 	}
 	return x_
@@ -8506,7 +8506,7 @@ func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ fl
 }
 
 func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
-	/*line terms.go:31*/ if gpu_product(p_) {
+	/*line terms.go:30*/ if gpu_product(p_) {
 		return float64(x_ * y_)
 	}
 	return x_
@@ -8550,7 +8550,7 @@ func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ 
 }
 
 func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
-	/*line terms.go:31*/ if gpu_product_(p_) {
+	/*line terms.go:30*/ if gpu_product_(p_) {
 		return float64(x_ * y_)
 	}
 	return x_
@@ -8558,7 +8558,7 @@ func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
 }
 
 func gpu_exact__(t_ gpu_two) bool {
-	/*line terms.go:26*/ return false
+	/*line terms.go:25*/ return false
 //line kernels_tandem.go:8563
 }
 
@@ -8578,7 +8578,7 @@ func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ 
 }
 
 func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
-	/*line terms.go:31*/ if gpu_product__(p_) {
+	/*line terms.go:30*/ if gpu_product__(p_) {
 		return float64(x_ * y_)
 	}
 	return x_

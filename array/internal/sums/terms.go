@@ -22,7 +22,6 @@ func (one) exact() bool    { return false }
 func (one) product() bool  { return false }
 func (pair) exact() bool   { return true }
 func (pair) product() bool { return false }
-func (pair) digits() int   { return 2 }
 func (two) exact() bool    { return false }
 func (two) product() bool  { return true }
 
