@@ -196,6 +196,9 @@ func (x *call[T]) leave(s *Session, cq *callQueue, waited bool, err error) error
 			err = e
 		}
 	}
+	if e := cq.s.spares.close(); err == nil { // not kept, as the queue may be: there may be many
+		err = e
+	}
 	if idle {
 		s.keepCallQueue(cq)
 	} else {

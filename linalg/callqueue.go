@@ -58,7 +58,6 @@ func (s *Session) keepCallQueue(cq *callQueue) {
 // failed.
 func (cq *callQueue) close() {
 	cq.s.queue.Close()
-	cq.s.spares.close()
 	cq.freeMemory()
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 )
 
-// spares is memory of the device that operations of one queue have used for themselves, kept for
-// later ones: a new buffer is written before its first use, and a processor finds its pages anew.
+// spares is memory of the device that operations on arrays have used for themselves, kept for later
+// ones of the same queue: a new buffer is written before its first use, and a processor finds its pages anew.
 // Commands of a queue run in order, so that a buffer may be used again as soon as the commands of
 // the operation are enqueued.
 type spares struct {
@@ -17,7 +17,7 @@ type spares struct {
 	bytes   int64
 }
 
-// maxSpare is the bytes that a queue keeps.
+// maxSpare is the bytes that are kept.
 const maxSpare = 64 << 20
 
 // take is a buffer of at least n bytes of any values: the smallest that is there, or a new one.
