@@ -8,9 +8,9 @@ import (
 )
 
 // spares is memory of the device that operations on arrays have used for themselves, kept for later
-// ones of the same queue: a new buffer is written before its first use, and a processor finds its pages anew.
-// Commands of a queue run in order, so that a buffer may be used again as soon as the commands of
-// the operation are enqueued.
+// ones of the same queue: a new buffer is written before its first use, and a processor finds its
+// pages anew. Commands of a queue run in order, so that a buffer may be used again as soon as the
+// commands of the operation are enqueued.
 type spares struct {
 	mu      sync.Mutex
 	buffers []*backend.Buffer // the one that was given last is the last
