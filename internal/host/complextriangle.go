@@ -96,7 +96,7 @@ func (t *complexTriangle[T]) finish(lo, hi int, p []T) {
 }
 
 // A ComplexOperand is a triangle of N by N complex numbers: the real part of element (i, k) is
-// Data[Start+i*Row+k*Col], and the imaginary part is behind it, with Conj negated. Nothing beside
+// Data[i*Row+k*Col], and the imaginary part is behind it, with Conj negated. Nothing beside
 // the triangle is read, nor with Unit the diagonal, which is then of ones.
 type ComplexOperand[T Float] struct {
 	N                 int
