@@ -1,24 +1,11 @@
 package array
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/tandem-gpu/tandem/array/internal/sums"
 	"github.com/tandem-gpu/tandem/linalg"
 )
-
-// withScratch runs f with a scratch array of rows by cols on c's session, and frees it.
-func withScratch[T any](c *Array[T], rows, cols int, f func(x *Array[T]) error) error {
-	if c == nil {
-		return fmt.Errorf("%w: the destination is nil", linalg.ErrShape)
-	}
-	x, err := linalg.NewArray[T](c.Session(), rows, cols)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f(x), x.Free())
-}
 
 // inOrder is the first error of steps, which run as far as there is none.
 func inOrder(steps ...func() error) error {
@@ -30,7 +17,7 @@ func inOrder(steps ...func() error) error {
 	return nil
 }
 
-// normalized is withScratch with a column, for an operation whose destination has the shape of a.
+// normalized calls f with a scratch column, for an operation whose destination has the shape of a.
 func normalized[T any](op string, c, a *Array[T], f func(x *Array[T]) error) error {
 	if c == nil || a == nil {
 		return fmt.Errorf("%w: %s of a nil array", linalg.ErrShape, op)
@@ -45,7 +32,7 @@ func normalized[T any](op string, c, a *Array[T], f func(x *Array[T]) error) err
 	if rows == 0 || cols == 0 {
 		return nil
 	}
-	return withScratch(c, rows, 1, f)
+	return linalg.WithScratch(c.Session(), rows, 1, f)
 }
 
 // LogSumExp makes c m + log(Sum(exp(a - m))), where m is the Max: over all of a where c is 1x1,
@@ -57,8 +44,8 @@ func LogSumExp[T Float](c, a *Array[T]) error {
 	}
 	rows, cols := a.Dims()
 	m, n := c.Dims()
-	return withScratch(c, rows, cols, func(x *Array[T]) error {
-		return withScratch(c, m, n, func(sum *Array[T]) error {
+	return linalg.WithScratch(c.Session(), rows, cols, func(x *Array[T]) error {
+		return linalg.WithScratch(c.Session(), m, n, func(sum *Array[T]) error {
 			return inOrder(
 				func() error { return Sub(x, a, c) },
 				func() error { return Exp(x, x) },
@@ -90,7 +77,7 @@ func Softmax[T Float](c, a *Array[T]) error {
 func LayerNorm[T Float, G, B Arg[T]](c, a *Array[T], gain G, bias B, eps T) error {
 	return normalized("LayerNorm", c, a, func(mean *Array[T]) error {
 		rows, _ := a.Dims()
-		return withScratch(c, rows, 1, func(scale *Array[T]) error {
+		return linalg.WithScratch(c.Session(), rows, 1, func(scale *Array[T]) error {
 			return inOrder(
 				func() error { return Mean(mean, a) },
 				func() error { return Var(scale, a, 0) },

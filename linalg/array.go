@@ -45,21 +45,26 @@ func NewArray[T any](s *Session, rows, cols int) (*Array[T], error) {
 
 // newBuffer is memory for rows by cols elements.
 func newBuffer[T any](s *Session, rows, cols int) (*backend.Buffer, error) {
-	if err := s.open(); err != nil {
-		return nil, err
-	}
-	if err := storable[T](); err != nil {
-		return nil, err
-	}
-	n, err := elements(rows, cols)
-	if err != nil {
-		return nil, err
-	}
-	size, err := byteSize[T](n)
+	size, err := arraySize[T](s, rows, cols)
 	if err != nil {
 		return nil, err
 	}
 	return s.device.Alloc(size)
+}
+
+// arraySize is the bytes of an array of s that can be.
+func arraySize[T any](s *Session, rows, cols int) (int64, error) {
+	if err := s.open(); err != nil {
+		return 0, err
+	}
+	if err := storable[T](); err != nil {
+		return 0, err
+	}
+	n, err := elements(rows, cols)
+	if err != nil {
+		return 0, err
+	}
+	return byteSize[T](n)
 }
 
 // Upload copies m to the device: Numba's to_device. The array is packed, whatever m's stride.

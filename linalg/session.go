@@ -34,7 +34,7 @@ const EnvMemory = outofcore.EnvMemory
 // of another. They keep a few queues, and up to 2 MiB of memory with each, for later calls; where
 // matrices go through a device in parts, also three queues and 64 MiB of page-locked memory for
 // each device, which such calls take in turn. A session keeps up to 64 MiB of the device's memory
-// in which products of arrays have transposed operands. Close releases all that.
+// for what operations on arrays need for themselves ([WithScratch]). Close releases all that.
 type Session struct {
 	*core
 	queue  *backend.Queue

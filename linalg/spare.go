@@ -1,6 +1,7 @@
 package linalg
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 
@@ -63,11 +64,25 @@ func (p *spares) close() error {
 	return freeAll(old)
 }
 
+// WithScratch calls f with a packed rows by cols array of any values, which ends with f: what an
+// operation of several launches needs for itself. f enqueues its commands on the session's queue.
+// The session keeps the memory for later operations, up to 64 MiB of it.
+func WithScratch[T any](s *Session, rows, cols int, f func(x *Array[T]) error) error {
+	size, err := arraySize[T](s, rows, cols)
+	if err != nil {
+		return err
+	}
+	buf, err := s.spares.take(s.device, size)
+	if err != nil {
+		return err
+	}
+	err = f(&Array[T]{s: s, buf: buf, rows: rows, cols: cols, stride: cols, view: true})
+	return cmp.Or(err, s.spares.give(buf))
+}
+
 func freeAll(buffers []*backend.Buffer) (err error) {
 	for _, b := range buffers {
-		if e := b.Free(); err == nil {
-			err = e
-		}
+		err = cmp.Or(err, b.Free())
 	}
 	return err
 }

@@ -60,12 +60,14 @@ func (k *kernel) launch(g backend.Grid, c *call) error {
 			hi++
 		}
 		f := frames.Get().(*frame)
+		if lo == 0 { // no group has run yet: this one tells how long they take
+			start, end := time.Now(), min(piece, hi)
+			errs[i] = k.call(g, 0, end, c, f, long)
+			k.measured(c, time.Since(start)/time.Duration(end))
+			lo = end
+		}
 		for ; lo < hi && errs[i] == nil; lo += piece {
-			first, start, end := lo == 0, time.Now(), min(lo+piece, hi)
-			errs[i] = k.call(g, lo, end, c, f, long)
-			if first {
-				k.measured(c, time.Since(start)/time.Duration(end))
-			}
+			errs[i] = k.call(g, lo, min(lo+piece, hi), c, f, long)
 		}
 		frames.Put(f)
 	})

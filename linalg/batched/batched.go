@@ -201,11 +201,7 @@ func checkSides[T Float](x batch, b, a *Array[T]) error {
 
 // withScratch calls f with memory for a matrix of each work-item, and rest elements more.
 func withScratch[T Float](x batch, rest int, f func(*Array[T]) error) error {
-	t, err := linalg.NewArray[T](x.s, x.groups*(x.n*x.ld+rest), x.wide)
-	if err != nil {
-		return err
-	}
-	return cmp.Or(f(t), t.Free())
+	return linalg.WithScratch(x.s, x.groups*(x.n*x.ld+rest), x.wide, f)
 }
 
 func empty[T any](a *Array[T]) bool {

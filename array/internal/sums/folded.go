@@ -92,7 +92,7 @@ func fold[T, D float32 | float64 | int32 | bool, F folders, R value32 | value64 
 		return LaunchFoldFew[T, D](s, gridOf(s.Info(), outputs), f, r, c, x, cols > 1, mask, flip)
 	}
 	l := newShape(s.Info(), x, rows, cols)
-	return withScratch(s, 2*outputs*l.parts, func(parts *linalg.Array[int64]) error {
+	return linalg.WithScratch(s, 1, 2*outputs*l.parts, func(parts *linalg.Array[int64]) error {
 		if err := enqueueFold(parts, x, rows, cols, l, f, mask, flip); err != nil {
 			return err
 		}

@@ -88,7 +88,7 @@ func enqueue[S, T float32 | float64, I int32 | int64, R single | double, F accum
 		return enqueueWhole[S, T, I](j, r, f, p, l)
 	}
 	n := min(rows*cols, max(1, maxScratch/(8*Words*l.parts)))
-	return withScratch(s, n*l.parts*Words, func(parts *linalg.Array[int64]) error {
+	return linalg.WithScratch(s, 1, n*l.parts*Words, func(parts *linalg.Array[int64]) error {
 		for i := 0; i < rows*cols; i += n {
 			err := enqueuePart[S, T, I](j.part(i, min(i+n, rows*cols)), r, f, p, l, parts)
 			if err != nil {
