@@ -96,16 +96,31 @@ func (x *call[T]) run(ctx context.Context, s *Session) (c Matrix[T], err error) 
 	return x.matrices[0], nil
 }
 
-// direct computes a product where its matrices are, if s is this processor alone: what a launch
-// would do, which takes longer than a small product. It is false where there is more to a call.
+// direct computes where the matrices are, if s is this processor alone: what a launch would do,
+// which takes longer than a small operation. It is false where there is more to a call.
 func (x *call[T]) direct(ctx context.Context, s *Session) (done bool, err error) {
-	if _, ok := x.op.(product[T]); !ok || !s.direct || x.count != 1 || ctx.Done() != nil || progress(ctx) != nil {
+	if !s.direct || ctx.Done() != nil || progress(ctx) != nil {
 		return false, nil
 	}
 	if err := cmp.Or(s.open(), s.device.Err()); err != nil {
 		return false, err
 	}
 	c, a, b := &x.matrices[0], &x.matrices[1], &x.matrices[2]
+	switch op := x.op.(type) {
+	case product[T]:
+		if x.count == 1 {
+			return x.directProduct(c, a, b)
+		}
+	case transposition[T]:
+		host.Transpose(a.Rows, a.Cols, a.Data, a.Stride, c.Data, c.Stride)
+		return true, nil
+	case elementwise[T]:
+		return c.Rows*c.Cols <= fewElements && applyToFew(op.row, T(x.alpha), *c, *a, *b), nil
+	}
+	return false, nil
+}
+
+func (x *call[T]) directProduct(c, a, b *Matrix[T]) (done bool, err error) {
 	p, err := newBatch(1, x.tA, dims{a.Rows, a.Cols}, x.tB, dims{b.Rows, b.Cols}, dims{c.Rows, c.Cols})
 	if err != nil || p.k == 0 || x.alpha == 0 {
 		return false, err

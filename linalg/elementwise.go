@@ -96,6 +96,35 @@ func ElementwiseNPY[T Element](ctx context.Context, s *Session, op *kernels.Elem
 	return onFiles(ctx, s, call[T]{op: elementwiseOf[T](op), update: scaledBy(alpha, 0)}, o, c, in...)
 }
 
+// fewElements are done by plain Go in less time than a launch takes.
+const fewElements = 1024
+
+// applyToFew makes c, which is packed, what op gives, by plain Go. It is false where op is another.
+func applyToFew[T Element](op *kernels.Elementwise, alpha T, c, a, b Matrix[T]) bool {
+	for i := range c.Rows {
+		z, x := c.Row(i), a.Row(i)
+		switch op {
+		case kernels.Add:
+			y := b.Row(i)[:len(z)]
+			for j, v := range x[:len(z)] {
+				z[j] = v + y[j]
+			}
+		case kernels.Sub:
+			y := b.Row(i)[:len(z)]
+			for j, v := range x[:len(z)] {
+				z[j] = v - y[j]
+			}
+		case kernels.Scale:
+			for j, v := range x[:len(z)] {
+				z[j] = alpha * v
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
 // checkInputs says whether op takes n matrices of T.
 func checkInputs[T any](op *kernels.Elementwise, n int) error {
 	if n != op.Inputs {
