@@ -191,98 +191,115 @@ func Symv[T Float](lower bool, n int, alpha T, a []T, lda int, x []T, beta T, y 
 		memory.Give()
 		return
 	}
-	s := symmetric[T]{lower: lower, n: n, a: a, lda: lda, x: x, acc: acc}
-	if groups := (n + groupRows - 1) / groupRows; isSmall[T](n, n) {
-		for g := range groups {
-			s.group(g)
+	s := symmetric[T]{lower: lower, n: n, width: stripeWidth[T](n), a: a, lda: lda, x: x, acc: acc}
+	if stripes := (n + s.width - 1) / s.width; isSmall[T](n, n) {
+		for i := range stripes {
+			s.stripe(i)
 		}
 	} else {
-		s.spread(groups)
+		s.spread(stripes)
 	}
 	endChains(alpha, acc, beta, y)
 	memory.Give()
 }
 
-// symmetric is a product of a symmetric matrix and a vector. It goes down the rows in groups, and
-// along a group in chunks of columns, which the nearest cache keeps: a chunk is a part of the
-// chains of its rows, and of those of its columns. Row i of a lower triangle begins chain i, whose
-// later steps are in the rows below; row i of an upper triangle goes on with what the rows above
-// began.
+// symmetric is a product of a symmetric matrix and a vector. It goes down stripes of columns, whose
+// chains the nearest cache keeps, by strips of rows: a strip is a part of the chains of its rows,
+// and of those of its columns. Row i of a lower triangle begins chain i, whose later steps are in
+// the rows below; row i of an upper triangle goes on with what the rows above began.
 type symmetric[T Float] struct {
 	lower  bool
 	n      int
+	width  int // of a stripe
 	a      []T
 	lda    int
 	x, acc []T
 
-	done []atomic.Int64 // by group: the chains before this one have its rows' steps; nil without spread
+	done []atomic.Int64 // by stripe: the rows before this one have its columns' steps; nil without spread
 }
 
-// groupRows is the rows of a group, and chunkColumns the columns of a chunk.
-const (
-	groupRows    = 16
-	chunkColumns = 512
-)
+// groupRows is the rows after which a stripe tells the next one how far it is: reading that from
+// another core takes a while.
+const groupRows = 64
 
-// spread does the groups on all cores. A group follows the one before it by a chunk at least.
-func (s *symmetric[T]) spread(groups int) {
+// stripeWidth is the columns of a stripe: few enough that the second stripe, which goes on behind
+// the first, begins soon.
+func stripeWidth[T Float](n int) int {
+	return min(max(roundUp(n/8, groupRows), groupRows), 4096/int(unsafe.Sizeof(T(0))))
+}
+
+// spread does the stripes on all cores. A stripe follows the one before it by a group at least.
+func (s *symmetric[T]) spread(stripes int) {
 	t := *s // so that a small product needs no heap
-	t.done = make([]atomic.Int64, groups)
-	parallel.InOrder(groups, t.group)
+	t.done = make([]atomic.Int64, stripes)
+	parallel.InOrder(stripes, t.stripe)
 }
 
-// group does groupRows rows.
-func (s *symmetric[T]) group(g int) {
-	i := g * groupRows
-	rows := min(groupRows, s.n-i)
-	if s.lower {
-		for j := 0; j < i; j += chunkColumns {
-			s.chunk(g, i, rows, j, min(j+chunkColumns, i))
-		}
-		s.diagonal(i, rows)
-	} else {
-		s.await(g, i+rows)
-		s.diagonal(i, rows)
-		for j := i + rows; j < s.n; {
-			end := min((j/chunkColumns+1)*chunkColumns, s.n)
-			s.chunk(g, i, rows, j, end)
-			j = end
-		}
+// stripe does the columns of a stripe.
+func (s *symmetric[T]) stripe(i int) {
+	left, right := i*s.width, min((i+1)*s.width, s.n)
+	row, last := left, s.n
+	if !s.lower {
+		row, last = 0, right
 	}
-	s.tell(g, s.n)
+	for row < last {
+		end := min(row+groupRows, last)
+		s.await(i, end)
+		for ; row < end; row += columnRows {
+			s.rows(row, min(row+columnRows, end), left, right)
+		}
+		s.tell(i, end)
+	}
+	s.tell(i, s.n)
 }
 
-// chunk is the columns j to end-1 of a group that begins at row i.
-func (s *symmetric[T]) chunk(g, i, rows, j, end int) {
-	a := &s.a[i*s.lda+j]
-	addColumn(rows, end-j, a, s.lda, 1, s.x[j:], s.acc[i:])
-	s.await(g, end)
-	addRow(rows, end-j, a, s.lda, s.x[i:], s.acc[j:])
-	s.tell(g, end)
+// rows does the rows i to k-1 of a stripe, as far as they are in the triangle.
+func (s *symmetric[T]) rows(i, k, left, right int) {
+	switch {
+	case s.lower && i < right:
+		s.strip(i, k, left, i)
+		s.diagonal(i, k)
+	case !s.lower && i >= left:
+		s.diagonal(i, k)
+		s.strip(i, k, k, right)
+	default:
+		s.strip(i, k, left, right)
+	}
 }
 
-// diagonal is the square that the diagonal runs through, of which only a triangle is there.
-func (s *symmetric[T]) diagonal(i, rows int) {
-	memory, whole := Take[T](rows * rows)
-	mirrorBlock(s.lower, rows, s.a[i*(s.lda+1):], s.lda, whole, rows)
-	addColumn(rows, rows, &whole[0], rows, 1, s.x[i:], s.acc[i:])
-	memory.Give()
+// strip is the columns j to l-1 of the rows i to k-1, which are beside the diagonal.
+func (s *symmetric[T]) strip(i, k, j, l int) {
+	if full := (l - j) &^ (lineBytes/int(unsafe.Sizeof(T(0))) - 1); hasVectors && k-i == columnRows && full > 0 {
+		nativeCross(full, &s.a[i*s.lda+j], s.lda, &s.x[j], &s.acc[i], &s.x[i], &s.acc[j])
+		j += full
+	}
+	if j < l {
+		a := &s.a[i*s.lda+j]
+		addColumn(k-i, l-j, a, s.lda, 1, s.x[j:], s.acc[i:])
+		addRow(k-i, l-j, a, s.lda, s.x[i:], s.acc[j:])
+	}
 }
 
-// tell says that the chains before end have the steps of group g.
-func (s *symmetric[T]) tell(g, end int) {
+// diagonal is the square of the rows i to k-1 that the diagonal runs through, of which only a
+// triangle is there.
+func (s *symmetric[T]) diagonal(i, k int) {
+	addSymmetric(s.lower, k-i, &s.a[i*(s.lda+1)], s.lda, s.x[i:], s.acc[i:])
+}
+
+// tell says that the rows before end have the steps of stripe i.
+func (s *symmetric[T]) tell(i, end int) {
 	if s.done != nil {
-		s.done[g].Store(int64(end))
+		s.done[i].Store(int64(end))
 	}
 }
 
-// await returns when the chains before end have the steps of the group before g. Some goroutine has
-// that group in hand.
-func (s *symmetric[T]) await(g, end int) {
-	if s.done == nil || g == 0 || s.done[g-1].Load() >= int64(end) {
+// await returns when the rows before end have the steps of the stripe before i. Some goroutine has
+// that stripe in hand.
+func (s *symmetric[T]) await(i, end int) {
+	if s.done == nil || i == 0 || s.done[i-1].Load() >= int64(end) {
 		return
 	}
-	for !parallel.Spin(func() bool { return s.done[g-1].Load() >= int64(end) }) {
+	for !parallel.Spin(func() bool { return s.done[i-1].Load() >= int64(end) }) {
 		runtime.Gosched()
 	}
 }

@@ -14,6 +14,12 @@ func columnsF32AVX2(k int, a *float32, lda int, x, acc *float32)
 func columnsF64AVX2(k int, a *float64, lda int, x, acc *float64)
 
 //go:noescape
+func crossF32AVX2(k int, a *float32, lda int, x, acc, u, y *float32)
+
+//go:noescape
+func crossF64AVX2(k int, a *float64, lda int, x, acc, u, y *float64)
+
+//go:noescape
 func chainsF32AVX2(m, k int, a *float32, lda, step int, x *float32, incX int, y *float32, incY int)
 
 //go:noescape
@@ -77,6 +83,15 @@ func nativeColumns[T Float](k int, a *T, lda int, x, acc *T) {
 		columnsF64AVX2(k, f64(a), lda, f64(x), f64(acc))
 	} else {
 		columnsF32AVX2(k, f32(a), lda, f32(x), f32(acc))
+	}
+}
+
+// nativeCross is nativeColumns, and for the same rows addRow with u and y.
+func nativeCross[T Float](k int, a *T, lda int, x, acc, u, y *T) {
+	if isFloat64[T]() {
+		crossF64AVX2(k, f64(a), lda, f64(x), f64(acc), f64(u), f64(y))
+	} else {
+		crossF32AVX2(k, f32(a), lda, f32(x), f32(acc), f32(u), f32(y))
 	}
 }
 

@@ -6,6 +6,7 @@ package host
 var hasVectors = false
 
 func nativeColumns[T Float](int, *T, int, *T, *T)                        { panic(noVectors) }
+func nativeCross[T Float](int, *T, int, *T, *T, *T, *T)                  { panic(noVectors) }
 func nativeChains[T Float](int, int, *T, int, int, *T, int, *T, int)     { panic(noVectors) }
 func nativeRows[T Float](int, *T, int, *T, *T)                           { panic(noVectors) }
 func nativePanel[T Float](int, int, *T, int, *T, *T)                     { panic(noVectors) }

@@ -13,7 +13,7 @@ const (
 	smallProduct  = 3  // rows, columns and steps of a product
 	smallSymm     = 4  // rows and columns of a product with a symmetric matrix
 	smallTriangle = 16 // elements of a transposed B
-	smallSymv     = 32 // rows
+	smallSymv     = 24 // rows
 )
 
 // FewRows is the most rows of [GemvSteps], and columns of what else is made of it.

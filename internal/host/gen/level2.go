@@ -13,6 +13,7 @@ const rowsAtOnce = 8
 // level2 writes the kernels of an element type.
 func (w *writer) level2(k x86Kernel) {
 	w.columns(k)
+	w.cross(k)
 	w.chains(k)
 	w.rows(k)
 	w.panel(k)
@@ -39,51 +40,144 @@ func rowAddr(at int, pointer string, row int) string {
 	return fmt.Sprintf("%d(%s)%s", at, pointer, [...]string{"", "(R8*1)", "(R8*2)", "(R9*1)"}[row])
 }
 
-// columns writes the chains of 16 rows with x, a line of the rows at a time. Four elements of 4
-// bytes, or two of 8, of each of four rows fill the lower half of a register each, those of the
-// next four rows, or of the next two, the upper half; transposed there, they are columns of 8 or 4
-// rows. Registers of rows go one after the other through the line, so that no more than eight lines
-// are in use at a time: the nearest cache keeps no more of rows that are a power of two apart.
-// Their chains do not wait for each other.
+// columns writes the chains of 16 rows with x, a line of the rows at a time. Their chains do not
+// wait for each other.
 func (w *writer) columns(k x86Kernel) {
-	groups := 16 / k.lanes()
-	n, steps := 16/k.size, 64/k.size // columns that are gathered at a time, and of a line
-	pointers := []string{"SI", "R10", "R11", "R12"}
 	w.text("columns"+k.name, fmt.Sprintf("k int, a *%s, lda int, x, acc *%[1]s", k.elem), 40)
+	w.columnsBegin(k)
+	for r := range 16 {
+		w.op("PREFETCHT1 %s", rowAddr(512, columnPointers[r/4], r%4))
+	}
+	for i := range 2 * 16 / k.lanes() {
+		w.columnBlock(k, i/2, i%2, false)
+	}
+	w.columnsEnd(k)
+}
+
+// cross writes columns, and rows for the same 16 rows with u: each element is loaded once. It asks
+// for the 16 rows below, which come next.
+func (w *writer) cross(k x86Kernel) {
+	w.text("cross"+k.name, fmt.Sprintf("k int, a *%s, lda int, x, acc, u, y *%[1]s", k.elem), 56)
+	w.op("MOVQ u+40(FP), BX")
+	w.op("MOVQ y+48(FP), AX")
+	w.columnsBegin(k)
+	for i := range 4 {
+		w.op("LEAQ (%s)(R8*4), R13", [...]string{"R12", "R13", "R13", "R13"}[i])
+		for r := range 4 {
+			w.op("PREFETCHT1 %s", rowAddr(0, "R13", r))
+		}
+	}
+	for half := range 2 {
+		w.op("%s %d(AX), %s", k.load, half*k.width(), k.r(16/k.lanes()+half))
+	}
+	for i := range 2 * 16 / k.lanes() {
+		w.columnBlock(k, i/2, i%2, true)
+	}
+	for half := range 2 {
+		w.op("%s %s, %d(AX)", k.load, k.r(16/k.lanes()+half), half*k.width())
+	}
+	w.op("ADDQ $64, AX")
+	w.columnsEnd(k)
+}
+
+// columnPointers point to four of 16 rows each.
+var columnPointers = []string{"SI", "R10", "R11", "R12"}
+
+// columnsBegin loads the chains, and begins a loop over lines.
+func (w *writer) columnsBegin(k x86Kernel) {
 	w.op("MOVQ k+0(FP), CX")
 	w.op("MOVQ a+8(FP), SI")
 	w.op("MOVQ lda+16(FP), R8")
 	w.op("MOVQ x+24(FP), DI")
 	w.op("MOVQ acc+32(FP), DX")
-	w.rowPointers(k, pointers...)
-	for g := range groups {
+	w.rowPointers(k, columnPointers...)
+	for g := range 16 / k.lanes() {
 		w.op("%s %d(DX), %s", k.load, g*k.width(), k.r(g))
 	}
 	w.WriteString("\n\tPCALIGN $32\nloop:\n")
-	for r := range 16 {
-		w.op("PREFETCHT1 %s", rowAddr(512, pointers[r/4], r%4))
+}
+
+// columnsEnd ends the loop, and stores the chains.
+func (w *writer) columnsEnd(k x86Kernel) {
+	for _, p := range append(columnPointers, "DI") {
+		w.op("ADDQ $64, %s", p)
 	}
-	for g := range groups {
-		for i := 0; i < steps; i += n {
-			for j := range n {
-				w.op("%s %d(DI), %s", k.splat, (i+j)*k.size, k.r(groups+j))
-			}
-			for j, column := range w.gatherColumns(k, pointers, g, i, groups+n) {
-				w.op("%s %s, %s, %s", k.mulAdd, column, k.r(groups+j), k.r(g))
-			}
-		}
-	}
-	for _, p := range append(pointers, "DI") {
-		w.op("ADDQ $%d, %s", steps*k.size, p)
-	}
-	w.op("SUBQ $%d, CX", steps)
+	w.op("SUBQ $%d, CX", 64/k.size)
 	w.op("JNZ loop")
 	w.WriteString("\n")
-	for g := range groups {
+	for g := range 16 / k.lanes() {
 		w.op("%s %s, %d(DX)", k.load, k.r(g), g*k.width())
 	}
 	w.op("VZEROUPPER")
 	w.op("RET")
+}
+
+// columnBlock writes the steps of half a line for the chains of a register, whose rows are a square
+// then, that is transposed; before that, where across is set, the steps of the rows for the chains
+// of the columns, which are in the two registers behind those of all rows. All of a line of so few
+// rows comes before the next rows: the nearest cache keeps no more than eight lines of rows that
+// are a power of two apart.
+func (w *writer) columnBlock(k x86Kernel, group, half int, across bool) {
+	first := 16/k.lanes() + 2
+	a, b, c := k.four(first), k.four(first+4), k.four(first+8)
+	load := func(pointer int, to, temp []string) {
+		for r := range to {
+			w.op("%s %s, %s", k.load, rowAddr(half*k.width(), columnPointers[pointer], r), to[r])
+			if across {
+				w.op("%s %d(BX), %s", k.splat, (4*pointer+r)*k.size, temp[r])
+				w.op("%s %s, %s, %s", k.mulAdd, to[r], temp[r], k.r(16/k.lanes()+half))
+			}
+		}
+	}
+	steps := func(at int, columns, temp []string) {
+		for i, column := range columns {
+			w.op("%s %d(DI), %s", k.splat, half*k.width()+(at+i)*k.size, temp[i])
+			w.op("%s %s, %s, %s", k.mulAdd, column, temp[i], k.r(group))
+		}
+	}
+	if k.size == 8 {
+		load(group, a, b)
+		w.pairs("PD", a, b)
+		w.halves(0x20, b[0], b[2], a[0])
+		w.halves(0x20, b[1], b[3], a[1])
+		w.halves(0x31, b[0], b[2], a[2])
+		w.halves(0x31, b[1], b[3], a[3])
+		steps(0, a, b)
+		return
+	}
+	load(2*group, a, b)
+	w.squares(a, b)
+	load(2*group+1, b, c)
+	w.squares(b, c)
+	for i := range 4 {
+		w.halves(0x20, a[i], b[i], c[i])
+		w.halves(0x31, a[i], b[i], a[i])
+	}
+	steps(0, c, b)
+	steps(4, a, b)
+}
+
+// four is the names of four registers.
+func (k x86Kernel) four(first int) []string {
+	return []string{k.r(first), k.r(first + 1), k.r(first + 2), k.r(first + 3)}
+}
+
+// pairs interleaves the rows 0 and 1, and 2 and 3, within each half of a register.
+func (w *writer) pairs(unit string, rows, to []string) {
+	for i := range to {
+		w.op("VUNPCK%s%s %s, %s, %s", [...]string{"L", "H"}[i%2], unit, rows[i/2*2+1], rows[i/2*2], to[i])
+	}
+}
+
+// squares transposes squares of four elements of 4 bytes: rows[i] has the columns i and i+4 then.
+func (w *writer) squares(rows, temp []string) {
+	w.pairs("PS", rows, temp)
+	w.pairs("PD", []string{temp[0], temp[2], temp[1], temp[3]}, rows)
+}
+
+// halves makes a register of the lower (0x20) or upper halves (0x31) of two.
+func (w *writer) halves(which int, low, high, to string) {
+	w.op("VPERM2F128 $%d, %s, %s, %s", which, high, low, to)
 }
 
 // chainRows is the rows that chains takes at a time: as many chains as keep two units busy.
@@ -312,35 +406,6 @@ func (w *writer) symmetricRow(k x86Kernel, name string) {
 	}
 	w.op("DECQ CX")
 	w.op("JNZ %sloop", name)
-}
-
-// gatherColumns loads the elements from step i on of the rows of a group, and gives the registers
-// of their columns. It takes registers from part on.
-func (w *writer) gatherColumns(k x86Kernel, pointers []string, group, i, part int) []string {
-	n := 16 / k.size // columns
-	at := i * k.size
-	for r := range n {
-		first := group*k.lanes() + r // its rows are first and first+n
-		low := rowAddr(at, pointers[first/4], first%4)
-		high := rowAddr(at, pointers[(first+n)/4], (first+n)%4)
-		w.op("VMOVUPD %s, X%d", low, part+r)
-		w.op("VINSERTF128 $1, %s, Y%d, Y%d", high, part+r, part+r)
-	}
-	y := func(i int) string { return fmt.Sprintf("Y%d", part+i) }
-	if n == 2 {
-		w.op("VUNPCKLPD %s, %s, %s", y(1), y(0), y(2))
-		w.op("VUNPCKHPD %s, %s, %s", y(1), y(0), y(3))
-		return []string{y(2), y(3)}
-	}
-	w.op("VUNPCKLPS %s, %s, %s", y(1), y(0), y(4))
-	w.op("VUNPCKHPS %s, %s, %s", y(1), y(0), y(5))
-	w.op("VUNPCKLPS %s, %s, %s", y(3), y(2), y(6))
-	w.op("VUNPCKHPS %s, %s, %s", y(3), y(2), y(7))
-	w.op("VUNPCKLPD %s, %s, %s", y(6), y(4), y(0))
-	w.op("VUNPCKHPD %s, %s, %s", y(6), y(4), y(1))
-	w.op("VUNPCKLPD %s, %s, %s", y(7), y(5), y(2))
-	w.op("VUNPCKHPD %s, %s, %s", y(7), y(5), y(3))
-	return []string{y(0), y(1), y(2), y(3)}
 }
 
 // rows writes y = fma(a, x, y) for eight rows, one after the other, two registers at a time.
