@@ -157,14 +157,15 @@ $(ACTIONLINT):
 
 # All packages but those that start no goroutines, whose tests only take longer; the drivers and
 # linalg run the kernels here. Left out are tests of bits, whose work-items would be goroutines for
-# minutes, of what the compiler does in one goroutine, second runs of one suite, and gonum's suites,
-# which start no goroutines.
-RACE_SKIP = ^Test(Conformance(All|Finds|Differs)?|MatMulBits|ShowBuiltIn|Mutants|Fresh|Names)$$
+# minutes, of what is done in one goroutine, second runs of one suite, whole programs on the
+# simulator, which has tests of its own, and gonum's suites, which start no goroutines.
+RACE_SKIP = ^Test(Conformance(All|Finds|Differs)?|MatMulBits|SeedTranspose|ShowBuiltIn|$(RACE_SKIP_ALONE))$$
+RACE_SKIP_ALONE = Mutants|Fresh|Names|NoDrift|NativeFolder|LaneValues|ChoicesAreValid.*|Gemm(Edges|Thin)
 GONUMS = ^TestTest(blas.*|lapack)$$
 RACE_SKIP_BENCH = Shapes|Bench(Table|JSON)|WrongPeers
 RACE_SKIP_AGAIN = ^Test(Faults|Operations|SuiteIntegrated|Matmul(Naive|Tiled)?|Syrk|$(RACE_SKIP_BENCH))$$|$(GONUMS)
 CONFORMANCE = ^TestSuite$$/./^Conformance$$
-RACE_SKIP_CASES = $(CONFORMANCE)|^TestSharedConformance$$/cudasim
+RACE_SKIP_CASES = $(CONFORMANCE)|^Test(SharedConformance|Run)$$/cudasim
 NO_GOROUTINES = /array|/batched|/exact|/superacc|/kernels|/conformance|/samebits|/archtest|/rmath/internal|/mutate|gen$$
 ON_ARRAYS = /examples/scripts
 
