@@ -68,7 +68,7 @@ func addRow[T Float](k, n int, a *T, lda int, x, y []T) {
 // What the functions in assembly take.
 const (
 	columnRows = 16  // by nativeColumns
-	rowsAtOnce = 8   // by nativeRows
+	rowsAtOnce = 8   // by nativeRows and nativeCross
 	lineBytes  = 64  // of a row, of which both take a multiple
 	panelBytes = 128 // of a row, up to which nativePanel is the fastest
 )
@@ -245,8 +245,8 @@ func (s *symmetric[T]) stripe(i int) {
 	for row < last {
 		end := min(row+groupRows, last)
 		s.await(i, end)
-		for ; row < end; row += columnRows {
-			s.rows(row, min(row+columnRows, end), left, right)
+		for ; row < end; row += rowsAtOnce {
+			s.rows(row, min(row+rowsAtOnce, end), left, right)
 		}
 		s.tell(i, end)
 	}
@@ -269,7 +269,7 @@ func (s *symmetric[T]) rows(i, k, left, right int) {
 
 // strip is the columns j to l-1 of the rows i to k-1, which are beside the diagonal.
 func (s *symmetric[T]) strip(i, k, j, l int) {
-	if full := (l - j) &^ (lineBytes/int(unsafe.Sizeof(T(0))) - 1); hasVectors && k-i == columnRows && full > 0 {
+	if full := (l - j) &^ (lineBytes/int(unsafe.Sizeof(T(0))) - 1); hasVectors && k-i == rowsAtOnce && full > 0 {
 		nativeCross(full, &s.a[i*s.lda+j], s.lda, &s.x[j], &s.acc[i], &s.x[i], &s.acc[j])
 		j += full
 	}

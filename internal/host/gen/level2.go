@@ -1,6 +1,9 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // A product of a matrix and a vector reads every element of the matrix once: what counts is that it
 // reads along the rows, few at a time. These kernels need AVX2 and no more: wider registers would
@@ -40,102 +43,118 @@ func rowAddr(at int, pointer string, row int) string {
 	return fmt.Sprintf("%d(%s)%s", at, pointer, [...]string{"", "(R8*1)", "(R8*2)", "(R9*1)"}[row])
 }
 
-// columns writes the chains of 16 rows with x, a line of the rows at a time. Their chains do not
-// wait for each other.
-func (w *writer) columns(k x86Kernel) {
-	w.text("columns"+k.name, fmt.Sprintf("k int, a *%s, lda int, x, acc *%[1]s", k.elem), 40)
-	w.columnsBegin(k)
-	for r := range 16 {
-		w.op("PREFETCHT1 %s", rowAddr(512, columnPointers[r/4], r%4))
-	}
-	for i := range 2 * 16 / k.lanes() {
-		w.columnBlock(k, i/2, i%2, false)
-	}
-	w.columnsEnd(k)
+// A strip is some rows whose chains go on along them, a line at a time.
+type strip struct {
+	x86Kernel
+	rows     int
+	pointers []string // to four rows each
 }
 
-// cross writes columns, and rows for the same 16 rows with u: each element is loaded once. It asks
-// for the 16 rows below, which come next.
+func (k x86Kernel) strip(rows int) strip {
+	return strip{k, rows, []string{"SI", "R10", "R11", "R12"}[:rows/4]}
+}
+
+// chains is the registers of the rows' chains.
+func (s strip) chains() int { return s.rows / s.lanes() }
+
+// across is the register of the chains of half a line's columns.
+func (s strip) across(half int) string { return s.r(s.chains() + half) }
+
+// columns writes the chains of 16 rows with x, which do not wait for each other.
+func (w *writer) columns(k x86Kernel) {
+	s := k.strip(16)
+	w.text("columns"+k.name, fmt.Sprintf("k int, a *%s, lda int, x, acc *%[1]s", k.elem), 40)
+	w.stripBegin(s)
+	for r := range s.rows {
+		w.op("PREFETCHT1 %s", rowAddr(512, s.pointers[r/4], r%4))
+	}
+	for i := range 2 * s.chains() {
+		w.stripBlock(s, i/2, i%2, false)
+	}
+	w.stripEnd(s)
+}
+
+// cross writes columns for eight rows, and rows for the same ones with u: each element is loaded
+// once. It asks for the eight rows below, which come next.
 func (w *writer) cross(k x86Kernel) {
+	s := k.strip(rowsAtOnce)
 	w.text("cross"+k.name, fmt.Sprintf("k int, a *%s, lda int, x, acc, u, y *%[1]s", k.elem), 56)
 	w.op("MOVQ u+40(FP), BX")
 	w.op("MOVQ y+48(FP), AX")
-	w.columnsBegin(k)
-	for i := range 4 {
-		w.op("LEAQ (%s)(R8*4), R13", [...]string{"R12", "R13", "R13", "R13"}[i])
+	w.stripBegin(s)
+	below := s.pointers[len(s.pointers)-1]
+	for range s.pointers {
+		w.op("LEAQ (%s)(R8*4), R13", below)
 		for r := range 4 {
 			w.op("PREFETCHT1 %s", rowAddr(0, "R13", r))
 		}
+		below = "R13"
 	}
 	for half := range 2 {
-		w.op("%s %d(AX), %s", k.load, half*k.width(), k.r(16/k.lanes()+half))
+		w.op("%s %d(AX), %s", k.load, half*k.width(), s.across(half))
 	}
-	for i := range 2 * 16 / k.lanes() {
-		w.columnBlock(k, i/2, i%2, true)
+	for i := range 2 * s.chains() {
+		w.stripBlock(s, i/2, i%2, true)
 	}
 	for half := range 2 {
-		w.op("%s %s, %d(AX)", k.load, k.r(16/k.lanes()+half), half*k.width())
+		w.op("%s %s, %d(AX)", k.load, s.across(half), half*k.width())
 	}
 	w.op("ADDQ $64, AX")
-	w.columnsEnd(k)
+	w.stripEnd(s)
 }
 
-// columnPointers point to four of 16 rows each.
-var columnPointers = []string{"SI", "R10", "R11", "R12"}
-
-// columnsBegin loads the chains, and begins a loop over lines.
-func (w *writer) columnsBegin(k x86Kernel) {
+// stripBegin loads the chains, and begins a loop over lines.
+func (w *writer) stripBegin(s strip) {
 	w.op("MOVQ k+0(FP), CX")
 	w.op("MOVQ a+8(FP), SI")
 	w.op("MOVQ lda+16(FP), R8")
 	w.op("MOVQ x+24(FP), DI")
 	w.op("MOVQ acc+32(FP), DX")
-	w.rowPointers(k, columnPointers...)
-	for g := range 16 / k.lanes() {
-		w.op("%s %d(DX), %s", k.load, g*k.width(), k.r(g))
+	w.rowPointers(s.x86Kernel, s.pointers...)
+	for g := range s.chains() {
+		w.op("%s %d(DX), %s", s.load, g*s.width(), s.r(g))
 	}
 	w.WriteString("\n\tPCALIGN $32\nloop:\n")
 }
 
-// columnsEnd ends the loop, and stores the chains.
-func (w *writer) columnsEnd(k x86Kernel) {
-	for _, p := range append(columnPointers, "DI") {
+// stripEnd ends the loop, and stores the chains.
+func (w *writer) stripEnd(s strip) {
+	for _, p := range append(slices.Clone(s.pointers), "DI") {
 		w.op("ADDQ $64, %s", p)
 	}
-	w.op("SUBQ $%d, CX", 64/k.size)
+	w.op("SUBQ $%d, CX", 64/s.size)
 	w.op("JNZ loop")
 	w.WriteString("\n")
-	for g := range 16 / k.lanes() {
-		w.op("%s %s, %d(DX)", k.load, k.r(g), g*k.width())
+	for g := range s.chains() {
+		w.op("%s %s, %d(DX)", s.load, s.r(g), g*s.width())
 	}
 	w.op("VZEROUPPER")
 	w.op("RET")
 }
 
-// columnBlock writes the steps of half a line for the chains of a register, whose rows are a square
+// stripBlock writes the steps of half a line for the chains of a register, whose rows are a square
 // then, that is transposed; before that, where across is set, the steps of the rows for the chains
-// of the columns, which are in the two registers behind those of all rows. All of a line of so few
-// rows comes before the next rows: the nearest cache keeps no more than eight lines of rows that
-// are a power of two apart.
-func (w *writer) columnBlock(k x86Kernel, group, half int, across bool) {
-	first := 16/k.lanes() + 2
-	a, b, c := k.four(first), k.four(first+4), k.four(first+8)
+// of the columns. All of a line of so few rows comes before the next rows: the nearest cache keeps
+// no more than eight lines of rows that are a power of two apart.
+func (w *writer) stripBlock(s strip, group, half int, across bool) {
+	first := s.chains() + 2
+	a, b, c := s.four(first), s.four(first+4), s.four(first+8)
 	load := func(pointer int, to, temp []string) {
 		for r := range to {
-			w.op("%s %s, %s", k.load, rowAddr(half*k.width(), columnPointers[pointer], r), to[r])
+			w.op("%s %s, %s", s.load, rowAddr(half*s.width(), s.pointers[pointer], r), to[r])
 			if across {
-				w.op("%s %d(BX), %s", k.splat, (4*pointer+r)*k.size, temp[r])
-				w.op("%s %s, %s, %s", k.mulAdd, to[r], temp[r], k.r(16/k.lanes()+half))
+				w.op("%s %d(BX), %s", s.splat, (4*pointer+r)*s.size, temp[r])
+				w.op("%s %s, %s, %s", s.mulAdd, to[r], temp[r], s.across(half))
 			}
 		}
 	}
 	steps := func(at int, columns, temp []string) {
 		for i, column := range columns {
-			w.op("%s %d(DI), %s", k.splat, half*k.width()+(at+i)*k.size, temp[i])
-			w.op("%s %s, %s, %s", k.mulAdd, column, temp[i], k.r(group))
+			w.op("%s %d(DI), %s", s.splat, half*s.width()+(at+i)*s.size, temp[i])
+			w.op("%s %s, %s, %s", s.mulAdd, column, temp[i], s.r(group))
 		}
 	}
-	if k.size == 8 {
+	if s.size == 8 {
 		load(group, a, b)
 		w.pairs("PD", a, b)
 		w.halves(0x20, b[0], b[2], a[0])
