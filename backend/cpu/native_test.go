@@ -116,3 +116,21 @@ func TestChosenLevels(t *testing.T) {
 		t.Error("Devices takes a level that there is not")
 	}
 }
+
+// Scratch memory lies in pages of its own.
+func TestScratch(t *testing.T) {
+	pages := map[uintptr]*frame{}
+	for i := range 200 {
+		f := new(frame)
+		for _, size := range []int{8, 100 + 37*i} {
+			f.reserve(size)
+			start := uintptr(f.scratch)
+			for at := start; at < start+uintptr(size); at += 8 {
+				if other := pages[at/page]; start%page != 0 || other != nil && other != f {
+					t.Fatalf("%d bytes at %#x share a page", size, start)
+				}
+				pages[at/page] = f
+			}
+		}
+	}
+}

@@ -106,6 +106,7 @@ func checkBarriers(t *testing.T, names []string, found func(name string) bool) {
 // A barrier that is missing is found, whichever it is, by the simulated GPU, and by oclgrind; where
 // none is missing, none of them finds anything.
 func TestMissingBarriers(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("builds programs")
 	}

@@ -65,20 +65,50 @@ func TestSemantics(t *testing.T) {
 		files[name] = string(text)
 	}
 	dir := newModule(t, files)
-	for _, ptx := range []func(root, name, text string) ([]byte, error){Clang(), nil} {
-		if ptx == nil && os.Getenv("TANDEM_NVRTC") == "" {
+	clang := Clang()
+	if err := Write(dir, Options{PTX: clang, NoPTX: clang == nil}); err != nil {
+		t.Fatal(err)
+	}
+	if clang != nil {
+		withoutPacked(t, dir)
+	}
+	for _, nvrtc := range []string{"", "1"} {
+		if t.Setenv("NVRTC", nvrtc); (clang == nil || nvrtc != "") && os.Getenv("TANDEM_NVRTC") == "" {
 			continue // without PTX the simulated GPU needs NVRTC
 		}
-		if err := Write(dir, Options{PTX: ptx, NoPTX: ptx == nil}); err != nil {
-			t.Fatal(err)
-		}
 		if out, err := goTool(t, dir, "run", "."); err != nil || out != "done\n" {
-			t.Errorf("with PTX by clang %t: %v\n%s", ptx != nil, err, out)
+			t.Errorf("compiled by NVRTC %q: %v\n%s", nvrtc, err, out)
 		}
 	}
 	if out, err := goTool(t, dir, "vet", "."); err != nil {
 		t.Error(err, out)
 	}
+}
+
+// withoutPacked lets the program in dir have no PTX where NVRTC is set in its environment.
+func withoutPacked(t *testing.T, dir string) {
+	t.Helper()
+	name := filepath.Join(dir, FileName)
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, name, strings.ReplaceAll(string(text), "Packed: kernelsPTX(", "Packed: packed("))
+	writeFile(t, filepath.Join(dir, "packed.go"), `package main
+
+import (
+	"os"
+
+	"github.com/tandem-gpu/tandem/backend"
+)
+
+func packed(name string) *backend.PackedPTX {
+	if os.Getenv("NVRTC") != "" {
+		return nil
+	}
+	return kernelsPTX(name)
+}
+`)
 }
 
 const sumKernel = `package main
@@ -125,6 +155,7 @@ func main() {
 // The same package gives the same bytes, Check tells drift, and a package without kernels, or that
 // does not parse or type-check, is an error that says where.
 func TestCompile(t *testing.T) {
+	t.Parallel()
 	dir := newModule(t, map[string]string{"main.go": sumKernel})
 	if err := Check(dir, Options{}); err == nil || !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("Check without a file: %v", err)
@@ -194,6 +225,7 @@ func use() error { return launchTwice[uint8](nil, backend.Grid{}, []uint8{1}) }
 
 // The generated files of the repository are those that the compiler makes today.
 func TestNoDrift(t *testing.T) {
+	t.Parallel()
 	clang := Clang()
 	if clang == nil {
 		backendtest.Require(t, "clang", fmt.Errorf("%s is not installed", ptxgen.Clang))

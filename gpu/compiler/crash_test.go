@@ -12,6 +12,7 @@ import (
 
 // What the compiler does not take is a problem with a line, never a panic, nor a wait.
 func TestNoCrash(t *testing.T) {
+	t.Parallel()
 	nested := "f0 := func() { x[0]++ }\n"
 	for i := range 24 {
 		nested += fmt.Sprintf("\tf%d := func() { f%d(); f%[2]d() }\n", i+1, i)

@@ -100,6 +100,7 @@ func writes() {
 
 // Each work-item has its own of a parameter that it changes, and a slice may be sliced again.
 func TestOwnParameters(t *testing.T) {
+	t.Parallel()
 	dir := newModule(t, map[string]string{"main.go": `package main
 
 import (

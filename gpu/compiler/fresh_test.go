@@ -78,6 +78,7 @@ var Table = [2]float32{1, 2}
 // After an edit that changes what the kernels are, the program says so; after any other it does
 // not.
 func TestFresh(t *testing.T) {
+	t.Parallel()
 	dir := newModule(t, freshFiles)
 	if err := Write(dir, Options{NoLaunch: true}); err != nil {
 		t.Fatal(err)
@@ -129,6 +130,7 @@ func TestFresh(t *testing.T) {
 
 // A variable that changes after a launch is noticed by the next.
 func TestChangeBetweenLaunches(t *testing.T) {
+	t.Parallel()
 	dir := newModule(t, map[string]string{"main.go": `package main
 
 import (

@@ -4,9 +4,38 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+
+	"github.com/tandem-gpu/tandem/gpu/compiler/internal/front"
 )
+
+// What go list says of packages of Go's and of this module is the same for all tests, but for those
+// with a folder of what is vendored.
+func init() {
+	list := front.GoList
+	var said sync.Map
+	front.GoList = func(dir string, args ...string) ([]byte, error) {
+		_, err := os.Stat(filepath.Join(dir, "vendor"))
+		own := func(arg string) bool { return strings.Contains(arg, ".") && !strings.HasPrefix(arg, modulePath) }
+		if err == nil || slices.ContainsFunc(args, own) {
+			return list(dir, args...)
+		}
+		key := strings.Join(args, " ")
+		if out, ok := said.Load(key); ok {
+			return out.([]byte), nil
+		}
+		out, err := list(dir, args...)
+		if err == nil {
+			said.Store(key, out)
+		}
+		return out, err
+	}
+}
+
+const modulePath = "github.com/tandem-gpu/tandem"
 
 // newModule makes a module that requires this one, as a user's does, of files by name.
 func newModule(t testing.TB, files map[string]string) string {
@@ -23,9 +52,8 @@ func newModule(t testing.TB, files map[string]string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const path = "github.com/tandem-gpu/tandem"
-	text := strings.Replace(string(mod), "module "+path, "module example.com/user", 1) +
-		"\nrequire " + path + " v0.0.0\n\nreplace " + path + " => " + root + "\n"
+	text := strings.Replace(string(mod), "module "+modulePath, "module example.com/user", 1) +
+		"\nrequire " + modulePath + " v0.0.0\n\nreplace " + modulePath + " => " + root + "\n"
 	dir := t.TempDir()
 	write := func(name, text string) {
 		writeFile(t, filepath.Join(dir, name), text)

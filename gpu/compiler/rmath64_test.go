@@ -66,6 +66,7 @@ func main() {
 
 // Kernels call every function of package rmath, and have the bits that plain Go has.
 func TestElementaryFunctions64(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("runs programs on the simulated GPU")
 	}

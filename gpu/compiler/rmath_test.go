@@ -98,6 +98,7 @@ func main() {
 // Kernels call every function of package f32, and have the bits that plain Go has. A device without
 // float64 refuses them by name.
 func TestElementaryFunctions(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("runs programs on the simulated GPU")
 	}

@@ -69,7 +69,7 @@ var rules = []rule{
 	{pkg: "gpu/compiler", may: []string{
 		"backend", "gpu/support", "gpu/compiler/internal/...", "internal/nativegen", "internal/ptxgen",
 	}},
-	{pkg: "gpu/compiler/internal/front", may: []string{"gpu/compiler/internal/ir"}},
+	{pkg: "gpu/compiler/internal/front", may: []string{"gpu/compiler/internal/ir", "internal/nativegen"}},
 	{pkg: "gpu/compiler/internal/ir"},
 	{pkg: "gpu/compiler/internal/ctext", may: []string{"gpu/compiler/internal/ir"}},
 	{pkg: "gpu/compiler/internal/gotext", may: []string{"gpu/compiler/internal/ir"}},

@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/tandem-gpu/tandem/gpu/compiler/internal/ir"
+	"github.com/tandem-gpu/tandem/internal/nativegen"
 )
 
 // A listed is what go list says of a package.
@@ -86,7 +87,9 @@ func NewLoader(dir, skip string) (*Loader, error) {
 		}
 		return nil, fmt.Errorf("%s has no Go package", dir)
 	}
-	imports := slices.DeleteFunc(slices.Clone(l.Root.Imports), func(path string) bool { return path == "C" })
+	imports := slices.DeleteFunc(slices.Clone(l.Root.Imports), func(path string) bool {
+		return path == "C" || path == l.Root.ImportPath+"/"+nativegen.Folder // of the generated file
+	})
 	if !slices.Contains(imports, ir.GPUPath) && l.Root.Module != nil { // the kernels of maps need it
 		imports = append(imports, ir.GPUPath)
 	}
@@ -96,8 +99,9 @@ func NewLoader(dir, skip string) (*Loader, error) {
 	return l, l.list(dir, append([]string{"-export", "-deps"}, imports...)...)
 }
 
-// list adds what go list says.
-func (l *Loader) list(dir string, args ...string) error {
+// GoList runs go list in dir. Tests, which load many packages that import the same, keep what it
+// says.
+var GoList = func(dir string, args ...string) ([]byte, error) {
 	cmd := exec.Command("go", append([]string{
 		"list", "-e",
 		"-json=ImportPath,Dir,Name,Export,GoFiles,CgoFiles,Imports,Deps,Standard,Module,Error",
@@ -107,7 +111,16 @@ func (l *Loader) list(dir string, args ...string) error {
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return fmt.Errorf("go list in %s: %w\n%s", dir, err, &stderr)
+		return nil, fmt.Errorf("go list in %s: %w\n%s", dir, err, &stderr)
+	}
+	return out, nil
+}
+
+// list adds what go list says.
+func (l *Loader) list(dir string, args ...string) error {
+	out, err := GoList(dir, args...)
+	if err != nil {
+		return err
 	}
 	for d := json.NewDecoder(bytes.NewReader(out)); ; {
 		p := new(listed)
