@@ -1,6 +1,7 @@
 package array
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/tandem-gpu/tandem/array/internal/sums"
@@ -19,12 +20,12 @@ func inOrder(steps ...func() error) error {
 
 // normalized calls f with a scratch column, for an operation whose destination has the shape of a.
 func normalized[T any](op string, c, a *Array[T], f func(x *Array[T]) error) error {
-	if c == nil || a == nil {
-		return fmt.Errorf("%w: %s of a nil array", linalg.ErrShape, op)
+	s, rows, cols, err := dims(op, "a", a)
+	if err == nil {
+		err = checkShape(op, "c", c, s, rows, cols)
 	}
-	rows, cols := a.Dims()
-	if m, n := c.Dims(); m != rows || n != cols {
-		return fmt.Errorf("%w: %s of %s into %s", linalg.ErrShape, op, a, c)
+	if err != nil {
+		return err
 	}
 	if c != a && c.Overlaps(a) && (c.Offset() != a.Offset() || c.Stride() != a.Stride()) {
 		return fmt.Errorf("%w: %s, and they are not the same array", linalg.ErrOverlap, op)
@@ -32,14 +33,41 @@ func normalized[T any](op string, c, a *Array[T], f func(x *Array[T]) error) err
 	if rows == 0 || cols == 0 {
 		return nil
 	}
-	return linalg.WithScratch(c.Session(), rows, 1, f)
+	return linalg.WithScratch(s, rows, 1, f)
+}
+
+// checkInput says what is wrong with an operand that is repeated to the shape of c, of which it
+// shares no elements.
+func checkInput[T any, A Arg[T]](op, name string, c *Array[T], x A) error {
+	rows, cols := 1, 1
+	switch x := any(&x).(type) { // a pointer, as a number in an interface takes memory
+	case **Array[T]:
+		if err := check(op, name, *x, c.Session()); err != nil {
+			return err
+		}
+		if c.Overlaps(*x) {
+			return fmt.Errorf("%w: %s: c and %s", linalg.ErrOverlap, op, name)
+		}
+		rows, cols = (*x).Dims()
+	case *linalg.Matrix[T]:
+		if err := x.Check(); err != nil {
+			return fmt.Errorf("%s: %s: %w", op, name, err)
+		}
+		rows, cols = x.Rows, x.Cols
+	case *[]T:
+		cols = len(*x)
+	}
+	if m, n := c.Dims(); rows != 1 && rows != m || cols != 1 && cols != n {
+		return fmt.Errorf("%w: %s: %s is %dx%d, and is not repeated to %s", linalg.ErrShape, op, name, rows, cols, c)
+	}
+	return nil
 }
 
 // LogSumExp makes c m + log(Sum(exp(a - m))), where m is the Max: over all of a where c is 1x1,
 // over the rows where it is 1xN, over the columns where it is Mx1. Each step is rounded. c shares
 // no elements with a.
 func LogSumExp[T Float](c, a *Array[T]) error {
-	if err := Max(c, a); err != nil {
+	if err := checkSome("LogSumExp", c, a); err != nil {
 		return err
 	}
 	rows, cols := a.Dims()
@@ -47,6 +75,7 @@ func LogSumExp[T Float](c, a *Array[T]) error {
 	return linalg.WithScratch(c.Session(), rows, cols, func(x *Array[T]) error {
 		return linalg.WithScratch(c.Session(), m, n, func(sum *Array[T]) error {
 			return inOrder(
+				func() error { return Max(c, a) },
 				func() error { return Sub(x, a, c) },
 				func() error { return Exp(x, x) },
 				func() error { return Sum(sum, x) },
@@ -76,6 +105,9 @@ func Softmax[T Float](c, a *Array[T]) error {
 // rows, columns or numbers, as for Mul and Add. c may be a, and shares no elements with them.
 func LayerNorm[T Float, G, B Arg[T]](c, a *Array[T], gain G, bias B, eps T) error {
 	return normalized("LayerNorm", c, a, func(mean *Array[T]) error {
+		if err := cmp.Or(checkInput("LayerNorm", "gain", c, gain), checkInput("LayerNorm", "bias", c, bias)); err != nil {
+			return err
+		}
 		rows, _ := a.Dims()
 		return linalg.WithScratch(c.Session(), rows, 1, func(scale *Array[T]) error {
 			return inOrder(
@@ -94,6 +126,9 @@ func LayerNorm[T Float, G, B Arg[T]](c, a *Array[T], gain G, bias B, eps T) erro
 // or a number, as for Mul. c may be a, and shares no elements with it.
 func RMSNorm[T Float, G Arg[T]](c, a *Array[T], gain G, eps T) error {
 	return normalized("RMSNorm", c, a, func(scale *Array[T]) error {
+		if err := checkInput("RMSNorm", "gain", c, gain); err != nil {
+			return err
+		}
 		return inOrder(
 			func() error {
 				return sums.Enqueue(sums.Sum[T]{C: scale, X: a, Y: a, Over: uint64(reduced(scale, a))})

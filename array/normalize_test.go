@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/exact"
 	"github.com/tandem-gpu/tandem/gpu"
 	"github.com/tandem-gpu/tandem/linalg"
@@ -76,4 +77,35 @@ func TestNormalize(t *testing.T) {
 		}
 		equal(t, "LogSumExp", column, sums)
 	})
+}
+
+// What does not fit is named, and nothing is written.
+func TestNormalizeRefuses(t *testing.T) {
+	s, other := openCPU(t), openCPU(t)
+	c := newTarget(t, s, 4, 6, true, float32(77))
+	a, row := upload(t, s, 4, 6, false, make([]float32, 24)), upload(t, s, 1, 6, false, make([]float32, 6))
+	far, wide := upload(t, other, 1, 6, false, make([]float32, 6)), upload(t, s, 1, 7, false, make([]float32, 7))
+	var none *Array[float32]
+	one := Value[float32](1)
+	for _, test := range []struct {
+		err, want error
+		text      string
+	}{
+		{Softmax(c.Array, none), linalg.ErrShape, "Softmax: a is nil"},
+		{Softmax(c.Array, row), linalg.ErrShape, "Softmax: c is 4x6 float32"},
+		{RMSNorm(c.Array, upload(t, other, 4, 6, false, make([]float32, 24)), row, 1), backend.ErrArgument, "RMSNorm: c"},
+		{RMSNorm(c.Array, a, none, 1), linalg.ErrShape, "RMSNorm: gain is nil"},
+		{RMSNorm(c.Array, a, c.Slice(0, 1, 0, 6), 1), linalg.ErrOverlap, "RMSNorm: c and gain"},
+		{LayerNorm(c.Array, a, wide, one, 1), linalg.ErrShape, "LayerNorm: gain is 1x7"},
+		{LayerNorm(c.Array, a, row, far, 1), backend.ErrArgument, "LayerNorm: bias belongs to another session"},
+		{LayerNorm(c.Array, a, row, make([]float32, 5), 1), linalg.ErrShape, "LayerNorm: bias is 1x5"},
+		{LayerNorm(c.Array, a, linalg.Matrix[float32]{Rows: 1, Cols: 6}, one, 1), linalg.ErrShape, "LayerNorm: gain"},
+		{LogSumExp(c.Slice(0, 1, 0, 6), none), linalg.ErrShape, "LogSumExp: the operand is nil"},
+		{LogSumExp(c.Slice(0, 4, 0, 1), a.Slice(0, 4, 0, 0)), linalg.ErrShape, "there is none of no elements"},
+	} {
+		if !errors.Is(test.err, test.want) || !contains(test.err, test.text) {
+			t.Errorf("%v, want %v with %q", test.err, test.want, test.text)
+		}
+	}
+	c.check(t, "after what is refused", c.was[:0])
 }

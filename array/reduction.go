@@ -165,9 +165,8 @@ func reduceNPY[D, T Element](ctx context.Context, s *linalg.Session, op *Reducti
 
 // checkMatrix says what is wrong with a matrix.
 func checkMatrix[T Element](op *Reduction, name string, m linalg.Matrix[T]) error {
-	if m.Rows < 0 || m.Cols < 0 || m.Stride < m.Cols || m.Rows > 0 && len(m.Data) < (m.Rows-1)*m.Stride+m.Cols {
-		return fmt.Errorf("%w: %s: %s is %s with stride %d and %d values", linalg.ErrShape, op.Name, name, m, m.Stride,
-			len(m.Data))
+	if err := m.Check(); err != nil {
+		return fmt.Errorf("%s: %s: %w", op.Name, name, err)
 	}
 	return nil
 }

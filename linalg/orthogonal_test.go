@@ -21,7 +21,7 @@ func epsilon[T linalg.Float]() float64 {
 	return 0x1p-53
 }
 
-// hard are matrices as LAPACK's own tests take them: symmetric, but for the first three.
+// hard are matrices as LAPACK's own tests take them, of which the first are not symmetric.
 func hard[T linalg.Float](n int) map[string]linalg.Matrix[T] {
 	rng := rand.New(rand.NewPCG(91, uint64(n)))
 	build := func(f func(i, j int) float64) linalg.Matrix[T] {
@@ -44,8 +44,12 @@ func hard[T linalg.Float](n int) map[string]linalg.Matrix[T] {
 		"nearly singular": build(func(i, j int) float64 {
 			return uniform(i, j) * map[bool]float64{false: 1, true: epsilon[T]() * epsilon[T]()}[j == n/2]
 		}),
-		"large":    build(func(i, j int) float64 { return math.Exp2(far) / float64(i+j+1) }),
-		"small":    build(func(i, j int) float64 { return math.Exp2(-far) / float64(i+j+1) }),
+		"large": build(func(i, j int) float64 { return math.Exp2(far) / float64(i+j+1) }),
+		"small": build(func(i, j int) float64 { return math.Exp2(-far) / float64(i+j+1) }),
+		"steep": build(func(i, j int) float64 { return uniform(i, j) * math.Exp2(-far*float64(i+j)/float64(2*n)) }),
+		"rising": build(func(i, j int) float64 {
+			return uniform(i, j) * math.Exp2(far*float64(i-n)/float64(n)) * map[bool]float64{true: 1}[i == j || j == i+1]
+		}),
 		"zero":     build(func(i, j int) float64 { return 0 }),
 		"identity": build(func(i, j int) float64 { return map[bool]float64{true: 1}[i == j] }),
 		"laplace":  build(func(i, j int) float64 { return map[int]float64{0: 2, 1: -1, -1: -1}[i-j] }),

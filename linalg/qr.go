@@ -39,7 +39,10 @@ func factorQR[T Float](ctx context.Context, s *Session, a Matrix[T]) (*QR[T], er
 	f := &QR[T]{s: s, packed: a, tau: make([]T, min(a.Rows, a.Cols))}
 	rows, cols, k := float64(a.Rows), float64(a.Cols), float64(len(f.tau))
 	work := 2 * k * (rows*cols - (rows+cols)*k/2 + k*k/3)
-	return f, solver[T](ctx, s, work).QR(a.Rows, a.Cols, a.Data, a.Stride, f.tau)
+	if err := solver[T](ctx, s, work).QR(a.Rows, a.Cols, a.Data, a.Stride, f.tau); err != nil {
+		return nil, err
+	}
+	return f, nil
 }
 
 // Packed is R in and above the diagonal, and below it the vectors of the reflectors I - tau*v*vᵀ

@@ -85,11 +85,15 @@ func (f *SVD[T]) Cond() T {
 // Solve is the X of which each column makes the norm of that of A*X - B the smallest, and is itself
 // the smallest such: V times the inverse of S times UᵀB, where only the first Rank(relative)
 // singular values count. It is packed and new. The error is ErrShape where B has other rows than A.
+// Where A has NaN or infinities X is NaN.
 func (f *SVD[T]) Solve(b Matrix[T], relative T) (Matrix[T], error) {
 	if err := checkRightSide(f.u.Rows, f.vt.Cols, b); err != nil {
 		return Matrix[T]{}, err
 	}
 	rank, x := f.Rank(relative), NewMatrix[T](f.vt.Cols, b.Cols, nil)
+	if n := len(f.values); n > 0 && f.values[0] != f.values[0] {
+		rank = n // so that NaN come through
+	}
 	y := NewMatrix[T](rank, b.Cols, nil)
 	if rank == 0 || b.Cols == 0 {
 		return x, nil

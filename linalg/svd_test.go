@@ -97,4 +97,7 @@ func TestSVDSolve(t *testing.T) {
 	if err != nil || f.Values()[0] == f.Values()[0] {
 		t.Error(f.Values(), err)
 	}
+	if x, err := f.Solve(linalg.NewMatrix(2, 1, []float64{1, 0}), 0); err != nil || x.Data[0] == x.Data[0] {
+		t.Errorf("the solution by NaN is %v, %v", x.Data, err)
+	}
 }

@@ -7,8 +7,9 @@ import (
 	"github.com/tandem-gpu/tandem/internal/host"
 )
 
-// qlSteps bounds the steps for one eigenvalue.
-const qlSteps = 100
+// qlSteps bounds the steps, in each row. Three are needed, but one of the first eigenvalues may take
+// as many as there are rows.
+const qlSteps = 30
 
 // ql is the implicit QL method for the symmetric tridiagonal (d, e): d becomes the eigenvalues in
 // ascending order, and zt, if it is not nil, has the eigenvectors in its rows. e is overwritten,
@@ -29,19 +30,25 @@ func ql(d, e, zt []float64) (ok bool) {
 		st = x
 	}
 	e[n-1] = 0
+	steps := 0
 	for l := range n {
-		for iter := 0; ; iter++ {
+		nothing := 0.0
+		for {
 			m := l
-			for ; m < n-1 && !isSplit(d, e, m); m++ {
+			for ; m < n-1 && !isSplit(d, e, m) && math.Abs(e[m]) > nothing; m++ {
 			}
 			if m == l {
 				break
 			}
 			e[m] = 0
-			if iter == qlSteps {
+			if steps++; steps > qlSteps*n {
 				return false
 			}
+			first, off := d[l], e[l]
 			st = qlSweep(l, m, d, e, st[:0])
+			if d[l] == first && e[l] == off { // the step has vanished on its way through very small numbers
+				nothing = ulp * max(math.Abs(d[l+host.Iamax(d[l:m+1])]), math.Abs(e[l+host.Iamax(e[l:m])]))
+			}
 			if z != nil {
 				z.rotate(sweep{n - 1 - m, st})
 			}

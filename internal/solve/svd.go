@@ -262,7 +262,7 @@ func bidiagonalQR(d, e []float64, left, right *tiles) (ok bool) {
 		q.left, q.right, q.used, pending = q.left[:0], q.right[:0], 0, 0
 	}
 	m := n - 1
-	for steps := 0; m > 0; {
+	for steps, shifted := 0, true; m > 0; {
 		k := m - 1 // the last block that hangs together
 		for ; k >= 0; k-- {
 			if v := math.Abs(e[k]); v <= ulp*(math.Abs(d[k])+math.Abs(d[k+1])) || v < 1e-300 {
@@ -277,7 +277,9 @@ func bidiagonalQR(d, e []float64, left, right *tiles) (ok bool) {
 		if steps++; steps > 60*n {
 			return false
 		}
-		q.sweep(k, m)
+		last, off := d[m], e[m-1]
+		q.sweep(k, m, shifted)
+		shifted = d[m] != last || e[m-1] != off // else the shift has vanished on the way
 		if pending += m - k; pending > most {
 			flush()
 		}
@@ -297,9 +299,9 @@ type chase struct {
 }
 
 // sweep is one step for rows k to m.
-func (q *chase) sweep(k, m int) {
+func (q *chase) sweep(k, m int, shifted bool) {
 	shift := smallerValue(q.d[m-1], q.e[m-1], q.d[m])
-	if v := math.Abs(q.d[k]); v == 0 || (shift/v)*(shift/v) < 2*ulp {
+	if v := math.Abs(q.d[k]); !shifted || v == 0 || (shift/v)*(shift/v) < 2*ulp {
 		shift = 0
 	}
 	var a, b []float64
