@@ -86,8 +86,8 @@ func nativeColumns[T Float](k int, a *T, lda int, x, acc *T) {
 	}
 }
 
-// nativeCross goes on with the chains of rowsAtOnce rows as nativeColumns does, and for the same rows
-// with the columns' chains y and the elements u as nativeRows.
+// nativeCross goes on with the chains of rowsAtOnce rows as nativeColumns does, and for the same
+// rows with the columns' chains y and the elements u as nativeRows.
 func nativeCross[T Float](k int, a *T, lda int, x, acc, u, y *T) {
 	if isFloat64[T]() {
 		crossF64AVX2(k, f64(a), lda, f64(x), f64(acc), f64(u), f64(y))
