@@ -1,6 +1,7 @@
 package array
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/tandem-gpu/tandem/element"
@@ -18,7 +19,11 @@ func Convert[D, S Element | Half](c *Array[D], a *Array[S]) error {
 	if same, ok := any(c).(*Array[S]); ok {
 		return Copy(same, a)
 	}
-	call := launch.NewMap(session(c), conversions.Of(*new(D), *new(S)))
+	kernel := conversions.Of(*new(D), *new(S))
+	if kernel == nil {
+		return argument("Convert", fmt.Sprintf("of %T to %T; float32 may come between", *new(S), *new(D)))
+	}
+	call := launch.NewMap(session(c), kernel)
 	launch.Result[D](&call, c)
 	launch.Input[S](&call, a)
 	return call.Launch()

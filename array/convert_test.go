@@ -69,7 +69,7 @@ func TestConvertHalf(t *testing.T) {
 		testHalf(t, s, Float16.Float32, element.ToFloat16)
 		testHalf(t, s, BFloat16.Float32, element.ToBFloat16)
 		err := Convert(upload(t, s, 1, 1, false, []float64{0}), upload(t, s, 1, 1, false, []Float16{0}))
-		if !errors.Is(err, backend.ErrLaunch) {
+		if !errors.Is(err, backend.ErrArgument) {
 			t.Errorf("from Float16 to float64: %v", err)
 		}
 	})

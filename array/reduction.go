@@ -165,9 +165,10 @@ func reduceNPY[D, T Element](ctx context.Context, s *linalg.Session, op *Reducti
 
 // checkMatrix says what is wrong with a matrix.
 func checkMatrix[T Element](op *Reduction, name string, m linalg.Matrix[T]) error {
-	if m.Rows < 0 || m.Cols < 0 || m.Stride < m.Cols || m.Rows > 0 && len(m.Data) < (m.Rows-1)*m.Stride+m.Cols {
-		return fmt.Errorf("%w: %s: %s is %s with stride %d and %d values", linalg.ErrShape, op.Name, name, m, m.Stride,
-			len(m.Data))
+	n := len(m.Data)
+	if m.Rows < 0 || m.Cols < 0 || m.Stride < m.Cols ||
+		m.Rows > 0 && m.Cols > 0 && (n < m.Cols || (n-m.Cols)/m.Stride < m.Rows-1) {
+		return fmt.Errorf("%w: %s: %s is %s with stride %d and %d values", linalg.ErrShape, op.Name, name, m, m.Stride, n)
 	}
 	return nil
 }
@@ -371,7 +372,7 @@ func (r *reducer[T]) partials(ctx context.Context, region tile, outputs int) (pa
 
 // tiles are those of a region.
 func (r *reducer[T]) tiles(region tile) (tiles []tile) {
-	for i := 0; i < region.rows; i += r.height {
+	for i := 0; i < region.rows && region.cols > 0; i += r.height {
 		for j := 0; j < region.cols; j += r.width {
 			tiles = append(tiles, tile{
 				region.row + i, region.col + j, min(r.height, region.rows-i), min(r.width, region.cols-j),

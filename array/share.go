@@ -3,6 +3,7 @@ package array
 import (
 	"cmp"
 	"context"
+	"fmt"
 
 	"github.com/tandem-gpu/tandem/array/internal/sums"
 	"github.com/tandem-gpu/tandem/linalg"
@@ -34,6 +35,9 @@ func ReduceShare[T Element](ctx context.Context, s *linalg.Session, op *Reductio
 	r := p.reducer(op, over)
 	if err := cmp.Or(checkMatrix(op, "the share", p.Local), r.begin(s, 0)); err != nil {
 		return nil, err
+	}
+	if m, n := over.Dims(p.Local.Rows, p.Local.Cols); lo < 0 || hi < lo || hi > m*n || p.Block < 1 {
+		return nil, argument(op.Name, fmt.Sprintf("results %d to %d of %s in blocks of %d", lo, hi, p.Local, p.Block))
 	}
 	region := tile{0, 0, p.Local.Rows, p.Local.Cols}
 	switch over {

@@ -2,6 +2,7 @@ package sums
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 
 	"github.com/tandem-gpu/tandem/backend"
@@ -157,6 +158,9 @@ func ResultOf[D, T linalg.Element](c *linalg.Array[D], over int, kind Kind, stat
 		height = 2
 	}
 	n := len(states) / (height * outputs)
+	if n == 0 || len(states)%(height*outputs) != 0 {
+		return fmt.Errorf("%w: %d numbers are no states of %d results", linalg.ErrShape, len(states), outputs)
+	}
 	all, err := linalg.Upload(c.Session(), linalg.NewMatrix(n*height, outputs, states))
 	if err != nil {
 		return err
