@@ -165,8 +165,15 @@ func reduceNPY[D, T Element](ctx context.Context, s *linalg.Session, op *Reducti
 
 // checkMatrix says what is wrong with a matrix.
 func checkMatrix[T Element](op *Reduction, name string, m linalg.Matrix[T]) error {
+<<<<<<< HEAD
 	if err := m.Check(); err != nil {
 		return fmt.Errorf("%s: %s: %w", op.Name, name, err)
+=======
+	n := len(m.Data)
+	if m.Rows < 0 || m.Cols < 0 || m.Stride < m.Cols ||
+		m.Rows > 0 && m.Cols > 0 && (n < m.Cols || (n-m.Cols)/m.Stride < m.Rows-1) {
+		return fmt.Errorf("%w: %s: %s is %s with stride %d and %d values", linalg.ErrShape, op.Name, name, m, m.Stride, n)
+>>>>>>> audit
 	}
 	return nil
 }
@@ -370,7 +377,7 @@ func (r *reducer[T]) partials(ctx context.Context, region tile, outputs int) (pa
 
 // tiles are those of a region.
 func (r *reducer[T]) tiles(region tile) (tiles []tile) {
-	for i := 0; i < region.rows; i += r.height {
+	for i := 0; i < region.rows && region.cols > 0; i += r.height {
 		for j := 0; j < region.cols; j += r.width {
 			tiles = append(tiles, tile{
 				region.row + i, region.col + j, min(r.height, region.rows-i), min(r.width, region.cols-j),

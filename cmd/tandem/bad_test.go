@@ -124,6 +124,7 @@ func TestBadInput(t *testing.T) {
 		{2, "Did you mean this?\n\ttranspose\n", []string{"tranpose", a}},
 		{2, `unknown command "abacus"`, []string{"abacus"}},
 		{2, `unknown command "extra"`, []string{"devices", "extra"}},
+		{2, `unknown command "cauchy" for "tandem random"`, []string{"random", "cauchy", "3x3", "-o", out}},
 		{2, `unknown command "nothing" for "tandem"`, []string{"help", "nothing"}},
 		{2, "Did you mean this?\n\ttranspose\n", []string{"help", "tranpose"}},
 		{2, "no factor", []string{"scale", a, "-o", out}},

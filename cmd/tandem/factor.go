@@ -252,13 +252,13 @@ func (a *app) factor(ctx context.Context, name string, c factorCommand, paths, o
 		return err
 	}
 	defer func() { outs.abort() }()
-	taken := map[string]string{out[0]: "-o"}
+	taken := map[string]string{fileOf(out[0]): "-o"}
 	for i, m := range c.more {
 		flag, path := "--"+m.flag, more[i]
-		if other := taken[path]; other != "" {
+		if other := taken[fileOf(path)]; other != "" {
 			return usagef("%s %s is the file of %s", flag, path, other)
 		}
-		taken[path] = flag
+		taken[fileOf(path)] = flag
 		o, err := createOutput(ctx, flag, path)
 		if err != nil {
 			return err

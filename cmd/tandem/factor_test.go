@@ -126,6 +126,7 @@ func TestFactorErrors(t *testing.T) {
 	fails(t, dir, exitUsage, "--pivots", "lu", singular, "-o", o)
 	fails(t, dir, exitUsage, "--pivots", "lu", singular, "-o", o, "--pivots", "-")
 	fails(t, dir, exitUsage, "is the file of -o", "lu", singular, "-o", o, "--pivots", o)
+	fails(t, dir, exitUsage, "is the file of -o", "lu", singular, "-o", o, "--pivots", dir+"/./o.npy")
 	fails(t, dir, exitUsage, "no file for R", "qr", singular, "-o", o)
 	fails(t, dir, exitUsage, "is the file of -o", "qr", singular, "-o", o, "--r", o)
 	fails(t, dir, exitError, "--pivots", "lu", singular, "-o", o, "--pivots", at("nowhere/p.npy"))

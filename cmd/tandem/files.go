@@ -403,17 +403,25 @@ func checkInputs(paths []string) error {
 	return nil
 }
 
+// fileOf is one name for all paths that lead to a file.
+func fileOf(path string) string {
+	if abs, err := filepath.Abs(npy.Target(path)); err == nil {
+		return abs
+	}
+	return path
+}
+
 // checkOutputs checks the values of -o before any work: want of them, all different.
 func checkOutputs(paths []string, want int) error {
 	seen := map[string]bool{}
 	for _, p := range paths {
-		switch clean := filepath.Clean(p); {
+		switch file := fileOf(p); {
 		case p == "":
 			return usagef("-o needs a file name")
-		case seen[clean]:
+		case seen[file]:
 			return usagef("-o %s is given twice", p)
 		default:
-			seen[clean] = true
+			seen[file] = true
 		}
 	}
 	switch {

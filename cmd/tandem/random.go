@@ -29,6 +29,8 @@ func newRandom(a *app) *cobra.Command {
 		Example: "  tandem random normal 1000x7 --seed 5 --type f4 -o r.npy",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		// so that a distribution that there is not is named, in place of a flag that those have
+		FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true},
 	}
 	cmd.AddCommand(
 		newDistribution(a, "uniform", "of the interval from 0 to 1, without 1", false),
