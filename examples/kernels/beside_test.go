@@ -51,6 +51,7 @@ func byTurns(b *testing.B, k *besideKernel, list []rival) {
 		}
 		for range b.N {
 			for i := range ready {
+				time.Sleep(50 * time.Millisecond) // threads of the one before, such as OpenMP's, wait awake
 				ready[i].times = append(ready[i].times, ready[i].run(b))
 			}
 		}
