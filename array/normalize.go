@@ -105,7 +105,8 @@ func Softmax[T Float](c, a *Array[T]) error {
 // rows, columns or numbers, as for Mul and Add. c may be a, and shares no elements with them.
 func LayerNorm[T Float, G, B Arg[T]](c, a *Array[T], gain G, bias B, eps T) error {
 	return normalized("LayerNorm", c, a, func(mean *Array[T]) error {
-		if err := cmp.Or(checkInput("LayerNorm", "gain", c, gain), checkInput("LayerNorm", "bias", c, bias)); err != nil {
+		err := cmp.Or(checkInput("LayerNorm", "gain", c, gain), checkInput("LayerNorm", "bias", c, bias))
+		if err != nil {
 			return err
 		}
 		rows, _ := a.Dims()

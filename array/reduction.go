@@ -165,15 +165,11 @@ func reduceNPY[D, T Element](ctx context.Context, s *linalg.Session, op *Reducti
 
 // checkMatrix says what is wrong with a matrix.
 func checkMatrix[T Element](op *Reduction, name string, m linalg.Matrix[T]) error {
-<<<<<<< HEAD
-	if err := m.Check(); err != nil {
-		return fmt.Errorf("%s: %s: %w", op.Name, name, err)
-=======
 	n := len(m.Data)
 	if m.Rows < 0 || m.Cols < 0 || m.Stride < m.Cols ||
 		m.Rows > 0 && m.Cols > 0 && (n < m.Cols || (n-m.Cols)/m.Stride < m.Rows-1) {
-		return fmt.Errorf("%w: %s: %s is %s with stride %d and %d values", linalg.ErrShape, op.Name, name, m, m.Stride, n)
->>>>>>> audit
+		return fmt.Errorf("%w: %s: %s is %s with stride %d and %d values", linalg.ErrShape, op.Name, name, m,
+			m.Stride, n)
 	}
 	return nil
 }

@@ -201,7 +201,8 @@ func TestReduceRefuses(t *testing.T) {
 	short := a
 	short.Data = short.Data[:5]
 	endless := linalg.Matrix[float32]{Rows: 1 << 40, Cols: 1 << 40, Stride: 1 << 40, Data: a.Data}
-	try(t, ReduceContext(t.Context(), s, sum, c.Slice(0, 1, 0, 1), linalg.Matrix[float32]{Rows: 1 << 60})) // no elements
+	empty := linalg.Matrix[float32]{Rows: 1 << 60}
+	try(t, ReduceContext(t.Context(), s, sum, c.Slice(0, 1, 0, 1), empty))
 	share := Share[float32]{Rows: 3, Cols: 4, Local: a, Block: 8}
 	_, shareErr := ReduceShare(t.Context(), s, sum, OverRows, share, 2, 5)
 	for _, x := range []struct {

@@ -48,7 +48,8 @@ func hard[T linalg.Float](n int) map[string]linalg.Matrix[T] {
 		"small": build(func(i, j int) float64 { return math.Exp2(-far) / float64(i+j+1) }),
 		"steep": build(func(i, j int) float64 { return uniform(i, j) * math.Exp2(-far*float64(i+j)/float64(2*n)) }),
 		"rising": build(func(i, j int) float64 {
-			return uniform(i, j) * math.Exp2(far*float64(i-n)/float64(n)) * map[bool]float64{true: 1}[i == j || j == i+1]
+			beside := map[bool]float64{true: 1}[i == j || j == i+1]
+			return uniform(i, j) * math.Exp2(far*float64(i-n)/float64(n)) * beside
 		}),
 		"zero":     build(func(i, j int) float64 { return 0 }),
 		"identity": build(func(i, j int) float64 { return map[bool]float64{true: 1}[i == j] }),

@@ -7,8 +7,8 @@ import (
 	"github.com/tandem-gpu/tandem/internal/host"
 )
 
-// qlSteps bounds the steps, in each row. Three are needed, but one of the first eigenvalues may take
-// as many as there are rows.
+// qlSteps bounds the steps, in each row. Three are needed, but one of the first eigenvalues may
+// take as many as there are rows.
 const qlSteps = 30
 
 // ql is the implicit QL method for the symmetric tridiagonal (d, e): d becomes the eigenvalues in
