@@ -133,7 +133,9 @@ func svd(s Solver[float64], m, n int, a []float64, lda int, sv []float64, v Sing
 		right.each(func(j, w int, data []float64) { host.Transpose(w, n, v.VT[j*v.LdVT:], v.LdVT, data, tileColumns) })
 	}
 	exp := rescaleVectors(b.d, b.e)
-	ok = bidiagonalQR(b.d, b.e, left, right)
+	if ok, err = b.iterate(left, right); err != nil {
+		return false, err
+	}
 	scaleBack(exp, b.d)
 	sortSingular(b.d, m, left, right, v)
 	return ok, nil
@@ -241,11 +243,11 @@ func rotateTile(data []float64, sweeps []sweep) {
 // manyRotations is how many rotations are kept before they are applied, but to small matrices.
 const manyRotations = 1 << 16
 
-// bidiagonalQR is the implicit QR method with zero shifts (J. Demmel and W. Kahan, "Accurate
-// singular values of bidiagonal matrices", SIAM J. Sci. Stat. Comput. 11, 1990): d becomes the
-// singular values, in no order and of any sign, and the rows of left and right are rotated.
-func bidiagonalQR(d, e []float64, left, right *tiles) (ok bool) {
-	n := len(d)
+// iterate is the implicit QR method with zero shifts (J. Demmel and W. Kahan, "Accurate singular
+// values of bidiagonal matrices", SIAM J. Sci. Stat. Comput. 11, 1990): d becomes the singular
+// values, in no order and of any sign, and the rows of left and right are rotated.
+func (b *bidiagonal) iterate(left, right *tiles) (ok bool, err error) {
+	n, d, e := b.n, b.d, b.e
 	q := chase{d: d, e: e, record: left != nil || right != nil, chunk: 64 * n}
 	some, most := 4*n, manyRotations // sweeps that there are as a rule, and rotations that wait
 	if left.small() && right.small() {
@@ -256,10 +258,12 @@ func bidiagonalQR(d, e []float64, left, right *tiles) (ok bool) {
 		q.left, q.right = sweeps[:0:some], sweeps[some:][:0]
 	}
 	pending := 0
-	flush := func() {
+	flush := func() error {
 		left.rotate(q.left...)
 		right.rotate(q.right...)
 		q.left, q.right, q.used, pending = q.left[:0], q.right[:0], 0, 0
+		_, err := b.atOnce(0, 0, 0) // whether the work is to end
+		return err
 	}
 	m := n - 1
 	for steps, shifted := 0, true; m > 0; {
@@ -275,17 +279,18 @@ func bidiagonalQR(d, e []float64, left, right *tiles) (ok bool) {
 			continue
 		}
 		if steps++; steps > 60*n {
-			return false
+			return false, nil
 		}
 		last, off := d[m], e[m-1]
 		q.sweep(k, m, shifted)
 		shifted = d[m] != last || e[m-1] != off // else the shift has vanished on the way
 		if pending += m - k; pending > most {
-			flush()
+			if err := flush(); err != nil {
+				return false, err
+			}
 		}
 	}
-	flush()
-	return true
+	return true, flush()
 }
 
 // A chase is an upper bidiagonal matrix and the rotations that it has had.

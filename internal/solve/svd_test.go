@@ -1,6 +1,7 @@
 package solve
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -142,6 +143,27 @@ func TestSVD(t *testing.T) {
 				t.Fatalf("%v with %v: %v, %v", s, bad, ok, err)
 			}
 		}
+	}
+}
+
+// The iteration looks whether it is to end.
+func TestSVDEnds(t *testing.T) {
+	const n = 300
+	stop, looks := errors.New("stop"), 0
+	s := Solver[float64]{AtOnce: func(m, n, k int) (bool, error) {
+		if m == 0 {
+			looks++
+		}
+		if looks == 2 {
+			return false, stop
+		}
+		return true, nil
+	}}
+	a := matrix[float64](rand.New(rand.NewPCG(35, 36)), "random", n, n, n)
+	u, v := make([]float64, n*n), make([]float64, n*n)
+	_, err := SVD(s, n, n, a, n, make([]float64, n), SingularVectors{U: u, Cols: n, LdU: n, VT: v, Rows: n, LdVT: n})
+	if !errors.Is(err, stop) {
+		t.Errorf("%v after %d looks", err, looks)
 	}
 }
 
