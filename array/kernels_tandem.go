@@ -783,7 +783,7 @@ var sinKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: sinFloat64Kernel},
 }
 
-var sinFloat32Kernel = kernelsPacked.Source("sin_float32", "39e829fc1dfa05f324ff4c9b18c50b57", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sin), support.Map1(sin[float32])), support.Map1(sin[float32]), "elementary.go", "../rmath/f32/trig.go")
+var sinFloat32Kernel = kernelsPacked.Source("sin_float32", "f1c7f302eedf2c182bf0cd0649d1db7b", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sin), support.Map1(sin[float32])), support.Map1(sin[float32]), "elementary.go", "../rmath/f32/trig.go")
 
 var sinFloat64Kernel = kernelsPacked.Source("sin_float64", "05704ab5e6e72731b1c0d84607da5cac", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sin_), support.Map1(sin[float64])), support.Map1(sin[float64]), "elementary.go", "../rmath/trig.go")
 
@@ -800,7 +800,7 @@ var cosKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: cosFloat64Kernel},
 }
 
-var cosFloat32Kernel = kernelsPacked.Source("cos_float32", "705b0d9c7a45fa69a290dc81c51df969", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cos), support.Map1(cos[float32])), support.Map1(cos[float32]), "elementary.go", "../rmath/f32/trig.go")
+var cosFloat32Kernel = kernelsPacked.Source("cos_float32", "c57a81d405012b7c90bc1abffc5d9674", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cos), support.Map1(cos[float32])), support.Map1(cos[float32]), "elementary.go", "../rmath/f32/trig.go")
 
 var cosFloat64Kernel = kernelsPacked.Source("cos_float64", "a36688fb63cd850ba48c03cf678cb39f", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cos_), support.Map1(cos[float64])), support.Map1(cos[float64]), "elementary.go", "../rmath/trig.go")
 
@@ -834,7 +834,7 @@ var sinPiKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: sinPiFloat64Kernel},
 }
 
-var sinPiFloat32Kernel = kernelsPacked.Source("sinPi_float32", "90a072933bfeef5c039419d90bcf5ba9", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sinPi), support.Map1(sinPi[float32])), support.Map1(sinPi[float32]), "elementary.go")
+var sinPiFloat32Kernel = kernelsPacked.Source("sinPi_float32", "b82eb9b4a46018bae941f63f73c9ceab", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sinPi), support.Map1(sinPi[float32])), support.Map1(sinPi[float32]), "elementary.go")
 
 var sinPiFloat64Kernel = kernelsPacked.Source("sinPi_float64", "e603869921f1b8eb76edbea398124fe0", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sinPi_), support.Map1(sinPi[float64])), support.Map1(sinPi[float64]), "elementary.go", "../rmath/trig.go")
 
@@ -851,7 +851,7 @@ var cosPiKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: cosPiFloat64Kernel},
 }
 
-var cosPiFloat32Kernel = kernelsPacked.Source("cosPi_float32", "1536eec34f4ac66112342a1e0075916f", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cosPi), support.Map1(cosPi[float32])), support.Map1(cosPi[float32]), "elementary.go")
+var cosPiFloat32Kernel = kernelsPacked.Source("cosPi_float32", "d5c82e8b449b7f0134215ffa1fbb40e2", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cosPi), support.Map1(cosPi[float32])), support.Map1(cosPi[float32]), "elementary.go")
 
 var cosPiFloat64Kernel = kernelsPacked.Source("cosPi_float64", "177b06385a75fb5aef7019e82aad1913", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cosPi_), support.Map1(cosPi[float64])), support.Map1(cosPi[float64]), "elementary.go", "../rmath/trig.go")
 
@@ -902,7 +902,7 @@ var atanKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: atanFloat64Kernel},
 }
 
-var atanFloat32Kernel = kernelsPacked.Source("atan_float32", "e955e21f6adaed9a2ce2b5a169644e4b", support.MapParams("float", "float"), support.Form(support.Map1(gpu_atan), support.Map1(atan[float32])), support.Map1(atan[float32]), "elementary.go", "../rmath/f32/arc.go")
+var atanFloat32Kernel = kernelsPacked.Source("atan_float32", "28be8a278c97708309e247a13ef367a1", support.MapParams("float", "float"), support.Form(support.Map1(gpu_atan), support.Map1(atan[float32])), support.Map1(atan[float32]), "elementary.go", "../rmath/f32/arc.go")
 
 var atanFloat64Kernel = kernelsPacked.Source("atan_float64", "b64545cf50af9582fcd7023784ef2a14", support.MapParams("double", "double"), support.Form(support.Map1(gpu_atan_), support.Map1(atan[float64])), support.Map1(atan[float64]), "elementary.go", "../rmath/trig.go")
 

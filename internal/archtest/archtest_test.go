@@ -81,10 +81,10 @@ var rules = []rule{
 	{pkg: "gpu/compiler/mistakes/nativecode", may: []string{"backend", "gpu/support"}},
 
 	// Elementary functions, and their generator and proof.
-	{pkg: "rmath/...", may: []string{"internal/asmtext", "rmath/internal/mp"}},
+	{pkg: "rmath/...", may: []string{"rmath/internal/mp"}},
 	// kernels call them
 	{pkg: "rmath"},
-	{pkg: "rmath/f32", may: []string{"internal/parallel"}, mods: []string{"golang.org/x/sys/cpu"}},
+	{pkg: "rmath/f32", may: []string{"internal/parallel"}},
 
 	// Exact sums, in plain Go and in kernels.
 	{pkg: "exact", may: []string{"internal/superacc"}},

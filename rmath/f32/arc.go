@@ -67,10 +67,10 @@ func asinRest(r, u float64) float64 {
 
 // Atan is the arc tangent of x.
 func Atan(x float32) float32 {
-	z := abs(x)
-	if z < 0x1p-13 || x != x {
+	if x != x {
 		return x
 	}
+	z := abs(x)
 	large, small := atan(z, z, 1)
 	y := large + small
 	if middle(y) && z == 0x1.1ad646p-04 {

@@ -12,8 +12,7 @@ func Example() {
 	// Output: 2.7182817 2.3025851 0.11920292
 }
 
-// A slice is computed on all cores, in vectors where the processor has them; the bits are those of
-// single calls.
+// A slice is computed on all cores; the bits are those of single calls.
 func ExampleApply() {
 	x := []float32{0, 0.5, 1, 2}
 	f32.Apply(f32.Exp, x, x)

@@ -78,11 +78,8 @@ func cosPoly(r, v float64) float64 {
 // Sin is the sine of x.
 func Sin(x float32) float32 {
 	z := abs(x)
-	switch {
-	case !(z <= math.MaxFloat32):
+	if !(z <= math.MaxFloat32) {
 		return nan()
-	case z < 0x1p-13:
-		return x
 	}
 	k, r, v := reduceHalfPi(z)
 	y := quadrant(k+uint64(math.Float32bits(x)>>31<<1), r, v)
@@ -95,11 +92,8 @@ func Sin(x float32) float32 {
 // Cos is the cosine of x.
 func Cos(x float32) float32 {
 	z := abs(x)
-	switch {
-	case !(z <= math.MaxFloat32):
+	if !(z <= math.MaxFloat32) {
 		return nan()
-	case z < 0x1p-13:
-		return 1
 	}
 	k, r, v := reduceHalfPi(z)
 	y := quadrant(k+1, r, v)
@@ -161,19 +155,14 @@ func CosPi(x float32) float32 {
 		return 1
 	}
 	k, r, v := reduceTurn(z)
-	if k&1 != 0 && r == 0 {
-		return 0
-	}
-	return float32(quadrant(k+1, r, v))
+	return float32(quadrant(k+1, r, v)) + 0 // of both zeros
 }
 
 // quadrant is sin(k pi/2 + r + v).
 func quadrant(k uint64, r, v float64) float64 {
-	var y float64
-	if k&1 == 0 {
-		y = sinPoly(r, v)
-	} else {
-		y = cosPoly(r, v)
+	y, c := sinPoly(r, v), cosPoly(r, v) // both: lanes take both
+	if k&1 != 0 {
+		y = c
 	}
 	if k&2 != 0 {
 		y = -y

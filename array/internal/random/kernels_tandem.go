@@ -42,7 +42,7 @@ var FillFloat32Uniform32Kernel = kernelsPacked.Source("Fill_float32_Uniform32", 
 
 var FillFloat64Uniform64Kernel = kernelsPacked.Source("Fill_float64_Uniform64", "f5aaab04319373c727f228c2f1627511", support.Params{}.Matrix("c", "double", 8).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat64Uniform64Go, FillFloat64Uniform64Plain, "random.go")
 
-var FillFloat32Normal32Kernel = kernelsPacked.Source("Fill_float32_Normal32", "81c37276789ecc81c74ae90f9fe5c082", support.Params{}.Matrix("c", "float", 4).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat32Normal32Go, FillFloat32Normal32Plain, "random.go", "../../../rmath/f32/log.go")
+var FillFloat32Normal32Kernel = kernelsPacked.Source("Fill_float32_Normal32", "abf86b51d735c59a022e316eb195c2d9", support.Params{}.Matrix("c", "float", 4).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat32Normal32Go, FillFloat32Normal32Plain, "random.go", "../../../rmath/f32/log.go")
 
 var FillFloat64Normal64Kernel = kernelsPacked.Source("Fill_float64_Normal64", "cd0cbfc3c7d03f79994c9d9924f1081c", support.Params{}.Matrix("c", "double", 8).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat64Normal64Go, FillFloat64Normal64Plain, "random.go", "../../../rmath/log.go", "../../../rmath/trig.go")
 
