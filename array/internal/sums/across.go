@@ -52,7 +52,7 @@ func Across[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it
 			for k := range 6 {
 				parts[words.At+k*words.Step] = sum.part(k)
 			}
-			parts[words.At+6*words.Step], special = stateOf(unit(f, top), deep), clean
+			parts[words.At+6*words.Step], special = stateOf(unit(f, top), deep || p.product()), clean
 		}
 		parts[words.At+(Words-1)*words.Step] = special
 	}

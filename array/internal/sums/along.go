@@ -131,7 +131,7 @@ func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R r
 			}
 			it.Barrier()
 			if len(parts) == 0 {
-				v := valueOf(f.precision(), joined(all[:], n, deep), unit(f, top), deep)
+				v := valueOf(f.precision(), joined(all[:], n, deep || p.product()), unit(f, top), deep || p.product())
 				z := gpu.Uniform(it, rounded(r, v, 0, over, root))
 				if l == 0 {
 					c.Set(o, 0, z)
@@ -143,7 +143,7 @@ func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R r
 				case i < 6:
 					v = sumOfParts(all[i*n : i*n+n])
 				case i == 6:
-					v = stateOf(unit(f, top), deep)
+					v = stateOf(unit(f, top), deep || p.product())
 				default:
 					j = Words - 1
 				}
@@ -165,7 +165,7 @@ func stateOf(base int, deep bool) int64 {
 	return int64(base) * 2
 }
 
-// maxShort is how many terms a short has room for, which is not so for products of two halves.
+// maxShort is how many terms the integers of a part have room for, as valueOf adds them up.
 const maxShort = 1 << 20
 
 // joined is the halves of n work-items, which have their parts side by side.
@@ -192,12 +192,11 @@ func valueOf(precision int, t halves, base int, deep bool) superacc.Value {
 	b := short{}.shifted(0, t.upper.b).shifted(32, t.lower.b)
 	s := a.and(b)
 	base += 1 - precision
-	if deep {
-		c := short{}.shifted(0, t.upper.c).shifted(32, t.lower.c)
-		s = s.shifted(precision-1, 0).and(c)
-		base += 1 - precision
+	if !deep {
+		return s.value(base)
 	}
-	return s.value(base)
+	c := short{}.shifted(0, t.upper.c).shifted(32, t.lower.c)
+	return s.valueWith(precision-1, c, base+1-precision)
 }
 
 // A block is what a group adds up at a time: rows i0 to i1-1, columns j0 to j1-1.

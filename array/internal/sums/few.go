@@ -23,18 +23,20 @@ func Few[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rou
 		if len(shift) != 0 {
 			less = shift[o]
 		}
-		w := nowhere[T, I](f)
-		if !p.product() {
-			w = windowOf(f, p, t, o, less)
-		}
-		var v superacc.Value
+		first := t
+		first.height, first.width = min(height, sample), min(width, sample)
+		w, _ := addOf(f, p, first, o, less, 1, false)
+		top := topOf(f, w) + room
+		w, v := sumOf(f, p, t, o, less, top, false)
 		special := int64(0)
-		top := topOf(f, w)
-		deep := isDeep(f, p, w, top)
-		if !p.product() && fits(f, p, w, top, deep) {
-			v = sumOf(f, p, t, o, less, top, deep)
-		} else {
-			v, special = sumOfWide(f, p, t, o, less, w)
+		if !fits(f, p, w, top, false) {
+			top = topOf(f, w)
+			deep := isDeep(f, p, w, top)
+			if fits(f, p, w, top, deep) {
+				_, v = sumOf(f, p, t, o, less, top, deep)
+			} else {
+				v, special = sumOfWide(f, p, t, o, less, w)
+			}
 		}
 		z := rounded(r, v, special, over, root)
 		if c.Cols == 1 {
@@ -45,12 +47,12 @@ func Few[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rou
 	}
 }
 
-// windowOf is the window of the terms of output o, less what is subtracted of the factors.
-func windowOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,
-) window[I] {
-	w, _ := addOf(f, p, t, o, less, 1, false)
-	return w
-}
+// What the first terms of an output need, some rows or columns of them, and room for larger ones
+// fit most outputs.
+const (
+	sample = 4
+	room   = 4 // bits
+)
 
 // addOf adds up the terms of output o, MaxTurns at most, scaled, and finds where they lie.
 func addOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,
@@ -67,22 +69,23 @@ func addOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F
 	return w, d.without(I(t.height*t.width)*f.bits(f.magic()), p.product(), deep)
 }
 
-// sumOf is the sum of the terms of output o, to which the exponent top fits.
+// sumOf is the window of the terms of output o, and their sum where the exponent top fits to them.
 func sumOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,
 	top int, deep bool,
-) superacc.Value {
+) (window[I], superacc.Value) {
 	wide := max(1, min(t.width, MaxTurns)) // of a block
 	high := MaxTurns / wide
-	s, b := halves{}, t
+	w, s, b := nowhere[T, I](f), halves{}, t
 	for i := 0; i < t.height; i += high {
 		for j := 0; j < t.width; j += wide {
 			b.first, b.left = t.first+i, t.left+j
 			b.height, b.width = min(high, t.height-i), min(wide, t.width-j)
-			_, d := addOf(f, p, b, o, less, scale(f, top), deep)
+			v, d := addOf(f, p, b, o, less, scale(f, top), deep)
+			w = window[I]{max(w.hi, v.hi), min(w.lo, v.lo)}
 			s = s.with(int64(d.a), int64(d.b), int64(d.c))
 		}
 	}
-	return valueOf(f.precision(), s, unit(f, top), deep)
+	return w, valueOf(f.precision(), s, unit(f, top), deep || p.product())
 }
 
 // sumOfWide is the sum of any terms of output o, of window w, and the set of what is no number

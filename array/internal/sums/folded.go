@@ -88,7 +88,7 @@ func fold[T, D float32 | float64 | int32 | bool, F folders, R value32 | value64 
 	if outputs == 1 {
 		x, _ = flat(x, x)
 	}
-	if xr, _ := x.Dims(); few(s.Info(), x, rows, cols, false) && (cols > 1 || xr == rows) {
+	if xr, _ := x.Dims(); few(s.Info(), x, rows, cols) && (cols > 1 || xr == rows) {
 		return LaunchFoldFew[T, D](s, gridOf(s.Info(), outputs), f, r, c, x, cols > 1, mask, flip)
 	}
 	l := newShape(s.Info(), x, rows, cols)

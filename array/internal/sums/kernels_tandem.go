@@ -35,13 +35,13 @@ var AcrossKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two)}, Kernel: AcrossFloat64Float64Int64DoubleTwoKernel},
 }
 
-var AcrossFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one", "bc7f19f3c9ab6f15201003286db74cab", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("short", "uint", 4).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneGo, AcrossFloat32Float32Int32SingleOnePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one", "b2a6d3be0a852835b45031de73cd369b", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("short", "uint", 4).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneGo, AcrossFloat32Float32Int32SingleOnePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one", "22f45bcdd4dc22d3fafe63e6fc675182", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneGo, AcrossFloat64Float64Int64DoubleOnePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one", "66e5e793bb8be446fe53678b32d5e443", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneGo, AcrossFloat64Float64Int64DoubleOnePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair", "a7cedeb5414ebed60b9b294abc678efa", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairGo, AcrossFloat32Float64Int64DoublePairPlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair", "ac5a782d5c5656072c33fa9ff688dee8", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairGo, AcrossFloat32Float64Int64DoublePairPlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two", "a666dba3bedb4ef24bdb0e0d65476b39", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoGo, AcrossFloat64Float64Int64DoubleTwoPlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two", "764683e63d87a65ad9ecc091de3c1391", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoGo, AcrossFloat64Float64Int64DoubleTwoPlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go")
 
 // LaunchAlong runs [Along] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -70,13 +70,13 @@ var AlongKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two), *new(double)}, Kernel: AlongFloat64Float64Int64DoubleTwoDoubleKernel},
 }
 
-var AlongFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Along_float32_float32_int32_single_one_single", "1fb85bb1998454af7c60efa1d3bd7a72", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "uint", 4), AlongFloat32Float32Int32SingleOneSingleGo, AlongFloat32Float32Int32SingleOneSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Along_float32_float32_int32_single_one_single", "34051c773ae983ef7821c00e6905cb24", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "uint", 4), AlongFloat32Float32Int32SingleOneSingleGo, AlongFloat32Float32Int32SingleOneSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_one_double", "5010de58943608730918b76707b6898d", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleOneDoubleGo, AlongFloat64Float64Int64DoubleOneDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_one_double", "4943bbb714585c26e581b97b55431213", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleOneDoubleGo, AlongFloat64Float64Int64DoubleOneDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Along_float32_float64_int64_double_pair_single", "8fecaac74d4ebd7224eb2ad37ee1ec7d", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat32Float64Int64DoublePairSingleGo, AlongFloat32Float64Int64DoublePairSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Along_float32_float64_int64_double_pair_single", "5809a6a273c496d5ee3f7c21e95fc260", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat32Float64Int64DoublePairSingleGo, AlongFloat32Float64Int64DoublePairSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_two_double", "de3445e2d886cd160d4aa3fafca29a01", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleTwoDoubleGo, AlongFloat64Float64Int64DoubleTwoDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_two_double", "b36e7d032f717421aaf8e615a6c8146b", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleTwoDoubleGo, AlongFloat64Float64Int64DoubleTwoDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
 // LaunchFew runs [Few] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -102,13 +102,13 @@ var FewKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two), *new(double)}, Kernel: FewFloat64Float64Int64DoubleTwoDoubleKernel},
 }
 
-var FewFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Few_float32_float32_int32_single_one_single", "b1260d2d5dfdcbe66c8c8c8b3cba5360", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), FewFloat32Float32Int32SingleOneSingleGo, FewFloat32Float32Int32SingleOneSinglePlain, "few.go")
+var FewFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Few_float32_float32_int32_single_one_single", "a4762e96da33626748f65a20dfd8c93a", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), FewFloat32Float32Int32SingleOneSingleGo, FewFloat32Float32Int32SingleOneSinglePlain, "few.go")
 
-var FewFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_one_double", "4c85723d3dc6e18d1c56e04aef4df3da", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleOneDoubleGo, FewFloat64Float64Int64DoubleOneDoublePlain, "few.go")
+var FewFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_one_double", "0fba40c84301c6aebda566153e74f63c", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleOneDoubleGo, FewFloat64Float64Int64DoubleOneDoublePlain, "few.go")
 
-var FewFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Few_float32_float64_int64_double_pair_single", "0d700a0936302159882c20f5e39be2d1", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat32Float64Int64DoublePairSingleGo, FewFloat32Float64Int64DoublePairSinglePlain, "few.go")
+var FewFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Few_float32_float64_int64_double_pair_single", "1b784430d2fa4446372e8b0832f78f52", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat32Float64Int64DoublePairSingleGo, FewFloat32Float64Int64DoublePairSinglePlain, "few.go")
 
-var FewFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_two_double", "6096617b115f840be04b452d015df38c", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleTwoDoubleGo, FewFloat64Float64Int64DoubleTwoDoublePlain, "few.go")
+var FewFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_two_double", "8dfe26d5c01dde863e55e0333dcdea37", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleTwoDoubleGo, FewFloat64Float64Int64DoubleTwoDoublePlain, "few.go")
 
 // LaunchFoldAlong runs [FoldAlong] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -136,15 +136,15 @@ var FoldAlongKernels = support.Kernels{
 	{Types: []any{*new(bool), *new(count)}, Kernel: FoldAlongBoolCountKernel},
 }
 
-var FoldAlongFloat32Most32Kernel = kernelsPacked.Source("FoldAlong_float32_most32", "a6cb3050a58d0edab0f938a8621b2a8e", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongFloat32Most32Go, FoldAlongFloat32Most32Plain, "fold.go")
+var FoldAlongFloat32Most32Kernel = kernelsPacked.Source("FoldAlong_float32_most32", "9bab95d90bdc3e6f4eaf3684d05143b8", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongFloat32Most32Go, FoldAlongFloat32Most32Plain, "fold.go")
 
-var FoldAlongFloat64Most64Kernel = kernelsPacked.Source("FoldAlong_float64_most64", "78ee599a34df97dd4f50c7328ce2d707", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongFloat64Most64Go, FoldAlongFloat64Most64Plain, "fold.go")
+var FoldAlongFloat64Most64Kernel = kernelsPacked.Source("FoldAlong_float64_most64", "4c5789f4df1bf2649b950893933b8bac", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongFloat64Most64Go, FoldAlongFloat64Most64Plain, "fold.go")
 
-var FoldAlongInt32MostIntKernel = kernelsPacked.Source("FoldAlong_int32_mostInt", "415225fcf2a83a133d0053476dcaa99f", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongInt32MostIntGo, FoldAlongInt32MostIntPlain, "fold.go")
+var FoldAlongInt32MostIntKernel = kernelsPacked.Source("FoldAlong_int32_mostInt", "0541a5101c801f9b4b70ff15f23caca5", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongInt32MostIntGo, FoldAlongInt32MostIntPlain, "fold.go")
 
-var FoldAlongInt32Add32Kernel = kernelsPacked.Source("FoldAlong_int32_add32", "2383cd11f9f245ac83016c7c6d9df65f", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongInt32Add32Go, FoldAlongInt32Add32Plain, "fold.go")
+var FoldAlongInt32Add32Kernel = kernelsPacked.Source("FoldAlong_int32_add32", "3cb93ef44c4a75a91c8fd488287781da", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongInt32Add32Go, FoldAlongInt32Add32Plain, "fold.go")
 
-var FoldAlongBoolCountKernel = kernelsPacked.Source("FoldAlong_bool_count", "3d8caed9d1987534190d518f90649746", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongBoolCountGo, FoldAlongBoolCountPlain, "fold.go")
+var FoldAlongBoolCountKernel = kernelsPacked.Source("FoldAlong_bool_count", "1a939866a181fd68fb8ef229c7ffaaa8", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongBoolCountGo, FoldAlongBoolCountPlain, "fold.go")
 
 // LaunchFoldAcross runs [FoldAcross] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -211,23 +211,23 @@ var FoldFewKernels = support.Kernels{
 	{Types: []any{*new(bool), *new(bool), *new(count), *new(reached)}, Kernel: FoldFewBoolBoolCountReachedKernel},
 }
 
-var FoldFewFloat32Float32Most32Value32Kernel = kernelsPacked.Source("FoldFew_float32_float32_most32_value32", "a40ab0c72a863d5d02753120f0382d9c", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewFloat32Float32Most32Value32Go, FoldFewFloat32Float32Most32Value32Plain, "fold.go")
+var FoldFewFloat32Float32Most32Value32Kernel = kernelsPacked.Source("FoldFew_float32_float32_most32_value32", "d38f0183dafb65c9e45150b3bb4825c5", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewFloat32Float32Most32Value32Go, FoldFewFloat32Float32Most32Value32Plain, "fold.go")
 
-var FoldFewFloat64Float64Most64Value64Kernel = kernelsPacked.Source("FoldFew_float64_float64_most64_value64", "81440a96f6d255a417b67dce7149ac0c", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewFloat64Float64Most64Value64Go, FoldFewFloat64Float64Most64Value64Plain, "fold.go")
+var FoldFewFloat64Float64Most64Value64Kernel = kernelsPacked.Source("FoldFew_float64_float64_most64_value64", "a724ace59f90b3e34e77949382f009d7", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewFloat64Float64Most64Value64Go, FoldFewFloat64Float64Most64Value64Plain, "fold.go")
 
-var FoldFewInt32Int32MostIntValueIntKernel = kernelsPacked.Source("FoldFew_int32_int32_mostInt_valueInt", "568fb2f00287a5a38b7ee092dbd1e792", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewInt32Int32MostIntValueIntGo, FoldFewInt32Int32MostIntValueIntPlain, "fold.go")
+var FoldFewInt32Int32MostIntValueIntKernel = kernelsPacked.Source("FoldFew_int32_int32_mostInt_valueInt", "128f4da86319520220b439f2846a34a0", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewInt32Int32MostIntValueIntGo, FoldFewInt32Int32MostIntValueIntPlain, "fold.go")
 
-var FoldFewFloat32Int32Most32IndexKernel = kernelsPacked.Source("FoldFew_float32_int32_most32_index", "2ef16cb4fc7e5412043e3284148a0b8d", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewFloat32Int32Most32IndexGo, FoldFewFloat32Int32Most32IndexPlain, "fold.go")
+var FoldFewFloat32Int32Most32IndexKernel = kernelsPacked.Source("FoldFew_float32_int32_most32_index", "b002c513a5bf052fe6f77f7acadd5928", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewFloat32Int32Most32IndexGo, FoldFewFloat32Int32Most32IndexPlain, "fold.go")
 
-var FoldFewFloat64Int32Most64IndexKernel = kernelsPacked.Source("FoldFew_float64_int32_most64_index", "862d551ab4d5365311e8675834cb77b2", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewFloat64Int32Most64IndexGo, FoldFewFloat64Int32Most64IndexPlain, "fold.go")
+var FoldFewFloat64Int32Most64IndexKernel = kernelsPacked.Source("FoldFew_float64_int32_most64_index", "fa78dde00193f50c934d228ce987d1f8", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewFloat64Int32Most64IndexGo, FoldFewFloat64Int32Most64IndexPlain, "fold.go")
 
-var FoldFewInt32Int32MostIntIndexKernel = kernelsPacked.Source("FoldFew_int32_int32_mostInt_index", "c23319ff0081250633f5d173500132ba", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewInt32Int32MostIntIndexGo, FoldFewInt32Int32MostIntIndexPlain, "fold.go")
+var FoldFewInt32Int32MostIntIndexKernel = kernelsPacked.Source("FoldFew_int32_int32_mostInt_index", "ffd1097d44ef362fe8031e9d767e4293", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewInt32Int32MostIntIndexGo, FoldFewInt32Int32MostIntIndexPlain, "fold.go")
 
-var FoldFewInt32Int32Add32TotalKernel = kernelsPacked.Source("FoldFew_int32_int32_add32_total", "53ff1bf03f46bd9570e394a7d816956e", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewInt32Int32Add32TotalGo, FoldFewInt32Int32Add32TotalPlain, "fold.go")
+var FoldFewInt32Int32Add32TotalKernel = kernelsPacked.Source("FoldFew_int32_int32_add32_total", "91bcb3bed73f42442442cb46b8418dc5", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewInt32Int32Add32TotalGo, FoldFewInt32Int32Add32TotalPlain, "fold.go")
 
-var FoldFewBoolInt32CountTotalKernel = kernelsPacked.Source("FoldFew_bool_int32_count_total", "81febd6f3dd8b26096b652b45d372ea6", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewBoolInt32CountTotalGo, FoldFewBoolInt32CountTotalPlain, "fold.go")
+var FoldFewBoolInt32CountTotalKernel = kernelsPacked.Source("FoldFew_bool_int32_count_total", "a63c74400280dff3fb371ebb5f28b8bf", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewBoolInt32CountTotalGo, FoldFewBoolInt32CountTotalPlain, "fold.go")
 
-var FoldFewBoolBoolCountReachedKernel = kernelsPacked.Source("FoldFew_bool_bool_count_reached", "3c8893ef98ab2a1ed960ae63d272075f", support.Params{}.Matrix("c", "uchar", 1).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewBoolBoolCountReachedGo, FoldFewBoolBoolCountReachedPlain, "fold.go")
+var FoldFewBoolBoolCountReachedKernel = kernelsPacked.Source("FoldFew_bool_bool_count_reached", "0a956baf3bdcf754c4e562b11dde57fd", support.Params{}.Matrix("c", "uchar", 1).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewBoolBoolCountReachedGo, FoldFewBoolBoolCountReachedPlain, "fold.go")
 
 // LaunchFinish runs [Finish] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -254,17 +254,17 @@ var FinishKernels = support.Kernels{
 	{Types: []any{*new(bool), *new(reached)}, Kernel: FinishBoolReachedKernel},
 }
 
-var FinishFloat32Value32Kernel = kernelsPacked.Source("Finish_float32_value32", "2eeaa54c3b2b398a31526e0e09f980ec", support.Params{}.Matrix("c", "float", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishFloat32Value32Go, FinishFloat32Value32Plain, "fold.go")
+var FinishFloat32Value32Kernel = kernelsPacked.Source("Finish_float32_value32", "fc55286d80d2fa28a820265b5e5742fc", support.Params{}.Matrix("c", "float", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishFloat32Value32Go, FinishFloat32Value32Plain, "fold.go")
 
-var FinishFloat64Value64Kernel = kernelsPacked.Source("Finish_float64_value64", "4c2881f9729af028b98293f071ba771e", support.Params{}.Matrix("c", "double", 8).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishFloat64Value64Go, FinishFloat64Value64Plain, "fold.go")
+var FinishFloat64Value64Kernel = kernelsPacked.Source("Finish_float64_value64", "7431a568c3a623c0b874ea3f362ff40e", support.Params{}.Matrix("c", "double", 8).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishFloat64Value64Go, FinishFloat64Value64Plain, "fold.go")
 
-var FinishInt32ValueIntKernel = kernelsPacked.Source("Finish_int32_valueInt", "a2ae9373f7903ccf565ca4ae3c06e51f", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishInt32ValueIntGo, FinishInt32ValueIntPlain, "fold.go")
+var FinishInt32ValueIntKernel = kernelsPacked.Source("Finish_int32_valueInt", "7f513520253e702d14d9d9848e32f2fe", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishInt32ValueIntGo, FinishInt32ValueIntPlain, "fold.go")
 
-var FinishInt32IndexKernel = kernelsPacked.Source("Finish_int32_index", "fb8e0ac196349440ed09210b45f13d42", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishInt32IndexGo, FinishInt32IndexPlain, "fold.go")
+var FinishInt32IndexKernel = kernelsPacked.Source("Finish_int32_index", "1edbcdb43d7bb89b7039810a2702bd2d", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishInt32IndexGo, FinishInt32IndexPlain, "fold.go")
 
-var FinishInt32TotalKernel = kernelsPacked.Source("Finish_int32_total", "ef3fcb8abd1cf1826d328d0556477175", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishInt32TotalGo, FinishInt32TotalPlain, "fold.go")
+var FinishInt32TotalKernel = kernelsPacked.Source("Finish_int32_total", "eb7645b5c2cb1a7af17522d81c287fed", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishInt32TotalGo, FinishInt32TotalPlain, "fold.go")
 
-var FinishBoolReachedKernel = kernelsPacked.Source("Finish_bool_reached", "a962105ab78338036294ec331cc862db", support.Params{}.Matrix("c", "uchar", 1).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishBoolReachedGo, FinishBoolReachedPlain, "fold.go")
+var FinishBoolReachedKernel = kernelsPacked.Source("Finish_bool_reached", "d1ec548786de516dcf4c1a6bba59d69d", support.Params{}.Matrix("c", "uchar", 1).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishBoolReachedGo, FinishBoolReachedPlain, "fold.go")
 
 // LaunchGather runs [Gather] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -279,7 +279,7 @@ func LaunchGather[Arg1 linalg.KernelArg[int64], Arg2 linalg.KernelArg[int64]](s 
 	return call.Launch()
 }
 
-var GatherKernel = kernelsPacked.Source("Gather_kernel", "c9feabd5bcf74b551d1cd3177d9d0468", support.Params{}.Slice("sums", "long", 8).ConstSlice("parts", "long", 8).Scalar("all", "long", 8).Scalar("first", "long", 8).Scalar("outputs", "long", 8).Scalar("count", "long", 8), GatherGo, GatherPlain, "gather.go")
+var GatherKernel = kernelsPacked.Source("Gather_kernel", "8283c55615cd58fceb0e59437a3a94d0", support.Params{}.Slice("sums", "long", 8).ConstSlice("parts", "long", 8).Scalar("all", "long", 8).Scalar("first", "long", 8).Scalar("outputs", "long", 8).Scalar("count", "long", 8), GatherGo, GatherPlain, "gather.go")
 
 // LaunchGatherFolded runs [GatherFolded] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -317,11 +317,11 @@ var TotalsKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(integer)}, Kernel: TotalsInt32IntegerKernel},
 }
 
-var TotalsFloat32SingleKernel = kernelsPacked.Source("Totals_float32_single", "dd7ca18600498301df79b16a95852b2e", support.Params{}.ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsFloat32SingleGo, TotalsFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go")
+var TotalsFloat32SingleKernel = kernelsPacked.Source("Totals_float32_single", "b96c265967d9fd36c2e8bc9c9f0814e3", support.Params{}.ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsFloat32SingleGo, TotalsFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go")
 
-var TotalsFloat64DoubleKernel = kernelsPacked.Source("Totals_float64_double", "bf8f3c7e5339a626c6ff7a7683d75775", support.Params{}.ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsFloat64DoubleGo, TotalsFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go")
+var TotalsFloat64DoubleKernel = kernelsPacked.Source("Totals_float64_double", "ae02c436fb47b2800453d3fd54b0ba4d", support.Params{}.ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsFloat64DoubleGo, TotalsFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go")
 
-var TotalsInt32IntegerKernel = kernelsPacked.Source("Totals_int32_integer", "bbe0d675756f8155011effff3acfcbc3", support.Params{}.ConstMatrix("x", "int", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsInt32IntegerGo, TotalsInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go")
+var TotalsInt32IntegerKernel = kernelsPacked.Source("Totals_int32_integer", "a948250b44b50d24c99d0a355ea19458", support.Params{}.ConstMatrix("x", "int", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsInt32IntegerGo, TotalsInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go")
 
 // LaunchOffsets runs [Offsets] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -334,7 +334,7 @@ func LaunchOffsets[Arg1 linalg.KernelArg[int64]](s *linalg.Session, grid backend
 	return call.Launch()
 }
 
-var OffsetsKernel = kernelsPacked.Source("Offsets_kernel", "d97aaa1edd90e3273c42808a402a1234", support.Params{}.Slice("sums", "long", 8).Scalar("rows", "long", 8).Scalar("blocks", "long", 8).Scalar("words", "long", 8), OffsetsGo, OffsetsPlain, "prefix.go")
+var OffsetsKernel = kernelsPacked.Source("Offsets_kernel", "8832689c2924a11cdb362ab60cc4b7ab", support.Params{}.Slice("sums", "long", 8).Scalar("rows", "long", 8).Scalar("blocks", "long", 8).Scalar("words", "long", 8), OffsetsGo, OffsetsPlain, "prefix.go")
 
 // LaunchPrefix runs [Prefix] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -354,11 +354,11 @@ var PrefixKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(integer)}, Kernel: PrefixInt32IntegerKernel},
 }
 
-var PrefixFloat32SingleKernel = kernelsPacked.Source("Prefix_float32_single", "b59dc17e824ed98bfccf6af454272dee", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat32SingleGo, PrefixFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var PrefixFloat32SingleKernel = kernelsPacked.Source("Prefix_float32_single", "5e91dc00b42ad9e056f75efd7a3416e3", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat32SingleGo, PrefixFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var PrefixFloat64DoubleKernel = kernelsPacked.Source("Prefix_float64_double", "79348e31476130422e8d5d01a0dc12cd", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat64DoubleGo, PrefixFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var PrefixFloat64DoubleKernel = kernelsPacked.Source("Prefix_float64_double", "7f35c99000636dc6c31b6a7b85074f11", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat64DoubleGo, PrefixFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var PrefixInt32IntegerKernel = kernelsPacked.Source("Prefix_int32_integer", "c3298f212946097360f9880dd0f9be0f", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixInt32IntegerGo, PrefixInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var PrefixInt32IntegerKernel = kernelsPacked.Source("Prefix_int32_integer", "8fdb4a46c339eae51a498663b851c982", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixInt32IntegerGo, PrefixInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
 // LaunchScatter runs [Scatter] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -379,11 +379,11 @@ var ScatterKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(integer)}, Kernel: ScatterInt32IntegerKernel},
 }
 
-var ScatterFloat32SingleKernel = kernelsPacked.Source("Scatter_float32_single", "a9a9e123281c1bc255bd20a5c6eae78a", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8), ScatterFloat32SingleGo, ScatterFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var ScatterFloat32SingleKernel = kernelsPacked.Source("Scatter_float32_single", "bd9a24b0b6aa53c023257a735e11d7e3", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8), ScatterFloat32SingleGo, ScatterFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var ScatterFloat64DoubleKernel = kernelsPacked.Source("Scatter_float64_double", "0cec1778aff8e42eee0de354ca1255b7", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8), ScatterFloat64DoubleGo, ScatterFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var ScatterFloat64DoubleKernel = kernelsPacked.Source("Scatter_float64_double", "b7694ba77a80214527f129eb7ec421b5", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8), ScatterFloat64DoubleGo, ScatterFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var ScatterInt32IntegerKernel = kernelsPacked.Source("Scatter_int32_integer", "1e991197c6c764518975159173a02a7f", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8), ScatterInt32IntegerGo, ScatterInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var ScatterInt32IntegerKernel = kernelsPacked.Source("Scatter_int32_integer", "6575cd6b6964e9154d92cd033eb841e1", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8), ScatterInt32IntegerGo, ScatterInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
 // LaunchRound runs [Round] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -405,9 +405,9 @@ var RoundKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(double)}, Kernel: RoundFloat64DoubleKernel},
 }
 
-var RoundFloat32SingleKernel = kernelsPacked.Source("Round_float32_single", "d6b2c146f35b33b344e41c91d7bbb34d", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("precision", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat32SingleGo, RoundFloat32SinglePlain, "round.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var RoundFloat32SingleKernel = kernelsPacked.Source("Round_float32_single", "f3d85a1147a86765dfe70a1f43c6d4a9", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("precision", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat32SingleGo, RoundFloat32SinglePlain, "round.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var RoundFloat64DoubleKernel = kernelsPacked.Source("Round_float64_double", "6fe7296a75812b5475e738e0e52bb9d2", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("precision", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat64DoubleGo, RoundFloat64DoublePlain, "round.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var RoundFloat64DoubleKernel = kernelsPacked.Source("Round_float64_double", "cd67336eb719fc664da0e1218f3988e0", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("precision", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat64DoubleGo, RoundFloat64DoublePlain, "round.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
@@ -421,7 +421,7 @@ var kernelsText embed.FS
 var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []support.Decl{
 	{File: "across.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "across.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
-	{File: "across.go", Head: "func Across[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, parts []int64,", Hash: "37aeaf0287dc5bb3a113a70c332a387295245e3ae7a65a2a293fed3f32eb4e8f"},
+	{File: "across.go", Head: "func Across[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, parts []int64,", Hash: "5d3ea3d3f0969163b6d60a7ab232a3feffc036f46ba64f02c619fe35091e32de"},
 	{File: "across.go", Head: "func addToWords[T float32 | float64, I int32 | int64, F format[T, I]](f F, parts []int64, words superacc.Place,", Hash: "1cc91cc917bb54eb59df96d92dc7eae4cf309cf0cd5fcf3813e6890582d483c2"},
 	{File: "across.go", Head: "func addHalves(parts []int64, words superacc.Place, s halves, at, precision int) {", Hash: "ed0ec615056ea31fa4c2a618efe64c4be4427e213aabe5f425649a34557f6def"},
 	{File: "across.go", Head: "func addDigits[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,", Hash: "72b414020a6fb295715d4628c38e72aaafe509ae421c9d2a70dd9f15caa5d993"},
@@ -429,12 +429,12 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "along.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
 	{File: "along.go", Head: "const (", Hash: "e4ed69640081a1617910206ef7446229a98304684e9a252e9fc41f32de8c0744"},
 	{File: "along.go", Head: "const Words = 137", Hash: "d4ebfd991313ffb00f487206514f8d7be86c17f8ea1a8919fa015b760a7908c6"},
-	{File: "along.go", Head: "func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,", Hash: "5da36cf91363189a17343c07332e425f102e8d628a8d0548d137e32c040edca7"},
+	{File: "along.go", Head: "func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,", Hash: "0c826bd9e46d262e0720b422d9267ee2cbecc995c5666c988f1a2ac7b80df55f"},
 	{File: "along.go", Head: "const clean = 1 << 8", Hash: "0336d739aa7ae558d947fc43138dbe467c27458c881dc307ec9586e18fee4683"},
 	{File: "along.go", Head: "func stateOf(base int, deep bool) int64 {", Hash: "1e1b59283f77b7b976b0cbd7fa58160f3f486cfab6aa31be8b6c8651093af828"},
 	{File: "along.go", Head: "func joined(all []int64, n int, deep bool) halves {", Hash: "0411390018e71942da7a6699f707beba84c4cf543d37e0329e260af14a91e182"},
 	{File: "along.go", Head: "func sumOfParts(x []int64) (sum int64) {", Hash: "cb2d38add4fef67b9053c97e6804605e001ce65261bcd6051c49adc198fda167"},
-	{File: "along.go", Head: "func valueOf(precision int, t halves, base int, deep bool) superacc.Value {", Hash: "dccb914bd3176e062477a304bd36035c002e900188fd1e4b9ad0dd2dcf1cbb2e"},
+	{File: "along.go", Head: "func valueOf(precision int, t halves, base int, deep bool) superacc.Value {", Hash: "6607ebbe0ca8d4fe5e04dab7a268b5e0dc051a2731b378c143d5215158c8cbb0"},
 	{File: "along.go", Head: "type block[S float32 | float64, I int32 | int64] struct {", Hash: "c1e80b14f32c360d99f38b94b2d74271cae1b8ff8209f3a50833904f17ed04d6"},
 	{File: "along.go", Head: "func factors[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], i, j int) (", Hash: "2345a0920858aae27846ce38856d3a0e28b2dd6146c81f456b4dd35734f1aced"},
 	{File: "along.go", Head: "func factorsOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, x, y, shift S, mask I) (", Hash: "a31f74050b8c04f8ef94d4f24c396d709371c15227be27a2edbe61a6df2a2266"},
@@ -445,10 +445,10 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "few.go", Head: "\"math/bits\"", Hash: "472f73e06a29f205acea44e69d4ada6cd97395143fa50a19934b7438d67a9d92"},
 	{File: "few.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "few.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
-	{File: "few.go", Head: "func Few[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,", Hash: "8d1396cba2eb129e2b283bbb8b17051896294342e04c2a1374fc8bc5f00e1a23"},
-	{File: "few.go", Head: "func windowOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "2e629c0949e94d8d782c041946964ebb58ceae16f033975f72e54381a4695fc7"},
+	{File: "few.go", Head: "func Few[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,", Hash: "d68075c0266741146d080ae384ef616405e734fc0c75e6e62ed57e28bfe8b974"},
+	{File: "few.go", Head: "const (", Hash: "71823d7401da9fe1c988a1124218759175455ba81ac0dd712d9acdb1d77c0624"},
 	{File: "few.go", Head: "func addOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "cf124520e3e0769034eb290787843aebd8558ef283ee1e239813c148c291ed14"},
-	{File: "few.go", Head: "func sumOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "5c551e7b0eb9cc7935aeb99bd3df784f07229473df379353ae2c2e639c85a686"},
+	{File: "few.go", Head: "func sumOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "663a6528c9e08ead0c61cf1d8d8fc9d137ff67811ad5f58021bf19ff7af077ac"},
 	{File: "few.go", Head: "func sumOfWide[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,", Hash: "96b3544d06a8a88914e14ecf2467fb6310c2b2d54258af54ded7a81acc237a26"},
 	{File: "few.go", Head: "type table[S float32 | float64, I int32 | int64] struct {", Hash: "62d9bec4b3dc59cac22b306e52e8a0dc12e80d3dd91152c42d2e600614064190"},
 	{File: "few.go", Head: "func factorsIn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,", Hash: "a09ec73a458487eb0da72a644e9178196e4ba92dcfe348fac8ef5f259be67415"},
@@ -556,6 +556,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "short.go", Head: "func (s short) plus(t wide, base int) short {", Hash: "0d38b1a0d64fc3b107f4304afd7704353eb437af2d712b65dcef2556b6536a0a"},
 	{File: "short.go", Head: "func (s short) and(t short) short {", Hash: "a315858da4fae7305ba23db551c009fa6f3fa68d24e6cf3454c0afa386786cee"},
 	{File: "short.go", Head: "func (s short) value(base int) superacc.Value {", Hash: "39671619d196ef7d67054703137f336ec319adab6930c5736f33d874f36417c0"},
+	{File: "short.go", Head: "func (s short) valueWith(up int, c short, base int) superacc.Value {", Hash: "08f37d201982e96d7b0f875ed42d1db980d0570f1850bbf1ecb034832f141683"},
 	{File: "short.go", Head: "func shortOf(v superacc.Value, base int) short {", Hash: "6dd2ef2df56f40dea963a661ef718ef8fb1b8fbefbe310ddf3dfdef8962a30ea"},
 	{File: "short.go", Head: "type reach struct {", Hash: "bec79490b564ebb575815c0905b2120ee5f8a6f1b61ccab04e8932dd7534b6a4"},
 	{File: "short.go", Head: "func noReach() reach { return reach{least: 1 << 20, top: -1 << 20} }", Hash: "5f495f11558eb159842c48c1e9f26cefd88f91e4b20645dab9a30f1f275f09f0"},
@@ -573,7 +574,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "terms.go", Head: "func (two) exact() bool    { return false }", Hash: "6f998cdd736441ccce1916b7ecb073c1fd2b0c1ef49e32429574a52370dbe967"},
 	{File: "terms.go", Head: "func (two) product() bool  { return true }", Hash: "91524541af4b5a7089f188c8120c86cb8ea17b9edb06d1059106b6fe11cb2aec"},
 	{File: "terms.go", Head: "func near[T float32 | float64, P terms](p P, x, y T) T {", Hash: "86ccfcff183add2dc53a029b9b17a6040face85667b6d7af796773d4784cf190"},
-	{File: "terms.go", Head: "func magnitude[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, x, y T) I {", Hash: "a1f6a0ddaa8cac560465bf8b543d3c16384171b1f87f57d58d5738f998283f7b"},
+	{File: "terms.go", Head: "func magnitude[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, x, y T) I {", Hash: "621dbee693bff548eb8ee0fcf33c344fc30314a3222d02f963bd827e4341da54"},
 	{File: "terms.go", Head: "type window[I int32 | int64] struct{ hi, lo I }", Hash: "3f5059238758f65d627401b1c4a3639bb8f614361649f5e30c1a8f1e0a46e08c"},
 	{File: "terms.go", Head: "func nowhere[T float32 | float64, I int32 | int64, F format[T, I]](f F) window[I] {", Hash: "9b0b897395a877d9710a76ea43c87c46fb716e1f28ff6a6f68999b5715f7201c"},
 	{File: "terms.go", Head: "func (w window[I]) with(most, m I) window[I] { return window[I]{max(w.hi, m), min(w.lo, m+most)} }", Hash: "d613c1e51c5ef2724f8a3615721783d44aae7ae8c17b05aaccadfea144f27650"},
@@ -917,7 +918,7 @@ func AcrossFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []
 								parts_[words_.At_+(k_*words_.Step_)] = gpu_part(sum_, k_)
 							}
 							t11_ := words_.At_ + (int64(6) * words_.Step_)
-							/*line across.go:55*/ t12_ := gpu_stateOf(gpu_unit(f_, top_), deep_)
+							/*line across.go:55*/ t12_ := gpu_stateOf(gpu_unit(f_, top_), deep_ || gpu_product(p_))
 							/*line across.go:55*/ parts_[t11_] = t12_
 							/*line across.go:55*/ special_ = int64(256)
 						}
@@ -926,7 +927,7 @@ func AcrossFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:930
+//line kernels_tandem.go:931
 	}
 	return nil
 }
@@ -1028,7 +1029,7 @@ func AcrossFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []
 								parts_[words_.At_+(k_*words_.Step_)] = gpu_part(sum_, k_)
 							}
 							t11_ := words_.At_ + (int64(6) * words_.Step_)
-							/*line across.go:55*/ t12_ := gpu_stateOf(gpu_unit_(f_, top_), deep_)
+							/*line across.go:55*/ t12_ := gpu_stateOf(gpu_unit_(f_, top_), deep_ || gpu_product(p_))
 							/*line across.go:55*/ parts_[t11_] = t12_
 							/*line across.go:55*/ special_ = int64(256)
 						}
@@ -1037,7 +1038,7 @@ func AcrossFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:1041
+//line kernels_tandem.go:1042
 	}
 	return nil
 }
@@ -1139,7 +1140,7 @@ func AcrossFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args [
 								parts_[words_.At_+(k_*words_.Step_)] = gpu_part(sum_, k_)
 							}
 							t11_ := words_.At_ + (int64(6) * words_.Step_)
-							/*line across.go:55*/ t12_ := gpu_stateOf(gpu_unit_(f_, top_), deep_)
+							/*line across.go:55*/ t12_ := gpu_stateOf(gpu_unit_(f_, top_), deep_ || gpu_product_(p_))
 							/*line across.go:55*/ parts_[t11_] = t12_
 							/*line across.go:55*/ special_ = int64(256)
 						}
@@ -1148,7 +1149,7 @@ func AcrossFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args [
 				}
 			}
 		}
-//line kernels_tandem.go:1152
+//line kernels_tandem.go:1153
 	}
 	return nil
 }
@@ -1250,7 +1251,7 @@ func AcrossFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []
 								parts_[words_.At_+(k_*words_.Step_)] = gpu_part(sum_, k_)
 							}
 							t11_ := words_.At_ + (int64(6) * words_.Step_)
-							/*line across.go:55*/ t12_ := gpu_stateOf(gpu_unit_(f_, top_), deep_)
+							/*line across.go:55*/ t12_ := gpu_stateOf(gpu_unit_(f_, top_), deep_ || gpu_product__(p_))
 							/*line across.go:55*/ parts_[t11_] = t12_
 							/*line across.go:55*/ special_ = int64(256)
 						}
@@ -1259,7 +1260,7 @@ func AcrossFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:1263
+//line kernels_tandem.go:1264
 	}
 	return nil
 }
@@ -1572,8 +1573,8 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 								/*line along.go:109*/ v_ = t29_
 								at_ = at_ - gpu_bottom(f_)
 							}
-							/*line along.go:286*/ v2_ = v_
-							/*line along.go:286*/ at2_ = at_
+							/*line along.go:285*/ v2_ = v_
+							/*line along.go:285*/ at2_ = at_
 							top_all[w] = top_
 							count_all[w] = count_
 							least_all[w] = least_
@@ -1585,7 +1586,7 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 							v2_ := v2_all[w]
 							sums2_ := sums_[:int64(128)]
 							l2_ := l0
-							/*line along.go:289*/ sums2_[l2_] = v2_
+							/*line along.go:288*/ sums2_[l2_] = v2_
 							v2_all[w] = v2_
 						}
 						for w := range n {
@@ -1594,8 +1595,8 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 							sums2_ := sums_[:int64(128)]
 							words2_ := words_[:int64(137)]
 							l2_ := l0
-							/*line along.go:291*/ lower_ := int64(0)
-							/*line along.go:291*/ upper_ := int64(0)
+							/*line along.go:290*/ lower_ := int64(0)
+							/*line along.go:290*/ upper_ := int64(0)
 							for t30_, k2_ := n0, int64(0); k2_ < t30_; k2_ = k2_ + int64(1) {
 								lower_ = lower_ + (sums2_[k2_] & int64(4294967295))
 								upper_ = upper_ + (sums2_[k2_] >> (32))
@@ -1658,9 +1659,9 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 					for w := range n {
 						deep_ := deep_all[w]
 						top_ := top_all[w]
-						/*line along.go:134*/ t36_ := gpu_joined(all_[:int64(768)], n_, deep_)
+						/*line along.go:134*/ t36_ := gpu_joined(all_[:int64(768)], n_, deep_ || gpu_product(p_))
 //line along.go:134
-						v4_all[w] = gpu_valueOf(gpu_precision(f_), t36_, gpu_unit(f_, top_), deep_)
+						v4_all[w] = gpu_valueOf(gpu_precision(f_), t36_, gpu_unit(f_, top_), deep_ || gpu_product(p_))
 						deep_all[w] = deep_
 						top_all[w] = top_
 					}
@@ -1698,7 +1699,7 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 							/*line along.go:144*/ v5_ = t39_
 						} else {
 							/*line along.go:145*/ if i6_ == int64(6) {
-								v5_ = gpu_stateOf(gpu_unit(f_, top_), deep_)
+								v5_ = gpu_stateOf(gpu_unit(f_, top_), deep_ || gpu_product(p_))
 							} else {
 								j_ = int64(136)
 							}
@@ -1711,7 +1712,7 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line along.go:51*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:1715
+//line kernels_tandem.go:1716
 	}
 	return nil
 }
@@ -2023,8 +2024,8 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 								/*line along.go:109*/ v_ = t29_
 								at_ = at_ - gpu_bottom_(f_)
 							}
-							/*line along.go:286*/ v2_ = v_
-							/*line along.go:286*/ at2_ = at_
+							/*line along.go:285*/ v2_ = v_
+							/*line along.go:285*/ at2_ = at_
 							top_all[w] = top_
 							count_all[w] = count_
 							least_all[w] = least_
@@ -2036,7 +2037,7 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 							v2_ := v2_all[w]
 							sums2_ := sums_[:int64(128)]
 							l2_ := l0
-							/*line along.go:289*/ sums2_[l2_] = v2_
+							/*line along.go:288*/ sums2_[l2_] = v2_
 							v2_all[w] = v2_
 						}
 						for w := range n {
@@ -2045,8 +2046,8 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 							sums2_ := sums_[:int64(128)]
 							words2_ := words_[:int64(137)]
 							l2_ := l0
-							/*line along.go:291*/ lower_ := int64(0)
-							/*line along.go:291*/ upper_ := int64(0)
+							/*line along.go:290*/ lower_ := int64(0)
+							/*line along.go:290*/ upper_ := int64(0)
 							for t30_, k2_ := n0, int64(0); k2_ < t30_; k2_ = k2_ + int64(1) {
 								lower_ = lower_ + (sums2_[k2_] & int64(4294967295))
 								upper_ = upper_ + (sums2_[k2_] >> (32))
@@ -2109,9 +2110,9 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 					for w := range n {
 						deep_ := deep_all[w]
 						top_ := top_all[w]
-						/*line along.go:134*/ t36_ := gpu_joined(all_[:int64(768)], n_, deep_)
+						/*line along.go:134*/ t36_ := gpu_joined(all_[:int64(768)], n_, deep_ || gpu_product(p_))
 //line along.go:134
-						v4_all[w] = gpu_valueOf(gpu_precision_(f_), t36_, gpu_unit_(f_, top_), deep_)
+						v4_all[w] = gpu_valueOf(gpu_precision_(f_), t36_, gpu_unit_(f_, top_), deep_ || gpu_product(p_))
 						deep_all[w] = deep_
 						top_all[w] = top_
 					}
@@ -2149,7 +2150,7 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 							/*line along.go:144*/ v5_ = t39_
 						} else {
 							/*line along.go:145*/ if i6_ == int64(6) {
-								v5_ = gpu_stateOf(gpu_unit_(f_, top_), deep_)
+								v5_ = gpu_stateOf(gpu_unit_(f_, top_), deep_ || gpu_product(p_))
 							} else {
 								j_ = int64(136)
 							}
@@ -2162,7 +2163,7 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line along.go:51*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2166
+//line kernels_tandem.go:2167
 	}
 	return nil
 }
@@ -2474,8 +2475,8 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 								/*line along.go:109*/ v_ = t29_
 								at_ = at_ - gpu_bottom_(f_)
 							}
-							/*line along.go:286*/ v2_ = v_
-							/*line along.go:286*/ at2_ = at_
+							/*line along.go:285*/ v2_ = v_
+							/*line along.go:285*/ at2_ = at_
 							top_all[w] = top_
 							count_all[w] = count_
 							least_all[w] = least_
@@ -2487,7 +2488,7 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 							v2_ := v2_all[w]
 							sums2_ := sums_[:int64(128)]
 							l2_ := l0
-							/*line along.go:289*/ sums2_[l2_] = v2_
+							/*line along.go:288*/ sums2_[l2_] = v2_
 							v2_all[w] = v2_
 						}
 						for w := range n {
@@ -2496,8 +2497,8 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 							sums2_ := sums_[:int64(128)]
 							words2_ := words_[:int64(137)]
 							l2_ := l0
-							/*line along.go:291*/ lower_ := int64(0)
-							/*line along.go:291*/ upper_ := int64(0)
+							/*line along.go:290*/ lower_ := int64(0)
+							/*line along.go:290*/ upper_ := int64(0)
 							for t30_, k2_ := n0, int64(0); k2_ < t30_; k2_ = k2_ + int64(1) {
 								lower_ = lower_ + (sums2_[k2_] & int64(4294967295))
 								upper_ = upper_ + (sums2_[k2_] >> (32))
@@ -2560,9 +2561,9 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 					for w := range n {
 						deep_ := deep_all[w]
 						top_ := top_all[w]
-						/*line along.go:134*/ t36_ := gpu_joined(all_[:int64(768)], n_, deep_)
+						/*line along.go:134*/ t36_ := gpu_joined(all_[:int64(768)], n_, deep_ || gpu_product_(p_))
 //line along.go:134
-						v4_all[w] = gpu_valueOf(gpu_precision_(f_), t36_, gpu_unit_(f_, top_), deep_)
+						v4_all[w] = gpu_valueOf(gpu_precision_(f_), t36_, gpu_unit_(f_, top_), deep_ || gpu_product_(p_))
 						deep_all[w] = deep_
 						top_all[w] = top_
 					}
@@ -2600,7 +2601,7 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 							/*line along.go:144*/ v5_ = t39_
 						} else {
 							/*line along.go:145*/ if i6_ == int64(6) {
-								v5_ = gpu_stateOf(gpu_unit_(f_, top_), deep_)
+								v5_ = gpu_stateOf(gpu_unit_(f_, top_), deep_ || gpu_product_(p_))
 							} else {
 								j_ = int64(136)
 							}
@@ -2613,7 +2614,7 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 			}
 			/*line along.go:51*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2617
+//line kernels_tandem.go:2618
 	}
 	return nil
 }
@@ -2925,8 +2926,8 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 								/*line along.go:109*/ v_ = t29_
 								at_ = at_ - gpu_bottom_(f_)
 							}
-							/*line along.go:286*/ v2_ = v_
-							/*line along.go:286*/ at2_ = at_
+							/*line along.go:285*/ v2_ = v_
+							/*line along.go:285*/ at2_ = at_
 							top_all[w] = top_
 							count_all[w] = count_
 							least_all[w] = least_
@@ -2938,7 +2939,7 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 							v2_ := v2_all[w]
 							sums2_ := sums_[:int64(128)]
 							l2_ := l0
-							/*line along.go:289*/ sums2_[l2_] = v2_
+							/*line along.go:288*/ sums2_[l2_] = v2_
 							v2_all[w] = v2_
 						}
 						for w := range n {
@@ -2947,8 +2948,8 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 							sums2_ := sums_[:int64(128)]
 							words2_ := words_[:int64(137)]
 							l2_ := l0
-							/*line along.go:291*/ lower_ := int64(0)
-							/*line along.go:291*/ upper_ := int64(0)
+							/*line along.go:290*/ lower_ := int64(0)
+							/*line along.go:290*/ upper_ := int64(0)
 							for t30_, k2_ := n0, int64(0); k2_ < t30_; k2_ = k2_ + int64(1) {
 								lower_ = lower_ + (sums2_[k2_] & int64(4294967295))
 								upper_ = upper_ + (sums2_[k2_] >> (32))
@@ -3011,9 +3012,9 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 					for w := range n {
 						deep_ := deep_all[w]
 						top_ := top_all[w]
-						/*line along.go:134*/ t36_ := gpu_joined(all_[:int64(768)], n_, deep_)
+						/*line along.go:134*/ t36_ := gpu_joined(all_[:int64(768)], n_, deep_ || gpu_product__(p_))
 //line along.go:134
-						v4_all[w] = gpu_valueOf(gpu_precision_(f_), t36_, gpu_unit_(f_, top_), deep_)
+						v4_all[w] = gpu_valueOf(gpu_precision_(f_), t36_, gpu_unit_(f_, top_), deep_ || gpu_product__(p_))
 						deep_all[w] = deep_
 						top_all[w] = top_
 					}
@@ -3051,7 +3052,7 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 							/*line along.go:144*/ v5_ = t39_
 						} else {
 							/*line along.go:145*/ if i6_ == int64(6) {
-								v5_ = gpu_stateOf(gpu_unit_(f_, top_), deep_)
+								v5_ = gpu_stateOf(gpu_unit_(f_, top_), deep_ || gpu_product__(p_))
 							} else {
 								j_ = int64(136)
 							}
@@ -3064,7 +3065,7 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line along.go:51*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3068
+//line kernels_tandem.go:3069
 	}
 	return nil
 }
@@ -3116,24 +3117,39 @@ func FewFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, args
 						if int64(len(shift_)) != int64(0) {
 							less_ = shift_[o_]
 						}
-						w_ := gpu_nowhere(f_)
-						if !gpu_product(p_) {
-							t2_ := gpu_windowOf(f_, p_, t_, o_, less_)
-							/*line few.go:28*/ w_ = t2_
-						}
-						var v_ gpu_Value
+						first_ := t_
+						t2_ := min(height_, int64(4))
+						/*line few.go:27*/ t3_ := min(width_, int64(4))
+						/*line few.go:27*/ first_.height_ = t2_
+						/*line few.go:27*/ first_.width_ = t3_
+						var t4_ gpu_window
+						/*line few.go:28*/ var t5_ gpu_digits_
+						_ = t5_
+						/*line few.go:28*/ t4_, t5_ = gpu_addOf(f_, p_, first_, o_, less_, float32(1), false)
+						/*line few.go:28*/ w_ := t4_
+						top_ := gpu_topOf(f_, w_) + int64(4)
+						var t6_ gpu_window
+						/*line few.go:30*/ var t7_ gpu_Value
+						/*line few.go:30*/ t6_, t7_ = gpu_sumOf(f_, p_, t_, o_, less_, top_, false)
+						/*line few.go:30*/ w_ = t6_
+						/*line few.go:30*/ v_ := t7_
 						special_ := int64(0)
-						top_ := gpu_topOf(f_, w_)
-						deep_ := gpu_isDeep(f_, p_, w_, top_)
-						if (!gpu_product(p_)) && gpu_fits(f_, p_, w_, top_, deep_) {
-							t3_ := gpu_sumOf(f_, p_, t_, o_, less_, top_, deep_)
-							/*line few.go:35*/ v_ = t3_
-						} else {
-							var t4_ gpu_Value
-							/*line few.go:37*/ var t5_ int64
-							/*line few.go:37*/ t4_, t5_ = gpu_sumOfWide(f_, p_, t_, o_, less_, w_)
-							/*line few.go:37*/ v_ = t4_
-							/*line few.go:37*/ special_ = t5_
+						if !gpu_fits(f_, p_, w_, top_, false) {
+							top_ = gpu_topOf(f_, w_)
+							deep_ := gpu_isDeep(f_, p_, w_, top_)
+							if gpu_fits(f_, p_, w_, top_, deep_) {
+								var t8_ gpu_window
+								_ = t8_
+								/*line few.go:36*/ var t9_ gpu_Value
+								/*line few.go:36*/ t8_, t9_ = gpu_sumOf(f_, p_, t_, o_, less_, top_, deep_)
+								/*line few.go:36*/ v_ = t9_
+							} else {
+								var t10_ gpu_Value
+								/*line few.go:38*/ var t11_ int64
+								/*line few.go:38*/ t10_, t11_ = gpu_sumOfWide(f_, p_, t_, o_, less_, w_)
+								/*line few.go:38*/ v_ = t10_
+								/*line few.go:38*/ special_ = t11_
+							}
 						}
 						z_ := gpu_rounded(r_, v_, special_, over_, root_)
 						if h1 == int64(1) {
@@ -3145,7 +3161,7 @@ func FewFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3149
+//line kernels_tandem.go:3165
 	}
 	return nil
 }
@@ -3197,24 +3213,39 @@ func FewFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, args
 						if int64(len(shift_)) != int64(0) {
 							less_ = shift_[o_]
 						}
-						w_ := gpu_nowhere_(f_)
-						if !gpu_product(p_) {
-							t2_ := gpu_windowOf_(f_, p_, t_, o_, less_)
-							/*line few.go:28*/ w_ = t2_
-						}
-						var v_ gpu_Value
+						first_ := t_
+						t2_ := min(height_, int64(4))
+						/*line few.go:27*/ t3_ := min(width_, int64(4))
+						/*line few.go:27*/ first_.height_ = t2_
+						/*line few.go:27*/ first_.width_ = t3_
+						var t4_ gpu_window_
+						/*line few.go:28*/ var t5_ gpu_digits
+						_ = t5_
+						/*line few.go:28*/ t4_, t5_ = gpu_addOf_(f_, p_, first_, o_, less_, float64(1), false)
+						/*line few.go:28*/ w_ := t4_
+						top_ := gpu_topOf_(f_, w_) + int64(4)
+						var t6_ gpu_window_
+						/*line few.go:30*/ var t7_ gpu_Value
+						/*line few.go:30*/ t6_, t7_ = gpu_sumOf_(f_, p_, t_, o_, less_, top_, false)
+						/*line few.go:30*/ w_ = t6_
+						/*line few.go:30*/ v_ := t7_
 						special_ := int64(0)
-						top_ := gpu_topOf_(f_, w_)
-						deep_ := gpu_isDeep_(f_, p_, w_, top_)
-						if (!gpu_product(p_)) && gpu_fits_(f_, p_, w_, top_, deep_) {
-							t3_ := gpu_sumOf_(f_, p_, t_, o_, less_, top_, deep_)
-							/*line few.go:35*/ v_ = t3_
-						} else {
-							var t4_ gpu_Value
-							/*line few.go:37*/ var t5_ int64
-							/*line few.go:37*/ t4_, t5_ = gpu_sumOfWide_(f_, p_, t_, o_, less_, w_)
-							/*line few.go:37*/ v_ = t4_
-							/*line few.go:37*/ special_ = t5_
+						if !gpu_fits_(f_, p_, w_, top_, false) {
+							top_ = gpu_topOf_(f_, w_)
+							deep_ := gpu_isDeep_(f_, p_, w_, top_)
+							if gpu_fits_(f_, p_, w_, top_, deep_) {
+								var t8_ gpu_window_
+								_ = t8_
+								/*line few.go:36*/ var t9_ gpu_Value
+								/*line few.go:36*/ t8_, t9_ = gpu_sumOf_(f_, p_, t_, o_, less_, top_, deep_)
+								/*line few.go:36*/ v_ = t9_
+							} else {
+								var t10_ gpu_Value
+								/*line few.go:38*/ var t11_ int64
+								/*line few.go:38*/ t10_, t11_ = gpu_sumOfWide_(f_, p_, t_, o_, less_, w_)
+								/*line few.go:38*/ v_ = t10_
+								/*line few.go:38*/ special_ = t11_
+							}
 						}
 						z_ := gpu_rounded_(r_, v_, special_, over_, root_)
 						if h1 == int64(1) {
@@ -3226,7 +3257,7 @@ func FewFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3230
+//line kernels_tandem.go:3261
 	}
 	return nil
 }
@@ -3278,24 +3309,39 @@ func FewFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, arg
 						if int64(len(shift_)) != int64(0) {
 							less_ = shift_[o_]
 						}
-						w_ := gpu_nowhere_(f_)
-						if !gpu_product_(p_) {
-							t2_ := gpu_windowOf__(f_, p_, t_, o_, less_)
-							/*line few.go:28*/ w_ = t2_
-						}
-						var v_ gpu_Value
+						first_ := t_
+						t2_ := min(height_, int64(4))
+						/*line few.go:27*/ t3_ := min(width_, int64(4))
+						/*line few.go:27*/ first_.height_ = t2_
+						/*line few.go:27*/ first_.width_ = t3_
+						var t4_ gpu_window_
+						/*line few.go:28*/ var t5_ gpu_digits
+						_ = t5_
+						/*line few.go:28*/ t4_, t5_ = gpu_addOf__(f_, p_, first_, o_, less_, float64(1), false)
+						/*line few.go:28*/ w_ := t4_
+						top_ := gpu_topOf_(f_, w_) + int64(4)
+						var t6_ gpu_window_
+						/*line few.go:30*/ var t7_ gpu_Value
+						/*line few.go:30*/ t6_, t7_ = gpu_sumOf__(f_, p_, t_, o_, less_, top_, false)
+						/*line few.go:30*/ w_ = t6_
+						/*line few.go:30*/ v_ := t7_
 						special_ := int64(0)
-						top_ := gpu_topOf_(f_, w_)
-						deep_ := gpu_isDeep__(f_, p_, w_, top_)
-						if (!gpu_product_(p_)) && gpu_fits__(f_, p_, w_, top_, deep_) {
-							t3_ := gpu_sumOf__(f_, p_, t_, o_, less_, top_, deep_)
-							/*line few.go:35*/ v_ = t3_
-						} else {
-							var t4_ gpu_Value
-							/*line few.go:37*/ var t5_ int64
-							/*line few.go:37*/ t4_, t5_ = gpu_sumOfWide__(f_, p_, t_, o_, less_, w_)
-							/*line few.go:37*/ v_ = t4_
-							/*line few.go:37*/ special_ = t5_
+						if !gpu_fits__(f_, p_, w_, top_, false) {
+							top_ = gpu_topOf_(f_, w_)
+							deep_ := gpu_isDeep__(f_, p_, w_, top_)
+							if gpu_fits__(f_, p_, w_, top_, deep_) {
+								var t8_ gpu_window_
+								_ = t8_
+								/*line few.go:36*/ var t9_ gpu_Value
+								/*line few.go:36*/ t8_, t9_ = gpu_sumOf__(f_, p_, t_, o_, less_, top_, deep_)
+								/*line few.go:36*/ v_ = t9_
+							} else {
+								var t10_ gpu_Value
+								/*line few.go:38*/ var t11_ int64
+								/*line few.go:38*/ t10_, t11_ = gpu_sumOfWide__(f_, p_, t_, o_, less_, w_)
+								/*line few.go:38*/ v_ = t10_
+								/*line few.go:38*/ special_ = t11_
+							}
 						}
 						z_ := gpu_rounded(r_, v_, special_, over_, root_)
 						if h1 == int64(1) {
@@ -3307,7 +3353,7 @@ func FewFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, arg
 				}
 			}
 		}
-//line kernels_tandem.go:3311
+//line kernels_tandem.go:3357
 	}
 	return nil
 }
@@ -3359,24 +3405,39 @@ func FewFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, args
 						if int64(len(shift_)) != int64(0) {
 							less_ = shift_[o_]
 						}
-						w_ := gpu_nowhere_(f_)
-						if !gpu_product__(p_) {
-							t2_ := gpu_windowOf___(f_, p_, t_, o_, less_)
-							/*line few.go:28*/ w_ = t2_
-						}
-						var v_ gpu_Value
+						first_ := t_
+						t2_ := min(height_, int64(4))
+						/*line few.go:27*/ t3_ := min(width_, int64(4))
+						/*line few.go:27*/ first_.height_ = t2_
+						/*line few.go:27*/ first_.width_ = t3_
+						var t4_ gpu_window_
+						/*line few.go:28*/ var t5_ gpu_digits
+						_ = t5_
+						/*line few.go:28*/ t4_, t5_ = gpu_addOf___(f_, p_, first_, o_, less_, float64(1), false)
+						/*line few.go:28*/ w_ := t4_
+						top_ := gpu_topOf_(f_, w_) + int64(4)
+						var t6_ gpu_window_
+						/*line few.go:30*/ var t7_ gpu_Value
+						/*line few.go:30*/ t6_, t7_ = gpu_sumOf___(f_, p_, t_, o_, less_, top_, false)
+						/*line few.go:30*/ w_ = t6_
+						/*line few.go:30*/ v_ := t7_
 						special_ := int64(0)
-						top_ := gpu_topOf_(f_, w_)
-						deep_ := gpu_isDeep___(f_, p_, w_, top_)
-						if (!gpu_product__(p_)) && gpu_fits___(f_, p_, w_, top_, deep_) {
-							t3_ := gpu_sumOf___(f_, p_, t_, o_, less_, top_, deep_)
-							/*line few.go:35*/ v_ = t3_
-						} else {
-							var t4_ gpu_Value
-							/*line few.go:37*/ var t5_ int64
-							/*line few.go:37*/ t4_, t5_ = gpu_sumOfWide___(f_, p_, t_, o_, less_, w_)
-							/*line few.go:37*/ v_ = t4_
-							/*line few.go:37*/ special_ = t5_
+						if !gpu_fits___(f_, p_, w_, top_, false) {
+							top_ = gpu_topOf_(f_, w_)
+							deep_ := gpu_isDeep___(f_, p_, w_, top_)
+							if gpu_fits___(f_, p_, w_, top_, deep_) {
+								var t8_ gpu_window_
+								_ = t8_
+								/*line few.go:36*/ var t9_ gpu_Value
+								/*line few.go:36*/ t8_, t9_ = gpu_sumOf___(f_, p_, t_, o_, less_, top_, deep_)
+								/*line few.go:36*/ v_ = t9_
+							} else {
+								var t10_ gpu_Value
+								/*line few.go:38*/ var t11_ int64
+								/*line few.go:38*/ t10_, t11_ = gpu_sumOfWide___(f_, p_, t_, o_, less_, w_)
+								/*line few.go:38*/ v_ = t10_
+								/*line few.go:38*/ special_ = t11_
+							}
 						}
 						z_ := gpu_rounded_(r_, v_, special_, over_, root_)
 						if h1 == int64(1) {
@@ -3388,7 +3449,7 @@ func FewFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3392
+//line kernels_tandem.go:3453
 	}
 	return nil
 }
@@ -3492,7 +3553,7 @@ func FoldAlongFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 			}
 			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3496
+//line kernels_tandem.go:3557
 	}
 	return nil
 }
@@ -3596,7 +3657,7 @@ func FoldAlongFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 			}
 			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3600
+//line kernels_tandem.go:3661
 	}
 	return nil
 }
@@ -3700,7 +3761,7 @@ func FoldAlongInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) 
 			}
 			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3704
+//line kernels_tandem.go:3765
 	}
 	return nil
 }
@@ -3804,7 +3865,7 @@ func FoldAlongInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 			}
 			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3808
+//line kernels_tandem.go:3869
 	}
 	return nil
 }
@@ -3908,7 +3969,7 @@ func FoldAlongBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 			}
 			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3912
+//line kernels_tandem.go:3973
 	}
 	return nil
 }
@@ -3961,7 +4022,7 @@ func FoldAcrossFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg
 				}
 			}
 		}
-//line kernels_tandem.go:3965
+//line kernels_tandem.go:4026
 	}
 	return nil
 }
@@ -4014,7 +4075,7 @@ func FoldAcrossFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg
 				}
 			}
 		}
-//line kernels_tandem.go:4018
+//line kernels_tandem.go:4079
 	}
 	return nil
 }
@@ -4067,7 +4128,7 @@ func FoldAcrossInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 				}
 			}
 		}
-//line kernels_tandem.go:4071
+//line kernels_tandem.go:4132
 	}
 	return nil
 }
@@ -4120,7 +4181,7 @@ func FoldAcrossInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:4124
+//line kernels_tandem.go:4185
 	}
 	return nil
 }
@@ -4173,7 +4234,7 @@ func FoldAcrossBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:4177
+//line kernels_tandem.go:4238
 	}
 	return nil
 }
@@ -4239,7 +4300,7 @@ func FoldFewFloat32Float32Most32Value32Go(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:4243
+//line kernels_tandem.go:4304
 	}
 	return nil
 }
@@ -4305,7 +4366,7 @@ func FoldFewFloat64Float64Most64Value64Go(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:4309
+//line kernels_tandem.go:4370
 	}
 	return nil
 }
@@ -4371,7 +4432,7 @@ func FoldFewInt32Int32MostIntValueIntGo(grid backend.Grid, lo, hi int, args []ba
 				}
 			}
 		}
-//line kernels_tandem.go:4375
+//line kernels_tandem.go:4436
 	}
 	return nil
 }
@@ -4437,7 +4498,7 @@ func FoldFewFloat32Int32Most32IndexGo(grid backend.Grid, lo, hi int, args []back
 				}
 			}
 		}
-//line kernels_tandem.go:4441
+//line kernels_tandem.go:4502
 	}
 	return nil
 }
@@ -4503,7 +4564,7 @@ func FoldFewFloat64Int32Most64IndexGo(grid backend.Grid, lo, hi int, args []back
 				}
 			}
 		}
-//line kernels_tandem.go:4507
+//line kernels_tandem.go:4568
 	}
 	return nil
 }
@@ -4569,7 +4630,7 @@ func FoldFewInt32Int32MostIntIndexGo(grid backend.Grid, lo, hi int, args []backe
 				}
 			}
 		}
-//line kernels_tandem.go:4573
+//line kernels_tandem.go:4634
 	}
 	return nil
 }
@@ -4635,7 +4696,7 @@ func FoldFewInt32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []backend
 				}
 			}
 		}
-//line kernels_tandem.go:4639
+//line kernels_tandem.go:4700
 	}
 	return nil
 }
@@ -4701,7 +4762,7 @@ func FoldFewBoolInt32CountTotalGo(grid backend.Grid, lo, hi int, args []backend.
 				}
 			}
 		}
-//line kernels_tandem.go:4705
+//line kernels_tandem.go:4766
 	}
 	return nil
 }
@@ -4767,7 +4828,7 @@ func FoldFewBoolBoolCountReachedGo(grid backend.Grid, lo, hi int, args []backend
 				}
 			}
 		}
-//line kernels_tandem.go:4771
+//line kernels_tandem.go:4832
 	}
 	return nil
 }
@@ -4817,7 +4878,7 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:4821
+//line kernels_tandem.go:4882
 	}
 	return nil
 }
@@ -4867,7 +4928,7 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:4871
+//line kernels_tandem.go:4932
 	}
 	return nil
 }
@@ -4917,7 +4978,7 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:4921
+//line kernels_tandem.go:4982
 	}
 	return nil
 }
@@ -4967,7 +5028,7 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:4971
+//line kernels_tandem.go:5032
 	}
 	return nil
 }
@@ -5017,7 +5078,7 @@ func FinishInt32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:5021
+//line kernels_tandem.go:5082
 	}
 	return nil
 }
@@ -5067,7 +5128,7 @@ func FinishBoolReachedGo(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:5071
+//line kernels_tandem.go:5132
 	}
 	return nil
 }
@@ -5116,7 +5177,7 @@ func GatherGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5120
+//line kernels_tandem.go:5181
 	}
 	return nil
 }
@@ -5171,7 +5232,7 @@ func GatherFoldedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5175
+//line kernels_tandem.go:5236
 	}
 	return nil
 }
@@ -5222,7 +5283,7 @@ func TotalsFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5226
+//line kernels_tandem.go:5287
 	}
 	return nil
 }
@@ -5273,7 +5334,7 @@ func TotalsFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5277
+//line kernels_tandem.go:5338
 	}
 	return nil
 }
@@ -5324,7 +5385,7 @@ func TotalsInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5328
+//line kernels_tandem.go:5389
 	}
 	return nil
 }
@@ -5372,7 +5433,7 @@ func OffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5376
+//line kernels_tandem.go:5437
 	}
 	return nil
 }
@@ -5452,7 +5513,7 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5456
+//line kernels_tandem.go:5517
 	}
 	return nil
 }
@@ -5532,7 +5593,7 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5536
+//line kernels_tandem.go:5597
 	}
 	return nil
 }
@@ -5612,7 +5673,7 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5616
+//line kernels_tandem.go:5677
 	}
 	return nil
 }
@@ -5674,7 +5735,7 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5678
+//line kernels_tandem.go:5739
 	}
 	return nil
 }
@@ -5736,7 +5797,7 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5740
+//line kernels_tandem.go:5801
 	}
 	return nil
 }
@@ -5798,7 +5859,7 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5802
+//line kernels_tandem.go:5863
 	}
 	return nil
 }
@@ -5877,7 +5938,7 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5881
+//line kernels_tandem.go:5942
 	}
 	return nil
 }
@@ -5956,66 +6017,66 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5960
+//line kernels_tandem.go:6021
 	}
 	return nil
 }
 
 func gpu_firstTop(f_ gpu_single) int64 {
-	/*line terms.go:111*/ return gpu_bias(f_) + int64(3)
-//line kernels_tandem.go:5967
+	/*line terms.go:113*/ return gpu_bias(f_) + int64(3)
+//line kernels_tandem.go:6028
 }
 
 func gpu_addOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, scale_ float32, deep_ bool) (gpu_window, gpu_digits_) {
-	/*line few.go:58*/ var w_ gpu_window
-	/*line few.go:58*/ var d_ gpu_digits_
+	/*line few.go:60*/ var w_ gpu_window
+	/*line few.go:60*/ var d_ gpu_digits_
 	w_ = gpu_nowhere(f_)
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
 			var t4_ float32
-			/*line few.go:62*/ var t5_ float32
-			/*line few.go:62*/ t4_, t5_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:62*/ u_ := t4_
-			/*line few.go:62*/ v_ := t5_
+			/*line few.go:64*/ var t5_ float32
+			/*line few.go:64*/ t4_, t5_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:64*/ u_ := t4_
+			/*line few.go:64*/ v_ := t5_
 			w_ = gpu_with__(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, v_))
 			d_ = gpu_plus_(f_, p_, d_, u_, v_, scale_, deep_)
 		}
 	}
 	return w_, gpu_without(d_, int32((t_.height_*t_.width_))*gpu_bits(f_, gpu_magic(f_)), gpu_product(p_), deep_)
-//line kernels_tandem.go:5986
+//line kernels_tandem.go:6047
 }
 
 func gpu_scale(f_ gpu_single, top_ int64) float32 {
-	/*line terms.go:115*/ return gpu_power(f_, (((int64(2)*gpu_bias(f_))+gpu_precision(f_))-int64(3))-top_)
-//line kernels_tandem.go:5991
+	/*line terms.go:117*/ return gpu_power(f_, (((int64(2)*gpu_bias(f_))+gpu_precision(f_))-int64(3))-top_)
+//line kernels_tandem.go:6052
 }
 
 func gpu_topOf(f_ gpu_single, w_ gpu_window) int64 {
-	/*line terms.go:86*/ return max(gpu_field(f_, w_.hi_)+int64(1), gpu_precision(f_)-int64(3))
-//line kernels_tandem.go:5996
+	/*line terms.go:88*/ return max(gpu_field(f_, w_.hi_)+int64(1), gpu_precision(f_)-int64(3))
+//line kernels_tandem.go:6057
 }
 
 func gpu_isDeep(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64) bool {
-	/*line terms.go:81*/ return gpu_deepens(f_, p_) && (!gpu_fits(f_, p_, w_, top_, false))
-//line kernels_tandem.go:6001
+	/*line terms.go:83*/ return gpu_deepens(f_, p_) && (!gpu_fits(f_, p_, w_, top_, false))
+//line kernels_tandem.go:6062
 }
 
 func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64, deep_ bool) bool {
-	/*line terms.go:63*/ hi_ := gpu_field(f_, w_.hi_)
-	/*line terms.go:63*/ lo_ := gpu_field(f_, w_.lo_-gpu_most(f_))
+	/*line terms.go:65*/ hi_ := gpu_field(f_, w_.hi_)
+	/*line terms.go:65*/ lo_ := gpu_field(f_, w_.lo_-gpu_most(f_))
 	span_ := gpu_precision(f_) - int64(3)
-	/*line terms.go:64*/ least_ := int64(1)
+	/*line terms.go:66*/ least_ := int64(1)
 	if deep_ {
 		span_ = span_ + (gpu_precision(f_) - int64(1))
 	}
 	if gpu_product(p_) {
 		t_ := gpu_precision(f_) - int64(5)
-		/*line terms.go:69*/ t2_ := gpu_precision(f_) + int64(2)
-		/*line terms.go:69*/ span_ = t_
-		/*line terms.go:69*/ least_ = t2_
+		/*line terms.go:71*/ t2_ := gpu_precision(f_) + int64(2)
+		/*line terms.go:71*/ span_ = t_
+		/*line terms.go:71*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias(f_)))
-//line kernels_tandem.go:6019
+//line kernels_tandem.go:6080
 }
 
 func gpu_addToWords(f_ gpu_single, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
@@ -6023,21 +6084,21 @@ func gpu_addToWords(f_ gpu_single, parts_ []int64, words_ gpu_Place, s_ gpu_halv
 		gpu_clearWords(parts_, words_)
 	}
 	gpu_addHalves(parts_, words_, s_, gpu_unit(f_, top_)-gpu_bottom(f_), gpu_precision(f_))
-//line kernels_tandem.go:6027
+//line kernels_tandem.go:6088
 }
 
 func gpu_with(t_ gpu_halves, a_ int64, b_ int64, c_ int64) gpu_halves {
-//line terms.go:171
+//line terms.go:173
 	t2_ := gpu_halves{lower_: gpu_digits{a_: t_.lower_.a_ + (a_ & int64(4294967295)), b_: t_.lower_.b_ + (b_ & int64(4294967295)), c_: t_.lower_.c_ + (c_ & int64(4294967295))}, upper_: gpu_digits{a_: t_.upper_.a_ + (a_ >> (32)), b_: t_.upper_.b_ + (b_ >> (32)), c_: t_.upper_.c_ + (c_ >> (32))}}
-	/*line terms.go:171*/ return t2_
-//line kernels_tandem.go:6034
+	/*line terms.go:173*/ return t2_
+//line kernels_tandem.go:6095
 }
 
 func gpu_clearWords(words_ []int64, at_ gpu_Place) {
 	/*line prefix.go:67*/ for t_, k_ := at_.N_+int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
 		words_[at_.At_+(k_*at_.Step_)] = int64(0)
 	}
-//line kernels_tandem.go:6041
+//line kernels_tandem.go:6102
 }
 
 func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) int64 {
@@ -6051,32 +6112,32 @@ func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, 
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:6055
+//line kernels_tandem.go:6116
 }
 
 func gpu_part(t_ gpu_halves, k_ int64) int64 {
-	/*line terms.go:187*/ t2_ := k_
+	/*line terms.go:189*/ t2_ := k_
 	if t2_ == int64(0) {
 		return t_.lower_.a_
 	} else {
-		/*line terms.go:190*/ if t2_ == int64(1) {
+		/*line terms.go:192*/ if t2_ == int64(1) {
 			return t_.upper_.a_
 		} else {
-			/*line terms.go:192*/ if t2_ == int64(2) {
+			/*line terms.go:194*/ if t2_ == int64(2) {
 				return t_.lower_.b_
 			} else {
-				/*line terms.go:194*/ if t2_ == int64(3) {
+				/*line terms.go:196*/ if t2_ == int64(3) {
 					return t_.upper_.b_
 				} else {
-					/*line terms.go:196*/ if t2_ == int64(4) {
+					/*line terms.go:198*/ if t2_ == int64(4) {
 						return t_.lower_.c_
 					}
 				}
 			}
 		}
 	}
-	/*line terms.go:199*/ return t_.upper_.c_
-//line kernels_tandem.go:6080
+	/*line terms.go:201*/ return t_.upper_.c_
+//line kernels_tandem.go:6141
 }
 
 func gpu_stateOf(base_ int64, deep_ bool) int64 {
@@ -6084,69 +6145,74 @@ func gpu_stateOf(base_ int64, deep_ bool) int64 {
 		return (base_ * int64(2)) + int64(1)
 	}
 	return base_ * int64(2)
-//line kernels_tandem.go:6088
+//line kernels_tandem.go:6149
 }
 
 func gpu_unit(f_ gpu_single, top_ int64) int64 {
-	/*line terms.go:120*/ return ((top_ - gpu_bias(f_)) + int64(3)) - gpu_precision(f_)
-//line kernels_tandem.go:6093
+	/*line terms.go:122*/ return ((top_ - gpu_bias(f_)) + int64(3)) - gpu_precision(f_)
+//line kernels_tandem.go:6154
+}
+
+func gpu_product(t_ gpu_one) bool {
+	/*line terms.go:22*/ return false
+//line kernels_tandem.go:6159
 }
 
 func gpu_firstTop_(f_ gpu_double) int64 {
-	/*line terms.go:111*/ return gpu_bias_(f_) + int64(3)
-//line kernels_tandem.go:6098
+	/*line terms.go:113*/ return gpu_bias_(f_) + int64(3)
+//line kernels_tandem.go:6164
 }
 
 func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, scale_ float64, deep_ bool) (gpu_window_, gpu_digits) {
-	/*line few.go:58*/ var w_ gpu_window_
-	/*line few.go:58*/ var d_ gpu_digits
+	/*line few.go:60*/ var w_ gpu_window_
+	/*line few.go:60*/ var d_ gpu_digits
 	w_ = gpu_nowhere_(f_)
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
 			var t4_ float64
-			/*line few.go:62*/ var t5_ float64
-			/*line few.go:62*/ t4_, t5_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:62*/ u_ := t4_
-			/*line few.go:62*/ v_ := t5_
+			/*line few.go:64*/ var t5_ float64
+			/*line few.go:64*/ t4_, t5_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:64*/ u_ := t4_
+			/*line few.go:64*/ v_ := t5_
 			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u_, v_))
 			d_ = gpu_plus__(f_, p_, d_, u_, v_, scale_, deep_)
 		}
 	}
 	return w_, gpu_without_(d_, (t_.height_*t_.width_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product(p_), deep_)
-//line kernels_tandem.go:6117
+//line kernels_tandem.go:6183
 }
 
 func gpu_scale_(f_ gpu_double, top_ int64) float64 {
-	/*line terms.go:115*/ return gpu_power_(f_, (((int64(2)*gpu_bias_(f_))+gpu_precision_(f_))-int64(3))-top_)
-//line kernels_tandem.go:6122
+	/*line terms.go:117*/ return gpu_power_(f_, (((int64(2)*gpu_bias_(f_))+gpu_precision_(f_))-int64(3))-top_)
+//line kernels_tandem.go:6188
 }
 
 func gpu_topOf_(f_ gpu_double, w_ gpu_window_) int64 {
-	/*line terms.go:86*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_precision_(f_)-int64(3))
-//line kernels_tandem.go:6127
+	/*line terms.go:88*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_precision_(f_)-int64(3))
+//line kernels_tandem.go:6193
 }
 
 func gpu_isDeep_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64) bool {
-	/*line terms.go:81*/ return gpu_deepens_(f_, p_) && (!gpu_fits_(f_, p_, w_, top_, false))
-//line kernels_tandem.go:6132
+	/*line terms.go:83*/ return gpu_deepens_(f_, p_) && (!gpu_fits_(f_, p_, w_, top_, false))
+//line kernels_tandem.go:6198
 }
 
 func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64, deep_ bool) bool {
-	/*line terms.go:63*/ hi_ := gpu_field_(f_, w_.hi_)
-	/*line terms.go:63*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
+	/*line terms.go:65*/ hi_ := gpu_field_(f_, w_.hi_)
+	/*line terms.go:65*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
 	span_ := gpu_precision_(f_) - int64(3)
-	/*line terms.go:64*/ least_ := int64(1)
+	/*line terms.go:66*/ least_ := int64(1)
 	if deep_ {
 		span_ = span_ + (gpu_precision_(f_) - int64(1))
 	}
 	if gpu_product(p_) {
 		t_ := gpu_precision_(f_) - int64(5)
-		/*line terms.go:69*/ t2_ := gpu_precision_(f_) + int64(2)
-		/*line terms.go:69*/ span_ = t_
-		/*line terms.go:69*/ least_ = t2_
+		/*line terms.go:71*/ t2_ := gpu_precision_(f_) + int64(2)
+		/*line terms.go:71*/ span_ = t_
+		/*line terms.go:71*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:6150
+//line kernels_tandem.go:6216
 }
 
 func gpu_addToWords_(f_ gpu_double, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
@@ -6154,7 +6220,7 @@ func gpu_addToWords_(f_ gpu_double, parts_ []int64, words_ gpu_Place, s_ gpu_hal
 		gpu_clearWords(parts_, words_)
 	}
 	gpu_addHalves(parts_, words_, s_, gpu_unit_(f_, top_)-gpu_bottom_(f_), gpu_precision_(f_))
-//line kernels_tandem.go:6158
+//line kernels_tandem.go:6224
 }
 
 func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) int64 {
@@ -6168,54 +6234,54 @@ func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place,
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:6172
+//line kernels_tandem.go:6238
 }
 
 func gpu_unit_(f_ gpu_double, top_ int64) int64 {
-	/*line terms.go:120*/ return ((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)
-//line kernels_tandem.go:6177
+	/*line terms.go:122*/ return ((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)
+//line kernels_tandem.go:6243
 }
 
 func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, scale_ float64, deep_ bool) (gpu_window_, gpu_digits) {
-	/*line few.go:58*/ var w_ gpu_window_
-	/*line few.go:58*/ var d_ gpu_digits
+	/*line few.go:60*/ var w_ gpu_window_
+	/*line few.go:60*/ var d_ gpu_digits
 	w_ = gpu_nowhere_(f_)
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
 			var t4_ float64
-			/*line few.go:62*/ var t5_ float64
-			/*line few.go:62*/ t4_, t5_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:62*/ u_ := t4_
-			/*line few.go:62*/ v_ := t5_
+			/*line few.go:64*/ var t5_ float64
+			/*line few.go:64*/ t4_, t5_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:64*/ u_ := t4_
+			/*line few.go:64*/ v_ := t5_
 			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u_, v_))
 			d_ = gpu_plus___(f_, p_, d_, u_, v_, scale_, deep_)
 		}
 	}
 	return w_, gpu_without_(d_, (t_.height_*t_.width_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product_(p_), deep_)
-//line kernels_tandem.go:6196
+//line kernels_tandem.go:6262
 }
 
 func gpu_isDeep__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64) bool {
-	/*line terms.go:81*/ return gpu_deepens__(f_, p_) && (!gpu_fits__(f_, p_, w_, top_, false))
-//line kernels_tandem.go:6201
+	/*line terms.go:83*/ return gpu_deepens__(f_, p_) && (!gpu_fits__(f_, p_, w_, top_, false))
+//line kernels_tandem.go:6267
 }
 
 func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64, deep_ bool) bool {
-	/*line terms.go:63*/ hi_ := gpu_field_(f_, w_.hi_)
-	/*line terms.go:63*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
+	/*line terms.go:65*/ hi_ := gpu_field_(f_, w_.hi_)
+	/*line terms.go:65*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
 	span_ := gpu_precision_(f_) - int64(3)
-	/*line terms.go:64*/ least_ := int64(1)
+	/*line terms.go:66*/ least_ := int64(1)
 	if deep_ {
 		span_ = span_ + (gpu_precision_(f_) - int64(1))
 	}
 	if gpu_product_(p_) {
 		t_ := gpu_precision_(f_) - int64(5)
-		/*line terms.go:69*/ t2_ := gpu_precision_(f_) + int64(2)
-		/*line terms.go:69*/ span_ = t_
-		/*line terms.go:69*/ least_ = t2_
+		/*line terms.go:71*/ t2_ := gpu_precision_(f_) + int64(2)
+		/*line terms.go:71*/ span_ = t_
+		/*line terms.go:71*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:6219
+//line kernels_tandem.go:6285
 }
 
 func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) int64 {
@@ -6229,49 +6295,54 @@ func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Plac
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:6233
+//line kernels_tandem.go:6299
+}
+
+func gpu_product_(t_ gpu_pair) bool {
+	/*line terms.go:24*/ return false
+//line kernels_tandem.go:6304
 }
 
 func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, scale_ float64, deep_ bool) (gpu_window_, gpu_digits) {
-	/*line few.go:58*/ var w_ gpu_window_
-	/*line few.go:58*/ var d_ gpu_digits
+	/*line few.go:60*/ var w_ gpu_window_
+	/*line few.go:60*/ var d_ gpu_digits
 	w_ = gpu_nowhere_(f_)
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
 			var t4_ float64
-			/*line few.go:62*/ var t5_ float64
-			/*line few.go:62*/ t4_, t5_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:62*/ u_ := t4_
-			/*line few.go:62*/ v_ := t5_
+			/*line few.go:64*/ var t5_ float64
+			/*line few.go:64*/ t4_, t5_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:64*/ u_ := t4_
+			/*line few.go:64*/ v_ := t5_
 			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u_, v_))
 			d_ = gpu_plus____(f_, p_, d_, u_, v_, scale_, deep_)
 		}
 	}
 	return w_, gpu_without_(d_, (t_.height_*t_.width_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product__(p_), deep_)
-//line kernels_tandem.go:6252
+//line kernels_tandem.go:6323
 }
 
 func gpu_isDeep___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64) bool {
-	/*line terms.go:81*/ return gpu_deepens___(f_, p_) && (!gpu_fits___(f_, p_, w_, top_, false))
-//line kernels_tandem.go:6257
+	/*line terms.go:83*/ return gpu_deepens___(f_, p_) && (!gpu_fits___(f_, p_, w_, top_, false))
+//line kernels_tandem.go:6328
 }
 
 func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64, deep_ bool) bool {
-	/*line terms.go:63*/ hi_ := gpu_field_(f_, w_.hi_)
-	/*line terms.go:63*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
+	/*line terms.go:65*/ hi_ := gpu_field_(f_, w_.hi_)
+	/*line terms.go:65*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
 	span_ := gpu_precision_(f_) - int64(3)
-	/*line terms.go:64*/ least_ := int64(1)
+	/*line terms.go:66*/ least_ := int64(1)
 	if deep_ {
 		span_ = span_ + (gpu_precision_(f_) - int64(1))
 	}
 	if gpu_product__(p_) {
 		t_ := gpu_precision_(f_) - int64(5)
-		/*line terms.go:69*/ t2_ := gpu_precision_(f_) + int64(2)
-		/*line terms.go:69*/ span_ = t_
-		/*line terms.go:69*/ least_ = t2_
+		/*line terms.go:71*/ t2_ := gpu_precision_(f_) + int64(2)
+		/*line terms.go:71*/ span_ = t_
+		/*line terms.go:71*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:6275
+//line kernels_tandem.go:6346
 }
 
 func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) int64 {
@@ -6285,20 +6356,25 @@ func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Plac
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:6289
+//line kernels_tandem.go:6360
+}
+
+func gpu_product__(t_ gpu_two) bool {
+	/*line terms.go:26*/ return true
+//line kernels_tandem.go:6365
 }
 
 func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits_) {
-	/*line along.go:240*/ s_ := gpu_scale(f_, top_)
+	/*line along.go:239*/ s_ := gpu_scale(f_, top_)
 	var d_ gpu_digits_
 	w_ := gpu_nowhere(f_)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float32
-			/*line along.go:245*/ var t2_ float32
-			/*line along.go:245*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
-			/*line along.go:245*/ u_ := t_
-			/*line along.go:245*/ v_ := t2_
+			/*line along.go:244*/ var t2_ float32
+			/*line along.go:244*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
+			/*line along.go:244*/ u_ := t_
+			/*line along.go:244*/ v_ := t2_
 			w_ = gpu_with__(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, v_))
 			d_ = gpu_plus_(f_, p_, d_, u_, v_, s_, deep_)
 		}
@@ -6308,69 +6384,69 @@ func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep
 		count_ = int32(((b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)))
 	}
 	return w_, gpu_without(d_, count_*gpu_bits(f_, gpu_magic(f_)), gpu_product(p_), deep_)
-//line kernels_tandem.go:6312
+//line kernels_tandem.go:6388
 }
 
 func gpu_choose(f_ gpu_single, p_ gpu_one, w_ gpu_window) int64 {
-	/*line terms.go:98*/ top_ := gpu_topOf(f_, w_)
+	/*line terms.go:100*/ top_ := gpu_topOf(f_, w_)
 	deep_ := gpu_isDeep(f_, p_, w_, top_)
 	c_ := top_ << (2)
-	/*line terms.go:102*/ if !gpu_fits(f_, p_, w_, top_, deep_) {
+	/*line terms.go:104*/ if !gpu_fits(f_, p_, w_, top_, deep_) {
 		c_ = c_ | int64(1)
 	} else {
-		/*line terms.go:104*/ if deep_ {
+		/*line terms.go:106*/ if deep_ {
 			c_ = c_ | int64(2)
 		}
 	}
-	/*line terms.go:107*/ return c_
-//line kernels_tandem.go:6327
+	/*line terms.go:109*/ return c_
+//line kernels_tandem.go:6403
 }
 
 func gpu_reachOfBlock(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64) gpu_reach {
-	/*line along.go:260*/ r_ := gpu_noReach()
+	/*line along.go:259*/ r_ := gpu_noReach()
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float32
-			/*line along.go:263*/ var t2_ float32
-			/*line along.go:263*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
-			/*line along.go:263*/ u_ := t_
-			/*line along.go:263*/ v_ := t2_
+			/*line along.go:262*/ var t2_ float32
+			/*line along.go:262*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
+			/*line along.go:262*/ u_ := t_
+			/*line along.go:262*/ v_ := t2_
 			r_ = gpu_with_(r_, gpu_exactly(f_, p_, u_, v_), gpu_size(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:6343
+//line kernels_tandem.go:6419
 }
 
 func gpu_bottom(t_ gpu_single) int64 {
 	/*line format.go:37*/ return int64(-384)
-//line kernels_tandem.go:6348
+//line kernels_tandem.go:6424
 }
 
 func gpu_up(t_ gpu_halves, precision_ int64, k_ int64) int64 {
-	/*line terms.go:203*/ return (int64(32) * (k_ & int64(1))) + ((k_ >> (1)) * (int64(1) - precision_))
-//line kernels_tandem.go:6353
+	/*line terms.go:205*/ return (int64(32) * (k_ & int64(1))) + ((k_ >> (1)) * (int64(1) - precision_))
+//line kernels_tandem.go:6429
 }
 
 func gpu_precision(t_ gpu_single) int64 {
 	/*line format.go:34*/ return int64(24)
-//line kernels_tandem.go:6358
+//line kernels_tandem.go:6434
 }
 
 func gpu_digitsIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, base_ int64) int64 {
-	/*line along.go:274*/ s_ := int64(0)
+	/*line along.go:273*/ s_ := int64(0)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float32
-			/*line along.go:277*/ var t2_ float32
-			/*line along.go:277*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
-			/*line along.go:277*/ u_ := t_
-			/*line along.go:277*/ v_ := t2_
+			/*line along.go:276*/ var t2_ float32
+			/*line along.go:276*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
+			/*line along.go:276*/ u_ := t_
+			/*line along.go:276*/ v_ := t2_
 			s_ = s_ + gpu_digit(gpu_exactly(f_, p_, u_, v_), base_, uint64(48))
 		}
 	}
 	return s_
-//line kernels_tandem.go:6374
+//line kernels_tandem.go:6450
 }
 
 func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -6381,12 +6457,12 @@ func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:6385
+//line kernels_tandem.go:6461
 }
 
 func gpu_words(t_ gpu_single) int64 {
 	/*line format.go:36*/ return int64(24)
-//line kernels_tandem.go:6390
+//line kernels_tandem.go:6466
 }
 
 func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -6424,7 +6500,7 @@ func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:6428
+//line kernels_tandem.go:6504
 }
 
 func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float32 {
@@ -6442,7 +6518,7 @@ func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root
 		}
 	}
 	/*line round.go:87*/ return gpu_round(f_, v_)
-//line kernels_tandem.go:6446
+//line kernels_tandem.go:6522
 }
 
 func gpu_joined(all_ []int64, n_ int64, deep_ bool) gpu_halves {
@@ -6472,7 +6548,7 @@ func gpu_joined(all_ []int64, n_ int64, deep_ bool) gpu_halves {
 		/*line along.go:177*/ t_.upper_.c_ = t17_
 	}
 	return t_
-//line kernels_tandem.go:6476
+//line kernels_tandem.go:6552
 }
 
 func gpu_valueOf(precision_ int64, t_ gpu_halves, base_ int64, deep_ bool) gpu_Value {
@@ -6483,14 +6559,13 @@ func gpu_valueOf(precision_ int64, t_ gpu_halves, base_ int64, deep_ bool) gpu_V
 	/*line along.go:192*/ b_ := gpu_shifted(gpu_shifted(t3_, int64(0), t_.upper_.b_), int64(32), t_.lower_.b_)
 	s_ := gpu_and_(a_, b_)
 	base_ = base_ + (int64(1) - precision_)
-	if deep_ {
-		t4_ := gpu_short{}
-		/*line along.go:196*/ c_ := gpu_shifted(gpu_shifted(t4_, int64(0), t_.upper_.c_), int64(32), t_.lower_.c_)
-		s_ = gpu_and_(gpu_shifted(s_, precision_-int64(1), int64(0)), c_)
-		base_ = base_ + (int64(1) - precision_)
+	if !deep_ {
+		return gpu_value(s_, base_)
 	}
-	return gpu_value(s_, base_)
-//line kernels_tandem.go:6494
+	t4_ := gpu_short{}
+	/*line along.go:198*/ c_ := gpu_shifted(gpu_shifted(t4_, int64(0), t_.upper_.c_), int64(32), t_.lower_.c_)
+	return gpu_valueWith(s_, precision_-int64(1), c_, (base_+int64(1))-precision_)
+//line kernels_tandem.go:6569
 }
 
 func gpu_sumOfParts(x_ []int64) int64 {
@@ -6503,20 +6578,20 @@ func gpu_sumOfParts(x_ []int64) int64 {
 		sum_ = sum_ + v_
 	}
 	return sum_
-//line kernels_tandem.go:6507
+//line kernels_tandem.go:6582
 }
 
 func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
-	/*line along.go:240*/ s_ := gpu_scale_(f_, top_)
+	/*line along.go:239*/ s_ := gpu_scale_(f_, top_)
 	var d_ gpu_digits
 	w_ := gpu_nowhere_(f_)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float64
-			/*line along.go:245*/ var t2_ float64
-			/*line along.go:245*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
-			/*line along.go:245*/ u_ := t_
-			/*line along.go:245*/ v_ := t2_
+			/*line along.go:244*/ var t2_ float64
+			/*line along.go:244*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
+			/*line along.go:244*/ u_ := t_
+			/*line along.go:244*/ v_ := t2_
 			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u_, v_))
 			d_ = gpu_plus__(f_, p_, d_, u_, v_, s_, deep_)
 		}
@@ -6526,69 +6601,69 @@ func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, de
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product(p_), deep_)
-//line kernels_tandem.go:6530
+//line kernels_tandem.go:6605
 }
 
 func gpu_choose_(f_ gpu_double, p_ gpu_one, w_ gpu_window_) int64 {
-	/*line terms.go:98*/ top_ := gpu_topOf_(f_, w_)
+	/*line terms.go:100*/ top_ := gpu_topOf_(f_, w_)
 	deep_ := gpu_isDeep_(f_, p_, w_, top_)
 	c_ := top_ << (2)
-	/*line terms.go:102*/ if !gpu_fits_(f_, p_, w_, top_, deep_) {
+	/*line terms.go:104*/ if !gpu_fits_(f_, p_, w_, top_, deep_) {
 		c_ = c_ | int64(1)
 	} else {
-		/*line terms.go:104*/ if deep_ {
+		/*line terms.go:106*/ if deep_ {
 			c_ = c_ | int64(2)
 		}
 	}
-	/*line terms.go:107*/ return c_
-//line kernels_tandem.go:6545
+	/*line terms.go:109*/ return c_
+//line kernels_tandem.go:6620
 }
 
 func gpu_reachOfBlock_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64) gpu_reach {
-	/*line along.go:260*/ r_ := gpu_noReach()
+	/*line along.go:259*/ r_ := gpu_noReach()
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float64
-			/*line along.go:263*/ var t2_ float64
-			/*line along.go:263*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
-			/*line along.go:263*/ u_ := t_
-			/*line along.go:263*/ v_ := t2_
+			/*line along.go:262*/ var t2_ float64
+			/*line along.go:262*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
+			/*line along.go:262*/ u_ := t_
+			/*line along.go:262*/ v_ := t2_
 			r_ = gpu_with_(r_, gpu_exactly_(f_, p_, u_, v_), gpu_size_(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:6561
+//line kernels_tandem.go:6636
 }
 
 func gpu_bottom_(t_ gpu_double) int64 {
 	/*line format.go:53*/ return int64(-2176)
-//line kernels_tandem.go:6566
+//line kernels_tandem.go:6641
 }
 
 func gpu_precision_(t_ gpu_double) int64 {
 	/*line format.go:50*/ return int64(53)
-//line kernels_tandem.go:6571
+//line kernels_tandem.go:6646
 }
 
 func gpu_digitsIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, base_ int64) int64 {
-	/*line along.go:274*/ s_ := int64(0)
+	/*line along.go:273*/ s_ := int64(0)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float64
-			/*line along.go:277*/ var t2_ float64
-			/*line along.go:277*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
-			/*line along.go:277*/ u_ := t_
-			/*line along.go:277*/ v_ := t2_
+			/*line along.go:276*/ var t2_ float64
+			/*line along.go:276*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
+			/*line along.go:276*/ u_ := t_
+			/*line along.go:276*/ v_ := t2_
 			s_ = s_ + gpu_digit(gpu_exactly_(f_, p_, u_, v_), base_, uint64(48))
 		}
 	}
 	return s_
-//line kernels_tandem.go:6587
+//line kernels_tandem.go:6662
 }
 
 func gpu_words_(t_ gpu_double) int64 {
 	/*line format.go:52*/ return int64(136)
-//line kernels_tandem.go:6592
+//line kernels_tandem.go:6667
 }
 
 func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float64 {
@@ -6606,20 +6681,20 @@ func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, roo
 		}
 	}
 	/*line round.go:87*/ return gpu_round_(f_, v_)
-//line kernels_tandem.go:6610
+//line kernels_tandem.go:6685
 }
 
 func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
-	/*line along.go:240*/ s_ := gpu_scale_(f_, top_)
+	/*line along.go:239*/ s_ := gpu_scale_(f_, top_)
 	var d_ gpu_digits
 	w_ := gpu_nowhere_(f_)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float64
-			/*line along.go:245*/ var t2_ float64
-			/*line along.go:245*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
-			/*line along.go:245*/ u_ := t_
-			/*line along.go:245*/ v_ := t2_
+			/*line along.go:244*/ var t2_ float64
+			/*line along.go:244*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
+			/*line along.go:244*/ u_ := t_
+			/*line along.go:244*/ v_ := t2_
 			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u_, v_))
 			d_ = gpu_plus___(f_, p_, d_, u_, v_, s_, deep_)
 		}
@@ -6629,67 +6704,67 @@ func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64,
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product_(p_), deep_)
-//line kernels_tandem.go:6633
+//line kernels_tandem.go:6708
 }
 
 func gpu_choose__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_) int64 {
-	/*line terms.go:98*/ top_ := gpu_topOf_(f_, w_)
+	/*line terms.go:100*/ top_ := gpu_topOf_(f_, w_)
 	deep_ := gpu_isDeep__(f_, p_, w_, top_)
 	c_ := top_ << (2)
-	/*line terms.go:102*/ if !gpu_fits__(f_, p_, w_, top_, deep_) {
+	/*line terms.go:104*/ if !gpu_fits__(f_, p_, w_, top_, deep_) {
 		c_ = c_ | int64(1)
 	} else {
-		/*line terms.go:104*/ if deep_ {
+		/*line terms.go:106*/ if deep_ {
 			c_ = c_ | int64(2)
 		}
 	}
-	/*line terms.go:107*/ return c_
-//line kernels_tandem.go:6648
+	/*line terms.go:109*/ return c_
+//line kernels_tandem.go:6723
 }
 
 func gpu_reachOfBlock__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64) gpu_reach {
-	/*line along.go:260*/ r_ := gpu_noReach()
+	/*line along.go:259*/ r_ := gpu_noReach()
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float64
-			/*line along.go:263*/ var t2_ float64
-			/*line along.go:263*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
-			/*line along.go:263*/ u_ := t_
-			/*line along.go:263*/ v_ := t2_
+			/*line along.go:262*/ var t2_ float64
+			/*line along.go:262*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
+			/*line along.go:262*/ u_ := t_
+			/*line along.go:262*/ v_ := t2_
 			r_ = gpu_with_(r_, gpu_exactly__(f_, p_, u_, v_), gpu_size__(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:6664
+//line kernels_tandem.go:6739
 }
 
 func gpu_digitsIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, base_ int64) int64 {
-	/*line along.go:274*/ s_ := int64(0)
+	/*line along.go:273*/ s_ := int64(0)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float64
-			/*line along.go:277*/ var t2_ float64
-			/*line along.go:277*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
-			/*line along.go:277*/ u_ := t_
-			/*line along.go:277*/ v_ := t2_
+			/*line along.go:276*/ var t2_ float64
+			/*line along.go:276*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
+			/*line along.go:276*/ u_ := t_
+			/*line along.go:276*/ v_ := t2_
 			s_ = s_ + gpu_digit(gpu_exactly__(f_, p_, u_, v_), base_, uint64(48))
 		}
 	}
 	return s_
-//line kernels_tandem.go:6680
+//line kernels_tandem.go:6755
 }
 
 func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
-	/*line along.go:240*/ s_ := gpu_scale_(f_, top_)
+	/*line along.go:239*/ s_ := gpu_scale_(f_, top_)
 	var d_ gpu_digits
 	w_ := gpu_nowhere_(f_)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float64
-			/*line along.go:245*/ var t2_ float64
-			/*line along.go:245*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
-			/*line along.go:245*/ u_ := t_
-			/*line along.go:245*/ v_ := t2_
+			/*line along.go:244*/ var t2_ float64
+			/*line along.go:244*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
+			/*line along.go:244*/ u_ := t_
+			/*line along.go:244*/ v_ := t2_
 			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u_, v_))
 			d_ = gpu_plus____(f_, p_, d_, u_, v_, s_, deep_)
 		}
@@ -6699,341 +6774,286 @@ func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, 
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product__(p_), deep_)
-//line kernels_tandem.go:6703
+//line kernels_tandem.go:6778
 }
 
 func gpu_choose___(f_ gpu_double, p_ gpu_two, w_ gpu_window_) int64 {
-	/*line terms.go:98*/ top_ := gpu_topOf_(f_, w_)
+	/*line terms.go:100*/ top_ := gpu_topOf_(f_, w_)
 	deep_ := gpu_isDeep___(f_, p_, w_, top_)
 	c_ := top_ << (2)
-	/*line terms.go:102*/ if !gpu_fits___(f_, p_, w_, top_, deep_) {
+	/*line terms.go:104*/ if !gpu_fits___(f_, p_, w_, top_, deep_) {
 		c_ = c_ | int64(1)
 	} else {
-		/*line terms.go:104*/ if deep_ {
+		/*line terms.go:106*/ if deep_ {
 			c_ = c_ | int64(2)
 		}
 	}
-	/*line terms.go:107*/ return c_
-//line kernels_tandem.go:6718
+	/*line terms.go:109*/ return c_
+//line kernels_tandem.go:6793
 }
 
 func gpu_reachOfBlock___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64) gpu_reach {
-	/*line along.go:260*/ r_ := gpu_noReach()
+	/*line along.go:259*/ r_ := gpu_noReach()
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float64
-			/*line along.go:263*/ var t2_ float64
-			/*line along.go:263*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
-			/*line along.go:263*/ u_ := t_
-			/*line along.go:263*/ v_ := t2_
+			/*line along.go:262*/ var t2_ float64
+			/*line along.go:262*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
+			/*line along.go:262*/ u_ := t_
+			/*line along.go:262*/ v_ := t2_
 			r_ = gpu_with_(r_, gpu_exactly___(f_, p_, u_, v_), gpu_size___(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:6734
+//line kernels_tandem.go:6809
 }
 
 func gpu_digitsIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, base_ int64) int64 {
-	/*line along.go:274*/ s_ := int64(0)
+	/*line along.go:273*/ s_ := int64(0)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float64
-			/*line along.go:277*/ var t2_ float64
-			/*line along.go:277*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
-			/*line along.go:277*/ u_ := t_
-			/*line along.go:277*/ v_ := t2_
+			/*line along.go:276*/ var t2_ float64
+			/*line along.go:276*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
+			/*line along.go:276*/ u_ := t_
+			/*line along.go:276*/ v_ := t2_
 			s_ = s_ + gpu_digit(gpu_exactly___(f_, p_, u_, v_), base_, uint64(48))
 		}
 	}
 	return s_
-//line kernels_tandem.go:6750
+//line kernels_tandem.go:6825
 }
 
-func gpu_nowhere(f_ gpu_single) gpu_window {
-	/*line terms.go:52*/ t_ := gpu_window{lo_: gpu_most(f_)}
-	/*line terms.go:52*/ return t_
-//line kernels_tandem.go:6756
-}
-
-func gpu_product(t_ gpu_one) bool {
-	/*line terms.go:22*/ return false
-//line kernels_tandem.go:6761
-}
-
-func gpu_windowOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32) gpu_window {
-	/*line few.go:51*/ var t2_ gpu_window
-	/*line few.go:51*/ var t3_ gpu_digits_
-	_ = t3_
-	/*line few.go:51*/ t2_, t3_ = gpu_addOf(f_, p_, t_, o_, less_, float32(1), false)
-	/*line few.go:51*/ w_ := t2_
-	return w_
-//line kernels_tandem.go:6771
-}
-
-func gpu_sumOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, top_ int64, deep_ bool) gpu_Value {
-	/*line few.go:74*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
+func gpu_sumOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, top_ int64, deep_ bool) (gpu_window, gpu_Value) {
+	/*line few.go:76*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
 	high_ := support.Div(int64(256), wide_)
-	s_ := gpu_halves{}
-	/*line few.go:76*/ b_ := t_
+	w_ := gpu_nowhere(f_)
+	/*line few.go:78*/ s_ := gpu_halves{}
+	/*line few.go:78*/ b_ := t_
 	for i_ := int64(0); i_ < t_.height_; i_ = i_ + high_ {
 		for j_ := int64(0); j_ < t_.width_; j_ = j_ + wide_ {
 			t2_ := t_.first_ + i_
-			/*line few.go:79*/ t3_ := t_.left_ + j_
-			/*line few.go:79*/ b_.first_ = t2_
-			/*line few.go:79*/ b_.left_ = t3_
+			/*line few.go:81*/ t3_ := t_.left_ + j_
+			/*line few.go:81*/ b_.first_ = t2_
+			/*line few.go:81*/ b_.left_ = t3_
 			t4_ := min(high_, t_.height_-i_)
-			/*line few.go:80*/ t5_ := min(wide_, t_.width_-j_)
-			/*line few.go:80*/ b_.height_ = t4_
-			/*line few.go:80*/ b_.width_ = t5_
+			/*line few.go:82*/ t5_ := min(wide_, t_.width_-j_)
+			/*line few.go:82*/ b_.height_ = t4_
+			/*line few.go:82*/ b_.width_ = t5_
 			var t6_ gpu_window
-			_ = t6_
-			/*line few.go:81*/ var t7_ gpu_digits_
-			/*line few.go:81*/ t6_, t7_ = gpu_addOf(f_, p_, b_, o_, less_, gpu_scale(f_, top_), deep_)
-			/*line few.go:81*/ d_ := t7_
+			/*line few.go:83*/ var t7_ gpu_digits_
+			/*line few.go:83*/ t6_, t7_ = gpu_addOf(f_, p_, b_, o_, less_, gpu_scale(f_, top_), deep_)
+			/*line few.go:83*/ v_ := t6_
+			/*line few.go:83*/ d_ := t7_
+			t8_ := gpu_window{hi_: max(w_.hi_, v_.hi_), lo_: min(w_.lo_, v_.lo_)}
+			/*line few.go:84*/ w_ = t8_
 			s_ = gpu_with(s_, int64(d_.a_), int64(d_.b_), int64(d_.c_))
 		}
 	}
-	return gpu_valueOf(gpu_precision(f_), s_, gpu_unit(f_, top_), deep_)
-//line kernels_tandem.go:6798
+	return w_, gpu_valueOf(gpu_precision(f_), s_, gpu_unit(f_, top_), deep_ || gpu_product(p_))
+//line kernels_tandem.go:6855
 }
 
 func gpu_sumOfWide(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) (gpu_Value, int64) {
-	/*line few.go:93*/ var v_ gpu_Value
+	/*line few.go:96*/ var v_ gpu_Value
 	_ = v_
-	/*line few.go:93*/ var special_ int64
+	/*line few.go:96*/ var special_ int64
 	_ = special_
-	/*line few.go:94*/ t2_ := gpu_reachOf(f_, p_, t_, o_, less_, w_)
-	/*line few.go:94*/ all_ := t2_
+	/*line few.go:97*/ t2_ := gpu_reachOf(f_, p_, t_, o_, less_, w_)
+	/*line few.go:97*/ all_ := t2_
 	s_ := gpu_short{}
-	/*line few.go:95*/ base_ := all_.top_
+	/*line few.go:98*/ base_ := all_.top_
 	for n_ := gpu_room(s_, base_-all_.least_); n_ > int64(0); n_ = gpu_room(s_, base_-all_.least_) {
 		base_ = base_ - n_
 		t3_ := gpu_sumOfDigits(f_, p_, t_, o_, less_, base_, n_)
-		/*line few.go:98*/ s_ = gpu_shifted(s_, n_, t3_)
+		/*line few.go:101*/ s_ = gpu_shifted(s_, n_, t3_)
 	}
 	carry_ := int64(0)
-	/*line few.go:100*/ rest_ := int64(0)
+	/*line few.go:103*/ rest_ := int64(0)
 	for at_ := all_.least_; at_ < base_; {
 		n2_ := min(int64(48), base_-at_)
 		t4_ := gpu_sumOfDigits(f_, p_, t_, o_, less_, at_, n2_)
-		/*line few.go:103*/ carry_ = carry_ + t4_
+		/*line few.go:106*/ carry_ = carry_ + t4_
 		rest_ = rest_ | (carry_ & ((support.Value(int64(1)) << (uint64(n2_))) - int64(1)))
 		carry_ = carry_ >> (uint64(n2_))
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:6826
+//line kernels_tandem.go:6883
 }
 
-func gpu_nowhere_(f_ gpu_double) gpu_window_ {
-	/*line terms.go:52*/ t_ := gpu_window_{lo_: gpu_most_(f_)}
-	/*line terms.go:52*/ return t_
-//line kernels_tandem.go:6832
-}
-
-func gpu_windowOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64) gpu_window_ {
-	/*line few.go:51*/ var t2_ gpu_window_
-	/*line few.go:51*/ var t3_ gpu_digits
-	_ = t3_
-	/*line few.go:51*/ t2_, t3_ = gpu_addOf_(f_, p_, t_, o_, less_, float64(1), false)
-	/*line few.go:51*/ w_ := t2_
-	return w_
-//line kernels_tandem.go:6842
-}
-
-func gpu_sumOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, top_ int64, deep_ bool) gpu_Value {
-	/*line few.go:74*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
+func gpu_sumOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, top_ int64, deep_ bool) (gpu_window_, gpu_Value) {
+	/*line few.go:76*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
 	high_ := support.Div(int64(256), wide_)
-	s_ := gpu_halves{}
-	/*line few.go:76*/ b_ := t_
+	w_ := gpu_nowhere_(f_)
+	/*line few.go:78*/ s_ := gpu_halves{}
+	/*line few.go:78*/ b_ := t_
 	for i_ := int64(0); i_ < t_.height_; i_ = i_ + high_ {
 		for j_ := int64(0); j_ < t_.width_; j_ = j_ + wide_ {
 			t2_ := t_.first_ + i_
-			/*line few.go:79*/ t3_ := t_.left_ + j_
-			/*line few.go:79*/ b_.first_ = t2_
-			/*line few.go:79*/ b_.left_ = t3_
+			/*line few.go:81*/ t3_ := t_.left_ + j_
+			/*line few.go:81*/ b_.first_ = t2_
+			/*line few.go:81*/ b_.left_ = t3_
 			t4_ := min(high_, t_.height_-i_)
-			/*line few.go:80*/ t5_ := min(wide_, t_.width_-j_)
-			/*line few.go:80*/ b_.height_ = t4_
-			/*line few.go:80*/ b_.width_ = t5_
+			/*line few.go:82*/ t5_ := min(wide_, t_.width_-j_)
+			/*line few.go:82*/ b_.height_ = t4_
+			/*line few.go:82*/ b_.width_ = t5_
 			var t6_ gpu_window_
-			_ = t6_
-			/*line few.go:81*/ var t7_ gpu_digits
-			/*line few.go:81*/ t6_, t7_ = gpu_addOf_(f_, p_, b_, o_, less_, gpu_scale_(f_, top_), deep_)
-			/*line few.go:81*/ d_ := t7_
+			/*line few.go:83*/ var t7_ gpu_digits
+			/*line few.go:83*/ t6_, t7_ = gpu_addOf_(f_, p_, b_, o_, less_, gpu_scale_(f_, top_), deep_)
+			/*line few.go:83*/ v_ := t6_
+			/*line few.go:83*/ d_ := t7_
+			t8_ := gpu_window_{hi_: max(w_.hi_, v_.hi_), lo_: min(w_.lo_, v_.lo_)}
+			/*line few.go:84*/ w_ = t8_
 			s_ = gpu_with(s_, d_.a_, d_.b_, d_.c_)
 		}
 	}
-	return gpu_valueOf(gpu_precision_(f_), s_, gpu_unit_(f_, top_), deep_)
-//line kernels_tandem.go:6869
+	return w_, gpu_valueOf(gpu_precision_(f_), s_, gpu_unit_(f_, top_), deep_ || gpu_product(p_))
+//line kernels_tandem.go:6913
 }
 
 func gpu_sumOfWide_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) (gpu_Value, int64) {
-	/*line few.go:93*/ var v_ gpu_Value
+	/*line few.go:96*/ var v_ gpu_Value
 	_ = v_
-	/*line few.go:93*/ var special_ int64
+	/*line few.go:96*/ var special_ int64
 	_ = special_
-	/*line few.go:94*/ t2_ := gpu_reachOf_(f_, p_, t_, o_, less_, w_)
-	/*line few.go:94*/ all_ := t2_
+	/*line few.go:97*/ t2_ := gpu_reachOf_(f_, p_, t_, o_, less_, w_)
+	/*line few.go:97*/ all_ := t2_
 	s_ := gpu_short{}
-	/*line few.go:95*/ base_ := all_.top_
+	/*line few.go:98*/ base_ := all_.top_
 	for n_ := gpu_room(s_, base_-all_.least_); n_ > int64(0); n_ = gpu_room(s_, base_-all_.least_) {
 		base_ = base_ - n_
 		t3_ := gpu_sumOfDigits_(f_, p_, t_, o_, less_, base_, n_)
-		/*line few.go:98*/ s_ = gpu_shifted(s_, n_, t3_)
+		/*line few.go:101*/ s_ = gpu_shifted(s_, n_, t3_)
 	}
 	carry_ := int64(0)
-	/*line few.go:100*/ rest_ := int64(0)
+	/*line few.go:103*/ rest_ := int64(0)
 	for at_ := all_.least_; at_ < base_; {
 		n2_ := min(int64(48), base_-at_)
 		t4_ := gpu_sumOfDigits_(f_, p_, t_, o_, less_, at_, n2_)
-		/*line few.go:103*/ carry_ = carry_ + t4_
+		/*line few.go:106*/ carry_ = carry_ + t4_
 		rest_ = rest_ | (carry_ & ((support.Value(int64(1)) << (uint64(n2_))) - int64(1)))
 		carry_ = carry_ >> (uint64(n2_))
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:6897
+//line kernels_tandem.go:6941
 }
 
-func gpu_product_(t_ gpu_pair) bool {
-	/*line terms.go:24*/ return false
-//line kernels_tandem.go:6902
-}
-
-func gpu_windowOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32) gpu_window_ {
-	/*line few.go:51*/ var t2_ gpu_window_
-	/*line few.go:51*/ var t3_ gpu_digits
-	_ = t3_
-	/*line few.go:51*/ t2_, t3_ = gpu_addOf__(f_, p_, t_, o_, less_, float64(1), false)
-	/*line few.go:51*/ w_ := t2_
-	return w_
-//line kernels_tandem.go:6912
-}
-
-func gpu_sumOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, top_ int64, deep_ bool) gpu_Value {
-	/*line few.go:74*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
+func gpu_sumOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, top_ int64, deep_ bool) (gpu_window_, gpu_Value) {
+	/*line few.go:76*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
 	high_ := support.Div(int64(256), wide_)
-	s_ := gpu_halves{}
-	/*line few.go:76*/ b_ := t_
+	w_ := gpu_nowhere_(f_)
+	/*line few.go:78*/ s_ := gpu_halves{}
+	/*line few.go:78*/ b_ := t_
 	for i_ := int64(0); i_ < t_.height_; i_ = i_ + high_ {
 		for j_ := int64(0); j_ < t_.width_; j_ = j_ + wide_ {
 			t2_ := t_.first_ + i_
-			/*line few.go:79*/ t3_ := t_.left_ + j_
-			/*line few.go:79*/ b_.first_ = t2_
-			/*line few.go:79*/ b_.left_ = t3_
+			/*line few.go:81*/ t3_ := t_.left_ + j_
+			/*line few.go:81*/ b_.first_ = t2_
+			/*line few.go:81*/ b_.left_ = t3_
 			t4_ := min(high_, t_.height_-i_)
-			/*line few.go:80*/ t5_ := min(wide_, t_.width_-j_)
-			/*line few.go:80*/ b_.height_ = t4_
-			/*line few.go:80*/ b_.width_ = t5_
+			/*line few.go:82*/ t5_ := min(wide_, t_.width_-j_)
+			/*line few.go:82*/ b_.height_ = t4_
+			/*line few.go:82*/ b_.width_ = t5_
 			var t6_ gpu_window_
-			_ = t6_
-			/*line few.go:81*/ var t7_ gpu_digits
-			/*line few.go:81*/ t6_, t7_ = gpu_addOf__(f_, p_, b_, o_, less_, gpu_scale_(f_, top_), deep_)
-			/*line few.go:81*/ d_ := t7_
+			/*line few.go:83*/ var t7_ gpu_digits
+			/*line few.go:83*/ t6_, t7_ = gpu_addOf__(f_, p_, b_, o_, less_, gpu_scale_(f_, top_), deep_)
+			/*line few.go:83*/ v_ := t6_
+			/*line few.go:83*/ d_ := t7_
+			t8_ := gpu_window_{hi_: max(w_.hi_, v_.hi_), lo_: min(w_.lo_, v_.lo_)}
+			/*line few.go:84*/ w_ = t8_
 			s_ = gpu_with(s_, d_.a_, d_.b_, d_.c_)
 		}
 	}
-	return gpu_valueOf(gpu_precision_(f_), s_, gpu_unit_(f_, top_), deep_)
-//line kernels_tandem.go:6939
+	return w_, gpu_valueOf(gpu_precision_(f_), s_, gpu_unit_(f_, top_), deep_ || gpu_product_(p_))
+//line kernels_tandem.go:6971
 }
 
 func gpu_sumOfWide__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) (gpu_Value, int64) {
-	/*line few.go:93*/ var v_ gpu_Value
+	/*line few.go:96*/ var v_ gpu_Value
 	_ = v_
-	/*line few.go:93*/ var special_ int64
+	/*line few.go:96*/ var special_ int64
 	_ = special_
-	/*line few.go:94*/ t2_ := gpu_reachOf__(f_, p_, t_, o_, less_, w_)
-	/*line few.go:94*/ all_ := t2_
+	/*line few.go:97*/ t2_ := gpu_reachOf__(f_, p_, t_, o_, less_, w_)
+	/*line few.go:97*/ all_ := t2_
 	s_ := gpu_short{}
-	/*line few.go:95*/ base_ := all_.top_
+	/*line few.go:98*/ base_ := all_.top_
 	for n_ := gpu_room(s_, base_-all_.least_); n_ > int64(0); n_ = gpu_room(s_, base_-all_.least_) {
 		base_ = base_ - n_
 		t3_ := gpu_sumOfDigits__(f_, p_, t_, o_, less_, base_, n_)
-		/*line few.go:98*/ s_ = gpu_shifted(s_, n_, t3_)
+		/*line few.go:101*/ s_ = gpu_shifted(s_, n_, t3_)
 	}
 	carry_ := int64(0)
-	/*line few.go:100*/ rest_ := int64(0)
+	/*line few.go:103*/ rest_ := int64(0)
 	for at_ := all_.least_; at_ < base_; {
 		n2_ := min(int64(48), base_-at_)
 		t4_ := gpu_sumOfDigits__(f_, p_, t_, o_, less_, at_, n2_)
-		/*line few.go:103*/ carry_ = carry_ + t4_
+		/*line few.go:106*/ carry_ = carry_ + t4_
 		rest_ = rest_ | (carry_ & ((support.Value(int64(1)) << (uint64(n2_))) - int64(1)))
 		carry_ = carry_ >> (uint64(n2_))
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:6967
+//line kernels_tandem.go:6999
 }
 
-func gpu_product__(t_ gpu_two) bool {
-	/*line terms.go:26*/ return true
-//line kernels_tandem.go:6972
-}
-
-func gpu_windowOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64) gpu_window_ {
-	/*line few.go:51*/ var t2_ gpu_window_
-	/*line few.go:51*/ var t3_ gpu_digits
-	_ = t3_
-	/*line few.go:51*/ t2_, t3_ = gpu_addOf___(f_, p_, t_, o_, less_, float64(1), false)
-	/*line few.go:51*/ w_ := t2_
-	return w_
-//line kernels_tandem.go:6982
-}
-
-func gpu_sumOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, top_ int64, deep_ bool) gpu_Value {
-	/*line few.go:74*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
+func gpu_sumOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, top_ int64, deep_ bool) (gpu_window_, gpu_Value) {
+	/*line few.go:76*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
 	high_ := support.Div(int64(256), wide_)
-	s_ := gpu_halves{}
-	/*line few.go:76*/ b_ := t_
+	w_ := gpu_nowhere_(f_)
+	/*line few.go:78*/ s_ := gpu_halves{}
+	/*line few.go:78*/ b_ := t_
 	for i_ := int64(0); i_ < t_.height_; i_ = i_ + high_ {
 		for j_ := int64(0); j_ < t_.width_; j_ = j_ + wide_ {
 			t2_ := t_.first_ + i_
-			/*line few.go:79*/ t3_ := t_.left_ + j_
-			/*line few.go:79*/ b_.first_ = t2_
-			/*line few.go:79*/ b_.left_ = t3_
+			/*line few.go:81*/ t3_ := t_.left_ + j_
+			/*line few.go:81*/ b_.first_ = t2_
+			/*line few.go:81*/ b_.left_ = t3_
 			t4_ := min(high_, t_.height_-i_)
-			/*line few.go:80*/ t5_ := min(wide_, t_.width_-j_)
-			/*line few.go:80*/ b_.height_ = t4_
-			/*line few.go:80*/ b_.width_ = t5_
+			/*line few.go:82*/ t5_ := min(wide_, t_.width_-j_)
+			/*line few.go:82*/ b_.height_ = t4_
+			/*line few.go:82*/ b_.width_ = t5_
 			var t6_ gpu_window_
-			_ = t6_
-			/*line few.go:81*/ var t7_ gpu_digits
-			/*line few.go:81*/ t6_, t7_ = gpu_addOf___(f_, p_, b_, o_, less_, gpu_scale_(f_, top_), deep_)
-			/*line few.go:81*/ d_ := t7_
+			/*line few.go:83*/ var t7_ gpu_digits
+			/*line few.go:83*/ t6_, t7_ = gpu_addOf___(f_, p_, b_, o_, less_, gpu_scale_(f_, top_), deep_)
+			/*line few.go:83*/ v_ := t6_
+			/*line few.go:83*/ d_ := t7_
+			t8_ := gpu_window_{hi_: max(w_.hi_, v_.hi_), lo_: min(w_.lo_, v_.lo_)}
+			/*line few.go:84*/ w_ = t8_
 			s_ = gpu_with(s_, d_.a_, d_.b_, d_.c_)
 		}
 	}
-	return gpu_valueOf(gpu_precision_(f_), s_, gpu_unit_(f_, top_), deep_)
-//line kernels_tandem.go:7009
+	return w_, gpu_valueOf(gpu_precision_(f_), s_, gpu_unit_(f_, top_), deep_ || gpu_product__(p_))
+//line kernels_tandem.go:7029
 }
 
 func gpu_sumOfWide___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) (gpu_Value, int64) {
-	/*line few.go:93*/ var v_ gpu_Value
+	/*line few.go:96*/ var v_ gpu_Value
 	_ = v_
-	/*line few.go:93*/ var special_ int64
+	/*line few.go:96*/ var special_ int64
 	_ = special_
-	/*line few.go:94*/ t2_ := gpu_reachOf___(f_, p_, t_, o_, less_, w_)
-	/*line few.go:94*/ all_ := t2_
+	/*line few.go:97*/ t2_ := gpu_reachOf___(f_, p_, t_, o_, less_, w_)
+	/*line few.go:97*/ all_ := t2_
 	s_ := gpu_short{}
-	/*line few.go:95*/ base_ := all_.top_
+	/*line few.go:98*/ base_ := all_.top_
 	for n_ := gpu_room(s_, base_-all_.least_); n_ > int64(0); n_ = gpu_room(s_, base_-all_.least_) {
 		base_ = base_ - n_
 		t3_ := gpu_sumOfDigits___(f_, p_, t_, o_, less_, base_, n_)
-		/*line few.go:98*/ s_ = gpu_shifted(s_, n_, t3_)
+		/*line few.go:101*/ s_ = gpu_shifted(s_, n_, t3_)
 	}
 	carry_ := int64(0)
-	/*line few.go:100*/ rest_ := int64(0)
+	/*line few.go:103*/ rest_ := int64(0)
 	for at_ := all_.least_; at_ < base_; {
 		n2_ := min(int64(48), base_-at_)
 		t4_ := gpu_sumOfDigits___(f_, p_, t_, o_, less_, at_, n2_)
-		/*line few.go:103*/ carry_ = carry_ + t4_
+		/*line few.go:106*/ carry_ = carry_ + t4_
 		rest_ = rest_ | (carry_ & ((support.Value(int64(1)) << (uint64(n2_))) - int64(1)))
 		carry_ = carry_ >> (uint64(n2_))
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7037
+//line kernels_tandem.go:7057
 }
 
 func gpu_no(sum_ bool) gpu_state {
@@ -7043,12 +7063,12 @@ func gpu_no(sum_ bool) gpu_state {
 	}
 	t2_ := gpu_state{key_: int64(-9223372036854775808), index_: int64(9223372036854775807)}
 	/*line fold.go:66*/ return t2_
-//line kernels_tandem.go:7047
+//line kernels_tandem.go:7067
 }
 
 func gpu_sum(t_ gpu_most32) bool {
 	/*line fold.go:27*/ return false
-//line kernels_tandem.go:7052
+//line kernels_tandem.go:7072
 }
 
 func gpu_key(t_ gpu_most32, x_ float32, mask_ int64, flip_ int64) int64 {
@@ -7057,7 +7077,7 @@ func gpu_key(t_ gpu_most32, x_ float32, mask_ int64, flip_ int64) int64 {
 	}
 	b_ := int64(int32(math.Float32bits(x_))) & mask_
 	return (b_ ^ ((b_ >> (63)) & int64(2147483647))) ^ flip_
-//line kernels_tandem.go:7061
+//line kernels_tandem.go:7081
 }
 
 func gpu_merge(s_ gpu_state, sum_ bool, t_ gpu_state) gpu_state {
@@ -7070,12 +7090,12 @@ func gpu_merge(s_ gpu_state, sum_ bool, t_ gpu_state) gpu_state {
 		}
 	}
 	/*line fold.go:76*/ return s_
-//line kernels_tandem.go:7074
+//line kernels_tandem.go:7094
 }
 
 func gpu_sum_(t_ gpu_most64) bool {
 	/*line fold.go:28*/ return false
-//line kernels_tandem.go:7079
+//line kernels_tandem.go:7099
 }
 
 func gpu_key_(t_ gpu_most64, x_ float64, mask_ int64, flip_ int64) int64 {
@@ -7084,32 +7104,32 @@ func gpu_key_(t_ gpu_most64, x_ float64, mask_ int64, flip_ int64) int64 {
 	}
 	b_ := int64(math.Float64bits(x_)) & mask_
 	return (b_ ^ ((b_ >> (63)) & int64(9223372036854775807))) ^ flip_
-//line kernels_tandem.go:7088
+//line kernels_tandem.go:7108
 }
 
 func gpu_sum__(t_ gpu_mostInt) bool {
 	/*line fold.go:29*/ return false
-//line kernels_tandem.go:7093
+//line kernels_tandem.go:7113
 }
 
 func gpu_key__(t_ gpu_mostInt, x_ int32, t2_ int64, flip_ int64) int64 {
 	/*line fold.go:30*/ return int64(x_) ^ flip_
-//line kernels_tandem.go:7098
+//line kernels_tandem.go:7118
 }
 
 func gpu_sum___(t_ gpu_add32) bool {
 	/*line fold.go:24*/ return true
-//line kernels_tandem.go:7103
+//line kernels_tandem.go:7123
 }
 
 func gpu_key___(t_ gpu_add32, x_ int32, t2_ int64, t3_ int64) int64 {
 	/*line fold.go:25*/ return int64(x_)
-//line kernels_tandem.go:7108
+//line kernels_tandem.go:7128
 }
 
 func gpu_sum____(t_ gpu_count) bool {
 	/*line fold.go:26*/ return true
-//line kernels_tandem.go:7113
+//line kernels_tandem.go:7133
 }
 
 func gpu_key____(t_ gpu_count, x_ bool, t2_ int64, t3_ int64) int64 {
@@ -7117,7 +7137,7 @@ func gpu_key____(t_ gpu_count, x_ bool, t2_ int64, t3_ int64) int64 {
 		return int64(1)
 	}
 	return int64(0)
-//line kernels_tandem.go:7121
+//line kernels_tandem.go:7141
 }
 
 func gpu_of(t_ gpu_value32, s_ gpu_state, flip_ int64) float32 {
@@ -7126,7 +7146,7 @@ func gpu_of(t_ gpu_value32, s_ gpu_state, flip_ int64) float32 {
 	}
 	b_ := s_.key_ ^ flip_
 	return math.Float32frombits(uint32((b_ ^ ((b_ >> (63)) & int64(2147483647)))))
-//line kernels_tandem.go:7130
+//line kernels_tandem.go:7150
 }
 
 func gpu_of_(t_ gpu_value64, s_ gpu_state, flip_ int64) float64 {
@@ -7135,27 +7155,27 @@ func gpu_of_(t_ gpu_value64, s_ gpu_state, flip_ int64) float64 {
 	}
 	b_ := s_.key_ ^ flip_
 	return math.Float64frombits(uint64((b_ ^ ((b_ >> (63)) & int64(9223372036854775807)))))
-//line kernels_tandem.go:7139
+//line kernels_tandem.go:7159
 }
 
 func gpu_of__(t_ gpu_valueInt, s_ gpu_state, flip_ int64) int32 {
 	/*line fold.go:191*/ return int32((s_.key_ ^ flip_))
-//line kernels_tandem.go:7144
+//line kernels_tandem.go:7164
 }
 
 func gpu_of___(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:192*/ return int32(s_.index_)
-//line kernels_tandem.go:7149
+//line kernels_tandem.go:7169
 }
 
 func gpu_of____(t_ gpu_total, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:193*/ return int32(s_.key_)
-//line kernels_tandem.go:7154
+//line kernels_tandem.go:7174
 }
 
 func gpu_of_____(t_ gpu_reached, s_ gpu_state, least_ int64) bool {
 	/*line fold.go:194*/ return s_.key_ >= least_
-//line kernels_tandem.go:7159
+//line kernels_tandem.go:7179
 }
 
 func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
@@ -7167,13 +7187,13 @@ func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
 		gpu_AddPart_(words_, at_, t_.exp_-bottom_, v_, k_)
 	}
 	words_[at_.At_+(at_.N_*at_.Step_)] = words_[at_.At_+(at_.N_*at_.Step_)] | t_.special_
-//line kernels_tandem.go:7171
+//line kernels_tandem.go:7191
 }
 
 func gpu_term(f_ gpu_single, x_ float32) gpu_wide {
 	/*line prefix.go:16*/ t_ := gpu_one{}
 	/*line prefix.go:16*/ return gpu_exactly(f_, t_, x_, float32(1))
-//line kernels_tandem.go:7177
+//line kernels_tandem.go:7197
 }
 
 func gpu_Carry(w_ []int64, at_ gpu_Place) {
@@ -7184,29 +7204,29 @@ func gpu_Carry(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:7188
+//line kernels_tandem.go:7208
 }
 
 func gpu_term_(f_ gpu_double, x_ float64) gpu_wide {
 	/*line prefix.go:17*/ t_ := gpu_one{}
 	/*line prefix.go:17*/ return gpu_exactly_(f_, t_, x_, float64(1))
-//line kernels_tandem.go:7194
+//line kernels_tandem.go:7214
 }
 
 func gpu_words__(t_ gpu_integer) int64 {
 	/*line prefix.go:36*/ return int64(4)
-//line kernels_tandem.go:7199
+//line kernels_tandem.go:7219
 }
 
 func gpu_term__(t_ gpu_integer, x_ int32) gpu_wide {
 	/*line prefix.go:40*/ t2_ := gpu_wide{lo_: uint64(max(int64(x_), -int64(x_))), neg_: x_ < int32(0)}
 	/*line prefix.go:40*/ return t2_
-//line kernels_tandem.go:7205
+//line kernels_tandem.go:7225
 }
 
 func gpu_bottom__(t_ gpu_integer) int64 {
 	/*line prefix.go:37*/ return int64(0)
-//line kernels_tandem.go:7210
+//line kernels_tandem.go:7230
 }
 
 func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -7218,11 +7238,11 @@ func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		}
 	}
 	return v_
-//line kernels_tandem.go:7222
+//line kernels_tandem.go:7242
 }
 
 func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
-	/*line short.go:80*/ if v_.Hi_ == uint64(0) {
+	/*line short.go:102*/ if v_.Hi_ == uint64(0) {
 		return r_
 	}
 	least_ := (v_.Exp_ + int64(64)) + int64(bits.TrailingZeros64(v_.Hi_))
@@ -7233,56 +7253,56 @@ func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
 		least_ = int64(-1048576)
 	}
 	t_ := gpu_reach{least_: min(r_.least_, least_), top_: max(r_.top_, v_.Exp_+int64(128)), special_: r_.special_}
-	/*line short.go:90*/ return t_
-//line kernels_tandem.go:7238
+	/*line short.go:112*/ return t_
+//line kernels_tandem.go:7258
 }
 
 func gpu_noReach() gpu_reach {
-	/*line short.go:67*/ t_ := gpu_reach{least_: int64(1048576), top_: int64(-1048576)}
-	/*line short.go:67*/ return t_
-//line kernels_tandem.go:7244
+	/*line short.go:89*/ t_ := gpu_reach{least_: int64(1048576), top_: int64(-1048576)}
+	/*line short.go:89*/ return t_
+//line kernels_tandem.go:7264
 }
 
 func gpu_with_(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
-	/*line short.go:71*/ r_.special_ = r_.special_ | t_.special_
+	/*line short.go:93*/ r_.special_ = r_.special_ | t_.special_
 	if (t_.special_ == int64(0)) && ((t_.hi_ | t_.lo_) != uint64(0)) {
 		t2_ := min(r_.least_, t_.exp_)
-		/*line short.go:73*/ t3_ := max(r_.top_, t_.exp_+size_)
-		/*line short.go:73*/ r_.least_ = t2_
-		/*line short.go:73*/ r_.top_ = t3_
+		/*line short.go:95*/ t3_ := max(r_.top_, t_.exp_+size_)
+		/*line short.go:95*/ r_.least_ = t2_
+		/*line short.go:95*/ r_.top_ = t3_
 	}
 	return r_
-//line kernels_tandem.go:7256
+//line kernels_tandem.go:7276
 }
 
 func gpu_fits____(r_ gpu_reach, n_ int64) bool {
-	/*line short.go:94*/ return (r_.top_ + int64(bits.Len64(uint64(n_)))) <= (r_.least_ + int64(127))
-//line kernels_tandem.go:7261
+	/*line short.go:116*/ return (r_.top_ + int64(bits.Len64(uint64(n_)))) <= (r_.least_ + int64(127))
+//line kernels_tandem.go:7281
 }
 
 func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
-	/*line short.go:46*/ if v_.Hi_ == uint64(0) {
+	/*line short.go:68*/ if v_.Hi_ == uint64(0) {
 		t_ := gpu_short{}
-		/*line short.go:47*/ return t_
+		/*line short.go:69*/ return t_
 	}
 	down_ := uint64((base_ - v_.Exp_))
 	s_ := gpu_short{hi_: v_.Hi_ >> (down_), lo_: ((v_.Lo_ >> (down_)) | (v_.Hi_ << (uint64(64) - down_))) | (v_.Hi_ >> (down_ - uint64(64)))}
 	if v_.Neg_ {
 		t2_ := s_.lo_
-		/*line short.go:52*/ t3_ := (uint64(0) - t2_) - uint64(0)
-		/*line short.go:52*/ t4_ := (((^support.Value(uint64(0))) & t2_) | ((^(uint64(0) ^ t2_)) & t3_)) >> (63)
-		/*line short.go:52*/ lo_ := t3_
-		/*line short.go:52*/ borrow_ := t4_
+		/*line short.go:74*/ t3_ := (uint64(0) - t2_) - uint64(0)
+		/*line short.go:74*/ t4_ := (((^support.Value(uint64(0))) & t2_) | ((^(uint64(0) ^ t2_)) & t3_)) >> (63)
+		/*line short.go:74*/ lo_ := t3_
+		/*line short.go:74*/ borrow_ := t4_
 		t5_ := s_.hi_
-		/*line short.go:53*/ t6_ := (uint64(0) - t5_) - borrow_
-		/*line short.go:53*/ t7_ := (((^support.Value(uint64(0))) & t5_) | ((^(uint64(0) ^ t5_)) & t6_)) >> (63)
+		/*line short.go:75*/ t6_ := (uint64(0) - t5_) - borrow_
+		/*line short.go:75*/ t7_ := (((^support.Value(uint64(0))) & t5_) | ((^(uint64(0) ^ t5_)) & t6_)) >> (63)
 		_ = t7_
-		/*line short.go:53*/ hi_ := t6_
+		/*line short.go:75*/ hi_ := t6_
 		t8_ := gpu_short{hi_: hi_, lo_: lo_}
-		/*line short.go:54*/ return t8_
+		/*line short.go:76*/ return t8_
 	}
 	return s_
-//line kernels_tandem.go:7286
+//line kernels_tandem.go:7306
 }
 
 func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
@@ -7315,7 +7335,7 @@ func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
 	/*line short.go:23*/ h2_ := t13_
 	t15_ := gpu_short{hi_: h2_, lo_: l2_}
 	/*line short.go:24*/ return t15_
-//line kernels_tandem.go:7319
+//line kernels_tandem.go:7339
 }
 
 func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
@@ -7323,7 +7343,7 @@ func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
 		return gpu_value_(f_, special_)
 	}
 	return gpu_round(f_, v_)
-//line kernels_tandem.go:7327
+//line kernels_tandem.go:7347
 }
 
 func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
@@ -7341,7 +7361,7 @@ func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
 		return gpu_NewValue(hi_, lo_, base_, true)
 	}
 	return gpu_NewValue(s_.hi_, s_.lo_, base_, false)
-//line kernels_tandem.go:7345
+//line kernels_tandem.go:7365
 }
 
 func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
@@ -7349,7 +7369,7 @@ func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
 		return gpu_value__(f_, special_)
 	}
 	return gpu_round_(f_, v_)
-//line kernels_tandem.go:7353
+//line kernels_tandem.go:7373
 }
 
 func gpu_of________(t_ gpu_integer, v_ gpu_Value, t2_ int64) int32 {
@@ -7359,7 +7379,7 @@ func gpu_of________(t_ gpu_integer, v_ gpu_Value, t2_ int64) int32 {
 		return -m_
 	}
 	return m_
-//line kernels_tandem.go:7363
+//line kernels_tandem.go:7383
 }
 
 func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float32 {
@@ -7386,7 +7406,7 @@ func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_
 	}
 	t3_ := gpu_Top_(words_, at_, gpu_bottom(f_))
 	/*line prefix.go:214*/ return gpu_of______(f_, t3_, special_)
-//line kernels_tandem.go:7390
+//line kernels_tandem.go:7410
 }
 
 func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float64 {
@@ -7413,7 +7433,7 @@ func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, orde
 	}
 	t3_ := gpu_Top_(words_, at_, gpu_bottom_(f_))
 	/*line prefix.go:214*/ return gpu_of_______(f_, t3_, special_)
-//line kernels_tandem.go:7417
+//line kernels_tandem.go:7437
 }
 
 func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) int32 {
@@ -7440,21 +7460,21 @@ func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, ord
 	}
 	t3_ := gpu_Top_(words_, at_, gpu_bottom__(f_))
 	/*line prefix.go:214*/ return gpu_of________(f_, t3_, special_)
-//line kernels_tandem.go:7444
+//line kernels_tandem.go:7464
 }
 
 func gpu_integersOf(parts_ []int64, at_ int64, step_ int64) gpu_halves {
 //line round.go:55
 	t_ := gpu_halves{lower_: gpu_digits{a_: parts_[at_], b_: parts_[at_+(int64(2)*step_)], c_: parts_[at_+(int64(4)*step_)]}, upper_: gpu_digits{a_: parts_[at_+step_], b_: parts_[at_+(int64(3)*step_)], c_: parts_[at_+(int64(5)*step_)]}}
 	/*line round.go:55*/ return t_
-//line kernels_tandem.go:7451
+//line kernels_tandem.go:7471
 }
 
 func gpu_and(t_ gpu_halves, u_ gpu_halves) gpu_halves {
-//line terms.go:179
+//line terms.go:181
 	t2_ := gpu_halves{lower_: gpu_digits{a_: t_.lower_.a_ + u_.lower_.a_, b_: t_.lower_.b_ + u_.lower_.b_, c_: t_.lower_.c_ + u_.lower_.c_}, upper_: gpu_digits{a_: t_.upper_.a_ + u_.upper_.a_, b_: t_.upper_.b_ + u_.upper_.b_, c_: t_.upper_.c_ + u_.upper_.c_}}
-	/*line terms.go:179*/ return t2_
-//line kernels_tandem.go:7458
+	/*line terms.go:181*/ return t2_
+//line kernels_tandem.go:7478
 }
 
 func gpu_inWords(parts_ []int64, at_ gpu_Place, bottom_ int64, precision_ int64) int64 {
@@ -7468,7 +7488,7 @@ func gpu_inWords(parts_ []int64, at_ gpu_Place, bottom_ int64, precision_ int64)
 	gpu_clearWords(parts_, at_)
 	gpu_addHalves(parts_, at_, s_, base_-bottom_, precision_)
 	return int64(0)
-//line kernels_tandem.go:7472
+//line kernels_tandem.go:7492
 }
 
 func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -7506,55 +7526,63 @@ func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:7510
+//line kernels_tandem.go:7530
 }
 
 func gpu_bias(t_ gpu_single) int64 {
 	/*line format.go:35*/ return int64(127)
-//line kernels_tandem.go:7515
+//line kernels_tandem.go:7535
+}
+
+func gpu_nowhere(f_ gpu_single) gpu_window {
+	/*line terms.go:54*/ t_ := gpu_window{lo_: gpu_most(f_)}
+	/*line terms.go:54*/ return t_
+//line kernels_tandem.go:7541
 }
 
 func gpu_factorsIn(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, i_ int64, j_ int64) (float32, float32) {
-	/*line few.go:124*/ var u_ float32
+	/*line few.go:127*/ var u_ float32
 	_ = u_
-	/*line few.go:124*/ var v_ float32
+	/*line few.go:127*/ var v_ float32
 	_ = v_
-	/*line few.go:125*/ t2_ := gpu_element(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-	/*line few.go:125*/ x_ := t2_
-	/*line few.go:125*/ y_ := float32(0)
+	/*line few.go:128*/ t2_ := gpu_element(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
+	/*line few.go:128*/ x_ := t2_
+	/*line few.go:128*/ y_ := float32(0)
 	if gpu_product(p_) || gpu_exact(p_) {
 		t3_ := gpu_element(t_.y_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-		/*line few.go:127*/ y_ = t3_
+		/*line few.go:130*/ y_ = t3_
 	}
 	var t4_ float32
-	/*line few.go:129*/ var t5_ float32
-	/*line few.go:129*/ t4_, t5_ = gpu_factorsOf(f_, p_, x_, y_, less_, t_.mask_)
-	/*line few.go:129*/ return t4_, t5_
-//line kernels_tandem.go:7534
+	/*line few.go:132*/ var t5_ float32
+	/*line few.go:132*/ t4_, t5_ = gpu_factorsOf(f_, p_, x_, y_, less_, t_.mask_)
+	/*line few.go:132*/ return t4_, t5_
+//line kernels_tandem.go:7560
 }
 
 func gpu_with__(w_ gpu_window, most_ int32, m_ int32) gpu_window {
-	/*line terms.go:56*/ t_ := gpu_window{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
-	/*line terms.go:56*/ return t_
-//line kernels_tandem.go:7540
+	/*line terms.go:58*/ t_ := gpu_window{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
+	/*line terms.go:58*/ return t_
+//line kernels_tandem.go:7566
 }
 
 func gpu_most(t_ gpu_single) int32 {
 	/*line format.go:43*/ return int32(2147483647)
-//line kernels_tandem.go:7545
+//line kernels_tandem.go:7571
 }
 
 func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
 	/*line terms.go:39*/ m_ := gpu_bits(f_, gpu_near(p_, x_, y_)) & gpu_most(f_)
-	if ((gpu_product(p_) && (m_ == int32(0))) && (x_ != float32(0))) && (y_ != float32(0)) {
-		return int32(1)
+	if gpu_product(p_) {
+		if ((m_ == int32(0)) && (x_ != float32(0))) && (y_ != float32(0)) {
+			m_ = int32(1)
+		}
 	}
 	return m_
-//line kernels_tandem.go:7554
+//line kernels_tandem.go:7582
 }
 
 func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32, scale_ float32, deep_ bool) gpu_digits_ {
-	/*line terms.go:133*/ term_ := gpu_near(p_, x_, y_)
+	/*line terms.go:135*/ term_ := gpu_near(p_, x_, y_)
 	upper_ := float32(term_ * scale_)
 	z_ := upper_ + gpu_magic(f_)
 	d_.a_ = d_.a_ + gpu_bits(f_, z_)
@@ -7572,46 +7600,46 @@ func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32
 		d_.c_ = d_.c_ + gpu_bits(f_, support.FMA32(lower_-(z_-gpu_magic(f_)), gpu_down(f_), gpu_magic(f_)))
 	}
 	return d_
-//line kernels_tandem.go:7576
+//line kernels_tandem.go:7604
 }
 
 func gpu_without(d_ gpu_digits_, magic_ int32, product_ bool, deep_ bool) gpu_digits_ {
-	/*line terms.go:155*/ if product_ {
+	/*line terms.go:157*/ if product_ {
 		t_ := gpu_digits_{a_: d_.a_ - magic_, b_: d_.b_ - (int32(2) * magic_), c_: d_.c_ - magic_}
-		/*line terms.go:156*/ return t_
+		/*line terms.go:158*/ return t_
 	}
 	if deep_ {
 		t2_ := gpu_digits_{a_: d_.a_ - magic_, b_: d_.b_ - magic_, c_: d_.c_ - magic_}
-		/*line terms.go:159*/ return t2_
+		/*line terms.go:161*/ return t2_
 	}
 	t3_ := gpu_digits_{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
-	/*line terms.go:161*/ return t3_
-//line kernels_tandem.go:7590
+	/*line terms.go:163*/ return t3_
+//line kernels_tandem.go:7618
 }
 
 func gpu_bits(t_ gpu_single, x_ float32) int32 {
 	/*line format.go:40*/ return int32(math.Float32bits(x_))
-//line kernels_tandem.go:7595
+//line kernels_tandem.go:7623
 }
 
 func gpu_magic(t_ gpu_single) float32 {
 	/*line format.go:38*/ return float32(1.2582912e+07)
-//line kernels_tandem.go:7600
+//line kernels_tandem.go:7628
 }
 
 func gpu_power(t_ gpu_single, field_ int64) float32 {
 	/*line format.go:42*/ return math.Float32frombits(uint32(field_) << (23))
-//line kernels_tandem.go:7605
+//line kernels_tandem.go:7633
 }
 
 func gpu_field(t_ gpu_single, bits_ int32) int64 {
 	/*line format.go:44*/ return int64((bits_ >> (23)))
-//line kernels_tandem.go:7610
+//line kernels_tandem.go:7638
 }
 
 func gpu_deepens(f_ gpu_single, p_ gpu_one) bool {
-	/*line terms.go:76*/ return (!gpu_product(p_)) && (gpu_precision(f_) <= int64(24))
-//line kernels_tandem.go:7615
+	/*line terms.go:78*/ return (!gpu_product(p_)) && (gpu_precision(f_) <= int64(24))
+//line kernels_tandem.go:7643
 }
 
 func gpu_addHalves(parts_ []int64, words_ gpu_Place, s_ gpu_halves, at_ int64, precision_ int64) {
@@ -7620,42 +7648,42 @@ func gpu_addHalves(parts_ []int64, words_ gpu_Place, s_ gpu_halves, at_ int64, p
 			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, precision_, k_), gpu_part(s_, k_), n_)
 		}
 	}
-//line kernels_tandem.go:7624
+//line kernels_tandem.go:7652
 }
 
 func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) gpu_reach {
-	/*line few.go:144*/ if (!gpu_product(p_)) && (gpu_field(f_, w_.hi_) <= (int64(2) * gpu_bias(f_))) {
+	/*line few.go:147*/ if (!gpu_product(p_)) && (gpu_field(f_, w_.hi_) <= (int64(2) * gpu_bias(f_))) {
 		return gpu_reachIn(f_, w_)
 	}
 	r_ := gpu_noReach()
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
 			var t4_ float32
-			/*line few.go:150*/ var t5_ float32
-			/*line few.go:150*/ t4_, t5_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:150*/ u_ := t4_
-			/*line few.go:150*/ v_ := t5_
+			/*line few.go:153*/ var t5_ float32
+			/*line few.go:153*/ t4_, t5_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:153*/ u_ := t4_
+			/*line few.go:153*/ v_ := t5_
 			r_ = gpu_with_(r_, gpu_exactly(f_, p_, u_, v_), gpu_size(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:7643
+//line kernels_tandem.go:7671
 }
 
 func gpu_sumOfDigits(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
-	/*line few.go:170*/ s_ := int64(0)
+	/*line few.go:173*/ s_ := int64(0)
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
 			var t4_ float32
-			/*line few.go:173*/ var t5_ float32
-			/*line few.go:173*/ t4_, t5_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:173*/ u_ := t4_
-			/*line few.go:173*/ v_ := t5_
+			/*line few.go:176*/ var t5_ float32
+			/*line few.go:176*/ t4_, t5_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:176*/ u_ := t4_
+			/*line few.go:176*/ v_ := t5_
 			s_ = s_ + gpu_digit(gpu_exactly(f_, p_, u_, v_), base_, uint64(bits_))
 		}
 	}
 	return s_
-//line kernels_tandem.go:7659
+//line kernels_tandem.go:7687
 }
 
 func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -7666,55 +7694,63 @@ func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:7670
+//line kernels_tandem.go:7698
 }
 
 func gpu_bias_(t_ gpu_double) int64 {
 	/*line format.go:51*/ return int64(1023)
-//line kernels_tandem.go:7675
+//line kernels_tandem.go:7703
+}
+
+func gpu_nowhere_(f_ gpu_double) gpu_window_ {
+	/*line terms.go:54*/ t_ := gpu_window_{lo_: gpu_most_(f_)}
+	/*line terms.go:54*/ return t_
+//line kernels_tandem.go:7709
 }
 
 func gpu_factorsIn_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
-	/*line few.go:124*/ var u_ float64
+	/*line few.go:127*/ var u_ float64
 	_ = u_
-	/*line few.go:124*/ var v_ float64
+	/*line few.go:127*/ var v_ float64
 	_ = v_
-	/*line few.go:125*/ t2_ := gpu_element_(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-	/*line few.go:125*/ x_ := t2_
-	/*line few.go:125*/ y_ := float64(0)
+	/*line few.go:128*/ t2_ := gpu_element_(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
+	/*line few.go:128*/ x_ := t2_
+	/*line few.go:128*/ y_ := float64(0)
 	if gpu_product(p_) || gpu_exact(p_) {
 		t3_ := gpu_element_(t_.y_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-		/*line few.go:127*/ y_ = t3_
+		/*line few.go:130*/ y_ = t3_
 	}
 	var t4_ float64
-	/*line few.go:129*/ var t5_ float64
-	/*line few.go:129*/ t4_, t5_ = gpu_factorsOf_(f_, p_, x_, y_, less_, t_.mask_)
-	/*line few.go:129*/ return t4_, t5_
-//line kernels_tandem.go:7694
+	/*line few.go:132*/ var t5_ float64
+	/*line few.go:132*/ t4_, t5_ = gpu_factorsOf_(f_, p_, x_, y_, less_, t_.mask_)
+	/*line few.go:132*/ return t4_, t5_
+//line kernels_tandem.go:7728
 }
 
 func gpu_with___(w_ gpu_window_, most_ int64, m_ int64) gpu_window_ {
-	/*line terms.go:56*/ t_ := gpu_window_{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
-	/*line terms.go:56*/ return t_
-//line kernels_tandem.go:7700
+	/*line terms.go:58*/ t_ := gpu_window_{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
+	/*line terms.go:58*/ return t_
+//line kernels_tandem.go:7734
 }
 
 func gpu_most_(t_ gpu_double) int64 {
 	/*line format.go:59*/ return int64(9223372036854775807)
-//line kernels_tandem.go:7705
+//line kernels_tandem.go:7739
 }
 
 func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
 	/*line terms.go:39*/ m_ := gpu_bits_(f_, gpu_near_(p_, x_, y_)) & gpu_most_(f_)
-	if ((gpu_product(p_) && (m_ == int64(0))) && (x_ != float64(0))) && (y_ != float64(0)) {
-		return int64(1)
+	if gpu_product(p_) {
+		if ((m_ == int64(0)) && (x_ != float64(0))) && (y_ != float64(0)) {
+			m_ = int64(1)
+		}
 	}
 	return m_
-//line kernels_tandem.go:7714
+//line kernels_tandem.go:7750
 }
 
 func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64, scale_ float64, deep_ bool) gpu_digits {
-	/*line terms.go:133*/ term_ := gpu_near_(p_, x_, y_)
+	/*line terms.go:135*/ term_ := gpu_near_(p_, x_, y_)
 	upper_ := float64(term_ * scale_)
 	z_ := upper_ + gpu_magic_(f_)
 	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
@@ -7732,113 +7768,115 @@ func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
 	return d_
-//line kernels_tandem.go:7736
+//line kernels_tandem.go:7772
 }
 
 func gpu_without_(d_ gpu_digits, magic_ int64, product_ bool, deep_ bool) gpu_digits {
-	/*line terms.go:155*/ if product_ {
+	/*line terms.go:157*/ if product_ {
 		t_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - (int64(2) * magic_), c_: d_.c_ - magic_}
-		/*line terms.go:156*/ return t_
+		/*line terms.go:158*/ return t_
 	}
 	if deep_ {
 		t2_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - magic_, c_: d_.c_ - magic_}
-		/*line terms.go:159*/ return t2_
+		/*line terms.go:161*/ return t2_
 	}
 	t3_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
-	/*line terms.go:161*/ return t3_
-//line kernels_tandem.go:7750
+	/*line terms.go:163*/ return t3_
+//line kernels_tandem.go:7786
 }
 
 func gpu_bits_(t_ gpu_double, x_ float64) int64 {
 	/*line format.go:56*/ return int64(math.Float64bits(x_))
-//line kernels_tandem.go:7755
+//line kernels_tandem.go:7791
 }
 
 func gpu_magic_(t_ gpu_double) float64 {
 	/*line format.go:54*/ return float64(6.755399441055744e+15)
-//line kernels_tandem.go:7760
+//line kernels_tandem.go:7796
 }
 
 func gpu_power_(t_ gpu_double, field_ int64) float64 {
 	/*line format.go:58*/ return math.Float64frombits(uint64(field_) << (52))
-//line kernels_tandem.go:7765
+//line kernels_tandem.go:7801
 }
 
 func gpu_field_(t_ gpu_double, bits_ int64) int64 {
 	/*line format.go:60*/ return bits_ >> (52)
-//line kernels_tandem.go:7770
+//line kernels_tandem.go:7806
 }
 
 func gpu_deepens_(f_ gpu_double, p_ gpu_one) bool {
-	/*line terms.go:76*/ return (!gpu_product(p_)) && (gpu_precision_(f_) <= int64(24))
-//line kernels_tandem.go:7775
+	/*line terms.go:78*/ return (!gpu_product(p_)) && (gpu_precision_(f_) <= int64(24))
+//line kernels_tandem.go:7811
 }
 
 func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) gpu_reach {
-	/*line few.go:144*/ if (!gpu_product(p_)) && (gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_))) {
+	/*line few.go:147*/ if (!gpu_product(p_)) && (gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_))) {
 		return gpu_reachIn_(f_, w_)
 	}
 	r_ := gpu_noReach()
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
 			var t4_ float64
-			/*line few.go:150*/ var t5_ float64
-			/*line few.go:150*/ t4_, t5_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:150*/ u_ := t4_
-			/*line few.go:150*/ v_ := t5_
+			/*line few.go:153*/ var t5_ float64
+			/*line few.go:153*/ t4_, t5_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:153*/ u_ := t4_
+			/*line few.go:153*/ v_ := t5_
 			r_ = gpu_with_(r_, gpu_exactly_(f_, p_, u_, v_), gpu_size_(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:7794
+//line kernels_tandem.go:7830
 }
 
 func gpu_sumOfDigits_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
-	/*line few.go:170*/ s_ := int64(0)
+	/*line few.go:173*/ s_ := int64(0)
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
 			var t4_ float64
-			/*line few.go:173*/ var t5_ float64
-			/*line few.go:173*/ t4_, t5_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:173*/ u_ := t4_
-			/*line few.go:173*/ v_ := t5_
+			/*line few.go:176*/ var t5_ float64
+			/*line few.go:176*/ t4_, t5_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:176*/ u_ := t4_
+			/*line few.go:176*/ v_ := t5_
 			s_ = s_ + gpu_digit(gpu_exactly_(f_, p_, u_, v_), base_, uint64(bits_))
 		}
 	}
 	return s_
-//line kernels_tandem.go:7810
+//line kernels_tandem.go:7846
 }
 
 func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, i_ int64, j_ int64) (float64, float64) {
-	/*line few.go:124*/ var u_ float64
+	/*line few.go:127*/ var u_ float64
 	_ = u_
-	/*line few.go:124*/ var v_ float64
+	/*line few.go:127*/ var v_ float64
 	_ = v_
-	/*line few.go:125*/ t2_ := gpu_element(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-	/*line few.go:125*/ x_ := t2_
-	/*line few.go:125*/ y_ := float32(0)
+	/*line few.go:128*/ t2_ := gpu_element(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
+	/*line few.go:128*/ x_ := t2_
+	/*line few.go:128*/ y_ := float32(0)
 	if gpu_product_(p_) || gpu_exact_(p_) {
 		t3_ := gpu_element(t_.y_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-		/*line few.go:127*/ y_ = t3_
+		/*line few.go:130*/ y_ = t3_
 	}
 	var t4_ float64
-	/*line few.go:129*/ var t5_ float64
-	/*line few.go:129*/ t4_, t5_ = gpu_factorsOf__(f_, p_, x_, y_, less_, t_.mask_)
-	/*line few.go:129*/ return t4_, t5_
-//line kernels_tandem.go:7829
+	/*line few.go:132*/ var t5_ float64
+	/*line few.go:132*/ t4_, t5_ = gpu_factorsOf__(f_, p_, x_, y_, less_, t_.mask_)
+	/*line few.go:132*/ return t4_, t5_
+//line kernels_tandem.go:7865
 }
 
 func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
 	/*line terms.go:39*/ m_ := gpu_bits_(f_, gpu_near__(p_, x_, y_)) & gpu_most_(f_)
-	if ((gpu_product_(p_) && (m_ == int64(0))) && (x_ != float64(0))) && (y_ != float64(0)) {
-		return int64(1)
+	if gpu_product_(p_) {
+		if ((m_ == int64(0)) && (x_ != float64(0))) && (y_ != float64(0)) {
+			m_ = int64(1)
+		}
 	}
 	return m_
-//line kernels_tandem.go:7838
+//line kernels_tandem.go:7876
 }
 
 func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float64, scale_ float64, deep_ bool) gpu_digits {
-	/*line terms.go:133*/ term_ := gpu_near__(p_, x_, y_)
+	/*line terms.go:135*/ term_ := gpu_near__(p_, x_, y_)
 	upper_ := float64(term_ * scale_)
 	z_ := upper_ + gpu_magic_(f_)
 	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
@@ -7856,79 +7894,81 @@ func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
 	return d_
-//line kernels_tandem.go:7860
+//line kernels_tandem.go:7898
 }
 
 func gpu_deepens__(f_ gpu_double, p_ gpu_pair) bool {
-	/*line terms.go:76*/ return (!gpu_product_(p_)) && (gpu_precision_(f_) <= int64(24))
-//line kernels_tandem.go:7865
+	/*line terms.go:78*/ return (!gpu_product_(p_)) && (gpu_precision_(f_) <= int64(24))
+//line kernels_tandem.go:7903
 }
 
 func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) gpu_reach {
-	/*line few.go:144*/ if (!gpu_product_(p_)) && (gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_))) {
+	/*line few.go:147*/ if (!gpu_product_(p_)) && (gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_))) {
 		return gpu_reachIn_(f_, w_)
 	}
 	r_ := gpu_noReach()
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
 			var t4_ float64
-			/*line few.go:150*/ var t5_ float64
-			/*line few.go:150*/ t4_, t5_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:150*/ u_ := t4_
-			/*line few.go:150*/ v_ := t5_
+			/*line few.go:153*/ var t5_ float64
+			/*line few.go:153*/ t4_, t5_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:153*/ u_ := t4_
+			/*line few.go:153*/ v_ := t5_
 			r_ = gpu_with_(r_, gpu_exactly__(f_, p_, u_, v_), gpu_size__(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:7884
+//line kernels_tandem.go:7922
 }
 
 func gpu_sumOfDigits__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
-	/*line few.go:170*/ s_ := int64(0)
+	/*line few.go:173*/ s_ := int64(0)
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
 			var t4_ float64
-			/*line few.go:173*/ var t5_ float64
-			/*line few.go:173*/ t4_, t5_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:173*/ u_ := t4_
-			/*line few.go:173*/ v_ := t5_
+			/*line few.go:176*/ var t5_ float64
+			/*line few.go:176*/ t4_, t5_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:176*/ u_ := t4_
+			/*line few.go:176*/ v_ := t5_
 			s_ = s_ + gpu_digit(gpu_exactly__(f_, p_, u_, v_), base_, uint64(bits_))
 		}
 	}
 	return s_
-//line kernels_tandem.go:7900
+//line kernels_tandem.go:7938
 }
 
 func gpu_factorsIn___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
-	/*line few.go:124*/ var u_ float64
+	/*line few.go:127*/ var u_ float64
 	_ = u_
-	/*line few.go:124*/ var v_ float64
+	/*line few.go:127*/ var v_ float64
 	_ = v_
-	/*line few.go:125*/ t2_ := gpu_element_(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-	/*line few.go:125*/ x_ := t2_
-	/*line few.go:125*/ y_ := float64(0)
+	/*line few.go:128*/ t2_ := gpu_element_(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
+	/*line few.go:128*/ x_ := t2_
+	/*line few.go:128*/ y_ := float64(0)
 	if gpu_product__(p_) || gpu_exact__(p_) {
 		t3_ := gpu_element_(t_.y_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-		/*line few.go:127*/ y_ = t3_
+		/*line few.go:130*/ y_ = t3_
 	}
 	var t4_ float64
-	/*line few.go:129*/ var t5_ float64
-	/*line few.go:129*/ t4_, t5_ = gpu_factorsOf___(f_, p_, x_, y_, less_, t_.mask_)
-	/*line few.go:129*/ return t4_, t5_
-//line kernels_tandem.go:7919
+	/*line few.go:132*/ var t5_ float64
+	/*line few.go:132*/ t4_, t5_ = gpu_factorsOf___(f_, p_, x_, y_, less_, t_.mask_)
+	/*line few.go:132*/ return t4_, t5_
+//line kernels_tandem.go:7957
 }
 
 func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
 	/*line terms.go:39*/ m_ := gpu_bits_(f_, gpu_near___(p_, x_, y_)) & gpu_most_(f_)
-	if ((gpu_product__(p_) && (m_ == int64(0))) && (x_ != float64(0))) && (y_ != float64(0)) {
-		return int64(1)
+	if gpu_product__(p_) {
+		if ((m_ == int64(0)) && (x_ != float64(0))) && (y_ != float64(0)) {
+			m_ = int64(1)
+		}
 	}
 	return m_
-//line kernels_tandem.go:7928
+//line kernels_tandem.go:7968
 }
 
 func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float64, scale_ float64, deep_ bool) gpu_digits {
-	/*line terms.go:133*/ term_ := gpu_near___(p_, x_, y_)
+	/*line terms.go:135*/ term_ := gpu_near___(p_, x_, y_)
 	upper_ := float64(term_ * scale_)
 	z_ := upper_ + gpu_magic_(f_)
 	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
@@ -7946,74 +7986,74 @@ func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
 	return d_
-//line kernels_tandem.go:7950
+//line kernels_tandem.go:7990
 }
 
 func gpu_deepens___(f_ gpu_double, p_ gpu_two) bool {
-	/*line terms.go:76*/ return (!gpu_product__(p_)) && (gpu_precision_(f_) <= int64(24))
-//line kernels_tandem.go:7955
+	/*line terms.go:78*/ return (!gpu_product__(p_)) && (gpu_precision_(f_) <= int64(24))
+//line kernels_tandem.go:7995
 }
 
 func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) gpu_reach {
-	/*line few.go:144*/ if (!gpu_product__(p_)) && (gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_))) {
+	/*line few.go:147*/ if (!gpu_product__(p_)) && (gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_))) {
 		return gpu_reachIn_(f_, w_)
 	}
 	r_ := gpu_noReach()
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
 			var t4_ float64
-			/*line few.go:150*/ var t5_ float64
-			/*line few.go:150*/ t4_, t5_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:150*/ u_ := t4_
-			/*line few.go:150*/ v_ := t5_
+			/*line few.go:153*/ var t5_ float64
+			/*line few.go:153*/ t4_, t5_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:153*/ u_ := t4_
+			/*line few.go:153*/ v_ := t5_
 			r_ = gpu_with_(r_, gpu_exactly___(f_, p_, u_, v_), gpu_size___(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:7974
+//line kernels_tandem.go:8014
 }
 
 func gpu_sumOfDigits___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
-	/*line few.go:170*/ s_ := int64(0)
+	/*line few.go:173*/ s_ := int64(0)
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
 			var t4_ float64
-			/*line few.go:173*/ var t5_ float64
-			/*line few.go:173*/ t4_, t5_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:173*/ u_ := t4_
-			/*line few.go:173*/ v_ := t5_
+			/*line few.go:176*/ var t5_ float64
+			/*line few.go:176*/ t4_, t5_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:176*/ u_ := t4_
+			/*line few.go:176*/ v_ := t5_
 			s_ = s_ + gpu_digit(gpu_exactly___(f_, p_, u_, v_), base_, uint64(bits_))
 		}
 	}
 	return s_
-//line kernels_tandem.go:7990
+//line kernels_tandem.go:8030
 }
 
 func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
-	/*line along.go:214*/ var u_ float32
+	/*line along.go:213*/ var u_ float32
 	_ = u_
-	/*line along.go:214*/ var v_ float32
+	/*line along.go:213*/ var v_ float32
 	_ = v_
 	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:216*/ y_ := float32(0)
+	/*line along.go:215*/ y_ := float32(0)
 	if gpu_product(p_) || gpu_exact(p_) {
 		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
 	}
 	var t_ float32
-	/*line along.go:220*/ var t2_ float32
-	/*line along.go:220*/ t_, t2_ = gpu_factorsOf(f_, p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:220*/ return t_, t2_
-//line kernels_tandem.go:8007
+	/*line along.go:219*/ var t2_ float32
+	/*line along.go:219*/ t_, t2_ = gpu_factorsOf(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:219*/ return t_, t2_
+//line kernels_tandem.go:8047
 }
 
 func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
-	/*line terms.go:215*/ var t_ uint64
-	/*line terms.go:215*/ var t2_ int64
-	/*line terms.go:215*/ var t3_ bool
-	/*line terms.go:215*/ t_, t2_, t3_ = gpu_split(f_, x_)
-	/*line terms.go:215*/ m_ := t_
-	/*line terms.go:215*/ e_ := t2_
-	/*line terms.go:215*/ finite_ := t3_
+	/*line terms.go:217*/ var t_ uint64
+	/*line terms.go:217*/ var t2_ int64
+	/*line terms.go:217*/ var t3_ bool
+	/*line terms.go:217*/ t_, t2_, t3_ = gpu_split(f_, x_)
+	/*line terms.go:217*/ m_ := t_
+	/*line terms.go:217*/ e_ := t2_
+	/*line terms.go:217*/ finite_ := t3_
 	if !gpu_product(p_) {
 		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits(f_, x_) < int32(0)}
 		if !finite_ {
@@ -8022,41 +8062,41 @@ func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
 		return t4_
 	}
 	var t5_ uint64
-	/*line terms.go:223*/ var t6_ int64
-	/*line terms.go:223*/ var t7_ bool
-	/*line terms.go:223*/ t5_, t6_, t7_ = gpu_split(f_, y_)
-	/*line terms.go:223*/ n_ := t5_
-	/*line terms.go:223*/ g_ := t6_
-	/*line terms.go:223*/ finite2_ := t7_
+	/*line terms.go:225*/ var t6_ int64
+	/*line terms.go:225*/ var t7_ bool
+	/*line terms.go:225*/ t5_, t6_, t7_ = gpu_split(f_, y_)
+	/*line terms.go:225*/ n_ := t5_
+	/*line terms.go:225*/ g_ := t6_
+	/*line terms.go:225*/ finite2_ := t7_
 	t8_ := support.MulHi(m_, n_)
-	/*line terms.go:224*/ t9_ := m_ * n_
-	/*line terms.go:224*/ hi_ := t8_
-	/*line terms.go:224*/ lo_ := t9_
+	/*line terms.go:226*/ t9_ := m_ * n_
+	/*line terms.go:226*/ hi_ := t8_
+	/*line terms.go:226*/ lo_ := t9_
 	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits(f_, x_) < int32(0)) != (gpu_bits(f_, y_) < int32(0))}
 	if (!finite_) || (!finite2_) {
 		t10_.special_ = gpu_Special(float32(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:8041
+//line kernels_tandem.go:8081
 }
 
 func gpu_size(f_ gpu_single, p_ gpu_one) int64 {
-	/*line terms.go:234*/ if gpu_product(p_) {
+	/*line terms.go:236*/ if gpu_product(p_) {
 		return int64(2) * gpu_precision(f_)
 	}
 	return gpu_precision(f_)
-//line kernels_tandem.go:8049
+//line kernels_tandem.go:8089
 }
 
 func gpu_digit(w_ gpu_wide, base_ int64, width_ uint64) int64 {
-	/*line terms.go:245*/ up_ := uint64((w_.exp_ - base_))
-	/*line terms.go:245*/ down_ := uint64((base_ - w_.exp_))
+	/*line terms.go:247*/ up_ := uint64((w_.exp_ - base_))
+	/*line terms.go:247*/ down_ := uint64((base_ - w_.exp_))
 	d_ := int64((((((w_.lo_ << (up_)) | (w_.lo_ >> (down_))) | (w_.hi_ << (uint64(64) - down_))) | (w_.hi_ >> (down_ - uint64(64)))) & ((support.Value(uint64(1)) << (width_)) - uint64(1))))
 	if w_.neg_ {
 		return -d_
 	}
 	return d_
-//line kernels_tandem.go:8060
+//line kernels_tandem.go:8100
 }
 
 func gpu_Carry_(w_ []int64, at_ gpu_Place) {
@@ -8067,7 +8107,7 @@ func gpu_Carry_(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:8071
+//line kernels_tandem.go:8111
 }
 
 func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -8075,7 +8115,7 @@ func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:8079
+//line kernels_tandem.go:8119
 }
 
 func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -8104,7 +8144,7 @@ func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
 		}
 	}
 	return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:8108
+//line kernels_tandem.go:8148
 }
 
 func gpu_Root(v_ gpu_Value) gpu_Value {
@@ -8137,7 +8177,7 @@ func gpu_Root(v_ gpu_Value) gpu_Value {
 		}
 	}
 	return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-int64(58), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:8141
+//line kernels_tandem.go:8181
 }
 
 func gpu_value_(f_ gpu_single, special_ int64) float32 {
@@ -8151,30 +8191,30 @@ func gpu_value_(f_ gpu_single, special_ int64) float32 {
 		}
 	}
 	/*line round.go:99*/ return inf_ - inf_
-//line kernels_tandem.go:8155
+//line kernels_tandem.go:8195
 }
 
 func gpu_round(t_ gpu_single, v_ gpu_Value) float32 {
 	/*line format.go:46*/ return math.Float32frombits(gpu_Bits32(v_))
-//line kernels_tandem.go:8160
+//line kernels_tandem.go:8200
 }
 
 func gpu_shifted(s_ gpu_short, width_ int64, d_ int64) gpu_short {
-	/*line few.go:192*/ hi_ := (s_.hi_ << (uint64(width_))) | (s_.lo_ >> (uint64((int64(64) - width_))))
-	/*line few.go:192*/ lo_ := s_.lo_ << (uint64(width_))
+	/*line few.go:195*/ hi_ := (s_.hi_ << (uint64(width_))) | (s_.lo_ >> (uint64((int64(64) - width_))))
+	/*line few.go:195*/ lo_ := s_.lo_ << (uint64(width_))
 	t_ := uint64(d_)
-	/*line few.go:193*/ t2_ := (lo_ + t_) + uint64(0)
-	/*line few.go:193*/ t3_ := ((lo_ & t_) | ((lo_ | t_) &^ t2_)) >> (63)
-	/*line few.go:193*/ lo_ = t2_
-	/*line few.go:193*/ carry_ := t3_
+	/*line few.go:196*/ t2_ := (lo_ + t_) + uint64(0)
+	/*line few.go:196*/ t3_ := ((lo_ & t_) | ((lo_ | t_) &^ t2_)) >> (63)
+	/*line few.go:196*/ lo_ = t2_
+	/*line few.go:196*/ carry_ := t3_
 	t4_ := uint64((d_ >> (63)))
-	/*line few.go:194*/ t5_ := (hi_ + t4_) + carry_
-	/*line few.go:194*/ t6_ := ((hi_ & t4_) | ((hi_ | t4_) &^ t5_)) >> (63)
+	/*line few.go:197*/ t5_ := (hi_ + t4_) + carry_
+	/*line few.go:197*/ t6_ := ((hi_ & t4_) | ((hi_ | t4_) &^ t5_)) >> (63)
 	_ = t6_
-	/*line few.go:194*/ hi_ = t5_
+	/*line few.go:197*/ hi_ = t5_
 	t7_ := gpu_short{hi_: hi_, lo_: lo_}
-	/*line few.go:195*/ return t7_
-//line kernels_tandem.go:8178
+	/*line few.go:198*/ return t7_
+//line kernels_tandem.go:8218
 }
 
 func gpu_and_(s_ gpu_short, t_ gpu_short) gpu_short {
@@ -8192,34 +8232,86 @@ func gpu_and_(s_ gpu_short, t_ gpu_short) gpu_short {
 	/*line short.go:30*/ hi_ := t8_
 	t10_ := gpu_short{hi_: hi_, lo_: lo_}
 	/*line short.go:31*/ return t10_
-//line kernels_tandem.go:8196
+//line kernels_tandem.go:8236
+}
+
+func gpu_valueWith(s_ gpu_short, up_ int64, c_ gpu_short, base_ int64) gpu_Value {
+	/*line short.go:46*/ t_ := s_.lo_ << (uint64(up_))
+	/*line short.go:46*/ t2_ := c_.lo_
+	/*line short.go:46*/ t3_ := (t_ + t2_) + uint64(0)
+	/*line short.go:46*/ t4_ := ((t_ & t2_) | ((t_ | t2_) &^ t3_)) >> (63)
+	/*line short.go:46*/ lo_ := t3_
+	/*line short.go:46*/ carry_ := t4_
+	t5_ := (s_.hi_ << (uint64(up_))) | (s_.lo_ >> (uint64((int64(64) - up_))))
+	/*line short.go:47*/ t6_ := c_.hi_
+	/*line short.go:47*/ t7_ := (t5_ + t6_) + carry_
+	/*line short.go:47*/ t8_ := ((t5_ & t6_) | ((t5_ | t6_) &^ t7_)) >> (63)
+	/*line short.go:47*/ mid_ := t7_
+	/*line short.go:47*/ carry_ = t8_
+	t9_ := uint64((int64(s_.hi_) >> (uint64((int64(64) - up_)))))
+	/*line short.go:48*/ t10_ := uint64((int64(c_.hi_) >> (63)))
+	/*line short.go:48*/ t11_ := (t9_ + t10_) + carry_
+	/*line short.go:48*/ t12_ := ((t9_ & t10_) | ((t9_ | t10_) &^ t11_)) >> (63)
+	_ = t12_
+	/*line short.go:48*/ hi_ := t11_
+	neg_ := int64(hi_) < int64(0)
+	if neg_ {
+		borrow_ := uint64(0)
+		t13_ := (uint64(0) - lo_) - uint64(0)
+		/*line short.go:52*/ t14_ := (((^support.Value(uint64(0))) & lo_) | ((^(uint64(0) ^ lo_)) & t13_)) >> (63)
+		/*line short.go:52*/ lo_ = t13_
+		/*line short.go:52*/ borrow_ = t14_
+		t15_ := (uint64(0) - mid_) - borrow_
+		/*line short.go:53*/ t16_ := (((^support.Value(uint64(0))) & mid_) | ((^(uint64(0) ^ mid_)) & t15_)) >> (63)
+		/*line short.go:53*/ mid_ = t15_
+		/*line short.go:53*/ borrow_ = t16_
+		t17_ := (uint64(0) - hi_) - borrow_
+		/*line short.go:54*/ t18_ := (((^support.Value(uint64(0))) & hi_) | ((^(uint64(0) ^ hi_)) & t17_)) >> (63)
+		_ = t18_
+		/*line short.go:54*/ hi_ = t17_
+	}
+	if hi_ == uint64(0) {
+		t19_ := mid_
+		/*line short.go:57*/ t20_ := lo_
+		/*line short.go:57*/ t21_ := base_ - int64(64)
+		/*line short.go:57*/ hi_ = t19_
+		/*line short.go:57*/ mid_ = t20_
+		/*line short.go:57*/ lo_ = uint64(0)
+		/*line short.go:57*/ base_ = t21_
+	}
+	v_ := gpu_NewValue(hi_, mid_, base_+int64(64), neg_)
+	z_ := uint64(int64(bits.LeadingZeros64(hi_)))
+	v_.Lo_ = v_.Lo_ | (lo_ >> (uint64(64) - z_))
+	v_.Rest_ = (lo_ << (z_)) != uint64(0)
+	return v_
+//line kernels_tandem.go:8288
 }
 
 func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:214*/ var u_ float64
+	/*line along.go:213*/ var u_ float64
 	_ = u_
-	/*line along.go:214*/ var v_ float64
+	/*line along.go:213*/ var v_ float64
 	_ = v_
 	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:216*/ y_ := float64(0)
+	/*line along.go:215*/ y_ := float64(0)
 	if gpu_product(p_) || gpu_exact(p_) {
 		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
 	}
 	var t_ float64
-	/*line along.go:220*/ var t2_ float64
-	/*line along.go:220*/ t_, t2_ = gpu_factorsOf_(f_, p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:220*/ return t_, t2_
-//line kernels_tandem.go:8213
+	/*line along.go:219*/ var t2_ float64
+	/*line along.go:219*/ t_, t2_ = gpu_factorsOf_(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:219*/ return t_, t2_
+//line kernels_tandem.go:8305
 }
 
 func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
-	/*line terms.go:215*/ var t_ uint64
-	/*line terms.go:215*/ var t2_ int64
-	/*line terms.go:215*/ var t3_ bool
-	/*line terms.go:215*/ t_, t2_, t3_ = gpu_split_(f_, x_)
-	/*line terms.go:215*/ m_ := t_
-	/*line terms.go:215*/ e_ := t2_
-	/*line terms.go:215*/ finite_ := t3_
+	/*line terms.go:217*/ var t_ uint64
+	/*line terms.go:217*/ var t2_ int64
+	/*line terms.go:217*/ var t3_ bool
+	/*line terms.go:217*/ t_, t2_, t3_ = gpu_split_(f_, x_)
+	/*line terms.go:217*/ m_ := t_
+	/*line terms.go:217*/ e_ := t2_
+	/*line terms.go:217*/ finite_ := t3_
 	if !gpu_product(p_) {
 		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
 		if !finite_ {
@@ -8228,30 +8320,30 @@ func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
 		return t4_
 	}
 	var t5_ uint64
-	/*line terms.go:223*/ var t6_ int64
-	/*line terms.go:223*/ var t7_ bool
-	/*line terms.go:223*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
-	/*line terms.go:223*/ n_ := t5_
-	/*line terms.go:223*/ g_ := t6_
-	/*line terms.go:223*/ finite2_ := t7_
+	/*line terms.go:225*/ var t6_ int64
+	/*line terms.go:225*/ var t7_ bool
+	/*line terms.go:225*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
+	/*line terms.go:225*/ n_ := t5_
+	/*line terms.go:225*/ g_ := t6_
+	/*line terms.go:225*/ finite2_ := t7_
 	t8_ := support.MulHi(m_, n_)
-	/*line terms.go:224*/ t9_ := m_ * n_
-	/*line terms.go:224*/ hi_ := t8_
-	/*line terms.go:224*/ lo_ := t9_
+	/*line terms.go:226*/ t9_ := m_ * n_
+	/*line terms.go:226*/ hi_ := t8_
+	/*line terms.go:226*/ lo_ := t9_
 	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
 	if (!finite_) || (!finite2_) {
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:8247
+//line kernels_tandem.go:8339
 }
 
 func gpu_size_(f_ gpu_double, p_ gpu_one) int64 {
-	/*line terms.go:234*/ if gpu_product(p_) {
+	/*line terms.go:236*/ if gpu_product(p_) {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:8255
+//line kernels_tandem.go:8347
 }
 
 func gpu_value__(f_ gpu_double, special_ int64) float64 {
@@ -8265,39 +8357,39 @@ func gpu_value__(f_ gpu_double, special_ int64) float64 {
 		}
 	}
 	/*line round.go:99*/ return inf_ - inf_
-//line kernels_tandem.go:8269
+//line kernels_tandem.go:8361
 }
 
 func gpu_round_(t_ gpu_double, v_ gpu_Value) float64 {
 	/*line format.go:62*/ return math.Float64frombits(gpu_Bits64(v_))
-//line kernels_tandem.go:8274
+//line kernels_tandem.go:8366
 }
 
 func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:214*/ var u_ float64
+	/*line along.go:213*/ var u_ float64
 	_ = u_
-	/*line along.go:214*/ var v_ float64
+	/*line along.go:213*/ var v_ float64
 	_ = v_
 	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:216*/ y_ := float32(0)
+	/*line along.go:215*/ y_ := float32(0)
 	if gpu_product_(p_) || gpu_exact_(p_) {
 		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
 	}
 	var t_ float64
-	/*line along.go:220*/ var t2_ float64
-	/*line along.go:220*/ t_, t2_ = gpu_factorsOf__(f_, p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:220*/ return t_, t2_
-//line kernels_tandem.go:8291
+	/*line along.go:219*/ var t2_ float64
+	/*line along.go:219*/ t_, t2_ = gpu_factorsOf__(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:219*/ return t_, t2_
+//line kernels_tandem.go:8383
 }
 
 func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide {
-	/*line terms.go:215*/ var t_ uint64
-	/*line terms.go:215*/ var t2_ int64
-	/*line terms.go:215*/ var t3_ bool
-	/*line terms.go:215*/ t_, t2_, t3_ = gpu_split_(f_, x_)
-	/*line terms.go:215*/ m_ := t_
-	/*line terms.go:215*/ e_ := t2_
-	/*line terms.go:215*/ finite_ := t3_
+	/*line terms.go:217*/ var t_ uint64
+	/*line terms.go:217*/ var t2_ int64
+	/*line terms.go:217*/ var t3_ bool
+	/*line terms.go:217*/ t_, t2_, t3_ = gpu_split_(f_, x_)
+	/*line terms.go:217*/ m_ := t_
+	/*line terms.go:217*/ e_ := t2_
+	/*line terms.go:217*/ finite_ := t3_
 	if !gpu_product_(p_) {
 		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
 		if !finite_ {
@@ -8306,57 +8398,57 @@ func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide 
 		return t4_
 	}
 	var t5_ uint64
-	/*line terms.go:223*/ var t6_ int64
-	/*line terms.go:223*/ var t7_ bool
-	/*line terms.go:223*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
-	/*line terms.go:223*/ n_ := t5_
-	/*line terms.go:223*/ g_ := t6_
-	/*line terms.go:223*/ finite2_ := t7_
+	/*line terms.go:225*/ var t6_ int64
+	/*line terms.go:225*/ var t7_ bool
+	/*line terms.go:225*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
+	/*line terms.go:225*/ n_ := t5_
+	/*line terms.go:225*/ g_ := t6_
+	/*line terms.go:225*/ finite2_ := t7_
 	t8_ := support.MulHi(m_, n_)
-	/*line terms.go:224*/ t9_ := m_ * n_
-	/*line terms.go:224*/ hi_ := t8_
-	/*line terms.go:224*/ lo_ := t9_
+	/*line terms.go:226*/ t9_ := m_ * n_
+	/*line terms.go:226*/ hi_ := t8_
+	/*line terms.go:226*/ lo_ := t9_
 	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
 	if (!finite_) || (!finite2_) {
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:8325
+//line kernels_tandem.go:8417
 }
 
 func gpu_size__(f_ gpu_double, p_ gpu_pair) int64 {
-	/*line terms.go:234*/ if gpu_product_(p_) {
+	/*line terms.go:236*/ if gpu_product_(p_) {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:8333
+//line kernels_tandem.go:8425
 }
 
 func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:214*/ var u_ float64
+	/*line along.go:213*/ var u_ float64
 	_ = u_
-	/*line along.go:214*/ var v_ float64
+	/*line along.go:213*/ var v_ float64
 	_ = v_
 	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:216*/ y_ := float64(0)
+	/*line along.go:215*/ y_ := float64(0)
 	if gpu_product__(p_) || gpu_exact__(p_) {
 		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
 	}
 	var t_ float64
-	/*line along.go:220*/ var t2_ float64
-	/*line along.go:220*/ t_, t2_ = gpu_factorsOf___(f_, p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:220*/ return t_, t2_
-//line kernels_tandem.go:8350
+	/*line along.go:219*/ var t2_ float64
+	/*line along.go:219*/ t_, t2_ = gpu_factorsOf___(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:219*/ return t_, t2_
+//line kernels_tandem.go:8442
 }
 
 func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide {
-	/*line terms.go:215*/ var t_ uint64
-	/*line terms.go:215*/ var t2_ int64
-	/*line terms.go:215*/ var t3_ bool
-	/*line terms.go:215*/ t_, t2_, t3_ = gpu_split_(f_, x_)
-	/*line terms.go:215*/ m_ := t_
-	/*line terms.go:215*/ e_ := t2_
-	/*line terms.go:215*/ finite_ := t3_
+	/*line terms.go:217*/ var t_ uint64
+	/*line terms.go:217*/ var t2_ int64
+	/*line terms.go:217*/ var t3_ bool
+	/*line terms.go:217*/ t_, t2_, t3_ = gpu_split_(f_, x_)
+	/*line terms.go:217*/ m_ := t_
+	/*line terms.go:217*/ e_ := t2_
+	/*line terms.go:217*/ finite_ := t3_
 	if !gpu_product__(p_) {
 		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
 		if !finite_ {
@@ -8365,43 +8457,43 @@ func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide 
 		return t4_
 	}
 	var t5_ uint64
-	/*line terms.go:223*/ var t6_ int64
-	/*line terms.go:223*/ var t7_ bool
-	/*line terms.go:223*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
-	/*line terms.go:223*/ n_ := t5_
-	/*line terms.go:223*/ g_ := t6_
-	/*line terms.go:223*/ finite2_ := t7_
+	/*line terms.go:225*/ var t6_ int64
+	/*line terms.go:225*/ var t7_ bool
+	/*line terms.go:225*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
+	/*line terms.go:225*/ n_ := t5_
+	/*line terms.go:225*/ g_ := t6_
+	/*line terms.go:225*/ finite2_ := t7_
 	t8_ := support.MulHi(m_, n_)
-	/*line terms.go:224*/ t9_ := m_ * n_
-	/*line terms.go:224*/ hi_ := t8_
-	/*line terms.go:224*/ lo_ := t9_
+	/*line terms.go:226*/ t9_ := m_ * n_
+	/*line terms.go:226*/ hi_ := t8_
+	/*line terms.go:226*/ lo_ := t9_
 	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
 	if (!finite_) || (!finite2_) {
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:8384
+//line kernels_tandem.go:8476
 }
 
 func gpu_size___(f_ gpu_double, p_ gpu_two) int64 {
-	/*line terms.go:234*/ if gpu_product__(p_) {
+	/*line terms.go:236*/ if gpu_product__(p_) {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:8392
+//line kernels_tandem.go:8484
 }
 
 func gpu_room(s_ gpu_short, left_ int64) int64 {
-	/*line few.go:183*/ hi_ := s_.hi_ ^ uint64((int64(s_.hi_) >> (63)))
+	/*line few.go:186*/ hi_ := s_.hi_ ^ uint64((int64(s_.hi_) >> (63)))
 	if hi_ == uint64(0) {
 		return min(int64(48), left_)
 	}
 	return min(min(int64(48), left_), int64(bits.LeadingZeros64(hi_))-int64(2))
-//line kernels_tandem.go:8401
+//line kernels_tandem.go:8493
 }
 
 func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
-	/*line few.go:201*/ var v_ gpu_Value
+	/*line few.go:204*/ var v_ gpu_Value
 	if rest_ && (int64(s_.hi_) < int64(0)) {
 		v_ = gpu_NewValue(^s_.hi_, ^s_.lo_, base_, true)
 	} else {
@@ -8409,7 +8501,7 @@ func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
 	}
 	v_.Rest_ = rest_
 	return v_
-//line kernels_tandem.go:8413
+//line kernels_tandem.go:8505
 }
 
 func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
@@ -8419,7 +8511,7 @@ func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
 	}
 	t2_ := gpu_Value{Neg_: neg_}
 	/*line ../../../internal/superacc/value.go:19*/ return gpu_become(t2_, hi_, lo_, exp_, false)
-//line kernels_tandem.go:8423
+//line kernels_tandem.go:8515
 }
 
 func gpu_digit__(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -8427,26 +8519,26 @@ func gpu_digit__(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:8431
+//line kernels_tandem.go:8523
 }
 
 func gpu_element(x_ gpu_Matrix, i_ int64, j_ int64, o_ int64, down_ bool) float32 {
-	/*line few.go:133*/ if down_ {
+	/*line few.go:136*/ if down_ {
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:8439
+//line kernels_tandem.go:8531
 }
 
 func gpu_exact(t_ gpu_one) bool {
 	/*line terms.go:21*/ return false
-//line kernels_tandem.go:8444
+//line kernels_tandem.go:8536
 }
 
 func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ float32, mask_ int32) (float32, float32) {
-	/*line along.go:225*/ var u_ float32
+	/*line along.go:224*/ var u_ float32
 	_ = u_
-	/*line along.go:225*/ var v_ float32
+	/*line along.go:224*/ var v_ float32
 	_ = v_
 	if gpu_exact(p_) {
 		return float32((x_ - shift_) * (y_ - shift_)), float32(1)
@@ -8455,7 +8547,7 @@ func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ flo
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from(f_, gpu_bits(f_, x_)&mask_), float32(1)
-//line kernels_tandem.go:8459
+//line kernels_tandem.go:8551
 }
 
 func gpu_near(p_ gpu_one, x_ float32, y_ float32) float32 {
@@ -8463,37 +8555,37 @@ func gpu_near(p_ gpu_one, x_ float32, y_ float32) float32 {
 		return float32(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:8467
+//line kernels_tandem.go:8559
 }
 
 func gpu_down(t_ gpu_single) float32 {
 	/*line format.go:39*/ return float32(8.388608e+06)
-//line kernels_tandem.go:8472
+//line kernels_tandem.go:8564
 }
 
 func gpu_reachIn(f_ gpu_single, w_ gpu_window) gpu_reach {
-	/*line few.go:159*/ if w_.hi_ == int32(0) {
+	/*line few.go:162*/ if w_.hi_ == int32(0) {
 		return gpu_noReach()
 	}
 	lo_ := gpu_field(f_, w_.lo_-gpu_most(f_))
-	/*line few.go:162*/ hi_ := gpu_field(f_, w_.hi_)
+	/*line few.go:165*/ hi_ := gpu_field(f_, w_.hi_)
 	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - gpu_bias(f_)) - gpu_precision(f_)) + int64(1), top_: (max(hi_, int64(1)) - gpu_bias(f_)) + int64(1)}
-	/*line few.go:163*/ return t_
-//line kernels_tandem.go:8483
+	/*line few.go:166*/ return t_
+//line kernels_tandem.go:8575
 }
 
 func gpu_element_(x_ gpu_Matrix_, i_ int64, j_ int64, o_ int64, down_ bool) float64 {
-	/*line few.go:133*/ if down_ {
+	/*line few.go:136*/ if down_ {
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:8491
+//line kernels_tandem.go:8583
 }
 
 func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
-	/*line along.go:225*/ var u_ float64
+	/*line along.go:224*/ var u_ float64
 	_ = u_
-	/*line along.go:225*/ var v_ float64
+	/*line along.go:224*/ var v_ float64
 	_ = v_
 	if gpu_exact(p_) {
 		return float64((x_ - shift_) * (y_ - shift_)), float64(1)
@@ -8502,7 +8594,7 @@ func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ fl
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:8506
+//line kernels_tandem.go:8598
 }
 
 func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
@@ -8510,34 +8602,34 @@ func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:8514
+//line kernels_tandem.go:8606
 }
 
 func gpu_down_(t_ gpu_double) float64 {
 	/*line format.go:55*/ return float64(4.503599627370496e+15)
-//line kernels_tandem.go:8519
+//line kernels_tandem.go:8611
 }
 
 func gpu_reachIn_(f_ gpu_double, w_ gpu_window_) gpu_reach {
-	/*line few.go:159*/ if w_.hi_ == int64(0) {
+	/*line few.go:162*/ if w_.hi_ == int64(0) {
 		return gpu_noReach()
 	}
 	lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
-	/*line few.go:162*/ hi_ := gpu_field_(f_, w_.hi_)
+	/*line few.go:165*/ hi_ := gpu_field_(f_, w_.hi_)
 	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - gpu_bias_(f_)) - gpu_precision_(f_)) + int64(1), top_: (max(hi_, int64(1)) - gpu_bias_(f_)) + int64(1)}
-	/*line few.go:163*/ return t_
-//line kernels_tandem.go:8530
+	/*line few.go:166*/ return t_
+//line kernels_tandem.go:8622
 }
 
 func gpu_exact_(t_ gpu_pair) bool {
 	/*line terms.go:23*/ return true
-//line kernels_tandem.go:8535
+//line kernels_tandem.go:8627
 }
 
 func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
-	/*line along.go:225*/ var u_ float64
+	/*line along.go:224*/ var u_ float64
 	_ = u_
-	/*line along.go:225*/ var v_ float64
+	/*line along.go:224*/ var v_ float64
 	_ = v_
 	if gpu_exact_(p_) {
 		return float64(float64((x_ - shift_)) * float64((y_ - shift_))), float64(1)
@@ -8546,7 +8638,7 @@ func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ 
 		return float64((x_ - shift_)), float64((y_ - shift_))
 	}
 	return gpu_from_(f_, gpu_bits_(f_, float64(x_))&mask_), float64(1)
-//line kernels_tandem.go:8550
+//line kernels_tandem.go:8642
 }
 
 func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
@@ -8554,18 +8646,18 @@ func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:8558
+//line kernels_tandem.go:8650
 }
 
 func gpu_exact__(t_ gpu_two) bool {
 	/*line terms.go:25*/ return false
-//line kernels_tandem.go:8563
+//line kernels_tandem.go:8655
 }
 
 func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
-	/*line along.go:225*/ var u_ float64
+	/*line along.go:224*/ var u_ float64
 	_ = u_
-	/*line along.go:225*/ var v_ float64
+	/*line along.go:224*/ var v_ float64
 	_ = v_
 	if gpu_exact__(p_) {
 		return float64((x_ - shift_) * (y_ - shift_)), float64(1)
@@ -8574,7 +8666,7 @@ func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ 
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:8578
+//line kernels_tandem.go:8670
 }
 
 func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
@@ -8582,7 +8674,7 @@ func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:8586
+//line kernels_tandem.go:8678
 }
 
 func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
@@ -8591,7 +8683,7 @@ func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
 	/*line format.go:45*/ var t4_ bool
 	/*line format.go:45*/ t2_, t3_, t4_ = gpu_Split32(math.Float32bits(x_))
 	/*line format.go:45*/ return t2_, t3_, t4_
-//line kernels_tandem.go:8595
+//line kernels_tandem.go:8687
 }
 
 func gpu_Special(x_ float32) int64 {
@@ -8603,7 +8695,7 @@ func gpu_Special(x_ float32) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:8607
+//line kernels_tandem.go:8699
 }
 
 func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gpu_Value {
@@ -8617,12 +8709,12 @@ func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gp
 	z_ := int64(bits.LeadingZeros64(hi_))
 	t3_ := gpu_Value{Hi_: (hi_ << (uint64(z_))) | (lo_ >> (uint64((int64(64) - z_)))), Lo_: lo_ << (uint64(z_)), Exp_: exp_ - z_, Neg_: v_.Neg_, Rest_: v_.Rest_ || rest_}
 	/*line ../../../internal/superacc/value.go:118*/ return t3_
-//line kernels_tandem.go:8621
+//line kernels_tandem.go:8713
 }
 
 func gpu_Bits32(v_ gpu_Value) uint32 {
 	/*line ../../../internal/superacc/value.go:125*/ return uint32(gpu_round__(v_, int64(24), uint64(255)))
-//line kernels_tandem.go:8626
+//line kernels_tandem.go:8718
 }
 
 func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
@@ -8631,7 +8723,7 @@ func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
 	/*line format.go:61*/ var t4_ bool
 	/*line format.go:61*/ t2_, t3_, t4_ = gpu_Split64(math.Float64bits(x_))
 	/*line format.go:61*/ return t2_, t3_, t4_
-//line kernels_tandem.go:8635
+//line kernels_tandem.go:8727
 }
 
 func gpu_Special_(x_ float64) int64 {
@@ -8643,22 +8735,22 @@ func gpu_Special_(x_ float64) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:8647
+//line kernels_tandem.go:8739
 }
 
 func gpu_Bits64(v_ gpu_Value) uint64 {
 	/*line ../../../internal/superacc/value.go:122*/ return gpu_round__(v_, int64(53), uint64(2047))
-//line kernels_tandem.go:8652
+//line kernels_tandem.go:8744
 }
 
 func gpu_from(t_ gpu_single, b_ int32) float32 {
 	/*line format.go:41*/ return math.Float32frombits(uint32(b_))
-//line kernels_tandem.go:8657
+//line kernels_tandem.go:8749
 }
 
 func gpu_from_(t_ gpu_double, b_ int64) float64 {
 	/*line format.go:57*/ return math.Float64frombits(uint64(b_))
-//line kernels_tandem.go:8662
+//line kernels_tandem.go:8754
 }
 
 func gpu_Split32(b_ uint32) (uint64, int64, bool) {
@@ -8673,7 +8765,7 @@ func gpu_Split32(b_ uint32) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:158*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:158*/ t_, t2_, t3_ = gpu_split__(uint64(b_), int64(24), uint64(255))
 	/*line ../../../internal/superacc/value.go:158*/ return t_, t2_, t3_
-//line kernels_tandem.go:8677
+//line kernels_tandem.go:8769
 }
 
 func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
@@ -8697,7 +8789,7 @@ func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
 		keep_ = keep_ | ((inf_ + uint64(1)) << (uint64((precision_ - int64(1)))))
 	}
 	return keep_
-//line kernels_tandem.go:8701
+//line kernels_tandem.go:8793
 }
 
 func gpu_Split64(b_ uint64) (uint64, int64, bool) {
@@ -8712,7 +8804,7 @@ func gpu_Split64(b_ uint64) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:155*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:155*/ t_, t2_, t3_ = gpu_split__(b_, int64(53), uint64(2047))
 	/*line ../../../internal/superacc/value.go:155*/ return t_, t2_, t3_
-//line kernels_tandem.go:8716
+//line kernels_tandem.go:8808
 }
 
 func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
@@ -8729,10 +8821,10 @@ func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool)
 	/*line ../../../internal/superacc/value.go:162*/ field_ := t2_
 	normal_ := min(field_, uint64(1))
 	return m_ | (normal_ << (uint64((precision_ - int64(1))))), gpu_lowest(precision_, inf_) + int64((field_ - normal_)), field_ != inf_
-//line kernels_tandem.go:8733
+//line kernels_tandem.go:8825
 }
 
 func gpu_lowest(precision_ int64, inf_ uint64) int64 {
 	/*line ../../../internal/superacc/value.go:152*/ return (int64(2) - precision_) - int64((inf_ >> (1)))
-//line kernels_tandem.go:8738
+//line kernels_tandem.go:8830
 }

@@ -41,6 +41,28 @@ func (s short) value(base int) superacc.Value {
 	return superacc.NewValue(s.hi, s.lo, base, false)
 }
 
+// valueWith is s * 2^up + c, which may take 192 bits, as a number that waits to be rounded.
+func (s short) valueWith(up int, c short, base int) superacc.Value {
+	lo, carry := bits.Add64(s.lo<<up, c.lo, 0)
+	mid, carry := bits.Add64(s.hi<<up|s.lo>>(64-up), c.hi, carry)
+	hi, _ := bits.Add64(uint64(int64(s.hi)>>(64-up)), uint64(int64(c.hi)>>63), carry)
+	neg := int64(hi) < 0
+	if neg {
+		borrow := uint64(0)
+		lo, borrow = bits.Sub64(0, lo, 0)
+		mid, borrow = bits.Sub64(0, mid, borrow)
+		hi, _ = bits.Sub64(0, hi, borrow)
+	}
+	if hi == 0 {
+		hi, mid, lo, base = mid, lo, 0, base-64
+	}
+	v := superacc.NewValue(hi, mid, base+64, neg)
+	z := uint(bits.LeadingZeros64(hi)) // 64 where lo is 0
+	v.Lo |= lo >> (64 - z)
+	v.Rest = lo<<z != 0
+	return v
+}
+
 // shortOf is v in units of 2^base, of which it is a multiple; it fits.
 func shortOf(v superacc.Value, base int) short {
 	if v.Hi == 0 {

@@ -80,7 +80,7 @@ func enqueue[S, T float32 | float64, I int32 | int64, R single | double, F accum
 	if rows*cols == 1 {
 		j.X, j.Y = flat(j.X, j.Y)
 	}
-	if _, halves := any(p).(two); few(s.Info(), j.X, rows, cols, halves) {
+	if few(s.Info(), j.X, rows, cols) {
 		return enqueueFew[S, T, I](j, r, f, p)
 	}
 	l := newShape(s.Info(), j.X, rows, cols)
@@ -99,14 +99,11 @@ func enqueue[S, T float32 | float64, I int32 | int64, R single | double, F accum
 	})
 }
 
-// few tells whether Few is faster than Along or Across, whose groups add up an output together, and
-// which cut products of two halves, that Few takes digit by digit.
-func few[T any](info backend.Info, x *linalg.Array[T], rows, cols int, halves bool) bool {
+// few tells whether Few or FoldFew is faster than Along and the like, whose groups add up an output
+// together.
+func few[T any](info backend.Info, x *linalg.Array[T], rows, cols int) bool {
 	xr, xc := x.Dims()
 	most := [3]int{4096, 128, 32} // terms of a column, of a row, and of all
-	if halves {
-		most = [3]int{384, 32, 32}
-	}
 	switch {
 	case !info.Host:
 		return xr*xc <= 64*rows*cols
@@ -144,8 +141,7 @@ func enqueueWhole[S, T float32 | float64, I int32 | int64, R single | double, F 
 		height = 1
 	}
 	grid := backend.Grid2(1, min(rows, maxGroups), l.lanes, 1)
-	_, halves := any(p).(two)
-	short := !halves && height*width <= maxShort
+	short := height*width <= maxShort
 	return LaunchAlong[S, T, I](j.C.Session(), grid, f, p, r, j.C, j.X, j.Y, []int64(nil), j.Shift, rows, height, width,
 		l.turns, j.Over, j.Root, short, maskOf[I](j.Abs))
 }
@@ -183,8 +179,7 @@ func enqueuePart[S, T float32 | float64, I int32 | int64, R single | double, F a
 ) error {
 	rows, cols := j.C.Dims()
 	xr, xc := j.X.Dims()
-	_, halves := any(p).(two)
-	short := !halves && xr*xc/(rows*cols) <= maxShort
+	short := xr*xc/(rows*cols) <= maxShort
 	if err := enqueueTerms[S, T, I](j, rows, cols, r, f, p, l, short, parts); err != nil {
 		return err
 	}

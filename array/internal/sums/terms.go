@@ -37,8 +37,10 @@ func near[T float32 | float64, P terms](p P, x, y T) T {
 // small for a number is not 0.
 func magnitude[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, x, y T) I {
 	m := f.bits(near(p, x, y)) & f.most()
-	if p.product() && m == 0 && x != 0 && y != 0 {
-		return 1
+	if p.product() {
+		if m == 0 && x != 0 && y != 0 {
+			m = 1
+		}
 	}
 	return m
 }
@@ -71,7 +73,7 @@ func fits[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p 
 	return (w.hi == 0 || lo >= least && top-lo <= span) && top >= f.precision()-3 && hi <= top && top <= 2*f.bias()
 }
 
-// deepens says whether terms may take a third integer, which a short has room for.
+// deepens says whether terms that are not products may take a third integer.
 func deepens[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P) bool {
 	return !p.product() && f.precision() <= 24
 }

@@ -335,5 +335,9 @@ func (p *lanePrinter) scatter(a access, v laneValue) {
 		p.inner(func() { p.storeRun(near, p.varied(v)) })
 		p.Line("} else")
 	}
-	p.Line("%s{ %s}", p.guard(), p.copyLane(a.t, a.lane(), v.c, a.lanes, v.shape == varying))
+	each := p.copyLane(a.t, a.lane(), v.c, a.lanes, v.shape == varying)
+	if p.mask != "" && !a.lanes { // lanes that clang knows are in registers, others in memory
+		p.Line("if (!any(~%s)) LANES { %s} else", p.mask, each)
+	}
+	p.Line("%s{ %s}", p.guard(), each)
 }
