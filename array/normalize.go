@@ -63,9 +63,10 @@ func checkInput[T any, A Arg[T]](op, name string, c *Array[T], x A) error {
 	return nil
 }
 
-// LogSumExp makes c m + log(Sum(exp(a - m))), where m is the Max: over all of a where c is 1x1,
-// over the rows where it is 1xN, over the columns where it is Mx1. Each step is rounded. c shares
-// no elements with a.
+// LogSumExp makes c m + log(Sum(exp(a - m))), where m is the Max, or 0 where that is not finite: over
+// all of a where c is 1x1, over the rows where it is 1xN, over the columns where it is Mx1. So it is
+// +Inf where an element is, and -Inf where all are. Each step is rounded. c shares no elements with
+// a.
 func LogSumExp[T Float](c, a *Array[T]) error {
 	if err := checkSome("LogSumExp", c, a); err != nil {
 		return err
@@ -76,6 +77,7 @@ func LogSumExp[T Float](c, a *Array[T]) error {
 		return linalg.WithScratch(c.Session(), m, n, func(sum *Array[T]) error {
 			return inOrder(
 				func() error { return Max(c, a) },
+				func() error { return zeroUnlessFinite(c) },
 				func() error { return Sub(x, a, c) },
 				func() error { return Exp(x, x) },
 				func() error { return Sum(sum, x) },
@@ -83,6 +85,16 @@ func LogSumExp[T Float](c, a *Array[T]) error {
 				func() error { return Add(c, c, sum) },
 			)
 		})
+	})
+}
+
+func zeroUnlessFinite[T Float](c *Array[T]) error {
+	m, n := c.Dims()
+	return linalg.WithScratch(c.Session(), m, n, func(finite *Array[bool]) error {
+		if err := IsFinite(finite, c); err != nil {
+			return err
+		}
+		return Where(c, finite, c, Value[T](0))
 	})
 }
 

@@ -2,6 +2,7 @@ package array
 
 import (
 	"errors"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -76,6 +77,23 @@ func TestNormalize(t *testing.T) {
 			t.Fatal(err)
 		}
 		equal(t, "LogSumExp", column, sums)
+	})
+}
+
+// Of infinities and NaN the logarithm of the sum is what the sum is.
+func TestLogSumExpOfInfinities(t *testing.T) {
+	eachBackend(t, func(t *testing.T, s *linalg.Session) {
+		nan, inf := float32(math.NaN()), float32(math.Inf(1))
+		a := upload(t, s, 5, 3, true, []float32{
+			-inf, -inf, -inf,
+			1, inf, 2,
+			inf, nan, 0,
+			-inf, 7, -inf,
+			inf, -inf, inf,
+		})
+		c := newTarget(t, s, 5, 1, true, float32(77))
+		try(t, LogSumExp(c.Array, a))
+		c.check(t, "LogSumExp", []float32{-inf, inf, nan, 7, inf})
 	})
 }
 
