@@ -120,17 +120,15 @@ func TestChosenLevels(t *testing.T) {
 // Scratch memory lies in pages of its own.
 func TestScratch(t *testing.T) {
 	pages := map[uintptr]*frame{}
-	for i := range 200 {
-		f := new(frame)
-		for _, size := range []int{8, 100 + 37*i} {
-			f.reserve(size)
-			start := uintptr(f.scratch)
-			for at := start; at < start+uintptr(size); at += 8 {
-				if other := pages[at/page]; start%page != 0 || other != nil && other != f {
-					t.Fatalf("%d bytes at %#x share a page", size, start)
-				}
-				pages[at/page] = f
+	for i := range 400 {
+		f, size := new(frame), 8+37*i
+		f.reserve(size)
+		start := uintptr(f.scratch)
+		for at := start; at < start+uintptr(size); at += 8 {
+			if other := pages[at/page]; start%page != 0 || other != nil && other != f {
+				t.Fatalf("%d bytes at %#x share a page", size, start)
 			}
+			pages[at/page] = f // which keeps its memory
 		}
 	}
 }
