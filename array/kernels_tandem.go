@@ -599,17 +599,17 @@ var convertKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(float64)}, Kernel: convertInt32Float64Kernel},
 }
 
-var convertFloat32Float64Kernel = kernelsPacked.Source("convert_float32_float64", "aafcdc9d96a40f92fcef6b4bbe2646c8", support.MapParams("float", "double"), support.Form(support.Map1(gpu_convert), support.Map1(convert[float32, float64])), support.Map1(convert[float32, float64]), "convert.go")
+var convertFloat32Float64Kernel = kernelsPacked.Source("convert_float32_float64", "66d29386b91895865be0950619a75d8b", support.MapParams("float", "double"), support.Form(support.Map1(gpu_convert), support.Map1(convert[float32, float64])), support.Map1(convert[float32, float64]), "convert.go")
 
-var convertFloat32Int32Kernel = kernelsPacked.Source("convert_float32_int32", "9ae148cfbee45be8b74f5dc16e640df0", support.MapParams("float", "int"), support.Form(support.Map1(gpu_convert_), support.Map1(convert[float32, int32])), support.Map1(convert[float32, int32]), "convert.go")
+var convertFloat32Int32Kernel = kernelsPacked.Source("convert_float32_int32", "bc49970755e8f8e6ca2bedd3d8f155c4", support.MapParams("float", "int"), support.Form(support.Map1(gpu_convert_), support.Map1(convert[float32, int32])), support.Map1(convert[float32, int32]), "convert.go")
 
-var convertFloat64Float32Kernel = kernelsPacked.Source("convert_float64_float32", "91f006199acfa4c0075c534ecf45b2b8", support.MapParams("double", "float"), support.Form(support.Map1(gpu_convert__), support.Map1(convert[float64, float32])), support.Map1(convert[float64, float32]), "convert.go")
+var convertFloat64Float32Kernel = kernelsPacked.Source("convert_float64_float32", "0c8ad0c79454fda8e9c81dd4d4285dd1", support.MapParams("double", "float"), support.Form(support.Map1(gpu_convert__), support.Map1(convert[float64, float32])), support.Map1(convert[float64, float32]), "convert.go")
 
-var convertFloat64Int32Kernel = kernelsPacked.Source("convert_float64_int32", "9fed5db9de4d0123b9b5e441cc0f5878", support.MapParams("double", "int"), support.Form(support.Map1(gpu_convert___), support.Map1(convert[float64, int32])), support.Map1(convert[float64, int32]), "convert.go")
+var convertFloat64Int32Kernel = kernelsPacked.Source("convert_float64_int32", "b20adc3b410089a0b9256d6cf63c0aa7", support.MapParams("double", "int"), support.Form(support.Map1(gpu_convert___), support.Map1(convert[float64, int32])), support.Map1(convert[float64, int32]), "convert.go")
 
-var convertInt32Float32Kernel = kernelsPacked.Source("convert_int32_float32", "e60d0c71efbf677d98c6c16427377302", support.MapParams("int", "float"), support.Form(support.Map1(gpu_convert____), support.Map1(convert[int32, float32])), support.Map1(convert[int32, float32]), "convert.go")
+var convertInt32Float32Kernel = kernelsPacked.Source("convert_int32_float32", "150e021a4fbf6f1e49cd6e53cf38236e", support.MapParams("int", "float"), support.Form(support.Map1(gpu_convert____), support.Map1(convert[int32, float32])), support.Map1(convert[int32, float32]), "convert.go")
 
-var convertInt32Float64Kernel = kernelsPacked.Source("convert_int32_float64", "0fbf1de7d33971e491146671cf6dd37e", support.MapParams("int", "double"), support.Form(support.Map1(gpu_convert_____), support.Map1(convert[int32, float64])), support.Map1(convert[int32, float64]), "convert.go")
+var convertInt32Float64Kernel = kernelsPacked.Source("convert_int32_float64", "5878d55c6ddf96226bc08a456c59d46f", support.MapParams("int", "double"), support.Form(support.Map1(gpu_convert_____), support.Map1(convert[int32, float64])), support.Map1(convert[int32, float64]), "convert.go")
 
 // launchWidenFloat16 makes z [widenFloat16] of the inputs, element by element, as launch.Map has it.
 func launchWidenFloat16[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[element.Float16]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -619,7 +619,7 @@ func launchWidenFloat16[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[eleme
 	return call.Launch()
 }
 
-var widenFloat16Kernel = kernelsPacked.Source("widenFloat16_kernel", "e35b29ab88a4897d87edaa6ad50ad5e9", support.MapParams("float", "ushort"), support.Form(support.Map1(gpu_widenFloat16), support.Map1(widenFloat16)), support.Map1(widenFloat16), "convert.go")
+var widenFloat16Kernel = kernelsPacked.Source("widenFloat16_kernel", "5f01947355710d7d2fb66ba78880ac89", support.MapParams("float", "ushort"), support.Form(support.Map1(gpu_widenFloat16), support.Map1(widenFloat16)), support.Map1(widenFloat16), "convert.go")
 
 // launchWidenBFloat16 makes z [widenBFloat16] of the inputs, element by element, as launch.Map has it.
 func launchWidenBFloat16[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[element.BFloat16]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -629,7 +629,7 @@ func launchWidenBFloat16[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[elem
 	return call.Launch()
 }
 
-var widenBFloat16Kernel = kernelsPacked.Source("widenBFloat16_kernel", "76fa89bfcfb6a68480dd94a1123264b3", support.MapParams("float", "ushort"), support.Form(support.Map1(gpu_widenBFloat16), support.Map1(widenBFloat16)), support.Map1(widenBFloat16), "convert.go")
+var widenBFloat16Kernel = kernelsPacked.Source("widenBFloat16_kernel", "28e9f31e33e1c70a97ab7d6f64206ea9", support.MapParams("float", "ushort"), support.Form(support.Map1(gpu_widenBFloat16), support.Map1(widenBFloat16)), support.Map1(widenBFloat16), "convert.go")
 
 // launchToFloat16 makes z [toFloat16] of the inputs, element by element, as launch.Map has it.
 func launchToFloat16[Arg1 linalg.KernelArg[element.Float16], Arg2 linalg.MapArg[float32]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -639,7 +639,7 @@ func launchToFloat16[Arg1 linalg.KernelArg[element.Float16], Arg2 linalg.MapArg[
 	return call.Launch()
 }
 
-var toFloat16Kernel = kernelsPacked.Source("toFloat16_kernel", "11190408931fa18d0b3a65392dbff80e", support.MapParams("ushort", "float"), support.Form(support.Map1(gpu_toFloat16), support.Map1(toFloat16)), support.Map1(toFloat16), "convert.go")
+var toFloat16Kernel = kernelsPacked.Source("toFloat16_kernel", "2e67e1283a35f0a3da41a3f4391bf138", support.MapParams("ushort", "float"), support.Form(support.Map1(gpu_toFloat16), support.Map1(toFloat16)), support.Map1(toFloat16), "convert.go")
 
 // launchToBFloat16 makes z [toBFloat16] of the inputs, element by element, as launch.Map has it.
 func launchToBFloat16[Arg1 linalg.KernelArg[element.BFloat16], Arg2 linalg.MapArg[float32]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -649,7 +649,7 @@ func launchToBFloat16[Arg1 linalg.KernelArg[element.BFloat16], Arg2 linalg.MapAr
 	return call.Launch()
 }
 
-var toBFloat16Kernel = kernelsPacked.Source("toBFloat16_kernel", "a868fb3925377c5476ea0502dd24aa45", support.MapParams("ushort", "float"), support.Form(support.Map1(gpu_toBFloat16), support.Map1(toBFloat16)), support.Map1(toBFloat16), "convert.go")
+var toBFloat16Kernel = kernelsPacked.Source("toBFloat16_kernel", "15f454e73a1e47eb22f72e05a17d6188", support.MapParams("ushort", "float"), support.Form(support.Map1(gpu_toBFloat16), support.Map1(toBFloat16)), support.Map1(toBFloat16), "convert.go")
 
 // launchExp makes z [exp] of the inputs, element by element, as launch.Map has it.
 func launchExp[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1986,52 +1986,52 @@ func gpu_near_(x_ float64, y_ float64, rtol_ float64, atol_ float64) bool {
 }
 
 func gpu_convert(x_ float64) float32 {
-	/*line convert.go:36*/ return float32(x_)
+	/*line convert.go:41*/ return float32(x_)
 //line kernels_tandem.go:1991
 }
 
 func gpu_convert_(x_ int32) float32 {
-	/*line convert.go:36*/ return float32(x_)
+	/*line convert.go:41*/ return float32(x_)
 //line kernels_tandem.go:1996
 }
 
 func gpu_convert__(x_ float32) float64 {
-	/*line convert.go:36*/ return float64(x_)
+	/*line convert.go:41*/ return float64(x_)
 //line kernels_tandem.go:2001
 }
 
 func gpu_convert___(x_ int32) float64 {
-	/*line convert.go:36*/ return float64(x_)
+	/*line convert.go:41*/ return float64(x_)
 //line kernels_tandem.go:2006
 }
 
 func gpu_convert____(x_ float32) int32 {
-	/*line convert.go:36*/ return support.Int[int32](x_)
+	/*line convert.go:41*/ return support.Int[int32](x_)
 //line kernels_tandem.go:2011
 }
 
 func gpu_convert_____(x_ float64) int32 {
-	/*line convert.go:36*/ return support.Int[int32](x_)
+	/*line convert.go:41*/ return support.Int[int32](x_)
 //line kernels_tandem.go:2016
 }
 
 func gpu_widenFloat16(x_ uint16) float32 {
-	/*line convert.go:39*/ return gpu_Float32(x_)
+	/*line convert.go:44*/ return gpu_Float32(x_)
 //line kernels_tandem.go:2021
 }
 
 func gpu_widenBFloat16(x_ uint16) float32 {
-	/*line convert.go:42*/ return gpu_Float32_(x_)
+	/*line convert.go:47*/ return gpu_Float32_(x_)
 //line kernels_tandem.go:2026
 }
 
 func gpu_toFloat16(x_ float32) uint16 {
-	/*line convert.go:45*/ return gpu_ToFloat16(x_)
+	/*line convert.go:50*/ return gpu_ToFloat16(x_)
 //line kernels_tandem.go:2031
 }
 
 func gpu_toBFloat16(x_ float32) uint16 {
-	/*line convert.go:48*/ return gpu_ToBFloat16(x_)
+	/*line convert.go:53*/ return gpu_ToBFloat16(x_)
 //line kernels_tandem.go:2036
 }
 

@@ -23,11 +23,11 @@ var matmulTiledFloat64Kernel = kernelsPacked.Group(16, 16, 1).Source("matmulTile
 
 var matmulTiledInt32Kernel = kernelsPacked.Group(16, 16, 1).Source("matmulTiled_int32", "7b51e14980f9b7dce1769e7a409ec475", support.Params{}.ConstMatrix("a", "int", 4).ConstMatrix("b", "int", 4).Matrix("c", "int", 4), matmulTiledInt32Go, matmulTiledInt32Plain, "textbook.go")
 
-var transposeNaiveFloat32Kernel = kernelsPacked.Source("transposeNaive_float32", "1051b4716ad81178ce9924b0576142c6", support.Params{}.ConstMatrix("a", "float", 4).Matrix("c", "float", 4), transposeNaiveFloat32Go, transposeNaiveFloat32Plain, "textbook.go")
+var transposeNaiveFloat32Kernel = kernelsPacked.Source("transposeNaive_float32", "0e7ca8093325e0e1ad24c330d2805c38", support.Params{}.ConstMatrix("a", "float", 4).Matrix("c", "float", 4), transposeNaiveFloat32Go, transposeNaiveFloat32Plain, "textbook.go")
 
-var transposeNaiveFloat64Kernel = kernelsPacked.Source("transposeNaive_float64", "bcf7ef8692b85f7a8d97c563e3e5d828", support.Params{}.ConstMatrix("a", "double", 8).Matrix("c", "double", 8), transposeNaiveFloat64Go, transposeNaiveFloat64Plain, "textbook.go")
+var transposeNaiveFloat64Kernel = kernelsPacked.Source("transposeNaive_float64", "1d274b024426b11d258998ebe9ba7daa", support.Params{}.ConstMatrix("a", "double", 8).Matrix("c", "double", 8), transposeNaiveFloat64Go, transposeNaiveFloat64Plain, "textbook.go")
 
-var transposeNaiveInt32Kernel = kernelsPacked.Source("transposeNaive_int32", "84edb2b0c77a59135a3a44e950ab9e7f", support.Params{}.ConstMatrix("a", "int", 4).Matrix("c", "int", 4), transposeNaiveInt32Go, transposeNaiveInt32Plain, "textbook.go")
+var transposeNaiveInt32Kernel = kernelsPacked.Source("transposeNaive_int32", "7e16b51af685adf419569a061b2a80e1", support.Params{}.ConstMatrix("a", "int", 4).Matrix("c", "int", 4), transposeNaiveInt32Go, transposeNaiveInt32Plain, "textbook.go")
 
 var scaleFloat32Kernel = kernelsPacked.Source("scale_float32", "43c4ba075adedbb24fbcd29c832d695f", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_scale), support.Map2(scale[float32])), support.Map2(scale[float32]), "textbook.go")
 

@@ -914,7 +914,7 @@ void nbody_kernel(__global body_t *next_p, const ulong next_off, const ulong nex
 }
 `,
 	Packed: kernelsPTX("nbody_kernel"),
-	Native: nativecode.Kernels.Of("nbody_kernel", "fad87343c218bac9ab1484d28fbfc701"),
+	Native: nativecode.Kernels.Of("nbody_kernel", "a0a9de75229eb415aebb5a11fd27c114"),
 }
 
 // launchPrefixSum runs [prefixSum] over grid. Slices and matrices are in host memory or on the device of s;
@@ -972,7 +972,7 @@ void prefixSum_kernel(__global i32 *sums_p, const ulong sums_off, const ulong su
 }
 `,
 	Packed: kernelsPTX("prefixSum_kernel"),
-	Native: nativecode.Kernels.Of("prefixSum_kernel", "d272d302cdbec92d5c41c3696b75c0f8"),
+	Native: nativecode.Kernels.Of("prefixSum_kernel", "786d7b931deb76ca7dafe6a861c97e05"),
 }
 
 // launchAddBefore runs [addBefore] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1160,7 +1160,7 @@ void hash_kernel(__global u32 *digest_p, const ulong digest_off, const ulong dig
 }
 `,
 	Packed: kernelsPTX("hash_kernel"),
-	Native: nativecode.Kernels.Of("hash_kernel", "08663d996c736c7bf6b9697f70a723eb"),
+	Native: nativecode.Kernels.Of("hash_kernel", "ad9c772b7ca73e91489e2897ed0367f1"),
 }
 
 // launchPaths runs [paths] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1372,7 +1372,7 @@ void sortTiles_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len CH
 }
 `,
 	Packed: kernelsPTX("sortTiles_kernel"),
-	Native: nativecode.Kernels.Of("sortTiles_kernel", "c9ba51a05c8f32e9e1318283a83eec61"),
+	Native: nativecode.Kernels.Of("sortTiles_kernel", "657152a1ef51353430f07f7508ea4e98"),
 }
 
 // launchMergeTiles runs [mergeTiles] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1464,7 +1464,7 @@ void mergeTiles_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len C
 }
 `,
 	Packed: kernelsPTX("mergeTiles_kernel"),
-	Native: nativecode.Kernels.Of("mergeTiles_kernel", "32d494c9876312eeca7605ef180fac98"),
+	Native: nativecode.Kernels.Of("mergeTiles_kernel", "3cd53de78f033b3a48fa60b9ee59e83a"),
 }
 
 // launchSortPass runs [sortPass] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1523,7 +1523,7 @@ void sortPass_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len, co
 }
 `,
 	Packed: kernelsPTX("sortPass_kernel"),
-	Native: nativecode.Kernels.Of("sortPass_kernel", "f7e92a4b84ec4621e86d66f27c9cc745"),
+	Native: nativecode.Kernels.Of("sortPass_kernel", "80abadd0eba73cdd9b08b6b9c5760ed4"),
 }
 
 // launchSum runs [sum] over grid. Slices and matrices are in host memory or on the device of s;

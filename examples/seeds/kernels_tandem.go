@@ -511,7 +511,7 @@ void Transpose_float32(__global const f32 *a_p, const ulong a_off, const ulong a
 }
 `,
 	Packed: kernelsPTX("Transpose_float32"),
-	Native: nativecode.Kernels.Of("Transpose_float32", "bd4a8f3c21903606103b8e356242c09d"),
+	Native: nativecode.Kernels.Of("Transpose_float32", "b69886db97c42861f92a8d22d531b477"),
 }
 
 var TransposeInt32Kernel = &backend.Source{
@@ -539,7 +539,7 @@ void Transpose_int32(__global const i32 *a_p, const ulong a_off, const ulong a_r
 }
 `,
 	Packed: kernelsPTX("Transpose_int32"),
-	Native: nativecode.Kernels.Of("Transpose_int32", "e0491f1325b4a15167d463811fb21f66"),
+	Native: nativecode.Kernels.Of("Transpose_int32", "37f67989dcfe6363505fe8a1bcd2d597"),
 }
 
 // LaunchTransposeTiled runs [TransposeTiled] over grid. Slices and matrices are in host memory or on the device of s;

@@ -31,9 +31,9 @@ var luKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: luFloat64Kernel},
 }
 
-var luFloat32Kernel = kernelsPacked.Source("lu_float32", "b1969ad8c7b1bafcbc7b6ba4b29563ee", support.Params{}.Matrix("a", "float", 4).Matrix("pivots", "int", 4).Matrix("status", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), luFloat32Go, luFloat32Plain, "kernels.go")
+var luFloat32Kernel = kernelsPacked.Source("lu_float32", "ee47c062263d5ee90ba0d75b1f15715e", support.Params{}.Matrix("a", "float", 4).Matrix("pivots", "int", 4).Matrix("status", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), luFloat32Go, luFloat32Plain, "kernels.go")
 
-var luFloat64Kernel = kernelsPacked.Source("lu_float64", "a8c18f977db6ddb757fa079b8ec15088", support.Params{}.Matrix("a", "double", 8).Matrix("pivots", "int", 4).Matrix("status", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), luFloat64Go, luFloat64Plain, "kernels.go")
+var luFloat64Kernel = kernelsPacked.Source("lu_float64", "b7b580c7afec6f31d46848add8b97392", support.Params{}.Matrix("a", "double", 8).Matrix("pivots", "int", 4).Matrix("status", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), luFloat64Go, luFloat64Plain, "kernels.go")
 
 // launchCholesky runs [cholesky] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -52,9 +52,9 @@ var choleskyKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: choleskyFloat64Kernel},
 }
 
-var choleskyFloat32Kernel = kernelsPacked.Source("cholesky_float32", "6bb98adf93a6ea0476aaad0c01b24f8c", support.Params{}.Matrix("a", "float", 4).Matrix("status", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), choleskyFloat32Go, choleskyFloat32Plain, "kernels.go")
+var choleskyFloat32Kernel = kernelsPacked.Source("cholesky_float32", "49a0313c9e1b70494cb9f928410bc00e", support.Params{}.Matrix("a", "float", 4).Matrix("status", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), choleskyFloat32Go, choleskyFloat32Plain, "kernels.go")
 
-var choleskyFloat64Kernel = kernelsPacked.Source("cholesky_float64", "9019d8b7db291fa8cde4d9b908119943", support.Params{}.Matrix("a", "double", 8).Matrix("status", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), choleskyFloat64Go, choleskyFloat64Plain, "kernels.go")
+var choleskyFloat64Kernel = kernelsPacked.Source("cholesky_float64", "a2e687f8358094c8d57dcae5c7e41848", support.Params{}.Matrix("a", "double", 8).Matrix("status", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), choleskyFloat64Go, choleskyFloat64Plain, "kernels.go")
 
 // launchSolveLU runs [solveLU] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -74,9 +74,9 @@ var solveLUKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: solveLUFloat64Kernel},
 }
 
-var solveLUFloat32Kernel = kernelsPacked.Source("solveLU_float32", "fd21e7bb59c72e77cf5c8f31c9ba3fd0", support.Params{}.Matrix("b", "float", 4).ConstMatrix("a", "float", 4).ConstMatrix("pivots", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveLUFloat32Go, solveLUFloat32Plain, "kernels.go")
+var solveLUFloat32Kernel = kernelsPacked.Source("solveLU_float32", "9a96190cba94ad1f689c3d4507171dfc", support.Params{}.Matrix("b", "float", 4).ConstMatrix("a", "float", 4).ConstMatrix("pivots", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveLUFloat32Go, solveLUFloat32Plain, "kernels.go")
 
-var solveLUFloat64Kernel = kernelsPacked.Source("solveLU_float64", "82333e24e92499a595b1844b1bd56316", support.Params{}.Matrix("b", "double", 8).ConstMatrix("a", "double", 8).ConstMatrix("pivots", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveLUFloat64Go, solveLUFloat64Plain, "kernels.go")
+var solveLUFloat64Kernel = kernelsPacked.Source("solveLU_float64", "52761d880b44379d29f4c04464210379", support.Params{}.Matrix("b", "double", 8).ConstMatrix("a", "double", 8).ConstMatrix("pivots", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveLUFloat64Go, solveLUFloat64Plain, "kernels.go")
 
 // launchSolveCholesky runs [solveCholesky] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -96,9 +96,9 @@ var solveCholeskyKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: solveCholeskyFloat64Kernel},
 }
 
-var solveCholeskyFloat32Kernel = kernelsPacked.Source("solveCholesky_float32", "ecc97b7944edb2195daf9fd059be73ad", support.Params{}.Matrix("b", "float", 4).ConstMatrix("a", "float", 4).Slice("scratch", "float", 4).Scalar("all", "long", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveCholeskyFloat32Go, solveCholeskyFloat32Plain, "kernels.go")
+var solveCholeskyFloat32Kernel = kernelsPacked.Source("solveCholesky_float32", "55de3dba55795a2fc181eeaa15d8780a", support.Params{}.Matrix("b", "float", 4).ConstMatrix("a", "float", 4).Slice("scratch", "float", 4).Scalar("all", "long", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveCholeskyFloat32Go, solveCholeskyFloat32Plain, "kernels.go")
 
-var solveCholeskyFloat64Kernel = kernelsPacked.Source("solveCholesky_float64", "0a2c42e9851dced287c042e688fcd87e", support.Params{}.Matrix("b", "double", 8).ConstMatrix("a", "double", 8).Slice("scratch", "double", 8).Scalar("all", "long", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveCholeskyFloat64Go, solveCholeskyFloat64Plain, "kernels.go")
+var solveCholeskyFloat64Kernel = kernelsPacked.Source("solveCholesky_float64", "ff8018f1bec99be72bc818c1a74d58a9", support.Params{}.Matrix("b", "double", 8).ConstMatrix("a", "double", 8).Slice("scratch", "double", 8).Scalar("all", "long", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveCholeskyFloat64Go, solveCholeskyFloat64Plain, "kernels.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string

@@ -187,9 +187,9 @@ var CountTilesKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: CountTilesUint64Kernel},
 }
 
-var CountTilesUint32Kernel = kernelsPacked.Group(128, 1, 1).Source("CountTiles_uint32", "36a9b630aac188b38b74a34bfbf505f9", support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "uint", 4).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), CountTilesUint32Go, CountTilesUint32Plain, "radix.go")
+var CountTilesUint32Kernel = kernelsPacked.Group(128, 1, 1).Source("CountTiles_uint32", "ba3619b51e93d3bc3a5489df1ade49a7", support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "uint", 4).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), CountTilesUint32Go, CountTilesUint32Plain, "radix.go")
 
-var CountTilesUint64Kernel = kernelsPacked.Group(128, 1, 1).Source("CountTiles_uint64", "a0179723eed08cc42f327dab1d848c51", support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), CountTilesUint64Go, CountTilesUint64Plain, "radix.go")
+var CountTilesUint64Kernel = kernelsPacked.Group(128, 1, 1).Source("CountTiles_uint64", "d9ce4f883957632028b83a0af7d10cf7", support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), CountTilesUint64Go, CountTilesUint64Plain, "radix.go")
 
 // LaunchMoveTiles runs [MoveTiles] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -208,9 +208,9 @@ var MoveTilesKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: MoveTilesUint64Kernel},
 }
 
-var MoveTilesUint32Kernel = kernelsPacked.Group(128, 1, 1).Source("MoveTiles_uint32", "ef6c6d2cbf761772aef270a4bf01e118", support.Params{}.Slice("y", "uint", 4).ConstSlice("counts", "int", 4).ConstSlice("x", "uint", 4).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), MoveTilesUint32Go, MoveTilesUint32Plain, "radix.go")
+var MoveTilesUint32Kernel = kernelsPacked.Group(128, 1, 1).Source("MoveTiles_uint32", "ee23b85059bfc1b1375ac94e84d10624", support.Params{}.Slice("y", "uint", 4).ConstSlice("counts", "int", 4).ConstSlice("x", "uint", 4).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), MoveTilesUint32Go, MoveTilesUint32Plain, "radix.go")
 
-var MoveTilesUint64Kernel = kernelsPacked.Group(128, 1, 1).Source("MoveTiles_uint64", "570650b54296665460f7d4cca580fe91", support.Params{}.Slice("y", "ulong", 8).ConstSlice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), MoveTilesUint64Go, MoveTilesUint64Plain, "radix.go")
+var MoveTilesUint64Kernel = kernelsPacked.Group(128, 1, 1).Source("MoveTiles_uint64", "15c0ea897148104a88bc5b713aaefa97", support.Params{}.Slice("y", "ulong", 8).ConstSlice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), MoveTilesUint64Go, MoveTilesUint64Plain, "radix.go")
 
 // LaunchRank runs [Rank] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -223,7 +223,7 @@ func LaunchRank[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64]](s 
 	return call.Launch()
 }
 
-var RankKernel = kernelsPacked.Source("Rank_kernel", "7fe5e94e0d81c4627eaa192bc8f38213", support.Params{}.Slice("y", "ulong", 8).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), RankGo, RankPlain, "radix.go")
+var RankKernel = kernelsPacked.Source("Rank_kernel", "25b92695be770b43435dec2d6437f400", support.Params{}.Slice("y", "ulong", 8).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), RankGo, RankPlain, "radix.go")
 
 // LaunchSearch runs [Search] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.

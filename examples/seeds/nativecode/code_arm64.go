@@ -23,8 +23,8 @@ var Kernels = support.Natives{
 	"FastMatmul_int32":       {Key: "900409d96fee6af05fa7ba38605e2ed5", Code: []backend.Native{{Level: "neon", Entry: entries[7], Lanes: 16, Group: 2368, Strip: 128}}},
 	"Twice_kernel":           {Key: "44520f7f8e74baa54878f103607d765d", Code: []backend.Native{{Level: "neon", Entry: entries[8], Lanes: 16, Group: 64, Strip: 0}}},
 	"Twice2D_kernel":         {Key: "2ab1d74d978e5cc47d22fbef86319757", Code: []backend.Native{{Level: "neon", Entry: entries[9], Lanes: 16, Group: 64, Strip: 0}}},
-	"Transpose_float32":      {Key: "bd4a8f3c21903606103b8e356242c09d", Code: []backend.Native{{Level: "neon", Entry: entries[10], Lanes: 16, Group: 64, Strip: 0}}},
-	"Transpose_int32":        {Key: "e0491f1325b4a15167d463811fb21f66", Code: []backend.Native{{Level: "neon", Entry: entries[11], Lanes: 16, Group: 64, Strip: 0}}},
+	"Transpose_float32":      {Key: "b69886db97c42861f92a8d22d531b477", Code: []backend.Native{{Level: "neon", Entry: entries[10], Lanes: 16, Group: 64, Strip: 0}}},
+	"Transpose_int32":        {Key: "37f67989dcfe6363505fe8a1bcd2d597", Code: []backend.Native{{Level: "neon", Entry: entries[11], Lanes: 16, Group: 64, Strip: 0}}},
 	"TransposeTiled_float32": {Key: "8d4d1275cfdf30e817f089741da21ba2", Code: []backend.Native{{Level: "neon", Entry: entries[12], Lanes: 16, Group: 4544, Strip: 64}}},
 	"TransposeTiled_int32":   {Key: "b6f7b47c558f811a3dbf14f61c4181ee", Code: []backend.Native{{Level: "neon", Entry: entries[13], Lanes: 16, Group: 4544, Strip: 64}}},
 }

@@ -72,7 +72,7 @@ void Stores_float32(__global f32 *out_p, const ulong out_off, const ulong out_le
   STORE(g_f32, out_.p[AT(i_, out_.n, 19)], 7.0f);
 }
 `,
-	Native: nativecode.Kernels.Of("Stores_float32", "f38424b75ab457a60cbaca57a2b9522a"),
+	Native: nativecode.Kernels.Of("Stores_float32", "25243fc0fb5aa2d6dd481ce00c7efb6b"),
 }
 
 var StoresInt64Kernel = &backend.Source{
@@ -95,7 +95,7 @@ void Stores_int64(__global i64 *out_p, const ulong out_off, const ulong out_len 
   STORE(g_i64, out_.p[AT(i_, out_.n, 19)], (i64)7);
 }
 `,
-	Native: nativecode.Kernels.Of("Stores_int64", "0c70a10b63e68c53249dd0a96a548298"),
+	Native: nativecode.Kernels.Of("Stores_int64", "896582ac2e6c488fd21b4a7a54466f30"),
 }
 
 // LaunchLoads runs [Loads] over grid. Slices and matrices are in host memory or on the device of s;
@@ -192,7 +192,7 @@ void Rows_kernel(__global i32 *m_p, const ulong m_off, const ulong m_rows, const
   STORE(g_i32, m_.Data_.p[(i64)((u64)((i64)((u64)ROW(row_, m_.Rows_, 42) * (u64)m_.Stride_)) + (u64)COLUMN(i_ % ((i64)4), m_.Cols_, 42))], 7);
 }
 `,
-	Native: nativecode.Kernels.Of("Rows_kernel", "d9b6fad7d8731e59fca15ba3f6f9ee3d"),
+	Native: nativecode.Kernels.Of("Rows_kernel", "9bcabbd1f4d28075bd3ec56bd9a2bbff"),
 }
 
 // LaunchColumns runs [Columns] over grid. Slices and matrices are in host memory or on the device of s;
@@ -269,7 +269,7 @@ void Shared_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len
   STORE(g_i32, out_.p[AT(i_, out_.n, 66)], v_);
 }
 `,
-	Native: nativecode.Kernels.Of("Shared_kernel", "f832e32a676f7c1165600841cdb756c0"),
+	Native: nativecode.Kernels.Of("Shared_kernel", "de0759970a07340f7fe42cfe8f2a57f9"),
 }
 
 // LaunchPrivate runs [Private] over grid. Slices and matrices are in host memory or on the device of s;
@@ -530,7 +530,7 @@ void Moves_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len,
   STORE(g_i32, out_.p[AT(i_, out_.n, 150)], t_);
 }
 `,
-	Native: nativecode.Kernels.Of("Moves_kernel", "6b90b2a47a47cae4f8805ed6f23bec4e"),
+	Native: nativecode.Kernels.Of("Moves_kernel", "3c14fbd979f4a01f5c3bd35c9c51abfe"),
 }
 
 // LaunchElsewhere runs [Elsewhere] over grid. Slices and matrices are in host memory or on the device of s;
@@ -843,7 +843,7 @@ void Converts_kernel(__global i64 *out_p, const ulong out_off, const ulong out_l
   }
 }
 `,
-	Native: nativecode.Kernels.Of("Converts_kernel", "b93b592d08a355457ed6405b68482f76"),
+	Native: nativecode.Kernels.Of("Converts_kernel", "3e04864d0d7a5f102fc5e1aba6d2b936"),
 }
 
 // LaunchWaits runs [Waits] over grid. Slices and matrices are in host memory or on the device of s;
@@ -918,7 +918,7 @@ void Races_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len 
   STORE(g_i32, out_.p[AT(i_ / ((i64)2), out_.n, 245)], (i32)max_i64(i_, (i64)2));
 }
 `,
-	Native: nativecode.Kernels.Of("Races_kernel", "451fdcc85b7519bcf1a4ebb101f851b0"),
+	Native: nativecode.Kernels.Of("Races_kernel", "7a210ab86f751c2ec6b62ae2a2fd28b0"),
 }
 
 //go:embed kernels.go other.go
