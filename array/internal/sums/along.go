@@ -236,6 +236,15 @@ func factorsOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms]
 func add[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l, top int,
 	deep bool,
 ) (window[I], digits[I]) {
+	if deep && deepens(f, p) { // loops of their own: what they hold fills a processor's registers
+		return addIn(f, p, b, l, top, true)
+	}
+	return addIn(f, p, b, l, top, false)
+}
+
+func addIn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l, top int,
+	deep bool,
+) (window[I], digits[I]) {
 	s := scale(f, top)
 	var d digits[I]
 	w := nowhere[T, I](f)

@@ -70,13 +70,13 @@ var AlongKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two), *new(double)}, Kernel: AlongFloat64Float64Int64DoubleTwoDoubleKernel},
 }
 
-var AlongFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Along_float32_float32_int32_single_one_single", "34051c773ae983ef7821c00e6905cb24", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "uint", 4), AlongFloat32Float32Int32SingleOneSingleGo, AlongFloat32Float32Int32SingleOneSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Along_float32_float32_int32_single_one_single", "c52d79216d9b9efe97dfe4f516e7e5a0", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "uint", 4), AlongFloat32Float32Int32SingleOneSingleGo, AlongFloat32Float32Int32SingleOneSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_one_double", "4943bbb714585c26e581b97b55431213", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleOneDoubleGo, AlongFloat64Float64Int64DoubleOneDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_one_double", "1ddfb9c2bfca7f0bea77958f451d9899", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleOneDoubleGo, AlongFloat64Float64Int64DoubleOneDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Along_float32_float64_int64_double_pair_single", "5809a6a273c496d5ee3f7c21e95fc260", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat32Float64Int64DoublePairSingleGo, AlongFloat32Float64Int64DoublePairSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Along_float32_float64_int64_double_pair_single", "175feb591e01c886cb4a1b6ad284e6ac", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat32Float64Int64DoublePairSingleGo, AlongFloat32Float64Int64DoublePairSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_two_double", "b36e7d032f717421aaf8e615a6c8146b", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleTwoDoubleGo, AlongFloat64Float64Int64DoubleTwoDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_two_double", "a4b1c010c70c4cfefce920f3965b9fa1", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleTwoDoubleGo, AlongFloat64Float64Int64DoubleTwoDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
 // LaunchFew runs [Few] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -438,7 +438,8 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "along.go", Head: "type block[S float32 | float64, I int32 | int64] struct {", Hash: "c1e80b14f32c360d99f38b94b2d74271cae1b8ff8209f3a50833904f17ed04d6"},
 	{File: "along.go", Head: "func factors[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], i, j int) (", Hash: "2345a0920858aae27846ce38856d3a0e28b2dd6146c81f456b4dd35734f1aced"},
 	{File: "along.go", Head: "func factorsOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, x, y, shift S, mask I) (", Hash: "a31f74050b8c04f8ef94d4f24c396d709371c15227be27a2edbe61a6df2a2266"},
-	{File: "along.go", Head: "func add[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l, top int,", Hash: "1c5e281a70a5fcb6fdb4a30e6b91673fe5e2b643b8986e7cd0195cc6e6f12546"},
+	{File: "along.go", Head: "func add[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l, top int,", Hash: "445283ad01aed6030fe6a4bcd173602c1e6f57557be16957194b2c99fdb51a36"},
+	{File: "along.go", Head: "func addIn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l, top int,", Hash: "519bd4e812ad443e1b3b6f81fb1641d530347797341836026be697ca855212eb"},
 	{File: "along.go", Head: "func reachOfBlock[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l int,", Hash: "c749c43534df84f6c5a92e04fc55ff00afbde027ac2914495d23f92a52ddee7d"},
 	{File: "along.go", Head: "func digitsIn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I],", Hash: "0d97c418ff7f31b9a0431f109ac7784c41c7ef6398a3400494bad8a870c34b38"},
 	{File: "along.go", Head: "func collect(it gpu.Item, sums, words []int64, v int64, at int) {", Hash: "b7afd963b85b119ea83b7d387c90afaf2cf5bfee94e626cb16ac2bf6c4dfd564"},
@@ -927,7 +928,7 @@ func AcrossFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:931
+//line kernels_tandem.go:932
 	}
 	return nil
 }
@@ -1038,7 +1039,7 @@ func AcrossFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:1042
+//line kernels_tandem.go:1043
 	}
 	return nil
 }
@@ -1149,7 +1150,7 @@ func AcrossFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args [
 				}
 			}
 		}
-//line kernels_tandem.go:1153
+//line kernels_tandem.go:1154
 	}
 	return nil
 }
@@ -1260,7 +1261,7 @@ func AcrossFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:1264
+//line kernels_tandem.go:1265
 	}
 	return nil
 }
@@ -1573,8 +1574,8 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 								/*line along.go:109*/ v_ = t29_
 								at_ = at_ - gpu_bottom(f_)
 							}
-							/*line along.go:285*/ v2_ = v_
-							/*line along.go:285*/ at2_ = at_
+							/*line along.go:294*/ v2_ = v_
+							/*line along.go:294*/ at2_ = at_
 							top_all[w] = top_
 							count_all[w] = count_
 							least_all[w] = least_
@@ -1586,7 +1587,7 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 							v2_ := v2_all[w]
 							sums2_ := sums_[:int64(128)]
 							l2_ := l0
-							/*line along.go:288*/ sums2_[l2_] = v2_
+							/*line along.go:297*/ sums2_[l2_] = v2_
 							v2_all[w] = v2_
 						}
 						for w := range n {
@@ -1595,8 +1596,8 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 							sums2_ := sums_[:int64(128)]
 							words2_ := words_[:int64(137)]
 							l2_ := l0
-							/*line along.go:290*/ lower_ := int64(0)
-							/*line along.go:290*/ upper_ := int64(0)
+							/*line along.go:299*/ lower_ := int64(0)
+							/*line along.go:299*/ upper_ := int64(0)
 							for t30_, k2_ := n0, int64(0); k2_ < t30_; k2_ = k2_ + int64(1) {
 								lower_ = lower_ + (sums2_[k2_] & int64(4294967295))
 								upper_ = upper_ + (sums2_[k2_] >> (32))
@@ -1712,7 +1713,7 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line along.go:51*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:1716
+//line kernels_tandem.go:1717
 	}
 	return nil
 }
@@ -2024,8 +2025,8 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 								/*line along.go:109*/ v_ = t29_
 								at_ = at_ - gpu_bottom_(f_)
 							}
-							/*line along.go:285*/ v2_ = v_
-							/*line along.go:285*/ at2_ = at_
+							/*line along.go:294*/ v2_ = v_
+							/*line along.go:294*/ at2_ = at_
 							top_all[w] = top_
 							count_all[w] = count_
 							least_all[w] = least_
@@ -2037,7 +2038,7 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 							v2_ := v2_all[w]
 							sums2_ := sums_[:int64(128)]
 							l2_ := l0
-							/*line along.go:288*/ sums2_[l2_] = v2_
+							/*line along.go:297*/ sums2_[l2_] = v2_
 							v2_all[w] = v2_
 						}
 						for w := range n {
@@ -2046,8 +2047,8 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 							sums2_ := sums_[:int64(128)]
 							words2_ := words_[:int64(137)]
 							l2_ := l0
-							/*line along.go:290*/ lower_ := int64(0)
-							/*line along.go:290*/ upper_ := int64(0)
+							/*line along.go:299*/ lower_ := int64(0)
+							/*line along.go:299*/ upper_ := int64(0)
 							for t30_, k2_ := n0, int64(0); k2_ < t30_; k2_ = k2_ + int64(1) {
 								lower_ = lower_ + (sums2_[k2_] & int64(4294967295))
 								upper_ = upper_ + (sums2_[k2_] >> (32))
@@ -2163,7 +2164,7 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line along.go:51*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2167
+//line kernels_tandem.go:2168
 	}
 	return nil
 }
@@ -2475,8 +2476,8 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 								/*line along.go:109*/ v_ = t29_
 								at_ = at_ - gpu_bottom_(f_)
 							}
-							/*line along.go:285*/ v2_ = v_
-							/*line along.go:285*/ at2_ = at_
+							/*line along.go:294*/ v2_ = v_
+							/*line along.go:294*/ at2_ = at_
 							top_all[w] = top_
 							count_all[w] = count_
 							least_all[w] = least_
@@ -2488,7 +2489,7 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 							v2_ := v2_all[w]
 							sums2_ := sums_[:int64(128)]
 							l2_ := l0
-							/*line along.go:288*/ sums2_[l2_] = v2_
+							/*line along.go:297*/ sums2_[l2_] = v2_
 							v2_all[w] = v2_
 						}
 						for w := range n {
@@ -2497,8 +2498,8 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 							sums2_ := sums_[:int64(128)]
 							words2_ := words_[:int64(137)]
 							l2_ := l0
-							/*line along.go:290*/ lower_ := int64(0)
-							/*line along.go:290*/ upper_ := int64(0)
+							/*line along.go:299*/ lower_ := int64(0)
+							/*line along.go:299*/ upper_ := int64(0)
 							for t30_, k2_ := n0, int64(0); k2_ < t30_; k2_ = k2_ + int64(1) {
 								lower_ = lower_ + (sums2_[k2_] & int64(4294967295))
 								upper_ = upper_ + (sums2_[k2_] >> (32))
@@ -2614,7 +2615,7 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 			}
 			/*line along.go:51*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2618
+//line kernels_tandem.go:2619
 	}
 	return nil
 }
@@ -2926,8 +2927,8 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 								/*line along.go:109*/ v_ = t29_
 								at_ = at_ - gpu_bottom_(f_)
 							}
-							/*line along.go:285*/ v2_ = v_
-							/*line along.go:285*/ at2_ = at_
+							/*line along.go:294*/ v2_ = v_
+							/*line along.go:294*/ at2_ = at_
 							top_all[w] = top_
 							count_all[w] = count_
 							least_all[w] = least_
@@ -2939,7 +2940,7 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 							v2_ := v2_all[w]
 							sums2_ := sums_[:int64(128)]
 							l2_ := l0
-							/*line along.go:288*/ sums2_[l2_] = v2_
+							/*line along.go:297*/ sums2_[l2_] = v2_
 							v2_all[w] = v2_
 						}
 						for w := range n {
@@ -2948,8 +2949,8 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 							sums2_ := sums_[:int64(128)]
 							words2_ := words_[:int64(137)]
 							l2_ := l0
-							/*line along.go:290*/ lower_ := int64(0)
-							/*line along.go:290*/ upper_ := int64(0)
+							/*line along.go:299*/ lower_ := int64(0)
+							/*line along.go:299*/ upper_ := int64(0)
 							for t30_, k2_ := n0, int64(0); k2_ < t30_; k2_ = k2_ + int64(1) {
 								lower_ = lower_ + (sums2_[k2_] & int64(4294967295))
 								upper_ = upper_ + (sums2_[k2_] >> (32))
@@ -3065,7 +3066,7 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line along.go:51*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3069
+//line kernels_tandem.go:3070
 	}
 	return nil
 }
@@ -3161,7 +3162,7 @@ func FewFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3165
+//line kernels_tandem.go:3166
 	}
 	return nil
 }
@@ -3257,7 +3258,7 @@ func FewFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3261
+//line kernels_tandem.go:3262
 	}
 	return nil
 }
@@ -3353,7 +3354,7 @@ func FewFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, arg
 				}
 			}
 		}
-//line kernels_tandem.go:3357
+//line kernels_tandem.go:3358
 	}
 	return nil
 }
@@ -3449,7 +3450,7 @@ func FewFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3453
+//line kernels_tandem.go:3454
 	}
 	return nil
 }
@@ -3553,7 +3554,7 @@ func FoldAlongFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 			}
 			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3557
+//line kernels_tandem.go:3558
 	}
 	return nil
 }
@@ -3657,7 +3658,7 @@ func FoldAlongFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 			}
 			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3661
+//line kernels_tandem.go:3662
 	}
 	return nil
 }
@@ -3761,7 +3762,7 @@ func FoldAlongInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) 
 			}
 			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3765
+//line kernels_tandem.go:3766
 	}
 	return nil
 }
@@ -3865,7 +3866,7 @@ func FoldAlongInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 			}
 			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3869
+//line kernels_tandem.go:3870
 	}
 	return nil
 }
@@ -3969,7 +3970,7 @@ func FoldAlongBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 			}
 			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3973
+//line kernels_tandem.go:3974
 	}
 	return nil
 }
@@ -4022,7 +4023,7 @@ func FoldAcrossFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg
 				}
 			}
 		}
-//line kernels_tandem.go:4026
+//line kernels_tandem.go:4027
 	}
 	return nil
 }
@@ -4075,7 +4076,7 @@ func FoldAcrossFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg
 				}
 			}
 		}
-//line kernels_tandem.go:4079
+//line kernels_tandem.go:4080
 	}
 	return nil
 }
@@ -4128,7 +4129,7 @@ func FoldAcrossInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 				}
 			}
 		}
-//line kernels_tandem.go:4132
+//line kernels_tandem.go:4133
 	}
 	return nil
 }
@@ -4181,7 +4182,7 @@ func FoldAcrossInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:4185
+//line kernels_tandem.go:4186
 	}
 	return nil
 }
@@ -4234,7 +4235,7 @@ func FoldAcrossBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:4238
+//line kernels_tandem.go:4239
 	}
 	return nil
 }
@@ -4300,7 +4301,7 @@ func FoldFewFloat32Float32Most32Value32Go(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:4304
+//line kernels_tandem.go:4305
 	}
 	return nil
 }
@@ -4366,7 +4367,7 @@ func FoldFewFloat64Float64Most64Value64Go(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:4370
+//line kernels_tandem.go:4371
 	}
 	return nil
 }
@@ -4432,7 +4433,7 @@ func FoldFewInt32Int32MostIntValueIntGo(grid backend.Grid, lo, hi int, args []ba
 				}
 			}
 		}
-//line kernels_tandem.go:4436
+//line kernels_tandem.go:4437
 	}
 	return nil
 }
@@ -4498,7 +4499,7 @@ func FoldFewFloat32Int32Most32IndexGo(grid backend.Grid, lo, hi int, args []back
 				}
 			}
 		}
-//line kernels_tandem.go:4502
+//line kernels_tandem.go:4503
 	}
 	return nil
 }
@@ -4564,7 +4565,7 @@ func FoldFewFloat64Int32Most64IndexGo(grid backend.Grid, lo, hi int, args []back
 				}
 			}
 		}
-//line kernels_tandem.go:4568
+//line kernels_tandem.go:4569
 	}
 	return nil
 }
@@ -4630,7 +4631,7 @@ func FoldFewInt32Int32MostIntIndexGo(grid backend.Grid, lo, hi int, args []backe
 				}
 			}
 		}
-//line kernels_tandem.go:4634
+//line kernels_tandem.go:4635
 	}
 	return nil
 }
@@ -4696,7 +4697,7 @@ func FoldFewInt32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []backend
 				}
 			}
 		}
-//line kernels_tandem.go:4700
+//line kernels_tandem.go:4701
 	}
 	return nil
 }
@@ -4762,7 +4763,7 @@ func FoldFewBoolInt32CountTotalGo(grid backend.Grid, lo, hi int, args []backend.
 				}
 			}
 		}
-//line kernels_tandem.go:4766
+//line kernels_tandem.go:4767
 	}
 	return nil
 }
@@ -4828,7 +4829,7 @@ func FoldFewBoolBoolCountReachedGo(grid backend.Grid, lo, hi int, args []backend
 				}
 			}
 		}
-//line kernels_tandem.go:4832
+//line kernels_tandem.go:4833
 	}
 	return nil
 }
@@ -4878,7 +4879,7 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:4882
+//line kernels_tandem.go:4883
 	}
 	return nil
 }
@@ -4928,7 +4929,7 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:4932
+//line kernels_tandem.go:4933
 	}
 	return nil
 }
@@ -4978,7 +4979,7 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:4982
+//line kernels_tandem.go:4983
 	}
 	return nil
 }
@@ -5028,7 +5029,7 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:5032
+//line kernels_tandem.go:5033
 	}
 	return nil
 }
@@ -5078,7 +5079,7 @@ func FinishInt32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:5082
+//line kernels_tandem.go:5083
 	}
 	return nil
 }
@@ -5128,7 +5129,7 @@ func FinishBoolReachedGo(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:5132
+//line kernels_tandem.go:5133
 	}
 	return nil
 }
@@ -5177,7 +5178,7 @@ func GatherGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5181
+//line kernels_tandem.go:5182
 	}
 	return nil
 }
@@ -5232,7 +5233,7 @@ func GatherFoldedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5236
+//line kernels_tandem.go:5237
 	}
 	return nil
 }
@@ -5283,7 +5284,7 @@ func TotalsFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5287
+//line kernels_tandem.go:5288
 	}
 	return nil
 }
@@ -5334,7 +5335,7 @@ func TotalsFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5338
+//line kernels_tandem.go:5339
 	}
 	return nil
 }
@@ -5385,7 +5386,7 @@ func TotalsInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5389
+//line kernels_tandem.go:5390
 	}
 	return nil
 }
@@ -5433,7 +5434,7 @@ func OffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5437
+//line kernels_tandem.go:5438
 	}
 	return nil
 }
@@ -5513,7 +5514,7 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5517
+//line kernels_tandem.go:5518
 	}
 	return nil
 }
@@ -5593,7 +5594,7 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5597
+//line kernels_tandem.go:5598
 	}
 	return nil
 }
@@ -5673,7 +5674,7 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5677
+//line kernels_tandem.go:5678
 	}
 	return nil
 }
@@ -5735,7 +5736,7 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5739
+//line kernels_tandem.go:5740
 	}
 	return nil
 }
@@ -5797,7 +5798,7 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5801
+//line kernels_tandem.go:5802
 	}
 	return nil
 }
@@ -5859,7 +5860,7 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5863
+//line kernels_tandem.go:5864
 	}
 	return nil
 }
@@ -5938,7 +5939,7 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5942
+//line kernels_tandem.go:5943
 	}
 	return nil
 }
@@ -6017,14 +6018,14 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:6021
+//line kernels_tandem.go:6022
 	}
 	return nil
 }
 
 func gpu_firstTop(f_ gpu_single) int64 {
 	/*line terms.go:113*/ return gpu_bias(f_) + int64(3)
-//line kernels_tandem.go:6028
+//line kernels_tandem.go:6029
 }
 
 func gpu_addOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, scale_ float32, deep_ bool) (gpu_window, gpu_digits_) {
@@ -6043,22 +6044,22 @@ func gpu_addOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32,
 		}
 	}
 	return w_, gpu_without(d_, int32((t_.height_*t_.width_))*gpu_bits(f_, gpu_magic(f_)), gpu_product(p_), deep_)
-//line kernels_tandem.go:6047
+//line kernels_tandem.go:6048
 }
 
 func gpu_scale(f_ gpu_single, top_ int64) float32 {
 	/*line terms.go:117*/ return gpu_power(f_, (((int64(2)*gpu_bias(f_))+gpu_precision(f_))-int64(3))-top_)
-//line kernels_tandem.go:6052
+//line kernels_tandem.go:6053
 }
 
 func gpu_topOf(f_ gpu_single, w_ gpu_window) int64 {
 	/*line terms.go:88*/ return max(gpu_field(f_, w_.hi_)+int64(1), gpu_precision(f_)-int64(3))
-//line kernels_tandem.go:6057
+//line kernels_tandem.go:6058
 }
 
 func gpu_isDeep(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64) bool {
 	/*line terms.go:83*/ return gpu_deepens(f_, p_) && (!gpu_fits(f_, p_, w_, top_, false))
-//line kernels_tandem.go:6062
+//line kernels_tandem.go:6063
 }
 
 func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64, deep_ bool) bool {
@@ -6076,7 +6077,7 @@ func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64, deep_ bool) 
 		/*line terms.go:71*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias(f_)))
-//line kernels_tandem.go:6080
+//line kernels_tandem.go:6081
 }
 
 func gpu_addToWords(f_ gpu_single, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
@@ -6084,21 +6085,21 @@ func gpu_addToWords(f_ gpu_single, parts_ []int64, words_ gpu_Place, s_ gpu_halv
 		gpu_clearWords(parts_, words_)
 	}
 	gpu_addHalves(parts_, words_, s_, gpu_unit(f_, top_)-gpu_bottom(f_), gpu_precision(f_))
-//line kernels_tandem.go:6088
+//line kernels_tandem.go:6089
 }
 
 func gpu_with(t_ gpu_halves, a_ int64, b_ int64, c_ int64) gpu_halves {
 //line terms.go:173
 	t2_ := gpu_halves{lower_: gpu_digits{a_: t_.lower_.a_ + (a_ & int64(4294967295)), b_: t_.lower_.b_ + (b_ & int64(4294967295)), c_: t_.lower_.c_ + (c_ & int64(4294967295))}, upper_: gpu_digits{a_: t_.upper_.a_ + (a_ >> (32)), b_: t_.upper_.b_ + (b_ >> (32)), c_: t_.upper_.c_ + (c_ >> (32))}}
 	/*line terms.go:173*/ return t2_
-//line kernels_tandem.go:6095
+//line kernels_tandem.go:6096
 }
 
 func gpu_clearWords(words_ []int64, at_ gpu_Place) {
 	/*line prefix.go:67*/ for t_, k_ := at_.N_+int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
 		words_[at_.At_+(k_*at_.Step_)] = int64(0)
 	}
-//line kernels_tandem.go:6102
+//line kernels_tandem.go:6103
 }
 
 func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) int64 {
@@ -6112,7 +6113,7 @@ func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, 
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:6116
+//line kernels_tandem.go:6117
 }
 
 func gpu_part(t_ gpu_halves, k_ int64) int64 {
@@ -6137,7 +6138,7 @@ func gpu_part(t_ gpu_halves, k_ int64) int64 {
 		}
 	}
 	/*line terms.go:201*/ return t_.upper_.c_
-//line kernels_tandem.go:6141
+//line kernels_tandem.go:6142
 }
 
 func gpu_stateOf(base_ int64, deep_ bool) int64 {
@@ -6145,22 +6146,22 @@ func gpu_stateOf(base_ int64, deep_ bool) int64 {
 		return (base_ * int64(2)) + int64(1)
 	}
 	return base_ * int64(2)
-//line kernels_tandem.go:6149
+//line kernels_tandem.go:6150
 }
 
 func gpu_unit(f_ gpu_single, top_ int64) int64 {
 	/*line terms.go:122*/ return ((top_ - gpu_bias(f_)) + int64(3)) - gpu_precision(f_)
-//line kernels_tandem.go:6154
+//line kernels_tandem.go:6155
 }
 
 func gpu_product(t_ gpu_one) bool {
 	/*line terms.go:22*/ return false
-//line kernels_tandem.go:6159
+//line kernels_tandem.go:6160
 }
 
 func gpu_firstTop_(f_ gpu_double) int64 {
 	/*line terms.go:113*/ return gpu_bias_(f_) + int64(3)
-//line kernels_tandem.go:6164
+//line kernels_tandem.go:6165
 }
 
 func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, scale_ float64, deep_ bool) (gpu_window_, gpu_digits) {
@@ -6179,22 +6180,22 @@ func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float6
 		}
 	}
 	return w_, gpu_without_(d_, (t_.height_*t_.width_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product(p_), deep_)
-//line kernels_tandem.go:6183
+//line kernels_tandem.go:6184
 }
 
 func gpu_scale_(f_ gpu_double, top_ int64) float64 {
 	/*line terms.go:117*/ return gpu_power_(f_, (((int64(2)*gpu_bias_(f_))+gpu_precision_(f_))-int64(3))-top_)
-//line kernels_tandem.go:6188
+//line kernels_tandem.go:6189
 }
 
 func gpu_topOf_(f_ gpu_double, w_ gpu_window_) int64 {
 	/*line terms.go:88*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_precision_(f_)-int64(3))
-//line kernels_tandem.go:6193
+//line kernels_tandem.go:6194
 }
 
 func gpu_isDeep_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64) bool {
 	/*line terms.go:83*/ return gpu_deepens_(f_, p_) && (!gpu_fits_(f_, p_, w_, top_, false))
-//line kernels_tandem.go:6198
+//line kernels_tandem.go:6199
 }
 
 func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64, deep_ bool) bool {
@@ -6212,7 +6213,7 @@ func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64, deep_ bool
 		/*line terms.go:71*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:6216
+//line kernels_tandem.go:6217
 }
 
 func gpu_addToWords_(f_ gpu_double, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
@@ -6220,7 +6221,7 @@ func gpu_addToWords_(f_ gpu_double, parts_ []int64, words_ gpu_Place, s_ gpu_hal
 		gpu_clearWords(parts_, words_)
 	}
 	gpu_addHalves(parts_, words_, s_, gpu_unit_(f_, top_)-gpu_bottom_(f_), gpu_precision_(f_))
-//line kernels_tandem.go:6224
+//line kernels_tandem.go:6225
 }
 
 func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) int64 {
@@ -6234,12 +6235,12 @@ func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place,
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:6238
+//line kernels_tandem.go:6239
 }
 
 func gpu_unit_(f_ gpu_double, top_ int64) int64 {
 	/*line terms.go:122*/ return ((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)
-//line kernels_tandem.go:6243
+//line kernels_tandem.go:6244
 }
 
 func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, scale_ float64, deep_ bool) (gpu_window_, gpu_digits) {
@@ -6258,12 +6259,12 @@ func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ flo
 		}
 	}
 	return w_, gpu_without_(d_, (t_.height_*t_.width_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product_(p_), deep_)
-//line kernels_tandem.go:6262
+//line kernels_tandem.go:6263
 }
 
 func gpu_isDeep__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64) bool {
 	/*line terms.go:83*/ return gpu_deepens__(f_, p_) && (!gpu_fits__(f_, p_, w_, top_, false))
-//line kernels_tandem.go:6267
+//line kernels_tandem.go:6268
 }
 
 func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64, deep_ bool) bool {
@@ -6281,7 +6282,7 @@ func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64, deep_ bo
 		/*line terms.go:71*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:6285
+//line kernels_tandem.go:6286
 }
 
 func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) int64 {
@@ -6295,12 +6296,12 @@ func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Plac
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:6299
+//line kernels_tandem.go:6300
 }
 
 func gpu_product_(t_ gpu_pair) bool {
 	/*line terms.go:24*/ return false
-//line kernels_tandem.go:6304
+//line kernels_tandem.go:6305
 }
 
 func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, scale_ float64, deep_ bool) (gpu_window_, gpu_digits) {
@@ -6319,12 +6320,12 @@ func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ floa
 		}
 	}
 	return w_, gpu_without_(d_, (t_.height_*t_.width_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product__(p_), deep_)
-//line kernels_tandem.go:6323
+//line kernels_tandem.go:6324
 }
 
 func gpu_isDeep___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64) bool {
 	/*line terms.go:83*/ return gpu_deepens___(f_, p_) && (!gpu_fits___(f_, p_, w_, top_, false))
-//line kernels_tandem.go:6328
+//line kernels_tandem.go:6329
 }
 
 func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64, deep_ bool) bool {
@@ -6342,7 +6343,7 @@ func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64, deep_ bo
 		/*line terms.go:71*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:6346
+//line kernels_tandem.go:6347
 }
 
 func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) int64 {
@@ -6356,35 +6357,26 @@ func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Plac
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:6360
+//line kernels_tandem.go:6361
 }
 
 func gpu_product__(t_ gpu_two) bool {
 	/*line terms.go:26*/ return true
-//line kernels_tandem.go:6365
+//line kernels_tandem.go:6366
 }
 
 func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits_) {
-	/*line along.go:239*/ s_ := gpu_scale(f_, top_)
-	var d_ gpu_digits_
-	w_ := gpu_nowhere(f_)
-	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
-		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
-			var t_ float32
-			/*line along.go:244*/ var t2_ float32
-			/*line along.go:244*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
-			/*line along.go:244*/ u_ := t_
-			/*line along.go:244*/ v_ := t2_
-			w_ = gpu_with__(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, v_))
-			d_ = gpu_plus_(f_, p_, d_, u_, v_, s_, deep_)
-		}
+	/*line along.go:239*/ if deep_ && gpu_deepens(f_, p_) {
+		var t_ gpu_window
+		/*line along.go:240*/ var t2_ gpu_digits_
+		/*line along.go:240*/ t_, t2_ = gpu_addIn(f_, p_, b_, l_, top_, true)
+		/*line along.go:240*/ return t_, t2_
 	}
-	count_ := int32(0)
-	if (b_.j0_ + l_) < b_.j1_ {
-		count_ = int32(((b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)))
-	}
-	return w_, gpu_without(d_, count_*gpu_bits(f_, gpu_magic(f_)), gpu_product(p_), deep_)
-//line kernels_tandem.go:6388
+	var t3_ gpu_window
+	/*line along.go:242*/ var t4_ gpu_digits_
+	/*line along.go:242*/ t3_, t4_ = gpu_addIn(f_, p_, b_, l_, top_, false)
+	/*line along.go:242*/ return t3_, t4_
+//line kernels_tandem.go:6380
 }
 
 func gpu_choose(f_ gpu_single, p_ gpu_one, w_ gpu_window) int64 {
@@ -6399,54 +6391,54 @@ func gpu_choose(f_ gpu_single, p_ gpu_one, w_ gpu_window) int64 {
 		}
 	}
 	/*line terms.go:109*/ return c_
-//line kernels_tandem.go:6403
+//line kernels_tandem.go:6395
 }
 
 func gpu_reachOfBlock(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64) gpu_reach {
-	/*line along.go:259*/ r_ := gpu_noReach()
+	/*line along.go:268*/ r_ := gpu_noReach()
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float32
-			/*line along.go:262*/ var t2_ float32
-			/*line along.go:262*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
-			/*line along.go:262*/ u_ := t_
-			/*line along.go:262*/ v_ := t2_
+			/*line along.go:271*/ var t2_ float32
+			/*line along.go:271*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
+			/*line along.go:271*/ u_ := t_
+			/*line along.go:271*/ v_ := t2_
 			r_ = gpu_with_(r_, gpu_exactly(f_, p_, u_, v_), gpu_size(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:6419
+//line kernels_tandem.go:6411
 }
 
 func gpu_bottom(t_ gpu_single) int64 {
 	/*line format.go:37*/ return int64(-384)
-//line kernels_tandem.go:6424
+//line kernels_tandem.go:6416
 }
 
 func gpu_up(t_ gpu_halves, precision_ int64, k_ int64) int64 {
 	/*line terms.go:205*/ return (int64(32) * (k_ & int64(1))) + ((k_ >> (1)) * (int64(1) - precision_))
-//line kernels_tandem.go:6429
+//line kernels_tandem.go:6421
 }
 
 func gpu_precision(t_ gpu_single) int64 {
 	/*line format.go:34*/ return int64(24)
-//line kernels_tandem.go:6434
+//line kernels_tandem.go:6426
 }
 
 func gpu_digitsIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, base_ int64) int64 {
-	/*line along.go:273*/ s_ := int64(0)
+	/*line along.go:282*/ s_ := int64(0)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float32
-			/*line along.go:276*/ var t2_ float32
-			/*line along.go:276*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
-			/*line along.go:276*/ u_ := t_
-			/*line along.go:276*/ v_ := t2_
+			/*line along.go:285*/ var t2_ float32
+			/*line along.go:285*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
+			/*line along.go:285*/ u_ := t_
+			/*line along.go:285*/ v_ := t2_
 			s_ = s_ + gpu_digit(gpu_exactly(f_, p_, u_, v_), base_, uint64(48))
 		}
 	}
 	return s_
-//line kernels_tandem.go:6450
+//line kernels_tandem.go:6442
 }
 
 func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -6457,12 +6449,12 @@ func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:6461
+//line kernels_tandem.go:6453
 }
 
 func gpu_words(t_ gpu_single) int64 {
 	/*line format.go:36*/ return int64(24)
-//line kernels_tandem.go:6466
+//line kernels_tandem.go:6458
 }
 
 func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -6500,7 +6492,7 @@ func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:6504
+//line kernels_tandem.go:6496
 }
 
 func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float32 {
@@ -6518,7 +6510,7 @@ func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root
 		}
 	}
 	/*line round.go:87*/ return gpu_round(f_, v_)
-//line kernels_tandem.go:6522
+//line kernels_tandem.go:6514
 }
 
 func gpu_joined(all_ []int64, n_ int64, deep_ bool) gpu_halves {
@@ -6548,7 +6540,7 @@ func gpu_joined(all_ []int64, n_ int64, deep_ bool) gpu_halves {
 		/*line along.go:177*/ t_.upper_.c_ = t17_
 	}
 	return t_
-//line kernels_tandem.go:6552
+//line kernels_tandem.go:6544
 }
 
 func gpu_valueOf(precision_ int64, t_ gpu_halves, base_ int64, deep_ bool) gpu_Value {
@@ -6565,7 +6557,7 @@ func gpu_valueOf(precision_ int64, t_ gpu_halves, base_ int64, deep_ bool) gpu_V
 	t4_ := gpu_short{}
 	/*line along.go:198*/ c_ := gpu_shifted(gpu_shifted(t4_, int64(0), t_.upper_.c_), int64(32), t_.lower_.c_)
 	return gpu_valueWith(s_, precision_-int64(1), c_, (base_+int64(1))-precision_)
-//line kernels_tandem.go:6569
+//line kernels_tandem.go:6561
 }
 
 func gpu_sumOfParts(x_ []int64) int64 {
@@ -6578,30 +6570,21 @@ func gpu_sumOfParts(x_ []int64) int64 {
 		sum_ = sum_ + v_
 	}
 	return sum_
-//line kernels_tandem.go:6582
+//line kernels_tandem.go:6574
 }
 
 func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
-	/*line along.go:239*/ s_ := gpu_scale_(f_, top_)
-	var d_ gpu_digits
-	w_ := gpu_nowhere_(f_)
-	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
-		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
-			var t_ float64
-			/*line along.go:244*/ var t2_ float64
-			/*line along.go:244*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
-			/*line along.go:244*/ u_ := t_
-			/*line along.go:244*/ v_ := t2_
-			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u_, v_))
-			d_ = gpu_plus__(f_, p_, d_, u_, v_, s_, deep_)
-		}
+	/*line along.go:239*/ if deep_ && gpu_deepens_(f_, p_) {
+		var t_ gpu_window_
+		/*line along.go:240*/ var t2_ gpu_digits
+		/*line along.go:240*/ t_, t2_ = gpu_addIn_(f_, p_, b_, l_, top_, true)
+		/*line along.go:240*/ return t_, t2_
 	}
-	count_ := int64(0)
-	if (b_.j0_ + l_) < b_.j1_ {
-		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
-	}
-	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product(p_), deep_)
-//line kernels_tandem.go:6605
+	var t3_ gpu_window_
+	/*line along.go:242*/ var t4_ gpu_digits
+	/*line along.go:242*/ t3_, t4_ = gpu_addIn_(f_, p_, b_, l_, top_, false)
+	/*line along.go:242*/ return t3_, t4_
+//line kernels_tandem.go:6588
 }
 
 func gpu_choose_(f_ gpu_double, p_ gpu_one, w_ gpu_window_) int64 {
@@ -6616,54 +6599,54 @@ func gpu_choose_(f_ gpu_double, p_ gpu_one, w_ gpu_window_) int64 {
 		}
 	}
 	/*line terms.go:109*/ return c_
-//line kernels_tandem.go:6620
+//line kernels_tandem.go:6603
 }
 
 func gpu_reachOfBlock_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64) gpu_reach {
-	/*line along.go:259*/ r_ := gpu_noReach()
+	/*line along.go:268*/ r_ := gpu_noReach()
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float64
-			/*line along.go:262*/ var t2_ float64
-			/*line along.go:262*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
-			/*line along.go:262*/ u_ := t_
-			/*line along.go:262*/ v_ := t2_
+			/*line along.go:271*/ var t2_ float64
+			/*line along.go:271*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
+			/*line along.go:271*/ u_ := t_
+			/*line along.go:271*/ v_ := t2_
 			r_ = gpu_with_(r_, gpu_exactly_(f_, p_, u_, v_), gpu_size_(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:6636
+//line kernels_tandem.go:6619
 }
 
 func gpu_bottom_(t_ gpu_double) int64 {
 	/*line format.go:53*/ return int64(-2176)
-//line kernels_tandem.go:6641
+//line kernels_tandem.go:6624
 }
 
 func gpu_precision_(t_ gpu_double) int64 {
 	/*line format.go:50*/ return int64(53)
-//line kernels_tandem.go:6646
+//line kernels_tandem.go:6629
 }
 
 func gpu_digitsIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, base_ int64) int64 {
-	/*line along.go:273*/ s_ := int64(0)
+	/*line along.go:282*/ s_ := int64(0)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float64
-			/*line along.go:276*/ var t2_ float64
-			/*line along.go:276*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
-			/*line along.go:276*/ u_ := t_
-			/*line along.go:276*/ v_ := t2_
+			/*line along.go:285*/ var t2_ float64
+			/*line along.go:285*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
+			/*line along.go:285*/ u_ := t_
+			/*line along.go:285*/ v_ := t2_
 			s_ = s_ + gpu_digit(gpu_exactly_(f_, p_, u_, v_), base_, uint64(48))
 		}
 	}
 	return s_
-//line kernels_tandem.go:6662
+//line kernels_tandem.go:6645
 }
 
 func gpu_words_(t_ gpu_double) int64 {
 	/*line format.go:52*/ return int64(136)
-//line kernels_tandem.go:6667
+//line kernels_tandem.go:6650
 }
 
 func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float64 {
@@ -6681,30 +6664,21 @@ func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, roo
 		}
 	}
 	/*line round.go:87*/ return gpu_round_(f_, v_)
-//line kernels_tandem.go:6685
+//line kernels_tandem.go:6668
 }
 
 func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
-	/*line along.go:239*/ s_ := gpu_scale_(f_, top_)
-	var d_ gpu_digits
-	w_ := gpu_nowhere_(f_)
-	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
-		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
-			var t_ float64
-			/*line along.go:244*/ var t2_ float64
-			/*line along.go:244*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
-			/*line along.go:244*/ u_ := t_
-			/*line along.go:244*/ v_ := t2_
-			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u_, v_))
-			d_ = gpu_plus___(f_, p_, d_, u_, v_, s_, deep_)
-		}
+	/*line along.go:239*/ if deep_ && gpu_deepens__(f_, p_) {
+		var t_ gpu_window_
+		/*line along.go:240*/ var t2_ gpu_digits
+		/*line along.go:240*/ t_, t2_ = gpu_addIn__(f_, p_, b_, l_, top_, true)
+		/*line along.go:240*/ return t_, t2_
 	}
-	count_ := int64(0)
-	if (b_.j0_ + l_) < b_.j1_ {
-		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
-	}
-	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product_(p_), deep_)
-//line kernels_tandem.go:6708
+	var t3_ gpu_window_
+	/*line along.go:242*/ var t4_ gpu_digits
+	/*line along.go:242*/ t3_, t4_ = gpu_addIn__(f_, p_, b_, l_, top_, false)
+	/*line along.go:242*/ return t3_, t4_
+//line kernels_tandem.go:6682
 }
 
 func gpu_choose__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_) int64 {
@@ -6719,62 +6693,53 @@ func gpu_choose__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_) int64 {
 		}
 	}
 	/*line terms.go:109*/ return c_
-//line kernels_tandem.go:6723
+//line kernels_tandem.go:6697
 }
 
 func gpu_reachOfBlock__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64) gpu_reach {
-	/*line along.go:259*/ r_ := gpu_noReach()
+	/*line along.go:268*/ r_ := gpu_noReach()
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float64
-			/*line along.go:262*/ var t2_ float64
-			/*line along.go:262*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
-			/*line along.go:262*/ u_ := t_
-			/*line along.go:262*/ v_ := t2_
+			/*line along.go:271*/ var t2_ float64
+			/*line along.go:271*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
+			/*line along.go:271*/ u_ := t_
+			/*line along.go:271*/ v_ := t2_
 			r_ = gpu_with_(r_, gpu_exactly__(f_, p_, u_, v_), gpu_size__(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:6739
+//line kernels_tandem.go:6713
 }
 
 func gpu_digitsIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, base_ int64) int64 {
-	/*line along.go:273*/ s_ := int64(0)
+	/*line along.go:282*/ s_ := int64(0)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float64
-			/*line along.go:276*/ var t2_ float64
-			/*line along.go:276*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
-			/*line along.go:276*/ u_ := t_
-			/*line along.go:276*/ v_ := t2_
+			/*line along.go:285*/ var t2_ float64
+			/*line along.go:285*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
+			/*line along.go:285*/ u_ := t_
+			/*line along.go:285*/ v_ := t2_
 			s_ = s_ + gpu_digit(gpu_exactly__(f_, p_, u_, v_), base_, uint64(48))
 		}
 	}
 	return s_
-//line kernels_tandem.go:6755
+//line kernels_tandem.go:6729
 }
 
 func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
-	/*line along.go:239*/ s_ := gpu_scale_(f_, top_)
-	var d_ gpu_digits
-	w_ := gpu_nowhere_(f_)
-	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
-		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
-			var t_ float64
-			/*line along.go:244*/ var t2_ float64
-			/*line along.go:244*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
-			/*line along.go:244*/ u_ := t_
-			/*line along.go:244*/ v_ := t2_
-			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u_, v_))
-			d_ = gpu_plus____(f_, p_, d_, u_, v_, s_, deep_)
-		}
+	/*line along.go:239*/ if deep_ && gpu_deepens___(f_, p_) {
+		var t_ gpu_window_
+		/*line along.go:240*/ var t2_ gpu_digits
+		/*line along.go:240*/ t_, t2_ = gpu_addIn___(f_, p_, b_, l_, top_, true)
+		/*line along.go:240*/ return t_, t2_
 	}
-	count_ := int64(0)
-	if (b_.j0_ + l_) < b_.j1_ {
-		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
-	}
-	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product__(p_), deep_)
-//line kernels_tandem.go:6778
+	var t3_ gpu_window_
+	/*line along.go:242*/ var t4_ gpu_digits
+	/*line along.go:242*/ t3_, t4_ = gpu_addIn___(f_, p_, b_, l_, top_, false)
+	/*line along.go:242*/ return t3_, t4_
+//line kernels_tandem.go:6743
 }
 
 func gpu_choose___(f_ gpu_double, p_ gpu_two, w_ gpu_window_) int64 {
@@ -6789,39 +6754,39 @@ func gpu_choose___(f_ gpu_double, p_ gpu_two, w_ gpu_window_) int64 {
 		}
 	}
 	/*line terms.go:109*/ return c_
-//line kernels_tandem.go:6793
+//line kernels_tandem.go:6758
 }
 
 func gpu_reachOfBlock___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64) gpu_reach {
-	/*line along.go:259*/ r_ := gpu_noReach()
+	/*line along.go:268*/ r_ := gpu_noReach()
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float64
-			/*line along.go:262*/ var t2_ float64
-			/*line along.go:262*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
-			/*line along.go:262*/ u_ := t_
-			/*line along.go:262*/ v_ := t2_
+			/*line along.go:271*/ var t2_ float64
+			/*line along.go:271*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
+			/*line along.go:271*/ u_ := t_
+			/*line along.go:271*/ v_ := t2_
 			r_ = gpu_with_(r_, gpu_exactly___(f_, p_, u_, v_), gpu_size___(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:6809
+//line kernels_tandem.go:6774
 }
 
 func gpu_digitsIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, base_ int64) int64 {
-	/*line along.go:273*/ s_ := int64(0)
+	/*line along.go:282*/ s_ := int64(0)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float64
-			/*line along.go:276*/ var t2_ float64
-			/*line along.go:276*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
-			/*line along.go:276*/ u_ := t_
-			/*line along.go:276*/ v_ := t2_
+			/*line along.go:285*/ var t2_ float64
+			/*line along.go:285*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
+			/*line along.go:285*/ u_ := t_
+			/*line along.go:285*/ v_ := t2_
 			s_ = s_ + gpu_digit(gpu_exactly___(f_, p_, u_, v_), base_, uint64(48))
 		}
 	}
 	return s_
-//line kernels_tandem.go:6825
+//line kernels_tandem.go:6790
 }
 
 func gpu_sumOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, top_ int64, deep_ bool) (gpu_window, gpu_Value) {
@@ -6851,7 +6816,7 @@ func gpu_sumOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32,
 		}
 	}
 	return w_, gpu_valueOf(gpu_precision(f_), s_, gpu_unit(f_, top_), deep_ || gpu_product(p_))
-//line kernels_tandem.go:6855
+//line kernels_tandem.go:6820
 }
 
 func gpu_sumOfWide(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) (gpu_Value, int64) {
@@ -6879,7 +6844,7 @@ func gpu_sumOfWide(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ floa
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:6883
+//line kernels_tandem.go:6848
 }
 
 func gpu_sumOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, top_ int64, deep_ bool) (gpu_window_, gpu_Value) {
@@ -6909,7 +6874,7 @@ func gpu_sumOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float6
 		}
 	}
 	return w_, gpu_valueOf(gpu_precision_(f_), s_, gpu_unit_(f_, top_), deep_ || gpu_product(p_))
-//line kernels_tandem.go:6913
+//line kernels_tandem.go:6878
 }
 
 func gpu_sumOfWide_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) (gpu_Value, int64) {
@@ -6937,7 +6902,7 @@ func gpu_sumOfWide_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ fl
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:6941
+//line kernels_tandem.go:6906
 }
 
 func gpu_sumOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, top_ int64, deep_ bool) (gpu_window_, gpu_Value) {
@@ -6967,7 +6932,7 @@ func gpu_sumOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ flo
 		}
 	}
 	return w_, gpu_valueOf(gpu_precision_(f_), s_, gpu_unit_(f_, top_), deep_ || gpu_product_(p_))
-//line kernels_tandem.go:6971
+//line kernels_tandem.go:6936
 }
 
 func gpu_sumOfWide__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) (gpu_Value, int64) {
@@ -6995,7 +6960,7 @@ func gpu_sumOfWide__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:6999
+//line kernels_tandem.go:6964
 }
 
 func gpu_sumOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, top_ int64, deep_ bool) (gpu_window_, gpu_Value) {
@@ -7025,7 +6990,7 @@ func gpu_sumOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ floa
 		}
 	}
 	return w_, gpu_valueOf(gpu_precision_(f_), s_, gpu_unit_(f_, top_), deep_ || gpu_product__(p_))
-//line kernels_tandem.go:7029
+//line kernels_tandem.go:6994
 }
 
 func gpu_sumOfWide___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) (gpu_Value, int64) {
@@ -7053,7 +7018,7 @@ func gpu_sumOfWide___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ 
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7057
+//line kernels_tandem.go:7022
 }
 
 func gpu_no(sum_ bool) gpu_state {
@@ -7063,12 +7028,12 @@ func gpu_no(sum_ bool) gpu_state {
 	}
 	t2_ := gpu_state{key_: int64(-9223372036854775808), index_: int64(9223372036854775807)}
 	/*line fold.go:66*/ return t2_
-//line kernels_tandem.go:7067
+//line kernels_tandem.go:7032
 }
 
 func gpu_sum(t_ gpu_most32) bool {
 	/*line fold.go:27*/ return false
-//line kernels_tandem.go:7072
+//line kernels_tandem.go:7037
 }
 
 func gpu_key(t_ gpu_most32, x_ float32, mask_ int64, flip_ int64) int64 {
@@ -7077,7 +7042,7 @@ func gpu_key(t_ gpu_most32, x_ float32, mask_ int64, flip_ int64) int64 {
 	}
 	b_ := int64(int32(math.Float32bits(x_))) & mask_
 	return (b_ ^ ((b_ >> (63)) & int64(2147483647))) ^ flip_
-//line kernels_tandem.go:7081
+//line kernels_tandem.go:7046
 }
 
 func gpu_merge(s_ gpu_state, sum_ bool, t_ gpu_state) gpu_state {
@@ -7090,12 +7055,12 @@ func gpu_merge(s_ gpu_state, sum_ bool, t_ gpu_state) gpu_state {
 		}
 	}
 	/*line fold.go:76*/ return s_
-//line kernels_tandem.go:7094
+//line kernels_tandem.go:7059
 }
 
 func gpu_sum_(t_ gpu_most64) bool {
 	/*line fold.go:28*/ return false
-//line kernels_tandem.go:7099
+//line kernels_tandem.go:7064
 }
 
 func gpu_key_(t_ gpu_most64, x_ float64, mask_ int64, flip_ int64) int64 {
@@ -7104,32 +7069,32 @@ func gpu_key_(t_ gpu_most64, x_ float64, mask_ int64, flip_ int64) int64 {
 	}
 	b_ := int64(math.Float64bits(x_)) & mask_
 	return (b_ ^ ((b_ >> (63)) & int64(9223372036854775807))) ^ flip_
-//line kernels_tandem.go:7108
+//line kernels_tandem.go:7073
 }
 
 func gpu_sum__(t_ gpu_mostInt) bool {
 	/*line fold.go:29*/ return false
-//line kernels_tandem.go:7113
+//line kernels_tandem.go:7078
 }
 
 func gpu_key__(t_ gpu_mostInt, x_ int32, t2_ int64, flip_ int64) int64 {
 	/*line fold.go:30*/ return int64(x_) ^ flip_
-//line kernels_tandem.go:7118
+//line kernels_tandem.go:7083
 }
 
 func gpu_sum___(t_ gpu_add32) bool {
 	/*line fold.go:24*/ return true
-//line kernels_tandem.go:7123
+//line kernels_tandem.go:7088
 }
 
 func gpu_key___(t_ gpu_add32, x_ int32, t2_ int64, t3_ int64) int64 {
 	/*line fold.go:25*/ return int64(x_)
-//line kernels_tandem.go:7128
+//line kernels_tandem.go:7093
 }
 
 func gpu_sum____(t_ gpu_count) bool {
 	/*line fold.go:26*/ return true
-//line kernels_tandem.go:7133
+//line kernels_tandem.go:7098
 }
 
 func gpu_key____(t_ gpu_count, x_ bool, t2_ int64, t3_ int64) int64 {
@@ -7137,7 +7102,7 @@ func gpu_key____(t_ gpu_count, x_ bool, t2_ int64, t3_ int64) int64 {
 		return int64(1)
 	}
 	return int64(0)
-//line kernels_tandem.go:7141
+//line kernels_tandem.go:7106
 }
 
 func gpu_of(t_ gpu_value32, s_ gpu_state, flip_ int64) float32 {
@@ -7146,7 +7111,7 @@ func gpu_of(t_ gpu_value32, s_ gpu_state, flip_ int64) float32 {
 	}
 	b_ := s_.key_ ^ flip_
 	return math.Float32frombits(uint32((b_ ^ ((b_ >> (63)) & int64(2147483647)))))
-//line kernels_tandem.go:7150
+//line kernels_tandem.go:7115
 }
 
 func gpu_of_(t_ gpu_value64, s_ gpu_state, flip_ int64) float64 {
@@ -7155,27 +7120,27 @@ func gpu_of_(t_ gpu_value64, s_ gpu_state, flip_ int64) float64 {
 	}
 	b_ := s_.key_ ^ flip_
 	return math.Float64frombits(uint64((b_ ^ ((b_ >> (63)) & int64(9223372036854775807)))))
-//line kernels_tandem.go:7159
+//line kernels_tandem.go:7124
 }
 
 func gpu_of__(t_ gpu_valueInt, s_ gpu_state, flip_ int64) int32 {
 	/*line fold.go:191*/ return int32((s_.key_ ^ flip_))
-//line kernels_tandem.go:7164
+//line kernels_tandem.go:7129
 }
 
 func gpu_of___(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:192*/ return int32(s_.index_)
-//line kernels_tandem.go:7169
+//line kernels_tandem.go:7134
 }
 
 func gpu_of____(t_ gpu_total, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:193*/ return int32(s_.key_)
-//line kernels_tandem.go:7174
+//line kernels_tandem.go:7139
 }
 
 func gpu_of_____(t_ gpu_reached, s_ gpu_state, least_ int64) bool {
 	/*line fold.go:194*/ return s_.key_ >= least_
-//line kernels_tandem.go:7179
+//line kernels_tandem.go:7144
 }
 
 func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
@@ -7187,13 +7152,13 @@ func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
 		gpu_AddPart_(words_, at_, t_.exp_-bottom_, v_, k_)
 	}
 	words_[at_.At_+(at_.N_*at_.Step_)] = words_[at_.At_+(at_.N_*at_.Step_)] | t_.special_
-//line kernels_tandem.go:7191
+//line kernels_tandem.go:7156
 }
 
 func gpu_term(f_ gpu_single, x_ float32) gpu_wide {
 	/*line prefix.go:16*/ t_ := gpu_one{}
 	/*line prefix.go:16*/ return gpu_exactly(f_, t_, x_, float32(1))
-//line kernels_tandem.go:7197
+//line kernels_tandem.go:7162
 }
 
 func gpu_Carry(w_ []int64, at_ gpu_Place) {
@@ -7204,29 +7169,29 @@ func gpu_Carry(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:7208
+//line kernels_tandem.go:7173
 }
 
 func gpu_term_(f_ gpu_double, x_ float64) gpu_wide {
 	/*line prefix.go:17*/ t_ := gpu_one{}
 	/*line prefix.go:17*/ return gpu_exactly_(f_, t_, x_, float64(1))
-//line kernels_tandem.go:7214
+//line kernels_tandem.go:7179
 }
 
 func gpu_words__(t_ gpu_integer) int64 {
 	/*line prefix.go:36*/ return int64(4)
-//line kernels_tandem.go:7219
+//line kernels_tandem.go:7184
 }
 
 func gpu_term__(t_ gpu_integer, x_ int32) gpu_wide {
 	/*line prefix.go:40*/ t2_ := gpu_wide{lo_: uint64(max(int64(x_), -int64(x_))), neg_: x_ < int32(0)}
 	/*line prefix.go:40*/ return t2_
-//line kernels_tandem.go:7225
+//line kernels_tandem.go:7190
 }
 
 func gpu_bottom__(t_ gpu_integer) int64 {
 	/*line prefix.go:37*/ return int64(0)
-//line kernels_tandem.go:7230
+//line kernels_tandem.go:7195
 }
 
 func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -7238,7 +7203,7 @@ func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		}
 	}
 	return v_
-//line kernels_tandem.go:7242
+//line kernels_tandem.go:7207
 }
 
 func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
@@ -7254,13 +7219,13 @@ func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
 	}
 	t_ := gpu_reach{least_: min(r_.least_, least_), top_: max(r_.top_, v_.Exp_+int64(128)), special_: r_.special_}
 	/*line short.go:112*/ return t_
-//line kernels_tandem.go:7258
+//line kernels_tandem.go:7223
 }
 
 func gpu_noReach() gpu_reach {
 	/*line short.go:89*/ t_ := gpu_reach{least_: int64(1048576), top_: int64(-1048576)}
 	/*line short.go:89*/ return t_
-//line kernels_tandem.go:7264
+//line kernels_tandem.go:7229
 }
 
 func gpu_with_(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
@@ -7272,12 +7237,12 @@ func gpu_with_(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
 		/*line short.go:95*/ r_.top_ = t3_
 	}
 	return r_
-//line kernels_tandem.go:7276
+//line kernels_tandem.go:7241
 }
 
 func gpu_fits____(r_ gpu_reach, n_ int64) bool {
 	/*line short.go:116*/ return (r_.top_ + int64(bits.Len64(uint64(n_)))) <= (r_.least_ + int64(127))
-//line kernels_tandem.go:7281
+//line kernels_tandem.go:7246
 }
 
 func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
@@ -7302,7 +7267,7 @@ func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
 		/*line short.go:76*/ return t8_
 	}
 	return s_
-//line kernels_tandem.go:7306
+//line kernels_tandem.go:7271
 }
 
 func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
@@ -7335,7 +7300,7 @@ func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
 	/*line short.go:23*/ h2_ := t13_
 	t15_ := gpu_short{hi_: h2_, lo_: l2_}
 	/*line short.go:24*/ return t15_
-//line kernels_tandem.go:7339
+//line kernels_tandem.go:7304
 }
 
 func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
@@ -7343,7 +7308,7 @@ func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
 		return gpu_value_(f_, special_)
 	}
 	return gpu_round(f_, v_)
-//line kernels_tandem.go:7347
+//line kernels_tandem.go:7312
 }
 
 func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
@@ -7361,7 +7326,7 @@ func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
 		return gpu_NewValue(hi_, lo_, base_, true)
 	}
 	return gpu_NewValue(s_.hi_, s_.lo_, base_, false)
-//line kernels_tandem.go:7365
+//line kernels_tandem.go:7330
 }
 
 func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
@@ -7369,7 +7334,7 @@ func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
 		return gpu_value__(f_, special_)
 	}
 	return gpu_round_(f_, v_)
-//line kernels_tandem.go:7373
+//line kernels_tandem.go:7338
 }
 
 func gpu_of________(t_ gpu_integer, v_ gpu_Value, t2_ int64) int32 {
@@ -7379,7 +7344,7 @@ func gpu_of________(t_ gpu_integer, v_ gpu_Value, t2_ int64) int32 {
 		return -m_
 	}
 	return m_
-//line kernels_tandem.go:7383
+//line kernels_tandem.go:7348
 }
 
 func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float32 {
@@ -7406,7 +7371,7 @@ func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_
 	}
 	t3_ := gpu_Top_(words_, at_, gpu_bottom(f_))
 	/*line prefix.go:214*/ return gpu_of______(f_, t3_, special_)
-//line kernels_tandem.go:7410
+//line kernels_tandem.go:7375
 }
 
 func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float64 {
@@ -7433,7 +7398,7 @@ func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, orde
 	}
 	t3_ := gpu_Top_(words_, at_, gpu_bottom_(f_))
 	/*line prefix.go:214*/ return gpu_of_______(f_, t3_, special_)
-//line kernels_tandem.go:7437
+//line kernels_tandem.go:7402
 }
 
 func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) int32 {
@@ -7460,21 +7425,21 @@ func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, ord
 	}
 	t3_ := gpu_Top_(words_, at_, gpu_bottom__(f_))
 	/*line prefix.go:214*/ return gpu_of________(f_, t3_, special_)
-//line kernels_tandem.go:7464
+//line kernels_tandem.go:7429
 }
 
 func gpu_integersOf(parts_ []int64, at_ int64, step_ int64) gpu_halves {
 //line round.go:55
 	t_ := gpu_halves{lower_: gpu_digits{a_: parts_[at_], b_: parts_[at_+(int64(2)*step_)], c_: parts_[at_+(int64(4)*step_)]}, upper_: gpu_digits{a_: parts_[at_+step_], b_: parts_[at_+(int64(3)*step_)], c_: parts_[at_+(int64(5)*step_)]}}
 	/*line round.go:55*/ return t_
-//line kernels_tandem.go:7471
+//line kernels_tandem.go:7436
 }
 
 func gpu_and(t_ gpu_halves, u_ gpu_halves) gpu_halves {
 //line terms.go:181
 	t2_ := gpu_halves{lower_: gpu_digits{a_: t_.lower_.a_ + u_.lower_.a_, b_: t_.lower_.b_ + u_.lower_.b_, c_: t_.lower_.c_ + u_.lower_.c_}, upper_: gpu_digits{a_: t_.upper_.a_ + u_.upper_.a_, b_: t_.upper_.b_ + u_.upper_.b_, c_: t_.upper_.c_ + u_.upper_.c_}}
 	/*line terms.go:181*/ return t2_
-//line kernels_tandem.go:7478
+//line kernels_tandem.go:7443
 }
 
 func gpu_inWords(parts_ []int64, at_ gpu_Place, bottom_ int64, precision_ int64) int64 {
@@ -7488,7 +7453,7 @@ func gpu_inWords(parts_ []int64, at_ gpu_Place, bottom_ int64, precision_ int64)
 	gpu_clearWords(parts_, at_)
 	gpu_addHalves(parts_, at_, s_, base_-bottom_, precision_)
 	return int64(0)
-//line kernels_tandem.go:7492
+//line kernels_tandem.go:7457
 }
 
 func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -7526,18 +7491,18 @@ func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:7530
+//line kernels_tandem.go:7495
 }
 
 func gpu_bias(t_ gpu_single) int64 {
 	/*line format.go:35*/ return int64(127)
-//line kernels_tandem.go:7535
+//line kernels_tandem.go:7500
 }
 
 func gpu_nowhere(f_ gpu_single) gpu_window {
 	/*line terms.go:54*/ t_ := gpu_window{lo_: gpu_most(f_)}
 	/*line terms.go:54*/ return t_
-//line kernels_tandem.go:7541
+//line kernels_tandem.go:7506
 }
 
 func gpu_factorsIn(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, i_ int64, j_ int64) (float32, float32) {
@@ -7556,18 +7521,18 @@ func gpu_factorsIn(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ floa
 	/*line few.go:132*/ var t5_ float32
 	/*line few.go:132*/ t4_, t5_ = gpu_factorsOf(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:132*/ return t4_, t5_
-//line kernels_tandem.go:7560
+//line kernels_tandem.go:7525
 }
 
 func gpu_with__(w_ gpu_window, most_ int32, m_ int32) gpu_window {
 	/*line terms.go:58*/ t_ := gpu_window{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
 	/*line terms.go:58*/ return t_
-//line kernels_tandem.go:7566
+//line kernels_tandem.go:7531
 }
 
 func gpu_most(t_ gpu_single) int32 {
 	/*line format.go:43*/ return int32(2147483647)
-//line kernels_tandem.go:7571
+//line kernels_tandem.go:7536
 }
 
 func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
@@ -7578,7 +7543,7 @@ func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
 		}
 	}
 	return m_
-//line kernels_tandem.go:7582
+//line kernels_tandem.go:7547
 }
 
 func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32, scale_ float32, deep_ bool) gpu_digits_ {
@@ -7600,7 +7565,7 @@ func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32
 		d_.c_ = d_.c_ + gpu_bits(f_, support.FMA32(lower_-(z_-gpu_magic(f_)), gpu_down(f_), gpu_magic(f_)))
 	}
 	return d_
-//line kernels_tandem.go:7604
+//line kernels_tandem.go:7569
 }
 
 func gpu_without(d_ gpu_digits_, magic_ int32, product_ bool, deep_ bool) gpu_digits_ {
@@ -7614,32 +7579,32 @@ func gpu_without(d_ gpu_digits_, magic_ int32, product_ bool, deep_ bool) gpu_di
 	}
 	t3_ := gpu_digits_{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
 	/*line terms.go:163*/ return t3_
-//line kernels_tandem.go:7618
+//line kernels_tandem.go:7583
 }
 
 func gpu_bits(t_ gpu_single, x_ float32) int32 {
 	/*line format.go:40*/ return int32(math.Float32bits(x_))
-//line kernels_tandem.go:7623
+//line kernels_tandem.go:7588
 }
 
 func gpu_magic(t_ gpu_single) float32 {
 	/*line format.go:38*/ return float32(1.2582912e+07)
-//line kernels_tandem.go:7628
+//line kernels_tandem.go:7593
 }
 
 func gpu_power(t_ gpu_single, field_ int64) float32 {
 	/*line format.go:42*/ return math.Float32frombits(uint32(field_) << (23))
-//line kernels_tandem.go:7633
+//line kernels_tandem.go:7598
 }
 
 func gpu_field(t_ gpu_single, bits_ int32) int64 {
 	/*line format.go:44*/ return int64((bits_ >> (23)))
-//line kernels_tandem.go:7638
+//line kernels_tandem.go:7603
 }
 
 func gpu_deepens(f_ gpu_single, p_ gpu_one) bool {
 	/*line terms.go:78*/ return (!gpu_product(p_)) && (gpu_precision(f_) <= int64(24))
-//line kernels_tandem.go:7643
+//line kernels_tandem.go:7608
 }
 
 func gpu_addHalves(parts_ []int64, words_ gpu_Place, s_ gpu_halves, at_ int64, precision_ int64) {
@@ -7648,7 +7613,7 @@ func gpu_addHalves(parts_ []int64, words_ gpu_Place, s_ gpu_halves, at_ int64, p
 			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, precision_, k_), gpu_part(s_, k_), n_)
 		}
 	}
-//line kernels_tandem.go:7652
+//line kernels_tandem.go:7617
 }
 
 func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) gpu_reach {
@@ -7667,7 +7632,7 @@ func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float3
 		}
 	}
 	return r_
-//line kernels_tandem.go:7671
+//line kernels_tandem.go:7636
 }
 
 func gpu_sumOfDigits(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
@@ -7683,7 +7648,7 @@ func gpu_sumOfDigits(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ fl
 		}
 	}
 	return s_
-//line kernels_tandem.go:7687
+//line kernels_tandem.go:7652
 }
 
 func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -7694,18 +7659,18 @@ func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:7698
+//line kernels_tandem.go:7663
 }
 
 func gpu_bias_(t_ gpu_double) int64 {
 	/*line format.go:51*/ return int64(1023)
-//line kernels_tandem.go:7703
+//line kernels_tandem.go:7668
 }
 
 func gpu_nowhere_(f_ gpu_double) gpu_window_ {
 	/*line terms.go:54*/ t_ := gpu_window_{lo_: gpu_most_(f_)}
 	/*line terms.go:54*/ return t_
-//line kernels_tandem.go:7709
+//line kernels_tandem.go:7674
 }
 
 func gpu_factorsIn_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
@@ -7724,18 +7689,18 @@ func gpu_factorsIn_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ fl
 	/*line few.go:132*/ var t5_ float64
 	/*line few.go:132*/ t4_, t5_ = gpu_factorsOf_(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:132*/ return t4_, t5_
-//line kernels_tandem.go:7728
+//line kernels_tandem.go:7693
 }
 
 func gpu_with___(w_ gpu_window_, most_ int64, m_ int64) gpu_window_ {
 	/*line terms.go:58*/ t_ := gpu_window_{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
 	/*line terms.go:58*/ return t_
-//line kernels_tandem.go:7734
+//line kernels_tandem.go:7699
 }
 
 func gpu_most_(t_ gpu_double) int64 {
 	/*line format.go:59*/ return int64(9223372036854775807)
-//line kernels_tandem.go:7739
+//line kernels_tandem.go:7704
 }
 
 func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
@@ -7746,7 +7711,7 @@ func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
 		}
 	}
 	return m_
-//line kernels_tandem.go:7750
+//line kernels_tandem.go:7715
 }
 
 func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64, scale_ float64, deep_ bool) gpu_digits {
@@ -7768,7 +7733,7 @@ func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
 	return d_
-//line kernels_tandem.go:7772
+//line kernels_tandem.go:7737
 }
 
 func gpu_without_(d_ gpu_digits, magic_ int64, product_ bool, deep_ bool) gpu_digits {
@@ -7782,32 +7747,32 @@ func gpu_without_(d_ gpu_digits, magic_ int64, product_ bool, deep_ bool) gpu_di
 	}
 	t3_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
 	/*line terms.go:163*/ return t3_
-//line kernels_tandem.go:7786
+//line kernels_tandem.go:7751
 }
 
 func gpu_bits_(t_ gpu_double, x_ float64) int64 {
 	/*line format.go:56*/ return int64(math.Float64bits(x_))
-//line kernels_tandem.go:7791
+//line kernels_tandem.go:7756
 }
 
 func gpu_magic_(t_ gpu_double) float64 {
 	/*line format.go:54*/ return float64(6.755399441055744e+15)
-//line kernels_tandem.go:7796
+//line kernels_tandem.go:7761
 }
 
 func gpu_power_(t_ gpu_double, field_ int64) float64 {
 	/*line format.go:58*/ return math.Float64frombits(uint64(field_) << (52))
-//line kernels_tandem.go:7801
+//line kernels_tandem.go:7766
 }
 
 func gpu_field_(t_ gpu_double, bits_ int64) int64 {
 	/*line format.go:60*/ return bits_ >> (52)
-//line kernels_tandem.go:7806
+//line kernels_tandem.go:7771
 }
 
 func gpu_deepens_(f_ gpu_double, p_ gpu_one) bool {
 	/*line terms.go:78*/ return (!gpu_product(p_)) && (gpu_precision_(f_) <= int64(24))
-//line kernels_tandem.go:7811
+//line kernels_tandem.go:7776
 }
 
 func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) gpu_reach {
@@ -7826,7 +7791,7 @@ func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ floa
 		}
 	}
 	return r_
-//line kernels_tandem.go:7830
+//line kernels_tandem.go:7795
 }
 
 func gpu_sumOfDigits_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
@@ -7842,7 +7807,7 @@ func gpu_sumOfDigits_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ 
 		}
 	}
 	return s_
-//line kernels_tandem.go:7846
+//line kernels_tandem.go:7811
 }
 
 func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, i_ int64, j_ int64) (float64, float64) {
@@ -7861,7 +7826,7 @@ func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_
 	/*line few.go:132*/ var t5_ float64
 	/*line few.go:132*/ t4_, t5_ = gpu_factorsOf__(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:132*/ return t4_, t5_
-//line kernels_tandem.go:7865
+//line kernels_tandem.go:7830
 }
 
 func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
@@ -7872,7 +7837,7 @@ func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
 		}
 	}
 	return m_
-//line kernels_tandem.go:7876
+//line kernels_tandem.go:7841
 }
 
 func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float64, scale_ float64, deep_ bool) gpu_digits {
@@ -7894,12 +7859,12 @@ func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
 	return d_
-//line kernels_tandem.go:7898
+//line kernels_tandem.go:7863
 }
 
 func gpu_deepens__(f_ gpu_double, p_ gpu_pair) bool {
 	/*line terms.go:78*/ return (!gpu_product_(p_)) && (gpu_precision_(f_) <= int64(24))
-//line kernels_tandem.go:7903
+//line kernels_tandem.go:7868
 }
 
 func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) gpu_reach {
@@ -7918,7 +7883,7 @@ func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ f
 		}
 	}
 	return r_
-//line kernels_tandem.go:7922
+//line kernels_tandem.go:7887
 }
 
 func gpu_sumOfDigits__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
@@ -7934,7 +7899,7 @@ func gpu_sumOfDigits__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, les
 		}
 	}
 	return s_
-//line kernels_tandem.go:7938
+//line kernels_tandem.go:7903
 }
 
 func gpu_factorsIn___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
@@ -7953,7 +7918,7 @@ func gpu_factorsIn___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ 
 	/*line few.go:132*/ var t5_ float64
 	/*line few.go:132*/ t4_, t5_ = gpu_factorsOf___(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:132*/ return t4_, t5_
-//line kernels_tandem.go:7957
+//line kernels_tandem.go:7922
 }
 
 func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
@@ -7964,7 +7929,7 @@ func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
 		}
 	}
 	return m_
-//line kernels_tandem.go:7968
+//line kernels_tandem.go:7933
 }
 
 func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float64, scale_ float64, deep_ bool) gpu_digits {
@@ -7986,12 +7951,12 @@ func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
 	return d_
-//line kernels_tandem.go:7990
+//line kernels_tandem.go:7955
 }
 
 func gpu_deepens___(f_ gpu_double, p_ gpu_two) bool {
 	/*line terms.go:78*/ return (!gpu_product__(p_)) && (gpu_precision_(f_) <= int64(24))
-//line kernels_tandem.go:7995
+//line kernels_tandem.go:7960
 }
 
 func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) gpu_reach {
@@ -8010,7 +7975,7 @@ func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ fl
 		}
 	}
 	return r_
-//line kernels_tandem.go:8014
+//line kernels_tandem.go:7979
 }
 
 func gpu_sumOfDigits___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
@@ -8026,7 +7991,30 @@ func gpu_sumOfDigits___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less
 		}
 	}
 	return s_
-//line kernels_tandem.go:8030
+//line kernels_tandem.go:7995
+}
+
+func gpu_addIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits_) {
+	/*line along.go:248*/ s_ := gpu_scale(f_, top_)
+	var d_ gpu_digits_
+	w_ := gpu_nowhere(f_)
+	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
+		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
+			var t_ float32
+			/*line along.go:253*/ var t2_ float32
+			/*line along.go:253*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
+			/*line along.go:253*/ u_ := t_
+			/*line along.go:253*/ v_ := t2_
+			w_ = gpu_with__(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, v_))
+			d_ = gpu_plus_(f_, p_, d_, u_, v_, s_, deep_)
+		}
+	}
+	count_ := int32(0)
+	if (b_.j0_ + l_) < b_.j1_ {
+		count_ = int32(((b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)))
+	}
+	return w_, gpu_without(d_, count_*gpu_bits(f_, gpu_magic(f_)), gpu_product(p_), deep_)
+//line kernels_tandem.go:8018
 }
 
 func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
@@ -8043,7 +8031,7 @@ func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (f
 	/*line along.go:219*/ var t2_ float32
 	/*line along.go:219*/ t_, t2_ = gpu_factorsOf(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:219*/ return t_, t2_
-//line kernels_tandem.go:8047
+//line kernels_tandem.go:8035
 }
 
 func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
@@ -8077,7 +8065,7 @@ func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
 		t10_.special_ = gpu_Special(float32(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:8081
+//line kernels_tandem.go:8069
 }
 
 func gpu_size(f_ gpu_single, p_ gpu_one) int64 {
@@ -8085,7 +8073,7 @@ func gpu_size(f_ gpu_single, p_ gpu_one) int64 {
 		return int64(2) * gpu_precision(f_)
 	}
 	return gpu_precision(f_)
-//line kernels_tandem.go:8089
+//line kernels_tandem.go:8077
 }
 
 func gpu_digit(w_ gpu_wide, base_ int64, width_ uint64) int64 {
@@ -8096,7 +8084,7 @@ func gpu_digit(w_ gpu_wide, base_ int64, width_ uint64) int64 {
 		return -d_
 	}
 	return d_
-//line kernels_tandem.go:8100
+//line kernels_tandem.go:8088
 }
 
 func gpu_Carry_(w_ []int64, at_ gpu_Place) {
@@ -8107,7 +8095,7 @@ func gpu_Carry_(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:8111
+//line kernels_tandem.go:8099
 }
 
 func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -8115,7 +8103,7 @@ func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:8119
+//line kernels_tandem.go:8107
 }
 
 func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -8144,7 +8132,7 @@ func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
 		}
 	}
 	return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:8148
+//line kernels_tandem.go:8136
 }
 
 func gpu_Root(v_ gpu_Value) gpu_Value {
@@ -8177,7 +8165,7 @@ func gpu_Root(v_ gpu_Value) gpu_Value {
 		}
 	}
 	return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-int64(58), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:8181
+//line kernels_tandem.go:8169
 }
 
 func gpu_value_(f_ gpu_single, special_ int64) float32 {
@@ -8191,12 +8179,12 @@ func gpu_value_(f_ gpu_single, special_ int64) float32 {
 		}
 	}
 	/*line round.go:99*/ return inf_ - inf_
-//line kernels_tandem.go:8195
+//line kernels_tandem.go:8183
 }
 
 func gpu_round(t_ gpu_single, v_ gpu_Value) float32 {
 	/*line format.go:46*/ return math.Float32frombits(gpu_Bits32(v_))
-//line kernels_tandem.go:8200
+//line kernels_tandem.go:8188
 }
 
 func gpu_shifted(s_ gpu_short, width_ int64, d_ int64) gpu_short {
@@ -8214,7 +8202,7 @@ func gpu_shifted(s_ gpu_short, width_ int64, d_ int64) gpu_short {
 	/*line few.go:197*/ hi_ = t5_
 	t7_ := gpu_short{hi_: hi_, lo_: lo_}
 	/*line few.go:198*/ return t7_
-//line kernels_tandem.go:8218
+//line kernels_tandem.go:8206
 }
 
 func gpu_and_(s_ gpu_short, t_ gpu_short) gpu_short {
@@ -8232,7 +8220,7 @@ func gpu_and_(s_ gpu_short, t_ gpu_short) gpu_short {
 	/*line short.go:30*/ hi_ := t8_
 	t10_ := gpu_short{hi_: hi_, lo_: lo_}
 	/*line short.go:31*/ return t10_
-//line kernels_tandem.go:8236
+//line kernels_tandem.go:8224
 }
 
 func gpu_valueWith(s_ gpu_short, up_ int64, c_ gpu_short, base_ int64) gpu_Value {
@@ -8284,7 +8272,30 @@ func gpu_valueWith(s_ gpu_short, up_ int64, c_ gpu_short, base_ int64) gpu_Value
 	v_.Lo_ = v_.Lo_ | (lo_ >> (uint64(64) - z_))
 	v_.Rest_ = (lo_ << (z_)) != uint64(0)
 	return v_
-//line kernels_tandem.go:8288
+//line kernels_tandem.go:8276
+}
+
+func gpu_addIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
+	/*line along.go:248*/ s_ := gpu_scale_(f_, top_)
+	var d_ gpu_digits
+	w_ := gpu_nowhere_(f_)
+	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
+		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
+			var t_ float64
+			/*line along.go:253*/ var t2_ float64
+			/*line along.go:253*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
+			/*line along.go:253*/ u_ := t_
+			/*line along.go:253*/ v_ := t2_
+			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u_, v_))
+			d_ = gpu_plus__(f_, p_, d_, u_, v_, s_, deep_)
+		}
+	}
+	count_ := int64(0)
+	if (b_.j0_ + l_) < b_.j1_ {
+		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
+	}
+	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product(p_), deep_)
+//line kernels_tandem.go:8299
 }
 
 func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
@@ -8301,7 +8312,7 @@ func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) 
 	/*line along.go:219*/ var t2_ float64
 	/*line along.go:219*/ t_, t2_ = gpu_factorsOf_(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:219*/ return t_, t2_
-//line kernels_tandem.go:8305
+//line kernels_tandem.go:8316
 }
 
 func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
@@ -8335,7 +8346,7 @@ func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:8339
+//line kernels_tandem.go:8350
 }
 
 func gpu_size_(f_ gpu_double, p_ gpu_one) int64 {
@@ -8343,7 +8354,7 @@ func gpu_size_(f_ gpu_double, p_ gpu_one) int64 {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:8347
+//line kernels_tandem.go:8358
 }
 
 func gpu_value__(f_ gpu_double, special_ int64) float64 {
@@ -8357,12 +8368,35 @@ func gpu_value__(f_ gpu_double, special_ int64) float64 {
 		}
 	}
 	/*line round.go:99*/ return inf_ - inf_
-//line kernels_tandem.go:8361
+//line kernels_tandem.go:8372
 }
 
 func gpu_round_(t_ gpu_double, v_ gpu_Value) float64 {
 	/*line format.go:62*/ return math.Float64frombits(gpu_Bits64(v_))
-//line kernels_tandem.go:8366
+//line kernels_tandem.go:8377
+}
+
+func gpu_addIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
+	/*line along.go:248*/ s_ := gpu_scale_(f_, top_)
+	var d_ gpu_digits
+	w_ := gpu_nowhere_(f_)
+	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
+		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
+			var t_ float64
+			/*line along.go:253*/ var t2_ float64
+			/*line along.go:253*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
+			/*line along.go:253*/ u_ := t_
+			/*line along.go:253*/ v_ := t2_
+			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u_, v_))
+			d_ = gpu_plus___(f_, p_, d_, u_, v_, s_, deep_)
+		}
+	}
+	count_ := int64(0)
+	if (b_.j0_ + l_) < b_.j1_ {
+		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
+	}
+	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product_(p_), deep_)
+//line kernels_tandem.go:8400
 }
 
 func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int64) (float64, float64) {
@@ -8379,7 +8413,7 @@ func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int6
 	/*line along.go:219*/ var t2_ float64
 	/*line along.go:219*/ t_, t2_ = gpu_factorsOf__(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:219*/ return t_, t2_
-//line kernels_tandem.go:8383
+//line kernels_tandem.go:8417
 }
 
 func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide {
@@ -8413,7 +8447,7 @@ func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide 
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:8417
+//line kernels_tandem.go:8451
 }
 
 func gpu_size__(f_ gpu_double, p_ gpu_pair) int64 {
@@ -8421,7 +8455,30 @@ func gpu_size__(f_ gpu_double, p_ gpu_pair) int64 {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:8425
+//line kernels_tandem.go:8459
+}
+
+func gpu_addIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
+	/*line along.go:248*/ s_ := gpu_scale_(f_, top_)
+	var d_ gpu_digits
+	w_ := gpu_nowhere_(f_)
+	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
+		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
+			var t_ float64
+			/*line along.go:253*/ var t2_ float64
+			/*line along.go:253*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
+			/*line along.go:253*/ u_ := t_
+			/*line along.go:253*/ v_ := t2_
+			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u_, v_))
+			d_ = gpu_plus____(f_, p_, d_, u_, v_, s_, deep_)
+		}
+	}
+	count_ := int64(0)
+	if (b_.j0_ + l_) < b_.j1_ {
+		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
+	}
+	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product__(p_), deep_)
+//line kernels_tandem.go:8482
 }
 
 func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
@@ -8438,7 +8495,7 @@ func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64
 	/*line along.go:219*/ var t2_ float64
 	/*line along.go:219*/ t_, t2_ = gpu_factorsOf___(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:219*/ return t_, t2_
-//line kernels_tandem.go:8442
+//line kernels_tandem.go:8499
 }
 
 func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide {
@@ -8472,7 +8529,7 @@ func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide 
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:8476
+//line kernels_tandem.go:8533
 }
 
 func gpu_size___(f_ gpu_double, p_ gpu_two) int64 {
@@ -8480,7 +8537,7 @@ func gpu_size___(f_ gpu_double, p_ gpu_two) int64 {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:8484
+//line kernels_tandem.go:8541
 }
 
 func gpu_room(s_ gpu_short, left_ int64) int64 {
@@ -8489,7 +8546,7 @@ func gpu_room(s_ gpu_short, left_ int64) int64 {
 		return min(int64(48), left_)
 	}
 	return min(min(int64(48), left_), int64(bits.LeadingZeros64(hi_))-int64(2))
-//line kernels_tandem.go:8493
+//line kernels_tandem.go:8550
 }
 
 func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
@@ -8501,7 +8558,7 @@ func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
 	}
 	v_.Rest_ = rest_
 	return v_
-//line kernels_tandem.go:8505
+//line kernels_tandem.go:8562
 }
 
 func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
@@ -8511,7 +8568,7 @@ func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
 	}
 	t2_ := gpu_Value{Neg_: neg_}
 	/*line ../../../internal/superacc/value.go:19*/ return gpu_become(t2_, hi_, lo_, exp_, false)
-//line kernels_tandem.go:8515
+//line kernels_tandem.go:8572
 }
 
 func gpu_digit__(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -8519,7 +8576,7 @@ func gpu_digit__(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:8523
+//line kernels_tandem.go:8580
 }
 
 func gpu_element(x_ gpu_Matrix, i_ int64, j_ int64, o_ int64, down_ bool) float32 {
@@ -8527,12 +8584,12 @@ func gpu_element(x_ gpu_Matrix, i_ int64, j_ int64, o_ int64, down_ bool) float3
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:8531
+//line kernels_tandem.go:8588
 }
 
 func gpu_exact(t_ gpu_one) bool {
 	/*line terms.go:21*/ return false
-//line kernels_tandem.go:8536
+//line kernels_tandem.go:8593
 }
 
 func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ float32, mask_ int32) (float32, float32) {
@@ -8547,7 +8604,7 @@ func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ flo
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from(f_, gpu_bits(f_, x_)&mask_), float32(1)
-//line kernels_tandem.go:8551
+//line kernels_tandem.go:8608
 }
 
 func gpu_near(p_ gpu_one, x_ float32, y_ float32) float32 {
@@ -8555,12 +8612,12 @@ func gpu_near(p_ gpu_one, x_ float32, y_ float32) float32 {
 		return float32(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:8559
+//line kernels_tandem.go:8616
 }
 
 func gpu_down(t_ gpu_single) float32 {
 	/*line format.go:39*/ return float32(8.388608e+06)
-//line kernels_tandem.go:8564
+//line kernels_tandem.go:8621
 }
 
 func gpu_reachIn(f_ gpu_single, w_ gpu_window) gpu_reach {
@@ -8571,7 +8628,7 @@ func gpu_reachIn(f_ gpu_single, w_ gpu_window) gpu_reach {
 	/*line few.go:165*/ hi_ := gpu_field(f_, w_.hi_)
 	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - gpu_bias(f_)) - gpu_precision(f_)) + int64(1), top_: (max(hi_, int64(1)) - gpu_bias(f_)) + int64(1)}
 	/*line few.go:166*/ return t_
-//line kernels_tandem.go:8575
+//line kernels_tandem.go:8632
 }
 
 func gpu_element_(x_ gpu_Matrix_, i_ int64, j_ int64, o_ int64, down_ bool) float64 {
@@ -8579,7 +8636,7 @@ func gpu_element_(x_ gpu_Matrix_, i_ int64, j_ int64, o_ int64, down_ bool) floa
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:8583
+//line kernels_tandem.go:8640
 }
 
 func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -8594,7 +8651,7 @@ func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ fl
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:8598
+//line kernels_tandem.go:8655
 }
 
 func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
@@ -8602,12 +8659,12 @@ func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:8606
+//line kernels_tandem.go:8663
 }
 
 func gpu_down_(t_ gpu_double) float64 {
 	/*line format.go:55*/ return float64(4.503599627370496e+15)
-//line kernels_tandem.go:8611
+//line kernels_tandem.go:8668
 }
 
 func gpu_reachIn_(f_ gpu_double, w_ gpu_window_) gpu_reach {
@@ -8618,12 +8675,12 @@ func gpu_reachIn_(f_ gpu_double, w_ gpu_window_) gpu_reach {
 	/*line few.go:165*/ hi_ := gpu_field_(f_, w_.hi_)
 	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - gpu_bias_(f_)) - gpu_precision_(f_)) + int64(1), top_: (max(hi_, int64(1)) - gpu_bias_(f_)) + int64(1)}
 	/*line few.go:166*/ return t_
-//line kernels_tandem.go:8622
+//line kernels_tandem.go:8679
 }
 
 func gpu_exact_(t_ gpu_pair) bool {
 	/*line terms.go:23*/ return true
-//line kernels_tandem.go:8627
+//line kernels_tandem.go:8684
 }
 
 func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
@@ -8638,7 +8695,7 @@ func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ 
 		return float64((x_ - shift_)), float64((y_ - shift_))
 	}
 	return gpu_from_(f_, gpu_bits_(f_, float64(x_))&mask_), float64(1)
-//line kernels_tandem.go:8642
+//line kernels_tandem.go:8699
 }
 
 func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
@@ -8646,12 +8703,12 @@ func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:8650
+//line kernels_tandem.go:8707
 }
 
 func gpu_exact__(t_ gpu_two) bool {
 	/*line terms.go:25*/ return false
-//line kernels_tandem.go:8655
+//line kernels_tandem.go:8712
 }
 
 func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -8666,7 +8723,7 @@ func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ 
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:8670
+//line kernels_tandem.go:8727
 }
 
 func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
@@ -8674,7 +8731,7 @@ func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:8678
+//line kernels_tandem.go:8735
 }
 
 func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
@@ -8683,7 +8740,7 @@ func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
 	/*line format.go:45*/ var t4_ bool
 	/*line format.go:45*/ t2_, t3_, t4_ = gpu_Split32(math.Float32bits(x_))
 	/*line format.go:45*/ return t2_, t3_, t4_
-//line kernels_tandem.go:8687
+//line kernels_tandem.go:8744
 }
 
 func gpu_Special(x_ float32) int64 {
@@ -8695,7 +8752,7 @@ func gpu_Special(x_ float32) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:8699
+//line kernels_tandem.go:8756
 }
 
 func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gpu_Value {
@@ -8709,12 +8766,12 @@ func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gp
 	z_ := int64(bits.LeadingZeros64(hi_))
 	t3_ := gpu_Value{Hi_: (hi_ << (uint64(z_))) | (lo_ >> (uint64((int64(64) - z_)))), Lo_: lo_ << (uint64(z_)), Exp_: exp_ - z_, Neg_: v_.Neg_, Rest_: v_.Rest_ || rest_}
 	/*line ../../../internal/superacc/value.go:118*/ return t3_
-//line kernels_tandem.go:8713
+//line kernels_tandem.go:8770
 }
 
 func gpu_Bits32(v_ gpu_Value) uint32 {
 	/*line ../../../internal/superacc/value.go:125*/ return uint32(gpu_round__(v_, int64(24), uint64(255)))
-//line kernels_tandem.go:8718
+//line kernels_tandem.go:8775
 }
 
 func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
@@ -8723,7 +8780,7 @@ func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
 	/*line format.go:61*/ var t4_ bool
 	/*line format.go:61*/ t2_, t3_, t4_ = gpu_Split64(math.Float64bits(x_))
 	/*line format.go:61*/ return t2_, t3_, t4_
-//line kernels_tandem.go:8727
+//line kernels_tandem.go:8784
 }
 
 func gpu_Special_(x_ float64) int64 {
@@ -8735,22 +8792,22 @@ func gpu_Special_(x_ float64) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:8739
+//line kernels_tandem.go:8796
 }
 
 func gpu_Bits64(v_ gpu_Value) uint64 {
 	/*line ../../../internal/superacc/value.go:122*/ return gpu_round__(v_, int64(53), uint64(2047))
-//line kernels_tandem.go:8744
+//line kernels_tandem.go:8801
 }
 
 func gpu_from(t_ gpu_single, b_ int32) float32 {
 	/*line format.go:41*/ return math.Float32frombits(uint32(b_))
-//line kernels_tandem.go:8749
+//line kernels_tandem.go:8806
 }
 
 func gpu_from_(t_ gpu_double, b_ int64) float64 {
 	/*line format.go:57*/ return math.Float64frombits(uint64(b_))
-//line kernels_tandem.go:8754
+//line kernels_tandem.go:8811
 }
 
 func gpu_Split32(b_ uint32) (uint64, int64, bool) {
@@ -8765,7 +8822,7 @@ func gpu_Split32(b_ uint32) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:158*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:158*/ t_, t2_, t3_ = gpu_split__(uint64(b_), int64(24), uint64(255))
 	/*line ../../../internal/superacc/value.go:158*/ return t_, t2_, t3_
-//line kernels_tandem.go:8769
+//line kernels_tandem.go:8826
 }
 
 func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
@@ -8789,7 +8846,7 @@ func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
 		keep_ = keep_ | ((inf_ + uint64(1)) << (uint64((precision_ - int64(1)))))
 	}
 	return keep_
-//line kernels_tandem.go:8793
+//line kernels_tandem.go:8850
 }
 
 func gpu_Split64(b_ uint64) (uint64, int64, bool) {
@@ -8804,7 +8861,7 @@ func gpu_Split64(b_ uint64) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:155*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:155*/ t_, t2_, t3_ = gpu_split__(b_, int64(53), uint64(2047))
 	/*line ../../../internal/superacc/value.go:155*/ return t_, t2_, t3_
-//line kernels_tandem.go:8808
+//line kernels_tandem.go:8865
 }
 
 func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
@@ -8821,10 +8878,10 @@ func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool)
 	/*line ../../../internal/superacc/value.go:162*/ field_ := t2_
 	normal_ := min(field_, uint64(1))
 	return m_ | (normal_ << (uint64((precision_ - int64(1))))), gpu_lowest(precision_, inf_) + int64((field_ - normal_)), field_ != inf_
-//line kernels_tandem.go:8825
+//line kernels_tandem.go:8882
 }
 
 func gpu_lowest(precision_ int64, inf_ uint64) int64 {
 	/*line ../../../internal/superacc/value.go:152*/ return (int64(2) - precision_) - int64((inf_ >> (1)))
-//line kernels_tandem.go:8830
+//line kernels_tandem.go:8887
 }
