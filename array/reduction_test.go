@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -200,8 +201,8 @@ func TestReduceRefuses(t *testing.T) {
 	file := npyOf(t, s, upload(t, s, 3, 4, false, a.Data))
 	short := a
 	short.Data = short.Data[:5]
-	endless := linalg.Matrix[float32]{Rows: 1 << 40, Cols: 1 << 40, Stride: 1 << 40, Data: a.Data}
-	empty := linalg.Matrix[float32]{Rows: 1 << 60}
+	endless := linalg.Matrix[float32]{Rows: math.MaxInt, Cols: math.MaxInt, Stride: math.MaxInt, Data: a.Data}
+	empty := linalg.Matrix[float32]{Rows: math.MaxInt}
 	try(t, ReduceContext(t.Context(), s, sum, c.Slice(0, 1, 0, 1), empty))
 	share := Share[float32]{Rows: 3, Cols: 4, Local: a, Block: 8}
 	_, shareErr := ReduceShare(t.Context(), s, sum, OverRows, share, 2, 5)
