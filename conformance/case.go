@@ -424,7 +424,8 @@ func (c *Case) variants(info *backend.Info, o Options) []variant {
 	if name, ok := strings.CutPrefix(c.Kernel, functionPrefix); ok {
 		row = o.Elementary(name)
 	}
-	return []variant{{source: row.Source(t), grid: kernels.ElementwiseGrid(info, int64(c.M), int64(c.N)), row: row}}
+	src := row.Source(t)
+	return []variant{{source: src, grid: kernels.MapGrid(info, src.Params, int64(c.M), int64(c.N)), row: row}}
 }
 
 // A variant is a kernel and the grid that covers the case.

@@ -66,13 +66,32 @@ func (o *Elementwise) Args(args []backend.Arg, alpha backend.Arg, rows, cols int
 // each work-item of a GPU's group, and enough to walk through in one go for a CPU's.
 const block = 1024
 
+// MapGrid is [ElementwiseGrid] for the kernel of a map, with parameters params. Its work-items go
+// through a block side by side: on the cpu device a group has as many of them as machine code takes
+// at once, which for float64 is half as many. Were there twice as many, each half would walk
+// through the block by itself, past every other cache line.
+func MapGrid(info *backend.Info, params []backend.Param, rows, cols int64) backend.Grid {
+	if !info.Host {
+		return ElementwiseGrid(info, rows, cols)
+	}
+	single, double := false, false
+	for i := range params {
+		single = single || params[i].Type == "float*"
+		double = double || params[i].Type == "double*"
+	}
+	if double && !single {
+		return hostGrid(info, hostStrip/2, rows, cols)
+	}
+	return hostGrid(info, hostStrip, rows, cols)
+}
+
 // ElementwiseGrid is the grid of elementwise kernels for matrices of rows by cols on the device of
 // info: enough groups to keep the device busy, which stride over the matrix.
 func ElementwiseGrid(info *backend.Info, rows, cols int64) backend.Grid {
 	w, h := int64(1), int64(1)
 	switch {
 	case info.Host:
-		return hostGrid(info, rows, cols)
+		return hostGrid(info, hostStrip, rows, cols)
 	case info.GPU:
 		w, h = groupShape(info, rows, cols)
 	}
@@ -83,13 +102,14 @@ func ElementwiseGrid(info *backend.Info, rows, cols int64) backend.Grid {
 	return backend.Grid{Groups: [3]int{int(gx), int(gy), 1}, Local: [3]int{int(w), int(h), 1}}
 }
 
-// hostStrip is the work-items of a group on the cpu device: those that machine code takes at once.
+// hostStrip is the work-items of a group on the cpu device: those that machine code takes at once,
+// at most.
 const hostStrip = 16
 
 // hostGrid is a group for each block of each row: the cpu device's cores take some at a time. A few
 // rows that one core does at once are one group.
-func hostGrid(info *backend.Info, rows, cols int64) backend.Grid {
-	w := within(within(hostStrip, info.MaxGroup), info.MaxGroupDims[0])
+func hostGrid(info *backend.Info, strip, rows, cols int64) backend.Grid {
+	w := within(within(strip, info.MaxGroup), info.MaxGroupDims[0])
 	if rows*cols <= 4*block {
 		rows = min(rows, 1)
 	}

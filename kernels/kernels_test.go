@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
 )
 
 func TestSourcesAreCached(t *testing.T) {
@@ -21,7 +22,7 @@ func TestSourcesAreCached(t *testing.T) {
 		same        bool
 	}{
 		{"Scale", Scale.Source(Int32), Scale.Source(Int32), true},
-		{"Add", Add.Source(Float64), Add.Source(Float64), true},
+		{"Add", Add.Source(element.Float64), Add.Source(Float64), true},
 		{"MatMul", MatMul(Float32, p), MatMul(Float32, p), true},
 		{"MatMul, Whole", MatMul(Float32, p), MatMul(Float32, whole), true},
 		{"Transpose", Transpose(Int32, q), Transpose(Int32, q), true},
@@ -219,6 +220,9 @@ func TestGridsCoverEverythingOnce(t *testing.T) {
 		{ElementwiseGrid(&backend.Info{GPU: true, ComputeUnits: 100}, 1, 10_000_000), backend.Grid2(800, 1, 256, 1)},
 		{ElementwiseGrid(&backend.Info{GPU: true, ComputeUnits: 1}, 1000, 3), backend.Grid2(1, 8, 4, 64)},
 		{ElementwiseGrid(&backend.Info{ComputeUnits: 2}, 1, 10_000_000), backend.Grid2(16, 1, 1, 1)},
+		{MapGrid(&backend.Info{ComputeUnits: 2}, nil, 1, 10_000_000), backend.Grid2(16, 1, 1, 1)},
+		{MapGrid(&backend.Info{Host: true}, Add.Source(element.Float32).Params, 3, 5000), backend.Grid2(5, 3, 16, 1)},
+		{MapGrid(&backend.Info{Host: true}, Add.Source(element.Float64).Params, 3, 5000), backend.Grid2(5, 3, 8, 1)},
 	} {
 		if c.got != c.want {
 			t.Errorf("grid is %s, want %s", c.got, c.want)

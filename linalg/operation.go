@@ -168,7 +168,8 @@ func elementwiseOf[T Element](row *kernels.Elementwise) elementwise[T] {
 }
 
 func (o elementwiseKernel) choose(key planKey, info *backend.Info) (*backend.Source, backend.Grid) {
-	return o.row.Source(key.typ), kernels.ElementwiseGrid(info, int64(key.m), int64(key.n))
+	src := o.row.Source(key.typ)
+	return src, kernels.MapGrid(info, src.Params, int64(key.m), int64(key.n))
 }
 
 func (o elementwise[T]) shape(f *outofcore.Files[T]) ([]int, error) {

@@ -93,7 +93,7 @@ func (c *Map) place() error {
 	}
 	c.collapse()
 	info := c.s.Info()
-	c.grid = kernels.ElementwiseGrid(&info, int64(z.rows), int64(z.cols))
+	c.grid = kernels.MapGrid(&info, c.src.Params, int64(z.rows), int64(z.cols))
 	c.add(&z.operand, z.rows, z.cols, z.stride)
 	for i := range inputs {
 		x := &inputs[i]
