@@ -76,8 +76,10 @@ func MapGrid(info *backend.Info, params []backend.Param, rows, cols int64) backe
 	}
 	single, double := false, false
 	for i := range params {
-		single = single || params[i].Type == "float*"
-		double = double || params[i].Type == "double*"
+		if p := &params[i]; p.Buffer {
+			single = single || p.Type == "float*"
+			double = double || p.Type == "double*"
+		}
 	}
 	if double && !single {
 		return hostGrid(info, hostStrip/2, rows, cols)

@@ -152,8 +152,7 @@ for j := begin + it.Local(0); j < end; j += it.LocalSize(0) {
 		typeArgs, strings.Join(args, ", "))
 }
 
-// mapBlock is the elements of a row that a group takes at a time, as kernels.ElementwiseGrid has
-// it.
+// mapBlock is the elements of a row that a group takes at a time, as kernels.MapGrid has it.
 const mapBlock = 1024
 
 // A MapInput is a parameter of a map.
