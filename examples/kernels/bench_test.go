@@ -47,11 +47,11 @@ func BenchmarkByHand(b *testing.B) {
 		fromGo, byHand func() error
 	}{
 		{
-			"wave", func() error { return launchWave[float32](s, grid, out[0], x, y, c2) },
+			"wave", func() error { return moveWave(s, out[0], x, y, c2) },
 			func() error { return s.Launch(wave, grid, out[1], x, y, size, size, c2) },
 		},
 		{
-			"convolve", func() error { return launchConvolve(s, grid, out[0], x, weights) },
+			"convolve", func() error { return launchConvolve(s, convolveKernel.GridFor(n, n), out[0], x, weights) },
 			func() error { return s.Launch(convolve, grid, out[1], x, weights, size, size) },
 		},
 	} {

@@ -364,7 +364,7 @@ func startConvolve(s *linalg.Session) (work, error) {
 	in, _, err1 := data(s, n, n, func(k int) float32 { return unit(k + 7) })
 	weights, _, err2 := data(s, 1, taps*taps, unit)
 	out, err3 := linalg.NewArray[float32](s, n, n)
-	run := func() error { return launchConvolve(s, tiles(n, n, side), out, in, weights) }
+	run := func() error { return launchConvolve(s, convolveKernel.GridFor(n, n), out, in, weights) }
 	return work{run: run, sum: sumOver(out, size)}, errors.Join(err1, err2, err3)
 }
 

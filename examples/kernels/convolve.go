@@ -19,21 +19,22 @@ const (
 // all p and q in this order, each step one fused multiply-add; around the matrix is 0.
 //
 //tandem:kernel
-//tandem:group 16 16
+//tandem:group 32 8
 func convolve(it gpu.Item, out, in gpu.Matrix[float32], weights []float32) {
-	const wide = side + 2*reach
-	t, w := gpu.Local[[wide][wide]float32](it), gpu.Local[[taps * taps]float32](it)
-	if l := it.Local(1)*side + it.Local(0); l < taps*taps {
+	const wide, high = across + 2*reach, down + 2*reach
+	t, w := gpu.Local[[high][wide]float32](it), gpu.Local[[taps * taps]float32](it)
+	if l := it.Local(1)*across + it.Local(0); l < taps*taps {
 		w[l] = weights[l]
 	}
-	top, left := it.Group(1)*side-reach, it.Group(0)*side-reach
-	for y := it.Local(1); y < wide; y += side {
-		for x := it.Local(0); x < wide; x += side {
+	top, left := it.Group(1)*down-reach, it.Group(0)*across-reach
+	for y := it.Local(1); y < high; y += down {
+		for x := it.Local(0); x < wide; x += across {
 			i, j := top+y, left+x
-			t[y][x] = 0
+			var u float32
 			if i >= 0 && j >= 0 && i < in.Rows && j < in.Cols {
-				t[y][x] = in.At(i, j)
+				u = in.At(i, j)
 			}
+			t[y][x] = u
 		}
 	}
 	it.Barrier()
@@ -53,5 +54,5 @@ func convolve(it gpu.Item, out, in gpu.Matrix[float32], weights []float32) {
 // filter makes out the convolution of in with weights, taps by taps.
 func filter(s *linalg.Session, out, in *linalg.Array[float32], weights []float32) error {
 	rows, cols := in.Dims()
-	return launchConvolve(s, tiles(rows, cols, side), out, in, weights)
+	return launchConvolve(s, convolveKernel.GridFor(cols, rows), out, in, weights)
 }

@@ -260,7 +260,7 @@ func launchConvolve[Arg1 linalg.KernelArg[float32], Arg2 linalg.KernelArg[float3
 var convolveKernel = &backend.Source{
 	Name: "convolve_kernel", File: "convolve_kernel.cl",
 	Params: support.Params{}.Matrix("out", "float", 4).ConstMatrix("in", "float", 4).ConstSlice("weights", "float", 4),
-	Group:  [3]int{16, 16, 1},
+	Group:  [3]int{32, 8, 1},
 	Go:     convolveGo, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"convolve.go"}, Go: convolvePlain},
 	Text: support.Head + `/* convolve, from Go */
@@ -269,40 +269,41 @@ FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; retu
 typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 typedef struct { f32 v[25]; } a25_f32;
 typedef char size_a25_f32[sizeof(a25_f32) == 100 ? 1 : -1];
-typedef struct { f32 v[20]; } a20_f32;
-typedef char size_a20_f32[sizeof(a20_f32) == 80 ? 1 : -1];
-typedef struct { a20_f32 v[20]; } a20_a20_f32;
-typedef char size_a20_a20_f32[sizeof(a20_a20_f32) == 1600 ? 1 : -1];
+typedef struct { f32 v[36]; } a36_f32;
+typedef char size_a36_f32[sizeof(a36_f32) == 144 ? 1 : -1];
+typedef struct { a36_f32 v[12]; } a12_a36_f32;
+typedef char size_a12_a36_f32[sizeof(a12_a36_f32) == 1728 ? 1 : -1];
 ACCESS(l_f32, LOCALPTR, f32)
 ACCESS(g_f32, __global, f32)
-__kernel WG_SIZE(16, 16, 1)
+__kernel WG_SIZE(32, 8, 1)
 void convolve_kernel(__global f32 *out_p, const ulong out_off, const ulong out_rows, const ulong out_cols, const ulong out_stride, __global const f32 *in_p, const ulong in_off, const ulong in_rows, const ulong in_cols, const ulong in_stride, __global const f32 *weights_p, const ulong weights_off, const ulong weights_len CHECKED_KERNEL) {
   LOCALMEM a25_f32 w_;
-  LOCALMEM a20_a20_f32 t_;
+  LOCALMEM a12_a36_f32 t_;
   CHECKED_BEGIN
   Matrix_t out_; out_.Data_ = make_sg_f32(out_p + out_off, (i64)(out_rows == 0 ? 0 : (out_rows - 1) * out_stride + out_cols)); out_.Rows_ = (i64)out_rows; out_.Cols_ = (i64)out_cols; out_.Stride_ = (i64)out_stride;
   Matrix_t in_; in_.Data_ = make_sg_f32((__global f32 *)in_p + in_off, (i64)(in_rows == 0 ? 0 : (in_rows - 1) * in_stride + in_cols)); in_.Rows_ = (i64)in_rows; in_.Cols_ = (i64)in_cols; in_.Stride_ = (i64)in_stride;
   sg_f32 weights_ = make_sg_f32((__global f32 *)weights_p + weights_off, (i64)weights_len);
   {
-    i64 l_ = (i64)((u64)((i64)((u64)((i64)get_local_id(1)) * (u64)((i64)16))) + (u64)((i64)get_local_id(0)));
+    i64 l_ = (i64)((u64)((i64)((u64)((i64)get_local_id(1)) * (u64)((i64)32))) + (u64)((i64)get_local_id(0)));
     if (l_ < ((i64)25)) {
       STORE(l_f32, w_.v[AT(l_, 25, 27)], LOAD(g_f32, weights_.p[AT(l_, weights_.n, 27)]));
     }
   }
-  i64 top_ = (i64)((u64)((i64)((u64)((i64)get_group_id(1)) * (u64)((i64)16))) - (u64)((i64)2));
-  i64 left_ = (i64)((u64)((i64)((u64)((i64)get_group_id(0)) * (u64)((i64)16))) - (u64)((i64)2));
+  i64 top_ = (i64)((u64)((i64)((u64)((i64)get_group_id(1)) * (u64)((i64)8))) - (u64)((i64)2));
+  i64 left_ = (i64)((u64)((i64)((u64)((i64)get_group_id(0)) * (u64)((i64)32))) - (u64)((i64)2));
   {
     i64 y_ = (i64)get_local_id(1);
-    for (; GO(y_ < ((i64)20)); y_ = (i64)((u64)y_ + (u64)((i64)16))) {
+    for (; GO(y_ < ((i64)12)); y_ = (i64)((u64)y_ + (u64)((i64)8))) {
       {
         i64 x_ = (i64)get_local_id(0);
-        for (; GO(x_ < ((i64)20)); x_ = (i64)((u64)x_ + (u64)((i64)16))) {
+        for (; GO(x_ < ((i64)36)); x_ = (i64)((u64)x_ + (u64)((i64)32))) {
           i64 i_ = (i64)((u64)top_ + (u64)y_);
           i64 j_ = (i64)((u64)left_ + (u64)x_);
-          STORE(l_f32, t_.v[AT(y_, 20, 33)].v[AT(x_, 20, 33)], 0.0f);
+          f32 u_ = {0};
           if ((((i_ >= ((i64)0)) && (j_ >= ((i64)0))) && (i_ < in_.Rows_)) && (j_ < in_.Cols_)) {
-            STORE(l_f32, t_.v[AT(y_, 20, 35)].v[AT(x_, 20, 35)], LOAD(g_f32, in_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, in_.Rows_, 35) * (u64)in_.Stride_)) + (u64)COLUMN(j_, in_.Cols_, 35))]));
+            u_ = LOAD(g_f32, in_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, in_.Rows_, 35) * (u64)in_.Stride_)) + (u64)COLUMN(j_, in_.Cols_, 35))]);
           }
+          STORE(l_f32, t_.v[AT(y_, 12, 37)].v[AT(x_, 36, 37)], u_);
         }
       }
     }
@@ -320,17 +321,17 @@ void convolve_kernel(__global f32 *out_p, const ulong out_off, const ulong out_r
         {
           i64 q_ = (i64)0;
           for (; GO(q_ < ((i64)5)); q_ = (i64)((u64)q_ + (u64)((i64)1))) {
-            sum_ = fma(LOAD(l_f32, w_.v[AT((i64)((u64)((i64)((u64)p_ * (u64)((i64)5))) + (u64)q_), 25, 46)]), LOAD(l_f32, t_.v[AT((i64)((u64)y2_ - (u64)p_), 20, 46)].v[AT((i64)((u64)x2_ - (u64)q_), 20, 46)]), sum_);
+            sum_ = fma(LOAD(l_f32, w_.v[AT((i64)((u64)((i64)((u64)p_ * (u64)((i64)5))) + (u64)q_), 25, 47)]), LOAD(l_f32, t_.v[AT((i64)((u64)y2_ - (u64)p_), 12, 47)].v[AT((i64)((u64)x2_ - (u64)q_), 36, 47)]), sum_);
           }
         }
       }
     }
-    STORE(g_f32, out_.Data_.p[(i64)((u64)((i64)((u64)ROW(i2_, out_.Rows_, 49) * (u64)out_.Stride_)) + (u64)COLUMN(j2_, out_.Cols_, 49))], sum_);
+    STORE(g_f32, out_.Data_.p[(i64)((u64)((i64)((u64)ROW(i2_, out_.Rows_, 50) * (u64)out_.Stride_)) + (u64)COLUMN(j2_, out_.Cols_, 50))], sum_);
   }
 }
 `,
 	Packed: kernelsPTX("convolve_kernel"),
-	Native: nativecode.Kernels.Of("convolve_kernel", "8c5bfe2484fef07f8a445cedb625108f"),
+	Native: nativecode.Kernels.Of("convolve_kernel", "e679c88c12b4891f531f1ff310d52eaf"),
 }
 
 // launchHistogram runs [histogram] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1190,7 +1191,7 @@ typedef char size_a16_a16_i32[sizeof(a16_a16_i32) == 1024 ? 1 : -1];
 ACCESS(g_i32, __global, i32)
 FN i32 distance_f(CHECKER Matrix_t d_, i64 i_, i64 j_) {
   if ((i_ < d_.Rows_) && (j_ < d_.Cols_)) {
-    return LOAD(g_i32, d_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, d_.Rows_, 69) * (u64)d_.Stride_)) + (u64)COLUMN(j_, d_.Cols_, 69))]);
+    return LOAD(g_i32, d_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, d_.Rows_, 72) * (u64)d_.Stride_)) + (u64)COLUMN(j_, d_.Cols_, 72))]);
   }
   return 1073741823;
 }
@@ -1232,24 +1233,24 @@ void paths_kernel(__global i32 *d_p, const ulong d_off, const ulong d_rows, cons
   i64 y_ = (i64)get_local_id(1);
   i64 x_ = (i64)get_local_id(0);
   i32 t6_ = distance_f(CHECK d_, (i64)((u64)((i64)((u64)i_ * (u64)((i64)16))) + (u64)y_), (i64)((u64)((i64)((u64)k_ * (u64)((i64)16))) + (u64)x_));
-  STORE(l_i32, a_.v[AT(y_, 16, 45)].v[AT(x_, 16, 45)], t6_);
+  STORE(l_i32, a_.v[AT(y_, 16, 48)].v[AT(x_, 16, 48)], t6_);
   i32 t7_ = distance_f(CHECK d_, (i64)((u64)((i64)((u64)k_ * (u64)((i64)16))) + (u64)y_), (i64)((u64)((i64)((u64)j_ * (u64)((i64)16))) + (u64)x_));
-  STORE(l_i32, b_.v[AT(y_, 16, 46)].v[AT(x_, 16, 46)], t7_);
+  STORE(l_i32, b_.v[AT(y_, 16, 49)].v[AT(x_, 16, 49)], t7_);
   i32 t8_ = distance_f(CHECK d_, (i64)((u64)((i64)((u64)i_ * (u64)((i64)16))) + (u64)y_), (i64)((u64)((i64)((u64)j_ * (u64)((i64)16))) + (u64)x_));
   i32 own_ = t8_;
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   {
     i64 p_ = (i64)0;
     for (; p_ < ((i64)16); p_ = (i64)((u64)p_ + (u64)((i64)1))) {
-      own_ = min_i32(own_, (i32)((u32)LOAD(l_i32, a_.v[AT(y_, 16, 50)].v[AT(p_, 16, 50)]) + (u32)LOAD(l_i32, b_.v[AT(p_, 16, 50)].v[AT(x_, 16, 50)])));
+      own_ = min_i32(own_, (i32)((u32)LOAD(l_i32, a_.v[AT(y_, 16, 53)].v[AT(p_, 16, 53)]) + (u32)LOAD(l_i32, b_.v[AT(p_, 16, 53)].v[AT(x_, 16, 53)])));
       JOIN;
       if (part_ != ((i64)2)) {
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
         if (j_ == k_) {
-          STORE(l_i32, a_.v[AT(y_, 16, 54)].v[AT(x_, 16, 54)], own_);
+          STORE(l_i32, a_.v[AT(y_, 16, 57)].v[AT(x_, 16, 57)], own_);
         }
         if (i_ == k_) {
-          STORE(l_i32, b_.v[AT(y_, 16, 57)].v[AT(x_, 16, 57)], own_);
+          STORE(l_i32, b_.v[AT(y_, 16, 60)].v[AT(x_, 16, 60)], own_);
         }
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
       }
@@ -1259,13 +1260,13 @@ void paths_kernel(__global i32 *d_p, const ulong d_off, const ulong d_rows, cons
     i64 i2_ = (i64)((u64)((i64)((u64)i_ * (u64)((i64)16))) + (u64)y_);
     i64 j2_ = (i64)((u64)((i64)((u64)j_ * (u64)((i64)16))) + (u64)x_);
     if ((i2_ < d_.Rows_) && (j2_ < d_.Cols_)) {
-      STORE(g_i32, d_.Data_.p[(i64)((u64)((i64)((u64)ROW(i2_, d_.Rows_, 63) * (u64)d_.Stride_)) + (u64)COLUMN(j2_, d_.Cols_, 63))], own_);
+      STORE(g_i32, d_.Data_.p[(i64)((u64)((i64)((u64)ROW(i2_, d_.Rows_, 66) * (u64)d_.Stride_)) + (u64)COLUMN(j2_, d_.Cols_, 66))], own_);
     }
   }
 }
 `,
 	Packed: kernelsPTX("paths_kernel"),
-	Native: nativecode.Kernels.Of("paths_kernel", "2ccefe8a52f3f044aeb92bb65229c07e"),
+	Native: nativecode.Kernels.Of("paths_kernel", "430050bbeef0cb90f4b0e2517eaeb7ec"),
 }
 
 // launchSortTiles runs [sortTiles] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1651,41 +1652,42 @@ var waveKernels = support.Kernels{
 var waveFloat32Kernel = &backend.Source{
 	Name: "wave_float32", File: "wave_float32.cl",
 	Params: support.Params{}.Matrix("next", "float", 4).ConstMatrix("now", "float", 4).ConstMatrix("before", "float", 4).Scalar("c2", "float", 4),
-	Group:  [3]int{16, 16, 1},
+	Group:  [3]int{32, 8, 1},
 	Go:     waveFloat32Go, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"wave.go"}, Go: waveFloat32Plain},
 	Text: support.Head + `/* wave[float32], from Go */
 typedef struct { __global f32 *p; i64 n; } sg_f32;
 FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
 typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-typedef struct { f32 v[18]; } a18_f32;
-typedef char size_a18_f32[sizeof(a18_f32) == 72 ? 1 : -1];
-typedef struct { a18_f32 v[18]; } a18_a18_f32;
-typedef char size_a18_a18_f32[sizeof(a18_a18_f32) == 1296 ? 1 : -1];
-ACCESS(l_f32, LOCALPTR, f32)
+typedef struct { f32 v[34]; } a34_f32;
+typedef char size_a34_f32[sizeof(a34_f32) == 136 ? 1 : -1];
+typedef struct { a34_f32 v[10]; } a10_a34_f32;
+typedef char size_a10_a34_f32[sizeof(a10_a34_f32) == 1360 ? 1 : -1];
 ACCESS(g_f32, __global, f32)
-__kernel WG_SIZE(16, 16, 1)
+ACCESS(l_f32, LOCALPTR, f32)
+__kernel WG_SIZE(32, 8, 1)
 void wave_float32(__global f32 *next_p, const ulong next_off, const ulong next_rows, const ulong next_cols, const ulong next_stride, __global const f32 *now_p, const ulong now_off, const ulong now_rows, const ulong now_cols, const ulong now_stride, __global const f32 *before_p, const ulong before_off, const ulong before_rows, const ulong before_cols, const ulong before_stride, const float c2_x CHECKED_KERNEL) {
-  LOCALMEM a18_a18_f32 t_;
+  LOCALMEM a10_a34_f32 t_;
   CHECKED_BEGIN
   Matrix_t next_; next_.Data_ = make_sg_f32(next_p + next_off, (i64)(next_rows == 0 ? 0 : (next_rows - 1) * next_stride + next_cols)); next_.Rows_ = (i64)next_rows; next_.Cols_ = (i64)next_cols; next_.Stride_ = (i64)next_stride;
   Matrix_t now_; now_.Data_ = make_sg_f32((__global f32 *)now_p + now_off, (i64)(now_rows == 0 ? 0 : (now_rows - 1) * now_stride + now_cols)); now_.Rows_ = (i64)now_rows; now_.Cols_ = (i64)now_cols; now_.Stride_ = (i64)now_stride;
   Matrix_t before_; before_.Data_ = make_sg_f32((__global f32 *)before_p + before_off, (i64)(before_rows == 0 ? 0 : (before_rows - 1) * before_stride + before_cols)); before_.Rows_ = (i64)before_rows; before_.Cols_ = (i64)before_cols; before_.Stride_ = (i64)before_stride;
   f32 c2_ = (f32)c2_x;
-  i64 top_ = (i64)((u64)((i64)((u64)((i64)get_group_id(1)) * (u64)((i64)16))) - (u64)((i64)1));
-  i64 left_ = (i64)((u64)((i64)((u64)((i64)get_group_id(0)) * (u64)((i64)16))) - (u64)((i64)1));
+  i64 top_ = (i64)((u64)((i64)((u64)((i64)get_group_id(1)) * (u64)((i64)8))) - (u64)((i64)1));
+  i64 left_ = (i64)((u64)((i64)((u64)((i64)get_group_id(0)) * (u64)((i64)32))) - (u64)((i64)1));
   {
     i64 y_ = (i64)get_local_id(1);
-    for (; GO(y_ < ((i64)18)); y_ = (i64)((u64)y_ + (u64)((i64)16))) {
+    for (; GO(y_ < ((i64)10)); y_ = (i64)((u64)y_ + (u64)((i64)8))) {
       {
         i64 x_ = (i64)get_local_id(0);
-        for (; GO(x_ < ((i64)18)); x_ = (i64)((u64)x_ + (u64)((i64)16))) {
+        for (; GO(x_ < ((i64)34)); x_ = (i64)((u64)x_ + (u64)((i64)32))) {
           i64 i_ = (i64)((u64)top_ + (u64)y_);
           i64 j_ = (i64)((u64)left_ + (u64)x_);
-          STORE(l_f32, t_.v[AT(y_, 18, 30)].v[AT(x_, 18, 30)], 0.0f);
+          f32 u_ = {0};
           if ((((i_ >= ((i64)0)) && (j_ >= ((i64)0))) && (i_ < now_.Rows_)) && (j_ < now_.Cols_)) {
-            STORE(l_f32, t_.v[AT(y_, 18, 32)].v[AT(x_, 18, 32)], LOAD(g_f32, now_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, now_.Rows_, 32) * (u64)now_.Stride_)) + (u64)COLUMN(j_, now_.Cols_, 32))]));
+            u_ = LOAD(g_f32, now_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, now_.Rows_, 31) * (u64)now_.Stride_)) + (u64)COLUMN(j_, now_.Cols_, 31))]);
           }
+          STORE(l_f32, t_.v[AT(y_, 10, 33)].v[AT(x_, 34, 33)], u_);
         }
       }
     }
@@ -1696,20 +1698,20 @@ void wave_float32(__global f32 *next_p, const ulong next_off, const ulong next_r
   if ((i2_ < now_.Rows_) && (j2_ < now_.Cols_)) {
     i64 y2_ = (i64)((u64)((i64)get_local_id(1)) + (u64)((i64)1));
     i64 x2_ = (i64)((u64)((i64)get_local_id(0)) + (u64)((i64)1));
-    f32 u_ = LOAD(l_f32, t_.v[AT(y2_, 18, 40)].v[AT(x2_, 18, 40)]);
-    f32 around_ = (LOAD(l_f32, t_.v[AT((i64)((u64)y2_ - (u64)((i64)1)), 18, 41)].v[AT(x2_, 18, 41)]) + LOAD(l_f32, t_.v[AT((i64)((u64)y2_ + (u64)((i64)1)), 18, 41)].v[AT(x2_, 18, 41)])) + (LOAD(l_f32, t_.v[AT(y2_, 18, 41)].v[AT((i64)((u64)x2_ - (u64)((i64)1)), 18, 41)]) + LOAD(l_f32, t_.v[AT(y2_, 18, 41)].v[AT((i64)((u64)x2_ + (u64)((i64)1)), 18, 41)]));
-    STORE(g_f32, next_.Data_.p[(i64)((u64)((i64)((u64)ROW(i2_, next_.Rows_, 42) * (u64)next_.Stride_)) + (u64)COLUMN(j2_, next_.Cols_, 42))], fma(c2_, fma(-4.0f, u_, around_), fma(2.0f, u_, -LOAD(g_f32, before_.Data_.p[(i64)((u64)((i64)((u64)ROW(i2_, before_.Rows_, 42) * (u64)before_.Stride_)) + (u64)COLUMN(j2_, before_.Cols_, 42))]))));
+    f32 u2_ = LOAD(l_f32, t_.v[AT(y2_, 10, 40)].v[AT(x2_, 34, 40)]);
+    f32 around_ = (LOAD(l_f32, t_.v[AT((i64)((u64)y2_ - (u64)((i64)1)), 10, 41)].v[AT(x2_, 34, 41)]) + LOAD(l_f32, t_.v[AT((i64)((u64)y2_ + (u64)((i64)1)), 10, 41)].v[AT(x2_, 34, 41)])) + (LOAD(l_f32, t_.v[AT(y2_, 10, 41)].v[AT((i64)((u64)x2_ - (u64)((i64)1)), 34, 41)]) + LOAD(l_f32, t_.v[AT(y2_, 10, 41)].v[AT((i64)((u64)x2_ + (u64)((i64)1)), 34, 41)]));
+    STORE(g_f32, next_.Data_.p[(i64)((u64)((i64)((u64)ROW(i2_, next_.Rows_, 42) * (u64)next_.Stride_)) + (u64)COLUMN(j2_, next_.Cols_, 42))], fma(c2_, fma(-4.0f, u2_, around_), fma(2.0f, u2_, -LOAD(g_f32, before_.Data_.p[(i64)((u64)((i64)((u64)ROW(i2_, before_.Rows_, 42) * (u64)before_.Stride_)) + (u64)COLUMN(j2_, before_.Cols_, 42))]))));
   }
 }
 `,
 	Packed: kernelsPTX("wave_float32"),
-	Native: nativecode.Kernels.Of("wave_float32", "fbdadb4201168082e25037f1f83ff0f8"),
+	Native: nativecode.Kernels.Of("wave_float32", "76c0ceeb8dc4976d98852b8a6dc551b2"),
 }
 
 var waveFloat64Kernel = &backend.Source{
 	Name: "wave_float64", File: "wave_float64.cl",
 	Params: support.Params{}.Matrix("next", "double", 8).ConstMatrix("now", "double", 8).ConstMatrix("before", "double", 8).Scalar("c2", "double", 8),
-	Group:  [3]int{16, 16, 1},
+	Group:  [3]int{32, 8, 1},
 	Go:     waveFloat64Go, Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"wave.go"}, Go: waveFloat64Plain},
 	Text: support.Head + `/* wave[float64], from Go */
@@ -1717,34 +1719,35 @@ typedef double f64;
 typedef struct { __global f64 *p; i64 n; } sg_f64;
 FN sg_f64 make_sg_f64(__global f64 *p, i64 n) { sg_f64 s; s.p = p; s.n = n; return s; }
 typedef struct { sg_f64 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-typedef struct { f64 v[18]; } a18_f64;
-typedef char size_a18_f64[sizeof(a18_f64) == 144 ? 1 : -1];
-typedef struct { a18_f64 v[18]; } a18_a18_f64;
-typedef char size_a18_a18_f64[sizeof(a18_a18_f64) == 2592 ? 1 : -1];
-ACCESS(l_f64, LOCALPTR, f64)
+typedef struct { f64 v[34]; } a34_f64;
+typedef char size_a34_f64[sizeof(a34_f64) == 272 ? 1 : -1];
+typedef struct { a34_f64 v[10]; } a10_a34_f64;
+typedef char size_a10_a34_f64[sizeof(a10_a34_f64) == 2720 ? 1 : -1];
 ACCESS(g_f64, __global, f64)
-__kernel WG_SIZE(16, 16, 1)
+ACCESS(l_f64, LOCALPTR, f64)
+__kernel WG_SIZE(32, 8, 1)
 void wave_float64(__global f64 *next_p, const ulong next_off, const ulong next_rows, const ulong next_cols, const ulong next_stride, __global const f64 *now_p, const ulong now_off, const ulong now_rows, const ulong now_cols, const ulong now_stride, __global const f64 *before_p, const ulong before_off, const ulong before_rows, const ulong before_cols, const ulong before_stride, const double c2_x CHECKED_KERNEL) {
-  LOCALMEM a18_a18_f64 t_;
+  LOCALMEM a10_a34_f64 t_;
   CHECKED_BEGIN
   Matrix_t next_; next_.Data_ = make_sg_f64(next_p + next_off, (i64)(next_rows == 0 ? 0 : (next_rows - 1) * next_stride + next_cols)); next_.Rows_ = (i64)next_rows; next_.Cols_ = (i64)next_cols; next_.Stride_ = (i64)next_stride;
   Matrix_t now_; now_.Data_ = make_sg_f64((__global f64 *)now_p + now_off, (i64)(now_rows == 0 ? 0 : (now_rows - 1) * now_stride + now_cols)); now_.Rows_ = (i64)now_rows; now_.Cols_ = (i64)now_cols; now_.Stride_ = (i64)now_stride;
   Matrix_t before_; before_.Data_ = make_sg_f64((__global f64 *)before_p + before_off, (i64)(before_rows == 0 ? 0 : (before_rows - 1) * before_stride + before_cols)); before_.Rows_ = (i64)before_rows; before_.Cols_ = (i64)before_cols; before_.Stride_ = (i64)before_stride;
   f64 c2_ = (f64)c2_x;
-  i64 top_ = (i64)((u64)((i64)((u64)((i64)get_group_id(1)) * (u64)((i64)16))) - (u64)((i64)1));
-  i64 left_ = (i64)((u64)((i64)((u64)((i64)get_group_id(0)) * (u64)((i64)16))) - (u64)((i64)1));
+  i64 top_ = (i64)((u64)((i64)((u64)((i64)get_group_id(1)) * (u64)((i64)8))) - (u64)((i64)1));
+  i64 left_ = (i64)((u64)((i64)((u64)((i64)get_group_id(0)) * (u64)((i64)32))) - (u64)((i64)1));
   {
     i64 y_ = (i64)get_local_id(1);
-    for (; GO(y_ < ((i64)18)); y_ = (i64)((u64)y_ + (u64)((i64)16))) {
+    for (; GO(y_ < ((i64)10)); y_ = (i64)((u64)y_ + (u64)((i64)8))) {
       {
         i64 x_ = (i64)get_local_id(0);
-        for (; GO(x_ < ((i64)18)); x_ = (i64)((u64)x_ + (u64)((i64)16))) {
+        for (; GO(x_ < ((i64)34)); x_ = (i64)((u64)x_ + (u64)((i64)32))) {
           i64 i_ = (i64)((u64)top_ + (u64)y_);
           i64 j_ = (i64)((u64)left_ + (u64)x_);
-          STORE(l_f64, t_.v[AT(y_, 18, 30)].v[AT(x_, 18, 30)], 0.0);
+          f64 u_ = {0};
           if ((((i_ >= ((i64)0)) && (j_ >= ((i64)0))) && (i_ < now_.Rows_)) && (j_ < now_.Cols_)) {
-            STORE(l_f64, t_.v[AT(y_, 18, 32)].v[AT(x_, 18, 32)], LOAD(g_f64, now_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, now_.Rows_, 32) * (u64)now_.Stride_)) + (u64)COLUMN(j_, now_.Cols_, 32))]));
+            u_ = LOAD(g_f64, now_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, now_.Rows_, 31) * (u64)now_.Stride_)) + (u64)COLUMN(j_, now_.Cols_, 31))]);
           }
+          STORE(l_f64, t_.v[AT(y_, 10, 33)].v[AT(x_, 34, 33)], u_);
         }
       }
     }
@@ -1755,14 +1758,14 @@ void wave_float64(__global f64 *next_p, const ulong next_off, const ulong next_r
   if ((i2_ < now_.Rows_) && (j2_ < now_.Cols_)) {
     i64 y2_ = (i64)((u64)((i64)get_local_id(1)) + (u64)((i64)1));
     i64 x2_ = (i64)((u64)((i64)get_local_id(0)) + (u64)((i64)1));
-    f64 u_ = LOAD(l_f64, t_.v[AT(y2_, 18, 40)].v[AT(x2_, 18, 40)]);
-    f64 around_ = (LOAD(l_f64, t_.v[AT((i64)((u64)y2_ - (u64)((i64)1)), 18, 41)].v[AT(x2_, 18, 41)]) + LOAD(l_f64, t_.v[AT((i64)((u64)y2_ + (u64)((i64)1)), 18, 41)].v[AT(x2_, 18, 41)])) + (LOAD(l_f64, t_.v[AT(y2_, 18, 41)].v[AT((i64)((u64)x2_ - (u64)((i64)1)), 18, 41)]) + LOAD(l_f64, t_.v[AT(y2_, 18, 41)].v[AT((i64)((u64)x2_ + (u64)((i64)1)), 18, 41)]));
-    STORE(g_f64, next_.Data_.p[(i64)((u64)((i64)((u64)ROW(i2_, next_.Rows_, 42) * (u64)next_.Stride_)) + (u64)COLUMN(j2_, next_.Cols_, 42))], fma(c2_, fma(-4.0, u_, around_), fma(2.0, u_, -LOAD(g_f64, before_.Data_.p[(i64)((u64)((i64)((u64)ROW(i2_, before_.Rows_, 42) * (u64)before_.Stride_)) + (u64)COLUMN(j2_, before_.Cols_, 42))]))));
+    f64 u2_ = LOAD(l_f64, t_.v[AT(y2_, 10, 40)].v[AT(x2_, 34, 40)]);
+    f64 around_ = (LOAD(l_f64, t_.v[AT((i64)((u64)y2_ - (u64)((i64)1)), 10, 41)].v[AT(x2_, 34, 41)]) + LOAD(l_f64, t_.v[AT((i64)((u64)y2_ + (u64)((i64)1)), 10, 41)].v[AT(x2_, 34, 41)])) + (LOAD(l_f64, t_.v[AT(y2_, 10, 41)].v[AT((i64)((u64)x2_ - (u64)((i64)1)), 34, 41)]) + LOAD(l_f64, t_.v[AT(y2_, 10, 41)].v[AT((i64)((u64)x2_ + (u64)((i64)1)), 34, 41)]));
+    STORE(g_f64, next_.Data_.p[(i64)((u64)((i64)((u64)ROW(i2_, next_.Rows_, 42) * (u64)next_.Stride_)) + (u64)COLUMN(j2_, next_.Cols_, 42))], fma(c2_, fma(-4.0, u2_, around_), fma(2.0, u2_, -LOAD(g_f64, before_.Data_.p[(i64)((u64)((i64)((u64)ROW(i2_, before_.Rows_, 42) * (u64)before_.Stride_)) + (u64)COLUMN(j2_, before_.Cols_, 42))]))));
   }
 }
 `,
 	Packed: kernelsPTX("wave_float64"),
-	Native: nativecode.Kernels.Of("wave_float64", "12650d0c7024759b80b3c9177f9d88fd"),
+	Native: nativecode.Kernels.Of("wave_float64", "abcc8d2387c11adef3e3394ce0abea86"),
 }
 
 //go:embed kernels_tandem.zip
@@ -1783,7 +1786,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "blackscholes.go", Head: "func blackScholes(it gpu.Item, calls, puts []float32, options []option, rate, volatility float32) {", Hash: "21be794c1caf4b73e316fdb3c45cc67deaaf387d5379f6f749f313dc6712db9f"},
 	{File: "convolve.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "convolve.go", Head: "const (", Hash: "c4137e657de8035fd4b07f41d509331f7619171cae72e6fed329866cc6d079df"},
-	{File: "convolve.go", Head: "func convolve(it gpu.Item, out, in gpu.Matrix[float32], weights []float32) {", Hash: "17320bf8bc9260440a25d26dad078180b7697a0958c5960ccc5417c0c9dc6f5d"},
+	{File: "convolve.go", Head: "func convolve(it gpu.Item, out, in gpu.Matrix[float32], weights []float32) {", Hash: "442edb436a7ae1a462c2726195586950a034b3700f8471b0f0c67bf605365306"},
 	{File: "histogram.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "histogram.go", Head: "const bins = 256", Hash: "21d2b1f6d84561c58a8383b13c8d399f9a6807b81d215fe2334b372410cd929b"},
 	{File: "histogram.go", Head: "func histogram(it gpu.Item, counts []uint32, data []uint8) {", Hash: "3463172ace2eab5fae63d244bc0ff88e985c3268a97cb4fb4bb0299d2f51bf47"},
@@ -1816,6 +1819,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "sha256.go", Head: "func hash(it gpu.Item, digest []uint32, data []uint8, ends []uint32) {", Hash: "c64dd92d15da0d2fa53def74ccdf18716f49517a6fe9bd8be2a0981e6edcc883"},
 	{File: "sha256.go", Head: "func compress(h *[8]uint32, w *[16]uint32) {", Hash: "703ab55c352a4aeaf191545b88d8667a3aaf4fa15a65f182a26eef649d2c65d2"},
 	{File: "shortestpaths.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
+	{File: "shortestpaths.go", Head: "const side = 16", Hash: "9b425ba0770839501314b6bf3dfaf211bf0f47cd540b5e97cf9fcd761c8b3c46"},
 	{File: "shortestpaths.go", Head: "const unreachable = 1<<30 - 1", Hash: "d8230d9451f1393f628b6a7c7a3bfc3a835367d53e9e892bf28d3746bca68cd4"},
 	{File: "shortestpaths.go", Head: "const (", Hash: "1ec3eb6bdb3e30b8e7544de6ac50ca4ebd108f34a955ee6e7c75b535b35e5e7d"},
 	{File: "shortestpaths.go", Head: "func paths(it gpu.Item, d gpu.Matrix[int32], k, part int) {", Hash: "17108b0a47595d733ca6ba560d79dd36f7d5f60f817d6c4dbeab267815883002"},
@@ -1835,8 +1839,8 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "sum.go", Head: "const (", Hash: "09e3378ff138e576ce9e9f0700208b3f4d61de0ac93c9b1cf0dfa708ed8c2b5a"},
 	{File: "sum.go", Head: "func sum[T gpu.Number](it gpu.Item, sums, x []T) {", Hash: "2f67d8239106b8e9a333bce5b7651f4d3172791c7f23130e7e26859b7b62c71b"},
 	{File: "wave.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
-	{File: "wave.go", Head: "const side = 16", Hash: "9b425ba0770839501314b6bf3dfaf211bf0f47cd540b5e97cf9fcd761c8b3c46"},
-	{File: "wave.go", Head: "func wave[T gpu.Float](it gpu.Item, next, now, before gpu.Matrix[T], c2 T) {", Hash: "0bb4fde4da17d02c0f262c8389ec8a112d2eead69c4a54d26de88dcbcb7b1f39"},
+	{File: "wave.go", Head: "const across, down = 32, 8", Hash: "f3417505d549d4afe71d3ead2f8132e9dad787df2d6e933f489ecdcd3e5e8fbf"},
+	{File: "wave.go", Head: "func wave[T gpu.Float](it gpu.Item, next, now, before gpu.Matrix[T], c2 T) {", Hash: "3ada902e2b4637eb5d6509ca2692cd0215d0a517cff6cff1cfad117f83844cdb"},
 }, nil, func() string {
 	switch {
 	case !support.Same(&roundConstants, &gpu_roundConstants):
@@ -1925,7 +1929,7 @@ func blackScholesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1929
+//line kernels_tandem.go:1933
 	}
 	return nil
 }
@@ -1943,9 +1947,9 @@ func convolveGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	out_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	in_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	weights_ := support.Slice[float32](args[10:])
-	n0, n1, n2 := int64(16), int64(16), int64(1)
+	n0, n1, n2 := int64(32), int64(8), int64(1)
 	var w_ [25]float32
-	var t_ [20][20]float32
+	var t_ [12][36]float32
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
@@ -1954,35 +1958,36 @@ func convolveGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for w := range n {
 			l0 := w % n0
 			l1 := w / n0 % n1
-			/*line convolve.go:26*/ l_ := (l1 * int64(16)) + l0
+			/*line convolve.go:26*/ l_ := (l1 * int64(32)) + l0
 			/*line convolve.go:26*/ if l_ < int64(25) {
 				w_[l_] = weights_[l_]
 			}
 		}
-		/*line convolve.go:29*/ top_ := (g1 * int64(16)) - int64(2)
-		/*line convolve.go:29*/ left_ := (g0 * int64(16)) - int64(2)
+		/*line convolve.go:29*/ top_ := (g1 * int64(8)) - int64(2)
+		/*line convolve.go:29*/ left_ := (g0 * int64(32)) - int64(2)
 		for w := range n {
 			l0 := w % n0
 			l1 := w / n0 % n1
-			/*line convolve.go:30*/ for y_ := l1; y_ < int64(20); y_ = y_ + int64(16) {
-				for x_ := l0; x_ < int64(20); x_ = x_ + int64(16) {
+			/*line convolve.go:30*/ for y_ := l1; y_ < int64(12); y_ = y_ + int64(8) {
+				for x_ := l0; x_ < int64(36); x_ = x_ + int64(32) {
 					i_ := top_ + y_
 					/*line convolve.go:32*/ j_ := left_ + x_
-					t_[y_][x_] = float32(0)
+					var u_ float32
 					if (((i_ >= int64(0)) && (j_ >= int64(0))) && (i_ < in_.Rows_)) && (j_ < in_.Cols_) {
-						t_[y_][x_] = in_.Data_[(i_*in_.Stride_)+j_]
+						u_ = in_.Data_[(i_*in_.Stride_)+j_]
 					}
+					t_[y_][x_] = u_
 				}
 			}
 		}
 		for w := range n {
 			l0 := w % n0
 			l1 := w / n0 % n1
-			/*line convolve.go:40*/ i2_ := b1 + l1
-			/*line convolve.go:40*/ j2_ := b0 + l0
+			/*line convolve.go:41*/ i2_ := b1 + l1
+			/*line convolve.go:41*/ j2_ := b0 + l0
 			if (i2_ < out_.Rows_) && (j2_ < out_.Cols_) {
 				y2_ := l1 + int64(4)
-				/*line convolve.go:42*/ x2_ := l0 + int64(4)
+				/*line convolve.go:43*/ x2_ := l0 + int64(4)
 				var sum_ float32
 				for p_ := int64(0); p_ < int64(5); p_ = p_ + int64(1) {
 					for q_ := int64(0); q_ < int64(5); q_ = q_ + int64(1) {
@@ -1992,7 +1997,7 @@ func convolveGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				out_.Data_[(i2_*out_.Stride_)+j2_] = sum_
 			}
 		}
-//line kernels_tandem.go:1996
+//line kernels_tandem.go:2001
 	}
 	return nil
 }
@@ -2040,7 +2045,7 @@ func histogramGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2044
+//line kernels_tandem.go:2049
 	}
 	return nil
 }
@@ -2118,7 +2123,7 @@ func lifeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2122
+//line kernels_tandem.go:2127
 	}
 	return nil
 }
@@ -2160,7 +2165,7 @@ func mandelbrotGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2164
+//line kernels_tandem.go:2169
 	}
 	return nil
 }
@@ -2238,7 +2243,7 @@ func matmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			acc_all[w] = acc_
 		}
-//line kernels_tandem.go:2242
+//line kernels_tandem.go:2247
 	}
 	return nil
 }
@@ -2316,7 +2321,7 @@ func matmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			acc_all[w] = acc_
 		}
-//line kernels_tandem.go:2320
+//line kernels_tandem.go:2325
 	}
 	return nil
 }
@@ -2394,7 +2399,7 @@ func matmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			acc_all[w] = acc_
 		}
-//line kernels_tandem.go:2398
+//line kernels_tandem.go:2403
 	}
 	return nil
 }
@@ -2461,7 +2466,7 @@ func nbodyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				/*line nbody.go:68*/ next_[i_] = t2_
 			}
 		}
-//line kernels_tandem.go:2465
+//line kernels_tandem.go:2470
 	}
 	return nil
 }
@@ -2527,7 +2532,7 @@ func prefixSumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				sums_[g0] = t_[l_]
 			}
 		}
-//line kernels_tandem.go:2531
+//line kernels_tandem.go:2536
 	}
 	return nil
 }
@@ -2560,7 +2565,7 @@ func addBeforeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2564
+//line kernels_tandem.go:2569
 	}
 	return nil
 }
@@ -2624,7 +2629,7 @@ func hashGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2628
+//line kernels_tandem.go:2633
 	}
 	return nil
 }
@@ -2656,30 +2661,30 @@ groups:
 		for w := range n {
 			var i_ int64
 			var j_ int64
-			/*line shortestpaths.go:30*/ i_ = g1
-			/*line shortestpaths.go:30*/ j_ = g0
+			/*line shortestpaths.go:33*/ i_ = g1
+			/*line shortestpaths.go:33*/ j_ = g0
 			t_ := part_
 			if t_ == int64(0) {
 				t2_ := k_
-				/*line shortestpaths.go:33*/ t3_ := k_
-				/*line shortestpaths.go:33*/ i_ = t2_
-				/*line shortestpaths.go:33*/ j_ = t3_
+				/*line shortestpaths.go:36*/ t3_ := k_
+				/*line shortestpaths.go:36*/ i_ = t2_
+				/*line shortestpaths.go:36*/ j_ = t3_
 			} else {
-				/*line shortestpaths.go:34*/ if t_ == int64(1) {
+				/*line shortestpaths.go:37*/ if t_ == int64(1) {
 					if i_ == int64(0) {
 						i_ = k_
 					} else {
 						t4_ := j_
-						/*line shortestpaths.go:38*/ t5_ := k_
-						/*line shortestpaths.go:38*/ i_ = t4_
-						/*line shortestpaths.go:38*/ j_ = t5_
+						/*line shortestpaths.go:41*/ t5_ := k_
+						/*line shortestpaths.go:41*/ i_ = t4_
+						/*line shortestpaths.go:41*/ j_ = t5_
 					}
 				}
 			}
 			i_all[w] = i_
 			j_all[w] = j_
 		}
-//line shortestpaths.go:41
+//line shortestpaths.go:44
 		if (((part_ != int64(0)) && (i_all[0] == k_)) && (j_all[0] == k_)) || ((part_ == int64(2)) && ((i_all[0] == k_) || (j_all[0] == k_))) {
 			continue groups
 		}
@@ -2691,28 +2696,28 @@ groups:
 			var own_ int32
 			y_ := l1
 			x_ := l0
-			/*line shortestpaths.go:45*/ t6_ := gpu_distance(d_, (i_*int64(16))+y_, (k_*int64(16))+x_)
-			/*line shortestpaths.go:45*/ a_[y_][x_] = t6_
+			/*line shortestpaths.go:48*/ t6_ := gpu_distance(d_, (i_*int64(16))+y_, (k_*int64(16))+x_)
+			/*line shortestpaths.go:48*/ a_[y_][x_] = t6_
 			t7_ := gpu_distance(d_, (k_*int64(16))+y_, (j_*int64(16))+x_)
-			/*line shortestpaths.go:46*/ b_[y_][x_] = t7_
+			/*line shortestpaths.go:49*/ b_[y_][x_] = t7_
 			t8_ := gpu_distance(d_, (i_*int64(16))+y_, (j_*int64(16))+x_)
-			/*line shortestpaths.go:47*/ own_ = t8_
+			/*line shortestpaths.go:50*/ own_ = t8_
 			i_all[w] = i_
 			j_all[w] = j_
 			own_all[w] = own_
 		}
-		/*line shortestpaths.go:49*/ p_ := int64(0)
-		/*line shortestpaths.go:49*/ for p_ < int64(16) {
+		/*line shortestpaths.go:52*/ p_ := int64(0)
+		/*line shortestpaths.go:52*/ for p_ < int64(16) {
 			for w := range n {
 				l0 := w % n0
 				l1 := w / n0 % n1
 				own_ := own_all[w]
 				y_ := l1
 				x_ := l0
-				/*line shortestpaths.go:50*/ own_ = min(own_, a_[y_][p_]+b_[p_][x_])
+				/*line shortestpaths.go:53*/ own_ = min(own_, a_[y_][p_]+b_[p_][x_])
 				own_all[w] = own_
 			}
-			/*line shortestpaths.go:51*/ if part_ != int64(2) {
+			/*line shortestpaths.go:54*/ if part_ != int64(2) {
 				for w := range n {
 					l0 := w % n0
 					l1 := w / n0 % n1
@@ -2721,7 +2726,7 @@ groups:
 					i_ := i_all[w]
 					y_ := l1
 					x_ := l0
-					/*line shortestpaths.go:53*/ if j_ == k_ {
+					/*line shortestpaths.go:56*/ if j_ == k_ {
 						a_[y_][x_] = own_
 					}
 					if i_ == k_ {
@@ -2732,7 +2737,7 @@ groups:
 					i_all[w] = i_
 				}
 			}
-			/*line shortestpaths.go:49*/ p_ = p_ + int64(1)
+			/*line shortestpaths.go:52*/ p_ = p_ + int64(1)
 		}
 		for w := range n {
 			l0 := w % n0
@@ -2742,16 +2747,16 @@ groups:
 			own_ := own_all[w]
 			y_ := l1
 			x_ := l0
-			/*line shortestpaths.go:62*/ i2_ := (i_ * int64(16)) + y_
-			/*line shortestpaths.go:62*/ j2_ := (j_ * int64(16)) + x_
-			/*line shortestpaths.go:62*/ if (i2_ < d_.Rows_) && (j2_ < d_.Cols_) {
+			/*line shortestpaths.go:65*/ i2_ := (i_ * int64(16)) + y_
+			/*line shortestpaths.go:65*/ j2_ := (j_ * int64(16)) + x_
+			/*line shortestpaths.go:65*/ if (i2_ < d_.Rows_) && (j2_ < d_.Cols_) {
 				d_.Data_[(i2_*d_.Stride_)+j2_] = own_
 			}
 			i_all[w] = i_
 			j_all[w] = j_
 			own_all[w] = own_
 		}
-//line kernels_tandem.go:2755
+//line kernels_tandem.go:2760
 	}
 	return nil
 }
@@ -2824,7 +2829,7 @@ func sortTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2828
+//line kernels_tandem.go:2833
 	}
 	return nil
 }
@@ -2884,7 +2889,7 @@ func mergeTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2888
+//line kernels_tandem.go:2893
 	}
 	return nil
 }
@@ -2923,7 +2928,7 @@ func sortPassGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2927
+//line kernels_tandem.go:2932
 	}
 	return nil
 }
@@ -2975,7 +2980,7 @@ func sumFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				sums_[g0] = t_[0]
 			}
 		}
-//line kernels_tandem.go:2979
+//line kernels_tandem.go:2984
 	}
 	return nil
 }
@@ -3027,7 +3032,7 @@ func sumInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				sums_[g0] = t_[0]
 			}
 		}
-//line kernels_tandem.go:3031
+//line kernels_tandem.go:3036
 	}
 	return nil
 }
@@ -3046,26 +3051,27 @@ func waveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	now_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	before_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	c2_ := args[15].Float32()
-	n0, n1, n2 := int64(16), int64(16), int64(1)
-	var t_ [18][18]float32
+	n0, n1, n2 := int64(32), int64(8), int64(1)
+	var t_ [10][34]float32
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_ = b2
-		/*line wave.go:26*/ top_ := (g1 * int64(16)) - int64(1)
-		/*line wave.go:26*/ left_ := (g0 * int64(16)) - int64(1)
+		/*line wave.go:25*/ top_ := (g1 * int64(8)) - int64(1)
+		/*line wave.go:25*/ left_ := (g0 * int64(32)) - int64(1)
 		for w := range n {
 			l0 := w % n0
 			l1 := w / n0 % n1
-			/*line wave.go:27*/ for y_ := l1; y_ < int64(18); y_ = y_ + int64(16) {
-				for x_ := l0; x_ < int64(18); x_ = x_ + int64(16) {
+			/*line wave.go:26*/ for y_ := l1; y_ < int64(10); y_ = y_ + int64(8) {
+				for x_ := l0; x_ < int64(34); x_ = x_ + int64(32) {
 					i_ := top_ + y_
-					/*line wave.go:29*/ j_ := left_ + x_
-					t_[y_][x_] = float32(0)
+					/*line wave.go:28*/ j_ := left_ + x_
+					var u_ float32
 					if (((i_ >= int64(0)) && (j_ >= int64(0))) && (i_ < now_.Rows_)) && (j_ < now_.Cols_) {
-						t_[y_][x_] = now_.Data_[(i_*now_.Stride_)+j_]
+						u_ = now_.Data_[(i_*now_.Stride_)+j_]
 					}
+					t_[y_][x_] = u_
 				}
 			}
 		}
@@ -3077,12 +3083,12 @@ func waveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			if (i2_ < now_.Rows_) && (j2_ < now_.Cols_) {
 				y2_ := l1 + int64(1)
 				/*line wave.go:39*/ x2_ := l0 + int64(1)
-				u_ := t_[y2_][x2_]
+				u2_ := t_[y2_][x2_]
 				around_ := (t_[y2_-int64(1)][x2_] + t_[y2_+int64(1)][x2_]) + (t_[y2_][x2_-int64(1)] + t_[y2_][x2_+int64(1)])
-				next_.Data_[(i2_*next_.Stride_)+j2_] = support.FMA32(c2_, support.FMA32(float32(-4), u_, around_), support.FMA32(float32(2), u_, -before_.Data_[(i2_*before_.Stride_)+j2_]))
+				next_.Data_[(i2_*next_.Stride_)+j2_] = support.FMA32(c2_, support.FMA32(float32(-4), u2_, around_), support.FMA32(float32(2), u2_, -before_.Data_[(i2_*before_.Stride_)+j2_]))
 			}
 		}
-//line kernels_tandem.go:3086
+//line kernels_tandem.go:3092
 	}
 	return nil
 }
@@ -3101,26 +3107,27 @@ func waveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	now_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	before_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	c2_ := args[15].Float64()
-	n0, n1, n2 := int64(16), int64(16), int64(1)
-	var t_ [18][18]float64
+	n0, n1, n2 := int64(32), int64(8), int64(1)
+	var t_ [10][34]float64
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_ = b2
-		/*line wave.go:26*/ top_ := (g1 * int64(16)) - int64(1)
-		/*line wave.go:26*/ left_ := (g0 * int64(16)) - int64(1)
+		/*line wave.go:25*/ top_ := (g1 * int64(8)) - int64(1)
+		/*line wave.go:25*/ left_ := (g0 * int64(32)) - int64(1)
 		for w := range n {
 			l0 := w % n0
 			l1 := w / n0 % n1
-			/*line wave.go:27*/ for y_ := l1; y_ < int64(18); y_ = y_ + int64(16) {
-				for x_ := l0; x_ < int64(18); x_ = x_ + int64(16) {
+			/*line wave.go:26*/ for y_ := l1; y_ < int64(10); y_ = y_ + int64(8) {
+				for x_ := l0; x_ < int64(34); x_ = x_ + int64(32) {
 					i_ := top_ + y_
-					/*line wave.go:29*/ j_ := left_ + x_
-					t_[y_][x_] = float64(0)
+					/*line wave.go:28*/ j_ := left_ + x_
+					var u_ float64
 					if (((i_ >= int64(0)) && (j_ >= int64(0))) && (i_ < now_.Rows_)) && (j_ < now_.Cols_) {
-						t_[y_][x_] = now_.Data_[(i_*now_.Stride_)+j_]
+						u_ = now_.Data_[(i_*now_.Stride_)+j_]
 					}
+					t_[y_][x_] = u_
 				}
 			}
 		}
@@ -3132,12 +3139,12 @@ func waveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			if (i2_ < now_.Rows_) && (j2_ < now_.Cols_) {
 				y2_ := l1 + int64(1)
 				/*line wave.go:39*/ x2_ := l0 + int64(1)
-				u_ := t_[y2_][x2_]
+				u2_ := t_[y2_][x2_]
 				around_ := (t_[y2_-int64(1)][x2_] + t_[y2_+int64(1)][x2_]) + (t_[y2_][x2_-int64(1)] + t_[y2_][x2_+int64(1)])
-				next_.Data_[(i2_*next_.Stride_)+j2_] = math.FMA(c2_, math.FMA(float64(-4), u_, around_), math.FMA(float64(2), u_, -before_.Data_[(i2_*before_.Stride_)+j2_]))
+				next_.Data_[(i2_*next_.Stride_)+j2_] = math.FMA(c2_, math.FMA(float64(-4), u2_, around_), math.FMA(float64(2), u2_, -before_.Data_[(i2_*before_.Stride_)+j2_]))
 			}
 		}
-//line kernels_tandem.go:3141
+//line kernels_tandem.go:3148
 	}
 	return nil
 }
@@ -3154,7 +3161,7 @@ func gpu_normal(x_ float32) float32 {
 		return tail_
 	}
 	return float32(1) - tail_
-//line kernels_tandem.go:3158
+//line kernels_tandem.go:3165
 }
 
 func gpu_add3(a_ uint64, b_ uint64, c_ uint64) (uint64, uint64) {
@@ -3163,7 +3170,7 @@ func gpu_add3(a_ uint64, b_ uint64, c_ uint64) (uint64, uint64) {
 	/*line life.go:45*/ var two_ uint64
 	_ = two_
 	/*line life.go:45*/ return (a_ ^ b_) ^ c_, (a_ & b_) | (c_ & (a_ ^ b_))
-//line kernels_tandem.go:3167
+//line kernels_tandem.go:3174
 }
 
 func gpu_add2(a_ uint64, b_ uint64) (uint64, uint64) {
@@ -3172,7 +3179,7 @@ func gpu_add2(a_ uint64, b_ uint64) (uint64, uint64) {
 	/*line life.go:42*/ var two_ uint64
 	_ = two_
 	/*line life.go:42*/ return a_ ^ b_, a_ & b_
-//line kernels_tandem.go:3176
+//line kernels_tandem.go:3183
 }
 
 func gpu_escape(cx_ float64, cy_ float64, limit_ int32) int32 {
@@ -3190,25 +3197,25 @@ func gpu_escape(cx_ float64, cy_ float64, limit_ int32) int32 {
 		/*line mandelbrot.go:39*/ y_ = t3_
 	}
 	return limit_
-//line kernels_tandem.go:3194
+//line kernels_tandem.go:3201
 }
 
 func gpu_minus(a_ gpu_vec, b_ gpu_vec) gpu_vec {
 	/*line nbody.go:19*/ t_ := gpu_vec{x_: a_.x_ - b_.x_, y_: a_.y_ - b_.y_, z_: a_.z_ - b_.z_}
 	/*line nbody.go:19*/ return t_
-//line kernels_tandem.go:3200
+//line kernels_tandem.go:3207
 }
 
 func gpu_dot(a_ gpu_vec, b_ gpu_vec) float32 {
 	/*line nbody.go:21*/ return support.FMA32(a_.x_, b_.x_, support.FMA32(a_.y_, b_.y_, float32(a_.z_*b_.z_)))
-//line kernels_tandem.go:3205
+//line kernels_tandem.go:3212
 }
 
 func gpu_plus(a_ gpu_vec, s_ float32, b_ gpu_vec) gpu_vec {
 //line nbody.go:25
 	t_ := gpu_vec{x_: support.FMA32(s_, b_.x_, a_.x_), y_: support.FMA32(s_, b_.y_, a_.y_), z_: support.FMA32(s_, b_.z_, a_.z_)}
 	/*line nbody.go:25*/ return t_
-//line kernels_tandem.go:3212
+//line kernels_tandem.go:3219
 }
 
 func gpu_compress(h_ *[8]uint32, w_ *[16]uint32) {
@@ -3271,15 +3278,15 @@ func gpu_compress(h_ *[8]uint32, w_ *[16]uint32) {
 		/*line sha256.go:82*/ v_ := t21_[i2_]
 		(*h_)[i2_] = (*h_)[i2_] + v_
 	}
-//line kernels_tandem.go:3275
+//line kernels_tandem.go:3282
 }
 
 func gpu_distance(d_ gpu_Matrix__, i_ int64, j_ int64) int32 {
-	/*line shortestpaths.go:68*/ if (i_ < d_.Rows_) && (j_ < d_.Cols_) {
+	/*line shortestpaths.go:71*/ if (i_ < d_.Rows_) && (j_ < d_.Cols_) {
 		return d_.Data_[(i_*d_.Stride_)+j_]
 	}
 	return int32(1073741823)
-//line kernels_tandem.go:3283
+//line kernels_tandem.go:3290
 }
 
 func gpu_pair(p_ int64, half_ int64, mask_ int64) (int64, int64) {
@@ -3288,7 +3295,7 @@ func gpu_pair(p_ int64, half_ int64, mask_ int64) (int64, int64) {
 	_ = j_
 	/*line sort.go:59*/ i_ = ((p_ & (-half_)) << (1)) | (p_ & (half_ - int64(1)))
 	return i_, i_ ^ mask_
-//line kernels_tandem.go:3292
+//line kernels_tandem.go:3299
 }
 
 func gpu_order(a_ *int32, b_ *int32) {
@@ -3298,7 +3305,7 @@ func gpu_order(a_ *int32, b_ *int32) {
 		/*line sort.go:66*/ (*a_) = t_
 		/*line sort.go:66*/ (*b_) = t2_
 	}
-//line kernels_tandem.go:3302
+//line kernels_tandem.go:3309
 }
 
 func gpu_order_(a_ *int32, b_ *int32) {
@@ -3308,5 +3315,5 @@ func gpu_order_(a_ *int32, b_ *int32) {
 		/*line sort.go:66*/ (*a_) = t_
 		/*line sort.go:66*/ (*b_) = t2_
 	}
-//line kernels_tandem.go:3312
+//line kernels_tandem.go:3319
 }

@@ -10,6 +10,9 @@ import (
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
+// side is the rows and columns of a tile.
+const side = 16
+
 // unreachable is longer than every path; twice that fits an int32.
 const unreachable = 1<<30 - 1
 

@@ -9,8 +9,8 @@ import (
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
-// side is the rows and columns of a tile.
-const side = 16
+// A tile of a stencil is wide, so that neighbours in a group read whole lines of memory.
+const across, down = 32, 8
 
 // wave makes next the membrane one step after now, which is one after before:
 //
@@ -19,18 +19,18 @@ const side = 16
 // c2 is the square of the speed, at most 1/2. The membrane is held at 0 all around.
 //
 //tandem:kernel float32 float64
-//tandem:group 16 16
+//tandem:group 32 8
 func wave[T gpu.Float](it gpu.Item, next, now, before gpu.Matrix[T], c2 T) {
-	const wide = side + 2
-	t := gpu.Local[[wide][wide]T](it)
-	top, left := it.Group(1)*side-1, it.Group(0)*side-1
-	for y := it.Local(1); y < wide; y += side {
-		for x := it.Local(0); x < wide; x += side {
+	t := gpu.Local[[down+2][across+2]T](it)
+	top, left := it.Group(1)*down-1, it.Group(0)*across-1
+	for y := it.Local(1); y < down+2; y += down {
+		for x := it.Local(0); x < across+2; x += across {
 			i, j := top+y, left+x
-			t[y][x] = 0
+			var u T
 			if i >= 0 && j >= 0 && i < now.Rows && j < now.Cols {
-				t[y][x] = now.At(i, j)
+				u = now.At(i, j)
 			}
+			t[y][x] = u
 		}
 	}
 	it.Barrier()
@@ -47,5 +47,5 @@ func wave[T gpu.Float](it gpu.Item, next, now, before gpu.Matrix[T], c2 T) {
 // device, so that nothing is copied from step to step.
 func moveWave[T float32 | float64](s *linalg.Session, next, now, before *linalg.Array[T], c2 T) error {
 	rows, cols := now.Dims()
-	return launchWave[T](s, tiles(rows, cols, side), next, now, before, c2)
+	return launchWave[T](s, waveKernels.Of(*new(T)).GridFor(cols, rows), next, now, before, c2)
 }

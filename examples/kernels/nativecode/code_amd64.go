@@ -14,7 +14,7 @@ var entries [40]uintptr // in assembly
 // Kernels is the machine code of kernels, by their entry points.
 var Kernels = support.Natives{
 	"blackScholes_kernel": {Key: "6e7b4c6da989f854fd291a124b3faa5c", Code: []backend.Native{{Level: "avx2", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[1], Lanes: 16, Group: 64, Strip: 0}}},
-	"convolve_kernel":     {Key: "8c5bfe2484fef07f8a445cedb625108f", Code: []backend.Native{{Level: "avx2", Entry: entries[2], Lanes: 16, Group: 2048, Strip: 0}, {Level: "avx512", Entry: entries[3], Lanes: 16, Group: 2048, Strip: 0}}},
+	"convolve_kernel":     {Key: "e679c88c12b4891f531f1ff310d52eaf", Code: []backend.Native{{Level: "avx2", Entry: entries[2], Lanes: 16, Group: 2176, Strip: 0}, {Level: "avx512", Entry: entries[3], Lanes: 16, Group: 2176, Strip: 0}}},
 	"histogram_kernel":    {Key: "c8c9a2b356ca6da178f709e9ffda3a7c", Code: []backend.Native{{Level: "avx2", Entry: entries[4], Lanes: 16, Group: 1344, Strip: 0}, {Level: "avx512", Entry: entries[5], Lanes: 16, Group: 1344, Strip: 0}}},
 	"life_kernel":         {Key: "6e0f7382577d20952fd34ce8b5d9c760", Code: []backend.Native{{Level: "avx2", Entry: entries[6], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[7], Lanes: 16, Group: 64, Strip: 0}}},
 	"mandelbrot_kernel":   {Key: "266ccdf507f12a3603371f93e9e42ebb", Code: []backend.Native{{Level: "avx2", Entry: entries[8], Lanes: 8, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[9], Lanes: 8, Group: 64, Strip: 0}}},
@@ -25,12 +25,12 @@ var Kernels = support.Natives{
 	"prefixSum_kernel":    {Key: "786d7b931deb76ca7dafe6a861c97e05", Code: []backend.Native{{Level: "avx2", Entry: entries[18], Lanes: 16, Group: 832, Strip: 128}, {Level: "avx512", Entry: entries[19], Lanes: 16, Group: 832, Strip: 128}}},
 	"addBefore_kernel":    {Key: "ea6d3b0e44c0c8542395974e3dfa94a9", Code: []backend.Native{{Level: "avx2", Entry: entries[20], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[21], Lanes: 16, Group: 64, Strip: 0}}},
 	"hash_kernel":         {Key: "ad9c772b7ca73e91489e2897ed0367f1", Code: []backend.Native{{Level: "avx2", Entry: entries[22], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[23], Lanes: 16, Group: 64, Strip: 0}}},
-	"paths_kernel":        {Key: "2ccefe8a52f3f044aeb92bb65229c07e", Code: []backend.Native{{Level: "avx2", Entry: entries[24], Lanes: 16, Group: 2368, Strip: 192}, {Level: "avx512", Entry: entries[25], Lanes: 16, Group: 2368, Strip: 192}}},
+	"paths_kernel":        {Key: "430050bbeef0cb90f4b0e2517eaeb7ec", Code: []backend.Native{{Level: "avx2", Entry: entries[24], Lanes: 16, Group: 2368, Strip: 192}, {Level: "avx512", Entry: entries[25], Lanes: 16, Group: 2368, Strip: 192}}},
 	"sortTiles_kernel":    {Key: "657152a1ef51353430f07f7508ea4e98", Code: []backend.Native{{Level: "avx2", Entry: entries[26], Lanes: 16, Group: 1344, Strip: 64}, {Level: "avx512", Entry: entries[27], Lanes: 16, Group: 1344, Strip: 64}}},
 	"mergeTiles_kernel":   {Key: "3cd53de78f033b3a48fa60b9ee59e83a", Code: []backend.Native{{Level: "avx2", Entry: entries[28], Lanes: 16, Group: 1344, Strip: 64}, {Level: "avx512", Entry: entries[29], Lanes: 16, Group: 1344, Strip: 64}}},
 	"sortPass_kernel":     {Key: "80abadd0eba73cdd9b08b6b9c5760ed4", Code: []backend.Native{{Level: "avx2", Entry: entries[30], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[31], Lanes: 16, Group: 64, Strip: 0}}},
 	"sum_float32":         {Key: "42fbac247d86c73af107cfc30b12ae38", Code: []backend.Native{{Level: "avx2", Entry: entries[32], Lanes: 64, Group: 1600, Strip: 0}, {Level: "avx512", Entry: entries[33], Lanes: 64, Group: 1600, Strip: 0}}},
 	"sum_int32":           {Key: "137d57433e0b52494e97dc8cdd618ff4", Code: []backend.Native{{Level: "avx2", Entry: entries[34], Lanes: 64, Group: 1600, Strip: 0}, {Level: "avx512", Entry: entries[35], Lanes: 64, Group: 1600, Strip: 0}}},
-	"wave_float32":        {Key: "fbdadb4201168082e25037f1f83ff0f8", Code: []backend.Native{{Level: "avx2", Entry: entries[36], Lanes: 16, Group: 1600, Strip: 0}, {Level: "avx512", Entry: entries[37], Lanes: 16, Group: 1600, Strip: 0}}},
-	"wave_float64":        {Key: "12650d0c7024759b80b3c9177f9d88fd", Code: []backend.Native{{Level: "avx2", Entry: entries[38], Lanes: 8, Group: 2752, Strip: 0}, {Level: "avx512", Entry: entries[39], Lanes: 8, Group: 2752, Strip: 0}}},
+	"wave_float32":        {Key: "76c0ceeb8dc4976d98852b8a6dc551b2", Code: []backend.Native{{Level: "avx2", Entry: entries[36], Lanes: 16, Group: 1664, Strip: 0}, {Level: "avx512", Entry: entries[37], Lanes: 16, Group: 1664, Strip: 0}}},
+	"wave_float64":        {Key: "abcc8d2387c11adef3e3394ce0abea86", Code: []backend.Native{{Level: "avx2", Entry: entries[38], Lanes: 8, Group: 2880, Strip: 0}, {Level: "avx512", Entry: entries[39], Lanes: 8, Group: 2880, Strip: 0}}},
 }
