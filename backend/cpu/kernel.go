@@ -30,10 +30,10 @@ const patience = time.Millisecond
 // its kernel may use the cores itself, and so do several that are done soon. What is left is split
 // into a few ranges for each core, so that cores that finish early take more.
 func (k *kernel) launch(g backend.Grid, c *call) error {
-	if k.native != nil {
+	n := g.Count()
+	if k.native != nil && n*g.Items() > 1 { // of a single work-item Go is done sooner than a strip
 		k.native.prepare(c)
 	}
-	n := g.Count()
 	if n == 1 && (!c.native || k.native.knownQuick()) {
 		return k.failure(k.call(g, 0, 1, c, &c.frame, false))
 	}

@@ -31,7 +31,7 @@ func prefix[T linalg.Element, F interface {
 	if rows == 0 || cols == 0 {
 		return nil
 	}
-	const least = 1024 // elements of a block: it costs as much as many of them
+	const least = 128 // elements of a block: it costs as much as many of them
 	words := f.words() + 1
 	blocks := max(1, min((cols+least-1)/least, workItems(s.Info())/rows, maxScratch/8/words))
 	block := (cols + blocks - 1) / blocks
@@ -42,10 +42,9 @@ func prefix[T linalg.Element, F interface {
 		return err
 	}
 	defer func() { err = cmp.Or(err, sums.Free()) }()
-	lanes := lanesFor(s.Info())
 	for i := 0; i < rows; i += height {
 		n := min(height, rows-i)
-		grid := backend.Grid2((n*blocks+lanes-1)/lanes, 1, lanes, 1)
+		grid := gridOf(s.Info(), n*blocks)
 		to, from := c.Slice(i, i+n, 0, cols), x.Slice(i, i+n, 0, cols)
 		if blocks > 1 {
 			if err := LaunchTotals[T](s, grid, f, from, sums, block, blocks); err != nil {
@@ -72,7 +71,7 @@ func lanesFor(info backend.Info) int {
 
 // gridOf is a work-item for each of n outputs, or for some of them, each with much to do.
 func gridOf(info backend.Info, n int) backend.Grid {
-	lanes := lanesFor(info)
+	lanes := min(n, lanesFor(info)) // one work-item alone is done sooner than a strip of them
 	return backend.Grid2(min((n+lanes-1)/lanes, maxGroups), 1, lanes, 1)
 }
 
