@@ -299,7 +299,7 @@ func TestMapErrors(t *testing.T) {
 		"a row of itself": {Add(a, a.Slice(0, 1, 0, 3), a), linalg.ErrOverlap, "input 1"},
 		"session":         {Add(a, upload(t, other, 2, 3, false, x), a), backend.ErrLaunch, "another session"},
 		"nil operand":     {Add(a, a, none), backend.ErrLaunch, "input 2"},
-		"nil result":      {Add(none, a, a), backend.ErrLaunch, "session is nil"},
+		"nil result":      {Add(none, a, a), backend.ErrLaunch, "destination, is nil"},
 		"short host memory": {
 			Add(a, a, linalg.Matrix[float32]{Rows: 2, Cols: 3, Stride: 3, Data: x[:5]}), linalg.ErrShape, "input 2",
 		},
