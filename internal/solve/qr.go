@@ -244,9 +244,9 @@ type reflector[T host.Float] struct {
 // newReflector takes V from below the diagonal of a, of m by w: t[j,j] = tau[j], and t[i,j] is the
 // chain of fma(t[i,k], g[k,j], .) for k = i ... j-1 from +0 times -tau[j], for G = VᵀV as cross
 // gives it. It is for matrices of n columns.
-func (s Solver[T]) newReflector(m, n, w int, a []T, lda int, tau []T) *reflector[T] {
+func (s Solver[T]) newReflector(m, n, w int, a []T, lda int, tau []T) reflector[T] {
 	memory, x := host.Take[T](2*m*w + w*w + w*max(2*n, w))
-	r := &reflector[T]{
+	r := reflector[T]{
 		Solver: s, m: m, w: w, v: x[:m*w], vt: x[m*w : 2*m*w], tt: x[2*m*w:][:w*w], side: x[2*m*w+w*w:], memory: memory,
 	}
 	host.CopyMatrix(m, w, a, lda, r.v, w)
