@@ -9,22 +9,23 @@ import (
 	"github.com/tandem-gpu/tandem/internal/parallel"
 )
 
-// EigSym makes the symmetric A of n by n, whose lower triangle counts and of which all is
+// EigSym makes the symmetric A of n by n, whose lower or upper triangle counts and of which all is
 // overwritten, its eigenvectors, in columns, and w its eigenvalues, in ascending order. Without
 // vectors it makes w alone, by another way: the last bits differ. With NaN or infinities, or where
 // the iteration for an eigenvalue does not end, ok is false, and all is NaN.
-func EigSym(s Solver[float64], vectors bool, n int, a []float64, lda int, w []float64) (ok bool, err error) {
+func EigSym(
+	s Solver[float64], vectors, lower bool, n int, a []float64, lda int, w []float64,
+) (ok bool, err error) {
 	if n == 0 {
 		return true, nil
 	}
-	memory, q := host.Take[float64](n * n)
+	memory, x := host.Take[float64](n * (n + 2))
 	defer memory.Give()
-	host.Mirror(true, n, a, lda, q, n)
+	q, e, tau := x[:n*n], x[n*n:][:n], x[n*(n+1):]
+	host.Mirror(lower, n, a, lda, q, n)
 	exp, finite := rescale(n, n, q, n)
-	vectorsMemory, x := host.Take[float64](2 * n)
-	defer vectorsMemory.Give()
-	clear(x)
-	e, tau := x[:n], x[n:]
+	clear(e)
+	clear(tau)
 	if err := tridiagonal(s, n, q, n, w, e, tau); err != nil {
 		return false, err
 	}
@@ -213,7 +214,6 @@ func divide(s Solver[float64], d, e []float64) (zt rows, ok bool, err error) {
 	n := len(d)
 	if n <= leafRows {
 		zt = takeRows(n * n)
-		clear(zt.data)
 		return zt, ql(d, e, zt.data), nil
 	}
 	h := n / 2
