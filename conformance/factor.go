@@ -140,7 +140,7 @@ func plainUpdate(negate bool, m, n, k int, a []float64, lda int, b []float64, ld
 func eigenvectors[T host.Float](s solve.Solver[float64], a matrix[T]) ([]T, error) {
 	n := a.rows
 	x, w := converted[float64](a.data), make([]float64, n)
-	_, err := solve.EigSym(s, true, n, x, n, w)
+	_, err := solve.EigSym(s, true, true, n, x, n, w)
 	return converted[T](append(x, w...)), err
 }
 

@@ -318,6 +318,12 @@ func Ger[T Float](m, n int, alpha T, x, y []T, a []T, lda int) {
 	bands[T](m, n, 1, func(lo, hi int) { addOuter(hi-lo, n, 0, alpha, &x[lo], &y[0], 0, &a[lo*lda], lda) })
 }
 
+// GerAlone is [Ger] in this goroutine, for m and n of at least one.
+func GerAlone[T Float](m, n int, alpha T, x, y []T, a []T, lda int) {
+	check("A", m, n, lda, len(a))
+	addOuter(m, n, 0, alpha, &x[:m][0], &y[:n][0], 0, &a[0], lda)
+}
+
 // addOuter adds alpha*x*yᵀ to m rows: the first has n elements, and each next one dn more; it
 // begins da elements behind the beginning of the one before, and dy elements later in y.
 func addOuter[T Float](m, n, dn int, alpha T, x, y *T, dy int, a *T, da int) {

@@ -91,8 +91,8 @@ func choleskyBase[T host.Float](n int, a []T, lda int) int {
 		}
 		row[0] = T(math.Sqrt(float64(row[0]))) // rounded once, of a float32 too
 		divideRest(row)
-		for r := 1; r < len(row); r++ {
-			host.Axpy(-row[r], row[r:], a[(i+r)*lda+i+r:])
+		if rest := row[1:]; len(rest) > 0 {
+			host.Syr(false, len(rest), -1, rest, a[(i+1)*(lda+1):], lda)
 		}
 	}
 	return -1

@@ -9,22 +9,23 @@ import (
 	"github.com/tandem-gpu/tandem/internal/parallel"
 )
 
-// EigSym makes the symmetric A of n by n, whose lower triangle counts and of which all is
+// EigSym makes the symmetric A of n by n, whose lower or upper triangle counts and of which all is
 // overwritten, its eigenvectors, in columns, and w its eigenvalues, in ascending order. Without
 // vectors it makes w alone, by another way: the last bits differ. With NaN or infinities, or where
 // the iteration for an eigenvalue does not end, ok is false, and all is NaN.
-func EigSym(s Solver[float64], vectors bool, n int, a []float64, lda int, w []float64) (ok bool, err error) {
+func EigSym(
+	s Solver[float64], vectors, lower bool, n int, a []float64, lda int, w []float64,
+) (ok bool, err error) {
 	if n == 0 {
 		return true, nil
 	}
-	memory, q := host.Take[float64](n * n)
+	memory, x := host.Take[float64](n * (n + 2))
 	defer memory.Give()
-	host.Mirror(true, n, a, lda, q, n)
+	q, e, tau := x[:n*n], x[n*n:][:n], x[n*(n+1):]
+	host.Mirror(lower, n, a, lda, q, n)
 	exp, finite := rescale(n, n, q, n)
-	vectorsMemory, x := host.Take[float64](2 * n)
-	defer vectorsMemory.Give()
-	clear(x)
-	e, tau := x[:n], x[n:]
+	clear(e)
+	clear(tau)
 	if err := tridiagonal(s, n, q, n, w, e, tau); err != nil {
 		return false, err
 	}
@@ -151,6 +152,14 @@ func (p *tridiagonalPanel) column(j int) (d, e, tau float64) {
 func (p *tridiagonalPanel) finish(s Solver[float64]) error {
 	host.Transpose(p.w, p.m, p.columns, p.m, p.a, p.lda)
 	n, k := p.m-p.w, 2*p.w
+	if n == 1 { // the last panel
+		last := p.a[p.w*(p.lda+1):]
+		for i := p.w; i < len(p.vw); i += 2 * p.m {
+			v, w := p.vw[i], p.vw[i+p.m]
+			last[0] = math.FMA(-w, v, math.FMA(-v, w, last[0]))
+		}
+		return nil
+	}
 	memory, x := host.Take[float64](2 * n * k)
 	defer memory.Give()
 	left, right := x[:n*k], x[n*k:]
@@ -205,7 +214,6 @@ func divide(s Solver[float64], d, e []float64) (zt rows, ok bool, err error) {
 	n := len(d)
 	if n <= leafRows {
 		zt = takeRows(n * n)
-		clear(zt.data)
 		return zt, ql(d, e, zt.data), nil
 	}
 	h := n / 2
@@ -449,15 +457,20 @@ func rotate(c, s float64, x, y []float64) {
 
 // rotation is c >= 0 and s with c*f + s*g = r and c*g - s*f = 0.
 func rotation(f, g float64) (c, s, r float64) {
+	if q := math.FMA(f, f, float64(g*g)); f != 0 && g != 0 && q > 0x1p-790 && q < 0x1p790 {
+		sign, root := math.Copysign(1, f), math.Sqrt(q)
+		return math.Abs(f) / root, float64(g*sign) / root, float64(root * sign)
+	}
+	return rareRotation(f, g)
+}
+
+// rareRotation is rotation where an element is 0, or squares may be lost.
+func rareRotation(f, g float64) (c, s, r float64) {
 	switch {
 	case g == 0:
 		return 1, 0, f
 	case f == 0:
 		return 0, 1, g
-	}
-	if q := math.FMA(f, f, float64(g*g)); q > 0x1p-790 && q < 0x1p790 { // as below, with less to do
-		sign, root := math.Copysign(1, f), math.Sqrt(q)
-		return math.Abs(f) / root, float64(g*sign) / root, float64(root * sign)
 	}
 	scale := 1.0 // a power of two, so that no square is lost
 	if u := max(math.Abs(f), math.Abs(g)); u < 0x1p-400 {

@@ -102,10 +102,10 @@ func TestEigSym(t *testing.T) {
 		}
 		w, only := make([]float64, n), make([]float64, n)
 		b := slices.Clone(a)
-		if ok, err := EigSym(Solver[float64]{}, false, n, slices.Clone(a), n+1, only); !ok || err != nil {
+		if ok, err := EigSym(Solver[float64]{}, false, true, n, slices.Clone(a), n+1, only); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
-		if ok, err := EigSym(Solver[float64]{}, true, n, b, n+1, w); !ok || err != nil {
+		if ok, err := EigSym(Solver[float64]{}, true, true, n, b, n+1, w); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
 		for i, v := range w {
@@ -116,7 +116,7 @@ func TestEigSym(t *testing.T) {
 		for _, bad := range []float64{math.NaN(), math.Inf(1)} {
 			b := slices.Clone(a)
 			b[(n-1)*(n+1)+n/2] = bad
-			ok, err := EigSym(Solver[float64]{}, true, n, b, n+1, w)
+			ok, err := EigSym(Solver[float64]{}, true, true, n, b, n+1, w)
 			if ok || err != nil || w[0] == w[0] || b[(n-1)*(n+1)] == b[(n-1)*(n+1)] {
 				t.Fatalf("%d with %v: %v, %v, %v", n, bad, ok, err, w)
 			}
@@ -131,7 +131,7 @@ func BenchmarkEigSym(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			for b.Loop() {
 				copy(x, a)
-				if ok, err := EigSym(Solver[float64]{}, true, n, x, n, w); !ok || err != nil {
+				if ok, err := EigSym(Solver[float64]{}, true, true, n, x, n, w); !ok || err != nil {
 					b.Fatal(ok, err)
 				}
 			}

@@ -4,7 +4,7 @@ import "github.com/tandem-gpu/tandem/internal/host"
 
 const (
 	luPanel   = 64 // columns that are factored in their transpose
-	luSmall   = 16 // rows and columns of what is factored as it is
+	luSmall   = 32 // rows and columns of what is factored as it is
 	luColumns = 8  // of a panel that are factored one by one
 )
 
@@ -15,11 +15,10 @@ const (
 // the column is not divided. Row j changed places with row piv[j], for j = 0 ... min(m, n)-1 in
 // this order. It returns the first column whose pivot is 0, or -1.
 func (s Solver[T]) LU(m, n int, a []T, lda int, piv []int) (singular int, err error) {
-	l := lu[T]{Solver: s, m: m, lda: lda, a: a, piv: piv, singular: -1}
 	if max(m, n) <= luSmall {
-		l.small(n)
-		return l.singular, nil
+		return luFew(m, n, a, lda, piv), nil
 	}
+	l := lu[T]{Solver: s, m: m, lda: lda, a: a, piv: piv, singular: -1}
 	err = l.factor(0, n)
 	return l.singular, err
 }
@@ -31,30 +30,36 @@ type lu[T host.Float] struct {
 	piv              []int
 }
 
-// small factors few rows and columns.
-func (l *lu[T]) small(n int) {
-	a, ld := l.a, l.lda
-	for j := range min(l.m, n) {
-		p, most := j, magnitude(a[j*ld+j])
-		for i := j + 1; i < l.m; i++ {
-			if v := magnitude(a[i*ld+j]); before(v, most) {
-				p, most = i, v
+// luFew is LU of few rows and columns.
+func luFew[T host.Float](m, n int, a []T, lda int, piv []int) (singular int) {
+	singular = -1
+	var column [luSmall]T
+	for j := range min(m, n) {
+		row := a[j*lda:][:n]
+		p, most, x := j, magnitude(row[j]), column[:m-j-1]
+		for i := range x {
+			x[i] = a[(j+1+i)*lda+j]
+			if v := magnitude(x[i]); before(v, most) {
+				p, most = j+1+i, v
 			}
 		}
-		row := a[j*ld:][:n]
-		l.piv[j] = p
-		if p != j {
-			swap(row, a[p*ld:][:n])
+		if piv[j] = p; p != j {
+			x[p-j-1] = row[j]
+			swap(row, a[p*lda:][:n])
 		}
-		u := l.pivot(j, row[j])
-		for i := j + 1; i < l.m; i++ {
-			r := a[i*ld:][:n]
-			if u {
-				r[j] /= row[j]
+		if u := row[j]; u != 0 {
+			for i := range x {
+				x[i] /= u
+				a[(j+1+i)*lda+j] = x[i]
 			}
-			host.Axpy(-r[j], row[j+1:], r[j+1:])
+		} else if singular < 0 {
+			singular = j
+		}
+		if rest := row[j+1:]; len(x) > 0 && len(rest) > 0 {
+			host.GerAlone(len(x), len(rest), -1, x, rest, a[(j+1)*(lda+1):], lda)
 		}
 	}
+	return singular
 }
 
 // pivot notes a pivot that is 0, and tells whether it is another.
@@ -202,7 +207,12 @@ func (p *panel[T]) column(c int) {
 
 // divideRest divides all elements but the first by that.
 func divideRest[T host.Float](x []T) {
-	if n := len(x) - 1; n > 0 {
+	n := len(x) - 1
+	if n > 8 {
 		host.SolveTriangle(1, n, 1, x[:1], 1, 1, false, false, x[1:], n)
+		return
+	}
+	for i := range n {
+		x[i+1] /= x[0]
 	}
 }

@@ -1,6 +1,7 @@
 package solve
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -12,14 +13,15 @@ import (
 const qlSteps = 30
 
 // ql is the implicit QL method for the symmetric tridiagonal (d, e): d becomes the eigenvalues in
-// ascending order, and zt, if it is not nil, has the eigenvectors in its rows. e is overwritten,
-// and has as many elements as d, of which the last is not read.
+// ascending order, and zt, if it is not nil, has the eigenvectors of at most leafRows rows in its
+// rows. e is overwritten, and has as many elements as d, of which the last is not read.
 func ql(d, e, zt []float64) (ok bool) {
 	n := len(d)
 	var z *tiles // the last vector first, as rotations begin there
 	var st []float64
 	if zt != nil {
-		z = newTiles(n, n)
+		t := newTiles(n, n)
+		z = &t
 		defer z.Give()
 		clear(z.data)
 		for i := range n {
@@ -58,9 +60,14 @@ func ql(d, e, zt []float64) (ok bool) {
 		slices.Sort(d)
 		return true
 	}
-	values, order := slices.Clone(d), ascending(d)
-	for i, o := range order {
-		d[i] = values[o]
+	var order [leafRows]int
+	for i := range n { // by insertion: equal ones stay as they are
+		order[i] = i
+		for k := i; k > 0 && cmp.Less(d[k], d[k-1]); k-- {
+			d[k], d[k-1], order[k], order[k-1] = d[k-1], d[k], order[k-1], order[k]
+		}
+	}
+	for i, o := range order[:n] {
 		for j := 0; j < n; j += tileColumns {
 			copy(zt[i*n+j:][:min(tileColumns, n-j)], z.tile(j / tileColumns)[(n-1-o)*tileColumns:])
 		}
@@ -70,11 +77,11 @@ func ql(d, e, zt []float64) (ok bool) {
 
 // isSplit tells whether e[m] is next to nothing.
 func isSplit(d, e []float64, m int) bool {
-	v := math.Abs(e[m])
-	if v > 2*ulp*max(math.Abs(d[m]), math.Abs(d[m+1])) && v >= 1e-300 {
+	v, x, y := math.Abs(e[m]), math.Abs(d[m]), math.Abs(d[m+1])
+	if v > 2*ulp*x && v > 2*ulp*y && v >= 1e-300 {
 		return false // without the roots, which are at most the larger
 	}
-	return v <= ulp*math.Sqrt(math.Abs(d[m]))*math.Sqrt(math.Abs(d[m+1])) || v < 1e-300
+	return v <= ulp*math.Sqrt(x)*math.Sqrt(y) || v < 1e-300
 }
 
 // qlSweep is one step for rows l to m, which hang together. It appends the rotations of rows m and

@@ -40,6 +40,11 @@ func (s Solver[T]) QR(m, n int, a []T, lda int, tau []T) error {
 
 // LQ factors A = L*Q for A of m by n: it is the transpose of [Solver.QR] of Aᵀ.
 func (s Solver[T]) LQ(m, n int, a []T, lda int, tau []T) error {
+	// One panel is worked on as it lies in memory, with a margin for a sum in another order.
+	if m <= min(n, qrPanel) && isPlain(2, m, n, a, lda) {
+		lqRows(m, n, a, lda, tau)
+		return nil
+	}
 	return transposed(m, n, a, lda, func(at []T, ld int) error { return s.QR(n, m, at, ld, tau) })
 }
 
@@ -67,24 +72,31 @@ func qrColumns[T host.Float](w, rows int, a []T, lda int, tau []T) {
 	memory, p := host.Take[T](w * rows)
 	defer memory.Give()
 	host.Transpose(rows, w, a, lda, p, rows)
-	var z [qrPanel]T
+	lqRows(w, rows, p, rows, tau)
+	host.Transpose(w, rows, p, rows, a, lda)
+}
+
+// lqRows is qrColumns for a panel whose transpose is in memory.
+func lqRows[T host.Float](w, cols int, a []T, lda int, tau []T) {
+	memory, z := host.Take[T](qrPanel)
+	defer memory.Give()
 	for j := range w {
-		x, rest := p[j*(rows+1):][:rows-j], w-j-1
+		x, rest := a[j*(lda+1):][:cols-j], w-j-1
 		var beta T
 		if beta, tau[j] = householder(x); tau[j] != 0 && rest > 0 {
-			y := p[(j+1)*rows+j:]
-			sumRows(rest, y, rows, x, z[:rest])
-			host.Ger(rest, len(x), -tau[j], z[:rest], x, y, rows)
+			y := a[(j+1)*lda+j:]
+			sumRows(rest, y, lda, x, z[:rest])
+			host.Ger(rest, len(x), -tau[j], z[:rest], x, y, lda)
 		}
 		x[0] = beta
 	}
-	host.Transpose(w, rows, p, rows, a, lda)
 }
 
 // qrShort is qrColumns for at most fewRows rows.
 func qrShort[T host.Float](w, rows int, a []T, lda int, tau []T) {
-	var column [fewRows]T
-	var z [qrPanel]T
+	memory, z := host.Take[T](qrPanel + fewRows)
+	defer memory.Give()
+	column := z[qrPanel:]
 	for j := range w {
 		x, rest, at := column[:rows-j], w-j-1, a[j*(lda+1):]
 		for i := range x {
@@ -146,6 +158,9 @@ const smallNorm = 0x1p-900
 func sumRows[T host.Float](rows int, a []T, lda int, x, z []T) {
 	n := min(len(x), pieceRows)
 	host.Gemv(false, rows, n, 1, a, lda, x[:n], 0, z)
+	if n == len(x) {
+		return
+	}
 	var more [qrPanel]T
 	for i := n; i < len(x); i += pieceRows {
 		n = min(len(x)-i, pieceRows)
@@ -166,16 +181,7 @@ const (
 // 2^-100 to 2^100. It returns the exponent of the inverse: 0 where A stays as it is, as do zeros
 // and a matrix with NaN or infinities, which is not finite.
 func rescale[T host.Float](m, n int, a []T, lda int) (exp int, finite bool) {
-	small, large := smallMatrix, largeMatrix
-	if _, single := any(T(0)).(float32); single {
-		small, large = 0x1p-100, 0x1p100
-	}
-	sum := 0.0
-	for i := range m {
-		row := a[i*lda:][:n]
-		sum += host.Dot(row, row)
-	}
-	if sum >= small && sum <= large {
+	if isPlain(1, m, n, a, lda) {
 		return 0, true
 	}
 	most := T(0)
@@ -192,6 +198,20 @@ func rescale[T host.Float](m, n int, a []T, lda int) (exp int, finite bool) {
 		scaleBack(-exp, a[i*lda:][:n])
 	}
 	return exp, true
+}
+
+// isPlain tells whether a matrix needs no power of two, with limits that are closer by a factor.
+func isPlain[T host.Float](margin float64, m, n int, a []T, lda int) bool {
+	small, large := smallMatrix*margin, largeMatrix/margin
+	if _, single := any(T(0)).(float32); single {
+		small, large = 0x1p-100*margin, 0x1p100/margin
+	}
+	sum := 0.0
+	for i := range m {
+		row := a[i*lda:][:n]
+		sum += host.Dot(row, row)
+	}
+	return sum >= small && sum <= large
 }
 
 // scaleBack multiplies x by 2^exp.
@@ -224,9 +244,9 @@ type reflector[T host.Float] struct {
 // newReflector takes V from below the diagonal of a, of m by w: t[j,j] = tau[j], and t[i,j] is the
 // chain of fma(t[i,k], g[k,j], .) for k = i ... j-1 from +0 times -tau[j], for G = VᵀV as cross
 // gives it. It is for matrices of n columns.
-func (s Solver[T]) newReflector(m, n, w int, a []T, lda int, tau []T) *reflector[T] {
+func (s Solver[T]) newReflector(m, n, w int, a []T, lda int, tau []T) reflector[T] {
 	memory, x := host.Take[T](2*m*w + w*w + w*max(2*n, w))
-	r := &reflector[T]{
+	r := reflector[T]{
 		Solver: s, m: m, w: w, v: x[:m*w], vt: x[m*w : 2*m*w], tt: x[2*m*w:][:w*w], side: x[2*m*w+w*w:], memory: memory,
 	}
 	host.CopyMatrix(m, w, a, lda, r.v, w)

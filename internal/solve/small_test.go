@@ -12,7 +12,7 @@ func BenchmarkSmall(b *testing.B) {
 		x, w, tau := make([]float64, n*n), make([]float64, n), make([]float64, n)
 		v := SingularVectors{U: make([]float64, n*n), Cols: n, LdU: n, VT: make([]float64, n*n), Rows: n, LdVT: n}
 		for name, f := range map[string]func(){
-			"EigSym": func() { EigSym(Solver[float64]{}, true, n, x, n, w) },
+			"EigSym": func() { EigSym(Solver[float64]{}, true, true, n, x, n, w) },
 			"QR":     func() { (Solver[float64]{}).QR(n, n, x, n, tau) },
 			"SVD":    func() { SVD(Solver[float64]{}, n, n, x, n, w, v) },
 		} {

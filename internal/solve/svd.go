@@ -104,7 +104,8 @@ func svdTall(s Solver[float64], m, n int, a []float64, lda int, sv []float64, v 
 
 // svd is SVD for m >= n > 0.
 func svd(s Solver[float64], m, n int, a []float64, lda int, sv []float64, v SingularVectors) (ok bool, err error) {
-	x := make([]float64, n*(n+3))
+	memory, x := host.Take[float64](n * (n + 3))
+	defer memory.Give()
 	b := bidiagonal{
 		Solver: s, m: m, n: n, lda: lda, a: a, d: sv, e: x[:n], tauQ: x[n : 2*n], tauP: x[2*n : 3*n], p: x[3*n:],
 	}
@@ -117,9 +118,10 @@ func svd(s Solver[float64], m, n int, a []float64, lda int, sv []float64, v Sing
 		if err := s.FormQ(m, v.Cols, n, v.U, v.LdU, b.tauQ); err != nil {
 			return false, err
 		}
-		left = newTiles(n, m)
+		t := newTiles(n, m)
+		left = &t
 		defer left.Give()
-		left.each(func(j, w int, data []float64) { host.Transpose(w, n, v.U[j*v.LdU:], v.LdU, data, tileColumns) })
+		left.load(v.U, v.LdU)
 	}
 	if v.Rows > 0 { // Vᵀ
 		unitColumns(n, 0, n, v.VT, v.LdVT)
@@ -128,9 +130,10 @@ func svd(s Solver[float64], m, n int, a []float64, lda int, sv []float64, v Sing
 				return false, err
 			}
 		}
-		right = newTiles(n, n)
+		t := newTiles(n, n)
+		right = &t
 		defer right.Give()
-		right.each(func(j, w int, data []float64) { host.Transpose(w, n, v.VT[j*v.LdVT:], v.LdVT, data, tileColumns) })
+		right.load(v.VT, v.LdVT)
 	}
 	exp := rescaleVectors(b.d, b.e)
 	if ok, err = b.iterate(left, right); err != nil {
@@ -144,22 +147,25 @@ func svd(s Solver[float64], m, n int, a []float64, lda int, sv []float64, v Sing
 // sortSingular brings values, and the rows of Uᵀ and Vᵀ, into descending order, and makes values
 // positive, with the sign in Vᵀ.
 func sortSingular(d []float64, m int, left, right *tiles, v SingularVectors) {
-	n := len(d)
-	negative, values := make([]bool, n), make([]float64, n)
-	order := make([]int, n)
-	for i, x := range d {
-		order[i], negative[i], values[i] = i, math.Signbit(x), math.Abs(x)
+	type value struct {
+		size     float64
+		row      int
+		negative bool
 	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(values[j], values[i]) })
+	n, order := len(d), make([]value, len(d))
+	for i, x := range d {
+		order[i] = value{math.Abs(x), i, math.Signbit(x)}
+	}
+	slices.SortStableFunc(order, func(x, y value) int { return cmp.Compare(y.size, x.size) })
 	for i, o := range order {
-		d[i] = values[o]
+		d[i] = o.size
 	}
 	if left != nil {
 		left.each(func(j, w int, data []float64) {
 			for r := range w {
 				row := v.U[(j+r)*v.LdU:][:n]
 				for i, o := range order {
-					row[i] = data[o*tileColumns+r]
+					row[i] = data[o.row*tileColumns+r]
 				}
 			}
 		})
@@ -168,9 +174,9 @@ func sortSingular(d []float64, m int, left, right *tiles, v SingularVectors) {
 		right.each(func(j, w int, data []float64) {
 			for i, o := range order {
 				row := v.VT[i*v.LdVT+j:][:w]
-				copy(row, data[o*tileColumns:])
+				copy(row, data[o.row*tileColumns:])
 				for c := range row {
-					if negative[o] {
+					if o.negative {
 						row[c] = -row[c]
 					}
 				}
@@ -189,10 +195,23 @@ type tiles struct {
 	data       []float64
 }
 
-func newTiles(rows, cols int) *tiles {
+func newTiles(rows, cols int) tiles {
 	memory, data := host.Take[float64]((cols + tileColumns - 1) / tileColumns * tileColumns * rows)
 	clear(data[cols/tileColumns*tileColumns*rows:]) // columns that are none
-	return &tiles{memory, rows, cols, data}
+	return tiles{memory, rows, cols, data}
+}
+
+// load makes t the transpose of x.
+func (t *tiles) load(x []float64, ld int) {
+	if t.small() { // without a closure, which is an allocation
+		for j := 0; j < t.cols; j += tileColumns {
+			i := j / tileColumns
+			host.Transpose(t.width(i), t.rows, x[j*ld:], ld, t.tile(i), tileColumns)
+		}
+		return
+	}
+	all := *t
+	all.each(func(j, w int, data []float64) { host.Transpose(w, all.rows, x[j*ld:], ld, data, tileColumns) })
 }
 
 // each calls f for each tile: its w columns from j on, on all cores where there is work for them.
@@ -229,8 +248,8 @@ func (t *tiles) rotate(sweeps ...sweep) {
 			rotateTile(t.tile(j/tileColumns), sweeps)
 		}
 	default:
-		shared := slices.Clone(sweeps)
-		t.each(func(_, _ int, data []float64) { rotateTile(data, shared) })
+		all, shared := *t, slices.Clone(sweeps)
+		all.each(func(_, _ int, data []float64) { rotateTile(data, shared) })
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/lapack"
 
-	"github.com/tandem-gpu/tandem/internal/host"
 	"github.com/tandem-gpu/tandem/internal/solve"
 )
 
@@ -94,13 +93,7 @@ func (f factorizer) Dsyev(job lapack.EVJob, ul blas.Uplo, n int, a []float64, ld
 		!isWork(max(1, 3*n-1), lwork, work) {
 		return f.Implementation.Dsyev(job, ul, n, a, lda, w, work, lwork)
 	}
-	if ul == blas.Upper {
-		memory, whole := host.Take[float64](n * n)
-		host.Mirror(false, n, a, lda, whole, n)
-		host.CopyMatrix(n, n, whole, n, a, lda)
-		memory.Give()
-	}
-	ok, err := solve.EigSym(f.solver(), job == lapack.EVCompute, n, a, lda, w[:n])
+	ok, err := solve.EigSym(f.solver(), job == lapack.EVCompute, ul == blas.Lower, n, a, lda, w[:n])
 	must(err)
 	work[0] = float64(3*n - 1)
 	return ok
