@@ -26,15 +26,15 @@ func Across[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it
 		special, top, deep, sum, held, dirty := int64(0), firstTop(f), false, halves{}, false, false
 		for i := from; i < to; i += turns {
 			t := table[S, I]{x: x, y: x, first: i, height: min(turns, to-i), width: 1, down: true, mask: mask}
-			w, d := addOf(f, p, t, o, less, scale(f, top), deep)
-			next := topOf(f, w)
+			w, d := addOf(f, p, t, o, less, magicFor(f, top), deep)
+			next := topOf(f, p, w)
 			if deeper := isDeep(f, p, w, next); !fits(f, p, w, top, deep) && fits(f, p, w, next, deeper) {
 				if held {
 					addToWords(f, parts, words, sum, top, dirty)
 				}
 				dirty = dirty || held
 				sum, held, top, deep = halves{}, false, next, deeper
-				_, d = addOf(f, p, t, o, less, scale(f, top), deep)
+				_, d = addOf(f, p, t, o, less, magicFor(f, top), deep)
 			}
 			if fits(f, p, w, top, deep) {
 				sum, held = sum.with(int64(d.a), int64(d.b), int64(d.c)), true

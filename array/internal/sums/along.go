@@ -245,21 +245,21 @@ func add[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, 
 func addIn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l, top int,
 	deep bool,
 ) (window[I], digits[I]) {
-	s := scale(f, top)
+	m := magicFor(f, top)
 	var d digits[I]
 	w := nowhere[T, I](f)
 	for i := b.i0; i < b.i1; i++ {
 		for j := b.j0 + l; j < b.j1; j += b.step {
 			u, v := factors(f, p, b, i, j)
 			w = w.with(f.most(), magnitude(f, p, u, v))
-			d = plus(f, p, d, u, v, s, deep)
+			d = plus(f, p, d, u, v, m, deep)
 		}
 	}
 	count := I(0)
 	if b.j0+l < b.j1 {
 		count = I((b.i1 - b.i0) * ((b.j1 - b.j0 - l + b.step - 1) / b.step))
 	}
-	return w, d.without(count*f.bits(f.magic()), p.product(), deep)
+	return w, without(f, p, d, count, m, deep)
 }
 
 // reachOfBlock is the reach of what work-item l has of a block.

@@ -57,9 +57,9 @@ func nowhere[T float32 | float64, I int32 | int64, F format[T, I]](f F) window[I
 // with is w with a term more, whose magnitude is m.
 func (w window[I]) with(most, m I) window[I] { return window[I]{max(w.hi, m), min(w.lo, m+most)} }
 
-// fits says whether the integers of digits hold each term of a block exactly, where terms are
-// scaled for the exponent field top: none is larger, none is subnormal, and none so small that it
-// has bits below, but for 0. Of a product the lower half, which fma finds, has to be a number.
+// fits says whether the integers of digits hold each term of a block exactly, by the magic numbers
+// of the exponent field top: no term is larger, none is subnormal, and none so small that it has
+// bits below, but for 0. Of a product the lower half, which fma finds, has to be a number.
 func fits[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window[I], top int, deep bool,
 ) bool {
 	hi, lo := f.field(w.hi), f.field(w.lo-f.most())
@@ -70,7 +70,16 @@ func fits[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p 
 	if p.product() {
 		span, least = f.precision()-5, f.precision()+2
 	}
-	return (w.hi == 0 || lo >= least && top-lo <= span) && top >= f.precision()-3 && hi <= top && top <= 2*f.bias()
+	return (w.hi == 0 || lo >= least && top-lo <= span) && top >= leastTop(f, deep || p.product()) && hi <= top &&
+		top <= 2*f.bias()-2
+}
+
+// leastTop is the least exponent field whose magic numbers, two or three, are not subnormal.
+func leastTop[T float32 | float64, I int32 | int64, F format[T, I]](f F, three bool) int {
+	if three {
+		return 2*f.precision() - 3
+	}
+	return f.precision() - 2
 }
 
 // deepens says whether terms that are not products may take a third integer.
@@ -84,8 +93,8 @@ func isDeep[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, 
 }
 
 // topOf is the exponent field that fits the terms of a window best.
-func topOf[T float32 | float64, I int32 | int64, F format[T, I]](f F, w window[I]) int {
-	return max(f.field(w.hi)+1, f.precision()-3)
+func topOf[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window[I]) int {
+	return max(f.field(w.hi)+1, leastTop(f, p.product()))
 }
 
 // What choose says besides the exponent field.
@@ -97,7 +106,7 @@ const (
 
 // choose is what fits terms of window w best.
 func choose[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window[I]) int {
-	top := topOf(f, w)
+	top := topOf(f, p, w)
 	deep := isDeep(f, p, w, top)
 	c := top << topShift
 	switch {
@@ -112,14 +121,20 @@ func choose[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, 
 // firstTop is the first guess: it fits numbers that are not far from 1.
 func firstTop[T float32 | float64, I int32 | int64, F format[T, I]](f F) int { return f.bias() + 3 }
 
-// scale makes terms up to the exponent field top less than 2^(precision-2).
-func scale[T float32 | float64, I int32 | int64, F format[T, I]](f F, top int) T {
-	return f.power(2*f.bias() + f.precision() - 3 - top)
-}
-
-// unit is the exponent of what digits.a counts then.
+// unit is the exponent of what digits.a counts for terms up to the exponent field top.
 func unit[T float32 | float64, I int32 | int64, F format[T, I]](f F, top int) int {
 	return top - f.bias() + 3 - f.precision()
+}
+
+// A magic is three numbers 1.5*2^k. A number added to one is rounded to a multiple of what the
+// integer of digits of that name counts, and the last bits of the sum are how many.
+type magic[T float32 | float64] struct{ a, b, c T }
+
+// magicFor is the magic of terms up to the exponent field top.
+func magicFor[T float32 | float64, I int32 | int64, F format[T, I]](f F, top int) magic[T] {
+	const half = 1.5
+	down := f.precision() - 1
+	return magic[T]{half * f.power(top+2), half * f.power(top+2-down), half * f.power(top+2-2*down)}
 }
 
 // A digits is an exact sum of terms that fit: b counts 2^(1-precision) of what a counts, c of b. It
@@ -127,40 +142,40 @@ func unit[T float32 | float64, I int32 | int64, F format[T, I]](f F, top int) in
 // and so do deep terms, whose exponents differ much.
 type digits[I int32 | int64] struct{ a, b, c I }
 
-// plus is d and the term of x and y. A number that is added to the magic one is rounded to an
-// integer, and the rest is exact.
-func plus[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, d digits[I], x, y, scale T,
+// plus is d and the term of x and y. What rounding by a magic number leaves is exact.
+func plus[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, d digits[I], x, y T, m magic[T],
 	deep bool,
 ) digits[I] {
 	term := near(p, x, y)
-	upper := term * scale
-	z := upper + f.magic()
+	z := term + m.a
 	d.a += f.bits(z)
-	rest := upper - (z - f.magic())
-	z = gpu.FMA(rest, f.down(), f.magic())
+	rest := term - (z - m.a)
+	z = rest + m.b
 	d.b += f.bits(z)
 	if deep {
-		rest = gpu.FMA(rest, f.down(), -(z - f.magic()))
-		d.c += f.bits(gpu.FMA(rest, f.down(), f.magic()))
+		d.c += f.bits(rest - (z - m.b) + m.c)
 	}
 	if p.product() {
-		lower := gpu.FMA(x, y, -term) * scale * f.down()
-		z = lower + f.magic()
+		lower := gpu.FMA(x, y, -term)
+		z = lower + m.b
 		d.b += f.bits(z)
-		d.c += f.bits(gpu.FMA(lower-(z-f.magic()), f.down(), f.magic()))
+		d.c += f.bits(lower - (z - m.b) + m.c)
 	}
 	return d
 }
 
-// without is d without the magic numbers.
-func (d digits[I]) without(magic I, product, deep bool) digits[I] {
-	if product {
-		return digits[I]{d.a - magic, d.b - 2*magic, d.c - magic}
+// without is d without the magic numbers of so many terms.
+func without[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, d digits[I], n I, m magic[T],
+	deep bool,
+) digits[I] {
+	a, b, c := n*f.bits(m.a), n*f.bits(m.b), n*f.bits(m.c)
+	if p.product() {
+		return digits[I]{d.a - a, d.b - 2*b, d.c - c}
 	}
 	if deep {
-		return digits[I]{d.a - magic, d.b - magic, d.c - magic}
+		return digits[I]{d.a - a, d.b - b, d.c - c}
 	}
-	return digits[I]{a: d.a - magic, b: d.b - magic}
+	return digits[I]{a: d.a - a, b: d.b - b}
 }
 
 // Halves are the exact sum of digits of any number of blocks: of the lower 32 bits of their
