@@ -58,7 +58,7 @@ const (
 func addOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,
 	m magic[T], deep bool,
 ) (w window[I], d digits[I]) {
-	w = nowhere[T, I](f)
+	w, d = nowhere[T, I](f), none[T, I](f, p, m)
 	for i := range t.height {
 		for j := range t.width {
 			u, v := factorsIn(f, p, t, o, less, i, j)
@@ -80,12 +80,12 @@ func sumOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F
 		for j := 0; j < t.width; j += wide {
 			b.first, b.left = t.first+i, t.left+j
 			b.height, b.width = min(high, t.height-i), min(wide, t.width-j)
-			v, d := addOf(f, p, b, o, less, magicFor(f, top), deep)
+			v, d := addOf(f, p, b, o, less, magicFor(f, p, top), deep)
 			w = window[I]{max(w.hi, v.hi), min(w.lo, v.lo)}
 			s = s.with(int64(d.a), int64(d.b), int64(d.c))
 		}
 	}
-	return w, valueOf(f.precision(), s, unit(f, top), deep || p.product())
+	return w, valueOf(step(f, p), s, unit(f, p, top), deep || p.product())
 }
 
 // sumOfWide is the sum of any terms of output o, of window w, and the set of what is no number
