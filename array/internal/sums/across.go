@@ -26,15 +26,15 @@ func Across[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it
 		special, top, deep, sum, held, dirty := int64(0), firstTop(f), false, halves{}, false, false
 		for i := from; i < to; i += turns {
 			t := table[S, I]{x: x, y: x, first: i, height: min(turns, to-i), width: 1, down: true, mask: mask}
-			w, d := addOf(f, p, t, o, less, scale(f, top), deep)
-			next := topOf(f, w)
+			w, d := addOf(f, p, t, o, less, magicFor(f, p, top), deep)
+			next := topOf(f, p, w)
 			if deeper := isDeep(f, p, w, next); !fits(f, p, w, top, deep) && fits(f, p, w, next, deeper) {
 				if held {
-					addToWords(f, parts, words, sum, top, dirty)
+					addToWords(f, p, parts, words, sum, top, dirty)
 				}
 				dirty = dirty || held
 				sum, held, top, deep = halves{}, false, next, deeper
-				_, d = addOf(f, p, t, o, less, scale(f, top), deep)
+				_, d = addOf(f, p, t, o, less, magicFor(f, p, top), deep)
 			}
 			if fits(f, p, w, top, deep) {
 				sum, held = sum.with(int64(d.a), int64(d.b), int64(d.c)), true
@@ -47,12 +47,12 @@ func Across[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it
 			}
 		}
 		if dirty || !short {
-			addToWords(f, parts, words, sum, top, dirty)
+			addToWords(f, p, parts, words, sum, top, dirty)
 		} else {
 			for k := range 6 {
 				parts[words.At+k*words.Step] = sum.part(k)
 			}
-			parts[words.At+6*words.Step], special = stateOf(unit(f, top), deep || p.product()), clean
+			parts[words.At+6*words.Step], special = stateOf(unit(f, p, top), step(f, p), deep || p.product()), clean
 		}
 		parts[words.At+(Words-1)*words.Step] = special
 	}
@@ -60,20 +60,20 @@ func Across[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it
 
 // addToWords adds a sum of terms to which the exponent top fits to the words, which are cleared
 // before unless they are dirty.
-func addToWords[T float32 | float64, I int32 | int64, F format[T, I]](f F, parts []int64, words superacc.Place,
-	s halves, top int, dirty bool,
+func addToWords[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,
+	words superacc.Place, s halves, top int, dirty bool,
 ) {
 	if !dirty {
 		clearWords(parts, words)
 	}
-	addHalves(parts, words, s, unit(f, top)-f.bottom(), f.precision())
+	addHalves(parts, words, s, unit(f, p, top)-f.bottom(), step(f, p))
 }
 
 // addHalves adds a sum whose lower.a counts 2^at of the lowest word.
-func addHalves(parts []int64, words superacc.Place, s halves, at, precision int) {
+func addHalves(parts []int64, words superacc.Place, s halves, at, step int) {
 	for k := range 6 {
 		for n := range 3 {
-			superacc.AddPart(parts, words, at+s.up(precision, k), s.part(k), n)
+			superacc.AddPart(parts, words, at+s.up(step, k), s.part(k), n)
 		}
 	}
 }

@@ -103,7 +103,7 @@ func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R r
 				k += it.Groups(0)
 			}
 			for q := range count + digits {
-				v, at := sum.part(q), unit(f, top)-f.bottom()+sum.up(f.precision(), q)
+				v, at := sum.part(q), unit(f, p, top)-f.bottom()+sum.up(step(f, p), q)
 				if q >= count {
 					at = least + (q-count)*digitBits
 					v = digitsIn(f, p, b, l, at)
@@ -131,7 +131,7 @@ func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R r
 			}
 			it.Barrier()
 			if len(parts) == 0 {
-				v := valueOf(f.precision(), joined(all[:], n, deep || p.product()), unit(f, top), deep || p.product())
+				v := valueOf(step(f, p), joined(all[:], n, deep || p.product()), unit(f, p, top), deep || p.product())
 				z := gpu.Uniform(it, rounded(r, v, 0, over, root))
 				if l == 0 {
 					c.Set(o, 0, z)
@@ -143,7 +143,7 @@ func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R r
 				case i < 6:
 					v = sumOfParts(all[i*n : i*n+n])
 				case i == 6:
-					v = stateOf(unit(f, top), deep || p.product())
+					v = stateOf(unit(f, p, top), step(f, p), deep || p.product())
 				default:
 					j = Words - 1
 				}
@@ -158,11 +158,17 @@ func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R r
 const clean = 1 << 8
 
 // stateOf is an integer for what the integers of a part count.
-func stateOf(base int, deep bool) int64 {
+func stateOf(base, step int, deep bool) int64 {
+	s := int64(base)<<7 | int64(step)<<1
 	if deep {
-		return int64(base)*2 + 1
+		s |= 1
 	}
-	return int64(base) * 2
+	return s
+}
+
+// countOf is what stateOf was given.
+func countOf(state int64) (base, step int, deep bool) {
+	return int(state >> 7), int(state >> 1 & 63), state&1 != 0
 }
 
 // maxShort is how many terms the integers of a part have room for, as valueOf adds them up.
@@ -187,16 +193,16 @@ func sumOfParts(x []int64) (sum int64) {
 }
 
 // valueOf is t, whose lower.a counts 2^base, as a number that waits to be rounded.
-func valueOf(precision int, t halves, base int, deep bool) superacc.Value {
-	a := short{}.shifted(0, t.upper.a).shifted(32, t.lower.a).shifted(precision-1, 0)
+func valueOf(step int, t halves, base int, deep bool) superacc.Value {
+	a := short{}.shifted(0, t.upper.a).shifted(32, t.lower.a).shifted(step, 0)
 	b := short{}.shifted(0, t.upper.b).shifted(32, t.lower.b)
 	s := a.and(b)
-	base += 1 - precision
+	base -= step
 	if !deep {
 		return s.value(base)
 	}
 	c := short{}.shifted(0, t.upper.c).shifted(32, t.lower.c)
-	return s.valueWith(precision-1, c, base+1-precision)
+	return s.valueWith(step, c, base-step)
 }
 
 // A block is what a group adds up at a time: rows i0 to i1-1, columns j0 to j1-1.
@@ -236,7 +242,7 @@ func factorsOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms]
 func add[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l, top int,
 	deep bool,
 ) (window[I], digits[I]) {
-	if deep && deepens(f, p) { // loops of their own: what they hold fills a processor's registers
+	if deep && !p.product() { // loops of their own: what they hold fills a processor's registers
 		return addIn(f, p, b, l, top, true)
 	}
 	return addIn(f, p, b, l, top, false)
@@ -245,21 +251,21 @@ func add[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, 
 func addIn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l, top int,
 	deep bool,
 ) (window[I], digits[I]) {
-	s := scale(f, top)
-	var d digits[I]
+	m := magicFor(f, p, top)
+	d := none[T, I](f, p, m)
 	w := nowhere[T, I](f)
 	for i := b.i0; i < b.i1; i++ {
 		for j := b.j0 + l; j < b.j1; j += b.step {
 			u, v := factors(f, p, b, i, j)
 			w = w.with(f.most(), magnitude(f, p, u, v))
-			d = plus(f, p, d, u, v, s, deep)
+			d = plus(f, p, d, u, v, m, deep)
 		}
 	}
 	count := I(0)
 	if b.j0+l < b.j1 {
 		count = I((b.i1 - b.i0) * ((b.j1 - b.j0 - l + b.step - 1) / b.step))
 	}
-	return w, d.without(count*f.bits(f.magic()), p.product(), deep)
+	return w, without(f, p, d, count, m, deep)
 }
 
 // reachOfBlock is the reach of what work-item l has of a block.

@@ -25,12 +25,12 @@ func Few[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rou
 		}
 		first := t
 		first.height, first.width = min(height, sample), min(width, sample)
-		w, _ := addOf(f, p, first, o, less, 1, false)
-		top := topOf(f, w) + room
+		w, _ := addOf(f, p, first, o, less, magic[T]{}, false)
+		top := topOf(f, p, w) + room
 		w, v := sumOf(f, p, t, o, less, top, false)
 		special := int64(0)
 		if !fits(f, p, w, top, false) {
-			top = topOf(f, w)
+			top = topOf(f, p, w)
 			deep := isDeep(f, p, w, top)
 			if fits(f, p, w, top, deep) {
 				_, v = sumOf(f, p, t, o, less, top, deep)
@@ -54,19 +54,19 @@ const (
 	room   = 4 // bits
 )
 
-// addOf adds up the terms of output o, MaxTurns at most, scaled, and finds where they lie.
+// addOf adds up the terms of output o, MaxTurns at most, and finds where they lie.
 func addOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,
-	scale T, deep bool,
+	m magic[T], deep bool,
 ) (w window[I], d digits[I]) {
-	w = nowhere[T, I](f)
+	w, d = nowhere[T, I](f), none[T, I](f, p, m)
 	for i := range t.height {
 		for j := range t.width {
 			u, v := factorsIn(f, p, t, o, less, i, j)
 			w = w.with(f.most(), magnitude(f, p, u, v))
-			d = plus(f, p, d, u, v, scale, deep)
+			d = plus(f, p, d, u, v, m, deep)
 		}
 	}
-	return w, d.without(I(t.height*t.width)*f.bits(f.magic()), p.product(), deep)
+	return w, without(f, p, d, I(t.height*t.width), m, deep)
 }
 
 // sumOf is the window of the terms of output o, and their sum where the exponent top fits to them.
@@ -80,12 +80,12 @@ func sumOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F
 		for j := 0; j < t.width; j += wide {
 			b.first, b.left = t.first+i, t.left+j
 			b.height, b.width = min(high, t.height-i), min(wide, t.width-j)
-			v, d := addOf(f, p, b, o, less, scale(f, top), deep)
+			v, d := addOf(f, p, b, o, less, magicFor(f, p, top), deep)
 			w = window[I]{max(w.hi, v.hi), min(w.lo, v.lo)}
 			s = s.with(int64(d.a), int64(d.b), int64(d.c))
 		}
 	}
-	return w, valueOf(f.precision(), s, unit(f, top), deep || p.product())
+	return w, valueOf(step(f, p), s, unit(f, p, top), deep || p.product())
 }
 
 // sumOfWide is the sum of any terms of output o, of window w, and the set of what is no number

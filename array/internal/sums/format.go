@@ -13,8 +13,6 @@ type format[T float32 | float64, I int32 | int64] interface {
 	words() int     // that a sum of products takes, the lowest of which counts 2^bottom
 	bottom() int
 
-	magic() T // 1.5 * 2^(precision-1): x + magic is x rounded to an integer, whose bits are the last of I
-	down() T  // 2^(precision-1)
 	bits(x T) I
 	from(bits I) T
 	most() I          // the largest, whose bits are all but the sign
@@ -35,8 +33,6 @@ func (single) precision() int                      { return 24 }
 func (single) bias() int                           { return 127 }
 func (single) words() int                          { return 24 }
 func (single) bottom() int                         { return -384 }
-func (single) magic() float32                      { return 0x1.8p23 }
-func (single) down() float32                       { return 0x1p23 }
 func (single) bits(x float32) int32                { return int32(math.Float32bits(x)) }
 func (single) from(b int32) float32                { return math.Float32frombits(uint32(b)) }
 func (single) power(field int) float32             { return math.Float32frombits(uint32(field) << 23) }
@@ -51,8 +47,6 @@ func (double) precision() int                      { return 53 }
 func (double) bias() int                           { return 1023 }
 func (double) words() int                          { return 136 }
 func (double) bottom() int                         { return -2176 }
-func (double) magic() float64                      { return 0x1.8p52 }
-func (double) down() float64                       { return 0x1p52 }
 func (double) bits(x float64) int64                { return int64(math.Float64bits(x)) }
 func (double) from(b int64) float64                { return math.Float64frombits(uint64(b)) }
 func (double) power(field int) float64             { return math.Float64frombits(uint64(field) << 52) }

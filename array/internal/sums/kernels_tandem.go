@@ -35,13 +35,13 @@ var AcrossKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two)}, Kernel: AcrossFloat64Float64Int64DoubleTwoKernel},
 }
 
-var AcrossFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one", "b2a6d3be0a852835b45031de73cd369b", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("short", "uint", 4).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneGo, AcrossFloat32Float32Int32SingleOnePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one", "c14bdc2edfc83eb68a304c9b0ce59346", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("short", "uint", 4).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneGo, AcrossFloat32Float32Int32SingleOnePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one", "66e5e793bb8be446fe53678b32d5e443", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneGo, AcrossFloat64Float64Int64DoubleOnePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one", "0f3a1a5732a4c9aef2375cf6d6fe701c", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneGo, AcrossFloat64Float64Int64DoubleOnePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair", "ac5a782d5c5656072c33fa9ff688dee8", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairGo, AcrossFloat32Float64Int64DoublePairPlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair", "235cadb9df864cfc5074f0c38eddd8ef", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairGo, AcrossFloat32Float64Int64DoublePairPlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two", "764683e63d87a65ad9ecc091de3c1391", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoGo, AcrossFloat64Float64Int64DoubleTwoPlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two", "7933731bd33673cb59b3013dcd87ad2c", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoGo, AcrossFloat64Float64Int64DoubleTwoPlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go")
 
 // LaunchAlong runs [Along] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -70,13 +70,13 @@ var AlongKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two), *new(double)}, Kernel: AlongFloat64Float64Int64DoubleTwoDoubleKernel},
 }
 
-var AlongFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Along_float32_float32_int32_single_one_single", "c52d79216d9b9efe97dfe4f516e7e5a0", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "uint", 4), AlongFloat32Float32Int32SingleOneSingleGo, AlongFloat32Float32Int32SingleOneSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Along_float32_float32_int32_single_one_single", "c2ae6a98bf574a8d8b3ec0794bf5fb2f", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "uint", 4), AlongFloat32Float32Int32SingleOneSingleGo, AlongFloat32Float32Int32SingleOneSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_one_double", "1ddfb9c2bfca7f0bea77958f451d9899", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleOneDoubleGo, AlongFloat64Float64Int64DoubleOneDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_one_double", "258c49a413c5af31526e75c189981a0d", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleOneDoubleGo, AlongFloat64Float64Int64DoubleOneDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Along_float32_float64_int64_double_pair_single", "175feb591e01c886cb4a1b6ad284e6ac", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat32Float64Int64DoublePairSingleGo, AlongFloat32Float64Int64DoublePairSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Along_float32_float64_int64_double_pair_single", "76aa8f754d05b6132e0d0bab035aa45b", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat32Float64Int64DoublePairSingleGo, AlongFloat32Float64Int64DoublePairSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_two_double", "a4b1c010c70c4cfefce920f3965b9fa1", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleTwoDoubleGo, AlongFloat64Float64Int64DoubleTwoDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_two_double", "a38f8a97292869ff2691af6f3f95528f", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleTwoDoubleGo, AlongFloat64Float64Int64DoubleTwoDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
 // LaunchFew runs [Few] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -102,13 +102,13 @@ var FewKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two), *new(double)}, Kernel: FewFloat64Float64Int64DoubleTwoDoubleKernel},
 }
 
-var FewFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Few_float32_float32_int32_single_one_single", "a4762e96da33626748f65a20dfd8c93a", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), FewFloat32Float32Int32SingleOneSingleGo, FewFloat32Float32Int32SingleOneSinglePlain, "few.go")
+var FewFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Few_float32_float32_int32_single_one_single", "1ddab335b34d45fa6a9f2478a1e1213d", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), FewFloat32Float32Int32SingleOneSingleGo, FewFloat32Float32Int32SingleOneSinglePlain, "few.go")
 
-var FewFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_one_double", "0fba40c84301c6aebda566153e74f63c", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleOneDoubleGo, FewFloat64Float64Int64DoubleOneDoublePlain, "few.go")
+var FewFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_one_double", "2f40aaed97c7e13d32f8b08e9ac8ef0f", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleOneDoubleGo, FewFloat64Float64Int64DoubleOneDoublePlain, "few.go")
 
-var FewFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Few_float32_float64_int64_double_pair_single", "1b784430d2fa4446372e8b0832f78f52", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat32Float64Int64DoublePairSingleGo, FewFloat32Float64Int64DoublePairSinglePlain, "few.go")
+var FewFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Few_float32_float64_int64_double_pair_single", "ba2e5d2437337acf2a28fd52d4e8eff1", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat32Float64Int64DoublePairSingleGo, FewFloat32Float64Int64DoublePairSinglePlain, "few.go")
 
-var FewFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_two_double", "8dfe26d5c01dde863e55e0333dcdea37", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleTwoDoubleGo, FewFloat64Float64Int64DoubleTwoDoublePlain, "few.go")
+var FewFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_two_double", "91d1e4e5723f5cdab0b59260f24f1a36", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleTwoDoubleGo, FewFloat64Float64Int64DoubleTwoDoublePlain, "few.go")
 
 // LaunchFoldAlong runs [FoldAlong] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -387,14 +387,13 @@ var ScatterInt32IntegerKernel = kernelsPacked.Source("Scatter_int32_integer", "6
 
 // LaunchRound runs [Round] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchRound[T interface{ float32 | float64 }, F interface{ single | double }, Arg2 linalg.KernelArg[T], Arg3 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, f F, c Arg2, parts Arg3, count_ int, words int, bottom int, precision int, over uint64, root bool) error {
+func LaunchRound[T interface{ float32 | float64 }, F interface{ single | double }, Arg2 linalg.KernelArg[T], Arg3 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, f F, c Arg2, parts Arg3, count_ int, words int, bottom int, over uint64, root bool) error {
 	call := launch.New(s, RoundKernels.Of(*new(T), *new(F)), grid)
 	launch.Matrix[T](&call, "c", c)
 	launch.Slice[int64](&call, "parts", parts)
 	call.Scalar(support.Arg(int64(count_)))
 	call.Scalar(support.Arg(int64(words)))
 	call.Scalar(support.Arg(int64(bottom)))
-	call.Scalar(support.Arg(int64(precision)))
 	call.Scalar(support.Arg(uint64(over)))
 	call.Scalar(support.Bool(bool(root)))
 	return call.Launch()
@@ -405,9 +404,9 @@ var RoundKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(double)}, Kernel: RoundFloat64DoubleKernel},
 }
 
-var RoundFloat32SingleKernel = kernelsPacked.Source("Round_float32_single", "f3d85a1147a86765dfe70a1f43c6d4a9", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("precision", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat32SingleGo, RoundFloat32SinglePlain, "round.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var RoundFloat32SingleKernel = kernelsPacked.Source("Round_float32_single", "c41c9e3b97b1edef96e3228dbca61c1f", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat32SingleGo, RoundFloat32SinglePlain, "round.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var RoundFloat64DoubleKernel = kernelsPacked.Source("Round_float64_double", "cd67336eb719fc664da0e1218f3988e0", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("precision", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat64DoubleGo, RoundFloat64DoublePlain, "round.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var RoundFloat64DoubleKernel = kernelsPacked.Source("Round_float64_double", "2084cec1ec1c7732b94f9a7b6046b259", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat64DoubleGo, RoundFloat64DoublePlain, "round.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
@@ -421,35 +420,36 @@ var kernelsText embed.FS
 var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []support.Decl{
 	{File: "across.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "across.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
-	{File: "across.go", Head: "func Across[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, parts []int64,", Hash: "5d3ea3d3f0969163b6d60a7ab232a3feffc036f46ba64f02c619fe35091e32de"},
-	{File: "across.go", Head: "func addToWords[T float32 | float64, I int32 | int64, F format[T, I]](f F, parts []int64, words superacc.Place,", Hash: "1cc91cc917bb54eb59df96d92dc7eae4cf309cf0cd5fcf3813e6890582d483c2"},
-	{File: "across.go", Head: "func addHalves(parts []int64, words superacc.Place, s halves, at, precision int) {", Hash: "ed0ec615056ea31fa4c2a618efe64c4be4427e213aabe5f425649a34557f6def"},
+	{File: "across.go", Head: "func Across[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, parts []int64,", Hash: "6a547e8a954d39297fd8d9940e92d5eeb48907c9e07f51e51caa92f3dc24df5a"},
+	{File: "across.go", Head: "func addToWords[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,", Hash: "37afd684cb88e552497d478934b99da85ed0cdba357bccda83d57c58d372cf03"},
+	{File: "across.go", Head: "func addHalves(parts []int64, words superacc.Place, s halves, at, step int) {", Hash: "bd149dda651679f45a8084ff829ca11b4d216b21b31b2cc105e2b19b55633151"},
 	{File: "across.go", Head: "func addDigits[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,", Hash: "72b414020a6fb295715d4628c38e72aaafe509ae421c9d2a70dd9f15caa5d993"},
 	{File: "along.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "along.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
 	{File: "along.go", Head: "const (", Hash: "e4ed69640081a1617910206ef7446229a98304684e9a252e9fc41f32de8c0744"},
 	{File: "along.go", Head: "const Words = 137", Hash: "d4ebfd991313ffb00f487206514f8d7be86c17f8ea1a8919fa015b760a7908c6"},
-	{File: "along.go", Head: "func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,", Hash: "0c826bd9e46d262e0720b422d9267ee2cbecc995c5666c988f1a2ac7b80df55f"},
+	{File: "along.go", Head: "func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,", Hash: "163401368c24f66e733b6306b96c94c9a0a04eee5e904ed04d19a2b97607fc84"},
 	{File: "along.go", Head: "const clean = 1 << 8", Hash: "0336d739aa7ae558d947fc43138dbe467c27458c881dc307ec9586e18fee4683"},
-	{File: "along.go", Head: "func stateOf(base int, deep bool) int64 {", Hash: "1e1b59283f77b7b976b0cbd7fa58160f3f486cfab6aa31be8b6c8651093af828"},
+	{File: "along.go", Head: "func stateOf(base, step int, deep bool) int64 {", Hash: "77e695fb8b8395f6d085e5219f5870f5a11c88e78fca1759bb6d557a1ebb1180"},
+	{File: "along.go", Head: "func countOf(state int64) (base, step int, deep bool) {", Hash: "9ffb41adb8cc85d508fc592e7e63c3f43f6b50b3290485479c15da79dad63e76"},
 	{File: "along.go", Head: "func joined(all []int64, n int, deep bool) halves {", Hash: "0411390018e71942da7a6699f707beba84c4cf543d37e0329e260af14a91e182"},
 	{File: "along.go", Head: "func sumOfParts(x []int64) (sum int64) {", Hash: "cb2d38add4fef67b9053c97e6804605e001ce65261bcd6051c49adc198fda167"},
-	{File: "along.go", Head: "func valueOf(precision int, t halves, base int, deep bool) superacc.Value {", Hash: "6607ebbe0ca8d4fe5e04dab7a268b5e0dc051a2731b378c143d5215158c8cbb0"},
+	{File: "along.go", Head: "func valueOf(step int, t halves, base int, deep bool) superacc.Value {", Hash: "0ce7200b7600c1ef666acda1fc8f702e789e128d2fa2393c101395453d4098c5"},
 	{File: "along.go", Head: "type block[S float32 | float64, I int32 | int64] struct {", Hash: "c1e80b14f32c360d99f38b94b2d74271cae1b8ff8209f3a50833904f17ed04d6"},
 	{File: "along.go", Head: "func factors[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], i, j int) (", Hash: "2345a0920858aae27846ce38856d3a0e28b2dd6146c81f456b4dd35734f1aced"},
 	{File: "along.go", Head: "func factorsOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, x, y, shift S, mask I) (", Hash: "a31f74050b8c04f8ef94d4f24c396d709371c15227be27a2edbe61a6df2a2266"},
-	{File: "along.go", Head: "func add[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l, top int,", Hash: "445283ad01aed6030fe6a4bcd173602c1e6f57557be16957194b2c99fdb51a36"},
-	{File: "along.go", Head: "func addIn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l, top int,", Hash: "519bd4e812ad443e1b3b6f81fb1641d530347797341836026be697ca855212eb"},
+	{File: "along.go", Head: "func add[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l, top int,", Hash: "beef9ae7c99687840cf4dfaddced293cf77150489274cc8ccd8cc1dbc6a64075"},
+	{File: "along.go", Head: "func addIn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l, top int,", Hash: "99aadf6d0119478478b3e0c01531cbc5eba00cea9b00d7c550ea6b5b85cf448a"},
 	{File: "along.go", Head: "func reachOfBlock[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l int,", Hash: "c749c43534df84f6c5a92e04fc55ff00afbde027ac2914495d23f92a52ddee7d"},
 	{File: "along.go", Head: "func digitsIn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I],", Hash: "0d97c418ff7f31b9a0431f109ac7784c41c7ef6398a3400494bad8a870c34b38"},
 	{File: "along.go", Head: "func collect(it gpu.Item, sums, words []int64, v int64, at int) {", Hash: "b7afd963b85b119ea83b7d387c90afaf2cf5bfee94e626cb16ac2bf6c4dfd564"},
 	{File: "few.go", Head: "\"math/bits\"", Hash: "472f73e06a29f205acea44e69d4ada6cd97395143fa50a19934b7438d67a9d92"},
 	{File: "few.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "few.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
-	{File: "few.go", Head: "func Few[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,", Hash: "d68075c0266741146d080ae384ef616405e734fc0c75e6e62ed57e28bfe8b974"},
+	{File: "few.go", Head: "func Few[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,", Hash: "e263578a09446b89cb2113f50007473834c9c2da068db19caa41b76b8be1cbe8"},
 	{File: "few.go", Head: "const (", Hash: "71823d7401da9fe1c988a1124218759175455ba81ac0dd712d9acdb1d77c0624"},
-	{File: "few.go", Head: "func addOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "cf124520e3e0769034eb290787843aebd8558ef283ee1e239813c148c291ed14"},
-	{File: "few.go", Head: "func sumOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "663a6528c9e08ead0c61cf1d8d8fc9d137ff67811ad5f58021bf19ff7af077ac"},
+	{File: "few.go", Head: "func addOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "2a43ba0a3b309b95ae6aed35ce021105a1cfe0775c2dd2e8a5e98dd4492bf789"},
+	{File: "few.go", Head: "func sumOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "ea32ab91ac99ef9204f656a283162a425b498e6ddbb8a27580e5059eccc94bc1"},
 	{File: "few.go", Head: "func sumOfWide[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,", Hash: "96b3544d06a8a88914e14ecf2467fb6310c2b2d54258af54ded7a81acc237a26"},
 	{File: "few.go", Head: "type table[S float32 | float64, I int32 | int64] struct {", Hash: "62d9bec4b3dc59cac22b306e52e8a0dc12e80d3dd91152c42d2e600614064190"},
 	{File: "few.go", Head: "func factorsIn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,", Hash: "a09ec73a458487eb0da72a644e9178196e4ba92dcfe348fac8ef5f259be67415"},
@@ -491,15 +491,13 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "fold.go", Head: "func Finish[D float32 | float64 | int32 | bool, R result[D]](it gpu.Item, r R, c gpu.Matrix[D], parts []int64,", Hash: "bdd7fad7b05dc63671f786e686a27691c97981c2ff4ed856c887d5a1581f0660"},
 	{File: "format.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
 	{File: "format.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
-	{File: "format.go", Head: "type format[T float32 | float64, I int32 | int64] interface {", Hash: "ddcc1b0c65c6ec96ff024a7d5fb90125a31c66f7ff51b5576cb68b8f4584e0de"},
+	{File: "format.go", Head: "type format[T float32 | float64, I int32 | int64] interface {", Hash: "0cd72d54e30b5c012ebf3f9af170a27f4155ea2e1a3289521cbe70ce4d69909d"},
 	{File: "format.go", Head: "type rounder[T float32 | float64] interface {", Hash: "7df23d401a1a15ce797ac142936f9d07abd0cccc081ee9cd8adada81182fd7f1"},
 	{File: "format.go", Head: "type single struct{}", Hash: "531d6580c356eede6f079e3aca03755e0d029b7eeadfe6c369e498f00cb4c561"},
 	{File: "format.go", Head: "func (single) precision() int                      { return 24 }", Hash: "e4beca65fd1dbacba52f6c48f1c0813f17cfccf528994d6e097e20aaffe1ab80"},
 	{File: "format.go", Head: "func (single) bias() int                           { return 127 }", Hash: "cb88e84a8d5d8282a8e41f1a6773ffc1465bbf9a8f2092bb47beaf9ca9a242c3"},
 	{File: "format.go", Head: "func (single) words() int                          { return 24 }", Hash: "cf8de44518b3eb6f7e152dc59e4c4fd0eb551e9908ffa4fb7f923359153bfe6a"},
 	{File: "format.go", Head: "func (single) bottom() int                         { return -384 }", Hash: "e162925efb5e1faacf383a16bee1a6c92a6326e2c542de705ccb644d9835c7b0"},
-	{File: "format.go", Head: "func (single) magic() float32                      { return 0x1.8p23 }", Hash: "f71bcdb2c77824c396c8c8b04037c7abc6343b127ad992773ec89953b4e9660a"},
-	{File: "format.go", Head: "func (single) down() float32                       { return 0x1p23 }", Hash: "34e6091ac94115d4c709f9768a1cabcf7537fa9bb08f1ca77313a0ca7a8c9fd3"},
 	{File: "format.go", Head: "func (single) bits(x float32) int32                { return int32(math.Float32bits(x)) }", Hash: "1ce73c3dff024f7c225c870442b0a1f93357a72d9cb88cc6664dde09d65ac30c"},
 	{File: "format.go", Head: "func (single) from(b int32) float32                { return math.Float32frombits(uint32(b)) }", Hash: "55250bdc19480adaa11561a2976e21adc604015e6fe8be17c3b3599baacc93c7"},
 	{File: "format.go", Head: "func (single) power(field int) float32             { return math.Float32frombits(uint32(field) << 23) }", Hash: "ccbcb5b5a5b973f6dd143f29ca649903f5db3c7d112f3fb9634e287869e8f1b2"},
@@ -512,8 +510,6 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "format.go", Head: "func (double) bias() int                           { return 1023 }", Hash: "3364c749314c6e0f31d891157ebeec905d2caf41e1637a3da24fab91c5163ab7"},
 	{File: "format.go", Head: "func (double) words() int                          { return 136 }", Hash: "20c1086f4ea5521fb85a48276e33f859abb531dc37df6f9fd3beeb84e9148448"},
 	{File: "format.go", Head: "func (double) bottom() int                         { return -2176 }", Hash: "848f9c5aaea2bfc28465eb446b418223408025c8405a4e43ab40f269dfa00c97"},
-	{File: "format.go", Head: "func (double) magic() float64                      { return 0x1.8p52 }", Hash: "a24608e0063fa583c8852ba5e5a1e0e60d30803344cf442454c6dd1ebd0a6227"},
-	{File: "format.go", Head: "func (double) down() float64                       { return 0x1p52 }", Hash: "dcda23ce06b6fe4eed5c262110cebb1b98d923dd4389cde1ee23a30d27d871a7"},
 	{File: "format.go", Head: "func (double) bits(x float64) int64                { return int64(math.Float64bits(x)) }", Hash: "4a7c33047e209685dc3c84cb2b7b33d74ca33a6cfd03e13b724a5146b099f081"},
 	{File: "format.go", Head: "func (double) from(b int64) float64                { return math.Float64frombits(uint64(b)) }", Hash: "f0dcb56a0aeea76757d9bc9bc4cdccd6d1ed040c2a6b3d71815de2167f896575"},
 	{File: "format.go", Head: "func (double) power(field int) float64             { return math.Float64frombits(uint64(field) << 52) }", Hash: "e712c8a9d99c3095398f75e8ac212e12037e1080e94c4359a5e362ebe8c6a5d7"},
@@ -546,9 +542,9 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "prefix.go", Head: "func gathered[T float32 | float64 | int32, F number[T]](f F, first T, x gpu.Matrix[T], j int, order []int32,", Hash: "71a2331f58937888ab954a828a2f0cad34861cc178c0ac7352654cf4ac91be08"},
 	{File: "round.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "round.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
-	{File: "round.go", Head: "func Round[T float32 | float64, F rounder[T]](it gpu.Item, f F, c gpu.Matrix[T], parts []int64,", Hash: "a9efa4b1e16cce89850c6230181f8968f9e0cc3af7551b2d3aa4401d6734adff"},
+	{File: "round.go", Head: "func Round[T float32 | float64, F rounder[T]](it gpu.Item, f F, c gpu.Matrix[T], parts []int64,", Hash: "1e51f11e2a31e933f91fe4acafebf0faed96edde0c2b6ab2870f8b531be7b8fe"},
 	{File: "round.go", Head: "func integersOf(parts []int64, at, step int) halves {", Hash: "f67cb9394bc805b388bbadf09923a2205031b47996fbf498098230239bda2b2d"},
-	{File: "round.go", Head: "func inWords(parts []int64, at superacc.Place, bottom, precision int) int64 {", Hash: "f24e36c9650e3e7e28691754463a9d501543341ecfab309ebbc4876ec085687c"},
+	{File: "round.go", Head: "func inWords(parts []int64, at superacc.Place, bottom int) int64 {", Hash: "065930a6159f5963a1e21d236798c04ab92ef996b2f29b40035326620e361220"},
 	{File: "round.go", Head: "func rounded[T float32 | float64, F rounder[T]](f F, v superacc.Value, special int64, over uint64, root bool) T {", Hash: "6e7382ee3355386696eabfe97184c443ab9d41cce1cb5981d6219f84e7e172f8"},
 	{File: "round.go", Head: "func value[T float32 | float64, F rounder[T]](f F, special int64) T {", Hash: "39d9c9dbc64507d8c4934cd3bb7efa279d4c8e4f7f63610f1146d53b0961d798"},
 	{File: "short.go", Head: "\"math/bits\"", Hash: "472f73e06a29f205acea44e69d4ada6cd97395143fa50a19934b7438d67a9d92"},
@@ -579,23 +575,28 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "terms.go", Head: "type window[I int32 | int64] struct{ hi, lo I }", Hash: "3f5059238758f65d627401b1c4a3639bb8f614361649f5e30c1a8f1e0a46e08c"},
 	{File: "terms.go", Head: "func nowhere[T float32 | float64, I int32 | int64, F format[T, I]](f F) window[I] {", Hash: "9b0b897395a877d9710a76ea43c87c46fb716e1f28ff6a6f68999b5715f7201c"},
 	{File: "terms.go", Head: "func (w window[I]) with(most, m I) window[I] { return window[I]{max(w.hi, m), min(w.lo, m+most)} }", Hash: "d613c1e51c5ef2724f8a3615721783d44aae7ae8c17b05aaccadfea144f27650"},
-	{File: "terms.go", Head: "func fits[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window[I], top int, deep bool,", Hash: "e9213b01a220bf8e9b95e218e4fb8756e7a50ea2e7b5ebf7b6279384f3519c06"},
-	{File: "terms.go", Head: "func deepens[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P) bool {", Hash: "1e04272743e646e4e10e37bac94a5ad9fe100354bd53383fc9b5a5019d980b1f"},
-	{File: "terms.go", Head: "func isDeep[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window[I], top int) bool {", Hash: "ffc1331b7fc56a41313658f3b745c8cb9c5f8b076f5c57645df870bdcce3a25c"},
-	{File: "terms.go", Head: "func topOf[T float32 | float64, I int32 | int64, F format[T, I]](f F, w window[I]) int {", Hash: "38d3963ae97346383d78d2c4666f3f060f04660fcf77da9fd32c96a982f48bbb"},
+	{File: "terms.go", Head: "func fits[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window[I], top int, deep bool,", Hash: "d3c4e057ed6725e8089f368f449376d46c58695c963230da9ea39c3184272042"},
+	{File: "terms.go", Head: "func leastTop[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, deep bool) int {", Hash: "6794f081eb804c61e143dcdc7af5d18fb8637c5608db253d629833fc69893668"},
+	{File: "terms.go", Head: "func isDeep[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window[I], top int) bool {", Hash: "2fbf7cedd209810ab8b2ac62a2b91fc508be00d20ccd2ef315394ac7a1b8e68e"},
+	{File: "terms.go", Head: "func topOf[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window[I]) int {", Hash: "af662b03d34baaeec598b5ab99522a9b905d961dfe3b35f77144a85326ca1dc9"},
 	{File: "terms.go", Head: "const (", Hash: "0d9636a1bcc9d7c9a903baad0d2e4bf90c636d4f71d84eecc6128726842b912e"},
-	{File: "terms.go", Head: "func choose[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window[I]) int {", Hash: "327c8a3bbb66a1b60943cce2f7833d2fff2f7447c7a2a72308bda3912cd9ace4"},
+	{File: "terms.go", Head: "func choose[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window[I]) int {", Hash: "b02617cd4dc8c4c776eb64dc6ca6727b7686eb4a9c3227a9e090e7520c6fd837"},
 	{File: "terms.go", Head: "func firstTop[T float32 | float64, I int32 | int64, F format[T, I]](f F) int { return f.bias() + 3 }", Hash: "206e1b553a7506e7661bc88368cfffd5f5135f3f8445bb7ba05469dfcd2413a1"},
-	{File: "terms.go", Head: "func scale[T float32 | float64, I int32 | int64, F format[T, I]](f F, top int) T {", Hash: "d3b843c9b3cb1fc50b951fb9df6187c62b4e51af6a4e861c3cf3baac64ff5428"},
-	{File: "terms.go", Head: "func unit[T float32 | float64, I int32 | int64, F format[T, I]](f F, top int) int {", Hash: "2aa93c29385249fbf14e3c30728ea8b0328416511f2c104f5b48ce9bd641d51b"},
+	{File: "terms.go", Head: "func added[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P) bool {", Hash: "8d4645bd3e8954194338655354c9772f30c10ff01d3deef502514b2b2280df00"},
+	{File: "terms.go", Head: "func headroom[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P) int {", Hash: "6eea3f4cda422921d8dbf095a166433d704127db7c67700560a966b4b90b54e2"},
+	{File: "terms.go", Head: "func step[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P) int {", Hash: "19a0e714b91f62ac052dda92110fd4eaa56f96002d32d9b9603fa33c35614696"},
+	{File: "terms.go", Head: "func unit[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, top int) int {", Hash: "b0faabbf98af8cfc6c25f66ef5da51cb5465b99c4556071ff3b5c6b9b1f6d596"},
+	{File: "terms.go", Head: "type magic[T float32 | float64] struct{ a, b, c T }", Hash: "e8c0e5ec8b3e848ad67cec790c62b97d359857d0b47304ff380176c26a399603"},
+	{File: "terms.go", Head: "func magicFor[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, top int) magic[T] {", Hash: "9420eb6dee2fabc7d3f7666fef1e4416ba520e5daa5839ba7db45f5c15ad739a"},
 	{File: "terms.go", Head: "type digits[I int32 | int64] struct{ a, b, c I }", Hash: "b391c2877b8e894e656fdf643dbca309b3818a20112777dbb4d12cc3fd54d3c6"},
-	{File: "terms.go", Head: "func plus[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, d digits[I], x, y, scale T,", Hash: "595149cf1c1e9f51e6fc3d18c5953ff8700f31165140c1dbcd22e44379226afd"},
-	{File: "terms.go", Head: "func (d digits[I]) without(magic I, product, deep bool) digits[I] {", Hash: "27d7ab1808919d2bfffc9b472b352c2938c11ee18e9ebd949ac494a49f1f52bf"},
+	{File: "terms.go", Head: "func none[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, m magic[T]) (d digits[I]) {", Hash: "6321ea91b78368a129adaebe5b98aa091b223690e211c9c9981ad8acd52d0f8f"},
+	{File: "terms.go", Head: "func plus[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, d digits[I], x, y T, m magic[T],", Hash: "daf2a53c56d5a977799d96de810170a76f3a2310737ac221e641a788ee7592af"},
+	{File: "terms.go", Head: "func without[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, d digits[I], n I, m magic[T],", Hash: "344d40cedf42851b8db2c00a60b91aa15a48d03f5a5cab057b5039709aeff270"},
 	{File: "terms.go", Head: "type halves struct{ lower, upper digits[int64] }", Hash: "fabe717eadd0ec4a0aa9f2b95b772b7326cb94de18f09e19ccd079198d74f802"},
 	{File: "terms.go", Head: "func (t halves) with(a, b, c int64) halves {", Hash: "0cc01bbca74f92d24ee52a22f24383dd9cf55a9f3d65d4fdab6bd15ed099e973"},
 	{File: "terms.go", Head: "func (t halves) and(u halves) halves {", Hash: "dc52d0a76cc2f4f1fc61455630b031a6ad9d4e338627fc28058f8d24f78d972e"},
 	{File: "terms.go", Head: "func (t halves) part(k int) int64 {", Hash: "5f8ebea11699c6b96d27b24479b95f50bd3ab78bba86c84d913805b9ad6c00c8"},
-	{File: "terms.go", Head: "func (halves) up(precision, k int) int { return 32*(k&1) + (k>>1)*(1-precision) }", Hash: "826fce3d0630b1c6515c983a300366aa9bb67f1129eab4bf610242d2f838ab3d"},
+	{File: "terms.go", Head: "func (halves) up(step, k int) int { return 32*(k&1) - (k>>1)*step }", Hash: "af60faa292d3d83616567f94c5998815b0ef1369dc7ebaf21ac9ef6822a35e86"},
 	{File: "terms.go", Head: "type wide struct {", Hash: "3a2cefa698cb8e8f4dcb14eb071817979f63b8ca63cc63d830fbdc7318fecca1"},
 	{File: "terms.go", Head: "func exactly[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, x, y T) wide {", Hash: "a2efe22da8c964b57b6683e3c6408b73d0c03f3bfb01cb7f8b2a845629c82584"},
 	{File: "terms.go", Head: "func size[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P) int {", Hash: "ab3432a3f7f0045876193f7371afe51187824c6536323a61ea3d855d03421b6a"},
@@ -754,6 +755,18 @@ type gpu_block__ struct {
 	mask_  int64
 }
 
+type gpu_magic struct {
+	a_ float32
+	b_ float32
+	c_ float32
+}
+
+type gpu_magic_ struct {
+	a_ float64
+	b_ float64
+	c_ float64
+}
+
 type gpu_most32 struct {
 }
 
@@ -874,15 +887,15 @@ func AcrossFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []
 							var t2_ gpu_window
 							/*line across.go:29*/ var t3_ gpu_digits_
 //line across.go:29
-							t2_, t3_ = gpu_addOf(f_, p_, t_, o_, less_, gpu_scale(f_, top_), deep_)
+							t2_, t3_ = gpu_addOf(f_, p_, t_, o_, less_, gpu_magicFor(f_, p_, top_), deep_)
 							/*line across.go:29*/ w_ := t2_
 							/*line across.go:29*/ d_ := t3_
-							next_ := gpu_topOf(f_, w_)
+							next_ := gpu_topOf(f_, p_, w_)
 							deeper_ := gpu_isDeep(f_, p_, w_, next_)
 //line across.go:31
 							if (!gpu_fits(f_, p_, w_, top_, deep_)) && gpu_fits(f_, p_, w_, next_, deeper_) {
 								if held_ {
-									gpu_addToWords(f_, parts_, words_, sum_, top_, dirty_)
+									gpu_addToWords(f_, p_, parts_, words_, sum_, top_, dirty_)
 								}
 								dirty_ = dirty_ || held_
 								t4_ := gpu_halves{}
@@ -896,7 +909,7 @@ func AcrossFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []
 								_ = t7_
 								/*line across.go:37*/ var t8_ gpu_digits_
 //line across.go:37
-								t7_, t8_ = gpu_addOf(f_, p_, t_, o_, less_, gpu_scale(f_, top_), deep_)
+								t7_, t8_ = gpu_addOf(f_, p_, t_, o_, less_, gpu_magicFor(f_, p_, top_), deep_)
 								/*line across.go:37*/ d_ = t8_
 							}
 							if gpu_fits(f_, p_, w_, top_, deep_) {
@@ -913,13 +926,14 @@ func AcrossFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []
 							}
 						}
 						if dirty_ || (!short_) {
-							gpu_addToWords(f_, parts_, words_, sum_, top_, dirty_)
+							gpu_addToWords(f_, p_, parts_, words_, sum_, top_, dirty_)
 						} else {
 							for k_ := int64(0); k_ < int64(6); k_ = k_ + int64(1) {
 								parts_[words_.At_+(k_*words_.Step_)] = gpu_part(sum_, k_)
 							}
 							t11_ := words_.At_ + (int64(6) * words_.Step_)
-							/*line across.go:55*/ t12_ := gpu_stateOf(gpu_unit(f_, top_), deep_ || gpu_product(p_))
+//line across.go:55
+							t12_ := gpu_stateOf(gpu_unit(f_, p_, top_), gpu_step(f_, p_), deep_ || gpu_product(p_))
 							/*line across.go:55*/ parts_[t11_] = t12_
 							/*line across.go:55*/ special_ = int64(256)
 						}
@@ -928,7 +942,7 @@ func AcrossFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:932
+//line kernels_tandem.go:946
 	}
 	return nil
 }
@@ -985,15 +999,15 @@ func AcrossFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []
 							var t2_ gpu_window_
 							/*line across.go:29*/ var t3_ gpu_digits
 //line across.go:29
-							t2_, t3_ = gpu_addOf_(f_, p_, t_, o_, less_, gpu_scale_(f_, top_), deep_)
+							t2_, t3_ = gpu_addOf_(f_, p_, t_, o_, less_, gpu_magicFor_(f_, p_, top_), deep_)
 							/*line across.go:29*/ w_ := t2_
 							/*line across.go:29*/ d_ := t3_
-							next_ := gpu_topOf_(f_, w_)
+							next_ := gpu_topOf_(f_, p_, w_)
 							deeper_ := gpu_isDeep_(f_, p_, w_, next_)
 //line across.go:31
 							if (!gpu_fits_(f_, p_, w_, top_, deep_)) && gpu_fits_(f_, p_, w_, next_, deeper_) {
 								if held_ {
-									gpu_addToWords_(f_, parts_, words_, sum_, top_, dirty_)
+									gpu_addToWords_(f_, p_, parts_, words_, sum_, top_, dirty_)
 								}
 								dirty_ = dirty_ || held_
 								t4_ := gpu_halves{}
@@ -1007,7 +1021,7 @@ func AcrossFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []
 								_ = t7_
 								/*line across.go:37*/ var t8_ gpu_digits
 //line across.go:37
-								t7_, t8_ = gpu_addOf_(f_, p_, t_, o_, less_, gpu_scale_(f_, top_), deep_)
+								t7_, t8_ = gpu_addOf_(f_, p_, t_, o_, less_, gpu_magicFor_(f_, p_, top_), deep_)
 								/*line across.go:37*/ d_ = t8_
 							}
 							if gpu_fits_(f_, p_, w_, top_, deep_) {
@@ -1024,13 +1038,14 @@ func AcrossFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []
 							}
 						}
 						if dirty_ || (!short_) {
-							gpu_addToWords_(f_, parts_, words_, sum_, top_, dirty_)
+							gpu_addToWords_(f_, p_, parts_, words_, sum_, top_, dirty_)
 						} else {
 							for k_ := int64(0); k_ < int64(6); k_ = k_ + int64(1) {
 								parts_[words_.At_+(k_*words_.Step_)] = gpu_part(sum_, k_)
 							}
 							t11_ := words_.At_ + (int64(6) * words_.Step_)
-							/*line across.go:55*/ t12_ := gpu_stateOf(gpu_unit_(f_, top_), deep_ || gpu_product(p_))
+//line across.go:55
+							t12_ := gpu_stateOf(gpu_unit_(f_, p_, top_), gpu_step_(f_, p_), deep_ || gpu_product(p_))
 							/*line across.go:55*/ parts_[t11_] = t12_
 							/*line across.go:55*/ special_ = int64(256)
 						}
@@ -1039,7 +1054,7 @@ func AcrossFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:1043
+//line kernels_tandem.go:1058
 	}
 	return nil
 }
@@ -1096,15 +1111,15 @@ func AcrossFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args [
 							var t2_ gpu_window_
 							/*line across.go:29*/ var t3_ gpu_digits
 //line across.go:29
-							t2_, t3_ = gpu_addOf__(f_, p_, t_, o_, less_, gpu_scale_(f_, top_), deep_)
+							t2_, t3_ = gpu_addOf__(f_, p_, t_, o_, less_, gpu_magicFor__(f_, p_, top_), deep_)
 							/*line across.go:29*/ w_ := t2_
 							/*line across.go:29*/ d_ := t3_
-							next_ := gpu_topOf_(f_, w_)
+							next_ := gpu_topOf__(f_, p_, w_)
 							deeper_ := gpu_isDeep__(f_, p_, w_, next_)
 //line across.go:31
 							if (!gpu_fits__(f_, p_, w_, top_, deep_)) && gpu_fits__(f_, p_, w_, next_, deeper_) {
 								if held_ {
-									gpu_addToWords_(f_, parts_, words_, sum_, top_, dirty_)
+									gpu_addToWords__(f_, p_, parts_, words_, sum_, top_, dirty_)
 								}
 								dirty_ = dirty_ || held_
 								t4_ := gpu_halves{}
@@ -1118,7 +1133,7 @@ func AcrossFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args [
 								_ = t7_
 								/*line across.go:37*/ var t8_ gpu_digits
 //line across.go:37
-								t7_, t8_ = gpu_addOf__(f_, p_, t_, o_, less_, gpu_scale_(f_, top_), deep_)
+								t7_, t8_ = gpu_addOf__(f_, p_, t_, o_, less_, gpu_magicFor__(f_, p_, top_), deep_)
 								/*line across.go:37*/ d_ = t8_
 							}
 							if gpu_fits__(f_, p_, w_, top_, deep_) {
@@ -1135,13 +1150,14 @@ func AcrossFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args [
 							}
 						}
 						if dirty_ || (!short_) {
-							gpu_addToWords_(f_, parts_, words_, sum_, top_, dirty_)
+							gpu_addToWords__(f_, p_, parts_, words_, sum_, top_, dirty_)
 						} else {
 							for k_ := int64(0); k_ < int64(6); k_ = k_ + int64(1) {
 								parts_[words_.At_+(k_*words_.Step_)] = gpu_part(sum_, k_)
 							}
 							t11_ := words_.At_ + (int64(6) * words_.Step_)
-							/*line across.go:55*/ t12_ := gpu_stateOf(gpu_unit_(f_, top_), deep_ || gpu_product_(p_))
+//line across.go:55
+							t12_ := gpu_stateOf(gpu_unit__(f_, p_, top_), gpu_step__(f_, p_), deep_ || gpu_product_(p_))
 							/*line across.go:55*/ parts_[t11_] = t12_
 							/*line across.go:55*/ special_ = int64(256)
 						}
@@ -1150,7 +1166,7 @@ func AcrossFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args [
 				}
 			}
 		}
-//line kernels_tandem.go:1154
+//line kernels_tandem.go:1170
 	}
 	return nil
 }
@@ -1207,15 +1223,15 @@ func AcrossFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []
 							var t2_ gpu_window_
 							/*line across.go:29*/ var t3_ gpu_digits
 //line across.go:29
-							t2_, t3_ = gpu_addOf___(f_, p_, t_, o_, less_, gpu_scale_(f_, top_), deep_)
+							t2_, t3_ = gpu_addOf___(f_, p_, t_, o_, less_, gpu_magicFor___(f_, p_, top_), deep_)
 							/*line across.go:29*/ w_ := t2_
 							/*line across.go:29*/ d_ := t3_
-							next_ := gpu_topOf_(f_, w_)
+							next_ := gpu_topOf___(f_, p_, w_)
 							deeper_ := gpu_isDeep___(f_, p_, w_, next_)
 //line across.go:31
 							if (!gpu_fits___(f_, p_, w_, top_, deep_)) && gpu_fits___(f_, p_, w_, next_, deeper_) {
 								if held_ {
-									gpu_addToWords_(f_, parts_, words_, sum_, top_, dirty_)
+									gpu_addToWords___(f_, p_, parts_, words_, sum_, top_, dirty_)
 								}
 								dirty_ = dirty_ || held_
 								t4_ := gpu_halves{}
@@ -1229,7 +1245,7 @@ func AcrossFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []
 								_ = t7_
 								/*line across.go:37*/ var t8_ gpu_digits
 //line across.go:37
-								t7_, t8_ = gpu_addOf___(f_, p_, t_, o_, less_, gpu_scale_(f_, top_), deep_)
+								t7_, t8_ = gpu_addOf___(f_, p_, t_, o_, less_, gpu_magicFor___(f_, p_, top_), deep_)
 								/*line across.go:37*/ d_ = t8_
 							}
 							if gpu_fits___(f_, p_, w_, top_, deep_) {
@@ -1246,13 +1262,14 @@ func AcrossFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []
 							}
 						}
 						if dirty_ || (!short_) {
-							gpu_addToWords_(f_, parts_, words_, sum_, top_, dirty_)
+							gpu_addToWords___(f_, p_, parts_, words_, sum_, top_, dirty_)
 						} else {
 							for k_ := int64(0); k_ < int64(6); k_ = k_ + int64(1) {
 								parts_[words_.At_+(k_*words_.Step_)] = gpu_part(sum_, k_)
 							}
 							t11_ := words_.At_ + (int64(6) * words_.Step_)
-							/*line across.go:55*/ t12_ := gpu_stateOf(gpu_unit_(f_, top_), deep_ || gpu_product__(p_))
+//line across.go:55
+							t12_ := gpu_stateOf(gpu_unit___(f_, p_, top_), gpu_step___(f_, p_), deep_ || gpu_product__(p_))
 							/*line across.go:55*/ parts_[t11_] = t12_
 							/*line across.go:55*/ special_ = int64(256)
 						}
@@ -1261,7 +1278,7 @@ func AcrossFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:1265
+//line kernels_tandem.go:1282
 	}
 	return nil
 }
@@ -1567,15 +1584,15 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 							l_ := l0
 							/*line along.go:106*/ v_ := gpu_part(sum_all[w], q_)
 //line along.go:106
-							at_ := (gpu_unit(f_, top_) - gpu_bottom(f_)) + gpu_up(sum_all[w], gpu_precision(f_), q_)
+							at_ := (gpu_unit(f_, p_, top_) - gpu_bottom(f_)) + gpu_up(sum_all[w], gpu_step(f_, p_), q_)
 							if q_ >= count_ {
 								at_ = least_ + ((q_ - count_) * int64(48))
 								t29_ := gpu_digitsIn(f_, p_, b_all[w], l_, at_)
 								/*line along.go:109*/ v_ = t29_
 								at_ = at_ - gpu_bottom(f_)
 							}
-							/*line along.go:294*/ v2_ = v_
-							/*line along.go:294*/ at2_ = at_
+							/*line along.go:300*/ v2_ = v_
+							/*line along.go:300*/ at2_ = at_
 							top_all[w] = top_
 							count_all[w] = count_
 							least_all[w] = least_
@@ -1587,7 +1604,7 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 							v2_ := v2_all[w]
 							sums2_ := sums_[:int64(128)]
 							l2_ := l0
-							/*line along.go:297*/ sums2_[l2_] = v2_
+							/*line along.go:303*/ sums2_[l2_] = v2_
 							v2_all[w] = v2_
 						}
 						for w := range n {
@@ -1596,8 +1613,8 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 							sums2_ := sums_[:int64(128)]
 							words2_ := words_[:int64(137)]
 							l2_ := l0
-							/*line along.go:299*/ lower_ := int64(0)
-							/*line along.go:299*/ upper_ := int64(0)
+							/*line along.go:305*/ lower_ := int64(0)
+							/*line along.go:305*/ upper_ := int64(0)
 							for t30_, k2_ := n0, int64(0); k2_ < t30_; k2_ = k2_ + int64(1) {
 								lower_ = lower_ + (sums2_[k2_] & int64(4294967295))
 								upper_ = upper_ + (sums2_[k2_] >> (32))
@@ -1662,7 +1679,7 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 						top_ := top_all[w]
 						/*line along.go:134*/ t36_ := gpu_joined(all_[:int64(768)], n_, deep_ || gpu_product(p_))
 //line along.go:134
-						v4_all[w] = gpu_valueOf(gpu_precision(f_), t36_, gpu_unit(f_, top_), deep_ || gpu_product(p_))
+						v4_all[w] = gpu_valueOf(gpu_step(f_, p_), t36_, gpu_unit(f_, p_, top_), deep_ || gpu_product(p_))
 						deep_all[w] = deep_
 						top_all[w] = top_
 					}
@@ -1700,7 +1717,7 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 							/*line along.go:144*/ v5_ = t39_
 						} else {
 							/*line along.go:145*/ if i6_ == int64(6) {
-								v5_ = gpu_stateOf(gpu_unit(f_, top_), deep_ || gpu_product(p_))
+								v5_ = gpu_stateOf(gpu_unit(f_, p_, top_), gpu_step(f_, p_), deep_ || gpu_product(p_))
 							} else {
 								j_ = int64(136)
 							}
@@ -1713,7 +1730,7 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line along.go:51*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:1717
+//line kernels_tandem.go:1734
 	}
 	return nil
 }
@@ -2018,15 +2035,15 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 							l_ := l0
 							/*line along.go:106*/ v_ := gpu_part(sum_all[w], q_)
 //line along.go:106
-							at_ := (gpu_unit_(f_, top_) - gpu_bottom_(f_)) + gpu_up(sum_all[w], gpu_precision_(f_), q_)
+							at_ := (gpu_unit_(f_, p_, top_) - gpu_bottom_(f_)) + gpu_up(sum_all[w], gpu_step_(f_, p_), q_)
 							if q_ >= count_ {
 								at_ = least_ + ((q_ - count_) * int64(48))
 								t29_ := gpu_digitsIn_(f_, p_, b_all[w], l_, at_)
 								/*line along.go:109*/ v_ = t29_
 								at_ = at_ - gpu_bottom_(f_)
 							}
-							/*line along.go:294*/ v2_ = v_
-							/*line along.go:294*/ at2_ = at_
+							/*line along.go:300*/ v2_ = v_
+							/*line along.go:300*/ at2_ = at_
 							top_all[w] = top_
 							count_all[w] = count_
 							least_all[w] = least_
@@ -2038,7 +2055,7 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 							v2_ := v2_all[w]
 							sums2_ := sums_[:int64(128)]
 							l2_ := l0
-							/*line along.go:297*/ sums2_[l2_] = v2_
+							/*line along.go:303*/ sums2_[l2_] = v2_
 							v2_all[w] = v2_
 						}
 						for w := range n {
@@ -2047,8 +2064,8 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 							sums2_ := sums_[:int64(128)]
 							words2_ := words_[:int64(137)]
 							l2_ := l0
-							/*line along.go:299*/ lower_ := int64(0)
-							/*line along.go:299*/ upper_ := int64(0)
+							/*line along.go:305*/ lower_ := int64(0)
+							/*line along.go:305*/ upper_ := int64(0)
 							for t30_, k2_ := n0, int64(0); k2_ < t30_; k2_ = k2_ + int64(1) {
 								lower_ = lower_ + (sums2_[k2_] & int64(4294967295))
 								upper_ = upper_ + (sums2_[k2_] >> (32))
@@ -2113,7 +2130,7 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 						top_ := top_all[w]
 						/*line along.go:134*/ t36_ := gpu_joined(all_[:int64(768)], n_, deep_ || gpu_product(p_))
 //line along.go:134
-						v4_all[w] = gpu_valueOf(gpu_precision_(f_), t36_, gpu_unit_(f_, top_), deep_ || gpu_product(p_))
+						v4_all[w] = gpu_valueOf(gpu_step_(f_, p_), t36_, gpu_unit_(f_, p_, top_), deep_ || gpu_product(p_))
 						deep_all[w] = deep_
 						top_all[w] = top_
 					}
@@ -2151,7 +2168,7 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 							/*line along.go:144*/ v5_ = t39_
 						} else {
 							/*line along.go:145*/ if i6_ == int64(6) {
-								v5_ = gpu_stateOf(gpu_unit_(f_, top_), deep_ || gpu_product(p_))
+								v5_ = gpu_stateOf(gpu_unit_(f_, p_, top_), gpu_step_(f_, p_), deep_ || gpu_product(p_))
 							} else {
 								j_ = int64(136)
 							}
@@ -2164,7 +2181,7 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line along.go:51*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2168
+//line kernels_tandem.go:2185
 	}
 	return nil
 }
@@ -2469,15 +2486,15 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 							l_ := l0
 							/*line along.go:106*/ v_ := gpu_part(sum_all[w], q_)
 //line along.go:106
-							at_ := (gpu_unit_(f_, top_) - gpu_bottom_(f_)) + gpu_up(sum_all[w], gpu_precision_(f_), q_)
+							at_ := (gpu_unit__(f_, p_, top_) - gpu_bottom_(f_)) + gpu_up(sum_all[w], gpu_step__(f_, p_), q_)
 							if q_ >= count_ {
 								at_ = least_ + ((q_ - count_) * int64(48))
 								t29_ := gpu_digitsIn__(f_, p_, b_all[w], l_, at_)
 								/*line along.go:109*/ v_ = t29_
 								at_ = at_ - gpu_bottom_(f_)
 							}
-							/*line along.go:294*/ v2_ = v_
-							/*line along.go:294*/ at2_ = at_
+							/*line along.go:300*/ v2_ = v_
+							/*line along.go:300*/ at2_ = at_
 							top_all[w] = top_
 							count_all[w] = count_
 							least_all[w] = least_
@@ -2489,7 +2506,7 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 							v2_ := v2_all[w]
 							sums2_ := sums_[:int64(128)]
 							l2_ := l0
-							/*line along.go:297*/ sums2_[l2_] = v2_
+							/*line along.go:303*/ sums2_[l2_] = v2_
 							v2_all[w] = v2_
 						}
 						for w := range n {
@@ -2498,8 +2515,8 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 							sums2_ := sums_[:int64(128)]
 							words2_ := words_[:int64(137)]
 							l2_ := l0
-							/*line along.go:299*/ lower_ := int64(0)
-							/*line along.go:299*/ upper_ := int64(0)
+							/*line along.go:305*/ lower_ := int64(0)
+							/*line along.go:305*/ upper_ := int64(0)
 							for t30_, k2_ := n0, int64(0); k2_ < t30_; k2_ = k2_ + int64(1) {
 								lower_ = lower_ + (sums2_[k2_] & int64(4294967295))
 								upper_ = upper_ + (sums2_[k2_] >> (32))
@@ -2564,7 +2581,7 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 						top_ := top_all[w]
 						/*line along.go:134*/ t36_ := gpu_joined(all_[:int64(768)], n_, deep_ || gpu_product_(p_))
 //line along.go:134
-						v4_all[w] = gpu_valueOf(gpu_precision_(f_), t36_, gpu_unit_(f_, top_), deep_ || gpu_product_(p_))
+						v4_all[w] = gpu_valueOf(gpu_step__(f_, p_), t36_, gpu_unit__(f_, p_, top_), deep_ || gpu_product_(p_))
 						deep_all[w] = deep_
 						top_all[w] = top_
 					}
@@ -2602,7 +2619,7 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 							/*line along.go:144*/ v5_ = t39_
 						} else {
 							/*line along.go:145*/ if i6_ == int64(6) {
-								v5_ = gpu_stateOf(gpu_unit_(f_, top_), deep_ || gpu_product_(p_))
+								v5_ = gpu_stateOf(gpu_unit__(f_, p_, top_), gpu_step__(f_, p_), deep_ || gpu_product_(p_))
 							} else {
 								j_ = int64(136)
 							}
@@ -2615,7 +2632,7 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 			}
 			/*line along.go:51*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2619
+//line kernels_tandem.go:2636
 	}
 	return nil
 }
@@ -2920,15 +2937,15 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 							l_ := l0
 							/*line along.go:106*/ v_ := gpu_part(sum_all[w], q_)
 //line along.go:106
-							at_ := (gpu_unit_(f_, top_) - gpu_bottom_(f_)) + gpu_up(sum_all[w], gpu_precision_(f_), q_)
+							at_ := (gpu_unit___(f_, p_, top_) - gpu_bottom_(f_)) + gpu_up(sum_all[w], gpu_step___(f_, p_), q_)
 							if q_ >= count_ {
 								at_ = least_ + ((q_ - count_) * int64(48))
 								t29_ := gpu_digitsIn___(f_, p_, b_all[w], l_, at_)
 								/*line along.go:109*/ v_ = t29_
 								at_ = at_ - gpu_bottom_(f_)
 							}
-							/*line along.go:294*/ v2_ = v_
-							/*line along.go:294*/ at2_ = at_
+							/*line along.go:300*/ v2_ = v_
+							/*line along.go:300*/ at2_ = at_
 							top_all[w] = top_
 							count_all[w] = count_
 							least_all[w] = least_
@@ -2940,7 +2957,7 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 							v2_ := v2_all[w]
 							sums2_ := sums_[:int64(128)]
 							l2_ := l0
-							/*line along.go:297*/ sums2_[l2_] = v2_
+							/*line along.go:303*/ sums2_[l2_] = v2_
 							v2_all[w] = v2_
 						}
 						for w := range n {
@@ -2949,8 +2966,8 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 							sums2_ := sums_[:int64(128)]
 							words2_ := words_[:int64(137)]
 							l2_ := l0
-							/*line along.go:299*/ lower_ := int64(0)
-							/*line along.go:299*/ upper_ := int64(0)
+							/*line along.go:305*/ lower_ := int64(0)
+							/*line along.go:305*/ upper_ := int64(0)
 							for t30_, k2_ := n0, int64(0); k2_ < t30_; k2_ = k2_ + int64(1) {
 								lower_ = lower_ + (sums2_[k2_] & int64(4294967295))
 								upper_ = upper_ + (sums2_[k2_] >> (32))
@@ -3015,7 +3032,7 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 						top_ := top_all[w]
 						/*line along.go:134*/ t36_ := gpu_joined(all_[:int64(768)], n_, deep_ || gpu_product__(p_))
 //line along.go:134
-						v4_all[w] = gpu_valueOf(gpu_precision_(f_), t36_, gpu_unit_(f_, top_), deep_ || gpu_product__(p_))
+						v4_all[w] = gpu_valueOf(gpu_step___(f_, p_), t36_, gpu_unit___(f_, p_, top_), deep_ || gpu_product__(p_))
 						deep_all[w] = deep_
 						top_all[w] = top_
 					}
@@ -3053,7 +3070,7 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 							/*line along.go:144*/ v5_ = t39_
 						} else {
 							/*line along.go:145*/ if i6_ == int64(6) {
-								v5_ = gpu_stateOf(gpu_unit_(f_, top_), deep_ || gpu_product__(p_))
+								v5_ = gpu_stateOf(gpu_unit___(f_, p_, top_), gpu_step___(f_, p_), deep_ || gpu_product__(p_))
 							} else {
 								j_ = int64(136)
 							}
@@ -3066,7 +3083,7 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line along.go:51*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3070
+//line kernels_tandem.go:3087
 	}
 	return nil
 }
@@ -3123,33 +3140,34 @@ func FewFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, args
 						/*line few.go:27*/ t3_ := min(width_, int64(4))
 						/*line few.go:27*/ first_.height_ = t2_
 						/*line few.go:27*/ first_.width_ = t3_
-						var t4_ gpu_window
-						/*line few.go:28*/ var t5_ gpu_digits_
-						_ = t5_
-						/*line few.go:28*/ t4_, t5_ = gpu_addOf(f_, p_, first_, o_, less_, float32(1), false)
-						/*line few.go:28*/ w_ := t4_
-						top_ := gpu_topOf(f_, w_) + int64(4)
-						var t6_ gpu_window
-						/*line few.go:30*/ var t7_ gpu_Value
-						/*line few.go:30*/ t6_, t7_ = gpu_sumOf(f_, p_, t_, o_, less_, top_, false)
-						/*line few.go:30*/ w_ = t6_
-						/*line few.go:30*/ v_ := t7_
+						t4_ := gpu_magic{}
+						/*line few.go:28*/ var t5_ gpu_window
+						/*line few.go:28*/ var t6_ gpu_digits_
+						_ = t6_
+						/*line few.go:28*/ t5_, t6_ = gpu_addOf(f_, p_, first_, o_, less_, t4_, false)
+						/*line few.go:28*/ w_ := t5_
+						top_ := gpu_topOf(f_, p_, w_) + int64(4)
+						var t7_ gpu_window
+						/*line few.go:30*/ var t8_ gpu_Value
+						/*line few.go:30*/ t7_, t8_ = gpu_sumOf(f_, p_, t_, o_, less_, top_, false)
+						/*line few.go:30*/ w_ = t7_
+						/*line few.go:30*/ v_ := t8_
 						special_ := int64(0)
 						if !gpu_fits(f_, p_, w_, top_, false) {
-							top_ = gpu_topOf(f_, w_)
+							top_ = gpu_topOf(f_, p_, w_)
 							deep_ := gpu_isDeep(f_, p_, w_, top_)
 							if gpu_fits(f_, p_, w_, top_, deep_) {
-								var t8_ gpu_window
-								_ = t8_
-								/*line few.go:36*/ var t9_ gpu_Value
-								/*line few.go:36*/ t8_, t9_ = gpu_sumOf(f_, p_, t_, o_, less_, top_, deep_)
-								/*line few.go:36*/ v_ = t9_
+								var t9_ gpu_window
+								_ = t9_
+								/*line few.go:36*/ var t10_ gpu_Value
+								/*line few.go:36*/ t9_, t10_ = gpu_sumOf(f_, p_, t_, o_, less_, top_, deep_)
+								/*line few.go:36*/ v_ = t10_
 							} else {
-								var t10_ gpu_Value
-								/*line few.go:38*/ var t11_ int64
-								/*line few.go:38*/ t10_, t11_ = gpu_sumOfWide(f_, p_, t_, o_, less_, w_)
-								/*line few.go:38*/ v_ = t10_
-								/*line few.go:38*/ special_ = t11_
+								var t11_ gpu_Value
+								/*line few.go:38*/ var t12_ int64
+								/*line few.go:38*/ t11_, t12_ = gpu_sumOfWide(f_, p_, t_, o_, less_, w_)
+								/*line few.go:38*/ v_ = t11_
+								/*line few.go:38*/ special_ = t12_
 							}
 						}
 						z_ := gpu_rounded(r_, v_, special_, over_, root_)
@@ -3162,7 +3180,7 @@ func FewFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3166
+//line kernels_tandem.go:3184
 	}
 	return nil
 }
@@ -3219,33 +3237,34 @@ func FewFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, args
 						/*line few.go:27*/ t3_ := min(width_, int64(4))
 						/*line few.go:27*/ first_.height_ = t2_
 						/*line few.go:27*/ first_.width_ = t3_
-						var t4_ gpu_window_
-						/*line few.go:28*/ var t5_ gpu_digits
-						_ = t5_
-						/*line few.go:28*/ t4_, t5_ = gpu_addOf_(f_, p_, first_, o_, less_, float64(1), false)
-						/*line few.go:28*/ w_ := t4_
-						top_ := gpu_topOf_(f_, w_) + int64(4)
-						var t6_ gpu_window_
-						/*line few.go:30*/ var t7_ gpu_Value
-						/*line few.go:30*/ t6_, t7_ = gpu_sumOf_(f_, p_, t_, o_, less_, top_, false)
-						/*line few.go:30*/ w_ = t6_
-						/*line few.go:30*/ v_ := t7_
+						t4_ := gpu_magic_{}
+						/*line few.go:28*/ var t5_ gpu_window_
+						/*line few.go:28*/ var t6_ gpu_digits
+						_ = t6_
+						/*line few.go:28*/ t5_, t6_ = gpu_addOf_(f_, p_, first_, o_, less_, t4_, false)
+						/*line few.go:28*/ w_ := t5_
+						top_ := gpu_topOf_(f_, p_, w_) + int64(4)
+						var t7_ gpu_window_
+						/*line few.go:30*/ var t8_ gpu_Value
+						/*line few.go:30*/ t7_, t8_ = gpu_sumOf_(f_, p_, t_, o_, less_, top_, false)
+						/*line few.go:30*/ w_ = t7_
+						/*line few.go:30*/ v_ := t8_
 						special_ := int64(0)
 						if !gpu_fits_(f_, p_, w_, top_, false) {
-							top_ = gpu_topOf_(f_, w_)
+							top_ = gpu_topOf_(f_, p_, w_)
 							deep_ := gpu_isDeep_(f_, p_, w_, top_)
 							if gpu_fits_(f_, p_, w_, top_, deep_) {
-								var t8_ gpu_window_
-								_ = t8_
-								/*line few.go:36*/ var t9_ gpu_Value
-								/*line few.go:36*/ t8_, t9_ = gpu_sumOf_(f_, p_, t_, o_, less_, top_, deep_)
-								/*line few.go:36*/ v_ = t9_
+								var t9_ gpu_window_
+								_ = t9_
+								/*line few.go:36*/ var t10_ gpu_Value
+								/*line few.go:36*/ t9_, t10_ = gpu_sumOf_(f_, p_, t_, o_, less_, top_, deep_)
+								/*line few.go:36*/ v_ = t10_
 							} else {
-								var t10_ gpu_Value
-								/*line few.go:38*/ var t11_ int64
-								/*line few.go:38*/ t10_, t11_ = gpu_sumOfWide_(f_, p_, t_, o_, less_, w_)
-								/*line few.go:38*/ v_ = t10_
-								/*line few.go:38*/ special_ = t11_
+								var t11_ gpu_Value
+								/*line few.go:38*/ var t12_ int64
+								/*line few.go:38*/ t11_, t12_ = gpu_sumOfWide_(f_, p_, t_, o_, less_, w_)
+								/*line few.go:38*/ v_ = t11_
+								/*line few.go:38*/ special_ = t12_
 							}
 						}
 						z_ := gpu_rounded_(r_, v_, special_, over_, root_)
@@ -3258,7 +3277,7 @@ func FewFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3262
+//line kernels_tandem.go:3281
 	}
 	return nil
 }
@@ -3315,33 +3334,34 @@ func FewFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, arg
 						/*line few.go:27*/ t3_ := min(width_, int64(4))
 						/*line few.go:27*/ first_.height_ = t2_
 						/*line few.go:27*/ first_.width_ = t3_
-						var t4_ gpu_window_
-						/*line few.go:28*/ var t5_ gpu_digits
-						_ = t5_
-						/*line few.go:28*/ t4_, t5_ = gpu_addOf__(f_, p_, first_, o_, less_, float64(1), false)
-						/*line few.go:28*/ w_ := t4_
-						top_ := gpu_topOf_(f_, w_) + int64(4)
-						var t6_ gpu_window_
-						/*line few.go:30*/ var t7_ gpu_Value
-						/*line few.go:30*/ t6_, t7_ = gpu_sumOf__(f_, p_, t_, o_, less_, top_, false)
-						/*line few.go:30*/ w_ = t6_
-						/*line few.go:30*/ v_ := t7_
+						t4_ := gpu_magic_{}
+						/*line few.go:28*/ var t5_ gpu_window_
+						/*line few.go:28*/ var t6_ gpu_digits
+						_ = t6_
+						/*line few.go:28*/ t5_, t6_ = gpu_addOf__(f_, p_, first_, o_, less_, t4_, false)
+						/*line few.go:28*/ w_ := t5_
+						top_ := gpu_topOf__(f_, p_, w_) + int64(4)
+						var t7_ gpu_window_
+						/*line few.go:30*/ var t8_ gpu_Value
+						/*line few.go:30*/ t7_, t8_ = gpu_sumOf__(f_, p_, t_, o_, less_, top_, false)
+						/*line few.go:30*/ w_ = t7_
+						/*line few.go:30*/ v_ := t8_
 						special_ := int64(0)
 						if !gpu_fits__(f_, p_, w_, top_, false) {
-							top_ = gpu_topOf_(f_, w_)
+							top_ = gpu_topOf__(f_, p_, w_)
 							deep_ := gpu_isDeep__(f_, p_, w_, top_)
 							if gpu_fits__(f_, p_, w_, top_, deep_) {
-								var t8_ gpu_window_
-								_ = t8_
-								/*line few.go:36*/ var t9_ gpu_Value
-								/*line few.go:36*/ t8_, t9_ = gpu_sumOf__(f_, p_, t_, o_, less_, top_, deep_)
-								/*line few.go:36*/ v_ = t9_
+								var t9_ gpu_window_
+								_ = t9_
+								/*line few.go:36*/ var t10_ gpu_Value
+								/*line few.go:36*/ t9_, t10_ = gpu_sumOf__(f_, p_, t_, o_, less_, top_, deep_)
+								/*line few.go:36*/ v_ = t10_
 							} else {
-								var t10_ gpu_Value
-								/*line few.go:38*/ var t11_ int64
-								/*line few.go:38*/ t10_, t11_ = gpu_sumOfWide__(f_, p_, t_, o_, less_, w_)
-								/*line few.go:38*/ v_ = t10_
-								/*line few.go:38*/ special_ = t11_
+								var t11_ gpu_Value
+								/*line few.go:38*/ var t12_ int64
+								/*line few.go:38*/ t11_, t12_ = gpu_sumOfWide__(f_, p_, t_, o_, less_, w_)
+								/*line few.go:38*/ v_ = t11_
+								/*line few.go:38*/ special_ = t12_
 							}
 						}
 						z_ := gpu_rounded(r_, v_, special_, over_, root_)
@@ -3354,7 +3374,7 @@ func FewFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, arg
 				}
 			}
 		}
-//line kernels_tandem.go:3358
+//line kernels_tandem.go:3378
 	}
 	return nil
 }
@@ -3411,33 +3431,34 @@ func FewFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, args
 						/*line few.go:27*/ t3_ := min(width_, int64(4))
 						/*line few.go:27*/ first_.height_ = t2_
 						/*line few.go:27*/ first_.width_ = t3_
-						var t4_ gpu_window_
-						/*line few.go:28*/ var t5_ gpu_digits
-						_ = t5_
-						/*line few.go:28*/ t4_, t5_ = gpu_addOf___(f_, p_, first_, o_, less_, float64(1), false)
-						/*line few.go:28*/ w_ := t4_
-						top_ := gpu_topOf_(f_, w_) + int64(4)
-						var t6_ gpu_window_
-						/*line few.go:30*/ var t7_ gpu_Value
-						/*line few.go:30*/ t6_, t7_ = gpu_sumOf___(f_, p_, t_, o_, less_, top_, false)
-						/*line few.go:30*/ w_ = t6_
-						/*line few.go:30*/ v_ := t7_
+						t4_ := gpu_magic_{}
+						/*line few.go:28*/ var t5_ gpu_window_
+						/*line few.go:28*/ var t6_ gpu_digits
+						_ = t6_
+						/*line few.go:28*/ t5_, t6_ = gpu_addOf___(f_, p_, first_, o_, less_, t4_, false)
+						/*line few.go:28*/ w_ := t5_
+						top_ := gpu_topOf___(f_, p_, w_) + int64(4)
+						var t7_ gpu_window_
+						/*line few.go:30*/ var t8_ gpu_Value
+						/*line few.go:30*/ t7_, t8_ = gpu_sumOf___(f_, p_, t_, o_, less_, top_, false)
+						/*line few.go:30*/ w_ = t7_
+						/*line few.go:30*/ v_ := t8_
 						special_ := int64(0)
 						if !gpu_fits___(f_, p_, w_, top_, false) {
-							top_ = gpu_topOf_(f_, w_)
+							top_ = gpu_topOf___(f_, p_, w_)
 							deep_ := gpu_isDeep___(f_, p_, w_, top_)
 							if gpu_fits___(f_, p_, w_, top_, deep_) {
-								var t8_ gpu_window_
-								_ = t8_
-								/*line few.go:36*/ var t9_ gpu_Value
-								/*line few.go:36*/ t8_, t9_ = gpu_sumOf___(f_, p_, t_, o_, less_, top_, deep_)
-								/*line few.go:36*/ v_ = t9_
+								var t9_ gpu_window_
+								_ = t9_
+								/*line few.go:36*/ var t10_ gpu_Value
+								/*line few.go:36*/ t9_, t10_ = gpu_sumOf___(f_, p_, t_, o_, less_, top_, deep_)
+								/*line few.go:36*/ v_ = t10_
 							} else {
-								var t10_ gpu_Value
-								/*line few.go:38*/ var t11_ int64
-								/*line few.go:38*/ t10_, t11_ = gpu_sumOfWide___(f_, p_, t_, o_, less_, w_)
-								/*line few.go:38*/ v_ = t10_
-								/*line few.go:38*/ special_ = t11_
+								var t11_ gpu_Value
+								/*line few.go:38*/ var t12_ int64
+								/*line few.go:38*/ t11_, t12_ = gpu_sumOfWide___(f_, p_, t_, o_, less_, w_)
+								/*line few.go:38*/ v_ = t11_
+								/*line few.go:38*/ special_ = t12_
 							}
 						}
 						z_ := gpu_rounded_(r_, v_, special_, over_, root_)
@@ -3450,7 +3471,7 @@ func FewFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3454
+//line kernels_tandem.go:3475
 	}
 	return nil
 }
@@ -3554,7 +3575,7 @@ func FoldAlongFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 			}
 			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3558
+//line kernels_tandem.go:3579
 	}
 	return nil
 }
@@ -3658,7 +3679,7 @@ func FoldAlongFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 			}
 			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3662
+//line kernels_tandem.go:3683
 	}
 	return nil
 }
@@ -3762,7 +3783,7 @@ func FoldAlongInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) 
 			}
 			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3766
+//line kernels_tandem.go:3787
 	}
 	return nil
 }
@@ -3866,7 +3887,7 @@ func FoldAlongInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 			}
 			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3870
+//line kernels_tandem.go:3891
 	}
 	return nil
 }
@@ -3970,7 +3991,7 @@ func FoldAlongBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 			}
 			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3974
+//line kernels_tandem.go:3995
 	}
 	return nil
 }
@@ -4023,7 +4044,7 @@ func FoldAcrossFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg
 				}
 			}
 		}
-//line kernels_tandem.go:4027
+//line kernels_tandem.go:4048
 	}
 	return nil
 }
@@ -4076,7 +4097,7 @@ func FoldAcrossFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg
 				}
 			}
 		}
-//line kernels_tandem.go:4080
+//line kernels_tandem.go:4101
 	}
 	return nil
 }
@@ -4129,7 +4150,7 @@ func FoldAcrossInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 				}
 			}
 		}
-//line kernels_tandem.go:4133
+//line kernels_tandem.go:4154
 	}
 	return nil
 }
@@ -4182,7 +4203,7 @@ func FoldAcrossInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:4186
+//line kernels_tandem.go:4207
 	}
 	return nil
 }
@@ -4235,7 +4256,7 @@ func FoldAcrossBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:4239
+//line kernels_tandem.go:4260
 	}
 	return nil
 }
@@ -4301,7 +4322,7 @@ func FoldFewFloat32Float32Most32Value32Go(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:4305
+//line kernels_tandem.go:4326
 	}
 	return nil
 }
@@ -4367,7 +4388,7 @@ func FoldFewFloat64Float64Most64Value64Go(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:4371
+//line kernels_tandem.go:4392
 	}
 	return nil
 }
@@ -4433,7 +4454,7 @@ func FoldFewInt32Int32MostIntValueIntGo(grid backend.Grid, lo, hi int, args []ba
 				}
 			}
 		}
-//line kernels_tandem.go:4437
+//line kernels_tandem.go:4458
 	}
 	return nil
 }
@@ -4499,7 +4520,7 @@ func FoldFewFloat32Int32Most32IndexGo(grid backend.Grid, lo, hi int, args []back
 				}
 			}
 		}
-//line kernels_tandem.go:4503
+//line kernels_tandem.go:4524
 	}
 	return nil
 }
@@ -4565,7 +4586,7 @@ func FoldFewFloat64Int32Most64IndexGo(grid backend.Grid, lo, hi int, args []back
 				}
 			}
 		}
-//line kernels_tandem.go:4569
+//line kernels_tandem.go:4590
 	}
 	return nil
 }
@@ -4631,7 +4652,7 @@ func FoldFewInt32Int32MostIntIndexGo(grid backend.Grid, lo, hi int, args []backe
 				}
 			}
 		}
-//line kernels_tandem.go:4635
+//line kernels_tandem.go:4656
 	}
 	return nil
 }
@@ -4697,7 +4718,7 @@ func FoldFewInt32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []backend
 				}
 			}
 		}
-//line kernels_tandem.go:4701
+//line kernels_tandem.go:4722
 	}
 	return nil
 }
@@ -4763,7 +4784,7 @@ func FoldFewBoolInt32CountTotalGo(grid backend.Grid, lo, hi int, args []backend.
 				}
 			}
 		}
-//line kernels_tandem.go:4767
+//line kernels_tandem.go:4788
 	}
 	return nil
 }
@@ -4829,7 +4850,7 @@ func FoldFewBoolBoolCountReachedGo(grid backend.Grid, lo, hi int, args []backend
 				}
 			}
 		}
-//line kernels_tandem.go:4833
+//line kernels_tandem.go:4854
 	}
 	return nil
 }
@@ -4879,7 +4900,7 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:4883
+//line kernels_tandem.go:4904
 	}
 	return nil
 }
@@ -4929,7 +4950,7 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:4933
+//line kernels_tandem.go:4954
 	}
 	return nil
 }
@@ -4979,7 +5000,7 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:4983
+//line kernels_tandem.go:5004
 	}
 	return nil
 }
@@ -5029,7 +5050,7 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:5033
+//line kernels_tandem.go:5054
 	}
 	return nil
 }
@@ -5079,7 +5100,7 @@ func FinishInt32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:5083
+//line kernels_tandem.go:5104
 	}
 	return nil
 }
@@ -5129,7 +5150,7 @@ func FinishBoolReachedGo(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:5133
+//line kernels_tandem.go:5154
 	}
 	return nil
 }
@@ -5178,7 +5199,7 @@ func GatherGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5182
+//line kernels_tandem.go:5203
 	}
 	return nil
 }
@@ -5233,7 +5254,7 @@ func GatherFoldedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5237
+//line kernels_tandem.go:5258
 	}
 	return nil
 }
@@ -5284,7 +5305,7 @@ func TotalsFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5288
+//line kernels_tandem.go:5309
 	}
 	return nil
 }
@@ -5335,7 +5356,7 @@ func TotalsFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5339
+//line kernels_tandem.go:5360
 	}
 	return nil
 }
@@ -5386,7 +5407,7 @@ func TotalsInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5390
+//line kernels_tandem.go:5411
 	}
 	return nil
 }
@@ -5434,7 +5455,7 @@ func OffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5438
+//line kernels_tandem.go:5459
 	}
 	return nil
 }
@@ -5514,7 +5535,7 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5518
+//line kernels_tandem.go:5539
 	}
 	return nil
 }
@@ -5594,7 +5615,7 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5598
+//line kernels_tandem.go:5619
 	}
 	return nil
 }
@@ -5674,7 +5695,7 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5678
+//line kernels_tandem.go:5699
 	}
 	return nil
 }
@@ -5736,7 +5757,7 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5740
+//line kernels_tandem.go:5761
 	}
 	return nil
 }
@@ -5798,7 +5819,7 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5802
+//line kernels_tandem.go:5823
 	}
 	return nil
 }
@@ -5860,7 +5881,7 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5864
+//line kernels_tandem.go:5885
 	}
 	return nil
 }
@@ -5868,7 +5889,7 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 func RoundFloat32SinglePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 single
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Round[float32, single](it, arg0, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), int(args[9].Int64()), int(args[10].Int64()), int(args[11].Int64()), uint64(args[12].Uint64()), bool(args[13].Uint32() != 0))
+		Round[float32, single](it, arg0, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), int(args[9].Int64()), int(args[10].Int64()), uint64(args[11].Uint64()), bool(args[12].Uint32() != 0))
 	})
 }
 
@@ -5882,9 +5903,8 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 	count_ := args[8].Int64()
 	words_ := args[9].Int64()
 	bottom_ := args[10].Int64()
-	precision_ := args[11].Int64()
-	over_ := args[12].Uint64()
-	root_ := args[13].Uint32() != 0
+	over_ := args[11].Uint64()
+	root_ := args[12].Uint32() != 0
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -5913,21 +5933,28 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 								t3_ := gpu_integersOf(parts_, ((p2_*int64(137))*outputs_)+o_, outputs_)
 								/*line round.go:29*/ s_ = gpu_and(s_, t3_)
 							}
-							v_ = gpu_valueOf(precision_, s_, state_>>(1), (state_&int64(1)) != int64(0))
+							var t4_ int64
+							/*line round.go:31*/ var t5_ int64
+							/*line round.go:31*/ var t6_ bool
+							/*line round.go:31*/ t4_, t5_, t6_ = gpu_countOf(state_)
+							/*line round.go:31*/ base_ := t4_
+							/*line round.go:31*/ step_ := t5_
+							/*line round.go:31*/ deep_ := t6_
+							v_ = gpu_valueOf(step_, s_, base_, deep_)
 						} else {
-							for t4_, p3_ := count_, int64(0); p3_ < t4_; p3_ = p3_ + int64(1) {
+							for t7_, p3_ := count_, int64(0); p3_ < t7_; p3_ = p3_ + int64(1) {
 								at2_ := gpu_Place{At_: ((p3_ * int64(137)) * outputs_) + o_, Step_: outputs_, N_: words_}
-								t5_ := gpu_inWords(parts_, at2_, bottom_, precision_)
-								/*line round.go:35*/ special_ = special_ | t5_
-								for t6_, k_ := words_, int64(0); k_ < t6_; k_ = k_ + int64(1) {
+								t8_ := gpu_inWords(parts_, at2_, bottom_)
+								/*line round.go:36*/ special_ = special_ | t8_
+								for t9_, k_ := words_, int64(0); k_ < t9_; k_ = k_ + int64(1) {
 									if p3_ > int64(0) {
 										parts_[(k_*outputs_)+o_] = parts_[(k_*outputs_)+o_] + parts_[at2_.At_+(k_*outputs_)]
 									}
 								}
 							}
-							t7_ := gpu_Place{At_: o_, Step_: outputs_, N_: words_}
-							/*line round.go:42*/ t8_ := gpu_Top_(parts_, t7_, bottom_)
-							/*line round.go:42*/ v_ = t8_
+							t10_ := gpu_Place{At_: o_, Step_: outputs_, N_: words_}
+							/*line round.go:43*/ t11_ := gpu_Top_(parts_, t10_, bottom_)
+							/*line round.go:43*/ v_ = t11_
 						}
 						x_ := gpu_rounded(f_, v_, special_, over_, root_)
 						if c_.Cols_ == int64(1) {
@@ -5939,7 +5966,7 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5943
+//line kernels_tandem.go:5970
 	}
 	return nil
 }
@@ -5947,7 +5974,7 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 func RoundFloat64DoublePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 double
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Round[float64, double](it, arg0, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), int(args[9].Int64()), int(args[10].Int64()), int(args[11].Int64()), uint64(args[12].Uint64()), bool(args[13].Uint32() != 0))
+		Round[float64, double](it, arg0, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), int(args[9].Int64()), int(args[10].Int64()), uint64(args[11].Uint64()), bool(args[12].Uint32() != 0))
 	})
 }
 
@@ -5961,9 +5988,8 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 	count_ := args[8].Int64()
 	words_ := args[9].Int64()
 	bottom_ := args[10].Int64()
-	precision_ := args[11].Int64()
-	over_ := args[12].Uint64()
-	root_ := args[13].Uint32() != 0
+	over_ := args[11].Uint64()
+	root_ := args[12].Uint32() != 0
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -5992,21 +6018,28 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 								t3_ := gpu_integersOf(parts_, ((p2_*int64(137))*outputs_)+o_, outputs_)
 								/*line round.go:29*/ s_ = gpu_and(s_, t3_)
 							}
-							v_ = gpu_valueOf(precision_, s_, state_>>(1), (state_&int64(1)) != int64(0))
+							var t4_ int64
+							/*line round.go:31*/ var t5_ int64
+							/*line round.go:31*/ var t6_ bool
+							/*line round.go:31*/ t4_, t5_, t6_ = gpu_countOf(state_)
+							/*line round.go:31*/ base_ := t4_
+							/*line round.go:31*/ step_ := t5_
+							/*line round.go:31*/ deep_ := t6_
+							v_ = gpu_valueOf(step_, s_, base_, deep_)
 						} else {
-							for t4_, p3_ := count_, int64(0); p3_ < t4_; p3_ = p3_ + int64(1) {
+							for t7_, p3_ := count_, int64(0); p3_ < t7_; p3_ = p3_ + int64(1) {
 								at2_ := gpu_Place{At_: ((p3_ * int64(137)) * outputs_) + o_, Step_: outputs_, N_: words_}
-								t5_ := gpu_inWords(parts_, at2_, bottom_, precision_)
-								/*line round.go:35*/ special_ = special_ | t5_
-								for t6_, k_ := words_, int64(0); k_ < t6_; k_ = k_ + int64(1) {
+								t8_ := gpu_inWords(parts_, at2_, bottom_)
+								/*line round.go:36*/ special_ = special_ | t8_
+								for t9_, k_ := words_, int64(0); k_ < t9_; k_ = k_ + int64(1) {
 									if p3_ > int64(0) {
 										parts_[(k_*outputs_)+o_] = parts_[(k_*outputs_)+o_] + parts_[at2_.At_+(k_*outputs_)]
 									}
 								}
 							}
-							t7_ := gpu_Place{At_: o_, Step_: outputs_, N_: words_}
-							/*line round.go:42*/ t8_ := gpu_Top_(parts_, t7_, bottom_)
-							/*line round.go:42*/ v_ = t8_
+							t10_ := gpu_Place{At_: o_, Step_: outputs_, N_: words_}
+							/*line round.go:43*/ t11_ := gpu_Top_(parts_, t10_, bottom_)
+							/*line round.go:43*/ v_ = t11_
 						}
 						x_ := gpu_rounded_(f_, v_, special_, over_, root_)
 						if c_.Cols_ == int64(1) {
@@ -6018,88 +6051,95 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:6022
+//line kernels_tandem.go:6055
 	}
 	return nil
 }
 
 func gpu_firstTop(f_ gpu_single) int64 {
-	/*line terms.go:113*/ return gpu_bias(f_) + int64(3)
-//line kernels_tandem.go:6029
+	/*line terms.go:119*/ return gpu_bias(f_) + int64(3)
+//line kernels_tandem.go:6062
 }
 
-func gpu_addOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, scale_ float32, deep_ bool) (gpu_window, gpu_digits_) {
+func gpu_addOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, m_ gpu_magic, deep_ bool) (gpu_window, gpu_digits_) {
 	/*line few.go:60*/ var w_ gpu_window
 	/*line few.go:60*/ var d_ gpu_digits_
-	w_ = gpu_nowhere(f_)
-	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
-		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-			var t4_ float32
-			/*line few.go:64*/ var t5_ float32
-			/*line few.go:64*/ t4_, t5_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:64*/ u_ := t4_
-			/*line few.go:64*/ v_ := t5_
+	t2_ := gpu_nowhere(f_)
+	/*line few.go:61*/ t3_ := gpu_none(f_, p_, m_)
+	/*line few.go:61*/ w_ = t2_
+	/*line few.go:61*/ d_ = t3_
+	for t4_, i_ := t_.height_, int64(0); i_ < t4_; i_ = i_ + int64(1) {
+		for t5_, j_ := t_.width_, int64(0); j_ < t5_; j_ = j_ + int64(1) {
+			var t6_ float32
+			/*line few.go:64*/ var t7_ float32
+			/*line few.go:64*/ t6_, t7_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:64*/ u_ := t6_
+			/*line few.go:64*/ v_ := t7_
 			w_ = gpu_with__(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, v_))
-			d_ = gpu_plus_(f_, p_, d_, u_, v_, scale_, deep_)
+			d_ = gpu_plus_(f_, p_, d_, u_, v_, m_, deep_)
 		}
 	}
-	return w_, gpu_without(d_, int32((t_.height_*t_.width_))*gpu_bits(f_, gpu_magic(f_)), gpu_product(p_), deep_)
-//line kernels_tandem.go:6048
+	return w_, gpu_without(f_, p_, d_, int32((t_.height_ * t_.width_)), m_, deep_)
+//line kernels_tandem.go:6084
 }
 
-func gpu_scale(f_ gpu_single, top_ int64) float32 {
-	/*line terms.go:117*/ return gpu_power(f_, (((int64(2)*gpu_bias(f_))+gpu_precision(f_))-int64(3))-top_)
-//line kernels_tandem.go:6053
+func gpu_magicFor(f_ gpu_single, p_ gpu_one, top_ int64) gpu_magic {
+	/*line terms.go:153*/ first_ := (top_ + int64(2)) + gpu_headroom(f_, p_)
+	/*line terms.go:153*/ down_ := gpu_step(f_, p_)
+	t_ := gpu_magic{a_: float32(float32(1.5) * gpu_power(f_, first_)), b_: float32(float32(1.5) * gpu_power(f_, first_-down_)), c_: float32(float32(1.5) * gpu_power(f_, first_-(int64(2)*down_)))}
+	/*line terms.go:154*/ return t_
+//line kernels_tandem.go:6092
 }
 
-func gpu_topOf(f_ gpu_single, w_ gpu_window) int64 {
-	/*line terms.go:88*/ return max(gpu_field(f_, w_.hi_)+int64(1), gpu_precision(f_)-int64(3))
-//line kernels_tandem.go:6058
+func gpu_topOf(f_ gpu_single, p_ gpu_one, w_ gpu_window) int64 {
+	/*line terms.go:94*/ return max(gpu_field(f_, w_.hi_)+int64(1), gpu_leastTop(f_, p_, false))
+//line kernels_tandem.go:6097
 }
 
 func gpu_isDeep(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64) bool {
-	/*line terms.go:83*/ return gpu_deepens(f_, p_) && (!gpu_fits(f_, p_, w_, top_, false))
-//line kernels_tandem.go:6063
+	/*line terms.go:89*/ return (!gpu_product(p_)) && (!gpu_fits(f_, p_, w_, top_, false))
+//line kernels_tandem.go:6102
 }
 
 func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64, deep_ bool) bool {
 	/*line terms.go:65*/ hi_ := gpu_field(f_, w_.hi_)
 	/*line terms.go:65*/ lo_ := gpu_field(f_, w_.lo_-gpu_most(f_))
-	span_ := gpu_precision(f_) - int64(3)
+	span_ := gpu_step(f_, p_)
 	/*line terms.go:66*/ least_ := int64(1)
 	if deep_ {
-		span_ = span_ + (gpu_precision(f_) - int64(1))
+		span_ = span_ * int64(2)
 	}
+	span_ = span_ - (gpu_headroom(f_, p_) + int64(2))
 	if gpu_product(p_) {
 		t_ := gpu_precision(f_) - int64(5)
-		/*line terms.go:71*/ t2_ := gpu_precision(f_) + int64(2)
-		/*line terms.go:71*/ span_ = t_
-		/*line terms.go:71*/ least_ = t2_
+		/*line terms.go:72*/ t2_ := gpu_precision(f_) + int64(2)
+		/*line terms.go:72*/ span_ = t_
+		/*line terms.go:72*/ least_ = t2_
 	}
-	return ((((w_.hi_ == int32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias(f_)))
-//line kernels_tandem.go:6081
+	return ((((w_.hi_ == int32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= (((int64(2) * gpu_bias(f_)) - int64(2)) - gpu_headroom(f_, p_)))
+//line kernels_tandem.go:6121
 }
 
-func gpu_addToWords(f_ gpu_single, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
+func gpu_addToWords(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
 	/*line across.go:66*/ if !dirty_ {
 		gpu_clearWords(parts_, words_)
 	}
-	gpu_addHalves(parts_, words_, s_, gpu_unit(f_, top_)-gpu_bottom(f_), gpu_precision(f_))
-//line kernels_tandem.go:6089
+	gpu_addHalves(parts_, words_, s_, gpu_unit(f_, p_, top_)-gpu_bottom(f_), gpu_step(f_, p_))
+//line kernels_tandem.go:6129
 }
 
 func gpu_with(t_ gpu_halves, a_ int64, b_ int64, c_ int64) gpu_halves {
-//line terms.go:173
+//line terms.go:220
 	t2_ := gpu_halves{lower_: gpu_digits{a_: t_.lower_.a_ + (a_ & int64(4294967295)), b_: t_.lower_.b_ + (b_ & int64(4294967295)), c_: t_.lower_.c_ + (c_ & int64(4294967295))}, upper_: gpu_digits{a_: t_.upper_.a_ + (a_ >> (32)), b_: t_.upper_.b_ + (b_ >> (32)), c_: t_.upper_.c_ + (c_ >> (32))}}
-	/*line terms.go:173*/ return t2_
-//line kernels_tandem.go:6096
+	/*line terms.go:220*/ return t2_
+//line kernels_tandem.go:6136
 }
 
 func gpu_clearWords(words_ []int64, at_ gpu_Place) {
 	/*line prefix.go:67*/ for t_, k_ := at_.N_+int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
 		words_[at_.At_+(k_*at_.Step_)] = int64(0)
 	}
-//line kernels_tandem.go:6103
+//line kernels_tandem.go:6143
 }
 
 func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) int64 {
@@ -6113,115 +6153,128 @@ func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, 
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:6117
+//line kernels_tandem.go:6157
 }
 
 func gpu_part(t_ gpu_halves, k_ int64) int64 {
-	/*line terms.go:189*/ t2_ := k_
+	/*line terms.go:236*/ t2_ := k_
 	if t2_ == int64(0) {
 		return t_.lower_.a_
 	} else {
-		/*line terms.go:192*/ if t2_ == int64(1) {
+		/*line terms.go:239*/ if t2_ == int64(1) {
 			return t_.upper_.a_
 		} else {
-			/*line terms.go:194*/ if t2_ == int64(2) {
+			/*line terms.go:241*/ if t2_ == int64(2) {
 				return t_.lower_.b_
 			} else {
-				/*line terms.go:196*/ if t2_ == int64(3) {
+				/*line terms.go:243*/ if t2_ == int64(3) {
 					return t_.upper_.b_
 				} else {
-					/*line terms.go:198*/ if t2_ == int64(4) {
+					/*line terms.go:245*/ if t2_ == int64(4) {
 						return t_.lower_.c_
 					}
 				}
 			}
 		}
 	}
-	/*line terms.go:201*/ return t_.upper_.c_
-//line kernels_tandem.go:6142
+	/*line terms.go:248*/ return t_.upper_.c_
+//line kernels_tandem.go:6182
 }
 
-func gpu_stateOf(base_ int64, deep_ bool) int64 {
-	/*line along.go:162*/ if deep_ {
-		return (base_ * int64(2)) + int64(1)
+func gpu_stateOf(base_ int64, step_ int64, deep_ bool) int64 {
+	/*line along.go:162*/ s_ := (base_ << (7)) | (step_ << (1))
+	if deep_ {
+		s_ = s_ | int64(1)
 	}
-	return base_ * int64(2)
-//line kernels_tandem.go:6150
+	return s_
+//line kernels_tandem.go:6191
 }
 
-func gpu_unit(f_ gpu_single, top_ int64) int64 {
-	/*line terms.go:122*/ return ((top_ - gpu_bias(f_)) + int64(3)) - gpu_precision(f_)
-//line kernels_tandem.go:6155
+func gpu_unit(f_ gpu_single, p_ gpu_one, top_ int64) int64 {
+	/*line terms.go:143*/ return (((top_ - gpu_bias(f_)) + int64(3)) - gpu_precision(f_)) + gpu_headroom(f_, p_)
+//line kernels_tandem.go:6196
+}
+
+func gpu_step(f_ gpu_single, p_ gpu_one) int64 {
+	/*line terms.go:138*/ return (gpu_precision(f_) - int64(1)) - gpu_headroom(f_, p_)
+//line kernels_tandem.go:6201
 }
 
 func gpu_product(t_ gpu_one) bool {
 	/*line terms.go:22*/ return false
-//line kernels_tandem.go:6160
+//line kernels_tandem.go:6206
 }
 
 func gpu_firstTop_(f_ gpu_double) int64 {
-	/*line terms.go:113*/ return gpu_bias_(f_) + int64(3)
-//line kernels_tandem.go:6165
+	/*line terms.go:119*/ return gpu_bias_(f_) + int64(3)
+//line kernels_tandem.go:6211
 }
 
-func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, scale_ float64, deep_ bool) (gpu_window_, gpu_digits) {
+func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, m_ gpu_magic_, deep_ bool) (gpu_window_, gpu_digits) {
 	/*line few.go:60*/ var w_ gpu_window_
 	/*line few.go:60*/ var d_ gpu_digits
-	w_ = gpu_nowhere_(f_)
-	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
-		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-			var t4_ float64
-			/*line few.go:64*/ var t5_ float64
-			/*line few.go:64*/ t4_, t5_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:64*/ u_ := t4_
-			/*line few.go:64*/ v_ := t5_
+	t2_ := gpu_nowhere_(f_)
+	/*line few.go:61*/ t3_ := gpu_none_(f_, p_, m_)
+	/*line few.go:61*/ w_ = t2_
+	/*line few.go:61*/ d_ = t3_
+	for t4_, i_ := t_.height_, int64(0); i_ < t4_; i_ = i_ + int64(1) {
+		for t5_, j_ := t_.width_, int64(0); j_ < t5_; j_ = j_ + int64(1) {
+			var t6_ float64
+			/*line few.go:64*/ var t7_ float64
+			/*line few.go:64*/ t6_, t7_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:64*/ u_ := t6_
+			/*line few.go:64*/ v_ := t7_
 			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u_, v_))
-			d_ = gpu_plus__(f_, p_, d_, u_, v_, scale_, deep_)
+			d_ = gpu_plus__(f_, p_, d_, u_, v_, m_, deep_)
 		}
 	}
-	return w_, gpu_without_(d_, (t_.height_*t_.width_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product(p_), deep_)
-//line kernels_tandem.go:6184
+	return w_, gpu_without_(f_, p_, d_, t_.height_*t_.width_, m_, deep_)
+//line kernels_tandem.go:6233
 }
 
-func gpu_scale_(f_ gpu_double, top_ int64) float64 {
-	/*line terms.go:117*/ return gpu_power_(f_, (((int64(2)*gpu_bias_(f_))+gpu_precision_(f_))-int64(3))-top_)
-//line kernels_tandem.go:6189
+func gpu_magicFor_(f_ gpu_double, p_ gpu_one, top_ int64) gpu_magic_ {
+	/*line terms.go:153*/ first_ := (top_ + int64(2)) + gpu_headroom_(f_, p_)
+	/*line terms.go:153*/ down_ := gpu_step_(f_, p_)
+	t_ := gpu_magic_{a_: float64(float64(1.5) * gpu_power_(f_, first_)), b_: float64(float64(1.5) * gpu_power_(f_, first_-down_)), c_: float64(float64(1.5) * gpu_power_(f_, first_-(int64(2)*down_)))}
+	/*line terms.go:154*/ return t_
+//line kernels_tandem.go:6241
 }
 
-func gpu_topOf_(f_ gpu_double, w_ gpu_window_) int64 {
-	/*line terms.go:88*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_precision_(f_)-int64(3))
-//line kernels_tandem.go:6194
+func gpu_topOf_(f_ gpu_double, p_ gpu_one, w_ gpu_window_) int64 {
+	/*line terms.go:94*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_leastTop_(f_, p_, false))
+//line kernels_tandem.go:6246
 }
 
 func gpu_isDeep_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64) bool {
-	/*line terms.go:83*/ return gpu_deepens_(f_, p_) && (!gpu_fits_(f_, p_, w_, top_, false))
-//line kernels_tandem.go:6199
+	/*line terms.go:89*/ return (!gpu_product(p_)) && (!gpu_fits_(f_, p_, w_, top_, false))
+//line kernels_tandem.go:6251
 }
 
 func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64, deep_ bool) bool {
 	/*line terms.go:65*/ hi_ := gpu_field_(f_, w_.hi_)
 	/*line terms.go:65*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
-	span_ := gpu_precision_(f_) - int64(3)
+	span_ := gpu_step_(f_, p_)
 	/*line terms.go:66*/ least_ := int64(1)
 	if deep_ {
-		span_ = span_ + (gpu_precision_(f_) - int64(1))
+		span_ = span_ * int64(2)
 	}
+	span_ = span_ - (gpu_headroom_(f_, p_) + int64(2))
 	if gpu_product(p_) {
 		t_ := gpu_precision_(f_) - int64(5)
-		/*line terms.go:71*/ t2_ := gpu_precision_(f_) + int64(2)
-		/*line terms.go:71*/ span_ = t_
-		/*line terms.go:71*/ least_ = t2_
+		/*line terms.go:72*/ t2_ := gpu_precision_(f_) + int64(2)
+		/*line terms.go:72*/ span_ = t_
+		/*line terms.go:72*/ least_ = t2_
 	}
-	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:6217
+	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop_(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= (((int64(2) * gpu_bias_(f_)) - int64(2)) - gpu_headroom_(f_, p_)))
+//line kernels_tandem.go:6270
 }
 
-func gpu_addToWords_(f_ gpu_double, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
+func gpu_addToWords_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
 	/*line across.go:66*/ if !dirty_ {
 		gpu_clearWords(parts_, words_)
 	}
-	gpu_addHalves(parts_, words_, s_, gpu_unit_(f_, top_)-gpu_bottom_(f_), gpu_precision_(f_))
-//line kernels_tandem.go:6225
+	gpu_addHalves(parts_, words_, s_, gpu_unit_(f_, p_, top_)-gpu_bottom_(f_), gpu_step_(f_, p_))
+//line kernels_tandem.go:6278
 }
 
 func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) int64 {
@@ -6235,54 +6288,84 @@ func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place,
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:6239
+//line kernels_tandem.go:6292
 }
 
-func gpu_unit_(f_ gpu_double, top_ int64) int64 {
-	/*line terms.go:122*/ return ((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)
-//line kernels_tandem.go:6244
+func gpu_unit_(f_ gpu_double, p_ gpu_one, top_ int64) int64 {
+	/*line terms.go:143*/ return (((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)) + gpu_headroom_(f_, p_)
+//line kernels_tandem.go:6297
 }
 
-func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, scale_ float64, deep_ bool) (gpu_window_, gpu_digits) {
+func gpu_step_(f_ gpu_double, p_ gpu_one) int64 {
+	/*line terms.go:138*/ return (gpu_precision_(f_) - int64(1)) - gpu_headroom_(f_, p_)
+//line kernels_tandem.go:6302
+}
+
+func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, m_ gpu_magic_, deep_ bool) (gpu_window_, gpu_digits) {
 	/*line few.go:60*/ var w_ gpu_window_
 	/*line few.go:60*/ var d_ gpu_digits
-	w_ = gpu_nowhere_(f_)
-	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
-		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-			var t4_ float64
-			/*line few.go:64*/ var t5_ float64
-			/*line few.go:64*/ t4_, t5_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:64*/ u_ := t4_
-			/*line few.go:64*/ v_ := t5_
+	t2_ := gpu_nowhere_(f_)
+	/*line few.go:61*/ t3_ := gpu_none__(f_, p_, m_)
+	/*line few.go:61*/ w_ = t2_
+	/*line few.go:61*/ d_ = t3_
+	for t4_, i_ := t_.height_, int64(0); i_ < t4_; i_ = i_ + int64(1) {
+		for t5_, j_ := t_.width_, int64(0); j_ < t5_; j_ = j_ + int64(1) {
+			var t6_ float64
+			/*line few.go:64*/ var t7_ float64
+			/*line few.go:64*/ t6_, t7_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:64*/ u_ := t6_
+			/*line few.go:64*/ v_ := t7_
 			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u_, v_))
-			d_ = gpu_plus___(f_, p_, d_, u_, v_, scale_, deep_)
+			d_ = gpu_plus___(f_, p_, d_, u_, v_, m_, deep_)
 		}
 	}
-	return w_, gpu_without_(d_, (t_.height_*t_.width_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product_(p_), deep_)
-//line kernels_tandem.go:6263
+	return w_, gpu_without__(f_, p_, d_, t_.height_*t_.width_, m_, deep_)
+//line kernels_tandem.go:6324
+}
+
+func gpu_magicFor__(f_ gpu_double, p_ gpu_pair, top_ int64) gpu_magic_ {
+	/*line terms.go:153*/ first_ := (top_ + int64(2)) + gpu_headroom__(f_, p_)
+	/*line terms.go:153*/ down_ := gpu_step__(f_, p_)
+	t_ := gpu_magic_{a_: float64(float64(1.5) * gpu_power_(f_, first_)), b_: float64(float64(1.5) * gpu_power_(f_, first_-down_)), c_: float64(float64(1.5) * gpu_power_(f_, first_-(int64(2)*down_)))}
+	/*line terms.go:154*/ return t_
+//line kernels_tandem.go:6332
+}
+
+func gpu_topOf__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_) int64 {
+	/*line terms.go:94*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_leastTop__(f_, p_, false))
+//line kernels_tandem.go:6337
 }
 
 func gpu_isDeep__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64) bool {
-	/*line terms.go:83*/ return gpu_deepens__(f_, p_) && (!gpu_fits__(f_, p_, w_, top_, false))
-//line kernels_tandem.go:6268
+	/*line terms.go:89*/ return (!gpu_product_(p_)) && (!gpu_fits__(f_, p_, w_, top_, false))
+//line kernels_tandem.go:6342
 }
 
 func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64, deep_ bool) bool {
 	/*line terms.go:65*/ hi_ := gpu_field_(f_, w_.hi_)
 	/*line terms.go:65*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
-	span_ := gpu_precision_(f_) - int64(3)
+	span_ := gpu_step__(f_, p_)
 	/*line terms.go:66*/ least_ := int64(1)
 	if deep_ {
-		span_ = span_ + (gpu_precision_(f_) - int64(1))
+		span_ = span_ * int64(2)
 	}
+	span_ = span_ - (gpu_headroom__(f_, p_) + int64(2))
 	if gpu_product_(p_) {
 		t_ := gpu_precision_(f_) - int64(5)
-		/*line terms.go:71*/ t2_ := gpu_precision_(f_) + int64(2)
-		/*line terms.go:71*/ span_ = t_
-		/*line terms.go:71*/ least_ = t2_
+		/*line terms.go:72*/ t2_ := gpu_precision_(f_) + int64(2)
+		/*line terms.go:72*/ span_ = t_
+		/*line terms.go:72*/ least_ = t2_
 	}
-	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:6286
+	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop__(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= (((int64(2) * gpu_bias_(f_)) - int64(2)) - gpu_headroom__(f_, p_)))
+//line kernels_tandem.go:6361
+}
+
+func gpu_addToWords__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
+	/*line across.go:66*/ if !dirty_ {
+		gpu_clearWords(parts_, words_)
+	}
+	gpu_addHalves(parts_, words_, s_, gpu_unit__(f_, p_, top_)-gpu_bottom_(f_), gpu_step__(f_, p_))
+//line kernels_tandem.go:6369
 }
 
 func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) int64 {
@@ -6296,54 +6379,89 @@ func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Plac
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:6300
+//line kernels_tandem.go:6383
+}
+
+func gpu_unit__(f_ gpu_double, p_ gpu_pair, top_ int64) int64 {
+	/*line terms.go:143*/ return (((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)) + gpu_headroom__(f_, p_)
+//line kernels_tandem.go:6388
+}
+
+func gpu_step__(f_ gpu_double, p_ gpu_pair) int64 {
+	/*line terms.go:138*/ return (gpu_precision_(f_) - int64(1)) - gpu_headroom__(f_, p_)
+//line kernels_tandem.go:6393
 }
 
 func gpu_product_(t_ gpu_pair) bool {
 	/*line terms.go:24*/ return false
-//line kernels_tandem.go:6305
+//line kernels_tandem.go:6398
 }
 
-func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, scale_ float64, deep_ bool) (gpu_window_, gpu_digits) {
+func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, m_ gpu_magic_, deep_ bool) (gpu_window_, gpu_digits) {
 	/*line few.go:60*/ var w_ gpu_window_
 	/*line few.go:60*/ var d_ gpu_digits
-	w_ = gpu_nowhere_(f_)
-	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
-		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-			var t4_ float64
-			/*line few.go:64*/ var t5_ float64
-			/*line few.go:64*/ t4_, t5_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:64*/ u_ := t4_
-			/*line few.go:64*/ v_ := t5_
+	t2_ := gpu_nowhere_(f_)
+	/*line few.go:61*/ t3_ := gpu_none___(f_, p_, m_)
+	/*line few.go:61*/ w_ = t2_
+	/*line few.go:61*/ d_ = t3_
+	for t4_, i_ := t_.height_, int64(0); i_ < t4_; i_ = i_ + int64(1) {
+		for t5_, j_ := t_.width_, int64(0); j_ < t5_; j_ = j_ + int64(1) {
+			var t6_ float64
+			/*line few.go:64*/ var t7_ float64
+			/*line few.go:64*/ t6_, t7_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:64*/ u_ := t6_
+			/*line few.go:64*/ v_ := t7_
 			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u_, v_))
-			d_ = gpu_plus____(f_, p_, d_, u_, v_, scale_, deep_)
+			d_ = gpu_plus____(f_, p_, d_, u_, v_, m_, deep_)
 		}
 	}
-	return w_, gpu_without_(d_, (t_.height_*t_.width_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product__(p_), deep_)
-//line kernels_tandem.go:6324
+	return w_, gpu_without___(f_, p_, d_, t_.height_*t_.width_, m_, deep_)
+//line kernels_tandem.go:6420
+}
+
+func gpu_magicFor___(f_ gpu_double, p_ gpu_two, top_ int64) gpu_magic_ {
+	/*line terms.go:153*/ first_ := (top_ + int64(2)) + gpu_headroom___(f_, p_)
+	/*line terms.go:153*/ down_ := gpu_step___(f_, p_)
+	t_ := gpu_magic_{a_: float64(float64(1.5) * gpu_power_(f_, first_)), b_: float64(float64(1.5) * gpu_power_(f_, first_-down_)), c_: float64(float64(1.5) * gpu_power_(f_, first_-(int64(2)*down_)))}
+	/*line terms.go:154*/ return t_
+//line kernels_tandem.go:6428
+}
+
+func gpu_topOf___(f_ gpu_double, p_ gpu_two, w_ gpu_window_) int64 {
+	/*line terms.go:94*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_leastTop___(f_, p_, false))
+//line kernels_tandem.go:6433
 }
 
 func gpu_isDeep___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64) bool {
-	/*line terms.go:83*/ return gpu_deepens___(f_, p_) && (!gpu_fits___(f_, p_, w_, top_, false))
-//line kernels_tandem.go:6329
+	/*line terms.go:89*/ return (!gpu_product__(p_)) && (!gpu_fits___(f_, p_, w_, top_, false))
+//line kernels_tandem.go:6438
 }
 
 func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64, deep_ bool) bool {
 	/*line terms.go:65*/ hi_ := gpu_field_(f_, w_.hi_)
 	/*line terms.go:65*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
-	span_ := gpu_precision_(f_) - int64(3)
+	span_ := gpu_step___(f_, p_)
 	/*line terms.go:66*/ least_ := int64(1)
 	if deep_ {
-		span_ = span_ + (gpu_precision_(f_) - int64(1))
+		span_ = span_ * int64(2)
 	}
+	span_ = span_ - (gpu_headroom___(f_, p_) + int64(2))
 	if gpu_product__(p_) {
 		t_ := gpu_precision_(f_) - int64(5)
-		/*line terms.go:71*/ t2_ := gpu_precision_(f_) + int64(2)
-		/*line terms.go:71*/ span_ = t_
-		/*line terms.go:71*/ least_ = t2_
+		/*line terms.go:72*/ t2_ := gpu_precision_(f_) + int64(2)
+		/*line terms.go:72*/ span_ = t_
+		/*line terms.go:72*/ least_ = t2_
 	}
-	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:6347
+	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop___(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= (((int64(2) * gpu_bias_(f_)) - int64(2)) - gpu_headroom___(f_, p_)))
+//line kernels_tandem.go:6457
+}
+
+func gpu_addToWords___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
+	/*line across.go:66*/ if !dirty_ {
+		gpu_clearWords(parts_, words_)
+	}
+	gpu_addHalves(parts_, words_, s_, gpu_unit___(f_, p_, top_)-gpu_bottom_(f_), gpu_step___(f_, p_))
+//line kernels_tandem.go:6465
 }
 
 func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) int64 {
@@ -6357,88 +6475,93 @@ func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Plac
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:6361
+//line kernels_tandem.go:6479
+}
+
+func gpu_unit___(f_ gpu_double, p_ gpu_two, top_ int64) int64 {
+	/*line terms.go:143*/ return (((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)) + gpu_headroom___(f_, p_)
+//line kernels_tandem.go:6484
+}
+
+func gpu_step___(f_ gpu_double, p_ gpu_two) int64 {
+	/*line terms.go:138*/ return (gpu_precision_(f_) - int64(1)) - gpu_headroom___(f_, p_)
+//line kernels_tandem.go:6489
 }
 
 func gpu_product__(t_ gpu_two) bool {
 	/*line terms.go:26*/ return true
-//line kernels_tandem.go:6366
+//line kernels_tandem.go:6494
 }
 
 func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits_) {
-	/*line along.go:239*/ if deep_ && gpu_deepens(f_, p_) {
+	/*line along.go:245*/ if deep_ && (!gpu_product(p_)) {
 		var t_ gpu_window
-		/*line along.go:240*/ var t2_ gpu_digits_
-		/*line along.go:240*/ t_, t2_ = gpu_addIn(f_, p_, b_, l_, top_, true)
-		/*line along.go:240*/ return t_, t2_
+		/*line along.go:246*/ var t2_ gpu_digits_
+		/*line along.go:246*/ t_, t2_ = gpu_addIn(f_, p_, b_, l_, top_, true)
+		/*line along.go:246*/ return t_, t2_
 	}
 	var t3_ gpu_window
-	/*line along.go:242*/ var t4_ gpu_digits_
-	/*line along.go:242*/ t3_, t4_ = gpu_addIn(f_, p_, b_, l_, top_, false)
-	/*line along.go:242*/ return t3_, t4_
-//line kernels_tandem.go:6380
+	/*line along.go:248*/ var t4_ gpu_digits_
+	/*line along.go:248*/ t3_, t4_ = gpu_addIn(f_, p_, b_, l_, top_, false)
+	/*line along.go:248*/ return t3_, t4_
+//line kernels_tandem.go:6508
 }
 
 func gpu_choose(f_ gpu_single, p_ gpu_one, w_ gpu_window) int64 {
-	/*line terms.go:100*/ top_ := gpu_topOf(f_, w_)
+	/*line terms.go:106*/ top_ := gpu_topOf(f_, p_, w_)
 	deep_ := gpu_isDeep(f_, p_, w_, top_)
 	c_ := top_ << (2)
-	/*line terms.go:104*/ if !gpu_fits(f_, p_, w_, top_, deep_) {
+	/*line terms.go:110*/ if !gpu_fits(f_, p_, w_, top_, deep_) {
 		c_ = c_ | int64(1)
 	} else {
-		/*line terms.go:106*/ if deep_ {
+		/*line terms.go:112*/ if deep_ {
 			c_ = c_ | int64(2)
 		}
 	}
-	/*line terms.go:109*/ return c_
-//line kernels_tandem.go:6395
+	/*line terms.go:115*/ return c_
+//line kernels_tandem.go:6523
 }
 
 func gpu_reachOfBlock(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64) gpu_reach {
-	/*line along.go:268*/ r_ := gpu_noReach()
+	/*line along.go:274*/ r_ := gpu_noReach()
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float32
-			/*line along.go:271*/ var t2_ float32
-			/*line along.go:271*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
-			/*line along.go:271*/ u_ := t_
-			/*line along.go:271*/ v_ := t2_
+			/*line along.go:277*/ var t2_ float32
+			/*line along.go:277*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
+			/*line along.go:277*/ u_ := t_
+			/*line along.go:277*/ v_ := t2_
 			r_ = gpu_with_(r_, gpu_exactly(f_, p_, u_, v_), gpu_size(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:6411
+//line kernels_tandem.go:6539
 }
 
 func gpu_bottom(t_ gpu_single) int64 {
-	/*line format.go:37*/ return int64(-384)
-//line kernels_tandem.go:6416
+	/*line format.go:35*/ return int64(-384)
+//line kernels_tandem.go:6544
 }
 
-func gpu_up(t_ gpu_halves, precision_ int64, k_ int64) int64 {
-	/*line terms.go:205*/ return (int64(32) * (k_ & int64(1))) + ((k_ >> (1)) * (int64(1) - precision_))
-//line kernels_tandem.go:6421
-}
-
-func gpu_precision(t_ gpu_single) int64 {
-	/*line format.go:34*/ return int64(24)
-//line kernels_tandem.go:6426
+func gpu_up(t_ gpu_halves, step_ int64, k_ int64) int64 {
+	/*line terms.go:252*/ return (int64(32) * (k_ & int64(1))) - ((k_ >> (1)) * step_)
+//line kernels_tandem.go:6549
 }
 
 func gpu_digitsIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, base_ int64) int64 {
-	/*line along.go:282*/ s_ := int64(0)
+	/*line along.go:288*/ s_ := int64(0)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float32
-			/*line along.go:285*/ var t2_ float32
-			/*line along.go:285*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
-			/*line along.go:285*/ u_ := t_
-			/*line along.go:285*/ v_ := t2_
+			/*line along.go:291*/ var t2_ float32
+			/*line along.go:291*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
+			/*line along.go:291*/ u_ := t_
+			/*line along.go:291*/ v_ := t2_
 			s_ = s_ + gpu_digit(gpu_exactly(f_, p_, u_, v_), base_, uint64(48))
 		}
 	}
 	return s_
-//line kernels_tandem.go:6442
+//line kernels_tandem.go:6565
 }
 
 func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -6449,12 +6572,12 @@ func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:6453
+//line kernels_tandem.go:6576
 }
 
 func gpu_words(t_ gpu_single) int64 {
-	/*line format.go:36*/ return int64(24)
-//line kernels_tandem.go:6458
+	/*line format.go:34*/ return int64(24)
+//line kernels_tandem.go:6581
 }
 
 func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -6492,301 +6615,296 @@ func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:6496
+//line kernels_tandem.go:6619
 }
 
 func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float32 {
-	/*line round.go:75*/ if over_ > uint64(1) {
+	/*line round.go:77*/ if over_ > uint64(1) {
 		v_ = gpu_Over(v_, over_)
 	}
 	if root_ {
 		v_ = gpu_Root(v_)
 	}
-	/*line round.go:82*/ if over_ == uint64(0) {
+	/*line round.go:84*/ if over_ == uint64(0) {
 		return gpu_value_(f_, int64(1))
 	} else {
-		/*line round.go:84*/ if special_ != int64(0) {
+		/*line round.go:86*/ if special_ != int64(0) {
 			return gpu_value_(f_, special_)
 		}
 	}
-	/*line round.go:87*/ return gpu_round(f_, v_)
-//line kernels_tandem.go:6514
+	/*line round.go:89*/ return gpu_round(f_, v_)
+//line kernels_tandem.go:6637
 }
 
 func gpu_joined(all_ []int64, n_ int64, deep_ bool) gpu_halves {
-	/*line along.go:173*/ t_ := gpu_halves{}
+	/*line along.go:179*/ t_ := gpu_halves{}
 	t2_ := gpu_sumOfParts(all_[:n_])
-	/*line along.go:174*/ t3_ := t2_
-	/*line along.go:174*/ t4_ := gpu_sumOfParts(all_[n_ : int64(2)*n_])
-	/*line along.go:174*/ t5_ := t4_
-	/*line along.go:174*/ t_.lower_.a_ = t3_
-	/*line along.go:174*/ t_.upper_.a_ = t5_
+	/*line along.go:180*/ t3_ := t2_
+	/*line along.go:180*/ t4_ := gpu_sumOfParts(all_[n_ : int64(2)*n_])
+	/*line along.go:180*/ t5_ := t4_
+	/*line along.go:180*/ t_.lower_.a_ = t3_
+	/*line along.go:180*/ t_.upper_.a_ = t5_
 	t6_ := int64(2) * n_
-	/*line along.go:175*/ t7_ := gpu_sumOfParts(all_[t6_ : int64(3)*n_])
-	/*line along.go:175*/ t8_ := t7_
-	/*line along.go:175*/ t9_ := int64(3) * n_
-	/*line along.go:175*/ t10_ := gpu_sumOfParts(all_[t9_ : int64(4)*n_])
-	/*line along.go:175*/ t11_ := t10_
-	/*line along.go:175*/ t_.lower_.b_ = t8_
-	/*line along.go:175*/ t_.upper_.b_ = t11_
+	/*line along.go:181*/ t7_ := gpu_sumOfParts(all_[t6_ : int64(3)*n_])
+	/*line along.go:181*/ t8_ := t7_
+	/*line along.go:181*/ t9_ := int64(3) * n_
+	/*line along.go:181*/ t10_ := gpu_sumOfParts(all_[t9_ : int64(4)*n_])
+	/*line along.go:181*/ t11_ := t10_
+	/*line along.go:181*/ t_.lower_.b_ = t8_
+	/*line along.go:181*/ t_.upper_.b_ = t11_
 	if deep_ {
 		t12_ := int64(4) * n_
-		/*line along.go:177*/ t13_ := gpu_sumOfParts(all_[t12_ : int64(5)*n_])
-		/*line along.go:177*/ t14_ := t13_
-		/*line along.go:177*/ t15_ := int64(5) * n_
-		/*line along.go:177*/ t16_ := gpu_sumOfParts(all_[t15_ : int64(6)*n_])
-		/*line along.go:177*/ t17_ := t16_
-		/*line along.go:177*/ t_.lower_.c_ = t14_
-		/*line along.go:177*/ t_.upper_.c_ = t17_
+		/*line along.go:183*/ t13_ := gpu_sumOfParts(all_[t12_ : int64(5)*n_])
+		/*line along.go:183*/ t14_ := t13_
+		/*line along.go:183*/ t15_ := int64(5) * n_
+		/*line along.go:183*/ t16_ := gpu_sumOfParts(all_[t15_ : int64(6)*n_])
+		/*line along.go:183*/ t17_ := t16_
+		/*line along.go:183*/ t_.lower_.c_ = t14_
+		/*line along.go:183*/ t_.upper_.c_ = t17_
 	}
 	return t_
-//line kernels_tandem.go:6544
+//line kernels_tandem.go:6667
 }
 
-func gpu_valueOf(precision_ int64, t_ gpu_halves, base_ int64, deep_ bool) gpu_Value {
-	/*line along.go:191*/ t2_ := gpu_short{}
-//line along.go:191
-	a_ := gpu_shifted(gpu_shifted(gpu_shifted(t2_, int64(0), t_.upper_.a_), int64(32), t_.lower_.a_), precision_-int64(1), int64(0))
+func gpu_valueOf(step_ int64, t_ gpu_halves, base_ int64, deep_ bool) gpu_Value {
+	/*line along.go:197*/ t2_ := gpu_short{}
+//line along.go:197
+	a_ := gpu_shifted(gpu_shifted(gpu_shifted(t2_, int64(0), t_.upper_.a_), int64(32), t_.lower_.a_), step_, int64(0))
 	t3_ := gpu_short{}
-	/*line along.go:192*/ b_ := gpu_shifted(gpu_shifted(t3_, int64(0), t_.upper_.b_), int64(32), t_.lower_.b_)
+	/*line along.go:198*/ b_ := gpu_shifted(gpu_shifted(t3_, int64(0), t_.upper_.b_), int64(32), t_.lower_.b_)
 	s_ := gpu_and_(a_, b_)
-	base_ = base_ + (int64(1) - precision_)
+	base_ = base_ - step_
 	if !deep_ {
 		return gpu_value(s_, base_)
 	}
 	t4_ := gpu_short{}
-	/*line along.go:198*/ c_ := gpu_shifted(gpu_shifted(t4_, int64(0), t_.upper_.c_), int64(32), t_.lower_.c_)
-	return gpu_valueWith(s_, precision_-int64(1), c_, (base_+int64(1))-precision_)
-//line kernels_tandem.go:6561
+	/*line along.go:204*/ c_ := gpu_shifted(gpu_shifted(t4_, int64(0), t_.upper_.c_), int64(32), t_.lower_.c_)
+	return gpu_valueWith(s_, step_, c_, base_-step_)
+//line kernels_tandem.go:6684
 }
 
 func gpu_sumOfParts(x_ []int64) int64 {
-	/*line along.go:182*/ var sum_ int64
+	/*line along.go:188*/ var sum_ int64
 	t_ := x_
-	/*line along.go:183*/ t2_ := int64(len(t_))
-	/*line along.go:183*/ t3_ := int64(0)
-	/*line along.go:183*/ for ; t3_ < t2_; t3_ = t3_ + int64(1) {
-		/*line along.go:183*/ v_ := t_[t3_]
+	/*line along.go:189*/ t2_ := int64(len(t_))
+	/*line along.go:189*/ t3_ := int64(0)
+	/*line along.go:189*/ for ; t3_ < t2_; t3_ = t3_ + int64(1) {
+		/*line along.go:189*/ v_ := t_[t3_]
 		sum_ = sum_ + v_
 	}
 	return sum_
-//line kernels_tandem.go:6574
+//line kernels_tandem.go:6697
 }
 
 func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
-	/*line along.go:239*/ if deep_ && gpu_deepens_(f_, p_) {
+	/*line along.go:245*/ if deep_ && (!gpu_product(p_)) {
 		var t_ gpu_window_
-		/*line along.go:240*/ var t2_ gpu_digits
-		/*line along.go:240*/ t_, t2_ = gpu_addIn_(f_, p_, b_, l_, top_, true)
-		/*line along.go:240*/ return t_, t2_
+		/*line along.go:246*/ var t2_ gpu_digits
+		/*line along.go:246*/ t_, t2_ = gpu_addIn_(f_, p_, b_, l_, top_, true)
+		/*line along.go:246*/ return t_, t2_
 	}
 	var t3_ gpu_window_
-	/*line along.go:242*/ var t4_ gpu_digits
-	/*line along.go:242*/ t3_, t4_ = gpu_addIn_(f_, p_, b_, l_, top_, false)
-	/*line along.go:242*/ return t3_, t4_
-//line kernels_tandem.go:6588
+	/*line along.go:248*/ var t4_ gpu_digits
+	/*line along.go:248*/ t3_, t4_ = gpu_addIn_(f_, p_, b_, l_, top_, false)
+	/*line along.go:248*/ return t3_, t4_
+//line kernels_tandem.go:6711
 }
 
 func gpu_choose_(f_ gpu_double, p_ gpu_one, w_ gpu_window_) int64 {
-	/*line terms.go:100*/ top_ := gpu_topOf_(f_, w_)
+	/*line terms.go:106*/ top_ := gpu_topOf_(f_, p_, w_)
 	deep_ := gpu_isDeep_(f_, p_, w_, top_)
 	c_ := top_ << (2)
-	/*line terms.go:104*/ if !gpu_fits_(f_, p_, w_, top_, deep_) {
+	/*line terms.go:110*/ if !gpu_fits_(f_, p_, w_, top_, deep_) {
 		c_ = c_ | int64(1)
 	} else {
-		/*line terms.go:106*/ if deep_ {
+		/*line terms.go:112*/ if deep_ {
 			c_ = c_ | int64(2)
 		}
 	}
-	/*line terms.go:109*/ return c_
-//line kernels_tandem.go:6603
+	/*line terms.go:115*/ return c_
+//line kernels_tandem.go:6726
 }
 
 func gpu_reachOfBlock_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64) gpu_reach {
-	/*line along.go:268*/ r_ := gpu_noReach()
+	/*line along.go:274*/ r_ := gpu_noReach()
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float64
-			/*line along.go:271*/ var t2_ float64
-			/*line along.go:271*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
-			/*line along.go:271*/ u_ := t_
-			/*line along.go:271*/ v_ := t2_
+			/*line along.go:277*/ var t2_ float64
+			/*line along.go:277*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
+			/*line along.go:277*/ u_ := t_
+			/*line along.go:277*/ v_ := t2_
 			r_ = gpu_with_(r_, gpu_exactly_(f_, p_, u_, v_), gpu_size_(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:6619
+//line kernels_tandem.go:6742
 }
 
 func gpu_bottom_(t_ gpu_double) int64 {
-	/*line format.go:53*/ return int64(-2176)
-//line kernels_tandem.go:6624
-}
-
-func gpu_precision_(t_ gpu_double) int64 {
-	/*line format.go:50*/ return int64(53)
-//line kernels_tandem.go:6629
+	/*line format.go:49*/ return int64(-2176)
+//line kernels_tandem.go:6747
 }
 
 func gpu_digitsIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, base_ int64) int64 {
-	/*line along.go:282*/ s_ := int64(0)
+	/*line along.go:288*/ s_ := int64(0)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float64
-			/*line along.go:285*/ var t2_ float64
-			/*line along.go:285*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
-			/*line along.go:285*/ u_ := t_
-			/*line along.go:285*/ v_ := t2_
+			/*line along.go:291*/ var t2_ float64
+			/*line along.go:291*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
+			/*line along.go:291*/ u_ := t_
+			/*line along.go:291*/ v_ := t2_
 			s_ = s_ + gpu_digit(gpu_exactly_(f_, p_, u_, v_), base_, uint64(48))
 		}
 	}
 	return s_
-//line kernels_tandem.go:6645
+//line kernels_tandem.go:6763
 }
 
 func gpu_words_(t_ gpu_double) int64 {
-	/*line format.go:52*/ return int64(136)
-//line kernels_tandem.go:6650
+	/*line format.go:48*/ return int64(136)
+//line kernels_tandem.go:6768
 }
 
 func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float64 {
-	/*line round.go:75*/ if over_ > uint64(1) {
+	/*line round.go:77*/ if over_ > uint64(1) {
 		v_ = gpu_Over(v_, over_)
 	}
 	if root_ {
 		v_ = gpu_Root(v_)
 	}
-	/*line round.go:82*/ if over_ == uint64(0) {
+	/*line round.go:84*/ if over_ == uint64(0) {
 		return gpu_value__(f_, int64(1))
 	} else {
-		/*line round.go:84*/ if special_ != int64(0) {
+		/*line round.go:86*/ if special_ != int64(0) {
 			return gpu_value__(f_, special_)
 		}
 	}
-	/*line round.go:87*/ return gpu_round_(f_, v_)
-//line kernels_tandem.go:6668
+	/*line round.go:89*/ return gpu_round_(f_, v_)
+//line kernels_tandem.go:6786
 }
 
 func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
-	/*line along.go:239*/ if deep_ && gpu_deepens__(f_, p_) {
+	/*line along.go:245*/ if deep_ && (!gpu_product_(p_)) {
 		var t_ gpu_window_
-		/*line along.go:240*/ var t2_ gpu_digits
-		/*line along.go:240*/ t_, t2_ = gpu_addIn__(f_, p_, b_, l_, top_, true)
-		/*line along.go:240*/ return t_, t2_
+		/*line along.go:246*/ var t2_ gpu_digits
+		/*line along.go:246*/ t_, t2_ = gpu_addIn__(f_, p_, b_, l_, top_, true)
+		/*line along.go:246*/ return t_, t2_
 	}
 	var t3_ gpu_window_
-	/*line along.go:242*/ var t4_ gpu_digits
-	/*line along.go:242*/ t3_, t4_ = gpu_addIn__(f_, p_, b_, l_, top_, false)
-	/*line along.go:242*/ return t3_, t4_
-//line kernels_tandem.go:6682
+	/*line along.go:248*/ var t4_ gpu_digits
+	/*line along.go:248*/ t3_, t4_ = gpu_addIn__(f_, p_, b_, l_, top_, false)
+	/*line along.go:248*/ return t3_, t4_
+//line kernels_tandem.go:6800
 }
 
 func gpu_choose__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_) int64 {
-	/*line terms.go:100*/ top_ := gpu_topOf_(f_, w_)
+	/*line terms.go:106*/ top_ := gpu_topOf__(f_, p_, w_)
 	deep_ := gpu_isDeep__(f_, p_, w_, top_)
 	c_ := top_ << (2)
-	/*line terms.go:104*/ if !gpu_fits__(f_, p_, w_, top_, deep_) {
+	/*line terms.go:110*/ if !gpu_fits__(f_, p_, w_, top_, deep_) {
 		c_ = c_ | int64(1)
 	} else {
-		/*line terms.go:106*/ if deep_ {
+		/*line terms.go:112*/ if deep_ {
 			c_ = c_ | int64(2)
 		}
 	}
-	/*line terms.go:109*/ return c_
-//line kernels_tandem.go:6697
+	/*line terms.go:115*/ return c_
+//line kernels_tandem.go:6815
 }
 
 func gpu_reachOfBlock__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64) gpu_reach {
-	/*line along.go:268*/ r_ := gpu_noReach()
+	/*line along.go:274*/ r_ := gpu_noReach()
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float64
-			/*line along.go:271*/ var t2_ float64
-			/*line along.go:271*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
-			/*line along.go:271*/ u_ := t_
-			/*line along.go:271*/ v_ := t2_
+			/*line along.go:277*/ var t2_ float64
+			/*line along.go:277*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
+			/*line along.go:277*/ u_ := t_
+			/*line along.go:277*/ v_ := t2_
 			r_ = gpu_with_(r_, gpu_exactly__(f_, p_, u_, v_), gpu_size__(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:6713
+//line kernels_tandem.go:6831
 }
 
 func gpu_digitsIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, base_ int64) int64 {
-	/*line along.go:282*/ s_ := int64(0)
+	/*line along.go:288*/ s_ := int64(0)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float64
-			/*line along.go:285*/ var t2_ float64
-			/*line along.go:285*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
-			/*line along.go:285*/ u_ := t_
-			/*line along.go:285*/ v_ := t2_
+			/*line along.go:291*/ var t2_ float64
+			/*line along.go:291*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
+			/*line along.go:291*/ u_ := t_
+			/*line along.go:291*/ v_ := t2_
 			s_ = s_ + gpu_digit(gpu_exactly__(f_, p_, u_, v_), base_, uint64(48))
 		}
 	}
 	return s_
-//line kernels_tandem.go:6729
+//line kernels_tandem.go:6847
 }
 
 func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
-	/*line along.go:239*/ if deep_ && gpu_deepens___(f_, p_) {
+	/*line along.go:245*/ if deep_ && (!gpu_product__(p_)) {
 		var t_ gpu_window_
-		/*line along.go:240*/ var t2_ gpu_digits
-		/*line along.go:240*/ t_, t2_ = gpu_addIn___(f_, p_, b_, l_, top_, true)
-		/*line along.go:240*/ return t_, t2_
+		/*line along.go:246*/ var t2_ gpu_digits
+		/*line along.go:246*/ t_, t2_ = gpu_addIn___(f_, p_, b_, l_, top_, true)
+		/*line along.go:246*/ return t_, t2_
 	}
 	var t3_ gpu_window_
-	/*line along.go:242*/ var t4_ gpu_digits
-	/*line along.go:242*/ t3_, t4_ = gpu_addIn___(f_, p_, b_, l_, top_, false)
-	/*line along.go:242*/ return t3_, t4_
-//line kernels_tandem.go:6743
+	/*line along.go:248*/ var t4_ gpu_digits
+	/*line along.go:248*/ t3_, t4_ = gpu_addIn___(f_, p_, b_, l_, top_, false)
+	/*line along.go:248*/ return t3_, t4_
+//line kernels_tandem.go:6861
 }
 
 func gpu_choose___(f_ gpu_double, p_ gpu_two, w_ gpu_window_) int64 {
-	/*line terms.go:100*/ top_ := gpu_topOf_(f_, w_)
+	/*line terms.go:106*/ top_ := gpu_topOf___(f_, p_, w_)
 	deep_ := gpu_isDeep___(f_, p_, w_, top_)
 	c_ := top_ << (2)
-	/*line terms.go:104*/ if !gpu_fits___(f_, p_, w_, top_, deep_) {
+	/*line terms.go:110*/ if !gpu_fits___(f_, p_, w_, top_, deep_) {
 		c_ = c_ | int64(1)
 	} else {
-		/*line terms.go:106*/ if deep_ {
+		/*line terms.go:112*/ if deep_ {
 			c_ = c_ | int64(2)
 		}
 	}
-	/*line terms.go:109*/ return c_
-//line kernels_tandem.go:6758
+	/*line terms.go:115*/ return c_
+//line kernels_tandem.go:6876
 }
 
 func gpu_reachOfBlock___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64) gpu_reach {
-	/*line along.go:268*/ r_ := gpu_noReach()
+	/*line along.go:274*/ r_ := gpu_noReach()
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float64
-			/*line along.go:271*/ var t2_ float64
-			/*line along.go:271*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
-			/*line along.go:271*/ u_ := t_
-			/*line along.go:271*/ v_ := t2_
+			/*line along.go:277*/ var t2_ float64
+			/*line along.go:277*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
+			/*line along.go:277*/ u_ := t_
+			/*line along.go:277*/ v_ := t2_
 			r_ = gpu_with_(r_, gpu_exactly___(f_, p_, u_, v_), gpu_size___(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:6774
+//line kernels_tandem.go:6892
 }
 
 func gpu_digitsIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, base_ int64) int64 {
-	/*line along.go:282*/ s_ := int64(0)
+	/*line along.go:288*/ s_ := int64(0)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float64
-			/*line along.go:285*/ var t2_ float64
-			/*line along.go:285*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
-			/*line along.go:285*/ u_ := t_
-			/*line along.go:285*/ v_ := t2_
+			/*line along.go:291*/ var t2_ float64
+			/*line along.go:291*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
+			/*line along.go:291*/ u_ := t_
+			/*line along.go:291*/ v_ := t2_
 			s_ = s_ + gpu_digit(gpu_exactly___(f_, p_, u_, v_), base_, uint64(48))
 		}
 	}
 	return s_
-//line kernels_tandem.go:6790
+//line kernels_tandem.go:6908
 }
 
 func gpu_sumOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, top_ int64, deep_ bool) (gpu_window, gpu_Value) {
@@ -6807,7 +6925,7 @@ func gpu_sumOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32,
 			/*line few.go:82*/ b_.width_ = t5_
 			var t6_ gpu_window
 			/*line few.go:83*/ var t7_ gpu_digits_
-			/*line few.go:83*/ t6_, t7_ = gpu_addOf(f_, p_, b_, o_, less_, gpu_scale(f_, top_), deep_)
+			/*line few.go:83*/ t6_, t7_ = gpu_addOf(f_, p_, b_, o_, less_, gpu_magicFor(f_, p_, top_), deep_)
 			/*line few.go:83*/ v_ := t6_
 			/*line few.go:83*/ d_ := t7_
 			t8_ := gpu_window{hi_: max(w_.hi_, v_.hi_), lo_: min(w_.lo_, v_.lo_)}
@@ -6815,8 +6933,8 @@ func gpu_sumOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32,
 			s_ = gpu_with(s_, int64(d_.a_), int64(d_.b_), int64(d_.c_))
 		}
 	}
-	return w_, gpu_valueOf(gpu_precision(f_), s_, gpu_unit(f_, top_), deep_ || gpu_product(p_))
-//line kernels_tandem.go:6820
+	return w_, gpu_valueOf(gpu_step(f_, p_), s_, gpu_unit(f_, p_, top_), deep_ || gpu_product(p_))
+//line kernels_tandem.go:6938
 }
 
 func gpu_sumOfWide(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) (gpu_Value, int64) {
@@ -6844,7 +6962,7 @@ func gpu_sumOfWide(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ floa
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:6848
+//line kernels_tandem.go:6966
 }
 
 func gpu_sumOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, top_ int64, deep_ bool) (gpu_window_, gpu_Value) {
@@ -6865,7 +6983,7 @@ func gpu_sumOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float6
 			/*line few.go:82*/ b_.width_ = t5_
 			var t6_ gpu_window_
 			/*line few.go:83*/ var t7_ gpu_digits
-			/*line few.go:83*/ t6_, t7_ = gpu_addOf_(f_, p_, b_, o_, less_, gpu_scale_(f_, top_), deep_)
+			/*line few.go:83*/ t6_, t7_ = gpu_addOf_(f_, p_, b_, o_, less_, gpu_magicFor_(f_, p_, top_), deep_)
 			/*line few.go:83*/ v_ := t6_
 			/*line few.go:83*/ d_ := t7_
 			t8_ := gpu_window_{hi_: max(w_.hi_, v_.hi_), lo_: min(w_.lo_, v_.lo_)}
@@ -6873,8 +6991,8 @@ func gpu_sumOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float6
 			s_ = gpu_with(s_, d_.a_, d_.b_, d_.c_)
 		}
 	}
-	return w_, gpu_valueOf(gpu_precision_(f_), s_, gpu_unit_(f_, top_), deep_ || gpu_product(p_))
-//line kernels_tandem.go:6878
+	return w_, gpu_valueOf(gpu_step_(f_, p_), s_, gpu_unit_(f_, p_, top_), deep_ || gpu_product(p_))
+//line kernels_tandem.go:6996
 }
 
 func gpu_sumOfWide_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) (gpu_Value, int64) {
@@ -6902,7 +7020,7 @@ func gpu_sumOfWide_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ fl
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:6906
+//line kernels_tandem.go:7024
 }
 
 func gpu_sumOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, top_ int64, deep_ bool) (gpu_window_, gpu_Value) {
@@ -6923,7 +7041,7 @@ func gpu_sumOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ flo
 			/*line few.go:82*/ b_.width_ = t5_
 			var t6_ gpu_window_
 			/*line few.go:83*/ var t7_ gpu_digits
-			/*line few.go:83*/ t6_, t7_ = gpu_addOf__(f_, p_, b_, o_, less_, gpu_scale_(f_, top_), deep_)
+			/*line few.go:83*/ t6_, t7_ = gpu_addOf__(f_, p_, b_, o_, less_, gpu_magicFor__(f_, p_, top_), deep_)
 			/*line few.go:83*/ v_ := t6_
 			/*line few.go:83*/ d_ := t7_
 			t8_ := gpu_window_{hi_: max(w_.hi_, v_.hi_), lo_: min(w_.lo_, v_.lo_)}
@@ -6931,8 +7049,8 @@ func gpu_sumOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ flo
 			s_ = gpu_with(s_, d_.a_, d_.b_, d_.c_)
 		}
 	}
-	return w_, gpu_valueOf(gpu_precision_(f_), s_, gpu_unit_(f_, top_), deep_ || gpu_product_(p_))
-//line kernels_tandem.go:6936
+	return w_, gpu_valueOf(gpu_step__(f_, p_), s_, gpu_unit__(f_, p_, top_), deep_ || gpu_product_(p_))
+//line kernels_tandem.go:7054
 }
 
 func gpu_sumOfWide__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) (gpu_Value, int64) {
@@ -6960,7 +7078,7 @@ func gpu_sumOfWide__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:6964
+//line kernels_tandem.go:7082
 }
 
 func gpu_sumOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, top_ int64, deep_ bool) (gpu_window_, gpu_Value) {
@@ -6981,7 +7099,7 @@ func gpu_sumOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ floa
 			/*line few.go:82*/ b_.width_ = t5_
 			var t6_ gpu_window_
 			/*line few.go:83*/ var t7_ gpu_digits
-			/*line few.go:83*/ t6_, t7_ = gpu_addOf___(f_, p_, b_, o_, less_, gpu_scale_(f_, top_), deep_)
+			/*line few.go:83*/ t6_, t7_ = gpu_addOf___(f_, p_, b_, o_, less_, gpu_magicFor___(f_, p_, top_), deep_)
 			/*line few.go:83*/ v_ := t6_
 			/*line few.go:83*/ d_ := t7_
 			t8_ := gpu_window_{hi_: max(w_.hi_, v_.hi_), lo_: min(w_.lo_, v_.lo_)}
@@ -6989,8 +7107,8 @@ func gpu_sumOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ floa
 			s_ = gpu_with(s_, d_.a_, d_.b_, d_.c_)
 		}
 	}
-	return w_, gpu_valueOf(gpu_precision_(f_), s_, gpu_unit_(f_, top_), deep_ || gpu_product__(p_))
-//line kernels_tandem.go:6994
+	return w_, gpu_valueOf(gpu_step___(f_, p_), s_, gpu_unit___(f_, p_, top_), deep_ || gpu_product__(p_))
+//line kernels_tandem.go:7112
 }
 
 func gpu_sumOfWide___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) (gpu_Value, int64) {
@@ -7018,7 +7136,7 @@ func gpu_sumOfWide___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ 
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7022
+//line kernels_tandem.go:7140
 }
 
 func gpu_no(sum_ bool) gpu_state {
@@ -7028,12 +7146,12 @@ func gpu_no(sum_ bool) gpu_state {
 	}
 	t2_ := gpu_state{key_: int64(-9223372036854775808), index_: int64(9223372036854775807)}
 	/*line fold.go:66*/ return t2_
-//line kernels_tandem.go:7032
+//line kernels_tandem.go:7150
 }
 
 func gpu_sum(t_ gpu_most32) bool {
 	/*line fold.go:27*/ return false
-//line kernels_tandem.go:7037
+//line kernels_tandem.go:7155
 }
 
 func gpu_key(t_ gpu_most32, x_ float32, mask_ int64, flip_ int64) int64 {
@@ -7042,7 +7160,7 @@ func gpu_key(t_ gpu_most32, x_ float32, mask_ int64, flip_ int64) int64 {
 	}
 	b_ := int64(int32(math.Float32bits(x_))) & mask_
 	return (b_ ^ ((b_ >> (63)) & int64(2147483647))) ^ flip_
-//line kernels_tandem.go:7046
+//line kernels_tandem.go:7164
 }
 
 func gpu_merge(s_ gpu_state, sum_ bool, t_ gpu_state) gpu_state {
@@ -7055,12 +7173,12 @@ func gpu_merge(s_ gpu_state, sum_ bool, t_ gpu_state) gpu_state {
 		}
 	}
 	/*line fold.go:76*/ return s_
-//line kernels_tandem.go:7059
+//line kernels_tandem.go:7177
 }
 
 func gpu_sum_(t_ gpu_most64) bool {
 	/*line fold.go:28*/ return false
-//line kernels_tandem.go:7064
+//line kernels_tandem.go:7182
 }
 
 func gpu_key_(t_ gpu_most64, x_ float64, mask_ int64, flip_ int64) int64 {
@@ -7069,32 +7187,32 @@ func gpu_key_(t_ gpu_most64, x_ float64, mask_ int64, flip_ int64) int64 {
 	}
 	b_ := int64(math.Float64bits(x_)) & mask_
 	return (b_ ^ ((b_ >> (63)) & int64(9223372036854775807))) ^ flip_
-//line kernels_tandem.go:7073
+//line kernels_tandem.go:7191
 }
 
 func gpu_sum__(t_ gpu_mostInt) bool {
 	/*line fold.go:29*/ return false
-//line kernels_tandem.go:7078
+//line kernels_tandem.go:7196
 }
 
 func gpu_key__(t_ gpu_mostInt, x_ int32, t2_ int64, flip_ int64) int64 {
 	/*line fold.go:30*/ return int64(x_) ^ flip_
-//line kernels_tandem.go:7083
+//line kernels_tandem.go:7201
 }
 
 func gpu_sum___(t_ gpu_add32) bool {
 	/*line fold.go:24*/ return true
-//line kernels_tandem.go:7088
+//line kernels_tandem.go:7206
 }
 
 func gpu_key___(t_ gpu_add32, x_ int32, t2_ int64, t3_ int64) int64 {
 	/*line fold.go:25*/ return int64(x_)
-//line kernels_tandem.go:7093
+//line kernels_tandem.go:7211
 }
 
 func gpu_sum____(t_ gpu_count) bool {
 	/*line fold.go:26*/ return true
-//line kernels_tandem.go:7098
+//line kernels_tandem.go:7216
 }
 
 func gpu_key____(t_ gpu_count, x_ bool, t2_ int64, t3_ int64) int64 {
@@ -7102,7 +7220,7 @@ func gpu_key____(t_ gpu_count, x_ bool, t2_ int64, t3_ int64) int64 {
 		return int64(1)
 	}
 	return int64(0)
-//line kernels_tandem.go:7106
+//line kernels_tandem.go:7224
 }
 
 func gpu_of(t_ gpu_value32, s_ gpu_state, flip_ int64) float32 {
@@ -7111,7 +7229,7 @@ func gpu_of(t_ gpu_value32, s_ gpu_state, flip_ int64) float32 {
 	}
 	b_ := s_.key_ ^ flip_
 	return math.Float32frombits(uint32((b_ ^ ((b_ >> (63)) & int64(2147483647)))))
-//line kernels_tandem.go:7115
+//line kernels_tandem.go:7233
 }
 
 func gpu_of_(t_ gpu_value64, s_ gpu_state, flip_ int64) float64 {
@@ -7120,27 +7238,27 @@ func gpu_of_(t_ gpu_value64, s_ gpu_state, flip_ int64) float64 {
 	}
 	b_ := s_.key_ ^ flip_
 	return math.Float64frombits(uint64((b_ ^ ((b_ >> (63)) & int64(9223372036854775807)))))
-//line kernels_tandem.go:7124
+//line kernels_tandem.go:7242
 }
 
 func gpu_of__(t_ gpu_valueInt, s_ gpu_state, flip_ int64) int32 {
 	/*line fold.go:191*/ return int32((s_.key_ ^ flip_))
-//line kernels_tandem.go:7129
+//line kernels_tandem.go:7247
 }
 
 func gpu_of___(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:192*/ return int32(s_.index_)
-//line kernels_tandem.go:7134
+//line kernels_tandem.go:7252
 }
 
 func gpu_of____(t_ gpu_total, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:193*/ return int32(s_.key_)
-//line kernels_tandem.go:7139
+//line kernels_tandem.go:7257
 }
 
 func gpu_of_____(t_ gpu_reached, s_ gpu_state, least_ int64) bool {
 	/*line fold.go:194*/ return s_.key_ >= least_
-//line kernels_tandem.go:7144
+//line kernels_tandem.go:7262
 }
 
 func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
@@ -7152,13 +7270,13 @@ func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
 		gpu_AddPart_(words_, at_, t_.exp_-bottom_, v_, k_)
 	}
 	words_[at_.At_+(at_.N_*at_.Step_)] = words_[at_.At_+(at_.N_*at_.Step_)] | t_.special_
-//line kernels_tandem.go:7156
+//line kernels_tandem.go:7274
 }
 
 func gpu_term(f_ gpu_single, x_ float32) gpu_wide {
 	/*line prefix.go:16*/ t_ := gpu_one{}
 	/*line prefix.go:16*/ return gpu_exactly(f_, t_, x_, float32(1))
-//line kernels_tandem.go:7162
+//line kernels_tandem.go:7280
 }
 
 func gpu_Carry(w_ []int64, at_ gpu_Place) {
@@ -7169,29 +7287,29 @@ func gpu_Carry(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:7173
+//line kernels_tandem.go:7291
 }
 
 func gpu_term_(f_ gpu_double, x_ float64) gpu_wide {
 	/*line prefix.go:17*/ t_ := gpu_one{}
 	/*line prefix.go:17*/ return gpu_exactly_(f_, t_, x_, float64(1))
-//line kernels_tandem.go:7179
+//line kernels_tandem.go:7297
 }
 
 func gpu_words__(t_ gpu_integer) int64 {
 	/*line prefix.go:36*/ return int64(4)
-//line kernels_tandem.go:7184
+//line kernels_tandem.go:7302
 }
 
 func gpu_term__(t_ gpu_integer, x_ int32) gpu_wide {
 	/*line prefix.go:40*/ t2_ := gpu_wide{lo_: uint64(max(int64(x_), -int64(x_))), neg_: x_ < int32(0)}
 	/*line prefix.go:40*/ return t2_
-//line kernels_tandem.go:7190
+//line kernels_tandem.go:7308
 }
 
 func gpu_bottom__(t_ gpu_integer) int64 {
 	/*line prefix.go:37*/ return int64(0)
-//line kernels_tandem.go:7195
+//line kernels_tandem.go:7313
 }
 
 func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -7203,7 +7321,7 @@ func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		}
 	}
 	return v_
-//line kernels_tandem.go:7207
+//line kernels_tandem.go:7325
 }
 
 func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
@@ -7219,13 +7337,13 @@ func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
 	}
 	t_ := gpu_reach{least_: min(r_.least_, least_), top_: max(r_.top_, v_.Exp_+int64(128)), special_: r_.special_}
 	/*line short.go:112*/ return t_
-//line kernels_tandem.go:7223
+//line kernels_tandem.go:7341
 }
 
 func gpu_noReach() gpu_reach {
 	/*line short.go:89*/ t_ := gpu_reach{least_: int64(1048576), top_: int64(-1048576)}
 	/*line short.go:89*/ return t_
-//line kernels_tandem.go:7229
+//line kernels_tandem.go:7347
 }
 
 func gpu_with_(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
@@ -7237,12 +7355,12 @@ func gpu_with_(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
 		/*line short.go:95*/ r_.top_ = t3_
 	}
 	return r_
-//line kernels_tandem.go:7241
+//line kernels_tandem.go:7359
 }
 
 func gpu_fits____(r_ gpu_reach, n_ int64) bool {
 	/*line short.go:116*/ return (r_.top_ + int64(bits.Len64(uint64(n_)))) <= (r_.least_ + int64(127))
-//line kernels_tandem.go:7246
+//line kernels_tandem.go:7364
 }
 
 func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
@@ -7267,7 +7385,7 @@ func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
 		/*line short.go:76*/ return t8_
 	}
 	return s_
-//line kernels_tandem.go:7271
+//line kernels_tandem.go:7389
 }
 
 func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
@@ -7300,7 +7418,7 @@ func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
 	/*line short.go:23*/ h2_ := t13_
 	t15_ := gpu_short{hi_: h2_, lo_: l2_}
 	/*line short.go:24*/ return t15_
-//line kernels_tandem.go:7304
+//line kernels_tandem.go:7422
 }
 
 func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
@@ -7308,7 +7426,7 @@ func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
 		return gpu_value_(f_, special_)
 	}
 	return gpu_round(f_, v_)
-//line kernels_tandem.go:7312
+//line kernels_tandem.go:7430
 }
 
 func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
@@ -7326,7 +7444,7 @@ func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
 		return gpu_NewValue(hi_, lo_, base_, true)
 	}
 	return gpu_NewValue(s_.hi_, s_.lo_, base_, false)
-//line kernels_tandem.go:7330
+//line kernels_tandem.go:7448
 }
 
 func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
@@ -7334,7 +7452,7 @@ func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
 		return gpu_value__(f_, special_)
 	}
 	return gpu_round_(f_, v_)
-//line kernels_tandem.go:7338
+//line kernels_tandem.go:7456
 }
 
 func gpu_of________(t_ gpu_integer, v_ gpu_Value, t2_ int64) int32 {
@@ -7344,7 +7462,7 @@ func gpu_of________(t_ gpu_integer, v_ gpu_Value, t2_ int64) int32 {
 		return -m_
 	}
 	return m_
-//line kernels_tandem.go:7348
+//line kernels_tandem.go:7466
 }
 
 func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float32 {
@@ -7371,7 +7489,7 @@ func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_
 	}
 	t3_ := gpu_Top_(words_, at_, gpu_bottom(f_))
 	/*line prefix.go:214*/ return gpu_of______(f_, t3_, special_)
-//line kernels_tandem.go:7375
+//line kernels_tandem.go:7493
 }
 
 func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float64 {
@@ -7398,7 +7516,7 @@ func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, orde
 	}
 	t3_ := gpu_Top_(words_, at_, gpu_bottom_(f_))
 	/*line prefix.go:214*/ return gpu_of_______(f_, t3_, special_)
-//line kernels_tandem.go:7402
+//line kernels_tandem.go:7520
 }
 
 func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) int32 {
@@ -7425,35 +7543,52 @@ func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, ord
 	}
 	t3_ := gpu_Top_(words_, at_, gpu_bottom__(f_))
 	/*line prefix.go:214*/ return gpu_of________(f_, t3_, special_)
-//line kernels_tandem.go:7429
+//line kernels_tandem.go:7547
 }
 
 func gpu_integersOf(parts_ []int64, at_ int64, step_ int64) gpu_halves {
-//line round.go:55
+//line round.go:56
 	t_ := gpu_halves{lower_: gpu_digits{a_: parts_[at_], b_: parts_[at_+(int64(2)*step_)], c_: parts_[at_+(int64(4)*step_)]}, upper_: gpu_digits{a_: parts_[at_+step_], b_: parts_[at_+(int64(3)*step_)], c_: parts_[at_+(int64(5)*step_)]}}
-	/*line round.go:55*/ return t_
-//line kernels_tandem.go:7436
+	/*line round.go:56*/ return t_
+//line kernels_tandem.go:7554
 }
 
 func gpu_and(t_ gpu_halves, u_ gpu_halves) gpu_halves {
-//line terms.go:181
+//line terms.go:228
 	t2_ := gpu_halves{lower_: gpu_digits{a_: t_.lower_.a_ + u_.lower_.a_, b_: t_.lower_.b_ + u_.lower_.b_, c_: t_.lower_.c_ + u_.lower_.c_}, upper_: gpu_digits{a_: t_.upper_.a_ + u_.upper_.a_, b_: t_.upper_.b_ + u_.upper_.b_, c_: t_.upper_.c_ + u_.upper_.c_}}
-	/*line terms.go:181*/ return t2_
-//line kernels_tandem.go:7443
+	/*line terms.go:228*/ return t2_
+//line kernels_tandem.go:7561
 }
 
-func gpu_inWords(parts_ []int64, at_ gpu_Place, bottom_ int64, precision_ int64) int64 {
-	/*line round.go:63*/ special_ := parts_[at_.At_+(int64(136)*at_.Step_)]
+func gpu_countOf(state_ int64) (int64, int64, bool) {
+	/*line along.go:170*/ var base_ int64
+	_ = base_
+	/*line along.go:170*/ var step_ int64
+	_ = step_
+	/*line along.go:170*/ var deep_ bool
+	_ = deep_
+	/*line along.go:171*/ return state_ >> (7), (state_ >> (1)) & int64(63), (state_ & int64(1)) != int64(0)
+//line kernels_tandem.go:7572
+}
+
+func gpu_inWords(parts_ []int64, at_ gpu_Place, bottom_ int64) int64 {
+	/*line round.go:64*/ special_ := parts_[at_.At_+(int64(136)*at_.Step_)]
 	if special_ != int64(256) {
 		return special_
 	}
 	t_ := gpu_integersOf(parts_, at_.At_, at_.Step_)
-	/*line round.go:67*/ s_ := t_
-	/*line round.go:67*/ base_ := parts_[at_.At_+(int64(6)*at_.Step_)] >> (1)
+	/*line round.go:68*/ s_ := t_
+	var t2_ int64
+	/*line round.go:69*/ var t3_ int64
+	/*line round.go:69*/ var t4_ bool
+	_ = t4_
+	/*line round.go:69*/ t2_, t3_, t4_ = gpu_countOf(parts_[at_.At_+(int64(6)*at_.Step_)])
+	/*line round.go:69*/ base_ := t2_
+	/*line round.go:69*/ step_ := t3_
 	gpu_clearWords(parts_, at_)
-	gpu_addHalves(parts_, at_, s_, base_-bottom_, precision_)
+	gpu_addHalves(parts_, at_, s_, base_-bottom_, step_)
 	return int64(0)
-//line kernels_tandem.go:7457
+//line kernels_tandem.go:7592
 }
 
 func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -7491,18 +7626,28 @@ func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:7495
+//line kernels_tandem.go:7630
 }
 
 func gpu_bias(t_ gpu_single) int64 {
-	/*line format.go:35*/ return int64(127)
-//line kernels_tandem.go:7500
+	/*line format.go:33*/ return int64(127)
+//line kernels_tandem.go:7635
 }
 
 func gpu_nowhere(f_ gpu_single) gpu_window {
 	/*line terms.go:54*/ t_ := gpu_window{lo_: gpu_most(f_)}
 	/*line terms.go:54*/ return t_
-//line kernels_tandem.go:7506
+//line kernels_tandem.go:7641
+}
+
+func gpu_none(f_ gpu_single, p_ gpu_one, m_ gpu_magic) gpu_digits_ {
+	/*line terms.go:163*/ var d_ gpu_digits_
+	if gpu_added(f_, p_) {
+		t_ := gpu_digits_{a_: gpu_bits(f_, m_.a_), b_: gpu_bits(f_, m_.b_), c_: gpu_bits(f_, m_.c_)}
+		/*line terms.go:165*/ return t_
+	}
+	return d_
+//line kernels_tandem.go:7651
 }
 
 func gpu_factorsIn(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, i_ int64, j_ int64) (float32, float32) {
@@ -7521,18 +7666,18 @@ func gpu_factorsIn(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ floa
 	/*line few.go:132*/ var t5_ float32
 	/*line few.go:132*/ t4_, t5_ = gpu_factorsOf(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:132*/ return t4_, t5_
-//line kernels_tandem.go:7525
+//line kernels_tandem.go:7670
 }
 
 func gpu_with__(w_ gpu_window, most_ int32, m_ int32) gpu_window {
 	/*line terms.go:58*/ t_ := gpu_window{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
 	/*line terms.go:58*/ return t_
-//line kernels_tandem.go:7531
+//line kernels_tandem.go:7676
 }
 
 func gpu_most(t_ gpu_single) int32 {
-	/*line format.go:43*/ return int32(2147483647)
-//line kernels_tandem.go:7536
+	/*line format.go:39*/ return int32(2147483647)
+//line kernels_tandem.go:7681
 }
 
 func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
@@ -7543,77 +7688,93 @@ func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
 		}
 	}
 	return m_
-//line kernels_tandem.go:7547
+//line kernels_tandem.go:7692
 }
 
-func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32, scale_ float32, deep_ bool) gpu_digits_ {
-	/*line terms.go:135*/ term_ := gpu_near(p_, x_, y_)
-	upper_ := float32(term_ * scale_)
-	z_ := upper_ + gpu_magic(f_)
+func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32, m_ gpu_magic, deep_ bool) gpu_digits_ {
+	/*line terms.go:174*/ if gpu_added(f_, p_) {
+		t_ := gpu_magic{a_: gpu_from(f_, d_.a_), b_: gpu_from(f_, d_.b_), c_: gpu_from(f_, d_.c_)}
+		/*line terms.go:175*/ m_ = t_
+		t2_ := gpu_digits_{}
+		/*line terms.go:176*/ d_ = t2_
+	}
+	term_ := gpu_near(p_, x_, y_)
+	z_ := term_ + m_.a_
 	d_.a_ = d_.a_ + gpu_bits(f_, z_)
-	rest_ := upper_ - (z_ - gpu_magic(f_))
-	z_ = support.FMA32(rest_, gpu_down(f_), gpu_magic(f_))
+	rest_ := term_ - (z_ - m_.a_)
+	z_ = rest_ + m_.b_
 	d_.b_ = d_.b_ + gpu_bits(f_, z_)
 	if deep_ {
-		rest_ = support.FMA32(rest_, gpu_down(f_), -(z_ - gpu_magic(f_)))
-		d_.c_ = d_.c_ + gpu_bits(f_, support.FMA32(rest_, gpu_down(f_), gpu_magic(f_)))
+		d_.c_ = d_.c_ + gpu_bits(f_, (rest_-(z_-m_.b_))+m_.c_)
 	}
 	if gpu_product(p_) {
-		lower_ := float32(float32(support.FMA32(x_, y_, -term_)*scale_) * gpu_down(f_))
-		z_ = lower_ + gpu_magic(f_)
+		lower_ := support.FMA32(x_, y_, -term_)
+		z_ = lower_ + m_.b_
 		d_.b_ = d_.b_ + gpu_bits(f_, z_)
-		d_.c_ = d_.c_ + gpu_bits(f_, support.FMA32(lower_-(z_-gpu_magic(f_)), gpu_down(f_), gpu_magic(f_)))
+		d_.c_ = d_.c_ + gpu_bits(f_, (lower_-(z_-m_.b_))+m_.c_)
 	}
 	return d_
-//line kernels_tandem.go:7569
+//line kernels_tandem.go:7718
 }
 
-func gpu_without(d_ gpu_digits_, magic_ int32, product_ bool, deep_ bool) gpu_digits_ {
-	/*line terms.go:157*/ if product_ {
-		t_ := gpu_digits_{a_: d_.a_ - magic_, b_: d_.b_ - (int32(2) * magic_), c_: d_.c_ - magic_}
-		/*line terms.go:158*/ return t_
+func gpu_without(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, n_ int32, m_ gpu_magic, deep_ bool) gpu_digits_ {
+	/*line terms.go:200*/ if gpu_added(f_, p_) {
+		n_ = int32(1)
+	}
+	a_ := n_ * gpu_bits(f_, m_.a_)
+	/*line terms.go:203*/ b_ := n_ * gpu_bits(f_, m_.b_)
+	/*line terms.go:203*/ c_ := n_ * gpu_bits(f_, m_.c_)
+	if gpu_product(p_) {
+		t_ := gpu_digits_{a_: d_.a_ - a_, b_: d_.b_ - (int32(2) * b_), c_: d_.c_ - c_}
+		/*line terms.go:205*/ return t_
 	}
 	if deep_ {
-		t2_ := gpu_digits_{a_: d_.a_ - magic_, b_: d_.b_ - magic_, c_: d_.c_ - magic_}
-		/*line terms.go:161*/ return t2_
+		t2_ := gpu_digits_{a_: d_.a_ - a_, b_: d_.b_ - b_, c_: d_.c_ - c_}
+		/*line terms.go:208*/ return t2_
 	}
-	t3_ := gpu_digits_{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
-	/*line terms.go:163*/ return t3_
-//line kernels_tandem.go:7583
+	t3_ := gpu_digits_{a_: d_.a_ - a_, b_: d_.b_ - b_}
+	/*line terms.go:210*/ return t3_
+//line kernels_tandem.go:7738
 }
 
-func gpu_bits(t_ gpu_single, x_ float32) int32 {
-	/*line format.go:40*/ return int32(math.Float32bits(x_))
-//line kernels_tandem.go:7588
-}
-
-func gpu_magic(t_ gpu_single) float32 {
-	/*line format.go:38*/ return float32(1.2582912e+07)
-//line kernels_tandem.go:7593
+func gpu_headroom(f_ gpu_single, p_ gpu_one) int64 {
+	/*line terms.go:130*/ if gpu_added(f_, p_) {
+		return int64(9)
+	}
+	return int64(0)
+//line kernels_tandem.go:7746
 }
 
 func gpu_power(t_ gpu_single, field_ int64) float32 {
-	/*line format.go:42*/ return math.Float32frombits(uint32(field_) << (23))
-//line kernels_tandem.go:7598
+	/*line format.go:38*/ return math.Float32frombits(uint32(field_) << (23))
+//line kernels_tandem.go:7751
 }
 
 func gpu_field(t_ gpu_single, bits_ int32) int64 {
-	/*line format.go:44*/ return int64((bits_ >> (23)))
-//line kernels_tandem.go:7603
+	/*line format.go:40*/ return int64((bits_ >> (23)))
+//line kernels_tandem.go:7756
 }
 
-func gpu_deepens(f_ gpu_single, p_ gpu_one) bool {
-	/*line terms.go:78*/ return (!gpu_product(p_)) && (gpu_precision(f_) <= int64(24))
-//line kernels_tandem.go:7608
+func gpu_leastTop(f_ gpu_single, p_ gpu_one, deep_ bool) int64 {
+	/*line terms.go:80*/ if deep_ || gpu_product(p_) {
+		return ((int64(2) * gpu_step(f_, p_)) - gpu_headroom(f_, p_)) - int64(1)
+	}
+	return (gpu_step(f_, p_) - gpu_headroom(f_, p_)) - int64(1)
+//line kernels_tandem.go:7764
 }
 
-func gpu_addHalves(parts_ []int64, words_ gpu_Place, s_ gpu_halves, at_ int64, precision_ int64) {
+func gpu_precision(t_ gpu_single) int64 {
+	/*line format.go:32*/ return int64(24)
+//line kernels_tandem.go:7769
+}
+
+func gpu_addHalves(parts_ []int64, words_ gpu_Place, s_ gpu_halves, at_ int64, step_ int64) {
 	/*line across.go:74*/ for k_ := int64(0); k_ < int64(6); k_ = k_ + int64(1) {
 		for n_ := int64(0); n_ < int64(3); n_ = n_ + int64(1) {
-			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, precision_, k_), gpu_part(s_, k_), n_)
+			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, step_, k_), gpu_part(s_, k_), n_)
 		}
 	}
-//line kernels_tandem.go:7617
+//line kernels_tandem.go:7778
 }
 
 func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) gpu_reach {
@@ -7632,7 +7793,7 @@ func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float3
 		}
 	}
 	return r_
-//line kernels_tandem.go:7636
+//line kernels_tandem.go:7797
 }
 
 func gpu_sumOfDigits(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
@@ -7648,7 +7809,7 @@ func gpu_sumOfDigits(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ fl
 		}
 	}
 	return s_
-//line kernels_tandem.go:7652
+//line kernels_tandem.go:7813
 }
 
 func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -7659,18 +7820,28 @@ func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:7663
+//line kernels_tandem.go:7824
 }
 
 func gpu_bias_(t_ gpu_double) int64 {
-	/*line format.go:51*/ return int64(1023)
-//line kernels_tandem.go:7668
+	/*line format.go:47*/ return int64(1023)
+//line kernels_tandem.go:7829
 }
 
 func gpu_nowhere_(f_ gpu_double) gpu_window_ {
 	/*line terms.go:54*/ t_ := gpu_window_{lo_: gpu_most_(f_)}
 	/*line terms.go:54*/ return t_
-//line kernels_tandem.go:7674
+//line kernels_tandem.go:7835
+}
+
+func gpu_none_(f_ gpu_double, p_ gpu_one, m_ gpu_magic_) gpu_digits {
+	/*line terms.go:163*/ var d_ gpu_digits
+	if gpu_added_(f_, p_) {
+		t_ := gpu_digits{a_: gpu_bits_(f_, m_.a_), b_: gpu_bits_(f_, m_.b_), c_: gpu_bits_(f_, m_.c_)}
+		/*line terms.go:165*/ return t_
+	}
+	return d_
+//line kernels_tandem.go:7845
 }
 
 func gpu_factorsIn_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
@@ -7689,18 +7860,18 @@ func gpu_factorsIn_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ fl
 	/*line few.go:132*/ var t5_ float64
 	/*line few.go:132*/ t4_, t5_ = gpu_factorsOf_(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:132*/ return t4_, t5_
-//line kernels_tandem.go:7693
+//line kernels_tandem.go:7864
 }
 
 func gpu_with___(w_ gpu_window_, most_ int64, m_ int64) gpu_window_ {
 	/*line terms.go:58*/ t_ := gpu_window_{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
 	/*line terms.go:58*/ return t_
-//line kernels_tandem.go:7699
+//line kernels_tandem.go:7870
 }
 
 func gpu_most_(t_ gpu_double) int64 {
-	/*line format.go:59*/ return int64(9223372036854775807)
-//line kernels_tandem.go:7704
+	/*line format.go:53*/ return int64(9223372036854775807)
+//line kernels_tandem.go:7875
 }
 
 func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
@@ -7711,68 +7882,84 @@ func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
 		}
 	}
 	return m_
-//line kernels_tandem.go:7715
+//line kernels_tandem.go:7886
 }
 
-func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64, scale_ float64, deep_ bool) gpu_digits {
-	/*line terms.go:135*/ term_ := gpu_near_(p_, x_, y_)
-	upper_ := float64(term_ * scale_)
-	z_ := upper_ + gpu_magic_(f_)
+func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64, m_ gpu_magic_, deep_ bool) gpu_digits {
+	/*line terms.go:174*/ if gpu_added_(f_, p_) {
+		t_ := gpu_magic_{a_: gpu_from_(f_, d_.a_), b_: gpu_from_(f_, d_.b_), c_: gpu_from_(f_, d_.c_)}
+		/*line terms.go:175*/ m_ = t_
+		t2_ := gpu_digits{}
+		/*line terms.go:176*/ d_ = t2_
+	}
+	term_ := gpu_near_(p_, x_, y_)
+	z_ := term_ + m_.a_
 	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
-	rest_ := upper_ - (z_ - gpu_magic_(f_))
-	z_ = math.FMA(rest_, gpu_down_(f_), gpu_magic_(f_))
+	rest_ := term_ - (z_ - m_.a_)
+	z_ = rest_ + m_.b_
 	d_.b_ = d_.b_ + gpu_bits_(f_, z_)
 	if deep_ {
-		rest_ = math.FMA(rest_, gpu_down_(f_), -(z_ - gpu_magic_(f_)))
-		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(rest_, gpu_down_(f_), gpu_magic_(f_)))
+		d_.c_ = d_.c_ + gpu_bits_(f_, (rest_-(z_-m_.b_))+m_.c_)
 	}
 	if gpu_product(p_) {
-		lower_ := float64(float64(math.FMA(x_, y_, -term_)*scale_) * gpu_down_(f_))
-		z_ = lower_ + gpu_magic_(f_)
+		lower_ := math.FMA(x_, y_, -term_)
+		z_ = lower_ + m_.b_
 		d_.b_ = d_.b_ + gpu_bits_(f_, z_)
-		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
+		d_.c_ = d_.c_ + gpu_bits_(f_, (lower_-(z_-m_.b_))+m_.c_)
 	}
 	return d_
-//line kernels_tandem.go:7737
+//line kernels_tandem.go:7912
 }
 
-func gpu_without_(d_ gpu_digits, magic_ int64, product_ bool, deep_ bool) gpu_digits {
-	/*line terms.go:157*/ if product_ {
-		t_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - (int64(2) * magic_), c_: d_.c_ - magic_}
-		/*line terms.go:158*/ return t_
+func gpu_without_(f_ gpu_double, p_ gpu_one, d_ gpu_digits, n_ int64, m_ gpu_magic_, deep_ bool) gpu_digits {
+	/*line terms.go:200*/ if gpu_added_(f_, p_) {
+		n_ = int64(1)
+	}
+	a_ := n_ * gpu_bits_(f_, m_.a_)
+	/*line terms.go:203*/ b_ := n_ * gpu_bits_(f_, m_.b_)
+	/*line terms.go:203*/ c_ := n_ * gpu_bits_(f_, m_.c_)
+	if gpu_product(p_) {
+		t_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - (int64(2) * b_), c_: d_.c_ - c_}
+		/*line terms.go:205*/ return t_
 	}
 	if deep_ {
-		t2_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - magic_, c_: d_.c_ - magic_}
-		/*line terms.go:161*/ return t2_
+		t2_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - b_, c_: d_.c_ - c_}
+		/*line terms.go:208*/ return t2_
 	}
-	t3_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
-	/*line terms.go:163*/ return t3_
-//line kernels_tandem.go:7751
+	t3_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - b_}
+	/*line terms.go:210*/ return t3_
+//line kernels_tandem.go:7932
 }
 
-func gpu_bits_(t_ gpu_double, x_ float64) int64 {
-	/*line format.go:56*/ return int64(math.Float64bits(x_))
-//line kernels_tandem.go:7756
-}
-
-func gpu_magic_(t_ gpu_double) float64 {
-	/*line format.go:54*/ return float64(6.755399441055744e+15)
-//line kernels_tandem.go:7761
+func gpu_headroom_(f_ gpu_double, p_ gpu_one) int64 {
+	/*line terms.go:130*/ if gpu_added_(f_, p_) {
+		return int64(9)
+	}
+	return int64(0)
+//line kernels_tandem.go:7940
 }
 
 func gpu_power_(t_ gpu_double, field_ int64) float64 {
-	/*line format.go:58*/ return math.Float64frombits(uint64(field_) << (52))
-//line kernels_tandem.go:7766
+	/*line format.go:52*/ return math.Float64frombits(uint64(field_) << (52))
+//line kernels_tandem.go:7945
 }
 
 func gpu_field_(t_ gpu_double, bits_ int64) int64 {
-	/*line format.go:60*/ return bits_ >> (52)
-//line kernels_tandem.go:7771
+	/*line format.go:54*/ return bits_ >> (52)
+//line kernels_tandem.go:7950
 }
 
-func gpu_deepens_(f_ gpu_double, p_ gpu_one) bool {
-	/*line terms.go:78*/ return (!gpu_product(p_)) && (gpu_precision_(f_) <= int64(24))
-//line kernels_tandem.go:7776
+func gpu_leastTop_(f_ gpu_double, p_ gpu_one, deep_ bool) int64 {
+	/*line terms.go:80*/ if deep_ || gpu_product(p_) {
+		return ((int64(2) * gpu_step_(f_, p_)) - gpu_headroom_(f_, p_)) - int64(1)
+	}
+	return (gpu_step_(f_, p_) - gpu_headroom_(f_, p_)) - int64(1)
+//line kernels_tandem.go:7958
+}
+
+func gpu_precision_(t_ gpu_double) int64 {
+	/*line format.go:46*/ return int64(53)
+//line kernels_tandem.go:7963
 }
 
 func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) gpu_reach {
@@ -7791,7 +7978,7 @@ func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ floa
 		}
 	}
 	return r_
-//line kernels_tandem.go:7795
+//line kernels_tandem.go:7982
 }
 
 func gpu_sumOfDigits_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
@@ -7807,7 +7994,17 @@ func gpu_sumOfDigits_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ 
 		}
 	}
 	return s_
-//line kernels_tandem.go:7811
+//line kernels_tandem.go:7998
+}
+
+func gpu_none__(f_ gpu_double, p_ gpu_pair, m_ gpu_magic_) gpu_digits {
+	/*line terms.go:163*/ var d_ gpu_digits
+	if gpu_added__(f_, p_) {
+		t_ := gpu_digits{a_: gpu_bits_(f_, m_.a_), b_: gpu_bits_(f_, m_.b_), c_: gpu_bits_(f_, m_.c_)}
+		/*line terms.go:165*/ return t_
+	}
+	return d_
+//line kernels_tandem.go:8008
 }
 
 func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, i_ int64, j_ int64) (float64, float64) {
@@ -7826,7 +8023,7 @@ func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_
 	/*line few.go:132*/ var t5_ float64
 	/*line few.go:132*/ t4_, t5_ = gpu_factorsOf__(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:132*/ return t4_, t5_
-//line kernels_tandem.go:7830
+//line kernels_tandem.go:8027
 }
 
 func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
@@ -7837,34 +8034,69 @@ func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
 		}
 	}
 	return m_
-//line kernels_tandem.go:7841
+//line kernels_tandem.go:8038
 }
 
-func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float64, scale_ float64, deep_ bool) gpu_digits {
-	/*line terms.go:135*/ term_ := gpu_near__(p_, x_, y_)
-	upper_ := float64(term_ * scale_)
-	z_ := upper_ + gpu_magic_(f_)
+func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float64, m_ gpu_magic_, deep_ bool) gpu_digits {
+	/*line terms.go:174*/ if gpu_added__(f_, p_) {
+		t_ := gpu_magic_{a_: gpu_from_(f_, d_.a_), b_: gpu_from_(f_, d_.b_), c_: gpu_from_(f_, d_.c_)}
+		/*line terms.go:175*/ m_ = t_
+		t2_ := gpu_digits{}
+		/*line terms.go:176*/ d_ = t2_
+	}
+	term_ := gpu_near__(p_, x_, y_)
+	z_ := term_ + m_.a_
 	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
-	rest_ := upper_ - (z_ - gpu_magic_(f_))
-	z_ = math.FMA(rest_, gpu_down_(f_), gpu_magic_(f_))
+	rest_ := term_ - (z_ - m_.a_)
+	z_ = rest_ + m_.b_
 	d_.b_ = d_.b_ + gpu_bits_(f_, z_)
 	if deep_ {
-		rest_ = math.FMA(rest_, gpu_down_(f_), -(z_ - gpu_magic_(f_)))
-		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(rest_, gpu_down_(f_), gpu_magic_(f_)))
+		d_.c_ = d_.c_ + gpu_bits_(f_, (rest_-(z_-m_.b_))+m_.c_)
 	}
 	if gpu_product_(p_) {
-		lower_ := float64(float64(math.FMA(x_, y_, -term_)*scale_) * gpu_down_(f_))
-		z_ = lower_ + gpu_magic_(f_)
+		lower_ := math.FMA(x_, y_, -term_)
+		z_ = lower_ + m_.b_
 		d_.b_ = d_.b_ + gpu_bits_(f_, z_)
-		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
+		d_.c_ = d_.c_ + gpu_bits_(f_, (lower_-(z_-m_.b_))+m_.c_)
 	}
 	return d_
-//line kernels_tandem.go:7863
+//line kernels_tandem.go:8064
 }
 
-func gpu_deepens__(f_ gpu_double, p_ gpu_pair) bool {
-	/*line terms.go:78*/ return (!gpu_product_(p_)) && (gpu_precision_(f_) <= int64(24))
-//line kernels_tandem.go:7868
+func gpu_without__(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, n_ int64, m_ gpu_magic_, deep_ bool) gpu_digits {
+	/*line terms.go:200*/ if gpu_added__(f_, p_) {
+		n_ = int64(1)
+	}
+	a_ := n_ * gpu_bits_(f_, m_.a_)
+	/*line terms.go:203*/ b_ := n_ * gpu_bits_(f_, m_.b_)
+	/*line terms.go:203*/ c_ := n_ * gpu_bits_(f_, m_.c_)
+	if gpu_product_(p_) {
+		t_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - (int64(2) * b_), c_: d_.c_ - c_}
+		/*line terms.go:205*/ return t_
+	}
+	if deep_ {
+		t2_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - b_, c_: d_.c_ - c_}
+		/*line terms.go:208*/ return t2_
+	}
+	t3_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - b_}
+	/*line terms.go:210*/ return t3_
+//line kernels_tandem.go:8084
+}
+
+func gpu_headroom__(f_ gpu_double, p_ gpu_pair) int64 {
+	/*line terms.go:130*/ if gpu_added__(f_, p_) {
+		return int64(9)
+	}
+	return int64(0)
+//line kernels_tandem.go:8092
+}
+
+func gpu_leastTop__(f_ gpu_double, p_ gpu_pair, deep_ bool) int64 {
+	/*line terms.go:80*/ if deep_ || gpu_product_(p_) {
+		return ((int64(2) * gpu_step__(f_, p_)) - gpu_headroom__(f_, p_)) - int64(1)
+	}
+	return (gpu_step__(f_, p_) - gpu_headroom__(f_, p_)) - int64(1)
+//line kernels_tandem.go:8100
 }
 
 func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) gpu_reach {
@@ -7883,7 +8115,7 @@ func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ f
 		}
 	}
 	return r_
-//line kernels_tandem.go:7887
+//line kernels_tandem.go:8119
 }
 
 func gpu_sumOfDigits__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
@@ -7899,7 +8131,17 @@ func gpu_sumOfDigits__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, les
 		}
 	}
 	return s_
-//line kernels_tandem.go:7903
+//line kernels_tandem.go:8135
+}
+
+func gpu_none___(f_ gpu_double, p_ gpu_two, m_ gpu_magic_) gpu_digits {
+	/*line terms.go:163*/ var d_ gpu_digits
+	if gpu_added___(f_, p_) {
+		t_ := gpu_digits{a_: gpu_bits_(f_, m_.a_), b_: gpu_bits_(f_, m_.b_), c_: gpu_bits_(f_, m_.c_)}
+		/*line terms.go:165*/ return t_
+	}
+	return d_
+//line kernels_tandem.go:8145
 }
 
 func gpu_factorsIn___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
@@ -7918,7 +8160,7 @@ func gpu_factorsIn___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ 
 	/*line few.go:132*/ var t5_ float64
 	/*line few.go:132*/ t4_, t5_ = gpu_factorsOf___(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:132*/ return t4_, t5_
-//line kernels_tandem.go:7922
+//line kernels_tandem.go:8164
 }
 
 func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
@@ -7929,34 +8171,69 @@ func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
 		}
 	}
 	return m_
-//line kernels_tandem.go:7933
+//line kernels_tandem.go:8175
 }
 
-func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float64, scale_ float64, deep_ bool) gpu_digits {
-	/*line terms.go:135*/ term_ := gpu_near___(p_, x_, y_)
-	upper_ := float64(term_ * scale_)
-	z_ := upper_ + gpu_magic_(f_)
+func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float64, m_ gpu_magic_, deep_ bool) gpu_digits {
+	/*line terms.go:174*/ if gpu_added___(f_, p_) {
+		t_ := gpu_magic_{a_: gpu_from_(f_, d_.a_), b_: gpu_from_(f_, d_.b_), c_: gpu_from_(f_, d_.c_)}
+		/*line terms.go:175*/ m_ = t_
+		t2_ := gpu_digits{}
+		/*line terms.go:176*/ d_ = t2_
+	}
+	term_ := gpu_near___(p_, x_, y_)
+	z_ := term_ + m_.a_
 	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
-	rest_ := upper_ - (z_ - gpu_magic_(f_))
-	z_ = math.FMA(rest_, gpu_down_(f_), gpu_magic_(f_))
+	rest_ := term_ - (z_ - m_.a_)
+	z_ = rest_ + m_.b_
 	d_.b_ = d_.b_ + gpu_bits_(f_, z_)
 	if deep_ {
-		rest_ = math.FMA(rest_, gpu_down_(f_), -(z_ - gpu_magic_(f_)))
-		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(rest_, gpu_down_(f_), gpu_magic_(f_)))
+		d_.c_ = d_.c_ + gpu_bits_(f_, (rest_-(z_-m_.b_))+m_.c_)
 	}
 	if gpu_product__(p_) {
-		lower_ := float64(float64(math.FMA(x_, y_, -term_)*scale_) * gpu_down_(f_))
-		z_ = lower_ + gpu_magic_(f_)
+		lower_ := math.FMA(x_, y_, -term_)
+		z_ = lower_ + m_.b_
 		d_.b_ = d_.b_ + gpu_bits_(f_, z_)
-		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
+		d_.c_ = d_.c_ + gpu_bits_(f_, (lower_-(z_-m_.b_))+m_.c_)
 	}
 	return d_
-//line kernels_tandem.go:7955
+//line kernels_tandem.go:8201
 }
 
-func gpu_deepens___(f_ gpu_double, p_ gpu_two) bool {
-	/*line terms.go:78*/ return (!gpu_product__(p_)) && (gpu_precision_(f_) <= int64(24))
-//line kernels_tandem.go:7960
+func gpu_without___(f_ gpu_double, p_ gpu_two, d_ gpu_digits, n_ int64, m_ gpu_magic_, deep_ bool) gpu_digits {
+	/*line terms.go:200*/ if gpu_added___(f_, p_) {
+		n_ = int64(1)
+	}
+	a_ := n_ * gpu_bits_(f_, m_.a_)
+	/*line terms.go:203*/ b_ := n_ * gpu_bits_(f_, m_.b_)
+	/*line terms.go:203*/ c_ := n_ * gpu_bits_(f_, m_.c_)
+	if gpu_product__(p_) {
+		t_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - (int64(2) * b_), c_: d_.c_ - c_}
+		/*line terms.go:205*/ return t_
+	}
+	if deep_ {
+		t2_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - b_, c_: d_.c_ - c_}
+		/*line terms.go:208*/ return t2_
+	}
+	t3_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - b_}
+	/*line terms.go:210*/ return t3_
+//line kernels_tandem.go:8221
+}
+
+func gpu_headroom___(f_ gpu_double, p_ gpu_two) int64 {
+	/*line terms.go:130*/ if gpu_added___(f_, p_) {
+		return int64(9)
+	}
+	return int64(0)
+//line kernels_tandem.go:8229
+}
+
+func gpu_leastTop___(f_ gpu_double, p_ gpu_two, deep_ bool) int64 {
+	/*line terms.go:80*/ if deep_ || gpu_product__(p_) {
+		return ((int64(2) * gpu_step___(f_, p_)) - gpu_headroom___(f_, p_)) - int64(1)
+	}
+	return (gpu_step___(f_, p_) - gpu_headroom___(f_, p_)) - int64(1)
+//line kernels_tandem.go:8237
 }
 
 func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) gpu_reach {
@@ -7975,7 +8252,7 @@ func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ fl
 		}
 	}
 	return r_
-//line kernels_tandem.go:7979
+//line kernels_tandem.go:8256
 }
 
 func gpu_sumOfDigits___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
@@ -7991,57 +8268,57 @@ func gpu_sumOfDigits___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less
 		}
 	}
 	return s_
-//line kernels_tandem.go:7995
+//line kernels_tandem.go:8272
 }
 
 func gpu_addIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits_) {
-	/*line along.go:248*/ s_ := gpu_scale(f_, top_)
-	var d_ gpu_digits_
+	/*line along.go:254*/ m_ := gpu_magicFor(f_, p_, top_)
+	d_ := gpu_none(f_, p_, m_)
 	w_ := gpu_nowhere(f_)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float32
-			/*line along.go:253*/ var t2_ float32
-			/*line along.go:253*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
-			/*line along.go:253*/ u_ := t_
-			/*line along.go:253*/ v_ := t2_
+			/*line along.go:259*/ var t2_ float32
+			/*line along.go:259*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
+			/*line along.go:259*/ u_ := t_
+			/*line along.go:259*/ v_ := t2_
 			w_ = gpu_with__(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, v_))
-			d_ = gpu_plus_(f_, p_, d_, u_, v_, s_, deep_)
+			d_ = gpu_plus_(f_, p_, d_, u_, v_, m_, deep_)
 		}
 	}
 	count_ := int32(0)
 	if (b_.j0_ + l_) < b_.j1_ {
 		count_ = int32(((b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)))
 	}
-	return w_, gpu_without(d_, count_*gpu_bits(f_, gpu_magic(f_)), gpu_product(p_), deep_)
-//line kernels_tandem.go:8018
+	return w_, gpu_without(f_, p_, d_, count_, m_, deep_)
+//line kernels_tandem.go:8295
 }
 
 func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
-	/*line along.go:213*/ var u_ float32
+	/*line along.go:219*/ var u_ float32
 	_ = u_
-	/*line along.go:213*/ var v_ float32
+	/*line along.go:219*/ var v_ float32
 	_ = v_
 	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:215*/ y_ := float32(0)
+	/*line along.go:221*/ y_ := float32(0)
 	if gpu_product(p_) || gpu_exact(p_) {
 		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
 	}
 	var t_ float32
-	/*line along.go:219*/ var t2_ float32
-	/*line along.go:219*/ t_, t2_ = gpu_factorsOf(f_, p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:219*/ return t_, t2_
-//line kernels_tandem.go:8035
+	/*line along.go:225*/ var t2_ float32
+	/*line along.go:225*/ t_, t2_ = gpu_factorsOf(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:225*/ return t_, t2_
+//line kernels_tandem.go:8312
 }
 
 func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
-	/*line terms.go:217*/ var t_ uint64
-	/*line terms.go:217*/ var t2_ int64
-	/*line terms.go:217*/ var t3_ bool
-	/*line terms.go:217*/ t_, t2_, t3_ = gpu_split(f_, x_)
-	/*line terms.go:217*/ m_ := t_
-	/*line terms.go:217*/ e_ := t2_
-	/*line terms.go:217*/ finite_ := t3_
+	/*line terms.go:264*/ var t_ uint64
+	/*line terms.go:264*/ var t2_ int64
+	/*line terms.go:264*/ var t3_ bool
+	/*line terms.go:264*/ t_, t2_, t3_ = gpu_split(f_, x_)
+	/*line terms.go:264*/ m_ := t_
+	/*line terms.go:264*/ e_ := t2_
+	/*line terms.go:264*/ finite_ := t3_
 	if !gpu_product(p_) {
 		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits(f_, x_) < int32(0)}
 		if !finite_ {
@@ -8050,41 +8327,41 @@ func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
 		return t4_
 	}
 	var t5_ uint64
-	/*line terms.go:225*/ var t6_ int64
-	/*line terms.go:225*/ var t7_ bool
-	/*line terms.go:225*/ t5_, t6_, t7_ = gpu_split(f_, y_)
-	/*line terms.go:225*/ n_ := t5_
-	/*line terms.go:225*/ g_ := t6_
-	/*line terms.go:225*/ finite2_ := t7_
+	/*line terms.go:272*/ var t6_ int64
+	/*line terms.go:272*/ var t7_ bool
+	/*line terms.go:272*/ t5_, t6_, t7_ = gpu_split(f_, y_)
+	/*line terms.go:272*/ n_ := t5_
+	/*line terms.go:272*/ g_ := t6_
+	/*line terms.go:272*/ finite2_ := t7_
 	t8_ := support.MulHi(m_, n_)
-	/*line terms.go:226*/ t9_ := m_ * n_
-	/*line terms.go:226*/ hi_ := t8_
-	/*line terms.go:226*/ lo_ := t9_
+	/*line terms.go:273*/ t9_ := m_ * n_
+	/*line terms.go:273*/ hi_ := t8_
+	/*line terms.go:273*/ lo_ := t9_
 	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits(f_, x_) < int32(0)) != (gpu_bits(f_, y_) < int32(0))}
 	if (!finite_) || (!finite2_) {
 		t10_.special_ = gpu_Special(float32(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:8069
+//line kernels_tandem.go:8346
 }
 
 func gpu_size(f_ gpu_single, p_ gpu_one) int64 {
-	/*line terms.go:236*/ if gpu_product(p_) {
+	/*line terms.go:283*/ if gpu_product(p_) {
 		return int64(2) * gpu_precision(f_)
 	}
 	return gpu_precision(f_)
-//line kernels_tandem.go:8077
+//line kernels_tandem.go:8354
 }
 
 func gpu_digit(w_ gpu_wide, base_ int64, width_ uint64) int64 {
-	/*line terms.go:247*/ up_ := uint64((w_.exp_ - base_))
-	/*line terms.go:247*/ down_ := uint64((base_ - w_.exp_))
+	/*line terms.go:294*/ up_ := uint64((w_.exp_ - base_))
+	/*line terms.go:294*/ down_ := uint64((base_ - w_.exp_))
 	d_ := int64((((((w_.lo_ << (up_)) | (w_.lo_ >> (down_))) | (w_.hi_ << (uint64(64) - down_))) | (w_.hi_ >> (down_ - uint64(64)))) & ((support.Value(uint64(1)) << (width_)) - uint64(1))))
 	if w_.neg_ {
 		return -d_
 	}
 	return d_
-//line kernels_tandem.go:8088
+//line kernels_tandem.go:8365
 }
 
 func gpu_Carry_(w_ []int64, at_ gpu_Place) {
@@ -8095,7 +8372,7 @@ func gpu_Carry_(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:8099
+//line kernels_tandem.go:8376
 }
 
 func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -8103,7 +8380,7 @@ func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:8107
+//line kernels_tandem.go:8384
 }
 
 func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -8132,7 +8409,7 @@ func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
 		}
 	}
 	return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:8136
+//line kernels_tandem.go:8413
 }
 
 func gpu_Root(v_ gpu_Value) gpu_Value {
@@ -8165,26 +8442,26 @@ func gpu_Root(v_ gpu_Value) gpu_Value {
 		}
 	}
 	return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-int64(58), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:8169
+//line kernels_tandem.go:8446
 }
 
 func gpu_value_(f_ gpu_single, special_ int64) float32 {
-	/*line round.go:92*/ inf_ := gpu_power(f_, (int64(2)*gpu_bias(f_))+int64(1))
+	/*line round.go:94*/ inf_ := gpu_power(f_, (int64(2)*gpu_bias(f_))+int64(1))
 	t_ := special_
 	if t_ == int64(2) {
 		return inf_
 	} else {
-		/*line round.go:96*/ if t_ == int64(4) {
+		/*line round.go:98*/ if t_ == int64(4) {
 			return -inf_
 		}
 	}
-	/*line round.go:99*/ return inf_ - inf_
-//line kernels_tandem.go:8183
+	/*line round.go:101*/ return inf_ - inf_
+//line kernels_tandem.go:8460
 }
 
 func gpu_round(t_ gpu_single, v_ gpu_Value) float32 {
-	/*line format.go:46*/ return math.Float32frombits(gpu_Bits32(v_))
-//line kernels_tandem.go:8188
+	/*line format.go:42*/ return math.Float32frombits(gpu_Bits32(v_))
+//line kernels_tandem.go:8465
 }
 
 func gpu_shifted(s_ gpu_short, width_ int64, d_ int64) gpu_short {
@@ -8202,7 +8479,7 @@ func gpu_shifted(s_ gpu_short, width_ int64, d_ int64) gpu_short {
 	/*line few.go:197*/ hi_ = t5_
 	t7_ := gpu_short{hi_: hi_, lo_: lo_}
 	/*line few.go:198*/ return t7_
-//line kernels_tandem.go:8206
+//line kernels_tandem.go:8483
 }
 
 func gpu_and_(s_ gpu_short, t_ gpu_short) gpu_short {
@@ -8220,7 +8497,7 @@ func gpu_and_(s_ gpu_short, t_ gpu_short) gpu_short {
 	/*line short.go:30*/ hi_ := t8_
 	t10_ := gpu_short{hi_: hi_, lo_: lo_}
 	/*line short.go:31*/ return t10_
-//line kernels_tandem.go:8224
+//line kernels_tandem.go:8501
 }
 
 func gpu_valueWith(s_ gpu_short, up_ int64, c_ gpu_short, base_ int64) gpu_Value {
@@ -8272,57 +8549,57 @@ func gpu_valueWith(s_ gpu_short, up_ int64, c_ gpu_short, base_ int64) gpu_Value
 	v_.Lo_ = v_.Lo_ | (lo_ >> (uint64(64) - z_))
 	v_.Rest_ = (lo_ << (z_)) != uint64(0)
 	return v_
-//line kernels_tandem.go:8276
+//line kernels_tandem.go:8553
 }
 
 func gpu_addIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
-	/*line along.go:248*/ s_ := gpu_scale_(f_, top_)
-	var d_ gpu_digits
+	/*line along.go:254*/ m_ := gpu_magicFor_(f_, p_, top_)
+	d_ := gpu_none_(f_, p_, m_)
 	w_ := gpu_nowhere_(f_)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float64
-			/*line along.go:253*/ var t2_ float64
-			/*line along.go:253*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
-			/*line along.go:253*/ u_ := t_
-			/*line along.go:253*/ v_ := t2_
+			/*line along.go:259*/ var t2_ float64
+			/*line along.go:259*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
+			/*line along.go:259*/ u_ := t_
+			/*line along.go:259*/ v_ := t2_
 			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u_, v_))
-			d_ = gpu_plus__(f_, p_, d_, u_, v_, s_, deep_)
+			d_ = gpu_plus__(f_, p_, d_, u_, v_, m_, deep_)
 		}
 	}
 	count_ := int64(0)
 	if (b_.j0_ + l_) < b_.j1_ {
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
-	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product(p_), deep_)
-//line kernels_tandem.go:8299
+	return w_, gpu_without_(f_, p_, d_, count_, m_, deep_)
+//line kernels_tandem.go:8576
 }
 
 func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:213*/ var u_ float64
+	/*line along.go:219*/ var u_ float64
 	_ = u_
-	/*line along.go:213*/ var v_ float64
+	/*line along.go:219*/ var v_ float64
 	_ = v_
 	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:215*/ y_ := float64(0)
+	/*line along.go:221*/ y_ := float64(0)
 	if gpu_product(p_) || gpu_exact(p_) {
 		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
 	}
 	var t_ float64
-	/*line along.go:219*/ var t2_ float64
-	/*line along.go:219*/ t_, t2_ = gpu_factorsOf_(f_, p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:219*/ return t_, t2_
-//line kernels_tandem.go:8316
+	/*line along.go:225*/ var t2_ float64
+	/*line along.go:225*/ t_, t2_ = gpu_factorsOf_(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:225*/ return t_, t2_
+//line kernels_tandem.go:8593
 }
 
 func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
-	/*line terms.go:217*/ var t_ uint64
-	/*line terms.go:217*/ var t2_ int64
-	/*line terms.go:217*/ var t3_ bool
-	/*line terms.go:217*/ t_, t2_, t3_ = gpu_split_(f_, x_)
-	/*line terms.go:217*/ m_ := t_
-	/*line terms.go:217*/ e_ := t2_
-	/*line terms.go:217*/ finite_ := t3_
+	/*line terms.go:264*/ var t_ uint64
+	/*line terms.go:264*/ var t2_ int64
+	/*line terms.go:264*/ var t3_ bool
+	/*line terms.go:264*/ t_, t2_, t3_ = gpu_split_(f_, x_)
+	/*line terms.go:264*/ m_ := t_
+	/*line terms.go:264*/ e_ := t2_
+	/*line terms.go:264*/ finite_ := t3_
 	if !gpu_product(p_) {
 		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
 		if !finite_ {
@@ -8331,99 +8608,99 @@ func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
 		return t4_
 	}
 	var t5_ uint64
-	/*line terms.go:225*/ var t6_ int64
-	/*line terms.go:225*/ var t7_ bool
-	/*line terms.go:225*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
-	/*line terms.go:225*/ n_ := t5_
-	/*line terms.go:225*/ g_ := t6_
-	/*line terms.go:225*/ finite2_ := t7_
+	/*line terms.go:272*/ var t6_ int64
+	/*line terms.go:272*/ var t7_ bool
+	/*line terms.go:272*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
+	/*line terms.go:272*/ n_ := t5_
+	/*line terms.go:272*/ g_ := t6_
+	/*line terms.go:272*/ finite2_ := t7_
 	t8_ := support.MulHi(m_, n_)
-	/*line terms.go:226*/ t9_ := m_ * n_
-	/*line terms.go:226*/ hi_ := t8_
-	/*line terms.go:226*/ lo_ := t9_
+	/*line terms.go:273*/ t9_ := m_ * n_
+	/*line terms.go:273*/ hi_ := t8_
+	/*line terms.go:273*/ lo_ := t9_
 	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
 	if (!finite_) || (!finite2_) {
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:8350
+//line kernels_tandem.go:8627
 }
 
 func gpu_size_(f_ gpu_double, p_ gpu_one) int64 {
-	/*line terms.go:236*/ if gpu_product(p_) {
+	/*line terms.go:283*/ if gpu_product(p_) {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:8358
+//line kernels_tandem.go:8635
 }
 
 func gpu_value__(f_ gpu_double, special_ int64) float64 {
-	/*line round.go:92*/ inf_ := gpu_power_(f_, (int64(2)*gpu_bias_(f_))+int64(1))
+	/*line round.go:94*/ inf_ := gpu_power_(f_, (int64(2)*gpu_bias_(f_))+int64(1))
 	t_ := special_
 	if t_ == int64(2) {
 		return inf_
 	} else {
-		/*line round.go:96*/ if t_ == int64(4) {
+		/*line round.go:98*/ if t_ == int64(4) {
 			return -inf_
 		}
 	}
-	/*line round.go:99*/ return inf_ - inf_
-//line kernels_tandem.go:8372
+	/*line round.go:101*/ return inf_ - inf_
+//line kernels_tandem.go:8649
 }
 
 func gpu_round_(t_ gpu_double, v_ gpu_Value) float64 {
-	/*line format.go:62*/ return math.Float64frombits(gpu_Bits64(v_))
-//line kernels_tandem.go:8377
+	/*line format.go:56*/ return math.Float64frombits(gpu_Bits64(v_))
+//line kernels_tandem.go:8654
 }
 
 func gpu_addIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
-	/*line along.go:248*/ s_ := gpu_scale_(f_, top_)
-	var d_ gpu_digits
+	/*line along.go:254*/ m_ := gpu_magicFor__(f_, p_, top_)
+	d_ := gpu_none__(f_, p_, m_)
 	w_ := gpu_nowhere_(f_)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float64
-			/*line along.go:253*/ var t2_ float64
-			/*line along.go:253*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
-			/*line along.go:253*/ u_ := t_
-			/*line along.go:253*/ v_ := t2_
+			/*line along.go:259*/ var t2_ float64
+			/*line along.go:259*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
+			/*line along.go:259*/ u_ := t_
+			/*line along.go:259*/ v_ := t2_
 			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u_, v_))
-			d_ = gpu_plus___(f_, p_, d_, u_, v_, s_, deep_)
+			d_ = gpu_plus___(f_, p_, d_, u_, v_, m_, deep_)
 		}
 	}
 	count_ := int64(0)
 	if (b_.j0_ + l_) < b_.j1_ {
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
-	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product_(p_), deep_)
-//line kernels_tandem.go:8400
+	return w_, gpu_without__(f_, p_, d_, count_, m_, deep_)
+//line kernels_tandem.go:8677
 }
 
 func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:213*/ var u_ float64
+	/*line along.go:219*/ var u_ float64
 	_ = u_
-	/*line along.go:213*/ var v_ float64
+	/*line along.go:219*/ var v_ float64
 	_ = v_
 	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:215*/ y_ := float32(0)
+	/*line along.go:221*/ y_ := float32(0)
 	if gpu_product_(p_) || gpu_exact_(p_) {
 		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
 	}
 	var t_ float64
-	/*line along.go:219*/ var t2_ float64
-	/*line along.go:219*/ t_, t2_ = gpu_factorsOf__(f_, p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:219*/ return t_, t2_
-//line kernels_tandem.go:8417
+	/*line along.go:225*/ var t2_ float64
+	/*line along.go:225*/ t_, t2_ = gpu_factorsOf__(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:225*/ return t_, t2_
+//line kernels_tandem.go:8694
 }
 
 func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide {
-	/*line terms.go:217*/ var t_ uint64
-	/*line terms.go:217*/ var t2_ int64
-	/*line terms.go:217*/ var t3_ bool
-	/*line terms.go:217*/ t_, t2_, t3_ = gpu_split_(f_, x_)
-	/*line terms.go:217*/ m_ := t_
-	/*line terms.go:217*/ e_ := t2_
-	/*line terms.go:217*/ finite_ := t3_
+	/*line terms.go:264*/ var t_ uint64
+	/*line terms.go:264*/ var t2_ int64
+	/*line terms.go:264*/ var t3_ bool
+	/*line terms.go:264*/ t_, t2_, t3_ = gpu_split_(f_, x_)
+	/*line terms.go:264*/ m_ := t_
+	/*line terms.go:264*/ e_ := t2_
+	/*line terms.go:264*/ finite_ := t3_
 	if !gpu_product_(p_) {
 		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
 		if !finite_ {
@@ -8432,80 +8709,80 @@ func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide 
 		return t4_
 	}
 	var t5_ uint64
-	/*line terms.go:225*/ var t6_ int64
-	/*line terms.go:225*/ var t7_ bool
-	/*line terms.go:225*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
-	/*line terms.go:225*/ n_ := t5_
-	/*line terms.go:225*/ g_ := t6_
-	/*line terms.go:225*/ finite2_ := t7_
+	/*line terms.go:272*/ var t6_ int64
+	/*line terms.go:272*/ var t7_ bool
+	/*line terms.go:272*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
+	/*line terms.go:272*/ n_ := t5_
+	/*line terms.go:272*/ g_ := t6_
+	/*line terms.go:272*/ finite2_ := t7_
 	t8_ := support.MulHi(m_, n_)
-	/*line terms.go:226*/ t9_ := m_ * n_
-	/*line terms.go:226*/ hi_ := t8_
-	/*line terms.go:226*/ lo_ := t9_
+	/*line terms.go:273*/ t9_ := m_ * n_
+	/*line terms.go:273*/ hi_ := t8_
+	/*line terms.go:273*/ lo_ := t9_
 	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
 	if (!finite_) || (!finite2_) {
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:8451
+//line kernels_tandem.go:8728
 }
 
 func gpu_size__(f_ gpu_double, p_ gpu_pair) int64 {
-	/*line terms.go:236*/ if gpu_product_(p_) {
+	/*line terms.go:283*/ if gpu_product_(p_) {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:8459
+//line kernels_tandem.go:8736
 }
 
 func gpu_addIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
-	/*line along.go:248*/ s_ := gpu_scale_(f_, top_)
-	var d_ gpu_digits
+	/*line along.go:254*/ m_ := gpu_magicFor___(f_, p_, top_)
+	d_ := gpu_none___(f_, p_, m_)
 	w_ := gpu_nowhere_(f_)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float64
-			/*line along.go:253*/ var t2_ float64
-			/*line along.go:253*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
-			/*line along.go:253*/ u_ := t_
-			/*line along.go:253*/ v_ := t2_
+			/*line along.go:259*/ var t2_ float64
+			/*line along.go:259*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
+			/*line along.go:259*/ u_ := t_
+			/*line along.go:259*/ v_ := t2_
 			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u_, v_))
-			d_ = gpu_plus____(f_, p_, d_, u_, v_, s_, deep_)
+			d_ = gpu_plus____(f_, p_, d_, u_, v_, m_, deep_)
 		}
 	}
 	count_ := int64(0)
 	if (b_.j0_ + l_) < b_.j1_ {
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
-	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product__(p_), deep_)
-//line kernels_tandem.go:8482
+	return w_, gpu_without___(f_, p_, d_, count_, m_, deep_)
+//line kernels_tandem.go:8759
 }
 
 func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:213*/ var u_ float64
+	/*line along.go:219*/ var u_ float64
 	_ = u_
-	/*line along.go:213*/ var v_ float64
+	/*line along.go:219*/ var v_ float64
 	_ = v_
 	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:215*/ y_ := float64(0)
+	/*line along.go:221*/ y_ := float64(0)
 	if gpu_product__(p_) || gpu_exact__(p_) {
 		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
 	}
 	var t_ float64
-	/*line along.go:219*/ var t2_ float64
-	/*line along.go:219*/ t_, t2_ = gpu_factorsOf___(f_, p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:219*/ return t_, t2_
-//line kernels_tandem.go:8499
+	/*line along.go:225*/ var t2_ float64
+	/*line along.go:225*/ t_, t2_ = gpu_factorsOf___(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:225*/ return t_, t2_
+//line kernels_tandem.go:8776
 }
 
 func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide {
-	/*line terms.go:217*/ var t_ uint64
-	/*line terms.go:217*/ var t2_ int64
-	/*line terms.go:217*/ var t3_ bool
-	/*line terms.go:217*/ t_, t2_, t3_ = gpu_split_(f_, x_)
-	/*line terms.go:217*/ m_ := t_
-	/*line terms.go:217*/ e_ := t2_
-	/*line terms.go:217*/ finite_ := t3_
+	/*line terms.go:264*/ var t_ uint64
+	/*line terms.go:264*/ var t2_ int64
+	/*line terms.go:264*/ var t3_ bool
+	/*line terms.go:264*/ t_, t2_, t3_ = gpu_split_(f_, x_)
+	/*line terms.go:264*/ m_ := t_
+	/*line terms.go:264*/ e_ := t2_
+	/*line terms.go:264*/ finite_ := t3_
 	if !gpu_product__(p_) {
 		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
 		if !finite_ {
@@ -8514,30 +8791,30 @@ func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide 
 		return t4_
 	}
 	var t5_ uint64
-	/*line terms.go:225*/ var t6_ int64
-	/*line terms.go:225*/ var t7_ bool
-	/*line terms.go:225*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
-	/*line terms.go:225*/ n_ := t5_
-	/*line terms.go:225*/ g_ := t6_
-	/*line terms.go:225*/ finite2_ := t7_
+	/*line terms.go:272*/ var t6_ int64
+	/*line terms.go:272*/ var t7_ bool
+	/*line terms.go:272*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
+	/*line terms.go:272*/ n_ := t5_
+	/*line terms.go:272*/ g_ := t6_
+	/*line terms.go:272*/ finite2_ := t7_
 	t8_ := support.MulHi(m_, n_)
-	/*line terms.go:226*/ t9_ := m_ * n_
-	/*line terms.go:226*/ hi_ := t8_
-	/*line terms.go:226*/ lo_ := t9_
+	/*line terms.go:273*/ t9_ := m_ * n_
+	/*line terms.go:273*/ hi_ := t8_
+	/*line terms.go:273*/ lo_ := t9_
 	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
 	if (!finite_) || (!finite2_) {
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:8533
+//line kernels_tandem.go:8810
 }
 
 func gpu_size___(f_ gpu_double, p_ gpu_two) int64 {
-	/*line terms.go:236*/ if gpu_product__(p_) {
+	/*line terms.go:283*/ if gpu_product__(p_) {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:8541
+//line kernels_tandem.go:8818
 }
 
 func gpu_room(s_ gpu_short, left_ int64) int64 {
@@ -8546,7 +8823,7 @@ func gpu_room(s_ gpu_short, left_ int64) int64 {
 		return min(int64(48), left_)
 	}
 	return min(min(int64(48), left_), int64(bits.LeadingZeros64(hi_))-int64(2))
-//line kernels_tandem.go:8550
+//line kernels_tandem.go:8827
 }
 
 func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
@@ -8558,7 +8835,7 @@ func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
 	}
 	v_.Rest_ = rest_
 	return v_
-//line kernels_tandem.go:8562
+//line kernels_tandem.go:8839
 }
 
 func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
@@ -8568,7 +8845,7 @@ func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
 	}
 	t2_ := gpu_Value{Neg_: neg_}
 	/*line ../../../internal/superacc/value.go:19*/ return gpu_become(t2_, hi_, lo_, exp_, false)
-//line kernels_tandem.go:8572
+//line kernels_tandem.go:8849
 }
 
 func gpu_digit__(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -8576,7 +8853,17 @@ func gpu_digit__(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:8580
+//line kernels_tandem.go:8857
+}
+
+func gpu_added(f_ gpu_single, p_ gpu_one) bool {
+	/*line terms.go:125*/ return (gpu_precision(f_) > int64(24)) && (!gpu_product(p_))
+//line kernels_tandem.go:8862
+}
+
+func gpu_bits(t_ gpu_single, x_ float32) int32 {
+	/*line format.go:36*/ return int32(math.Float32bits(x_))
+//line kernels_tandem.go:8867
 }
 
 func gpu_element(x_ gpu_Matrix, i_ int64, j_ int64, o_ int64, down_ bool) float32 {
@@ -8584,18 +8871,18 @@ func gpu_element(x_ gpu_Matrix, i_ int64, j_ int64, o_ int64, down_ bool) float3
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:8588
+//line kernels_tandem.go:8875
 }
 
 func gpu_exact(t_ gpu_one) bool {
 	/*line terms.go:21*/ return false
-//line kernels_tandem.go:8593
+//line kernels_tandem.go:8880
 }
 
 func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ float32, mask_ int32) (float32, float32) {
-	/*line along.go:224*/ var u_ float32
+	/*line along.go:230*/ var u_ float32
 	_ = u_
-	/*line along.go:224*/ var v_ float32
+	/*line along.go:230*/ var v_ float32
 	_ = v_
 	if gpu_exact(p_) {
 		return float32((x_ - shift_) * (y_ - shift_)), float32(1)
@@ -8604,7 +8891,7 @@ func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ flo
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from(f_, gpu_bits(f_, x_)&mask_), float32(1)
-//line kernels_tandem.go:8608
+//line kernels_tandem.go:8895
 }
 
 func gpu_near(p_ gpu_one, x_ float32, y_ float32) float32 {
@@ -8612,12 +8899,12 @@ func gpu_near(p_ gpu_one, x_ float32, y_ float32) float32 {
 		return float32(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:8616
+//line kernels_tandem.go:8903
 }
 
-func gpu_down(t_ gpu_single) float32 {
-	/*line format.go:39*/ return float32(8.388608e+06)
-//line kernels_tandem.go:8621
+func gpu_from(t_ gpu_single, b_ int32) float32 {
+	/*line format.go:37*/ return math.Float32frombits(uint32(b_))
+//line kernels_tandem.go:8908
 }
 
 func gpu_reachIn(f_ gpu_single, w_ gpu_window) gpu_reach {
@@ -8628,7 +8915,17 @@ func gpu_reachIn(f_ gpu_single, w_ gpu_window) gpu_reach {
 	/*line few.go:165*/ hi_ := gpu_field(f_, w_.hi_)
 	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - gpu_bias(f_)) - gpu_precision(f_)) + int64(1), top_: (max(hi_, int64(1)) - gpu_bias(f_)) + int64(1)}
 	/*line few.go:166*/ return t_
-//line kernels_tandem.go:8632
+//line kernels_tandem.go:8919
+}
+
+func gpu_added_(f_ gpu_double, p_ gpu_one) bool {
+	/*line terms.go:125*/ return (gpu_precision_(f_) > int64(24)) && (!gpu_product(p_))
+//line kernels_tandem.go:8924
+}
+
+func gpu_bits_(t_ gpu_double, x_ float64) int64 {
+	/*line format.go:50*/ return int64(math.Float64bits(x_))
+//line kernels_tandem.go:8929
 }
 
 func gpu_element_(x_ gpu_Matrix_, i_ int64, j_ int64, o_ int64, down_ bool) float64 {
@@ -8636,13 +8933,13 @@ func gpu_element_(x_ gpu_Matrix_, i_ int64, j_ int64, o_ int64, down_ bool) floa
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:8640
+//line kernels_tandem.go:8937
 }
 
 func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
-	/*line along.go:224*/ var u_ float64
+	/*line along.go:230*/ var u_ float64
 	_ = u_
-	/*line along.go:224*/ var v_ float64
+	/*line along.go:230*/ var v_ float64
 	_ = v_
 	if gpu_exact(p_) {
 		return float64((x_ - shift_) * (y_ - shift_)), float64(1)
@@ -8651,7 +8948,7 @@ func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ fl
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:8655
+//line kernels_tandem.go:8952
 }
 
 func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
@@ -8659,12 +8956,12 @@ func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:8663
+//line kernels_tandem.go:8960
 }
 
-func gpu_down_(t_ gpu_double) float64 {
-	/*line format.go:55*/ return float64(4.503599627370496e+15)
-//line kernels_tandem.go:8668
+func gpu_from_(t_ gpu_double, b_ int64) float64 {
+	/*line format.go:51*/ return math.Float64frombits(uint64(b_))
+//line kernels_tandem.go:8965
 }
 
 func gpu_reachIn_(f_ gpu_double, w_ gpu_window_) gpu_reach {
@@ -8675,18 +8972,23 @@ func gpu_reachIn_(f_ gpu_double, w_ gpu_window_) gpu_reach {
 	/*line few.go:165*/ hi_ := gpu_field_(f_, w_.hi_)
 	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - gpu_bias_(f_)) - gpu_precision_(f_)) + int64(1), top_: (max(hi_, int64(1)) - gpu_bias_(f_)) + int64(1)}
 	/*line few.go:166*/ return t_
-//line kernels_tandem.go:8679
+//line kernels_tandem.go:8976
+}
+
+func gpu_added__(f_ gpu_double, p_ gpu_pair) bool {
+	/*line terms.go:125*/ return (gpu_precision_(f_) > int64(24)) && (!gpu_product_(p_))
+//line kernels_tandem.go:8981
 }
 
 func gpu_exact_(t_ gpu_pair) bool {
 	/*line terms.go:23*/ return true
-//line kernels_tandem.go:8684
+//line kernels_tandem.go:8986
 }
 
 func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
-	/*line along.go:224*/ var u_ float64
+	/*line along.go:230*/ var u_ float64
 	_ = u_
-	/*line along.go:224*/ var v_ float64
+	/*line along.go:230*/ var v_ float64
 	_ = v_
 	if gpu_exact_(p_) {
 		return float64(float64((x_ - shift_)) * float64((y_ - shift_))), float64(1)
@@ -8695,7 +8997,7 @@ func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ 
 		return float64((x_ - shift_)), float64((y_ - shift_))
 	}
 	return gpu_from_(f_, gpu_bits_(f_, float64(x_))&mask_), float64(1)
-//line kernels_tandem.go:8699
+//line kernels_tandem.go:9001
 }
 
 func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
@@ -8703,18 +9005,23 @@ func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:8707
+//line kernels_tandem.go:9009
+}
+
+func gpu_added___(f_ gpu_double, p_ gpu_two) bool {
+	/*line terms.go:125*/ return (gpu_precision_(f_) > int64(24)) && (!gpu_product__(p_))
+//line kernels_tandem.go:9014
 }
 
 func gpu_exact__(t_ gpu_two) bool {
 	/*line terms.go:25*/ return false
-//line kernels_tandem.go:8712
+//line kernels_tandem.go:9019
 }
 
 func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
-	/*line along.go:224*/ var u_ float64
+	/*line along.go:230*/ var u_ float64
 	_ = u_
-	/*line along.go:224*/ var v_ float64
+	/*line along.go:230*/ var v_ float64
 	_ = v_
 	if gpu_exact__(p_) {
 		return float64((x_ - shift_) * (y_ - shift_)), float64(1)
@@ -8723,7 +9030,7 @@ func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ 
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:8727
+//line kernels_tandem.go:9034
 }
 
 func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
@@ -8731,16 +9038,16 @@ func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:8735
+//line kernels_tandem.go:9042
 }
 
 func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
-	/*line format.go:45*/ var t2_ uint64
-	/*line format.go:45*/ var t3_ int64
-	/*line format.go:45*/ var t4_ bool
-	/*line format.go:45*/ t2_, t3_, t4_ = gpu_Split32(math.Float32bits(x_))
-	/*line format.go:45*/ return t2_, t3_, t4_
-//line kernels_tandem.go:8744
+	/*line format.go:41*/ var t2_ uint64
+	/*line format.go:41*/ var t3_ int64
+	/*line format.go:41*/ var t4_ bool
+	/*line format.go:41*/ t2_, t3_, t4_ = gpu_Split32(math.Float32bits(x_))
+	/*line format.go:41*/ return t2_, t3_, t4_
+//line kernels_tandem.go:9051
 }
 
 func gpu_Special(x_ float32) int64 {
@@ -8752,7 +9059,7 @@ func gpu_Special(x_ float32) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:8756
+//line kernels_tandem.go:9063
 }
 
 func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gpu_Value {
@@ -8766,21 +9073,21 @@ func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gp
 	z_ := int64(bits.LeadingZeros64(hi_))
 	t3_ := gpu_Value{Hi_: (hi_ << (uint64(z_))) | (lo_ >> (uint64((int64(64) - z_)))), Lo_: lo_ << (uint64(z_)), Exp_: exp_ - z_, Neg_: v_.Neg_, Rest_: v_.Rest_ || rest_}
 	/*line ../../../internal/superacc/value.go:118*/ return t3_
-//line kernels_tandem.go:8770
+//line kernels_tandem.go:9077
 }
 
 func gpu_Bits32(v_ gpu_Value) uint32 {
 	/*line ../../../internal/superacc/value.go:125*/ return uint32(gpu_round__(v_, int64(24), uint64(255)))
-//line kernels_tandem.go:8775
+//line kernels_tandem.go:9082
 }
 
 func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
-	/*line format.go:61*/ var t2_ uint64
-	/*line format.go:61*/ var t3_ int64
-	/*line format.go:61*/ var t4_ bool
-	/*line format.go:61*/ t2_, t3_, t4_ = gpu_Split64(math.Float64bits(x_))
-	/*line format.go:61*/ return t2_, t3_, t4_
-//line kernels_tandem.go:8784
+	/*line format.go:55*/ var t2_ uint64
+	/*line format.go:55*/ var t3_ int64
+	/*line format.go:55*/ var t4_ bool
+	/*line format.go:55*/ t2_, t3_, t4_ = gpu_Split64(math.Float64bits(x_))
+	/*line format.go:55*/ return t2_, t3_, t4_
+//line kernels_tandem.go:9091
 }
 
 func gpu_Special_(x_ float64) int64 {
@@ -8792,22 +9099,12 @@ func gpu_Special_(x_ float64) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:8796
+//line kernels_tandem.go:9103
 }
 
 func gpu_Bits64(v_ gpu_Value) uint64 {
 	/*line ../../../internal/superacc/value.go:122*/ return gpu_round__(v_, int64(53), uint64(2047))
-//line kernels_tandem.go:8801
-}
-
-func gpu_from(t_ gpu_single, b_ int32) float32 {
-	/*line format.go:41*/ return math.Float32frombits(uint32(b_))
-//line kernels_tandem.go:8806
-}
-
-func gpu_from_(t_ gpu_double, b_ int64) float64 {
-	/*line format.go:57*/ return math.Float64frombits(uint64(b_))
-//line kernels_tandem.go:8811
+//line kernels_tandem.go:9108
 }
 
 func gpu_Split32(b_ uint32) (uint64, int64, bool) {
@@ -8822,7 +9119,7 @@ func gpu_Split32(b_ uint32) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:158*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:158*/ t_, t2_, t3_ = gpu_split__(uint64(b_), int64(24), uint64(255))
 	/*line ../../../internal/superacc/value.go:158*/ return t_, t2_, t3_
-//line kernels_tandem.go:8826
+//line kernels_tandem.go:9123
 }
 
 func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
@@ -8846,7 +9143,7 @@ func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
 		keep_ = keep_ | ((inf_ + uint64(1)) << (uint64((precision_ - int64(1)))))
 	}
 	return keep_
-//line kernels_tandem.go:8850
+//line kernels_tandem.go:9147
 }
 
 func gpu_Split64(b_ uint64) (uint64, int64, bool) {
@@ -8861,7 +9158,7 @@ func gpu_Split64(b_ uint64) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:155*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:155*/ t_, t2_, t3_ = gpu_split__(b_, int64(53), uint64(2047))
 	/*line ../../../internal/superacc/value.go:155*/ return t_, t2_, t3_
-//line kernels_tandem.go:8865
+//line kernels_tandem.go:9162
 }
 
 func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
@@ -8878,10 +9175,10 @@ func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool)
 	/*line ../../../internal/superacc/value.go:162*/ field_ := t2_
 	normal_ := min(field_, uint64(1))
 	return m_ | (normal_ << (uint64((precision_ - int64(1))))), gpu_lowest(precision_, inf_) + int64((field_ - normal_)), field_ != inf_
-//line kernels_tandem.go:8882
+//line kernels_tandem.go:9179
 }
 
 func gpu_lowest(precision_ int64, inf_ uint64) int64 {
 	/*line ../../../internal/superacc/value.go:152*/ return (int64(2) - precision_) - int64((inf_ >> (1)))
-//line kernels_tandem.go:8887
+//line kernels_tandem.go:9184
 }

@@ -228,5 +228,5 @@ func together[T linalg.Element](partials []*Partial[T]) (*linalg.Array[int64], e
 func round[T float32 | float64, R single | double, F accumulator](s *linalg.Session, grid backend.Grid, r R,
 	c *linalg.Array[T], sums *linalg.Array[int64], n int, f F, over uint64, root bool,
 ) error {
-	return LaunchRound[T](s, grid, r, c, sums, n, f.words(), f.bottom(), f.precision(), over, root)
+	return LaunchRound[T](s, grid, r, c, sums, n, f.words(), f.bottom(), over, root)
 }

@@ -8,11 +8,11 @@ import (
 // Round adds up the count parts that Along or Across left of each element of c, divides by over,
 // takes the square root where root is set, and rounds once. Each part has so many words, of which
 // the lowest counts 2^bottom, and in the last of all the set of what is no number; or it is clean,
-// and has the integers of numbers of so many bits, and what they count. What is over 0 is NaN.
+// and has integers, and what they count. What is over 0 is NaN.
 //
 //tandem:kernel float32,single float64,double
 func Round[T float32 | float64, F rounder[T]](it gpu.Item, f F, c gpu.Matrix[T], parts []int64,
-	count, words, bottom, precision int, over uint64, root bool,
+	count, words, bottom int, over uint64, root bool,
 ) {
 	outputs := c.Rows * c.Cols
 	for o := it.Global(0); o < outputs; o += it.GlobalSize(0) {
@@ -28,11 +28,12 @@ func Round[T float32 | float64, F rounder[T]](it gpu.Item, f F, c gpu.Matrix[T],
 			for p := range count {
 				s = s.and(integersOf(parts, p*Words*outputs+o, outputs))
 			}
-			v = valueOf(precision, s, int(state>>1), state&1 != 0)
+			base, step, deep := countOf(state)
+			v = valueOf(step, s, base, deep)
 		} else {
 			for p := range count {
 				at := superacc.Place{At: p*Words*outputs + o, Step: outputs, N: words}
-				special |= inWords(parts, at, bottom, precision)
+				special |= inWords(parts, at, bottom)
 				for k := range words {
 					if p > 0 {
 						parts[k*outputs+o] += parts[at.At+k*outputs]
@@ -59,14 +60,15 @@ func integersOf(parts []int64, at, step int) halves {
 }
 
 // inWords makes words of a part, and returns the set of what is no number.
-func inWords(parts []int64, at superacc.Place, bottom, precision int) int64 {
+func inWords(parts []int64, at superacc.Place, bottom int) int64 {
 	special := parts[at.At+(Words-1)*at.Step]
 	if special != clean {
 		return special
 	}
-	s, base := integersOf(parts, at.At, at.Step), int(parts[at.At+6*at.Step]>>1)
+	s := integersOf(parts, at.At, at.Step)
+	base, step, _ := countOf(parts[at.At+6*at.Step])
 	clearWords(parts, at)
-	addHalves(parts, at, s, base-bottom, precision)
+	addHalves(parts, at, s, base-bottom, step)
 	return 0
 }
 

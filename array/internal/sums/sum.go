@@ -59,7 +59,6 @@ type accumulator interface {
 	single | double
 	words() int
 	bottom() int
-	precision() int
 }
 
 // enqueue adds up in format f, and rounds to that of r.

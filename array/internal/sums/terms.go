@@ -57,35 +57,41 @@ func nowhere[T float32 | float64, I int32 | int64, F format[T, I]](f F) window[I
 // with is w with a term more, whose magnitude is m.
 func (w window[I]) with(most, m I) window[I] { return window[I]{max(w.hi, m), min(w.lo, m+most)} }
 
-// fits says whether the integers of digits hold each term of a block exactly, where terms are
-// scaled for the exponent field top: none is larger, none is subnormal, and none so small that it
-// has bits below, but for 0. Of a product the lower half, which fma finds, has to be a number.
+// fits says whether digits hold each term of a block exactly, by the magic numbers of the exponent
+// field top: no term is larger, none is subnormal, and none so small that it has bits below, but
+// for 0. Of a product the lower half, which fma finds, has to be a number.
 func fits[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window[I], top int, deep bool,
 ) bool {
 	hi, lo := f.field(w.hi), f.field(w.lo-f.most())
-	span, least := f.precision()-3, 1
+	span, least := step(f, p), 1
 	if deep {
-		span += f.precision() - 1
+		span *= 2
 	}
+	span -= headroom(f, p) + 2
 	if p.product() {
 		span, least = f.precision()-5, f.precision()+2
 	}
-	return (w.hi == 0 || lo >= least && top-lo <= span) && top >= f.precision()-3 && hi <= top && top <= 2*f.bias()
+	return (w.hi == 0 || lo >= least && top-lo <= span) && top >= leastTop(f, p, deep) && hi <= top &&
+		top <= 2*f.bias()-2-headroom(f, p)
 }
 
-// deepens says whether terms that are not products may take a third integer.
-func deepens[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P) bool {
-	return !p.product() && f.precision() <= 24
+// leastTop is the least exponent field whose magic numbers, two or three, are not subnormal.
+func leastTop[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, deep bool) int {
+	if deep || p.product() {
+		return 2*step(f, p) - headroom(f, p) - 1
+	}
+	return step(f, p) - headroom(f, p) - 1
 }
 
-// isDeep says whether terms of window w, which the exponent field top fits best, take one.
+// isDeep says whether terms of window w, which the exponent field top fits best, take a third
+// integer. Products always do.
 func isDeep[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window[I], top int) bool {
-	return deepens(f, p) && !fits(f, p, w, top, false)
+	return !p.product() && !fits(f, p, w, top, false)
 }
 
 // topOf is the exponent field that fits the terms of a window best.
-func topOf[T float32 | float64, I int32 | int64, F format[T, I]](f F, w window[I]) int {
-	return max(f.field(w.hi)+1, f.precision()-3)
+func topOf[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window[I]) int {
+	return max(f.field(w.hi)+1, leastTop(f, p, false))
 }
 
 // What choose says besides the exponent field.
@@ -97,7 +103,7 @@ const (
 
 // choose is what fits terms of window w best.
 func choose[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window[I]) int {
-	top := topOf(f, w)
+	top := topOf(f, p, w)
 	deep := isDeep(f, p, w, top)
 	c := top << topShift
 	switch {
@@ -112,55 +118,96 @@ func choose[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, 
 // firstTop is the first guess: it fits numbers that are not far from 1.
 func firstTop[T float32 | float64, I int32 | int64, F format[T, I]](f F) int { return f.bias() + 3 }
 
-// scale makes terms up to the exponent field top less than 2^(precision-2).
-func scale[T float32 | float64, I int32 | int64, F format[T, I]](f F, top int) T {
-	return f.power(2*f.bias() + f.precision() - 3 - top)
+// added says whether terms are added to magic numbers, in floating point. Else integers add up the
+// last bits of such sums: an instruction more, but float32 have too few bits for the sum of a
+// block, and three numbers too few for products.
+func added[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P) bool {
+	return f.precision() > 24 && !p.product()
 }
 
-// unit is the exponent of what digits.a counts then.
-func unit[T float32 | float64, I int32 | int64, F format[T, I]](f F, top int) int {
-	return top - f.bias() + 3 - f.precision()
+// headroom is the bits of a magic number that are there for the sum of a block, and for rounding.
+func headroom[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P) int {
+	if added(f, p) {
+		return 9
+	}
+	return 0
 }
 
-// A digits is an exact sum of terms that fit: b counts 2^(1-precision) of what a counts, c of b. It
-// takes 256 terms; each leaves a magic number in every integer that it goes to. A product needs c,
-// and so do deep terms, whose exponents differ much.
+// step is how many bits lie between the units of digits.a and digits.b, and of b and c.
+func step[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P) int {
+	return f.precision() - 1 - headroom(f, p)
+}
+
+// unit is the exponent of what digits.a counts for terms up to the exponent field top.
+func unit[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, top int) int {
+	return top - f.bias() + 3 - f.precision() + headroom(f, p)
+}
+
+// A magic is three numbers 1.5*2^k. A number added to one is rounded to a multiple of what the
+// integer of digits of that name counts, and the last bits of the sum are how many.
+type magic[T float32 | float64] struct{ a, b, c T }
+
+// magicFor is the magic of terms up to the exponent field top.
+func magicFor[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, top int) magic[T] {
+	const half = 1.5
+	first, down := top+2+headroom(f, p), step(f, p)
+	return magic[T]{half * f.power(first), half * f.power(first-down), half * f.power(first-2*down)}
+}
+
+// A digits is an exact sum of terms that fit, of 256 at most: b counts 2^-step of what a counts, c
+// of b. Products need c, and so do deep terms, whose exponents differ much.
 type digits[I int32 | int64] struct{ a, b, c I }
 
-// plus is d and the term of x and y. A number that is added to the magic one is rounded to an
-// integer, and the rest is exact.
-func plus[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, d digits[I], x, y, scale T,
-	deep bool,
-) digits[I] {
-	term := near(p, x, y)
-	upper := term * scale
-	z := upper + f.magic()
-	d.a += f.bits(z)
-	rest := upper - (z - f.magic())
-	z = gpu.FMA(rest, f.down(), f.magic())
-	d.b += f.bits(z)
-	if deep {
-		rest = gpu.FMA(rest, f.down(), -(z - f.magic()))
-		d.c += f.bits(gpu.FMA(rest, f.down(), f.magic()))
-	}
-	if p.product() {
-		lower := gpu.FMA(x, y, -term) * scale * f.down()
-		z = lower + f.magic()
-		d.b += f.bits(z)
-		d.c += f.bits(gpu.FMA(lower-(z-f.magic()), f.down(), f.magic()))
+// none is the digits of no terms, which have the bits of magic numbers where terms are added to
+// these.
+func none[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, m magic[T]) (d digits[I]) {
+	if added(f, p) {
+		return digits[I]{f.bits(m.a), f.bits(m.b), f.bits(m.c)}
 	}
 	return d
 }
 
-// without is d without the magic numbers.
-func (d digits[I]) without(magic I, product, deep bool) digits[I] {
-	if product {
-		return digits[I]{d.a - magic, d.b - 2*magic, d.c - magic}
+// plus is d and the term of x and y. What rounding by a magic number leaves is exact.
+func plus[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, d digits[I], x, y T, m magic[T],
+	deep bool,
+) digits[I] {
+	if added(f, p) {
+		m = magic[T]{f.from(d.a), f.from(d.b), f.from(d.c)}
+		d = digits[I]{}
+	}
+	term := near(p, x, y)
+	z := term + m.a
+	d.a += f.bits(z)
+	rest := term - (z - m.a)
+	z = rest + m.b
+	d.b += f.bits(z)
+	if deep {
+		d.c += f.bits(rest - (z - m.b) + m.c)
+	}
+	if p.product() {
+		lower := gpu.FMA(x, y, -term)
+		z = lower + m.b
+		d.b += f.bits(z)
+		d.c += f.bits(lower - (z - m.b) + m.c)
+	}
+	return d
+}
+
+// without is d without the magic numbers of n terms.
+func without[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, d digits[I], n I, m magic[T],
+	deep bool,
+) digits[I] {
+	if added(f, p) {
+		n = 1
+	}
+	a, b, c := n*f.bits(m.a), n*f.bits(m.b), n*f.bits(m.c)
+	if p.product() {
+		return digits[I]{d.a - a, d.b - 2*b, d.c - c}
 	}
 	if deep {
-		return digits[I]{d.a - magic, d.b - magic, d.c - magic}
+		return digits[I]{d.a - a, d.b - b, d.c - c}
 	}
-	return digits[I]{a: d.a - magic, b: d.b - magic}
+	return digits[I]{a: d.a - a, b: d.b - b}
 }
 
 // Halves are the exact sum of digits of any number of blocks: of the lower 32 bits of their
@@ -202,7 +249,7 @@ func (t halves) part(k int) int64 {
 }
 
 // up is the exponent of what part k counts, over that of what lower.a does.
-func (halves) up(precision, k int) int { return 32*(k&1) + (k>>1)*(1-precision) }
+func (halves) up(step, k int) int { return 32*(k&1) - (k>>1)*step }
 
 // A wide is the magnitude of a term, (hi, lo) * 2^exp, or what it is instead of a number.
 type wide struct {
