@@ -114,134 +114,117 @@ var FewFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Few_floa
 // with host memory it blocks until the kernel is done.
 func LaunchFoldAlong[T interface {
 	float32 | float64 | int32 | bool
-}, F interface {
-	most32 | most64 | mostInt | add32 | count
-}, Arg2 linalg.KernelArg[int64], Arg3 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, f F, parts Arg2, x Arg3, outputs int, height int, cols int, mask int64, flip int64) error {
-	call := launch.New(s, FoldAlongKernels.Of(*new(T), *new(F)), grid)
+}, D interface {
+	float32 | float64 | int32 | bool
+}, K interface{ int32 | int64 }, F interface {
+	ends32 | ends64 | first32 | first64 | endsInt | firstInt | add32 | count | endsBool
+}, R interface {
+	value32 | value64 | index | valueInt | total | truth
+}, Arg3 linalg.KernelArg[D], Arg4 linalg.KernelArg[int64], Arg5 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, f F, r R, c Arg3, parts Arg4, x Arg5, outputs int, height int, cols int, order K) error {
+	call := launch.New(s, FoldAlongKernels.Of(*new(T), *new(D), *new(K), *new(F), *new(R)), grid)
+	launch.Matrix[D](&call, "c", c)
 	launch.Slice[int64](&call, "parts", parts)
 	launch.Matrix[T](&call, "x", x)
 	call.Scalar(support.Arg(int64(outputs)))
 	call.Scalar(support.Arg(int64(height)))
 	call.Scalar(support.Arg(int64(cols)))
-	call.Scalar(support.Arg(int64(mask)))
-	call.Scalar(support.Arg(int64(flip)))
+	call.Scalar(support.Arg[K](order))
 	return call.Launch()
 }
 
 var FoldAlongKernels = support.Kernels{
-	{Types: []any{*new(float32), *new(most32)}, Kernel: FoldAlongFloat32Most32Kernel},
-	{Types: []any{*new(float64), *new(most64)}, Kernel: FoldAlongFloat64Most64Kernel},
-	{Types: []any{*new(int32), *new(mostInt)}, Kernel: FoldAlongInt32MostIntKernel},
-	{Types: []any{*new(int32), *new(add32)}, Kernel: FoldAlongInt32Add32Kernel},
-	{Types: []any{*new(bool), *new(count)}, Kernel: FoldAlongBoolCountKernel},
+	{Types: []any{*new(float32), *new(float32), *new(int32), *new(ends32), *new(value32)}, Kernel: FoldAlongFloat32Float32Int32Ends32Value32Kernel},
+	{Types: []any{*new(float64), *new(float64), *new(int64), *new(ends64), *new(value64)}, Kernel: FoldAlongFloat64Float64Int64Ends64Value64Kernel},
+	{Types: []any{*new(float32), *new(int32), *new(int32), *new(first32), *new(index)}, Kernel: FoldAlongFloat32Int32Int32First32IndexKernel},
+	{Types: []any{*new(float64), *new(int32), *new(int64), *new(first64), *new(index)}, Kernel: FoldAlongFloat64Int32Int64First64IndexKernel},
+	{Types: []any{*new(int32), *new(int32), *new(int32), *new(endsInt), *new(valueInt)}, Kernel: FoldAlongInt32Int32Int32EndsIntValueIntKernel},
+	{Types: []any{*new(int32), *new(int32), *new(int32), *new(firstInt), *new(index)}, Kernel: FoldAlongInt32Int32Int32FirstIntIndexKernel},
+	{Types: []any{*new(int32), *new(int32), *new(int32), *new(add32), *new(total)}, Kernel: FoldAlongInt32Int32Int32Add32TotalKernel},
+	{Types: []any{*new(bool), *new(int32), *new(int32), *new(count), *new(total)}, Kernel: FoldAlongBoolInt32Int32CountTotalKernel},
+	{Types: []any{*new(bool), *new(bool), *new(int32), *new(endsBool), *new(truth)}, Kernel: FoldAlongBoolBoolInt32EndsBoolTruthKernel},
 }
 
-var FoldAlongFloat32Most32Kernel = kernelsPacked.Source("FoldAlong_float32_most32", "9bab95d90bdc3e6f4eaf3684d05143b8", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongFloat32Most32Go, FoldAlongFloat32Most32Plain, "fold.go")
+var FoldAlongFloat32Float32Int32Ends32Value32Kernel = kernelsPacked.Source("FoldAlong_float32_float32_int32_ends32_value32", "0afcd833a844ab3874a35a4ca65cf18e", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongFloat32Float32Int32Ends32Value32Go, FoldAlongFloat32Float32Int32Ends32Value32Plain, "fold.go")
 
-var FoldAlongFloat64Most64Kernel = kernelsPacked.Source("FoldAlong_float64_most64", "4c5789f4df1bf2649b950893933b8bac", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongFloat64Most64Go, FoldAlongFloat64Most64Plain, "fold.go")
+var FoldAlongFloat64Float64Int64Ends64Value64Kernel = kernelsPacked.Source("FoldAlong_float64_float64_int64_ends64_value64", "713c0377f6ef4e95a4c11d16e65a63ed", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "long", 8), FoldAlongFloat64Float64Int64Ends64Value64Go, FoldAlongFloat64Float64Int64Ends64Value64Plain, "fold.go")
 
-var FoldAlongInt32MostIntKernel = kernelsPacked.Source("FoldAlong_int32_mostInt", "0541a5101c801f9b4b70ff15f23caca5", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongInt32MostIntGo, FoldAlongInt32MostIntPlain, "fold.go")
+var FoldAlongFloat32Int32Int32First32IndexKernel = kernelsPacked.Source("FoldAlong_float32_int32_int32_first32_index", "36dd0485ab5f9218a7b9c0079511a9a2", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongFloat32Int32Int32First32IndexGo, FoldAlongFloat32Int32Int32First32IndexPlain, "fold.go")
 
-var FoldAlongInt32Add32Kernel = kernelsPacked.Source("FoldAlong_int32_add32", "3cb93ef44c4a75a91c8fd488287781da", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongInt32Add32Go, FoldAlongInt32Add32Plain, "fold.go")
+var FoldAlongFloat64Int32Int64First64IndexKernel = kernelsPacked.Source("FoldAlong_float64_int32_int64_first64_index", "903a2dc39fb7d0d81ee2acdeb7a10dff", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "long", 8), FoldAlongFloat64Int32Int64First64IndexGo, FoldAlongFloat64Int32Int64First64IndexPlain, "fold.go")
 
-var FoldAlongBoolCountKernel = kernelsPacked.Source("FoldAlong_bool_count", "1a939866a181fd68fb8ef229c7ffaaa8", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongBoolCountGo, FoldAlongBoolCountPlain, "fold.go")
+var FoldAlongInt32Int32Int32EndsIntValueIntKernel = kernelsPacked.Source("FoldAlong_int32_int32_int32_endsInt_valueInt", "f20786296aed93ed5c68f2835cd54f3c", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongInt32Int32Int32EndsIntValueIntGo, FoldAlongInt32Int32Int32EndsIntValueIntPlain, "fold.go")
 
-// LaunchFoldAcross runs [FoldAcross] over grid. Slices and matrices are in host memory or on the device of s;
+var FoldAlongInt32Int32Int32FirstIntIndexKernel = kernelsPacked.Source("FoldAlong_int32_int32_int32_firstInt_index", "fdf31671b48e48ef018afc29de365b0f", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongInt32Int32Int32FirstIntIndexGo, FoldAlongInt32Int32Int32FirstIntIndexPlain, "fold.go")
+
+var FoldAlongInt32Int32Int32Add32TotalKernel = kernelsPacked.Source("FoldAlong_int32_int32_int32_add32_total", "76f0921c9174dd5168e06e4b5d145756", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongInt32Int32Int32Add32TotalGo, FoldAlongInt32Int32Int32Add32TotalPlain, "fold.go")
+
+var FoldAlongBoolInt32Int32CountTotalKernel = kernelsPacked.Source("FoldAlong_bool_int32_int32_count_total", "ae899feb22d69754a82e849faa90bf72", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongBoolInt32Int32CountTotalGo, FoldAlongBoolInt32Int32CountTotalPlain, "fold.go")
+
+var FoldAlongBoolBoolInt32EndsBoolTruthKernel = kernelsPacked.Source("FoldAlong_bool_bool_int32_endsBool_truth", "07f8832b9d7855bbe8dc9d4e330ef764", support.Params{}.Matrix("c", "uchar", 1).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongBoolBoolInt32EndsBoolTruthGo, FoldAlongBoolBoolInt32EndsBoolTruthPlain, "fold.go")
+
+// LaunchFoldEach runs [FoldEach] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchFoldAcross[T interface {
-	float32 | float64 | int32 | bool
-}, F interface {
-	most32 | most64 | mostInt | add32 | count
-}, Arg2 linalg.KernelArg[int64], Arg3 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, f F, parts Arg2, x Arg3, mask int64, flip int64) error {
-	call := launch.New(s, FoldAcrossKernels.Of(*new(T), *new(F)), grid)
-	launch.Slice[int64](&call, "parts", parts)
-	launch.Matrix[T](&call, "x", x)
-	call.Scalar(support.Arg(int64(mask)))
-	call.Scalar(support.Arg(int64(flip)))
-	return call.Launch()
-}
-
-var FoldAcrossKernels = support.Kernels{
-	{Types: []any{*new(float32), *new(most32)}, Kernel: FoldAcrossFloat32Most32Kernel},
-	{Types: []any{*new(float64), *new(most64)}, Kernel: FoldAcrossFloat64Most64Kernel},
-	{Types: []any{*new(int32), *new(mostInt)}, Kernel: FoldAcrossInt32MostIntKernel},
-	{Types: []any{*new(int32), *new(add32)}, Kernel: FoldAcrossInt32Add32Kernel},
-	{Types: []any{*new(bool), *new(count)}, Kernel: FoldAcrossBoolCountKernel},
-}
-
-var FoldAcrossFloat32Most32Kernel = kernelsPacked.Source("FoldAcross_float32_most32", "76fbd28a93ce1988429f279f3c59c819", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossFloat32Most32Go, FoldAcrossFloat32Most32Plain, "fold.go")
-
-var FoldAcrossFloat64Most64Kernel = kernelsPacked.Source("FoldAcross_float64_most64", "8dbaf8f0f8c01b02f9eff92e3c50ff2c", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossFloat64Most64Go, FoldAcrossFloat64Most64Plain, "fold.go")
-
-var FoldAcrossInt32MostIntKernel = kernelsPacked.Source("FoldAcross_int32_mostInt", "cdb4ccf8fd1cb105b149836d95cb87fa", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossInt32MostIntGo, FoldAcrossInt32MostIntPlain, "fold.go")
-
-var FoldAcrossInt32Add32Kernel = kernelsPacked.Source("FoldAcross_int32_add32", "1b4c781e6002dc78587aa895f9debe46", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossInt32Add32Go, FoldAcrossInt32Add32Plain, "fold.go")
-
-var FoldAcrossBoolCountKernel = kernelsPacked.Source("FoldAcross_bool_count", "2c00a646a6b30e915dc0ab847281bba5", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossBoolCountGo, FoldAcrossBoolCountPlain, "fold.go")
-
-// LaunchFoldFew runs [FoldFew] over grid. Slices and matrices are in host memory or on the device of s;
-// with host memory it blocks until the kernel is done.
-func LaunchFoldFew[T interface {
+func LaunchFoldEach[T interface {
 	float32 | float64 | int32 | bool
 }, D interface {
 	float32 | float64 | int32 | bool
-}, F interface {
-	most32 | most64 | mostInt | add32 | count
+}, K interface{ int32 | int64 }, F interface {
+	ends32 | ends64 | first32 | first64 | endsInt | firstInt | add32 | count | endsBool
 }, R interface {
-	value32 | value64 | valueInt | index | total | reached
-}, Arg3 linalg.KernelArg[D], Arg4 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, f F, r R, c Arg3, x Arg4, down bool, mask int64, flip int64) error {
-	call := launch.New(s, FoldFewKernels.Of(*new(T), *new(D), *new(F), *new(R)), grid)
+	value32 | value64 | index | valueInt | total | truth
+}, Arg3 linalg.KernelArg[D], Arg4 linalg.KernelArg[int64], Arg5 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, f F, r R, c Arg3, parts Arg4, x Arg5, down bool, order K) error {
+	call := launch.New(s, FoldEachKernels.Of(*new(T), *new(D), *new(K), *new(F), *new(R)), grid)
 	launch.Matrix[D](&call, "c", c)
+	launch.Slice[int64](&call, "parts", parts)
 	launch.Matrix[T](&call, "x", x)
 	call.Scalar(support.Bool(bool(down)))
-	call.Scalar(support.Arg(int64(mask)))
-	call.Scalar(support.Arg(int64(flip)))
+	call.Scalar(support.Arg[K](order))
 	return call.Launch()
 }
 
-var FoldFewKernels = support.Kernels{
-	{Types: []any{*new(float32), *new(float32), *new(most32), *new(value32)}, Kernel: FoldFewFloat32Float32Most32Value32Kernel},
-	{Types: []any{*new(float64), *new(float64), *new(most64), *new(value64)}, Kernel: FoldFewFloat64Float64Most64Value64Kernel},
-	{Types: []any{*new(int32), *new(int32), *new(mostInt), *new(valueInt)}, Kernel: FoldFewInt32Int32MostIntValueIntKernel},
-	{Types: []any{*new(float32), *new(int32), *new(most32), *new(index)}, Kernel: FoldFewFloat32Int32Most32IndexKernel},
-	{Types: []any{*new(float64), *new(int32), *new(most64), *new(index)}, Kernel: FoldFewFloat64Int32Most64IndexKernel},
-	{Types: []any{*new(int32), *new(int32), *new(mostInt), *new(index)}, Kernel: FoldFewInt32Int32MostIntIndexKernel},
-	{Types: []any{*new(int32), *new(int32), *new(add32), *new(total)}, Kernel: FoldFewInt32Int32Add32TotalKernel},
-	{Types: []any{*new(bool), *new(int32), *new(count), *new(total)}, Kernel: FoldFewBoolInt32CountTotalKernel},
-	{Types: []any{*new(bool), *new(bool), *new(count), *new(reached)}, Kernel: FoldFewBoolBoolCountReachedKernel},
+var FoldEachKernels = support.Kernels{
+	{Types: []any{*new(float32), *new(float32), *new(int32), *new(ends32), *new(value32)}, Kernel: FoldEachFloat32Float32Int32Ends32Value32Kernel},
+	{Types: []any{*new(float64), *new(float64), *new(int64), *new(ends64), *new(value64)}, Kernel: FoldEachFloat64Float64Int64Ends64Value64Kernel},
+	{Types: []any{*new(float32), *new(int32), *new(int32), *new(first32), *new(index)}, Kernel: FoldEachFloat32Int32Int32First32IndexKernel},
+	{Types: []any{*new(float64), *new(int32), *new(int64), *new(first64), *new(index)}, Kernel: FoldEachFloat64Int32Int64First64IndexKernel},
+	{Types: []any{*new(int32), *new(int32), *new(int32), *new(endsInt), *new(valueInt)}, Kernel: FoldEachInt32Int32Int32EndsIntValueIntKernel},
+	{Types: []any{*new(int32), *new(int32), *new(int32), *new(firstInt), *new(index)}, Kernel: FoldEachInt32Int32Int32FirstIntIndexKernel},
+	{Types: []any{*new(int32), *new(int32), *new(int32), *new(add32), *new(total)}, Kernel: FoldEachInt32Int32Int32Add32TotalKernel},
+	{Types: []any{*new(bool), *new(int32), *new(int32), *new(count), *new(total)}, Kernel: FoldEachBoolInt32Int32CountTotalKernel},
+	{Types: []any{*new(bool), *new(bool), *new(int32), *new(endsBool), *new(truth)}, Kernel: FoldEachBoolBoolInt32EndsBoolTruthKernel},
 }
 
-var FoldFewFloat32Float32Most32Value32Kernel = kernelsPacked.Source("FoldFew_float32_float32_most32_value32", "d38f0183dafb65c9e45150b3bb4825c5", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewFloat32Float32Most32Value32Go, FoldFewFloat32Float32Most32Value32Plain, "fold.go")
+var FoldEachFloat32Float32Int32Ends32Value32Kernel = kernelsPacked.Source("FoldEach_float32_float32_int32_ends32_value32", "f3e867b0c915182d1c060313e58b2a21", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachFloat32Float32Int32Ends32Value32Go, FoldEachFloat32Float32Int32Ends32Value32Plain, "fold.go")
 
-var FoldFewFloat64Float64Most64Value64Kernel = kernelsPacked.Source("FoldFew_float64_float64_most64_value64", "a724ace59f90b3e34e77949382f009d7", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewFloat64Float64Most64Value64Go, FoldFewFloat64Float64Most64Value64Plain, "fold.go")
+var FoldEachFloat64Float64Int64Ends64Value64Kernel = kernelsPacked.Source("FoldEach_float64_float64_int64_ends64_value64", "8f0899f3a485c0d9f65047742d481059", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("order", "long", 8), FoldEachFloat64Float64Int64Ends64Value64Go, FoldEachFloat64Float64Int64Ends64Value64Plain, "fold.go")
 
-var FoldFewInt32Int32MostIntValueIntKernel = kernelsPacked.Source("FoldFew_int32_int32_mostInt_valueInt", "128f4da86319520220b439f2846a34a0", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewInt32Int32MostIntValueIntGo, FoldFewInt32Int32MostIntValueIntPlain, "fold.go")
+var FoldEachFloat32Int32Int32First32IndexKernel = kernelsPacked.Source("FoldEach_float32_int32_int32_first32_index", "66e5174cb08e71dc62e5ca62802c0a9e", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachFloat32Int32Int32First32IndexGo, FoldEachFloat32Int32Int32First32IndexPlain, "fold.go")
 
-var FoldFewFloat32Int32Most32IndexKernel = kernelsPacked.Source("FoldFew_float32_int32_most32_index", "b002c513a5bf052fe6f77f7acadd5928", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewFloat32Int32Most32IndexGo, FoldFewFloat32Int32Most32IndexPlain, "fold.go")
+var FoldEachFloat64Int32Int64First64IndexKernel = kernelsPacked.Source("FoldEach_float64_int32_int64_first64_index", "6620dbdf9cb1b932d4521cf0c4bd91b2", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("order", "long", 8), FoldEachFloat64Int32Int64First64IndexGo, FoldEachFloat64Int32Int64First64IndexPlain, "fold.go")
 
-var FoldFewFloat64Int32Most64IndexKernel = kernelsPacked.Source("FoldFew_float64_int32_most64_index", "fa78dde00193f50c934d228ce987d1f8", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewFloat64Int32Most64IndexGo, FoldFewFloat64Int32Most64IndexPlain, "fold.go")
+var FoldEachInt32Int32Int32EndsIntValueIntKernel = kernelsPacked.Source("FoldEach_int32_int32_int32_endsInt_valueInt", "f57dfc758392e3c7cbc3d3284af511af", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachInt32Int32Int32EndsIntValueIntGo, FoldEachInt32Int32Int32EndsIntValueIntPlain, "fold.go")
 
-var FoldFewInt32Int32MostIntIndexKernel = kernelsPacked.Source("FoldFew_int32_int32_mostInt_index", "ffd1097d44ef362fe8031e9d767e4293", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewInt32Int32MostIntIndexGo, FoldFewInt32Int32MostIntIndexPlain, "fold.go")
+var FoldEachInt32Int32Int32FirstIntIndexKernel = kernelsPacked.Source("FoldEach_int32_int32_int32_firstInt_index", "6a9c9abbbe36b11789df0b6287680cea", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachInt32Int32Int32FirstIntIndexGo, FoldEachInt32Int32Int32FirstIntIndexPlain, "fold.go")
 
-var FoldFewInt32Int32Add32TotalKernel = kernelsPacked.Source("FoldFew_int32_int32_add32_total", "91bcb3bed73f42442442cb46b8418dc5", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewInt32Int32Add32TotalGo, FoldFewInt32Int32Add32TotalPlain, "fold.go")
+var FoldEachInt32Int32Int32Add32TotalKernel = kernelsPacked.Source("FoldEach_int32_int32_int32_add32_total", "74502d654504413f0e6fc989e26a53bc", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachInt32Int32Int32Add32TotalGo, FoldEachInt32Int32Int32Add32TotalPlain, "fold.go")
 
-var FoldFewBoolInt32CountTotalKernel = kernelsPacked.Source("FoldFew_bool_int32_count_total", "a63c74400280dff3fb371ebb5f28b8bf", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewBoolInt32CountTotalGo, FoldFewBoolInt32CountTotalPlain, "fold.go")
+var FoldEachBoolInt32Int32CountTotalKernel = kernelsPacked.Source("FoldEach_bool_int32_int32_count_total", "006831263e1842e560bc0d38473fb120", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachBoolInt32Int32CountTotalGo, FoldEachBoolInt32Int32CountTotalPlain, "fold.go")
 
-var FoldFewBoolBoolCountReachedKernel = kernelsPacked.Source("FoldFew_bool_bool_count_reached", "0a956baf3bdcf754c4e562b11dde57fd", support.Params{}.Matrix("c", "uchar", 1).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewBoolBoolCountReachedGo, FoldFewBoolBoolCountReachedPlain, "fold.go")
+var FoldEachBoolBoolInt32EndsBoolTruthKernel = kernelsPacked.Source("FoldEach_bool_bool_int32_endsBool_truth", "3f1bc8fdd831f6f64ddf0ac8c2e7e7af", support.Params{}.Matrix("c", "uchar", 1).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachBoolBoolInt32EndsBoolTruthGo, FoldEachBoolBoolInt32EndsBoolTruthPlain, "fold.go")
 
 // LaunchFinish runs [Finish] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchFinish[D interface {
 	float32 | float64 | int32 | bool
 }, R interface {
-	value32 | value64 | valueInt | index | total | reached
-}, Arg2 linalg.KernelArg[D], Arg3 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, r R, c Arg2, parts Arg3, count_ int, sum bool, flip int64) error {
+	value32 | value64 | valueInt | index | total | truth
+}, Arg2 linalg.KernelArg[D], Arg3 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, r R, c Arg2, parts Arg3, count_ int, kind int, order int64) error {
 	call := launch.New(s, FinishKernels.Of(*new(D), *new(R)), grid)
 	launch.Matrix[D](&call, "c", c)
 	launch.Slice[int64](&call, "parts", parts)
 	call.Scalar(support.Arg(int64(count_)))
-	call.Scalar(support.Bool(bool(sum)))
-	call.Scalar(support.Arg(int64(flip)))
+	call.Scalar(support.Arg(int64(kind)))
+	call.Scalar(support.Arg(int64(order)))
 	return call.Launch()
 }
 
@@ -251,20 +234,20 @@ var FinishKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(valueInt)}, Kernel: FinishInt32ValueIntKernel},
 	{Types: []any{*new(int32), *new(index)}, Kernel: FinishInt32IndexKernel},
 	{Types: []any{*new(int32), *new(total)}, Kernel: FinishInt32TotalKernel},
-	{Types: []any{*new(bool), *new(reached)}, Kernel: FinishBoolReachedKernel},
+	{Types: []any{*new(bool), *new(truth)}, Kernel: FinishBoolTruthKernel},
 }
 
-var FinishFloat32Value32Kernel = kernelsPacked.Source("Finish_float32_value32", "fc55286d80d2fa28a820265b5e5742fc", support.Params{}.Matrix("c", "float", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishFloat32Value32Go, FinishFloat32Value32Plain, "fold.go")
+var FinishFloat32Value32Kernel = kernelsPacked.Source("Finish_float32_value32", "616bd6f6b948943d4bae461ce01bf624", support.Params{}.Matrix("c", "float", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishFloat32Value32Go, FinishFloat32Value32Plain, "fold.go")
 
-var FinishFloat64Value64Kernel = kernelsPacked.Source("Finish_float64_value64", "7431a568c3a623c0b874ea3f362ff40e", support.Params{}.Matrix("c", "double", 8).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishFloat64Value64Go, FinishFloat64Value64Plain, "fold.go")
+var FinishFloat64Value64Kernel = kernelsPacked.Source("Finish_float64_value64", "1b2793678198ce1310527ffccc214db7", support.Params{}.Matrix("c", "double", 8).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishFloat64Value64Go, FinishFloat64Value64Plain, "fold.go")
 
-var FinishInt32ValueIntKernel = kernelsPacked.Source("Finish_int32_valueInt", "7f513520253e702d14d9d9848e32f2fe", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishInt32ValueIntGo, FinishInt32ValueIntPlain, "fold.go")
+var FinishInt32ValueIntKernel = kernelsPacked.Source("Finish_int32_valueInt", "333ef33571fb326828a52c1fb7a11927", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishInt32ValueIntGo, FinishInt32ValueIntPlain, "fold.go")
 
-var FinishInt32IndexKernel = kernelsPacked.Source("Finish_int32_index", "1edbcdb43d7bb89b7039810a2702bd2d", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishInt32IndexGo, FinishInt32IndexPlain, "fold.go")
+var FinishInt32IndexKernel = kernelsPacked.Source("Finish_int32_index", "7368346574c03a8e7b99d8ccde361c0f", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishInt32IndexGo, FinishInt32IndexPlain, "fold.go")
 
-var FinishInt32TotalKernel = kernelsPacked.Source("Finish_int32_total", "eb7645b5c2cb1a7af17522d81c287fed", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishInt32TotalGo, FinishInt32TotalPlain, "fold.go")
+var FinishInt32TotalKernel = kernelsPacked.Source("Finish_int32_total", "3598f5d9893451d7591f7b7c41f3d301", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishInt32TotalGo, FinishInt32TotalPlain, "fold.go")
 
-var FinishBoolReachedKernel = kernelsPacked.Source("Finish_bool_reached", "d1ec548786de516dcf4c1a6bba59d69d", support.Params{}.Matrix("c", "uchar", 1).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishBoolReachedGo, FinishBoolReachedPlain, "fold.go")
+var FinishBoolTruthKernel = kernelsPacked.Source("Finish_bool_truth", "51617ff9bbfa30802c65d3c205d66a1b", support.Params{}.Matrix("c", "uchar", 1).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishBoolTruthGo, FinishBoolTruthPlain, "fold.go")
 
 // LaunchGather runs [Gather] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -283,7 +266,7 @@ var GatherKernel = kernelsPacked.Source("Gather_kernel", "8283c55615cd58fceb0e59
 
 // LaunchGatherFolded runs [GatherFolded] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchGatherFolded[Arg1 linalg.KernelArg[int64], Arg2 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, states Arg1, parts Arg2, all int, first int, outputs int, count_ int, sum bool, base int, cols int, pitch int) error {
+func LaunchGatherFolded[Arg1 linalg.KernelArg[int64], Arg2 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, states Arg1, parts Arg2, all int, first int, outputs int, count_ int, kind int, base int, cols int, pitch int) error {
 	call := launch.New(s, GatherFoldedKernel, grid)
 	launch.Slice[int64](&call, "states", states)
 	launch.Slice[int64](&call, "parts", parts)
@@ -291,14 +274,14 @@ func LaunchGatherFolded[Arg1 linalg.KernelArg[int64], Arg2 linalg.KernelArg[int6
 	call.Scalar(support.Arg(int64(first)))
 	call.Scalar(support.Arg(int64(outputs)))
 	call.Scalar(support.Arg(int64(count_)))
-	call.Scalar(support.Bool(bool(sum)))
+	call.Scalar(support.Arg(int64(kind)))
 	call.Scalar(support.Arg(int64(base)))
 	call.Scalar(support.Arg(int64(cols)))
 	call.Scalar(support.Arg(int64(pitch)))
 	return call.Launch()
 }
 
-var GatherFoldedKernel = kernelsPacked.Source("GatherFolded_kernel", "d22b3d2f013bb9aa4523654e3ba3ee47", support.Params{}.Slice("states", "long", 8).ConstSlice("parts", "long", 8).Scalar("all", "long", 8).Scalar("first", "long", 8).Scalar("outputs", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("base", "long", 8).Scalar("cols", "long", 8).Scalar("pitch", "long", 8), GatherFoldedGo, GatherFoldedPlain, "gather.go")
+var GatherFoldedKernel = kernelsPacked.Source("GatherFolded_kernel", "ececc6ff12008ba726fd6289cf435f27", support.Params{}.Slice("states", "long", 8).ConstSlice("parts", "long", 8).Scalar("all", "long", 8).Scalar("first", "long", 8).Scalar("outputs", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("base", "long", 8).Scalar("cols", "long", 8).Scalar("pitch", "long", 8), GatherFoldedGo, GatherFoldedPlain, "gather.go")
 
 // LaunchTotals runs [Totals] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -414,7 +397,7 @@ var kernelsFile string
 
 var kernelsPacked = support.Packed{Fresh: kernelsFresh, PTX: support.PTX(kernelsFile), Text: support.Texts(kernelsFile), Native: nativecode.Kernels}
 
-//go:embed across.go along.go few.go fold.go format.go gather.go prefix.go round.go short.go terms.go
+//go:embed across.go along.go few.go fold.go folded.go format.go gather.go prefix.go round.go short.go terms.go
 var kernelsText embed.FS
 
 // kernelsFresh tells whether what this file was generated from is unchanged.
@@ -462,33 +445,58 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "few.go", Head: "func (s short) valueAbove(base int, rest bool) superacc.Value {", Hash: "cfe88d68a583bc559d9c9bdb13bfdb6ebfa4d974aebb5d39d9ae96a209225053"},
 	{File: "fold.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
 	{File: "fold.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
-	{File: "fold.go", Head: "type folder[T float32 | float64 | int32 | bool] interface {", Hash: "c6f37bc68ca96b0df27d1809dc145fcd9ac3d4a8e13b28b321ec82e2b1052f9f"},
-	{File: "fold.go", Head: "type (", Hash: "dfadab4c4c1f17d82f3d18e2a521bc88236ef0c1ccaf8d333b10953bdb86e7df"},
-	{File: "fold.go", Head: "func (add32) sum() bool                          { return true }", Hash: "219f995b4ad96f9c682aa1b66b32ccbf6ea0a17168cc7816f1d2434b7043add6"},
-	{File: "fold.go", Head: "func (add32) key(x int32, _, _ int64) int64      { return int64(x) }", Hash: "0ef801f14dd58426690dc1c187417f14ea9420e02c61146ea9c7176b41ba0a19"},
-	{File: "fold.go", Head: "func (count) sum() bool                          { return true }", Hash: "07f5091e308771206798da2853c131716d4612bbe14a1df18da463dce44c1a9e"},
-	{File: "fold.go", Head: "func (most32) sum() bool                         { return false }", Hash: "b49c9301ef5d1439f70c24c0f6d6d3c5dda484ffe18710532d8c01b226883be0"},
-	{File: "fold.go", Head: "func (most64) sum() bool                         { return false }", Hash: "05df36e9588f089229f4fc0709c065a8dc790a7f0e7b7e54bf9976b71a628c90"},
-	{File: "fold.go", Head: "func (mostInt) sum() bool                        { return false }", Hash: "751964e7ee24a6bac3d3860e510ac6fff0338c1ee30461829b7790b437b5870d"},
-	{File: "fold.go", Head: "func (mostInt) key(x int32, _, flip int64) int64 { return int64(x) ^ flip }", Hash: "bcb9f825cc507e06683c76f90d9b105ca70853e5ef277e9fd2cf06e3ad932478"},
-	{File: "fold.go", Head: "func (count) key(x bool, _, _ int64) int64 {", Hash: "6c0df9d3643b2b3ee19afa31a9966071a8d6b24daf3619b6e4af138d5de8c518"},
-	{File: "fold.go", Head: "func (most32) key(x float32, mask, flip int64) int64 {", Hash: "472a9a73f9e8730cf5446b8027aed27643a923363edfc202aebf534383d52c96"},
-	{File: "fold.go", Head: "func (most64) key(x float64, mask, flip int64) int64 {", Hash: "c47df8775295a746e2a1d80528ecaa855a28f764fbf31370722a41eef6d34734"},
-	{File: "fold.go", Head: "type state struct{ key, index int64 }", Hash: "c96490ecff51a594fc531e6de2af73d5be910db777b93dd90df78fb766f7b1c8"},
-	{File: "fold.go", Head: "func no(sum bool) state {", Hash: "afe9ac953960e1e84bfe1d53c458dbecbe98f37b68e44b3d014a26f601aeaa1a"},
-	{File: "fold.go", Head: "func (s state) merge(sum bool, t state) state {", Hash: "ff6df1b0fc2d9e347f578d0d7acb3ef754c5a16e6cef497a80ae3a7c16e2c119"},
-	{File: "fold.go", Head: "func FoldAlong[T float32 | float64 | int32 | bool, F folder[T]](it gpu.Item, f F, parts []int64, x gpu.Matrix[T],", Hash: "ea1be725522f9a6e44b3d1bea0096e0b11f4d7b19c4d25a754d3f6c77c0fb17c"},
-	{File: "fold.go", Head: "func FoldAcross[T float32 | float64 | int32 | bool, F folder[T]](it gpu.Item, f F, parts []int64, x gpu.Matrix[T],", Hash: "e471eb71dbecb79f56c2fab23a1903ecc0b8128c4f9e45d608afc68ea174a7eb"},
-	{File: "fold.go", Head: "func FoldFew[T, D float32 | float64 | int32 | bool, F folder[T], R result[D]](it gpu.Item, f F, r R, c gpu.Matrix[D],", Hash: "4657727f8029f75c871eeb36fc0b517f7a1ee22cac7e1d1ea14392ca3b6bdfe4"},
-	{File: "fold.go", Head: "type result[D float32 | float64 | int32 | bool] interface {", Hash: "270ac9f467e8e849449e6cae77daaafa094f894efe9b8a3844cdf39efa26a04c"},
-	{File: "fold.go", Head: "type (", Hash: "05dd482da43a8fb6cc1b482eacdd305a11e8b7c2b6d337278ac3f9ed2fbc4ce6"},
-	{File: "fold.go", Head: "func (value32) of(s state, flip int64) float32 {", Hash: "6f0c3ff4f4f2078905180f00d219cad59118bc0eae2d5db4982d6cfd319b96de"},
-	{File: "fold.go", Head: "func (value64) of(s state, flip int64) float64 {", Hash: "8ff5568cd4011a51e72889f5748d70adccb5642bb673b3c22af71949ea9301dc"},
-	{File: "fold.go", Head: "func (valueInt) of(s state, flip int64) int32 { return int32(s.key ^ flip) }", Hash: "ab3f3f1cb6e15a57676fc3ed0fdbab77f36455c8a1bb66d303ec2a72ede7a04c"},
-	{File: "fold.go", Head: "func (index) of(s state, _ int64) int32       { return int32(s.index) }", Hash: "c5544a5cb6952aae3afd4123abb9f618217c264259de7f2e111f9364e6a6cddf"},
-	{File: "fold.go", Head: "func (total) of(s state, _ int64) int32       { return int32(s.key) }", Hash: "b5861df1e543cee7861a54dedd677cc49e4ff7464e5f472124511d07b20925dd"},
-	{File: "fold.go", Head: "func (reached) of(s state, least int64) bool  { return s.key >= least }", Hash: "6e4056eafda18e84f6b4ce76318ef403ea3b4d7e7b77c2baed34fd26723e8f9c"},
-	{File: "fold.go", Head: "func Finish[D float32 | float64 | int32 | bool, R result[D]](it gpu.Item, r R, c gpu.Matrix[D], parts []int64,", Hash: "bdd7fad7b05dc63671f786e686a27691c97981c2ff4ed856c887d5a1581f0660"},
+	{File: "fold.go", Head: "type folder[T float32 | float64 | int32 | bool, K int32 | int64] interface {", Hash: "6ca123e192cf5ed6942a1531f40b9fea0ed8e386edf2ca7da4d585e7ed4b13ea"},
+	{File: "fold.go", Head: "const (", Hash: "5efa3f44e3117a29f1a0659f1f4b1fd6335eb954bf71b54635d428f8418cd559"},
+	{File: "fold.go", Head: "type ends[K int32 | int64] struct{ a, b K }", Hash: "e109697c89715e254f7d4244721b6ce29b8418eaf864ec0e98275bbf73cd733e"},
+	{File: "fold.go", Head: "type state struct{ a, b int64 }", Hash: "baecbf9979db3ff533739e8224c10fe34354fcd8cd7c34aec34bb50b80dd328c"},
+	{File: "fold.go", Head: "func (s state) merge(kind int, t state) state {", Hash: "f6cf7b8e0dc5c75ed545452555690058aa8905e89a3285e39bb1eead3934488a"},
+	{File: "fold.go", Head: "type (", Hash: "0d3e925c965c19326b9fc94b0622cacf04283aeec79b1d8c92f351d9681e0b94"},
+	{File: "fold.go", Head: "func (ends32) kind() int   { return kindEnds }", Hash: "56f3b08e0b94e79932e4d4190b44e7412293405532f3f56f6c6b46fde5af19bb"},
+	{File: "fold.go", Head: "func (ends64) kind() int   { return kindEnds }", Hash: "7f74a8a46a4d55d8d92690fe8c38d84f8c78043fc12ec78c5967457e18069292"},
+	{File: "fold.go", Head: "func (endsInt) kind() int  { return kindEnds }", Hash: "7ea7a7f87780f90327d41a0c5f5b2ca9faa81f3f7884aa33487ec46a91b8db83"},
+	{File: "fold.go", Head: "func (endsBool) kind() int { return kindEnds }", Hash: "7b3bb7b5bab7f9a2a59ac7483eb0fc2fc6fecc4dc17e693beb7cffc148e6d877"},
+	{File: "fold.go", Head: "func (first32) kind() int  { return kindFirst }", Hash: "555b92a947693835e4ef0f5d13bdec43e5dc556fb6efab8d632836933c3ae9ea"},
+	{File: "fold.go", Head: "func (first64) kind() int  { return kindFirst }", Hash: "4628f790da2900dc0a24b25ad6bcb9798b2905c8838e75f155f2955711b8187b"},
+	{File: "fold.go", Head: "func (firstInt) kind() int { return kindFirst }", Hash: "43492bd7fec4067a4febb026fafb1a03be05e41498b7222dcd9fe789919af8ee"},
+	{File: "fold.go", Head: "func (add32) kind() int    { return kindSum }", Hash: "394d4f61893f32eeed43b201f925db50038865e399228158f5b1fb1b7d2cf739"},
+	{File: "fold.go", Head: "func (count) kind() int    { return kindSum }", Hash: "017057f53910e7e2e503d633a6737678fe906c960e7b2c015c55de50a4373bd1"},
+	{File: "fold.go", Head: "func (ends32) none() ends[int32]   { return ends[int32]{math.MinInt32, math.MaxInt32} }", Hash: "4054a76382b9ef2557c4c9b1e099660e752552c8f784a0c06d1ae83d035c1a78"},
+	{File: "fold.go", Head: "func (ends64) none() ends[int64]   { return ends[int64]{math.MinInt64, math.MaxInt64} }", Hash: "07997f777526c07f25afc27cd18cb7e892c196b1454f6b957e5161fad89754b9"},
+	{File: "fold.go", Head: "func (endsInt) none() ends[int32]  { return ends[int32]{math.MinInt32, math.MaxInt32} }", Hash: "fd8c4f1e366f24752d2fef272e17b88e7671771ade57f40e529ae79318012d09"},
+	{File: "fold.go", Head: "func (endsBool) none() ends[int32] { return ends[int32]{math.MinInt32, math.MaxInt32} }", Hash: "7cb0282c595c0eb982c638f3761f73c251cbc912c8788e6ddff62fb984440f32"},
+	{File: "fold.go", Head: "func (first32) none() ends[int32]  { return ends[int32]{math.MinInt32, math.MaxInt32} }", Hash: "e8b86486e393c8e802955a36f3c4b424429d3e9eb506785a9bbaba4396f70922"},
+	{File: "fold.go", Head: "func (first64) none() ends[int64]  { return ends[int64]{math.MinInt64, math.MaxInt64} }", Hash: "8a15a4a968fccaa447d0df13700d198da00c143b1c83b6930ca0f6b92eb1f7da"},
+	{File: "fold.go", Head: "func (firstInt) none() ends[int32] { return ends[int32]{math.MinInt32, math.MaxInt32} }", Hash: "6d0c04d929bbd62749d9a0caf9389024e07c9fcc7e45c97d8ce717032d766044"},
+	{File: "fold.go", Head: "func (add32) none() ends[int32]    { return ends[int32]{} }", Hash: "5aebaa00d1b4fe12591e0ae92e6c3b405c0c1e978f609f8208c421c8e7cdb2a2"},
+	{File: "fold.go", Head: "func (count) none() ends[int32]    { return ends[int32]{} }", Hash: "1dcfa8c76a3a1caa949ca7f361a64e7944475fc706485d3c158d4667ee3d2184"},
+	{File: "fold.go", Head: "func key32(x float32) int32 {", Hash: "2ae92ff294bc524a970ec5963bf7cf1d6ac263f6ce63b279562ca110a18b2893"},
+	{File: "fold.go", Head: "func key64(x float64) int64 {", Hash: "6023a81ce78602cf01552dbaaa35772a6be363f70d0ae3fa59fb2ed34d3451ed"},
+	{File: "fold.go", Head: "func (ends32) with(s ends[int32], x float32, _, _ int32) ends[int32] {", Hash: "70060d508aa400993ccb5b89e1972af616894bee571aeb3c0c58958300e0cf16"},
+	{File: "fold.go", Head: "func (ends64) with(s ends[int64], x float64, _, _ int64) ends[int64] {", Hash: "d4938c4634f84f8013ebfbe3790fac2963b80813d3d1350592d217987a678741"},
+	{File: "fold.go", Head: "func (endsInt) with(s ends[int32], x, _, _ int32) ends[int32] {", Hash: "acce40c870482b6305a862b4de80e722600834030e7c7be318e4253041ffb163"},
+	{File: "fold.go", Head: "func (endsBool) with(s ends[int32], x bool, _, _ int32) ends[int32] {", Hash: "eb396fa04a225b28d859bba1a5bcb06d078f22b553b4ca3c4d895feb9685974c"},
+	{File: "fold.go", Head: "func (first32) with(s ends[int32], x float32, index, order int32) ends[int32] {", Hash: "7300eb54b369300e3de3ff67dc54db62ff1a758aa878ade7aeb3444c7ce8f9f9"},
+	{File: "fold.go", Head: "func (first64) with(s ends[int64], x float64, index, order int64) ends[int64] {", Hash: "2a1b7b0a4a55e1f3ec01d37bcdf88270ac5b66776215a6509ab21e4e80d8314a"},
+	{File: "fold.go", Head: "func (firstInt) with(s ends[int32], x, index, order int32) ends[int32] {", Hash: "57a21e64679d92b830b2641a0c135afd2b77198c30f5789e975fe47652bea4c8"},
+	{File: "fold.go", Head: "func above[K int32 | int64](s ends[K], k, index K) ends[K] {", Hash: "0907e4b2d7db7abfeb393635bd54dc28fedcb231b5a31f65a3390f45b18e789f"},
+	{File: "fold.go", Head: "func (add32) with(s ends[int32], x, _, _ int32) ends[int32] { return ends[int32]{s.a + x, 0} }", Hash: "90bad420f598c737fad15109e5de0d9a90cf3697e16dc2712ad46ed695945f1a"},
+	{File: "fold.go", Head: "func (count) with(s ends[int32], x bool, _, _ int32) ends[int32] {", Hash: "c599b05390af0a1eb2ed46e42b05eaa4dc515ca68b53807536b25caddc857943"},
+	{File: "fold.go", Head: "func FoldAlong[T, D float32 | float64 | int32 | bool, K int32 | int64, F folder[T, K], R result[D]](it gpu.Item,", Hash: "5912d2a9f3aa5aa67f2e3db91f039bb321211246706a01c502a960a1237520bd"},
+	{File: "fold.go", Head: "func put[D float32 | float64 | int32 | bool](c gpu.Matrix[D], o int, v D) {", Hash: "5c8f3c263fcbf3b6b4e83f6a53ddf9ebbe3b813251461506c3f6f729b69b9eeb"},
+	{File: "fold.go", Head: "func FoldEach[T, D float32 | float64 | int32 | bool, K int32 | int64, F folder[T, K], R result[D]](it gpu.Item,", Hash: "81690be0d5b2516597a82e1c530a01908a81e7c04c42e50a2906027451132cd2"},
+	{File: "fold.go", Head: "type result[D float32 | float64 | int32 | bool] interface {", Hash: "7a6cd180d8560c5fdfdf8f5d879ebcaf6c3b3c5f4327e3646eb279cc1a94efdf"},
+	{File: "fold.go", Head: "type (", Hash: "0625985ec71780a538049ee5ea282a50f34ca135e855add5bf14d1c5b66b8f43"},
+	{File: "fold.go", Head: "func (value32) of(s state, order int64) float32 {", Hash: "4923d2c432c0af89ae12c0cf2485b162572dfb408fd0ef3f287c0a41362137ee"},
+	{File: "fold.go", Head: "func (value64) of(s state, order int64) float64 {", Hash: "2aa85398a0399c30a1b0d8f2688b4a9597406f1c04c118e02292edcdeeefc53b"},
+	{File: "fold.go", Head: "func (valueInt) of(s state, order int64) int32 { return int32(chosen(s, order)) }", Hash: "33a91370724aeb476b642f24ff2dff00c653c2147e0a3092131a2f754c37ce04"},
+	{File: "fold.go", Head: "func (truth) of(s state, order int64) bool     { return chosen(s, order) > 0 }", Hash: "99b31c4cbfcefede78e8ae22a6be34d87f8a50aebefed5ebf3d615a9d6adfca0"},
+	{File: "fold.go", Head: "func (total) of(s state, _ int64) int32        { return int32(s.a) }", Hash: "5303b9d706ba0a1082a64105f350a12d0505294b2b99fe156d6a5da02a498c5e"},
+	{File: "fold.go", Head: "func chosen(s state, order int64) int64 {", Hash: "2ee00f2df75d042ae48c2f872d8ea2d2aac21005291da45437fa1b45b13ed5e2"},
+	{File: "fold.go", Head: "const noIndex = math.MaxInt32", Hash: "dadd2b156803c8018fad393cadb9ff0d7eed606ad7ee859a5d67655ccc633edf"},
+	{File: "fold.go", Head: "func (index) of(s state, _ int64) int32 {", Hash: "0c73946889e0364fae6ea3220e9d1d2a55043b4f03489e50a31008194c4365d4"},
+	{File: "fold.go", Head: "func Finish[D float32 | float64 | int32 | bool, R result[D]](it gpu.Item, r R, c gpu.Matrix[D], parts []int64,", Hash: "5f7b59d6cc2fe66fb67d29bbd28c5818c2e3a4006bd791e0d048f8853e6f807e"},
+	{File: "folded.go", Head: "type Order int64", Hash: "d5fe00ac3173e8336ea039258434cebeb53de5c4bb122d4f40161c15bdac61dc"},
+	{File: "folded.go", Head: "const (", Hash: "1b3ac2d780b8e7bd64314f8ae8c0c0feeda4793ca4fc80b845004e62005dcdf3"},
 	{File: "format.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
 	{File: "format.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
 	{File: "format.go", Head: "type format[T float32 | float64, I int32 | int64] interface {", Hash: "ddcc1b0c65c6ec96ff024a7d5fb90125a31c66f7ff51b5576cb68b8f4584e0de"},
@@ -523,7 +531,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "format.go", Head: "func (double) round(v superacc.Value) float64      { return math.Float64frombits(v.Bits64()) }", Hash: "e0ca60232a1af27c80ba21e5e5c1f66660c4b85f0facd4ad0b9f1ab7862a30c0"},
 	{File: "gather.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "gather.go", Head: "func Gather(it gpu.Item, sums, parts []int64, all, first, outputs, count int) {", Hash: "0c9823148c962a4017e18ca9bf89f26d022032c48cc31795b5446ec514def487"},
-	{File: "gather.go", Head: "func GatherFolded(it gpu.Item, states, parts []int64, all, first, outputs, count int, sum bool,", Hash: "9c51a5b6ba2764cb12b8e8d37a6f051e89afaf2c8c2b17d0c8ac1f80c517067f"},
+	{File: "gather.go", Head: "func GatherFolded(it gpu.Item, states, parts []int64, all, first, outputs, count, kind, base, cols, pitch int) {", Hash: "c7fa8d0df467d1f3e54fbd86af59c45ca1d38e0273c3e7da155c014d49b49dbe"},
 	{File: "prefix.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "prefix.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
 	{File: "prefix.go", Head: "type number[T float32 | float64 | int32] interface {", Hash: "3000b47e1aa3c0fe5a16058c05846361da729e290cb4e92a5ca918ce5a336b5c"},
@@ -754,18 +762,27 @@ type gpu_block__ struct {
 	mask_  int64
 }
 
-type gpu_most32 struct {
+type gpu_ends32 struct {
+}
+
+type gpu_value32 struct {
 }
 
 type gpu_state struct {
-	key_   int64
-	index_ int64
+	a_ int64
+	b_ int64
 }
 
-type gpu_most64 struct {
+type gpu_ends64 struct {
 }
 
-type gpu_mostInt struct {
+type gpu_value64 struct {
+}
+
+type gpu_first32 struct {
+}
+
+type gpu_index struct {
 }
 
 type gpu_Matrix__ struct {
@@ -775,7 +792,22 @@ type gpu_Matrix__ struct {
 	Stride_ int64
 }
 
+type gpu_first64 struct {
+}
+
+type gpu_endsInt struct {
+}
+
+type gpu_valueInt struct {
+}
+
+type gpu_firstInt struct {
+}
+
 type gpu_add32 struct {
+}
+
+type gpu_total struct {
 }
 
 type gpu_count struct {
@@ -788,22 +820,10 @@ type gpu_Matrix___ struct {
 	Stride_ int64
 }
 
-type gpu_value32 struct {
+type gpu_endsBool struct {
 }
 
-type gpu_value64 struct {
-}
-
-type gpu_valueInt struct {
-}
-
-type gpu_index struct {
-}
-
-type gpu_total struct {
-}
-
-type gpu_reached struct {
+type gpu_truth struct {
 }
 
 type gpu_integer struct {
@@ -812,6 +832,16 @@ type gpu_integer struct {
 type gpu_short struct {
 	hi_ uint64
 	lo_ uint64
+}
+
+type gpu_ends struct {
+	a_ int32
+	b_ int32
+}
+
+type gpu_ends_ struct {
+	a_ int64
+	b_ int64
 }
 
 type gpu_wide struct {
@@ -928,7 +958,7 @@ func AcrossFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:932
+//line kernels_tandem.go:962
 	}
 	return nil
 }
@@ -1039,7 +1069,7 @@ func AcrossFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:1043
+//line kernels_tandem.go:1073
 	}
 	return nil
 }
@@ -1150,7 +1180,7 @@ func AcrossFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args [
 				}
 			}
 		}
-//line kernels_tandem.go:1154
+//line kernels_tandem.go:1184
 	}
 	return nil
 }
@@ -1261,7 +1291,7 @@ func AcrossFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:1265
+//line kernels_tandem.go:1295
 	}
 	return nil
 }
@@ -1713,7 +1743,7 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line along.go:51*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:1717
+//line kernels_tandem.go:1747
 	}
 	return nil
 }
@@ -2164,7 +2194,7 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line along.go:51*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2168
+//line kernels_tandem.go:2198
 	}
 	return nil
 }
@@ -2615,7 +2645,7 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 			}
 			/*line along.go:51*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2619
+//line kernels_tandem.go:2649
 	}
 	return nil
 }
@@ -3066,7 +3096,7 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line along.go:51*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3070
+//line kernels_tandem.go:3100
 	}
 	return nil
 }
@@ -3162,7 +3192,7 @@ func FewFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3166
+//line kernels_tandem.go:3196
 	}
 	return nil
 }
@@ -3258,7 +3288,7 @@ func FewFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3262
+//line kernels_tandem.go:3292
 	}
 	return nil
 }
@@ -3354,7 +3384,7 @@ func FewFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, arg
 				}
 			}
 		}
-//line kernels_tandem.go:3358
+//line kernels_tandem.go:3388
 	}
 	return nil
 }
@@ -3450,1343 +3480,1002 @@ func FewFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3454
+//line kernels_tandem.go:3484
 	}
 	return nil
 }
 
-func FoldAlongFloat32Most32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 most32
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		FoldAlong[float32, most32](it, arg0, support.Slice[int64](args[0:]), gpu.Matrix[float32]{Data: support.Matrix[float32](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, int(args[8].Int64()), int(args[9].Int64()), int(args[10].Int64()), int64(args[11].Int64()), int64(args[12].Int64()))
-	})
-}
-
-func FoldAlongFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FoldAlongFloat32Most32Plain(grid, lo, hi, args)
-	}
-	var f_ gpu_most32
-	parts_ := support.Slice[int64](args[0:])
-	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
-	outputs_ := args[8].Int64()
-	height_ := args[9].Int64()
-	cols_ := args[10].Int64()
-	mask_ := args[11].Int64()
-	flip_ := args[12].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
-	var keys_ [128]int64
-	var indices_ [128]int64
-	var i0_all, di_all, j0_all, dj_all [1024]int64
-	var s_all [1024]gpu_state
-	n := n0 * n1 * n2
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
-		/*line fold.go:88*/ n_ := n0
-		for w := range n {
-			var i0_ int64
-			var di_ int64
-			var j0_ int64
-			var dj_ int64
-			/*line fold.go:89*/ i0_ = g0
-			/*line fold.go:89*/ di_ = int64(grid.Groups[0])
-			/*line fold.go:89*/ j0_ = int64(0)
-			/*line fold.go:89*/ dj_ = n_
-			if height_ == int64(1) {
-				t_ := g0 * n_
-				/*line fold.go:91*/ t2_ := s0
-				/*line fold.go:91*/ i0_ = int64(0)
-				/*line fold.go:91*/ di_ = int64(1)
-				/*line fold.go:91*/ j0_ = t_
-				/*line fold.go:91*/ dj_ = t2_
-			}
-			i0_all[w] = i0_
-			di_all[w] = di_
-			j0_all[w] = j0_
-			dj_all[w] = dj_
-		}
-		/*line fold.go:93*/ o_ := g1
-		/*line fold.go:93*/ for o_ < outputs_ {
-			for w := range n {
-				l0 := w % n0
-				i0_ := i0_all[w]
-				j0_ := j0_all[w]
-				dj_ := dj_all[w]
-				di_ := di_all[w]
-				l_ := l0
-				/*line fold.go:94*/ s_all[w] = gpu_no(gpu_sum(f_))
-				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
-					for j_ := j0_ + l_; j_ < cols_; j_ = j_ + dj_ {
-						key_ := gpu_key(f_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], mask_, flip_)
-						t3_ := gpu_state{key_: key_, index_: (i_ * cols_) + j_}
-						/*line fold.go:98*/ s_all[w] = gpu_merge(s_all[w], gpu_sum(f_), t3_)
-					}
-				}
-				t4_ := l_
-				/*line fold.go:101*/ t5_ := l_
-				/*line fold.go:101*/ t6_ := s_all[w].key_
-				/*line fold.go:101*/ t7_ := s_all[w].index_
-				/*line fold.go:101*/ keys_[t4_] = t6_
-				/*line fold.go:101*/ indices_[t5_] = t7_
-				i0_all[w] = i0_
-				j0_all[w] = j0_
-				dj_all[w] = dj_
-				di_all[w] = di_
-			}
-			for w := range n {
-				l0 := w % n0
-				l_ := l0
-				/*line fold.go:103*/ if l_ == int64(0) {
-					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
-						t8_ := gpu_state{key_: keys_[k_], index_: indices_[k_]}
-						/*line fold.go:105*/ s_all[w] = gpu_merge(s_all[w], gpu_sum(f_), t8_)
-					}
-					t9_ := ((int64(2) * g0) * outputs_) + o_
-					/*line fold.go:107*/ t10_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-					/*line fold.go:107*/ t11_ := s_all[w].key_
-					/*line fold.go:107*/ t12_ := s_all[w].index_
-					/*line fold.go:107*/ parts_[t9_] = t11_
-					/*line fold.go:107*/ parts_[t10_] = t12_
-				}
-			}
-			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
-		}
-//line kernels_tandem.go:3558
-	}
-	return nil
-}
-
-func FoldAlongFloat64Most64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 most64
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		FoldAlong[float64, most64](it, arg0, support.Slice[int64](args[0:]), gpu.Matrix[float64]{Data: support.Matrix[float64](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, int(args[8].Int64()), int(args[9].Int64()), int(args[10].Int64()), int64(args[11].Int64()), int64(args[12].Int64()))
-	})
-}
-
-func FoldAlongFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FoldAlongFloat64Most64Plain(grid, lo, hi, args)
-	}
-	var f_ gpu_most64
-	parts_ := support.Slice[int64](args[0:])
-	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
-	outputs_ := args[8].Int64()
-	height_ := args[9].Int64()
-	cols_ := args[10].Int64()
-	mask_ := args[11].Int64()
-	flip_ := args[12].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
-	var keys_ [128]int64
-	var indices_ [128]int64
-	var i0_all, di_all, j0_all, dj_all [1024]int64
-	var s_all [1024]gpu_state
-	n := n0 * n1 * n2
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
-		/*line fold.go:88*/ n_ := n0
-		for w := range n {
-			var i0_ int64
-			var di_ int64
-			var j0_ int64
-			var dj_ int64
-			/*line fold.go:89*/ i0_ = g0
-			/*line fold.go:89*/ di_ = int64(grid.Groups[0])
-			/*line fold.go:89*/ j0_ = int64(0)
-			/*line fold.go:89*/ dj_ = n_
-			if height_ == int64(1) {
-				t_ := g0 * n_
-				/*line fold.go:91*/ t2_ := s0
-				/*line fold.go:91*/ i0_ = int64(0)
-				/*line fold.go:91*/ di_ = int64(1)
-				/*line fold.go:91*/ j0_ = t_
-				/*line fold.go:91*/ dj_ = t2_
-			}
-			i0_all[w] = i0_
-			di_all[w] = di_
-			j0_all[w] = j0_
-			dj_all[w] = dj_
-		}
-		/*line fold.go:93*/ o_ := g1
-		/*line fold.go:93*/ for o_ < outputs_ {
-			for w := range n {
-				l0 := w % n0
-				i0_ := i0_all[w]
-				j0_ := j0_all[w]
-				dj_ := dj_all[w]
-				di_ := di_all[w]
-				l_ := l0
-				/*line fold.go:94*/ s_all[w] = gpu_no(gpu_sum_(f_))
-				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
-					for j_ := j0_ + l_; j_ < cols_; j_ = j_ + dj_ {
-						key_ := gpu_key_(f_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], mask_, flip_)
-						t3_ := gpu_state{key_: key_, index_: (i_ * cols_) + j_}
-						/*line fold.go:98*/ s_all[w] = gpu_merge(s_all[w], gpu_sum_(f_), t3_)
-					}
-				}
-				t4_ := l_
-				/*line fold.go:101*/ t5_ := l_
-				/*line fold.go:101*/ t6_ := s_all[w].key_
-				/*line fold.go:101*/ t7_ := s_all[w].index_
-				/*line fold.go:101*/ keys_[t4_] = t6_
-				/*line fold.go:101*/ indices_[t5_] = t7_
-				i0_all[w] = i0_
-				j0_all[w] = j0_
-				dj_all[w] = dj_
-				di_all[w] = di_
-			}
-			for w := range n {
-				l0 := w % n0
-				l_ := l0
-				/*line fold.go:103*/ if l_ == int64(0) {
-					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
-						t8_ := gpu_state{key_: keys_[k_], index_: indices_[k_]}
-						/*line fold.go:105*/ s_all[w] = gpu_merge(s_all[w], gpu_sum_(f_), t8_)
-					}
-					t9_ := ((int64(2) * g0) * outputs_) + o_
-					/*line fold.go:107*/ t10_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-					/*line fold.go:107*/ t11_ := s_all[w].key_
-					/*line fold.go:107*/ t12_ := s_all[w].index_
-					/*line fold.go:107*/ parts_[t9_] = t11_
-					/*line fold.go:107*/ parts_[t10_] = t12_
-				}
-			}
-			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
-		}
-//line kernels_tandem.go:3662
-	}
-	return nil
-}
-
-func FoldAlongInt32MostIntPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 mostInt
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		FoldAlong[int32, mostInt](it, arg0, support.Slice[int64](args[0:]), gpu.Matrix[int32]{Data: support.Matrix[int32](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, int(args[8].Int64()), int(args[9].Int64()), int(args[10].Int64()), int64(args[11].Int64()), int64(args[12].Int64()))
-	})
-}
-
-func FoldAlongInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FoldAlongInt32MostIntPlain(grid, lo, hi, args)
-	}
-	var f_ gpu_mostInt
-	parts_ := support.Slice[int64](args[0:])
-	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
-	outputs_ := args[8].Int64()
-	height_ := args[9].Int64()
-	cols_ := args[10].Int64()
-	mask_ := args[11].Int64()
-	flip_ := args[12].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
-	var keys_ [128]int64
-	var indices_ [128]int64
-	var i0_all, di_all, j0_all, dj_all [1024]int64
-	var s_all [1024]gpu_state
-	n := n0 * n1 * n2
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
-		/*line fold.go:88*/ n_ := n0
-		for w := range n {
-			var i0_ int64
-			var di_ int64
-			var j0_ int64
-			var dj_ int64
-			/*line fold.go:89*/ i0_ = g0
-			/*line fold.go:89*/ di_ = int64(grid.Groups[0])
-			/*line fold.go:89*/ j0_ = int64(0)
-			/*line fold.go:89*/ dj_ = n_
-			if height_ == int64(1) {
-				t_ := g0 * n_
-				/*line fold.go:91*/ t2_ := s0
-				/*line fold.go:91*/ i0_ = int64(0)
-				/*line fold.go:91*/ di_ = int64(1)
-				/*line fold.go:91*/ j0_ = t_
-				/*line fold.go:91*/ dj_ = t2_
-			}
-			i0_all[w] = i0_
-			di_all[w] = di_
-			j0_all[w] = j0_
-			dj_all[w] = dj_
-		}
-		/*line fold.go:93*/ o_ := g1
-		/*line fold.go:93*/ for o_ < outputs_ {
-			for w := range n {
-				l0 := w % n0
-				i0_ := i0_all[w]
-				j0_ := j0_all[w]
-				dj_ := dj_all[w]
-				di_ := di_all[w]
-				l_ := l0
-				/*line fold.go:94*/ s_all[w] = gpu_no(gpu_sum__(f_))
-				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
-					for j_ := j0_ + l_; j_ < cols_; j_ = j_ + dj_ {
-						key_ := gpu_key__(f_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], mask_, flip_)
-						t3_ := gpu_state{key_: key_, index_: (i_ * cols_) + j_}
-						/*line fold.go:98*/ s_all[w] = gpu_merge(s_all[w], gpu_sum__(f_), t3_)
-					}
-				}
-				t4_ := l_
-				/*line fold.go:101*/ t5_ := l_
-				/*line fold.go:101*/ t6_ := s_all[w].key_
-				/*line fold.go:101*/ t7_ := s_all[w].index_
-				/*line fold.go:101*/ keys_[t4_] = t6_
-				/*line fold.go:101*/ indices_[t5_] = t7_
-				i0_all[w] = i0_
-				j0_all[w] = j0_
-				dj_all[w] = dj_
-				di_all[w] = di_
-			}
-			for w := range n {
-				l0 := w % n0
-				l_ := l0
-				/*line fold.go:103*/ if l_ == int64(0) {
-					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
-						t8_ := gpu_state{key_: keys_[k_], index_: indices_[k_]}
-						/*line fold.go:105*/ s_all[w] = gpu_merge(s_all[w], gpu_sum__(f_), t8_)
-					}
-					t9_ := ((int64(2) * g0) * outputs_) + o_
-					/*line fold.go:107*/ t10_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-					/*line fold.go:107*/ t11_ := s_all[w].key_
-					/*line fold.go:107*/ t12_ := s_all[w].index_
-					/*line fold.go:107*/ parts_[t9_] = t11_
-					/*line fold.go:107*/ parts_[t10_] = t12_
-				}
-			}
-			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
-		}
-//line kernels_tandem.go:3766
-	}
-	return nil
-}
-
-func FoldAlongInt32Add32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 add32
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		FoldAlong[int32, add32](it, arg0, support.Slice[int64](args[0:]), gpu.Matrix[int32]{Data: support.Matrix[int32](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, int(args[8].Int64()), int(args[9].Int64()), int(args[10].Int64()), int64(args[11].Int64()), int64(args[12].Int64()))
-	})
-}
-
-func FoldAlongInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FoldAlongInt32Add32Plain(grid, lo, hi, args)
-	}
-	var f_ gpu_add32
-	parts_ := support.Slice[int64](args[0:])
-	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
-	outputs_ := args[8].Int64()
-	height_ := args[9].Int64()
-	cols_ := args[10].Int64()
-	mask_ := args[11].Int64()
-	flip_ := args[12].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
-	var keys_ [128]int64
-	var indices_ [128]int64
-	var i0_all, di_all, j0_all, dj_all [1024]int64
-	var s_all [1024]gpu_state
-	n := n0 * n1 * n2
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
-		/*line fold.go:88*/ n_ := n0
-		for w := range n {
-			var i0_ int64
-			var di_ int64
-			var j0_ int64
-			var dj_ int64
-			/*line fold.go:89*/ i0_ = g0
-			/*line fold.go:89*/ di_ = int64(grid.Groups[0])
-			/*line fold.go:89*/ j0_ = int64(0)
-			/*line fold.go:89*/ dj_ = n_
-			if height_ == int64(1) {
-				t_ := g0 * n_
-				/*line fold.go:91*/ t2_ := s0
-				/*line fold.go:91*/ i0_ = int64(0)
-				/*line fold.go:91*/ di_ = int64(1)
-				/*line fold.go:91*/ j0_ = t_
-				/*line fold.go:91*/ dj_ = t2_
-			}
-			i0_all[w] = i0_
-			di_all[w] = di_
-			j0_all[w] = j0_
-			dj_all[w] = dj_
-		}
-		/*line fold.go:93*/ o_ := g1
-		/*line fold.go:93*/ for o_ < outputs_ {
-			for w := range n {
-				l0 := w % n0
-				i0_ := i0_all[w]
-				j0_ := j0_all[w]
-				dj_ := dj_all[w]
-				di_ := di_all[w]
-				l_ := l0
-				/*line fold.go:94*/ s_all[w] = gpu_no(gpu_sum___(f_))
-				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
-					for j_ := j0_ + l_; j_ < cols_; j_ = j_ + dj_ {
-						key_ := gpu_key___(f_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], mask_, flip_)
-						t3_ := gpu_state{key_: key_, index_: (i_ * cols_) + j_}
-						/*line fold.go:98*/ s_all[w] = gpu_merge(s_all[w], gpu_sum___(f_), t3_)
-					}
-				}
-				t4_ := l_
-				/*line fold.go:101*/ t5_ := l_
-				/*line fold.go:101*/ t6_ := s_all[w].key_
-				/*line fold.go:101*/ t7_ := s_all[w].index_
-				/*line fold.go:101*/ keys_[t4_] = t6_
-				/*line fold.go:101*/ indices_[t5_] = t7_
-				i0_all[w] = i0_
-				j0_all[w] = j0_
-				dj_all[w] = dj_
-				di_all[w] = di_
-			}
-			for w := range n {
-				l0 := w % n0
-				l_ := l0
-				/*line fold.go:103*/ if l_ == int64(0) {
-					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
-						t8_ := gpu_state{key_: keys_[k_], index_: indices_[k_]}
-						/*line fold.go:105*/ s_all[w] = gpu_merge(s_all[w], gpu_sum___(f_), t8_)
-					}
-					t9_ := ((int64(2) * g0) * outputs_) + o_
-					/*line fold.go:107*/ t10_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-					/*line fold.go:107*/ t11_ := s_all[w].key_
-					/*line fold.go:107*/ t12_ := s_all[w].index_
-					/*line fold.go:107*/ parts_[t9_] = t11_
-					/*line fold.go:107*/ parts_[t10_] = t12_
-				}
-			}
-			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
-		}
-//line kernels_tandem.go:3870
-	}
-	return nil
-}
-
-func FoldAlongBoolCountPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 count
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		FoldAlong[bool, count](it, arg0, support.Slice[int64](args[0:]), gpu.Matrix[bool]{Data: support.Matrix[bool](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, int(args[8].Int64()), int(args[9].Int64()), int(args[10].Int64()), int64(args[11].Int64()), int64(args[12].Int64()))
-	})
-}
-
-func FoldAlongBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FoldAlongBoolCountPlain(grid, lo, hi, args)
-	}
-	var f_ gpu_count
-	parts_ := support.Slice[int64](args[0:])
-	x_ := gpu_Matrix___{Data_: support.Matrix[bool](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
-	outputs_ := args[8].Int64()
-	height_ := args[9].Int64()
-	cols_ := args[10].Int64()
-	mask_ := args[11].Int64()
-	flip_ := args[12].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
-	var keys_ [128]int64
-	var indices_ [128]int64
-	var i0_all, di_all, j0_all, dj_all [1024]int64
-	var s_all [1024]gpu_state
-	n := n0 * n1 * n2
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
-		/*line fold.go:88*/ n_ := n0
-		for w := range n {
-			var i0_ int64
-			var di_ int64
-			var j0_ int64
-			var dj_ int64
-			/*line fold.go:89*/ i0_ = g0
-			/*line fold.go:89*/ di_ = int64(grid.Groups[0])
-			/*line fold.go:89*/ j0_ = int64(0)
-			/*line fold.go:89*/ dj_ = n_
-			if height_ == int64(1) {
-				t_ := g0 * n_
-				/*line fold.go:91*/ t2_ := s0
-				/*line fold.go:91*/ i0_ = int64(0)
-				/*line fold.go:91*/ di_ = int64(1)
-				/*line fold.go:91*/ j0_ = t_
-				/*line fold.go:91*/ dj_ = t2_
-			}
-			i0_all[w] = i0_
-			di_all[w] = di_
-			j0_all[w] = j0_
-			dj_all[w] = dj_
-		}
-		/*line fold.go:93*/ o_ := g1
-		/*line fold.go:93*/ for o_ < outputs_ {
-			for w := range n {
-				l0 := w % n0
-				i0_ := i0_all[w]
-				j0_ := j0_all[w]
-				dj_ := dj_all[w]
-				di_ := di_all[w]
-				l_ := l0
-				/*line fold.go:94*/ s_all[w] = gpu_no(gpu_sum____(f_))
-				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
-					for j_ := j0_ + l_; j_ < cols_; j_ = j_ + dj_ {
-						key_ := gpu_key____(f_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], mask_, flip_)
-						t3_ := gpu_state{key_: key_, index_: (i_ * cols_) + j_}
-						/*line fold.go:98*/ s_all[w] = gpu_merge(s_all[w], gpu_sum____(f_), t3_)
-					}
-				}
-				t4_ := l_
-				/*line fold.go:101*/ t5_ := l_
-				/*line fold.go:101*/ t6_ := s_all[w].key_
-				/*line fold.go:101*/ t7_ := s_all[w].index_
-				/*line fold.go:101*/ keys_[t4_] = t6_
-				/*line fold.go:101*/ indices_[t5_] = t7_
-				i0_all[w] = i0_
-				j0_all[w] = j0_
-				dj_all[w] = dj_
-				di_all[w] = di_
-			}
-			for w := range n {
-				l0 := w % n0
-				l_ := l0
-				/*line fold.go:103*/ if l_ == int64(0) {
-					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
-						t8_ := gpu_state{key_: keys_[k_], index_: indices_[k_]}
-						/*line fold.go:105*/ s_all[w] = gpu_merge(s_all[w], gpu_sum____(f_), t8_)
-					}
-					t9_ := ((int64(2) * g0) * outputs_) + o_
-					/*line fold.go:107*/ t10_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-					/*line fold.go:107*/ t11_ := s_all[w].key_
-					/*line fold.go:107*/ t12_ := s_all[w].index_
-					/*line fold.go:107*/ parts_[t9_] = t11_
-					/*line fold.go:107*/ parts_[t10_] = t12_
-				}
-			}
-			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
-		}
-//line kernels_tandem.go:3974
-	}
-	return nil
-}
-
-func FoldAcrossFloat32Most32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 most32
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		FoldAcross[float32, most32](it, arg0, support.Slice[int64](args[0:]), gpu.Matrix[float32]{Data: support.Matrix[float32](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, int64(args[8].Int64()), int64(args[9].Int64()))
-	})
-}
-
-func FoldAcrossFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FoldAcrossFloat32Most32Plain(grid, lo, hi, args)
-	}
-	var f_ gpu_most32
-	parts_ := support.Slice[int64](args[0:])
-	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
-	mask_ := args[8].Int64()
-	flip_ := args[9].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		for a0 := b0; a0 < x_.Cols_; a0 += s0 {
-			e0, e1, e2 := min(a0+int64(1+more)*n0, x_.Cols_), b1+n1, b2+n2
-			for i2 := b2; i2 < e2; i2++ {
-				for i1 := b1; i1 < e1; i1++ {
-					for i0 := a0; i0 < e0; i0++ {
-						/*line fold.go:120*/ o_ := i0
-						s_ := gpu_no(gpu_sum(f_))
-						h1 := x_.Rows_
-						h2 := x_.Data_
-						h3 := x_.Stride_
-						for i_ := g1; i_ < h1; i_ = i_ + int64(grid.Groups[1]) {
-//line fold.go:123
-							t_ := gpu_state{key_: gpu_key(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
-							/*line fold.go:123*/ s_ = gpu_merge(s_, gpu_sum(f_), t_)
-						}
-						t2_ := ((int64(2) * g1) * x_.Cols_) + o_
-						/*line fold.go:125*/ t3_ := (((int64(2) * g1) + int64(1)) * x_.Cols_) + o_
-						/*line fold.go:125*/ t4_ := s_.key_
-						/*line fold.go:125*/ t5_ := s_.index_
-						/*line fold.go:125*/ parts_[t2_] = t4_
-						/*line fold.go:125*/ parts_[t3_] = t5_
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:4027
-	}
-	return nil
-}
-
-func FoldAcrossFloat64Most64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 most64
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		FoldAcross[float64, most64](it, arg0, support.Slice[int64](args[0:]), gpu.Matrix[float64]{Data: support.Matrix[float64](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, int64(args[8].Int64()), int64(args[9].Int64()))
-	})
-}
-
-func FoldAcrossFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FoldAcrossFloat64Most64Plain(grid, lo, hi, args)
-	}
-	var f_ gpu_most64
-	parts_ := support.Slice[int64](args[0:])
-	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
-	mask_ := args[8].Int64()
-	flip_ := args[9].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		for a0 := b0; a0 < x_.Cols_; a0 += s0 {
-			e0, e1, e2 := min(a0+int64(1+more)*n0, x_.Cols_), b1+n1, b2+n2
-			for i2 := b2; i2 < e2; i2++ {
-				for i1 := b1; i1 < e1; i1++ {
-					for i0 := a0; i0 < e0; i0++ {
-						/*line fold.go:120*/ o_ := i0
-						s_ := gpu_no(gpu_sum_(f_))
-						h1 := x_.Rows_
-						h2 := x_.Data_
-						h3 := x_.Stride_
-						for i_ := g1; i_ < h1; i_ = i_ + int64(grid.Groups[1]) {
-//line fold.go:123
-							t_ := gpu_state{key_: gpu_key_(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
-							/*line fold.go:123*/ s_ = gpu_merge(s_, gpu_sum_(f_), t_)
-						}
-						t2_ := ((int64(2) * g1) * x_.Cols_) + o_
-						/*line fold.go:125*/ t3_ := (((int64(2) * g1) + int64(1)) * x_.Cols_) + o_
-						/*line fold.go:125*/ t4_ := s_.key_
-						/*line fold.go:125*/ t5_ := s_.index_
-						/*line fold.go:125*/ parts_[t2_] = t4_
-						/*line fold.go:125*/ parts_[t3_] = t5_
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:4080
-	}
-	return nil
-}
-
-func FoldAcrossInt32MostIntPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 mostInt
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		FoldAcross[int32, mostInt](it, arg0, support.Slice[int64](args[0:]), gpu.Matrix[int32]{Data: support.Matrix[int32](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, int64(args[8].Int64()), int64(args[9].Int64()))
-	})
-}
-
-func FoldAcrossInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FoldAcrossInt32MostIntPlain(grid, lo, hi, args)
-	}
-	var f_ gpu_mostInt
-	parts_ := support.Slice[int64](args[0:])
-	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
-	mask_ := args[8].Int64()
-	flip_ := args[9].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		for a0 := b0; a0 < x_.Cols_; a0 += s0 {
-			e0, e1, e2 := min(a0+int64(1+more)*n0, x_.Cols_), b1+n1, b2+n2
-			for i2 := b2; i2 < e2; i2++ {
-				for i1 := b1; i1 < e1; i1++ {
-					for i0 := a0; i0 < e0; i0++ {
-						/*line fold.go:120*/ o_ := i0
-						s_ := gpu_no(gpu_sum__(f_))
-						h1 := x_.Rows_
-						h2 := x_.Data_
-						h3 := x_.Stride_
-						for i_ := g1; i_ < h1; i_ = i_ + int64(grid.Groups[1]) {
-//line fold.go:123
-							t_ := gpu_state{key_: gpu_key__(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
-							/*line fold.go:123*/ s_ = gpu_merge(s_, gpu_sum__(f_), t_)
-						}
-						t2_ := ((int64(2) * g1) * x_.Cols_) + o_
-						/*line fold.go:125*/ t3_ := (((int64(2) * g1) + int64(1)) * x_.Cols_) + o_
-						/*line fold.go:125*/ t4_ := s_.key_
-						/*line fold.go:125*/ t5_ := s_.index_
-						/*line fold.go:125*/ parts_[t2_] = t4_
-						/*line fold.go:125*/ parts_[t3_] = t5_
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:4133
-	}
-	return nil
-}
-
-func FoldAcrossInt32Add32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 add32
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		FoldAcross[int32, add32](it, arg0, support.Slice[int64](args[0:]), gpu.Matrix[int32]{Data: support.Matrix[int32](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, int64(args[8].Int64()), int64(args[9].Int64()))
-	})
-}
-
-func FoldAcrossInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FoldAcrossInt32Add32Plain(grid, lo, hi, args)
-	}
-	var f_ gpu_add32
-	parts_ := support.Slice[int64](args[0:])
-	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
-	mask_ := args[8].Int64()
-	flip_ := args[9].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		for a0 := b0; a0 < x_.Cols_; a0 += s0 {
-			e0, e1, e2 := min(a0+int64(1+more)*n0, x_.Cols_), b1+n1, b2+n2
-			for i2 := b2; i2 < e2; i2++ {
-				for i1 := b1; i1 < e1; i1++ {
-					for i0 := a0; i0 < e0; i0++ {
-						/*line fold.go:120*/ o_ := i0
-						s_ := gpu_no(gpu_sum___(f_))
-						h1 := x_.Rows_
-						h2 := x_.Data_
-						h3 := x_.Stride_
-						for i_ := g1; i_ < h1; i_ = i_ + int64(grid.Groups[1]) {
-//line fold.go:123
-							t_ := gpu_state{key_: gpu_key___(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
-							/*line fold.go:123*/ s_ = gpu_merge(s_, gpu_sum___(f_), t_)
-						}
-						t2_ := ((int64(2) * g1) * x_.Cols_) + o_
-						/*line fold.go:125*/ t3_ := (((int64(2) * g1) + int64(1)) * x_.Cols_) + o_
-						/*line fold.go:125*/ t4_ := s_.key_
-						/*line fold.go:125*/ t5_ := s_.index_
-						/*line fold.go:125*/ parts_[t2_] = t4_
-						/*line fold.go:125*/ parts_[t3_] = t5_
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:4186
-	}
-	return nil
-}
-
-func FoldAcrossBoolCountPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 count
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		FoldAcross[bool, count](it, arg0, support.Slice[int64](args[0:]), gpu.Matrix[bool]{Data: support.Matrix[bool](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, int64(args[8].Int64()), int64(args[9].Int64()))
-	})
-}
-
-func FoldAcrossBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FoldAcrossBoolCountPlain(grid, lo, hi, args)
-	}
-	var f_ gpu_count
-	parts_ := support.Slice[int64](args[0:])
-	x_ := gpu_Matrix___{Data_: support.Matrix[bool](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
-	mask_ := args[8].Int64()
-	flip_ := args[9].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		for a0 := b0; a0 < x_.Cols_; a0 += s0 {
-			e0, e1, e2 := min(a0+int64(1+more)*n0, x_.Cols_), b1+n1, b2+n2
-			for i2 := b2; i2 < e2; i2++ {
-				for i1 := b1; i1 < e1; i1++ {
-					for i0 := a0; i0 < e0; i0++ {
-						/*line fold.go:120*/ o_ := i0
-						s_ := gpu_no(gpu_sum____(f_))
-						h1 := x_.Rows_
-						h2 := x_.Data_
-						h3 := x_.Stride_
-						for i_ := g1; i_ < h1; i_ = i_ + int64(grid.Groups[1]) {
-//line fold.go:123
-							t_ := gpu_state{key_: gpu_key____(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
-							/*line fold.go:123*/ s_ = gpu_merge(s_, gpu_sum____(f_), t_)
-						}
-						t2_ := ((int64(2) * g1) * x_.Cols_) + o_
-						/*line fold.go:125*/ t3_ := (((int64(2) * g1) + int64(1)) * x_.Cols_) + o_
-						/*line fold.go:125*/ t4_ := s_.key_
-						/*line fold.go:125*/ t5_ := s_.index_
-						/*line fold.go:125*/ parts_[t2_] = t4_
-						/*line fold.go:125*/ parts_[t3_] = t5_
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:4239
-	}
-	return nil
-}
-
-func FoldFewFloat32Float32Most32Value32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 most32
+func FoldAlongFloat32Float32Int32Ends32Value32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 ends32
 	var arg1 value32
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		FoldFew[float32, float32, most32, value32](it, arg0, arg1, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, bool(args[10].Uint32() != 0), int64(args[11].Int64()), int64(args[12].Int64()))
+		FoldAlong[float32, float32, int32, ends32, value32](it, arg0, arg1, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), gpu.Matrix[float32]{Data: support.Matrix[float32](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, int(args[13].Int64()), int(args[14].Int64()), int(args[15].Int64()), int32(args[16].Int32()))
 	})
 }
 
-func FoldFewFloat32Float32Most32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func FoldAlongFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
-		return FoldFewFloat32Float32Most32Value32Plain(grid, lo, hi, args)
+		return FoldAlongFloat32Float32Int32Ends32Value32Plain(grid, lo, hi, args)
 	}
-	var f_ gpu_most32
+	var f_ gpu_ends32
 	var r_ gpu_value32
 	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
-	down_ := args[10].Uint32() != 0
-	mask_ := args[11].Int64()
-	flip_ := args[12].Int64()
+	parts_ := support.Slice[int64](args[5:])
+	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[8:]), Rows_: args[10].Int64(), Cols_: args[11].Int64(), Stride_: args[12].Int64()}
+	outputs_ := args[13].Int64()
+	height_ := args[14].Int64()
+	cols_ := args[15].Int64()
+	order_ := args[16].Int32()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
+	var as_ [128]int64
+	var bs_ [128]int64
+	var i0_all, di_all, j0_all, j1_all [1024]int64
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
-		for i2 := b2; i2 < e2; i2++ {
-			for i1 := b1; i1 < e1; i1++ {
-				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:138*/ outputs_ := x_.Rows_
-					/*line fold.go:138*/ terms_ := x_.Cols_
-					if down_ {
-						t_ := x_.Cols_
-						/*line fold.go:140*/ t2_ := x_.Rows_
-						/*line fold.go:140*/ outputs_ = t_
-						/*line fold.go:140*/ terms_ = t2_
+		_, _, _ = b0, b1, b2
+		/*line fold.go:158*/ n_ := n0
+		for w := range n {
+			var i0_ int64
+			var di_ int64
+			var j0_ int64
+			var j1_ int64
+			/*line fold.go:159*/ i0_ = g0
+			/*line fold.go:159*/ di_ = int64(grid.Groups[0])
+			/*line fold.go:159*/ j0_ = int64(0)
+			/*line fold.go:159*/ j1_ = cols_
+			if height_ == int64(1) {
+				width_ := support.Div((cols_+s0)-int64(1), s0) * n_
+				t_ := min(g0*width_, cols_)
+				/*line fold.go:162*/ i0_ = int64(0)
+				/*line fold.go:162*/ di_ = int64(1)
+				/*line fold.go:162*/ j0_ = t_
+				j1_ = min(j0_+width_, cols_)
+			}
+			i0_all[w] = i0_
+			di_all[w] = di_
+			j0_all[w] = j0_
+			j1_all[w] = j1_
+		}
+		/*line fold.go:165*/ o_ := g1
+		/*line fold.go:165*/ for o_ < outputs_ {
+			for w := range n {
+				l0 := w % n0
+				i0_ := i0_all[w]
+				j0_ := j0_all[w]
+				j1_ := j1_all[w]
+				di_ := di_all[w]
+				l_ := l0
+				/*line fold.go:166*/ e_ := gpu_none(f_)
+				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
+					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
+						e_ = gpu_with_(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
 					}
-					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
-						s_ := gpu_no(gpu_sum(f_))
-						h1 := x_.Data_
-						h2 := x_.Stride_
-						for t3_, i_ := terms_, int64(0); i_ < t3_; i_ = i_ + int64(1) {
-							/*line fold.go:145*/ var y_ float32
-							if down_ {
-								y_ = h1[(i_*h2)+o_]
-							} else {
-								y_ = h1[(o_*h2)+i_]
-							}
-							t4_ := gpu_state{key_: gpu_key(f_, y_, mask_, flip_), index_: i_}
-							/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum(f_), t4_)
-						}
-						if c_.Cols_ == int64(1) {
-							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of(r_, s_, flip_)
-						} else {
-							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of(r_, s_, flip_)
-						}
+				}
+				t2_ := l_
+				/*line fold.go:172*/ t3_ := l_
+				/*line fold.go:172*/ t4_ := int64(e_.a_)
+				/*line fold.go:172*/ t5_ := int64(e_.b_)
+				/*line fold.go:172*/ as_[t2_] = t4_
+				/*line fold.go:172*/ bs_[t3_] = t5_
+				i0_all[w] = i0_
+				j0_all[w] = j0_
+				j1_all[w] = j1_
+				di_all[w] = di_
+			}
+			for w := range n {
+				l0 := w % n0
+				l_ := l0
+				/*line fold.go:174*/ if l_ == int64(0) {
+					s_ := gpu_state{a_: as_[0], b_: bs_[0]}
+					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
+						t6_ := gpu_state{a_: as_[k_], b_: bs_[k_]}
+						/*line fold.go:177*/ s_ = gpu_merge(s_, gpu_kind(f_), t6_)
+					}
+					if int64(len(parts_)) == int64(0) {
+						gpu_put(c_, o_, gpu_of(r_, s_, int64(order_)))
+					} else {
+						t7_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:182*/ t8_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:182*/ t9_ := s_.a_
+						/*line fold.go:182*/ t10_ := s_.b_
+						/*line fold.go:182*/ parts_[t7_] = t9_
+						/*line fold.go:182*/ parts_[t8_] = t10_
 					}
 				}
 			}
+			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4305
+//line kernels_tandem.go:3592
 	}
 	return nil
 }
 
-func FoldFewFloat64Float64Most64Value64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 most64
+func FoldAlongFloat64Float64Int64Ends64Value64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 ends64
 	var arg1 value64
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		FoldFew[float64, float64, most64, value64](it, arg0, arg1, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, bool(args[10].Uint32() != 0), int64(args[11].Int64()), int64(args[12].Int64()))
+		FoldAlong[float64, float64, int64, ends64, value64](it, arg0, arg1, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), gpu.Matrix[float64]{Data: support.Matrix[float64](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, int(args[13].Int64()), int(args[14].Int64()), int(args[15].Int64()), int64(args[16].Int64()))
 	})
 }
 
-func FoldFewFloat64Float64Most64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func FoldAlongFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
-		return FoldFewFloat64Float64Most64Value64Plain(grid, lo, hi, args)
+		return FoldAlongFloat64Float64Int64Ends64Value64Plain(grid, lo, hi, args)
 	}
-	var f_ gpu_most64
+	var f_ gpu_ends64
 	var r_ gpu_value64
 	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
-	down_ := args[10].Uint32() != 0
-	mask_ := args[11].Int64()
-	flip_ := args[12].Int64()
+	parts_ := support.Slice[int64](args[5:])
+	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[8:]), Rows_: args[10].Int64(), Cols_: args[11].Int64(), Stride_: args[12].Int64()}
+	outputs_ := args[13].Int64()
+	height_ := args[14].Int64()
+	cols_ := args[15].Int64()
+	order_ := args[16].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
+	var as_ [128]int64
+	var bs_ [128]int64
+	var i0_all, di_all, j0_all, j1_all [1024]int64
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
-		for i2 := b2; i2 < e2; i2++ {
-			for i1 := b1; i1 < e1; i1++ {
-				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:138*/ outputs_ := x_.Rows_
-					/*line fold.go:138*/ terms_ := x_.Cols_
-					if down_ {
-						t_ := x_.Cols_
-						/*line fold.go:140*/ t2_ := x_.Rows_
-						/*line fold.go:140*/ outputs_ = t_
-						/*line fold.go:140*/ terms_ = t2_
+		_, _, _ = b0, b1, b2
+		/*line fold.go:158*/ n_ := n0
+		for w := range n {
+			var i0_ int64
+			var di_ int64
+			var j0_ int64
+			var j1_ int64
+			/*line fold.go:159*/ i0_ = g0
+			/*line fold.go:159*/ di_ = int64(grid.Groups[0])
+			/*line fold.go:159*/ j0_ = int64(0)
+			/*line fold.go:159*/ j1_ = cols_
+			if height_ == int64(1) {
+				width_ := support.Div((cols_+s0)-int64(1), s0) * n_
+				t_ := min(g0*width_, cols_)
+				/*line fold.go:162*/ i0_ = int64(0)
+				/*line fold.go:162*/ di_ = int64(1)
+				/*line fold.go:162*/ j0_ = t_
+				j1_ = min(j0_+width_, cols_)
+			}
+			i0_all[w] = i0_
+			di_all[w] = di_
+			j0_all[w] = j0_
+			j1_all[w] = j1_
+		}
+		/*line fold.go:165*/ o_ := g1
+		/*line fold.go:165*/ for o_ < outputs_ {
+			for w := range n {
+				l0 := w % n0
+				i0_ := i0_all[w]
+				j0_ := j0_all[w]
+				j1_ := j1_all[w]
+				di_ := di_all[w]
+				l_ := l0
+				/*line fold.go:166*/ e_ := gpu_none_(f_)
+				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
+					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
+						e_ = gpu_with__(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], (i_*cols_)+j_, order_)
 					}
-					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
-						s_ := gpu_no(gpu_sum_(f_))
-						h1 := x_.Data_
-						h2 := x_.Stride_
-						for t3_, i_ := terms_, int64(0); i_ < t3_; i_ = i_ + int64(1) {
-							/*line fold.go:145*/ var y_ float64
-							if down_ {
-								y_ = h1[(i_*h2)+o_]
-							} else {
-								y_ = h1[(o_*h2)+i_]
-							}
-							t4_ := gpu_state{key_: gpu_key_(f_, y_, mask_, flip_), index_: i_}
-							/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum_(f_), t4_)
-						}
-						if c_.Cols_ == int64(1) {
-							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of_(r_, s_, flip_)
-						} else {
-							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of_(r_, s_, flip_)
-						}
+				}
+				t2_ := l_
+				/*line fold.go:172*/ t3_ := l_
+				/*line fold.go:172*/ t4_ := e_.a_
+				/*line fold.go:172*/ t5_ := e_.b_
+				/*line fold.go:172*/ as_[t2_] = t4_
+				/*line fold.go:172*/ bs_[t3_] = t5_
+				i0_all[w] = i0_
+				j0_all[w] = j0_
+				j1_all[w] = j1_
+				di_all[w] = di_
+			}
+			for w := range n {
+				l0 := w % n0
+				l_ := l0
+				/*line fold.go:174*/ if l_ == int64(0) {
+					s_ := gpu_state{a_: as_[0], b_: bs_[0]}
+					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
+						t6_ := gpu_state{a_: as_[k_], b_: bs_[k_]}
+						/*line fold.go:177*/ s_ = gpu_merge(s_, gpu_kind_(f_), t6_)
+					}
+					if int64(len(parts_)) == int64(0) {
+						gpu_put_(c_, o_, gpu_of_(r_, s_, order_))
+					} else {
+						t7_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:182*/ t8_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:182*/ t9_ := s_.a_
+						/*line fold.go:182*/ t10_ := s_.b_
+						/*line fold.go:182*/ parts_[t7_] = t9_
+						/*line fold.go:182*/ parts_[t8_] = t10_
 					}
 				}
 			}
+			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4371
+//line kernels_tandem.go:3700
 	}
 	return nil
 }
 
-func FoldFewInt32Int32MostIntValueIntPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 mostInt
+func FoldAlongFloat32Int32Int32First32IndexPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 first32
+	var arg1 index
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		FoldAlong[float32, int32, int32, first32, index](it, arg0, arg1, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), gpu.Matrix[float32]{Data: support.Matrix[float32](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, int(args[13].Int64()), int(args[14].Int64()), int(args[15].Int64()), int32(args[16].Int32()))
+	})
+}
+
+func FoldAlongFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return FoldAlongFloat32Int32Int32First32IndexPlain(grid, lo, hi, args)
+	}
+	var f_ gpu_first32
+	var r_ gpu_index
+	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	parts_ := support.Slice[int64](args[5:])
+	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[8:]), Rows_: args[10].Int64(), Cols_: args[11].Int64(), Stride_: args[12].Int64()}
+	outputs_ := args[13].Int64()
+	height_ := args[14].Int64()
+	cols_ := args[15].Int64()
+	order_ := args[16].Int32()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	var as_ [128]int64
+	var bs_ [128]int64
+	var i0_all, di_all, j0_all, j1_all [1024]int64
+	n := n0 * n1 * n2
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		/*line fold.go:158*/ n_ := n0
+		for w := range n {
+			var i0_ int64
+			var di_ int64
+			var j0_ int64
+			var j1_ int64
+			/*line fold.go:159*/ i0_ = g0
+			/*line fold.go:159*/ di_ = int64(grid.Groups[0])
+			/*line fold.go:159*/ j0_ = int64(0)
+			/*line fold.go:159*/ j1_ = cols_
+			if height_ == int64(1) {
+				width_ := support.Div((cols_+s0)-int64(1), s0) * n_
+				t_ := min(g0*width_, cols_)
+				/*line fold.go:162*/ i0_ = int64(0)
+				/*line fold.go:162*/ di_ = int64(1)
+				/*line fold.go:162*/ j0_ = t_
+				j1_ = min(j0_+width_, cols_)
+			}
+			i0_all[w] = i0_
+			di_all[w] = di_
+			j0_all[w] = j0_
+			j1_all[w] = j1_
+		}
+		/*line fold.go:165*/ o_ := g1
+		/*line fold.go:165*/ for o_ < outputs_ {
+			for w := range n {
+				l0 := w % n0
+				i0_ := i0_all[w]
+				j0_ := j0_all[w]
+				j1_ := j1_all[w]
+				di_ := di_all[w]
+				l_ := l0
+				/*line fold.go:166*/ e_ := gpu_none__(f_)
+				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
+					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
+						e_ = gpu_with___(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
+					}
+				}
+				t2_ := l_
+				/*line fold.go:172*/ t3_ := l_
+				/*line fold.go:172*/ t4_ := int64(e_.a_)
+				/*line fold.go:172*/ t5_ := int64(e_.b_)
+				/*line fold.go:172*/ as_[t2_] = t4_
+				/*line fold.go:172*/ bs_[t3_] = t5_
+				i0_all[w] = i0_
+				j0_all[w] = j0_
+				j1_all[w] = j1_
+				di_all[w] = di_
+			}
+			for w := range n {
+				l0 := w % n0
+				l_ := l0
+				/*line fold.go:174*/ if l_ == int64(0) {
+					s_ := gpu_state{a_: as_[0], b_: bs_[0]}
+					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
+						t6_ := gpu_state{a_: as_[k_], b_: bs_[k_]}
+						/*line fold.go:177*/ s_ = gpu_merge(s_, gpu_kind__(f_), t6_)
+					}
+					if int64(len(parts_)) == int64(0) {
+						gpu_put__(c_, o_, gpu_of__(r_, s_, int64(order_)))
+					} else {
+						t7_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:182*/ t8_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:182*/ t9_ := s_.a_
+						/*line fold.go:182*/ t10_ := s_.b_
+						/*line fold.go:182*/ parts_[t7_] = t9_
+						/*line fold.go:182*/ parts_[t8_] = t10_
+					}
+				}
+			}
+			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
+		}
+//line kernels_tandem.go:3808
+	}
+	return nil
+}
+
+func FoldAlongFloat64Int32Int64First64IndexPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 first64
+	var arg1 index
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		FoldAlong[float64, int32, int64, first64, index](it, arg0, arg1, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), gpu.Matrix[float64]{Data: support.Matrix[float64](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, int(args[13].Int64()), int(args[14].Int64()), int(args[15].Int64()), int64(args[16].Int64()))
+	})
+}
+
+func FoldAlongFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return FoldAlongFloat64Int32Int64First64IndexPlain(grid, lo, hi, args)
+	}
+	var f_ gpu_first64
+	var r_ gpu_index
+	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	parts_ := support.Slice[int64](args[5:])
+	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[8:]), Rows_: args[10].Int64(), Cols_: args[11].Int64(), Stride_: args[12].Int64()}
+	outputs_ := args[13].Int64()
+	height_ := args[14].Int64()
+	cols_ := args[15].Int64()
+	order_ := args[16].Int64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	var as_ [128]int64
+	var bs_ [128]int64
+	var i0_all, di_all, j0_all, j1_all [1024]int64
+	n := n0 * n1 * n2
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		/*line fold.go:158*/ n_ := n0
+		for w := range n {
+			var i0_ int64
+			var di_ int64
+			var j0_ int64
+			var j1_ int64
+			/*line fold.go:159*/ i0_ = g0
+			/*line fold.go:159*/ di_ = int64(grid.Groups[0])
+			/*line fold.go:159*/ j0_ = int64(0)
+			/*line fold.go:159*/ j1_ = cols_
+			if height_ == int64(1) {
+				width_ := support.Div((cols_+s0)-int64(1), s0) * n_
+				t_ := min(g0*width_, cols_)
+				/*line fold.go:162*/ i0_ = int64(0)
+				/*line fold.go:162*/ di_ = int64(1)
+				/*line fold.go:162*/ j0_ = t_
+				j1_ = min(j0_+width_, cols_)
+			}
+			i0_all[w] = i0_
+			di_all[w] = di_
+			j0_all[w] = j0_
+			j1_all[w] = j1_
+		}
+		/*line fold.go:165*/ o_ := g1
+		/*line fold.go:165*/ for o_ < outputs_ {
+			for w := range n {
+				l0 := w % n0
+				i0_ := i0_all[w]
+				j0_ := j0_all[w]
+				j1_ := j1_all[w]
+				di_ := di_all[w]
+				l_ := l0
+				/*line fold.go:166*/ e_ := gpu_none___(f_)
+				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
+					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
+						e_ = gpu_with____(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], (i_*cols_)+j_, order_)
+					}
+				}
+				t2_ := l_
+				/*line fold.go:172*/ t3_ := l_
+				/*line fold.go:172*/ t4_ := e_.a_
+				/*line fold.go:172*/ t5_ := e_.b_
+				/*line fold.go:172*/ as_[t2_] = t4_
+				/*line fold.go:172*/ bs_[t3_] = t5_
+				i0_all[w] = i0_
+				j0_all[w] = j0_
+				j1_all[w] = j1_
+				di_all[w] = di_
+			}
+			for w := range n {
+				l0 := w % n0
+				l_ := l0
+				/*line fold.go:174*/ if l_ == int64(0) {
+					s_ := gpu_state{a_: as_[0], b_: bs_[0]}
+					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
+						t6_ := gpu_state{a_: as_[k_], b_: bs_[k_]}
+						/*line fold.go:177*/ s_ = gpu_merge(s_, gpu_kind___(f_), t6_)
+					}
+					if int64(len(parts_)) == int64(0) {
+						gpu_put__(c_, o_, gpu_of__(r_, s_, order_))
+					} else {
+						t7_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:182*/ t8_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:182*/ t9_ := s_.a_
+						/*line fold.go:182*/ t10_ := s_.b_
+						/*line fold.go:182*/ parts_[t7_] = t9_
+						/*line fold.go:182*/ parts_[t8_] = t10_
+					}
+				}
+			}
+			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
+		}
+//line kernels_tandem.go:3916
+	}
+	return nil
+}
+
+func FoldAlongInt32Int32Int32EndsIntValueIntPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 endsInt
 	var arg1 valueInt
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		FoldFew[int32, int32, mostInt, valueInt](it, arg0, arg1, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, bool(args[10].Uint32() != 0), int64(args[11].Int64()), int64(args[12].Int64()))
+		FoldAlong[int32, int32, int32, endsInt, valueInt](it, arg0, arg1, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), gpu.Matrix[int32]{Data: support.Matrix[int32](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, int(args[13].Int64()), int(args[14].Int64()), int(args[15].Int64()), int32(args[16].Int32()))
 	})
 }
 
-func FoldFewInt32Int32MostIntValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func FoldAlongInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
-		return FoldFewInt32Int32MostIntValueIntPlain(grid, lo, hi, args)
+		return FoldAlongInt32Int32Int32EndsIntValueIntPlain(grid, lo, hi, args)
 	}
-	var f_ gpu_mostInt
+	var f_ gpu_endsInt
 	var r_ gpu_valueInt
 	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
-	down_ := args[10].Uint32() != 0
-	mask_ := args[11].Int64()
-	flip_ := args[12].Int64()
+	parts_ := support.Slice[int64](args[5:])
+	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[8:]), Rows_: args[10].Int64(), Cols_: args[11].Int64(), Stride_: args[12].Int64()}
+	outputs_ := args[13].Int64()
+	height_ := args[14].Int64()
+	cols_ := args[15].Int64()
+	order_ := args[16].Int32()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
+	var as_ [128]int64
+	var bs_ [128]int64
+	var i0_all, di_all, j0_all, j1_all [1024]int64
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
-		for i2 := b2; i2 < e2; i2++ {
-			for i1 := b1; i1 < e1; i1++ {
-				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:138*/ outputs_ := x_.Rows_
-					/*line fold.go:138*/ terms_ := x_.Cols_
-					if down_ {
-						t_ := x_.Cols_
-						/*line fold.go:140*/ t2_ := x_.Rows_
-						/*line fold.go:140*/ outputs_ = t_
-						/*line fold.go:140*/ terms_ = t2_
+		_, _, _ = b0, b1, b2
+		/*line fold.go:158*/ n_ := n0
+		for w := range n {
+			var i0_ int64
+			var di_ int64
+			var j0_ int64
+			var j1_ int64
+			/*line fold.go:159*/ i0_ = g0
+			/*line fold.go:159*/ di_ = int64(grid.Groups[0])
+			/*line fold.go:159*/ j0_ = int64(0)
+			/*line fold.go:159*/ j1_ = cols_
+			if height_ == int64(1) {
+				width_ := support.Div((cols_+s0)-int64(1), s0) * n_
+				t_ := min(g0*width_, cols_)
+				/*line fold.go:162*/ i0_ = int64(0)
+				/*line fold.go:162*/ di_ = int64(1)
+				/*line fold.go:162*/ j0_ = t_
+				j1_ = min(j0_+width_, cols_)
+			}
+			i0_all[w] = i0_
+			di_all[w] = di_
+			j0_all[w] = j0_
+			j1_all[w] = j1_
+		}
+		/*line fold.go:165*/ o_ := g1
+		/*line fold.go:165*/ for o_ < outputs_ {
+			for w := range n {
+				l0 := w % n0
+				i0_ := i0_all[w]
+				j0_ := j0_all[w]
+				j1_ := j1_all[w]
+				di_ := di_all[w]
+				l_ := l0
+				/*line fold.go:166*/ e_ := gpu_none____(f_)
+				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
+					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
+						e_ = gpu_with_____(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
 					}
-					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
-						s_ := gpu_no(gpu_sum__(f_))
-						h1 := x_.Data_
-						h2 := x_.Stride_
-						for t3_, i_ := terms_, int64(0); i_ < t3_; i_ = i_ + int64(1) {
-							/*line fold.go:145*/ var y_ int32
-							if down_ {
-								y_ = h1[(i_*h2)+o_]
-							} else {
-								y_ = h1[(o_*h2)+i_]
-							}
-							t4_ := gpu_state{key_: gpu_key__(f_, y_, mask_, flip_), index_: i_}
-							/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum__(f_), t4_)
-						}
-						if c_.Cols_ == int64(1) {
-							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of__(r_, s_, flip_)
-						} else {
-							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of__(r_, s_, flip_)
-						}
+				}
+				t2_ := l_
+				/*line fold.go:172*/ t3_ := l_
+				/*line fold.go:172*/ t4_ := int64(e_.a_)
+				/*line fold.go:172*/ t5_ := int64(e_.b_)
+				/*line fold.go:172*/ as_[t2_] = t4_
+				/*line fold.go:172*/ bs_[t3_] = t5_
+				i0_all[w] = i0_
+				j0_all[w] = j0_
+				j1_all[w] = j1_
+				di_all[w] = di_
+			}
+			for w := range n {
+				l0 := w % n0
+				l_ := l0
+				/*line fold.go:174*/ if l_ == int64(0) {
+					s_ := gpu_state{a_: as_[0], b_: bs_[0]}
+					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
+						t6_ := gpu_state{a_: as_[k_], b_: bs_[k_]}
+						/*line fold.go:177*/ s_ = gpu_merge(s_, gpu_kind____(f_), t6_)
+					}
+					if int64(len(parts_)) == int64(0) {
+						gpu_put__(c_, o_, gpu_of___(r_, s_, int64(order_)))
+					} else {
+						t7_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:182*/ t8_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:182*/ t9_ := s_.a_
+						/*line fold.go:182*/ t10_ := s_.b_
+						/*line fold.go:182*/ parts_[t7_] = t9_
+						/*line fold.go:182*/ parts_[t8_] = t10_
 					}
 				}
 			}
+			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4437
+//line kernels_tandem.go:4024
 	}
 	return nil
 }
 
-func FoldFewFloat32Int32Most32IndexPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 most32
+func FoldAlongInt32Int32Int32FirstIntIndexPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 firstInt
 	var arg1 index
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		FoldFew[float32, int32, most32, index](it, arg0, arg1, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, bool(args[10].Uint32() != 0), int64(args[11].Int64()), int64(args[12].Int64()))
+		FoldAlong[int32, int32, int32, firstInt, index](it, arg0, arg1, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), gpu.Matrix[int32]{Data: support.Matrix[int32](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, int(args[13].Int64()), int(args[14].Int64()), int(args[15].Int64()), int32(args[16].Int32()))
 	})
 }
 
-func FoldFewFloat32Int32Most32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func FoldAlongInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
-		return FoldFewFloat32Int32Most32IndexPlain(grid, lo, hi, args)
+		return FoldAlongInt32Int32Int32FirstIntIndexPlain(grid, lo, hi, args)
 	}
-	var f_ gpu_most32
+	var f_ gpu_firstInt
 	var r_ gpu_index
 	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
-	down_ := args[10].Uint32() != 0
-	mask_ := args[11].Int64()
-	flip_ := args[12].Int64()
+	parts_ := support.Slice[int64](args[5:])
+	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[8:]), Rows_: args[10].Int64(), Cols_: args[11].Int64(), Stride_: args[12].Int64()}
+	outputs_ := args[13].Int64()
+	height_ := args[14].Int64()
+	cols_ := args[15].Int64()
+	order_ := args[16].Int32()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
+	var as_ [128]int64
+	var bs_ [128]int64
+	var i0_all, di_all, j0_all, j1_all [1024]int64
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
-		for i2 := b2; i2 < e2; i2++ {
-			for i1 := b1; i1 < e1; i1++ {
-				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:138*/ outputs_ := x_.Rows_
-					/*line fold.go:138*/ terms_ := x_.Cols_
-					if down_ {
-						t_ := x_.Cols_
-						/*line fold.go:140*/ t2_ := x_.Rows_
-						/*line fold.go:140*/ outputs_ = t_
-						/*line fold.go:140*/ terms_ = t2_
+		_, _, _ = b0, b1, b2
+		/*line fold.go:158*/ n_ := n0
+		for w := range n {
+			var i0_ int64
+			var di_ int64
+			var j0_ int64
+			var j1_ int64
+			/*line fold.go:159*/ i0_ = g0
+			/*line fold.go:159*/ di_ = int64(grid.Groups[0])
+			/*line fold.go:159*/ j0_ = int64(0)
+			/*line fold.go:159*/ j1_ = cols_
+			if height_ == int64(1) {
+				width_ := support.Div((cols_+s0)-int64(1), s0) * n_
+				t_ := min(g0*width_, cols_)
+				/*line fold.go:162*/ i0_ = int64(0)
+				/*line fold.go:162*/ di_ = int64(1)
+				/*line fold.go:162*/ j0_ = t_
+				j1_ = min(j0_+width_, cols_)
+			}
+			i0_all[w] = i0_
+			di_all[w] = di_
+			j0_all[w] = j0_
+			j1_all[w] = j1_
+		}
+		/*line fold.go:165*/ o_ := g1
+		/*line fold.go:165*/ for o_ < outputs_ {
+			for w := range n {
+				l0 := w % n0
+				i0_ := i0_all[w]
+				j0_ := j0_all[w]
+				j1_ := j1_all[w]
+				di_ := di_all[w]
+				l_ := l0
+				/*line fold.go:166*/ e_ := gpu_none_____(f_)
+				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
+					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
+						e_ = gpu_with______(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
 					}
-					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
-						s_ := gpu_no(gpu_sum(f_))
-						h1 := x_.Data_
-						h2 := x_.Stride_
-						for t3_, i_ := terms_, int64(0); i_ < t3_; i_ = i_ + int64(1) {
-							/*line fold.go:145*/ var y_ float32
-							if down_ {
-								y_ = h1[(i_*h2)+o_]
-							} else {
-								y_ = h1[(o_*h2)+i_]
-							}
-							t4_ := gpu_state{key_: gpu_key(f_, y_, mask_, flip_), index_: i_}
-							/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum(f_), t4_)
-						}
-						if c_.Cols_ == int64(1) {
-							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of___(r_, s_, flip_)
-						} else {
-							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of___(r_, s_, flip_)
-						}
+				}
+				t2_ := l_
+				/*line fold.go:172*/ t3_ := l_
+				/*line fold.go:172*/ t4_ := int64(e_.a_)
+				/*line fold.go:172*/ t5_ := int64(e_.b_)
+				/*line fold.go:172*/ as_[t2_] = t4_
+				/*line fold.go:172*/ bs_[t3_] = t5_
+				i0_all[w] = i0_
+				j0_all[w] = j0_
+				j1_all[w] = j1_
+				di_all[w] = di_
+			}
+			for w := range n {
+				l0 := w % n0
+				l_ := l0
+				/*line fold.go:174*/ if l_ == int64(0) {
+					s_ := gpu_state{a_: as_[0], b_: bs_[0]}
+					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
+						t6_ := gpu_state{a_: as_[k_], b_: bs_[k_]}
+						/*line fold.go:177*/ s_ = gpu_merge(s_, gpu_kind_____(f_), t6_)
+					}
+					if int64(len(parts_)) == int64(0) {
+						gpu_put__(c_, o_, gpu_of__(r_, s_, int64(order_)))
+					} else {
+						t7_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:182*/ t8_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:182*/ t9_ := s_.a_
+						/*line fold.go:182*/ t10_ := s_.b_
+						/*line fold.go:182*/ parts_[t7_] = t9_
+						/*line fold.go:182*/ parts_[t8_] = t10_
 					}
 				}
 			}
+			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4503
+//line kernels_tandem.go:4132
 	}
 	return nil
 }
 
-func FoldFewFloat64Int32Most64IndexPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 most64
-	var arg1 index
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		FoldFew[float64, int32, most64, index](it, arg0, arg1, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, bool(args[10].Uint32() != 0), int64(args[11].Int64()), int64(args[12].Int64()))
-	})
-}
-
-func FoldFewFloat64Int32Most64IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FoldFewFloat64Int32Most64IndexPlain(grid, lo, hi, args)
-	}
-	var f_ gpu_most64
-	var r_ gpu_index
-	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
-	down_ := args[10].Uint32() != 0
-	mask_ := args[11].Int64()
-	flip_ := args[12].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
-		for i2 := b2; i2 < e2; i2++ {
-			for i1 := b1; i1 < e1; i1++ {
-				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:138*/ outputs_ := x_.Rows_
-					/*line fold.go:138*/ terms_ := x_.Cols_
-					if down_ {
-						t_ := x_.Cols_
-						/*line fold.go:140*/ t2_ := x_.Rows_
-						/*line fold.go:140*/ outputs_ = t_
-						/*line fold.go:140*/ terms_ = t2_
-					}
-					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
-						s_ := gpu_no(gpu_sum_(f_))
-						h1 := x_.Data_
-						h2 := x_.Stride_
-						for t3_, i_ := terms_, int64(0); i_ < t3_; i_ = i_ + int64(1) {
-							/*line fold.go:145*/ var y_ float64
-							if down_ {
-								y_ = h1[(i_*h2)+o_]
-							} else {
-								y_ = h1[(o_*h2)+i_]
-							}
-							t4_ := gpu_state{key_: gpu_key_(f_, y_, mask_, flip_), index_: i_}
-							/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum_(f_), t4_)
-						}
-						if c_.Cols_ == int64(1) {
-							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of___(r_, s_, flip_)
-						} else {
-							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of___(r_, s_, flip_)
-						}
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:4569
-	}
-	return nil
-}
-
-func FoldFewInt32Int32MostIntIndexPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 mostInt
-	var arg1 index
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		FoldFew[int32, int32, mostInt, index](it, arg0, arg1, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, bool(args[10].Uint32() != 0), int64(args[11].Int64()), int64(args[12].Int64()))
-	})
-}
-
-func FoldFewInt32Int32MostIntIndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FoldFewInt32Int32MostIntIndexPlain(grid, lo, hi, args)
-	}
-	var f_ gpu_mostInt
-	var r_ gpu_index
-	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
-	down_ := args[10].Uint32() != 0
-	mask_ := args[11].Int64()
-	flip_ := args[12].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
-		for i2 := b2; i2 < e2; i2++ {
-			for i1 := b1; i1 < e1; i1++ {
-				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:138*/ outputs_ := x_.Rows_
-					/*line fold.go:138*/ terms_ := x_.Cols_
-					if down_ {
-						t_ := x_.Cols_
-						/*line fold.go:140*/ t2_ := x_.Rows_
-						/*line fold.go:140*/ outputs_ = t_
-						/*line fold.go:140*/ terms_ = t2_
-					}
-					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
-						s_ := gpu_no(gpu_sum__(f_))
-						h1 := x_.Data_
-						h2 := x_.Stride_
-						for t3_, i_ := terms_, int64(0); i_ < t3_; i_ = i_ + int64(1) {
-							/*line fold.go:145*/ var y_ int32
-							if down_ {
-								y_ = h1[(i_*h2)+o_]
-							} else {
-								y_ = h1[(o_*h2)+i_]
-							}
-							t4_ := gpu_state{key_: gpu_key__(f_, y_, mask_, flip_), index_: i_}
-							/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum__(f_), t4_)
-						}
-						if c_.Cols_ == int64(1) {
-							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of___(r_, s_, flip_)
-						} else {
-							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of___(r_, s_, flip_)
-						}
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:4635
-	}
-	return nil
-}
-
-func FoldFewInt32Int32Add32TotalPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func FoldAlongInt32Int32Int32Add32TotalPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 add32
 	var arg1 total
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		FoldFew[int32, int32, add32, total](it, arg0, arg1, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, bool(args[10].Uint32() != 0), int64(args[11].Int64()), int64(args[12].Int64()))
+		FoldAlong[int32, int32, int32, add32, total](it, arg0, arg1, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), gpu.Matrix[int32]{Data: support.Matrix[int32](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, int(args[13].Int64()), int(args[14].Int64()), int(args[15].Int64()), int32(args[16].Int32()))
 	})
 }
 
-func FoldFewInt32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func FoldAlongInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
-		return FoldFewInt32Int32Add32TotalPlain(grid, lo, hi, args)
+		return FoldAlongInt32Int32Int32Add32TotalPlain(grid, lo, hi, args)
 	}
 	var f_ gpu_add32
 	var r_ gpu_total
 	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
-	down_ := args[10].Uint32() != 0
-	mask_ := args[11].Int64()
-	flip_ := args[12].Int64()
+	parts_ := support.Slice[int64](args[5:])
+	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[8:]), Rows_: args[10].Int64(), Cols_: args[11].Int64(), Stride_: args[12].Int64()}
+	outputs_ := args[13].Int64()
+	height_ := args[14].Int64()
+	cols_ := args[15].Int64()
+	order_ := args[16].Int32()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
+	var as_ [128]int64
+	var bs_ [128]int64
+	var i0_all, di_all, j0_all, j1_all [1024]int64
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
-		for i2 := b2; i2 < e2; i2++ {
-			for i1 := b1; i1 < e1; i1++ {
-				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:138*/ outputs_ := x_.Rows_
-					/*line fold.go:138*/ terms_ := x_.Cols_
-					if down_ {
-						t_ := x_.Cols_
-						/*line fold.go:140*/ t2_ := x_.Rows_
-						/*line fold.go:140*/ outputs_ = t_
-						/*line fold.go:140*/ terms_ = t2_
+		_, _, _ = b0, b1, b2
+		/*line fold.go:158*/ n_ := n0
+		for w := range n {
+			var i0_ int64
+			var di_ int64
+			var j0_ int64
+			var j1_ int64
+			/*line fold.go:159*/ i0_ = g0
+			/*line fold.go:159*/ di_ = int64(grid.Groups[0])
+			/*line fold.go:159*/ j0_ = int64(0)
+			/*line fold.go:159*/ j1_ = cols_
+			if height_ == int64(1) {
+				width_ := support.Div((cols_+s0)-int64(1), s0) * n_
+				t_ := min(g0*width_, cols_)
+				/*line fold.go:162*/ i0_ = int64(0)
+				/*line fold.go:162*/ di_ = int64(1)
+				/*line fold.go:162*/ j0_ = t_
+				j1_ = min(j0_+width_, cols_)
+			}
+			i0_all[w] = i0_
+			di_all[w] = di_
+			j0_all[w] = j0_
+			j1_all[w] = j1_
+		}
+		/*line fold.go:165*/ o_ := g1
+		/*line fold.go:165*/ for o_ < outputs_ {
+			for w := range n {
+				l0 := w % n0
+				i0_ := i0_all[w]
+				j0_ := j0_all[w]
+				j1_ := j1_all[w]
+				di_ := di_all[w]
+				l_ := l0
+				/*line fold.go:166*/ e_ := gpu_none______(f_)
+				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
+					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
+						e_ = gpu_with_______(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
 					}
-					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
-						s_ := gpu_no(gpu_sum___(f_))
-						h1 := x_.Data_
-						h2 := x_.Stride_
-						for t3_, i_ := terms_, int64(0); i_ < t3_; i_ = i_ + int64(1) {
-							/*line fold.go:145*/ var y_ int32
-							if down_ {
-								y_ = h1[(i_*h2)+o_]
-							} else {
-								y_ = h1[(o_*h2)+i_]
-							}
-							t4_ := gpu_state{key_: gpu_key___(f_, y_, mask_, flip_), index_: i_}
-							/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum___(f_), t4_)
-						}
-						if c_.Cols_ == int64(1) {
-							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of____(r_, s_, flip_)
-						} else {
-							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of____(r_, s_, flip_)
-						}
+				}
+				t2_ := l_
+				/*line fold.go:172*/ t3_ := l_
+				/*line fold.go:172*/ t4_ := int64(e_.a_)
+				/*line fold.go:172*/ t5_ := int64(e_.b_)
+				/*line fold.go:172*/ as_[t2_] = t4_
+				/*line fold.go:172*/ bs_[t3_] = t5_
+				i0_all[w] = i0_
+				j0_all[w] = j0_
+				j1_all[w] = j1_
+				di_all[w] = di_
+			}
+			for w := range n {
+				l0 := w % n0
+				l_ := l0
+				/*line fold.go:174*/ if l_ == int64(0) {
+					s_ := gpu_state{a_: as_[0], b_: bs_[0]}
+					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
+						t6_ := gpu_state{a_: as_[k_], b_: bs_[k_]}
+						/*line fold.go:177*/ s_ = gpu_merge(s_, gpu_kind______(f_), t6_)
+					}
+					if int64(len(parts_)) == int64(0) {
+						gpu_put__(c_, o_, gpu_of____(r_, s_, int64(order_)))
+					} else {
+						t7_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:182*/ t8_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:182*/ t9_ := s_.a_
+						/*line fold.go:182*/ t10_ := s_.b_
+						/*line fold.go:182*/ parts_[t7_] = t9_
+						/*line fold.go:182*/ parts_[t8_] = t10_
 					}
 				}
 			}
+			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4701
+//line kernels_tandem.go:4240
 	}
 	return nil
 }
 
-func FoldFewBoolInt32CountTotalPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func FoldAlongBoolInt32Int32CountTotalPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 count
 	var arg1 total
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		FoldFew[bool, int32, count, total](it, arg0, arg1, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[bool]{Data: support.Matrix[bool](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, bool(args[10].Uint32() != 0), int64(args[11].Int64()), int64(args[12].Int64()))
+		FoldAlong[bool, int32, int32, count, total](it, arg0, arg1, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), gpu.Matrix[bool]{Data: support.Matrix[bool](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, int(args[13].Int64()), int(args[14].Int64()), int(args[15].Int64()), int32(args[16].Int32()))
 	})
 }
 
-func FoldFewBoolInt32CountTotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func FoldAlongBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
-		return FoldFewBoolInt32CountTotalPlain(grid, lo, hi, args)
+		return FoldAlongBoolInt32Int32CountTotalPlain(grid, lo, hi, args)
 	}
 	var f_ gpu_count
 	var r_ gpu_total
 	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	x_ := gpu_Matrix___{Data_: support.Matrix[bool](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
-	down_ := args[10].Uint32() != 0
-	mask_ := args[11].Int64()
-	flip_ := args[12].Int64()
+	parts_ := support.Slice[int64](args[5:])
+	x_ := gpu_Matrix___{Data_: support.Matrix[bool](args[8:]), Rows_: args[10].Int64(), Cols_: args[11].Int64(), Stride_: args[12].Int64()}
+	outputs_ := args[13].Int64()
+	height_ := args[14].Int64()
+	cols_ := args[15].Int64()
+	order_ := args[16].Int32()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
+	var as_ [128]int64
+	var bs_ [128]int64
+	var i0_all, di_all, j0_all, j1_all [1024]int64
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
-		for i2 := b2; i2 < e2; i2++ {
-			for i1 := b1; i1 < e1; i1++ {
-				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:138*/ outputs_ := x_.Rows_
-					/*line fold.go:138*/ terms_ := x_.Cols_
-					if down_ {
-						t_ := x_.Cols_
-						/*line fold.go:140*/ t2_ := x_.Rows_
-						/*line fold.go:140*/ outputs_ = t_
-						/*line fold.go:140*/ terms_ = t2_
+		_, _, _ = b0, b1, b2
+		/*line fold.go:158*/ n_ := n0
+		for w := range n {
+			var i0_ int64
+			var di_ int64
+			var j0_ int64
+			var j1_ int64
+			/*line fold.go:159*/ i0_ = g0
+			/*line fold.go:159*/ di_ = int64(grid.Groups[0])
+			/*line fold.go:159*/ j0_ = int64(0)
+			/*line fold.go:159*/ j1_ = cols_
+			if height_ == int64(1) {
+				width_ := support.Div((cols_+s0)-int64(1), s0) * n_
+				t_ := min(g0*width_, cols_)
+				/*line fold.go:162*/ i0_ = int64(0)
+				/*line fold.go:162*/ di_ = int64(1)
+				/*line fold.go:162*/ j0_ = t_
+				j1_ = min(j0_+width_, cols_)
+			}
+			i0_all[w] = i0_
+			di_all[w] = di_
+			j0_all[w] = j0_
+			j1_all[w] = j1_
+		}
+		/*line fold.go:165*/ o_ := g1
+		/*line fold.go:165*/ for o_ < outputs_ {
+			for w := range n {
+				l0 := w % n0
+				i0_ := i0_all[w]
+				j0_ := j0_all[w]
+				j1_ := j1_all[w]
+				di_ := di_all[w]
+				l_ := l0
+				/*line fold.go:166*/ e_ := gpu_none_______(f_)
+				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
+					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
+						e_ = gpu_with________(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
 					}
-					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
-						s_ := gpu_no(gpu_sum____(f_))
-						h1 := x_.Data_
-						h2 := x_.Stride_
-						for t3_, i_ := terms_, int64(0); i_ < t3_; i_ = i_ + int64(1) {
-							/*line fold.go:145*/ var y_ bool
-							if down_ {
-								y_ = h1[(i_*h2)+o_]
-							} else {
-								y_ = h1[(o_*h2)+i_]
-							}
-							t4_ := gpu_state{key_: gpu_key____(f_, y_, mask_, flip_), index_: i_}
-							/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum____(f_), t4_)
-						}
-						if c_.Cols_ == int64(1) {
-							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of____(r_, s_, flip_)
-						} else {
-							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of____(r_, s_, flip_)
-						}
+				}
+				t2_ := l_
+				/*line fold.go:172*/ t3_ := l_
+				/*line fold.go:172*/ t4_ := int64(e_.a_)
+				/*line fold.go:172*/ t5_ := int64(e_.b_)
+				/*line fold.go:172*/ as_[t2_] = t4_
+				/*line fold.go:172*/ bs_[t3_] = t5_
+				i0_all[w] = i0_
+				j0_all[w] = j0_
+				j1_all[w] = j1_
+				di_all[w] = di_
+			}
+			for w := range n {
+				l0 := w % n0
+				l_ := l0
+				/*line fold.go:174*/ if l_ == int64(0) {
+					s_ := gpu_state{a_: as_[0], b_: bs_[0]}
+					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
+						t6_ := gpu_state{a_: as_[k_], b_: bs_[k_]}
+						/*line fold.go:177*/ s_ = gpu_merge(s_, gpu_kind_______(f_), t6_)
+					}
+					if int64(len(parts_)) == int64(0) {
+						gpu_put__(c_, o_, gpu_of____(r_, s_, int64(order_)))
+					} else {
+						t7_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:182*/ t8_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:182*/ t9_ := s_.a_
+						/*line fold.go:182*/ t10_ := s_.b_
+						/*line fold.go:182*/ parts_[t7_] = t9_
+						/*line fold.go:182*/ parts_[t8_] = t10_
 					}
 				}
 			}
+			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4767
+//line kernels_tandem.go:4348
 	}
 	return nil
 }
 
-func FoldFewBoolBoolCountReachedPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 count
-	var arg1 reached
+func FoldAlongBoolBoolInt32EndsBoolTruthPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 endsBool
+	var arg1 truth
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		FoldFew[bool, bool, count, reached](it, arg0, arg1, gpu.Matrix[bool]{Data: support.Matrix[bool](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[bool]{Data: support.Matrix[bool](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, bool(args[10].Uint32() != 0), int64(args[11].Int64()), int64(args[12].Int64()))
+		FoldAlong[bool, bool, int32, endsBool, truth](it, arg0, arg1, gpu.Matrix[bool]{Data: support.Matrix[bool](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), gpu.Matrix[bool]{Data: support.Matrix[bool](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, int(args[13].Int64()), int(args[14].Int64()), int(args[15].Int64()), int32(args[16].Int32()))
 	})
 }
 
-func FoldFewBoolBoolCountReachedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func FoldAlongBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
-		return FoldFewBoolBoolCountReachedPlain(grid, lo, hi, args)
+		return FoldAlongBoolBoolInt32EndsBoolTruthPlain(grid, lo, hi, args)
 	}
-	var f_ gpu_count
-	var r_ gpu_reached
+	var f_ gpu_endsBool
+	var r_ gpu_truth
 	c_ := gpu_Matrix___{Data_: support.Matrix[bool](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	x_ := gpu_Matrix___{Data_: support.Matrix[bool](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
-	down_ := args[10].Uint32() != 0
-	mask_ := args[11].Int64()
-	flip_ := args[12].Int64()
+	parts_ := support.Slice[int64](args[5:])
+	x_ := gpu_Matrix___{Data_: support.Matrix[bool](args[8:]), Rows_: args[10].Int64(), Cols_: args[11].Int64(), Stride_: args[12].Int64()}
+	outputs_ := args[13].Int64()
+	height_ := args[14].Int64()
+	cols_ := args[15].Int64()
+	order_ := args[16].Int32()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	var as_ [128]int64
+	var bs_ [128]int64
+	var i0_all, di_all, j0_all, j1_all [1024]int64
+	n := n0 * n1 * n2
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		/*line fold.go:158*/ n_ := n0
+		for w := range n {
+			var i0_ int64
+			var di_ int64
+			var j0_ int64
+			var j1_ int64
+			/*line fold.go:159*/ i0_ = g0
+			/*line fold.go:159*/ di_ = int64(grid.Groups[0])
+			/*line fold.go:159*/ j0_ = int64(0)
+			/*line fold.go:159*/ j1_ = cols_
+			if height_ == int64(1) {
+				width_ := support.Div((cols_+s0)-int64(1), s0) * n_
+				t_ := min(g0*width_, cols_)
+				/*line fold.go:162*/ i0_ = int64(0)
+				/*line fold.go:162*/ di_ = int64(1)
+				/*line fold.go:162*/ j0_ = t_
+				j1_ = min(j0_+width_, cols_)
+			}
+			i0_all[w] = i0_
+			di_all[w] = di_
+			j0_all[w] = j0_
+			j1_all[w] = j1_
+		}
+		/*line fold.go:165*/ o_ := g1
+		/*line fold.go:165*/ for o_ < outputs_ {
+			for w := range n {
+				l0 := w % n0
+				i0_ := i0_all[w]
+				j0_ := j0_all[w]
+				j1_ := j1_all[w]
+				di_ := di_all[w]
+				l_ := l0
+				/*line fold.go:166*/ e_ := gpu_none________(f_)
+				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
+					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
+						e_ = gpu_with_________(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
+					}
+				}
+				t2_ := l_
+				/*line fold.go:172*/ t3_ := l_
+				/*line fold.go:172*/ t4_ := int64(e_.a_)
+				/*line fold.go:172*/ t5_ := int64(e_.b_)
+				/*line fold.go:172*/ as_[t2_] = t4_
+				/*line fold.go:172*/ bs_[t3_] = t5_
+				i0_all[w] = i0_
+				j0_all[w] = j0_
+				j1_all[w] = j1_
+				di_all[w] = di_
+			}
+			for w := range n {
+				l0 := w % n0
+				l_ := l0
+				/*line fold.go:174*/ if l_ == int64(0) {
+					s_ := gpu_state{a_: as_[0], b_: bs_[0]}
+					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
+						t6_ := gpu_state{a_: as_[k_], b_: bs_[k_]}
+						/*line fold.go:177*/ s_ = gpu_merge(s_, gpu_kind________(f_), t6_)
+					}
+					if int64(len(parts_)) == int64(0) {
+						gpu_put___(c_, o_, gpu_of_____(r_, s_, int64(order_)))
+					} else {
+						t7_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:182*/ t8_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:182*/ t9_ := s_.a_
+						/*line fold.go:182*/ t10_ := s_.b_
+						/*line fold.go:182*/ parts_[t7_] = t9_
+						/*line fold.go:182*/ parts_[t8_] = t10_
+					}
+				}
+			}
+			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
+		}
+//line kernels_tandem.go:4456
+	}
+	return nil
+}
+
+func FoldEachFloat32Float32Int32Ends32Value32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 ends32
+	var arg1 value32
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		FoldEach[float32, float32, int32, ends32, value32](it, arg0, arg1, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), gpu.Matrix[float32]{Data: support.Matrix[float32](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, bool(args[13].Uint32() != 0), int32(args[14].Int32()))
+	})
+}
+
+func FoldEachFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return FoldEachFloat32Float32Int32Ends32Value32Plain(grid, lo, hi, args)
+	}
+	var f_ gpu_ends32
+	var r_ gpu_value32
+	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	parts_ := support.Slice[int64](args[5:])
+	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[8:]), Rows_: args[10].Int64(), Cols_: args[11].Int64(), Stride_: args[12].Int64()}
+	down_ := args[13].Uint32() != 0
+	order_ := args[14].Int32()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -4798,38 +4487,638 @@ func FoldFewBoolBoolCountReachedGo(grid backend.Grid, lo, hi int, args []backend
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:138*/ outputs_ := x_.Rows_
-					/*line fold.go:138*/ terms_ := x_.Cols_
+					/*line fold.go:208*/ outputs_ := x_.Rows_
+					/*line fold.go:208*/ terms_ := x_.Cols_
 					if down_ {
 						t_ := x_.Cols_
-						/*line fold.go:140*/ t2_ := x_.Rows_
-						/*line fold.go:140*/ outputs_ = t_
-						/*line fold.go:140*/ terms_ = t2_
+						/*line fold.go:210*/ t2_ := x_.Rows_
+						/*line fold.go:210*/ outputs_ = t_
+						/*line fold.go:210*/ terms_ = t2_
 					}
+					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
+					from_ := min(g1*share_, terms_)
+					to_ := min(from_+share_, terms_)
 					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
-						s_ := gpu_no(gpu_sum____(f_))
+						e_ := gpu_none(f_)
 						h1 := x_.Data_
 						h2 := x_.Stride_
-						for t3_, i_ := terms_, int64(0); i_ < t3_; i_ = i_ + int64(1) {
-							/*line fold.go:145*/ var y_ bool
+						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
+							/*line fold.go:218*/ var y_ float32
 							if down_ {
 								y_ = h1[(i_*h2)+o_]
 							} else {
 								y_ = h1[(o_*h2)+i_]
 							}
-							t4_ := gpu_state{key_: gpu_key____(f_, y_, mask_, flip_), index_: i_}
-							/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum____(f_), t4_)
+							e_ = gpu_with_(f_, e_, y_, int32(i_), order_)
 						}
-						if c_.Cols_ == int64(1) {
-							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of_____(r_, s_, flip_)
+						s_ := gpu_state{a_: int64(e_.a_), b_: int64(e_.b_)}
+						if int64(len(parts_)) == int64(0) {
+							gpu_put(c_, o_, gpu_of(r_, s_, int64(order_)))
 						} else {
-							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of_____(r_, s_, flip_)
+							t3_ := ((int64(2) * g1) * outputs_) + o_
+							/*line fold.go:230*/ t4_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:230*/ t5_ := s_.a_
+							/*line fold.go:230*/ t6_ := s_.b_
+							/*line fold.go:230*/ parts_[t3_] = t5_
+							/*line fold.go:230*/ parts_[t4_] = t6_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:4833
+//line kernels_tandem.go:4530
+	}
+	return nil
+}
+
+func FoldEachFloat64Float64Int64Ends64Value64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 ends64
+	var arg1 value64
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		FoldEach[float64, float64, int64, ends64, value64](it, arg0, arg1, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), gpu.Matrix[float64]{Data: support.Matrix[float64](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, bool(args[13].Uint32() != 0), int64(args[14].Int64()))
+	})
+}
+
+func FoldEachFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return FoldEachFloat64Float64Int64Ends64Value64Plain(grid, lo, hi, args)
+	}
+	var f_ gpu_ends64
+	var r_ gpu_value64
+	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	parts_ := support.Slice[int64](args[5:])
+	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[8:]), Rows_: args[10].Int64(), Cols_: args[11].Int64(), Stride_: args[12].Int64()}
+	down_ := args[13].Uint32() != 0
+	order_ := args[14].Int64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line fold.go:208*/ outputs_ := x_.Rows_
+					/*line fold.go:208*/ terms_ := x_.Cols_
+					if down_ {
+						t_ := x_.Cols_
+						/*line fold.go:210*/ t2_ := x_.Rows_
+						/*line fold.go:210*/ outputs_ = t_
+						/*line fold.go:210*/ terms_ = t2_
+					}
+					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
+					from_ := min(g1*share_, terms_)
+					to_ := min(from_+share_, terms_)
+					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
+						e_ := gpu_none_(f_)
+						h1 := x_.Data_
+						h2 := x_.Stride_
+						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
+							/*line fold.go:218*/ var y_ float64
+							if down_ {
+								y_ = h1[(i_*h2)+o_]
+							} else {
+								y_ = h1[(o_*h2)+i_]
+							}
+							e_ = gpu_with__(f_, e_, y_, i_, order_)
+						}
+						s_ := gpu_state{a_: e_.a_, b_: e_.b_}
+						if int64(len(parts_)) == int64(0) {
+							gpu_put_(c_, o_, gpu_of_(r_, s_, order_))
+						} else {
+							t3_ := ((int64(2) * g1) * outputs_) + o_
+							/*line fold.go:230*/ t4_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:230*/ t5_ := s_.a_
+							/*line fold.go:230*/ t6_ := s_.b_
+							/*line fold.go:230*/ parts_[t3_] = t5_
+							/*line fold.go:230*/ parts_[t4_] = t6_
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:4604
+	}
+	return nil
+}
+
+func FoldEachFloat32Int32Int32First32IndexPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 first32
+	var arg1 index
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		FoldEach[float32, int32, int32, first32, index](it, arg0, arg1, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), gpu.Matrix[float32]{Data: support.Matrix[float32](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, bool(args[13].Uint32() != 0), int32(args[14].Int32()))
+	})
+}
+
+func FoldEachFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return FoldEachFloat32Int32Int32First32IndexPlain(grid, lo, hi, args)
+	}
+	var f_ gpu_first32
+	var r_ gpu_index
+	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	parts_ := support.Slice[int64](args[5:])
+	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[8:]), Rows_: args[10].Int64(), Cols_: args[11].Int64(), Stride_: args[12].Int64()}
+	down_ := args[13].Uint32() != 0
+	order_ := args[14].Int32()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line fold.go:208*/ outputs_ := x_.Rows_
+					/*line fold.go:208*/ terms_ := x_.Cols_
+					if down_ {
+						t_ := x_.Cols_
+						/*line fold.go:210*/ t2_ := x_.Rows_
+						/*line fold.go:210*/ outputs_ = t_
+						/*line fold.go:210*/ terms_ = t2_
+					}
+					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
+					from_ := min(g1*share_, terms_)
+					to_ := min(from_+share_, terms_)
+					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
+						e_ := gpu_none__(f_)
+						h1 := x_.Data_
+						h2 := x_.Stride_
+						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
+							/*line fold.go:218*/ var y_ float32
+							if down_ {
+								y_ = h1[(i_*h2)+o_]
+							} else {
+								y_ = h1[(o_*h2)+i_]
+							}
+							e_ = gpu_with___(f_, e_, y_, int32(i_), order_)
+						}
+						s_ := gpu_state{a_: int64(e_.a_), b_: int64(e_.b_)}
+						if int64(len(parts_)) == int64(0) {
+							gpu_put__(c_, o_, gpu_of__(r_, s_, int64(order_)))
+						} else {
+							t3_ := ((int64(2) * g1) * outputs_) + o_
+							/*line fold.go:230*/ t4_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:230*/ t5_ := s_.a_
+							/*line fold.go:230*/ t6_ := s_.b_
+							/*line fold.go:230*/ parts_[t3_] = t5_
+							/*line fold.go:230*/ parts_[t4_] = t6_
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:4678
+	}
+	return nil
+}
+
+func FoldEachFloat64Int32Int64First64IndexPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 first64
+	var arg1 index
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		FoldEach[float64, int32, int64, first64, index](it, arg0, arg1, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), gpu.Matrix[float64]{Data: support.Matrix[float64](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, bool(args[13].Uint32() != 0), int64(args[14].Int64()))
+	})
+}
+
+func FoldEachFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return FoldEachFloat64Int32Int64First64IndexPlain(grid, lo, hi, args)
+	}
+	var f_ gpu_first64
+	var r_ gpu_index
+	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	parts_ := support.Slice[int64](args[5:])
+	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[8:]), Rows_: args[10].Int64(), Cols_: args[11].Int64(), Stride_: args[12].Int64()}
+	down_ := args[13].Uint32() != 0
+	order_ := args[14].Int64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line fold.go:208*/ outputs_ := x_.Rows_
+					/*line fold.go:208*/ terms_ := x_.Cols_
+					if down_ {
+						t_ := x_.Cols_
+						/*line fold.go:210*/ t2_ := x_.Rows_
+						/*line fold.go:210*/ outputs_ = t_
+						/*line fold.go:210*/ terms_ = t2_
+					}
+					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
+					from_ := min(g1*share_, terms_)
+					to_ := min(from_+share_, terms_)
+					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
+						e_ := gpu_none___(f_)
+						h1 := x_.Data_
+						h2 := x_.Stride_
+						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
+							/*line fold.go:218*/ var y_ float64
+							if down_ {
+								y_ = h1[(i_*h2)+o_]
+							} else {
+								y_ = h1[(o_*h2)+i_]
+							}
+							e_ = gpu_with____(f_, e_, y_, i_, order_)
+						}
+						s_ := gpu_state{a_: e_.a_, b_: e_.b_}
+						if int64(len(parts_)) == int64(0) {
+							gpu_put__(c_, o_, gpu_of__(r_, s_, order_))
+						} else {
+							t3_ := ((int64(2) * g1) * outputs_) + o_
+							/*line fold.go:230*/ t4_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:230*/ t5_ := s_.a_
+							/*line fold.go:230*/ t6_ := s_.b_
+							/*line fold.go:230*/ parts_[t3_] = t5_
+							/*line fold.go:230*/ parts_[t4_] = t6_
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:4752
+	}
+	return nil
+}
+
+func FoldEachInt32Int32Int32EndsIntValueIntPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 endsInt
+	var arg1 valueInt
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		FoldEach[int32, int32, int32, endsInt, valueInt](it, arg0, arg1, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), gpu.Matrix[int32]{Data: support.Matrix[int32](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, bool(args[13].Uint32() != 0), int32(args[14].Int32()))
+	})
+}
+
+func FoldEachInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return FoldEachInt32Int32Int32EndsIntValueIntPlain(grid, lo, hi, args)
+	}
+	var f_ gpu_endsInt
+	var r_ gpu_valueInt
+	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	parts_ := support.Slice[int64](args[5:])
+	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[8:]), Rows_: args[10].Int64(), Cols_: args[11].Int64(), Stride_: args[12].Int64()}
+	down_ := args[13].Uint32() != 0
+	order_ := args[14].Int32()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line fold.go:208*/ outputs_ := x_.Rows_
+					/*line fold.go:208*/ terms_ := x_.Cols_
+					if down_ {
+						t_ := x_.Cols_
+						/*line fold.go:210*/ t2_ := x_.Rows_
+						/*line fold.go:210*/ outputs_ = t_
+						/*line fold.go:210*/ terms_ = t2_
+					}
+					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
+					from_ := min(g1*share_, terms_)
+					to_ := min(from_+share_, terms_)
+					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
+						e_ := gpu_none____(f_)
+						h1 := x_.Data_
+						h2 := x_.Stride_
+						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
+							/*line fold.go:218*/ var y_ int32
+							if down_ {
+								y_ = h1[(i_*h2)+o_]
+							} else {
+								y_ = h1[(o_*h2)+i_]
+							}
+							e_ = gpu_with_____(f_, e_, y_, int32(i_), order_)
+						}
+						s_ := gpu_state{a_: int64(e_.a_), b_: int64(e_.b_)}
+						if int64(len(parts_)) == int64(0) {
+							gpu_put__(c_, o_, gpu_of___(r_, s_, int64(order_)))
+						} else {
+							t3_ := ((int64(2) * g1) * outputs_) + o_
+							/*line fold.go:230*/ t4_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:230*/ t5_ := s_.a_
+							/*line fold.go:230*/ t6_ := s_.b_
+							/*line fold.go:230*/ parts_[t3_] = t5_
+							/*line fold.go:230*/ parts_[t4_] = t6_
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:4826
+	}
+	return nil
+}
+
+func FoldEachInt32Int32Int32FirstIntIndexPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 firstInt
+	var arg1 index
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		FoldEach[int32, int32, int32, firstInt, index](it, arg0, arg1, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), gpu.Matrix[int32]{Data: support.Matrix[int32](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, bool(args[13].Uint32() != 0), int32(args[14].Int32()))
+	})
+}
+
+func FoldEachInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return FoldEachInt32Int32Int32FirstIntIndexPlain(grid, lo, hi, args)
+	}
+	var f_ gpu_firstInt
+	var r_ gpu_index
+	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	parts_ := support.Slice[int64](args[5:])
+	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[8:]), Rows_: args[10].Int64(), Cols_: args[11].Int64(), Stride_: args[12].Int64()}
+	down_ := args[13].Uint32() != 0
+	order_ := args[14].Int32()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line fold.go:208*/ outputs_ := x_.Rows_
+					/*line fold.go:208*/ terms_ := x_.Cols_
+					if down_ {
+						t_ := x_.Cols_
+						/*line fold.go:210*/ t2_ := x_.Rows_
+						/*line fold.go:210*/ outputs_ = t_
+						/*line fold.go:210*/ terms_ = t2_
+					}
+					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
+					from_ := min(g1*share_, terms_)
+					to_ := min(from_+share_, terms_)
+					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
+						e_ := gpu_none_____(f_)
+						h1 := x_.Data_
+						h2 := x_.Stride_
+						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
+							/*line fold.go:218*/ var y_ int32
+							if down_ {
+								y_ = h1[(i_*h2)+o_]
+							} else {
+								y_ = h1[(o_*h2)+i_]
+							}
+							e_ = gpu_with______(f_, e_, y_, int32(i_), order_)
+						}
+						s_ := gpu_state{a_: int64(e_.a_), b_: int64(e_.b_)}
+						if int64(len(parts_)) == int64(0) {
+							gpu_put__(c_, o_, gpu_of__(r_, s_, int64(order_)))
+						} else {
+							t3_ := ((int64(2) * g1) * outputs_) + o_
+							/*line fold.go:230*/ t4_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:230*/ t5_ := s_.a_
+							/*line fold.go:230*/ t6_ := s_.b_
+							/*line fold.go:230*/ parts_[t3_] = t5_
+							/*line fold.go:230*/ parts_[t4_] = t6_
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:4900
+	}
+	return nil
+}
+
+func FoldEachInt32Int32Int32Add32TotalPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 add32
+	var arg1 total
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		FoldEach[int32, int32, int32, add32, total](it, arg0, arg1, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), gpu.Matrix[int32]{Data: support.Matrix[int32](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, bool(args[13].Uint32() != 0), int32(args[14].Int32()))
+	})
+}
+
+func FoldEachInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return FoldEachInt32Int32Int32Add32TotalPlain(grid, lo, hi, args)
+	}
+	var f_ gpu_add32
+	var r_ gpu_total
+	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	parts_ := support.Slice[int64](args[5:])
+	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[8:]), Rows_: args[10].Int64(), Cols_: args[11].Int64(), Stride_: args[12].Int64()}
+	down_ := args[13].Uint32() != 0
+	order_ := args[14].Int32()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line fold.go:208*/ outputs_ := x_.Rows_
+					/*line fold.go:208*/ terms_ := x_.Cols_
+					if down_ {
+						t_ := x_.Cols_
+						/*line fold.go:210*/ t2_ := x_.Rows_
+						/*line fold.go:210*/ outputs_ = t_
+						/*line fold.go:210*/ terms_ = t2_
+					}
+					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
+					from_ := min(g1*share_, terms_)
+					to_ := min(from_+share_, terms_)
+					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
+						e_ := gpu_none______(f_)
+						h1 := x_.Data_
+						h2 := x_.Stride_
+						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
+							/*line fold.go:218*/ var y_ int32
+							if down_ {
+								y_ = h1[(i_*h2)+o_]
+							} else {
+								y_ = h1[(o_*h2)+i_]
+							}
+							e_ = gpu_with_______(f_, e_, y_, int32(i_), order_)
+						}
+						s_ := gpu_state{a_: int64(e_.a_), b_: int64(e_.b_)}
+						if int64(len(parts_)) == int64(0) {
+							gpu_put__(c_, o_, gpu_of____(r_, s_, int64(order_)))
+						} else {
+							t3_ := ((int64(2) * g1) * outputs_) + o_
+							/*line fold.go:230*/ t4_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:230*/ t5_ := s_.a_
+							/*line fold.go:230*/ t6_ := s_.b_
+							/*line fold.go:230*/ parts_[t3_] = t5_
+							/*line fold.go:230*/ parts_[t4_] = t6_
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:4974
+	}
+	return nil
+}
+
+func FoldEachBoolInt32Int32CountTotalPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 count
+	var arg1 total
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		FoldEach[bool, int32, int32, count, total](it, arg0, arg1, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), gpu.Matrix[bool]{Data: support.Matrix[bool](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, bool(args[13].Uint32() != 0), int32(args[14].Int32()))
+	})
+}
+
+func FoldEachBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return FoldEachBoolInt32Int32CountTotalPlain(grid, lo, hi, args)
+	}
+	var f_ gpu_count
+	var r_ gpu_total
+	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	parts_ := support.Slice[int64](args[5:])
+	x_ := gpu_Matrix___{Data_: support.Matrix[bool](args[8:]), Rows_: args[10].Int64(), Cols_: args[11].Int64(), Stride_: args[12].Int64()}
+	down_ := args[13].Uint32() != 0
+	order_ := args[14].Int32()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line fold.go:208*/ outputs_ := x_.Rows_
+					/*line fold.go:208*/ terms_ := x_.Cols_
+					if down_ {
+						t_ := x_.Cols_
+						/*line fold.go:210*/ t2_ := x_.Rows_
+						/*line fold.go:210*/ outputs_ = t_
+						/*line fold.go:210*/ terms_ = t2_
+					}
+					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
+					from_ := min(g1*share_, terms_)
+					to_ := min(from_+share_, terms_)
+					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
+						e_ := gpu_none_______(f_)
+						h1 := x_.Data_
+						h2 := x_.Stride_
+						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
+							/*line fold.go:218*/ var y_ bool
+							if down_ {
+								y_ = h1[(i_*h2)+o_]
+							} else {
+								y_ = h1[(o_*h2)+i_]
+							}
+							e_ = gpu_with________(f_, e_, y_, int32(i_), order_)
+						}
+						s_ := gpu_state{a_: int64(e_.a_), b_: int64(e_.b_)}
+						if int64(len(parts_)) == int64(0) {
+							gpu_put__(c_, o_, gpu_of____(r_, s_, int64(order_)))
+						} else {
+							t3_ := ((int64(2) * g1) * outputs_) + o_
+							/*line fold.go:230*/ t4_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:230*/ t5_ := s_.a_
+							/*line fold.go:230*/ t6_ := s_.b_
+							/*line fold.go:230*/ parts_[t3_] = t5_
+							/*line fold.go:230*/ parts_[t4_] = t6_
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:5048
+	}
+	return nil
+}
+
+func FoldEachBoolBoolInt32EndsBoolTruthPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 endsBool
+	var arg1 truth
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		FoldEach[bool, bool, int32, endsBool, truth](it, arg0, arg1, gpu.Matrix[bool]{Data: support.Matrix[bool](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), gpu.Matrix[bool]{Data: support.Matrix[bool](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, bool(args[13].Uint32() != 0), int32(args[14].Int32()))
+	})
+}
+
+func FoldEachBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return FoldEachBoolBoolInt32EndsBoolTruthPlain(grid, lo, hi, args)
+	}
+	var f_ gpu_endsBool
+	var r_ gpu_truth
+	c_ := gpu_Matrix___{Data_: support.Matrix[bool](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	parts_ := support.Slice[int64](args[5:])
+	x_ := gpu_Matrix___{Data_: support.Matrix[bool](args[8:]), Rows_: args[10].Int64(), Cols_: args[11].Int64(), Stride_: args[12].Int64()}
+	down_ := args[13].Uint32() != 0
+	order_ := args[14].Int32()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line fold.go:208*/ outputs_ := x_.Rows_
+					/*line fold.go:208*/ terms_ := x_.Cols_
+					if down_ {
+						t_ := x_.Cols_
+						/*line fold.go:210*/ t2_ := x_.Rows_
+						/*line fold.go:210*/ outputs_ = t_
+						/*line fold.go:210*/ terms_ = t2_
+					}
+					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
+					from_ := min(g1*share_, terms_)
+					to_ := min(from_+share_, terms_)
+					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
+						e_ := gpu_none________(f_)
+						h1 := x_.Data_
+						h2 := x_.Stride_
+						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
+							/*line fold.go:218*/ var y_ bool
+							if down_ {
+								y_ = h1[(i_*h2)+o_]
+							} else {
+								y_ = h1[(o_*h2)+i_]
+							}
+							e_ = gpu_with_________(f_, e_, y_, int32(i_), order_)
+						}
+						s_ := gpu_state{a_: int64(e_.a_), b_: int64(e_.b_)}
+						if int64(len(parts_)) == int64(0) {
+							gpu_put___(c_, o_, gpu_of_____(r_, s_, int64(order_)))
+						} else {
+							t3_ := ((int64(2) * g1) * outputs_) + o_
+							/*line fold.go:230*/ t4_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:230*/ t5_ := s_.a_
+							/*line fold.go:230*/ t6_ := s_.b_
+							/*line fold.go:230*/ parts_[t3_] = t5_
+							/*line fold.go:230*/ parts_[t4_] = t6_
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:5122
 	}
 	return nil
 }
@@ -4837,7 +5126,7 @@ func FoldFewBoolBoolCountReachedGo(grid backend.Grid, lo, hi int, args []backend
 func FinishFloat32Value32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 value32
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Finish[float32, value32](it, arg0, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), bool(args[9].Uint32() != 0), int64(args[10].Int64()))
+		Finish[float32, value32](it, arg0, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), int(args[9].Int64()), int64(args[10].Int64()))
 	})
 }
 
@@ -4849,8 +5138,8 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	parts_ := support.Slice[int64](args[5:])
 	count_ := args[8].Int64()
-	sum_ := args[9].Uint32() != 0
-	flip_ := args[10].Int64()
+	kind_ := args[9].Int64()
+	order_ := args[10].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -4863,23 +5152,19 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line fold.go:202*/ outputs_ := c_.Rows_ * c_.Cols_
+						/*line fold.go:298*/ outputs_ := c_.Rows_ * c_.Cols_
 						o_ := i0
-						s_ := gpu_no(sum_)
-						for t_, p_ := count_, int64(0); p_ < t_; p_ = p_ + int64(1) {
-							t2_ := gpu_state{key_: parts_[((int64(2)*p_)*outputs_)+o_], index_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-							/*line fold.go:206*/ s_ = gpu_merge(s_, sum_, t2_)
+						s_ := gpu_state{a_: parts_[o_], b_: parts_[outputs_+o_]}
+						for p_ := int64(1); p_ < count_; p_ = p_ + int64(1) {
+							t_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
+							/*line fold.go:302*/ s_ = gpu_merge(s_, kind_, t_)
 						}
-						if c_.Cols_ == int64(1) {
-							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of(r_, s_, flip_)
-						} else {
-							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of(r_, s_, flip_)
-						}
+						gpu_put(c_, o_, gpu_of(r_, s_, order_))
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:4883
+//line kernels_tandem.go:5168
 	}
 	return nil
 }
@@ -4887,7 +5172,7 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 func FinishFloat64Value64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 value64
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Finish[float64, value64](it, arg0, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), bool(args[9].Uint32() != 0), int64(args[10].Int64()))
+		Finish[float64, value64](it, arg0, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), int(args[9].Int64()), int64(args[10].Int64()))
 	})
 }
 
@@ -4899,8 +5184,8 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	parts_ := support.Slice[int64](args[5:])
 	count_ := args[8].Int64()
-	sum_ := args[9].Uint32() != 0
-	flip_ := args[10].Int64()
+	kind_ := args[9].Int64()
+	order_ := args[10].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -4913,23 +5198,19 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line fold.go:202*/ outputs_ := c_.Rows_ * c_.Cols_
+						/*line fold.go:298*/ outputs_ := c_.Rows_ * c_.Cols_
 						o_ := i0
-						s_ := gpu_no(sum_)
-						for t_, p_ := count_, int64(0); p_ < t_; p_ = p_ + int64(1) {
-							t2_ := gpu_state{key_: parts_[((int64(2)*p_)*outputs_)+o_], index_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-							/*line fold.go:206*/ s_ = gpu_merge(s_, sum_, t2_)
+						s_ := gpu_state{a_: parts_[o_], b_: parts_[outputs_+o_]}
+						for p_ := int64(1); p_ < count_; p_ = p_ + int64(1) {
+							t_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
+							/*line fold.go:302*/ s_ = gpu_merge(s_, kind_, t_)
 						}
-						if c_.Cols_ == int64(1) {
-							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of_(r_, s_, flip_)
-						} else {
-							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of_(r_, s_, flip_)
-						}
+						gpu_put_(c_, o_, gpu_of_(r_, s_, order_))
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:4933
+//line kernels_tandem.go:5214
 	}
 	return nil
 }
@@ -4937,7 +5218,7 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 func FinishInt32ValueIntPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 valueInt
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Finish[int32, valueInt](it, arg0, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), bool(args[9].Uint32() != 0), int64(args[10].Int64()))
+		Finish[int32, valueInt](it, arg0, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), int(args[9].Int64()), int64(args[10].Int64()))
 	})
 }
 
@@ -4949,8 +5230,8 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	parts_ := support.Slice[int64](args[5:])
 	count_ := args[8].Int64()
-	sum_ := args[9].Uint32() != 0
-	flip_ := args[10].Int64()
+	kind_ := args[9].Int64()
+	order_ := args[10].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -4963,23 +5244,19 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line fold.go:202*/ outputs_ := c_.Rows_ * c_.Cols_
+						/*line fold.go:298*/ outputs_ := c_.Rows_ * c_.Cols_
 						o_ := i0
-						s_ := gpu_no(sum_)
-						for t_, p_ := count_, int64(0); p_ < t_; p_ = p_ + int64(1) {
-							t2_ := gpu_state{key_: parts_[((int64(2)*p_)*outputs_)+o_], index_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-							/*line fold.go:206*/ s_ = gpu_merge(s_, sum_, t2_)
+						s_ := gpu_state{a_: parts_[o_], b_: parts_[outputs_+o_]}
+						for p_ := int64(1); p_ < count_; p_ = p_ + int64(1) {
+							t_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
+							/*line fold.go:302*/ s_ = gpu_merge(s_, kind_, t_)
 						}
-						if c_.Cols_ == int64(1) {
-							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of__(r_, s_, flip_)
-						} else {
-							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of__(r_, s_, flip_)
-						}
+						gpu_put__(c_, o_, gpu_of___(r_, s_, order_))
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:4983
+//line kernels_tandem.go:5260
 	}
 	return nil
 }
@@ -4987,7 +5264,7 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 func FinishInt32IndexPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 index
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Finish[int32, index](it, arg0, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), bool(args[9].Uint32() != 0), int64(args[10].Int64()))
+		Finish[int32, index](it, arg0, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), int(args[9].Int64()), int64(args[10].Int64()))
 	})
 }
 
@@ -4999,8 +5276,8 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	parts_ := support.Slice[int64](args[5:])
 	count_ := args[8].Int64()
-	sum_ := args[9].Uint32() != 0
-	flip_ := args[10].Int64()
+	kind_ := args[9].Int64()
+	order_ := args[10].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -5013,23 +5290,19 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line fold.go:202*/ outputs_ := c_.Rows_ * c_.Cols_
+						/*line fold.go:298*/ outputs_ := c_.Rows_ * c_.Cols_
 						o_ := i0
-						s_ := gpu_no(sum_)
-						for t_, p_ := count_, int64(0); p_ < t_; p_ = p_ + int64(1) {
-							t2_ := gpu_state{key_: parts_[((int64(2)*p_)*outputs_)+o_], index_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-							/*line fold.go:206*/ s_ = gpu_merge(s_, sum_, t2_)
+						s_ := gpu_state{a_: parts_[o_], b_: parts_[outputs_+o_]}
+						for p_ := int64(1); p_ < count_; p_ = p_ + int64(1) {
+							t_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
+							/*line fold.go:302*/ s_ = gpu_merge(s_, kind_, t_)
 						}
-						if c_.Cols_ == int64(1) {
-							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of___(r_, s_, flip_)
-						} else {
-							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of___(r_, s_, flip_)
-						}
+						gpu_put__(c_, o_, gpu_of__(r_, s_, order_))
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5033
+//line kernels_tandem.go:5306
 	}
 	return nil
 }
@@ -5037,7 +5310,7 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 func FinishInt32TotalPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 total
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Finish[int32, total](it, arg0, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), bool(args[9].Uint32() != 0), int64(args[10].Int64()))
+		Finish[int32, total](it, arg0, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), int(args[9].Int64()), int64(args[10].Int64()))
 	})
 }
 
@@ -5049,8 +5322,8 @@ func FinishInt32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	parts_ := support.Slice[int64](args[5:])
 	count_ := args[8].Int64()
-	sum_ := args[9].Uint32() != 0
-	flip_ := args[10].Int64()
+	kind_ := args[9].Int64()
+	order_ := args[10].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -5063,44 +5336,40 @@ func FinishInt32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line fold.go:202*/ outputs_ := c_.Rows_ * c_.Cols_
+						/*line fold.go:298*/ outputs_ := c_.Rows_ * c_.Cols_
 						o_ := i0
-						s_ := gpu_no(sum_)
-						for t_, p_ := count_, int64(0); p_ < t_; p_ = p_ + int64(1) {
-							t2_ := gpu_state{key_: parts_[((int64(2)*p_)*outputs_)+o_], index_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-							/*line fold.go:206*/ s_ = gpu_merge(s_, sum_, t2_)
+						s_ := gpu_state{a_: parts_[o_], b_: parts_[outputs_+o_]}
+						for p_ := int64(1); p_ < count_; p_ = p_ + int64(1) {
+							t_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
+							/*line fold.go:302*/ s_ = gpu_merge(s_, kind_, t_)
 						}
-						if c_.Cols_ == int64(1) {
-							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of____(r_, s_, flip_)
-						} else {
-							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of____(r_, s_, flip_)
-						}
+						gpu_put__(c_, o_, gpu_of____(r_, s_, order_))
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5083
+//line kernels_tandem.go:5352
 	}
 	return nil
 }
 
-func FinishBoolReachedPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 reached
+func FinishBoolTruthPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 truth
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Finish[bool, reached](it, arg0, gpu.Matrix[bool]{Data: support.Matrix[bool](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), bool(args[9].Uint32() != 0), int64(args[10].Int64()))
+		Finish[bool, truth](it, arg0, gpu.Matrix[bool]{Data: support.Matrix[bool](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), int(args[9].Int64()), int64(args[10].Int64()))
 	})
 }
 
-func FinishBoolReachedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func FinishBoolTruthGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
-		return FinishBoolReachedPlain(grid, lo, hi, args)
+		return FinishBoolTruthPlain(grid, lo, hi, args)
 	}
-	var r_ gpu_reached
+	var r_ gpu_truth
 	c_ := gpu_Matrix___{Data_: support.Matrix[bool](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	parts_ := support.Slice[int64](args[5:])
 	count_ := args[8].Int64()
-	sum_ := args[9].Uint32() != 0
-	flip_ := args[10].Int64()
+	kind_ := args[9].Int64()
+	order_ := args[10].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -5113,23 +5382,19 @@ func FinishBoolReachedGo(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line fold.go:202*/ outputs_ := c_.Rows_ * c_.Cols_
+						/*line fold.go:298*/ outputs_ := c_.Rows_ * c_.Cols_
 						o_ := i0
-						s_ := gpu_no(sum_)
-						for t_, p_ := count_, int64(0); p_ < t_; p_ = p_ + int64(1) {
-							t2_ := gpu_state{key_: parts_[((int64(2)*p_)*outputs_)+o_], index_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-							/*line fold.go:206*/ s_ = gpu_merge(s_, sum_, t2_)
+						s_ := gpu_state{a_: parts_[o_], b_: parts_[outputs_+o_]}
+						for p_ := int64(1); p_ < count_; p_ = p_ + int64(1) {
+							t_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
+							/*line fold.go:302*/ s_ = gpu_merge(s_, kind_, t_)
 						}
-						if c_.Cols_ == int64(1) {
-							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of_____(r_, s_, flip_)
-						} else {
-							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of_____(r_, s_, flip_)
-						}
+						gpu_put___(c_, o_, gpu_of_____(r_, s_, order_))
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5133
+//line kernels_tandem.go:5398
 	}
 	return nil
 }
@@ -5178,14 +5443,14 @@ func GatherGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5182
+//line kernels_tandem.go:5447
 	}
 	return nil
 }
 
 func GatherFoldedPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		GatherFolded(it, support.Slice[int64](args[0:]), support.Slice[int64](args[3:]), int(args[6].Int64()), int(args[7].Int64()), int(args[8].Int64()), int(args[9].Int64()), bool(args[10].Uint32() != 0), int(args[11].Int64()), int(args[12].Int64()), int(args[13].Int64()))
+		GatherFolded(it, support.Slice[int64](args[0:]), support.Slice[int64](args[3:]), int(args[6].Int64()), int(args[7].Int64()), int(args[8].Int64()), int(args[9].Int64()), int(args[10].Int64()), int(args[11].Int64()), int(args[12].Int64()), int(args[13].Int64()))
 	})
 }
 
@@ -5199,7 +5464,7 @@ func GatherFoldedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	first_ := args[7].Int64()
 	outputs_ := args[8].Int64()
 	count_ := args[9].Int64()
-	sum_ := args[10].Uint32() != 0
+	kind_ := args[10].Int64()
 	base_ := args[11].Int64()
 	cols_ := args[12].Int64()
 	pitch_ := args[13].Int64()
@@ -5215,25 +5480,27 @@ func GatherFoldedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line gather.go:33*/ o_ := i0
-						s_ := gpu_state{key_: states_[first_+o_], index_: states_[(all_+first_)+o_]}
+						/*line gather.go:31*/ o_ := i0
+						s_ := gpu_state{a_: states_[first_+o_], b_: states_[(all_+first_)+o_]}
 						for t_, p_ := count_, int64(0); p_ < t_; p_ = p_ + int64(1) {
-							key_ := parts_[((int64(2)*p_)*outputs_)+o_]
-							/*line gather.go:36*/ k_ := parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]
-							t2_ := gpu_state{key_: key_, index_: (base_ + (support.Div(k_, cols_) * pitch_)) + support.Rem(k_, cols_)}
-							/*line gather.go:37*/ s_ = gpu_merge(s_, sum_, t2_)
+							t2_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
+							k_ := t2_.b_
+							/*line gather.go:35*/ if (kind_ == int64(1)) && (k_ < int64(2147483647)) {
+								t2_.b_ = (base_ + (support.Div(k_, cols_) * pitch_)) + support.Rem(k_, cols_)
+							}
+							s_ = gpu_merge(s_, kind_, t2_)
 						}
 						t3_ := first_ + o_
-						/*line gather.go:39*/ t4_ := (all_ + first_) + o_
-						/*line gather.go:39*/ t5_ := s_.key_
-						/*line gather.go:39*/ t6_ := s_.index_
-						/*line gather.go:39*/ states_[t3_] = t5_
-						/*line gather.go:39*/ states_[t4_] = t6_
+						/*line gather.go:40*/ t4_ := (all_ + first_) + o_
+						/*line gather.go:40*/ t5_ := s_.a_
+						/*line gather.go:40*/ t6_ := s_.b_
+						/*line gather.go:40*/ states_[t3_] = t5_
+						/*line gather.go:40*/ states_[t4_] = t6_
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5237
+//line kernels_tandem.go:5504
 	}
 	return nil
 }
@@ -5284,7 +5551,7 @@ func TotalsFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5288
+//line kernels_tandem.go:5555
 	}
 	return nil
 }
@@ -5335,7 +5602,7 @@ func TotalsFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5339
+//line kernels_tandem.go:5606
 	}
 	return nil
 }
@@ -5386,7 +5653,7 @@ func TotalsInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5390
+//line kernels_tandem.go:5657
 	}
 	return nil
 }
@@ -5434,7 +5701,7 @@ func OffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5438
+//line kernels_tandem.go:5705
 	}
 	return nil
 }
@@ -5484,7 +5751,7 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						for j_ := from_; j_ < to_; j_ = j_ + int64(1) {
-							/*line prefix.go:142*/ r_ = gpu_with_(r_, gpu_term(f_, h1[(i_*h2)+j_]), int64(64))
+							/*line prefix.go:142*/ r_ = gpu_with__________(r_, gpu_term(f_, h1[(i_*h2)+j_]), int64(64))
 						}
 						if gpu_fits____(r_, block_+int64(1)) {
 							s_ := gpu_shortOf(before_, r_.least_)
@@ -5514,7 +5781,7 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5518
+//line kernels_tandem.go:5785
 	}
 	return nil
 }
@@ -5564,7 +5831,7 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						for j_ := from_; j_ < to_; j_ = j_ + int64(1) {
-							/*line prefix.go:142*/ r_ = gpu_with_(r_, gpu_term_(f_, h1[(i_*h2)+j_]), int64(64))
+							/*line prefix.go:142*/ r_ = gpu_with__________(r_, gpu_term_(f_, h1[(i_*h2)+j_]), int64(64))
 						}
 						if gpu_fits____(r_, block_+int64(1)) {
 							s_ := gpu_shortOf(before_, r_.least_)
@@ -5594,7 +5861,7 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5598
+//line kernels_tandem.go:5865
 	}
 	return nil
 }
@@ -5644,7 +5911,8 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						for j_ := from_; j_ < to_; j_ = j_ + int64(1) {
-							/*line prefix.go:142*/ r_ = gpu_with_(r_, gpu_term__(f_, h1[(i_*h2)+j_]), int64(64))
+//line prefix.go:142
+							r_ = gpu_with__________(r_, gpu_term__(f_, h1[(i_*h2)+j_]), int64(64))
 						}
 						if gpu_fits____(r_, block_+int64(1)) {
 							s_ := gpu_shortOf(before_, r_.least_)
@@ -5674,7 +5942,7 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5678
+//line kernels_tandem.go:5946
 	}
 	return nil
 }
@@ -5736,7 +6004,7 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5740
+//line kernels_tandem.go:6008
 	}
 	return nil
 }
@@ -5798,7 +6066,7 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5802
+//line kernels_tandem.go:6070
 	}
 	return nil
 }
@@ -5860,7 +6128,7 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5864
+//line kernels_tandem.go:6132
 	}
 	return nil
 }
@@ -5939,7 +6207,7 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5943
+//line kernels_tandem.go:6211
 	}
 	return nil
 }
@@ -6018,14 +6286,14 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:6022
+//line kernels_tandem.go:6290
 	}
 	return nil
 }
 
 func gpu_firstTop(f_ gpu_single) int64 {
 	/*line terms.go:113*/ return gpu_bias(f_) + int64(3)
-//line kernels_tandem.go:6029
+//line kernels_tandem.go:6297
 }
 
 func gpu_addOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, scale_ float32, deep_ bool) (gpu_window, gpu_digits_) {
@@ -6039,27 +6307,27 @@ func gpu_addOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32,
 			/*line few.go:64*/ t4_, t5_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
 			/*line few.go:64*/ u_ := t4_
 			/*line few.go:64*/ v_ := t5_
-			w_ = gpu_with__(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, v_))
+			w_ = gpu_with___________(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, v_))
 			d_ = gpu_plus_(f_, p_, d_, u_, v_, scale_, deep_)
 		}
 	}
 	return w_, gpu_without(d_, int32((t_.height_*t_.width_))*gpu_bits(f_, gpu_magic(f_)), gpu_product(p_), deep_)
-//line kernels_tandem.go:6048
+//line kernels_tandem.go:6316
 }
 
 func gpu_scale(f_ gpu_single, top_ int64) float32 {
 	/*line terms.go:117*/ return gpu_power(f_, (((int64(2)*gpu_bias(f_))+gpu_precision(f_))-int64(3))-top_)
-//line kernels_tandem.go:6053
+//line kernels_tandem.go:6321
 }
 
 func gpu_topOf(f_ gpu_single, w_ gpu_window) int64 {
 	/*line terms.go:88*/ return max(gpu_field(f_, w_.hi_)+int64(1), gpu_precision(f_)-int64(3))
-//line kernels_tandem.go:6058
+//line kernels_tandem.go:6326
 }
 
 func gpu_isDeep(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64) bool {
 	/*line terms.go:83*/ return gpu_deepens(f_, p_) && (!gpu_fits(f_, p_, w_, top_, false))
-//line kernels_tandem.go:6063
+//line kernels_tandem.go:6331
 }
 
 func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64, deep_ bool) bool {
@@ -6077,7 +6345,7 @@ func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64, deep_ bool) 
 		/*line terms.go:71*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias(f_)))
-//line kernels_tandem.go:6081
+//line kernels_tandem.go:6349
 }
 
 func gpu_addToWords(f_ gpu_single, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
@@ -6085,21 +6353,21 @@ func gpu_addToWords(f_ gpu_single, parts_ []int64, words_ gpu_Place, s_ gpu_halv
 		gpu_clearWords(parts_, words_)
 	}
 	gpu_addHalves(parts_, words_, s_, gpu_unit(f_, top_)-gpu_bottom(f_), gpu_precision(f_))
-//line kernels_tandem.go:6089
+//line kernels_tandem.go:6357
 }
 
 func gpu_with(t_ gpu_halves, a_ int64, b_ int64, c_ int64) gpu_halves {
 //line terms.go:173
 	t2_ := gpu_halves{lower_: gpu_digits{a_: t_.lower_.a_ + (a_ & int64(4294967295)), b_: t_.lower_.b_ + (b_ & int64(4294967295)), c_: t_.lower_.c_ + (c_ & int64(4294967295))}, upper_: gpu_digits{a_: t_.upper_.a_ + (a_ >> (32)), b_: t_.upper_.b_ + (b_ >> (32)), c_: t_.upper_.c_ + (c_ >> (32))}}
 	/*line terms.go:173*/ return t2_
-//line kernels_tandem.go:6096
+//line kernels_tandem.go:6364
 }
 
 func gpu_clearWords(words_ []int64, at_ gpu_Place) {
 	/*line prefix.go:67*/ for t_, k_ := at_.N_+int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
 		words_[at_.At_+(k_*at_.Step_)] = int64(0)
 	}
-//line kernels_tandem.go:6103
+//line kernels_tandem.go:6371
 }
 
 func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) int64 {
@@ -6113,7 +6381,7 @@ func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, 
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:6117
+//line kernels_tandem.go:6385
 }
 
 func gpu_part(t_ gpu_halves, k_ int64) int64 {
@@ -6138,7 +6406,7 @@ func gpu_part(t_ gpu_halves, k_ int64) int64 {
 		}
 	}
 	/*line terms.go:201*/ return t_.upper_.c_
-//line kernels_tandem.go:6142
+//line kernels_tandem.go:6410
 }
 
 func gpu_stateOf(base_ int64, deep_ bool) int64 {
@@ -6146,22 +6414,22 @@ func gpu_stateOf(base_ int64, deep_ bool) int64 {
 		return (base_ * int64(2)) + int64(1)
 	}
 	return base_ * int64(2)
-//line kernels_tandem.go:6150
+//line kernels_tandem.go:6418
 }
 
 func gpu_unit(f_ gpu_single, top_ int64) int64 {
 	/*line terms.go:122*/ return ((top_ - gpu_bias(f_)) + int64(3)) - gpu_precision(f_)
-//line kernels_tandem.go:6155
+//line kernels_tandem.go:6423
 }
 
 func gpu_product(t_ gpu_one) bool {
 	/*line terms.go:22*/ return false
-//line kernels_tandem.go:6160
+//line kernels_tandem.go:6428
 }
 
 func gpu_firstTop_(f_ gpu_double) int64 {
 	/*line terms.go:113*/ return gpu_bias_(f_) + int64(3)
-//line kernels_tandem.go:6165
+//line kernels_tandem.go:6433
 }
 
 func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, scale_ float64, deep_ bool) (gpu_window_, gpu_digits) {
@@ -6175,27 +6443,27 @@ func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float6
 			/*line few.go:64*/ t4_, t5_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
 			/*line few.go:64*/ u_ := t4_
 			/*line few.go:64*/ v_ := t5_
-			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u_, v_))
+			w_ = gpu_with____________(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u_, v_))
 			d_ = gpu_plus__(f_, p_, d_, u_, v_, scale_, deep_)
 		}
 	}
 	return w_, gpu_without_(d_, (t_.height_*t_.width_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product(p_), deep_)
-//line kernels_tandem.go:6184
+//line kernels_tandem.go:6452
 }
 
 func gpu_scale_(f_ gpu_double, top_ int64) float64 {
 	/*line terms.go:117*/ return gpu_power_(f_, (((int64(2)*gpu_bias_(f_))+gpu_precision_(f_))-int64(3))-top_)
-//line kernels_tandem.go:6189
+//line kernels_tandem.go:6457
 }
 
 func gpu_topOf_(f_ gpu_double, w_ gpu_window_) int64 {
 	/*line terms.go:88*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_precision_(f_)-int64(3))
-//line kernels_tandem.go:6194
+//line kernels_tandem.go:6462
 }
 
 func gpu_isDeep_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64) bool {
 	/*line terms.go:83*/ return gpu_deepens_(f_, p_) && (!gpu_fits_(f_, p_, w_, top_, false))
-//line kernels_tandem.go:6199
+//line kernels_tandem.go:6467
 }
 
 func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64, deep_ bool) bool {
@@ -6213,7 +6481,7 @@ func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64, deep_ bool
 		/*line terms.go:71*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:6217
+//line kernels_tandem.go:6485
 }
 
 func gpu_addToWords_(f_ gpu_double, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
@@ -6221,7 +6489,7 @@ func gpu_addToWords_(f_ gpu_double, parts_ []int64, words_ gpu_Place, s_ gpu_hal
 		gpu_clearWords(parts_, words_)
 	}
 	gpu_addHalves(parts_, words_, s_, gpu_unit_(f_, top_)-gpu_bottom_(f_), gpu_precision_(f_))
-//line kernels_tandem.go:6225
+//line kernels_tandem.go:6493
 }
 
 func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) int64 {
@@ -6235,12 +6503,12 @@ func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place,
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:6239
+//line kernels_tandem.go:6507
 }
 
 func gpu_unit_(f_ gpu_double, top_ int64) int64 {
 	/*line terms.go:122*/ return ((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)
-//line kernels_tandem.go:6244
+//line kernels_tandem.go:6512
 }
 
 func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, scale_ float64, deep_ bool) (gpu_window_, gpu_digits) {
@@ -6254,17 +6522,17 @@ func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ flo
 			/*line few.go:64*/ t4_, t5_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
 			/*line few.go:64*/ u_ := t4_
 			/*line few.go:64*/ v_ := t5_
-			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u_, v_))
+			w_ = gpu_with____________(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u_, v_))
 			d_ = gpu_plus___(f_, p_, d_, u_, v_, scale_, deep_)
 		}
 	}
 	return w_, gpu_without_(d_, (t_.height_*t_.width_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product_(p_), deep_)
-//line kernels_tandem.go:6263
+//line kernels_tandem.go:6531
 }
 
 func gpu_isDeep__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64) bool {
 	/*line terms.go:83*/ return gpu_deepens__(f_, p_) && (!gpu_fits__(f_, p_, w_, top_, false))
-//line kernels_tandem.go:6268
+//line kernels_tandem.go:6536
 }
 
 func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64, deep_ bool) bool {
@@ -6282,7 +6550,7 @@ func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64, deep_ bo
 		/*line terms.go:71*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:6286
+//line kernels_tandem.go:6554
 }
 
 func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) int64 {
@@ -6296,12 +6564,12 @@ func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Plac
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:6300
+//line kernels_tandem.go:6568
 }
 
 func gpu_product_(t_ gpu_pair) bool {
 	/*line terms.go:24*/ return false
-//line kernels_tandem.go:6305
+//line kernels_tandem.go:6573
 }
 
 func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, scale_ float64, deep_ bool) (gpu_window_, gpu_digits) {
@@ -6315,17 +6583,17 @@ func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ floa
 			/*line few.go:64*/ t4_, t5_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
 			/*line few.go:64*/ u_ := t4_
 			/*line few.go:64*/ v_ := t5_
-			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u_, v_))
+			w_ = gpu_with____________(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u_, v_))
 			d_ = gpu_plus____(f_, p_, d_, u_, v_, scale_, deep_)
 		}
 	}
 	return w_, gpu_without_(d_, (t_.height_*t_.width_)*gpu_bits_(f_, gpu_magic_(f_)), gpu_product__(p_), deep_)
-//line kernels_tandem.go:6324
+//line kernels_tandem.go:6592
 }
 
 func gpu_isDeep___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64) bool {
 	/*line terms.go:83*/ return gpu_deepens___(f_, p_) && (!gpu_fits___(f_, p_, w_, top_, false))
-//line kernels_tandem.go:6329
+//line kernels_tandem.go:6597
 }
 
 func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64, deep_ bool) bool {
@@ -6343,7 +6611,7 @@ func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64, deep_ bo
 		/*line terms.go:71*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= (gpu_precision_(f_) - int64(3)))) && (hi_ <= top_)) && (top_ <= (int64(2) * gpu_bias_(f_)))
-//line kernels_tandem.go:6347
+//line kernels_tandem.go:6615
 }
 
 func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) int64 {
@@ -6357,12 +6625,12 @@ func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Plac
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:6361
+//line kernels_tandem.go:6629
 }
 
 func gpu_product__(t_ gpu_two) bool {
 	/*line terms.go:26*/ return true
-//line kernels_tandem.go:6366
+//line kernels_tandem.go:6634
 }
 
 func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits_) {
@@ -6376,7 +6644,7 @@ func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep
 	/*line along.go:242*/ var t4_ gpu_digits_
 	/*line along.go:242*/ t3_, t4_ = gpu_addIn(f_, p_, b_, l_, top_, false)
 	/*line along.go:242*/ return t3_, t4_
-//line kernels_tandem.go:6380
+//line kernels_tandem.go:6648
 }
 
 func gpu_choose(f_ gpu_single, p_ gpu_one, w_ gpu_window) int64 {
@@ -6391,7 +6659,7 @@ func gpu_choose(f_ gpu_single, p_ gpu_one, w_ gpu_window) int64 {
 		}
 	}
 	/*line terms.go:109*/ return c_
-//line kernels_tandem.go:6395
+//line kernels_tandem.go:6663
 }
 
 func gpu_reachOfBlock(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64) gpu_reach {
@@ -6403,26 +6671,26 @@ func gpu_reachOfBlock(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64) gpu_rea
 			/*line along.go:271*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
 			/*line along.go:271*/ u_ := t_
 			/*line along.go:271*/ v_ := t2_
-			r_ = gpu_with_(r_, gpu_exactly(f_, p_, u_, v_), gpu_size(f_, p_))
+			r_ = gpu_with__________(r_, gpu_exactly(f_, p_, u_, v_), gpu_size(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:6411
+//line kernels_tandem.go:6679
 }
 
 func gpu_bottom(t_ gpu_single) int64 {
 	/*line format.go:37*/ return int64(-384)
-//line kernels_tandem.go:6416
+//line kernels_tandem.go:6684
 }
 
 func gpu_up(t_ gpu_halves, precision_ int64, k_ int64) int64 {
 	/*line terms.go:205*/ return (int64(32) * (k_ & int64(1))) + ((k_ >> (1)) * (int64(1) - precision_))
-//line kernels_tandem.go:6421
+//line kernels_tandem.go:6689
 }
 
 func gpu_precision(t_ gpu_single) int64 {
 	/*line format.go:34*/ return int64(24)
-//line kernels_tandem.go:6426
+//line kernels_tandem.go:6694
 }
 
 func gpu_digitsIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, base_ int64) int64 {
@@ -6438,7 +6706,7 @@ func gpu_digitsIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, base_ int64
 		}
 	}
 	return s_
-//line kernels_tandem.go:6442
+//line kernels_tandem.go:6710
 }
 
 func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -6449,12 +6717,12 @@ func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:6453
+//line kernels_tandem.go:6721
 }
 
 func gpu_words(t_ gpu_single) int64 {
 	/*line format.go:36*/ return int64(24)
-//line kernels_tandem.go:6458
+//line kernels_tandem.go:6726
 }
 
 func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -6492,7 +6760,7 @@ func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:6496
+//line kernels_tandem.go:6764
 }
 
 func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float32 {
@@ -6510,7 +6778,7 @@ func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root
 		}
 	}
 	/*line round.go:87*/ return gpu_round(f_, v_)
-//line kernels_tandem.go:6514
+//line kernels_tandem.go:6782
 }
 
 func gpu_joined(all_ []int64, n_ int64, deep_ bool) gpu_halves {
@@ -6540,7 +6808,7 @@ func gpu_joined(all_ []int64, n_ int64, deep_ bool) gpu_halves {
 		/*line along.go:177*/ t_.upper_.c_ = t17_
 	}
 	return t_
-//line kernels_tandem.go:6544
+//line kernels_tandem.go:6812
 }
 
 func gpu_valueOf(precision_ int64, t_ gpu_halves, base_ int64, deep_ bool) gpu_Value {
@@ -6557,7 +6825,7 @@ func gpu_valueOf(precision_ int64, t_ gpu_halves, base_ int64, deep_ bool) gpu_V
 	t4_ := gpu_short{}
 	/*line along.go:198*/ c_ := gpu_shifted(gpu_shifted(t4_, int64(0), t_.upper_.c_), int64(32), t_.lower_.c_)
 	return gpu_valueWith(s_, precision_-int64(1), c_, (base_+int64(1))-precision_)
-//line kernels_tandem.go:6561
+//line kernels_tandem.go:6829
 }
 
 func gpu_sumOfParts(x_ []int64) int64 {
@@ -6570,7 +6838,7 @@ func gpu_sumOfParts(x_ []int64) int64 {
 		sum_ = sum_ + v_
 	}
 	return sum_
-//line kernels_tandem.go:6574
+//line kernels_tandem.go:6842
 }
 
 func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
@@ -6584,7 +6852,7 @@ func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, de
 	/*line along.go:242*/ var t4_ gpu_digits
 	/*line along.go:242*/ t3_, t4_ = gpu_addIn_(f_, p_, b_, l_, top_, false)
 	/*line along.go:242*/ return t3_, t4_
-//line kernels_tandem.go:6588
+//line kernels_tandem.go:6856
 }
 
 func gpu_choose_(f_ gpu_double, p_ gpu_one, w_ gpu_window_) int64 {
@@ -6599,7 +6867,7 @@ func gpu_choose_(f_ gpu_double, p_ gpu_one, w_ gpu_window_) int64 {
 		}
 	}
 	/*line terms.go:109*/ return c_
-//line kernels_tandem.go:6603
+//line kernels_tandem.go:6871
 }
 
 func gpu_reachOfBlock_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64) gpu_reach {
@@ -6611,21 +6879,21 @@ func gpu_reachOfBlock_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64) gpu_r
 			/*line along.go:271*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
 			/*line along.go:271*/ u_ := t_
 			/*line along.go:271*/ v_ := t2_
-			r_ = gpu_with_(r_, gpu_exactly_(f_, p_, u_, v_), gpu_size_(f_, p_))
+			r_ = gpu_with__________(r_, gpu_exactly_(f_, p_, u_, v_), gpu_size_(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:6619
+//line kernels_tandem.go:6887
 }
 
 func gpu_bottom_(t_ gpu_double) int64 {
 	/*line format.go:53*/ return int64(-2176)
-//line kernels_tandem.go:6624
+//line kernels_tandem.go:6892
 }
 
 func gpu_precision_(t_ gpu_double) int64 {
 	/*line format.go:50*/ return int64(53)
-//line kernels_tandem.go:6629
+//line kernels_tandem.go:6897
 }
 
 func gpu_digitsIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, base_ int64) int64 {
@@ -6641,12 +6909,12 @@ func gpu_digitsIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, base_ int
 		}
 	}
 	return s_
-//line kernels_tandem.go:6645
+//line kernels_tandem.go:6913
 }
 
 func gpu_words_(t_ gpu_double) int64 {
 	/*line format.go:52*/ return int64(136)
-//line kernels_tandem.go:6650
+//line kernels_tandem.go:6918
 }
 
 func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float64 {
@@ -6664,7 +6932,7 @@ func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, roo
 		}
 	}
 	/*line round.go:87*/ return gpu_round_(f_, v_)
-//line kernels_tandem.go:6668
+//line kernels_tandem.go:6936
 }
 
 func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
@@ -6678,7 +6946,7 @@ func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64,
 	/*line along.go:242*/ var t4_ gpu_digits
 	/*line along.go:242*/ t3_, t4_ = gpu_addIn__(f_, p_, b_, l_, top_, false)
 	/*line along.go:242*/ return t3_, t4_
-//line kernels_tandem.go:6682
+//line kernels_tandem.go:6950
 }
 
 func gpu_choose__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_) int64 {
@@ -6693,7 +6961,7 @@ func gpu_choose__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_) int64 {
 		}
 	}
 	/*line terms.go:109*/ return c_
-//line kernels_tandem.go:6697
+//line kernels_tandem.go:6965
 }
 
 func gpu_reachOfBlock__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64) gpu_reach {
@@ -6705,11 +6973,11 @@ func gpu_reachOfBlock__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64) gp
 			/*line along.go:271*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
 			/*line along.go:271*/ u_ := t_
 			/*line along.go:271*/ v_ := t2_
-			r_ = gpu_with_(r_, gpu_exactly__(f_, p_, u_, v_), gpu_size__(f_, p_))
+			r_ = gpu_with__________(r_, gpu_exactly__(f_, p_, u_, v_), gpu_size__(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:6713
+//line kernels_tandem.go:6981
 }
 
 func gpu_digitsIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, base_ int64) int64 {
@@ -6725,7 +6993,7 @@ func gpu_digitsIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, base_ 
 		}
 	}
 	return s_
-//line kernels_tandem.go:6729
+//line kernels_tandem.go:6997
 }
 
 func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
@@ -6739,7 +7007,7 @@ func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, 
 	/*line along.go:242*/ var t4_ gpu_digits
 	/*line along.go:242*/ t3_, t4_ = gpu_addIn___(f_, p_, b_, l_, top_, false)
 	/*line along.go:242*/ return t3_, t4_
-//line kernels_tandem.go:6743
+//line kernels_tandem.go:7011
 }
 
 func gpu_choose___(f_ gpu_double, p_ gpu_two, w_ gpu_window_) int64 {
@@ -6754,7 +7022,7 @@ func gpu_choose___(f_ gpu_double, p_ gpu_two, w_ gpu_window_) int64 {
 		}
 	}
 	/*line terms.go:109*/ return c_
-//line kernels_tandem.go:6758
+//line kernels_tandem.go:7026
 }
 
 func gpu_reachOfBlock___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64) gpu_reach {
@@ -6766,11 +7034,11 @@ func gpu_reachOfBlock___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64) gpu
 			/*line along.go:271*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
 			/*line along.go:271*/ u_ := t_
 			/*line along.go:271*/ v_ := t2_
-			r_ = gpu_with_(r_, gpu_exactly___(f_, p_, u_, v_), gpu_size___(f_, p_))
+			r_ = gpu_with__________(r_, gpu_exactly___(f_, p_, u_, v_), gpu_size___(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:6774
+//line kernels_tandem.go:7042
 }
 
 func gpu_digitsIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, base_ int64) int64 {
@@ -6786,7 +7054,7 @@ func gpu_digitsIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, base_ i
 		}
 	}
 	return s_
-//line kernels_tandem.go:6790
+//line kernels_tandem.go:7058
 }
 
 func gpu_sumOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, top_ int64, deep_ bool) (gpu_window, gpu_Value) {
@@ -6816,7 +7084,7 @@ func gpu_sumOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32,
 		}
 	}
 	return w_, gpu_valueOf(gpu_precision(f_), s_, gpu_unit(f_, top_), deep_ || gpu_product(p_))
-//line kernels_tandem.go:6820
+//line kernels_tandem.go:7088
 }
 
 func gpu_sumOfWide(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) (gpu_Value, int64) {
@@ -6844,7 +7112,7 @@ func gpu_sumOfWide(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ floa
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:6848
+//line kernels_tandem.go:7116
 }
 
 func gpu_sumOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, top_ int64, deep_ bool) (gpu_window_, gpu_Value) {
@@ -6874,7 +7142,7 @@ func gpu_sumOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float6
 		}
 	}
 	return w_, gpu_valueOf(gpu_precision_(f_), s_, gpu_unit_(f_, top_), deep_ || gpu_product(p_))
-//line kernels_tandem.go:6878
+//line kernels_tandem.go:7146
 }
 
 func gpu_sumOfWide_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) (gpu_Value, int64) {
@@ -6902,7 +7170,7 @@ func gpu_sumOfWide_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ fl
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:6906
+//line kernels_tandem.go:7174
 }
 
 func gpu_sumOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, top_ int64, deep_ bool) (gpu_window_, gpu_Value) {
@@ -6932,7 +7200,7 @@ func gpu_sumOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ flo
 		}
 	}
 	return w_, gpu_valueOf(gpu_precision_(f_), s_, gpu_unit_(f_, top_), deep_ || gpu_product_(p_))
-//line kernels_tandem.go:6936
+//line kernels_tandem.go:7204
 }
 
 func gpu_sumOfWide__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) (gpu_Value, int64) {
@@ -6960,7 +7228,7 @@ func gpu_sumOfWide__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:6964
+//line kernels_tandem.go:7232
 }
 
 func gpu_sumOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, top_ int64, deep_ bool) (gpu_window_, gpu_Value) {
@@ -6990,7 +7258,7 @@ func gpu_sumOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ floa
 		}
 	}
 	return w_, gpu_valueOf(gpu_precision_(f_), s_, gpu_unit_(f_, top_), deep_ || gpu_product__(p_))
-//line kernels_tandem.go:6994
+//line kernels_tandem.go:7262
 }
 
 func gpu_sumOfWide___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) (gpu_Value, int64) {
@@ -7018,129 +7286,268 @@ func gpu_sumOfWide___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ 
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7022
+//line kernels_tandem.go:7290
 }
 
-func gpu_no(sum_ bool) gpu_state {
-	/*line fold.go:63*/ if sum_ {
-		t_ := gpu_state{}
-		/*line fold.go:64*/ return t_
-	}
-	t2_ := gpu_state{key_: int64(-9223372036854775808), index_: int64(9223372036854775807)}
+func gpu_none(t_ gpu_ends32) gpu_ends {
+	/*line fold.go:66*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:66*/ return t2_
-//line kernels_tandem.go:7032
+//line kernels_tandem.go:7296
 }
 
-func gpu_sum(t_ gpu_most32) bool {
-	/*line fold.go:27*/ return false
-//line kernels_tandem.go:7037
+func gpu_with_(t_ gpu_ends32, s_ gpu_ends, x_ float32, t2_ int32, t3_ int32) gpu_ends {
+	/*line fold.go:88*/ k_ := gpu_key32(x_)
+	t4_ := gpu_ends{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
+	/*line fold.go:89*/ return t4_
+//line kernels_tandem.go:7303
 }
 
-func gpu_key(t_ gpu_most32, x_ float32, mask_ int64, flip_ int64) int64 {
-	/*line fold.go:42*/ if x_ != x_ {
-		return int64(9223372036854775807)
-	}
-	b_ := int64(int32(math.Float32bits(x_))) & mask_
-	return (b_ ^ ((b_ >> (63)) & int64(2147483647))) ^ flip_
-//line kernels_tandem.go:7046
-}
-
-func gpu_merge(s_ gpu_state, sum_ bool, t_ gpu_state) gpu_state {
-	/*line fold.go:71*/ if sum_ {
-		t2_ := gpu_state{key_: s_.key_ + t_.key_}
-		/*line fold.go:72*/ return t2_
+func gpu_merge(s_ gpu_state, kind_ int64, t_ gpu_state) gpu_state {
+	/*line fold.go:34*/ if kind_ == int64(2) {
+		t2_ := gpu_state{a_: s_.a_ + t_.a_, b_: int64(0)}
+		/*line fold.go:35*/ return t2_
 	} else {
-		/*line fold.go:73*/ if (t_.key_ > s_.key_) || ((t_.key_ == s_.key_) && (t_.index_ < s_.index_)) {
-			return t_
+		/*line fold.go:36*/ if kind_ == int64(0) {
+			t3_ := gpu_state{a_: max(s_.a_, t_.a_), b_: min(s_.b_, t_.b_)}
+			/*line fold.go:37*/ return t3_
+		} else {
+			/*line fold.go:38*/ if (t_.a_ > s_.a_) || ((t_.a_ == s_.a_) && (t_.b_ < s_.b_)) {
+				return t_
+			}
 		}
 	}
-	/*line fold.go:76*/ return s_
-//line kernels_tandem.go:7059
+	/*line fold.go:41*/ return s_
+//line kernels_tandem.go:7321
 }
 
-func gpu_sum_(t_ gpu_most64) bool {
-	/*line fold.go:28*/ return false
-//line kernels_tandem.go:7064
+func gpu_kind(t_ gpu_ends32) int64 {
+	/*line fold.go:56*/ return int64(0)
+//line kernels_tandem.go:7326
 }
 
-func gpu_key_(t_ gpu_most64, x_ float64, mask_ int64, flip_ int64) int64 {
-	/*line fold.go:50*/ if x_ != x_ {
-		return int64(9223372036854775807)
+func gpu_put(c_ gpu_Matrix, o_ int64, v_ float32) {
+	/*line fold.go:191*/ if c_.Cols_ == int64(1) {
+		c_.Data_[(o_*c_.Stride_)+int64(0)] = v_
+	} else {
+		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-	b_ := int64(math.Float64bits(x_)) & mask_
-	return (b_ ^ ((b_ >> (63)) & int64(9223372036854775807))) ^ flip_
-//line kernels_tandem.go:7073
+//line kernels_tandem.go:7335
 }
 
-func gpu_sum__(t_ gpu_mostInt) bool {
-	/*line fold.go:29*/ return false
-//line kernels_tandem.go:7078
-}
-
-func gpu_key__(t_ gpu_mostInt, x_ int32, t2_ int64, flip_ int64) int64 {
-	/*line fold.go:30*/ return int64(x_) ^ flip_
-//line kernels_tandem.go:7083
-}
-
-func gpu_sum___(t_ gpu_add32) bool {
-	/*line fold.go:24*/ return true
-//line kernels_tandem.go:7088
-}
-
-func gpu_key___(t_ gpu_add32, x_ int32, t2_ int64, t3_ int64) int64 {
-	/*line fold.go:25*/ return int64(x_)
-//line kernels_tandem.go:7093
-}
-
-func gpu_sum____(t_ gpu_count) bool {
-	/*line fold.go:26*/ return true
-//line kernels_tandem.go:7098
-}
-
-func gpu_key____(t_ gpu_count, x_ bool, t2_ int64, t3_ int64) int64 {
-	/*line fold.go:33*/ if x_ {
-		return int64(1)
-	}
-	return int64(0)
-//line kernels_tandem.go:7106
-}
-
-func gpu_of(t_ gpu_value32, s_ gpu_state, flip_ int64) float32 {
-	/*line fold.go:176*/ if s_.key_ == int64(9223372036854775807) {
+func gpu_of(t_ gpu_value32, s_ gpu_state, order_ int64) float32 {
+	/*line fold.go:250*/ if (s_.a_ > int64(2139095040)) || (s_.b_ < int64(-2139095041)) {
 		return math.Float32frombits(uint32(2143289344))
 	}
-	b_ := s_.key_ ^ flip_
-	return math.Float32frombits(uint32((b_ ^ ((b_ >> (63)) & int64(2147483647)))))
-//line kernels_tandem.go:7115
+	k_ := gpu_chosen(s_, order_)
+	return math.Float32frombits(uint32((k_ ^ ((k_ >> (63)) & int64(2147483647)))))
+//line kernels_tandem.go:7344
 }
 
-func gpu_of_(t_ gpu_value64, s_ gpu_state, flip_ int64) float64 {
-	/*line fold.go:184*/ if s_.key_ == int64(9223372036854775807) {
+func gpu_none_(t_ gpu_ends64) gpu_ends_ {
+	/*line fold.go:67*/ t2_ := gpu_ends_{a_: int64(-9223372036854775808), b_: int64(9223372036854775807)}
+	/*line fold.go:67*/ return t2_
+//line kernels_tandem.go:7350
+}
+
+func gpu_with__(t_ gpu_ends64, s_ gpu_ends_, x_ float64, t2_ int64, t3_ int64) gpu_ends_ {
+	/*line fold.go:93*/ k_ := gpu_key64(x_)
+	t4_ := gpu_ends_{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
+	/*line fold.go:94*/ return t4_
+//line kernels_tandem.go:7357
+}
+
+func gpu_kind_(t_ gpu_ends64) int64 {
+	/*line fold.go:57*/ return int64(0)
+//line kernels_tandem.go:7362
+}
+
+func gpu_put_(c_ gpu_Matrix_, o_ int64, v_ float64) {
+	/*line fold.go:191*/ if c_.Cols_ == int64(1) {
+		c_.Data_[(o_*c_.Stride_)+int64(0)] = v_
+	} else {
+		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
+	}
+//line kernels_tandem.go:7371
+}
+
+func gpu_of_(t_ gpu_value64, s_ gpu_state, order_ int64) float64 {
+	/*line fold.go:258*/ if (s_.a_ > int64(9218868437227405312)) || (s_.b_ < int64(-9218868437227405313)) {
 		return math.Float64frombits(uint64(9221120237041090560))
 	}
-	b_ := s_.key_ ^ flip_
-	return math.Float64frombits(uint64((b_ ^ ((b_ >> (63)) & int64(9223372036854775807)))))
-//line kernels_tandem.go:7124
+	k_ := gpu_chosen(s_, order_)
+	return math.Float64frombits(uint64((k_ ^ ((k_ >> (63)) & int64(9223372036854775807)))))
+//line kernels_tandem.go:7380
 }
 
-func gpu_of__(t_ gpu_valueInt, s_ gpu_state, flip_ int64) int32 {
-	/*line fold.go:191*/ return int32((s_.key_ ^ flip_))
-//line kernels_tandem.go:7129
+func gpu_none__(t_ gpu_first32) gpu_ends {
+	/*line fold.go:70*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
+	/*line fold.go:70*/ return t2_
+//line kernels_tandem.go:7386
 }
 
-func gpu_of___(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
-	/*line fold.go:192*/ return int32(s_.index_)
-//line kernels_tandem.go:7134
+func gpu_with___(t_ gpu_first32, s_ gpu_ends, x_ float32, index_ int32, order_ int32) gpu_ends {
+	/*line fold.go:110*/ k_ := gpu_key32(x_) ^ order_
+	if x_ != x_ {
+		k_ = int32(2147483647)
+	}
+	return gpu_above(s_, k_, index_)
+//line kernels_tandem.go:7395
+}
+
+func gpu_kind__(t_ gpu_first32) int64 {
+	/*line fold.go:60*/ return int64(1)
+//line kernels_tandem.go:7400
+}
+
+func gpu_put__(c_ gpu_Matrix__, o_ int64, v_ int32) {
+	/*line fold.go:191*/ if c_.Cols_ == int64(1) {
+		c_.Data_[(o_*c_.Stride_)+int64(0)] = v_
+	} else {
+		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
+	}
+//line kernels_tandem.go:7409
+}
+
+func gpu_of__(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
+	/*line fold.go:286*/ if s_.b_ >= int64(2147483647) {
+		return int32(0)
+	}
+	return int32(s_.b_)
+//line kernels_tandem.go:7417
+}
+
+func gpu_none___(t_ gpu_first64) gpu_ends_ {
+	/*line fold.go:71*/ t2_ := gpu_ends_{a_: int64(-9223372036854775808), b_: int64(9223372036854775807)}
+	/*line fold.go:71*/ return t2_
+//line kernels_tandem.go:7423
+}
+
+func gpu_with____(t_ gpu_first64, s_ gpu_ends_, x_ float64, index_ int64, order_ int64) gpu_ends_ {
+	/*line fold.go:118*/ k_ := gpu_key64(x_) ^ order_
+	if x_ != x_ {
+		k_ = int64(9223372036854775807)
+	}
+	return gpu_above_(s_, k_, index_)
+//line kernels_tandem.go:7432
+}
+
+func gpu_kind___(t_ gpu_first64) int64 {
+	/*line fold.go:61*/ return int64(1)
+//line kernels_tandem.go:7437
+}
+
+func gpu_none____(t_ gpu_endsInt) gpu_ends {
+	/*line fold.go:68*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
+	/*line fold.go:68*/ return t2_
+//line kernels_tandem.go:7443
+}
+
+func gpu_with_____(t_ gpu_endsInt, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
+	/*line fold.go:98*/ t4_ := gpu_ends{a_: max(s_.a_, x_), b_: min(s_.b_, x_)}
+	/*line fold.go:98*/ return t4_
+//line kernels_tandem.go:7449
+}
+
+func gpu_kind____(t_ gpu_endsInt) int64 {
+	/*line fold.go:58*/ return int64(0)
+//line kernels_tandem.go:7454
+}
+
+func gpu_of___(t_ gpu_valueInt, s_ gpu_state, order_ int64) int32 {
+	/*line fold.go:265*/ return int32(gpu_chosen(s_, order_))
+//line kernels_tandem.go:7459
+}
+
+func gpu_none_____(t_ gpu_firstInt) gpu_ends {
+	/*line fold.go:72*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
+	/*line fold.go:72*/ return t2_
+//line kernels_tandem.go:7465
+}
+
+func gpu_with______(t_ gpu_firstInt, s_ gpu_ends, x_ int32, index_ int32, order_ int32) gpu_ends {
+	/*line fold.go:126*/ return gpu_above(s_, x_^order_, index_)
+//line kernels_tandem.go:7470
+}
+
+func gpu_kind_____(t_ gpu_firstInt) int64 {
+	/*line fold.go:62*/ return int64(1)
+//line kernels_tandem.go:7475
+}
+
+func gpu_none______(t_ gpu_add32) gpu_ends {
+	/*line fold.go:73*/ t2_ := gpu_ends{}
+	/*line fold.go:73*/ return t2_
+//line kernels_tandem.go:7481
+}
+
+func gpu_with_______(t_ gpu_add32, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
+	/*line fold.go:136*/ t4_ := gpu_ends{a_: s_.a_ + x_, b_: int32(0)}
+	/*line fold.go:136*/ return t4_
+//line kernels_tandem.go:7487
+}
+
+func gpu_kind______(t_ gpu_add32) int64 {
+	/*line fold.go:63*/ return int64(2)
+//line kernels_tandem.go:7492
 }
 
 func gpu_of____(t_ gpu_total, s_ gpu_state, t2_ int64) int32 {
-	/*line fold.go:193*/ return int32(s_.key_)
-//line kernels_tandem.go:7139
+	/*line fold.go:267*/ return int32(s_.a_)
+//line kernels_tandem.go:7497
 }
 
-func gpu_of_____(t_ gpu_reached, s_ gpu_state, least_ int64) bool {
-	/*line fold.go:194*/ return s_.key_ >= least_
-//line kernels_tandem.go:7144
+func gpu_none_______(t_ gpu_count) gpu_ends {
+	/*line fold.go:74*/ t2_ := gpu_ends{}
+	/*line fold.go:74*/ return t2_
+//line kernels_tandem.go:7503
+}
+
+func gpu_with________(t_ gpu_count, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
+	/*line fold.go:139*/ if x_ {
+		s_.a_ = s_.a_ + int32(1)
+	}
+	return s_
+//line kernels_tandem.go:7511
+}
+
+func gpu_kind_______(t_ gpu_count) int64 {
+	/*line fold.go:64*/ return int64(2)
+//line kernels_tandem.go:7516
+}
+
+func gpu_none________(t_ gpu_endsBool) gpu_ends {
+	/*line fold.go:69*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
+	/*line fold.go:69*/ return t2_
+//line kernels_tandem.go:7522
+}
+
+func gpu_with_________(t_ gpu_endsBool, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
+	/*line fold.go:102*/ k_ := int32(0)
+	if x_ {
+		k_ = int32(1)
+	}
+	t4_ := gpu_ends{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
+	/*line fold.go:106*/ return t4_
+//line kernels_tandem.go:7532
+}
+
+func gpu_kind________(t_ gpu_endsBool) int64 {
+	/*line fold.go:59*/ return int64(0)
+//line kernels_tandem.go:7537
+}
+
+func gpu_put___(c_ gpu_Matrix___, o_ int64, v_ bool) {
+	/*line fold.go:191*/ if c_.Cols_ == int64(1) {
+		c_.Data_[(o_*c_.Stride_)+int64(0)] = v_
+	} else {
+		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
+	}
+//line kernels_tandem.go:7546
+}
+
+func gpu_of_____(t_ gpu_truth, s_ gpu_state, order_ int64) bool {
+	/*line fold.go:266*/ return gpu_chosen(s_, order_) > int64(0)
+//line kernels_tandem.go:7551
 }
 
 func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
@@ -7152,13 +7559,13 @@ func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
 		gpu_AddPart_(words_, at_, t_.exp_-bottom_, v_, k_)
 	}
 	words_[at_.At_+(at_.N_*at_.Step_)] = words_[at_.At_+(at_.N_*at_.Step_)] | t_.special_
-//line kernels_tandem.go:7156
+//line kernels_tandem.go:7563
 }
 
 func gpu_term(f_ gpu_single, x_ float32) gpu_wide {
 	/*line prefix.go:16*/ t_ := gpu_one{}
 	/*line prefix.go:16*/ return gpu_exactly(f_, t_, x_, float32(1))
-//line kernels_tandem.go:7162
+//line kernels_tandem.go:7569
 }
 
 func gpu_Carry(w_ []int64, at_ gpu_Place) {
@@ -7169,29 +7576,29 @@ func gpu_Carry(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:7173
+//line kernels_tandem.go:7580
 }
 
 func gpu_term_(f_ gpu_double, x_ float64) gpu_wide {
 	/*line prefix.go:17*/ t_ := gpu_one{}
 	/*line prefix.go:17*/ return gpu_exactly_(f_, t_, x_, float64(1))
-//line kernels_tandem.go:7179
+//line kernels_tandem.go:7586
 }
 
 func gpu_words__(t_ gpu_integer) int64 {
 	/*line prefix.go:36*/ return int64(4)
-//line kernels_tandem.go:7184
+//line kernels_tandem.go:7591
 }
 
 func gpu_term__(t_ gpu_integer, x_ int32) gpu_wide {
 	/*line prefix.go:40*/ t2_ := gpu_wide{lo_: uint64(max(int64(x_), -int64(x_))), neg_: x_ < int32(0)}
 	/*line prefix.go:40*/ return t2_
-//line kernels_tandem.go:7190
+//line kernels_tandem.go:7597
 }
 
 func gpu_bottom__(t_ gpu_integer) int64 {
 	/*line prefix.go:37*/ return int64(0)
-//line kernels_tandem.go:7195
+//line kernels_tandem.go:7602
 }
 
 func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -7203,7 +7610,7 @@ func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		}
 	}
 	return v_
-//line kernels_tandem.go:7207
+//line kernels_tandem.go:7614
 }
 
 func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
@@ -7219,16 +7626,16 @@ func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
 	}
 	t_ := gpu_reach{least_: min(r_.least_, least_), top_: max(r_.top_, v_.Exp_+int64(128)), special_: r_.special_}
 	/*line short.go:112*/ return t_
-//line kernels_tandem.go:7223
+//line kernels_tandem.go:7630
 }
 
 func gpu_noReach() gpu_reach {
 	/*line short.go:89*/ t_ := gpu_reach{least_: int64(1048576), top_: int64(-1048576)}
 	/*line short.go:89*/ return t_
-//line kernels_tandem.go:7229
+//line kernels_tandem.go:7636
 }
 
-func gpu_with_(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
+func gpu_with__________(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
 	/*line short.go:93*/ r_.special_ = r_.special_ | t_.special_
 	if (t_.special_ == int64(0)) && ((t_.hi_ | t_.lo_) != uint64(0)) {
 		t2_ := min(r_.least_, t_.exp_)
@@ -7237,12 +7644,12 @@ func gpu_with_(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
 		/*line short.go:95*/ r_.top_ = t3_
 	}
 	return r_
-//line kernels_tandem.go:7241
+//line kernels_tandem.go:7648
 }
 
 func gpu_fits____(r_ gpu_reach, n_ int64) bool {
 	/*line short.go:116*/ return (r_.top_ + int64(bits.Len64(uint64(n_)))) <= (r_.least_ + int64(127))
-//line kernels_tandem.go:7246
+//line kernels_tandem.go:7653
 }
 
 func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
@@ -7267,7 +7674,7 @@ func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
 		/*line short.go:76*/ return t8_
 	}
 	return s_
-//line kernels_tandem.go:7271
+//line kernels_tandem.go:7678
 }
 
 func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
@@ -7300,7 +7707,7 @@ func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
 	/*line short.go:23*/ h2_ := t13_
 	t15_ := gpu_short{hi_: h2_, lo_: l2_}
 	/*line short.go:24*/ return t15_
-//line kernels_tandem.go:7304
+//line kernels_tandem.go:7711
 }
 
 func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
@@ -7308,7 +7715,7 @@ func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
 		return gpu_value_(f_, special_)
 	}
 	return gpu_round(f_, v_)
-//line kernels_tandem.go:7312
+//line kernels_tandem.go:7719
 }
 
 func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
@@ -7326,7 +7733,7 @@ func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
 		return gpu_NewValue(hi_, lo_, base_, true)
 	}
 	return gpu_NewValue(s_.hi_, s_.lo_, base_, false)
-//line kernels_tandem.go:7330
+//line kernels_tandem.go:7737
 }
 
 func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
@@ -7334,7 +7741,7 @@ func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
 		return gpu_value__(f_, special_)
 	}
 	return gpu_round_(f_, v_)
-//line kernels_tandem.go:7338
+//line kernels_tandem.go:7745
 }
 
 func gpu_of________(t_ gpu_integer, v_ gpu_Value, t2_ int64) int32 {
@@ -7344,17 +7751,17 @@ func gpu_of________(t_ gpu_integer, v_ gpu_Value, t2_ int64) int32 {
 		return -m_
 	}
 	return m_
-//line kernels_tandem.go:7348
+//line kernels_tandem.go:7755
 }
 
 func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float32 {
 	/*line prefix.go:194*/ t_ := gpu_term(f_, first_)
 	special_ := t_.special_
-	r_ := gpu_with_(gpu_noReach(), t_, int64(64))
+	r_ := gpu_with__________(gpu_noReach(), t_, int64(64))
 	for i_ := k_; i_ < end_; i_ = i_ + int64(1) {
 		u_ := gpu_term(f_, x_.Data_[(int64(order_[i_])*x_.Stride_)+j_])
 		special_ = special_ | u_.special_
-		r_ = gpu_with_(r_, u_, int64(64))
+		r_ = gpu_with__________(r_, u_, int64(64))
 	}
 	if gpu_fits____(r_, (end_-k_)+int64(1)) {
 		t2_ := gpu_short{}
@@ -7371,17 +7778,17 @@ func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_
 	}
 	t3_ := gpu_Top_(words_, at_, gpu_bottom(f_))
 	/*line prefix.go:214*/ return gpu_of______(f_, t3_, special_)
-//line kernels_tandem.go:7375
+//line kernels_tandem.go:7782
 }
 
 func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float64 {
 	/*line prefix.go:194*/ t_ := gpu_term_(f_, first_)
 	special_ := t_.special_
-	r_ := gpu_with_(gpu_noReach(), t_, int64(64))
+	r_ := gpu_with__________(gpu_noReach(), t_, int64(64))
 	for i_ := k_; i_ < end_; i_ = i_ + int64(1) {
 		u_ := gpu_term_(f_, x_.Data_[(int64(order_[i_])*x_.Stride_)+j_])
 		special_ = special_ | u_.special_
-		r_ = gpu_with_(r_, u_, int64(64))
+		r_ = gpu_with__________(r_, u_, int64(64))
 	}
 	if gpu_fits____(r_, (end_-k_)+int64(1)) {
 		t2_ := gpu_short{}
@@ -7398,17 +7805,17 @@ func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, orde
 	}
 	t3_ := gpu_Top_(words_, at_, gpu_bottom_(f_))
 	/*line prefix.go:214*/ return gpu_of_______(f_, t3_, special_)
-//line kernels_tandem.go:7402
+//line kernels_tandem.go:7809
 }
 
 func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) int32 {
 	/*line prefix.go:194*/ t_ := gpu_term__(f_, first_)
 	special_ := t_.special_
-	r_ := gpu_with_(gpu_noReach(), t_, int64(64))
+	r_ := gpu_with__________(gpu_noReach(), t_, int64(64))
 	for i_ := k_; i_ < end_; i_ = i_ + int64(1) {
 		u_ := gpu_term__(f_, x_.Data_[(int64(order_[i_])*x_.Stride_)+j_])
 		special_ = special_ | u_.special_
-		r_ = gpu_with_(r_, u_, int64(64))
+		r_ = gpu_with__________(r_, u_, int64(64))
 	}
 	if gpu_fits____(r_, (end_-k_)+int64(1)) {
 		t2_ := gpu_short{}
@@ -7425,21 +7832,21 @@ func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, ord
 	}
 	t3_ := gpu_Top_(words_, at_, gpu_bottom__(f_))
 	/*line prefix.go:214*/ return gpu_of________(f_, t3_, special_)
-//line kernels_tandem.go:7429
+//line kernels_tandem.go:7836
 }
 
 func gpu_integersOf(parts_ []int64, at_ int64, step_ int64) gpu_halves {
 //line round.go:55
 	t_ := gpu_halves{lower_: gpu_digits{a_: parts_[at_], b_: parts_[at_+(int64(2)*step_)], c_: parts_[at_+(int64(4)*step_)]}, upper_: gpu_digits{a_: parts_[at_+step_], b_: parts_[at_+(int64(3)*step_)], c_: parts_[at_+(int64(5)*step_)]}}
 	/*line round.go:55*/ return t_
-//line kernels_tandem.go:7436
+//line kernels_tandem.go:7843
 }
 
 func gpu_and(t_ gpu_halves, u_ gpu_halves) gpu_halves {
 //line terms.go:181
 	t2_ := gpu_halves{lower_: gpu_digits{a_: t_.lower_.a_ + u_.lower_.a_, b_: t_.lower_.b_ + u_.lower_.b_, c_: t_.lower_.c_ + u_.lower_.c_}, upper_: gpu_digits{a_: t_.upper_.a_ + u_.upper_.a_, b_: t_.upper_.b_ + u_.upper_.b_, c_: t_.upper_.c_ + u_.upper_.c_}}
 	/*line terms.go:181*/ return t2_
-//line kernels_tandem.go:7443
+//line kernels_tandem.go:7850
 }
 
 func gpu_inWords(parts_ []int64, at_ gpu_Place, bottom_ int64, precision_ int64) int64 {
@@ -7453,7 +7860,7 @@ func gpu_inWords(parts_ []int64, at_ gpu_Place, bottom_ int64, precision_ int64)
 	gpu_clearWords(parts_, at_)
 	gpu_addHalves(parts_, at_, s_, base_-bottom_, precision_)
 	return int64(0)
-//line kernels_tandem.go:7457
+//line kernels_tandem.go:7864
 }
 
 func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -7491,18 +7898,18 @@ func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:7495
+//line kernels_tandem.go:7902
 }
 
 func gpu_bias(t_ gpu_single) int64 {
 	/*line format.go:35*/ return int64(127)
-//line kernels_tandem.go:7500
+//line kernels_tandem.go:7907
 }
 
 func gpu_nowhere(f_ gpu_single) gpu_window {
 	/*line terms.go:54*/ t_ := gpu_window{lo_: gpu_most(f_)}
 	/*line terms.go:54*/ return t_
-//line kernels_tandem.go:7506
+//line kernels_tandem.go:7913
 }
 
 func gpu_factorsIn(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, i_ int64, j_ int64) (float32, float32) {
@@ -7521,18 +7928,18 @@ func gpu_factorsIn(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ floa
 	/*line few.go:132*/ var t5_ float32
 	/*line few.go:132*/ t4_, t5_ = gpu_factorsOf(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:132*/ return t4_, t5_
-//line kernels_tandem.go:7525
+//line kernels_tandem.go:7932
 }
 
-func gpu_with__(w_ gpu_window, most_ int32, m_ int32) gpu_window {
+func gpu_with___________(w_ gpu_window, most_ int32, m_ int32) gpu_window {
 	/*line terms.go:58*/ t_ := gpu_window{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
 	/*line terms.go:58*/ return t_
-//line kernels_tandem.go:7531
+//line kernels_tandem.go:7938
 }
 
 func gpu_most(t_ gpu_single) int32 {
 	/*line format.go:43*/ return int32(2147483647)
-//line kernels_tandem.go:7536
+//line kernels_tandem.go:7943
 }
 
 func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
@@ -7543,7 +7950,7 @@ func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
 		}
 	}
 	return m_
-//line kernels_tandem.go:7547
+//line kernels_tandem.go:7954
 }
 
 func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32, scale_ float32, deep_ bool) gpu_digits_ {
@@ -7565,7 +7972,7 @@ func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32
 		d_.c_ = d_.c_ + gpu_bits(f_, support.FMA32(lower_-(z_-gpu_magic(f_)), gpu_down(f_), gpu_magic(f_)))
 	}
 	return d_
-//line kernels_tandem.go:7569
+//line kernels_tandem.go:7976
 }
 
 func gpu_without(d_ gpu_digits_, magic_ int32, product_ bool, deep_ bool) gpu_digits_ {
@@ -7579,32 +7986,32 @@ func gpu_without(d_ gpu_digits_, magic_ int32, product_ bool, deep_ bool) gpu_di
 	}
 	t3_ := gpu_digits_{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
 	/*line terms.go:163*/ return t3_
-//line kernels_tandem.go:7583
+//line kernels_tandem.go:7990
 }
 
 func gpu_bits(t_ gpu_single, x_ float32) int32 {
 	/*line format.go:40*/ return int32(math.Float32bits(x_))
-//line kernels_tandem.go:7588
+//line kernels_tandem.go:7995
 }
 
 func gpu_magic(t_ gpu_single) float32 {
 	/*line format.go:38*/ return float32(1.2582912e+07)
-//line kernels_tandem.go:7593
+//line kernels_tandem.go:8000
 }
 
 func gpu_power(t_ gpu_single, field_ int64) float32 {
 	/*line format.go:42*/ return math.Float32frombits(uint32(field_) << (23))
-//line kernels_tandem.go:7598
+//line kernels_tandem.go:8005
 }
 
 func gpu_field(t_ gpu_single, bits_ int32) int64 {
 	/*line format.go:44*/ return int64((bits_ >> (23)))
-//line kernels_tandem.go:7603
+//line kernels_tandem.go:8010
 }
 
 func gpu_deepens(f_ gpu_single, p_ gpu_one) bool {
 	/*line terms.go:78*/ return (!gpu_product(p_)) && (gpu_precision(f_) <= int64(24))
-//line kernels_tandem.go:7608
+//line kernels_tandem.go:8015
 }
 
 func gpu_addHalves(parts_ []int64, words_ gpu_Place, s_ gpu_halves, at_ int64, precision_ int64) {
@@ -7613,7 +8020,7 @@ func gpu_addHalves(parts_ []int64, words_ gpu_Place, s_ gpu_halves, at_ int64, p
 			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, precision_, k_), gpu_part(s_, k_), n_)
 		}
 	}
-//line kernels_tandem.go:7617
+//line kernels_tandem.go:8024
 }
 
 func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) gpu_reach {
@@ -7628,11 +8035,11 @@ func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float3
 			/*line few.go:153*/ t4_, t5_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
 			/*line few.go:153*/ u_ := t4_
 			/*line few.go:153*/ v_ := t5_
-			r_ = gpu_with_(r_, gpu_exactly(f_, p_, u_, v_), gpu_size(f_, p_))
+			r_ = gpu_with__________(r_, gpu_exactly(f_, p_, u_, v_), gpu_size(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:7636
+//line kernels_tandem.go:8043
 }
 
 func gpu_sumOfDigits(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
@@ -7648,7 +8055,7 @@ func gpu_sumOfDigits(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ fl
 		}
 	}
 	return s_
-//line kernels_tandem.go:7652
+//line kernels_tandem.go:8059
 }
 
 func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -7659,18 +8066,18 @@ func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:7663
+//line kernels_tandem.go:8070
 }
 
 func gpu_bias_(t_ gpu_double) int64 {
 	/*line format.go:51*/ return int64(1023)
-//line kernels_tandem.go:7668
+//line kernels_tandem.go:8075
 }
 
 func gpu_nowhere_(f_ gpu_double) gpu_window_ {
 	/*line terms.go:54*/ t_ := gpu_window_{lo_: gpu_most_(f_)}
 	/*line terms.go:54*/ return t_
-//line kernels_tandem.go:7674
+//line kernels_tandem.go:8081
 }
 
 func gpu_factorsIn_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
@@ -7689,18 +8096,18 @@ func gpu_factorsIn_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ fl
 	/*line few.go:132*/ var t5_ float64
 	/*line few.go:132*/ t4_, t5_ = gpu_factorsOf_(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:132*/ return t4_, t5_
-//line kernels_tandem.go:7693
+//line kernels_tandem.go:8100
 }
 
-func gpu_with___(w_ gpu_window_, most_ int64, m_ int64) gpu_window_ {
+func gpu_with____________(w_ gpu_window_, most_ int64, m_ int64) gpu_window_ {
 	/*line terms.go:58*/ t_ := gpu_window_{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
 	/*line terms.go:58*/ return t_
-//line kernels_tandem.go:7699
+//line kernels_tandem.go:8106
 }
 
 func gpu_most_(t_ gpu_double) int64 {
 	/*line format.go:59*/ return int64(9223372036854775807)
-//line kernels_tandem.go:7704
+//line kernels_tandem.go:8111
 }
 
 func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
@@ -7711,7 +8118,7 @@ func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
 		}
 	}
 	return m_
-//line kernels_tandem.go:7715
+//line kernels_tandem.go:8122
 }
 
 func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64, scale_ float64, deep_ bool) gpu_digits {
@@ -7733,7 +8140,7 @@ func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
 	return d_
-//line kernels_tandem.go:7737
+//line kernels_tandem.go:8144
 }
 
 func gpu_without_(d_ gpu_digits, magic_ int64, product_ bool, deep_ bool) gpu_digits {
@@ -7747,32 +8154,32 @@ func gpu_without_(d_ gpu_digits, magic_ int64, product_ bool, deep_ bool) gpu_di
 	}
 	t3_ := gpu_digits{a_: d_.a_ - magic_, b_: d_.b_ - magic_}
 	/*line terms.go:163*/ return t3_
-//line kernels_tandem.go:7751
+//line kernels_tandem.go:8158
 }
 
 func gpu_bits_(t_ gpu_double, x_ float64) int64 {
 	/*line format.go:56*/ return int64(math.Float64bits(x_))
-//line kernels_tandem.go:7756
+//line kernels_tandem.go:8163
 }
 
 func gpu_magic_(t_ gpu_double) float64 {
 	/*line format.go:54*/ return float64(6.755399441055744e+15)
-//line kernels_tandem.go:7761
+//line kernels_tandem.go:8168
 }
 
 func gpu_power_(t_ gpu_double, field_ int64) float64 {
 	/*line format.go:58*/ return math.Float64frombits(uint64(field_) << (52))
-//line kernels_tandem.go:7766
+//line kernels_tandem.go:8173
 }
 
 func gpu_field_(t_ gpu_double, bits_ int64) int64 {
 	/*line format.go:60*/ return bits_ >> (52)
-//line kernels_tandem.go:7771
+//line kernels_tandem.go:8178
 }
 
 func gpu_deepens_(f_ gpu_double, p_ gpu_one) bool {
 	/*line terms.go:78*/ return (!gpu_product(p_)) && (gpu_precision_(f_) <= int64(24))
-//line kernels_tandem.go:7776
+//line kernels_tandem.go:8183
 }
 
 func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) gpu_reach {
@@ -7787,11 +8194,11 @@ func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ floa
 			/*line few.go:153*/ t4_, t5_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
 			/*line few.go:153*/ u_ := t4_
 			/*line few.go:153*/ v_ := t5_
-			r_ = gpu_with_(r_, gpu_exactly_(f_, p_, u_, v_), gpu_size_(f_, p_))
+			r_ = gpu_with__________(r_, gpu_exactly_(f_, p_, u_, v_), gpu_size_(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:7795
+//line kernels_tandem.go:8202
 }
 
 func gpu_sumOfDigits_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
@@ -7807,7 +8214,7 @@ func gpu_sumOfDigits_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ 
 		}
 	}
 	return s_
-//line kernels_tandem.go:7811
+//line kernels_tandem.go:8218
 }
 
 func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, i_ int64, j_ int64) (float64, float64) {
@@ -7826,7 +8233,7 @@ func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_
 	/*line few.go:132*/ var t5_ float64
 	/*line few.go:132*/ t4_, t5_ = gpu_factorsOf__(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:132*/ return t4_, t5_
-//line kernels_tandem.go:7830
+//line kernels_tandem.go:8237
 }
 
 func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
@@ -7837,7 +8244,7 @@ func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
 		}
 	}
 	return m_
-//line kernels_tandem.go:7841
+//line kernels_tandem.go:8248
 }
 
 func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float64, scale_ float64, deep_ bool) gpu_digits {
@@ -7859,12 +8266,12 @@ func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
 	return d_
-//line kernels_tandem.go:7863
+//line kernels_tandem.go:8270
 }
 
 func gpu_deepens__(f_ gpu_double, p_ gpu_pair) bool {
 	/*line terms.go:78*/ return (!gpu_product_(p_)) && (gpu_precision_(f_) <= int64(24))
-//line kernels_tandem.go:7868
+//line kernels_tandem.go:8275
 }
 
 func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) gpu_reach {
@@ -7879,11 +8286,11 @@ func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ f
 			/*line few.go:153*/ t4_, t5_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
 			/*line few.go:153*/ u_ := t4_
 			/*line few.go:153*/ v_ := t5_
-			r_ = gpu_with_(r_, gpu_exactly__(f_, p_, u_, v_), gpu_size__(f_, p_))
+			r_ = gpu_with__________(r_, gpu_exactly__(f_, p_, u_, v_), gpu_size__(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:7887
+//line kernels_tandem.go:8294
 }
 
 func gpu_sumOfDigits__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
@@ -7899,7 +8306,7 @@ func gpu_sumOfDigits__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, les
 		}
 	}
 	return s_
-//line kernels_tandem.go:7903
+//line kernels_tandem.go:8310
 }
 
 func gpu_factorsIn___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
@@ -7918,7 +8325,7 @@ func gpu_factorsIn___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ 
 	/*line few.go:132*/ var t5_ float64
 	/*line few.go:132*/ t4_, t5_ = gpu_factorsOf___(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:132*/ return t4_, t5_
-//line kernels_tandem.go:7922
+//line kernels_tandem.go:8329
 }
 
 func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
@@ -7929,7 +8336,7 @@ func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
 		}
 	}
 	return m_
-//line kernels_tandem.go:7933
+//line kernels_tandem.go:8340
 }
 
 func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float64, scale_ float64, deep_ bool) gpu_digits {
@@ -7951,12 +8358,12 @@ func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float
 		d_.c_ = d_.c_ + gpu_bits_(f_, math.FMA(lower_-(z_-gpu_magic_(f_)), gpu_down_(f_), gpu_magic_(f_)))
 	}
 	return d_
-//line kernels_tandem.go:7955
+//line kernels_tandem.go:8362
 }
 
 func gpu_deepens___(f_ gpu_double, p_ gpu_two) bool {
 	/*line terms.go:78*/ return (!gpu_product__(p_)) && (gpu_precision_(f_) <= int64(24))
-//line kernels_tandem.go:7960
+//line kernels_tandem.go:8367
 }
 
 func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) gpu_reach {
@@ -7971,11 +8378,11 @@ func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ fl
 			/*line few.go:153*/ t4_, t5_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
 			/*line few.go:153*/ u_ := t4_
 			/*line few.go:153*/ v_ := t5_
-			r_ = gpu_with_(r_, gpu_exactly___(f_, p_, u_, v_), gpu_size___(f_, p_))
+			r_ = gpu_with__________(r_, gpu_exactly___(f_, p_, u_, v_), gpu_size___(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:7979
+//line kernels_tandem.go:8386
 }
 
 func gpu_sumOfDigits___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
@@ -7991,7 +8398,7 @@ func gpu_sumOfDigits___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less
 		}
 	}
 	return s_
-//line kernels_tandem.go:7995
+//line kernels_tandem.go:8402
 }
 
 func gpu_addIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits_) {
@@ -8005,7 +8412,7 @@ func gpu_addIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, de
 			/*line along.go:253*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
 			/*line along.go:253*/ u_ := t_
 			/*line along.go:253*/ v_ := t2_
-			w_ = gpu_with__(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, v_))
+			w_ = gpu_with___________(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, v_))
 			d_ = gpu_plus_(f_, p_, d_, u_, v_, s_, deep_)
 		}
 	}
@@ -8014,7 +8421,7 @@ func gpu_addIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, de
 		count_ = int32(((b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)))
 	}
 	return w_, gpu_without(d_, count_*gpu_bits(f_, gpu_magic(f_)), gpu_product(p_), deep_)
-//line kernels_tandem.go:8018
+//line kernels_tandem.go:8425
 }
 
 func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
@@ -8031,7 +8438,7 @@ func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (f
 	/*line along.go:219*/ var t2_ float32
 	/*line along.go:219*/ t_, t2_ = gpu_factorsOf(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:219*/ return t_, t2_
-//line kernels_tandem.go:8035
+//line kernels_tandem.go:8442
 }
 
 func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
@@ -8065,7 +8472,7 @@ func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
 		t10_.special_ = gpu_Special(float32(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:8069
+//line kernels_tandem.go:8476
 }
 
 func gpu_size(f_ gpu_single, p_ gpu_one) int64 {
@@ -8073,7 +8480,7 @@ func gpu_size(f_ gpu_single, p_ gpu_one) int64 {
 		return int64(2) * gpu_precision(f_)
 	}
 	return gpu_precision(f_)
-//line kernels_tandem.go:8077
+//line kernels_tandem.go:8484
 }
 
 func gpu_digit(w_ gpu_wide, base_ int64, width_ uint64) int64 {
@@ -8084,7 +8491,7 @@ func gpu_digit(w_ gpu_wide, base_ int64, width_ uint64) int64 {
 		return -d_
 	}
 	return d_
-//line kernels_tandem.go:8088
+//line kernels_tandem.go:8495
 }
 
 func gpu_Carry_(w_ []int64, at_ gpu_Place) {
@@ -8095,7 +8502,7 @@ func gpu_Carry_(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:8099
+//line kernels_tandem.go:8506
 }
 
 func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -8103,7 +8510,7 @@ func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:8107
+//line kernels_tandem.go:8514
 }
 
 func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -8132,7 +8539,7 @@ func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
 		}
 	}
 	return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:8136
+//line kernels_tandem.go:8543
 }
 
 func gpu_Root(v_ gpu_Value) gpu_Value {
@@ -8165,7 +8572,7 @@ func gpu_Root(v_ gpu_Value) gpu_Value {
 		}
 	}
 	return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-int64(58), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:8169
+//line kernels_tandem.go:8576
 }
 
 func gpu_value_(f_ gpu_single, special_ int64) float32 {
@@ -8179,12 +8586,12 @@ func gpu_value_(f_ gpu_single, special_ int64) float32 {
 		}
 	}
 	/*line round.go:99*/ return inf_ - inf_
-//line kernels_tandem.go:8183
+//line kernels_tandem.go:8590
 }
 
 func gpu_round(t_ gpu_single, v_ gpu_Value) float32 {
 	/*line format.go:46*/ return math.Float32frombits(gpu_Bits32(v_))
-//line kernels_tandem.go:8188
+//line kernels_tandem.go:8595
 }
 
 func gpu_shifted(s_ gpu_short, width_ int64, d_ int64) gpu_short {
@@ -8202,7 +8609,7 @@ func gpu_shifted(s_ gpu_short, width_ int64, d_ int64) gpu_short {
 	/*line few.go:197*/ hi_ = t5_
 	t7_ := gpu_short{hi_: hi_, lo_: lo_}
 	/*line few.go:198*/ return t7_
-//line kernels_tandem.go:8206
+//line kernels_tandem.go:8613
 }
 
 func gpu_and_(s_ gpu_short, t_ gpu_short) gpu_short {
@@ -8220,7 +8627,7 @@ func gpu_and_(s_ gpu_short, t_ gpu_short) gpu_short {
 	/*line short.go:30*/ hi_ := t8_
 	t10_ := gpu_short{hi_: hi_, lo_: lo_}
 	/*line short.go:31*/ return t10_
-//line kernels_tandem.go:8224
+//line kernels_tandem.go:8631
 }
 
 func gpu_valueWith(s_ gpu_short, up_ int64, c_ gpu_short, base_ int64) gpu_Value {
@@ -8272,7 +8679,7 @@ func gpu_valueWith(s_ gpu_short, up_ int64, c_ gpu_short, base_ int64) gpu_Value
 	v_.Lo_ = v_.Lo_ | (lo_ >> (uint64(64) - z_))
 	v_.Rest_ = (lo_ << (z_)) != uint64(0)
 	return v_
-//line kernels_tandem.go:8276
+//line kernels_tandem.go:8683
 }
 
 func gpu_addIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
@@ -8286,7 +8693,7 @@ func gpu_addIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, 
 			/*line along.go:253*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
 			/*line along.go:253*/ u_ := t_
 			/*line along.go:253*/ v_ := t2_
-			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u_, v_))
+			w_ = gpu_with____________(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u_, v_))
 			d_ = gpu_plus__(f_, p_, d_, u_, v_, s_, deep_)
 		}
 	}
@@ -8295,7 +8702,7 @@ func gpu_addIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, 
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product(p_), deep_)
-//line kernels_tandem.go:8299
+//line kernels_tandem.go:8706
 }
 
 func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
@@ -8312,7 +8719,7 @@ func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) 
 	/*line along.go:219*/ var t2_ float64
 	/*line along.go:219*/ t_, t2_ = gpu_factorsOf_(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:219*/ return t_, t2_
-//line kernels_tandem.go:8316
+//line kernels_tandem.go:8723
 }
 
 func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
@@ -8346,7 +8753,7 @@ func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:8350
+//line kernels_tandem.go:8757
 }
 
 func gpu_size_(f_ gpu_double, p_ gpu_one) int64 {
@@ -8354,7 +8761,7 @@ func gpu_size_(f_ gpu_double, p_ gpu_one) int64 {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:8358
+//line kernels_tandem.go:8765
 }
 
 func gpu_value__(f_ gpu_double, special_ int64) float64 {
@@ -8368,12 +8775,12 @@ func gpu_value__(f_ gpu_double, special_ int64) float64 {
 		}
 	}
 	/*line round.go:99*/ return inf_ - inf_
-//line kernels_tandem.go:8372
+//line kernels_tandem.go:8779
 }
 
 func gpu_round_(t_ gpu_double, v_ gpu_Value) float64 {
 	/*line format.go:62*/ return math.Float64frombits(gpu_Bits64(v_))
-//line kernels_tandem.go:8377
+//line kernels_tandem.go:8784
 }
 
 func gpu_addIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
@@ -8387,7 +8794,7 @@ func gpu_addIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int6
 			/*line along.go:253*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
 			/*line along.go:253*/ u_ := t_
 			/*line along.go:253*/ v_ := t2_
-			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u_, v_))
+			w_ = gpu_with____________(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u_, v_))
 			d_ = gpu_plus___(f_, p_, d_, u_, v_, s_, deep_)
 		}
 	}
@@ -8396,7 +8803,7 @@ func gpu_addIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int6
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product_(p_), deep_)
-//line kernels_tandem.go:8400
+//line kernels_tandem.go:8807
 }
 
 func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int64) (float64, float64) {
@@ -8413,7 +8820,7 @@ func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int6
 	/*line along.go:219*/ var t2_ float64
 	/*line along.go:219*/ t_, t2_ = gpu_factorsOf__(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:219*/ return t_, t2_
-//line kernels_tandem.go:8417
+//line kernels_tandem.go:8824
 }
 
 func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide {
@@ -8447,7 +8854,7 @@ func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide 
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:8451
+//line kernels_tandem.go:8858
 }
 
 func gpu_size__(f_ gpu_double, p_ gpu_pair) int64 {
@@ -8455,7 +8862,7 @@ func gpu_size__(f_ gpu_double, p_ gpu_pair) int64 {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:8459
+//line kernels_tandem.go:8866
 }
 
 func gpu_addIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
@@ -8469,7 +8876,7 @@ func gpu_addIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64
 			/*line along.go:253*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
 			/*line along.go:253*/ u_ := t_
 			/*line along.go:253*/ v_ := t2_
-			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u_, v_))
+			w_ = gpu_with____________(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u_, v_))
 			d_ = gpu_plus____(f_, p_, d_, u_, v_, s_, deep_)
 		}
 	}
@@ -8478,7 +8885,7 @@ func gpu_addIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(d_, count_*gpu_bits_(f_, gpu_magic_(f_)), gpu_product__(p_), deep_)
-//line kernels_tandem.go:8482
+//line kernels_tandem.go:8889
 }
 
 func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
@@ -8495,7 +8902,7 @@ func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64
 	/*line along.go:219*/ var t2_ float64
 	/*line along.go:219*/ t_, t2_ = gpu_factorsOf___(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:219*/ return t_, t2_
-//line kernels_tandem.go:8499
+//line kernels_tandem.go:8906
 }
 
 func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide {
@@ -8529,7 +8936,7 @@ func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide 
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:8533
+//line kernels_tandem.go:8940
 }
 
 func gpu_size___(f_ gpu_double, p_ gpu_two) int64 {
@@ -8537,7 +8944,7 @@ func gpu_size___(f_ gpu_double, p_ gpu_two) int64 {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:8541
+//line kernels_tandem.go:8948
 }
 
 func gpu_room(s_ gpu_short, left_ int64) int64 {
@@ -8546,7 +8953,7 @@ func gpu_room(s_ gpu_short, left_ int64) int64 {
 		return min(int64(48), left_)
 	}
 	return min(min(int64(48), left_), int64(bits.LeadingZeros64(hi_))-int64(2))
-//line kernels_tandem.go:8550
+//line kernels_tandem.go:8957
 }
 
 func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
@@ -8558,7 +8965,48 @@ func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
 	}
 	v_.Rest_ = rest_
 	return v_
-//line kernels_tandem.go:8562
+//line kernels_tandem.go:8969
+}
+
+func gpu_key32(x_ float32) int32 {
+	/*line fold.go:78*/ b_ := int32(math.Float32bits(x_))
+	return b_ ^ ((b_ >> (31)) & int32(2147483647))
+//line kernels_tandem.go:8975
+}
+
+func gpu_chosen(s_ gpu_state, order_ int64) int64 {
+	/*line fold.go:272*/ t_ := order_
+	if t_ == int64(-1) {
+		return s_.b_
+	} else {
+		/*line fold.go:275*/ if t_ == int64(1) {
+			return max(s_.a_, ^s_.b_)
+		}
+	}
+	/*line fold.go:278*/ return s_.a_
+//line kernels_tandem.go:8988
+}
+
+func gpu_key64(x_ float64) int64 {
+	/*line fold.go:83*/ b_ := int64(math.Float64bits(x_))
+	return b_ ^ ((b_ >> (63)) & int64(9223372036854775807))
+//line kernels_tandem.go:8994
+}
+
+func gpu_above(s_ gpu_ends, k_ int32, index_ int32) gpu_ends {
+	/*line fold.go:131*/ more_ := max(k_, s_.a_) ^ s_.a_
+	found_ := (((more_ | (-more_)) >> (31)) >> (31)) >> (1)
+	t_ := gpu_ends{a_: s_.a_ ^ more_, b_: s_.b_ ^ ((s_.b_ ^ index_) & found_)}
+	/*line fold.go:133*/ return t_
+//line kernels_tandem.go:9002
+}
+
+func gpu_above_(s_ gpu_ends_, k_ int64, index_ int64) gpu_ends_ {
+	/*line fold.go:131*/ more_ := max(k_, s_.a_) ^ s_.a_
+	found_ := (((more_ | (-more_)) >> (31)) >> (31)) >> (1)
+	t_ := gpu_ends_{a_: s_.a_ ^ more_, b_: s_.b_ ^ ((s_.b_ ^ index_) & found_)}
+	/*line fold.go:133*/ return t_
+//line kernels_tandem.go:9010
 }
 
 func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
@@ -8568,7 +9016,7 @@ func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
 	}
 	t2_ := gpu_Value{Neg_: neg_}
 	/*line ../../../internal/superacc/value.go:19*/ return gpu_become(t2_, hi_, lo_, exp_, false)
-//line kernels_tandem.go:8572
+//line kernels_tandem.go:9020
 }
 
 func gpu_digit__(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -8576,7 +9024,7 @@ func gpu_digit__(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:8580
+//line kernels_tandem.go:9028
 }
 
 func gpu_element(x_ gpu_Matrix, i_ int64, j_ int64, o_ int64, down_ bool) float32 {
@@ -8584,12 +9032,12 @@ func gpu_element(x_ gpu_Matrix, i_ int64, j_ int64, o_ int64, down_ bool) float3
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:8588
+//line kernels_tandem.go:9036
 }
 
 func gpu_exact(t_ gpu_one) bool {
 	/*line terms.go:21*/ return false
-//line kernels_tandem.go:8593
+//line kernels_tandem.go:9041
 }
 
 func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ float32, mask_ int32) (float32, float32) {
@@ -8604,7 +9052,7 @@ func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ flo
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from(f_, gpu_bits(f_, x_)&mask_), float32(1)
-//line kernels_tandem.go:8608
+//line kernels_tandem.go:9056
 }
 
 func gpu_near(p_ gpu_one, x_ float32, y_ float32) float32 {
@@ -8612,12 +9060,12 @@ func gpu_near(p_ gpu_one, x_ float32, y_ float32) float32 {
 		return float32(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:8616
+//line kernels_tandem.go:9064
 }
 
 func gpu_down(t_ gpu_single) float32 {
 	/*line format.go:39*/ return float32(8.388608e+06)
-//line kernels_tandem.go:8621
+//line kernels_tandem.go:9069
 }
 
 func gpu_reachIn(f_ gpu_single, w_ gpu_window) gpu_reach {
@@ -8628,7 +9076,7 @@ func gpu_reachIn(f_ gpu_single, w_ gpu_window) gpu_reach {
 	/*line few.go:165*/ hi_ := gpu_field(f_, w_.hi_)
 	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - gpu_bias(f_)) - gpu_precision(f_)) + int64(1), top_: (max(hi_, int64(1)) - gpu_bias(f_)) + int64(1)}
 	/*line few.go:166*/ return t_
-//line kernels_tandem.go:8632
+//line kernels_tandem.go:9080
 }
 
 func gpu_element_(x_ gpu_Matrix_, i_ int64, j_ int64, o_ int64, down_ bool) float64 {
@@ -8636,7 +9084,7 @@ func gpu_element_(x_ gpu_Matrix_, i_ int64, j_ int64, o_ int64, down_ bool) floa
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:8640
+//line kernels_tandem.go:9088
 }
 
 func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -8651,7 +9099,7 @@ func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ fl
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:8655
+//line kernels_tandem.go:9103
 }
 
 func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
@@ -8659,12 +9107,12 @@ func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:8663
+//line kernels_tandem.go:9111
 }
 
 func gpu_down_(t_ gpu_double) float64 {
 	/*line format.go:55*/ return float64(4.503599627370496e+15)
-//line kernels_tandem.go:8668
+//line kernels_tandem.go:9116
 }
 
 func gpu_reachIn_(f_ gpu_double, w_ gpu_window_) gpu_reach {
@@ -8675,12 +9123,12 @@ func gpu_reachIn_(f_ gpu_double, w_ gpu_window_) gpu_reach {
 	/*line few.go:165*/ hi_ := gpu_field_(f_, w_.hi_)
 	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - gpu_bias_(f_)) - gpu_precision_(f_)) + int64(1), top_: (max(hi_, int64(1)) - gpu_bias_(f_)) + int64(1)}
 	/*line few.go:166*/ return t_
-//line kernels_tandem.go:8679
+//line kernels_tandem.go:9127
 }
 
 func gpu_exact_(t_ gpu_pair) bool {
 	/*line terms.go:23*/ return true
-//line kernels_tandem.go:8684
+//line kernels_tandem.go:9132
 }
 
 func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
@@ -8695,7 +9143,7 @@ func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ 
 		return float64((x_ - shift_)), float64((y_ - shift_))
 	}
 	return gpu_from_(f_, gpu_bits_(f_, float64(x_))&mask_), float64(1)
-//line kernels_tandem.go:8699
+//line kernels_tandem.go:9147
 }
 
 func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
@@ -8703,12 +9151,12 @@ func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:8707
+//line kernels_tandem.go:9155
 }
 
 func gpu_exact__(t_ gpu_two) bool {
 	/*line terms.go:25*/ return false
-//line kernels_tandem.go:8712
+//line kernels_tandem.go:9160
 }
 
 func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -8723,7 +9171,7 @@ func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ 
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:8727
+//line kernels_tandem.go:9175
 }
 
 func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
@@ -8731,7 +9179,7 @@ func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:8735
+//line kernels_tandem.go:9183
 }
 
 func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
@@ -8740,7 +9188,7 @@ func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
 	/*line format.go:45*/ var t4_ bool
 	/*line format.go:45*/ t2_, t3_, t4_ = gpu_Split32(math.Float32bits(x_))
 	/*line format.go:45*/ return t2_, t3_, t4_
-//line kernels_tandem.go:8744
+//line kernels_tandem.go:9192
 }
 
 func gpu_Special(x_ float32) int64 {
@@ -8752,7 +9200,7 @@ func gpu_Special(x_ float32) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:8756
+//line kernels_tandem.go:9204
 }
 
 func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gpu_Value {
@@ -8766,12 +9214,12 @@ func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gp
 	z_ := int64(bits.LeadingZeros64(hi_))
 	t3_ := gpu_Value{Hi_: (hi_ << (uint64(z_))) | (lo_ >> (uint64((int64(64) - z_)))), Lo_: lo_ << (uint64(z_)), Exp_: exp_ - z_, Neg_: v_.Neg_, Rest_: v_.Rest_ || rest_}
 	/*line ../../../internal/superacc/value.go:118*/ return t3_
-//line kernels_tandem.go:8770
+//line kernels_tandem.go:9218
 }
 
 func gpu_Bits32(v_ gpu_Value) uint32 {
 	/*line ../../../internal/superacc/value.go:125*/ return uint32(gpu_round__(v_, int64(24), uint64(255)))
-//line kernels_tandem.go:8775
+//line kernels_tandem.go:9223
 }
 
 func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
@@ -8780,7 +9228,7 @@ func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
 	/*line format.go:61*/ var t4_ bool
 	/*line format.go:61*/ t2_, t3_, t4_ = gpu_Split64(math.Float64bits(x_))
 	/*line format.go:61*/ return t2_, t3_, t4_
-//line kernels_tandem.go:8784
+//line kernels_tandem.go:9232
 }
 
 func gpu_Special_(x_ float64) int64 {
@@ -8792,22 +9240,22 @@ func gpu_Special_(x_ float64) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:8796
+//line kernels_tandem.go:9244
 }
 
 func gpu_Bits64(v_ gpu_Value) uint64 {
 	/*line ../../../internal/superacc/value.go:122*/ return gpu_round__(v_, int64(53), uint64(2047))
-//line kernels_tandem.go:8801
+//line kernels_tandem.go:9249
 }
 
 func gpu_from(t_ gpu_single, b_ int32) float32 {
 	/*line format.go:41*/ return math.Float32frombits(uint32(b_))
-//line kernels_tandem.go:8806
+//line kernels_tandem.go:9254
 }
 
 func gpu_from_(t_ gpu_double, b_ int64) float64 {
 	/*line format.go:57*/ return math.Float64frombits(uint64(b_))
-//line kernels_tandem.go:8811
+//line kernels_tandem.go:9259
 }
 
 func gpu_Split32(b_ uint32) (uint64, int64, bool) {
@@ -8822,7 +9270,7 @@ func gpu_Split32(b_ uint32) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:158*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:158*/ t_, t2_, t3_ = gpu_split__(uint64(b_), int64(24), uint64(255))
 	/*line ../../../internal/superacc/value.go:158*/ return t_, t2_, t3_
-//line kernels_tandem.go:8826
+//line kernels_tandem.go:9274
 }
 
 func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
@@ -8846,7 +9294,7 @@ func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
 		keep_ = keep_ | ((inf_ + uint64(1)) << (uint64((precision_ - int64(1)))))
 	}
 	return keep_
-//line kernels_tandem.go:8850
+//line kernels_tandem.go:9298
 }
 
 func gpu_Split64(b_ uint64) (uint64, int64, bool) {
@@ -8861,7 +9309,7 @@ func gpu_Split64(b_ uint64) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:155*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:155*/ t_, t2_, t3_ = gpu_split__(b_, int64(53), uint64(2047))
 	/*line ../../../internal/superacc/value.go:155*/ return t_, t2_, t3_
-//line kernels_tandem.go:8865
+//line kernels_tandem.go:9313
 }
 
 func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
@@ -8878,10 +9326,10 @@ func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool)
 	/*line ../../../internal/superacc/value.go:162*/ field_ := t2_
 	normal_ := min(field_, uint64(1))
 	return m_ | (normal_ << (uint64((precision_ - int64(1))))), gpu_lowest(precision_, inf_) + int64((field_ - normal_)), field_ != inf_
-//line kernels_tandem.go:8882
+//line kernels_tandem.go:9330
 }
 
 func gpu_lowest(precision_ int64, inf_ uint64) int64 {
 	/*line ../../../internal/superacc/value.go:152*/ return (int64(2) - precision_) - int64((inf_ >> (1)))
-//line kernels_tandem.go:8887
+//line kernels_tandem.go:9335
 }
