@@ -72,7 +72,7 @@ func Norm[T Float](c, a *linalg.Array[T], kind float64) error {
 	case math.IsInf(kind, 1) && reduced(c, a) == 0:
 		return Fill(c, 0)
 	case math.IsInf(kind, 1):
-		return sums.Most(c, a, sums.Order{Abs: true})
+		return sums.Most(c, a, sums.Magnitude)
 	}
 	return argument("Norm", fmt.Sprintf("there is no norm of kind %v; 1, 2 and +Inf are", kind))
 }
@@ -122,11 +122,11 @@ func CumSum[T Element](c, a *Array[T]) error {
 
 // Max makes c the largest elements of a, as Go's max has them: NaN where there is one, and +0 above
 // -0. Where there are none it is ErrShape.
-func Max[T Element](c, a *linalg.Array[T]) error { return most("Max", c, a, sums.Order{}) }
+func Max[T Element](c, a *linalg.Array[T]) error { return most("Max", c, a, sums.Largest) }
 
 // Min makes c the smallest elements of a, as Go's min has them: NaN where there is one, and -0
 // below +0. Where there are none it is ErrShape.
-func Min[T Element](c, a *linalg.Array[T]) error { return most("Min", c, a, sums.Order{Least: true}) }
+func Min[T Element](c, a *linalg.Array[T]) error { return most("Min", c, a, sums.Smallest) }
 
 func most[T Element](op string, c, a *linalg.Array[T], o sums.Order) error {
 	if err := checkSome(op, c, a); err != nil {
@@ -138,12 +138,12 @@ func most[T Element](op string, c, a *linalg.Array[T], o sums.Order) error {
 // ArgMax makes c the index of the first element that Max gives: its row or column, or, over all,
 // its place counted by rows.
 func ArgMax[T Element](c *linalg.Array[int32], a *linalg.Array[T]) error {
-	return index("ArgMax", c, a, sums.Order{})
+	return index("ArgMax", c, a, sums.Largest)
 }
 
 // ArgMin makes c the index of the first element that Min gives, as ArgMax does.
 func ArgMin[T Element](c *linalg.Array[int32], a *linalg.Array[T]) error {
-	return index("ArgMin", c, a, sums.Order{Least: true})
+	return index("ArgMin", c, a, sums.Smallest)
 }
 
 func index[T Element](op string, c *linalg.Array[int32], a *linalg.Array[T], o sums.Order) error {
@@ -169,7 +169,7 @@ func Any(c, mask *linalg.Array[bool]) error {
 	if err := checkReduction("Any", c, mask); err != nil {
 		return err
 	}
-	return sums.AtLeast(c, mask, 1)
+	return sums.Truth(c, mask, sums.Largest)
 }
 
 // All makes c whether all elements of a mask are true, as those of nothing are.
@@ -177,7 +177,7 @@ func All(c, mask *linalg.Array[bool]) error {
 	if err := checkReduction("All", c, mask); err != nil {
 		return err
 	}
-	return sums.AtLeast(c, mask, reduced(c, mask))
+	return sums.Truth(c, mask, sums.Smallest)
 }
 
 // number is what f leaves in an array of one element.

@@ -23,6 +23,9 @@ func summands[T Float](r *rand.Rand, kind, n int) []T {
 		least, top = -149, 127
 	}
 	spread := r.IntN(2) * (least + 76)
+	odd := []float64{0, math.Copysign(0, -1), math.Inf(-1), math.Inf(1), math.Copysign(math.NaN(), -1), math.NaN()}
+	odd = odd[r.IntN(5):]
+	odd = odd[:1+r.IntN(len(odd))]
 	for i := range x {
 		switch kind {
 		case 0: // all of one sort
@@ -53,12 +56,14 @@ func summands[T Float](r *rand.Rand, kind, n int) []T {
 			x[i] = T(max(0, r.NormFloat64()))
 		case 9: // exponents that differ by some 70
 			x[i] = T(math.Ldexp(1-2*r.Float64(), spread-r.IntN(74)))
+		case 10: // zeros, and what is no number, of both signs
+			x[i] = T(odd[r.IntN(len(odd))])
 		}
 	}
 	return x
 }
 
-const kindsOfNumbers = 10
+const kindsOfNumbers = 11
 
 // over calls f with the elements that make each element of a result of rows by cols.
 func over[T, R any](x []T, xr, xc, rows, cols int, f func([]T) R) []R {
@@ -105,7 +110,7 @@ func eachReduction(s *linalg.Session, f func(kind, rows, cols int)) {
 	}
 	for _, shape := range shapes {
 		for kind := range kindsOfNumbers {
-			if s.Info().Driver == "cudasim" && kind != 0 && kind != 2 && kind != 7 && kind != 9 {
+			if s.Info().Driver == "cudasim" && kind != 0 && kind != 2 && kind != 7 && kind < 9 {
 				continue
 			}
 			f(kind, shape[0], shape[1])
@@ -399,7 +404,7 @@ func TestFolds(t *testing.T) {
 	eachBackend(t, func(t *testing.T, s *linalg.Session) {
 		r := rand.New(rand.NewPCG(7, 8))
 		eachReduction(s, func(kind, rows, cols int) {
-			if s.Info().Driver == "opencl" && kind != 0 && kind != 7 {
+			if s.Info().Driver == "opencl" && kind != 0 && kind != 10 {
 				return // its launches take a millisecond
 			}
 			testFolds(t, s, rows, cols, summands[float32](r, kind, rows*cols))
@@ -407,6 +412,9 @@ func TestFolds(t *testing.T) {
 			ints, mask := make([]int32, rows*cols), make([]bool, rows*cols)
 			for i := range ints {
 				ints[i] = int32(r.Uint32()) >> (4 * kind)
+				if kind >= 9 { // all are the smallest, or the largest
+					ints[i] = math.MinInt32 + int32(9-kind)
+				}
 				mask[i] = r.IntN(2+kind*kind) != 0
 			}
 			testFolds(t, s, rows, cols, ints)

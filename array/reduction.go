@@ -28,11 +28,11 @@ type Reduction struct {
 var reductions = []*Reduction{
 	{Name: "sum", Formula: "the exact sum"},
 	{Name: "mean", Formula: "the exact sum over the number of elements", floats: true, kind: sums.Kind{Mean: true}},
-	{Name: "min", Formula: "the smallest element", kind: sums.Kind{Most: true, Order: sums.Order{Least: true}}},
+	{Name: "min", Formula: "the smallest element", kind: sums.Kind{Most: true, Order: sums.Smallest}},
 	{Name: "max", Formula: "the largest element", kind: sums.Kind{Most: true}},
 	{
 		Name: "argmin", Formula: "the first index of the smallest element", Index: true,
-		kind: sums.Kind{Most: true, Index: true, Order: sums.Order{Least: true}},
+		kind: sums.Kind{Most: true, Index: true, Order: sums.Smallest},
 	},
 	{
 		Name: "argmax", Formula: "the first index of the largest element", Index: true,

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
@@ -52,9 +53,12 @@ func testReductions[T Element](t *testing.T, s *linalg.Session) {
 	case s.Info().Driver == "opencl", len(s.Devices()) > 1, raceEnabled:
 		shapes, tiles = [][2]int{{23, 17}}, []int{400}
 	}
-	for _, shape := range shapes {
+	for k, shape := range append(shapes, [2]int{5, 3}) {
 		rows, cols := shape[0], shape[1]
 		a := linalg.NewMatrix(rows, cols, some[T](r, rows*cols))
+		if k == len(shapes) { // there is none above the lowest
+			a = linalg.NewMatrix(rows, cols, slices.Repeat([]T{math.MinInt32}, rows*cols))
+		}
 		for _, mostTile = range tiles {
 			for _, op := range Reductions() {
 				for over := OverAll; over <= OverColumns; over++ {

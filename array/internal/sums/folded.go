@@ -1,45 +1,30 @@
 package sums
 
 import (
-	"math"
-
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
-// An Order says which element is the largest.
-type Order struct {
-	Least bool // the smallest is
-	Abs   bool // of floats, magnitudes count
-}
+// An Order says which element Most gives, and Index but for Magnitude.
+type Order int64
 
-// flip and mask are what makes keys in the order o.
-func (o Order) flip() int64 {
-	if o.Least {
-		return -1
-	}
-	return 0
-}
+// Folders take -1 as the complement of keys, which turns their order round.
+const (
+	Smallest  Order = -1
+	Largest   Order = 0
+	Magnitude Order = 1 // of floats, the largest one
+)
 
-func (o Order) mask(abs int64) int64 {
-	if o.Abs {
-		return abs
-	}
-	return -1
-}
-
-// Most makes c the largest elements of x, in order o: over all, over the rows where c is a row,
-// over the columns where it is a column. There must be some.
+// Most makes c the elements of x that are most in order o: over all, over the rows where c is a
+// row, over the columns where it is a column. There must be some.
 func Most[T linalg.Element](c, x *linalg.Array[T], o Order) error {
 	switch c := any(c).(type) {
 	case *linalg.Array[float32]:
-		x := any(x).(*linalg.Array[float32])
-		return fold[float32, float32](c, x, most32{}, value32{}, o.mask(math.MaxInt32), o.flip())
+		return fold[float32, float32, int32](c, any(x).(*linalg.Array[float32]), ends32{}, value32{}, o)
 	case *linalg.Array[float64]:
-		x := any(x).(*linalg.Array[float64])
-		return fold[float64, float64](c, x, most64{}, value64{}, o.mask(math.MaxInt64), o.flip())
+		return fold[float64, float64, int64](c, any(x).(*linalg.Array[float64]), ends64{}, value64{}, o)
 	case *linalg.Array[int32]:
-		return fold[int32, int32](c, any(x).(*linalg.Array[int32]), mostInt{}, valueInt{}, 0, o.flip())
+		return fold[int32, int32, int32](c, any(x).(*linalg.Array[int32]), endsInt{}, valueInt{}, o)
 	}
 	return nil
 }
@@ -48,36 +33,43 @@ func Most[T linalg.Element](c, x *linalg.Array[T], o Order) error {
 func Index[T linalg.Element](c *linalg.Array[int32], x *linalg.Array[T], o Order) error {
 	switch x := any(x).(type) {
 	case *linalg.Array[float32]:
-		return fold[float32, int32](c, x, most32{}, index{}, o.mask(math.MaxInt32), o.flip())
+		return fold[float32, int32, int32](c, x, first32{}, index{}, o)
 	case *linalg.Array[float64]:
-		return fold[float64, int32](c, x, most64{}, index{}, o.mask(math.MaxInt64), o.flip())
+		return fold[float64, int32, int64](c, x, first64{}, index{}, o)
 	case *linalg.Array[int32]:
-		return fold[int32, int32](c, x, mostInt{}, index{}, 0, o.flip())
+		return fold[int32, int32, int32](c, x, firstInt{}, index{}, o)
 	}
 	return nil
 }
 
 // Total makes c the sums of x, which wrap around.
-func Total(c, x *linalg.Array[int32]) error { return fold[int32, int32](c, x, add32{}, total{}, 0, 0) }
+func Total(c, x *linalg.Array[int32]) error {
+	return fold[int32, int32, int32](c, x, add32{}, total{}, Largest)
+}
 
 // Count makes c how many elements of x are true.
 func Count(c *linalg.Array[int32], x *linalg.Array[bool]) error {
-	return fold[bool, int32](c, x, count{}, total{}, 0, 0)
+	return fold[bool, int32, int32](c, x, count{}, total{}, Largest)
 }
 
-// AtLeast makes c whether n elements of x or more are true.
-func AtLeast(c, x *linalg.Array[bool], n int) error {
-	return fold[bool, bool](c, x, count{}, reached{}, 0, int64(n))
+// Truth makes c whether an element of x is true, which is the Largest one, or all are.
+func Truth(c, x *linalg.Array[bool], o Order) error {
+	return fold[bool, bool, int32](c, x, endsBool{}, truth{}, o)
 }
 
-// folders are what fold takes.
-type folders interface {
-	most32 | most64 | mostInt | add32 | count
-	sum() bool
-}
+// folders and results are what fold takes.
+type (
+	folders interface {
+		ends32 | ends64 | endsInt | endsBool | first32 | first64 | firstInt | add32 | count
+		kind() int
+	}
+	results interface {
+		value32 | value64 | valueInt | truth | index | total
+	}
+)
 
-func fold[T, D float32 | float64 | int32 | bool, F folders, R value32 | value64 | valueInt | index | total | reached](
-	c *linalg.Array[D], x *linalg.Array[T], f F, r R, mask, flip int64,
+func fold[T, D float32 | float64 | int32 | bool, K int32 | int64, F folders, R results](c *linalg.Array[D],
+	x *linalg.Array[T], f F, r R, o Order,
 ) error {
 	s := c.Session()
 	rows, cols := c.Dims()
@@ -89,27 +81,32 @@ func fold[T, D float32 | float64 | int32 | bool, F folders, R value32 | value64 
 		x, _ = flat(x, x)
 	}
 	if xr, _ := x.Dims(); few(s.Info(), x, rows, cols) && (cols > 1 || xr == rows) {
-		return LaunchFoldFew[T, D](s, gridOf(s.Info(), outputs), f, r, c, x, cols > 1, mask, flip)
+		grid := gridOf(s.Info(), outputs)
+		return LaunchFoldEach[T, D, K](s, grid, f, r, c, []int64(nil), x, cols > 1, K(o))
 	}
 	l := newShape(s.Info(), x, rows, cols)
+	if l.parts == 1 {
+		return enqueueFold[T, D, K](c, []int64(nil), x, rows, cols, l, f, r, o)
+	}
 	return linalg.WithScratch(s, 1, 2*outputs*l.parts, func(parts *linalg.Array[int64]) error {
-		if err := enqueueFold(parts, x, rows, cols, l, f, mask, flip); err != nil {
+		if err := enqueueFold[T, D, K](c, parts, x, rows, cols, l, f, r, o); err != nil {
 			return err
 		}
-		return LaunchFinish[D](s, backend.GridFor(outputs), r, c, parts, l.parts, f.sum(), flip)
+		return LaunchFinish[D](s, backend.GridFor(outputs), r, c, parts, l.parts, f.kind(), int64(o))
 	})
 }
 
-// enqueueFold folds into parts of rows by cols outputs.
-func enqueueFold[T float32 | float64 | int32 | bool, F folders](parts *linalg.Array[int64], x *linalg.Array[T],
-	rows, cols int, l shape, f F, mask, flip int64,
+// enqueueFold folds into parts of rows by cols outputs, or where these are nil into c.
+func enqueueFold[T, D float32 | float64 | int32 | bool, K int32 | int64, F folders, R results,
+	P []int64 | *linalg.Array[int64]](c *linalg.Array[D], parts P, x *linalg.Array[T], rows, cols int, l shape, f F, r R,
+	o Order,
 ) error {
 	s := x.Session()
 	xr, xc := x.Dims()
 	if cols > 1 {
 		grid := backend.Grid2((cols+l.lanes-1)/l.lanes, l.parts, l.lanes, 1)
-		return LaunchFoldAcross[T](s, grid, f, parts, x, mask, flip)
+		return LaunchFoldEach[T, D, K](s, grid, f, r, c, parts, x, true, K(o))
 	}
 	grid := backend.Grid2(l.parts, min(rows, maxGroups), l.lanes, 1)
-	return LaunchFoldAlong[T](s, grid, f, parts, x, rows, xr/rows, xc, mask, flip)
+	return LaunchFoldAlong[T, D, K](s, grid, f, r, c, parts, x, rows, xr/rows, xc, K(o))
 }

@@ -22,20 +22,21 @@ func Gather(it gpu.Item, sums, parts []int64, all, first, outputs, count int) {
 	}
 }
 
-// GatherFolded merges into so many of all states, from the first on, what FoldAlong or FoldAcross
-// left of each in count parts. The key and the index of state o are elements o and all+o. Element k
-// of what was folded, by rows of cols elements, has the index base + k/cols*pitch + k%cols.
+// GatherFolded merges into so many of all states, from the first on, what FoldAlong or FoldEach left
+// of each in count parts. State o is elements o and all+o. Element k of what was folded, by rows of
+// cols elements, has the index base + k/cols*pitch + k%cols.
 //
 //tandem:kernel
-func GatherFolded(it gpu.Item, states, parts []int64, all, first, outputs, count int, sum bool,
-	base, cols, pitch int,
-) {
+func GatherFolded(it gpu.Item, states, parts []int64, all, first, outputs, count, kind, base, cols, pitch int) {
 	for o := it.Global(0); o < outputs; o += it.GlobalSize(0) {
 		s := state{states[first+o], states[all+first+o]}
 		for p := range count {
-			key, k := parts[2*p*outputs+o], int(parts[(2*p+1)*outputs+o])
-			s = s.merge(sum, state{key, int64(base + k/cols*pitch + k%cols)})
+			t := state{parts[2*p*outputs+o], parts[(2*p+1)*outputs+o]}
+			if k := int(t.b); kind == kindFirst && k < noIndex {
+				t.b = int64(base + k/cols*pitch + k%cols)
+			}
+			s = s.merge(kind, t)
 		}
-		states[first+o], states[all+first+o] = s.key, s.index
+		states[first+o], states[all+first+o] = s.a, s.b
 	}
 }

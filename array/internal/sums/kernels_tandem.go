@@ -114,134 +114,117 @@ var FewFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Few_floa
 // with host memory it blocks until the kernel is done.
 func LaunchFoldAlong[T interface {
 	float32 | float64 | int32 | bool
-}, F interface {
-	most32 | most64 | mostInt | add32 | count
-}, Arg2 linalg.KernelArg[int64], Arg3 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, f F, parts Arg2, x Arg3, outputs int, height int, cols int, mask int64, flip int64) error {
-	call := launch.New(s, FoldAlongKernels.Of(*new(T), *new(F)), grid)
+}, D interface {
+	float32 | float64 | int32 | bool
+}, K interface{ int32 | int64 }, F interface {
+	ends32 | ends64 | first32 | first64 | endsInt | firstInt | add32 | count | endsBool
+}, R interface {
+	value32 | value64 | index | valueInt | total | truth
+}, Arg3 linalg.KernelArg[D], Arg4 linalg.KernelArg[int64], Arg5 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, f F, r R, c Arg3, parts Arg4, x Arg5, outputs int, height int, cols int, order K) error {
+	call := launch.New(s, FoldAlongKernels.Of(*new(T), *new(D), *new(K), *new(F), *new(R)), grid)
+	launch.Matrix[D](&call, "c", c)
 	launch.Slice[int64](&call, "parts", parts)
 	launch.Matrix[T](&call, "x", x)
 	call.Scalar(support.Arg(int64(outputs)))
 	call.Scalar(support.Arg(int64(height)))
 	call.Scalar(support.Arg(int64(cols)))
-	call.Scalar(support.Arg(int64(mask)))
-	call.Scalar(support.Arg(int64(flip)))
+	call.Scalar(support.Arg[K](order))
 	return call.Launch()
 }
 
 var FoldAlongKernels = support.Kernels{
-	{Types: []any{*new(float32), *new(most32)}, Kernel: FoldAlongFloat32Most32Kernel},
-	{Types: []any{*new(float64), *new(most64)}, Kernel: FoldAlongFloat64Most64Kernel},
-	{Types: []any{*new(int32), *new(mostInt)}, Kernel: FoldAlongInt32MostIntKernel},
-	{Types: []any{*new(int32), *new(add32)}, Kernel: FoldAlongInt32Add32Kernel},
-	{Types: []any{*new(bool), *new(count)}, Kernel: FoldAlongBoolCountKernel},
+	{Types: []any{*new(float32), *new(float32), *new(int32), *new(ends32), *new(value32)}, Kernel: FoldAlongFloat32Float32Int32Ends32Value32Kernel},
+	{Types: []any{*new(float64), *new(float64), *new(int64), *new(ends64), *new(value64)}, Kernel: FoldAlongFloat64Float64Int64Ends64Value64Kernel},
+	{Types: []any{*new(float32), *new(int32), *new(int32), *new(first32), *new(index)}, Kernel: FoldAlongFloat32Int32Int32First32IndexKernel},
+	{Types: []any{*new(float64), *new(int32), *new(int64), *new(first64), *new(index)}, Kernel: FoldAlongFloat64Int32Int64First64IndexKernel},
+	{Types: []any{*new(int32), *new(int32), *new(int32), *new(endsInt), *new(valueInt)}, Kernel: FoldAlongInt32Int32Int32EndsIntValueIntKernel},
+	{Types: []any{*new(int32), *new(int32), *new(int32), *new(firstInt), *new(index)}, Kernel: FoldAlongInt32Int32Int32FirstIntIndexKernel},
+	{Types: []any{*new(int32), *new(int32), *new(int32), *new(add32), *new(total)}, Kernel: FoldAlongInt32Int32Int32Add32TotalKernel},
+	{Types: []any{*new(bool), *new(int32), *new(int32), *new(count), *new(total)}, Kernel: FoldAlongBoolInt32Int32CountTotalKernel},
+	{Types: []any{*new(bool), *new(bool), *new(int32), *new(endsBool), *new(truth)}, Kernel: FoldAlongBoolBoolInt32EndsBoolTruthKernel},
 }
 
-var FoldAlongFloat32Most32Kernel = kernelsPacked.Source("FoldAlong_float32_most32", "9bab95d90bdc3e6f4eaf3684d05143b8", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongFloat32Most32Go, FoldAlongFloat32Most32Plain, "fold.go")
+var FoldAlongFloat32Float32Int32Ends32Value32Kernel = kernelsPacked.Source("FoldAlong_float32_float32_int32_ends32_value32", "0afcd833a844ab3874a35a4ca65cf18e", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongFloat32Float32Int32Ends32Value32Go, FoldAlongFloat32Float32Int32Ends32Value32Plain, "fold.go")
 
-var FoldAlongFloat64Most64Kernel = kernelsPacked.Source("FoldAlong_float64_most64", "4c5789f4df1bf2649b950893933b8bac", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongFloat64Most64Go, FoldAlongFloat64Most64Plain, "fold.go")
+var FoldAlongFloat64Float64Int64Ends64Value64Kernel = kernelsPacked.Source("FoldAlong_float64_float64_int64_ends64_value64", "713c0377f6ef4e95a4c11d16e65a63ed", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "long", 8), FoldAlongFloat64Float64Int64Ends64Value64Go, FoldAlongFloat64Float64Int64Ends64Value64Plain, "fold.go")
 
-var FoldAlongInt32MostIntKernel = kernelsPacked.Source("FoldAlong_int32_mostInt", "0541a5101c801f9b4b70ff15f23caca5", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongInt32MostIntGo, FoldAlongInt32MostIntPlain, "fold.go")
+var FoldAlongFloat32Int32Int32First32IndexKernel = kernelsPacked.Source("FoldAlong_float32_int32_int32_first32_index", "36dd0485ab5f9218a7b9c0079511a9a2", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongFloat32Int32Int32First32IndexGo, FoldAlongFloat32Int32Int32First32IndexPlain, "fold.go")
 
-var FoldAlongInt32Add32Kernel = kernelsPacked.Source("FoldAlong_int32_add32", "3cb93ef44c4a75a91c8fd488287781da", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongInt32Add32Go, FoldAlongInt32Add32Plain, "fold.go")
+var FoldAlongFloat64Int32Int64First64IndexKernel = kernelsPacked.Source("FoldAlong_float64_int32_int64_first64_index", "903a2dc39fb7d0d81ee2acdeb7a10dff", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "long", 8), FoldAlongFloat64Int32Int64First64IndexGo, FoldAlongFloat64Int32Int64First64IndexPlain, "fold.go")
 
-var FoldAlongBoolCountKernel = kernelsPacked.Source("FoldAlong_bool_count", "1a939866a181fd68fb8ef229c7ffaaa8", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAlongBoolCountGo, FoldAlongBoolCountPlain, "fold.go")
+var FoldAlongInt32Int32Int32EndsIntValueIntKernel = kernelsPacked.Source("FoldAlong_int32_int32_int32_endsInt_valueInt", "f20786296aed93ed5c68f2835cd54f3c", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongInt32Int32Int32EndsIntValueIntGo, FoldAlongInt32Int32Int32EndsIntValueIntPlain, "fold.go")
 
-// LaunchFoldAcross runs [FoldAcross] over grid. Slices and matrices are in host memory or on the device of s;
+var FoldAlongInt32Int32Int32FirstIntIndexKernel = kernelsPacked.Source("FoldAlong_int32_int32_int32_firstInt_index", "fdf31671b48e48ef018afc29de365b0f", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongInt32Int32Int32FirstIntIndexGo, FoldAlongInt32Int32Int32FirstIntIndexPlain, "fold.go")
+
+var FoldAlongInt32Int32Int32Add32TotalKernel = kernelsPacked.Source("FoldAlong_int32_int32_int32_add32_total", "76f0921c9174dd5168e06e4b5d145756", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongInt32Int32Int32Add32TotalGo, FoldAlongInt32Int32Int32Add32TotalPlain, "fold.go")
+
+var FoldAlongBoolInt32Int32CountTotalKernel = kernelsPacked.Source("FoldAlong_bool_int32_int32_count_total", "ae899feb22d69754a82e849faa90bf72", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongBoolInt32Int32CountTotalGo, FoldAlongBoolInt32Int32CountTotalPlain, "fold.go")
+
+var FoldAlongBoolBoolInt32EndsBoolTruthKernel = kernelsPacked.Source("FoldAlong_bool_bool_int32_endsBool_truth", "07f8832b9d7855bbe8dc9d4e330ef764", support.Params{}.Matrix("c", "uchar", 1).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongBoolBoolInt32EndsBoolTruthGo, FoldAlongBoolBoolInt32EndsBoolTruthPlain, "fold.go")
+
+// LaunchFoldEach runs [FoldEach] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchFoldAcross[T interface {
-	float32 | float64 | int32 | bool
-}, F interface {
-	most32 | most64 | mostInt | add32 | count
-}, Arg2 linalg.KernelArg[int64], Arg3 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, f F, parts Arg2, x Arg3, mask int64, flip int64) error {
-	call := launch.New(s, FoldAcrossKernels.Of(*new(T), *new(F)), grid)
-	launch.Slice[int64](&call, "parts", parts)
-	launch.Matrix[T](&call, "x", x)
-	call.Scalar(support.Arg(int64(mask)))
-	call.Scalar(support.Arg(int64(flip)))
-	return call.Launch()
-}
-
-var FoldAcrossKernels = support.Kernels{
-	{Types: []any{*new(float32), *new(most32)}, Kernel: FoldAcrossFloat32Most32Kernel},
-	{Types: []any{*new(float64), *new(most64)}, Kernel: FoldAcrossFloat64Most64Kernel},
-	{Types: []any{*new(int32), *new(mostInt)}, Kernel: FoldAcrossInt32MostIntKernel},
-	{Types: []any{*new(int32), *new(add32)}, Kernel: FoldAcrossInt32Add32Kernel},
-	{Types: []any{*new(bool), *new(count)}, Kernel: FoldAcrossBoolCountKernel},
-}
-
-var FoldAcrossFloat32Most32Kernel = kernelsPacked.Source("FoldAcross_float32_most32", "76fbd28a93ce1988429f279f3c59c819", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossFloat32Most32Go, FoldAcrossFloat32Most32Plain, "fold.go")
-
-var FoldAcrossFloat64Most64Kernel = kernelsPacked.Source("FoldAcross_float64_most64", "8dbaf8f0f8c01b02f9eff92e3c50ff2c", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossFloat64Most64Go, FoldAcrossFloat64Most64Plain, "fold.go")
-
-var FoldAcrossInt32MostIntKernel = kernelsPacked.Source("FoldAcross_int32_mostInt", "cdb4ccf8fd1cb105b149836d95cb87fa", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossInt32MostIntGo, FoldAcrossInt32MostIntPlain, "fold.go")
-
-var FoldAcrossInt32Add32Kernel = kernelsPacked.Source("FoldAcross_int32_add32", "1b4c781e6002dc78587aa895f9debe46", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossInt32Add32Go, FoldAcrossInt32Add32Plain, "fold.go")
-
-var FoldAcrossBoolCountKernel = kernelsPacked.Source("FoldAcross_bool_count", "2c00a646a6b30e915dc0ab847281bba5", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldAcrossBoolCountGo, FoldAcrossBoolCountPlain, "fold.go")
-
-// LaunchFoldFew runs [FoldFew] over grid. Slices and matrices are in host memory or on the device of s;
-// with host memory it blocks until the kernel is done.
-func LaunchFoldFew[T interface {
+func LaunchFoldEach[T interface {
 	float32 | float64 | int32 | bool
 }, D interface {
 	float32 | float64 | int32 | bool
-}, F interface {
-	most32 | most64 | mostInt | add32 | count
+}, K interface{ int32 | int64 }, F interface {
+	ends32 | ends64 | first32 | first64 | endsInt | firstInt | add32 | count | endsBool
 }, R interface {
-	value32 | value64 | valueInt | index | total | reached
-}, Arg3 linalg.KernelArg[D], Arg4 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, f F, r R, c Arg3, x Arg4, down bool, mask int64, flip int64) error {
-	call := launch.New(s, FoldFewKernels.Of(*new(T), *new(D), *new(F), *new(R)), grid)
+	value32 | value64 | index | valueInt | total | truth
+}, Arg3 linalg.KernelArg[D], Arg4 linalg.KernelArg[int64], Arg5 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, f F, r R, c Arg3, parts Arg4, x Arg5, down bool, order K) error {
+	call := launch.New(s, FoldEachKernels.Of(*new(T), *new(D), *new(K), *new(F), *new(R)), grid)
 	launch.Matrix[D](&call, "c", c)
+	launch.Slice[int64](&call, "parts", parts)
 	launch.Matrix[T](&call, "x", x)
 	call.Scalar(support.Bool(bool(down)))
-	call.Scalar(support.Arg(int64(mask)))
-	call.Scalar(support.Arg(int64(flip)))
+	call.Scalar(support.Arg[K](order))
 	return call.Launch()
 }
 
-var FoldFewKernels = support.Kernels{
-	{Types: []any{*new(float32), *new(float32), *new(most32), *new(value32)}, Kernel: FoldFewFloat32Float32Most32Value32Kernel},
-	{Types: []any{*new(float64), *new(float64), *new(most64), *new(value64)}, Kernel: FoldFewFloat64Float64Most64Value64Kernel},
-	{Types: []any{*new(int32), *new(int32), *new(mostInt), *new(valueInt)}, Kernel: FoldFewInt32Int32MostIntValueIntKernel},
-	{Types: []any{*new(float32), *new(int32), *new(most32), *new(index)}, Kernel: FoldFewFloat32Int32Most32IndexKernel},
-	{Types: []any{*new(float64), *new(int32), *new(most64), *new(index)}, Kernel: FoldFewFloat64Int32Most64IndexKernel},
-	{Types: []any{*new(int32), *new(int32), *new(mostInt), *new(index)}, Kernel: FoldFewInt32Int32MostIntIndexKernel},
-	{Types: []any{*new(int32), *new(int32), *new(add32), *new(total)}, Kernel: FoldFewInt32Int32Add32TotalKernel},
-	{Types: []any{*new(bool), *new(int32), *new(count), *new(total)}, Kernel: FoldFewBoolInt32CountTotalKernel},
-	{Types: []any{*new(bool), *new(bool), *new(count), *new(reached)}, Kernel: FoldFewBoolBoolCountReachedKernel},
+var FoldEachKernels = support.Kernels{
+	{Types: []any{*new(float32), *new(float32), *new(int32), *new(ends32), *new(value32)}, Kernel: FoldEachFloat32Float32Int32Ends32Value32Kernel},
+	{Types: []any{*new(float64), *new(float64), *new(int64), *new(ends64), *new(value64)}, Kernel: FoldEachFloat64Float64Int64Ends64Value64Kernel},
+	{Types: []any{*new(float32), *new(int32), *new(int32), *new(first32), *new(index)}, Kernel: FoldEachFloat32Int32Int32First32IndexKernel},
+	{Types: []any{*new(float64), *new(int32), *new(int64), *new(first64), *new(index)}, Kernel: FoldEachFloat64Int32Int64First64IndexKernel},
+	{Types: []any{*new(int32), *new(int32), *new(int32), *new(endsInt), *new(valueInt)}, Kernel: FoldEachInt32Int32Int32EndsIntValueIntKernel},
+	{Types: []any{*new(int32), *new(int32), *new(int32), *new(firstInt), *new(index)}, Kernel: FoldEachInt32Int32Int32FirstIntIndexKernel},
+	{Types: []any{*new(int32), *new(int32), *new(int32), *new(add32), *new(total)}, Kernel: FoldEachInt32Int32Int32Add32TotalKernel},
+	{Types: []any{*new(bool), *new(int32), *new(int32), *new(count), *new(total)}, Kernel: FoldEachBoolInt32Int32CountTotalKernel},
+	{Types: []any{*new(bool), *new(bool), *new(int32), *new(endsBool), *new(truth)}, Kernel: FoldEachBoolBoolInt32EndsBoolTruthKernel},
 }
 
-var FoldFewFloat32Float32Most32Value32Kernel = kernelsPacked.Source("FoldFew_float32_float32_most32_value32", "d38f0183dafb65c9e45150b3bb4825c5", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewFloat32Float32Most32Value32Go, FoldFewFloat32Float32Most32Value32Plain, "fold.go")
+var FoldEachFloat32Float32Int32Ends32Value32Kernel = kernelsPacked.Source("FoldEach_float32_float32_int32_ends32_value32", "f3e867b0c915182d1c060313e58b2a21", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachFloat32Float32Int32Ends32Value32Go, FoldEachFloat32Float32Int32Ends32Value32Plain, "fold.go")
 
-var FoldFewFloat64Float64Most64Value64Kernel = kernelsPacked.Source("FoldFew_float64_float64_most64_value64", "a724ace59f90b3e34e77949382f009d7", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewFloat64Float64Most64Value64Go, FoldFewFloat64Float64Most64Value64Plain, "fold.go")
+var FoldEachFloat64Float64Int64Ends64Value64Kernel = kernelsPacked.Source("FoldEach_float64_float64_int64_ends64_value64", "8f0899f3a485c0d9f65047742d481059", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("order", "long", 8), FoldEachFloat64Float64Int64Ends64Value64Go, FoldEachFloat64Float64Int64Ends64Value64Plain, "fold.go")
 
-var FoldFewInt32Int32MostIntValueIntKernel = kernelsPacked.Source("FoldFew_int32_int32_mostInt_valueInt", "128f4da86319520220b439f2846a34a0", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewInt32Int32MostIntValueIntGo, FoldFewInt32Int32MostIntValueIntPlain, "fold.go")
+var FoldEachFloat32Int32Int32First32IndexKernel = kernelsPacked.Source("FoldEach_float32_int32_int32_first32_index", "66e5174cb08e71dc62e5ca62802c0a9e", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachFloat32Int32Int32First32IndexGo, FoldEachFloat32Int32Int32First32IndexPlain, "fold.go")
 
-var FoldFewFloat32Int32Most32IndexKernel = kernelsPacked.Source("FoldFew_float32_int32_most32_index", "b002c513a5bf052fe6f77f7acadd5928", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewFloat32Int32Most32IndexGo, FoldFewFloat32Int32Most32IndexPlain, "fold.go")
+var FoldEachFloat64Int32Int64First64IndexKernel = kernelsPacked.Source("FoldEach_float64_int32_int64_first64_index", "6620dbdf9cb1b932d4521cf0c4bd91b2", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("order", "long", 8), FoldEachFloat64Int32Int64First64IndexGo, FoldEachFloat64Int32Int64First64IndexPlain, "fold.go")
 
-var FoldFewFloat64Int32Most64IndexKernel = kernelsPacked.Source("FoldFew_float64_int32_most64_index", "fa78dde00193f50c934d228ce987d1f8", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewFloat64Int32Most64IndexGo, FoldFewFloat64Int32Most64IndexPlain, "fold.go")
+var FoldEachInt32Int32Int32EndsIntValueIntKernel = kernelsPacked.Source("FoldEach_int32_int32_int32_endsInt_valueInt", "f57dfc758392e3c7cbc3d3284af511af", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachInt32Int32Int32EndsIntValueIntGo, FoldEachInt32Int32Int32EndsIntValueIntPlain, "fold.go")
 
-var FoldFewInt32Int32MostIntIndexKernel = kernelsPacked.Source("FoldFew_int32_int32_mostInt_index", "ffd1097d44ef362fe8031e9d767e4293", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewInt32Int32MostIntIndexGo, FoldFewInt32Int32MostIntIndexPlain, "fold.go")
+var FoldEachInt32Int32Int32FirstIntIndexKernel = kernelsPacked.Source("FoldEach_int32_int32_int32_firstInt_index", "6a9c9abbbe36b11789df0b6287680cea", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachInt32Int32Int32FirstIntIndexGo, FoldEachInt32Int32Int32FirstIntIndexPlain, "fold.go")
 
-var FoldFewInt32Int32Add32TotalKernel = kernelsPacked.Source("FoldFew_int32_int32_add32_total", "91bcb3bed73f42442442cb46b8418dc5", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewInt32Int32Add32TotalGo, FoldFewInt32Int32Add32TotalPlain, "fold.go")
+var FoldEachInt32Int32Int32Add32TotalKernel = kernelsPacked.Source("FoldEach_int32_int32_int32_add32_total", "74502d654504413f0e6fc989e26a53bc", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachInt32Int32Int32Add32TotalGo, FoldEachInt32Int32Int32Add32TotalPlain, "fold.go")
 
-var FoldFewBoolInt32CountTotalKernel = kernelsPacked.Source("FoldFew_bool_int32_count_total", "a63c74400280dff3fb371ebb5f28b8bf", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewBoolInt32CountTotalGo, FoldFewBoolInt32CountTotalPlain, "fold.go")
+var FoldEachBoolInt32Int32CountTotalKernel = kernelsPacked.Source("FoldEach_bool_int32_int32_count_total", "006831263e1842e560bc0d38473fb120", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachBoolInt32Int32CountTotalGo, FoldEachBoolInt32Int32CountTotalPlain, "fold.go")
 
-var FoldFewBoolBoolCountReachedKernel = kernelsPacked.Source("FoldFew_bool_bool_count_reached", "0a956baf3bdcf754c4e562b11dde57fd", support.Params{}.Matrix("c", "uchar", 1).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("mask", "long", 8).Scalar("flip", "long", 8), FoldFewBoolBoolCountReachedGo, FoldFewBoolBoolCountReachedPlain, "fold.go")
+var FoldEachBoolBoolInt32EndsBoolTruthKernel = kernelsPacked.Source("FoldEach_bool_bool_int32_endsBool_truth", "3f1bc8fdd831f6f64ddf0ac8c2e7e7af", support.Params{}.Matrix("c", "uchar", 1).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachBoolBoolInt32EndsBoolTruthGo, FoldEachBoolBoolInt32EndsBoolTruthPlain, "fold.go")
 
 // LaunchFinish runs [Finish] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchFinish[D interface {
 	float32 | float64 | int32 | bool
 }, R interface {
-	value32 | value64 | valueInt | index | total | reached
-}, Arg2 linalg.KernelArg[D], Arg3 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, r R, c Arg2, parts Arg3, count_ int, sum bool, flip int64) error {
+	value32 | value64 | valueInt | index | total | truth
+}, Arg2 linalg.KernelArg[D], Arg3 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, r R, c Arg2, parts Arg3, count_ int, kind int, order int64) error {
 	call := launch.New(s, FinishKernels.Of(*new(D), *new(R)), grid)
 	launch.Matrix[D](&call, "c", c)
 	launch.Slice[int64](&call, "parts", parts)
 	call.Scalar(support.Arg(int64(count_)))
-	call.Scalar(support.Bool(bool(sum)))
-	call.Scalar(support.Arg(int64(flip)))
+	call.Scalar(support.Arg(int64(kind)))
+	call.Scalar(support.Arg(int64(order)))
 	return call.Launch()
 }
 
@@ -251,20 +234,20 @@ var FinishKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(valueInt)}, Kernel: FinishInt32ValueIntKernel},
 	{Types: []any{*new(int32), *new(index)}, Kernel: FinishInt32IndexKernel},
 	{Types: []any{*new(int32), *new(total)}, Kernel: FinishInt32TotalKernel},
-	{Types: []any{*new(bool), *new(reached)}, Kernel: FinishBoolReachedKernel},
+	{Types: []any{*new(bool), *new(truth)}, Kernel: FinishBoolTruthKernel},
 }
 
-var FinishFloat32Value32Kernel = kernelsPacked.Source("Finish_float32_value32", "fc55286d80d2fa28a820265b5e5742fc", support.Params{}.Matrix("c", "float", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishFloat32Value32Go, FinishFloat32Value32Plain, "fold.go")
+var FinishFloat32Value32Kernel = kernelsPacked.Source("Finish_float32_value32", "616bd6f6b948943d4bae461ce01bf624", support.Params{}.Matrix("c", "float", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishFloat32Value32Go, FinishFloat32Value32Plain, "fold.go")
 
-var FinishFloat64Value64Kernel = kernelsPacked.Source("Finish_float64_value64", "7431a568c3a623c0b874ea3f362ff40e", support.Params{}.Matrix("c", "double", 8).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishFloat64Value64Go, FinishFloat64Value64Plain, "fold.go")
+var FinishFloat64Value64Kernel = kernelsPacked.Source("Finish_float64_value64", "1b2793678198ce1310527ffccc214db7", support.Params{}.Matrix("c", "double", 8).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishFloat64Value64Go, FinishFloat64Value64Plain, "fold.go")
 
-var FinishInt32ValueIntKernel = kernelsPacked.Source("Finish_int32_valueInt", "7f513520253e702d14d9d9848e32f2fe", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishInt32ValueIntGo, FinishInt32ValueIntPlain, "fold.go")
+var FinishInt32ValueIntKernel = kernelsPacked.Source("Finish_int32_valueInt", "333ef33571fb326828a52c1fb7a11927", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishInt32ValueIntGo, FinishInt32ValueIntPlain, "fold.go")
 
-var FinishInt32IndexKernel = kernelsPacked.Source("Finish_int32_index", "1edbcdb43d7bb89b7039810a2702bd2d", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishInt32IndexGo, FinishInt32IndexPlain, "fold.go")
+var FinishInt32IndexKernel = kernelsPacked.Source("Finish_int32_index", "7368346574c03a8e7b99d8ccde361c0f", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishInt32IndexGo, FinishInt32IndexPlain, "fold.go")
 
-var FinishInt32TotalKernel = kernelsPacked.Source("Finish_int32_total", "eb7645b5c2cb1a7af17522d81c287fed", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishInt32TotalGo, FinishInt32TotalPlain, "fold.go")
+var FinishInt32TotalKernel = kernelsPacked.Source("Finish_int32_total", "3598f5d9893451d7591f7b7c41f3d301", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishInt32TotalGo, FinishInt32TotalPlain, "fold.go")
 
-var FinishBoolReachedKernel = kernelsPacked.Source("Finish_bool_reached", "d1ec548786de516dcf4c1a6bba59d69d", support.Params{}.Matrix("c", "uchar", 1).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("flip", "long", 8), FinishBoolReachedGo, FinishBoolReachedPlain, "fold.go")
+var FinishBoolTruthKernel = kernelsPacked.Source("Finish_bool_truth", "51617ff9bbfa30802c65d3c205d66a1b", support.Params{}.Matrix("c", "uchar", 1).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishBoolTruthGo, FinishBoolTruthPlain, "fold.go")
 
 // LaunchGather runs [Gather] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -283,7 +266,7 @@ var GatherKernel = kernelsPacked.Source("Gather_kernel", "8283c55615cd58fceb0e59
 
 // LaunchGatherFolded runs [GatherFolded] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchGatherFolded[Arg1 linalg.KernelArg[int64], Arg2 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, states Arg1, parts Arg2, all int, first int, outputs int, count_ int, sum bool, base int, cols int, pitch int) error {
+func LaunchGatherFolded[Arg1 linalg.KernelArg[int64], Arg2 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, states Arg1, parts Arg2, all int, first int, outputs int, count_ int, kind int, base int, cols int, pitch int) error {
 	call := launch.New(s, GatherFoldedKernel, grid)
 	launch.Slice[int64](&call, "states", states)
 	launch.Slice[int64](&call, "parts", parts)
@@ -291,14 +274,14 @@ func LaunchGatherFolded[Arg1 linalg.KernelArg[int64], Arg2 linalg.KernelArg[int6
 	call.Scalar(support.Arg(int64(first)))
 	call.Scalar(support.Arg(int64(outputs)))
 	call.Scalar(support.Arg(int64(count_)))
-	call.Scalar(support.Bool(bool(sum)))
+	call.Scalar(support.Arg(int64(kind)))
 	call.Scalar(support.Arg(int64(base)))
 	call.Scalar(support.Arg(int64(cols)))
 	call.Scalar(support.Arg(int64(pitch)))
 	return call.Launch()
 }
 
-var GatherFoldedKernel = kernelsPacked.Source("GatherFolded_kernel", "d22b3d2f013bb9aa4523654e3ba3ee47", support.Params{}.Slice("states", "long", 8).ConstSlice("parts", "long", 8).Scalar("all", "long", 8).Scalar("first", "long", 8).Scalar("outputs", "long", 8).Scalar("count", "long", 8).Scalar("sum", "uint", 4).Scalar("base", "long", 8).Scalar("cols", "long", 8).Scalar("pitch", "long", 8), GatherFoldedGo, GatherFoldedPlain, "gather.go")
+var GatherFoldedKernel = kernelsPacked.Source("GatherFolded_kernel", "ececc6ff12008ba726fd6289cf435f27", support.Params{}.Slice("states", "long", 8).ConstSlice("parts", "long", 8).Scalar("all", "long", 8).Scalar("first", "long", 8).Scalar("outputs", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("base", "long", 8).Scalar("cols", "long", 8).Scalar("pitch", "long", 8), GatherFoldedGo, GatherFoldedPlain, "gather.go")
 
 // LaunchTotals runs [Totals] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -413,7 +396,7 @@ var kernelsFile string
 
 var kernelsPacked = support.Packed{Fresh: kernelsFresh, PTX: support.PTX(kernelsFile), Text: support.Texts(kernelsFile), Native: nativecode.Kernels}
 
-//go:embed across.go along.go few.go fold.go format.go gather.go prefix.go round.go short.go terms.go
+//go:embed across.go along.go few.go fold.go folded.go format.go gather.go prefix.go round.go short.go terms.go
 var kernelsText embed.FS
 
 // kernelsFresh tells whether what this file was generated from is unchanged.
@@ -462,33 +445,58 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "few.go", Head: "func (s short) valueAbove(base int, rest bool) superacc.Value {", Hash: "cfe88d68a583bc559d9c9bdb13bfdb6ebfa4d974aebb5d39d9ae96a209225053"},
 	{File: "fold.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
 	{File: "fold.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
-	{File: "fold.go", Head: "type folder[T float32 | float64 | int32 | bool] interface {", Hash: "c6f37bc68ca96b0df27d1809dc145fcd9ac3d4a8e13b28b321ec82e2b1052f9f"},
-	{File: "fold.go", Head: "type (", Hash: "dfadab4c4c1f17d82f3d18e2a521bc88236ef0c1ccaf8d333b10953bdb86e7df"},
-	{File: "fold.go", Head: "func (add32) sum() bool                          { return true }", Hash: "219f995b4ad96f9c682aa1b66b32ccbf6ea0a17168cc7816f1d2434b7043add6"},
-	{File: "fold.go", Head: "func (add32) key(x int32, _, _ int64) int64      { return int64(x) }", Hash: "0ef801f14dd58426690dc1c187417f14ea9420e02c61146ea9c7176b41ba0a19"},
-	{File: "fold.go", Head: "func (count) sum() bool                          { return true }", Hash: "07f5091e308771206798da2853c131716d4612bbe14a1df18da463dce44c1a9e"},
-	{File: "fold.go", Head: "func (most32) sum() bool                         { return false }", Hash: "b49c9301ef5d1439f70c24c0f6d6d3c5dda484ffe18710532d8c01b226883be0"},
-	{File: "fold.go", Head: "func (most64) sum() bool                         { return false }", Hash: "05df36e9588f089229f4fc0709c065a8dc790a7f0e7b7e54bf9976b71a628c90"},
-	{File: "fold.go", Head: "func (mostInt) sum() bool                        { return false }", Hash: "751964e7ee24a6bac3d3860e510ac6fff0338c1ee30461829b7790b437b5870d"},
-	{File: "fold.go", Head: "func (mostInt) key(x int32, _, flip int64) int64 { return int64(x) ^ flip }", Hash: "bcb9f825cc507e06683c76f90d9b105ca70853e5ef277e9fd2cf06e3ad932478"},
-	{File: "fold.go", Head: "func (count) key(x bool, _, _ int64) int64 {", Hash: "6c0df9d3643b2b3ee19afa31a9966071a8d6b24daf3619b6e4af138d5de8c518"},
-	{File: "fold.go", Head: "func (most32) key(x float32, mask, flip int64) int64 {", Hash: "472a9a73f9e8730cf5446b8027aed27643a923363edfc202aebf534383d52c96"},
-	{File: "fold.go", Head: "func (most64) key(x float64, mask, flip int64) int64 {", Hash: "c47df8775295a746e2a1d80528ecaa855a28f764fbf31370722a41eef6d34734"},
-	{File: "fold.go", Head: "type state struct{ key, index int64 }", Hash: "c96490ecff51a594fc531e6de2af73d5be910db777b93dd90df78fb766f7b1c8"},
-	{File: "fold.go", Head: "func no(sum bool) state {", Hash: "afe9ac953960e1e84bfe1d53c458dbecbe98f37b68e44b3d014a26f601aeaa1a"},
-	{File: "fold.go", Head: "func (s state) merge(sum bool, t state) state {", Hash: "ff6df1b0fc2d9e347f578d0d7acb3ef754c5a16e6cef497a80ae3a7c16e2c119"},
-	{File: "fold.go", Head: "func FoldAlong[T float32 | float64 | int32 | bool, F folder[T]](it gpu.Item, f F, parts []int64, x gpu.Matrix[T],", Hash: "ea1be725522f9a6e44b3d1bea0096e0b11f4d7b19c4d25a754d3f6c77c0fb17c"},
-	{File: "fold.go", Head: "func FoldAcross[T float32 | float64 | int32 | bool, F folder[T]](it gpu.Item, f F, parts []int64, x gpu.Matrix[T],", Hash: "e471eb71dbecb79f56c2fab23a1903ecc0b8128c4f9e45d608afc68ea174a7eb"},
-	{File: "fold.go", Head: "func FoldFew[T, D float32 | float64 | int32 | bool, F folder[T], R result[D]](it gpu.Item, f F, r R, c gpu.Matrix[D],", Hash: "4657727f8029f75c871eeb36fc0b517f7a1ee22cac7e1d1ea14392ca3b6bdfe4"},
-	{File: "fold.go", Head: "type result[D float32 | float64 | int32 | bool] interface {", Hash: "270ac9f467e8e849449e6cae77daaafa094f894efe9b8a3844cdf39efa26a04c"},
-	{File: "fold.go", Head: "type (", Hash: "05dd482da43a8fb6cc1b482eacdd305a11e8b7c2b6d337278ac3f9ed2fbc4ce6"},
-	{File: "fold.go", Head: "func (value32) of(s state, flip int64) float32 {", Hash: "6f0c3ff4f4f2078905180f00d219cad59118bc0eae2d5db4982d6cfd319b96de"},
-	{File: "fold.go", Head: "func (value64) of(s state, flip int64) float64 {", Hash: "8ff5568cd4011a51e72889f5748d70adccb5642bb673b3c22af71949ea9301dc"},
-	{File: "fold.go", Head: "func (valueInt) of(s state, flip int64) int32 { return int32(s.key ^ flip) }", Hash: "ab3f3f1cb6e15a57676fc3ed0fdbab77f36455c8a1bb66d303ec2a72ede7a04c"},
-	{File: "fold.go", Head: "func (index) of(s state, _ int64) int32       { return int32(s.index) }", Hash: "c5544a5cb6952aae3afd4123abb9f618217c264259de7f2e111f9364e6a6cddf"},
-	{File: "fold.go", Head: "func (total) of(s state, _ int64) int32       { return int32(s.key) }", Hash: "b5861df1e543cee7861a54dedd677cc49e4ff7464e5f472124511d07b20925dd"},
-	{File: "fold.go", Head: "func (reached) of(s state, least int64) bool  { return s.key >= least }", Hash: "6e4056eafda18e84f6b4ce76318ef403ea3b4d7e7b77c2baed34fd26723e8f9c"},
-	{File: "fold.go", Head: "func Finish[D float32 | float64 | int32 | bool, R result[D]](it gpu.Item, r R, c gpu.Matrix[D], parts []int64,", Hash: "bdd7fad7b05dc63671f786e686a27691c97981c2ff4ed856c887d5a1581f0660"},
+	{File: "fold.go", Head: "type folder[T float32 | float64 | int32 | bool, K int32 | int64] interface {", Hash: "6ca123e192cf5ed6942a1531f40b9fea0ed8e386edf2ca7da4d585e7ed4b13ea"},
+	{File: "fold.go", Head: "const (", Hash: "5efa3f44e3117a29f1a0659f1f4b1fd6335eb954bf71b54635d428f8418cd559"},
+	{File: "fold.go", Head: "type ends[K int32 | int64] struct{ a, b K }", Hash: "e109697c89715e254f7d4244721b6ce29b8418eaf864ec0e98275bbf73cd733e"},
+	{File: "fold.go", Head: "type state struct{ a, b int64 }", Hash: "baecbf9979db3ff533739e8224c10fe34354fcd8cd7c34aec34bb50b80dd328c"},
+	{File: "fold.go", Head: "func (s state) merge(kind int, t state) state {", Hash: "f6cf7b8e0dc5c75ed545452555690058aa8905e89a3285e39bb1eead3934488a"},
+	{File: "fold.go", Head: "type (", Hash: "0d3e925c965c19326b9fc94b0622cacf04283aeec79b1d8c92f351d9681e0b94"},
+	{File: "fold.go", Head: "func (ends32) kind() int   { return kindEnds }", Hash: "56f3b08e0b94e79932e4d4190b44e7412293405532f3f56f6c6b46fde5af19bb"},
+	{File: "fold.go", Head: "func (ends64) kind() int   { return kindEnds }", Hash: "7f74a8a46a4d55d8d92690fe8c38d84f8c78043fc12ec78c5967457e18069292"},
+	{File: "fold.go", Head: "func (endsInt) kind() int  { return kindEnds }", Hash: "7ea7a7f87780f90327d41a0c5f5b2ca9faa81f3f7884aa33487ec46a91b8db83"},
+	{File: "fold.go", Head: "func (endsBool) kind() int { return kindEnds }", Hash: "7b3bb7b5bab7f9a2a59ac7483eb0fc2fc6fecc4dc17e693beb7cffc148e6d877"},
+	{File: "fold.go", Head: "func (first32) kind() int  { return kindFirst }", Hash: "555b92a947693835e4ef0f5d13bdec43e5dc556fb6efab8d632836933c3ae9ea"},
+	{File: "fold.go", Head: "func (first64) kind() int  { return kindFirst }", Hash: "4628f790da2900dc0a24b25ad6bcb9798b2905c8838e75f155f2955711b8187b"},
+	{File: "fold.go", Head: "func (firstInt) kind() int { return kindFirst }", Hash: "43492bd7fec4067a4febb026fafb1a03be05e41498b7222dcd9fe789919af8ee"},
+	{File: "fold.go", Head: "func (add32) kind() int    { return kindSum }", Hash: "394d4f61893f32eeed43b201f925db50038865e399228158f5b1fb1b7d2cf739"},
+	{File: "fold.go", Head: "func (count) kind() int    { return kindSum }", Hash: "017057f53910e7e2e503d633a6737678fe906c960e7b2c015c55de50a4373bd1"},
+	{File: "fold.go", Head: "func (ends32) none() ends[int32]   { return ends[int32]{math.MinInt32, math.MaxInt32} }", Hash: "4054a76382b9ef2557c4c9b1e099660e752552c8f784a0c06d1ae83d035c1a78"},
+	{File: "fold.go", Head: "func (ends64) none() ends[int64]   { return ends[int64]{math.MinInt64, math.MaxInt64} }", Hash: "07997f777526c07f25afc27cd18cb7e892c196b1454f6b957e5161fad89754b9"},
+	{File: "fold.go", Head: "func (endsInt) none() ends[int32]  { return ends[int32]{math.MinInt32, math.MaxInt32} }", Hash: "fd8c4f1e366f24752d2fef272e17b88e7671771ade57f40e529ae79318012d09"},
+	{File: "fold.go", Head: "func (endsBool) none() ends[int32] { return ends[int32]{math.MinInt32, math.MaxInt32} }", Hash: "7cb0282c595c0eb982c638f3761f73c251cbc912c8788e6ddff62fb984440f32"},
+	{File: "fold.go", Head: "func (first32) none() ends[int32]  { return ends[int32]{math.MinInt32, math.MaxInt32} }", Hash: "e8b86486e393c8e802955a36f3c4b424429d3e9eb506785a9bbaba4396f70922"},
+	{File: "fold.go", Head: "func (first64) none() ends[int64]  { return ends[int64]{math.MinInt64, math.MaxInt64} }", Hash: "8a15a4a968fccaa447d0df13700d198da00c143b1c83b6930ca0f6b92eb1f7da"},
+	{File: "fold.go", Head: "func (firstInt) none() ends[int32] { return ends[int32]{math.MinInt32, math.MaxInt32} }", Hash: "6d0c04d929bbd62749d9a0caf9389024e07c9fcc7e45c97d8ce717032d766044"},
+	{File: "fold.go", Head: "func (add32) none() ends[int32]    { return ends[int32]{} }", Hash: "5aebaa00d1b4fe12591e0ae92e6c3b405c0c1e978f609f8208c421c8e7cdb2a2"},
+	{File: "fold.go", Head: "func (count) none() ends[int32]    { return ends[int32]{} }", Hash: "1dcfa8c76a3a1caa949ca7f361a64e7944475fc706485d3c158d4667ee3d2184"},
+	{File: "fold.go", Head: "func key32(x float32) int32 {", Hash: "2ae92ff294bc524a970ec5963bf7cf1d6ac263f6ce63b279562ca110a18b2893"},
+	{File: "fold.go", Head: "func key64(x float64) int64 {", Hash: "6023a81ce78602cf01552dbaaa35772a6be363f70d0ae3fa59fb2ed34d3451ed"},
+	{File: "fold.go", Head: "func (ends32) with(s ends[int32], x float32, _, _ int32) ends[int32] {", Hash: "70060d508aa400993ccb5b89e1972af616894bee571aeb3c0c58958300e0cf16"},
+	{File: "fold.go", Head: "func (ends64) with(s ends[int64], x float64, _, _ int64) ends[int64] {", Hash: "d4938c4634f84f8013ebfbe3790fac2963b80813d3d1350592d217987a678741"},
+	{File: "fold.go", Head: "func (endsInt) with(s ends[int32], x, _, _ int32) ends[int32] {", Hash: "acce40c870482b6305a862b4de80e722600834030e7c7be318e4253041ffb163"},
+	{File: "fold.go", Head: "func (endsBool) with(s ends[int32], x bool, _, _ int32) ends[int32] {", Hash: "eb396fa04a225b28d859bba1a5bcb06d078f22b553b4ca3c4d895feb9685974c"},
+	{File: "fold.go", Head: "func (first32) with(s ends[int32], x float32, index, order int32) ends[int32] {", Hash: "7300eb54b369300e3de3ff67dc54db62ff1a758aa878ade7aeb3444c7ce8f9f9"},
+	{File: "fold.go", Head: "func (first64) with(s ends[int64], x float64, index, order int64) ends[int64] {", Hash: "2a1b7b0a4a55e1f3ec01d37bcdf88270ac5b66776215a6509ab21e4e80d8314a"},
+	{File: "fold.go", Head: "func (firstInt) with(s ends[int32], x, index, order int32) ends[int32] {", Hash: "57a21e64679d92b830b2641a0c135afd2b77198c30f5789e975fe47652bea4c8"},
+	{File: "fold.go", Head: "func above[K int32 | int64](s ends[K], k, index K) ends[K] {", Hash: "0907e4b2d7db7abfeb393635bd54dc28fedcb231b5a31f65a3390f45b18e789f"},
+	{File: "fold.go", Head: "func (add32) with(s ends[int32], x, _, _ int32) ends[int32] { return ends[int32]{s.a + x, 0} }", Hash: "90bad420f598c737fad15109e5de0d9a90cf3697e16dc2712ad46ed695945f1a"},
+	{File: "fold.go", Head: "func (count) with(s ends[int32], x bool, _, _ int32) ends[int32] {", Hash: "c599b05390af0a1eb2ed46e42b05eaa4dc515ca68b53807536b25caddc857943"},
+	{File: "fold.go", Head: "func FoldAlong[T, D float32 | float64 | int32 | bool, K int32 | int64, F folder[T, K], R result[D]](it gpu.Item,", Hash: "5912d2a9f3aa5aa67f2e3db91f039bb321211246706a01c502a960a1237520bd"},
+	{File: "fold.go", Head: "func put[D float32 | float64 | int32 | bool](c gpu.Matrix[D], o int, v D) {", Hash: "5c8f3c263fcbf3b6b4e83f6a53ddf9ebbe3b813251461506c3f6f729b69b9eeb"},
+	{File: "fold.go", Head: "func FoldEach[T, D float32 | float64 | int32 | bool, K int32 | int64, F folder[T, K], R result[D]](it gpu.Item,", Hash: "81690be0d5b2516597a82e1c530a01908a81e7c04c42e50a2906027451132cd2"},
+	{File: "fold.go", Head: "type result[D float32 | float64 | int32 | bool] interface {", Hash: "7a6cd180d8560c5fdfdf8f5d879ebcaf6c3b3c5f4327e3646eb279cc1a94efdf"},
+	{File: "fold.go", Head: "type (", Hash: "0625985ec71780a538049ee5ea282a50f34ca135e855add5bf14d1c5b66b8f43"},
+	{File: "fold.go", Head: "func (value32) of(s state, order int64) float32 {", Hash: "4923d2c432c0af89ae12c0cf2485b162572dfb408fd0ef3f287c0a41362137ee"},
+	{File: "fold.go", Head: "func (value64) of(s state, order int64) float64 {", Hash: "2aa85398a0399c30a1b0d8f2688b4a9597406f1c04c118e02292edcdeeefc53b"},
+	{File: "fold.go", Head: "func (valueInt) of(s state, order int64) int32 { return int32(chosen(s, order)) }", Hash: "33a91370724aeb476b642f24ff2dff00c653c2147e0a3092131a2f754c37ce04"},
+	{File: "fold.go", Head: "func (truth) of(s state, order int64) bool     { return chosen(s, order) > 0 }", Hash: "99b31c4cbfcefede78e8ae22a6be34d87f8a50aebefed5ebf3d615a9d6adfca0"},
+	{File: "fold.go", Head: "func (total) of(s state, _ int64) int32        { return int32(s.a) }", Hash: "5303b9d706ba0a1082a64105f350a12d0505294b2b99fe156d6a5da02a498c5e"},
+	{File: "fold.go", Head: "func chosen(s state, order int64) int64 {", Hash: "2ee00f2df75d042ae48c2f872d8ea2d2aac21005291da45437fa1b45b13ed5e2"},
+	{File: "fold.go", Head: "const noIndex = math.MaxInt32", Hash: "dadd2b156803c8018fad393cadb9ff0d7eed606ad7ee859a5d67655ccc633edf"},
+	{File: "fold.go", Head: "func (index) of(s state, _ int64) int32 {", Hash: "0c73946889e0364fae6ea3220e9d1d2a55043b4f03489e50a31008194c4365d4"},
+	{File: "fold.go", Head: "func Finish[D float32 | float64 | int32 | bool, R result[D]](it gpu.Item, r R, c gpu.Matrix[D], parts []int64,", Hash: "5f7b59d6cc2fe66fb67d29bbd28c5818c2e3a4006bd791e0d048f8853e6f807e"},
+	{File: "folded.go", Head: "type Order int64", Hash: "d5fe00ac3173e8336ea039258434cebeb53de5c4bb122d4f40161c15bdac61dc"},
+	{File: "folded.go", Head: "const (", Hash: "1b3ac2d780b8e7bd64314f8ae8c0c0feeda4793ca4fc80b845004e62005dcdf3"},
 	{File: "format.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
 	{File: "format.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
 	{File: "format.go", Head: "type format[T float32 | float64, I int32 | int64] interface {", Hash: "0cd72d54e30b5c012ebf3f9af170a27f4155ea2e1a3289521cbe70ce4d69909d"},
@@ -519,7 +527,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "format.go", Head: "func (double) round(v superacc.Value) float64      { return math.Float64frombits(v.Bits64()) }", Hash: "e0ca60232a1af27c80ba21e5e5c1f66660c4b85f0facd4ad0b9f1ab7862a30c0"},
 	{File: "gather.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "gather.go", Head: "func Gather(it gpu.Item, sums, parts []int64, all, first, outputs, count int) {", Hash: "0c9823148c962a4017e18ca9bf89f26d022032c48cc31795b5446ec514def487"},
-	{File: "gather.go", Head: "func GatherFolded(it gpu.Item, states, parts []int64, all, first, outputs, count int, sum bool,", Hash: "9c51a5b6ba2764cb12b8e8d37a6f051e89afaf2c8c2b17d0c8ac1f80c517067f"},
+	{File: "gather.go", Head: "func GatherFolded(it gpu.Item, states, parts []int64, all, first, outputs, count, kind, base, cols, pitch int) {", Hash: "c7fa8d0df467d1f3e54fbd86af59c45ca1d38e0273c3e7da155c014d49b49dbe"},
 	{File: "prefix.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "prefix.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
 	{File: "prefix.go", Head: "type number[T float32 | float64 | int32] interface {", Hash: "3000b47e1aa3c0fe5a16058c05846361da729e290cb4e92a5ca918ce5a336b5c"},
@@ -767,18 +775,27 @@ type gpu_magic_ struct {
 	c_ float64
 }
 
-type gpu_most32 struct {
+type gpu_ends32 struct {
+}
+
+type gpu_value32 struct {
 }
 
 type gpu_state struct {
-	key_   int64
-	index_ int64
+	a_ int64
+	b_ int64
 }
 
-type gpu_most64 struct {
+type gpu_ends64 struct {
 }
 
-type gpu_mostInt struct {
+type gpu_value64 struct {
+}
+
+type gpu_first32 struct {
+}
+
+type gpu_index struct {
 }
 
 type gpu_Matrix__ struct {
@@ -788,7 +805,22 @@ type gpu_Matrix__ struct {
 	Stride_ int64
 }
 
+type gpu_first64 struct {
+}
+
+type gpu_endsInt struct {
+}
+
+type gpu_valueInt struct {
+}
+
+type gpu_firstInt struct {
+}
+
 type gpu_add32 struct {
+}
+
+type gpu_total struct {
 }
 
 type gpu_count struct {
@@ -801,22 +833,10 @@ type gpu_Matrix___ struct {
 	Stride_ int64
 }
 
-type gpu_value32 struct {
+type gpu_endsBool struct {
 }
 
-type gpu_value64 struct {
-}
-
-type gpu_valueInt struct {
-}
-
-type gpu_index struct {
-}
-
-type gpu_total struct {
-}
-
-type gpu_reached struct {
+type gpu_truth struct {
 }
 
 type gpu_integer struct {
@@ -825,6 +845,16 @@ type gpu_integer struct {
 type gpu_short struct {
 	hi_ uint64
 	lo_ uint64
+}
+
+type gpu_ends struct {
+	a_ int32
+	b_ int32
+}
+
+type gpu_ends_ struct {
+	a_ int64
+	b_ int64
 }
 
 type gpu_wide struct {
@@ -942,7 +972,7 @@ func AcrossFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:946
+//line kernels_tandem.go:976
 	}
 	return nil
 }
@@ -1054,7 +1084,7 @@ func AcrossFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:1058
+//line kernels_tandem.go:1088
 	}
 	return nil
 }
@@ -1166,7 +1196,7 @@ func AcrossFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args [
 				}
 			}
 		}
-//line kernels_tandem.go:1170
+//line kernels_tandem.go:1200
 	}
 	return nil
 }
@@ -1278,7 +1308,7 @@ func AcrossFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:1282
+//line kernels_tandem.go:1312
 	}
 	return nil
 }
@@ -1730,7 +1760,7 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line along.go:51*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:1734
+//line kernels_tandem.go:1764
 	}
 	return nil
 }
@@ -2181,7 +2211,7 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line along.go:51*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2185
+//line kernels_tandem.go:2215
 	}
 	return nil
 }
@@ -2632,7 +2662,7 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 			}
 			/*line along.go:51*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2636
+//line kernels_tandem.go:2666
 	}
 	return nil
 }
@@ -3083,7 +3113,7 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line along.go:51*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3087
+//line kernels_tandem.go:3117
 	}
 	return nil
 }
@@ -3180,7 +3210,7 @@ func FewFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3184
+//line kernels_tandem.go:3214
 	}
 	return nil
 }
@@ -3277,7 +3307,7 @@ func FewFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3281
+//line kernels_tandem.go:3311
 	}
 	return nil
 }
@@ -3374,7 +3404,7 @@ func FewFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, arg
 				}
 			}
 		}
-//line kernels_tandem.go:3378
+//line kernels_tandem.go:3408
 	}
 	return nil
 }
@@ -3471,1343 +3501,1002 @@ func FewFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3475
+//line kernels_tandem.go:3505
 	}
 	return nil
 }
 
-func FoldAlongFloat32Most32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 most32
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		FoldAlong[float32, most32](it, arg0, support.Slice[int64](args[0:]), gpu.Matrix[float32]{Data: support.Matrix[float32](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, int(args[8].Int64()), int(args[9].Int64()), int(args[10].Int64()), int64(args[11].Int64()), int64(args[12].Int64()))
-	})
-}
-
-func FoldAlongFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FoldAlongFloat32Most32Plain(grid, lo, hi, args)
-	}
-	var f_ gpu_most32
-	parts_ := support.Slice[int64](args[0:])
-	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
-	outputs_ := args[8].Int64()
-	height_ := args[9].Int64()
-	cols_ := args[10].Int64()
-	mask_ := args[11].Int64()
-	flip_ := args[12].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
-	var keys_ [128]int64
-	var indices_ [128]int64
-	var i0_all, di_all, j0_all, dj_all [1024]int64
-	var s_all [1024]gpu_state
-	n := n0 * n1 * n2
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
-		/*line fold.go:88*/ n_ := n0
-		for w := range n {
-			var i0_ int64
-			var di_ int64
-			var j0_ int64
-			var dj_ int64
-			/*line fold.go:89*/ i0_ = g0
-			/*line fold.go:89*/ di_ = int64(grid.Groups[0])
-			/*line fold.go:89*/ j0_ = int64(0)
-			/*line fold.go:89*/ dj_ = n_
-			if height_ == int64(1) {
-				t_ := g0 * n_
-				/*line fold.go:91*/ t2_ := s0
-				/*line fold.go:91*/ i0_ = int64(0)
-				/*line fold.go:91*/ di_ = int64(1)
-				/*line fold.go:91*/ j0_ = t_
-				/*line fold.go:91*/ dj_ = t2_
-			}
-			i0_all[w] = i0_
-			di_all[w] = di_
-			j0_all[w] = j0_
-			dj_all[w] = dj_
-		}
-		/*line fold.go:93*/ o_ := g1
-		/*line fold.go:93*/ for o_ < outputs_ {
-			for w := range n {
-				l0 := w % n0
-				i0_ := i0_all[w]
-				j0_ := j0_all[w]
-				dj_ := dj_all[w]
-				di_ := di_all[w]
-				l_ := l0
-				/*line fold.go:94*/ s_all[w] = gpu_no(gpu_sum(f_))
-				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
-					for j_ := j0_ + l_; j_ < cols_; j_ = j_ + dj_ {
-						key_ := gpu_key(f_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], mask_, flip_)
-						t3_ := gpu_state{key_: key_, index_: (i_ * cols_) + j_}
-						/*line fold.go:98*/ s_all[w] = gpu_merge(s_all[w], gpu_sum(f_), t3_)
-					}
-				}
-				t4_ := l_
-				/*line fold.go:101*/ t5_ := l_
-				/*line fold.go:101*/ t6_ := s_all[w].key_
-				/*line fold.go:101*/ t7_ := s_all[w].index_
-				/*line fold.go:101*/ keys_[t4_] = t6_
-				/*line fold.go:101*/ indices_[t5_] = t7_
-				i0_all[w] = i0_
-				j0_all[w] = j0_
-				dj_all[w] = dj_
-				di_all[w] = di_
-			}
-			for w := range n {
-				l0 := w % n0
-				l_ := l0
-				/*line fold.go:103*/ if l_ == int64(0) {
-					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
-						t8_ := gpu_state{key_: keys_[k_], index_: indices_[k_]}
-						/*line fold.go:105*/ s_all[w] = gpu_merge(s_all[w], gpu_sum(f_), t8_)
-					}
-					t9_ := ((int64(2) * g0) * outputs_) + o_
-					/*line fold.go:107*/ t10_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-					/*line fold.go:107*/ t11_ := s_all[w].key_
-					/*line fold.go:107*/ t12_ := s_all[w].index_
-					/*line fold.go:107*/ parts_[t9_] = t11_
-					/*line fold.go:107*/ parts_[t10_] = t12_
-				}
-			}
-			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
-		}
-//line kernels_tandem.go:3579
-	}
-	return nil
-}
-
-func FoldAlongFloat64Most64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 most64
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		FoldAlong[float64, most64](it, arg0, support.Slice[int64](args[0:]), gpu.Matrix[float64]{Data: support.Matrix[float64](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, int(args[8].Int64()), int(args[9].Int64()), int(args[10].Int64()), int64(args[11].Int64()), int64(args[12].Int64()))
-	})
-}
-
-func FoldAlongFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FoldAlongFloat64Most64Plain(grid, lo, hi, args)
-	}
-	var f_ gpu_most64
-	parts_ := support.Slice[int64](args[0:])
-	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
-	outputs_ := args[8].Int64()
-	height_ := args[9].Int64()
-	cols_ := args[10].Int64()
-	mask_ := args[11].Int64()
-	flip_ := args[12].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
-	var keys_ [128]int64
-	var indices_ [128]int64
-	var i0_all, di_all, j0_all, dj_all [1024]int64
-	var s_all [1024]gpu_state
-	n := n0 * n1 * n2
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
-		/*line fold.go:88*/ n_ := n0
-		for w := range n {
-			var i0_ int64
-			var di_ int64
-			var j0_ int64
-			var dj_ int64
-			/*line fold.go:89*/ i0_ = g0
-			/*line fold.go:89*/ di_ = int64(grid.Groups[0])
-			/*line fold.go:89*/ j0_ = int64(0)
-			/*line fold.go:89*/ dj_ = n_
-			if height_ == int64(1) {
-				t_ := g0 * n_
-				/*line fold.go:91*/ t2_ := s0
-				/*line fold.go:91*/ i0_ = int64(0)
-				/*line fold.go:91*/ di_ = int64(1)
-				/*line fold.go:91*/ j0_ = t_
-				/*line fold.go:91*/ dj_ = t2_
-			}
-			i0_all[w] = i0_
-			di_all[w] = di_
-			j0_all[w] = j0_
-			dj_all[w] = dj_
-		}
-		/*line fold.go:93*/ o_ := g1
-		/*line fold.go:93*/ for o_ < outputs_ {
-			for w := range n {
-				l0 := w % n0
-				i0_ := i0_all[w]
-				j0_ := j0_all[w]
-				dj_ := dj_all[w]
-				di_ := di_all[w]
-				l_ := l0
-				/*line fold.go:94*/ s_all[w] = gpu_no(gpu_sum_(f_))
-				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
-					for j_ := j0_ + l_; j_ < cols_; j_ = j_ + dj_ {
-						key_ := gpu_key_(f_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], mask_, flip_)
-						t3_ := gpu_state{key_: key_, index_: (i_ * cols_) + j_}
-						/*line fold.go:98*/ s_all[w] = gpu_merge(s_all[w], gpu_sum_(f_), t3_)
-					}
-				}
-				t4_ := l_
-				/*line fold.go:101*/ t5_ := l_
-				/*line fold.go:101*/ t6_ := s_all[w].key_
-				/*line fold.go:101*/ t7_ := s_all[w].index_
-				/*line fold.go:101*/ keys_[t4_] = t6_
-				/*line fold.go:101*/ indices_[t5_] = t7_
-				i0_all[w] = i0_
-				j0_all[w] = j0_
-				dj_all[w] = dj_
-				di_all[w] = di_
-			}
-			for w := range n {
-				l0 := w % n0
-				l_ := l0
-				/*line fold.go:103*/ if l_ == int64(0) {
-					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
-						t8_ := gpu_state{key_: keys_[k_], index_: indices_[k_]}
-						/*line fold.go:105*/ s_all[w] = gpu_merge(s_all[w], gpu_sum_(f_), t8_)
-					}
-					t9_ := ((int64(2) * g0) * outputs_) + o_
-					/*line fold.go:107*/ t10_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-					/*line fold.go:107*/ t11_ := s_all[w].key_
-					/*line fold.go:107*/ t12_ := s_all[w].index_
-					/*line fold.go:107*/ parts_[t9_] = t11_
-					/*line fold.go:107*/ parts_[t10_] = t12_
-				}
-			}
-			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
-		}
-//line kernels_tandem.go:3683
-	}
-	return nil
-}
-
-func FoldAlongInt32MostIntPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 mostInt
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		FoldAlong[int32, mostInt](it, arg0, support.Slice[int64](args[0:]), gpu.Matrix[int32]{Data: support.Matrix[int32](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, int(args[8].Int64()), int(args[9].Int64()), int(args[10].Int64()), int64(args[11].Int64()), int64(args[12].Int64()))
-	})
-}
-
-func FoldAlongInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FoldAlongInt32MostIntPlain(grid, lo, hi, args)
-	}
-	var f_ gpu_mostInt
-	parts_ := support.Slice[int64](args[0:])
-	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
-	outputs_ := args[8].Int64()
-	height_ := args[9].Int64()
-	cols_ := args[10].Int64()
-	mask_ := args[11].Int64()
-	flip_ := args[12].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
-	var keys_ [128]int64
-	var indices_ [128]int64
-	var i0_all, di_all, j0_all, dj_all [1024]int64
-	var s_all [1024]gpu_state
-	n := n0 * n1 * n2
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
-		/*line fold.go:88*/ n_ := n0
-		for w := range n {
-			var i0_ int64
-			var di_ int64
-			var j0_ int64
-			var dj_ int64
-			/*line fold.go:89*/ i0_ = g0
-			/*line fold.go:89*/ di_ = int64(grid.Groups[0])
-			/*line fold.go:89*/ j0_ = int64(0)
-			/*line fold.go:89*/ dj_ = n_
-			if height_ == int64(1) {
-				t_ := g0 * n_
-				/*line fold.go:91*/ t2_ := s0
-				/*line fold.go:91*/ i0_ = int64(0)
-				/*line fold.go:91*/ di_ = int64(1)
-				/*line fold.go:91*/ j0_ = t_
-				/*line fold.go:91*/ dj_ = t2_
-			}
-			i0_all[w] = i0_
-			di_all[w] = di_
-			j0_all[w] = j0_
-			dj_all[w] = dj_
-		}
-		/*line fold.go:93*/ o_ := g1
-		/*line fold.go:93*/ for o_ < outputs_ {
-			for w := range n {
-				l0 := w % n0
-				i0_ := i0_all[w]
-				j0_ := j0_all[w]
-				dj_ := dj_all[w]
-				di_ := di_all[w]
-				l_ := l0
-				/*line fold.go:94*/ s_all[w] = gpu_no(gpu_sum__(f_))
-				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
-					for j_ := j0_ + l_; j_ < cols_; j_ = j_ + dj_ {
-						key_ := gpu_key__(f_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], mask_, flip_)
-						t3_ := gpu_state{key_: key_, index_: (i_ * cols_) + j_}
-						/*line fold.go:98*/ s_all[w] = gpu_merge(s_all[w], gpu_sum__(f_), t3_)
-					}
-				}
-				t4_ := l_
-				/*line fold.go:101*/ t5_ := l_
-				/*line fold.go:101*/ t6_ := s_all[w].key_
-				/*line fold.go:101*/ t7_ := s_all[w].index_
-				/*line fold.go:101*/ keys_[t4_] = t6_
-				/*line fold.go:101*/ indices_[t5_] = t7_
-				i0_all[w] = i0_
-				j0_all[w] = j0_
-				dj_all[w] = dj_
-				di_all[w] = di_
-			}
-			for w := range n {
-				l0 := w % n0
-				l_ := l0
-				/*line fold.go:103*/ if l_ == int64(0) {
-					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
-						t8_ := gpu_state{key_: keys_[k_], index_: indices_[k_]}
-						/*line fold.go:105*/ s_all[w] = gpu_merge(s_all[w], gpu_sum__(f_), t8_)
-					}
-					t9_ := ((int64(2) * g0) * outputs_) + o_
-					/*line fold.go:107*/ t10_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-					/*line fold.go:107*/ t11_ := s_all[w].key_
-					/*line fold.go:107*/ t12_ := s_all[w].index_
-					/*line fold.go:107*/ parts_[t9_] = t11_
-					/*line fold.go:107*/ parts_[t10_] = t12_
-				}
-			}
-			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
-		}
-//line kernels_tandem.go:3787
-	}
-	return nil
-}
-
-func FoldAlongInt32Add32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 add32
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		FoldAlong[int32, add32](it, arg0, support.Slice[int64](args[0:]), gpu.Matrix[int32]{Data: support.Matrix[int32](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, int(args[8].Int64()), int(args[9].Int64()), int(args[10].Int64()), int64(args[11].Int64()), int64(args[12].Int64()))
-	})
-}
-
-func FoldAlongInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FoldAlongInt32Add32Plain(grid, lo, hi, args)
-	}
-	var f_ gpu_add32
-	parts_ := support.Slice[int64](args[0:])
-	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
-	outputs_ := args[8].Int64()
-	height_ := args[9].Int64()
-	cols_ := args[10].Int64()
-	mask_ := args[11].Int64()
-	flip_ := args[12].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
-	var keys_ [128]int64
-	var indices_ [128]int64
-	var i0_all, di_all, j0_all, dj_all [1024]int64
-	var s_all [1024]gpu_state
-	n := n0 * n1 * n2
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
-		/*line fold.go:88*/ n_ := n0
-		for w := range n {
-			var i0_ int64
-			var di_ int64
-			var j0_ int64
-			var dj_ int64
-			/*line fold.go:89*/ i0_ = g0
-			/*line fold.go:89*/ di_ = int64(grid.Groups[0])
-			/*line fold.go:89*/ j0_ = int64(0)
-			/*line fold.go:89*/ dj_ = n_
-			if height_ == int64(1) {
-				t_ := g0 * n_
-				/*line fold.go:91*/ t2_ := s0
-				/*line fold.go:91*/ i0_ = int64(0)
-				/*line fold.go:91*/ di_ = int64(1)
-				/*line fold.go:91*/ j0_ = t_
-				/*line fold.go:91*/ dj_ = t2_
-			}
-			i0_all[w] = i0_
-			di_all[w] = di_
-			j0_all[w] = j0_
-			dj_all[w] = dj_
-		}
-		/*line fold.go:93*/ o_ := g1
-		/*line fold.go:93*/ for o_ < outputs_ {
-			for w := range n {
-				l0 := w % n0
-				i0_ := i0_all[w]
-				j0_ := j0_all[w]
-				dj_ := dj_all[w]
-				di_ := di_all[w]
-				l_ := l0
-				/*line fold.go:94*/ s_all[w] = gpu_no(gpu_sum___(f_))
-				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
-					for j_ := j0_ + l_; j_ < cols_; j_ = j_ + dj_ {
-						key_ := gpu_key___(f_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], mask_, flip_)
-						t3_ := gpu_state{key_: key_, index_: (i_ * cols_) + j_}
-						/*line fold.go:98*/ s_all[w] = gpu_merge(s_all[w], gpu_sum___(f_), t3_)
-					}
-				}
-				t4_ := l_
-				/*line fold.go:101*/ t5_ := l_
-				/*line fold.go:101*/ t6_ := s_all[w].key_
-				/*line fold.go:101*/ t7_ := s_all[w].index_
-				/*line fold.go:101*/ keys_[t4_] = t6_
-				/*line fold.go:101*/ indices_[t5_] = t7_
-				i0_all[w] = i0_
-				j0_all[w] = j0_
-				dj_all[w] = dj_
-				di_all[w] = di_
-			}
-			for w := range n {
-				l0 := w % n0
-				l_ := l0
-				/*line fold.go:103*/ if l_ == int64(0) {
-					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
-						t8_ := gpu_state{key_: keys_[k_], index_: indices_[k_]}
-						/*line fold.go:105*/ s_all[w] = gpu_merge(s_all[w], gpu_sum___(f_), t8_)
-					}
-					t9_ := ((int64(2) * g0) * outputs_) + o_
-					/*line fold.go:107*/ t10_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-					/*line fold.go:107*/ t11_ := s_all[w].key_
-					/*line fold.go:107*/ t12_ := s_all[w].index_
-					/*line fold.go:107*/ parts_[t9_] = t11_
-					/*line fold.go:107*/ parts_[t10_] = t12_
-				}
-			}
-			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
-		}
-//line kernels_tandem.go:3891
-	}
-	return nil
-}
-
-func FoldAlongBoolCountPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 count
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		FoldAlong[bool, count](it, arg0, support.Slice[int64](args[0:]), gpu.Matrix[bool]{Data: support.Matrix[bool](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, int(args[8].Int64()), int(args[9].Int64()), int(args[10].Int64()), int64(args[11].Int64()), int64(args[12].Int64()))
-	})
-}
-
-func FoldAlongBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FoldAlongBoolCountPlain(grid, lo, hi, args)
-	}
-	var f_ gpu_count
-	parts_ := support.Slice[int64](args[0:])
-	x_ := gpu_Matrix___{Data_: support.Matrix[bool](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
-	outputs_ := args[8].Int64()
-	height_ := args[9].Int64()
-	cols_ := args[10].Int64()
-	mask_ := args[11].Int64()
-	flip_ := args[12].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
-	var keys_ [128]int64
-	var indices_ [128]int64
-	var i0_all, di_all, j0_all, dj_all [1024]int64
-	var s_all [1024]gpu_state
-	n := n0 * n1 * n2
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
-		/*line fold.go:88*/ n_ := n0
-		for w := range n {
-			var i0_ int64
-			var di_ int64
-			var j0_ int64
-			var dj_ int64
-			/*line fold.go:89*/ i0_ = g0
-			/*line fold.go:89*/ di_ = int64(grid.Groups[0])
-			/*line fold.go:89*/ j0_ = int64(0)
-			/*line fold.go:89*/ dj_ = n_
-			if height_ == int64(1) {
-				t_ := g0 * n_
-				/*line fold.go:91*/ t2_ := s0
-				/*line fold.go:91*/ i0_ = int64(0)
-				/*line fold.go:91*/ di_ = int64(1)
-				/*line fold.go:91*/ j0_ = t_
-				/*line fold.go:91*/ dj_ = t2_
-			}
-			i0_all[w] = i0_
-			di_all[w] = di_
-			j0_all[w] = j0_
-			dj_all[w] = dj_
-		}
-		/*line fold.go:93*/ o_ := g1
-		/*line fold.go:93*/ for o_ < outputs_ {
-			for w := range n {
-				l0 := w % n0
-				i0_ := i0_all[w]
-				j0_ := j0_all[w]
-				dj_ := dj_all[w]
-				di_ := di_all[w]
-				l_ := l0
-				/*line fold.go:94*/ s_all[w] = gpu_no(gpu_sum____(f_))
-				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
-					for j_ := j0_ + l_; j_ < cols_; j_ = j_ + dj_ {
-						key_ := gpu_key____(f_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], mask_, flip_)
-						t3_ := gpu_state{key_: key_, index_: (i_ * cols_) + j_}
-						/*line fold.go:98*/ s_all[w] = gpu_merge(s_all[w], gpu_sum____(f_), t3_)
-					}
-				}
-				t4_ := l_
-				/*line fold.go:101*/ t5_ := l_
-				/*line fold.go:101*/ t6_ := s_all[w].key_
-				/*line fold.go:101*/ t7_ := s_all[w].index_
-				/*line fold.go:101*/ keys_[t4_] = t6_
-				/*line fold.go:101*/ indices_[t5_] = t7_
-				i0_all[w] = i0_
-				j0_all[w] = j0_
-				dj_all[w] = dj_
-				di_all[w] = di_
-			}
-			for w := range n {
-				l0 := w % n0
-				l_ := l0
-				/*line fold.go:103*/ if l_ == int64(0) {
-					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
-						t8_ := gpu_state{key_: keys_[k_], index_: indices_[k_]}
-						/*line fold.go:105*/ s_all[w] = gpu_merge(s_all[w], gpu_sum____(f_), t8_)
-					}
-					t9_ := ((int64(2) * g0) * outputs_) + o_
-					/*line fold.go:107*/ t10_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-					/*line fold.go:107*/ t11_ := s_all[w].key_
-					/*line fold.go:107*/ t12_ := s_all[w].index_
-					/*line fold.go:107*/ parts_[t9_] = t11_
-					/*line fold.go:107*/ parts_[t10_] = t12_
-				}
-			}
-			/*line fold.go:93*/ o_ = o_ + int64(grid.Groups[1])
-		}
-//line kernels_tandem.go:3995
-	}
-	return nil
-}
-
-func FoldAcrossFloat32Most32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 most32
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		FoldAcross[float32, most32](it, arg0, support.Slice[int64](args[0:]), gpu.Matrix[float32]{Data: support.Matrix[float32](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, int64(args[8].Int64()), int64(args[9].Int64()))
-	})
-}
-
-func FoldAcrossFloat32Most32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FoldAcrossFloat32Most32Plain(grid, lo, hi, args)
-	}
-	var f_ gpu_most32
-	parts_ := support.Slice[int64](args[0:])
-	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
-	mask_ := args[8].Int64()
-	flip_ := args[9].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		for a0 := b0; a0 < x_.Cols_; a0 += s0 {
-			e0, e1, e2 := min(a0+int64(1+more)*n0, x_.Cols_), b1+n1, b2+n2
-			for i2 := b2; i2 < e2; i2++ {
-				for i1 := b1; i1 < e1; i1++ {
-					for i0 := a0; i0 < e0; i0++ {
-						/*line fold.go:120*/ o_ := i0
-						s_ := gpu_no(gpu_sum(f_))
-						h1 := x_.Rows_
-						h2 := x_.Data_
-						h3 := x_.Stride_
-						for i_ := g1; i_ < h1; i_ = i_ + int64(grid.Groups[1]) {
-//line fold.go:123
-							t_ := gpu_state{key_: gpu_key(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
-							/*line fold.go:123*/ s_ = gpu_merge(s_, gpu_sum(f_), t_)
-						}
-						t2_ := ((int64(2) * g1) * x_.Cols_) + o_
-						/*line fold.go:125*/ t3_ := (((int64(2) * g1) + int64(1)) * x_.Cols_) + o_
-						/*line fold.go:125*/ t4_ := s_.key_
-						/*line fold.go:125*/ t5_ := s_.index_
-						/*line fold.go:125*/ parts_[t2_] = t4_
-						/*line fold.go:125*/ parts_[t3_] = t5_
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:4048
-	}
-	return nil
-}
-
-func FoldAcrossFloat64Most64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 most64
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		FoldAcross[float64, most64](it, arg0, support.Slice[int64](args[0:]), gpu.Matrix[float64]{Data: support.Matrix[float64](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, int64(args[8].Int64()), int64(args[9].Int64()))
-	})
-}
-
-func FoldAcrossFloat64Most64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FoldAcrossFloat64Most64Plain(grid, lo, hi, args)
-	}
-	var f_ gpu_most64
-	parts_ := support.Slice[int64](args[0:])
-	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
-	mask_ := args[8].Int64()
-	flip_ := args[9].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		for a0 := b0; a0 < x_.Cols_; a0 += s0 {
-			e0, e1, e2 := min(a0+int64(1+more)*n0, x_.Cols_), b1+n1, b2+n2
-			for i2 := b2; i2 < e2; i2++ {
-				for i1 := b1; i1 < e1; i1++ {
-					for i0 := a0; i0 < e0; i0++ {
-						/*line fold.go:120*/ o_ := i0
-						s_ := gpu_no(gpu_sum_(f_))
-						h1 := x_.Rows_
-						h2 := x_.Data_
-						h3 := x_.Stride_
-						for i_ := g1; i_ < h1; i_ = i_ + int64(grid.Groups[1]) {
-//line fold.go:123
-							t_ := gpu_state{key_: gpu_key_(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
-							/*line fold.go:123*/ s_ = gpu_merge(s_, gpu_sum_(f_), t_)
-						}
-						t2_ := ((int64(2) * g1) * x_.Cols_) + o_
-						/*line fold.go:125*/ t3_ := (((int64(2) * g1) + int64(1)) * x_.Cols_) + o_
-						/*line fold.go:125*/ t4_ := s_.key_
-						/*line fold.go:125*/ t5_ := s_.index_
-						/*line fold.go:125*/ parts_[t2_] = t4_
-						/*line fold.go:125*/ parts_[t3_] = t5_
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:4101
-	}
-	return nil
-}
-
-func FoldAcrossInt32MostIntPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 mostInt
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		FoldAcross[int32, mostInt](it, arg0, support.Slice[int64](args[0:]), gpu.Matrix[int32]{Data: support.Matrix[int32](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, int64(args[8].Int64()), int64(args[9].Int64()))
-	})
-}
-
-func FoldAcrossInt32MostIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FoldAcrossInt32MostIntPlain(grid, lo, hi, args)
-	}
-	var f_ gpu_mostInt
-	parts_ := support.Slice[int64](args[0:])
-	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
-	mask_ := args[8].Int64()
-	flip_ := args[9].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		for a0 := b0; a0 < x_.Cols_; a0 += s0 {
-			e0, e1, e2 := min(a0+int64(1+more)*n0, x_.Cols_), b1+n1, b2+n2
-			for i2 := b2; i2 < e2; i2++ {
-				for i1 := b1; i1 < e1; i1++ {
-					for i0 := a0; i0 < e0; i0++ {
-						/*line fold.go:120*/ o_ := i0
-						s_ := gpu_no(gpu_sum__(f_))
-						h1 := x_.Rows_
-						h2 := x_.Data_
-						h3 := x_.Stride_
-						for i_ := g1; i_ < h1; i_ = i_ + int64(grid.Groups[1]) {
-//line fold.go:123
-							t_ := gpu_state{key_: gpu_key__(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
-							/*line fold.go:123*/ s_ = gpu_merge(s_, gpu_sum__(f_), t_)
-						}
-						t2_ := ((int64(2) * g1) * x_.Cols_) + o_
-						/*line fold.go:125*/ t3_ := (((int64(2) * g1) + int64(1)) * x_.Cols_) + o_
-						/*line fold.go:125*/ t4_ := s_.key_
-						/*line fold.go:125*/ t5_ := s_.index_
-						/*line fold.go:125*/ parts_[t2_] = t4_
-						/*line fold.go:125*/ parts_[t3_] = t5_
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:4154
-	}
-	return nil
-}
-
-func FoldAcrossInt32Add32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 add32
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		FoldAcross[int32, add32](it, arg0, support.Slice[int64](args[0:]), gpu.Matrix[int32]{Data: support.Matrix[int32](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, int64(args[8].Int64()), int64(args[9].Int64()))
-	})
-}
-
-func FoldAcrossInt32Add32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FoldAcrossInt32Add32Plain(grid, lo, hi, args)
-	}
-	var f_ gpu_add32
-	parts_ := support.Slice[int64](args[0:])
-	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
-	mask_ := args[8].Int64()
-	flip_ := args[9].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		for a0 := b0; a0 < x_.Cols_; a0 += s0 {
-			e0, e1, e2 := min(a0+int64(1+more)*n0, x_.Cols_), b1+n1, b2+n2
-			for i2 := b2; i2 < e2; i2++ {
-				for i1 := b1; i1 < e1; i1++ {
-					for i0 := a0; i0 < e0; i0++ {
-						/*line fold.go:120*/ o_ := i0
-						s_ := gpu_no(gpu_sum___(f_))
-						h1 := x_.Rows_
-						h2 := x_.Data_
-						h3 := x_.Stride_
-						for i_ := g1; i_ < h1; i_ = i_ + int64(grid.Groups[1]) {
-//line fold.go:123
-							t_ := gpu_state{key_: gpu_key___(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
-							/*line fold.go:123*/ s_ = gpu_merge(s_, gpu_sum___(f_), t_)
-						}
-						t2_ := ((int64(2) * g1) * x_.Cols_) + o_
-						/*line fold.go:125*/ t3_ := (((int64(2) * g1) + int64(1)) * x_.Cols_) + o_
-						/*line fold.go:125*/ t4_ := s_.key_
-						/*line fold.go:125*/ t5_ := s_.index_
-						/*line fold.go:125*/ parts_[t2_] = t4_
-						/*line fold.go:125*/ parts_[t3_] = t5_
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:4207
-	}
-	return nil
-}
-
-func FoldAcrossBoolCountPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 count
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		FoldAcross[bool, count](it, arg0, support.Slice[int64](args[0:]), gpu.Matrix[bool]{Data: support.Matrix[bool](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, int64(args[8].Int64()), int64(args[9].Int64()))
-	})
-}
-
-func FoldAcrossBoolCountGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FoldAcrossBoolCountPlain(grid, lo, hi, args)
-	}
-	var f_ gpu_count
-	parts_ := support.Slice[int64](args[0:])
-	x_ := gpu_Matrix___{Data_: support.Matrix[bool](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
-	mask_ := args[8].Int64()
-	flip_ := args[9].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		for a0 := b0; a0 < x_.Cols_; a0 += s0 {
-			e0, e1, e2 := min(a0+int64(1+more)*n0, x_.Cols_), b1+n1, b2+n2
-			for i2 := b2; i2 < e2; i2++ {
-				for i1 := b1; i1 < e1; i1++ {
-					for i0 := a0; i0 < e0; i0++ {
-						/*line fold.go:120*/ o_ := i0
-						s_ := gpu_no(gpu_sum____(f_))
-						h1 := x_.Rows_
-						h2 := x_.Data_
-						h3 := x_.Stride_
-						for i_ := g1; i_ < h1; i_ = i_ + int64(grid.Groups[1]) {
-//line fold.go:123
-							t_ := gpu_state{key_: gpu_key____(f_, h2[(i_*h3)+o_], mask_, flip_), index_: i_}
-							/*line fold.go:123*/ s_ = gpu_merge(s_, gpu_sum____(f_), t_)
-						}
-						t2_ := ((int64(2) * g1) * x_.Cols_) + o_
-						/*line fold.go:125*/ t3_ := (((int64(2) * g1) + int64(1)) * x_.Cols_) + o_
-						/*line fold.go:125*/ t4_ := s_.key_
-						/*line fold.go:125*/ t5_ := s_.index_
-						/*line fold.go:125*/ parts_[t2_] = t4_
-						/*line fold.go:125*/ parts_[t3_] = t5_
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:4260
-	}
-	return nil
-}
-
-func FoldFewFloat32Float32Most32Value32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 most32
+func FoldAlongFloat32Float32Int32Ends32Value32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 ends32
 	var arg1 value32
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		FoldFew[float32, float32, most32, value32](it, arg0, arg1, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, bool(args[10].Uint32() != 0), int64(args[11].Int64()), int64(args[12].Int64()))
+		FoldAlong[float32, float32, int32, ends32, value32](it, arg0, arg1, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), gpu.Matrix[float32]{Data: support.Matrix[float32](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, int(args[13].Int64()), int(args[14].Int64()), int(args[15].Int64()), int32(args[16].Int32()))
 	})
 }
 
-func FoldFewFloat32Float32Most32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func FoldAlongFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
-		return FoldFewFloat32Float32Most32Value32Plain(grid, lo, hi, args)
+		return FoldAlongFloat32Float32Int32Ends32Value32Plain(grid, lo, hi, args)
 	}
-	var f_ gpu_most32
+	var f_ gpu_ends32
 	var r_ gpu_value32
 	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
-	down_ := args[10].Uint32() != 0
-	mask_ := args[11].Int64()
-	flip_ := args[12].Int64()
+	parts_ := support.Slice[int64](args[5:])
+	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[8:]), Rows_: args[10].Int64(), Cols_: args[11].Int64(), Stride_: args[12].Int64()}
+	outputs_ := args[13].Int64()
+	height_ := args[14].Int64()
+	cols_ := args[15].Int64()
+	order_ := args[16].Int32()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
+	var as_ [128]int64
+	var bs_ [128]int64
+	var i0_all, di_all, j0_all, j1_all [1024]int64
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
-		for i2 := b2; i2 < e2; i2++ {
-			for i1 := b1; i1 < e1; i1++ {
-				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:138*/ outputs_ := x_.Rows_
-					/*line fold.go:138*/ terms_ := x_.Cols_
-					if down_ {
-						t_ := x_.Cols_
-						/*line fold.go:140*/ t2_ := x_.Rows_
-						/*line fold.go:140*/ outputs_ = t_
-						/*line fold.go:140*/ terms_ = t2_
+		_, _, _ = b0, b1, b2
+		/*line fold.go:158*/ n_ := n0
+		for w := range n {
+			var i0_ int64
+			var di_ int64
+			var j0_ int64
+			var j1_ int64
+			/*line fold.go:159*/ i0_ = g0
+			/*line fold.go:159*/ di_ = int64(grid.Groups[0])
+			/*line fold.go:159*/ j0_ = int64(0)
+			/*line fold.go:159*/ j1_ = cols_
+			if height_ == int64(1) {
+				width_ := support.Div((cols_+s0)-int64(1), s0) * n_
+				t_ := min(g0*width_, cols_)
+				/*line fold.go:162*/ i0_ = int64(0)
+				/*line fold.go:162*/ di_ = int64(1)
+				/*line fold.go:162*/ j0_ = t_
+				j1_ = min(j0_+width_, cols_)
+			}
+			i0_all[w] = i0_
+			di_all[w] = di_
+			j0_all[w] = j0_
+			j1_all[w] = j1_
+		}
+		/*line fold.go:165*/ o_ := g1
+		/*line fold.go:165*/ for o_ < outputs_ {
+			for w := range n {
+				l0 := w % n0
+				i0_ := i0_all[w]
+				j0_ := j0_all[w]
+				j1_ := j1_all[w]
+				di_ := di_all[w]
+				l_ := l0
+				/*line fold.go:166*/ e_ := gpu_none(f_)
+				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
+					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
+						e_ = gpu_with_(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
 					}
-					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
-						s_ := gpu_no(gpu_sum(f_))
-						h1 := x_.Data_
-						h2 := x_.Stride_
-						for t3_, i_ := terms_, int64(0); i_ < t3_; i_ = i_ + int64(1) {
-							/*line fold.go:145*/ var y_ float32
-							if down_ {
-								y_ = h1[(i_*h2)+o_]
-							} else {
-								y_ = h1[(o_*h2)+i_]
-							}
-							t4_ := gpu_state{key_: gpu_key(f_, y_, mask_, flip_), index_: i_}
-							/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum(f_), t4_)
-						}
-						if c_.Cols_ == int64(1) {
-							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of(r_, s_, flip_)
-						} else {
-							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of(r_, s_, flip_)
-						}
+				}
+				t2_ := l_
+				/*line fold.go:172*/ t3_ := l_
+				/*line fold.go:172*/ t4_ := int64(e_.a_)
+				/*line fold.go:172*/ t5_ := int64(e_.b_)
+				/*line fold.go:172*/ as_[t2_] = t4_
+				/*line fold.go:172*/ bs_[t3_] = t5_
+				i0_all[w] = i0_
+				j0_all[w] = j0_
+				j1_all[w] = j1_
+				di_all[w] = di_
+			}
+			for w := range n {
+				l0 := w % n0
+				l_ := l0
+				/*line fold.go:174*/ if l_ == int64(0) {
+					s_ := gpu_state{a_: as_[0], b_: bs_[0]}
+					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
+						t6_ := gpu_state{a_: as_[k_], b_: bs_[k_]}
+						/*line fold.go:177*/ s_ = gpu_merge(s_, gpu_kind(f_), t6_)
+					}
+					if int64(len(parts_)) == int64(0) {
+						gpu_put(c_, o_, gpu_of(r_, s_, int64(order_)))
+					} else {
+						t7_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:182*/ t8_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:182*/ t9_ := s_.a_
+						/*line fold.go:182*/ t10_ := s_.b_
+						/*line fold.go:182*/ parts_[t7_] = t9_
+						/*line fold.go:182*/ parts_[t8_] = t10_
 					}
 				}
 			}
+			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4326
+//line kernels_tandem.go:3613
 	}
 	return nil
 }
 
-func FoldFewFloat64Float64Most64Value64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 most64
+func FoldAlongFloat64Float64Int64Ends64Value64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 ends64
 	var arg1 value64
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		FoldFew[float64, float64, most64, value64](it, arg0, arg1, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, bool(args[10].Uint32() != 0), int64(args[11].Int64()), int64(args[12].Int64()))
+		FoldAlong[float64, float64, int64, ends64, value64](it, arg0, arg1, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), gpu.Matrix[float64]{Data: support.Matrix[float64](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, int(args[13].Int64()), int(args[14].Int64()), int(args[15].Int64()), int64(args[16].Int64()))
 	})
 }
 
-func FoldFewFloat64Float64Most64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func FoldAlongFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
-		return FoldFewFloat64Float64Most64Value64Plain(grid, lo, hi, args)
+		return FoldAlongFloat64Float64Int64Ends64Value64Plain(grid, lo, hi, args)
 	}
-	var f_ gpu_most64
+	var f_ gpu_ends64
 	var r_ gpu_value64
 	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
-	down_ := args[10].Uint32() != 0
-	mask_ := args[11].Int64()
-	flip_ := args[12].Int64()
+	parts_ := support.Slice[int64](args[5:])
+	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[8:]), Rows_: args[10].Int64(), Cols_: args[11].Int64(), Stride_: args[12].Int64()}
+	outputs_ := args[13].Int64()
+	height_ := args[14].Int64()
+	cols_ := args[15].Int64()
+	order_ := args[16].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
+	var as_ [128]int64
+	var bs_ [128]int64
+	var i0_all, di_all, j0_all, j1_all [1024]int64
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
-		for i2 := b2; i2 < e2; i2++ {
-			for i1 := b1; i1 < e1; i1++ {
-				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:138*/ outputs_ := x_.Rows_
-					/*line fold.go:138*/ terms_ := x_.Cols_
-					if down_ {
-						t_ := x_.Cols_
-						/*line fold.go:140*/ t2_ := x_.Rows_
-						/*line fold.go:140*/ outputs_ = t_
-						/*line fold.go:140*/ terms_ = t2_
+		_, _, _ = b0, b1, b2
+		/*line fold.go:158*/ n_ := n0
+		for w := range n {
+			var i0_ int64
+			var di_ int64
+			var j0_ int64
+			var j1_ int64
+			/*line fold.go:159*/ i0_ = g0
+			/*line fold.go:159*/ di_ = int64(grid.Groups[0])
+			/*line fold.go:159*/ j0_ = int64(0)
+			/*line fold.go:159*/ j1_ = cols_
+			if height_ == int64(1) {
+				width_ := support.Div((cols_+s0)-int64(1), s0) * n_
+				t_ := min(g0*width_, cols_)
+				/*line fold.go:162*/ i0_ = int64(0)
+				/*line fold.go:162*/ di_ = int64(1)
+				/*line fold.go:162*/ j0_ = t_
+				j1_ = min(j0_+width_, cols_)
+			}
+			i0_all[w] = i0_
+			di_all[w] = di_
+			j0_all[w] = j0_
+			j1_all[w] = j1_
+		}
+		/*line fold.go:165*/ o_ := g1
+		/*line fold.go:165*/ for o_ < outputs_ {
+			for w := range n {
+				l0 := w % n0
+				i0_ := i0_all[w]
+				j0_ := j0_all[w]
+				j1_ := j1_all[w]
+				di_ := di_all[w]
+				l_ := l0
+				/*line fold.go:166*/ e_ := gpu_none_(f_)
+				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
+					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
+						e_ = gpu_with__(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], (i_*cols_)+j_, order_)
 					}
-					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
-						s_ := gpu_no(gpu_sum_(f_))
-						h1 := x_.Data_
-						h2 := x_.Stride_
-						for t3_, i_ := terms_, int64(0); i_ < t3_; i_ = i_ + int64(1) {
-							/*line fold.go:145*/ var y_ float64
-							if down_ {
-								y_ = h1[(i_*h2)+o_]
-							} else {
-								y_ = h1[(o_*h2)+i_]
-							}
-							t4_ := gpu_state{key_: gpu_key_(f_, y_, mask_, flip_), index_: i_}
-							/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum_(f_), t4_)
-						}
-						if c_.Cols_ == int64(1) {
-							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of_(r_, s_, flip_)
-						} else {
-							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of_(r_, s_, flip_)
-						}
+				}
+				t2_ := l_
+				/*line fold.go:172*/ t3_ := l_
+				/*line fold.go:172*/ t4_ := e_.a_
+				/*line fold.go:172*/ t5_ := e_.b_
+				/*line fold.go:172*/ as_[t2_] = t4_
+				/*line fold.go:172*/ bs_[t3_] = t5_
+				i0_all[w] = i0_
+				j0_all[w] = j0_
+				j1_all[w] = j1_
+				di_all[w] = di_
+			}
+			for w := range n {
+				l0 := w % n0
+				l_ := l0
+				/*line fold.go:174*/ if l_ == int64(0) {
+					s_ := gpu_state{a_: as_[0], b_: bs_[0]}
+					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
+						t6_ := gpu_state{a_: as_[k_], b_: bs_[k_]}
+						/*line fold.go:177*/ s_ = gpu_merge(s_, gpu_kind_(f_), t6_)
+					}
+					if int64(len(parts_)) == int64(0) {
+						gpu_put_(c_, o_, gpu_of_(r_, s_, order_))
+					} else {
+						t7_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:182*/ t8_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:182*/ t9_ := s_.a_
+						/*line fold.go:182*/ t10_ := s_.b_
+						/*line fold.go:182*/ parts_[t7_] = t9_
+						/*line fold.go:182*/ parts_[t8_] = t10_
 					}
 				}
 			}
+			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4392
+//line kernels_tandem.go:3721
 	}
 	return nil
 }
 
-func FoldFewInt32Int32MostIntValueIntPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 mostInt
+func FoldAlongFloat32Int32Int32First32IndexPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 first32
+	var arg1 index
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		FoldAlong[float32, int32, int32, first32, index](it, arg0, arg1, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), gpu.Matrix[float32]{Data: support.Matrix[float32](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, int(args[13].Int64()), int(args[14].Int64()), int(args[15].Int64()), int32(args[16].Int32()))
+	})
+}
+
+func FoldAlongFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return FoldAlongFloat32Int32Int32First32IndexPlain(grid, lo, hi, args)
+	}
+	var f_ gpu_first32
+	var r_ gpu_index
+	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	parts_ := support.Slice[int64](args[5:])
+	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[8:]), Rows_: args[10].Int64(), Cols_: args[11].Int64(), Stride_: args[12].Int64()}
+	outputs_ := args[13].Int64()
+	height_ := args[14].Int64()
+	cols_ := args[15].Int64()
+	order_ := args[16].Int32()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	var as_ [128]int64
+	var bs_ [128]int64
+	var i0_all, di_all, j0_all, j1_all [1024]int64
+	n := n0 * n1 * n2
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		/*line fold.go:158*/ n_ := n0
+		for w := range n {
+			var i0_ int64
+			var di_ int64
+			var j0_ int64
+			var j1_ int64
+			/*line fold.go:159*/ i0_ = g0
+			/*line fold.go:159*/ di_ = int64(grid.Groups[0])
+			/*line fold.go:159*/ j0_ = int64(0)
+			/*line fold.go:159*/ j1_ = cols_
+			if height_ == int64(1) {
+				width_ := support.Div((cols_+s0)-int64(1), s0) * n_
+				t_ := min(g0*width_, cols_)
+				/*line fold.go:162*/ i0_ = int64(0)
+				/*line fold.go:162*/ di_ = int64(1)
+				/*line fold.go:162*/ j0_ = t_
+				j1_ = min(j0_+width_, cols_)
+			}
+			i0_all[w] = i0_
+			di_all[w] = di_
+			j0_all[w] = j0_
+			j1_all[w] = j1_
+		}
+		/*line fold.go:165*/ o_ := g1
+		/*line fold.go:165*/ for o_ < outputs_ {
+			for w := range n {
+				l0 := w % n0
+				i0_ := i0_all[w]
+				j0_ := j0_all[w]
+				j1_ := j1_all[w]
+				di_ := di_all[w]
+				l_ := l0
+				/*line fold.go:166*/ e_ := gpu_none__(f_)
+				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
+					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
+						e_ = gpu_with___(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
+					}
+				}
+				t2_ := l_
+				/*line fold.go:172*/ t3_ := l_
+				/*line fold.go:172*/ t4_ := int64(e_.a_)
+				/*line fold.go:172*/ t5_ := int64(e_.b_)
+				/*line fold.go:172*/ as_[t2_] = t4_
+				/*line fold.go:172*/ bs_[t3_] = t5_
+				i0_all[w] = i0_
+				j0_all[w] = j0_
+				j1_all[w] = j1_
+				di_all[w] = di_
+			}
+			for w := range n {
+				l0 := w % n0
+				l_ := l0
+				/*line fold.go:174*/ if l_ == int64(0) {
+					s_ := gpu_state{a_: as_[0], b_: bs_[0]}
+					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
+						t6_ := gpu_state{a_: as_[k_], b_: bs_[k_]}
+						/*line fold.go:177*/ s_ = gpu_merge(s_, gpu_kind__(f_), t6_)
+					}
+					if int64(len(parts_)) == int64(0) {
+						gpu_put__(c_, o_, gpu_of__(r_, s_, int64(order_)))
+					} else {
+						t7_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:182*/ t8_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:182*/ t9_ := s_.a_
+						/*line fold.go:182*/ t10_ := s_.b_
+						/*line fold.go:182*/ parts_[t7_] = t9_
+						/*line fold.go:182*/ parts_[t8_] = t10_
+					}
+				}
+			}
+			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
+		}
+//line kernels_tandem.go:3829
+	}
+	return nil
+}
+
+func FoldAlongFloat64Int32Int64First64IndexPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 first64
+	var arg1 index
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		FoldAlong[float64, int32, int64, first64, index](it, arg0, arg1, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), gpu.Matrix[float64]{Data: support.Matrix[float64](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, int(args[13].Int64()), int(args[14].Int64()), int(args[15].Int64()), int64(args[16].Int64()))
+	})
+}
+
+func FoldAlongFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return FoldAlongFloat64Int32Int64First64IndexPlain(grid, lo, hi, args)
+	}
+	var f_ gpu_first64
+	var r_ gpu_index
+	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	parts_ := support.Slice[int64](args[5:])
+	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[8:]), Rows_: args[10].Int64(), Cols_: args[11].Int64(), Stride_: args[12].Int64()}
+	outputs_ := args[13].Int64()
+	height_ := args[14].Int64()
+	cols_ := args[15].Int64()
+	order_ := args[16].Int64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	var as_ [128]int64
+	var bs_ [128]int64
+	var i0_all, di_all, j0_all, j1_all [1024]int64
+	n := n0 * n1 * n2
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		/*line fold.go:158*/ n_ := n0
+		for w := range n {
+			var i0_ int64
+			var di_ int64
+			var j0_ int64
+			var j1_ int64
+			/*line fold.go:159*/ i0_ = g0
+			/*line fold.go:159*/ di_ = int64(grid.Groups[0])
+			/*line fold.go:159*/ j0_ = int64(0)
+			/*line fold.go:159*/ j1_ = cols_
+			if height_ == int64(1) {
+				width_ := support.Div((cols_+s0)-int64(1), s0) * n_
+				t_ := min(g0*width_, cols_)
+				/*line fold.go:162*/ i0_ = int64(0)
+				/*line fold.go:162*/ di_ = int64(1)
+				/*line fold.go:162*/ j0_ = t_
+				j1_ = min(j0_+width_, cols_)
+			}
+			i0_all[w] = i0_
+			di_all[w] = di_
+			j0_all[w] = j0_
+			j1_all[w] = j1_
+		}
+		/*line fold.go:165*/ o_ := g1
+		/*line fold.go:165*/ for o_ < outputs_ {
+			for w := range n {
+				l0 := w % n0
+				i0_ := i0_all[w]
+				j0_ := j0_all[w]
+				j1_ := j1_all[w]
+				di_ := di_all[w]
+				l_ := l0
+				/*line fold.go:166*/ e_ := gpu_none___(f_)
+				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
+					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
+						e_ = gpu_with____(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], (i_*cols_)+j_, order_)
+					}
+				}
+				t2_ := l_
+				/*line fold.go:172*/ t3_ := l_
+				/*line fold.go:172*/ t4_ := e_.a_
+				/*line fold.go:172*/ t5_ := e_.b_
+				/*line fold.go:172*/ as_[t2_] = t4_
+				/*line fold.go:172*/ bs_[t3_] = t5_
+				i0_all[w] = i0_
+				j0_all[w] = j0_
+				j1_all[w] = j1_
+				di_all[w] = di_
+			}
+			for w := range n {
+				l0 := w % n0
+				l_ := l0
+				/*line fold.go:174*/ if l_ == int64(0) {
+					s_ := gpu_state{a_: as_[0], b_: bs_[0]}
+					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
+						t6_ := gpu_state{a_: as_[k_], b_: bs_[k_]}
+						/*line fold.go:177*/ s_ = gpu_merge(s_, gpu_kind___(f_), t6_)
+					}
+					if int64(len(parts_)) == int64(0) {
+						gpu_put__(c_, o_, gpu_of__(r_, s_, order_))
+					} else {
+						t7_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:182*/ t8_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:182*/ t9_ := s_.a_
+						/*line fold.go:182*/ t10_ := s_.b_
+						/*line fold.go:182*/ parts_[t7_] = t9_
+						/*line fold.go:182*/ parts_[t8_] = t10_
+					}
+				}
+			}
+			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
+		}
+//line kernels_tandem.go:3937
+	}
+	return nil
+}
+
+func FoldAlongInt32Int32Int32EndsIntValueIntPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 endsInt
 	var arg1 valueInt
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		FoldFew[int32, int32, mostInt, valueInt](it, arg0, arg1, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, bool(args[10].Uint32() != 0), int64(args[11].Int64()), int64(args[12].Int64()))
+		FoldAlong[int32, int32, int32, endsInt, valueInt](it, arg0, arg1, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), gpu.Matrix[int32]{Data: support.Matrix[int32](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, int(args[13].Int64()), int(args[14].Int64()), int(args[15].Int64()), int32(args[16].Int32()))
 	})
 }
 
-func FoldFewInt32Int32MostIntValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func FoldAlongInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
-		return FoldFewInt32Int32MostIntValueIntPlain(grid, lo, hi, args)
+		return FoldAlongInt32Int32Int32EndsIntValueIntPlain(grid, lo, hi, args)
 	}
-	var f_ gpu_mostInt
+	var f_ gpu_endsInt
 	var r_ gpu_valueInt
 	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
-	down_ := args[10].Uint32() != 0
-	mask_ := args[11].Int64()
-	flip_ := args[12].Int64()
+	parts_ := support.Slice[int64](args[5:])
+	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[8:]), Rows_: args[10].Int64(), Cols_: args[11].Int64(), Stride_: args[12].Int64()}
+	outputs_ := args[13].Int64()
+	height_ := args[14].Int64()
+	cols_ := args[15].Int64()
+	order_ := args[16].Int32()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
+	var as_ [128]int64
+	var bs_ [128]int64
+	var i0_all, di_all, j0_all, j1_all [1024]int64
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
-		for i2 := b2; i2 < e2; i2++ {
-			for i1 := b1; i1 < e1; i1++ {
-				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:138*/ outputs_ := x_.Rows_
-					/*line fold.go:138*/ terms_ := x_.Cols_
-					if down_ {
-						t_ := x_.Cols_
-						/*line fold.go:140*/ t2_ := x_.Rows_
-						/*line fold.go:140*/ outputs_ = t_
-						/*line fold.go:140*/ terms_ = t2_
+		_, _, _ = b0, b1, b2
+		/*line fold.go:158*/ n_ := n0
+		for w := range n {
+			var i0_ int64
+			var di_ int64
+			var j0_ int64
+			var j1_ int64
+			/*line fold.go:159*/ i0_ = g0
+			/*line fold.go:159*/ di_ = int64(grid.Groups[0])
+			/*line fold.go:159*/ j0_ = int64(0)
+			/*line fold.go:159*/ j1_ = cols_
+			if height_ == int64(1) {
+				width_ := support.Div((cols_+s0)-int64(1), s0) * n_
+				t_ := min(g0*width_, cols_)
+				/*line fold.go:162*/ i0_ = int64(0)
+				/*line fold.go:162*/ di_ = int64(1)
+				/*line fold.go:162*/ j0_ = t_
+				j1_ = min(j0_+width_, cols_)
+			}
+			i0_all[w] = i0_
+			di_all[w] = di_
+			j0_all[w] = j0_
+			j1_all[w] = j1_
+		}
+		/*line fold.go:165*/ o_ := g1
+		/*line fold.go:165*/ for o_ < outputs_ {
+			for w := range n {
+				l0 := w % n0
+				i0_ := i0_all[w]
+				j0_ := j0_all[w]
+				j1_ := j1_all[w]
+				di_ := di_all[w]
+				l_ := l0
+				/*line fold.go:166*/ e_ := gpu_none____(f_)
+				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
+					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
+						e_ = gpu_with_____(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
 					}
-					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
-						s_ := gpu_no(gpu_sum__(f_))
-						h1 := x_.Data_
-						h2 := x_.Stride_
-						for t3_, i_ := terms_, int64(0); i_ < t3_; i_ = i_ + int64(1) {
-							/*line fold.go:145*/ var y_ int32
-							if down_ {
-								y_ = h1[(i_*h2)+o_]
-							} else {
-								y_ = h1[(o_*h2)+i_]
-							}
-							t4_ := gpu_state{key_: gpu_key__(f_, y_, mask_, flip_), index_: i_}
-							/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum__(f_), t4_)
-						}
-						if c_.Cols_ == int64(1) {
-							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of__(r_, s_, flip_)
-						} else {
-							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of__(r_, s_, flip_)
-						}
+				}
+				t2_ := l_
+				/*line fold.go:172*/ t3_ := l_
+				/*line fold.go:172*/ t4_ := int64(e_.a_)
+				/*line fold.go:172*/ t5_ := int64(e_.b_)
+				/*line fold.go:172*/ as_[t2_] = t4_
+				/*line fold.go:172*/ bs_[t3_] = t5_
+				i0_all[w] = i0_
+				j0_all[w] = j0_
+				j1_all[w] = j1_
+				di_all[w] = di_
+			}
+			for w := range n {
+				l0 := w % n0
+				l_ := l0
+				/*line fold.go:174*/ if l_ == int64(0) {
+					s_ := gpu_state{a_: as_[0], b_: bs_[0]}
+					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
+						t6_ := gpu_state{a_: as_[k_], b_: bs_[k_]}
+						/*line fold.go:177*/ s_ = gpu_merge(s_, gpu_kind____(f_), t6_)
+					}
+					if int64(len(parts_)) == int64(0) {
+						gpu_put__(c_, o_, gpu_of___(r_, s_, int64(order_)))
+					} else {
+						t7_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:182*/ t8_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:182*/ t9_ := s_.a_
+						/*line fold.go:182*/ t10_ := s_.b_
+						/*line fold.go:182*/ parts_[t7_] = t9_
+						/*line fold.go:182*/ parts_[t8_] = t10_
 					}
 				}
 			}
+			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4458
+//line kernels_tandem.go:4045
 	}
 	return nil
 }
 
-func FoldFewFloat32Int32Most32IndexPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 most32
+func FoldAlongInt32Int32Int32FirstIntIndexPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 firstInt
 	var arg1 index
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		FoldFew[float32, int32, most32, index](it, arg0, arg1, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, bool(args[10].Uint32() != 0), int64(args[11].Int64()), int64(args[12].Int64()))
+		FoldAlong[int32, int32, int32, firstInt, index](it, arg0, arg1, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), gpu.Matrix[int32]{Data: support.Matrix[int32](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, int(args[13].Int64()), int(args[14].Int64()), int(args[15].Int64()), int32(args[16].Int32()))
 	})
 }
 
-func FoldFewFloat32Int32Most32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func FoldAlongInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
-		return FoldFewFloat32Int32Most32IndexPlain(grid, lo, hi, args)
+		return FoldAlongInt32Int32Int32FirstIntIndexPlain(grid, lo, hi, args)
 	}
-	var f_ gpu_most32
+	var f_ gpu_firstInt
 	var r_ gpu_index
 	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
-	down_ := args[10].Uint32() != 0
-	mask_ := args[11].Int64()
-	flip_ := args[12].Int64()
+	parts_ := support.Slice[int64](args[5:])
+	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[8:]), Rows_: args[10].Int64(), Cols_: args[11].Int64(), Stride_: args[12].Int64()}
+	outputs_ := args[13].Int64()
+	height_ := args[14].Int64()
+	cols_ := args[15].Int64()
+	order_ := args[16].Int32()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
+	var as_ [128]int64
+	var bs_ [128]int64
+	var i0_all, di_all, j0_all, j1_all [1024]int64
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
-		for i2 := b2; i2 < e2; i2++ {
-			for i1 := b1; i1 < e1; i1++ {
-				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:138*/ outputs_ := x_.Rows_
-					/*line fold.go:138*/ terms_ := x_.Cols_
-					if down_ {
-						t_ := x_.Cols_
-						/*line fold.go:140*/ t2_ := x_.Rows_
-						/*line fold.go:140*/ outputs_ = t_
-						/*line fold.go:140*/ terms_ = t2_
+		_, _, _ = b0, b1, b2
+		/*line fold.go:158*/ n_ := n0
+		for w := range n {
+			var i0_ int64
+			var di_ int64
+			var j0_ int64
+			var j1_ int64
+			/*line fold.go:159*/ i0_ = g0
+			/*line fold.go:159*/ di_ = int64(grid.Groups[0])
+			/*line fold.go:159*/ j0_ = int64(0)
+			/*line fold.go:159*/ j1_ = cols_
+			if height_ == int64(1) {
+				width_ := support.Div((cols_+s0)-int64(1), s0) * n_
+				t_ := min(g0*width_, cols_)
+				/*line fold.go:162*/ i0_ = int64(0)
+				/*line fold.go:162*/ di_ = int64(1)
+				/*line fold.go:162*/ j0_ = t_
+				j1_ = min(j0_+width_, cols_)
+			}
+			i0_all[w] = i0_
+			di_all[w] = di_
+			j0_all[w] = j0_
+			j1_all[w] = j1_
+		}
+		/*line fold.go:165*/ o_ := g1
+		/*line fold.go:165*/ for o_ < outputs_ {
+			for w := range n {
+				l0 := w % n0
+				i0_ := i0_all[w]
+				j0_ := j0_all[w]
+				j1_ := j1_all[w]
+				di_ := di_all[w]
+				l_ := l0
+				/*line fold.go:166*/ e_ := gpu_none_____(f_)
+				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
+					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
+						e_ = gpu_with______(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
 					}
-					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
-						s_ := gpu_no(gpu_sum(f_))
-						h1 := x_.Data_
-						h2 := x_.Stride_
-						for t3_, i_ := terms_, int64(0); i_ < t3_; i_ = i_ + int64(1) {
-							/*line fold.go:145*/ var y_ float32
-							if down_ {
-								y_ = h1[(i_*h2)+o_]
-							} else {
-								y_ = h1[(o_*h2)+i_]
-							}
-							t4_ := gpu_state{key_: gpu_key(f_, y_, mask_, flip_), index_: i_}
-							/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum(f_), t4_)
-						}
-						if c_.Cols_ == int64(1) {
-							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of___(r_, s_, flip_)
-						} else {
-							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of___(r_, s_, flip_)
-						}
+				}
+				t2_ := l_
+				/*line fold.go:172*/ t3_ := l_
+				/*line fold.go:172*/ t4_ := int64(e_.a_)
+				/*line fold.go:172*/ t5_ := int64(e_.b_)
+				/*line fold.go:172*/ as_[t2_] = t4_
+				/*line fold.go:172*/ bs_[t3_] = t5_
+				i0_all[w] = i0_
+				j0_all[w] = j0_
+				j1_all[w] = j1_
+				di_all[w] = di_
+			}
+			for w := range n {
+				l0 := w % n0
+				l_ := l0
+				/*line fold.go:174*/ if l_ == int64(0) {
+					s_ := gpu_state{a_: as_[0], b_: bs_[0]}
+					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
+						t6_ := gpu_state{a_: as_[k_], b_: bs_[k_]}
+						/*line fold.go:177*/ s_ = gpu_merge(s_, gpu_kind_____(f_), t6_)
+					}
+					if int64(len(parts_)) == int64(0) {
+						gpu_put__(c_, o_, gpu_of__(r_, s_, int64(order_)))
+					} else {
+						t7_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:182*/ t8_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:182*/ t9_ := s_.a_
+						/*line fold.go:182*/ t10_ := s_.b_
+						/*line fold.go:182*/ parts_[t7_] = t9_
+						/*line fold.go:182*/ parts_[t8_] = t10_
 					}
 				}
 			}
+			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4524
+//line kernels_tandem.go:4153
 	}
 	return nil
 }
 
-func FoldFewFloat64Int32Most64IndexPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 most64
-	var arg1 index
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		FoldFew[float64, int32, most64, index](it, arg0, arg1, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, bool(args[10].Uint32() != 0), int64(args[11].Int64()), int64(args[12].Int64()))
-	})
-}
-
-func FoldFewFloat64Int32Most64IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FoldFewFloat64Int32Most64IndexPlain(grid, lo, hi, args)
-	}
-	var f_ gpu_most64
-	var r_ gpu_index
-	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
-	down_ := args[10].Uint32() != 0
-	mask_ := args[11].Int64()
-	flip_ := args[12].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
-		for i2 := b2; i2 < e2; i2++ {
-			for i1 := b1; i1 < e1; i1++ {
-				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:138*/ outputs_ := x_.Rows_
-					/*line fold.go:138*/ terms_ := x_.Cols_
-					if down_ {
-						t_ := x_.Cols_
-						/*line fold.go:140*/ t2_ := x_.Rows_
-						/*line fold.go:140*/ outputs_ = t_
-						/*line fold.go:140*/ terms_ = t2_
-					}
-					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
-						s_ := gpu_no(gpu_sum_(f_))
-						h1 := x_.Data_
-						h2 := x_.Stride_
-						for t3_, i_ := terms_, int64(0); i_ < t3_; i_ = i_ + int64(1) {
-							/*line fold.go:145*/ var y_ float64
-							if down_ {
-								y_ = h1[(i_*h2)+o_]
-							} else {
-								y_ = h1[(o_*h2)+i_]
-							}
-							t4_ := gpu_state{key_: gpu_key_(f_, y_, mask_, flip_), index_: i_}
-							/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum_(f_), t4_)
-						}
-						if c_.Cols_ == int64(1) {
-							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of___(r_, s_, flip_)
-						} else {
-							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of___(r_, s_, flip_)
-						}
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:4590
-	}
-	return nil
-}
-
-func FoldFewInt32Int32MostIntIndexPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 mostInt
-	var arg1 index
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		FoldFew[int32, int32, mostInt, index](it, arg0, arg1, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, bool(args[10].Uint32() != 0), int64(args[11].Int64()), int64(args[12].Int64()))
-	})
-}
-
-func FoldFewInt32Int32MostIntIndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FoldFewInt32Int32MostIntIndexPlain(grid, lo, hi, args)
-	}
-	var f_ gpu_mostInt
-	var r_ gpu_index
-	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
-	down_ := args[10].Uint32() != 0
-	mask_ := args[11].Int64()
-	flip_ := args[12].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
-		for i2 := b2; i2 < e2; i2++ {
-			for i1 := b1; i1 < e1; i1++ {
-				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:138*/ outputs_ := x_.Rows_
-					/*line fold.go:138*/ terms_ := x_.Cols_
-					if down_ {
-						t_ := x_.Cols_
-						/*line fold.go:140*/ t2_ := x_.Rows_
-						/*line fold.go:140*/ outputs_ = t_
-						/*line fold.go:140*/ terms_ = t2_
-					}
-					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
-						s_ := gpu_no(gpu_sum__(f_))
-						h1 := x_.Data_
-						h2 := x_.Stride_
-						for t3_, i_ := terms_, int64(0); i_ < t3_; i_ = i_ + int64(1) {
-							/*line fold.go:145*/ var y_ int32
-							if down_ {
-								y_ = h1[(i_*h2)+o_]
-							} else {
-								y_ = h1[(o_*h2)+i_]
-							}
-							t4_ := gpu_state{key_: gpu_key__(f_, y_, mask_, flip_), index_: i_}
-							/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum__(f_), t4_)
-						}
-						if c_.Cols_ == int64(1) {
-							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of___(r_, s_, flip_)
-						} else {
-							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of___(r_, s_, flip_)
-						}
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:4656
-	}
-	return nil
-}
-
-func FoldFewInt32Int32Add32TotalPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func FoldAlongInt32Int32Int32Add32TotalPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 add32
 	var arg1 total
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		FoldFew[int32, int32, add32, total](it, arg0, arg1, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, bool(args[10].Uint32() != 0), int64(args[11].Int64()), int64(args[12].Int64()))
+		FoldAlong[int32, int32, int32, add32, total](it, arg0, arg1, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), gpu.Matrix[int32]{Data: support.Matrix[int32](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, int(args[13].Int64()), int(args[14].Int64()), int(args[15].Int64()), int32(args[16].Int32()))
 	})
 }
 
-func FoldFewInt32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func FoldAlongInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
-		return FoldFewInt32Int32Add32TotalPlain(grid, lo, hi, args)
+		return FoldAlongInt32Int32Int32Add32TotalPlain(grid, lo, hi, args)
 	}
 	var f_ gpu_add32
 	var r_ gpu_total
 	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
-	down_ := args[10].Uint32() != 0
-	mask_ := args[11].Int64()
-	flip_ := args[12].Int64()
+	parts_ := support.Slice[int64](args[5:])
+	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[8:]), Rows_: args[10].Int64(), Cols_: args[11].Int64(), Stride_: args[12].Int64()}
+	outputs_ := args[13].Int64()
+	height_ := args[14].Int64()
+	cols_ := args[15].Int64()
+	order_ := args[16].Int32()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
+	var as_ [128]int64
+	var bs_ [128]int64
+	var i0_all, di_all, j0_all, j1_all [1024]int64
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
-		for i2 := b2; i2 < e2; i2++ {
-			for i1 := b1; i1 < e1; i1++ {
-				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:138*/ outputs_ := x_.Rows_
-					/*line fold.go:138*/ terms_ := x_.Cols_
-					if down_ {
-						t_ := x_.Cols_
-						/*line fold.go:140*/ t2_ := x_.Rows_
-						/*line fold.go:140*/ outputs_ = t_
-						/*line fold.go:140*/ terms_ = t2_
+		_, _, _ = b0, b1, b2
+		/*line fold.go:158*/ n_ := n0
+		for w := range n {
+			var i0_ int64
+			var di_ int64
+			var j0_ int64
+			var j1_ int64
+			/*line fold.go:159*/ i0_ = g0
+			/*line fold.go:159*/ di_ = int64(grid.Groups[0])
+			/*line fold.go:159*/ j0_ = int64(0)
+			/*line fold.go:159*/ j1_ = cols_
+			if height_ == int64(1) {
+				width_ := support.Div((cols_+s0)-int64(1), s0) * n_
+				t_ := min(g0*width_, cols_)
+				/*line fold.go:162*/ i0_ = int64(0)
+				/*line fold.go:162*/ di_ = int64(1)
+				/*line fold.go:162*/ j0_ = t_
+				j1_ = min(j0_+width_, cols_)
+			}
+			i0_all[w] = i0_
+			di_all[w] = di_
+			j0_all[w] = j0_
+			j1_all[w] = j1_
+		}
+		/*line fold.go:165*/ o_ := g1
+		/*line fold.go:165*/ for o_ < outputs_ {
+			for w := range n {
+				l0 := w % n0
+				i0_ := i0_all[w]
+				j0_ := j0_all[w]
+				j1_ := j1_all[w]
+				di_ := di_all[w]
+				l_ := l0
+				/*line fold.go:166*/ e_ := gpu_none______(f_)
+				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
+					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
+						e_ = gpu_with_______(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
 					}
-					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
-						s_ := gpu_no(gpu_sum___(f_))
-						h1 := x_.Data_
-						h2 := x_.Stride_
-						for t3_, i_ := terms_, int64(0); i_ < t3_; i_ = i_ + int64(1) {
-							/*line fold.go:145*/ var y_ int32
-							if down_ {
-								y_ = h1[(i_*h2)+o_]
-							} else {
-								y_ = h1[(o_*h2)+i_]
-							}
-							t4_ := gpu_state{key_: gpu_key___(f_, y_, mask_, flip_), index_: i_}
-							/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum___(f_), t4_)
-						}
-						if c_.Cols_ == int64(1) {
-							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of____(r_, s_, flip_)
-						} else {
-							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of____(r_, s_, flip_)
-						}
+				}
+				t2_ := l_
+				/*line fold.go:172*/ t3_ := l_
+				/*line fold.go:172*/ t4_ := int64(e_.a_)
+				/*line fold.go:172*/ t5_ := int64(e_.b_)
+				/*line fold.go:172*/ as_[t2_] = t4_
+				/*line fold.go:172*/ bs_[t3_] = t5_
+				i0_all[w] = i0_
+				j0_all[w] = j0_
+				j1_all[w] = j1_
+				di_all[w] = di_
+			}
+			for w := range n {
+				l0 := w % n0
+				l_ := l0
+				/*line fold.go:174*/ if l_ == int64(0) {
+					s_ := gpu_state{a_: as_[0], b_: bs_[0]}
+					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
+						t6_ := gpu_state{a_: as_[k_], b_: bs_[k_]}
+						/*line fold.go:177*/ s_ = gpu_merge(s_, gpu_kind______(f_), t6_)
+					}
+					if int64(len(parts_)) == int64(0) {
+						gpu_put__(c_, o_, gpu_of____(r_, s_, int64(order_)))
+					} else {
+						t7_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:182*/ t8_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:182*/ t9_ := s_.a_
+						/*line fold.go:182*/ t10_ := s_.b_
+						/*line fold.go:182*/ parts_[t7_] = t9_
+						/*line fold.go:182*/ parts_[t8_] = t10_
 					}
 				}
 			}
+			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4722
+//line kernels_tandem.go:4261
 	}
 	return nil
 }
 
-func FoldFewBoolInt32CountTotalPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func FoldAlongBoolInt32Int32CountTotalPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 count
 	var arg1 total
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		FoldFew[bool, int32, count, total](it, arg0, arg1, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[bool]{Data: support.Matrix[bool](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, bool(args[10].Uint32() != 0), int64(args[11].Int64()), int64(args[12].Int64()))
+		FoldAlong[bool, int32, int32, count, total](it, arg0, arg1, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), gpu.Matrix[bool]{Data: support.Matrix[bool](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, int(args[13].Int64()), int(args[14].Int64()), int(args[15].Int64()), int32(args[16].Int32()))
 	})
 }
 
-func FoldFewBoolInt32CountTotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func FoldAlongBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
-		return FoldFewBoolInt32CountTotalPlain(grid, lo, hi, args)
+		return FoldAlongBoolInt32Int32CountTotalPlain(grid, lo, hi, args)
 	}
 	var f_ gpu_count
 	var r_ gpu_total
 	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	x_ := gpu_Matrix___{Data_: support.Matrix[bool](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
-	down_ := args[10].Uint32() != 0
-	mask_ := args[11].Int64()
-	flip_ := args[12].Int64()
+	parts_ := support.Slice[int64](args[5:])
+	x_ := gpu_Matrix___{Data_: support.Matrix[bool](args[8:]), Rows_: args[10].Int64(), Cols_: args[11].Int64(), Stride_: args[12].Int64()}
+	outputs_ := args[13].Int64()
+	height_ := args[14].Int64()
+	cols_ := args[15].Int64()
+	order_ := args[16].Int32()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
+	var as_ [128]int64
+	var bs_ [128]int64
+	var i0_all, di_all, j0_all, j1_all [1024]int64
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
-		for i2 := b2; i2 < e2; i2++ {
-			for i1 := b1; i1 < e1; i1++ {
-				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:138*/ outputs_ := x_.Rows_
-					/*line fold.go:138*/ terms_ := x_.Cols_
-					if down_ {
-						t_ := x_.Cols_
-						/*line fold.go:140*/ t2_ := x_.Rows_
-						/*line fold.go:140*/ outputs_ = t_
-						/*line fold.go:140*/ terms_ = t2_
+		_, _, _ = b0, b1, b2
+		/*line fold.go:158*/ n_ := n0
+		for w := range n {
+			var i0_ int64
+			var di_ int64
+			var j0_ int64
+			var j1_ int64
+			/*line fold.go:159*/ i0_ = g0
+			/*line fold.go:159*/ di_ = int64(grid.Groups[0])
+			/*line fold.go:159*/ j0_ = int64(0)
+			/*line fold.go:159*/ j1_ = cols_
+			if height_ == int64(1) {
+				width_ := support.Div((cols_+s0)-int64(1), s0) * n_
+				t_ := min(g0*width_, cols_)
+				/*line fold.go:162*/ i0_ = int64(0)
+				/*line fold.go:162*/ di_ = int64(1)
+				/*line fold.go:162*/ j0_ = t_
+				j1_ = min(j0_+width_, cols_)
+			}
+			i0_all[w] = i0_
+			di_all[w] = di_
+			j0_all[w] = j0_
+			j1_all[w] = j1_
+		}
+		/*line fold.go:165*/ o_ := g1
+		/*line fold.go:165*/ for o_ < outputs_ {
+			for w := range n {
+				l0 := w % n0
+				i0_ := i0_all[w]
+				j0_ := j0_all[w]
+				j1_ := j1_all[w]
+				di_ := di_all[w]
+				l_ := l0
+				/*line fold.go:166*/ e_ := gpu_none_______(f_)
+				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
+					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
+						e_ = gpu_with________(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
 					}
-					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
-						s_ := gpu_no(gpu_sum____(f_))
-						h1 := x_.Data_
-						h2 := x_.Stride_
-						for t3_, i_ := terms_, int64(0); i_ < t3_; i_ = i_ + int64(1) {
-							/*line fold.go:145*/ var y_ bool
-							if down_ {
-								y_ = h1[(i_*h2)+o_]
-							} else {
-								y_ = h1[(o_*h2)+i_]
-							}
-							t4_ := gpu_state{key_: gpu_key____(f_, y_, mask_, flip_), index_: i_}
-							/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum____(f_), t4_)
-						}
-						if c_.Cols_ == int64(1) {
-							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of____(r_, s_, flip_)
-						} else {
-							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of____(r_, s_, flip_)
-						}
+				}
+				t2_ := l_
+				/*line fold.go:172*/ t3_ := l_
+				/*line fold.go:172*/ t4_ := int64(e_.a_)
+				/*line fold.go:172*/ t5_ := int64(e_.b_)
+				/*line fold.go:172*/ as_[t2_] = t4_
+				/*line fold.go:172*/ bs_[t3_] = t5_
+				i0_all[w] = i0_
+				j0_all[w] = j0_
+				j1_all[w] = j1_
+				di_all[w] = di_
+			}
+			for w := range n {
+				l0 := w % n0
+				l_ := l0
+				/*line fold.go:174*/ if l_ == int64(0) {
+					s_ := gpu_state{a_: as_[0], b_: bs_[0]}
+					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
+						t6_ := gpu_state{a_: as_[k_], b_: bs_[k_]}
+						/*line fold.go:177*/ s_ = gpu_merge(s_, gpu_kind_______(f_), t6_)
+					}
+					if int64(len(parts_)) == int64(0) {
+						gpu_put__(c_, o_, gpu_of____(r_, s_, int64(order_)))
+					} else {
+						t7_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:182*/ t8_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:182*/ t9_ := s_.a_
+						/*line fold.go:182*/ t10_ := s_.b_
+						/*line fold.go:182*/ parts_[t7_] = t9_
+						/*line fold.go:182*/ parts_[t8_] = t10_
 					}
 				}
 			}
+			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4788
+//line kernels_tandem.go:4369
 	}
 	return nil
 }
 
-func FoldFewBoolBoolCountReachedPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 count
-	var arg1 reached
+func FoldAlongBoolBoolInt32EndsBoolTruthPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 endsBool
+	var arg1 truth
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		FoldFew[bool, bool, count, reached](it, arg0, arg1, gpu.Matrix[bool]{Data: support.Matrix[bool](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[bool]{Data: support.Matrix[bool](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, bool(args[10].Uint32() != 0), int64(args[11].Int64()), int64(args[12].Int64()))
+		FoldAlong[bool, bool, int32, endsBool, truth](it, arg0, arg1, gpu.Matrix[bool]{Data: support.Matrix[bool](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), gpu.Matrix[bool]{Data: support.Matrix[bool](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, int(args[13].Int64()), int(args[14].Int64()), int(args[15].Int64()), int32(args[16].Int32()))
 	})
 }
 
-func FoldFewBoolBoolCountReachedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func FoldAlongBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
-		return FoldFewBoolBoolCountReachedPlain(grid, lo, hi, args)
+		return FoldAlongBoolBoolInt32EndsBoolTruthPlain(grid, lo, hi, args)
 	}
-	var f_ gpu_count
-	var r_ gpu_reached
+	var f_ gpu_endsBool
+	var r_ gpu_truth
 	c_ := gpu_Matrix___{Data_: support.Matrix[bool](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	x_ := gpu_Matrix___{Data_: support.Matrix[bool](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
-	down_ := args[10].Uint32() != 0
-	mask_ := args[11].Int64()
-	flip_ := args[12].Int64()
+	parts_ := support.Slice[int64](args[5:])
+	x_ := gpu_Matrix___{Data_: support.Matrix[bool](args[8:]), Rows_: args[10].Int64(), Cols_: args[11].Int64(), Stride_: args[12].Int64()}
+	outputs_ := args[13].Int64()
+	height_ := args[14].Int64()
+	cols_ := args[15].Int64()
+	order_ := args[16].Int32()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	var as_ [128]int64
+	var bs_ [128]int64
+	var i0_all, di_all, j0_all, j1_all [1024]int64
+	n := n0 * n1 * n2
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		/*line fold.go:158*/ n_ := n0
+		for w := range n {
+			var i0_ int64
+			var di_ int64
+			var j0_ int64
+			var j1_ int64
+			/*line fold.go:159*/ i0_ = g0
+			/*line fold.go:159*/ di_ = int64(grid.Groups[0])
+			/*line fold.go:159*/ j0_ = int64(0)
+			/*line fold.go:159*/ j1_ = cols_
+			if height_ == int64(1) {
+				width_ := support.Div((cols_+s0)-int64(1), s0) * n_
+				t_ := min(g0*width_, cols_)
+				/*line fold.go:162*/ i0_ = int64(0)
+				/*line fold.go:162*/ di_ = int64(1)
+				/*line fold.go:162*/ j0_ = t_
+				j1_ = min(j0_+width_, cols_)
+			}
+			i0_all[w] = i0_
+			di_all[w] = di_
+			j0_all[w] = j0_
+			j1_all[w] = j1_
+		}
+		/*line fold.go:165*/ o_ := g1
+		/*line fold.go:165*/ for o_ < outputs_ {
+			for w := range n {
+				l0 := w % n0
+				i0_ := i0_all[w]
+				j0_ := j0_all[w]
+				j1_ := j1_all[w]
+				di_ := di_all[w]
+				l_ := l0
+				/*line fold.go:166*/ e_ := gpu_none________(f_)
+				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
+					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
+						e_ = gpu_with_________(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
+					}
+				}
+				t2_ := l_
+				/*line fold.go:172*/ t3_ := l_
+				/*line fold.go:172*/ t4_ := int64(e_.a_)
+				/*line fold.go:172*/ t5_ := int64(e_.b_)
+				/*line fold.go:172*/ as_[t2_] = t4_
+				/*line fold.go:172*/ bs_[t3_] = t5_
+				i0_all[w] = i0_
+				j0_all[w] = j0_
+				j1_all[w] = j1_
+				di_all[w] = di_
+			}
+			for w := range n {
+				l0 := w % n0
+				l_ := l0
+				/*line fold.go:174*/ if l_ == int64(0) {
+					s_ := gpu_state{a_: as_[0], b_: bs_[0]}
+					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
+						t6_ := gpu_state{a_: as_[k_], b_: bs_[k_]}
+						/*line fold.go:177*/ s_ = gpu_merge(s_, gpu_kind________(f_), t6_)
+					}
+					if int64(len(parts_)) == int64(0) {
+						gpu_put___(c_, o_, gpu_of_____(r_, s_, int64(order_)))
+					} else {
+						t7_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:182*/ t8_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:182*/ t9_ := s_.a_
+						/*line fold.go:182*/ t10_ := s_.b_
+						/*line fold.go:182*/ parts_[t7_] = t9_
+						/*line fold.go:182*/ parts_[t8_] = t10_
+					}
+				}
+			}
+			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
+		}
+//line kernels_tandem.go:4477
+	}
+	return nil
+}
+
+func FoldEachFloat32Float32Int32Ends32Value32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 ends32
+	var arg1 value32
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		FoldEach[float32, float32, int32, ends32, value32](it, arg0, arg1, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), gpu.Matrix[float32]{Data: support.Matrix[float32](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, bool(args[13].Uint32() != 0), int32(args[14].Int32()))
+	})
+}
+
+func FoldEachFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return FoldEachFloat32Float32Int32Ends32Value32Plain(grid, lo, hi, args)
+	}
+	var f_ gpu_ends32
+	var r_ gpu_value32
+	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	parts_ := support.Slice[int64](args[5:])
+	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[8:]), Rows_: args[10].Int64(), Cols_: args[11].Int64(), Stride_: args[12].Int64()}
+	down_ := args[13].Uint32() != 0
+	order_ := args[14].Int32()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -4819,38 +4508,638 @@ func FoldFewBoolBoolCountReachedGo(grid backend.Grid, lo, hi int, args []backend
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:138*/ outputs_ := x_.Rows_
-					/*line fold.go:138*/ terms_ := x_.Cols_
+					/*line fold.go:208*/ outputs_ := x_.Rows_
+					/*line fold.go:208*/ terms_ := x_.Cols_
 					if down_ {
 						t_ := x_.Cols_
-						/*line fold.go:140*/ t2_ := x_.Rows_
-						/*line fold.go:140*/ outputs_ = t_
-						/*line fold.go:140*/ terms_ = t2_
+						/*line fold.go:210*/ t2_ := x_.Rows_
+						/*line fold.go:210*/ outputs_ = t_
+						/*line fold.go:210*/ terms_ = t2_
 					}
+					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
+					from_ := min(g1*share_, terms_)
+					to_ := min(from_+share_, terms_)
 					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
-						s_ := gpu_no(gpu_sum____(f_))
+						e_ := gpu_none(f_)
 						h1 := x_.Data_
 						h2 := x_.Stride_
-						for t3_, i_ := terms_, int64(0); i_ < t3_; i_ = i_ + int64(1) {
-							/*line fold.go:145*/ var y_ bool
+						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
+							/*line fold.go:218*/ var y_ float32
 							if down_ {
 								y_ = h1[(i_*h2)+o_]
 							} else {
 								y_ = h1[(o_*h2)+i_]
 							}
-							t4_ := gpu_state{key_: gpu_key____(f_, y_, mask_, flip_), index_: i_}
-							/*line fold.go:151*/ s_ = gpu_merge(s_, gpu_sum____(f_), t4_)
+							e_ = gpu_with_(f_, e_, y_, int32(i_), order_)
 						}
-						if c_.Cols_ == int64(1) {
-							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of_____(r_, s_, flip_)
+						s_ := gpu_state{a_: int64(e_.a_), b_: int64(e_.b_)}
+						if int64(len(parts_)) == int64(0) {
+							gpu_put(c_, o_, gpu_of(r_, s_, int64(order_)))
 						} else {
-							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of_____(r_, s_, flip_)
+							t3_ := ((int64(2) * g1) * outputs_) + o_
+							/*line fold.go:230*/ t4_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:230*/ t5_ := s_.a_
+							/*line fold.go:230*/ t6_ := s_.b_
+							/*line fold.go:230*/ parts_[t3_] = t5_
+							/*line fold.go:230*/ parts_[t4_] = t6_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:4854
+//line kernels_tandem.go:4551
+	}
+	return nil
+}
+
+func FoldEachFloat64Float64Int64Ends64Value64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 ends64
+	var arg1 value64
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		FoldEach[float64, float64, int64, ends64, value64](it, arg0, arg1, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), gpu.Matrix[float64]{Data: support.Matrix[float64](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, bool(args[13].Uint32() != 0), int64(args[14].Int64()))
+	})
+}
+
+func FoldEachFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return FoldEachFloat64Float64Int64Ends64Value64Plain(grid, lo, hi, args)
+	}
+	var f_ gpu_ends64
+	var r_ gpu_value64
+	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	parts_ := support.Slice[int64](args[5:])
+	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[8:]), Rows_: args[10].Int64(), Cols_: args[11].Int64(), Stride_: args[12].Int64()}
+	down_ := args[13].Uint32() != 0
+	order_ := args[14].Int64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line fold.go:208*/ outputs_ := x_.Rows_
+					/*line fold.go:208*/ terms_ := x_.Cols_
+					if down_ {
+						t_ := x_.Cols_
+						/*line fold.go:210*/ t2_ := x_.Rows_
+						/*line fold.go:210*/ outputs_ = t_
+						/*line fold.go:210*/ terms_ = t2_
+					}
+					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
+					from_ := min(g1*share_, terms_)
+					to_ := min(from_+share_, terms_)
+					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
+						e_ := gpu_none_(f_)
+						h1 := x_.Data_
+						h2 := x_.Stride_
+						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
+							/*line fold.go:218*/ var y_ float64
+							if down_ {
+								y_ = h1[(i_*h2)+o_]
+							} else {
+								y_ = h1[(o_*h2)+i_]
+							}
+							e_ = gpu_with__(f_, e_, y_, i_, order_)
+						}
+						s_ := gpu_state{a_: e_.a_, b_: e_.b_}
+						if int64(len(parts_)) == int64(0) {
+							gpu_put_(c_, o_, gpu_of_(r_, s_, order_))
+						} else {
+							t3_ := ((int64(2) * g1) * outputs_) + o_
+							/*line fold.go:230*/ t4_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:230*/ t5_ := s_.a_
+							/*line fold.go:230*/ t6_ := s_.b_
+							/*line fold.go:230*/ parts_[t3_] = t5_
+							/*line fold.go:230*/ parts_[t4_] = t6_
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:4625
+	}
+	return nil
+}
+
+func FoldEachFloat32Int32Int32First32IndexPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 first32
+	var arg1 index
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		FoldEach[float32, int32, int32, first32, index](it, arg0, arg1, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), gpu.Matrix[float32]{Data: support.Matrix[float32](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, bool(args[13].Uint32() != 0), int32(args[14].Int32()))
+	})
+}
+
+func FoldEachFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return FoldEachFloat32Int32Int32First32IndexPlain(grid, lo, hi, args)
+	}
+	var f_ gpu_first32
+	var r_ gpu_index
+	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	parts_ := support.Slice[int64](args[5:])
+	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[8:]), Rows_: args[10].Int64(), Cols_: args[11].Int64(), Stride_: args[12].Int64()}
+	down_ := args[13].Uint32() != 0
+	order_ := args[14].Int32()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line fold.go:208*/ outputs_ := x_.Rows_
+					/*line fold.go:208*/ terms_ := x_.Cols_
+					if down_ {
+						t_ := x_.Cols_
+						/*line fold.go:210*/ t2_ := x_.Rows_
+						/*line fold.go:210*/ outputs_ = t_
+						/*line fold.go:210*/ terms_ = t2_
+					}
+					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
+					from_ := min(g1*share_, terms_)
+					to_ := min(from_+share_, terms_)
+					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
+						e_ := gpu_none__(f_)
+						h1 := x_.Data_
+						h2 := x_.Stride_
+						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
+							/*line fold.go:218*/ var y_ float32
+							if down_ {
+								y_ = h1[(i_*h2)+o_]
+							} else {
+								y_ = h1[(o_*h2)+i_]
+							}
+							e_ = gpu_with___(f_, e_, y_, int32(i_), order_)
+						}
+						s_ := gpu_state{a_: int64(e_.a_), b_: int64(e_.b_)}
+						if int64(len(parts_)) == int64(0) {
+							gpu_put__(c_, o_, gpu_of__(r_, s_, int64(order_)))
+						} else {
+							t3_ := ((int64(2) * g1) * outputs_) + o_
+							/*line fold.go:230*/ t4_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:230*/ t5_ := s_.a_
+							/*line fold.go:230*/ t6_ := s_.b_
+							/*line fold.go:230*/ parts_[t3_] = t5_
+							/*line fold.go:230*/ parts_[t4_] = t6_
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:4699
+	}
+	return nil
+}
+
+func FoldEachFloat64Int32Int64First64IndexPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 first64
+	var arg1 index
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		FoldEach[float64, int32, int64, first64, index](it, arg0, arg1, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), gpu.Matrix[float64]{Data: support.Matrix[float64](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, bool(args[13].Uint32() != 0), int64(args[14].Int64()))
+	})
+}
+
+func FoldEachFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return FoldEachFloat64Int32Int64First64IndexPlain(grid, lo, hi, args)
+	}
+	var f_ gpu_first64
+	var r_ gpu_index
+	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	parts_ := support.Slice[int64](args[5:])
+	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[8:]), Rows_: args[10].Int64(), Cols_: args[11].Int64(), Stride_: args[12].Int64()}
+	down_ := args[13].Uint32() != 0
+	order_ := args[14].Int64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line fold.go:208*/ outputs_ := x_.Rows_
+					/*line fold.go:208*/ terms_ := x_.Cols_
+					if down_ {
+						t_ := x_.Cols_
+						/*line fold.go:210*/ t2_ := x_.Rows_
+						/*line fold.go:210*/ outputs_ = t_
+						/*line fold.go:210*/ terms_ = t2_
+					}
+					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
+					from_ := min(g1*share_, terms_)
+					to_ := min(from_+share_, terms_)
+					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
+						e_ := gpu_none___(f_)
+						h1 := x_.Data_
+						h2 := x_.Stride_
+						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
+							/*line fold.go:218*/ var y_ float64
+							if down_ {
+								y_ = h1[(i_*h2)+o_]
+							} else {
+								y_ = h1[(o_*h2)+i_]
+							}
+							e_ = gpu_with____(f_, e_, y_, i_, order_)
+						}
+						s_ := gpu_state{a_: e_.a_, b_: e_.b_}
+						if int64(len(parts_)) == int64(0) {
+							gpu_put__(c_, o_, gpu_of__(r_, s_, order_))
+						} else {
+							t3_ := ((int64(2) * g1) * outputs_) + o_
+							/*line fold.go:230*/ t4_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:230*/ t5_ := s_.a_
+							/*line fold.go:230*/ t6_ := s_.b_
+							/*line fold.go:230*/ parts_[t3_] = t5_
+							/*line fold.go:230*/ parts_[t4_] = t6_
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:4773
+	}
+	return nil
+}
+
+func FoldEachInt32Int32Int32EndsIntValueIntPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 endsInt
+	var arg1 valueInt
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		FoldEach[int32, int32, int32, endsInt, valueInt](it, arg0, arg1, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), gpu.Matrix[int32]{Data: support.Matrix[int32](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, bool(args[13].Uint32() != 0), int32(args[14].Int32()))
+	})
+}
+
+func FoldEachInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return FoldEachInt32Int32Int32EndsIntValueIntPlain(grid, lo, hi, args)
+	}
+	var f_ gpu_endsInt
+	var r_ gpu_valueInt
+	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	parts_ := support.Slice[int64](args[5:])
+	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[8:]), Rows_: args[10].Int64(), Cols_: args[11].Int64(), Stride_: args[12].Int64()}
+	down_ := args[13].Uint32() != 0
+	order_ := args[14].Int32()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line fold.go:208*/ outputs_ := x_.Rows_
+					/*line fold.go:208*/ terms_ := x_.Cols_
+					if down_ {
+						t_ := x_.Cols_
+						/*line fold.go:210*/ t2_ := x_.Rows_
+						/*line fold.go:210*/ outputs_ = t_
+						/*line fold.go:210*/ terms_ = t2_
+					}
+					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
+					from_ := min(g1*share_, terms_)
+					to_ := min(from_+share_, terms_)
+					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
+						e_ := gpu_none____(f_)
+						h1 := x_.Data_
+						h2 := x_.Stride_
+						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
+							/*line fold.go:218*/ var y_ int32
+							if down_ {
+								y_ = h1[(i_*h2)+o_]
+							} else {
+								y_ = h1[(o_*h2)+i_]
+							}
+							e_ = gpu_with_____(f_, e_, y_, int32(i_), order_)
+						}
+						s_ := gpu_state{a_: int64(e_.a_), b_: int64(e_.b_)}
+						if int64(len(parts_)) == int64(0) {
+							gpu_put__(c_, o_, gpu_of___(r_, s_, int64(order_)))
+						} else {
+							t3_ := ((int64(2) * g1) * outputs_) + o_
+							/*line fold.go:230*/ t4_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:230*/ t5_ := s_.a_
+							/*line fold.go:230*/ t6_ := s_.b_
+							/*line fold.go:230*/ parts_[t3_] = t5_
+							/*line fold.go:230*/ parts_[t4_] = t6_
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:4847
+	}
+	return nil
+}
+
+func FoldEachInt32Int32Int32FirstIntIndexPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 firstInt
+	var arg1 index
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		FoldEach[int32, int32, int32, firstInt, index](it, arg0, arg1, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), gpu.Matrix[int32]{Data: support.Matrix[int32](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, bool(args[13].Uint32() != 0), int32(args[14].Int32()))
+	})
+}
+
+func FoldEachInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return FoldEachInt32Int32Int32FirstIntIndexPlain(grid, lo, hi, args)
+	}
+	var f_ gpu_firstInt
+	var r_ gpu_index
+	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	parts_ := support.Slice[int64](args[5:])
+	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[8:]), Rows_: args[10].Int64(), Cols_: args[11].Int64(), Stride_: args[12].Int64()}
+	down_ := args[13].Uint32() != 0
+	order_ := args[14].Int32()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line fold.go:208*/ outputs_ := x_.Rows_
+					/*line fold.go:208*/ terms_ := x_.Cols_
+					if down_ {
+						t_ := x_.Cols_
+						/*line fold.go:210*/ t2_ := x_.Rows_
+						/*line fold.go:210*/ outputs_ = t_
+						/*line fold.go:210*/ terms_ = t2_
+					}
+					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
+					from_ := min(g1*share_, terms_)
+					to_ := min(from_+share_, terms_)
+					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
+						e_ := gpu_none_____(f_)
+						h1 := x_.Data_
+						h2 := x_.Stride_
+						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
+							/*line fold.go:218*/ var y_ int32
+							if down_ {
+								y_ = h1[(i_*h2)+o_]
+							} else {
+								y_ = h1[(o_*h2)+i_]
+							}
+							e_ = gpu_with______(f_, e_, y_, int32(i_), order_)
+						}
+						s_ := gpu_state{a_: int64(e_.a_), b_: int64(e_.b_)}
+						if int64(len(parts_)) == int64(0) {
+							gpu_put__(c_, o_, gpu_of__(r_, s_, int64(order_)))
+						} else {
+							t3_ := ((int64(2) * g1) * outputs_) + o_
+							/*line fold.go:230*/ t4_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:230*/ t5_ := s_.a_
+							/*line fold.go:230*/ t6_ := s_.b_
+							/*line fold.go:230*/ parts_[t3_] = t5_
+							/*line fold.go:230*/ parts_[t4_] = t6_
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:4921
+	}
+	return nil
+}
+
+func FoldEachInt32Int32Int32Add32TotalPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 add32
+	var arg1 total
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		FoldEach[int32, int32, int32, add32, total](it, arg0, arg1, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), gpu.Matrix[int32]{Data: support.Matrix[int32](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, bool(args[13].Uint32() != 0), int32(args[14].Int32()))
+	})
+}
+
+func FoldEachInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return FoldEachInt32Int32Int32Add32TotalPlain(grid, lo, hi, args)
+	}
+	var f_ gpu_add32
+	var r_ gpu_total
+	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	parts_ := support.Slice[int64](args[5:])
+	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[8:]), Rows_: args[10].Int64(), Cols_: args[11].Int64(), Stride_: args[12].Int64()}
+	down_ := args[13].Uint32() != 0
+	order_ := args[14].Int32()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line fold.go:208*/ outputs_ := x_.Rows_
+					/*line fold.go:208*/ terms_ := x_.Cols_
+					if down_ {
+						t_ := x_.Cols_
+						/*line fold.go:210*/ t2_ := x_.Rows_
+						/*line fold.go:210*/ outputs_ = t_
+						/*line fold.go:210*/ terms_ = t2_
+					}
+					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
+					from_ := min(g1*share_, terms_)
+					to_ := min(from_+share_, terms_)
+					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
+						e_ := gpu_none______(f_)
+						h1 := x_.Data_
+						h2 := x_.Stride_
+						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
+							/*line fold.go:218*/ var y_ int32
+							if down_ {
+								y_ = h1[(i_*h2)+o_]
+							} else {
+								y_ = h1[(o_*h2)+i_]
+							}
+							e_ = gpu_with_______(f_, e_, y_, int32(i_), order_)
+						}
+						s_ := gpu_state{a_: int64(e_.a_), b_: int64(e_.b_)}
+						if int64(len(parts_)) == int64(0) {
+							gpu_put__(c_, o_, gpu_of____(r_, s_, int64(order_)))
+						} else {
+							t3_ := ((int64(2) * g1) * outputs_) + o_
+							/*line fold.go:230*/ t4_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:230*/ t5_ := s_.a_
+							/*line fold.go:230*/ t6_ := s_.b_
+							/*line fold.go:230*/ parts_[t3_] = t5_
+							/*line fold.go:230*/ parts_[t4_] = t6_
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:4995
+	}
+	return nil
+}
+
+func FoldEachBoolInt32Int32CountTotalPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 count
+	var arg1 total
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		FoldEach[bool, int32, int32, count, total](it, arg0, arg1, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), gpu.Matrix[bool]{Data: support.Matrix[bool](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, bool(args[13].Uint32() != 0), int32(args[14].Int32()))
+	})
+}
+
+func FoldEachBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return FoldEachBoolInt32Int32CountTotalPlain(grid, lo, hi, args)
+	}
+	var f_ gpu_count
+	var r_ gpu_total
+	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	parts_ := support.Slice[int64](args[5:])
+	x_ := gpu_Matrix___{Data_: support.Matrix[bool](args[8:]), Rows_: args[10].Int64(), Cols_: args[11].Int64(), Stride_: args[12].Int64()}
+	down_ := args[13].Uint32() != 0
+	order_ := args[14].Int32()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line fold.go:208*/ outputs_ := x_.Rows_
+					/*line fold.go:208*/ terms_ := x_.Cols_
+					if down_ {
+						t_ := x_.Cols_
+						/*line fold.go:210*/ t2_ := x_.Rows_
+						/*line fold.go:210*/ outputs_ = t_
+						/*line fold.go:210*/ terms_ = t2_
+					}
+					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
+					from_ := min(g1*share_, terms_)
+					to_ := min(from_+share_, terms_)
+					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
+						e_ := gpu_none_______(f_)
+						h1 := x_.Data_
+						h2 := x_.Stride_
+						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
+							/*line fold.go:218*/ var y_ bool
+							if down_ {
+								y_ = h1[(i_*h2)+o_]
+							} else {
+								y_ = h1[(o_*h2)+i_]
+							}
+							e_ = gpu_with________(f_, e_, y_, int32(i_), order_)
+						}
+						s_ := gpu_state{a_: int64(e_.a_), b_: int64(e_.b_)}
+						if int64(len(parts_)) == int64(0) {
+							gpu_put__(c_, o_, gpu_of____(r_, s_, int64(order_)))
+						} else {
+							t3_ := ((int64(2) * g1) * outputs_) + o_
+							/*line fold.go:230*/ t4_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:230*/ t5_ := s_.a_
+							/*line fold.go:230*/ t6_ := s_.b_
+							/*line fold.go:230*/ parts_[t3_] = t5_
+							/*line fold.go:230*/ parts_[t4_] = t6_
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:5069
+	}
+	return nil
+}
+
+func FoldEachBoolBoolInt32EndsBoolTruthPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 endsBool
+	var arg1 truth
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		FoldEach[bool, bool, int32, endsBool, truth](it, arg0, arg1, gpu.Matrix[bool]{Data: support.Matrix[bool](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), gpu.Matrix[bool]{Data: support.Matrix[bool](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, bool(args[13].Uint32() != 0), int32(args[14].Int32()))
+	})
+}
+
+func FoldEachBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return FoldEachBoolBoolInt32EndsBoolTruthPlain(grid, lo, hi, args)
+	}
+	var f_ gpu_endsBool
+	var r_ gpu_truth
+	c_ := gpu_Matrix___{Data_: support.Matrix[bool](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	parts_ := support.Slice[int64](args[5:])
+	x_ := gpu_Matrix___{Data_: support.Matrix[bool](args[8:]), Rows_: args[10].Int64(), Cols_: args[11].Int64(), Stride_: args[12].Int64()}
+	down_ := args[13].Uint32() != 0
+	order_ := args[14].Int32()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line fold.go:208*/ outputs_ := x_.Rows_
+					/*line fold.go:208*/ terms_ := x_.Cols_
+					if down_ {
+						t_ := x_.Cols_
+						/*line fold.go:210*/ t2_ := x_.Rows_
+						/*line fold.go:210*/ outputs_ = t_
+						/*line fold.go:210*/ terms_ = t2_
+					}
+					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
+					from_ := min(g1*share_, terms_)
+					to_ := min(from_+share_, terms_)
+					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
+						e_ := gpu_none________(f_)
+						h1 := x_.Data_
+						h2 := x_.Stride_
+						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
+							/*line fold.go:218*/ var y_ bool
+							if down_ {
+								y_ = h1[(i_*h2)+o_]
+							} else {
+								y_ = h1[(o_*h2)+i_]
+							}
+							e_ = gpu_with_________(f_, e_, y_, int32(i_), order_)
+						}
+						s_ := gpu_state{a_: int64(e_.a_), b_: int64(e_.b_)}
+						if int64(len(parts_)) == int64(0) {
+							gpu_put___(c_, o_, gpu_of_____(r_, s_, int64(order_)))
+						} else {
+							t3_ := ((int64(2) * g1) * outputs_) + o_
+							/*line fold.go:230*/ t4_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:230*/ t5_ := s_.a_
+							/*line fold.go:230*/ t6_ := s_.b_
+							/*line fold.go:230*/ parts_[t3_] = t5_
+							/*line fold.go:230*/ parts_[t4_] = t6_
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:5143
 	}
 	return nil
 }
@@ -4858,7 +5147,7 @@ func FoldFewBoolBoolCountReachedGo(grid backend.Grid, lo, hi int, args []backend
 func FinishFloat32Value32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 value32
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Finish[float32, value32](it, arg0, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), bool(args[9].Uint32() != 0), int64(args[10].Int64()))
+		Finish[float32, value32](it, arg0, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), int(args[9].Int64()), int64(args[10].Int64()))
 	})
 }
 
@@ -4870,8 +5159,8 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	parts_ := support.Slice[int64](args[5:])
 	count_ := args[8].Int64()
-	sum_ := args[9].Uint32() != 0
-	flip_ := args[10].Int64()
+	kind_ := args[9].Int64()
+	order_ := args[10].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -4884,23 +5173,19 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line fold.go:202*/ outputs_ := c_.Rows_ * c_.Cols_
+						/*line fold.go:298*/ outputs_ := c_.Rows_ * c_.Cols_
 						o_ := i0
-						s_ := gpu_no(sum_)
-						for t_, p_ := count_, int64(0); p_ < t_; p_ = p_ + int64(1) {
-							t2_ := gpu_state{key_: parts_[((int64(2)*p_)*outputs_)+o_], index_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-							/*line fold.go:206*/ s_ = gpu_merge(s_, sum_, t2_)
+						s_ := gpu_state{a_: parts_[o_], b_: parts_[outputs_+o_]}
+						for p_ := int64(1); p_ < count_; p_ = p_ + int64(1) {
+							t_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
+							/*line fold.go:302*/ s_ = gpu_merge(s_, kind_, t_)
 						}
-						if c_.Cols_ == int64(1) {
-							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of(r_, s_, flip_)
-						} else {
-							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of(r_, s_, flip_)
-						}
+						gpu_put(c_, o_, gpu_of(r_, s_, order_))
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:4904
+//line kernels_tandem.go:5189
 	}
 	return nil
 }
@@ -4908,7 +5193,7 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 func FinishFloat64Value64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 value64
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Finish[float64, value64](it, arg0, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), bool(args[9].Uint32() != 0), int64(args[10].Int64()))
+		Finish[float64, value64](it, arg0, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), int(args[9].Int64()), int64(args[10].Int64()))
 	})
 }
 
@@ -4920,8 +5205,8 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	parts_ := support.Slice[int64](args[5:])
 	count_ := args[8].Int64()
-	sum_ := args[9].Uint32() != 0
-	flip_ := args[10].Int64()
+	kind_ := args[9].Int64()
+	order_ := args[10].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -4934,23 +5219,19 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line fold.go:202*/ outputs_ := c_.Rows_ * c_.Cols_
+						/*line fold.go:298*/ outputs_ := c_.Rows_ * c_.Cols_
 						o_ := i0
-						s_ := gpu_no(sum_)
-						for t_, p_ := count_, int64(0); p_ < t_; p_ = p_ + int64(1) {
-							t2_ := gpu_state{key_: parts_[((int64(2)*p_)*outputs_)+o_], index_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-							/*line fold.go:206*/ s_ = gpu_merge(s_, sum_, t2_)
+						s_ := gpu_state{a_: parts_[o_], b_: parts_[outputs_+o_]}
+						for p_ := int64(1); p_ < count_; p_ = p_ + int64(1) {
+							t_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
+							/*line fold.go:302*/ s_ = gpu_merge(s_, kind_, t_)
 						}
-						if c_.Cols_ == int64(1) {
-							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of_(r_, s_, flip_)
-						} else {
-							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of_(r_, s_, flip_)
-						}
+						gpu_put_(c_, o_, gpu_of_(r_, s_, order_))
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:4954
+//line kernels_tandem.go:5235
 	}
 	return nil
 }
@@ -4958,7 +5239,7 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 func FinishInt32ValueIntPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 valueInt
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Finish[int32, valueInt](it, arg0, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), bool(args[9].Uint32() != 0), int64(args[10].Int64()))
+		Finish[int32, valueInt](it, arg0, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), int(args[9].Int64()), int64(args[10].Int64()))
 	})
 }
 
@@ -4970,8 +5251,8 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	parts_ := support.Slice[int64](args[5:])
 	count_ := args[8].Int64()
-	sum_ := args[9].Uint32() != 0
-	flip_ := args[10].Int64()
+	kind_ := args[9].Int64()
+	order_ := args[10].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -4984,23 +5265,19 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line fold.go:202*/ outputs_ := c_.Rows_ * c_.Cols_
+						/*line fold.go:298*/ outputs_ := c_.Rows_ * c_.Cols_
 						o_ := i0
-						s_ := gpu_no(sum_)
-						for t_, p_ := count_, int64(0); p_ < t_; p_ = p_ + int64(1) {
-							t2_ := gpu_state{key_: parts_[((int64(2)*p_)*outputs_)+o_], index_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-							/*line fold.go:206*/ s_ = gpu_merge(s_, sum_, t2_)
+						s_ := gpu_state{a_: parts_[o_], b_: parts_[outputs_+o_]}
+						for p_ := int64(1); p_ < count_; p_ = p_ + int64(1) {
+							t_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
+							/*line fold.go:302*/ s_ = gpu_merge(s_, kind_, t_)
 						}
-						if c_.Cols_ == int64(1) {
-							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of__(r_, s_, flip_)
-						} else {
-							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of__(r_, s_, flip_)
-						}
+						gpu_put__(c_, o_, gpu_of___(r_, s_, order_))
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5004
+//line kernels_tandem.go:5281
 	}
 	return nil
 }
@@ -5008,7 +5285,7 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 func FinishInt32IndexPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 index
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Finish[int32, index](it, arg0, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), bool(args[9].Uint32() != 0), int64(args[10].Int64()))
+		Finish[int32, index](it, arg0, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), int(args[9].Int64()), int64(args[10].Int64()))
 	})
 }
 
@@ -5020,8 +5297,8 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	parts_ := support.Slice[int64](args[5:])
 	count_ := args[8].Int64()
-	sum_ := args[9].Uint32() != 0
-	flip_ := args[10].Int64()
+	kind_ := args[9].Int64()
+	order_ := args[10].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -5034,23 +5311,19 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line fold.go:202*/ outputs_ := c_.Rows_ * c_.Cols_
+						/*line fold.go:298*/ outputs_ := c_.Rows_ * c_.Cols_
 						o_ := i0
-						s_ := gpu_no(sum_)
-						for t_, p_ := count_, int64(0); p_ < t_; p_ = p_ + int64(1) {
-							t2_ := gpu_state{key_: parts_[((int64(2)*p_)*outputs_)+o_], index_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-							/*line fold.go:206*/ s_ = gpu_merge(s_, sum_, t2_)
+						s_ := gpu_state{a_: parts_[o_], b_: parts_[outputs_+o_]}
+						for p_ := int64(1); p_ < count_; p_ = p_ + int64(1) {
+							t_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
+							/*line fold.go:302*/ s_ = gpu_merge(s_, kind_, t_)
 						}
-						if c_.Cols_ == int64(1) {
-							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of___(r_, s_, flip_)
-						} else {
-							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of___(r_, s_, flip_)
-						}
+						gpu_put__(c_, o_, gpu_of__(r_, s_, order_))
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5054
+//line kernels_tandem.go:5327
 	}
 	return nil
 }
@@ -5058,7 +5331,7 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 func FinishInt32TotalPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 total
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Finish[int32, total](it, arg0, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), bool(args[9].Uint32() != 0), int64(args[10].Int64()))
+		Finish[int32, total](it, arg0, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), int(args[9].Int64()), int64(args[10].Int64()))
 	})
 }
 
@@ -5070,8 +5343,8 @@ func FinishInt32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	parts_ := support.Slice[int64](args[5:])
 	count_ := args[8].Int64()
-	sum_ := args[9].Uint32() != 0
-	flip_ := args[10].Int64()
+	kind_ := args[9].Int64()
+	order_ := args[10].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -5084,44 +5357,40 @@ func FinishInt32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line fold.go:202*/ outputs_ := c_.Rows_ * c_.Cols_
+						/*line fold.go:298*/ outputs_ := c_.Rows_ * c_.Cols_
 						o_ := i0
-						s_ := gpu_no(sum_)
-						for t_, p_ := count_, int64(0); p_ < t_; p_ = p_ + int64(1) {
-							t2_ := gpu_state{key_: parts_[((int64(2)*p_)*outputs_)+o_], index_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-							/*line fold.go:206*/ s_ = gpu_merge(s_, sum_, t2_)
+						s_ := gpu_state{a_: parts_[o_], b_: parts_[outputs_+o_]}
+						for p_ := int64(1); p_ < count_; p_ = p_ + int64(1) {
+							t_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
+							/*line fold.go:302*/ s_ = gpu_merge(s_, kind_, t_)
 						}
-						if c_.Cols_ == int64(1) {
-							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of____(r_, s_, flip_)
-						} else {
-							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of____(r_, s_, flip_)
-						}
+						gpu_put__(c_, o_, gpu_of____(r_, s_, order_))
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5104
+//line kernels_tandem.go:5373
 	}
 	return nil
 }
 
-func FinishBoolReachedPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 reached
+func FinishBoolTruthPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 truth
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Finish[bool, reached](it, arg0, gpu.Matrix[bool]{Data: support.Matrix[bool](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), bool(args[9].Uint32() != 0), int64(args[10].Int64()))
+		Finish[bool, truth](it, arg0, gpu.Matrix[bool]{Data: support.Matrix[bool](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), int(args[9].Int64()), int64(args[10].Int64()))
 	})
 }
 
-func FinishBoolReachedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func FinishBoolTruthGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
-		return FinishBoolReachedPlain(grid, lo, hi, args)
+		return FinishBoolTruthPlain(grid, lo, hi, args)
 	}
-	var r_ gpu_reached
+	var r_ gpu_truth
 	c_ := gpu_Matrix___{Data_: support.Matrix[bool](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	parts_ := support.Slice[int64](args[5:])
 	count_ := args[8].Int64()
-	sum_ := args[9].Uint32() != 0
-	flip_ := args[10].Int64()
+	kind_ := args[9].Int64()
+	order_ := args[10].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -5134,23 +5403,19 @@ func FinishBoolReachedGo(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line fold.go:202*/ outputs_ := c_.Rows_ * c_.Cols_
+						/*line fold.go:298*/ outputs_ := c_.Rows_ * c_.Cols_
 						o_ := i0
-						s_ := gpu_no(sum_)
-						for t_, p_ := count_, int64(0); p_ < t_; p_ = p_ + int64(1) {
-							t2_ := gpu_state{key_: parts_[((int64(2)*p_)*outputs_)+o_], index_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-							/*line fold.go:206*/ s_ = gpu_merge(s_, sum_, t2_)
+						s_ := gpu_state{a_: parts_[o_], b_: parts_[outputs_+o_]}
+						for p_ := int64(1); p_ < count_; p_ = p_ + int64(1) {
+							t_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
+							/*line fold.go:302*/ s_ = gpu_merge(s_, kind_, t_)
 						}
-						if c_.Cols_ == int64(1) {
-							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_of_____(r_, s_, flip_)
-						} else {
-							c_.Data_[(int64(0)*c_.Stride_)+o_] = gpu_of_____(r_, s_, flip_)
-						}
+						gpu_put___(c_, o_, gpu_of_____(r_, s_, order_))
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5154
+//line kernels_tandem.go:5419
 	}
 	return nil
 }
@@ -5199,14 +5464,14 @@ func GatherGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5203
+//line kernels_tandem.go:5468
 	}
 	return nil
 }
 
 func GatherFoldedPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		GatherFolded(it, support.Slice[int64](args[0:]), support.Slice[int64](args[3:]), int(args[6].Int64()), int(args[7].Int64()), int(args[8].Int64()), int(args[9].Int64()), bool(args[10].Uint32() != 0), int(args[11].Int64()), int(args[12].Int64()), int(args[13].Int64()))
+		GatherFolded(it, support.Slice[int64](args[0:]), support.Slice[int64](args[3:]), int(args[6].Int64()), int(args[7].Int64()), int(args[8].Int64()), int(args[9].Int64()), int(args[10].Int64()), int(args[11].Int64()), int(args[12].Int64()), int(args[13].Int64()))
 	})
 }
 
@@ -5220,7 +5485,7 @@ func GatherFoldedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	first_ := args[7].Int64()
 	outputs_ := args[8].Int64()
 	count_ := args[9].Int64()
-	sum_ := args[10].Uint32() != 0
+	kind_ := args[10].Int64()
 	base_ := args[11].Int64()
 	cols_ := args[12].Int64()
 	pitch_ := args[13].Int64()
@@ -5236,25 +5501,27 @@ func GatherFoldedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line gather.go:33*/ o_ := i0
-						s_ := gpu_state{key_: states_[first_+o_], index_: states_[(all_+first_)+o_]}
+						/*line gather.go:31*/ o_ := i0
+						s_ := gpu_state{a_: states_[first_+o_], b_: states_[(all_+first_)+o_]}
 						for t_, p_ := count_, int64(0); p_ < t_; p_ = p_ + int64(1) {
-							key_ := parts_[((int64(2)*p_)*outputs_)+o_]
-							/*line gather.go:36*/ k_ := parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]
-							t2_ := gpu_state{key_: key_, index_: (base_ + (support.Div(k_, cols_) * pitch_)) + support.Rem(k_, cols_)}
-							/*line gather.go:37*/ s_ = gpu_merge(s_, sum_, t2_)
+							t2_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
+							k_ := t2_.b_
+							/*line gather.go:35*/ if (kind_ == int64(1)) && (k_ < int64(2147483647)) {
+								t2_.b_ = (base_ + (support.Div(k_, cols_) * pitch_)) + support.Rem(k_, cols_)
+							}
+							s_ = gpu_merge(s_, kind_, t2_)
 						}
 						t3_ := first_ + o_
-						/*line gather.go:39*/ t4_ := (all_ + first_) + o_
-						/*line gather.go:39*/ t5_ := s_.key_
-						/*line gather.go:39*/ t6_ := s_.index_
-						/*line gather.go:39*/ states_[t3_] = t5_
-						/*line gather.go:39*/ states_[t4_] = t6_
+						/*line gather.go:40*/ t4_ := (all_ + first_) + o_
+						/*line gather.go:40*/ t5_ := s_.a_
+						/*line gather.go:40*/ t6_ := s_.b_
+						/*line gather.go:40*/ states_[t3_] = t5_
+						/*line gather.go:40*/ states_[t4_] = t6_
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5258
+//line kernels_tandem.go:5525
 	}
 	return nil
 }
@@ -5305,7 +5572,7 @@ func TotalsFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5309
+//line kernels_tandem.go:5576
 	}
 	return nil
 }
@@ -5356,7 +5623,7 @@ func TotalsFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5360
+//line kernels_tandem.go:5627
 	}
 	return nil
 }
@@ -5407,7 +5674,7 @@ func TotalsInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5411
+//line kernels_tandem.go:5678
 	}
 	return nil
 }
@@ -5455,7 +5722,7 @@ func OffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5459
+//line kernels_tandem.go:5726
 	}
 	return nil
 }
@@ -5505,7 +5772,7 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						for j_ := from_; j_ < to_; j_ = j_ + int64(1) {
-							/*line prefix.go:142*/ r_ = gpu_with_(r_, gpu_term(f_, h1[(i_*h2)+j_]), int64(64))
+							/*line prefix.go:142*/ r_ = gpu_with__________(r_, gpu_term(f_, h1[(i_*h2)+j_]), int64(64))
 						}
 						if gpu_fits____(r_, block_+int64(1)) {
 							s_ := gpu_shortOf(before_, r_.least_)
@@ -5535,7 +5802,7 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5539
+//line kernels_tandem.go:5806
 	}
 	return nil
 }
@@ -5585,7 +5852,7 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						for j_ := from_; j_ < to_; j_ = j_ + int64(1) {
-							/*line prefix.go:142*/ r_ = gpu_with_(r_, gpu_term_(f_, h1[(i_*h2)+j_]), int64(64))
+							/*line prefix.go:142*/ r_ = gpu_with__________(r_, gpu_term_(f_, h1[(i_*h2)+j_]), int64(64))
 						}
 						if gpu_fits____(r_, block_+int64(1)) {
 							s_ := gpu_shortOf(before_, r_.least_)
@@ -5615,7 +5882,7 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5619
+//line kernels_tandem.go:5886
 	}
 	return nil
 }
@@ -5665,7 +5932,8 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						for j_ := from_; j_ < to_; j_ = j_ + int64(1) {
-							/*line prefix.go:142*/ r_ = gpu_with_(r_, gpu_term__(f_, h1[(i_*h2)+j_]), int64(64))
+//line prefix.go:142
+							r_ = gpu_with__________(r_, gpu_term__(f_, h1[(i_*h2)+j_]), int64(64))
 						}
 						if gpu_fits____(r_, block_+int64(1)) {
 							s_ := gpu_shortOf(before_, r_.least_)
@@ -5695,7 +5963,7 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5699
+//line kernels_tandem.go:5967
 	}
 	return nil
 }
@@ -5757,7 +6025,7 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5761
+//line kernels_tandem.go:6029
 	}
 	return nil
 }
@@ -5819,7 +6087,7 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5823
+//line kernels_tandem.go:6091
 	}
 	return nil
 }
@@ -5881,7 +6149,7 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5885
+//line kernels_tandem.go:6153
 	}
 	return nil
 }
@@ -5966,7 +6234,7 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5970
+//line kernels_tandem.go:6238
 	}
 	return nil
 }
@@ -6051,21 +6319,21 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:6055
+//line kernels_tandem.go:6323
 	}
 	return nil
 }
 
 func gpu_firstTop(f_ gpu_single) int64 {
 	/*line terms.go:119*/ return gpu_bias(f_) + int64(3)
-//line kernels_tandem.go:6062
+//line kernels_tandem.go:6330
 }
 
 func gpu_addOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, m_ gpu_magic, deep_ bool) (gpu_window, gpu_digits_) {
 	/*line few.go:60*/ var w_ gpu_window
 	/*line few.go:60*/ var d_ gpu_digits_
 	t2_ := gpu_nowhere(f_)
-	/*line few.go:61*/ t3_ := gpu_none(f_, p_, m_)
+	/*line few.go:61*/ t3_ := gpu_none_________(f_, p_, m_)
 	/*line few.go:61*/ w_ = t2_
 	/*line few.go:61*/ d_ = t3_
 	for t4_, i_ := t_.height_, int64(0); i_ < t4_; i_ = i_ + int64(1) {
@@ -6075,12 +6343,12 @@ func gpu_addOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32,
 			/*line few.go:64*/ t6_, t7_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
 			/*line few.go:64*/ u_ := t6_
 			/*line few.go:64*/ v_ := t7_
-			w_ = gpu_with__(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, v_))
+			w_ = gpu_with___________(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, v_))
 			d_ = gpu_plus_(f_, p_, d_, u_, v_, m_, deep_)
 		}
 	}
 	return w_, gpu_without(f_, p_, d_, int32((t_.height_ * t_.width_)), m_, deep_)
-//line kernels_tandem.go:6084
+//line kernels_tandem.go:6352
 }
 
 func gpu_magicFor(f_ gpu_single, p_ gpu_one, top_ int64) gpu_magic {
@@ -6088,17 +6356,17 @@ func gpu_magicFor(f_ gpu_single, p_ gpu_one, top_ int64) gpu_magic {
 	/*line terms.go:153*/ down_ := gpu_step(f_, p_)
 	t_ := gpu_magic{a_: float32(float32(1.5) * gpu_power(f_, first_)), b_: float32(float32(1.5) * gpu_power(f_, first_-down_)), c_: float32(float32(1.5) * gpu_power(f_, first_-(int64(2)*down_)))}
 	/*line terms.go:154*/ return t_
-//line kernels_tandem.go:6092
+//line kernels_tandem.go:6360
 }
 
 func gpu_topOf(f_ gpu_single, p_ gpu_one, w_ gpu_window) int64 {
 	/*line terms.go:94*/ return max(gpu_field(f_, w_.hi_)+int64(1), gpu_leastTop(f_, p_, false))
-//line kernels_tandem.go:6097
+//line kernels_tandem.go:6365
 }
 
 func gpu_isDeep(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64) bool {
 	/*line terms.go:89*/ return (!gpu_product(p_)) && (!gpu_fits(f_, p_, w_, top_, false))
-//line kernels_tandem.go:6102
+//line kernels_tandem.go:6370
 }
 
 func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64, deep_ bool) bool {
@@ -6117,7 +6385,7 @@ func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64, deep_ bool) 
 		/*line terms.go:72*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= (((int64(2) * gpu_bias(f_)) - int64(2)) - gpu_headroom(f_, p_)))
-//line kernels_tandem.go:6121
+//line kernels_tandem.go:6389
 }
 
 func gpu_addToWords(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
@@ -6125,21 +6393,21 @@ func gpu_addToWords(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place,
 		gpu_clearWords(parts_, words_)
 	}
 	gpu_addHalves(parts_, words_, s_, gpu_unit(f_, p_, top_)-gpu_bottom(f_), gpu_step(f_, p_))
-//line kernels_tandem.go:6129
+//line kernels_tandem.go:6397
 }
 
 func gpu_with(t_ gpu_halves, a_ int64, b_ int64, c_ int64) gpu_halves {
 //line terms.go:220
 	t2_ := gpu_halves{lower_: gpu_digits{a_: t_.lower_.a_ + (a_ & int64(4294967295)), b_: t_.lower_.b_ + (b_ & int64(4294967295)), c_: t_.lower_.c_ + (c_ & int64(4294967295))}, upper_: gpu_digits{a_: t_.upper_.a_ + (a_ >> (32)), b_: t_.upper_.b_ + (b_ >> (32)), c_: t_.upper_.c_ + (c_ >> (32))}}
 	/*line terms.go:220*/ return t2_
-//line kernels_tandem.go:6136
+//line kernels_tandem.go:6404
 }
 
 func gpu_clearWords(words_ []int64, at_ gpu_Place) {
 	/*line prefix.go:67*/ for t_, k_ := at_.N_+int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
 		words_[at_.At_+(k_*at_.Step_)] = int64(0)
 	}
-//line kernels_tandem.go:6143
+//line kernels_tandem.go:6411
 }
 
 func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) int64 {
@@ -6153,7 +6421,7 @@ func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, 
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:6157
+//line kernels_tandem.go:6425
 }
 
 func gpu_part(t_ gpu_halves, k_ int64) int64 {
@@ -6178,7 +6446,7 @@ func gpu_part(t_ gpu_halves, k_ int64) int64 {
 		}
 	}
 	/*line terms.go:248*/ return t_.upper_.c_
-//line kernels_tandem.go:6182
+//line kernels_tandem.go:6450
 }
 
 func gpu_stateOf(base_ int64, step_ int64, deep_ bool) int64 {
@@ -6187,34 +6455,34 @@ func gpu_stateOf(base_ int64, step_ int64, deep_ bool) int64 {
 		s_ = s_ | int64(1)
 	}
 	return s_
-//line kernels_tandem.go:6191
+//line kernels_tandem.go:6459
 }
 
 func gpu_unit(f_ gpu_single, p_ gpu_one, top_ int64) int64 {
 	/*line terms.go:143*/ return (((top_ - gpu_bias(f_)) + int64(3)) - gpu_precision(f_)) + gpu_headroom(f_, p_)
-//line kernels_tandem.go:6196
+//line kernels_tandem.go:6464
 }
 
 func gpu_step(f_ gpu_single, p_ gpu_one) int64 {
 	/*line terms.go:138*/ return (gpu_precision(f_) - int64(1)) - gpu_headroom(f_, p_)
-//line kernels_tandem.go:6201
+//line kernels_tandem.go:6469
 }
 
 func gpu_product(t_ gpu_one) bool {
 	/*line terms.go:22*/ return false
-//line kernels_tandem.go:6206
+//line kernels_tandem.go:6474
 }
 
 func gpu_firstTop_(f_ gpu_double) int64 {
 	/*line terms.go:119*/ return gpu_bias_(f_) + int64(3)
-//line kernels_tandem.go:6211
+//line kernels_tandem.go:6479
 }
 
 func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, m_ gpu_magic_, deep_ bool) (gpu_window_, gpu_digits) {
 	/*line few.go:60*/ var w_ gpu_window_
 	/*line few.go:60*/ var d_ gpu_digits
 	t2_ := gpu_nowhere_(f_)
-	/*line few.go:61*/ t3_ := gpu_none_(f_, p_, m_)
+	/*line few.go:61*/ t3_ := gpu_none__________(f_, p_, m_)
 	/*line few.go:61*/ w_ = t2_
 	/*line few.go:61*/ d_ = t3_
 	for t4_, i_ := t_.height_, int64(0); i_ < t4_; i_ = i_ + int64(1) {
@@ -6224,12 +6492,12 @@ func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float6
 			/*line few.go:64*/ t6_, t7_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
 			/*line few.go:64*/ u_ := t6_
 			/*line few.go:64*/ v_ := t7_
-			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u_, v_))
+			w_ = gpu_with____________(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u_, v_))
 			d_ = gpu_plus__(f_, p_, d_, u_, v_, m_, deep_)
 		}
 	}
 	return w_, gpu_without_(f_, p_, d_, t_.height_*t_.width_, m_, deep_)
-//line kernels_tandem.go:6233
+//line kernels_tandem.go:6501
 }
 
 func gpu_magicFor_(f_ gpu_double, p_ gpu_one, top_ int64) gpu_magic_ {
@@ -6237,17 +6505,17 @@ func gpu_magicFor_(f_ gpu_double, p_ gpu_one, top_ int64) gpu_magic_ {
 	/*line terms.go:153*/ down_ := gpu_step_(f_, p_)
 	t_ := gpu_magic_{a_: float64(float64(1.5) * gpu_power_(f_, first_)), b_: float64(float64(1.5) * gpu_power_(f_, first_-down_)), c_: float64(float64(1.5) * gpu_power_(f_, first_-(int64(2)*down_)))}
 	/*line terms.go:154*/ return t_
-//line kernels_tandem.go:6241
+//line kernels_tandem.go:6509
 }
 
 func gpu_topOf_(f_ gpu_double, p_ gpu_one, w_ gpu_window_) int64 {
 	/*line terms.go:94*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_leastTop_(f_, p_, false))
-//line kernels_tandem.go:6246
+//line kernels_tandem.go:6514
 }
 
 func gpu_isDeep_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64) bool {
 	/*line terms.go:89*/ return (!gpu_product(p_)) && (!gpu_fits_(f_, p_, w_, top_, false))
-//line kernels_tandem.go:6251
+//line kernels_tandem.go:6519
 }
 
 func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64, deep_ bool) bool {
@@ -6266,7 +6534,7 @@ func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64, deep_ bool
 		/*line terms.go:72*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop_(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= (((int64(2) * gpu_bias_(f_)) - int64(2)) - gpu_headroom_(f_, p_)))
-//line kernels_tandem.go:6270
+//line kernels_tandem.go:6538
 }
 
 func gpu_addToWords_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
@@ -6274,7 +6542,7 @@ func gpu_addToWords_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place
 		gpu_clearWords(parts_, words_)
 	}
 	gpu_addHalves(parts_, words_, s_, gpu_unit_(f_, p_, top_)-gpu_bottom_(f_), gpu_step_(f_, p_))
-//line kernels_tandem.go:6278
+//line kernels_tandem.go:6546
 }
 
 func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) int64 {
@@ -6288,24 +6556,24 @@ func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place,
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:6292
+//line kernels_tandem.go:6560
 }
 
 func gpu_unit_(f_ gpu_double, p_ gpu_one, top_ int64) int64 {
 	/*line terms.go:143*/ return (((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)) + gpu_headroom_(f_, p_)
-//line kernels_tandem.go:6297
+//line kernels_tandem.go:6565
 }
 
 func gpu_step_(f_ gpu_double, p_ gpu_one) int64 {
 	/*line terms.go:138*/ return (gpu_precision_(f_) - int64(1)) - gpu_headroom_(f_, p_)
-//line kernels_tandem.go:6302
+//line kernels_tandem.go:6570
 }
 
 func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, m_ gpu_magic_, deep_ bool) (gpu_window_, gpu_digits) {
 	/*line few.go:60*/ var w_ gpu_window_
 	/*line few.go:60*/ var d_ gpu_digits
 	t2_ := gpu_nowhere_(f_)
-	/*line few.go:61*/ t3_ := gpu_none__(f_, p_, m_)
+	/*line few.go:61*/ t3_ := gpu_none___________(f_, p_, m_)
 	/*line few.go:61*/ w_ = t2_
 	/*line few.go:61*/ d_ = t3_
 	for t4_, i_ := t_.height_, int64(0); i_ < t4_; i_ = i_ + int64(1) {
@@ -6315,12 +6583,12 @@ func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ flo
 			/*line few.go:64*/ t6_, t7_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
 			/*line few.go:64*/ u_ := t6_
 			/*line few.go:64*/ v_ := t7_
-			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u_, v_))
+			w_ = gpu_with____________(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u_, v_))
 			d_ = gpu_plus___(f_, p_, d_, u_, v_, m_, deep_)
 		}
 	}
 	return w_, gpu_without__(f_, p_, d_, t_.height_*t_.width_, m_, deep_)
-//line kernels_tandem.go:6324
+//line kernels_tandem.go:6592
 }
 
 func gpu_magicFor__(f_ gpu_double, p_ gpu_pair, top_ int64) gpu_magic_ {
@@ -6328,17 +6596,17 @@ func gpu_magicFor__(f_ gpu_double, p_ gpu_pair, top_ int64) gpu_magic_ {
 	/*line terms.go:153*/ down_ := gpu_step__(f_, p_)
 	t_ := gpu_magic_{a_: float64(float64(1.5) * gpu_power_(f_, first_)), b_: float64(float64(1.5) * gpu_power_(f_, first_-down_)), c_: float64(float64(1.5) * gpu_power_(f_, first_-(int64(2)*down_)))}
 	/*line terms.go:154*/ return t_
-//line kernels_tandem.go:6332
+//line kernels_tandem.go:6600
 }
 
 func gpu_topOf__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_) int64 {
 	/*line terms.go:94*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_leastTop__(f_, p_, false))
-//line kernels_tandem.go:6337
+//line kernels_tandem.go:6605
 }
 
 func gpu_isDeep__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64) bool {
 	/*line terms.go:89*/ return (!gpu_product_(p_)) && (!gpu_fits__(f_, p_, w_, top_, false))
-//line kernels_tandem.go:6342
+//line kernels_tandem.go:6610
 }
 
 func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64, deep_ bool) bool {
@@ -6357,7 +6625,7 @@ func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64, deep_ bo
 		/*line terms.go:72*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop__(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= (((int64(2) * gpu_bias_(f_)) - int64(2)) - gpu_headroom__(f_, p_)))
-//line kernels_tandem.go:6361
+//line kernels_tandem.go:6629
 }
 
 func gpu_addToWords__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
@@ -6365,7 +6633,7 @@ func gpu_addToWords__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Pla
 		gpu_clearWords(parts_, words_)
 	}
 	gpu_addHalves(parts_, words_, s_, gpu_unit__(f_, p_, top_)-gpu_bottom_(f_), gpu_step__(f_, p_))
-//line kernels_tandem.go:6369
+//line kernels_tandem.go:6637
 }
 
 func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) int64 {
@@ -6379,29 +6647,29 @@ func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Plac
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:6383
+//line kernels_tandem.go:6651
 }
 
 func gpu_unit__(f_ gpu_double, p_ gpu_pair, top_ int64) int64 {
 	/*line terms.go:143*/ return (((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)) + gpu_headroom__(f_, p_)
-//line kernels_tandem.go:6388
+//line kernels_tandem.go:6656
 }
 
 func gpu_step__(f_ gpu_double, p_ gpu_pair) int64 {
 	/*line terms.go:138*/ return (gpu_precision_(f_) - int64(1)) - gpu_headroom__(f_, p_)
-//line kernels_tandem.go:6393
+//line kernels_tandem.go:6661
 }
 
 func gpu_product_(t_ gpu_pair) bool {
 	/*line terms.go:24*/ return false
-//line kernels_tandem.go:6398
+//line kernels_tandem.go:6666
 }
 
 func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, m_ gpu_magic_, deep_ bool) (gpu_window_, gpu_digits) {
 	/*line few.go:60*/ var w_ gpu_window_
 	/*line few.go:60*/ var d_ gpu_digits
 	t2_ := gpu_nowhere_(f_)
-	/*line few.go:61*/ t3_ := gpu_none___(f_, p_, m_)
+	/*line few.go:61*/ t3_ := gpu_none____________(f_, p_, m_)
 	/*line few.go:61*/ w_ = t2_
 	/*line few.go:61*/ d_ = t3_
 	for t4_, i_ := t_.height_, int64(0); i_ < t4_; i_ = i_ + int64(1) {
@@ -6411,12 +6679,12 @@ func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ floa
 			/*line few.go:64*/ t6_, t7_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
 			/*line few.go:64*/ u_ := t6_
 			/*line few.go:64*/ v_ := t7_
-			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u_, v_))
+			w_ = gpu_with____________(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u_, v_))
 			d_ = gpu_plus____(f_, p_, d_, u_, v_, m_, deep_)
 		}
 	}
 	return w_, gpu_without___(f_, p_, d_, t_.height_*t_.width_, m_, deep_)
-//line kernels_tandem.go:6420
+//line kernels_tandem.go:6688
 }
 
 func gpu_magicFor___(f_ gpu_double, p_ gpu_two, top_ int64) gpu_magic_ {
@@ -6424,17 +6692,17 @@ func gpu_magicFor___(f_ gpu_double, p_ gpu_two, top_ int64) gpu_magic_ {
 	/*line terms.go:153*/ down_ := gpu_step___(f_, p_)
 	t_ := gpu_magic_{a_: float64(float64(1.5) * gpu_power_(f_, first_)), b_: float64(float64(1.5) * gpu_power_(f_, first_-down_)), c_: float64(float64(1.5) * gpu_power_(f_, first_-(int64(2)*down_)))}
 	/*line terms.go:154*/ return t_
-//line kernels_tandem.go:6428
+//line kernels_tandem.go:6696
 }
 
 func gpu_topOf___(f_ gpu_double, p_ gpu_two, w_ gpu_window_) int64 {
 	/*line terms.go:94*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_leastTop___(f_, p_, false))
-//line kernels_tandem.go:6433
+//line kernels_tandem.go:6701
 }
 
 func gpu_isDeep___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64) bool {
 	/*line terms.go:89*/ return (!gpu_product__(p_)) && (!gpu_fits___(f_, p_, w_, top_, false))
-//line kernels_tandem.go:6438
+//line kernels_tandem.go:6706
 }
 
 func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64, deep_ bool) bool {
@@ -6453,7 +6721,7 @@ func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64, deep_ bo
 		/*line terms.go:72*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop___(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= (((int64(2) * gpu_bias_(f_)) - int64(2)) - gpu_headroom___(f_, p_)))
-//line kernels_tandem.go:6457
+//line kernels_tandem.go:6725
 }
 
 func gpu_addToWords___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
@@ -6461,7 +6729,7 @@ func gpu_addToWords___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Pla
 		gpu_clearWords(parts_, words_)
 	}
 	gpu_addHalves(parts_, words_, s_, gpu_unit___(f_, p_, top_)-gpu_bottom_(f_), gpu_step___(f_, p_))
-//line kernels_tandem.go:6465
+//line kernels_tandem.go:6733
 }
 
 func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) int64 {
@@ -6475,22 +6743,22 @@ func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Plac
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:6479
+//line kernels_tandem.go:6747
 }
 
 func gpu_unit___(f_ gpu_double, p_ gpu_two, top_ int64) int64 {
 	/*line terms.go:143*/ return (((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)) + gpu_headroom___(f_, p_)
-//line kernels_tandem.go:6484
+//line kernels_tandem.go:6752
 }
 
 func gpu_step___(f_ gpu_double, p_ gpu_two) int64 {
 	/*line terms.go:138*/ return (gpu_precision_(f_) - int64(1)) - gpu_headroom___(f_, p_)
-//line kernels_tandem.go:6489
+//line kernels_tandem.go:6757
 }
 
 func gpu_product__(t_ gpu_two) bool {
 	/*line terms.go:26*/ return true
-//line kernels_tandem.go:6494
+//line kernels_tandem.go:6762
 }
 
 func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits_) {
@@ -6504,7 +6772,7 @@ func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep
 	/*line along.go:248*/ var t4_ gpu_digits_
 	/*line along.go:248*/ t3_, t4_ = gpu_addIn(f_, p_, b_, l_, top_, false)
 	/*line along.go:248*/ return t3_, t4_
-//line kernels_tandem.go:6508
+//line kernels_tandem.go:6776
 }
 
 func gpu_choose(f_ gpu_single, p_ gpu_one, w_ gpu_window) int64 {
@@ -6519,7 +6787,7 @@ func gpu_choose(f_ gpu_single, p_ gpu_one, w_ gpu_window) int64 {
 		}
 	}
 	/*line terms.go:115*/ return c_
-//line kernels_tandem.go:6523
+//line kernels_tandem.go:6791
 }
 
 func gpu_reachOfBlock(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64) gpu_reach {
@@ -6531,21 +6799,21 @@ func gpu_reachOfBlock(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64) gpu_rea
 			/*line along.go:277*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
 			/*line along.go:277*/ u_ := t_
 			/*line along.go:277*/ v_ := t2_
-			r_ = gpu_with_(r_, gpu_exactly(f_, p_, u_, v_), gpu_size(f_, p_))
+			r_ = gpu_with__________(r_, gpu_exactly(f_, p_, u_, v_), gpu_size(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:6539
+//line kernels_tandem.go:6807
 }
 
 func gpu_bottom(t_ gpu_single) int64 {
 	/*line format.go:35*/ return int64(-384)
-//line kernels_tandem.go:6544
+//line kernels_tandem.go:6812
 }
 
 func gpu_up(t_ gpu_halves, step_ int64, k_ int64) int64 {
 	/*line terms.go:252*/ return (int64(32) * (k_ & int64(1))) - ((k_ >> (1)) * step_)
-//line kernels_tandem.go:6549
+//line kernels_tandem.go:6817
 }
 
 func gpu_digitsIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, base_ int64) int64 {
@@ -6561,7 +6829,7 @@ func gpu_digitsIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, base_ int64
 		}
 	}
 	return s_
-//line kernels_tandem.go:6565
+//line kernels_tandem.go:6833
 }
 
 func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -6572,12 +6840,12 @@ func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:6576
+//line kernels_tandem.go:6844
 }
 
 func gpu_words(t_ gpu_single) int64 {
 	/*line format.go:34*/ return int64(24)
-//line kernels_tandem.go:6581
+//line kernels_tandem.go:6849
 }
 
 func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -6615,7 +6883,7 @@ func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:6619
+//line kernels_tandem.go:6887
 }
 
 func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float32 {
@@ -6633,7 +6901,7 @@ func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root
 		}
 	}
 	/*line round.go:89*/ return gpu_round(f_, v_)
-//line kernels_tandem.go:6637
+//line kernels_tandem.go:6905
 }
 
 func gpu_joined(all_ []int64, n_ int64, deep_ bool) gpu_halves {
@@ -6663,7 +6931,7 @@ func gpu_joined(all_ []int64, n_ int64, deep_ bool) gpu_halves {
 		/*line along.go:183*/ t_.upper_.c_ = t17_
 	}
 	return t_
-//line kernels_tandem.go:6667
+//line kernels_tandem.go:6935
 }
 
 func gpu_valueOf(step_ int64, t_ gpu_halves, base_ int64, deep_ bool) gpu_Value {
@@ -6680,7 +6948,7 @@ func gpu_valueOf(step_ int64, t_ gpu_halves, base_ int64, deep_ bool) gpu_Value 
 	t4_ := gpu_short{}
 	/*line along.go:204*/ c_ := gpu_shifted(gpu_shifted(t4_, int64(0), t_.upper_.c_), int64(32), t_.lower_.c_)
 	return gpu_valueWith(s_, step_, c_, base_-step_)
-//line kernels_tandem.go:6684
+//line kernels_tandem.go:6952
 }
 
 func gpu_sumOfParts(x_ []int64) int64 {
@@ -6693,7 +6961,7 @@ func gpu_sumOfParts(x_ []int64) int64 {
 		sum_ = sum_ + v_
 	}
 	return sum_
-//line kernels_tandem.go:6697
+//line kernels_tandem.go:6965
 }
 
 func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
@@ -6707,7 +6975,7 @@ func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, de
 	/*line along.go:248*/ var t4_ gpu_digits
 	/*line along.go:248*/ t3_, t4_ = gpu_addIn_(f_, p_, b_, l_, top_, false)
 	/*line along.go:248*/ return t3_, t4_
-//line kernels_tandem.go:6711
+//line kernels_tandem.go:6979
 }
 
 func gpu_choose_(f_ gpu_double, p_ gpu_one, w_ gpu_window_) int64 {
@@ -6722,7 +6990,7 @@ func gpu_choose_(f_ gpu_double, p_ gpu_one, w_ gpu_window_) int64 {
 		}
 	}
 	/*line terms.go:115*/ return c_
-//line kernels_tandem.go:6726
+//line kernels_tandem.go:6994
 }
 
 func gpu_reachOfBlock_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64) gpu_reach {
@@ -6734,16 +7002,16 @@ func gpu_reachOfBlock_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64) gpu_r
 			/*line along.go:277*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
 			/*line along.go:277*/ u_ := t_
 			/*line along.go:277*/ v_ := t2_
-			r_ = gpu_with_(r_, gpu_exactly_(f_, p_, u_, v_), gpu_size_(f_, p_))
+			r_ = gpu_with__________(r_, gpu_exactly_(f_, p_, u_, v_), gpu_size_(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:6742
+//line kernels_tandem.go:7010
 }
 
 func gpu_bottom_(t_ gpu_double) int64 {
 	/*line format.go:49*/ return int64(-2176)
-//line kernels_tandem.go:6747
+//line kernels_tandem.go:7015
 }
 
 func gpu_digitsIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, base_ int64) int64 {
@@ -6759,12 +7027,12 @@ func gpu_digitsIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, base_ int
 		}
 	}
 	return s_
-//line kernels_tandem.go:6763
+//line kernels_tandem.go:7031
 }
 
 func gpu_words_(t_ gpu_double) int64 {
 	/*line format.go:48*/ return int64(136)
-//line kernels_tandem.go:6768
+//line kernels_tandem.go:7036
 }
 
 func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float64 {
@@ -6782,7 +7050,7 @@ func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, roo
 		}
 	}
 	/*line round.go:89*/ return gpu_round_(f_, v_)
-//line kernels_tandem.go:6786
+//line kernels_tandem.go:7054
 }
 
 func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
@@ -6796,7 +7064,7 @@ func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64,
 	/*line along.go:248*/ var t4_ gpu_digits
 	/*line along.go:248*/ t3_, t4_ = gpu_addIn__(f_, p_, b_, l_, top_, false)
 	/*line along.go:248*/ return t3_, t4_
-//line kernels_tandem.go:6800
+//line kernels_tandem.go:7068
 }
 
 func gpu_choose__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_) int64 {
@@ -6811,7 +7079,7 @@ func gpu_choose__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_) int64 {
 		}
 	}
 	/*line terms.go:115*/ return c_
-//line kernels_tandem.go:6815
+//line kernels_tandem.go:7083
 }
 
 func gpu_reachOfBlock__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64) gpu_reach {
@@ -6823,11 +7091,11 @@ func gpu_reachOfBlock__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64) gp
 			/*line along.go:277*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
 			/*line along.go:277*/ u_ := t_
 			/*line along.go:277*/ v_ := t2_
-			r_ = gpu_with_(r_, gpu_exactly__(f_, p_, u_, v_), gpu_size__(f_, p_))
+			r_ = gpu_with__________(r_, gpu_exactly__(f_, p_, u_, v_), gpu_size__(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:6831
+//line kernels_tandem.go:7099
 }
 
 func gpu_digitsIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, base_ int64) int64 {
@@ -6843,7 +7111,7 @@ func gpu_digitsIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, base_ 
 		}
 	}
 	return s_
-//line kernels_tandem.go:6847
+//line kernels_tandem.go:7115
 }
 
 func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
@@ -6857,7 +7125,7 @@ func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, 
 	/*line along.go:248*/ var t4_ gpu_digits
 	/*line along.go:248*/ t3_, t4_ = gpu_addIn___(f_, p_, b_, l_, top_, false)
 	/*line along.go:248*/ return t3_, t4_
-//line kernels_tandem.go:6861
+//line kernels_tandem.go:7129
 }
 
 func gpu_choose___(f_ gpu_double, p_ gpu_two, w_ gpu_window_) int64 {
@@ -6872,7 +7140,7 @@ func gpu_choose___(f_ gpu_double, p_ gpu_two, w_ gpu_window_) int64 {
 		}
 	}
 	/*line terms.go:115*/ return c_
-//line kernels_tandem.go:6876
+//line kernels_tandem.go:7144
 }
 
 func gpu_reachOfBlock___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64) gpu_reach {
@@ -6884,11 +7152,11 @@ func gpu_reachOfBlock___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64) gpu
 			/*line along.go:277*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
 			/*line along.go:277*/ u_ := t_
 			/*line along.go:277*/ v_ := t2_
-			r_ = gpu_with_(r_, gpu_exactly___(f_, p_, u_, v_), gpu_size___(f_, p_))
+			r_ = gpu_with__________(r_, gpu_exactly___(f_, p_, u_, v_), gpu_size___(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:6892
+//line kernels_tandem.go:7160
 }
 
 func gpu_digitsIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, base_ int64) int64 {
@@ -6904,7 +7172,7 @@ func gpu_digitsIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, base_ i
 		}
 	}
 	return s_
-//line kernels_tandem.go:6908
+//line kernels_tandem.go:7176
 }
 
 func gpu_sumOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, top_ int64, deep_ bool) (gpu_window, gpu_Value) {
@@ -6934,7 +7202,7 @@ func gpu_sumOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32,
 		}
 	}
 	return w_, gpu_valueOf(gpu_step(f_, p_), s_, gpu_unit(f_, p_, top_), deep_ || gpu_product(p_))
-//line kernels_tandem.go:6938
+//line kernels_tandem.go:7206
 }
 
 func gpu_sumOfWide(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) (gpu_Value, int64) {
@@ -6962,7 +7230,7 @@ func gpu_sumOfWide(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ floa
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:6966
+//line kernels_tandem.go:7234
 }
 
 func gpu_sumOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, top_ int64, deep_ bool) (gpu_window_, gpu_Value) {
@@ -6992,7 +7260,7 @@ func gpu_sumOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float6
 		}
 	}
 	return w_, gpu_valueOf(gpu_step_(f_, p_), s_, gpu_unit_(f_, p_, top_), deep_ || gpu_product(p_))
-//line kernels_tandem.go:6996
+//line kernels_tandem.go:7264
 }
 
 func gpu_sumOfWide_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) (gpu_Value, int64) {
@@ -7020,7 +7288,7 @@ func gpu_sumOfWide_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ fl
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7024
+//line kernels_tandem.go:7292
 }
 
 func gpu_sumOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, top_ int64, deep_ bool) (gpu_window_, gpu_Value) {
@@ -7050,7 +7318,7 @@ func gpu_sumOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ flo
 		}
 	}
 	return w_, gpu_valueOf(gpu_step__(f_, p_), s_, gpu_unit__(f_, p_, top_), deep_ || gpu_product_(p_))
-//line kernels_tandem.go:7054
+//line kernels_tandem.go:7322
 }
 
 func gpu_sumOfWide__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) (gpu_Value, int64) {
@@ -7078,7 +7346,7 @@ func gpu_sumOfWide__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7082
+//line kernels_tandem.go:7350
 }
 
 func gpu_sumOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, top_ int64, deep_ bool) (gpu_window_, gpu_Value) {
@@ -7108,7 +7376,7 @@ func gpu_sumOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ floa
 		}
 	}
 	return w_, gpu_valueOf(gpu_step___(f_, p_), s_, gpu_unit___(f_, p_, top_), deep_ || gpu_product__(p_))
-//line kernels_tandem.go:7112
+//line kernels_tandem.go:7380
 }
 
 func gpu_sumOfWide___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) (gpu_Value, int64) {
@@ -7136,129 +7404,268 @@ func gpu_sumOfWide___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ 
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7140
+//line kernels_tandem.go:7408
 }
 
-func gpu_no(sum_ bool) gpu_state {
-	/*line fold.go:63*/ if sum_ {
-		t_ := gpu_state{}
-		/*line fold.go:64*/ return t_
-	}
-	t2_ := gpu_state{key_: int64(-9223372036854775808), index_: int64(9223372036854775807)}
+func gpu_none(t_ gpu_ends32) gpu_ends {
+	/*line fold.go:66*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:66*/ return t2_
-//line kernels_tandem.go:7150
+//line kernels_tandem.go:7414
 }
 
-func gpu_sum(t_ gpu_most32) bool {
-	/*line fold.go:27*/ return false
-//line kernels_tandem.go:7155
+func gpu_with_(t_ gpu_ends32, s_ gpu_ends, x_ float32, t2_ int32, t3_ int32) gpu_ends {
+	/*line fold.go:88*/ k_ := gpu_key32(x_)
+	t4_ := gpu_ends{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
+	/*line fold.go:89*/ return t4_
+//line kernels_tandem.go:7421
 }
 
-func gpu_key(t_ gpu_most32, x_ float32, mask_ int64, flip_ int64) int64 {
-	/*line fold.go:42*/ if x_ != x_ {
-		return int64(9223372036854775807)
-	}
-	b_ := int64(int32(math.Float32bits(x_))) & mask_
-	return (b_ ^ ((b_ >> (63)) & int64(2147483647))) ^ flip_
-//line kernels_tandem.go:7164
-}
-
-func gpu_merge(s_ gpu_state, sum_ bool, t_ gpu_state) gpu_state {
-	/*line fold.go:71*/ if sum_ {
-		t2_ := gpu_state{key_: s_.key_ + t_.key_}
-		/*line fold.go:72*/ return t2_
+func gpu_merge(s_ gpu_state, kind_ int64, t_ gpu_state) gpu_state {
+	/*line fold.go:34*/ if kind_ == int64(2) {
+		t2_ := gpu_state{a_: s_.a_ + t_.a_, b_: int64(0)}
+		/*line fold.go:35*/ return t2_
 	} else {
-		/*line fold.go:73*/ if (t_.key_ > s_.key_) || ((t_.key_ == s_.key_) && (t_.index_ < s_.index_)) {
-			return t_
+		/*line fold.go:36*/ if kind_ == int64(0) {
+			t3_ := gpu_state{a_: max(s_.a_, t_.a_), b_: min(s_.b_, t_.b_)}
+			/*line fold.go:37*/ return t3_
+		} else {
+			/*line fold.go:38*/ if (t_.a_ > s_.a_) || ((t_.a_ == s_.a_) && (t_.b_ < s_.b_)) {
+				return t_
+			}
 		}
 	}
-	/*line fold.go:76*/ return s_
-//line kernels_tandem.go:7177
+	/*line fold.go:41*/ return s_
+//line kernels_tandem.go:7439
 }
 
-func gpu_sum_(t_ gpu_most64) bool {
-	/*line fold.go:28*/ return false
-//line kernels_tandem.go:7182
+func gpu_kind(t_ gpu_ends32) int64 {
+	/*line fold.go:56*/ return int64(0)
+//line kernels_tandem.go:7444
 }
 
-func gpu_key_(t_ gpu_most64, x_ float64, mask_ int64, flip_ int64) int64 {
-	/*line fold.go:50*/ if x_ != x_ {
-		return int64(9223372036854775807)
+func gpu_put(c_ gpu_Matrix, o_ int64, v_ float32) {
+	/*line fold.go:191*/ if c_.Cols_ == int64(1) {
+		c_.Data_[(o_*c_.Stride_)+int64(0)] = v_
+	} else {
+		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-	b_ := int64(math.Float64bits(x_)) & mask_
-	return (b_ ^ ((b_ >> (63)) & int64(9223372036854775807))) ^ flip_
-//line kernels_tandem.go:7191
+//line kernels_tandem.go:7453
 }
 
-func gpu_sum__(t_ gpu_mostInt) bool {
-	/*line fold.go:29*/ return false
-//line kernels_tandem.go:7196
-}
-
-func gpu_key__(t_ gpu_mostInt, x_ int32, t2_ int64, flip_ int64) int64 {
-	/*line fold.go:30*/ return int64(x_) ^ flip_
-//line kernels_tandem.go:7201
-}
-
-func gpu_sum___(t_ gpu_add32) bool {
-	/*line fold.go:24*/ return true
-//line kernels_tandem.go:7206
-}
-
-func gpu_key___(t_ gpu_add32, x_ int32, t2_ int64, t3_ int64) int64 {
-	/*line fold.go:25*/ return int64(x_)
-//line kernels_tandem.go:7211
-}
-
-func gpu_sum____(t_ gpu_count) bool {
-	/*line fold.go:26*/ return true
-//line kernels_tandem.go:7216
-}
-
-func gpu_key____(t_ gpu_count, x_ bool, t2_ int64, t3_ int64) int64 {
-	/*line fold.go:33*/ if x_ {
-		return int64(1)
-	}
-	return int64(0)
-//line kernels_tandem.go:7224
-}
-
-func gpu_of(t_ gpu_value32, s_ gpu_state, flip_ int64) float32 {
-	/*line fold.go:176*/ if s_.key_ == int64(9223372036854775807) {
+func gpu_of(t_ gpu_value32, s_ gpu_state, order_ int64) float32 {
+	/*line fold.go:250*/ if (s_.a_ > int64(2139095040)) || (s_.b_ < int64(-2139095041)) {
 		return math.Float32frombits(uint32(2143289344))
 	}
-	b_ := s_.key_ ^ flip_
-	return math.Float32frombits(uint32((b_ ^ ((b_ >> (63)) & int64(2147483647)))))
-//line kernels_tandem.go:7233
+	k_ := gpu_chosen(s_, order_)
+	return math.Float32frombits(uint32((k_ ^ ((k_ >> (63)) & int64(2147483647)))))
+//line kernels_tandem.go:7462
 }
 
-func gpu_of_(t_ gpu_value64, s_ gpu_state, flip_ int64) float64 {
-	/*line fold.go:184*/ if s_.key_ == int64(9223372036854775807) {
+func gpu_none_(t_ gpu_ends64) gpu_ends_ {
+	/*line fold.go:67*/ t2_ := gpu_ends_{a_: int64(-9223372036854775808), b_: int64(9223372036854775807)}
+	/*line fold.go:67*/ return t2_
+//line kernels_tandem.go:7468
+}
+
+func gpu_with__(t_ gpu_ends64, s_ gpu_ends_, x_ float64, t2_ int64, t3_ int64) gpu_ends_ {
+	/*line fold.go:93*/ k_ := gpu_key64(x_)
+	t4_ := gpu_ends_{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
+	/*line fold.go:94*/ return t4_
+//line kernels_tandem.go:7475
+}
+
+func gpu_kind_(t_ gpu_ends64) int64 {
+	/*line fold.go:57*/ return int64(0)
+//line kernels_tandem.go:7480
+}
+
+func gpu_put_(c_ gpu_Matrix_, o_ int64, v_ float64) {
+	/*line fold.go:191*/ if c_.Cols_ == int64(1) {
+		c_.Data_[(o_*c_.Stride_)+int64(0)] = v_
+	} else {
+		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
+	}
+//line kernels_tandem.go:7489
+}
+
+func gpu_of_(t_ gpu_value64, s_ gpu_state, order_ int64) float64 {
+	/*line fold.go:258*/ if (s_.a_ > int64(9218868437227405312)) || (s_.b_ < int64(-9218868437227405313)) {
 		return math.Float64frombits(uint64(9221120237041090560))
 	}
-	b_ := s_.key_ ^ flip_
-	return math.Float64frombits(uint64((b_ ^ ((b_ >> (63)) & int64(9223372036854775807)))))
-//line kernels_tandem.go:7242
+	k_ := gpu_chosen(s_, order_)
+	return math.Float64frombits(uint64((k_ ^ ((k_ >> (63)) & int64(9223372036854775807)))))
+//line kernels_tandem.go:7498
 }
 
-func gpu_of__(t_ gpu_valueInt, s_ gpu_state, flip_ int64) int32 {
-	/*line fold.go:191*/ return int32((s_.key_ ^ flip_))
-//line kernels_tandem.go:7247
+func gpu_none__(t_ gpu_first32) gpu_ends {
+	/*line fold.go:70*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
+	/*line fold.go:70*/ return t2_
+//line kernels_tandem.go:7504
 }
 
-func gpu_of___(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
-	/*line fold.go:192*/ return int32(s_.index_)
-//line kernels_tandem.go:7252
+func gpu_with___(t_ gpu_first32, s_ gpu_ends, x_ float32, index_ int32, order_ int32) gpu_ends {
+	/*line fold.go:110*/ k_ := gpu_key32(x_) ^ order_
+	if x_ != x_ {
+		k_ = int32(2147483647)
+	}
+	return gpu_above(s_, k_, index_)
+//line kernels_tandem.go:7513
+}
+
+func gpu_kind__(t_ gpu_first32) int64 {
+	/*line fold.go:60*/ return int64(1)
+//line kernels_tandem.go:7518
+}
+
+func gpu_put__(c_ gpu_Matrix__, o_ int64, v_ int32) {
+	/*line fold.go:191*/ if c_.Cols_ == int64(1) {
+		c_.Data_[(o_*c_.Stride_)+int64(0)] = v_
+	} else {
+		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
+	}
+//line kernels_tandem.go:7527
+}
+
+func gpu_of__(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
+	/*line fold.go:286*/ if s_.b_ >= int64(2147483647) {
+		return int32(0)
+	}
+	return int32(s_.b_)
+//line kernels_tandem.go:7535
+}
+
+func gpu_none___(t_ gpu_first64) gpu_ends_ {
+	/*line fold.go:71*/ t2_ := gpu_ends_{a_: int64(-9223372036854775808), b_: int64(9223372036854775807)}
+	/*line fold.go:71*/ return t2_
+//line kernels_tandem.go:7541
+}
+
+func gpu_with____(t_ gpu_first64, s_ gpu_ends_, x_ float64, index_ int64, order_ int64) gpu_ends_ {
+	/*line fold.go:118*/ k_ := gpu_key64(x_) ^ order_
+	if x_ != x_ {
+		k_ = int64(9223372036854775807)
+	}
+	return gpu_above_(s_, k_, index_)
+//line kernels_tandem.go:7550
+}
+
+func gpu_kind___(t_ gpu_first64) int64 {
+	/*line fold.go:61*/ return int64(1)
+//line kernels_tandem.go:7555
+}
+
+func gpu_none____(t_ gpu_endsInt) gpu_ends {
+	/*line fold.go:68*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
+	/*line fold.go:68*/ return t2_
+//line kernels_tandem.go:7561
+}
+
+func gpu_with_____(t_ gpu_endsInt, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
+	/*line fold.go:98*/ t4_ := gpu_ends{a_: max(s_.a_, x_), b_: min(s_.b_, x_)}
+	/*line fold.go:98*/ return t4_
+//line kernels_tandem.go:7567
+}
+
+func gpu_kind____(t_ gpu_endsInt) int64 {
+	/*line fold.go:58*/ return int64(0)
+//line kernels_tandem.go:7572
+}
+
+func gpu_of___(t_ gpu_valueInt, s_ gpu_state, order_ int64) int32 {
+	/*line fold.go:265*/ return int32(gpu_chosen(s_, order_))
+//line kernels_tandem.go:7577
+}
+
+func gpu_none_____(t_ gpu_firstInt) gpu_ends {
+	/*line fold.go:72*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
+	/*line fold.go:72*/ return t2_
+//line kernels_tandem.go:7583
+}
+
+func gpu_with______(t_ gpu_firstInt, s_ gpu_ends, x_ int32, index_ int32, order_ int32) gpu_ends {
+	/*line fold.go:126*/ return gpu_above(s_, x_^order_, index_)
+//line kernels_tandem.go:7588
+}
+
+func gpu_kind_____(t_ gpu_firstInt) int64 {
+	/*line fold.go:62*/ return int64(1)
+//line kernels_tandem.go:7593
+}
+
+func gpu_none______(t_ gpu_add32) gpu_ends {
+	/*line fold.go:73*/ t2_ := gpu_ends{}
+	/*line fold.go:73*/ return t2_
+//line kernels_tandem.go:7599
+}
+
+func gpu_with_______(t_ gpu_add32, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
+	/*line fold.go:136*/ t4_ := gpu_ends{a_: s_.a_ + x_, b_: int32(0)}
+	/*line fold.go:136*/ return t4_
+//line kernels_tandem.go:7605
+}
+
+func gpu_kind______(t_ gpu_add32) int64 {
+	/*line fold.go:63*/ return int64(2)
+//line kernels_tandem.go:7610
 }
 
 func gpu_of____(t_ gpu_total, s_ gpu_state, t2_ int64) int32 {
-	/*line fold.go:193*/ return int32(s_.key_)
-//line kernels_tandem.go:7257
+	/*line fold.go:267*/ return int32(s_.a_)
+//line kernels_tandem.go:7615
 }
 
-func gpu_of_____(t_ gpu_reached, s_ gpu_state, least_ int64) bool {
-	/*line fold.go:194*/ return s_.key_ >= least_
-//line kernels_tandem.go:7262
+func gpu_none_______(t_ gpu_count) gpu_ends {
+	/*line fold.go:74*/ t2_ := gpu_ends{}
+	/*line fold.go:74*/ return t2_
+//line kernels_tandem.go:7621
+}
+
+func gpu_with________(t_ gpu_count, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
+	/*line fold.go:139*/ if x_ {
+		s_.a_ = s_.a_ + int32(1)
+	}
+	return s_
+//line kernels_tandem.go:7629
+}
+
+func gpu_kind_______(t_ gpu_count) int64 {
+	/*line fold.go:64*/ return int64(2)
+//line kernels_tandem.go:7634
+}
+
+func gpu_none________(t_ gpu_endsBool) gpu_ends {
+	/*line fold.go:69*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
+	/*line fold.go:69*/ return t2_
+//line kernels_tandem.go:7640
+}
+
+func gpu_with_________(t_ gpu_endsBool, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
+	/*line fold.go:102*/ k_ := int32(0)
+	if x_ {
+		k_ = int32(1)
+	}
+	t4_ := gpu_ends{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
+	/*line fold.go:106*/ return t4_
+//line kernels_tandem.go:7650
+}
+
+func gpu_kind________(t_ gpu_endsBool) int64 {
+	/*line fold.go:59*/ return int64(0)
+//line kernels_tandem.go:7655
+}
+
+func gpu_put___(c_ gpu_Matrix___, o_ int64, v_ bool) {
+	/*line fold.go:191*/ if c_.Cols_ == int64(1) {
+		c_.Data_[(o_*c_.Stride_)+int64(0)] = v_
+	} else {
+		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
+	}
+//line kernels_tandem.go:7664
+}
+
+func gpu_of_____(t_ gpu_truth, s_ gpu_state, order_ int64) bool {
+	/*line fold.go:266*/ return gpu_chosen(s_, order_) > int64(0)
+//line kernels_tandem.go:7669
 }
 
 func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
@@ -7270,13 +7677,13 @@ func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
 		gpu_AddPart_(words_, at_, t_.exp_-bottom_, v_, k_)
 	}
 	words_[at_.At_+(at_.N_*at_.Step_)] = words_[at_.At_+(at_.N_*at_.Step_)] | t_.special_
-//line kernels_tandem.go:7274
+//line kernels_tandem.go:7681
 }
 
 func gpu_term(f_ gpu_single, x_ float32) gpu_wide {
 	/*line prefix.go:16*/ t_ := gpu_one{}
 	/*line prefix.go:16*/ return gpu_exactly(f_, t_, x_, float32(1))
-//line kernels_tandem.go:7280
+//line kernels_tandem.go:7687
 }
 
 func gpu_Carry(w_ []int64, at_ gpu_Place) {
@@ -7287,29 +7694,29 @@ func gpu_Carry(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:7291
+//line kernels_tandem.go:7698
 }
 
 func gpu_term_(f_ gpu_double, x_ float64) gpu_wide {
 	/*line prefix.go:17*/ t_ := gpu_one{}
 	/*line prefix.go:17*/ return gpu_exactly_(f_, t_, x_, float64(1))
-//line kernels_tandem.go:7297
+//line kernels_tandem.go:7704
 }
 
 func gpu_words__(t_ gpu_integer) int64 {
 	/*line prefix.go:36*/ return int64(4)
-//line kernels_tandem.go:7302
+//line kernels_tandem.go:7709
 }
 
 func gpu_term__(t_ gpu_integer, x_ int32) gpu_wide {
 	/*line prefix.go:40*/ t2_ := gpu_wide{lo_: uint64(max(int64(x_), -int64(x_))), neg_: x_ < int32(0)}
 	/*line prefix.go:40*/ return t2_
-//line kernels_tandem.go:7308
+//line kernels_tandem.go:7715
 }
 
 func gpu_bottom__(t_ gpu_integer) int64 {
 	/*line prefix.go:37*/ return int64(0)
-//line kernels_tandem.go:7313
+//line kernels_tandem.go:7720
 }
 
 func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -7321,7 +7728,7 @@ func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		}
 	}
 	return v_
-//line kernels_tandem.go:7325
+//line kernels_tandem.go:7732
 }
 
 func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
@@ -7337,16 +7744,16 @@ func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
 	}
 	t_ := gpu_reach{least_: min(r_.least_, least_), top_: max(r_.top_, v_.Exp_+int64(128)), special_: r_.special_}
 	/*line short.go:112*/ return t_
-//line kernels_tandem.go:7341
+//line kernels_tandem.go:7748
 }
 
 func gpu_noReach() gpu_reach {
 	/*line short.go:89*/ t_ := gpu_reach{least_: int64(1048576), top_: int64(-1048576)}
 	/*line short.go:89*/ return t_
-//line kernels_tandem.go:7347
+//line kernels_tandem.go:7754
 }
 
-func gpu_with_(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
+func gpu_with__________(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
 	/*line short.go:93*/ r_.special_ = r_.special_ | t_.special_
 	if (t_.special_ == int64(0)) && ((t_.hi_ | t_.lo_) != uint64(0)) {
 		t2_ := min(r_.least_, t_.exp_)
@@ -7355,12 +7762,12 @@ func gpu_with_(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
 		/*line short.go:95*/ r_.top_ = t3_
 	}
 	return r_
-//line kernels_tandem.go:7359
+//line kernels_tandem.go:7766
 }
 
 func gpu_fits____(r_ gpu_reach, n_ int64) bool {
 	/*line short.go:116*/ return (r_.top_ + int64(bits.Len64(uint64(n_)))) <= (r_.least_ + int64(127))
-//line kernels_tandem.go:7364
+//line kernels_tandem.go:7771
 }
 
 func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
@@ -7385,7 +7792,7 @@ func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
 		/*line short.go:76*/ return t8_
 	}
 	return s_
-//line kernels_tandem.go:7389
+//line kernels_tandem.go:7796
 }
 
 func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
@@ -7418,7 +7825,7 @@ func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
 	/*line short.go:23*/ h2_ := t13_
 	t15_ := gpu_short{hi_: h2_, lo_: l2_}
 	/*line short.go:24*/ return t15_
-//line kernels_tandem.go:7422
+//line kernels_tandem.go:7829
 }
 
 func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
@@ -7426,7 +7833,7 @@ func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
 		return gpu_value_(f_, special_)
 	}
 	return gpu_round(f_, v_)
-//line kernels_tandem.go:7430
+//line kernels_tandem.go:7837
 }
 
 func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
@@ -7444,7 +7851,7 @@ func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
 		return gpu_NewValue(hi_, lo_, base_, true)
 	}
 	return gpu_NewValue(s_.hi_, s_.lo_, base_, false)
-//line kernels_tandem.go:7448
+//line kernels_tandem.go:7855
 }
 
 func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
@@ -7452,7 +7859,7 @@ func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
 		return gpu_value__(f_, special_)
 	}
 	return gpu_round_(f_, v_)
-//line kernels_tandem.go:7456
+//line kernels_tandem.go:7863
 }
 
 func gpu_of________(t_ gpu_integer, v_ gpu_Value, t2_ int64) int32 {
@@ -7462,17 +7869,17 @@ func gpu_of________(t_ gpu_integer, v_ gpu_Value, t2_ int64) int32 {
 		return -m_
 	}
 	return m_
-//line kernels_tandem.go:7466
+//line kernels_tandem.go:7873
 }
 
 func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float32 {
 	/*line prefix.go:194*/ t_ := gpu_term(f_, first_)
 	special_ := t_.special_
-	r_ := gpu_with_(gpu_noReach(), t_, int64(64))
+	r_ := gpu_with__________(gpu_noReach(), t_, int64(64))
 	for i_ := k_; i_ < end_; i_ = i_ + int64(1) {
 		u_ := gpu_term(f_, x_.Data_[(int64(order_[i_])*x_.Stride_)+j_])
 		special_ = special_ | u_.special_
-		r_ = gpu_with_(r_, u_, int64(64))
+		r_ = gpu_with__________(r_, u_, int64(64))
 	}
 	if gpu_fits____(r_, (end_-k_)+int64(1)) {
 		t2_ := gpu_short{}
@@ -7489,17 +7896,17 @@ func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_
 	}
 	t3_ := gpu_Top_(words_, at_, gpu_bottom(f_))
 	/*line prefix.go:214*/ return gpu_of______(f_, t3_, special_)
-//line kernels_tandem.go:7493
+//line kernels_tandem.go:7900
 }
 
 func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float64 {
 	/*line prefix.go:194*/ t_ := gpu_term_(f_, first_)
 	special_ := t_.special_
-	r_ := gpu_with_(gpu_noReach(), t_, int64(64))
+	r_ := gpu_with__________(gpu_noReach(), t_, int64(64))
 	for i_ := k_; i_ < end_; i_ = i_ + int64(1) {
 		u_ := gpu_term_(f_, x_.Data_[(int64(order_[i_])*x_.Stride_)+j_])
 		special_ = special_ | u_.special_
-		r_ = gpu_with_(r_, u_, int64(64))
+		r_ = gpu_with__________(r_, u_, int64(64))
 	}
 	if gpu_fits____(r_, (end_-k_)+int64(1)) {
 		t2_ := gpu_short{}
@@ -7516,17 +7923,17 @@ func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, orde
 	}
 	t3_ := gpu_Top_(words_, at_, gpu_bottom_(f_))
 	/*line prefix.go:214*/ return gpu_of_______(f_, t3_, special_)
-//line kernels_tandem.go:7520
+//line kernels_tandem.go:7927
 }
 
 func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) int32 {
 	/*line prefix.go:194*/ t_ := gpu_term__(f_, first_)
 	special_ := t_.special_
-	r_ := gpu_with_(gpu_noReach(), t_, int64(64))
+	r_ := gpu_with__________(gpu_noReach(), t_, int64(64))
 	for i_ := k_; i_ < end_; i_ = i_ + int64(1) {
 		u_ := gpu_term__(f_, x_.Data_[(int64(order_[i_])*x_.Stride_)+j_])
 		special_ = special_ | u_.special_
-		r_ = gpu_with_(r_, u_, int64(64))
+		r_ = gpu_with__________(r_, u_, int64(64))
 	}
 	if gpu_fits____(r_, (end_-k_)+int64(1)) {
 		t2_ := gpu_short{}
@@ -7543,21 +7950,21 @@ func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, ord
 	}
 	t3_ := gpu_Top_(words_, at_, gpu_bottom__(f_))
 	/*line prefix.go:214*/ return gpu_of________(f_, t3_, special_)
-//line kernels_tandem.go:7547
+//line kernels_tandem.go:7954
 }
 
 func gpu_integersOf(parts_ []int64, at_ int64, step_ int64) gpu_halves {
 //line round.go:56
 	t_ := gpu_halves{lower_: gpu_digits{a_: parts_[at_], b_: parts_[at_+(int64(2)*step_)], c_: parts_[at_+(int64(4)*step_)]}, upper_: gpu_digits{a_: parts_[at_+step_], b_: parts_[at_+(int64(3)*step_)], c_: parts_[at_+(int64(5)*step_)]}}
 	/*line round.go:56*/ return t_
-//line kernels_tandem.go:7554
+//line kernels_tandem.go:7961
 }
 
 func gpu_and(t_ gpu_halves, u_ gpu_halves) gpu_halves {
 //line terms.go:228
 	t2_ := gpu_halves{lower_: gpu_digits{a_: t_.lower_.a_ + u_.lower_.a_, b_: t_.lower_.b_ + u_.lower_.b_, c_: t_.lower_.c_ + u_.lower_.c_}, upper_: gpu_digits{a_: t_.upper_.a_ + u_.upper_.a_, b_: t_.upper_.b_ + u_.upper_.b_, c_: t_.upper_.c_ + u_.upper_.c_}}
 	/*line terms.go:228*/ return t2_
-//line kernels_tandem.go:7561
+//line kernels_tandem.go:7968
 }
 
 func gpu_countOf(state_ int64) (int64, int64, bool) {
@@ -7568,7 +7975,7 @@ func gpu_countOf(state_ int64) (int64, int64, bool) {
 	/*line along.go:170*/ var deep_ bool
 	_ = deep_
 	/*line along.go:171*/ return state_ >> (7), (state_ >> (1)) & int64(63), (state_ & int64(1)) != int64(0)
-//line kernels_tandem.go:7572
+//line kernels_tandem.go:7979
 }
 
 func gpu_inWords(parts_ []int64, at_ gpu_Place, bottom_ int64) int64 {
@@ -7588,7 +7995,7 @@ func gpu_inWords(parts_ []int64, at_ gpu_Place, bottom_ int64) int64 {
 	gpu_clearWords(parts_, at_)
 	gpu_addHalves(parts_, at_, s_, base_-bottom_, step_)
 	return int64(0)
-//line kernels_tandem.go:7592
+//line kernels_tandem.go:7999
 }
 
 func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -7626,28 +8033,28 @@ func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:7630
+//line kernels_tandem.go:8037
 }
 
 func gpu_bias(t_ gpu_single) int64 {
 	/*line format.go:33*/ return int64(127)
-//line kernels_tandem.go:7635
+//line kernels_tandem.go:8042
 }
 
 func gpu_nowhere(f_ gpu_single) gpu_window {
 	/*line terms.go:54*/ t_ := gpu_window{lo_: gpu_most(f_)}
 	/*line terms.go:54*/ return t_
-//line kernels_tandem.go:7641
+//line kernels_tandem.go:8048
 }
 
-func gpu_none(f_ gpu_single, p_ gpu_one, m_ gpu_magic) gpu_digits_ {
+func gpu_none_________(f_ gpu_single, p_ gpu_one, m_ gpu_magic) gpu_digits_ {
 	/*line terms.go:163*/ var d_ gpu_digits_
 	if gpu_added(f_, p_) {
 		t_ := gpu_digits_{a_: gpu_bits(f_, m_.a_), b_: gpu_bits(f_, m_.b_), c_: gpu_bits(f_, m_.c_)}
 		/*line terms.go:165*/ return t_
 	}
 	return d_
-//line kernels_tandem.go:7651
+//line kernels_tandem.go:8058
 }
 
 func gpu_factorsIn(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, i_ int64, j_ int64) (float32, float32) {
@@ -7666,18 +8073,18 @@ func gpu_factorsIn(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ floa
 	/*line few.go:132*/ var t5_ float32
 	/*line few.go:132*/ t4_, t5_ = gpu_factorsOf(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:132*/ return t4_, t5_
-//line kernels_tandem.go:7670
+//line kernels_tandem.go:8077
 }
 
-func gpu_with__(w_ gpu_window, most_ int32, m_ int32) gpu_window {
+func gpu_with___________(w_ gpu_window, most_ int32, m_ int32) gpu_window {
 	/*line terms.go:58*/ t_ := gpu_window{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
 	/*line terms.go:58*/ return t_
-//line kernels_tandem.go:7676
+//line kernels_tandem.go:8083
 }
 
 func gpu_most(t_ gpu_single) int32 {
 	/*line format.go:39*/ return int32(2147483647)
-//line kernels_tandem.go:7681
+//line kernels_tandem.go:8088
 }
 
 func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
@@ -7688,7 +8095,7 @@ func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
 		}
 	}
 	return m_
-//line kernels_tandem.go:7692
+//line kernels_tandem.go:8099
 }
 
 func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32, m_ gpu_magic, deep_ bool) gpu_digits_ {
@@ -7714,7 +8121,7 @@ func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32
 		d_.c_ = d_.c_ + gpu_bits(f_, (lower_-(z_-m_.b_))+m_.c_)
 	}
 	return d_
-//line kernels_tandem.go:7718
+//line kernels_tandem.go:8125
 }
 
 func gpu_without(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, n_ int32, m_ gpu_magic, deep_ bool) gpu_digits_ {
@@ -7734,7 +8141,7 @@ func gpu_without(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, n_ int32, m_ gpu_mag
 	}
 	t3_ := gpu_digits_{a_: d_.a_ - a_, b_: d_.b_ - b_}
 	/*line terms.go:210*/ return t3_
-//line kernels_tandem.go:7738
+//line kernels_tandem.go:8145
 }
 
 func gpu_headroom(f_ gpu_single, p_ gpu_one) int64 {
@@ -7742,17 +8149,17 @@ func gpu_headroom(f_ gpu_single, p_ gpu_one) int64 {
 		return int64(9)
 	}
 	return int64(0)
-//line kernels_tandem.go:7746
+//line kernels_tandem.go:8153
 }
 
 func gpu_power(t_ gpu_single, field_ int64) float32 {
 	/*line format.go:38*/ return math.Float32frombits(uint32(field_) << (23))
-//line kernels_tandem.go:7751
+//line kernels_tandem.go:8158
 }
 
 func gpu_field(t_ gpu_single, bits_ int32) int64 {
 	/*line format.go:40*/ return int64((bits_ >> (23)))
-//line kernels_tandem.go:7756
+//line kernels_tandem.go:8163
 }
 
 func gpu_leastTop(f_ gpu_single, p_ gpu_one, deep_ bool) int64 {
@@ -7760,12 +8167,12 @@ func gpu_leastTop(f_ gpu_single, p_ gpu_one, deep_ bool) int64 {
 		return ((int64(2) * gpu_step(f_, p_)) - gpu_headroom(f_, p_)) - int64(1)
 	}
 	return (gpu_step(f_, p_) - gpu_headroom(f_, p_)) - int64(1)
-//line kernels_tandem.go:7764
+//line kernels_tandem.go:8171
 }
 
 func gpu_precision(t_ gpu_single) int64 {
 	/*line format.go:32*/ return int64(24)
-//line kernels_tandem.go:7769
+//line kernels_tandem.go:8176
 }
 
 func gpu_addHalves(parts_ []int64, words_ gpu_Place, s_ gpu_halves, at_ int64, step_ int64) {
@@ -7774,7 +8181,7 @@ func gpu_addHalves(parts_ []int64, words_ gpu_Place, s_ gpu_halves, at_ int64, s
 			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, step_, k_), gpu_part(s_, k_), n_)
 		}
 	}
-//line kernels_tandem.go:7778
+//line kernels_tandem.go:8185
 }
 
 func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) gpu_reach {
@@ -7789,11 +8196,11 @@ func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float3
 			/*line few.go:153*/ t4_, t5_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
 			/*line few.go:153*/ u_ := t4_
 			/*line few.go:153*/ v_ := t5_
-			r_ = gpu_with_(r_, gpu_exactly(f_, p_, u_, v_), gpu_size(f_, p_))
+			r_ = gpu_with__________(r_, gpu_exactly(f_, p_, u_, v_), gpu_size(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:7797
+//line kernels_tandem.go:8204
 }
 
 func gpu_sumOfDigits(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
@@ -7809,7 +8216,7 @@ func gpu_sumOfDigits(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ fl
 		}
 	}
 	return s_
-//line kernels_tandem.go:7813
+//line kernels_tandem.go:8220
 }
 
 func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -7820,28 +8227,28 @@ func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:7824
+//line kernels_tandem.go:8231
 }
 
 func gpu_bias_(t_ gpu_double) int64 {
 	/*line format.go:47*/ return int64(1023)
-//line kernels_tandem.go:7829
+//line kernels_tandem.go:8236
 }
 
 func gpu_nowhere_(f_ gpu_double) gpu_window_ {
 	/*line terms.go:54*/ t_ := gpu_window_{lo_: gpu_most_(f_)}
 	/*line terms.go:54*/ return t_
-//line kernels_tandem.go:7835
+//line kernels_tandem.go:8242
 }
 
-func gpu_none_(f_ gpu_double, p_ gpu_one, m_ gpu_magic_) gpu_digits {
+func gpu_none__________(f_ gpu_double, p_ gpu_one, m_ gpu_magic_) gpu_digits {
 	/*line terms.go:163*/ var d_ gpu_digits
 	if gpu_added_(f_, p_) {
 		t_ := gpu_digits{a_: gpu_bits_(f_, m_.a_), b_: gpu_bits_(f_, m_.b_), c_: gpu_bits_(f_, m_.c_)}
 		/*line terms.go:165*/ return t_
 	}
 	return d_
-//line kernels_tandem.go:7845
+//line kernels_tandem.go:8252
 }
 
 func gpu_factorsIn_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
@@ -7860,18 +8267,18 @@ func gpu_factorsIn_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ fl
 	/*line few.go:132*/ var t5_ float64
 	/*line few.go:132*/ t4_, t5_ = gpu_factorsOf_(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:132*/ return t4_, t5_
-//line kernels_tandem.go:7864
+//line kernels_tandem.go:8271
 }
 
-func gpu_with___(w_ gpu_window_, most_ int64, m_ int64) gpu_window_ {
+func gpu_with____________(w_ gpu_window_, most_ int64, m_ int64) gpu_window_ {
 	/*line terms.go:58*/ t_ := gpu_window_{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
 	/*line terms.go:58*/ return t_
-//line kernels_tandem.go:7870
+//line kernels_tandem.go:8277
 }
 
 func gpu_most_(t_ gpu_double) int64 {
 	/*line format.go:53*/ return int64(9223372036854775807)
-//line kernels_tandem.go:7875
+//line kernels_tandem.go:8282
 }
 
 func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
@@ -7882,7 +8289,7 @@ func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
 		}
 	}
 	return m_
-//line kernels_tandem.go:7886
+//line kernels_tandem.go:8293
 }
 
 func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64, m_ gpu_magic_, deep_ bool) gpu_digits {
@@ -7908,7 +8315,7 @@ func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64
 		d_.c_ = d_.c_ + gpu_bits_(f_, (lower_-(z_-m_.b_))+m_.c_)
 	}
 	return d_
-//line kernels_tandem.go:7912
+//line kernels_tandem.go:8319
 }
 
 func gpu_without_(f_ gpu_double, p_ gpu_one, d_ gpu_digits, n_ int64, m_ gpu_magic_, deep_ bool) gpu_digits {
@@ -7928,7 +8335,7 @@ func gpu_without_(f_ gpu_double, p_ gpu_one, d_ gpu_digits, n_ int64, m_ gpu_mag
 	}
 	t3_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - b_}
 	/*line terms.go:210*/ return t3_
-//line kernels_tandem.go:7932
+//line kernels_tandem.go:8339
 }
 
 func gpu_headroom_(f_ gpu_double, p_ gpu_one) int64 {
@@ -7936,17 +8343,17 @@ func gpu_headroom_(f_ gpu_double, p_ gpu_one) int64 {
 		return int64(9)
 	}
 	return int64(0)
-//line kernels_tandem.go:7940
+//line kernels_tandem.go:8347
 }
 
 func gpu_power_(t_ gpu_double, field_ int64) float64 {
 	/*line format.go:52*/ return math.Float64frombits(uint64(field_) << (52))
-//line kernels_tandem.go:7945
+//line kernels_tandem.go:8352
 }
 
 func gpu_field_(t_ gpu_double, bits_ int64) int64 {
 	/*line format.go:54*/ return bits_ >> (52)
-//line kernels_tandem.go:7950
+//line kernels_tandem.go:8357
 }
 
 func gpu_leastTop_(f_ gpu_double, p_ gpu_one, deep_ bool) int64 {
@@ -7954,12 +8361,12 @@ func gpu_leastTop_(f_ gpu_double, p_ gpu_one, deep_ bool) int64 {
 		return ((int64(2) * gpu_step_(f_, p_)) - gpu_headroom_(f_, p_)) - int64(1)
 	}
 	return (gpu_step_(f_, p_) - gpu_headroom_(f_, p_)) - int64(1)
-//line kernels_tandem.go:7958
+//line kernels_tandem.go:8365
 }
 
 func gpu_precision_(t_ gpu_double) int64 {
 	/*line format.go:46*/ return int64(53)
-//line kernels_tandem.go:7963
+//line kernels_tandem.go:8370
 }
 
 func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) gpu_reach {
@@ -7974,11 +8381,11 @@ func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ floa
 			/*line few.go:153*/ t4_, t5_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
 			/*line few.go:153*/ u_ := t4_
 			/*line few.go:153*/ v_ := t5_
-			r_ = gpu_with_(r_, gpu_exactly_(f_, p_, u_, v_), gpu_size_(f_, p_))
+			r_ = gpu_with__________(r_, gpu_exactly_(f_, p_, u_, v_), gpu_size_(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:7982
+//line kernels_tandem.go:8389
 }
 
 func gpu_sumOfDigits_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
@@ -7994,17 +8401,17 @@ func gpu_sumOfDigits_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ 
 		}
 	}
 	return s_
-//line kernels_tandem.go:7998
+//line kernels_tandem.go:8405
 }
 
-func gpu_none__(f_ gpu_double, p_ gpu_pair, m_ gpu_magic_) gpu_digits {
+func gpu_none___________(f_ gpu_double, p_ gpu_pair, m_ gpu_magic_) gpu_digits {
 	/*line terms.go:163*/ var d_ gpu_digits
 	if gpu_added__(f_, p_) {
 		t_ := gpu_digits{a_: gpu_bits_(f_, m_.a_), b_: gpu_bits_(f_, m_.b_), c_: gpu_bits_(f_, m_.c_)}
 		/*line terms.go:165*/ return t_
 	}
 	return d_
-//line kernels_tandem.go:8008
+//line kernels_tandem.go:8415
 }
 
 func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, i_ int64, j_ int64) (float64, float64) {
@@ -8023,7 +8430,7 @@ func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_
 	/*line few.go:132*/ var t5_ float64
 	/*line few.go:132*/ t4_, t5_ = gpu_factorsOf__(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:132*/ return t4_, t5_
-//line kernels_tandem.go:8027
+//line kernels_tandem.go:8434
 }
 
 func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
@@ -8034,7 +8441,7 @@ func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
 		}
 	}
 	return m_
-//line kernels_tandem.go:8038
+//line kernels_tandem.go:8445
 }
 
 func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float64, m_ gpu_magic_, deep_ bool) gpu_digits {
@@ -8060,7 +8467,7 @@ func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float
 		d_.c_ = d_.c_ + gpu_bits_(f_, (lower_-(z_-m_.b_))+m_.c_)
 	}
 	return d_
-//line kernels_tandem.go:8064
+//line kernels_tandem.go:8471
 }
 
 func gpu_without__(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, n_ int64, m_ gpu_magic_, deep_ bool) gpu_digits {
@@ -8080,7 +8487,7 @@ func gpu_without__(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, n_ int64, m_ gpu_m
 	}
 	t3_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - b_}
 	/*line terms.go:210*/ return t3_
-//line kernels_tandem.go:8084
+//line kernels_tandem.go:8491
 }
 
 func gpu_headroom__(f_ gpu_double, p_ gpu_pair) int64 {
@@ -8088,7 +8495,7 @@ func gpu_headroom__(f_ gpu_double, p_ gpu_pair) int64 {
 		return int64(9)
 	}
 	return int64(0)
-//line kernels_tandem.go:8092
+//line kernels_tandem.go:8499
 }
 
 func gpu_leastTop__(f_ gpu_double, p_ gpu_pair, deep_ bool) int64 {
@@ -8096,7 +8503,7 @@ func gpu_leastTop__(f_ gpu_double, p_ gpu_pair, deep_ bool) int64 {
 		return ((int64(2) * gpu_step__(f_, p_)) - gpu_headroom__(f_, p_)) - int64(1)
 	}
 	return (gpu_step__(f_, p_) - gpu_headroom__(f_, p_)) - int64(1)
-//line kernels_tandem.go:8100
+//line kernels_tandem.go:8507
 }
 
 func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) gpu_reach {
@@ -8111,11 +8518,11 @@ func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ f
 			/*line few.go:153*/ t4_, t5_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
 			/*line few.go:153*/ u_ := t4_
 			/*line few.go:153*/ v_ := t5_
-			r_ = gpu_with_(r_, gpu_exactly__(f_, p_, u_, v_), gpu_size__(f_, p_))
+			r_ = gpu_with__________(r_, gpu_exactly__(f_, p_, u_, v_), gpu_size__(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:8119
+//line kernels_tandem.go:8526
 }
 
 func gpu_sumOfDigits__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
@@ -8131,17 +8538,17 @@ func gpu_sumOfDigits__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, les
 		}
 	}
 	return s_
-//line kernels_tandem.go:8135
+//line kernels_tandem.go:8542
 }
 
-func gpu_none___(f_ gpu_double, p_ gpu_two, m_ gpu_magic_) gpu_digits {
+func gpu_none____________(f_ gpu_double, p_ gpu_two, m_ gpu_magic_) gpu_digits {
 	/*line terms.go:163*/ var d_ gpu_digits
 	if gpu_added___(f_, p_) {
 		t_ := gpu_digits{a_: gpu_bits_(f_, m_.a_), b_: gpu_bits_(f_, m_.b_), c_: gpu_bits_(f_, m_.c_)}
 		/*line terms.go:165*/ return t_
 	}
 	return d_
-//line kernels_tandem.go:8145
+//line kernels_tandem.go:8552
 }
 
 func gpu_factorsIn___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
@@ -8160,7 +8567,7 @@ func gpu_factorsIn___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ 
 	/*line few.go:132*/ var t5_ float64
 	/*line few.go:132*/ t4_, t5_ = gpu_factorsOf___(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:132*/ return t4_, t5_
-//line kernels_tandem.go:8164
+//line kernels_tandem.go:8571
 }
 
 func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
@@ -8171,7 +8578,7 @@ func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
 		}
 	}
 	return m_
-//line kernels_tandem.go:8175
+//line kernels_tandem.go:8582
 }
 
 func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float64, m_ gpu_magic_, deep_ bool) gpu_digits {
@@ -8197,7 +8604,7 @@ func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float
 		d_.c_ = d_.c_ + gpu_bits_(f_, (lower_-(z_-m_.b_))+m_.c_)
 	}
 	return d_
-//line kernels_tandem.go:8201
+//line kernels_tandem.go:8608
 }
 
 func gpu_without___(f_ gpu_double, p_ gpu_two, d_ gpu_digits, n_ int64, m_ gpu_magic_, deep_ bool) gpu_digits {
@@ -8217,7 +8624,7 @@ func gpu_without___(f_ gpu_double, p_ gpu_two, d_ gpu_digits, n_ int64, m_ gpu_m
 	}
 	t3_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - b_}
 	/*line terms.go:210*/ return t3_
-//line kernels_tandem.go:8221
+//line kernels_tandem.go:8628
 }
 
 func gpu_headroom___(f_ gpu_double, p_ gpu_two) int64 {
@@ -8225,7 +8632,7 @@ func gpu_headroom___(f_ gpu_double, p_ gpu_two) int64 {
 		return int64(9)
 	}
 	return int64(0)
-//line kernels_tandem.go:8229
+//line kernels_tandem.go:8636
 }
 
 func gpu_leastTop___(f_ gpu_double, p_ gpu_two, deep_ bool) int64 {
@@ -8233,7 +8640,7 @@ func gpu_leastTop___(f_ gpu_double, p_ gpu_two, deep_ bool) int64 {
 		return ((int64(2) * gpu_step___(f_, p_)) - gpu_headroom___(f_, p_)) - int64(1)
 	}
 	return (gpu_step___(f_, p_) - gpu_headroom___(f_, p_)) - int64(1)
-//line kernels_tandem.go:8237
+//line kernels_tandem.go:8644
 }
 
 func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) gpu_reach {
@@ -8248,11 +8655,11 @@ func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ fl
 			/*line few.go:153*/ t4_, t5_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
 			/*line few.go:153*/ u_ := t4_
 			/*line few.go:153*/ v_ := t5_
-			r_ = gpu_with_(r_, gpu_exactly___(f_, p_, u_, v_), gpu_size___(f_, p_))
+			r_ = gpu_with__________(r_, gpu_exactly___(f_, p_, u_, v_), gpu_size___(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:8256
+//line kernels_tandem.go:8663
 }
 
 func gpu_sumOfDigits___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
@@ -8268,12 +8675,12 @@ func gpu_sumOfDigits___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less
 		}
 	}
 	return s_
-//line kernels_tandem.go:8272
+//line kernels_tandem.go:8679
 }
 
 func gpu_addIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits_) {
 	/*line along.go:254*/ m_ := gpu_magicFor(f_, p_, top_)
-	d_ := gpu_none(f_, p_, m_)
+	d_ := gpu_none_________(f_, p_, m_)
 	w_ := gpu_nowhere(f_)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
@@ -8282,7 +8689,7 @@ func gpu_addIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, de
 			/*line along.go:259*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
 			/*line along.go:259*/ u_ := t_
 			/*line along.go:259*/ v_ := t2_
-			w_ = gpu_with__(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, v_))
+			w_ = gpu_with___________(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, v_))
 			d_ = gpu_plus_(f_, p_, d_, u_, v_, m_, deep_)
 		}
 	}
@@ -8291,7 +8698,7 @@ func gpu_addIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, de
 		count_ = int32(((b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)))
 	}
 	return w_, gpu_without(f_, p_, d_, count_, m_, deep_)
-//line kernels_tandem.go:8295
+//line kernels_tandem.go:8702
 }
 
 func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
@@ -8308,7 +8715,7 @@ func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (f
 	/*line along.go:225*/ var t2_ float32
 	/*line along.go:225*/ t_, t2_ = gpu_factorsOf(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:225*/ return t_, t2_
-//line kernels_tandem.go:8312
+//line kernels_tandem.go:8719
 }
 
 func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
@@ -8342,7 +8749,7 @@ func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
 		t10_.special_ = gpu_Special(float32(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:8346
+//line kernels_tandem.go:8753
 }
 
 func gpu_size(f_ gpu_single, p_ gpu_one) int64 {
@@ -8350,7 +8757,7 @@ func gpu_size(f_ gpu_single, p_ gpu_one) int64 {
 		return int64(2) * gpu_precision(f_)
 	}
 	return gpu_precision(f_)
-//line kernels_tandem.go:8354
+//line kernels_tandem.go:8761
 }
 
 func gpu_digit(w_ gpu_wide, base_ int64, width_ uint64) int64 {
@@ -8361,7 +8768,7 @@ func gpu_digit(w_ gpu_wide, base_ int64, width_ uint64) int64 {
 		return -d_
 	}
 	return d_
-//line kernels_tandem.go:8365
+//line kernels_tandem.go:8772
 }
 
 func gpu_Carry_(w_ []int64, at_ gpu_Place) {
@@ -8372,7 +8779,7 @@ func gpu_Carry_(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:8376
+//line kernels_tandem.go:8783
 }
 
 func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -8380,7 +8787,7 @@ func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:8384
+//line kernels_tandem.go:8791
 }
 
 func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -8409,7 +8816,7 @@ func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
 		}
 	}
 	return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:8413
+//line kernels_tandem.go:8820
 }
 
 func gpu_Root(v_ gpu_Value) gpu_Value {
@@ -8442,7 +8849,7 @@ func gpu_Root(v_ gpu_Value) gpu_Value {
 		}
 	}
 	return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-int64(58), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:8446
+//line kernels_tandem.go:8853
 }
 
 func gpu_value_(f_ gpu_single, special_ int64) float32 {
@@ -8456,12 +8863,12 @@ func gpu_value_(f_ gpu_single, special_ int64) float32 {
 		}
 	}
 	/*line round.go:101*/ return inf_ - inf_
-//line kernels_tandem.go:8460
+//line kernels_tandem.go:8867
 }
 
 func gpu_round(t_ gpu_single, v_ gpu_Value) float32 {
 	/*line format.go:42*/ return math.Float32frombits(gpu_Bits32(v_))
-//line kernels_tandem.go:8465
+//line kernels_tandem.go:8872
 }
 
 func gpu_shifted(s_ gpu_short, width_ int64, d_ int64) gpu_short {
@@ -8479,7 +8886,7 @@ func gpu_shifted(s_ gpu_short, width_ int64, d_ int64) gpu_short {
 	/*line few.go:197*/ hi_ = t5_
 	t7_ := gpu_short{hi_: hi_, lo_: lo_}
 	/*line few.go:198*/ return t7_
-//line kernels_tandem.go:8483
+//line kernels_tandem.go:8890
 }
 
 func gpu_and_(s_ gpu_short, t_ gpu_short) gpu_short {
@@ -8497,7 +8904,7 @@ func gpu_and_(s_ gpu_short, t_ gpu_short) gpu_short {
 	/*line short.go:30*/ hi_ := t8_
 	t10_ := gpu_short{hi_: hi_, lo_: lo_}
 	/*line short.go:31*/ return t10_
-//line kernels_tandem.go:8501
+//line kernels_tandem.go:8908
 }
 
 func gpu_valueWith(s_ gpu_short, up_ int64, c_ gpu_short, base_ int64) gpu_Value {
@@ -8549,12 +8956,12 @@ func gpu_valueWith(s_ gpu_short, up_ int64, c_ gpu_short, base_ int64) gpu_Value
 	v_.Lo_ = v_.Lo_ | (lo_ >> (uint64(64) - z_))
 	v_.Rest_ = (lo_ << (z_)) != uint64(0)
 	return v_
-//line kernels_tandem.go:8553
+//line kernels_tandem.go:8960
 }
 
 func gpu_addIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
 	/*line along.go:254*/ m_ := gpu_magicFor_(f_, p_, top_)
-	d_ := gpu_none_(f_, p_, m_)
+	d_ := gpu_none__________(f_, p_, m_)
 	w_ := gpu_nowhere_(f_)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
@@ -8563,7 +8970,7 @@ func gpu_addIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, 
 			/*line along.go:259*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
 			/*line along.go:259*/ u_ := t_
 			/*line along.go:259*/ v_ := t2_
-			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u_, v_))
+			w_ = gpu_with____________(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u_, v_))
 			d_ = gpu_plus__(f_, p_, d_, u_, v_, m_, deep_)
 		}
 	}
@@ -8572,7 +8979,7 @@ func gpu_addIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, 
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(f_, p_, d_, count_, m_, deep_)
-//line kernels_tandem.go:8576
+//line kernels_tandem.go:8983
 }
 
 func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
@@ -8589,7 +8996,7 @@ func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) 
 	/*line along.go:225*/ var t2_ float64
 	/*line along.go:225*/ t_, t2_ = gpu_factorsOf_(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:225*/ return t_, t2_
-//line kernels_tandem.go:8593
+//line kernels_tandem.go:9000
 }
 
 func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
@@ -8623,7 +9030,7 @@ func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:8627
+//line kernels_tandem.go:9034
 }
 
 func gpu_size_(f_ gpu_double, p_ gpu_one) int64 {
@@ -8631,7 +9038,7 @@ func gpu_size_(f_ gpu_double, p_ gpu_one) int64 {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:8635
+//line kernels_tandem.go:9042
 }
 
 func gpu_value__(f_ gpu_double, special_ int64) float64 {
@@ -8645,17 +9052,17 @@ func gpu_value__(f_ gpu_double, special_ int64) float64 {
 		}
 	}
 	/*line round.go:101*/ return inf_ - inf_
-//line kernels_tandem.go:8649
+//line kernels_tandem.go:9056
 }
 
 func gpu_round_(t_ gpu_double, v_ gpu_Value) float64 {
 	/*line format.go:56*/ return math.Float64frombits(gpu_Bits64(v_))
-//line kernels_tandem.go:8654
+//line kernels_tandem.go:9061
 }
 
 func gpu_addIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
 	/*line along.go:254*/ m_ := gpu_magicFor__(f_, p_, top_)
-	d_ := gpu_none__(f_, p_, m_)
+	d_ := gpu_none___________(f_, p_, m_)
 	w_ := gpu_nowhere_(f_)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
@@ -8664,7 +9071,7 @@ func gpu_addIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int6
 			/*line along.go:259*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
 			/*line along.go:259*/ u_ := t_
 			/*line along.go:259*/ v_ := t2_
-			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u_, v_))
+			w_ = gpu_with____________(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u_, v_))
 			d_ = gpu_plus___(f_, p_, d_, u_, v_, m_, deep_)
 		}
 	}
@@ -8673,7 +9080,7 @@ func gpu_addIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int6
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without__(f_, p_, d_, count_, m_, deep_)
-//line kernels_tandem.go:8677
+//line kernels_tandem.go:9084
 }
 
 func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int64) (float64, float64) {
@@ -8690,7 +9097,7 @@ func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int6
 	/*line along.go:225*/ var t2_ float64
 	/*line along.go:225*/ t_, t2_ = gpu_factorsOf__(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:225*/ return t_, t2_
-//line kernels_tandem.go:8694
+//line kernels_tandem.go:9101
 }
 
 func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide {
@@ -8724,7 +9131,7 @@ func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide 
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:8728
+//line kernels_tandem.go:9135
 }
 
 func gpu_size__(f_ gpu_double, p_ gpu_pair) int64 {
@@ -8732,12 +9139,12 @@ func gpu_size__(f_ gpu_double, p_ gpu_pair) int64 {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:8736
+//line kernels_tandem.go:9143
 }
 
 func gpu_addIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
 	/*line along.go:254*/ m_ := gpu_magicFor___(f_, p_, top_)
-	d_ := gpu_none___(f_, p_, m_)
+	d_ := gpu_none____________(f_, p_, m_)
 	w_ := gpu_nowhere_(f_)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
@@ -8746,7 +9153,7 @@ func gpu_addIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64
 			/*line along.go:259*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
 			/*line along.go:259*/ u_ := t_
 			/*line along.go:259*/ v_ := t2_
-			w_ = gpu_with___(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u_, v_))
+			w_ = gpu_with____________(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u_, v_))
 			d_ = gpu_plus____(f_, p_, d_, u_, v_, m_, deep_)
 		}
 	}
@@ -8755,7 +9162,7 @@ func gpu_addIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without___(f_, p_, d_, count_, m_, deep_)
-//line kernels_tandem.go:8759
+//line kernels_tandem.go:9166
 }
 
 func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
@@ -8772,7 +9179,7 @@ func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64
 	/*line along.go:225*/ var t2_ float64
 	/*line along.go:225*/ t_, t2_ = gpu_factorsOf___(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:225*/ return t_, t2_
-//line kernels_tandem.go:8776
+//line kernels_tandem.go:9183
 }
 
 func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide {
@@ -8806,7 +9213,7 @@ func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide 
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:8810
+//line kernels_tandem.go:9217
 }
 
 func gpu_size___(f_ gpu_double, p_ gpu_two) int64 {
@@ -8814,7 +9221,7 @@ func gpu_size___(f_ gpu_double, p_ gpu_two) int64 {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:8818
+//line kernels_tandem.go:9225
 }
 
 func gpu_room(s_ gpu_short, left_ int64) int64 {
@@ -8823,7 +9230,7 @@ func gpu_room(s_ gpu_short, left_ int64) int64 {
 		return min(int64(48), left_)
 	}
 	return min(min(int64(48), left_), int64(bits.LeadingZeros64(hi_))-int64(2))
-//line kernels_tandem.go:8827
+//line kernels_tandem.go:9234
 }
 
 func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
@@ -8835,7 +9242,48 @@ func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
 	}
 	v_.Rest_ = rest_
 	return v_
-//line kernels_tandem.go:8839
+//line kernels_tandem.go:9246
+}
+
+func gpu_key32(x_ float32) int32 {
+	/*line fold.go:78*/ b_ := int32(math.Float32bits(x_))
+	return b_ ^ ((b_ >> (31)) & int32(2147483647))
+//line kernels_tandem.go:9252
+}
+
+func gpu_chosen(s_ gpu_state, order_ int64) int64 {
+	/*line fold.go:272*/ t_ := order_
+	if t_ == int64(-1) {
+		return s_.b_
+	} else {
+		/*line fold.go:275*/ if t_ == int64(1) {
+			return max(s_.a_, ^s_.b_)
+		}
+	}
+	/*line fold.go:278*/ return s_.a_
+//line kernels_tandem.go:9265
+}
+
+func gpu_key64(x_ float64) int64 {
+	/*line fold.go:83*/ b_ := int64(math.Float64bits(x_))
+	return b_ ^ ((b_ >> (63)) & int64(9223372036854775807))
+//line kernels_tandem.go:9271
+}
+
+func gpu_above(s_ gpu_ends, k_ int32, index_ int32) gpu_ends {
+	/*line fold.go:131*/ more_ := max(k_, s_.a_) ^ s_.a_
+	found_ := (((more_ | (-more_)) >> (31)) >> (31)) >> (1)
+	t_ := gpu_ends{a_: s_.a_ ^ more_, b_: s_.b_ ^ ((s_.b_ ^ index_) & found_)}
+	/*line fold.go:133*/ return t_
+//line kernels_tandem.go:9279
+}
+
+func gpu_above_(s_ gpu_ends_, k_ int64, index_ int64) gpu_ends_ {
+	/*line fold.go:131*/ more_ := max(k_, s_.a_) ^ s_.a_
+	found_ := (((more_ | (-more_)) >> (31)) >> (31)) >> (1)
+	t_ := gpu_ends_{a_: s_.a_ ^ more_, b_: s_.b_ ^ ((s_.b_ ^ index_) & found_)}
+	/*line fold.go:133*/ return t_
+//line kernels_tandem.go:9287
 }
 
 func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
@@ -8845,7 +9293,7 @@ func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
 	}
 	t2_ := gpu_Value{Neg_: neg_}
 	/*line ../../../internal/superacc/value.go:19*/ return gpu_become(t2_, hi_, lo_, exp_, false)
-//line kernels_tandem.go:8849
+//line kernels_tandem.go:9297
 }
 
 func gpu_digit__(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -8853,17 +9301,17 @@ func gpu_digit__(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:8857
+//line kernels_tandem.go:9305
 }
 
 func gpu_added(f_ gpu_single, p_ gpu_one) bool {
 	/*line terms.go:125*/ return (gpu_precision(f_) > int64(24)) && (!gpu_product(p_))
-//line kernels_tandem.go:8862
+//line kernels_tandem.go:9310
 }
 
 func gpu_bits(t_ gpu_single, x_ float32) int32 {
 	/*line format.go:36*/ return int32(math.Float32bits(x_))
-//line kernels_tandem.go:8867
+//line kernels_tandem.go:9315
 }
 
 func gpu_element(x_ gpu_Matrix, i_ int64, j_ int64, o_ int64, down_ bool) float32 {
@@ -8871,12 +9319,12 @@ func gpu_element(x_ gpu_Matrix, i_ int64, j_ int64, o_ int64, down_ bool) float3
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:8875
+//line kernels_tandem.go:9323
 }
 
 func gpu_exact(t_ gpu_one) bool {
 	/*line terms.go:21*/ return false
-//line kernels_tandem.go:8880
+//line kernels_tandem.go:9328
 }
 
 func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ float32, mask_ int32) (float32, float32) {
@@ -8891,7 +9339,7 @@ func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ flo
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from(f_, gpu_bits(f_, x_)&mask_), float32(1)
-//line kernels_tandem.go:8895
+//line kernels_tandem.go:9343
 }
 
 func gpu_near(p_ gpu_one, x_ float32, y_ float32) float32 {
@@ -8899,12 +9347,12 @@ func gpu_near(p_ gpu_one, x_ float32, y_ float32) float32 {
 		return float32(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:8903
+//line kernels_tandem.go:9351
 }
 
 func gpu_from(t_ gpu_single, b_ int32) float32 {
 	/*line format.go:37*/ return math.Float32frombits(uint32(b_))
-//line kernels_tandem.go:8908
+//line kernels_tandem.go:9356
 }
 
 func gpu_reachIn(f_ gpu_single, w_ gpu_window) gpu_reach {
@@ -8915,17 +9363,17 @@ func gpu_reachIn(f_ gpu_single, w_ gpu_window) gpu_reach {
 	/*line few.go:165*/ hi_ := gpu_field(f_, w_.hi_)
 	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - gpu_bias(f_)) - gpu_precision(f_)) + int64(1), top_: (max(hi_, int64(1)) - gpu_bias(f_)) + int64(1)}
 	/*line few.go:166*/ return t_
-//line kernels_tandem.go:8919
+//line kernels_tandem.go:9367
 }
 
 func gpu_added_(f_ gpu_double, p_ gpu_one) bool {
 	/*line terms.go:125*/ return (gpu_precision_(f_) > int64(24)) && (!gpu_product(p_))
-//line kernels_tandem.go:8924
+//line kernels_tandem.go:9372
 }
 
 func gpu_bits_(t_ gpu_double, x_ float64) int64 {
 	/*line format.go:50*/ return int64(math.Float64bits(x_))
-//line kernels_tandem.go:8929
+//line kernels_tandem.go:9377
 }
 
 func gpu_element_(x_ gpu_Matrix_, i_ int64, j_ int64, o_ int64, down_ bool) float64 {
@@ -8933,7 +9381,7 @@ func gpu_element_(x_ gpu_Matrix_, i_ int64, j_ int64, o_ int64, down_ bool) floa
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:8937
+//line kernels_tandem.go:9385
 }
 
 func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -8948,7 +9396,7 @@ func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ fl
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:8952
+//line kernels_tandem.go:9400
 }
 
 func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
@@ -8956,12 +9404,12 @@ func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:8960
+//line kernels_tandem.go:9408
 }
 
 func gpu_from_(t_ gpu_double, b_ int64) float64 {
 	/*line format.go:51*/ return math.Float64frombits(uint64(b_))
-//line kernels_tandem.go:8965
+//line kernels_tandem.go:9413
 }
 
 func gpu_reachIn_(f_ gpu_double, w_ gpu_window_) gpu_reach {
@@ -8972,17 +9420,17 @@ func gpu_reachIn_(f_ gpu_double, w_ gpu_window_) gpu_reach {
 	/*line few.go:165*/ hi_ := gpu_field_(f_, w_.hi_)
 	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - gpu_bias_(f_)) - gpu_precision_(f_)) + int64(1), top_: (max(hi_, int64(1)) - gpu_bias_(f_)) + int64(1)}
 	/*line few.go:166*/ return t_
-//line kernels_tandem.go:8976
+//line kernels_tandem.go:9424
 }
 
 func gpu_added__(f_ gpu_double, p_ gpu_pair) bool {
 	/*line terms.go:125*/ return (gpu_precision_(f_) > int64(24)) && (!gpu_product_(p_))
-//line kernels_tandem.go:8981
+//line kernels_tandem.go:9429
 }
 
 func gpu_exact_(t_ gpu_pair) bool {
 	/*line terms.go:23*/ return true
-//line kernels_tandem.go:8986
+//line kernels_tandem.go:9434
 }
 
 func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
@@ -8997,7 +9445,7 @@ func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ 
 		return float64((x_ - shift_)), float64((y_ - shift_))
 	}
 	return gpu_from_(f_, gpu_bits_(f_, float64(x_))&mask_), float64(1)
-//line kernels_tandem.go:9001
+//line kernels_tandem.go:9449
 }
 
 func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
@@ -9005,17 +9453,17 @@ func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:9009
+//line kernels_tandem.go:9457
 }
 
 func gpu_added___(f_ gpu_double, p_ gpu_two) bool {
 	/*line terms.go:125*/ return (gpu_precision_(f_) > int64(24)) && (!gpu_product__(p_))
-//line kernels_tandem.go:9014
+//line kernels_tandem.go:9462
 }
 
 func gpu_exact__(t_ gpu_two) bool {
 	/*line terms.go:25*/ return false
-//line kernels_tandem.go:9019
+//line kernels_tandem.go:9467
 }
 
 func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -9030,7 +9478,7 @@ func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ 
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:9034
+//line kernels_tandem.go:9482
 }
 
 func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
@@ -9038,7 +9486,7 @@ func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:9042
+//line kernels_tandem.go:9490
 }
 
 func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
@@ -9047,7 +9495,7 @@ func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
 	/*line format.go:41*/ var t4_ bool
 	/*line format.go:41*/ t2_, t3_, t4_ = gpu_Split32(math.Float32bits(x_))
 	/*line format.go:41*/ return t2_, t3_, t4_
-//line kernels_tandem.go:9051
+//line kernels_tandem.go:9499
 }
 
 func gpu_Special(x_ float32) int64 {
@@ -9059,7 +9507,7 @@ func gpu_Special(x_ float32) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:9063
+//line kernels_tandem.go:9511
 }
 
 func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gpu_Value {
@@ -9073,12 +9521,12 @@ func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gp
 	z_ := int64(bits.LeadingZeros64(hi_))
 	t3_ := gpu_Value{Hi_: (hi_ << (uint64(z_))) | (lo_ >> (uint64((int64(64) - z_)))), Lo_: lo_ << (uint64(z_)), Exp_: exp_ - z_, Neg_: v_.Neg_, Rest_: v_.Rest_ || rest_}
 	/*line ../../../internal/superacc/value.go:118*/ return t3_
-//line kernels_tandem.go:9077
+//line kernels_tandem.go:9525
 }
 
 func gpu_Bits32(v_ gpu_Value) uint32 {
 	/*line ../../../internal/superacc/value.go:125*/ return uint32(gpu_round__(v_, int64(24), uint64(255)))
-//line kernels_tandem.go:9082
+//line kernels_tandem.go:9530
 }
 
 func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
@@ -9087,7 +9535,7 @@ func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
 	/*line format.go:55*/ var t4_ bool
 	/*line format.go:55*/ t2_, t3_, t4_ = gpu_Split64(math.Float64bits(x_))
 	/*line format.go:55*/ return t2_, t3_, t4_
-//line kernels_tandem.go:9091
+//line kernels_tandem.go:9539
 }
 
 func gpu_Special_(x_ float64) int64 {
@@ -9099,12 +9547,12 @@ func gpu_Special_(x_ float64) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:9103
+//line kernels_tandem.go:9551
 }
 
 func gpu_Bits64(v_ gpu_Value) uint64 {
 	/*line ../../../internal/superacc/value.go:122*/ return gpu_round__(v_, int64(53), uint64(2047))
-//line kernels_tandem.go:9108
+//line kernels_tandem.go:9556
 }
 
 func gpu_Split32(b_ uint32) (uint64, int64, bool) {
@@ -9119,7 +9567,7 @@ func gpu_Split32(b_ uint32) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:158*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:158*/ t_, t2_, t3_ = gpu_split__(uint64(b_), int64(24), uint64(255))
 	/*line ../../../internal/superacc/value.go:158*/ return t_, t2_, t3_
-//line kernels_tandem.go:9123
+//line kernels_tandem.go:9571
 }
 
 func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
@@ -9143,7 +9591,7 @@ func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
 		keep_ = keep_ | ((inf_ + uint64(1)) << (uint64((precision_ - int64(1)))))
 	}
 	return keep_
-//line kernels_tandem.go:9147
+//line kernels_tandem.go:9595
 }
 
 func gpu_Split64(b_ uint64) (uint64, int64, bool) {
@@ -9158,7 +9606,7 @@ func gpu_Split64(b_ uint64) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:155*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:155*/ t_, t2_, t3_ = gpu_split__(b_, int64(53), uint64(2047))
 	/*line ../../../internal/superacc/value.go:155*/ return t_, t2_, t3_
-//line kernels_tandem.go:9162
+//line kernels_tandem.go:9610
 }
 
 func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
@@ -9175,10 +9623,10 @@ func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool)
 	/*line ../../../internal/superacc/value.go:162*/ field_ := t2_
 	normal_ := min(field_, uint64(1))
 	return m_ | (normal_ << (uint64((precision_ - int64(1))))), gpu_lowest(precision_, inf_) + int64((field_ - normal_)), field_ != inf_
-//line kernels_tandem.go:9179
+//line kernels_tandem.go:9627
 }
 
 func gpu_lowest(precision_ int64, inf_ uint64) int64 {
 	/*line ../../../internal/superacc/value.go:152*/ return (int64(2) - precision_) - int64((inf_ >> (1)))
-//line kernels_tandem.go:9184
+//line kernels_tandem.go:9632
 }

@@ -3,7 +3,6 @@ package sums
 import (
 	"cmp"
 	"fmt"
-	"math"
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/linalg"
@@ -11,9 +10,9 @@ import (
 
 // A Kind is a reduction: of so much it is a sum, unless Most is set.
 type Kind struct {
-	Most  bool // the largest element
-	Index bool // its index
-	Order
+	Most    bool // the largest element
+	Index   bool // its index
+	Order   Order
 	Squares bool // the sum of squares, and its root
 	Mean    bool // the sum over the number of terms
 }
@@ -23,7 +22,7 @@ type Kind struct {
 type Partial[T linalg.Element] struct {
 	kind    Kind
 	outputs int
-	state   *linalg.Array[int64] // of each output: words, or a key and an index
+	state   *linalg.Array[int64] // of each output: words, or a state
 }
 
 // NewPartial is reductions of nothing.
@@ -35,9 +34,11 @@ func NewPartial[T linalg.Element](s *linalg.Session, kind Kind, outputs int) (*P
 		return p, err
 	}
 	m := linalg.NewMatrix[int64](2, outputs, nil)
-	none := no(!kind.Most)
-	for i := range outputs {
-		m.Data[i], m.Data[outputs+i] = none.key, none.index
+	if kind.Most {
+		none := first64{}.none() // of both ends, too
+		for i := range outputs {
+			m.Data[i], m.Data[outputs+i] = none.a, none.b
+		}
 	}
 	var err error
 	p.state, err = linalg.Upload(s, m)
@@ -76,31 +77,38 @@ func (p *Partial[T]) Add(t Part[T]) error {
 	switch x := any(t).(type) {
 	case Part[float32]:
 		switch {
+		case p.kind.Index:
+			return addFolded[float32, int32, int32](p, x, first32{}, index{})
 		case p.kind.Most:
-			return addFolded(p.state, p.outputs, x, most32{}, p.kind.mask(math.MaxInt32), p.kind.flip())
+			return addFolded[float32, float32, int32](p, x, ends32{}, value32{})
 		case p.kind.Squares:
-			return addSums[float32, float64, int64](p.state, p.outputs, x, single{}, double{}, pair{}, p.kind)
+			return addSums[float32, float64, int64](p.state, p.outputs, x, single{}, double{}, pair{})
 		}
-		return addSums[float32, float32, int32](p.state, p.outputs, x, single{}, single{}, one{}, p.kind)
+		return addSums[float32, float32, int32](p.state, p.outputs, x, single{}, single{}, one{})
 	case Part[float64]:
 		switch {
+		case p.kind.Index:
+			return addFolded[float64, int32, int64](p, x, first64{}, index{})
 		case p.kind.Most:
-			return addFolded(p.state, p.outputs, x, most64{}, p.kind.mask(math.MaxInt64), p.kind.flip())
+			return addFolded[float64, float64, int64](p, x, ends64{}, value64{})
 		case p.kind.Squares:
-			return addSums[float64, float64, int64](p.state, p.outputs, x, double{}, double{}, two{}, p.kind)
+			return addSums[float64, float64, int64](p.state, p.outputs, x, double{}, double{}, two{})
 		}
-		return addSums[float64, float64, int64](p.state, p.outputs, x, double{}, double{}, one{}, p.kind)
+		return addSums[float64, float64, int64](p.state, p.outputs, x, double{}, double{}, one{})
 	case Part[int32]:
-		if p.kind.Most {
-			return addFolded(p.state, p.outputs, x, mostInt{}, 0, p.kind.flip())
+		switch {
+		case p.kind.Index:
+			return addFolded[int32, int32, int32](p, x, firstInt{}, index{})
+		case p.kind.Most:
+			return addFolded[int32, int32, int32](p, x, endsInt{}, valueInt{})
 		}
-		return addFolded(p.state, p.outputs, x, add32{}, 0, 0)
+		return addFolded[int32, int32, int32](p, x, add32{}, total{})
 	}
 	return nil
 }
 
 func addSums[S, T float32 | float64, I int32 | int64, R single | double, F accumulator, P one | pair | two](
-	state *linalg.Array[int64], all int, t Part[S], r R, f F, p P, kind Kind,
+	state *linalg.Array[int64], all int, t Part[S], r R, f F, p P,
 ) (err error) {
 	s := state.Session()
 	outputs := t.Rows * t.Cols
@@ -110,17 +118,17 @@ func addSums[S, T float32 | float64, I int32 | int64, R single | double, F accum
 		return err
 	}
 	defer func() { err = cmp.Or(err, parts.Free()) }()
-	j := Sum[S]{X: t.X, Y: t.X, Shift: t.X.Slice(0, 0, 0, 0), Abs: kind.Abs}
+	j := Sum[S]{X: t.X, Y: t.X, Shift: t.X.Slice(0, 0, 0, 0)}
 	if err := enqueueTerms[S, T, I](j, t.Rows, t.Cols, r, f, p, l, false, parts); err != nil {
 		return err
 	}
 	return LaunchGather(s, backend.GridFor(Words*outputs), state, parts, all, t.First, outputs, l.parts)
 }
 
-func addFolded[T float32 | float64 | int32, F folders](state *linalg.Array[int64], all int, t Part[T], f F,
-	mask, flip int64,
+func addFolded[T, D float32 | float64 | int32, K int32 | int64, F folders, R results, E linalg.Element](
+	to *Partial[E], t Part[T], f F, r R,
 ) (err error) {
-	s := state.Session()
+	s := to.state.Session()
 	outputs := t.Rows * t.Cols
 	l := newShape(s.Info(), t.X, t.Rows, t.Cols)
 	parts, err := linalg.NewArray[int64](s, 1, 2*outputs*l.parts)
@@ -128,11 +136,16 @@ func addFolded[T float32 | float64 | int32, F folders](state *linalg.Array[int64
 		return err
 	}
 	defer func() { err = cmp.Or(err, parts.Free()) }()
-	if err := enqueueFold(parts, t.X, t.Rows, t.Cols, l, f, mask, flip); err != nil {
+	none, err := linalg.NewArray[D](s, 0, 0)
+	if err != nil {
 		return err
 	}
-	return LaunchGatherFolded(s, backend.GridFor(outputs), state, parts, all, t.First, outputs, l.parts, f.sum(),
-		t.Base, t.Width, t.Pitch)
+	defer func() { err = cmp.Or(err, none.Free()) }()
+	if err := enqueueFold[T, D, K](none, parts, t.X, t.Rows, t.Cols, l, f, r, to.kind.Order); err != nil {
+		return err
+	}
+	return LaunchGatherFolded(s, backend.GridFor(outputs), to.state, parts, to.outputs, t.First, outputs, l.parts,
+		f.kind(), t.Base, t.Width, t.Pitch)
 }
 
 // Result makes c, on the device of the first part, what all parts have together, of which it uses
@@ -173,15 +186,15 @@ func ResultOf[D, T linalg.Element](c *linalg.Array[D], over int, kind Kind, stat
 func finish[D linalg.Element](c *linalg.Array[D], over int, kind Kind, all *linalg.Array[int64], n int) error {
 	s := all.Session()
 	_, outputs := all.Dims()
-	grid, flip, sum := backend.GridFor(outputs), kind.flip(), !kind.Most
+	grid, order := backend.GridFor(outputs), int64(kind.Order)
 	if out, ok := any(c).(*linalg.Array[int32]); ok {
 		switch {
 		case kind.Index:
-			return LaunchFinish[int32](s, grid, index{}, out, all, n, sum, flip)
+			return LaunchFinish[int32](s, grid, index{}, out, all, n, kindFirst, order)
 		case kind.Most:
-			return LaunchFinish[int32](s, grid, valueInt{}, out, all, n, sum, flip)
+			return LaunchFinish[int32](s, grid, valueInt{}, out, all, n, kindEnds, order)
 		}
-		return LaunchFinish[int32](s, grid, total{}, out, all, n, sum, 0)
+		return LaunchFinish[int32](s, grid, total{}, out, all, n, kindSum, order)
 	}
 	divisor := uint64(1)
 	if kind.Mean {
@@ -191,14 +204,14 @@ func finish[D linalg.Element](c *linalg.Array[D], over int, kind Kind, all *lina
 	case *linalg.Array[float32]:
 		switch {
 		case kind.Most:
-			return LaunchFinish[float32](s, grid, value32{}, out, all, n, sum, flip)
+			return LaunchFinish[float32](s, grid, value32{}, out, all, n, kindEnds, order)
 		case kind.Squares:
 			return round(s, grid, single{}, out, all, n, double{}, divisor, true)
 		}
 		return round(s, grid, single{}, out, all, n, single{}, divisor, false)
 	case *linalg.Array[float64]:
 		if kind.Most {
-			return LaunchFinish[float64](s, grid, value64{}, out, all, n, sum, flip)
+			return LaunchFinish[float64](s, grid, value64{}, out, all, n, kindEnds, order)
 		}
 		return round(s, grid, double{}, out, all, n, double{}, divisor, kind.Squares)
 	}
