@@ -36,7 +36,8 @@ func FactorEigSymContext[T Float](ctx context.Context, s *Session, a Matrix[T]) 
 	n := a.Rows
 	x, w := converted[float64](v), make([]float64, n)
 	size := float64(n)
-	if _, err := solve.EigSym(solver[float64](ctx, s, 2*size*size*size), true, true, n, x.Data, max(n, 1), w); err != nil {
+	on := solver[float64](ctx, s, 2*size*size*size)
+	if _, err := solve.EigSym(on, true, true, n, x.Data, max(n, 1), w); err != nil {
 		return nil, err
 	}
 	f := &EigSym[T]{values: make([]T, n), vectors: v}

@@ -38,7 +38,7 @@ func New(s *linalg.Session, src *backend.Source, g backend.Grid) Call {
 	case src == nil:
 		c.err = fmt.Errorf("launch: %w: the kernel is not compiled for these types", backend.ErrLaunch)
 	case s == nil:
-		c.err = fmt.Errorf("launch: kernel %s: %w: the session, or the destination, is nil", src.Name, backend.ErrLaunch)
+		c.err = fmt.Errorf("launch: kernel %s: %w: the session, or destination, is nil", src.Name, backend.ErrLaunch)
 	default:
 		c.kernel, c.err = s.Kernel(src)
 	}

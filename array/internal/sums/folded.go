@@ -98,8 +98,8 @@ func fold[T, D float32 | float64 | int32 | bool, K int32 | int64, F folders, R r
 
 // enqueueFold folds into parts of rows by cols outputs, or where these are nil into c.
 func enqueueFold[T, D float32 | float64 | int32 | bool, K int32 | int64, F folders, R results,
-	P []int64 | *linalg.Array[int64]](c *linalg.Array[D], parts P, x *linalg.Array[T], rows, cols int, l shape, f F, r R,
-	o Order,
+	P []int64 | *linalg.Array[int64]](c *linalg.Array[D], parts P, x *linalg.Array[T], rows, cols int, l shape,
+	f F, r R, o Order,
 ) error {
 	s := x.Session()
 	xr, xc := x.Dims()

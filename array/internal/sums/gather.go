@@ -22,9 +22,9 @@ func Gather(it gpu.Item, sums, parts []int64, all, first, outputs, count int) {
 	}
 }
 
-// GatherFolded merges into so many of all states, from the first on, what FoldAlong or FoldEach left
-// of each in count parts. State o is elements o and all+o. Element k of what was folded, by rows of
-// cols elements, has the index base + k/cols*pitch + k%cols.
+// GatherFolded merges into so many of all states, from the first on, what FoldAlong or FoldEach
+// left of each in count parts. State o is elements o and all+o. Element k of what was folded, by
+// rows of cols elements, has the index base + k/cols*pitch + k%cols.
 //
 //tandem:kernel
 func GatherFolded(it gpu.Item, states, parts []int64, all, first, outputs, count, kind, base, cols, pitch int) {
