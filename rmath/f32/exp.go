@@ -2,8 +2,8 @@ package f32
 
 import "math"
 
-// reduceExp gives z = k ln(2)/64 + r, the number t = 2^(k/64), and s = e^r - 1: e^z is t + t s. z is
-// between -700 and 700, or t is any number. P. Tang's method, 1989.
+// reduceExp gives z = k ln(2)/64 + r, the number t = 2^(k/64), and s = e^r - 1: e^z is t + t s.
+// Where z is not between -700 and 700 t is any number. P. Tang's method, 1989.
 func reduceExp(z float64) (t, s float64) {
 	k := mad(z, expInv0, toInt)
 	t = powerOf2(k)
