@@ -664,9 +664,9 @@ var expKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: expFloat64Kernel},
 }
 
-var expFloat32Kernel = kernelsPacked.Source("exp_float32", "0981a7dc0a10b2936d933c448ac29cfb", support.MapParams("float", "float"), support.Form(support.Map1(gpu_exp), support.Map1(exp[float32])), support.Map1(exp[float32]), "elementary.go", "../rmath/f32/exp.go")
+var expFloat32Kernel = kernelsPacked.Source("exp_float32", "f7f3eb03a4184f81f0edae7c4cf690ca", support.MapParams("float", "float"), support.Form(support.Map1(gpu_exp), support.Map1(exp[float32])), support.Map1(exp[float32]), "elementary.go", "../rmath/f32/exp.go")
 
-var expFloat64Kernel = kernelsPacked.Source("exp_float64", "1eb0161e0fe42aa8d342c1d60bf915a6", support.MapParams("double", "double"), support.Form(support.Map1(gpu_exp_), support.Map1(exp[float64])), support.Map1(exp[float64]), "elementary.go", "../rmath/exp.go")
+var expFloat64Kernel = kernelsPacked.Source("exp_float64", "2a6c0473f3b63c11be414aa2972634ea", support.MapParams("double", "double"), support.Form(support.Map1(gpu_exp_), support.Map1(exp[float64])), support.Map1(exp[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchExp2 makes z [exp2] of the inputs, element by element, as launch.Map has it.
 func launchExp2[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -681,7 +681,7 @@ var exp2Kernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: exp2Float64Kernel},
 }
 
-var exp2Float32Kernel = kernelsPacked.Source("exp2_float32", "aa26186c293e5da6e948a24b3526d808", support.MapParams("float", "float"), support.Form(support.Map1(gpu_exp2), support.Map1(exp2[float32])), support.Map1(exp2[float32]), "elementary.go", "../rmath/f32/exp.go")
+var exp2Float32Kernel = kernelsPacked.Source("exp2_float32", "dcccacf7f78b41e44895f32a14ab90e0", support.MapParams("float", "float"), support.Form(support.Map1(gpu_exp2), support.Map1(exp2[float32])), support.Map1(exp2[float32]), "elementary.go", "../rmath/f32/exp.go")
 
 var exp2Float64Kernel = kernelsPacked.Source("exp2_float64", "701fb7119207339db0372407baf76feb", support.MapParams("double", "double"), support.Form(support.Map1(gpu_exp2_), support.Map1(exp2[float64])), support.Map1(exp2[float64]), "elementary.go", "../rmath/exp.go")
 
@@ -698,9 +698,9 @@ var expm1Kernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: expm1Float64Kernel},
 }
 
-var expm1Float32Kernel = kernelsPacked.Source("expm1_float32", "77a384ad796e35269077957031904a53", support.MapParams("float", "float"), support.Form(support.Map1(gpu_expm1), support.Map1(expm1[float32])), support.Map1(expm1[float32]), "elementary.go", "../rmath/f32/exp.go")
+var expm1Float32Kernel = kernelsPacked.Source("expm1_float32", "4c2d6dbba169f34f8a1578c0002ea9c1", support.MapParams("float", "float"), support.Form(support.Map1(gpu_expm1), support.Map1(expm1[float32])), support.Map1(expm1[float32]), "elementary.go", "../rmath/f32/exp.go")
 
-var expm1Float64Kernel = kernelsPacked.Source("expm1_float64", "af0fe07cb4ebacb94cbc28408f96c674", support.MapParams("double", "double"), support.Form(support.Map1(gpu_expm1_), support.Map1(expm1[float64])), support.Map1(expm1[float64]), "elementary.go", "../rmath/exp.go")
+var expm1Float64Kernel = kernelsPacked.Source("expm1_float64", "91ce393b1bb250935907da5e567597b5", support.MapParams("double", "double"), support.Form(support.Map1(gpu_expm1_), support.Map1(expm1[float64])), support.Map1(expm1[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchLog makes z [log] of the inputs, element by element, as launch.Map has it.
 func launchLog[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -919,7 +919,7 @@ var sinhKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: sinhFloat64Kernel},
 }
 
-var sinhFloat32Kernel = kernelsPacked.Source("sinh_float32", "29e591216b87468e402d222a98ed212e", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sinh), support.Map1(sinh[float32])), support.Map1(sinh[float32]), "elementary.go", "../rmath/f32/exp.go")
+var sinhFloat32Kernel = kernelsPacked.Source("sinh_float32", "f65b815a1cefd485b34b9dc5fda4b1a8", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sinh), support.Map1(sinh[float32])), support.Map1(sinh[float32]), "elementary.go", "../rmath/f32/exp.go")
 
 var sinhFloat64Kernel = kernelsPacked.Source("sinh_float64", "934fc2e1f7ccc4860e20a0826752c4cb", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sinh_), support.Map1(sinh[float64])), support.Map1(sinh[float64]), "elementary.go", "../rmath/exp.go")
 
@@ -936,7 +936,7 @@ var coshKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: coshFloat64Kernel},
 }
 
-var coshFloat32Kernel = kernelsPacked.Source("cosh_float32", "2f05fe614f54bf9b327cb36b268eb893", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cosh), support.Map1(cosh[float32])), support.Map1(cosh[float32]), "elementary.go", "../rmath/f32/exp.go")
+var coshFloat32Kernel = kernelsPacked.Source("cosh_float32", "84514c39621b3ded00b947b0d932d5df", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cosh), support.Map1(cosh[float32])), support.Map1(cosh[float32]), "elementary.go", "../rmath/f32/exp.go")
 
 var coshFloat64Kernel = kernelsPacked.Source("cosh_float64", "e670f1f5fbd73a9c81db5204ed3b6cf6", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cosh_), support.Map1(cosh[float64])), support.Map1(cosh[float64]), "elementary.go", "../rmath/exp.go")
 
@@ -953,9 +953,9 @@ var tanhKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: tanhFloat64Kernel},
 }
 
-var tanhFloat32Kernel = kernelsPacked.Source("tanh_float32", "d93f158d65c799563c097cdc1e592808", support.MapParams("float", "float"), support.Form(support.Map1(gpu_tanh), support.Map1(tanh[float32])), support.Map1(tanh[float32]), "elementary.go", "../rmath/f32/exp.go")
+var tanhFloat32Kernel = kernelsPacked.Source("tanh_float32", "8423a636983b92805724f3d74046efde", support.MapParams("float", "float"), support.Form(support.Map1(gpu_tanh), support.Map1(tanh[float32])), support.Map1(tanh[float32]), "elementary.go", "../rmath/f32/exp.go")
 
-var tanhFloat64Kernel = kernelsPacked.Source("tanh_float64", "2089bbbfc88bbb2b96f1422e03fd5eb3", support.MapParams("double", "double"), support.Form(support.Map1(gpu_tanh_), support.Map1(tanh[float64])), support.Map1(tanh[float64]), "elementary.go", "../rmath/exp.go")
+var tanhFloat64Kernel = kernelsPacked.Source("tanh_float64", "a3ebdf8e132b7d9e513c19d668e636ac", support.MapParams("double", "double"), support.Form(support.Map1(gpu_tanh_), support.Map1(tanh[float64])), support.Map1(tanh[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchAsinh makes z [asinh] of the inputs, element by element, as launch.Map has it.
 func launchAsinh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1055,7 +1055,7 @@ var erfKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: erfFloat64Kernel},
 }
 
-var erfFloat32Kernel = kernelsPacked.Source("erf_float32", "751fb448f9184e89c903bd47d9404848", support.MapParams("float", "float"), support.Form(support.Map1(gpu_erf), support.Map1(erf[float32])), support.Map1(erf[float32]), "elementary.go", "../rmath/f32/erf.go", "../rmath/f32/exp.go")
+var erfFloat32Kernel = kernelsPacked.Source("erf_float32", "d9f549bf5f2d06ee40c1405b2d88b637", support.MapParams("float", "float"), support.Form(support.Map1(gpu_erf), support.Map1(erf[float32])), support.Map1(erf[float32]), "elementary.go", "../rmath/f32/erf.go", "../rmath/f32/exp.go")
 
 var erfFloat64Kernel = kernelsPacked.Source("erf_float64", "d1aba08164ae1a38b37bebb3ac5c3612", support.MapParams("double", "double"), support.Form(support.Map1(gpu_erf_), support.Map1(erf[float64])), support.Map1(erf[float64]), "elementary.go", "../rmath/erf.go", "../rmath/exp.go")
 
@@ -1072,7 +1072,7 @@ var erfcKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: erfcFloat64Kernel},
 }
 
-var erfcFloat32Kernel = kernelsPacked.Source("erfc_float32", "e64dee3c8dd7798359de05985a4021de", support.MapParams("float", "float"), support.Form(support.Map1(gpu_erfc), support.Map1(erfc[float32])), support.Map1(erfc[float32]), "elementary.go", "../rmath/f32/erf.go", "../rmath/f32/exp.go")
+var erfcFloat32Kernel = kernelsPacked.Source("erfc_float32", "cc72a3c5a717edf540b29254f6aea7c7", support.MapParams("float", "float"), support.Form(support.Map1(gpu_erfc), support.Map1(erfc[float32])), support.Map1(erfc[float32]), "elementary.go", "../rmath/f32/erf.go", "../rmath/f32/exp.go")
 
 var erfcFloat64Kernel = kernelsPacked.Source("erfc_float64", "63d45e33fd58aadb0deaa7943b9592da", support.MapParams("double", "double"), support.Form(support.Map1(gpu_erfc_), support.Map1(erfc[float64])), support.Map1(erfc[float64]), "elementary.go", "../rmath/exp.go", "../rmath/erf.go")
 
@@ -1089,9 +1089,9 @@ var sigmoidKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: sigmoidFloat64Kernel},
 }
 
-var sigmoidFloat32Kernel = kernelsPacked.Source("sigmoid_float32", "0c5645806a3fe40c580e080b0edcc6f2", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sigmoid), support.Map1(sigmoid[float32])), support.Map1(sigmoid[float32]), "elementary.go", "../rmath/f32/exp.go")
+var sigmoidFloat32Kernel = kernelsPacked.Source("sigmoid_float32", "650a18d84b5cdf68fc8cb25791346148", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sigmoid), support.Map1(sigmoid[float32])), support.Map1(sigmoid[float32]), "elementary.go", "../rmath/f32/exp.go")
 
-var sigmoidFloat64Kernel = kernelsPacked.Source("sigmoid_float64", "b3d38e35eee302a85b876a324fb4686e", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sigmoid_), support.Map1(sigmoid[float64])), support.Map1(sigmoid[float64]), "elementary.go", "../rmath/exp.go")
+var sigmoidFloat64Kernel = kernelsPacked.Source("sigmoid_float64", "e0150727a57b9557adc90d8df2cdc07a", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sigmoid_), support.Map1(sigmoid[float64])), support.Map1(sigmoid[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchFloor makes z [floor] of the inputs, element by element, as launch.Map has it.
 func launchFloor[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1192,7 +1192,7 @@ var powKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: powFloat64Kernel},
 }
 
-var powFloat32Kernel = kernelsPacked.Source("pow_float32", "eae38a0552a160c8c910812b20807d5e", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_pow), support.Map2(pow[float32])), support.Map2(pow[float32]), "elementary.go", "../rmath/f32/pow.go", "../rmath/f32/exp.go")
+var powFloat32Kernel = kernelsPacked.Source("pow_float32", "5f3fd6e68b1fd6b1bdc8985500a2e928", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_pow), support.Map2(pow[float32])), support.Map2(pow[float32]), "elementary.go", "../rmath/f32/pow.go", "../rmath/f32/exp.go")
 
 var powFloat64Kernel = kernelsPacked.Source("pow_float64", "8ca4ca7b715e4aa6138cbc7734fb4e0b", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_pow_), support.Map2(pow[float64])), support.Map2(pow[float64]), "elementary.go", "../rmath/log.go", "../rmath/exp.go")
 
@@ -1298,9 +1298,9 @@ var softplusKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: softplusFloat64Kernel},
 }
 
-var softplusFloat32Kernel = kernelsPacked.Source("softplus_float32", "620292972fd72c2de9697e744da883bb", support.MapParams("float", "float"), support.Form(support.Map1(gpu_softplus), support.Map1(softplus[float32])), support.Map1(softplus[float32]), "elementary.go", "../rmath/f32/log.go", "../rmath/f32/exp.go")
+var softplusFloat32Kernel = kernelsPacked.Source("softplus_float32", "e85769bf00cef7448138cbca1114bfb0", support.MapParams("float", "float"), support.Form(support.Map1(gpu_softplus), support.Map1(softplus[float32])), support.Map1(softplus[float32]), "elementary.go", "../rmath/f32/log.go", "../rmath/f32/exp.go")
 
-var softplusFloat64Kernel = kernelsPacked.Source("softplus_float64", "2bdd5cf2b063cfd5390e7d81246ef9ea", support.MapParams("double", "double"), support.Form(support.Map1(gpu_softplus_), support.Map1(softplus[float64])), support.Map1(softplus[float64]), "elementary.go", "../rmath/log.go", "../rmath/exp.go")
+var softplusFloat64Kernel = kernelsPacked.Source("softplus_float64", "78f4b1aae5c0f6ded58d088a7a48d088", support.MapParams("double", "double"), support.Form(support.Map1(gpu_softplus_), support.Map1(softplus[float64])), support.Map1(softplus[float64]), "elementary.go", "../rmath/log.go", "../rmath/exp.go")
 
 // launchSilu makes z [silu] of the inputs, element by element, as launch.Map has it.
 func launchSilu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1315,9 +1315,9 @@ var siluKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: siluFloat64Kernel},
 }
 
-var siluFloat32Kernel = kernelsPacked.Source("silu_float32", "1c26cced4ae95048f72e7dcfa8f541c6", support.MapParams("float", "float"), support.Form(support.Map1(gpu_silu), support.Map1(silu[float32])), support.Map1(silu[float32]), "elementary.go", "../rmath/f32/exp.go")
+var siluFloat32Kernel = kernelsPacked.Source("silu_float32", "089dc90a090f7568f23124af61ebc630", support.MapParams("float", "float"), support.Form(support.Map1(gpu_silu), support.Map1(silu[float32])), support.Map1(silu[float32]), "elementary.go", "../rmath/f32/exp.go")
 
-var siluFloat64Kernel = kernelsPacked.Source("silu_float64", "606f8fd41dcb59e82c5a7f842fc496fd", support.MapParams("double", "double"), support.Form(support.Map1(gpu_silu_), support.Map1(silu[float64])), support.Map1(silu[float64]), "elementary.go", "../rmath/exp.go")
+var siluFloat64Kernel = kernelsPacked.Source("silu_float64", "4d67af222e0bd5d4cce6adafca72f0fc", support.MapParams("double", "double"), support.Form(support.Map1(gpu_silu_), support.Map1(silu[float64])), support.Map1(silu[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchGelu makes z [gelu] of the inputs, element by element, as launch.Map has it.
 func launchGelu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1332,7 +1332,7 @@ var geluKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: geluFloat64Kernel},
 }
 
-var geluFloat32Kernel = kernelsPacked.Source("gelu_float32", "f6c68858cb77b5b864f7f75c153e61d8", support.MapParams("float", "float"), support.Form(support.Map1(gpu_gelu), support.Map1(gelu[float32])), support.Map1(gelu[float32]), "elementary.go", "../rmath/f32/erf.go", "../rmath/f32/exp.go")
+var geluFloat32Kernel = kernelsPacked.Source("gelu_float32", "44bbf6ebed8acc1279f5369083bebb26", support.MapParams("float", "float"), support.Form(support.Map1(gpu_gelu), support.Map1(gelu[float32])), support.Map1(gelu[float32]), "elementary.go", "../rmath/f32/erf.go", "../rmath/f32/exp.go")
 
 var geluFloat64Kernel = kernelsPacked.Source("gelu_float64", "1de3eb85750df6c09b22badff8f3b98f", support.MapParams("double", "double"), support.Form(support.Map1(gpu_gelu_), support.Map1(gelu[float64])), support.Map1(gelu[float64]), "elementary.go", "../rmath/exp.go", "../rmath/erf.go")
 

@@ -242,7 +242,7 @@ func TestStatistics(t *testing.T) {
 func testStatistics[T Float](t *testing.T, s *linalg.Session) {
 	r := rand.New(rand.NewPCG(3, 4))
 	eachReduction(s, func(kind, rows, cols int) {
-		if kind == 4 || kind == 7 || rows*cols > 1000 { // d overflows, or is no number
+		if kind == 4 || kind == 7 || kind == 10 || rows*cols > 1000 { // d overflows, or is no number
 			return
 		}
 		x := summands[T](r, kind, rows*cols)

@@ -20,7 +20,7 @@ var positive = []span{{least, largest}, {0.5, 1}, {1, 2}}
 var definitions = []*definition{
 	{
 		name: "Exp", bound: 0.52, f: Exp, ranges: []span{{tiny, 745}, {-tiny, -745}},
-		series: mp.Series.Exp,
+		series: mp.Series.Exp, edges: []float64{708, 708.4, 709},
 	},
 	{name: "Exp2", bound: 0.52, f: Exp2, series: exp2Series, ranges: []span{{tiny, 1074}, {-tiny, -1074}}},
 	{

@@ -56,14 +56,23 @@ func expm1Pair(z float64) (h, l float64) {
 
 // Exp is e^x.
 func Exp(x float64) float64 {
+	k, r, v := reduceExp(x)
+	t, s := expSum(k, r, v)
+	y := math.Float64frombits(math.Float64bits(t+s) + uint64(k>>6)<<52)
+	if !(math.Abs(x) < 708) {
+		y = expFar(x, k, t, s)
+	}
+	return y
+}
+
+// expFar is e^x where the result may not be normal.
+func expFar(x float64, k int64, t, s float64) float64 {
 	switch {
 	case x > 710 || x != x:
 		return x * inf()
 	case x < -746:
 		return 0
 	}
-	k, r, v := reduceExp(x)
-	t, s := expSum(k, r, v)
 	return scale(t, s, k>>6)
 }
 

@@ -144,16 +144,11 @@ FN f32 Log_f(CHECKER f32 x_) {
   }
   return (f32)y_;
 }
-typedef struct { f64 r0; f64 r1; f64 r2; } reduceExp_f_results;
-typedef struct { f64 r0; f64 r1; } powerOf2_f_results;
-TABLE a64_a2_f64 expTable_c = {{{{1.0, 0.0}}, {{0x1.02c9a3e778061p+00, -0x1.19083535b085dp-56}}, {{0x1.059b0d3158574p+00, 0x1.d73e2a475b465p-55}}, {{0x1.0874518759bc8p+00, 0x1.186be4bb284ffp-57}}, {{0x1.0b5586cf9890fp+00, 0x1.8a62e4adc610bp-54}}, {{0x1.0e3ec32d3d1a2p+00, 0x1.03a1727c57b53p-59}}, {{0x1.11301d0125b51p+00, -0x1.6c51039449b3ap-54}}, {{0x1.1429aaea92dep+00, -0x1.32fbf9af1369ep-54}}, {{0x1.172b83c7d517bp+00, -0x1.19041b9d78a76p-55}}, {{0x1.1a35beb6fcb75p+00, 0x1.e5b4c7b4968e4p-55}}, {{0x1.1d4873168b9aap+00, 0x1.e016e00a2643cp-54}}, {{0x1.2063b88628cd6p+00, 0x1.dc775814a8495p-55}}, {{0x1.2387a6e756238p+00, 0x1.9b07eb6c70573p-54}}, {{0x1.26b4565e27cddp+00, 0x1.2bd339940e9d9p-55}}, {{0x1.29e9df51fdee1p+00, 0x1.612e8afad1255p-55}}, {{0x1.2d285a6e4030bp+00, 0x1.0024754db41d5p-54}}, {{0x1.306fe0a31b715p+00, 0x1.6f46ad23182e4p-55}}, {{0x1.33c08b26416ffp+00, 0x1.32721843659a6p-54}}, {{0x1.371a7373aa9cbp+00, -0x1.63aeabf42eae2p-54}}, {{0x1.3a7db34e59ff7p+00, -0x1.5e436d661f5e3p-56}}, {{0x1.3dea64c123422p+00, 0x1.ada0911f09ebcp-55}}, {{0x1.4160a21f72e2ap+00, -0x1.ef3691c309278p-58}}, {{0x1.44e086061892dp+00, 0x1.89b7a04ef80dp-59}}, {{0x1.486a2b5c13cdp+00, 0x1.3c1a3b69062fp-56}}, {{0x1.4bfdad5362a27p+00, 0x1.d4397afec42e2p-56}}, {{0x1.4f9b2769d2ca7p+00, -0x1.4b309d25957e3p-54}}, {{0x1.5342b569d4f82p+00, -0x1.07abe1db13cadp-55}}, {{0x1.56f4736b527dap+00, 0x1.9bb2c011d93adp-54}}, {{0x1.5ab07dd485429p+00, 0x1.6324c054647adp-54}}, {{0x1.5e76f15ad2148p+00, 0x1.ba6f93080e65ep-54}}, {{0x1.6247eb03a5585p+00, -0x1.383c17e40b497p-54}}, {{0x1.6623882552225p+00, -0x1.bb60987591c34p-54}}, {{0x1.6a09e667f3bcdp+00, -0x1.bdd3413b26456p-54}}, {{0x1.6dfb23c651a2fp+00, -0x1.bbe3a683c88abp-57}}, {{0x1.71f75e8ec5f74p+00, -0x1.16e4786887a99p-55}}, {{0x1.75feb564267c9p+00, -0x1.0245957316dd3p-54}}, {{0x1.7a11473eb0187p+00, -0x1.41577ee04992fp-55}}, {{0x1.7e2f336cf4e62p+00, 0x1.05d02ba15797ep-56}}, {{0x1.82589994cce13p+00, -0x1.d4c1dd41532d8p-54}}, {{0x1.868d99b4492edp+00, -0x1.fc6f89bd4f6bap-54}}, {{0x1.8ace5422aa0dbp+00, 0x1.6e9f156864b27p-54}}, {{0x1.8f1ae99157736p+00, 0x1.5cc13a2e3976cp-55}}, {{0x1.93737b0cdc5e5p+00, -0x1.75fc781b57ebcp-57}}, {{0x1.97d829fde4e5p+00, -0x1.d185b7c1b85d1p-54}}, {{0x1.9c49182a3f09p+00, 0x1.c7c46b071f2bep-56}}, {{0x1.a0c667b5de565p+00, -0x1.359495d1cd533p-54}}, {{0x1.a5503b23e255dp+00, -0x1.d2f6edb8d41e1p-54}}, {{0x1.a9e6b5579fdbfp+00, 0x1.0fac90ef7fd31p-54}}, {{0x1.ae89f995ad3adp+00, 0x1.7a1cd345dcc81p-54}}, {{0x1.b33a2b84f15fbp+00, -0x1.2805e3084d708p-57}}, {{0x1.b7f76f2fb5e47p+00, -0x1.5584f7e54ac3bp-56}}, {{0x1.bcc1e904bc1d2p+00, 0x1.23dd07a2d9e84p-55}}, {{0x1.c199bdd85529cp+00, 0x1.11065895048ddp-55}}, {{0x1.c67f12e57d14bp+00, 0x1.2884dff483cadp-54}}, {{0x1.cb720dcef9069p+00, 0x1.503cbd1e949dbp-56}}, {{0x1.d072d4a07897cp+00, -0x1.cbc3743797a9cp-54}}, {{0x1.d5818dcfba487p+00, 0x1.2ed02d75b3707p-55}}, {{0x1.da9e603db3285p+00, 0x1.c2300696db532p-54}}, {{0x1.dfc97337b9b5fp+00, -0x1.1a5cd4f184b5cp-54}}, {{0x1.e502ee78b3ff6p+00, 0x1.39e8980a9cc8fp-55}}, {{0x1.ea4afa2a490dap+00, -0x1.e9c23179c2893p-54}}, {{0x1.efa1bee615a27p+00, 0x1.dc7f486a4b6bp-54}}, {{0x1.f50765b6e454p+00, 0x1.9d3e12dd8a18bp-54}}, {{0x1.fa7c1819e90d8p+00, 0x1.74853f3a5931ep-55}}}};
-FN powerOf2_f_results powerOf2_f(CHECKER i64 n_) {
-  f64 t_ = {0};
-  f64 u_ = {0};
-  i64 i_ = n_ & ((i64)63);
-  u64 e_ = (u64)((u64)((u64)(n_ >> 6)) << 52);
-  t_ = as_double(as_ulong(expTable_c.v[AT(i_, 64, 2000019)].v[(i64)0]) + e_);
-  { powerOf2_f_results r = {t_, expTable_c.v[AT(i_, 64, 2000020)].v[(i64)1] * as_double(4607182418800017408ul + e_)}; return r; }
+typedef struct { f64 r0; f64 r1; } reduceExp_f_results;
+TABLE a64_f64 expTable_c = {{1.0, 0x1.fec9a3e778061p-01, 0x1.fd9b0d3158574p-01, 0x1.fc74518759bc8p-01, 0x1.fb5586cf9890fp-01, 0x1.fa3ec32d3d1a2p-01, 0x1.f9301d0125b51p-01, 0x1.f829aaea92dep-01, 0x1.f72b83c7d517bp-01, 0x1.f635beb6fcb75p-01, 0x1.f54873168b9aap-01, 0x1.f463b88628cd6p-01, 0x1.f387a6e756238p-01, 0x1.f2b4565e27cddp-01, 0x1.f1e9df51fdee1p-01, 0x1.f1285a6e4030bp-01, 0x1.f06fe0a31b715p-01, 0x1.efc08b26416ffp-01, 0x1.ef1a7373aa9cbp-01, 0x1.ee7db34e59ff7p-01, 0x1.edea64c123422p-01, 0x1.ed60a21f72e2ap-01, 0x1.ece086061892dp-01, 0x1.ec6a2b5c13cdp-01, 0x1.ebfdad5362a27p-01, 0x1.eb9b2769d2ca7p-01, 0x1.eb42b569d4f82p-01, 0x1.eaf4736b527dap-01, 0x1.eab07dd485429p-01, 0x1.ea76f15ad2148p-01, 0x1.ea47eb03a5585p-01, 0x1.ea23882552225p-01, 0x1.ea09e667f3bcdp-01, 0x1.e9fb23c651a2fp-01, 0x1.e9f75e8ec5f74p-01, 0x1.e9feb564267c9p-01, 0x1.ea11473eb0187p-01, 0x1.ea2f336cf4e62p-01, 0x1.ea589994cce13p-01, 0x1.ea8d99b4492edp-01, 0x1.eace5422aa0dbp-01, 0x1.eb1ae99157736p-01, 0x1.eb737b0cdc5e5p-01, 0x1.ebd829fde4e5p-01, 0x1.ec49182a3f09p-01, 0x1.ecc667b5de565p-01, 0x1.ed503b23e255dp-01, 0x1.ede6b5579fdbfp-01, 0x1.ee89f995ad3adp-01, 0x1.ef3a2b84f15fbp-01, 0x1.eff76f2fb5e47p-01, 0x1.f0c1e904bc1d2p-01, 0x1.f199bdd85529cp-01, 0x1.f27f12e57d14bp-01, 0x1.f3720dcef9069p-01, 0x1.f472d4a07897cp-01, 0x1.f5818dcfba487p-01, 0x1.f69e603db3285p-01, 0x1.f7c97337b9b5fp-01, 0x1.f902ee78b3ff6p-01, 0x1.fa4afa2a490dap-01, 0x1.fba1bee615a27p-01, 0x1.fd0765b6e454p-01, 0x1.fe7c1819e90d8p-01}};
+FN f64 powerOf2_f(CHECKER f64 k_) {
+  u64 n_ = as_ulong(k_);
+  return as_double(as_ulong(expTable_c.v[AT(n_ & 63ul, 64, 2000017)]) + ((u64)((u64)n_ << 46)));
 }
 FN f64 expm1Poly_f(CHECKER f64 r_) {
   f64 q_ = mad_f(CHECK mad_f(CHECK mad_f(CHECK mad_f(CHECK 0x1.6c16d10b3c31dp-10, r_, 0x1.111120b03696dp-07), r_, 0x1.5555555555194p-05), r_, 0x1.5555555554dd4p-03), r_, 0.5);
@@ -161,45 +156,38 @@ FN f64 expm1Poly_f(CHECKER f64 r_) {
 }
 FN reduceExp_f_results reduceExp_f(CHECKER f64 z_) {
   f64 t_ = {0};
-  f64 u_ = {0};
   f64 s_ = {0};
   f64 k_ = mad_f(CHECK z_, 0x1.71547652b82fep+06, 0x1.8p+52);
-  i64 n_ = (i64)(as_ulong(k_) - 4843621399236968448ul);
+  t_ = powerOf2_f(CHECK k_);
   k_ = k_ - 0x1.8p+52;
-  f64 r_ = (z_ - (k_ * 0x1.62e42fefap-07)) - (k_ * 0x1.cf79abc9e3b3ap-46);
-  f64 t2_ = {0};
-  f64 t3_ = {0};
-  { powerOf2_f_results r = powerOf2_f(CHECK n_);
-    t2_ = r.r0;
-    t3_ = r.r1;
-  }
-  t_ = t2_;
-  u_ = t3_;
-  { reduceExp_f_results r = {t_, u_, expm1Poly_f(CHECK r_)}; return r; }
+  { reduceExp_f_results r = {t_, expm1Poly_f(CHECK (z_ - (k_ * 0x1.62e42fefap-07)) - (k_ * 0x1.cf79abc9e3b3ap-46))}; return r; }
 }
 FN f64 exp_f(CHECKER f64 z_) {
   f64 t_ = {0};
   f64 t2_ = {0};
-  f64 t3_ = {0};
   { reduceExp_f_results r = reduceExp_f(CHECK z_);
     t_ = r.r0;
     t2_ = r.r1;
-    t3_ = r.r2;
   }
-  f64 t4_ = t_;
-  f64 u_ = t2_;
-  f64 s_ = t3_;
-  return t4_ + mad_f(CHECK t4_, s_, u_);
+  f64 t3_ = t_;
+  f64 s_ = t2_;
+  return t3_ + (t3_ * s_);
+}
+FN u8 beyond_f(CHECKER f32 x_, f32 y_) {
+  return ((i32)(as_uint(x_) & 2147483647u)) > ((i32)as_uint(y_));
+}
+FN f32 expFar_f(CHECKER f32 x_) {
+  if (x_ < 0.0f) {
+    return 0.0f;
+  }
+  return x_ * inf_f(CHECK_ALONE);
 }
 FN f32 Exp_f(CHECKER f32 x_) {
-  {
-    if (x_ < (-104.0f)) {
-      return 0.0f;
-    } else if ((x_ > 89.0f) || (x_ != x_)) {
-      return x_ * inf_f(CHECK_ALONE);
-    }
+  f32 y_ = (f32)exp_f(CHECK (f64)x_);
+  if (beyond_f(CHECK x_, 104.0f)) {
+    y_ = expFar_f(CHECK x_);
   }
-  return (f32)exp_f(CHECK (f64)x_);
+  return y_;
 }
 ACCESS(g_f32, __global, f32)
 #ifdef __NVPTX__
@@ -244,7 +232,7 @@ void blackScholes_kernel(__global f32 *calls_p, const ulong calls_off, const ulo
 }
 `,
 	Packed: kernelsPTX("blackScholes_kernel"),
-	Native: nativecode.Kernels.Of("blackScholes_kernel", "6e7b4c6da989f854fd291a124b3faa5c"),
+	Native: nativecode.Kernels.Of("blackScholes_kernel", "64e06bf4d65e45f98f206fe933bab45c"),
 }
 
 // launchConvolve runs [convolve] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1929,7 +1917,7 @@ func blackScholesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1933
+//line kernels_tandem.go:1921
 	}
 	return nil
 }
@@ -1997,7 +1985,7 @@ func convolveGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				out_.Data_[(i2_*out_.Stride_)+j2_] = sum_
 			}
 		}
-//line kernels_tandem.go:2001
+//line kernels_tandem.go:1989
 	}
 	return nil
 }
@@ -2045,7 +2033,7 @@ func histogramGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2049
+//line kernels_tandem.go:2037
 	}
 	return nil
 }
@@ -2123,7 +2111,7 @@ func lifeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2127
+//line kernels_tandem.go:2115
 	}
 	return nil
 }
@@ -2165,7 +2153,7 @@ func mandelbrotGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2169
+//line kernels_tandem.go:2157
 	}
 	return nil
 }
@@ -2243,7 +2231,7 @@ func matmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			acc_all[w] = acc_
 		}
-//line kernels_tandem.go:2247
+//line kernels_tandem.go:2235
 	}
 	return nil
 }
@@ -2321,7 +2309,7 @@ func matmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			acc_all[w] = acc_
 		}
-//line kernels_tandem.go:2325
+//line kernels_tandem.go:2313
 	}
 	return nil
 }
@@ -2399,7 +2387,7 @@ func matmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			acc_all[w] = acc_
 		}
-//line kernels_tandem.go:2403
+//line kernels_tandem.go:2391
 	}
 	return nil
 }
@@ -2466,7 +2454,7 @@ func nbodyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				/*line nbody.go:68*/ next_[i_] = t2_
 			}
 		}
-//line kernels_tandem.go:2470
+//line kernels_tandem.go:2458
 	}
 	return nil
 }
@@ -2532,7 +2520,7 @@ func prefixSumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				sums_[g0] = t_[l_]
 			}
 		}
-//line kernels_tandem.go:2536
+//line kernels_tandem.go:2524
 	}
 	return nil
 }
@@ -2565,7 +2553,7 @@ func addBeforeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2569
+//line kernels_tandem.go:2557
 	}
 	return nil
 }
@@ -2629,7 +2617,7 @@ func hashGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2633
+//line kernels_tandem.go:2621
 	}
 	return nil
 }
@@ -2756,7 +2744,7 @@ groups:
 			j_all[w] = j_
 			own_all[w] = own_
 		}
-//line kernels_tandem.go:2760
+//line kernels_tandem.go:2748
 	}
 	return nil
 }
@@ -2829,7 +2817,7 @@ func sortTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2833
+//line kernels_tandem.go:2821
 	}
 	return nil
 }
@@ -2889,7 +2877,7 @@ func mergeTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2893
+//line kernels_tandem.go:2881
 	}
 	return nil
 }
@@ -2928,7 +2916,7 @@ func sortPassGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2932
+//line kernels_tandem.go:2920
 	}
 	return nil
 }
@@ -2980,7 +2968,7 @@ func sumFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				sums_[g0] = t_[0]
 			}
 		}
-//line kernels_tandem.go:2984
+//line kernels_tandem.go:2972
 	}
 	return nil
 }
@@ -3032,7 +3020,7 @@ func sumInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				sums_[g0] = t_[0]
 			}
 		}
-//line kernels_tandem.go:3036
+//line kernels_tandem.go:3024
 	}
 	return nil
 }
@@ -3088,7 +3076,7 @@ func waveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				next_.Data_[(i2_*next_.Stride_)+j2_] = support.FMA32(c2_, support.FMA32(float32(-4), u2_, around_), support.FMA32(float32(2), u2_, -before_.Data_[(i2_*before_.Stride_)+j2_]))
 			}
 		}
-//line kernels_tandem.go:3092
+//line kernels_tandem.go:3080
 	}
 	return nil
 }
@@ -3144,7 +3132,7 @@ func waveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				next_.Data_[(i2_*next_.Stride_)+j2_] = math.FMA(c2_, math.FMA(float64(-4), u2_, around_), math.FMA(float64(2), u2_, -before_.Data_[(i2_*before_.Stride_)+j2_]))
 			}
 		}
-//line kernels_tandem.go:3148
+//line kernels_tandem.go:3136
 	}
 	return nil
 }
@@ -3161,7 +3149,7 @@ func gpu_normal(x_ float32) float32 {
 		return tail_
 	}
 	return float32(1) - tail_
-//line kernels_tandem.go:3165
+//line kernels_tandem.go:3153
 }
 
 func gpu_add3(a_ uint64, b_ uint64, c_ uint64) (uint64, uint64) {
@@ -3170,7 +3158,7 @@ func gpu_add3(a_ uint64, b_ uint64, c_ uint64) (uint64, uint64) {
 	/*line life.go:45*/ var two_ uint64
 	_ = two_
 	/*line life.go:45*/ return (a_ ^ b_) ^ c_, (a_ & b_) | (c_ & (a_ ^ b_))
-//line kernels_tandem.go:3174
+//line kernels_tandem.go:3162
 }
 
 func gpu_add2(a_ uint64, b_ uint64) (uint64, uint64) {
@@ -3179,7 +3167,7 @@ func gpu_add2(a_ uint64, b_ uint64) (uint64, uint64) {
 	/*line life.go:42*/ var two_ uint64
 	_ = two_
 	/*line life.go:42*/ return a_ ^ b_, a_ & b_
-//line kernels_tandem.go:3183
+//line kernels_tandem.go:3171
 }
 
 func gpu_escape(cx_ float64, cy_ float64, limit_ int32) int32 {
@@ -3197,25 +3185,25 @@ func gpu_escape(cx_ float64, cy_ float64, limit_ int32) int32 {
 		/*line mandelbrot.go:39*/ y_ = t3_
 	}
 	return limit_
-//line kernels_tandem.go:3201
+//line kernels_tandem.go:3189
 }
 
 func gpu_minus(a_ gpu_vec, b_ gpu_vec) gpu_vec {
 	/*line nbody.go:19*/ t_ := gpu_vec{x_: a_.x_ - b_.x_, y_: a_.y_ - b_.y_, z_: a_.z_ - b_.z_}
 	/*line nbody.go:19*/ return t_
-//line kernels_tandem.go:3207
+//line kernels_tandem.go:3195
 }
 
 func gpu_dot(a_ gpu_vec, b_ gpu_vec) float32 {
 	/*line nbody.go:21*/ return support.FMA32(a_.x_, b_.x_, support.FMA32(a_.y_, b_.y_, float32(a_.z_*b_.z_)))
-//line kernels_tandem.go:3212
+//line kernels_tandem.go:3200
 }
 
 func gpu_plus(a_ gpu_vec, s_ float32, b_ gpu_vec) gpu_vec {
 //line nbody.go:25
 	t_ := gpu_vec{x_: support.FMA32(s_, b_.x_, a_.x_), y_: support.FMA32(s_, b_.y_, a_.y_), z_: support.FMA32(s_, b_.z_, a_.z_)}
 	/*line nbody.go:25*/ return t_
-//line kernels_tandem.go:3219
+//line kernels_tandem.go:3207
 }
 
 func gpu_compress(h_ *[8]uint32, w_ *[16]uint32) {
@@ -3278,7 +3266,7 @@ func gpu_compress(h_ *[8]uint32, w_ *[16]uint32) {
 		/*line sha256.go:82*/ v_ := t21_[i2_]
 		(*h_)[i2_] = (*h_)[i2_] + v_
 	}
-//line kernels_tandem.go:3282
+//line kernels_tandem.go:3270
 }
 
 func gpu_distance(d_ gpu_Matrix__, i_ int64, j_ int64) int32 {
@@ -3286,7 +3274,7 @@ func gpu_distance(d_ gpu_Matrix__, i_ int64, j_ int64) int32 {
 		return d_.Data_[(i_*d_.Stride_)+j_]
 	}
 	return int32(1073741823)
-//line kernels_tandem.go:3290
+//line kernels_tandem.go:3278
 }
 
 func gpu_pair(p_ int64, half_ int64, mask_ int64) (int64, int64) {
@@ -3295,7 +3283,7 @@ func gpu_pair(p_ int64, half_ int64, mask_ int64) (int64, int64) {
 	_ = j_
 	/*line sort.go:59*/ i_ = ((p_ & (-half_)) << (1)) | (p_ & (half_ - int64(1)))
 	return i_, i_ ^ mask_
-//line kernels_tandem.go:3299
+//line kernels_tandem.go:3287
 }
 
 func gpu_order(a_ *int32, b_ *int32) {
@@ -3305,7 +3293,7 @@ func gpu_order(a_ *int32, b_ *int32) {
 		/*line sort.go:66*/ (*a_) = t_
 		/*line sort.go:66*/ (*b_) = t2_
 	}
-//line kernels_tandem.go:3309
+//line kernels_tandem.go:3297
 }
 
 func gpu_order_(a_ *int32, b_ *int32) {
@@ -3315,5 +3303,5 @@ func gpu_order_(a_ *int32, b_ *int32) {
 		/*line sort.go:66*/ (*a_) = t_
 		/*line sort.go:66*/ (*b_) = t2_
 	}
-//line kernels_tandem.go:3319
+//line kernels_tandem.go:3307
 }

@@ -2,22 +2,19 @@ package f32
 
 import "math"
 
-// reduceExp gives z = k ln(2)/64 + r, the number t + u = 2^(k/64) in two parts, and s = e^r - 1:
-// e^z is t + (u + t s). z is between -700 and 700. P. Tang's method, 1989.
-func reduceExp(z float64) (t, u, s float64) {
+// reduceExp gives z = k ln(2)/64 + r, the number t = 2^(k/64), and s = e^r - 1: e^z is t + t s.
+// Where z is not between -700 and 700 t is any number. P. Tang's method, 1989.
+func reduceExp(z float64) (t, s float64) {
 	k := mad(z, expInv0, toInt)
-	n := int64(math.Float64bits(k) - toIntBits)
+	t = powerOf2(k)
 	k -= toInt
-	r := (z - float64(k*expLn2_0)) - float64(k*expLn2_1)
-	t, u = powerOf2(n)
-	return t, u, expm1Poly(r)
+	return t, expm1Poly((z - float64(k*expLn2_0)) - float64(k*expLn2_1))
 }
 
-// powerOf2 is 2^(n/64) in two parts.
-func powerOf2(n int64) (t, u float64) {
-	i, e := n&63, uint64(n>>6)<<52
-	t = math.Float64frombits(math.Float64bits(expTable[i][0]) + e)
-	return t, float64(expTable[i][1] * math.Float64frombits(0x3ff0000000000000+e))
+// powerOf2 is 2^(n/64) for the integer n = k - toInt, which k has in its low bits.
+func powerOf2(k float64) float64 {
+	n := math.Float64bits(k)
+	return math.Float64frombits(math.Float64bits(expTable[n&63]) + n<<46)
 }
 
 // expm1Poly is e^r - 1 for |r| <= ln(2)/128.
@@ -28,26 +25,37 @@ func expm1Poly(r float64) float64 {
 
 // exp is e^z for z between -700 and 700.
 func exp(z float64) float64 {
-	t, u, s := reduceExp(z)
-	return t + mad(t, s, u)
+	t, s := reduceExp(z)
+	return t + float64(t*s)
 }
 
 // expm1 is e^z - 1 for z between -700 and 700. Where k is 0 it is s, with a small relative error;
 // elsewhere t-1 is exact, or large.
 func expm1(z float64) float64 {
-	t, u, s := reduceExp(z)
-	return (t - 1) + mad(t, s, u)
+	t, s := reduceExp(z)
+	return (t - 1) + float64(t*s)
 }
 
 // Exp is e^x.
 func Exp(x float32) float32 {
-	switch {
-	case x < -104: // below half of the smallest number
-		return 0
-	case x > 89 || x != x:
-		return x * inf()
+	y := float32(exp(float64(x)))
+	if beyond(x, 104) {
+		y = expFar(x)
 	}
-	return float32(exp(float64(x)))
+	return y
+}
+
+// expFar is e^x where that is infinite, or below half of the smallest number, or NaN.
+func expFar(x float32) float32 {
+	if x < 0 {
+		return 0
+	}
+	return x * inf()
+}
+
+// beyond tells whether |x| is above y, which is positive, or NaN: one comparison of integers.
+func beyond(x, y float32) bool {
+	return int32(math.Float32bits(x)&0x7fffffff) > int32(math.Float32bits(y))
 }
 
 // Exp2 is 2^x.
@@ -62,11 +70,9 @@ func Exp2(x float32) float32 {
 	}
 	z := float64(x)
 	k := mad(z, 64, toInt)
-	n := int64(math.Float64bits(k) - toIntBits)
-	r := z - float64((k-toInt)/64)
-	t, u := powerOf2(n)
-	s := expm1Poly(float64(r * math.Ln2))
-	y := t + mad(t, s, u)
+	t := powerOf2(k)
+	s := expm1Poly(float64((z - float64((k-toInt)/64)) * math.Ln2))
+	y := t + float64(t*s)
 	if middle(y) {
 		switch x {
 		case 0x1.853a6ep-09:
@@ -88,7 +94,11 @@ func Expm1(x float32) float32 {
 	case x < 0x1p-26 && x > -0x1p-26:
 		return x
 	}
-	return float32(expm1(float64(x)))
+	y := expm1(float64(x))
+	if middle(y) && x == -0x1.bc1a6p-06 {
+		return -0x1.b6235cp-06
+	}
+	return float32(y)
 }
 
 // Sigmoid is 1 / (1 + e^-x), the logistic function.

@@ -18,10 +18,7 @@ import "math"
 
 //go:generate go run ../internal/gen
 
-const (
-	toInt     = 0x1.8p52 // x+toInt has the integer nearest to x in its low bits
-	toIntBits = 0x4338000000000000
-)
+const toInt = 0x1.8p52 // x+toInt has the integer nearest to x in its low bits
 
 // inf is +Inf; kernels have no variables of their own.
 func inf() float32 { return math.Float32frombits(0x7f800000) }

@@ -57,9 +57,8 @@ func pow(z, y float64) float32 {
 		return 0
 	}
 	k := mad(large, 64, toInt)
-	n := int64(math.Float64bits(k) - toIntBits)
-	t, u := powerOf2(n)
-	w := t + mad(t, expm1Poly(float64((large-float64((k-toInt)/64)+rest)*math.Ln2)), u)
+	t := powerOf2(k)
+	w := t + float64(t*expm1Poly(float64((large-float64((k-toInt)/64)+rest)*math.Ln2)))
 	if w < 0x1p-126 {
 		// the middles are the odd multiples of 2^-150
 		q := float64(w * 0x1p150)

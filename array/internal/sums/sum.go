@@ -40,6 +40,9 @@ func Enqueue[T linalg.Element](j Sum[T]) error {
 // flat is x and y as rows where both are packed.
 func flat[T any](x, y *linalg.Array[T]) (_, _ *linalg.Array[T]) {
 	rows, cols := x.Dims()
+	if rows == 1 { // without new memory
+		return x, y
+	}
 	u, err := x.Reshape(1, rows*cols)
 	if err != nil {
 		return x, y
