@@ -24,8 +24,7 @@ func EigSym(
 	q, e, tau := x[:n*n], x[n*n:][:n], x[n*(n+1):]
 	host.Mirror(lower, n, a, lda, q, n)
 	exp, finite := rescale(n, n, q, n)
-	clear(e)
-	clear(tau)
+	clear(x[n*n:])
 	if err := tridiagonal(s, n, q, n, w, e, tau); err != nil {
 		return false, err
 	}

@@ -62,14 +62,6 @@ func luFew[T host.Float](m, n int, a []T, lda int, piv []int) (singular int) {
 	return singular
 }
 
-// pivot notes a pivot that is 0, and tells whether it is another.
-func (l *lu[T]) pivot(j int, u T) bool {
-	if u == 0 && l.singular < 0 {
-		l.singular = j
-	}
-	return u != 0
-}
-
 func magnitude[T host.Float](v T) T {
 	if v < 0 {
 		return -v
@@ -200,8 +192,10 @@ func (p *panel[T]) column(c int) {
 			y[i], y[c] = y[c], y[i]
 		}
 	}
-	if u := x[c]; p.pivot(p.j+c, u) {
+	if x[c] != 0 {
 		divideRest(x[c:])
+	} else if p.singular < 0 {
+		p.singular = p.j + c
 	}
 }
 
