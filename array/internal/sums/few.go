@@ -38,12 +38,7 @@ func Few[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rou
 				v, special = sumOfWide(f, p, t, o, less, w)
 			}
 		}
-		z := rounded(r, v, special, over, root)
-		if c.Cols == 1 {
-			c.Set(o, 0, z)
-		} else {
-			c.Set(0, o, z)
-		}
+		put(c, o, rounded(r, v, special, over, root))
 	}
 }
 

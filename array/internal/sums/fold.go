@@ -223,7 +223,8 @@ func FoldEach[T, D float32 | float64 | int32 | bool, K int32 | int64, F folder[T
 			}
 			e = f.with(e, y, K(i), order)
 		}
-		s := state{int64(e.a), int64(e.b)}
+		var s state
+		s.a, s.b = int64(e.a), int64(e.b)
 		if len(parts) == 0 {
 			put(c, o, r.of(s, int64(order)))
 		} else {

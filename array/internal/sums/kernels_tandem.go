@@ -35,13 +35,13 @@ var AcrossKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two)}, Kernel: AcrossFloat64Float64Int64DoubleTwoKernel},
 }
 
-var AcrossFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one", "c14bdc2edfc83eb68a304c9b0ce59346", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("short", "uint", 4).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneGo, AcrossFloat32Float32Int32SingleOnePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one", "7393a01037a55f508001c27b4175fb3d", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("short", "uint", 4).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneGo, AcrossFloat32Float32Int32SingleOnePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one", "0f3a1a5732a4c9aef2375cf6d6fe701c", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneGo, AcrossFloat64Float64Int64DoubleOnePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one", "965c8fb802c52da2d28f8fd163fa2da7", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneGo, AcrossFloat64Float64Int64DoubleOnePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair", "235cadb9df864cfc5074f0c38eddd8ef", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairGo, AcrossFloat32Float64Int64DoublePairPlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair", "c2ee4a076ecc77356e56f764986285e9", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairGo, AcrossFloat32Float64Int64DoublePairPlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go")
 
-var AcrossFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two", "7933731bd33673cb59b3013dcd87ad2c", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoGo, AcrossFloat64Float64Int64DoubleTwoPlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two", "49af31a82ec08466008bea0d3f73a0e0", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoGo, AcrossFloat64Float64Int64DoubleTwoPlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go")
 
 // LaunchAlong runs [Along] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -102,13 +102,13 @@ var FewKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two), *new(double)}, Kernel: FewFloat64Float64Int64DoubleTwoDoubleKernel},
 }
 
-var FewFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Few_float32_float32_int32_single_one_single", "1ddab335b34d45fa6a9f2478a1e1213d", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), FewFloat32Float32Int32SingleOneSingleGo, FewFloat32Float32Int32SingleOneSinglePlain, "few.go")
+var FewFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Few_float32_float32_int32_single_one_single", "244c5e0457c93d9edc557fc26bac8532", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), FewFloat32Float32Int32SingleOneSingleGo, FewFloat32Float32Int32SingleOneSinglePlain, "few.go", "fold.go")
 
-var FewFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_one_double", "2f40aaed97c7e13d32f8b08e9ac8ef0f", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleOneDoubleGo, FewFloat64Float64Int64DoubleOneDoublePlain, "few.go")
+var FewFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_one_double", "419ce4920116cb89d70faf85c9679e54", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleOneDoubleGo, FewFloat64Float64Int64DoubleOneDoublePlain, "few.go", "fold.go")
 
-var FewFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Few_float32_float64_int64_double_pair_single", "ba2e5d2437337acf2a28fd52d4e8eff1", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat32Float64Int64DoublePairSingleGo, FewFloat32Float64Int64DoublePairSinglePlain, "few.go")
+var FewFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Few_float32_float64_int64_double_pair_single", "b0323c03e586abbab74fecdc4cce32e8", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat32Float64Int64DoublePairSingleGo, FewFloat32Float64Int64DoublePairSinglePlain, "few.go", "fold.go")
 
-var FewFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_two_double", "91d1e4e5723f5cdab0b59260f24f1a36", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleTwoDoubleGo, FewFloat64Float64Int64DoubleTwoDoublePlain, "few.go")
+var FewFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_two_double", "e7ba0ba0900280177eaf56475a183729", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleTwoDoubleGo, FewFloat64Float64Int64DoubleTwoDoublePlain, "few.go", "fold.go")
 
 // LaunchFoldAlong runs [FoldAlong] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -194,23 +194,23 @@ var FoldEachKernels = support.Kernels{
 	{Types: []any{*new(bool), *new(bool), *new(int32), *new(endsBool), *new(truth)}, Kernel: FoldEachBoolBoolInt32EndsBoolTruthKernel},
 }
 
-var FoldEachFloat32Float32Int32Ends32Value32Kernel = kernelsPacked.Source("FoldEach_float32_float32_int32_ends32_value32", "f3e867b0c915182d1c060313e58b2a21", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachFloat32Float32Int32Ends32Value32Go, FoldEachFloat32Float32Int32Ends32Value32Plain, "fold.go")
+var FoldEachFloat32Float32Int32Ends32Value32Kernel = kernelsPacked.Source("FoldEach_float32_float32_int32_ends32_value32", "8927a9e9ec844990cd40e0562b21dd93", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachFloat32Float32Int32Ends32Value32Go, FoldEachFloat32Float32Int32Ends32Value32Plain, "fold.go")
 
-var FoldEachFloat64Float64Int64Ends64Value64Kernel = kernelsPacked.Source("FoldEach_float64_float64_int64_ends64_value64", "8f0899f3a485c0d9f65047742d481059", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("order", "long", 8), FoldEachFloat64Float64Int64Ends64Value64Go, FoldEachFloat64Float64Int64Ends64Value64Plain, "fold.go")
+var FoldEachFloat64Float64Int64Ends64Value64Kernel = kernelsPacked.Source("FoldEach_float64_float64_int64_ends64_value64", "7b2b98a9f92e169b81ab547e81dbd6f6", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("order", "long", 8), FoldEachFloat64Float64Int64Ends64Value64Go, FoldEachFloat64Float64Int64Ends64Value64Plain, "fold.go")
 
-var FoldEachFloat32Int32Int32First32IndexKernel = kernelsPacked.Source("FoldEach_float32_int32_int32_first32_index", "66e5174cb08e71dc62e5ca62802c0a9e", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachFloat32Int32Int32First32IndexGo, FoldEachFloat32Int32Int32First32IndexPlain, "fold.go")
+var FoldEachFloat32Int32Int32First32IndexKernel = kernelsPacked.Source("FoldEach_float32_int32_int32_first32_index", "de43a846188399faa473796d5679a728", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachFloat32Int32Int32First32IndexGo, FoldEachFloat32Int32Int32First32IndexPlain, "fold.go")
 
-var FoldEachFloat64Int32Int64First64IndexKernel = kernelsPacked.Source("FoldEach_float64_int32_int64_first64_index", "6620dbdf9cb1b932d4521cf0c4bd91b2", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("order", "long", 8), FoldEachFloat64Int32Int64First64IndexGo, FoldEachFloat64Int32Int64First64IndexPlain, "fold.go")
+var FoldEachFloat64Int32Int64First64IndexKernel = kernelsPacked.Source("FoldEach_float64_int32_int64_first64_index", "517fe84756003cbde1836e136bd0f415", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("order", "long", 8), FoldEachFloat64Int32Int64First64IndexGo, FoldEachFloat64Int32Int64First64IndexPlain, "fold.go")
 
-var FoldEachInt32Int32Int32EndsIntValueIntKernel = kernelsPacked.Source("FoldEach_int32_int32_int32_endsInt_valueInt", "f57dfc758392e3c7cbc3d3284af511af", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachInt32Int32Int32EndsIntValueIntGo, FoldEachInt32Int32Int32EndsIntValueIntPlain, "fold.go")
+var FoldEachInt32Int32Int32EndsIntValueIntKernel = kernelsPacked.Source("FoldEach_int32_int32_int32_endsInt_valueInt", "6b7e6a48b298f79607af14f459905f20", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachInt32Int32Int32EndsIntValueIntGo, FoldEachInt32Int32Int32EndsIntValueIntPlain, "fold.go")
 
-var FoldEachInt32Int32Int32FirstIntIndexKernel = kernelsPacked.Source("FoldEach_int32_int32_int32_firstInt_index", "6a9c9abbbe36b11789df0b6287680cea", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachInt32Int32Int32FirstIntIndexGo, FoldEachInt32Int32Int32FirstIntIndexPlain, "fold.go")
+var FoldEachInt32Int32Int32FirstIntIndexKernel = kernelsPacked.Source("FoldEach_int32_int32_int32_firstInt_index", "85181b5fb5718b1d106ea3aee17066ab", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachInt32Int32Int32FirstIntIndexGo, FoldEachInt32Int32Int32FirstIntIndexPlain, "fold.go")
 
-var FoldEachInt32Int32Int32Add32TotalKernel = kernelsPacked.Source("FoldEach_int32_int32_int32_add32_total", "74502d654504413f0e6fc989e26a53bc", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachInt32Int32Int32Add32TotalGo, FoldEachInt32Int32Int32Add32TotalPlain, "fold.go")
+var FoldEachInt32Int32Int32Add32TotalKernel = kernelsPacked.Source("FoldEach_int32_int32_int32_add32_total", "73e920601557ec782278deffd6812416", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachInt32Int32Int32Add32TotalGo, FoldEachInt32Int32Int32Add32TotalPlain, "fold.go")
 
-var FoldEachBoolInt32Int32CountTotalKernel = kernelsPacked.Source("FoldEach_bool_int32_int32_count_total", "006831263e1842e560bc0d38473fb120", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachBoolInt32Int32CountTotalGo, FoldEachBoolInt32Int32CountTotalPlain, "fold.go")
+var FoldEachBoolInt32Int32CountTotalKernel = kernelsPacked.Source("FoldEach_bool_int32_int32_count_total", "242d944266cc92e8b06b07bb7dccb7bf", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachBoolInt32Int32CountTotalGo, FoldEachBoolInt32Int32CountTotalPlain, "fold.go")
 
-var FoldEachBoolBoolInt32EndsBoolTruthKernel = kernelsPacked.Source("FoldEach_bool_bool_int32_endsBool_truth", "3f1bc8fdd831f6f64ddf0ac8c2e7e7af", support.Params{}.Matrix("c", "uchar", 1).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachBoolBoolInt32EndsBoolTruthGo, FoldEachBoolBoolInt32EndsBoolTruthPlain, "fold.go")
+var FoldEachBoolBoolInt32EndsBoolTruthKernel = kernelsPacked.Source("FoldEach_bool_bool_int32_endsBool_truth", "a32c1b91a9003dd6182915d26cacf01d", support.Params{}.Matrix("c", "uchar", 1).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachBoolBoolInt32EndsBoolTruthGo, FoldEachBoolBoolInt32EndsBoolTruthPlain, "fold.go")
 
 // LaunchFinish runs [Finish] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -237,17 +237,17 @@ var FinishKernels = support.Kernels{
 	{Types: []any{*new(bool), *new(truth)}, Kernel: FinishBoolTruthKernel},
 }
 
-var FinishFloat32Value32Kernel = kernelsPacked.Source("Finish_float32_value32", "616bd6f6b948943d4bae461ce01bf624", support.Params{}.Matrix("c", "float", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishFloat32Value32Go, FinishFloat32Value32Plain, "fold.go")
+var FinishFloat32Value32Kernel = kernelsPacked.Source("Finish_float32_value32", "53c9161b494cb30340d652631f98163b", support.Params{}.Matrix("c", "float", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishFloat32Value32Go, FinishFloat32Value32Plain, "fold.go")
 
-var FinishFloat64Value64Kernel = kernelsPacked.Source("Finish_float64_value64", "1b2793678198ce1310527ffccc214db7", support.Params{}.Matrix("c", "double", 8).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishFloat64Value64Go, FinishFloat64Value64Plain, "fold.go")
+var FinishFloat64Value64Kernel = kernelsPacked.Source("Finish_float64_value64", "e9d39f33bb50433b87eaefadd359d26f", support.Params{}.Matrix("c", "double", 8).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishFloat64Value64Go, FinishFloat64Value64Plain, "fold.go")
 
-var FinishInt32ValueIntKernel = kernelsPacked.Source("Finish_int32_valueInt", "333ef33571fb326828a52c1fb7a11927", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishInt32ValueIntGo, FinishInt32ValueIntPlain, "fold.go")
+var FinishInt32ValueIntKernel = kernelsPacked.Source("Finish_int32_valueInt", "8a5ba4de215068c0f524273df70c23d4", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishInt32ValueIntGo, FinishInt32ValueIntPlain, "fold.go")
 
-var FinishInt32IndexKernel = kernelsPacked.Source("Finish_int32_index", "7368346574c03a8e7b99d8ccde361c0f", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishInt32IndexGo, FinishInt32IndexPlain, "fold.go")
+var FinishInt32IndexKernel = kernelsPacked.Source("Finish_int32_index", "b8fa7a8ff02d2b2584b9839616a898d2", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishInt32IndexGo, FinishInt32IndexPlain, "fold.go")
 
-var FinishInt32TotalKernel = kernelsPacked.Source("Finish_int32_total", "3598f5d9893451d7591f7b7c41f3d301", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishInt32TotalGo, FinishInt32TotalPlain, "fold.go")
+var FinishInt32TotalKernel = kernelsPacked.Source("Finish_int32_total", "cfa9953d266e76e2d07045ac2254404c", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishInt32TotalGo, FinishInt32TotalPlain, "fold.go")
 
-var FinishBoolTruthKernel = kernelsPacked.Source("Finish_bool_truth", "51617ff9bbfa30802c65d3c205d66a1b", support.Params{}.Matrix("c", "uchar", 1).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishBoolTruthGo, FinishBoolTruthPlain, "fold.go")
+var FinishBoolTruthKernel = kernelsPacked.Source("Finish_bool_truth", "2de0f31c0d8be67e71bf268f9a89d41c", support.Params{}.Matrix("c", "uchar", 1).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishBoolTruthGo, FinishBoolTruthPlain, "fold.go")
 
 // LaunchGather runs [Gather] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -387,9 +387,9 @@ var RoundKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(double)}, Kernel: RoundFloat64DoubleKernel},
 }
 
-var RoundFloat32SingleKernel = kernelsPacked.Source("Round_float32_single", "c41c9e3b97b1edef96e3228dbca61c1f", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat32SingleGo, RoundFloat32SinglePlain, "round.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var RoundFloat32SingleKernel = kernelsPacked.Source("Round_float32_single", "3d7532ef4cdf7a3555b792f54e9f4636", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat32SingleGo, RoundFloat32SinglePlain, "round.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
 
-var RoundFloat64DoubleKernel = kernelsPacked.Source("Round_float64_double", "2084cec1ec1c7732b94f9a7b6046b259", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat64DoubleGo, RoundFloat64DoublePlain, "round.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var RoundFloat64DoubleKernel = kernelsPacked.Source("Round_float64_double", "5ebc822ac2faa0ee932a07df83e6dab3", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat64DoubleGo, RoundFloat64DoublePlain, "round.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
@@ -429,7 +429,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "few.go", Head: "\"math/bits\"", Hash: "472f73e06a29f205acea44e69d4ada6cd97395143fa50a19934b7438d67a9d92"},
 	{File: "few.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "few.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
-	{File: "few.go", Head: "func Few[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,", Hash: "e263578a09446b89cb2113f50007473834c9c2da068db19caa41b76b8be1cbe8"},
+	{File: "few.go", Head: "func Few[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,", Hash: "cf577c6af160f7a40f16782268335116cc46466a65a69c70030ba5d1d76e87f0"},
 	{File: "few.go", Head: "const (", Hash: "71823d7401da9fe1c988a1124218759175455ba81ac0dd712d9acdb1d77c0624"},
 	{File: "few.go", Head: "func addOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "2a43ba0a3b309b95ae6aed35ce021105a1cfe0775c2dd2e8a5e98dd4492bf789"},
 	{File: "few.go", Head: "func sumOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "ea32ab91ac99ef9204f656a283162a425b498e6ddbb8a27580e5059eccc94bc1"},
@@ -483,7 +483,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "fold.go", Head: "func (count) with(s ends[int32], x bool, _, _ int32) ends[int32] {", Hash: "c599b05390af0a1eb2ed46e42b05eaa4dc515ca68b53807536b25caddc857943"},
 	{File: "fold.go", Head: "func FoldAlong[T, D float32 | float64 | int32 | bool, K int32 | int64, F folder[T, K], R result[D]](it gpu.Item,", Hash: "5912d2a9f3aa5aa67f2e3db91f039bb321211246706a01c502a960a1237520bd"},
 	{File: "fold.go", Head: "func put[D float32 | float64 | int32 | bool](c gpu.Matrix[D], o int, v D) {", Hash: "5c8f3c263fcbf3b6b4e83f6a53ddf9ebbe3b813251461506c3f6f729b69b9eeb"},
-	{File: "fold.go", Head: "func FoldEach[T, D float32 | float64 | int32 | bool, K int32 | int64, F folder[T, K], R result[D]](it gpu.Item,", Hash: "81690be0d5b2516597a82e1c530a01908a81e7c04c42e50a2906027451132cd2"},
+	{File: "fold.go", Head: "func FoldEach[T, D float32 | float64 | int32 | bool, K int32 | int64, F folder[T, K], R result[D]](it gpu.Item,", Hash: "1722969e61e2cd8f99d7865f82b09a0a092a715bf081b20d4a760566f43cbf08"},
 	{File: "fold.go", Head: "type result[D float32 | float64 | int32 | bool] interface {", Hash: "7a6cd180d8560c5fdfdf8f5d879ebcaf6c3b3c5f4327e3646eb279cc1a94efdf"},
 	{File: "fold.go", Head: "type (", Hash: "0625985ec71780a538049ee5ea282a50f34ca135e855add5bf14d1c5b66b8f43"},
 	{File: "fold.go", Head: "func (value32) of(s state, order int64) float32 {", Hash: "4923d2c432c0af89ae12c0cf2485b162572dfb408fd0ef3f287c0a41362137ee"},
@@ -550,7 +550,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "prefix.go", Head: "func gathered[T float32 | float64 | int32, F number[T]](f F, first T, x gpu.Matrix[T], j int, order []int32,", Hash: "71a2331f58937888ab954a828a2f0cad34861cc178c0ac7352654cf4ac91be08"},
 	{File: "round.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "round.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
-	{File: "round.go", Head: "func Round[T float32 | float64, F rounder[T]](it gpu.Item, f F, c gpu.Matrix[T], parts []int64,", Hash: "1e51f11e2a31e933f91fe4acafebf0faed96edde0c2b6ab2870f8b531be7b8fe"},
+	{File: "round.go", Head: "func Round[T float32 | float64, F rounder[T]](it gpu.Item, f F, c gpu.Matrix[T], parts []int64,", Hash: "d5d2e55afd104b8d801081beafbf85c5c368f81e74e07c7af5cef78b9aaefa02"},
 	{File: "round.go", Head: "func integersOf(parts []int64, at, step int) halves {", Hash: "f67cb9394bc805b388bbadf09923a2205031b47996fbf498098230239bda2b2d"},
 	{File: "round.go", Head: "func inWords(parts []int64, at superacc.Place, bottom int) int64 {", Hash: "065930a6159f5963a1e21d236798c04ab92ef996b2f29b40035326620e361220"},
 	{File: "round.go", Head: "func rounded[T float32 | float64, F rounder[T]](f F, v superacc.Value, special int64, over uint64, root bool) T {", Hash: "6e7382ee3355386696eabfe97184c443ab9d41cce1cb5981d6219f84e7e172f8"},
@@ -3157,11 +3157,8 @@ func FewFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, args
 				for i0 := b0; i0 < e0; i0++ {
 					/*line few.go:19*/ outputs_ := c_.Rows_ * c_.Cols_
 					t_ := gpu_table{x_: x_, y_: y_, height_: height_, width_: width_, down_: down_, mask_: mask_}
-					h1 := c_.Cols_
-					h2 := c_.Data_
-					h3 := c_.Stride_
 					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
-						/*line few.go:22*/ less_ := float32(0)
+						less_ := float32(0)
 						if int64(len(shift_)) != int64(0) {
 							less_ = shift_[o_]
 						}
@@ -3200,17 +3197,12 @@ func FewFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, args
 								/*line few.go:38*/ special_ = t12_
 							}
 						}
-						z_ := gpu_rounded(r_, v_, special_, over_, root_)
-						if h1 == int64(1) {
-							h2[(o_*h3)+int64(0)] = z_
-						} else {
-							h2[(int64(0)*h3)+o_] = z_
-						}
+						gpu_put(c_, o_, gpu_rounded(r_, v_, special_, over_, root_))
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:3214
+//line kernels_tandem.go:3206
 	}
 	return nil
 }
@@ -3254,11 +3246,8 @@ func FewFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, args
 				for i0 := b0; i0 < e0; i0++ {
 					/*line few.go:19*/ outputs_ := c_.Rows_ * c_.Cols_
 					t_ := gpu_table_{x_: x_, y_: y_, height_: height_, width_: width_, down_: down_, mask_: mask_}
-					h1 := c_.Cols_
-					h2 := c_.Data_
-					h3 := c_.Stride_
 					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
-						/*line few.go:22*/ less_ := float64(0)
+						less_ := float64(0)
 						if int64(len(shift_)) != int64(0) {
 							less_ = shift_[o_]
 						}
@@ -3297,17 +3286,12 @@ func FewFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, args
 								/*line few.go:38*/ special_ = t12_
 							}
 						}
-						z_ := gpu_rounded_(r_, v_, special_, over_, root_)
-						if h1 == int64(1) {
-							h2[(o_*h3)+int64(0)] = z_
-						} else {
-							h2[(int64(0)*h3)+o_] = z_
-						}
+						gpu_put_(c_, o_, gpu_rounded_(r_, v_, special_, over_, root_))
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:3311
+//line kernels_tandem.go:3295
 	}
 	return nil
 }
@@ -3351,11 +3335,8 @@ func FewFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, arg
 				for i0 := b0; i0 < e0; i0++ {
 					/*line few.go:19*/ outputs_ := c_.Rows_ * c_.Cols_
 					t_ := gpu_table__{x_: x_, y_: y_, height_: height_, width_: width_, down_: down_, mask_: mask_}
-					h1 := c_.Cols_
-					h2 := c_.Data_
-					h3 := c_.Stride_
 					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
-						/*line few.go:22*/ less_ := float32(0)
+						less_ := float32(0)
 						if int64(len(shift_)) != int64(0) {
 							less_ = shift_[o_]
 						}
@@ -3394,17 +3375,12 @@ func FewFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, arg
 								/*line few.go:38*/ special_ = t12_
 							}
 						}
-						z_ := gpu_rounded(r_, v_, special_, over_, root_)
-						if h1 == int64(1) {
-							h2[(o_*h3)+int64(0)] = z_
-						} else {
-							h2[(int64(0)*h3)+o_] = z_
-						}
+						gpu_put(c_, o_, gpu_rounded(r_, v_, special_, over_, root_))
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:3408
+//line kernels_tandem.go:3384
 	}
 	return nil
 }
@@ -3448,11 +3424,8 @@ func FewFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, args
 				for i0 := b0; i0 < e0; i0++ {
 					/*line few.go:19*/ outputs_ := c_.Rows_ * c_.Cols_
 					t_ := gpu_table_{x_: x_, y_: y_, height_: height_, width_: width_, down_: down_, mask_: mask_}
-					h1 := c_.Cols_
-					h2 := c_.Data_
-					h3 := c_.Stride_
 					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
-						/*line few.go:22*/ less_ := float64(0)
+						less_ := float64(0)
 						if int64(len(shift_)) != int64(0) {
 							less_ = shift_[o_]
 						}
@@ -3491,17 +3464,12 @@ func FewFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, args
 								/*line few.go:38*/ special_ = t12_
 							}
 						}
-						z_ := gpu_rounded_(r_, v_, special_, over_, root_)
-						if h1 == int64(1) {
-							h2[(o_*h3)+int64(0)] = z_
-						} else {
-							h2[(int64(0)*h3)+o_] = z_
-						}
+						gpu_put_(c_, o_, gpu_rounded_(r_, v_, special_, over_, root_))
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:3505
+//line kernels_tandem.go:3473
 	}
 	return nil
 }
@@ -3609,7 +3577,7 @@ func FoldAlongFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, 
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3613
+//line kernels_tandem.go:3581
 	}
 	return nil
 }
@@ -3717,7 +3685,7 @@ func FoldAlongFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, 
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3721
+//line kernels_tandem.go:3689
 	}
 	return nil
 }
@@ -3825,7 +3793,7 @@ func FoldAlongFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, arg
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3829
+//line kernels_tandem.go:3797
 	}
 	return nil
 }
@@ -3933,7 +3901,7 @@ func FoldAlongFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, arg
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3937
+//line kernels_tandem.go:3905
 	}
 	return nil
 }
@@ -4041,7 +4009,7 @@ func FoldAlongInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4045
+//line kernels_tandem.go:4013
 	}
 	return nil
 }
@@ -4149,7 +4117,7 @@ func FoldAlongInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4153
+//line kernels_tandem.go:4121
 	}
 	return nil
 }
@@ -4257,7 +4225,7 @@ func FoldAlongInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4261
+//line kernels_tandem.go:4229
 	}
 	return nil
 }
@@ -4365,7 +4333,7 @@ func FoldAlongBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []b
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4369
+//line kernels_tandem.go:4337
 	}
 	return nil
 }
@@ -4473,7 +4441,7 @@ func FoldAlongBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args [
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4477
+//line kernels_tandem.go:4445
 	}
 	return nil
 }
@@ -4532,22 +4500,26 @@ func FoldEachFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, a
 							}
 							e_ = gpu_with_(f_, e_, y_, int32(i_), order_)
 						}
-						s_ := gpu_state{a_: int64(e_.a_), b_: int64(e_.b_)}
+						var s_ gpu_state
+						t3_ := int64(e_.a_)
+						/*line fold.go:227*/ t4_ := int64(e_.b_)
+						/*line fold.go:227*/ s_.a_ = t3_
+						/*line fold.go:227*/ s_.b_ = t4_
 						if int64(len(parts_)) == int64(0) {
 							gpu_put(c_, o_, gpu_of(r_, s_, int64(order_)))
 						} else {
-							t3_ := ((int64(2) * g1) * outputs_) + o_
-							/*line fold.go:230*/ t4_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
-							/*line fold.go:230*/ t5_ := s_.a_
-							/*line fold.go:230*/ t6_ := s_.b_
-							/*line fold.go:230*/ parts_[t3_] = t5_
-							/*line fold.go:230*/ parts_[t4_] = t6_
+							t5_ := ((int64(2) * g1) * outputs_) + o_
+							/*line fold.go:231*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:231*/ t7_ := s_.a_
+							/*line fold.go:231*/ t8_ := s_.b_
+							/*line fold.go:231*/ parts_[t5_] = t7_
+							/*line fold.go:231*/ parts_[t6_] = t8_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:4551
+//line kernels_tandem.go:4523
 	}
 	return nil
 }
@@ -4606,22 +4578,26 @@ func FoldEachFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, a
 							}
 							e_ = gpu_with__(f_, e_, y_, i_, order_)
 						}
-						s_ := gpu_state{a_: e_.a_, b_: e_.b_}
+						var s_ gpu_state
+						t3_ := e_.a_
+						/*line fold.go:227*/ t4_ := e_.b_
+						/*line fold.go:227*/ s_.a_ = t3_
+						/*line fold.go:227*/ s_.b_ = t4_
 						if int64(len(parts_)) == int64(0) {
 							gpu_put_(c_, o_, gpu_of_(r_, s_, order_))
 						} else {
-							t3_ := ((int64(2) * g1) * outputs_) + o_
-							/*line fold.go:230*/ t4_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
-							/*line fold.go:230*/ t5_ := s_.a_
-							/*line fold.go:230*/ t6_ := s_.b_
-							/*line fold.go:230*/ parts_[t3_] = t5_
-							/*line fold.go:230*/ parts_[t4_] = t6_
+							t5_ := ((int64(2) * g1) * outputs_) + o_
+							/*line fold.go:231*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:231*/ t7_ := s_.a_
+							/*line fold.go:231*/ t8_ := s_.b_
+							/*line fold.go:231*/ parts_[t5_] = t7_
+							/*line fold.go:231*/ parts_[t6_] = t8_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:4625
+//line kernels_tandem.go:4601
 	}
 	return nil
 }
@@ -4680,22 +4656,26 @@ func FoldEachFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, args
 							}
 							e_ = gpu_with___(f_, e_, y_, int32(i_), order_)
 						}
-						s_ := gpu_state{a_: int64(e_.a_), b_: int64(e_.b_)}
+						var s_ gpu_state
+						t3_ := int64(e_.a_)
+						/*line fold.go:227*/ t4_ := int64(e_.b_)
+						/*line fold.go:227*/ s_.a_ = t3_
+						/*line fold.go:227*/ s_.b_ = t4_
 						if int64(len(parts_)) == int64(0) {
 							gpu_put__(c_, o_, gpu_of__(r_, s_, int64(order_)))
 						} else {
-							t3_ := ((int64(2) * g1) * outputs_) + o_
-							/*line fold.go:230*/ t4_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
-							/*line fold.go:230*/ t5_ := s_.a_
-							/*line fold.go:230*/ t6_ := s_.b_
-							/*line fold.go:230*/ parts_[t3_] = t5_
-							/*line fold.go:230*/ parts_[t4_] = t6_
+							t5_ := ((int64(2) * g1) * outputs_) + o_
+							/*line fold.go:231*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:231*/ t7_ := s_.a_
+							/*line fold.go:231*/ t8_ := s_.b_
+							/*line fold.go:231*/ parts_[t5_] = t7_
+							/*line fold.go:231*/ parts_[t6_] = t8_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:4699
+//line kernels_tandem.go:4679
 	}
 	return nil
 }
@@ -4754,22 +4734,26 @@ func FoldEachFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, args
 							}
 							e_ = gpu_with____(f_, e_, y_, i_, order_)
 						}
-						s_ := gpu_state{a_: e_.a_, b_: e_.b_}
+						var s_ gpu_state
+						t3_ := e_.a_
+						/*line fold.go:227*/ t4_ := e_.b_
+						/*line fold.go:227*/ s_.a_ = t3_
+						/*line fold.go:227*/ s_.b_ = t4_
 						if int64(len(parts_)) == int64(0) {
 							gpu_put__(c_, o_, gpu_of__(r_, s_, order_))
 						} else {
-							t3_ := ((int64(2) * g1) * outputs_) + o_
-							/*line fold.go:230*/ t4_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
-							/*line fold.go:230*/ t5_ := s_.a_
-							/*line fold.go:230*/ t6_ := s_.b_
-							/*line fold.go:230*/ parts_[t3_] = t5_
-							/*line fold.go:230*/ parts_[t4_] = t6_
+							t5_ := ((int64(2) * g1) * outputs_) + o_
+							/*line fold.go:231*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:231*/ t7_ := s_.a_
+							/*line fold.go:231*/ t8_ := s_.b_
+							/*line fold.go:231*/ parts_[t5_] = t7_
+							/*line fold.go:231*/ parts_[t6_] = t8_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:4773
+//line kernels_tandem.go:4757
 	}
 	return nil
 }
@@ -4828,22 +4812,26 @@ func FoldEachInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, arg
 							}
 							e_ = gpu_with_____(f_, e_, y_, int32(i_), order_)
 						}
-						s_ := gpu_state{a_: int64(e_.a_), b_: int64(e_.b_)}
+						var s_ gpu_state
+						t3_ := int64(e_.a_)
+						/*line fold.go:227*/ t4_ := int64(e_.b_)
+						/*line fold.go:227*/ s_.a_ = t3_
+						/*line fold.go:227*/ s_.b_ = t4_
 						if int64(len(parts_)) == int64(0) {
 							gpu_put__(c_, o_, gpu_of___(r_, s_, int64(order_)))
 						} else {
-							t3_ := ((int64(2) * g1) * outputs_) + o_
-							/*line fold.go:230*/ t4_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
-							/*line fold.go:230*/ t5_ := s_.a_
-							/*line fold.go:230*/ t6_ := s_.b_
-							/*line fold.go:230*/ parts_[t3_] = t5_
-							/*line fold.go:230*/ parts_[t4_] = t6_
+							t5_ := ((int64(2) * g1) * outputs_) + o_
+							/*line fold.go:231*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:231*/ t7_ := s_.a_
+							/*line fold.go:231*/ t8_ := s_.b_
+							/*line fold.go:231*/ parts_[t5_] = t7_
+							/*line fold.go:231*/ parts_[t6_] = t8_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:4847
+//line kernels_tandem.go:4835
 	}
 	return nil
 }
@@ -4902,22 +4890,26 @@ func FoldEachInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args 
 							}
 							e_ = gpu_with______(f_, e_, y_, int32(i_), order_)
 						}
-						s_ := gpu_state{a_: int64(e_.a_), b_: int64(e_.b_)}
+						var s_ gpu_state
+						t3_ := int64(e_.a_)
+						/*line fold.go:227*/ t4_ := int64(e_.b_)
+						/*line fold.go:227*/ s_.a_ = t3_
+						/*line fold.go:227*/ s_.b_ = t4_
 						if int64(len(parts_)) == int64(0) {
 							gpu_put__(c_, o_, gpu_of__(r_, s_, int64(order_)))
 						} else {
-							t3_ := ((int64(2) * g1) * outputs_) + o_
-							/*line fold.go:230*/ t4_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
-							/*line fold.go:230*/ t5_ := s_.a_
-							/*line fold.go:230*/ t6_ := s_.b_
-							/*line fold.go:230*/ parts_[t3_] = t5_
-							/*line fold.go:230*/ parts_[t4_] = t6_
+							t5_ := ((int64(2) * g1) * outputs_) + o_
+							/*line fold.go:231*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:231*/ t7_ := s_.a_
+							/*line fold.go:231*/ t8_ := s_.b_
+							/*line fold.go:231*/ parts_[t5_] = t7_
+							/*line fold.go:231*/ parts_[t6_] = t8_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:4921
+//line kernels_tandem.go:4913
 	}
 	return nil
 }
@@ -4976,22 +4968,26 @@ func FoldEachInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []b
 							}
 							e_ = gpu_with_______(f_, e_, y_, int32(i_), order_)
 						}
-						s_ := gpu_state{a_: int64(e_.a_), b_: int64(e_.b_)}
+						var s_ gpu_state
+						t3_ := int64(e_.a_)
+						/*line fold.go:227*/ t4_ := int64(e_.b_)
+						/*line fold.go:227*/ s_.a_ = t3_
+						/*line fold.go:227*/ s_.b_ = t4_
 						if int64(len(parts_)) == int64(0) {
 							gpu_put__(c_, o_, gpu_of____(r_, s_, int64(order_)))
 						} else {
-							t3_ := ((int64(2) * g1) * outputs_) + o_
-							/*line fold.go:230*/ t4_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
-							/*line fold.go:230*/ t5_ := s_.a_
-							/*line fold.go:230*/ t6_ := s_.b_
-							/*line fold.go:230*/ parts_[t3_] = t5_
-							/*line fold.go:230*/ parts_[t4_] = t6_
+							t5_ := ((int64(2) * g1) * outputs_) + o_
+							/*line fold.go:231*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:231*/ t7_ := s_.a_
+							/*line fold.go:231*/ t8_ := s_.b_
+							/*line fold.go:231*/ parts_[t5_] = t7_
+							/*line fold.go:231*/ parts_[t6_] = t8_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:4995
+//line kernels_tandem.go:4991
 	}
 	return nil
 }
@@ -5050,16 +5046,20 @@ func FoldEachBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []ba
 							}
 							e_ = gpu_with________(f_, e_, y_, int32(i_), order_)
 						}
-						s_ := gpu_state{a_: int64(e_.a_), b_: int64(e_.b_)}
+						var s_ gpu_state
+						t3_ := int64(e_.a_)
+						/*line fold.go:227*/ t4_ := int64(e_.b_)
+						/*line fold.go:227*/ s_.a_ = t3_
+						/*line fold.go:227*/ s_.b_ = t4_
 						if int64(len(parts_)) == int64(0) {
 							gpu_put__(c_, o_, gpu_of____(r_, s_, int64(order_)))
 						} else {
-							t3_ := ((int64(2) * g1) * outputs_) + o_
-							/*line fold.go:230*/ t4_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
-							/*line fold.go:230*/ t5_ := s_.a_
-							/*line fold.go:230*/ t6_ := s_.b_
-							/*line fold.go:230*/ parts_[t3_] = t5_
-							/*line fold.go:230*/ parts_[t4_] = t6_
+							t5_ := ((int64(2) * g1) * outputs_) + o_
+							/*line fold.go:231*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:231*/ t7_ := s_.a_
+							/*line fold.go:231*/ t8_ := s_.b_
+							/*line fold.go:231*/ parts_[t5_] = t7_
+							/*line fold.go:231*/ parts_[t6_] = t8_
 						}
 					}
 				}
@@ -5124,22 +5124,26 @@ func FoldEachBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args []
 							}
 							e_ = gpu_with_________(f_, e_, y_, int32(i_), order_)
 						}
-						s_ := gpu_state{a_: int64(e_.a_), b_: int64(e_.b_)}
+						var s_ gpu_state
+						t3_ := int64(e_.a_)
+						/*line fold.go:227*/ t4_ := int64(e_.b_)
+						/*line fold.go:227*/ s_.a_ = t3_
+						/*line fold.go:227*/ s_.b_ = t4_
 						if int64(len(parts_)) == int64(0) {
 							gpu_put___(c_, o_, gpu_of_____(r_, s_, int64(order_)))
 						} else {
-							t3_ := ((int64(2) * g1) * outputs_) + o_
-							/*line fold.go:230*/ t4_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
-							/*line fold.go:230*/ t5_ := s_.a_
-							/*line fold.go:230*/ t6_ := s_.b_
-							/*line fold.go:230*/ parts_[t3_] = t5_
-							/*line fold.go:230*/ parts_[t4_] = t6_
+							t5_ := ((int64(2) * g1) * outputs_) + o_
+							/*line fold.go:231*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:231*/ t7_ := s_.a_
+							/*line fold.go:231*/ t8_ := s_.b_
+							/*line fold.go:231*/ parts_[t5_] = t7_
+							/*line fold.go:231*/ parts_[t6_] = t8_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5143
+//line kernels_tandem.go:5147
 	}
 	return nil
 }
@@ -5173,19 +5177,19 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line fold.go:298*/ outputs_ := c_.Rows_ * c_.Cols_
+						/*line fold.go:299*/ outputs_ := c_.Rows_ * c_.Cols_
 						o_ := i0
 						s_ := gpu_state{a_: parts_[o_], b_: parts_[outputs_+o_]}
 						for p_ := int64(1); p_ < count_; p_ = p_ + int64(1) {
 							t_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-							/*line fold.go:302*/ s_ = gpu_merge(s_, kind_, t_)
+							/*line fold.go:303*/ s_ = gpu_merge(s_, kind_, t_)
 						}
 						gpu_put(c_, o_, gpu_of(r_, s_, order_))
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5189
+//line kernels_tandem.go:5193
 	}
 	return nil
 }
@@ -5219,19 +5223,19 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line fold.go:298*/ outputs_ := c_.Rows_ * c_.Cols_
+						/*line fold.go:299*/ outputs_ := c_.Rows_ * c_.Cols_
 						o_ := i0
 						s_ := gpu_state{a_: parts_[o_], b_: parts_[outputs_+o_]}
 						for p_ := int64(1); p_ < count_; p_ = p_ + int64(1) {
 							t_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-							/*line fold.go:302*/ s_ = gpu_merge(s_, kind_, t_)
+							/*line fold.go:303*/ s_ = gpu_merge(s_, kind_, t_)
 						}
 						gpu_put_(c_, o_, gpu_of_(r_, s_, order_))
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5235
+//line kernels_tandem.go:5239
 	}
 	return nil
 }
@@ -5265,19 +5269,19 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line fold.go:298*/ outputs_ := c_.Rows_ * c_.Cols_
+						/*line fold.go:299*/ outputs_ := c_.Rows_ * c_.Cols_
 						o_ := i0
 						s_ := gpu_state{a_: parts_[o_], b_: parts_[outputs_+o_]}
 						for p_ := int64(1); p_ < count_; p_ = p_ + int64(1) {
 							t_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-							/*line fold.go:302*/ s_ = gpu_merge(s_, kind_, t_)
+							/*line fold.go:303*/ s_ = gpu_merge(s_, kind_, t_)
 						}
 						gpu_put__(c_, o_, gpu_of___(r_, s_, order_))
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5281
+//line kernels_tandem.go:5285
 	}
 	return nil
 }
@@ -5311,19 +5315,19 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line fold.go:298*/ outputs_ := c_.Rows_ * c_.Cols_
+						/*line fold.go:299*/ outputs_ := c_.Rows_ * c_.Cols_
 						o_ := i0
 						s_ := gpu_state{a_: parts_[o_], b_: parts_[outputs_+o_]}
 						for p_ := int64(1); p_ < count_; p_ = p_ + int64(1) {
 							t_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-							/*line fold.go:302*/ s_ = gpu_merge(s_, kind_, t_)
+							/*line fold.go:303*/ s_ = gpu_merge(s_, kind_, t_)
 						}
 						gpu_put__(c_, o_, gpu_of__(r_, s_, order_))
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5327
+//line kernels_tandem.go:5331
 	}
 	return nil
 }
@@ -5357,19 +5361,19 @@ func FinishInt32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line fold.go:298*/ outputs_ := c_.Rows_ * c_.Cols_
+						/*line fold.go:299*/ outputs_ := c_.Rows_ * c_.Cols_
 						o_ := i0
 						s_ := gpu_state{a_: parts_[o_], b_: parts_[outputs_+o_]}
 						for p_ := int64(1); p_ < count_; p_ = p_ + int64(1) {
 							t_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-							/*line fold.go:302*/ s_ = gpu_merge(s_, kind_, t_)
+							/*line fold.go:303*/ s_ = gpu_merge(s_, kind_, t_)
 						}
 						gpu_put__(c_, o_, gpu_of____(r_, s_, order_))
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5373
+//line kernels_tandem.go:5377
 	}
 	return nil
 }
@@ -5403,19 +5407,19 @@ func FinishBoolTruthGo(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line fold.go:298*/ outputs_ := c_.Rows_ * c_.Cols_
+						/*line fold.go:299*/ outputs_ := c_.Rows_ * c_.Cols_
 						o_ := i0
 						s_ := gpu_state{a_: parts_[o_], b_: parts_[outputs_+o_]}
 						for p_ := int64(1); p_ < count_; p_ = p_ + int64(1) {
 							t_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-							/*line fold.go:302*/ s_ = gpu_merge(s_, kind_, t_)
+							/*line fold.go:303*/ s_ = gpu_merge(s_, kind_, t_)
 						}
 						gpu_put___(c_, o_, gpu_of_____(r_, s_, order_))
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5419
+//line kernels_tandem.go:5423
 	}
 	return nil
 }
@@ -5464,7 +5468,7 @@ func GatherGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5468
+//line kernels_tandem.go:5472
 	}
 	return nil
 }
@@ -5521,7 +5525,7 @@ func GatherFoldedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5525
+//line kernels_tandem.go:5529
 	}
 	return nil
 }
@@ -5572,7 +5576,7 @@ func TotalsFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5576
+//line kernels_tandem.go:5580
 	}
 	return nil
 }
@@ -5623,7 +5627,7 @@ func TotalsFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5627
+//line kernels_tandem.go:5631
 	}
 	return nil
 }
@@ -5674,7 +5678,7 @@ func TotalsInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5678
+//line kernels_tandem.go:5682
 	}
 	return nil
 }
@@ -5722,7 +5726,7 @@ func OffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5726
+//line kernels_tandem.go:5730
 	}
 	return nil
 }
@@ -5802,7 +5806,7 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5806
+//line kernels_tandem.go:5810
 	}
 	return nil
 }
@@ -5882,7 +5886,7 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5886
+//line kernels_tandem.go:5890
 	}
 	return nil
 }
@@ -5963,7 +5967,7 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5967
+//line kernels_tandem.go:5971
 	}
 	return nil
 }
@@ -6025,7 +6029,7 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:6029
+//line kernels_tandem.go:6033
 	}
 	return nil
 }
@@ -6087,7 +6091,7 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:6091
+//line kernels_tandem.go:6095
 	}
 	return nil
 }
@@ -6149,7 +6153,7 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:6153
+//line kernels_tandem.go:6157
 	}
 	return nil
 }
@@ -6224,17 +6228,12 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 							/*line round.go:43*/ t11_ := gpu_Top_(parts_, t10_, bottom_)
 							/*line round.go:43*/ v_ = t11_
 						}
-						x_ := gpu_rounded(f_, v_, special_, over_, root_)
-						if c_.Cols_ == int64(1) {
-							c_.Data_[(o_*c_.Stride_)+int64(0)] = x_
-						} else {
-							c_.Data_[(int64(0)*c_.Stride_)+o_] = x_
-						}
+						gpu_put(c_, o_, gpu_rounded(f_, v_, special_, over_, root_))
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:6238
+//line kernels_tandem.go:6237
 	}
 	return nil
 }
@@ -6309,46 +6308,41 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 							/*line round.go:43*/ t11_ := gpu_Top_(parts_, t10_, bottom_)
 							/*line round.go:43*/ v_ = t11_
 						}
-						x_ := gpu_rounded_(f_, v_, special_, over_, root_)
-						if c_.Cols_ == int64(1) {
-							c_.Data_[(o_*c_.Stride_)+int64(0)] = x_
-						} else {
-							c_.Data_[(int64(0)*c_.Stride_)+o_] = x_
-						}
+						gpu_put_(c_, o_, gpu_rounded_(f_, v_, special_, over_, root_))
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:6323
+//line kernels_tandem.go:6317
 	}
 	return nil
 }
 
 func gpu_firstTop(f_ gpu_single) int64 {
 	/*line terms.go:119*/ return gpu_bias(f_) + int64(3)
-//line kernels_tandem.go:6330
+//line kernels_tandem.go:6324
 }
 
 func gpu_addOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, m_ gpu_magic, deep_ bool) (gpu_window, gpu_digits_) {
-	/*line few.go:60*/ var w_ gpu_window
-	/*line few.go:60*/ var d_ gpu_digits_
+	/*line few.go:55*/ var w_ gpu_window
+	/*line few.go:55*/ var d_ gpu_digits_
 	t2_ := gpu_nowhere(f_)
-	/*line few.go:61*/ t3_ := gpu_none_________(f_, p_, m_)
-	/*line few.go:61*/ w_ = t2_
-	/*line few.go:61*/ d_ = t3_
+	/*line few.go:56*/ t3_ := gpu_none_________(f_, p_, m_)
+	/*line few.go:56*/ w_ = t2_
+	/*line few.go:56*/ d_ = t3_
 	for t4_, i_ := t_.height_, int64(0); i_ < t4_; i_ = i_ + int64(1) {
 		for t5_, j_ := t_.width_, int64(0); j_ < t5_; j_ = j_ + int64(1) {
 			var t6_ float32
-			/*line few.go:64*/ var t7_ float32
-			/*line few.go:64*/ t6_, t7_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:64*/ u_ := t6_
-			/*line few.go:64*/ v_ := t7_
+			/*line few.go:59*/ var t7_ float32
+			/*line few.go:59*/ t6_, t7_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:59*/ u_ := t6_
+			/*line few.go:59*/ v_ := t7_
 			w_ = gpu_with___________(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, v_))
 			d_ = gpu_plus_(f_, p_, d_, u_, v_, m_, deep_)
 		}
 	}
 	return w_, gpu_without(f_, p_, d_, int32((t_.height_ * t_.width_)), m_, deep_)
-//line kernels_tandem.go:6352
+//line kernels_tandem.go:6346
 }
 
 func gpu_magicFor(f_ gpu_single, p_ gpu_one, top_ int64) gpu_magic {
@@ -6356,17 +6350,17 @@ func gpu_magicFor(f_ gpu_single, p_ gpu_one, top_ int64) gpu_magic {
 	/*line terms.go:153*/ down_ := gpu_step(f_, p_)
 	t_ := gpu_magic{a_: float32(float32(1.5) * gpu_power(f_, first_)), b_: float32(float32(1.5) * gpu_power(f_, first_-down_)), c_: float32(float32(1.5) * gpu_power(f_, first_-(int64(2)*down_)))}
 	/*line terms.go:154*/ return t_
-//line kernels_tandem.go:6360
+//line kernels_tandem.go:6354
 }
 
 func gpu_topOf(f_ gpu_single, p_ gpu_one, w_ gpu_window) int64 {
 	/*line terms.go:94*/ return max(gpu_field(f_, w_.hi_)+int64(1), gpu_leastTop(f_, p_, false))
-//line kernels_tandem.go:6365
+//line kernels_tandem.go:6359
 }
 
 func gpu_isDeep(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64) bool {
 	/*line terms.go:89*/ return (!gpu_product(p_)) && (!gpu_fits(f_, p_, w_, top_, false))
-//line kernels_tandem.go:6370
+//line kernels_tandem.go:6364
 }
 
 func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64, deep_ bool) bool {
@@ -6385,7 +6379,7 @@ func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64, deep_ bool) 
 		/*line terms.go:72*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= (((int64(2) * gpu_bias(f_)) - int64(2)) - gpu_headroom(f_, p_)))
-//line kernels_tandem.go:6389
+//line kernels_tandem.go:6383
 }
 
 func gpu_addToWords(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
@@ -6393,21 +6387,21 @@ func gpu_addToWords(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place,
 		gpu_clearWords(parts_, words_)
 	}
 	gpu_addHalves(parts_, words_, s_, gpu_unit(f_, p_, top_)-gpu_bottom(f_), gpu_step(f_, p_))
-//line kernels_tandem.go:6397
+//line kernels_tandem.go:6391
 }
 
 func gpu_with(t_ gpu_halves, a_ int64, b_ int64, c_ int64) gpu_halves {
 //line terms.go:220
 	t2_ := gpu_halves{lower_: gpu_digits{a_: t_.lower_.a_ + (a_ & int64(4294967295)), b_: t_.lower_.b_ + (b_ & int64(4294967295)), c_: t_.lower_.c_ + (c_ & int64(4294967295))}, upper_: gpu_digits{a_: t_.upper_.a_ + (a_ >> (32)), b_: t_.upper_.b_ + (b_ >> (32)), c_: t_.upper_.c_ + (c_ >> (32))}}
 	/*line terms.go:220*/ return t2_
-//line kernels_tandem.go:6404
+//line kernels_tandem.go:6398
 }
 
 func gpu_clearWords(words_ []int64, at_ gpu_Place) {
 	/*line prefix.go:67*/ for t_, k_ := at_.N_+int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
 		words_[at_.At_+(k_*at_.Step_)] = int64(0)
 	}
-//line kernels_tandem.go:6411
+//line kernels_tandem.go:6405
 }
 
 func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) int64 {
@@ -6421,7 +6415,7 @@ func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, 
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:6425
+//line kernels_tandem.go:6419
 }
 
 func gpu_part(t_ gpu_halves, k_ int64) int64 {
@@ -6446,7 +6440,7 @@ func gpu_part(t_ gpu_halves, k_ int64) int64 {
 		}
 	}
 	/*line terms.go:248*/ return t_.upper_.c_
-//line kernels_tandem.go:6450
+//line kernels_tandem.go:6444
 }
 
 func gpu_stateOf(base_ int64, step_ int64, deep_ bool) int64 {
@@ -6455,49 +6449,49 @@ func gpu_stateOf(base_ int64, step_ int64, deep_ bool) int64 {
 		s_ = s_ | int64(1)
 	}
 	return s_
-//line kernels_tandem.go:6459
+//line kernels_tandem.go:6453
 }
 
 func gpu_unit(f_ gpu_single, p_ gpu_one, top_ int64) int64 {
 	/*line terms.go:143*/ return (((top_ - gpu_bias(f_)) + int64(3)) - gpu_precision(f_)) + gpu_headroom(f_, p_)
-//line kernels_tandem.go:6464
+//line kernels_tandem.go:6458
 }
 
 func gpu_step(f_ gpu_single, p_ gpu_one) int64 {
 	/*line terms.go:138*/ return (gpu_precision(f_) - int64(1)) - gpu_headroom(f_, p_)
-//line kernels_tandem.go:6469
+//line kernels_tandem.go:6463
 }
 
 func gpu_product(t_ gpu_one) bool {
 	/*line terms.go:22*/ return false
-//line kernels_tandem.go:6474
+//line kernels_tandem.go:6468
 }
 
 func gpu_firstTop_(f_ gpu_double) int64 {
 	/*line terms.go:119*/ return gpu_bias_(f_) + int64(3)
-//line kernels_tandem.go:6479
+//line kernels_tandem.go:6473
 }
 
 func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, m_ gpu_magic_, deep_ bool) (gpu_window_, gpu_digits) {
-	/*line few.go:60*/ var w_ gpu_window_
-	/*line few.go:60*/ var d_ gpu_digits
+	/*line few.go:55*/ var w_ gpu_window_
+	/*line few.go:55*/ var d_ gpu_digits
 	t2_ := gpu_nowhere_(f_)
-	/*line few.go:61*/ t3_ := gpu_none__________(f_, p_, m_)
-	/*line few.go:61*/ w_ = t2_
-	/*line few.go:61*/ d_ = t3_
+	/*line few.go:56*/ t3_ := gpu_none__________(f_, p_, m_)
+	/*line few.go:56*/ w_ = t2_
+	/*line few.go:56*/ d_ = t3_
 	for t4_, i_ := t_.height_, int64(0); i_ < t4_; i_ = i_ + int64(1) {
 		for t5_, j_ := t_.width_, int64(0); j_ < t5_; j_ = j_ + int64(1) {
 			var t6_ float64
-			/*line few.go:64*/ var t7_ float64
-			/*line few.go:64*/ t6_, t7_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:64*/ u_ := t6_
-			/*line few.go:64*/ v_ := t7_
+			/*line few.go:59*/ var t7_ float64
+			/*line few.go:59*/ t6_, t7_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:59*/ u_ := t6_
+			/*line few.go:59*/ v_ := t7_
 			w_ = gpu_with____________(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u_, v_))
 			d_ = gpu_plus__(f_, p_, d_, u_, v_, m_, deep_)
 		}
 	}
 	return w_, gpu_without_(f_, p_, d_, t_.height_*t_.width_, m_, deep_)
-//line kernels_tandem.go:6501
+//line kernels_tandem.go:6495
 }
 
 func gpu_magicFor_(f_ gpu_double, p_ gpu_one, top_ int64) gpu_magic_ {
@@ -6505,17 +6499,17 @@ func gpu_magicFor_(f_ gpu_double, p_ gpu_one, top_ int64) gpu_magic_ {
 	/*line terms.go:153*/ down_ := gpu_step_(f_, p_)
 	t_ := gpu_magic_{a_: float64(float64(1.5) * gpu_power_(f_, first_)), b_: float64(float64(1.5) * gpu_power_(f_, first_-down_)), c_: float64(float64(1.5) * gpu_power_(f_, first_-(int64(2)*down_)))}
 	/*line terms.go:154*/ return t_
-//line kernels_tandem.go:6509
+//line kernels_tandem.go:6503
 }
 
 func gpu_topOf_(f_ gpu_double, p_ gpu_one, w_ gpu_window_) int64 {
 	/*line terms.go:94*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_leastTop_(f_, p_, false))
-//line kernels_tandem.go:6514
+//line kernels_tandem.go:6508
 }
 
 func gpu_isDeep_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64) bool {
 	/*line terms.go:89*/ return (!gpu_product(p_)) && (!gpu_fits_(f_, p_, w_, top_, false))
-//line kernels_tandem.go:6519
+//line kernels_tandem.go:6513
 }
 
 func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64, deep_ bool) bool {
@@ -6534,7 +6528,7 @@ func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64, deep_ bool
 		/*line terms.go:72*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop_(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= (((int64(2) * gpu_bias_(f_)) - int64(2)) - gpu_headroom_(f_, p_)))
-//line kernels_tandem.go:6538
+//line kernels_tandem.go:6532
 }
 
 func gpu_addToWords_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
@@ -6542,7 +6536,7 @@ func gpu_addToWords_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place
 		gpu_clearWords(parts_, words_)
 	}
 	gpu_addHalves(parts_, words_, s_, gpu_unit_(f_, p_, top_)-gpu_bottom_(f_), gpu_step_(f_, p_))
-//line kernels_tandem.go:6546
+//line kernels_tandem.go:6540
 }
 
 func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) int64 {
@@ -6556,39 +6550,39 @@ func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place,
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:6560
+//line kernels_tandem.go:6554
 }
 
 func gpu_unit_(f_ gpu_double, p_ gpu_one, top_ int64) int64 {
 	/*line terms.go:143*/ return (((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)) + gpu_headroom_(f_, p_)
-//line kernels_tandem.go:6565
+//line kernels_tandem.go:6559
 }
 
 func gpu_step_(f_ gpu_double, p_ gpu_one) int64 {
 	/*line terms.go:138*/ return (gpu_precision_(f_) - int64(1)) - gpu_headroom_(f_, p_)
-//line kernels_tandem.go:6570
+//line kernels_tandem.go:6564
 }
 
 func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, m_ gpu_magic_, deep_ bool) (gpu_window_, gpu_digits) {
-	/*line few.go:60*/ var w_ gpu_window_
-	/*line few.go:60*/ var d_ gpu_digits
+	/*line few.go:55*/ var w_ gpu_window_
+	/*line few.go:55*/ var d_ gpu_digits
 	t2_ := gpu_nowhere_(f_)
-	/*line few.go:61*/ t3_ := gpu_none___________(f_, p_, m_)
-	/*line few.go:61*/ w_ = t2_
-	/*line few.go:61*/ d_ = t3_
+	/*line few.go:56*/ t3_ := gpu_none___________(f_, p_, m_)
+	/*line few.go:56*/ w_ = t2_
+	/*line few.go:56*/ d_ = t3_
 	for t4_, i_ := t_.height_, int64(0); i_ < t4_; i_ = i_ + int64(1) {
 		for t5_, j_ := t_.width_, int64(0); j_ < t5_; j_ = j_ + int64(1) {
 			var t6_ float64
-			/*line few.go:64*/ var t7_ float64
-			/*line few.go:64*/ t6_, t7_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:64*/ u_ := t6_
-			/*line few.go:64*/ v_ := t7_
+			/*line few.go:59*/ var t7_ float64
+			/*line few.go:59*/ t6_, t7_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:59*/ u_ := t6_
+			/*line few.go:59*/ v_ := t7_
 			w_ = gpu_with____________(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u_, v_))
 			d_ = gpu_plus___(f_, p_, d_, u_, v_, m_, deep_)
 		}
 	}
 	return w_, gpu_without__(f_, p_, d_, t_.height_*t_.width_, m_, deep_)
-//line kernels_tandem.go:6592
+//line kernels_tandem.go:6586
 }
 
 func gpu_magicFor__(f_ gpu_double, p_ gpu_pair, top_ int64) gpu_magic_ {
@@ -6596,17 +6590,17 @@ func gpu_magicFor__(f_ gpu_double, p_ gpu_pair, top_ int64) gpu_magic_ {
 	/*line terms.go:153*/ down_ := gpu_step__(f_, p_)
 	t_ := gpu_magic_{a_: float64(float64(1.5) * gpu_power_(f_, first_)), b_: float64(float64(1.5) * gpu_power_(f_, first_-down_)), c_: float64(float64(1.5) * gpu_power_(f_, first_-(int64(2)*down_)))}
 	/*line terms.go:154*/ return t_
-//line kernels_tandem.go:6600
+//line kernels_tandem.go:6594
 }
 
 func gpu_topOf__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_) int64 {
 	/*line terms.go:94*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_leastTop__(f_, p_, false))
-//line kernels_tandem.go:6605
+//line kernels_tandem.go:6599
 }
 
 func gpu_isDeep__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64) bool {
 	/*line terms.go:89*/ return (!gpu_product_(p_)) && (!gpu_fits__(f_, p_, w_, top_, false))
-//line kernels_tandem.go:6610
+//line kernels_tandem.go:6604
 }
 
 func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64, deep_ bool) bool {
@@ -6625,7 +6619,7 @@ func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64, deep_ bo
 		/*line terms.go:72*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop__(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= (((int64(2) * gpu_bias_(f_)) - int64(2)) - gpu_headroom__(f_, p_)))
-//line kernels_tandem.go:6629
+//line kernels_tandem.go:6623
 }
 
 func gpu_addToWords__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
@@ -6633,7 +6627,7 @@ func gpu_addToWords__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Pla
 		gpu_clearWords(parts_, words_)
 	}
 	gpu_addHalves(parts_, words_, s_, gpu_unit__(f_, p_, top_)-gpu_bottom_(f_), gpu_step__(f_, p_))
-//line kernels_tandem.go:6637
+//line kernels_tandem.go:6631
 }
 
 func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) int64 {
@@ -6647,44 +6641,44 @@ func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Plac
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:6651
+//line kernels_tandem.go:6645
 }
 
 func gpu_unit__(f_ gpu_double, p_ gpu_pair, top_ int64) int64 {
 	/*line terms.go:143*/ return (((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)) + gpu_headroom__(f_, p_)
-//line kernels_tandem.go:6656
+//line kernels_tandem.go:6650
 }
 
 func gpu_step__(f_ gpu_double, p_ gpu_pair) int64 {
 	/*line terms.go:138*/ return (gpu_precision_(f_) - int64(1)) - gpu_headroom__(f_, p_)
-//line kernels_tandem.go:6661
+//line kernels_tandem.go:6655
 }
 
 func gpu_product_(t_ gpu_pair) bool {
 	/*line terms.go:24*/ return false
-//line kernels_tandem.go:6666
+//line kernels_tandem.go:6660
 }
 
 func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, m_ gpu_magic_, deep_ bool) (gpu_window_, gpu_digits) {
-	/*line few.go:60*/ var w_ gpu_window_
-	/*line few.go:60*/ var d_ gpu_digits
+	/*line few.go:55*/ var w_ gpu_window_
+	/*line few.go:55*/ var d_ gpu_digits
 	t2_ := gpu_nowhere_(f_)
-	/*line few.go:61*/ t3_ := gpu_none____________(f_, p_, m_)
-	/*line few.go:61*/ w_ = t2_
-	/*line few.go:61*/ d_ = t3_
+	/*line few.go:56*/ t3_ := gpu_none____________(f_, p_, m_)
+	/*line few.go:56*/ w_ = t2_
+	/*line few.go:56*/ d_ = t3_
 	for t4_, i_ := t_.height_, int64(0); i_ < t4_; i_ = i_ + int64(1) {
 		for t5_, j_ := t_.width_, int64(0); j_ < t5_; j_ = j_ + int64(1) {
 			var t6_ float64
-			/*line few.go:64*/ var t7_ float64
-			/*line few.go:64*/ t6_, t7_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:64*/ u_ := t6_
-			/*line few.go:64*/ v_ := t7_
+			/*line few.go:59*/ var t7_ float64
+			/*line few.go:59*/ t6_, t7_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:59*/ u_ := t6_
+			/*line few.go:59*/ v_ := t7_
 			w_ = gpu_with____________(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u_, v_))
 			d_ = gpu_plus____(f_, p_, d_, u_, v_, m_, deep_)
 		}
 	}
 	return w_, gpu_without___(f_, p_, d_, t_.height_*t_.width_, m_, deep_)
-//line kernels_tandem.go:6688
+//line kernels_tandem.go:6682
 }
 
 func gpu_magicFor___(f_ gpu_double, p_ gpu_two, top_ int64) gpu_magic_ {
@@ -6692,17 +6686,17 @@ func gpu_magicFor___(f_ gpu_double, p_ gpu_two, top_ int64) gpu_magic_ {
 	/*line terms.go:153*/ down_ := gpu_step___(f_, p_)
 	t_ := gpu_magic_{a_: float64(float64(1.5) * gpu_power_(f_, first_)), b_: float64(float64(1.5) * gpu_power_(f_, first_-down_)), c_: float64(float64(1.5) * gpu_power_(f_, first_-(int64(2)*down_)))}
 	/*line terms.go:154*/ return t_
-//line kernels_tandem.go:6696
+//line kernels_tandem.go:6690
 }
 
 func gpu_topOf___(f_ gpu_double, p_ gpu_two, w_ gpu_window_) int64 {
 	/*line terms.go:94*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_leastTop___(f_, p_, false))
-//line kernels_tandem.go:6701
+//line kernels_tandem.go:6695
 }
 
 func gpu_isDeep___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64) bool {
 	/*line terms.go:89*/ return (!gpu_product__(p_)) && (!gpu_fits___(f_, p_, w_, top_, false))
-//line kernels_tandem.go:6706
+//line kernels_tandem.go:6700
 }
 
 func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64, deep_ bool) bool {
@@ -6721,7 +6715,7 @@ func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64, deep_ bo
 		/*line terms.go:72*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop___(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= (((int64(2) * gpu_bias_(f_)) - int64(2)) - gpu_headroom___(f_, p_)))
-//line kernels_tandem.go:6725
+//line kernels_tandem.go:6719
 }
 
 func gpu_addToWords___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
@@ -6729,7 +6723,7 @@ func gpu_addToWords___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Pla
 		gpu_clearWords(parts_, words_)
 	}
 	gpu_addHalves(parts_, words_, s_, gpu_unit___(f_, p_, top_)-gpu_bottom_(f_), gpu_step___(f_, p_))
-//line kernels_tandem.go:6733
+//line kernels_tandem.go:6727
 }
 
 func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) int64 {
@@ -6743,22 +6737,22 @@ func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Plac
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:6747
+//line kernels_tandem.go:6741
 }
 
 func gpu_unit___(f_ gpu_double, p_ gpu_two, top_ int64) int64 {
 	/*line terms.go:143*/ return (((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)) + gpu_headroom___(f_, p_)
-//line kernels_tandem.go:6752
+//line kernels_tandem.go:6746
 }
 
 func gpu_step___(f_ gpu_double, p_ gpu_two) int64 {
 	/*line terms.go:138*/ return (gpu_precision_(f_) - int64(1)) - gpu_headroom___(f_, p_)
-//line kernels_tandem.go:6757
+//line kernels_tandem.go:6751
 }
 
 func gpu_product__(t_ gpu_two) bool {
 	/*line terms.go:26*/ return true
-//line kernels_tandem.go:6762
+//line kernels_tandem.go:6756
 }
 
 func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits_) {
@@ -6772,7 +6766,7 @@ func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep
 	/*line along.go:248*/ var t4_ gpu_digits_
 	/*line along.go:248*/ t3_, t4_ = gpu_addIn(f_, p_, b_, l_, top_, false)
 	/*line along.go:248*/ return t3_, t4_
-//line kernels_tandem.go:6776
+//line kernels_tandem.go:6770
 }
 
 func gpu_choose(f_ gpu_single, p_ gpu_one, w_ gpu_window) int64 {
@@ -6787,7 +6781,7 @@ func gpu_choose(f_ gpu_single, p_ gpu_one, w_ gpu_window) int64 {
 		}
 	}
 	/*line terms.go:115*/ return c_
-//line kernels_tandem.go:6791
+//line kernels_tandem.go:6785
 }
 
 func gpu_reachOfBlock(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64) gpu_reach {
@@ -6803,17 +6797,17 @@ func gpu_reachOfBlock(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64) gpu_rea
 		}
 	}
 	return r_
-//line kernels_tandem.go:6807
+//line kernels_tandem.go:6801
 }
 
 func gpu_bottom(t_ gpu_single) int64 {
 	/*line format.go:35*/ return int64(-384)
-//line kernels_tandem.go:6812
+//line kernels_tandem.go:6806
 }
 
 func gpu_up(t_ gpu_halves, step_ int64, k_ int64) int64 {
 	/*line terms.go:252*/ return (int64(32) * (k_ & int64(1))) - ((k_ >> (1)) * step_)
-//line kernels_tandem.go:6817
+//line kernels_tandem.go:6811
 }
 
 func gpu_digitsIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, base_ int64) int64 {
@@ -6829,7 +6823,7 @@ func gpu_digitsIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, base_ int64
 		}
 	}
 	return s_
-//line kernels_tandem.go:6833
+//line kernels_tandem.go:6827
 }
 
 func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -6840,12 +6834,12 @@ func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:6844
+//line kernels_tandem.go:6838
 }
 
 func gpu_words(t_ gpu_single) int64 {
 	/*line format.go:34*/ return int64(24)
-//line kernels_tandem.go:6849
+//line kernels_tandem.go:6843
 }
 
 func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -6883,25 +6877,25 @@ func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:6887
+//line kernels_tandem.go:6881
 }
 
 func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float32 {
-	/*line round.go:77*/ if over_ > uint64(1) {
+	/*line round.go:72*/ if over_ > uint64(1) {
 		v_ = gpu_Over(v_, over_)
 	}
 	if root_ {
 		v_ = gpu_Root(v_)
 	}
-	/*line round.go:84*/ if over_ == uint64(0) {
+	/*line round.go:79*/ if over_ == uint64(0) {
 		return gpu_value_(f_, int64(1))
 	} else {
-		/*line round.go:86*/ if special_ != int64(0) {
+		/*line round.go:81*/ if special_ != int64(0) {
 			return gpu_value_(f_, special_)
 		}
 	}
-	/*line round.go:89*/ return gpu_round(f_, v_)
-//line kernels_tandem.go:6905
+	/*line round.go:84*/ return gpu_round(f_, v_)
+//line kernels_tandem.go:6899
 }
 
 func gpu_joined(all_ []int64, n_ int64, deep_ bool) gpu_halves {
@@ -6931,7 +6925,7 @@ func gpu_joined(all_ []int64, n_ int64, deep_ bool) gpu_halves {
 		/*line along.go:183*/ t_.upper_.c_ = t17_
 	}
 	return t_
-//line kernels_tandem.go:6935
+//line kernels_tandem.go:6929
 }
 
 func gpu_valueOf(step_ int64, t_ gpu_halves, base_ int64, deep_ bool) gpu_Value {
@@ -6948,7 +6942,7 @@ func gpu_valueOf(step_ int64, t_ gpu_halves, base_ int64, deep_ bool) gpu_Value 
 	t4_ := gpu_short{}
 	/*line along.go:204*/ c_ := gpu_shifted(gpu_shifted(t4_, int64(0), t_.upper_.c_), int64(32), t_.lower_.c_)
 	return gpu_valueWith(s_, step_, c_, base_-step_)
-//line kernels_tandem.go:6952
+//line kernels_tandem.go:6946
 }
 
 func gpu_sumOfParts(x_ []int64) int64 {
@@ -6961,7 +6955,7 @@ func gpu_sumOfParts(x_ []int64) int64 {
 		sum_ = sum_ + v_
 	}
 	return sum_
-//line kernels_tandem.go:6965
+//line kernels_tandem.go:6959
 }
 
 func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
@@ -6975,7 +6969,7 @@ func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, de
 	/*line along.go:248*/ var t4_ gpu_digits
 	/*line along.go:248*/ t3_, t4_ = gpu_addIn_(f_, p_, b_, l_, top_, false)
 	/*line along.go:248*/ return t3_, t4_
-//line kernels_tandem.go:6979
+//line kernels_tandem.go:6973
 }
 
 func gpu_choose_(f_ gpu_double, p_ gpu_one, w_ gpu_window_) int64 {
@@ -6990,7 +6984,7 @@ func gpu_choose_(f_ gpu_double, p_ gpu_one, w_ gpu_window_) int64 {
 		}
 	}
 	/*line terms.go:115*/ return c_
-//line kernels_tandem.go:6994
+//line kernels_tandem.go:6988
 }
 
 func gpu_reachOfBlock_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64) gpu_reach {
@@ -7006,12 +7000,12 @@ func gpu_reachOfBlock_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64) gpu_r
 		}
 	}
 	return r_
-//line kernels_tandem.go:7010
+//line kernels_tandem.go:7004
 }
 
 func gpu_bottom_(t_ gpu_double) int64 {
 	/*line format.go:49*/ return int64(-2176)
-//line kernels_tandem.go:7015
+//line kernels_tandem.go:7009
 }
 
 func gpu_digitsIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, base_ int64) int64 {
@@ -7027,30 +7021,30 @@ func gpu_digitsIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, base_ int
 		}
 	}
 	return s_
-//line kernels_tandem.go:7031
+//line kernels_tandem.go:7025
 }
 
 func gpu_words_(t_ gpu_double) int64 {
 	/*line format.go:48*/ return int64(136)
-//line kernels_tandem.go:7036
+//line kernels_tandem.go:7030
 }
 
 func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float64 {
-	/*line round.go:77*/ if over_ > uint64(1) {
+	/*line round.go:72*/ if over_ > uint64(1) {
 		v_ = gpu_Over(v_, over_)
 	}
 	if root_ {
 		v_ = gpu_Root(v_)
 	}
-	/*line round.go:84*/ if over_ == uint64(0) {
+	/*line round.go:79*/ if over_ == uint64(0) {
 		return gpu_value__(f_, int64(1))
 	} else {
-		/*line round.go:86*/ if special_ != int64(0) {
+		/*line round.go:81*/ if special_ != int64(0) {
 			return gpu_value__(f_, special_)
 		}
 	}
-	/*line round.go:89*/ return gpu_round_(f_, v_)
-//line kernels_tandem.go:7054
+	/*line round.go:84*/ return gpu_round_(f_, v_)
+//line kernels_tandem.go:7048
 }
 
 func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
@@ -7064,7 +7058,7 @@ func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64,
 	/*line along.go:248*/ var t4_ gpu_digits
 	/*line along.go:248*/ t3_, t4_ = gpu_addIn__(f_, p_, b_, l_, top_, false)
 	/*line along.go:248*/ return t3_, t4_
-//line kernels_tandem.go:7068
+//line kernels_tandem.go:7062
 }
 
 func gpu_choose__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_) int64 {
@@ -7079,7 +7073,7 @@ func gpu_choose__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_) int64 {
 		}
 	}
 	/*line terms.go:115*/ return c_
-//line kernels_tandem.go:7083
+//line kernels_tandem.go:7077
 }
 
 func gpu_reachOfBlock__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64) gpu_reach {
@@ -7095,7 +7089,7 @@ func gpu_reachOfBlock__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64) gp
 		}
 	}
 	return r_
-//line kernels_tandem.go:7099
+//line kernels_tandem.go:7093
 }
 
 func gpu_digitsIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, base_ int64) int64 {
@@ -7111,7 +7105,7 @@ func gpu_digitsIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, base_ 
 		}
 	}
 	return s_
-//line kernels_tandem.go:7115
+//line kernels_tandem.go:7109
 }
 
 func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
@@ -7125,7 +7119,7 @@ func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, 
 	/*line along.go:248*/ var t4_ gpu_digits
 	/*line along.go:248*/ t3_, t4_ = gpu_addIn___(f_, p_, b_, l_, top_, false)
 	/*line along.go:248*/ return t3_, t4_
-//line kernels_tandem.go:7129
+//line kernels_tandem.go:7123
 }
 
 func gpu_choose___(f_ gpu_double, p_ gpu_two, w_ gpu_window_) int64 {
@@ -7140,7 +7134,7 @@ func gpu_choose___(f_ gpu_double, p_ gpu_two, w_ gpu_window_) int64 {
 		}
 	}
 	/*line terms.go:115*/ return c_
-//line kernels_tandem.go:7144
+//line kernels_tandem.go:7138
 }
 
 func gpu_reachOfBlock___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64) gpu_reach {
@@ -7156,7 +7150,7 @@ func gpu_reachOfBlock___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64) gpu
 		}
 	}
 	return r_
-//line kernels_tandem.go:7160
+//line kernels_tandem.go:7154
 }
 
 func gpu_digitsIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, base_ int64) int64 {
@@ -7172,252 +7166,270 @@ func gpu_digitsIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, base_ i
 		}
 	}
 	return s_
-//line kernels_tandem.go:7176
+//line kernels_tandem.go:7170
 }
 
 func gpu_sumOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, top_ int64, deep_ bool) (gpu_window, gpu_Value) {
-	/*line few.go:76*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
+	/*line few.go:71*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
 	high_ := support.Div(int64(256), wide_)
 	w_ := gpu_nowhere(f_)
-	/*line few.go:78*/ s_ := gpu_halves{}
-	/*line few.go:78*/ b_ := t_
+	/*line few.go:73*/ s_ := gpu_halves{}
+	/*line few.go:73*/ b_ := t_
 	for i_ := int64(0); i_ < t_.height_; i_ = i_ + high_ {
 		for j_ := int64(0); j_ < t_.width_; j_ = j_ + wide_ {
 			t2_ := t_.first_ + i_
-			/*line few.go:81*/ t3_ := t_.left_ + j_
-			/*line few.go:81*/ b_.first_ = t2_
-			/*line few.go:81*/ b_.left_ = t3_
+			/*line few.go:76*/ t3_ := t_.left_ + j_
+			/*line few.go:76*/ b_.first_ = t2_
+			/*line few.go:76*/ b_.left_ = t3_
 			t4_ := min(high_, t_.height_-i_)
-			/*line few.go:82*/ t5_ := min(wide_, t_.width_-j_)
-			/*line few.go:82*/ b_.height_ = t4_
-			/*line few.go:82*/ b_.width_ = t5_
+			/*line few.go:77*/ t5_ := min(wide_, t_.width_-j_)
+			/*line few.go:77*/ b_.height_ = t4_
+			/*line few.go:77*/ b_.width_ = t5_
 			var t6_ gpu_window
-			/*line few.go:83*/ var t7_ gpu_digits_
-			/*line few.go:83*/ t6_, t7_ = gpu_addOf(f_, p_, b_, o_, less_, gpu_magicFor(f_, p_, top_), deep_)
-			/*line few.go:83*/ v_ := t6_
-			/*line few.go:83*/ d_ := t7_
+			/*line few.go:78*/ var t7_ gpu_digits_
+			/*line few.go:78*/ t6_, t7_ = gpu_addOf(f_, p_, b_, o_, less_, gpu_magicFor(f_, p_, top_), deep_)
+			/*line few.go:78*/ v_ := t6_
+			/*line few.go:78*/ d_ := t7_
 			t8_ := gpu_window{hi_: max(w_.hi_, v_.hi_), lo_: min(w_.lo_, v_.lo_)}
-			/*line few.go:84*/ w_ = t8_
+			/*line few.go:79*/ w_ = t8_
 			s_ = gpu_with(s_, int64(d_.a_), int64(d_.b_), int64(d_.c_))
 		}
 	}
 	return w_, gpu_valueOf(gpu_step(f_, p_), s_, gpu_unit(f_, p_, top_), deep_ || gpu_product(p_))
-//line kernels_tandem.go:7206
+//line kernels_tandem.go:7200
 }
 
 func gpu_sumOfWide(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) (gpu_Value, int64) {
-	/*line few.go:96*/ var v_ gpu_Value
+	/*line few.go:91*/ var v_ gpu_Value
 	_ = v_
-	/*line few.go:96*/ var special_ int64
+	/*line few.go:91*/ var special_ int64
 	_ = special_
-	/*line few.go:97*/ t2_ := gpu_reachOf(f_, p_, t_, o_, less_, w_)
-	/*line few.go:97*/ all_ := t2_
+	/*line few.go:92*/ t2_ := gpu_reachOf(f_, p_, t_, o_, less_, w_)
+	/*line few.go:92*/ all_ := t2_
 	s_ := gpu_short{}
-	/*line few.go:98*/ base_ := all_.top_
+	/*line few.go:93*/ base_ := all_.top_
 	for n_ := gpu_room(s_, base_-all_.least_); n_ > int64(0); n_ = gpu_room(s_, base_-all_.least_) {
 		base_ = base_ - n_
 		t3_ := gpu_sumOfDigits(f_, p_, t_, o_, less_, base_, n_)
-		/*line few.go:101*/ s_ = gpu_shifted(s_, n_, t3_)
+		/*line few.go:96*/ s_ = gpu_shifted(s_, n_, t3_)
 	}
 	carry_ := int64(0)
-	/*line few.go:103*/ rest_ := int64(0)
+	/*line few.go:98*/ rest_ := int64(0)
 	for at_ := all_.least_; at_ < base_; {
 		n2_ := min(int64(48), base_-at_)
 		t4_ := gpu_sumOfDigits(f_, p_, t_, o_, less_, at_, n2_)
-		/*line few.go:106*/ carry_ = carry_ + t4_
+		/*line few.go:101*/ carry_ = carry_ + t4_
 		rest_ = rest_ | (carry_ & ((support.Value(int64(1)) << (uint64(n2_))) - int64(1)))
 		carry_ = carry_ >> (uint64(n2_))
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7234
+//line kernels_tandem.go:7228
+}
+
+func gpu_put(c_ gpu_Matrix, o_ int64, v_ float32) {
+	/*line fold.go:191*/ if c_.Cols_ == int64(1) {
+		c_.Data_[(o_*c_.Stride_)+int64(0)] = v_
+	} else {
+		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
+	}
+//line kernels_tandem.go:7237
 }
 
 func gpu_sumOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, top_ int64, deep_ bool) (gpu_window_, gpu_Value) {
-	/*line few.go:76*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
+	/*line few.go:71*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
 	high_ := support.Div(int64(256), wide_)
 	w_ := gpu_nowhere_(f_)
-	/*line few.go:78*/ s_ := gpu_halves{}
-	/*line few.go:78*/ b_ := t_
+	/*line few.go:73*/ s_ := gpu_halves{}
+	/*line few.go:73*/ b_ := t_
 	for i_ := int64(0); i_ < t_.height_; i_ = i_ + high_ {
 		for j_ := int64(0); j_ < t_.width_; j_ = j_ + wide_ {
 			t2_ := t_.first_ + i_
-			/*line few.go:81*/ t3_ := t_.left_ + j_
-			/*line few.go:81*/ b_.first_ = t2_
-			/*line few.go:81*/ b_.left_ = t3_
+			/*line few.go:76*/ t3_ := t_.left_ + j_
+			/*line few.go:76*/ b_.first_ = t2_
+			/*line few.go:76*/ b_.left_ = t3_
 			t4_ := min(high_, t_.height_-i_)
-			/*line few.go:82*/ t5_ := min(wide_, t_.width_-j_)
-			/*line few.go:82*/ b_.height_ = t4_
-			/*line few.go:82*/ b_.width_ = t5_
+			/*line few.go:77*/ t5_ := min(wide_, t_.width_-j_)
+			/*line few.go:77*/ b_.height_ = t4_
+			/*line few.go:77*/ b_.width_ = t5_
 			var t6_ gpu_window_
-			/*line few.go:83*/ var t7_ gpu_digits
-			/*line few.go:83*/ t6_, t7_ = gpu_addOf_(f_, p_, b_, o_, less_, gpu_magicFor_(f_, p_, top_), deep_)
-			/*line few.go:83*/ v_ := t6_
-			/*line few.go:83*/ d_ := t7_
+			/*line few.go:78*/ var t7_ gpu_digits
+			/*line few.go:78*/ t6_, t7_ = gpu_addOf_(f_, p_, b_, o_, less_, gpu_magicFor_(f_, p_, top_), deep_)
+			/*line few.go:78*/ v_ := t6_
+			/*line few.go:78*/ d_ := t7_
 			t8_ := gpu_window_{hi_: max(w_.hi_, v_.hi_), lo_: min(w_.lo_, v_.lo_)}
-			/*line few.go:84*/ w_ = t8_
+			/*line few.go:79*/ w_ = t8_
 			s_ = gpu_with(s_, d_.a_, d_.b_, d_.c_)
 		}
 	}
 	return w_, gpu_valueOf(gpu_step_(f_, p_), s_, gpu_unit_(f_, p_, top_), deep_ || gpu_product(p_))
-//line kernels_tandem.go:7264
+//line kernels_tandem.go:7267
 }
 
 func gpu_sumOfWide_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) (gpu_Value, int64) {
-	/*line few.go:96*/ var v_ gpu_Value
+	/*line few.go:91*/ var v_ gpu_Value
 	_ = v_
-	/*line few.go:96*/ var special_ int64
+	/*line few.go:91*/ var special_ int64
 	_ = special_
-	/*line few.go:97*/ t2_ := gpu_reachOf_(f_, p_, t_, o_, less_, w_)
-	/*line few.go:97*/ all_ := t2_
+	/*line few.go:92*/ t2_ := gpu_reachOf_(f_, p_, t_, o_, less_, w_)
+	/*line few.go:92*/ all_ := t2_
 	s_ := gpu_short{}
-	/*line few.go:98*/ base_ := all_.top_
+	/*line few.go:93*/ base_ := all_.top_
 	for n_ := gpu_room(s_, base_-all_.least_); n_ > int64(0); n_ = gpu_room(s_, base_-all_.least_) {
 		base_ = base_ - n_
 		t3_ := gpu_sumOfDigits_(f_, p_, t_, o_, less_, base_, n_)
-		/*line few.go:101*/ s_ = gpu_shifted(s_, n_, t3_)
+		/*line few.go:96*/ s_ = gpu_shifted(s_, n_, t3_)
 	}
 	carry_ := int64(0)
-	/*line few.go:103*/ rest_ := int64(0)
+	/*line few.go:98*/ rest_ := int64(0)
 	for at_ := all_.least_; at_ < base_; {
 		n2_ := min(int64(48), base_-at_)
 		t4_ := gpu_sumOfDigits_(f_, p_, t_, o_, less_, at_, n2_)
-		/*line few.go:106*/ carry_ = carry_ + t4_
+		/*line few.go:101*/ carry_ = carry_ + t4_
 		rest_ = rest_ | (carry_ & ((support.Value(int64(1)) << (uint64(n2_))) - int64(1)))
 		carry_ = carry_ >> (uint64(n2_))
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7292
+//line kernels_tandem.go:7295
+}
+
+func gpu_put_(c_ gpu_Matrix_, o_ int64, v_ float64) {
+	/*line fold.go:191*/ if c_.Cols_ == int64(1) {
+		c_.Data_[(o_*c_.Stride_)+int64(0)] = v_
+	} else {
+		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
+	}
+//line kernels_tandem.go:7304
 }
 
 func gpu_sumOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, top_ int64, deep_ bool) (gpu_window_, gpu_Value) {
-	/*line few.go:76*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
+	/*line few.go:71*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
 	high_ := support.Div(int64(256), wide_)
 	w_ := gpu_nowhere_(f_)
-	/*line few.go:78*/ s_ := gpu_halves{}
-	/*line few.go:78*/ b_ := t_
+	/*line few.go:73*/ s_ := gpu_halves{}
+	/*line few.go:73*/ b_ := t_
 	for i_ := int64(0); i_ < t_.height_; i_ = i_ + high_ {
 		for j_ := int64(0); j_ < t_.width_; j_ = j_ + wide_ {
 			t2_ := t_.first_ + i_
-			/*line few.go:81*/ t3_ := t_.left_ + j_
-			/*line few.go:81*/ b_.first_ = t2_
-			/*line few.go:81*/ b_.left_ = t3_
+			/*line few.go:76*/ t3_ := t_.left_ + j_
+			/*line few.go:76*/ b_.first_ = t2_
+			/*line few.go:76*/ b_.left_ = t3_
 			t4_ := min(high_, t_.height_-i_)
-			/*line few.go:82*/ t5_ := min(wide_, t_.width_-j_)
-			/*line few.go:82*/ b_.height_ = t4_
-			/*line few.go:82*/ b_.width_ = t5_
+			/*line few.go:77*/ t5_ := min(wide_, t_.width_-j_)
+			/*line few.go:77*/ b_.height_ = t4_
+			/*line few.go:77*/ b_.width_ = t5_
 			var t6_ gpu_window_
-			/*line few.go:83*/ var t7_ gpu_digits
-			/*line few.go:83*/ t6_, t7_ = gpu_addOf__(f_, p_, b_, o_, less_, gpu_magicFor__(f_, p_, top_), deep_)
-			/*line few.go:83*/ v_ := t6_
-			/*line few.go:83*/ d_ := t7_
+			/*line few.go:78*/ var t7_ gpu_digits
+			/*line few.go:78*/ t6_, t7_ = gpu_addOf__(f_, p_, b_, o_, less_, gpu_magicFor__(f_, p_, top_), deep_)
+			/*line few.go:78*/ v_ := t6_
+			/*line few.go:78*/ d_ := t7_
 			t8_ := gpu_window_{hi_: max(w_.hi_, v_.hi_), lo_: min(w_.lo_, v_.lo_)}
-			/*line few.go:84*/ w_ = t8_
+			/*line few.go:79*/ w_ = t8_
 			s_ = gpu_with(s_, d_.a_, d_.b_, d_.c_)
 		}
 	}
 	return w_, gpu_valueOf(gpu_step__(f_, p_), s_, gpu_unit__(f_, p_, top_), deep_ || gpu_product_(p_))
-//line kernels_tandem.go:7322
+//line kernels_tandem.go:7334
 }
 
 func gpu_sumOfWide__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) (gpu_Value, int64) {
-	/*line few.go:96*/ var v_ gpu_Value
+	/*line few.go:91*/ var v_ gpu_Value
 	_ = v_
-	/*line few.go:96*/ var special_ int64
+	/*line few.go:91*/ var special_ int64
 	_ = special_
-	/*line few.go:97*/ t2_ := gpu_reachOf__(f_, p_, t_, o_, less_, w_)
-	/*line few.go:97*/ all_ := t2_
+	/*line few.go:92*/ t2_ := gpu_reachOf__(f_, p_, t_, o_, less_, w_)
+	/*line few.go:92*/ all_ := t2_
 	s_ := gpu_short{}
-	/*line few.go:98*/ base_ := all_.top_
+	/*line few.go:93*/ base_ := all_.top_
 	for n_ := gpu_room(s_, base_-all_.least_); n_ > int64(0); n_ = gpu_room(s_, base_-all_.least_) {
 		base_ = base_ - n_
 		t3_ := gpu_sumOfDigits__(f_, p_, t_, o_, less_, base_, n_)
-		/*line few.go:101*/ s_ = gpu_shifted(s_, n_, t3_)
+		/*line few.go:96*/ s_ = gpu_shifted(s_, n_, t3_)
 	}
 	carry_ := int64(0)
-	/*line few.go:103*/ rest_ := int64(0)
+	/*line few.go:98*/ rest_ := int64(0)
 	for at_ := all_.least_; at_ < base_; {
 		n2_ := min(int64(48), base_-at_)
 		t4_ := gpu_sumOfDigits__(f_, p_, t_, o_, less_, at_, n2_)
-		/*line few.go:106*/ carry_ = carry_ + t4_
+		/*line few.go:101*/ carry_ = carry_ + t4_
 		rest_ = rest_ | (carry_ & ((support.Value(int64(1)) << (uint64(n2_))) - int64(1)))
 		carry_ = carry_ >> (uint64(n2_))
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7350
+//line kernels_tandem.go:7362
 }
 
 func gpu_sumOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, top_ int64, deep_ bool) (gpu_window_, gpu_Value) {
-	/*line few.go:76*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
+	/*line few.go:71*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
 	high_ := support.Div(int64(256), wide_)
 	w_ := gpu_nowhere_(f_)
-	/*line few.go:78*/ s_ := gpu_halves{}
-	/*line few.go:78*/ b_ := t_
+	/*line few.go:73*/ s_ := gpu_halves{}
+	/*line few.go:73*/ b_ := t_
 	for i_ := int64(0); i_ < t_.height_; i_ = i_ + high_ {
 		for j_ := int64(0); j_ < t_.width_; j_ = j_ + wide_ {
 			t2_ := t_.first_ + i_
-			/*line few.go:81*/ t3_ := t_.left_ + j_
-			/*line few.go:81*/ b_.first_ = t2_
-			/*line few.go:81*/ b_.left_ = t3_
+			/*line few.go:76*/ t3_ := t_.left_ + j_
+			/*line few.go:76*/ b_.first_ = t2_
+			/*line few.go:76*/ b_.left_ = t3_
 			t4_ := min(high_, t_.height_-i_)
-			/*line few.go:82*/ t5_ := min(wide_, t_.width_-j_)
-			/*line few.go:82*/ b_.height_ = t4_
-			/*line few.go:82*/ b_.width_ = t5_
+			/*line few.go:77*/ t5_ := min(wide_, t_.width_-j_)
+			/*line few.go:77*/ b_.height_ = t4_
+			/*line few.go:77*/ b_.width_ = t5_
 			var t6_ gpu_window_
-			/*line few.go:83*/ var t7_ gpu_digits
-			/*line few.go:83*/ t6_, t7_ = gpu_addOf___(f_, p_, b_, o_, less_, gpu_magicFor___(f_, p_, top_), deep_)
-			/*line few.go:83*/ v_ := t6_
-			/*line few.go:83*/ d_ := t7_
+			/*line few.go:78*/ var t7_ gpu_digits
+			/*line few.go:78*/ t6_, t7_ = gpu_addOf___(f_, p_, b_, o_, less_, gpu_magicFor___(f_, p_, top_), deep_)
+			/*line few.go:78*/ v_ := t6_
+			/*line few.go:78*/ d_ := t7_
 			t8_ := gpu_window_{hi_: max(w_.hi_, v_.hi_), lo_: min(w_.lo_, v_.lo_)}
-			/*line few.go:84*/ w_ = t8_
+			/*line few.go:79*/ w_ = t8_
 			s_ = gpu_with(s_, d_.a_, d_.b_, d_.c_)
 		}
 	}
 	return w_, gpu_valueOf(gpu_step___(f_, p_), s_, gpu_unit___(f_, p_, top_), deep_ || gpu_product__(p_))
-//line kernels_tandem.go:7380
+//line kernels_tandem.go:7392
 }
 
 func gpu_sumOfWide___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) (gpu_Value, int64) {
-	/*line few.go:96*/ var v_ gpu_Value
+	/*line few.go:91*/ var v_ gpu_Value
 	_ = v_
-	/*line few.go:96*/ var special_ int64
+	/*line few.go:91*/ var special_ int64
 	_ = special_
-	/*line few.go:97*/ t2_ := gpu_reachOf___(f_, p_, t_, o_, less_, w_)
-	/*line few.go:97*/ all_ := t2_
+	/*line few.go:92*/ t2_ := gpu_reachOf___(f_, p_, t_, o_, less_, w_)
+	/*line few.go:92*/ all_ := t2_
 	s_ := gpu_short{}
-	/*line few.go:98*/ base_ := all_.top_
+	/*line few.go:93*/ base_ := all_.top_
 	for n_ := gpu_room(s_, base_-all_.least_); n_ > int64(0); n_ = gpu_room(s_, base_-all_.least_) {
 		base_ = base_ - n_
 		t3_ := gpu_sumOfDigits___(f_, p_, t_, o_, less_, base_, n_)
-		/*line few.go:101*/ s_ = gpu_shifted(s_, n_, t3_)
+		/*line few.go:96*/ s_ = gpu_shifted(s_, n_, t3_)
 	}
 	carry_ := int64(0)
-	/*line few.go:103*/ rest_ := int64(0)
+	/*line few.go:98*/ rest_ := int64(0)
 	for at_ := all_.least_; at_ < base_; {
 		n2_ := min(int64(48), base_-at_)
 		t4_ := gpu_sumOfDigits___(f_, p_, t_, o_, less_, at_, n2_)
-		/*line few.go:106*/ carry_ = carry_ + t4_
+		/*line few.go:101*/ carry_ = carry_ + t4_
 		rest_ = rest_ | (carry_ & ((support.Value(int64(1)) << (uint64(n2_))) - int64(1)))
 		carry_ = carry_ >> (uint64(n2_))
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7408
+//line kernels_tandem.go:7420
 }
 
 func gpu_none(t_ gpu_ends32) gpu_ends {
 	/*line fold.go:66*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:66*/ return t2_
-//line kernels_tandem.go:7414
+//line kernels_tandem.go:7426
 }
 
 func gpu_with_(t_ gpu_ends32, s_ gpu_ends, x_ float32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:88*/ k_ := gpu_key32(x_)
 	t4_ := gpu_ends{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:89*/ return t4_
-//line kernels_tandem.go:7421
+//line kernels_tandem.go:7433
 }
 
 func gpu_merge(s_ gpu_state, kind_ int64, t_ gpu_state) gpu_state {
@@ -7435,72 +7447,54 @@ func gpu_merge(s_ gpu_state, kind_ int64, t_ gpu_state) gpu_state {
 		}
 	}
 	/*line fold.go:41*/ return s_
-//line kernels_tandem.go:7439
+//line kernels_tandem.go:7451
 }
 
 func gpu_kind(t_ gpu_ends32) int64 {
 	/*line fold.go:56*/ return int64(0)
-//line kernels_tandem.go:7444
-}
-
-func gpu_put(c_ gpu_Matrix, o_ int64, v_ float32) {
-	/*line fold.go:191*/ if c_.Cols_ == int64(1) {
-		c_.Data_[(o_*c_.Stride_)+int64(0)] = v_
-	} else {
-		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
-	}
-//line kernels_tandem.go:7453
+//line kernels_tandem.go:7456
 }
 
 func gpu_of(t_ gpu_value32, s_ gpu_state, order_ int64) float32 {
-	/*line fold.go:250*/ if (s_.a_ > int64(2139095040)) || (s_.b_ < int64(-2139095041)) {
+	/*line fold.go:251*/ if (s_.a_ > int64(2139095040)) || (s_.b_ < int64(-2139095041)) {
 		return math.Float32frombits(uint32(2143289344))
 	}
 	k_ := gpu_chosen(s_, order_)
 	return math.Float32frombits(uint32((k_ ^ ((k_ >> (63)) & int64(2147483647)))))
-//line kernels_tandem.go:7462
+//line kernels_tandem.go:7465
 }
 
 func gpu_none_(t_ gpu_ends64) gpu_ends_ {
 	/*line fold.go:67*/ t2_ := gpu_ends_{a_: int64(-9223372036854775808), b_: int64(9223372036854775807)}
 	/*line fold.go:67*/ return t2_
-//line kernels_tandem.go:7468
+//line kernels_tandem.go:7471
 }
 
 func gpu_with__(t_ gpu_ends64, s_ gpu_ends_, x_ float64, t2_ int64, t3_ int64) gpu_ends_ {
 	/*line fold.go:93*/ k_ := gpu_key64(x_)
 	t4_ := gpu_ends_{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:94*/ return t4_
-//line kernels_tandem.go:7475
+//line kernels_tandem.go:7478
 }
 
 func gpu_kind_(t_ gpu_ends64) int64 {
 	/*line fold.go:57*/ return int64(0)
-//line kernels_tandem.go:7480
-}
-
-func gpu_put_(c_ gpu_Matrix_, o_ int64, v_ float64) {
-	/*line fold.go:191*/ if c_.Cols_ == int64(1) {
-		c_.Data_[(o_*c_.Stride_)+int64(0)] = v_
-	} else {
-		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
-	}
-//line kernels_tandem.go:7489
+//line kernels_tandem.go:7483
 }
 
 func gpu_of_(t_ gpu_value64, s_ gpu_state, order_ int64) float64 {
-	/*line fold.go:258*/ if (s_.a_ > int64(9218868437227405312)) || (s_.b_ < int64(-9218868437227405313)) {
+	/*line fold.go:259*/ if (s_.a_ > int64(9218868437227405312)) || (s_.b_ < int64(-9218868437227405313)) {
 		return math.Float64frombits(uint64(9221120237041090560))
 	}
 	k_ := gpu_chosen(s_, order_)
 	return math.Float64frombits(uint64((k_ ^ ((k_ >> (63)) & int64(9223372036854775807)))))
-//line kernels_tandem.go:7498
+//line kernels_tandem.go:7492
 }
 
 func gpu_none__(t_ gpu_first32) gpu_ends {
 	/*line fold.go:70*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:70*/ return t2_
-//line kernels_tandem.go:7504
+//line kernels_tandem.go:7498
 }
 
 func gpu_with___(t_ gpu_first32, s_ gpu_ends, x_ float32, index_ int32, order_ int32) gpu_ends {
@@ -7509,12 +7503,12 @@ func gpu_with___(t_ gpu_first32, s_ gpu_ends, x_ float32, index_ int32, order_ i
 		k_ = int32(2147483647)
 	}
 	return gpu_above(s_, k_, index_)
-//line kernels_tandem.go:7513
+//line kernels_tandem.go:7507
 }
 
 func gpu_kind__(t_ gpu_first32) int64 {
 	/*line fold.go:60*/ return int64(1)
-//line kernels_tandem.go:7518
+//line kernels_tandem.go:7512
 }
 
 func gpu_put__(c_ gpu_Matrix__, o_ int64, v_ int32) {
@@ -7523,21 +7517,21 @@ func gpu_put__(c_ gpu_Matrix__, o_ int64, v_ int32) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:7527
+//line kernels_tandem.go:7521
 }
 
 func gpu_of__(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
-	/*line fold.go:286*/ if s_.b_ >= int64(2147483647) {
+	/*line fold.go:287*/ if s_.b_ >= int64(2147483647) {
 		return int32(0)
 	}
 	return int32(s_.b_)
-//line kernels_tandem.go:7535
+//line kernels_tandem.go:7529
 }
 
 func gpu_none___(t_ gpu_first64) gpu_ends_ {
 	/*line fold.go:71*/ t2_ := gpu_ends_{a_: int64(-9223372036854775808), b_: int64(9223372036854775807)}
 	/*line fold.go:71*/ return t2_
-//line kernels_tandem.go:7541
+//line kernels_tandem.go:7535
 }
 
 func gpu_with____(t_ gpu_first64, s_ gpu_ends_, x_ float64, index_ int64, order_ int64) gpu_ends_ {
@@ -7546,78 +7540,78 @@ func gpu_with____(t_ gpu_first64, s_ gpu_ends_, x_ float64, index_ int64, order_
 		k_ = int64(9223372036854775807)
 	}
 	return gpu_above_(s_, k_, index_)
-//line kernels_tandem.go:7550
+//line kernels_tandem.go:7544
 }
 
 func gpu_kind___(t_ gpu_first64) int64 {
 	/*line fold.go:61*/ return int64(1)
-//line kernels_tandem.go:7555
+//line kernels_tandem.go:7549
 }
 
 func gpu_none____(t_ gpu_endsInt) gpu_ends {
 	/*line fold.go:68*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:68*/ return t2_
-//line kernels_tandem.go:7561
+//line kernels_tandem.go:7555
 }
 
 func gpu_with_____(t_ gpu_endsInt, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:98*/ t4_ := gpu_ends{a_: max(s_.a_, x_), b_: min(s_.b_, x_)}
 	/*line fold.go:98*/ return t4_
-//line kernels_tandem.go:7567
+//line kernels_tandem.go:7561
 }
 
 func gpu_kind____(t_ gpu_endsInt) int64 {
 	/*line fold.go:58*/ return int64(0)
-//line kernels_tandem.go:7572
+//line kernels_tandem.go:7566
 }
 
 func gpu_of___(t_ gpu_valueInt, s_ gpu_state, order_ int64) int32 {
-	/*line fold.go:265*/ return int32(gpu_chosen(s_, order_))
-//line kernels_tandem.go:7577
+	/*line fold.go:266*/ return int32(gpu_chosen(s_, order_))
+//line kernels_tandem.go:7571
 }
 
 func gpu_none_____(t_ gpu_firstInt) gpu_ends {
 	/*line fold.go:72*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:72*/ return t2_
-//line kernels_tandem.go:7583
+//line kernels_tandem.go:7577
 }
 
 func gpu_with______(t_ gpu_firstInt, s_ gpu_ends, x_ int32, index_ int32, order_ int32) gpu_ends {
 	/*line fold.go:126*/ return gpu_above(s_, x_^order_, index_)
-//line kernels_tandem.go:7588
+//line kernels_tandem.go:7582
 }
 
 func gpu_kind_____(t_ gpu_firstInt) int64 {
 	/*line fold.go:62*/ return int64(1)
-//line kernels_tandem.go:7593
+//line kernels_tandem.go:7587
 }
 
 func gpu_none______(t_ gpu_add32) gpu_ends {
 	/*line fold.go:73*/ t2_ := gpu_ends{}
 	/*line fold.go:73*/ return t2_
-//line kernels_tandem.go:7599
+//line kernels_tandem.go:7593
 }
 
 func gpu_with_______(t_ gpu_add32, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:136*/ t4_ := gpu_ends{a_: s_.a_ + x_, b_: int32(0)}
 	/*line fold.go:136*/ return t4_
-//line kernels_tandem.go:7605
+//line kernels_tandem.go:7599
 }
 
 func gpu_kind______(t_ gpu_add32) int64 {
 	/*line fold.go:63*/ return int64(2)
-//line kernels_tandem.go:7610
+//line kernels_tandem.go:7604
 }
 
 func gpu_of____(t_ gpu_total, s_ gpu_state, t2_ int64) int32 {
-	/*line fold.go:267*/ return int32(s_.a_)
-//line kernels_tandem.go:7615
+	/*line fold.go:268*/ return int32(s_.a_)
+//line kernels_tandem.go:7609
 }
 
 func gpu_none_______(t_ gpu_count) gpu_ends {
 	/*line fold.go:74*/ t2_ := gpu_ends{}
 	/*line fold.go:74*/ return t2_
-//line kernels_tandem.go:7621
+//line kernels_tandem.go:7615
 }
 
 func gpu_with________(t_ gpu_count, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
@@ -7625,18 +7619,18 @@ func gpu_with________(t_ gpu_count, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) 
 		s_.a_ = s_.a_ + int32(1)
 	}
 	return s_
-//line kernels_tandem.go:7629
+//line kernels_tandem.go:7623
 }
 
 func gpu_kind_______(t_ gpu_count) int64 {
 	/*line fold.go:64*/ return int64(2)
-//line kernels_tandem.go:7634
+//line kernels_tandem.go:7628
 }
 
 func gpu_none________(t_ gpu_endsBool) gpu_ends {
 	/*line fold.go:69*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:69*/ return t2_
-//line kernels_tandem.go:7640
+//line kernels_tandem.go:7634
 }
 
 func gpu_with_________(t_ gpu_endsBool, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
@@ -7646,12 +7640,12 @@ func gpu_with_________(t_ gpu_endsBool, s_ gpu_ends, x_ bool, t2_ int32, t3_ int
 	}
 	t4_ := gpu_ends{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:106*/ return t4_
-//line kernels_tandem.go:7650
+//line kernels_tandem.go:7644
 }
 
 func gpu_kind________(t_ gpu_endsBool) int64 {
 	/*line fold.go:59*/ return int64(0)
-//line kernels_tandem.go:7655
+//line kernels_tandem.go:7649
 }
 
 func gpu_put___(c_ gpu_Matrix___, o_ int64, v_ bool) {
@@ -7660,12 +7654,12 @@ func gpu_put___(c_ gpu_Matrix___, o_ int64, v_ bool) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:7664
+//line kernels_tandem.go:7658
 }
 
 func gpu_of_____(t_ gpu_truth, s_ gpu_state, order_ int64) bool {
-	/*line fold.go:266*/ return gpu_chosen(s_, order_) > int64(0)
-//line kernels_tandem.go:7669
+	/*line fold.go:267*/ return gpu_chosen(s_, order_) > int64(0)
+//line kernels_tandem.go:7663
 }
 
 func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
@@ -7677,13 +7671,13 @@ func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
 		gpu_AddPart_(words_, at_, t_.exp_-bottom_, v_, k_)
 	}
 	words_[at_.At_+(at_.N_*at_.Step_)] = words_[at_.At_+(at_.N_*at_.Step_)] | t_.special_
-//line kernels_tandem.go:7681
+//line kernels_tandem.go:7675
 }
 
 func gpu_term(f_ gpu_single, x_ float32) gpu_wide {
 	/*line prefix.go:16*/ t_ := gpu_one{}
 	/*line prefix.go:16*/ return gpu_exactly(f_, t_, x_, float32(1))
-//line kernels_tandem.go:7687
+//line kernels_tandem.go:7681
 }
 
 func gpu_Carry(w_ []int64, at_ gpu_Place) {
@@ -7694,29 +7688,29 @@ func gpu_Carry(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:7698
+//line kernels_tandem.go:7692
 }
 
 func gpu_term_(f_ gpu_double, x_ float64) gpu_wide {
 	/*line prefix.go:17*/ t_ := gpu_one{}
 	/*line prefix.go:17*/ return gpu_exactly_(f_, t_, x_, float64(1))
-//line kernels_tandem.go:7704
+//line kernels_tandem.go:7698
 }
 
 func gpu_words__(t_ gpu_integer) int64 {
 	/*line prefix.go:36*/ return int64(4)
-//line kernels_tandem.go:7709
+//line kernels_tandem.go:7703
 }
 
 func gpu_term__(t_ gpu_integer, x_ int32) gpu_wide {
 	/*line prefix.go:40*/ t2_ := gpu_wide{lo_: uint64(max(int64(x_), -int64(x_))), neg_: x_ < int32(0)}
 	/*line prefix.go:40*/ return t2_
-//line kernels_tandem.go:7715
+//line kernels_tandem.go:7709
 }
 
 func gpu_bottom__(t_ gpu_integer) int64 {
 	/*line prefix.go:37*/ return int64(0)
-//line kernels_tandem.go:7720
+//line kernels_tandem.go:7714
 }
 
 func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -7728,7 +7722,7 @@ func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		}
 	}
 	return v_
-//line kernels_tandem.go:7732
+//line kernels_tandem.go:7726
 }
 
 func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
@@ -7744,13 +7738,13 @@ func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
 	}
 	t_ := gpu_reach{least_: min(r_.least_, least_), top_: max(r_.top_, v_.Exp_+int64(128)), special_: r_.special_}
 	/*line short.go:112*/ return t_
-//line kernels_tandem.go:7748
+//line kernels_tandem.go:7742
 }
 
 func gpu_noReach() gpu_reach {
 	/*line short.go:89*/ t_ := gpu_reach{least_: int64(1048576), top_: int64(-1048576)}
 	/*line short.go:89*/ return t_
-//line kernels_tandem.go:7754
+//line kernels_tandem.go:7748
 }
 
 func gpu_with__________(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
@@ -7762,12 +7756,12 @@ func gpu_with__________(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
 		/*line short.go:95*/ r_.top_ = t3_
 	}
 	return r_
-//line kernels_tandem.go:7766
+//line kernels_tandem.go:7760
 }
 
 func gpu_fits____(r_ gpu_reach, n_ int64) bool {
 	/*line short.go:116*/ return (r_.top_ + int64(bits.Len64(uint64(n_)))) <= (r_.least_ + int64(127))
-//line kernels_tandem.go:7771
+//line kernels_tandem.go:7765
 }
 
 func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
@@ -7792,7 +7786,7 @@ func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
 		/*line short.go:76*/ return t8_
 	}
 	return s_
-//line kernels_tandem.go:7796
+//line kernels_tandem.go:7790
 }
 
 func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
@@ -7825,7 +7819,7 @@ func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
 	/*line short.go:23*/ h2_ := t13_
 	t15_ := gpu_short{hi_: h2_, lo_: l2_}
 	/*line short.go:24*/ return t15_
-//line kernels_tandem.go:7829
+//line kernels_tandem.go:7823
 }
 
 func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
@@ -7833,7 +7827,7 @@ func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
 		return gpu_value_(f_, special_)
 	}
 	return gpu_round(f_, v_)
-//line kernels_tandem.go:7837
+//line kernels_tandem.go:7831
 }
 
 func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
@@ -7851,7 +7845,7 @@ func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
 		return gpu_NewValue(hi_, lo_, base_, true)
 	}
 	return gpu_NewValue(s_.hi_, s_.lo_, base_, false)
-//line kernels_tandem.go:7855
+//line kernels_tandem.go:7849
 }
 
 func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
@@ -7859,7 +7853,7 @@ func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
 		return gpu_value__(f_, special_)
 	}
 	return gpu_round_(f_, v_)
-//line kernels_tandem.go:7863
+//line kernels_tandem.go:7857
 }
 
 func gpu_of________(t_ gpu_integer, v_ gpu_Value, t2_ int64) int32 {
@@ -7869,7 +7863,7 @@ func gpu_of________(t_ gpu_integer, v_ gpu_Value, t2_ int64) int32 {
 		return -m_
 	}
 	return m_
-//line kernels_tandem.go:7873
+//line kernels_tandem.go:7867
 }
 
 func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float32 {
@@ -7896,7 +7890,7 @@ func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_
 	}
 	t3_ := gpu_Top_(words_, at_, gpu_bottom(f_))
 	/*line prefix.go:214*/ return gpu_of______(f_, t3_, special_)
-//line kernels_tandem.go:7900
+//line kernels_tandem.go:7894
 }
 
 func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float64 {
@@ -7923,7 +7917,7 @@ func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, orde
 	}
 	t3_ := gpu_Top_(words_, at_, gpu_bottom_(f_))
 	/*line prefix.go:214*/ return gpu_of_______(f_, t3_, special_)
-//line kernels_tandem.go:7927
+//line kernels_tandem.go:7921
 }
 
 func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) int32 {
@@ -7950,21 +7944,21 @@ func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, ord
 	}
 	t3_ := gpu_Top_(words_, at_, gpu_bottom__(f_))
 	/*line prefix.go:214*/ return gpu_of________(f_, t3_, special_)
-//line kernels_tandem.go:7954
+//line kernels_tandem.go:7948
 }
 
 func gpu_integersOf(parts_ []int64, at_ int64, step_ int64) gpu_halves {
-//line round.go:56
+//line round.go:51
 	t_ := gpu_halves{lower_: gpu_digits{a_: parts_[at_], b_: parts_[at_+(int64(2)*step_)], c_: parts_[at_+(int64(4)*step_)]}, upper_: gpu_digits{a_: parts_[at_+step_], b_: parts_[at_+(int64(3)*step_)], c_: parts_[at_+(int64(5)*step_)]}}
-	/*line round.go:56*/ return t_
-//line kernels_tandem.go:7961
+	/*line round.go:51*/ return t_
+//line kernels_tandem.go:7955
 }
 
 func gpu_and(t_ gpu_halves, u_ gpu_halves) gpu_halves {
 //line terms.go:228
 	t2_ := gpu_halves{lower_: gpu_digits{a_: t_.lower_.a_ + u_.lower_.a_, b_: t_.lower_.b_ + u_.lower_.b_, c_: t_.lower_.c_ + u_.lower_.c_}, upper_: gpu_digits{a_: t_.upper_.a_ + u_.upper_.a_, b_: t_.upper_.b_ + u_.upper_.b_, c_: t_.upper_.c_ + u_.upper_.c_}}
 	/*line terms.go:228*/ return t2_
-//line kernels_tandem.go:7968
+//line kernels_tandem.go:7962
 }
 
 func gpu_countOf(state_ int64) (int64, int64, bool) {
@@ -7975,27 +7969,27 @@ func gpu_countOf(state_ int64) (int64, int64, bool) {
 	/*line along.go:170*/ var deep_ bool
 	_ = deep_
 	/*line along.go:171*/ return state_ >> (7), (state_ >> (1)) & int64(63), (state_ & int64(1)) != int64(0)
-//line kernels_tandem.go:7979
+//line kernels_tandem.go:7973
 }
 
 func gpu_inWords(parts_ []int64, at_ gpu_Place, bottom_ int64) int64 {
-	/*line round.go:64*/ special_ := parts_[at_.At_+(int64(136)*at_.Step_)]
+	/*line round.go:59*/ special_ := parts_[at_.At_+(int64(136)*at_.Step_)]
 	if special_ != int64(256) {
 		return special_
 	}
 	t_ := gpu_integersOf(parts_, at_.At_, at_.Step_)
-	/*line round.go:68*/ s_ := t_
+	/*line round.go:63*/ s_ := t_
 	var t2_ int64
-	/*line round.go:69*/ var t3_ int64
-	/*line round.go:69*/ var t4_ bool
+	/*line round.go:64*/ var t3_ int64
+	/*line round.go:64*/ var t4_ bool
 	_ = t4_
-	/*line round.go:69*/ t2_, t3_, t4_ = gpu_countOf(parts_[at_.At_+(int64(6)*at_.Step_)])
-	/*line round.go:69*/ base_ := t2_
-	/*line round.go:69*/ step_ := t3_
+	/*line round.go:64*/ t2_, t3_, t4_ = gpu_countOf(parts_[at_.At_+(int64(6)*at_.Step_)])
+	/*line round.go:64*/ base_ := t2_
+	/*line round.go:64*/ step_ := t3_
 	gpu_clearWords(parts_, at_)
 	gpu_addHalves(parts_, at_, s_, base_-bottom_, step_)
 	return int64(0)
-//line kernels_tandem.go:7999
+//line kernels_tandem.go:7993
 }
 
 func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -8033,18 +8027,18 @@ func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:8037
+//line kernels_tandem.go:8031
 }
 
 func gpu_bias(t_ gpu_single) int64 {
 	/*line format.go:33*/ return int64(127)
-//line kernels_tandem.go:8042
+//line kernels_tandem.go:8036
 }
 
 func gpu_nowhere(f_ gpu_single) gpu_window {
 	/*line terms.go:54*/ t_ := gpu_window{lo_: gpu_most(f_)}
 	/*line terms.go:54*/ return t_
-//line kernels_tandem.go:8048
+//line kernels_tandem.go:8042
 }
 
 func gpu_none_________(f_ gpu_single, p_ gpu_one, m_ gpu_magic) gpu_digits_ {
@@ -8054,37 +8048,37 @@ func gpu_none_________(f_ gpu_single, p_ gpu_one, m_ gpu_magic) gpu_digits_ {
 		/*line terms.go:165*/ return t_
 	}
 	return d_
-//line kernels_tandem.go:8058
+//line kernels_tandem.go:8052
 }
 
 func gpu_factorsIn(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, i_ int64, j_ int64) (float32, float32) {
-	/*line few.go:127*/ var u_ float32
+	/*line few.go:122*/ var u_ float32
 	_ = u_
-	/*line few.go:127*/ var v_ float32
+	/*line few.go:122*/ var v_ float32
 	_ = v_
-	/*line few.go:128*/ t2_ := gpu_element(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-	/*line few.go:128*/ x_ := t2_
-	/*line few.go:128*/ y_ := float32(0)
+	/*line few.go:123*/ t2_ := gpu_element(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
+	/*line few.go:123*/ x_ := t2_
+	/*line few.go:123*/ y_ := float32(0)
 	if gpu_product(p_) || gpu_exact(p_) {
 		t3_ := gpu_element(t_.y_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-		/*line few.go:130*/ y_ = t3_
+		/*line few.go:125*/ y_ = t3_
 	}
 	var t4_ float32
-	/*line few.go:132*/ var t5_ float32
-	/*line few.go:132*/ t4_, t5_ = gpu_factorsOf(f_, p_, x_, y_, less_, t_.mask_)
-	/*line few.go:132*/ return t4_, t5_
-//line kernels_tandem.go:8077
+	/*line few.go:127*/ var t5_ float32
+	/*line few.go:127*/ t4_, t5_ = gpu_factorsOf(f_, p_, x_, y_, less_, t_.mask_)
+	/*line few.go:127*/ return t4_, t5_
+//line kernels_tandem.go:8071
 }
 
 func gpu_with___________(w_ gpu_window, most_ int32, m_ int32) gpu_window {
 	/*line terms.go:58*/ t_ := gpu_window{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
 	/*line terms.go:58*/ return t_
-//line kernels_tandem.go:8083
+//line kernels_tandem.go:8077
 }
 
 func gpu_most(t_ gpu_single) int32 {
 	/*line format.go:39*/ return int32(2147483647)
-//line kernels_tandem.go:8088
+//line kernels_tandem.go:8082
 }
 
 func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
@@ -8095,7 +8089,7 @@ func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
 		}
 	}
 	return m_
-//line kernels_tandem.go:8099
+//line kernels_tandem.go:8093
 }
 
 func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32, m_ gpu_magic, deep_ bool) gpu_digits_ {
@@ -8121,7 +8115,7 @@ func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32
 		d_.c_ = d_.c_ + gpu_bits(f_, (lower_-(z_-m_.b_))+m_.c_)
 	}
 	return d_
-//line kernels_tandem.go:8125
+//line kernels_tandem.go:8119
 }
 
 func gpu_without(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, n_ int32, m_ gpu_magic, deep_ bool) gpu_digits_ {
@@ -8141,7 +8135,7 @@ func gpu_without(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, n_ int32, m_ gpu_mag
 	}
 	t3_ := gpu_digits_{a_: d_.a_ - a_, b_: d_.b_ - b_}
 	/*line terms.go:210*/ return t3_
-//line kernels_tandem.go:8145
+//line kernels_tandem.go:8139
 }
 
 func gpu_headroom(f_ gpu_single, p_ gpu_one) int64 {
@@ -8149,17 +8143,17 @@ func gpu_headroom(f_ gpu_single, p_ gpu_one) int64 {
 		return int64(9)
 	}
 	return int64(0)
-//line kernels_tandem.go:8153
+//line kernels_tandem.go:8147
 }
 
 func gpu_power(t_ gpu_single, field_ int64) float32 {
 	/*line format.go:38*/ return math.Float32frombits(uint32(field_) << (23))
-//line kernels_tandem.go:8158
+//line kernels_tandem.go:8152
 }
 
 func gpu_field(t_ gpu_single, bits_ int32) int64 {
 	/*line format.go:40*/ return int64((bits_ >> (23)))
-//line kernels_tandem.go:8163
+//line kernels_tandem.go:8157
 }
 
 func gpu_leastTop(f_ gpu_single, p_ gpu_one, deep_ bool) int64 {
@@ -8167,12 +8161,12 @@ func gpu_leastTop(f_ gpu_single, p_ gpu_one, deep_ bool) int64 {
 		return ((int64(2) * gpu_step(f_, p_)) - gpu_headroom(f_, p_)) - int64(1)
 	}
 	return (gpu_step(f_, p_) - gpu_headroom(f_, p_)) - int64(1)
-//line kernels_tandem.go:8171
+//line kernels_tandem.go:8165
 }
 
 func gpu_precision(t_ gpu_single) int64 {
 	/*line format.go:32*/ return int64(24)
-//line kernels_tandem.go:8176
+//line kernels_tandem.go:8170
 }
 
 func gpu_addHalves(parts_ []int64, words_ gpu_Place, s_ gpu_halves, at_ int64, step_ int64) {
@@ -8181,42 +8175,42 @@ func gpu_addHalves(parts_ []int64, words_ gpu_Place, s_ gpu_halves, at_ int64, s
 			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, step_, k_), gpu_part(s_, k_), n_)
 		}
 	}
-//line kernels_tandem.go:8185
+//line kernels_tandem.go:8179
 }
 
 func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) gpu_reach {
-	/*line few.go:147*/ if (!gpu_product(p_)) && (gpu_field(f_, w_.hi_) <= (int64(2) * gpu_bias(f_))) {
+	/*line few.go:142*/ if (!gpu_product(p_)) && (gpu_field(f_, w_.hi_) <= (int64(2) * gpu_bias(f_))) {
 		return gpu_reachIn(f_, w_)
 	}
 	r_ := gpu_noReach()
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
 			var t4_ float32
-			/*line few.go:153*/ var t5_ float32
-			/*line few.go:153*/ t4_, t5_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:153*/ u_ := t4_
-			/*line few.go:153*/ v_ := t5_
+			/*line few.go:148*/ var t5_ float32
+			/*line few.go:148*/ t4_, t5_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:148*/ u_ := t4_
+			/*line few.go:148*/ v_ := t5_
 			r_ = gpu_with__________(r_, gpu_exactly(f_, p_, u_, v_), gpu_size(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:8204
+//line kernels_tandem.go:8198
 }
 
 func gpu_sumOfDigits(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
-	/*line few.go:173*/ s_ := int64(0)
+	/*line few.go:168*/ s_ := int64(0)
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
 			var t4_ float32
-			/*line few.go:176*/ var t5_ float32
-			/*line few.go:176*/ t4_, t5_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:176*/ u_ := t4_
-			/*line few.go:176*/ v_ := t5_
+			/*line few.go:171*/ var t5_ float32
+			/*line few.go:171*/ t4_, t5_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:171*/ u_ := t4_
+			/*line few.go:171*/ v_ := t5_
 			s_ = s_ + gpu_digit(gpu_exactly(f_, p_, u_, v_), base_, uint64(bits_))
 		}
 	}
 	return s_
-//line kernels_tandem.go:8220
+//line kernels_tandem.go:8214
 }
 
 func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -8227,18 +8221,18 @@ func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:8231
+//line kernels_tandem.go:8225
 }
 
 func gpu_bias_(t_ gpu_double) int64 {
 	/*line format.go:47*/ return int64(1023)
-//line kernels_tandem.go:8236
+//line kernels_tandem.go:8230
 }
 
 func gpu_nowhere_(f_ gpu_double) gpu_window_ {
 	/*line terms.go:54*/ t_ := gpu_window_{lo_: gpu_most_(f_)}
 	/*line terms.go:54*/ return t_
-//line kernels_tandem.go:8242
+//line kernels_tandem.go:8236
 }
 
 func gpu_none__________(f_ gpu_double, p_ gpu_one, m_ gpu_magic_) gpu_digits {
@@ -8248,37 +8242,37 @@ func gpu_none__________(f_ gpu_double, p_ gpu_one, m_ gpu_magic_) gpu_digits {
 		/*line terms.go:165*/ return t_
 	}
 	return d_
-//line kernels_tandem.go:8252
+//line kernels_tandem.go:8246
 }
 
 func gpu_factorsIn_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
-	/*line few.go:127*/ var u_ float64
+	/*line few.go:122*/ var u_ float64
 	_ = u_
-	/*line few.go:127*/ var v_ float64
+	/*line few.go:122*/ var v_ float64
 	_ = v_
-	/*line few.go:128*/ t2_ := gpu_element_(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-	/*line few.go:128*/ x_ := t2_
-	/*line few.go:128*/ y_ := float64(0)
+	/*line few.go:123*/ t2_ := gpu_element_(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
+	/*line few.go:123*/ x_ := t2_
+	/*line few.go:123*/ y_ := float64(0)
 	if gpu_product(p_) || gpu_exact(p_) {
 		t3_ := gpu_element_(t_.y_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-		/*line few.go:130*/ y_ = t3_
+		/*line few.go:125*/ y_ = t3_
 	}
 	var t4_ float64
-	/*line few.go:132*/ var t5_ float64
-	/*line few.go:132*/ t4_, t5_ = gpu_factorsOf_(f_, p_, x_, y_, less_, t_.mask_)
-	/*line few.go:132*/ return t4_, t5_
-//line kernels_tandem.go:8271
+	/*line few.go:127*/ var t5_ float64
+	/*line few.go:127*/ t4_, t5_ = gpu_factorsOf_(f_, p_, x_, y_, less_, t_.mask_)
+	/*line few.go:127*/ return t4_, t5_
+//line kernels_tandem.go:8265
 }
 
 func gpu_with____________(w_ gpu_window_, most_ int64, m_ int64) gpu_window_ {
 	/*line terms.go:58*/ t_ := gpu_window_{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
 	/*line terms.go:58*/ return t_
-//line kernels_tandem.go:8277
+//line kernels_tandem.go:8271
 }
 
 func gpu_most_(t_ gpu_double) int64 {
 	/*line format.go:53*/ return int64(9223372036854775807)
-//line kernels_tandem.go:8282
+//line kernels_tandem.go:8276
 }
 
 func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
@@ -8289,7 +8283,7 @@ func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
 		}
 	}
 	return m_
-//line kernels_tandem.go:8293
+//line kernels_tandem.go:8287
 }
 
 func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64, m_ gpu_magic_, deep_ bool) gpu_digits {
@@ -8315,7 +8309,7 @@ func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64
 		d_.c_ = d_.c_ + gpu_bits_(f_, (lower_-(z_-m_.b_))+m_.c_)
 	}
 	return d_
-//line kernels_tandem.go:8319
+//line kernels_tandem.go:8313
 }
 
 func gpu_without_(f_ gpu_double, p_ gpu_one, d_ gpu_digits, n_ int64, m_ gpu_magic_, deep_ bool) gpu_digits {
@@ -8335,7 +8329,7 @@ func gpu_without_(f_ gpu_double, p_ gpu_one, d_ gpu_digits, n_ int64, m_ gpu_mag
 	}
 	t3_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - b_}
 	/*line terms.go:210*/ return t3_
-//line kernels_tandem.go:8339
+//line kernels_tandem.go:8333
 }
 
 func gpu_headroom_(f_ gpu_double, p_ gpu_one) int64 {
@@ -8343,17 +8337,17 @@ func gpu_headroom_(f_ gpu_double, p_ gpu_one) int64 {
 		return int64(9)
 	}
 	return int64(0)
-//line kernels_tandem.go:8347
+//line kernels_tandem.go:8341
 }
 
 func gpu_power_(t_ gpu_double, field_ int64) float64 {
 	/*line format.go:52*/ return math.Float64frombits(uint64(field_) << (52))
-//line kernels_tandem.go:8352
+//line kernels_tandem.go:8346
 }
 
 func gpu_field_(t_ gpu_double, bits_ int64) int64 {
 	/*line format.go:54*/ return bits_ >> (52)
-//line kernels_tandem.go:8357
+//line kernels_tandem.go:8351
 }
 
 func gpu_leastTop_(f_ gpu_double, p_ gpu_one, deep_ bool) int64 {
@@ -8361,47 +8355,47 @@ func gpu_leastTop_(f_ gpu_double, p_ gpu_one, deep_ bool) int64 {
 		return ((int64(2) * gpu_step_(f_, p_)) - gpu_headroom_(f_, p_)) - int64(1)
 	}
 	return (gpu_step_(f_, p_) - gpu_headroom_(f_, p_)) - int64(1)
-//line kernels_tandem.go:8365
+//line kernels_tandem.go:8359
 }
 
 func gpu_precision_(t_ gpu_double) int64 {
 	/*line format.go:46*/ return int64(53)
-//line kernels_tandem.go:8370
+//line kernels_tandem.go:8364
 }
 
 func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) gpu_reach {
-	/*line few.go:147*/ if (!gpu_product(p_)) && (gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_))) {
+	/*line few.go:142*/ if (!gpu_product(p_)) && (gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_))) {
 		return gpu_reachIn_(f_, w_)
 	}
 	r_ := gpu_noReach()
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
 			var t4_ float64
-			/*line few.go:153*/ var t5_ float64
-			/*line few.go:153*/ t4_, t5_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:153*/ u_ := t4_
-			/*line few.go:153*/ v_ := t5_
+			/*line few.go:148*/ var t5_ float64
+			/*line few.go:148*/ t4_, t5_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:148*/ u_ := t4_
+			/*line few.go:148*/ v_ := t5_
 			r_ = gpu_with__________(r_, gpu_exactly_(f_, p_, u_, v_), gpu_size_(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:8389
+//line kernels_tandem.go:8383
 }
 
 func gpu_sumOfDigits_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
-	/*line few.go:173*/ s_ := int64(0)
+	/*line few.go:168*/ s_ := int64(0)
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
 			var t4_ float64
-			/*line few.go:176*/ var t5_ float64
-			/*line few.go:176*/ t4_, t5_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:176*/ u_ := t4_
-			/*line few.go:176*/ v_ := t5_
+			/*line few.go:171*/ var t5_ float64
+			/*line few.go:171*/ t4_, t5_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:171*/ u_ := t4_
+			/*line few.go:171*/ v_ := t5_
 			s_ = s_ + gpu_digit(gpu_exactly_(f_, p_, u_, v_), base_, uint64(bits_))
 		}
 	}
 	return s_
-//line kernels_tandem.go:8405
+//line kernels_tandem.go:8399
 }
 
 func gpu_none___________(f_ gpu_double, p_ gpu_pair, m_ gpu_magic_) gpu_digits {
@@ -8411,26 +8405,26 @@ func gpu_none___________(f_ gpu_double, p_ gpu_pair, m_ gpu_magic_) gpu_digits {
 		/*line terms.go:165*/ return t_
 	}
 	return d_
-//line kernels_tandem.go:8415
+//line kernels_tandem.go:8409
 }
 
 func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, i_ int64, j_ int64) (float64, float64) {
-	/*line few.go:127*/ var u_ float64
+	/*line few.go:122*/ var u_ float64
 	_ = u_
-	/*line few.go:127*/ var v_ float64
+	/*line few.go:122*/ var v_ float64
 	_ = v_
-	/*line few.go:128*/ t2_ := gpu_element(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-	/*line few.go:128*/ x_ := t2_
-	/*line few.go:128*/ y_ := float32(0)
+	/*line few.go:123*/ t2_ := gpu_element(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
+	/*line few.go:123*/ x_ := t2_
+	/*line few.go:123*/ y_ := float32(0)
 	if gpu_product_(p_) || gpu_exact_(p_) {
 		t3_ := gpu_element(t_.y_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-		/*line few.go:130*/ y_ = t3_
+		/*line few.go:125*/ y_ = t3_
 	}
 	var t4_ float64
-	/*line few.go:132*/ var t5_ float64
-	/*line few.go:132*/ t4_, t5_ = gpu_factorsOf__(f_, p_, x_, y_, less_, t_.mask_)
-	/*line few.go:132*/ return t4_, t5_
-//line kernels_tandem.go:8434
+	/*line few.go:127*/ var t5_ float64
+	/*line few.go:127*/ t4_, t5_ = gpu_factorsOf__(f_, p_, x_, y_, less_, t_.mask_)
+	/*line few.go:127*/ return t4_, t5_
+//line kernels_tandem.go:8428
 }
 
 func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
@@ -8441,7 +8435,7 @@ func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
 		}
 	}
 	return m_
-//line kernels_tandem.go:8445
+//line kernels_tandem.go:8439
 }
 
 func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float64, m_ gpu_magic_, deep_ bool) gpu_digits {
@@ -8467,7 +8461,7 @@ func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float
 		d_.c_ = d_.c_ + gpu_bits_(f_, (lower_-(z_-m_.b_))+m_.c_)
 	}
 	return d_
-//line kernels_tandem.go:8471
+//line kernels_tandem.go:8465
 }
 
 func gpu_without__(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, n_ int64, m_ gpu_magic_, deep_ bool) gpu_digits {
@@ -8487,7 +8481,7 @@ func gpu_without__(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, n_ int64, m_ gpu_m
 	}
 	t3_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - b_}
 	/*line terms.go:210*/ return t3_
-//line kernels_tandem.go:8491
+//line kernels_tandem.go:8485
 }
 
 func gpu_headroom__(f_ gpu_double, p_ gpu_pair) int64 {
@@ -8495,7 +8489,7 @@ func gpu_headroom__(f_ gpu_double, p_ gpu_pair) int64 {
 		return int64(9)
 	}
 	return int64(0)
-//line kernels_tandem.go:8499
+//line kernels_tandem.go:8493
 }
 
 func gpu_leastTop__(f_ gpu_double, p_ gpu_pair, deep_ bool) int64 {
@@ -8503,42 +8497,42 @@ func gpu_leastTop__(f_ gpu_double, p_ gpu_pair, deep_ bool) int64 {
 		return ((int64(2) * gpu_step__(f_, p_)) - gpu_headroom__(f_, p_)) - int64(1)
 	}
 	return (gpu_step__(f_, p_) - gpu_headroom__(f_, p_)) - int64(1)
-//line kernels_tandem.go:8507
+//line kernels_tandem.go:8501
 }
 
 func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) gpu_reach {
-	/*line few.go:147*/ if (!gpu_product_(p_)) && (gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_))) {
+	/*line few.go:142*/ if (!gpu_product_(p_)) && (gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_))) {
 		return gpu_reachIn_(f_, w_)
 	}
 	r_ := gpu_noReach()
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
 			var t4_ float64
-			/*line few.go:153*/ var t5_ float64
-			/*line few.go:153*/ t4_, t5_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:153*/ u_ := t4_
-			/*line few.go:153*/ v_ := t5_
+			/*line few.go:148*/ var t5_ float64
+			/*line few.go:148*/ t4_, t5_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:148*/ u_ := t4_
+			/*line few.go:148*/ v_ := t5_
 			r_ = gpu_with__________(r_, gpu_exactly__(f_, p_, u_, v_), gpu_size__(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:8526
+//line kernels_tandem.go:8520
 }
 
 func gpu_sumOfDigits__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
-	/*line few.go:173*/ s_ := int64(0)
+	/*line few.go:168*/ s_ := int64(0)
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
 			var t4_ float64
-			/*line few.go:176*/ var t5_ float64
-			/*line few.go:176*/ t4_, t5_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:176*/ u_ := t4_
-			/*line few.go:176*/ v_ := t5_
+			/*line few.go:171*/ var t5_ float64
+			/*line few.go:171*/ t4_, t5_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:171*/ u_ := t4_
+			/*line few.go:171*/ v_ := t5_
 			s_ = s_ + gpu_digit(gpu_exactly__(f_, p_, u_, v_), base_, uint64(bits_))
 		}
 	}
 	return s_
-//line kernels_tandem.go:8542
+//line kernels_tandem.go:8536
 }
 
 func gpu_none____________(f_ gpu_double, p_ gpu_two, m_ gpu_magic_) gpu_digits {
@@ -8548,26 +8542,26 @@ func gpu_none____________(f_ gpu_double, p_ gpu_two, m_ gpu_magic_) gpu_digits {
 		/*line terms.go:165*/ return t_
 	}
 	return d_
-//line kernels_tandem.go:8552
+//line kernels_tandem.go:8546
 }
 
 func gpu_factorsIn___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
-	/*line few.go:127*/ var u_ float64
+	/*line few.go:122*/ var u_ float64
 	_ = u_
-	/*line few.go:127*/ var v_ float64
+	/*line few.go:122*/ var v_ float64
 	_ = v_
-	/*line few.go:128*/ t2_ := gpu_element_(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-	/*line few.go:128*/ x_ := t2_
-	/*line few.go:128*/ y_ := float64(0)
+	/*line few.go:123*/ t2_ := gpu_element_(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
+	/*line few.go:123*/ x_ := t2_
+	/*line few.go:123*/ y_ := float64(0)
 	if gpu_product__(p_) || gpu_exact__(p_) {
 		t3_ := gpu_element_(t_.y_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-		/*line few.go:130*/ y_ = t3_
+		/*line few.go:125*/ y_ = t3_
 	}
 	var t4_ float64
-	/*line few.go:132*/ var t5_ float64
-	/*line few.go:132*/ t4_, t5_ = gpu_factorsOf___(f_, p_, x_, y_, less_, t_.mask_)
-	/*line few.go:132*/ return t4_, t5_
-//line kernels_tandem.go:8571
+	/*line few.go:127*/ var t5_ float64
+	/*line few.go:127*/ t4_, t5_ = gpu_factorsOf___(f_, p_, x_, y_, less_, t_.mask_)
+	/*line few.go:127*/ return t4_, t5_
+//line kernels_tandem.go:8565
 }
 
 func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
@@ -8578,7 +8572,7 @@ func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
 		}
 	}
 	return m_
-//line kernels_tandem.go:8582
+//line kernels_tandem.go:8576
 }
 
 func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float64, m_ gpu_magic_, deep_ bool) gpu_digits {
@@ -8604,7 +8598,7 @@ func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float
 		d_.c_ = d_.c_ + gpu_bits_(f_, (lower_-(z_-m_.b_))+m_.c_)
 	}
 	return d_
-//line kernels_tandem.go:8608
+//line kernels_tandem.go:8602
 }
 
 func gpu_without___(f_ gpu_double, p_ gpu_two, d_ gpu_digits, n_ int64, m_ gpu_magic_, deep_ bool) gpu_digits {
@@ -8624,7 +8618,7 @@ func gpu_without___(f_ gpu_double, p_ gpu_two, d_ gpu_digits, n_ int64, m_ gpu_m
 	}
 	t3_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - b_}
 	/*line terms.go:210*/ return t3_
-//line kernels_tandem.go:8628
+//line kernels_tandem.go:8622
 }
 
 func gpu_headroom___(f_ gpu_double, p_ gpu_two) int64 {
@@ -8632,7 +8626,7 @@ func gpu_headroom___(f_ gpu_double, p_ gpu_two) int64 {
 		return int64(9)
 	}
 	return int64(0)
-//line kernels_tandem.go:8636
+//line kernels_tandem.go:8630
 }
 
 func gpu_leastTop___(f_ gpu_double, p_ gpu_two, deep_ bool) int64 {
@@ -8640,42 +8634,42 @@ func gpu_leastTop___(f_ gpu_double, p_ gpu_two, deep_ bool) int64 {
 		return ((int64(2) * gpu_step___(f_, p_)) - gpu_headroom___(f_, p_)) - int64(1)
 	}
 	return (gpu_step___(f_, p_) - gpu_headroom___(f_, p_)) - int64(1)
-//line kernels_tandem.go:8644
+//line kernels_tandem.go:8638
 }
 
 func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) gpu_reach {
-	/*line few.go:147*/ if (!gpu_product__(p_)) && (gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_))) {
+	/*line few.go:142*/ if (!gpu_product__(p_)) && (gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_))) {
 		return gpu_reachIn_(f_, w_)
 	}
 	r_ := gpu_noReach()
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
 			var t4_ float64
-			/*line few.go:153*/ var t5_ float64
-			/*line few.go:153*/ t4_, t5_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:153*/ u_ := t4_
-			/*line few.go:153*/ v_ := t5_
+			/*line few.go:148*/ var t5_ float64
+			/*line few.go:148*/ t4_, t5_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:148*/ u_ := t4_
+			/*line few.go:148*/ v_ := t5_
 			r_ = gpu_with__________(r_, gpu_exactly___(f_, p_, u_, v_), gpu_size___(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:8663
+//line kernels_tandem.go:8657
 }
 
 func gpu_sumOfDigits___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
-	/*line few.go:173*/ s_ := int64(0)
+	/*line few.go:168*/ s_ := int64(0)
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
 			var t4_ float64
-			/*line few.go:176*/ var t5_ float64
-			/*line few.go:176*/ t4_, t5_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:176*/ u_ := t4_
-			/*line few.go:176*/ v_ := t5_
+			/*line few.go:171*/ var t5_ float64
+			/*line few.go:171*/ t4_, t5_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:171*/ u_ := t4_
+			/*line few.go:171*/ v_ := t5_
 			s_ = s_ + gpu_digit(gpu_exactly___(f_, p_, u_, v_), base_, uint64(bits_))
 		}
 	}
 	return s_
-//line kernels_tandem.go:8679
+//line kernels_tandem.go:8673
 }
 
 func gpu_addIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits_) {
@@ -8698,7 +8692,7 @@ func gpu_addIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, de
 		count_ = int32(((b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)))
 	}
 	return w_, gpu_without(f_, p_, d_, count_, m_, deep_)
-//line kernels_tandem.go:8702
+//line kernels_tandem.go:8696
 }
 
 func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
@@ -8715,7 +8709,7 @@ func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (f
 	/*line along.go:225*/ var t2_ float32
 	/*line along.go:225*/ t_, t2_ = gpu_factorsOf(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:225*/ return t_, t2_
-//line kernels_tandem.go:8719
+//line kernels_tandem.go:8713
 }
 
 func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
@@ -8749,7 +8743,7 @@ func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
 		t10_.special_ = gpu_Special(float32(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:8753
+//line kernels_tandem.go:8747
 }
 
 func gpu_size(f_ gpu_single, p_ gpu_one) int64 {
@@ -8757,7 +8751,7 @@ func gpu_size(f_ gpu_single, p_ gpu_one) int64 {
 		return int64(2) * gpu_precision(f_)
 	}
 	return gpu_precision(f_)
-//line kernels_tandem.go:8761
+//line kernels_tandem.go:8755
 }
 
 func gpu_digit(w_ gpu_wide, base_ int64, width_ uint64) int64 {
@@ -8768,7 +8762,7 @@ func gpu_digit(w_ gpu_wide, base_ int64, width_ uint64) int64 {
 		return -d_
 	}
 	return d_
-//line kernels_tandem.go:8772
+//line kernels_tandem.go:8766
 }
 
 func gpu_Carry_(w_ []int64, at_ gpu_Place) {
@@ -8779,7 +8773,7 @@ func gpu_Carry_(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:8783
+//line kernels_tandem.go:8777
 }
 
 func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -8787,7 +8781,7 @@ func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:8791
+//line kernels_tandem.go:8785
 }
 
 func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -8816,7 +8810,7 @@ func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
 		}
 	}
 	return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:8820
+//line kernels_tandem.go:8814
 }
 
 func gpu_Root(v_ gpu_Value) gpu_Value {
@@ -8849,44 +8843,44 @@ func gpu_Root(v_ gpu_Value) gpu_Value {
 		}
 	}
 	return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-int64(58), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:8853
+//line kernels_tandem.go:8847
 }
 
 func gpu_value_(f_ gpu_single, special_ int64) float32 {
-	/*line round.go:94*/ inf_ := gpu_power(f_, (int64(2)*gpu_bias(f_))+int64(1))
+	/*line round.go:89*/ inf_ := gpu_power(f_, (int64(2)*gpu_bias(f_))+int64(1))
 	t_ := special_
 	if t_ == int64(2) {
 		return inf_
 	} else {
-		/*line round.go:98*/ if t_ == int64(4) {
+		/*line round.go:93*/ if t_ == int64(4) {
 			return -inf_
 		}
 	}
-	/*line round.go:101*/ return inf_ - inf_
-//line kernels_tandem.go:8867
+	/*line round.go:96*/ return inf_ - inf_
+//line kernels_tandem.go:8861
 }
 
 func gpu_round(t_ gpu_single, v_ gpu_Value) float32 {
 	/*line format.go:42*/ return math.Float32frombits(gpu_Bits32(v_))
-//line kernels_tandem.go:8872
+//line kernels_tandem.go:8866
 }
 
 func gpu_shifted(s_ gpu_short, width_ int64, d_ int64) gpu_short {
-	/*line few.go:195*/ hi_ := (s_.hi_ << (uint64(width_))) | (s_.lo_ >> (uint64((int64(64) - width_))))
-	/*line few.go:195*/ lo_ := s_.lo_ << (uint64(width_))
+	/*line few.go:190*/ hi_ := (s_.hi_ << (uint64(width_))) | (s_.lo_ >> (uint64((int64(64) - width_))))
+	/*line few.go:190*/ lo_ := s_.lo_ << (uint64(width_))
 	t_ := uint64(d_)
-	/*line few.go:196*/ t2_ := (lo_ + t_) + uint64(0)
-	/*line few.go:196*/ t3_ := ((lo_ & t_) | ((lo_ | t_) &^ t2_)) >> (63)
-	/*line few.go:196*/ lo_ = t2_
-	/*line few.go:196*/ carry_ := t3_
+	/*line few.go:191*/ t2_ := (lo_ + t_) + uint64(0)
+	/*line few.go:191*/ t3_ := ((lo_ & t_) | ((lo_ | t_) &^ t2_)) >> (63)
+	/*line few.go:191*/ lo_ = t2_
+	/*line few.go:191*/ carry_ := t3_
 	t4_ := uint64((d_ >> (63)))
-	/*line few.go:197*/ t5_ := (hi_ + t4_) + carry_
-	/*line few.go:197*/ t6_ := ((hi_ & t4_) | ((hi_ | t4_) &^ t5_)) >> (63)
+	/*line few.go:192*/ t5_ := (hi_ + t4_) + carry_
+	/*line few.go:192*/ t6_ := ((hi_ & t4_) | ((hi_ | t4_) &^ t5_)) >> (63)
 	_ = t6_
-	/*line few.go:197*/ hi_ = t5_
+	/*line few.go:192*/ hi_ = t5_
 	t7_ := gpu_short{hi_: hi_, lo_: lo_}
-	/*line few.go:198*/ return t7_
-//line kernels_tandem.go:8890
+	/*line few.go:193*/ return t7_
+//line kernels_tandem.go:8884
 }
 
 func gpu_and_(s_ gpu_short, t_ gpu_short) gpu_short {
@@ -8904,7 +8898,7 @@ func gpu_and_(s_ gpu_short, t_ gpu_short) gpu_short {
 	/*line short.go:30*/ hi_ := t8_
 	t10_ := gpu_short{hi_: hi_, lo_: lo_}
 	/*line short.go:31*/ return t10_
-//line kernels_tandem.go:8908
+//line kernels_tandem.go:8902
 }
 
 func gpu_valueWith(s_ gpu_short, up_ int64, c_ gpu_short, base_ int64) gpu_Value {
@@ -8956,7 +8950,7 @@ func gpu_valueWith(s_ gpu_short, up_ int64, c_ gpu_short, base_ int64) gpu_Value
 	v_.Lo_ = v_.Lo_ | (lo_ >> (uint64(64) - z_))
 	v_.Rest_ = (lo_ << (z_)) != uint64(0)
 	return v_
-//line kernels_tandem.go:8960
+//line kernels_tandem.go:8954
 }
 
 func gpu_addIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
@@ -8979,7 +8973,7 @@ func gpu_addIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, 
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(f_, p_, d_, count_, m_, deep_)
-//line kernels_tandem.go:8983
+//line kernels_tandem.go:8977
 }
 
 func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
@@ -8996,7 +8990,7 @@ func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) 
 	/*line along.go:225*/ var t2_ float64
 	/*line along.go:225*/ t_, t2_ = gpu_factorsOf_(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:225*/ return t_, t2_
-//line kernels_tandem.go:9000
+//line kernels_tandem.go:8994
 }
 
 func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
@@ -9030,7 +9024,7 @@ func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:9034
+//line kernels_tandem.go:9028
 }
 
 func gpu_size_(f_ gpu_double, p_ gpu_one) int64 {
@@ -9038,26 +9032,26 @@ func gpu_size_(f_ gpu_double, p_ gpu_one) int64 {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:9042
+//line kernels_tandem.go:9036
 }
 
 func gpu_value__(f_ gpu_double, special_ int64) float64 {
-	/*line round.go:94*/ inf_ := gpu_power_(f_, (int64(2)*gpu_bias_(f_))+int64(1))
+	/*line round.go:89*/ inf_ := gpu_power_(f_, (int64(2)*gpu_bias_(f_))+int64(1))
 	t_ := special_
 	if t_ == int64(2) {
 		return inf_
 	} else {
-		/*line round.go:98*/ if t_ == int64(4) {
+		/*line round.go:93*/ if t_ == int64(4) {
 			return -inf_
 		}
 	}
-	/*line round.go:101*/ return inf_ - inf_
-//line kernels_tandem.go:9056
+	/*line round.go:96*/ return inf_ - inf_
+//line kernels_tandem.go:9050
 }
 
 func gpu_round_(t_ gpu_double, v_ gpu_Value) float64 {
 	/*line format.go:56*/ return math.Float64frombits(gpu_Bits64(v_))
-//line kernels_tandem.go:9061
+//line kernels_tandem.go:9055
 }
 
 func gpu_addIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
@@ -9080,7 +9074,7 @@ func gpu_addIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int6
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without__(f_, p_, d_, count_, m_, deep_)
-//line kernels_tandem.go:9084
+//line kernels_tandem.go:9078
 }
 
 func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int64) (float64, float64) {
@@ -9097,7 +9091,7 @@ func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int6
 	/*line along.go:225*/ var t2_ float64
 	/*line along.go:225*/ t_, t2_ = gpu_factorsOf__(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:225*/ return t_, t2_
-//line kernels_tandem.go:9101
+//line kernels_tandem.go:9095
 }
 
 func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide {
@@ -9131,7 +9125,7 @@ func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide 
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:9135
+//line kernels_tandem.go:9129
 }
 
 func gpu_size__(f_ gpu_double, p_ gpu_pair) int64 {
@@ -9139,7 +9133,7 @@ func gpu_size__(f_ gpu_double, p_ gpu_pair) int64 {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:9143
+//line kernels_tandem.go:9137
 }
 
 func gpu_addIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
@@ -9162,7 +9156,7 @@ func gpu_addIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without___(f_, p_, d_, count_, m_, deep_)
-//line kernels_tandem.go:9166
+//line kernels_tandem.go:9160
 }
 
 func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
@@ -9179,7 +9173,7 @@ func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64
 	/*line along.go:225*/ var t2_ float64
 	/*line along.go:225*/ t_, t2_ = gpu_factorsOf___(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:225*/ return t_, t2_
-//line kernels_tandem.go:9183
+//line kernels_tandem.go:9177
 }
 
 func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide {
@@ -9213,7 +9207,7 @@ func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide 
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:9217
+//line kernels_tandem.go:9211
 }
 
 func gpu_size___(f_ gpu_double, p_ gpu_two) int64 {
@@ -9221,20 +9215,20 @@ func gpu_size___(f_ gpu_double, p_ gpu_two) int64 {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:9225
+//line kernels_tandem.go:9219
 }
 
 func gpu_room(s_ gpu_short, left_ int64) int64 {
-	/*line few.go:186*/ hi_ := s_.hi_ ^ uint64((int64(s_.hi_) >> (63)))
+	/*line few.go:181*/ hi_ := s_.hi_ ^ uint64((int64(s_.hi_) >> (63)))
 	if hi_ == uint64(0) {
 		return min(int64(48), left_)
 	}
 	return min(min(int64(48), left_), int64(bits.LeadingZeros64(hi_))-int64(2))
-//line kernels_tandem.go:9234
+//line kernels_tandem.go:9228
 }
 
 func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
-	/*line few.go:204*/ var v_ gpu_Value
+	/*line few.go:199*/ var v_ gpu_Value
 	if rest_ && (int64(s_.hi_) < int64(0)) {
 		v_ = gpu_NewValue(^s_.hi_, ^s_.lo_, base_, true)
 	} else {
@@ -9242,32 +9236,32 @@ func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
 	}
 	v_.Rest_ = rest_
 	return v_
-//line kernels_tandem.go:9246
+//line kernels_tandem.go:9240
 }
 
 func gpu_key32(x_ float32) int32 {
 	/*line fold.go:78*/ b_ := int32(math.Float32bits(x_))
 	return b_ ^ ((b_ >> (31)) & int32(2147483647))
-//line kernels_tandem.go:9252
+//line kernels_tandem.go:9246
 }
 
 func gpu_chosen(s_ gpu_state, order_ int64) int64 {
-	/*line fold.go:272*/ t_ := order_
+	/*line fold.go:273*/ t_ := order_
 	if t_ == int64(-1) {
 		return s_.b_
 	} else {
-		/*line fold.go:275*/ if t_ == int64(1) {
+		/*line fold.go:276*/ if t_ == int64(1) {
 			return max(s_.a_, ^s_.b_)
 		}
 	}
-	/*line fold.go:278*/ return s_.a_
-//line kernels_tandem.go:9265
+	/*line fold.go:279*/ return s_.a_
+//line kernels_tandem.go:9259
 }
 
 func gpu_key64(x_ float64) int64 {
 	/*line fold.go:83*/ b_ := int64(math.Float64bits(x_))
 	return b_ ^ ((b_ >> (63)) & int64(9223372036854775807))
-//line kernels_tandem.go:9271
+//line kernels_tandem.go:9265
 }
 
 func gpu_above(s_ gpu_ends, k_ int32, index_ int32) gpu_ends {
@@ -9275,7 +9269,7 @@ func gpu_above(s_ gpu_ends, k_ int32, index_ int32) gpu_ends {
 	found_ := (((more_ | (-more_)) >> (31)) >> (31)) >> (1)
 	t_ := gpu_ends{a_: s_.a_ ^ more_, b_: s_.b_ ^ ((s_.b_ ^ index_) & found_)}
 	/*line fold.go:133*/ return t_
-//line kernels_tandem.go:9279
+//line kernels_tandem.go:9273
 }
 
 func gpu_above_(s_ gpu_ends_, k_ int64, index_ int64) gpu_ends_ {
@@ -9283,7 +9277,7 @@ func gpu_above_(s_ gpu_ends_, k_ int64, index_ int64) gpu_ends_ {
 	found_ := (((more_ | (-more_)) >> (31)) >> (31)) >> (1)
 	t_ := gpu_ends_{a_: s_.a_ ^ more_, b_: s_.b_ ^ ((s_.b_ ^ index_) & found_)}
 	/*line fold.go:133*/ return t_
-//line kernels_tandem.go:9287
+//line kernels_tandem.go:9281
 }
 
 func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
@@ -9293,7 +9287,7 @@ func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
 	}
 	t2_ := gpu_Value{Neg_: neg_}
 	/*line ../../../internal/superacc/value.go:19*/ return gpu_become(t2_, hi_, lo_, exp_, false)
-//line kernels_tandem.go:9297
+//line kernels_tandem.go:9291
 }
 
 func gpu_digit__(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -9301,30 +9295,30 @@ func gpu_digit__(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:9305
+//line kernels_tandem.go:9299
 }
 
 func gpu_added(f_ gpu_single, p_ gpu_one) bool {
 	/*line terms.go:125*/ return (gpu_precision(f_) > int64(24)) && (!gpu_product(p_))
-//line kernels_tandem.go:9310
+//line kernels_tandem.go:9304
 }
 
 func gpu_bits(t_ gpu_single, x_ float32) int32 {
 	/*line format.go:36*/ return int32(math.Float32bits(x_))
-//line kernels_tandem.go:9315
+//line kernels_tandem.go:9309
 }
 
 func gpu_element(x_ gpu_Matrix, i_ int64, j_ int64, o_ int64, down_ bool) float32 {
-	/*line few.go:136*/ if down_ {
+	/*line few.go:131*/ if down_ {
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:9323
+//line kernels_tandem.go:9317
 }
 
 func gpu_exact(t_ gpu_one) bool {
 	/*line terms.go:21*/ return false
-//line kernels_tandem.go:9328
+//line kernels_tandem.go:9322
 }
 
 func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ float32, mask_ int32) (float32, float32) {
@@ -9339,7 +9333,7 @@ func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ flo
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from(f_, gpu_bits(f_, x_)&mask_), float32(1)
-//line kernels_tandem.go:9343
+//line kernels_tandem.go:9337
 }
 
 func gpu_near(p_ gpu_one, x_ float32, y_ float32) float32 {
@@ -9347,41 +9341,41 @@ func gpu_near(p_ gpu_one, x_ float32, y_ float32) float32 {
 		return float32(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:9351
+//line kernels_tandem.go:9345
 }
 
 func gpu_from(t_ gpu_single, b_ int32) float32 {
 	/*line format.go:37*/ return math.Float32frombits(uint32(b_))
-//line kernels_tandem.go:9356
+//line kernels_tandem.go:9350
 }
 
 func gpu_reachIn(f_ gpu_single, w_ gpu_window) gpu_reach {
-	/*line few.go:162*/ if w_.hi_ == int32(0) {
+	/*line few.go:157*/ if w_.hi_ == int32(0) {
 		return gpu_noReach()
 	}
 	lo_ := gpu_field(f_, w_.lo_-gpu_most(f_))
-	/*line few.go:165*/ hi_ := gpu_field(f_, w_.hi_)
+	/*line few.go:160*/ hi_ := gpu_field(f_, w_.hi_)
 	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - gpu_bias(f_)) - gpu_precision(f_)) + int64(1), top_: (max(hi_, int64(1)) - gpu_bias(f_)) + int64(1)}
-	/*line few.go:166*/ return t_
-//line kernels_tandem.go:9367
+	/*line few.go:161*/ return t_
+//line kernels_tandem.go:9361
 }
 
 func gpu_added_(f_ gpu_double, p_ gpu_one) bool {
 	/*line terms.go:125*/ return (gpu_precision_(f_) > int64(24)) && (!gpu_product(p_))
-//line kernels_tandem.go:9372
+//line kernels_tandem.go:9366
 }
 
 func gpu_bits_(t_ gpu_double, x_ float64) int64 {
 	/*line format.go:50*/ return int64(math.Float64bits(x_))
-//line kernels_tandem.go:9377
+//line kernels_tandem.go:9371
 }
 
 func gpu_element_(x_ gpu_Matrix_, i_ int64, j_ int64, o_ int64, down_ bool) float64 {
-	/*line few.go:136*/ if down_ {
+	/*line few.go:131*/ if down_ {
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:9385
+//line kernels_tandem.go:9379
 }
 
 func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -9396,7 +9390,7 @@ func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ fl
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:9400
+//line kernels_tandem.go:9394
 }
 
 func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
@@ -9404,33 +9398,33 @@ func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:9408
+//line kernels_tandem.go:9402
 }
 
 func gpu_from_(t_ gpu_double, b_ int64) float64 {
 	/*line format.go:51*/ return math.Float64frombits(uint64(b_))
-//line kernels_tandem.go:9413
+//line kernels_tandem.go:9407
 }
 
 func gpu_reachIn_(f_ gpu_double, w_ gpu_window_) gpu_reach {
-	/*line few.go:162*/ if w_.hi_ == int64(0) {
+	/*line few.go:157*/ if w_.hi_ == int64(0) {
 		return gpu_noReach()
 	}
 	lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
-	/*line few.go:165*/ hi_ := gpu_field_(f_, w_.hi_)
+	/*line few.go:160*/ hi_ := gpu_field_(f_, w_.hi_)
 	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - gpu_bias_(f_)) - gpu_precision_(f_)) + int64(1), top_: (max(hi_, int64(1)) - gpu_bias_(f_)) + int64(1)}
-	/*line few.go:166*/ return t_
-//line kernels_tandem.go:9424
+	/*line few.go:161*/ return t_
+//line kernels_tandem.go:9418
 }
 
 func gpu_added__(f_ gpu_double, p_ gpu_pair) bool {
 	/*line terms.go:125*/ return (gpu_precision_(f_) > int64(24)) && (!gpu_product_(p_))
-//line kernels_tandem.go:9429
+//line kernels_tandem.go:9423
 }
 
 func gpu_exact_(t_ gpu_pair) bool {
 	/*line terms.go:23*/ return true
-//line kernels_tandem.go:9434
+//line kernels_tandem.go:9428
 }
 
 func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
@@ -9445,7 +9439,7 @@ func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ 
 		return float64((x_ - shift_)), float64((y_ - shift_))
 	}
 	return gpu_from_(f_, gpu_bits_(f_, float64(x_))&mask_), float64(1)
-//line kernels_tandem.go:9449
+//line kernels_tandem.go:9443
 }
 
 func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
@@ -9453,17 +9447,17 @@ func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:9457
+//line kernels_tandem.go:9451
 }
 
 func gpu_added___(f_ gpu_double, p_ gpu_two) bool {
 	/*line terms.go:125*/ return (gpu_precision_(f_) > int64(24)) && (!gpu_product__(p_))
-//line kernels_tandem.go:9462
+//line kernels_tandem.go:9456
 }
 
 func gpu_exact__(t_ gpu_two) bool {
 	/*line terms.go:25*/ return false
-//line kernels_tandem.go:9467
+//line kernels_tandem.go:9461
 }
 
 func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -9478,7 +9472,7 @@ func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ 
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:9482
+//line kernels_tandem.go:9476
 }
 
 func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
@@ -9486,7 +9480,7 @@ func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:9490
+//line kernels_tandem.go:9484
 }
 
 func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
@@ -9495,7 +9489,7 @@ func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
 	/*line format.go:41*/ var t4_ bool
 	/*line format.go:41*/ t2_, t3_, t4_ = gpu_Split32(math.Float32bits(x_))
 	/*line format.go:41*/ return t2_, t3_, t4_
-//line kernels_tandem.go:9499
+//line kernels_tandem.go:9493
 }
 
 func gpu_Special(x_ float32) int64 {
@@ -9507,7 +9501,7 @@ func gpu_Special(x_ float32) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:9511
+//line kernels_tandem.go:9505
 }
 
 func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gpu_Value {
@@ -9521,12 +9515,12 @@ func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gp
 	z_ := int64(bits.LeadingZeros64(hi_))
 	t3_ := gpu_Value{Hi_: (hi_ << (uint64(z_))) | (lo_ >> (uint64((int64(64) - z_)))), Lo_: lo_ << (uint64(z_)), Exp_: exp_ - z_, Neg_: v_.Neg_, Rest_: v_.Rest_ || rest_}
 	/*line ../../../internal/superacc/value.go:118*/ return t3_
-//line kernels_tandem.go:9525
+//line kernels_tandem.go:9519
 }
 
 func gpu_Bits32(v_ gpu_Value) uint32 {
 	/*line ../../../internal/superacc/value.go:125*/ return uint32(gpu_round__(v_, int64(24), uint64(255)))
-//line kernels_tandem.go:9530
+//line kernels_tandem.go:9524
 }
 
 func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
@@ -9535,7 +9529,7 @@ func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
 	/*line format.go:55*/ var t4_ bool
 	/*line format.go:55*/ t2_, t3_, t4_ = gpu_Split64(math.Float64bits(x_))
 	/*line format.go:55*/ return t2_, t3_, t4_
-//line kernels_tandem.go:9539
+//line kernels_tandem.go:9533
 }
 
 func gpu_Special_(x_ float64) int64 {
@@ -9547,12 +9541,12 @@ func gpu_Special_(x_ float64) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:9551
+//line kernels_tandem.go:9545
 }
 
 func gpu_Bits64(v_ gpu_Value) uint64 {
 	/*line ../../../internal/superacc/value.go:122*/ return gpu_round__(v_, int64(53), uint64(2047))
-//line kernels_tandem.go:9556
+//line kernels_tandem.go:9550
 }
 
 func gpu_Split32(b_ uint32) (uint64, int64, bool) {
@@ -9567,7 +9561,7 @@ func gpu_Split32(b_ uint32) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:158*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:158*/ t_, t2_, t3_ = gpu_split__(uint64(b_), int64(24), uint64(255))
 	/*line ../../../internal/superacc/value.go:158*/ return t_, t2_, t3_
-//line kernels_tandem.go:9571
+//line kernels_tandem.go:9565
 }
 
 func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
@@ -9591,7 +9585,7 @@ func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
 		keep_ = keep_ | ((inf_ + uint64(1)) << (uint64((precision_ - int64(1)))))
 	}
 	return keep_
-//line kernels_tandem.go:9595
+//line kernels_tandem.go:9589
 }
 
 func gpu_Split64(b_ uint64) (uint64, int64, bool) {
@@ -9606,7 +9600,7 @@ func gpu_Split64(b_ uint64) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:155*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:155*/ t_, t2_, t3_ = gpu_split__(b_, int64(53), uint64(2047))
 	/*line ../../../internal/superacc/value.go:155*/ return t_, t2_, t3_
-//line kernels_tandem.go:9610
+//line kernels_tandem.go:9604
 }
 
 func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
@@ -9623,10 +9617,10 @@ func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool)
 	/*line ../../../internal/superacc/value.go:162*/ field_ := t2_
 	normal_ := min(field_, uint64(1))
 	return m_ | (normal_ << (uint64((precision_ - int64(1))))), gpu_lowest(precision_, inf_) + int64((field_ - normal_)), field_ != inf_
-//line kernels_tandem.go:9627
+//line kernels_tandem.go:9621
 }
 
 func gpu_lowest(precision_ int64, inf_ uint64) int64 {
 	/*line ../../../internal/superacc/value.go:152*/ return (int64(2) - precision_) - int64((inf_ >> (1)))
-//line kernels_tandem.go:9632
+//line kernels_tandem.go:9626
 }

@@ -42,12 +42,7 @@ func Round[T float32 | float64, F rounder[T]](it gpu.Item, f F, c gpu.Matrix[T],
 			}
 			v = superacc.Top(parts, superacc.Place{At: o, Step: outputs, N: words}, bottom)
 		}
-		x := rounded(f, v, special, over, root)
-		if c.Cols == 1 {
-			c.Set(o, 0, x)
-		} else {
-			c.Set(0, o, x)
-		}
+		put(c, o, rounded(f, v, special, over, root))
 	}
 }
 
