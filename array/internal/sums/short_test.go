@@ -11,13 +11,13 @@ func TestValueWith(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 5))
 	for range 20000 {
 		x := big.NewInt(int64(r.Uint64())>>(9+r.IntN(55)) | 1) // often a middle: 54 bits
-		k := uint(r.IntN(110))
+		up := []int{23, 44, 52}[r.IntN(3)] // steps
+		k := uint(r.IntN(up + 58))
 		near := new(big.Int).Lsh(big.NewInt(int64(r.IntN(3)-1)), r.UintN(k+1))
 		x.Lsh(x, k).Add(x, near)
-		const up = 52
-		high := new(big.Int).Rsh(x, up)
+		high := new(big.Int).Rsh(x, uint(up))
 		high.Sub(high, big.NewInt((r.Int64()-r.Int64())>>r.IntN(63)))
-		s, c := shortOfBig(high), shortOfBig(new(big.Int).Sub(x, new(big.Int).Lsh(high, up)))
+		s, c := shortOfBig(high), shortOfBig(new(big.Int).Sub(x, new(big.Int).Lsh(high, uint(up))))
 		want, _ := new(big.Float).SetInt(x).Float64()
 		if got := (double{}).round(s.valueWith(up, c, 0)); got != want {
 			t.Fatalf("%v, as %x * 2^%d + %x, is %v, want %v", x, s, up, c, got, want)

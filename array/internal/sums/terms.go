@@ -68,6 +68,9 @@ func fits[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p 
 		span *= 2
 	}
 	span -= headroom(f, p) + 2
+	if p.exact() {
+		span += f.precision() - 48 // the bits of a product of two float32
+	}
 	if p.product() {
 		span, least = f.precision()-5, f.precision()+2
 	}
@@ -125,10 +128,11 @@ func added[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p
 	return f.precision() > 24 && !p.product()
 }
 
-// headroom is the bits of a magic number that are there for the sum of a block, and for rounding.
+// headroom is the bits of a magic number that are there for the sum of a block: 256 terms take it
+// to the ends of its binade, and not beyond.
 func headroom[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P) int {
 	if added(f, p) {
-		return 9
+		return 8
 	}
 	return 0
 }
