@@ -664,7 +664,7 @@ var expKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: expFloat64Kernel},
 }
 
-var expFloat32Kernel = kernelsPacked.Source("exp_float32", "f7f3eb03a4184f81f0edae7c4cf690ca", support.MapParams("float", "float"), support.Form(support.Map1(gpu_exp), support.Map1(exp[float32])), support.Map1(exp[float32]), "elementary.go", "../rmath/f32/exp.go")
+var expFloat32Kernel = kernelsPacked.Source("exp_float32", "60a300032846a6095576a4dcf76bd5d6", support.MapParams("float", "float"), support.Form(support.Map1(gpu_exp), support.Map1(exp[float32])), support.Map1(exp[float32]), "elementary.go")
 
 var expFloat64Kernel = kernelsPacked.Source("exp_float64", "2a6c0473f3b63c11be414aa2972634ea", support.MapParams("double", "double"), support.Form(support.Map1(gpu_exp_), support.Map1(exp[float64])), support.Map1(exp[float64]), "elementary.go", "../rmath/exp.go")
 
@@ -681,7 +681,7 @@ var exp2Kernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: exp2Float64Kernel},
 }
 
-var exp2Float32Kernel = kernelsPacked.Source("exp2_float32", "dcccacf7f78b41e44895f32a14ab90e0", support.MapParams("float", "float"), support.Form(support.Map1(gpu_exp2), support.Map1(exp2[float32])), support.Map1(exp2[float32]), "elementary.go", "../rmath/f32/exp.go")
+var exp2Float32Kernel = kernelsPacked.Source("exp2_float32", "ca82c3f9e11a2f18b2d343473858ecc4", support.MapParams("float", "float"), support.Form(support.Map1(gpu_exp2), support.Map1(exp2[float32])), support.Map1(exp2[float32]), "elementary.go")
 
 var exp2Float64Kernel = kernelsPacked.Source("exp2_float64", "701fb7119207339db0372407baf76feb", support.MapParams("double", "double"), support.Form(support.Map1(gpu_exp2_), support.Map1(exp2[float64])), support.Map1(exp2[float64]), "elementary.go", "../rmath/exp.go")
 
@@ -698,7 +698,7 @@ var expm1Kernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: expm1Float64Kernel},
 }
 
-var expm1Float32Kernel = kernelsPacked.Source("expm1_float32", "4c2d6dbba169f34f8a1578c0002ea9c1", support.MapParams("float", "float"), support.Form(support.Map1(gpu_expm1), support.Map1(expm1[float32])), support.Map1(expm1[float32]), "elementary.go", "../rmath/f32/exp.go")
+var expm1Float32Kernel = kernelsPacked.Source("expm1_float32", "1e10ff485e4fd074b74d70b025ab04c5", support.MapParams("float", "float"), support.Form(support.Map1(gpu_expm1), support.Map1(expm1[float32])), support.Map1(expm1[float32]), "elementary.go")
 
 var expm1Float64Kernel = kernelsPacked.Source("expm1_float64", "91ce393b1bb250935907da5e567597b5", support.MapParams("double", "double"), support.Form(support.Map1(gpu_expm1_), support.Map1(expm1[float64])), support.Map1(expm1[float64]), "elementary.go", "../rmath/exp.go")
 
@@ -715,9 +715,9 @@ var logKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: logFloat64Kernel},
 }
 
-var logFloat32Kernel = kernelsPacked.Source("log_float32", "ca4135619ede8f0d269c894ba63060e8", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log), support.Map1(log[float32])), support.Map1(log[float32]), "elementary.go", "../rmath/f32/log.go")
+var logFloat32Kernel = kernelsPacked.Source("log_float32", "dd05943019167e0b38f66e2c96a06c51", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log), support.Map1(log[float32])), support.Map1(log[float32]), "elementary.go")
 
-var logFloat64Kernel = kernelsPacked.Source("log_float64", "37d82b48802a88d3eebccfceada9ca69", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log_), support.Map1(log[float64])), support.Map1(log[float64]), "elementary.go", "../rmath/log.go")
+var logFloat64Kernel = kernelsPacked.Source("log_float64", "58f753b77c215e87242f244f620d0ad3", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log_), support.Map1(log[float64])), support.Map1(log[float64]), "elementary.go", "../rmath/log.go")
 
 // launchLog2 makes z [log2] of the inputs, element by element, as launch.Map has it.
 func launchLog2[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -732,9 +732,9 @@ var log2Kernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: log2Float64Kernel},
 }
 
-var log2Float32Kernel = kernelsPacked.Source("log2_float32", "dacf5cc80d6b3c00c23b7794a0c0ab6c", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log2), support.Map1(log2[float32])), support.Map1(log2[float32]), "elementary.go", "../rmath/f32/log.go")
+var log2Float32Kernel = kernelsPacked.Source("log2_float32", "70dee5985bbf9d201121538ad2bc6f73", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log2), support.Map1(log2[float32])), support.Map1(log2[float32]), "elementary.go")
 
-var log2Float64Kernel = kernelsPacked.Source("log2_float64", "50a28ca9098c88fd68cd654919d3ecb6", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log2_), support.Map1(log2[float64])), support.Map1(log2[float64]), "elementary.go", "../rmath/log.go")
+var log2Float64Kernel = kernelsPacked.Source("log2_float64", "4b2b3b5f162f78bd5c3f31b12ca78d4f", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log2_), support.Map1(log2[float64])), support.Map1(log2[float64]), "elementary.go", "../rmath/log.go")
 
 // launchLog10 makes z [log10] of the inputs, element by element, as launch.Map has it.
 func launchLog10[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -749,9 +749,9 @@ var log10Kernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: log10Float64Kernel},
 }
 
-var log10Float32Kernel = kernelsPacked.Source("log10_float32", "f4440d6f16ca06c95c202b5efb7066c4", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log10), support.Map1(log10[float32])), support.Map1(log10[float32]), "elementary.go", "../rmath/f32/log.go")
+var log10Float32Kernel = kernelsPacked.Source("log10_float32", "13b5bac0fb39137f34d051081b8f0d6c", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log10), support.Map1(log10[float32])), support.Map1(log10[float32]), "elementary.go")
 
-var log10Float64Kernel = kernelsPacked.Source("log10_float64", "f5e2570344a0131edfb5a6cd7ea633da", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log10_), support.Map1(log10[float64])), support.Map1(log10[float64]), "elementary.go", "../rmath/log.go")
+var log10Float64Kernel = kernelsPacked.Source("log10_float64", "63bd14f3ac023fbe17641ff30e906884", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log10_), support.Map1(log10[float64])), support.Map1(log10[float64]), "elementary.go", "../rmath/log.go")
 
 // launchLog1p makes z [log1p] of the inputs, element by element, as launch.Map has it.
 func launchLog1p[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -766,9 +766,9 @@ var log1pKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: log1pFloat64Kernel},
 }
 
-var log1pFloat32Kernel = kernelsPacked.Source("log1p_float32", "59abd5a1f4a93c3ef9116e3600de4b7a", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log1p), support.Map1(log1p[float32])), support.Map1(log1p[float32]), "elementary.go", "../rmath/f32/log.go")
+var log1pFloat32Kernel = kernelsPacked.Source("log1p_float32", "d38c8ad5bcef570751fc75d3febf6d27", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log1p), support.Map1(log1p[float32])), support.Map1(log1p[float32]), "elementary.go")
 
-var log1pFloat64Kernel = kernelsPacked.Source("log1p_float64", "6e94b0d78789d293e9680aba1f862f74", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log1p_), support.Map1(log1p[float64])), support.Map1(log1p[float64]), "elementary.go", "../rmath/log.go")
+var log1pFloat64Kernel = kernelsPacked.Source("log1p_float64", "1c1c221c75d6dbd658e3da0660acc1d2", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log1p_), support.Map1(log1p[float64])), support.Map1(log1p[float64]), "elementary.go", "../rmath/log.go")
 
 // launchSin makes z [sin] of the inputs, element by element, as launch.Map has it.
 func launchSin[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -783,9 +783,9 @@ var sinKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: sinFloat64Kernel},
 }
 
-var sinFloat32Kernel = kernelsPacked.Source("sin_float32", "f1c7f302eedf2c182bf0cd0649d1db7b", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sin), support.Map1(sin[float32])), support.Map1(sin[float32]), "elementary.go", "../rmath/f32/trig.go")
+var sinFloat32Kernel = kernelsPacked.Source("sin_float32", "ded538c3ebdf99cd41acf41f6a972daf", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sin), support.Map1(sin[float32])), support.Map1(sin[float32]), "elementary.go", "../rmath/f32/trig.go")
 
-var sinFloat64Kernel = kernelsPacked.Source("sin_float64", "05704ab5e6e72731b1c0d84607da5cac", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sin_), support.Map1(sin[float64])), support.Map1(sin[float64]), "elementary.go", "../rmath/trig.go")
+var sinFloat64Kernel = kernelsPacked.Source("sin_float64", "ae56e535a34df26d1455ce1ac81a2849", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sin_), support.Map1(sin[float64])), support.Map1(sin[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchCos makes z [cos] of the inputs, element by element, as launch.Map has it.
 func launchCos[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -800,9 +800,9 @@ var cosKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: cosFloat64Kernel},
 }
 
-var cosFloat32Kernel = kernelsPacked.Source("cos_float32", "c57a81d405012b7c90bc1abffc5d9674", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cos), support.Map1(cos[float32])), support.Map1(cos[float32]), "elementary.go", "../rmath/f32/trig.go")
+var cosFloat32Kernel = kernelsPacked.Source("cos_float32", "8de0d891882eb99f932a15e4c903193a", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cos), support.Map1(cos[float32])), support.Map1(cos[float32]), "elementary.go", "../rmath/f32/trig.go")
 
-var cosFloat64Kernel = kernelsPacked.Source("cos_float64", "a36688fb63cd850ba48c03cf678cb39f", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cos_), support.Map1(cos[float64])), support.Map1(cos[float64]), "elementary.go", "../rmath/trig.go")
+var cosFloat64Kernel = kernelsPacked.Source("cos_float64", "9441213187e7bf7aadaba35421db19b9", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cos_), support.Map1(cos[float64])), support.Map1(cos[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchTan makes z [tan] of the inputs, element by element, as launch.Map has it.
 func launchTan[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -817,9 +817,9 @@ var tanKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: tanFloat64Kernel},
 }
 
-var tanFloat32Kernel = kernelsPacked.Source("tan_float32", "1415fb340e9adbd9cfec0e462a4ce93e", support.MapParams("float", "float"), support.Form(support.Map1(gpu_tan), support.Map1(tan[float32])), support.Map1(tan[float32]), "elementary.go", "../rmath/f32/trig.go")
+var tanFloat32Kernel = kernelsPacked.Source("tan_float32", "2aeff3fe462a0c5ad9f2e4d15b26ca8c", support.MapParams("float", "float"), support.Form(support.Map1(gpu_tan), support.Map1(tan[float32])), support.Map1(tan[float32]), "elementary.go", "../rmath/f32/trig.go")
 
-var tanFloat64Kernel = kernelsPacked.Source("tan_float64", "b463c3ae6a44fa5fa87839fb3028b0af", support.MapParams("double", "double"), support.Form(support.Map1(gpu_tan_), support.Map1(tan[float64])), support.Map1(tan[float64]), "elementary.go", "../rmath/trig.go")
+var tanFloat64Kernel = kernelsPacked.Source("tan_float64", "70db1c2e69fad2dca86b48e27c9c7392", support.MapParams("double", "double"), support.Form(support.Map1(gpu_tan_), support.Map1(tan[float64])), support.Map1(tan[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchSinPi makes z [sinPi] of the inputs, element by element, as launch.Map has it.
 func launchSinPi[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -834,7 +834,7 @@ var sinPiKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: sinPiFloat64Kernel},
 }
 
-var sinPiFloat32Kernel = kernelsPacked.Source("sinPi_float32", "b82eb9b4a46018bae941f63f73c9ceab", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sinPi), support.Map1(sinPi[float32])), support.Map1(sinPi[float32]), "elementary.go")
+var sinPiFloat32Kernel = kernelsPacked.Source("sinPi_float32", "94d6282e993e5ecb9e170137eb438d82", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sinPi), support.Map1(sinPi[float32])), support.Map1(sinPi[float32]), "elementary.go")
 
 var sinPiFloat64Kernel = kernelsPacked.Source("sinPi_float64", "e603869921f1b8eb76edbea398124fe0", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sinPi_), support.Map1(sinPi[float64])), support.Map1(sinPi[float64]), "elementary.go", "../rmath/trig.go")
 
@@ -851,7 +851,7 @@ var cosPiKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: cosPiFloat64Kernel},
 }
 
-var cosPiFloat32Kernel = kernelsPacked.Source("cosPi_float32", "d5c82e8b449b7f0134215ffa1fbb40e2", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cosPi), support.Map1(cosPi[float32])), support.Map1(cosPi[float32]), "elementary.go")
+var cosPiFloat32Kernel = kernelsPacked.Source("cosPi_float32", "6f98441ee3dec56534ba3ae6b7f4bcf7", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cosPi), support.Map1(cosPi[float32])), support.Map1(cosPi[float32]), "elementary.go")
 
 var cosPiFloat64Kernel = kernelsPacked.Source("cosPi_float64", "177b06385a75fb5aef7019e82aad1913", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cosPi_), support.Map1(cosPi[float64])), support.Map1(cosPi[float64]), "elementary.go", "../rmath/trig.go")
 
@@ -868,7 +868,7 @@ var asinKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: asinFloat64Kernel},
 }
 
-var asinFloat32Kernel = kernelsPacked.Source("asin_float32", "0571cc2785470399bc1a586d52254983", support.MapParams("float", "float"), support.Form(support.Map1(gpu_asin), support.Map1(asin[float32])), support.Map1(asin[float32]), "elementary.go")
+var asinFloat32Kernel = kernelsPacked.Source("asin_float32", "5172da5d527aa976d171b6fbeb078eac", support.MapParams("float", "float"), support.Form(support.Map1(gpu_asin), support.Map1(asin[float32])), support.Map1(asin[float32]), "elementary.go")
 
 var asinFloat64Kernel = kernelsPacked.Source("asin_float64", "495a246b185ed45e6d9ba28bc2e0ecac", support.MapParams("double", "double"), support.Form(support.Map1(gpu_asin_), support.Map1(asin[float64])), support.Map1(asin[float64]), "elementary.go", "../rmath/trig.go")
 
@@ -885,7 +885,7 @@ var acosKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: acosFloat64Kernel},
 }
 
-var acosFloat32Kernel = kernelsPacked.Source("acos_float32", "ef5a66dbac5dab762979f9e89c228c22", support.MapParams("float", "float"), support.Form(support.Map1(gpu_acos), support.Map1(acos[float32])), support.Map1(acos[float32]), "elementary.go")
+var acosFloat32Kernel = kernelsPacked.Source("acos_float32", "0cd1d7fa2c2b5d007f9c0ee8bb61fad5", support.MapParams("float", "float"), support.Form(support.Map1(gpu_acos), support.Map1(acos[float32])), support.Map1(acos[float32]), "elementary.go")
 
 var acosFloat64Kernel = kernelsPacked.Source("acos_float64", "1e0451a33affa8c4f0f58a5bdf7b60ce", support.MapParams("double", "double"), support.Form(support.Map1(gpu_acos_), support.Map1(acos[float64])), support.Map1(acos[float64]), "elementary.go", "../rmath/trig.go")
 
@@ -902,7 +902,7 @@ var atanKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: atanFloat64Kernel},
 }
 
-var atanFloat32Kernel = kernelsPacked.Source("atan_float32", "28be8a278c97708309e247a13ef367a1", support.MapParams("float", "float"), support.Form(support.Map1(gpu_atan), support.Map1(atan[float32])), support.Map1(atan[float32]), "elementary.go", "../rmath/f32/arc.go")
+var atanFloat32Kernel = kernelsPacked.Source("atan_float32", "56bb912a000b8e6881caa6d5fb1e24b0", support.MapParams("float", "float"), support.Form(support.Map1(gpu_atan), support.Map1(atan[float32])), support.Map1(atan[float32]), "elementary.go", "../rmath/f32/arc.go")
 
 var atanFloat64Kernel = kernelsPacked.Source("atan_float64", "b64545cf50af9582fcd7023784ef2a14", support.MapParams("double", "double"), support.Form(support.Map1(gpu_atan_), support.Map1(atan[float64])), support.Map1(atan[float64]), "elementary.go", "../rmath/trig.go")
 
@@ -919,7 +919,7 @@ var sinhKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: sinhFloat64Kernel},
 }
 
-var sinhFloat32Kernel = kernelsPacked.Source("sinh_float32", "f65b815a1cefd485b34b9dc5fda4b1a8", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sinh), support.Map1(sinh[float32])), support.Map1(sinh[float32]), "elementary.go", "../rmath/f32/exp.go")
+var sinhFloat32Kernel = kernelsPacked.Source("sinh_float32", "eb22fc70a593aa249f5a6654e415ae92", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sinh), support.Map1(sinh[float32])), support.Map1(sinh[float32]), "elementary.go")
 
 var sinhFloat64Kernel = kernelsPacked.Source("sinh_float64", "934fc2e1f7ccc4860e20a0826752c4cb", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sinh_), support.Map1(sinh[float64])), support.Map1(sinh[float64]), "elementary.go", "../rmath/exp.go")
 
@@ -936,7 +936,7 @@ var coshKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: coshFloat64Kernel},
 }
 
-var coshFloat32Kernel = kernelsPacked.Source("cosh_float32", "84514c39621b3ded00b947b0d932d5df", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cosh), support.Map1(cosh[float32])), support.Map1(cosh[float32]), "elementary.go", "../rmath/f32/exp.go")
+var coshFloat32Kernel = kernelsPacked.Source("cosh_float32", "98270c4ff2038be9f6a187fb47f17827", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cosh), support.Map1(cosh[float32])), support.Map1(cosh[float32]), "elementary.go")
 
 var coshFloat64Kernel = kernelsPacked.Source("cosh_float64", "e670f1f5fbd73a9c81db5204ed3b6cf6", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cosh_), support.Map1(cosh[float64])), support.Map1(cosh[float64]), "elementary.go", "../rmath/exp.go")
 
@@ -953,7 +953,7 @@ var tanhKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: tanhFloat64Kernel},
 }
 
-var tanhFloat32Kernel = kernelsPacked.Source("tanh_float32", "8423a636983b92805724f3d74046efde", support.MapParams("float", "float"), support.Form(support.Map1(gpu_tanh), support.Map1(tanh[float32])), support.Map1(tanh[float32]), "elementary.go", "../rmath/f32/exp.go")
+var tanhFloat32Kernel = kernelsPacked.Source("tanh_float32", "80c78d3f670aad06624943c946ecf18f", support.MapParams("float", "float"), support.Form(support.Map1(gpu_tanh), support.Map1(tanh[float32])), support.Map1(tanh[float32]), "elementary.go")
 
 var tanhFloat64Kernel = kernelsPacked.Source("tanh_float64", "a3ebdf8e132b7d9e513c19d668e636ac", support.MapParams("double", "double"), support.Form(support.Map1(gpu_tanh_), support.Map1(tanh[float64])), support.Map1(tanh[float64]), "elementary.go", "../rmath/exp.go")
 
@@ -970,9 +970,9 @@ var asinhKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: asinhFloat64Kernel},
 }
 
-var asinhFloat32Kernel = kernelsPacked.Source("asinh_float32", "56a824c26f7bb14b49e297f2cb669bd0", support.MapParams("float", "float"), support.Form(support.Map1(gpu_asinh), support.Map1(asinh[float32])), support.Map1(asinh[float32]), "elementary.go", "../rmath/f32/log.go")
+var asinhFloat32Kernel = kernelsPacked.Source("asinh_float32", "5cc3684ad8f4f661d1d954536593cdb4", support.MapParams("float", "float"), support.Form(support.Map1(gpu_asinh), support.Map1(asinh[float32])), support.Map1(asinh[float32]), "elementary.go")
 
-var asinhFloat64Kernel = kernelsPacked.Source("asinh_float64", "db462499b977e12aa78198e4f11614e6", support.MapParams("double", "double"), support.Form(support.Map1(gpu_asinh_), support.Map1(asinh[float64])), support.Map1(asinh[float64]), "elementary.go", "../rmath/log.go")
+var asinhFloat64Kernel = kernelsPacked.Source("asinh_float64", "09877fe9d675b78ebb6fcc08b779e65d", support.MapParams("double", "double"), support.Form(support.Map1(gpu_asinh_), support.Map1(asinh[float64])), support.Map1(asinh[float64]), "elementary.go", "../rmath/log.go")
 
 // launchAcosh makes z [acosh] of the inputs, element by element, as launch.Map has it.
 func launchAcosh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -987,9 +987,9 @@ var acoshKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: acoshFloat64Kernel},
 }
 
-var acoshFloat32Kernel = kernelsPacked.Source("acosh_float32", "cd74a63b455a5dd07eb5f8b0f1856559", support.MapParams("float", "float"), support.Form(support.Map1(gpu_acosh), support.Map1(acosh[float32])), support.Map1(acosh[float32]), "elementary.go", "../rmath/f32/log.go")
+var acoshFloat32Kernel = kernelsPacked.Source("acosh_float32", "0ec8baca0c23110df4afa0615f03ceb1", support.MapParams("float", "float"), support.Form(support.Map1(gpu_acosh), support.Map1(acosh[float32])), support.Map1(acosh[float32]), "elementary.go")
 
-var acoshFloat64Kernel = kernelsPacked.Source("acosh_float64", "ff938c44f8a5cd4912421d0a0bd4445d", support.MapParams("double", "double"), support.Form(support.Map1(gpu_acosh_), support.Map1(acosh[float64])), support.Map1(acosh[float64]), "elementary.go", "../rmath/log.go")
+var acoshFloat64Kernel = kernelsPacked.Source("acosh_float64", "9224c063f6530b6190b8426fba4d16a7", support.MapParams("double", "double"), support.Form(support.Map1(gpu_acosh_), support.Map1(acosh[float64])), support.Map1(acosh[float64]), "elementary.go", "../rmath/log.go")
 
 // launchAtanh makes z [atanh] of the inputs, element by element, as launch.Map has it.
 func launchAtanh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1004,9 +1004,9 @@ var atanhKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: atanhFloat64Kernel},
 }
 
-var atanhFloat32Kernel = kernelsPacked.Source("atanh_float32", "6605953183a880e043ca5bc8683b1d22", support.MapParams("float", "float"), support.Form(support.Map1(gpu_atanh), support.Map1(atanh[float32])), support.Map1(atanh[float32]), "elementary.go", "../rmath/f32/log.go")
+var atanhFloat32Kernel = kernelsPacked.Source("atanh_float32", "0337ab60f441899175d592e81f0b4981", support.MapParams("float", "float"), support.Form(support.Map1(gpu_atanh), support.Map1(atanh[float32])), support.Map1(atanh[float32]), "elementary.go")
 
-var atanhFloat64Kernel = kernelsPacked.Source("atanh_float64", "ba81bba13b5405dcf0bae3097e510dc5", support.MapParams("double", "double"), support.Form(support.Map1(gpu_atanh_), support.Map1(atanh[float64])), support.Map1(atanh[float64]), "elementary.go", "../rmath/log.go")
+var atanhFloat64Kernel = kernelsPacked.Source("atanh_float64", "4019ca066dfad108c1598cc9d69e0b56", support.MapParams("double", "double"), support.Form(support.Map1(gpu_atanh_), support.Map1(atanh[float64])), support.Map1(atanh[float64]), "elementary.go", "../rmath/log.go")
 
 // launchCbrt makes z [cbrt] of the inputs, element by element, as launch.Map has it.
 func launchCbrt[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1021,9 +1021,9 @@ var cbrtKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: cbrtFloat64Kernel},
 }
 
-var cbrtFloat32Kernel = kernelsPacked.Source("cbrt_float32", "9e42d2790bf6160f360d9b13172d7302", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cbrt), support.Map1(cbrt[float32])), support.Map1(cbrt[float32]), "elementary.go")
+var cbrtFloat32Kernel = kernelsPacked.Source("cbrt_float32", "8c30e53ceb9f0833a3406d038ec8739c", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cbrt), support.Map1(cbrt[float32])), support.Map1(cbrt[float32]), "elementary.go")
 
-var cbrtFloat64Kernel = kernelsPacked.Source("cbrt_float64", "71bd4f7a53fa6de58e4e9ae8e5f05837", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cbrt_), support.Map1(cbrt[float64])), support.Map1(cbrt[float64]), "elementary.go", "../rmath/root.go")
+var cbrtFloat64Kernel = kernelsPacked.Source("cbrt_float64", "1a6d3704e1154453bde55c505fa0a51d", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cbrt_), support.Map1(cbrt[float64])), support.Map1(cbrt[float64]), "elementary.go", "../rmath/root.go")
 
 // launchRsqrt makes z [rsqrt] of the inputs, element by element, as launch.Map has it.
 func launchRsqrt[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1040,7 +1040,7 @@ var rsqrtKernels = support.Kernels{
 
 var rsqrtFloat32Kernel = kernelsPacked.Source("rsqrt_float32", "90b8554528df4fc3b71899f093388547", support.MapParams("float", "float"), support.Form(support.Map1(gpu_rsqrt), support.Map1(rsqrt[float32])), support.Map1(rsqrt[float32]), "elementary.go")
 
-var rsqrtFloat64Kernel = kernelsPacked.Source("rsqrt_float64", "cd1f781d2e3adcbbc4e209ce143306b2", support.MapParams("double", "double"), support.Form(support.Map1(gpu_rsqrt_), support.Map1(rsqrt[float64])), support.Map1(rsqrt[float64]), "elementary.go")
+var rsqrtFloat64Kernel = kernelsPacked.Source("rsqrt_float64", "e316e55d586601e24265f3b3afa50661", support.MapParams("double", "double"), support.Form(support.Map1(gpu_rsqrt_), support.Map1(rsqrt[float64])), support.Map1(rsqrt[float64]), "elementary.go")
 
 // launchErf makes z [erf] of the inputs, element by element, as launch.Map has it.
 func launchErf[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1055,7 +1055,7 @@ var erfKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: erfFloat64Kernel},
 }
 
-var erfFloat32Kernel = kernelsPacked.Source("erf_float32", "d9f549bf5f2d06ee40c1405b2d88b637", support.MapParams("float", "float"), support.Form(support.Map1(gpu_erf), support.Map1(erf[float32])), support.Map1(erf[float32]), "elementary.go", "../rmath/f32/erf.go", "../rmath/f32/exp.go")
+var erfFloat32Kernel = kernelsPacked.Source("erf_float32", "316854eb36f8c7accacda8319e43076b", support.MapParams("float", "float"), support.Form(support.Map1(gpu_erf), support.Map1(erf[float32])), support.Map1(erf[float32]), "elementary.go", "../rmath/f32/erf.go")
 
 var erfFloat64Kernel = kernelsPacked.Source("erf_float64", "d1aba08164ae1a38b37bebb3ac5c3612", support.MapParams("double", "double"), support.Form(support.Map1(gpu_erf_), support.Map1(erf[float64])), support.Map1(erf[float64]), "elementary.go", "../rmath/erf.go", "../rmath/exp.go")
 
@@ -1072,7 +1072,7 @@ var erfcKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: erfcFloat64Kernel},
 }
 
-var erfcFloat32Kernel = kernelsPacked.Source("erfc_float32", "cc72a3c5a717edf540b29254f6aea7c7", support.MapParams("float", "float"), support.Form(support.Map1(gpu_erfc), support.Map1(erfc[float32])), support.Map1(erfc[float32]), "elementary.go", "../rmath/f32/erf.go", "../rmath/f32/exp.go")
+var erfcFloat32Kernel = kernelsPacked.Source("erfc_float32", "4bc0a35c6c2fc17fc07d3684da3812b8", support.MapParams("float", "float"), support.Form(support.Map1(gpu_erfc), support.Map1(erfc[float32])), support.Map1(erfc[float32]), "elementary.go", "../rmath/f32/erf.go")
 
 var erfcFloat64Kernel = kernelsPacked.Source("erfc_float64", "63d45e33fd58aadb0deaa7943b9592da", support.MapParams("double", "double"), support.Form(support.Map1(gpu_erfc_), support.Map1(erfc[float64])), support.Map1(erfc[float64]), "elementary.go", "../rmath/exp.go", "../rmath/erf.go")
 
@@ -1089,9 +1089,9 @@ var sigmoidKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: sigmoidFloat64Kernel},
 }
 
-var sigmoidFloat32Kernel = kernelsPacked.Source("sigmoid_float32", "650a18d84b5cdf68fc8cb25791346148", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sigmoid), support.Map1(sigmoid[float32])), support.Map1(sigmoid[float32]), "elementary.go", "../rmath/f32/exp.go")
+var sigmoidFloat32Kernel = kernelsPacked.Source("sigmoid_float32", "ae4674112361577cba46b5d1d4f6fba7", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sigmoid), support.Map1(sigmoid[float32])), support.Map1(sigmoid[float32]), "elementary.go")
 
-var sigmoidFloat64Kernel = kernelsPacked.Source("sigmoid_float64", "e0150727a57b9557adc90d8df2cdc07a", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sigmoid_), support.Map1(sigmoid[float64])), support.Map1(sigmoid[float64]), "elementary.go", "../rmath/exp.go")
+var sigmoidFloat64Kernel = kernelsPacked.Source("sigmoid_float64", "c18d4f1990a0a782d06f48c0a3c81fba", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sigmoid_), support.Map1(sigmoid[float64])), support.Map1(sigmoid[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchFloor makes z [floor] of the inputs, element by element, as launch.Map has it.
 func launchFloor[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1106,7 +1106,7 @@ var floorKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: floorFloat64Kernel},
 }
 
-var floorFloat32Kernel = kernelsPacked.Source("floor_float32", "979a2f5fdd8cf177bd9ca40b1976e6b6", support.MapParams("float", "float"), support.Form(support.Map1(gpu_floor), support.Map1(floor[float32])), support.Map1(floor[float32]), "elementary.go")
+var floorFloat32Kernel = kernelsPacked.Source("floor_float32", "6294beed88f3c6e3f4f97ec8c7a8f271", support.MapParams("float", "float"), support.Form(support.Map1(gpu_floor), support.Map1(floor[float32])), support.Map1(floor[float32]), "elementary.go")
 
 var floorFloat64Kernel = kernelsPacked.Source("floor_float64", "9bc50619b591cfbda02b89f40425fe11", support.MapParams("double", "double"), support.Form(support.Map1(gpu_floor_), support.Map1(floor[float64])), support.Map1(floor[float64]), "elementary.go")
 
@@ -1123,7 +1123,7 @@ var ceilKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: ceilFloat64Kernel},
 }
 
-var ceilFloat32Kernel = kernelsPacked.Source("ceil_float32", "92b8b6282a04a8cdc5f701db2a0d0817", support.MapParams("float", "float"), support.Form(support.Map1(gpu_ceil), support.Map1(ceil[float32])), support.Map1(ceil[float32]), "elementary.go")
+var ceilFloat32Kernel = kernelsPacked.Source("ceil_float32", "f12d4a3ebca517f7de3bdc9e2c56d39c", support.MapParams("float", "float"), support.Form(support.Map1(gpu_ceil), support.Map1(ceil[float32])), support.Map1(ceil[float32]), "elementary.go")
 
 var ceilFloat64Kernel = kernelsPacked.Source("ceil_float64", "d44488d4590a2466d43c7cb9d9d955d1", support.MapParams("double", "double"), support.Form(support.Map1(gpu_ceil_), support.Map1(ceil[float64])), support.Map1(ceil[float64]), "elementary.go")
 
@@ -1192,9 +1192,9 @@ var powKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: powFloat64Kernel},
 }
 
-var powFloat32Kernel = kernelsPacked.Source("pow_float32", "5f3fd6e68b1fd6b1bdc8985500a2e928", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_pow), support.Map2(pow[float32])), support.Map2(pow[float32]), "elementary.go", "../rmath/f32/pow.go", "../rmath/f32/exp.go")
+var powFloat32Kernel = kernelsPacked.Source("pow_float32", "5d715b42d2ccc98789597b4ee9bfb60e", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_pow), support.Map2(pow[float32])), support.Map2(pow[float32]), "elementary.go", "../rmath/f32/pow.go")
 
-var powFloat64Kernel = kernelsPacked.Source("pow_float64", "8ca4ca7b715e4aa6138cbc7734fb4e0b", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_pow_), support.Map2(pow[float64])), support.Map2(pow[float64]), "elementary.go", "../rmath/log.go", "../rmath/exp.go")
+var powFloat64Kernel = kernelsPacked.Source("pow_float64", "cd1fb6c3b245e695121e1d9edb83114d", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_pow_), support.Map2(pow[float64])), support.Map2(pow[float64]), "elementary.go", "../rmath/log.go", "../rmath/exp.go")
 
 // launchAtan2 makes z [atan2] of the inputs, element by element, as launch.Map has it.
 func launchAtan2[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -1210,7 +1210,7 @@ var atan2Kernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: atan2Float64Kernel},
 }
 
-var atan2Float32Kernel = kernelsPacked.Source("atan2_float32", "f6230fb7b4fcb1043f03ba401f46b93b", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_atan2), support.Map2(atan2[float32])), support.Map2(atan2[float32]), "elementary.go", "../rmath/f32/arc.go")
+var atan2Float32Kernel = kernelsPacked.Source("atan2_float32", "2a65382896feac18e8f53233a4e0f7ed", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_atan2), support.Map2(atan2[float32])), support.Map2(atan2[float32]), "elementary.go", "../rmath/f32/arc.go")
 
 var atan2Float64Kernel = kernelsPacked.Source("atan2_float64", "91d7a6a71967710312776dd1ad65dd9a", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_atan2_), support.Map2(atan2[float64])), support.Map2(atan2[float64]), "elementary.go", "../rmath/trig.go")
 
@@ -1228,9 +1228,9 @@ var hypotKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: hypotFloat64Kernel},
 }
 
-var hypotFloat32Kernel = kernelsPacked.Source("hypot_float32", "a33a7d6a611538bbffed5c3d7977b6a1", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_hypot), support.Map2(hypot[float32])), support.Map2(hypot[float32]), "elementary.go")
+var hypotFloat32Kernel = kernelsPacked.Source("hypot_float32", "533d76344582767d92ad41591f391ea5", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_hypot), support.Map2(hypot[float32])), support.Map2(hypot[float32]), "elementary.go")
 
-var hypotFloat64Kernel = kernelsPacked.Source("hypot_float64", "cec0fc0fdb9eb7ec207e3f31159a437a", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_hypot_), support.Map2(hypot[float64])), support.Map2(hypot[float64]), "elementary.go")
+var hypotFloat64Kernel = kernelsPacked.Source("hypot_float64", "790d079b15befa0c69e3b411b3dab66b", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_hypot_), support.Map2(hypot[float64])), support.Map2(hypot[float64]), "elementary.go")
 
 // launchMod makes z [mod] of the inputs, element by element, as launch.Map has it.
 func launchMod[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -1298,9 +1298,9 @@ var softplusKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: softplusFloat64Kernel},
 }
 
-var softplusFloat32Kernel = kernelsPacked.Source("softplus_float32", "e85769bf00cef7448138cbca1114bfb0", support.MapParams("float", "float"), support.Form(support.Map1(gpu_softplus), support.Map1(softplus[float32])), support.Map1(softplus[float32]), "elementary.go", "../rmath/f32/log.go", "../rmath/f32/exp.go")
+var softplusFloat32Kernel = kernelsPacked.Source("softplus_float32", "7bb6fe89bd4e84b6dd29927a1865fd73", support.MapParams("float", "float"), support.Form(support.Map1(gpu_softplus), support.Map1(softplus[float32])), support.Map1(softplus[float32]), "elementary.go")
 
-var softplusFloat64Kernel = kernelsPacked.Source("softplus_float64", "78f4b1aae5c0f6ded58d088a7a48d088", support.MapParams("double", "double"), support.Form(support.Map1(gpu_softplus_), support.Map1(softplus[float64])), support.Map1(softplus[float64]), "elementary.go", "../rmath/log.go", "../rmath/exp.go")
+var softplusFloat64Kernel = kernelsPacked.Source("softplus_float64", "835a3cb61e5cf5a955b480cc784de9b8", support.MapParams("double", "double"), support.Form(support.Map1(gpu_softplus_), support.Map1(softplus[float64])), support.Map1(softplus[float64]), "elementary.go", "../rmath/log.go", "../rmath/exp.go")
 
 // launchSilu makes z [silu] of the inputs, element by element, as launch.Map has it.
 func launchSilu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1315,9 +1315,9 @@ var siluKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: siluFloat64Kernel},
 }
 
-var siluFloat32Kernel = kernelsPacked.Source("silu_float32", "089dc90a090f7568f23124af61ebc630", support.MapParams("float", "float"), support.Form(support.Map1(gpu_silu), support.Map1(silu[float32])), support.Map1(silu[float32]), "elementary.go", "../rmath/f32/exp.go")
+var siluFloat32Kernel = kernelsPacked.Source("silu_float32", "93f6bb7d22df7f8aa085a0a46fc7e2cd", support.MapParams("float", "float"), support.Form(support.Map1(gpu_silu), support.Map1(silu[float32])), support.Map1(silu[float32]), "elementary.go")
 
-var siluFloat64Kernel = kernelsPacked.Source("silu_float64", "4d67af222e0bd5d4cce6adafca72f0fc", support.MapParams("double", "double"), support.Form(support.Map1(gpu_silu_), support.Map1(silu[float64])), support.Map1(silu[float64]), "elementary.go", "../rmath/exp.go")
+var siluFloat64Kernel = kernelsPacked.Source("silu_float64", "1a47bfaf7da34a13b2c76f651a8b0bb5", support.MapParams("double", "double"), support.Form(support.Map1(gpu_silu_), support.Map1(silu[float64])), support.Map1(silu[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchGelu makes z [gelu] of the inputs, element by element, as launch.Map has it.
 func launchGelu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1332,7 +1332,7 @@ var geluKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: geluFloat64Kernel},
 }
 
-var geluFloat32Kernel = kernelsPacked.Source("gelu_float32", "44bbf6ebed8acc1279f5369083bebb26", support.MapParams("float", "float"), support.Form(support.Map1(gpu_gelu), support.Map1(gelu[float32])), support.Map1(gelu[float32]), "elementary.go", "../rmath/f32/erf.go", "../rmath/f32/exp.go")
+var geluFloat32Kernel = kernelsPacked.Source("gelu_float32", "14810052377a541bd00c6df92ae3294c", support.MapParams("float", "float"), support.Form(support.Map1(gpu_gelu), support.Map1(gelu[float32])), support.Map1(gelu[float32]), "elementary.go", "../rmath/f32/erf.go")
 
 var geluFloat64Kernel = kernelsPacked.Source("gelu_float64", "1de3eb85750df6c09b22badff8f3b98f", support.MapParams("double", "double"), support.Form(support.Map1(gpu_gelu_), support.Map1(gelu[float64])), support.Map1(gelu[float64]), "elementary.go", "../rmath/exp.go", "../rmath/erf.go")
 

@@ -76,7 +76,7 @@ const (
 	expLn2_1 = 0x1.cf79abc9e3b3ap-46
 )
 
-// expInv is 64/ln(2).
+// expInv is the inverse of that.
 const (
 	expInv0 = 0x1.71547652b82fep+06
 )

@@ -30,7 +30,7 @@ var blackScholesKernel = &backend.Source{
 	Name: "blackScholes_kernel", File: "blackScholes_kernel.cl",
 	Params: support.Params{}.Slice("calls", "float", 4).Slice("puts", "float", 4).ConstSlice("options", "option", 12).Scalar("rate", "float", 4).Scalar("volatility", "float", 4),
 	Go:     blackScholesGo, Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"blackscholes.go", "../../rmath/f32/log.go", "../../rmath/f32/exp.go"}, Go: blackScholesPlain},
+	Checks: &backend.Checks{Files: []string{"blackscholes.go"}, Go: blackScholesPlain},
 	Text: support.Head + `/* blackScholes, from Go */
 typedef struct { __global f32 *p; i64 n; } sg_f32;
 FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
@@ -75,48 +75,39 @@ FN f32 logSpecial_f(CHECKER f32 x_) {
   }
   return 0.0f;
 }
-typedef struct { f64 r0; f64 r1; u64 r2; } reduceLog_f_results;
-FN reduceLog_f_results reduceLog_f(CHECKER f64 z_) {
+typedef struct { f64 r0; f64 r1; } splitRoot_f_results;
+FN splitRoot_f_results splitRoot_f(CHECKER f64 z_) {
   f64 e_ = {0};
   f64 m_ = {0};
-  u64 i_ = {0};
-  u64 b_ = as_ulong(z_) - 4604525998707310592ul;
-  { reduceLog_f_results r = {(f64)(((i64)b_) >> 52), as_double((b_ & 4503599627370495ul) + 4604525998707310592ul), (b_ >> 46) & 63ul}; return r; }
+  u64 b_ = as_ulong(z_) - 4604544271217802189ul;
+  e_ = as_double((b_ >> 52) ^ 4841369599423285248ul) - 0x1.00000000008p+52;
+  { splitRoot_f_results r = {e_, as_double((b_ & 4503599627370495ul) + 4604544271217802189ul)}; return r; }
 }
 FN f64 mad_f(CHECKER f64 x_, f64 y_, f64 z_) {
-  return (x_ * y_) + z_;
+  return fma(x_, y_, z_);
 }
-typedef struct { f64 v[2]; } a2_f64;
-typedef char size_a2_f64[sizeof(a2_f64) == 16 ? 1 : -1];
-typedef struct { a2_f64 v[64]; } a64_a2_f64;
-typedef char size_a64_a2_f64[sizeof(a64_a2_f64) == 1024 ? 1 : -1];
-TABLE a64_a2_f64 logTable_c = {{{{-0x1.604dc828fap-02, 0x1.6184487415705p-48}}, {{-0x1.54e5f19e5cp-02, 0x1.0e00629cd84fep-45}}, {{-0x1.49b9feb7c1p-02, -0x1.dac1c58ab60d7p-44}}, {{-0x1.3ecc460ef6p-02, 0x1.6028627c1300fp-47}}, {{-0x1.341f20bffdp-02, 0x1.e509c33ca12c2p-45}}, {{-0x1.29552f81ffp-02, -0x1.48d301771c408p-44}}, {{-0x1.1e6dd5557ep-02, -0x1.eb09e3695e5fdp-44}}, {{-0x1.142bfeb9ap-02, -0x1.1ce6185b58a9ep-44}}, {{-0x1.09cf9680ffp-02, 0x1.7831b71987419p-44}}, {{-0x1.feb0233e6p-03, -0x1.f316e32d5e8c7p-45}}, {{-0x1.ea5349e23ap-03, -0x1.81b934c73ccb5p-44}}, {{-0x1.d5c216b4fcp-03, 0x1.1ba91bbca681bp-45}}, {{-0x1.c1c909e2d8p-03, 0x1.0bd1010c910fap-45}}, {{-0x1.ae6d25f274p-03, -0x1.95d95a1c6908ep-46}}, {{-0x1.9ae1f6dee6p-03, 0x1.21d7c3601090fp-45}}, {{-0x1.8726935acap-03, -0x1.8c4bb263232fbp-44}}, {{-0x1.740f8f5404p-03, 0x1.0b66c99018aa1p-44}}, {{-0x1.60ca8fe886p-03, 0x1.d42dd78059ebp-45}}, {{-0x1.4e3035ed5p-03, 0x1.59adbf9390e52p-44}}, {{-0x1.3b6a34236ep-03, -0x1.5238664434197p-49}}, {{-0x1.2877bbc0b6p-03, -0x1.74be8dfa16db8p-44}}, {{-0x1.16377fb124p-03, -0x1.91e1abf41763ep-47}}, {{-0x1.03cd40a51ap-03, -0x1.81a979c146707p-44}}, {{-0x1.e4377a0da4p-04, -0x1.36e14aae6add5p-45}}, {{-0x1.beba818148p-04, 0x1.89b78b6df1f57p-44}}, {{-0x1.9c83311a54p-04, 0x1.19742dbf9ee2dp-44}}, {{-0x1.782f1f39bcp-04, 0x1.0d5f31f4f972cp-44}}, {{-0x1.555efe40b4p-04, -0x1.0b4978c868e23p-44}}, {{-0x1.341d7961bcp-04, -0x1.1d0929983761p-44}}, {{-0x1.10b75afd68p-04, 0x1.f39e8ccf1a6e1p-44}}, {{-0x1.ddcaadb47p-05, 0x1.0e4f7b2a48432p-45}}, {{-0x1.99967a4f28p-05, -0x1.8e432ed72ea8ap-44}}, {{-0x1.58a5bafc9p-05, 0x1.b2b739570ad39p-45}}, {{-0x1.1352378598p-05, 0x1.c1ac3b71fa59bp-46}}, {{-0x1.a29b453fdp-06, 0x1.24488f73b23adp-44}}, {{-0x1.255ba259fp-06, -0x1.e38e08390cc75p-44}}, {{-0x1.3e7295d26p-07, 0x1.609c1ff29a114p-45}}, {{0.0, 0.0}}, {{0x1.82448a388p-07, 0x1.4554412c584ep-44}}, {{0x1.be0422fcdp-06, 0x1.a3d8850fe5939p-44}}, {{0x1.5715c4c04p-05, -0x1.8888ddfc47628p-44}}, {{0x1.d0f2c1dda8p-05, -0x1.8e40e3ef1e888p-45}}, {{0x1.242d6c1a58p-04, 0x1.4b838ac648481p-45}}, {{0x1.60c38ba798p-04, 0x1.45cb10ebb04a5p-44}}, {{0x1.99d62a65ecp-04, -0x1.a45d04f9775edp-46}}, {{0x1.d3b73f37ep-04, 0x1.f9a8099ed2804p-44}}, {{0x1.06135354d4p-03, 0x1.6304628340ee9p-44}}, {{0x1.22aff2ddbep-03, -0x1.a3c2a6b06962p-45}}, {{0x1.3e892fe996p-03, -0x1.24aa9375956dcp-44}}, {{0x1.59958ff1d6p-03, -0x1.a1d059769ca05p-44}}, {{0x1.73cb9074fep-03, -0x1.d66a90d0005a6p-44}}, {{0x1.8e588ebac2p-03, 0x1.b7d5cab2d114p-44}}, {{0x1.a93ed3c8aep-03, -0x1.8724350562169p-45}}, {{0x1.c2028ab18p-03, -0x1.92e0ee55c7ac6p-45}}, {{0x1.dc56cae452p-03, 0x1.eb37aa24e1817p-44}}, {{0x1.f5bba8306p-03, 0x1.41b254a43da63p-44}}, {{0x1.07138604d6p-02, -0x1.e76324e912b17p-44}}, {{0x1.136ef02e83p-02, -0x1.bd05830e5825p-44}}, {{0x1.1f477c7573p-02, 0x1.6d6d4010d751ap-45}}, {{0x1.2b4386c169p-02, -0x1.e7d8c5cbc9cf9p-47}}, {{0x1.3763e64645p-02, 0x1.18b1f291dcb56p-44}}, {{0x1.42f9f3ff62p-02, 0x1.906440f7d3354p-44}}, {{0x1.4eb1f36b07p-02, 0x1.8404746e5797bp-46}}, {{0x1.5a8cadbbeep-02, -0x1.7c79b0af7ecf8p-48}}}};
-FN f64 logPoly_f(CHECKER f64 r_) {
-  f64 q_ = mad_f(CHECK mad_f(CHECK mad_f(CHECK mad_f(CHECK mad_f(CHECK mad_f(CHECK -0x1.0005aa8ae2ecbp-03, r_, 0x1.249894dad9ff2p-03), r_, -0x1.55555549de185p-03), r_, 0x1.9999998cdc3aap-03), r_, -0x1.000000000002ep-02), r_, 0x1.5555555555589p-02), r_, -0.5);
-  return (r_ * r_) * q_;
+FN f64 logRest_f(CHECKER f64 f_, f64 l_) {
+  f64 s_ = f_ / (f_ + 2.0);
+  f64 u_ = s_ * s_;
+  f64 w_ = u_ * u_;
+  f64 p_ = mad_f(CHECK mad_f(CHECK mad_f(CHECK 0x1.2b5a8aca255fdp-03, w_, 0x1.7462b61242bb4p-03), w_, 0x1.2492492df5266p-02), w_, 0x1.5555555555558p-01);
+  p_ = mad_f(CHECK mad_f(CHECK mad_f(CHECK 0x1.39fe31c77715cp-03, w_, 0x1.c71c62e0922bcp-03), w_, 0x1.99999999952bfp-02), u_, p_);
+  f64 h_ = (f_ / 2.0) * f_;
+  return h_ - mad_f(CHECK s_, mad_f(CHECK u_, p_, h_), l_);
 }
-FN f64 logSum_f(CHECKER f64 e_, u64 i_, f64 r_) {
-  f64 large_ = mad_f(CHECK e_, 0x1.62e42fefa38p-01, logTable_c.v[AT(i_ & 63ul, 64, 1000021)].v[(i64)0]);
-  f64 small_ = mad_f(CHECK e_, 0x1.ef35793c7673p-45, logTable_c.v[AT(i_ & 63ul, 64, 1000022)].v[(i64)1]);
-  f64 s_ = large_ + r_;
-  return s_ + (((large_ - s_) + r_) + (logPoly_f(CHECK r_) + small_));
+FN f64 logSum_f(CHECKER f64 e_, f64 f_, f64 l_) {
+  return mad_f(CHECK e_, 0x1.62e42fefa38p-01, f_ - logRest_f(CHECK f_, mad_f(CHECK e_, 0x1.ef35793c7673p-45, mad_f(CHECK -f_, l_, l_))));
 }
-typedef struct { f64 v[64]; } a64_f64;
-typedef char size_a64_f64[sizeof(a64_f64) == 512 ? 1 : -1];
-TABLE a64_f64 logInv_c = {{0x1.692p+00, 0x1.652p+00, 1.3798828125, 1.365234375, 0x1.59ep+00, 1.3369140625, 0x1.52ap+00, 1.3095703125, 0x1.4bep+00, 1.283203125, 1.2705078125, 1.2578125, 0x1.3eep+00, 0x1.3bep+00, 0x1.38ep+00, 0x1.35ep+00, 1.19921875, 0x1.302p+00, 0x1.2d6p+00, 0x1.2aap+00, 0x1.27ep+00, 1.1455078125, 0x1.22ap+00, 0x1.202p+00, 1.115234375, 0x1.1b2p+00, 0x1.18ap+00, 1.0869140625, 1.078125, 0x1.11ap+00, 0x1.0f6p+00, 0x1.0d2p+00, 1.04296875, 1.0341796875, 0x1.06ap+00, 0x1.04ap+00, 1.009765625, 1.0, 0.98828125, 0x1.f24p-01, 0.958984375, 0x1.e3cp-01, 0x1.dccp-01, 0x1.d5cp-01, 0x1.cf4p-01, 0x1.c8cp-01, 0.8798828125, 0x1.bc4p-01, 0x1.b64p-01, 0.8447265625, 0.833984375, 0.8232421875, 0.8125, 0.802734375, 0x1.95cp-01, 0x1.90cp-01, 0.7734375, 0x1.874p-01, 0x1.82cp-01, 0x1.7e4p-01, 0x1.79cp-01, 0.7294921875, 0x1.714p-01, 0.712890625}};
 FN f64 log_f(CHECKER f64 z_) {
   f64 t_ = {0};
   f64 t2_ = {0};
-  u64 t3_ = {0};
-  { reduceLog_f_results r = reduceLog_f(CHECK z_);
+  { splitRoot_f_results r = splitRoot_f(CHECK z_);
     t_ = r.r0;
     t2_ = r.r1;
-    t3_ = r.r2;
   }
   f64 e_ = t_;
   f64 m_ = t2_;
-  u64 i_ = t3_;
-  return logSum_f(CHECK e_, i_, (m_ * logInv_c.v[AT(i_, 64, 1000016)]) - 1.0);
+  return logSum_f(CHECK e_, m_ - 1.0, 0.0);
 }
 FN u8 middle_f(CHECKER f64 y_) {
   return (((as_ulong(y_) + 8ul) >> 4) & 33554431ul) == 16777216ul;
@@ -145,22 +136,22 @@ FN f32 Log_f(CHECKER f32 x_) {
   return (f32)y_;
 }
 typedef struct { f64 r0; f64 r1; } reduceExp_f_results;
-TABLE a64_f64 expTable_c = {{1.0, 0x1.fec9a3e778061p-01, 0x1.fd9b0d3158574p-01, 0x1.fc74518759bc8p-01, 0x1.fb5586cf9890fp-01, 0x1.fa3ec32d3d1a2p-01, 0x1.f9301d0125b51p-01, 0x1.f829aaea92dep-01, 0x1.f72b83c7d517bp-01, 0x1.f635beb6fcb75p-01, 0x1.f54873168b9aap-01, 0x1.f463b88628cd6p-01, 0x1.f387a6e756238p-01, 0x1.f2b4565e27cddp-01, 0x1.f1e9df51fdee1p-01, 0x1.f1285a6e4030bp-01, 0x1.f06fe0a31b715p-01, 0x1.efc08b26416ffp-01, 0x1.ef1a7373aa9cbp-01, 0x1.ee7db34e59ff7p-01, 0x1.edea64c123422p-01, 0x1.ed60a21f72e2ap-01, 0x1.ece086061892dp-01, 0x1.ec6a2b5c13cdp-01, 0x1.ebfdad5362a27p-01, 0x1.eb9b2769d2ca7p-01, 0x1.eb42b569d4f82p-01, 0x1.eaf4736b527dap-01, 0x1.eab07dd485429p-01, 0x1.ea76f15ad2148p-01, 0x1.ea47eb03a5585p-01, 0x1.ea23882552225p-01, 0x1.ea09e667f3bcdp-01, 0x1.e9fb23c651a2fp-01, 0x1.e9f75e8ec5f74p-01, 0x1.e9feb564267c9p-01, 0x1.ea11473eb0187p-01, 0x1.ea2f336cf4e62p-01, 0x1.ea589994cce13p-01, 0x1.ea8d99b4492edp-01, 0x1.eace5422aa0dbp-01, 0x1.eb1ae99157736p-01, 0x1.eb737b0cdc5e5p-01, 0x1.ebd829fde4e5p-01, 0x1.ec49182a3f09p-01, 0x1.ecc667b5de565p-01, 0x1.ed503b23e255dp-01, 0x1.ede6b5579fdbfp-01, 0x1.ee89f995ad3adp-01, 0x1.ef3a2b84f15fbp-01, 0x1.eff76f2fb5e47p-01, 0x1.f0c1e904bc1d2p-01, 0x1.f199bdd85529cp-01, 0x1.f27f12e57d14bp-01, 0x1.f3720dcef9069p-01, 0x1.f472d4a07897cp-01, 0x1.f5818dcfba487p-01, 0x1.f69e603db3285p-01, 0x1.f7c97337b9b5fp-01, 0x1.f902ee78b3ff6p-01, 0x1.fa4afa2a490dap-01, 0x1.fba1bee615a27p-01, 0x1.fd0765b6e454p-01, 0x1.fe7c1819e90d8p-01}};
 FN f64 powerOf2_f(CHECKER f64 k_) {
-  u64 n_ = as_ulong(k_);
-  return as_double(as_ulong(expTable_c.v[AT(n_ & 63ul, 64, 2000017)]) + ((u64)((u64)n_ << 46)));
+  return as_double((u64)((u64)as_ulong(k_) << 52));
 }
 FN f64 expm1Poly_f(CHECKER f64 r_) {
-  f64 q_ = mad_f(CHECK mad_f(CHECK mad_f(CHECK mad_f(CHECK 0x1.6c16d10b3c31dp-10, r_, 0x1.111120b03696dp-07), r_, 0x1.5555555555194p-05), r_, 0x1.5555555554dd4p-03), r_, 0.5);
-  return mad_f(CHECK r_ * r_, q_, r_);
+  f64 u_ = r_ * r_;
+  f64 p_ = mad_f(CHECK mad_f(CHECK mad_f(CHECK mad_f(CHECK 0x1.289185613a3d6p-22, u_, 0x1.a019b90d2ae7ap-16), u_, 0x1.6c16c1788bd9p-10), u_, 0x1.5555555553d63p-05), u_, 0x1.0000000000001p-01);
+  f64 q_ = mad_f(CHECK mad_f(CHECK mad_f(CHECK mad_f(CHECK 0x1.af38a9b0ec855p-26, u_, 0x1.71de0dae63bb3p-19), u_, 0x1.a01a01a7c41d5p-13), u_, 0x1.11111111109b3p-07), u_, 0x1.5555555555556p-03);
+  return mad_f(CHECK u_, mad_f(CHECK q_, r_, p_), r_);
 }
 FN reduceExp_f_results reduceExp_f(CHECKER f64 z_) {
   f64 t_ = {0};
   f64 s_ = {0};
-  f64 k_ = mad_f(CHECK z_, 0x1.71547652b82fep+06, 0x1.8p+52);
+  f64 k_ = mad_f(CHECK z_, 0x1.71547652b82fep+00, 0x1.80000000003ffp+52);
   t_ = powerOf2_f(CHECK k_);
-  k_ = k_ - 0x1.8p+52;
-  { reduceExp_f_results r = {t_, expm1Poly_f(CHECK (z_ - (k_ * 0x1.62e42fefap-07)) - (k_ * 0x1.cf79abc9e3b3ap-46))}; return r; }
+  k_ = k_ - 0x1.80000000003ffp+52;
+  { reduceExp_f_results r = {t_, expm1Poly_f(CHECK mad_f(CHECK k_, 0x1.8432a1b0e2634p-43, mad_f(CHECK k_, -0x1.62e42fefa4p-01, z_)))}; return r; }
 }
 FN f64 exp_f(CHECKER f64 z_) {
   f64 t_ = {0};
@@ -171,23 +162,16 @@ FN f64 exp_f(CHECKER f64 z_) {
   }
   f64 t3_ = t_;
   f64 s_ = t2_;
-  return t3_ + (t3_ * s_);
-}
-FN u8 beyond_f(CHECKER f32 x_, f32 y_) {
-  return ((i32)(as_uint(x_) & 2147483647u)) > ((i32)as_uint(y_));
-}
-FN f32 expFar_f(CHECKER f32 x_) {
-  if (x_ < 0.0f) {
-    return 0.0f;
-  }
-  return x_ * inf_f(CHECK_ALONE);
+  return mad_f(CHECK t3_, s_, t3_);
 }
 FN f32 Exp_f(CHECKER f32 x_) {
-  f32 y_ = (f32)exp_f(CHECK (f64)x_);
-  if (beyond_f(CHECK x_, 104.0f)) {
-    y_ = expFar_f(CHECK x_);
+  if (x_ > 104.0f) {
+    x_ = 104.0f;
   }
-  return y_;
+  if (x_ < (-104.0f)) {
+    x_ = -104.0f;
+  }
+  return (f32)exp_f(CHECK (f64)x_);
 }
 ACCESS(g_f32, __global, f32)
 #ifdef __NVPTX__
@@ -232,7 +216,7 @@ void blackScholes_kernel(__global f32 *calls_p, const ulong calls_off, const ulo
 }
 `,
 	Packed: kernelsPTX("blackScholes_kernel"),
-	Native: nativecode.Kernels.Of("blackScholes_kernel", "64e06bf4d65e45f98f206fe933bab45c"),
+	Native: nativecode.Kernels.Of("blackScholes_kernel", "73520e4059046ace8806007b91f82250"),
 }
 
 // launchConvolve runs [convolve] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1149,7 +1133,7 @@ void hash_kernel(__global u32 *digest_p, const ulong digest_off, const ulong dig
 }
 `,
 	Packed: kernelsPTX("hash_kernel"),
-	Native: nativecode.Kernels.Of("hash_kernel", "ad9c772b7ca73e91489e2897ed0367f1"),
+	Native: nativecode.Kernels.Of("hash_kernel", "55ced02da74afc4daf884a4c823952bf"),
 }
 
 // launchPaths runs [paths] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1917,7 +1901,7 @@ func blackScholesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1921
+//line kernels_tandem.go:1905
 	}
 	return nil
 }
@@ -1985,7 +1969,7 @@ func convolveGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				out_.Data_[(i2_*out_.Stride_)+j2_] = sum_
 			}
 		}
-//line kernels_tandem.go:1989
+//line kernels_tandem.go:1973
 	}
 	return nil
 }
@@ -2033,7 +2017,7 @@ func histogramGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2037
+//line kernels_tandem.go:2021
 	}
 	return nil
 }
@@ -2111,7 +2095,7 @@ func lifeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2115
+//line kernels_tandem.go:2099
 	}
 	return nil
 }
@@ -2153,7 +2137,7 @@ func mandelbrotGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2157
+//line kernels_tandem.go:2141
 	}
 	return nil
 }
@@ -2231,7 +2215,7 @@ func matmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			acc_all[w] = acc_
 		}
-//line kernels_tandem.go:2235
+//line kernels_tandem.go:2219
 	}
 	return nil
 }
@@ -2309,7 +2293,7 @@ func matmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			acc_all[w] = acc_
 		}
-//line kernels_tandem.go:2313
+//line kernels_tandem.go:2297
 	}
 	return nil
 }
@@ -2387,7 +2371,7 @@ func matmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			acc_all[w] = acc_
 		}
-//line kernels_tandem.go:2391
+//line kernels_tandem.go:2375
 	}
 	return nil
 }
@@ -2454,7 +2438,7 @@ func nbodyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				/*line nbody.go:68*/ next_[i_] = t2_
 			}
 		}
-//line kernels_tandem.go:2458
+//line kernels_tandem.go:2442
 	}
 	return nil
 }
@@ -2520,7 +2504,7 @@ func prefixSumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				sums_[g0] = t_[l_]
 			}
 		}
-//line kernels_tandem.go:2524
+//line kernels_tandem.go:2508
 	}
 	return nil
 }
@@ -2553,7 +2537,7 @@ func addBeforeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2557
+//line kernels_tandem.go:2541
 	}
 	return nil
 }
@@ -2617,7 +2601,7 @@ func hashGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2621
+//line kernels_tandem.go:2605
 	}
 	return nil
 }
@@ -2744,7 +2728,7 @@ groups:
 			j_all[w] = j_
 			own_all[w] = own_
 		}
-//line kernels_tandem.go:2748
+//line kernels_tandem.go:2732
 	}
 	return nil
 }
@@ -2817,7 +2801,7 @@ func sortTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2821
+//line kernels_tandem.go:2805
 	}
 	return nil
 }
@@ -2877,7 +2861,7 @@ func mergeTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2881
+//line kernels_tandem.go:2865
 	}
 	return nil
 }
@@ -2916,7 +2900,7 @@ func sortPassGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2920
+//line kernels_tandem.go:2904
 	}
 	return nil
 }
@@ -2968,7 +2952,7 @@ func sumFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				sums_[g0] = t_[0]
 			}
 		}
-//line kernels_tandem.go:2972
+//line kernels_tandem.go:2956
 	}
 	return nil
 }
@@ -3020,7 +3004,7 @@ func sumInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				sums_[g0] = t_[0]
 			}
 		}
-//line kernels_tandem.go:3024
+//line kernels_tandem.go:3008
 	}
 	return nil
 }
@@ -3076,7 +3060,7 @@ func waveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				next_.Data_[(i2_*next_.Stride_)+j2_] = support.FMA32(c2_, support.FMA32(float32(-4), u2_, around_), support.FMA32(float32(2), u2_, -before_.Data_[(i2_*before_.Stride_)+j2_]))
 			}
 		}
-//line kernels_tandem.go:3080
+//line kernels_tandem.go:3064
 	}
 	return nil
 }
@@ -3132,7 +3116,7 @@ func waveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				next_.Data_[(i2_*next_.Stride_)+j2_] = math.FMA(c2_, math.FMA(float64(-4), u2_, around_), math.FMA(float64(2), u2_, -before_.Data_[(i2_*before_.Stride_)+j2_]))
 			}
 		}
-//line kernels_tandem.go:3136
+//line kernels_tandem.go:3120
 	}
 	return nil
 }
@@ -3149,7 +3133,7 @@ func gpu_normal(x_ float32) float32 {
 		return tail_
 	}
 	return float32(1) - tail_
-//line kernels_tandem.go:3153
+//line kernels_tandem.go:3137
 }
 
 func gpu_add3(a_ uint64, b_ uint64, c_ uint64) (uint64, uint64) {
@@ -3158,7 +3142,7 @@ func gpu_add3(a_ uint64, b_ uint64, c_ uint64) (uint64, uint64) {
 	/*line life.go:45*/ var two_ uint64
 	_ = two_
 	/*line life.go:45*/ return (a_ ^ b_) ^ c_, (a_ & b_) | (c_ & (a_ ^ b_))
-//line kernels_tandem.go:3162
+//line kernels_tandem.go:3146
 }
 
 func gpu_add2(a_ uint64, b_ uint64) (uint64, uint64) {
@@ -3167,7 +3151,7 @@ func gpu_add2(a_ uint64, b_ uint64) (uint64, uint64) {
 	/*line life.go:42*/ var two_ uint64
 	_ = two_
 	/*line life.go:42*/ return a_ ^ b_, a_ & b_
-//line kernels_tandem.go:3171
+//line kernels_tandem.go:3155
 }
 
 func gpu_escape(cx_ float64, cy_ float64, limit_ int32) int32 {
@@ -3185,25 +3169,25 @@ func gpu_escape(cx_ float64, cy_ float64, limit_ int32) int32 {
 		/*line mandelbrot.go:39*/ y_ = t3_
 	}
 	return limit_
-//line kernels_tandem.go:3189
+//line kernels_tandem.go:3173
 }
 
 func gpu_minus(a_ gpu_vec, b_ gpu_vec) gpu_vec {
 	/*line nbody.go:19*/ t_ := gpu_vec{x_: a_.x_ - b_.x_, y_: a_.y_ - b_.y_, z_: a_.z_ - b_.z_}
 	/*line nbody.go:19*/ return t_
-//line kernels_tandem.go:3195
+//line kernels_tandem.go:3179
 }
 
 func gpu_dot(a_ gpu_vec, b_ gpu_vec) float32 {
 	/*line nbody.go:21*/ return support.FMA32(a_.x_, b_.x_, support.FMA32(a_.y_, b_.y_, float32(a_.z_*b_.z_)))
-//line kernels_tandem.go:3200
+//line kernels_tandem.go:3184
 }
 
 func gpu_plus(a_ gpu_vec, s_ float32, b_ gpu_vec) gpu_vec {
 //line nbody.go:25
 	t_ := gpu_vec{x_: support.FMA32(s_, b_.x_, a_.x_), y_: support.FMA32(s_, b_.y_, a_.y_), z_: support.FMA32(s_, b_.z_, a_.z_)}
 	/*line nbody.go:25*/ return t_
-//line kernels_tandem.go:3207
+//line kernels_tandem.go:3191
 }
 
 func gpu_compress(h_ *[8]uint32, w_ *[16]uint32) {
@@ -3266,7 +3250,7 @@ func gpu_compress(h_ *[8]uint32, w_ *[16]uint32) {
 		/*line sha256.go:82*/ v_ := t21_[i2_]
 		(*h_)[i2_] = (*h_)[i2_] + v_
 	}
-//line kernels_tandem.go:3270
+//line kernels_tandem.go:3254
 }
 
 func gpu_distance(d_ gpu_Matrix__, i_ int64, j_ int64) int32 {
@@ -3274,7 +3258,7 @@ func gpu_distance(d_ gpu_Matrix__, i_ int64, j_ int64) int32 {
 		return d_.Data_[(i_*d_.Stride_)+j_]
 	}
 	return int32(1073741823)
-//line kernels_tandem.go:3278
+//line kernels_tandem.go:3262
 }
 
 func gpu_pair(p_ int64, half_ int64, mask_ int64) (int64, int64) {
@@ -3283,7 +3267,7 @@ func gpu_pair(p_ int64, half_ int64, mask_ int64) (int64, int64) {
 	_ = j_
 	/*line sort.go:59*/ i_ = ((p_ & (-half_)) << (1)) | (p_ & (half_ - int64(1)))
 	return i_, i_ ^ mask_
-//line kernels_tandem.go:3287
+//line kernels_tandem.go:3271
 }
 
 func gpu_order(a_ *int32, b_ *int32) {
@@ -3293,7 +3277,7 @@ func gpu_order(a_ *int32, b_ *int32) {
 		/*line sort.go:66*/ (*a_) = t_
 		/*line sort.go:66*/ (*b_) = t2_
 	}
-//line kernels_tandem.go:3297
+//line kernels_tandem.go:3281
 }
 
 func gpu_order_(a_ *int32, b_ *int32) {
@@ -3303,5 +3287,5 @@ func gpu_order_(a_ *int32, b_ *int32) {
 		/*line sort.go:66*/ (*a_) = t_
 		/*line sort.go:66*/ (*b_) = t2_
 	}
-//line kernels_tandem.go:3307
+//line kernels_tandem.go:3291
 }

@@ -24,7 +24,7 @@ var bellKernel = &backend.Source{
 	Name: "bell_kernel", File: "bell_kernel.cl",
 	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
 	Go:     support.Form(support.Map1(gpu_bell), support.Map1(bell)), Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"blur.go", "../../rmath/f32/exp.go"}, Go: support.Map1(bell)},
+	Checks: &backend.Checks{Files: []string{"blur.go"}, Go: support.Map1(bell)},
 	Text: support.Head + `/* bell, from Go */
 typedef struct { __global f32 *p; i64 n; } sg_f32;
 FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
@@ -37,26 +37,24 @@ ACCESS(g_f32, __global, f32)
 typedef double f64;
 typedef struct { f64 r0; f64 r1; } reduceExp_f_results;
 FN f64 mad_f(CHECKER f64 x_, f64 y_, f64 z_) {
-  return (x_ * y_) + z_;
+  return fma(x_, y_, z_);
 }
-typedef struct { f64 v[64]; } a64_f64;
-typedef char size_a64_f64[sizeof(a64_f64) == 512 ? 1 : -1];
-TABLE a64_f64 expTable_c = {{1.0, 0x1.fec9a3e778061p-01, 0x1.fd9b0d3158574p-01, 0x1.fc74518759bc8p-01, 0x1.fb5586cf9890fp-01, 0x1.fa3ec32d3d1a2p-01, 0x1.f9301d0125b51p-01, 0x1.f829aaea92dep-01, 0x1.f72b83c7d517bp-01, 0x1.f635beb6fcb75p-01, 0x1.f54873168b9aap-01, 0x1.f463b88628cd6p-01, 0x1.f387a6e756238p-01, 0x1.f2b4565e27cddp-01, 0x1.f1e9df51fdee1p-01, 0x1.f1285a6e4030bp-01, 0x1.f06fe0a31b715p-01, 0x1.efc08b26416ffp-01, 0x1.ef1a7373aa9cbp-01, 0x1.ee7db34e59ff7p-01, 0x1.edea64c123422p-01, 0x1.ed60a21f72e2ap-01, 0x1.ece086061892dp-01, 0x1.ec6a2b5c13cdp-01, 0x1.ebfdad5362a27p-01, 0x1.eb9b2769d2ca7p-01, 0x1.eb42b569d4f82p-01, 0x1.eaf4736b527dap-01, 0x1.eab07dd485429p-01, 0x1.ea76f15ad2148p-01, 0x1.ea47eb03a5585p-01, 0x1.ea23882552225p-01, 0x1.ea09e667f3bcdp-01, 0x1.e9fb23c651a2fp-01, 0x1.e9f75e8ec5f74p-01, 0x1.e9feb564267c9p-01, 0x1.ea11473eb0187p-01, 0x1.ea2f336cf4e62p-01, 0x1.ea589994cce13p-01, 0x1.ea8d99b4492edp-01, 0x1.eace5422aa0dbp-01, 0x1.eb1ae99157736p-01, 0x1.eb737b0cdc5e5p-01, 0x1.ebd829fde4e5p-01, 0x1.ec49182a3f09p-01, 0x1.ecc667b5de565p-01, 0x1.ed503b23e255dp-01, 0x1.ede6b5579fdbfp-01, 0x1.ee89f995ad3adp-01, 0x1.ef3a2b84f15fbp-01, 0x1.eff76f2fb5e47p-01, 0x1.f0c1e904bc1d2p-01, 0x1.f199bdd85529cp-01, 0x1.f27f12e57d14bp-01, 0x1.f3720dcef9069p-01, 0x1.f472d4a07897cp-01, 0x1.f5818dcfba487p-01, 0x1.f69e603db3285p-01, 0x1.f7c97337b9b5fp-01, 0x1.f902ee78b3ff6p-01, 0x1.fa4afa2a490dap-01, 0x1.fba1bee615a27p-01, 0x1.fd0765b6e454p-01, 0x1.fe7c1819e90d8p-01}};
 FN f64 powerOf2_f(CHECKER f64 k_) {
-  u64 n_ = as_ulong(k_);
-  return as_double(as_ulong(expTable_c.v[AT(n_ & 63ul, 64, 1000017)]) + ((u64)((u64)n_ << 46)));
+  return as_double((u64)((u64)as_ulong(k_) << 52));
 }
 FN f64 expm1Poly_f(CHECKER f64 r_) {
-  f64 q_ = mad_f(CHECK mad_f(CHECK mad_f(CHECK mad_f(CHECK 0x1.6c16d10b3c31dp-10, r_, 0x1.111120b03696dp-07), r_, 0x1.5555555555194p-05), r_, 0x1.5555555554dd4p-03), r_, 0.5);
-  return mad_f(CHECK r_ * r_, q_, r_);
+  f64 u_ = r_ * r_;
+  f64 p_ = mad_f(CHECK mad_f(CHECK mad_f(CHECK mad_f(CHECK 0x1.289185613a3d6p-22, u_, 0x1.a019b90d2ae7ap-16), u_, 0x1.6c16c1788bd9p-10), u_, 0x1.5555555553d63p-05), u_, 0x1.0000000000001p-01);
+  f64 q_ = mad_f(CHECK mad_f(CHECK mad_f(CHECK mad_f(CHECK 0x1.af38a9b0ec855p-26, u_, 0x1.71de0dae63bb3p-19), u_, 0x1.a01a01a7c41d5p-13), u_, 0x1.11111111109b3p-07), u_, 0x1.5555555555556p-03);
+  return mad_f(CHECK u_, mad_f(CHECK q_, r_, p_), r_);
 }
 FN reduceExp_f_results reduceExp_f(CHECKER f64 z_) {
   f64 t_ = {0};
   f64 s_ = {0};
-  f64 k_ = mad_f(CHECK z_, 0x1.71547652b82fep+06, 0x1.8p+52);
+  f64 k_ = mad_f(CHECK z_, 0x1.71547652b82fep+00, 0x1.80000000003ffp+52);
   t_ = powerOf2_f(CHECK k_);
-  k_ = k_ - 0x1.8p+52;
-  { reduceExp_f_results r = {t_, expm1Poly_f(CHECK (z_ - (k_ * 0x1.62e42fefap-07)) - (k_ * 0x1.cf79abc9e3b3ap-46))}; return r; }
+  k_ = k_ - 0x1.80000000003ffp+52;
+  { reduceExp_f_results r = {t_, expm1Poly_f(CHECK mad_f(CHECK k_, 0x1.8432a1b0e2634p-43, mad_f(CHECK k_, -0x1.62e42fefa4p-01, z_)))}; return r; }
 }
 FN f64 exp_f(CHECKER f64 z_) {
   f64 t_ = {0};
@@ -67,26 +65,16 @@ FN f64 exp_f(CHECKER f64 z_) {
   }
   f64 t3_ = t_;
   f64 s_ = t2_;
-  return t3_ + (t3_ * s_);
-}
-FN u8 beyond_f(CHECKER f32 x_, f32 y_) {
-  return ((i32)(as_uint(x_) & 2147483647u)) > ((i32)as_uint(y_));
-}
-FN f32 inf_f(CHECKER_ALONE) {
-  return as_float(2139095040u);
-}
-FN f32 expFar_f(CHECKER f32 x_) {
-  if (x_ < 0.0f) {
-    return 0.0f;
-  }
-  return x_ * inf_f(CHECK_ALONE);
+  return mad_f(CHECK t3_, s_, t3_);
 }
 FN f32 Exp_f(CHECKER f32 x_) {
-  f32 y_ = (f32)exp_f(CHECK (f64)x_);
-  if (beyond_f(CHECK x_, 104.0f)) {
-    y_ = expFar_f(CHECK x_);
+  if (x_ > 104.0f) {
+    x_ = 104.0f;
   }
-  return y_;
+  if (x_ < (-104.0f)) {
+    x_ = -104.0f;
+  }
+  return (f32)exp_f(CHECK (f64)x_);
 }
 #ifdef __NVPTX__
 FN f32 div_f32(f32 x, f32 y) { return x / y; }
@@ -132,7 +120,7 @@ void bell_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
 }
 `,
 	Packed: kernelsPTX("bell_kernel"),
-	Native: nativecode.Kernels.Of("bell_kernel", "2e34ed6fbbebf2485045552ee4e7431a"),
+	Native: nativecode.Kernels.Of("bell_kernel", "6f8cc9e80fe18284626578a5264e6d34"),
 }
 
 // launchFlow makes z [flow] of the inputs, element by element, as launch.Map has it.
@@ -232,7 +220,7 @@ var residualKernel = &backend.Source{
 	Name: "residual_kernel", File: "residual_kernel.cl",
 	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4).ConstMatrix("x2", "float", 4).Scalar("x2All", "float", 4),
 	Go:     support.Form(support.Map2(gpu_residual), support.Map2(residual)), Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"logistic.go", "../../rmath/f32/exp.go"}, Go: support.Map2(residual)},
+	Checks: &backend.Checks{Files: []string{"logistic.go"}, Go: support.Map2(residual)},
 	Text: support.Head + `/* residual, from Go */
 typedef struct { __global f32 *p; i64 n; } sg_f32;
 FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
@@ -256,26 +244,24 @@ FN f32 sigmoidNear0_f(CHECKER f64 z_) {
 }
 typedef struct { f64 r0; f64 r1; } reduceExp_f_results;
 FN f64 mad_f(CHECKER f64 x_, f64 y_, f64 z_) {
-  return (x_ * y_) + z_;
+  return fma(x_, y_, z_);
 }
-typedef struct { f64 v[64]; } a64_f64;
-typedef char size_a64_f64[sizeof(a64_f64) == 512 ? 1 : -1];
-TABLE a64_f64 expTable_c = {{1.0, 0x1.fec9a3e778061p-01, 0x1.fd9b0d3158574p-01, 0x1.fc74518759bc8p-01, 0x1.fb5586cf9890fp-01, 0x1.fa3ec32d3d1a2p-01, 0x1.f9301d0125b51p-01, 0x1.f829aaea92dep-01, 0x1.f72b83c7d517bp-01, 0x1.f635beb6fcb75p-01, 0x1.f54873168b9aap-01, 0x1.f463b88628cd6p-01, 0x1.f387a6e756238p-01, 0x1.f2b4565e27cddp-01, 0x1.f1e9df51fdee1p-01, 0x1.f1285a6e4030bp-01, 0x1.f06fe0a31b715p-01, 0x1.efc08b26416ffp-01, 0x1.ef1a7373aa9cbp-01, 0x1.ee7db34e59ff7p-01, 0x1.edea64c123422p-01, 0x1.ed60a21f72e2ap-01, 0x1.ece086061892dp-01, 0x1.ec6a2b5c13cdp-01, 0x1.ebfdad5362a27p-01, 0x1.eb9b2769d2ca7p-01, 0x1.eb42b569d4f82p-01, 0x1.eaf4736b527dap-01, 0x1.eab07dd485429p-01, 0x1.ea76f15ad2148p-01, 0x1.ea47eb03a5585p-01, 0x1.ea23882552225p-01, 0x1.ea09e667f3bcdp-01, 0x1.e9fb23c651a2fp-01, 0x1.e9f75e8ec5f74p-01, 0x1.e9feb564267c9p-01, 0x1.ea11473eb0187p-01, 0x1.ea2f336cf4e62p-01, 0x1.ea589994cce13p-01, 0x1.ea8d99b4492edp-01, 0x1.eace5422aa0dbp-01, 0x1.eb1ae99157736p-01, 0x1.eb737b0cdc5e5p-01, 0x1.ebd829fde4e5p-01, 0x1.ec49182a3f09p-01, 0x1.ecc667b5de565p-01, 0x1.ed503b23e255dp-01, 0x1.ede6b5579fdbfp-01, 0x1.ee89f995ad3adp-01, 0x1.ef3a2b84f15fbp-01, 0x1.eff76f2fb5e47p-01, 0x1.f0c1e904bc1d2p-01, 0x1.f199bdd85529cp-01, 0x1.f27f12e57d14bp-01, 0x1.f3720dcef9069p-01, 0x1.f472d4a07897cp-01, 0x1.f5818dcfba487p-01, 0x1.f69e603db3285p-01, 0x1.f7c97337b9b5fp-01, 0x1.f902ee78b3ff6p-01, 0x1.fa4afa2a490dap-01, 0x1.fba1bee615a27p-01, 0x1.fd0765b6e454p-01, 0x1.fe7c1819e90d8p-01}};
 FN f64 powerOf2_f(CHECKER f64 k_) {
-  u64 n_ = as_ulong(k_);
-  return as_double(as_ulong(expTable_c.v[AT(n_ & 63ul, 64, 1000017)]) + ((u64)((u64)n_ << 46)));
+  return as_double((u64)((u64)as_ulong(k_) << 52));
 }
 FN f64 expm1Poly_f(CHECKER f64 r_) {
-  f64 q_ = mad_f(CHECK mad_f(CHECK mad_f(CHECK mad_f(CHECK 0x1.6c16d10b3c31dp-10, r_, 0x1.111120b03696dp-07), r_, 0x1.5555555555194p-05), r_, 0x1.5555555554dd4p-03), r_, 0.5);
-  return mad_f(CHECK r_ * r_, q_, r_);
+  f64 u_ = r_ * r_;
+  f64 p_ = mad_f(CHECK mad_f(CHECK mad_f(CHECK mad_f(CHECK 0x1.289185613a3d6p-22, u_, 0x1.a019b90d2ae7ap-16), u_, 0x1.6c16c1788bd9p-10), u_, 0x1.5555555553d63p-05), u_, 0x1.0000000000001p-01);
+  f64 q_ = mad_f(CHECK mad_f(CHECK mad_f(CHECK mad_f(CHECK 0x1.af38a9b0ec855p-26, u_, 0x1.71de0dae63bb3p-19), u_, 0x1.a01a01a7c41d5p-13), u_, 0x1.11111111109b3p-07), u_, 0x1.5555555555556p-03);
+  return mad_f(CHECK u_, mad_f(CHECK q_, r_, p_), r_);
 }
 FN reduceExp_f_results reduceExp_f(CHECKER f64 z_) {
   f64 t_ = {0};
   f64 s_ = {0};
-  f64 k_ = mad_f(CHECK z_, 0x1.71547652b82fep+06, 0x1.8p+52);
+  f64 k_ = mad_f(CHECK z_, 0x1.71547652b82fep+00, 0x1.80000000003ffp+52);
   t_ = powerOf2_f(CHECK k_);
-  k_ = k_ - 0x1.8p+52;
-  { reduceExp_f_results r = {t_, expm1Poly_f(CHECK (z_ - (k_ * 0x1.62e42fefap-07)) - (k_ * 0x1.cf79abc9e3b3ap-46))}; return r; }
+  k_ = k_ - 0x1.80000000003ffp+52;
+  { reduceExp_f_results r = {t_, expm1Poly_f(CHECK mad_f(CHECK k_, 0x1.8432a1b0e2634p-43, mad_f(CHECK k_, -0x1.62e42fefa4p-01, z_)))}; return r; }
 }
 FN f64 exp_f(CHECKER f64 z_) {
   f64 t_ = {0};
@@ -286,7 +272,7 @@ FN f64 exp_f(CHECKER f64 z_) {
   }
   f64 t3_ = t_;
   f64 s_ = t2_;
-  return t3_ + (t3_ * s_);
+  return mad_f(CHECK t3_, s_, t3_);
 }
 FN u8 middle_f(CHECKER f64 y_) {
   return (((as_ulong(y_) + 8ul) >> 4) & 33554431ul) == 16777216ul;
@@ -352,7 +338,7 @@ void residual_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, c
 }
 `,
 	Packed: kernelsPTX("residual_kernel"),
-	Native: nativecode.Kernels.Of("residual_kernel", "884cd119347bd42c6ce0863e3e42312d"),
+	Native: nativecode.Kernels.Of("residual_kernel", "1cae83f5eaf60f67db8ef8d8ed8675e0"),
 }
 
 // launchGain makes z [gain] of the inputs, element by element, as launch.Map has it.
@@ -367,7 +353,7 @@ var gainKernel = &backend.Source{
 	Name: "gain_kernel", File: "gain_kernel.cl",
 	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
 	Go:     support.Form(support.Map1(gpu_gain), support.Map1(gain)), Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"montecarlo.go", "../../rmath/f32/exp.go"}, Go: support.Map1(gain)},
+	Checks: &backend.Checks{Files: []string{"montecarlo.go"}, Go: support.Map1(gain)},
 	Text: support.Head + `/* gain, from Go */
 typedef struct { __global f32 *p; i64 n; } sg_f32;
 FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
@@ -380,26 +366,24 @@ ACCESS(g_f32, __global, f32)
 typedef double f64;
 typedef struct { f64 r0; f64 r1; } reduceExp_f_results;
 FN f64 mad_f(CHECKER f64 x_, f64 y_, f64 z_) {
-  return (x_ * y_) + z_;
+  return fma(x_, y_, z_);
 }
-typedef struct { f64 v[64]; } a64_f64;
-typedef char size_a64_f64[sizeof(a64_f64) == 512 ? 1 : -1];
-TABLE a64_f64 expTable_c = {{1.0, 0x1.fec9a3e778061p-01, 0x1.fd9b0d3158574p-01, 0x1.fc74518759bc8p-01, 0x1.fb5586cf9890fp-01, 0x1.fa3ec32d3d1a2p-01, 0x1.f9301d0125b51p-01, 0x1.f829aaea92dep-01, 0x1.f72b83c7d517bp-01, 0x1.f635beb6fcb75p-01, 0x1.f54873168b9aap-01, 0x1.f463b88628cd6p-01, 0x1.f387a6e756238p-01, 0x1.f2b4565e27cddp-01, 0x1.f1e9df51fdee1p-01, 0x1.f1285a6e4030bp-01, 0x1.f06fe0a31b715p-01, 0x1.efc08b26416ffp-01, 0x1.ef1a7373aa9cbp-01, 0x1.ee7db34e59ff7p-01, 0x1.edea64c123422p-01, 0x1.ed60a21f72e2ap-01, 0x1.ece086061892dp-01, 0x1.ec6a2b5c13cdp-01, 0x1.ebfdad5362a27p-01, 0x1.eb9b2769d2ca7p-01, 0x1.eb42b569d4f82p-01, 0x1.eaf4736b527dap-01, 0x1.eab07dd485429p-01, 0x1.ea76f15ad2148p-01, 0x1.ea47eb03a5585p-01, 0x1.ea23882552225p-01, 0x1.ea09e667f3bcdp-01, 0x1.e9fb23c651a2fp-01, 0x1.e9f75e8ec5f74p-01, 0x1.e9feb564267c9p-01, 0x1.ea11473eb0187p-01, 0x1.ea2f336cf4e62p-01, 0x1.ea589994cce13p-01, 0x1.ea8d99b4492edp-01, 0x1.eace5422aa0dbp-01, 0x1.eb1ae99157736p-01, 0x1.eb737b0cdc5e5p-01, 0x1.ebd829fde4e5p-01, 0x1.ec49182a3f09p-01, 0x1.ecc667b5de565p-01, 0x1.ed503b23e255dp-01, 0x1.ede6b5579fdbfp-01, 0x1.ee89f995ad3adp-01, 0x1.ef3a2b84f15fbp-01, 0x1.eff76f2fb5e47p-01, 0x1.f0c1e904bc1d2p-01, 0x1.f199bdd85529cp-01, 0x1.f27f12e57d14bp-01, 0x1.f3720dcef9069p-01, 0x1.f472d4a07897cp-01, 0x1.f5818dcfba487p-01, 0x1.f69e603db3285p-01, 0x1.f7c97337b9b5fp-01, 0x1.f902ee78b3ff6p-01, 0x1.fa4afa2a490dap-01, 0x1.fba1bee615a27p-01, 0x1.fd0765b6e454p-01, 0x1.fe7c1819e90d8p-01}};
 FN f64 powerOf2_f(CHECKER f64 k_) {
-  u64 n_ = as_ulong(k_);
-  return as_double(as_ulong(expTable_c.v[AT(n_ & 63ul, 64, 1000017)]) + ((u64)((u64)n_ << 46)));
+  return as_double((u64)((u64)as_ulong(k_) << 52));
 }
 FN f64 expm1Poly_f(CHECKER f64 r_) {
-  f64 q_ = mad_f(CHECK mad_f(CHECK mad_f(CHECK mad_f(CHECK 0x1.6c16d10b3c31dp-10, r_, 0x1.111120b03696dp-07), r_, 0x1.5555555555194p-05), r_, 0x1.5555555554dd4p-03), r_, 0.5);
-  return mad_f(CHECK r_ * r_, q_, r_);
+  f64 u_ = r_ * r_;
+  f64 p_ = mad_f(CHECK mad_f(CHECK mad_f(CHECK mad_f(CHECK 0x1.289185613a3d6p-22, u_, 0x1.a019b90d2ae7ap-16), u_, 0x1.6c16c1788bd9p-10), u_, 0x1.5555555553d63p-05), u_, 0x1.0000000000001p-01);
+  f64 q_ = mad_f(CHECK mad_f(CHECK mad_f(CHECK mad_f(CHECK 0x1.af38a9b0ec855p-26, u_, 0x1.71de0dae63bb3p-19), u_, 0x1.a01a01a7c41d5p-13), u_, 0x1.11111111109b3p-07), u_, 0x1.5555555555556p-03);
+  return mad_f(CHECK u_, mad_f(CHECK q_, r_, p_), r_);
 }
 FN reduceExp_f_results reduceExp_f(CHECKER f64 z_) {
   f64 t_ = {0};
   f64 s_ = {0};
-  f64 k_ = mad_f(CHECK z_, 0x1.71547652b82fep+06, 0x1.8p+52);
+  f64 k_ = mad_f(CHECK z_, 0x1.71547652b82fep+00, 0x1.80000000003ffp+52);
   t_ = powerOf2_f(CHECK k_);
-  k_ = k_ - 0x1.8p+52;
-  { reduceExp_f_results r = {t_, expm1Poly_f(CHECK (z_ - (k_ * 0x1.62e42fefap-07)) - (k_ * 0x1.cf79abc9e3b3ap-46))}; return r; }
+  k_ = k_ - 0x1.80000000003ffp+52;
+  { reduceExp_f_results r = {t_, expm1Poly_f(CHECK mad_f(CHECK k_, 0x1.8432a1b0e2634p-43, mad_f(CHECK k_, -0x1.62e42fefa4p-01, z_)))}; return r; }
 }
 FN f64 exp_f(CHECKER f64 z_) {
   f64 t_ = {0};
@@ -410,26 +394,16 @@ FN f64 exp_f(CHECKER f64 z_) {
   }
   f64 t3_ = t_;
   f64 s_ = t2_;
-  return t3_ + (t3_ * s_);
-}
-FN u8 beyond_f(CHECKER f32 x_, f32 y_) {
-  return ((i32)(as_uint(x_) & 2147483647u)) > ((i32)as_uint(y_));
-}
-FN f32 inf_f(CHECKER_ALONE) {
-  return as_float(2139095040u);
-}
-FN f32 expFar_f(CHECKER f32 x_) {
-  if (x_ < 0.0f) {
-    return 0.0f;
-  }
-  return x_ * inf_f(CHECK_ALONE);
+  return mad_f(CHECK t3_, s_, t3_);
 }
 FN f32 Exp_f(CHECKER f32 x_) {
-  f32 y_ = (f32)exp_f(CHECK (f64)x_);
-  if (beyond_f(CHECK x_, 104.0f)) {
-    y_ = expFar_f(CHECK x_);
+  if (x_ > 104.0f) {
+    x_ = 104.0f;
   }
-  return y_;
+  if (x_ < (-104.0f)) {
+    x_ = -104.0f;
+  }
+  return (f32)exp_f(CHECK (f64)x_);
 }
 FN f32 max_f32(f32 x, f32 y) {
   return x != x ? x : y != y ? y : x == 0 && y == 0 ? (as_uint(x) >> 31 ? y : x) : x > y ? x : y;
@@ -469,7 +443,7 @@ void gain_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
 }
 `,
 	Packed: kernelsPTX("gain_kernel"),
-	Native: nativecode.Kernels.Of("gain_kernel", "73813b5064f59bee75456512d80173e9"),
+	Native: nativecode.Kernels.Of("gain_kernel", "950172b2cee29d8450bbbde913c55800"),
 }
 
 // launchWhereOn makes z [whereOn] of the inputs, element by element, as launch.Map has it.
@@ -563,23 +537,23 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 
 func gpu_bell(x_ float32) float32 {
 	/*line blur.go:34*/ return f32.Exp(float32((-x_)*x_) / float32(4))
-//line kernels_tandem.go:567
+//line kernels_tandem.go:541
 }
 
 func gpu_flow(vertical_ float32, left_ float32, right_ float32, middle_ float32) float32 {
 	/*line heat.go:30*/ return middle_ + float32(float32(0.2)*(((vertical_+left_)+right_)-float32(float32(4)*middle_)))
-//line kernels_tandem.go:572
+//line kernels_tandem.go:546
 }
 
 func gpu_residual(z_ float32, y_ float32) float32 {
 	/*line logistic.go:33*/ return y_ - f32.Sigmoid(z_)
-//line kernels_tandem.go:577
+//line kernels_tandem.go:551
 }
 
 func gpu_gain(z_ float32) float32 {
 //line montecarlo.go:29
 	return max(float32(float32(100)*f32.Exp(float32(0.03)+float32(float32(0.2)*z_)))-float32(105), float32(0))
-//line kernels_tandem.go:583
+//line kernels_tandem.go:557
 }
 
 func gpu_whereOn(slope_ float32, unit_ float32) float32 {
@@ -587,5 +561,5 @@ func gpu_whereOn(slope_ float32, unit_ float32) float32 {
 		return slope_
 	}
 	return float32(0)
-//line kernels_tandem.go:591
+//line kernels_tandem.go:565
 }

@@ -2,60 +2,50 @@ package f32
 
 import "math"
 
-// reduceExp gives z = k ln(2)/64 + r, the number t = 2^(k/64), and s = e^r - 1: e^z is t + t s.
-// Where z is not between -700 and 700 t is any number. P. Tang's method, 1989.
+// reduceExp gives z = k ln(2) + r, the number t = 2^k, and s = e^r - 1: e^z is t + t s. Where z is
+// not between -700 and 700 t is any number.
 func reduceExp(z float64) (t, s float64) {
-	k := mad(z, expInv0, toInt)
+	k := mad(z, expInv0, toPower)
 	t = powerOf2(k)
-	k -= toInt
-	return t, expm1Poly((z - float64(k*expLn2_0)) - float64(k*expLn2_1))
+	k -= toPower
+	return t, expm1Poly(mad(k, -expLn2_1, mad(k, -expLn2_0, z)))
 }
 
-// powerOf2 is 2^(n/64) for the integer n = k - toInt, which k has in its low bits.
+// powerOf2 is 2^n for the integer n = k - toPower.
 func powerOf2(k float64) float64 {
-	n := math.Float64bits(k)
-	return math.Float64frombits(math.Float64bits(expTable[n&63]) + n<<46)
+	return math.Float64frombits(math.Float64bits(k) << 52)
 }
 
-// expm1Poly is e^r - 1 for |r| <= ln(2)/128.
+// expm1Poly is e^r - 1 for |r| <= ln(2)/2.
 func expm1Poly(r float64) float64 {
-	q := mad(mad(mad(mad(expPoly4, r, expPoly3), r, expPoly2), r, expPoly1), r, expPoly0)
-	return mad(r*r, q, r)
+	u := float64(r * r)
+	p := mad(mad(mad(mad(expPoly8, u, expPoly6), u, expPoly4), u, expPoly2), u, expPoly0)
+	q := mad(mad(mad(mad(expPoly9, u, expPoly7), u, expPoly5), u, expPoly3), u, expPoly1)
+	return mad(u, mad(q, r, p), r)
 }
 
 // exp is e^z for z between -700 and 700.
 func exp(z float64) float64 {
 	t, s := reduceExp(z)
-	return t + float64(t*s)
+	return mad(t, s, t)
 }
 
 // expm1 is e^z - 1 for z between -700 and 700. Where k is 0 it is s, with a small relative error;
 // elsewhere t-1 is exact, or large.
 func expm1(z float64) float64 {
 	t, s := reduceExp(z)
-	return (t - 1) + float64(t*s)
+	return mad(t, s, t-1)
 }
 
 // Exp is e^x.
 func Exp(x float32) float32 {
-	y := float32(exp(float64(x)))
-	if beyond(x, 104) {
-		y = expFar(x)
+	if x > 104 { // e^x is infinite
+		x = 104
 	}
-	return y
-}
-
-// expFar is e^x where that is infinite, or below half of the smallest number, or NaN.
-func expFar(x float32) float32 {
-	if x < 0 {
-		return 0
+	if x < -104 { // below half of the smallest number
+		x = -104
 	}
-	return x * inf()
-}
-
-// beyond tells whether |x| is above y, which is positive, or NaN: one comparison of integers.
-func beyond(x, y float32) bool {
-	return int32(math.Float32bits(x)&0x7fffffff) > int32(math.Float32bits(y))
+	return float32(exp(float64(x)))
 }
 
 // Exp2 is 2^x.
@@ -69,10 +59,9 @@ func Exp2(x float32) float32 {
 		return 1
 	}
 	z := float64(x)
-	k := mad(z, 64, toInt)
+	k := z + toPower
 	t := powerOf2(k)
-	s := expm1Poly(float64((z - float64((k-toInt)/64)) * math.Ln2))
-	y := t + float64(t*s)
+	y := mad(t, expm1Poly((z-(k-toPower))*math.Ln2), t)
 	if middle(y) {
 		switch x {
 		case 0x1.853a6ep-09:
@@ -94,11 +83,7 @@ func Expm1(x float32) float32 {
 	case x < 0x1p-26 && x > -0x1p-26:
 		return x
 	}
-	y := expm1(float64(x))
-	if middle(y) && x == -0x1.bc1a6p-06 {
-		return -0x1.b6235cp-06
-	}
-	return float32(y)
+	return float32(expm1(float64(x)))
 }
 
 // Sigmoid is 1 / (1 + e^-x), the logistic function.

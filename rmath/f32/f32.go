@@ -5,9 +5,9 @@
 // methods and the proof.
 //
 // The functions compute in float64, in operations that every processor rounds alike: sums,
-// products, quotients and square roots; each product is rounded before it is added to. What they
-// get is wrong by a little more than half a unit in the last place of float64, so that its rounding
-// to float32 is wrong only where the value lies within about 2^-52 of the middle of two float32.
+// products, fused multiply-adds, quotients and square roots. What they get is wrong by a little
+// more than half a unit in the last place of float64, so that its rounding to float32 is wrong only
+// where the value lies within about 2^-52 of the middle of two float32.
 // The proof tries all arguments and finds these; they are exceptions, listed in their functions.
 // Functions of two arguments have too many: near a middle they compute with twice the precision.
 //
@@ -18,16 +18,19 @@ import "math"
 
 //go:generate go run ../internal/gen
 
-const toInt = 0x1.8p52 // x+toInt has the integer nearest to x in its low bits
+const (
+	toInt   = 0x1.8p52     // x+toInt has the integer nearest to x in its low bits
+	toPower = toInt + 1023 // x+toPower that and the bias of an exponent
+)
 
 // inf is +Inf; kernels have no variables of their own.
 func inf() float32 { return math.Float32frombits(0x7f800000) }
 
 func nan() float32 { return math.Float32frombits(0x7fc00000) }
 
-// mad is x*y + z, rounded twice. A conversion keeps a product, and a quotient by a power of 2, from
-// being fused with the sum: every one that may become a term of a sum has one.
-func mad(x, y, z float64) float64 { return float64(x*y) + z }
+// mad is x*y + z, rounded once. Other products that may become a term of a sum have a conversion,
+// which keeps Go from fusing them on some processors.
+func mad(x, y, z float64) float64 { return math.FMA(x, y, z) }
 
 // withSign is x, which is positive, with the sign of s.
 func withSign(x, s float32) float32 {

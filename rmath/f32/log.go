@@ -2,55 +2,49 @@ package f32
 
 import "math"
 
-// reduceLog gives z = 2^e m and the bin i of m; r = m logInv[i] - 1 is small. z is positive and not
-// subnormal.
-func reduceLog(z float64) (e, m float64, i uint64) {
-	b := math.Float64bits(z) - logOffset
-	return float64(int64(b) >> 52), math.Float64frombits(b&(1<<52-1) + logOffset), b >> 46 & 63
-}
-
-// log is ln(z) for a z of at most 41 bits, of which r is exact. In the bin around 1 logInv is 1, so
-// that the result has a small relative error there. P. Tang's method, 1990.
+// log is ln(z) for a positive z that is not subnormal.
 func log(z float64) float64 {
-	e, m, i := reduceLog(z)
-	return logSum(e, i, float64(m*logInv[i])-1)
+	e, m := splitRoot(z)
+	return logSum(e, m-1, 0)
 }
 
-// logSum is e ln(2) - ln(logInv[i]) + ln(1+r): the sum of the large parts is exact.
-func logSum(e float64, i uint64, r float64) float64 {
-	large := mad(e, logLn2_0, logTable[i&63][0])
-	small := mad(e, logLn2_1, logTable[i&63][1])
-	s := large + r
-	return s + ((large - s + r) + (logPoly(r) + small))
+// splitRoot gives z = 2^e m, for m from sqrt(1/2) to sqrt(2).
+func splitRoot(z float64) (e, m float64) {
+	b := math.Float64bits(z) - rootHalf
+	e = math.Float64frombits(b>>52^0x4330000000000800) - 0x1.00000000008p52 // 12 bits, with a sign
+	return e, math.Float64frombits(b&(1<<52-1) + rootHalf)
 }
 
-// logPoly is ln(1+r) - r for |r| < 0.008.
-func logPoly(r float64) float64 {
-	q := mad(mad(mad(mad(mad(mad(logPoly6, r, logPoly5), r, logPoly4), r, logPoly3), r, logPoly2), r, logPoly1),
-		r, logPoly0)
-	return float64(float64(r*r) * q)
+// logSum is e ln(2) + ln(1+f+l), where l is small beside 1+f.
+func logSum(e, f, l float64) float64 {
+	return mad(e, logLn2_0, f-logRest(f, mad(e, logLn2_1, mad(-f, l, l))))
 }
 
-// logBase is large + small + ln(1+r) c, where c is the sum of c0 and c1, and large and c0 r are
-// exact.
-func logBase(large, small, r, c0, c1 float64) float64 {
-	t := float64(r * c0)
+// logRest is f - ln(1+f) - l for 1+f from sqrt(1/2) to sqrt(2): ln(1+f) is 2 atanh(s) for s = f/(2+f),
+// written as f - h + s (h + ...) for h = f^2/2, since f has no error.
+func logRest(f, l float64) float64 {
+	s := f / (f + 2)
+	u := float64(s * s)
+	w := float64(u * u)
+	p := mad(mad(mad(logPoly6, w, logPoly4), w, logPoly2), w, logPoly0)
+	p = mad(mad(mad(logPoly5, w, logPoly3), w, logPoly1), u, p)
+	h := float64(f / 2 * f)
+	return h - mad(s, mad(u, p, h), l)
+}
+
+// logBase is large + small + ln(1+f) c, where c is the sum of c0 and c1, and f c0 is exact.
+func logBase(large, small, f, c0, c1 float64) float64 {
+	t := float64(f * c0)
 	s := large + t
-	return s + ((large - s + t) + (mad(r, c1, small) + float64(logPoly(r)*(c0+c1))))
+	return s + ((large - s + t) + mad(f, c1, mad(-logRest(f, 0), c0+c1, small)))
 }
 
 // log1p is ln(1+u) for u > -1 of 53 bits.
 func log1p(u float64) float64 {
-	if u < 0x1p-7 && u > -0x1p-7 {
-		return logSum(0, logOne, u)
-	}
 	z := 1 + u
-	e, m, i := reduceLog(z)
-	lost := u - (z - 1) // exact, or small beside z
+	e, m := splitRoot(z)
 	scale := math.Float64frombits(math.Float64bits(m) - math.Float64bits(z) + 0x3ff0000000000000)
-	h := math.Float64frombits(math.Float64bits(m) &^ (1<<20 - 1)) // its product with 12 bits is exact
-	r := mad(m-h+float64(lost*scale), logInv[i&63], float64(h*logInv[i&63])-1)
-	return logSum(e, i, r)
+	return logSum(e, m-1, float64((u-(z-1))*scale)) // what z has lost is exact, or small beside z
 }
 
 // logSpecial is the result for what is not a positive finite number, 0 for all others.
@@ -94,9 +88,8 @@ func Log2(x float32) float32 {
 	if !(x > 0 && x <= math.MaxFloat32) {
 		return logSpecial(x)
 	}
-	e, m, i := reduceLog(float64(x))
-	t := log2Table[i&63]
-	return float32(logBase(e+t[0], t[1], float64(m*logInv[i&63])-1, log2E_0, log2E_1))
+	e, m := splitRoot(float64(x))
+	return float32(logBase(e, 0, m-1, log2E_0, log2E_1))
 }
 
 // Log10 is the logarithm of x to the base 10.
@@ -104,10 +97,8 @@ func Log10(x float32) float32 {
 	if !(x > 0 && x <= math.MaxFloat32) {
 		return logSpecial(x)
 	}
-	e, m, i := reduceLog(float64(x))
-	t := log10Table[i&63]
-	large, small := mad(e, log10Of2_0, t[0]), mad(e, log10Of2_1, t[1])
-	y := logBase(large, small, float64(m*logInv[i&63])-1, log10E_0, log10E_1)
+	e, m := splitRoot(float64(x))
+	y := logBase(float64(e*log10Of2_0), float64(e*log10Of2_1), m-1, log10E_0, log10E_1)
 	if middle(y) && x == 0x1.fddcf4p-98 {
 		return -0x1.d33a46p+04
 	}

@@ -40,14 +40,28 @@ func Pow(x, y float32) float32 {
 	return r
 }
 
+// reduceLog gives z = 2^e m and the bin i of m; r = m logInv[i] - 1 is small. z is positive and not
+// subnormal.
+func reduceLog(z float64) (e, m float64, i uint64) {
+	b := math.Float64bits(z) - logOffset
+	return float64(int64(b) >> 52), math.Float64frombits(b&(1<<52-1) + logOffset), b >> 46 & 63
+}
+
+// log2Poly is ln(1+r) - r for |r| < 0.008.
+func log2Poly(r float64) float64 {
+	q := mad(mad(mad(mad(mad(mad(binPoly6, r, binPoly5), r, binPoly4), r, binPoly3), r, binPoly2), r, binPoly1),
+		r, binPoly0)
+	return float64(float64(r*r) * q)
+}
+
 // pow is z^y for a positive z and y, which is not 0: 2^(y log2(z)), whose exponent has two parts.
 func pow(z, y float64) float32 {
 	e, m, i := reduceLog(z)
 	i &= 63
-	r := float64(m*logInv[i]) - 1
+	r := mad(m, logInv[i], -1)
 	a, b := e+log2Table[i][0], float64(r*log2E_0) // exact
 	s := a + b
-	l := fastSum(s, (a-s+b)+(mad(r, log2E_1, log2Table[i][1])+float64(logPoly(r)*(1/math.Ln2))))
+	l := fastSum(s, (a-s+b)+(mad(r, log2E_1, log2Table[i][1])+float64(log2Poly(r)*(1/math.Ln2))))
 	h := math.Float64frombits(math.Float64bits(l.hi) &^ (1<<27 - 1))
 	large, rest := float64(h*y), mad(l.lo, y, float64((l.hi-h)*y)) // the products with 24 bits are exact
 	switch {
@@ -56,9 +70,9 @@ func pow(z, y float64) float32 {
 	case large < -151:
 		return 0
 	}
-	k := mad(large, 64, toInt)
+	k := large + toPower
 	t := powerOf2(k)
-	w := t + float64(t*expm1Poly(float64((large-float64((k-toInt)/64)+rest)*math.Ln2)))
+	w := mad(t, expm1Poly((large-(k-toPower)+rest)*math.Ln2), t)
 	if w < 0x1p-126 {
 		// the middles are the odd multiples of 2^-150
 		q := float64(w * 0x1p150)

@@ -12,10 +12,9 @@ func reduceHalfPi(z float64) (k uint64, r, v float64) {
 	n := mad(z, twoOverPi0, toInt)
 	k = math.Float64bits(n)
 	n -= toInt
-	a := z - float64(n*halfPi_0) // exact, as are both products
-	b := float64(n * halfPi_1)
-	r = a - b
-	return k, r, (a - r - b) - float64(n*halfPi_2)
+	a := mad(-n, halfPi_0, z) // exact
+	r = mad(-n, halfPi_1, a)
+	return k, r, mad(-n, halfPi_2, mad(-n, halfPi_1, a-r))
 }
 
 // reduceLarge is reduceHalfPi for z >= 2^19. The bits of z/(pi/2) around the point are the product
@@ -61,7 +60,7 @@ func sinPoly(r, v float64) float64 {
 	w := float64(u * u)
 	p := mad(mad(mad(sinPoly6, w, sinPoly4), w, sinPoly2), w, sinPoly0)
 	p = mad(mad(mad(sinPoly5, w, sinPoly3), w, sinPoly1), u, p)
-	return r + mad(float64(r*u), p, v-float64(float64(u/2)*v))
+	return r + mad(float64(r*u), p, mad(-u/2, v, v))
 }
 
 // cosPoly is cos(r+v) for |r| <= pi/4.
@@ -72,7 +71,7 @@ func cosPoly(r, v float64) float64 {
 	p = mad(mad(mad(cosPoly5, w, cosPoly3), w, cosPoly1), u, p)
 	h := float64(u / 2)
 	c := 1 - h
-	return c + ((1 - c - h) + (float64(w*p) - float64(r*v)))
+	return c + mad(w, p, mad(-r, v, 1-c-h))
 }
 
 // Sin is the sine of x.

@@ -11,7 +11,7 @@ func TestValueWith(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 5))
 	for range 20000 {
 		x := big.NewInt(int64(r.Uint64())>>(9+r.IntN(55)) | 1) // often a middle: 54 bits
-		up := []int{23, 44, 52}[r.IntN(3)] // steps
+		up := []int{23, 44, 52}[r.IntN(3)]                     // steps
 		k := uint(r.IntN(up + 58))
 		near := new(big.Int).Lsh(big.NewInt(int64(r.IntN(3)-1)), r.UintN(k+1))
 		x.Lsh(x, k).Add(x, near)

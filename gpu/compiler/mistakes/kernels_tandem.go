@@ -72,7 +72,7 @@ void Stores_float32(__global f32 *out_p, const ulong out_off, const ulong out_le
   STORE(g_f32, out_.p[AT(i_, out_.n, 19)], 7.0f);
 }
 `,
-	Native: nativecode.Kernels.Of("Stores_float32", "25243fc0fb5aa2d6dd481ce00c7efb6b"),
+	Native: nativecode.Kernels.Of("Stores_float32", "91257b07438f02444add5d4154f8fe55"),
 }
 
 var StoresInt64Kernel = &backend.Source{
@@ -95,7 +95,7 @@ void Stores_int64(__global i64 *out_p, const ulong out_off, const ulong out_len 
   STORE(g_i64, out_.p[AT(i_, out_.n, 19)], (i64)7);
 }
 `,
-	Native: nativecode.Kernels.Of("Stores_int64", "896582ac2e6c488fd21b4a7a54466f30"),
+	Native: nativecode.Kernels.Of("Stores_int64", "6e1520936754304e9272ef3a8df797aa"),
 }
 
 // LaunchLoads runs [Loads] over grid. Slices and matrices are in host memory or on the device of s;
@@ -192,7 +192,7 @@ void Rows_kernel(__global i32 *m_p, const ulong m_off, const ulong m_rows, const
   STORE(g_i32, m_.Data_.p[(i64)((u64)((i64)((u64)ROW(row_, m_.Rows_, 42) * (u64)m_.Stride_)) + (u64)COLUMN(i_ % ((i64)4), m_.Cols_, 42))], 7);
 }
 `,
-	Native: nativecode.Kernels.Of("Rows_kernel", "9bcabbd1f4d28075bd3ec56bd9a2bbff"),
+	Native: nativecode.Kernels.Of("Rows_kernel", "632ab3945cddaeb86cee06eadb8da683"),
 }
 
 // LaunchColumns runs [Columns] over grid. Slices and matrices are in host memory or on the device of s;
@@ -311,7 +311,7 @@ void Private_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
   STORE(g_i32, out_.p[AT(i_, out_.n, 81)], a_.v[(i64)3].v[(i64)0]);
 }
 `,
-	Native: nativecode.Kernels.Of("Private_kernel", "1ed611d6e086392920b1ad18dcc9fbd2"),
+	Native: nativecode.Kernels.Of("Private_kernel", "3f4bad45549c72e9a2c018d316890796"),
 }
 
 // LaunchSlices runs [Slices] over grid. Slices and matrices are in host memory or on the device of s;
@@ -485,7 +485,7 @@ void Counts_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len
   i32 t_ = atomic_add_g_i32(CHECK &out_.p[AT(n_, out_.n, 129)], 1);
 }
 `,
-	Native: nativecode.Kernels.Of("Counts_kernel", "aa6600f827e17980a43b258d2b7dee3e"),
+	Native: nativecode.Kernels.Of("Counts_kernel", "36152a70dd78f954203e6a8d23182bb0"),
 }
 
 // LaunchMoves runs [Moves] over grid. Slices and matrices are in host memory or on the device of s;
@@ -530,7 +530,7 @@ void Moves_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len,
   STORE(g_i32, out_.p[AT(i_, out_.n, 150)], t_);
 }
 `,
-	Native: nativecode.Kernels.Of("Moves_kernel", "3c14fbd979f4a01f5c3bd35c9c51abfe"),
+	Native: nativecode.Kernels.Of("Moves_kernel", "47e7a155cc0328947a7ac83e69151ca0"),
 }
 
 // LaunchElsewhere runs [Elsewhere] over grid. Slices and matrices are in host memory or on the device of s;
@@ -889,7 +889,7 @@ void Waits_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len,
   STORE(g_i32, out_.p[AT(i_, out_.n, 237)], 1);
 }
 `,
-	Native: nativecode.Kernels.Of("Waits_kernel", "ecac7c72ec6a0bb74376c540200a0b53"),
+	Native: nativecode.Kernels.Of("Waits_kernel", "473601d46cad5aa6de03c3f9f81adb22"),
 }
 
 // LaunchRaces runs [Races] over grid. Slices and matrices are in host memory or on the device of s;

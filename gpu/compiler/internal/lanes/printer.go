@@ -787,6 +787,10 @@ func (p *lanePrinter) ifStmt(s *ir.Stmt) {
 func (p *lanePrinter) masked(s *ir.Stmt) {
 	cond := p.next("m")
 	p.Line("const mask %s = %s;", cond, p.varied(p.expr(s.X)))
+	if len(s.Else) == 0 && p.a.light(s.Body) {
+		p.masking(p.and(cond), func() { p.stmts(s.Body) })
+		return
+	}
 	p.some(p.and(cond), s.Body)
 	if len(s.Else) > 0 {
 		p.some(p.and("~"+cond), s.Else)

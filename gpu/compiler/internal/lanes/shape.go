@@ -420,6 +420,25 @@ func (a *laneShaper) harmless(list []*ir.Stmt) bool {
 	return ok
 }
 
+// light tells whether statements take less time than finding out whether any lane runs them: an
+// assignment or two, of a few operations that change nothing but variables.
+func (a *laneShaper) light(list []*ir.Stmt) bool {
+	operations := 0
+	for _, s := range list {
+		if s.Kind != ir.StmtAssign {
+			return false
+		}
+		s.Exprs(func(e *ir.Expr) {
+			e.Walk(func(e *ir.Expr) {
+				if e.Op != ir.OpConst && e.Op != ir.OpVar {
+					operations++
+				}
+			})
+		})
+	}
+	return len(list) <= 2 && operations <= 2 && a.harmless(list)
+}
+
 // out is where lanes of s that part from the others go, beyond s.
 func (a *laneShaper) out(s *ir.Stmt) (list []ir.Escape) {
 	inside := []*ir.Stmt{s}
