@@ -8,7 +8,8 @@ import (
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
-// Beside slices.Sort on one core (-cpu 1) the floors are 8 times its speed on PoCL, 3.5 on cpu.
+// Beside slices.Sort on one core (-cpu 1, and taskset, as PoCL takes all) the floors are 8 times its
+// speed on PoCL, 3.5 on cpu.
 func BenchmarkSort(b *testing.B) {
 	const n = 4_000_000
 	rng := rand.New(rand.NewPCG(1, 2))
