@@ -34,11 +34,10 @@ func WithRows[P Pair](s *linalg.Session, rows, n int, f func(r *Rows[P]) error) 
 }
 
 func withRows[P Pair](s *linalg.Session, rows, n int, tiles bool, f func(r *Rows[P]) error) error {
-	const least, perCore = 2048, 4 // elements that are worth counting, and chunks of all rows
 	r := &Rows[P]{s: s, rows: rows, n: n, tiles: tiles, per: tile, bits: tileBits}
 	if !tiles {
-		wanted := max(1, perCore*s.Info().ComputeUnits/max(1, rows)) // chunks of a row
-		r.per, r.bits = max(least, (n+wanted-1)/wanted), chunkBits
+		info := s.Info()
+		r.per, r.bits = chunkOf(&info, rows, n), chunkBits
 	}
 	return linalg.WithScratch(s, 1, rows*n, func(x *linalg.Array[P]) error {
 		return linalg.WithScratch(s, 1, rows*n, func(y *linalg.Array[P]) error {
@@ -48,6 +47,21 @@ func withRows[P Pair](s *linalg.Session, rows, n int, tiles bool, f func(r *Rows
 			})
 		})
 	})
+}
+
+// chunkOf is the elements of a chunk of rows of n. A row that is one chunk takes a launch for each
+// digit, others three.
+func chunkOf(info *backend.Info, rows, n int) int {
+	const least, perCore = 2048, 4 // elements that are worth counting, and chunks of all rows
+	single := 1 << 13              // elements that one core has moved as soon as several
+	if !info.Host {
+		single = 1 << 14 // launches take longer
+	}
+	if n <= single {
+		return single
+	}
+	wanted := max(1, perCore*info.ComputeUnits/max(1, rows)) // chunks of a row
+	return max(least, (n+wanted-1)/wanted)
 }
 
 // parts is the number of parts of a row.

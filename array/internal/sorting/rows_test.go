@@ -18,7 +18,7 @@ func TestForms(t *testing.T) {
 }
 
 func testForms[P Pair](t *testing.T) {
-	const rows, n = 2, 2*tile + 100
+	const rows, n = 2, 1<<14 + 100 // of several chunks, and tiles
 	rng := rand.New(rand.NewPCG(1, 2))
 	x := make([]P, rows*n)
 	for i := range x {
