@@ -8,8 +8,8 @@ import (
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
-// Beside slices.Sort on one core (-cpu 1, and taskset, as PoCL takes all) the floors are 8 times its
-// speed on PoCL, 3.5 on cpu.
+// Beside slices.Sort on one core the floors are 8 times its speed on PoCL, 3.5 on cpu. One core is
+// -cpu 1 under taskset: PoCL takes all that it may.
 func BenchmarkSort(b *testing.B) {
 	const n = 4_000_000
 	rng := rand.New(rand.NewPCG(1, 2))
