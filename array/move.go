@@ -262,23 +262,17 @@ func AddRows[T Element](c, a *Array[T], index *Array[int32]) error {
 }
 
 // addRows is AddRows, unless bad is above 0.
-func addRows[T Element](c, a *Array[T], index, bad *Array[int32]) (err error) {
+func addRows[T Element](c, a *Array[T], index, bad *Array[int32]) error {
 	s := c.Session()
 	r, k := index.Dims()
-	packed, err := linalg.NewArray[int32](s, r, k)
-	if err != nil {
-		return err
-	}
-	defer func() { err = cmp.Or(err, packed.Free()) }()
-	order, err := linalg.NewArray[int32](s, 1, r*k)
-	if err != nil {
-		return err
-	}
-	defer func() { err = cmp.Or(err, order.Free()) }()
-	if err := cmp.Or(Copy(packed, index), ArgSort(order, flat(packed))); err != nil {
-		return err
-	}
-	return sums.AddRows(c, a, packed, order, bad)
+	return linalg.WithScratch(s, r, k, func(packed *Array[int32]) error {
+		return linalg.WithScratch(s, 1, r*k, func(order *Array[int32]) error {
+			if err := cmp.Or(Copy(packed, index), ArgSort(order, flat(packed))); err != nil {
+				return err
+			}
+			return sums.AddRows(c, a, packed, order, bad)
+		})
+	})
 }
 
 // checkPut checks that rows of a can go to those of c that index has, and gives the rows of c.
@@ -371,19 +365,20 @@ func Nonzero(index *Array[int32], mask *Array[bool]) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	r := sorting.NewRows[uint64](s, 1, rows*cols)
-	defer func() { err = cmp.Or(err, r.Free()) }()
-	numbers, n, err := trues("Nonzero", r, mask)
-	if err != nil {
-		return 0, err
-	}
-	if _, err := checkVector("Nonzero", "index", index, s, n); err != nil {
-		return n, err
-	}
-	index = head(index, n)
-	_, pitch := index.Dims()
-	sorting.Get(r, narrow(index), numbers, pitch, sorting.Order{})
-	return n, nil
+	err = sorting.WithRows(s, 1, rows*cols, func(r *sorting.Rows[uint64]) (err error) {
+		var numbers *Array[uint64]
+		if numbers, n, err = trues("Nonzero", r, mask); err != nil {
+			return err
+		}
+		if _, err := checkVector("Nonzero", "index", index, s, n); err != nil {
+			return err
+		}
+		index := head(index, n)
+		_, pitch := index.Dims()
+		sorting.Get(r, narrow(index), numbers, pitch, sorting.Order{})
+		return nil
+	})
+	return n, err
 }
 
 // trues is pairs with the numbers of the elements of mask that are true.
@@ -417,44 +412,35 @@ func Compress[T Element](c, a *Array[T], mask *Array[bool]) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	r := sorting.NewRows[uint64](s, 1, rows*cols)
-	defer func() { err = cmp.Or(err, r.Free()) }()
-	numbers, n, err := trues("Compress", r, mask)
-	if err != nil {
-		return 0, err
-	}
-	if _, err := checkVector("Compress", "c", c, s, n); err != nil || n == 0 {
-		return n, err
-	}
-	packed, done, err := asRow(a)
-	if err != nil {
-		return n, err
-	}
-	c = head(c, n)
-	_, pitch := c.Dims()
-	if unsafe.Sizeof(*new(T)) == 8 {
-		sorting.PutAgain(r, numbers, wide(packed), sorting.Order{}, 0)
-		sorting.Get(r, wide(c), numbers, pitch, sorting.Order{})
-	} else {
-		sorting.PutAgain(r, numbers, narrow(packed), sorting.Order{}, 0)
-		sorting.Get(r, narrow(c), numbers, pitch, sorting.Order{})
-	}
-	return n, done()
+	err = sorting.WithRows(s, 1, rows*cols, func(r *sorting.Rows[uint64]) (err error) {
+		var numbers *Array[uint64]
+		if numbers, n, err = trues("Compress", r, mask); err != nil {
+			return err
+		}
+		if _, err := checkVector("Compress", "c", c, s, n); err != nil || n == 0 {
+			return err
+		}
+		return choose(head(c, n), a, r, numbers)
+	})
+	return n, err
 }
 
-// asRow is a as one row, or a copy that done ends.
-func asRow[T Element](a *Array[T]) (row *Array[T], done func() error, err error) {
+// choose makes c the elements of a, counted by rows, whose numbers the pairs have.
+func choose[T Element](c, a *Array[T], r *sorting.Rows[uint64], numbers *Array[uint64]) error {
 	rows, cols := a.Dims()
-	if row, err := a.Reshape(1, rows*cols); err == nil {
-		return row, func() error { return nil }, nil
+	row, err := a.Reshape(1, rows*cols)
+	if err != nil { // it is part of another array
+		return linalg.WithScratch(a.Session(), rows, cols, func(packed *Array[T]) error {
+			return cmp.Or(Copy(packed, a), choose(c, packed, r, numbers))
+		})
 	}
-	packed, err := linalg.NewArray[T](a.Session(), rows, cols)
-	if err != nil {
-		return nil, nil, err
+	_, pitch := c.Dims()
+	if unsafe.Sizeof(*new(T)) == 8 {
+		sorting.PutAgain(r, numbers, wide(row), sorting.Order{}, 0)
+		sorting.Get(r, wide(c), numbers, pitch, sorting.Order{})
+	} else {
+		sorting.PutAgain(r, numbers, narrow(row), sorting.Order{}, 0)
+		sorting.Get(r, narrow(c), numbers, pitch, sorting.Order{})
 	}
-	if err := Copy(packed, a); err != nil {
-		return nil, nil, cmp.Or(err, packed.Free())
-	}
-	row, err = packed.Reshape(1, rows*cols)
-	return row, packed.Free, err
+	return nil
 }

@@ -27,7 +27,8 @@ func wide[T any](a *Array[T]) *Array[uint64]   { return (*Array[uint64])(a) }
 
 // Sort makes each row of c that of a, sorted: -0 is before +0, and NaN is last. c may share
 // elements with a. Like all functions here that sort, it takes 16 bytes of the device's memory for
-// an element while it runs; Sort of rows of more than 64 float32 or int32 takes 8.
+// an element while it runs, from [linalg.WithScratch]; Sort of rows of more than 64 float32 or
+// int32 takes 8.
 func Sort[T Element](c, a *Array[T]) error {
 	s, rows, cols, err := dims("Sort", "a", a)
 	if err == nil {
@@ -38,21 +39,25 @@ func Sort[T Element](c, a *Array[T]) error {
 	}
 	switch o, is64 := orderOf[T](false); {
 	case is64:
-		return sortRows(sorting.NewRows[uint64](s, rows, cols), wide(c), wide(a), o, 64)
+		return sortRows[uint64](wide(c), wide(a), o, 64)
 	case cols <= sorting.Short:
-		return sortRows(sorting.NewRows[uint64](s, rows, cols), narrow(c), narrow(a), o, 32)
+		return sortRows[uint64](narrow(c), narrow(a), o, 32)
 	default:
-		return sortRows(sorting.NewRows[uint32](s, rows, cols), narrow(c), narrow(a), o, 32)
+		return sortRows[uint32](narrow(c), narrow(a), o, 32)
 	}
 }
 
-func sortRows[E uint32 | uint64, P sorting.Pair](r *sorting.Rows[P], c, a *Array[E], o sorting.Order, bits uint) error {
+// sortRows sorts keys that are P.
+func sortRows[P sorting.Pair, E uint32 | uint64](c, a *Array[E], o sorting.Order, bits uint) error {
+	rows, cols := a.Dims()
 	a, c = flat(a), flat(c)
-	sorting.Put(r, a, 0, o, 0)
-	r.Sort(0, bits)
-	_, n := c.Dims()
-	sorting.Get(r, c, r.Pairs, n, o)
-	return r.Free()
+	return sorting.WithRows(a.Session(), rows, cols, func(r *sorting.Rows[P]) error {
+		sorting.Put(r, a, 0, o, 0)
+		r.Sort(0, bits)
+		_, n := c.Dims()
+		sorting.Get(r, c, r.Pairs, n, o)
+		return nil
+	})
 }
 
 // ArgSort makes each row of index the columns of a's elements in the order of [Sort]; those of
@@ -65,14 +70,15 @@ func ArgSort[T Element](index *Array[int32], a *Array[T]) error {
 	if err != nil {
 		return err
 	}
-	r := sorting.NewRows[uint64](s, rows, cols)
-	if o, is64 := orderOf[T](false); is64 {
-		sorting.Arrange(r, wide(a), o)
-	} else {
-		sorting.Arrange(r, narrow(a), o)
-	}
-	sorting.Get(r, narrow(index), r.Pairs, cols, sorting.Order{})
-	return r.Free()
+	return sorting.WithRows(s, rows, cols, func(r *sorting.Rows[uint64]) error {
+		if o, is64 := orderOf[T](false); is64 {
+			sorting.Arrange(r, wide(a), o)
+		} else {
+			sorting.Arrange(r, narrow(a), o)
+		}
+		sorting.Get(r, narrow(index), r.Pairs, cols, sorting.Order{})
+		return nil
+	})
 }
 
 // TopK makes each row of c the largest elements of that of a, as many as c has columns, and index
@@ -100,13 +106,14 @@ func TopK[T Element](c *Array[T], index *Array[int32], a *Array[T]) error {
 	case overlap(index, c):
 		return fmt.Errorf("%w: TopK: index and c", linalg.ErrOverlap)
 	}
-	r := sorting.NewRows[uint64](s, rows, cols)
-	if o, is64 := orderOf[T](false); is64 {
-		topRows(r, wide(c), index, wide(a), o)
-	} else {
-		topRows(r, narrow(c), index, narrow(a), o)
-	}
-	return r.Free()
+	return sorting.WithRows(s, rows, cols, func(r *sorting.Rows[uint64]) error {
+		if o, is64 := orderOf[T](false); is64 {
+			topRows(r, wide(c), index, wide(a), o)
+		} else {
+			topRows(r, narrow(c), index, narrow(a), o)
+		}
+		return nil
+	})
 }
 
 func topRows[E uint32 | uint64](r *sorting.Rows[uint64], c *Array[E], index *Array[int32], a *Array[E],
@@ -125,7 +132,7 @@ func topRows[E uint32 | uint64](r *sorting.Rows[uint64], c *Array[E], index *Arr
 // and all NaN are one. c and counts are rows or columns; where they are too short it is ErrShape,
 // and nothing is written. c may share elements with a. Unique waits, and returns how many there
 // are.
-func Unique[T Element](c *Array[T], counts *Array[int32], a *Array[T]) (int, error) {
+func Unique[T Element](c *Array[T], counts *Array[int32], a *Array[T]) (n int, err error) {
 	s, rows, cols, err := dims("Unique", "a", a)
 	if err == nil {
 		_, err = checkVector("Unique", "c", c, s, 0)
@@ -141,52 +148,62 @@ func Unique[T Element](c *Array[T], counts *Array[int32], a *Array[T]) (int, err
 	case counts != nil && overlap(counts, c):
 		return 0, fmt.Errorf("%w: Unique: counts and c", linalg.ErrOverlap)
 	}
-	keys := sorting.NewRows[uint64](s, 1, rows*cols)
-	o, is64 := orderOf[T](true)
-	if is64 {
-		sorting.Put(keys, wide(a), 0, o, 0)
-		keys.Sort(0, 64)
-	} else {
-		sorting.Put(keys, narrow(a), 0, o, 0)
-		keys.Sort(0, 32)
+	err = sorting.WithRows(s, 1, rows*cols, func(keys *sorting.Rows[uint64]) error {
+		if o, is64 := orderOf[T](true); is64 {
+			sorting.Put(keys, wide(a), 0, o, 0)
+			keys.Sort(0, 64)
+		} else {
+			sorting.Put(keys, narrow(a), 0, o, 0)
+			keys.Sort(0, 32)
+		}
+		return sorting.WithRows(s, 1, rows*cols, func(places *sorting.Rows[uint64]) (err error) {
+			n, err = different(c, counts, keys, places, rows*cols)
+			return err
+		})
+	})
+	return n, err
+}
+
+// different writes to c the different ones of the sorted keys, of which there are all, and to
+// counts how many there are of each. It waits, and returns how many they are.
+func different[T Element](c *Array[T], counts *Array[int32], keys, places *sorting.Rows[uint64], all int) (int, error) {
+	firsts := sorting.Different(places, keys)
+	if err := places.Err(); err != nil {
+		return 0, err
 	}
-	places := sorting.NewRows[uint64](s, 1, rows*cols)
-	firsts, n := sorting.Different(places, keys), 0
-	if err = places.Err(); err == nil {
-		_, n = firsts.Dims()
-		_, err = checkVector("Unique", "c", c, s, n)
+	_, n := firsts.Dims()
+	if _, err := checkVector("Unique", "c", c, c.Session(), n); err != nil {
+		return n, err
 	}
-	if err == nil && counts != nil {
-		if _, err = checkVector("Unique", "counts", counts, s, n); err == nil {
-			err = distances(head(counts, n), places, firsts, rows*cols)
+	if counts != nil {
+		if _, err := checkVector("Unique", "counts", counts, c.Session(), n); err != nil {
+			return n, err
+		}
+		if err := distances(head(counts, n), places, firsts, all); err != nil {
+			return n, err
 		}
 	}
-	if err == nil {
-		sorting.Choose(places, firsts, keys)
-		writeKeys(head(c, n), places, firsts)
-	}
-	return n, cmp.Or(err, keys.Free(), places.Free())
+	sorting.Choose(places, firsts, keys)
+	writeKeys(head(c, n), places, firsts)
+	return n, nil
 }
 
 // distances makes counts how far each of the numbers is from the next, the last one from end.
-func distances(counts *Array[int32], r *sorting.Rows[uint64], numbers *Array[uint64], end int) (err error) {
+func distances(counts *Array[int32], r *sorting.Rows[uint64], numbers *Array[uint64], end int) error {
 	rows, cols := counts.Dims()
 	n := rows * cols
-	begin, err := linalg.NewArray[int32](counts.Session(), 1, n+1)
-	if err != nil {
-		return err
-	}
-	defer func() { err = cmp.Or(err, begin.Free()) }()
-	from, to := begin.Slice(0, 1, 0, n), begin.Slice(0, 1, 1, n+1)
-	sorting.Get(r, narrow(from), numbers, n, sorting.Order{})
-	err = begin.Slice(0, 1, n, n+1).CopyFrom(linalg.NewMatrix(1, 1, []int32{int32(end)}))
-	if err != nil {
-		return err
-	}
-	if from, err = from.Reshape(rows, cols); err == nil {
-		to, err = to.Reshape(rows, cols)
-	}
-	return cmp.Or(err, counts.Sub(to, from))
+	return linalg.WithScratch(counts.Session(), 1, n+1, func(begin *Array[int32]) error {
+		from, to := begin.Slice(0, 1, 0, n), begin.Slice(0, 1, 1, n+1)
+		sorting.Get(r, narrow(from), numbers, n, sorting.Order{})
+		err := begin.Slice(0, 1, n, n+1).CopyFrom(linalg.NewMatrix(1, 1, []int32{int32(end)}))
+		if err != nil {
+			return err
+		}
+		if from, err = from.Reshape(rows, cols); err == nil {
+			to, err = to.Reshape(rows, cols)
+		}
+		return cmp.Or(err, counts.Sub(to, from))
+	})
 }
 
 // writeKeys makes c, a row or a column, the elements that have the keys.
@@ -203,7 +220,7 @@ func writeKeys[T Element](c *Array[T], r *sorting.Rows[uint64], keys *Array[uint
 // 1: with h = p*(n-1) and its whole part k, it is s[k] + (h-k)*(s[k+1]-s[k]), each step rounded,
 // where s is the row as [Sort] has it, and s[k] where h-k is 0. So 0.5 gives the median. h and h-k
 // are float64, the latter rounded to T. c may share elements with a.
-func Quantile[T Float](c, a *Array[T], p float64) (err error) {
+func Quantile[T Float](c, a *Array[T], p float64) error {
 	s, rows, n, err := dims("Quantile", "a", a)
 	if err == nil {
 		err = checkShape("Quantile", "c", c, s, rows, 1)
@@ -216,21 +233,18 @@ func Quantile[T Float](c, a *Array[T], p float64) (err error) {
 	case !(p >= 0 && p <= 1):
 		return argument("Quantile", fmt.Sprintf("p is %v, and must be from 0 to 1", p))
 	}
-	row, err := linalg.NewArray[T](s, rows, n)
-	if err != nil {
-		return err
-	}
-	defer func() { err = cmp.Or(err, row.Free()) }()
-	if err := Sort(row, a); err != nil {
-		return err
-	}
-	h := p * float64(n-1)
-	k := int(h)
-	low, rest := row.Slice(0, rows, k, k+1), T(h-float64(k))
-	if rest == 0 {
-		return c.Scale(1, low)
-	}
-	return cmp.Or(c.Sub(row.Slice(0, rows, k+1, k+2), low), c.Scale(rest, c), c.Add(low, c))
+	return linalg.WithScratch(s, rows, n, func(row *Array[T]) error {
+		if err := Sort(row, a); err != nil {
+			return err
+		}
+		h := p * float64(n-1)
+		k := int(h)
+		low, rest := row.Slice(0, rows, k, k+1), T(h-float64(k))
+		if rest == 0 {
+			return c.Scale(1, low)
+		}
+		return cmp.Or(c.Sub(row.Slice(0, rows, k+1, k+2), low), c.Scale(rest, c), c.Add(low, c))
+	})
 }
 
 // SearchSorted makes each element of index how many elements of sorted are less than that of a. The

@@ -42,6 +42,9 @@ func (p *spares) take(d *backend.Device, n int64) (*backend.Buffer, error) {
 
 // give keeps b, in the place of those that have waited the longest where there is not room for all.
 func (p *spares) give(b *backend.Buffer) error {
+	if b.Len() > maxSpare { // nor are the others to make room for it
+		return b.Free()
+	}
 	p.mu.Lock()
 	p.buffers = append(p.buffers, b)
 	p.bytes += b.Len()

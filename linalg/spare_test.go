@@ -50,6 +50,11 @@ func TestSpares(t *testing.T) {
 	if grown := d.Used() - before; grown != maxSpare-1000-2100 {
 		t.Errorf("the memory grew by %d bytes, want %d", grown, maxSpare-1000-2100)
 	}
+	before = d.Used()
+	give(take(maxSpare + 1)) // too much alone
+	if d.Used() != before {
+		t.Errorf("%d bytes are left of %d", d.Used(), before)
+	}
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}

@@ -169,7 +169,7 @@ func LaunchSum[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Gri
 	return call.Launch()
 }
 
-var SumKernel = kernelsPacked.Group(256, 1, 1).Source("Sum_kernel", "e2ff7de3ea901fcece7e5d0292621e7b", support.Params{}.Slice("counts", "int", 4).Scalar("n", "long", 8), SumGo, SumPlain, "radix.go")
+var SumKernel = kernelsPacked.Group(256, 1, 1).Source("Sum_kernel", "57c92e52028fe566c642a573273e564e", support.Params{}.Slice("counts", "int", 4).Scalar("n", "long", 8), SumGo, SumPlain, "radix.go")
 
 // LaunchCountTiles runs [CountTiles] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -187,9 +187,9 @@ var CountTilesKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: CountTilesUint64Kernel},
 }
 
-var CountTilesUint32Kernel = kernelsPacked.Group(128, 1, 1).Source("CountTiles_uint32", "ba3619b51e93d3bc3a5489df1ade49a7", support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "uint", 4).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), CountTilesUint32Go, CountTilesUint32Plain, "radix.go")
+var CountTilesUint32Kernel = kernelsPacked.Group(128, 1, 1).Source("CountTiles_uint32", "626f06e37835b0b8e6c9ec1a750fda5d", support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "uint", 4).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), CountTilesUint32Go, CountTilesUint32Plain, "radix.go")
 
-var CountTilesUint64Kernel = kernelsPacked.Group(128, 1, 1).Source("CountTiles_uint64", "d9ce4f883957632028b83a0af7d10cf7", support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), CountTilesUint64Go, CountTilesUint64Plain, "radix.go")
+var CountTilesUint64Kernel = kernelsPacked.Group(128, 1, 1).Source("CountTiles_uint64", "f6e0a8818aad4d6ded7167ff10f0af91", support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), CountTilesUint64Go, CountTilesUint64Plain, "radix.go")
 
 // LaunchMoveTiles runs [MoveTiles] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -208,9 +208,9 @@ var MoveTilesKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: MoveTilesUint64Kernel},
 }
 
-var MoveTilesUint32Kernel = kernelsPacked.Group(128, 1, 1).Source("MoveTiles_uint32", "ee23b85059bfc1b1375ac94e84d10624", support.Params{}.Slice("y", "uint", 4).ConstSlice("counts", "int", 4).ConstSlice("x", "uint", 4).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), MoveTilesUint32Go, MoveTilesUint32Plain, "radix.go")
+var MoveTilesUint32Kernel = kernelsPacked.Group(128, 1, 1).Source("MoveTiles_uint32", "f98d9b24f2f11c6d13fcc0f582c10d34", support.Params{}.Slice("y", "uint", 4).ConstSlice("counts", "int", 4).ConstSlice("x", "uint", 4).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), MoveTilesUint32Go, MoveTilesUint32Plain, "radix.go")
 
-var MoveTilesUint64Kernel = kernelsPacked.Group(128, 1, 1).Source("MoveTiles_uint64", "15c0ea897148104a88bc5b713aaefa97", support.Params{}.Slice("y", "ulong", 8).ConstSlice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), MoveTilesUint64Go, MoveTilesUint64Plain, "radix.go")
+var MoveTilesUint64Kernel = kernelsPacked.Group(128, 1, 1).Source("MoveTiles_uint64", "caf3c58e7408e6f8824034d89f28dca7", support.Params{}.Slice("y", "ulong", 8).ConstSlice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), MoveTilesUint64Go, MoveTilesUint64Plain, "radix.go")
 
 // LaunchRank runs [Rank] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -223,7 +223,7 @@ func LaunchRank[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64]](s 
 	return call.Launch()
 }
 
-var RankKernel = kernelsPacked.Source("Rank_kernel", "dd34228b5207ae45dbe946e5033df00e", support.Params{}.Slice("y", "ulong", 8).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), RankGo, RankPlain, "radix.go")
+var RankKernel = kernelsPacked.Source("Rank_kernel", "c03d8d2b3ef9fa3ee3c1fa3e4fa53c2a", support.Params{}.Slice("y", "ulong", 8).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), RankGo, RankPlain, "radix.go")
 
 // LaunchSearch runs [Search] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -274,8 +274,10 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "radix.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "radix.go", Head: "type Pair interface{ uint32 | uint64 }", Hash: "ad64a03111b1195923177415fdc149f2da2fbc3309f58006cfe88d552348f8da"},
 	{File: "radix.go", Head: "const (", Hash: "54c33eb80906a165a30b49a1a5aaeafda511be3bf69c63a11c891ce3e2c8eaf7"},
-	{File: "radix.go", Head: "func CountChunks[P Pair](it gpu.Item, counts []int32, x []P, n, per int, shift uint) {", Hash: "af73f6ee103e31072212b308ffeec7e3d1711c8b290b6dbf7b378a732f444b40"},
-	{File: "radix.go", Head: "func MoveChunks[P Pair](it gpu.Item, y []P, counts []int32, x []P, n, per int, shift uint) {", Hash: "97e36179061e71b2f8ad1731d910891ffa851d334dee5fa90c814c71dcdd4a51"},
+	{File: "radix.go", Head: "func CountChunks[P Pair](it gpu.Item, counts []int32, x []P, n, per int, shift uint) {", Hash: "c37473d787cdbd93ae77c260d2417b6bdd068b36e3a21acef977652b17814a2e"},
+	{File: "radix.go", Head: "func MoveChunks[P Pair](it gpu.Item, y []P, counts []int32, x []P, n, per int, shift uint) {", Hash: "ec3cfd3d58a9fc83484fe3d1765a27959d83778cb09e48b69994bbc8709c7ed2"},
+	{File: "radix.go", Head: "func countDigits[P Pair](c *[chunkDigits]int32, x []P, shift uint) {", Hash: "ac6823f24d58be2e939166a62b2268379fbee8f0b13edd26dcdef57e31a79b77"},
+	{File: "radix.go", Head: "func moveDigits[P Pair](y []P, at *[chunkDigits]int32, x []P, shift uint) {", Hash: "bd81de92efe343f5aadab128f49da21e668703827e382ee53d64a2b38e14f68c"},
 	{File: "radix.go", Head: "const sumItems = 256", Hash: "838d05863a271e79ad506e46c314830d261cc9ed2214365077c2939fe1da427a"},
 	{File: "radix.go", Head: "func Sum(it gpu.Item, counts []int32, n int) {", Hash: "c63b5135809fce06b76bf664d7b0a64c62f2cef3ee0acf1ef5627ef0d98cfb5a"},
 	{File: "radix.go", Head: "func sumTo(it gpu.Item, t []int32, n int) {", Hash: "1582d54b5a212a3c160a4c2498a538cac16d568968a953f221500ecc45924db7"},
@@ -377,7 +379,7 @@ func PackUint8Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				}
 			}
 		}
-//line kernels_tandem.go:381
+//line kernels_tandem.go:383
 	}
 	return nil
 }
@@ -433,7 +435,7 @@ func PackUint32Uint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:437
+//line kernels_tandem.go:439
 	}
 	return nil
 }
@@ -489,7 +491,7 @@ func PackUint32Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:493
+//line kernels_tandem.go:495
 	}
 	return nil
 }
@@ -545,7 +547,7 @@ func PackUint64Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:549
+//line kernels_tandem.go:551
 	}
 	return nil
 }
@@ -601,7 +603,7 @@ func RepackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:605
+//line kernels_tandem.go:607
 	}
 	return nil
 }
@@ -657,7 +659,7 @@ func RepackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:661
+//line kernels_tandem.go:663
 	}
 	return nil
 }
@@ -710,7 +712,7 @@ func UnpackUint32Uint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:714
+//line kernels_tandem.go:716
 	}
 	return nil
 }
@@ -763,7 +765,7 @@ func UnpackUint32Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:767
+//line kernels_tandem.go:769
 	}
 	return nil
 }
@@ -816,7 +818,7 @@ func UnpackUint64Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:820
+//line kernels_tandem.go:822
 	}
 	return nil
 }
@@ -854,7 +856,7 @@ func FirstsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:858
+//line kernels_tandem.go:860
 	}
 	return nil
 }
@@ -889,7 +891,7 @@ func ReplaceGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:893
+//line kernels_tandem.go:895
 	}
 	return nil
 }
@@ -922,20 +924,14 @@ func CountChunksUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 					row_ := support.Div(g0, parts_)
 					/*line radix.go:26*/ part_ := support.Rem(g0, parts_)
 					t_ := (row_ * n_) + (part_ * per_)
-					/*line radix.go:27*/ t2_ := x_[t_ : (row_*n_)+min((part_*per_)+per_, n_)]
-					/*line radix.go:27*/ t3_ := int64(len(t2_))
-					/*line radix.go:27*/ t4_ := int64(0)
-					/*line radix.go:27*/ for ; t4_ < t3_; t4_ = t4_ + int64(1) {
-						/*line radix.go:27*/ v_ := t2_[t4_]
-						c_[(v_>>(shift_))&uint32(255)] = c_[(v_>>(shift_))&uint32(255)] + int32(1)
-					}
+					/*line radix.go:27*/ gpu_countDigits(&c_, x_[t_:(row_*n_)+min((part_*per_)+per_, n_)], shift_)
 					for d_ := int64(0); d_ < int64(256); d_ = d_ + int64(1) {
 						counts_[(((row_*int64(256))+d_)*parts_)+part_] = c_[d_]
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:939
+//line kernels_tandem.go:935
 	}
 	return nil
 }
@@ -968,20 +964,14 @@ func CountChunksUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 					row_ := support.Div(g0, parts_)
 					/*line radix.go:26*/ part_ := support.Rem(g0, parts_)
 					t_ := (row_ * n_) + (part_ * per_)
-					/*line radix.go:27*/ t2_ := x_[t_ : (row_*n_)+min((part_*per_)+per_, n_)]
-					/*line radix.go:27*/ t3_ := int64(len(t2_))
-					/*line radix.go:27*/ t4_ := int64(0)
-					/*line radix.go:27*/ for ; t4_ < t3_; t4_ = t4_ + int64(1) {
-						/*line radix.go:27*/ v_ := t2_[t4_]
-						c_[(v_>>(shift_))&uint64(255)] = c_[(v_>>(shift_))&uint64(255)] + int32(1)
-					}
+					/*line radix.go:27*/ gpu_countDigits_(&c_, x_[t_:(row_*n_)+min((part_*per_)+per_, n_)], shift_)
 					for d_ := int64(0); d_ < int64(256); d_ = d_ + int64(1) {
 						counts_[(((row_*int64(256))+d_)*parts_)+part_] = c_[d_]
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:985
+//line kernels_tandem.go:975
 	}
 	return nil
 }
@@ -1010,50 +1000,35 @@ func MoveChunksUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line radix.go:40*/ var at_ [256]int32
+					/*line radix.go:38*/ var at_ [256]int32
 					parts_ := support.Div((n_+per_)-int64(1), per_)
 					row_ := support.Div(g0, parts_)
-					/*line radix.go:42*/ part_ := support.Rem(g0, parts_)
+					/*line radix.go:40*/ part_ := support.Rem(g0, parts_)
 					t_ := (row_ * n_) + (part_ * per_)
-					/*line radix.go:43*/ chunk_ := x_[t_ : (row_*n_)+min((part_*per_)+per_, n_)]
+					/*line radix.go:41*/ chunk_ := x_[t_ : (row_*n_)+min((part_*per_)+per_, n_)]
 					if parts_ == int64(1) {
-						t2_ := chunk_
-						/*line radix.go:45*/ t3_ := int64(len(t2_))
-						/*line radix.go:45*/ t4_ := int64(0)
-						/*line radix.go:45*/ for ; t4_ < t3_; t4_ = t4_ + int64(1) {
-							/*line radix.go:45*/ v_ := t2_[t4_]
-							at_[(v_>>(shift_))&uint32(255)] = at_[(v_>>(shift_))&uint32(255)] + int32(1)
-						}
+						gpu_countDigits(&at_, chunk_, shift_)
 					}
 					before_ := int32(0)
 					for d_ := int64(0); d_ < int64(256); d_ = d_ + int64(1) {
 						i_ := (((row_ * int64(256)) + d_) * parts_) + part_
-						/*line radix.go:51*/ if parts_ > int64(1) {
+						/*line radix.go:47*/ if parts_ > int64(1) {
 							at_[d_] = counts_[i_]
 						} else {
-							t5_ := d_
-							/*line radix.go:54*/ t6_ := before_
-							/*line radix.go:54*/ t7_ := before_ + at_[d_]
-							/*line radix.go:54*/ at_[t5_] = t6_
-							/*line radix.go:54*/ before_ = t7_
+							t2_ := d_
+							/*line radix.go:50*/ t3_ := before_
+							/*line radix.go:50*/ t4_ := before_ + at_[d_]
+							/*line radix.go:50*/ at_[t2_] = t3_
+							/*line radix.go:50*/ before_ = t4_
 							counts_[i_] = at_[d_]
 						}
 					}
-					t8_ := row_ * n_
-					/*line radix.go:58*/ to_ := y_[t8_ : (row_*n_)+n_]
-					t9_ := chunk_
-					/*line radix.go:59*/ t10_ := int64(len(t9_))
-					/*line radix.go:59*/ t11_ := int64(0)
-					/*line radix.go:59*/ for ; t11_ < t10_; t11_ = t11_ + int64(1) {
-						/*line radix.go:59*/ v2_ := t9_[t11_]
-						d2_ := (v2_ >> (shift_)) & uint32(255)
-						to_[at_[d2_]] = v2_
-						at_[d2_] = at_[d2_] + int32(1)
-					}
+					t5_ := row_ * n_
+					/*line radix.go:54*/ gpu_moveDigits(y_[t5_:(row_*n_)+n_], &at_, chunk_, shift_)
 				}
 			}
 		}
-//line kernels_tandem.go:1057
+//line kernels_tandem.go:1032
 	}
 	return nil
 }
@@ -1082,50 +1057,35 @@ func MoveChunksUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line radix.go:40*/ var at_ [256]int32
+					/*line radix.go:38*/ var at_ [256]int32
 					parts_ := support.Div((n_+per_)-int64(1), per_)
 					row_ := support.Div(g0, parts_)
-					/*line radix.go:42*/ part_ := support.Rem(g0, parts_)
+					/*line radix.go:40*/ part_ := support.Rem(g0, parts_)
 					t_ := (row_ * n_) + (part_ * per_)
-					/*line radix.go:43*/ chunk_ := x_[t_ : (row_*n_)+min((part_*per_)+per_, n_)]
+					/*line radix.go:41*/ chunk_ := x_[t_ : (row_*n_)+min((part_*per_)+per_, n_)]
 					if parts_ == int64(1) {
-						t2_ := chunk_
-						/*line radix.go:45*/ t3_ := int64(len(t2_))
-						/*line radix.go:45*/ t4_ := int64(0)
-						/*line radix.go:45*/ for ; t4_ < t3_; t4_ = t4_ + int64(1) {
-							/*line radix.go:45*/ v_ := t2_[t4_]
-							at_[(v_>>(shift_))&uint64(255)] = at_[(v_>>(shift_))&uint64(255)] + int32(1)
-						}
+						gpu_countDigits_(&at_, chunk_, shift_)
 					}
 					before_ := int32(0)
 					for d_ := int64(0); d_ < int64(256); d_ = d_ + int64(1) {
 						i_ := (((row_ * int64(256)) + d_) * parts_) + part_
-						/*line radix.go:51*/ if parts_ > int64(1) {
+						/*line radix.go:47*/ if parts_ > int64(1) {
 							at_[d_] = counts_[i_]
 						} else {
-							t5_ := d_
-							/*line radix.go:54*/ t6_ := before_
-							/*line radix.go:54*/ t7_ := before_ + at_[d_]
-							/*line radix.go:54*/ at_[t5_] = t6_
-							/*line radix.go:54*/ before_ = t7_
+							t2_ := d_
+							/*line radix.go:50*/ t3_ := before_
+							/*line radix.go:50*/ t4_ := before_ + at_[d_]
+							/*line radix.go:50*/ at_[t2_] = t3_
+							/*line radix.go:50*/ before_ = t4_
 							counts_[i_] = at_[d_]
 						}
 					}
-					t8_ := row_ * n_
-					/*line radix.go:58*/ to_ := y_[t8_ : (row_*n_)+n_]
-					t9_ := chunk_
-					/*line radix.go:59*/ t10_ := int64(len(t9_))
-					/*line radix.go:59*/ t11_ := int64(0)
-					/*line radix.go:59*/ for ; t11_ < t10_; t11_ = t11_ + int64(1) {
-						/*line radix.go:59*/ v2_ := t9_[t11_]
-						d2_ := (v2_ >> (shift_)) & uint64(255)
-						to_[at_[d2_]] = v2_
-						at_[d2_] = at_[d2_] + int32(1)
-					}
+					t5_ := row_ * n_
+					/*line radix.go:54*/ gpu_moveDigits_(y_[t5_:(row_*n_)+n_], &at_, chunk_, shift_)
 				}
 			}
 		}
-//line kernels_tandem.go:1129
+//line kernels_tandem.go:1089
 	}
 	return nil
 }
@@ -1150,34 +1110,34 @@ func SumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line radix.go:74*/ row_ := g0 * n_
+		/*line radix.go:83*/ row_ := g0 * n_
 		for w := range n {
 			var before_ int32
-			/*line radix.go:75*/ before_ = int32(0)
+			/*line radix.go:84*/ before_ = int32(0)
 			before_all[w] = before_
 		}
-		/*line radix.go:76*/ i_ := int64(0)
-		/*line radix.go:76*/ for i_ < n_ {
+		/*line radix.go:85*/ i_ := int64(0)
+		/*line radix.go:85*/ for i_ < n_ {
 			for w := range n {
 				l0 := w % n0
 				var v_ int32
 				l_ := l0
-				/*line radix.go:77*/ t_[l_] = int32(0)
+				/*line radix.go:86*/ t_[l_] = int32(0)
 				if (i_ + l_) < n_ {
 					t_[l_] = counts_[(row_+i_)+l_]
 				}
 				v_ = t_[l_]
-				/*line radix.go:92*/ v_all[w] = v_
+				/*line radix.go:101*/ v_all[w] = v_
 			}
-			/*line radix.go:92*/ n2_ := int64(256)
-			/*line radix.go:94*/ d_ := int64(1)
-			/*line radix.go:94*/ for d_ < n2_ {
+			/*line radix.go:101*/ n2_ := int64(256)
+			/*line radix.go:103*/ d_ := int64(1)
+			/*line radix.go:103*/ for d_ < n2_ {
 				for w := range n {
 					l0 := w % n0
 					var b_ int32
 					t2_ := t_[:int64(256)]
 					l2_ := l0
-					/*line radix.go:96*/ b_ = int32(0)
+					/*line radix.go:105*/ b_ = int32(0)
 					if l2_ >= d_ {
 						b_ = t2_[l2_-d_]
 					}
@@ -1188,26 +1148,26 @@ func SumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					b_ := b_all[w]
 					t2_ := t_[:int64(256)]
 					l2_ := l0
-					/*line radix.go:101*/ t2_[l2_] = t2_[l2_] + b_
+					/*line radix.go:110*/ t2_[l2_] = t2_[l2_] + b_
 					b_all[w] = b_
 				}
-				/*line radix.go:94*/ d_ = d_ * int64(2)
+				/*line radix.go:103*/ d_ = d_ * int64(2)
 			}
 			for w := range n {
 				l0 := w % n0
 				before_ := before_all[w]
 				v_ := v_all[w]
 				l_ := l0
-				/*line radix.go:83*/ if (i_ + l_) < n_ {
+				/*line radix.go:92*/ if (i_ + l_) < n_ {
 					counts_[(row_+i_)+l_] = (before_ + t_[l_]) - v_
 				}
 				before_ = before_ + t_[255]
 				before_all[w] = before_
 				v_all[w] = v_
 			}
-			/*line radix.go:76*/ i_ = i_ + int64(256)
+			/*line radix.go:85*/ i_ = i_ + int64(256)
 		}
-//line kernels_tandem.go:1211
+//line kernels_tandem.go:1171
 	}
 	return nil
 }
@@ -1233,20 +1193,20 @@ func CountTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line radix.go:120*/ parts_ := ((n_ + int64(2048)) - int64(1)) / int64(2048)
+		/*line radix.go:129*/ parts_ := ((n_ + int64(2048)) - int64(1)) / int64(2048)
 		row_ := support.Div(g0, parts_)
-		/*line radix.go:121*/ part_ := support.Rem(g0, parts_)
+		/*line radix.go:130*/ part_ := support.Rem(g0, parts_)
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-			/*line radix.go:122*/ if l_ < int64(16) {
+			/*line radix.go:131*/ if l_ < int64(16) {
 				c_[l_] = int32(0)
 			}
 		}
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-//line radix.go:126
+//line radix.go:135
 			for i_ := (part_ * int64(2048)) + l_; i_ < min((part_*int64(2048))+int64(2048), n_); i_ = i_ + int64(128) {
 				t_ := support.LocalAdd(&c_[(x_[(row_*n_)+i_]>>(shift_))&uint32(15)], int32(1))
 				_ = t_
@@ -1255,11 +1215,11 @@ func CountTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-			/*line radix.go:130*/ if l_ < int64(16) {
+			/*line radix.go:139*/ if l_ < int64(16) {
 				counts_[(((row_*int64(16))+l_)*parts_)+part_] = c_[l_]
 			}
 		}
-//line kernels_tandem.go:1263
+//line kernels_tandem.go:1223
 	}
 	return nil
 }
@@ -1285,20 +1245,20 @@ func CountTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line radix.go:120*/ parts_ := ((n_ + int64(2048)) - int64(1)) / int64(2048)
+		/*line radix.go:129*/ parts_ := ((n_ + int64(2048)) - int64(1)) / int64(2048)
 		row_ := support.Div(g0, parts_)
-		/*line radix.go:121*/ part_ := support.Rem(g0, parts_)
+		/*line radix.go:130*/ part_ := support.Rem(g0, parts_)
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-			/*line radix.go:122*/ if l_ < int64(16) {
+			/*line radix.go:131*/ if l_ < int64(16) {
 				c_[l_] = int32(0)
 			}
 		}
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-//line radix.go:126
+//line radix.go:135
 			for i_ := (part_ * int64(2048)) + l_; i_ < min((part_*int64(2048))+int64(2048), n_); i_ = i_ + int64(128) {
 				t_ := support.LocalAdd(&c_[(x_[(row_*n_)+i_]>>(shift_))&uint64(15)], int32(1))
 				_ = t_
@@ -1307,11 +1267,11 @@ func CountTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-			/*line radix.go:130*/ if l_ < int64(16) {
+			/*line radix.go:139*/ if l_ < int64(16) {
 				counts_[(((row_*int64(16))+l_)*parts_)+part_] = c_[l_]
 			}
 		}
-//line kernels_tandem.go:1315
+//line kernels_tandem.go:1275
 	}
 	return nil
 }
@@ -1342,15 +1302,15 @@ func MoveTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line radix.go:144*/ parts_ := ((n_ + int64(2048)) - int64(1)) / int64(2048)
+		/*line radix.go:153*/ parts_ := ((n_ + int64(2048)) - int64(1)) / int64(2048)
 		row_ := support.Div(g0, parts_)
-		/*line radix.go:145*/ part_ := support.Rem(g0, parts_)
+		/*line radix.go:154*/ part_ := support.Rem(g0, parts_)
 		begin_ := (row_ * n_) + (part_ * int64(2048))
 		have_ := min(int64(2048), n_-(part_*int64(2048)))
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-			/*line radix.go:148*/ for i_ := l_; i_ < have_; i_ = i_ + int64(128) {
+			/*line radix.go:157*/ for i_ := l_; i_ < have_; i_ = i_ + int64(128) {
 				t_[i_] = x_[begin_+i_]
 			}
 			for d_ := int64(0); d_ < int64(16); d_ = d_ + int64(1) {
@@ -1360,7 +1320,7 @@ func MoveTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-//line radix.go:155
+//line radix.go:164
 			for i2_ := l_ * int64(16); i2_ < min((l_*int64(16))+int64(16), have_); i2_ = i2_ + int64(1) {
 				c_[(int64(((t_[i2_]>>(shift_))&uint32(15)))*int64(128))+l_] = c_[(int64(((t_[i2_]>>(shift_))&uint32(15)))*int64(128))+l_] + int32(1)
 			}
@@ -1369,26 +1329,26 @@ func MoveTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 			l0 := w % n0
 			var s_ int32
 			l_ := l0
-			/*line radix.go:159*/ s_ = int32(0)
+			/*line radix.go:168*/ s_ = int32(0)
 			for i3_ := l_ * int64(16); i3_ < ((l_ * int64(16)) + int64(16)); i3_ = i3_ + int64(1) {
 				t2_ := i3_
-				/*line radix.go:161*/ t3_ := s_
-				/*line radix.go:161*/ t4_ := s_ + c_[i3_]
-				/*line radix.go:161*/ c_[t2_] = t3_
-				/*line radix.go:161*/ s_ = t4_
+				/*line radix.go:170*/ t3_ := s_
+				/*line radix.go:170*/ t4_ := s_ + c_[i3_]
+				/*line radix.go:170*/ c_[t2_] = t3_
+				/*line radix.go:170*/ s_ = t4_
 			}
 			sums_[l_] = s_
-			/*line radix.go:92*/ s_all[w] = s_
+			/*line radix.go:101*/ s_all[w] = s_
 		}
-		/*line radix.go:92*/ n2_ := int64(128)
-		/*line radix.go:94*/ d2_ := int64(1)
-		/*line radix.go:94*/ for d2_ < n2_ {
+		/*line radix.go:101*/ n2_ := int64(128)
+		/*line radix.go:103*/ d2_ := int64(1)
+		/*line radix.go:103*/ for d2_ < n2_ {
 			for w := range n {
 				l0 := w % n0
 				var b_ int32
 				t5_ := sums_[:int64(128)]
 				l2_ := l0
-				/*line radix.go:96*/ b_ = int32(0)
+				/*line radix.go:105*/ b_ = int32(0)
 				if l2_ >= d2_ {
 					b_ = t5_[l2_-d2_]
 				}
@@ -1399,16 +1359,16 @@ func MoveTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				b_ := b_all[w]
 				t5_ := sums_[:int64(128)]
 				l2_ := l0
-				/*line radix.go:101*/ t5_[l2_] = t5_[l2_] + b_
+				/*line radix.go:110*/ t5_[l2_] = t5_[l2_] + b_
 				b_all[w] = b_
 			}
-			/*line radix.go:94*/ d2_ = d2_ * int64(2)
+			/*line radix.go:103*/ d2_ = d2_ * int64(2)
 		}
 		for w := range n {
 			l0 := w % n0
 			s_ := s_all[w]
 			l_ := l0
-//line radix.go:165
+//line radix.go:174
 			for i4_ := l_ * int64(16); i4_ < ((l_ * int64(16)) + int64(16)); i4_ = i4_ + int64(1) {
 				c_[i4_] = c_[i4_] + (sums_[l_] - s_)
 			}
@@ -1417,21 +1377,21 @@ func MoveTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-			/*line radix.go:169*/ if l_ < int64(16) {
+			/*line radix.go:178*/ if l_ < int64(16) {
 				first_[l_] = c_[l_*int64(128)]
 			}
 		}
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-//line radix.go:173
+//line radix.go:182
 			for i5_ := l_ * int64(16); i5_ < min((l_*int64(16))+int64(16), have_); i5_ = i5_ + int64(1) {
 				d3_ := int64(((t_[i5_] >> (shift_)) & uint32(15)))
 				y_[(row_*n_)+int64(((counts_[(((row_*int64(16))+d3_)*parts_)+part_]+c_[(d3_*int64(128))+l_])-first_[d3_]))] = t_[i5_]
 				c_[(d3_*int64(128))+l_] = c_[(d3_*int64(128))+l_] + int32(1)
 			}
 		}
-//line kernels_tandem.go:1435
+//line kernels_tandem.go:1395
 	}
 	return nil
 }
@@ -1462,15 +1422,15 @@ func MoveTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line radix.go:144*/ parts_ := ((n_ + int64(2048)) - int64(1)) / int64(2048)
+		/*line radix.go:153*/ parts_ := ((n_ + int64(2048)) - int64(1)) / int64(2048)
 		row_ := support.Div(g0, parts_)
-		/*line radix.go:145*/ part_ := support.Rem(g0, parts_)
+		/*line radix.go:154*/ part_ := support.Rem(g0, parts_)
 		begin_ := (row_ * n_) + (part_ * int64(2048))
 		have_ := min(int64(2048), n_-(part_*int64(2048)))
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-			/*line radix.go:148*/ for i_ := l_; i_ < have_; i_ = i_ + int64(128) {
+			/*line radix.go:157*/ for i_ := l_; i_ < have_; i_ = i_ + int64(128) {
 				t_[i_] = x_[begin_+i_]
 			}
 			for d_ := int64(0); d_ < int64(16); d_ = d_ + int64(1) {
@@ -1480,7 +1440,7 @@ func MoveTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-//line radix.go:155
+//line radix.go:164
 			for i2_ := l_ * int64(16); i2_ < min((l_*int64(16))+int64(16), have_); i2_ = i2_ + int64(1) {
 				c_[(int64(((t_[i2_]>>(shift_))&uint64(15)))*int64(128))+l_] = c_[(int64(((t_[i2_]>>(shift_))&uint64(15)))*int64(128))+l_] + int32(1)
 			}
@@ -1489,26 +1449,26 @@ func MoveTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 			l0 := w % n0
 			var s_ int32
 			l_ := l0
-			/*line radix.go:159*/ s_ = int32(0)
+			/*line radix.go:168*/ s_ = int32(0)
 			for i3_ := l_ * int64(16); i3_ < ((l_ * int64(16)) + int64(16)); i3_ = i3_ + int64(1) {
 				t2_ := i3_
-				/*line radix.go:161*/ t3_ := s_
-				/*line radix.go:161*/ t4_ := s_ + c_[i3_]
-				/*line radix.go:161*/ c_[t2_] = t3_
-				/*line radix.go:161*/ s_ = t4_
+				/*line radix.go:170*/ t3_ := s_
+				/*line radix.go:170*/ t4_ := s_ + c_[i3_]
+				/*line radix.go:170*/ c_[t2_] = t3_
+				/*line radix.go:170*/ s_ = t4_
 			}
 			sums_[l_] = s_
-			/*line radix.go:92*/ s_all[w] = s_
+			/*line radix.go:101*/ s_all[w] = s_
 		}
-		/*line radix.go:92*/ n2_ := int64(128)
-		/*line radix.go:94*/ d2_ := int64(1)
-		/*line radix.go:94*/ for d2_ < n2_ {
+		/*line radix.go:101*/ n2_ := int64(128)
+		/*line radix.go:103*/ d2_ := int64(1)
+		/*line radix.go:103*/ for d2_ < n2_ {
 			for w := range n {
 				l0 := w % n0
 				var b_ int32
 				t5_ := sums_[:int64(128)]
 				l2_ := l0
-				/*line radix.go:96*/ b_ = int32(0)
+				/*line radix.go:105*/ b_ = int32(0)
 				if l2_ >= d2_ {
 					b_ = t5_[l2_-d2_]
 				}
@@ -1519,16 +1479,16 @@ func MoveTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				b_ := b_all[w]
 				t5_ := sums_[:int64(128)]
 				l2_ := l0
-				/*line radix.go:101*/ t5_[l2_] = t5_[l2_] + b_
+				/*line radix.go:110*/ t5_[l2_] = t5_[l2_] + b_
 				b_all[w] = b_
 			}
-			/*line radix.go:94*/ d2_ = d2_ * int64(2)
+			/*line radix.go:103*/ d2_ = d2_ * int64(2)
 		}
 		for w := range n {
 			l0 := w % n0
 			s_ := s_all[w]
 			l_ := l0
-//line radix.go:165
+//line radix.go:174
 			for i4_ := l_ * int64(16); i4_ < ((l_ * int64(16)) + int64(16)); i4_ = i4_ + int64(1) {
 				c_[i4_] = c_[i4_] + (sums_[l_] - s_)
 			}
@@ -1537,21 +1497,21 @@ func MoveTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-			/*line radix.go:169*/ if l_ < int64(16) {
+			/*line radix.go:178*/ if l_ < int64(16) {
 				first_[l_] = c_[l_*int64(128)]
 			}
 		}
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-//line radix.go:173
+//line radix.go:182
 			for i5_ := l_ * int64(16); i5_ < min((l_*int64(16))+int64(16), have_); i5_ = i5_ + int64(1) {
 				d3_ := int64(((t_[i5_] >> (shift_)) & uint64(15)))
 				y_[(row_*n_)+int64(((counts_[(((row_*int64(16))+d3_)*parts_)+part_]+c_[(d3_*int64(128))+l_])-first_[d3_]))] = t_[i5_]
 				c_[(d3_*int64(128))+l_] = c_[(d3_*int64(128))+l_] + int32(1)
 			}
 		}
-//line kernels_tandem.go:1555
+//line kernels_tandem.go:1515
 	}
 	return nil
 }
@@ -1582,17 +1542,17 @@ func RankGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line radix.go:185*/ for i_ := i1; i_ < support.Div(int64(len(x_)), n_); i_ = i_ + s1 {
+					/*line radix.go:194*/ for i_ := i1; i_ < support.Div(int64(len(x_)), n_); i_ = i_ + s1 {
 						t_ := i_ * n_
-						/*line radix.go:186*/ row_ := x_[t_ : (i_*n_)+n_]
+						/*line radix.go:195*/ row_ := x_[t_ : (i_*n_)+n_]
 						for j_ := i0; j_ < n_; j_ = j_ + s0 {
 							v_ := row_[j_] >> (shift_)
-							/*line radix.go:188*/ at_ := int64(0)
+							/*line radix.go:197*/ at_ := int64(0)
 							t2_ := row_
-							/*line radix.go:189*/ t3_ := int64(len(t2_))
-							/*line radix.go:189*/ k_ := int64(0)
-							/*line radix.go:189*/ for ; k_ < t3_; k_ = k_ + int64(1) {
-								/*line radix.go:189*/ w_ := t2_[k_]
+							/*line radix.go:198*/ t3_ := int64(len(t2_))
+							/*line radix.go:198*/ k_ := int64(0)
+							/*line radix.go:198*/ for ; k_ < t3_; k_ = k_ + int64(1) {
+								/*line radix.go:198*/ w_ := t2_[k_]
 								if ((w_ >> (shift_)) < v_) || (((w_ >> (shift_)) == v_) && (k_ < j_)) {
 									at_ = at_ + int64(1)
 								}
@@ -1603,7 +1563,7 @@ func RankGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1607
+//line kernels_tandem.go:1567
 	}
 	return nil
 }
@@ -1693,7 +1653,7 @@ func SearchUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1697
+//line kernels_tandem.go:1657
 	}
 	return nil
 }
@@ -1783,7 +1743,7 @@ func SearchUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1787
+//line kernels_tandem.go:1747
 	}
 	return nil
 }
@@ -1800,7 +1760,7 @@ func gpu_key(o_ gpu_Order, x_ uint64) uint64 {
 		k_ = gpu_largest(o_)
 	}
 	return k_
-//line kernels_tandem.go:1804
+//line kernels_tandem.go:1764
 }
 
 func gpu_bits(o_ gpu_Order, k_ uint64) uint64 {
@@ -1812,7 +1772,69 @@ func gpu_bits(o_ gpu_Order, k_ uint64) uint64 {
 		x_ = k_ >> (1)
 	}
 	return x_
-//line kernels_tandem.go:1816
+//line kernels_tandem.go:1776
+}
+
+func gpu_countDigits(c_ *[256]int32, x_ []uint32, shift_ uint64) {
+	/*line radix.go:59*/ shift_ = shift_ & uint64(63)
+	t_ := x_
+	/*line radix.go:60*/ t2_ := int64(len(t_))
+	/*line radix.go:60*/ t3_ := int64(0)
+	/*line radix.go:60*/ for ; t3_ < t2_; t3_ = t3_ + int64(1) {
+		/*line radix.go:60*/ v_ := t_[t3_]
+		(*c_)[(uint64(v_)>>(shift_))&uint64(255)] = (*c_)[(uint64(v_)>>(shift_))&uint64(255)] + int32(1)
+	}
+//line kernels_tandem.go:1788
+}
+
+func gpu_countDigits_(c_ *[256]int32, x_ []uint64, shift_ uint64) {
+	/*line radix.go:59*/ shift_ = shift_ & uint64(63)
+	t_ := x_
+	/*line radix.go:60*/ t2_ := int64(len(t_))
+	/*line radix.go:60*/ t3_ := int64(0)
+	/*line radix.go:60*/ for ; t3_ < t2_; t3_ = t3_ + int64(1) {
+		/*line radix.go:60*/ v_ := t_[t3_]
+		(*c_)[(v_>>(shift_))&uint64(255)] = (*c_)[(v_>>(shift_))&uint64(255)] + int32(1)
+	}
+//line kernels_tandem.go:1800
+}
+
+func gpu_moveDigits(y_ []uint32, at_ *[256]int32, x_ []uint32, shift_ uint64) {
+	/*line radix.go:67*/ shift_ = shift_ & uint64(63)
+	t_ := x_
+	/*line radix.go:68*/ t2_ := int64(len(t_))
+	/*line radix.go:68*/ t3_ := int64(0)
+	/*line radix.go:68*/ for ; t3_ < t2_; t3_ = t3_ + int64(1) {
+		/*line radix.go:68*/ v_ := t_[t3_]
+		d_ := (uint64(v_) >> (shift_)) & uint64(255)
+		i_ := (*at_)[d_]
+		t4_ := i_
+		/*line radix.go:71*/ t5_ := d_
+		/*line radix.go:71*/ t6_ := v_
+		/*line radix.go:71*/ t7_ := i_ + int32(1)
+		/*line radix.go:71*/ y_[t4_] = t6_
+		/*line radix.go:71*/ (*at_)[t5_] = t7_
+	}
+//line kernels_tandem.go:1819
+}
+
+func gpu_moveDigits_(y_ []uint64, at_ *[256]int32, x_ []uint64, shift_ uint64) {
+	/*line radix.go:67*/ shift_ = shift_ & uint64(63)
+	t_ := x_
+	/*line radix.go:68*/ t2_ := int64(len(t_))
+	/*line radix.go:68*/ t3_ := int64(0)
+	/*line radix.go:68*/ for ; t3_ < t2_; t3_ = t3_ + int64(1) {
+		/*line radix.go:68*/ v_ := t_[t3_]
+		d_ := (v_ >> (shift_)) & uint64(255)
+		i_ := (*at_)[d_]
+		t4_ := i_
+		/*line radix.go:71*/ t5_ := d_
+		/*line radix.go:71*/ t6_ := v_
+		/*line radix.go:71*/ t7_ := i_ + int32(1)
+		/*line radix.go:71*/ y_[t4_] = t6_
+		/*line radix.go:71*/ (*at_)[t5_] = t7_
+	}
+//line kernels_tandem.go:1838
 }
 
 func gpu_below(edges_ gpu_Matrix_, n_ int64, x_ uint64, o_ gpu_Order) int64 {
@@ -1827,12 +1849,12 @@ func gpu_below(edges_ gpu_Matrix_, n_ int64, x_ uint64, o_ gpu_Order) int64 {
 		}
 	}
 	return lo_
-//line kernels_tandem.go:1831
+//line kernels_tandem.go:1853
 }
 
 func gpu_largest(o_ gpu_Order) uint64 {
 	/*line keys.go:35*/ return (o_.sign_ << (1)) - uint64(1)
-//line kernels_tandem.go:1836
+//line kernels_tandem.go:1858
 }
 
 func gpu_step(v_ gpu_Matrix_) int64 {
@@ -1840,7 +1862,7 @@ func gpu_step(v_ gpu_Matrix_) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:1844
+//line kernels_tandem.go:1866
 }
 
 func gpu_step_(v_ gpu_Matrix___) int64 {
@@ -1848,7 +1870,7 @@ func gpu_step_(v_ gpu_Matrix___) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:1852
+//line kernels_tandem.go:1874
 }
 
 func gpu_below_(edges_ gpu_Matrix__, n_ int64, x_ uint64, o_ gpu_Order) int64 {
@@ -1863,7 +1885,7 @@ func gpu_below_(edges_ gpu_Matrix__, n_ int64, x_ uint64, o_ gpu_Order) int64 {
 		}
 	}
 	return lo_
-//line kernels_tandem.go:1867
+//line kernels_tandem.go:1889
 }
 
 func gpu_step__(v_ gpu_Matrix__) int64 {
@@ -1871,5 +1893,5 @@ func gpu_step__(v_ gpu_Matrix__) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:1875
+//line kernels_tandem.go:1897
 }

@@ -24,9 +24,7 @@ func CountChunks[P Pair](it gpu.Item, counts []int32, x []P, n, per int, shift u
 	var c [chunkDigits]int32
 	parts := (n + per - 1) / per
 	row, part := it.Group(0)/parts, it.Group(0)%parts
-	for _, v := range x[row*n+part*per : row*n+min(part*per+per, n)] {
-		c[v>>shift&(chunkDigits-1)]++
-	}
+	countDigits(&c, x[row*n+part*per:row*n+min(part*per+per, n)], shift)
 	for d := range chunkDigits {
 		counts[(row*chunkDigits+d)*parts+part] = c[d]
 	}
@@ -42,9 +40,7 @@ func MoveChunks[P Pair](it gpu.Item, y []P, counts []int32, x []P, n, per int, s
 	row, part := it.Group(0)/parts, it.Group(0)%parts
 	chunk := x[row*n+part*per : row*n+min(part*per+per, n)]
 	if parts == 1 {
-		for _, v := range chunk {
-			at[v>>shift&(chunkDigits-1)]++
-		}
+		countDigits(&at, chunk, shift)
 	}
 	before := int32(0)
 	for d := range chunkDigits {
@@ -55,11 +51,24 @@ func MoveChunks[P Pair](it gpu.Item, y []P, counts []int32, x []P, n, per int, s
 			counts[i] = at[d]
 		}
 	}
-	to := y[row*n : row*n+n]
-	for _, v := range chunk {
-		d := v >> shift & (chunkDigits - 1)
-		to[at[d]] = v
-		at[d]++
+	moveDigits(y[row*n:row*n+n], &at, chunk, shift)
+}
+
+// countDigits adds the digits of x to c. Shifts of a uint64 by less than 64 need no check.
+func countDigits[P Pair](c *[chunkDigits]int32, x []P, shift uint) {
+	shift &= 63
+	for _, v := range x {
+		c[uint64(v)>>shift&(chunkDigits-1)]++
+	}
+}
+
+// moveDigits moves each element of x to where at has its digit in y.
+func moveDigits[P Pair](y []P, at *[chunkDigits]int32, x []P, shift uint) {
+	shift &= 63
+	for _, v := range x {
+		d := uint64(v) >> shift & (chunkDigits - 1)
+		i := at[d]
+		y[i], at[d] = v, i+1
 	}
 }
 

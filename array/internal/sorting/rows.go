@@ -9,8 +9,7 @@ import (
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
-// Rows is rows of n pairs, or keys, on a device. After an error of one step the others do nothing,
-// and Free returns it.
+// Rows is rows of n pairs, or keys, on a device. After an error of one step the others do nothing.
 type Rows[P Pair] struct {
 	Pairs   *linalg.Array[P]     // one row after the other
 	other   *linalg.Array[P]     // where a pass writes
@@ -27,24 +26,42 @@ type Rows[P Pair] struct {
 // radix sort has more digits to count than elements.
 const Short = 64
 
-// NewRows makes rows of n pairs each.
-func NewRows[P Pair](s *linalg.Session, rows, n int) *Rows[P] {
-	return newRows[P](s, rows, n, s.Info().GPU)
+// WithRows calls f with rows of n pairs each, of any values, that end with f. It returns the first
+// error of f or of a step. The memory is the session's spare one: a processor takes longer to find
+// the pages of new memory, and to clear them, than to sort in it.
+func WithRows[P Pair](s *linalg.Session, rows, n int, f func(r *Rows[P]) error) error {
+	return withRows(s, rows, n, s.Info().GPU, f)
 }
 
-func newRows[P Pair](s *linalg.Session, rows, n int, tiles bool) *Rows[P] {
-	const least, perCore = 2048, 4 // elements that are worth counting, and chunks of all rows
+func withRows[P Pair](s *linalg.Session, rows, n int, tiles bool, f func(r *Rows[P]) error) error {
 	r := &Rows[P]{s: s, rows: rows, n: n, tiles: tiles, per: tile, bits: tileBits}
 	if !tiles {
-		wanted := max(1, perCore*s.Info().ComputeUnits/max(1, rows)) // chunks of a row
-		r.per, r.bits = max(least, (n+wanted-1)/wanted), chunkBits
+		info := s.Info()
+		r.per, r.bits = chunkOf(&info, rows, n), chunkBits
 	}
-	if r.Pairs, r.err = linalg.NewArray[P](s, 1, rows*n); r.err == nil {
-		if r.other, r.err = linalg.NewArray[P](s, 1, rows*n); r.err == nil {
-			r.counts, r.err = linalg.NewArray[int32](s, rows, r.parts()<<r.bits)
-		}
+	return linalg.WithScratch(s, 1, rows*n, func(x *linalg.Array[P]) error {
+		return linalg.WithScratch(s, 1, rows*n, func(y *linalg.Array[P]) error {
+			return linalg.WithScratch(s, rows, r.parts()<<r.bits, func(counts *linalg.Array[int32]) error {
+				r.Pairs, r.other, r.counts = x, y, counts
+				return cmp.Or(f(r), r.err)
+			})
+		})
+	})
+}
+
+// chunkOf is the elements of a chunk of rows of n. A row that is one chunk takes a launch for each
+// digit, others three.
+func chunkOf(info *backend.Info, rows, n int) int {
+	const least, perCore = 2048, 4 // elements that are worth counting, and chunks of all rows
+	single := 1 << 13              // elements that one core has moved as soon as several
+	if !info.Host {
+		single = 1 << 14 // launches take longer
 	}
-	return r
+	if n <= single {
+		return single
+	}
+	wanted := max(1, perCore*info.ComputeUnits/max(1, rows)) // chunks of a row
+	return max(least, (n+wanted-1)/wanted)
 }
 
 // parts is the number of parts of a row.
@@ -55,19 +72,6 @@ func (r *Rows[P]) idle() bool { return r.err != nil || r.rows == 0 || r.n == 0 }
 
 // Err is the error of the first step that failed.
 func (r *Rows[P]) Err() error { return r.err }
-
-// Free releases the memory, once the commands that use it are done.
-func (r *Rows[P]) Free() error {
-	for _, a := range []*linalg.Array[P]{r.Pairs, r.other} {
-		if a != nil {
-			r.err = cmp.Or(r.err, a.Free())
-		}
-	}
-	if r.counts != nil {
-		r.err = cmp.Or(r.err, r.counts.Free())
-	}
-	return r.err
-}
 
 // Get makes c as [Unpack] does, of rows of n of some pairs.
 func Get[E uint32 | uint64, P Pair](r *Rows[P], c *linalg.Array[E], pairs *linalg.Array[P], n int,
