@@ -717,7 +717,7 @@ var logKernels = support.Kernels{
 
 var logFloat32Kernel = kernelsPacked.Source("log_float32", "dd05943019167e0b38f66e2c96a06c51", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log), support.Map1(log[float32])), support.Map1(log[float32]), "elementary.go")
 
-var logFloat64Kernel = kernelsPacked.Source("log_float64", "58f753b77c215e87242f244f620d0ad3", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log_), support.Map1(log[float64])), support.Map1(log[float64]), "elementary.go", "../rmath/log.go")
+var logFloat64Kernel = kernelsPacked.Source("log_float64", "37d82b48802a88d3eebccfceada9ca69", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log_), support.Map1(log[float64])), support.Map1(log[float64]), "elementary.go", "../rmath/log.go")
 
 // launchLog2 makes z [log2] of the inputs, element by element, as launch.Map has it.
 func launchLog2[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -734,7 +734,7 @@ var log2Kernels = support.Kernels{
 
 var log2Float32Kernel = kernelsPacked.Source("log2_float32", "70dee5985bbf9d201121538ad2bc6f73", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log2), support.Map1(log2[float32])), support.Map1(log2[float32]), "elementary.go")
 
-var log2Float64Kernel = kernelsPacked.Source("log2_float64", "4b2b3b5f162f78bd5c3f31b12ca78d4f", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log2_), support.Map1(log2[float64])), support.Map1(log2[float64]), "elementary.go", "../rmath/log.go")
+var log2Float64Kernel = kernelsPacked.Source("log2_float64", "50a28ca9098c88fd68cd654919d3ecb6", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log2_), support.Map1(log2[float64])), support.Map1(log2[float64]), "elementary.go", "../rmath/log.go")
 
 // launchLog10 makes z [log10] of the inputs, element by element, as launch.Map has it.
 func launchLog10[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -751,7 +751,7 @@ var log10Kernels = support.Kernels{
 
 var log10Float32Kernel = kernelsPacked.Source("log10_float32", "13b5bac0fb39137f34d051081b8f0d6c", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log10), support.Map1(log10[float32])), support.Map1(log10[float32]), "elementary.go")
 
-var log10Float64Kernel = kernelsPacked.Source("log10_float64", "63bd14f3ac023fbe17641ff30e906884", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log10_), support.Map1(log10[float64])), support.Map1(log10[float64]), "elementary.go", "../rmath/log.go")
+var log10Float64Kernel = kernelsPacked.Source("log10_float64", "f5e2570344a0131edfb5a6cd7ea633da", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log10_), support.Map1(log10[float64])), support.Map1(log10[float64]), "elementary.go", "../rmath/log.go")
 
 // launchLog1p makes z [log1p] of the inputs, element by element, as launch.Map has it.
 func launchLog1p[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -768,7 +768,7 @@ var log1pKernels = support.Kernels{
 
 var log1pFloat32Kernel = kernelsPacked.Source("log1p_float32", "d38c8ad5bcef570751fc75d3febf6d27", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log1p), support.Map1(log1p[float32])), support.Map1(log1p[float32]), "elementary.go")
 
-var log1pFloat64Kernel = kernelsPacked.Source("log1p_float64", "1c1c221c75d6dbd658e3da0660acc1d2", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log1p_), support.Map1(log1p[float64])), support.Map1(log1p[float64]), "elementary.go", "../rmath/log.go")
+var log1pFloat64Kernel = kernelsPacked.Source("log1p_float64", "6e94b0d78789d293e9680aba1f862f74", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log1p_), support.Map1(log1p[float64])), support.Map1(log1p[float64]), "elementary.go", "../rmath/log.go")
 
 // launchSin makes z [sin] of the inputs, element by element, as launch.Map has it.
 func launchSin[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -785,7 +785,7 @@ var sinKernels = support.Kernels{
 
 var sinFloat32Kernel = kernelsPacked.Source("sin_float32", "ded538c3ebdf99cd41acf41f6a972daf", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sin), support.Map1(sin[float32])), support.Map1(sin[float32]), "elementary.go", "../rmath/f32/trig.go")
 
-var sinFloat64Kernel = kernelsPacked.Source("sin_float64", "ae56e535a34df26d1455ce1ac81a2849", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sin_), support.Map1(sin[float64])), support.Map1(sin[float64]), "elementary.go", "../rmath/trig.go")
+var sinFloat64Kernel = kernelsPacked.Source("sin_float64", "05704ab5e6e72731b1c0d84607da5cac", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sin_), support.Map1(sin[float64])), support.Map1(sin[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchCos makes z [cos] of the inputs, element by element, as launch.Map has it.
 func launchCos[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -802,7 +802,7 @@ var cosKernels = support.Kernels{
 
 var cosFloat32Kernel = kernelsPacked.Source("cos_float32", "8de0d891882eb99f932a15e4c903193a", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cos), support.Map1(cos[float32])), support.Map1(cos[float32]), "elementary.go", "../rmath/f32/trig.go")
 
-var cosFloat64Kernel = kernelsPacked.Source("cos_float64", "9441213187e7bf7aadaba35421db19b9", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cos_), support.Map1(cos[float64])), support.Map1(cos[float64]), "elementary.go", "../rmath/trig.go")
+var cosFloat64Kernel = kernelsPacked.Source("cos_float64", "a36688fb63cd850ba48c03cf678cb39f", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cos_), support.Map1(cos[float64])), support.Map1(cos[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchTan makes z [tan] of the inputs, element by element, as launch.Map has it.
 func launchTan[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -819,7 +819,7 @@ var tanKernels = support.Kernels{
 
 var tanFloat32Kernel = kernelsPacked.Source("tan_float32", "2aeff3fe462a0c5ad9f2e4d15b26ca8c", support.MapParams("float", "float"), support.Form(support.Map1(gpu_tan), support.Map1(tan[float32])), support.Map1(tan[float32]), "elementary.go", "../rmath/f32/trig.go")
 
-var tanFloat64Kernel = kernelsPacked.Source("tan_float64", "70db1c2e69fad2dca86b48e27c9c7392", support.MapParams("double", "double"), support.Form(support.Map1(gpu_tan_), support.Map1(tan[float64])), support.Map1(tan[float64]), "elementary.go", "../rmath/trig.go")
+var tanFloat64Kernel = kernelsPacked.Source("tan_float64", "b463c3ae6a44fa5fa87839fb3028b0af", support.MapParams("double", "double"), support.Form(support.Map1(gpu_tan_), support.Map1(tan[float64])), support.Map1(tan[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchSinPi makes z [sinPi] of the inputs, element by element, as launch.Map has it.
 func launchSinPi[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -885,7 +885,7 @@ var acosKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: acosFloat64Kernel},
 }
 
-var acosFloat32Kernel = kernelsPacked.Source("acos_float32", "0cd1d7fa2c2b5d007f9c0ee8bb61fad5", support.MapParams("float", "float"), support.Form(support.Map1(gpu_acos), support.Map1(acos[float32])), support.Map1(acos[float32]), "elementary.go")
+var acosFloat32Kernel = kernelsPacked.Source("acos_float32", "948383ab3b47e16026d27d149baa955c", support.MapParams("float", "float"), support.Form(support.Map1(gpu_acos), support.Map1(acos[float32])), support.Map1(acos[float32]), "elementary.go")
 
 var acosFloat64Kernel = kernelsPacked.Source("acos_float64", "1e0451a33affa8c4f0f58a5bdf7b60ce", support.MapParams("double", "double"), support.Form(support.Map1(gpu_acos_), support.Map1(acos[float64])), support.Map1(acos[float64]), "elementary.go", "../rmath/trig.go")
 
@@ -972,7 +972,7 @@ var asinhKernels = support.Kernels{
 
 var asinhFloat32Kernel = kernelsPacked.Source("asinh_float32", "5cc3684ad8f4f661d1d954536593cdb4", support.MapParams("float", "float"), support.Form(support.Map1(gpu_asinh), support.Map1(asinh[float32])), support.Map1(asinh[float32]), "elementary.go")
 
-var asinhFloat64Kernel = kernelsPacked.Source("asinh_float64", "09877fe9d675b78ebb6fcc08b779e65d", support.MapParams("double", "double"), support.Form(support.Map1(gpu_asinh_), support.Map1(asinh[float64])), support.Map1(asinh[float64]), "elementary.go", "../rmath/log.go")
+var asinhFloat64Kernel = kernelsPacked.Source("asinh_float64", "db462499b977e12aa78198e4f11614e6", support.MapParams("double", "double"), support.Form(support.Map1(gpu_asinh_), support.Map1(asinh[float64])), support.Map1(asinh[float64]), "elementary.go", "../rmath/log.go")
 
 // launchAcosh makes z [acosh] of the inputs, element by element, as launch.Map has it.
 func launchAcosh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -989,7 +989,7 @@ var acoshKernels = support.Kernels{
 
 var acoshFloat32Kernel = kernelsPacked.Source("acosh_float32", "0ec8baca0c23110df4afa0615f03ceb1", support.MapParams("float", "float"), support.Form(support.Map1(gpu_acosh), support.Map1(acosh[float32])), support.Map1(acosh[float32]), "elementary.go")
 
-var acoshFloat64Kernel = kernelsPacked.Source("acosh_float64", "9224c063f6530b6190b8426fba4d16a7", support.MapParams("double", "double"), support.Form(support.Map1(gpu_acosh_), support.Map1(acosh[float64])), support.Map1(acosh[float64]), "elementary.go", "../rmath/log.go")
+var acoshFloat64Kernel = kernelsPacked.Source("acosh_float64", "ff938c44f8a5cd4912421d0a0bd4445d", support.MapParams("double", "double"), support.Form(support.Map1(gpu_acosh_), support.Map1(acosh[float64])), support.Map1(acosh[float64]), "elementary.go", "../rmath/log.go")
 
 // launchAtanh makes z [atanh] of the inputs, element by element, as launch.Map has it.
 func launchAtanh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1006,7 +1006,7 @@ var atanhKernels = support.Kernels{
 
 var atanhFloat32Kernel = kernelsPacked.Source("atanh_float32", "0337ab60f441899175d592e81f0b4981", support.MapParams("float", "float"), support.Form(support.Map1(gpu_atanh), support.Map1(atanh[float32])), support.Map1(atanh[float32]), "elementary.go")
 
-var atanhFloat64Kernel = kernelsPacked.Source("atanh_float64", "4019ca066dfad108c1598cc9d69e0b56", support.MapParams("double", "double"), support.Form(support.Map1(gpu_atanh_), support.Map1(atanh[float64])), support.Map1(atanh[float64]), "elementary.go", "../rmath/log.go")
+var atanhFloat64Kernel = kernelsPacked.Source("atanh_float64", "ba81bba13b5405dcf0bae3097e510dc5", support.MapParams("double", "double"), support.Form(support.Map1(gpu_atanh_), support.Map1(atanh[float64])), support.Map1(atanh[float64]), "elementary.go", "../rmath/log.go")
 
 // launchCbrt makes z [cbrt] of the inputs, element by element, as launch.Map has it.
 func launchCbrt[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1023,7 +1023,7 @@ var cbrtKernels = support.Kernels{
 
 var cbrtFloat32Kernel = kernelsPacked.Source("cbrt_float32", "8c30e53ceb9f0833a3406d038ec8739c", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cbrt), support.Map1(cbrt[float32])), support.Map1(cbrt[float32]), "elementary.go")
 
-var cbrtFloat64Kernel = kernelsPacked.Source("cbrt_float64", "1a6d3704e1154453bde55c505fa0a51d", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cbrt_), support.Map1(cbrt[float64])), support.Map1(cbrt[float64]), "elementary.go", "../rmath/root.go")
+var cbrtFloat64Kernel = kernelsPacked.Source("cbrt_float64", "71bd4f7a53fa6de58e4e9ae8e5f05837", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cbrt_), support.Map1(cbrt[float64])), support.Map1(cbrt[float64]), "elementary.go", "../rmath/root.go")
 
 // launchRsqrt makes z [rsqrt] of the inputs, element by element, as launch.Map has it.
 func launchRsqrt[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1040,7 +1040,7 @@ var rsqrtKernels = support.Kernels{
 
 var rsqrtFloat32Kernel = kernelsPacked.Source("rsqrt_float32", "90b8554528df4fc3b71899f093388547", support.MapParams("float", "float"), support.Form(support.Map1(gpu_rsqrt), support.Map1(rsqrt[float32])), support.Map1(rsqrt[float32]), "elementary.go")
 
-var rsqrtFloat64Kernel = kernelsPacked.Source("rsqrt_float64", "e316e55d586601e24265f3b3afa50661", support.MapParams("double", "double"), support.Form(support.Map1(gpu_rsqrt_), support.Map1(rsqrt[float64])), support.Map1(rsqrt[float64]), "elementary.go")
+var rsqrtFloat64Kernel = kernelsPacked.Source("rsqrt_float64", "cd1f781d2e3adcbbc4e209ce143306b2", support.MapParams("double", "double"), support.Form(support.Map1(gpu_rsqrt_), support.Map1(rsqrt[float64])), support.Map1(rsqrt[float64]), "elementary.go")
 
 // launchErf makes z [erf] of the inputs, element by element, as launch.Map has it.
 func launchErf[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1072,7 +1072,7 @@ var erfcKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: erfcFloat64Kernel},
 }
 
-var erfcFloat32Kernel = kernelsPacked.Source("erfc_float32", "4bc0a35c6c2fc17fc07d3684da3812b8", support.MapParams("float", "float"), support.Form(support.Map1(gpu_erfc), support.Map1(erfc[float32])), support.Map1(erfc[float32]), "elementary.go", "../rmath/f32/erf.go")
+var erfcFloat32Kernel = kernelsPacked.Source("erfc_float32", "400f194f2bc821bb0df8ea42fc447e56", support.MapParams("float", "float"), support.Form(support.Map1(gpu_erfc), support.Map1(erfc[float32])), support.Map1(erfc[float32]), "elementary.go", "../rmath/f32/erf.go")
 
 var erfcFloat64Kernel = kernelsPacked.Source("erfc_float64", "63d45e33fd58aadb0deaa7943b9592da", support.MapParams("double", "double"), support.Form(support.Map1(gpu_erfc_), support.Map1(erfc[float64])), support.Map1(erfc[float64]), "elementary.go", "../rmath/exp.go", "../rmath/erf.go")
 
@@ -1106,7 +1106,7 @@ var floorKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: floorFloat64Kernel},
 }
 
-var floorFloat32Kernel = kernelsPacked.Source("floor_float32", "6294beed88f3c6e3f4f97ec8c7a8f271", support.MapParams("float", "float"), support.Form(support.Map1(gpu_floor), support.Map1(floor[float32])), support.Map1(floor[float32]), "elementary.go")
+var floorFloat32Kernel = kernelsPacked.Source("floor_float32", "979a2f5fdd8cf177bd9ca40b1976e6b6", support.MapParams("float", "float"), support.Form(support.Map1(gpu_floor), support.Map1(floor[float32])), support.Map1(floor[float32]), "elementary.go")
 
 var floorFloat64Kernel = kernelsPacked.Source("floor_float64", "9bc50619b591cfbda02b89f40425fe11", support.MapParams("double", "double"), support.Form(support.Map1(gpu_floor_), support.Map1(floor[float64])), support.Map1(floor[float64]), "elementary.go")
 
@@ -1123,7 +1123,7 @@ var ceilKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: ceilFloat64Kernel},
 }
 
-var ceilFloat32Kernel = kernelsPacked.Source("ceil_float32", "f12d4a3ebca517f7de3bdc9e2c56d39c", support.MapParams("float", "float"), support.Form(support.Map1(gpu_ceil), support.Map1(ceil[float32])), support.Map1(ceil[float32]), "elementary.go")
+var ceilFloat32Kernel = kernelsPacked.Source("ceil_float32", "92b8b6282a04a8cdc5f701db2a0d0817", support.MapParams("float", "float"), support.Form(support.Map1(gpu_ceil), support.Map1(ceil[float32])), support.Map1(ceil[float32]), "elementary.go")
 
 var ceilFloat64Kernel = kernelsPacked.Source("ceil_float64", "d44488d4590a2466d43c7cb9d9d955d1", support.MapParams("double", "double"), support.Form(support.Map1(gpu_ceil_), support.Map1(ceil[float64])), support.Map1(ceil[float64]), "elementary.go")
 
@@ -1192,9 +1192,9 @@ var powKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: powFloat64Kernel},
 }
 
-var powFloat32Kernel = kernelsPacked.Source("pow_float32", "5d715b42d2ccc98789597b4ee9bfb60e", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_pow), support.Map2(pow[float32])), support.Map2(pow[float32]), "elementary.go", "../rmath/f32/pow.go")
+var powFloat32Kernel = kernelsPacked.Source("pow_float32", "8f63810c83b4a6638c4d63f9128ea5fb", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_pow), support.Map2(pow[float32])), support.Map2(pow[float32]), "elementary.go", "../rmath/f32/pow.go")
 
-var powFloat64Kernel = kernelsPacked.Source("pow_float64", "cd1fb6c3b245e695121e1d9edb83114d", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_pow_), support.Map2(pow[float64])), support.Map2(pow[float64]), "elementary.go", "../rmath/log.go", "../rmath/exp.go")
+var powFloat64Kernel = kernelsPacked.Source("pow_float64", "8ca4ca7b715e4aa6138cbc7734fb4e0b", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_pow_), support.Map2(pow[float64])), support.Map2(pow[float64]), "elementary.go", "../rmath/log.go", "../rmath/exp.go")
 
 // launchAtan2 makes z [atan2] of the inputs, element by element, as launch.Map has it.
 func launchAtan2[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -1210,7 +1210,7 @@ var atan2Kernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: atan2Float64Kernel},
 }
 
-var atan2Float32Kernel = kernelsPacked.Source("atan2_float32", "2a65382896feac18e8f53233a4e0f7ed", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_atan2), support.Map2(atan2[float32])), support.Map2(atan2[float32]), "elementary.go", "../rmath/f32/arc.go")
+var atan2Float32Kernel = kernelsPacked.Source("atan2_float32", "e6c30fa05d91454ca02107a701e7863f", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_atan2), support.Map2(atan2[float32])), support.Map2(atan2[float32]), "elementary.go", "../rmath/f32/arc.go")
 
 var atan2Float64Kernel = kernelsPacked.Source("atan2_float64", "91d7a6a71967710312776dd1ad65dd9a", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_atan2_), support.Map2(atan2[float64])), support.Map2(atan2[float64]), "elementary.go", "../rmath/trig.go")
 
@@ -1228,7 +1228,7 @@ var hypotKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: hypotFloat64Kernel},
 }
 
-var hypotFloat32Kernel = kernelsPacked.Source("hypot_float32", "533d76344582767d92ad41591f391ea5", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_hypot), support.Map2(hypot[float32])), support.Map2(hypot[float32]), "elementary.go")
+var hypotFloat32Kernel = kernelsPacked.Source("hypot_float32", "a33a7d6a611538bbffed5c3d7977b6a1", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_hypot), support.Map2(hypot[float32])), support.Map2(hypot[float32]), "elementary.go")
 
 var hypotFloat64Kernel = kernelsPacked.Source("hypot_float64", "790d079b15befa0c69e3b411b3dab66b", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_hypot_), support.Map2(hypot[float64])), support.Map2(hypot[float64]), "elementary.go")
 
@@ -1300,7 +1300,7 @@ var softplusKernels = support.Kernels{
 
 var softplusFloat32Kernel = kernelsPacked.Source("softplus_float32", "7bb6fe89bd4e84b6dd29927a1865fd73", support.MapParams("float", "float"), support.Form(support.Map1(gpu_softplus), support.Map1(softplus[float32])), support.Map1(softplus[float32]), "elementary.go")
 
-var softplusFloat64Kernel = kernelsPacked.Source("softplus_float64", "835a3cb61e5cf5a955b480cc784de9b8", support.MapParams("double", "double"), support.Form(support.Map1(gpu_softplus_), support.Map1(softplus[float64])), support.Map1(softplus[float64]), "elementary.go", "../rmath/log.go", "../rmath/exp.go")
+var softplusFloat64Kernel = kernelsPacked.Source("softplus_float64", "78f4b1aae5c0f6ded58d088a7a48d088", support.MapParams("double", "double"), support.Form(support.Map1(gpu_softplus_), support.Map1(softplus[float64])), support.Map1(softplus[float64]), "elementary.go", "../rmath/log.go", "../rmath/exp.go")
 
 // launchSilu makes z [silu] of the inputs, element by element, as launch.Map has it.
 func launchSilu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1332,7 +1332,7 @@ var geluKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: geluFloat64Kernel},
 }
 
-var geluFloat32Kernel = kernelsPacked.Source("gelu_float32", "14810052377a541bd00c6df92ae3294c", support.MapParams("float", "float"), support.Form(support.Map1(gpu_gelu), support.Map1(gelu[float32])), support.Map1(gelu[float32]), "elementary.go", "../rmath/f32/erf.go")
+var geluFloat32Kernel = kernelsPacked.Source("gelu_float32", "8dbbe1b8193d9dfde8dfb31570f10929", support.MapParams("float", "float"), support.Form(support.Map1(gpu_gelu), support.Map1(gelu[float32])), support.Map1(gelu[float32]), "elementary.go", "../rmath/f32/erf.go")
 
 var geluFloat64Kernel = kernelsPacked.Source("gelu_float64", "1de3eb85750df6c09b22badff8f3b98f", support.MapParams("double", "double"), support.Form(support.Map1(gpu_gelu_), support.Map1(gelu[float64])), support.Map1(gelu[float64]), "elementary.go", "../rmath/exp.go", "../rmath/erf.go")
 

@@ -15,8 +15,8 @@ var (
 	sourceLines = map[string][]string{}
 )
 
-// No sum of this package and of f32 is fused with a product where Go may do so, but for math.FMA: it
-// would round once, and give other bits.
+// No sum of this package and of f32 is fused with a product where Go may do so, but for math.FMA:
+// it would round once, and give other bits.
 func TestNothingIsFused(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles for other processors")

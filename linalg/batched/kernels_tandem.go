@@ -31,9 +31,9 @@ var luKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: luFloat64Kernel},
 }
 
-var luFloat32Kernel = kernelsPacked.Source("lu_float32", "b03f9c61669a6bf65b03bd2b1ac02fd9", support.Params{}.Matrix("a", "float", 4).Matrix("pivots", "int", 4).Matrix("status", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), luFloat32Go, luFloat32Plain, "kernels.go")
+var luFloat32Kernel = kernelsPacked.Source("lu_float32", "ee47c062263d5ee90ba0d75b1f15715e", support.Params{}.Matrix("a", "float", 4).Matrix("pivots", "int", 4).Matrix("status", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), luFloat32Go, luFloat32Plain, "kernels.go")
 
-var luFloat64Kernel = kernelsPacked.Source("lu_float64", "51d3457a7a90a43e3c38b27a51d1ee61", support.Params{}.Matrix("a", "double", 8).Matrix("pivots", "int", 4).Matrix("status", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), luFloat64Go, luFloat64Plain, "kernels.go")
+var luFloat64Kernel = kernelsPacked.Source("lu_float64", "b7b580c7afec6f31d46848add8b97392", support.Params{}.Matrix("a", "double", 8).Matrix("pivots", "int", 4).Matrix("status", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), luFloat64Go, luFloat64Plain, "kernels.go")
 
 // launchCholesky runs [cholesky] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -52,9 +52,9 @@ var choleskyKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: choleskyFloat64Kernel},
 }
 
-var choleskyFloat32Kernel = kernelsPacked.Source("cholesky_float32", "53937e5380beb83697869f8cb51e5ca6", support.Params{}.Matrix("a", "float", 4).Matrix("status", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), choleskyFloat32Go, choleskyFloat32Plain, "kernels.go")
+var choleskyFloat32Kernel = kernelsPacked.Source("cholesky_float32", "49a0313c9e1b70494cb9f928410bc00e", support.Params{}.Matrix("a", "float", 4).Matrix("status", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), choleskyFloat32Go, choleskyFloat32Plain, "kernels.go")
 
-var choleskyFloat64Kernel = kernelsPacked.Source("cholesky_float64", "868b6cd83cc12fa8bf88f33816a530d6", support.Params{}.Matrix("a", "double", 8).Matrix("status", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), choleskyFloat64Go, choleskyFloat64Plain, "kernels.go")
+var choleskyFloat64Kernel = kernelsPacked.Source("cholesky_float64", "a2e687f8358094c8d57dcae5c7e41848", support.Params{}.Matrix("a", "double", 8).Matrix("status", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), choleskyFloat64Go, choleskyFloat64Plain, "kernels.go")
 
 // launchSolveLU runs [solveLU] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -74,9 +74,9 @@ var solveLUKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: solveLUFloat64Kernel},
 }
 
-var solveLUFloat32Kernel = kernelsPacked.Source("solveLU_float32", "41d8378dd052862fd6b2b350da65e9e6", support.Params{}.Matrix("b", "float", 4).ConstMatrix("a", "float", 4).ConstMatrix("pivots", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveLUFloat32Go, solveLUFloat32Plain, "kernels.go")
+var solveLUFloat32Kernel = kernelsPacked.Source("solveLU_float32", "9a96190cba94ad1f689c3d4507171dfc", support.Params{}.Matrix("b", "float", 4).ConstMatrix("a", "float", 4).ConstMatrix("pivots", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveLUFloat32Go, solveLUFloat32Plain, "kernels.go")
 
-var solveLUFloat64Kernel = kernelsPacked.Source("solveLU_float64", "a0fc3888083be25a758816ff084c1609", support.Params{}.Matrix("b", "double", 8).ConstMatrix("a", "double", 8).ConstMatrix("pivots", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveLUFloat64Go, solveLUFloat64Plain, "kernels.go")
+var solveLUFloat64Kernel = kernelsPacked.Source("solveLU_float64", "52761d880b44379d29f4c04464210379", support.Params{}.Matrix("b", "double", 8).ConstMatrix("a", "double", 8).ConstMatrix("pivots", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveLUFloat64Go, solveLUFloat64Plain, "kernels.go")
 
 // launchSolveCholesky runs [solveCholesky] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.

@@ -20,8 +20,8 @@ func logSum(e, f, l float64) float64 {
 	return mad(e, logLn2_0, f-logRest(f, mad(e, logLn2_1, mad(-f, l, l))))
 }
 
-// logRest is f - ln(1+f) - l for 1+f from sqrt(1/2) to sqrt(2): ln(1+f) is 2 atanh(s) for s = f/(2+f),
-// written as f - h + s (h + ...) for h = f^2/2, since f has no error.
+// logRest is f - ln(1+f) - l for 1+f from sqrt(1/2) to sqrt(2): ln(1+f) is 2 atanh(s) for
+// s = f/(2+f), written as f - h + s (h + ...) for h = f^2/2, since f has no error.
 func logRest(f, l float64) float64 {
 	s := f / (f + 2)
 	u := float64(s * s)

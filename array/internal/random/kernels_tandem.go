@@ -44,7 +44,7 @@ var FillFloat64Uniform64Kernel = kernelsPacked.Source("Fill_float64_Uniform64", 
 
 var FillFloat32Normal32Kernel = kernelsPacked.Source("Fill_float32_Normal32", "fd104a20f3befb9cb9ee569280b664d9", support.Params{}.Matrix("c", "float", 4).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat32Normal32Go, FillFloat32Normal32Plain, "random.go")
 
-var FillFloat64Normal64Kernel = kernelsPacked.Source("Fill_float64_Normal64", "5729982dd9384a8a84d3b2bc15997cd5", support.Params{}.Matrix("c", "double", 8).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat64Normal64Go, FillFloat64Normal64Plain, "random.go", "../../../rmath/log.go", "../../../rmath/trig.go")
+var FillFloat64Normal64Kernel = kernelsPacked.Source("Fill_float64_Normal64", "0b27123925a0608ba312873fa8461d21", support.Params{}.Matrix("c", "double", 8).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat64Normal64Go, FillFloat64Normal64Plain, "random.go", "../../../rmath/log.go", "../../../rmath/trig.go")
 
 var FillInt32IntegersKernel = kernelsPacked.Source("Fill_int32_Integers", "14e98c39f2687a79e47de17a0bc0b4ee", support.Params{}.Matrix("c", "int", 4).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillInt32IntegersGo, FillInt32IntegersPlain, "random.go")
 

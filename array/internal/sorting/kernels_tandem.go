@@ -35,13 +35,13 @@ var PackKernels = support.Kernels{
 	{Types: []any{*new(uint64), *new(uint64)}, Kernel: PackUint64Uint64Kernel},
 }
 
-var PackUint8Uint64Kernel = kernelsPacked.Source("Pack_uint8_uint64", "fec7aae1e83019b6084f5534dc0f758d", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "uchar", 1).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint8Uint64Go, PackUint8Uint64Plain, "keys.go")
+var PackUint8Uint64Kernel = kernelsPacked.Source("Pack_uint8_uint64", "f1e97204e7cd004647710d5b7e64440f", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "uchar", 1).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint8Uint64Go, PackUint8Uint64Plain, "keys.go")
 
-var PackUint32Uint32Kernel = kernelsPacked.Source("Pack_uint32_uint32", "337df153f1fe3159ae8686aefcdb2711", support.Params{}.Slice("pairs", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint32Uint32Go, PackUint32Uint32Plain, "keys.go")
+var PackUint32Uint32Kernel = kernelsPacked.Source("Pack_uint32_uint32", "920750aac72b2ca51eee6d23525a9fff", support.Params{}.Slice("pairs", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint32Uint32Go, PackUint32Uint32Plain, "keys.go")
 
-var PackUint32Uint64Kernel = kernelsPacked.Source("Pack_uint32_uint64", "406138ca2e69f54ecb5203ceb4c91063", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "uint", 4).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint32Uint64Go, PackUint32Uint64Plain, "keys.go")
+var PackUint32Uint64Kernel = kernelsPacked.Source("Pack_uint32_uint64", "6c6131221c2526f0d7b81f62f44c3d6b", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "uint", 4).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint32Uint64Go, PackUint32Uint64Plain, "keys.go")
 
-var PackUint64Uint64Kernel = kernelsPacked.Source("Pack_uint64_uint64", "d3b707cbb79205ccf1d02363ea747f83", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint64Uint64Go, PackUint64Uint64Plain, "keys.go")
+var PackUint64Uint64Kernel = kernelsPacked.Source("Pack_uint64_uint64", "d69d687246b6aa2cd5cf9d302edca6f9", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint64Uint64Go, PackUint64Uint64Plain, "keys.go")
 
 // LaunchRepack runs [Repack] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -64,9 +64,9 @@ var RepackKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: RepackUint64Kernel},
 }
 
-var RepackUint32Kernel = kernelsPacked.Source("Repack_uint32", "343058c1978a8a6575d607d1e8f6c852", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "uint", 4).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), RepackUint32Go, RepackUint32Plain, "keys.go")
+var RepackUint32Kernel = kernelsPacked.Source("Repack_uint32", "eeb7aedf5443bae37b6f9b31c59e4616", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "uint", 4).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), RepackUint32Go, RepackUint32Plain, "keys.go")
 
-var RepackUint64Kernel = kernelsPacked.Source("Repack_uint64", "f629e561b7fdfccf74bb830d74a3b022", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), RepackUint64Go, RepackUint64Plain, "keys.go")
+var RepackUint64Kernel = kernelsPacked.Source("Repack_uint64", "613963025ae9c7aa6d424286199cbecc", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), RepackUint64Go, RepackUint64Plain, "keys.go")
 
 // LaunchUnpack runs [Unpack] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -89,11 +89,11 @@ var UnpackKernels = support.Kernels{
 	{Types: []any{*new(uint64), *new(uint64)}, Kernel: UnpackUint64Uint64Kernel},
 }
 
-var UnpackUint32Uint32Kernel = kernelsPacked.Source("Unpack_uint32_uint32", "289f4f1e926968b28cd4797a1d5a09de", support.Params{}.Matrix("c", "uint", 4).ConstSlice("pairs", "uint", 4).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint32Uint32Go, UnpackUint32Uint32Plain, "keys.go")
+var UnpackUint32Uint32Kernel = kernelsPacked.Source("Unpack_uint32_uint32", "e370eab09f5e3c29d0b91d99764eb9ab", support.Params{}.Matrix("c", "uint", 4).ConstSlice("pairs", "uint", 4).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint32Uint32Go, UnpackUint32Uint32Plain, "keys.go")
 
-var UnpackUint32Uint64Kernel = kernelsPacked.Source("Unpack_uint32_uint64", "b3aabbcba3dbcbc51174224ac2751d36", support.Params{}.Matrix("c", "uint", 4).ConstSlice("pairs", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint32Uint64Go, UnpackUint32Uint64Plain, "keys.go")
+var UnpackUint32Uint64Kernel = kernelsPacked.Source("Unpack_uint32_uint64", "c21ed992c9196d7160ff84b6a1f19e97", support.Params{}.Matrix("c", "uint", 4).ConstSlice("pairs", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint32Uint64Go, UnpackUint32Uint64Plain, "keys.go")
 
-var UnpackUint64Uint64Kernel = kernelsPacked.Source("Unpack_uint64_uint64", "e4c97f2294981eb3db540c3ec4732d1d", support.Params{}.Matrix("c", "ulong", 8).ConstSlice("pairs", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint64Uint64Go, UnpackUint64Uint64Plain, "keys.go")
+var UnpackUint64Uint64Kernel = kernelsPacked.Source("Unpack_uint64_uint64", "666ae380489013a5b8ad23b5da5b3429", support.Params{}.Matrix("c", "ulong", 8).ConstSlice("pairs", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint64Uint64Go, UnpackUint64Uint64Plain, "keys.go")
 
 // LaunchFirsts runs [Firsts] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -223,7 +223,7 @@ func LaunchRank[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64]](s 
 	return call.Launch()
 }
 
-var RankKernel = kernelsPacked.Source("Rank_kernel", "c03d8d2b3ef9fa3ee3c1fa3e4fa53c2a", support.Params{}.Slice("y", "ulong", 8).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), RankGo, RankPlain, "radix.go")
+var RankKernel = kernelsPacked.Source("Rank_kernel", "0eb3d925f855ef74ce3d89719bf2690e", support.Params{}.Slice("y", "ulong", 8).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), RankGo, RankPlain, "radix.go")
 
 // LaunchSearch runs [Search] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -246,9 +246,9 @@ var SearchKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: SearchUint64Kernel},
 }
 
-var SearchUint32Kernel = kernelsPacked.Group(256, 1, 1).Source("Search_uint32", "9c160bdf6ce05394afbdcd218dab2f93", support.Params{}.Matrix("c", "int", 4).ConstMatrix("edges", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("count", "uint", 4), SearchUint32Go, SearchUint32Plain, "search.go")
+var SearchUint32Kernel = kernelsPacked.Group(256, 1, 1).Source("Search_uint32", "e564abfbe8c8c03df918fa00ed61f6aa", support.Params{}.Matrix("c", "int", 4).ConstMatrix("edges", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("count", "uint", 4), SearchUint32Go, SearchUint32Plain, "search.go")
 
-var SearchUint64Kernel = kernelsPacked.Group(256, 1, 1).Source("Search_uint64", "a0f3a02cb36ee290e3704853a33a3ad8", support.Params{}.Matrix("c", "int", 4).ConstMatrix("edges", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("count", "uint", 4), SearchUint64Go, SearchUint64Plain, "search.go")
+var SearchUint64Kernel = kernelsPacked.Group(256, 1, 1).Source("Search_uint64", "d1710065b69d6059f4c4b52499df32be", support.Params{}.Matrix("c", "int", 4).ConstMatrix("edges", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("count", "uint", 4), SearchUint64Go, SearchUint64Plain, "search.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string

@@ -72,7 +72,7 @@ void Stores_float32(__global f32 *out_p, const ulong out_off, const ulong out_le
   STORE(g_f32, out_.p[AT(i_, out_.n, 19)], 7.0f);
 }
 `,
-	Native: nativecode.Kernels.Of("Stores_float32", "91257b07438f02444add5d4154f8fe55"),
+	Native: nativecode.Kernels.Of("Stores_float32", "25243fc0fb5aa2d6dd481ce00c7efb6b"),
 }
 
 var StoresInt64Kernel = &backend.Source{
@@ -95,7 +95,7 @@ void Stores_int64(__global i64 *out_p, const ulong out_off, const ulong out_len 
   STORE(g_i64, out_.p[AT(i_, out_.n, 19)], (i64)7);
 }
 `,
-	Native: nativecode.Kernels.Of("Stores_int64", "6e1520936754304e9272ef3a8df797aa"),
+	Native: nativecode.Kernels.Of("Stores_int64", "896582ac2e6c488fd21b4a7a54466f30"),
 }
 
 // LaunchLoads runs [Loads] over grid. Slices and matrices are in host memory or on the device of s;
@@ -192,7 +192,7 @@ void Rows_kernel(__global i32 *m_p, const ulong m_off, const ulong m_rows, const
   STORE(g_i32, m_.Data_.p[(i64)((u64)((i64)((u64)ROW(row_, m_.Rows_, 42) * (u64)m_.Stride_)) + (u64)COLUMN(i_ % ((i64)4), m_.Cols_, 42))], 7);
 }
 `,
-	Native: nativecode.Kernels.Of("Rows_kernel", "632ab3945cddaeb86cee06eadb8da683"),
+	Native: nativecode.Kernels.Of("Rows_kernel", "9bcabbd1f4d28075bd3ec56bd9a2bbff"),
 }
 
 // LaunchColumns runs [Columns] over grid. Slices and matrices are in host memory or on the device of s;

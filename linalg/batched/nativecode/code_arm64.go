@@ -13,12 +13,12 @@ var entries [8]uintptr // in assembly
 
 // Kernels is the machine code of kernels, by their entry points.
 var Kernels = support.Natives{
-	"lu_float32":            {Key: "b03f9c61669a6bf65b03bd2b1ac02fd9", Code: []backend.Native{{Level: "neon", Entry: entries[0], Lanes: 16, Group: 64, Strip: 192}}},
-	"lu_float64":            {Key: "51d3457a7a90a43e3c38b27a51d1ee61", Code: []backend.Native{{Level: "neon", Entry: entries[1], Lanes: 8, Group: 64, Strip: 192}}},
-	"cholesky_float32":      {Key: "53937e5380beb83697869f8cb51e5ca6", Code: []backend.Native{{Level: "neon", Entry: entries[2], Lanes: 16, Group: 64, Strip: 192}}},
-	"cholesky_float64":      {Key: "868b6cd83cc12fa8bf88f33816a530d6", Code: []backend.Native{{Level: "neon", Entry: entries[3], Lanes: 8, Group: 64, Strip: 192}}},
-	"solveLU_float32":       {Key: "41d8378dd052862fd6b2b350da65e9e6", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 16, Group: 64, Strip: 320}}},
-	"solveLU_float64":       {Key: "a0fc3888083be25a758816ff084c1609", Code: []backend.Native{{Level: "neon", Entry: entries[5], Lanes: 8, Group: 64, Strip: 320}}},
+	"lu_float32":            {Key: "ee47c062263d5ee90ba0d75b1f15715e", Code: []backend.Native{{Level: "neon", Entry: entries[0], Lanes: 16, Group: 64, Strip: 192}}},
+	"lu_float64":            {Key: "b7b580c7afec6f31d46848add8b97392", Code: []backend.Native{{Level: "neon", Entry: entries[1], Lanes: 8, Group: 64, Strip: 192}}},
+	"cholesky_float32":      {Key: "49a0313c9e1b70494cb9f928410bc00e", Code: []backend.Native{{Level: "neon", Entry: entries[2], Lanes: 16, Group: 64, Strip: 192}}},
+	"cholesky_float64":      {Key: "a2e687f8358094c8d57dcae5c7e41848", Code: []backend.Native{{Level: "neon", Entry: entries[3], Lanes: 8, Group: 64, Strip: 192}}},
+	"solveLU_float32":       {Key: "9a96190cba94ad1f689c3d4507171dfc", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 16, Group: 64, Strip: 320}}},
+	"solveLU_float64":       {Key: "52761d880b44379d29f4c04464210379", Code: []backend.Native{{Level: "neon", Entry: entries[5], Lanes: 8, Group: 64, Strip: 320}}},
 	"solveCholesky_float32": {Key: "55de3dba55795a2fc181eeaa15d8780a", Code: []backend.Native{{Level: "neon", Entry: entries[6], Lanes: 16, Group: 64, Strip: 320}}},
 	"solveCholesky_float64": {Key: "ff8018f1bec99be72bc818c1a74d58a9", Code: []backend.Native{{Level: "neon", Entry: entries[7], Lanes: 8, Group: 64, Strip: 320}}},
 }

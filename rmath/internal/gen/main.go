@@ -249,7 +249,8 @@ func logarithm() {
 	fmt.Fprintf(&out, "\n// logOffset is the first number of the octave that the tables of logarithms cover.\n"+
 		"const logOffset = %#x\n", uint64(logOffset))
 	array("logInv", "logInv is near 1/m, for the numbers m of each bin.", 8, inv)
-	rows("log2Table", "log2Table[i] is -log2(logInv[i]), the sum of two parts; the first is a multiple of 2^-42.", 2, table)
+	rows("log2Table", "log2Table[i] is -log2(logInv[i]), the sum of two parts; the first is a multiple of 2^-42.",
+		2, table)
 	parts("logLn2 is ln(2).", "logLn2_", ln2, 42)
 	parts("ln2Two is ln(2) to 106 bits.", "ln2Two_", ln2, 53)
 	parts("log10Of2 is log10(2).", "log10Of2_", mp.Div(ln2, ln10), 42)

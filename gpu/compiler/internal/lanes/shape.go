@@ -420,23 +420,17 @@ func (a *laneShaper) harmless(list []*ir.Stmt) bool {
 	return ok
 }
 
-// light tells whether statements take less time than finding out whether any lane runs them: an
-// assignment or two, of a few operations that change nothing but variables.
+// light tells whether statements take less time than finding out whether any lane runs them:
+// assignments to a variable or two of what is there, or of its negative.
 func (a *laneShaper) light(list []*ir.Stmt) bool {
-	operations := 0
+	ok := len(list) <= 2
 	for _, s := range list {
-		if s.Kind != ir.StmtAssign {
-			return false
-		}
+		ok = ok && s.Kind == ir.StmtAssign
 		s.Exprs(func(e *ir.Expr) {
-			e.Walk(func(e *ir.Expr) {
-				if e.Op != ir.OpConst && e.Op != ir.OpVar {
-					operations++
-				}
-			})
+			e.Walk(func(e *ir.Expr) { ok = ok && (e.Op == ir.OpConst || e.Op == ir.OpVar || e.Op == ir.OpUnary) })
 		})
 	}
-	return len(list) <= 2 && operations <= 2 && a.harmless(list)
+	return ok && a.harmless(list)
 }
 
 // out is where lanes of s that part from the others go, beyond s.
