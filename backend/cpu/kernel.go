@@ -53,6 +53,7 @@ func (k *kernel) launch(g backend.Grid, c *call) error {
 	c.errs = slices.Grow(c.errs[:0], ranges)[:ranges]
 	errs := c.errs
 	clear(errs)
+	start := time.Now()
 	parallel.Do(ranges, func(i int) {
 		lo := done + i*size + min(i, rest)
 		hi := lo + size
@@ -71,6 +72,7 @@ func (k *kernel) launch(g backend.Grid, c *call) error {
 		}
 		frames.Put(f)
 	})
+	lately.add(start, time.Since(start)) // all cores are awake
 	return k.failure(cmp.Or(err, cmp.Or(errs...)))
 }
 
