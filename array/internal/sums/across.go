@@ -6,13 +6,15 @@ import (
 )
 
 // Across adds up columns of x, a work-item each, in as many parts as there are groups in y; parts
-// are as Along leaves them. Where shift has elements, one for each column, it is subtracted from
-// both factors of products, which are squares.
+// are as Along leaves them. Where c has elements there is one part, and it makes these as Round
+// does. Where shift has elements, one for each column, it is subtracted from both factors of
+// products, which are squares.
 //
-//tandem:kernel float32,float32,int32,single,one float64,float64,int64,double,one
-//tandem:kernel float32,float64,int64,double,pair float64,float64,int64,double,two
-func Across[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, parts []int64,
-	x gpu.Matrix[S], shift []S, turns int, short bool, mask I,
+//tandem:kernel float32,float32,int32,single,one,single float64,float64,int64,double,one,double
+//tandem:kernel float32,float64,int64,double,pair,single float64,float64,int64,double,two,double
+func Across[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P,
+	r R, c gpu.Matrix[S], parts []int64, x gpu.Matrix[S], shift []S, turns int, over uint64, root, short bool,
+	mask I,
 ) {
 	rows := (x.Rows + it.Groups(1) - 1) / it.Groups(1) // of a part
 	from := min(it.Group(1)*rows, x.Rows)
@@ -23,39 +25,80 @@ func Across[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it
 		if len(shift) != 0 {
 			less = shift[o]
 		}
-		special, top, deep, sum, held, dirty := int64(0), firstTop(f), false, halves{}, false, false
+		t := table[S, I]{x: x, y: x, height: min(sample, x.Rows), width: 1, down: true, mask: mask}
+		w, _ := addOf(f, p, t, o, less, magic[T]{}, false)
+		s := column{top: topOf(f, p, w) + room} // the same for all parts
 		for i := from; i < to; i += turns {
-			t := table[S, I]{x: x, y: x, first: i, height: min(turns, to-i), width: 1, down: true, mask: mask}
-			w, d := addOf(f, p, t, o, less, magicFor(f, p, top), deep)
-			next := topOf(f, p, w)
-			if deeper := isDeep(f, p, w, next); !fits(f, p, w, top, deep) && fits(f, p, w, next, deeper) {
-				if held {
-					addToWords(f, p, parts, words, sum, top, dirty)
-				}
-				dirty = dirty || held
-				sum, held, top, deep = halves{}, false, next, deeper
-				_, d = addOf(f, p, t, o, less, magicFor(f, p, top), deep)
-			}
-			if fits(f, p, w, top, deep) {
-				sum, held = sum.with(int64(d.a), int64(d.b), int64(d.c)), true
-			} else {
-				if !dirty {
-					clearWords(parts, words)
-				}
-				dirty = true
-				special |= addDigits(f, p, parts, words, t, o, less, w)
-			}
+			t.first, t.height = i, min(turns, to-i)
+			s = withBlock(f, p, parts, words, t, o, less, s)
 		}
-		if dirty || !short {
-			addToWords(f, p, parts, words, sum, top, dirty)
-		} else {
-			for k := range 6 {
-				parts[words.At+k*words.Step] = sum.part(k)
-			}
-			parts[words.At+6*words.Step], special = stateOf(unit(f, p, top), step(f, p), deep || p.product()), clean
+		if s.dirty || !short {
+			addToWords(f, p, parts, words, s.sum, s.top, s.dirty)
+			s.dirty = true
 		}
-		parts[words.At+(Words-1)*words.Step] = special
+		if c.Cols == 0 {
+			leave(f, p, parts, words, s)
+			continue
+		}
+		v := valueOf(step(f, p), s.sum, unit(f, p, s.top), s.deep || p.product())
+		if s.dirty {
+			words.N = f.words()
+			v = superacc.Top(parts, words, f.bottom())
+		}
+		put(c, o, rounded(r, v, s.special, over, root))
 	}
+}
+
+// A column is the sum of a column so far: that of the blocks that the exponent top fits, and
+// whether they are not all 0; and in words what others come to, where there were some.
+type column struct {
+	sum               halves
+	top               int
+	special           int64
+	held, deep, dirty bool
+}
+
+// withBlock is s and a block of terms of output o. Where some need a third integer it takes that,
+// and where that is not enough another exponent: what came before goes into words then.
+func withBlock[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,
+	words superacc.Place, t table[S, I], o int, less S, s column,
+) column {
+	w, d := addOf(f, p, t, o, less, magicFor(f, p, s.top), false)
+	if !fits(f, p, w, s.top, false) {
+		top, deep := s.top, !p.product()
+		if !fits(f, p, w, top, deep) {
+			top = max(topOf(f, p, w), leastTop(f, p, deep))
+			if fits(f, p, w, top+room, deep) {
+				top += room
+			}
+		}
+		if s.held && top != s.top || !fits(f, p, w, top, deep) {
+			addToWords(f, p, parts, words, s.sum, s.top, s.dirty)
+			s.sum, s.held, s.dirty = halves{}, false, true
+		}
+		if !fits(f, p, w, top, deep) {
+			s.special |= addDigits(f, p, parts, words, t, o, less, w)
+			return s
+		}
+		s.top, s.deep = top, s.deep || deep
+		_, d = addOf(f, p, t, o, less, magicFor(f, p, top), deep)
+	}
+	s.sum, s.held = s.sum.with(int64(d.a), int64(d.b), int64(d.c)), s.held || w.hi != 0
+	return s
+}
+
+// leave leaves s for Round.
+func leave[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,
+	words superacc.Place, s column,
+) {
+	if !s.dirty {
+		for k := range 6 {
+			parts[words.At+k*words.Step] = s.sum.part(k)
+		}
+		parts[words.At+6*words.Step] = stateOf(unit(f, p, s.top), step(f, p), s.deep || p.product())
+		s.special = clean
+	}
+	parts[words.At+(Words-1)*words.Step] = s.special
 }
 
 // addToWords adds a sum of terms to which the exponent top fits to the words, which are cleared

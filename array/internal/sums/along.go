@@ -54,16 +54,16 @@ func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R r
 			b.shift = shift[o]
 		}
 		sum, held, dirty := halves{}, 0, false // the sum of so many blocks is not in the words, which are in use
-		k := it.Group(0)
+		k, end := it.Group(0)*blocks/it.Groups(0), (it.Group(0)+1)*blocks/it.Groups(0)
 		for more := true; more; {
 			next := 0
-			if k < blocks {
+			if k < end {
 				b.i0, b.j0 = o*height+k/across*high, k%across*width
 				b.i1, b.j1 = min(b.i0+high, o*height+height), min(b.j0+width, cols)
 				w, d := add(f, p, b, l, top, deep)
 				if !it.Any(!fits(f, p, w, top, deep)) {
 					sum, held = sum.with(int64(d.a), int64(d.b), int64(d.c)), held+1
-					k += it.Groups(0)
+					k++
 					continue
 				}
 				his[l], los[l] = w.hi, w.lo
@@ -74,7 +74,7 @@ func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R r
 				next = gpu.Uniform(it, choose(f, p, w))
 			}
 			wide := next&isWide != 0
-			more = k < blocks
+			more = k < end
 			if !more && short && !dirty {
 				continue
 			}
@@ -100,7 +100,7 @@ func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R r
 				}
 				least = gpu.Uniform(it, a.least)
 				digits = max(0, gpu.Uniform(it, a.top)-least+digitBits-1) / digitBits
-				k += it.Groups(0)
+				k++
 			}
 			for q := range count + digits {
 				v, at := sum.part(q), unit(f, p, top)-f.bottom()+sum.up(step(f, p), q)

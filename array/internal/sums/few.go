@@ -54,11 +54,20 @@ func addOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F
 	m magic[T], deep bool,
 ) (w window[I], d digits[I]) {
 	w, d = nowhere[T, I](f), none[T, I](f, p, m)
-	for i := range t.height {
-		for j := range t.width {
-			u, v := factorsIn(f, p, t, o, less, i, j)
-			w = w.with(f.most(), magnitude(f, p, u, v))
-			d = plus(f, p, d, u, v, m, deep)
+	if t.down {
+		at := t.first*t.x.Stride + o
+		for range t.height {
+			e := t.x.Data[at]
+			u, v := factorsOf(f, p, e, e, less, t.mask)
+			w, d = w.with(f.most(), magnitude(f, p, u, v)), plus(f, p, d, u, v, m, deep)
+			at += t.x.Stride
+		}
+	} else {
+		for i := range t.height {
+			for j := range t.width {
+				u, v := factorsIn(f, p, t, o, less, i, j)
+				w, d = w.with(f.most(), magnitude(f, p, u, v)), plus(f, p, d, u, v, m, deep)
+			}
 		}
 	}
 	return w, without(f, p, d, I(t.height*t.width), m, deep)

@@ -17,31 +17,34 @@ import (
 
 // LaunchAcross runs [Across] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchAcross[S interface{ float32 | float64 }, T interface{ float32 | float64 }, I interface{ int32 | int64 }, F interface{ single | double }, P interface{ one | pair | two }, Arg3 linalg.KernelArg[int64], Arg4 linalg.KernelArg[S], Arg5 linalg.KernelArg[S]](s *linalg.Session, grid backend.Grid, f F, p P, parts Arg3, x Arg4, shift Arg5, turns int, short_ bool, mask I) error {
-	call := launch.New(s, AcrossKernels.Of(*new(S), *new(T), *new(I), *new(F), *new(P)), grid)
+func LaunchAcross[S interface{ float32 | float64 }, T interface{ float32 | float64 }, I interface{ int32 | int64 }, F interface{ single | double }, P interface{ one | pair | two }, R interface{ single | double }, Arg4 linalg.KernelArg[S], Arg5 linalg.KernelArg[int64], Arg6 linalg.KernelArg[S], Arg7 linalg.KernelArg[S]](s *linalg.Session, grid backend.Grid, f F, p P, r R, c Arg4, parts Arg5, x Arg6, shift Arg7, turns int, over uint64, root bool, short_ bool, mask I) error {
+	call := launch.New(s, AcrossKernels.Of(*new(S), *new(T), *new(I), *new(F), *new(P), *new(R)), grid)
+	launch.Matrix[S](&call, "c", c)
 	launch.Slice[int64](&call, "parts", parts)
 	launch.Matrix[S](&call, "x", x)
 	launch.Slice[S](&call, "shift", shift)
 	call.Scalar(support.Arg(int64(turns)))
+	call.Scalar(support.Arg(uint64(over)))
+	call.Scalar(support.Bool(bool(root)))
 	call.Scalar(support.Bool(bool(short_)))
 	call.Scalar(support.Arg[I](mask))
 	return call.Launch()
 }
 
 var AcrossKernels = support.Kernels{
-	{Types: []any{*new(float32), *new(float32), *new(int32), *new(single), *new(one)}, Kernel: AcrossFloat32Float32Int32SingleOneKernel},
-	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(one)}, Kernel: AcrossFloat64Float64Int64DoubleOneKernel},
-	{Types: []any{*new(float32), *new(float64), *new(int64), *new(double), *new(pair)}, Kernel: AcrossFloat32Float64Int64DoublePairKernel},
-	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two)}, Kernel: AcrossFloat64Float64Int64DoubleTwoKernel},
+	{Types: []any{*new(float32), *new(float32), *new(int32), *new(single), *new(one), *new(single)}, Kernel: AcrossFloat32Float32Int32SingleOneSingleKernel},
+	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(one), *new(double)}, Kernel: AcrossFloat64Float64Int64DoubleOneDoubleKernel},
+	{Types: []any{*new(float32), *new(float64), *new(int64), *new(double), *new(pair), *new(single)}, Kernel: AcrossFloat32Float64Int64DoublePairSingleKernel},
+	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two), *new(double)}, Kernel: AcrossFloat64Float64Int64DoubleTwoDoubleKernel},
 }
 
-var AcrossFloat32Float32Int32SingleOneKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one", "e84d6905a6f0e0e4a0b2b1290e066548", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("short", "uint", 4).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneGo, AcrossFloat32Float32Int32SingleOnePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one_single", "dd10ba18b65f5eb8af3f878e9abe6580", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneSingleGo, AcrossFloat32Float32Int32SingleOneSinglePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
 
-var AcrossFloat64Float64Int64DoubleOneKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one", "dd97d1d952e6a56021a076394d99627b", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneGo, AcrossFloat64Float64Int64DoubleOnePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one_double", "efdfeb49852ca7fe72df23d71596e128", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneDoubleGo, AcrossFloat64Float64Int64DoubleOneDoublePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
 
-var AcrossFloat32Float64Int64DoublePairKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair", "d3191fcb4833b2824eacad977f95b2b7", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairGo, AcrossFloat32Float64Int64DoublePairPlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair_single", "b25618c5f3691f556d26b8505f35e449", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairSingleGo, AcrossFloat32Float64Int64DoublePairSinglePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
 
-var AcrossFloat64Float64Int64DoubleTwoKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two", "43cde31202f0c974a4bac565b58d2ab3", support.Params{}.Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoGo, AcrossFloat64Float64Int64DoubleTwoPlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go")
+var AcrossFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two_double", "e0f041fce015057c7a11f73fb910fa8d", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoDoubleGo, AcrossFloat64Float64Int64DoubleTwoDoublePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
 
 // LaunchAlong runs [Along] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -70,13 +73,13 @@ var AlongKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two), *new(double)}, Kernel: AlongFloat64Float64Int64DoubleTwoDoubleKernel},
 }
 
-var AlongFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Along_float32_float32_int32_single_one_single", "7d9fa7cd5c4374cb31ca3f565ad655cd", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "uint", 4), AlongFloat32Float32Int32SingleOneSingleGo, AlongFloat32Float32Int32SingleOneSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Along_float32_float32_int32_single_one_single", "849cd834d17a250d2ed2d5b83027de46", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "uint", 4), AlongFloat32Float32Int32SingleOneSingleGo, AlongFloat32Float32Int32SingleOneSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_one_double", "a9a0a247a896f2ac23c3630f46bfbb85", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleOneDoubleGo, AlongFloat64Float64Int64DoubleOneDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_one_double", "85236305723bc735436d00f15ec398ff", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleOneDoubleGo, AlongFloat64Float64Int64DoubleOneDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Along_float32_float64_int64_double_pair_single", "30f9a673d739d0c63744f5b9d041fd53", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat32Float64Int64DoublePairSingleGo, AlongFloat32Float64Int64DoublePairSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Along_float32_float64_int64_double_pair_single", "09cf6e6415755653e308d25ba545c04a", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat32Float64Int64DoublePairSingleGo, AlongFloat32Float64Int64DoublePairSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_two_double", "c4bfa77a607c7d7798664534d8edf429", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleTwoDoubleGo, AlongFloat64Float64Int64DoubleTwoDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_two_double", "56251ec4e491a988bb6c4a774a654d2c", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleTwoDoubleGo, AlongFloat64Float64Int64DoubleTwoDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
 // LaunchFew runs [Few] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -102,13 +105,13 @@ var FewKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two), *new(double)}, Kernel: FewFloat64Float64Int64DoubleTwoDoubleKernel},
 }
 
-var FewFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Few_float32_float32_int32_single_one_single", "92d8efd98dcc4adf12549092aa25ba20", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), FewFloat32Float32Int32SingleOneSingleGo, FewFloat32Float32Int32SingleOneSinglePlain, "few.go", "fold.go")
+var FewFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Few_float32_float32_int32_single_one_single", "269033281d1ba378d378b910e736de71", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), FewFloat32Float32Int32SingleOneSingleGo, FewFloat32Float32Int32SingleOneSinglePlain, "few.go", "fold.go")
 
-var FewFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_one_double", "6137870c0dfdb61d380072224c203b42", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleOneDoubleGo, FewFloat64Float64Int64DoubleOneDoublePlain, "few.go", "fold.go")
+var FewFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_one_double", "f16bcb2cf2413a403a784852eecfd381", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleOneDoubleGo, FewFloat64Float64Int64DoubleOneDoublePlain, "few.go", "fold.go")
 
-var FewFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Few_float32_float64_int64_double_pair_single", "cf245d6857facf30dfa95f6c7a536b3f", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat32Float64Int64DoublePairSingleGo, FewFloat32Float64Int64DoublePairSinglePlain, "few.go", "fold.go")
+var FewFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Few_float32_float64_int64_double_pair_single", "ba96700d1ebda0c9fb290c2a812ea972", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat32Float64Int64DoublePairSingleGo, FewFloat32Float64Int64DoublePairSinglePlain, "few.go", "fold.go")
 
-var FewFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_two_double", "fe011a9b8ffd34955103fb452404052a", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleTwoDoubleGo, FewFloat64Float64Int64DoubleTwoDoublePlain, "few.go", "fold.go")
+var FewFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_two_double", "7aab14174dfd14425d189711001e0bbd", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleTwoDoubleGo, FewFloat64Float64Int64DoubleTwoDoublePlain, "few.go", "fold.go")
 
 // LaunchFoldAlong runs [FoldAlong] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -387,9 +390,9 @@ var RoundKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(double)}, Kernel: RoundFloat64DoubleKernel},
 }
 
-var RoundFloat32SingleKernel = kernelsPacked.Source("Round_float32_single", "c66972702f199b4bd3f2713882d6317d", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat32SingleGo, RoundFloat32SinglePlain, "round.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
+var RoundFloat32SingleKernel = kernelsPacked.Source("Round_float32_single", "fb6f5e7ed85602d602cc08308f0baf48", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat32SingleGo, RoundFloat32SinglePlain, "round.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
 
-var RoundFloat64DoubleKernel = kernelsPacked.Source("Round_float64_double", "25e7eb4fd01a28e5a4886eda78a33e23", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat64DoubleGo, RoundFloat64DoublePlain, "round.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
+var RoundFloat64DoubleKernel = kernelsPacked.Source("Round_float64_double", "1d455fa0174c6af1be5bdb8aa76020eb", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat64DoubleGo, RoundFloat64DoublePlain, "round.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
@@ -403,7 +406,10 @@ var kernelsText embed.FS
 var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []support.Decl{
 	{File: "across.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "across.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
-	{File: "across.go", Head: "func Across[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P, parts []int64,", Hash: "6a547e8a954d39297fd8d9940e92d5eeb48907c9e07f51e51caa92f3dc24df5a"},
+	{File: "across.go", Head: "func Across[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P,", Hash: "73ff30c2adf13bde4e1b82114585d7855220191217f5affe7d45820d17bae1c4"},
+	{File: "across.go", Head: "type column struct {", Hash: "58722203ba4d5a32089f4f82494646fb515d9992d5d50ac20153881d0d93dbca"},
+	{File: "across.go", Head: "func withBlock[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,", Hash: "c8cd7616b3278472b7f3676f179d93c188f17f7193d6238a59042316c5bb958f"},
+	{File: "across.go", Head: "func leave[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,", Hash: "33d1be0702d6710eff02205e5c6a868478f0e7e063fb64fde512c03196239694"},
 	{File: "across.go", Head: "func addToWords[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,", Hash: "37afd684cb88e552497d478934b99da85ed0cdba357bccda83d57c58d372cf03"},
 	{File: "across.go", Head: "func addHalves(parts []int64, words superacc.Place, s halves, at, step int) {", Hash: "bd149dda651679f45a8084ff829ca11b4d216b21b31b2cc105e2b19b55633151"},
 	{File: "across.go", Head: "func addDigits[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,", Hash: "72b414020a6fb295715d4628c38e72aaafe509ae421c9d2a70dd9f15caa5d993"},
@@ -411,7 +417,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "along.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
 	{File: "along.go", Head: "const (", Hash: "e4ed69640081a1617910206ef7446229a98304684e9a252e9fc41f32de8c0744"},
 	{File: "along.go", Head: "const Words = 137", Hash: "d4ebfd991313ffb00f487206514f8d7be86c17f8ea1a8919fa015b760a7908c6"},
-	{File: "along.go", Head: "func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,", Hash: "163401368c24f66e733b6306b96c94c9a0a04eee5e904ed04d19a2b97607fc84"},
+	{File: "along.go", Head: "func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,", Hash: "10083dbd5f87f7cf73ea3bd5ce87adc8afecc760402ef2e2405df79d0eb5d499"},
 	{File: "along.go", Head: "const clean = 1 << 8", Hash: "0336d739aa7ae558d947fc43138dbe467c27458c881dc307ec9586e18fee4683"},
 	{File: "along.go", Head: "func stateOf(base, step int, deep bool) int64 {", Hash: "77e695fb8b8395f6d085e5219f5870f5a11c88e78fca1759bb6d557a1ebb1180"},
 	{File: "along.go", Head: "func countOf(state int64) (base, step int, deep bool) {", Hash: "9ffb41adb8cc85d508fc592e7e63c3f43f6b50b3290485479c15da79dad63e76"},
@@ -431,7 +437,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "few.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
 	{File: "few.go", Head: "func Few[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,", Hash: "cf577c6af160f7a40f16782268335116cc46466a65a69c70030ba5d1d76e87f0"},
 	{File: "few.go", Head: "const (", Hash: "71823d7401da9fe1c988a1124218759175455ba81ac0dd712d9acdb1d77c0624"},
-	{File: "few.go", Head: "func addOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "2a43ba0a3b309b95ae6aed35ce021105a1cfe0775c2dd2e8a5e98dd4492bf789"},
+	{File: "few.go", Head: "func addOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "fccb395b0e17347be79ce1eb9877d8d8743e3f2d2be7669b6afe3a0385079d28"},
 	{File: "few.go", Head: "func sumOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "ea32ab91ac99ef9204f656a283162a425b498e6ddbb8a27580e5059eccc94bc1"},
 	{File: "few.go", Head: "func sumOfWide[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,", Hash: "96b3544d06a8a88914e14ecf2467fb6310c2b2d54258af54ded7a81acc237a26"},
 	{File: "few.go", Head: "type table[S float32 | float64, I int32 | int64] struct {", Hash: "62d9bec4b3dc59cac22b306e52e8a0dc12e80d3dd91152c42d2e600614064190"},
@@ -550,7 +556,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "prefix.go", Head: "func gathered[T float32 | float64 | int32, F number[T]](f F, first T, x gpu.Matrix[T], j int, order []int32,", Hash: "71a2331f58937888ab954a828a2f0cad34861cc178c0ac7352654cf4ac91be08"},
 	{File: "round.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "round.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
-	{File: "round.go", Head: "func Round[T float32 | float64, F rounder[T]](it gpu.Item, f F, c gpu.Matrix[T], parts []int64,", Hash: "d5d2e55afd104b8d801081beafbf85c5c368f81e74e07c7af5cef78b9aaefa02"},
+	{File: "round.go", Head: "func Round[T float32 | float64, F rounder[T]](it gpu.Item, f F, c gpu.Matrix[T], parts []int64,", Hash: "3655a0f0b5b4292dab3e2809ef79fcb681c0de3c82528b535c79790226ea897f"},
 	{File: "round.go", Head: "func integersOf(parts []int64, at, step int) halves {", Hash: "f67cb9394bc805b388bbadf09923a2205031b47996fbf498098230239bda2b2d"},
 	{File: "round.go", Head: "func inWords(parts []int64, at superacc.Place, bottom int) int64 {", Hash: "065930a6159f5963a1e21d236798c04ab92ef996b2f29b40035326620e361220"},
 	{File: "round.go", Head: "func rounded[T float32 | float64, F rounder[T]](f F, v superacc.Value, special int64, over uint64, root bool) T {", Hash: "6e7382ee3355386696eabfe97184c443ab9d41cce1cb5981d6219f84e7e172f8"},
@@ -637,17 +643,6 @@ type gpu_Place struct {
 	N_    int64
 }
 
-type gpu_digits struct {
-	a_ int64
-	b_ int64
-	c_ int64
-}
-
-type gpu_halves struct {
-	lower_ gpu_digits
-	upper_ gpu_digits
-}
-
 type gpu_table struct {
 	x_      gpu_Matrix
 	y_      gpu_Matrix
@@ -659,15 +654,41 @@ type gpu_table struct {
 	mask_   int32
 }
 
+type gpu_magic struct {
+	a_ float32
+	b_ float32
+	c_ float32
+}
+
 type gpu_window struct {
 	hi_ int32
 	lo_ int32
 }
 
-type gpu_digits_ struct {
+type gpu_digits struct {
 	a_ int32
 	b_ int32
 	c_ int32
+}
+
+type gpu_digits_ struct {
+	a_ int64
+	b_ int64
+	c_ int64
+}
+
+type gpu_halves struct {
+	lower_ gpu_digits_
+	upper_ gpu_digits_
+}
+
+type gpu_column struct {
+	sum_     gpu_halves
+	top_     int64
+	special_ int64
+	held_    bool
+	deep_    bool
+	dirty_   bool
 }
 
 type gpu_double struct {
@@ -689,6 +710,12 @@ type gpu_table_ struct {
 	width_  int64
 	down_   bool
 	mask_   int64
+}
+
+type gpu_magic_ struct {
+	a_ float64
+	b_ float64
+	c_ float64
 }
 
 type gpu_window_ struct {
@@ -761,18 +788,6 @@ type gpu_block__ struct {
 	j1_    int64
 	step_  int64
 	mask_  int64
-}
-
-type gpu_magic struct {
-	a_ float32
-	b_ float32
-	c_ float32
-}
-
-type gpu_magic_ struct {
-	a_ float64
-	b_ float64
-	c_ float64
 }
 
 type gpu_ends32 struct {
@@ -865,26 +880,31 @@ type gpu_wide struct {
 	special_ int64
 }
 
-func AcrossFloat32Float32Int32SingleOnePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func AcrossFloat32Float32Int32SingleOneSinglePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 single
 	var arg1 one
+	var arg2 single
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Across[float32, float32, int32, single, one](it, arg0, arg1, support.Slice[int64](args[0:]), gpu.Matrix[float32]{Data: support.Matrix[float32](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, support.Slice[float32](args[8:]), int(args[11].Int64()), bool(args[12].Uint32() != 0), int32(args[13].Int32()))
+		Across[float32, float32, int32, single, one, single](it, arg0, arg1, arg2, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), gpu.Matrix[float32]{Data: support.Matrix[float32](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, support.Slice[float32](args[13:]), int(args[16].Int64()), uint64(args[17].Uint64()), bool(args[18].Uint32() != 0), bool(args[19].Uint32() != 0), int32(args[20].Int32()))
 	})
 }
 
-func AcrossFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func AcrossFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
-		return AcrossFloat32Float32Int32SingleOnePlain(grid, lo, hi, args)
+		return AcrossFloat32Float32Int32SingleOneSinglePlain(grid, lo, hi, args)
 	}
 	var f_ gpu_single
 	var p_ gpu_one
-	parts_ := support.Slice[int64](args[0:])
-	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
-	shift_ := support.Slice[float32](args[8:])
-	turns_ := args[11].Int64()
-	short_ := args[12].Uint32() != 0
-	mask_ := args[13].Int32()
+	var r_ gpu_single
+	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	parts_ := support.Slice[int64](args[5:])
+	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[8:]), Rows_: args[10].Int64(), Cols_: args[11].Int64(), Stride_: args[12].Int64()}
+	shift_ := support.Slice[float32](args[13:])
+	turns_ := args[16].Int64()
+	over_ := args[17].Uint64()
+	root_ := args[18].Uint32() != 0
+	short_ := args[19].Uint32() != 0
+	mask_ := args[20].Int32()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -896,107 +916,82 @@ func AcrossFloat32Float32Int32SingleOneGo(grid backend.Grid, lo, hi int, args []
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-//line across.go:17
+//line across.go:19
 					rows_ := support.Div((x_.Rows_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*rows_, x_.Rows_)
 					to_ := min(from_+rows_, x_.Rows_)
-					for o_ := i0; o_ < x_.Cols_; o_ = o_ + s0 {
+				loop2:
+					/*line across.go:22*/ for o_ := i0; o_ < x_.Cols_; o_ = o_ + s0 {
 						words_ := gpu_Place{At_: ((g1 * int64(137)) * x_.Cols_) + o_, Step_: x_.Cols_, N_: int64(136)}
 						less_ := float32(0)
 						if int64(len(shift_)) != int64(0) {
 							less_ = shift_[o_]
 						}
-						special_ := int64(0)
-						/*line across.go:26*/ top_ := gpu_firstTop(f_)
-						/*line across.go:26*/ deep_ := false
-						/*line across.go:26*/ sum_ := gpu_halves{}
-						/*line across.go:26*/ held_ := false
-						/*line across.go:26*/ dirty_ := false
+						t_ := gpu_table{x_: x_, y_: x_, height_: min(int64(4), x_.Rows_), width_: int64(1), down_: true, mask_: mask_}
+						t2_ := gpu_magic{}
+						/*line across.go:29*/ var t3_ gpu_window
+						/*line across.go:29*/ var t4_ gpu_digits
+						_ = t4_
+						/*line across.go:29*/ t3_, t4_ = gpu_addOf(f_, p_, t_, o_, less_, t2_, false)
+						/*line across.go:29*/ w_ := t3_
+						s_ := gpu_column{top_: gpu_topOf(f_, p_, w_) + int64(4)}
 						for i_ := from_; i_ < to_; i_ = i_ + turns_ {
-							t_ := gpu_table{x_: x_, y_: x_, first_: i_, height_: min(turns_, to_-i_), width_: int64(1), down_: true, mask_: mask_}
-							var t2_ gpu_window
-							/*line across.go:29*/ var t3_ gpu_digits_
-//line across.go:29
-							t2_, t3_ = gpu_addOf(f_, p_, t_, o_, less_, gpu_magicFor(f_, p_, top_), deep_)
-							/*line across.go:29*/ w_ := t2_
-							/*line across.go:29*/ d_ := t3_
-							next_ := gpu_topOf(f_, p_, w_)
-							deeper_ := gpu_isDeep(f_, p_, w_, next_)
-//line across.go:31
-							if (!gpu_fits(f_, p_, w_, top_, deep_)) && gpu_fits(f_, p_, w_, next_, deeper_) {
-								if held_ {
-									gpu_addToWords(f_, p_, parts_, words_, sum_, top_, dirty_)
-								}
-								dirty_ = dirty_ || held_
-								t4_ := gpu_halves{}
-								/*line across.go:36*/ t5_ := next_
-								/*line across.go:36*/ t6_ := deeper_
-								/*line across.go:36*/ sum_ = t4_
-								/*line across.go:36*/ held_ = false
-								/*line across.go:36*/ top_ = t5_
-								/*line across.go:36*/ deep_ = t6_
-								var t7_ gpu_window
-								_ = t7_
-								/*line across.go:37*/ var t8_ gpu_digits_
-//line across.go:37
-								t7_, t8_ = gpu_addOf(f_, p_, t_, o_, less_, gpu_magicFor(f_, p_, top_), deep_)
-								/*line across.go:37*/ d_ = t8_
-							}
-							if gpu_fits(f_, p_, w_, top_, deep_) {
-								t9_ := gpu_with(sum_, int64(d_.a_), int64(d_.b_), int64(d_.c_))
-								/*line across.go:40*/ sum_ = t9_
-								/*line across.go:40*/ held_ = true
-							} else {
-								if !dirty_ {
-									gpu_clearWords(parts_, words_)
-								}
-								dirty_ = true
-								t10_ := gpu_addDigits(f_, p_, parts_, words_, t_, o_, less_, w_)
-								/*line across.go:46*/ special_ = special_ | t10_
-							}
+							t5_ := i_
+							/*line across.go:32*/ t6_ := min(turns_, to_-i_)
+							/*line across.go:32*/ t_.first_ = t5_
+							/*line across.go:32*/ t_.height_ = t6_
+							t7_ := gpu_withBlock(f_, p_, parts_, words_, t_, o_, less_, s_)
+							/*line across.go:33*/ s_ = t7_
 						}
-						if dirty_ || (!short_) {
-							gpu_addToWords(f_, p_, parts_, words_, sum_, top_, dirty_)
-						} else {
-							for k_ := int64(0); k_ < int64(6); k_ = k_ + int64(1) {
-								parts_[words_.At_+(k_*words_.Step_)] = gpu_part(sum_, k_)
-							}
-							t11_ := words_.At_ + (int64(6) * words_.Step_)
-//line across.go:55
-							t12_ := gpu_stateOf(gpu_unit(f_, p_, top_), gpu_step(f_, p_), deep_ || gpu_product(p_))
-							/*line across.go:55*/ parts_[t11_] = t12_
-							/*line across.go:55*/ special_ = int64(256)
+						if s_.dirty_ || (!short_) {
+							gpu_addToWords(f_, p_, parts_, words_, s_.sum_, s_.top_, s_.dirty_)
+							s_.dirty_ = true
 						}
-						parts_[words_.At_+(int64(136)*words_.Step_)] = special_
+						if c_.Cols_ == int64(0) {
+							gpu_leave(f_, p_, parts_, words_, s_)
+							continue loop2
+						}
+						v_ := gpu_valueOf(gpu_step(f_, p_), s_.sum_, gpu_unit(f_, p_, s_.top_), s_.deep_ || gpu_product(p_))
+						if s_.dirty_ {
+							words_.N_ = gpu_words(f_)
+							t8_ := gpu_Top(parts_, words_, gpu_bottom(f_))
+							/*line across.go:46*/ v_ = t8_
+						}
+						gpu_put(c_, o_, gpu_rounded(r_, v_, s_.special_, over_, root_))
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:976
+//line kernels_tandem.go:966
 	}
 	return nil
 }
 
-func AcrossFloat64Float64Int64DoubleOnePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func AcrossFloat64Float64Int64DoubleOneDoublePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 double
 	var arg1 one
+	var arg2 double
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Across[float64, float64, int64, double, one](it, arg0, arg1, support.Slice[int64](args[0:]), gpu.Matrix[float64]{Data: support.Matrix[float64](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, support.Slice[float64](args[8:]), int(args[11].Int64()), bool(args[12].Uint32() != 0), int64(args[13].Int64()))
+		Across[float64, float64, int64, double, one, double](it, arg0, arg1, arg2, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), gpu.Matrix[float64]{Data: support.Matrix[float64](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, support.Slice[float64](args[13:]), int(args[16].Int64()), uint64(args[17].Uint64()), bool(args[18].Uint32() != 0), bool(args[19].Uint32() != 0), int64(args[20].Int64()))
 	})
 }
 
-func AcrossFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func AcrossFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
-		return AcrossFloat64Float64Int64DoubleOnePlain(grid, lo, hi, args)
+		return AcrossFloat64Float64Int64DoubleOneDoublePlain(grid, lo, hi, args)
 	}
 	var f_ gpu_double
 	var p_ gpu_one
-	parts_ := support.Slice[int64](args[0:])
-	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
-	shift_ := support.Slice[float64](args[8:])
-	turns_ := args[11].Int64()
-	short_ := args[12].Uint32() != 0
-	mask_ := args[13].Int64()
+	var r_ gpu_double
+	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	parts_ := support.Slice[int64](args[5:])
+	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[8:]), Rows_: args[10].Int64(), Cols_: args[11].Int64(), Stride_: args[12].Int64()}
+	shift_ := support.Slice[float64](args[13:])
+	turns_ := args[16].Int64()
+	over_ := args[17].Uint64()
+	root_ := args[18].Uint32() != 0
+	short_ := args[19].Uint32() != 0
+	mask_ := args[20].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -1008,107 +1003,82 @@ func AcrossFloat64Float64Int64DoubleOneGo(grid backend.Grid, lo, hi int, args []
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-//line across.go:17
+//line across.go:19
 					rows_ := support.Div((x_.Rows_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*rows_, x_.Rows_)
 					to_ := min(from_+rows_, x_.Rows_)
-					for o_ := i0; o_ < x_.Cols_; o_ = o_ + s0 {
+				loop2:
+					/*line across.go:22*/ for o_ := i0; o_ < x_.Cols_; o_ = o_ + s0 {
 						words_ := gpu_Place{At_: ((g1 * int64(137)) * x_.Cols_) + o_, Step_: x_.Cols_, N_: int64(136)}
 						less_ := float64(0)
 						if int64(len(shift_)) != int64(0) {
 							less_ = shift_[o_]
 						}
-						special_ := int64(0)
-						/*line across.go:26*/ top_ := gpu_firstTop_(f_)
-						/*line across.go:26*/ deep_ := false
-						/*line across.go:26*/ sum_ := gpu_halves{}
-						/*line across.go:26*/ held_ := false
-						/*line across.go:26*/ dirty_ := false
+						t_ := gpu_table_{x_: x_, y_: x_, height_: min(int64(4), x_.Rows_), width_: int64(1), down_: true, mask_: mask_}
+						t2_ := gpu_magic_{}
+						/*line across.go:29*/ var t3_ gpu_window_
+						/*line across.go:29*/ var t4_ gpu_digits_
+						_ = t4_
+						/*line across.go:29*/ t3_, t4_ = gpu_addOf_(f_, p_, t_, o_, less_, t2_, false)
+						/*line across.go:29*/ w_ := t3_
+						s_ := gpu_column{top_: gpu_topOf_(f_, p_, w_) + int64(4)}
 						for i_ := from_; i_ < to_; i_ = i_ + turns_ {
-							t_ := gpu_table_{x_: x_, y_: x_, first_: i_, height_: min(turns_, to_-i_), width_: int64(1), down_: true, mask_: mask_}
-							var t2_ gpu_window_
-							/*line across.go:29*/ var t3_ gpu_digits
-//line across.go:29
-							t2_, t3_ = gpu_addOf_(f_, p_, t_, o_, less_, gpu_magicFor_(f_, p_, top_), deep_)
-							/*line across.go:29*/ w_ := t2_
-							/*line across.go:29*/ d_ := t3_
-							next_ := gpu_topOf_(f_, p_, w_)
-							deeper_ := gpu_isDeep_(f_, p_, w_, next_)
-//line across.go:31
-							if (!gpu_fits_(f_, p_, w_, top_, deep_)) && gpu_fits_(f_, p_, w_, next_, deeper_) {
-								if held_ {
-									gpu_addToWords_(f_, p_, parts_, words_, sum_, top_, dirty_)
-								}
-								dirty_ = dirty_ || held_
-								t4_ := gpu_halves{}
-								/*line across.go:36*/ t5_ := next_
-								/*line across.go:36*/ t6_ := deeper_
-								/*line across.go:36*/ sum_ = t4_
-								/*line across.go:36*/ held_ = false
-								/*line across.go:36*/ top_ = t5_
-								/*line across.go:36*/ deep_ = t6_
-								var t7_ gpu_window_
-								_ = t7_
-								/*line across.go:37*/ var t8_ gpu_digits
-//line across.go:37
-								t7_, t8_ = gpu_addOf_(f_, p_, t_, o_, less_, gpu_magicFor_(f_, p_, top_), deep_)
-								/*line across.go:37*/ d_ = t8_
-							}
-							if gpu_fits_(f_, p_, w_, top_, deep_) {
-								t9_ := gpu_with(sum_, d_.a_, d_.b_, d_.c_)
-								/*line across.go:40*/ sum_ = t9_
-								/*line across.go:40*/ held_ = true
-							} else {
-								if !dirty_ {
-									gpu_clearWords(parts_, words_)
-								}
-								dirty_ = true
-								t10_ := gpu_addDigits_(f_, p_, parts_, words_, t_, o_, less_, w_)
-								/*line across.go:46*/ special_ = special_ | t10_
-							}
+							t5_ := i_
+							/*line across.go:32*/ t6_ := min(turns_, to_-i_)
+							/*line across.go:32*/ t_.first_ = t5_
+							/*line across.go:32*/ t_.height_ = t6_
+							t7_ := gpu_withBlock_(f_, p_, parts_, words_, t_, o_, less_, s_)
+							/*line across.go:33*/ s_ = t7_
 						}
-						if dirty_ || (!short_) {
-							gpu_addToWords_(f_, p_, parts_, words_, sum_, top_, dirty_)
-						} else {
-							for k_ := int64(0); k_ < int64(6); k_ = k_ + int64(1) {
-								parts_[words_.At_+(k_*words_.Step_)] = gpu_part(sum_, k_)
-							}
-							t11_ := words_.At_ + (int64(6) * words_.Step_)
-//line across.go:55
-							t12_ := gpu_stateOf(gpu_unit_(f_, p_, top_), gpu_step_(f_, p_), deep_ || gpu_product(p_))
-							/*line across.go:55*/ parts_[t11_] = t12_
-							/*line across.go:55*/ special_ = int64(256)
+						if s_.dirty_ || (!short_) {
+							gpu_addToWords_(f_, p_, parts_, words_, s_.sum_, s_.top_, s_.dirty_)
+							s_.dirty_ = true
 						}
-						parts_[words_.At_+(int64(136)*words_.Step_)] = special_
+						if c_.Cols_ == int64(0) {
+							gpu_leave_(f_, p_, parts_, words_, s_)
+							continue loop2
+						}
+						v_ := gpu_valueOf(gpu_step_(f_, p_), s_.sum_, gpu_unit_(f_, p_, s_.top_), s_.deep_ || gpu_product(p_))
+						if s_.dirty_ {
+							words_.N_ = gpu_words_(f_)
+							t8_ := gpu_Top(parts_, words_, gpu_bottom_(f_))
+							/*line across.go:46*/ v_ = t8_
+						}
+						gpu_put_(c_, o_, gpu_rounded_(r_, v_, s_.special_, over_, root_))
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1088
+//line kernels_tandem.go:1053
 	}
 	return nil
 }
 
-func AcrossFloat32Float64Int64DoublePairPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func AcrossFloat32Float64Int64DoublePairSinglePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 double
 	var arg1 pair
+	var arg2 single
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Across[float32, float64, int64, double, pair](it, arg0, arg1, support.Slice[int64](args[0:]), gpu.Matrix[float32]{Data: support.Matrix[float32](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, support.Slice[float32](args[8:]), int(args[11].Int64()), bool(args[12].Uint32() != 0), int64(args[13].Int64()))
+		Across[float32, float64, int64, double, pair, single](it, arg0, arg1, arg2, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), gpu.Matrix[float32]{Data: support.Matrix[float32](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, support.Slice[float32](args[13:]), int(args[16].Int64()), uint64(args[17].Uint64()), bool(args[18].Uint32() != 0), bool(args[19].Uint32() != 0), int64(args[20].Int64()))
 	})
 }
 
-func AcrossFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func AcrossFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
-		return AcrossFloat32Float64Int64DoublePairPlain(grid, lo, hi, args)
+		return AcrossFloat32Float64Int64DoublePairSinglePlain(grid, lo, hi, args)
 	}
 	var f_ gpu_double
 	var p_ gpu_pair
-	parts_ := support.Slice[int64](args[0:])
-	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
-	shift_ := support.Slice[float32](args[8:])
-	turns_ := args[11].Int64()
-	short_ := args[12].Uint32() != 0
-	mask_ := args[13].Int64()
+	var r_ gpu_single
+	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	parts_ := support.Slice[int64](args[5:])
+	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[8:]), Rows_: args[10].Int64(), Cols_: args[11].Int64(), Stride_: args[12].Int64()}
+	shift_ := support.Slice[float32](args[13:])
+	turns_ := args[16].Int64()
+	over_ := args[17].Uint64()
+	root_ := args[18].Uint32() != 0
+	short_ := args[19].Uint32() != 0
+	mask_ := args[20].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -1120,107 +1090,82 @@ func AcrossFloat32Float64Int64DoublePairGo(grid backend.Grid, lo, hi int, args [
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-//line across.go:17
+//line across.go:19
 					rows_ := support.Div((x_.Rows_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*rows_, x_.Rows_)
 					to_ := min(from_+rows_, x_.Rows_)
-					for o_ := i0; o_ < x_.Cols_; o_ = o_ + s0 {
+				loop2:
+					/*line across.go:22*/ for o_ := i0; o_ < x_.Cols_; o_ = o_ + s0 {
 						words_ := gpu_Place{At_: ((g1 * int64(137)) * x_.Cols_) + o_, Step_: x_.Cols_, N_: int64(136)}
 						less_ := float32(0)
 						if int64(len(shift_)) != int64(0) {
 							less_ = shift_[o_]
 						}
-						special_ := int64(0)
-						/*line across.go:26*/ top_ := gpu_firstTop_(f_)
-						/*line across.go:26*/ deep_ := false
-						/*line across.go:26*/ sum_ := gpu_halves{}
-						/*line across.go:26*/ held_ := false
-						/*line across.go:26*/ dirty_ := false
+						t_ := gpu_table__{x_: x_, y_: x_, height_: min(int64(4), x_.Rows_), width_: int64(1), down_: true, mask_: mask_}
+						t2_ := gpu_magic_{}
+						/*line across.go:29*/ var t3_ gpu_window_
+						/*line across.go:29*/ var t4_ gpu_digits_
+						_ = t4_
+						/*line across.go:29*/ t3_, t4_ = gpu_addOf__(f_, p_, t_, o_, less_, t2_, false)
+						/*line across.go:29*/ w_ := t3_
+						s_ := gpu_column{top_: gpu_topOf__(f_, p_, w_) + int64(4)}
 						for i_ := from_; i_ < to_; i_ = i_ + turns_ {
-							t_ := gpu_table__{x_: x_, y_: x_, first_: i_, height_: min(turns_, to_-i_), width_: int64(1), down_: true, mask_: mask_}
-							var t2_ gpu_window_
-							/*line across.go:29*/ var t3_ gpu_digits
-//line across.go:29
-							t2_, t3_ = gpu_addOf__(f_, p_, t_, o_, less_, gpu_magicFor__(f_, p_, top_), deep_)
-							/*line across.go:29*/ w_ := t2_
-							/*line across.go:29*/ d_ := t3_
-							next_ := gpu_topOf__(f_, p_, w_)
-							deeper_ := gpu_isDeep__(f_, p_, w_, next_)
-//line across.go:31
-							if (!gpu_fits__(f_, p_, w_, top_, deep_)) && gpu_fits__(f_, p_, w_, next_, deeper_) {
-								if held_ {
-									gpu_addToWords__(f_, p_, parts_, words_, sum_, top_, dirty_)
-								}
-								dirty_ = dirty_ || held_
-								t4_ := gpu_halves{}
-								/*line across.go:36*/ t5_ := next_
-								/*line across.go:36*/ t6_ := deeper_
-								/*line across.go:36*/ sum_ = t4_
-								/*line across.go:36*/ held_ = false
-								/*line across.go:36*/ top_ = t5_
-								/*line across.go:36*/ deep_ = t6_
-								var t7_ gpu_window_
-								_ = t7_
-								/*line across.go:37*/ var t8_ gpu_digits
-//line across.go:37
-								t7_, t8_ = gpu_addOf__(f_, p_, t_, o_, less_, gpu_magicFor__(f_, p_, top_), deep_)
-								/*line across.go:37*/ d_ = t8_
-							}
-							if gpu_fits__(f_, p_, w_, top_, deep_) {
-								t9_ := gpu_with(sum_, d_.a_, d_.b_, d_.c_)
-								/*line across.go:40*/ sum_ = t9_
-								/*line across.go:40*/ held_ = true
-							} else {
-								if !dirty_ {
-									gpu_clearWords(parts_, words_)
-								}
-								dirty_ = true
-								t10_ := gpu_addDigits__(f_, p_, parts_, words_, t_, o_, less_, w_)
-								/*line across.go:46*/ special_ = special_ | t10_
-							}
+							t5_ := i_
+							/*line across.go:32*/ t6_ := min(turns_, to_-i_)
+							/*line across.go:32*/ t_.first_ = t5_
+							/*line across.go:32*/ t_.height_ = t6_
+							t7_ := gpu_withBlock__(f_, p_, parts_, words_, t_, o_, less_, s_)
+							/*line across.go:33*/ s_ = t7_
 						}
-						if dirty_ || (!short_) {
-							gpu_addToWords__(f_, p_, parts_, words_, sum_, top_, dirty_)
-						} else {
-							for k_ := int64(0); k_ < int64(6); k_ = k_ + int64(1) {
-								parts_[words_.At_+(k_*words_.Step_)] = gpu_part(sum_, k_)
-							}
-							t11_ := words_.At_ + (int64(6) * words_.Step_)
-//line across.go:55
-							t12_ := gpu_stateOf(gpu_unit__(f_, p_, top_), gpu_step__(f_, p_), deep_ || gpu_product_(p_))
-							/*line across.go:55*/ parts_[t11_] = t12_
-							/*line across.go:55*/ special_ = int64(256)
+						if s_.dirty_ || (!short_) {
+							gpu_addToWords__(f_, p_, parts_, words_, s_.sum_, s_.top_, s_.dirty_)
+							s_.dirty_ = true
 						}
-						parts_[words_.At_+(int64(136)*words_.Step_)] = special_
+						if c_.Cols_ == int64(0) {
+							gpu_leave__(f_, p_, parts_, words_, s_)
+							continue loop2
+						}
+						v_ := gpu_valueOf(gpu_step__(f_, p_), s_.sum_, gpu_unit__(f_, p_, s_.top_), s_.deep_ || gpu_product_(p_))
+						if s_.dirty_ {
+							words_.N_ = gpu_words_(f_)
+							t8_ := gpu_Top(parts_, words_, gpu_bottom_(f_))
+							/*line across.go:46*/ v_ = t8_
+						}
+						gpu_put(c_, o_, gpu_rounded(r_, v_, s_.special_, over_, root_))
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1200
+//line kernels_tandem.go:1140
 	}
 	return nil
 }
 
-func AcrossFloat64Float64Int64DoubleTwoPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func AcrossFloat64Float64Int64DoubleTwoDoublePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 double
 	var arg1 two
+	var arg2 double
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Across[float64, float64, int64, double, two](it, arg0, arg1, support.Slice[int64](args[0:]), gpu.Matrix[float64]{Data: support.Matrix[float64](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, support.Slice[float64](args[8:]), int(args[11].Int64()), bool(args[12].Uint32() != 0), int64(args[13].Int64()))
+		Across[float64, float64, int64, double, two, double](it, arg0, arg1, arg2, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), gpu.Matrix[float64]{Data: support.Matrix[float64](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, support.Slice[float64](args[13:]), int(args[16].Int64()), uint64(args[17].Uint64()), bool(args[18].Uint32() != 0), bool(args[19].Uint32() != 0), int64(args[20].Int64()))
 	})
 }
 
-func AcrossFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func AcrossFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	if gpu.Goroutines {
-		return AcrossFloat64Float64Int64DoubleTwoPlain(grid, lo, hi, args)
+		return AcrossFloat64Float64Int64DoubleTwoDoublePlain(grid, lo, hi, args)
 	}
 	var f_ gpu_double
 	var p_ gpu_two
-	parts_ := support.Slice[int64](args[0:])
-	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
-	shift_ := support.Slice[float64](args[8:])
-	turns_ := args[11].Int64()
-	short_ := args[12].Uint32() != 0
-	mask_ := args[13].Int64()
+	var r_ gpu_double
+	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	parts_ := support.Slice[int64](args[5:])
+	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[8:]), Rows_: args[10].Int64(), Cols_: args[11].Int64(), Stride_: args[12].Int64()}
+	shift_ := support.Slice[float64](args[13:])
+	turns_ := args[16].Int64()
+	over_ := args[17].Uint64()
+	root_ := args[18].Uint32() != 0
+	short_ := args[19].Uint32() != 0
+	mask_ := args[20].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -1232,83 +1177,53 @@ func AcrossFloat64Float64Int64DoubleTwoGo(grid backend.Grid, lo, hi int, args []
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-//line across.go:17
+//line across.go:19
 					rows_ := support.Div((x_.Rows_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*rows_, x_.Rows_)
 					to_ := min(from_+rows_, x_.Rows_)
-					for o_ := i0; o_ < x_.Cols_; o_ = o_ + s0 {
+				loop2:
+					/*line across.go:22*/ for o_ := i0; o_ < x_.Cols_; o_ = o_ + s0 {
 						words_ := gpu_Place{At_: ((g1 * int64(137)) * x_.Cols_) + o_, Step_: x_.Cols_, N_: int64(136)}
 						less_ := float64(0)
 						if int64(len(shift_)) != int64(0) {
 							less_ = shift_[o_]
 						}
-						special_ := int64(0)
-						/*line across.go:26*/ top_ := gpu_firstTop_(f_)
-						/*line across.go:26*/ deep_ := false
-						/*line across.go:26*/ sum_ := gpu_halves{}
-						/*line across.go:26*/ held_ := false
-						/*line across.go:26*/ dirty_ := false
+						t_ := gpu_table_{x_: x_, y_: x_, height_: min(int64(4), x_.Rows_), width_: int64(1), down_: true, mask_: mask_}
+						t2_ := gpu_magic_{}
+						/*line across.go:29*/ var t3_ gpu_window_
+						/*line across.go:29*/ var t4_ gpu_digits_
+						_ = t4_
+						/*line across.go:29*/ t3_, t4_ = gpu_addOf___(f_, p_, t_, o_, less_, t2_, false)
+						/*line across.go:29*/ w_ := t3_
+						s_ := gpu_column{top_: gpu_topOf___(f_, p_, w_) + int64(4)}
 						for i_ := from_; i_ < to_; i_ = i_ + turns_ {
-							t_ := gpu_table_{x_: x_, y_: x_, first_: i_, height_: min(turns_, to_-i_), width_: int64(1), down_: true, mask_: mask_}
-							var t2_ gpu_window_
-							/*line across.go:29*/ var t3_ gpu_digits
-//line across.go:29
-							t2_, t3_ = gpu_addOf___(f_, p_, t_, o_, less_, gpu_magicFor___(f_, p_, top_), deep_)
-							/*line across.go:29*/ w_ := t2_
-							/*line across.go:29*/ d_ := t3_
-							next_ := gpu_topOf___(f_, p_, w_)
-							deeper_ := gpu_isDeep___(f_, p_, w_, next_)
-//line across.go:31
-							if (!gpu_fits___(f_, p_, w_, top_, deep_)) && gpu_fits___(f_, p_, w_, next_, deeper_) {
-								if held_ {
-									gpu_addToWords___(f_, p_, parts_, words_, sum_, top_, dirty_)
-								}
-								dirty_ = dirty_ || held_
-								t4_ := gpu_halves{}
-								/*line across.go:36*/ t5_ := next_
-								/*line across.go:36*/ t6_ := deeper_
-								/*line across.go:36*/ sum_ = t4_
-								/*line across.go:36*/ held_ = false
-								/*line across.go:36*/ top_ = t5_
-								/*line across.go:36*/ deep_ = t6_
-								var t7_ gpu_window_
-								_ = t7_
-								/*line across.go:37*/ var t8_ gpu_digits
-//line across.go:37
-								t7_, t8_ = gpu_addOf___(f_, p_, t_, o_, less_, gpu_magicFor___(f_, p_, top_), deep_)
-								/*line across.go:37*/ d_ = t8_
-							}
-							if gpu_fits___(f_, p_, w_, top_, deep_) {
-								t9_ := gpu_with(sum_, d_.a_, d_.b_, d_.c_)
-								/*line across.go:40*/ sum_ = t9_
-								/*line across.go:40*/ held_ = true
-							} else {
-								if !dirty_ {
-									gpu_clearWords(parts_, words_)
-								}
-								dirty_ = true
-								t10_ := gpu_addDigits___(f_, p_, parts_, words_, t_, o_, less_, w_)
-								/*line across.go:46*/ special_ = special_ | t10_
-							}
+							t5_ := i_
+							/*line across.go:32*/ t6_ := min(turns_, to_-i_)
+							/*line across.go:32*/ t_.first_ = t5_
+							/*line across.go:32*/ t_.height_ = t6_
+							t7_ := gpu_withBlock___(f_, p_, parts_, words_, t_, o_, less_, s_)
+							/*line across.go:33*/ s_ = t7_
 						}
-						if dirty_ || (!short_) {
-							gpu_addToWords___(f_, p_, parts_, words_, sum_, top_, dirty_)
-						} else {
-							for k_ := int64(0); k_ < int64(6); k_ = k_ + int64(1) {
-								parts_[words_.At_+(k_*words_.Step_)] = gpu_part(sum_, k_)
-							}
-							t11_ := words_.At_ + (int64(6) * words_.Step_)
-//line across.go:55
-							t12_ := gpu_stateOf(gpu_unit___(f_, p_, top_), gpu_step___(f_, p_), deep_ || gpu_product__(p_))
-							/*line across.go:55*/ parts_[t11_] = t12_
-							/*line across.go:55*/ special_ = int64(256)
+						if s_.dirty_ || (!short_) {
+							gpu_addToWords___(f_, p_, parts_, words_, s_.sum_, s_.top_, s_.dirty_)
+							s_.dirty_ = true
 						}
-						parts_[words_.At_+(int64(136)*words_.Step_)] = special_
+						if c_.Cols_ == int64(0) {
+							gpu_leave___(f_, p_, parts_, words_, s_)
+							continue loop2
+						}
+						v_ := gpu_valueOf(gpu_step___(f_, p_), s_.sum_, gpu_unit___(f_, p_, s_.top_), s_.deep_ || gpu_product__(p_))
+						if s_.dirty_ {
+							words_.N_ = gpu_words_(f_)
+							t8_ := gpu_Top(parts_, words_, gpu_bottom_(f_))
+							/*line across.go:46*/ v_ = t8_
+						}
+						gpu_put_(c_, o_, gpu_rounded_(r_, v_, s_.special_, over_, root_))
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1312
+//line kernels_tandem.go:1227
 	}
 	return nil
 }
@@ -1353,7 +1268,7 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 	var b_all [1024]gpu_block
 	var sum_all [1024]gpu_halves
 	var w_all [1024]gpu_window
-	var d_all [1024]gpu_digits_
+	var d_all [1024]gpu_digits
 	var a_all [1024]gpu_reach
 	var v4_all [1024]gpu_Value
 	n := n0 * n1 * n2
@@ -1387,11 +1302,12 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 				sum_all[w] = gpu_halves{}
 				/*line along.go:56*/ held_ = int64(0)
 				/*line along.go:56*/ dirty_ = false
-				k_ = g0
+				k_ = support.Div(g0*blocks_, int64(grid.Groups[0]))
 				held_all[w] = held_
 				dirty_all[w] = dirty_
 				k_all[w] = k_
 			}
+			/*line along.go:57*/ end_ := support.Div((g0+int64(1))*blocks_, int64(grid.Groups[0]))
 			for w := range n {
 				var more_ bool
 				/*line along.go:58*/ more_ = true
@@ -1406,7 +1322,7 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 						/*line along.go:59*/ next_ = int64(0)
 						next_all[w] = next_
 					}
-					/*line along.go:60*/ if k_all[0] < blocks_ {
+					/*line along.go:60*/ if k_all[0] < end_ {
 						for w := range n {
 							l0 := w % n0
 							k_ := k_all[w]
@@ -1422,7 +1338,7 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 							/*line along.go:62*/ b_all[w].i1_ = t3_
 							/*line along.go:62*/ b_all[w].j1_ = t4_
 							var t5_ gpu_window
-							/*line along.go:63*/ var t6_ gpu_digits_
+							/*line along.go:63*/ var t6_ gpu_digits
 							/*line along.go:63*/ t5_, t6_ = gpu_add(f_, p_, b_all[w], l_, top_, deep_)
 							/*line along.go:63*/ w_all[w] = t5_
 							/*line along.go:63*/ d_all[w] = t6_
@@ -1449,7 +1365,7 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 								/*line along.go:65*/ t9_ := held_ + int64(1)
 								/*line along.go:65*/ sum_all[w] = t8_
 								/*line along.go:65*/ held_ = t9_
-								k_ = k_ + int64(grid.Groups[0])
+								k_ = k_ + int64(1)
 								held_all[w] = held_
 								k_all[w] = k_
 							}
@@ -1492,7 +1408,7 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 						var more_ bool
 						k_ := k_all[w]
 						/*line along.go:76*/ wide_ = (next_ & int64(1)) != int64(0)
-						more_ = k_ < blocks_
+						more_ = k_ < end_
 						wide_all[w] = wide_
 						next_all[w] = next_
 						more_all[w] = more_
@@ -1587,7 +1503,7 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 							k_ := k_all[w]
 //line along.go:102
 							digits_ = max(int64(0), ((t27_-least_)+int64(48))-int64(1)) / int64(48)
-							k_ = k_ + int64(grid.Groups[0])
+							k_ = k_ + int64(1)
 							digits_all[w] = digits_
 							least_all[w] = least_
 							k_all[w] = k_
@@ -1687,7 +1603,7 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 					l_ := l0
 					/*line along.go:121*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
 						t34_ := gpu_Place{Step_: int64(1), N_: gpu_words(f_)}
-						/*line along.go:122*/ t35_ := gpu_Top(words_[:int64(137)], t34_, gpu_bottom(f_))
+						/*line along.go:122*/ t35_ := gpu_Top_(words_[:int64(137)], t34_, gpu_bottom(f_))
 						/*line along.go:122*/ v3_ := t35_
 						c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded(r_, v3_, words_[136], over_, root_)
 					}
@@ -1760,7 +1676,7 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line along.go:51*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:1764
+//line kernels_tandem.go:1680
 	}
 	return nil
 }
@@ -1805,7 +1721,7 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 	var b_all [1024]gpu_block_
 	var sum_all [1024]gpu_halves
 	var w_all [1024]gpu_window_
-	var d_all [1024]gpu_digits
+	var d_all [1024]gpu_digits_
 	var a_all [1024]gpu_reach
 	var v4_all [1024]gpu_Value
 	n := n0 * n1 * n2
@@ -1839,11 +1755,12 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 				sum_all[w] = gpu_halves{}
 				/*line along.go:56*/ held_ = int64(0)
 				/*line along.go:56*/ dirty_ = false
-				k_ = g0
+				k_ = support.Div(g0*blocks_, int64(grid.Groups[0]))
 				held_all[w] = held_
 				dirty_all[w] = dirty_
 				k_all[w] = k_
 			}
+			/*line along.go:57*/ end_ := support.Div((g0+int64(1))*blocks_, int64(grid.Groups[0]))
 			for w := range n {
 				var more_ bool
 				/*line along.go:58*/ more_ = true
@@ -1858,7 +1775,7 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 						/*line along.go:59*/ next_ = int64(0)
 						next_all[w] = next_
 					}
-					/*line along.go:60*/ if k_all[0] < blocks_ {
+					/*line along.go:60*/ if k_all[0] < end_ {
 						for w := range n {
 							l0 := w % n0
 							k_ := k_all[w]
@@ -1874,7 +1791,7 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 							/*line along.go:62*/ b_all[w].i1_ = t3_
 							/*line along.go:62*/ b_all[w].j1_ = t4_
 							var t5_ gpu_window_
-							/*line along.go:63*/ var t6_ gpu_digits
+							/*line along.go:63*/ var t6_ gpu_digits_
 							/*line along.go:63*/ t5_, t6_ = gpu_add_(f_, p_, b_all[w], l_, top_, deep_)
 							/*line along.go:63*/ w_all[w] = t5_
 							/*line along.go:63*/ d_all[w] = t6_
@@ -1900,7 +1817,7 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 								/*line along.go:65*/ t9_ := held_ + int64(1)
 								/*line along.go:65*/ sum_all[w] = t8_
 								/*line along.go:65*/ held_ = t9_
-								k_ = k_ + int64(grid.Groups[0])
+								k_ = k_ + int64(1)
 								held_all[w] = held_
 								k_all[w] = k_
 							}
@@ -1943,7 +1860,7 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 						var more_ bool
 						k_ := k_all[w]
 						/*line along.go:76*/ wide_ = (next_ & int64(1)) != int64(0)
-						more_ = k_ < blocks_
+						more_ = k_ < end_
 						wide_all[w] = wide_
 						next_all[w] = next_
 						more_all[w] = more_
@@ -2038,7 +1955,7 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 							k_ := k_all[w]
 //line along.go:102
 							digits_ = max(int64(0), ((t27_-least_)+int64(48))-int64(1)) / int64(48)
-							k_ = k_ + int64(grid.Groups[0])
+							k_ = k_ + int64(1)
 							digits_all[w] = digits_
 							least_all[w] = least_
 							k_all[w] = k_
@@ -2138,7 +2055,7 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 					l_ := l0
 					/*line along.go:121*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
 						t34_ := gpu_Place{Step_: int64(1), N_: gpu_words_(f_)}
-						/*line along.go:122*/ t35_ := gpu_Top(words_[:int64(137)], t34_, gpu_bottom_(f_))
+						/*line along.go:122*/ t35_ := gpu_Top_(words_[:int64(137)], t34_, gpu_bottom_(f_))
 						/*line along.go:122*/ v3_ := t35_
 						c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded_(r_, v3_, words_[136], over_, root_)
 					}
@@ -2211,7 +2128,7 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line along.go:51*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2215
+//line kernels_tandem.go:2132
 	}
 	return nil
 }
@@ -2256,7 +2173,7 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 	var b_all [1024]gpu_block__
 	var sum_all [1024]gpu_halves
 	var w_all [1024]gpu_window_
-	var d_all [1024]gpu_digits
+	var d_all [1024]gpu_digits_
 	var a_all [1024]gpu_reach
 	var v4_all [1024]gpu_Value
 	n := n0 * n1 * n2
@@ -2290,11 +2207,12 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 				sum_all[w] = gpu_halves{}
 				/*line along.go:56*/ held_ = int64(0)
 				/*line along.go:56*/ dirty_ = false
-				k_ = g0
+				k_ = support.Div(g0*blocks_, int64(grid.Groups[0]))
 				held_all[w] = held_
 				dirty_all[w] = dirty_
 				k_all[w] = k_
 			}
+			/*line along.go:57*/ end_ := support.Div((g0+int64(1))*blocks_, int64(grid.Groups[0]))
 			for w := range n {
 				var more_ bool
 				/*line along.go:58*/ more_ = true
@@ -2309,7 +2227,7 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 						/*line along.go:59*/ next_ = int64(0)
 						next_all[w] = next_
 					}
-					/*line along.go:60*/ if k_all[0] < blocks_ {
+					/*line along.go:60*/ if k_all[0] < end_ {
 						for w := range n {
 							l0 := w % n0
 							k_ := k_all[w]
@@ -2325,7 +2243,7 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 							/*line along.go:62*/ b_all[w].i1_ = t3_
 							/*line along.go:62*/ b_all[w].j1_ = t4_
 							var t5_ gpu_window_
-							/*line along.go:63*/ var t6_ gpu_digits
+							/*line along.go:63*/ var t6_ gpu_digits_
 							/*line along.go:63*/ t5_, t6_ = gpu_add__(f_, p_, b_all[w], l_, top_, deep_)
 							/*line along.go:63*/ w_all[w] = t5_
 							/*line along.go:63*/ d_all[w] = t6_
@@ -2351,7 +2269,7 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 								/*line along.go:65*/ t9_ := held_ + int64(1)
 								/*line along.go:65*/ sum_all[w] = t8_
 								/*line along.go:65*/ held_ = t9_
-								k_ = k_ + int64(grid.Groups[0])
+								k_ = k_ + int64(1)
 								held_all[w] = held_
 								k_all[w] = k_
 							}
@@ -2394,7 +2312,7 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 						var more_ bool
 						k_ := k_all[w]
 						/*line along.go:76*/ wide_ = (next_ & int64(1)) != int64(0)
-						more_ = k_ < blocks_
+						more_ = k_ < end_
 						wide_all[w] = wide_
 						next_all[w] = next_
 						more_all[w] = more_
@@ -2489,7 +2407,7 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 							k_ := k_all[w]
 //line along.go:102
 							digits_ = max(int64(0), ((t27_-least_)+int64(48))-int64(1)) / int64(48)
-							k_ = k_ + int64(grid.Groups[0])
+							k_ = k_ + int64(1)
 							digits_all[w] = digits_
 							least_all[w] = least_
 							k_all[w] = k_
@@ -2589,7 +2507,7 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 					l_ := l0
 					/*line along.go:121*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
 						t34_ := gpu_Place{Step_: int64(1), N_: gpu_words_(f_)}
-						/*line along.go:122*/ t35_ := gpu_Top(words_[:int64(137)], t34_, gpu_bottom_(f_))
+						/*line along.go:122*/ t35_ := gpu_Top_(words_[:int64(137)], t34_, gpu_bottom_(f_))
 						/*line along.go:122*/ v3_ := t35_
 						c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded(r_, v3_, words_[136], over_, root_)
 					}
@@ -2662,7 +2580,7 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 			}
 			/*line along.go:51*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2666
+//line kernels_tandem.go:2584
 	}
 	return nil
 }
@@ -2707,7 +2625,7 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 	var b_all [1024]gpu_block_
 	var sum_all [1024]gpu_halves
 	var w_all [1024]gpu_window_
-	var d_all [1024]gpu_digits
+	var d_all [1024]gpu_digits_
 	var a_all [1024]gpu_reach
 	var v4_all [1024]gpu_Value
 	n := n0 * n1 * n2
@@ -2741,11 +2659,12 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 				sum_all[w] = gpu_halves{}
 				/*line along.go:56*/ held_ = int64(0)
 				/*line along.go:56*/ dirty_ = false
-				k_ = g0
+				k_ = support.Div(g0*blocks_, int64(grid.Groups[0]))
 				held_all[w] = held_
 				dirty_all[w] = dirty_
 				k_all[w] = k_
 			}
+			/*line along.go:57*/ end_ := support.Div((g0+int64(1))*blocks_, int64(grid.Groups[0]))
 			for w := range n {
 				var more_ bool
 				/*line along.go:58*/ more_ = true
@@ -2760,7 +2679,7 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 						/*line along.go:59*/ next_ = int64(0)
 						next_all[w] = next_
 					}
-					/*line along.go:60*/ if k_all[0] < blocks_ {
+					/*line along.go:60*/ if k_all[0] < end_ {
 						for w := range n {
 							l0 := w % n0
 							k_ := k_all[w]
@@ -2776,7 +2695,7 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 							/*line along.go:62*/ b_all[w].i1_ = t3_
 							/*line along.go:62*/ b_all[w].j1_ = t4_
 							var t5_ gpu_window_
-							/*line along.go:63*/ var t6_ gpu_digits
+							/*line along.go:63*/ var t6_ gpu_digits_
 							/*line along.go:63*/ t5_, t6_ = gpu_add___(f_, p_, b_all[w], l_, top_, deep_)
 							/*line along.go:63*/ w_all[w] = t5_
 							/*line along.go:63*/ d_all[w] = t6_
@@ -2802,7 +2721,7 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 								/*line along.go:65*/ t9_ := held_ + int64(1)
 								/*line along.go:65*/ sum_all[w] = t8_
 								/*line along.go:65*/ held_ = t9_
-								k_ = k_ + int64(grid.Groups[0])
+								k_ = k_ + int64(1)
 								held_all[w] = held_
 								k_all[w] = k_
 							}
@@ -2845,7 +2764,7 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 						var more_ bool
 						k_ := k_all[w]
 						/*line along.go:76*/ wide_ = (next_ & int64(1)) != int64(0)
-						more_ = k_ < blocks_
+						more_ = k_ < end_
 						wide_all[w] = wide_
 						next_all[w] = next_
 						more_all[w] = more_
@@ -2940,7 +2859,7 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 							k_ := k_all[w]
 //line along.go:102
 							digits_ = max(int64(0), ((t27_-least_)+int64(48))-int64(1)) / int64(48)
-							k_ = k_ + int64(grid.Groups[0])
+							k_ = k_ + int64(1)
 							digits_all[w] = digits_
 							least_all[w] = least_
 							k_all[w] = k_
@@ -3040,7 +2959,7 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 					l_ := l0
 					/*line along.go:121*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
 						t34_ := gpu_Place{Step_: int64(1), N_: gpu_words_(f_)}
-						/*line along.go:122*/ t35_ := gpu_Top(words_[:int64(137)], t34_, gpu_bottom_(f_))
+						/*line along.go:122*/ t35_ := gpu_Top_(words_[:int64(137)], t34_, gpu_bottom_(f_))
 						/*line along.go:122*/ v3_ := t35_
 						c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded_(r_, v3_, words_[136], over_, root_)
 					}
@@ -3113,7 +3032,7 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line along.go:51*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3117
+//line kernels_tandem.go:3036
 	}
 	return nil
 }
@@ -3169,7 +3088,7 @@ func FewFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, args
 						/*line few.go:27*/ first_.width_ = t3_
 						t4_ := gpu_magic{}
 						/*line few.go:28*/ var t5_ gpu_window
-						/*line few.go:28*/ var t6_ gpu_digits_
+						/*line few.go:28*/ var t6_ gpu_digits
 						_ = t6_
 						/*line few.go:28*/ t5_, t6_ = gpu_addOf(f_, p_, first_, o_, less_, t4_, false)
 						/*line few.go:28*/ w_ := t5_
@@ -3202,7 +3121,7 @@ func FewFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3206
+//line kernels_tandem.go:3125
 	}
 	return nil
 }
@@ -3258,7 +3177,7 @@ func FewFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, args
 						/*line few.go:27*/ first_.width_ = t3_
 						t4_ := gpu_magic_{}
 						/*line few.go:28*/ var t5_ gpu_window_
-						/*line few.go:28*/ var t6_ gpu_digits
+						/*line few.go:28*/ var t6_ gpu_digits_
 						_ = t6_
 						/*line few.go:28*/ t5_, t6_ = gpu_addOf_(f_, p_, first_, o_, less_, t4_, false)
 						/*line few.go:28*/ w_ := t5_
@@ -3291,7 +3210,7 @@ func FewFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3295
+//line kernels_tandem.go:3214
 	}
 	return nil
 }
@@ -3347,7 +3266,7 @@ func FewFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, arg
 						/*line few.go:27*/ first_.width_ = t3_
 						t4_ := gpu_magic_{}
 						/*line few.go:28*/ var t5_ gpu_window_
-						/*line few.go:28*/ var t6_ gpu_digits
+						/*line few.go:28*/ var t6_ gpu_digits_
 						_ = t6_
 						/*line few.go:28*/ t5_, t6_ = gpu_addOf__(f_, p_, first_, o_, less_, t4_, false)
 						/*line few.go:28*/ w_ := t5_
@@ -3380,7 +3299,7 @@ func FewFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, arg
 				}
 			}
 		}
-//line kernels_tandem.go:3384
+//line kernels_tandem.go:3303
 	}
 	return nil
 }
@@ -3436,7 +3355,7 @@ func FewFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, args
 						/*line few.go:27*/ first_.width_ = t3_
 						t4_ := gpu_magic_{}
 						/*line few.go:28*/ var t5_ gpu_window_
-						/*line few.go:28*/ var t6_ gpu_digits
+						/*line few.go:28*/ var t6_ gpu_digits_
 						_ = t6_
 						/*line few.go:28*/ t5_, t6_ = gpu_addOf___(f_, p_, first_, o_, less_, t4_, false)
 						/*line few.go:28*/ w_ := t5_
@@ -3469,7 +3388,7 @@ func FewFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3473
+//line kernels_tandem.go:3392
 	}
 	return nil
 }
@@ -3577,7 +3496,7 @@ func FoldAlongFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, 
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3581
+//line kernels_tandem.go:3500
 	}
 	return nil
 }
@@ -3685,7 +3604,7 @@ func FoldAlongFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, 
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3689
+//line kernels_tandem.go:3608
 	}
 	return nil
 }
@@ -3793,7 +3712,7 @@ func FoldAlongFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, arg
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3797
+//line kernels_tandem.go:3716
 	}
 	return nil
 }
@@ -3901,7 +3820,7 @@ func FoldAlongFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, arg
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3905
+//line kernels_tandem.go:3824
 	}
 	return nil
 }
@@ -4009,7 +3928,7 @@ func FoldAlongInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4013
+//line kernels_tandem.go:3932
 	}
 	return nil
 }
@@ -4117,7 +4036,7 @@ func FoldAlongInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4121
+//line kernels_tandem.go:4040
 	}
 	return nil
 }
@@ -4225,7 +4144,7 @@ func FoldAlongInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4229
+//line kernels_tandem.go:4148
 	}
 	return nil
 }
@@ -4333,7 +4252,7 @@ func FoldAlongBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []b
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4337
+//line kernels_tandem.go:4256
 	}
 	return nil
 }
@@ -4441,7 +4360,7 @@ func FoldAlongBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args [
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4445
+//line kernels_tandem.go:4364
 	}
 	return nil
 }
@@ -4519,7 +4438,7 @@ func FoldEachFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, a
 				}
 			}
 		}
-//line kernels_tandem.go:4523
+//line kernels_tandem.go:4442
 	}
 	return nil
 }
@@ -4597,7 +4516,7 @@ func FoldEachFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, a
 				}
 			}
 		}
-//line kernels_tandem.go:4601
+//line kernels_tandem.go:4520
 	}
 	return nil
 }
@@ -4675,7 +4594,7 @@ func FoldEachFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:4679
+//line kernels_tandem.go:4598
 	}
 	return nil
 }
@@ -4753,7 +4672,7 @@ func FoldEachFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:4757
+//line kernels_tandem.go:4676
 	}
 	return nil
 }
@@ -4831,7 +4750,7 @@ func FoldEachInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, arg
 				}
 			}
 		}
-//line kernels_tandem.go:4835
+//line kernels_tandem.go:4754
 	}
 	return nil
 }
@@ -4909,7 +4828,7 @@ func FoldEachInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args 
 				}
 			}
 		}
-//line kernels_tandem.go:4913
+//line kernels_tandem.go:4832
 	}
 	return nil
 }
@@ -4987,7 +4906,7 @@ func FoldEachInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []b
 				}
 			}
 		}
-//line kernels_tandem.go:4991
+//line kernels_tandem.go:4910
 	}
 	return nil
 }
@@ -5065,7 +4984,7 @@ func FoldEachBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []ba
 				}
 			}
 		}
-//line kernels_tandem.go:5069
+//line kernels_tandem.go:4988
 	}
 	return nil
 }
@@ -5143,7 +5062,7 @@ func FoldEachBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:5147
+//line kernels_tandem.go:5066
 	}
 	return nil
 }
@@ -5189,7 +5108,7 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5193
+//line kernels_tandem.go:5112
 	}
 	return nil
 }
@@ -5235,7 +5154,7 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5239
+//line kernels_tandem.go:5158
 	}
 	return nil
 }
@@ -5281,7 +5200,7 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5285
+//line kernels_tandem.go:5204
 	}
 	return nil
 }
@@ -5327,7 +5246,7 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:5331
+//line kernels_tandem.go:5250
 	}
 	return nil
 }
@@ -5373,7 +5292,7 @@ func FinishInt32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:5377
+//line kernels_tandem.go:5296
 	}
 	return nil
 }
@@ -5419,7 +5338,7 @@ func FinishBoolTruthGo(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				}
 			}
 		}
-//line kernels_tandem.go:5423
+//line kernels_tandem.go:5342
 	}
 	return nil
 }
@@ -5468,7 +5387,7 @@ func GatherGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5472
+//line kernels_tandem.go:5391
 	}
 	return nil
 }
@@ -5525,7 +5444,7 @@ func GatherFoldedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5529
+//line kernels_tandem.go:5448
 	}
 	return nil
 }
@@ -5576,7 +5495,7 @@ func TotalsFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5580
+//line kernels_tandem.go:5499
 	}
 	return nil
 }
@@ -5627,7 +5546,7 @@ func TotalsFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5631
+//line kernels_tandem.go:5550
 	}
 	return nil
 }
@@ -5678,7 +5597,7 @@ func TotalsInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5682
+//line kernels_tandem.go:5601
 	}
 	return nil
 }
@@ -5726,7 +5645,7 @@ func OffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5730
+//line kernels_tandem.go:5649
 	}
 	return nil
 }
@@ -5806,7 +5725,7 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5810
+//line kernels_tandem.go:5729
 	}
 	return nil
 }
@@ -5886,7 +5805,7 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5890
+//line kernels_tandem.go:5809
 	}
 	return nil
 }
@@ -5967,7 +5886,7 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5971
+//line kernels_tandem.go:5890
 	}
 	return nil
 }
@@ -6029,7 +5948,7 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:6033
+//line kernels_tandem.go:5952
 	}
 	return nil
 }
@@ -6091,7 +6010,7 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:6095
+//line kernels_tandem.go:6014
 	}
 	return nil
 }
@@ -6153,7 +6072,7 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:6157
+//line kernels_tandem.go:6076
 	}
 	return nil
 }
@@ -6195,7 +6114,8 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 						/*line round.go:19*/ same_ := true
 						for t_, p_ := count_, int64(0); p_ < t_; p_ = p_ + int64(1) {
 							at_ := ((p_ * int64(137)) * outputs_) + o_
-							same_ = (same_ && (parts_[at_+(int64(136)*outputs_)] == int64(256))) && (parts_[at_+(int64(6)*outputs_)] == state_)
+							same_ = (same_ && (parts_[at_+(int64(136)*outputs_)] == int64(256))) && (((parts_[at_+(int64(6)*outputs_)] ^ state_) &^ int64(1)) == int64(0))
+							state_ = state_ | parts_[at_+(int64(6)*outputs_)]
 						}
 						special_ := int64(0)
 						var v_ gpu_Value
@@ -6203,21 +6123,21 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 							s_ := gpu_halves{}
 							for t2_, p2_ := count_, int64(0); p2_ < t2_; p2_ = p2_ + int64(1) {
 								t3_ := gpu_integersOf(parts_, ((p2_*int64(137))*outputs_)+o_, outputs_)
-								/*line round.go:29*/ s_ = gpu_and(s_, t3_)
+								/*line round.go:30*/ s_ = gpu_and(s_, t3_)
 							}
 							var t4_ int64
-							/*line round.go:31*/ var t5_ int64
-							/*line round.go:31*/ var t6_ bool
-							/*line round.go:31*/ t4_, t5_, t6_ = gpu_countOf(state_)
-							/*line round.go:31*/ base_ := t4_
-							/*line round.go:31*/ step_ := t5_
-							/*line round.go:31*/ deep_ := t6_
+							/*line round.go:32*/ var t5_ int64
+							/*line round.go:32*/ var t6_ bool
+							/*line round.go:32*/ t4_, t5_, t6_ = gpu_countOf(state_)
+							/*line round.go:32*/ base_ := t4_
+							/*line round.go:32*/ step_ := t5_
+							/*line round.go:32*/ deep_ := t6_
 							v_ = gpu_valueOf(step_, s_, base_, deep_)
 						} else {
 							for t7_, p3_ := count_, int64(0); p3_ < t7_; p3_ = p3_ + int64(1) {
 								at2_ := gpu_Place{At_: ((p3_ * int64(137)) * outputs_) + o_, Step_: outputs_, N_: words_}
 								t8_ := gpu_inWords(parts_, at2_, bottom_)
-								/*line round.go:36*/ special_ = special_ | t8_
+								/*line round.go:37*/ special_ = special_ | t8_
 								for t9_, k_ := words_, int64(0); k_ < t9_; k_ = k_ + int64(1) {
 									if p3_ > int64(0) {
 										parts_[(k_*outputs_)+o_] = parts_[(k_*outputs_)+o_] + parts_[at2_.At_+(k_*outputs_)]
@@ -6225,15 +6145,15 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 								}
 							}
 							t10_ := gpu_Place{At_: o_, Step_: outputs_, N_: words_}
-							/*line round.go:43*/ t11_ := gpu_Top_(parts_, t10_, bottom_)
-							/*line round.go:43*/ v_ = t11_
+							/*line round.go:44*/ t11_ := gpu_Top(parts_, t10_, bottom_)
+							/*line round.go:44*/ v_ = t11_
 						}
 						gpu_put(c_, o_, gpu_rounded(f_, v_, special_, over_, root_))
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:6237
+//line kernels_tandem.go:6157
 	}
 	return nil
 }
@@ -6275,7 +6195,8 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 						/*line round.go:19*/ same_ := true
 						for t_, p_ := count_, int64(0); p_ < t_; p_ = p_ + int64(1) {
 							at_ := ((p_ * int64(137)) * outputs_) + o_
-							same_ = (same_ && (parts_[at_+(int64(136)*outputs_)] == int64(256))) && (parts_[at_+(int64(6)*outputs_)] == state_)
+							same_ = (same_ && (parts_[at_+(int64(136)*outputs_)] == int64(256))) && (((parts_[at_+(int64(6)*outputs_)] ^ state_) &^ int64(1)) == int64(0))
+							state_ = state_ | parts_[at_+(int64(6)*outputs_)]
 						}
 						special_ := int64(0)
 						var v_ gpu_Value
@@ -6283,21 +6204,21 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 							s_ := gpu_halves{}
 							for t2_, p2_ := count_, int64(0); p2_ < t2_; p2_ = p2_ + int64(1) {
 								t3_ := gpu_integersOf(parts_, ((p2_*int64(137))*outputs_)+o_, outputs_)
-								/*line round.go:29*/ s_ = gpu_and(s_, t3_)
+								/*line round.go:30*/ s_ = gpu_and(s_, t3_)
 							}
 							var t4_ int64
-							/*line round.go:31*/ var t5_ int64
-							/*line round.go:31*/ var t6_ bool
-							/*line round.go:31*/ t4_, t5_, t6_ = gpu_countOf(state_)
-							/*line round.go:31*/ base_ := t4_
-							/*line round.go:31*/ step_ := t5_
-							/*line round.go:31*/ deep_ := t6_
+							/*line round.go:32*/ var t5_ int64
+							/*line round.go:32*/ var t6_ bool
+							/*line round.go:32*/ t4_, t5_, t6_ = gpu_countOf(state_)
+							/*line round.go:32*/ base_ := t4_
+							/*line round.go:32*/ step_ := t5_
+							/*line round.go:32*/ deep_ := t6_
 							v_ = gpu_valueOf(step_, s_, base_, deep_)
 						} else {
 							for t7_, p3_ := count_, int64(0); p3_ < t7_; p3_ = p3_ + int64(1) {
 								at2_ := gpu_Place{At_: ((p3_ * int64(137)) * outputs_) + o_, Step_: outputs_, N_: words_}
 								t8_ := gpu_inWords(parts_, at2_, bottom_)
-								/*line round.go:36*/ special_ = special_ | t8_
+								/*line round.go:37*/ special_ = special_ | t8_
 								for t9_, k_ := words_, int64(0); k_ < t9_; k_ = k_ + int64(1) {
 									if p3_ > int64(0) {
 										parts_[(k_*outputs_)+o_] = parts_[(k_*outputs_)+o_] + parts_[at2_.At_+(k_*outputs_)]
@@ -6305,62 +6226,664 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 								}
 							}
 							t10_ := gpu_Place{At_: o_, Step_: outputs_, N_: words_}
-							/*line round.go:43*/ t11_ := gpu_Top_(parts_, t10_, bottom_)
-							/*line round.go:43*/ v_ = t11_
+							/*line round.go:44*/ t11_ := gpu_Top(parts_, t10_, bottom_)
+							/*line round.go:44*/ v_ = t11_
 						}
 						gpu_put_(c_, o_, gpu_rounded_(f_, v_, special_, over_, root_))
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:6317
+//line kernels_tandem.go:6238
 	}
 	return nil
 }
 
-func gpu_firstTop(f_ gpu_single) int64 {
-	/*line terms.go:122*/ return gpu_bias(f_) + int64(3)
-//line kernels_tandem.go:6324
-}
-
-func gpu_addOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, m_ gpu_magic, deep_ bool) (gpu_window, gpu_digits_) {
+func gpu_addOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, m_ gpu_magic, deep_ bool) (gpu_window, gpu_digits) {
 	/*line few.go:55*/ var w_ gpu_window
-	/*line few.go:55*/ var d_ gpu_digits_
+	/*line few.go:55*/ var d_ gpu_digits
 	t2_ := gpu_nowhere(f_)
 	/*line few.go:56*/ t3_ := gpu_none_________(f_, p_, m_)
 	/*line few.go:56*/ w_ = t2_
 	/*line few.go:56*/ d_ = t3_
-	for t4_, i_ := t_.height_, int64(0); i_ < t4_; i_ = i_ + int64(1) {
-		for t5_, j_ := t_.width_, int64(0); j_ < t5_; j_ = j_ + int64(1) {
+	if t_.down_ {
+		at_ := (t_.first_ * t_.x_.Stride_) + o_
+		for t4_, t5_ := t_.height_, int64(0); t5_ < t4_; t5_ = t5_ + int64(1) {
+			e_ := t_.x_.Data_[at_]
 			var t6_ float32
-			/*line few.go:59*/ var t7_ float32
-			/*line few.go:59*/ t6_, t7_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:59*/ u_ := t6_
-			/*line few.go:59*/ v_ := t7_
-			w_ = gpu_with___________(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, v_))
-			d_ = gpu_plus_(f_, p_, d_, u_, v_, m_, deep_)
+			/*line few.go:61*/ var t7_ float32
+			/*line few.go:61*/ t6_, t7_ = gpu_factorsOf(f_, p_, e_, e_, less_, t_.mask_)
+			/*line few.go:61*/ u_ := t6_
+			/*line few.go:61*/ v_ := t7_
+			t8_ := gpu_with___________(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, v_))
+			/*line few.go:62*/ t9_ := gpu_plus_(f_, p_, d_, u_, v_, m_, deep_)
+			/*line few.go:62*/ w_ = t8_
+			/*line few.go:62*/ d_ = t9_
+			at_ = at_ + t_.x_.Stride_
+		}
+	} else {
+		for t10_, i_ := t_.height_, int64(0); i_ < t10_; i_ = i_ + int64(1) {
+			for t11_, j_ := t_.width_, int64(0); j_ < t11_; j_ = j_ + int64(1) {
+				var t12_ float32
+				/*line few.go:68*/ var t13_ float32
+				/*line few.go:68*/ t12_, t13_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
+				/*line few.go:68*/ u2_ := t12_
+				/*line few.go:68*/ v2_ := t13_
+				t14_ := gpu_with___________(w_, gpu_most(f_), gpu_magnitude(f_, p_, u2_, v2_))
+				/*line few.go:69*/ t15_ := gpu_plus_(f_, p_, d_, u2_, v2_, m_, deep_)
+				/*line few.go:69*/ w_ = t14_
+				/*line few.go:69*/ d_ = t15_
+			}
 		}
 	}
 	return w_, gpu_without(f_, p_, d_, int32((t_.height_ * t_.width_)), m_, deep_)
-//line kernels_tandem.go:6346
-}
-
-func gpu_magicFor(f_ gpu_single, p_ gpu_one, top_ int64) gpu_magic {
-	/*line terms.go:157*/ first_ := (top_ + int64(2)) + gpu_headroom(f_, p_)
-	/*line terms.go:157*/ down_ := gpu_step(f_, p_)
-	t_ := gpu_magic{a_: float32(float32(1.5) * gpu_power(f_, first_)), b_: float32(float32(1.5) * gpu_power(f_, first_-down_)), c_: float32(float32(1.5) * gpu_power(f_, first_-(int64(2)*down_)))}
-	/*line terms.go:158*/ return t_
-//line kernels_tandem.go:6354
+//line kernels_tandem.go:6281
 }
 
 func gpu_topOf(f_ gpu_single, p_ gpu_one, w_ gpu_window) int64 {
 	/*line terms.go:97*/ return max(gpu_field(f_, w_.hi_)+int64(1), gpu_leastTop(f_, p_, false))
-//line kernels_tandem.go:6359
+//line kernels_tandem.go:6286
 }
 
-func gpu_isDeep(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64) bool {
-	/*line terms.go:92*/ return (!gpu_product(p_)) && (!gpu_fits(f_, p_, w_, top_, false))
-//line kernels_tandem.go:6364
+func gpu_withBlock(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table, o_ int64, less_ float32, s_ gpu_column) gpu_column {
+	/*line across.go:66*/ var t2_ gpu_window
+	/*line across.go:66*/ var t3_ gpu_digits
+	/*line across.go:66*/ t2_, t3_ = gpu_addOf(f_, p_, t_, o_, less_, gpu_magicFor(f_, p_, s_.top_), false)
+	/*line across.go:66*/ w_ := t2_
+	/*line across.go:66*/ d_ := t3_
+	if !gpu_fits(f_, p_, w_, s_.top_, false) {
+		top_ := s_.top_
+		/*line across.go:68*/ deep_ := !gpu_product(p_)
+		if !gpu_fits(f_, p_, w_, top_, deep_) {
+			top_ = max(gpu_topOf(f_, p_, w_), gpu_leastTop(f_, p_, deep_))
+			if gpu_fits(f_, p_, w_, top_+int64(4), deep_) {
+				top_ = top_ + int64(4)
+			}
+		}
+		if (s_.held_ && (top_ != s_.top_)) || (!gpu_fits(f_, p_, w_, top_, deep_)) {
+			gpu_addToWords(f_, p_, parts_, words_, s_.sum_, s_.top_, s_.dirty_)
+			t4_ := gpu_halves{}
+			/*line across.go:77*/ s_.sum_ = t4_
+			/*line across.go:77*/ s_.held_ = false
+			/*line across.go:77*/ s_.dirty_ = true
+		}
+		if !gpu_fits(f_, p_, w_, top_, deep_) {
+			t5_ := gpu_addDigits(f_, p_, parts_, words_, t_, o_, less_, w_)
+			/*line across.go:80*/ s_.special_ = s_.special_ | t5_
+			return s_
+		}
+		t6_ := top_
+		/*line across.go:83*/ t7_ := s_.deep_ || deep_
+		/*line across.go:83*/ s_.top_ = t6_
+		/*line across.go:83*/ s_.deep_ = t7_
+		var t8_ gpu_window
+		_ = t8_
+		/*line across.go:84*/ var t9_ gpu_digits
+		/*line across.go:84*/ t8_, t9_ = gpu_addOf(f_, p_, t_, o_, less_, gpu_magicFor(f_, p_, top_), deep_)
+		/*line across.go:84*/ d_ = t9_
+	}
+	t10_ := gpu_with(s_.sum_, int64(d_.a_), int64(d_.b_), int64(d_.c_))
+	/*line across.go:86*/ t11_ := s_.held_ || (w_.hi_ != int32(0))
+	/*line across.go:86*/ s_.sum_ = t10_
+	/*line across.go:86*/ s_.held_ = t11_
+	return s_
+//line kernels_tandem.go:6331
+}
+
+func gpu_addToWords(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
+	/*line across.go:109*/ if !dirty_ {
+		gpu_clearWords(parts_, words_)
+	}
+	gpu_addHalves(parts_, words_, s_, gpu_unit(f_, p_, top_)-gpu_bottom(f_), gpu_step(f_, p_))
+//line kernels_tandem.go:6339
+}
+
+func gpu_leave(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_column) {
+	/*line across.go:94*/ if !s_.dirty_ {
+		for k_ := int64(0); k_ < int64(6); k_ = k_ + int64(1) {
+			parts_[words_.At_+(k_*words_.Step_)] = gpu_part(s_.sum_, k_)
+		}
+		parts_[words_.At_+(int64(6)*words_.Step_)] = gpu_stateOf(gpu_unit(f_, p_, s_.top_), gpu_step(f_, p_), s_.deep_ || gpu_product(p_))
+		s_.special_ = int64(256)
+	}
+	parts_[words_.At_+(int64(136)*words_.Step_)] = s_.special_
+//line kernels_tandem.go:6351
+}
+
+func gpu_valueOf(step_ int64, t_ gpu_halves, base_ int64, deep_ bool) gpu_Value {
+	/*line along.go:197*/ t2_ := gpu_short{}
+//line along.go:197
+	a_ := gpu_shifted(gpu_shifted(gpu_shifted(t2_, int64(0), t_.upper_.a_), int64(32), t_.lower_.a_), step_, int64(0))
+	t3_ := gpu_short{}
+	/*line along.go:198*/ b_ := gpu_shifted(gpu_shifted(t3_, int64(0), t_.upper_.b_), int64(32), t_.lower_.b_)
+	s_ := gpu_and_(a_, b_)
+	base_ = base_ - step_
+	if !deep_ {
+		return gpu_value(s_, base_)
+	}
+	t4_ := gpu_short{}
+	/*line along.go:204*/ c_ := gpu_shifted(gpu_shifted(t4_, int64(0), t_.upper_.c_), int64(32), t_.lower_.c_)
+	return gpu_valueWith(s_, step_, c_, base_-step_)
+//line kernels_tandem.go:6368
+}
+
+func gpu_step(f_ gpu_single, p_ gpu_one) int64 {
+	/*line terms.go:142*/ return (gpu_precision(f_) - int64(1)) - gpu_headroom(f_, p_)
+//line kernels_tandem.go:6373
+}
+
+func gpu_unit(f_ gpu_single, p_ gpu_one, top_ int64) int64 {
+	/*line terms.go:147*/ return (((top_ - gpu_bias(f_)) + int64(3)) - gpu_precision(f_)) + gpu_headroom(f_, p_)
+//line kernels_tandem.go:6378
+}
+
+func gpu_product(t_ gpu_one) bool {
+	/*line terms.go:22*/ return false
+//line kernels_tandem.go:6383
+}
+
+func gpu_words(t_ gpu_single) int64 {
+	/*line format.go:34*/ return int64(24)
+//line kernels_tandem.go:6388
+}
+
+func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
+	/*line ../../../internal/superacc/value.go:25*/ gpu_Carry(w_, at_)
+	v_ := gpu_Value{Neg_: w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] < int64(0)}
+	if v_.Neg_ {
+		for t_, k_ := at_.N_, int64(0); k_ < t_; k_ = k_ + int64(1) {
+			w_[at_.At_+(k_*at_.Step_)] = w_[at_.At_+(k_*at_.Step_)] * int64(-1)
+		}
+		gpu_Carry(w_, at_)
+	}
+	k2_ := at_.N_ - int64(1)
+	for (k2_ > int64(0)) && (w_[at_.At_+(k2_*at_.Step_)] == int64(0)) {
+		k2_ = k2_ - int64(1)
+	}
+	t2_ := gpu_digit(w_, at_, k2_)
+	/*line ../../../internal/superacc/value.go:37*/ t3_ := gpu_digit(w_, at_, k2_-int64(1))
+	/*line ../../../internal/superacc/value.go:37*/ t4_ := gpu_digit(w_, at_, k2_-int64(2))
+	/*line ../../../internal/superacc/value.go:37*/ t5_ := gpu_digit(w_, at_, k2_-int64(3))
+	/*line ../../../internal/superacc/value.go:37*/ t6_ := gpu_digit(w_, at_, k2_-int64(4))
+	/*line ../../../internal/superacc/value.go:37*/ a_ := t2_
+	/*line ../../../internal/superacc/value.go:37*/ b_ := t3_
+	/*line ../../../internal/superacc/value.go:37*/ c_ := t4_
+	/*line ../../../internal/superacc/value.go:37*/ d_ := t5_
+	/*line ../../../internal/superacc/value.go:37*/ e_ := t6_
+	if a_ == uint64(0) {
+		return v_
+	}
+	z_ := uint64(int64(bits.LeadingZeros32(uint32(a_))))
+	v_.Hi_ = ((a_ << (uint64(32) + z_)) | (b_ << (z_))) | (c_ >> (uint64(32) - z_))
+	v_.Lo_ = ((c_ << (uint64(32) + z_)) | (d_ << (z_))) | (e_ >> (uint64(32) - z_))
+	v_.Exp_ = ((int64(32) * (k2_ - int64(3))) + bottom_) - int64(z_)
+	v_.Rest_ = (e_ << (uint64(32) + z_)) != uint64(0)
+	for i_ := int64(0); (i_ < (k2_ - int64(4))) && (!v_.Rest_); i_ = i_ + int64(1) {
+		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
+	}
+	return v_
+//line kernels_tandem.go:6426
+}
+
+func gpu_bottom(t_ gpu_single) int64 {
+	/*line format.go:35*/ return int64(-384)
+//line kernels_tandem.go:6431
+}
+
+func gpu_put(c_ gpu_Matrix, o_ int64, v_ float32) {
+	/*line fold.go:191*/ if c_.Cols_ == int64(1) {
+		c_.Data_[(o_*c_.Stride_)+int64(0)] = v_
+	} else {
+		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
+	}
+//line kernels_tandem.go:6440
+}
+
+func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float32 {
+	/*line round.go:73*/ if over_ > uint64(1) {
+		v_ = gpu_Over(v_, over_)
+	}
+	if root_ {
+		v_ = gpu_Root(v_)
+	}
+	/*line round.go:80*/ if over_ == uint64(0) {
+		return gpu_value_(f_, int64(1))
+	} else {
+		/*line round.go:82*/ if special_ != int64(0) {
+			return gpu_value_(f_, special_)
+		}
+	}
+	/*line round.go:85*/ return gpu_round(f_, v_)
+//line kernels_tandem.go:6458
+}
+
+func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, m_ gpu_magic_, deep_ bool) (gpu_window_, gpu_digits_) {
+	/*line few.go:55*/ var w_ gpu_window_
+	/*line few.go:55*/ var d_ gpu_digits_
+	t2_ := gpu_nowhere_(f_)
+	/*line few.go:56*/ t3_ := gpu_none__________(f_, p_, m_)
+	/*line few.go:56*/ w_ = t2_
+	/*line few.go:56*/ d_ = t3_
+	if t_.down_ {
+		at_ := (t_.first_ * t_.x_.Stride_) + o_
+		for t4_, t5_ := t_.height_, int64(0); t5_ < t4_; t5_ = t5_ + int64(1) {
+			e_ := t_.x_.Data_[at_]
+			var t6_ float64
+			/*line few.go:61*/ var t7_ float64
+			/*line few.go:61*/ t6_, t7_ = gpu_factorsOf_(f_, p_, e_, e_, less_, t_.mask_)
+			/*line few.go:61*/ u_ := t6_
+			/*line few.go:61*/ v_ := t7_
+			t8_ := gpu_with____________(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u_, v_))
+			/*line few.go:62*/ t9_ := gpu_plus__(f_, p_, d_, u_, v_, m_, deep_)
+			/*line few.go:62*/ w_ = t8_
+			/*line few.go:62*/ d_ = t9_
+			at_ = at_ + t_.x_.Stride_
+		}
+	} else {
+		for t10_, i_ := t_.height_, int64(0); i_ < t10_; i_ = i_ + int64(1) {
+			for t11_, j_ := t_.width_, int64(0); j_ < t11_; j_ = j_ + int64(1) {
+				var t12_ float64
+				/*line few.go:68*/ var t13_ float64
+				/*line few.go:68*/ t12_, t13_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
+				/*line few.go:68*/ u2_ := t12_
+				/*line few.go:68*/ v2_ := t13_
+				t14_ := gpu_with____________(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u2_, v2_))
+				/*line few.go:69*/ t15_ := gpu_plus__(f_, p_, d_, u2_, v2_, m_, deep_)
+				/*line few.go:69*/ w_ = t14_
+				/*line few.go:69*/ d_ = t15_
+			}
+		}
+	}
+	return w_, gpu_without_(f_, p_, d_, t_.height_*t_.width_, m_, deep_)
+//line kernels_tandem.go:6499
+}
+
+func gpu_topOf_(f_ gpu_double, p_ gpu_one, w_ gpu_window_) int64 {
+	/*line terms.go:97*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_leastTop_(f_, p_, false))
+//line kernels_tandem.go:6504
+}
+
+func gpu_withBlock_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, s_ gpu_column) gpu_column {
+	/*line across.go:66*/ var t2_ gpu_window_
+	/*line across.go:66*/ var t3_ gpu_digits_
+	/*line across.go:66*/ t2_, t3_ = gpu_addOf_(f_, p_, t_, o_, less_, gpu_magicFor_(f_, p_, s_.top_), false)
+	/*line across.go:66*/ w_ := t2_
+	/*line across.go:66*/ d_ := t3_
+	if !gpu_fits_(f_, p_, w_, s_.top_, false) {
+		top_ := s_.top_
+		/*line across.go:68*/ deep_ := !gpu_product(p_)
+		if !gpu_fits_(f_, p_, w_, top_, deep_) {
+			top_ = max(gpu_topOf_(f_, p_, w_), gpu_leastTop_(f_, p_, deep_))
+			if gpu_fits_(f_, p_, w_, top_+int64(4), deep_) {
+				top_ = top_ + int64(4)
+			}
+		}
+		if (s_.held_ && (top_ != s_.top_)) || (!gpu_fits_(f_, p_, w_, top_, deep_)) {
+			gpu_addToWords_(f_, p_, parts_, words_, s_.sum_, s_.top_, s_.dirty_)
+			t4_ := gpu_halves{}
+			/*line across.go:77*/ s_.sum_ = t4_
+			/*line across.go:77*/ s_.held_ = false
+			/*line across.go:77*/ s_.dirty_ = true
+		}
+		if !gpu_fits_(f_, p_, w_, top_, deep_) {
+			t5_ := gpu_addDigits_(f_, p_, parts_, words_, t_, o_, less_, w_)
+			/*line across.go:80*/ s_.special_ = s_.special_ | t5_
+			return s_
+		}
+		t6_ := top_
+		/*line across.go:83*/ t7_ := s_.deep_ || deep_
+		/*line across.go:83*/ s_.top_ = t6_
+		/*line across.go:83*/ s_.deep_ = t7_
+		var t8_ gpu_window_
+		_ = t8_
+		/*line across.go:84*/ var t9_ gpu_digits_
+		/*line across.go:84*/ t8_, t9_ = gpu_addOf_(f_, p_, t_, o_, less_, gpu_magicFor_(f_, p_, top_), deep_)
+		/*line across.go:84*/ d_ = t9_
+	}
+	t10_ := gpu_with(s_.sum_, d_.a_, d_.b_, d_.c_)
+	/*line across.go:86*/ t11_ := s_.held_ || (w_.hi_ != int64(0))
+	/*line across.go:86*/ s_.sum_ = t10_
+	/*line across.go:86*/ s_.held_ = t11_
+	return s_
+//line kernels_tandem.go:6549
+}
+
+func gpu_addToWords_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
+	/*line across.go:109*/ if !dirty_ {
+		gpu_clearWords(parts_, words_)
+	}
+	gpu_addHalves(parts_, words_, s_, gpu_unit_(f_, p_, top_)-gpu_bottom_(f_), gpu_step_(f_, p_))
+//line kernels_tandem.go:6557
+}
+
+func gpu_leave_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_column) {
+	/*line across.go:94*/ if !s_.dirty_ {
+		for k_ := int64(0); k_ < int64(6); k_ = k_ + int64(1) {
+			parts_[words_.At_+(k_*words_.Step_)] = gpu_part(s_.sum_, k_)
+		}
+		parts_[words_.At_+(int64(6)*words_.Step_)] = gpu_stateOf(gpu_unit_(f_, p_, s_.top_), gpu_step_(f_, p_), s_.deep_ || gpu_product(p_))
+		s_.special_ = int64(256)
+	}
+	parts_[words_.At_+(int64(136)*words_.Step_)] = s_.special_
+//line kernels_tandem.go:6569
+}
+
+func gpu_step_(f_ gpu_double, p_ gpu_one) int64 {
+	/*line terms.go:142*/ return (gpu_precision_(f_) - int64(1)) - gpu_headroom_(f_, p_)
+//line kernels_tandem.go:6574
+}
+
+func gpu_unit_(f_ gpu_double, p_ gpu_one, top_ int64) int64 {
+	/*line terms.go:147*/ return (((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)) + gpu_headroom_(f_, p_)
+//line kernels_tandem.go:6579
+}
+
+func gpu_words_(t_ gpu_double) int64 {
+	/*line format.go:48*/ return int64(136)
+//line kernels_tandem.go:6584
+}
+
+func gpu_bottom_(t_ gpu_double) int64 {
+	/*line format.go:49*/ return int64(-2176)
+//line kernels_tandem.go:6589
+}
+
+func gpu_put_(c_ gpu_Matrix_, o_ int64, v_ float64) {
+	/*line fold.go:191*/ if c_.Cols_ == int64(1) {
+		c_.Data_[(o_*c_.Stride_)+int64(0)] = v_
+	} else {
+		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
+	}
+//line kernels_tandem.go:6598
+}
+
+func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float64 {
+	/*line round.go:73*/ if over_ > uint64(1) {
+		v_ = gpu_Over(v_, over_)
+	}
+	if root_ {
+		v_ = gpu_Root(v_)
+	}
+	/*line round.go:80*/ if over_ == uint64(0) {
+		return gpu_value__(f_, int64(1))
+	} else {
+		/*line round.go:82*/ if special_ != int64(0) {
+			return gpu_value__(f_, special_)
+		}
+	}
+	/*line round.go:85*/ return gpu_round_(f_, v_)
+//line kernels_tandem.go:6616
+}
+
+func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, m_ gpu_magic_, deep_ bool) (gpu_window_, gpu_digits_) {
+	/*line few.go:55*/ var w_ gpu_window_
+	/*line few.go:55*/ var d_ gpu_digits_
+	t2_ := gpu_nowhere_(f_)
+	/*line few.go:56*/ t3_ := gpu_none___________(f_, p_, m_)
+	/*line few.go:56*/ w_ = t2_
+	/*line few.go:56*/ d_ = t3_
+	if t_.down_ {
+		at_ := (t_.first_ * t_.x_.Stride_) + o_
+		for t4_, t5_ := t_.height_, int64(0); t5_ < t4_; t5_ = t5_ + int64(1) {
+			e_ := t_.x_.Data_[at_]
+			var t6_ float64
+			/*line few.go:61*/ var t7_ float64
+			/*line few.go:61*/ t6_, t7_ = gpu_factorsOf__(f_, p_, e_, e_, less_, t_.mask_)
+			/*line few.go:61*/ u_ := t6_
+			/*line few.go:61*/ v_ := t7_
+			t8_ := gpu_with____________(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u_, v_))
+			/*line few.go:62*/ t9_ := gpu_plus___(f_, p_, d_, u_, v_, m_, deep_)
+			/*line few.go:62*/ w_ = t8_
+			/*line few.go:62*/ d_ = t9_
+			at_ = at_ + t_.x_.Stride_
+		}
+	} else {
+		for t10_, i_ := t_.height_, int64(0); i_ < t10_; i_ = i_ + int64(1) {
+			for t11_, j_ := t_.width_, int64(0); j_ < t11_; j_ = j_ + int64(1) {
+				var t12_ float64
+				/*line few.go:68*/ var t13_ float64
+				/*line few.go:68*/ t12_, t13_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
+				/*line few.go:68*/ u2_ := t12_
+				/*line few.go:68*/ v2_ := t13_
+				t14_ := gpu_with____________(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u2_, v2_))
+				/*line few.go:69*/ t15_ := gpu_plus___(f_, p_, d_, u2_, v2_, m_, deep_)
+				/*line few.go:69*/ w_ = t14_
+				/*line few.go:69*/ d_ = t15_
+			}
+		}
+	}
+	return w_, gpu_without__(f_, p_, d_, t_.height_*t_.width_, m_, deep_)
+//line kernels_tandem.go:6657
+}
+
+func gpu_topOf__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_) int64 {
+	/*line terms.go:97*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_leastTop__(f_, p_, false))
+//line kernels_tandem.go:6662
+}
+
+func gpu_withBlock__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, t_ gpu_table__, o_ int64, less_ float32, s_ gpu_column) gpu_column {
+	/*line across.go:66*/ var t2_ gpu_window_
+	/*line across.go:66*/ var t3_ gpu_digits_
+	/*line across.go:66*/ t2_, t3_ = gpu_addOf__(f_, p_, t_, o_, less_, gpu_magicFor__(f_, p_, s_.top_), false)
+	/*line across.go:66*/ w_ := t2_
+	/*line across.go:66*/ d_ := t3_
+	if !gpu_fits__(f_, p_, w_, s_.top_, false) {
+		top_ := s_.top_
+		/*line across.go:68*/ deep_ := !gpu_product_(p_)
+		if !gpu_fits__(f_, p_, w_, top_, deep_) {
+			top_ = max(gpu_topOf__(f_, p_, w_), gpu_leastTop__(f_, p_, deep_))
+			if gpu_fits__(f_, p_, w_, top_+int64(4), deep_) {
+				top_ = top_ + int64(4)
+			}
+		}
+		if (s_.held_ && (top_ != s_.top_)) || (!gpu_fits__(f_, p_, w_, top_, deep_)) {
+			gpu_addToWords__(f_, p_, parts_, words_, s_.sum_, s_.top_, s_.dirty_)
+			t4_ := gpu_halves{}
+			/*line across.go:77*/ s_.sum_ = t4_
+			/*line across.go:77*/ s_.held_ = false
+			/*line across.go:77*/ s_.dirty_ = true
+		}
+		if !gpu_fits__(f_, p_, w_, top_, deep_) {
+			t5_ := gpu_addDigits__(f_, p_, parts_, words_, t_, o_, less_, w_)
+			/*line across.go:80*/ s_.special_ = s_.special_ | t5_
+			return s_
+		}
+		t6_ := top_
+		/*line across.go:83*/ t7_ := s_.deep_ || deep_
+		/*line across.go:83*/ s_.top_ = t6_
+		/*line across.go:83*/ s_.deep_ = t7_
+		var t8_ gpu_window_
+		_ = t8_
+		/*line across.go:84*/ var t9_ gpu_digits_
+		/*line across.go:84*/ t8_, t9_ = gpu_addOf__(f_, p_, t_, o_, less_, gpu_magicFor__(f_, p_, top_), deep_)
+		/*line across.go:84*/ d_ = t9_
+	}
+	t10_ := gpu_with(s_.sum_, d_.a_, d_.b_, d_.c_)
+	/*line across.go:86*/ t11_ := s_.held_ || (w_.hi_ != int64(0))
+	/*line across.go:86*/ s_.sum_ = t10_
+	/*line across.go:86*/ s_.held_ = t11_
+	return s_
+//line kernels_tandem.go:6707
+}
+
+func gpu_addToWords__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
+	/*line across.go:109*/ if !dirty_ {
+		gpu_clearWords(parts_, words_)
+	}
+	gpu_addHalves(parts_, words_, s_, gpu_unit__(f_, p_, top_)-gpu_bottom_(f_), gpu_step__(f_, p_))
+//line kernels_tandem.go:6715
+}
+
+func gpu_leave__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, s_ gpu_column) {
+	/*line across.go:94*/ if !s_.dirty_ {
+		for k_ := int64(0); k_ < int64(6); k_ = k_ + int64(1) {
+			parts_[words_.At_+(k_*words_.Step_)] = gpu_part(s_.sum_, k_)
+		}
+		parts_[words_.At_+(int64(6)*words_.Step_)] = gpu_stateOf(gpu_unit__(f_, p_, s_.top_), gpu_step__(f_, p_), s_.deep_ || gpu_product_(p_))
+		s_.special_ = int64(256)
+	}
+	parts_[words_.At_+(int64(136)*words_.Step_)] = s_.special_
+//line kernels_tandem.go:6727
+}
+
+func gpu_step__(f_ gpu_double, p_ gpu_pair) int64 {
+	/*line terms.go:142*/ return (gpu_precision_(f_) - int64(1)) - gpu_headroom__(f_, p_)
+//line kernels_tandem.go:6732
+}
+
+func gpu_unit__(f_ gpu_double, p_ gpu_pair, top_ int64) int64 {
+	/*line terms.go:147*/ return (((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)) + gpu_headroom__(f_, p_)
+//line kernels_tandem.go:6737
+}
+
+func gpu_product_(t_ gpu_pair) bool {
+	/*line terms.go:24*/ return false
+//line kernels_tandem.go:6742
+}
+
+func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, m_ gpu_magic_, deep_ bool) (gpu_window_, gpu_digits_) {
+	/*line few.go:55*/ var w_ gpu_window_
+	/*line few.go:55*/ var d_ gpu_digits_
+	t2_ := gpu_nowhere_(f_)
+	/*line few.go:56*/ t3_ := gpu_none____________(f_, p_, m_)
+	/*line few.go:56*/ w_ = t2_
+	/*line few.go:56*/ d_ = t3_
+	if t_.down_ {
+		at_ := (t_.first_ * t_.x_.Stride_) + o_
+		for t4_, t5_ := t_.height_, int64(0); t5_ < t4_; t5_ = t5_ + int64(1) {
+			e_ := t_.x_.Data_[at_]
+			var t6_ float64
+			/*line few.go:61*/ var t7_ float64
+			/*line few.go:61*/ t6_, t7_ = gpu_factorsOf___(f_, p_, e_, e_, less_, t_.mask_)
+			/*line few.go:61*/ u_ := t6_
+			/*line few.go:61*/ v_ := t7_
+			t8_ := gpu_with____________(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u_, v_))
+			/*line few.go:62*/ t9_ := gpu_plus____(f_, p_, d_, u_, v_, m_, deep_)
+			/*line few.go:62*/ w_ = t8_
+			/*line few.go:62*/ d_ = t9_
+			at_ = at_ + t_.x_.Stride_
+		}
+	} else {
+		for t10_, i_ := t_.height_, int64(0); i_ < t10_; i_ = i_ + int64(1) {
+			for t11_, j_ := t_.width_, int64(0); j_ < t11_; j_ = j_ + int64(1) {
+				var t12_ float64
+				/*line few.go:68*/ var t13_ float64
+				/*line few.go:68*/ t12_, t13_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
+				/*line few.go:68*/ u2_ := t12_
+				/*line few.go:68*/ v2_ := t13_
+				t14_ := gpu_with____________(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u2_, v2_))
+				/*line few.go:69*/ t15_ := gpu_plus____(f_, p_, d_, u2_, v2_, m_, deep_)
+				/*line few.go:69*/ w_ = t14_
+				/*line few.go:69*/ d_ = t15_
+			}
+		}
+	}
+	return w_, gpu_without___(f_, p_, d_, t_.height_*t_.width_, m_, deep_)
+//line kernels_tandem.go:6783
+}
+
+func gpu_topOf___(f_ gpu_double, p_ gpu_two, w_ gpu_window_) int64 {
+	/*line terms.go:97*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_leastTop___(f_, p_, false))
+//line kernels_tandem.go:6788
+}
+
+func gpu_withBlock___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, s_ gpu_column) gpu_column {
+	/*line across.go:66*/ var t2_ gpu_window_
+	/*line across.go:66*/ var t3_ gpu_digits_
+	/*line across.go:66*/ t2_, t3_ = gpu_addOf___(f_, p_, t_, o_, less_, gpu_magicFor___(f_, p_, s_.top_), false)
+	/*line across.go:66*/ w_ := t2_
+	/*line across.go:66*/ d_ := t3_
+	if !gpu_fits___(f_, p_, w_, s_.top_, false) {
+		top_ := s_.top_
+		/*line across.go:68*/ deep_ := !gpu_product__(p_)
+		if !gpu_fits___(f_, p_, w_, top_, deep_) {
+			top_ = max(gpu_topOf___(f_, p_, w_), gpu_leastTop___(f_, p_, deep_))
+			if gpu_fits___(f_, p_, w_, top_+int64(4), deep_) {
+				top_ = top_ + int64(4)
+			}
+		}
+		if (s_.held_ && (top_ != s_.top_)) || (!gpu_fits___(f_, p_, w_, top_, deep_)) {
+			gpu_addToWords___(f_, p_, parts_, words_, s_.sum_, s_.top_, s_.dirty_)
+			t4_ := gpu_halves{}
+			/*line across.go:77*/ s_.sum_ = t4_
+			/*line across.go:77*/ s_.held_ = false
+			/*line across.go:77*/ s_.dirty_ = true
+		}
+		if !gpu_fits___(f_, p_, w_, top_, deep_) {
+			t5_ := gpu_addDigits___(f_, p_, parts_, words_, t_, o_, less_, w_)
+			/*line across.go:80*/ s_.special_ = s_.special_ | t5_
+			return s_
+		}
+		t6_ := top_
+		/*line across.go:83*/ t7_ := s_.deep_ || deep_
+		/*line across.go:83*/ s_.top_ = t6_
+		/*line across.go:83*/ s_.deep_ = t7_
+		var t8_ gpu_window_
+		_ = t8_
+		/*line across.go:84*/ var t9_ gpu_digits_
+		/*line across.go:84*/ t8_, t9_ = gpu_addOf___(f_, p_, t_, o_, less_, gpu_magicFor___(f_, p_, top_), deep_)
+		/*line across.go:84*/ d_ = t9_
+	}
+	t10_ := gpu_with(s_.sum_, d_.a_, d_.b_, d_.c_)
+	/*line across.go:86*/ t11_ := s_.held_ || (w_.hi_ != int64(0))
+	/*line across.go:86*/ s_.sum_ = t10_
+	/*line across.go:86*/ s_.held_ = t11_
+	return s_
+//line kernels_tandem.go:6833
+}
+
+func gpu_addToWords___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
+	/*line across.go:109*/ if !dirty_ {
+		gpu_clearWords(parts_, words_)
+	}
+	gpu_addHalves(parts_, words_, s_, gpu_unit___(f_, p_, top_)-gpu_bottom_(f_), gpu_step___(f_, p_))
+//line kernels_tandem.go:6841
+}
+
+func gpu_leave___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, s_ gpu_column) {
+	/*line across.go:94*/ if !s_.dirty_ {
+		for k_ := int64(0); k_ < int64(6); k_ = k_ + int64(1) {
+			parts_[words_.At_+(k_*words_.Step_)] = gpu_part(s_.sum_, k_)
+		}
+		parts_[words_.At_+(int64(6)*words_.Step_)] = gpu_stateOf(gpu_unit___(f_, p_, s_.top_), gpu_step___(f_, p_), s_.deep_ || gpu_product__(p_))
+		s_.special_ = int64(256)
+	}
+	parts_[words_.At_+(int64(136)*words_.Step_)] = s_.special_
+//line kernels_tandem.go:6853
+}
+
+func gpu_step___(f_ gpu_double, p_ gpu_two) int64 {
+	/*line terms.go:142*/ return (gpu_precision_(f_) - int64(1)) - gpu_headroom___(f_, p_)
+//line kernels_tandem.go:6858
+}
+
+func gpu_unit___(f_ gpu_double, p_ gpu_two, top_ int64) int64 {
+	/*line terms.go:147*/ return (((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)) + gpu_headroom___(f_, p_)
+//line kernels_tandem.go:6863
+}
+
+func gpu_product__(t_ gpu_two) bool {
+	/*line terms.go:26*/ return true
+//line kernels_tandem.go:6868
+}
+
+func gpu_firstTop(f_ gpu_single) int64 {
+	/*line terms.go:122*/ return gpu_bias(f_) + int64(3)
+//line kernels_tandem.go:6873
+}
+
+func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits) {
+	/*line along.go:245*/ if deep_ && (!gpu_product(p_)) {
+		var t_ gpu_window
+		/*line along.go:246*/ var t2_ gpu_digits
+		/*line along.go:246*/ t_, t2_ = gpu_addIn(f_, p_, b_, l_, top_, true)
+		/*line along.go:246*/ return t_, t2_
+	}
+	var t3_ gpu_window
+	/*line along.go:248*/ var t4_ gpu_digits
+	/*line along.go:248*/ t3_, t4_ = gpu_addIn(f_, p_, b_, l_, top_, false)
+	/*line along.go:248*/ return t3_, t4_
+//line kernels_tandem.go:6887
 }
 
 func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64, deep_ bool) bool {
@@ -6382,43 +6905,45 @@ func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64, deep_ bool) 
 		/*line terms.go:75*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= (((int64(2) * gpu_bias(f_)) - int64(2)) - gpu_headroom(f_, p_)))
-//line kernels_tandem.go:6386
-}
-
-func gpu_addToWords(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
-	/*line across.go:66*/ if !dirty_ {
-		gpu_clearWords(parts_, words_)
-	}
-	gpu_addHalves(parts_, words_, s_, gpu_unit(f_, p_, top_)-gpu_bottom(f_), gpu_step(f_, p_))
-//line kernels_tandem.go:6394
+//line kernels_tandem.go:6909
 }
 
 func gpu_with(t_ gpu_halves, a_ int64, b_ int64, c_ int64) gpu_halves {
 //line terms.go:224
-	t2_ := gpu_halves{lower_: gpu_digits{a_: t_.lower_.a_ + (a_ & int64(4294967295)), b_: t_.lower_.b_ + (b_ & int64(4294967295)), c_: t_.lower_.c_ + (c_ & int64(4294967295))}, upper_: gpu_digits{a_: t_.upper_.a_ + (a_ >> (32)), b_: t_.upper_.b_ + (b_ >> (32)), c_: t_.upper_.c_ + (c_ >> (32))}}
+	t2_ := gpu_halves{lower_: gpu_digits_{a_: t_.lower_.a_ + (a_ & int64(4294967295)), b_: t_.lower_.b_ + (b_ & int64(4294967295)), c_: t_.lower_.c_ + (c_ & int64(4294967295))}, upper_: gpu_digits_{a_: t_.upper_.a_ + (a_ >> (32)), b_: t_.upper_.b_ + (b_ >> (32)), c_: t_.upper_.c_ + (c_ >> (32))}}
 	/*line terms.go:224*/ return t2_
-//line kernels_tandem.go:6401
+//line kernels_tandem.go:6916
 }
 
-func gpu_clearWords(words_ []int64, at_ gpu_Place) {
-	/*line prefix.go:67*/ for t_, k_ := at_.N_+int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
-		words_[at_.At_+(k_*at_.Step_)] = int64(0)
-	}
-//line kernels_tandem.go:6408
-}
-
-func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) int64 {
-	/*line across.go:86*/ t2_ := gpu_reachOf(f_, p_, t_, o_, less_, w_)
-	/*line across.go:86*/ r_ := t2_
-	for base_ := r_.least_; base_ < r_.top_; base_ = base_ + int64(48) {
-		t3_ := gpu_sumOfDigits(f_, p_, t_, o_, less_, base_, int64(48))
-		/*line across.go:88*/ s_ := t3_
-		for k_ := int64(0); k_ < int64(3); k_ = k_ + int64(1) {
-			gpu_AddPart_(parts_, words_, base_-gpu_bottom(f_), s_, k_)
+func gpu_choose(f_ gpu_single, p_ gpu_one, w_ gpu_window) int64 {
+	/*line terms.go:109*/ top_ := gpu_topOf(f_, p_, w_)
+	deep_ := gpu_isDeep(f_, p_, w_, top_)
+	c_ := top_ << (2)
+	/*line terms.go:113*/ if !gpu_fits(f_, p_, w_, top_, deep_) {
+		c_ = c_ | int64(1)
+	} else {
+		/*line terms.go:115*/ if deep_ {
+			c_ = c_ | int64(2)
 		}
 	}
-	return r_.special_
-//line kernels_tandem.go:6422
+	/*line terms.go:118*/ return c_
+//line kernels_tandem.go:6931
+}
+
+func gpu_reachOfBlock(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64) gpu_reach {
+	/*line along.go:274*/ r_ := gpu_noReach()
+	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
+		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
+			var t_ float32
+			/*line along.go:277*/ var t2_ float32
+			/*line along.go:277*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
+			/*line along.go:277*/ u_ := t_
+			/*line along.go:277*/ v_ := t2_
+			r_ = gpu_with__________(r_, gpu_exactly(f_, p_, u_, v_), gpu_size(f_, p_))
+		}
+	}
+	return r_
+//line kernels_tandem.go:6947
 }
 
 func gpu_part(t_ gpu_halves, k_ int64) int64 {
@@ -6443,383 +6968,12 @@ func gpu_part(t_ gpu_halves, k_ int64) int64 {
 		}
 	}
 	/*line terms.go:252*/ return t_.upper_.c_
-//line kernels_tandem.go:6447
-}
-
-func gpu_stateOf(base_ int64, step_ int64, deep_ bool) int64 {
-	/*line along.go:162*/ s_ := (base_ << (7)) | (step_ << (1))
-	if deep_ {
-		s_ = s_ | int64(1)
-	}
-	return s_
-//line kernels_tandem.go:6456
-}
-
-func gpu_unit(f_ gpu_single, p_ gpu_one, top_ int64) int64 {
-	/*line terms.go:147*/ return (((top_ - gpu_bias(f_)) + int64(3)) - gpu_precision(f_)) + gpu_headroom(f_, p_)
-//line kernels_tandem.go:6461
-}
-
-func gpu_step(f_ gpu_single, p_ gpu_one) int64 {
-	/*line terms.go:142*/ return (gpu_precision(f_) - int64(1)) - gpu_headroom(f_, p_)
-//line kernels_tandem.go:6466
-}
-
-func gpu_product(t_ gpu_one) bool {
-	/*line terms.go:22*/ return false
-//line kernels_tandem.go:6471
-}
-
-func gpu_firstTop_(f_ gpu_double) int64 {
-	/*line terms.go:122*/ return gpu_bias_(f_) + int64(3)
-//line kernels_tandem.go:6476
-}
-
-func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, m_ gpu_magic_, deep_ bool) (gpu_window_, gpu_digits) {
-	/*line few.go:55*/ var w_ gpu_window_
-	/*line few.go:55*/ var d_ gpu_digits
-	t2_ := gpu_nowhere_(f_)
-	/*line few.go:56*/ t3_ := gpu_none__________(f_, p_, m_)
-	/*line few.go:56*/ w_ = t2_
-	/*line few.go:56*/ d_ = t3_
-	for t4_, i_ := t_.height_, int64(0); i_ < t4_; i_ = i_ + int64(1) {
-		for t5_, j_ := t_.width_, int64(0); j_ < t5_; j_ = j_ + int64(1) {
-			var t6_ float64
-			/*line few.go:59*/ var t7_ float64
-			/*line few.go:59*/ t6_, t7_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:59*/ u_ := t6_
-			/*line few.go:59*/ v_ := t7_
-			w_ = gpu_with____________(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u_, v_))
-			d_ = gpu_plus__(f_, p_, d_, u_, v_, m_, deep_)
-		}
-	}
-	return w_, gpu_without_(f_, p_, d_, t_.height_*t_.width_, m_, deep_)
-//line kernels_tandem.go:6498
-}
-
-func gpu_magicFor_(f_ gpu_double, p_ gpu_one, top_ int64) gpu_magic_ {
-	/*line terms.go:157*/ first_ := (top_ + int64(2)) + gpu_headroom_(f_, p_)
-	/*line terms.go:157*/ down_ := gpu_step_(f_, p_)
-	t_ := gpu_magic_{a_: float64(float64(1.5) * gpu_power_(f_, first_)), b_: float64(float64(1.5) * gpu_power_(f_, first_-down_)), c_: float64(float64(1.5) * gpu_power_(f_, first_-(int64(2)*down_)))}
-	/*line terms.go:158*/ return t_
-//line kernels_tandem.go:6506
-}
-
-func gpu_topOf_(f_ gpu_double, p_ gpu_one, w_ gpu_window_) int64 {
-	/*line terms.go:97*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_leastTop_(f_, p_, false))
-//line kernels_tandem.go:6511
-}
-
-func gpu_isDeep_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64) bool {
-	/*line terms.go:92*/ return (!gpu_product(p_)) && (!gpu_fits_(f_, p_, w_, top_, false))
-//line kernels_tandem.go:6516
-}
-
-func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64, deep_ bool) bool {
-	/*line terms.go:65*/ hi_ := gpu_field_(f_, w_.hi_)
-	/*line terms.go:65*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
-	span_ := gpu_step_(f_, p_)
-	/*line terms.go:66*/ least_ := int64(1)
-	if deep_ {
-		span_ = span_ * int64(2)
-	}
-	span_ = span_ - (gpu_headroom_(f_, p_) + int64(2))
-	if gpu_exact(p_) {
-		span_ = span_ + (gpu_precision_(f_) - int64(48))
-	}
-	if gpu_product(p_) {
-		t_ := gpu_precision_(f_) - int64(5)
-		/*line terms.go:75*/ t2_ := gpu_precision_(f_) + int64(2)
-		/*line terms.go:75*/ span_ = t_
-		/*line terms.go:75*/ least_ = t2_
-	}
-	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop_(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= (((int64(2) * gpu_bias_(f_)) - int64(2)) - gpu_headroom_(f_, p_)))
-//line kernels_tandem.go:6538
-}
-
-func gpu_addToWords_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
-	/*line across.go:66*/ if !dirty_ {
-		gpu_clearWords(parts_, words_)
-	}
-	gpu_addHalves(parts_, words_, s_, gpu_unit_(f_, p_, top_)-gpu_bottom_(f_), gpu_step_(f_, p_))
-//line kernels_tandem.go:6546
-}
-
-func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) int64 {
-	/*line across.go:86*/ t2_ := gpu_reachOf_(f_, p_, t_, o_, less_, w_)
-	/*line across.go:86*/ r_ := t2_
-	for base_ := r_.least_; base_ < r_.top_; base_ = base_ + int64(48) {
-		t3_ := gpu_sumOfDigits_(f_, p_, t_, o_, less_, base_, int64(48))
-		/*line across.go:88*/ s_ := t3_
-		for k_ := int64(0); k_ < int64(3); k_ = k_ + int64(1) {
-			gpu_AddPart_(parts_, words_, base_-gpu_bottom_(f_), s_, k_)
-		}
-	}
-	return r_.special_
-//line kernels_tandem.go:6560
-}
-
-func gpu_unit_(f_ gpu_double, p_ gpu_one, top_ int64) int64 {
-	/*line terms.go:147*/ return (((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)) + gpu_headroom_(f_, p_)
-//line kernels_tandem.go:6565
-}
-
-func gpu_step_(f_ gpu_double, p_ gpu_one) int64 {
-	/*line terms.go:142*/ return (gpu_precision_(f_) - int64(1)) - gpu_headroom_(f_, p_)
-//line kernels_tandem.go:6570
-}
-
-func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, m_ gpu_magic_, deep_ bool) (gpu_window_, gpu_digits) {
-	/*line few.go:55*/ var w_ gpu_window_
-	/*line few.go:55*/ var d_ gpu_digits
-	t2_ := gpu_nowhere_(f_)
-	/*line few.go:56*/ t3_ := gpu_none___________(f_, p_, m_)
-	/*line few.go:56*/ w_ = t2_
-	/*line few.go:56*/ d_ = t3_
-	for t4_, i_ := t_.height_, int64(0); i_ < t4_; i_ = i_ + int64(1) {
-		for t5_, j_ := t_.width_, int64(0); j_ < t5_; j_ = j_ + int64(1) {
-			var t6_ float64
-			/*line few.go:59*/ var t7_ float64
-			/*line few.go:59*/ t6_, t7_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:59*/ u_ := t6_
-			/*line few.go:59*/ v_ := t7_
-			w_ = gpu_with____________(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u_, v_))
-			d_ = gpu_plus___(f_, p_, d_, u_, v_, m_, deep_)
-		}
-	}
-	return w_, gpu_without__(f_, p_, d_, t_.height_*t_.width_, m_, deep_)
-//line kernels_tandem.go:6592
-}
-
-func gpu_magicFor__(f_ gpu_double, p_ gpu_pair, top_ int64) gpu_magic_ {
-	/*line terms.go:157*/ first_ := (top_ + int64(2)) + gpu_headroom__(f_, p_)
-	/*line terms.go:157*/ down_ := gpu_step__(f_, p_)
-	t_ := gpu_magic_{a_: float64(float64(1.5) * gpu_power_(f_, first_)), b_: float64(float64(1.5) * gpu_power_(f_, first_-down_)), c_: float64(float64(1.5) * gpu_power_(f_, first_-(int64(2)*down_)))}
-	/*line terms.go:158*/ return t_
-//line kernels_tandem.go:6600
-}
-
-func gpu_topOf__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_) int64 {
-	/*line terms.go:97*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_leastTop__(f_, p_, false))
-//line kernels_tandem.go:6605
-}
-
-func gpu_isDeep__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64) bool {
-	/*line terms.go:92*/ return (!gpu_product_(p_)) && (!gpu_fits__(f_, p_, w_, top_, false))
-//line kernels_tandem.go:6610
-}
-
-func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64, deep_ bool) bool {
-	/*line terms.go:65*/ hi_ := gpu_field_(f_, w_.hi_)
-	/*line terms.go:65*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
-	span_ := gpu_step__(f_, p_)
-	/*line terms.go:66*/ least_ := int64(1)
-	if deep_ {
-		span_ = span_ * int64(2)
-	}
-	span_ = span_ - (gpu_headroom__(f_, p_) + int64(2))
-	if gpu_exact_(p_) {
-		span_ = span_ + (gpu_precision_(f_) - int64(48))
-	}
-	if gpu_product_(p_) {
-		t_ := gpu_precision_(f_) - int64(5)
-		/*line terms.go:75*/ t2_ := gpu_precision_(f_) + int64(2)
-		/*line terms.go:75*/ span_ = t_
-		/*line terms.go:75*/ least_ = t2_
-	}
-	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop__(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= (((int64(2) * gpu_bias_(f_)) - int64(2)) - gpu_headroom__(f_, p_)))
-//line kernels_tandem.go:6632
-}
-
-func gpu_addToWords__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
-	/*line across.go:66*/ if !dirty_ {
-		gpu_clearWords(parts_, words_)
-	}
-	gpu_addHalves(parts_, words_, s_, gpu_unit__(f_, p_, top_)-gpu_bottom_(f_), gpu_step__(f_, p_))
-//line kernels_tandem.go:6640
-}
-
-func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) int64 {
-	/*line across.go:86*/ t2_ := gpu_reachOf__(f_, p_, t_, o_, less_, w_)
-	/*line across.go:86*/ r_ := t2_
-	for base_ := r_.least_; base_ < r_.top_; base_ = base_ + int64(48) {
-		t3_ := gpu_sumOfDigits__(f_, p_, t_, o_, less_, base_, int64(48))
-		/*line across.go:88*/ s_ := t3_
-		for k_ := int64(0); k_ < int64(3); k_ = k_ + int64(1) {
-			gpu_AddPart_(parts_, words_, base_-gpu_bottom_(f_), s_, k_)
-		}
-	}
-	return r_.special_
-//line kernels_tandem.go:6654
-}
-
-func gpu_unit__(f_ gpu_double, p_ gpu_pair, top_ int64) int64 {
-	/*line terms.go:147*/ return (((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)) + gpu_headroom__(f_, p_)
-//line kernels_tandem.go:6659
-}
-
-func gpu_step__(f_ gpu_double, p_ gpu_pair) int64 {
-	/*line terms.go:142*/ return (gpu_precision_(f_) - int64(1)) - gpu_headroom__(f_, p_)
-//line kernels_tandem.go:6664
-}
-
-func gpu_product_(t_ gpu_pair) bool {
-	/*line terms.go:24*/ return false
-//line kernels_tandem.go:6669
-}
-
-func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, m_ gpu_magic_, deep_ bool) (gpu_window_, gpu_digits) {
-	/*line few.go:55*/ var w_ gpu_window_
-	/*line few.go:55*/ var d_ gpu_digits
-	t2_ := gpu_nowhere_(f_)
-	/*line few.go:56*/ t3_ := gpu_none____________(f_, p_, m_)
-	/*line few.go:56*/ w_ = t2_
-	/*line few.go:56*/ d_ = t3_
-	for t4_, i_ := t_.height_, int64(0); i_ < t4_; i_ = i_ + int64(1) {
-		for t5_, j_ := t_.width_, int64(0); j_ < t5_; j_ = j_ + int64(1) {
-			var t6_ float64
-			/*line few.go:59*/ var t7_ float64
-			/*line few.go:59*/ t6_, t7_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:59*/ u_ := t6_
-			/*line few.go:59*/ v_ := t7_
-			w_ = gpu_with____________(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u_, v_))
-			d_ = gpu_plus____(f_, p_, d_, u_, v_, m_, deep_)
-		}
-	}
-	return w_, gpu_without___(f_, p_, d_, t_.height_*t_.width_, m_, deep_)
-//line kernels_tandem.go:6691
-}
-
-func gpu_magicFor___(f_ gpu_double, p_ gpu_two, top_ int64) gpu_magic_ {
-	/*line terms.go:157*/ first_ := (top_ + int64(2)) + gpu_headroom___(f_, p_)
-	/*line terms.go:157*/ down_ := gpu_step___(f_, p_)
-	t_ := gpu_magic_{a_: float64(float64(1.5) * gpu_power_(f_, first_)), b_: float64(float64(1.5) * gpu_power_(f_, first_-down_)), c_: float64(float64(1.5) * gpu_power_(f_, first_-(int64(2)*down_)))}
-	/*line terms.go:158*/ return t_
-//line kernels_tandem.go:6699
-}
-
-func gpu_topOf___(f_ gpu_double, p_ gpu_two, w_ gpu_window_) int64 {
-	/*line terms.go:97*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_leastTop___(f_, p_, false))
-//line kernels_tandem.go:6704
-}
-
-func gpu_isDeep___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64) bool {
-	/*line terms.go:92*/ return (!gpu_product__(p_)) && (!gpu_fits___(f_, p_, w_, top_, false))
-//line kernels_tandem.go:6709
-}
-
-func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64, deep_ bool) bool {
-	/*line terms.go:65*/ hi_ := gpu_field_(f_, w_.hi_)
-	/*line terms.go:65*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
-	span_ := gpu_step___(f_, p_)
-	/*line terms.go:66*/ least_ := int64(1)
-	if deep_ {
-		span_ = span_ * int64(2)
-	}
-	span_ = span_ - (gpu_headroom___(f_, p_) + int64(2))
-	if gpu_exact__(p_) {
-		span_ = span_ + (gpu_precision_(f_) - int64(48))
-	}
-	if gpu_product__(p_) {
-		t_ := gpu_precision_(f_) - int64(5)
-		/*line terms.go:75*/ t2_ := gpu_precision_(f_) + int64(2)
-		/*line terms.go:75*/ span_ = t_
-		/*line terms.go:75*/ least_ = t2_
-	}
-	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop___(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= (((int64(2) * gpu_bias_(f_)) - int64(2)) - gpu_headroom___(f_, p_)))
-//line kernels_tandem.go:6731
-}
-
-func gpu_addToWords___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
-	/*line across.go:66*/ if !dirty_ {
-		gpu_clearWords(parts_, words_)
-	}
-	gpu_addHalves(parts_, words_, s_, gpu_unit___(f_, p_, top_)-gpu_bottom_(f_), gpu_step___(f_, p_))
-//line kernels_tandem.go:6739
-}
-
-func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) int64 {
-	/*line across.go:86*/ t2_ := gpu_reachOf___(f_, p_, t_, o_, less_, w_)
-	/*line across.go:86*/ r_ := t2_
-	for base_ := r_.least_; base_ < r_.top_; base_ = base_ + int64(48) {
-		t3_ := gpu_sumOfDigits___(f_, p_, t_, o_, less_, base_, int64(48))
-		/*line across.go:88*/ s_ := t3_
-		for k_ := int64(0); k_ < int64(3); k_ = k_ + int64(1) {
-			gpu_AddPart_(parts_, words_, base_-gpu_bottom_(f_), s_, k_)
-		}
-	}
-	return r_.special_
-//line kernels_tandem.go:6753
-}
-
-func gpu_unit___(f_ gpu_double, p_ gpu_two, top_ int64) int64 {
-	/*line terms.go:147*/ return (((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)) + gpu_headroom___(f_, p_)
-//line kernels_tandem.go:6758
-}
-
-func gpu_step___(f_ gpu_double, p_ gpu_two) int64 {
-	/*line terms.go:142*/ return (gpu_precision_(f_) - int64(1)) - gpu_headroom___(f_, p_)
-//line kernels_tandem.go:6763
-}
-
-func gpu_product__(t_ gpu_two) bool {
-	/*line terms.go:26*/ return true
-//line kernels_tandem.go:6768
-}
-
-func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits_) {
-	/*line along.go:245*/ if deep_ && (!gpu_product(p_)) {
-		var t_ gpu_window
-		/*line along.go:246*/ var t2_ gpu_digits_
-		/*line along.go:246*/ t_, t2_ = gpu_addIn(f_, p_, b_, l_, top_, true)
-		/*line along.go:246*/ return t_, t2_
-	}
-	var t3_ gpu_window
-	/*line along.go:248*/ var t4_ gpu_digits_
-	/*line along.go:248*/ t3_, t4_ = gpu_addIn(f_, p_, b_, l_, top_, false)
-	/*line along.go:248*/ return t3_, t4_
-//line kernels_tandem.go:6782
-}
-
-func gpu_choose(f_ gpu_single, p_ gpu_one, w_ gpu_window) int64 {
-	/*line terms.go:109*/ top_ := gpu_topOf(f_, p_, w_)
-	deep_ := gpu_isDeep(f_, p_, w_, top_)
-	c_ := top_ << (2)
-	/*line terms.go:113*/ if !gpu_fits(f_, p_, w_, top_, deep_) {
-		c_ = c_ | int64(1)
-	} else {
-		/*line terms.go:115*/ if deep_ {
-			c_ = c_ | int64(2)
-		}
-	}
-	/*line terms.go:118*/ return c_
-//line kernels_tandem.go:6797
-}
-
-func gpu_reachOfBlock(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64) gpu_reach {
-	/*line along.go:274*/ r_ := gpu_noReach()
-	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
-		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
-			var t_ float32
-			/*line along.go:277*/ var t2_ float32
-			/*line along.go:277*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
-			/*line along.go:277*/ u_ := t_
-			/*line along.go:277*/ v_ := t2_
-			r_ = gpu_with__________(r_, gpu_exactly(f_, p_, u_, v_), gpu_size(f_, p_))
-		}
-	}
-	return r_
-//line kernels_tandem.go:6813
-}
-
-func gpu_bottom(t_ gpu_single) int64 {
-	/*line format.go:35*/ return int64(-384)
-//line kernels_tandem.go:6818
+//line kernels_tandem.go:6972
 }
 
 func gpu_up(t_ gpu_halves, step_ int64, k_ int64) int64 {
 	/*line terms.go:256*/ return (int64(32) * (k_ & int64(1))) - ((k_ >> (1)) * step_)
-//line kernels_tandem.go:6823
+//line kernels_tandem.go:6977
 }
 
 func gpu_digitsIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, base_ int64) int64 {
@@ -6831,11 +6985,11 @@ func gpu_digitsIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, base_ int64
 			/*line along.go:291*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
 			/*line along.go:291*/ u_ := t_
 			/*line along.go:291*/ v_ := t2_
-			s_ = s_ + gpu_digit(gpu_exactly(f_, p_, u_, v_), base_, uint64(48))
+			s_ = s_ + gpu_digit_(gpu_exactly(f_, p_, u_, v_), base_, uint64(48))
 		}
 	}
 	return s_
-//line kernels_tandem.go:6839
+//line kernels_tandem.go:6993
 }
 
 func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -6846,15 +7000,10 @@ func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:6850
+//line kernels_tandem.go:7004
 }
 
-func gpu_words(t_ gpu_single) int64 {
-	/*line format.go:34*/ return int64(24)
-//line kernels_tandem.go:6855
-}
-
-func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
+func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 	/*line ../../../internal/superacc/value.go:25*/ gpu_Carry_(w_, at_)
 	v_ := gpu_Value{Neg_: w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] < int64(0)}
 	if v_.Neg_ {
@@ -6867,11 +7016,11 @@ func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 	for (k2_ > int64(0)) && (w_[at_.At_+(k2_*at_.Step_)] == int64(0)) {
 		k2_ = k2_ - int64(1)
 	}
-	t2_ := gpu_digit_(w_, at_, k2_)
-	/*line ../../../internal/superacc/value.go:37*/ t3_ := gpu_digit_(w_, at_, k2_-int64(1))
-	/*line ../../../internal/superacc/value.go:37*/ t4_ := gpu_digit_(w_, at_, k2_-int64(2))
-	/*line ../../../internal/superacc/value.go:37*/ t5_ := gpu_digit_(w_, at_, k2_-int64(3))
-	/*line ../../../internal/superacc/value.go:37*/ t6_ := gpu_digit_(w_, at_, k2_-int64(4))
+	t2_ := gpu_digit__(w_, at_, k2_)
+	/*line ../../../internal/superacc/value.go:37*/ t3_ := gpu_digit__(w_, at_, k2_-int64(1))
+	/*line ../../../internal/superacc/value.go:37*/ t4_ := gpu_digit__(w_, at_, k2_-int64(2))
+	/*line ../../../internal/superacc/value.go:37*/ t5_ := gpu_digit__(w_, at_, k2_-int64(3))
+	/*line ../../../internal/superacc/value.go:37*/ t6_ := gpu_digit__(w_, at_, k2_-int64(4))
 	/*line ../../../internal/superacc/value.go:37*/ a_ := t2_
 	/*line ../../../internal/superacc/value.go:37*/ b_ := t3_
 	/*line ../../../internal/superacc/value.go:37*/ c_ := t4_
@@ -6889,25 +7038,7 @@ func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:6893
-}
-
-func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float32 {
-	/*line round.go:72*/ if over_ > uint64(1) {
-		v_ = gpu_Over(v_, over_)
-	}
-	if root_ {
-		v_ = gpu_Root(v_)
-	}
-	/*line round.go:79*/ if over_ == uint64(0) {
-		return gpu_value_(f_, int64(1))
-	} else {
-		/*line round.go:81*/ if special_ != int64(0) {
-			return gpu_value_(f_, special_)
-		}
-	}
-	/*line round.go:84*/ return gpu_round(f_, v_)
-//line kernels_tandem.go:6911
+//line kernels_tandem.go:7042
 }
 
 func gpu_joined(all_ []int64, n_ int64, deep_ bool) gpu_halves {
@@ -6937,24 +7068,7 @@ func gpu_joined(all_ []int64, n_ int64, deep_ bool) gpu_halves {
 		/*line along.go:183*/ t_.upper_.c_ = t17_
 	}
 	return t_
-//line kernels_tandem.go:6941
-}
-
-func gpu_valueOf(step_ int64, t_ gpu_halves, base_ int64, deep_ bool) gpu_Value {
-	/*line along.go:197*/ t2_ := gpu_short{}
-//line along.go:197
-	a_ := gpu_shifted(gpu_shifted(gpu_shifted(t2_, int64(0), t_.upper_.a_), int64(32), t_.lower_.a_), step_, int64(0))
-	t3_ := gpu_short{}
-	/*line along.go:198*/ b_ := gpu_shifted(gpu_shifted(t3_, int64(0), t_.upper_.b_), int64(32), t_.lower_.b_)
-	s_ := gpu_and_(a_, b_)
-	base_ = base_ - step_
-	if !deep_ {
-		return gpu_value(s_, base_)
-	}
-	t4_ := gpu_short{}
-	/*line along.go:204*/ c_ := gpu_shifted(gpu_shifted(t4_, int64(0), t_.upper_.c_), int64(32), t_.lower_.c_)
-	return gpu_valueWith(s_, step_, c_, base_-step_)
-//line kernels_tandem.go:6958
+//line kernels_tandem.go:7072
 }
 
 func gpu_sumOfParts(x_ []int64) int64 {
@@ -6967,21 +7081,57 @@ func gpu_sumOfParts(x_ []int64) int64 {
 		sum_ = sum_ + v_
 	}
 	return sum_
-//line kernels_tandem.go:6971
+//line kernels_tandem.go:7085
 }
 
-func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
+func gpu_stateOf(base_ int64, step_ int64, deep_ bool) int64 {
+	/*line along.go:162*/ s_ := (base_ << (7)) | (step_ << (1))
+	if deep_ {
+		s_ = s_ | int64(1)
+	}
+	return s_
+//line kernels_tandem.go:7094
+}
+
+func gpu_firstTop_(f_ gpu_double) int64 {
+	/*line terms.go:122*/ return gpu_bias_(f_) + int64(3)
+//line kernels_tandem.go:7099
+}
+
+func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits_) {
 	/*line along.go:245*/ if deep_ && (!gpu_product(p_)) {
 		var t_ gpu_window_
-		/*line along.go:246*/ var t2_ gpu_digits
+		/*line along.go:246*/ var t2_ gpu_digits_
 		/*line along.go:246*/ t_, t2_ = gpu_addIn_(f_, p_, b_, l_, top_, true)
 		/*line along.go:246*/ return t_, t2_
 	}
 	var t3_ gpu_window_
-	/*line along.go:248*/ var t4_ gpu_digits
+	/*line along.go:248*/ var t4_ gpu_digits_
 	/*line along.go:248*/ t3_, t4_ = gpu_addIn_(f_, p_, b_, l_, top_, false)
 	/*line along.go:248*/ return t3_, t4_
-//line kernels_tandem.go:6985
+//line kernels_tandem.go:7113
+}
+
+func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64, deep_ bool) bool {
+	/*line terms.go:65*/ hi_ := gpu_field_(f_, w_.hi_)
+	/*line terms.go:65*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
+	span_ := gpu_step_(f_, p_)
+	/*line terms.go:66*/ least_ := int64(1)
+	if deep_ {
+		span_ = span_ * int64(2)
+	}
+	span_ = span_ - (gpu_headroom_(f_, p_) + int64(2))
+	if gpu_exact(p_) {
+		span_ = span_ + (gpu_precision_(f_) - int64(48))
+	}
+	if gpu_product(p_) {
+		t_ := gpu_precision_(f_) - int64(5)
+		/*line terms.go:75*/ t2_ := gpu_precision_(f_) + int64(2)
+		/*line terms.go:75*/ span_ = t_
+		/*line terms.go:75*/ least_ = t2_
+	}
+	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop_(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= (((int64(2) * gpu_bias_(f_)) - int64(2)) - gpu_headroom_(f_, p_)))
+//line kernels_tandem.go:7135
 }
 
 func gpu_choose_(f_ gpu_double, p_ gpu_one, w_ gpu_window_) int64 {
@@ -6996,7 +7146,7 @@ func gpu_choose_(f_ gpu_double, p_ gpu_one, w_ gpu_window_) int64 {
 		}
 	}
 	/*line terms.go:118*/ return c_
-//line kernels_tandem.go:7000
+//line kernels_tandem.go:7150
 }
 
 func gpu_reachOfBlock_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64) gpu_reach {
@@ -7012,12 +7162,7 @@ func gpu_reachOfBlock_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64) gpu_r
 		}
 	}
 	return r_
-//line kernels_tandem.go:7016
-}
-
-func gpu_bottom_(t_ gpu_double) int64 {
-	/*line format.go:49*/ return int64(-2176)
-//line kernels_tandem.go:7021
+//line kernels_tandem.go:7166
 }
 
 func gpu_digitsIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, base_ int64) int64 {
@@ -7029,48 +7174,47 @@ func gpu_digitsIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, base_ int
 			/*line along.go:291*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
 			/*line along.go:291*/ u_ := t_
 			/*line along.go:291*/ v_ := t2_
-			s_ = s_ + gpu_digit(gpu_exactly_(f_, p_, u_, v_), base_, uint64(48))
+			s_ = s_ + gpu_digit_(gpu_exactly_(f_, p_, u_, v_), base_, uint64(48))
 		}
 	}
 	return s_
-//line kernels_tandem.go:7037
+//line kernels_tandem.go:7182
 }
 
-func gpu_words_(t_ gpu_double) int64 {
-	/*line format.go:48*/ return int64(136)
-//line kernels_tandem.go:7042
-}
-
-func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float64 {
-	/*line round.go:72*/ if over_ > uint64(1) {
-		v_ = gpu_Over(v_, over_)
-	}
-	if root_ {
-		v_ = gpu_Root(v_)
-	}
-	/*line round.go:79*/ if over_ == uint64(0) {
-		return gpu_value__(f_, int64(1))
-	} else {
-		/*line round.go:81*/ if special_ != int64(0) {
-			return gpu_value__(f_, special_)
-		}
-	}
-	/*line round.go:84*/ return gpu_round_(f_, v_)
-//line kernels_tandem.go:7060
-}
-
-func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
+func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits_) {
 	/*line along.go:245*/ if deep_ && (!gpu_product_(p_)) {
 		var t_ gpu_window_
-		/*line along.go:246*/ var t2_ gpu_digits
+		/*line along.go:246*/ var t2_ gpu_digits_
 		/*line along.go:246*/ t_, t2_ = gpu_addIn__(f_, p_, b_, l_, top_, true)
 		/*line along.go:246*/ return t_, t2_
 	}
 	var t3_ gpu_window_
-	/*line along.go:248*/ var t4_ gpu_digits
+	/*line along.go:248*/ var t4_ gpu_digits_
 	/*line along.go:248*/ t3_, t4_ = gpu_addIn__(f_, p_, b_, l_, top_, false)
 	/*line along.go:248*/ return t3_, t4_
-//line kernels_tandem.go:7074
+//line kernels_tandem.go:7196
+}
+
+func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64, deep_ bool) bool {
+	/*line terms.go:65*/ hi_ := gpu_field_(f_, w_.hi_)
+	/*line terms.go:65*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
+	span_ := gpu_step__(f_, p_)
+	/*line terms.go:66*/ least_ := int64(1)
+	if deep_ {
+		span_ = span_ * int64(2)
+	}
+	span_ = span_ - (gpu_headroom__(f_, p_) + int64(2))
+	if gpu_exact_(p_) {
+		span_ = span_ + (gpu_precision_(f_) - int64(48))
+	}
+	if gpu_product_(p_) {
+		t_ := gpu_precision_(f_) - int64(5)
+		/*line terms.go:75*/ t2_ := gpu_precision_(f_) + int64(2)
+		/*line terms.go:75*/ span_ = t_
+		/*line terms.go:75*/ least_ = t2_
+	}
+	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop__(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= (((int64(2) * gpu_bias_(f_)) - int64(2)) - gpu_headroom__(f_, p_)))
+//line kernels_tandem.go:7218
 }
 
 func gpu_choose__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_) int64 {
@@ -7085,7 +7229,7 @@ func gpu_choose__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_) int64 {
 		}
 	}
 	/*line terms.go:118*/ return c_
-//line kernels_tandem.go:7089
+//line kernels_tandem.go:7233
 }
 
 func gpu_reachOfBlock__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64) gpu_reach {
@@ -7101,7 +7245,7 @@ func gpu_reachOfBlock__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64) gp
 		}
 	}
 	return r_
-//line kernels_tandem.go:7105
+//line kernels_tandem.go:7249
 }
 
 func gpu_digitsIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, base_ int64) int64 {
@@ -7113,25 +7257,47 @@ func gpu_digitsIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, base_ 
 			/*line along.go:291*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
 			/*line along.go:291*/ u_ := t_
 			/*line along.go:291*/ v_ := t2_
-			s_ = s_ + gpu_digit(gpu_exactly__(f_, p_, u_, v_), base_, uint64(48))
+			s_ = s_ + gpu_digit_(gpu_exactly__(f_, p_, u_, v_), base_, uint64(48))
 		}
 	}
 	return s_
-//line kernels_tandem.go:7121
+//line kernels_tandem.go:7265
 }
 
-func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
+func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits_) {
 	/*line along.go:245*/ if deep_ && (!gpu_product__(p_)) {
 		var t_ gpu_window_
-		/*line along.go:246*/ var t2_ gpu_digits
+		/*line along.go:246*/ var t2_ gpu_digits_
 		/*line along.go:246*/ t_, t2_ = gpu_addIn___(f_, p_, b_, l_, top_, true)
 		/*line along.go:246*/ return t_, t2_
 	}
 	var t3_ gpu_window_
-	/*line along.go:248*/ var t4_ gpu_digits
+	/*line along.go:248*/ var t4_ gpu_digits_
 	/*line along.go:248*/ t3_, t4_ = gpu_addIn___(f_, p_, b_, l_, top_, false)
 	/*line along.go:248*/ return t3_, t4_
-//line kernels_tandem.go:7135
+//line kernels_tandem.go:7279
+}
+
+func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64, deep_ bool) bool {
+	/*line terms.go:65*/ hi_ := gpu_field_(f_, w_.hi_)
+	/*line terms.go:65*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
+	span_ := gpu_step___(f_, p_)
+	/*line terms.go:66*/ least_ := int64(1)
+	if deep_ {
+		span_ = span_ * int64(2)
+	}
+	span_ = span_ - (gpu_headroom___(f_, p_) + int64(2))
+	if gpu_exact__(p_) {
+		span_ = span_ + (gpu_precision_(f_) - int64(48))
+	}
+	if gpu_product__(p_) {
+		t_ := gpu_precision_(f_) - int64(5)
+		/*line terms.go:75*/ t2_ := gpu_precision_(f_) + int64(2)
+		/*line terms.go:75*/ span_ = t_
+		/*line terms.go:75*/ least_ = t2_
+	}
+	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop___(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= (((int64(2) * gpu_bias_(f_)) - int64(2)) - gpu_headroom___(f_, p_)))
+//line kernels_tandem.go:7301
 }
 
 func gpu_choose___(f_ gpu_double, p_ gpu_two, w_ gpu_window_) int64 {
@@ -7146,7 +7312,7 @@ func gpu_choose___(f_ gpu_double, p_ gpu_two, w_ gpu_window_) int64 {
 		}
 	}
 	/*line terms.go:118*/ return c_
-//line kernels_tandem.go:7150
+//line kernels_tandem.go:7316
 }
 
 func gpu_reachOfBlock___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64) gpu_reach {
@@ -7162,7 +7328,7 @@ func gpu_reachOfBlock___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64) gpu
 		}
 	}
 	return r_
-//line kernels_tandem.go:7166
+//line kernels_tandem.go:7332
 }
 
 func gpu_digitsIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, base_ int64) int64 {
@@ -7174,274 +7340,276 @@ func gpu_digitsIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, base_ i
 			/*line along.go:291*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
 			/*line along.go:291*/ u_ := t_
 			/*line along.go:291*/ v_ := t2_
-			s_ = s_ + gpu_digit(gpu_exactly___(f_, p_, u_, v_), base_, uint64(48))
+			s_ = s_ + gpu_digit_(gpu_exactly___(f_, p_, u_, v_), base_, uint64(48))
 		}
 	}
 	return s_
-//line kernels_tandem.go:7182
+//line kernels_tandem.go:7348
 }
 
 func gpu_sumOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, top_ int64, deep_ bool) (gpu_window, gpu_Value) {
-	/*line few.go:71*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
+	/*line few.go:80*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
 	high_ := support.Div(int64(256), wide_)
 	w_ := gpu_nowhere(f_)
-	/*line few.go:73*/ s_ := gpu_halves{}
-	/*line few.go:73*/ b_ := t_
+	/*line few.go:82*/ s_ := gpu_halves{}
+	/*line few.go:82*/ b_ := t_
 	for i_ := int64(0); i_ < t_.height_; i_ = i_ + high_ {
 		for j_ := int64(0); j_ < t_.width_; j_ = j_ + wide_ {
 			t2_ := t_.first_ + i_
-			/*line few.go:76*/ t3_ := t_.left_ + j_
-			/*line few.go:76*/ b_.first_ = t2_
-			/*line few.go:76*/ b_.left_ = t3_
+			/*line few.go:85*/ t3_ := t_.left_ + j_
+			/*line few.go:85*/ b_.first_ = t2_
+			/*line few.go:85*/ b_.left_ = t3_
 			t4_ := min(high_, t_.height_-i_)
-			/*line few.go:77*/ t5_ := min(wide_, t_.width_-j_)
-			/*line few.go:77*/ b_.height_ = t4_
-			/*line few.go:77*/ b_.width_ = t5_
+			/*line few.go:86*/ t5_ := min(wide_, t_.width_-j_)
+			/*line few.go:86*/ b_.height_ = t4_
+			/*line few.go:86*/ b_.width_ = t5_
 			var t6_ gpu_window
-			/*line few.go:78*/ var t7_ gpu_digits_
-			/*line few.go:78*/ t6_, t7_ = gpu_addOf(f_, p_, b_, o_, less_, gpu_magicFor(f_, p_, top_), deep_)
-			/*line few.go:78*/ v_ := t6_
-			/*line few.go:78*/ d_ := t7_
+			/*line few.go:87*/ var t7_ gpu_digits
+			/*line few.go:87*/ t6_, t7_ = gpu_addOf(f_, p_, b_, o_, less_, gpu_magicFor(f_, p_, top_), deep_)
+			/*line few.go:87*/ v_ := t6_
+			/*line few.go:87*/ d_ := t7_
 			t8_ := gpu_window{hi_: max(w_.hi_, v_.hi_), lo_: min(w_.lo_, v_.lo_)}
-			/*line few.go:79*/ w_ = t8_
+			/*line few.go:88*/ w_ = t8_
 			s_ = gpu_with(s_, int64(d_.a_), int64(d_.b_), int64(d_.c_))
 		}
 	}
 	return w_, gpu_valueOf(gpu_step(f_, p_), s_, gpu_unit(f_, p_, top_), deep_ || gpu_product(p_))
-//line kernels_tandem.go:7212
+//line kernels_tandem.go:7378
+}
+
+func gpu_isDeep(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64) bool {
+	/*line terms.go:92*/ return (!gpu_product(p_)) && (!gpu_fits(f_, p_, w_, top_, false))
+//line kernels_tandem.go:7383
 }
 
 func gpu_sumOfWide(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) (gpu_Value, int64) {
-	/*line few.go:91*/ var v_ gpu_Value
+	/*line few.go:100*/ var v_ gpu_Value
 	_ = v_
-	/*line few.go:91*/ var special_ int64
+	/*line few.go:100*/ var special_ int64
 	_ = special_
-	/*line few.go:92*/ t2_ := gpu_reachOf(f_, p_, t_, o_, less_, w_)
-	/*line few.go:92*/ all_ := t2_
+	/*line few.go:101*/ t2_ := gpu_reachOf(f_, p_, t_, o_, less_, w_)
+	/*line few.go:101*/ all_ := t2_
 	s_ := gpu_short{}
-	/*line few.go:93*/ base_ := all_.top_
+	/*line few.go:102*/ base_ := all_.top_
 	for n_ := gpu_room(s_, base_-all_.least_); n_ > int64(0); n_ = gpu_room(s_, base_-all_.least_) {
 		base_ = base_ - n_
 		t3_ := gpu_sumOfDigits(f_, p_, t_, o_, less_, base_, n_)
-		/*line few.go:96*/ s_ = gpu_shifted(s_, n_, t3_)
+		/*line few.go:105*/ s_ = gpu_shifted(s_, n_, t3_)
 	}
 	carry_ := int64(0)
-	/*line few.go:98*/ rest_ := int64(0)
+	/*line few.go:107*/ rest_ := int64(0)
 	for at_ := all_.least_; at_ < base_; {
 		n2_ := min(int64(48), base_-at_)
 		t4_ := gpu_sumOfDigits(f_, p_, t_, o_, less_, at_, n2_)
-		/*line few.go:101*/ carry_ = carry_ + t4_
+		/*line few.go:110*/ carry_ = carry_ + t4_
 		rest_ = rest_ | (carry_ & ((support.Value(int64(1)) << (uint64(n2_))) - int64(1)))
 		carry_ = carry_ >> (uint64(n2_))
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7240
-}
-
-func gpu_put(c_ gpu_Matrix, o_ int64, v_ float32) {
-	/*line fold.go:191*/ if c_.Cols_ == int64(1) {
-		c_.Data_[(o_*c_.Stride_)+int64(0)] = v_
-	} else {
-		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
-	}
-//line kernels_tandem.go:7249
+//line kernels_tandem.go:7411
 }
 
 func gpu_sumOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, top_ int64, deep_ bool) (gpu_window_, gpu_Value) {
-	/*line few.go:71*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
+	/*line few.go:80*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
 	high_ := support.Div(int64(256), wide_)
 	w_ := gpu_nowhere_(f_)
-	/*line few.go:73*/ s_ := gpu_halves{}
-	/*line few.go:73*/ b_ := t_
+	/*line few.go:82*/ s_ := gpu_halves{}
+	/*line few.go:82*/ b_ := t_
 	for i_ := int64(0); i_ < t_.height_; i_ = i_ + high_ {
 		for j_ := int64(0); j_ < t_.width_; j_ = j_ + wide_ {
 			t2_ := t_.first_ + i_
-			/*line few.go:76*/ t3_ := t_.left_ + j_
-			/*line few.go:76*/ b_.first_ = t2_
-			/*line few.go:76*/ b_.left_ = t3_
+			/*line few.go:85*/ t3_ := t_.left_ + j_
+			/*line few.go:85*/ b_.first_ = t2_
+			/*line few.go:85*/ b_.left_ = t3_
 			t4_ := min(high_, t_.height_-i_)
-			/*line few.go:77*/ t5_ := min(wide_, t_.width_-j_)
-			/*line few.go:77*/ b_.height_ = t4_
-			/*line few.go:77*/ b_.width_ = t5_
+			/*line few.go:86*/ t5_ := min(wide_, t_.width_-j_)
+			/*line few.go:86*/ b_.height_ = t4_
+			/*line few.go:86*/ b_.width_ = t5_
 			var t6_ gpu_window_
-			/*line few.go:78*/ var t7_ gpu_digits
-			/*line few.go:78*/ t6_, t7_ = gpu_addOf_(f_, p_, b_, o_, less_, gpu_magicFor_(f_, p_, top_), deep_)
-			/*line few.go:78*/ v_ := t6_
-			/*line few.go:78*/ d_ := t7_
+			/*line few.go:87*/ var t7_ gpu_digits_
+			/*line few.go:87*/ t6_, t7_ = gpu_addOf_(f_, p_, b_, o_, less_, gpu_magicFor_(f_, p_, top_), deep_)
+			/*line few.go:87*/ v_ := t6_
+			/*line few.go:87*/ d_ := t7_
 			t8_ := gpu_window_{hi_: max(w_.hi_, v_.hi_), lo_: min(w_.lo_, v_.lo_)}
-			/*line few.go:79*/ w_ = t8_
+			/*line few.go:88*/ w_ = t8_
 			s_ = gpu_with(s_, d_.a_, d_.b_, d_.c_)
 		}
 	}
 	return w_, gpu_valueOf(gpu_step_(f_, p_), s_, gpu_unit_(f_, p_, top_), deep_ || gpu_product(p_))
-//line kernels_tandem.go:7279
+//line kernels_tandem.go:7441
+}
+
+func gpu_isDeep_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64) bool {
+	/*line terms.go:92*/ return (!gpu_product(p_)) && (!gpu_fits_(f_, p_, w_, top_, false))
+//line kernels_tandem.go:7446
 }
 
 func gpu_sumOfWide_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) (gpu_Value, int64) {
-	/*line few.go:91*/ var v_ gpu_Value
+	/*line few.go:100*/ var v_ gpu_Value
 	_ = v_
-	/*line few.go:91*/ var special_ int64
+	/*line few.go:100*/ var special_ int64
 	_ = special_
-	/*line few.go:92*/ t2_ := gpu_reachOf_(f_, p_, t_, o_, less_, w_)
-	/*line few.go:92*/ all_ := t2_
+	/*line few.go:101*/ t2_ := gpu_reachOf_(f_, p_, t_, o_, less_, w_)
+	/*line few.go:101*/ all_ := t2_
 	s_ := gpu_short{}
-	/*line few.go:93*/ base_ := all_.top_
+	/*line few.go:102*/ base_ := all_.top_
 	for n_ := gpu_room(s_, base_-all_.least_); n_ > int64(0); n_ = gpu_room(s_, base_-all_.least_) {
 		base_ = base_ - n_
 		t3_ := gpu_sumOfDigits_(f_, p_, t_, o_, less_, base_, n_)
-		/*line few.go:96*/ s_ = gpu_shifted(s_, n_, t3_)
+		/*line few.go:105*/ s_ = gpu_shifted(s_, n_, t3_)
 	}
 	carry_ := int64(0)
-	/*line few.go:98*/ rest_ := int64(0)
+	/*line few.go:107*/ rest_ := int64(0)
 	for at_ := all_.least_; at_ < base_; {
 		n2_ := min(int64(48), base_-at_)
 		t4_ := gpu_sumOfDigits_(f_, p_, t_, o_, less_, at_, n2_)
-		/*line few.go:101*/ carry_ = carry_ + t4_
+		/*line few.go:110*/ carry_ = carry_ + t4_
 		rest_ = rest_ | (carry_ & ((support.Value(int64(1)) << (uint64(n2_))) - int64(1)))
 		carry_ = carry_ >> (uint64(n2_))
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7307
-}
-
-func gpu_put_(c_ gpu_Matrix_, o_ int64, v_ float64) {
-	/*line fold.go:191*/ if c_.Cols_ == int64(1) {
-		c_.Data_[(o_*c_.Stride_)+int64(0)] = v_
-	} else {
-		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
-	}
-//line kernels_tandem.go:7316
+//line kernels_tandem.go:7474
 }
 
 func gpu_sumOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, top_ int64, deep_ bool) (gpu_window_, gpu_Value) {
-	/*line few.go:71*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
+	/*line few.go:80*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
 	high_ := support.Div(int64(256), wide_)
 	w_ := gpu_nowhere_(f_)
-	/*line few.go:73*/ s_ := gpu_halves{}
-	/*line few.go:73*/ b_ := t_
+	/*line few.go:82*/ s_ := gpu_halves{}
+	/*line few.go:82*/ b_ := t_
 	for i_ := int64(0); i_ < t_.height_; i_ = i_ + high_ {
 		for j_ := int64(0); j_ < t_.width_; j_ = j_ + wide_ {
 			t2_ := t_.first_ + i_
-			/*line few.go:76*/ t3_ := t_.left_ + j_
-			/*line few.go:76*/ b_.first_ = t2_
-			/*line few.go:76*/ b_.left_ = t3_
+			/*line few.go:85*/ t3_ := t_.left_ + j_
+			/*line few.go:85*/ b_.first_ = t2_
+			/*line few.go:85*/ b_.left_ = t3_
 			t4_ := min(high_, t_.height_-i_)
-			/*line few.go:77*/ t5_ := min(wide_, t_.width_-j_)
-			/*line few.go:77*/ b_.height_ = t4_
-			/*line few.go:77*/ b_.width_ = t5_
+			/*line few.go:86*/ t5_ := min(wide_, t_.width_-j_)
+			/*line few.go:86*/ b_.height_ = t4_
+			/*line few.go:86*/ b_.width_ = t5_
 			var t6_ gpu_window_
-			/*line few.go:78*/ var t7_ gpu_digits
-			/*line few.go:78*/ t6_, t7_ = gpu_addOf__(f_, p_, b_, o_, less_, gpu_magicFor__(f_, p_, top_), deep_)
-			/*line few.go:78*/ v_ := t6_
-			/*line few.go:78*/ d_ := t7_
+			/*line few.go:87*/ var t7_ gpu_digits_
+			/*line few.go:87*/ t6_, t7_ = gpu_addOf__(f_, p_, b_, o_, less_, gpu_magicFor__(f_, p_, top_), deep_)
+			/*line few.go:87*/ v_ := t6_
+			/*line few.go:87*/ d_ := t7_
 			t8_ := gpu_window_{hi_: max(w_.hi_, v_.hi_), lo_: min(w_.lo_, v_.lo_)}
-			/*line few.go:79*/ w_ = t8_
+			/*line few.go:88*/ w_ = t8_
 			s_ = gpu_with(s_, d_.a_, d_.b_, d_.c_)
 		}
 	}
 	return w_, gpu_valueOf(gpu_step__(f_, p_), s_, gpu_unit__(f_, p_, top_), deep_ || gpu_product_(p_))
-//line kernels_tandem.go:7346
+//line kernels_tandem.go:7504
+}
+
+func gpu_isDeep__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64) bool {
+	/*line terms.go:92*/ return (!gpu_product_(p_)) && (!gpu_fits__(f_, p_, w_, top_, false))
+//line kernels_tandem.go:7509
 }
 
 func gpu_sumOfWide__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) (gpu_Value, int64) {
-	/*line few.go:91*/ var v_ gpu_Value
+	/*line few.go:100*/ var v_ gpu_Value
 	_ = v_
-	/*line few.go:91*/ var special_ int64
+	/*line few.go:100*/ var special_ int64
 	_ = special_
-	/*line few.go:92*/ t2_ := gpu_reachOf__(f_, p_, t_, o_, less_, w_)
-	/*line few.go:92*/ all_ := t2_
+	/*line few.go:101*/ t2_ := gpu_reachOf__(f_, p_, t_, o_, less_, w_)
+	/*line few.go:101*/ all_ := t2_
 	s_ := gpu_short{}
-	/*line few.go:93*/ base_ := all_.top_
+	/*line few.go:102*/ base_ := all_.top_
 	for n_ := gpu_room(s_, base_-all_.least_); n_ > int64(0); n_ = gpu_room(s_, base_-all_.least_) {
 		base_ = base_ - n_
 		t3_ := gpu_sumOfDigits__(f_, p_, t_, o_, less_, base_, n_)
-		/*line few.go:96*/ s_ = gpu_shifted(s_, n_, t3_)
+		/*line few.go:105*/ s_ = gpu_shifted(s_, n_, t3_)
 	}
 	carry_ := int64(0)
-	/*line few.go:98*/ rest_ := int64(0)
+	/*line few.go:107*/ rest_ := int64(0)
 	for at_ := all_.least_; at_ < base_; {
 		n2_ := min(int64(48), base_-at_)
 		t4_ := gpu_sumOfDigits__(f_, p_, t_, o_, less_, at_, n2_)
-		/*line few.go:101*/ carry_ = carry_ + t4_
+		/*line few.go:110*/ carry_ = carry_ + t4_
 		rest_ = rest_ | (carry_ & ((support.Value(int64(1)) << (uint64(n2_))) - int64(1)))
 		carry_ = carry_ >> (uint64(n2_))
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7374
+//line kernels_tandem.go:7537
 }
 
 func gpu_sumOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, top_ int64, deep_ bool) (gpu_window_, gpu_Value) {
-	/*line few.go:71*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
+	/*line few.go:80*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
 	high_ := support.Div(int64(256), wide_)
 	w_ := gpu_nowhere_(f_)
-	/*line few.go:73*/ s_ := gpu_halves{}
-	/*line few.go:73*/ b_ := t_
+	/*line few.go:82*/ s_ := gpu_halves{}
+	/*line few.go:82*/ b_ := t_
 	for i_ := int64(0); i_ < t_.height_; i_ = i_ + high_ {
 		for j_ := int64(0); j_ < t_.width_; j_ = j_ + wide_ {
 			t2_ := t_.first_ + i_
-			/*line few.go:76*/ t3_ := t_.left_ + j_
-			/*line few.go:76*/ b_.first_ = t2_
-			/*line few.go:76*/ b_.left_ = t3_
+			/*line few.go:85*/ t3_ := t_.left_ + j_
+			/*line few.go:85*/ b_.first_ = t2_
+			/*line few.go:85*/ b_.left_ = t3_
 			t4_ := min(high_, t_.height_-i_)
-			/*line few.go:77*/ t5_ := min(wide_, t_.width_-j_)
-			/*line few.go:77*/ b_.height_ = t4_
-			/*line few.go:77*/ b_.width_ = t5_
+			/*line few.go:86*/ t5_ := min(wide_, t_.width_-j_)
+			/*line few.go:86*/ b_.height_ = t4_
+			/*line few.go:86*/ b_.width_ = t5_
 			var t6_ gpu_window_
-			/*line few.go:78*/ var t7_ gpu_digits
-			/*line few.go:78*/ t6_, t7_ = gpu_addOf___(f_, p_, b_, o_, less_, gpu_magicFor___(f_, p_, top_), deep_)
-			/*line few.go:78*/ v_ := t6_
-			/*line few.go:78*/ d_ := t7_
+			/*line few.go:87*/ var t7_ gpu_digits_
+			/*line few.go:87*/ t6_, t7_ = gpu_addOf___(f_, p_, b_, o_, less_, gpu_magicFor___(f_, p_, top_), deep_)
+			/*line few.go:87*/ v_ := t6_
+			/*line few.go:87*/ d_ := t7_
 			t8_ := gpu_window_{hi_: max(w_.hi_, v_.hi_), lo_: min(w_.lo_, v_.lo_)}
-			/*line few.go:79*/ w_ = t8_
+			/*line few.go:88*/ w_ = t8_
 			s_ = gpu_with(s_, d_.a_, d_.b_, d_.c_)
 		}
 	}
 	return w_, gpu_valueOf(gpu_step___(f_, p_), s_, gpu_unit___(f_, p_, top_), deep_ || gpu_product__(p_))
-//line kernels_tandem.go:7404
+//line kernels_tandem.go:7567
+}
+
+func gpu_isDeep___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64) bool {
+	/*line terms.go:92*/ return (!gpu_product__(p_)) && (!gpu_fits___(f_, p_, w_, top_, false))
+//line kernels_tandem.go:7572
 }
 
 func gpu_sumOfWide___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) (gpu_Value, int64) {
-	/*line few.go:91*/ var v_ gpu_Value
+	/*line few.go:100*/ var v_ gpu_Value
 	_ = v_
-	/*line few.go:91*/ var special_ int64
+	/*line few.go:100*/ var special_ int64
 	_ = special_
-	/*line few.go:92*/ t2_ := gpu_reachOf___(f_, p_, t_, o_, less_, w_)
-	/*line few.go:92*/ all_ := t2_
+	/*line few.go:101*/ t2_ := gpu_reachOf___(f_, p_, t_, o_, less_, w_)
+	/*line few.go:101*/ all_ := t2_
 	s_ := gpu_short{}
-	/*line few.go:93*/ base_ := all_.top_
+	/*line few.go:102*/ base_ := all_.top_
 	for n_ := gpu_room(s_, base_-all_.least_); n_ > int64(0); n_ = gpu_room(s_, base_-all_.least_) {
 		base_ = base_ - n_
 		t3_ := gpu_sumOfDigits___(f_, p_, t_, o_, less_, base_, n_)
-		/*line few.go:96*/ s_ = gpu_shifted(s_, n_, t3_)
+		/*line few.go:105*/ s_ = gpu_shifted(s_, n_, t3_)
 	}
 	carry_ := int64(0)
-	/*line few.go:98*/ rest_ := int64(0)
+	/*line few.go:107*/ rest_ := int64(0)
 	for at_ := all_.least_; at_ < base_; {
 		n2_ := min(int64(48), base_-at_)
 		t4_ := gpu_sumOfDigits___(f_, p_, t_, o_, less_, at_, n2_)
-		/*line few.go:101*/ carry_ = carry_ + t4_
+		/*line few.go:110*/ carry_ = carry_ + t4_
 		rest_ = rest_ | (carry_ & ((support.Value(int64(1)) << (uint64(n2_))) - int64(1)))
 		carry_ = carry_ >> (uint64(n2_))
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7432
+//line kernels_tandem.go:7600
 }
 
 func gpu_none(t_ gpu_ends32) gpu_ends {
 	/*line fold.go:66*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:66*/ return t2_
-//line kernels_tandem.go:7438
+//line kernels_tandem.go:7606
 }
 
 func gpu_with_(t_ gpu_ends32, s_ gpu_ends, x_ float32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:88*/ k_ := gpu_key32(x_)
 	t4_ := gpu_ends{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:89*/ return t4_
-//line kernels_tandem.go:7445
+//line kernels_tandem.go:7613
 }
 
 func gpu_merge(s_ gpu_state, kind_ int64, t_ gpu_state) gpu_state {
@@ -7459,12 +7627,12 @@ func gpu_merge(s_ gpu_state, kind_ int64, t_ gpu_state) gpu_state {
 		}
 	}
 	/*line fold.go:41*/ return s_
-//line kernels_tandem.go:7463
+//line kernels_tandem.go:7631
 }
 
 func gpu_kind(t_ gpu_ends32) int64 {
 	/*line fold.go:56*/ return int64(0)
-//line kernels_tandem.go:7468
+//line kernels_tandem.go:7636
 }
 
 func gpu_of(t_ gpu_value32, s_ gpu_state, order_ int64) float32 {
@@ -7473,25 +7641,25 @@ func gpu_of(t_ gpu_value32, s_ gpu_state, order_ int64) float32 {
 	}
 	k_ := gpu_chosen(s_, order_)
 	return math.Float32frombits(uint32((k_ ^ ((k_ >> (63)) & int64(2147483647)))))
-//line kernels_tandem.go:7477
+//line kernels_tandem.go:7645
 }
 
 func gpu_none_(t_ gpu_ends64) gpu_ends_ {
 	/*line fold.go:67*/ t2_ := gpu_ends_{a_: int64(-9223372036854775808), b_: int64(9223372036854775807)}
 	/*line fold.go:67*/ return t2_
-//line kernels_tandem.go:7483
+//line kernels_tandem.go:7651
 }
 
 func gpu_with__(t_ gpu_ends64, s_ gpu_ends_, x_ float64, t2_ int64, t3_ int64) gpu_ends_ {
 	/*line fold.go:93*/ k_ := gpu_key64(x_)
 	t4_ := gpu_ends_{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:94*/ return t4_
-//line kernels_tandem.go:7490
+//line kernels_tandem.go:7658
 }
 
 func gpu_kind_(t_ gpu_ends64) int64 {
 	/*line fold.go:57*/ return int64(0)
-//line kernels_tandem.go:7495
+//line kernels_tandem.go:7663
 }
 
 func gpu_of_(t_ gpu_value64, s_ gpu_state, order_ int64) float64 {
@@ -7500,13 +7668,13 @@ func gpu_of_(t_ gpu_value64, s_ gpu_state, order_ int64) float64 {
 	}
 	k_ := gpu_chosen(s_, order_)
 	return math.Float64frombits(uint64((k_ ^ ((k_ >> (63)) & int64(9223372036854775807)))))
-//line kernels_tandem.go:7504
+//line kernels_tandem.go:7672
 }
 
 func gpu_none__(t_ gpu_first32) gpu_ends {
 	/*line fold.go:70*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:70*/ return t2_
-//line kernels_tandem.go:7510
+//line kernels_tandem.go:7678
 }
 
 func gpu_with___(t_ gpu_first32, s_ gpu_ends, x_ float32, index_ int32, order_ int32) gpu_ends {
@@ -7515,12 +7683,12 @@ func gpu_with___(t_ gpu_first32, s_ gpu_ends, x_ float32, index_ int32, order_ i
 		k_ = int32(2147483647)
 	}
 	return gpu_above(s_, k_, index_)
-//line kernels_tandem.go:7519
+//line kernels_tandem.go:7687
 }
 
 func gpu_kind__(t_ gpu_first32) int64 {
 	/*line fold.go:60*/ return int64(1)
-//line kernels_tandem.go:7524
+//line kernels_tandem.go:7692
 }
 
 func gpu_put__(c_ gpu_Matrix__, o_ int64, v_ int32) {
@@ -7529,7 +7697,7 @@ func gpu_put__(c_ gpu_Matrix__, o_ int64, v_ int32) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:7533
+//line kernels_tandem.go:7701
 }
 
 func gpu_of__(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
@@ -7537,13 +7705,13 @@ func gpu_of__(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
 		return int32(0)
 	}
 	return int32(s_.b_)
-//line kernels_tandem.go:7541
+//line kernels_tandem.go:7709
 }
 
 func gpu_none___(t_ gpu_first64) gpu_ends_ {
 	/*line fold.go:71*/ t2_ := gpu_ends_{a_: int64(-9223372036854775808), b_: int64(9223372036854775807)}
 	/*line fold.go:71*/ return t2_
-//line kernels_tandem.go:7547
+//line kernels_tandem.go:7715
 }
 
 func gpu_with____(t_ gpu_first64, s_ gpu_ends_, x_ float64, index_ int64, order_ int64) gpu_ends_ {
@@ -7552,78 +7720,78 @@ func gpu_with____(t_ gpu_first64, s_ gpu_ends_, x_ float64, index_ int64, order_
 		k_ = int64(9223372036854775807)
 	}
 	return gpu_above_(s_, k_, index_)
-//line kernels_tandem.go:7556
+//line kernels_tandem.go:7724
 }
 
 func gpu_kind___(t_ gpu_first64) int64 {
 	/*line fold.go:61*/ return int64(1)
-//line kernels_tandem.go:7561
+//line kernels_tandem.go:7729
 }
 
 func gpu_none____(t_ gpu_endsInt) gpu_ends {
 	/*line fold.go:68*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:68*/ return t2_
-//line kernels_tandem.go:7567
+//line kernels_tandem.go:7735
 }
 
 func gpu_with_____(t_ gpu_endsInt, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:98*/ t4_ := gpu_ends{a_: max(s_.a_, x_), b_: min(s_.b_, x_)}
 	/*line fold.go:98*/ return t4_
-//line kernels_tandem.go:7573
+//line kernels_tandem.go:7741
 }
 
 func gpu_kind____(t_ gpu_endsInt) int64 {
 	/*line fold.go:58*/ return int64(0)
-//line kernels_tandem.go:7578
+//line kernels_tandem.go:7746
 }
 
 func gpu_of___(t_ gpu_valueInt, s_ gpu_state, order_ int64) int32 {
 	/*line fold.go:266*/ return int32(gpu_chosen(s_, order_))
-//line kernels_tandem.go:7583
+//line kernels_tandem.go:7751
 }
 
 func gpu_none_____(t_ gpu_firstInt) gpu_ends {
 	/*line fold.go:72*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:72*/ return t2_
-//line kernels_tandem.go:7589
+//line kernels_tandem.go:7757
 }
 
 func gpu_with______(t_ gpu_firstInt, s_ gpu_ends, x_ int32, index_ int32, order_ int32) gpu_ends {
 	/*line fold.go:126*/ return gpu_above(s_, x_^order_, index_)
-//line kernels_tandem.go:7594
+//line kernels_tandem.go:7762
 }
 
 func gpu_kind_____(t_ gpu_firstInt) int64 {
 	/*line fold.go:62*/ return int64(1)
-//line kernels_tandem.go:7599
+//line kernels_tandem.go:7767
 }
 
 func gpu_none______(t_ gpu_add32) gpu_ends {
 	/*line fold.go:73*/ t2_ := gpu_ends{}
 	/*line fold.go:73*/ return t2_
-//line kernels_tandem.go:7605
+//line kernels_tandem.go:7773
 }
 
 func gpu_with_______(t_ gpu_add32, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:136*/ t4_ := gpu_ends{a_: s_.a_ + x_, b_: int32(0)}
 	/*line fold.go:136*/ return t4_
-//line kernels_tandem.go:7611
+//line kernels_tandem.go:7779
 }
 
 func gpu_kind______(t_ gpu_add32) int64 {
 	/*line fold.go:63*/ return int64(2)
-//line kernels_tandem.go:7616
+//line kernels_tandem.go:7784
 }
 
 func gpu_of____(t_ gpu_total, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:268*/ return int32(s_.a_)
-//line kernels_tandem.go:7621
+//line kernels_tandem.go:7789
 }
 
 func gpu_none_______(t_ gpu_count) gpu_ends {
 	/*line fold.go:74*/ t2_ := gpu_ends{}
 	/*line fold.go:74*/ return t2_
-//line kernels_tandem.go:7627
+//line kernels_tandem.go:7795
 }
 
 func gpu_with________(t_ gpu_count, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
@@ -7631,18 +7799,18 @@ func gpu_with________(t_ gpu_count, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) 
 		s_.a_ = s_.a_ + int32(1)
 	}
 	return s_
-//line kernels_tandem.go:7635
+//line kernels_tandem.go:7803
 }
 
 func gpu_kind_______(t_ gpu_count) int64 {
 	/*line fold.go:64*/ return int64(2)
-//line kernels_tandem.go:7640
+//line kernels_tandem.go:7808
 }
 
 func gpu_none________(t_ gpu_endsBool) gpu_ends {
 	/*line fold.go:69*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:69*/ return t2_
-//line kernels_tandem.go:7646
+//line kernels_tandem.go:7814
 }
 
 func gpu_with_________(t_ gpu_endsBool, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
@@ -7652,12 +7820,12 @@ func gpu_with_________(t_ gpu_endsBool, s_ gpu_ends, x_ bool, t2_ int32, t3_ int
 	}
 	t4_ := gpu_ends{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:106*/ return t4_
-//line kernels_tandem.go:7656
+//line kernels_tandem.go:7824
 }
 
 func gpu_kind________(t_ gpu_endsBool) int64 {
 	/*line fold.go:59*/ return int64(0)
-//line kernels_tandem.go:7661
+//line kernels_tandem.go:7829
 }
 
 func gpu_put___(c_ gpu_Matrix___, o_ int64, v_ bool) {
@@ -7666,12 +7834,19 @@ func gpu_put___(c_ gpu_Matrix___, o_ int64, v_ bool) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:7670
+//line kernels_tandem.go:7838
 }
 
 func gpu_of_____(t_ gpu_truth, s_ gpu_state, order_ int64) bool {
 	/*line fold.go:267*/ return gpu_chosen(s_, order_) > int64(0)
-//line kernels_tandem.go:7675
+//line kernels_tandem.go:7843
+}
+
+func gpu_clearWords(words_ []int64, at_ gpu_Place) {
+	/*line prefix.go:67*/ for t_, k_ := at_.N_+int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
+		words_[at_.At_+(k_*at_.Step_)] = int64(0)
+	}
+//line kernels_tandem.go:7850
 }
 
 func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
@@ -7683,13 +7858,13 @@ func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
 		gpu_AddPart_(words_, at_, t_.exp_-bottom_, v_, k_)
 	}
 	words_[at_.At_+(at_.N_*at_.Step_)] = words_[at_.At_+(at_.N_*at_.Step_)] | t_.special_
-//line kernels_tandem.go:7687
+//line kernels_tandem.go:7862
 }
 
 func gpu_term(f_ gpu_single, x_ float32) gpu_wide {
 	/*line prefix.go:16*/ t_ := gpu_one{}
 	/*line prefix.go:16*/ return gpu_exactly(f_, t_, x_, float32(1))
-//line kernels_tandem.go:7693
+//line kernels_tandem.go:7868
 }
 
 func gpu_Carry(w_ []int64, at_ gpu_Place) {
@@ -7700,33 +7875,33 @@ func gpu_Carry(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:7704
+//line kernels_tandem.go:7879
 }
 
 func gpu_term_(f_ gpu_double, x_ float64) gpu_wide {
 	/*line prefix.go:17*/ t_ := gpu_one{}
 	/*line prefix.go:17*/ return gpu_exactly_(f_, t_, x_, float64(1))
-//line kernels_tandem.go:7710
+//line kernels_tandem.go:7885
 }
 
 func gpu_words__(t_ gpu_integer) int64 {
 	/*line prefix.go:36*/ return int64(4)
-//line kernels_tandem.go:7715
+//line kernels_tandem.go:7890
 }
 
 func gpu_term__(t_ gpu_integer, x_ int32) gpu_wide {
 	/*line prefix.go:40*/ t2_ := gpu_wide{lo_: uint64(max(int64(x_), -int64(x_))), neg_: x_ < int32(0)}
 	/*line prefix.go:40*/ return t2_
-//line kernels_tandem.go:7721
+//line kernels_tandem.go:7896
 }
 
 func gpu_bottom__(t_ gpu_integer) int64 {
 	/*line prefix.go:37*/ return int64(0)
-//line kernels_tandem.go:7726
+//line kernels_tandem.go:7901
 }
 
 func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
-	/*line prefix.go:74*/ t_ := gpu_Top_(words_, at_, bottom_)
+	/*line prefix.go:74*/ t_ := gpu_Top(words_, at_, bottom_)
 	/*line prefix.go:74*/ v_ := t_
 	if v_.Neg_ {
 		for t2_, k_ := at_.N_, int64(0); k_ < t2_; k_ = k_ + int64(1) {
@@ -7734,7 +7909,7 @@ func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		}
 	}
 	return v_
-//line kernels_tandem.go:7738
+//line kernels_tandem.go:7913
 }
 
 func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
@@ -7750,13 +7925,13 @@ func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
 	}
 	t_ := gpu_reach{least_: min(r_.least_, least_), top_: max(r_.top_, v_.Exp_+int64(128)), special_: r_.special_}
 	/*line short.go:112*/ return t_
-//line kernels_tandem.go:7754
+//line kernels_tandem.go:7929
 }
 
 func gpu_noReach() gpu_reach {
 	/*line short.go:89*/ t_ := gpu_reach{least_: int64(1048576), top_: int64(-1048576)}
 	/*line short.go:89*/ return t_
-//line kernels_tandem.go:7760
+//line kernels_tandem.go:7935
 }
 
 func gpu_with__________(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
@@ -7768,12 +7943,12 @@ func gpu_with__________(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
 		/*line short.go:95*/ r_.top_ = t3_
 	}
 	return r_
-//line kernels_tandem.go:7772
+//line kernels_tandem.go:7947
 }
 
 func gpu_fits____(r_ gpu_reach, n_ int64) bool {
 	/*line short.go:116*/ return (r_.top_ + int64(bits.Len64(uint64(n_)))) <= (r_.least_ + int64(127))
-//line kernels_tandem.go:7777
+//line kernels_tandem.go:7952
 }
 
 func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
@@ -7798,7 +7973,7 @@ func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
 		/*line short.go:76*/ return t8_
 	}
 	return s_
-//line kernels_tandem.go:7802
+//line kernels_tandem.go:7977
 }
 
 func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
@@ -7831,7 +8006,7 @@ func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
 	/*line short.go:23*/ h2_ := t13_
 	t15_ := gpu_short{hi_: h2_, lo_: l2_}
 	/*line short.go:24*/ return t15_
-//line kernels_tandem.go:7835
+//line kernels_tandem.go:8010
 }
 
 func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
@@ -7839,7 +8014,7 @@ func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
 		return gpu_value_(f_, special_)
 	}
 	return gpu_round(f_, v_)
-//line kernels_tandem.go:7843
+//line kernels_tandem.go:8018
 }
 
 func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
@@ -7857,7 +8032,7 @@ func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
 		return gpu_NewValue(hi_, lo_, base_, true)
 	}
 	return gpu_NewValue(s_.hi_, s_.lo_, base_, false)
-//line kernels_tandem.go:7861
+//line kernels_tandem.go:8036
 }
 
 func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
@@ -7865,7 +8040,7 @@ func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
 		return gpu_value__(f_, special_)
 	}
 	return gpu_round_(f_, v_)
-//line kernels_tandem.go:7869
+//line kernels_tandem.go:8044
 }
 
 func gpu_of________(t_ gpu_integer, v_ gpu_Value, t2_ int64) int32 {
@@ -7875,7 +8050,7 @@ func gpu_of________(t_ gpu_integer, v_ gpu_Value, t2_ int64) int32 {
 		return -m_
 	}
 	return m_
-//line kernels_tandem.go:7879
+//line kernels_tandem.go:8054
 }
 
 func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float32 {
@@ -7900,9 +8075,9 @@ func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_
 	for i3_ := k_; i3_ < end_; i3_ = i3_ + int64(1) {
 		gpu_addWords(words_, at_, gpu_term(f_, x_.Data_[(int64(order_[i3_])*x_.Stride_)+j_]), gpu_bottom(f_))
 	}
-	t3_ := gpu_Top_(words_, at_, gpu_bottom(f_))
+	t3_ := gpu_Top(words_, at_, gpu_bottom(f_))
 	/*line prefix.go:214*/ return gpu_of______(f_, t3_, special_)
-//line kernels_tandem.go:7906
+//line kernels_tandem.go:8081
 }
 
 func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float64 {
@@ -7927,9 +8102,9 @@ func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, orde
 	for i3_ := k_; i3_ < end_; i3_ = i3_ + int64(1) {
 		gpu_addWords(words_, at_, gpu_term_(f_, x_.Data_[(int64(order_[i3_])*x_.Stride_)+j_]), gpu_bottom_(f_))
 	}
-	t3_ := gpu_Top_(words_, at_, gpu_bottom_(f_))
+	t3_ := gpu_Top(words_, at_, gpu_bottom_(f_))
 	/*line prefix.go:214*/ return gpu_of_______(f_, t3_, special_)
-//line kernels_tandem.go:7933
+//line kernels_tandem.go:8108
 }
 
 func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) int32 {
@@ -7954,23 +8129,23 @@ func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, ord
 	for i3_ := k_; i3_ < end_; i3_ = i3_ + int64(1) {
 		gpu_addWords(words_, at_, gpu_term__(f_, x_.Data_[(int64(order_[i3_])*x_.Stride_)+j_]), gpu_bottom__(f_))
 	}
-	t3_ := gpu_Top_(words_, at_, gpu_bottom__(f_))
+	t3_ := gpu_Top(words_, at_, gpu_bottom__(f_))
 	/*line prefix.go:214*/ return gpu_of________(f_, t3_, special_)
-//line kernels_tandem.go:7960
+//line kernels_tandem.go:8135
 }
 
 func gpu_integersOf(parts_ []int64, at_ int64, step_ int64) gpu_halves {
-//line round.go:51
-	t_ := gpu_halves{lower_: gpu_digits{a_: parts_[at_], b_: parts_[at_+(int64(2)*step_)], c_: parts_[at_+(int64(4)*step_)]}, upper_: gpu_digits{a_: parts_[at_+step_], b_: parts_[at_+(int64(3)*step_)], c_: parts_[at_+(int64(5)*step_)]}}
-	/*line round.go:51*/ return t_
-//line kernels_tandem.go:7967
+//line round.go:52
+	t_ := gpu_halves{lower_: gpu_digits_{a_: parts_[at_], b_: parts_[at_+(int64(2)*step_)], c_: parts_[at_+(int64(4)*step_)]}, upper_: gpu_digits_{a_: parts_[at_+step_], b_: parts_[at_+(int64(3)*step_)], c_: parts_[at_+(int64(5)*step_)]}}
+	/*line round.go:52*/ return t_
+//line kernels_tandem.go:8142
 }
 
 func gpu_and(t_ gpu_halves, u_ gpu_halves) gpu_halves {
 //line terms.go:232
-	t2_ := gpu_halves{lower_: gpu_digits{a_: t_.lower_.a_ + u_.lower_.a_, b_: t_.lower_.b_ + u_.lower_.b_, c_: t_.lower_.c_ + u_.lower_.c_}, upper_: gpu_digits{a_: t_.upper_.a_ + u_.upper_.a_, b_: t_.upper_.b_ + u_.upper_.b_, c_: t_.upper_.c_ + u_.upper_.c_}}
+	t2_ := gpu_halves{lower_: gpu_digits_{a_: t_.lower_.a_ + u_.lower_.a_, b_: t_.lower_.b_ + u_.lower_.b_, c_: t_.lower_.c_ + u_.lower_.c_}, upper_: gpu_digits_{a_: t_.upper_.a_ + u_.upper_.a_, b_: t_.upper_.b_ + u_.upper_.b_, c_: t_.upper_.c_ + u_.upper_.c_}}
 	/*line terms.go:232*/ return t2_
-//line kernels_tandem.go:7974
+//line kernels_tandem.go:8149
 }
 
 func gpu_countOf(state_ int64) (int64, int64, bool) {
@@ -7981,116 +8156,69 @@ func gpu_countOf(state_ int64) (int64, int64, bool) {
 	/*line along.go:170*/ var deep_ bool
 	_ = deep_
 	/*line along.go:171*/ return state_ >> (7), (state_ >> (1)) & int64(63), (state_ & int64(1)) != int64(0)
-//line kernels_tandem.go:7985
+//line kernels_tandem.go:8160
 }
 
 func gpu_inWords(parts_ []int64, at_ gpu_Place, bottom_ int64) int64 {
-	/*line round.go:59*/ special_ := parts_[at_.At_+(int64(136)*at_.Step_)]
+	/*line round.go:60*/ special_ := parts_[at_.At_+(int64(136)*at_.Step_)]
 	if special_ != int64(256) {
 		return special_
 	}
 	t_ := gpu_integersOf(parts_, at_.At_, at_.Step_)
-	/*line round.go:63*/ s_ := t_
+	/*line round.go:64*/ s_ := t_
 	var t2_ int64
-	/*line round.go:64*/ var t3_ int64
-	/*line round.go:64*/ var t4_ bool
+	/*line round.go:65*/ var t3_ int64
+	/*line round.go:65*/ var t4_ bool
 	_ = t4_
-	/*line round.go:64*/ t2_, t3_, t4_ = gpu_countOf(parts_[at_.At_+(int64(6)*at_.Step_)])
-	/*line round.go:64*/ base_ := t2_
-	/*line round.go:64*/ step_ := t3_
+	/*line round.go:65*/ t2_, t3_, t4_ = gpu_countOf(parts_[at_.At_+(int64(6)*at_.Step_)])
+	/*line round.go:65*/ base_ := t2_
+	/*line round.go:65*/ step_ := t3_
 	gpu_clearWords(parts_, at_)
 	gpu_addHalves(parts_, at_, s_, base_-bottom_, step_)
 	return int64(0)
-//line kernels_tandem.go:8005
-}
-
-func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
-	/*line ../../../internal/superacc/value.go:25*/ gpu_Carry(w_, at_)
-	v_ := gpu_Value{Neg_: w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] < int64(0)}
-	if v_.Neg_ {
-		for t_, k_ := at_.N_, int64(0); k_ < t_; k_ = k_ + int64(1) {
-			w_[at_.At_+(k_*at_.Step_)] = w_[at_.At_+(k_*at_.Step_)] * int64(-1)
-		}
-		gpu_Carry(w_, at_)
-	}
-	k2_ := at_.N_ - int64(1)
-	for (k2_ > int64(0)) && (w_[at_.At_+(k2_*at_.Step_)] == int64(0)) {
-		k2_ = k2_ - int64(1)
-	}
-	t2_ := gpu_digit__(w_, at_, k2_)
-	/*line ../../../internal/superacc/value.go:37*/ t3_ := gpu_digit__(w_, at_, k2_-int64(1))
-	/*line ../../../internal/superacc/value.go:37*/ t4_ := gpu_digit__(w_, at_, k2_-int64(2))
-	/*line ../../../internal/superacc/value.go:37*/ t5_ := gpu_digit__(w_, at_, k2_-int64(3))
-	/*line ../../../internal/superacc/value.go:37*/ t6_ := gpu_digit__(w_, at_, k2_-int64(4))
-	/*line ../../../internal/superacc/value.go:37*/ a_ := t2_
-	/*line ../../../internal/superacc/value.go:37*/ b_ := t3_
-	/*line ../../../internal/superacc/value.go:37*/ c_ := t4_
-	/*line ../../../internal/superacc/value.go:37*/ d_ := t5_
-	/*line ../../../internal/superacc/value.go:37*/ e_ := t6_
-	if a_ == uint64(0) {
-		return v_
-	}
-	z_ := uint64(int64(bits.LeadingZeros32(uint32(a_))))
-	v_.Hi_ = ((a_ << (uint64(32) + z_)) | (b_ << (z_))) | (c_ >> (uint64(32) - z_))
-	v_.Lo_ = ((c_ << (uint64(32) + z_)) | (d_ << (z_))) | (e_ >> (uint64(32) - z_))
-	v_.Exp_ = ((int64(32) * (k2_ - int64(3))) + bottom_) - int64(z_)
-	v_.Rest_ = (e_ << (uint64(32) + z_)) != uint64(0)
-	for i_ := int64(0); (i_ < (k2_ - int64(4))) && (!v_.Rest_); i_ = i_ + int64(1) {
-		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
-	}
-	return v_
-//line kernels_tandem.go:8043
-}
-
-func gpu_bias(t_ gpu_single) int64 {
-	/*line format.go:33*/ return int64(127)
-//line kernels_tandem.go:8048
+//line kernels_tandem.go:8180
 }
 
 func gpu_nowhere(f_ gpu_single) gpu_window {
 	/*line terms.go:54*/ t_ := gpu_window{lo_: gpu_most(f_)}
 	/*line terms.go:54*/ return t_
-//line kernels_tandem.go:8054
+//line kernels_tandem.go:8186
 }
 
-func gpu_none_________(f_ gpu_single, p_ gpu_one, m_ gpu_magic) gpu_digits_ {
-	/*line terms.go:167*/ var d_ gpu_digits_
+func gpu_none_________(f_ gpu_single, p_ gpu_one, m_ gpu_magic) gpu_digits {
+	/*line terms.go:167*/ var d_ gpu_digits
 	if gpu_added(f_, p_) {
-		t_ := gpu_digits_{a_: gpu_bits(f_, m_.a_), b_: gpu_bits(f_, m_.b_), c_: gpu_bits(f_, m_.c_)}
+		t_ := gpu_digits{a_: gpu_bits(f_, m_.a_), b_: gpu_bits(f_, m_.b_), c_: gpu_bits(f_, m_.c_)}
 		/*line terms.go:169*/ return t_
 	}
 	return d_
-//line kernels_tandem.go:8064
+//line kernels_tandem.go:8196
 }
 
-func gpu_factorsIn(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, i_ int64, j_ int64) (float32, float32) {
-	/*line few.go:122*/ var u_ float32
+func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ float32, mask_ int32) (float32, float32) {
+	/*line along.go:230*/ var u_ float32
 	_ = u_
-	/*line few.go:122*/ var v_ float32
+	/*line along.go:230*/ var v_ float32
 	_ = v_
-	/*line few.go:123*/ t2_ := gpu_element(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-	/*line few.go:123*/ x_ := t2_
-	/*line few.go:123*/ y_ := float32(0)
-	if gpu_product(p_) || gpu_exact(p_) {
-		t3_ := gpu_element(t_.y_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-		/*line few.go:125*/ y_ = t3_
+	if gpu_exact(p_) {
+		return float32((x_ - shift_) * (y_ - shift_)), float32(1)
 	}
-	var t4_ float32
-	/*line few.go:127*/ var t5_ float32
-	/*line few.go:127*/ t4_, t5_ = gpu_factorsOf(f_, p_, x_, y_, less_, t_.mask_)
-	/*line few.go:127*/ return t4_, t5_
-//line kernels_tandem.go:8083
+	if gpu_product(p_) {
+		return x_ - shift_, y_ - shift_
+	}
+	return gpu_from(f_, gpu_bits(f_, x_)&mask_), float32(1)
+//line kernels_tandem.go:8211
 }
 
 func gpu_with___________(w_ gpu_window, most_ int32, m_ int32) gpu_window {
 	/*line terms.go:58*/ t_ := gpu_window{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
 	/*line terms.go:58*/ return t_
-//line kernels_tandem.go:8089
+//line kernels_tandem.go:8217
 }
 
 func gpu_most(t_ gpu_single) int32 {
 	/*line format.go:39*/ return int32(2147483647)
-//line kernels_tandem.go:8094
+//line kernels_tandem.go:8222
 }
 
 func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
@@ -8101,14 +8229,14 @@ func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
 		}
 	}
 	return m_
-//line kernels_tandem.go:8105
+//line kernels_tandem.go:8233
 }
 
-func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32, m_ gpu_magic, deep_ bool) gpu_digits_ {
+func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits, x_ float32, y_ float32, m_ gpu_magic, deep_ bool) gpu_digits {
 	/*line terms.go:178*/ if gpu_added(f_, p_) {
 		t_ := gpu_magic{a_: gpu_from(f_, d_.a_), b_: gpu_from(f_, d_.b_), c_: gpu_from(f_, d_.c_)}
 		/*line terms.go:179*/ m_ = t_
-		t2_ := gpu_digits_{}
+		t2_ := gpu_digits{}
 		/*line terms.go:180*/ d_ = t2_
 	}
 	term_ := gpu_near(p_, x_, y_)
@@ -8127,10 +8255,29 @@ func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32
 		d_.c_ = d_.c_ + gpu_bits(f_, (lower_-(z_-m_.b_))+m_.c_)
 	}
 	return d_
-//line kernels_tandem.go:8131
+//line kernels_tandem.go:8259
 }
 
-func gpu_without(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, n_ int32, m_ gpu_magic, deep_ bool) gpu_digits_ {
+func gpu_factorsIn(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, i_ int64, j_ int64) (float32, float32) {
+	/*line few.go:131*/ var u_ float32
+	_ = u_
+	/*line few.go:131*/ var v_ float32
+	_ = v_
+	/*line few.go:132*/ t2_ := gpu_element(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
+	/*line few.go:132*/ x_ := t2_
+	/*line few.go:132*/ y_ := float32(0)
+	if gpu_product(p_) || gpu_exact(p_) {
+		t3_ := gpu_element(t_.y_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
+		/*line few.go:134*/ y_ = t3_
+	}
+	var t4_ float32
+	/*line few.go:136*/ var t5_ float32
+	/*line few.go:136*/ t4_, t5_ = gpu_factorsOf(f_, p_, x_, y_, less_, t_.mask_)
+	/*line few.go:136*/ return t4_, t5_
+//line kernels_tandem.go:8278
+}
+
+func gpu_without(f_ gpu_single, p_ gpu_one, d_ gpu_digits, n_ int32, m_ gpu_magic, deep_ bool) gpu_digits {
 	/*line terms.go:204*/ if gpu_added(f_, p_) {
 		n_ = int32(1)
 	}
@@ -8138,34 +8285,21 @@ func gpu_without(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, n_ int32, m_ gpu_mag
 	/*line terms.go:207*/ b_ := n_ * gpu_bits(f_, m_.b_)
 	/*line terms.go:207*/ c_ := n_ * gpu_bits(f_, m_.c_)
 	if gpu_product(p_) {
-		t_ := gpu_digits_{a_: d_.a_ - a_, b_: d_.b_ - (int32(2) * b_), c_: d_.c_ - c_}
+		t_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - (int32(2) * b_), c_: d_.c_ - c_}
 		/*line terms.go:209*/ return t_
 	}
 	if deep_ {
-		t2_ := gpu_digits_{a_: d_.a_ - a_, b_: d_.b_ - b_, c_: d_.c_ - c_}
+		t2_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - b_, c_: d_.c_ - c_}
 		/*line terms.go:212*/ return t2_
 	}
-	t3_ := gpu_digits_{a_: d_.a_ - a_, b_: d_.b_ - b_}
+	t3_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - b_}
 	/*line terms.go:214*/ return t3_
-//line kernels_tandem.go:8151
-}
-
-func gpu_headroom(f_ gpu_single, p_ gpu_one) int64 {
-	/*line terms.go:134*/ if gpu_added(f_, p_) {
-		return int64(8)
-	}
-	return int64(0)
-//line kernels_tandem.go:8159
-}
-
-func gpu_power(t_ gpu_single, field_ int64) float32 {
-	/*line format.go:38*/ return math.Float32frombits(uint32(field_) << (23))
-//line kernels_tandem.go:8164
+//line kernels_tandem.go:8298
 }
 
 func gpu_field(t_ gpu_single, bits_ int32) int64 {
 	/*line format.go:40*/ return int64((bits_ >> (23)))
-//line kernels_tandem.go:8169
+//line kernels_tandem.go:8303
 }
 
 func gpu_leastTop(f_ gpu_single, p_ gpu_one, deep_ bool) int64 {
@@ -8173,741 +8307,56 @@ func gpu_leastTop(f_ gpu_single, p_ gpu_one, deep_ bool) int64 {
 		return ((int64(2) * gpu_step(f_, p_)) - gpu_headroom(f_, p_)) - int64(1)
 	}
 	return (gpu_step(f_, p_) - gpu_headroom(f_, p_)) - int64(1)
-//line kernels_tandem.go:8177
+//line kernels_tandem.go:8311
 }
 
-func gpu_exact(t_ gpu_one) bool {
-	/*line terms.go:21*/ return false
-//line kernels_tandem.go:8182
+func gpu_magicFor(f_ gpu_single, p_ gpu_one, top_ int64) gpu_magic {
+	/*line terms.go:157*/ first_ := (top_ + int64(2)) + gpu_headroom(f_, p_)
+	/*line terms.go:157*/ down_ := gpu_step(f_, p_)
+	t_ := gpu_magic{a_: float32(float32(1.5) * gpu_power(f_, first_)), b_: float32(float32(1.5) * gpu_power(f_, first_-down_)), c_: float32(float32(1.5) * gpu_power(f_, first_-(int64(2)*down_)))}
+	/*line terms.go:158*/ return t_
+//line kernels_tandem.go:8319
 }
 
-func gpu_precision(t_ gpu_single) int64 {
-	/*line format.go:32*/ return int64(24)
-//line kernels_tandem.go:8187
+func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) int64 {
+	/*line across.go:129*/ t2_ := gpu_reachOf(f_, p_, t_, o_, less_, w_)
+	/*line across.go:129*/ r_ := t2_
+	for base_ := r_.least_; base_ < r_.top_; base_ = base_ + int64(48) {
+		t3_ := gpu_sumOfDigits(f_, p_, t_, o_, less_, base_, int64(48))
+		/*line across.go:131*/ s_ := t3_
+		for k_ := int64(0); k_ < int64(3); k_ = k_ + int64(1) {
+			gpu_AddPart_(parts_, words_, base_-gpu_bottom(f_), s_, k_)
+		}
+	}
+	return r_.special_
+//line kernels_tandem.go:8333
 }
 
 func gpu_addHalves(parts_ []int64, words_ gpu_Place, s_ gpu_halves, at_ int64, step_ int64) {
-	/*line across.go:74*/ for k_ := int64(0); k_ < int64(6); k_ = k_ + int64(1) {
+	/*line across.go:117*/ for k_ := int64(0); k_ < int64(6); k_ = k_ + int64(1) {
 		for n_ := int64(0); n_ < int64(3); n_ = n_ + int64(1) {
 			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, step_, k_), gpu_part(s_, k_), n_)
 		}
 	}
-//line kernels_tandem.go:8196
-}
-
-func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) gpu_reach {
-	/*line few.go:142*/ if (!gpu_product(p_)) && (gpu_field(f_, w_.hi_) <= (int64(2) * gpu_bias(f_))) {
-		return gpu_reachIn(f_, w_)
-	}
-	r_ := gpu_noReach()
-	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
-		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-			var t4_ float32
-			/*line few.go:148*/ var t5_ float32
-			/*line few.go:148*/ t4_, t5_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:148*/ u_ := t4_
-			/*line few.go:148*/ v_ := t5_
-			r_ = gpu_with__________(r_, gpu_exactly(f_, p_, u_, v_), gpu_size(f_, p_))
-		}
-	}
-	return r_
-//line kernels_tandem.go:8215
-}
-
-func gpu_sumOfDigits(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
-	/*line few.go:168*/ s_ := int64(0)
-	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
-		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-			var t4_ float32
-			/*line few.go:171*/ var t5_ float32
-			/*line few.go:171*/ t4_, t5_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:171*/ u_ := t4_
-			/*line few.go:171*/ v_ := t5_
-			s_ = s_ + gpu_digit(gpu_exactly(f_, p_, u_, v_), base_, uint64(bits_))
-		}
-	}
-	return s_
-//line kernels_tandem.go:8231
-}
-
-func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
-	/*line ../../../internal/superacc/superacc.go:24*/ m_ := uint64(max(v_, -v_))
-	/*line ../../../internal/superacc/superacc.go:24*/ s_ := (p_ & int64(31)) - (int64(32) * k_)
-	m_ = ((m_ << (uint64(s_))) | (m_ >> (uint64((-s_))))) & uint64(4294967295)
-	if v_ < int64(0) {
-		m_ = -m_
-	}
-	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:8242
-}
-
-func gpu_bias_(t_ gpu_double) int64 {
-	/*line format.go:47*/ return int64(1023)
-//line kernels_tandem.go:8247
-}
-
-func gpu_nowhere_(f_ gpu_double) gpu_window_ {
-	/*line terms.go:54*/ t_ := gpu_window_{lo_: gpu_most_(f_)}
-	/*line terms.go:54*/ return t_
-//line kernels_tandem.go:8253
-}
-
-func gpu_none__________(f_ gpu_double, p_ gpu_one, m_ gpu_magic_) gpu_digits {
-	/*line terms.go:167*/ var d_ gpu_digits
-	if gpu_added_(f_, p_) {
-		t_ := gpu_digits{a_: gpu_bits_(f_, m_.a_), b_: gpu_bits_(f_, m_.b_), c_: gpu_bits_(f_, m_.c_)}
-		/*line terms.go:169*/ return t_
-	}
-	return d_
-//line kernels_tandem.go:8263
-}
-
-func gpu_factorsIn_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
-	/*line few.go:122*/ var u_ float64
-	_ = u_
-	/*line few.go:122*/ var v_ float64
-	_ = v_
-	/*line few.go:123*/ t2_ := gpu_element_(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-	/*line few.go:123*/ x_ := t2_
-	/*line few.go:123*/ y_ := float64(0)
-	if gpu_product(p_) || gpu_exact(p_) {
-		t3_ := gpu_element_(t_.y_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-		/*line few.go:125*/ y_ = t3_
-	}
-	var t4_ float64
-	/*line few.go:127*/ var t5_ float64
-	/*line few.go:127*/ t4_, t5_ = gpu_factorsOf_(f_, p_, x_, y_, less_, t_.mask_)
-	/*line few.go:127*/ return t4_, t5_
-//line kernels_tandem.go:8282
-}
-
-func gpu_with____________(w_ gpu_window_, most_ int64, m_ int64) gpu_window_ {
-	/*line terms.go:58*/ t_ := gpu_window_{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
-	/*line terms.go:58*/ return t_
-//line kernels_tandem.go:8288
-}
-
-func gpu_most_(t_ gpu_double) int64 {
-	/*line format.go:53*/ return int64(9223372036854775807)
-//line kernels_tandem.go:8293
-}
-
-func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
-	/*line terms.go:39*/ m_ := gpu_bits_(f_, gpu_near_(p_, x_, y_)) & gpu_most_(f_)
-	if gpu_product(p_) {
-		if ((m_ == int64(0)) && (x_ != float64(0))) && (y_ != float64(0)) {
-			m_ = int64(1)
-		}
-	}
-	return m_
-//line kernels_tandem.go:8304
-}
-
-func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64, m_ gpu_magic_, deep_ bool) gpu_digits {
-	/*line terms.go:178*/ if gpu_added_(f_, p_) {
-		t_ := gpu_magic_{a_: gpu_from_(f_, d_.a_), b_: gpu_from_(f_, d_.b_), c_: gpu_from_(f_, d_.c_)}
-		/*line terms.go:179*/ m_ = t_
-		t2_ := gpu_digits{}
-		/*line terms.go:180*/ d_ = t2_
-	}
-	term_ := gpu_near_(p_, x_, y_)
-	z_ := term_ + m_.a_
-	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
-	rest_ := term_ - (z_ - m_.a_)
-	z_ = rest_ + m_.b_
-	d_.b_ = d_.b_ + gpu_bits_(f_, z_)
-	if deep_ {
-		d_.c_ = d_.c_ + gpu_bits_(f_, (rest_-(z_-m_.b_))+m_.c_)
-	}
-	if gpu_product(p_) {
-		lower_ := math.FMA(x_, y_, -term_)
-		z_ = lower_ + m_.b_
-		d_.b_ = d_.b_ + gpu_bits_(f_, z_)
-		d_.c_ = d_.c_ + gpu_bits_(f_, (lower_-(z_-m_.b_))+m_.c_)
-	}
-	return d_
-//line kernels_tandem.go:8330
-}
-
-func gpu_without_(f_ gpu_double, p_ gpu_one, d_ gpu_digits, n_ int64, m_ gpu_magic_, deep_ bool) gpu_digits {
-	/*line terms.go:204*/ if gpu_added_(f_, p_) {
-		n_ = int64(1)
-	}
-	a_ := n_ * gpu_bits_(f_, m_.a_)
-	/*line terms.go:207*/ b_ := n_ * gpu_bits_(f_, m_.b_)
-	/*line terms.go:207*/ c_ := n_ * gpu_bits_(f_, m_.c_)
-	if gpu_product(p_) {
-		t_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - (int64(2) * b_), c_: d_.c_ - c_}
-		/*line terms.go:209*/ return t_
-	}
-	if deep_ {
-		t2_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - b_, c_: d_.c_ - c_}
-		/*line terms.go:212*/ return t2_
-	}
-	t3_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - b_}
-	/*line terms.go:214*/ return t3_
-//line kernels_tandem.go:8350
-}
-
-func gpu_headroom_(f_ gpu_double, p_ gpu_one) int64 {
-	/*line terms.go:134*/ if gpu_added_(f_, p_) {
-		return int64(8)
-	}
-	return int64(0)
-//line kernels_tandem.go:8358
-}
-
-func gpu_power_(t_ gpu_double, field_ int64) float64 {
-	/*line format.go:52*/ return math.Float64frombits(uint64(field_) << (52))
-//line kernels_tandem.go:8363
-}
-
-func gpu_field_(t_ gpu_double, bits_ int64) int64 {
-	/*line format.go:54*/ return bits_ >> (52)
-//line kernels_tandem.go:8368
-}
-
-func gpu_leastTop_(f_ gpu_double, p_ gpu_one, deep_ bool) int64 {
-	/*line terms.go:83*/ if deep_ || gpu_product(p_) {
-		return ((int64(2) * gpu_step_(f_, p_)) - gpu_headroom_(f_, p_)) - int64(1)
-	}
-	return (gpu_step_(f_, p_) - gpu_headroom_(f_, p_)) - int64(1)
-//line kernels_tandem.go:8376
-}
-
-func gpu_precision_(t_ gpu_double) int64 {
-	/*line format.go:46*/ return int64(53)
-//line kernels_tandem.go:8381
-}
-
-func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) gpu_reach {
-	/*line few.go:142*/ if (!gpu_product(p_)) && (gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_))) {
-		return gpu_reachIn_(f_, w_)
-	}
-	r_ := gpu_noReach()
-	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
-		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-			var t4_ float64
-			/*line few.go:148*/ var t5_ float64
-			/*line few.go:148*/ t4_, t5_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:148*/ u_ := t4_
-			/*line few.go:148*/ v_ := t5_
-			r_ = gpu_with__________(r_, gpu_exactly_(f_, p_, u_, v_), gpu_size_(f_, p_))
-		}
-	}
-	return r_
-//line kernels_tandem.go:8400
-}
-
-func gpu_sumOfDigits_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
-	/*line few.go:168*/ s_ := int64(0)
-	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
-		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-			var t4_ float64
-			/*line few.go:171*/ var t5_ float64
-			/*line few.go:171*/ t4_, t5_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:171*/ u_ := t4_
-			/*line few.go:171*/ v_ := t5_
-			s_ = s_ + gpu_digit(gpu_exactly_(f_, p_, u_, v_), base_, uint64(bits_))
-		}
-	}
-	return s_
-//line kernels_tandem.go:8416
-}
-
-func gpu_none___________(f_ gpu_double, p_ gpu_pair, m_ gpu_magic_) gpu_digits {
-	/*line terms.go:167*/ var d_ gpu_digits
-	if gpu_added__(f_, p_) {
-		t_ := gpu_digits{a_: gpu_bits_(f_, m_.a_), b_: gpu_bits_(f_, m_.b_), c_: gpu_bits_(f_, m_.c_)}
-		/*line terms.go:169*/ return t_
-	}
-	return d_
-//line kernels_tandem.go:8426
-}
-
-func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, i_ int64, j_ int64) (float64, float64) {
-	/*line few.go:122*/ var u_ float64
-	_ = u_
-	/*line few.go:122*/ var v_ float64
-	_ = v_
-	/*line few.go:123*/ t2_ := gpu_element(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-	/*line few.go:123*/ x_ := t2_
-	/*line few.go:123*/ y_ := float32(0)
-	if gpu_product_(p_) || gpu_exact_(p_) {
-		t3_ := gpu_element(t_.y_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-		/*line few.go:125*/ y_ = t3_
-	}
-	var t4_ float64
-	/*line few.go:127*/ var t5_ float64
-	/*line few.go:127*/ t4_, t5_ = gpu_factorsOf__(f_, p_, x_, y_, less_, t_.mask_)
-	/*line few.go:127*/ return t4_, t5_
-//line kernels_tandem.go:8445
-}
-
-func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
-	/*line terms.go:39*/ m_ := gpu_bits_(f_, gpu_near__(p_, x_, y_)) & gpu_most_(f_)
-	if gpu_product_(p_) {
-		if ((m_ == int64(0)) && (x_ != float64(0))) && (y_ != float64(0)) {
-			m_ = int64(1)
-		}
-	}
-	return m_
-//line kernels_tandem.go:8456
-}
-
-func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float64, m_ gpu_magic_, deep_ bool) gpu_digits {
-	/*line terms.go:178*/ if gpu_added__(f_, p_) {
-		t_ := gpu_magic_{a_: gpu_from_(f_, d_.a_), b_: gpu_from_(f_, d_.b_), c_: gpu_from_(f_, d_.c_)}
-		/*line terms.go:179*/ m_ = t_
-		t2_ := gpu_digits{}
-		/*line terms.go:180*/ d_ = t2_
-	}
-	term_ := gpu_near__(p_, x_, y_)
-	z_ := term_ + m_.a_
-	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
-	rest_ := term_ - (z_ - m_.a_)
-	z_ = rest_ + m_.b_
-	d_.b_ = d_.b_ + gpu_bits_(f_, z_)
-	if deep_ {
-		d_.c_ = d_.c_ + gpu_bits_(f_, (rest_-(z_-m_.b_))+m_.c_)
-	}
-	if gpu_product_(p_) {
-		lower_ := math.FMA(x_, y_, -term_)
-		z_ = lower_ + m_.b_
-		d_.b_ = d_.b_ + gpu_bits_(f_, z_)
-		d_.c_ = d_.c_ + gpu_bits_(f_, (lower_-(z_-m_.b_))+m_.c_)
-	}
-	return d_
-//line kernels_tandem.go:8482
-}
-
-func gpu_without__(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, n_ int64, m_ gpu_magic_, deep_ bool) gpu_digits {
-	/*line terms.go:204*/ if gpu_added__(f_, p_) {
-		n_ = int64(1)
-	}
-	a_ := n_ * gpu_bits_(f_, m_.a_)
-	/*line terms.go:207*/ b_ := n_ * gpu_bits_(f_, m_.b_)
-	/*line terms.go:207*/ c_ := n_ * gpu_bits_(f_, m_.c_)
-	if gpu_product_(p_) {
-		t_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - (int64(2) * b_), c_: d_.c_ - c_}
-		/*line terms.go:209*/ return t_
-	}
-	if deep_ {
-		t2_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - b_, c_: d_.c_ - c_}
-		/*line terms.go:212*/ return t2_
-	}
-	t3_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - b_}
-	/*line terms.go:214*/ return t3_
-//line kernels_tandem.go:8502
-}
-
-func gpu_headroom__(f_ gpu_double, p_ gpu_pair) int64 {
-	/*line terms.go:134*/ if gpu_added__(f_, p_) {
-		return int64(8)
-	}
-	return int64(0)
-//line kernels_tandem.go:8510
-}
-
-func gpu_leastTop__(f_ gpu_double, p_ gpu_pair, deep_ bool) int64 {
-	/*line terms.go:83*/ if deep_ || gpu_product_(p_) {
-		return ((int64(2) * gpu_step__(f_, p_)) - gpu_headroom__(f_, p_)) - int64(1)
-	}
-	return (gpu_step__(f_, p_) - gpu_headroom__(f_, p_)) - int64(1)
-//line kernels_tandem.go:8518
-}
-
-func gpu_exact_(t_ gpu_pair) bool {
-	/*line terms.go:23*/ return true
-//line kernels_tandem.go:8523
-}
-
-func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) gpu_reach {
-	/*line few.go:142*/ if (!gpu_product_(p_)) && (gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_))) {
-		return gpu_reachIn_(f_, w_)
-	}
-	r_ := gpu_noReach()
-	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
-		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-			var t4_ float64
-			/*line few.go:148*/ var t5_ float64
-			/*line few.go:148*/ t4_, t5_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:148*/ u_ := t4_
-			/*line few.go:148*/ v_ := t5_
-			r_ = gpu_with__________(r_, gpu_exactly__(f_, p_, u_, v_), gpu_size__(f_, p_))
-		}
-	}
-	return r_
-//line kernels_tandem.go:8542
-}
-
-func gpu_sumOfDigits__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
-	/*line few.go:168*/ s_ := int64(0)
-	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
-		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-			var t4_ float64
-			/*line few.go:171*/ var t5_ float64
-			/*line few.go:171*/ t4_, t5_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:171*/ u_ := t4_
-			/*line few.go:171*/ v_ := t5_
-			s_ = s_ + gpu_digit(gpu_exactly__(f_, p_, u_, v_), base_, uint64(bits_))
-		}
-	}
-	return s_
-//line kernels_tandem.go:8558
-}
-
-func gpu_none____________(f_ gpu_double, p_ gpu_two, m_ gpu_magic_) gpu_digits {
-	/*line terms.go:167*/ var d_ gpu_digits
-	if gpu_added___(f_, p_) {
-		t_ := gpu_digits{a_: gpu_bits_(f_, m_.a_), b_: gpu_bits_(f_, m_.b_), c_: gpu_bits_(f_, m_.c_)}
-		/*line terms.go:169*/ return t_
-	}
-	return d_
-//line kernels_tandem.go:8568
-}
-
-func gpu_factorsIn___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
-	/*line few.go:122*/ var u_ float64
-	_ = u_
-	/*line few.go:122*/ var v_ float64
-	_ = v_
-	/*line few.go:123*/ t2_ := gpu_element_(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-	/*line few.go:123*/ x_ := t2_
-	/*line few.go:123*/ y_ := float64(0)
-	if gpu_product__(p_) || gpu_exact__(p_) {
-		t3_ := gpu_element_(t_.y_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-		/*line few.go:125*/ y_ = t3_
-	}
-	var t4_ float64
-	/*line few.go:127*/ var t5_ float64
-	/*line few.go:127*/ t4_, t5_ = gpu_factorsOf___(f_, p_, x_, y_, less_, t_.mask_)
-	/*line few.go:127*/ return t4_, t5_
-//line kernels_tandem.go:8587
-}
-
-func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
-	/*line terms.go:39*/ m_ := gpu_bits_(f_, gpu_near___(p_, x_, y_)) & gpu_most_(f_)
-	if gpu_product__(p_) {
-		if ((m_ == int64(0)) && (x_ != float64(0))) && (y_ != float64(0)) {
-			m_ = int64(1)
-		}
-	}
-	return m_
-//line kernels_tandem.go:8598
-}
-
-func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float64, m_ gpu_magic_, deep_ bool) gpu_digits {
-	/*line terms.go:178*/ if gpu_added___(f_, p_) {
-		t_ := gpu_magic_{a_: gpu_from_(f_, d_.a_), b_: gpu_from_(f_, d_.b_), c_: gpu_from_(f_, d_.c_)}
-		/*line terms.go:179*/ m_ = t_
-		t2_ := gpu_digits{}
-		/*line terms.go:180*/ d_ = t2_
-	}
-	term_ := gpu_near___(p_, x_, y_)
-	z_ := term_ + m_.a_
-	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
-	rest_ := term_ - (z_ - m_.a_)
-	z_ = rest_ + m_.b_
-	d_.b_ = d_.b_ + gpu_bits_(f_, z_)
-	if deep_ {
-		d_.c_ = d_.c_ + gpu_bits_(f_, (rest_-(z_-m_.b_))+m_.c_)
-	}
-	if gpu_product__(p_) {
-		lower_ := math.FMA(x_, y_, -term_)
-		z_ = lower_ + m_.b_
-		d_.b_ = d_.b_ + gpu_bits_(f_, z_)
-		d_.c_ = d_.c_ + gpu_bits_(f_, (lower_-(z_-m_.b_))+m_.c_)
-	}
-	return d_
-//line kernels_tandem.go:8624
-}
-
-func gpu_without___(f_ gpu_double, p_ gpu_two, d_ gpu_digits, n_ int64, m_ gpu_magic_, deep_ bool) gpu_digits {
-	/*line terms.go:204*/ if gpu_added___(f_, p_) {
-		n_ = int64(1)
-	}
-	a_ := n_ * gpu_bits_(f_, m_.a_)
-	/*line terms.go:207*/ b_ := n_ * gpu_bits_(f_, m_.b_)
-	/*line terms.go:207*/ c_ := n_ * gpu_bits_(f_, m_.c_)
-	if gpu_product__(p_) {
-		t_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - (int64(2) * b_), c_: d_.c_ - c_}
-		/*line terms.go:209*/ return t_
-	}
-	if deep_ {
-		t2_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - b_, c_: d_.c_ - c_}
-		/*line terms.go:212*/ return t2_
-	}
-	t3_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - b_}
-	/*line terms.go:214*/ return t3_
-//line kernels_tandem.go:8644
-}
-
-func gpu_headroom___(f_ gpu_double, p_ gpu_two) int64 {
-	/*line terms.go:134*/ if gpu_added___(f_, p_) {
-		return int64(8)
-	}
-	return int64(0)
-//line kernels_tandem.go:8652
-}
-
-func gpu_leastTop___(f_ gpu_double, p_ gpu_two, deep_ bool) int64 {
-	/*line terms.go:83*/ if deep_ || gpu_product__(p_) {
-		return ((int64(2) * gpu_step___(f_, p_)) - gpu_headroom___(f_, p_)) - int64(1)
-	}
-	return (gpu_step___(f_, p_) - gpu_headroom___(f_, p_)) - int64(1)
-//line kernels_tandem.go:8660
-}
-
-func gpu_exact__(t_ gpu_two) bool {
-	/*line terms.go:25*/ return false
-//line kernels_tandem.go:8665
-}
-
-func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) gpu_reach {
-	/*line few.go:142*/ if (!gpu_product__(p_)) && (gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_))) {
-		return gpu_reachIn_(f_, w_)
-	}
-	r_ := gpu_noReach()
-	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
-		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-			var t4_ float64
-			/*line few.go:148*/ var t5_ float64
-			/*line few.go:148*/ t4_, t5_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:148*/ u_ := t4_
-			/*line few.go:148*/ v_ := t5_
-			r_ = gpu_with__________(r_, gpu_exactly___(f_, p_, u_, v_), gpu_size___(f_, p_))
-		}
-	}
-	return r_
-//line kernels_tandem.go:8684
-}
-
-func gpu_sumOfDigits___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
-	/*line few.go:168*/ s_ := int64(0)
-	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
-		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-			var t4_ float64
-			/*line few.go:171*/ var t5_ float64
-			/*line few.go:171*/ t4_, t5_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:171*/ u_ := t4_
-			/*line few.go:171*/ v_ := t5_
-			s_ = s_ + gpu_digit(gpu_exactly___(f_, p_, u_, v_), base_, uint64(bits_))
-		}
-	}
-	return s_
-//line kernels_tandem.go:8700
-}
-
-func gpu_addIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits_) {
-	/*line along.go:254*/ m_ := gpu_magicFor(f_, p_, top_)
-	d_ := gpu_none_________(f_, p_, m_)
-	w_ := gpu_nowhere(f_)
-	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
-		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
-			var t_ float32
-			/*line along.go:259*/ var t2_ float32
-			/*line along.go:259*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
-			/*line along.go:259*/ u_ := t_
-			/*line along.go:259*/ v_ := t2_
-			w_ = gpu_with___________(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, v_))
-			d_ = gpu_plus_(f_, p_, d_, u_, v_, m_, deep_)
-		}
-	}
-	count_ := int32(0)
-	if (b_.j0_ + l_) < b_.j1_ {
-		count_ = int32(((b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)))
-	}
-	return w_, gpu_without(f_, p_, d_, count_, m_, deep_)
-//line kernels_tandem.go:8723
-}
-
-func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
-	/*line along.go:219*/ var u_ float32
-	_ = u_
-	/*line along.go:219*/ var v_ float32
-	_ = v_
-	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:221*/ y_ := float32(0)
-	if gpu_product(p_) || gpu_exact(p_) {
-		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
-	}
-	var t_ float32
-	/*line along.go:225*/ var t2_ float32
-	/*line along.go:225*/ t_, t2_ = gpu_factorsOf(f_, p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:225*/ return t_, t2_
-//line kernels_tandem.go:8740
-}
-
-func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
-	/*line terms.go:268*/ var t_ uint64
-	/*line terms.go:268*/ var t2_ int64
-	/*line terms.go:268*/ var t3_ bool
-	/*line terms.go:268*/ t_, t2_, t3_ = gpu_split(f_, x_)
-	/*line terms.go:268*/ m_ := t_
-	/*line terms.go:268*/ e_ := t2_
-	/*line terms.go:268*/ finite_ := t3_
-	if !gpu_product(p_) {
-		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits(f_, x_) < int32(0)}
-		if !finite_ {
-			t4_.special_ = gpu_Special(x_)
-		}
-		return t4_
-	}
-	var t5_ uint64
-	/*line terms.go:276*/ var t6_ int64
-	/*line terms.go:276*/ var t7_ bool
-	/*line terms.go:276*/ t5_, t6_, t7_ = gpu_split(f_, y_)
-	/*line terms.go:276*/ n_ := t5_
-	/*line terms.go:276*/ g_ := t6_
-	/*line terms.go:276*/ finite2_ := t7_
-	t8_ := support.MulHi(m_, n_)
-	/*line terms.go:277*/ t9_ := m_ * n_
-	/*line terms.go:277*/ hi_ := t8_
-	/*line terms.go:277*/ lo_ := t9_
-	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits(f_, x_) < int32(0)) != (gpu_bits(f_, y_) < int32(0))}
-	if (!finite_) || (!finite2_) {
-		t10_.special_ = gpu_Special(float32(x_ * y_))
-	}
-	return t10_
-//line kernels_tandem.go:8774
-}
-
-func gpu_size(f_ gpu_single, p_ gpu_one) int64 {
-	/*line terms.go:287*/ if gpu_product(p_) {
-		return int64(2) * gpu_precision(f_)
-	}
-	return gpu_precision(f_)
-//line kernels_tandem.go:8782
-}
-
-func gpu_digit(w_ gpu_wide, base_ int64, width_ uint64) int64 {
-	/*line terms.go:298*/ up_ := uint64((w_.exp_ - base_))
-	/*line terms.go:298*/ down_ := uint64((base_ - w_.exp_))
-	d_ := int64((((((w_.lo_ << (up_)) | (w_.lo_ >> (down_))) | (w_.hi_ << (uint64(64) - down_))) | (w_.hi_ >> (down_ - uint64(64)))) & ((support.Value(uint64(1)) << (width_)) - uint64(1))))
-	if w_.neg_ {
-		return -d_
-	}
-	return d_
-//line kernels_tandem.go:8793
-}
-
-func gpu_Carry_(w_ []int64, at_ gpu_Place) {
-	/*line ../../../internal/superacc/superacc.go:34*/ c_ := int64(0)
-	for t_, k_ := at_.N_-int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
-		v_ := w_[at_.At_+(k_*at_.Step_)] + c_
-		c_ = v_ >> (32)
-		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
-	}
-	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:8804
-}
-
-func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
-	/*line ../../../internal/superacc/value.go:54*/ if k_ < int64(0) {
-		return uint64(0)
-	}
-	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:8812
-}
-
-func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
-	/*line ../../../internal/superacc/value.go:69*/ if (n_ == uint64(1)) || (v_.Hi_ == uint64(0)) {
-		return v_
-	}
-	known_ := int64(bits.Len64(n_)) - int64(1)
-	hi_ := (v_.Hi_ << (uint64(known_))) | (v_.Lo_ >> (uint64((int64(64) - known_))))
-	/*line ../../../internal/superacc/value.go:73*/ lo_ := v_.Lo_ << (uint64(known_))
-	/*line ../../../internal/superacc/value.go:73*/ rem_ := v_.Hi_ >> (uint64((int64(64) - known_)))
-	qhi_ := uint64(0)
-	/*line ../../../internal/superacc/value.go:74*/ qlo_ := uint64(0)
-	for t_ := int64(0); t_ < int64(120); t_ = t_ + int64(1) {
-		rem_ = (rem_ << (1)) | (hi_ >> (63))
-		t2_ := (hi_ << (1)) | (lo_ >> (63))
-		/*line ../../../internal/superacc/value.go:77*/ t3_ := lo_ << (1)
-		/*line ../../../internal/superacc/value.go:77*/ hi_ = t2_
-		/*line ../../../internal/superacc/value.go:77*/ lo_ = t3_
-		t4_ := (qhi_ << (1)) | (qlo_ >> (63))
-		/*line ../../../internal/superacc/value.go:78*/ t5_ := qlo_ << (1)
-		/*line ../../../internal/superacc/value.go:78*/ qhi_ = t4_
-		/*line ../../../internal/superacc/value.go:78*/ qlo_ = t5_
-		if rem_ >= n_ {
-			rem_ = rem_ - n_
-			qlo_ = qlo_ | uint64(1)
-		}
-	}
-	return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:8841
-}
-
-func gpu_Root(v_ gpu_Value) gpu_Value {
-	/*line ../../../internal/superacc/value.go:89*/ if v_.Hi_ == uint64(0) {
-		return v_
-	}
-	hi_ := v_.Hi_
-	/*line ../../../internal/superacc/value.go:92*/ lo_ := v_.Lo_
-	if (v_.Exp_ & int64(1)) != int64(0) {
-		v_.Rest_ = v_.Rest_ || ((lo_ & uint64(1)) != uint64(0))
-		t_ := hi_ >> (1)
-		/*line ../../../internal/superacc/value.go:95*/ t2_ := (lo_ >> (1)) | (hi_ << (63))
-		/*line ../../../internal/superacc/value.go:95*/ hi_ = t_
-		/*line ../../../internal/superacc/value.go:95*/ lo_ = t2_
-		v_.Exp_ = v_.Exp_ + int64(1)
-	}
-	rem_ := uint64(0)
-	/*line ../../../internal/superacc/value.go:98*/ root_ := uint64(0)
-	for t3_ := int64(0); t3_ < int64(58); t3_ = t3_ + int64(1) {
-		rem_ = (rem_ << (2)) | (hi_ >> (62))
-		t4_ := (hi_ << (2)) | (lo_ >> (62))
-		/*line ../../../internal/superacc/value.go:101*/ t5_ := lo_ << (2)
-		/*line ../../../internal/superacc/value.go:101*/ hi_ = t4_
-		/*line ../../../internal/superacc/value.go:101*/ lo_ = t5_
-		t6_ := (root_ << (2)) | uint64(1)
-		root_ = root_ << (1)
-		if rem_ >= t6_ {
-			rem_ = rem_ - t6_
-			root_ = root_ | uint64(1)
-		}
-	}
-	return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-int64(58), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:8874
-}
-
-func gpu_value_(f_ gpu_single, special_ int64) float32 {
-	/*line round.go:89*/ inf_ := gpu_power(f_, (int64(2)*gpu_bias(f_))+int64(1))
-	t_ := special_
-	if t_ == int64(2) {
-		return inf_
-	} else {
-		/*line round.go:93*/ if t_ == int64(4) {
-			return -inf_
-		}
-	}
-	/*line round.go:96*/ return inf_ - inf_
-//line kernels_tandem.go:8888
-}
-
-func gpu_round(t_ gpu_single, v_ gpu_Value) float32 {
-	/*line format.go:42*/ return math.Float32frombits(gpu_Bits32(v_))
-//line kernels_tandem.go:8893
+//line kernels_tandem.go:8342
 }
 
 func gpu_shifted(s_ gpu_short, width_ int64, d_ int64) gpu_short {
-	/*line few.go:190*/ hi_ := (s_.hi_ << (uint64(width_))) | (s_.lo_ >> (uint64((int64(64) - width_))))
-	/*line few.go:190*/ lo_ := s_.lo_ << (uint64(width_))
+	/*line few.go:199*/ hi_ := (s_.hi_ << (uint64(width_))) | (s_.lo_ >> (uint64((int64(64) - width_))))
+	/*line few.go:199*/ lo_ := s_.lo_ << (uint64(width_))
 	t_ := uint64(d_)
-	/*line few.go:191*/ t2_ := (lo_ + t_) + uint64(0)
-	/*line few.go:191*/ t3_ := ((lo_ & t_) | ((lo_ | t_) &^ t2_)) >> (63)
-	/*line few.go:191*/ lo_ = t2_
-	/*line few.go:191*/ carry_ := t3_
+	/*line few.go:200*/ t2_ := (lo_ + t_) + uint64(0)
+	/*line few.go:200*/ t3_ := ((lo_ & t_) | ((lo_ | t_) &^ t2_)) >> (63)
+	/*line few.go:200*/ lo_ = t2_
+	/*line few.go:200*/ carry_ := t3_
 	t4_ := uint64((d_ >> (63)))
-	/*line few.go:192*/ t5_ := (hi_ + t4_) + carry_
-	/*line few.go:192*/ t6_ := ((hi_ & t4_) | ((hi_ | t4_) &^ t5_)) >> (63)
+	/*line few.go:201*/ t5_ := (hi_ + t4_) + carry_
+	/*line few.go:201*/ t6_ := ((hi_ & t4_) | ((hi_ | t4_) &^ t5_)) >> (63)
 	_ = t6_
-	/*line few.go:192*/ hi_ = t5_
+	/*line few.go:201*/ hi_ = t5_
 	t7_ := gpu_short{hi_: hi_, lo_: lo_}
-	/*line few.go:193*/ return t7_
-//line kernels_tandem.go:8911
+	/*line few.go:202*/ return t7_
+//line kernels_tandem.go:8360
 }
 
 func gpu_and_(s_ gpu_short, t_ gpu_short) gpu_short {
@@ -8925,7 +8374,7 @@ func gpu_and_(s_ gpu_short, t_ gpu_short) gpu_short {
 	/*line short.go:30*/ hi_ := t8_
 	t10_ := gpu_short{hi_: hi_, lo_: lo_}
 	/*line short.go:31*/ return t10_
-//line kernels_tandem.go:8929
+//line kernels_tandem.go:8378
 }
 
 func gpu_valueWith(s_ gpu_short, up_ int64, c_ gpu_short, base_ int64) gpu_Value {
@@ -8977,10 +8426,702 @@ func gpu_valueWith(s_ gpu_short, up_ int64, c_ gpu_short, base_ int64) gpu_Value
 	v_.Lo_ = v_.Lo_ | (lo_ >> (uint64(64) - z_))
 	v_.Rest_ = (lo_ << (z_)) != uint64(0)
 	return v_
-//line kernels_tandem.go:8981
+//line kernels_tandem.go:8430
 }
 
-func gpu_addIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
+func gpu_precision(t_ gpu_single) int64 {
+	/*line format.go:32*/ return int64(24)
+//line kernels_tandem.go:8435
+}
+
+func gpu_headroom(f_ gpu_single, p_ gpu_one) int64 {
+	/*line terms.go:134*/ if gpu_added(f_, p_) {
+		return int64(8)
+	}
+	return int64(0)
+//line kernels_tandem.go:8443
+}
+
+func gpu_bias(t_ gpu_single) int64 {
+	/*line format.go:33*/ return int64(127)
+//line kernels_tandem.go:8448
+}
+
+func gpu_digit(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
+	/*line ../../../internal/superacc/value.go:54*/ if k_ < int64(0) {
+		return uint64(0)
+	}
+	return uint64(w_[at_.At_+(k_*at_.Step_)])
+//line kernels_tandem.go:8456
+}
+
+func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
+	/*line ../../../internal/superacc/value.go:69*/ if (n_ == uint64(1)) || (v_.Hi_ == uint64(0)) {
+		return v_
+	}
+	known_ := int64(bits.Len64(n_)) - int64(1)
+	hi_ := (v_.Hi_ << (uint64(known_))) | (v_.Lo_ >> (uint64((int64(64) - known_))))
+	/*line ../../../internal/superacc/value.go:73*/ lo_ := v_.Lo_ << (uint64(known_))
+	/*line ../../../internal/superacc/value.go:73*/ rem_ := v_.Hi_ >> (uint64((int64(64) - known_)))
+	qhi_ := uint64(0)
+	/*line ../../../internal/superacc/value.go:74*/ qlo_ := uint64(0)
+	for t_ := int64(0); t_ < int64(120); t_ = t_ + int64(1) {
+		rem_ = (rem_ << (1)) | (hi_ >> (63))
+		t2_ := (hi_ << (1)) | (lo_ >> (63))
+		/*line ../../../internal/superacc/value.go:77*/ t3_ := lo_ << (1)
+		/*line ../../../internal/superacc/value.go:77*/ hi_ = t2_
+		/*line ../../../internal/superacc/value.go:77*/ lo_ = t3_
+		t4_ := (qhi_ << (1)) | (qlo_ >> (63))
+		/*line ../../../internal/superacc/value.go:78*/ t5_ := qlo_ << (1)
+		/*line ../../../internal/superacc/value.go:78*/ qhi_ = t4_
+		/*line ../../../internal/superacc/value.go:78*/ qlo_ = t5_
+		if rem_ >= n_ {
+			rem_ = rem_ - n_
+			qlo_ = qlo_ | uint64(1)
+		}
+	}
+	return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
+//line kernels_tandem.go:8485
+}
+
+func gpu_Root(v_ gpu_Value) gpu_Value {
+	/*line ../../../internal/superacc/value.go:89*/ if v_.Hi_ == uint64(0) {
+		return v_
+	}
+	hi_ := v_.Hi_
+	/*line ../../../internal/superacc/value.go:92*/ lo_ := v_.Lo_
+	if (v_.Exp_ & int64(1)) != int64(0) {
+		v_.Rest_ = v_.Rest_ || ((lo_ & uint64(1)) != uint64(0))
+		t_ := hi_ >> (1)
+		/*line ../../../internal/superacc/value.go:95*/ t2_ := (lo_ >> (1)) | (hi_ << (63))
+		/*line ../../../internal/superacc/value.go:95*/ hi_ = t_
+		/*line ../../../internal/superacc/value.go:95*/ lo_ = t2_
+		v_.Exp_ = v_.Exp_ + int64(1)
+	}
+	rem_ := uint64(0)
+	/*line ../../../internal/superacc/value.go:98*/ root_ := uint64(0)
+	for t3_ := int64(0); t3_ < int64(58); t3_ = t3_ + int64(1) {
+		rem_ = (rem_ << (2)) | (hi_ >> (62))
+		t4_ := (hi_ << (2)) | (lo_ >> (62))
+		/*line ../../../internal/superacc/value.go:101*/ t5_ := lo_ << (2)
+		/*line ../../../internal/superacc/value.go:101*/ hi_ = t4_
+		/*line ../../../internal/superacc/value.go:101*/ lo_ = t5_
+		t6_ := (root_ << (2)) | uint64(1)
+		root_ = root_ << (1)
+		if rem_ >= t6_ {
+			rem_ = rem_ - t6_
+			root_ = root_ | uint64(1)
+		}
+	}
+	return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-int64(58), ((rem_|hi_)|lo_) != uint64(0))
+//line kernels_tandem.go:8518
+}
+
+func gpu_value_(f_ gpu_single, special_ int64) float32 {
+	/*line round.go:90*/ inf_ := gpu_power(f_, (int64(2)*gpu_bias(f_))+int64(1))
+	t_ := special_
+	if t_ == int64(2) {
+		return inf_
+	} else {
+		/*line round.go:94*/ if t_ == int64(4) {
+			return -inf_
+		}
+	}
+	/*line round.go:97*/ return inf_ - inf_
+//line kernels_tandem.go:8532
+}
+
+func gpu_round(t_ gpu_single, v_ gpu_Value) float32 {
+	/*line format.go:42*/ return math.Float32frombits(gpu_Bits32(v_))
+//line kernels_tandem.go:8537
+}
+
+func gpu_nowhere_(f_ gpu_double) gpu_window_ {
+	/*line terms.go:54*/ t_ := gpu_window_{lo_: gpu_most_(f_)}
+	/*line terms.go:54*/ return t_
+//line kernels_tandem.go:8543
+}
+
+func gpu_none__________(f_ gpu_double, p_ gpu_one, m_ gpu_magic_) gpu_digits_ {
+	/*line terms.go:167*/ var d_ gpu_digits_
+	if gpu_added_(f_, p_) {
+		t_ := gpu_digits_{a_: gpu_bits_(f_, m_.a_), b_: gpu_bits_(f_, m_.b_), c_: gpu_bits_(f_, m_.c_)}
+		/*line terms.go:169*/ return t_
+	}
+	return d_
+//line kernels_tandem.go:8553
+}
+
+func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
+	/*line along.go:230*/ var u_ float64
+	_ = u_
+	/*line along.go:230*/ var v_ float64
+	_ = v_
+	if gpu_exact(p_) {
+		return float64((x_ - shift_) * (y_ - shift_)), float64(1)
+	}
+	if gpu_product(p_) {
+		return x_ - shift_, y_ - shift_
+	}
+	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
+//line kernels_tandem.go:8568
+}
+
+func gpu_with____________(w_ gpu_window_, most_ int64, m_ int64) gpu_window_ {
+	/*line terms.go:58*/ t_ := gpu_window_{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
+	/*line terms.go:58*/ return t_
+//line kernels_tandem.go:8574
+}
+
+func gpu_most_(t_ gpu_double) int64 {
+	/*line format.go:53*/ return int64(9223372036854775807)
+//line kernels_tandem.go:8579
+}
+
+func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
+	/*line terms.go:39*/ m_ := gpu_bits_(f_, gpu_near_(p_, x_, y_)) & gpu_most_(f_)
+	if gpu_product(p_) {
+		if ((m_ == int64(0)) && (x_ != float64(0))) && (y_ != float64(0)) {
+			m_ = int64(1)
+		}
+	}
+	return m_
+//line kernels_tandem.go:8590
+}
+
+func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits_, x_ float64, y_ float64, m_ gpu_magic_, deep_ bool) gpu_digits_ {
+	/*line terms.go:178*/ if gpu_added_(f_, p_) {
+		t_ := gpu_magic_{a_: gpu_from_(f_, d_.a_), b_: gpu_from_(f_, d_.b_), c_: gpu_from_(f_, d_.c_)}
+		/*line terms.go:179*/ m_ = t_
+		t2_ := gpu_digits_{}
+		/*line terms.go:180*/ d_ = t2_
+	}
+	term_ := gpu_near_(p_, x_, y_)
+	z_ := term_ + m_.a_
+	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
+	rest_ := term_ - (z_ - m_.a_)
+	z_ = rest_ + m_.b_
+	d_.b_ = d_.b_ + gpu_bits_(f_, z_)
+	if deep_ {
+		d_.c_ = d_.c_ + gpu_bits_(f_, (rest_-(z_-m_.b_))+m_.c_)
+	}
+	if gpu_product(p_) {
+		lower_ := math.FMA(x_, y_, -term_)
+		z_ = lower_ + m_.b_
+		d_.b_ = d_.b_ + gpu_bits_(f_, z_)
+		d_.c_ = d_.c_ + gpu_bits_(f_, (lower_-(z_-m_.b_))+m_.c_)
+	}
+	return d_
+//line kernels_tandem.go:8616
+}
+
+func gpu_factorsIn_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
+	/*line few.go:131*/ var u_ float64
+	_ = u_
+	/*line few.go:131*/ var v_ float64
+	_ = v_
+	/*line few.go:132*/ t2_ := gpu_element_(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
+	/*line few.go:132*/ x_ := t2_
+	/*line few.go:132*/ y_ := float64(0)
+	if gpu_product(p_) || gpu_exact(p_) {
+		t3_ := gpu_element_(t_.y_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
+		/*line few.go:134*/ y_ = t3_
+	}
+	var t4_ float64
+	/*line few.go:136*/ var t5_ float64
+	/*line few.go:136*/ t4_, t5_ = gpu_factorsOf_(f_, p_, x_, y_, less_, t_.mask_)
+	/*line few.go:136*/ return t4_, t5_
+//line kernels_tandem.go:8635
+}
+
+func gpu_without_(f_ gpu_double, p_ gpu_one, d_ gpu_digits_, n_ int64, m_ gpu_magic_, deep_ bool) gpu_digits_ {
+	/*line terms.go:204*/ if gpu_added_(f_, p_) {
+		n_ = int64(1)
+	}
+	a_ := n_ * gpu_bits_(f_, m_.a_)
+	/*line terms.go:207*/ b_ := n_ * gpu_bits_(f_, m_.b_)
+	/*line terms.go:207*/ c_ := n_ * gpu_bits_(f_, m_.c_)
+	if gpu_product(p_) {
+		t_ := gpu_digits_{a_: d_.a_ - a_, b_: d_.b_ - (int64(2) * b_), c_: d_.c_ - c_}
+		/*line terms.go:209*/ return t_
+	}
+	if deep_ {
+		t2_ := gpu_digits_{a_: d_.a_ - a_, b_: d_.b_ - b_, c_: d_.c_ - c_}
+		/*line terms.go:212*/ return t2_
+	}
+	t3_ := gpu_digits_{a_: d_.a_ - a_, b_: d_.b_ - b_}
+	/*line terms.go:214*/ return t3_
+//line kernels_tandem.go:8655
+}
+
+func gpu_field_(t_ gpu_double, bits_ int64) int64 {
+	/*line format.go:54*/ return bits_ >> (52)
+//line kernels_tandem.go:8660
+}
+
+func gpu_leastTop_(f_ gpu_double, p_ gpu_one, deep_ bool) int64 {
+	/*line terms.go:83*/ if deep_ || gpu_product(p_) {
+		return ((int64(2) * gpu_step_(f_, p_)) - gpu_headroom_(f_, p_)) - int64(1)
+	}
+	return (gpu_step_(f_, p_) - gpu_headroom_(f_, p_)) - int64(1)
+//line kernels_tandem.go:8668
+}
+
+func gpu_magicFor_(f_ gpu_double, p_ gpu_one, top_ int64) gpu_magic_ {
+	/*line terms.go:157*/ first_ := (top_ + int64(2)) + gpu_headroom_(f_, p_)
+	/*line terms.go:157*/ down_ := gpu_step_(f_, p_)
+	t_ := gpu_magic_{a_: float64(float64(1.5) * gpu_power_(f_, first_)), b_: float64(float64(1.5) * gpu_power_(f_, first_-down_)), c_: float64(float64(1.5) * gpu_power_(f_, first_-(int64(2)*down_)))}
+	/*line terms.go:158*/ return t_
+//line kernels_tandem.go:8676
+}
+
+func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) int64 {
+	/*line across.go:129*/ t2_ := gpu_reachOf_(f_, p_, t_, o_, less_, w_)
+	/*line across.go:129*/ r_ := t2_
+	for base_ := r_.least_; base_ < r_.top_; base_ = base_ + int64(48) {
+		t3_ := gpu_sumOfDigits_(f_, p_, t_, o_, less_, base_, int64(48))
+		/*line across.go:131*/ s_ := t3_
+		for k_ := int64(0); k_ < int64(3); k_ = k_ + int64(1) {
+			gpu_AddPart_(parts_, words_, base_-gpu_bottom_(f_), s_, k_)
+		}
+	}
+	return r_.special_
+//line kernels_tandem.go:8690
+}
+
+func gpu_precision_(t_ gpu_double) int64 {
+	/*line format.go:46*/ return int64(53)
+//line kernels_tandem.go:8695
+}
+
+func gpu_headroom_(f_ gpu_double, p_ gpu_one) int64 {
+	/*line terms.go:134*/ if gpu_added_(f_, p_) {
+		return int64(8)
+	}
+	return int64(0)
+//line kernels_tandem.go:8703
+}
+
+func gpu_bias_(t_ gpu_double) int64 {
+	/*line format.go:47*/ return int64(1023)
+//line kernels_tandem.go:8708
+}
+
+func gpu_value__(f_ gpu_double, special_ int64) float64 {
+	/*line round.go:90*/ inf_ := gpu_power_(f_, (int64(2)*gpu_bias_(f_))+int64(1))
+	t_ := special_
+	if t_ == int64(2) {
+		return inf_
+	} else {
+		/*line round.go:94*/ if t_ == int64(4) {
+			return -inf_
+		}
+	}
+	/*line round.go:97*/ return inf_ - inf_
+//line kernels_tandem.go:8722
+}
+
+func gpu_round_(t_ gpu_double, v_ gpu_Value) float64 {
+	/*line format.go:56*/ return math.Float64frombits(gpu_Bits64(v_))
+//line kernels_tandem.go:8727
+}
+
+func gpu_none___________(f_ gpu_double, p_ gpu_pair, m_ gpu_magic_) gpu_digits_ {
+	/*line terms.go:167*/ var d_ gpu_digits_
+	if gpu_added__(f_, p_) {
+		t_ := gpu_digits_{a_: gpu_bits_(f_, m_.a_), b_: gpu_bits_(f_, m_.b_), c_: gpu_bits_(f_, m_.c_)}
+		/*line terms.go:169*/ return t_
+	}
+	return d_
+//line kernels_tandem.go:8737
+}
+
+func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
+	/*line along.go:230*/ var u_ float64
+	_ = u_
+	/*line along.go:230*/ var v_ float64
+	_ = v_
+	if gpu_exact_(p_) {
+		return float64(float64((x_ - shift_)) * float64((y_ - shift_))), float64(1)
+	}
+	if gpu_product_(p_) {
+		return float64((x_ - shift_)), float64((y_ - shift_))
+	}
+	return gpu_from_(f_, gpu_bits_(f_, float64(x_))&mask_), float64(1)
+//line kernels_tandem.go:8752
+}
+
+func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
+	/*line terms.go:39*/ m_ := gpu_bits_(f_, gpu_near__(p_, x_, y_)) & gpu_most_(f_)
+	if gpu_product_(p_) {
+		if ((m_ == int64(0)) && (x_ != float64(0))) && (y_ != float64(0)) {
+			m_ = int64(1)
+		}
+	}
+	return m_
+//line kernels_tandem.go:8763
+}
+
+func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits_, x_ float64, y_ float64, m_ gpu_magic_, deep_ bool) gpu_digits_ {
+	/*line terms.go:178*/ if gpu_added__(f_, p_) {
+		t_ := gpu_magic_{a_: gpu_from_(f_, d_.a_), b_: gpu_from_(f_, d_.b_), c_: gpu_from_(f_, d_.c_)}
+		/*line terms.go:179*/ m_ = t_
+		t2_ := gpu_digits_{}
+		/*line terms.go:180*/ d_ = t2_
+	}
+	term_ := gpu_near__(p_, x_, y_)
+	z_ := term_ + m_.a_
+	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
+	rest_ := term_ - (z_ - m_.a_)
+	z_ = rest_ + m_.b_
+	d_.b_ = d_.b_ + gpu_bits_(f_, z_)
+	if deep_ {
+		d_.c_ = d_.c_ + gpu_bits_(f_, (rest_-(z_-m_.b_))+m_.c_)
+	}
+	if gpu_product_(p_) {
+		lower_ := math.FMA(x_, y_, -term_)
+		z_ = lower_ + m_.b_
+		d_.b_ = d_.b_ + gpu_bits_(f_, z_)
+		d_.c_ = d_.c_ + gpu_bits_(f_, (lower_-(z_-m_.b_))+m_.c_)
+	}
+	return d_
+//line kernels_tandem.go:8789
+}
+
+func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, i_ int64, j_ int64) (float64, float64) {
+	/*line few.go:131*/ var u_ float64
+	_ = u_
+	/*line few.go:131*/ var v_ float64
+	_ = v_
+	/*line few.go:132*/ t2_ := gpu_element(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
+	/*line few.go:132*/ x_ := t2_
+	/*line few.go:132*/ y_ := float32(0)
+	if gpu_product_(p_) || gpu_exact_(p_) {
+		t3_ := gpu_element(t_.y_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
+		/*line few.go:134*/ y_ = t3_
+	}
+	var t4_ float64
+	/*line few.go:136*/ var t5_ float64
+	/*line few.go:136*/ t4_, t5_ = gpu_factorsOf__(f_, p_, x_, y_, less_, t_.mask_)
+	/*line few.go:136*/ return t4_, t5_
+//line kernels_tandem.go:8808
+}
+
+func gpu_without__(f_ gpu_double, p_ gpu_pair, d_ gpu_digits_, n_ int64, m_ gpu_magic_, deep_ bool) gpu_digits_ {
+	/*line terms.go:204*/ if gpu_added__(f_, p_) {
+		n_ = int64(1)
+	}
+	a_ := n_ * gpu_bits_(f_, m_.a_)
+	/*line terms.go:207*/ b_ := n_ * gpu_bits_(f_, m_.b_)
+	/*line terms.go:207*/ c_ := n_ * gpu_bits_(f_, m_.c_)
+	if gpu_product_(p_) {
+		t_ := gpu_digits_{a_: d_.a_ - a_, b_: d_.b_ - (int64(2) * b_), c_: d_.c_ - c_}
+		/*line terms.go:209*/ return t_
+	}
+	if deep_ {
+		t2_ := gpu_digits_{a_: d_.a_ - a_, b_: d_.b_ - b_, c_: d_.c_ - c_}
+		/*line terms.go:212*/ return t2_
+	}
+	t3_ := gpu_digits_{a_: d_.a_ - a_, b_: d_.b_ - b_}
+	/*line terms.go:214*/ return t3_
+//line kernels_tandem.go:8828
+}
+
+func gpu_leastTop__(f_ gpu_double, p_ gpu_pair, deep_ bool) int64 {
+	/*line terms.go:83*/ if deep_ || gpu_product_(p_) {
+		return ((int64(2) * gpu_step__(f_, p_)) - gpu_headroom__(f_, p_)) - int64(1)
+	}
+	return (gpu_step__(f_, p_) - gpu_headroom__(f_, p_)) - int64(1)
+//line kernels_tandem.go:8836
+}
+
+func gpu_magicFor__(f_ gpu_double, p_ gpu_pair, top_ int64) gpu_magic_ {
+	/*line terms.go:157*/ first_ := (top_ + int64(2)) + gpu_headroom__(f_, p_)
+	/*line terms.go:157*/ down_ := gpu_step__(f_, p_)
+	t_ := gpu_magic_{a_: float64(float64(1.5) * gpu_power_(f_, first_)), b_: float64(float64(1.5) * gpu_power_(f_, first_-down_)), c_: float64(float64(1.5) * gpu_power_(f_, first_-(int64(2)*down_)))}
+	/*line terms.go:158*/ return t_
+//line kernels_tandem.go:8844
+}
+
+func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) int64 {
+	/*line across.go:129*/ t2_ := gpu_reachOf__(f_, p_, t_, o_, less_, w_)
+	/*line across.go:129*/ r_ := t2_
+	for base_ := r_.least_; base_ < r_.top_; base_ = base_ + int64(48) {
+		t3_ := gpu_sumOfDigits__(f_, p_, t_, o_, less_, base_, int64(48))
+		/*line across.go:131*/ s_ := t3_
+		for k_ := int64(0); k_ < int64(3); k_ = k_ + int64(1) {
+			gpu_AddPart_(parts_, words_, base_-gpu_bottom_(f_), s_, k_)
+		}
+	}
+	return r_.special_
+//line kernels_tandem.go:8858
+}
+
+func gpu_headroom__(f_ gpu_double, p_ gpu_pair) int64 {
+	/*line terms.go:134*/ if gpu_added__(f_, p_) {
+		return int64(8)
+	}
+	return int64(0)
+//line kernels_tandem.go:8866
+}
+
+func gpu_none____________(f_ gpu_double, p_ gpu_two, m_ gpu_magic_) gpu_digits_ {
+	/*line terms.go:167*/ var d_ gpu_digits_
+	if gpu_added___(f_, p_) {
+		t_ := gpu_digits_{a_: gpu_bits_(f_, m_.a_), b_: gpu_bits_(f_, m_.b_), c_: gpu_bits_(f_, m_.c_)}
+		/*line terms.go:169*/ return t_
+	}
+	return d_
+//line kernels_tandem.go:8876
+}
+
+func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
+	/*line along.go:230*/ var u_ float64
+	_ = u_
+	/*line along.go:230*/ var v_ float64
+	_ = v_
+	if gpu_exact__(p_) {
+		return float64((x_ - shift_) * (y_ - shift_)), float64(1)
+	}
+	if gpu_product__(p_) {
+		return x_ - shift_, y_ - shift_
+	}
+	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
+//line kernels_tandem.go:8891
+}
+
+func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
+	/*line terms.go:39*/ m_ := gpu_bits_(f_, gpu_near___(p_, x_, y_)) & gpu_most_(f_)
+	if gpu_product__(p_) {
+		if ((m_ == int64(0)) && (x_ != float64(0))) && (y_ != float64(0)) {
+			m_ = int64(1)
+		}
+	}
+	return m_
+//line kernels_tandem.go:8902
+}
+
+func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits_, x_ float64, y_ float64, m_ gpu_magic_, deep_ bool) gpu_digits_ {
+	/*line terms.go:178*/ if gpu_added___(f_, p_) {
+		t_ := gpu_magic_{a_: gpu_from_(f_, d_.a_), b_: gpu_from_(f_, d_.b_), c_: gpu_from_(f_, d_.c_)}
+		/*line terms.go:179*/ m_ = t_
+		t2_ := gpu_digits_{}
+		/*line terms.go:180*/ d_ = t2_
+	}
+	term_ := gpu_near___(p_, x_, y_)
+	z_ := term_ + m_.a_
+	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
+	rest_ := term_ - (z_ - m_.a_)
+	z_ = rest_ + m_.b_
+	d_.b_ = d_.b_ + gpu_bits_(f_, z_)
+	if deep_ {
+		d_.c_ = d_.c_ + gpu_bits_(f_, (rest_-(z_-m_.b_))+m_.c_)
+	}
+	if gpu_product__(p_) {
+		lower_ := math.FMA(x_, y_, -term_)
+		z_ = lower_ + m_.b_
+		d_.b_ = d_.b_ + gpu_bits_(f_, z_)
+		d_.c_ = d_.c_ + gpu_bits_(f_, (lower_-(z_-m_.b_))+m_.c_)
+	}
+	return d_
+//line kernels_tandem.go:8928
+}
+
+func gpu_factorsIn___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
+	/*line few.go:131*/ var u_ float64
+	_ = u_
+	/*line few.go:131*/ var v_ float64
+	_ = v_
+	/*line few.go:132*/ t2_ := gpu_element_(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
+	/*line few.go:132*/ x_ := t2_
+	/*line few.go:132*/ y_ := float64(0)
+	if gpu_product__(p_) || gpu_exact__(p_) {
+		t3_ := gpu_element_(t_.y_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
+		/*line few.go:134*/ y_ = t3_
+	}
+	var t4_ float64
+	/*line few.go:136*/ var t5_ float64
+	/*line few.go:136*/ t4_, t5_ = gpu_factorsOf___(f_, p_, x_, y_, less_, t_.mask_)
+	/*line few.go:136*/ return t4_, t5_
+//line kernels_tandem.go:8947
+}
+
+func gpu_without___(f_ gpu_double, p_ gpu_two, d_ gpu_digits_, n_ int64, m_ gpu_magic_, deep_ bool) gpu_digits_ {
+	/*line terms.go:204*/ if gpu_added___(f_, p_) {
+		n_ = int64(1)
+	}
+	a_ := n_ * gpu_bits_(f_, m_.a_)
+	/*line terms.go:207*/ b_ := n_ * gpu_bits_(f_, m_.b_)
+	/*line terms.go:207*/ c_ := n_ * gpu_bits_(f_, m_.c_)
+	if gpu_product__(p_) {
+		t_ := gpu_digits_{a_: d_.a_ - a_, b_: d_.b_ - (int64(2) * b_), c_: d_.c_ - c_}
+		/*line terms.go:209*/ return t_
+	}
+	if deep_ {
+		t2_ := gpu_digits_{a_: d_.a_ - a_, b_: d_.b_ - b_, c_: d_.c_ - c_}
+		/*line terms.go:212*/ return t2_
+	}
+	t3_ := gpu_digits_{a_: d_.a_ - a_, b_: d_.b_ - b_}
+	/*line terms.go:214*/ return t3_
+//line kernels_tandem.go:8967
+}
+
+func gpu_leastTop___(f_ gpu_double, p_ gpu_two, deep_ bool) int64 {
+	/*line terms.go:83*/ if deep_ || gpu_product__(p_) {
+		return ((int64(2) * gpu_step___(f_, p_)) - gpu_headroom___(f_, p_)) - int64(1)
+	}
+	return (gpu_step___(f_, p_) - gpu_headroom___(f_, p_)) - int64(1)
+//line kernels_tandem.go:8975
+}
+
+func gpu_magicFor___(f_ gpu_double, p_ gpu_two, top_ int64) gpu_magic_ {
+	/*line terms.go:157*/ first_ := (top_ + int64(2)) + gpu_headroom___(f_, p_)
+	/*line terms.go:157*/ down_ := gpu_step___(f_, p_)
+	t_ := gpu_magic_{a_: float64(float64(1.5) * gpu_power_(f_, first_)), b_: float64(float64(1.5) * gpu_power_(f_, first_-down_)), c_: float64(float64(1.5) * gpu_power_(f_, first_-(int64(2)*down_)))}
+	/*line terms.go:158*/ return t_
+//line kernels_tandem.go:8983
+}
+
+func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) int64 {
+	/*line across.go:129*/ t2_ := gpu_reachOf___(f_, p_, t_, o_, less_, w_)
+	/*line across.go:129*/ r_ := t2_
+	for base_ := r_.least_; base_ < r_.top_; base_ = base_ + int64(48) {
+		t3_ := gpu_sumOfDigits___(f_, p_, t_, o_, less_, base_, int64(48))
+		/*line across.go:131*/ s_ := t3_
+		for k_ := int64(0); k_ < int64(3); k_ = k_ + int64(1) {
+			gpu_AddPart_(parts_, words_, base_-gpu_bottom_(f_), s_, k_)
+		}
+	}
+	return r_.special_
+//line kernels_tandem.go:8997
+}
+
+func gpu_headroom___(f_ gpu_double, p_ gpu_two) int64 {
+	/*line terms.go:134*/ if gpu_added___(f_, p_) {
+		return int64(8)
+	}
+	return int64(0)
+//line kernels_tandem.go:9005
+}
+
+func gpu_addIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits) {
+	/*line along.go:254*/ m_ := gpu_magicFor(f_, p_, top_)
+	d_ := gpu_none_________(f_, p_, m_)
+	w_ := gpu_nowhere(f_)
+	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
+		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
+			var t_ float32
+			/*line along.go:259*/ var t2_ float32
+			/*line along.go:259*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
+			/*line along.go:259*/ u_ := t_
+			/*line along.go:259*/ v_ := t2_
+			w_ = gpu_with___________(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, v_))
+			d_ = gpu_plus_(f_, p_, d_, u_, v_, m_, deep_)
+		}
+	}
+	count_ := int32(0)
+	if (b_.j0_ + l_) < b_.j1_ {
+		count_ = int32(((b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)))
+	}
+	return w_, gpu_without(f_, p_, d_, count_, m_, deep_)
+//line kernels_tandem.go:9028
+}
+
+func gpu_exact(t_ gpu_one) bool {
+	/*line terms.go:21*/ return false
+//line kernels_tandem.go:9033
+}
+
+func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
+	/*line along.go:219*/ var u_ float32
+	_ = u_
+	/*line along.go:219*/ var v_ float32
+	_ = v_
+	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
+	/*line along.go:221*/ y_ := float32(0)
+	if gpu_product(p_) || gpu_exact(p_) {
+		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
+	}
+	var t_ float32
+	/*line along.go:225*/ var t2_ float32
+	/*line along.go:225*/ t_, t2_ = gpu_factorsOf(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:225*/ return t_, t2_
+//line kernels_tandem.go:9050
+}
+
+func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
+	/*line terms.go:268*/ var t_ uint64
+	/*line terms.go:268*/ var t2_ int64
+	/*line terms.go:268*/ var t3_ bool
+	/*line terms.go:268*/ t_, t2_, t3_ = gpu_split(f_, x_)
+	/*line terms.go:268*/ m_ := t_
+	/*line terms.go:268*/ e_ := t2_
+	/*line terms.go:268*/ finite_ := t3_
+	if !gpu_product(p_) {
+		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits(f_, x_) < int32(0)}
+		if !finite_ {
+			t4_.special_ = gpu_Special(x_)
+		}
+		return t4_
+	}
+	var t5_ uint64
+	/*line terms.go:276*/ var t6_ int64
+	/*line terms.go:276*/ var t7_ bool
+	/*line terms.go:276*/ t5_, t6_, t7_ = gpu_split(f_, y_)
+	/*line terms.go:276*/ n_ := t5_
+	/*line terms.go:276*/ g_ := t6_
+	/*line terms.go:276*/ finite2_ := t7_
+	t8_ := support.MulHi(m_, n_)
+	/*line terms.go:277*/ t9_ := m_ * n_
+	/*line terms.go:277*/ hi_ := t8_
+	/*line terms.go:277*/ lo_ := t9_
+	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits(f_, x_) < int32(0)) != (gpu_bits(f_, y_) < int32(0))}
+	if (!finite_) || (!finite2_) {
+		t10_.special_ = gpu_Special(float32(x_ * y_))
+	}
+	return t10_
+//line kernels_tandem.go:9084
+}
+
+func gpu_size(f_ gpu_single, p_ gpu_one) int64 {
+	/*line terms.go:287*/ if gpu_product(p_) {
+		return int64(2) * gpu_precision(f_)
+	}
+	return gpu_precision(f_)
+//line kernels_tandem.go:9092
+}
+
+func gpu_digit_(w_ gpu_wide, base_ int64, width_ uint64) int64 {
+	/*line terms.go:298*/ up_ := uint64((w_.exp_ - base_))
+	/*line terms.go:298*/ down_ := uint64((base_ - w_.exp_))
+	d_ := int64((((((w_.lo_ << (up_)) | (w_.lo_ >> (down_))) | (w_.hi_ << (uint64(64) - down_))) | (w_.hi_ >> (down_ - uint64(64)))) & ((support.Value(uint64(1)) << (width_)) - uint64(1))))
+	if w_.neg_ {
+		return -d_
+	}
+	return d_
+//line kernels_tandem.go:9103
+}
+
+func gpu_Carry_(w_ []int64, at_ gpu_Place) {
+	/*line ../../../internal/superacc/superacc.go:34*/ c_ := int64(0)
+	for t_, k_ := at_.N_-int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
+		v_ := w_[at_.At_+(k_*at_.Step_)] + c_
+		c_ = v_ >> (32)
+		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
+	}
+	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
+//line kernels_tandem.go:9114
+}
+
+func gpu_digit__(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
+	/*line ../../../internal/superacc/value.go:54*/ if k_ < int64(0) {
+		return uint64(0)
+	}
+	return uint64(w_[at_.At_+(k_*at_.Step_)])
+//line kernels_tandem.go:9122
+}
+
+func gpu_addIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits_) {
 	/*line along.go:254*/ m_ := gpu_magicFor_(f_, p_, top_)
 	d_ := gpu_none__________(f_, p_, m_)
 	w_ := gpu_nowhere_(f_)
@@ -9000,7 +9141,7 @@ func gpu_addIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, 
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(f_, p_, d_, count_, m_, deep_)
-//line kernels_tandem.go:9004
+//line kernels_tandem.go:9145
 }
 
 func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
@@ -9017,7 +9158,7 @@ func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) 
 	/*line along.go:225*/ var t2_ float64
 	/*line along.go:225*/ t_, t2_ = gpu_factorsOf_(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:225*/ return t_, t2_
-//line kernels_tandem.go:9021
+//line kernels_tandem.go:9162
 }
 
 func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
@@ -9051,7 +9192,7 @@ func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:9055
+//line kernels_tandem.go:9196
 }
 
 func gpu_size_(f_ gpu_double, p_ gpu_one) int64 {
@@ -9059,29 +9200,10 @@ func gpu_size_(f_ gpu_double, p_ gpu_one) int64 {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:9063
+//line kernels_tandem.go:9204
 }
 
-func gpu_value__(f_ gpu_double, special_ int64) float64 {
-	/*line round.go:89*/ inf_ := gpu_power_(f_, (int64(2)*gpu_bias_(f_))+int64(1))
-	t_ := special_
-	if t_ == int64(2) {
-		return inf_
-	} else {
-		/*line round.go:93*/ if t_ == int64(4) {
-			return -inf_
-		}
-	}
-	/*line round.go:96*/ return inf_ - inf_
-//line kernels_tandem.go:9077
-}
-
-func gpu_round_(t_ gpu_double, v_ gpu_Value) float64 {
-	/*line format.go:56*/ return math.Float64frombits(gpu_Bits64(v_))
-//line kernels_tandem.go:9082
-}
-
-func gpu_addIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
+func gpu_addIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits_) {
 	/*line along.go:254*/ m_ := gpu_magicFor__(f_, p_, top_)
 	d_ := gpu_none___________(f_, p_, m_)
 	w_ := gpu_nowhere_(f_)
@@ -9101,7 +9223,12 @@ func gpu_addIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int6
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without__(f_, p_, d_, count_, m_, deep_)
-//line kernels_tandem.go:9105
+//line kernels_tandem.go:9227
+}
+
+func gpu_exact_(t_ gpu_pair) bool {
+	/*line terms.go:23*/ return true
+//line kernels_tandem.go:9232
 }
 
 func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int64) (float64, float64) {
@@ -9118,7 +9245,7 @@ func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int6
 	/*line along.go:225*/ var t2_ float64
 	/*line along.go:225*/ t_, t2_ = gpu_factorsOf__(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:225*/ return t_, t2_
-//line kernels_tandem.go:9122
+//line kernels_tandem.go:9249
 }
 
 func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide {
@@ -9152,7 +9279,7 @@ func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide 
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:9156
+//line kernels_tandem.go:9283
 }
 
 func gpu_size__(f_ gpu_double, p_ gpu_pair) int64 {
@@ -9160,10 +9287,10 @@ func gpu_size__(f_ gpu_double, p_ gpu_pair) int64 {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:9164
+//line kernels_tandem.go:9291
 }
 
-func gpu_addIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
+func gpu_addIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits_) {
 	/*line along.go:254*/ m_ := gpu_magicFor___(f_, p_, top_)
 	d_ := gpu_none____________(f_, p_, m_)
 	w_ := gpu_nowhere_(f_)
@@ -9183,7 +9310,12 @@ func gpu_addIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without___(f_, p_, d_, count_, m_, deep_)
-//line kernels_tandem.go:9187
+//line kernels_tandem.go:9314
+}
+
+func gpu_exact__(t_ gpu_two) bool {
+	/*line terms.go:25*/ return false
+//line kernels_tandem.go:9319
 }
 
 func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
@@ -9200,7 +9332,7 @@ func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64
 	/*line along.go:225*/ var t2_ float64
 	/*line along.go:225*/ t_, t2_ = gpu_factorsOf___(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:225*/ return t_, t2_
-//line kernels_tandem.go:9204
+//line kernels_tandem.go:9336
 }
 
 func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide {
@@ -9234,7 +9366,7 @@ func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide 
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:9238
+//line kernels_tandem.go:9370
 }
 
 func gpu_size___(f_ gpu_double, p_ gpu_two) int64 {
@@ -9242,20 +9374,55 @@ func gpu_size___(f_ gpu_double, p_ gpu_two) int64 {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:9246
+//line kernels_tandem.go:9378
+}
+
+func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) gpu_reach {
+	/*line few.go:151*/ if (!gpu_product(p_)) && (gpu_field(f_, w_.hi_) <= (int64(2) * gpu_bias(f_))) {
+		return gpu_reachIn(f_, w_)
+	}
+	r_ := gpu_noReach()
+	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
+		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
+			var t4_ float32
+			/*line few.go:157*/ var t5_ float32
+			/*line few.go:157*/ t4_, t5_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:157*/ u_ := t4_
+			/*line few.go:157*/ v_ := t5_
+			r_ = gpu_with__________(r_, gpu_exactly(f_, p_, u_, v_), gpu_size(f_, p_))
+		}
+	}
+	return r_
+//line kernels_tandem.go:9397
 }
 
 func gpu_room(s_ gpu_short, left_ int64) int64 {
-	/*line few.go:181*/ hi_ := s_.hi_ ^ uint64((int64(s_.hi_) >> (63)))
+	/*line few.go:190*/ hi_ := s_.hi_ ^ uint64((int64(s_.hi_) >> (63)))
 	if hi_ == uint64(0) {
 		return min(int64(48), left_)
 	}
 	return min(min(int64(48), left_), int64(bits.LeadingZeros64(hi_))-int64(2))
-//line kernels_tandem.go:9255
+//line kernels_tandem.go:9406
+}
+
+func gpu_sumOfDigits(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
+	/*line few.go:177*/ s_ := int64(0)
+	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
+		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
+			var t4_ float32
+			/*line few.go:180*/ var t5_ float32
+			/*line few.go:180*/ t4_, t5_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:180*/ u_ := t4_
+			/*line few.go:180*/ v_ := t5_
+			s_ = s_ + gpu_digit_(gpu_exactly(f_, p_, u_, v_), base_, uint64(bits_))
+		}
+	}
+	return s_
+//line kernels_tandem.go:9422
 }
 
 func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
-	/*line few.go:199*/ var v_ gpu_Value
+	/*line few.go:208*/ var v_ gpu_Value
 	if rest_ && (int64(s_.hi_) < int64(0)) {
 		v_ = gpu_NewValue(^s_.hi_, ^s_.lo_, base_, true)
 	} else {
@@ -9263,13 +9430,118 @@ func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
 	}
 	v_.Rest_ = rest_
 	return v_
-//line kernels_tandem.go:9267
+//line kernels_tandem.go:9434
+}
+
+func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) gpu_reach {
+	/*line few.go:151*/ if (!gpu_product(p_)) && (gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_))) {
+		return gpu_reachIn_(f_, w_)
+	}
+	r_ := gpu_noReach()
+	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
+		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
+			var t4_ float64
+			/*line few.go:157*/ var t5_ float64
+			/*line few.go:157*/ t4_, t5_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:157*/ u_ := t4_
+			/*line few.go:157*/ v_ := t5_
+			r_ = gpu_with__________(r_, gpu_exactly_(f_, p_, u_, v_), gpu_size_(f_, p_))
+		}
+	}
+	return r_
+//line kernels_tandem.go:9453
+}
+
+func gpu_sumOfDigits_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
+	/*line few.go:177*/ s_ := int64(0)
+	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
+		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
+			var t4_ float64
+			/*line few.go:180*/ var t5_ float64
+			/*line few.go:180*/ t4_, t5_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:180*/ u_ := t4_
+			/*line few.go:180*/ v_ := t5_
+			s_ = s_ + gpu_digit_(gpu_exactly_(f_, p_, u_, v_), base_, uint64(bits_))
+		}
+	}
+	return s_
+//line kernels_tandem.go:9469
+}
+
+func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) gpu_reach {
+	/*line few.go:151*/ if (!gpu_product_(p_)) && (gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_))) {
+		return gpu_reachIn_(f_, w_)
+	}
+	r_ := gpu_noReach()
+	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
+		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
+			var t4_ float64
+			/*line few.go:157*/ var t5_ float64
+			/*line few.go:157*/ t4_, t5_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:157*/ u_ := t4_
+			/*line few.go:157*/ v_ := t5_
+			r_ = gpu_with__________(r_, gpu_exactly__(f_, p_, u_, v_), gpu_size__(f_, p_))
+		}
+	}
+	return r_
+//line kernels_tandem.go:9488
+}
+
+func gpu_sumOfDigits__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
+	/*line few.go:177*/ s_ := int64(0)
+	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
+		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
+			var t4_ float64
+			/*line few.go:180*/ var t5_ float64
+			/*line few.go:180*/ t4_, t5_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:180*/ u_ := t4_
+			/*line few.go:180*/ v_ := t5_
+			s_ = s_ + gpu_digit_(gpu_exactly__(f_, p_, u_, v_), base_, uint64(bits_))
+		}
+	}
+	return s_
+//line kernels_tandem.go:9504
+}
+
+func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) gpu_reach {
+	/*line few.go:151*/ if (!gpu_product__(p_)) && (gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_))) {
+		return gpu_reachIn_(f_, w_)
+	}
+	r_ := gpu_noReach()
+	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
+		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
+			var t4_ float64
+			/*line few.go:157*/ var t5_ float64
+			/*line few.go:157*/ t4_, t5_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:157*/ u_ := t4_
+			/*line few.go:157*/ v_ := t5_
+			r_ = gpu_with__________(r_, gpu_exactly___(f_, p_, u_, v_), gpu_size___(f_, p_))
+		}
+	}
+	return r_
+//line kernels_tandem.go:9523
+}
+
+func gpu_sumOfDigits___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
+	/*line few.go:177*/ s_ := int64(0)
+	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
+		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
+			var t4_ float64
+			/*line few.go:180*/ var t5_ float64
+			/*line few.go:180*/ t4_, t5_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
+			/*line few.go:180*/ u_ := t4_
+			/*line few.go:180*/ v_ := t5_
+			s_ = s_ + gpu_digit_(gpu_exactly___(f_, p_, u_, v_), base_, uint64(bits_))
+		}
+	}
+	return s_
+//line kernels_tandem.go:9539
 }
 
 func gpu_key32(x_ float32) int32 {
 	/*line fold.go:78*/ b_ := int32(math.Float32bits(x_))
 	return b_ ^ ((b_ >> (31)) & int32(2147483647))
-//line kernels_tandem.go:9273
+//line kernels_tandem.go:9545
 }
 
 func gpu_chosen(s_ gpu_state, order_ int64) int64 {
@@ -9282,13 +9554,13 @@ func gpu_chosen(s_ gpu_state, order_ int64) int64 {
 		}
 	}
 	/*line fold.go:279*/ return s_.a_
-//line kernels_tandem.go:9286
+//line kernels_tandem.go:9558
 }
 
 func gpu_key64(x_ float64) int64 {
 	/*line fold.go:83*/ b_ := int64(math.Float64bits(x_))
 	return b_ ^ ((b_ >> (63)) & int64(9223372036854775807))
-//line kernels_tandem.go:9292
+//line kernels_tandem.go:9564
 }
 
 func gpu_above(s_ gpu_ends, k_ int32, index_ int32) gpu_ends {
@@ -9296,7 +9568,7 @@ func gpu_above(s_ gpu_ends, k_ int32, index_ int32) gpu_ends {
 	found_ := (((more_ | (-more_)) >> (31)) >> (31)) >> (1)
 	t_ := gpu_ends{a_: s_.a_ ^ more_, b_: s_.b_ ^ ((s_.b_ ^ index_) & found_)}
 	/*line fold.go:133*/ return t_
-//line kernels_tandem.go:9300
+//line kernels_tandem.go:9572
 }
 
 func gpu_above_(s_ gpu_ends_, k_ int64, index_ int64) gpu_ends_ {
@@ -9304,7 +9576,18 @@ func gpu_above_(s_ gpu_ends_, k_ int64, index_ int64) gpu_ends_ {
 	found_ := (((more_ | (-more_)) >> (31)) >> (31)) >> (1)
 	t_ := gpu_ends_{a_: s_.a_ ^ more_, b_: s_.b_ ^ ((s_.b_ ^ index_) & found_)}
 	/*line fold.go:133*/ return t_
-//line kernels_tandem.go:9308
+//line kernels_tandem.go:9580
+}
+
+func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
+	/*line ../../../internal/superacc/superacc.go:24*/ m_ := uint64(max(v_, -v_))
+	/*line ../../../internal/superacc/superacc.go:24*/ s_ := (p_ & int64(31)) - (int64(32) * k_)
+	m_ = ((m_ << (uint64(s_))) | (m_ >> (uint64((-s_))))) & uint64(4294967295)
+	if v_ < int64(0) {
+		m_ = -m_
+	}
+	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
+//line kernels_tandem.go:9591
 }
 
 func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
@@ -9314,48 +9597,22 @@ func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
 	}
 	t2_ := gpu_Value{Neg_: neg_}
 	/*line ../../../internal/superacc/value.go:19*/ return gpu_become(t2_, hi_, lo_, exp_, false)
-//line kernels_tandem.go:9318
-}
-
-func gpu_digit__(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
-	/*line ../../../internal/superacc/value.go:54*/ if k_ < int64(0) {
-		return uint64(0)
-	}
-	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:9326
+//line kernels_tandem.go:9601
 }
 
 func gpu_added(f_ gpu_single, p_ gpu_one) bool {
 	/*line terms.go:128*/ return (gpu_precision(f_) > int64(24)) && (!gpu_product(p_))
-//line kernels_tandem.go:9331
+//line kernels_tandem.go:9606
 }
 
 func gpu_bits(t_ gpu_single, x_ float32) int32 {
 	/*line format.go:36*/ return int32(math.Float32bits(x_))
-//line kernels_tandem.go:9336
+//line kernels_tandem.go:9611
 }
 
-func gpu_element(x_ gpu_Matrix, i_ int64, j_ int64, o_ int64, down_ bool) float32 {
-	/*line few.go:131*/ if down_ {
-		return x_.Data_[(i_*x_.Stride_)+o_]
-	}
-	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:9344
-}
-
-func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ float32, mask_ int32) (float32, float32) {
-	/*line along.go:230*/ var u_ float32
-	_ = u_
-	/*line along.go:230*/ var v_ float32
-	_ = v_
-	if gpu_exact(p_) {
-		return float32((x_ - shift_) * (y_ - shift_)), float32(1)
-	}
-	if gpu_product(p_) {
-		return x_ - shift_, y_ - shift_
-	}
-	return gpu_from(f_, gpu_bits(f_, x_)&mask_), float32(1)
-//line kernels_tandem.go:9359
+func gpu_from(t_ gpu_single, b_ int32) float32 {
+	/*line format.go:37*/ return math.Float32frombits(uint32(b_))
+//line kernels_tandem.go:9616
 }
 
 func gpu_near(p_ gpu_one, x_ float32, y_ float32) float32 {
@@ -9363,157 +9620,20 @@ func gpu_near(p_ gpu_one, x_ float32, y_ float32) float32 {
 		return float32(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:9367
+//line kernels_tandem.go:9624
 }
 
-func gpu_from(t_ gpu_single, b_ int32) float32 {
-	/*line format.go:37*/ return math.Float32frombits(uint32(b_))
-//line kernels_tandem.go:9372
-}
-
-func gpu_reachIn(f_ gpu_single, w_ gpu_window) gpu_reach {
-	/*line few.go:157*/ if w_.hi_ == int32(0) {
-		return gpu_noReach()
-	}
-	lo_ := gpu_field(f_, w_.lo_-gpu_most(f_))
-	/*line few.go:160*/ hi_ := gpu_field(f_, w_.hi_)
-	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - gpu_bias(f_)) - gpu_precision(f_)) + int64(1), top_: (max(hi_, int64(1)) - gpu_bias(f_)) + int64(1)}
-	/*line few.go:161*/ return t_
-//line kernels_tandem.go:9383
-}
-
-func gpu_added_(f_ gpu_double, p_ gpu_one) bool {
-	/*line terms.go:128*/ return (gpu_precision_(f_) > int64(24)) && (!gpu_product(p_))
-//line kernels_tandem.go:9388
-}
-
-func gpu_bits_(t_ gpu_double, x_ float64) int64 {
-	/*line format.go:50*/ return int64(math.Float64bits(x_))
-//line kernels_tandem.go:9393
-}
-
-func gpu_element_(x_ gpu_Matrix_, i_ int64, j_ int64, o_ int64, down_ bool) float64 {
-	/*line few.go:131*/ if down_ {
+func gpu_element(x_ gpu_Matrix, i_ int64, j_ int64, o_ int64, down_ bool) float32 {
+	/*line few.go:140*/ if down_ {
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:9401
+//line kernels_tandem.go:9632
 }
 
-func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
-	/*line along.go:230*/ var u_ float64
-	_ = u_
-	/*line along.go:230*/ var v_ float64
-	_ = v_
-	if gpu_exact(p_) {
-		return float64((x_ - shift_) * (y_ - shift_)), float64(1)
-	}
-	if gpu_product(p_) {
-		return x_ - shift_, y_ - shift_
-	}
-	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:9416
-}
-
-func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
-	/*line terms.go:30*/ if gpu_product(p_) {
-		return float64(x_ * y_)
-	}
-	return x_
-//line kernels_tandem.go:9424
-}
-
-func gpu_from_(t_ gpu_double, b_ int64) float64 {
-	/*line format.go:51*/ return math.Float64frombits(uint64(b_))
-//line kernels_tandem.go:9429
-}
-
-func gpu_reachIn_(f_ gpu_double, w_ gpu_window_) gpu_reach {
-	/*line few.go:157*/ if w_.hi_ == int64(0) {
-		return gpu_noReach()
-	}
-	lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
-	/*line few.go:160*/ hi_ := gpu_field_(f_, w_.hi_)
-	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - gpu_bias_(f_)) - gpu_precision_(f_)) + int64(1), top_: (max(hi_, int64(1)) - gpu_bias_(f_)) + int64(1)}
-	/*line few.go:161*/ return t_
-//line kernels_tandem.go:9440
-}
-
-func gpu_added__(f_ gpu_double, p_ gpu_pair) bool {
-	/*line terms.go:128*/ return (gpu_precision_(f_) > int64(24)) && (!gpu_product_(p_))
-//line kernels_tandem.go:9445
-}
-
-func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
-	/*line along.go:230*/ var u_ float64
-	_ = u_
-	/*line along.go:230*/ var v_ float64
-	_ = v_
-	if gpu_exact_(p_) {
-		return float64(float64((x_ - shift_)) * float64((y_ - shift_))), float64(1)
-	}
-	if gpu_product_(p_) {
-		return float64((x_ - shift_)), float64((y_ - shift_))
-	}
-	return gpu_from_(f_, gpu_bits_(f_, float64(x_))&mask_), float64(1)
-//line kernels_tandem.go:9460
-}
-
-func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
-	/*line terms.go:30*/ if gpu_product_(p_) {
-		return float64(x_ * y_)
-	}
-	return x_
-//line kernels_tandem.go:9468
-}
-
-func gpu_added___(f_ gpu_double, p_ gpu_two) bool {
-	/*line terms.go:128*/ return (gpu_precision_(f_) > int64(24)) && (!gpu_product__(p_))
-//line kernels_tandem.go:9473
-}
-
-func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
-	/*line along.go:230*/ var u_ float64
-	_ = u_
-	/*line along.go:230*/ var v_ float64
-	_ = v_
-	if gpu_exact__(p_) {
-		return float64((x_ - shift_) * (y_ - shift_)), float64(1)
-	}
-	if gpu_product__(p_) {
-		return x_ - shift_, y_ - shift_
-	}
-	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:9488
-}
-
-func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
-	/*line terms.go:30*/ if gpu_product__(p_) {
-		return float64(x_ * y_)
-	}
-	return x_
-//line kernels_tandem.go:9496
-}
-
-func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
-	/*line format.go:41*/ var t2_ uint64
-	/*line format.go:41*/ var t3_ int64
-	/*line format.go:41*/ var t4_ bool
-	/*line format.go:41*/ t2_, t3_, t4_ = gpu_Split32(math.Float32bits(x_))
-	/*line format.go:41*/ return t2_, t3_, t4_
-//line kernels_tandem.go:9505
-}
-
-func gpu_Special(x_ float32) int64 {
-	/*line ../../../internal/superacc/superacc.go:53*/ if x_ != x_ {
-		return int64(1)
-	} else {
-		/*line ../../../internal/superacc/superacc.go:55*/ if x_ > float32(0) {
-			return int64(2)
-		}
-	}
-	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:9517
+func gpu_power(t_ gpu_single, field_ int64) float32 {
+	/*line format.go:38*/ return math.Float32frombits(uint32(field_) << (23))
+//line kernels_tandem.go:9637
 }
 
 func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gpu_Value {
@@ -9527,12 +9647,100 @@ func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gp
 	z_ := int64(bits.LeadingZeros64(hi_))
 	t3_ := gpu_Value{Hi_: (hi_ << (uint64(z_))) | (lo_ >> (uint64((int64(64) - z_)))), Lo_: lo_ << (uint64(z_)), Exp_: exp_ - z_, Neg_: v_.Neg_, Rest_: v_.Rest_ || rest_}
 	/*line ../../../internal/superacc/value.go:118*/ return t3_
-//line kernels_tandem.go:9531
+//line kernels_tandem.go:9651
 }
 
 func gpu_Bits32(v_ gpu_Value) uint32 {
 	/*line ../../../internal/superacc/value.go:125*/ return uint32(gpu_round__(v_, int64(24), uint64(255)))
-//line kernels_tandem.go:9536
+//line kernels_tandem.go:9656
+}
+
+func gpu_added_(f_ gpu_double, p_ gpu_one) bool {
+	/*line terms.go:128*/ return (gpu_precision_(f_) > int64(24)) && (!gpu_product(p_))
+//line kernels_tandem.go:9661
+}
+
+func gpu_bits_(t_ gpu_double, x_ float64) int64 {
+	/*line format.go:50*/ return int64(math.Float64bits(x_))
+//line kernels_tandem.go:9666
+}
+
+func gpu_from_(t_ gpu_double, b_ int64) float64 {
+	/*line format.go:51*/ return math.Float64frombits(uint64(b_))
+//line kernels_tandem.go:9671
+}
+
+func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
+	/*line terms.go:30*/ if gpu_product(p_) {
+		return float64(x_ * y_)
+	}
+	return x_
+//line kernels_tandem.go:9679
+}
+
+func gpu_element_(x_ gpu_Matrix_, i_ int64, j_ int64, o_ int64, down_ bool) float64 {
+	/*line few.go:140*/ if down_ {
+		return x_.Data_[(i_*x_.Stride_)+o_]
+	}
+	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
+//line kernels_tandem.go:9687
+}
+
+func gpu_power_(t_ gpu_double, field_ int64) float64 {
+	/*line format.go:52*/ return math.Float64frombits(uint64(field_) << (52))
+//line kernels_tandem.go:9692
+}
+
+func gpu_Bits64(v_ gpu_Value) uint64 {
+	/*line ../../../internal/superacc/value.go:122*/ return gpu_round__(v_, int64(53), uint64(2047))
+//line kernels_tandem.go:9697
+}
+
+func gpu_added__(f_ gpu_double, p_ gpu_pair) bool {
+	/*line terms.go:128*/ return (gpu_precision_(f_) > int64(24)) && (!gpu_product_(p_))
+//line kernels_tandem.go:9702
+}
+
+func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
+	/*line terms.go:30*/ if gpu_product_(p_) {
+		return float64(x_ * y_)
+	}
+	return x_
+//line kernels_tandem.go:9710
+}
+
+func gpu_added___(f_ gpu_double, p_ gpu_two) bool {
+	/*line terms.go:128*/ return (gpu_precision_(f_) > int64(24)) && (!gpu_product__(p_))
+//line kernels_tandem.go:9715
+}
+
+func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
+	/*line terms.go:30*/ if gpu_product__(p_) {
+		return float64(x_ * y_)
+	}
+	return x_
+//line kernels_tandem.go:9723
+}
+
+func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
+	/*line format.go:41*/ var t2_ uint64
+	/*line format.go:41*/ var t3_ int64
+	/*line format.go:41*/ var t4_ bool
+	/*line format.go:41*/ t2_, t3_, t4_ = gpu_Split32(math.Float32bits(x_))
+	/*line format.go:41*/ return t2_, t3_, t4_
+//line kernels_tandem.go:9732
+}
+
+func gpu_Special(x_ float32) int64 {
+	/*line ../../../internal/superacc/superacc.go:53*/ if x_ != x_ {
+		return int64(1)
+	} else {
+		/*line ../../../internal/superacc/superacc.go:55*/ if x_ > float32(0) {
+			return int64(2)
+		}
+	}
+	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
+//line kernels_tandem.go:9744
 }
 
 func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
@@ -9541,7 +9749,7 @@ func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
 	/*line format.go:55*/ var t4_ bool
 	/*line format.go:55*/ t2_, t3_, t4_ = gpu_Split64(math.Float64bits(x_))
 	/*line format.go:55*/ return t2_, t3_, t4_
-//line kernels_tandem.go:9545
+//line kernels_tandem.go:9753
 }
 
 func gpu_Special_(x_ float64) int64 {
@@ -9553,27 +9761,29 @@ func gpu_Special_(x_ float64) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:9557
+//line kernels_tandem.go:9765
 }
 
-func gpu_Bits64(v_ gpu_Value) uint64 {
-	/*line ../../../internal/superacc/value.go:122*/ return gpu_round__(v_, int64(53), uint64(2047))
-//line kernels_tandem.go:9562
+func gpu_reachIn(f_ gpu_single, w_ gpu_window) gpu_reach {
+	/*line few.go:166*/ if w_.hi_ == int32(0) {
+		return gpu_noReach()
+	}
+	lo_ := gpu_field(f_, w_.lo_-gpu_most(f_))
+	/*line few.go:169*/ hi_ := gpu_field(f_, w_.hi_)
+	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - gpu_bias(f_)) - gpu_precision(f_)) + int64(1), top_: (max(hi_, int64(1)) - gpu_bias(f_)) + int64(1)}
+	/*line few.go:170*/ return t_
+//line kernels_tandem.go:9776
 }
 
-func gpu_Split32(b_ uint32) (uint64, int64, bool) {
-	/*line ../../../internal/superacc/value.go:158*/ var m_ uint64
-	_ = m_
-	/*line ../../../internal/superacc/value.go:158*/ var exp_ int64
-	_ = exp_
-	/*line ../../../internal/superacc/value.go:158*/ var finite_ bool
-	_ = finite_
-	/*line ../../../internal/superacc/value.go:158*/ var t_ uint64
-	/*line ../../../internal/superacc/value.go:158*/ var t2_ int64
-	/*line ../../../internal/superacc/value.go:158*/ var t3_ bool
-	/*line ../../../internal/superacc/value.go:158*/ t_, t2_, t3_ = gpu_split__(uint64(b_), int64(24), uint64(255))
-	/*line ../../../internal/superacc/value.go:158*/ return t_, t2_, t3_
-//line kernels_tandem.go:9577
+func gpu_reachIn_(f_ gpu_double, w_ gpu_window_) gpu_reach {
+	/*line few.go:166*/ if w_.hi_ == int64(0) {
+		return gpu_noReach()
+	}
+	lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
+	/*line few.go:169*/ hi_ := gpu_field_(f_, w_.hi_)
+	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - gpu_bias_(f_)) - gpu_precision_(f_)) + int64(1), top_: (max(hi_, int64(1)) - gpu_bias_(f_)) + int64(1)}
+	/*line few.go:170*/ return t_
+//line kernels_tandem.go:9787
 }
 
 func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
@@ -9597,7 +9807,22 @@ func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
 		keep_ = keep_ | ((inf_ + uint64(1)) << (uint64((precision_ - int64(1)))))
 	}
 	return keep_
-//line kernels_tandem.go:9601
+//line kernels_tandem.go:9811
+}
+
+func gpu_Split32(b_ uint32) (uint64, int64, bool) {
+	/*line ../../../internal/superacc/value.go:158*/ var m_ uint64
+	_ = m_
+	/*line ../../../internal/superacc/value.go:158*/ var exp_ int64
+	_ = exp_
+	/*line ../../../internal/superacc/value.go:158*/ var finite_ bool
+	_ = finite_
+	/*line ../../../internal/superacc/value.go:158*/ var t_ uint64
+	/*line ../../../internal/superacc/value.go:158*/ var t2_ int64
+	/*line ../../../internal/superacc/value.go:158*/ var t3_ bool
+	/*line ../../../internal/superacc/value.go:158*/ t_, t2_, t3_ = gpu_split__(uint64(b_), int64(24), uint64(255))
+	/*line ../../../internal/superacc/value.go:158*/ return t_, t2_, t3_
+//line kernels_tandem.go:9826
 }
 
 func gpu_Split64(b_ uint64) (uint64, int64, bool) {
@@ -9612,7 +9837,12 @@ func gpu_Split64(b_ uint64) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:155*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:155*/ t_, t2_, t3_ = gpu_split__(b_, int64(53), uint64(2047))
 	/*line ../../../internal/superacc/value.go:155*/ return t_, t2_, t3_
-//line kernels_tandem.go:9616
+//line kernels_tandem.go:9841
+}
+
+func gpu_lowest(precision_ int64, inf_ uint64) int64 {
+	/*line ../../../internal/superacc/value.go:152*/ return (int64(2) - precision_) - int64((inf_ >> (1)))
+//line kernels_tandem.go:9846
 }
 
 func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
@@ -9629,10 +9859,5 @@ func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool)
 	/*line ../../../internal/superacc/value.go:162*/ field_ := t2_
 	normal_ := min(field_, uint64(1))
 	return m_ | (normal_ << (uint64((precision_ - int64(1))))), gpu_lowest(precision_, inf_) + int64((field_ - normal_)), field_ != inf_
-//line kernels_tandem.go:9633
-}
-
-func gpu_lowest(precision_ int64, inf_ uint64) int64 {
-	/*line ../../../internal/superacc/value.go:152*/ return (int64(2) - precision_) - int64((inf_ >> (1)))
-//line kernels_tandem.go:9638
+//line kernels_tandem.go:9863
 }

@@ -112,14 +112,14 @@ func addSums[S, T float32 | float64, I int32 | int64, R single | double, F accum
 ) (err error) {
 	s := state.Session()
 	outputs := t.Rows * t.Cols
-	l := newShape(s.Info(), t.X, t.Rows, t.Cols)
+	l := shapeOf(s.Info(), t.X, t.Rows, t.Cols)
 	parts, err := linalg.NewArray[int64](s, 1, outputs*l.parts*Words)
 	if err != nil {
 		return err
 	}
 	defer func() { err = cmp.Or(err, parts.Free()) }()
 	j := Sum[S]{X: t.X, Y: t.X, Shift: t.X.Slice(0, 0, 0, 0)}
-	if err := enqueueTerms[S, T, I](j, t.Rows, t.Cols, r, f, p, l, false, parts); err != nil {
+	if err := enqueueTerms[S, T, I](j, t.Rows, t.Cols, r, f, p, l, false, t.X.Slice(0, 0, 0, 0), parts); err != nil {
 		return err
 	}
 	return LaunchGather(s, backend.GridFor(Words*outputs), state, parts, all, t.First, outputs, l.parts)

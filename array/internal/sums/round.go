@@ -19,7 +19,8 @@ func Round[T float32 | float64, F rounder[T]](it gpu.Item, f F, c gpu.Matrix[T],
 		state, same := parts[6*outputs+o], true
 		for p := range count {
 			at := p*Words*outputs + o
-			same = same && parts[at+(Words-1)*outputs] == clean && parts[at+6*outputs] == state
+			same = same && parts[at+(Words-1)*outputs] == clean && (parts[at+6*outputs]^state)&^1 == 0
+			state |= parts[at+6*outputs]
 		}
 		special := int64(0)
 		var v superacc.Value

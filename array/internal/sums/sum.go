@@ -82,10 +82,11 @@ func enqueue[S, T float32 | float64, I int32 | int64, R single | double, F accum
 	if rows*cols == 1 {
 		j.X, j.Y = flat(j.X, j.Y)
 	}
-	if few(s.Info(), j.X, rows, cols) {
+	const short = 128 // what Across takes for a column, before and after its terms
+	if xr, _ := j.X.Dims(); few(s.Info(), j.X, rows, cols) && (cols == 1 || xr <= short) {
 		return enqueueFew[S, T, I](j, r, f, p)
 	}
-	l := newShape(s.Info(), j.X, rows, cols)
+	l := shapeOf(s.Info(), j.X, rows, cols)
 	if cols == 1 && l.parts == 1 {
 		return enqueueWhole[S, T, I](j, r, f, p, l)
 	}
@@ -182,30 +183,36 @@ func enqueuePart[S, T float32 | float64, I int32 | int64, R single | double, F a
 	rows, cols := j.C.Dims()
 	xr, xc := j.X.Dims()
 	short := xr*xc/(rows*cols) <= maxShort
-	if err := enqueueTerms[S, T, I](j, rows, cols, r, f, p, l, short, parts); err != nil {
+	whole := cols > 1 && l.parts == 1
+	c := j.C
+	if !whole {
+		c = j.X.Slice(0, 0, 0, 0)
+	}
+	err := enqueueTerms[S, T, I](j, rows, cols, r, f, p, l, short, c, parts)
+	if err != nil || whole {
 		return err
 	}
 	return round(j.C.Session(), backend.GridFor(rows*cols), r, j.C, parts, l.parts, f, j.Over, j.Root)
 }
 
-// enqueueTerms adds up into parts of rows by cols outputs.
+// enqueueTerms adds up into parts of rows by cols outputs, or into c where this has elements.
 func enqueueTerms[S, T float32 | float64, I int32 | int64, R single | double, F accumulator, P one | pair | two](
-	j Sum[S], rows, cols int, r R, f F, p P, l shape, short bool, parts *linalg.Array[int64],
+	j Sum[S], rows, cols int, r R, f F, p P, l shape, short bool, c *linalg.Array[S], parts *linalg.Array[int64],
 ) error {
 	s := j.X.Session()
 	xr, xc := j.X.Dims()
 	mask := maskOf[I](j.Abs)
 	if cols > 1 {
 		grid := backend.Grid2((cols+l.lanes-1)/l.lanes, l.parts, l.lanes, 1)
-		return LaunchAcross[S, T, I](s, grid, f, p, parts, j.X, j.Shift, l.turns, short, mask)
+		return LaunchAcross[S, T, I](s, grid, f, p, r, c, parts, j.X, j.Shift, l.turns, j.Over, j.Root,
+			short, mask)
 	}
 	height := 1
 	if rows == 1 {
 		height = xr
 	}
 	grid := backend.Grid2(l.parts, min(rows, maxGroups), l.lanes, 1)
-	none := j.X.Slice(0, 0, 0, 0)
-	return LaunchAlong[S, T, I](s, grid, f, p, r, none, j.X, j.Y, parts, j.Shift, rows, height, xc, l.turns, 1, false,
+	return LaunchAlong[S, T, I](s, grid, f, p, r, c, j.X, j.Y, parts, j.Shift, rows, height, xc, l.turns, 1, false,
 		short, mask)
 }
 
@@ -251,5 +258,17 @@ func newShape[T any](info backend.Info, x *linalg.Array[T], rows, cols int) shap
 		groups /= rows
 	}
 	l.parts = max(1, min(groups, blocks))
+	return l
+}
+
+// shapeOf is newShape for Across and Along. On the cpu device a group of Across is a strip.
+func shapeOf[T any](info backend.Info, x *linalg.Array[T], rows, cols int) shape {
+	l := newShape(info, x, rows, cols)
+	if cols > 1 && info.Host {
+		l.lanes, l.turns = 64/int(unsafe.Sizeof(*new(T))), MaxTurns
+		if xr, _ := x.Dims(); xr <= 4096 {
+			l.parts = 1
+		}
+	}
 	return l
 }

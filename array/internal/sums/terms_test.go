@@ -45,8 +45,8 @@ func testTerms[S, T float32 | float64, I int32 | int64, F format[T, I], P terms]
 				x[i] = 0
 			}
 		}
-		column := func(x []S) gpu.Matrix[S] { return gpu.Matrix[S]{Data: x, Rows: len(x), Cols: 1, Stride: 1} }
-		b := table[S, I]{x: column(x), y: column(y), height: len(x), width: 1, down: true, mask: -1}
+		row := func(x []S) gpu.Matrix[S] { return gpu.Matrix[S]{Data: x, Rows: 1, Cols: len(x), Stride: len(x)} }
+		b := table[S, I]{x: row(x), y: row(y), height: 1, width: len(x), mask: -1}
 		w, _ := addOf(f, p, b, 0, 0, magic[T]{}, false)
 		top := f.field(w.hi)
 		if !fits(f, p, w, top, deep) {
