@@ -47,6 +47,7 @@ func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R r
 	high := max(1, turns/max(1, (width+n-1)/n))  // of a block
 	across := (cols + width - 1) / max(1, width) // blocks beside each other
 	blocks := across * ((height + high - 1) / high)
+	from, end := it.Group(0)*blocks/it.Groups(0), (it.Group(0)+1)*blocks/it.Groups(0)
 	top, deep := firstTop(f), false // what fits the block before is the guess for the next
 	for o := it.Group(1); o < outputs; o += it.Groups(1) {
 		b := block[S, I]{x: x, y: y, step: n, mask: mask}
@@ -54,7 +55,7 @@ func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R r
 			b.shift = shift[o]
 		}
 		sum, held, dirty := halves{}, 0, false // the sum of so many blocks is not in the words, which are in use
-		k, end := it.Group(0)*blocks/it.Groups(0), (it.Group(0)+1)*blocks/it.Groups(0)
+		k := from
 		for more := true; more; {
 			next := 0
 			if k < end {

@@ -73,13 +73,13 @@ var AlongKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two), *new(double)}, Kernel: AlongFloat64Float64Int64DoubleTwoDoubleKernel},
 }
 
-var AlongFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Along_float32_float32_int32_single_one_single", "849cd834d17a250d2ed2d5b83027de46", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "uint", 4), AlongFloat32Float32Int32SingleOneSingleGo, AlongFloat32Float32Int32SingleOneSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Along_float32_float32_int32_single_one_single", "10a88b782dd3b1f6eed5be52f44c1420", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "uint", 4), AlongFloat32Float32Int32SingleOneSingleGo, AlongFloat32Float32Int32SingleOneSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_one_double", "85236305723bc735436d00f15ec398ff", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleOneDoubleGo, AlongFloat64Float64Int64DoubleOneDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_one_double", "eb8a117241ded13a844699e418e16f0b", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleOneDoubleGo, AlongFloat64Float64Int64DoubleOneDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Along_float32_float64_int64_double_pair_single", "09cf6e6415755653e308d25ba545c04a", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat32Float64Int64DoublePairSingleGo, AlongFloat32Float64Int64DoublePairSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Along_float32_float64_int64_double_pair_single", "e2d38422be8698c4610e11b35c806bd1", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat32Float64Int64DoublePairSingleGo, AlongFloat32Float64Int64DoublePairSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_two_double", "56251ec4e491a988bb6c4a774a654d2c", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleTwoDoubleGo, AlongFloat64Float64Int64DoubleTwoDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_two_double", "3019573f1ace0c322d3de51291fdd2ac", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleTwoDoubleGo, AlongFloat64Float64Int64DoubleTwoDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
 // LaunchFew runs [Few] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -417,7 +417,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "along.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
 	{File: "along.go", Head: "const (", Hash: "e4ed69640081a1617910206ef7446229a98304684e9a252e9fc41f32de8c0744"},
 	{File: "along.go", Head: "const Words = 137", Hash: "d4ebfd991313ffb00f487206514f8d7be86c17f8ea1a8919fa015b760a7908c6"},
-	{File: "along.go", Head: "func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,", Hash: "10083dbd5f87f7cf73ea3bd5ce87adc8afecc760402ef2e2405df79d0eb5d499"},
+	{File: "along.go", Head: "func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,", Hash: "2689d4ce4342d5f47f6a98cb84cb293ec0a8c4f63a934c5b52551b730ebe6f0e"},
 	{File: "along.go", Head: "const clean = 1 << 8", Hash: "0336d739aa7ae558d947fc43138dbe467c27458c881dc307ec9586e18fee4683"},
 	{File: "along.go", Head: "func stateOf(base, step int, deep bool) int64 {", Hash: "77e695fb8b8395f6d085e5219f5870f5a11c88e78fca1759bb6d557a1ebb1180"},
 	{File: "along.go", Head: "func countOf(state int64) (base, step int, deep bool) {", Hash: "9ffb41adb8cc85d508fc592e7e63c3f43f6b50b3290485479c15da79dad63e76"},
@@ -1281,90 +1281,91 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 		high_ := max(int64(1), support.Div(turns_, max(int64(1), support.Div((width_+n_)-int64(1), n_))))
 		across_ := support.Div((cols_+width_)-int64(1), max(int64(1), width_))
 		blocks_ := across_ * support.Div((height_+high_)-int64(1), high_)
+		from_ := support.Div(g0*blocks_, int64(grid.Groups[0]))
+		/*line along.go:50*/ end_ := support.Div((g0+int64(1))*blocks_, int64(grid.Groups[0]))
 		for w := range n {
 			var top_ int64
 			var deep_ bool
-			/*line along.go:50*/ top_ = gpu_firstTop(f_)
-			/*line along.go:50*/ deep_ = false
+			/*line along.go:51*/ top_ = gpu_firstTop(f_)
+			/*line along.go:51*/ deep_ = false
 			top_all[w] = top_
 			deep_all[w] = deep_
 		}
-		/*line along.go:51*/ o_ := g1
-		/*line along.go:51*/ for o_ < outputs_ {
+		/*line along.go:52*/ o_ := g1
+		/*line along.go:52*/ for o_ < outputs_ {
 			for w := range n {
 				var held_ int64
 				var dirty_ bool
 				var k_ int64
-				/*line along.go:52*/ b_all[w] = gpu_block{x_: x_, y_: y_, step_: n_, mask_: mask_}
+				/*line along.go:53*/ b_all[w] = gpu_block{x_: x_, y_: y_, step_: n_, mask_: mask_}
 				if int64(len(shift_)) != int64(0) {
 					b_all[w].shift_ = shift_[o_]
 				}
 				sum_all[w] = gpu_halves{}
-				/*line along.go:56*/ held_ = int64(0)
-				/*line along.go:56*/ dirty_ = false
-				k_ = support.Div(g0*blocks_, int64(grid.Groups[0]))
+				/*line along.go:57*/ held_ = int64(0)
+				/*line along.go:57*/ dirty_ = false
+				k_ = from_
 				held_all[w] = held_
 				dirty_all[w] = dirty_
 				k_all[w] = k_
 			}
-			/*line along.go:57*/ end_ := support.Div((g0+int64(1))*blocks_, int64(grid.Groups[0]))
 			for w := range n {
 				var more_ bool
-				/*line along.go:58*/ more_ = true
+				/*line along.go:59*/ more_ = true
 				more_all[w] = more_
 			}
-			/*line along.go:58*/ for more_all[0] {
+			/*line along.go:59*/ for more_all[0] {
 			loop5_body:
 				switch {
 				default:
 					for w := range n {
 						var next_ int64
-						/*line along.go:59*/ next_ = int64(0)
+						/*line along.go:60*/ next_ = int64(0)
 						next_all[w] = next_
 					}
-					/*line along.go:60*/ if k_all[0] < end_ {
+					/*line along.go:61*/ if k_all[0] < end_ {
 						for w := range n {
 							l0 := w % n0
 							k_ := k_all[w]
 							top_ := top_all[w]
 							deep_ := deep_all[w]
 							l_ := l0
-							/*line along.go:61*/ t_ := (o_ * height_) + (support.Div(k_, across_) * high_)
-							/*line along.go:61*/ t2_ := support.Rem(k_, across_) * width_
-							/*line along.go:61*/ b_all[w].i0_ = t_
-							/*line along.go:61*/ b_all[w].j0_ = t2_
+							/*line along.go:62*/ t_ := (o_ * height_) + (support.Div(k_, across_) * high_)
+							/*line along.go:62*/ t2_ := support.Rem(k_, across_) * width_
+							/*line along.go:62*/ b_all[w].i0_ = t_
+							/*line along.go:62*/ b_all[w].j0_ = t2_
 							t3_ := min(b_all[w].i0_+high_, (o_*height_)+height_)
-							/*line along.go:62*/ t4_ := min(b_all[w].j0_+width_, cols_)
-							/*line along.go:62*/ b_all[w].i1_ = t3_
-							/*line along.go:62*/ b_all[w].j1_ = t4_
+							/*line along.go:63*/ t4_ := min(b_all[w].j0_+width_, cols_)
+							/*line along.go:63*/ b_all[w].i1_ = t3_
+							/*line along.go:63*/ b_all[w].j1_ = t4_
 							var t5_ gpu_window
-							/*line along.go:63*/ var t6_ gpu_digits
-							/*line along.go:63*/ t5_, t6_ = gpu_add(f_, p_, b_all[w], l_, top_, deep_)
-							/*line along.go:63*/ w_all[w] = t5_
-							/*line along.go:63*/ d_all[w] = t6_
+							/*line along.go:64*/ var t6_ gpu_digits
+							/*line along.go:64*/ t5_, t6_ = gpu_add(f_, p_, b_all[w], l_, top_, deep_)
+							/*line along.go:64*/ w_all[w] = t5_
+							/*line along.go:64*/ d_all[w] = t6_
 							k_all[w] = k_
 							top_all[w] = top_
 							deep_all[w] = deep_
 						}
-						/*line along.go:64*/ var t7_ bool
+						/*line along.go:65*/ var t7_ bool
 						for w := range n {
 							top_ := top_all[w]
 							deep_ := deep_all[w]
-							/*line along.go:64*/ if !gpu_fits(f_, p_, w_all[w], top_, deep_) {
-								/*line along.go:64*/ t7_ = true
+							/*line along.go:65*/ if !gpu_fits(f_, p_, w_all[w], top_, deep_) {
+								/*line along.go:65*/ t7_ = true
 							}
 							top_all[w] = top_
 							deep_all[w] = deep_
 						}
-						/*line along.go:64*/ if !t7_ {
+						/*line along.go:65*/ if !t7_ {
 							for w := range n {
 								held_ := held_all[w]
 								k_ := k_all[w]
-//line along.go:65
+//line along.go:66
 								t8_ := gpu_with(sum_all[w], int64(d_all[w].a_), int64(d_all[w].b_), int64(d_all[w].c_))
-								/*line along.go:65*/ t9_ := held_ + int64(1)
-								/*line along.go:65*/ sum_all[w] = t8_
-								/*line along.go:65*/ held_ = t9_
+								/*line along.go:66*/ t9_ := held_ + int64(1)
+								/*line along.go:66*/ sum_all[w] = t8_
+								/*line along.go:66*/ held_ = t9_
 								k_ = k_ + int64(1)
 								held_all[w] = held_
 								k_all[w] = k_
@@ -1374,31 +1375,31 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 						for w := range n {
 							l0 := w % n0
 							l_ := l0
-							/*line along.go:69*/ t10_ := l_
-							/*line along.go:69*/ t11_ := l_
-							/*line along.go:69*/ t12_ := w_all[w].hi_
-							/*line along.go:69*/ t13_ := w_all[w].lo_
-							/*line along.go:69*/ his_[t10_] = t12_
-							/*line along.go:69*/ los_[t11_] = t13_
+							/*line along.go:70*/ t10_ := l_
+							/*line along.go:70*/ t11_ := l_
+							/*line along.go:70*/ t12_ := w_all[w].hi_
+							/*line along.go:70*/ t13_ := w_all[w].lo_
+							/*line along.go:70*/ his_[t10_] = t12_
+							/*line along.go:70*/ los_[t11_] = t13_
 						}
 						for w := range n {
-							/*line along.go:71*/ for t14_, i_ := n_, int64(0); i_ < t14_; i_ = i_ + int64(1) {
+							/*line along.go:72*/ for t14_, i_ := n_, int64(0); i_ < t14_; i_ = i_ + int64(1) {
 								t15_ := gpu_window{hi_: max(w_all[w].hi_, his_[i_]), lo_: min(w_all[w].lo_, los_[i_])}
-								/*line along.go:72*/ w_all[w] = t15_
+								/*line along.go:73*/ w_all[w] = t15_
 							}
 						}
-						/*line along.go:74*/ var t16_ int64
+						/*line along.go:75*/ var t16_ int64
 						for w := range n {
 							l0 := w % n0
 							l1 := w / n0 % n1
 							l2 := w / (n0 * n1)
-							/*line along.go:74*/ if x := gpu_choose(f_, p_, w_all[w]); l0|l1|l2 == 0 {
+							/*line along.go:75*/ if x := gpu_choose(f_, p_, w_all[w]); l0|l1|l2 == 0 {
 								t16_ = x
 							}
 						}
 						for w := range n {
 							var next_ int64
-							/*line along.go:74*/ next_ = t16_
+							/*line along.go:75*/ next_ = t16_
 							next_all[w] = next_
 						}
 					}
@@ -1407,14 +1408,14 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 						next_ := next_all[w]
 						var more_ bool
 						k_ := k_all[w]
-						/*line along.go:76*/ wide_ = (next_ & int64(1)) != int64(0)
+						/*line along.go:77*/ wide_ = (next_ & int64(1)) != int64(0)
 						more_ = k_ < end_
 						wide_all[w] = wide_
 						next_all[w] = next_
 						more_all[w] = more_
 						k_all[w] = k_
 					}
-					/*line along.go:78*/ if ((!more_all[0]) && short_) && (!dirty_all[0]) {
+					/*line along.go:79*/ if ((!more_all[0]) && short_) && (!dirty_all[0]) {
 						break loop5_body
 					}
 					for w := range n {
@@ -1427,9 +1428,9 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 						wide_ := wide_all[w]
 						dirty_ := dirty_all[w]
 						l_ := l0
-						/*line along.go:81*/ count_ = int64(0)
-						/*line along.go:81*/ digits_ = int64(0)
-						/*line along.go:81*/ least_ = int64(0)
+						/*line along.go:82*/ count_ = int64(0)
+						/*line along.go:82*/ digits_ = int64(0)
+						/*line along.go:82*/ least_ = int64(0)
 						if (held_ > int64(0)) || (!more_) {
 							count_ = int64(6)
 						}
@@ -1447,53 +1448,53 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 						wide_all[w] = wide_
 						dirty_all[w] = dirty_
 					}
-					/*line along.go:91*/ if wide_all[0] {
+					/*line along.go:92*/ if wide_all[0] {
 						for w := range n {
 							l0 := w % n0
 							l_ := l0
-							/*line along.go:92*/ t17_ := gpu_reachOfBlock(f_, p_, b_all[w], l_)
-							/*line along.go:92*/ a_all[w] = t17_
+							/*line along.go:93*/ t17_ := gpu_reachOfBlock(f_, p_, b_all[w], l_)
+							/*line along.go:93*/ a_all[w] = t17_
 							t18_ := l_
-							/*line along.go:93*/ t19_ := l_
-							/*line along.go:93*/ t20_ := l_
-							/*line along.go:93*/ t21_ := int32(a_all[w].top_)
-							/*line along.go:93*/ t22_ := int32(a_all[w].least_)
-							/*line along.go:93*/ t23_ := a_all[w].special_
-							/*line along.go:93*/ his_[t18_] = t21_
-							/*line along.go:93*/ los_[t19_] = t22_
-							/*line along.go:93*/ sums_[t20_] = t23_
+							/*line along.go:94*/ t19_ := l_
+							/*line along.go:94*/ t20_ := l_
+							/*line along.go:94*/ t21_ := int32(a_all[w].top_)
+							/*line along.go:94*/ t22_ := int32(a_all[w].least_)
+							/*line along.go:94*/ t23_ := a_all[w].special_
+							/*line along.go:94*/ his_[t18_] = t21_
+							/*line along.go:94*/ los_[t19_] = t22_
+							/*line along.go:94*/ sums_[t20_] = t23_
 						}
 						for w := range n {
 							l0 := w % n0
 							l_ := l0
-							/*line along.go:95*/ for t24_, i3_ := n_, int64(0); i3_ < t24_; i3_ = i3_ + int64(1) {
+							/*line along.go:96*/ for t24_, i3_ := n_, int64(0); i3_ < t24_; i3_ = i3_ + int64(1) {
 								t25_ := gpu_reach{least_: min(a_all[w].least_, int64(los_[i3_])), top_: max(a_all[w].top_, int64(his_[i3_])), special_: a_all[w].special_ | sums_[i3_]}
-								/*line along.go:96*/ a_all[w] = t25_
+								/*line along.go:97*/ a_all[w] = t25_
 							}
 							if l_ == int64(0) {
 								words_[136] = words_[136] | a_all[w].special_
 							}
 						}
-						/*line along.go:101*/ var t26_ int64
+						/*line along.go:102*/ var t26_ int64
 						for w := range n {
 							l0 := w % n0
 							l1 := w / n0 % n1
 							l2 := w / (n0 * n1)
-							/*line along.go:101*/ if x := a_all[w].least_; l0|l1|l2 == 0 {
+							/*line along.go:102*/ if x := a_all[w].least_; l0|l1|l2 == 0 {
 								t26_ = x
 							}
 						}
 						for w := range n {
 							var least_ int64
-							/*line along.go:101*/ least_ = t26_
+							/*line along.go:102*/ least_ = t26_
 							least_all[w] = least_
 						}
-						/*line along.go:102*/ var t27_ int64
+						/*line along.go:103*/ var t27_ int64
 						for w := range n {
 							l0 := w % n0
 							l1 := w / n0 % n1
 							l2 := w / (n0 * n1)
-							/*line along.go:102*/ if x := a_all[w].top_; l0|l1|l2 == 0 {
+							/*line along.go:103*/ if x := a_all[w].top_; l0|l1|l2 == 0 {
 								t27_ = x
 							}
 						}
@@ -1501,7 +1502,7 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 							var digits_ int64
 							least_ := least_all[w]
 							k_ := k_all[w]
-//line along.go:102
+//line along.go:103
 							digits_ = max(int64(0), ((t27_-least_)+int64(48))-int64(1)) / int64(48)
 							k_ = k_ + int64(1)
 							digits_all[w] = digits_
@@ -1513,13 +1514,13 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 						var t28_ int64
 						count_ := count_all[w]
 						digits_ := digits_all[w]
-						/*line along.go:105*/ t28_ = count_ + digits_
+						/*line along.go:106*/ t28_ = count_ + digits_
 						t28_all[w] = t28_
 						count_all[w] = count_
 						digits_all[w] = digits_
 					}
-					/*line along.go:105*/ q_ := int64(0)
-					/*line along.go:105*/ for q_ < t28_all[0] {
+					/*line along.go:106*/ q_ := int64(0)
+					/*line along.go:106*/ for q_ < t28_all[0] {
 						for w := range n {
 							l0 := w % n0
 							top_ := top_all[w]
@@ -1528,17 +1529,17 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 							var v2_ int64
 							var at2_ int64
 							l_ := l0
-							/*line along.go:106*/ v_ := gpu_part(sum_all[w], q_)
-//line along.go:106
+							/*line along.go:107*/ v_ := gpu_part(sum_all[w], q_)
+//line along.go:107
 							at_ := (gpu_unit(f_, p_, top_) - gpu_bottom(f_)) + gpu_up(sum_all[w], gpu_step(f_, p_), q_)
 							if q_ >= count_ {
 								at_ = least_ + ((q_ - count_) * int64(48))
 								t29_ := gpu_digitsIn(f_, p_, b_all[w], l_, at_)
-								/*line along.go:109*/ v_ = t29_
+								/*line along.go:110*/ v_ = t29_
 								at_ = at_ - gpu_bottom(f_)
 							}
-							/*line along.go:300*/ v2_ = v_
-							/*line along.go:300*/ at2_ = at_
+							/*line along.go:301*/ v2_ = v_
+							/*line along.go:301*/ at2_ = at_
 							top_all[w] = top_
 							count_all[w] = count_
 							least_all[w] = least_
@@ -1550,7 +1551,7 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 							v2_ := v2_all[w]
 							sums2_ := sums_[:int64(128)]
 							l2_ := l0
-							/*line along.go:303*/ sums2_[l2_] = v2_
+							/*line along.go:304*/ sums2_[l2_] = v2_
 							v2_all[w] = v2_
 						}
 						for w := range n {
@@ -1559,8 +1560,8 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 							sums2_ := sums_[:int64(128)]
 							words2_ := words_[:int64(137)]
 							l2_ := l0
-							/*line along.go:305*/ lower_ := int64(0)
-							/*line along.go:305*/ upper_ := int64(0)
+							/*line along.go:306*/ lower_ := int64(0)
+							/*line along.go:306*/ upper_ := int64(0)
 							for t30_, k2_ := n0, int64(0); k2_ < t30_; k2_ = k2_ + int64(1) {
 								lower_ = lower_ + (sums2_[k2_] & int64(4294967295))
 								upper_ = upper_ + (sums2_[k2_] >> (32))
@@ -1572,7 +1573,7 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 							}
 							at2_all[w] = at2_
 						}
-						/*line along.go:105*/ q_ = q_ + int64(1)
+						/*line along.go:106*/ q_ = q_ + int64(1)
 					}
 					for w := range n {
 						var held_ int64
@@ -1580,14 +1581,14 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 						next_ := next_all[w]
 						top_ := top_all[w]
 						deep_ := deep_all[w]
-						/*line along.go:114*/ t31_ := gpu_halves{}
-						/*line along.go:114*/ sum_all[w] = t31_
-						/*line along.go:114*/ held_ = int64(0)
+						/*line along.go:115*/ t31_ := gpu_halves{}
+						/*line along.go:115*/ sum_all[w] = t31_
+						/*line along.go:115*/ held_ = int64(0)
 						if more_ {
 							t32_ := next_ >> (2)
-							/*line along.go:116*/ t33_ := (next_ & int64(2)) != int64(0)
-							/*line along.go:116*/ top_ = t32_
-							/*line along.go:116*/ deep_ = t33_
+							/*line along.go:117*/ t33_ := (next_ & int64(2)) != int64(0)
+							/*line along.go:117*/ top_ = t32_
+							/*line along.go:117*/ deep_ = t33_
 						}
 						held_all[w] = held_
 						more_all[w] = more_
@@ -1597,14 +1598,14 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 					}
 				}
 			}
-			/*line along.go:119*/ if dirty_all[0] {
+			/*line along.go:120*/ if dirty_all[0] {
 				for w := range n {
 					l0 := w % n0
 					l_ := l0
-					/*line along.go:121*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
+					/*line along.go:122*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
 						t34_ := gpu_Place{Step_: int64(1), N_: gpu_words(f_)}
-						/*line along.go:122*/ t35_ := gpu_Top_(words_[:int64(137)], t34_, gpu_bottom(f_))
-						/*line along.go:122*/ v3_ := t35_
+						/*line along.go:123*/ t35_ := gpu_Top_(words_[:int64(137)], t34_, gpu_bottom(f_))
+						/*line along.go:123*/ v3_ := t35_
 						c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded(r_, v3_, words_[136], over_, root_)
 					}
 					for i4_ := l_; (i4_ < int64(137)) && (int64(len(parts_)) != int64(0)); i4_ = i4_ + n_ {
@@ -1615,7 +1616,7 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 				for w := range n {
 					l0 := w % n0
 					l_ := l0
-					/*line along.go:129*/ for i5_ := int64(0); i5_ < int64(6); i5_ = i5_ + int64(1) {
+					/*line along.go:130*/ for i5_ := int64(0); i5_ < int64(6); i5_ = i5_ + int64(1) {
 						all_[(i5_*n_)+l_] = gpu_part(sum_all[w], i5_)
 					}
 				}
@@ -1623,27 +1624,27 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 					for w := range n {
 						deep_ := deep_all[w]
 						top_ := top_all[w]
-						/*line along.go:134*/ t36_ := gpu_joined(all_[:int64(768)], n_, deep_ || gpu_product(p_))
-//line along.go:134
+						/*line along.go:135*/ t36_ := gpu_joined(all_[:int64(768)], n_, deep_ || gpu_product(p_))
+//line along.go:135
 						v4_all[w] = gpu_valueOf(gpu_step(f_, p_), t36_, gpu_unit(f_, p_, top_), deep_ || gpu_product(p_))
 						deep_all[w] = deep_
 						top_all[w] = top_
 					}
-					/*line along.go:135*/ var t37_ float32
+					/*line along.go:136*/ var t37_ float32
 					for w := range n {
 						l0 := w % n0
 						l1 := w / n0 % n1
 						l2 := w / (n0 * n1)
-//line along.go:135
+//line along.go:136
 						if x := gpu_rounded(r_, v4_all[w], int64(0), over_, root_); l0|l1|l2 == 0 {
 							t37_ = x
 						}
 					}
-					/*line along.go:135*/ z_ := t37_
+					/*line along.go:136*/ z_ := t37_
 					for w := range n {
 						l0 := w % n0
 						l_ := l0
-						/*line along.go:136*/ if l_ == int64(0) {
+						/*line along.go:137*/ if l_ == int64(0) {
 							c_.Data_[(o_*c_.Stride_)+int64(0)] = z_
 						}
 					}
@@ -1653,30 +1654,30 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 					top_ := top_all[w]
 					deep_ := deep_all[w]
 					l_ := l0
-//line along.go:140
+//line along.go:141
 					for i6_ := l_; (i6_ < int64(8)) && (int64(len(parts_)) != int64(0)); i6_ = i6_ + n_ {
 						j_ := i6_
-						/*line along.go:141*/ v5_ := int64(256)
-						/*line along.go:143*/ if i6_ < int64(6) {
+						/*line along.go:142*/ v5_ := int64(256)
+						/*line along.go:144*/ if i6_ < int64(6) {
 							t38_ := i6_ * n_
-							/*line along.go:144*/ t39_ := gpu_sumOfParts(all_[t38_ : (i6_*n_)+n_])
-							/*line along.go:144*/ v5_ = t39_
+							/*line along.go:145*/ t39_ := gpu_sumOfParts(all_[t38_ : (i6_*n_)+n_])
+							/*line along.go:145*/ v5_ = t39_
 						} else {
-							/*line along.go:145*/ if i6_ == int64(6) {
+							/*line along.go:146*/ if i6_ == int64(6) {
 								v5_ = gpu_stateOf(gpu_unit(f_, p_, top_), gpu_step(f_, p_), deep_ || gpu_product(p_))
 							} else {
 								j_ = int64(136)
 							}
 						}
-						/*line along.go:150*/ parts_[(((g0*int64(137))+j_)*outputs_)+o_] = v5_
+						/*line along.go:151*/ parts_[(((g0*int64(137))+j_)*outputs_)+o_] = v5_
 					}
 					top_all[w] = top_
 					deep_all[w] = deep_
 				}
 			}
-			/*line along.go:51*/ o_ = o_ + int64(grid.Groups[1])
+			/*line along.go:52*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:1680
+//line kernels_tandem.go:1681
 	}
 	return nil
 }
@@ -1734,89 +1735,90 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 		high_ := max(int64(1), support.Div(turns_, max(int64(1), support.Div((width_+n_)-int64(1), n_))))
 		across_ := support.Div((cols_+width_)-int64(1), max(int64(1), width_))
 		blocks_ := across_ * support.Div((height_+high_)-int64(1), high_)
+		from_ := support.Div(g0*blocks_, int64(grid.Groups[0]))
+		/*line along.go:50*/ end_ := support.Div((g0+int64(1))*blocks_, int64(grid.Groups[0]))
 		for w := range n {
 			var top_ int64
 			var deep_ bool
-			/*line along.go:50*/ top_ = gpu_firstTop_(f_)
-			/*line along.go:50*/ deep_ = false
+			/*line along.go:51*/ top_ = gpu_firstTop_(f_)
+			/*line along.go:51*/ deep_ = false
 			top_all[w] = top_
 			deep_all[w] = deep_
 		}
-		/*line along.go:51*/ o_ := g1
-		/*line along.go:51*/ for o_ < outputs_ {
+		/*line along.go:52*/ o_ := g1
+		/*line along.go:52*/ for o_ < outputs_ {
 			for w := range n {
 				var held_ int64
 				var dirty_ bool
 				var k_ int64
-				/*line along.go:52*/ b_all[w] = gpu_block_{x_: x_, y_: y_, step_: n_, mask_: mask_}
+				/*line along.go:53*/ b_all[w] = gpu_block_{x_: x_, y_: y_, step_: n_, mask_: mask_}
 				if int64(len(shift_)) != int64(0) {
 					b_all[w].shift_ = shift_[o_]
 				}
 				sum_all[w] = gpu_halves{}
-				/*line along.go:56*/ held_ = int64(0)
-				/*line along.go:56*/ dirty_ = false
-				k_ = support.Div(g0*blocks_, int64(grid.Groups[0]))
+				/*line along.go:57*/ held_ = int64(0)
+				/*line along.go:57*/ dirty_ = false
+				k_ = from_
 				held_all[w] = held_
 				dirty_all[w] = dirty_
 				k_all[w] = k_
 			}
-			/*line along.go:57*/ end_ := support.Div((g0+int64(1))*blocks_, int64(grid.Groups[0]))
 			for w := range n {
 				var more_ bool
-				/*line along.go:58*/ more_ = true
+				/*line along.go:59*/ more_ = true
 				more_all[w] = more_
 			}
-			/*line along.go:58*/ for more_all[0] {
+			/*line along.go:59*/ for more_all[0] {
 			loop5_body:
 				switch {
 				default:
 					for w := range n {
 						var next_ int64
-						/*line along.go:59*/ next_ = int64(0)
+						/*line along.go:60*/ next_ = int64(0)
 						next_all[w] = next_
 					}
-					/*line along.go:60*/ if k_all[0] < end_ {
+					/*line along.go:61*/ if k_all[0] < end_ {
 						for w := range n {
 							l0 := w % n0
 							k_ := k_all[w]
 							top_ := top_all[w]
 							deep_ := deep_all[w]
 							l_ := l0
-							/*line along.go:61*/ t_ := (o_ * height_) + (support.Div(k_, across_) * high_)
-							/*line along.go:61*/ t2_ := support.Rem(k_, across_) * width_
-							/*line along.go:61*/ b_all[w].i0_ = t_
-							/*line along.go:61*/ b_all[w].j0_ = t2_
+							/*line along.go:62*/ t_ := (o_ * height_) + (support.Div(k_, across_) * high_)
+							/*line along.go:62*/ t2_ := support.Rem(k_, across_) * width_
+							/*line along.go:62*/ b_all[w].i0_ = t_
+							/*line along.go:62*/ b_all[w].j0_ = t2_
 							t3_ := min(b_all[w].i0_+high_, (o_*height_)+height_)
-							/*line along.go:62*/ t4_ := min(b_all[w].j0_+width_, cols_)
-							/*line along.go:62*/ b_all[w].i1_ = t3_
-							/*line along.go:62*/ b_all[w].j1_ = t4_
+							/*line along.go:63*/ t4_ := min(b_all[w].j0_+width_, cols_)
+							/*line along.go:63*/ b_all[w].i1_ = t3_
+							/*line along.go:63*/ b_all[w].j1_ = t4_
 							var t5_ gpu_window_
-							/*line along.go:63*/ var t6_ gpu_digits_
-							/*line along.go:63*/ t5_, t6_ = gpu_add_(f_, p_, b_all[w], l_, top_, deep_)
-							/*line along.go:63*/ w_all[w] = t5_
-							/*line along.go:63*/ d_all[w] = t6_
+							/*line along.go:64*/ var t6_ gpu_digits_
+							/*line along.go:64*/ t5_, t6_ = gpu_add_(f_, p_, b_all[w], l_, top_, deep_)
+							/*line along.go:64*/ w_all[w] = t5_
+							/*line along.go:64*/ d_all[w] = t6_
 							k_all[w] = k_
 							top_all[w] = top_
 							deep_all[w] = deep_
 						}
-						/*line along.go:64*/ var t7_ bool
+						/*line along.go:65*/ var t7_ bool
 						for w := range n {
 							top_ := top_all[w]
 							deep_ := deep_all[w]
-							/*line along.go:64*/ if !gpu_fits_(f_, p_, w_all[w], top_, deep_) {
-								/*line along.go:64*/ t7_ = true
+							/*line along.go:65*/ if !gpu_fits_(f_, p_, w_all[w], top_, deep_) {
+								/*line along.go:65*/ t7_ = true
 							}
 							top_all[w] = top_
 							deep_all[w] = deep_
 						}
-						/*line along.go:64*/ if !t7_ {
+						/*line along.go:65*/ if !t7_ {
 							for w := range n {
 								held_ := held_all[w]
 								k_ := k_all[w]
-								/*line along.go:65*/ t8_ := gpu_with(sum_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
-								/*line along.go:65*/ t9_ := held_ + int64(1)
-								/*line along.go:65*/ sum_all[w] = t8_
-								/*line along.go:65*/ held_ = t9_
+								/*line along.go:66*/ t8_ := gpu_with(sum_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
+								/*line along.go:66*/ t9_ := held_ + int64(1)
+								/*line along.go:66*/ sum_all[w] = t8_
+								/*line along.go:66*/ held_ = t9_
 								k_ = k_ + int64(1)
 								held_all[w] = held_
 								k_all[w] = k_
@@ -1826,31 +1828,31 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 						for w := range n {
 							l0 := w % n0
 							l_ := l0
-							/*line along.go:69*/ t10_ := l_
-							/*line along.go:69*/ t11_ := l_
-							/*line along.go:69*/ t12_ := w_all[w].hi_
-							/*line along.go:69*/ t13_ := w_all[w].lo_
-							/*line along.go:69*/ his_[t10_] = t12_
-							/*line along.go:69*/ los_[t11_] = t13_
+							/*line along.go:70*/ t10_ := l_
+							/*line along.go:70*/ t11_ := l_
+							/*line along.go:70*/ t12_ := w_all[w].hi_
+							/*line along.go:70*/ t13_ := w_all[w].lo_
+							/*line along.go:70*/ his_[t10_] = t12_
+							/*line along.go:70*/ los_[t11_] = t13_
 						}
 						for w := range n {
-							/*line along.go:71*/ for t14_, i_ := n_, int64(0); i_ < t14_; i_ = i_ + int64(1) {
+							/*line along.go:72*/ for t14_, i_ := n_, int64(0); i_ < t14_; i_ = i_ + int64(1) {
 								t15_ := gpu_window_{hi_: max(w_all[w].hi_, his_[i_]), lo_: min(w_all[w].lo_, los_[i_])}
-								/*line along.go:72*/ w_all[w] = t15_
+								/*line along.go:73*/ w_all[w] = t15_
 							}
 						}
-						/*line along.go:74*/ var t16_ int64
+						/*line along.go:75*/ var t16_ int64
 						for w := range n {
 							l0 := w % n0
 							l1 := w / n0 % n1
 							l2 := w / (n0 * n1)
-							/*line along.go:74*/ if x := gpu_choose_(f_, p_, w_all[w]); l0|l1|l2 == 0 {
+							/*line along.go:75*/ if x := gpu_choose_(f_, p_, w_all[w]); l0|l1|l2 == 0 {
 								t16_ = x
 							}
 						}
 						for w := range n {
 							var next_ int64
-							/*line along.go:74*/ next_ = t16_
+							/*line along.go:75*/ next_ = t16_
 							next_all[w] = next_
 						}
 					}
@@ -1859,14 +1861,14 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 						next_ := next_all[w]
 						var more_ bool
 						k_ := k_all[w]
-						/*line along.go:76*/ wide_ = (next_ & int64(1)) != int64(0)
+						/*line along.go:77*/ wide_ = (next_ & int64(1)) != int64(0)
 						more_ = k_ < end_
 						wide_all[w] = wide_
 						next_all[w] = next_
 						more_all[w] = more_
 						k_all[w] = k_
 					}
-					/*line along.go:78*/ if ((!more_all[0]) && short_) && (!dirty_all[0]) {
+					/*line along.go:79*/ if ((!more_all[0]) && short_) && (!dirty_all[0]) {
 						break loop5_body
 					}
 					for w := range n {
@@ -1879,9 +1881,9 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 						wide_ := wide_all[w]
 						dirty_ := dirty_all[w]
 						l_ := l0
-						/*line along.go:81*/ count_ = int64(0)
-						/*line along.go:81*/ digits_ = int64(0)
-						/*line along.go:81*/ least_ = int64(0)
+						/*line along.go:82*/ count_ = int64(0)
+						/*line along.go:82*/ digits_ = int64(0)
+						/*line along.go:82*/ least_ = int64(0)
 						if (held_ > int64(0)) || (!more_) {
 							count_ = int64(6)
 						}
@@ -1899,53 +1901,53 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 						wide_all[w] = wide_
 						dirty_all[w] = dirty_
 					}
-					/*line along.go:91*/ if wide_all[0] {
+					/*line along.go:92*/ if wide_all[0] {
 						for w := range n {
 							l0 := w % n0
 							l_ := l0
-							/*line along.go:92*/ t17_ := gpu_reachOfBlock_(f_, p_, b_all[w], l_)
-							/*line along.go:92*/ a_all[w] = t17_
+							/*line along.go:93*/ t17_ := gpu_reachOfBlock_(f_, p_, b_all[w], l_)
+							/*line along.go:93*/ a_all[w] = t17_
 							t18_ := l_
-							/*line along.go:93*/ t19_ := l_
-							/*line along.go:93*/ t20_ := l_
-							/*line along.go:93*/ t21_ := a_all[w].top_
-							/*line along.go:93*/ t22_ := a_all[w].least_
-							/*line along.go:93*/ t23_ := a_all[w].special_
-							/*line along.go:93*/ his_[t18_] = t21_
-							/*line along.go:93*/ los_[t19_] = t22_
-							/*line along.go:93*/ sums_[t20_] = t23_
+							/*line along.go:94*/ t19_ := l_
+							/*line along.go:94*/ t20_ := l_
+							/*line along.go:94*/ t21_ := a_all[w].top_
+							/*line along.go:94*/ t22_ := a_all[w].least_
+							/*line along.go:94*/ t23_ := a_all[w].special_
+							/*line along.go:94*/ his_[t18_] = t21_
+							/*line along.go:94*/ los_[t19_] = t22_
+							/*line along.go:94*/ sums_[t20_] = t23_
 						}
 						for w := range n {
 							l0 := w % n0
 							l_ := l0
-							/*line along.go:95*/ for t24_, i3_ := n_, int64(0); i3_ < t24_; i3_ = i3_ + int64(1) {
+							/*line along.go:96*/ for t24_, i3_ := n_, int64(0); i3_ < t24_; i3_ = i3_ + int64(1) {
 								t25_ := gpu_reach{least_: min(a_all[w].least_, los_[i3_]), top_: max(a_all[w].top_, his_[i3_]), special_: a_all[w].special_ | sums_[i3_]}
-								/*line along.go:96*/ a_all[w] = t25_
+								/*line along.go:97*/ a_all[w] = t25_
 							}
 							if l_ == int64(0) {
 								words_[136] = words_[136] | a_all[w].special_
 							}
 						}
-						/*line along.go:101*/ var t26_ int64
+						/*line along.go:102*/ var t26_ int64
 						for w := range n {
 							l0 := w % n0
 							l1 := w / n0 % n1
 							l2 := w / (n0 * n1)
-							/*line along.go:101*/ if x := a_all[w].least_; l0|l1|l2 == 0 {
+							/*line along.go:102*/ if x := a_all[w].least_; l0|l1|l2 == 0 {
 								t26_ = x
 							}
 						}
 						for w := range n {
 							var least_ int64
-							/*line along.go:101*/ least_ = t26_
+							/*line along.go:102*/ least_ = t26_
 							least_all[w] = least_
 						}
-						/*line along.go:102*/ var t27_ int64
+						/*line along.go:103*/ var t27_ int64
 						for w := range n {
 							l0 := w % n0
 							l1 := w / n0 % n1
 							l2 := w / (n0 * n1)
-							/*line along.go:102*/ if x := a_all[w].top_; l0|l1|l2 == 0 {
+							/*line along.go:103*/ if x := a_all[w].top_; l0|l1|l2 == 0 {
 								t27_ = x
 							}
 						}
@@ -1953,7 +1955,7 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 							var digits_ int64
 							least_ := least_all[w]
 							k_ := k_all[w]
-//line along.go:102
+//line along.go:103
 							digits_ = max(int64(0), ((t27_-least_)+int64(48))-int64(1)) / int64(48)
 							k_ = k_ + int64(1)
 							digits_all[w] = digits_
@@ -1965,13 +1967,13 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 						var t28_ int64
 						count_ := count_all[w]
 						digits_ := digits_all[w]
-						/*line along.go:105*/ t28_ = count_ + digits_
+						/*line along.go:106*/ t28_ = count_ + digits_
 						t28_all[w] = t28_
 						count_all[w] = count_
 						digits_all[w] = digits_
 					}
-					/*line along.go:105*/ q_ := int64(0)
-					/*line along.go:105*/ for q_ < t28_all[0] {
+					/*line along.go:106*/ q_ := int64(0)
+					/*line along.go:106*/ for q_ < t28_all[0] {
 						for w := range n {
 							l0 := w % n0
 							top_ := top_all[w]
@@ -1980,17 +1982,17 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 							var v2_ int64
 							var at2_ int64
 							l_ := l0
-							/*line along.go:106*/ v_ := gpu_part(sum_all[w], q_)
-//line along.go:106
+							/*line along.go:107*/ v_ := gpu_part(sum_all[w], q_)
+//line along.go:107
 							at_ := (gpu_unit_(f_, p_, top_) - gpu_bottom_(f_)) + gpu_up(sum_all[w], gpu_step_(f_, p_), q_)
 							if q_ >= count_ {
 								at_ = least_ + ((q_ - count_) * int64(48))
 								t29_ := gpu_digitsIn_(f_, p_, b_all[w], l_, at_)
-								/*line along.go:109*/ v_ = t29_
+								/*line along.go:110*/ v_ = t29_
 								at_ = at_ - gpu_bottom_(f_)
 							}
-							/*line along.go:300*/ v2_ = v_
-							/*line along.go:300*/ at2_ = at_
+							/*line along.go:301*/ v2_ = v_
+							/*line along.go:301*/ at2_ = at_
 							top_all[w] = top_
 							count_all[w] = count_
 							least_all[w] = least_
@@ -2002,7 +2004,7 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 							v2_ := v2_all[w]
 							sums2_ := sums_[:int64(128)]
 							l2_ := l0
-							/*line along.go:303*/ sums2_[l2_] = v2_
+							/*line along.go:304*/ sums2_[l2_] = v2_
 							v2_all[w] = v2_
 						}
 						for w := range n {
@@ -2011,8 +2013,8 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 							sums2_ := sums_[:int64(128)]
 							words2_ := words_[:int64(137)]
 							l2_ := l0
-							/*line along.go:305*/ lower_ := int64(0)
-							/*line along.go:305*/ upper_ := int64(0)
+							/*line along.go:306*/ lower_ := int64(0)
+							/*line along.go:306*/ upper_ := int64(0)
 							for t30_, k2_ := n0, int64(0); k2_ < t30_; k2_ = k2_ + int64(1) {
 								lower_ = lower_ + (sums2_[k2_] & int64(4294967295))
 								upper_ = upper_ + (sums2_[k2_] >> (32))
@@ -2024,7 +2026,7 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 							}
 							at2_all[w] = at2_
 						}
-						/*line along.go:105*/ q_ = q_ + int64(1)
+						/*line along.go:106*/ q_ = q_ + int64(1)
 					}
 					for w := range n {
 						var held_ int64
@@ -2032,14 +2034,14 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 						next_ := next_all[w]
 						top_ := top_all[w]
 						deep_ := deep_all[w]
-						/*line along.go:114*/ t31_ := gpu_halves{}
-						/*line along.go:114*/ sum_all[w] = t31_
-						/*line along.go:114*/ held_ = int64(0)
+						/*line along.go:115*/ t31_ := gpu_halves{}
+						/*line along.go:115*/ sum_all[w] = t31_
+						/*line along.go:115*/ held_ = int64(0)
 						if more_ {
 							t32_ := next_ >> (2)
-							/*line along.go:116*/ t33_ := (next_ & int64(2)) != int64(0)
-							/*line along.go:116*/ top_ = t32_
-							/*line along.go:116*/ deep_ = t33_
+							/*line along.go:117*/ t33_ := (next_ & int64(2)) != int64(0)
+							/*line along.go:117*/ top_ = t32_
+							/*line along.go:117*/ deep_ = t33_
 						}
 						held_all[w] = held_
 						more_all[w] = more_
@@ -2049,14 +2051,14 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 					}
 				}
 			}
-			/*line along.go:119*/ if dirty_all[0] {
+			/*line along.go:120*/ if dirty_all[0] {
 				for w := range n {
 					l0 := w % n0
 					l_ := l0
-					/*line along.go:121*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
+					/*line along.go:122*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
 						t34_ := gpu_Place{Step_: int64(1), N_: gpu_words_(f_)}
-						/*line along.go:122*/ t35_ := gpu_Top_(words_[:int64(137)], t34_, gpu_bottom_(f_))
-						/*line along.go:122*/ v3_ := t35_
+						/*line along.go:123*/ t35_ := gpu_Top_(words_[:int64(137)], t34_, gpu_bottom_(f_))
+						/*line along.go:123*/ v3_ := t35_
 						c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded_(r_, v3_, words_[136], over_, root_)
 					}
 					for i4_ := l_; (i4_ < int64(137)) && (int64(len(parts_)) != int64(0)); i4_ = i4_ + n_ {
@@ -2067,7 +2069,7 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 				for w := range n {
 					l0 := w % n0
 					l_ := l0
-					/*line along.go:129*/ for i5_ := int64(0); i5_ < int64(6); i5_ = i5_ + int64(1) {
+					/*line along.go:130*/ for i5_ := int64(0); i5_ < int64(6); i5_ = i5_ + int64(1) {
 						all_[(i5_*n_)+l_] = gpu_part(sum_all[w], i5_)
 					}
 				}
@@ -2075,27 +2077,27 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 					for w := range n {
 						deep_ := deep_all[w]
 						top_ := top_all[w]
-						/*line along.go:134*/ t36_ := gpu_joined(all_[:int64(768)], n_, deep_ || gpu_product(p_))
-//line along.go:134
+						/*line along.go:135*/ t36_ := gpu_joined(all_[:int64(768)], n_, deep_ || gpu_product(p_))
+//line along.go:135
 						v4_all[w] = gpu_valueOf(gpu_step_(f_, p_), t36_, gpu_unit_(f_, p_, top_), deep_ || gpu_product(p_))
 						deep_all[w] = deep_
 						top_all[w] = top_
 					}
-					/*line along.go:135*/ var t37_ float64
+					/*line along.go:136*/ var t37_ float64
 					for w := range n {
 						l0 := w % n0
 						l1 := w / n0 % n1
 						l2 := w / (n0 * n1)
-//line along.go:135
+//line along.go:136
 						if x := gpu_rounded_(r_, v4_all[w], int64(0), over_, root_); l0|l1|l2 == 0 {
 							t37_ = x
 						}
 					}
-					/*line along.go:135*/ z_ := t37_
+					/*line along.go:136*/ z_ := t37_
 					for w := range n {
 						l0 := w % n0
 						l_ := l0
-						/*line along.go:136*/ if l_ == int64(0) {
+						/*line along.go:137*/ if l_ == int64(0) {
 							c_.Data_[(o_*c_.Stride_)+int64(0)] = z_
 						}
 					}
@@ -2105,30 +2107,30 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 					top_ := top_all[w]
 					deep_ := deep_all[w]
 					l_ := l0
-//line along.go:140
+//line along.go:141
 					for i6_ := l_; (i6_ < int64(8)) && (int64(len(parts_)) != int64(0)); i6_ = i6_ + n_ {
 						j_ := i6_
-						/*line along.go:141*/ v5_ := int64(256)
-						/*line along.go:143*/ if i6_ < int64(6) {
+						/*line along.go:142*/ v5_ := int64(256)
+						/*line along.go:144*/ if i6_ < int64(6) {
 							t38_ := i6_ * n_
-							/*line along.go:144*/ t39_ := gpu_sumOfParts(all_[t38_ : (i6_*n_)+n_])
-							/*line along.go:144*/ v5_ = t39_
+							/*line along.go:145*/ t39_ := gpu_sumOfParts(all_[t38_ : (i6_*n_)+n_])
+							/*line along.go:145*/ v5_ = t39_
 						} else {
-							/*line along.go:145*/ if i6_ == int64(6) {
+							/*line along.go:146*/ if i6_ == int64(6) {
 								v5_ = gpu_stateOf(gpu_unit_(f_, p_, top_), gpu_step_(f_, p_), deep_ || gpu_product(p_))
 							} else {
 								j_ = int64(136)
 							}
 						}
-						/*line along.go:150*/ parts_[(((g0*int64(137))+j_)*outputs_)+o_] = v5_
+						/*line along.go:151*/ parts_[(((g0*int64(137))+j_)*outputs_)+o_] = v5_
 					}
 					top_all[w] = top_
 					deep_all[w] = deep_
 				}
 			}
-			/*line along.go:51*/ o_ = o_ + int64(grid.Groups[1])
+			/*line along.go:52*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2132
+//line kernels_tandem.go:2134
 	}
 	return nil
 }
@@ -2186,89 +2188,90 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 		high_ := max(int64(1), support.Div(turns_, max(int64(1), support.Div((width_+n_)-int64(1), n_))))
 		across_ := support.Div((cols_+width_)-int64(1), max(int64(1), width_))
 		blocks_ := across_ * support.Div((height_+high_)-int64(1), high_)
+		from_ := support.Div(g0*blocks_, int64(grid.Groups[0]))
+		/*line along.go:50*/ end_ := support.Div((g0+int64(1))*blocks_, int64(grid.Groups[0]))
 		for w := range n {
 			var top_ int64
 			var deep_ bool
-			/*line along.go:50*/ top_ = gpu_firstTop_(f_)
-			/*line along.go:50*/ deep_ = false
+			/*line along.go:51*/ top_ = gpu_firstTop_(f_)
+			/*line along.go:51*/ deep_ = false
 			top_all[w] = top_
 			deep_all[w] = deep_
 		}
-		/*line along.go:51*/ o_ := g1
-		/*line along.go:51*/ for o_ < outputs_ {
+		/*line along.go:52*/ o_ := g1
+		/*line along.go:52*/ for o_ < outputs_ {
 			for w := range n {
 				var held_ int64
 				var dirty_ bool
 				var k_ int64
-				/*line along.go:52*/ b_all[w] = gpu_block__{x_: x_, y_: y_, step_: n_, mask_: mask_}
+				/*line along.go:53*/ b_all[w] = gpu_block__{x_: x_, y_: y_, step_: n_, mask_: mask_}
 				if int64(len(shift_)) != int64(0) {
 					b_all[w].shift_ = shift_[o_]
 				}
 				sum_all[w] = gpu_halves{}
-				/*line along.go:56*/ held_ = int64(0)
-				/*line along.go:56*/ dirty_ = false
-				k_ = support.Div(g0*blocks_, int64(grid.Groups[0]))
+				/*line along.go:57*/ held_ = int64(0)
+				/*line along.go:57*/ dirty_ = false
+				k_ = from_
 				held_all[w] = held_
 				dirty_all[w] = dirty_
 				k_all[w] = k_
 			}
-			/*line along.go:57*/ end_ := support.Div((g0+int64(1))*blocks_, int64(grid.Groups[0]))
 			for w := range n {
 				var more_ bool
-				/*line along.go:58*/ more_ = true
+				/*line along.go:59*/ more_ = true
 				more_all[w] = more_
 			}
-			/*line along.go:58*/ for more_all[0] {
+			/*line along.go:59*/ for more_all[0] {
 			loop5_body:
 				switch {
 				default:
 					for w := range n {
 						var next_ int64
-						/*line along.go:59*/ next_ = int64(0)
+						/*line along.go:60*/ next_ = int64(0)
 						next_all[w] = next_
 					}
-					/*line along.go:60*/ if k_all[0] < end_ {
+					/*line along.go:61*/ if k_all[0] < end_ {
 						for w := range n {
 							l0 := w % n0
 							k_ := k_all[w]
 							top_ := top_all[w]
 							deep_ := deep_all[w]
 							l_ := l0
-							/*line along.go:61*/ t_ := (o_ * height_) + (support.Div(k_, across_) * high_)
-							/*line along.go:61*/ t2_ := support.Rem(k_, across_) * width_
-							/*line along.go:61*/ b_all[w].i0_ = t_
-							/*line along.go:61*/ b_all[w].j0_ = t2_
+							/*line along.go:62*/ t_ := (o_ * height_) + (support.Div(k_, across_) * high_)
+							/*line along.go:62*/ t2_ := support.Rem(k_, across_) * width_
+							/*line along.go:62*/ b_all[w].i0_ = t_
+							/*line along.go:62*/ b_all[w].j0_ = t2_
 							t3_ := min(b_all[w].i0_+high_, (o_*height_)+height_)
-							/*line along.go:62*/ t4_ := min(b_all[w].j0_+width_, cols_)
-							/*line along.go:62*/ b_all[w].i1_ = t3_
-							/*line along.go:62*/ b_all[w].j1_ = t4_
+							/*line along.go:63*/ t4_ := min(b_all[w].j0_+width_, cols_)
+							/*line along.go:63*/ b_all[w].i1_ = t3_
+							/*line along.go:63*/ b_all[w].j1_ = t4_
 							var t5_ gpu_window_
-							/*line along.go:63*/ var t6_ gpu_digits_
-							/*line along.go:63*/ t5_, t6_ = gpu_add__(f_, p_, b_all[w], l_, top_, deep_)
-							/*line along.go:63*/ w_all[w] = t5_
-							/*line along.go:63*/ d_all[w] = t6_
+							/*line along.go:64*/ var t6_ gpu_digits_
+							/*line along.go:64*/ t5_, t6_ = gpu_add__(f_, p_, b_all[w], l_, top_, deep_)
+							/*line along.go:64*/ w_all[w] = t5_
+							/*line along.go:64*/ d_all[w] = t6_
 							k_all[w] = k_
 							top_all[w] = top_
 							deep_all[w] = deep_
 						}
-						/*line along.go:64*/ var t7_ bool
+						/*line along.go:65*/ var t7_ bool
 						for w := range n {
 							top_ := top_all[w]
 							deep_ := deep_all[w]
-							/*line along.go:64*/ if !gpu_fits__(f_, p_, w_all[w], top_, deep_) {
-								/*line along.go:64*/ t7_ = true
+							/*line along.go:65*/ if !gpu_fits__(f_, p_, w_all[w], top_, deep_) {
+								/*line along.go:65*/ t7_ = true
 							}
 							top_all[w] = top_
 							deep_all[w] = deep_
 						}
-						/*line along.go:64*/ if !t7_ {
+						/*line along.go:65*/ if !t7_ {
 							for w := range n {
 								held_ := held_all[w]
 								k_ := k_all[w]
-								/*line along.go:65*/ t8_ := gpu_with(sum_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
-								/*line along.go:65*/ t9_ := held_ + int64(1)
-								/*line along.go:65*/ sum_all[w] = t8_
-								/*line along.go:65*/ held_ = t9_
+								/*line along.go:66*/ t8_ := gpu_with(sum_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
+								/*line along.go:66*/ t9_ := held_ + int64(1)
+								/*line along.go:66*/ sum_all[w] = t8_
+								/*line along.go:66*/ held_ = t9_
 								k_ = k_ + int64(1)
 								held_all[w] = held_
 								k_all[w] = k_
@@ -2278,31 +2281,31 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 						for w := range n {
 							l0 := w % n0
 							l_ := l0
-							/*line along.go:69*/ t10_ := l_
-							/*line along.go:69*/ t11_ := l_
-							/*line along.go:69*/ t12_ := w_all[w].hi_
-							/*line along.go:69*/ t13_ := w_all[w].lo_
-							/*line along.go:69*/ his_[t10_] = t12_
-							/*line along.go:69*/ los_[t11_] = t13_
+							/*line along.go:70*/ t10_ := l_
+							/*line along.go:70*/ t11_ := l_
+							/*line along.go:70*/ t12_ := w_all[w].hi_
+							/*line along.go:70*/ t13_ := w_all[w].lo_
+							/*line along.go:70*/ his_[t10_] = t12_
+							/*line along.go:70*/ los_[t11_] = t13_
 						}
 						for w := range n {
-							/*line along.go:71*/ for t14_, i_ := n_, int64(0); i_ < t14_; i_ = i_ + int64(1) {
+							/*line along.go:72*/ for t14_, i_ := n_, int64(0); i_ < t14_; i_ = i_ + int64(1) {
 								t15_ := gpu_window_{hi_: max(w_all[w].hi_, his_[i_]), lo_: min(w_all[w].lo_, los_[i_])}
-								/*line along.go:72*/ w_all[w] = t15_
+								/*line along.go:73*/ w_all[w] = t15_
 							}
 						}
-						/*line along.go:74*/ var t16_ int64
+						/*line along.go:75*/ var t16_ int64
 						for w := range n {
 							l0 := w % n0
 							l1 := w / n0 % n1
 							l2 := w / (n0 * n1)
-							/*line along.go:74*/ if x := gpu_choose__(f_, p_, w_all[w]); l0|l1|l2 == 0 {
+							/*line along.go:75*/ if x := gpu_choose__(f_, p_, w_all[w]); l0|l1|l2 == 0 {
 								t16_ = x
 							}
 						}
 						for w := range n {
 							var next_ int64
-							/*line along.go:74*/ next_ = t16_
+							/*line along.go:75*/ next_ = t16_
 							next_all[w] = next_
 						}
 					}
@@ -2311,14 +2314,14 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 						next_ := next_all[w]
 						var more_ bool
 						k_ := k_all[w]
-						/*line along.go:76*/ wide_ = (next_ & int64(1)) != int64(0)
+						/*line along.go:77*/ wide_ = (next_ & int64(1)) != int64(0)
 						more_ = k_ < end_
 						wide_all[w] = wide_
 						next_all[w] = next_
 						more_all[w] = more_
 						k_all[w] = k_
 					}
-					/*line along.go:78*/ if ((!more_all[0]) && short_) && (!dirty_all[0]) {
+					/*line along.go:79*/ if ((!more_all[0]) && short_) && (!dirty_all[0]) {
 						break loop5_body
 					}
 					for w := range n {
@@ -2331,9 +2334,9 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 						wide_ := wide_all[w]
 						dirty_ := dirty_all[w]
 						l_ := l0
-						/*line along.go:81*/ count_ = int64(0)
-						/*line along.go:81*/ digits_ = int64(0)
-						/*line along.go:81*/ least_ = int64(0)
+						/*line along.go:82*/ count_ = int64(0)
+						/*line along.go:82*/ digits_ = int64(0)
+						/*line along.go:82*/ least_ = int64(0)
 						if (held_ > int64(0)) || (!more_) {
 							count_ = int64(6)
 						}
@@ -2351,53 +2354,53 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 						wide_all[w] = wide_
 						dirty_all[w] = dirty_
 					}
-					/*line along.go:91*/ if wide_all[0] {
+					/*line along.go:92*/ if wide_all[0] {
 						for w := range n {
 							l0 := w % n0
 							l_ := l0
-							/*line along.go:92*/ t17_ := gpu_reachOfBlock__(f_, p_, b_all[w], l_)
-							/*line along.go:92*/ a_all[w] = t17_
+							/*line along.go:93*/ t17_ := gpu_reachOfBlock__(f_, p_, b_all[w], l_)
+							/*line along.go:93*/ a_all[w] = t17_
 							t18_ := l_
-							/*line along.go:93*/ t19_ := l_
-							/*line along.go:93*/ t20_ := l_
-							/*line along.go:93*/ t21_ := a_all[w].top_
-							/*line along.go:93*/ t22_ := a_all[w].least_
-							/*line along.go:93*/ t23_ := a_all[w].special_
-							/*line along.go:93*/ his_[t18_] = t21_
-							/*line along.go:93*/ los_[t19_] = t22_
-							/*line along.go:93*/ sums_[t20_] = t23_
+							/*line along.go:94*/ t19_ := l_
+							/*line along.go:94*/ t20_ := l_
+							/*line along.go:94*/ t21_ := a_all[w].top_
+							/*line along.go:94*/ t22_ := a_all[w].least_
+							/*line along.go:94*/ t23_ := a_all[w].special_
+							/*line along.go:94*/ his_[t18_] = t21_
+							/*line along.go:94*/ los_[t19_] = t22_
+							/*line along.go:94*/ sums_[t20_] = t23_
 						}
 						for w := range n {
 							l0 := w % n0
 							l_ := l0
-							/*line along.go:95*/ for t24_, i3_ := n_, int64(0); i3_ < t24_; i3_ = i3_ + int64(1) {
+							/*line along.go:96*/ for t24_, i3_ := n_, int64(0); i3_ < t24_; i3_ = i3_ + int64(1) {
 								t25_ := gpu_reach{least_: min(a_all[w].least_, los_[i3_]), top_: max(a_all[w].top_, his_[i3_]), special_: a_all[w].special_ | sums_[i3_]}
-								/*line along.go:96*/ a_all[w] = t25_
+								/*line along.go:97*/ a_all[w] = t25_
 							}
 							if l_ == int64(0) {
 								words_[136] = words_[136] | a_all[w].special_
 							}
 						}
-						/*line along.go:101*/ var t26_ int64
+						/*line along.go:102*/ var t26_ int64
 						for w := range n {
 							l0 := w % n0
 							l1 := w / n0 % n1
 							l2 := w / (n0 * n1)
-							/*line along.go:101*/ if x := a_all[w].least_; l0|l1|l2 == 0 {
+							/*line along.go:102*/ if x := a_all[w].least_; l0|l1|l2 == 0 {
 								t26_ = x
 							}
 						}
 						for w := range n {
 							var least_ int64
-							/*line along.go:101*/ least_ = t26_
+							/*line along.go:102*/ least_ = t26_
 							least_all[w] = least_
 						}
-						/*line along.go:102*/ var t27_ int64
+						/*line along.go:103*/ var t27_ int64
 						for w := range n {
 							l0 := w % n0
 							l1 := w / n0 % n1
 							l2 := w / (n0 * n1)
-							/*line along.go:102*/ if x := a_all[w].top_; l0|l1|l2 == 0 {
+							/*line along.go:103*/ if x := a_all[w].top_; l0|l1|l2 == 0 {
 								t27_ = x
 							}
 						}
@@ -2405,7 +2408,7 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 							var digits_ int64
 							least_ := least_all[w]
 							k_ := k_all[w]
-//line along.go:102
+//line along.go:103
 							digits_ = max(int64(0), ((t27_-least_)+int64(48))-int64(1)) / int64(48)
 							k_ = k_ + int64(1)
 							digits_all[w] = digits_
@@ -2417,13 +2420,13 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 						var t28_ int64
 						count_ := count_all[w]
 						digits_ := digits_all[w]
-						/*line along.go:105*/ t28_ = count_ + digits_
+						/*line along.go:106*/ t28_ = count_ + digits_
 						t28_all[w] = t28_
 						count_all[w] = count_
 						digits_all[w] = digits_
 					}
-					/*line along.go:105*/ q_ := int64(0)
-					/*line along.go:105*/ for q_ < t28_all[0] {
+					/*line along.go:106*/ q_ := int64(0)
+					/*line along.go:106*/ for q_ < t28_all[0] {
 						for w := range n {
 							l0 := w % n0
 							top_ := top_all[w]
@@ -2432,17 +2435,17 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 							var v2_ int64
 							var at2_ int64
 							l_ := l0
-							/*line along.go:106*/ v_ := gpu_part(sum_all[w], q_)
-//line along.go:106
+							/*line along.go:107*/ v_ := gpu_part(sum_all[w], q_)
+//line along.go:107
 							at_ := (gpu_unit__(f_, p_, top_) - gpu_bottom_(f_)) + gpu_up(sum_all[w], gpu_step__(f_, p_), q_)
 							if q_ >= count_ {
 								at_ = least_ + ((q_ - count_) * int64(48))
 								t29_ := gpu_digitsIn__(f_, p_, b_all[w], l_, at_)
-								/*line along.go:109*/ v_ = t29_
+								/*line along.go:110*/ v_ = t29_
 								at_ = at_ - gpu_bottom_(f_)
 							}
-							/*line along.go:300*/ v2_ = v_
-							/*line along.go:300*/ at2_ = at_
+							/*line along.go:301*/ v2_ = v_
+							/*line along.go:301*/ at2_ = at_
 							top_all[w] = top_
 							count_all[w] = count_
 							least_all[w] = least_
@@ -2454,7 +2457,7 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 							v2_ := v2_all[w]
 							sums2_ := sums_[:int64(128)]
 							l2_ := l0
-							/*line along.go:303*/ sums2_[l2_] = v2_
+							/*line along.go:304*/ sums2_[l2_] = v2_
 							v2_all[w] = v2_
 						}
 						for w := range n {
@@ -2463,8 +2466,8 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 							sums2_ := sums_[:int64(128)]
 							words2_ := words_[:int64(137)]
 							l2_ := l0
-							/*line along.go:305*/ lower_ := int64(0)
-							/*line along.go:305*/ upper_ := int64(0)
+							/*line along.go:306*/ lower_ := int64(0)
+							/*line along.go:306*/ upper_ := int64(0)
 							for t30_, k2_ := n0, int64(0); k2_ < t30_; k2_ = k2_ + int64(1) {
 								lower_ = lower_ + (sums2_[k2_] & int64(4294967295))
 								upper_ = upper_ + (sums2_[k2_] >> (32))
@@ -2476,7 +2479,7 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 							}
 							at2_all[w] = at2_
 						}
-						/*line along.go:105*/ q_ = q_ + int64(1)
+						/*line along.go:106*/ q_ = q_ + int64(1)
 					}
 					for w := range n {
 						var held_ int64
@@ -2484,14 +2487,14 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 						next_ := next_all[w]
 						top_ := top_all[w]
 						deep_ := deep_all[w]
-						/*line along.go:114*/ t31_ := gpu_halves{}
-						/*line along.go:114*/ sum_all[w] = t31_
-						/*line along.go:114*/ held_ = int64(0)
+						/*line along.go:115*/ t31_ := gpu_halves{}
+						/*line along.go:115*/ sum_all[w] = t31_
+						/*line along.go:115*/ held_ = int64(0)
 						if more_ {
 							t32_ := next_ >> (2)
-							/*line along.go:116*/ t33_ := (next_ & int64(2)) != int64(0)
-							/*line along.go:116*/ top_ = t32_
-							/*line along.go:116*/ deep_ = t33_
+							/*line along.go:117*/ t33_ := (next_ & int64(2)) != int64(0)
+							/*line along.go:117*/ top_ = t32_
+							/*line along.go:117*/ deep_ = t33_
 						}
 						held_all[w] = held_
 						more_all[w] = more_
@@ -2501,14 +2504,14 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 					}
 				}
 			}
-			/*line along.go:119*/ if dirty_all[0] {
+			/*line along.go:120*/ if dirty_all[0] {
 				for w := range n {
 					l0 := w % n0
 					l_ := l0
-					/*line along.go:121*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
+					/*line along.go:122*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
 						t34_ := gpu_Place{Step_: int64(1), N_: gpu_words_(f_)}
-						/*line along.go:122*/ t35_ := gpu_Top_(words_[:int64(137)], t34_, gpu_bottom_(f_))
-						/*line along.go:122*/ v3_ := t35_
+						/*line along.go:123*/ t35_ := gpu_Top_(words_[:int64(137)], t34_, gpu_bottom_(f_))
+						/*line along.go:123*/ v3_ := t35_
 						c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded(r_, v3_, words_[136], over_, root_)
 					}
 					for i4_ := l_; (i4_ < int64(137)) && (int64(len(parts_)) != int64(0)); i4_ = i4_ + n_ {
@@ -2519,7 +2522,7 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 				for w := range n {
 					l0 := w % n0
 					l_ := l0
-					/*line along.go:129*/ for i5_ := int64(0); i5_ < int64(6); i5_ = i5_ + int64(1) {
+					/*line along.go:130*/ for i5_ := int64(0); i5_ < int64(6); i5_ = i5_ + int64(1) {
 						all_[(i5_*n_)+l_] = gpu_part(sum_all[w], i5_)
 					}
 				}
@@ -2527,27 +2530,27 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 					for w := range n {
 						deep_ := deep_all[w]
 						top_ := top_all[w]
-						/*line along.go:134*/ t36_ := gpu_joined(all_[:int64(768)], n_, deep_ || gpu_product_(p_))
-//line along.go:134
+						/*line along.go:135*/ t36_ := gpu_joined(all_[:int64(768)], n_, deep_ || gpu_product_(p_))
+//line along.go:135
 						v4_all[w] = gpu_valueOf(gpu_step__(f_, p_), t36_, gpu_unit__(f_, p_, top_), deep_ || gpu_product_(p_))
 						deep_all[w] = deep_
 						top_all[w] = top_
 					}
-					/*line along.go:135*/ var t37_ float32
+					/*line along.go:136*/ var t37_ float32
 					for w := range n {
 						l0 := w % n0
 						l1 := w / n0 % n1
 						l2 := w / (n0 * n1)
-//line along.go:135
+//line along.go:136
 						if x := gpu_rounded(r_, v4_all[w], int64(0), over_, root_); l0|l1|l2 == 0 {
 							t37_ = x
 						}
 					}
-					/*line along.go:135*/ z_ := t37_
+					/*line along.go:136*/ z_ := t37_
 					for w := range n {
 						l0 := w % n0
 						l_ := l0
-						/*line along.go:136*/ if l_ == int64(0) {
+						/*line along.go:137*/ if l_ == int64(0) {
 							c_.Data_[(o_*c_.Stride_)+int64(0)] = z_
 						}
 					}
@@ -2557,30 +2560,30 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 					top_ := top_all[w]
 					deep_ := deep_all[w]
 					l_ := l0
-//line along.go:140
+//line along.go:141
 					for i6_ := l_; (i6_ < int64(8)) && (int64(len(parts_)) != int64(0)); i6_ = i6_ + n_ {
 						j_ := i6_
-						/*line along.go:141*/ v5_ := int64(256)
-						/*line along.go:143*/ if i6_ < int64(6) {
+						/*line along.go:142*/ v5_ := int64(256)
+						/*line along.go:144*/ if i6_ < int64(6) {
 							t38_ := i6_ * n_
-							/*line along.go:144*/ t39_ := gpu_sumOfParts(all_[t38_ : (i6_*n_)+n_])
-							/*line along.go:144*/ v5_ = t39_
+							/*line along.go:145*/ t39_ := gpu_sumOfParts(all_[t38_ : (i6_*n_)+n_])
+							/*line along.go:145*/ v5_ = t39_
 						} else {
-							/*line along.go:145*/ if i6_ == int64(6) {
+							/*line along.go:146*/ if i6_ == int64(6) {
 								v5_ = gpu_stateOf(gpu_unit__(f_, p_, top_), gpu_step__(f_, p_), deep_ || gpu_product_(p_))
 							} else {
 								j_ = int64(136)
 							}
 						}
-						/*line along.go:150*/ parts_[(((g0*int64(137))+j_)*outputs_)+o_] = v5_
+						/*line along.go:151*/ parts_[(((g0*int64(137))+j_)*outputs_)+o_] = v5_
 					}
 					top_all[w] = top_
 					deep_all[w] = deep_
 				}
 			}
-			/*line along.go:51*/ o_ = o_ + int64(grid.Groups[1])
+			/*line along.go:52*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2584
+//line kernels_tandem.go:2587
 	}
 	return nil
 }
@@ -2638,89 +2641,90 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 		high_ := max(int64(1), support.Div(turns_, max(int64(1), support.Div((width_+n_)-int64(1), n_))))
 		across_ := support.Div((cols_+width_)-int64(1), max(int64(1), width_))
 		blocks_ := across_ * support.Div((height_+high_)-int64(1), high_)
+		from_ := support.Div(g0*blocks_, int64(grid.Groups[0]))
+		/*line along.go:50*/ end_ := support.Div((g0+int64(1))*blocks_, int64(grid.Groups[0]))
 		for w := range n {
 			var top_ int64
 			var deep_ bool
-			/*line along.go:50*/ top_ = gpu_firstTop_(f_)
-			/*line along.go:50*/ deep_ = false
+			/*line along.go:51*/ top_ = gpu_firstTop_(f_)
+			/*line along.go:51*/ deep_ = false
 			top_all[w] = top_
 			deep_all[w] = deep_
 		}
-		/*line along.go:51*/ o_ := g1
-		/*line along.go:51*/ for o_ < outputs_ {
+		/*line along.go:52*/ o_ := g1
+		/*line along.go:52*/ for o_ < outputs_ {
 			for w := range n {
 				var held_ int64
 				var dirty_ bool
 				var k_ int64
-				/*line along.go:52*/ b_all[w] = gpu_block_{x_: x_, y_: y_, step_: n_, mask_: mask_}
+				/*line along.go:53*/ b_all[w] = gpu_block_{x_: x_, y_: y_, step_: n_, mask_: mask_}
 				if int64(len(shift_)) != int64(0) {
 					b_all[w].shift_ = shift_[o_]
 				}
 				sum_all[w] = gpu_halves{}
-				/*line along.go:56*/ held_ = int64(0)
-				/*line along.go:56*/ dirty_ = false
-				k_ = support.Div(g0*blocks_, int64(grid.Groups[0]))
+				/*line along.go:57*/ held_ = int64(0)
+				/*line along.go:57*/ dirty_ = false
+				k_ = from_
 				held_all[w] = held_
 				dirty_all[w] = dirty_
 				k_all[w] = k_
 			}
-			/*line along.go:57*/ end_ := support.Div((g0+int64(1))*blocks_, int64(grid.Groups[0]))
 			for w := range n {
 				var more_ bool
-				/*line along.go:58*/ more_ = true
+				/*line along.go:59*/ more_ = true
 				more_all[w] = more_
 			}
-			/*line along.go:58*/ for more_all[0] {
+			/*line along.go:59*/ for more_all[0] {
 			loop5_body:
 				switch {
 				default:
 					for w := range n {
 						var next_ int64
-						/*line along.go:59*/ next_ = int64(0)
+						/*line along.go:60*/ next_ = int64(0)
 						next_all[w] = next_
 					}
-					/*line along.go:60*/ if k_all[0] < end_ {
+					/*line along.go:61*/ if k_all[0] < end_ {
 						for w := range n {
 							l0 := w % n0
 							k_ := k_all[w]
 							top_ := top_all[w]
 							deep_ := deep_all[w]
 							l_ := l0
-							/*line along.go:61*/ t_ := (o_ * height_) + (support.Div(k_, across_) * high_)
-							/*line along.go:61*/ t2_ := support.Rem(k_, across_) * width_
-							/*line along.go:61*/ b_all[w].i0_ = t_
-							/*line along.go:61*/ b_all[w].j0_ = t2_
+							/*line along.go:62*/ t_ := (o_ * height_) + (support.Div(k_, across_) * high_)
+							/*line along.go:62*/ t2_ := support.Rem(k_, across_) * width_
+							/*line along.go:62*/ b_all[w].i0_ = t_
+							/*line along.go:62*/ b_all[w].j0_ = t2_
 							t3_ := min(b_all[w].i0_+high_, (o_*height_)+height_)
-							/*line along.go:62*/ t4_ := min(b_all[w].j0_+width_, cols_)
-							/*line along.go:62*/ b_all[w].i1_ = t3_
-							/*line along.go:62*/ b_all[w].j1_ = t4_
+							/*line along.go:63*/ t4_ := min(b_all[w].j0_+width_, cols_)
+							/*line along.go:63*/ b_all[w].i1_ = t3_
+							/*line along.go:63*/ b_all[w].j1_ = t4_
 							var t5_ gpu_window_
-							/*line along.go:63*/ var t6_ gpu_digits_
-							/*line along.go:63*/ t5_, t6_ = gpu_add___(f_, p_, b_all[w], l_, top_, deep_)
-							/*line along.go:63*/ w_all[w] = t5_
-							/*line along.go:63*/ d_all[w] = t6_
+							/*line along.go:64*/ var t6_ gpu_digits_
+							/*line along.go:64*/ t5_, t6_ = gpu_add___(f_, p_, b_all[w], l_, top_, deep_)
+							/*line along.go:64*/ w_all[w] = t5_
+							/*line along.go:64*/ d_all[w] = t6_
 							k_all[w] = k_
 							top_all[w] = top_
 							deep_all[w] = deep_
 						}
-						/*line along.go:64*/ var t7_ bool
+						/*line along.go:65*/ var t7_ bool
 						for w := range n {
 							top_ := top_all[w]
 							deep_ := deep_all[w]
-							/*line along.go:64*/ if !gpu_fits___(f_, p_, w_all[w], top_, deep_) {
-								/*line along.go:64*/ t7_ = true
+							/*line along.go:65*/ if !gpu_fits___(f_, p_, w_all[w], top_, deep_) {
+								/*line along.go:65*/ t7_ = true
 							}
 							top_all[w] = top_
 							deep_all[w] = deep_
 						}
-						/*line along.go:64*/ if !t7_ {
+						/*line along.go:65*/ if !t7_ {
 							for w := range n {
 								held_ := held_all[w]
 								k_ := k_all[w]
-								/*line along.go:65*/ t8_ := gpu_with(sum_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
-								/*line along.go:65*/ t9_ := held_ + int64(1)
-								/*line along.go:65*/ sum_all[w] = t8_
-								/*line along.go:65*/ held_ = t9_
+								/*line along.go:66*/ t8_ := gpu_with(sum_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
+								/*line along.go:66*/ t9_ := held_ + int64(1)
+								/*line along.go:66*/ sum_all[w] = t8_
+								/*line along.go:66*/ held_ = t9_
 								k_ = k_ + int64(1)
 								held_all[w] = held_
 								k_all[w] = k_
@@ -2730,31 +2734,31 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 						for w := range n {
 							l0 := w % n0
 							l_ := l0
-							/*line along.go:69*/ t10_ := l_
-							/*line along.go:69*/ t11_ := l_
-							/*line along.go:69*/ t12_ := w_all[w].hi_
-							/*line along.go:69*/ t13_ := w_all[w].lo_
-							/*line along.go:69*/ his_[t10_] = t12_
-							/*line along.go:69*/ los_[t11_] = t13_
+							/*line along.go:70*/ t10_ := l_
+							/*line along.go:70*/ t11_ := l_
+							/*line along.go:70*/ t12_ := w_all[w].hi_
+							/*line along.go:70*/ t13_ := w_all[w].lo_
+							/*line along.go:70*/ his_[t10_] = t12_
+							/*line along.go:70*/ los_[t11_] = t13_
 						}
 						for w := range n {
-							/*line along.go:71*/ for t14_, i_ := n_, int64(0); i_ < t14_; i_ = i_ + int64(1) {
+							/*line along.go:72*/ for t14_, i_ := n_, int64(0); i_ < t14_; i_ = i_ + int64(1) {
 								t15_ := gpu_window_{hi_: max(w_all[w].hi_, his_[i_]), lo_: min(w_all[w].lo_, los_[i_])}
-								/*line along.go:72*/ w_all[w] = t15_
+								/*line along.go:73*/ w_all[w] = t15_
 							}
 						}
-						/*line along.go:74*/ var t16_ int64
+						/*line along.go:75*/ var t16_ int64
 						for w := range n {
 							l0 := w % n0
 							l1 := w / n0 % n1
 							l2 := w / (n0 * n1)
-							/*line along.go:74*/ if x := gpu_choose___(f_, p_, w_all[w]); l0|l1|l2 == 0 {
+							/*line along.go:75*/ if x := gpu_choose___(f_, p_, w_all[w]); l0|l1|l2 == 0 {
 								t16_ = x
 							}
 						}
 						for w := range n {
 							var next_ int64
-							/*line along.go:74*/ next_ = t16_
+							/*line along.go:75*/ next_ = t16_
 							next_all[w] = next_
 						}
 					}
@@ -2763,14 +2767,14 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 						next_ := next_all[w]
 						var more_ bool
 						k_ := k_all[w]
-						/*line along.go:76*/ wide_ = (next_ & int64(1)) != int64(0)
+						/*line along.go:77*/ wide_ = (next_ & int64(1)) != int64(0)
 						more_ = k_ < end_
 						wide_all[w] = wide_
 						next_all[w] = next_
 						more_all[w] = more_
 						k_all[w] = k_
 					}
-					/*line along.go:78*/ if ((!more_all[0]) && short_) && (!dirty_all[0]) {
+					/*line along.go:79*/ if ((!more_all[0]) && short_) && (!dirty_all[0]) {
 						break loop5_body
 					}
 					for w := range n {
@@ -2783,9 +2787,9 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 						wide_ := wide_all[w]
 						dirty_ := dirty_all[w]
 						l_ := l0
-						/*line along.go:81*/ count_ = int64(0)
-						/*line along.go:81*/ digits_ = int64(0)
-						/*line along.go:81*/ least_ = int64(0)
+						/*line along.go:82*/ count_ = int64(0)
+						/*line along.go:82*/ digits_ = int64(0)
+						/*line along.go:82*/ least_ = int64(0)
 						if (held_ > int64(0)) || (!more_) {
 							count_ = int64(6)
 						}
@@ -2803,53 +2807,53 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 						wide_all[w] = wide_
 						dirty_all[w] = dirty_
 					}
-					/*line along.go:91*/ if wide_all[0] {
+					/*line along.go:92*/ if wide_all[0] {
 						for w := range n {
 							l0 := w % n0
 							l_ := l0
-							/*line along.go:92*/ t17_ := gpu_reachOfBlock___(f_, p_, b_all[w], l_)
-							/*line along.go:92*/ a_all[w] = t17_
+							/*line along.go:93*/ t17_ := gpu_reachOfBlock___(f_, p_, b_all[w], l_)
+							/*line along.go:93*/ a_all[w] = t17_
 							t18_ := l_
-							/*line along.go:93*/ t19_ := l_
-							/*line along.go:93*/ t20_ := l_
-							/*line along.go:93*/ t21_ := a_all[w].top_
-							/*line along.go:93*/ t22_ := a_all[w].least_
-							/*line along.go:93*/ t23_ := a_all[w].special_
-							/*line along.go:93*/ his_[t18_] = t21_
-							/*line along.go:93*/ los_[t19_] = t22_
-							/*line along.go:93*/ sums_[t20_] = t23_
+							/*line along.go:94*/ t19_ := l_
+							/*line along.go:94*/ t20_ := l_
+							/*line along.go:94*/ t21_ := a_all[w].top_
+							/*line along.go:94*/ t22_ := a_all[w].least_
+							/*line along.go:94*/ t23_ := a_all[w].special_
+							/*line along.go:94*/ his_[t18_] = t21_
+							/*line along.go:94*/ los_[t19_] = t22_
+							/*line along.go:94*/ sums_[t20_] = t23_
 						}
 						for w := range n {
 							l0 := w % n0
 							l_ := l0
-							/*line along.go:95*/ for t24_, i3_ := n_, int64(0); i3_ < t24_; i3_ = i3_ + int64(1) {
+							/*line along.go:96*/ for t24_, i3_ := n_, int64(0); i3_ < t24_; i3_ = i3_ + int64(1) {
 								t25_ := gpu_reach{least_: min(a_all[w].least_, los_[i3_]), top_: max(a_all[w].top_, his_[i3_]), special_: a_all[w].special_ | sums_[i3_]}
-								/*line along.go:96*/ a_all[w] = t25_
+								/*line along.go:97*/ a_all[w] = t25_
 							}
 							if l_ == int64(0) {
 								words_[136] = words_[136] | a_all[w].special_
 							}
 						}
-						/*line along.go:101*/ var t26_ int64
+						/*line along.go:102*/ var t26_ int64
 						for w := range n {
 							l0 := w % n0
 							l1 := w / n0 % n1
 							l2 := w / (n0 * n1)
-							/*line along.go:101*/ if x := a_all[w].least_; l0|l1|l2 == 0 {
+							/*line along.go:102*/ if x := a_all[w].least_; l0|l1|l2 == 0 {
 								t26_ = x
 							}
 						}
 						for w := range n {
 							var least_ int64
-							/*line along.go:101*/ least_ = t26_
+							/*line along.go:102*/ least_ = t26_
 							least_all[w] = least_
 						}
-						/*line along.go:102*/ var t27_ int64
+						/*line along.go:103*/ var t27_ int64
 						for w := range n {
 							l0 := w % n0
 							l1 := w / n0 % n1
 							l2 := w / (n0 * n1)
-							/*line along.go:102*/ if x := a_all[w].top_; l0|l1|l2 == 0 {
+							/*line along.go:103*/ if x := a_all[w].top_; l0|l1|l2 == 0 {
 								t27_ = x
 							}
 						}
@@ -2857,7 +2861,7 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 							var digits_ int64
 							least_ := least_all[w]
 							k_ := k_all[w]
-//line along.go:102
+//line along.go:103
 							digits_ = max(int64(0), ((t27_-least_)+int64(48))-int64(1)) / int64(48)
 							k_ = k_ + int64(1)
 							digits_all[w] = digits_
@@ -2869,13 +2873,13 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 						var t28_ int64
 						count_ := count_all[w]
 						digits_ := digits_all[w]
-						/*line along.go:105*/ t28_ = count_ + digits_
+						/*line along.go:106*/ t28_ = count_ + digits_
 						t28_all[w] = t28_
 						count_all[w] = count_
 						digits_all[w] = digits_
 					}
-					/*line along.go:105*/ q_ := int64(0)
-					/*line along.go:105*/ for q_ < t28_all[0] {
+					/*line along.go:106*/ q_ := int64(0)
+					/*line along.go:106*/ for q_ < t28_all[0] {
 						for w := range n {
 							l0 := w % n0
 							top_ := top_all[w]
@@ -2884,17 +2888,17 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 							var v2_ int64
 							var at2_ int64
 							l_ := l0
-							/*line along.go:106*/ v_ := gpu_part(sum_all[w], q_)
-//line along.go:106
+							/*line along.go:107*/ v_ := gpu_part(sum_all[w], q_)
+//line along.go:107
 							at_ := (gpu_unit___(f_, p_, top_) - gpu_bottom_(f_)) + gpu_up(sum_all[w], gpu_step___(f_, p_), q_)
 							if q_ >= count_ {
 								at_ = least_ + ((q_ - count_) * int64(48))
 								t29_ := gpu_digitsIn___(f_, p_, b_all[w], l_, at_)
-								/*line along.go:109*/ v_ = t29_
+								/*line along.go:110*/ v_ = t29_
 								at_ = at_ - gpu_bottom_(f_)
 							}
-							/*line along.go:300*/ v2_ = v_
-							/*line along.go:300*/ at2_ = at_
+							/*line along.go:301*/ v2_ = v_
+							/*line along.go:301*/ at2_ = at_
 							top_all[w] = top_
 							count_all[w] = count_
 							least_all[w] = least_
@@ -2906,7 +2910,7 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 							v2_ := v2_all[w]
 							sums2_ := sums_[:int64(128)]
 							l2_ := l0
-							/*line along.go:303*/ sums2_[l2_] = v2_
+							/*line along.go:304*/ sums2_[l2_] = v2_
 							v2_all[w] = v2_
 						}
 						for w := range n {
@@ -2915,8 +2919,8 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 							sums2_ := sums_[:int64(128)]
 							words2_ := words_[:int64(137)]
 							l2_ := l0
-							/*line along.go:305*/ lower_ := int64(0)
-							/*line along.go:305*/ upper_ := int64(0)
+							/*line along.go:306*/ lower_ := int64(0)
+							/*line along.go:306*/ upper_ := int64(0)
 							for t30_, k2_ := n0, int64(0); k2_ < t30_; k2_ = k2_ + int64(1) {
 								lower_ = lower_ + (sums2_[k2_] & int64(4294967295))
 								upper_ = upper_ + (sums2_[k2_] >> (32))
@@ -2928,7 +2932,7 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 							}
 							at2_all[w] = at2_
 						}
-						/*line along.go:105*/ q_ = q_ + int64(1)
+						/*line along.go:106*/ q_ = q_ + int64(1)
 					}
 					for w := range n {
 						var held_ int64
@@ -2936,14 +2940,14 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 						next_ := next_all[w]
 						top_ := top_all[w]
 						deep_ := deep_all[w]
-						/*line along.go:114*/ t31_ := gpu_halves{}
-						/*line along.go:114*/ sum_all[w] = t31_
-						/*line along.go:114*/ held_ = int64(0)
+						/*line along.go:115*/ t31_ := gpu_halves{}
+						/*line along.go:115*/ sum_all[w] = t31_
+						/*line along.go:115*/ held_ = int64(0)
 						if more_ {
 							t32_ := next_ >> (2)
-							/*line along.go:116*/ t33_ := (next_ & int64(2)) != int64(0)
-							/*line along.go:116*/ top_ = t32_
-							/*line along.go:116*/ deep_ = t33_
+							/*line along.go:117*/ t33_ := (next_ & int64(2)) != int64(0)
+							/*line along.go:117*/ top_ = t32_
+							/*line along.go:117*/ deep_ = t33_
 						}
 						held_all[w] = held_
 						more_all[w] = more_
@@ -2953,14 +2957,14 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 					}
 				}
 			}
-			/*line along.go:119*/ if dirty_all[0] {
+			/*line along.go:120*/ if dirty_all[0] {
 				for w := range n {
 					l0 := w % n0
 					l_ := l0
-					/*line along.go:121*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
+					/*line along.go:122*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
 						t34_ := gpu_Place{Step_: int64(1), N_: gpu_words_(f_)}
-						/*line along.go:122*/ t35_ := gpu_Top_(words_[:int64(137)], t34_, gpu_bottom_(f_))
-						/*line along.go:122*/ v3_ := t35_
+						/*line along.go:123*/ t35_ := gpu_Top_(words_[:int64(137)], t34_, gpu_bottom_(f_))
+						/*line along.go:123*/ v3_ := t35_
 						c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded_(r_, v3_, words_[136], over_, root_)
 					}
 					for i4_ := l_; (i4_ < int64(137)) && (int64(len(parts_)) != int64(0)); i4_ = i4_ + n_ {
@@ -2971,7 +2975,7 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 				for w := range n {
 					l0 := w % n0
 					l_ := l0
-					/*line along.go:129*/ for i5_ := int64(0); i5_ < int64(6); i5_ = i5_ + int64(1) {
+					/*line along.go:130*/ for i5_ := int64(0); i5_ < int64(6); i5_ = i5_ + int64(1) {
 						all_[(i5_*n_)+l_] = gpu_part(sum_all[w], i5_)
 					}
 				}
@@ -2979,27 +2983,27 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 					for w := range n {
 						deep_ := deep_all[w]
 						top_ := top_all[w]
-						/*line along.go:134*/ t36_ := gpu_joined(all_[:int64(768)], n_, deep_ || gpu_product__(p_))
-//line along.go:134
+						/*line along.go:135*/ t36_ := gpu_joined(all_[:int64(768)], n_, deep_ || gpu_product__(p_))
+//line along.go:135
 						v4_all[w] = gpu_valueOf(gpu_step___(f_, p_), t36_, gpu_unit___(f_, p_, top_), deep_ || gpu_product__(p_))
 						deep_all[w] = deep_
 						top_all[w] = top_
 					}
-					/*line along.go:135*/ var t37_ float64
+					/*line along.go:136*/ var t37_ float64
 					for w := range n {
 						l0 := w % n0
 						l1 := w / n0 % n1
 						l2 := w / (n0 * n1)
-//line along.go:135
+//line along.go:136
 						if x := gpu_rounded_(r_, v4_all[w], int64(0), over_, root_); l0|l1|l2 == 0 {
 							t37_ = x
 						}
 					}
-					/*line along.go:135*/ z_ := t37_
+					/*line along.go:136*/ z_ := t37_
 					for w := range n {
 						l0 := w % n0
 						l_ := l0
-						/*line along.go:136*/ if l_ == int64(0) {
+						/*line along.go:137*/ if l_ == int64(0) {
 							c_.Data_[(o_*c_.Stride_)+int64(0)] = z_
 						}
 					}
@@ -3009,30 +3013,30 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 					top_ := top_all[w]
 					deep_ := deep_all[w]
 					l_ := l0
-//line along.go:140
+//line along.go:141
 					for i6_ := l_; (i6_ < int64(8)) && (int64(len(parts_)) != int64(0)); i6_ = i6_ + n_ {
 						j_ := i6_
-						/*line along.go:141*/ v5_ := int64(256)
-						/*line along.go:143*/ if i6_ < int64(6) {
+						/*line along.go:142*/ v5_ := int64(256)
+						/*line along.go:144*/ if i6_ < int64(6) {
 							t38_ := i6_ * n_
-							/*line along.go:144*/ t39_ := gpu_sumOfParts(all_[t38_ : (i6_*n_)+n_])
-							/*line along.go:144*/ v5_ = t39_
+							/*line along.go:145*/ t39_ := gpu_sumOfParts(all_[t38_ : (i6_*n_)+n_])
+							/*line along.go:145*/ v5_ = t39_
 						} else {
-							/*line along.go:145*/ if i6_ == int64(6) {
+							/*line along.go:146*/ if i6_ == int64(6) {
 								v5_ = gpu_stateOf(gpu_unit___(f_, p_, top_), gpu_step___(f_, p_), deep_ || gpu_product__(p_))
 							} else {
 								j_ = int64(136)
 							}
 						}
-						/*line along.go:150*/ parts_[(((g0*int64(137))+j_)*outputs_)+o_] = v5_
+						/*line along.go:151*/ parts_[(((g0*int64(137))+j_)*outputs_)+o_] = v5_
 					}
 					top_all[w] = top_
 					deep_all[w] = deep_
 				}
 			}
-			/*line along.go:51*/ o_ = o_ + int64(grid.Groups[1])
+			/*line along.go:52*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3036
+//line kernels_tandem.go:3040
 	}
 	return nil
 }
@@ -3121,7 +3125,7 @@ func FewFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3125
+//line kernels_tandem.go:3129
 	}
 	return nil
 }
@@ -3210,7 +3214,7 @@ func FewFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3214
+//line kernels_tandem.go:3218
 	}
 	return nil
 }
@@ -3299,7 +3303,7 @@ func FewFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, arg
 				}
 			}
 		}
-//line kernels_tandem.go:3303
+//line kernels_tandem.go:3307
 	}
 	return nil
 }
@@ -3388,7 +3392,7 @@ func FewFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3392
+//line kernels_tandem.go:3396
 	}
 	return nil
 }
@@ -3496,7 +3500,7 @@ func FoldAlongFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, 
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3500
+//line kernels_tandem.go:3504
 	}
 	return nil
 }
@@ -3604,7 +3608,7 @@ func FoldAlongFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, 
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3608
+//line kernels_tandem.go:3612
 	}
 	return nil
 }
@@ -3712,7 +3716,7 @@ func FoldAlongFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, arg
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3716
+//line kernels_tandem.go:3720
 	}
 	return nil
 }
@@ -3820,7 +3824,7 @@ func FoldAlongFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, arg
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3824
+//line kernels_tandem.go:3828
 	}
 	return nil
 }
@@ -3928,7 +3932,7 @@ func FoldAlongInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3932
+//line kernels_tandem.go:3936
 	}
 	return nil
 }
@@ -4036,7 +4040,7 @@ func FoldAlongInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4040
+//line kernels_tandem.go:4044
 	}
 	return nil
 }
@@ -4144,7 +4148,7 @@ func FoldAlongInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4148
+//line kernels_tandem.go:4152
 	}
 	return nil
 }
@@ -4252,7 +4256,7 @@ func FoldAlongBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []b
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4256
+//line kernels_tandem.go:4260
 	}
 	return nil
 }
@@ -4360,7 +4364,7 @@ func FoldAlongBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args [
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4364
+//line kernels_tandem.go:4368
 	}
 	return nil
 }
@@ -4438,7 +4442,7 @@ func FoldEachFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, a
 				}
 			}
 		}
-//line kernels_tandem.go:4442
+//line kernels_tandem.go:4446
 	}
 	return nil
 }
@@ -4516,7 +4520,7 @@ func FoldEachFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, a
 				}
 			}
 		}
-//line kernels_tandem.go:4520
+//line kernels_tandem.go:4524
 	}
 	return nil
 }
@@ -4594,7 +4598,7 @@ func FoldEachFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:4598
+//line kernels_tandem.go:4602
 	}
 	return nil
 }
@@ -4672,7 +4676,7 @@ func FoldEachFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:4676
+//line kernels_tandem.go:4680
 	}
 	return nil
 }
@@ -4750,7 +4754,7 @@ func FoldEachInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, arg
 				}
 			}
 		}
-//line kernels_tandem.go:4754
+//line kernels_tandem.go:4758
 	}
 	return nil
 }
@@ -4828,7 +4832,7 @@ func FoldEachInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args 
 				}
 			}
 		}
-//line kernels_tandem.go:4832
+//line kernels_tandem.go:4836
 	}
 	return nil
 }
@@ -4906,7 +4910,7 @@ func FoldEachInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []b
 				}
 			}
 		}
-//line kernels_tandem.go:4910
+//line kernels_tandem.go:4914
 	}
 	return nil
 }
@@ -4984,7 +4988,7 @@ func FoldEachBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []ba
 				}
 			}
 		}
-//line kernels_tandem.go:4988
+//line kernels_tandem.go:4992
 	}
 	return nil
 }
@@ -5062,7 +5066,7 @@ func FoldEachBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:5066
+//line kernels_tandem.go:5070
 	}
 	return nil
 }
@@ -5108,7 +5112,7 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5112
+//line kernels_tandem.go:5116
 	}
 	return nil
 }
@@ -5154,7 +5158,7 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5158
+//line kernels_tandem.go:5162
 	}
 	return nil
 }
@@ -5200,7 +5204,7 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5204
+//line kernels_tandem.go:5208
 	}
 	return nil
 }
@@ -5246,7 +5250,7 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:5250
+//line kernels_tandem.go:5254
 	}
 	return nil
 }
@@ -5292,7 +5296,7 @@ func FinishInt32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:5296
+//line kernels_tandem.go:5300
 	}
 	return nil
 }
@@ -5338,7 +5342,7 @@ func FinishBoolTruthGo(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				}
 			}
 		}
-//line kernels_tandem.go:5342
+//line kernels_tandem.go:5346
 	}
 	return nil
 }
@@ -5387,7 +5391,7 @@ func GatherGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5391
+//line kernels_tandem.go:5395
 	}
 	return nil
 }
@@ -5444,7 +5448,7 @@ func GatherFoldedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5448
+//line kernels_tandem.go:5452
 	}
 	return nil
 }
@@ -5495,7 +5499,7 @@ func TotalsFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5499
+//line kernels_tandem.go:5503
 	}
 	return nil
 }
@@ -5546,7 +5550,7 @@ func TotalsFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5550
+//line kernels_tandem.go:5554
 	}
 	return nil
 }
@@ -5597,7 +5601,7 @@ func TotalsInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5601
+//line kernels_tandem.go:5605
 	}
 	return nil
 }
@@ -5645,7 +5649,7 @@ func OffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5649
+//line kernels_tandem.go:5653
 	}
 	return nil
 }
@@ -5725,7 +5729,7 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5729
+//line kernels_tandem.go:5733
 	}
 	return nil
 }
@@ -5805,7 +5809,7 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5809
+//line kernels_tandem.go:5813
 	}
 	return nil
 }
@@ -5886,7 +5890,7 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5890
+//line kernels_tandem.go:5894
 	}
 	return nil
 }
@@ -5948,7 +5952,7 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5952
+//line kernels_tandem.go:5956
 	}
 	return nil
 }
@@ -6010,7 +6014,7 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:6014
+//line kernels_tandem.go:6018
 	}
 	return nil
 }
@@ -6072,7 +6076,7 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:6076
+//line kernels_tandem.go:6080
 	}
 	return nil
 }
@@ -6153,7 +6157,7 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:6157
+//line kernels_tandem.go:6161
 	}
 	return nil
 }
@@ -6234,7 +6238,7 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:6238
+//line kernels_tandem.go:6242
 	}
 	return nil
 }
@@ -6277,12 +6281,12 @@ func gpu_addOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32,
 		}
 	}
 	return w_, gpu_without(f_, p_, d_, int32((t_.height_ * t_.width_)), m_, deep_)
-//line kernels_tandem.go:6281
+//line kernels_tandem.go:6285
 }
 
 func gpu_topOf(f_ gpu_single, p_ gpu_one, w_ gpu_window) int64 {
 	/*line terms.go:97*/ return max(gpu_field(f_, w_.hi_)+int64(1), gpu_leastTop(f_, p_, false))
-//line kernels_tandem.go:6286
+//line kernels_tandem.go:6290
 }
 
 func gpu_withBlock(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table, o_ int64, less_ float32, s_ gpu_column) gpu_column {
@@ -6327,7 +6331,7 @@ func gpu_withBlock(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, 
 	/*line across.go:86*/ s_.sum_ = t10_
 	/*line across.go:86*/ s_.held_ = t11_
 	return s_
-//line kernels_tandem.go:6331
+//line kernels_tandem.go:6335
 }
 
 func gpu_addToWords(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
@@ -6335,7 +6339,7 @@ func gpu_addToWords(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place,
 		gpu_clearWords(parts_, words_)
 	}
 	gpu_addHalves(parts_, words_, s_, gpu_unit(f_, p_, top_)-gpu_bottom(f_), gpu_step(f_, p_))
-//line kernels_tandem.go:6339
+//line kernels_tandem.go:6343
 }
 
 func gpu_leave(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_column) {
@@ -6347,44 +6351,44 @@ func gpu_leave(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ g
 		s_.special_ = int64(256)
 	}
 	parts_[words_.At_+(int64(136)*words_.Step_)] = s_.special_
-//line kernels_tandem.go:6351
+//line kernels_tandem.go:6355
 }
 
 func gpu_valueOf(step_ int64, t_ gpu_halves, base_ int64, deep_ bool) gpu_Value {
-	/*line along.go:197*/ t2_ := gpu_short{}
-//line along.go:197
+	/*line along.go:198*/ t2_ := gpu_short{}
+//line along.go:198
 	a_ := gpu_shifted(gpu_shifted(gpu_shifted(t2_, int64(0), t_.upper_.a_), int64(32), t_.lower_.a_), step_, int64(0))
 	t3_ := gpu_short{}
-	/*line along.go:198*/ b_ := gpu_shifted(gpu_shifted(t3_, int64(0), t_.upper_.b_), int64(32), t_.lower_.b_)
+	/*line along.go:199*/ b_ := gpu_shifted(gpu_shifted(t3_, int64(0), t_.upper_.b_), int64(32), t_.lower_.b_)
 	s_ := gpu_and_(a_, b_)
 	base_ = base_ - step_
 	if !deep_ {
 		return gpu_value(s_, base_)
 	}
 	t4_ := gpu_short{}
-	/*line along.go:204*/ c_ := gpu_shifted(gpu_shifted(t4_, int64(0), t_.upper_.c_), int64(32), t_.lower_.c_)
+	/*line along.go:205*/ c_ := gpu_shifted(gpu_shifted(t4_, int64(0), t_.upper_.c_), int64(32), t_.lower_.c_)
 	return gpu_valueWith(s_, step_, c_, base_-step_)
-//line kernels_tandem.go:6368
+//line kernels_tandem.go:6372
 }
 
 func gpu_step(f_ gpu_single, p_ gpu_one) int64 {
 	/*line terms.go:142*/ return (gpu_precision(f_) - int64(1)) - gpu_headroom(f_, p_)
-//line kernels_tandem.go:6373
+//line kernels_tandem.go:6377
 }
 
 func gpu_unit(f_ gpu_single, p_ gpu_one, top_ int64) int64 {
 	/*line terms.go:147*/ return (((top_ - gpu_bias(f_)) + int64(3)) - gpu_precision(f_)) + gpu_headroom(f_, p_)
-//line kernels_tandem.go:6378
+//line kernels_tandem.go:6382
 }
 
 func gpu_product(t_ gpu_one) bool {
 	/*line terms.go:22*/ return false
-//line kernels_tandem.go:6383
+//line kernels_tandem.go:6387
 }
 
 func gpu_words(t_ gpu_single) int64 {
 	/*line format.go:34*/ return int64(24)
-//line kernels_tandem.go:6388
+//line kernels_tandem.go:6392
 }
 
 func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -6422,12 +6426,12 @@ func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:6426
+//line kernels_tandem.go:6430
 }
 
 func gpu_bottom(t_ gpu_single) int64 {
 	/*line format.go:35*/ return int64(-384)
-//line kernels_tandem.go:6431
+//line kernels_tandem.go:6435
 }
 
 func gpu_put(c_ gpu_Matrix, o_ int64, v_ float32) {
@@ -6436,7 +6440,7 @@ func gpu_put(c_ gpu_Matrix, o_ int64, v_ float32) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:6440
+//line kernels_tandem.go:6444
 }
 
 func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float32 {
@@ -6454,7 +6458,7 @@ func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root
 		}
 	}
 	/*line round.go:85*/ return gpu_round(f_, v_)
-//line kernels_tandem.go:6458
+//line kernels_tandem.go:6462
 }
 
 func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, m_ gpu_magic_, deep_ bool) (gpu_window_, gpu_digits_) {
@@ -6495,12 +6499,12 @@ func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float6
 		}
 	}
 	return w_, gpu_without_(f_, p_, d_, t_.height_*t_.width_, m_, deep_)
-//line kernels_tandem.go:6499
+//line kernels_tandem.go:6503
 }
 
 func gpu_topOf_(f_ gpu_double, p_ gpu_one, w_ gpu_window_) int64 {
 	/*line terms.go:97*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_leastTop_(f_, p_, false))
-//line kernels_tandem.go:6504
+//line kernels_tandem.go:6508
 }
 
 func gpu_withBlock_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, s_ gpu_column) gpu_column {
@@ -6545,7 +6549,7 @@ func gpu_withBlock_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place,
 	/*line across.go:86*/ s_.sum_ = t10_
 	/*line across.go:86*/ s_.held_ = t11_
 	return s_
-//line kernels_tandem.go:6549
+//line kernels_tandem.go:6553
 }
 
 func gpu_addToWords_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
@@ -6553,7 +6557,7 @@ func gpu_addToWords_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place
 		gpu_clearWords(parts_, words_)
 	}
 	gpu_addHalves(parts_, words_, s_, gpu_unit_(f_, p_, top_)-gpu_bottom_(f_), gpu_step_(f_, p_))
-//line kernels_tandem.go:6557
+//line kernels_tandem.go:6561
 }
 
 func gpu_leave_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_column) {
@@ -6565,27 +6569,27 @@ func gpu_leave_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ 
 		s_.special_ = int64(256)
 	}
 	parts_[words_.At_+(int64(136)*words_.Step_)] = s_.special_
-//line kernels_tandem.go:6569
+//line kernels_tandem.go:6573
 }
 
 func gpu_step_(f_ gpu_double, p_ gpu_one) int64 {
 	/*line terms.go:142*/ return (gpu_precision_(f_) - int64(1)) - gpu_headroom_(f_, p_)
-//line kernels_tandem.go:6574
+//line kernels_tandem.go:6578
 }
 
 func gpu_unit_(f_ gpu_double, p_ gpu_one, top_ int64) int64 {
 	/*line terms.go:147*/ return (((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)) + gpu_headroom_(f_, p_)
-//line kernels_tandem.go:6579
+//line kernels_tandem.go:6583
 }
 
 func gpu_words_(t_ gpu_double) int64 {
 	/*line format.go:48*/ return int64(136)
-//line kernels_tandem.go:6584
+//line kernels_tandem.go:6588
 }
 
 func gpu_bottom_(t_ gpu_double) int64 {
 	/*line format.go:49*/ return int64(-2176)
-//line kernels_tandem.go:6589
+//line kernels_tandem.go:6593
 }
 
 func gpu_put_(c_ gpu_Matrix_, o_ int64, v_ float64) {
@@ -6594,7 +6598,7 @@ func gpu_put_(c_ gpu_Matrix_, o_ int64, v_ float64) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:6598
+//line kernels_tandem.go:6602
 }
 
 func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float64 {
@@ -6612,7 +6616,7 @@ func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, roo
 		}
 	}
 	/*line round.go:85*/ return gpu_round_(f_, v_)
-//line kernels_tandem.go:6616
+//line kernels_tandem.go:6620
 }
 
 func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, m_ gpu_magic_, deep_ bool) (gpu_window_, gpu_digits_) {
@@ -6653,12 +6657,12 @@ func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ flo
 		}
 	}
 	return w_, gpu_without__(f_, p_, d_, t_.height_*t_.width_, m_, deep_)
-//line kernels_tandem.go:6657
+//line kernels_tandem.go:6661
 }
 
 func gpu_topOf__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_) int64 {
 	/*line terms.go:97*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_leastTop__(f_, p_, false))
-//line kernels_tandem.go:6662
+//line kernels_tandem.go:6666
 }
 
 func gpu_withBlock__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, t_ gpu_table__, o_ int64, less_ float32, s_ gpu_column) gpu_column {
@@ -6703,7 +6707,7 @@ func gpu_withBlock__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Plac
 	/*line across.go:86*/ s_.sum_ = t10_
 	/*line across.go:86*/ s_.held_ = t11_
 	return s_
-//line kernels_tandem.go:6707
+//line kernels_tandem.go:6711
 }
 
 func gpu_addToWords__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
@@ -6711,7 +6715,7 @@ func gpu_addToWords__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Pla
 		gpu_clearWords(parts_, words_)
 	}
 	gpu_addHalves(parts_, words_, s_, gpu_unit__(f_, p_, top_)-gpu_bottom_(f_), gpu_step__(f_, p_))
-//line kernels_tandem.go:6715
+//line kernels_tandem.go:6719
 }
 
 func gpu_leave__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, s_ gpu_column) {
@@ -6723,22 +6727,22 @@ func gpu_leave__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, s
 		s_.special_ = int64(256)
 	}
 	parts_[words_.At_+(int64(136)*words_.Step_)] = s_.special_
-//line kernels_tandem.go:6727
+//line kernels_tandem.go:6731
 }
 
 func gpu_step__(f_ gpu_double, p_ gpu_pair) int64 {
 	/*line terms.go:142*/ return (gpu_precision_(f_) - int64(1)) - gpu_headroom__(f_, p_)
-//line kernels_tandem.go:6732
+//line kernels_tandem.go:6736
 }
 
 func gpu_unit__(f_ gpu_double, p_ gpu_pair, top_ int64) int64 {
 	/*line terms.go:147*/ return (((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)) + gpu_headroom__(f_, p_)
-//line kernels_tandem.go:6737
+//line kernels_tandem.go:6741
 }
 
 func gpu_product_(t_ gpu_pair) bool {
 	/*line terms.go:24*/ return false
-//line kernels_tandem.go:6742
+//line kernels_tandem.go:6746
 }
 
 func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, m_ gpu_magic_, deep_ bool) (gpu_window_, gpu_digits_) {
@@ -6779,12 +6783,12 @@ func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ floa
 		}
 	}
 	return w_, gpu_without___(f_, p_, d_, t_.height_*t_.width_, m_, deep_)
-//line kernels_tandem.go:6783
+//line kernels_tandem.go:6787
 }
 
 func gpu_topOf___(f_ gpu_double, p_ gpu_two, w_ gpu_window_) int64 {
 	/*line terms.go:97*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_leastTop___(f_, p_, false))
-//line kernels_tandem.go:6788
+//line kernels_tandem.go:6792
 }
 
 func gpu_withBlock___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, s_ gpu_column) gpu_column {
@@ -6829,7 +6833,7 @@ func gpu_withBlock___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Plac
 	/*line across.go:86*/ s_.sum_ = t10_
 	/*line across.go:86*/ s_.held_ = t11_
 	return s_
-//line kernels_tandem.go:6833
+//line kernels_tandem.go:6837
 }
 
 func gpu_addToWords___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
@@ -6837,7 +6841,7 @@ func gpu_addToWords___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Pla
 		gpu_clearWords(parts_, words_)
 	}
 	gpu_addHalves(parts_, words_, s_, gpu_unit___(f_, p_, top_)-gpu_bottom_(f_), gpu_step___(f_, p_))
-//line kernels_tandem.go:6841
+//line kernels_tandem.go:6845
 }
 
 func gpu_leave___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, s_ gpu_column) {
@@ -6849,41 +6853,41 @@ func gpu_leave___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, s
 		s_.special_ = int64(256)
 	}
 	parts_[words_.At_+(int64(136)*words_.Step_)] = s_.special_
-//line kernels_tandem.go:6853
+//line kernels_tandem.go:6857
 }
 
 func gpu_step___(f_ gpu_double, p_ gpu_two) int64 {
 	/*line terms.go:142*/ return (gpu_precision_(f_) - int64(1)) - gpu_headroom___(f_, p_)
-//line kernels_tandem.go:6858
+//line kernels_tandem.go:6862
 }
 
 func gpu_unit___(f_ gpu_double, p_ gpu_two, top_ int64) int64 {
 	/*line terms.go:147*/ return (((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)) + gpu_headroom___(f_, p_)
-//line kernels_tandem.go:6863
+//line kernels_tandem.go:6867
 }
 
 func gpu_product__(t_ gpu_two) bool {
 	/*line terms.go:26*/ return true
-//line kernels_tandem.go:6868
+//line kernels_tandem.go:6872
 }
 
 func gpu_firstTop(f_ gpu_single) int64 {
 	/*line terms.go:122*/ return gpu_bias(f_) + int64(3)
-//line kernels_tandem.go:6873
+//line kernels_tandem.go:6877
 }
 
 func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits) {
-	/*line along.go:245*/ if deep_ && (!gpu_product(p_)) {
+	/*line along.go:246*/ if deep_ && (!gpu_product(p_)) {
 		var t_ gpu_window
-		/*line along.go:246*/ var t2_ gpu_digits
-		/*line along.go:246*/ t_, t2_ = gpu_addIn(f_, p_, b_, l_, top_, true)
-		/*line along.go:246*/ return t_, t2_
+		/*line along.go:247*/ var t2_ gpu_digits
+		/*line along.go:247*/ t_, t2_ = gpu_addIn(f_, p_, b_, l_, top_, true)
+		/*line along.go:247*/ return t_, t2_
 	}
 	var t3_ gpu_window
-	/*line along.go:248*/ var t4_ gpu_digits
-	/*line along.go:248*/ t3_, t4_ = gpu_addIn(f_, p_, b_, l_, top_, false)
-	/*line along.go:248*/ return t3_, t4_
-//line kernels_tandem.go:6887
+	/*line along.go:249*/ var t4_ gpu_digits
+	/*line along.go:249*/ t3_, t4_ = gpu_addIn(f_, p_, b_, l_, top_, false)
+	/*line along.go:249*/ return t3_, t4_
+//line kernels_tandem.go:6891
 }
 
 func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64, deep_ bool) bool {
@@ -6905,14 +6909,14 @@ func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64, deep_ bool) 
 		/*line terms.go:75*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= (((int64(2) * gpu_bias(f_)) - int64(2)) - gpu_headroom(f_, p_)))
-//line kernels_tandem.go:6909
+//line kernels_tandem.go:6913
 }
 
 func gpu_with(t_ gpu_halves, a_ int64, b_ int64, c_ int64) gpu_halves {
 //line terms.go:224
 	t2_ := gpu_halves{lower_: gpu_digits_{a_: t_.lower_.a_ + (a_ & int64(4294967295)), b_: t_.lower_.b_ + (b_ & int64(4294967295)), c_: t_.lower_.c_ + (c_ & int64(4294967295))}, upper_: gpu_digits_{a_: t_.upper_.a_ + (a_ >> (32)), b_: t_.upper_.b_ + (b_ >> (32)), c_: t_.upper_.c_ + (c_ >> (32))}}
 	/*line terms.go:224*/ return t2_
-//line kernels_tandem.go:6916
+//line kernels_tandem.go:6920
 }
 
 func gpu_choose(f_ gpu_single, p_ gpu_one, w_ gpu_window) int64 {
@@ -6927,23 +6931,23 @@ func gpu_choose(f_ gpu_single, p_ gpu_one, w_ gpu_window) int64 {
 		}
 	}
 	/*line terms.go:118*/ return c_
-//line kernels_tandem.go:6931
+//line kernels_tandem.go:6935
 }
 
 func gpu_reachOfBlock(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64) gpu_reach {
-	/*line along.go:274*/ r_ := gpu_noReach()
+	/*line along.go:275*/ r_ := gpu_noReach()
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float32
-			/*line along.go:277*/ var t2_ float32
-			/*line along.go:277*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
-			/*line along.go:277*/ u_ := t_
-			/*line along.go:277*/ v_ := t2_
+			/*line along.go:278*/ var t2_ float32
+			/*line along.go:278*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
+			/*line along.go:278*/ u_ := t_
+			/*line along.go:278*/ v_ := t2_
 			r_ = gpu_with__________(r_, gpu_exactly(f_, p_, u_, v_), gpu_size(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:6947
+//line kernels_tandem.go:6951
 }
 
 func gpu_part(t_ gpu_halves, k_ int64) int64 {
@@ -6968,28 +6972,28 @@ func gpu_part(t_ gpu_halves, k_ int64) int64 {
 		}
 	}
 	/*line terms.go:252*/ return t_.upper_.c_
-//line kernels_tandem.go:6972
+//line kernels_tandem.go:6976
 }
 
 func gpu_up(t_ gpu_halves, step_ int64, k_ int64) int64 {
 	/*line terms.go:256*/ return (int64(32) * (k_ & int64(1))) - ((k_ >> (1)) * step_)
-//line kernels_tandem.go:6977
+//line kernels_tandem.go:6981
 }
 
 func gpu_digitsIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, base_ int64) int64 {
-	/*line along.go:288*/ s_ := int64(0)
+	/*line along.go:289*/ s_ := int64(0)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float32
-			/*line along.go:291*/ var t2_ float32
-			/*line along.go:291*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
-			/*line along.go:291*/ u_ := t_
-			/*line along.go:291*/ v_ := t2_
+			/*line along.go:292*/ var t2_ float32
+			/*line along.go:292*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
+			/*line along.go:292*/ u_ := t_
+			/*line along.go:292*/ v_ := t2_
 			s_ = s_ + gpu_digit_(gpu_exactly(f_, p_, u_, v_), base_, uint64(48))
 		}
 	}
 	return s_
-//line kernels_tandem.go:6993
+//line kernels_tandem.go:6997
 }
 
 func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -7000,7 +7004,7 @@ func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:7004
+//line kernels_tandem.go:7008
 }
 
 func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -7038,78 +7042,78 @@ func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:7042
+//line kernels_tandem.go:7046
 }
 
 func gpu_joined(all_ []int64, n_ int64, deep_ bool) gpu_halves {
-	/*line along.go:179*/ t_ := gpu_halves{}
+	/*line along.go:180*/ t_ := gpu_halves{}
 	t2_ := gpu_sumOfParts(all_[:n_])
-	/*line along.go:180*/ t3_ := t2_
-	/*line along.go:180*/ t4_ := gpu_sumOfParts(all_[n_ : int64(2)*n_])
-	/*line along.go:180*/ t5_ := t4_
-	/*line along.go:180*/ t_.lower_.a_ = t3_
-	/*line along.go:180*/ t_.upper_.a_ = t5_
+	/*line along.go:181*/ t3_ := t2_
+	/*line along.go:181*/ t4_ := gpu_sumOfParts(all_[n_ : int64(2)*n_])
+	/*line along.go:181*/ t5_ := t4_
+	/*line along.go:181*/ t_.lower_.a_ = t3_
+	/*line along.go:181*/ t_.upper_.a_ = t5_
 	t6_ := int64(2) * n_
-	/*line along.go:181*/ t7_ := gpu_sumOfParts(all_[t6_ : int64(3)*n_])
-	/*line along.go:181*/ t8_ := t7_
-	/*line along.go:181*/ t9_ := int64(3) * n_
-	/*line along.go:181*/ t10_ := gpu_sumOfParts(all_[t9_ : int64(4)*n_])
-	/*line along.go:181*/ t11_ := t10_
-	/*line along.go:181*/ t_.lower_.b_ = t8_
-	/*line along.go:181*/ t_.upper_.b_ = t11_
+	/*line along.go:182*/ t7_ := gpu_sumOfParts(all_[t6_ : int64(3)*n_])
+	/*line along.go:182*/ t8_ := t7_
+	/*line along.go:182*/ t9_ := int64(3) * n_
+	/*line along.go:182*/ t10_ := gpu_sumOfParts(all_[t9_ : int64(4)*n_])
+	/*line along.go:182*/ t11_ := t10_
+	/*line along.go:182*/ t_.lower_.b_ = t8_
+	/*line along.go:182*/ t_.upper_.b_ = t11_
 	if deep_ {
 		t12_ := int64(4) * n_
-		/*line along.go:183*/ t13_ := gpu_sumOfParts(all_[t12_ : int64(5)*n_])
-		/*line along.go:183*/ t14_ := t13_
-		/*line along.go:183*/ t15_ := int64(5) * n_
-		/*line along.go:183*/ t16_ := gpu_sumOfParts(all_[t15_ : int64(6)*n_])
-		/*line along.go:183*/ t17_ := t16_
-		/*line along.go:183*/ t_.lower_.c_ = t14_
-		/*line along.go:183*/ t_.upper_.c_ = t17_
+		/*line along.go:184*/ t13_ := gpu_sumOfParts(all_[t12_ : int64(5)*n_])
+		/*line along.go:184*/ t14_ := t13_
+		/*line along.go:184*/ t15_ := int64(5) * n_
+		/*line along.go:184*/ t16_ := gpu_sumOfParts(all_[t15_ : int64(6)*n_])
+		/*line along.go:184*/ t17_ := t16_
+		/*line along.go:184*/ t_.lower_.c_ = t14_
+		/*line along.go:184*/ t_.upper_.c_ = t17_
 	}
 	return t_
-//line kernels_tandem.go:7072
+//line kernels_tandem.go:7076
 }
 
 func gpu_sumOfParts(x_ []int64) int64 {
-	/*line along.go:188*/ var sum_ int64
+	/*line along.go:189*/ var sum_ int64
 	t_ := x_
-	/*line along.go:189*/ t2_ := int64(len(t_))
-	/*line along.go:189*/ t3_ := int64(0)
-	/*line along.go:189*/ for ; t3_ < t2_; t3_ = t3_ + int64(1) {
-		/*line along.go:189*/ v_ := t_[t3_]
+	/*line along.go:190*/ t2_ := int64(len(t_))
+	/*line along.go:190*/ t3_ := int64(0)
+	/*line along.go:190*/ for ; t3_ < t2_; t3_ = t3_ + int64(1) {
+		/*line along.go:190*/ v_ := t_[t3_]
 		sum_ = sum_ + v_
 	}
 	return sum_
-//line kernels_tandem.go:7085
+//line kernels_tandem.go:7089
 }
 
 func gpu_stateOf(base_ int64, step_ int64, deep_ bool) int64 {
-	/*line along.go:162*/ s_ := (base_ << (7)) | (step_ << (1))
+	/*line along.go:163*/ s_ := (base_ << (7)) | (step_ << (1))
 	if deep_ {
 		s_ = s_ | int64(1)
 	}
 	return s_
-//line kernels_tandem.go:7094
+//line kernels_tandem.go:7098
 }
 
 func gpu_firstTop_(f_ gpu_double) int64 {
 	/*line terms.go:122*/ return gpu_bias_(f_) + int64(3)
-//line kernels_tandem.go:7099
+//line kernels_tandem.go:7103
 }
 
 func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits_) {
-	/*line along.go:245*/ if deep_ && (!gpu_product(p_)) {
+	/*line along.go:246*/ if deep_ && (!gpu_product(p_)) {
 		var t_ gpu_window_
-		/*line along.go:246*/ var t2_ gpu_digits_
-		/*line along.go:246*/ t_, t2_ = gpu_addIn_(f_, p_, b_, l_, top_, true)
-		/*line along.go:246*/ return t_, t2_
+		/*line along.go:247*/ var t2_ gpu_digits_
+		/*line along.go:247*/ t_, t2_ = gpu_addIn_(f_, p_, b_, l_, top_, true)
+		/*line along.go:247*/ return t_, t2_
 	}
 	var t3_ gpu_window_
-	/*line along.go:248*/ var t4_ gpu_digits_
-	/*line along.go:248*/ t3_, t4_ = gpu_addIn_(f_, p_, b_, l_, top_, false)
-	/*line along.go:248*/ return t3_, t4_
-//line kernels_tandem.go:7113
+	/*line along.go:249*/ var t4_ gpu_digits_
+	/*line along.go:249*/ t3_, t4_ = gpu_addIn_(f_, p_, b_, l_, top_, false)
+	/*line along.go:249*/ return t3_, t4_
+//line kernels_tandem.go:7117
 }
 
 func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64, deep_ bool) bool {
@@ -7131,7 +7135,7 @@ func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64, deep_ bool
 		/*line terms.go:75*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop_(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= (((int64(2) * gpu_bias_(f_)) - int64(2)) - gpu_headroom_(f_, p_)))
-//line kernels_tandem.go:7135
+//line kernels_tandem.go:7139
 }
 
 func gpu_choose_(f_ gpu_double, p_ gpu_one, w_ gpu_window_) int64 {
@@ -7146,53 +7150,53 @@ func gpu_choose_(f_ gpu_double, p_ gpu_one, w_ gpu_window_) int64 {
 		}
 	}
 	/*line terms.go:118*/ return c_
-//line kernels_tandem.go:7150
+//line kernels_tandem.go:7154
 }
 
 func gpu_reachOfBlock_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64) gpu_reach {
-	/*line along.go:274*/ r_ := gpu_noReach()
+	/*line along.go:275*/ r_ := gpu_noReach()
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float64
-			/*line along.go:277*/ var t2_ float64
-			/*line along.go:277*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
-			/*line along.go:277*/ u_ := t_
-			/*line along.go:277*/ v_ := t2_
+			/*line along.go:278*/ var t2_ float64
+			/*line along.go:278*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
+			/*line along.go:278*/ u_ := t_
+			/*line along.go:278*/ v_ := t2_
 			r_ = gpu_with__________(r_, gpu_exactly_(f_, p_, u_, v_), gpu_size_(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:7166
+//line kernels_tandem.go:7170
 }
 
 func gpu_digitsIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, base_ int64) int64 {
-	/*line along.go:288*/ s_ := int64(0)
+	/*line along.go:289*/ s_ := int64(0)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float64
-			/*line along.go:291*/ var t2_ float64
-			/*line along.go:291*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
-			/*line along.go:291*/ u_ := t_
-			/*line along.go:291*/ v_ := t2_
+			/*line along.go:292*/ var t2_ float64
+			/*line along.go:292*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
+			/*line along.go:292*/ u_ := t_
+			/*line along.go:292*/ v_ := t2_
 			s_ = s_ + gpu_digit_(gpu_exactly_(f_, p_, u_, v_), base_, uint64(48))
 		}
 	}
 	return s_
-//line kernels_tandem.go:7182
+//line kernels_tandem.go:7186
 }
 
 func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits_) {
-	/*line along.go:245*/ if deep_ && (!gpu_product_(p_)) {
+	/*line along.go:246*/ if deep_ && (!gpu_product_(p_)) {
 		var t_ gpu_window_
-		/*line along.go:246*/ var t2_ gpu_digits_
-		/*line along.go:246*/ t_, t2_ = gpu_addIn__(f_, p_, b_, l_, top_, true)
-		/*line along.go:246*/ return t_, t2_
+		/*line along.go:247*/ var t2_ gpu_digits_
+		/*line along.go:247*/ t_, t2_ = gpu_addIn__(f_, p_, b_, l_, top_, true)
+		/*line along.go:247*/ return t_, t2_
 	}
 	var t3_ gpu_window_
-	/*line along.go:248*/ var t4_ gpu_digits_
-	/*line along.go:248*/ t3_, t4_ = gpu_addIn__(f_, p_, b_, l_, top_, false)
-	/*line along.go:248*/ return t3_, t4_
-//line kernels_tandem.go:7196
+	/*line along.go:249*/ var t4_ gpu_digits_
+	/*line along.go:249*/ t3_, t4_ = gpu_addIn__(f_, p_, b_, l_, top_, false)
+	/*line along.go:249*/ return t3_, t4_
+//line kernels_tandem.go:7200
 }
 
 func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64, deep_ bool) bool {
@@ -7214,7 +7218,7 @@ func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64, deep_ bo
 		/*line terms.go:75*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop__(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= (((int64(2) * gpu_bias_(f_)) - int64(2)) - gpu_headroom__(f_, p_)))
-//line kernels_tandem.go:7218
+//line kernels_tandem.go:7222
 }
 
 func gpu_choose__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_) int64 {
@@ -7229,53 +7233,53 @@ func gpu_choose__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_) int64 {
 		}
 	}
 	/*line terms.go:118*/ return c_
-//line kernels_tandem.go:7233
+//line kernels_tandem.go:7237
 }
 
 func gpu_reachOfBlock__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64) gpu_reach {
-	/*line along.go:274*/ r_ := gpu_noReach()
+	/*line along.go:275*/ r_ := gpu_noReach()
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float64
-			/*line along.go:277*/ var t2_ float64
-			/*line along.go:277*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
-			/*line along.go:277*/ u_ := t_
-			/*line along.go:277*/ v_ := t2_
+			/*line along.go:278*/ var t2_ float64
+			/*line along.go:278*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
+			/*line along.go:278*/ u_ := t_
+			/*line along.go:278*/ v_ := t2_
 			r_ = gpu_with__________(r_, gpu_exactly__(f_, p_, u_, v_), gpu_size__(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:7249
+//line kernels_tandem.go:7253
 }
 
 func gpu_digitsIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, base_ int64) int64 {
-	/*line along.go:288*/ s_ := int64(0)
+	/*line along.go:289*/ s_ := int64(0)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float64
-			/*line along.go:291*/ var t2_ float64
-			/*line along.go:291*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
-			/*line along.go:291*/ u_ := t_
-			/*line along.go:291*/ v_ := t2_
+			/*line along.go:292*/ var t2_ float64
+			/*line along.go:292*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
+			/*line along.go:292*/ u_ := t_
+			/*line along.go:292*/ v_ := t2_
 			s_ = s_ + gpu_digit_(gpu_exactly__(f_, p_, u_, v_), base_, uint64(48))
 		}
 	}
 	return s_
-//line kernels_tandem.go:7265
+//line kernels_tandem.go:7269
 }
 
 func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits_) {
-	/*line along.go:245*/ if deep_ && (!gpu_product__(p_)) {
+	/*line along.go:246*/ if deep_ && (!gpu_product__(p_)) {
 		var t_ gpu_window_
-		/*line along.go:246*/ var t2_ gpu_digits_
-		/*line along.go:246*/ t_, t2_ = gpu_addIn___(f_, p_, b_, l_, top_, true)
-		/*line along.go:246*/ return t_, t2_
+		/*line along.go:247*/ var t2_ gpu_digits_
+		/*line along.go:247*/ t_, t2_ = gpu_addIn___(f_, p_, b_, l_, top_, true)
+		/*line along.go:247*/ return t_, t2_
 	}
 	var t3_ gpu_window_
-	/*line along.go:248*/ var t4_ gpu_digits_
-	/*line along.go:248*/ t3_, t4_ = gpu_addIn___(f_, p_, b_, l_, top_, false)
-	/*line along.go:248*/ return t3_, t4_
-//line kernels_tandem.go:7279
+	/*line along.go:249*/ var t4_ gpu_digits_
+	/*line along.go:249*/ t3_, t4_ = gpu_addIn___(f_, p_, b_, l_, top_, false)
+	/*line along.go:249*/ return t3_, t4_
+//line kernels_tandem.go:7283
 }
 
 func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64, deep_ bool) bool {
@@ -7297,7 +7301,7 @@ func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64, deep_ bo
 		/*line terms.go:75*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop___(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= (((int64(2) * gpu_bias_(f_)) - int64(2)) - gpu_headroom___(f_, p_)))
-//line kernels_tandem.go:7301
+//line kernels_tandem.go:7305
 }
 
 func gpu_choose___(f_ gpu_double, p_ gpu_two, w_ gpu_window_) int64 {
@@ -7312,39 +7316,39 @@ func gpu_choose___(f_ gpu_double, p_ gpu_two, w_ gpu_window_) int64 {
 		}
 	}
 	/*line terms.go:118*/ return c_
-//line kernels_tandem.go:7316
+//line kernels_tandem.go:7320
 }
 
 func gpu_reachOfBlock___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64) gpu_reach {
-	/*line along.go:274*/ r_ := gpu_noReach()
+	/*line along.go:275*/ r_ := gpu_noReach()
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float64
-			/*line along.go:277*/ var t2_ float64
-			/*line along.go:277*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
-			/*line along.go:277*/ u_ := t_
-			/*line along.go:277*/ v_ := t2_
+			/*line along.go:278*/ var t2_ float64
+			/*line along.go:278*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
+			/*line along.go:278*/ u_ := t_
+			/*line along.go:278*/ v_ := t2_
 			r_ = gpu_with__________(r_, gpu_exactly___(f_, p_, u_, v_), gpu_size___(f_, p_))
 		}
 	}
 	return r_
-//line kernels_tandem.go:7332
+//line kernels_tandem.go:7336
 }
 
 func gpu_digitsIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, base_ int64) int64 {
-	/*line along.go:288*/ s_ := int64(0)
+	/*line along.go:289*/ s_ := int64(0)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float64
-			/*line along.go:291*/ var t2_ float64
-			/*line along.go:291*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
-			/*line along.go:291*/ u_ := t_
-			/*line along.go:291*/ v_ := t2_
+			/*line along.go:292*/ var t2_ float64
+			/*line along.go:292*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
+			/*line along.go:292*/ u_ := t_
+			/*line along.go:292*/ v_ := t2_
 			s_ = s_ + gpu_digit_(gpu_exactly___(f_, p_, u_, v_), base_, uint64(48))
 		}
 	}
 	return s_
-//line kernels_tandem.go:7348
+//line kernels_tandem.go:7352
 }
 
 func gpu_sumOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, top_ int64, deep_ bool) (gpu_window, gpu_Value) {
@@ -7374,12 +7378,12 @@ func gpu_sumOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32,
 		}
 	}
 	return w_, gpu_valueOf(gpu_step(f_, p_), s_, gpu_unit(f_, p_, top_), deep_ || gpu_product(p_))
-//line kernels_tandem.go:7378
+//line kernels_tandem.go:7382
 }
 
 func gpu_isDeep(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64) bool {
 	/*line terms.go:92*/ return (!gpu_product(p_)) && (!gpu_fits(f_, p_, w_, top_, false))
-//line kernels_tandem.go:7383
+//line kernels_tandem.go:7387
 }
 
 func gpu_sumOfWide(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) (gpu_Value, int64) {
@@ -7407,7 +7411,7 @@ func gpu_sumOfWide(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ floa
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7411
+//line kernels_tandem.go:7415
 }
 
 func gpu_sumOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, top_ int64, deep_ bool) (gpu_window_, gpu_Value) {
@@ -7437,12 +7441,12 @@ func gpu_sumOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float6
 		}
 	}
 	return w_, gpu_valueOf(gpu_step_(f_, p_), s_, gpu_unit_(f_, p_, top_), deep_ || gpu_product(p_))
-//line kernels_tandem.go:7441
+//line kernels_tandem.go:7445
 }
 
 func gpu_isDeep_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64) bool {
 	/*line terms.go:92*/ return (!gpu_product(p_)) && (!gpu_fits_(f_, p_, w_, top_, false))
-//line kernels_tandem.go:7446
+//line kernels_tandem.go:7450
 }
 
 func gpu_sumOfWide_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) (gpu_Value, int64) {
@@ -7470,7 +7474,7 @@ func gpu_sumOfWide_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ fl
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7474
+//line kernels_tandem.go:7478
 }
 
 func gpu_sumOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, top_ int64, deep_ bool) (gpu_window_, gpu_Value) {
@@ -7500,12 +7504,12 @@ func gpu_sumOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ flo
 		}
 	}
 	return w_, gpu_valueOf(gpu_step__(f_, p_), s_, gpu_unit__(f_, p_, top_), deep_ || gpu_product_(p_))
-//line kernels_tandem.go:7504
+//line kernels_tandem.go:7508
 }
 
 func gpu_isDeep__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64) bool {
 	/*line terms.go:92*/ return (!gpu_product_(p_)) && (!gpu_fits__(f_, p_, w_, top_, false))
-//line kernels_tandem.go:7509
+//line kernels_tandem.go:7513
 }
 
 func gpu_sumOfWide__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) (gpu_Value, int64) {
@@ -7533,7 +7537,7 @@ func gpu_sumOfWide__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7537
+//line kernels_tandem.go:7541
 }
 
 func gpu_sumOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, top_ int64, deep_ bool) (gpu_window_, gpu_Value) {
@@ -7563,12 +7567,12 @@ func gpu_sumOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ floa
 		}
 	}
 	return w_, gpu_valueOf(gpu_step___(f_, p_), s_, gpu_unit___(f_, p_, top_), deep_ || gpu_product__(p_))
-//line kernels_tandem.go:7567
+//line kernels_tandem.go:7571
 }
 
 func gpu_isDeep___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64) bool {
 	/*line terms.go:92*/ return (!gpu_product__(p_)) && (!gpu_fits___(f_, p_, w_, top_, false))
-//line kernels_tandem.go:7572
+//line kernels_tandem.go:7576
 }
 
 func gpu_sumOfWide___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) (gpu_Value, int64) {
@@ -7596,20 +7600,20 @@ func gpu_sumOfWide___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ 
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7600
+//line kernels_tandem.go:7604
 }
 
 func gpu_none(t_ gpu_ends32) gpu_ends {
 	/*line fold.go:66*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:66*/ return t2_
-//line kernels_tandem.go:7606
+//line kernels_tandem.go:7610
 }
 
 func gpu_with_(t_ gpu_ends32, s_ gpu_ends, x_ float32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:88*/ k_ := gpu_key32(x_)
 	t4_ := gpu_ends{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:89*/ return t4_
-//line kernels_tandem.go:7613
+//line kernels_tandem.go:7617
 }
 
 func gpu_merge(s_ gpu_state, kind_ int64, t_ gpu_state) gpu_state {
@@ -7627,12 +7631,12 @@ func gpu_merge(s_ gpu_state, kind_ int64, t_ gpu_state) gpu_state {
 		}
 	}
 	/*line fold.go:41*/ return s_
-//line kernels_tandem.go:7631
+//line kernels_tandem.go:7635
 }
 
 func gpu_kind(t_ gpu_ends32) int64 {
 	/*line fold.go:56*/ return int64(0)
-//line kernels_tandem.go:7636
+//line kernels_tandem.go:7640
 }
 
 func gpu_of(t_ gpu_value32, s_ gpu_state, order_ int64) float32 {
@@ -7641,25 +7645,25 @@ func gpu_of(t_ gpu_value32, s_ gpu_state, order_ int64) float32 {
 	}
 	k_ := gpu_chosen(s_, order_)
 	return math.Float32frombits(uint32((k_ ^ ((k_ >> (63)) & int64(2147483647)))))
-//line kernels_tandem.go:7645
+//line kernels_tandem.go:7649
 }
 
 func gpu_none_(t_ gpu_ends64) gpu_ends_ {
 	/*line fold.go:67*/ t2_ := gpu_ends_{a_: int64(-9223372036854775808), b_: int64(9223372036854775807)}
 	/*line fold.go:67*/ return t2_
-//line kernels_tandem.go:7651
+//line kernels_tandem.go:7655
 }
 
 func gpu_with__(t_ gpu_ends64, s_ gpu_ends_, x_ float64, t2_ int64, t3_ int64) gpu_ends_ {
 	/*line fold.go:93*/ k_ := gpu_key64(x_)
 	t4_ := gpu_ends_{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:94*/ return t4_
-//line kernels_tandem.go:7658
+//line kernels_tandem.go:7662
 }
 
 func gpu_kind_(t_ gpu_ends64) int64 {
 	/*line fold.go:57*/ return int64(0)
-//line kernels_tandem.go:7663
+//line kernels_tandem.go:7667
 }
 
 func gpu_of_(t_ gpu_value64, s_ gpu_state, order_ int64) float64 {
@@ -7668,13 +7672,13 @@ func gpu_of_(t_ gpu_value64, s_ gpu_state, order_ int64) float64 {
 	}
 	k_ := gpu_chosen(s_, order_)
 	return math.Float64frombits(uint64((k_ ^ ((k_ >> (63)) & int64(9223372036854775807)))))
-//line kernels_tandem.go:7672
+//line kernels_tandem.go:7676
 }
 
 func gpu_none__(t_ gpu_first32) gpu_ends {
 	/*line fold.go:70*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:70*/ return t2_
-//line kernels_tandem.go:7678
+//line kernels_tandem.go:7682
 }
 
 func gpu_with___(t_ gpu_first32, s_ gpu_ends, x_ float32, index_ int32, order_ int32) gpu_ends {
@@ -7683,12 +7687,12 @@ func gpu_with___(t_ gpu_first32, s_ gpu_ends, x_ float32, index_ int32, order_ i
 		k_ = int32(2147483647)
 	}
 	return gpu_above(s_, k_, index_)
-//line kernels_tandem.go:7687
+//line kernels_tandem.go:7691
 }
 
 func gpu_kind__(t_ gpu_first32) int64 {
 	/*line fold.go:60*/ return int64(1)
-//line kernels_tandem.go:7692
+//line kernels_tandem.go:7696
 }
 
 func gpu_put__(c_ gpu_Matrix__, o_ int64, v_ int32) {
@@ -7697,7 +7701,7 @@ func gpu_put__(c_ gpu_Matrix__, o_ int64, v_ int32) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:7701
+//line kernels_tandem.go:7705
 }
 
 func gpu_of__(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
@@ -7705,13 +7709,13 @@ func gpu_of__(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
 		return int32(0)
 	}
 	return int32(s_.b_)
-//line kernels_tandem.go:7709
+//line kernels_tandem.go:7713
 }
 
 func gpu_none___(t_ gpu_first64) gpu_ends_ {
 	/*line fold.go:71*/ t2_ := gpu_ends_{a_: int64(-9223372036854775808), b_: int64(9223372036854775807)}
 	/*line fold.go:71*/ return t2_
-//line kernels_tandem.go:7715
+//line kernels_tandem.go:7719
 }
 
 func gpu_with____(t_ gpu_first64, s_ gpu_ends_, x_ float64, index_ int64, order_ int64) gpu_ends_ {
@@ -7720,78 +7724,78 @@ func gpu_with____(t_ gpu_first64, s_ gpu_ends_, x_ float64, index_ int64, order_
 		k_ = int64(9223372036854775807)
 	}
 	return gpu_above_(s_, k_, index_)
-//line kernels_tandem.go:7724
+//line kernels_tandem.go:7728
 }
 
 func gpu_kind___(t_ gpu_first64) int64 {
 	/*line fold.go:61*/ return int64(1)
-//line kernels_tandem.go:7729
+//line kernels_tandem.go:7733
 }
 
 func gpu_none____(t_ gpu_endsInt) gpu_ends {
 	/*line fold.go:68*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:68*/ return t2_
-//line kernels_tandem.go:7735
+//line kernels_tandem.go:7739
 }
 
 func gpu_with_____(t_ gpu_endsInt, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:98*/ t4_ := gpu_ends{a_: max(s_.a_, x_), b_: min(s_.b_, x_)}
 	/*line fold.go:98*/ return t4_
-//line kernels_tandem.go:7741
+//line kernels_tandem.go:7745
 }
 
 func gpu_kind____(t_ gpu_endsInt) int64 {
 	/*line fold.go:58*/ return int64(0)
-//line kernels_tandem.go:7746
+//line kernels_tandem.go:7750
 }
 
 func gpu_of___(t_ gpu_valueInt, s_ gpu_state, order_ int64) int32 {
 	/*line fold.go:266*/ return int32(gpu_chosen(s_, order_))
-//line kernels_tandem.go:7751
+//line kernels_tandem.go:7755
 }
 
 func gpu_none_____(t_ gpu_firstInt) gpu_ends {
 	/*line fold.go:72*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:72*/ return t2_
-//line kernels_tandem.go:7757
+//line kernels_tandem.go:7761
 }
 
 func gpu_with______(t_ gpu_firstInt, s_ gpu_ends, x_ int32, index_ int32, order_ int32) gpu_ends {
 	/*line fold.go:126*/ return gpu_above(s_, x_^order_, index_)
-//line kernels_tandem.go:7762
+//line kernels_tandem.go:7766
 }
 
 func gpu_kind_____(t_ gpu_firstInt) int64 {
 	/*line fold.go:62*/ return int64(1)
-//line kernels_tandem.go:7767
+//line kernels_tandem.go:7771
 }
 
 func gpu_none______(t_ gpu_add32) gpu_ends {
 	/*line fold.go:73*/ t2_ := gpu_ends{}
 	/*line fold.go:73*/ return t2_
-//line kernels_tandem.go:7773
+//line kernels_tandem.go:7777
 }
 
 func gpu_with_______(t_ gpu_add32, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:136*/ t4_ := gpu_ends{a_: s_.a_ + x_, b_: int32(0)}
 	/*line fold.go:136*/ return t4_
-//line kernels_tandem.go:7779
+//line kernels_tandem.go:7783
 }
 
 func gpu_kind______(t_ gpu_add32) int64 {
 	/*line fold.go:63*/ return int64(2)
-//line kernels_tandem.go:7784
+//line kernels_tandem.go:7788
 }
 
 func gpu_of____(t_ gpu_total, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:268*/ return int32(s_.a_)
-//line kernels_tandem.go:7789
+//line kernels_tandem.go:7793
 }
 
 func gpu_none_______(t_ gpu_count) gpu_ends {
 	/*line fold.go:74*/ t2_ := gpu_ends{}
 	/*line fold.go:74*/ return t2_
-//line kernels_tandem.go:7795
+//line kernels_tandem.go:7799
 }
 
 func gpu_with________(t_ gpu_count, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
@@ -7799,18 +7803,18 @@ func gpu_with________(t_ gpu_count, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) 
 		s_.a_ = s_.a_ + int32(1)
 	}
 	return s_
-//line kernels_tandem.go:7803
+//line kernels_tandem.go:7807
 }
 
 func gpu_kind_______(t_ gpu_count) int64 {
 	/*line fold.go:64*/ return int64(2)
-//line kernels_tandem.go:7808
+//line kernels_tandem.go:7812
 }
 
 func gpu_none________(t_ gpu_endsBool) gpu_ends {
 	/*line fold.go:69*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:69*/ return t2_
-//line kernels_tandem.go:7814
+//line kernels_tandem.go:7818
 }
 
 func gpu_with_________(t_ gpu_endsBool, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
@@ -7820,12 +7824,12 @@ func gpu_with_________(t_ gpu_endsBool, s_ gpu_ends, x_ bool, t2_ int32, t3_ int
 	}
 	t4_ := gpu_ends{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:106*/ return t4_
-//line kernels_tandem.go:7824
+//line kernels_tandem.go:7828
 }
 
 func gpu_kind________(t_ gpu_endsBool) int64 {
 	/*line fold.go:59*/ return int64(0)
-//line kernels_tandem.go:7829
+//line kernels_tandem.go:7833
 }
 
 func gpu_put___(c_ gpu_Matrix___, o_ int64, v_ bool) {
@@ -7834,19 +7838,19 @@ func gpu_put___(c_ gpu_Matrix___, o_ int64, v_ bool) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:7838
+//line kernels_tandem.go:7842
 }
 
 func gpu_of_____(t_ gpu_truth, s_ gpu_state, order_ int64) bool {
 	/*line fold.go:267*/ return gpu_chosen(s_, order_) > int64(0)
-//line kernels_tandem.go:7843
+//line kernels_tandem.go:7847
 }
 
 func gpu_clearWords(words_ []int64, at_ gpu_Place) {
 	/*line prefix.go:67*/ for t_, k_ := at_.N_+int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
 		words_[at_.At_+(k_*at_.Step_)] = int64(0)
 	}
-//line kernels_tandem.go:7850
+//line kernels_tandem.go:7854
 }
 
 func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
@@ -7858,13 +7862,13 @@ func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
 		gpu_AddPart_(words_, at_, t_.exp_-bottom_, v_, k_)
 	}
 	words_[at_.At_+(at_.N_*at_.Step_)] = words_[at_.At_+(at_.N_*at_.Step_)] | t_.special_
-//line kernels_tandem.go:7862
+//line kernels_tandem.go:7866
 }
 
 func gpu_term(f_ gpu_single, x_ float32) gpu_wide {
 	/*line prefix.go:16*/ t_ := gpu_one{}
 	/*line prefix.go:16*/ return gpu_exactly(f_, t_, x_, float32(1))
-//line kernels_tandem.go:7868
+//line kernels_tandem.go:7872
 }
 
 func gpu_Carry(w_ []int64, at_ gpu_Place) {
@@ -7875,29 +7879,29 @@ func gpu_Carry(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:7879
+//line kernels_tandem.go:7883
 }
 
 func gpu_term_(f_ gpu_double, x_ float64) gpu_wide {
 	/*line prefix.go:17*/ t_ := gpu_one{}
 	/*line prefix.go:17*/ return gpu_exactly_(f_, t_, x_, float64(1))
-//line kernels_tandem.go:7885
+//line kernels_tandem.go:7889
 }
 
 func gpu_words__(t_ gpu_integer) int64 {
 	/*line prefix.go:36*/ return int64(4)
-//line kernels_tandem.go:7890
+//line kernels_tandem.go:7894
 }
 
 func gpu_term__(t_ gpu_integer, x_ int32) gpu_wide {
 	/*line prefix.go:40*/ t2_ := gpu_wide{lo_: uint64(max(int64(x_), -int64(x_))), neg_: x_ < int32(0)}
 	/*line prefix.go:40*/ return t2_
-//line kernels_tandem.go:7896
+//line kernels_tandem.go:7900
 }
 
 func gpu_bottom__(t_ gpu_integer) int64 {
 	/*line prefix.go:37*/ return int64(0)
-//line kernels_tandem.go:7901
+//line kernels_tandem.go:7905
 }
 
 func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -7909,7 +7913,7 @@ func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		}
 	}
 	return v_
-//line kernels_tandem.go:7913
+//line kernels_tandem.go:7917
 }
 
 func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
@@ -7925,13 +7929,13 @@ func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
 	}
 	t_ := gpu_reach{least_: min(r_.least_, least_), top_: max(r_.top_, v_.Exp_+int64(128)), special_: r_.special_}
 	/*line short.go:112*/ return t_
-//line kernels_tandem.go:7929
+//line kernels_tandem.go:7933
 }
 
 func gpu_noReach() gpu_reach {
 	/*line short.go:89*/ t_ := gpu_reach{least_: int64(1048576), top_: int64(-1048576)}
 	/*line short.go:89*/ return t_
-//line kernels_tandem.go:7935
+//line kernels_tandem.go:7939
 }
 
 func gpu_with__________(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
@@ -7943,12 +7947,12 @@ func gpu_with__________(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
 		/*line short.go:95*/ r_.top_ = t3_
 	}
 	return r_
-//line kernels_tandem.go:7947
+//line kernels_tandem.go:7951
 }
 
 func gpu_fits____(r_ gpu_reach, n_ int64) bool {
 	/*line short.go:116*/ return (r_.top_ + int64(bits.Len64(uint64(n_)))) <= (r_.least_ + int64(127))
-//line kernels_tandem.go:7952
+//line kernels_tandem.go:7956
 }
 
 func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
@@ -7973,7 +7977,7 @@ func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
 		/*line short.go:76*/ return t8_
 	}
 	return s_
-//line kernels_tandem.go:7977
+//line kernels_tandem.go:7981
 }
 
 func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
@@ -8006,7 +8010,7 @@ func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
 	/*line short.go:23*/ h2_ := t13_
 	t15_ := gpu_short{hi_: h2_, lo_: l2_}
 	/*line short.go:24*/ return t15_
-//line kernels_tandem.go:8010
+//line kernels_tandem.go:8014
 }
 
 func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
@@ -8014,7 +8018,7 @@ func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
 		return gpu_value_(f_, special_)
 	}
 	return gpu_round(f_, v_)
-//line kernels_tandem.go:8018
+//line kernels_tandem.go:8022
 }
 
 func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
@@ -8032,7 +8036,7 @@ func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
 		return gpu_NewValue(hi_, lo_, base_, true)
 	}
 	return gpu_NewValue(s_.hi_, s_.lo_, base_, false)
-//line kernels_tandem.go:8036
+//line kernels_tandem.go:8040
 }
 
 func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
@@ -8040,7 +8044,7 @@ func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
 		return gpu_value__(f_, special_)
 	}
 	return gpu_round_(f_, v_)
-//line kernels_tandem.go:8044
+//line kernels_tandem.go:8048
 }
 
 func gpu_of________(t_ gpu_integer, v_ gpu_Value, t2_ int64) int32 {
@@ -8050,7 +8054,7 @@ func gpu_of________(t_ gpu_integer, v_ gpu_Value, t2_ int64) int32 {
 		return -m_
 	}
 	return m_
-//line kernels_tandem.go:8054
+//line kernels_tandem.go:8058
 }
 
 func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float32 {
@@ -8077,7 +8081,7 @@ func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_
 	}
 	t3_ := gpu_Top(words_, at_, gpu_bottom(f_))
 	/*line prefix.go:214*/ return gpu_of______(f_, t3_, special_)
-//line kernels_tandem.go:8081
+//line kernels_tandem.go:8085
 }
 
 func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float64 {
@@ -8104,7 +8108,7 @@ func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, orde
 	}
 	t3_ := gpu_Top(words_, at_, gpu_bottom_(f_))
 	/*line prefix.go:214*/ return gpu_of_______(f_, t3_, special_)
-//line kernels_tandem.go:8108
+//line kernels_tandem.go:8112
 }
 
 func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) int32 {
@@ -8131,32 +8135,32 @@ func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, ord
 	}
 	t3_ := gpu_Top(words_, at_, gpu_bottom__(f_))
 	/*line prefix.go:214*/ return gpu_of________(f_, t3_, special_)
-//line kernels_tandem.go:8135
+//line kernels_tandem.go:8139
 }
 
 func gpu_integersOf(parts_ []int64, at_ int64, step_ int64) gpu_halves {
 //line round.go:52
 	t_ := gpu_halves{lower_: gpu_digits_{a_: parts_[at_], b_: parts_[at_+(int64(2)*step_)], c_: parts_[at_+(int64(4)*step_)]}, upper_: gpu_digits_{a_: parts_[at_+step_], b_: parts_[at_+(int64(3)*step_)], c_: parts_[at_+(int64(5)*step_)]}}
 	/*line round.go:52*/ return t_
-//line kernels_tandem.go:8142
+//line kernels_tandem.go:8146
 }
 
 func gpu_and(t_ gpu_halves, u_ gpu_halves) gpu_halves {
 //line terms.go:232
 	t2_ := gpu_halves{lower_: gpu_digits_{a_: t_.lower_.a_ + u_.lower_.a_, b_: t_.lower_.b_ + u_.lower_.b_, c_: t_.lower_.c_ + u_.lower_.c_}, upper_: gpu_digits_{a_: t_.upper_.a_ + u_.upper_.a_, b_: t_.upper_.b_ + u_.upper_.b_, c_: t_.upper_.c_ + u_.upper_.c_}}
 	/*line terms.go:232*/ return t2_
-//line kernels_tandem.go:8149
+//line kernels_tandem.go:8153
 }
 
 func gpu_countOf(state_ int64) (int64, int64, bool) {
-	/*line along.go:170*/ var base_ int64
+	/*line along.go:171*/ var base_ int64
 	_ = base_
-	/*line along.go:170*/ var step_ int64
+	/*line along.go:171*/ var step_ int64
 	_ = step_
-	/*line along.go:170*/ var deep_ bool
+	/*line along.go:171*/ var deep_ bool
 	_ = deep_
-	/*line along.go:171*/ return state_ >> (7), (state_ >> (1)) & int64(63), (state_ & int64(1)) != int64(0)
-//line kernels_tandem.go:8160
+	/*line along.go:172*/ return state_ >> (7), (state_ >> (1)) & int64(63), (state_ & int64(1)) != int64(0)
+//line kernels_tandem.go:8164
 }
 
 func gpu_inWords(parts_ []int64, at_ gpu_Place, bottom_ int64) int64 {
@@ -8176,13 +8180,13 @@ func gpu_inWords(parts_ []int64, at_ gpu_Place, bottom_ int64) int64 {
 	gpu_clearWords(parts_, at_)
 	gpu_addHalves(parts_, at_, s_, base_-bottom_, step_)
 	return int64(0)
-//line kernels_tandem.go:8180
+//line kernels_tandem.go:8184
 }
 
 func gpu_nowhere(f_ gpu_single) gpu_window {
 	/*line terms.go:54*/ t_ := gpu_window{lo_: gpu_most(f_)}
 	/*line terms.go:54*/ return t_
-//line kernels_tandem.go:8186
+//line kernels_tandem.go:8190
 }
 
 func gpu_none_________(f_ gpu_single, p_ gpu_one, m_ gpu_magic) gpu_digits {
@@ -8192,13 +8196,13 @@ func gpu_none_________(f_ gpu_single, p_ gpu_one, m_ gpu_magic) gpu_digits {
 		/*line terms.go:169*/ return t_
 	}
 	return d_
-//line kernels_tandem.go:8196
+//line kernels_tandem.go:8200
 }
 
 func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ float32, mask_ int32) (float32, float32) {
-	/*line along.go:230*/ var u_ float32
+	/*line along.go:231*/ var u_ float32
 	_ = u_
-	/*line along.go:230*/ var v_ float32
+	/*line along.go:231*/ var v_ float32
 	_ = v_
 	if gpu_exact(p_) {
 		return float32((x_ - shift_) * (y_ - shift_)), float32(1)
@@ -8207,18 +8211,18 @@ func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ flo
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from(f_, gpu_bits(f_, x_)&mask_), float32(1)
-//line kernels_tandem.go:8211
+//line kernels_tandem.go:8215
 }
 
 func gpu_with___________(w_ gpu_window, most_ int32, m_ int32) gpu_window {
 	/*line terms.go:58*/ t_ := gpu_window{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
 	/*line terms.go:58*/ return t_
-//line kernels_tandem.go:8217
+//line kernels_tandem.go:8221
 }
 
 func gpu_most(t_ gpu_single) int32 {
 	/*line format.go:39*/ return int32(2147483647)
-//line kernels_tandem.go:8222
+//line kernels_tandem.go:8226
 }
 
 func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
@@ -8229,7 +8233,7 @@ func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
 		}
 	}
 	return m_
-//line kernels_tandem.go:8233
+//line kernels_tandem.go:8237
 }
 
 func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits, x_ float32, y_ float32, m_ gpu_magic, deep_ bool) gpu_digits {
@@ -8255,7 +8259,7 @@ func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits, x_ float32, y_ float32,
 		d_.c_ = d_.c_ + gpu_bits(f_, (lower_-(z_-m_.b_))+m_.c_)
 	}
 	return d_
-//line kernels_tandem.go:8259
+//line kernels_tandem.go:8263
 }
 
 func gpu_factorsIn(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, i_ int64, j_ int64) (float32, float32) {
@@ -8274,7 +8278,7 @@ func gpu_factorsIn(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ floa
 	/*line few.go:136*/ var t5_ float32
 	/*line few.go:136*/ t4_, t5_ = gpu_factorsOf(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:136*/ return t4_, t5_
-//line kernels_tandem.go:8278
+//line kernels_tandem.go:8282
 }
 
 func gpu_without(f_ gpu_single, p_ gpu_one, d_ gpu_digits, n_ int32, m_ gpu_magic, deep_ bool) gpu_digits {
@@ -8294,12 +8298,12 @@ func gpu_without(f_ gpu_single, p_ gpu_one, d_ gpu_digits, n_ int32, m_ gpu_magi
 	}
 	t3_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - b_}
 	/*line terms.go:214*/ return t3_
-//line kernels_tandem.go:8298
+//line kernels_tandem.go:8302
 }
 
 func gpu_field(t_ gpu_single, bits_ int32) int64 {
 	/*line format.go:40*/ return int64((bits_ >> (23)))
-//line kernels_tandem.go:8303
+//line kernels_tandem.go:8307
 }
 
 func gpu_leastTop(f_ gpu_single, p_ gpu_one, deep_ bool) int64 {
@@ -8307,7 +8311,7 @@ func gpu_leastTop(f_ gpu_single, p_ gpu_one, deep_ bool) int64 {
 		return ((int64(2) * gpu_step(f_, p_)) - gpu_headroom(f_, p_)) - int64(1)
 	}
 	return (gpu_step(f_, p_) - gpu_headroom(f_, p_)) - int64(1)
-//line kernels_tandem.go:8311
+//line kernels_tandem.go:8315
 }
 
 func gpu_magicFor(f_ gpu_single, p_ gpu_one, top_ int64) gpu_magic {
@@ -8315,7 +8319,7 @@ func gpu_magicFor(f_ gpu_single, p_ gpu_one, top_ int64) gpu_magic {
 	/*line terms.go:157*/ down_ := gpu_step(f_, p_)
 	t_ := gpu_magic{a_: float32(float32(1.5) * gpu_power(f_, first_)), b_: float32(float32(1.5) * gpu_power(f_, first_-down_)), c_: float32(float32(1.5) * gpu_power(f_, first_-(int64(2)*down_)))}
 	/*line terms.go:158*/ return t_
-//line kernels_tandem.go:8319
+//line kernels_tandem.go:8323
 }
 
 func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) int64 {
@@ -8329,7 +8333,7 @@ func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, 
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:8333
+//line kernels_tandem.go:8337
 }
 
 func gpu_addHalves(parts_ []int64, words_ gpu_Place, s_ gpu_halves, at_ int64, step_ int64) {
@@ -8338,7 +8342,7 @@ func gpu_addHalves(parts_ []int64, words_ gpu_Place, s_ gpu_halves, at_ int64, s
 			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, step_, k_), gpu_part(s_, k_), n_)
 		}
 	}
-//line kernels_tandem.go:8342
+//line kernels_tandem.go:8346
 }
 
 func gpu_shifted(s_ gpu_short, width_ int64, d_ int64) gpu_short {
@@ -8356,7 +8360,7 @@ func gpu_shifted(s_ gpu_short, width_ int64, d_ int64) gpu_short {
 	/*line few.go:201*/ hi_ = t5_
 	t7_ := gpu_short{hi_: hi_, lo_: lo_}
 	/*line few.go:202*/ return t7_
-//line kernels_tandem.go:8360
+//line kernels_tandem.go:8364
 }
 
 func gpu_and_(s_ gpu_short, t_ gpu_short) gpu_short {
@@ -8374,7 +8378,7 @@ func gpu_and_(s_ gpu_short, t_ gpu_short) gpu_short {
 	/*line short.go:30*/ hi_ := t8_
 	t10_ := gpu_short{hi_: hi_, lo_: lo_}
 	/*line short.go:31*/ return t10_
-//line kernels_tandem.go:8378
+//line kernels_tandem.go:8382
 }
 
 func gpu_valueWith(s_ gpu_short, up_ int64, c_ gpu_short, base_ int64) gpu_Value {
@@ -8426,12 +8430,12 @@ func gpu_valueWith(s_ gpu_short, up_ int64, c_ gpu_short, base_ int64) gpu_Value
 	v_.Lo_ = v_.Lo_ | (lo_ >> (uint64(64) - z_))
 	v_.Rest_ = (lo_ << (z_)) != uint64(0)
 	return v_
-//line kernels_tandem.go:8430
+//line kernels_tandem.go:8434
 }
 
 func gpu_precision(t_ gpu_single) int64 {
 	/*line format.go:32*/ return int64(24)
-//line kernels_tandem.go:8435
+//line kernels_tandem.go:8439
 }
 
 func gpu_headroom(f_ gpu_single, p_ gpu_one) int64 {
@@ -8439,12 +8443,12 @@ func gpu_headroom(f_ gpu_single, p_ gpu_one) int64 {
 		return int64(8)
 	}
 	return int64(0)
-//line kernels_tandem.go:8443
+//line kernels_tandem.go:8447
 }
 
 func gpu_bias(t_ gpu_single) int64 {
 	/*line format.go:33*/ return int64(127)
-//line kernels_tandem.go:8448
+//line kernels_tandem.go:8452
 }
 
 func gpu_digit(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -8452,7 +8456,7 @@ func gpu_digit(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:8456
+//line kernels_tandem.go:8460
 }
 
 func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -8481,7 +8485,7 @@ func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
 		}
 	}
 	return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:8485
+//line kernels_tandem.go:8489
 }
 
 func gpu_Root(v_ gpu_Value) gpu_Value {
@@ -8514,7 +8518,7 @@ func gpu_Root(v_ gpu_Value) gpu_Value {
 		}
 	}
 	return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-int64(58), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:8518
+//line kernels_tandem.go:8522
 }
 
 func gpu_value_(f_ gpu_single, special_ int64) float32 {
@@ -8528,18 +8532,18 @@ func gpu_value_(f_ gpu_single, special_ int64) float32 {
 		}
 	}
 	/*line round.go:97*/ return inf_ - inf_
-//line kernels_tandem.go:8532
+//line kernels_tandem.go:8536
 }
 
 func gpu_round(t_ gpu_single, v_ gpu_Value) float32 {
 	/*line format.go:42*/ return math.Float32frombits(gpu_Bits32(v_))
-//line kernels_tandem.go:8537
+//line kernels_tandem.go:8541
 }
 
 func gpu_nowhere_(f_ gpu_double) gpu_window_ {
 	/*line terms.go:54*/ t_ := gpu_window_{lo_: gpu_most_(f_)}
 	/*line terms.go:54*/ return t_
-//line kernels_tandem.go:8543
+//line kernels_tandem.go:8547
 }
 
 func gpu_none__________(f_ gpu_double, p_ gpu_one, m_ gpu_magic_) gpu_digits_ {
@@ -8549,13 +8553,13 @@ func gpu_none__________(f_ gpu_double, p_ gpu_one, m_ gpu_magic_) gpu_digits_ {
 		/*line terms.go:169*/ return t_
 	}
 	return d_
-//line kernels_tandem.go:8553
+//line kernels_tandem.go:8557
 }
 
 func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
-	/*line along.go:230*/ var u_ float64
+	/*line along.go:231*/ var u_ float64
 	_ = u_
-	/*line along.go:230*/ var v_ float64
+	/*line along.go:231*/ var v_ float64
 	_ = v_
 	if gpu_exact(p_) {
 		return float64((x_ - shift_) * (y_ - shift_)), float64(1)
@@ -8564,18 +8568,18 @@ func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ fl
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:8568
+//line kernels_tandem.go:8572
 }
 
 func gpu_with____________(w_ gpu_window_, most_ int64, m_ int64) gpu_window_ {
 	/*line terms.go:58*/ t_ := gpu_window_{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
 	/*line terms.go:58*/ return t_
-//line kernels_tandem.go:8574
+//line kernels_tandem.go:8578
 }
 
 func gpu_most_(t_ gpu_double) int64 {
 	/*line format.go:53*/ return int64(9223372036854775807)
-//line kernels_tandem.go:8579
+//line kernels_tandem.go:8583
 }
 
 func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
@@ -8586,7 +8590,7 @@ func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
 		}
 	}
 	return m_
-//line kernels_tandem.go:8590
+//line kernels_tandem.go:8594
 }
 
 func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits_, x_ float64, y_ float64, m_ gpu_magic_, deep_ bool) gpu_digits_ {
@@ -8612,7 +8616,7 @@ func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits_, x_ float64, y_ float6
 		d_.c_ = d_.c_ + gpu_bits_(f_, (lower_-(z_-m_.b_))+m_.c_)
 	}
 	return d_
-//line kernels_tandem.go:8616
+//line kernels_tandem.go:8620
 }
 
 func gpu_factorsIn_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
@@ -8631,7 +8635,7 @@ func gpu_factorsIn_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ fl
 	/*line few.go:136*/ var t5_ float64
 	/*line few.go:136*/ t4_, t5_ = gpu_factorsOf_(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:136*/ return t4_, t5_
-//line kernels_tandem.go:8635
+//line kernels_tandem.go:8639
 }
 
 func gpu_without_(f_ gpu_double, p_ gpu_one, d_ gpu_digits_, n_ int64, m_ gpu_magic_, deep_ bool) gpu_digits_ {
@@ -8651,12 +8655,12 @@ func gpu_without_(f_ gpu_double, p_ gpu_one, d_ gpu_digits_, n_ int64, m_ gpu_ma
 	}
 	t3_ := gpu_digits_{a_: d_.a_ - a_, b_: d_.b_ - b_}
 	/*line terms.go:214*/ return t3_
-//line kernels_tandem.go:8655
+//line kernels_tandem.go:8659
 }
 
 func gpu_field_(t_ gpu_double, bits_ int64) int64 {
 	/*line format.go:54*/ return bits_ >> (52)
-//line kernels_tandem.go:8660
+//line kernels_tandem.go:8664
 }
 
 func gpu_leastTop_(f_ gpu_double, p_ gpu_one, deep_ bool) int64 {
@@ -8664,7 +8668,7 @@ func gpu_leastTop_(f_ gpu_double, p_ gpu_one, deep_ bool) int64 {
 		return ((int64(2) * gpu_step_(f_, p_)) - gpu_headroom_(f_, p_)) - int64(1)
 	}
 	return (gpu_step_(f_, p_) - gpu_headroom_(f_, p_)) - int64(1)
-//line kernels_tandem.go:8668
+//line kernels_tandem.go:8672
 }
 
 func gpu_magicFor_(f_ gpu_double, p_ gpu_one, top_ int64) gpu_magic_ {
@@ -8672,7 +8676,7 @@ func gpu_magicFor_(f_ gpu_double, p_ gpu_one, top_ int64) gpu_magic_ {
 	/*line terms.go:157*/ down_ := gpu_step_(f_, p_)
 	t_ := gpu_magic_{a_: float64(float64(1.5) * gpu_power_(f_, first_)), b_: float64(float64(1.5) * gpu_power_(f_, first_-down_)), c_: float64(float64(1.5) * gpu_power_(f_, first_-(int64(2)*down_)))}
 	/*line terms.go:158*/ return t_
-//line kernels_tandem.go:8676
+//line kernels_tandem.go:8680
 }
 
 func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) int64 {
@@ -8686,12 +8690,12 @@ func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place,
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:8690
+//line kernels_tandem.go:8694
 }
 
 func gpu_precision_(t_ gpu_double) int64 {
 	/*line format.go:46*/ return int64(53)
-//line kernels_tandem.go:8695
+//line kernels_tandem.go:8699
 }
 
 func gpu_headroom_(f_ gpu_double, p_ gpu_one) int64 {
@@ -8699,12 +8703,12 @@ func gpu_headroom_(f_ gpu_double, p_ gpu_one) int64 {
 		return int64(8)
 	}
 	return int64(0)
-//line kernels_tandem.go:8703
+//line kernels_tandem.go:8707
 }
 
 func gpu_bias_(t_ gpu_double) int64 {
 	/*line format.go:47*/ return int64(1023)
-//line kernels_tandem.go:8708
+//line kernels_tandem.go:8712
 }
 
 func gpu_value__(f_ gpu_double, special_ int64) float64 {
@@ -8718,12 +8722,12 @@ func gpu_value__(f_ gpu_double, special_ int64) float64 {
 		}
 	}
 	/*line round.go:97*/ return inf_ - inf_
-//line kernels_tandem.go:8722
+//line kernels_tandem.go:8726
 }
 
 func gpu_round_(t_ gpu_double, v_ gpu_Value) float64 {
 	/*line format.go:56*/ return math.Float64frombits(gpu_Bits64(v_))
-//line kernels_tandem.go:8727
+//line kernels_tandem.go:8731
 }
 
 func gpu_none___________(f_ gpu_double, p_ gpu_pair, m_ gpu_magic_) gpu_digits_ {
@@ -8733,13 +8737,13 @@ func gpu_none___________(f_ gpu_double, p_ gpu_pair, m_ gpu_magic_) gpu_digits_ 
 		/*line terms.go:169*/ return t_
 	}
 	return d_
-//line kernels_tandem.go:8737
+//line kernels_tandem.go:8741
 }
 
 func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
-	/*line along.go:230*/ var u_ float64
+	/*line along.go:231*/ var u_ float64
 	_ = u_
-	/*line along.go:230*/ var v_ float64
+	/*line along.go:231*/ var v_ float64
 	_ = v_
 	if gpu_exact_(p_) {
 		return float64(float64((x_ - shift_)) * float64((y_ - shift_))), float64(1)
@@ -8748,7 +8752,7 @@ func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ 
 		return float64((x_ - shift_)), float64((y_ - shift_))
 	}
 	return gpu_from_(f_, gpu_bits_(f_, float64(x_))&mask_), float64(1)
-//line kernels_tandem.go:8752
+//line kernels_tandem.go:8756
 }
 
 func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
@@ -8759,7 +8763,7 @@ func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
 		}
 	}
 	return m_
-//line kernels_tandem.go:8763
+//line kernels_tandem.go:8767
 }
 
 func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits_, x_ float64, y_ float64, m_ gpu_magic_, deep_ bool) gpu_digits_ {
@@ -8785,7 +8789,7 @@ func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits_, x_ float64, y_ floa
 		d_.c_ = d_.c_ + gpu_bits_(f_, (lower_-(z_-m_.b_))+m_.c_)
 	}
 	return d_
-//line kernels_tandem.go:8789
+//line kernels_tandem.go:8793
 }
 
 func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, i_ int64, j_ int64) (float64, float64) {
@@ -8804,7 +8808,7 @@ func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_
 	/*line few.go:136*/ var t5_ float64
 	/*line few.go:136*/ t4_, t5_ = gpu_factorsOf__(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:136*/ return t4_, t5_
-//line kernels_tandem.go:8808
+//line kernels_tandem.go:8812
 }
 
 func gpu_without__(f_ gpu_double, p_ gpu_pair, d_ gpu_digits_, n_ int64, m_ gpu_magic_, deep_ bool) gpu_digits_ {
@@ -8824,7 +8828,7 @@ func gpu_without__(f_ gpu_double, p_ gpu_pair, d_ gpu_digits_, n_ int64, m_ gpu_
 	}
 	t3_ := gpu_digits_{a_: d_.a_ - a_, b_: d_.b_ - b_}
 	/*line terms.go:214*/ return t3_
-//line kernels_tandem.go:8828
+//line kernels_tandem.go:8832
 }
 
 func gpu_leastTop__(f_ gpu_double, p_ gpu_pair, deep_ bool) int64 {
@@ -8832,7 +8836,7 @@ func gpu_leastTop__(f_ gpu_double, p_ gpu_pair, deep_ bool) int64 {
 		return ((int64(2) * gpu_step__(f_, p_)) - gpu_headroom__(f_, p_)) - int64(1)
 	}
 	return (gpu_step__(f_, p_) - gpu_headroom__(f_, p_)) - int64(1)
-//line kernels_tandem.go:8836
+//line kernels_tandem.go:8840
 }
 
 func gpu_magicFor__(f_ gpu_double, p_ gpu_pair, top_ int64) gpu_magic_ {
@@ -8840,7 +8844,7 @@ func gpu_magicFor__(f_ gpu_double, p_ gpu_pair, top_ int64) gpu_magic_ {
 	/*line terms.go:157*/ down_ := gpu_step__(f_, p_)
 	t_ := gpu_magic_{a_: float64(float64(1.5) * gpu_power_(f_, first_)), b_: float64(float64(1.5) * gpu_power_(f_, first_-down_)), c_: float64(float64(1.5) * gpu_power_(f_, first_-(int64(2)*down_)))}
 	/*line terms.go:158*/ return t_
-//line kernels_tandem.go:8844
+//line kernels_tandem.go:8848
 }
 
 func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) int64 {
@@ -8854,7 +8858,7 @@ func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Plac
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:8858
+//line kernels_tandem.go:8862
 }
 
 func gpu_headroom__(f_ gpu_double, p_ gpu_pair) int64 {
@@ -8862,7 +8866,7 @@ func gpu_headroom__(f_ gpu_double, p_ gpu_pair) int64 {
 		return int64(8)
 	}
 	return int64(0)
-//line kernels_tandem.go:8866
+//line kernels_tandem.go:8870
 }
 
 func gpu_none____________(f_ gpu_double, p_ gpu_two, m_ gpu_magic_) gpu_digits_ {
@@ -8872,13 +8876,13 @@ func gpu_none____________(f_ gpu_double, p_ gpu_two, m_ gpu_magic_) gpu_digits_ 
 		/*line terms.go:169*/ return t_
 	}
 	return d_
-//line kernels_tandem.go:8876
+//line kernels_tandem.go:8880
 }
 
 func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
-	/*line along.go:230*/ var u_ float64
+	/*line along.go:231*/ var u_ float64
 	_ = u_
-	/*line along.go:230*/ var v_ float64
+	/*line along.go:231*/ var v_ float64
 	_ = v_
 	if gpu_exact__(p_) {
 		return float64((x_ - shift_) * (y_ - shift_)), float64(1)
@@ -8887,7 +8891,7 @@ func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ 
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:8891
+//line kernels_tandem.go:8895
 }
 
 func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
@@ -8898,7 +8902,7 @@ func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
 		}
 	}
 	return m_
-//line kernels_tandem.go:8902
+//line kernels_tandem.go:8906
 }
 
 func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits_, x_ float64, y_ float64, m_ gpu_magic_, deep_ bool) gpu_digits_ {
@@ -8924,7 +8928,7 @@ func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits_, x_ float64, y_ floa
 		d_.c_ = d_.c_ + gpu_bits_(f_, (lower_-(z_-m_.b_))+m_.c_)
 	}
 	return d_
-//line kernels_tandem.go:8928
+//line kernels_tandem.go:8932
 }
 
 func gpu_factorsIn___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
@@ -8943,7 +8947,7 @@ func gpu_factorsIn___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ 
 	/*line few.go:136*/ var t5_ float64
 	/*line few.go:136*/ t4_, t5_ = gpu_factorsOf___(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:136*/ return t4_, t5_
-//line kernels_tandem.go:8947
+//line kernels_tandem.go:8951
 }
 
 func gpu_without___(f_ gpu_double, p_ gpu_two, d_ gpu_digits_, n_ int64, m_ gpu_magic_, deep_ bool) gpu_digits_ {
@@ -8963,7 +8967,7 @@ func gpu_without___(f_ gpu_double, p_ gpu_two, d_ gpu_digits_, n_ int64, m_ gpu_
 	}
 	t3_ := gpu_digits_{a_: d_.a_ - a_, b_: d_.b_ - b_}
 	/*line terms.go:214*/ return t3_
-//line kernels_tandem.go:8967
+//line kernels_tandem.go:8971
 }
 
 func gpu_leastTop___(f_ gpu_double, p_ gpu_two, deep_ bool) int64 {
@@ -8971,7 +8975,7 @@ func gpu_leastTop___(f_ gpu_double, p_ gpu_two, deep_ bool) int64 {
 		return ((int64(2) * gpu_step___(f_, p_)) - gpu_headroom___(f_, p_)) - int64(1)
 	}
 	return (gpu_step___(f_, p_) - gpu_headroom___(f_, p_)) - int64(1)
-//line kernels_tandem.go:8975
+//line kernels_tandem.go:8979
 }
 
 func gpu_magicFor___(f_ gpu_double, p_ gpu_two, top_ int64) gpu_magic_ {
@@ -8979,7 +8983,7 @@ func gpu_magicFor___(f_ gpu_double, p_ gpu_two, top_ int64) gpu_magic_ {
 	/*line terms.go:157*/ down_ := gpu_step___(f_, p_)
 	t_ := gpu_magic_{a_: float64(float64(1.5) * gpu_power_(f_, first_)), b_: float64(float64(1.5) * gpu_power_(f_, first_-down_)), c_: float64(float64(1.5) * gpu_power_(f_, first_-(int64(2)*down_)))}
 	/*line terms.go:158*/ return t_
-//line kernels_tandem.go:8983
+//line kernels_tandem.go:8987
 }
 
 func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) int64 {
@@ -8993,7 +8997,7 @@ func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Plac
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:8997
+//line kernels_tandem.go:9001
 }
 
 func gpu_headroom___(f_ gpu_double, p_ gpu_two) int64 {
@@ -9001,20 +9005,20 @@ func gpu_headroom___(f_ gpu_double, p_ gpu_two) int64 {
 		return int64(8)
 	}
 	return int64(0)
-//line kernels_tandem.go:9005
+//line kernels_tandem.go:9009
 }
 
 func gpu_addIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits) {
-	/*line along.go:254*/ m_ := gpu_magicFor(f_, p_, top_)
+	/*line along.go:255*/ m_ := gpu_magicFor(f_, p_, top_)
 	d_ := gpu_none_________(f_, p_, m_)
 	w_ := gpu_nowhere(f_)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float32
-			/*line along.go:259*/ var t2_ float32
-			/*line along.go:259*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
-			/*line along.go:259*/ u_ := t_
-			/*line along.go:259*/ v_ := t2_
+			/*line along.go:260*/ var t2_ float32
+			/*line along.go:260*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
+			/*line along.go:260*/ u_ := t_
+			/*line along.go:260*/ v_ := t2_
 			w_ = gpu_with___________(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, v_))
 			d_ = gpu_plus_(f_, p_, d_, u_, v_, m_, deep_)
 		}
@@ -9024,29 +9028,29 @@ func gpu_addIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, de
 		count_ = int32(((b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)))
 	}
 	return w_, gpu_without(f_, p_, d_, count_, m_, deep_)
-//line kernels_tandem.go:9028
+//line kernels_tandem.go:9032
 }
 
 func gpu_exact(t_ gpu_one) bool {
 	/*line terms.go:21*/ return false
-//line kernels_tandem.go:9033
+//line kernels_tandem.go:9037
 }
 
 func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
-	/*line along.go:219*/ var u_ float32
+	/*line along.go:220*/ var u_ float32
 	_ = u_
-	/*line along.go:219*/ var v_ float32
+	/*line along.go:220*/ var v_ float32
 	_ = v_
 	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:221*/ y_ := float32(0)
+	/*line along.go:222*/ y_ := float32(0)
 	if gpu_product(p_) || gpu_exact(p_) {
 		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
 	}
 	var t_ float32
-	/*line along.go:225*/ var t2_ float32
-	/*line along.go:225*/ t_, t2_ = gpu_factorsOf(f_, p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:225*/ return t_, t2_
-//line kernels_tandem.go:9050
+	/*line along.go:226*/ var t2_ float32
+	/*line along.go:226*/ t_, t2_ = gpu_factorsOf(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:226*/ return t_, t2_
+//line kernels_tandem.go:9054
 }
 
 func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
@@ -9080,7 +9084,7 @@ func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
 		t10_.special_ = gpu_Special(float32(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:9084
+//line kernels_tandem.go:9088
 }
 
 func gpu_size(f_ gpu_single, p_ gpu_one) int64 {
@@ -9088,7 +9092,7 @@ func gpu_size(f_ gpu_single, p_ gpu_one) int64 {
 		return int64(2) * gpu_precision(f_)
 	}
 	return gpu_precision(f_)
-//line kernels_tandem.go:9092
+//line kernels_tandem.go:9096
 }
 
 func gpu_digit_(w_ gpu_wide, base_ int64, width_ uint64) int64 {
@@ -9099,7 +9103,7 @@ func gpu_digit_(w_ gpu_wide, base_ int64, width_ uint64) int64 {
 		return -d_
 	}
 	return d_
-//line kernels_tandem.go:9103
+//line kernels_tandem.go:9107
 }
 
 func gpu_Carry_(w_ []int64, at_ gpu_Place) {
@@ -9110,7 +9114,7 @@ func gpu_Carry_(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:9114
+//line kernels_tandem.go:9118
 }
 
 func gpu_digit__(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -9118,20 +9122,20 @@ func gpu_digit__(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:9122
+//line kernels_tandem.go:9126
 }
 
 func gpu_addIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits_) {
-	/*line along.go:254*/ m_ := gpu_magicFor_(f_, p_, top_)
+	/*line along.go:255*/ m_ := gpu_magicFor_(f_, p_, top_)
 	d_ := gpu_none__________(f_, p_, m_)
 	w_ := gpu_nowhere_(f_)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float64
-			/*line along.go:259*/ var t2_ float64
-			/*line along.go:259*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
-			/*line along.go:259*/ u_ := t_
-			/*line along.go:259*/ v_ := t2_
+			/*line along.go:260*/ var t2_ float64
+			/*line along.go:260*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
+			/*line along.go:260*/ u_ := t_
+			/*line along.go:260*/ v_ := t2_
 			w_ = gpu_with____________(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u_, v_))
 			d_ = gpu_plus__(f_, p_, d_, u_, v_, m_, deep_)
 		}
@@ -9141,24 +9145,24 @@ func gpu_addIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, 
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(f_, p_, d_, count_, m_, deep_)
-//line kernels_tandem.go:9145
+//line kernels_tandem.go:9149
 }
 
 func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:219*/ var u_ float64
+	/*line along.go:220*/ var u_ float64
 	_ = u_
-	/*line along.go:219*/ var v_ float64
+	/*line along.go:220*/ var v_ float64
 	_ = v_
 	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:221*/ y_ := float64(0)
+	/*line along.go:222*/ y_ := float64(0)
 	if gpu_product(p_) || gpu_exact(p_) {
 		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
 	}
 	var t_ float64
-	/*line along.go:225*/ var t2_ float64
-	/*line along.go:225*/ t_, t2_ = gpu_factorsOf_(f_, p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:225*/ return t_, t2_
-//line kernels_tandem.go:9162
+	/*line along.go:226*/ var t2_ float64
+	/*line along.go:226*/ t_, t2_ = gpu_factorsOf_(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:226*/ return t_, t2_
+//line kernels_tandem.go:9166
 }
 
 func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
@@ -9192,7 +9196,7 @@ func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:9196
+//line kernels_tandem.go:9200
 }
 
 func gpu_size_(f_ gpu_double, p_ gpu_one) int64 {
@@ -9200,20 +9204,20 @@ func gpu_size_(f_ gpu_double, p_ gpu_one) int64 {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:9204
+//line kernels_tandem.go:9208
 }
 
 func gpu_addIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits_) {
-	/*line along.go:254*/ m_ := gpu_magicFor__(f_, p_, top_)
+	/*line along.go:255*/ m_ := gpu_magicFor__(f_, p_, top_)
 	d_ := gpu_none___________(f_, p_, m_)
 	w_ := gpu_nowhere_(f_)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float64
-			/*line along.go:259*/ var t2_ float64
-			/*line along.go:259*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
-			/*line along.go:259*/ u_ := t_
-			/*line along.go:259*/ v_ := t2_
+			/*line along.go:260*/ var t2_ float64
+			/*line along.go:260*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
+			/*line along.go:260*/ u_ := t_
+			/*line along.go:260*/ v_ := t2_
 			w_ = gpu_with____________(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u_, v_))
 			d_ = gpu_plus___(f_, p_, d_, u_, v_, m_, deep_)
 		}
@@ -9223,29 +9227,29 @@ func gpu_addIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int6
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without__(f_, p_, d_, count_, m_, deep_)
-//line kernels_tandem.go:9227
+//line kernels_tandem.go:9231
 }
 
 func gpu_exact_(t_ gpu_pair) bool {
 	/*line terms.go:23*/ return true
-//line kernels_tandem.go:9232
+//line kernels_tandem.go:9236
 }
 
 func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:219*/ var u_ float64
+	/*line along.go:220*/ var u_ float64
 	_ = u_
-	/*line along.go:219*/ var v_ float64
+	/*line along.go:220*/ var v_ float64
 	_ = v_
 	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:221*/ y_ := float32(0)
+	/*line along.go:222*/ y_ := float32(0)
 	if gpu_product_(p_) || gpu_exact_(p_) {
 		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
 	}
 	var t_ float64
-	/*line along.go:225*/ var t2_ float64
-	/*line along.go:225*/ t_, t2_ = gpu_factorsOf__(f_, p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:225*/ return t_, t2_
-//line kernels_tandem.go:9249
+	/*line along.go:226*/ var t2_ float64
+	/*line along.go:226*/ t_, t2_ = gpu_factorsOf__(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:226*/ return t_, t2_
+//line kernels_tandem.go:9253
 }
 
 func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide {
@@ -9279,7 +9283,7 @@ func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide 
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:9283
+//line kernels_tandem.go:9287
 }
 
 func gpu_size__(f_ gpu_double, p_ gpu_pair) int64 {
@@ -9287,20 +9291,20 @@ func gpu_size__(f_ gpu_double, p_ gpu_pair) int64 {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:9291
+//line kernels_tandem.go:9295
 }
 
 func gpu_addIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits_) {
-	/*line along.go:254*/ m_ := gpu_magicFor___(f_, p_, top_)
+	/*line along.go:255*/ m_ := gpu_magicFor___(f_, p_, top_)
 	d_ := gpu_none____________(f_, p_, m_)
 	w_ := gpu_nowhere_(f_)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			var t_ float64
-			/*line along.go:259*/ var t2_ float64
-			/*line along.go:259*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
-			/*line along.go:259*/ u_ := t_
-			/*line along.go:259*/ v_ := t2_
+			/*line along.go:260*/ var t2_ float64
+			/*line along.go:260*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
+			/*line along.go:260*/ u_ := t_
+			/*line along.go:260*/ v_ := t2_
 			w_ = gpu_with____________(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u_, v_))
 			d_ = gpu_plus____(f_, p_, d_, u_, v_, m_, deep_)
 		}
@@ -9310,29 +9314,29 @@ func gpu_addIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without___(f_, p_, d_, count_, m_, deep_)
-//line kernels_tandem.go:9314
+//line kernels_tandem.go:9318
 }
 
 func gpu_exact__(t_ gpu_two) bool {
 	/*line terms.go:25*/ return false
-//line kernels_tandem.go:9319
+//line kernels_tandem.go:9323
 }
 
 func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:219*/ var u_ float64
+	/*line along.go:220*/ var u_ float64
 	_ = u_
-	/*line along.go:219*/ var v_ float64
+	/*line along.go:220*/ var v_ float64
 	_ = v_
 	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:221*/ y_ := float64(0)
+	/*line along.go:222*/ y_ := float64(0)
 	if gpu_product__(p_) || gpu_exact__(p_) {
 		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
 	}
 	var t_ float64
-	/*line along.go:225*/ var t2_ float64
-	/*line along.go:225*/ t_, t2_ = gpu_factorsOf___(f_, p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:225*/ return t_, t2_
-//line kernels_tandem.go:9336
+	/*line along.go:226*/ var t2_ float64
+	/*line along.go:226*/ t_, t2_ = gpu_factorsOf___(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:226*/ return t_, t2_
+//line kernels_tandem.go:9340
 }
 
 func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide {
@@ -9366,7 +9370,7 @@ func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide 
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:9370
+//line kernels_tandem.go:9374
 }
 
 func gpu_size___(f_ gpu_double, p_ gpu_two) int64 {
@@ -9374,7 +9378,7 @@ func gpu_size___(f_ gpu_double, p_ gpu_two) int64 {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:9378
+//line kernels_tandem.go:9382
 }
 
 func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) gpu_reach {
@@ -9393,7 +9397,7 @@ func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float3
 		}
 	}
 	return r_
-//line kernels_tandem.go:9397
+//line kernels_tandem.go:9401
 }
 
 func gpu_room(s_ gpu_short, left_ int64) int64 {
@@ -9402,7 +9406,7 @@ func gpu_room(s_ gpu_short, left_ int64) int64 {
 		return min(int64(48), left_)
 	}
 	return min(min(int64(48), left_), int64(bits.LeadingZeros64(hi_))-int64(2))
-//line kernels_tandem.go:9406
+//line kernels_tandem.go:9410
 }
 
 func gpu_sumOfDigits(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
@@ -9418,7 +9422,7 @@ func gpu_sumOfDigits(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ fl
 		}
 	}
 	return s_
-//line kernels_tandem.go:9422
+//line kernels_tandem.go:9426
 }
 
 func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
@@ -9430,7 +9434,7 @@ func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
 	}
 	v_.Rest_ = rest_
 	return v_
-//line kernels_tandem.go:9434
+//line kernels_tandem.go:9438
 }
 
 func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) gpu_reach {
@@ -9449,7 +9453,7 @@ func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ floa
 		}
 	}
 	return r_
-//line kernels_tandem.go:9453
+//line kernels_tandem.go:9457
 }
 
 func gpu_sumOfDigits_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
@@ -9465,7 +9469,7 @@ func gpu_sumOfDigits_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ 
 		}
 	}
 	return s_
-//line kernels_tandem.go:9469
+//line kernels_tandem.go:9473
 }
 
 func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) gpu_reach {
@@ -9484,7 +9488,7 @@ func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ f
 		}
 	}
 	return r_
-//line kernels_tandem.go:9488
+//line kernels_tandem.go:9492
 }
 
 func gpu_sumOfDigits__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
@@ -9500,7 +9504,7 @@ func gpu_sumOfDigits__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, les
 		}
 	}
 	return s_
-//line kernels_tandem.go:9504
+//line kernels_tandem.go:9508
 }
 
 func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) gpu_reach {
@@ -9519,7 +9523,7 @@ func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ fl
 		}
 	}
 	return r_
-//line kernels_tandem.go:9523
+//line kernels_tandem.go:9527
 }
 
 func gpu_sumOfDigits___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
@@ -9535,13 +9539,13 @@ func gpu_sumOfDigits___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less
 		}
 	}
 	return s_
-//line kernels_tandem.go:9539
+//line kernels_tandem.go:9543
 }
 
 func gpu_key32(x_ float32) int32 {
 	/*line fold.go:78*/ b_ := int32(math.Float32bits(x_))
 	return b_ ^ ((b_ >> (31)) & int32(2147483647))
-//line kernels_tandem.go:9545
+//line kernels_tandem.go:9549
 }
 
 func gpu_chosen(s_ gpu_state, order_ int64) int64 {
@@ -9554,13 +9558,13 @@ func gpu_chosen(s_ gpu_state, order_ int64) int64 {
 		}
 	}
 	/*line fold.go:279*/ return s_.a_
-//line kernels_tandem.go:9558
+//line kernels_tandem.go:9562
 }
 
 func gpu_key64(x_ float64) int64 {
 	/*line fold.go:83*/ b_ := int64(math.Float64bits(x_))
 	return b_ ^ ((b_ >> (63)) & int64(9223372036854775807))
-//line kernels_tandem.go:9564
+//line kernels_tandem.go:9568
 }
 
 func gpu_above(s_ gpu_ends, k_ int32, index_ int32) gpu_ends {
@@ -9568,7 +9572,7 @@ func gpu_above(s_ gpu_ends, k_ int32, index_ int32) gpu_ends {
 	found_ := (((more_ | (-more_)) >> (31)) >> (31)) >> (1)
 	t_ := gpu_ends{a_: s_.a_ ^ more_, b_: s_.b_ ^ ((s_.b_ ^ index_) & found_)}
 	/*line fold.go:133*/ return t_
-//line kernels_tandem.go:9572
+//line kernels_tandem.go:9576
 }
 
 func gpu_above_(s_ gpu_ends_, k_ int64, index_ int64) gpu_ends_ {
@@ -9576,7 +9580,7 @@ func gpu_above_(s_ gpu_ends_, k_ int64, index_ int64) gpu_ends_ {
 	found_ := (((more_ | (-more_)) >> (31)) >> (31)) >> (1)
 	t_ := gpu_ends_{a_: s_.a_ ^ more_, b_: s_.b_ ^ ((s_.b_ ^ index_) & found_)}
 	/*line fold.go:133*/ return t_
-//line kernels_tandem.go:9580
+//line kernels_tandem.go:9584
 }
 
 func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -9587,7 +9591,7 @@ func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:9591
+//line kernels_tandem.go:9595
 }
 
 func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
@@ -9597,22 +9601,22 @@ func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
 	}
 	t2_ := gpu_Value{Neg_: neg_}
 	/*line ../../../internal/superacc/value.go:19*/ return gpu_become(t2_, hi_, lo_, exp_, false)
-//line kernels_tandem.go:9601
+//line kernels_tandem.go:9605
 }
 
 func gpu_added(f_ gpu_single, p_ gpu_one) bool {
 	/*line terms.go:128*/ return (gpu_precision(f_) > int64(24)) && (!gpu_product(p_))
-//line kernels_tandem.go:9606
+//line kernels_tandem.go:9610
 }
 
 func gpu_bits(t_ gpu_single, x_ float32) int32 {
 	/*line format.go:36*/ return int32(math.Float32bits(x_))
-//line kernels_tandem.go:9611
+//line kernels_tandem.go:9615
 }
 
 func gpu_from(t_ gpu_single, b_ int32) float32 {
 	/*line format.go:37*/ return math.Float32frombits(uint32(b_))
-//line kernels_tandem.go:9616
+//line kernels_tandem.go:9620
 }
 
 func gpu_near(p_ gpu_one, x_ float32, y_ float32) float32 {
@@ -9620,7 +9624,7 @@ func gpu_near(p_ gpu_one, x_ float32, y_ float32) float32 {
 		return float32(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:9624
+//line kernels_tandem.go:9628
 }
 
 func gpu_element(x_ gpu_Matrix, i_ int64, j_ int64, o_ int64, down_ bool) float32 {
@@ -9628,12 +9632,12 @@ func gpu_element(x_ gpu_Matrix, i_ int64, j_ int64, o_ int64, down_ bool) float3
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:9632
+//line kernels_tandem.go:9636
 }
 
 func gpu_power(t_ gpu_single, field_ int64) float32 {
 	/*line format.go:38*/ return math.Float32frombits(uint32(field_) << (23))
-//line kernels_tandem.go:9637
+//line kernels_tandem.go:9641
 }
 
 func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gpu_Value {
@@ -9647,27 +9651,27 @@ func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gp
 	z_ := int64(bits.LeadingZeros64(hi_))
 	t3_ := gpu_Value{Hi_: (hi_ << (uint64(z_))) | (lo_ >> (uint64((int64(64) - z_)))), Lo_: lo_ << (uint64(z_)), Exp_: exp_ - z_, Neg_: v_.Neg_, Rest_: v_.Rest_ || rest_}
 	/*line ../../../internal/superacc/value.go:118*/ return t3_
-//line kernels_tandem.go:9651
+//line kernels_tandem.go:9655
 }
 
 func gpu_Bits32(v_ gpu_Value) uint32 {
 	/*line ../../../internal/superacc/value.go:125*/ return uint32(gpu_round__(v_, int64(24), uint64(255)))
-//line kernels_tandem.go:9656
+//line kernels_tandem.go:9660
 }
 
 func gpu_added_(f_ gpu_double, p_ gpu_one) bool {
 	/*line terms.go:128*/ return (gpu_precision_(f_) > int64(24)) && (!gpu_product(p_))
-//line kernels_tandem.go:9661
+//line kernels_tandem.go:9665
 }
 
 func gpu_bits_(t_ gpu_double, x_ float64) int64 {
 	/*line format.go:50*/ return int64(math.Float64bits(x_))
-//line kernels_tandem.go:9666
+//line kernels_tandem.go:9670
 }
 
 func gpu_from_(t_ gpu_double, b_ int64) float64 {
 	/*line format.go:51*/ return math.Float64frombits(uint64(b_))
-//line kernels_tandem.go:9671
+//line kernels_tandem.go:9675
 }
 
 func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
@@ -9675,7 +9679,7 @@ func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:9679
+//line kernels_tandem.go:9683
 }
 
 func gpu_element_(x_ gpu_Matrix_, i_ int64, j_ int64, o_ int64, down_ bool) float64 {
@@ -9683,22 +9687,22 @@ func gpu_element_(x_ gpu_Matrix_, i_ int64, j_ int64, o_ int64, down_ bool) floa
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:9687
+//line kernels_tandem.go:9691
 }
 
 func gpu_power_(t_ gpu_double, field_ int64) float64 {
 	/*line format.go:52*/ return math.Float64frombits(uint64(field_) << (52))
-//line kernels_tandem.go:9692
+//line kernels_tandem.go:9696
 }
 
 func gpu_Bits64(v_ gpu_Value) uint64 {
 	/*line ../../../internal/superacc/value.go:122*/ return gpu_round__(v_, int64(53), uint64(2047))
-//line kernels_tandem.go:9697
+//line kernels_tandem.go:9701
 }
 
 func gpu_added__(f_ gpu_double, p_ gpu_pair) bool {
 	/*line terms.go:128*/ return (gpu_precision_(f_) > int64(24)) && (!gpu_product_(p_))
-//line kernels_tandem.go:9702
+//line kernels_tandem.go:9706
 }
 
 func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
@@ -9706,12 +9710,12 @@ func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:9710
+//line kernels_tandem.go:9714
 }
 
 func gpu_added___(f_ gpu_double, p_ gpu_two) bool {
 	/*line terms.go:128*/ return (gpu_precision_(f_) > int64(24)) && (!gpu_product__(p_))
-//line kernels_tandem.go:9715
+//line kernels_tandem.go:9719
 }
 
 func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
@@ -9719,7 +9723,7 @@ func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:9723
+//line kernels_tandem.go:9727
 }
 
 func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
@@ -9728,7 +9732,7 @@ func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
 	/*line format.go:41*/ var t4_ bool
 	/*line format.go:41*/ t2_, t3_, t4_ = gpu_Split32(math.Float32bits(x_))
 	/*line format.go:41*/ return t2_, t3_, t4_
-//line kernels_tandem.go:9732
+//line kernels_tandem.go:9736
 }
 
 func gpu_Special(x_ float32) int64 {
@@ -9740,7 +9744,7 @@ func gpu_Special(x_ float32) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:9744
+//line kernels_tandem.go:9748
 }
 
 func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
@@ -9749,7 +9753,7 @@ func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
 	/*line format.go:55*/ var t4_ bool
 	/*line format.go:55*/ t2_, t3_, t4_ = gpu_Split64(math.Float64bits(x_))
 	/*line format.go:55*/ return t2_, t3_, t4_
-//line kernels_tandem.go:9753
+//line kernels_tandem.go:9757
 }
 
 func gpu_Special_(x_ float64) int64 {
@@ -9761,7 +9765,7 @@ func gpu_Special_(x_ float64) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:9765
+//line kernels_tandem.go:9769
 }
 
 func gpu_reachIn(f_ gpu_single, w_ gpu_window) gpu_reach {
@@ -9772,7 +9776,7 @@ func gpu_reachIn(f_ gpu_single, w_ gpu_window) gpu_reach {
 	/*line few.go:169*/ hi_ := gpu_field(f_, w_.hi_)
 	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - gpu_bias(f_)) - gpu_precision(f_)) + int64(1), top_: (max(hi_, int64(1)) - gpu_bias(f_)) + int64(1)}
 	/*line few.go:170*/ return t_
-//line kernels_tandem.go:9776
+//line kernels_tandem.go:9780
 }
 
 func gpu_reachIn_(f_ gpu_double, w_ gpu_window_) gpu_reach {
@@ -9783,7 +9787,7 @@ func gpu_reachIn_(f_ gpu_double, w_ gpu_window_) gpu_reach {
 	/*line few.go:169*/ hi_ := gpu_field_(f_, w_.hi_)
 	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - gpu_bias_(f_)) - gpu_precision_(f_)) + int64(1), top_: (max(hi_, int64(1)) - gpu_bias_(f_)) + int64(1)}
 	/*line few.go:170*/ return t_
-//line kernels_tandem.go:9787
+//line kernels_tandem.go:9791
 }
 
 func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
@@ -9807,7 +9811,7 @@ func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
 		keep_ = keep_ | ((inf_ + uint64(1)) << (uint64((precision_ - int64(1)))))
 	}
 	return keep_
-//line kernels_tandem.go:9811
+//line kernels_tandem.go:9815
 }
 
 func gpu_Split32(b_ uint32) (uint64, int64, bool) {
@@ -9822,7 +9826,7 @@ func gpu_Split32(b_ uint32) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:158*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:158*/ t_, t2_, t3_ = gpu_split__(uint64(b_), int64(24), uint64(255))
 	/*line ../../../internal/superacc/value.go:158*/ return t_, t2_, t3_
-//line kernels_tandem.go:9826
+//line kernels_tandem.go:9830
 }
 
 func gpu_Split64(b_ uint64) (uint64, int64, bool) {
@@ -9837,12 +9841,12 @@ func gpu_Split64(b_ uint64) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:155*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:155*/ t_, t2_, t3_ = gpu_split__(b_, int64(53), uint64(2047))
 	/*line ../../../internal/superacc/value.go:155*/ return t_, t2_, t3_
-//line kernels_tandem.go:9841
+//line kernels_tandem.go:9845
 }
 
 func gpu_lowest(precision_ int64, inf_ uint64) int64 {
 	/*line ../../../internal/superacc/value.go:152*/ return (int64(2) - precision_) - int64((inf_ >> (1)))
-//line kernels_tandem.go:9846
+//line kernels_tandem.go:9850
 }
 
 func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
@@ -9859,5 +9863,5 @@ func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool)
 	/*line ../../../internal/superacc/value.go:162*/ field_ := t2_
 	normal_ := min(field_, uint64(1))
 	return m_ | (normal_ << (uint64((precision_ - int64(1))))), gpu_lowest(precision_, inf_) + int64((field_ - normal_)), field_ != inf_
-//line kernels_tandem.go:9863
+//line kernels_tandem.go:9867
 }
