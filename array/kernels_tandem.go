@@ -715,7 +715,7 @@ var logKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: logFloat64Kernel},
 }
 
-var logFloat32Kernel = kernelsPacked.Source("log_float32", "dd05943019167e0b38f66e2c96a06c51", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log), support.Map1(log[float32])), support.Map1(log[float32]), "elementary.go")
+var logFloat32Kernel = kernelsPacked.Source("log_float32", "ef81a691c903c39000559872c56ced8c", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log), support.Map1(log[float32])), support.Map1(log[float32]), "elementary.go")
 
 var logFloat64Kernel = kernelsPacked.Source("log_float64", "37d82b48802a88d3eebccfceada9ca69", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log_), support.Map1(log[float64])), support.Map1(log[float64]), "elementary.go", "../rmath/log.go")
 
@@ -732,7 +732,7 @@ var log2Kernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: log2Float64Kernel},
 }
 
-var log2Float32Kernel = kernelsPacked.Source("log2_float32", "70dee5985bbf9d201121538ad2bc6f73", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log2), support.Map1(log2[float32])), support.Map1(log2[float32]), "elementary.go")
+var log2Float32Kernel = kernelsPacked.Source("log2_float32", "8351eed12aaa871cb79f71b35bfe2c8c", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log2), support.Map1(log2[float32])), support.Map1(log2[float32]), "elementary.go")
 
 var log2Float64Kernel = kernelsPacked.Source("log2_float64", "50a28ca9098c88fd68cd654919d3ecb6", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log2_), support.Map1(log2[float64])), support.Map1(log2[float64]), "elementary.go", "../rmath/log.go")
 
@@ -749,7 +749,7 @@ var log10Kernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: log10Float64Kernel},
 }
 
-var log10Float32Kernel = kernelsPacked.Source("log10_float32", "13b5bac0fb39137f34d051081b8f0d6c", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log10), support.Map1(log10[float32])), support.Map1(log10[float32]), "elementary.go")
+var log10Float32Kernel = kernelsPacked.Source("log10_float32", "0c8049cb91f45de2470ad204e134a74e", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log10), support.Map1(log10[float32])), support.Map1(log10[float32]), "elementary.go")
 
 var log10Float64Kernel = kernelsPacked.Source("log10_float64", "f5e2570344a0131edfb5a6cd7ea633da", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log10_), support.Map1(log10[float64])), support.Map1(log10[float64]), "elementary.go", "../rmath/log.go")
 
@@ -766,7 +766,7 @@ var log1pKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: log1pFloat64Kernel},
 }
 
-var log1pFloat32Kernel = kernelsPacked.Source("log1p_float32", "d38c8ad5bcef570751fc75d3febf6d27", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log1p), support.Map1(log1p[float32])), support.Map1(log1p[float32]), "elementary.go")
+var log1pFloat32Kernel = kernelsPacked.Source("log1p_float32", "a5b49ee948d62c180564ea8098e6d758", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log1p), support.Map1(log1p[float32])), support.Map1(log1p[float32]), "elementary.go")
 
 var log1pFloat64Kernel = kernelsPacked.Source("log1p_float64", "6e94b0d78789d293e9680aba1f862f74", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log1p_), support.Map1(log1p[float64])), support.Map1(log1p[float64]), "elementary.go", "../rmath/log.go")
 
@@ -970,7 +970,7 @@ var asinhKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: asinhFloat64Kernel},
 }
 
-var asinhFloat32Kernel = kernelsPacked.Source("asinh_float32", "5cc3684ad8f4f661d1d954536593cdb4", support.MapParams("float", "float"), support.Form(support.Map1(gpu_asinh), support.Map1(asinh[float32])), support.Map1(asinh[float32]), "elementary.go")
+var asinhFloat32Kernel = kernelsPacked.Source("asinh_float32", "13a0e98176759b283ffe9f3689ab0d05", support.MapParams("float", "float"), support.Form(support.Map1(gpu_asinh), support.Map1(asinh[float32])), support.Map1(asinh[float32]), "elementary.go")
 
 var asinhFloat64Kernel = kernelsPacked.Source("asinh_float64", "db462499b977e12aa78198e4f11614e6", support.MapParams("double", "double"), support.Form(support.Map1(gpu_asinh_), support.Map1(asinh[float64])), support.Map1(asinh[float64]), "elementary.go", "../rmath/log.go")
 
@@ -987,7 +987,7 @@ var acoshKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: acoshFloat64Kernel},
 }
 
-var acoshFloat32Kernel = kernelsPacked.Source("acosh_float32", "0ec8baca0c23110df4afa0615f03ceb1", support.MapParams("float", "float"), support.Form(support.Map1(gpu_acosh), support.Map1(acosh[float32])), support.Map1(acosh[float32]), "elementary.go")
+var acoshFloat32Kernel = kernelsPacked.Source("acosh_float32", "e71065d1f43f9274f7032de32cb709c2", support.MapParams("float", "float"), support.Form(support.Map1(gpu_acosh), support.Map1(acosh[float32])), support.Map1(acosh[float32]), "elementary.go")
 
 var acoshFloat64Kernel = kernelsPacked.Source("acosh_float64", "ff938c44f8a5cd4912421d0a0bd4445d", support.MapParams("double", "double"), support.Form(support.Map1(gpu_acosh_), support.Map1(acosh[float64])), support.Map1(acosh[float64]), "elementary.go", "../rmath/log.go")
 
@@ -1004,7 +1004,7 @@ var atanhKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: atanhFloat64Kernel},
 }
 
-var atanhFloat32Kernel = kernelsPacked.Source("atanh_float32", "0337ab60f441899175d592e81f0b4981", support.MapParams("float", "float"), support.Form(support.Map1(gpu_atanh), support.Map1(atanh[float32])), support.Map1(atanh[float32]), "elementary.go")
+var atanhFloat32Kernel = kernelsPacked.Source("atanh_float32", "5ea260daf4b4e98342c056c30a877a53", support.MapParams("float", "float"), support.Form(support.Map1(gpu_atanh), support.Map1(atanh[float32])), support.Map1(atanh[float32]), "elementary.go")
 
 var atanhFloat64Kernel = kernelsPacked.Source("atanh_float64", "ba81bba13b5405dcf0bae3097e510dc5", support.MapParams("double", "double"), support.Form(support.Map1(gpu_atanh_), support.Map1(atanh[float64])), support.Map1(atanh[float64]), "elementary.go", "../rmath/log.go")
 
@@ -1192,7 +1192,7 @@ var powKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: powFloat64Kernel},
 }
 
-var powFloat32Kernel = kernelsPacked.Source("pow_float32", "8f63810c83b4a6638c4d63f9128ea5fb", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_pow), support.Map2(pow[float32])), support.Map2(pow[float32]), "elementary.go", "../rmath/f32/pow.go")
+var powFloat32Kernel = kernelsPacked.Source("pow_float32", "5e6f4a740b47f64835c11ce4ebf010a6", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_pow), support.Map2(pow[float32])), support.Map2(pow[float32]), "elementary.go", "../rmath/f32/pow.go")
 
 var powFloat64Kernel = kernelsPacked.Source("pow_float64", "8ca4ca7b715e4aa6138cbc7734fb4e0b", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_pow_), support.Map2(pow[float64])), support.Map2(pow[float64]), "elementary.go", "../rmath/log.go", "../rmath/exp.go")
 
@@ -1298,7 +1298,7 @@ var softplusKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: softplusFloat64Kernel},
 }
 
-var softplusFloat32Kernel = kernelsPacked.Source("softplus_float32", "7bb6fe89bd4e84b6dd29927a1865fd73", support.MapParams("float", "float"), support.Form(support.Map1(gpu_softplus), support.Map1(softplus[float32])), support.Map1(softplus[float32]), "elementary.go")
+var softplusFloat32Kernel = kernelsPacked.Source("softplus_float32", "6f8b02d1e8894ad6d97b687a64860064", support.MapParams("float", "float"), support.Form(support.Map1(gpu_softplus), support.Map1(softplus[float32])), support.Map1(softplus[float32]), "elementary.go")
 
 var softplusFloat64Kernel = kernelsPacked.Source("softplus_float64", "78f4b1aae5c0f6ded58d088a7a48d088", support.MapParams("double", "double"), support.Form(support.Map1(gpu_softplus_), support.Map1(softplus[float64])), support.Map1(softplus[float64]), "elementary.go", "../rmath/log.go", "../rmath/exp.go")
 

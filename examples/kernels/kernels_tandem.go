@@ -75,13 +75,13 @@ FN f32 logSpecial_f(CHECKER f32 x_) {
   }
   return 0.0f;
 }
-typedef struct { f64 r0; f64 r1; } splitRoot_f_results;
-FN splitRoot_f_results splitRoot_f(CHECKER f64 z_) {
+typedef struct { f64 r0; f64 r1; } split_f_results;
+FN split_f_results split_f(CHECKER f64 z_, u64 least_) {
   f64 e_ = {0};
   f64 m_ = {0};
-  u64 b_ = as_ulong(z_) - 4604544271217802189ul;
+  u64 b_ = as_ulong(z_) - least_;
   e_ = as_double((b_ >> 52) ^ 4841369599423285248ul) - 0x1.00000000008p+52;
-  { splitRoot_f_results r = {e_, as_double((b_ & 4503599627370495ul) + 4604544271217802189ul)}; return r; }
+  { split_f_results r = {e_, as_double((b_ & 4503599627370495ul) + least_)}; return r; }
 }
 FN f64 mad_f(CHECKER f64 x_, f64 y_, f64 z_) {
   return fma(x_, y_, z_);
@@ -101,7 +101,7 @@ FN f64 logSum_f(CHECKER f64 e_, f64 f_, f64 l_) {
 FN f64 log_f(CHECKER f64 z_) {
   f64 t_ = {0};
   f64 t2_ = {0};
-  { splitRoot_f_results r = splitRoot_f(CHECK z_);
+  { split_f_results r = split_f(CHECK z_, 4604544271217802189ul);
     t_ = r.r0;
     t2_ = r.r1;
   }
@@ -216,7 +216,7 @@ void blackScholes_kernel(__global f32 *calls_p, const ulong calls_off, const ulo
 }
 `,
 	Packed: kernelsPTX("blackScholes_kernel"),
-	Native: nativecode.Kernels.Of("blackScholes_kernel", "73520e4059046ace8806007b91f82250"),
+	Native: nativecode.Kernels.Of("blackScholes_kernel", "b941dce83fae5c9a2aecf55922956294"),
 }
 
 // launchConvolve runs [convolve] over grid. Slices and matrices are in host memory or on the device of s;

@@ -4,15 +4,16 @@ import "math"
 
 // log is ln(z) for a positive z that is not subnormal.
 func log(z float64) float64 {
-	e, m := splitRoot(z)
+	e, m := split(z, rootHalf)
 	return logSum(e, m-1, 0)
 }
 
-// splitRoot gives z = 2^e m, for m from sqrt(1/2) to sqrt(2).
-func splitRoot(z float64) (e, m float64) {
-	b := math.Float64bits(z) - rootHalf
+// split gives z = 2^e m, for m from the number with the bits of least to twice that. z is positive
+// and not subnormal.
+func split(z float64, least uint64) (e, m float64) {
+	b := math.Float64bits(z) - least
 	e = math.Float64frombits(b>>52^0x4330000000000800) - 0x1.00000000008p52 // 12 bits, with a sign
-	return e, math.Float64frombits(b&(1<<52-1) + rootHalf)
+	return e, math.Float64frombits(b&(1<<52-1) + least)
 }
 
 // logSum is e ln(2) + ln(1+f+l), where l is small beside 1+f.
@@ -42,7 +43,7 @@ func logBase(large, small, f, c0, c1 float64) float64 {
 // log1p is ln(1+u) for u > -1 of 53 bits.
 func log1p(u float64) float64 {
 	z := 1 + u
-	e, m := splitRoot(z)
+	e, m := split(z, rootHalf)
 	scale := math.Float64frombits(math.Float64bits(m) - math.Float64bits(z) + 0x3ff0000000000000)
 	return logSum(e, m-1, float64((u-(z-1))*scale)) // what z has lost is exact, or small beside z
 }
@@ -88,7 +89,7 @@ func Log2(x float32) float32 {
 	if !(x > 0 && x <= math.MaxFloat32) {
 		return logSpecial(x)
 	}
-	e, m := splitRoot(float64(x))
+	e, m := split(float64(x), rootHalf)
 	return float32(logBase(e, 0, m-1, log2E_0, log2E_1))
 }
 
@@ -97,7 +98,7 @@ func Log10(x float32) float32 {
 	if !(x > 0 && x <= math.MaxFloat32) {
 		return logSpecial(x)
 	}
-	e, m := splitRoot(float64(x))
+	e, m := split(float64(x), rootHalf)
 	y := logBase(float64(e*log10Of2_0), float64(e*log10Of2_1), m-1, log10E_0, log10E_1)
 	if middle(y) && x == 0x1.fddcf4p-98 {
 		return -0x1.d33a46p+04

@@ -40,13 +40,6 @@ func Pow(x, y float32) float32 {
 	return r
 }
 
-// reduceLog gives z = 2^e m and the bin i of m; r = m logInv[i] - 1 is small. z is positive and not
-// subnormal.
-func reduceLog(z float64) (e, m float64, i uint64) {
-	b := math.Float64bits(z) - logOffset
-	return float64(int64(b) >> 52), math.Float64frombits(b&(1<<52-1) + logOffset), b >> 46 & 63
-}
-
 // log2Poly is ln(1+r) - r for |r| < 0.008.
 func log2Poly(r float64) float64 {
 	q := mad(mad(mad(mad(mad(mad(binPoly6, r, binPoly5), r, binPoly4), r, binPoly3), r, binPoly2), r, binPoly1),
@@ -56,10 +49,10 @@ func log2Poly(r float64) float64 {
 
 // pow is z^y for a positive z and y, which is not 0: 2^(y log2(z)), whose exponent has two parts.
 func pow(z, y float64) float32 {
-	e, m, i := reduceLog(z)
-	i &= 63
-	r := mad(m, logInv[i], -1)
-	a, b := e+log2Table[i][0], float64(r*log2E_0) // exact
+	e, m := split(z, logOffset)
+	i := (math.Float64bits(m) - logOffset) >> 46 & 63 // the bin of m
+	r := mad(m, logInv[i], -1)                        // is small
+	a, b := e+log2Table[i][0], float64(r*log2E_0)     // exact
 	s := a + b
 	l := fastSum(s, (a-s+b)+(mad(r, log2E_1, log2Table[i][1])+float64(log2Poly(r)*(1/math.Ln2))))
 	h := math.Float64frombits(math.Float64bits(l.hi) &^ (1<<27 - 1))

@@ -49,7 +49,7 @@ func (x two) over(y float64) two {
 
 // logTwo is ln(x) for a positive x of 25 bits, by the series of 2 atanh((m-1)/(m+1)).
 func logTwo(x float64) two {
-	e, m, _ := reduceLog(x)
+	e, m := split(x, logOffset)
 	s := two{m - 1, 0}.over(m + 1) // both are exact
 	u := s.times(s)
 	y := two{}

@@ -42,7 +42,7 @@ var FillFloat32Uniform32Kernel = kernelsPacked.Source("Fill_float32_Uniform32", 
 
 var FillFloat64Uniform64Kernel = kernelsPacked.Source("Fill_float64_Uniform64", "20c4c34a9c078e8b0c78312e0e847f96", support.Params{}.Matrix("c", "double", 8).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat64Uniform64Go, FillFloat64Uniform64Plain, "random.go")
 
-var FillFloat32Normal32Kernel = kernelsPacked.Source("Fill_float32_Normal32", "fd104a20f3befb9cb9ee569280b664d9", support.Params{}.Matrix("c", "float", 4).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat32Normal32Go, FillFloat32Normal32Plain, "random.go")
+var FillFloat32Normal32Kernel = kernelsPacked.Source("Fill_float32_Normal32", "4bc8b9d4ab4b7ff10792c4baec8dca7a", support.Params{}.Matrix("c", "float", 4).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat32Normal32Go, FillFloat32Normal32Plain, "random.go")
 
 var FillFloat64Normal64Kernel = kernelsPacked.Source("Fill_float64_Normal64", "0b27123925a0608ba312873fa8461d21", support.Params{}.Matrix("c", "double", 8).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat64Normal64Go, FillFloat64Normal64Plain, "random.go", "../../../rmath/log.go", "../../../rmath/trig.go")
 

@@ -15,7 +15,7 @@ var entries [10]uintptr // in assembly
 var Kernels = support.Natives{
 	"Fill_float32_Uniform32": {Key: "fdb20bee230db463261001cbd84ca903", Code: []backend.Native{{Level: "avx2", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[1], Lanes: 16, Group: 64, Strip: 0}}},
 	"Fill_float64_Uniform64": {Key: "20c4c34a9c078e8b0c78312e0e847f96", Code: []backend.Native{{Level: "avx2", Entry: entries[2], Lanes: 8, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[3], Lanes: 8, Group: 64, Strip: 0}}},
-	"Fill_float32_Normal32":  {Key: "fd104a20f3befb9cb9ee569280b664d9", Code: []backend.Native{{Level: "avx2", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[5], Lanes: 16, Group: 64, Strip: 0}}},
+	"Fill_float32_Normal32":  {Key: "4bc8b9d4ab4b7ff10792c4baec8dca7a", Code: []backend.Native{{Level: "avx2", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[5], Lanes: 16, Group: 64, Strip: 0}}},
 	"Fill_float64_Normal64":  {Key: "0b27123925a0608ba312873fa8461d21", Code: []backend.Native{{Level: "avx2", Entry: entries[6], Lanes: 8, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[7], Lanes: 8, Group: 64, Strip: 0}}},
 	"Fill_int32_Integers":    {Key: "14e98c39f2687a79e47de17a0bc0b4ee", Code: []backend.Native{{Level: "avx2", Entry: entries[8], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[9], Lanes: 16, Group: 64, Strip: 0}}},
 }
