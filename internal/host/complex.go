@@ -203,40 +203,81 @@ func (p Part) row(i, n int) (lo, hi int) {
 	return triangleRow(p == LowerTriangle, i, n)
 }
 
-// The products of complex numbers up to which a row after the other is the fastest: of the whole,
-// and of a triangle.
-const (
-	smallComplex         = 1 << 10
-	smallComplexTriangle = 1 << 12
-)
+// complexSigns is the signs by which [addComplexRow] multiplies op(a)*op(b), or with negate
+// -op(a)*op(b): a's real part beside the parts of b, and its imaginary part beside b's imaginary and
+// real part.
+func complexSigns[T Float](negate, conjA, conjB bool) [4]T {
+	sign := func(negative bool) T {
+		if negative {
+			return -1
+		}
+		return 1
+	}
+	s, a, b := sign(negate), sign(conjA), sign(conjB)
+	return [4]T{s, s * b, -s * a * b, s * a}
+}
+
+// addComplexRow goes on with n chains of k steps of complex numbers, given as reals: y[j] by
+// op(a[p])*op(b[p,j]) for each p, first by the real part of a[p] and then by the imaginary one. The
+// elements of a are aStep reals apart, the rows of b bRow and the numbers of a row bCol. With zero
+// the chains begin at +0.
+func addComplexRow[T Float](
+	k, n int, a *T, aStep int, signs *[4]T, b *T, bRow, bCol int, y *T, zero bool,
+) {
+	if hasVectors {
+		nativeComplexRow(k, n, a, aStep, &signs[0], b, bRow, bCol, y, zero)
+		return
+	}
+	for j := range n {
+		sum := at(y, 2*j, 2)
+		if zero {
+			clear(sum)
+		}
+		for p := range k {
+			x, z := at(a, p*aStep, 2), at(b, p*bRow+j*bCol, 2)
+			sum[0] = fma(signs[2]*x[1], z[1], fma(signs[0]*x[0], z[0], sum[0]))
+			sum[1] = fma(signs[3]*x[1], z[0], fma(signs[1]*x[0], z[1], sum[1]))
+		}
+	}
+}
+
+// smallComplex is the products of complex numbers up to which a row after the other is the fastest.
+const smallComplex = 1 << 13
 
 // SmallComplexGemm is [ComplexGemm] of which a part is kept. It computes that, and tells so, where
 // that is the fastest.
 func SmallComplexGemm[T Float](part Part, transA, conjA, transB, conjB bool, m, n, k int, alpha [2]T, a []T, lda int,
 	b []T, ldb int, beta [2]T, c []T, ldc int,
 ) bool {
-	most := smallComplex
-	if part != Whole {
-		most = smallComplexTriangle
-	}
-	if m*n*k > most || m == 0 || n == 0 || k == 0 || alpha == [2]T{} {
+	if m*n*k > smallComplex || m == 0 || n == 0 || k == 0 || alpha == [2]T{} {
 		return false
 	}
-	s, memory := Take[T](4*k*n + 2*k + 2*n)
-	defer s.Give()
-	right, left, chains := memory[:4*k*n], memory[4*k*n:][:2*k], memory[4*k*n+2*k:]
-	complexRightRows(transB, conjB, 0, k, n, b, ldb, right)
+	aRow, aCol := steps(transA, lda)
+	bRow, bCol := steps(transB, ldb)
+	signs := complexSigns[T](false, conjA, conjB)
+	inC := alpha == [2]T{1} && beta == [2]T{}
+	var few [2 * FewRows]T
+	chains := few[:]
+	if n > FewRows && !inC {
+		memory, more := Take[T](2 * n)
+		defer memory.Give()
+		chains = more
+	}
 	for i := range m {
-		complexLeftRows(transA, conjA, i, i+1, k, a, lda, left)
 		lo, hi := part.row(i, n)
-		acc, to := chains[:2*(hi-lo)], c[2*(i*ldc+lo):][:2*(hi-lo)]
-		clear(acc)
-		addRow(2*k, len(acc), &right[2*lo], 2*n, left, acc)
-		if alpha[1] != 0 || beta[1] != 0 {
-			finishComplexRow(alpha, acc, beta, to)
-			continue
+		to := c[2*(i*ldc+lo):][:2*(hi-lo)]
+		acc := to
+		if !inC {
+			acc = chains[:len(to)]
 		}
-		kernels[T]()[0].finish(1, len(acc), alpha[0], &acc[0], len(acc), beta[0], &to[0], len(acc), beta[0] != 0)
+		addComplexRow(k, hi-lo, &a[2*i*aRow], 2*aCol, &signs, &b[2*lo*bCol], 2*bRow, 2*bCol, &acc[0], true)
+		switch {
+		case inC:
+		case alpha[1] != 0 || beta[1] != 0:
+			finishComplexRow(alpha, acc, beta, to)
+		default:
+			finishSteps(alpha[0], acc, beta[0], &to[0], 1)
+		}
 	}
 	return true
 }

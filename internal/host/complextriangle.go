@@ -134,6 +134,14 @@ func ComplexTriangular[T Float](solve bool, e ComplexOperand[T], cols int, alpha
 ) {
 	n := e.N
 	first, bRow := e.inOrder(solve, bRow)
+	if n <= ComplexRows && cols <= ComplexRows {
+		if solve {
+			complexSolveFew(e, cols, alpha, b, first, bRow, bCol)
+		} else {
+			complexMultiplyFew(e, cols, alpha, b, bRow, bCol)
+		}
+		return
+	}
 	size := 2*n*n + 4*n*cols
 	if !solve {
 		size += 2 * n * cols
@@ -158,20 +166,118 @@ func ComplexTriangular[T Float](solve bool, e ComplexOperand[T], cols int, alpha
 		complexFinish(n, cols, alpha, from, [2]T{}, from, cols)
 	}
 	for i := range n {
-		at := first + i*bRow
-		for j := 0; j < 2*cols; j += 2 {
-			b[at], b[at+1] = from[i*ld+j], from[i*ld+j+1]
-			at += bCol
+		complexRow[T]{b, first + i*bRow, bCol}.store(from[i*ld:][:2*cols])
+	}
+}
+
+// complexSolveFew is ComplexTriangular with solve, in place, for at most [ComplexRows] columns and e in
+// order.
+func complexSolveFew[T Float](e ComplexOperand[T], cols int, alpha [2]T, b []T, first, bRow, bCol int) {
+	signs := complexSigns[T](true, e.Conj, false)
+	var few [2 * ComplexRows]T
+	x := few[:2*cols]
+	for i := range e.N {
+		row := complexRow[T]{b, first + i*bRow, bCol}
+		if bCol == 2 {
+			x = b[row.at:][:2*cols]
+		} else {
+			row.load(x)
+		}
+		scaleComplex(alpha, x)
+		if i > 0 {
+			addComplexRow(i, cols, &e.Data[e.start+i*e.Row], e.Col, &signs, &b[first], bRow, bCol, &x[0], false)
+		}
+		if !e.Unit {
+			divideComplex(x, newDivisor(e.at(i, i)))
+		}
+		if bCol != 2 {
+			row.store(x)
 		}
 	}
 }
 
-// finishComplex is alpha times a complex number: part by part where alpha is real.
-func finishComplex[T Float](alpha [2]T, re, im T) (T, T) {
-	if alpha[1] == 0 {
-		return alpha[0] * re, alpha[0] * im
+// complexMultiplyFew is ComplexTriangular without solve in the same way: rows that others need come
+// last.
+func complexMultiplyFew[T Float](e ComplexOperand[T], cols int, alpha [2]T, b []T, bRow, bCol int) {
+	signs := complexSigns[T](false, e.Conj, false)
+	var few [2 * ComplexRows]T
+	acc := few[:2*cols]
+	for r := range e.N {
+		i := r
+		if !e.Upper {
+			i = e.N - 1 - r
+		}
+		row := complexRow[T]{b, i * bRow, bCol}
+		lo, hi := triangleRow(!e.Upper, i, e.N)
+		if e.Unit {
+			clear(acc)
+			if e.Upper {
+				row.add(acc)
+				lo++
+			} else {
+				hi--
+			}
+		}
+		if lo < hi {
+			addComplexRow(hi-lo, cols, &e.Data[i*e.Row+lo*e.Col], e.Col, &signs, &b[lo*bRow], bRow, bCol, &acc[0], !e.Unit)
+		}
+		if e.Unit && !e.Upper {
+			row.add(acc)
+		}
+		scaleComplex(alpha, acc)
+		row.store(acc)
 	}
-	return addComplexProduct(alpha, re, im, 0, 0)
+}
+
+// A complexRow is complex numbers of which the first is data[at] and data[at+1], and the next step
+// elements further on.
+type complexRow[T Float] struct {
+	data     []T
+	at, step int
+}
+
+// load makes acc the row.
+func (r complexRow[T]) load(acc []T) {
+	at := r.at
+	for j := 0; j+1 < len(acc); j += 2 {
+		x := r.data[at:][:2]
+		acc[j], acc[j+1] = x[0], x[1]
+		at += r.step
+	}
+}
+
+// add adds the row to acc.
+func (r complexRow[T]) add(acc []T) {
+	at := r.at
+	for j := 0; j+1 < len(acc); j += 2 {
+		x := r.data[at:][:2]
+		acc[j] += x[0]
+		acc[j+1] += x[1]
+		at += r.step
+	}
+}
+
+// store makes the row acc.
+func (r complexRow[T]) store(acc []T) {
+	at := r.at
+	for j := 0; j+1 < len(acc); j += 2 {
+		x := r.data[at:][:2]
+		x[0], x[1] = acc[j], acc[j+1]
+		at += r.step
+	}
+}
+
+// scaleComplex multiplies complex numbers by alpha: part by part where that is real.
+func scaleComplex[T Float](alpha [2]T, x []T) {
+	switch {
+	case alpha == [2]T{1}:
+	case alpha[1] == 0:
+		scaleRow(alpha[0], x)
+	default:
+		for j := 0; j+1 < len(x); j += 2 {
+			x[j], x[j+1] = addComplexProduct(alpha, x[j], x[j+1], 0, 0)
+		}
+	}
 }
 
 // A complexTriangular works on packed factors: left is conj(E) as reals, for a solution -conj(E),
@@ -204,14 +310,10 @@ func (t *complexTriangular[T]) packLeft(negate bool) {
 // packRow makes the rows of right for row i of b, or where it is to be solved alpha times the row.
 func (t *complexTriangular[T]) packRow(i int, solve bool, alpha [2]T, b []T, at, step int) {
 	x, _ := t.row(i)
-	for j := 0; j < len(x); j += 2 {
-		x[j], x[j+1] = b[at], b[at+1]
-		if solve {
-			x[j], x[j+1] = finishComplex(alpha, b[at], b[at+1])
-		}
-		at += step
-	}
-	if !solve {
+	complexRow[T]{b, at, step}.load(x)
+	if solve {
+		scaleComplex(alpha, x)
+	} else {
 		t.turn(i, 0, len(x))
 	}
 }
@@ -283,11 +385,10 @@ func (t *complexTriangular[T]) solveRows(first, last, lo, hi int) {
 	for i := first; i < last; i++ {
 		x, _ := t.row(i)
 		t.addSteps(i, first, i, lo, x[lo:hi])
-		t.turn(i, lo, hi)
 		if !t.e.Unit {
-			t.divide(i, lo, hi)
-			t.turn(i, lo, hi)
+			divideComplex(x[lo:hi], newDivisor(t.e.at(i, i)))
 		}
+		t.turn(i, lo, hi)
 	}
 }
 
@@ -331,25 +432,6 @@ func (t *complexTriangular[T]) addDiagonal(i, lo int, acc []T) {
 	}
 }
 
-// divide divides elements lo to hi-1 of the first row for row i, where turn has made the second, by
-// the element on the diagonal.
-func (t *complexTriangular[T]) divide(i, lo, hi int) {
-	d := newDivisor(t.e.at(i, i))
-	x, y := t.row(i)
-	x, y = x[lo:hi], y[lo:hi]
-	ratio := []T{d.ratio}
-	switch d.kind {
-	case wideDivisor:
-		addRow(1, len(x), &y[0], len(y), ratio, x)
-	case highDivisor:
-		addRow(1, len(x), &x[0], len(x), ratio, y)
-		copy(x, y)
-	}
-	for j := range x {
-		x[j] /= d.sum
-	}
-}
-
 // A divisor divides complex numbers by d (Smith, Algorithm 116, 1962): with ratio the smaller part
 // of d over the larger one, and sum the larger part plus ratio times the smaller one, by fma. A
 // real d divides both parts.
@@ -374,4 +456,30 @@ func newDivisor[T Float](re, im T) divisor[T] {
 	}
 	r := re / im
 	return divisor[T]{r, fma(re, r, im), highDivisor}
+}
+
+// divideComplex divides complex numbers.
+func divideComplex[T Float](x []T, d divisor[T]) {
+	switch {
+	case d.kind == realDivisor:
+		for j := range x {
+			x[j] /= d.sum
+		}
+	case hasVectors:
+		factors := [6]T{d.ratio, -d.ratio, 1, 1, d.sum, d.sum}
+		if d.kind == highDivisor {
+			factors = [6]T{d.ratio, d.ratio, 1, -1, d.sum, d.sum}
+		}
+		nativeComplexDivide(len(x)/2, &x[0], &factors[0], d.kind == highDivisor)
+	default:
+		for j := 0; j+1 < len(x); j += 2 {
+			re, im := x[j], x[j+1]
+			if d.kind == wideDivisor {
+				re, im = fma(d.ratio, im, re), fma(-d.ratio, re, im)
+			} else {
+				re, im = fma(d.ratio, re, im), fma(d.ratio, im, -re)
+			}
+			x[j], x[j+1] = re/d.sum, im/d.sum
+		}
+	}
 }

@@ -184,13 +184,11 @@ func Symv[T Float](lower bool, n int, alpha T, a []T, lda int, x []T, beta T, y 
 		scaleC(1, n, beta, y, n)
 		return
 	}
-	acc, memory := startChains(alpha, beta, y)
-	if n <= smallSymv {
-		addSymmetric(lower, n, &a[0], lda, x, acc)
-		endChains(alpha, acc, beta, y)
-		memory.Give()
+	if n <= FewSymv {
+		SymvSteps(lower, n, alpha, &a[0], lda, &x[0], 1, beta, &y[0], 1)
 		return
 	}
+	acc, memory := startChains(alpha, beta, y)
 	s := symmetric[T]{lower: lower, n: n, width: stripeWidth[T](n), a: a, lda: lda, x: x, acc: acc}
 	if stripes := (n + s.width - 1) / s.width; isSmall[T](n, n) {
 		for i := range stripes {

@@ -62,6 +62,18 @@ func symmetricF32AVX2(lower bool, n int, a *float32, lda int, x, acc *float32)
 func symmetricF64AVX2(lower bool, n int, a *float64, lda int, x, acc *float64)
 
 //go:noescape
+func complexRowF32AVX2(k, n int, a *float32, aStep int, signs, b *float32, bRow, bCol int, y *float32, zero bool)
+
+//go:noescape
+func complexRowF64AVX2(k, n int, a *float64, aStep int, signs, b *float64, bRow, bCol int, y *float64, zero bool)
+
+//go:noescape
+func complexDivideF32AVX2(n int, x, d *float32, high bool)
+
+//go:noescape
+func complexDivideF64AVX2(n int, x, d *float64, high bool)
+
+//go:noescape
 func dotF32AVX2(n int, x, y *float32) (sum float64)
 
 //go:noescape
@@ -156,6 +168,25 @@ func nativeSymmetric[T Float](lower bool, n int, a *T, lda int, x, acc *T) {
 		symmetricF64AVX2(lower, n, f64(a), lda, f64(x), f64(acc))
 	} else {
 		symmetricF32AVX2(lower, n, f32(a), lda, f32(x), f32(acc))
+	}
+}
+
+// nativeComplexRow is addComplexRow.
+func nativeComplexRow[T Float](k, n int, a *T, aStep int, signs, b *T, bRow, bCol int, y *T, zero bool) {
+	if isFloat64[T]() {
+		complexRowF64AVX2(k, n, f64(a), aStep, f64(signs), f64(b), bRow, bCol, f64(y), zero)
+	} else {
+		complexRowF32AVX2(k, n, f32(a), aStep, f32(signs), f32(b), bRow, bCol, f32(y), zero)
+	}
+}
+
+// nativeComplexDivide makes x[j] (d[0:2]*x'[j] + d[2:4]*x[j])/d[4:6], part by part, for n complex
+// numbers: x' are they with their parts exchanged, or with high x and x' are exchanged.
+func nativeComplexDivide[T Float](n int, x, d *T, high bool) {
+	if isFloat64[T]() {
+		complexDivideF64AVX2(n, f64(x), f64(d), high)
+	} else {
+		complexDivideF32AVX2(n, f32(x), f32(d), high)
 	}
 }
 

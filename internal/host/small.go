@@ -13,11 +13,13 @@ const (
 	smallProduct  = 3  // rows, columns and steps of a product
 	smallSymm     = 4  // rows and columns of a product with a symmetric matrix
 	smallTriangle = 16 // elements of a transposed B
-	smallSymv     = 24 // rows
 )
 
-// FewRows is the most rows of [GemvSteps], and columns of what else is made of it.
-const FewRows = 16
+// The most rows of [GemvSteps], and columns of what else is made of it, and of [SymvSteps].
+const (
+	FewRows = 16
+	FewSymv = 24
+)
 
 func isFloat64[T element.Element]() bool { return unsafe.Sizeof(T(0)) == 8 }
 
@@ -34,50 +36,62 @@ func steps(trans bool, ld int) (row, col int) {
 	return ld, 1
 }
 
-// GemvSteps is [Gemv] with vectors whose elements are incX and incY apart, from those that x and y
-// point to on, for op(A) of at most [FewRows] rows.
-func GemvSteps[T Float](
-	trans bool, m, n int, alpha T, a []T, lda int, x *T, incX int, beta T, y *T, incY int,
-) {
-	check("A", m, n, lda, len(a))
-	row, col := steps(trans, lda)
-	if trans {
-		m, n = n, m
-	}
-	fewChains(m, n, alpha, unsafe.SliceData(a), row, col, x, incX, beta, y, incY)
-}
-
-// fewChains is [GemvSteps] for a matrix of m by n, whose element (i, p) is row*i + col*p elements
-// behind a.
-func fewChains[T Float](m, n int, alpha T, a *T, row, col int, x *T, incX int, beta T, y *T, incY int) {
-	some := m > 0 && n > 0 && alpha != 0
-	if alpha == 1 && beta == 0 && some {
+// GemvSteps is [Gemv] for a matrix of at most [FewRows] rows, m by n, whose element (i, p) is
+// row*i + col*p elements behind the one that a points to, with vectors whose elements are incX and
+// incY apart, from those that x and y point to on.
+func GemvSteps[T Float](m, n int, alpha T, a *T, row, col int, x *T, incX int, beta T, y *T, incY int) {
+	some := n > 0 && alpha != 0
+	if beta == 0 && (alpha == 1 || !some) {
 		for i := range m {
 			*elementAt(y, i*incY) = 0
 		}
-		chains(m, n, a, row, col, x, incX, y, incY)
+		if some {
+			chains(m, n, a, row, col, x, incX, y, incY)
+		}
+		return
+	}
+	if !some {
+		ScalSteps(m, beta, y, incY)
 		return
 	}
 	var acc [FewRows]T
-	if some {
-		chains(m, n, a, row, col, x, incX, &acc[0], 1)
-	}
-	for i, v := range acc[:m] {
-		at := elementAt(y, i*incY)
-		if some || beta == 0 {
-			*at = finish(alpha, v, beta, *at)
-		} else {
-			*at *= beta
-		}
-	}
+	chains(m, n, a, row, col, x, incX, &acc[0], 1)
+	finishSteps(alpha, acc[:m], beta, y, incY)
 }
 
-// finish is what [Gemm] does after the last step of a chain.
-func finish[T Float](alpha, acc, beta, old T) T {
+// finishSteps is what [Gemm] does after the last step of a chain, for at least one: results are inc
+// elements apart, from the one that y points to on.
+func finishSteps[T Float](alpha T, acc []T, beta T, y *T, inc int) {
 	if beta == 0 {
-		return alpha * acc
+		for i, v := range acc {
+			*elementAt(y, i*inc) = alpha * v
+		}
+		return
 	}
-	return fma(alpha, acc, Mul(beta, old))
+	if beta != 1 {
+		ScalSteps(len(acc), beta, y, inc)
+	}
+	if inc == 1 {
+		addScaled(alpha, acc, at(y, 0, len(acc)))
+		return
+	}
+	AxpySteps(len(acc), alpha, &acc[0], 1, y, inc)
+}
+
+// SymvSteps is [Symv] for n of at least 1 and at most [FewSymv], with vectors as those of
+// [GemvSteps].
+func SymvSteps[T Float](lower bool, n int, alpha T, a *T, lda int, x *T, incX int, beta T, y *T, incY int) {
+	var acc [FewSymv]T
+	if incX == 1 {
+		addSymmetric(lower, n, a, lda, at(x, 0, n), acc[:n])
+	} else {
+		var side [FewSymv]T
+		for i := range n {
+			side[i] = *elementAt(x, i*incX)
+		}
+		addSymmetric(lower, n, a, lda, side[:n], acc[:n])
+	}
+	finishSteps(alpha, acc[:n], beta, y, incY)
 }
 
 // smallGemm is [GemmTrans] of at most [FewRows] columns, row by row.
@@ -87,7 +101,7 @@ func smallGemm[T Float](
 	aRow, aCol := steps(transA, lda)
 	bRow, bCol := steps(transB, ldb)
 	for i := range m {
-		fewChains(n, k, alpha, &b[0], bCol, bRow, &a[i*aRow], aCol, beta, &c[i*ldc], 1)
+		GemvSteps(n, k, alpha, &b[0], bCol, bRow, &a[i*aRow], aCol, beta, &c[i*ldc], 1)
 	}
 }
 
@@ -125,7 +139,7 @@ func SmallGemmTriangle[T Float](
 	yRow, yCol := steps(trans, ldy)
 	for i := range n {
 		lo, hi := triangleRow(lower, i, n)
-		fewChains(hi-lo, k, alpha, &y[lo*yRow], yRow, yCol, &x[i*xRow], xCol, beta, &c[i*ldc+lo], 1)
+		GemvSteps(hi-lo, k, alpha, &y[lo*yRow], yRow, yCol, &x[i*xRow], xCol, beta, &c[i*ldc+lo], 1)
 	}
 	return true
 }

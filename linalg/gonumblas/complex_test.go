@@ -39,10 +39,14 @@ var complexScalars = [][2]float64{{1, 0}, {0, 0}, {-1.5, 0}, {0.5, -2}, {0, 1}}
 
 func testComplex[T float](t *testing.T) {
 	rng := rand.New(rand.NewPCG(81, 82))
-	for i, shape := range [][3]int{{1, 1, 1}, {2, 3, 2}, {9, 5, 17}, {33, 20, 8}, {70, 65, 0}, {66, 40, 90}} {
+	shapes := [][3]int{{9, 5, 17}, {33, 20, 8}, {70, 65, 0}, {66, 40, 90}}
+	for n := 1; n < 20; n++ { // registers of columns, and what is left
+		shapes = append(shapes, [3]int{1 + n%3, n, 1 + n%4})
+	}
+	for i, shape := range shapes {
 		m, n, k := shape[0], shape[1], shape[2]
-		for j, tA := range alltrans {
-			tB := alltrans[(i+j)%3]
+		for j := range 9 {
+			tA, tB := alltrans[j/3], alltrans[j%3]
 			alpha, beta := complexScalars[(i+j)%5], complexScalars[(i+2*j+1)%5]
 			rows, cols := stored(tA, m, k)
 			a := complexMatrix[T](rng, rows, cols, i%3)

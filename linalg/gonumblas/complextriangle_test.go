@@ -68,7 +68,7 @@ func testComplexSyrk[C complex64 | complex128, T float](t *testing.T) {
 		use(t, s, Crossover(40)) // on the device where it is not tiny
 		f := complexFunctions[C]()
 		rng := rand.New(rand.NewPCG(85, 86))
-		for i, shape := range [][2]int{{1, 1}, {2, 3}, {5, 0}, {7, 20}, {65, 9}, {130, 33}} {
+		for i, shape := range [][2]int{{1, 1}, {2, 3}, {5, 0}, {7, 20}, {14, 3}, {65, 9}, {130, 33}} {
 			n, k := shape[0], shape[1]
 			for kind := range 8 {
 				if n > 64 && (i+kind)%2 != 0 { // they take long
@@ -163,7 +163,9 @@ func testComplexTriangular[C complex64 | complex128, T float](t *testing.T) {
 		use(t, s, Crossover(40))
 		f := complexFunctions[C]()
 		rng := rand.New(rand.NewPCG(87, 88))
-		for i, shape := range [][2]int{{1, 1}, {3, 2}, {4, 40}, {64, 3}, {65, 30}, {150, 45}} {
+		for i, shape := range [][2]int{
+			{1, 1}, {3, 2}, {5, 4}, {7, 9}, {13, 15}, {32, 7}, {6, 32}, {4, 40}, {64, 3}, {65, 30}, {150, 45},
+		} {
 			for kind := range 24 {
 				if shape[0] >= 64 && (i+kind/2)%4 != 0 { // they take long
 					continue

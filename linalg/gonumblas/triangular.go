@@ -20,6 +20,15 @@ func triangular[T float](e *engine, solution bool, s blas.Side, ul blas.Uplo, tA
 		host.Gemm(m, n, 0, alpha, nil, 0, nil, n, 0, b, ldb)
 		return
 	}
+	left := s == blas.Left
+	if k := order(s, m, n); k <= host.MaxTriangle {
+		row, col, upper := lda, 1, ul == blas.Upper
+		if left == (tA != blas.NoTrans) { // at the left of B's columns, or of the transpose of its rows
+			row, col, upper = 1, lda, !upper
+		}
+		host.ApplyTriangle(solution, left, k, m+n-k, alpha, a, row, col, upper, d == blas.Unit, b, ldb)
+		return
+	}
 	t := triangle(ul, tA, d, order(s, m, n), a, lda)
 	if solution {
 		must(solver[T](e).Solve(t, s == blas.Left, alpha, m, n, b, ldb))

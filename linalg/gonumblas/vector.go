@@ -77,7 +77,11 @@ func gemv[T float](
 	rows, cols := stored(t, m, n)
 	side := incX == 1 && incY == 1
 	if rows <= host.FewRows && (!side || cols <= fewSteps) {
-		host.GemvSteps(trans, m, n, alpha, a, lda, &x[start(cols, incX)], incX, beta, &y[start(rows, incY)], incY)
+		row, col := lda, 1
+		if trans {
+			row, col = 1, lda
+		}
+		host.GemvSteps(rows, cols, alpha, &a[0], row, col, &x[start(cols, incX)], incX, beta, &y[start(rows, incY)], incY)
 		return
 	}
 	if side {
@@ -94,6 +98,10 @@ func gemv[T float](
 func symv[T float](
 	ul blas.Uplo, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int,
 ) {
+	if n <= host.FewSymv && alpha != 0 {
+		host.SymvSteps(ul == blas.Lower, n, alpha, &a[0], lda, &x[start(n, incX)], incX, beta, &y[start(n, incY)], incY)
+		return
+	}
 	if incX == 1 && incY == 1 {
 		host.Symv(ul == blas.Lower, n, alpha, a, lda, x, beta, y)
 		return

@@ -24,6 +24,8 @@ func (w *writer) level2(k x86Kernel) {
 	w.substitute(k)
 	w.accumulate(k)
 	w.symmetric(k)
+	w.complexRow(k)
+	w.complexDivide(k)
 	w.sum(k, "dot", true)
 	w.sum(k, "asum", false)
 }
