@@ -190,10 +190,14 @@ func GemmTriangle[T Float](
 		scaleTriangle(lower, n, beta, c, ldc)
 		return
 	}
-	rows := min(stripRows, n)
 	if k > stripSteps {
-		rows = n
+		s, whole := Take[T](n * n)
+		defer s.Give()
+		GemmTrans(transX, transY, n, n, k, 1, x, ldx, y, ldy, 0, whole, n)
+		FinishTriangle(lower, n, alpha, whole, n, beta, c, ldc)
+		return
 	}
+	rows := min(stripRows, n)
 	s, memory := Take[T](rows*n + elementsIf(transX, n*k) + elementsIf(transY, n*k))
 	defer s.Give()
 	acc, memory := memory[:rows*n], memory[rows*n:]

@@ -204,8 +204,8 @@ func (p Part) row(i, n int) (lo, hi int) {
 }
 
 // complexSigns is the signs by which [addComplexRow] multiplies op(a)*op(b), or with negate
-// -op(a)*op(b): a's real part beside the parts of b, and its imaginary part beside b's imaginary and
-// real part.
+// -op(a)*op(b): a's real part beside the parts of b, and its imaginary part beside b's imaginary
+// and real part.
 func complexSigns[T Float](negate, conjA, conjB bool) [4]T {
 	sign := func(negative bool) T {
 		if negative {

@@ -170,8 +170,8 @@ func ComplexTriangular[T Float](solve bool, e ComplexOperand[T], cols int, alpha
 	}
 }
 
-// complexSolveFew is ComplexTriangular with solve, in place, for at most [ComplexRows] columns and e in
-// order.
+// complexSolveFew is ComplexTriangular with solve, in place, for at most [ComplexRows] columns and
+// e in order.
 func complexSolveFew[T Float](e ComplexOperand[T], cols int, alpha [2]T, b []T, first, bRow, bCol int) {
 	signs := complexSigns[T](true, e.Conj, false)
 	var few [2 * ComplexRows]T
@@ -219,7 +219,8 @@ func complexMultiplyFew[T Float](e ComplexOperand[T], cols int, alpha [2]T, b []
 			}
 		}
 		if lo < hi {
-			addComplexRow(hi-lo, cols, &e.Data[i*e.Row+lo*e.Col], e.Col, &signs, &b[lo*bRow], bRow, bCol, &acc[0], !e.Unit)
+			addComplexRow(hi-lo, cols, &e.Data[i*e.Row+lo*e.Col], e.Col, &signs, &b[lo*bRow], bRow, bCol, &acc[0],
+				!e.Unit)
 		}
 		if e.Unit && !e.Upper {
 			row.add(acc)

@@ -137,6 +137,8 @@ func (p *product[T]) choose() {
 	switch {
 	case p.isNarrow():
 		p.narrow()
+	case p.isSlim():
+		p.slim()
 	case p.workers > 1 && p.isThin():
 		p.spreadThin()
 	default:

@@ -347,6 +347,26 @@ func gemmThin[T element.Element](t *testing.T) {
 	}
 }
 
+// Few elements with long chains, in parts down and across C.
+func TestGemmSlim(t *testing.T) {
+	forEachKernel(t, gemmSlim[float32], gemmSlim[float64], gemmSlim[int32])
+}
+
+func gemmSlim[T element.Element](t *testing.T) {
+	in := inputs[T]()[0]
+	for _, cores := range []int{1, 2, 7} {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores))
+		for i, s := range [][3]int{{1, 2, slimSteps}, {9, 25, 300}, {50, 50, 600}, {30, 130, 400}, {130, 30, 400}} {
+			checkGemm(t, in, s[0], s[1], s[2], i, 1, 0)
+			checkGemm(t, in, s[0], s[1], s[2], 1, -2, 3)
+			checkAddMul(t, in, s[0], s[1], s[2], i, 0, slimBlock)
+		}
+	}
+	for _, in := range inputs[T]() {
+		checkGemm(t, in, 3, 5, slimSteps+slimBlock, 1, 1, 0)
+	}
+}
+
 func TestGemmChecksItsArguments(t *testing.T) {
 	x := make([]float32, 11)
 	y := make([]float32, 12)

@@ -81,7 +81,8 @@ func gemv[T float](
 		if trans {
 			row, col = 1, lda
 		}
-		host.GemvSteps(rows, cols, alpha, &a[0], row, col, &x[start(cols, incX)], incX, beta, &y[start(rows, incY)], incY)
+		host.GemvSteps(rows, cols, alpha, &a[0], row, col, &x[start(cols, incX)], incX, beta, &y[start(rows, incY)],
+			incY)
 		return
 	}
 	if side {

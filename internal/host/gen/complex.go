@@ -2,11 +2,12 @@ package main
 
 import "fmt"
 
-// complexRow writes y[j] = y[j] + op(a[p])*op(b[p,j]) for complex numbers, which go on with chains of
-// fma for each part: two steps for each p, by the real and by the imaginary part of a[p]. signs, of 1
-// and -1, are those of what multiplies b and then of what multiplies b with its parts exchanged, for
-// a real and an imaginary part each. With zero the chains begin at +0, and y is not read. Numbers of b are bCol elements apart: side by side some
-// registers of them are done at a time, else four.
+// complexRow writes y[j] = y[j] + op(a[p])*op(b[p,j]) for complex numbers, which go on with chains
+// of fma for each part: two steps for each p, by the real and by the imaginary part of a[p]. signs,
+// of 1 and -1, are those of what multiplies b and then of what multiplies b with its parts
+// exchanged, for a real and an imaginary part each. With zero the chains begin at +0, and y is not
+// read. Numbers of b are bCol elements apart: side by side some registers of them are done at a
+// time, else four.
 func (w *writer) complexRow(k x86Kernel) {
 	const re, im, other, mask, signs = 4, 5, 6, 8, 9
 	w.text("complexRow"+k.name,
