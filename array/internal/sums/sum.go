@@ -73,9 +73,6 @@ func enqueue[S, T float32 | float64, I int32 | int64, R single | double, F accum
 	if rows*cols == 0 {
 		return nil
 	}
-	if j.Shift == nil {
-		j.Shift = j.X.Slice(0, 0, 0, 0)
-	}
 	if j.Y == nil {
 		j.Y = j.X
 	}
@@ -83,12 +80,20 @@ func enqueue[S, T float32 | float64, I int32 | int64, R single | double, F accum
 		j.X, j.Y = flat(j.X, j.Y)
 	}
 	const short = 128 // what Across takes for a column, before and after its terms
-	if xr, _ := j.X.Dims(); few(s.Info(), j.X, rows, cols) && (cols == 1 || xr <= short) {
-		return enqueueFew[S, T, I](j, r, f, p)
-	}
+	xr, _ := j.X.Dims()
+	small := few(s.Info(), j.X, rows, cols) && (cols == 1 || xr <= short)
 	l := shapeOf(s.Info(), j.X, rows, cols)
-	if cols == 1 && l.parts == 1 {
-		return enqueueWhole[S, T, I](j, r, f, p, l)
+	switch whole := cols == 1 && l.parts == 1; { // no array for a shift that is not there: small calls need no memory
+	case small && j.Shift == nil:
+		return enqueueFew[S, T, I](j, r, f, p, []S(nil))
+	case small:
+		return enqueueFew[S, T, I](j, r, f, p, j.Shift)
+	case whole && j.Shift == nil:
+		return enqueueWhole[S, T, I](j, r, f, p, l, []S(nil))
+	case whole:
+		return enqueueWhole[S, T, I](j, r, f, p, l, j.Shift)
+	case j.Shift == nil:
+		j.Shift = j.X.Slice(0, 0, 0, 0)
 	}
 	n := min(rows*cols, max(1, maxScratch/(8*Words*l.parts)))
 	return linalg.WithScratch(s, 1, n*l.parts*Words, func(parts *linalg.Array[int64]) error {
@@ -118,9 +123,9 @@ func few[T any](info backend.Info, x *linalg.Array[T], rows, cols int) bool {
 	return xr*xc <= most[2]
 }
 
-func enqueueFew[S, T float32 | float64, I int32 | int64, R single | double, F accumulator, P one | pair | two](
-	j Sum[S], r R, f F, p P,
-) error {
+func enqueueFew[S, T float32 | float64, I int32 | int64, R single | double, F accumulator, P one | pair | two,
+	A linalg.KernelArg[S],
+](j Sum[S], r R, f F, p P, shift A) error {
 	s := j.C.Session()
 	rows, cols := j.C.Dims()
 	height, width := j.X.Dims()
@@ -130,14 +135,14 @@ func enqueueFew[S, T float32 | float64, I int32 | int64, R single | double, F ac
 	case rows > 1:
 		height = 1
 	}
-	return LaunchFew[S, T, I](s, gridOf(s.Info(), rows*cols), f, p, r, j.C, j.X, j.Y, j.Shift, height, width,
+	return LaunchFew[S, T, I](s, gridOf(s.Info(), rows*cols), f, p, r, j.C, j.X, j.Y, shift, height, width,
 		cols > 1, j.Over, j.Root, maskOf[I](j.Abs))
 }
 
 // enqueueWhole is enqueue of sums over all, or over columns, by one group each.
-func enqueueWhole[S, T float32 | float64, I int32 | int64, R single | double, F accumulator, P one | pair | two](
-	j Sum[S], r R, f F, p P, l shape,
-) error {
+func enqueueWhole[S, T float32 | float64, I int32 | int64, R single | double, F accumulator, P one | pair | two,
+	A linalg.KernelArg[S],
+](j Sum[S], r R, f F, p P, l shape, shift A) error {
 	rows, _ := j.C.Dims()
 	height, width := j.X.Dims()
 	if rows > 1 {
@@ -145,7 +150,7 @@ func enqueueWhole[S, T float32 | float64, I int32 | int64, R single | double, F 
 	}
 	grid := backend.Grid2(1, min(rows, maxGroups), l.lanes, 1)
 	short := height*width <= maxShort
-	return LaunchAlong[S, T, I](j.C.Session(), grid, f, p, r, j.C, j.X, j.Y, []int64(nil), j.Shift, rows, height, width,
+	return LaunchAlong[S, T, I](j.C.Session(), grid, f, p, r, j.C, j.X, j.Y, []int64(nil), shift, rows, height, width,
 		l.turns, j.Over, j.Root, short, maskOf[I](j.Abs))
 }
 
