@@ -3,7 +3,7 @@ package host
 import "math"
 
 // RotationColumns is the columns of a matrix that [Rotate] takes.
-const RotationColumns = 16
+var RotationColumns = rotationColumns()
 
 // Rotate rotates rows of RotationColumns elements, which lie one after the other: for k = 0, 1, ...
 // with s = st[2k] and t = st[2k+1], row k, x, becomes fma(s, fma(-t, x, y), x), and row k+1, y,
@@ -23,7 +23,7 @@ func Rotate(st, rows []float64) {
 func rotateGo(st, rows []float64) {
 	for ; len(st) > 0; st, rows = st[2:], rows[RotationColumns:] {
 		s, t := st[0], st[1]
-		x, y := (*[RotationColumns]float64)(rows), (*[RotationColumns]float64)(rows[RotationColumns:])
+		x, y := rows[:RotationColumns], rows[RotationColumns:][:RotationColumns]
 		for i, u := range x {
 			v := y[i]
 			x[i] = math.FMA(s, math.FMA(-t, u, v), u)

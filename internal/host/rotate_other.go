@@ -2,4 +2,6 @@
 
 package host
 
+func rotationColumns() int { return 16 }
+
 func rotateNative(int, *float64, *float64) bool { return false }

@@ -22,9 +22,9 @@ func TestRotate(t *testing.T) {
 		want := slices.Clone(rows)
 		for k := range n {
 			for i := range RotationColumns {
-				x, y := want[16*k+i], want[16*k+16+i]
-				want[16*k+i] = math.FMA(st[2*k], math.FMA(-st[2*k+1], x, y), x)
-				want[16*k+16+i] = math.FMA(-st[2*k], math.FMA(st[2*k+1], y, x), y)
+				x, y := &want[RotationColumns*k+i], &want[RotationColumns*(k+1)+i]
+				*x, *y = math.FMA(st[2*k], math.FMA(-st[2*k+1], *x, *y), *x), math.FMA(-st[2*k],
+					math.FMA(st[2*k+1], *y, *x), *y)
 			}
 		}
 		plain := slices.Clone(rows)

@@ -185,7 +185,7 @@ func sortSingular(d []float64, m int, left, right *tiles, v SingularVectors) {
 	}
 }
 
-const tileColumns = host.RotationColumns
+var tileColumns = host.RotationColumns
 
 // tiles are the columns of a matrix by tileColumns, each tile with its rows after each other, in
 // memory to be given back.
