@@ -2,22 +2,22 @@ package host
 
 import "github.com/tandem-gpu/tandem/internal/parallel"
 
-// A product is slim up to so many rows, columns and elements between the rows of B, from so many
-// steps on, of which a near cache holds the operands of slimBlock.
+// A product is slim from slimSteps on. The near caches hold the operands of slimBlock steps; for
+// that rows of an operand are at most as far apart as slimTiles times the columns of a tile, since
+// wider tiles come back to a line less often.
 const (
-	slimSize   = 256
-	slimStride = 512
-	slimSteps  = 256
-	slimBlock  = 128
+	slimSteps = 256
+	slimBlock = 128
+	slimTiles = 44
 )
 
 // isSlim tells whether the product has few elements and long chains, as that of the transpose of a
 // tall matrix and one of its height: each core does a part of C from the first to the last step,
 // from operands that are not packed, and does not wait for the others.
 func (p *product[T]) isSlim() bool {
-	size := max(p.m, p.n)
-	return size <= slimSize && p.k >= slimSteps && 2*p.k >= 3*size && !p.transB && p.ldb <= slimStride &&
-		(!p.transA || p.lda <= slimStride) && !p.minusA && !p.upper
+	most := slimTiles * p.kern.cols
+	return p.k >= slimSteps && 2*p.k >= 3*max(p.m, p.n) && p.ldb <= most && (!p.transA || p.lda <= most) &&
+		!p.transB && !p.minusA && !p.upper
 }
 
 // slim computes the product.
