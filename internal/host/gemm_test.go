@@ -365,6 +365,11 @@ func gemmSlim[T element.Element](t *testing.T) {
 	for _, in := range inputs[T]() {
 		checkGemm(t, in, 3, 5, slimSteps+slimBlock, 1, 1, 0)
 	}
+	defer func(n int) { slimTiles = n }(slimTiles)
+	slimTiles = directPanelsB + 1 // columns of A are far apart
+	cols := kernels[T]()[0].cols
+	checkGemm(t, in, slimTiles*cols, directPanelsB*cols+1, slimSteps+1, 1, 1, 0)
+	checkGemm(t, in, slimTiles*cols, directPanelsB*cols+1, slimSteps+1, 1, -2, 3)
 }
 
 func TestGemmChecksItsArguments(t *testing.T) {

@@ -2,23 +2,27 @@ package host
 
 import "github.com/tandem-gpu/tandem/internal/parallel"
 
-// A product is slim from slimSteps on. The near caches hold the operands of slimBlock steps; for
-// that rows of an operand are at most as far apart as slimTiles times the columns of a tile, since
-// wider tiles come back to a line less often.
+// A product is slim from slimSteps on, of which the near caches hold the operands of slimBlock.
 const (
 	slimSteps = 256
 	slimBlock = 128
-	slimTiles = 44
 )
+
+// slimTiles times the columns of a tile is how far apart rows in memory may be of which a part is
+// read again and again: wider tiles come back to a line less often. Tests make it small.
+var slimTiles = 44
 
 // isSlim tells whether the product has few elements and long chains, as that of the transpose of a
 // tall matrix and one of its height: each core does a part of C from the first to the last step,
 // from operands that are not packed, and does not wait for the others.
 func (p *product[T]) isSlim() bool {
-	most := slimTiles * p.kern.cols
-	return p.k >= slimSteps && 2*p.k >= 3*max(p.m, p.n) && p.ldb <= most && (!p.transA || p.lda <= most) &&
-		!p.transB && !p.minusA && !p.upper
+	return p.k >= slimSteps && 2*p.k >= 3*max(p.m, p.n) && p.ldb <= slimTiles*p.kern.cols && !p.transB &&
+		!p.minusA && !p.upper && (!p.isApart() || p.n > directPanelsB*p.kern.cols)
 }
+
+// isApart tells whether the columns of A, which are rows in memory, are too far apart to be read
+// more than once: slim products pack them, a tile at a time.
+func (p *product[T]) isApart() bool { return p.transA && p.lda > slimTiles*p.kern.cols }
 
 // slim computes the product.
 func (p *product[T]) slim() {
@@ -58,17 +62,28 @@ func (p *product[T]) slimParts() (down, across int) {
 // rows.
 func (p *product[T]) slimPart(t task, chains []T, ld int) {
 	kern := p.kern
-	aRow, aStep := p.lda, 1
-	if p.transA {
-		aRow, aStep = 1, p.lda
+	var tile []T
+	if p.isApart() {
+		s, memory := Take[T](kern.rows * slimBlock)
+		defer s.Give()
+		tile = memory
 	}
 	for k := 0; k < p.k; k += slimBlock {
-		a, b, steps := p.aFrom(t.i, k), p.bFrom(k, t.j), min(slimBlock, p.k-k)
-		for j := 0; j < t.cols; j += kern.cols {
-			for i := 0; i < t.rows; i += kern.rows {
+		b, steps := p.bFrom(k, t.j), min(slimBlock, p.k-k)
+		for i := 0; i < t.rows; i += kern.rows {
+			h := min(kern.rows, t.rows-i)
+			a, aRow, aStep := p.aFrom(t.i+i, k), p.lda, 1
+			switch {
+			case tile != nil:
+				packRows(kern.rows, h, steps, a, p.lda, tile, 0)
+				a, aRow, aStep = tile, 1, kern.rows
+			case p.transA:
+				aRow, aStep = 1, p.lda
+			}
+			for j := 0; j < t.cols; j += kern.cols {
 				at := &chains[(t.i+i)*ld+t.j+j]
-				kern.run(min(kern.rows, t.rows-i), min(kern.cols, t.cols-j), steps, &a[i*aRow], aRow, aStep, &b[j],
-					p.ldb, at, ld, k == 0 && !p.fromC, at)
+				kern.run(h, min(kern.cols, t.cols-j), steps, &a[0], aRow, aStep, &b[j], p.ldb, at, ld,
+					k == 0 && !p.fromC, at)
 			}
 		}
 	}
