@@ -64,7 +64,7 @@ func (l *Lowerer) directives(pkg *Package) {
 					f.Problem(c.Pos(), "there is no //%s; write %s, %s or %s", m[2], kernelDirective, mapDirective,
 						groupDirective)
 				case m[1] == "" && !docs[group]:
-					f.Problem(c.Pos(), "//%s marks no function; write it above one, without an empty line between", m[2])
+					f.Problem(c.Pos(), "//%s marks no function; write it above one, with no empty line between", m[2])
 				}
 			}
 		}
