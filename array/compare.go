@@ -105,8 +105,8 @@ func where[T Element](x bool, y, z T) T {
 	return z
 }
 
-// AllClose is whether |a-b| <= atol + rtol*|b| holds for all elements, or they are equal, as
-// infinities may be: NaN is close to nothing. Each step is rounded once. It waits for the result.
+// AllClose is whether all elements are equal, or b's is finite and |a-b| <= atol + rtol*|b|: an
+// infinite b is close to itself alone, NaN to nothing. Each step is rounded once. AllClose waits.
 func AllClose[T Float, B Arg[T]](a *Array[T], b B, rtol, atol T) (all bool, err error) {
 	s, rows, cols, err := dims("AllClose", "a", a)
 	if err != nil {

@@ -65,8 +65,8 @@ func checkInput[T any, A Arg[T]](op, name string, c *Array[T], x A) error {
 
 // LogSumExp makes c m + log(Sum(exp(a - m))), where m is the Max, or 0 where that is not finite:
 // over all of a where c is 1x1, over the rows where it is 1xN, over the columns where it is Mx1. So
-// it is +Inf where an element is, and -Inf where all are. Each step is rounded. c shares no
-// elements with a.
+// it is +Inf where an element is, and -Inf where all are; where there are none it is ErrShape. Each
+// step is rounded. c shares no elements with a.
 func LogSumExp[T Float](c, a *Array[T]) error {
 	if err := checkSome("LogSumExp", c, a); err != nil {
 		return err

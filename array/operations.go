@@ -10,8 +10,8 @@ import (
 // operations are the functions of one or two matrices of one type, as rows: what takes a row of
 // package kernels' table takes them.
 var operations = []*kernels.Elementwise{
-	operation("mul", "A*B, element by element", 2, mulKernels),
-	operation("div", "A/B, element by element", 2, divKernels),
+	operation("mul", "A*B", 2, mulKernels),
+	operation("div", "A/B", 2, divKernels),
 	operation("minimum", "min(A, B)", 2, minimumKernels),
 	operation("maximum", "max(A, B)", 2, maximumKernels),
 	operation("pow", "A^B", 2, powKernels),

@@ -16,6 +16,7 @@ const (
 // its elements: fmt.Println(m), or "%.3f". Columns are as wide as they need. Of a matrix of more
 // than 1000 elements it prints the shape and type, and below them the first and last three rows and
 // columns, with dots between. Of one without elements, and for %s, it prints the shape and type.
+// Numbers of 16 bits are printed as the float32 that they are.
 func (m Matrix[T]) Format(f fmt.State, verb rune) {
 	if verb == 's' || m.Rows == 0 || m.Cols == 0 || m.check("matrix") != nil {
 		io.WriteString(f, m.String())
@@ -71,6 +72,14 @@ func excerpt[T any](rows, cols int, read func(to Matrix[T], i, j int) error) (Ma
 	return m, nil
 }
 
+// number is what is printed of v: the value of a number of 16 bits, whose own type has its bits.
+func number(v any) any {
+	if h, ok := v.(interface{ Float32() float32 }); ok {
+		return h.Float32()
+	}
+	return v
+}
+
 // ends is how many of n rows or columns are printed at each end of a matrix of some elements.
 func ends(n, elements int) (first, last int) {
 	if elements <= maxFormatted || n <= 2*margin {
@@ -88,7 +97,7 @@ func write[T any](f fmt.State, verb rune, m Matrix[T], rows, cols int) {
 	lines := make([][]string, m.Rows)
 	for i := range lines {
 		for _, v := range m.Row(i) {
-			lines[i] = append(lines[i], fmt.Sprintf(cell, v))
+			lines[i] = append(lines[i], fmt.Sprintf(cell, number(v)))
 		}
 		if m.Cols < cols {
 			lines[i] = slices.Insert(lines[i], margin, "...")

@@ -24,6 +24,8 @@ func TestFormat(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
 		{fmt.Sprint(linalg.NewMatrix(1, 2, []float32{0.1, 2})), "[0.1  2]"},
 		{fmt.Sprint(linalg.NewMatrix(3, 1, []int32{1, -20, 3})), "⎡  1⎤\n⎢-20⎥\n⎣  3⎦"},
+		{fmt.Sprint(linalg.NewMatrix(1, 2, []linalg.Float16{0x3c00, 0xc100})), "[1  -2.5]"},
+		{fmt.Sprintf("%.1f", linalg.NewMatrix(1, 1, []linalg.BFloat16{0x3f80})), "[1.0]"},
 		{fmt.Sprint(linalg.NewMatrix(2, 3, data).Slice(0, 2, 1, 2)), "⎡-2.5⎤\n⎣   3⎦"},
 		{fmt.Sprintf("%s", m), m.String()},
 		{fmt.Sprint(linalg.NewMatrix[float32](0, 4, nil)), linalg.NewMatrix[float32](0, 4, nil).String()},

@@ -531,6 +531,42 @@ func TestErrors(t *testing.T) {
 	})
 }
 
+// A matrix without columns has no data, whatever its stride is: as a part of another.
+func TestNoColumns(t *testing.T) {
+	s, err := linalg.Open("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	m := linalg.NewMatrix[float64](5, 7, nil).Slice(0, 5, 3, 3)
+	half := linalg.NewMatrix[linalg.Float16](5, 7, nil).Slice(0, 5, 3, 3)
+	diagonal := linalg.NewMatrix[float64](5, 5, nil)
+	for i := range 5 {
+		diagonal.Set(i, i, 2)
+	}
+	ctx := context.Background()
+	lu, err := linalg.FactorLUContext(ctx, s, diagonal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, f := range map[string]func() (linalg.Matrix[float64], error){
+		"Row":    func() (linalg.Matrix[float64], error) { return linalg.NewMatrix(5, 0, m.Row(4)), nil },
+		"Packed": func() (linalg.Matrix[float64], error) { return m.Packed(), nil },
+		"Add":    func() (linalg.Matrix[float64], error) { return linalg.AddContext(ctx, s, m, m) },
+		"Scale":  func() (linalg.Matrix[float64], error) { return linalg.ScaleContext(ctx, s, 2, m) },
+		"MatMul": func() (linalg.Matrix[float64], error) { return linalg.MatMulContext(ctx, s, diagonal, m) },
+		"Solve":  func() (linalg.Matrix[float64], error) { return lu.Solve(m) },
+		"Mixed": func() (linalg.Matrix[float64], error) {
+			_, err := linalg.MatMulMixedContext[linalg.BFloat16](ctx, s, linalg.NewMatrix[float32](3, 5, nil), half)
+			return m, err
+		},
+	} {
+		if c, err := f(); err != nil || c.Rows != 5 || c.Cols != 0 {
+			t.Errorf("%s: %s, %v", name, c.String(), err)
+		}
+	}
+}
+
 func TestClosedSession(t *testing.T) {
 	eachBackend(t, func(t *testing.T, shared *linalg.Session) {
 		s, err := linalg.Open(shared.Info().Driver)

@@ -76,6 +76,9 @@ func (m Matrix[T]) Row(i int) []T {
 	if uint(i) >= uint(m.Rows) {
 		panic(fmt.Errorf("%w: row %d of a %dx%d matrix", ErrShape, i, m.Rows, m.Cols))
 	}
+	if m.Cols == 0 { // whatever the stride, there need not be data
+		return nil
+	}
 	return m.Data[i*m.Stride : i*m.Stride+m.Cols : i*m.Stride+m.Cols]
 }
 

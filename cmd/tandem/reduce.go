@@ -27,10 +27,11 @@ func newReduction(a *app, op *array.Reduction) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   op.Name + " A.npy -o B.npy --over all|rows|columns",
 		Short: "Compute " + op.Formula,
-		Long: "Computes " + op.Formula + ". Of M x N elements the result is 1 x 1 over all, 1 x N over\n" +
-			"the rows, M x 1 over the columns. " + result + " A file of one dimension is a\n" +
-			"row. Sums are exact, and rounded once, so that they do not depend on the order; int32\n" +
-			"wraps. NaN is the smallest and the largest element.",
+		Long: "Computes " + op.Formula + ".\n" +
+			"Of M x N elements the result is 1 x 1 over all, 1 x N over the rows, M x 1 over the\n" +
+			"columns. " + result + "\n" +
+			"A file of one dimension is a row. Sums are exact, and rounded once, so that they do\n" +
+			"not depend on the order; int32 wraps. NaN is the smallest and the largest element.",
 		Example:           "  tandem " + op.Name + " a.npy -o b.npy --over rows",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: files(1, "npy"),

@@ -21,7 +21,7 @@ const across, down = 32, 8
 //tandem:kernel float32 float64
 //tandem:group 32 8
 func wave[T gpu.Float](it gpu.Item, next, now, before gpu.Matrix[T], c2 T) {
-	t := gpu.Local[[down+2][across+2]T](it)
+	t := gpu.Local[[down + 2][across + 2]T](it)
 	top, left := it.Group(1)*down-1, it.Group(0)*across-1
 	for y := it.Local(1); y < down+2; y += down {
 		for x := it.Local(0); x < across+2; x += across {

@@ -9,6 +9,9 @@ type half interface {
 
 // Widen makes dst the numbers of src, of rows by cols.
 func Widen[H half](rows, cols int, src []H, lds int, dst []float32, ldd int) {
+	if cols == 0 { // src and dst may have nothing between their rows, either
+		return
+	}
 	bands[float32](rows, cols, 1, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			widenRow(src[i*lds:][:cols], dst[i*ldd:][:cols])
@@ -32,6 +35,9 @@ func widenRow[H half](src []H, dst []float32) {
 
 // Narrow makes dst the numbers of src, of rows by cols, rounded to 16 bits.
 func Narrow[H half](rows, cols int, src []float32, lds int, dst []H, ldd int) {
+	if cols == 0 { // src and dst may have nothing between their rows, either
+		return
+	}
 	bands[float32](rows, cols, 1, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			narrowRow(src[i*lds:][:cols], dst[i*ldd:][:cols])

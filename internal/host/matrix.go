@@ -33,6 +33,9 @@ func bands[T element.Element](rows, cols, unit int, f func(lo, hi int)) {
 func CopyMatrix[T element.Element](rows, cols int, src []T, lds int, dst []T, ldd int) {
 	check("src", rows, cols, lds, len(src))
 	check("dst", rows, cols, ldd, len(dst))
+	if cols == 0 { // src and dst may have nothing between their rows, either
+		return
+	}
 	if isSmall[T](rows, cols) { // no closure, which is an allocation
 		copyRows(rows, cols, src, lds, dst, ldd)
 		return

@@ -73,6 +73,7 @@ func (l *Lowerer) run(pkg *Package, e use) (err error) {
 				l.kernel, v, debug.Stack())
 		}
 	}()
+	l.directives(pkg)
 	kernels := l.kernels(pkg)
 	for _, k := range kernels {
 		l.instantiate(pkg, k)
@@ -82,8 +83,8 @@ func (l *Lowerer) run(pkg *Package, e use) (err error) {
 		return nil
 	case len(kernels) == 0:
 		return fmt.Errorf("%s has no kernels: mark a function whose first parameter is a gpu.Item "+
-			"with a line %s above it",
-			pkg.ImportPath, kernelDirective)
+			"with a line %s above it, or one of numbers with %s",
+			pkg.ImportPath, kernelDirective, mapDirective)
 	}
 	return e(l, pkg, kernels)
 }

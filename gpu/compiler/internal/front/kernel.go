@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,6 +36,40 @@ const (
 	kernelDirective = "//tandem:kernel"
 	groupDirective  = "//tandem:group"
 )
+
+// directiveRE is what is a directive, or looks like one: with a blank it is an ordinary comment.
+var directiveRE = regexp.MustCompile(`^//([ \t]*)(tandem:[A-Za-z]+)(?:[ \t]|$)`)
+
+// directives refuses those that mark nothing, which would go unseen.
+func (l *Lowerer) directives(pkg *Package) {
+	f := &frame{Lowerer: l, pkg: pkg}
+	for _, file := range pkg.Files {
+		docs := map[*ast.CommentGroup]bool{}
+		for _, d := range file.Decls {
+			if d, ok := d.(*ast.FuncDecl); ok {
+				docs[d.Doc] = true
+			}
+		}
+		for _, group := range file.Comments {
+			for _, c := range group.List {
+				m := directiveRE.FindStringSubmatch(c.Text)
+				if m == nil {
+					continue
+				}
+				known := slices.Contains([]string{kernelDirective, mapDirective, groupDirective}, "//"+m[2])
+				switch {
+				case m[1] != "" && known && docs[group]:
+					f.Problem(c.Pos(), "a directive has no blank behind the slashes; write //%s", m[2])
+				case m[1] == "" && !known:
+					f.Problem(c.Pos(), "there is no //%s; write %s, %s or %s", m[2], kernelDirective, mapDirective,
+						groupDirective)
+				case m[1] == "" && !docs[group]:
+					f.Problem(c.Pos(), "//%s marks no function; write it above one, with no empty line between", m[2])
+				}
+			}
+		}
+	}
+}
 
 // kernels finds the functions that are marked as kernels.
 func (l *Lowerer) kernels(pkg *Package) (found []*KernelDecl) {
@@ -191,8 +226,22 @@ func (l *Lowerer) instantiate(pkg *Package, k *KernelDecl) {
 	}
 }
 
+// mapParams refuses what is no element of a map, which its syntax does not tell.
+func (f *frame) mapParams(k *KernelDecl) {
+	params := k.Fn.Type().(*types.Signature).Params()
+	for i := 1; i < params.Len(); i++ {
+		t := f.close(params.At(i).Type())
+		if _, ok := t.Underlying().(*types.Basic); !ok && !ir.IsGPU(t, "Matrix") {
+			f.refuse(k.Mapped.Name.Pos(), notElements)
+		}
+	}
+}
+
 // kernelParams declares the parameters of a kernel after its item.
 func (f *frame) kernelParams(k *KernelDecl, n *ir.Kernel) {
+	if k.Mapped != nil {
+		f.mapParams(k)
+	}
 	for i, name := range paramNames(nil, k.Decl.Type) {
 		o := f.pkg.Info.Defs[name]
 		if i == 0 {

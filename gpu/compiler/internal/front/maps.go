@@ -29,11 +29,12 @@ func mapped(d ast.Decl) (fn *ast.FuncDecl, list []string, ok bool) {
 		return nil, nil, false
 	}
 	for _, c := range fn.Doc.List {
-		if rest, marked := strings.CutPrefix(c.Text, mapDirective); marked && (rest == "" || rest[0] == ' ') {
-			return fn, append(list, strings.Fields(rest)...), true
+		if rest, marked := strings.CutPrefix(c.Text, mapDirective); marked && (rest == "" ||
+			rest[0] == ' ' || rest[0] == '\t') {
+			ok, list = true, append(list, strings.Fields(rest)...)
 		}
 	}
-	return fn, nil, false
+	return fn, list, ok
 }
 
 // mapKernels is a file with the kernels of the maps in f, nil where it has none.
@@ -83,6 +84,8 @@ func importName(s *ast.ImportSpec) string {
 	return path.Base(p)
 }
 
+const notElements = "a map is of numbers and bools; write a kernel for others, with " + kernelDirective
+
 // mapProblem is why fn is no map, "" if it may be one.
 func mapProblem(fn *ast.FuncDecl) string {
 	inputs, results := fn.Type.Params, fn.Type.Results
@@ -96,7 +99,7 @@ func mapProblem(fn *ast.FuncDecl) string {
 			kernelDirective)
 	case slices.ContainsFunc(inputs.List, func(p *ast.Field) bool { return !scalarSyntax(p.Type) }),
 		!scalarSyntax(results.List[0].Type):
-		return "a map is of numbers and bools; write a kernel for others, with " + kernelDirective
+		return notElements
 	case fn.Name.Name == "_" || fn.Name.Name == "main" || fn.Name.Name == "init":
 		return "a map needs a name that can be called; choose another"
 	}

@@ -256,3 +256,21 @@ func memoryDecides(it gpu.Item, x []float32, off []int) {
 		it.Barrier() // want "which memory .* may not: gpu.Uniform"
 	}
 }
+
+//tandem:kernal // want "there is no //tandem:kernal"
+func misspelt(it gpu.Item, x []float32) {}
+
+// tandem:kernel float32 // want "has no blank behind the slashes"
+func spaced(it gpu.Item, x []float32) {}
+
+//tandem:kernel // want "marks no function"
+
+func apart(it gpu.Item, x []float32) {}
+
+type duo struct{ x, y float32 }
+
+//tandem:map
+func ofStructs(p duo) float32 { return p.x } // want "of numbers and bools"
+
+//tandem:map
+func ofItem(it gpu.Item, x float32) float32 { return x } // want "of numbers and bools"
