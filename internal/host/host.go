@@ -32,7 +32,7 @@ import (
 
 // FMA is a*b + c, rounded once, to nearest with ties to even. An int32 wraps modulo 2^32.
 func FMA[T element.Element](a, b, c T) T {
-	if isFloat64[T]() { // before all, as it is in many inner loops
+	if isFloat64[T]() {
 		return T(math.FMA(float64(a), float64(b), float64(c)))
 	}
 	if a, ok := any(a).(float32); ok {

@@ -24,7 +24,8 @@ func (s Solver[T]) QR(m, n int, a []T, lda int, tau []T) error {
 		if n == j+w {
 			break
 		}
-		r := s.newReflector(rows, n-j-w, w, reflectors[T]{a: a, lda: lda, tau: tau}, j)
+		r := reflector[T]{Solver: s}
+		r.take(rows, n-j-w, w, &reflectors[T]{a: a, lda: lda, tau: tau}, j)
 		err := r.apply(true, n-j-w, at[w:], lda)
 		if r.give(); err != nil {
 			return err
@@ -263,15 +264,13 @@ func (s Solver[T]) isFew(m, n, w int) bool {
 	return once && err == nil // an error comes again with a product
 }
 
-// newReflector takes V from below the diagonal of a, of m by w, in column j of all: t[j,j] = tau[j],
+// take takes V from below the diagonal of a, of m by w, in column j of all: t[j,j] = tau[j],
 // and t[i,j] is the chain of fma(t[i,k], g[k,j], .) for k = i ... j-1 from +0 times -tau[j], for G =
 // VᵀV as cross gives it. It is for matrices of n columns.
-func (s Solver[T]) newReflector(m, n, w int, h reflectors[T], j int) reflector[T] {
+func (r *reflector[T]) take(m, n, w int, h *reflectors[T], j int) {
 	memory, x := host.Take[T](2*m*w + w*w + w*max(2*n, w))
-	r := reflector[T]{
-		Solver: s, m: m, w: w, few: s.isFew(m, n, w),
-		v: x[:m*w], vt: x[m*w : 2*m*w], tt: x[2*m*w:][:w*w], side: x[2*m*w+w*w:], memory: memory,
-	}
+	r.m, r.w, r.few, r.memory = m, w, r.isFew(m, n, w), memory
+	r.v, r.vt, r.tt, r.side = x[:m*w], x[m*w:2*m*w], x[2*m*w:][:w*w], x[2*m*w+w*w:]
 	at := h.a[j*(h.lda+1):]
 	if h.rows {
 		host.Transpose(w, m, at, h.lda, r.v, w)
@@ -290,7 +289,6 @@ func (s Solver[T]) newReflector(m, n, w int, h reflectors[T], j int) reflector[T
 		host.Transpose(m, w, r.v, w, r.vt, m)
 	}
 	r.setT(h.tau[j:])
-	return r
 }
 
 // stripG is the rows of a strip of G, which is computed to the diagonal of its last row.
@@ -407,17 +405,22 @@ func (r *reflector[T]) subtract(trans bool, n int, x, c []T, ldc int) error {
 // ApplyQ makes C, of m by n, Q*C or with trans Qᵀ*C, for the k reflectors that [Solver.QR] left in
 // the columns of A and in tau.
 func (s Solver[T]) ApplyQ(trans bool, m, n, k int, a []T, lda int, tau, c []T, ldc int) error {
-	return s.applyAll(trans, m, n, k, reflectors[T]{a: a, lda: lda, tau: tau}, c, ldc)
+	return s.applyAll(trans, m, n, k, &reflectors[T]{a: a, lda: lda, tau: tau}, c, ldc)
 }
 
-func (s Solver[T]) applyAll(trans bool, m, n, k int, h reflectors[T], c []T, ldc int) error {
+func (s Solver[T]) applyAll(trans bool, m, n, k int, h *reflectors[T], c []T, ldc int) error {
+	if m == 1 && k == 1 {
+		reflectOne(h.tau[0], c[:n])
+		return nil
+	}
 	last := (k - 1) / qrPanel * qrPanel
 	for i := 0; i < k; i += qrPanel {
 		j := i
 		if !trans {
 			j = last - i
 		}
-		r := s.newReflector(m-j, n, min(qrPanel, k-j), h, j)
+		r := reflector[T]{Solver: s}
+		r.take(m-j, n, min(qrPanel, k-j), h, j)
 		err := r.apply(trans, n, c[j*ldc:], ldc)
 		if r.give(); err != nil {
 			return err
@@ -426,13 +429,26 @@ func (s Solver[T]) applyAll(trans bool, m, n, k int, h reflectors[T], c []T, ldc
 	return nil
 }
 
+// reflectOne is what a reflector of one row makes of a row.
+func reflectOne[T host.Float](tau T, c []T) {
+	for i, v := range c {
+		c[i] = host.FMA(-1, host.FMA(tau, v, 0), v)
+	}
+}
+
 // FormQ makes A, of m by n with m >= n, whose first k columns and tau [Solver.QR] left, the first n
 // columns of Q: the product of Q and those of I.
 func (s Solver[T]) FormQ(m, n, k int, a []T, lda int, tau []T) error {
+	if m == 1 && k == 1 {
+		a[0] = 1
+		reflectOne(tau[0], a[:1])
+		return nil
+	}
 	unitColumns(m, k, n, a, lda)
 	for j := (k - 1) / qrPanel * qrPanel; j >= 0 && k > 0; j -= qrPanel {
 		w, at := min(qrPanel, k-j), a[j*(lda+1):]
-		r := s.newReflector(m-j, n-j, w, reflectors[T]{a: a, lda: lda, tau: tau}, j)
+		r := reflector[T]{Solver: s}
+		r.take(m-j, n-j, w, &reflectors[T]{a: a, lda: lda, tau: tau}, j)
 		unitColumns(m, j, j+w, a, lda)
 		var err error
 		if n > j+w {
@@ -450,10 +466,11 @@ func (s Solver[T]) FormQ(m, n, k int, a []T, lda int, tau []T) error {
 // FormRows makes A, of m by n with m <= n, whose first k rows and tau [Solver.LQ] left, the first m
 // rows of Q: the transpose of what [Solver.FormQ] makes.
 func (s Solver[T]) FormRows(m, n, k int, a []T, lda int, tau []T) error {
-	if m > k || m > qrPanel || !s.isFew(n, m, k) {
+	if n == 1 || m > k || m > qrPanel || !s.isFew(n, m, k) {
 		return transposed(m, n, a, lda, func(at []T, ld int) error { return s.FormQ(n, m, k, at, ld, tau[:k]) })
 	}
-	r := s.newReflector(n, m, m, reflectors[T]{a: a, lda: lda, rows: true, tau: tau}, 0)
+	r := reflector[T]{Solver: s}
+	r.take(n, m, m, &reflectors[T]{a: a, lda: lda, rows: true, tau: tau}, 0)
 	defer r.give()
 	y := r.side[:m*m] // as subtract has it, transposed
 	host.Tiles(m, m, m, r.v, m, 1, r.tt, m, y, m, true)
@@ -467,15 +484,15 @@ func (s Solver[T]) FormRows(m, n, k int, a []T, lda int, tau []T) error {
 // MultiplyQ makes C, of m by n, op(Q)*C as [Solver.ApplyQ] does, or without left C*op(Q), which is
 // the transpose of op(Q)ᵀ*Cᵀ.
 func (s Solver[T]) MultiplyQ(left, trans bool, m, n, k int, a []T, lda int, tau, c []T, ldc int) error {
-	return s.multiplyAll(left, trans, m, n, k, reflectors[T]{a: a, lda: lda, tau: tau}, c, ldc)
+	return s.multiplyAll(left, trans, m, n, k, &reflectors[T]{a: a, lda: lda, tau: tau}, c, ldc)
 }
 
 // MultiplyRows is [Solver.MultiplyQ] for Q as [Solver.LQ] left it in the first k rows of A.
 func (s Solver[T]) MultiplyRows(left, trans bool, m, n, k int, a []T, lda int, tau, c []T, ldc int) error {
-	return s.multiplyAll(left, !trans, m, n, k, reflectors[T]{a: a, lda: lda, rows: true, tau: tau}, c, ldc)
+	return s.multiplyAll(left, !trans, m, n, k, &reflectors[T]{a: a, lda: lda, rows: true, tau: tau}, c, ldc)
 }
 
-func (s Solver[T]) multiplyAll(left, trans bool, m, n, k int, h reflectors[T], c []T, ldc int) error {
+func (s Solver[T]) multiplyAll(left, trans bool, m, n, k int, h *reflectors[T], c []T, ldc int) error {
 	if left {
 		return s.applyAll(trans, m, n, k, h, c, ldc)
 	}
