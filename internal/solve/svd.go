@@ -125,8 +125,8 @@ func svd(s Solver[float64], m, n int, a []float64, lda int, sv []float64, v Sing
 	}
 	if v.Rows > 0 { // Vᵀ
 		unitColumns(n, 0, n, v.VT, v.LdVT)
-		if n > 1 {
-			if err := s.ApplyQ(false, n-1, n, n-1, b.p[n:], n, b.tauP, v.VT[v.LdVT:], v.LdVT); err != nil {
+		if n > 2 { // the last reflector, of one row, changes nothing
+			if err := s.ApplyQ(false, n-1, n, n-2, b.p[n:], n, b.tauP, v.VT[v.LdVT:], v.LdVT); err != nil {
 				return false, err
 			}
 		}
