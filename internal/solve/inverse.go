@@ -62,7 +62,7 @@ func (s Solver[T]) InvertTriangle(upper, unit bool, n int, a []T, lda int) error
 	memory, x := identity[T](n)
 	defer memory.Give()
 	t := Triangle[T]{N: n, Data: a, Stride: lda, Upper: upper, Unit: unit}
-	if err := s.Solve(t, true, 1, n, n, x, n); err != nil {
+	if err := s.apply(true, &t, true, 1, n, n, x, n); err != nil {
 		return err
 	}
 	copyTriangle(!upper, unit, n, x, n, a, lda)

@@ -16,6 +16,10 @@ const (
 // it. There are min(m, n) of them, and Q is their product. docs/contract.md has the definition.
 // With NaN or infinities all that they reach is NaN.
 func (s Solver[T]) QR(m, n int, a []T, lda int, tau []T) error {
+	if m == 1 && n == 1 {
+		tau[0] = 0
+		return nil
+	}
 	exp, _ := rescale(m, n, a, lda)
 	k := min(m, n)
 	for j := 0; j < k; j += qrPanel {
@@ -42,7 +46,7 @@ func (s Solver[T]) QR(m, n int, a []T, lda int, tau []T) error {
 // LQ factors A = L*Q for A of m by n: it is the transpose of [Solver.QR] of Aᵀ.
 func (s Solver[T]) LQ(m, n int, a []T, lda int, tau []T) error {
 	// One panel is worked on as it lies in memory, with a margin for a sum in another order.
-	if m <= min(n, qrPanel) && isPlain(2, m, n, a, lda) {
+	if n > 1 && m <= min(n, qrPanel) && isPlain(2, m, n, a, lda) {
 		lqRows(m, n, a, lda, tau)
 		return nil
 	}
