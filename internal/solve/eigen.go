@@ -25,10 +25,10 @@ func EigSym(
 		}
 		return true, nil
 	}
-	memory, x := host.Take[float64](n * (n + 2))
+	memory, x := host.Take[float64](n*(n+2) + tridiagonalMemory(n))
 	defer memory.Give()
-	q, e, tau := x[:n*n], x[n*n:][:n], x[n*(n+1):]
-	clear(x[n*n:])
+	q, e, tau := x[:n*n], x[n*n:][:n], x[n*(n+1):][:n]
+	clear(x[n*n:][:2*n])
 	exp, finite := 0, true
 	if n <= 2 { // it is tridiagonal
 		w[0] = a[0]
@@ -42,7 +42,7 @@ func EigSym(
 	} else {
 		host.Mirror(lower, n, a, lda, q, n)
 		exp, finite = rescale(n, n, q, n)
-		if err := tridiagonal(s, n, q, n, w, e, tau); err != nil {
+		if err := tridiagonal(s, n, q, n, w, e, tau, x[n*(n+2):]); err != nil {
 			return false, err
 		}
 	}
@@ -50,7 +50,7 @@ func EigSym(
 	switch {
 	case !finite:
 	case !vectors:
-		ok = ql(w, e, nil)
+		ok = ql(w, e, nil, nil)
 	default:
 		var z rows
 		if z, ok, err = divide(s, w, e); ok {
@@ -105,11 +105,8 @@ func rescaleVectors(x, y []float64) (exp int) {
 // tridiagonal makes the symmetric A, of n by n, QᵀAQ = tridiagonal (d, e) by Householder's method,
 // with updates put off for the columns of a panel. The vectors of Q's reflectors are left below the
 // first diagonal under the main one, as [Solver.QR] leaves them for rows 1 to n-1; what is above
-// them in A is undefined.
-func tridiagonal(s Solver[float64], n int, a []float64, lda int, d, e, tau []float64) error {
-	w := min(qrPanel, n-1)
-	memory, x := host.Take[float64](3*w*n + 2*w)
-	defer memory.Give()
+// them in A is undefined. x is working memory.
+func tridiagonal(s Solver[float64], n int, a []float64, lda int, d, e, tau, x []float64) error {
 	for k := 0; k < n-1; k += qrPanel {
 		p := newTridiagonalPanel(min(qrPanel, n-1-k), n-k, a[k*(lda+1):], lda, x)
 		for j := range p.w {
@@ -122,6 +119,9 @@ func tridiagonal(s Solver[float64], n int, a []float64, lda int, d, e, tau []flo
 	d[n-1] = a[(n-1)*(lda+1)]
 	return nil
 }
+
+// tridiagonalMemory is the elements of working memory for n rows.
+func tridiagonalMemory(n int) int { return min(qrPanel, n) * (3*n + 2) }
 
 // A tridiagonalPanel is w columns of the trailing matrix of m rows. Rows 2i and 2i+1 of vw are v
 // and w of reflector i, which make the matrix A - v*wᵀ - w*vᵀ.
@@ -236,8 +236,8 @@ func (r rows) give() { r.Give() }
 func divide(s Solver[float64], d, e []float64) (zt rows, ok bool, err error) {
 	n := len(d)
 	if n <= leafRows {
-		zt = takeRows(n * n)
-		return zt, ql(d, e, zt.data), nil
+		zt = takeRows(n*n + qlMemory(n))
+		return zt, ql(d, e, zt.data, zt.data[n*n:]), nil
 	}
 	h := n / 2
 	rho := e[h-1]

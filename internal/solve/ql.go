@@ -14,16 +14,14 @@ const qlSteps = 30
 
 // ql is the implicit QL method for the symmetric tridiagonal (d, e): d becomes the eigenvalues in
 // ascending order, and zt, if it is not nil, has the eigenvectors of at most leafRows rows in its
-// rows. e is overwritten, and has as many elements as d, of which the last is not read.
-func ql(d, e, zt []float64) (ok bool) {
+// rows. e is overwritten, and has as many elements as d, of which the last is not read. x is working
+// memory for eigenvectors.
+func ql(d, e, zt, x []float64) (ok bool) {
 	n := len(d)
 	var z *tiles // the last vector first, as rotations begin there
 	var st []float64
 	if zt != nil {
-		size := (n + tileColumns - 1) / tileColumns * tileColumns * n
-		memory, x := host.Take[float64](size + 2*n)
-		defer memory.Give()
-		z, st = &tiles{rows: n, cols: n, data: x[:size]}, x[size:]
+		z, st = &tiles{rows: n, cols: n, data: x[2*n : qlMemory(n)]}, x[:2*n]
 		clear(z.data)
 		for i := range n {
 			z.tile(i / tileColumns)[(n-1-i)*tileColumns+i%tileColumns] = 1
@@ -78,6 +76,9 @@ func ql(d, e, zt []float64) (ok bool) {
 	}
 	return true
 }
+
+// qlMemory is the elements of working memory for n rows.
+func qlMemory(n int) int { return (2 + (n+tileColumns-1)/tileColumns*tileColumns) * n }
 
 // isSplit tells whether v, between x and y on the diagonal, is next to nothing.
 func isSplit(v, x, y float64) bool {

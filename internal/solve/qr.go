@@ -413,8 +413,8 @@ func (s Solver[T]) ApplyQ(trans bool, m, n, k int, a []T, lda int, tau, c []T, l
 }
 
 func (s Solver[T]) applyAll(trans bool, m, n, k int, h *reflectors[T], c []T, ldc int) error {
-	if m == 1 && k == 1 {
-		reflectOne(h.tau[0], c[:n])
+	if k == 1 && m <= pieceRows {
+		h.reflectOne(m, n, c, ldc)
 		return nil
 	}
 	last := (k - 1) / qrPanel * qrPanel
@@ -433,22 +433,42 @@ func (s Solver[T]) applyAll(trans bool, m, n, k int, h *reflectors[T], c []T, ld
 	return nil
 }
 
-// reflectOne is what a reflector of one row makes of a row.
-func reflectOne[T host.Float](tau T, c []T) {
-	for i, v := range c {
-		c[i] = host.FMA(-1, host.FMA(tau, v, 0), v)
+// reflectOne is applyAll for one reflector, whose T is tau.
+func (h *reflectors[T]) reflectOne(m, n int, c []T, ldc int) {
+	if m == 1 {
+		for i, v := range c[:n] {
+			c[i] = host.FMA(-1, host.FMA(h.tau[0], v, 0), v)
+		}
+		return
 	}
+	memory, x := host.Take[T](m + n)
+	defer memory.Give()
+	v, y, step := x[:m], x[m:], h.lda
+	if h.rows {
+		step = 1
+	}
+	v[0] = 1
+	for i := 1; i < m; i++ {
+		v[i] = h.a[i*step]
+	}
+	clear(y)
+	host.AddRows(m, c, ldc, v, y)
+	for i, w := range y {
+		y[i] = host.FMA(h.tau[0], w, 0)
+	}
+	host.Ger(m, n, -1, v, y, c, ldc)
 }
 
 // FormQ makes A, of m by n with m >= n, whose first k columns and tau [Solver.QR] left, the first n
 // columns of Q: the product of Q and those of I.
 func (s Solver[T]) FormQ(m, n, k int, a []T, lda int, tau []T) error {
+	unitColumns(m, k, n, a, lda)
 	if m == 1 && k == 1 {
+		h := reflectors[T]{tau: tau}
 		a[0] = 1
-		reflectOne(tau[0], a[:1])
+		h.reflectOne(1, 1, a, lda)
 		return nil
 	}
-	unitColumns(m, k, n, a, lda)
 	for j := (k - 1) / qrPanel * qrPanel; j >= 0 && k > 0; j -= qrPanel {
 		w, at := min(qrPanel, k-j), a[j*(lda+1):]
 		r := reflector[T]{Solver: s}
