@@ -215,6 +215,12 @@ func isPlain[T host.Float](margin float64, m, n int, a []T, lda int) bool {
 		small, large = 0x1p-100*margin, 0x1p100/margin
 	}
 	sum := 0.0
+	if lda == n { // in another order, which decides where it is not near the limits
+		if sum = host.Dot(a[:m*n], a[:m*n]); sum >= 2*small && sum <= large/2 {
+			return true
+		}
+		sum = 0
+	}
 	for i := range m {
 		row := a[i*lda:][:n]
 		sum += host.Dot(row, row)
@@ -261,12 +267,16 @@ type reflector[T host.Float] struct {
 
 // isFew tells whether products of a reflector of m by w, and n columns, take matrices as they lie.
 func (s Solver[T]) isFew(m, n, w int) bool {
-	if max(m, n, w) > host.FewTiles {
+	if most := max(n, w); most > host.FewTiles || m > pieceRows || m*most > fewElements {
 		return false
 	}
 	once, err := s.atOnce(m, n, w)
 	return once && err == nil // an error comes again with a product
 }
+
+// fewElements is what a near cache holds of a matrix beside another. For products of larger ones
+// there may be several cores.
+const fewElements = 1 << 15
 
 // take takes V from below the diagonal of a, of m by w, in column j of all: t[j,j] = tau[j],
 // and t[i,j] is the chain of fma(t[i,k], g[k,j], .) for k = i ... j-1 from +0 times -tau[j], for G =
@@ -275,19 +285,14 @@ func (r *reflector[T]) take(m, n, w int, h *reflectors[T], j int) {
 	memory, x := host.Take[T](2*m*w + w*w + w*max(2*n, w))
 	r.m, r.w, r.few, r.memory = m, w, r.isFew(m, n, w), memory
 	r.v, r.vt, r.tt, r.side = x[:m*w], x[m*w:2*m*w], x[2*m*w:][:w*w], x[2*m*w+w*w:]
-	at := h.a[j*(h.lda+1):]
-	if h.rows {
+	if at := h.a[j*(h.lda+1):]; h.rows {
 		host.Transpose(w, m, at, h.lda, r.v, w)
+	} else {
+		host.CopyMatrix(m, w, at, h.lda, r.v, w)
 	}
-	for i := range m {
-		row, some := r.v[i*w:][:w], min(i, w)
-		if !h.rows {
-			copy(row[:some], at[i*h.lda:])
-		}
-		if some < w {
-			row[some] = 1
-			clear(row[some+1:])
-		}
+	for i := range min(w, m) {
+		r.v[i*(w+1)] = 1
+		clear(r.v[i*w:][i+1 : w])
 	}
 	if !r.few {
 		host.Transpose(m, w, r.v, w, r.vt, m)
