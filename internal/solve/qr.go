@@ -69,7 +69,7 @@ func transposed[T host.Float](m, n int, a []T, lda int, f func(at []T, ld int) e
 }
 
 // fewRows is the rows of a panel up to which its columns are taken as they lie in memory.
-const fewRows = 64
+const fewRows = 16
 
 // qrColumns factors a panel of w columns, one after the other.
 func qrColumns[T host.Float](w, rows int, a []T, lda int, tau []T) {

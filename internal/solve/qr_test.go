@@ -29,6 +29,8 @@ func testQR[T host.Float](t *testing.T) {
 		{40, 90},
 		{90, 40},
 		{70, 70},
+		{300, 40},
+		{1000, 5},
 		{pieceRows + 5, 3},
 		{2*pieceRows + 1, 34},
 	} {
