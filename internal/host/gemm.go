@@ -23,10 +23,11 @@ func Gemm[T element.Element](m, n, k int, alpha T, a []T, lda int, b []T, ldb in
 // operands stay in the first-level caches, so that nothing is packed.
 const FewTiles = 48
 
-// Tiles computes C = A*B, or without zero C + A*B, where it lies, for up to [FewTiles] rows, columns
-// and steps, and at least one of each. Element (i, p) of A is a[i*aRow+p*aCol]. It checks nothing.
+// Tiles computes C = A*B, or without zero C + A*B, in this goroutine and without packing: it is for
+// operands that a near cache holds, of at least one row, column and step. Element (i, p) of A is
+// a[i*aRow+p*aCol]. It checks nothing.
 func Tiles[T Float](m, n, k int, a []T, aRow, aCol int, b []T, ldb int, c []T, ldc int, zero bool) {
-	if n > 1 || ldc > 1 || ldb > 1 {
+	if n > 1 || ldc > 1 || ldb > 1 { // not a vector
 		if kern := kernels[T]()[0]; m > kern.rows || n > kern.cols {
 			kern.tiles(m, n, k, a, aRow, aCol, b, ldb, c, ldc, zero)
 		} else {

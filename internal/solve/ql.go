@@ -14,8 +14,8 @@ const qlSteps = 30
 
 // ql is the implicit QL method for the symmetric tridiagonal (d, e): d becomes the eigenvalues in
 // ascending order, and zt, if it is not nil, has the eigenvectors of at most leafRows rows in its
-// rows. e is overwritten, and has as many elements as d, of which the last is not read. x is working
-// memory for eigenvectors.
+// rows. e is overwritten, and has as many elements as d, of which the last is not read. x is
+// working memory for eigenvectors.
 func ql(d, e, zt, x []float64) (ok bool) {
 	n := len(d)
 	var z *tiles // the last vector first, as rotations begin there

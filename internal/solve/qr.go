@@ -259,13 +259,13 @@ type reflectors[T host.Float] struct {
 type reflector[T host.Float] struct {
 	Solver[T]
 	m, w      int
-	few       bool // elements: products take them where they lie, and the transpose of V is not made
+	few       bool // elements: products take matrices where they lie, and Vᵀ is not made
 	v, vt, tt []T
 	side      []T // working memory
 	memory    *host.Scratch
 }
 
-// isFew tells whether products of a reflector of m by w, and n columns, take matrices as they lie.
+// isFew tells whether products of V, of m by w, and n columns take matrices where they lie.
 func (s Solver[T]) isFew(m, n, w int) bool {
 	if most := max(n, w); most > host.FewTiles || m > pieceRows || m*most > fewElements {
 		return false
@@ -278,9 +278,9 @@ func (s Solver[T]) isFew(m, n, w int) bool {
 // there may be several cores.
 const fewElements = 1 << 15
 
-// take takes V from below the diagonal of a, of m by w, in column j of all: t[j,j] = tau[j],
-// and t[i,j] is the chain of fma(t[i,k], g[k,j], .) for k = i ... j-1 from +0 times -tau[j], for G =
-// VᵀV as cross gives it. It is for matrices of n columns.
+// take takes w of the reflectors, from j on, with V of m rows: t[j,j] = tau[j], and t[i,j] is the
+// chain of fma(t[i,k], g[k,j], .) for k = i ... j-1 from +0 times -tau[j], for G = VᵀV as cross
+// gives it. r is for matrices of n columns.
 func (r *reflector[T]) take(m, n, w int, h *reflectors[T], j int) {
 	memory, x := host.Take[T](2*m*w + w*w + w*max(2*n, w))
 	r.m, r.w, r.few, r.memory = m, w, r.isFew(m, n, w), memory

@@ -75,7 +75,8 @@ func testQR[T host.Float](t *testing.T) {
 	}
 }
 
-// testApplyQ tests products of the first k reflectors in A with C, whose leading dimension is n+n/3.
+// testApplyQ tests products of the first k reflectors in A with C, whose rows are n+n/3 elements
+// apart.
 func testApplyQ[T host.Float](t *testing.T, what string, m, n, k int, a []T, lda int, tau, c []T) {
 	t.Helper()
 	for _, trans := range []bool{false, true} {
