@@ -159,7 +159,8 @@ func (p *tridiagonalPanel) column(j int) (d, e, tau float64) {
 	// w = tau*(A*v - V*(Wᵀ*v) - W*(Vᵀ*v)), and then less v times half of tau*wᵀv
 	host.Symv(true, len(v), 1, p.a[(j+1)*(p.lda+1):], p.lda, v, 0, w)
 	if j > 0 {
-		host.Gemv(false, 2*j, len(v), 1, p.vw[j+1:], m, v, 0, s[:2*j])
+		clear(s[:2*j])
+		host.AddColumns(p.vw[j+1:], m, v, s[:2*j])
 		for i := range j {
 			s[2*i], s[2*i+1] = -s[2*i+1], -s[2*i]
 		}

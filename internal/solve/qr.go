@@ -112,7 +112,8 @@ func qrShort[T host.Float](w, rows int, a []T, lda int, tau []T) {
 		}
 		var beta T
 		if beta, tau[j] = householder(x); tau[j] != 0 && rest > 0 {
-			host.Gemv(true, len(x), rest, 1, at[1:], lda, x, 0, z[:rest])
+			clear(z[:rest])
+			host.AddRows(len(x), at[1:], lda, x, z[:rest])
 			host.Scal(-tau[j], z[:rest])
 			host.Ger(len(x), rest, 1, x, z[:rest], at[1:], lda)
 		}
@@ -165,14 +166,16 @@ const smallNorm = 0x1p-900
 // chains over pieces of pieceRows elements from +0, added in order.
 func sumRows[T host.Float](rows int, a []T, lda int, x, z []T) {
 	n := min(len(x), pieceRows)
-	host.Gemv(false, rows, n, 1, a, lda, x[:n], 0, z)
+	clear(z)
+	host.AddColumns(a, lda, x[:n], z)
 	if n == len(x) {
 		return
 	}
 	var more [qrPanel]T
 	for i := n; i < len(x); i += pieceRows {
 		n = min(len(x)-i, pieceRows)
-		host.Gemv(false, rows, n, 1, a[i:], lda, x[i:i+n], 0, more[:rows])
+		clear(more[:rows])
+		host.AddColumns(a[i:], lda, x[i:i+n], more[:rows])
 		host.Axpy(1, more[:rows], z)
 	}
 }
