@@ -29,7 +29,7 @@ func GemmTrans[T element.Element](
 		return
 	}
 	kern := kernels[T]()[0]
-	if alpha != 1 || beta != 0 || max(m, n, k) > fewTiles {
+	if alpha != 1 || beta != 0 || max(m, n, k) > FewTiles {
 		gemm(kern, transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}

@@ -19,9 +19,31 @@ func Gemm[T element.Element](m, n, k int, alpha T, a []T, lda int, b []T, ldb in
 	GemmTrans(false, false, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 }
 
-// fewTiles is the rows, columns and steps of a product that is done before it is planned. Its
+// FewTiles is the rows, columns and steps of a product that is done before it is planned. Its
 // operands stay in the first-level caches, so that nothing is packed.
-const fewTiles = 48
+const FewTiles = 48
+
+// Tiles computes C = A*B, or without zero C + A*B, in this goroutine and without packing: it is for
+// operands that a near cache holds, of at least one row, column and step. Element (i, p) of A is
+// a[i*aRow+p*aCol]. It checks nothing.
+func Tiles[T Float](m, n, k int, a []T, aRow, aCol int, b []T, ldb int, c []T, ldc int, zero bool) {
+	if n > 1 || ldc > 1 || ldb > 1 { // not a vector
+		if kern := kernels[T]()[0]; m > kern.rows || n > kern.cols {
+			kern.tiles(m, n, k, a, aRow, aCol, b, ldb, c, ldc, zero)
+		} else {
+			kern.run(m, n, k, &a[0], aRow, aCol, &b[0], ldb, &c[0], ldc, zero, &c[0])
+		}
+		return
+	}
+	if zero {
+		clear(c[:m])
+	}
+	if aRow == 1 {
+		addRow(k, m, &a[0], aCol, b, c[:m])
+	} else {
+		addColumn(m, k, &a[0], aRow, aCol, b, c[:m])
+	}
+}
 
 // tiles computes C = A*B, or without zero C + A*B, where it lies, one tile after the other. Element
 // (i, p) of A is a[i*aRow+p*aCol].
@@ -57,7 +79,7 @@ func Update[T element.Element](negate bool, m, n, k int, a []T, lda int, b []T, 
 	check("A", m, k, lda, len(a))
 	check("B", k, n, ldb, len(b))
 	kern := kernels[T]()[0]
-	if max(m, n, k) <= fewTiles {
+	if max(m, n, k) <= FewTiles {
 		if negate {
 			s, minus := Take[T](m * k)
 			defer s.Give()

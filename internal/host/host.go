@@ -25,17 +25,18 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"unsafe"
 
 	"github.com/tandem-gpu/tandem/element"
 )
 
 // FMA is a*b + c, rounded once, to nearest with ties to even. An int32 wraps modulo 2^32.
 func FMA[T element.Element](a, b, c T) T {
-	switch a := any(a).(type) {
-	case float32:
+	if isFloat64[T]() {
+		return T(math.FMA(float64(a), float64(b), float64(c)))
+	}
+	if a, ok := any(a).(float32); ok {
 		return any(FMA32(a, any(b).(float32), any(c).(float32))).(T)
-	case float64:
-		return any(math.FMA(a, any(b).(float64), any(c).(float64))).(T)
 	}
 	return a*b + c
 }
@@ -49,6 +50,9 @@ var (
 
 // kernels is the list for T.
 func kernels[T element.Element]() []*microKernel[T] {
+	if isFloat64[T]() { // would be felt in small products
+		return *(*[]*microKernel[T])(unsafe.Pointer(&kernelsF64))
+	}
 	list := element.ByType[any](element.TypeOf[T](), &kernelsF32, &kernelsF64, &kernelsI32)
 	return *list.(*[]*microKernel[T])
 }

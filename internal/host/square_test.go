@@ -57,6 +57,10 @@ func testSquares[T Float](t *testing.T) {
 			if AddRows(k, a, lda, x, got[:n]); !slices.Equal(got[:n], sums) || !slices.Equal(got[n:], c[n:]) {
 				t.Errorf("the sum of %d rows of %d differs", k, n)
 			}
+			got = slices.Clone(c)
+			if AddColumns(at, k, x[:k], got[:n]); !slices.Equal(got[:n], sums) || !slices.Equal(got[n:], c[n:]) {
+				t.Errorf("the sum of %d columns of %d differs", k, n)
+			}
 		}
 	}
 }

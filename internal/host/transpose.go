@@ -15,7 +15,7 @@ func Transpose[T element.Element](rows, cols int, src []T, lds int, dst []T, ldd
 	if rows == 0 || cols == 0 {
 		return
 	}
-	if isSmall[T](rows, cols) && (min(rows, cols) < 8 || rows*cols <= 256) {
+	if isSmall[T](rows, cols) && (min(rows, cols) < 8 || rows*cols <= 256 && (rows|cols)%8 != 0) {
 		transposeFew(rows, cols, src, lds, dst, ldd)
 		return
 	}

@@ -69,7 +69,7 @@ func (p *bidiagonalPanel) row(j int, tauQ float64) (e, tau float64) {
 	// y = tauQ*(Aᵀ*v - Rᵀ*(Lᵀ*v))
 	clear(y)
 	if tauQ != 0 {
-		host.Gemv(true, len(v), c, 1, p.a[j*p.lda+j+1:], p.lda, v, 0, y)
+		host.AddRows(len(v), p.a[j*p.lda+j+1:], p.lda, v, y)
 		p.subtract(2*j, p.lt[j:], p.m, v, p.r[j+1:], p.n, y)
 		host.Scal(tauQ, y)
 	}
@@ -82,7 +82,7 @@ func (p *bidiagonalPanel) row(j int, tauQ float64) (e, tau float64) {
 	// x = tau*(A*u - L*(R*u))
 	clear(x)
 	if tau != 0 && len(x) > 0 {
-		host.Gemv(false, len(x), c, 1, p.a[(j+1)*(p.lda+1):], p.lda, u, 0, x)
+		host.AddColumns(p.a[(j+1)*(p.lda+1):], p.lda, u, x)
 		p.subtract(2*j+1, p.r[j+1:], p.n, u, p.lt[j+1:], p.m, x)
 		host.Scal(tau, x)
 	}
@@ -94,11 +94,13 @@ func (p *bidiagonalPanel) subtract(k int, from []float64, ldf int, x, to []float
 	if k == 0 {
 		return
 	}
-	host.Gemv(false, k, len(x), 1, from, ldf, x, 0, p.s[:k])
-	for i, v := range p.s[:k] {
-		p.s[i] = -v
+	s := p.s[:k]
+	clear(s)
+	host.AddColumns(from, ldf, x, s)
+	for i, v := range s {
+		s[i] = -v
 	}
-	host.AddRows(k, to, ldt, p.s, y)
+	host.AddRows(k, to, ldt, s, y)
 }
 
 // finish brings the matrix after the panel up to date, and the vectors to their places.

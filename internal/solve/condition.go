@@ -64,7 +64,7 @@ func condition[T host.Float](rows bool, n int, solve func(trans bool, x []T)) T 
 			best = max(best, norm) // a NaN stays
 			break
 		}
-		if best = norm; step == conditionSteps-1 || !changeSigns(signs, v) {
+		if best = norm; n == 1 || step == conditionSteps-1 || !changeSigns(signs, v) {
 			break
 		}
 		copy(z, signs)

@@ -19,27 +19,45 @@ func EigSym(
 	if n == 0 {
 		return true, nil
 	}
-	memory, x := host.Take[float64](n * (n + 2))
+	if n == 1 && a[0]-a[0] == 0 {
+		if w[0] = a[0]; vectors {
+			a[0] = 1
+		}
+		return true, nil
+	}
+	memory, x := host.Take[float64](n*(n+2) + tridiagonalMemory(n))
 	defer memory.Give()
-	q, e, tau := x[:n*n], x[n*n:][:n], x[n*(n+1):]
-	host.Mirror(lower, n, a, lda, q, n)
-	exp, finite := rescale(n, n, q, n)
-	clear(x[n*n:])
-	if err := tridiagonal(s, n, q, n, w, e, tau); err != nil {
-		return false, err
+	q, e, tau := x[:n*n], x[n*n:][:n], x[n*(n+1):][:n]
+	clear(x[n*n:][:2*n])
+	exp, finite := 0, true
+	if n <= 2 { // it is tridiagonal
+		w[0] = a[0]
+		if n == 2 {
+			e[0], w[1] = a[1], a[lda+1]
+			if lower {
+				e[0] = a[lda]
+			}
+		}
+		finite = isFinite(w) && isFinite(e)
+	} else {
+		host.Mirror(lower, n, a, lda, q, n)
+		exp, finite = rescale(n, n, q, n)
+		if err := tridiagonal(s, n, q, n, w, e, tau, x[n*(n+2):]); err != nil {
+			return false, err
+		}
 	}
 	exp += rescaleVectors(w, e)
 	switch {
 	case !finite:
 	case !vectors:
-		ok = ql(w, e, nil)
+		ok = ql(w, e, nil, nil)
 	default:
 		var z rows
 		if z, ok, err = divide(s, w, e); ok {
 			host.Transpose(n, n, z.data, n, a, lda)
 			z.give()
-			if n > 1 {
-				err = s.ApplyQ(false, n-1, n, n-1, q[n:], n, tau, a[lda:], lda)
+			if n > 2 { // the last reflector, of one row, changes nothing
+				err = s.ApplyQ(false, n-1, n, n-2, q[n:], n, tau, a[lda:], lda)
 			}
 		}
 	}
@@ -54,6 +72,15 @@ func EigSym(
 		}
 	}
 	return ok, nil
+}
+
+func isFinite(x []float64) bool {
+	for _, v := range x {
+		if v-v != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 func fill(x []float64, v float64) {
@@ -78,22 +105,23 @@ func rescaleVectors(x, y []float64) (exp int) {
 // tridiagonal makes the symmetric A, of n by n, QᵀAQ = tridiagonal (d, e) by Householder's method,
 // with updates put off for the columns of a panel. The vectors of Q's reflectors are left below the
 // first diagonal under the main one, as [Solver.QR] leaves them for rows 1 to n-1; what is above
-// them in A is undefined.
-func tridiagonal(s Solver[float64], n int, a []float64, lda int, d, e, tau []float64) error {
+// them in A is undefined. x is working memory.
+func tridiagonal(s Solver[float64], n int, a []float64, lda int, d, e, tau, x []float64) error {
 	for k := 0; k < n-1; k += qrPanel {
-		p := newTridiagonalPanel(min(qrPanel, n-1-k), n-k, a[k*(lda+1):], lda)
+		p := newTridiagonalPanel(min(qrPanel, n-1-k), n-k, a[k*(lda+1):], lda, x)
 		for j := range p.w {
 			d[k+j], e[k+j], tau[k+j] = p.column(j)
 		}
-		err := p.finish(s)
-		p.memory.Give()
-		if err != nil {
+		if err := p.finish(s); err != nil {
 			return err
 		}
 	}
 	d[n-1] = a[(n-1)*(lda+1)]
 	return nil
 }
+
+// tridiagonalMemory is the elements of working memory for n rows.
+func tridiagonalMemory(n int) int { return min(qrPanel, n) * (3*n + 2) }
 
 // A tridiagonalPanel is w columns of the trailing matrix of m rows. Rows 2i and 2i+1 of vw are v
 // and w of reflector i, which make the matrix A - v*wᵀ - w*vᵀ.
@@ -103,14 +131,10 @@ type tridiagonalPanel struct {
 	columns   []float64 // w by m
 	vw        []float64 // 2w by m
 	s         []float64 // 2w factors
-	memory    *host.Scratch
 }
 
-func newTridiagonalPanel(w, m int, a []float64, lda int) tridiagonalPanel {
-	memory, x := host.Take[float64](3*w*m + 2*w)
-	p := tridiagonalPanel{
-		w: w, m: m, lda: lda, a: a, columns: x[:w*m], vw: x[w*m : 3*w*m], s: x[3*w*m:], memory: memory,
-	}
+func newTridiagonalPanel(w, m int, a []float64, lda int, x []float64) tridiagonalPanel {
+	p := tridiagonalPanel{w: w, m: m, lda: lda, a: a, columns: x[:w*m], vw: x[w*m : 3*w*m], s: x[3*w*m:]}
 	host.Transpose(m, w, a, lda, p.columns, m)
 	return p
 }
@@ -135,7 +159,8 @@ func (p *tridiagonalPanel) column(j int) (d, e, tau float64) {
 	// w = tau*(A*v - V*(Wᵀ*v) - W*(Vᵀ*v)), and then less v times half of tau*wᵀv
 	host.Symv(true, len(v), 1, p.a[(j+1)*(p.lda+1):], p.lda, v, 0, w)
 	if j > 0 {
-		host.Gemv(false, 2*j, len(v), 1, p.vw[j+1:], m, v, 0, s[:2*j])
+		clear(s[:2*j])
+		host.AddColumns(p.vw[j+1:], m, v, s[:2*j])
 		for i := range j {
 			s[2*i], s[2*i+1] = -s[2*i+1], -s[2*i]
 		}
@@ -212,8 +237,8 @@ func (r rows) give() { r.Give() }
 func divide(s Solver[float64], d, e []float64) (zt rows, ok bool, err error) {
 	n := len(d)
 	if n <= leafRows {
-		zt = takeRows(n * n)
-		return zt, ql(d, e, zt.data), nil
+		zt = takeRows(n*n + qlMemory(n))
+		return zt, ql(d, e, zt.data, zt.data[n*n:]), nil
 	}
 	h := n / 2
 	rho := e[h-1]
@@ -456,11 +481,20 @@ func rotate(c, s float64, x, y []float64) {
 
 // rotation is c >= 0 and s with c*f + s*g = r and c*g - s*f = 0.
 func rotation(f, g float64) (c, s, r float64) {
-	if q := math.FMA(f, f, float64(g*g)); f != 0 && g != 0 && q > 0x1p-790 && q < 0x1p790 {
-		sign, root := math.Copysign(1, f), math.Sqrt(q)
-		return math.Abs(f) / root, float64(g*sign) / root, float64(root * sign)
+	if q := squares(f, g); isPlainRotation(f, g, q) {
+		return plainRotation(f, g, q)
 	}
 	return rareRotation(f, g)
+}
+
+func squares(f, g float64) float64 { return math.FMA(f, f, float64(g*g)) }
+
+// isPlainRotation tells whether nothing is lost in the sum q of squares.
+func isPlainRotation(f, g, q float64) bool { return f != 0 && g != 0 && q > 0x1p-790 && q < 0x1p790 }
+
+func plainRotation(f, g, q float64) (c, s, r float64) {
+	sign, root := math.Copysign(1, f), math.Sqrt(q)
+	return math.Abs(f) / root, float64(g*sign) / root, float64(root * sign)
 }
 
 // rareRotation is rotation where an element is 0, or squares may be lost.

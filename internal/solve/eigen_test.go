@@ -76,7 +76,8 @@ func TestTridiagonal(t *testing.T) {
 				d[k], e[k], tau[k] = make([]float64, n), make([]float64, n), make([]float64, n)
 			}
 			tridiagonalReference(n, a, ld, d[0], e[0], tau[0])
-			if err := tridiagonal(Solver[float64]{}, n, b, ld, d[1], e[1], tau[1]); err != nil {
+			memory := make([]float64, tridiagonalMemory(n))
+			if err := tridiagonal(Solver[float64]{}, n, b, ld, d[1], e[1], tau[1], memory); err != nil {
 				t.Fatal(err)
 			}
 			what := fmt.Sprintf("%s %d", kind, n)
@@ -136,10 +137,11 @@ func BenchmarkEigSym(b *testing.B) {
 				}
 			}
 		})
+		memory := make([]float64, tridiagonalMemory(n))
 		b.Run(fmt.Sprint(n, "/tridiagonal"), func(b *testing.B) {
 			for b.Loop() {
 				copy(x, a)
-				if err := tridiagonal(Solver[float64]{}, n, x, n, w, e, tau); err != nil {
+				if err := tridiagonal(Solver[float64]{}, n, x, n, w, e, tau, memory); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -5,34 +5,32 @@ import "github.com/tandem-gpu/tandem/internal/host"
 // SolveLU makes B, of n by cols, the solution X of A*X = B, or with trans of Aᵀ*X = B, for A of n
 // by n as [Solver.LU] left it.
 func (s Solver[T]) SolveLU(trans bool, n, cols int, a []T, lda int, piv []int, b []T, ldb int) error {
-	l := Triangle[T]{N: n, Data: a, Stride: lda, Trans: trans, Unit: true}
-	u := Triangle[T]{N: n, Data: a, Stride: lda, Trans: trans, Upper: true}
-	if trans {
-		if err := s.Solve(u, true, 1, n, cols, b, ldb); err != nil {
-			return err
-		}
-		if err := s.Solve(l, true, 1, n, cols, b, ldb); err != nil {
-			return err
-		}
-		SwapRows(true, piv, 0, len(piv), b, ldb, cols)
-		return nil
+	t := Triangle[T]{N: n, Data: a, Stride: lda, Upper: trans, Trans: trans, Unit: !trans} // L, or Uᵀ
+	if !trans {
+		SwapRows(false, piv, 0, len(piv), b, ldb, cols)
 	}
-	SwapRows(false, piv, 0, len(piv), b, ldb, cols)
-	if err := s.Solve(l, true, 1, n, cols, b, ldb); err != nil {
+	if err := s.apply(true, &t, true, 1, n, cols, b, ldb); err != nil {
 		return err
 	}
-	return s.Solve(u, true, 1, n, cols, b, ldb)
+	t.Upper, t.Unit = !trans, trans // U, or Lᵀ
+	if err := s.apply(true, &t, true, 1, n, cols, b, ldb); err != nil {
+		return err
+	}
+	if trans {
+		SwapRows(true, piv, 0, len(piv), b, ldb, cols)
+	}
+	return nil
 }
 
 // SolveCholesky makes B, of n by cols, the solution X of A*X = B for A of n by n as
 // [Solver.Cholesky] left it.
 func (s Solver[T]) SolveCholesky(lower bool, n, cols int, a []T, lda int, b []T, ldb int) error {
 	l := Triangle[T]{N: n, Data: a, Stride: lda, Upper: !lower, Trans: !lower}
-	if err := s.Solve(l, true, 1, n, cols, b, ldb); err != nil {
+	if err := s.apply(true, &l, true, 1, n, cols, b, ldb); err != nil {
 		return err
 	}
 	l.Trans = lower
-	return s.Solve(l, true, 1, n, cols, b, ldb)
+	return s.apply(true, &l, true, 1, n, cols, b, ldb)
 }
 
 // InvertLU makes A, of n by n as [Solver.LU] left it, the inverse: the solution X of A*X = I.
@@ -64,7 +62,7 @@ func (s Solver[T]) InvertTriangle(upper, unit bool, n int, a []T, lda int) error
 	memory, x := identity[T](n)
 	defer memory.Give()
 	t := Triangle[T]{N: n, Data: a, Stride: lda, Upper: upper, Unit: unit}
-	if err := s.Solve(t, true, 1, n, n, x, n); err != nil {
+	if err := s.apply(true, &t, true, 1, n, n, x, n); err != nil {
 		return err
 	}
 	copyTriangle(!upper, unit, n, x, n, a, lda)

@@ -14,22 +14,18 @@ const qlSteps = 30
 
 // ql is the implicit QL method for the symmetric tridiagonal (d, e): d becomes the eigenvalues in
 // ascending order, and zt, if it is not nil, has the eigenvectors of at most leafRows rows in its
-// rows. e is overwritten, and has as many elements as d, of which the last is not read.
-func ql(d, e, zt []float64) (ok bool) {
+// rows. e is overwritten, and has as many elements as d, of which the last is not read. x is
+// working memory for eigenvectors.
+func ql(d, e, zt, x []float64) (ok bool) {
 	n := len(d)
 	var z *tiles // the last vector first, as rotations begin there
 	var st []float64
 	if zt != nil {
-		t := newTiles(n, n)
-		z = &t
-		defer z.Give()
+		z, st = &tiles{rows: n, cols: n, data: x[2*n : qlMemory(n)]}, x[:2*n]
 		clear(z.data)
 		for i := range n {
 			z.tile(i / tileColumns)[(n-1-i)*tileColumns+i%tileColumns] = 1
 		}
-		memory, x := host.Take[float64](2 * n)
-		defer memory.Give()
-		st = x
 	}
 	e[n-1] = 0
 	steps := 0
@@ -37,7 +33,13 @@ func ql(d, e, zt []float64) (ok bool) {
 		nothing := 0.0
 		for {
 			m := l
-			for ; m < n-1 && !isSplit(d, e, m) && math.Abs(e[m]) > nothing; m++ {
+			for x := math.Abs(d[l]); m < n-1; m++ {
+				v, y := math.Abs(e[m]), math.Abs(d[m+1])
+				large := v > 2*ulp*x && v > 2*ulp*y && v >= 1e-300 // more than the roots, which are at most the larger
+				if !(v > nothing) || !large && isSplit(v, x, y) {
+					break
+				}
+				x = y
 			}
 			if m == l {
 				break
@@ -75,12 +77,11 @@ func ql(d, e, zt []float64) (ok bool) {
 	return true
 }
 
-// isSplit tells whether e[m] is next to nothing.
-func isSplit(d, e []float64, m int) bool {
-	v, x, y := math.Abs(e[m]), math.Abs(d[m]), math.Abs(d[m+1])
-	if v > 2*ulp*x && v > 2*ulp*y && v >= 1e-300 {
-		return false // without the roots, which are at most the larger
-	}
+// qlMemory is the elements of working memory for n rows.
+func qlMemory(n int) int { return (2 + (n+tileColumns-1)/tileColumns*tileColumns) * n }
+
+// isSplit tells whether v, between x and y on the diagonal, is next to nothing.
+func isSplit(v, x, y float64) bool {
 	return v <= ulp*math.Sqrt(x)*math.Sqrt(y) || v < 1e-300
 }
 
@@ -99,10 +100,14 @@ func qlSweep(l, m int, d, e, st []float64) []float64 {
 			e[m] = 0
 			return st
 		}
-		c, s, r = rotation(g, f) // c >= 0
+		if q := squares(g, f); isPlainRotation(g, f, q) { // without a call, as all waits for it
+			c, s, r = plainRotation(g, f, q)
+		} else {
+			c, s, r = rareRotation(g, f)
+		}
 		e[i+1] = r
 		g = d[i+1] - p
-		r = float64((d[i]-g)*s) + float64(2*c*b)
+		r = float64((d[i]-g)*s) + float64(c*(2*b))
 		p = float64(s * r)
 		d[i+1] = g + p
 		g = float64(c*r) - b

@@ -16,6 +16,10 @@ const (
 // it. There are min(m, n) of them, and Q is their product. docs/contract.md has the definition.
 // With NaN or infinities all that they reach is NaN.
 func (s Solver[T]) QR(m, n int, a []T, lda int, tau []T) error {
+	if m == 1 && n == 1 {
+		tau[0] = 0
+		return nil
+	}
 	exp, _ := rescale(m, n, a, lda)
 	k := min(m, n)
 	for j := 0; j < k; j += qrPanel {
@@ -24,7 +28,8 @@ func (s Solver[T]) QR(m, n int, a []T, lda int, tau []T) error {
 		if n == j+w {
 			break
 		}
-		r := s.newReflector(rows, n-j-w, w, at, lda, tau[j:])
+		r := reflector[T]{Solver: s}
+		r.take(rows, n-j-w, w, &reflectors[T]{a: a, lda: lda, tau: tau}, j)
 		err := r.apply(true, n-j-w, at[w:], lda)
 		if r.give(); err != nil {
 			return err
@@ -41,7 +46,7 @@ func (s Solver[T]) QR(m, n int, a []T, lda int, tau []T) error {
 // LQ factors A = L*Q for A of m by n: it is the transpose of [Solver.QR] of Aᵀ.
 func (s Solver[T]) LQ(m, n int, a []T, lda int, tau []T) error {
 	// One panel is worked on as it lies in memory, with a margin for a sum in another order.
-	if m <= min(n, qrPanel) && isPlain(2, m, n, a, lda) {
+	if n > 1 && m <= min(n, qrPanel) && isPlain(2, m, n, a, lda) {
 		lqRows(m, n, a, lda, tau)
 		return nil
 	}
@@ -50,6 +55,9 @@ func (s Solver[T]) LQ(m, n int, a []T, lda int, tau []T) error {
 
 // transposed calls f with the transpose of A, of m by n, and makes A that of what f leaves.
 func transposed[T host.Float](m, n int, a []T, lda int, f func(at []T, ld int) error) error {
+	if m == 1 || n == 1 && lda == 1 { // the elements of a row and of a column lie alike
+		return f(a, m)
+	}
 	memory, t := host.Take[T](m * n)
 	defer memory.Give()
 	host.Transpose(m, n, a, lda, t, m)
@@ -61,7 +69,7 @@ func transposed[T host.Float](m, n int, a []T, lda int, f func(at []T, ld int) e
 }
 
 // fewRows is the rows of a panel up to which its columns are taken as they lie in memory.
-const fewRows = 64
+const fewRows = 16
 
 // qrColumns factors a panel of w columns, one after the other.
 func qrColumns[T host.Float](w, rows int, a []T, lda int, tau []T) {
@@ -104,7 +112,8 @@ func qrShort[T host.Float](w, rows int, a []T, lda int, tau []T) {
 		}
 		var beta T
 		if beta, tau[j] = householder(x); tau[j] != 0 && rest > 0 {
-			host.Gemv(true, len(x), rest, 1, at[1:], lda, x, 0, z[:rest])
+			clear(z[:rest])
+			host.AddRows(len(x), at[1:], lda, x, z[:rest])
 			host.Scal(-tau[j], z[:rest])
 			host.Ger(len(x), rest, 1, x, z[:rest], at[1:], lda)
 		}
@@ -157,14 +166,16 @@ const smallNorm = 0x1p-900
 // chains over pieces of pieceRows elements from +0, added in order.
 func sumRows[T host.Float](rows int, a []T, lda int, x, z []T) {
 	n := min(len(x), pieceRows)
-	host.Gemv(false, rows, n, 1, a, lda, x[:n], 0, z)
+	clear(z)
+	host.AddColumns(a, lda, x[:n], z)
 	if n == len(x) {
 		return
 	}
 	var more [qrPanel]T
 	for i := n; i < len(x); i += pieceRows {
 		n = min(len(x)-i, pieceRows)
-		host.Gemv(false, rows, n, 1, a[i:], lda, x[i:i+n], 0, more[:rows])
+		clear(more[:rows])
+		host.AddColumns(a[i:], lda, x[i:i+n], more[:rows])
 		host.Axpy(1, more[:rows], z)
 	}
 }
@@ -207,6 +218,12 @@ func isPlain[T host.Float](margin float64, m, n int, a []T, lda int) bool {
 		small, large = 0x1p-100*margin, 0x1p100/margin
 	}
 	sum := 0.0
+	if lda == n { // in another order, which decides where it is not near the limits
+		if sum = host.Dot(a[:m*n], a[:m*n]); sum >= 2*small && sum <= large/2 {
+			return true
+		}
+		sum = 0
+	}
 	for i := range m {
 		row := a[i*lda:][:n]
 		sum += host.Dot(row, row)
@@ -230,49 +247,112 @@ func scaleBack[T host.Float](exp int, x []T) {
 	}
 }
 
+// reflectors are vectors as [Solver.QR] left them in the columns of A, or with rows as [Solver.LQ]
+// left them in its rows, with their factors.
+type reflectors[T host.Float] struct {
+	a    []T
+	lda  int
+	rows bool
+	tau  []T
+}
+
 // A reflector is I - V*T*Vᵀ, the product of w reflectors, for V of m by w, unit lower trapezoidal
 // and kept whole, with its transpose, and T of w by w, upper triangular, of which the transpose is
 // kept.
 type reflector[T host.Float] struct {
 	Solver[T]
 	m, w      int
+	few       bool // elements: products take matrices where they lie, and Vᵀ is not made
 	v, vt, tt []T
 	side      []T // working memory
 	memory    *host.Scratch
 }
 
-// newReflector takes V from below the diagonal of a, of m by w: t[j,j] = tau[j], and t[i,j] is the
-// chain of fma(t[i,k], g[k,j], .) for k = i ... j-1 from +0 times -tau[j], for G = VᵀV as cross
-// gives it. It is for matrices of n columns.
-func (s Solver[T]) newReflector(m, n, w int, a []T, lda int, tau []T) reflector[T] {
-	memory, x := host.Take[T](2*m*w + w*w + w*max(2*n, w))
-	r := reflector[T]{
-		Solver: s, m: m, w: w, v: x[:m*w], vt: x[m*w : 2*m*w], tt: x[2*m*w:][:w*w], side: x[2*m*w+w*w:], memory: memory,
+// isFew tells whether products of V, of m by w, and n columns take matrices where they lie.
+func (s Solver[T]) isFew(m, n, w int) bool {
+	if most := max(n, w); most > host.FewTiles || m > pieceRows || m*most > fewElements {
+		return false
 	}
-	host.CopyMatrix(m, w, a, lda, r.v, w)
-	for i := range min(w, m) {
-		clear(r.v[i*w:][i:w])
-		r.v[i*(w+1)] = 1
-	}
-	host.Transpose(m, w, r.v, w, r.vt, m)
-	r.setT(tau)
-	return r
+	once, err := s.atOnce(m, n, w)
+	return once && err == nil // an error comes again with a product
 }
+
+// fewElements is what a near cache holds of a matrix beside another. For products of larger ones
+// there may be several cores.
+const fewElements = 1 << 15
+
+// take takes w of the reflectors, from j on, with V of m rows: t[j,j] = tau[j], and t[i,j] is the
+// chain of fma(t[i,k], g[k,j], .) for k = i ... j-1 from +0 times -tau[j], for G = VᵀV as cross
+// gives it. r is for matrices of n columns.
+func (r *reflector[T]) take(m, n, w int, h *reflectors[T], j int) {
+	memory, x := host.Take[T](2*m*w + w*w + w*max(2*n, w))
+	r.m, r.w, r.few, r.memory = m, w, r.isFew(m, n, w), memory
+	r.v, r.vt, r.tt, r.side = x[:m*w], x[m*w:2*m*w], x[2*m*w:][:w*w], x[2*m*w+w*w:]
+	if at := h.a[j*(h.lda+1):]; h.rows {
+		host.Transpose(w, m, at, h.lda, r.v, w)
+	} else {
+		host.CopyMatrix(m, w, at, h.lda, r.v, w)
+	}
+	for i := range min(w, m) {
+		r.v[i*(w+1)] = 1
+		clear(r.v[i*w:][i+1 : w])
+	}
+	if !r.few {
+		host.Transpose(m, w, r.v, w, r.vt, m)
+	}
+	r.setT(h.tau[j:])
+}
+
+// stripG is the rows of a strip of G, which is computed to the diagonal of its last row.
+const stripG = 16
 
 // setT makes T.
 func (r *reflector[T]) setT(tau []T) {
 	w, g := r.w, r.side[:r.w*r.w]
-	on := *r
-	on.Update = nil // too small for a device
-	if err := on.cross(w, r.v, w, g); err != nil {
-		panic(err)
+	if r.few {
+		for i := 0; i < w && w > 1; i += stripG {
+			end := min(i+stripG, w)
+			host.Tiles(end-i, end, r.m, r.v[i:], 1, w, r.v, w, g[i*w:], w, true)
+		}
+	} else {
+		on := *r
+		on.Update = nil // too small for a device
+		if err := on.cross(w, r.v, w, g); err != nil {
+			panic(err)
+		}
 	}
-	clear(r.tt)
+	r.columnsT(g, tau)
+}
+
+// Columns of T are made in blocks of blockT, which go on with chains that are a product so far; the
+// first few one element at a time.
+const (
+	blockT = 8
+	shortT = 4
+)
+
+// columnsT makes T of G.
+func (r *reflector[T]) columnsT(g, tau []T) {
+	w, tt := r.w, r.tt
+	clear(tt)
 	for j := range w {
-		x := r.tt[j*w:][:j]
-		host.AddRows(j, r.tt, w, g[j*w:], x) // G is symmetric
-		host.Scal(-tau[j], x)
-		r.tt[j*(w+1)] = tau[j]
+		first := j / blockT * blockT
+		if j == first && j > 0 {
+			host.Tiles(min(blockT, w-j), j, j, g[j*w:], w, 1, tt, w, tt[j*w:], w, true)
+		}
+		x, of := tt[j*w:][:j], g[j*w:] // G is symmetric
+		if tt[j*(w+1)] = tau[j]; j >= shortT {
+			host.AddRows(j-first, tt[first*w:], w, of[first:], x)
+			host.Scal(-tau[j], x)
+			continue
+		}
+		for i := range x {
+			acc := T(0)
+			for k := i; k < j; k++ {
+				acc = host.FMA(tt[k*w+i], of[k], acc)
+			}
+			x[i] = -tau[j] * acc
+		}
 	}
 }
 
@@ -281,6 +361,10 @@ func (r *reflector[T]) give() { r.memory.Give() }
 
 // cross makes x, of w by n, Vᵀ*C: chains over pieces of pieceRows rows from +0, added in order.
 func (r *reflector[T]) cross(n int, c []T, ldc int, x []T) error {
+	if r.few {
+		host.Tiles(r.w, n, r.m, r.v, 1, r.w, c, ldc, x, n, true)
+		return nil
+	}
 	clear(x)
 	if err := r.update(false, r.w, n, min(r.m, pieceRows), r.vt, r.m, c, ldc, x, n); err != nil || r.m <= pieceRows {
 		return err
@@ -310,26 +394,45 @@ func (r *reflector[T]) apply(trans bool, n int, c []T, ldc int) error {
 // applyToUnit is apply to the first w columns of I, whose W is there.
 func (r *reflector[T]) applyToUnit(c []T, ldc int) error {
 	x := r.side[:r.w*r.w]
-	host.CopyMatrix(r.w, r.w, r.vt, r.m, x, r.w)
+	host.Transpose(r.w, r.w, r.v, r.w, x, r.w)
 	return r.subtract(false, r.w, x, c, ldc)
 }
 
 func (r *reflector[T]) subtract(trans bool, n int, x, c []T, ldc int) error {
-	y := r.side[r.w*n:][:r.w*n]
-	host.GemmTrans(!trans, false, r.w, n, r.w, 1, r.tt, r.w, x, n, 0, y, n)
-	return r.update(true, r.m, n, r.w, r.v, r.w, y, n, c, ldc)
+	w, y := r.w, r.side[r.w*n:][:r.w*n]
+	if !r.few {
+		host.GemmTrans(!trans, false, w, n, w, 1, r.tt, w, x, n, 0, y, n)
+		return r.update(true, r.m, n, w, r.v, w, y, n, c, ldc)
+	}
+	row, col := w, 1
+	if !trans {
+		row, col = 1, w
+	}
+	host.Tiles(w, n, w, r.tt, row, col, x, n, y, n, true)
+	host.Scal(-1, y)
+	host.Tiles(r.m, n, w, r.v, w, 1, y, n, c, ldc, false)
+	return nil
 }
 
 // ApplyQ makes C, of m by n, Q*C or with trans Qᵀ*C, for the k reflectors that [Solver.QR] left in
 // the columns of A and in tau.
 func (s Solver[T]) ApplyQ(trans bool, m, n, k int, a []T, lda int, tau, c []T, ldc int) error {
+	return s.applyAll(trans, m, n, k, &reflectors[T]{a: a, lda: lda, tau: tau}, c, ldc)
+}
+
+func (s Solver[T]) applyAll(trans bool, m, n, k int, h *reflectors[T], c []T, ldc int) error {
+	if k == 1 && m <= pieceRows {
+		h.reflectOne(m, n, c, ldc)
+		return nil
+	}
 	last := (k - 1) / qrPanel * qrPanel
 	for i := 0; i < k; i += qrPanel {
 		j := i
 		if !trans {
 			j = last - i
 		}
-		r := s.newReflector(m-j, n, min(qrPanel, k-j), a[j*(lda+1):], lda, tau[j:])
+		r := reflector[T]{Solver: s}
+		r.take(m-j, n, min(qrPanel, k-j), h, j)
 		err := r.apply(trans, n, c[j*ldc:], ldc)
 		if r.give(); err != nil {
 			return err
@@ -338,13 +441,46 @@ func (s Solver[T]) ApplyQ(trans bool, m, n, k int, a []T, lda int, tau, c []T, l
 	return nil
 }
 
+// reflectOne is applyAll for one reflector, whose T is tau.
+func (h *reflectors[T]) reflectOne(m, n int, c []T, ldc int) {
+	if m == 1 {
+		for i, v := range c[:n] {
+			c[i] = host.FMA(-1, host.FMA(h.tau[0], v, 0), v)
+		}
+		return
+	}
+	memory, x := host.Take[T](m + n)
+	defer memory.Give()
+	v, y, step := x[:m], x[m:], h.lda
+	if h.rows {
+		step = 1
+	}
+	v[0] = 1
+	for i := 1; i < m; i++ {
+		v[i] = h.a[i*step]
+	}
+	clear(y)
+	host.AddRows(m, c, ldc, v, y)
+	for i, w := range y {
+		y[i] = host.FMA(h.tau[0], w, 0)
+	}
+	host.Ger(m, n, -1, v, y, c, ldc)
+}
+
 // FormQ makes A, of m by n with m >= n, whose first k columns and tau [Solver.QR] left, the first n
 // columns of Q: the product of Q and those of I.
 func (s Solver[T]) FormQ(m, n, k int, a []T, lda int, tau []T) error {
 	unitColumns(m, k, n, a, lda)
+	if m == 1 && k == 1 {
+		h := reflectors[T]{tau: tau}
+		a[0] = 1
+		h.reflectOne(1, 1, a, lda)
+		return nil
+	}
 	for j := (k - 1) / qrPanel * qrPanel; j >= 0 && k > 0; j -= qrPanel {
 		w, at := min(qrPanel, k-j), a[j*(lda+1):]
-		r := s.newReflector(m-j, n-j, w, at, lda, tau[j:])
+		r := reflector[T]{Solver: s}
+		r.take(m-j, n-j, w, &reflectors[T]{a: a, lda: lda, tau: tau}, j)
 		unitColumns(m, j, j+w, a, lda)
 		var err error
 		if n > j+w {
@@ -362,30 +498,37 @@ func (s Solver[T]) FormQ(m, n, k int, a []T, lda int, tau []T) error {
 // FormRows makes A, of m by n with m <= n, whose first k rows and tau [Solver.LQ] left, the first m
 // rows of Q: the transpose of what [Solver.FormQ] makes.
 func (s Solver[T]) FormRows(m, n, k int, a []T, lda int, tau []T) error {
-	return transposed(m, n, a, lda, func(at []T, ld int) error { return s.FormQ(n, m, k, at, ld, tau[:k]) })
+	if n == 1 || m > k || m > qrPanel || !s.isFew(n, m, k) {
+		return transposed(m, n, a, lda, func(at []T, ld int) error { return s.FormQ(n, m, k, at, ld, tau[:k]) })
+	}
+	r := reflector[T]{Solver: s}
+	r.take(n, m, m, &reflectors[T]{a: a, lda: lda, rows: true, tau: tau}, 0)
+	defer r.give()
+	y := r.side[:m*m] // as subtract has it, transposed
+	host.Tiles(m, m, m, r.v, m, 1, r.tt, m, y, m, true)
+	host.Scal(-1, y)
+	host.Transpose(n, m, r.v, m, r.vt, n)
+	unitColumns(m, 0, n, a, lda)
+	host.Tiles(m, n, m, y, m, 1, r.vt, n, a, lda, false)
+	return nil
 }
 
 // MultiplyQ makes C, of m by n, op(Q)*C as [Solver.ApplyQ] does, or without left C*op(Q), which is
 // the transpose of op(Q)ᵀ*Cᵀ.
 func (s Solver[T]) MultiplyQ(left, trans bool, m, n, k int, a []T, lda int, tau, c []T, ldc int) error {
-	if left {
-		return s.ApplyQ(trans, m, n, k, a, lda, tau, c, ldc)
-	}
-	return transposed(m, n, c, ldc, func(ct []T, ld int) error {
-		return s.ApplyQ(!trans, n, m, k, a, lda, tau, ct, ld)
-	})
+	return s.multiplyAll(left, trans, m, n, k, &reflectors[T]{a: a, lda: lda, tau: tau}, c, ldc)
 }
 
 // MultiplyRows is [Solver.MultiplyQ] for Q as [Solver.LQ] left it in the first k rows of A.
 func (s Solver[T]) MultiplyRows(left, trans bool, m, n, k int, a []T, lda int, tau, c []T, ldc int) error {
-	cols := m
-	if !left {
-		cols = n
+	return s.multiplyAll(left, !trans, m, n, k, &reflectors[T]{a: a, lda: lda, rows: true, tau: tau}, c, ldc)
+}
+
+func (s Solver[T]) multiplyAll(left, trans bool, m, n, k int, h *reflectors[T], c []T, ldc int) error {
+	if left {
+		return s.applyAll(trans, m, n, k, h, c, ldc)
 	}
-	memory, at := host.Take[T](cols * k)
-	defer memory.Give()
-	host.Transpose(k, cols, a, lda, at, k)
-	return s.MultiplyQ(left, !trans, m, n, k, at, k, tau, c, ldc)
+	return transposed(m, n, c, ldc, func(ct []T, ld int) error { return s.applyAll(!trans, n, m, k, h, ct, ld) })
 }
 
 // unitColumns makes columns lo to hi-1 of A, which has m rows, those of I.

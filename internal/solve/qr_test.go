@@ -21,11 +21,16 @@ func testQR[T host.Float](t *testing.T) {
 		{7, 1},
 		{5, 3},
 		{3, 5},
+		{2, 2},
+		{20, 90},
+		{32, 40},
 		{32, 32},
 		{33, 33},
 		{40, 90},
 		{90, 40},
 		{70, 70},
+		{300, 40},
+		{1000, 5},
 		{pieceRows + 5, 3},
 		{2*pieceRows + 1, 34},
 	} {
@@ -46,14 +51,12 @@ func testQR[T host.Float](t *testing.T) {
 			}
 			same(t, what, a, want)
 			same(t, what+" tau", tau, wantTau)
-			for _, trans := range []bool{false, true} {
-				c := matrix[T](rng, "random", m, 3, 4)
-				wantC := slices.Clone(c)
-				ApplyQReference(trans, m, 3, k, a, ld, tau, wantC, 4)
-				if err := (Solver[T]{}).ApplyQ(trans, m, 3, k, a, ld, tau, c, 4); err != nil {
-					t.Fatal(err)
+			for _, cols := range []int{1, 3, 33} {
+				if m <= pieceRows || cols == 3 {
+					c := matrix[T](rng, "random", m, cols, cols+cols/3)
+					testApplyQ(t, what, m, cols, k, a, ld, tau, c)
+					testApplyQ(t, what, m, cols, (k+1)/2, a, ld, tau, c)
 				}
-				same(t, what+" product", c, wantC)
 			}
 			if kind == "special" || m > pieceRows {
 				continue // 0 times NaN: Q*I has more NaN where rows and columns of I are left out
@@ -69,6 +72,20 @@ func testQR[T host.Float](t *testing.T) {
 			}
 			same(t, what+" Q", q, wantQ)
 		}
+	}
+}
+
+// testApplyQ tests products of the first k reflectors in A with C, whose rows are n+n/3 elements
+// apart.
+func testApplyQ[T host.Float](t *testing.T, what string, m, n, k int, a []T, lda int, tau, c []T) {
+	t.Helper()
+	for _, trans := range []bool{false, true} {
+		got, want := slices.Clone(c), slices.Clone(c)
+		ApplyQReference(trans, m, n, k, a, lda, tau, want, n+n/3)
+		if err := (Solver[T]{}).ApplyQ(trans, m, n, k, a, lda, tau, got, n+n/3); err != nil {
+			t.Fatal(err)
+		}
+		same(t, fmt.Sprintf("%s: %d of Q, trans %v, times %d columns", what, k, trans, n), got, want)
 	}
 }
 
@@ -139,20 +156,60 @@ func unit[T host.Float]() T {
 	return 0x1p-53
 }
 
-func TestLQ(t *testing.T) {
-	const m, n = 40, 70
+func TestLQ(t *testing.T) { both(t, testLQ[float32], testLQ[float64]) }
+
+// LQ, its Q, and products with that are the transposes of QR's.
+func testLQ[T host.Float](t *testing.T) {
 	rng := rand.New(rand.NewPCG(15, 16))
-	a := matrix[float64](rng, "random", m, n, n+1)
-	at, tau, wantTau := make([]float64, n*m), make([]float64, m), make([]float64, m)
-	host.Transpose(m, n, a, n+1, at, m)
-	QRReference(n, m, at, m, wantTau)
-	if err := (Solver[float64]{}).LQ(m, n, a, n+1, tau); err != nil {
+	for _, s := range [][2]int{{1, 1}, {1, 5}, {2, 2}, {2, 9}, {8, 8}, {20, 45}, {32, 32}, {33, 33}, {40, 70}} {
+		m, n := s[0], s[1]
+		what := fmt.Sprintf("%dx%d", m, n)
+		a := matrix[T](rng, "random", m, n, n+1)
+		tau, wantTau := make([]T, m), make([]T, m)
+		at := transpose(m, n, a, n+1)
+		QRReference(n, m, at, m, wantTau)
+		if err := (Solver[T]{}).LQ(m, n, a, n+1, tau); err != nil {
+			t.Fatal(err)
+		}
+		same(t, what+" LQ", transpose(m, n, a, n+1), at)
+		same(t, what+" tau", tau, wantTau)
+		for _, k := range []int{m, (m + 1) / 2} {
+			testRows(t, rng, fmt.Sprintf("%s, %d rows", what, k), m, n, k, a, at, tau[:k])
+		}
+	}
+}
+
+// testRows tests products with the first k reflectors that LQ left in A, whose transpose is at, and
+// Q of them.
+func testRows[T host.Float](t *testing.T, rng *rand.Rand, what string, m, n, k int, a, at, tau []T) {
+	for _, cols := range []int{1, 4} {
+		for _, trans := range []bool{false, true} {
+			c := matrix[T](rng, "random", n, cols, cols)
+			ct, want := transpose(n, cols, c, cols), slices.Clone(c)
+			ApplyQReference(!trans, n, cols, k, at, m, tau, want, cols)
+			if err := (Solver[T]{}).MultiplyRows(true, trans, n, cols, k, a, n+1, tau, c, cols); err != nil {
+				t.Fatal(err)
+			}
+			same(t, what+" at the left", c, want)
+			if err := (Solver[T]{}).MultiplyRows(false, !trans, cols, n, k, a, n+1, tau, ct, n); err != nil {
+				t.Fatal(err)
+			}
+			same(t, what+" at the right", transpose(cols, n, ct, n), want)
+		}
+	}
+	q, want := slices.Clone(a), make([]T, n*m)
+	unitColumns(n, 0, m, want, m)
+	ApplyQReference(false, n, m, k, at, m, tau, want, m)
+	if err := (Solver[T]{}).FormRows(m, n, k, q, n+1, tau); err != nil {
 		t.Fatal(err)
 	}
-	got := make([]float64, n*m)
-	host.Transpose(m, n, a, n+1, got, m)
-	same(t, "LQ", got, at)
-	same(t, "tau", tau, wantTau)
+	same(t, what+" Q", transpose(m, n, q, n+1), want)
+}
+
+func transpose[T host.Float](m, n int, a []T, lda int) []T {
+	t := make([]T, n*m)
+	host.Transpose(m, n, a, lda, t, m)
+	return t
 }
 
 func BenchmarkQR(b *testing.B) {

@@ -30,6 +30,15 @@ func SVD(s Solver[float64], m, n int, a []float64, lda int, sv []float64, v Sing
 		}
 		return true, nil
 	}
+	if m == 1 && a[0]-a[0] == 0 {
+		if sv[0] = math.Abs(a[0]); v.Cols > 0 {
+			v.U[0] = 1
+		}
+		if v.Rows > 0 {
+			v.VT[0] = math.Copysign(1, a[0])
+		}
+		return true, nil
+	}
 	exp, finite := rescale(m, n, a, lda)
 	if finite {
 		if 2*m >= 3*n && n > 1 {
@@ -125,8 +134,8 @@ func svd(s Solver[float64], m, n int, a []float64, lda int, sv []float64, v Sing
 	}
 	if v.Rows > 0 { // Vᵀ
 		unitColumns(n, 0, n, v.VT, v.LdVT)
-		if n > 1 {
-			if err := s.ApplyQ(false, n-1, n, n-1, b.p[n:], n, b.tauP, v.VT[v.LdVT:], v.LdVT); err != nil {
+		if n > 2 { // the last reflector, of one row, changes nothing
+			if err := s.ApplyQ(false, n-1, n, n-2, b.p[n:], n, b.tauP, v.VT[v.LdVT:], v.LdVT); err != nil {
 				return false, err
 			}
 		}
@@ -140,48 +149,69 @@ func svd(s Solver[float64], m, n int, a []float64, lda int, sv []float64, v Sing
 		return false, err
 	}
 	scaleBack(exp, b.d)
-	sortSingular(b.d, m, left, right, v)
+	sortSingular(b.d, left, right, v)
 	return ok, nil
 }
 
 // sortSingular brings values, and the rows of Uᵀ and Vᵀ, into descending order, and makes values
 // positive, with the sign in Vᵀ.
-func sortSingular(d []float64, m int, left, right *tiles, v SingularVectors) {
-	type value struct {
-		size     float64
-		row      int
-		negative bool
+func sortSingular(d []float64, left, right *tiles, v SingularVectors) {
+	var few [tileColumns]singularValue // no allocation for few rows
+	order := few[:]
+	if len(d) > len(few) {
+		order = make([]singularValue, len(d))
 	}
-	n, order := len(d), make([]value, len(d))
+	order = order[:len(d)]
 	for i, x := range d {
-		order[i] = value{math.Abs(x), i, math.Signbit(x)}
+		order[i] = singularValue{math.Abs(x), i, math.Signbit(x)}
 	}
-	slices.SortStableFunc(order, func(x, y value) int { return cmp.Compare(y.size, x.size) })
+	slices.SortStableFunc(order, func(x, y singularValue) int { return cmp.Compare(y.size, x.size) })
 	for i, o := range order {
 		d[i] = o.size
 	}
-	if left != nil {
-		left.each(func(j, w int, data []float64) {
-			for r := range w {
-				row := v.U[(j+r)*v.LdU:][:n]
-				for i, o := range order {
-					row[i] = data[o.row*tileColumns+r]
-				}
-			}
-		})
+	if left.small() && right.small() { // without closures, which are allocations
+		for i := range left.count() {
+			left.toColumns(i, order, v.U, v.LdU)
+		}
+		for i := range right.count() {
+			right.toRows(i, order, v.VT, v.LdVT)
+		}
+		return
 	}
-	if right != nil {
-		right.each(func(j, w int, data []float64) {
-			for i, o := range order {
-				row := v.VT[i*v.LdVT+j:][:w]
-				copy(row, data[o.row*tileColumns:])
-				for c := range row {
-					if o.negative {
-						row[c] = -row[c]
-					}
-				}
+	shared := slices.Clone(order)
+	left.each(func(t *tiles, i int) { t.toColumns(i, shared, v.U, v.LdU) })
+	right.each(func(t *tiles, i int) { t.toRows(i, shared, v.VT, v.LdVT) })
+}
+
+// A singularValue is the row that it comes from, and whether it was negative.
+type singularValue struct {
+	size     float64
+	row      int
+	negative bool
+}
+
+// toColumns brings the rows of a tile, in order, to the columns of U.
+func (t *tiles) toColumns(tile int, order []singularValue, u []float64, ld int) {
+	data := t.tile(tile)
+	for r := range t.width(tile) {
+		row := u[(tile*tileColumns+r)*ld:][:len(order)]
+		for i, o := range order {
+			row[i] = data[o.row*tileColumns+r]
+		}
+	}
+}
+
+// toRows brings the rows of a tile, in order, to those of Vᵀ.
+func (t *tiles) toRows(tile int, order []singularValue, vt []float64, ld int) {
+	data := t.tile(tile)
+	for i, o := range order {
+		row := vt[i*ld+tile*tileColumns:][:t.width(tile)]
+		copy(row, data[o.row*tileColumns:])
+		for c := range row {
+			if o.negative {
+				row[c] = -row[c]
 			}
-		})
+		}
 	}
 }
 
@@ -204,26 +234,32 @@ func newTiles(rows, cols int) tiles {
 // load makes t the transpose of x.
 func (t *tiles) load(x []float64, ld int) {
 	if t.small() { // without a closure, which is an allocation
-		for j := 0; j < t.cols; j += tileColumns {
-			i := j / tileColumns
-			host.Transpose(t.width(i), t.rows, x[j*ld:], ld, t.tile(i), tileColumns)
+		for i := range t.count() {
+			t.loadTile(i, x, ld)
 		}
 		return
 	}
-	all := *t
-	all.each(func(j, w int, data []float64) { host.Transpose(w, all.rows, x[j*ld:], ld, data, tileColumns) })
+	t.each(func(t *tiles, i int) { t.loadTile(i, x, ld) })
 }
 
-// each calls f for each tile: its w columns from j on, on all cores where there is work for them.
-func (t *tiles) each(f func(j, w int, data []float64)) {
-	n := (t.cols + tileColumns - 1) / tileColumns
-	if t.small() {
-		for i := range n {
-			f(i*tileColumns, t.width(i), t.tile(i))
-		}
-		return
+func (t *tiles) loadTile(i int, x []float64, ld int) {
+	host.Transpose(t.width(i), t.rows, x[i*tileColumns*ld:], ld, t.tile(i), tileColumns)
+}
+
+// each calls f for each tile, on all cores.
+func (t *tiles) each(f func(t *tiles, i int)) {
+	if t != nil {
+		all := *t // so that t needs no heap
+		parallel.Do(t.count(), func(i int) { f(&all, i) })
 	}
-	parallel.Do(n, func(i int) { f(i*tileColumns, t.width(i), t.tile(i)) })
+}
+
+// count is how many there are; none of nil.
+func (t *tiles) count() int {
+	if t == nil {
+		return 0
+	}
+	return (t.cols + tileColumns - 1) / tileColumns
 }
 
 // small tells whether one core does the work; that of nil is none.
@@ -242,14 +278,14 @@ type sweep struct {
 // rotate applies sweeps; to nil it does nothing.
 func (t *tiles) rotate(sweeps ...sweep) {
 	switch {
-	case t == nil || len(sweeps) == 0:
+	case len(sweeps) == 0:
 	case t.small(): // without a closure, which is an allocation
-		for j := 0; j < t.cols; j += tileColumns {
-			rotateTile(t.tile(j/tileColumns), sweeps)
+		for i := range t.count() {
+			rotateTile(t.tile(i), sweeps)
 		}
 	default:
-		all, shared := *t, slices.Clone(sweeps)
-		all.each(func(_, _ int, data []float64) { rotateTile(data, shared) })
+		shared := slices.Clone(sweeps)
+		t.each(func(t *tiles, i int) { rotateTile(t.tile(i), shared) })
 	}
 }
 
@@ -275,6 +311,9 @@ func (b *bidiagonal) iterate(left, right *tiles) (ok bool, err error) {
 	if q.record {
 		sweeps := make([]sweep, 2*some)
 		q.left, q.right = sweeps[:0:some], sweeps[some:][:0]
+		memory, x := host.Take[float64](q.chunk)
+		defer memory.Give()
+		q.memory = x
 	}
 	pending := 0
 	flush := func() error {

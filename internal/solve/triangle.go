@@ -27,31 +27,32 @@ const base = host.MaxTriangle
 // is lower triangular, descending ones above i where it is upper; and then divided by a[i,i]. At
 // the right it is the transpose of that.
 func (s Solver[T]) Solve(t Triangle[T], left bool, alpha T, m, n int, b []T, ldb int) error {
-	return s.apply(true, t, left, alpha, m, n, b, ldb)
+	return s.apply(true, &t, left, alpha, m, n, b, ldb)
 }
 
 // Multiply makes B, of m by n, alpha*op(A)*B, or without left alpha*B*op(A): the chain of the
 // product from +0, by ascending k, over the triangle alone, and then times alpha.
 func (s Solver[T]) Multiply(t Triangle[T], left bool, alpha T, m, n int, b []T, ldb int) error {
-	return s.apply(false, t, left, alpha, m, n, b, ldb)
+	return s.apply(false, &t, left, alpha, m, n, b, ldb)
 }
 
-func (s Solver[T]) apply(solve bool, t Triangle[T], left bool, alpha T, m, n int, b []T, ldb int) error {
+func (s Solver[T]) apply(solve bool, t *Triangle[T], left bool, alpha T, m, n int, b []T, ldb int) error {
 	if m == 0 || n == 0 {
 		return nil
 	}
-	e := factor[T]{
-		Triangle: t, transposed: t.Trans == left, lower: t.Upper == (t.Trans == left),
-	}
-	cols := n
+	cols, transposed := n, t.Trans == left
 	if !left {
 		cols = m
 	}
 	if t.N <= base {
-		row, col := e.steps()
-		host.ApplyTriangle(solve, left, t.N, cols, alpha, t.Data, row, col, !e.lower, t.Unit, b, ldb)
+		row, col := t.Stride, 1
+		if transposed {
+			row, col = 1, t.Stride
+		}
+		host.ApplyTriangle(solve, left, t.N, cols, alpha, t.Data, row, col, t.Upper != transposed, t.Unit, b, ldb)
 		return nil
 	}
+	e := factor[T]{Triangle: *t, transposed: transposed, lower: t.Upper == transposed}
 	if cols == 1 && (!left || ldb == 1) {
 		vector(solve, e, alpha, b[:t.N])
 		return nil

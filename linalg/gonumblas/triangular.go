@@ -51,6 +51,8 @@ func solver[T float](e *engine) (s solve.Solver[T]) {
 			update(e, negate, matrix(m, k, a, lda), matrix(k, n, b, ldb), matrix(m, n, c, ldc))
 			return nil
 		}
+		// the parts of a product that is too small for the device are, too
+		s.AtOnce = func(m, n, k int) (bool, error) { return !toDevice[T](e, m, n, k), nil }
 	}
 	return s
 }

@@ -171,7 +171,7 @@ var mutations = []mutation{
 	},
 	{
 		name: "a negative singular value without its vector", file: "internal/solve/svd.go",
-		old: "if o.negative {", new: "if o.negative && j < 0 {",
+		old: "if o.negative {", new: "if o.negative && c < 0 {",
 		pkg: "./internal/solve", test: "TestSVD",
 	},
 	{
