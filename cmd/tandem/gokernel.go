@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,6 +22,12 @@ var takes = map[string][]string{
 	"u32": {"uint32", "int32", "uint16", "int16", "uint8", "int8", "bool"},
 	"i64": {"int64", "uint64"}, "u64": {"uint64", "int64"}, "f32": {"float32"}, "f64": {"float64"},
 	"f4": {"float32"}, "f8": {"float64"}, "i4": {"int32", "uint32"},
+}
+
+// ranges are of the elements that do not have all numbers of 32 bits.
+var ranges = map[string][2]int64{
+	"int16": {math.MinInt16, math.MaxInt16}, "int8": {math.MinInt8, math.MaxInt8},
+	"uint16": {0, math.MaxUint16}, "uint8": {0, math.MaxUint8}, "bool": {0, 1},
 }
 
 // instance compiles the package of the job's file, and chooses the instance of the kernel or the
@@ -90,6 +97,16 @@ func (job *kernelJob) distance(k *compiler.Instance, loaded []operand) (n int, e
 		fit := slices.Index(takes[kind], p.Elem)
 		if array != (p.Slice || p.Matrix) || fit < 0 {
 			return 0, fmt.Errorf("%s: parameter %s is %s, which --arg %s is not", k.Name, p.Name, p.Type, arg.text)
+		}
+		if r, ok := ranges[p.Elem]; ok {
+			v := int64(arg.scalar.Int32())
+			if kind == "u32" {
+				v = int64(arg.scalar.Uint32())
+			}
+			if v < r[0] || v > r[1] {
+				return 0, fmt.Errorf("%s: parameter %s is %s, from %d to %d, which --arg %s is not", k.Name, p.Name,
+					p.Type, r[0], r[1], arg.text)
+			}
 		}
 		n += min(fit, 1)
 	}

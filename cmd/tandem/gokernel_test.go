@@ -77,6 +77,7 @@ func TestRunGoBadInput(t *testing.T) {
 	dir := t.TempDir()
 	at := in(dir)
 	saveVector[float32](t, at("x.npy"), 1, 2, 3)
+	saveVector[int32](t, at("i.npy"), 1, 2, 3)
 	write(t, at("alone.go"), []byte("package alone\n"))
 	full := runPoly(dir, "--arg", "f32:1", "--arg", "f32:1", "--backend", "opencl")
 	fails(t, dir, exitUsage, "a kernel in Go has no macros", append(full, "-D", "N=1")...)
@@ -103,6 +104,13 @@ func TestRunGoBadInput(t *testing.T) {
 		{
 			"two: parameter by is [2]float32, which --arg f32:1 is not",
 			append(replaced(replaced(full[:14], poly, "testdata/poly/other.go"), "poly", "two"), "--backend", "opencl"),
+		},
+		{
+			"pad: parameter twice is bool, from 0 to 1, which --arg i32:6 is not",
+			[]string{
+				"run", poly, "--kernel", "pad", "--grid", "2x2", "--block", "2x2", "--arg", "out:f8:2x4",
+				"--arg", at("i.npy"), "--arg", "i64:2", "--arg", "i32:6", "-o", at("y.npy"), "--backend", "opencl",
+			},
 		},
 		{"work-items a group", replaced(full, "2", "100000")},
 	} {

@@ -156,7 +156,7 @@ func svd(s Solver[float64], m, n int, a []float64, lda int, sv []float64, v Sing
 // sortSingular brings values, and the rows of Uᵀ and Vᵀ, into descending order, and makes values
 // positive, with the sign in Vᵀ.
 func sortSingular(d []float64, left, right *tiles, v SingularVectors) {
-	var few [tileColumns]singularValue // no allocation for few rows
+	var few [host.FewRows]singularValue // no allocation for few rows
 	order := few[:]
 	if len(d) > len(few) {
 		order = make([]singularValue, len(d))
