@@ -26,12 +26,17 @@ func gather[T float](n int, x []T, inc int) ([]T, *host.Scratch) {
 		return x[:n], nil
 	}
 	memory, c := host.Take[T](n)
-	at := start(n, inc)
+	copySteps(c, x, inc)
+	return c, memory
+}
+
+// copySteps makes c elements of x that are inc apart.
+func copySteps[T float](c, x []T, inc int) {
+	at := start(len(c), inc)
 	for i := range c {
 		c[i] = x[at]
 		at += inc
 	}
-	return c, memory
 }
 
 // scatter puts what gather gave, and has changed since, back into x, and gives the memory back.
@@ -117,6 +122,13 @@ func symv[T float](
 func ger[T float](m, n int, alpha T, x []T, incX int, y []T, incY int, a []T, lda int) {
 	if incX == 1 && incY == 1 {
 		host.Ger(m, n, alpha, x, y, a, lda)
+		return
+	}
+	if max(m, n) <= fewElements {
+		var xs, ys [fewElements]T
+		copySteps(xs[:m], x, incX)
+		copySteps(ys[:n], y, incY)
+		host.GerAlone(m, n, alpha, xs[:m], ys[:n], a, lda)
 		return
 	}
 	xs, memory := gather(m, x, incX)
