@@ -1,6 +1,8 @@
 package host
 
 import (
+	"math/rand/v2"
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -76,6 +78,42 @@ func testVectorFences[T Float](t *testing.T) {
 			if s := Dot(x, x) + Asum(x) + Nrm2(x); s != 0 {
 				t.Fatalf("the sums of %d zeros are %v", m, s)
 			}
+		}
+	}
+}
+
+// At the end of a page the last lanes of a register come by another way.
+func TestGerAtFence(t *testing.T) {
+	t.Run("float32", testGerAtFence[float32])
+	t.Run("float64", testGerAtFence[float64])
+}
+
+func testGerAtFence[T Float](t *testing.T) {
+	const most = 19
+	rng := rand.New(rand.NewPCG(61, 62))
+	a, y := fenced[T](t, most*most, false), fenced[T](t, most, false)
+	for n := 1; n <= most; n++ {
+		for m := 1; m <= 3; m++ {
+			for behind := range 3 { // elements between the last one and the fence
+				c, v := a[len(a)-m*n-behind:][:m*n], y[max(0, len(y)-n-behind):][:n]
+				x, want := make([]T, m), make([]T, m*n)
+				fillRandom(rng, x, c, v)
+				for i := range want {
+					want[i] = fma(2*x[i/n], v[i%n], c[i])
+				}
+				Ger(m, n, 2, x, v, c, n)
+				if !slices.Equal(c, want) {
+					t.Fatalf("%dx%d, %d elements before the fence: %v, want %v", m, n, behind, c, want)
+				}
+			}
+		}
+	}
+}
+
+func fillRandom[T Float](rng *rand.Rand, all ...[]T) {
+	for _, x := range all {
+		for i := range x {
+			x[i] = T(rng.Float64() - 0.5)
 		}
 	}
 }

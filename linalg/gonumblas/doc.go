@@ -70,14 +70,18 @@
 //     vectors are others.
 //   - Restore gives lapack64 gonum's own implementation: it does not tell what it had before.
 //   - iamax takes a NaN for the largest; gonum passes it by.
-//   - With few elements the call counts. On amd64 levels 1 and 2 of up to 4 rows, syr2 of up to 8
-//     and gemv of float64 of up to 16 take 1.3 to 2 times as long as gonum's, syr2 up to 2.7 times,
-//     which is some ten nanoseconds; the others are as fast or faster. In level 3 symm and syrk of
-//     up to 3 rows take 1.1 to 1.9 times as long, trmm and trsm of up to 3 rows up to 2.6 times,
-//     syr2k of up to 8 rows up to 3.4 times. Complex functions of up to 4 rows take 50 to 200 ns
-//     more; products are faster from 6 rows on, the others from 16 or 32.
-//     In package mat SymOuterK takes up to 1.3 times as long for up to 6 rows of 8 or 12 columns;
-//     factorizations, products and solutions take no longer, but for Solve with 2 rows, by a tenth.
+//   - With few elements the call counts. On amd64 most of levels 1 and 2 take 1.1 to 2.5 times as
+//     long as gonum's for up to 4 elements or rows, which is some nanoseconds: axpy and scal up to
+//     16, gemv of float64 up to 8, and with beta up to 16; syr2 up to 8, where 4 take 2.2 times as
+//     long; trmv of 16 and 32 rows 1.3 times. In level 3 real products, trmm and trsm of up to 3
+//     rows take up to 1.9 times as long, syr2k of up to 4 rows up to 4 times. Complex products of 1
+//     and 2 rows take 15 ns more, hemm and the functions of triangles of up to 4 rows 20 to 70 ns
+//     more. Of 8 rows and more no function of level 3 takes longer.
+//     Of lapack64 Orgqr, Orglq, Ormqr and Ormlq take up to 2.2 times as long with 2 to 4 rows,
+//     Ormqr with one column up to 1.4 times with 8 to 32, inverses of up to 3 rows up to 2.2 times,
+//     and eigenvalues and singular values without vectors 1.1 to 1.4 times with up to 32 rows. In
+//     package mat SymOuterK takes up to 1.3 times as long for up to 6 rows of 8 or 12 columns;
+//     factorizations, products and solutions of more than 2 rows take at most a seventh longer.
 //   - Temporary memory: transposed operands are copied, syrk and syr2k of up to 64 rows copy one
 //     operand, and symm copies A. The memory is used again.
 //

@@ -537,8 +537,8 @@ func (w *writer) outer(k x86Kernel) {
 		w.storeVectors(k, vectors, "DX")
 	})
 	w.restMask(k, "BX", k.r(mask))
-	w.op("%s (DX), %s, %s", k.masked, k.r(mask), k.r(0))
-	w.op("%s (R10), %s, %s", k.masked, k.r(mask), k.r(rest))
+	w.loadRest(k, "a", "DX", k.r(mask), 0)
+	w.loadRest(k, "y", "R10", k.r(mask), rest)
 	w.op("%s %s, %s, %s", k.mulAdd, k.r(rest), k.r(splat), k.r(0))
 	w.storeRest(k, "BX", "DX")
 	w.label("done")
@@ -589,6 +589,42 @@ func (w *writer) restMask(k x86Kernel, n, mask string) {
 	w.op("LEAQ (%s*%d), R11", n, k.size)
 	w.op("SUBQ R11, R9")
 	w.op("%s (R9), %s", k.load, mask)
+}
+
+// loadRest loads the first BX lanes of a register, of any values behind them: with a mask, but where
+// that would reach into the next page of the memory and the lanes do not. What the mask leaves out
+// takes as long as a hundred additions there if nobody has touched that page. So it loads what comes
+// before the page, and moves the lanes to their places.
+func (w *writer) loadRest(k x86Kernel, name, pointer, mask string, reg int) {
+	const index = 8
+	w.op("MOVQ %s, R11", pointer)
+	w.op("ANDQ $4095, R11")
+	w.op("SUBQ $%d, R11", 4096-k.width())
+	w.op("JLE %smasked", name)
+	w.op("LEAQ (R11)(BX*%d), R9", k.size)
+	w.op("CMPQ R9, $%d", k.width())
+	w.op("JGT %smasked", name)
+	w.op("MOVQ %s, R9", pointer)
+	w.op("SUBQ R11, R9")
+	w.op("%s (R9), %s", k.load, k.r(reg))
+	w.op("SHRQ $2, R11")
+	w.op("VMOVQ R11, X%d", index)
+	w.op("VPBROADCASTD X%d, Y%[1]d", index)
+	w.op("VPADDD iota<>(SB), Y%d, Y%[1]d", index)
+	w.op("VPERMPS %s, Y%d, %[1]s", k.r(reg), index)
+	w.op("JMP %sloaded", name)
+	w.label("%smasked", name)
+	w.op("%s (%s), %s, %s", k.masked, pointer, mask, k.r(reg))
+	w.label("%sloaded", name)
+}
+
+// iota writes the numbers of a register's eight places.
+func (w *writer) iota() {
+	w.WriteString("\n")
+	for i := range 4 {
+		fmt.Fprintf(w, "DATA iota<>+%d(SB)/8, $%#x\n", 8*i, (2*i+1)<<32|2*i)
+	}
+	w.WriteString("GLOBL iota<>(SB), RODATA|NOPTR, $32\n")
 }
 
 // storeRest stores the first n lanes of the first register, and changes that: stores under a mask

@@ -43,6 +43,7 @@ func files() map[string][]byte {
 	}
 	level2.header()
 	level2.masks()
+	level2.iota()
 	for _, k := range x86Kernels {
 		if k.mulAdd != "" && !k.avx512() {
 			level2.level2(k)
