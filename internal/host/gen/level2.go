@@ -591,10 +591,10 @@ func (w *writer) restMask(k x86Kernel, n, mask string) {
 	w.op("%s (R9), %s", k.load, mask)
 }
 
-// loadRest loads the first BX lanes of a register, of any values behind them: with a mask, but where
-// that would reach into the next page of the memory and the lanes do not. What the mask leaves out
-// takes as long as a hundred additions there if nobody has touched that page. So it loads what comes
-// before the page, and moves the lanes to their places.
+// loadRest loads the first BX lanes of a register, of any values behind them: with a mask, but
+// where that would reach into the next page of the memory and the lanes do not. What the mask
+// leaves out takes as long as a hundred additions there if nobody has touched that page. So it
+// loads what comes before the page, and moves the lanes to their places.
 func (w *writer) loadRest(k x86Kernel, name, pointer, mask string, reg int) {
 	const index = 8
 	w.op("MOVQ %s, R11", pointer)
