@@ -109,6 +109,16 @@ var mutations = []mutation{
 		pkg: "./internal/host", test: "TestFMA32RoundsOnce",
 	},
 	{
+		name: "a slim product begins its chains anew in every block", file: "internal/host/slim.go",
+		old: "k == 0 && !p.fromC, at)", new: "!p.fromC, at)",
+		pkg: "./internal/host", test: "TestGemmSlim",
+	},
+	{
+		name: "half of a complex product does not know that a factor is conjugated", file: "internal/host/complex.go",
+		old: "-s * a * b, s * a}", new: "-s * b, s * a}",
+		pkg: "./linalg/gonumblas", test: "TestComplex",
+	},
+	{
 		name: "C read by the host though beta is 0", file: "internal/host/reference.go",
 		old: "			if beta != 0 {\n				old = Mul(beta, c[i*ldc+j])\n			}",
 		new: "			old = Mul(beta, c[i*ldc+j])",
