@@ -29,7 +29,8 @@ func EigSym(
 	defer memory.Give()
 	q, e, tau := x[:n*n], x[n*n:][:n], x[n*(n+1):][:n]
 	clear(x[n*n:][:2*n])
-	exp, finite := 0, true
+	var exp int
+	var finite bool
 	if n <= 2 { // it is tridiagonal
 		w[0] = a[0]
 		if n == 2 {
