@@ -622,7 +622,7 @@ func (w *writer) loadRest(k x86Kernel, name, pointer, mask string, reg int) {
 func (w *writer) iota() {
 	w.WriteString("\n")
 	for i := range 4 {
-		fmt.Fprintf(w, "DATA iota<>+%d(SB)/8, $%#x\n", 8*i, (2*i+1)<<32|2*i)
+		fmt.Fprintf(w, "DATA iota<>+%d(SB)/8, $%#x\n", 8*i, int64(2*i+1)<<32|int64(2*i))
 	}
 	w.WriteString("GLOBL iota<>(SB), RODATA|NOPTR, $32\n")
 }
