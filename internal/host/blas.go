@@ -38,7 +38,7 @@ func GemmTrans[T element.Element](
 		defer s.Give()
 		b, ldb, _ = transposeInto(memory, n, k, b, ldb)
 	}
-	row, col := steps(transA, lda)
+	row, col := Steps(transA, lda)
 	kern.tiles(m, n, k, a, row, col, b, ldb, c, ldc, true)
 }
 
@@ -83,10 +83,10 @@ func gemmFewOf[T Float](
 	case max(m, n, k) <= smallProduct:
 		smallGemm(transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	case n == 1:
-		step, _ := steps(transB, ldb)
+		step, _ := Steps(transB, ldb)
 		gemvSteps(transA, m, k, alpha, a, lda, b, step, beta, c, ldc)
 	default:
-		_, step := steps(transA, lda)
+		_, step := Steps(transA, lda)
 		gemvSteps(!transB, n, k, alpha, b, ldb, a, step, beta, c, 1)
 	}
 }
@@ -275,7 +275,7 @@ func ApplyTriangle[T Float](
 		return
 	}
 	if isFewColumns(left, n, cols) {
-		row, col := steps(!left, ldb)
+		row, col := Steps(!left, ldb)
 		for j := range cols {
 			TriangleSteps(solve, n, alpha, e, eRow, eCol, upper, unit, &b[j*col], row)
 		}

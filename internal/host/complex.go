@@ -252,8 +252,8 @@ func SmallComplexGemm[T Float](part Part, transA, conjA, transB, conjB bool, m, 
 	if m*n*k > smallComplex || m == 0 || n == 0 || k == 0 || alpha == [2]T{} {
 		return false
 	}
-	aRow, aCol := steps(transA, lda)
-	bRow, bCol := steps(transB, ldb)
+	aRow, aCol := Steps(transA, lda)
+	bRow, bCol := Steps(transB, ldb)
 	signs := complexSigns[T](false, conjA, conjB)
 	inC := alpha == [2]T{1} && beta == [2]T{}
 	var few [2 * FewRows]T

@@ -62,27 +62,24 @@ func (p *product[T]) slimParts() (down, across int) {
 // rows.
 func (p *product[T]) slimPart(t task, chains []T, ld int) {
 	kern := p.kern
+	aRow, aStep := Steps(p.transA, p.lda)
 	var tile []T
 	if p.isApart() {
 		s, memory := Take[T](kern.rows * slimBlock)
 		defer s.Give()
-		tile = memory
+		tile, aRow, aStep = memory, 1, kern.rows
 	}
 	for k := 0; k < p.k; k += slimBlock {
-		b, steps := p.bFrom(k, t.j), min(slimBlock, p.k-k)
+		b, count := p.bFrom(k, t.j), min(slimBlock, p.k-k)
 		for i := 0; i < t.rows; i += kern.rows {
-			h := min(kern.rows, t.rows-i)
-			a, aRow, aStep := p.aFrom(t.i+i, k), p.lda, 1
-			switch {
-			case tile != nil:
-				packRows(kern.rows, h, steps, a, p.lda, tile, 0)
-				a, aRow, aStep = tile, 1, kern.rows
-			case p.transA:
-				aRow, aStep = 1, p.lda
+			a, h := p.aFrom(t.i+i, k), min(kern.rows, t.rows-i)
+			if tile != nil {
+				packRows(kern.rows, h, count, a, p.lda, tile, 0)
+				a = tile
 			}
 			for j := 0; j < t.cols; j += kern.cols {
 				at := &chains[(t.i+i)*ld+t.j+j]
-				kern.run(h, min(kern.cols, t.cols-j), steps, &a[0], aRow, aStep, &b[j], p.ldb, at, ld,
+				kern.run(h, min(kern.cols, t.cols-j), count, &a[0], aRow, aStep, &b[j], p.ldb, at, ld,
 					k == 0 && !p.fromC, at)
 			}
 		}

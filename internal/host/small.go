@@ -28,8 +28,8 @@ func float64s[T element.Element](x []T) []float64 {
 	return unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
 }
 
-// steps are how far apart two rows and two columns of op(M) are.
-func steps(trans bool, ld int) (row, col int) {
+// Steps are how far apart two rows and two columns of op(M) are in memory.
+func Steps(trans bool, ld int) (row, col int) {
 	if trans {
 		return 1, ld
 	}
@@ -98,8 +98,8 @@ func SymvSteps[T Float](lower bool, n int, alpha T, a *T, lda int, x *T, incX in
 func smallGemm[T Float](
 	transA, transB bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
 ) {
-	aRow, aCol := steps(transA, lda)
-	bRow, bCol := steps(transB, ldb)
+	aRow, aCol := Steps(transA, lda)
+	bRow, bCol := Steps(transB, ldb)
 	for i := range m {
 		GemvSteps(n, k, alpha, &b[0], bCol, bRow, &a[i*aRow], aCol, beta, &c[i*ldc], 1)
 	}
@@ -135,8 +135,8 @@ func SmallGemmTriangle[T Float](
 	if n > 6 || n > 3 && n*k > 48 || alpha == 0 || k == 0 {
 		return false
 	}
-	xRow, xCol := steps(trans, ldx)
-	yRow, yCol := steps(trans, ldy)
+	xRow, xCol := Steps(trans, ldx)
+	yRow, yCol := Steps(trans, ldy)
 	for i := range n {
 		lo, hi := triangleRow(lower, i, n)
 		GemvSteps(hi-lo, k, alpha, &y[lo*yRow], yRow, yCol, &x[i*xRow], xCol, beta, &c[i*ldc+lo], 1)

@@ -27,7 +27,7 @@ func Trmv[T Float](lower, trans, unit bool, n int, a []T, lda int, x []T) {
 		return
 	}
 	if n <= MaxTriangle {
-		row, col := steps(trans, lda)
+		row, col := Steps(trans, lda)
 		TriangleSteps(false, n, 1, a, row, col, lower == trans, unit, &x[0], 1)
 		return
 	}
@@ -48,7 +48,7 @@ func Trsv[T Float](lower, trans, unit bool, n int, a []T, lda int, x []T) {
 		return
 	}
 	if n <= MaxTriangle {
-		row, col := steps(trans, lda)
+		row, col := Steps(trans, lda)
 		TriangleSteps(true, n, 1, a, row, col, lower == trans, unit, &x[0], 1)
 		return
 	}
@@ -71,7 +71,7 @@ func (t *vectorTriangle[T]) multiply(lo, hi, block int) {
 		if block > MaxTriangle {
 			t.multiply(i, end, MaxTriangle)
 		} else {
-			row, col := steps(t.trans, t.lda)
+			row, col := Steps(t.trans, t.lda)
 			multiplyTriangle(!t.forward(), t.unit, end-i, &t.a[i*(t.lda+1)], row, col, &t.x[i], 1, &t.y[i])
 		}
 		if !t.lower {
@@ -140,7 +140,7 @@ func (t *vectorTriangle[T]) solveBlock(i, end, block int) {
 		t.solve(i, end, vectorLeaf)
 		return
 	}
-	row, col := steps(t.trans, t.lda)
+	row, col := Steps(t.trans, t.lda)
 	TriangleSteps(true, end-i, 1, t.a[i*(t.lda+1):], row, col, !t.forward(), t.unit, &t.y[i], 1)
 	for k := i; k < end; k++ {
 		at := k

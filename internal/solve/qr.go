@@ -404,10 +404,7 @@ func (r *reflector[T]) subtract(trans bool, n int, x, c []T, ldc int) error {
 		host.GemmTrans(!trans, false, w, n, w, 1, r.tt, w, x, n, 0, y, n)
 		return r.update(true, r.m, n, w, r.v, w, y, n, c, ldc)
 	}
-	row, col := w, 1
-	if !trans {
-		row, col = 1, w
-	}
+	row, col := host.Steps(!trans, w)
 	host.Tiles(w, n, w, r.tt, row, col, x, n, y, n, true)
 	host.Scal(-1, y)
 	host.Tiles(r.m, n, w, r.v, w, 1, y, n, c, ldc, false)

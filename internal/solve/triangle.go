@@ -40,15 +40,9 @@ func (s Solver[T]) apply(solve bool, t *Triangle[T], left bool, alpha T, m, n in
 	if m == 0 || n == 0 {
 		return nil
 	}
-	cols, transposed := n, t.Trans == left
-	if !left {
-		cols = m
-	}
+	transposed, cols := t.Trans == left, m+n-t.N
 	if t.N <= base {
-		row, col := t.Stride, 1
-		if transposed {
-			row, col = 1, t.Stride
-		}
+		row, col := host.Steps(transposed, t.Stride)
 		host.ApplyTriangle(solve, left, t.N, cols, alpha, t.Data, row, col, t.Upper != transposed, t.Unit, b, ldb)
 		return nil
 	}
@@ -86,12 +80,7 @@ type factor[T host.Float] struct {
 }
 
 // steps are how far apart the rows and the columns of E are in memory.
-func (e factor[T]) steps() (row, col int) {
-	if e.transposed {
-		return 1, e.Stride
-	}
-	return e.Stride, 1
-}
+func (e factor[T]) steps() (row, col int) { return host.Steps(e.transposed, e.Stride) }
 
 // block is rows i to k-1 and columns j to l-1 of E, which are off the diagonal, in A or in scratch
 // memory.

@@ -83,7 +83,8 @@
 //     package mat SymOuterK takes up to 1.3 times as long for up to 6 rows of 8 or 12 columns;
 //     factorizations, products and solutions of more than 2 rows take at most a seventh longer.
 //   - Temporary memory: transposed operands are copied, syrk and syr2k of up to 64 rows copy one
-//     operand, and symm copies A. The memory is used again.
+//     operand, or of more than 512 steps compute the whole product, and symm copies A. The memory
+//     is used again.
 //
 // Invalid arguments panic with gonum's own values: such calls are handed to gonum's implementation.
 // Only the elements that BLAS names are read and written: one triangle of a symmetric or triangular

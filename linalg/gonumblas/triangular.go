@@ -20,20 +20,19 @@ func triangular[T float](e *engine, solution bool, s blas.Side, ul blas.Uplo, tA
 		host.Gemm(m, n, 0, alpha, nil, 0, nil, n, 0, b, ldb)
 		return
 	}
-	left := s == blas.Left
-	if k := order(s, m, n); k <= host.MaxTriangle {
-		row, col, upper := lda, 1, ul == blas.Upper
-		if left == (tA != blas.NoTrans) { // at the left of B's columns, or of the transpose of its rows
-			row, col, upper = 1, lda, !upper
-		}
+	left, k := s == blas.Left, order(s, m, n)
+	if k <= host.MaxTriangle { // as the solver does it, whose arguments would be felt in small calls
+		transposed := left == (tA != blas.NoTrans) // at the left of B's columns, or of the transpose of its rows
+		row, col := host.Steps(transposed, lda)
+		upper := (ul == blas.Upper) != transposed
 		host.ApplyTriangle(solution, left, k, m+n-k, alpha, a, row, col, upper, d == blas.Unit, b, ldb)
 		return
 	}
-	t := triangle(ul, tA, d, order(s, m, n), a, lda)
+	t := triangle(ul, tA, d, k, a, lda)
 	if solution {
-		must(solver[T](e).Solve(t, s == blas.Left, alpha, m, n, b, ldb))
+		must(solver[T](e).Solve(t, left, alpha, m, n, b, ldb))
 	} else {
-		must(solver[T](e).Multiply(t, s == blas.Left, alpha, m, n, b, ldb))
+		must(solver[T](e).Multiply(t, left, alpha, m, n, b, ldb))
 	}
 }
 

@@ -82,10 +82,7 @@ func gemv[T float](
 	rows, cols := stored(t, m, n)
 	side := incX == 1 && incY == 1
 	if rows <= host.FewRows && (!side || cols <= fewSteps) {
-		row, col := lda, 1
-		if trans {
-			row, col = 1, lda
-		}
+		row, col := host.Steps(trans, lda)
 		host.GemvSteps(rows, cols, alpha, &a[0], row, col, &x[start(cols, incX)], incX, beta, &y[start(rows, incY)],
 			incY)
 		return
@@ -166,10 +163,7 @@ func triangularVector[T float](
 ) {
 	lower, trans, unit := ul == blas.Lower, t != blas.NoTrans, d == blas.Unit
 	if n <= host.MaxTriangle {
-		row, col := lda, 1
-		if trans {
-			row, col = 1, lda
-		}
+		row, col := host.Steps(trans, lda)
 		host.TriangleSteps(solve, n, 1, a, row, col, lower == trans, unit, &x[start(n, incX)], incX)
 		return
 	}
@@ -182,7 +176,8 @@ func triangularVector[T float](
 	scatter(xs, memory, x, incX)
 }
 
-// fewElements is the elements of vectors up to which a copy side by side does not pay.
+// fewElements is the elements of vectors up to which a copy side by side in scratch memory does not
+// pay.
 const fewElements = 32
 
 func dot[T float](n int, x []T, incX int, y []T, incY int) float64 {
