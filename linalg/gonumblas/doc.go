@@ -79,9 +79,10 @@
 //     more. Of 8 rows and more no function of level 3 takes longer.
 //     Of lapack64 Orgqr, Orglq, Ormqr and Ormlq take up to 2.2 times as long with 2 to 4 rows,
 //     Ormqr with one column up to 1.4 times with 8 to 32, inverses of up to 3 rows up to 2.2 times,
-//     and eigenvalues and singular values without vectors 1.1 to 1.4 times with up to 32 rows. In
-//     package mat SymOuterK takes up to 1.3 times as long for up to 6 rows of 8 or 12 columns;
-//     factorizations, products and solutions of more than 2 rows take at most a seventh longer.
+//     and eigenvalues and singular values without vectors 1.1 to 1.4 times with up to 32 rows,
+//     singular values of 2 rows 1.7 times. In package mat SymOuterK takes up to 1.3 times as long
+//     for up to 6 rows of 8 or 12 columns; else factorizations with vectors, products and solutions
+//     of more than 2 rows take at most a seventh longer.
 //   - Temporary memory: transposed operands are copied, syrk and syr2k of up to 64 rows copy one
 //     operand, or of more than 512 steps compute the whole product, and symm copies A. The memory
 //     is used again.
