@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"unsafe"
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/exact"
@@ -349,39 +348,6 @@ func TestReduceErrors(t *testing.T) {
 		}
 	}
 	c.check(t, "after what is refused", []float64{math.NaN(), math.NaN(), math.NaN()})
-}
-
-func BenchmarkSum(b *testing.B) {
-	s, err := linalg.Open("")
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer s.Close()
-	for _, n := range []int{1000, 100000, 10000000} {
-		b.Run(fmt.Sprintf("float32/%d", n), func(b *testing.B) { benchmarkSum[float32](b, s, 0, n) })
-		b.Run(fmt.Sprintf("float64/%d", n), func(b *testing.B) { benchmarkSum[float64](b, s, 0, n) })
-		b.Run(fmt.Sprintf("zeros/%d", n), func(b *testing.B) { benchmarkSum[float32](b, s, 8, n) })
-	}
-}
-
-// benchmarkSum measures a sum over all.
-func benchmarkSum[T Float](b *testing.B, s *linalg.Session, kind, n int) {
-	a, err := linalg.Upload(s, linalg.NewMatrix(1, n, summands[T](rand.New(rand.NewPCG(1, 1)), kind, n)))
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer a.Free()
-	c, err := linalg.NewArray[T](s, 1, 1)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer c.Free()
-	b.SetBytes(int64(n) * int64(unsafe.Sizeof(T(0))))
-	for b.Loop() {
-		if err := errors.Join(Sum(c, a), s.Wait()); err != nil {
-			b.Fatal(err)
-		}
-	}
 }
 
 // foldOf is f over x, from its first element.

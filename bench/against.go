@@ -25,7 +25,9 @@ func ReadReport(from io.Reader) (*Report, error) {
 // lower by more than a tenth than in an earlier report. Rates themselves are of their day.
 func (r *Report) CompareWith(before *Report) {
 	r.Fallen = []string{}
-	for _, both := range [][2][]Row{{r.Products, before.Products}, {r.Transposes, before.Transposes}} {
+	for _, both := range [][2][]Row{
+		{r.Products, before.Products}, {r.Transposes, before.Transposes}, {r.Functions, before.Functions},
+	} {
 		was := map[string]*Row{}
 		for i := range both[1] {
 			was[both[1][i].Title()] = &both[1][i]

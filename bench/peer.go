@@ -19,8 +19,10 @@ type library struct {
 	float32 func(problem[float32]) (*job, error)
 	float64 func(problem[float64]) (*job, error)
 	int32   func(problem[int32]) (*job, error)
-	apart   bool   // it runs in a process of its own
-	close   func() // may be nil
+	apart   bool           // it runs in a process of its own
+	blas    *openBLASTable // OpenBLAS's functions
+	python  *numpyProcess  // that has NumPy
+	close   func()         // may be nil
 }
 
 // A job is a product of a library, ready to run.

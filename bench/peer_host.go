@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -46,17 +47,26 @@ func moduleVersion(path string) string {
 	return "version unknown"
 }
 
-// blasTable is what is used of OpenBLAS. Its integers are C's int, as in Debian's libopenblas.so.0.
-type blasTable struct {
+// openBLASTable is what is used of OpenBLAS. Its integers are C's int, as in Debian's
+// libopenblas.so.0.
+type openBLASTable struct {
 	SetThreads func(n int32) `sym:"openblas_set_num_threads"`
 	Threads    func() int32  `sym:"openblas_get_num_threads"`
 	CoreName   func() string `sym:"openblas_get_corename"`
 	Config     func() string `sym:"openblas_get_config"`
-	Sgemm      func(order, ta, tb, m, n, k int32, alpha float32, a unsafe.Pointer, lda int32, b unsafe.Pointer,
-		ldb int32,
-		beta float32, c unsafe.Pointer, ldc int32) `sym:"cblas_sgemm"`
-	Dgemm func(order, ta, tb, m, n, k int32, alpha float64, a unsafe.Pointer, lda int32, b unsafe.Pointer, ldb int32,
-		beta float64, c unsafe.Pointer, ldc int32) `sym:"cblas_dgemm"`
+
+	single        realCBLAS[float32]
+	double        realCBLAS[float64]
+	singleComplex complexCBLAS[complex64]
+	doubleComplex complexCBLAS[complex128]
+}
+
+func bindOpenBLAS(lib *dl.Library) (*openBLASTable, error) {
+	var t openBLASTable
+	err := dl.Bind(lib, &t)
+	return &t, errors.Join(err,
+		bindLetter[float32](lib, &t.single), bindLetter[float64](lib, &t.double),
+		bindLetter[complex64](lib, &t.singleComplex), bindLetter[complex128](lib, &t.doubleComplex))
 }
 
 // envThreadTimeout is how long threads of OpenBLAS look for work after a call, as a power of two of
@@ -70,12 +80,6 @@ const (
 // Haswell, and use half of them.
 const envCoreType = "OPENBLAS_CORETYPE"
 
-// The constants of CBLAS.
-const (
-	cblasRowMajor = 101
-	cblasNoTrans  = 111
-)
-
 func openBLAS(threads int) *library {
 	const name = "OpenBLAS"
 	if os.Getenv(envCoreType) == "" && host.InstructionSet() == "avx512" {
@@ -88,8 +92,8 @@ func openBLAS(threads int) *library {
 	if err != nil {
 		return absent(name, err)
 	}
-	var t blasTable
-	if err := dl.Bind(lib, &t); err != nil {
+	t, err := bindOpenBLAS(lib)
+	if err != nil {
 		return absent(name, err)
 	}
 	t.SetThreads(int32(threads))
@@ -101,21 +105,19 @@ func openBLAS(threads int) *library {
 	return &library{
 		info:  PeerInfo{Name: name, Loaded: true, Detail: detail},
 		place: "host",
+		blas:  t,
 		float32: func(p problem[float32]) (*job, error) {
-			m, n, k := int32(p.m), int32(p.n), int32(p.k)
-			return &job{run: repeat(func() {
-				t.Sgemm(cblasRowMajor, cblasNoTrans, cblasNoTrans, m, n, k, 1, address(p.a), k, address(p.b), n, 0,
-					address(p.c), n)
-			})}, nil
+			return &job{run: repeat(func() { t.single.multiply(p) })}, nil
 		},
 		float64: func(p problem[float64]) (*job, error) {
-			m, n, k := int32(p.m), int32(p.n), int32(p.k)
-			return &job{run: repeat(func() {
-				t.Dgemm(cblasRowMajor, cblasNoTrans, cblasNoTrans, m, n, k, 1, address(p.a), k, address(p.b), n, 0,
-					address(p.c), n)
-			})}, nil
+			return &job{run: repeat(func() { t.double.multiply(p) })}, nil
 		},
 	}
+}
+
+func (c *realCBLAS[T]) multiply(p problem[T]) {
+	m, n, k := int32(p.m), int32(p.n), int32(p.k)
+	c.Gemm(cblasRowMajor, cblasNoTrans, cblasNoTrans, m, n, k, 1, first(p.a), k, first(p.b), n, 0, first(p.c), n)
 }
 
 func openBLASNames() []string {

@@ -14,31 +14,35 @@ import (
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
-// numpyProgram multiplies matrices with NumPy, on command: "load type m n k" with A and B behind
-// it, "run r" that multiplies r times, into a new matrix as Python's users do, "fill v" that makes
-// C a matrix of v, and "get" that answers with C. Each command is answered with a line when it is
-// done.
+// numpyProgram computes with NumPy, on command: "let name type rows cols" with the elements behind
+// it, "run r statement" that runs a statement r times, and "get size" that answers with the
+// bytes of the array c.
+// Each command is answered with a line when it is done.
 const numpyProgram = `
 import sys, numpy
 into, out = sys.stdin.buffer, sys.stdout.buffer
-def matrix(type, rows, cols):
-    type = numpy.dtype(type.decode())
-    return numpy.frombuffer(into.read(type.itemsize*rows*cols), type).reshape(rows, cols)
+names, loops = {'numpy': numpy, 'rng': numpy.random.default_rng(1)}, {}
 out.write(('numpy %s, python %s\n' % (numpy.__version__, sys.version.split()[0])).encode())
 out.flush()
 for line in into:
-    what, *v = line.split()
-    if what == b'load':
-        m, n, k = (int(x) for x in v[1:])
-        a, b = matrix(v[0], m, k), matrix(v[0], k, n)
-    elif what == b'run':
-        for _ in range(int(v[0])):
-            c = a @ b
-    elif what == b'fill':
-        c = numpy.full((m, n), v[0].decode(), a.dtype)
+    what, _, rest = line.decode().strip().partition(' ')
+    if what == 'let':
+        name, type, rows, cols = rest.split()
+        type, shape = numpy.dtype(type), (int(rows), int(cols))
+        data = into.read(type.itemsize*shape[0]*shape[1])
+        names[name] = numpy.frombuffer(data, type).reshape(shape).copy()
+    elif what == 'run':
+        runs, _, statement = rest.partition(' ')
+        if statement not in loops:
+            exec('def loop(r):\n global c\n for _ in range(r): ' + statement, names)
+            loops[statement] = names['loop']
+        loops[statement](int(runs))
     out.write(b'ok\n')
-    if what == b'get':
-        out.write(c.tobytes())
+    if what == 'get':
+        data = names['c'].tobytes()
+        if len(data) != int(rest):
+            sys.exit('c has %d bytes, not %s' % (len(data), rest))
+        out.write(data)
     out.flush()
 `
 
@@ -64,7 +68,7 @@ func openNumPy() *library {
 		return &library{
 			info: PeerInfo{Name: name, Loaded: true, Detail: version +
 				", a @ b in a process of its own; int32 on one thread"},
-			place: "host", apart: true, close: p.close,
+			place: "host", apart: true, close: p.close, python: p,
 			float32: loadNumPy[float32](p), float64: loadNumPy[float64](p), int32: loadNumPy[int32](p),
 		}
 	}
@@ -116,22 +120,39 @@ func (p *numpyProcess) command(line string, data ...[]byte) error {
 	return err
 }
 
+// let names an array.
+func (p *numpyProcess) let(a namedArray) error {
+	return p.command(fmt.Sprintf("let %s %s %d %d", a.name, a.typ.NumPy(), a.rows, a.cols), a.data)
+}
+
+// exec runs a statement so many times.
+func (p *numpyProcess) exec(runs int, statement string) error {
+	return p.command(fmt.Sprintf("run %d %s", runs, statement))
+}
+
+// get reads c, which has the bytes of to.
+func (p *numpyProcess) get(to []byte) error {
+	if err := p.command(fmt.Sprintf("get %d", len(to))); err != nil {
+		return err
+	}
+	_, err := io.ReadFull(p.out, to)
+	return err
+}
+
+// loadNumPy multiplies into a new matrix each time, as Python's users do.
 func loadNumPy[T linalg.Element](p *numpyProcess) func(x problem[T]) (*job, error) {
 	return func(x problem[T]) (*job, error) {
-		load := fmt.Sprintf("load %s %d %d %d", element.TypeOf[T]().NumPy(), x.m, x.n, x.k)
-		if err := p.command(load, backend.Bytes(x.a), backend.Bytes(x.b)); err != nil {
+		t := element.TypeOf[T]()
+		err := errors.Join(p.let(namedArray{"a", t, x.m, x.k, backend.Bytes(x.a)}),
+			p.let(namedArray{"b", t, x.k, x.n, backend.Bytes(x.b)}))
+		if err != nil {
 			return nil, err
 		}
+		poisoned := fmt.Sprintf("c = numpy.full((%d, %d), numpy.float64('%v'), '%s')", x.m, x.n, poison[T](), t.NumPy())
 		return &job{
-			run: func(runs int) error { return p.command(fmt.Sprintf("run %d", runs)) },
-			put: func() error { return p.command(fmt.Sprintf("fill %v", poison[T]())) },
-			get: func() error {
-				if err := p.command("get"); err != nil {
-					return err
-				}
-				_, err := io.ReadFull(p.out, backend.Bytes(x.c))
-				return err
-			},
+			run: func(runs int) error { return p.exec(runs, "c = a @ b") },
+			put: func() error { return p.exec(1, poisoned) },
+			get: func() error { return p.get(backend.Bytes(x.c)) },
 		}, nil
 	}
 }

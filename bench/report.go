@@ -27,6 +27,7 @@ type Report struct {
 	SmallCalls  []SmallCall `json:"small_calls"`
 	Products    []Row       `json:"products"`
 	Transposes  []Row       `json:"transposes"`
+	Functions   []Row       `json:"functions,omitempty"`
 	Scaling     []Curve     `json:"scaling"`
 	Notes       []string    `json:"notes"` // what was left out, and why
 	LoadAtStart []float64   `json:"load_average_at_start"`
@@ -122,7 +123,7 @@ const (
 
 // A Row compares contenders on one problem.
 type Row struct {
-	Experiment string  `json:"experiment"` // "product", "transpose", "add" or "scale"
+	Experiment string  `json:"experiment"` // "product", "transpose", "add" or "scale"; a function's name
 	Type       string  `json:"type"`
 	M          int     `json:"m"`               // rows of A
 	N          int     `json:"n"`               // columns of B; of A for a transpose
@@ -160,7 +161,7 @@ type Check struct {
 
 // Failures lists the contenders of Tandem whose results are wrong or that failed.
 func (r *Report) Failures() (list []string) {
-	for _, rows := range [][]Row{r.Products, r.Transposes} {
+	for _, rows := range [][]Row{r.Products, r.Transposes, r.Functions} {
 		for i := range rows {
 			for _, e := range rows[i].Entries {
 				if !e.Peer && (e.Status == Wrong || e.Status == Failed) {

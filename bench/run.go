@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,10 +28,13 @@ type Options struct {
 	Sizes   []int          // n of the products n by n by n; nil: what suits the device
 	Peers   bool           // other libraries, too
 	Scaling bool           // the cost over the size and the number of threads, in place of everything else
-	Quick   bool           // small sizes and short samples: whether everything works, not how fast it is
-	Rounds  int            // samples of a contender, odd; 0: 7, or 5 with Quick
-	Steady  bool           // up to four times as many, until the quartiles of each lie within 5 % of its median
-	Limit   time.Duration  // what is not begun by then is left out; 0: 20 minutes
+	// Functions has the groups of functions to measure, of FunctionGroups, in place of everything
+	// else; nil: none.
+	Functions []string
+	Quick     bool          // small sizes and short samples: whether everything works, not how fast it is
+	Rounds    int           // samples of a contender, odd; 0: 7, or 5 with Quick
+	Steady    bool          // up to four times as many, until the quartiles of each lie within 5 % of its median
+	Limit     time.Duration // what is not begun by then is left out; 0: 20 minutes
 
 	// Progress, if not nil, learns what begins, and how much of all is done.
 	Progress func(what string, fraction float64)
@@ -51,6 +55,11 @@ func (o *Options) Validate() error {
 	if o.Rounds != 0 && (o.Rounds < 5 || o.Rounds%2 == 0) {
 		return fmt.Errorf("the rounds must be an odd number from 5 on, so that a sample is the median, not %d",
 			o.Rounds)
+	}
+	for _, group := range o.Functions {
+		if !slices.Contains(FunctionGroups(), group) {
+			return fmt.Errorf("functions are %s, not %q", strings.Join(FunctionGroups(), ", "), group)
+		}
 	}
 	if o.Limit < 0 {
 		return fmt.Errorf("the time limit must not be negative")
@@ -90,11 +99,11 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		Format: 1, Command: o.Command, Date: start.UTC().Truncate(time.Second), Version: version(), Machine: machine(),
 		Method: Method{r.rounds, r.sample.Seconds(), r.rest.Seconds(), r.limit.Seconds(), o.Quick},
 		Peers:  []PeerInfo{}, Peaks: []Peak{}, FirstCalls: []FirstCall{}, SmallCalls: []SmallCall{}, Products: []Row{},
-		Transposes: []Row{}, Scaling: []Curve{}, Notes: []string{},
+		Transposes: []Row{}, Functions: []Row{}, Scaling: []Curve{}, Notes: []string{},
 		LoadAtStart: loadAverage(), MHzAtStart: megahertz(),
 	}
 	stolen := stolenTime()
-	if !r.o.Scaling { // before anything else is compiled or loaded
+	if !r.o.Scaling && r.o.Functions == nil { // before anything else is compiled or loaded
 		if err := r.firstCalls(); err != nil {
 			return nil, err
 		}
@@ -104,8 +113,11 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	}
 	defer r.closeAll()
 	work := r.experiments
-	if r.o.Scaling {
+	switch {
+	case r.o.Scaling:
 		work = r.scaling
+	case r.o.Functions != nil:
+		work = r.functions
 	}
 	if err := work(); err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -30,6 +31,7 @@ var ratios = []ratioOf{
 	{nameHost, "gonum"},
 	{nameHost, "NumPy"},
 	{nameInto, "OpenBLAS"},
+	{nameFast, nameSlices},
 	{nameFast, nameCopy},
 	{nameFast, nameMemcpy},
 	{nameCPU, nameMemcpy},
@@ -43,6 +45,7 @@ func (r *Report) WriteTable(w io.Writer) error {
 		r.Device.Index, r.Device.Name, r.Machine.CPU, r.Machine.GoMaxProcs)
 	ratioTable(&b, r.Products, "of peak")
 	ratioTable(&b, r.Transposes, "of copy")
+	ratioTable(&b, r.Functions, "")
 	for _, s := range r.SmallCalls {
 		fmt.Fprintf(&b, "- %s product %dx%dx%d, resident: %s overhead a call, %.1f allocations\n", s.Type, s.N, s.N,
 			s.N, formatTime(s.Overhead), s.AllocsEach)
@@ -72,7 +75,8 @@ func (r *Report) WriteTable(w io.Writer) error {
 	return err
 }
 
-// ratioTable writes the rows that have figures, with the columns that any of them has.
+// ratioTable writes the rows that have figures, with the columns that any of them has. ofPeak is ""
+// where they have no peak, and the time takes its place.
 func ratioTable(b *strings.Builder, rows []Row, ofPeak string) {
 	var columns []ratioOf
 	for _, x := range ratios {
@@ -83,7 +87,7 @@ func ratioTable(b *strings.Builder, rows []Row, ofPeak string) {
 	if len(columns) == 0 {
 		return
 	}
-	cells := []string{"problem", "fast", ofPeak}
+	cells := []string{"problem", "fast", cmp.Or(ofPeak, "time")}
 	for _, x := range columns {
 		cells = append(cells, x.title())
 	}
@@ -97,6 +101,9 @@ func ratioTable(b *strings.Builder, rows []Row, ofPeak string) {
 			continue
 		}
 		cells := []string{r.Title(), formatRate(fast.Rate) + " " + r.Unit, formatPercent(fast.OfPeak)}
+		if ofPeak == "" {
+			cells[2] = formatTime(fast.Time.Median)
+		}
 		for _, x := range columns {
 			cell := ""
 			if ratio, ok := x.of(r); ok {

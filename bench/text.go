@@ -19,6 +19,9 @@ func (r *Report) WriteText(w io.Writer) error {
 	for i := range r.Transposes {
 		r.Transposes[i].write(&b, "of copy")
 	}
+	for i := range r.Functions {
+		r.Functions[i].write(&b, "of peak")
+	}
 	for i := range r.Scaling {
 		fmt.Fprintf(&b, "%s\n", r.Scaling[i].describe())
 	}

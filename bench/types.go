@@ -31,3 +31,8 @@ func experimentsOf[T linalg.Element]() experiments {
 func in(t element.Type) experiments {
 	return element.ByType(t, experimentsOf[float32], experimentsOf[float64], experimentsOf[int32])()
 }
+
+// functionsIn is the functions of a type of floats.
+func functionsIn(t element.Type) func(r *runner, group string) []build {
+	return element.ByType(t, functionsOf[float32], functionsOf[float64], nil)
+}

@@ -51,6 +51,14 @@ int32, and on OpenCL devices CLBlast, on NVIDIA's cuBLAS, where they are install
 With --scaling it measures instead how the cost of products grows with n, in small
 steps around the sizes where tiles end, and with the number of cores.
 
+With --functions it measures instead functions of the groups that it names:
+  blas        levels 1 and 2, tall and complex products, and few rows, as a program
+              that uses gonum calls them (linalg/gonumblas), beside gonum and OpenBLAS
+  lapack      LU, Cholesky, QR, eigenvalues and SVD in the same way
+  arrays      elementwise functions, reductions, sorts and random numbers of package
+              array on arrays of the device, beside NumPy
+A run takes some minutes a group with --peers.
+
 With --model it measures instead how products would be shared out to devices that
 there are not: copies and work take the time that given links and rates would, and
 nothing is computed. What this machine copies within its memory takes its time.
@@ -68,6 +76,7 @@ figures.`,
   tandem bench --backend opencl:0 --sizes 512,1024 --type f4 --json
   tandem bench --peers --table -o out.json --plot plots
   tandem bench --peers --steady --table -o now.json --against last.json
+  tandem bench --functions blas,lapack --type f8 --peers --table
   tandem bench --scaling --type f4 --plot plots
   tandem bench --model 25:60,25:60,12:20
   tandem bench --quick`,
@@ -92,6 +101,8 @@ figures.`,
 	flags.StringSliceVar(&f.types, "type", nil, "element types of the products: f4, f8, i4 (default all)")
 	flags.BoolVar(&f.Scaling, "scaling", false, "measure the cost over n, and over the cores on the cpu device, and "+
 		"nothing else")
+	flags.StringSliceVar(&f.Functions, "functions", nil, "measure functions of these `groups` and nothing else: "+
+		strings.Join(bench.FunctionGroups(), ", "))
 	flags.BoolVar(&f.Steady, "steady", false, "measure a row again until its samples are steady, four times at most")
 	flags.StringVar(&f.against, "against", "", "name what is slower than in an earlier report, of -o, in `file`")
 	flags.BoolVar(&f.table, "table", false, "print ratios as tables in Markdown, not all figures")
@@ -100,9 +111,13 @@ figures.`,
 		"--quick)")
 	flags.Float64Var(&f.minutes, "minutes", 0, "what is not begun by then is left out (default 20)")
 	flags.StringVar(&f.model, "model", "", "measure modelled `devices` alone, each as LINK:RATE in GB/s and TFLOP/s")
-	for _, other := range strings.Fields("output plot peers type scaling table quick rounds minutes steady against") {
+	for _, other := range strings.Fields(
+		"output plot peers type scaling table quick rounds minutes steady against functions",
+	) {
 		cmd.MarkFlagsMutuallyExclusive("model", other)
 	}
+	cmd.MarkFlagsMutuallyExclusive("functions", "scaling")
+	cmd.MarkFlagsMutuallyExclusive("functions", "plot")
 	cmd.MarkFlagFilename("output", "json")
 	cmd.MarkFlagFilename("against", "json")
 	cmd.MarkFlagDirname("plot")

@@ -213,8 +213,8 @@ var rules = []rule{
 	{
 		pkg: "bench/...",
 		may: []string{
-			"backend", "element", "kernels", "linalg/...", "backend/driverkit/dl", "internal/host",
-			"internal/tuning",
+			"array", "backend", "element", "exact", "kernels", "linalg/...", "backend/driverkit/dl",
+			"internal/host", "internal/tuning",
 		},
 		mods: []string{"gonum.org/v1/gonum/...", "gonum.org/v1/plot/..."},
 	},

@@ -124,27 +124,3 @@ func TestEigSym(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkEigSym(b *testing.B) {
-	for _, n := range []int{500, 1000, 2000} {
-		a := matrix[float64](rand.New(rand.NewPCG(1, 2)), "random", n, n, n)
-		x, w, e, tau := make([]float64, n*n), make([]float64, n), make([]float64, n), make([]float64, n)
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			for b.Loop() {
-				copy(x, a)
-				if ok, err := EigSym(Solver[float64]{}, true, true, n, x, n, w); !ok || err != nil {
-					b.Fatal(ok, err)
-				}
-			}
-		})
-		memory := make([]float64, tridiagonalMemory(n))
-		b.Run(fmt.Sprint(n, "/tridiagonal"), func(b *testing.B) {
-			for b.Loop() {
-				copy(x, a)
-				if err := tridiagonal(Solver[float64]{}, n, x, n, w, e, tau, memory); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}

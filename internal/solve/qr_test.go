@@ -211,27 +211,3 @@ func transpose[T host.Float](m, n int, a []T, lda int) []T {
 	host.Transpose(m, n, a, lda, t, m)
 	return t
 }
-
-func BenchmarkQR(b *testing.B) {
-	for _, n := range []int{4, 16, 64, 300, 1000, 2000} {
-		a := matrix[float64](rand.New(rand.NewPCG(1, 2)), "random", n, n, n)
-		x, tau := make([]float64, n*n), make([]float64, n)
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			for b.Loop() {
-				copy(x, a)
-				if err := (Solver[float64]{}).QR(n, n, x, n, tau); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.ReportMetric(4./3*math.Pow(float64(n), 3)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
-		})
-		b.Run(fmt.Sprint(n, "/Q"), func(b *testing.B) {
-			for b.Loop() {
-				copy(x, a)
-				if err := (Solver[float64]{}).FormQ(n, n, n, x, n, tau); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}

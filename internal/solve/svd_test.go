@@ -166,21 +166,3 @@ func TestSVDEnds(t *testing.T) {
 		t.Errorf("%v after %d looks", err, looks)
 	}
 }
-
-func BenchmarkSVD(b *testing.B) {
-	for _, n := range []int{64, 500, 1000} {
-		a := matrix[float64](rand.New(rand.NewPCG(1, 2)), "random", n, n, n)
-		x, sv := make([]float64, n*n), make([]float64, n)
-		v := SingularVectors{U: make([]float64, n*n), Cols: n, LdU: n, VT: make([]float64, n*n), Rows: n, LdVT: n}
-		for name, v := range map[string]SingularVectors{"": v, "/values": {}} {
-			b.Run(fmt.Sprint(n, name), func(b *testing.B) {
-				for b.Loop() {
-					copy(x, a)
-					if ok, err := SVD(Solver[float64]{}, n, n, x, n, sv, v); !ok || err != nil {
-						b.Fatal(ok, err)
-					}
-				}
-			})
-		}
-	}
-}

@@ -53,37 +53,6 @@ func BenchmarkMul(b *testing.B) {
 	})
 }
 
-func BenchmarkMulTransposed(b *testing.B) {
-	withAndWithout(b, []int{4, 16, 64, 256}, func(b *testing.B, n int) {
-		x, y := normalDense(n), normalDense(n)
-		var z mat.Dense
-		for b.Loop() {
-			z.Mul(x.T(), y)
-		}
-	})
-}
-
-func BenchmarkTrsm(b *testing.B) {
-	for _, side := range []blas.Side{blas.Left, blas.Right} {
-		for _, t := range []blas.Transpose{blas.NoTrans, blas.Trans} {
-			b.Run(fmt.Sprintf("%c%c", side, t), func(b *testing.B) {
-				withAndWithout(b, []int{8, 32, 64, 256, 512}, func(b *testing.B, n int) {
-					x, y := normalDense(n), normalDense(n)
-					a := blas64.Triangular{
-						Uplo: blas.Lower, Diag: blas.NonUnit, N: n, Stride: n,
-						Data: x.RawMatrix().Data,
-					}
-					var z mat.Dense
-					for b.Loop() {
-						z.CloneFrom(y)
-						blas64.Trsm(side, t, 1, a, z.RawMatrix())
-					}
-				})
-			})
-		}
-	}
-}
-
 // BenchmarkSmall is what has few elements, where the work around the arithmetic counts.
 func BenchmarkSmall(b *testing.B) {
 	sizes := []int{1, 2, 3, 4, 6, 8, 12, 16, 32, 64}

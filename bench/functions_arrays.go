@@ -1,0 +1,276 @@
+package bench
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/tandem-gpu/tandem/array"
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
+	"github.com/tandem-gpu/tandem/exact"
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+// nameSlices is Go's own sort.
+const nameSlices = "slices.Sort"
+
+// arrayFunctions are functions of package array on arrays of the device, beside NumPy: elementwise
+// ones and reductions of 10^5 elements, which fit a cache, of 10^7, and of rows and columns.
+func arrayFunctions[T linalg.Float](r *runner) (list []build) {
+	cached, long, sides := 100_000, 10_000_000, []int{300, 2000}
+	if r.o.Quick {
+		cached, long, sides = 1000, 2000, []int{20}
+	}
+	for _, n := range []int{10, cached, long} {
+		list = append(list, elementwiseFunctions[T](r.s, n, n == cached)...)
+	}
+	for _, n := range []int{1000, cached, long} {
+		list = append(list, reduction(r.s, "sum", "c = a.sum()", 1, n, 1, 1, array.Sum[T], sumOf[T]),
+			reduction(r.s, "max", "c = a.max()", 1, n, 1, 1, array.Max[T], maxOf[T]), dot[T](r.s, n))
+	}
+	for _, n := range sides {
+		list = append(list,
+			reduction(r.s, "sum", "c = a.sum(axis=1)", n, n, n, 1, array.Sum[T], sumOf[T]),
+			reduction(r.s, "sum", "c = a.sum(axis=0)", n, n, 1, n, array.Sum[T], sumOf[T]),
+			reduction(r.s, "norm", "c = numpy.sqrt(numpy.einsum('ij,ij->i', a, a))", n, n, n, 1, norm[T], normOf[T]),
+			reduction(r.s, "norm", "c = numpy.sqrt(numpy.einsum('ij,ij->j', a, a))", n, n, 1, n, norm[T], normOf[T]))
+	}
+	list = append(list, sorting[T](r.s, long/10))
+	return append(list, randoms[T](r.s, long/10)...)
+}
+
+// An onArrays has arrays of the device, and the result in host memory.
+type onArrays[T linalg.Float] struct {
+	*function
+	s   *linalg.Session
+	err error
+	c   *linalg.Array[T]
+	out linalg.Matrix[T]
+}
+
+func newOnArrays[T linalg.Float](s *linalg.Session, name string, m, n, rows, cols int, work float64, unit string,
+) *onArrays[T] {
+	f := &onArrays[T]{s: s, function: newFunction[T](name, m, n, work, unit)}
+	f.place, f.wait = "device", s.Wait
+	f.out = linalg.NewMatrix(rows, cols, make([]T, rows*cols))
+	f.bytes = backend.Bytes(f.out.Data)
+	f.c, f.err = linalg.NewArray[T](s, rows, cols)
+	f.reset = func() {
+		fill(f.out.Data, poison[T]())
+		f.c.CopyFrom(f.out)
+	}
+	f.fetch = func() error { return f.c.CopyTo(f.out) }
+	f.free = append(f.free, func() {
+		if f.c != nil {
+			f.c.Free()
+		}
+	})
+	return f
+}
+
+// operand is a named array of random numbers.
+func (f *onArrays[T]) operand(name string, rows, cols int) (*linalg.Array[T], []T) {
+	x := operandOf[T](f.function, name, rows, cols)
+	a, err := linalg.Upload(f.s, linalg.NewMatrix(rows, cols, x))
+	f.err = cmp.Or(f.err, err)
+	if a != nil {
+		f.free = append(f.free, func() { a.Free() })
+	}
+	return a, x
+}
+
+// function is what was made ready, and the error of it.
+func (f *onArrays[T]) done() (*function, error) { return f.function, f.err }
+
+// want sets the check: the result is compared with what f computes when it is first needed.
+func (f *onArrays[T]) want(terms int, want func() []float64) {
+	var known []float64
+	f.check = func() Check {
+		if known == nil {
+			known = want()
+		}
+		return compare(f.out.Data, known, looseness[T](terms))
+	}
+}
+
+// elementwiseFunctions are of n elements, with the result in memory that is there, NumPy's as well.
+func elementwiseFunctions[T linalg.Float](s *linalg.Session, n int, all bool) []build {
+	type arrays struct{ c, x, y, z *linalg.Array[T] }
+	of := func(name, numPy string, moved int, call func(a arrays) error, want func(x, y, z float64) float64) build {
+		return func() (*function, error) {
+			bytes := float64(moved) * float64(n) * float64(element.TypeOf[T]().Size())
+			f := newOnArrays[T](s, name, 1, n, 1, n, bytes, gigabytes)
+			var a arrays
+			var host [3][]T
+			a.x, host[0] = f.operand("x", 1, n)
+			a.y, host[1] = f.operand("y", 1, n)
+			a.z, host[2] = f.operand("z", 1, n)
+			a.c, f.numPy = f.c, numPy
+			f.operand("c", 1, n) // NumPy's result
+			f.fast = func() error { return call(a) }
+			f.want(1, func() []float64 {
+				list := make([]float64, n)
+				for i := range list {
+					list[i] = want(float64(host[0][i]), float64(host[1][i]), float64(host[2][i]))
+				}
+				return list
+			})
+			return f.done()
+		}
+	}
+	add := of("add", "numpy.add(x, y, out=c)", 3, func(a arrays) error { return array.Add(a.c, a.x, a.y) },
+		func(x, y, _ float64) float64 { return x + y })
+	if !all {
+		return []build{add}
+	}
+	return []build{
+		add,
+		of("fma", "numpy.multiply(x, y, out=c); numpy.add(c, z, out=c)", 4,
+			func(a arrays) error { return array.FMA(a.c, a.x, a.y, a.z) }, math.FMA),
+		of("maximum", "numpy.maximum(x, y, out=c)", 3, func(a arrays) error { return array.Maximum(a.c, a.x, a.y) },
+			func(x, y, _ float64) float64 { return max(x, y) }),
+		of("exp", "numpy.exp(x, out=c)", 2, func(a arrays) error { return array.Exp(a.c, a.x) },
+			func(x, _, _ float64) float64 { return math.Exp(x) }),
+		of("tanh", "numpy.tanh(x, out=c)", 2, func(a arrays) error { return array.Tanh(a.c, a.x) },
+			func(x, _, _ float64) float64 { return math.Tanh(x) }),
+		of("sin", "numpy.sin(x, out=c)", 2, func(a arrays) error { return array.Sin(a.c, a.x) },
+			func(x, _, _ float64) float64 { return math.Sin(x) }),
+		of("log", "numpy.log(x, out=c)", 2, func(a arrays) error { return array.Log(a.c, a.x) },
+			func(x, _, _ float64) float64 { return math.Log(x) }),
+	}
+}
+
+// reduction is of an array of m by n to one of rows by cols.
+func reduction[T linalg.Float](s *linalg.Session, name, numPy string, m, n, rows, cols int,
+	call func(c, a *linalg.Array[T]) error, want func(line []T) float64,
+) build {
+	switch {
+	case rows > 1:
+		name += " of rows"
+	case cols > 1:
+		name += " of columns"
+	}
+	return func() (*function, error) {
+		bytes := float64(m) * float64(n) * float64(element.TypeOf[T]().Size())
+		f := newOnArrays[T](s, name, m, n, rows, cols, bytes, gigabytes)
+		a, x := f.operand("a", m, n)
+		f.numPy = numPy
+		f.fast = func() error { return call(f.c, a) }
+		f.want(m*n, func() (list []float64) {
+			if cols > 1 {
+				x = columnsOf(x, n)
+			}
+			for line := range slices.Chunk(x, m*n/(rows*cols)) {
+				list = append(list, want(line))
+			}
+			return list
+		})
+		return f.done()
+	}
+}
+
+// columnsOf is x, of n columns, column by column.
+func columnsOf[T any](x []T, n int) (list []T) {
+	for j := range n {
+		for i := j; i < len(x); i += n {
+			list = append(list, x[i])
+		}
+	}
+	return list
+}
+
+func sumOf[T linalg.Float](line []T) float64 {
+	var s exact.Acc
+	for _, v := range line {
+		s.Add(float64(v))
+	}
+	return s.Float64()
+}
+
+func asumOf[T linalg.Float](line []T) float64 {
+	var s exact.Acc
+	for _, v := range line {
+		s.Add(math.Abs(float64(v)))
+	}
+	return s.Float64()
+}
+
+func dotOf[T linalg.Float](x, y []T) float64 {
+	var s exact.Acc
+	for i, v := range x {
+		s.AddProduct(float64(v), float64(y[i]))
+	}
+	return s.Float64()
+}
+
+func normOf[T linalg.Float](line []T) float64 { return math.Sqrt(dotOf(line, line)) }
+
+func maxOf[T linalg.Float](line []T) float64 { return float64(slices.Max(line)) }
+
+func norm[T linalg.Float](c, a *linalg.Array[T]) error { return array.Norm(c, a, 2) }
+
+// dot is of n elements; it gives a number, and waits for it.
+func dot[T linalg.Float](s *linalg.Session, n int) build {
+	return func() (*function, error) {
+		f := newOnArrays[T](s, "dot", 1, n, 1, 1, 2*float64(n)*float64(element.TypeOf[T]().Size()), gigabytes)
+		a, x := f.operand("a", 1, n)
+		b, y := f.operand("b", 1, n)
+		f.numPy = "c = numpy.dot(a[0], b[0])"
+		f.fast = func() (err error) {
+			f.out.Data[0], err = array.Dot(a, b)
+			return err
+		}
+		f.fetch = nil
+		f.want(n, func() []float64 { return []float64{dotOf(x, y)} })
+		return f.done()
+	}
+}
+
+// sorting is stable, and not in place.
+func sorting[T linalg.Float](s *linalg.Session, n int) build {
+	return func() (*function, error) {
+		f := newOnArrays[T](s, "sort", 1, n, 1, n, float64(n), "10^9 elements/s")
+		a, x := f.operand("a", 1, n)
+		f.numPy = "c = numpy.sort(a, kind='stable')"
+		f.fast = func() error { return array.Sort(f.c, a) }
+		sorted := func() []T {
+			copy(f.out.Data, x)
+			slices.Sort(f.out.Data)
+			return f.out.Data
+		}
+		f.peers = []functionPeer{{name: nameSlices, run: repeat(func() { sorted() })}}
+		f.want(1, func() []float64 {
+			y := slices.Clone(x)
+			slices.Sort(y)
+			return parts(y)
+		})
+		return f.done()
+	}
+}
+
+// randoms fill n elements; NumPy's numbers are others, and from a faster generator.
+func randoms[T linalg.Float](s *linalg.Session, n int) (list []build) {
+	of := func(name, numPy string, fill func(*array.Stream, *linalg.Array[T]) error, within func(v float64) bool) {
+		list = append(list, func() (*function, error) {
+			f := newOnArrays[T](s, name, 1, n, 1, n, float64(n), "10^9 elements/s")
+			var stream array.Stream
+			f.numPy = "c = " + numPy + "((1, " + strconv.Itoa(n) + "), dtype='" + element.TypeOf[T]().NumPy() + "')"
+			f.fast = func() error { return fill(&stream, f.c) }
+			f.check = func() Check {
+				c := Check{Elements: n}
+				for _, v := range f.out.Data {
+					if !within(float64(v)) {
+						c.Wrong++
+					}
+				}
+				return c
+			}
+			return f.done()
+		})
+	}
+	of("uniform", "rng.random", array.Uniform[T], func(v float64) bool { return v >= 0 && v < 1 })
+	of("normal", "rng.standard_normal", array.Normal[T], func(v float64) bool { return math.Abs(v) < 12 })
+	return list
+}
