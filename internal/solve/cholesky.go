@@ -36,9 +36,12 @@ func (s Solver[T]) LowerCholesky(n int, a []T, lda int, l []T, ldl int) (row int
 	return -1, nil
 }
 
+// few is the rows of a triangle that is transposed element by element.
+const few = 8
+
 // transposeTriangle makes a triangle of y the transpose of the lower or upper one of x. y may be x.
 func transposeTriangle[T host.Float](lower bool, n int, x []T, ldx int, y []T, ldy int) {
-	if n <= base {
+	if n <= few {
 		for i := range n {
 			lo, hi := i, n
 			if lower {
@@ -50,7 +53,7 @@ func transposeTriangle[T host.Float](lower bool, n int, x []T, ldx int, y []T, l
 		}
 		return
 	}
-	h := Half(n, base)
+	h := Half(n, few)
 	transposeTriangle(lower, h, x, ldx, y, ldy)
 	if lower {
 		host.Transpose(n-h, h, x[h*ldx:], ldx, y[h:], ldy)
