@@ -127,9 +127,11 @@ func TestHostCallsAllocateLittle(t *testing.T) {
 	}
 }
 
-// Gemm on this processor goes straight to package host: it allocates nothing, and is told what has
-// become of the session.
+// Gemm on this processor goes straight to package host: it allocates nothing, also where its
+// context may end, and is told what has become of the session.
 func TestDirect(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	for kind, end := range map[error]func(s *linalg.Session){
 		backend.ErrClosed:     func(s *linalg.Session) { s.Device().Close() },
 		backend.ErrDeviceLost: func(s *linalg.Session) { s.Device().Abandon() },
@@ -140,7 +142,7 @@ func TestDirect(t *testing.T) {
 		}
 		x, c := square(16), square(16)
 		gemm := func() error {
-			return linalg.GemmContext(context.Background(), s, 1, blas.NoTrans, x, blas.Trans, x, 0, c)
+			return linalg.GemmContext(ctx, s, 1, blas.NoTrans, x, blas.Trans, x, 0, c)
 		}
 		allocs := testing.AllocsPerRun(100, func() { err = gemm() })
 		if err != nil || allocs != 0 {

@@ -99,7 +99,7 @@ func (x *call[T]) run(ctx context.Context, s *Session) (c Matrix[T], err error) 
 // direct computes where the matrices are, if s is this processor alone: what a launch would do,
 // which takes longer than a small operation. It is false where there is more to a call.
 func (x *call[T]) direct(ctx context.Context, s *Session) (done bool, err error) {
-	if !s.direct || ctx.Done() != nil || progress(ctx) != nil {
+	if !s.direct || progress(ctx) != nil {
 		return false, nil
 	}
 	if err := cmp.Or(s.open(), s.device.Err()); err != nil {
@@ -109,7 +109,7 @@ func (x *call[T]) direct(ctx context.Context, s *Session) (done bool, err error)
 	switch op := x.op.(type) {
 	case product[T]:
 		if x.count == 1 {
-			return x.directProduct(c, a, b)
+			return x.directProduct(ctx, c, a, b)
 		}
 	case transposition[T]:
 		host.Transpose(a.Rows, a.Cols, a.Data, a.Stride, c.Data, c.Stride)
@@ -120,10 +120,13 @@ func (x *call[T]) direct(ctx context.Context, s *Session) (done bool, err error)
 	return false, nil
 }
 
-func (x *call[T]) directProduct(c, a, b *Matrix[T]) (done bool, err error) {
+func (x *call[T]) directProduct(ctx context.Context, c, a, b *Matrix[T]) (done bool, err error) {
 	p, err := newBatch(1, x.tA, dims{a.Rows, a.Cols}, x.tB, dims{b.Rows, b.Cols}, dims{c.Rows, c.Cols})
 	if err != nil || p.k == 0 || x.alpha == 0 {
 		return false, err
+	}
+	if ctx.Done() != nil && p.m > p.piece(false) { // it may end before the product does
+		return false, nil
 	}
 	if x.chain {
 		host.Update(x.alpha < 0, p.m, p.n, p.k, a.Data, a.Stride, b.Data, b.Stride, c.Data, c.Stride)
