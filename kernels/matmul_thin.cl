@@ -10,6 +10,9 @@
  * These read VECW steps of k from local memory while they multiply the VECW before: few others run
  * on their multiprocessor to fill the wait.
  *
+ * Neighbours load along the rows of X: memory is faster with long pieces of few rows than with
+ * short pieces of many. The rows of a tile of A have BK elements, those of B BN.
+ *
  * A is m by k, B is k by n, C is m by n; element (i, j) of x is x[xoff + i*ldx + j]. C overlaps
  * neither A nor B.
  *
@@ -19,7 +22,7 @@
  * beta == 0 does not read C, and gives alpha*acc. CONTINUE, NEGATE, k == 0, several products, and
  * what fills a tile where it passes the end of k are as in matmul.cl.
  *
- * BM BN BK  the tile: C is tall where BM > BN
+ * BM BN BK  the tile: C is tall where BM > BN, and BK then 512 bytes or more
  * TM TN     elements of C of a work-item that multiplies
  * ITEMS     work-items of a group, at least (BM/TM)*(BN/TN)
  * KU        steps of k that are unrolled: a multiple of 2*VECW that divides BK
@@ -45,6 +48,8 @@
 #define ALONG TM                      /* elements of C of a work-item along the long side */
 #define APART (BM / TM)               /* rows from one to the next: neighbours have the rows between */
 #define ACROSS TN                     /* elements along the thin side */
+#define XROWS BM                      /* rows and columns of a tile of X */
+#define XCOLS BK
 #define XPITCH YPITCH                 /* X is in local memory as it is in memory */
 #else
 #define LONG BN
@@ -52,26 +57,29 @@
 #define ALONG TN
 #define APART 1                       /* a step of k has them side by side */
 #define ACROSS TM
-#define XPITCH LONG
+#define XROWS BK
+#define XCOLS BN
+#define XPITCH BN
 #endif
-#define XSTEP (ITEMS * VECW / LONG)   /* steps of k whose X the group loads at once */
-#define YSTEP (ITEMS / THIN)          /* and whose Y */
-#define XLOADS (BK / XSTEP)           /* vectors of X that a work-item loads a tile */
+#define XACROSS (XCOLS / VECW)        /* vectors of a row of X's tile, which neighbours read */
+#define XSTEP (ITEMS / XACROSS)       /* rows of X that the group loads at once */
+#define YSTEP (ITEMS / THIN)          /* steps of k whose Y it loads at once */
+#define XLOADS (XROWS / XSTEP)        /* vectors of X that a work-item loads a tile */
 #define YLOADS (BK / YSTEP)           /* elements of Y */
 #define YPITCH (BK + VECW)            /* Y is stored along k, padded against bank conflicts */
 #if BM % TM || BN % TN || LONG * THIN / (TM * TN) > ITEMS || BK % KU || KU % (2 * VECW)
 #error "matmul_thin: the work-items do not cover the tile in such blocks"
-#elif LONG % VECW || ITEMS % LONG || ITEMS % THIN || BK % XSTEP || BK % YSTEP
+#elif XCOLS % VECW || ITEMS % XACROSS || XROWS % XSTEP || ITEMS % THIN || BK % YSTEP
 #error "matmul_thin: the work-items of a group do not share the loads of a tile evenly"
 #endif
 
 /* load_x reads a work-item's part of a tile of X into registers: from p, its first vector, with
- * left steps of k from there on and, in a wide C, across columns. */
-INLINE void load_x(VEC *xv, __global const T *p, const ulong ldx, const int left, const int across, const int vectors,
+ * rows and cols of X from there on. */
+INLINE void load_x(VEC *xv, __global const T *p, const ulong ldx, const int rows, const int cols, const int vectors,
                    const T fill) {
   #pragma unroll
-  for (int i = 0; i < XLOADS; i++, p += TALL ? XSTEP : XSTEP * ldx) {
-#define WITHIN(e) (TALL ? i * XSTEP + (e) < left : i * XSTEP < left && (e) < across)
+  for (int i = 0; i < XLOADS; i++, p += XSTEP * ldx) {
+#define WITHIN(e) (i * XSTEP < rows && (e) < cols)
     if (vectors && WITHIN(VECW - 1)) {
       xv[i] = READ_VECTOR(VEC, p);
     } else {
@@ -125,10 +133,9 @@ void matmul_thin(const int m, const int n, const int k, const T alpha,
   LOCALMEM ALIGN16 T ys[THIN * YPITCH];
 
   const int id = (int)get_local_id(0);
-  /* Of the first vector of X that the work-item loads, and the first element of Y: the step of k,
-   * and the place along the long or thin side. */
-  const int xk = TALL ? id % (ITEMS / LONG) * VECW : id / (LONG / VECW);
-  const int xl = TALL ? id / (ITEMS / LONG) : id % (LONG / VECW) * VECW;
+  /* The row and column of the first vector of X that the work-item loads; of its first element of
+   * Y the step of k, and the place along the thin side. */
+  const int xrow = id / XACROSS, xcol = id % XACROSS * VECW;
   const int yk = TALL ? id / THIN : id % YSTEP, yt = TALL ? id % THIN : id / YSTEP;
   /* Of its first element of C in the tile. Where most of a thin side of 16 is used, 32 neighbours
    * take a patch of 8 by 4 blocks, as in matmul.cl, and read few vectors. */
@@ -150,7 +157,7 @@ void matmul_thin(const int m, const int n, const int k, const T alpha,
     const int row0 = (int)(ty * BM), col0 = (int)(tx * BN);
     const int length = TALL ? m - row0 : n - col0, width = TALL ? n - col0 : m - row0; /* of what is left of C */
     __global const T *ap = a + aoff + z * stridea + row0 * lda, *bp = b + boff + z * strideb + col0;
-    __global const T *xp = TALL ? ap + (xl * lda + xk) : bp + (xk * ldb + xl);
+    __global const T *xp = (TALL ? ap : bp) + (xrow * ldx + xcol);
     const int yw = yt < width ? yt : 0; /* beyond C any Y will do: all work-items go the same way */
     __global const T *yp = TALL ? bp + (yk * ldb + yw) : ap + (yw * lda + yk);
     __global T *cp = c + coff + z * stridec + (TALL ? (row0 + l) * ldc + (col0 + t) : (row0 + t) * ldc + (col0 + l));
@@ -170,27 +177,26 @@ void matmul_thin(const int m, const int n, const int k, const T alpha,
       }
     }
     LOCALPTR const T *xr0 = xs + (TALL ? l * XPITCH : l), *yr0 = ys + t * YPITCH;
-    int xleft = (TALL && xl >= length ? 0 : k) - xk, yleft = k - yk;
+    int rows = (TALL ? length : k) - xrow, cols = (TALL ? k : length) - xcol, yleft = k - yk; /* what is left */
     VEC xv[XLOADS];
     T yv[YLOADS];
-    load_x(xv, xp, ldx, xleft, length - xl, vectors, fill);
+    load_x(xv, xp, ldx, rows, cols, vectors, fill);
     load_y(yv, yp, ldy, yleft);
     for (int left = k; left > 0; left -= BK) {
       barrier(CLK_LOCAL_MEM_FENCE); /* the tile before is done with */
-#define STORE_X(i) \
-  LOCAL_VECTOR(xs + (TALL ? xl * XPITCH + xk + i * XSTEP : (xk + i * XSTEP) * XPITCH + xl)) = xv[i]
+#define STORE_X(i) LOCAL_VECTOR(xs + (xrow + i * XSTEP) * XPITCH + xcol) = xv[i]
 #define STORE_Y(i) ys[yt * YPITCH + yk + i * YSTEP] = sign * yv[i]
       xp += TALL ? BK : BK * ldx;
       yp += TALL ? BK * ldy : BK;
-      xleft -= BK;
+      rows -= TALL ? 0 : BK;
+      cols -= TALL ? BK : 0;
       yleft -= BK;
-      if (vectors && BK - YSTEP < yleft &&
-          (TALL ? BK - XSTEP + VECW <= xleft : BK - XSTEP < xleft && VECW <= length - xl)) {
+      if (vectors && XROWS - XSTEP < rows && VECW <= cols && BK - YSTEP < yleft) {
         /* A vector is stored when it has come, and then the next is asked for: not all at once. */
         #pragma unroll
         for (int i = 0; i < XLOADS; i++) {
           STORE_X(i);
-          xv[i] = READ_VECTOR(VEC, xp + (TALL ? i * XSTEP : i * XSTEP * ldx));
+          xv[i] = READ_VECTOR(VEC, xp + i * XSTEP * ldx);
         }
         #pragma unroll
         for (int i = 0; i < YLOADS; i++) {
@@ -203,7 +209,7 @@ void matmul_thin(const int m, const int n, const int k, const T alpha,
         #pragma unroll
         for (int i = 0; i < YLOADS; i++) STORE_Y(i);
         if (left > BK) {
-          load_x(xv, xp, ldx, xleft, length - xl, vectors, fill);
+          load_x(xv, xp, ldx, rows, cols, vectors, fill);
           load_y(yv, yp, ldy, yleft);
         }
       }

@@ -111,7 +111,11 @@ func (p MatMulParams) validateGPU(t Type) error {
 
 func (p MatMulParams) validateThin(t Type) error {
 	vw := 16 / t.Size()
-	switch long, thin := max(p.BM, p.BN), min(p.BM, p.BN); {
+	thin, rows, cols := p.BM, p.BK, p.BN // rows and columns of a tile of the large operand
+	if p.BM > p.BN {
+		thin, rows, cols = p.BN, p.BM, p.BK
+	}
+	switch across := cols / vw; { // vectors of a row
 	case p.Items < 1 || p.Items > maxItems:
 		return fmt.Errorf("items must be 1 to %d, not %d", maxItems, p.Items)
 	case p.BM == p.BN:
@@ -120,8 +124,8 @@ func (p MatMulParams) validateThin(t Type) error {
 		return fmt.Errorf("(bm/tm)*(bn/tn) is %d, more than the work-items of a group", p.items())
 	case p.KU%(2*vw) != 0 || p.BK%p.KU != 0:
 		return fmt.Errorf("ku must be a multiple of %d, and divide bk", 2*vw)
-	case long%vw != 0 || p.Items%long != 0 || p.Items%thin != 0 ||
-		p.BK%(p.Items*vw/long) != 0 || p.BK%(p.Items/thin) != 0:
+	case cols%vw != 0 || p.Items%across != 0 || rows%(p.Items/across) != 0 ||
+		p.Items%thin != 0 || p.BK%(p.Items/thin) != 0:
 		return fmt.Errorf("%d work-items a group do not share the loads of a tile evenly", p.Items)
 	}
 	return nil

@@ -32,8 +32,9 @@ const Clang = "clang-19"
 // it when it is loaded. That CUDA 13 dropped the GPUs below 7.5 does not take away their PTX: its
 // ptxas (13.5) assembles for none of them, but its help says that PTX for sm_XY can be assembled
 // for every sm_MN with MN >= XY, and it does so with all PTX here for every GPU it knows, up to
-// sm_121. ptxas 11.8, 12.4 and 12.9 take it too, for sm_50 to sm_90; for sm_70 they spill 40 bytes
-// of the largest products' registers, else none. What drivers do was not tried: that needs a GPU.
+// sm_121. ptxas 11.8, 12.4 and 12.9 take it too, for sm_50 to sm_90. They spill registers of some
+// products: up to 104 bytes for sm_50, sm_60 and sm_61, 72 for sm_70, 8 for sm_86, none for sm_75,
+// sm_80, sm_89 and sm_90. What drivers do was not tried: that needs a GPU.
 //
 // A newer target gains nothing: for sm_80 clang writes the same PTX of the built-in kernels but for
 // the lines .version and .target, and with these changed to sm_70 or sm_80 ptxas makes the same

@@ -7,6 +7,25 @@ import (
 	"github.com/tandem-gpu/tandem/element"
 )
 
+// A group reads 512 bytes or more of each row of A for a tall C.
+func TestTallRows(t *testing.T) {
+	gpu := &backend.Info{GPU: true}
+	for _, typ := range element.Types() {
+		found := 0
+		for _, p := range ThinMatMul(gpu, typ) {
+			if p.BM < p.BN {
+				continue
+			}
+			if found++; p.BK*typ.Size() < 512 {
+				t.Errorf("%s %+v: %d bytes of a row", typ, p, p.BK*typ.Size())
+			}
+		}
+		if found == 0 {
+			t.Errorf("%s: no tile for a tall C", typ)
+		}
+	}
+}
+
 // Thin products get parameters of their own where the large operand is worth it; tiles of GPUs are
 // not mostly empty; batches fill a GPU with larger tiles than a single product does.
 func TestChooseThin(t *testing.T) {
@@ -37,6 +56,8 @@ func TestChooseThin(t *testing.T) {
 		{h200, element.Float64, 1, 4096, 3, 4096, 32, 8, 2, 1},
 		{h200, element.Float64, 1, 3, 4096, 4096, 8, 32, 2, 1},
 		{h200, element.Float32, 1, 40_000, 3, 4096, 64, 8, 2, 2},
+		{h200, element.Float32, 1, 4096, 16, 4096, 32, 16, 2, 2},
+		{h200, element.Float64, 1, 40_000, 9, 4096, 64, 16, 2, 2},
 		{h200, element.Float32, 1, 9, 100_000, 4096, 16, 32, 2, 2},
 		{h200, element.Float32, 1, 17, 100_000, 4096, 32, 64, 4, 4},
 		{h200, element.Float32, 1, 128, 100_000, 4096, 128, 128, 8, 16},

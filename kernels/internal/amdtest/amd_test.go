@@ -102,8 +102,9 @@ func TestComgr(t *testing.T) {
 
 // check compiles every kernel that GPUs of each architecture are offered, but what the committed
 // table has. None may use memory for registers, or flush subnormal numbers; what else they take is
-// in the table. Scalar registers may spill to lanes of a vector register: the product of 128x256
-// elements does so outside its loop. Beside a kernel's text, lines are made of what more has.
+// in the table. Scalar registers may spill to lanes of a vector register, as those of thin
+// products and of the product of 128x256 elements do on gfx900, gfx90a and gfx942. Beside a
+// kernel's text, lines are made of what more has.
 func (c *compiler) check(t *testing.T, more ...any) {
 	offered, texts := map[string][]string{}, map[string]string{} // architectures by kernel
 	for _, arch := range c.archs {
