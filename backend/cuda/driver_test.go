@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"reflect"
 	"strings"
-	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -299,33 +298,6 @@ func TestForgotten(t *testing.T) {
 		check(t, q.ReadAsync(h, 0, b, 0, 1<<10))
 		must[*backend.Event](t)(q.Record())
 	}()
-}
-
-// Close during calls of other goroutines: they end with ErrClosed or well, and nothing is left.
-func TestCloseDuringCalls(t *testing.T) {
-	capitest.Watch(t, table(t))
-	for range 5 {
-		d := openAgain(t)
-		var wg sync.WaitGroup
-		start := make(chan struct{})
-		for range 8 {
-			wg.Go(func() {
-				<-start
-				for {
-					if err := useAll(d); errors.Is(err, backend.ErrClosed) {
-						return
-					} else if err != nil {
-						t.Error(err)
-						return
-					}
-				}
-			})
-		}
-		close(start)
-		check(t, useAll(d))
-		check(t, d.Close())
-		wg.Wait()
-	}
 }
 
 func useAll(d *backend.Device) (err error) {
