@@ -157,8 +157,8 @@ func hostRegisterAlignment(e *env) {
 	}
 }
 
-// hostRegisterPinned frees or forgets registered memory of which a command is in the queue, and looks
-// at memory that takes its place.
+// hostRegisterPinned frees or forgets registered memory of which a command is in the queue, and
+// looks at memory that takes its place.
 func hostRegisterPinned(e *env) {
 	const n = 10000
 	k := e.compile(affineSource)

@@ -16,6 +16,7 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/backendtest"
 	_ "github.com/tandem-gpu/tandem/backend/cpu"
+	"github.com/tandem-gpu/tandem/backend/driverkit/dl/dltest"
 	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi"
 	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi/capitest"
 )
@@ -217,7 +218,7 @@ func TestNoGPU(t *testing.T) {
 			t.Errorf("after %s failed once: %v", c.name, err)
 		}
 	}
-	defer capitest.Wrap(api, func(c *capitest.Call) []reflect.Value {
+	defer dltest.Wrap(api, func(c *dltest.Call) []reflect.Value {
 		results := c.Run()
 		if c.Name == "cuDeviceGetCount" {
 			*c.Args[0].Interface().(*int32) = 0
@@ -245,7 +246,7 @@ func TestProbeFindsWrongArithmetic(t *testing.T) {
 		{"directed rounding", "mul.rn.f64", "mul.rz.f64", true, false, "float64 is not supported"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			defer capitest.Wrap(own(d).api, func(call *capitest.Call) []reflect.Value {
+			defer dltest.Wrap(own(d).api, func(call *dltest.Call) []reflect.Value {
 				if call.Name == "cuModuleLoadDataEx" && c.old != "" {
 					image := capi.GoString(call.Args[1].Interface().(*byte))
 					call.Args[1] = reflect.ValueOf(capi.CString(strings.Replace(image, c.old, c.new, 1)))

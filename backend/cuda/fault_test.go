@@ -7,11 +7,11 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/driverkit/dl/dltest"
 	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi"
 	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi/capitest"
 	"github.com/tandem-gpu/tandem/internal/faulttest/fault"
@@ -136,19 +136,13 @@ func TestEveryCallFails(t *testing.T) {
 }
 
 func callCounts(api *capi.API, f func()) map[string]int64 {
-	var mu sync.Mutex
-	n := map[string]int64{}
-	defer capitest.Wrap(api, func(c *capitest.Call) []reflect.Value {
-		mu.Lock()
-		n[c.Name]++
-		mu.Unlock()
-		return c.Run()
-	})()
+	var n dltest.Counter
+	defer dltest.Wrap(api, n.Count)()
 	f()
-	return n
+	return n.All()
 }
 
-func sessionFails(t *testing.T, live *capitest.Live, api *capi.API, title, name string, nth int64, mayPass bool) {
+func sessionFails(t *testing.T, live *dltest.Live, api *capi.API, title, name string, nth int64, mayPass bool) {
 	t.Run(title, func(t *testing.T) {
 		const code = capi.OutOfMemory
 		drv := fresh(t)
@@ -239,7 +233,7 @@ func TestOldDriver(t *testing.T) {
 // failNth makes the nth call of a C function fail with code, until restore.
 func failNth(api *capi.API, name string, nth int64, code int32) (restore func()) {
 	f := fault.Fault{Name: name, Nth: nth}
-	return capitest.Wrap(api, func(c *capitest.Call) []reflect.Value {
+	return dltest.Wrap(api, func(c *dltest.Call) []reflect.Value {
 		if !f.Due(c.Name) {
 			return c.Run()
 		}

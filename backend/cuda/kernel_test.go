@@ -9,38 +9,24 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/driverkit/diskcache"
+	"github.com/tandem-gpu/tandem/backend/driverkit/dl/dltest"
 	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi"
-	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi/capitest"
 )
 
 // counts counts the calls of the C functions of the driver, and of NVRTC where it is loaded, until
 // the end of the test.
 func counts(t testing.TB) func(name string) int64 {
 	t.Helper()
-	var mu sync.Mutex
-	calls := map[string]*atomic.Int64{}
-	of := func(name string) *atomic.Int64 {
-		mu.Lock()
-		defer mu.Unlock()
-		if calls[name] == nil {
-			calls[name] = new(atomic.Int64)
-		}
-		return calls[name]
-	}
-	count := func(c *capitest.Call) []reflect.Value {
-		of(c.Name).Add(1)
-		return c.Run()
-	}
-	t.Cleanup(capitest.Wrap(table(t), count))
+	var n dltest.Counter
+	t.Cleanup(dltest.Wrap(table(t), n.Count))
 	if nv, err := capi.LoadNVRTC(0); err == nil {
-		t.Cleanup(capitest.Wrap(nv, count))
+		t.Cleanup(dltest.Wrap(nv, n.Count))
 	}
-	return func(name string) int64 { return of(name).Load() }
+	return n.Calls
 }
 
 // text is a source without its PTX.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/backendtest"
+	"github.com/tandem-gpu/tandem/backend/driverkit/dl/dltest"
 	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi"
 	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi/capitest"
 )
@@ -65,7 +66,7 @@ func TestHostMemory(t *testing.T) {
 
 // withAttribute is a driver whose devices have an attribute or have it not.
 func withAttribute(t *testing.T, attribute int32, has bool) *driver {
-	restore := capitest.Wrap(table(t), func(c *capitest.Call) []reflect.Value {
+	restore := dltest.Wrap(table(t), func(c *dltest.Call) []reflect.Value {
 		results := c.Run()
 		if c.Name == "cuDeviceGetAttribute" && int32(c.Args[1].Int()) == attribute {
 			v := c.Args[0].Interface().(*int32)
@@ -107,7 +108,7 @@ func TestRegisterTwice(t *testing.T) {
 func TestReleaseWaits(t *testing.T) {
 	d := open(t)
 	var stream capi.Stream
-	restore := capitest.Wrap(own(d).api, func(c *capitest.Call) []reflect.Value {
+	restore := dltest.Wrap(own(d).api, func(c *dltest.Call) []reflect.Value {
 		results := c.Run()
 		if c.Name == "cuStreamCreate" {
 			stream = *c.Args[0].Interface().(*capi.Stream)
@@ -121,7 +122,7 @@ func TestReleaseWaits(t *testing.T) {
 	r := must[*backend.Buffer](t)(d.Register(make([]byte, 64)))
 	busy := true
 	var released []string
-	defer capitest.Wrap(own(d).api, func(c *capitest.Call) []reflect.Value {
+	defer dltest.Wrap(own(d).api, func(c *dltest.Call) []reflect.Value {
 		switch c.Name {
 		case "cuStreamSynchronize":
 			if capi.Stream(c.Args[0].Uint()) == stream {

@@ -3,18 +3,17 @@ package opencl
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/driverkit/diskcache"
+	"github.com/tandem-gpu/tandem/backend/driverkit/dl/dltest"
 	"github.com/tandem-gpu/tandem/backend/opencl/cl"
 	"github.com/tandem-gpu/tandem/backend/opencl/internal/capi/capitest"
 	"github.com/tandem-gpu/tandem/internal/hugepage"
@@ -162,21 +161,13 @@ func TestEveryCallFails(t *testing.T) {
 }
 
 func callCounts(f func()) map[string]int64 {
-	var mu sync.Mutex
-	n := map[string]int64{}
-	defer capitest.Wrap(func(c *capitest.Call) []reflect.Value {
-		mu.Lock()
-		n[c.Name]++
-		mu.Unlock()
-		return c.Run()
-	})()
+	var n dltest.Counter
+	defer capitest.Wrap(n.Count)()
 	f()
-	mu.Lock()
-	defer mu.Unlock()
-	return maps.Clone(n) // what is released in the background goes on counting
+	return n.All()
 }
 
-func sessionFails(t *testing.T, live *capitest.Live, title, name string, nth int64, mapped, mayPass bool) {
+func sessionFails(t *testing.T, live *dltest.Live, title, name string, nth int64, mapped, mayPass bool) {
 	t.Run(title, func(t *testing.T) {
 		const code = -6 // CL_OUT_OF_HOST_MEMORY
 		restore := failNth(name, nth, code)

@@ -12,11 +12,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/driverkit/diskcache"
+	"github.com/tandem-gpu/tandem/backend/driverkit/dl/dltest"
 	"github.com/tandem-gpu/tandem/backend/opencl/internal/capi/capitest"
 	"github.com/tandem-gpu/tandem/internal/faulttest/fault"
 )
@@ -25,21 +25,9 @@ import (
 func counts(t testing.TB) func(name string) int64 {
 	t.Helper()
 	need(t)
-	var mu sync.Mutex
-	calls := map[string]*atomic.Int64{}
-	of := func(name string) *atomic.Int64 {
-		mu.Lock()
-		defer mu.Unlock()
-		if calls[name] == nil {
-			calls[name] = new(atomic.Int64)
-		}
-		return calls[name]
-	}
-	t.Cleanup(capitest.Wrap(func(c *capitest.Call) []reflect.Value {
-		of(c.Name).Add(1)
-		return c.Run()
-	}))
-	return func(name string) int64 { return of(name).Load() }
+	var n dltest.Counter
+	t.Cleanup(capitest.Wrap(n.Count))
+	return n.Calls
 }
 
 func TestCompileError(t *testing.T) {
