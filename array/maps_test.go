@@ -291,7 +291,9 @@ func TestMapErrors(t *testing.T) {
 		want error
 		text string
 	}{
-		"shape":           {Add(a, a, b), linalg.ErrShape, "array.add: input 2: linalg: shape: it is 3x2 and the result 2x3"},
+		"shape": {
+			Add(a, a, b), linalg.ErrShape, "array.add: input 2: linalg: shape: it is 3x2 and the result 2x3; an",
+		},
 		"nothing repeats": {Add(a, a, upload(t, s, 1, 0, false, []float32{})), linalg.ErrShape, "1x0"},
 		"overlap": {
 			Add(a.Slice(0, 2, 0, 2), a.Slice(0, 2, 1, 3), Value[float32](1)), linalg.ErrOverlap, "array.add: input 1",

@@ -627,8 +627,8 @@ func (w *writer) iota() {
 	w.WriteString("GLOBL iota<>(SB), RODATA|NOPTR, $32\n")
 }
 
-// storeRest stores the first BX lanes of the first register at DX, and changes both: stores under a mask
-// take long on many processors.
+// storeRest stores the first BX lanes of the first register at DX, and changes both: stores under a
+// mask take long on many processors.
 func (w *writer) storeRest(k x86Kernel) {
 	for lanes := k.lanes() / 2; lanes > 0; lanes /= 2 {
 		w.op("TESTQ $%d, BX", lanes)
