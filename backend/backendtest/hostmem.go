@@ -164,13 +164,18 @@ func hostRegisterPinned(e *env) {
 	k := e.compile(affineSource)
 	e.register(backend.Bytes(make([]int32, n)))
 	e.parallel(4, func(int) error {
+		q, err := e.dev.NewQueue()
+		if err != nil {
+			return err
+		}
+		defer q.Close()
 		for round := range 10 {
 			mem := make([]int32, n)
 			h, err := e.dev.Register(backend.Bytes(mem))
 			if err != nil {
 				return err
 			}
-			if err := e.affine(e.q, k, h, h, 1, n); err != nil {
+			if err := e.affine(q, k, h, h, 1, n); err != nil {
 				return err
 			}
 			if round%2 == 0 {
@@ -189,9 +194,8 @@ func hostRegisterPinned(e *env) {
 				}
 			}
 		}
-		return nil
+		return q.Wait()
 	})
-	e.wait()
 }
 
 func hostRegisterCopies(e *env) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/backendtest"
 	"github.com/tandem-gpu/tandem/backend/driverkit/dl/dltest"
 	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi"
 	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi/capitest"
@@ -24,74 +25,14 @@ func session(drv *driver) (err error) {
 	if err != nil {
 		return err
 	}
-	defer also(&err, d.Close)
+	defer func() { err = errors.Join(err, d.Close()) }()
 	if err := useAll(d); err != nil {
 		return err
 	}
-	return useMore(d)
+	return backendtest.UseMore(d, incSource)
 }
 
-// also makes the error of f, a Close or the like, a part of err.
-func also(err *error, f func() error) { *err = errors.Join(*err, f()) }
-
-// useMore makes the calls that useAll does not.
-func useMore(d *backend.Device) (err error) {
-	q, err := d.NewQueue()
-	if err != nil {
-		return err
-	}
-	defer also(&err, q.Close)
-	k, err := d.Compile(incSource)
-	if err != nil {
-		return err
-	}
-	defer also(&err, k.Release)
-	b, err := d.Alloc(8)
-	if err != nil {
-		return err
-	}
-	defer also(&err, b.Free)
-	h, err := d.AllocHost(4)
-	if err != nil {
-		return err
-	}
-	defer also(&err, h.Free)
-	h.Bytes()[0] = 5
-	first, err := q.Record()
-	if err != nil {
-		return err
-	}
-	defer also(&err, first.Release)
-	for _, step := range []func() error{
-		func() error { return q.Write(b, 4, []byte{1, 0, 0, 0}) },
-		func() error { return q.WriteAsync(b, 4, h, 0, 4) },
-		func() error {
-			return q.Launch(k, backend.Grid1(1, 1), backend.At(b, 4), backend.Int32(1), backend.Int32(2))
-		},
-		func() error { return q.Copy(b, 0, b, 4, 4) },
-		func() error { return q.ReadAsync(h, 0, b, 0, 4) },
-		func() error { return q.WaitEvent(first) },
-	} {
-		if err := step(); err != nil {
-			return err
-		}
-	}
-	last, err := q.Record()
-	if err != nil {
-		return err
-	}
-	defer also(&err, last.Release)
-	if _, err := last.Since(first); err != nil {
-		return err
-	}
-	if err := q.Wait(); err != nil {
-		return err
-	}
-	if got := h.Bytes()[0]; got != 7 {
-		return fmt.Errorf("the sum is %d, want 7", got)
-	}
-	return nil
-}
+func useAll(d *backend.Device) error { return backendtest.Use(d, fillSource, true) }
 
 // tolerated are calls that may fail without a failure of the session: a handle is then C's to lose,
 // a text is missing from a message.

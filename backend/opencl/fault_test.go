@@ -12,6 +12,7 @@ import (
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/backendtest"
 	"github.com/tandem-gpu/tandem/backend/driverkit/diskcache"
 	"github.com/tandem-gpu/tandem/backend/driverkit/dl/dltest"
 	"github.com/tandem-gpu/tandem/backend/opencl/cl"
@@ -26,7 +27,7 @@ func session(mapped bool) (err error) {
 	if err != nil {
 		return err
 	}
-	defer also(&err, d.Close)
+	defer func() { err = errors.Join(err, d.Close()) }()
 	if mapped {
 		own(d).mapped = true
 	}
@@ -36,75 +37,15 @@ func session(mapped bool) (err error) {
 	if mapped {
 		own(d).info.UnifiedMemory = false
 	}
-	return useMore(d)
-}
-
-// also makes the error of f, a Close or the like, a part of err.
-func also(err *error, f func() error) { *err = errors.Join(*err, f()) }
-
-// useMore makes the calls that useAll does not.
-func useMore(d *backend.Device) (err error) {
-	q, err := d.NewQueue()
-	if err != nil {
-		return err
-	}
-	defer also(&err, q.Close)
-	k, err := d.Compile(incSource)
-	if err != nil {
-		return err
-	}
-	defer also(&err, k.Release)
-	b, err := d.Alloc(2 * int64(d.Info().OffsetAlign))
-	if err != nil {
-		return err
-	}
-	defer also(&err, b.Free)
 	large, err := d.Alloc(hugepage.MinBytes)
 	if err != nil {
 		return err
 	}
-	defer also(&err, large.Free)
-	h, err := d.AllocHost(4)
-	if err != nil {
-		return err
-	}
-	defer also(&err, h.Free)
-	h.Bytes()[0] = 5
-	first, err := q.Record()
-	if err != nil {
-		return err
-	}
-	defer also(&err, first.Release)
-	off := int64(d.Info().OffsetAlign)
-	for _, step := range []func() error{
-		func() error { return q.Write(b, off, []byte{1, 0, 0, 0}) },
-		func() error { return q.WriteAsync(b, off, h, 0, 4) },
-		func() error {
-			return q.Launch(k, backend.Grid1(1, 1), backend.At(b, off), backend.Int32(1), backend.Int32(2))
-		},
-		func() error { return q.Copy(b, 0, b, off, 4) },
-		func() error { return q.ReadAsync(h, 0, b, 0, 4) },
-		func() error { return q.WaitEvent(first) },
-	} {
-		if err := step(); err != nil {
-			return err
-		}
-	}
-	last, err := q.Record()
-	if err != nil {
-		return err
-	}
-	defer also(&err, last.Release)
-	if _, err := last.Since(first); err != nil {
-		return err
-	}
-	if err := q.Wait(); err != nil {
-		return err
-	}
-	if got := h.Bytes()[0]; got != 7 {
-		return fmt.Errorf("the sum is %d, want 7", got)
-	}
-	return nil
+	return errors.Join(backendtest.UseMore(d, incSource), large.Free())
+}
+
+func useAll(d *backend.Device) error {
+	return backendtest.Use(d, fillSource, d.Info().UnifiedMemory)
 }
 
 // tolerated are calls that may fail without a failure of the session: a property is then its zero
