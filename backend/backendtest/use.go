@@ -124,3 +124,21 @@ func UseMore(d *backend.Device, inc *backend.Source) (err error) {
 	}
 	return nil
 }
+
+// UseOfLost makes every call that a lost device refuses, and returns the errors.
+func UseOfLost(d *backend.Device, q *backend.Queue, b, h *backend.Buffer, k *backend.Kernel, ev *backend.Event,
+) []error {
+	_, err1 := d.Alloc(1)
+	_, err2 := d.AllocHost(1)
+	_, err3 := d.Register(make([]byte, 1))
+	_, err4 := d.Compile(&backend.Source{Name: "k", Text: "k"})
+	_, err5 := d.NewQueue()
+	_, err6 := q.Record()
+	_, err7 := ev.Since(ev)
+	return []error{
+		err1, err2, err3, err4, err5, err6, err7, ev.Wait(), q.Wait(), q.WaitEvent(ev), q.Write(b, 0, []byte{1}),
+		q.Read([]byte{1}, b, 0),
+		q.WriteAsync(b, 0, h, 0, 1), q.ReadAsync(h, 0, b, 0, 1), q.Copy(b, 0, b, 8, 1),
+		q.Launch(k, backend.Grid1(1, 1), backend.Buf(b), backend.Int32(1), backend.Int32(1)),
+	}
+}

@@ -127,7 +127,7 @@ func TestDeviceLost(t *testing.T) {
 			restore := failNth(own(d).api, "cuStreamSynchronize", 1, code)
 			wantError(t, q.Wait(), backend.ErrDeviceLost, "cuStreamSynchronize", capi.CodeName(code))
 			restore()
-			for i, err := range useOfClosed(d, q, b, h, k, ev) {
+			for i, err := range backendtest.UseOfLost(d, q, b, h, k, ev) {
 				wantError(t, err, backend.ErrDeviceLost, "cuStreamSynchronize", capi.CodeName(code))
 				if err == nil {
 					t.Errorf("call %d", i)
