@@ -23,7 +23,7 @@ func Convert[D, S Element | Half](c *Array[D], a *Array[S]) error {
 	if kernel == nil {
 		return argument("Convert", fmt.Sprintf("of %T to %T; float32 may come between", *new(S), *new(D)))
 	}
-	call := launch.NewMap(session(c), kernel)
+	call := launch.NewMap(session(c), kernel, "array.Convert")
 	launch.Result[D](&call, c)
 	launch.Input[S](&call, a)
 	return call.Launch()

@@ -18,7 +18,7 @@ import (
 
 // launchAdd makes z [add] of the inputs, element by element, as launch.Map has it.
 func launchAdd[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := launch.NewMap(s, addKernels.Of(*new(T)))
+	call := launch.NewMap(s, addKernels.Of(*new(T)), "array.add")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	launch.Input[T](&call, y)
@@ -39,7 +39,7 @@ var addInt32Kernel = kernelsPacked.Source("add_int32", "aa69a3b7d62e42d3bfc3ee5a
 
 // launchSub makes z [sub] of the inputs, element by element, as launch.Map has it.
 func launchSub[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := launch.NewMap(s, subKernels.Of(*new(T)))
+	call := launch.NewMap(s, subKernels.Of(*new(T)), "array.sub")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	launch.Input[T](&call, y)
@@ -60,7 +60,7 @@ var subInt32Kernel = kernelsPacked.Source("sub_int32", "41d3590d845065cf589067e6
 
 // launchMul makes z [mul] of the inputs, element by element, as launch.Map has it.
 func launchMul[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := launch.NewMap(s, mulKernels.Of(*new(T)))
+	call := launch.NewMap(s, mulKernels.Of(*new(T)), "array.mul")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	launch.Input[T](&call, y)
@@ -81,7 +81,7 @@ var mulInt32Kernel = kernelsPacked.Source("mul_int32", "4bac166119434c2585c65b60
 
 // launchDiv makes z [div] of the inputs, element by element, as launch.Map has it.
 func launchDiv[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := launch.NewMap(s, divKernels.Of(*new(T)))
+	call := launch.NewMap(s, divKernels.Of(*new(T)), "array.div")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	launch.Input[T](&call, y)
@@ -99,7 +99,7 @@ var divFloat64Kernel = kernelsPacked.Source("div_float64", "66b4b26c1810f0ae7d99
 
 // launchFma makes z [fma] of the inputs, element by element, as launch.Map has it.
 func launchFma[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, z_ Arg4) error {
-	call := launch.NewMap(s, fmaKernels.Of(*new(T)))
+	call := launch.NewMap(s, fmaKernels.Of(*new(T)), "array.fma")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	launch.Input[T](&call, y)
@@ -121,7 +121,7 @@ var fmaInt32Kernel = kernelsPacked.Source("fma_int32", "f47fd8d3b18742f6ee331d76
 
 // launchNeg makes z [neg] of the inputs, element by element, as launch.Map has it.
 func launchNeg[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, negKernels.Of(*new(T)))
+	call := launch.NewMap(s, negKernels.Of(*new(T)), "array.neg")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	return call.Launch()
@@ -141,7 +141,7 @@ var negInt32Kernel = kernelsPacked.Source("neg_int32", "b28f187dbed2de21caa645a8
 
 // launchAbs makes z [abs] of the inputs, element by element, as launch.Map has it.
 func launchAbs[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, absKernels.Of(*new(T)))
+	call := launch.NewMap(s, absKernels.Of(*new(T)), "array.abs")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	return call.Launch()
@@ -161,7 +161,7 @@ var absInt32Kernel = kernelsPacked.Source("abs_int32", "dcdc9e766bfdd0c669e5a638
 
 // launchSign makes z [sign] of the inputs, element by element, as launch.Map has it.
 func launchSign[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, signKernels.Of(*new(T)))
+	call := launch.NewMap(s, signKernels.Of(*new(T)), "array.sign")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	return call.Launch()
@@ -181,7 +181,7 @@ var signInt32Kernel = kernelsPacked.Source("sign_int32", "18767e33aaa302204694b6
 
 // launchMinimum makes z [minimum] of the inputs, element by element, as launch.Map has it.
 func launchMinimum[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := launch.NewMap(s, minimumKernels.Of(*new(T)))
+	call := launch.NewMap(s, minimumKernels.Of(*new(T)), "array.minimum")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	launch.Input[T](&call, y)
@@ -202,7 +202,7 @@ var minimumInt32Kernel = kernelsPacked.Source("minimum_int32", "6fa5e28b7187b21e
 
 // launchMaximum makes z [maximum] of the inputs, element by element, as launch.Map has it.
 func launchMaximum[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := launch.NewMap(s, maximumKernels.Of(*new(T)))
+	call := launch.NewMap(s, maximumKernels.Of(*new(T)), "array.maximum")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	launch.Input[T](&call, y)
@@ -223,7 +223,7 @@ var maximumInt32Kernel = kernelsPacked.Source("maximum_int32", "a95ddb359c835dde
 
 // launchClip makes z [clip] of the inputs, element by element, as launch.Map has it.
 func launchClip[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, z_ Arg4) error {
-	call := launch.NewMap(s, clipKernels.Of(*new(T)))
+	call := launch.NewMap(s, clipKernels.Of(*new(T)), "array.clip")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	launch.Input[T](&call, y)
@@ -245,7 +245,7 @@ var clipInt32Kernel = kernelsPacked.Source("clip_int32", "bd6c2e26744c3abaebf009
 
 // launchSqrt makes z [sqrt] of the inputs, element by element, as launch.Map has it.
 func launchSqrt[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, sqrtKernels.Of(*new(T)))
+	call := launch.NewMap(s, sqrtKernels.Of(*new(T)), "array.sqrt")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	return call.Launch()
@@ -262,7 +262,7 @@ var sqrtFloat64Kernel = kernelsPacked.Source("sqrt_float64", "eb88f22179acd95392
 
 // launchQuo makes z [quo] of the inputs, element by element, as launch.Map has it.
 func launchQuo[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := launch.NewMap(s, quoKernel)
+	call := launch.NewMap(s, quoKernel, "array.quo")
 	launch.Result[int32](&call, z)
 	launch.Input[int32](&call, x)
 	launch.Input[int32](&call, y)
@@ -273,7 +273,7 @@ var quoKernel = kernelsPacked.Source("quo_kernel", "8915cf42b1c79ff87cdc953814e3
 
 // launchRem makes z [rem] of the inputs, element by element, as launch.Map has it.
 func launchRem[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := launch.NewMap(s, remKernel)
+	call := launch.NewMap(s, remKernel, "array.rem")
 	launch.Result[int32](&call, z)
 	launch.Input[int32](&call, x)
 	launch.Input[int32](&call, y)
@@ -284,7 +284,7 @@ var remKernel = kernelsPacked.Source("rem_kernel", "6f092fa917fb0f39491741f143da
 
 // launchBitAnd makes z [bitAnd] of the inputs, element by element, as launch.Map has it.
 func launchBitAnd[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := launch.NewMap(s, bitAndKernel)
+	call := launch.NewMap(s, bitAndKernel, "array.bitAnd")
 	launch.Result[int32](&call, z)
 	launch.Input[int32](&call, x)
 	launch.Input[int32](&call, y)
@@ -295,7 +295,7 @@ var bitAndKernel = kernelsPacked.Source("bitAnd_kernel", "6d68dc82685a46b5018926
 
 // launchBitOr makes z [bitOr] of the inputs, element by element, as launch.Map has it.
 func launchBitOr[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := launch.NewMap(s, bitOrKernel)
+	call := launch.NewMap(s, bitOrKernel, "array.bitOr")
 	launch.Result[int32](&call, z)
 	launch.Input[int32](&call, x)
 	launch.Input[int32](&call, y)
@@ -306,7 +306,7 @@ var bitOrKernel = kernelsPacked.Source("bitOr_kernel", "197fa1118889ddcf01ded690
 
 // launchBitXor makes z [bitXor] of the inputs, element by element, as launch.Map has it.
 func launchBitXor[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := launch.NewMap(s, bitXorKernel)
+	call := launch.NewMap(s, bitXorKernel, "array.bitXor")
 	launch.Result[int32](&call, z)
 	launch.Input[int32](&call, x)
 	launch.Input[int32](&call, y)
@@ -317,7 +317,7 @@ var bitXorKernel = kernelsPacked.Source("bitXor_kernel", "65840b4d052e9ebacee1cf
 
 // launchShiftLeft makes z [shiftLeft] of the inputs, element by element, as launch.Map has it.
 func launchShiftLeft[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := launch.NewMap(s, shiftLeftKernel)
+	call := launch.NewMap(s, shiftLeftKernel, "array.shiftLeft")
 	launch.Result[int32](&call, z)
 	launch.Input[int32](&call, x)
 	launch.Input[int32](&call, y)
@@ -328,7 +328,7 @@ var shiftLeftKernel = kernelsPacked.Source("shiftLeft_kernel", "21d5196e32f1435d
 
 // launchShiftRight makes z [shiftRight] of the inputs, element by element, as launch.Map has it.
 func launchShiftRight[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := launch.NewMap(s, shiftRightKernel)
+	call := launch.NewMap(s, shiftRightKernel, "array.shiftRight")
 	launch.Result[int32](&call, z)
 	launch.Input[int32](&call, x)
 	launch.Input[int32](&call, y)
@@ -363,7 +363,7 @@ var indicesInt32Kernel = kernelsPacked.Source("indices_int32", "728a9f1a17ec31e3
 func launchSame[T interface {
 	float32 | float64 | int32 | bool | Float16 | BFloat16
 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, sameKernels.Of(*new(T)))
+	call := launch.NewMap(s, sameKernels.Of(*new(T)), "array.same")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	return call.Launch()
@@ -392,7 +392,7 @@ var sameBFloat16Kernel = kernelsPacked.Source("same_BFloat16", "2abe8460f954beee
 
 // launchLess makes z [less] of the inputs, element by element, as launch.Map has it.
 func launchLess[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := launch.NewMap(s, lessKernels.Of(*new(T)))
+	call := launch.NewMap(s, lessKernels.Of(*new(T)), "array.less")
 	launch.Result[bool](&call, z)
 	launch.Input[T](&call, x)
 	launch.Input[T](&call, y)
@@ -413,7 +413,7 @@ var lessInt32Kernel = kernelsPacked.Source("less_int32", "198724df299004ce17756b
 
 // launchLessEqual makes z [lessEqual] of the inputs, element by element, as launch.Map has it.
 func launchLessEqual[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := launch.NewMap(s, lessEqualKernels.Of(*new(T)))
+	call := launch.NewMap(s, lessEqualKernels.Of(*new(T)), "array.lessEqual")
 	launch.Result[bool](&call, z)
 	launch.Input[T](&call, x)
 	launch.Input[T](&call, y)
@@ -436,7 +436,7 @@ var lessEqualInt32Kernel = kernelsPacked.Source("lessEqual_int32", "5a9e2865d517
 func launchEquals[T interface {
 	float32 | float64 | int32 | bool
 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := launch.NewMap(s, equalsKernels.Of(*new(T)))
+	call := launch.NewMap(s, equalsKernels.Of(*new(T)), "array.equals")
 	launch.Result[bool](&call, z)
 	launch.Input[T](&call, x)
 	launch.Input[T](&call, y)
@@ -462,7 +462,7 @@ var equalsBoolKernel = kernelsPacked.Source("equals_bool", "a20091f97b26594e2523
 func launchNotEqual[T interface {
 	float32 | float64 | int32 | bool
 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := launch.NewMap(s, notEqualKernels.Of(*new(T)))
+	call := launch.NewMap(s, notEqualKernels.Of(*new(T)), "array.notEqual")
 	launch.Result[bool](&call, z)
 	launch.Input[T](&call, x)
 	launch.Input[T](&call, y)
@@ -486,7 +486,7 @@ var notEqualBoolKernel = kernelsPacked.Source("notEqual_bool", "d8985309453fa118
 
 // launchIsNaN makes z [isNaN] of the inputs, element by element, as launch.Map has it.
 func launchIsNaN[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, isNaNKernels.Of(*new(T)))
+	call := launch.NewMap(s, isNaNKernels.Of(*new(T)), "array.isNaN")
 	launch.Result[bool](&call, z)
 	launch.Input[T](&call, x)
 	return call.Launch()
@@ -503,7 +503,7 @@ var isNaNFloat64Kernel = kernelsPacked.Source("isNaN_float64", "60009d0394deb45c
 
 // launchIsFinite makes z [isFinite] of the inputs, element by element, as launch.Map has it.
 func launchIsFinite[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, isFiniteKernels.Of(*new(T)))
+	call := launch.NewMap(s, isFiniteKernels.Of(*new(T)), "array.isFinite")
 	launch.Result[bool](&call, z)
 	launch.Input[T](&call, x)
 	return call.Launch()
@@ -520,7 +520,7 @@ var isFiniteFloat64Kernel = kernelsPacked.Source("isFinite_float64", "ff18bb7b97
 
 // launchAnd makes z [and] of the inputs, element by element, as launch.Map has it.
 func launchAnd[Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[bool], Arg3 linalg.MapArg[bool]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := launch.NewMap(s, andKernel)
+	call := launch.NewMap(s, andKernel, "array.and")
 	launch.Result[bool](&call, z)
 	launch.Input[bool](&call, x)
 	launch.Input[bool](&call, y)
@@ -531,7 +531,7 @@ var andKernel = kernelsPacked.Source("and_kernel", "0f2ece6632876e7f9b577093b41f
 
 // launchOr makes z [or] of the inputs, element by element, as launch.Map has it.
 func launchOr[Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[bool], Arg3 linalg.MapArg[bool]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := launch.NewMap(s, orKernel)
+	call := launch.NewMap(s, orKernel, "array.or")
 	launch.Result[bool](&call, z)
 	launch.Input[bool](&call, x)
 	launch.Input[bool](&call, y)
@@ -542,7 +542,7 @@ var orKernel = kernelsPacked.Source("or_kernel", "9f93b2e01699f2c9d4c85254de4f48
 
 // launchWhere makes z [where] of the inputs, element by element, as launch.Map has it.
 func launchWhere[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[bool], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, z_ Arg4) error {
-	call := launch.NewMap(s, whereKernels.Of(*new(T)))
+	call := launch.NewMap(s, whereKernels.Of(*new(T)), "array.where")
 	launch.Result[T](&call, z)
 	launch.Input[bool](&call, x)
 	launch.Input[T](&call, y)
@@ -564,7 +564,7 @@ var whereInt32Kernel = kernelsPacked.Source("where_int32", "26d44b158aa845ecd7e4
 
 // launchNear makes z [near] of the inputs, element by element, as launch.Map has it.
 func launchNear[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[T], Arg5 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, rtol Arg4, atol Arg5) error {
-	call := launch.NewMap(s, nearKernels.Of(*new(T)))
+	call := launch.NewMap(s, nearKernels.Of(*new(T)), "array.near")
 	launch.Result[bool](&call, z)
 	launch.Input[T](&call, x)
 	launch.Input[T](&call, y)
@@ -584,7 +584,7 @@ var nearFloat64Kernel = kernelsPacked.Source("near_float64", "76129b0dc711576dc3
 
 // launchConvert makes z [convert] of the inputs, element by element, as launch.Map has it.
 func launchConvert[D interface{ float32 | float64 | int32 }, S interface{ float64 | int32 | float32 }, Arg1 linalg.KernelArg[D], Arg2 linalg.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, convertKernels.Of(*new(D), *new(S)))
+	call := launch.NewMap(s, convertKernels.Of(*new(D), *new(S)), "array.convert")
 	launch.Result[D](&call, z)
 	launch.Input[S](&call, x)
 	return call.Launch()
@@ -613,7 +613,7 @@ var convertInt32Float64Kernel = kernelsPacked.Source("convert_int32_float64", "5
 
 // launchWidenFloat16 makes z [widenFloat16] of the inputs, element by element, as launch.Map has it.
 func launchWidenFloat16[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[element.Float16]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, widenFloat16Kernel)
+	call := launch.NewMap(s, widenFloat16Kernel, "array.widenFloat16")
 	launch.Result[float32](&call, z)
 	launch.Input[element.Float16](&call, x)
 	return call.Launch()
@@ -623,7 +623,7 @@ var widenFloat16Kernel = kernelsPacked.Source("widenFloat16_kernel", "5f01947355
 
 // launchWidenBFloat16 makes z [widenBFloat16] of the inputs, element by element, as launch.Map has it.
 func launchWidenBFloat16[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[element.BFloat16]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, widenBFloat16Kernel)
+	call := launch.NewMap(s, widenBFloat16Kernel, "array.widenBFloat16")
 	launch.Result[float32](&call, z)
 	launch.Input[element.BFloat16](&call, x)
 	return call.Launch()
@@ -633,7 +633,7 @@ var widenBFloat16Kernel = kernelsPacked.Source("widenBFloat16_kernel", "28e9f31e
 
 // launchToFloat16 makes z [toFloat16] of the inputs, element by element, as launch.Map has it.
 func launchToFloat16[Arg1 linalg.KernelArg[element.Float16], Arg2 linalg.MapArg[float32]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, toFloat16Kernel)
+	call := launch.NewMap(s, toFloat16Kernel, "array.toFloat16")
 	launch.Result[element.Float16](&call, z)
 	launch.Input[float32](&call, x)
 	return call.Launch()
@@ -643,7 +643,7 @@ var toFloat16Kernel = kernelsPacked.Source("toFloat16_kernel", "2e67e1283a35f0a3
 
 // launchToBFloat16 makes z [toBFloat16] of the inputs, element by element, as launch.Map has it.
 func launchToBFloat16[Arg1 linalg.KernelArg[element.BFloat16], Arg2 linalg.MapArg[float32]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, toBFloat16Kernel)
+	call := launch.NewMap(s, toBFloat16Kernel, "array.toBFloat16")
 	launch.Result[element.BFloat16](&call, z)
 	launch.Input[float32](&call, x)
 	return call.Launch()
@@ -653,7 +653,7 @@ var toBFloat16Kernel = kernelsPacked.Source("toBFloat16_kernel", "15f454e73a1e47
 
 // launchExp makes z [exp] of the inputs, element by element, as launch.Map has it.
 func launchExp[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, expKernels.Of(*new(T)))
+	call := launch.NewMap(s, expKernels.Of(*new(T)), "array.exp")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	return call.Launch()
@@ -670,7 +670,7 @@ var expFloat64Kernel = kernelsPacked.Source("exp_float64", "2a6c0473f3b63c11be41
 
 // launchExp2 makes z [exp2] of the inputs, element by element, as launch.Map has it.
 func launchExp2[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, exp2Kernels.Of(*new(T)))
+	call := launch.NewMap(s, exp2Kernels.Of(*new(T)), "array.exp2")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	return call.Launch()
@@ -687,7 +687,7 @@ var exp2Float64Kernel = kernelsPacked.Source("exp2_float64", "701fb7119207339db0
 
 // launchExpm1 makes z [expm1] of the inputs, element by element, as launch.Map has it.
 func launchExpm1[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, expm1Kernels.Of(*new(T)))
+	call := launch.NewMap(s, expm1Kernels.Of(*new(T)), "array.expm1")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	return call.Launch()
@@ -704,7 +704,7 @@ var expm1Float64Kernel = kernelsPacked.Source("expm1_float64", "91ce393b1bb25093
 
 // launchLog makes z [log] of the inputs, element by element, as launch.Map has it.
 func launchLog[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, logKernels.Of(*new(T)))
+	call := launch.NewMap(s, logKernels.Of(*new(T)), "array.log")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	return call.Launch()
@@ -721,7 +721,7 @@ var logFloat64Kernel = kernelsPacked.Source("log_float64", "37d82b48802a88d3eebc
 
 // launchLog2 makes z [log2] of the inputs, element by element, as launch.Map has it.
 func launchLog2[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, log2Kernels.Of(*new(T)))
+	call := launch.NewMap(s, log2Kernels.Of(*new(T)), "array.log2")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	return call.Launch()
@@ -738,7 +738,7 @@ var log2Float64Kernel = kernelsPacked.Source("log2_float64", "50a28ca9098c88fd68
 
 // launchLog10 makes z [log10] of the inputs, element by element, as launch.Map has it.
 func launchLog10[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, log10Kernels.Of(*new(T)))
+	call := launch.NewMap(s, log10Kernels.Of(*new(T)), "array.log10")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	return call.Launch()
@@ -755,7 +755,7 @@ var log10Float64Kernel = kernelsPacked.Source("log10_float64", "f5e2570344a0131e
 
 // launchLog1p makes z [log1p] of the inputs, element by element, as launch.Map has it.
 func launchLog1p[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, log1pKernels.Of(*new(T)))
+	call := launch.NewMap(s, log1pKernels.Of(*new(T)), "array.log1p")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	return call.Launch()
@@ -772,7 +772,7 @@ var log1pFloat64Kernel = kernelsPacked.Source("log1p_float64", "6e94b0d78789d293
 
 // launchSin makes z [sin] of the inputs, element by element, as launch.Map has it.
 func launchSin[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, sinKernels.Of(*new(T)))
+	call := launch.NewMap(s, sinKernels.Of(*new(T)), "array.sin")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	return call.Launch()
@@ -789,7 +789,7 @@ var sinFloat64Kernel = kernelsPacked.Source("sin_float64", "05704ab5e6e72731b1c0
 
 // launchCos makes z [cos] of the inputs, element by element, as launch.Map has it.
 func launchCos[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, cosKernels.Of(*new(T)))
+	call := launch.NewMap(s, cosKernels.Of(*new(T)), "array.cos")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	return call.Launch()
@@ -806,7 +806,7 @@ var cosFloat64Kernel = kernelsPacked.Source("cos_float64", "a36688fb63cd850ba48c
 
 // launchTan makes z [tan] of the inputs, element by element, as launch.Map has it.
 func launchTan[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, tanKernels.Of(*new(T)))
+	call := launch.NewMap(s, tanKernels.Of(*new(T)), "array.tan")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	return call.Launch()
@@ -823,7 +823,7 @@ var tanFloat64Kernel = kernelsPacked.Source("tan_float64", "b463c3ae6a44fa5fa878
 
 // launchSinPi makes z [sinPi] of the inputs, element by element, as launch.Map has it.
 func launchSinPi[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, sinPiKernels.Of(*new(T)))
+	call := launch.NewMap(s, sinPiKernels.Of(*new(T)), "array.sinPi")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	return call.Launch()
@@ -840,7 +840,7 @@ var sinPiFloat64Kernel = kernelsPacked.Source("sinPi_float64", "e603869921f1b8eb
 
 // launchCosPi makes z [cosPi] of the inputs, element by element, as launch.Map has it.
 func launchCosPi[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, cosPiKernels.Of(*new(T)))
+	call := launch.NewMap(s, cosPiKernels.Of(*new(T)), "array.cosPi")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	return call.Launch()
@@ -857,7 +857,7 @@ var cosPiFloat64Kernel = kernelsPacked.Source("cosPi_float64", "177b06385a75fb5a
 
 // launchAsin makes z [asin] of the inputs, element by element, as launch.Map has it.
 func launchAsin[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, asinKernels.Of(*new(T)))
+	call := launch.NewMap(s, asinKernels.Of(*new(T)), "array.asin")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	return call.Launch()
@@ -874,7 +874,7 @@ var asinFloat64Kernel = kernelsPacked.Source("asin_float64", "495a246b185ed45e6d
 
 // launchAcos makes z [acos] of the inputs, element by element, as launch.Map has it.
 func launchAcos[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, acosKernels.Of(*new(T)))
+	call := launch.NewMap(s, acosKernels.Of(*new(T)), "array.acos")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	return call.Launch()
@@ -891,7 +891,7 @@ var acosFloat64Kernel = kernelsPacked.Source("acos_float64", "1e0451a33affa8c4f0
 
 // launchAtan makes z [atan] of the inputs, element by element, as launch.Map has it.
 func launchAtan[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, atanKernels.Of(*new(T)))
+	call := launch.NewMap(s, atanKernels.Of(*new(T)), "array.atan")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	return call.Launch()
@@ -908,7 +908,7 @@ var atanFloat64Kernel = kernelsPacked.Source("atan_float64", "b64545cf50af9582fc
 
 // launchSinh makes z [sinh] of the inputs, element by element, as launch.Map has it.
 func launchSinh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, sinhKernels.Of(*new(T)))
+	call := launch.NewMap(s, sinhKernels.Of(*new(T)), "array.sinh")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	return call.Launch()
@@ -925,7 +925,7 @@ var sinhFloat64Kernel = kernelsPacked.Source("sinh_float64", "934fc2e1f7ccc4860e
 
 // launchCosh makes z [cosh] of the inputs, element by element, as launch.Map has it.
 func launchCosh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, coshKernels.Of(*new(T)))
+	call := launch.NewMap(s, coshKernels.Of(*new(T)), "array.cosh")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	return call.Launch()
@@ -942,7 +942,7 @@ var coshFloat64Kernel = kernelsPacked.Source("cosh_float64", "e670f1f5fbd73a9c81
 
 // launchTanh makes z [tanh] of the inputs, element by element, as launch.Map has it.
 func launchTanh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, tanhKernels.Of(*new(T)))
+	call := launch.NewMap(s, tanhKernels.Of(*new(T)), "array.tanh")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	return call.Launch()
@@ -959,7 +959,7 @@ var tanhFloat64Kernel = kernelsPacked.Source("tanh_float64", "a3ebdf8e132b7d9e51
 
 // launchAsinh makes z [asinh] of the inputs, element by element, as launch.Map has it.
 func launchAsinh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, asinhKernels.Of(*new(T)))
+	call := launch.NewMap(s, asinhKernels.Of(*new(T)), "array.asinh")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	return call.Launch()
@@ -976,7 +976,7 @@ var asinhFloat64Kernel = kernelsPacked.Source("asinh_float64", "db462499b977e12a
 
 // launchAcosh makes z [acosh] of the inputs, element by element, as launch.Map has it.
 func launchAcosh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, acoshKernels.Of(*new(T)))
+	call := launch.NewMap(s, acoshKernels.Of(*new(T)), "array.acosh")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	return call.Launch()
@@ -993,7 +993,7 @@ var acoshFloat64Kernel = kernelsPacked.Source("acosh_float64", "ff938c44f8a5cd49
 
 // launchAtanh makes z [atanh] of the inputs, element by element, as launch.Map has it.
 func launchAtanh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, atanhKernels.Of(*new(T)))
+	call := launch.NewMap(s, atanhKernels.Of(*new(T)), "array.atanh")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	return call.Launch()
@@ -1010,7 +1010,7 @@ var atanhFloat64Kernel = kernelsPacked.Source("atanh_float64", "ba81bba13b5405dc
 
 // launchCbrt makes z [cbrt] of the inputs, element by element, as launch.Map has it.
 func launchCbrt[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, cbrtKernels.Of(*new(T)))
+	call := launch.NewMap(s, cbrtKernels.Of(*new(T)), "array.cbrt")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	return call.Launch()
@@ -1027,7 +1027,7 @@ var cbrtFloat64Kernel = kernelsPacked.Source("cbrt_float64", "71bd4f7a53fa6de58e
 
 // launchRsqrt makes z [rsqrt] of the inputs, element by element, as launch.Map has it.
 func launchRsqrt[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, rsqrtKernels.Of(*new(T)))
+	call := launch.NewMap(s, rsqrtKernels.Of(*new(T)), "array.rsqrt")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	return call.Launch()
@@ -1044,7 +1044,7 @@ var rsqrtFloat64Kernel = kernelsPacked.Source("rsqrt_float64", "cd1f781d2e3adcbb
 
 // launchErf makes z [erf] of the inputs, element by element, as launch.Map has it.
 func launchErf[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, erfKernels.Of(*new(T)))
+	call := launch.NewMap(s, erfKernels.Of(*new(T)), "array.erf")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	return call.Launch()
@@ -1061,7 +1061,7 @@ var erfFloat64Kernel = kernelsPacked.Source("erf_float64", "d1aba08164ae1a38b37b
 
 // launchErfc makes z [erfc] of the inputs, element by element, as launch.Map has it.
 func launchErfc[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, erfcKernels.Of(*new(T)))
+	call := launch.NewMap(s, erfcKernels.Of(*new(T)), "array.erfc")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	return call.Launch()
@@ -1078,7 +1078,7 @@ var erfcFloat64Kernel = kernelsPacked.Source("erfc_float64", "63d45e33fd58aadb0d
 
 // launchSigmoid makes z [sigmoid] of the inputs, element by element, as launch.Map has it.
 func launchSigmoid[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, sigmoidKernels.Of(*new(T)))
+	call := launch.NewMap(s, sigmoidKernels.Of(*new(T)), "array.sigmoid")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	return call.Launch()
@@ -1095,7 +1095,7 @@ var sigmoidFloat64Kernel = kernelsPacked.Source("sigmoid_float64", "c18d4f1990a0
 
 // launchFloor makes z [floor] of the inputs, element by element, as launch.Map has it.
 func launchFloor[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, floorKernels.Of(*new(T)))
+	call := launch.NewMap(s, floorKernels.Of(*new(T)), "array.floor")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	return call.Launch()
@@ -1112,7 +1112,7 @@ var floorFloat64Kernel = kernelsPacked.Source("floor_float64", "9bc50619b591cfbd
 
 // launchCeil makes z [ceil] of the inputs, element by element, as launch.Map has it.
 func launchCeil[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, ceilKernels.Of(*new(T)))
+	call := launch.NewMap(s, ceilKernels.Of(*new(T)), "array.ceil")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	return call.Launch()
@@ -1129,7 +1129,7 @@ var ceilFloat64Kernel = kernelsPacked.Source("ceil_float64", "d44488d4590a2466d4
 
 // launchTrunc makes z [trunc] of the inputs, element by element, as launch.Map has it.
 func launchTrunc[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, truncKernels.Of(*new(T)))
+	call := launch.NewMap(s, truncKernels.Of(*new(T)), "array.trunc")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	return call.Launch()
@@ -1146,7 +1146,7 @@ var truncFloat64Kernel = kernelsPacked.Source("trunc_float64", "3bf7e50adf2e919c
 
 // launchRound makes z [round] of the inputs, element by element, as launch.Map has it.
 func launchRound[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, roundKernels.Of(*new(T)))
+	call := launch.NewMap(s, roundKernels.Of(*new(T)), "array.round")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	return call.Launch()
@@ -1163,7 +1163,7 @@ var roundFloat64Kernel = kernelsPacked.Source("round_float64", "293530e5ef574eef
 
 // launchRoundToEven makes z [roundToEven] of the inputs, element by element, as launch.Map has it.
 func launchRoundToEven[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, roundToEvenKernels.Of(*new(T)))
+	call := launch.NewMap(s, roundToEvenKernels.Of(*new(T)), "array.roundToEven")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	return call.Launch()
@@ -1180,7 +1180,7 @@ var roundToEvenFloat64Kernel = kernelsPacked.Source("roundToEven_float64", "fd56
 
 // launchPow makes z [pow] of the inputs, element by element, as launch.Map has it.
 func launchPow[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := launch.NewMap(s, powKernels.Of(*new(T)))
+	call := launch.NewMap(s, powKernels.Of(*new(T)), "array.pow")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	launch.Input[T](&call, y)
@@ -1198,7 +1198,7 @@ var powFloat64Kernel = kernelsPacked.Source("pow_float64", "8ca4ca7b715e4aa6138c
 
 // launchAtan2 makes z [atan2] of the inputs, element by element, as launch.Map has it.
 func launchAtan2[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := launch.NewMap(s, atan2Kernels.Of(*new(T)))
+	call := launch.NewMap(s, atan2Kernels.Of(*new(T)), "array.atan2")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	launch.Input[T](&call, y)
@@ -1216,7 +1216,7 @@ var atan2Float64Kernel = kernelsPacked.Source("atan2_float64", "91d7a6a719677103
 
 // launchHypot makes z [hypot] of the inputs, element by element, as launch.Map has it.
 func launchHypot[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := launch.NewMap(s, hypotKernels.Of(*new(T)))
+	call := launch.NewMap(s, hypotKernels.Of(*new(T)), "array.hypot")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	launch.Input[T](&call, y)
@@ -1234,7 +1234,7 @@ var hypotFloat64Kernel = kernelsPacked.Source("hypot_float64", "790d079b15befa0c
 
 // launchMod makes z [mod] of the inputs, element by element, as launch.Map has it.
 func launchMod[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := launch.NewMap(s, modKernels.Of(*new(T)))
+	call := launch.NewMap(s, modKernels.Of(*new(T)), "array.mod")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	launch.Input[T](&call, y)
@@ -1252,7 +1252,7 @@ var modFloat64Kernel = kernelsPacked.Source("mod_float64", "976f2e789c95264d1fa8
 
 // launchRelu makes z [relu] of the inputs, element by element, as launch.Map has it.
 func launchRelu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, reluKernels.Of(*new(T)))
+	call := launch.NewMap(s, reluKernels.Of(*new(T)), "array.relu")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	return call.Launch()
@@ -1269,7 +1269,7 @@ var reluFloat64Kernel = kernelsPacked.Source("relu_float64", "8ca87a6bcb901b3bd0
 
 // launchLeakyRelu makes z [leakyRelu] of the inputs, element by element, as launch.Map has it.
 func launchLeakyRelu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := launch.NewMap(s, leakyReluKernels.Of(*new(T)))
+	call := launch.NewMap(s, leakyReluKernels.Of(*new(T)), "array.leakyRelu")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	launch.Input[T](&call, y)
@@ -1287,7 +1287,7 @@ var leakyReluFloat64Kernel = kernelsPacked.Source("leakyRelu_float64", "93fd0f80
 
 // launchSoftplus makes z [softplus] of the inputs, element by element, as launch.Map has it.
 func launchSoftplus[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, softplusKernels.Of(*new(T)))
+	call := launch.NewMap(s, softplusKernels.Of(*new(T)), "array.softplus")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	return call.Launch()
@@ -1304,7 +1304,7 @@ var softplusFloat64Kernel = kernelsPacked.Source("softplus_float64", "78f4b1aae5
 
 // launchSilu makes z [silu] of the inputs, element by element, as launch.Map has it.
 func launchSilu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, siluKernels.Of(*new(T)))
+	call := launch.NewMap(s, siluKernels.Of(*new(T)), "array.silu")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	return call.Launch()
@@ -1321,7 +1321,7 @@ var siluFloat64Kernel = kernelsPacked.Source("silu_float64", "1a47bfaf7da34a13b2
 
 // launchGelu makes z [gelu] of the inputs, element by element, as launch.Map has it.
 func launchGelu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, geluKernels.Of(*new(T)))
+	call := launch.NewMap(s, geluKernels.Of(*new(T)), "array.gelu")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
 	return call.Launch()

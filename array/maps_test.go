@@ -291,15 +291,17 @@ func TestMapErrors(t *testing.T) {
 		want error
 		text string
 	}{
-		"shape":           {Add(a, a, b), linalg.ErrShape, "3x2 (input 2) into 2x3"},
+		"shape": {
+			Add(a, a, b), linalg.ErrShape, "array.add: input 2: linalg: shape: it is 3x2 and the result 2x3; an",
+		},
 		"nothing repeats": {Add(a, a, upload(t, s, 1, 0, false, []float32{})), linalg.ErrShape, "1x0"},
 		"overlap": {
-			Add(a.Slice(0, 2, 0, 2), a.Slice(0, 2, 1, 3), Value[float32](1)), linalg.ErrOverlap, "input 1",
+			Add(a.Slice(0, 2, 0, 2), a.Slice(0, 2, 1, 3), Value[float32](1)), linalg.ErrOverlap, "array.add: input 1",
 		},
 		"a row of itself": {Add(a, a.Slice(0, 1, 0, 3), a), linalg.ErrOverlap, "input 1"},
 		"session":         {Add(a, upload(t, other, 2, 3, false, x), a), backend.ErrLaunch, "another session"},
-		"nil operand":     {Add(a, a, none), backend.ErrLaunch, "input 2"},
-		"nil result":      {Add(none, a, a), backend.ErrLaunch, "destination, is nil"},
+		"nil operand":     {Add(a, a, none), backend.ErrLaunch, "array.add: input 2"},
+		"nil result":      {Add(none, a, a), backend.ErrLaunch, "array.add: launch: kernel add_float32"},
 		"short host memory": {
 			Add(a, a, linalg.Matrix[float32]{Rows: 2, Cols: 3, Stride: 3, Data: x[:5]}), linalg.ErrShape, "input 2",
 		},

@@ -217,6 +217,11 @@ func (s Spec) candidates() (infos []Info, failures []error, err error) {
 }
 
 func autoError(failures []error) error {
+	for _, err := range failures {
+		if errors.Is(err, ErrArgument) { // a setting of the user's, which the others would hide
+			return err
+		}
+	}
 	return &Error{
 		Op: "backend.Open", Err: ErrNoDevice,
 		Detail: "auto found nothing that opens; a program that does not import linalg must import a driver, such as " +

@@ -215,6 +215,11 @@ func TestAutoNothing(t *testing.T) {
 	if e := Explain("auto"); e.Chosen != nil || !errors.Is(e.Err, ErrNoDevice) {
 		t.Errorf("Explain without devices: chosen %+v, %v", e.Chosen, e.Err)
 	}
+	machine{"cpu": {goCPU}}.set(t)
+	fakes["cpu"].openErr = map[int]error{0: Failure("cpu", "Driver.Open", ErrArgument, "a bad setting")}
+	if _, err := Open("auto"); !errors.Is(err, ErrArgument) || strings.Contains(err.Error(), "no library") {
+		t.Errorf("with a bad setting: %v, want that alone", err)
+	}
 }
 
 // An explicit choice works, or fails with the driver's reasons: it never falls back.

@@ -45,7 +45,7 @@ func Transpose[T linalg.Element](ctx context.Context, a *Matrix[T]) (*Matrix[T],
 func (a *Matrix[T]) pack(t *Matrix[T], to int, memory []byte) (n int) {
 	dst := backend.Elems[T](memory)
 	size := element.TypeOf[T]().Size()
-	a.eachShared(t, a.g.c.rank, to, func(r, c span) {
+	a.eachShared(a.g.c.rank, to, func(r, c span) {
 		block := a.local.Slice(r.local, r.local+r.n, c.local, c.local+c.n)
 		host.Transpose(r.n, c.n, block.Data, block.Stride, dst[n:], r.n)
 		n += r.n * c.n
@@ -56,7 +56,7 @@ func (a *Matrix[T]) pack(t *Matrix[T], to int, memory []byte) (n int) {
 // unpack is the other side of pack: t has the blocks, and from sent them.
 func (t *Matrix[T]) unpack(a *Matrix[T], from int, memory []byte) {
 	src := backend.Elems[T](memory)
-	a.eachShared(t, from, t.g.c.rank, func(r, c span) {
+	a.eachShared(from, t.g.c.rank, func(r, c span) {
 		// the block's rows in a are its columns in t
 		at := t.local.Slice(localAt(c, t.g.block, t.g.rows), localAt(c, t.g.block, t.g.rows)+c.n,
 			localAt(r, t.g.block, t.g.cols), localAt(r, t.g.block, t.g.cols)+r.n)
@@ -70,12 +70,12 @@ func localAt(s span, block, parts int) int { return s.from / block / parts * blo
 
 // shared is the number of bytes that from has of a and this rank of t.
 func (a *Matrix[T]) shared(t *Matrix[T], from int) (n int) {
-	a.eachShared(t, from, a.g.c.rank, func(r, c span) { n += r.n * c.n })
+	a.eachShared(from, a.g.c.rank, func(r, c span) { n += r.n * c.n })
 	return n * element.TypeOf[T]().Size()
 }
 
 // eachShared calls f for the blocks that from has of a and to of t, a's transpose.
-func (a *Matrix[T]) eachShared(t *Matrix[T], from, to int, f func(rows, cols span)) {
+func (a *Matrix[T]) eachShared(from, to int, f func(rows, cols span)) {
 	row, col := a.g.place(to)
 	a.eachBlock(from, func(r, c span) {
 		if c.from/a.g.block%a.g.rows == row && r.from/a.g.block%a.g.cols == col {

@@ -43,7 +43,7 @@ const numbers = 3
 
 // A typeRow is all that is said of an element type.
 type typeRow struct {
-	name    string // in Go
+	name    string // in Go; of a Half and a Brain in lower case, as others have it
 	c       string // in OpenCL C
 	numpy   string // NumPy's short name; "": it has none
 	size    int    // bytes
@@ -64,8 +64,8 @@ var types = [...]typeRow{
 	Uint16: {"uint16", "ushort", "u2", 2, true},
 	Uint32: {"uint32", "uint", "u4", 4, true},
 	Uint64: {"uint64", "ulong", "u8", 8, true},
-	Half:   {"Float16", "ushort", "f2", 2, false},
-	Brain:  {"BFloat16", "ushort", "", 2, false},
+	Half:   {"float16", "ushort", "f2", 2, false},
+	Brain:  {"bfloat16", "ushort", "", 2, false},
 
 	Complex64:  {"complex64", "float2", "c8", 8, false},
 	Complex128: {"complex128", "double2", "c16", 16, false},
@@ -153,7 +153,7 @@ func ParseType(name string) (Type, error) {
 // Size is the size of an element in bytes.
 func (t Type) Size() int { return types[t].size }
 
-// String is the type's name in Go: "float32".
+// String is the type's name in Go, "float32"; of Half and Brain it is "float16" and "bfloat16".
 func (t Type) String() string { return types[t].name }
 
 // CName is the type's name in OpenCL C: "float".

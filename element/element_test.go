@@ -37,14 +37,14 @@ func TestTypes(t *testing.T) {
 	for of, typ := range map[string]func() (Type, bool){
 		"float32": Of[float32], "float64": Of[float64], "int32": Of[int32], "bool": Of[bool], "int8": Of[int8],
 		"int16": Of[int16], "int64": Of[int64], "uint8": Of[named], "uint16": Of[uint16], "uint32": Of[uint32],
-		"uint64": Of[uint64], "Float16": Of[Float16], "BFloat16": Of[BFloat16],
+		"uint64": Of[uint64], "float16": Of[Float16], "bfloat16": Of[BFloat16],
 		"complex64": Of[complex64], "complex128": Of[complex128],
 	} {
 		got, ok := typ()
 		if !ok || got.String() != of {
 			t.Errorf("%s is %s, %v", of, got, ok)
 		}
-		if again, err := ParseNumPy(got.NumPy()); of != "BFloat16" && (again != got || err != nil) {
+		if again, err := ParseNumPy(got.NumPy()); of != "bfloat16" && (again != got || err != nil) {
 			t.Errorf("%s is %s in NumPy, and that is %s, %v", of, got.NumPy(), again, err)
 		}
 		if got.Arithmetic() != slices.Contains(Types(), got) {

@@ -56,7 +56,9 @@ func TestFaults(t *testing.T) {
 		{"Copy in words", []string{"Host/RegisterCopies", "Memory/Copy", "Memory/Random"}},
 		{"WriteAsync ignores its host offset", []string{"Host/Async", "Memory/Random"}},
 		{"Write overtakes", []string{"Order/Write"}},
-		{"Register copies", []string{"Close/Waits", "Host/Register", "Host/RegisterAlignment", "Host/RegisterCopies"}},
+		{"Register copies", []string{
+			"Close/Waits", "Host/Register", "Host/RegisterAlignment", "Host/RegisterCopies", "Host/RegisterPinned",
+		}},
 		{"Finish returns early", []string{"Close/Waits", "Order/Async", "Order/Wait"}},
 		{"WaitEvent ignored", []string{"Order/TwoQueues"}},
 		{"Release while in use", []string{"Order/FreeInFlight"}},

@@ -3,6 +3,8 @@ package backendtest
 import (
 	"errors"
 	"fmt"
+	"runtime"
+	"slices"
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/backend"
@@ -34,6 +36,11 @@ var hostCases = []testCase{
 	{
 		name: "Host/RegisterCopies", run: hostRegisterCopies,
 		contract: "Queue.Wait returns when the device is done and makes its writes visible.",
+	},
+	{
+		name: "Host/RegisterPinned", run: hostRegisterPinned,
+		contract: "mem stays pinned until Free, which waits for the commands that use it, or until the program has " +
+			"forgotten the buffer and they are done.",
 	},
 	{
 		name: "Host/RegisterEmpty", mistakes: true, run: hostRegisterEmpty,
@@ -148,6 +155,47 @@ func hostRegisterAlignment(e *env) {
 		same(e, fmt.Sprintf("memory registered from element %d on, and its surroundings", first), mem, want)
 		e.must("Free", h.Free())
 	}
+}
+
+// hostRegisterPinned frees or forgets registered memory of which a command is in the queue, and
+// looks at memory that takes its place.
+func hostRegisterPinned(e *env) {
+	const n = 10000
+	k := e.compile(affineSource)
+	e.register(backend.Bytes(make([]int32, n)))
+	e.parallel(4, func(int) error {
+		q, err := e.dev.NewQueue()
+		if err != nil {
+			return err
+		}
+		defer q.Close()
+		for round := range 10 {
+			mem := make([]int32, n)
+			h, err := e.dev.Register(backend.Bytes(mem))
+			if err != nil {
+				return err
+			}
+			if err := e.affine(q, k, h, h, 1, n); err != nil {
+				return err
+			}
+			if round%2 == 0 {
+				if err := h.Free(); err != nil {
+					return err
+				}
+				if i := slices.IndexFunc(mem, func(v int32) bool { return v != 1 }); i >= 0 {
+					return fmt.Errorf("after Free element %d is %d, want 1", i, mem[i])
+				}
+			}
+			h, mem = nil, nil //nolint:ineffassign // so that the collector may take them
+			runtime.GC()
+			for range 10 {
+				if slices.ContainsFunc(make([]int32, n), func(v int32) bool { return v != 0 }) {
+					return errors.New("the device wrote into other memory")
+				}
+			}
+		}
+		return q.Wait()
+	})
 }
 
 func hostRegisterCopies(e *env) {

@@ -55,6 +55,9 @@ func allocZero(e *env) {
 			if b.Len() != int64(n) {
 				e.errorf("Alloc(%d): Len is %d", n, b.Len())
 			}
+			if b.Bytes() != nil && e.dev.Info().Driver != "cpu" {
+				e.errorf("Alloc(%d): memory of a device is in this process", n)
+			}
 			e.holds(fmt.Sprintf("Alloc(%d)", n), b, make([]byte, n))
 			e.must("Write", e.q.Write(b, 0, garbage(n)))
 			e.must("Free", b.Free())

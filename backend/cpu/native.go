@@ -29,7 +29,7 @@ func chosenLevels() ([]string, error) {
 		return all[i:], nil
 	}
 	return nil, backend.Failure(driverName, "Driver.Open", backend.ErrArgument,
-		"%s=%q, which this program or processor does not have; it is one of %q", EnvNative, choice, append(all, "off"))
+		"%s is %q, and must be one of %q here", EnvNative, choice, append(all, "off"))
 }
 
 // A native is the machine code of a kernel.

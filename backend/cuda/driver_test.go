@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"reflect"
 	"strings"
-	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -17,6 +16,7 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/backendtest"
 	_ "github.com/tandem-gpu/tandem/backend/cpu"
+	"github.com/tandem-gpu/tandem/backend/driverkit/dl/dltest"
 	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi"
 	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi/capitest"
 )
@@ -218,7 +218,7 @@ func TestNoGPU(t *testing.T) {
 			t.Errorf("after %s failed once: %v", c.name, err)
 		}
 	}
-	defer capitest.Wrap(api, func(c *capitest.Call) []reflect.Value {
+	defer dltest.Wrap(api, func(c *dltest.Call) []reflect.Value {
 		results := c.Run()
 		if c.Name == "cuDeviceGetCount" {
 			*c.Args[0].Interface().(*int32) = 0
@@ -246,7 +246,7 @@ func TestProbeFindsWrongArithmetic(t *testing.T) {
 		{"directed rounding", "mul.rn.f64", "mul.rz.f64", true, false, "float64 is not supported"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			defer capitest.Wrap(own(d).api, func(call *capitest.Call) []reflect.Value {
+			defer dltest.Wrap(own(d).api, func(call *dltest.Call) []reflect.Value {
 				if call.Name == "cuModuleLoadDataEx" && c.old != "" {
 					image := capi.GoString(call.Args[1].Interface().(*byte))
 					call.Args[1] = reflect.ValueOf(capi.CString(strings.Replace(image, c.old, c.new, 1)))
@@ -266,25 +266,6 @@ func TestProbeFindsWrongArithmetic(t *testing.T) {
 	}
 }
 
-// useOfClosed makes every call, and returns their errors.
-func useOfClosed(d *backend.Device, q *backend.Queue, b *backend.Buffer, h *backend.Buffer, k *backend.Kernel,
-	ev *backend.Event,
-) []error {
-	_, err1 := d.Alloc(1)
-	_, err2 := d.AllocHost(1)
-	_, err3 := d.Register(make([]byte, 1))
-	_, err4 := d.Compile(fillSource)
-	_, err5 := d.NewQueue()
-	_, err6 := q.Record()
-	_, err7 := ev.Since(ev)
-	return []error{
-		err1, err2, err3, err4, err5, err6, err7, ev.Wait(), q.Wait(), q.WaitEvent(ev), q.Write(b, 0, []byte{1}),
-		q.Read([]byte{1}, b, 0),
-		q.WriteAsync(b, 0, h, 0, 1), q.ReadAsync(h, 0, b, 0, 1), q.Copy(b, 0, b, 8, 1),
-		q.Launch(k, backend.Grid1(1, 1), backend.Buf(b), backend.Int32(1), backend.Int32(1)),
-	}
-}
-
 // What a program forgets, the garbage collector releases: Watch waits for that.
 func TestForgotten(t *testing.T) {
 	capitest.Watch(t, table(t))
@@ -299,81 +280,6 @@ func TestForgotten(t *testing.T) {
 		check(t, q.ReadAsync(h, 0, b, 0, 1<<10))
 		must[*backend.Event](t)(q.Record())
 	}()
-}
-
-// Close during calls of other goroutines: they end with ErrClosed or well, and nothing is left.
-func TestCloseDuringCalls(t *testing.T) {
-	capitest.Watch(t, table(t))
-	for range 5 {
-		d := openAgain(t)
-		var wg sync.WaitGroup
-		start := make(chan struct{})
-		for range 8 {
-			wg.Go(func() {
-				<-start
-				for {
-					if err := useAll(d); errors.Is(err, backend.ErrClosed) {
-						return
-					} else if err != nil {
-						t.Error(err)
-						return
-					}
-				}
-			})
-		}
-		close(start)
-		check(t, useAll(d))
-		check(t, d.Close())
-		wg.Wait()
-	}
-}
-
-func useAll(d *backend.Device) (err error) {
-	q, err := d.NewQueue()
-	if err != nil {
-		return err
-	}
-	defer also(&err, q.Close)
-	k, err := d.Compile(fillSource)
-	if err != nil {
-		return err
-	}
-	defer also(&err, k.Release)
-	b, err := d.Alloc(400)
-	if err != nil {
-		return err
-	}
-	defer also(&err, b.Free)
-	mem := make([]int32, 100)
-	h, err := d.Register(backend.Bytes(mem))
-	if err != nil {
-		return err
-	}
-	defer also(&err, h.Free)
-	for _, buf := range []*backend.Buffer{b, h} {
-		if err := q.Launch(k, backend.Grid1(10, 10), backend.Buf(buf), backend.Int32(100),
-			backend.Int32(7)); err != nil {
-			return err
-		}
-	}
-	e, err := q.Record()
-	if err != nil {
-		return err
-	}
-	defer also(&err, e.Release)
-	got := make([]int32, 100)
-	if err := q.Read(backend.Bytes(got), b, 0); err != nil {
-		return err
-	}
-	if err := q.Wait(); err != nil {
-		return err
-	}
-	for i := range got {
-		if got[i] != int32(i)+7 || mem[i] != int32(i)+7 {
-			return fmt.Errorf("element %d is %d in the buffer, %d in host memory, want %d", i, got[i], mem[i], i+7)
-		}
-	}
-	return nil
 }
 
 // testPTX holds fill and inc, and race, whose work-items all write one word of local memory.

@@ -7,11 +7,12 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/backendtest"
+	"github.com/tandem-gpu/tandem/backend/driverkit/dl/dltest"
 	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi"
 	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi/capitest"
 	"github.com/tandem-gpu/tandem/internal/faulttest/fault"
@@ -24,74 +25,14 @@ func session(drv *driver) (err error) {
 	if err != nil {
 		return err
 	}
-	defer also(&err, d.Close)
+	defer func() { err = errors.Join(err, d.Close()) }()
 	if err := useAll(d); err != nil {
 		return err
 	}
-	return useMore(d)
+	return backendtest.UseMore(d, incSource)
 }
 
-// also makes the error of f, a Close or the like, a part of err.
-func also(err *error, f func() error) { *err = errors.Join(*err, f()) }
-
-// useMore makes the calls that useAll does not.
-func useMore(d *backend.Device) (err error) {
-	q, err := d.NewQueue()
-	if err != nil {
-		return err
-	}
-	defer also(&err, q.Close)
-	k, err := d.Compile(incSource)
-	if err != nil {
-		return err
-	}
-	defer also(&err, k.Release)
-	b, err := d.Alloc(8)
-	if err != nil {
-		return err
-	}
-	defer also(&err, b.Free)
-	h, err := d.AllocHost(4)
-	if err != nil {
-		return err
-	}
-	defer also(&err, h.Free)
-	h.Bytes()[0] = 5
-	first, err := q.Record()
-	if err != nil {
-		return err
-	}
-	defer also(&err, first.Release)
-	for _, step := range []func() error{
-		func() error { return q.Write(b, 4, []byte{1, 0, 0, 0}) },
-		func() error { return q.WriteAsync(b, 4, h, 0, 4) },
-		func() error {
-			return q.Launch(k, backend.Grid1(1, 1), backend.At(b, 4), backend.Int32(1), backend.Int32(2))
-		},
-		func() error { return q.Copy(b, 0, b, 4, 4) },
-		func() error { return q.ReadAsync(h, 0, b, 0, 4) },
-		func() error { return q.WaitEvent(first) },
-	} {
-		if err := step(); err != nil {
-			return err
-		}
-	}
-	last, err := q.Record()
-	if err != nil {
-		return err
-	}
-	defer also(&err, last.Release)
-	if _, err := last.Since(first); err != nil {
-		return err
-	}
-	if err := q.Wait(); err != nil {
-		return err
-	}
-	if got := h.Bytes()[0]; got != 7 {
-		return fmt.Errorf("the sum is %d, want 7", got)
-	}
-	return nil
-}
+func useAll(d *backend.Device) error { return backendtest.Use(d, fillSource, true) }
 
 // tolerated are calls that may fail without a failure of the session: a handle is then C's to lose,
 // a text is missing from a message.
@@ -136,19 +77,13 @@ func TestEveryCallFails(t *testing.T) {
 }
 
 func callCounts(api *capi.API, f func()) map[string]int64 {
-	var mu sync.Mutex
-	n := map[string]int64{}
-	defer capitest.Wrap(api, func(c *capitest.Call) []reflect.Value {
-		mu.Lock()
-		n[c.Name]++
-		mu.Unlock()
-		return c.Run()
-	})()
+	var n dltest.Counter
+	defer dltest.Wrap(api, n.Count)()
 	f()
-	return n
+	return n.All()
 }
 
-func sessionFails(t *testing.T, live *capitest.Live, api *capi.API, title, name string, nth int64, mayPass bool) {
+func sessionFails(t *testing.T, live *dltest.Live, api *capi.API, title, name string, nth int64, mayPass bool) {
 	t.Run(title, func(t *testing.T) {
 		const code = capi.OutOfMemory
 		drv := fresh(t)
@@ -192,7 +127,7 @@ func TestDeviceLost(t *testing.T) {
 			restore := failNth(own(d).api, "cuStreamSynchronize", 1, code)
 			wantError(t, q.Wait(), backend.ErrDeviceLost, "cuStreamSynchronize", capi.CodeName(code))
 			restore()
-			for i, err := range useOfClosed(d, q, b, h, k, ev) {
+			for i, err := range backendtest.UseOfLost(d, q, b, h, k, ev) {
 				wantError(t, err, backend.ErrDeviceLost, "cuStreamSynchronize", capi.CodeName(code))
 				if err == nil {
 					t.Errorf("call %d", i)
@@ -239,7 +174,7 @@ func TestOldDriver(t *testing.T) {
 // failNth makes the nth call of a C function fail with code, until restore.
 func failNth(api *capi.API, name string, nth int64, code int32) (restore func()) {
 	f := fault.Fault{Name: name, Nth: nth}
-	return capitest.Wrap(api, func(c *capitest.Call) []reflect.Value {
+	return dltest.Wrap(api, func(c *dltest.Call) []reflect.Value {
 		if !f.Due(c.Name) {
 			return c.Run()
 		}

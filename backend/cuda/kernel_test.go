@@ -5,42 +5,27 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/backendtest"
 	"github.com/tandem-gpu/tandem/backend/driverkit/diskcache"
+	"github.com/tandem-gpu/tandem/backend/driverkit/dl/dltest"
 	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi"
-	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi/capitest"
 )
 
 // counts counts the calls of the C functions of the driver, and of NVRTC where it is loaded, until
 // the end of the test.
 func counts(t testing.TB) func(name string) int64 {
 	t.Helper()
-	var mu sync.Mutex
-	calls := map[string]*atomic.Int64{}
-	of := func(name string) *atomic.Int64 {
-		mu.Lock()
-		defer mu.Unlock()
-		if calls[name] == nil {
-			calls[name] = new(atomic.Int64)
-		}
-		return calls[name]
-	}
-	count := func(c *capitest.Call) []reflect.Value {
-		of(c.Name).Add(1)
-		return c.Run()
-	}
-	t.Cleanup(capitest.Wrap(table(t), count))
+	var n dltest.Counter
+	t.Cleanup(dltest.Wrap(table(t), n.Count))
 	if nv, err := capi.LoadNVRTC(0); err == nil {
-		t.Cleanup(capitest.Wrap(nv, count))
+		t.Cleanup(dltest.Wrap(nv, n.Count))
 	}
-	return func(name string) int64 { return of(name).Load() }
+	return n.Calls
 }
 
 // text is a source without its PTX.
@@ -133,81 +118,14 @@ func groupOf(t *testing.T, d *backend.Device, src *backend.Source) [3]int {
 func TestParams(t *testing.T) {
 	needNVRTC(t)
 	d := open(t)
-	src := &backend.Source{Name: "k", Macros: map[string]string{"T": "double", "TWO": "2"}, Text: `
-typedef T real;
-typedef struct { int a, b, c; } triple;
-__kernel WG_SIZE(TWO*2, 2, 1) void k(__global const real *restrict a, const real s, uint n, ulong m, float4 v,
-	__constant int *c, triple x)
-{
-}
-`}
-	want := []string{"buffer (real*) a", "real s", "uint n", "ulong m", "float4 v", "buffer (int*) c", "triple x"}
-	sizes := []int{0, 8, 4, 8, 16, 0, 12}
-	for _, how := range []string{"compiled", "from the disk cache"} {
-		k := must[*backend.Kernel](t)(d.Compile(src))
-		if k.Name() != "k" {
-			t.Errorf("%s: name %s", how, k.Name())
-		}
-		for i, p := range k.Params() {
-			if s := strings.ReplaceAll(p.String(), "double", "real"); s != want[i] || p.Size != sizes[i] {
-				t.Errorf("%s: parameter %d is %s of %d bytes, want %s of %d", how, i, p, p.Size, want[i], sizes[i])
-			}
-		}
-		group := groupOf(t, d, src)
-		if len(k.Params()) != len(want) || group != [3]int{4, 2, 1} {
-			t.Errorf("%s: %d parameters, group %v", how, len(k.Params()), group)
-		}
-		check(t, k.Release())
-	}
-	declared := *text(fillSource)
-	declared.Params = []backend.Param{{Name: "x", Buffer: true}, {Name: "y", Size: 4}, {Name: "z", Size: 4}}
-	declared.Group = [3]int{8, 1, 1}
-	k := must[*backend.Kernel](t)(d.Compile(&declared))
-	if !reflect.DeepEqual(k.Params(), declared.Params) {
-		t.Errorf("declared parameters became %v", k.Params())
-	}
-	q, b := newQueue(t, d), alloc(t, d, 64)
-	wantError(t, q.Launch(k, backend.Grid1(1, 16), backend.Buf(b), backend.Int32(16), backend.Int32(0)),
-		backend.ErrLaunch, "groups of 8")
-	check(t, q.Launch(k, backend.Grid1(2, 8), backend.Buf(b), backend.Int32(16), backend.Int32(0)))
+	backendtest.CheckParams(t, d, text(fillSource), 12, func(s *backend.Source) [3]int {
+		return groupOf(t, d, s)
+	})
 }
 
 // Many goroutines that compile one source build it once, and each holds it until its own Release.
 func TestCompileOnce(t *testing.T) {
-	d := open(t)
-	calls := counts(t)
-	kernels := make([]*backend.Kernel, 32)
-	var wg sync.WaitGroup
-	for i := range kernels {
-		wg.Go(func() {
-			var err error
-			same := *fillSource // equal, not identical
-			if kernels[i], err = d.Compile(&same); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	if n := calls("cuModuleLoadDataEx"); n != 1 {
-		t.Fatalf("built %d times", n)
-	}
-	q, b := newQueue(t, d), alloc(t, d, 4)
-	for i, k := range kernels {
-		check(t, q.Launch(k, backend.Grid1(1, 1), backend.Buf(b), backend.Int32(1), backend.Int32(int32(i))))
-		if n := calls("cuModuleUnload"); n != 0 {
-			t.Fatalf("released at the %dth of %d handles", i, len(kernels))
-		}
-		check(t, k.Release())
-		check(t, k.Release())
-	}
-	check(t, q.Wait())
-	if calls("cuModuleUnload") != 1 {
-		t.Errorf("%d programs released, want 1", calls("cuModuleUnload"))
-	}
-	check(t, must[*backend.Kernel](t)(d.Compile(fillSource)).Release())
-	if n := calls("cuModuleLoadDataEx"); n != 2 {
-		t.Errorf("built %d times, want once more", n)
-	}
+	backendtest.CheckCompileOnce(t, open(t), fillSource, counts(t), "cuModuleLoadDataEx", "cuModuleUnload")
 }
 
 // diskTest is a device with an empty disk cache, and a source in text that no other test compiles.
@@ -224,19 +142,7 @@ func diskTest(t *testing.T) (*backend.Device, *backend.Source, func(string) int6
 // fillWorks compiles src, a fillSource, and runs it.
 func fillWorks(t *testing.T, d *backend.Device, src *backend.Source) {
 	t.Helper()
-	k := must[*backend.Kernel](t)(d.Compile(src))
-	defer k.Release()
-	q, b := newQueue(t, d), alloc(t, d, 400)
-	defer q.Close()
-	defer b.Free()
-	check(t, q.Launch(k, backend.Grid1(3, 7), backend.Buf(b), backend.Int32(100), backend.Int32(5)))
-	got := make([]int32, 100)
-	check(t, q.Read(backend.Bytes(got), b, 0))
-	for i, v := range got {
-		if v != int32(i)+5 {
-			t.Fatalf("element %d is %d, want %d", i, v, i+5)
-		}
-	}
+	check(t, backendtest.Use(d, src, false))
 }
 
 func wantBuilds(t *testing.T, calls func(string) int64, fromText int64) {

@@ -14,8 +14,8 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/cudasim/ptxsim"
 	"github.com/tandem-gpu/tandem/backend/driverkit/diskcache"
+	"github.com/tandem-gpu/tandem/backend/driverkit/dl/dltest"
 	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi"
-	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi/capitest"
 )
 
 // Without NVRTC a kernel that is text alone is refused, with what was tried and what to do.
@@ -75,7 +75,7 @@ func TestEveryNVRTCCallFails(t *testing.T) {
 	own(d).disk = new(diskcache.Cache)
 	nv := must[*capi.Compiler](t)(capi.LoadNVRTC(0))
 	programs := atomic.Int64{}
-	defer capitest.Wrap(nv, func(c *capitest.Call) []reflect.Value {
+	defer dltest.Wrap(nv, func(c *dltest.Call) []reflect.Value {
 		switch c.Name {
 		case "nvrtcCreateProgram":
 			programs.Add(1)
@@ -89,7 +89,7 @@ func TestEveryNVRTCCallFails(t *testing.T) {
 		"nvrtcCompileProgram", "nvrtcGetPTXSize", "nvrtcGetPTX",
 	} {
 		for code, kind := range map[int32]error{capi.NVRTCOutOfMemory: backend.ErrOutOfMemory, 11: backend.ErrBuild} {
-			restore := capitest.Wrap(nv, func(c *capitest.Call) []reflect.Value {
+			restore := dltest.Wrap(nv, func(c *dltest.Call) []reflect.Value {
 				if c.Name == name {
 					return c.Fail(code)
 				}
@@ -104,7 +104,7 @@ func TestEveryNVRTCCallFails(t *testing.T) {
 		}
 	}
 	// A log that cannot be had is not there, and the error is the same.
-	restore := capitest.Wrap(nv, func(c *capitest.Call) []reflect.Value {
+	restore := dltest.Wrap(nv, func(c *dltest.Call) []reflect.Value {
 		if c.Name == "nvrtcGetProgramLogSize" {
 			return c.Fail(11)
 		}

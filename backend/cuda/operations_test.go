@@ -11,6 +11,7 @@ import (
 	"github.com/tandem-gpu/tandem/backend/backendtest"
 	"github.com/tandem-gpu/tandem/backend/cuda"
 	"github.com/tandem-gpu/tandem/backend/driverkit/dl"
+	"github.com/tandem-gpu/tandem/backend/driverkit/dl/dltest"
 	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi"
 	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi/capitest"
 	"github.com/tandem-gpu/tandem/internal/faulttest"
@@ -46,7 +47,7 @@ func library(t *testing.T) *faulttest.Library {
 // wrap puts hooks before the calls of a table.
 func wrap(api *capi.API) func(h faulttest.Hook) (restore func()) {
 	return func(h faulttest.Hook) func() {
-		return capitest.Wrap(api, func(c *capitest.Call) []reflect.Value { return h(c.Name, c) })
+		return dltest.Wrap(api, func(c *dltest.Call) []reflect.Value { return h(c.Name, c) })
 	}
 }
 
@@ -78,7 +79,7 @@ func TestOperationsCompiled(t *testing.T) {
 	t.Setenv(backend.EnvCache, "off")
 	l.Use = []faulttest.Operation{faulttest.TextKernel}
 	l.Wrap = func(h faulttest.Hook) func() {
-		return capitest.Wrap(nvrtc, func(c *capitest.Call) []reflect.Value { return h(c.Name, c) })
+		return dltest.Wrap(nvrtc, func(c *dltest.Call) []reflect.Value { return h(c.Name, c) })
 	}
 	l.Memory, l.Lost = capi.NVRTCOutOfMemory, 0
 	l.Quiet = map[string]string{"nvrtcDestroyProgram": "what cannot be released is NVRTC's to lose"}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi/capitest"
+	"github.com/tandem-gpu/tandem/backend/driverkit/dl/dltest"
 )
 
 func TestParseEntry(t *testing.T) {
@@ -192,7 +192,7 @@ func TestPTXParams(t *testing.T) {
 // driver compiles.
 func TestLogStaysInPlace(t *testing.T) {
 	d := open(t)
-	defer capitest.Wrap(own(d).api, func(c *capitest.Call) []reflect.Value {
+	defer dltest.Wrap(own(d).api, func(c *dltest.Call) []reflect.Value {
 		if c.Name == "cuModuleLoadDataEx" {
 			growStack(1000)
 		}

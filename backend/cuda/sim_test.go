@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/backendtest"
 	"github.com/tandem-gpu/tandem/backend/cudasim/ptxsim"
 	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi"
 	"github.com/tandem-gpu/tandem/backend/internal/cuda/simapi"
@@ -67,7 +68,7 @@ func TestSimDeviceLost(t *testing.T) {
 			}
 			err := q.Launch(k, backend.Grid1(1, 8), backend.Buf(b), backend.Int32(n), backend.Int32(0))
 			wantSimError(t, err, backend.ErrDeviceLost, c.words...)
-			for _, err := range useOfClosed(d, q, b, h, k, ev) {
+			for _, err := range backendtest.UseOfLost(d, q, b, h, k, ev) {
 				wantSimError(t, err, backend.ErrDeviceLost, c.words[0])
 			}
 			wantSimError(t, useAll(shared), backend.ErrDeviceLost, "CUDA_ERROR_")

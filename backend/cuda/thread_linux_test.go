@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi/capitest"
+	"github.com/tandem-gpu/tandem/backend/driverkit/dl/dltest"
 )
 
 // withoutContext are the functions, or their first letters, that CUDA takes on any thread.
@@ -23,7 +23,7 @@ func TestContextIsCurrent(t *testing.T) {
 	current := map[int]bool{} // by thread
 	var failed []string
 	calls := 0
-	defer capitest.Wrap(api, func(c *capitest.Call) []reflect.Value {
+	defer dltest.Wrap(api, func(c *dltest.Call) []reflect.Value {
 		mu.Lock()
 		thread := syscall.Gettid()
 		if c.Name == "cuCtxSetCurrent" && c.Args[0].Uint() != 0 {

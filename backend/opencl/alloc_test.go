@@ -22,7 +22,7 @@ func TestLaunchAllocatesNothing(t *testing.T) {
 	}
 	quiet.Flush = func(capi.Queue) int32 { return capi.Success }
 	quiet.Finish = quiet.Flush
-	defer capi.Swap(capi.Swap(&quiet))
+	defer capi.API.Swap(capi.API.Swap(&quiet))
 	args := []backend.Arg{backend.Buf(b), backend.Int32(1), backend.Int32(1)}
 	n := testing.AllocsPerRun(1000, func() {
 		if err := q.Launch(k, backend.Grid1(1, 1), args...); err != nil {

@@ -359,57 +359,6 @@ func TestCloseDuringCalls(t *testing.T) {
 	}
 }
 
-func useAll(d *backend.Device) (err error) {
-	q, err := d.NewQueue()
-	if err != nil {
-		return err
-	}
-	defer also(&err, q.Close)
-	k, err := d.Compile(fillSource)
-	if err != nil {
-		return err
-	}
-	defer also(&err, k.Release)
-	b, err := d.Alloc(400)
-	if err != nil {
-		return err
-	}
-	defer also(&err, b.Free)
-	bufs, mem := []*backend.Buffer{b}, make([]int32, 100)
-	if d.Info().UnifiedMemory {
-		h, err := d.Register(backend.Bytes(mem))
-		if err != nil {
-			return err
-		}
-		defer also(&err, h.Free)
-		bufs = append(bufs, h)
-	}
-	for _, buf := range bufs {
-		if err := q.Launch(k, backend.Grid1(10, 10), backend.Buf(buf), backend.Int32(100),
-			backend.Int32(7)); err != nil {
-			return err
-		}
-	}
-	e, err := q.Record()
-	if err != nil {
-		return err
-	}
-	defer also(&err, e.Release)
-	got := make([]int32, 100)
-	if err := q.Read(backend.Bytes(got), b, 0); err != nil {
-		return err
-	}
-	if err := q.Wait(); err != nil {
-		return err
-	}
-	for i := range got {
-		if got[i] != int32(i)+7 || len(bufs) > 1 && mem[i] != int32(i)+7 {
-			return fmt.Errorf("element %d is %d in the buffer, %d in host memory, want %d", i, got[i], mem[i], i+7)
-		}
-	}
-	return nil
-}
-
 // fillSource writes i + v to a[i].
 var fillSource = &backend.Source{Name: "fill", Text: `
 __kernel void fill(__global int *a, const int n, const int v)

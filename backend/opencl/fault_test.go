@@ -3,18 +3,18 @@ package opencl
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/backendtest"
 	"github.com/tandem-gpu/tandem/backend/driverkit/diskcache"
+	"github.com/tandem-gpu/tandem/backend/driverkit/dl/dltest"
 	"github.com/tandem-gpu/tandem/backend/opencl/cl"
 	"github.com/tandem-gpu/tandem/backend/opencl/internal/capi/capitest"
 	"github.com/tandem-gpu/tandem/internal/hugepage"
@@ -27,7 +27,7 @@ func session(mapped bool) (err error) {
 	if err != nil {
 		return err
 	}
-	defer also(&err, d.Close)
+	defer func() { err = errors.Join(err, d.Close()) }()
 	if mapped {
 		own(d).mapped = true
 	}
@@ -37,75 +37,15 @@ func session(mapped bool) (err error) {
 	if mapped {
 		own(d).info.UnifiedMemory = false
 	}
-	return useMore(d)
-}
-
-// also makes the error of f, a Close or the like, a part of err.
-func also(err *error, f func() error) { *err = errors.Join(*err, f()) }
-
-// useMore makes the calls that useAll does not.
-func useMore(d *backend.Device) (err error) {
-	q, err := d.NewQueue()
-	if err != nil {
-		return err
-	}
-	defer also(&err, q.Close)
-	k, err := d.Compile(incSource)
-	if err != nil {
-		return err
-	}
-	defer also(&err, k.Release)
-	b, err := d.Alloc(2 * int64(d.Info().OffsetAlign))
-	if err != nil {
-		return err
-	}
-	defer also(&err, b.Free)
 	large, err := d.Alloc(hugepage.MinBytes)
 	if err != nil {
 		return err
 	}
-	defer also(&err, large.Free)
-	h, err := d.AllocHost(4)
-	if err != nil {
-		return err
-	}
-	defer also(&err, h.Free)
-	h.Bytes()[0] = 5
-	first, err := q.Record()
-	if err != nil {
-		return err
-	}
-	defer also(&err, first.Release)
-	off := int64(d.Info().OffsetAlign)
-	for _, step := range []func() error{
-		func() error { return q.Write(b, off, []byte{1, 0, 0, 0}) },
-		func() error { return q.WriteAsync(b, off, h, 0, 4) },
-		func() error {
-			return q.Launch(k, backend.Grid1(1, 1), backend.At(b, off), backend.Int32(1), backend.Int32(2))
-		},
-		func() error { return q.Copy(b, 0, b, off, 4) },
-		func() error { return q.ReadAsync(h, 0, b, 0, 4) },
-		func() error { return q.WaitEvent(first) },
-	} {
-		if err := step(); err != nil {
-			return err
-		}
-	}
-	last, err := q.Record()
-	if err != nil {
-		return err
-	}
-	defer also(&err, last.Release)
-	if _, err := last.Since(first); err != nil {
-		return err
-	}
-	if err := q.Wait(); err != nil {
-		return err
-	}
-	if got := h.Bytes()[0]; got != 7 {
-		return fmt.Errorf("the sum is %d, want 7", got)
-	}
-	return nil
+	return errors.Join(backendtest.UseMore(d, incSource), large.Free())
+}
+
+func useAll(d *backend.Device) error {
+	return backendtest.Use(d, fillSource, d.Info().UnifiedMemory)
 }
 
 // tolerated are calls that may fail without a failure of the session: a property is then its zero
@@ -162,21 +102,13 @@ func TestEveryCallFails(t *testing.T) {
 }
 
 func callCounts(f func()) map[string]int64 {
-	var mu sync.Mutex
-	n := map[string]int64{}
-	defer capitest.Wrap(func(c *capitest.Call) []reflect.Value {
-		mu.Lock()
-		n[c.Name]++
-		mu.Unlock()
-		return c.Run()
-	})()
+	var n dltest.Counter
+	defer capitest.Wrap(n.Count)()
 	f()
-	mu.Lock()
-	defer mu.Unlock()
-	return maps.Clone(n) // what is released in the background goes on counting
+	return n.All()
 }
 
-func sessionFails(t *testing.T, live *capitest.Live, title, name string, nth int64, mapped, mayPass bool) {
+func sessionFails(t *testing.T, live *dltest.Live, title, name string, nth int64, mapped, mayPass bool) {
 	t.Run(title, func(t *testing.T) {
 		const code = -6 // CL_OUT_OF_HOST_MEMORY
 		restore := failNth(name, nth, code)
@@ -216,19 +148,7 @@ func TestDeviceLost(t *testing.T) {
 	restore := failNth("clFinish", 1, -36)
 	wantError(t, q.Wait(), backend.ErrDeviceLost, "clFinish", "CL_INVALID_COMMAND_QUEUE")
 	restore()
-	_, err1 := d.Alloc(1)
-	_, err2 := d.AllocHost(1)
-	_, err3 := d.Register(make([]byte, 1))
-	_, err4 := d.Compile(fillSource)
-	_, err5 := d.NewQueue()
-	_, err6 := q.Record()
-	_, err7 := ev.Since(ev)
-	for i, err := range []error{
-		err1, err2, err3, err4, err5, err6, err7, ev.Wait(), q.Wait(), q.WaitEvent(ev), q.Write(b, 0, []byte{1}),
-		q.Read([]byte{1}, b, 0),
-		q.WriteAsync(b, 0, h, 0, 1), q.ReadAsync(h, 0, b, 0, 1), q.Copy(b, 0, b, 8, 1),
-		q.Launch(k, backend.Grid1(1, 1), backend.Buf(b), backend.Int32(1), backend.Int32(1)),
-	} {
+	for i, err := range backendtest.UseOfLost(d, q, b, h, k, ev) {
 		if !errors.Is(err, backend.ErrDeviceLost) {
 			t.Errorf("call %d: %v, want ErrDeviceLost", i, err)
 		}

@@ -11,12 +11,12 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/backendtest"
 	"github.com/tandem-gpu/tandem/backend/driverkit/diskcache"
+	"github.com/tandem-gpu/tandem/backend/driverkit/dl/dltest"
 	"github.com/tandem-gpu/tandem/backend/opencl/internal/capi/capitest"
 	"github.com/tandem-gpu/tandem/internal/faulttest/fault"
 )
@@ -25,21 +25,9 @@ import (
 func counts(t testing.TB) func(name string) int64 {
 	t.Helper()
 	need(t)
-	var mu sync.Mutex
-	calls := map[string]*atomic.Int64{}
-	of := func(name string) *atomic.Int64 {
-		mu.Lock()
-		defer mu.Unlock()
-		if calls[name] == nil {
-			calls[name] = new(atomic.Int64)
-		}
-		return calls[name]
-	}
-	t.Cleanup(capitest.Wrap(func(c *capitest.Call) []reflect.Value {
-		of(c.Name).Add(1)
-		return c.Run()
-	}))
-	return func(name string) int64 { return of(name).Load() }
+	var n dltest.Counter
+	t.Cleanup(capitest.Wrap(n.Count))
+	return n.Calls
 }
 
 func TestCompileError(t *testing.T) {
@@ -133,53 +121,13 @@ func TestNoWarnings(t *testing.T) {
 	}
 }
 
-// groupOf is the group size that the kernel of src is for.
-func groupOf(t *testing.T, d *backend.Device, src *backend.Source) [3]int {
-	t.Helper()
-	k := must[backend.DriverKernel](t)(own(d).Compile(src)).(*kernel)
-	defer k.Release()
-	return k.sig.Group
-}
-
 func TestParams(t *testing.T) {
 	d := open(t)
-	src := &backend.Source{Name: "k", Macros: map[string]string{"T": "double", "TWO": "2"}, Text: `
-typedef T real;
-typedef struct { int a, b, c; } triple;
-__kernel WG_SIZE(TWO*2, 2, 1) void k(__global const real *restrict a, const real s, uint n, ulong m, float4 v,
-	__constant int *c, triple x)
-{
-}
-`}
-	want := []string{"buffer (double*) a", "double s", "uint n", "ulong m", "float4 v", "buffer (int*) c", "triple x"}
-	sizes := []int{0, 8, 4, 8, 16, 0, 0}
-	for _, how := range []string{"compiled", "from the disk cache"} {
-		k := must[*backend.Kernel](t)(d.Compile(src))
-		if k.Name() != "k" {
-			t.Errorf("%s: name %s", how, k.Name())
-		}
-		for i, p := range k.Params() {
-			if p.String() != want[i] || p.Size != sizes[i] {
-				t.Errorf("%s: parameter %d is %s of %d bytes, want %s of %d", how, i, p, p.Size, want[i], sizes[i])
-			}
-		}
-		group := groupOf(t, d, src)
-		if len(k.Params()) != len(want) || group != [3]int{4, 2, 1} {
-			t.Errorf("%s: %d parameters, group %v", how, len(k.Params()), group)
-		}
-		check(t, k.Release())
-	}
-	declared := *fillSource
-	declared.Params = []backend.Param{{Name: "x", Buffer: true}, {Name: "y", Size: 4}, {Name: "z", Size: 4}}
-	declared.Group = [3]int{8, 1, 1}
-	k := must[*backend.Kernel](t)(d.Compile(&declared))
-	if !reflect.DeepEqual(k.Params(), declared.Params) {
-		t.Errorf("declared parameters became %v", k.Params())
-	}
-	q, b := newQueue(t, d), alloc(t, d, 64)
-	wantError(t, q.Launch(k, backend.Grid1(1, 16), backend.Buf(b), backend.Int32(16), backend.Int32(0)),
-		backend.ErrLaunch, "groups of 8")
-	check(t, q.Launch(k, backend.Grid1(2, 8), backend.Buf(b), backend.Int32(16), backend.Int32(0)))
+	backendtest.CheckParams(t, d, fillSource, 0, func(s *backend.Source) [3]int {
+		k := must[backend.DriverKernel](t)(own(d).Compile(s)).(*kernel)
+		defer k.Release()
+		return k.sig.Group
+	})
 }
 
 // Many goroutines that compile one source build it once, and each holds it until its own Release.
@@ -187,41 +135,9 @@ func TestCompileOnce(t *testing.T) {
 	d := open(t)
 	t.Setenv(backend.EnvCache, "off")
 	own(d).disk = diskcache.Open(driverName)
-	calls := counts(t)
 	src := *fillSource
 	src.Macros = map[string]string{"ONCE": "1"}
-	kernels := make([]*backend.Kernel, 32)
-	var wg sync.WaitGroup
-	for i := range kernels {
-		wg.Go(func() {
-			var err error
-			same := src // equal, not identical
-			if kernels[i], err = d.Compile(&same); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	if n := calls("clBuildProgram"); n != 1 {
-		t.Fatalf("built %d times", n)
-	}
-	q, b := newQueue(t, d), alloc(t, d, 4)
-	for i, k := range kernels {
-		check(t, q.Launch(k, backend.Grid1(1, 1), backend.Buf(b), backend.Int32(1), backend.Int32(int32(i))))
-		if n := calls("clReleaseKernel"); n != 0 {
-			t.Fatalf("released at the %dth of %d handles", i, len(kernels))
-		}
-		check(t, k.Release())
-		check(t, k.Release())
-	}
-	check(t, q.Wait())
-	if calls("clReleaseKernel") != 1 || calls("clReleaseProgram") != 1 {
-		t.Errorf("%d kernels and %d programs released, want 1", calls("clReleaseKernel"), calls("clReleaseProgram"))
-	}
-	check(t, must[*backend.Kernel](t)(d.Compile(&src)).Release())
-	if n := calls("clBuildProgram"); n != 2 {
-		t.Errorf("built %d times, want once more", n)
-	}
+	backendtest.CheckCompileOnce(t, d, &src, counts(t), "clBuildProgram", "clReleaseKernel", "clReleaseProgram")
 }
 
 // diskTest is a device with an empty disk cache, and a source that no other test compiles.
@@ -237,19 +153,7 @@ func diskTest(t *testing.T) (*backend.Device, *backend.Source, func(string) int6
 // fillWorks compiles src, a fillSource, and runs it.
 func fillWorks(t *testing.T, d *backend.Device, src *backend.Source) {
 	t.Helper()
-	k := must[*backend.Kernel](t)(d.Compile(src))
-	defer k.Release()
-	q, b := newQueue(t, d), alloc(t, d, 400)
-	defer q.Close()
-	defer b.Free()
-	check(t, q.Launch(k, backend.Grid1(3, 7), backend.Buf(b), backend.Int32(100), backend.Int32(5)))
-	got := make([]int32, 100)
-	check(t, q.Read(backend.Bytes(got), b, 0))
-	for i, v := range got {
-		if v != int32(i)+5 {
-			t.Fatalf("element %d is %d, want %d", i, v, i+5)
-		}
-	}
+	check(t, backendtest.Use(d, src, false))
 }
 
 func wantBuilds(t *testing.T, calls func(string) int64, fromText, fromBinary int64) {

@@ -2,49 +2,11 @@ package opencl
 
 import (
 	"bytes"
-	"runtime"
-	"slices"
-	"sync"
 	"testing"
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/backend"
 )
-
-func TestAllocIsNotHostMemory(t *testing.T) {
-	if alloc(t, open(t), 1).Bytes() != nil {
-		t.Error("a device buffer claims to be host memory")
-	}
-}
-
-func TestCopies(t *testing.T) {
-	d := open(t)
-	q := newQueue(t, d)
-	a, b := alloc(t, d, 100), alloc(t, d, 100)
-	data := make([]byte, 100)
-	for i := range data {
-		data[i] = byte(i + 1)
-	}
-	check(t, q.Write(a, 0, data))
-	check(t, q.Copy(b, 10, a, 50, 30))
-	check(t, q.Copy(b, 0, b, 10, 10)) // two ranges of one buffer side by side
-	check(t, q.Write(b, 97, data[:3]))
-	check(t, q.Write(b, 100, nil))
-	check(t, q.Copy(b, 100, a, 0, 0))
-	want := make([]byte, 100)
-	copy(want[10:], data[50:80])
-	copy(want, data[50:60])
-	copy(want[97:], data[:3])
-	got := bytes.Repeat([]byte{0xA5}, 104)
-	check(t, q.Read(got[2:102], b, 0))
-	if !bytes.Equal(got, slices.Concat([]byte{0xA5, 0xA5}, want, []byte{0xA5, 0xA5})) {
-		t.Errorf("%v, want %v within guards", got, want)
-	}
-	check(t, q.Read(got[:5], b, 8))
-	if !bytes.Equal(got[:6], append(slices.Clone(want[8:13]), want[3])) {
-		t.Errorf("%v, want %v", got[:6], want[8:13])
-	}
-}
 
 // Free of staging memory waits for the copies that use it, which have no more than its address.
 func TestFreeWaitsForCopies(t *testing.T) {
@@ -214,49 +176,6 @@ func TestRegisterCopiesNothing(t *testing.T) {
 	}
 }
 
-// Registered memory that the program forgets, or frees at once, stays until the device is done with
-// it.
-func TestRegisterStaysPinned(t *testing.T) {
-	modes(t, func(t *testing.T, d *backend.Device) {
-		if !d.Info().UnifiedMemory {
-			t.Skip("nothing to register")
-		}
-		q := newQueue(t, d)
-		k := must[*backend.Kernel](t)(d.Compile(incSource))
-		var wg sync.WaitGroup
-		for range 4 {
-			wg.Go(func() {
-				for round := range 20 {
-					mem := make([]int32, 10000)
-					h, err := d.Register(backend.Bytes(mem))
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					if err := q.Launch(k, backend.Grid1(4, 8), backend.Buf(h), backend.Int32(10000),
-						backend.Int32(1)); err != nil {
-						t.Error(err)
-						return
-					}
-					if round%2 == 0 {
-						h.Free()
-					}
-					h, mem = nil, nil //nolint:ineffassign // so that the collector may take them
-					runtime.GC()
-					for range 10 { // memory that a freed slice's place would be reused for
-						garbage := make([]int32, 10000)
-						if slices.ContainsFunc(garbage, func(v int32) bool { return v != 0 }) {
-							t.Error("the device wrote into other memory")
-						}
-					}
-				}
-			})
-		}
-		wg.Wait()
-		check(t, q.Wait())
-	})
-}
-
 // A buffer freed while commands use it stays until they are done, and so does a part of it.
 func TestFreeInFlight(t *testing.T) {
 	d := open(t)
@@ -279,30 +198,6 @@ func TestFreeInFlight(t *testing.T) {
 	for i, v := range got {
 		if v != 57 {
 			t.Fatalf("element %d is %d, want 57", i, v)
-		}
-	}
-}
-
-func TestOffsets(t *testing.T) {
-	d := open(t)
-	q := newQueue(t, d)
-	k := must[*backend.Kernel](t)(d.Compile(incSource))
-	align := int64(d.Info().OffsetAlign)
-	b := alloc(t, d, 4*align)
-	for i := range int64(4) {
-		check(t, q.Launch(k, backend.Grid1(1, 4), backend.At(b, i*align), backend.Int32(1), backend.Int32(int32(i)+1)))
-	}
-	// at the very end, of which nothing is used
-	check(t, q.Launch(k, backend.Grid1(1, 4), backend.At(b, 4*align), backend.Int32(0), backend.Int32(9)))
-	got := make([]int32, align)
-	check(t, q.Read(backend.Bytes(got), b, 0))
-	for i, v := range got {
-		want := int32(0)
-		if int64(4*i)%align == 0 {
-			want = int32(int64(4*i)/align) + 1
-		}
-		if v != want {
-			t.Errorf("element %d is %d, want %d", i, v, want)
 		}
 	}
 }

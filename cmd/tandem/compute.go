@@ -293,15 +293,9 @@ func (a *app) computeFrom(ctx context.Context, header headerReader, name string,
 		if done, err := a.fileToFile(ctx, header, paths, out, bar, rec, choose); done || err != nil {
 			return err
 		}
-		in := make([]operand, len(paths))
-		for i, path := range paths {
-			var err error
-			if in[i], err = a.load(ctx, path, bar, header); err != nil {
-				return err
-			}
-			if err := sameType(in[0], in[i]); err != nil {
-				return err
-			}
+		in, err := a.loadAll(ctx, paths, bar, header)
+		if err != nil {
+			return err
 		}
 		rec.Inputs = fileRecords(in)
 		return choose(operationsIn(in[0].number())).execute(ctx, a, in, out, bar, rec)
@@ -320,11 +314,16 @@ func (a *app) produce(ctx context.Context, name string, out []string,
 	if err != nil {
 		return err
 	}
+	rec := &record{Command: name}
+	return a.deliver(start, outs, rec, func(bar *progress) error { return f(outs[0], bar, rec) })
+}
+
+// deliver has f write to outputs, commits them, and reports what took from start on.
+func (a *app) deliver(start time.Time, outs outputs, rec *record, f func(bar *progress) error) error {
 	defer outs.abort()
 	bar := newProgress(a.stderr)
 	defer bar.close()
-	rec := &record{Command: name}
-	if err := f(outs[0], bar, rec); err != nil {
+	if err := f(bar); err != nil {
 		return err
 	}
 	if err := outs.commit(); err != nil {
@@ -374,16 +373,11 @@ func (a *app) fromFiles(ctx context.Context, h npy.Header, limit int64, out *out
 	if err := reserve(out.f, h.Size()); err != nil {
 		return fmt.Errorf("%s %s: %s: %w", out.flag, out.path, formatBytes(h.Size()), err)
 	}
-	bar.begin("opening the device")
-	_, err := await(ctx, grace, func() (struct{}, error) {
-		s, err := linalg.Open(a.backend)
-		if err != nil {
-			return struct{}{}, err
-		}
-		defer s.Close()
+	_, err := onDevice(ctx, a, bar, func(s *linalg.Session) (struct{}, error) {
 		bar.begin("computing from files on " + s.Info().Name)
 		start := time.Now()
-		err = compute(linalg.WithProgress(ctx, bar.at), s, out, linalg.FileOptions{Memory: limit, Fortran: out.fortran})
+		o := linalg.FileOptions{Memory: limit, Fortran: out.fortran}
+		err := compute(linalg.WithProgress(ctx, bar.at), s, out, o)
 		took := time.Since(start)
 		rec.setDevices(s)
 		rec.setTimes(times{device: took, first: true, call: took}, flops, bytes)
@@ -417,13 +411,7 @@ func (f planner[T]) execute(ctx context.Context, a *app, in []operand, out *outp
 	if err != nil {
 		return err
 	}
-	bar.begin("opening the device")
-	m, err := await(ctx, grace, func() (linalg.Matrix[T], error) {
-		s, err := linalg.Open(a.backend)
-		if err != nil {
-			return linalg.Matrix[T]{}, err
-		}
-		defer s.Close()
+	m, err := onDevice(ctx, a, bar, func(s *linalg.Session) (linalg.Matrix[T], error) {
 		rec.Device = s.Info()
 		if err := fitsHost(int64(min(p.bytes(), math.MaxInt64/2))); err != nil {
 			return linalg.Matrix[T]{}, err
@@ -467,6 +455,19 @@ func (p *plan[T]) bytes() float64 {
 		n += float64(m.Rows) * float64(m.Cols)
 	}
 	return n * float64(elementSize[T]())
+}
+
+// onDevice opens the device and calls f, until ctx is done.
+func onDevice[R any](ctx context.Context, a *app, bar *progress, f func(s *linalg.Session) (R, error)) (R, error) {
+	bar.begin("opening the device")
+	return await(ctx, grace, func() (r R, err error) {
+		s, err := linalg.Open(a.backend)
+		if err != nil {
+			return r, err
+		}
+		defer s.Close()
+		return f(s)
+	})
 }
 
 // grace is how long an interrupted program waits for the device before it leaves it alone.

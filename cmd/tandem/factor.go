@@ -251,47 +251,39 @@ func (a *app) factor(ctx context.Context, name string, c factorCommand, paths, o
 	if err != nil {
 		return err
 	}
-	defer func() { outs.abort() }()
 	taken := map[string]string{fileOf(out[0]): "-o"}
 	for i, m := range c.more {
 		flag, path := "--"+m.flag, more[i]
 		if other := taken[fileOf(path)]; other != "" {
+			outs.abort()
 			return usagef("%s %s is the file of %s", flag, path, other)
 		}
 		taken[fileOf(path)] = flag
 		o, err := createOutput(ctx, flag, path)
 		if err != nil {
+			outs.abort()
 			return err
 		}
 		outs = append(outs, o)
 	}
-	bar := newProgress(a.stderr)
-	defer bar.close()
-	in := make([]operand, len(paths))
-	for i, path := range paths {
-		if in[i], err = a.load(ctx, path, bar, npy.ReadHeader); err != nil {
+	rec := &record{Command: name, onHost: true}
+	return a.deliver(start, outs, rec, func(bar *progress) error {
+		in, err := a.loadAll(ctx, paths, bar, npy.ReadHeader)
+		if err != nil {
 			return err
 		}
-		if err := sameType(in[0], in[i]); err != nil {
+		rec.Inputs = fileRecords(in)
+		results, err := a.factorOn(ctx, in, c.choose(factorizationsIn(in[0].Type)), bar, rec)
+		if err != nil {
 			return err
 		}
-	}
-	rec := &record{Command: name, Inputs: fileRecords(in), onHost: true}
-	results, err := a.factorOn(ctx, in, c.choose(factorizationsIn(in[0].Type)), bar, rec)
-	if err != nil {
-		return err
-	}
-	for i, write := range results {
-		if err := write(ctx, outs[i], bar, rec); err != nil {
-			return err
+		for i, write := range results {
+			if err := write(ctx, outs[i], bar, rec); err != nil {
+				return err
+			}
 		}
-	}
-	if err := outs.commit(); err != nil {
-		return err
-	}
-	bar.close()
-	rec.TotalSeconds = time.Since(start).Seconds()
-	return a.report(rec, outs)
+		return nil
+	})
 }
 
 // factorOn opens the device and computes.
@@ -304,13 +296,7 @@ func (a *app) factorOn(ctx context.Context, in []operand, f factorization, bar *
 	if len(in[0].Shape) != 2 {
 		return nil, fmt.Errorf("%s is no matrix", in[0])
 	}
-	bar.begin("opening the device")
-	return await(ctx, grace, func() ([]resultWriter, error) {
-		s, err := linalg.Open(a.backend)
-		if err != nil {
-			return nil, err
-		}
-		defer s.Close()
+	return onDevice(ctx, a, bar, func(s *linalg.Session) ([]resultWriter, error) {
 		bar.begin("computing on " + s.Info().Name)
 		start := time.Now()
 		results, flops, err := f(linalg.WithProgress(ctx, bar.at), s, in)

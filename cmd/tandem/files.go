@@ -96,6 +96,21 @@ func (a *app) load(ctx context.Context, path string, p *progress, header headerR
 	})
 }
 
+// loadAll reads files of one type.
+func (a *app) loadAll(ctx context.Context, paths []string, p *progress, header headerReader) ([]operand, error) {
+	in := make([]operand, len(paths))
+	for i, path := range paths {
+		var err error
+		if in[i], err = a.load(ctx, path, p, header); err != nil {
+			return nil, err
+		}
+		if err := sameType(in[0], in[i]); err != nil {
+			return nil, err
+		}
+	}
+	return in, nil
+}
+
 // openOperands opens files without reading their data. It is for whole, regular files of one type;
 // for others it gives nil: load says what is wrong with them, if anything is.
 func openOperands(paths []string, header headerReader) (in []operand) {

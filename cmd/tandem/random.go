@@ -77,13 +77,7 @@ func newDistribution(a *app, name, of string, normal bool) *cobra.Command {
 
 // writeRandom makes random numbers, and writes them.
 func writeRandom[T array.Float](ctx context.Context, a *app, r random, out *output, bar *progress, rec *record) error {
-	bar.begin("opening the device")
-	m, err := await(ctx, grace, func() (m linalg.Matrix[T], err error) {
-		s, err := linalg.Open(a.backend)
-		if err != nil {
-			return m, err
-		}
-		defer s.Close()
+	m, err := onDevice(ctx, a, bar, func(s *linalg.Session) (m linalg.Matrix[T], err error) {
 		bytes := float64(r.rows) * float64(r.cols) * float64(elementSize[T]())
 		if err := fitsHost(int64(min(bytes, math.MaxInt64/2))); err != nil {
 			return m, err

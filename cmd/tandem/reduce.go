@@ -74,17 +74,11 @@ func (r reducer[D, T]) execute(ctx context.Context, a *app, in []operand, out *o
 	rec *record,
 ) error {
 	shape := r.shape(in[0])
-	bar.begin("opening the device")
-	m, err := await(ctx, grace, func() (linalg.Matrix[D], error) {
-		s, err := linalg.Open(a.backend)
-		if err != nil {
-			return linalg.Matrix[D]{}, err
-		}
-		defer s.Close()
+	m, err := onDevice(ctx, a, bar, func(s *linalg.Session) (linalg.Matrix[D], error) {
 		bar.begin("computing on " + s.Info().Name)
 		c := linalg.NewMatrix[D](shape[0], shape[1], nil)
 		start := time.Now()
-		err = array.ReduceContext(linalg.WithProgress(ctx, bar.at), s, r.op, c, matrix[T](in[0]))
+		err := array.ReduceContext(linalg.WithProgress(ctx, bar.at), s, r.op, c, matrix[T](in[0]))
 		took := time.Since(start)
 		rec.setDevices(s)
 		rec.setTimes(times{device: took, first: true, call: took}, 0, float64(in[0].Size()))

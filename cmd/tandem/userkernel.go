@@ -226,44 +226,30 @@ func (a *app) runKernel(ctx context.Context, job *kernelJob) error {
 	if err != nil {
 		return err
 	}
-	defer outs.abort()
-	bar := newProgress(a.stderr)
-	defer bar.close()
-	loaded := make([]operand, len(job.args))
 	rec := &record{Command: job.command, Inputs: []fileRecord{}}
-	for i, arg := range job.args {
-		if arg.path == "" {
-			continue
+	return a.deliver(start, outs, rec, func(bar *progress) error {
+		loaded := make([]operand, len(job.args))
+		for i, arg := range job.args {
+			if arg.path == "" {
+				continue
+			}
+			var err error
+			if loaded[i], err = a.load(ctx, arg.path, bar, npy.ReadHeader); err != nil {
+				return arg.failed(err)
+			}
+			rec.Inputs = append(rec.Inputs, fileRecords(loaded[i:i+1])...)
 		}
-		if loaded[i], err = a.load(ctx, arg.path, bar, npy.ReadHeader); err != nil {
-			return arg.failed(err)
-		}
-		rec.Inputs = append(rec.Inputs, fileRecords(loaded[i:i+1])...)
-	}
-	_, err = await(ctx, grace, func() (struct{}, error) {
-		return struct{}{}, a.launch(ctx, job, text, loaded, outs, bar, rec)
+		_, err := onDevice(ctx, a, bar, func(s *linalg.Session) (struct{}, error) {
+			return struct{}{}, job.launch(ctx, s, text, loaded, outs, bar, rec)
+		})
+		return err
 	})
-	if err != nil {
-		return err
-	}
-	if err := outs.commit(); err != nil {
-		return err
-	}
-	bar.close()
-	rec.TotalSeconds = time.Since(start).Seconds()
-	return a.report(rec, outs)
 }
 
 // launch does what needs the device. text is the file's, if it is not Go.
-func (a *app) launch(ctx context.Context, job *kernelJob, text string, loaded []operand, outs outputs, bar *progress,
-	rec *record,
-) error {
-	bar.begin("opening the device")
-	s, err := linalg.Open(a.backend)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
+func (job *kernelJob) launch(ctx context.Context, s *linalg.Session, text string, loaded []operand, outs outputs,
+	bar *progress, rec *record,
+) (err error) {
 	rec.Device = s.Info()
 	bar.begin("compiling " + job.file)
 	source := &backend.Source{

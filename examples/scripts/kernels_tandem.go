@@ -14,7 +14,7 @@ import (
 
 // launchBell makes z [bell] of the inputs, element by element, as launch.Map has it.
 func launchBell[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[float32]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, bellKernel)
+	call := launch.NewMap(s, bellKernel, "main.bell")
 	launch.Result[float32](&call, z)
 	launch.Input[float32](&call, x)
 	return call.Launch()
@@ -125,7 +125,7 @@ void bell_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
 
 // launchFlow makes z [flow] of the inputs, element by element, as launch.Map has it.
 func launchFlow[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[float32], Arg3 linalg.MapArg[float32], Arg4 linalg.MapArg[float32], Arg5 linalg.MapArg[float32]](s *linalg.Session, z Arg1, vertical Arg2, left Arg3, right Arg4, middle Arg5) error {
-	call := launch.NewMap(s, flowKernel)
+	call := launch.NewMap(s, flowKernel, "main.flow")
 	launch.Result[float32](&call, z)
 	launch.Input[float32](&call, vertical)
 	launch.Input[float32](&call, left)
@@ -209,7 +209,7 @@ void flow_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
 
 // launchResidual makes z [residual] of the inputs, element by element, as launch.Map has it.
 func launchResidual[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[float32], Arg3 linalg.MapArg[float32]](s *linalg.Session, z Arg1, z_ Arg2, y Arg3) error {
-	call := launch.NewMap(s, residualKernel)
+	call := launch.NewMap(s, residualKernel, "main.residual")
 	launch.Result[float32](&call, z)
 	launch.Input[float32](&call, z_)
 	launch.Input[float32](&call, y)
@@ -343,7 +343,7 @@ void residual_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, c
 
 // launchGain makes z [gain] of the inputs, element by element, as launch.Map has it.
 func launchGain[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[float32]](s *linalg.Session, z Arg1, z_ Arg2) error {
-	call := launch.NewMap(s, gainKernel)
+	call := launch.NewMap(s, gainKernel, "main.gain")
 	launch.Result[float32](&call, z)
 	launch.Input[float32](&call, z_)
 	return call.Launch()
@@ -448,7 +448,7 @@ void gain_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
 
 // launchWhereOn makes z [whereOn] of the inputs, element by element, as launch.Map has it.
 func launchWhereOn[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[float32], Arg3 linalg.MapArg[float32]](s *linalg.Session, z Arg1, slope Arg2, unit Arg3) error {
-	call := launch.NewMap(s, whereOnKernel)
+	call := launch.NewMap(s, whereOnKernel, "main.whereOn")
 	launch.Result[float32](&call, z)
 	launch.Input[float32](&call, slope)
 	launch.Input[float32](&call, unit)

@@ -57,7 +57,7 @@ func emit(l *front.Lowerer, pkg *front.Package, kernels []*front.KernelDecl, o O
 			if k.Mapped != nil {
 				continue
 			}
-			e.warnLocal(k, n)
+			e.warnLimits(k, n)
 			sp := l.Split(n)
 			e.plain(g, k, n)
 			g.Kernel(n, e.goKernelName(k, n), e.plainName(k, n), sp)
@@ -99,17 +99,30 @@ func emit(l *front.Lowerer, pkg *front.Package, kernels []*front.KernelDecl, o O
 	return output{inlineLines(out), e.ptx, e.native}, nil
 }
 
-// portableLocal is how many bytes of local memory every GPU gives a group.
-const portableLocal = 48 << 10
+// What NVIDIA's GPUs and the cpu device give a group: bytes of local memory, and work-items.
+const (
+	portableLocal = 48 << 10
+	portableGroup = 1024
+)
 
-// warnLocal warns of a kernel that takes more.
-func (e *emitter) warnLocal(k *front.KernelDecl, n *ir.Kernel) {
-	size := ir.LocalSize(n)
-	if size > portableLocal && e.o.Log != nil {
+// warnLimits warns of a kernel that takes more.
+func (e *emitter) warnLimits(k *front.KernelDecl, n *ir.Kernel) {
+	if size := ir.LocalSize(n); size > portableLocal {
+		e.warn(k, n, "takes %d bytes of local memory, and many devices have %d for a group; take smaller arrays, or "+
+			"know your device", size, portableLocal)
+	}
+	if items := n.Group[0] * n.Group[1] * n.Group[2]; items > portableGroup {
+		e.warn(k, n, "has groups of %d work-items, and most devices take at most %d; make them smaller, or know your "+
+			"device", items, portableGroup)
+	}
+}
+
+// warn writes a warning of a kernel.
+func (e *emitter) warn(k *front.KernelDecl, n *ir.Kernel, format string, args ...any) {
+	if e.o.Log != nil {
 		fmt.Fprintln(e.o.Log, ir.Problem{
-			Pos: e.Files.Position(k.Decl.Name.Pos()),
-			Text: fmt.Sprintf("warning: %s%s takes %d bytes of local memory, and many devices have %d for a group; "+
-				"take smaller arrays, or know your device", k.Name(), e.instanceArgs(k, n), size, portableLocal),
+			Pos:  e.Files.Position(k.Decl.Name.Pos()),
+			Text: "warning: " + k.Name() + e.instanceArgs(k, n) + " " + fmt.Sprintf(format, args...),
 		})
 	}
 }

@@ -47,7 +47,8 @@ func least[T gpu.Float](it gpu.Item, out, x []T) {
 	}
 }
 
-// A kernel that takes more local memory than many devices have is a warning with its place.
+// A kernel that takes more local memory or larger groups than many devices have is a warning with
+// its place.
 func TestWarnings(t *testing.T) {
 	dir := newModule(t, map[string]string{"kernels.go": `package main
 
@@ -69,16 +70,25 @@ func agreed[T gpu.Float](it gpu.Item, out []T) {
 	s[it.Local(0)] = 1
 	out[it.Global(0)] = gpu.Uniform(it, s[0])
 }
+
+//tandem:kernel
+//tandem:group 512 2
+func fits(it gpu.Item, out []int32) { out[it.Global(0)] = 1 }
+
+//tandem:kernel
+//tandem:group 4096
+func large(it gpu.Item, out []int32) { out[it.Global(0)] = 1 }
 `})
 	var log strings.Builder
 	_, err := Compile(dir, Options{Log: &log})
 	got := strings.Split(strings.TrimSpace(log.String()), "\n")
-	if err != nil || len(got) != 2 {
+	if err != nil || len(got) != 3 {
 		t.Fatalf("%v, warnings %q", err, got)
 	}
 	for i, want := range []string{
 		"kernels.go:8:6: warning: wide[float64] takes 98296 bytes of local memory",
 		"kernels.go:16:6: warning: agreed[float64] takes 49160 bytes",
+		"kernels.go:28:6: warning: large has groups of 4096 work-items, and most devices take at most 1024",
 	} {
 		if !strings.Contains(got[i], want) {
 			t.Errorf("warning %q, want %q", got[i], want)

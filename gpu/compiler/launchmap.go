@@ -37,8 +37,8 @@ func (e *emitter) launchMap(k *front.KernelDecl) {
 	name := front.LaunchName(k.Name())
 	e.line("// %s makes z [%s] of the inputs, element by element, as launch.Map has it.", name, k.Name())
 	e.line("func %s%s(%s) error {", name, bracketed(l.typeParams), strings.Join(l.params, ", "))
-	e.line("%s := launch.NewMap(%s, %s)\n%s\nreturn %[1]s.Launch()\n}\n", l.call, session, source,
-		strings.Join(l.steps, "\n"))
+	e.line("%s := launch.NewMap(%s, %s, %q)\n%s\nreturn %[1]s.Launch()\n}\n", l.call, session, source,
+		l.pkg.Types.Name()+"."+k.Name(), strings.Join(l.steps, "\n"))
 	e.instances(k)
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -20,11 +21,11 @@ import (
 	_ "github.com/tandem-gpu/tandem/backend/cudasim"
 	"github.com/tandem-gpu/tandem/gpu"
 	"github.com/tandem-gpu/tandem/linalg"
-	"github.com/tandem-gpu/tandem/rmath/f32"
+	"github.com/tandem-gpu/tandem/PATH"
 )
 
 //tandem:kernel
-func all(it gpu.Item, out, x []float32) {
+func all(it gpu.Item, out, x []TYPE) {
 	n := len(x)
 	for i := it.Global(0); i < n; i += it.GlobalSize(0) {
 CALLS
@@ -60,15 +61,13 @@ func check[T float32 | float64](s *linalg.Session) {
 }
 
 func main() {
-	x := []float32{0, float32(math.Copysign(0, -1)), 1, -1}
-	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-		x = append(x, float32(v))
+	x := []TYPE{0, 1, -1}
+	for _, v := range []float64{math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf(-1)} {
+		x = append(x, TYPE(v))
 	}
-	for i := range uint32(1000) {
-		x = append(x, math.Float32frombits(i*0x41c64e6d), (float32(i)-500)/16)
-	}
+	INPUTS
 	grid := backend.Grid1(4, 64)
-	want := make([]float32, functions*len(x))
+	want := make([]TYPE, functions*len(x))
 	gpu.Run(grid, func(it gpu.Item) { all(it, want, x) })
 	for _, spec := range []string{"cpu", "opencl", "cudasim"} {
 		s, err := linalg.Open(spec)
@@ -78,7 +77,7 @@ func main() {
 		}
 		check[float32](s)
 		check[float64](s)
-		got := make([]float32, len(want))
+		got := make([]TYPE, len(want))
 		for i := range got {
 			got[i] = -12345
 		}
@@ -86,7 +85,7 @@ func main() {
 			fmt.Println(spec, err)
 		}
 		for i, y := range got {
-			if math.Float32bits(y) != math.Float32bits(want[i]) && (y == y || want[i] == want[i]) {
+			if math.BITS(y) != math.BITS(want[i]) && (y == y || want[i] == want[i]) {
 				fmt.Printf("%s: function %d of %v: %v, want %v\n", spec, i/len(x), x[i%len(x)], y, want[i])
 			}
 		}
@@ -95,26 +94,47 @@ func main() {
 }
 `
 
-// Kernels call every function of package f32, and have the bits that plain Go has. A device without
-// float64 refuses them by name.
+// An rmathCase is a package of elementary functions, and what they are computed of.
+type rmathCase struct{ path, typ, bits, inputs string }
+
+// Kernels call every function of packages f32 and rmath, and have the bits that plain Go has. A
+// device without float64 refuses those of f32 by name.
 func TestElementaryFunctions(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("runs programs on the simulated GPU")
 	}
+	for _, c := range []rmathCase{
+		{"rmath/f32", "float32", "Float32bits", `for i := range uint32(1000) {
+		x = append(x, math.Float32frombits(i*0x41c64e6d), (float32(i)-500)/16)
+	}`},
+		{"rmath", "float64", "Float64bits", `for i := range uint64(100) {
+		x = append(x, math.Float64frombits(i*0x9e3779b97f4a7c15), (float64(i)-50)/3, (float64(i)-50)/50,
+			(float64(i)-50)*7.1)
+	}`},
+	} {
+		t.Run(c.typ, func(t *testing.T) {
+			t.Parallel()
+			c.test(t)
+		})
+	}
+}
+
+func (c *rmathCase) test(t *testing.T) {
+	pkg := path.Base(c.path)
 	calls := []string{
-		"\t\tout[i] = f32.Ldexp(x[i], i%601-300)",
-		"\t\tfrac, exp := f32.Frexp(x[i])",
+		"\t\tout[i] = " + pkg + ".Ldexp(x[i], i%601-300)",
+		"\t\tfrac, exp := " + pkg + ".Frexp(x[i])",
 		"\t\tout[n+i] = frac",
-		"\t\tout[2*n+i] = float32(exp)",
+		"\t\tout[2*n+i] = " + c.typ + "(exp)",
 	}
 	rows := 3
 	var names []string
-	files, err := filepath.Glob("../../rmath/f32/*.go")
+	files, err := filepath.Glob("../../" + c.path + "/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	exported := regexp.MustCompile(`(?m)^func ([A-Z]\w*)\((x|x, y|y, x) float32\) float32 {`)
+	exported := regexp.MustCompile(`(?m)^func ([A-Z]\w*)\((x|x, y|y, x) ` + c.typ + `\) ` + c.typ + ` {`)
 	exact := regexp.MustCompile(`^(Trunc|Floor|Ceil|Round|RoundToEven|Mod)$`) // need no float64
 	for _, name := range files {
 		text, err := os.ReadFile(name)
@@ -129,7 +149,7 @@ func TestElementaryFunctions(t *testing.T) {
 			if len(m[2]) > 1 {
 				args = "x[i], x[(7*i+i/7)%n]"
 			}
-			calls = append(calls, fmt.Sprintf("\t\tout[%d*n+i] = f32.%s(%s)", rows, m[1], args))
+			calls = append(calls, fmt.Sprintf("\t\tout[%d*n+i] = %s.%s(%s)", rows, pkg, m[1], args))
 			rows++
 			if !exact.Match(m[1]) {
 				names = append(names, "f32."+string(m[1]))
@@ -139,16 +159,24 @@ func TestElementaryFunctions(t *testing.T) {
 	if rows < 30 {
 		t.Fatalf("only %d functions", rows)
 	}
-	replacer := strings.NewReplacer("CALLS", strings.Join(calls, "\n"), "COUNT", fmt.Sprint(rows))
-	text := replacer.Replace(rmathKernel)
-	dir := newModule(t, map[string]string{"main.go": text})
+	replacer := strings.NewReplacer("CALLS", strings.Join(calls, "\n"), "COUNT", fmt.Sprint(rows), "PATH", c.path,
+		"TYPE", c.typ, "BITS", c.bits, "INPUTS", c.inputs)
+	dir := newModule(t, map[string]string{"main.go": replacer.Replace(rmathKernel)})
 	if err := Write(dir, Options{PTX: Clang()}); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := goTool(t, dir, "run", "."); err != nil || out != "done\n" {
 		t.Errorf("%v\n%.3000s", err, out)
 	}
-	generated, err := os.ReadFile(filepath.Join(dir, FileName))
+	if c.typ == "float32" {
+		wantRefusal(t, filepath.Join(dir, FileName), names)
+	}
+}
+
+// wantRefusal looks for the names of the functions for which the text refuses a device.
+func wantRefusal(t *testing.T, file string, names []string) {
+	t.Helper()
+	generated, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}

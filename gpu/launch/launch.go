@@ -21,6 +21,7 @@ type Call struct {
 	list   *arglist.List
 	host   []hostMemory
 	some   *backend.Buffer // of an array among the arguments
+	name   string          // of a map, "array.add"
 	err    error
 }
 
@@ -119,7 +120,11 @@ func (c *Call) add(o *operand, sizes ...int) {
 func integer(n int) backend.Arg { return backend.Arg{Bits: uint64(n), Size: 8} }
 
 func (c *Call) fail(name string, err error) {
-	if c.err == nil {
+	switch {
+	case c.err != nil:
+	case c.name != "":
+		c.err = fmt.Errorf("%s: %s: %w", c.name, name, err)
+	default:
 		c.err = fmt.Errorf("launch: argument %s of kernel %s: %w", name, c.src.Name, err)
 	}
 }

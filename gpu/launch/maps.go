@@ -28,9 +28,14 @@ type mapOperand struct {
 	number   backend.Arg
 }
 
-// NewMap begins a launch of the map's kernel src, as [New] does.
-func NewMap(s *linalg.Session, src *backend.Source) Map {
-	return Map{Call: New(s, src, backend.Grid{})}
+// NewMap begins a launch of the map's kernel src, as [New] does. Errors begin with the map's name.
+func NewMap(s *linalg.Session, src *backend.Source, name string) Map {
+	c := Map{Call: New(s, src, backend.Grid{})}
+	c.name = name
+	if c.err != nil {
+		c.err = fmt.Errorf("%s: %w", name, c.err)
+	}
+	return c
 }
 
 // Result is the first step: where the results go.
@@ -77,18 +82,19 @@ func numberArg[T any](x T) backend.Arg {
 // Launch runs the map. It blocks only where host memory is among the arguments.
 func (c *Map) Launch() error {
 	if c.err == nil {
-		c.err = c.place()
+		c.place()
 	}
 	return c.Call.Launch()
 }
 
 // place checks the shapes, and adds the grid and the arguments.
-func (c *Map) place() error {
+func (c *Map) place() {
 	z := &c.operands[0]
 	inputs := c.operands[1:c.n]
 	for i := range inputs {
-		if err := c.check(z, &inputs[i], inputNames[i]); err != nil {
-			return err
+		if err := check(z, &inputs[i]); err != nil {
+			c.fail(inputNames[i], err)
+			return
 		}
 	}
 	c.collapse()
@@ -109,21 +115,20 @@ func (c *Map) place() error {
 		}
 		c.Scalar(backend.Arg{Size: c.src.Params[len(c.list.Args)].Size})
 	}
-	return nil
 }
 
 // check says whether x can be repeated to the shape of z, and whether they share elements.
-func (c *Map) check(z, x *mapOperand, name string) error {
+func check(z, x *mapOperand) error {
 	if x.isNumber {
 		return nil
 	}
 	if (x.rows != z.rows && x.rows != 1) || (x.cols != z.cols && x.cols != 1) {
-		return fmt.Errorf("%w: map %s of %dx%d (%s) into %dx%d: an input has the result's shape, or is a row, a "+
-			"column or one element", linalg.ErrShape, c.src.Name, x.rows, x.cols, name, z.rows, z.cols)
+		return fmt.Errorf("%w: it is %dx%d and the result %dx%d; an input has the result's shape, or is a row, a "+
+			"column or one element", linalg.ErrShape, x.rows, x.cols, z.rows, z.cols)
 	}
 	one := x.buf == z.buf && x.mem == z.mem // memory
 	if one && x.place != z.place && strided.Overlap(z.rows, z.cols, z.stride, x.off-z.off, x.rows, x.cols, x.stride) {
-		return fmt.Errorf("%w: map %s, %s, and they are not the same array", linalg.ErrOverlap, c.src.Name, name)
+		return fmt.Errorf("%w, and they are not the same array", linalg.ErrOverlap)
 	}
 	return nil
 }

@@ -48,6 +48,7 @@ var rules = []rule{
 	{pkg: "backend/driverkit/diskcache", may: []string{"backend"}},
 	// the only importer of purego
 	{pkg: "backend/driverkit/dl/...", mods: []string{"github.com/ebitengine/purego", "golang.org/x/sys/windows"}},
+	{pkg: "backend/driverkit/dl/dltest", may: []string{"backend/driverkit/dl"}},
 	{pkg: "internal/tiles"},
 	{pkg: "internal/hugepage", mods: []string{"golang.org/x/sys/unix"}},
 	{pkg: "internal/parallel", mods: []string{"golang.org/x/sys/unix"}}, // which core one is on
@@ -108,13 +109,13 @@ var rules = []rule{
 	{pkg: "backend/opencl/cl", may: []string{"backend/opencl/internal/..."}},
 	{
 		pkg: "backend/opencl/internal/...",
-		may: []string{"backend", "backend/opencl/internal/...", "backend/driverkit/dl"},
+		may: []string{"backend", "backend/opencl/internal/...", "backend/driverkit/dl/..."},
 	},
 	{pkg: "backend/cuda", may: []string{"backend", "backend/driverkit/...", "backend/internal/cuda/capi"}},
 	// CUDA's functions, and the same over the simulator: cudasim is CUDA's driver over these
 	{
 		pkg: "backend/internal/cuda/capi/...",
-		may: []string{"backend", "backend/internal/cuda/capi", "backend/driverkit/dl"},
+		may: []string{"backend", "backend/internal/cuda/capi", "backend/driverkit/dl/..."},
 	},
 	{pkg: "backend/internal/cuda/simapi", may: []string{"backend/internal/cuda/capi", "backend/cudasim/ptxsim"}},
 	{pkg: "backend/cudasim", may: []string{

@@ -146,7 +146,7 @@ func Gemv[T Float](trans bool, m, n int, alpha T, a []T, lda int, x []T, beta T,
 		scaleC(1, len(y), beta, y, len(y))
 		return
 	}
-	acc, memory := startChains(alpha, beta, y)
+	acc, memory := startChains(beta, y)
 	if trans {
 		spreadRow(m, n, &a[0], lda, x, acc)
 	} else {
@@ -157,7 +157,7 @@ func Gemv[T Float](trans bool, m, n int, alpha T, a []T, lda int, x []T, beta T,
 }
 
 // startChains gives chains of +0: in y itself where the result does not need its elements.
-func startChains[T Float](alpha, beta T, y []T) (acc []T, memory *Scratch) {
+func startChains[T Float](beta T, y []T) (acc []T, memory *Scratch) {
 	if beta == 0 {
 		clear(y)
 		return y, nil
@@ -188,7 +188,7 @@ func Symv[T Float](lower bool, n int, alpha T, a []T, lda int, x []T, beta T, y 
 		SymvSteps(lower, n, alpha, &a[0], lda, &x[0], 1, beta, &y[0], 1)
 		return
 	}
-	acc, memory := startChains(alpha, beta, y)
+	acc, memory := startChains(beta, y)
 	s := symmetric[T]{lower: lower, n: n, width: stripeWidth[T](n), a: a, lda: lda, x: x, acc: acc}
 	if stripes := (n + s.width - 1) / s.width; isSmall[T](n, n) {
 		for i := range stripes {

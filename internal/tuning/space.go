@@ -35,7 +35,7 @@ func seeds[P params](chosen P, rules []rule[P], o *offer[P], info *backend.Info,
 func MatMulNeighbours(info *backend.Info, t element.Type, p kernels.MatMulParams) []kernels.MatMulParams {
 	steps := gpuSteps()
 	if p.CPU {
-		steps = cpuSteps(p)
+		steps = cpuSteps()
 	}
 	return neighbours(p, steps, info, t)
 }
@@ -67,9 +67,9 @@ func neighbours[P params](p P, steps []func(*P), info *backend.Info, t element.T
 	return list
 }
 
-// cpuSteps are the steps from p in the shape for CPUs. The rows of a block change one or two at a
+// cpuSteps are the steps in the shape for CPUs. The rows of a block change one or two at a
 // time, as registers are few; those of the tile stay about as many.
-func cpuSteps(p kernels.MatMulParams) (steps []func(*kernels.MatMulParams)) {
+func cpuSteps() (steps []func(*kernels.MatMulParams)) {
 	for _, field := range []func(*kernels.MatMulParams) *int{
 		func(q *kernels.MatMulParams) *int { return &q.BM },
 		func(q *kernels.MatMulParams) *int { return &q.BN },

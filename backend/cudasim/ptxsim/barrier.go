@@ -30,12 +30,12 @@ func (g *cta) arrive(t *thread, f *frame, in *inst) bool {
 	op := &in.x.barrier
 	w := waiting{in: in, barrier: int(f.r[in.a] & mask(32)), count: len(g.threads), value: f.r[in.c] != 0 != op.not}
 	if w.barrier >= maxBarriers {
-		return g.fail(t, Limit, 0, fmt.Sprintf("barrier %d: a block has %d", w.barrier, maxBarriers))
+		return g.fail(t, Limit, fmt.Sprintf("barrier %d: a block has %d", w.barrier, maxBarriers))
 	}
 	if op.counted {
 		w.count = int(f.r[in.b] & mask(32))
 		if w.count == 0 || w.count%warpSize != 0 || w.count > (len(g.threads)+warpSize-1)/warpSize*warpSize {
-			return g.fail(t, Limit, 0,
+			return g.fail(t, Limit,
 				fmt.Sprintf("a barrier of %d threads in a block of %d: it must be a multiple of %d", w.count,
 					len(g.threads),
 					warpSize))

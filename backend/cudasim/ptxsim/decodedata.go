@@ -116,7 +116,7 @@ func (d *decoder) set() error {
 	if to.class == float {
 		in.imm = 0x3f800000
 	}
-	if in.d, err = d.dst(0, to); err != nil {
+	if in.d, err = d.dst(to); err != nil {
 		return err
 	}
 	if in.a, err = d.src(1, t); err != nil {
@@ -166,7 +166,7 @@ func (d *decoder) mov() error {
 		return d.pack(t, to, from)
 	}
 	if bits, ok := clocks[from.name]; ok {
-		reg, err := d.dst(0, t)
+		reg, err := d.dst(t)
 		if err == nil {
 			d.emit(inst{kind: kindClock, d: reg, imm: int64(mask(bits))})
 		}
@@ -216,7 +216,7 @@ func (d *decoder) pack(t typ, to, from operand) error {
 		}
 		x.from = append(x.from, r)
 	}
-	reg, err := d.dst(0, t)
+	reg, err := d.dst(t)
 	if err != nil {
 		return err
 	}

@@ -186,7 +186,7 @@ func (d *decoder) barReduce(in *inst, args []operand) ([]operand, error) {
 	if len(args) < 3 {
 		return nil, d.args(3)
 	}
-	if in.d, err = d.dst(0, t); err != nil {
+	if in.d, err = d.dst(t); err != nil {
 		return nil, err
 	}
 	p := args[len(args)-1]
@@ -253,7 +253,7 @@ func (d *decoder) warp(modes []string, sources int, typeOf func(t typ) (dst, src
 		x.e = second.index
 		d.stmt.args[0] = pair.list[0]
 	}
-	if in.d, err = d.dst(0, to); err != nil {
+	if in.d, err = d.dst(to); err != nil {
 		return err
 	}
 	if in.a, err = d.source(first, from); err != nil {
@@ -301,7 +301,7 @@ func (d *decoder) activemask() error {
 	if err := d.args(1); err != nil {
 		return err
 	}
-	reg, err := d.dst(0, t)
+	reg, err := d.dst(t)
 	if err == nil {
 		d.emit(inst{kind: kindActiveMask, d: reg})
 	}

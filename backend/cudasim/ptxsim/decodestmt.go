@@ -167,9 +167,9 @@ func (d *decoder) address(v *variable, offset int64, bits uint8) (int32, error) 
 	return sum, nil
 }
 
-// dst is the register of operand i as a destination of type t.
-func (d *decoder) dst(i int, t typ) (int32, error) {
-	r, err := d.destination(d.stmt.args[i], t)
+// dst is the register of the first operand as a destination of type t.
+func (d *decoder) dst(t typ) (int32, error) {
+	r, err := d.destination(d.stmt.args[0], t)
 	if err != nil {
 		return 0, err
 	}
@@ -199,7 +199,7 @@ func (d *decoder) simple(in inst, to typ, from ...typ) error {
 		return err
 	}
 	var err error
-	if in.d, err = d.dst(0, to); err != nil {
+	if in.d, err = d.dst(to); err != nil {
 		return err
 	}
 	for i, p := range []*int32{&in.a, &in.b, &in.c}[:len(from)] {

@@ -141,7 +141,7 @@ func (g *cta) rare(t *thread, f *frame, in *inst) bool {
 	case kindBranchIndex:
 		i := f.r[in.a] & mask(32)
 		if i >= uint64(len(in.x.targets)) {
-			return g.fail(t, OutOfBounds, 0, fmt.Sprintf("index %d of a branch to one of %d targets", i,
+			return g.fail(t, OutOfBounds, fmt.Sprintf("index %d of a branch to one of %d targets", i,
 				len(in.x.targets)))
 		}
 		f.pc = int(in.x.targets[i])
@@ -156,7 +156,7 @@ func (g *cta) rare(t *thread, f *frame, in *inst) bool {
 		t.state = exited
 		return false
 	}
-	return g.fail(t, Trap, 0, in.x.text)
+	return g.fail(t, Trap, in.x.text)
 }
 
 // divide runs div or rem. By zero, all bits of the result are ones: what hardware gives, though PTX
@@ -198,7 +198,7 @@ func (g *cta) call(t *thread, in *inst) *frame {
 	caller, site := t.current(), in.x.call
 	base := (caller.base + uint64(caller.code.localSize) + localFill - 1) &^ (localFill - 1)
 	if top := base + uint64(site.fn.localSize); t.depth+1 == maxDepth || top > maxLocal {
-		g.fail(t, Limit, 0, fmt.Sprintf("stack overflow: %d calls deep with %d bytes of local memory", t.depth+1, top))
+		g.fail(t, Limit, fmt.Sprintf("stack overflow: %d calls deep with %d bytes of local memory", t.depth+1, top))
 		return nil
 	}
 	t.depth++
@@ -246,9 +246,9 @@ func (g *cta) enter(t *thread, f *frame) {
 
 // fail ends the block with a fault of t at the instruction before its pc, which the frame must
 // hold. It returns false.
-func (g *cta) fail(t *thread, kind Kind, addr uint64, text string) bool {
+func (g *cta) fail(t *thread, kind Kind, text string) bool {
 	f := t.current()
-	return g.failAt(t, &f.code.insts[f.pc-1], kind, addr, text)
+	return g.failAt(t, &f.code.insts[f.pc-1], kind, 0, text)
 }
 
 func (g *cta) failAt(t *thread, in *inst, kind Kind, addr uint64, text string) bool {

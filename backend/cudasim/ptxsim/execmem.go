@@ -37,7 +37,7 @@ func (g *cta) load(t *thread, f *frame, in *inst) bool {
 //go:norace
 func (g *cta) store(t *thread, f *frame, in *inst) bool {
 	if in.space == spaceShared && g.dev.config.IgnoreEqualRaces {
-		if done, ok := g.storeEqual(t, f, in); done {
+		if done, ok := g.storeEqual(f, in); done {
 			return ok
 		}
 	}
@@ -262,7 +262,7 @@ func (g *cta) sharedName(off uint64) string {
 
 // storeEqual runs a store to shared memory that changes nothing, without taking part in races: what
 // Config.IgnoreEqualRaces asks for.
-func (g *cta) storeEqual(t *thread, f *frame, in *inst) (done, ok bool) {
+func (g *cta) storeEqual(f *frame, in *inst) (done, ok bool) {
 	off := f.r[in.a] + uint64(in.imm)
 	if in.narrow {
 		off &= mask(32)

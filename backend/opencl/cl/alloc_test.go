@@ -14,8 +14,8 @@ func TestLaunchAllocatesNothing(t *testing.T) {
 	f := setUp(t)
 	k := f.kernel(squareSource, "square")
 	m := f.buffer(make([]byte, 64))
-	watching := capi.Swap(plain) // counting calls allocates
-	defer capi.Swap(watching)
+	watching := capi.API.Swap(plain) // counting calls allocates
+	defer capi.API.Swap(watching)
 	launch := func() {
 		f.ok(k.SetArgMem(0, m))
 		f.ok(k.SetArgMem(1, m))
@@ -35,7 +35,7 @@ func BenchmarkSetArg(b *testing.B) {
 	f := setUp(b)
 	k := f.kernel(squareSource, "square")
 	m := f.buffer(make([]byte, 64))
-	defer capi.Swap(capi.Swap(plain))
+	defer capi.API.Swap(capi.API.Swap(plain))
 	b.Run("SetArgMem", func(b *testing.B) {
 		for b.Loop() {
 			_ = k.SetArgMem(0, m)

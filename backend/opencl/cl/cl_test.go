@@ -820,7 +820,7 @@ func TestOldLibrary(t *testing.T) {
 			v.Field(i).SetZero()
 		}
 	}
-	defer capi.Swap(capi.Swap(&table))
+	defer capi.API.Swap(capi.API.Swap(&table))
 	pattern := [4]float32{}
 	unsupported := f.refuse(cl.ErrUnsupported)
 	unsupported(f.CreateUserEvent())

@@ -54,20 +54,20 @@ func (w *writer) complexRow(k x86Kernel) {
 	w.op("JNE apart")
 	w.op("SHLQ $1, BX")
 	w.columnBlocks(k, []string{"SI", "DX"}, func(vectors int) {
-		chains(fmt.Sprint("by", vectors), vectors, func() { w.loadVectors(k, vectors, "DX") }, func() {
+		chains(fmt.Sprint("by", vectors), vectors, func() { w.loadVectors(k, vectors) }, func() {
 			for v := range vectors {
 				w.op("%s %d(R10), %s", k.load, v*k.width(), k.r(other+v%2))
 				add(k.reg, v, other+v%2)
 			}
 		})
-		w.storeVectors(k, vectors, "DX")
+		w.storeVectors(k, vectors)
 	})
-	w.restMask(k, "BX", k.r(mask))
+	w.restMask(k, k.r(mask))
 	chains("rest", 1, func() { w.op("%s (DX), %s, %s", k.masked, k.r(mask), k.r(0)) }, func() {
 		w.op("%s (R10), %s, %s", k.masked, k.r(mask), k.r(other))
 		add(k.reg, 0, other)
 	})
-	w.storeRest(k, "BX", "DX")
+	w.storeRest(k)
 	w.label("done")
 	w.op("VZEROUPPER")
 	w.op("RET")
@@ -77,13 +77,13 @@ func (w *writer) complexRow(k x86Kernel) {
 	w.op("CMPQ BX, $4")
 	w.op("JLT fewer")
 	fours := 8 / k.lanes()
-	chains("four", fours, func() { w.loadVectors(k, fours, "DX") }, func() {
+	chains("four", fours, func() { w.loadVectors(k, fours) }, func() {
 		w.loadFour(k, other)
 		for v := range fours {
 			add(k.reg, v, other+v)
 		}
 	})
-	w.storeVectors(k, fours, "DX")
+	w.storeVectors(k, fours)
 	w.op("LEAQ (SI)(R13*4), SI")
 	w.op("ADDQ $%d, DX", 8*k.size)
 	w.op("SUBQ $4, BX")
@@ -161,10 +161,10 @@ func (w *writer) complexDivide(k x86Kernel) {
 	w.label("rest")
 	w.op("TESTQ BX, BX")
 	w.op("JZ done")
-	w.restMask(k, "BX", k.r(mask))
+	w.restMask(k, k.r(mask))
 	w.op("%s (DX), %s, %s", k.masked, k.r(mask), k.r(x))
 	divide("restwide")
-	w.storeRest(k, "BX", "DX")
+	w.storeRest(k)
 	w.label("done")
 	w.op("VZEROUPPER")
 	w.op("RET")

@@ -489,22 +489,22 @@ func (w *writer) panel(k x86Kernel) {
 	}
 	w.columnBlocks(k, []string{"SI", "DX"}, func(vectors int) {
 		column(fmt.Sprint("by", vectors),
-			func() { w.loadVectors(k, vectors, "DX") },
+			func() { w.loadVectors(k, vectors) },
 			func() {
 				for v := range vectors {
 					w.op("%s %d(R10), %s, %s", k.mulAdd, v*k.width(), k.r(splat), k.r(v))
 				}
 			})
-		w.storeVectors(k, vectors, "DX")
+		w.storeVectors(k, vectors)
 	})
-	w.restMask(k, "BX", k.r(mask))
+	w.restMask(k, k.r(mask))
 	column("rest",
 		func() { w.op("%s (DX), %s, %s", k.masked, k.r(mask), k.r(0)) },
 		func() {
 			w.op("%s (R10), %s, %s", k.masked, k.r(mask), k.r(rest))
 			w.op("%s %s, %s, %s", k.mulAdd, k.r(rest), k.r(splat), k.r(0))
 		})
-	w.storeRest(k, "BX", "DX")
+	w.storeRest(k)
 	w.label("done")
 	w.op("VZEROUPPER")
 	w.op("RET")
@@ -530,17 +530,17 @@ func (w *writer) outer(k x86Kernel) {
 	w.op("MOVQ R12, R10")
 	w.op("MOVQ SI, DX")
 	w.columnBlocks(k, []string{"R10", "DX"}, func(vectors int) {
-		w.loadVectors(k, vectors, "DX")
+		w.loadVectors(k, vectors)
 		for v := range vectors {
 			w.op("%s %d(R10), %s, %s", k.mulAdd, v*k.width(), k.r(splat), k.r(v))
 		}
-		w.storeVectors(k, vectors, "DX")
+		w.storeVectors(k, vectors)
 	})
-	w.restMask(k, "BX", k.r(mask))
+	w.restMask(k, k.r(mask))
 	w.loadRest(k, "a", "DX", k.r(mask), 0)
 	w.loadRest(k, "y", "R10", k.r(mask), rest)
 	w.op("%s %s, %s, %s", k.mulAdd, k.r(rest), k.r(splat), k.r(0))
-	w.storeRest(k, "BX", "DX")
+	w.storeRest(k)
 	w.label("done")
 	w.op("ADDQ $%d, DI", k.size)
 	w.op("ADDQ R13, R12")
@@ -571,22 +571,22 @@ func (w *writer) columnBlocks(k x86Kernel, pointers []string, block func(vectors
 	w.op("JZ done")
 }
 
-func (w *writer) loadVectors(k x86Kernel, vectors int, pointer string) {
+func (w *writer) loadVectors(k x86Kernel, vectors int) {
 	for v := range vectors {
-		w.op("%s %d(%s), %s", k.load, v*k.width(), pointer, k.r(v))
+		w.op("%s %d(DX), %s", k.load, v*k.width(), k.r(v))
 	}
 }
 
-func (w *writer) storeVectors(k x86Kernel, vectors int, pointer string) {
+func (w *writer) storeVectors(k x86Kernel, vectors int) {
 	for v := range vectors {
-		w.op("%s %s, %d(%s)", k.load, k.r(v), v*k.width(), pointer)
+		w.op("%s %s, %d(DX)", k.load, k.r(v), v*k.width())
 	}
 }
 
-// restMask makes a register the mask of the first n lanes.
-func (w *writer) restMask(k x86Kernel, n, mask string) {
+// restMask makes a register the mask of the first BX lanes.
+func (w *writer) restMask(k x86Kernel, mask string) {
 	w.op("LEAQ masks<>+32(SB), R9")
-	w.op("LEAQ (%s*%d), R11", n, k.size)
+	w.op("LEAQ (BX*%d), R11", k.size)
 	w.op("SUBQ R11, R9")
 	w.op("%s (R9), %s", k.load, mask)
 }
@@ -627,23 +627,23 @@ func (w *writer) iota() {
 	w.WriteString("GLOBL iota<>(SB), RODATA|NOPTR, $32\n")
 }
 
-// storeRest stores the first n lanes of the first register, and changes that: stores under a mask
-// take long on many processors.
-func (w *writer) storeRest(k x86Kernel, n, pointer string) {
+// storeRest stores the first BX lanes of the first register at DX, and changes both: stores under a
+// mask take long on many processors.
+func (w *writer) storeRest(k x86Kernel) {
 	for lanes := k.lanes() / 2; lanes > 0; lanes /= 2 {
-		w.op("TESTQ $%d, %s", lanes, n)
+		w.op("TESTQ $%d, BX", lanes)
 		w.op("JZ without%d", lanes)
 		switch lanes * k.size {
 		case 16:
-			w.op("VMOVUPS X0, (%s)", pointer)
+			w.op("VMOVUPS X0, (DX)")
 			w.op("VEXTRACTF128 $1, Y0, X0")
 		case 8:
-			w.op("VMOVSD X0, (%s)", pointer)
+			w.op("VMOVSD X0, (DX)")
 			w.op("VPERMILPD $1, X0, X0")
 		default:
-			w.op("VMOVSS X0, (%s)", pointer)
+			w.op("VMOVSS X0, (DX)")
 		}
-		w.op("ADDQ $%d, %s", lanes*k.size, pointer)
+		w.op("ADDQ $%d, DX", lanes*k.size)
 		w.label("without%d", lanes)
 	}
 }
@@ -672,7 +672,7 @@ func (w *writer) sum(k x86Kernel, name string, products bool) {
 	w.op("JZ rest")
 	w.WriteString("\n\tPCALIGN $32\nloop:\n")
 	for v := range 2 {
-		w.addLanes(k, products, fmt.Sprint(4*v*k.size), v, func(from string, to string) {
+		w.addLanes(products, fmt.Sprint(4*v*k.size), v, func(from string, to string) {
 			if k.size == 8 {
 				w.op("VMOVUPD %s, %s", from, to)
 			} else {
@@ -703,7 +703,7 @@ func (w *writer) sum(k x86Kernel, name string, products bool) {
 		w.op("VMOVUPD (R9)(R11*1), Y6")
 		w.op("SARQ $1, R11")
 		w.op("VMOVUPS (R9)(R11*1), X7")
-		w.addLanes(k, products, fmt.Sprint(4*v*k.size), v, func(from string, to string) {
+		w.addLanes(products, fmt.Sprint(4*v*k.size), v, func(from string, to string) {
 			if k.size == 8 {
 				w.op("VMASKMOVPD %s, Y6, %s", from, to)
 			} else {
@@ -726,7 +726,7 @@ func (w *writer) sum(k x86Kernel, name string, products bool) {
 }
 
 // addLanes makes register 4+v what four lanes, in register v, become by the elements at an offset.
-func (w *writer) addLanes(k x86Kernel, products bool, at string, v int, load func(from, to string)) {
+func (w *writer) addLanes(products bool, at string, v int, load func(from, to string)) {
 	load(at+"(SI)", "Y2")
 	if products {
 		load(at+"(DI)", "Y3")

@@ -144,14 +144,11 @@ type Table struct {
 		ev *Event) int32 `sym:"clEnqueueBarrierWithWaitList" dl:"optional"`
 }
 
-var current atomic.Pointer[Table]
+// API has the table to call through, from when Load has succeeded. Tests put others there.
+var API atomic.Pointer[Table]
 
 // Current is the table to call through. It is nil until Load has succeeded.
-func Current() *Table { return current.Load() }
-
-// Swap puts t in place of the current table, which it returns: tests observe and disturb calls this
-// way.
-func Swap(t *Table) *Table { return current.Swap(t) }
+func Current() *Table { return API.Load() }
 
 // Load loads the library on its first call, and gives the same result on every later one. The error
 // names every library that was tried, and why each failed.
@@ -166,7 +163,7 @@ func load() error {
 	if err := bind(lib, t); err != nil {
 		return fmt.Errorf("%s is no OpenCL library: %w", lib.Name(), err)
 	}
-	current.Store(t)
+	API.Store(t)
 	return nil
 }
 

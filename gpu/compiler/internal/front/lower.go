@@ -96,10 +96,7 @@ func (f *frame) irType(pos token.Pos, t types.Type, s ir.Space) *ir.Type {
 	return it
 }
 
-func (f *frame) emit(s *ir.Stmt) *ir.Stmt {
-	*f.out = append(*f.out, s)
-	return s
-}
+func (f *frame) emit(s *ir.Stmt) { *f.out = append(*f.out, s) }
 
 // collect is the statements that g emits.
 func (f *frame) collect(g func()) []*ir.Stmt {

@@ -387,7 +387,7 @@ func (f *frame) userCall(e *ast.CallExpr, fun ast.Expr, fn *types.Func, id *ast.
 				fn.Name())
 		}
 		args = []*ir.Expr{f.receiver(sel, s, fn)}
-		f.receiverTypes(fn, s, callEnv)
+		f.receiverTypes(fn, callEnv)
 	}
 	origin := fn.Origin()
 	if inst, ok := f.pkg.Info.Instances[id]; ok {
@@ -471,7 +471,7 @@ func (f *frame) receiver(sel *ast.SelectorExpr, s *types.Selection, fn *types.Fu
 }
 
 // receiverTypes binds the type parameters of a method's receiver.
-func (f *frame) receiverTypes(fn *types.Func, s *types.Selection, callEnv ir.Env) {
+func (f *frame) receiverTypes(fn *types.Func, callEnv ir.Env) {
 	params := fn.Origin().Type().(*types.Signature).RecvTypeParams()
 	if params.Len() == 0 {
 		return
@@ -555,7 +555,7 @@ func (f *frame) inlineCall(e *ast.CallExpr, g *frame, key string, recv *ast.Fiel
 			g.bind[g.pkg.Info.Defs[name]] = binding{e: args[i]}
 			continue
 		}
-		g.bindNew(name, args[i], f.pkg.Info)
+		g.bindNew(name, args[i])
 	}
 	var results []*ir.Expr
 	in := &inlined{block: &ir.Stmt{Kind: ir.StmtBlock, Pos: e.Pos()}}

@@ -148,7 +148,7 @@ func (f *frame) assign(s *ast.AssignStmt) {
 		if places[i] != nil {
 			f.store(l.Pos(), places[i], values[i])
 		} else if id := l.(*ast.Ident); id.Name != "_" {
-			f.bindNew(id, values[i], f.pkg.Info)
+			f.bindNew(id, values[i])
 		}
 	}
 }
@@ -244,7 +244,7 @@ func (f *frame) assignOne(pos token.Pos, l, r ast.Expr) {
 		case id.Name == "_":
 			f.discard(v)
 		default:
-			f.bindNew(id, v, f.pkg.Info)
+			f.bindNew(id, v)
 		}
 		return
 	}
@@ -265,7 +265,7 @@ func (f *frame) discard(e *ir.Expr) {
 
 // bindNew declares the variable that id names, with value x. A pointer that never changes is only
 // another name for what it leads to, where that is fixed.
-func (f *frame) bindNew(id *ast.Ident, x *ir.Expr, info *types.Info) {
+func (f *frame) bindNew(id *ast.Ident, x *ir.Expr) {
 	o := f.pkg.Info.Defs[id]
 	if o == nil || id.Name == "_" {
 		f.discard(x)
@@ -378,7 +378,7 @@ func (f *frame) declStmt(d ast.Decl) {
 			case values == nil:
 				f.declareZero(n)
 			case values[i] != nil:
-				f.bindNew(n, values[i], f.pkg.Info)
+				f.bindNew(n, values[i])
 			}
 		}
 	}
@@ -708,7 +708,7 @@ func (f *frame) rangeVars(s *ast.RangeStmt, plain bool, i, elements *ir.Expr) {
 	add(s.Value, func() *ir.Expr { return f.indexed(s.Pos(), elements, i) })
 	if s.Tok == token.DEFINE {
 		for k, e := range left {
-			f.bindNew(e.(*ast.Ident), values[k], f.pkg.Info)
+			f.bindNew(e.(*ast.Ident), values[k])
 		}
 		return
 	}

@@ -56,13 +56,11 @@ func RootVariable(e *Expr) *Variable {
 	}
 }
 
-// list walks statements from a point where the flow has diverged at d, or not at all; it gives
-// where it has at the end.
-func (u *uniformity) list(list []*Stmt, d token.Pos) token.Pos {
+// list walks statements from a point where the flow has diverged at d, or not at all.
+func (u *uniformity) list(list []*Stmt, d token.Pos) {
 	for _, s := range list {
 		d = u.stmt(s, d)
 	}
-	return d
 }
 
 func (u *uniformity) set(v *Variable, varies bool, d token.Pos) {

@@ -476,11 +476,11 @@ func (p *lanePrinter) builtin(e *ir.Expr, s shape) string {
 	case "bits", "frombits":
 		return fmt.Sprintf("as_%s(%s)", e.Type.Dialect(), list)
 	}
-	return p.countBits(e.Name, e.Type, t, list)
+	return p.countBits(e.Name, t, list)
 }
 
 // countBits is a helper of Go's meaning for one value.
-func (p *lanePrinter) countBits(name string, to, t *ir.Type, list string) string {
+func (p *lanePrinter) countBits(name string, t *ir.Type, list string) string {
 	switch name {
 	case "popcount", "clz", "ctz":
 		return fmt.Sprintf("((i64)%s(%s))", p.Helper(name+"_"+t.Name), list)
@@ -526,7 +526,7 @@ func (p *lanePrinter) lanesBuiltin(e *ir.Expr, args []laneValue) string {
 		each = append(each, p.temp(a).c+"[q]")
 	}
 	p.Line("%s %s; LANES %[2]s[q] = %s;", p.lanesType(e.Type), name,
-		p.countBits(e.Name, e.Type, t, strings.Join(each, ", ")))
+		p.countBits(e.Name, t, strings.Join(each, ", ")))
 	return name
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/tandem-gpu/tandem/backend/driverkit/dl/dltest"
 	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi"
 )
 
@@ -95,7 +96,7 @@ func TestWrap(t *testing.T) {
 	api := library()
 	plain := api.Load()
 	var names []string
-	restore := Wrap(api, func(c *Call) []reflect.Value {
+	restore := dltest.Wrap(api, func(c *dltest.Call) []reflect.Value {
 		names = append(names, c.Name)
 		if c.Name == "cuMemFree" {
 			return c.Run()
