@@ -57,17 +57,16 @@ func digit(w []int64, at Place, k int) uint64 {
 	return uint64(w[at.At+k*at.Step])
 }
 
-// Over finds so many bits of a quotient, and Root of a root: more than a float64 and the bit below
-// have, and for the root of a quotient enough of the quotient.
-const (
-	quotientBits = 120
-	rootBits     = 58
-)
+// quotientBits is how many bits of a quotient Over finds at least: enough for the root of it.
+const quotientBits = 120
 
 // Over is v / n, for n from 1 to 2^63-1.
 func (v Value) Over(n uint64) Value {
 	if n == 1 || v.Hi == 0 {
 		return v
+	}
+	if n < 1<<32 {
+		return v.overShort(n)
 	}
 	known := bits.Len64(n) - 1 // so many bits of v are less than n
 	hi, lo, rem := v.Hi<<known|v.Lo>>(64-known), v.Lo<<known, v.Hi>>(64-known)
@@ -84,8 +83,52 @@ func (v Value) Over(n uint64) Value {
 	return v.become(qhi, qlo, v.Exp+128-known-quotientBits, rem|hi|lo != 0)
 }
 
-// Root is the square root of v, which is not below zero.
-func (v Value) Root() Value {
+// overShort is v / n for n of 32 bits: 32 bits of the quotient at a time, of which there are 160 in
+// all, by a product with the reciprocal (Möller and Granlund, "Improved division by invariant
+// integers", 2011).
+func (v Value) overShort(n uint64) Value {
+	z := uint(bits.LeadingZeros32(uint32(n)))
+	d := n << z
+	r := reciprocal{d, (1<<64-1)/d - 1<<32}
+	q4, rem := r.divide(v.Hi>>(64-z), v.Hi<<z>>32)
+	q3, rem := r.divide(rem, (v.Hi<<z|v.Lo>>(64-z))&low)
+	q2, rem := r.divide(rem, v.Lo<<z>>32)
+	q1, rem := r.divide(rem, v.Lo<<z&low)
+	q0, rem := r.divide(rem, 0)
+	hi, lo := q4<<32|q3, q2<<32|q1
+	up := uint(bits.LeadingZeros64(hi)) // 32 at most
+	return Value{
+		Hi: hi<<up | lo>>(64-up), Lo: lo<<up | q0<<up>>32, Exp: v.Exp - int(up), Neg: v.Neg,
+		Rest: v.Rest || rem|q0<<(32+up) != 0,
+	}
+}
+
+// low is the lower half of a word.
+const low = 1<<32 - 1
+
+// A reciprocal is a divisor d of 32 bits, of which the highest is set, and 2^64/d, rounded down,
+// less 2^32.
+type reciprocal struct{ d, inverse uint64 }
+
+// divide divides (u1, u0), of 32 bits each, by d, above u1.
+func (r reciprocal) divide(u1, u0 uint64) (quotient, rem uint64) {
+	q := r.inverse*u1 + (u1<<32 | u0)
+	quotient = (q>>32 + 1) & low
+	rem = (u0 - quotient*r.d) & low
+	if rem > q&low {
+		quotient--
+		rem = (rem + r.d) & low
+	}
+	if rem >= r.d {
+		quotient++
+		rem -= r.d
+	}
+	return quotient & low, rem
+}
+
+// Root is the square root of v, which is not below zero, to be rounded to a float of so many bits,
+// of float64 at most. It finds some more, and whether there is a rest.
+func (v Value) Root(precision int) Value {
 	if v.Hi == 0 {
 		return v
 	}
@@ -96,7 +139,8 @@ func (v Value) Root() Value {
 		v.Exp++
 	}
 	rem, root := uint64(0), uint64(0)
-	for range rootBits {
+	n := precision + 4
+	for range n {
 		rem = rem<<2 | hi>>62
 		hi, lo = hi<<2|lo>>62, lo<<2
 		t := root<<2 | 1
@@ -106,7 +150,7 @@ func (v Value) Root() Value {
 			root |= 1
 		}
 	}
-	return v.become(0, root, v.Exp/2+64-rootBits, rem|hi|lo != 0)
+	return v.become(0, root, v.Exp/2+64-n, rem|hi|lo != 0)
 }
 
 // become is (hi, lo) * 2^exp, which is not zero, with v's sign and rest.

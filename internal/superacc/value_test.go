@@ -33,7 +33,7 @@ func TestValue(t *testing.T) {
 		f64, _ := x.Float64()
 		f32, _ := x.Float32()
 		check(t, "the number", v, f64, f32)
-		n := r.Uint64()>>(1+r.IntN(63)) | 1
+		n := max(1, r.Uint64()>>(1+r.IntN(63)))
 		q := new(big.Rat).Quo(x, new(big.Rat).SetFrac(new(big.Int).SetUint64(n), big.NewInt(1)))
 		f64, _ = q.Float64()
 		f32, _ = q.Float32()
@@ -42,12 +42,12 @@ func TestValue(t *testing.T) {
 		deviation.Sqrt(deviation)
 		f64, _ = deviation.Float64()
 		f32, _ = deviation.Float32()
-		check(t, "the root of the quotient", v.Over(n).Root(), f64, f32)
+		checkRoot(t, "the root of the quotient", v.Over(n), f64, f32)
 		root := new(big.Float).SetPrec(1000).SetRat(x)
 		root.Sqrt(root)
 		f64, _ = root.Float64()
 		f32, _ = root.Float32()
-		check(t, "the root", v.Root(), f64, f32)
+		checkRoot(t, "the root", v, f64, f32)
 	}
 }
 
@@ -58,5 +58,13 @@ func check(t *testing.T, what string, v Value, f64 float64, f32 float32) {
 	}
 	if got := math.Float32frombits(v.Bits32()); got != f32 {
 		t.Fatalf("%s: %v as a float32, want %v", what, got, f32)
+	}
+}
+
+func checkRoot(t *testing.T, what string, v Value, f64 float64, f32 float32) {
+	t.Helper()
+	check(t, what, v.Root(53), f64, f32)
+	if got := math.Float32frombits(v.Root(24).Bits32()); got != f32 {
+		t.Fatalf("%s for a float32: %v, want %v", what, got, f32)
 	}
 }

@@ -9,8 +9,7 @@ import (
 // A format is a type of numbers T, whose bits are those of an I.
 type format[T float32 | float64, I int32 | int64] interface {
 	rounder[T]
-	precision() int // bits of the significand
-	words() int     // that a sum of products takes, the lowest of which counts 2^bottom
+	words() int // that a sum of products takes, the lowest of which counts 2^bottom
 	bottom() int
 
 	bits(x T) I
@@ -22,6 +21,7 @@ type format[T float32 | float64, I int32 | int64] interface {
 
 // A rounder is what Round needs of a format.
 type rounder[T float32 | float64] interface {
+	precision() int    // bits of the significand
 	bias() int         // of the exponent
 	power(field int) T // the power of two with this exponent field
 	round(v superacc.Value) T

@@ -74,7 +74,7 @@ func rounded[T float32 | float64, F rounder[T]](f F, v superacc.Value, special i
 		v = v.Over(over)
 	}
 	if root {
-		v = v.Root()
+		v = v.Root(f.precision())
 	}
 	switch {
 	case over == 0:
