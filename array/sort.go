@@ -27,8 +27,8 @@ func wide[T any](a *Array[T]) *Array[uint64]   { return (*Array[uint64])(a) }
 
 // Sort makes each row of c that of a, sorted: -0 is before +0, and NaN is last. c may share
 // elements with a. Like all functions here that sort, it takes 16 bytes of the device's memory for
-// an element while it runs, from [linalg.WithScratch]; Sort of rows of more than 64 float32 or
-// int32 takes 8.
+// an element while it runs, from [linalg.WithScratch]; Sort of float32 and int32 takes 8, but for
+// rows of up to 64 on other devices than the cpu device.
 func Sort[T Element](c, a *Array[T]) error {
 	s, rows, cols, err := dims("Sort", "a", a)
 	if err == nil {
@@ -40,7 +40,7 @@ func Sort[T Element](c, a *Array[T]) error {
 	switch o, is64 := orderOf[T](false); {
 	case is64:
 		return sortRows[uint64](wide(c), wide(a), o, 64)
-	case cols <= sorting.Short:
+	case sorting.ByRank(s, cols):
 		return sortRows[uint64](narrow(c), narrow(a), o, 32)
 	default:
 		return sortRows[uint32](narrow(c), narrow(a), o, 32)
@@ -53,7 +53,7 @@ func sortRows[P sorting.Pair, E uint32 | uint64](c, a *Array[E], o sorting.Order
 	a, c = flat(a), flat(c)
 	return sorting.WithRows(a.Session(), rows, cols, func(r *sorting.Rows[P]) error {
 		sorting.Put(r, a, 0, o, 0)
-		r.Sort(0, bits)
+		r.Sort(0, bits, false)
 		_, n := c.Dims()
 		sorting.Get(r, c, r.Pairs, n, o)
 		return nil
@@ -151,10 +151,10 @@ func Unique[T Element](c *Array[T], counts *Array[int32], a *Array[T]) (n int, e
 	err = sorting.WithRows(s, 1, rows*cols, func(keys *sorting.Rows[uint64]) error {
 		if o, is64 := orderOf[T](true); is64 {
 			sorting.Put(keys, wide(a), 0, o, 0)
-			keys.Sort(0, 64)
+			keys.Sort(0, 64, false)
 		} else {
 			sorting.Put(keys, narrow(a), 0, o, 0)
-			keys.Sort(0, 32)
+			keys.Sort(0, 32, false)
 		}
 		return sorting.WithRows(s, 1, rows*cols, func(places *sorting.Rows[uint64]) (err error) {
 			n, err = different(c, counts, keys, places, rows*cols)

@@ -117,6 +117,24 @@ func LaunchReplace[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64]]
 
 var ReplaceKernel = kernelsPacked.Source("Replace_kernel", "fc1260c6194eea16f3d8a573825c1cbc", support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("keys", "ulong", 8), ReplaceGo, ReplacePlain, "keys.go")
 
+// LaunchNetwork runs [Network] over grid. Slices and matrices are in host memory or on the device of s;
+// with host memory it blocks until the kernel is done.
+func LaunchNetwork[P interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[P]](s *linalg.Session, grid backend.Grid, pairs Arg1, n int) error {
+	call := launch.New(s, NetworkKernels.Of(*new(P)), grid)
+	launch.Slice[P](&call, "pairs", pairs)
+	call.Scalar(support.Arg(int64(n)))
+	return call.Launch()
+}
+
+var NetworkKernels = support.Kernels{
+	{Types: []any{*new(uint32)}, Kernel: NetworkUint32Kernel},
+	{Types: []any{*new(uint64)}, Kernel: NetworkUint64Kernel},
+}
+
+var NetworkUint32Kernel = kernelsPacked.Group(16, 1, 1).Source("Network_uint32", "db0b2e3cc312296f41b4fec720b82791", support.Params{}.Slice("pairs", "uint", 4).Scalar("n", "long", 8), NetworkUint32Go, NetworkUint32Plain, "network.go")
+
+var NetworkUint64Kernel = kernelsPacked.Group(16, 1, 1).Source("Network_uint64", "da4516c23eb530762991cd67c623c327", support.Params{}.Slice("pairs", "ulong", 8).Scalar("n", "long", 8), NetworkUint64Go, NetworkUint64Plain, "network.go")
+
 // LaunchCountChunks runs [CountChunks] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchCountChunks[P interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[P]](s *linalg.Session, grid backend.Grid, counts Arg1, x Arg2, n int, per int, shift uint) error {
@@ -255,7 +273,7 @@ var kernelsFile string
 
 var kernelsPacked = support.Packed{Fresh: kernelsFresh, PTX: support.PTX(kernelsFile), Text: support.Texts(kernelsFile), Native: nativecode.Kernels}
 
-//go:embed keys.go radix.go search.go
+//go:embed keys.go network.go radix.go search.go
 var kernelsText embed.FS
 
 // kernelsFresh tells whether what this file was generated from is unchanged.
@@ -271,6 +289,9 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "keys.go", Head: "func Unpack[E gpu.Unsigned, P Pair](it gpu.Item, c gpu.Matrix[E], pairs []P, n int, o Order) {", Hash: "2d2cd1b771bcae793336aa6255e6cfe1e1424660a6d8953e5dbe73a8c25011ec"},
 	{File: "keys.go", Head: "func Firsts(it gpu.Item, pairs, keys []uint64) {", Hash: "226f131f5bc92ae124e2904eb0340d99a8ec2446a1561fc61d0f05efabef12c7"},
 	{File: "keys.go", Head: "func Replace(it gpu.Item, pairs, keys []uint64) {", Hash: "984ad3587ac2de8a5cd4e65d8f8ed8e7f2e2a6c7cb092354a6b41bd820a7a703"},
+	{File: "network.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
+	{File: "network.go", Head: "const (", Hash: "4151486d96956b68efc5719613eef953a8c2c840cbbf76f914c8c71fc77f0b97"},
+	{File: "network.go", Head: "func Network[P Pair](it gpu.Item, pairs []P, n int) {", Hash: "ac73bbbf8db4402fd5b1c21cb649d55b3011ae7e61c13bf6bd16bdf3a1730fac"},
 	{File: "radix.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "radix.go", Head: "type Pair interface{ uint32 | uint64 }", Hash: "ad64a03111b1195923177415fdc149f2da2fbc3309f58006cfe88d552348f8da"},
 	{File: "radix.go", Head: "const (", Hash: "54c33eb80906a165a30b49a1a5aaeafda511be3bf69c63a11c891ce3e2c8eaf7"},
@@ -379,7 +400,7 @@ func PackUint8Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				}
 			}
 		}
-//line kernels_tandem.go:383
+//line kernels_tandem.go:404
 	}
 	return nil
 }
@@ -435,7 +456,7 @@ func PackUint32Uint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:439
+//line kernels_tandem.go:460
 	}
 	return nil
 }
@@ -491,7 +512,7 @@ func PackUint32Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:495
+//line kernels_tandem.go:516
 	}
 	return nil
 }
@@ -547,7 +568,7 @@ func PackUint64Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:551
+//line kernels_tandem.go:572
 	}
 	return nil
 }
@@ -603,7 +624,7 @@ func RepackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:607
+//line kernels_tandem.go:628
 	}
 	return nil
 }
@@ -659,7 +680,7 @@ func RepackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:663
+//line kernels_tandem.go:684
 	}
 	return nil
 }
@@ -712,7 +733,7 @@ func UnpackUint32Uint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:716
+//line kernels_tandem.go:737
 	}
 	return nil
 }
@@ -765,7 +786,7 @@ func UnpackUint32Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:769
+//line kernels_tandem.go:790
 	}
 	return nil
 }
@@ -818,7 +839,7 @@ func UnpackUint64Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:822
+//line kernels_tandem.go:843
 	}
 	return nil
 }
@@ -856,7 +877,7 @@ func FirstsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:860
+//line kernels_tandem.go:881
 	}
 	return nil
 }
@@ -891,7 +912,133 @@ func ReplaceGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:895
+//line kernels_tandem.go:916
+	}
+	return nil
+}
+
+func NetworkUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Network[uint32](it, support.Slice[uint32](args[0:]), int(args[3].Int64()))
+	})
+}
+
+func NetworkUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return NetworkUint32Plain(grid, lo, hi, args)
+	}
+	pairs_ := support.Slice[uint32](args[0:])
+	n_ := args[3].Int64()
+	n0, n1, n2 := int64(16), int64(1), int64(1)
+	var t_ [4096]uint32
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		e0, e1, e2 := b0+n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line network.go:20*/ l_ := i0 - b0
+					/*line network.go:20*/ rows_ := support.Div(int64(len(pairs_)), n_)
+					for first_ := g0 * int64(16); first_ < rows_; first_ = first_ + (int64(grid.Groups[0]) * int64(16)) {
+						row_ := first_ + l_
+						if row_ < rows_ {
+							for t2_, k_ := n_, int64(0); k_ < t2_; k_ = k_ + int64(1) {
+								t_[(k_*int64(16))+l_] = pairs_[(row_*n_)+k_]
+							}
+						}
+						for merged_ := int64(1); merged_ < n_; merged_ = merged_ * int64(2) {
+							for begin_ := int64(0); begin_ < n_; begin_ = begin_ + (int64(2) * merged_) {
+								end_ := min(begin_+(int64(2)*merged_), n_)
+								for apart_ := merged_; apart_ > int64(0); apart_ = apart_ / int64(2) {
+									for j_ := begin_ + support.Rem(apart_, merged_); (j_ + apart_) < end_; j_ = j_ + (int64(2) * apart_) {
+										for i_ := j_; i_ < min(j_+apart_, end_-apart_); i_ = i_ + int64(1) {
+											x_ := t_[(i_*int64(16))+l_]
+											/*line network.go:34*/ y_ := t_[((i_+apart_)*int64(16))+l_]
+											t3_ := (i_ * int64(16)) + l_
+											/*line network.go:35*/ t4_ := ((i_ + apart_) * int64(16)) + l_
+											/*line network.go:35*/ t5_ := min(x_, y_)
+											/*line network.go:35*/ t6_ := max(x_, y_)
+											/*line network.go:35*/ t_[t3_] = t5_
+											/*line network.go:35*/ t_[t4_] = t6_
+										}
+									}
+								}
+							}
+						}
+						if row_ < rows_ {
+							for t7_, k2_ := n_, int64(0); k2_ < t7_; k2_ = k2_ + int64(1) {
+								pairs_[(row_*n_)+k2_] = t_[(k2_*int64(16))+l_]
+							}
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:979
+	}
+	return nil
+}
+
+func NetworkUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Network[uint64](it, support.Slice[uint64](args[0:]), int(args[3].Int64()))
+	})
+}
+
+func NetworkUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return NetworkUint64Plain(grid, lo, hi, args)
+	}
+	pairs_ := support.Slice[uint64](args[0:])
+	n_ := args[3].Int64()
+	n0, n1, n2 := int64(16), int64(1), int64(1)
+	var t_ [4096]uint64
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		e0, e1, e2 := b0+n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line network.go:20*/ l_ := i0 - b0
+					/*line network.go:20*/ rows_ := support.Div(int64(len(pairs_)), n_)
+					for first_ := g0 * int64(16); first_ < rows_; first_ = first_ + (int64(grid.Groups[0]) * int64(16)) {
+						row_ := first_ + l_
+						if row_ < rows_ {
+							for t2_, k_ := n_, int64(0); k_ < t2_; k_ = k_ + int64(1) {
+								t_[(k_*int64(16))+l_] = pairs_[(row_*n_)+k_]
+							}
+						}
+						for merged_ := int64(1); merged_ < n_; merged_ = merged_ * int64(2) {
+							for begin_ := int64(0); begin_ < n_; begin_ = begin_ + (int64(2) * merged_) {
+								end_ := min(begin_+(int64(2)*merged_), n_)
+								for apart_ := merged_; apart_ > int64(0); apart_ = apart_ / int64(2) {
+									for j_ := begin_ + support.Rem(apart_, merged_); (j_ + apart_) < end_; j_ = j_ + (int64(2) * apart_) {
+										for i_ := j_; i_ < min(j_+apart_, end_-apart_); i_ = i_ + int64(1) {
+											x_ := t_[(i_*int64(16))+l_]
+											/*line network.go:34*/ y_ := t_[((i_+apart_)*int64(16))+l_]
+											t3_ := (i_ * int64(16)) + l_
+											/*line network.go:35*/ t4_ := ((i_ + apart_) * int64(16)) + l_
+											/*line network.go:35*/ t5_ := min(x_, y_)
+											/*line network.go:35*/ t6_ := max(x_, y_)
+											/*line network.go:35*/ t_[t3_] = t5_
+											/*line network.go:35*/ t_[t4_] = t6_
+										}
+									}
+								}
+							}
+						}
+						if row_ < rows_ {
+							for t7_, k2_ := n_, int64(0); k2_ < t7_; k2_ = k2_ + int64(1) {
+								pairs_[(row_*n_)+k2_] = t_[(k2_*int64(16))+l_]
+							}
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:1042
 	}
 	return nil
 }
@@ -931,7 +1078,7 @@ func CountChunksUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:935
+//line kernels_tandem.go:1082
 	}
 	return nil
 }
@@ -971,7 +1118,7 @@ func CountChunksUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:975
+//line kernels_tandem.go:1122
 	}
 	return nil
 }
@@ -1028,7 +1175,7 @@ func MoveChunksUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:1032
+//line kernels_tandem.go:1179
 	}
 	return nil
 }
@@ -1085,7 +1232,7 @@ func MoveChunksUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:1089
+//line kernels_tandem.go:1236
 	}
 	return nil
 }
@@ -1167,7 +1314,7 @@ func SumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			/*line radix.go:85*/ i_ = i_ + int64(256)
 		}
-//line kernels_tandem.go:1171
+//line kernels_tandem.go:1318
 	}
 	return nil
 }
@@ -1219,7 +1366,7 @@ func CountTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				counts_[(((row_*int64(16))+l_)*parts_)+part_] = c_[l_]
 			}
 		}
-//line kernels_tandem.go:1223
+//line kernels_tandem.go:1370
 	}
 	return nil
 }
@@ -1271,7 +1418,7 @@ func CountTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				counts_[(((row_*int64(16))+l_)*parts_)+part_] = c_[l_]
 			}
 		}
-//line kernels_tandem.go:1275
+//line kernels_tandem.go:1422
 	}
 	return nil
 }
@@ -1391,7 +1538,7 @@ func MoveTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				c_[(d3_*int64(128))+l_] = c_[(d3_*int64(128))+l_] + int32(1)
 			}
 		}
-//line kernels_tandem.go:1395
+//line kernels_tandem.go:1542
 	}
 	return nil
 }
@@ -1511,7 +1658,7 @@ func MoveTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				c_[(d3_*int64(128))+l_] = c_[(d3_*int64(128))+l_] + int32(1)
 			}
 		}
-//line kernels_tandem.go:1515
+//line kernels_tandem.go:1662
 	}
 	return nil
 }
@@ -1563,7 +1710,7 @@ func RankGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1567
+//line kernels_tandem.go:1714
 	}
 	return nil
 }
@@ -1653,7 +1800,7 @@ func SearchUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1657
+//line kernels_tandem.go:1804
 	}
 	return nil
 }
@@ -1743,7 +1890,7 @@ func SearchUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1747
+//line kernels_tandem.go:1894
 	}
 	return nil
 }
@@ -1760,7 +1907,7 @@ func gpu_key(o_ gpu_Order, x_ uint64) uint64 {
 		k_ = gpu_largest(o_)
 	}
 	return k_
-//line kernels_tandem.go:1764
+//line kernels_tandem.go:1911
 }
 
 func gpu_bits(o_ gpu_Order, k_ uint64) uint64 {
@@ -1772,7 +1919,7 @@ func gpu_bits(o_ gpu_Order, k_ uint64) uint64 {
 		x_ = k_ >> (1)
 	}
 	return x_
-//line kernels_tandem.go:1776
+//line kernels_tandem.go:1923
 }
 
 func gpu_countDigits(c_ *[256]int32, x_ []uint32, shift_ uint64) {
@@ -1784,7 +1931,7 @@ func gpu_countDigits(c_ *[256]int32, x_ []uint32, shift_ uint64) {
 		/*line radix.go:60*/ v_ := t_[t3_]
 		(*c_)[(uint64(v_)>>(shift_))&uint64(255)] = (*c_)[(uint64(v_)>>(shift_))&uint64(255)] + int32(1)
 	}
-//line kernels_tandem.go:1788
+//line kernels_tandem.go:1935
 }
 
 func gpu_countDigits_(c_ *[256]int32, x_ []uint64, shift_ uint64) {
@@ -1796,7 +1943,7 @@ func gpu_countDigits_(c_ *[256]int32, x_ []uint64, shift_ uint64) {
 		/*line radix.go:60*/ v_ := t_[t3_]
 		(*c_)[(v_>>(shift_))&uint64(255)] = (*c_)[(v_>>(shift_))&uint64(255)] + int32(1)
 	}
-//line kernels_tandem.go:1800
+//line kernels_tandem.go:1947
 }
 
 func gpu_moveDigits(y_ []uint32, at_ *[256]int32, x_ []uint32, shift_ uint64) {
@@ -1815,7 +1962,7 @@ func gpu_moveDigits(y_ []uint32, at_ *[256]int32, x_ []uint32, shift_ uint64) {
 		/*line radix.go:71*/ y_[t4_] = t6_
 		/*line radix.go:71*/ (*at_)[t5_] = t7_
 	}
-//line kernels_tandem.go:1819
+//line kernels_tandem.go:1966
 }
 
 func gpu_moveDigits_(y_ []uint64, at_ *[256]int32, x_ []uint64, shift_ uint64) {
@@ -1834,7 +1981,7 @@ func gpu_moveDigits_(y_ []uint64, at_ *[256]int32, x_ []uint64, shift_ uint64) {
 		/*line radix.go:71*/ y_[t4_] = t6_
 		/*line radix.go:71*/ (*at_)[t5_] = t7_
 	}
-//line kernels_tandem.go:1838
+//line kernels_tandem.go:1985
 }
 
 func gpu_below(edges_ gpu_Matrix_, n_ int64, x_ uint64, o_ gpu_Order) int64 {
@@ -1849,12 +1996,12 @@ func gpu_below(edges_ gpu_Matrix_, n_ int64, x_ uint64, o_ gpu_Order) int64 {
 		}
 	}
 	return lo_
-//line kernels_tandem.go:1853
+//line kernels_tandem.go:2000
 }
 
 func gpu_largest(o_ gpu_Order) uint64 {
 	/*line keys.go:35*/ return (o_.sign_ << (1)) - uint64(1)
-//line kernels_tandem.go:1858
+//line kernels_tandem.go:2005
 }
 
 func gpu_step(v_ gpu_Matrix_) int64 {
@@ -1862,7 +2009,7 @@ func gpu_step(v_ gpu_Matrix_) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:1866
+//line kernels_tandem.go:2013
 }
 
 func gpu_step_(v_ gpu_Matrix___) int64 {
@@ -1870,7 +2017,7 @@ func gpu_step_(v_ gpu_Matrix___) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:1874
+//line kernels_tandem.go:2021
 }
 
 func gpu_below_(edges_ gpu_Matrix__, n_ int64, x_ uint64, o_ gpu_Order) int64 {
@@ -1885,7 +2032,7 @@ func gpu_below_(edges_ gpu_Matrix__, n_ int64, x_ uint64, o_ gpu_Order) int64 {
 		}
 	}
 	return lo_
-//line kernels_tandem.go:1889
+//line kernels_tandem.go:2036
 }
 
 func gpu_step__(v_ gpu_Matrix__) int64 {
@@ -1893,5 +2040,5 @@ func gpu_step__(v_ gpu_Matrix__) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:1897
+//line kernels_tandem.go:2044
 }

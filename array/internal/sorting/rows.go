@@ -22,9 +22,15 @@ type Rows[P Pair] struct {
 	bits    uint // of a digit
 }
 
-// Short is the length up to which a row is sorted by rank, as pairs of 64 bits alone are: there a
-// radix sort has more digits to count than elements.
-const Short = 64
+// short is the length up to which a row is sorted by rank: there a radix sort has more digits to
+// count than elements.
+const short = 64
+
+// ByRank tells whether rows of n are sorted by rank on s, as pairs of 64 bits alone are.
+func ByRank(s *linalg.Session, n int) bool { return n <= short && !byNetwork(s, n) }
+
+// byNetwork tells whether Network, which needs vectors, sorts rows of n.
+func byNetwork(s *linalg.Session, n int) bool { return n <= networkLength && s.Info().Driver == "cpu" }
 
 // WithRows calls f with rows of n pairs each, of any values, that end with f. It returns the first
 // error of f or of a step. The memory is the session's spare one: a processor takes longer to find
@@ -103,18 +109,22 @@ func PutAgain[E uint32 | uint64](r *Rows[uint64], pairs *linalg.Array[uint64], a
 // Arrange sorts pairs whose numbers are the columns that elements of a have had in their row.
 func Arrange[E uint32 | uint64](r *Rows[uint64], a *linalg.Array[E], o Order) {
 	Put(r, a, 0, o, 32)
-	r.Sort(32, 32)
+	r.Sort(32, 32, true)
 	if unsafe.Sizeof(E(0)) == 8 {
 		PutAgain(r, r.Pairs, a, o, 32)
-		r.Sort(32, 32)
+		r.Sort(32, 32, false)
 	}
 }
 
 // Sort sorts every row by its bits from shift on, of which those beyond some are all the same.
-func (r *Rows[P]) Sort(shift, bits uint) {
+// ascending says that the bits below shift ascend in each row before.
+func (r *Rows[P]) Sort(shift, bits uint, ascending bool) {
 	switch {
 	case r.idle():
-	case r.n <= Short:
+	case byNetwork(r.s, r.n) && (shift == 0 || ascending):
+		groups := min((r.rows+networkRows-1)/networkRows, 1<<15)
+		r.err = LaunchNetwork[P](r.s, backend.Grid1(groups, networkRows), r.Pairs, r.n)
+	case r.n <= short && unsafe.Sizeof(P(0)) == 8:
 		x, y := any(r.Pairs).(*linalg.Array[uint64]), any(r.other).(*linalg.Array[uint64])
 		r.err = LaunchRank(r.s, rankGrid(r.rows, r.n), y, x, r.n, shift)
 		r.Pairs, r.other = r.other, r.Pairs

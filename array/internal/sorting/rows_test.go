@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/backendtest"
 	"github.com/tandem-gpu/tandem/linalg"
 )
@@ -41,7 +42,7 @@ func testForms[P Pair](t *testing.T) {
 					if err := r.Pairs.CopyFrom(linalg.NewMatrix(1, rows*n, x)); err != nil {
 						return err
 					}
-					r.Sort(0, uint(8*unsafe.Sizeof(x[0])))
+					r.Sort(0, uint(8*unsafe.Sizeof(x[0])), false)
 					got, err := r.Pairs.Download()
 					if err == nil && !slices.Equal(got.Data, want) {
 						t.Error("not sorted")
@@ -53,5 +54,42 @@ func testForms[P Pair](t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// Rows of every length that the network has are sorted, and nothing behind the last one changes.
+func TestNetwork(t *testing.T) {
+	t.Run("pairs", testNetwork[uint64])
+	t.Run("keys of 32 bits", testNetwork[uint32])
+}
+
+func testNetwork[P Pair](t *testing.T) {
+	s, err := linalg.Open("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	const rows = 2*networkRows + 3 // the last group has a few
+	rng := rand.New(rand.NewPCG(3, 4))
+	for n := 1; n <= networkLength; n++ {
+		x := make([]P, rows*n+1)
+		for i := range x {
+			x[i] = P(rng.Uint64() >> rng.IntN(60))
+		}
+		want := slices.Clone(x)
+		for i := range rows {
+			slices.Sort(want[i*n : i*n+n])
+		}
+		a, err := linalg.Upload(s, linalg.NewMatrix(1, len(x), x))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := LaunchNetwork[P](s, backend.Grid1(2, networkRows), a.Slice(0, 1, 0, rows*n), n); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := a.Download(); err != nil || !slices.Equal(got.Data, want) {
+			t.Errorf("rows of %d are not sorted, %v", n, err)
+		}
+		a.Free()
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/tandem-gpu/tandem/gpu/support"
 )
 
-var entries [19]uintptr // in assembly
+var entries [21]uintptr // in assembly
 
 // Kernels is the machine code of kernels, by their entry points.
 var Kernels = support.Natives{
@@ -24,12 +24,14 @@ var Kernels = support.Natives{
 	"Unpack_uint64_uint64": {Key: "666ae380489013a5b8ad23b5da5b3429", Code: []backend.Native{{Level: "neon", Entry: entries[8], Lanes: 16, Group: 64, Strip: 0}}},
 	"Firsts_kernel":        {Key: "6ceb52a0bae071692dff1c5a3e71e814", Code: []backend.Native{{Level: "neon", Entry: entries[9], Lanes: 16, Group: 64, Strip: 0}}},
 	"Replace_kernel":       {Key: "fc1260c6194eea16f3d8a573825c1cbc", Code: []backend.Native{{Level: "neon", Entry: entries[10], Lanes: 16, Group: 64, Strip: 0}}},
-	"Sum_kernel":           {Key: "57c92e52028fe566c642a573273e564e", Code: []backend.Native{{Level: "neon", Entry: entries[11], Lanes: 16, Group: 1344, Strip: 192}}},
-	"CountTiles_uint32":    {Key: "626f06e37835b0b8e6c9ec1a750fda5d", Code: []backend.Native{{Level: "neon", Entry: entries[12], Lanes: 16, Group: 384, Strip: 0}}},
-	"CountTiles_uint64":    {Key: "f6e0a8818aad4d6ded7167ff10f0af91", Code: []backend.Native{{Level: "neon", Entry: entries[13], Lanes: 16, Group: 384, Strip: 0}}},
-	"MoveTiles_uint32":     {Key: "f98d9b24f2f11c6d13fcc0f582c10d34", Code: []backend.Native{{Level: "neon", Entry: entries[14], Lanes: 16, Group: 17280, Strip: 192}}},
-	"MoveTiles_uint64":     {Key: "caf3c58e7408e6f8824034d89f28dca7", Code: []backend.Native{{Level: "neon", Entry: entries[15], Lanes: 16, Group: 25472, Strip: 192}}},
-	"Rank_kernel":          {Key: "0eb3d925f855ef74ce3d89719bf2690e", Code: []backend.Native{{Level: "neon", Entry: entries[16], Lanes: 16, Group: 64, Strip: 0}}},
-	"Search_uint32":        {Key: "e564abfbe8c8c03df918fa00ed61f6aa", Code: []backend.Native{{Level: "neon", Entry: entries[17], Lanes: 16, Group: 4416, Strip: 0}}},
-	"Search_uint64":        {Key: "d1710065b69d6059f4c4b52499df32be", Code: []backend.Native{{Level: "neon", Entry: entries[18], Lanes: 16, Group: 4416, Strip: 0}}},
+	"Network_uint32":       {Key: "db0b2e3cc312296f41b4fec720b82791", Code: []backend.Native{{Level: "neon", Entry: entries[11], Lanes: 16, Group: 16704, Strip: 0}}},
+	"Network_uint64":       {Key: "da4516c23eb530762991cd67c623c327", Code: []backend.Native{{Level: "neon", Entry: entries[12], Lanes: 16, Group: 33088, Strip: 0}}},
+	"Sum_kernel":           {Key: "57c92e52028fe566c642a573273e564e", Code: []backend.Native{{Level: "neon", Entry: entries[13], Lanes: 16, Group: 1344, Strip: 192}}},
+	"CountTiles_uint32":    {Key: "626f06e37835b0b8e6c9ec1a750fda5d", Code: []backend.Native{{Level: "neon", Entry: entries[14], Lanes: 16, Group: 384, Strip: 0}}},
+	"CountTiles_uint64":    {Key: "f6e0a8818aad4d6ded7167ff10f0af91", Code: []backend.Native{{Level: "neon", Entry: entries[15], Lanes: 16, Group: 384, Strip: 0}}},
+	"MoveTiles_uint32":     {Key: "f98d9b24f2f11c6d13fcc0f582c10d34", Code: []backend.Native{{Level: "neon", Entry: entries[16], Lanes: 16, Group: 17280, Strip: 192}}},
+	"MoveTiles_uint64":     {Key: "caf3c58e7408e6f8824034d89f28dca7", Code: []backend.Native{{Level: "neon", Entry: entries[17], Lanes: 16, Group: 25472, Strip: 192}}},
+	"Rank_kernel":          {Key: "0eb3d925f855ef74ce3d89719bf2690e", Code: []backend.Native{{Level: "neon", Entry: entries[18], Lanes: 16, Group: 64, Strip: 0}}},
+	"Search_uint32":        {Key: "e564abfbe8c8c03df918fa00ed61f6aa", Code: []backend.Native{{Level: "neon", Entry: entries[19], Lanes: 16, Group: 4416, Strip: 0}}},
+	"Search_uint64":        {Key: "d1710065b69d6059f4c4b52499df32be", Code: []backend.Native{{Level: "neon", Entry: entries[20], Lanes: 16, Group: 4416, Strip: 0}}},
 }
