@@ -9,6 +9,7 @@ import (
 	"github.com/tandem-gpu/tandem/array/internal/moves"
 	"github.com/tandem-gpu/tandem/array/internal/sorting"
 	"github.com/tandem-gpu/tandem/array/internal/sums"
+	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 )
@@ -150,6 +151,11 @@ func Flip[T Element](c, a *Array[T], rows, cols bool) error {
 	m, n, err := samePair("Flip", c, a)
 	if err != nil {
 		return err
+	}
+	if x, y := flatPair(c, a); n == 1 { // a packed column is a row
+		if one, _ := x.Dims(); one == 1 {
+			c, a, m, n, rows, cols = x, y, 1, m, false, rows
+		}
 	}
 	to := moves.Map{RowI: 1, ColJ: 1}
 	if rows {
@@ -330,6 +336,13 @@ func moveRows[T Element](c, a *Array[T], index, bad *Array[int32], put bool) err
 	info := c.Session().Info()
 	r, k := index.Dims()
 	_, cols := c.Dims()
+	if info.Host && cols <= 8 {
+		grid := backend.GridFor(r * k)
+		if unsafe.Sizeof(*new(T)) == 8 {
+			return moves.LaunchShortRows[uint64](c.Session(), grid, wide(c), wide(a), index, bad, put)
+		}
+		return moves.LaunchShortRows[uint32](c.Session(), grid, narrow(c), narrow(a), index, bad, put)
+	}
 	grid := kernels.ElementwiseGrid(&info, int64(r*k), int64(cols))
 	if unsafe.Sizeof(*new(T)) == 8 {
 		return moves.LaunchRows[uint64](c.Session(), grid, wide(c), wide(a), index, bad, put)

@@ -298,6 +298,11 @@ func Histogram[T Element](counts *Array[int32], edges, a *Array[T]) error {
 }
 
 func search[T Element](c *Array[int32], edges, a *Array[T], count bool) error {
+	if count {
+		a = flat(a)
+	} else {
+		c, a = flatPair(c, a)
+	}
 	rows, cols := a.Dims()
 	if rows == 0 || cols == 0 {
 		return nil

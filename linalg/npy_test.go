@@ -230,7 +230,7 @@ func TestNPYErrors(t *testing.T) {
 	check("doubles", bytes.NewReader(npyFile("<f8", false, "(1, 1)", binary.LittleEndian, 1.0)), linalg.ErrNPY,
 		"the file holds float64, not float32: read it as that, or convert it with numpy's astype('float32')")
 	check("halves", bytes.NewReader(npyFile("<f2", false, "(1, 1)", binary.LittleEndian, int16(1))), linalg.ErrNPY,
-		"holds Float16, not float32: read it as that, or convert it with numpy's astype('float32')")
+		"holds float16, not float32: read it as that, or convert it with numpy's astype('float32')")
 	check("complex", bytes.NewReader(npyFile("<c8", false, "(1, 1)", binary.LittleEndian, int64(1))), linalg.ErrNPY,
 		"holds complex64, not float32")
 	check("a cube", bytes.NewReader(npyFile("<f4", false, "(1, 1, 1)", binary.LittleEndian, data[:1])), linalg.ErrNPY,

@@ -22,6 +22,9 @@ func (c *Array[T]) Transpose(a *Array[T]) error {
 	if c.rows == 0 || c.cols == 0 {
 		return nil
 	}
+	if (a.rows == 1 || a.stride == 1) && (c.rows == 1 || c.stride == 1) { // a row and a column, both packed
+		return c.s.queue.Copy(c.buf, c.bytes(c.off), a.buf, a.bytes(a.off), a.bytes(a.rows*a.cols))
+	}
 	p, err := c.s.plan(planKey{op: transposeKernel{}, typ: typ, m: a.rows, n: a.cols})
 	if err != nil {
 		return err

@@ -133,17 +133,21 @@ func check(z, x *mapOperand) error {
 	return nil
 }
 
-// collapse makes one long row of operands that are packed, and of one shape but for numbers.
+// collapse makes one long row of operands that are packed, and of one shape but for numbers and
+// single elements.
 func (c *Map) collapse() {
 	rows, cols := c.operands[0].rows, c.operands[0].cols
-	for _, o := range c.operands[:c.n] {
-		if !o.isNumber && (o.rows != rows || o.cols != cols || o.stride != cols && rows > 1) {
+	for i := range c.operands[:c.n] {
+		if o := &c.operands[i]; !o.single() && (o.rows != rows || o.cols != cols || o.stride != cols && rows > 1) {
 			return
 		}
 	}
 	for i := range c.operands[:c.n] {
-		if o := &c.operands[i]; !o.isNumber {
+		if o := &c.operands[i]; i == 0 || !o.single() {
 			o.rows, o.cols, o.stride = min(rows, 1), rows*cols, rows*cols
 		}
 	}
 }
+
+// single tells whether o is one element, which is repeated.
+func (o *mapOperand) single() bool { return o.isNumber || o.rows == 1 && o.cols == 1 }

@@ -33,9 +33,9 @@ var PlaceKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: PlaceUint64Kernel},
 }
 
-var PlaceUint32Kernel = kernelsPacked.Source("Place_uint32", "522faace7ec0d38fcc1dd76caf1a4182", support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "uint", 4), PlaceUint32Go, PlaceUint32Plain, "moves.go")
+var PlaceUint32Kernel = kernelsPacked.Source("Place_uint32", "a04e866a479da1b56cd06c406bd8b675", support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "uint", 4), PlaceUint32Go, PlaceUint32Plain, "moves.go")
 
-var PlaceUint64Kernel = kernelsPacked.Source("Place_uint64", "a8c86c169042aab2b9278d2da4b62633", support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "ulong", 8), PlaceUint64Go, PlaceUint64Plain, "moves.go")
+var PlaceUint64Kernel = kernelsPacked.Source("Place_uint64", "eb3425bc2e4aef8058afb81f637472c5", support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "ulong", 8), PlaceUint64Go, PlaceUint64Plain, "moves.go")
 
 // LaunchCheck runs [Check] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -48,7 +48,7 @@ func LaunchCheck[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32], Arg
 	return call.Launch()
 }
 
-var CheckKernel = kernelsPacked.Source("Check_kernel", "cf7d84f81cf9d22a2db4f3b1ac07bc44", support.Params{}.Slice("bad", "int", 4).Slice("owners", "int", 4).ConstMatrix("index", "int", 4).Scalar("rows", "long", 8), CheckGo, CheckPlain, "moves.go")
+var CheckKernel = kernelsPacked.Source("Check_kernel", "93e8ec429a79540f0b084a6b8cf4bc51", support.Params{}.Slice("bad", "int", 4).Slice("owners", "int", 4).ConstMatrix("index", "int", 4).Scalar("rows", "long", 8), CheckGo, CheckPlain, "moves.go")
 
 // LaunchRows runs [Rows] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -67,9 +67,30 @@ var RowsKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: RowsUint64Kernel},
 }
 
-var RowsUint32Kernel = kernelsPacked.Source("Rows_uint32", "85af8e805637cb994756386603d9eeaf", support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4), RowsUint32Go, RowsUint32Plain, "moves.go")
+var RowsUint32Kernel = kernelsPacked.Source("Rows_uint32", "52fc253c442b02ea2973350565a813b8", support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4), RowsUint32Go, RowsUint32Plain, "moves.go")
 
-var RowsUint64Kernel = kernelsPacked.Source("Rows_uint64", "1f82c3cab1c668f8f56031d6d3070708", support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4), RowsUint64Go, RowsUint64Plain, "moves.go")
+var RowsUint64Kernel = kernelsPacked.Source("Rows_uint64", "e91216e2c1cc665905c019140a7bc7c4", support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4), RowsUint64Go, RowsUint64Plain, "moves.go")
+
+// LaunchShortRows runs [ShortRows] over grid. Slices and matrices are in host memory or on the device of s;
+// with host memory it blocks until the kernel is done.
+func LaunchShortRows[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[E], Arg2 linalg.KernelArg[E], Arg3 linalg.KernelArg[int32], Arg4 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, c Arg1, a Arg2, index Arg3, bad Arg4, put bool) error {
+	call := launch.New(s, ShortRowsKernels.Of(*new(E)), grid)
+	launch.Matrix[E](&call, "c", c)
+	launch.Matrix[E](&call, "a", a)
+	launch.Matrix[int32](&call, "index", index)
+	launch.Slice[int32](&call, "bad", bad)
+	call.Scalar(support.Bool(bool(put)))
+	return call.Launch()
+}
+
+var ShortRowsKernels = support.Kernels{
+	{Types: []any{*new(uint32)}, Kernel: ShortRowsUint32Kernel},
+	{Types: []any{*new(uint64)}, Kernel: ShortRowsUint64Kernel},
+}
+
+var ShortRowsUint32Kernel = kernelsPacked.Source("ShortRows_uint32", "be2fa415eab975ab5534690b9d4b0d6a", support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4), ShortRowsUint32Go, ShortRowsUint32Plain, "moves.go")
+
+var ShortRowsUint64Kernel = kernelsPacked.Source("ShortRows_uint64", "9628c89a1d2497db1712da268e89beaf", support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4), ShortRowsUint64Go, ShortRowsUint64Plain, "moves.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
@@ -84,10 +105,11 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "moves.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "moves.go", Head: "const block = 1024", Hash: "06b91cc47c3fe4a87b29ce64816c79171a9ae187015e5e73b92320f441f832d0"},
 	{File: "moves.go", Head: "type Map struct{ Row, RowI, RowJ, Col, ColI, ColJ int }", Hash: "41efb376eb32f53d37a7fad41f3206af35ab2c5d318be6f31165d511b72b8298"},
-	{File: "moves.go", Head: "func Place[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], m Map, v E) {", Hash: "99a30c5956f50225abb13f36700a70d3dd2e761c579d456cbb93e32aadb6b5af"},
+	{File: "moves.go", Head: "func Place[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], m Map, v E) {", Hash: "04ddc239046f8453bedcacdf24e4f046e6c854d3868058b1cb2cd34f49b9d31c"},
 	{File: "moves.go", Head: "func Check(it gpu.Item, bad, owners []int32, index gpu.Matrix[int32], rows int) {", Hash: "61146a1651e84afd7843619c74ae04436cb34e78c4c6a54e546fdc70f0a052f0"},
 	{File: "moves.go", Head: "func at(v gpu.Matrix[int32], k int) int {", Hash: "af1d6e75f67cee6cfd1272b40e37f2212757f126336c3e5710b99c2048f80dd4"},
 	{File: "moves.go", Head: "func Rows[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], index gpu.Matrix[int32], bad []int32, put bool) {", Hash: "da7426e3707ee954dce09ef2428eccd520fe2aee02363bbe7d452abe7378327c"},
+	{File: "moves.go", Head: "func ShortRows[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], index gpu.Matrix[int32], bad []int32, put bool) {", Hash: "08113745cecb9e382da369bebdecee90f2c689c98b15869641447b87c4bf3cf0"},
 }, nil, nil)
 
 type gpu_Matrix struct {
@@ -158,29 +180,43 @@ func PlaceUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
 						/*line moves.go:16*/ i_ := i1
+						row_ := m_.Row_ + (m_.RowI_ * i_)
+						/*line moves.go:17*/ col_ := m_.Col_ + (m_.ColI_ * i_)
+					loop2:
+//line moves.go:18
 						for begin_ := g0 * int64(1024); begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 							end_ := min(begin_+int64(1024), c_.Cols_)
-							h1 := a_.Rows_
-							h2 := a_.Cols_
-							h3 := a_.Data_
-							h4 := a_.Stride_
-							h5 := c_.Data_
-							h6 := c_.Stride_
-							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
-								/*line moves.go:20*/ row_ := (m_.Row_ + (m_.RowI_ * i_)) + (m_.RowJ_ * j_)
-								/*line moves.go:20*/ col_ := (m_.Col_ + (m_.ColI_ * i_)) + (m_.ColJ_ * j_)
-								/*line moves.go:20*/ x_ := v_
-								if (((row_ >= int64(0)) && (row_ < h1)) && (col_ >= int64(0))) && (col_ < h2) {
-									x_ = h3[(row_*h4)+col_]
+							if (((((m_.RowJ_ == int64(0)) && (m_.ColJ_ == int64(1))) && (row_ >= int64(0))) && (row_ < a_.Rows_)) && (col_ >= int64(0))) && ((col_ + end_) <= a_.Cols_) {
+								h1 := c_.Data_
+								h2 := c_.Stride_
+								h3 := a_.Data_
+								h4 := a_.Stride_
+								for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
+									/*line moves.go:22*/ h1[(i_*h2)+j_] = h3[((row_*h4)+col_)+j_]
 								}
-								h5[(i_*h6)+j_] = x_
+								continue loop2
+							}
+							h5 := a_.Rows_
+							h6 := a_.Cols_
+							h7 := a_.Data_
+							h8 := a_.Stride_
+							h9 := c_.Data_
+							h10 := c_.Stride_
+							for j2_ := begin_ + (i0 - b0); j2_ < end_; j2_ = j2_ + n0 {
+								/*line moves.go:27*/ row2_ := (m_.Row_ + (m_.RowI_ * i_)) + (m_.RowJ_ * j2_)
+								/*line moves.go:27*/ col2_ := (m_.Col_ + (m_.ColI_ * i_)) + (m_.ColJ_ * j2_)
+								/*line moves.go:27*/ x_ := v_
+								if (((row2_ >= int64(0)) && (row2_ < h5)) && (col2_ >= int64(0))) && (col2_ < h6) {
+									x_ = h7[(row2_*h8)+col2_]
+								}
+								h9[(i_*h10)+j2_] = x_
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:184
+//line kernels_tandem.go:220
 	}
 	return nil
 }
@@ -223,29 +259,43 @@ func PlaceUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
 						/*line moves.go:16*/ i_ := i1
+						row_ := m_.Row_ + (m_.RowI_ * i_)
+						/*line moves.go:17*/ col_ := m_.Col_ + (m_.ColI_ * i_)
+					loop2:
+//line moves.go:18
 						for begin_ := g0 * int64(1024); begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 							end_ := min(begin_+int64(1024), c_.Cols_)
-							h1 := a_.Rows_
-							h2 := a_.Cols_
-							h3 := a_.Data_
-							h4 := a_.Stride_
-							h5 := c_.Data_
-							h6 := c_.Stride_
-							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
-								/*line moves.go:20*/ row_ := (m_.Row_ + (m_.RowI_ * i_)) + (m_.RowJ_ * j_)
-								/*line moves.go:20*/ col_ := (m_.Col_ + (m_.ColI_ * i_)) + (m_.ColJ_ * j_)
-								/*line moves.go:20*/ x_ := v_
-								if (((row_ >= int64(0)) && (row_ < h1)) && (col_ >= int64(0))) && (col_ < h2) {
-									x_ = h3[(row_*h4)+col_]
+							if (((((m_.RowJ_ == int64(0)) && (m_.ColJ_ == int64(1))) && (row_ >= int64(0))) && (row_ < a_.Rows_)) && (col_ >= int64(0))) && ((col_ + end_) <= a_.Cols_) {
+								h1 := c_.Data_
+								h2 := c_.Stride_
+								h3 := a_.Data_
+								h4 := a_.Stride_
+								for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
+									/*line moves.go:22*/ h1[(i_*h2)+j_] = h3[((row_*h4)+col_)+j_]
 								}
-								h5[(i_*h6)+j_] = x_
+								continue loop2
+							}
+							h5 := a_.Rows_
+							h6 := a_.Cols_
+							h7 := a_.Data_
+							h8 := a_.Stride_
+							h9 := c_.Data_
+							h10 := c_.Stride_
+							for j2_ := begin_ + (i0 - b0); j2_ < end_; j2_ = j2_ + n0 {
+								/*line moves.go:27*/ row2_ := (m_.Row_ + (m_.RowI_ * i_)) + (m_.RowJ_ * j2_)
+								/*line moves.go:27*/ col2_ := (m_.Col_ + (m_.ColI_ * i_)) + (m_.ColJ_ * j2_)
+								/*line moves.go:27*/ x_ := v_
+								if (((row2_ >= int64(0)) && (row2_ < h5)) && (col2_ >= int64(0))) && (col2_ < h6) {
+									x_ = h7[(row2_*h8)+col2_]
+								}
+								h9[(i_*h10)+j2_] = x_
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:249
+//line kernels_tandem.go:299
 	}
 	return nil
 }
@@ -276,18 +326,18 @@ func CheckGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line moves.go:36*/ n_ := index_.Rows_ * index_.Cols_
+						/*line moves.go:43*/ n_ := index_.Rows_ * index_.Cols_
 						k_ := i0
 						t_ := gpu_at(index_, k_)
-						/*line moves.go:38*/ r_ := t_
+						/*line moves.go:45*/ r_ := t_
 						if (r_ < int64(0)) || (r_ >= rows_) {
 							t2_ := gpu.AtomicMax(&bad_[0], int32((n_ - k_)))
 							_ = t2_
 						} else {
-							/*line moves.go:41*/ if int64(len(owners_)) > int64(0) {
-								/*line moves.go:43*/ t3_ := gpu.AtomicMax(&owners_[r_], int32((n_ - k_)))
-								/*line moves.go:43*/ other_ := t3_
-								/*line moves.go:43*/ if other_ > int32(0) {
+							/*line moves.go:48*/ if int64(len(owners_)) > int64(0) {
+								/*line moves.go:50*/ t3_ := gpu.AtomicMax(&owners_[r_], int32((n_ - k_)))
+								/*line moves.go:50*/ other_ := t3_
+								/*line moves.go:50*/ if other_ > int32(0) {
 									t4_ := gpu.AtomicMax(&bad_[0], min(other_, int32((n_-k_))))
 									_ = t4_
 								}
@@ -297,7 +347,7 @@ func CheckGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:301
+//line kernels_tandem.go:351
 	}
 	return nil
 }
@@ -327,19 +377,19 @@ func RowsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i1 := b1; i1 < e1; i1++ {
 			items1:
 				for i0 := b0; i0 < e0; i0++ {
-					/*line moves.go:63*/ if bad_[0] > int32(0) {
+					/*line moves.go:70*/ if bad_[0] > int32(0) {
 						continue items1
 					}
 					n_ := index_.Rows_ * index_.Cols_
 					for i_ := i1; i_ < n_; i_ = i_ + s1 {
 						t_ := gpu_at(index_, i_)
-						/*line moves.go:68*/ from_ := t_
-						/*line moves.go:68*/ to_ := i_
+						/*line moves.go:75*/ from_ := t_
+						/*line moves.go:75*/ to_ := i_
 						if put_ {
 							t2_ := to_
-							/*line moves.go:70*/ t3_ := from_
-							/*line moves.go:70*/ from_ = t2_
-							/*line moves.go:70*/ to_ = t3_
+							/*line moves.go:77*/ t3_ := from_
+							/*line moves.go:77*/ from_ = t2_
+							/*line moves.go:77*/ to_ = t3_
 						}
 						for begin_ := g0 * int64(1024); begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 							end_ := min(begin_+int64(1024), c_.Cols_)
@@ -348,14 +398,14 @@ func RowsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 							h3 := a_.Data_
 							h4 := a_.Stride_
 							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
-								/*line moves.go:75*/ h1[(to_*h2)+j_] = h3[(from_*h4)+j_]
+								/*line moves.go:82*/ h1[(to_*h2)+j_] = h3[(from_*h4)+j_]
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:359
+//line kernels_tandem.go:409
 	}
 	return nil
 }
@@ -385,19 +435,19 @@ func RowsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i1 := b1; i1 < e1; i1++ {
 			items1:
 				for i0 := b0; i0 < e0; i0++ {
-					/*line moves.go:63*/ if bad_[0] > int32(0) {
+					/*line moves.go:70*/ if bad_[0] > int32(0) {
 						continue items1
 					}
 					n_ := index_.Rows_ * index_.Cols_
 					for i_ := i1; i_ < n_; i_ = i_ + s1 {
 						t_ := gpu_at(index_, i_)
-						/*line moves.go:68*/ from_ := t_
-						/*line moves.go:68*/ to_ := i_
+						/*line moves.go:75*/ from_ := t_
+						/*line moves.go:75*/ to_ := i_
 						if put_ {
 							t2_ := to_
-							/*line moves.go:70*/ t3_ := from_
-							/*line moves.go:70*/ from_ = t2_
-							/*line moves.go:70*/ to_ = t3_
+							/*line moves.go:77*/ t3_ := from_
+							/*line moves.go:77*/ from_ = t2_
+							/*line moves.go:77*/ to_ = t3_
 						}
 						for begin_ := g0 * int64(1024); begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 							end_ := min(begin_+int64(1024), c_.Cols_)
@@ -406,22 +456,136 @@ func RowsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 							h3 := a_.Data_
 							h4 := a_.Stride_
 							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
-								/*line moves.go:75*/ h1[(to_*h2)+j_] = h3[(from_*h4)+j_]
+								/*line moves.go:82*/ h1[(to_*h2)+j_] = h3[(from_*h4)+j_]
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:417
+//line kernels_tandem.go:467
+	}
+	return nil
+}
+
+func ShortRowsUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		ShortRows[uint32](it, gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int32](args[15:]), bool(args[18].Uint32() != 0))
+	})
+}
+
+func ShortRowsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return ShortRowsUint32Plain(grid, lo, hi, args)
+	}
+	c_ := gpu_Matrix{Data_: support.Matrix[uint32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	a_ := gpu_Matrix{Data_: support.Matrix[uint32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	index_ := gpu_Matrix__{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
+	bad_ := support.Slice[int32](args[15:])
+	put_ := args[18].Uint32() != 0
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+			items1:
+				for i0 := b0; i0 < e0; i0++ {
+					/*line moves.go:92*/ if bad_[0] > int32(0) {
+						continue items1
+					}
+					n_ := index_.Rows_ * index_.Cols_
+					for i_ := i0; i_ < n_; i_ = i_ + s0 {
+						t_ := gpu_at(index_, i_)
+						/*line moves.go:97*/ from_ := t_
+						/*line moves.go:97*/ to_ := i_
+						if put_ {
+							t2_ := to_
+							/*line moves.go:99*/ t3_ := from_
+							/*line moves.go:99*/ from_ = t2_
+							/*line moves.go:99*/ to_ = t3_
+						}
+						h1 := c_.Data_
+						h2 := c_.Stride_
+						h3 := a_.Data_
+						h4 := a_.Stride_
+						for t4_, j_ := c_.Cols_, int64(0); j_ < t4_; j_ = j_ + int64(1) {
+							/*line moves.go:102*/ h1[(to_*h2)+j_] = h3[(from_*h4)+j_]
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:524
+	}
+	return nil
+}
+
+func ShortRowsUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		ShortRows[uint64](it, gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int32](args[15:]), bool(args[18].Uint32() != 0))
+	})
+}
+
+func ShortRowsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return ShortRowsUint64Plain(grid, lo, hi, args)
+	}
+	c_ := gpu_Matrix_{Data_: support.Matrix[uint64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	a_ := gpu_Matrix_{Data_: support.Matrix[uint64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	index_ := gpu_Matrix__{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
+	bad_ := support.Slice[int32](args[15:])
+	put_ := args[18].Uint32() != 0
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+			items1:
+				for i0 := b0; i0 < e0; i0++ {
+					/*line moves.go:92*/ if bad_[0] > int32(0) {
+						continue items1
+					}
+					n_ := index_.Rows_ * index_.Cols_
+					for i_ := i0; i_ < n_; i_ = i_ + s0 {
+						t_ := gpu_at(index_, i_)
+						/*line moves.go:97*/ from_ := t_
+						/*line moves.go:97*/ to_ := i_
+						if put_ {
+							t2_ := to_
+							/*line moves.go:99*/ t3_ := from_
+							/*line moves.go:99*/ from_ = t2_
+							/*line moves.go:99*/ to_ = t3_
+						}
+						h1 := c_.Data_
+						h2 := c_.Stride_
+						h3 := a_.Data_
+						h4 := a_.Stride_
+						for t4_, j_ := c_.Cols_, int64(0); j_ < t4_; j_ = j_ + int64(1) {
+							/*line moves.go:102*/ h1[(to_*h2)+j_] = h3[(from_*h4)+j_]
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:581
 	}
 	return nil
 }
 
 func gpu_at(v_ gpu_Matrix__, k_ int64) int64 {
-	/*line moves.go:52*/ if v_.Rows_ == int64(1) {
+	/*line moves.go:59*/ if v_.Rows_ == int64(1) {
 		return int64(v_.Data_[k_])
 	}
 	return int64(v_.Data_[k_*v_.Stride_])
-//line kernels_tandem.go:427
+//line kernels_tandem.go:591
 }

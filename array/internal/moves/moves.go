@@ -14,8 +14,15 @@ type Map struct{ Row, RowI, RowJ, Col, ColI, ColJ int }
 //tandem:kernel uint32 uint64
 func Place[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], m Map, v E) {
 	for i := it.Global(1); i < c.Rows; i += it.GlobalSize(1) {
+		row, col := m.Row+m.RowI*i, m.Col+m.ColI*i
 		for begin := it.Group(0) * block; begin < c.Cols; begin += it.Groups(0) * block {
 			end := min(begin+block, c.Cols)
+			if m.RowJ == 0 && m.ColJ == 1 && row >= 0 && row < a.Rows && col >= 0 && col+end <= a.Cols {
+				for j := begin + it.Local(0); j < end; j += it.LocalSize(0) { // elements that are side by side
+					c.Data[i*c.Stride+j] = a.Data[row*a.Stride+col+j]
+				}
+				continue
+			}
 			for j := begin + it.Local(0); j < end; j += it.LocalSize(0) {
 				row, col, x := m.Row+m.RowI*i+m.RowJ*j, m.Col+m.ColI*i+m.ColJ*j, v
 				if row >= 0 && row < a.Rows && col >= 0 && col < a.Cols {
@@ -74,6 +81,25 @@ func Rows[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], index gpu.Matrix[int3
 			for j := begin + it.Local(0); j < end; j += it.LocalSize(0) {
 				c.Set(to, j, a.At(from, j))
 			}
+		}
+	}
+}
+
+// ShortRows is [Rows] with a work-item for each row.
+//
+//tandem:kernel uint32 uint64
+func ShortRows[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], index gpu.Matrix[int32], bad []int32, put bool) {
+	if bad[0] > 0 {
+		return
+	}
+	n := index.Rows * index.Cols
+	for i := it.Global(0); i < n; i += it.GlobalSize(0) {
+		from, to := at(index, i), i
+		if put {
+			from, to = to, from
+		}
+		for j := range c.Cols {
+			c.Data[to*c.Stride+j] = a.Data[from*a.Stride+j]
 		}
 	}
 }

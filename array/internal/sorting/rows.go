@@ -47,7 +47,7 @@ func withRows[P Pair](s *linalg.Session, rows, n int, tiles bool, f func(r *Rows
 	}
 	return linalg.WithScratch(s, 1, rows*n, func(x *linalg.Array[P]) error {
 		return linalg.WithScratch(s, 1, rows*n, func(y *linalg.Array[P]) error {
-			return linalg.WithScratch(s, rows, r.parts()<<r.bits, func(counts *linalg.Array[int32]) error {
+			return linalg.WithScratch(s, rows, r.counters(), func(counts *linalg.Array[int32]) error {
 				r.Pairs, r.other, r.counts = x, y, counts
 				return cmp.Or(f(r), r.err)
 			})
@@ -68,6 +68,14 @@ func chunkOf(info *backend.Info, rows, n int) int {
 	}
 	wanted := max(1, perCore*info.ComputeUnits/max(1, rows)) // chunks of a row
 	return max(least, (n+wanted-1)/wanted)
+}
+
+// counters is how many numbers for each row passes take: none of many rows that have no passes.
+func (r *Rows[P]) counters() int {
+	if r.rows > 1 && (r.n <= short || unsafe.Sizeof(P(0)) == 4 && byNetwork(r.s, r.n)) {
+		return 0
+	}
+	return r.parts() << r.bits
 }
 
 // parts is the number of parts of a row.
