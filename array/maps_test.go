@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
@@ -277,6 +278,36 @@ func TestMapOperands(t *testing.T) {
 		if err := Add(none, none, Value[float32](1)); err != nil {
 			t.Errorf("of nothing: %v", err)
 		}
+	})
+}
+
+// Packed results, which are one long row where all operands allow it.
+func TestMapPacked(t *testing.T) {
+	eachBackend(t, func(t *testing.T, s *linalg.Session) {
+		row, col := upload(t, s, 1, 3, false, []float64{1, 2, 3}), upload(t, s, 2, 1, false, []float64{10, 20})
+		one := col.Slice(1, 2, 0, 1)
+		a := upload(t, s, 2, 3, false, []float64{1, 2, 3, 4, 5, 6})
+		for _, step := range []struct {
+			f    func() error
+			want []float64
+		}{
+			{func() error { return Add(a, a, row) }, []float64{2, 4, 6, 5, 7, 9}},
+			{func() error { return Add(a, col, a) }, []float64{12, 14, 16, 25, 27, 29}},
+			{func() error { return Add(a, a, one) }, []float64{32, 34, 36, 45, 47, 49}},
+			{func() error { return Sub(a, a, a) }, make([]float64, 6)},
+			{func() error { return Copy[float64](a, one) }, []float64{20, 20, 20, 20, 20, 20}},
+		} {
+			if err := step.f(); err != nil {
+				t.Fatal(err)
+			}
+			equal(t, "packed", a, step.want)
+		}
+		long := upload(t, s, 40, 1, false, make([]float64, 40))
+		want := slices.Repeat([]float64{20}, 40)
+		if err := Add(long, long, one); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "a column", long, want)
 	})
 }
 
