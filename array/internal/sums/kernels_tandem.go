@@ -340,11 +340,11 @@ var PrefixKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(integer)}, Kernel: PrefixInt32IntegerKernel},
 }
 
-var PrefixFloat32SingleKernel = kernelsPacked.Source("Prefix_float32_single", "f14561dc460e43ddb32bae0dcfaaca7c", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat32SingleGo, PrefixFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var PrefixFloat32SingleKernel = kernelsPacked.Source("Prefix_float32_single", "21524f15414ecc9719b3f914b940edf2", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat32SingleGo, PrefixFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var PrefixFloat64DoubleKernel = kernelsPacked.Source("Prefix_float64_double", "34417af5bf9f836061f9c38dc171432f", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat64DoubleGo, PrefixFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var PrefixFloat64DoubleKernel = kernelsPacked.Source("Prefix_float64_double", "6a4a8a524875a2f2a227f86c321b3e08", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat64DoubleGo, PrefixFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var PrefixInt32IntegerKernel = kernelsPacked.Source("Prefix_int32_integer", "7e98308dfb04fb8365a8a292d3049c0b", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixInt32IntegerGo, PrefixInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var PrefixInt32IntegerKernel = kernelsPacked.Source("Prefix_int32_integer", "545696e497296387ea03a5be6de03168", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixInt32IntegerGo, PrefixInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
 // LaunchScatter runs [Scatter] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -365,11 +365,11 @@ var ScatterKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(integer)}, Kernel: ScatterInt32IntegerKernel},
 }
 
-var ScatterFloat32SingleKernel = kernelsPacked.Source("Scatter_float32_single", "8bcce118c2a4d65659d37edfca433021", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8), ScatterFloat32SingleGo, ScatterFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var ScatterFloat32SingleKernel = kernelsPacked.Source("Scatter_float32_single", "0185ab4690bc64882bb0c700f705f367", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8), ScatterFloat32SingleGo, ScatterFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var ScatterFloat64DoubleKernel = kernelsPacked.Source("Scatter_float64_double", "2a8caa21a77a499b8afb51b11edf3ef9", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8), ScatterFloat64DoubleGo, ScatterFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var ScatterFloat64DoubleKernel = kernelsPacked.Source("Scatter_float64_double", "c4276e48a6d8e1b67aa1c3e2b6a5a8e1", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8), ScatterFloat64DoubleGo, ScatterFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var ScatterInt32IntegerKernel = kernelsPacked.Source("Scatter_int32_integer", "e4eafd36bd59a114923008e696551bd2", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8), ScatterInt32IntegerGo, ScatterInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var ScatterInt32IntegerKernel = kernelsPacked.Source("Scatter_int32_integer", "111d01e0687aee980d07b84a8be51eba", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8), ScatterInt32IntegerGo, ScatterInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
 // LaunchRound runs [Round] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -551,7 +551,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "prefix.go", Head: "func valueOfWords(words []int64, at superacc.Place, bottom int) superacc.Value {", Hash: "0fa1e0b8c737df0be43913a4a582dddfeef8fa2eeb5107e890867029ce1c1b73"},
 	{File: "prefix.go", Head: "func Totals[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, x gpu.Matrix[T], sums []int64,", Hash: "f99277890bbb309e2ef3328ac72f06448fc170734b2b3cf7a982cc9fe2e70b43"},
 	{File: "prefix.go", Head: "func Offsets(it gpu.Item, sums []int64, rows, blocks, words int) {", Hash: "bf27a44abff5c641d5ae6cd5d1f8c8251fd4d20be31e4e7c8b80fb8cda357b8a"},
-	{File: "prefix.go", Head: "func Prefix[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, c, x gpu.Matrix[T], sums []int64,", Hash: "74ba1316df10fd7f73a5f8f8a37e89f5cb2f1bd2c99aacf8c9eb665523de8b22"},
+	{File: "prefix.go", Head: "func Prefix[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, c, x gpu.Matrix[T], sums []int64,", Hash: "1dbfa6c87a959f50825d9b888b7b98d8c2a351bd54859816d8cf715b70dc9406"},
 	{File: "prefix.go", Head: "func Scatter[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, c, x gpu.Matrix[T],", Hash: "26845640227b44050d5e5ca4c12cb9df439c815cccb7711e5fbdb20d6bf6f737"},
 	{File: "prefix.go", Head: "func gathered[T float32 | float64 | int32, F number[T]](f F, first T, x gpu.Matrix[T], j int, order []int32,", Hash: "71a2331f58937888ab954a828a2f0cad34861cc178c0ac7352654cf4ac91be08"},
 	{File: "round.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
@@ -5691,15 +5691,18 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				loop2:
 					/*line prefix.go:132*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
 						at_ := gpu_Place{At_: o_, Step_: n_, N_: gpu_words(f_)}
-						if blocks_ == int64(1) {
-							gpu_clearWords(sums_, at_)
-						}
 						i_ := support.Div(o_, blocks_)
-						/*line prefix.go:137*/ from_ := support.Rem(o_, blocks_) * block_
+						/*line prefix.go:134*/ from_ := support.Rem(o_, blocks_) * block_
 						to_ := min(from_+block_, x_.Cols_)
-						t_ := gpu_valueOfWords(sums_, at_, gpu_bottom(f_))
-						/*line prefix.go:139*/ before_ := t_
-						/*line prefix.go:139*/ special_ := sums_[o_+(at_.N_*n_)]
+						before_ := gpu_Value{}
+						/*line prefix.go:136*/ special_ := int64(0)
+						if blocks_ > int64(1) {
+							t_ := gpu_valueOfWords(sums_, at_, gpu_bottom(f_))
+							/*line prefix.go:138*/ t2_ := t_
+							/*line prefix.go:138*/ t3_ := sums_[o_+(at_.N_*n_)]
+							/*line prefix.go:138*/ before_ = t2_
+							/*line prefix.go:138*/ special_ = t3_
+						}
 						r_ := gpu_withValue(gpu_noReach(), before_)
 						h1 := x_.Data_
 						h2 := x_.Stride_
@@ -5713,28 +5716,31 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 							h5 := c_.Data_
 							h6 := c_.Stride_
 							for j2_ := from_; j2_ < to_; j2_ = j2_ + int64(1) {
-								/*line prefix.go:147*/ t2_ := gpu_term(f_, h3[(i_*h4)+j2_])
-								special_ = special_ | t2_.special_
-								s_ = gpu_plus(s_, t2_, r_.least_)
+								/*line prefix.go:147*/ t4_ := gpu_term(f_, h3[(i_*h4)+j2_])
+								special_ = special_ | t4_.special_
+								s_ = gpu_plus(s_, t4_, r_.least_)
 								h5[(i_*h6)+j2_] = gpu_of______(f_, gpu_value(s_, r_.least_), special_)
 							}
 							continue loop2
+						}
+						if blocks_ == int64(1) {
+							gpu_clearWords(sums_, at_)
 						}
 						h7 := x_.Data_
 						h8 := x_.Stride_
 						h9 := c_.Data_
 						h10 := c_.Stride_
 						for j3_ := from_; j3_ < to_; j3_ = j3_ + int64(1) {
-//line prefix.go:155
+//line prefix.go:158
 							gpu_addWords(sums_, at_, gpu_term(f_, h7[(i_*h8)+j3_]), gpu_bottom(f_))
-							t3_ := gpu_valueOfWords(sums_, at_, gpu_bottom(f_))
-							/*line prefix.go:156*/ h9[(i_*h10)+j3_] = gpu_of______(f_, t3_, sums_[o_+(at_.N_*n_)])
+							t5_ := gpu_valueOfWords(sums_, at_, gpu_bottom(f_))
+							/*line prefix.go:159*/ h9[(i_*h10)+j3_] = gpu_of______(f_, t5_, sums_[o_+(at_.N_*n_)])
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5738
+//line kernels_tandem.go:5744
 	}
 	return nil
 }
@@ -5771,15 +5777,18 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				loop2:
 					/*line prefix.go:132*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
 						at_ := gpu_Place{At_: o_, Step_: n_, N_: gpu_words_(f_)}
-						if blocks_ == int64(1) {
-							gpu_clearWords(sums_, at_)
-						}
 						i_ := support.Div(o_, blocks_)
-						/*line prefix.go:137*/ from_ := support.Rem(o_, blocks_) * block_
+						/*line prefix.go:134*/ from_ := support.Rem(o_, blocks_) * block_
 						to_ := min(from_+block_, x_.Cols_)
-						t_ := gpu_valueOfWords(sums_, at_, gpu_bottom_(f_))
-						/*line prefix.go:139*/ before_ := t_
-						/*line prefix.go:139*/ special_ := sums_[o_+(at_.N_*n_)]
+						before_ := gpu_Value{}
+						/*line prefix.go:136*/ special_ := int64(0)
+						if blocks_ > int64(1) {
+							t_ := gpu_valueOfWords(sums_, at_, gpu_bottom_(f_))
+							/*line prefix.go:138*/ t2_ := t_
+							/*line prefix.go:138*/ t3_ := sums_[o_+(at_.N_*n_)]
+							/*line prefix.go:138*/ before_ = t2_
+							/*line prefix.go:138*/ special_ = t3_
+						}
 						r_ := gpu_withValue(gpu_noReach(), before_)
 						h1 := x_.Data_
 						h2 := x_.Stride_
@@ -5793,28 +5802,31 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 							h5 := c_.Data_
 							h6 := c_.Stride_
 							for j2_ := from_; j2_ < to_; j2_ = j2_ + int64(1) {
-								/*line prefix.go:147*/ t2_ := gpu_term_(f_, h3[(i_*h4)+j2_])
-								special_ = special_ | t2_.special_
-								s_ = gpu_plus(s_, t2_, r_.least_)
+								/*line prefix.go:147*/ t4_ := gpu_term_(f_, h3[(i_*h4)+j2_])
+								special_ = special_ | t4_.special_
+								s_ = gpu_plus(s_, t4_, r_.least_)
 								h5[(i_*h6)+j2_] = gpu_of_______(f_, gpu_value(s_, r_.least_), special_)
 							}
 							continue loop2
+						}
+						if blocks_ == int64(1) {
+							gpu_clearWords(sums_, at_)
 						}
 						h7 := x_.Data_
 						h8 := x_.Stride_
 						h9 := c_.Data_
 						h10 := c_.Stride_
 						for j3_ := from_; j3_ < to_; j3_ = j3_ + int64(1) {
-//line prefix.go:155
+//line prefix.go:158
 							gpu_addWords(sums_, at_, gpu_term_(f_, h7[(i_*h8)+j3_]), gpu_bottom_(f_))
-							t3_ := gpu_valueOfWords(sums_, at_, gpu_bottom_(f_))
-							/*line prefix.go:156*/ h9[(i_*h10)+j3_] = gpu_of_______(f_, t3_, sums_[o_+(at_.N_*n_)])
+							t5_ := gpu_valueOfWords(sums_, at_, gpu_bottom_(f_))
+							/*line prefix.go:159*/ h9[(i_*h10)+j3_] = gpu_of_______(f_, t5_, sums_[o_+(at_.N_*n_)])
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5818
+//line kernels_tandem.go:5830
 	}
 	return nil
 }
@@ -5851,15 +5863,18 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				loop2:
 					/*line prefix.go:132*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
 						at_ := gpu_Place{At_: o_, Step_: n_, N_: gpu_words__(f_)}
-						if blocks_ == int64(1) {
-							gpu_clearWords(sums_, at_)
-						}
 						i_ := support.Div(o_, blocks_)
-						/*line prefix.go:137*/ from_ := support.Rem(o_, blocks_) * block_
+						/*line prefix.go:134*/ from_ := support.Rem(o_, blocks_) * block_
 						to_ := min(from_+block_, x_.Cols_)
-						t_ := gpu_valueOfWords(sums_, at_, gpu_bottom__(f_))
-						/*line prefix.go:139*/ before_ := t_
-						/*line prefix.go:139*/ special_ := sums_[o_+(at_.N_*n_)]
+						before_ := gpu_Value{}
+						/*line prefix.go:136*/ special_ := int64(0)
+						if blocks_ > int64(1) {
+							t_ := gpu_valueOfWords(sums_, at_, gpu_bottom__(f_))
+							/*line prefix.go:138*/ t2_ := t_
+							/*line prefix.go:138*/ t3_ := sums_[o_+(at_.N_*n_)]
+							/*line prefix.go:138*/ before_ = t2_
+							/*line prefix.go:138*/ special_ = t3_
+						}
 						r_ := gpu_withValue(gpu_noReach(), before_)
 						h1 := x_.Data_
 						h2 := x_.Stride_
@@ -5874,28 +5889,31 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 							h5 := c_.Data_
 							h6 := c_.Stride_
 							for j2_ := from_; j2_ < to_; j2_ = j2_ + int64(1) {
-								/*line prefix.go:147*/ t2_ := gpu_term__(f_, h3[(i_*h4)+j2_])
-								special_ = special_ | t2_.special_
-								s_ = gpu_plus(s_, t2_, r_.least_)
+								/*line prefix.go:147*/ t4_ := gpu_term__(f_, h3[(i_*h4)+j2_])
+								special_ = special_ | t4_.special_
+								s_ = gpu_plus(s_, t4_, r_.least_)
 								h5[(i_*h6)+j2_] = gpu_of________(f_, gpu_value(s_, r_.least_), special_)
 							}
 							continue loop2
+						}
+						if blocks_ == int64(1) {
+							gpu_clearWords(sums_, at_)
 						}
 						h7 := x_.Data_
 						h8 := x_.Stride_
 						h9 := c_.Data_
 						h10 := c_.Stride_
 						for j3_ := from_; j3_ < to_; j3_ = j3_ + int64(1) {
-//line prefix.go:155
+//line prefix.go:158
 							gpu_addWords(sums_, at_, gpu_term__(f_, h7[(i_*h8)+j3_]), gpu_bottom__(f_))
-							t3_ := gpu_valueOfWords(sums_, at_, gpu_bottom__(f_))
-							/*line prefix.go:156*/ h9[(i_*h10)+j3_] = gpu_of________(f_, t3_, sums_[o_+(at_.N_*n_)])
+							t5_ := gpu_valueOfWords(sums_, at_, gpu_bottom__(f_))
+							/*line prefix.go:159*/ h9[(i_*h10)+j3_] = gpu_of________(f_, t5_, sums_[o_+(at_.N_*n_)])
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5899
+//line kernels_tandem.go:5917
 	}
 	return nil
 }
@@ -5931,12 +5949,12 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			for i1 := b1; i1 < e1; i1++ {
 			items1:
 				for i0 := b0; i0 < e0; i0++ {
-					/*line prefix.go:169*/ if bad_[0] > int32(0) {
+					/*line prefix.go:172*/ if bad_[0] > int32(0) {
 						continue items1
 					}
 					at_ := gpu_Place{At_: (i1 * s0) + i0, Step_: s0 * s1, N_: gpu_words(f_)}
 				loop2:
-					/*line prefix.go:175*/ for k_ := i1; k_ < int64(len(order_)); k_ = k_ + s1 {
+					/*line prefix.go:178*/ for k_ := i1; k_ < int64(len(order_)); k_ = k_ + s1 {
 						row_ := index_[order_[k_]]
 						if (k_ > int64(0)) && (index_[order_[k_-int64(1)]] == row_) {
 							continue loop2
@@ -5949,15 +5967,15 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 						h2 := c_.Data_
 						h3 := c_.Stride_
 						for j_ := i0; j_ < h1; j_ = j_ + s0 {
-//line prefix.go:185
+//line prefix.go:188
 							t_ := gpu_gathered(f_, h2[(int64(row_)*h3)+j_], x_, j_, order_, k_, end_, words_, at_)
-							/*line prefix.go:185*/ h2[(int64(row_)*h3)+j_] = t_
+							/*line prefix.go:188*/ h2[(int64(row_)*h3)+j_] = t_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5961
+//line kernels_tandem.go:5979
 	}
 	return nil
 }
@@ -5993,12 +6011,12 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			for i1 := b1; i1 < e1; i1++ {
 			items1:
 				for i0 := b0; i0 < e0; i0++ {
-					/*line prefix.go:169*/ if bad_[0] > int32(0) {
+					/*line prefix.go:172*/ if bad_[0] > int32(0) {
 						continue items1
 					}
 					at_ := gpu_Place{At_: (i1 * s0) + i0, Step_: s0 * s1, N_: gpu_words_(f_)}
 				loop2:
-					/*line prefix.go:175*/ for k_ := i1; k_ < int64(len(order_)); k_ = k_ + s1 {
+					/*line prefix.go:178*/ for k_ := i1; k_ < int64(len(order_)); k_ = k_ + s1 {
 						row_ := index_[order_[k_]]
 						if (k_ > int64(0)) && (index_[order_[k_-int64(1)]] == row_) {
 							continue loop2
@@ -6011,15 +6029,15 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 						h2 := c_.Data_
 						h3 := c_.Stride_
 						for j_ := i0; j_ < h1; j_ = j_ + s0 {
-//line prefix.go:185
+//line prefix.go:188
 							t_ := gpu_gathered_(f_, h2[(int64(row_)*h3)+j_], x_, j_, order_, k_, end_, words_, at_)
-							/*line prefix.go:185*/ h2[(int64(row_)*h3)+j_] = t_
+							/*line prefix.go:188*/ h2[(int64(row_)*h3)+j_] = t_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:6023
+//line kernels_tandem.go:6041
 	}
 	return nil
 }
@@ -6055,12 +6073,12 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 			for i1 := b1; i1 < e1; i1++ {
 			items1:
 				for i0 := b0; i0 < e0; i0++ {
-					/*line prefix.go:169*/ if bad_[0] > int32(0) {
+					/*line prefix.go:172*/ if bad_[0] > int32(0) {
 						continue items1
 					}
 					at_ := gpu_Place{At_: (i1 * s0) + i0, Step_: s0 * s1, N_: gpu_words__(f_)}
 				loop2:
-					/*line prefix.go:175*/ for k_ := i1; k_ < int64(len(order_)); k_ = k_ + s1 {
+					/*line prefix.go:178*/ for k_ := i1; k_ < int64(len(order_)); k_ = k_ + s1 {
 						row_ := index_[order_[k_]]
 						if (k_ > int64(0)) && (index_[order_[k_-int64(1)]] == row_) {
 							continue loop2
@@ -6073,15 +6091,15 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 						h2 := c_.Data_
 						h3 := c_.Stride_
 						for j_ := i0; j_ < h1; j_ = j_ + s0 {
-//line prefix.go:185
+//line prefix.go:188
 							t_ := gpu_gathered__(f_, h2[(int64(row_)*h3)+j_], x_, j_, order_, k_, end_, words_, at_)
-							/*line prefix.go:185*/ h2[(int64(row_)*h3)+j_] = t_
+							/*line prefix.go:188*/ h2[(int64(row_)*h3)+j_] = t_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:6085
+//line kernels_tandem.go:6103
 	}
 	return nil
 }
@@ -6162,7 +6180,7 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:6166
+//line kernels_tandem.go:6184
 	}
 	return nil
 }
@@ -6243,7 +6261,7 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:6247
+//line kernels_tandem.go:6265
 	}
 	return nil
 }
@@ -6286,12 +6304,12 @@ func gpu_addOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32,
 		}
 	}
 	return w_, gpu_without(f_, p_, d_, int32((t_.height_ * t_.width_)), m_, deep_)
-//line kernels_tandem.go:6290
+//line kernels_tandem.go:6308
 }
 
 func gpu_topOf(f_ gpu_single, p_ gpu_one, w_ gpu_window) int64 {
 	/*line terms.go:97*/ return max(gpu_field(f_, w_.hi_)+int64(1), gpu_leastTop(f_, p_, false))
-//line kernels_tandem.go:6295
+//line kernels_tandem.go:6313
 }
 
 func gpu_withBlock(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table, o_ int64, less_ float32, s_ gpu_column) gpu_column {
@@ -6336,7 +6354,7 @@ func gpu_withBlock(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, 
 	/*line across.go:86*/ s_.sum_ = t10_
 	/*line across.go:86*/ s_.held_ = t11_
 	return s_
-//line kernels_tandem.go:6340
+//line kernels_tandem.go:6358
 }
 
 func gpu_addToWords(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
@@ -6344,7 +6362,7 @@ func gpu_addToWords(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place,
 		gpu_clearWords(parts_, words_)
 	}
 	gpu_addHalves(parts_, words_, s_, gpu_unit(f_, p_, top_)-gpu_bottom(f_), gpu_step(f_, p_))
-//line kernels_tandem.go:6348
+//line kernels_tandem.go:6366
 }
 
 func gpu_leave(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_column) {
@@ -6356,7 +6374,7 @@ func gpu_leave(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ g
 		s_.special_ = int64(256)
 	}
 	parts_[words_.At_+(int64(136)*words_.Step_)] = s_.special_
-//line kernels_tandem.go:6360
+//line kernels_tandem.go:6378
 }
 
 func gpu_valueOf(step_ int64, t_ gpu_halves, base_ int64, deep_ bool) gpu_Value {
@@ -6373,27 +6391,27 @@ func gpu_valueOf(step_ int64, t_ gpu_halves, base_ int64, deep_ bool) gpu_Value 
 	t4_ := gpu_short{}
 	/*line along.go:205*/ c_ := gpu_shifted(gpu_shifted(t4_, int64(0), t_.upper_.c_), int64(32), t_.lower_.c_)
 	return gpu_valueWith(s_, step_, c_, base_-step_)
-//line kernels_tandem.go:6377
+//line kernels_tandem.go:6395
 }
 
 func gpu_step(f_ gpu_single, p_ gpu_one) int64 {
 	/*line terms.go:142*/ return (gpu_precision(f_) - int64(1)) - gpu_headroom(f_, p_)
-//line kernels_tandem.go:6382
+//line kernels_tandem.go:6400
 }
 
 func gpu_unit(f_ gpu_single, p_ gpu_one, top_ int64) int64 {
 	/*line terms.go:147*/ return (((top_ - gpu_bias(f_)) + int64(3)) - gpu_precision(f_)) + gpu_headroom(f_, p_)
-//line kernels_tandem.go:6387
+//line kernels_tandem.go:6405
 }
 
 func gpu_product(t_ gpu_one) bool {
 	/*line terms.go:22*/ return false
-//line kernels_tandem.go:6392
+//line kernels_tandem.go:6410
 }
 
 func gpu_words(t_ gpu_single) int64 {
 	/*line format.go:34*/ return int64(24)
-//line kernels_tandem.go:6397
+//line kernels_tandem.go:6415
 }
 
 func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -6431,12 +6449,12 @@ func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:6435
+//line kernels_tandem.go:6453
 }
 
 func gpu_bottom(t_ gpu_single) int64 {
 	/*line format.go:35*/ return int64(-384)
-//line kernels_tandem.go:6440
+//line kernels_tandem.go:6458
 }
 
 func gpu_put(c_ gpu_Matrix, o_ int64, v_ float32) {
@@ -6445,7 +6463,7 @@ func gpu_put(c_ gpu_Matrix, o_ int64, v_ float32) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:6449
+//line kernels_tandem.go:6467
 }
 
 func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float32 {
@@ -6463,7 +6481,7 @@ func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root
 		}
 	}
 	/*line round.go:85*/ return gpu_round(f_, v_)
-//line kernels_tandem.go:6467
+//line kernels_tandem.go:6485
 }
 
 func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, m_ gpu_magic_, deep_ bool) (gpu_window_, gpu_digits_) {
@@ -6504,12 +6522,12 @@ func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float6
 		}
 	}
 	return w_, gpu_without_(f_, p_, d_, t_.height_*t_.width_, m_, deep_)
-//line kernels_tandem.go:6508
+//line kernels_tandem.go:6526
 }
 
 func gpu_topOf_(f_ gpu_double, p_ gpu_one, w_ gpu_window_) int64 {
 	/*line terms.go:97*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_leastTop_(f_, p_, false))
-//line kernels_tandem.go:6513
+//line kernels_tandem.go:6531
 }
 
 func gpu_withBlock_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, s_ gpu_column) gpu_column {
@@ -6554,7 +6572,7 @@ func gpu_withBlock_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place,
 	/*line across.go:86*/ s_.sum_ = t10_
 	/*line across.go:86*/ s_.held_ = t11_
 	return s_
-//line kernels_tandem.go:6558
+//line kernels_tandem.go:6576
 }
 
 func gpu_addToWords_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
@@ -6562,7 +6580,7 @@ func gpu_addToWords_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place
 		gpu_clearWords(parts_, words_)
 	}
 	gpu_addHalves(parts_, words_, s_, gpu_unit_(f_, p_, top_)-gpu_bottom_(f_), gpu_step_(f_, p_))
-//line kernels_tandem.go:6566
+//line kernels_tandem.go:6584
 }
 
 func gpu_leave_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_column) {
@@ -6574,27 +6592,27 @@ func gpu_leave_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ 
 		s_.special_ = int64(256)
 	}
 	parts_[words_.At_+(int64(136)*words_.Step_)] = s_.special_
-//line kernels_tandem.go:6578
+//line kernels_tandem.go:6596
 }
 
 func gpu_step_(f_ gpu_double, p_ gpu_one) int64 {
 	/*line terms.go:142*/ return (gpu_precision_(f_) - int64(1)) - gpu_headroom_(f_, p_)
-//line kernels_tandem.go:6583
+//line kernels_tandem.go:6601
 }
 
 func gpu_unit_(f_ gpu_double, p_ gpu_one, top_ int64) int64 {
 	/*line terms.go:147*/ return (((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)) + gpu_headroom_(f_, p_)
-//line kernels_tandem.go:6588
+//line kernels_tandem.go:6606
 }
 
 func gpu_words_(t_ gpu_double) int64 {
 	/*line format.go:48*/ return int64(136)
-//line kernels_tandem.go:6593
+//line kernels_tandem.go:6611
 }
 
 func gpu_bottom_(t_ gpu_double) int64 {
 	/*line format.go:49*/ return int64(-2176)
-//line kernels_tandem.go:6598
+//line kernels_tandem.go:6616
 }
 
 func gpu_put_(c_ gpu_Matrix_, o_ int64, v_ float64) {
@@ -6603,7 +6621,7 @@ func gpu_put_(c_ gpu_Matrix_, o_ int64, v_ float64) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:6607
+//line kernels_tandem.go:6625
 }
 
 func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float64 {
@@ -6621,7 +6639,7 @@ func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, roo
 		}
 	}
 	/*line round.go:85*/ return gpu_round_(f_, v_)
-//line kernels_tandem.go:6625
+//line kernels_tandem.go:6643
 }
 
 func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, m_ gpu_magic_, deep_ bool) (gpu_window_, gpu_digits_) {
@@ -6662,12 +6680,12 @@ func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ flo
 		}
 	}
 	return w_, gpu_without__(f_, p_, d_, t_.height_*t_.width_, m_, deep_)
-//line kernels_tandem.go:6666
+//line kernels_tandem.go:6684
 }
 
 func gpu_topOf__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_) int64 {
 	/*line terms.go:97*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_leastTop__(f_, p_, false))
-//line kernels_tandem.go:6671
+//line kernels_tandem.go:6689
 }
 
 func gpu_withBlock__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, t_ gpu_table__, o_ int64, less_ float32, s_ gpu_column) gpu_column {
@@ -6712,7 +6730,7 @@ func gpu_withBlock__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Plac
 	/*line across.go:86*/ s_.sum_ = t10_
 	/*line across.go:86*/ s_.held_ = t11_
 	return s_
-//line kernels_tandem.go:6716
+//line kernels_tandem.go:6734
 }
 
 func gpu_addToWords__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
@@ -6720,7 +6738,7 @@ func gpu_addToWords__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Pla
 		gpu_clearWords(parts_, words_)
 	}
 	gpu_addHalves(parts_, words_, s_, gpu_unit__(f_, p_, top_)-gpu_bottom_(f_), gpu_step__(f_, p_))
-//line kernels_tandem.go:6724
+//line kernels_tandem.go:6742
 }
 
 func gpu_leave__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, s_ gpu_column) {
@@ -6732,22 +6750,22 @@ func gpu_leave__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, s
 		s_.special_ = int64(256)
 	}
 	parts_[words_.At_+(int64(136)*words_.Step_)] = s_.special_
-//line kernels_tandem.go:6736
+//line kernels_tandem.go:6754
 }
 
 func gpu_step__(f_ gpu_double, p_ gpu_pair) int64 {
 	/*line terms.go:142*/ return (gpu_precision_(f_) - int64(1)) - gpu_headroom__(f_, p_)
-//line kernels_tandem.go:6741
+//line kernels_tandem.go:6759
 }
 
 func gpu_unit__(f_ gpu_double, p_ gpu_pair, top_ int64) int64 {
 	/*line terms.go:147*/ return (((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)) + gpu_headroom__(f_, p_)
-//line kernels_tandem.go:6746
+//line kernels_tandem.go:6764
 }
 
 func gpu_product_(t_ gpu_pair) bool {
 	/*line terms.go:24*/ return false
-//line kernels_tandem.go:6751
+//line kernels_tandem.go:6769
 }
 
 func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, m_ gpu_magic_, deep_ bool) (gpu_window_, gpu_digits_) {
@@ -6788,12 +6806,12 @@ func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ floa
 		}
 	}
 	return w_, gpu_without___(f_, p_, d_, t_.height_*t_.width_, m_, deep_)
-//line kernels_tandem.go:6792
+//line kernels_tandem.go:6810
 }
 
 func gpu_topOf___(f_ gpu_double, p_ gpu_two, w_ gpu_window_) int64 {
 	/*line terms.go:97*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_leastTop___(f_, p_, false))
-//line kernels_tandem.go:6797
+//line kernels_tandem.go:6815
 }
 
 func gpu_withBlock___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, s_ gpu_column) gpu_column {
@@ -6838,7 +6856,7 @@ func gpu_withBlock___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Plac
 	/*line across.go:86*/ s_.sum_ = t10_
 	/*line across.go:86*/ s_.held_ = t11_
 	return s_
-//line kernels_tandem.go:6842
+//line kernels_tandem.go:6860
 }
 
 func gpu_addToWords___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
@@ -6846,7 +6864,7 @@ func gpu_addToWords___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Pla
 		gpu_clearWords(parts_, words_)
 	}
 	gpu_addHalves(parts_, words_, s_, gpu_unit___(f_, p_, top_)-gpu_bottom_(f_), gpu_step___(f_, p_))
-//line kernels_tandem.go:6850
+//line kernels_tandem.go:6868
 }
 
 func gpu_leave___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, s_ gpu_column) {
@@ -6858,27 +6876,27 @@ func gpu_leave___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, s
 		s_.special_ = int64(256)
 	}
 	parts_[words_.At_+(int64(136)*words_.Step_)] = s_.special_
-//line kernels_tandem.go:6862
+//line kernels_tandem.go:6880
 }
 
 func gpu_step___(f_ gpu_double, p_ gpu_two) int64 {
 	/*line terms.go:142*/ return (gpu_precision_(f_) - int64(1)) - gpu_headroom___(f_, p_)
-//line kernels_tandem.go:6867
+//line kernels_tandem.go:6885
 }
 
 func gpu_unit___(f_ gpu_double, p_ gpu_two, top_ int64) int64 {
 	/*line terms.go:147*/ return (((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)) + gpu_headroom___(f_, p_)
-//line kernels_tandem.go:6872
+//line kernels_tandem.go:6890
 }
 
 func gpu_product__(t_ gpu_two) bool {
 	/*line terms.go:26*/ return true
-//line kernels_tandem.go:6877
+//line kernels_tandem.go:6895
 }
 
 func gpu_firstTop(f_ gpu_single) int64 {
 	/*line terms.go:122*/ return gpu_bias(f_) + int64(3)
-//line kernels_tandem.go:6882
+//line kernels_tandem.go:6900
 }
 
 func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits) {
@@ -6892,7 +6910,7 @@ func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep
 	/*line along.go:249*/ var t4_ gpu_digits
 	/*line along.go:249*/ t3_, t4_ = gpu_addIn(f_, p_, b_, l_, top_, false)
 	/*line along.go:249*/ return t3_, t4_
-//line kernels_tandem.go:6896
+//line kernels_tandem.go:6914
 }
 
 func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64, deep_ bool) bool {
@@ -6914,14 +6932,14 @@ func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64, deep_ bool) 
 		/*line terms.go:75*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= (((int64(2) * gpu_bias(f_)) - int64(2)) - gpu_headroom(f_, p_)))
-//line kernels_tandem.go:6918
+//line kernels_tandem.go:6936
 }
 
 func gpu_with(t_ gpu_halves, a_ int64, b_ int64, c_ int64) gpu_halves {
 //line terms.go:224
 	t2_ := gpu_halves{lower_: gpu_digits_{a_: t_.lower_.a_ + (a_ & int64(4294967295)), b_: t_.lower_.b_ + (b_ & int64(4294967295)), c_: t_.lower_.c_ + (c_ & int64(4294967295))}, upper_: gpu_digits_{a_: t_.upper_.a_ + (a_ >> (32)), b_: t_.upper_.b_ + (b_ >> (32)), c_: t_.upper_.c_ + (c_ >> (32))}}
 	/*line terms.go:224*/ return t2_
-//line kernels_tandem.go:6925
+//line kernels_tandem.go:6943
 }
 
 func gpu_choose(f_ gpu_single, p_ gpu_one, w_ gpu_window) int64 {
@@ -6936,7 +6954,7 @@ func gpu_choose(f_ gpu_single, p_ gpu_one, w_ gpu_window) int64 {
 		}
 	}
 	/*line terms.go:118*/ return c_
-//line kernels_tandem.go:6940
+//line kernels_tandem.go:6958
 }
 
 func gpu_reachOfBlock(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64) gpu_reach {
@@ -6952,7 +6970,7 @@ func gpu_reachOfBlock(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64) gpu_rea
 		}
 	}
 	return r_
-//line kernels_tandem.go:6956
+//line kernels_tandem.go:6974
 }
 
 func gpu_part(t_ gpu_halves, k_ int64) int64 {
@@ -6977,12 +6995,12 @@ func gpu_part(t_ gpu_halves, k_ int64) int64 {
 		}
 	}
 	/*line terms.go:252*/ return t_.upper_.c_
-//line kernels_tandem.go:6981
+//line kernels_tandem.go:6999
 }
 
 func gpu_up(t_ gpu_halves, step_ int64, k_ int64) int64 {
 	/*line terms.go:256*/ return (int64(32) * (k_ & int64(1))) - ((k_ >> (1)) * step_)
-//line kernels_tandem.go:6986
+//line kernels_tandem.go:7004
 }
 
 func gpu_digitsIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, base_ int64) int64 {
@@ -6998,7 +7016,7 @@ func gpu_digitsIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, base_ int64
 		}
 	}
 	return s_
-//line kernels_tandem.go:7002
+//line kernels_tandem.go:7020
 }
 
 func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -7009,7 +7027,7 @@ func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:7013
+//line kernels_tandem.go:7031
 }
 
 func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -7047,7 +7065,7 @@ func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:7051
+//line kernels_tandem.go:7069
 }
 
 func gpu_joined(all_ []int64, n_ int64, deep_ bool) gpu_halves {
@@ -7077,7 +7095,7 @@ func gpu_joined(all_ []int64, n_ int64, deep_ bool) gpu_halves {
 		/*line along.go:184*/ t_.upper_.c_ = t17_
 	}
 	return t_
-//line kernels_tandem.go:7081
+//line kernels_tandem.go:7099
 }
 
 func gpu_sumOfParts(x_ []int64) int64 {
@@ -7090,7 +7108,7 @@ func gpu_sumOfParts(x_ []int64) int64 {
 		sum_ = sum_ + v_
 	}
 	return sum_
-//line kernels_tandem.go:7094
+//line kernels_tandem.go:7112
 }
 
 func gpu_stateOf(base_ int64, step_ int64, deep_ bool) int64 {
@@ -7099,12 +7117,12 @@ func gpu_stateOf(base_ int64, step_ int64, deep_ bool) int64 {
 		s_ = s_ | int64(1)
 	}
 	return s_
-//line kernels_tandem.go:7103
+//line kernels_tandem.go:7121
 }
 
 func gpu_firstTop_(f_ gpu_double) int64 {
 	/*line terms.go:122*/ return gpu_bias_(f_) + int64(3)
-//line kernels_tandem.go:7108
+//line kernels_tandem.go:7126
 }
 
 func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits_) {
@@ -7118,7 +7136,7 @@ func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, de
 	/*line along.go:249*/ var t4_ gpu_digits_
 	/*line along.go:249*/ t3_, t4_ = gpu_addIn_(f_, p_, b_, l_, top_, false)
 	/*line along.go:249*/ return t3_, t4_
-//line kernels_tandem.go:7122
+//line kernels_tandem.go:7140
 }
 
 func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64, deep_ bool) bool {
@@ -7140,7 +7158,7 @@ func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64, deep_ bool
 		/*line terms.go:75*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop_(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= (((int64(2) * gpu_bias_(f_)) - int64(2)) - gpu_headroom_(f_, p_)))
-//line kernels_tandem.go:7144
+//line kernels_tandem.go:7162
 }
 
 func gpu_choose_(f_ gpu_double, p_ gpu_one, w_ gpu_window_) int64 {
@@ -7155,7 +7173,7 @@ func gpu_choose_(f_ gpu_double, p_ gpu_one, w_ gpu_window_) int64 {
 		}
 	}
 	/*line terms.go:118*/ return c_
-//line kernels_tandem.go:7159
+//line kernels_tandem.go:7177
 }
 
 func gpu_reachOfBlock_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64) gpu_reach {
@@ -7171,7 +7189,7 @@ func gpu_reachOfBlock_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64) gpu_r
 		}
 	}
 	return r_
-//line kernels_tandem.go:7175
+//line kernels_tandem.go:7193
 }
 
 func gpu_digitsIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, base_ int64) int64 {
@@ -7187,7 +7205,7 @@ func gpu_digitsIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, base_ int
 		}
 	}
 	return s_
-//line kernels_tandem.go:7191
+//line kernels_tandem.go:7209
 }
 
 func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits_) {
@@ -7201,7 +7219,7 @@ func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64,
 	/*line along.go:249*/ var t4_ gpu_digits_
 	/*line along.go:249*/ t3_, t4_ = gpu_addIn__(f_, p_, b_, l_, top_, false)
 	/*line along.go:249*/ return t3_, t4_
-//line kernels_tandem.go:7205
+//line kernels_tandem.go:7223
 }
 
 func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64, deep_ bool) bool {
@@ -7223,7 +7241,7 @@ func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64, deep_ bo
 		/*line terms.go:75*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop__(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= (((int64(2) * gpu_bias_(f_)) - int64(2)) - gpu_headroom__(f_, p_)))
-//line kernels_tandem.go:7227
+//line kernels_tandem.go:7245
 }
 
 func gpu_choose__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_) int64 {
@@ -7238,7 +7256,7 @@ func gpu_choose__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_) int64 {
 		}
 	}
 	/*line terms.go:118*/ return c_
-//line kernels_tandem.go:7242
+//line kernels_tandem.go:7260
 }
 
 func gpu_reachOfBlock__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64) gpu_reach {
@@ -7254,7 +7272,7 @@ func gpu_reachOfBlock__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64) gp
 		}
 	}
 	return r_
-//line kernels_tandem.go:7258
+//line kernels_tandem.go:7276
 }
 
 func gpu_digitsIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, base_ int64) int64 {
@@ -7270,7 +7288,7 @@ func gpu_digitsIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, base_ 
 		}
 	}
 	return s_
-//line kernels_tandem.go:7274
+//line kernels_tandem.go:7292
 }
 
 func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits_) {
@@ -7284,7 +7302,7 @@ func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, 
 	/*line along.go:249*/ var t4_ gpu_digits_
 	/*line along.go:249*/ t3_, t4_ = gpu_addIn___(f_, p_, b_, l_, top_, false)
 	/*line along.go:249*/ return t3_, t4_
-//line kernels_tandem.go:7288
+//line kernels_tandem.go:7306
 }
 
 func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64, deep_ bool) bool {
@@ -7306,7 +7324,7 @@ func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64, deep_ bo
 		/*line terms.go:75*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop___(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= (((int64(2) * gpu_bias_(f_)) - int64(2)) - gpu_headroom___(f_, p_)))
-//line kernels_tandem.go:7310
+//line kernels_tandem.go:7328
 }
 
 func gpu_choose___(f_ gpu_double, p_ gpu_two, w_ gpu_window_) int64 {
@@ -7321,7 +7339,7 @@ func gpu_choose___(f_ gpu_double, p_ gpu_two, w_ gpu_window_) int64 {
 		}
 	}
 	/*line terms.go:118*/ return c_
-//line kernels_tandem.go:7325
+//line kernels_tandem.go:7343
 }
 
 func gpu_reachOfBlock___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64) gpu_reach {
@@ -7337,7 +7355,7 @@ func gpu_reachOfBlock___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64) gpu
 		}
 	}
 	return r_
-//line kernels_tandem.go:7341
+//line kernels_tandem.go:7359
 }
 
 func gpu_digitsIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, base_ int64) int64 {
@@ -7353,7 +7371,7 @@ func gpu_digitsIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, base_ i
 		}
 	}
 	return s_
-//line kernels_tandem.go:7357
+//line kernels_tandem.go:7375
 }
 
 func gpu_sumOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, top_ int64, deep_ bool) (gpu_window, gpu_Value) {
@@ -7383,12 +7401,12 @@ func gpu_sumOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32,
 		}
 	}
 	return w_, gpu_valueOf(gpu_step(f_, p_), s_, gpu_unit(f_, p_, top_), deep_ || gpu_product(p_))
-//line kernels_tandem.go:7387
+//line kernels_tandem.go:7405
 }
 
 func gpu_isDeep(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64) bool {
 	/*line terms.go:92*/ return (!gpu_product(p_)) && (!gpu_fits(f_, p_, w_, top_, false))
-//line kernels_tandem.go:7392
+//line kernels_tandem.go:7410
 }
 
 func gpu_sumOfWide(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) (gpu_Value, int64) {
@@ -7416,7 +7434,7 @@ func gpu_sumOfWide(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ floa
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7420
+//line kernels_tandem.go:7438
 }
 
 func gpu_sumOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, top_ int64, deep_ bool) (gpu_window_, gpu_Value) {
@@ -7446,12 +7464,12 @@ func gpu_sumOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float6
 		}
 	}
 	return w_, gpu_valueOf(gpu_step_(f_, p_), s_, gpu_unit_(f_, p_, top_), deep_ || gpu_product(p_))
-//line kernels_tandem.go:7450
+//line kernels_tandem.go:7468
 }
 
 func gpu_isDeep_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64) bool {
 	/*line terms.go:92*/ return (!gpu_product(p_)) && (!gpu_fits_(f_, p_, w_, top_, false))
-//line kernels_tandem.go:7455
+//line kernels_tandem.go:7473
 }
 
 func gpu_sumOfWide_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) (gpu_Value, int64) {
@@ -7479,7 +7497,7 @@ func gpu_sumOfWide_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ fl
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7483
+//line kernels_tandem.go:7501
 }
 
 func gpu_sumOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, top_ int64, deep_ bool) (gpu_window_, gpu_Value) {
@@ -7509,12 +7527,12 @@ func gpu_sumOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ flo
 		}
 	}
 	return w_, gpu_valueOf(gpu_step__(f_, p_), s_, gpu_unit__(f_, p_, top_), deep_ || gpu_product_(p_))
-//line kernels_tandem.go:7513
+//line kernels_tandem.go:7531
 }
 
 func gpu_isDeep__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64) bool {
 	/*line terms.go:92*/ return (!gpu_product_(p_)) && (!gpu_fits__(f_, p_, w_, top_, false))
-//line kernels_tandem.go:7518
+//line kernels_tandem.go:7536
 }
 
 func gpu_sumOfWide__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) (gpu_Value, int64) {
@@ -7542,7 +7560,7 @@ func gpu_sumOfWide__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7546
+//line kernels_tandem.go:7564
 }
 
 func gpu_sumOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, top_ int64, deep_ bool) (gpu_window_, gpu_Value) {
@@ -7572,12 +7590,12 @@ func gpu_sumOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ floa
 		}
 	}
 	return w_, gpu_valueOf(gpu_step___(f_, p_), s_, gpu_unit___(f_, p_, top_), deep_ || gpu_product__(p_))
-//line kernels_tandem.go:7576
+//line kernels_tandem.go:7594
 }
 
 func gpu_isDeep___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64) bool {
 	/*line terms.go:92*/ return (!gpu_product__(p_)) && (!gpu_fits___(f_, p_, w_, top_, false))
-//line kernels_tandem.go:7581
+//line kernels_tandem.go:7599
 }
 
 func gpu_sumOfWide___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) (gpu_Value, int64) {
@@ -7605,20 +7623,20 @@ func gpu_sumOfWide___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ 
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7609
+//line kernels_tandem.go:7627
 }
 
 func gpu_none(t_ gpu_ends32) gpu_ends {
 	/*line fold.go:66*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:66*/ return t2_
-//line kernels_tandem.go:7615
+//line kernels_tandem.go:7633
 }
 
 func gpu_with_(t_ gpu_ends32, s_ gpu_ends, x_ float32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:88*/ k_ := gpu_key32(x_)
 	t4_ := gpu_ends{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:89*/ return t4_
-//line kernels_tandem.go:7622
+//line kernels_tandem.go:7640
 }
 
 func gpu_merge(s_ gpu_state, kind_ int64, t_ gpu_state) gpu_state {
@@ -7636,12 +7654,12 @@ func gpu_merge(s_ gpu_state, kind_ int64, t_ gpu_state) gpu_state {
 		}
 	}
 	/*line fold.go:41*/ return s_
-//line kernels_tandem.go:7640
+//line kernels_tandem.go:7658
 }
 
 func gpu_kind(t_ gpu_ends32) int64 {
 	/*line fold.go:56*/ return int64(0)
-//line kernels_tandem.go:7645
+//line kernels_tandem.go:7663
 }
 
 func gpu_of(t_ gpu_value32, s_ gpu_state, order_ int64) float32 {
@@ -7650,25 +7668,25 @@ func gpu_of(t_ gpu_value32, s_ gpu_state, order_ int64) float32 {
 	}
 	k_ := gpu_chosen(s_, order_)
 	return math.Float32frombits(uint32((k_ ^ ((k_ >> (63)) & int64(2147483647)))))
-//line kernels_tandem.go:7654
+//line kernels_tandem.go:7672
 }
 
 func gpu_none_(t_ gpu_ends64) gpu_ends_ {
 	/*line fold.go:67*/ t2_ := gpu_ends_{a_: int64(-9223372036854775808), b_: int64(9223372036854775807)}
 	/*line fold.go:67*/ return t2_
-//line kernels_tandem.go:7660
+//line kernels_tandem.go:7678
 }
 
 func gpu_with__(t_ gpu_ends64, s_ gpu_ends_, x_ float64, t2_ int64, t3_ int64) gpu_ends_ {
 	/*line fold.go:93*/ k_ := gpu_key64(x_)
 	t4_ := gpu_ends_{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:94*/ return t4_
-//line kernels_tandem.go:7667
+//line kernels_tandem.go:7685
 }
 
 func gpu_kind_(t_ gpu_ends64) int64 {
 	/*line fold.go:57*/ return int64(0)
-//line kernels_tandem.go:7672
+//line kernels_tandem.go:7690
 }
 
 func gpu_of_(t_ gpu_value64, s_ gpu_state, order_ int64) float64 {
@@ -7677,13 +7695,13 @@ func gpu_of_(t_ gpu_value64, s_ gpu_state, order_ int64) float64 {
 	}
 	k_ := gpu_chosen(s_, order_)
 	return math.Float64frombits(uint64((k_ ^ ((k_ >> (63)) & int64(9223372036854775807)))))
-//line kernels_tandem.go:7681
+//line kernels_tandem.go:7699
 }
 
 func gpu_none__(t_ gpu_first32) gpu_ends {
 	/*line fold.go:70*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:70*/ return t2_
-//line kernels_tandem.go:7687
+//line kernels_tandem.go:7705
 }
 
 func gpu_with___(t_ gpu_first32, s_ gpu_ends, x_ float32, index_ int32, order_ int32) gpu_ends {
@@ -7692,12 +7710,12 @@ func gpu_with___(t_ gpu_first32, s_ gpu_ends, x_ float32, index_ int32, order_ i
 		k_ = int32(2147483647)
 	}
 	return gpu_above(s_, k_, index_)
-//line kernels_tandem.go:7696
+//line kernels_tandem.go:7714
 }
 
 func gpu_kind__(t_ gpu_first32) int64 {
 	/*line fold.go:60*/ return int64(1)
-//line kernels_tandem.go:7701
+//line kernels_tandem.go:7719
 }
 
 func gpu_put__(c_ gpu_Matrix__, o_ int64, v_ int32) {
@@ -7706,7 +7724,7 @@ func gpu_put__(c_ gpu_Matrix__, o_ int64, v_ int32) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:7710
+//line kernels_tandem.go:7728
 }
 
 func gpu_of__(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
@@ -7714,13 +7732,13 @@ func gpu_of__(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
 		return int32(0)
 	}
 	return int32(s_.b_)
-//line kernels_tandem.go:7718
+//line kernels_tandem.go:7736
 }
 
 func gpu_none___(t_ gpu_first64) gpu_ends_ {
 	/*line fold.go:71*/ t2_ := gpu_ends_{a_: int64(-9223372036854775808), b_: int64(9223372036854775807)}
 	/*line fold.go:71*/ return t2_
-//line kernels_tandem.go:7724
+//line kernels_tandem.go:7742
 }
 
 func gpu_with____(t_ gpu_first64, s_ gpu_ends_, x_ float64, index_ int64, order_ int64) gpu_ends_ {
@@ -7729,78 +7747,78 @@ func gpu_with____(t_ gpu_first64, s_ gpu_ends_, x_ float64, index_ int64, order_
 		k_ = int64(9223372036854775807)
 	}
 	return gpu_above_(s_, k_, index_)
-//line kernels_tandem.go:7733
+//line kernels_tandem.go:7751
 }
 
 func gpu_kind___(t_ gpu_first64) int64 {
 	/*line fold.go:61*/ return int64(1)
-//line kernels_tandem.go:7738
+//line kernels_tandem.go:7756
 }
 
 func gpu_none____(t_ gpu_endsInt) gpu_ends {
 	/*line fold.go:68*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:68*/ return t2_
-//line kernels_tandem.go:7744
+//line kernels_tandem.go:7762
 }
 
 func gpu_with_____(t_ gpu_endsInt, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:98*/ t4_ := gpu_ends{a_: max(s_.a_, x_), b_: min(s_.b_, x_)}
 	/*line fold.go:98*/ return t4_
-//line kernels_tandem.go:7750
+//line kernels_tandem.go:7768
 }
 
 func gpu_kind____(t_ gpu_endsInt) int64 {
 	/*line fold.go:58*/ return int64(0)
-//line kernels_tandem.go:7755
+//line kernels_tandem.go:7773
 }
 
 func gpu_of___(t_ gpu_valueInt, s_ gpu_state, order_ int64) int32 {
 	/*line fold.go:266*/ return int32(gpu_chosen(s_, order_))
-//line kernels_tandem.go:7760
+//line kernels_tandem.go:7778
 }
 
 func gpu_none_____(t_ gpu_firstInt) gpu_ends {
 	/*line fold.go:72*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:72*/ return t2_
-//line kernels_tandem.go:7766
+//line kernels_tandem.go:7784
 }
 
 func gpu_with______(t_ gpu_firstInt, s_ gpu_ends, x_ int32, index_ int32, order_ int32) gpu_ends {
 	/*line fold.go:126*/ return gpu_above(s_, x_^order_, index_)
-//line kernels_tandem.go:7771
+//line kernels_tandem.go:7789
 }
 
 func gpu_kind_____(t_ gpu_firstInt) int64 {
 	/*line fold.go:62*/ return int64(1)
-//line kernels_tandem.go:7776
+//line kernels_tandem.go:7794
 }
 
 func gpu_none______(t_ gpu_add32) gpu_ends {
 	/*line fold.go:73*/ t2_ := gpu_ends{}
 	/*line fold.go:73*/ return t2_
-//line kernels_tandem.go:7782
+//line kernels_tandem.go:7800
 }
 
 func gpu_with_______(t_ gpu_add32, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:136*/ t4_ := gpu_ends{a_: s_.a_ + x_, b_: int32(0)}
 	/*line fold.go:136*/ return t4_
-//line kernels_tandem.go:7788
+//line kernels_tandem.go:7806
 }
 
 func gpu_kind______(t_ gpu_add32) int64 {
 	/*line fold.go:63*/ return int64(2)
-//line kernels_tandem.go:7793
+//line kernels_tandem.go:7811
 }
 
 func gpu_of____(t_ gpu_total, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:268*/ return int32(s_.a_)
-//line kernels_tandem.go:7798
+//line kernels_tandem.go:7816
 }
 
 func gpu_none_______(t_ gpu_count) gpu_ends {
 	/*line fold.go:74*/ t2_ := gpu_ends{}
 	/*line fold.go:74*/ return t2_
-//line kernels_tandem.go:7804
+//line kernels_tandem.go:7822
 }
 
 func gpu_with________(t_ gpu_count, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
@@ -7808,18 +7826,18 @@ func gpu_with________(t_ gpu_count, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) 
 		s_.a_ = s_.a_ + int32(1)
 	}
 	return s_
-//line kernels_tandem.go:7812
+//line kernels_tandem.go:7830
 }
 
 func gpu_kind_______(t_ gpu_count) int64 {
 	/*line fold.go:64*/ return int64(2)
-//line kernels_tandem.go:7817
+//line kernels_tandem.go:7835
 }
 
 func gpu_none________(t_ gpu_endsBool) gpu_ends {
 	/*line fold.go:69*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:69*/ return t2_
-//line kernels_tandem.go:7823
+//line kernels_tandem.go:7841
 }
 
 func gpu_with_________(t_ gpu_endsBool, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
@@ -7829,12 +7847,12 @@ func gpu_with_________(t_ gpu_endsBool, s_ gpu_ends, x_ bool, t2_ int32, t3_ int
 	}
 	t4_ := gpu_ends{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:106*/ return t4_
-//line kernels_tandem.go:7833
+//line kernels_tandem.go:7851
 }
 
 func gpu_kind________(t_ gpu_endsBool) int64 {
 	/*line fold.go:59*/ return int64(0)
-//line kernels_tandem.go:7838
+//line kernels_tandem.go:7856
 }
 
 func gpu_put___(c_ gpu_Matrix___, o_ int64, v_ bool) {
@@ -7843,19 +7861,19 @@ func gpu_put___(c_ gpu_Matrix___, o_ int64, v_ bool) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:7847
+//line kernels_tandem.go:7865
 }
 
 func gpu_of_____(t_ gpu_truth, s_ gpu_state, order_ int64) bool {
 	/*line fold.go:267*/ return gpu_chosen(s_, order_) > int64(0)
-//line kernels_tandem.go:7852
+//line kernels_tandem.go:7870
 }
 
 func gpu_clearWords(words_ []int64, at_ gpu_Place) {
 	/*line prefix.go:67*/ for t_, k_ := at_.N_+int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
 		words_[at_.At_+(k_*at_.Step_)] = int64(0)
 	}
-//line kernels_tandem.go:7859
+//line kernels_tandem.go:7877
 }
 
 func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
@@ -7867,13 +7885,13 @@ func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
 		gpu_AddPart_(words_, at_, t_.exp_-bottom_, v_, k_)
 	}
 	words_[at_.At_+(at_.N_*at_.Step_)] = words_[at_.At_+(at_.N_*at_.Step_)] | t_.special_
-//line kernels_tandem.go:7871
+//line kernels_tandem.go:7889
 }
 
 func gpu_term(f_ gpu_single, x_ float32) gpu_wide {
 	/*line prefix.go:16*/ t_ := gpu_one{}
 	/*line prefix.go:16*/ return gpu_exactly(f_, t_, x_, float32(1))
-//line kernels_tandem.go:7877
+//line kernels_tandem.go:7895
 }
 
 func gpu_Carry(w_ []int64, at_ gpu_Place) {
@@ -7884,29 +7902,29 @@ func gpu_Carry(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:7888
+//line kernels_tandem.go:7906
 }
 
 func gpu_term_(f_ gpu_double, x_ float64) gpu_wide {
 	/*line prefix.go:17*/ t_ := gpu_one{}
 	/*line prefix.go:17*/ return gpu_exactly_(f_, t_, x_, float64(1))
-//line kernels_tandem.go:7894
+//line kernels_tandem.go:7912
 }
 
 func gpu_words__(t_ gpu_integer) int64 {
 	/*line prefix.go:36*/ return int64(4)
-//line kernels_tandem.go:7899
+//line kernels_tandem.go:7917
 }
 
 func gpu_term__(t_ gpu_integer, x_ int32) gpu_wide {
 	/*line prefix.go:40*/ t2_ := gpu_wide{lo_: uint64(max(int64(x_), -int64(x_))), neg_: x_ < int32(0)}
 	/*line prefix.go:40*/ return t2_
-//line kernels_tandem.go:7905
+//line kernels_tandem.go:7923
 }
 
 func gpu_bottom__(t_ gpu_integer) int64 {
 	/*line prefix.go:37*/ return int64(0)
-//line kernels_tandem.go:7910
+//line kernels_tandem.go:7928
 }
 
 func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -7918,7 +7936,7 @@ func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		}
 	}
 	return v_
-//line kernels_tandem.go:7922
+//line kernels_tandem.go:7940
 }
 
 func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
@@ -7934,13 +7952,13 @@ func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
 	}
 	t_ := gpu_reach{least_: min(r_.least_, least_), top_: max(r_.top_, v_.Exp_+int64(128)), special_: r_.special_}
 	/*line short.go:112*/ return t_
-//line kernels_tandem.go:7938
+//line kernels_tandem.go:7956
 }
 
 func gpu_noReach() gpu_reach {
 	/*line short.go:89*/ t_ := gpu_reach{least_: int64(1048576), top_: int64(-1048576)}
 	/*line short.go:89*/ return t_
-//line kernels_tandem.go:7944
+//line kernels_tandem.go:7962
 }
 
 func gpu_with__________(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
@@ -7952,12 +7970,12 @@ func gpu_with__________(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
 		/*line short.go:95*/ r_.top_ = t3_
 	}
 	return r_
-//line kernels_tandem.go:7956
+//line kernels_tandem.go:7974
 }
 
 func gpu_fits____(r_ gpu_reach, n_ int64) bool {
 	/*line short.go:116*/ return (r_.top_ + int64(bits.Len64(uint64(n_)))) <= (r_.least_ + int64(127))
-//line kernels_tandem.go:7961
+//line kernels_tandem.go:7979
 }
 
 func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
@@ -7982,7 +8000,7 @@ func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
 		/*line short.go:76*/ return t8_
 	}
 	return s_
-//line kernels_tandem.go:7986
+//line kernels_tandem.go:8004
 }
 
 func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
@@ -8015,7 +8033,7 @@ func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
 	/*line short.go:23*/ h2_ := t13_
 	t15_ := gpu_short{hi_: h2_, lo_: l2_}
 	/*line short.go:24*/ return t15_
-//line kernels_tandem.go:8019
+//line kernels_tandem.go:8037
 }
 
 func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
@@ -8023,7 +8041,7 @@ func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
 		return gpu_value_(f_, special_)
 	}
 	return gpu_round(f_, v_)
-//line kernels_tandem.go:8027
+//line kernels_tandem.go:8045
 }
 
 func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
@@ -8041,7 +8059,7 @@ func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
 		return gpu_NewValue(hi_, lo_, base_, true)
 	}
 	return gpu_NewValue(s_.hi_, s_.lo_, base_, false)
-//line kernels_tandem.go:8045
+//line kernels_tandem.go:8063
 }
 
 func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
@@ -8049,7 +8067,7 @@ func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
 		return gpu_value__(f_, special_)
 	}
 	return gpu_round_(f_, v_)
-//line kernels_tandem.go:8053
+//line kernels_tandem.go:8071
 }
 
 func gpu_of________(t_ gpu_integer, v_ gpu_Value, t2_ int64) int32 {
@@ -8059,11 +8077,11 @@ func gpu_of________(t_ gpu_integer, v_ gpu_Value, t2_ int64) int32 {
 		return -m_
 	}
 	return m_
-//line kernels_tandem.go:8063
+//line kernels_tandem.go:8081
 }
 
 func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float32 {
-	/*line prefix.go:194*/ t_ := gpu_term(f_, first_)
+	/*line prefix.go:197*/ t_ := gpu_term(f_, first_)
 	special_ := t_.special_
 	r_ := gpu_with__________(gpu_noReach(), t_, int64(64))
 	for i_ := k_; i_ < end_; i_ = i_ + int64(1) {
@@ -8073,7 +8091,7 @@ func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_
 	}
 	if gpu_fits____(r_, (end_-k_)+int64(1)) {
 		t2_ := gpu_short{}
-		/*line prefix.go:203*/ s_ := gpu_plus(t2_, t_, r_.least_)
+		/*line prefix.go:206*/ s_ := gpu_plus(t2_, t_, r_.least_)
 		for i2_ := k_; i2_ < end_; i2_ = i2_ + int64(1) {
 			s_ = gpu_plus(s_, gpu_term(f_, x_.Data_[(int64(order_[i2_])*x_.Stride_)+j_]), r_.least_)
 		}
@@ -8085,12 +8103,12 @@ func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_
 		gpu_addWords(words_, at_, gpu_term(f_, x_.Data_[(int64(order_[i3_])*x_.Stride_)+j_]), gpu_bottom(f_))
 	}
 	t3_ := gpu_Top(words_, at_, gpu_bottom(f_))
-	/*line prefix.go:214*/ return gpu_of______(f_, t3_, special_)
-//line kernels_tandem.go:8090
+	/*line prefix.go:217*/ return gpu_of______(f_, t3_, special_)
+//line kernels_tandem.go:8108
 }
 
 func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float64 {
-	/*line prefix.go:194*/ t_ := gpu_term_(f_, first_)
+	/*line prefix.go:197*/ t_ := gpu_term_(f_, first_)
 	special_ := t_.special_
 	r_ := gpu_with__________(gpu_noReach(), t_, int64(64))
 	for i_ := k_; i_ < end_; i_ = i_ + int64(1) {
@@ -8100,7 +8118,7 @@ func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, orde
 	}
 	if gpu_fits____(r_, (end_-k_)+int64(1)) {
 		t2_ := gpu_short{}
-		/*line prefix.go:203*/ s_ := gpu_plus(t2_, t_, r_.least_)
+		/*line prefix.go:206*/ s_ := gpu_plus(t2_, t_, r_.least_)
 		for i2_ := k_; i2_ < end_; i2_ = i2_ + int64(1) {
 			s_ = gpu_plus(s_, gpu_term_(f_, x_.Data_[(int64(order_[i2_])*x_.Stride_)+j_]), r_.least_)
 		}
@@ -8112,12 +8130,12 @@ func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, orde
 		gpu_addWords(words_, at_, gpu_term_(f_, x_.Data_[(int64(order_[i3_])*x_.Stride_)+j_]), gpu_bottom_(f_))
 	}
 	t3_ := gpu_Top(words_, at_, gpu_bottom_(f_))
-	/*line prefix.go:214*/ return gpu_of_______(f_, t3_, special_)
-//line kernels_tandem.go:8117
+	/*line prefix.go:217*/ return gpu_of_______(f_, t3_, special_)
+//line kernels_tandem.go:8135
 }
 
 func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) int32 {
-	/*line prefix.go:194*/ t_ := gpu_term__(f_, first_)
+	/*line prefix.go:197*/ t_ := gpu_term__(f_, first_)
 	special_ := t_.special_
 	r_ := gpu_with__________(gpu_noReach(), t_, int64(64))
 	for i_ := k_; i_ < end_; i_ = i_ + int64(1) {
@@ -8127,7 +8145,7 @@ func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, ord
 	}
 	if gpu_fits____(r_, (end_-k_)+int64(1)) {
 		t2_ := gpu_short{}
-		/*line prefix.go:203*/ s_ := gpu_plus(t2_, t_, r_.least_)
+		/*line prefix.go:206*/ s_ := gpu_plus(t2_, t_, r_.least_)
 		for i2_ := k_; i2_ < end_; i2_ = i2_ + int64(1) {
 			s_ = gpu_plus(s_, gpu_term__(f_, x_.Data_[(int64(order_[i2_])*x_.Stride_)+j_]), r_.least_)
 		}
@@ -8139,22 +8157,22 @@ func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, ord
 		gpu_addWords(words_, at_, gpu_term__(f_, x_.Data_[(int64(order_[i3_])*x_.Stride_)+j_]), gpu_bottom__(f_))
 	}
 	t3_ := gpu_Top(words_, at_, gpu_bottom__(f_))
-	/*line prefix.go:214*/ return gpu_of________(f_, t3_, special_)
-//line kernels_tandem.go:8144
+	/*line prefix.go:217*/ return gpu_of________(f_, t3_, special_)
+//line kernels_tandem.go:8162
 }
 
 func gpu_integersOf(parts_ []int64, at_ int64, step_ int64) gpu_halves {
 //line round.go:52
 	t_ := gpu_halves{lower_: gpu_digits_{a_: parts_[at_], b_: parts_[at_+(int64(2)*step_)], c_: parts_[at_+(int64(4)*step_)]}, upper_: gpu_digits_{a_: parts_[at_+step_], b_: parts_[at_+(int64(3)*step_)], c_: parts_[at_+(int64(5)*step_)]}}
 	/*line round.go:52*/ return t_
-//line kernels_tandem.go:8151
+//line kernels_tandem.go:8169
 }
 
 func gpu_and(t_ gpu_halves, u_ gpu_halves) gpu_halves {
 //line terms.go:232
 	t2_ := gpu_halves{lower_: gpu_digits_{a_: t_.lower_.a_ + u_.lower_.a_, b_: t_.lower_.b_ + u_.lower_.b_, c_: t_.lower_.c_ + u_.lower_.c_}, upper_: gpu_digits_{a_: t_.upper_.a_ + u_.upper_.a_, b_: t_.upper_.b_ + u_.upper_.b_, c_: t_.upper_.c_ + u_.upper_.c_}}
 	/*line terms.go:232*/ return t2_
-//line kernels_tandem.go:8158
+//line kernels_tandem.go:8176
 }
 
 func gpu_countOf(state_ int64) (int64, int64, bool) {
@@ -8165,7 +8183,7 @@ func gpu_countOf(state_ int64) (int64, int64, bool) {
 	/*line along.go:171*/ var deep_ bool
 	_ = deep_
 	/*line along.go:172*/ return state_ >> (7), (state_ >> (1)) & int64(63), (state_ & int64(1)) != int64(0)
-//line kernels_tandem.go:8169
+//line kernels_tandem.go:8187
 }
 
 func gpu_inWords(parts_ []int64, at_ gpu_Place, bottom_ int64) int64 {
@@ -8185,13 +8203,13 @@ func gpu_inWords(parts_ []int64, at_ gpu_Place, bottom_ int64) int64 {
 	gpu_clearWords(parts_, at_)
 	gpu_addHalves(parts_, at_, s_, base_-bottom_, step_)
 	return int64(0)
-//line kernels_tandem.go:8189
+//line kernels_tandem.go:8207
 }
 
 func gpu_nowhere(f_ gpu_single) gpu_window {
 	/*line terms.go:54*/ t_ := gpu_window{lo_: gpu_most(f_)}
 	/*line terms.go:54*/ return t_
-//line kernels_tandem.go:8195
+//line kernels_tandem.go:8213
 }
 
 func gpu_none_________(f_ gpu_single, p_ gpu_one, m_ gpu_magic) gpu_digits {
@@ -8201,7 +8219,7 @@ func gpu_none_________(f_ gpu_single, p_ gpu_one, m_ gpu_magic) gpu_digits {
 		/*line terms.go:169*/ return t_
 	}
 	return d_
-//line kernels_tandem.go:8205
+//line kernels_tandem.go:8223
 }
 
 func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ float32, mask_ int32) (float32, float32) {
@@ -8216,18 +8234,18 @@ func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ flo
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from(f_, gpu_bits(f_, x_)&mask_), float32(1)
-//line kernels_tandem.go:8220
+//line kernels_tandem.go:8238
 }
 
 func gpu_with___________(w_ gpu_window, most_ int32, m_ int32) gpu_window {
 	/*line terms.go:58*/ t_ := gpu_window{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
 	/*line terms.go:58*/ return t_
-//line kernels_tandem.go:8226
+//line kernels_tandem.go:8244
 }
 
 func gpu_most(t_ gpu_single) int32 {
 	/*line format.go:39*/ return int32(2147483647)
-//line kernels_tandem.go:8231
+//line kernels_tandem.go:8249
 }
 
 func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
@@ -8238,7 +8256,7 @@ func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
 		}
 	}
 	return m_
-//line kernels_tandem.go:8242
+//line kernels_tandem.go:8260
 }
 
 func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits, x_ float32, y_ float32, m_ gpu_magic, deep_ bool) gpu_digits {
@@ -8264,7 +8282,7 @@ func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits, x_ float32, y_ float32,
 		d_.c_ = d_.c_ + gpu_bits(f_, (lower_-(z_-m_.b_))+m_.c_)
 	}
 	return d_
-//line kernels_tandem.go:8268
+//line kernels_tandem.go:8286
 }
 
 func gpu_factorsIn(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, i_ int64, j_ int64) (float32, float32) {
@@ -8283,7 +8301,7 @@ func gpu_factorsIn(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ floa
 	/*line few.go:136*/ var t5_ float32
 	/*line few.go:136*/ t4_, t5_ = gpu_factorsOf(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:136*/ return t4_, t5_
-//line kernels_tandem.go:8287
+//line kernels_tandem.go:8305
 }
 
 func gpu_without(f_ gpu_single, p_ gpu_one, d_ gpu_digits, n_ int32, m_ gpu_magic, deep_ bool) gpu_digits {
@@ -8303,12 +8321,12 @@ func gpu_without(f_ gpu_single, p_ gpu_one, d_ gpu_digits, n_ int32, m_ gpu_magi
 	}
 	t3_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - b_}
 	/*line terms.go:214*/ return t3_
-//line kernels_tandem.go:8307
+//line kernels_tandem.go:8325
 }
 
 func gpu_field(t_ gpu_single, bits_ int32) int64 {
 	/*line format.go:40*/ return int64((bits_ >> (23)))
-//line kernels_tandem.go:8312
+//line kernels_tandem.go:8330
 }
 
 func gpu_leastTop(f_ gpu_single, p_ gpu_one, deep_ bool) int64 {
@@ -8316,7 +8334,7 @@ func gpu_leastTop(f_ gpu_single, p_ gpu_one, deep_ bool) int64 {
 		return ((int64(2) * gpu_step(f_, p_)) - gpu_headroom(f_, p_)) - int64(1)
 	}
 	return (gpu_step(f_, p_) - gpu_headroom(f_, p_)) - int64(1)
-//line kernels_tandem.go:8320
+//line kernels_tandem.go:8338
 }
 
 func gpu_magicFor(f_ gpu_single, p_ gpu_one, top_ int64) gpu_magic {
@@ -8324,7 +8342,7 @@ func gpu_magicFor(f_ gpu_single, p_ gpu_one, top_ int64) gpu_magic {
 	/*line terms.go:157*/ down_ := gpu_step(f_, p_)
 	t_ := gpu_magic{a_: float32(float32(1.5) * gpu_power(f_, first_)), b_: float32(float32(1.5) * gpu_power(f_, first_-down_)), c_: float32(float32(1.5) * gpu_power(f_, first_-(int64(2)*down_)))}
 	/*line terms.go:158*/ return t_
-//line kernels_tandem.go:8328
+//line kernels_tandem.go:8346
 }
 
 func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) int64 {
@@ -8338,7 +8356,7 @@ func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, 
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:8342
+//line kernels_tandem.go:8360
 }
 
 func gpu_addHalves(parts_ []int64, words_ gpu_Place, s_ gpu_halves, at_ int64, step_ int64) {
@@ -8347,7 +8365,7 @@ func gpu_addHalves(parts_ []int64, words_ gpu_Place, s_ gpu_halves, at_ int64, s
 			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, step_, k_), gpu_part(s_, k_), n_)
 		}
 	}
-//line kernels_tandem.go:8351
+//line kernels_tandem.go:8369
 }
 
 func gpu_shifted(s_ gpu_short, width_ int64, d_ int64) gpu_short {
@@ -8365,7 +8383,7 @@ func gpu_shifted(s_ gpu_short, width_ int64, d_ int64) gpu_short {
 	/*line few.go:201*/ hi_ = t5_
 	t7_ := gpu_short{hi_: hi_, lo_: lo_}
 	/*line few.go:202*/ return t7_
-//line kernels_tandem.go:8369
+//line kernels_tandem.go:8387
 }
 
 func gpu_and_(s_ gpu_short, t_ gpu_short) gpu_short {
@@ -8383,7 +8401,7 @@ func gpu_and_(s_ gpu_short, t_ gpu_short) gpu_short {
 	/*line short.go:30*/ hi_ := t8_
 	t10_ := gpu_short{hi_: hi_, lo_: lo_}
 	/*line short.go:31*/ return t10_
-//line kernels_tandem.go:8387
+//line kernels_tandem.go:8405
 }
 
 func gpu_valueWith(s_ gpu_short, up_ int64, c_ gpu_short, base_ int64) gpu_Value {
@@ -8435,12 +8453,12 @@ func gpu_valueWith(s_ gpu_short, up_ int64, c_ gpu_short, base_ int64) gpu_Value
 	v_.Lo_ = v_.Lo_ | (lo_ >> (uint64(64) - z_))
 	v_.Rest_ = (lo_ << (z_)) != uint64(0)
 	return v_
-//line kernels_tandem.go:8439
+//line kernels_tandem.go:8457
 }
 
 func gpu_precision(t_ gpu_single) int64 {
 	/*line format.go:32*/ return int64(24)
-//line kernels_tandem.go:8444
+//line kernels_tandem.go:8462
 }
 
 func gpu_headroom(f_ gpu_single, p_ gpu_one) int64 {
@@ -8448,12 +8466,12 @@ func gpu_headroom(f_ gpu_single, p_ gpu_one) int64 {
 		return int64(8)
 	}
 	return int64(0)
-//line kernels_tandem.go:8452
+//line kernels_tandem.go:8470
 }
 
 func gpu_bias(t_ gpu_single) int64 {
 	/*line format.go:33*/ return int64(127)
-//line kernels_tandem.go:8457
+//line kernels_tandem.go:8475
 }
 
 func gpu_digit(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -8461,7 +8479,7 @@ func gpu_digit(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:8465
+//line kernels_tandem.go:8483
 }
 
 func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -8493,7 +8511,7 @@ func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
 		}
 	}
 	return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:8497
+//line kernels_tandem.go:8515
 }
 
 func gpu_Root(v_ gpu_Value, precision_ int64) gpu_Value {
@@ -8527,7 +8545,7 @@ func gpu_Root(v_ gpu_Value, precision_ int64) gpu_Value {
 		}
 	}
 	return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-n_, ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:8531
+//line kernels_tandem.go:8549
 }
 
 func gpu_value_(f_ gpu_single, special_ int64) float32 {
@@ -8541,18 +8559,18 @@ func gpu_value_(f_ gpu_single, special_ int64) float32 {
 		}
 	}
 	/*line round.go:97*/ return inf_ - inf_
-//line kernels_tandem.go:8545
+//line kernels_tandem.go:8563
 }
 
 func gpu_round(t_ gpu_single, v_ gpu_Value) float32 {
 	/*line format.go:42*/ return math.Float32frombits(gpu_Bits32(v_))
-//line kernels_tandem.go:8550
+//line kernels_tandem.go:8568
 }
 
 func gpu_nowhere_(f_ gpu_double) gpu_window_ {
 	/*line terms.go:54*/ t_ := gpu_window_{lo_: gpu_most_(f_)}
 	/*line terms.go:54*/ return t_
-//line kernels_tandem.go:8556
+//line kernels_tandem.go:8574
 }
 
 func gpu_none__________(f_ gpu_double, p_ gpu_one, m_ gpu_magic_) gpu_digits_ {
@@ -8562,7 +8580,7 @@ func gpu_none__________(f_ gpu_double, p_ gpu_one, m_ gpu_magic_) gpu_digits_ {
 		/*line terms.go:169*/ return t_
 	}
 	return d_
-//line kernels_tandem.go:8566
+//line kernels_tandem.go:8584
 }
 
 func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -8577,18 +8595,18 @@ func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ fl
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:8581
+//line kernels_tandem.go:8599
 }
 
 func gpu_with____________(w_ gpu_window_, most_ int64, m_ int64) gpu_window_ {
 	/*line terms.go:58*/ t_ := gpu_window_{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
 	/*line terms.go:58*/ return t_
-//line kernels_tandem.go:8587
+//line kernels_tandem.go:8605
 }
 
 func gpu_most_(t_ gpu_double) int64 {
 	/*line format.go:53*/ return int64(9223372036854775807)
-//line kernels_tandem.go:8592
+//line kernels_tandem.go:8610
 }
 
 func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
@@ -8599,7 +8617,7 @@ func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
 		}
 	}
 	return m_
-//line kernels_tandem.go:8603
+//line kernels_tandem.go:8621
 }
 
 func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits_, x_ float64, y_ float64, m_ gpu_magic_, deep_ bool) gpu_digits_ {
@@ -8625,7 +8643,7 @@ func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits_, x_ float64, y_ float6
 		d_.c_ = d_.c_ + gpu_bits_(f_, (lower_-(z_-m_.b_))+m_.c_)
 	}
 	return d_
-//line kernels_tandem.go:8629
+//line kernels_tandem.go:8647
 }
 
 func gpu_factorsIn_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
@@ -8644,7 +8662,7 @@ func gpu_factorsIn_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ fl
 	/*line few.go:136*/ var t5_ float64
 	/*line few.go:136*/ t4_, t5_ = gpu_factorsOf_(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:136*/ return t4_, t5_
-//line kernels_tandem.go:8648
+//line kernels_tandem.go:8666
 }
 
 func gpu_without_(f_ gpu_double, p_ gpu_one, d_ gpu_digits_, n_ int64, m_ gpu_magic_, deep_ bool) gpu_digits_ {
@@ -8664,12 +8682,12 @@ func gpu_without_(f_ gpu_double, p_ gpu_one, d_ gpu_digits_, n_ int64, m_ gpu_ma
 	}
 	t3_ := gpu_digits_{a_: d_.a_ - a_, b_: d_.b_ - b_}
 	/*line terms.go:214*/ return t3_
-//line kernels_tandem.go:8668
+//line kernels_tandem.go:8686
 }
 
 func gpu_field_(t_ gpu_double, bits_ int64) int64 {
 	/*line format.go:54*/ return bits_ >> (52)
-//line kernels_tandem.go:8673
+//line kernels_tandem.go:8691
 }
 
 func gpu_leastTop_(f_ gpu_double, p_ gpu_one, deep_ bool) int64 {
@@ -8677,7 +8695,7 @@ func gpu_leastTop_(f_ gpu_double, p_ gpu_one, deep_ bool) int64 {
 		return ((int64(2) * gpu_step_(f_, p_)) - gpu_headroom_(f_, p_)) - int64(1)
 	}
 	return (gpu_step_(f_, p_) - gpu_headroom_(f_, p_)) - int64(1)
-//line kernels_tandem.go:8681
+//line kernels_tandem.go:8699
 }
 
 func gpu_magicFor_(f_ gpu_double, p_ gpu_one, top_ int64) gpu_magic_ {
@@ -8685,7 +8703,7 @@ func gpu_magicFor_(f_ gpu_double, p_ gpu_one, top_ int64) gpu_magic_ {
 	/*line terms.go:157*/ down_ := gpu_step_(f_, p_)
 	t_ := gpu_magic_{a_: float64(float64(1.5) * gpu_power_(f_, first_)), b_: float64(float64(1.5) * gpu_power_(f_, first_-down_)), c_: float64(float64(1.5) * gpu_power_(f_, first_-(int64(2)*down_)))}
 	/*line terms.go:158*/ return t_
-//line kernels_tandem.go:8689
+//line kernels_tandem.go:8707
 }
 
 func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) int64 {
@@ -8699,12 +8717,12 @@ func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place,
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:8703
+//line kernels_tandem.go:8721
 }
 
 func gpu_precision_(t_ gpu_double) int64 {
 	/*line format.go:46*/ return int64(53)
-//line kernels_tandem.go:8708
+//line kernels_tandem.go:8726
 }
 
 func gpu_headroom_(f_ gpu_double, p_ gpu_one) int64 {
@@ -8712,12 +8730,12 @@ func gpu_headroom_(f_ gpu_double, p_ gpu_one) int64 {
 		return int64(8)
 	}
 	return int64(0)
-//line kernels_tandem.go:8716
+//line kernels_tandem.go:8734
 }
 
 func gpu_bias_(t_ gpu_double) int64 {
 	/*line format.go:47*/ return int64(1023)
-//line kernels_tandem.go:8721
+//line kernels_tandem.go:8739
 }
 
 func gpu_value__(f_ gpu_double, special_ int64) float64 {
@@ -8731,12 +8749,12 @@ func gpu_value__(f_ gpu_double, special_ int64) float64 {
 		}
 	}
 	/*line round.go:97*/ return inf_ - inf_
-//line kernels_tandem.go:8735
+//line kernels_tandem.go:8753
 }
 
 func gpu_round_(t_ gpu_double, v_ gpu_Value) float64 {
 	/*line format.go:56*/ return math.Float64frombits(gpu_Bits64(v_))
-//line kernels_tandem.go:8740
+//line kernels_tandem.go:8758
 }
 
 func gpu_none___________(f_ gpu_double, p_ gpu_pair, m_ gpu_magic_) gpu_digits_ {
@@ -8746,7 +8764,7 @@ func gpu_none___________(f_ gpu_double, p_ gpu_pair, m_ gpu_magic_) gpu_digits_ 
 		/*line terms.go:169*/ return t_
 	}
 	return d_
-//line kernels_tandem.go:8750
+//line kernels_tandem.go:8768
 }
 
 func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
@@ -8761,7 +8779,7 @@ func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ 
 		return float64((x_ - shift_)), float64((y_ - shift_))
 	}
 	return gpu_from_(f_, gpu_bits_(f_, float64(x_))&mask_), float64(1)
-//line kernels_tandem.go:8765
+//line kernels_tandem.go:8783
 }
 
 func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
@@ -8772,7 +8790,7 @@ func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
 		}
 	}
 	return m_
-//line kernels_tandem.go:8776
+//line kernels_tandem.go:8794
 }
 
 func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits_, x_ float64, y_ float64, m_ gpu_magic_, deep_ bool) gpu_digits_ {
@@ -8798,7 +8816,7 @@ func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits_, x_ float64, y_ floa
 		d_.c_ = d_.c_ + gpu_bits_(f_, (lower_-(z_-m_.b_))+m_.c_)
 	}
 	return d_
-//line kernels_tandem.go:8802
+//line kernels_tandem.go:8820
 }
 
 func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, i_ int64, j_ int64) (float64, float64) {
@@ -8817,7 +8835,7 @@ func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_
 	/*line few.go:136*/ var t5_ float64
 	/*line few.go:136*/ t4_, t5_ = gpu_factorsOf__(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:136*/ return t4_, t5_
-//line kernels_tandem.go:8821
+//line kernels_tandem.go:8839
 }
 
 func gpu_without__(f_ gpu_double, p_ gpu_pair, d_ gpu_digits_, n_ int64, m_ gpu_magic_, deep_ bool) gpu_digits_ {
@@ -8837,7 +8855,7 @@ func gpu_without__(f_ gpu_double, p_ gpu_pair, d_ gpu_digits_, n_ int64, m_ gpu_
 	}
 	t3_ := gpu_digits_{a_: d_.a_ - a_, b_: d_.b_ - b_}
 	/*line terms.go:214*/ return t3_
-//line kernels_tandem.go:8841
+//line kernels_tandem.go:8859
 }
 
 func gpu_leastTop__(f_ gpu_double, p_ gpu_pair, deep_ bool) int64 {
@@ -8845,7 +8863,7 @@ func gpu_leastTop__(f_ gpu_double, p_ gpu_pair, deep_ bool) int64 {
 		return ((int64(2) * gpu_step__(f_, p_)) - gpu_headroom__(f_, p_)) - int64(1)
 	}
 	return (gpu_step__(f_, p_) - gpu_headroom__(f_, p_)) - int64(1)
-//line kernels_tandem.go:8849
+//line kernels_tandem.go:8867
 }
 
 func gpu_magicFor__(f_ gpu_double, p_ gpu_pair, top_ int64) gpu_magic_ {
@@ -8853,7 +8871,7 @@ func gpu_magicFor__(f_ gpu_double, p_ gpu_pair, top_ int64) gpu_magic_ {
 	/*line terms.go:157*/ down_ := gpu_step__(f_, p_)
 	t_ := gpu_magic_{a_: float64(float64(1.5) * gpu_power_(f_, first_)), b_: float64(float64(1.5) * gpu_power_(f_, first_-down_)), c_: float64(float64(1.5) * gpu_power_(f_, first_-(int64(2)*down_)))}
 	/*line terms.go:158*/ return t_
-//line kernels_tandem.go:8857
+//line kernels_tandem.go:8875
 }
 
 func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) int64 {
@@ -8867,7 +8885,7 @@ func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Plac
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:8871
+//line kernels_tandem.go:8889
 }
 
 func gpu_headroom__(f_ gpu_double, p_ gpu_pair) int64 {
@@ -8875,7 +8893,7 @@ func gpu_headroom__(f_ gpu_double, p_ gpu_pair) int64 {
 		return int64(8)
 	}
 	return int64(0)
-//line kernels_tandem.go:8879
+//line kernels_tandem.go:8897
 }
 
 func gpu_none____________(f_ gpu_double, p_ gpu_two, m_ gpu_magic_) gpu_digits_ {
@@ -8885,7 +8903,7 @@ func gpu_none____________(f_ gpu_double, p_ gpu_two, m_ gpu_magic_) gpu_digits_ 
 		/*line terms.go:169*/ return t_
 	}
 	return d_
-//line kernels_tandem.go:8889
+//line kernels_tandem.go:8907
 }
 
 func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -8900,7 +8918,7 @@ func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ 
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:8904
+//line kernels_tandem.go:8922
 }
 
 func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
@@ -8911,7 +8929,7 @@ func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
 		}
 	}
 	return m_
-//line kernels_tandem.go:8915
+//line kernels_tandem.go:8933
 }
 
 func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits_, x_ float64, y_ float64, m_ gpu_magic_, deep_ bool) gpu_digits_ {
@@ -8937,7 +8955,7 @@ func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits_, x_ float64, y_ floa
 		d_.c_ = d_.c_ + gpu_bits_(f_, (lower_-(z_-m_.b_))+m_.c_)
 	}
 	return d_
-//line kernels_tandem.go:8941
+//line kernels_tandem.go:8959
 }
 
 func gpu_factorsIn___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
@@ -8956,7 +8974,7 @@ func gpu_factorsIn___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ 
 	/*line few.go:136*/ var t5_ float64
 	/*line few.go:136*/ t4_, t5_ = gpu_factorsOf___(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:136*/ return t4_, t5_
-//line kernels_tandem.go:8960
+//line kernels_tandem.go:8978
 }
 
 func gpu_without___(f_ gpu_double, p_ gpu_two, d_ gpu_digits_, n_ int64, m_ gpu_magic_, deep_ bool) gpu_digits_ {
@@ -8976,7 +8994,7 @@ func gpu_without___(f_ gpu_double, p_ gpu_two, d_ gpu_digits_, n_ int64, m_ gpu_
 	}
 	t3_ := gpu_digits_{a_: d_.a_ - a_, b_: d_.b_ - b_}
 	/*line terms.go:214*/ return t3_
-//line kernels_tandem.go:8980
+//line kernels_tandem.go:8998
 }
 
 func gpu_leastTop___(f_ gpu_double, p_ gpu_two, deep_ bool) int64 {
@@ -8984,7 +9002,7 @@ func gpu_leastTop___(f_ gpu_double, p_ gpu_two, deep_ bool) int64 {
 		return ((int64(2) * gpu_step___(f_, p_)) - gpu_headroom___(f_, p_)) - int64(1)
 	}
 	return (gpu_step___(f_, p_) - gpu_headroom___(f_, p_)) - int64(1)
-//line kernels_tandem.go:8988
+//line kernels_tandem.go:9006
 }
 
 func gpu_magicFor___(f_ gpu_double, p_ gpu_two, top_ int64) gpu_magic_ {
@@ -8992,7 +9010,7 @@ func gpu_magicFor___(f_ gpu_double, p_ gpu_two, top_ int64) gpu_magic_ {
 	/*line terms.go:157*/ down_ := gpu_step___(f_, p_)
 	t_ := gpu_magic_{a_: float64(float64(1.5) * gpu_power_(f_, first_)), b_: float64(float64(1.5) * gpu_power_(f_, first_-down_)), c_: float64(float64(1.5) * gpu_power_(f_, first_-(int64(2)*down_)))}
 	/*line terms.go:158*/ return t_
-//line kernels_tandem.go:8996
+//line kernels_tandem.go:9014
 }
 
 func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) int64 {
@@ -9006,7 +9024,7 @@ func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Plac
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:9010
+//line kernels_tandem.go:9028
 }
 
 func gpu_headroom___(f_ gpu_double, p_ gpu_two) int64 {
@@ -9014,7 +9032,7 @@ func gpu_headroom___(f_ gpu_double, p_ gpu_two) int64 {
 		return int64(8)
 	}
 	return int64(0)
-//line kernels_tandem.go:9018
+//line kernels_tandem.go:9036
 }
 
 func gpu_addIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits) {
@@ -9037,12 +9055,12 @@ func gpu_addIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, de
 		count_ = int32(((b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)))
 	}
 	return w_, gpu_without(f_, p_, d_, count_, m_, deep_)
-//line kernels_tandem.go:9041
+//line kernels_tandem.go:9059
 }
 
 func gpu_exact(t_ gpu_one) bool {
 	/*line terms.go:21*/ return false
-//line kernels_tandem.go:9046
+//line kernels_tandem.go:9064
 }
 
 func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
@@ -9059,7 +9077,7 @@ func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (f
 	/*line along.go:226*/ var t2_ float32
 	/*line along.go:226*/ t_, t2_ = gpu_factorsOf(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:226*/ return t_, t2_
-//line kernels_tandem.go:9063
+//line kernels_tandem.go:9081
 }
 
 func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
@@ -9093,7 +9111,7 @@ func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
 		t10_.special_ = gpu_Special(float32(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:9097
+//line kernels_tandem.go:9115
 }
 
 func gpu_size(f_ gpu_single, p_ gpu_one) int64 {
@@ -9101,7 +9119,7 @@ func gpu_size(f_ gpu_single, p_ gpu_one) int64 {
 		return int64(2) * gpu_precision(f_)
 	}
 	return gpu_precision(f_)
-//line kernels_tandem.go:9105
+//line kernels_tandem.go:9123
 }
 
 func gpu_digit_(w_ gpu_wide, base_ int64, width_ uint64) int64 {
@@ -9112,7 +9130,7 @@ func gpu_digit_(w_ gpu_wide, base_ int64, width_ uint64) int64 {
 		return -d_
 	}
 	return d_
-//line kernels_tandem.go:9116
+//line kernels_tandem.go:9134
 }
 
 func gpu_Carry_(w_ []int64, at_ gpu_Place) {
@@ -9123,7 +9141,7 @@ func gpu_Carry_(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:9127
+//line kernels_tandem.go:9145
 }
 
 func gpu_digit__(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -9131,7 +9149,7 @@ func gpu_digit__(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:9135
+//line kernels_tandem.go:9153
 }
 
 func gpu_addIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits_) {
@@ -9154,7 +9172,7 @@ func gpu_addIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, 
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(f_, p_, d_, count_, m_, deep_)
-//line kernels_tandem.go:9158
+//line kernels_tandem.go:9176
 }
 
 func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
@@ -9171,7 +9189,7 @@ func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) 
 	/*line along.go:226*/ var t2_ float64
 	/*line along.go:226*/ t_, t2_ = gpu_factorsOf_(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:226*/ return t_, t2_
-//line kernels_tandem.go:9175
+//line kernels_tandem.go:9193
 }
 
 func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
@@ -9205,7 +9223,7 @@ func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:9209
+//line kernels_tandem.go:9227
 }
 
 func gpu_size_(f_ gpu_double, p_ gpu_one) int64 {
@@ -9213,7 +9231,7 @@ func gpu_size_(f_ gpu_double, p_ gpu_one) int64 {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:9217
+//line kernels_tandem.go:9235
 }
 
 func gpu_addIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits_) {
@@ -9236,12 +9254,12 @@ func gpu_addIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int6
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without__(f_, p_, d_, count_, m_, deep_)
-//line kernels_tandem.go:9240
+//line kernels_tandem.go:9258
 }
 
 func gpu_exact_(t_ gpu_pair) bool {
 	/*line terms.go:23*/ return true
-//line kernels_tandem.go:9245
+//line kernels_tandem.go:9263
 }
 
 func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int64) (float64, float64) {
@@ -9258,7 +9276,7 @@ func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int6
 	/*line along.go:226*/ var t2_ float64
 	/*line along.go:226*/ t_, t2_ = gpu_factorsOf__(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:226*/ return t_, t2_
-//line kernels_tandem.go:9262
+//line kernels_tandem.go:9280
 }
 
 func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide {
@@ -9292,7 +9310,7 @@ func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide 
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:9296
+//line kernels_tandem.go:9314
 }
 
 func gpu_size__(f_ gpu_double, p_ gpu_pair) int64 {
@@ -9300,7 +9318,7 @@ func gpu_size__(f_ gpu_double, p_ gpu_pair) int64 {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:9304
+//line kernels_tandem.go:9322
 }
 
 func gpu_addIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits_) {
@@ -9323,12 +9341,12 @@ func gpu_addIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without___(f_, p_, d_, count_, m_, deep_)
-//line kernels_tandem.go:9327
+//line kernels_tandem.go:9345
 }
 
 func gpu_exact__(t_ gpu_two) bool {
 	/*line terms.go:25*/ return false
-//line kernels_tandem.go:9332
+//line kernels_tandem.go:9350
 }
 
 func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
@@ -9345,7 +9363,7 @@ func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64
 	/*line along.go:226*/ var t2_ float64
 	/*line along.go:226*/ t_, t2_ = gpu_factorsOf___(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:226*/ return t_, t2_
-//line kernels_tandem.go:9349
+//line kernels_tandem.go:9367
 }
 
 func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide {
@@ -9379,7 +9397,7 @@ func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide 
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:9383
+//line kernels_tandem.go:9401
 }
 
 func gpu_size___(f_ gpu_double, p_ gpu_two) int64 {
@@ -9387,7 +9405,7 @@ func gpu_size___(f_ gpu_double, p_ gpu_two) int64 {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:9391
+//line kernels_tandem.go:9409
 }
 
 func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) gpu_reach {
@@ -9406,7 +9424,7 @@ func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float3
 		}
 	}
 	return r_
-//line kernels_tandem.go:9410
+//line kernels_tandem.go:9428
 }
 
 func gpu_room(s_ gpu_short, left_ int64) int64 {
@@ -9415,7 +9433,7 @@ func gpu_room(s_ gpu_short, left_ int64) int64 {
 		return min(int64(48), left_)
 	}
 	return min(min(int64(48), left_), int64(bits.LeadingZeros64(hi_))-int64(2))
-//line kernels_tandem.go:9419
+//line kernels_tandem.go:9437
 }
 
 func gpu_sumOfDigits(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
@@ -9431,7 +9449,7 @@ func gpu_sumOfDigits(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ fl
 		}
 	}
 	return s_
-//line kernels_tandem.go:9435
+//line kernels_tandem.go:9453
 }
 
 func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
@@ -9443,7 +9461,7 @@ func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
 	}
 	v_.Rest_ = rest_
 	return v_
-//line kernels_tandem.go:9447
+//line kernels_tandem.go:9465
 }
 
 func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) gpu_reach {
@@ -9462,7 +9480,7 @@ func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ floa
 		}
 	}
 	return r_
-//line kernels_tandem.go:9466
+//line kernels_tandem.go:9484
 }
 
 func gpu_sumOfDigits_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
@@ -9478,7 +9496,7 @@ func gpu_sumOfDigits_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ 
 		}
 	}
 	return s_
-//line kernels_tandem.go:9482
+//line kernels_tandem.go:9500
 }
 
 func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) gpu_reach {
@@ -9497,7 +9515,7 @@ func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ f
 		}
 	}
 	return r_
-//line kernels_tandem.go:9501
+//line kernels_tandem.go:9519
 }
 
 func gpu_sumOfDigits__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
@@ -9513,7 +9531,7 @@ func gpu_sumOfDigits__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, les
 		}
 	}
 	return s_
-//line kernels_tandem.go:9517
+//line kernels_tandem.go:9535
 }
 
 func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) gpu_reach {
@@ -9532,7 +9550,7 @@ func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ fl
 		}
 	}
 	return r_
-//line kernels_tandem.go:9536
+//line kernels_tandem.go:9554
 }
 
 func gpu_sumOfDigits___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
@@ -9548,13 +9566,13 @@ func gpu_sumOfDigits___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less
 		}
 	}
 	return s_
-//line kernels_tandem.go:9552
+//line kernels_tandem.go:9570
 }
 
 func gpu_key32(x_ float32) int32 {
 	/*line fold.go:78*/ b_ := int32(math.Float32bits(x_))
 	return b_ ^ ((b_ >> (31)) & int32(2147483647))
-//line kernels_tandem.go:9558
+//line kernels_tandem.go:9576
 }
 
 func gpu_chosen(s_ gpu_state, order_ int64) int64 {
@@ -9567,13 +9585,13 @@ func gpu_chosen(s_ gpu_state, order_ int64) int64 {
 		}
 	}
 	/*line fold.go:279*/ return s_.a_
-//line kernels_tandem.go:9571
+//line kernels_tandem.go:9589
 }
 
 func gpu_key64(x_ float64) int64 {
 	/*line fold.go:83*/ b_ := int64(math.Float64bits(x_))
 	return b_ ^ ((b_ >> (63)) & int64(9223372036854775807))
-//line kernels_tandem.go:9577
+//line kernels_tandem.go:9595
 }
 
 func gpu_above(s_ gpu_ends, k_ int32, index_ int32) gpu_ends {
@@ -9581,7 +9599,7 @@ func gpu_above(s_ gpu_ends, k_ int32, index_ int32) gpu_ends {
 	found_ := (((more_ | (-more_)) >> (31)) >> (31)) >> (1)
 	t_ := gpu_ends{a_: s_.a_ ^ more_, b_: s_.b_ ^ ((s_.b_ ^ index_) & found_)}
 	/*line fold.go:133*/ return t_
-//line kernels_tandem.go:9585
+//line kernels_tandem.go:9603
 }
 
 func gpu_above_(s_ gpu_ends_, k_ int64, index_ int64) gpu_ends_ {
@@ -9589,7 +9607,7 @@ func gpu_above_(s_ gpu_ends_, k_ int64, index_ int64) gpu_ends_ {
 	found_ := (((more_ | (-more_)) >> (31)) >> (31)) >> (1)
 	t_ := gpu_ends_{a_: s_.a_ ^ more_, b_: s_.b_ ^ ((s_.b_ ^ index_) & found_)}
 	/*line fold.go:133*/ return t_
-//line kernels_tandem.go:9593
+//line kernels_tandem.go:9611
 }
 
 func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -9600,7 +9618,7 @@ func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:9604
+//line kernels_tandem.go:9622
 }
 
 func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
@@ -9610,22 +9628,22 @@ func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
 	}
 	t2_ := gpu_Value{Neg_: neg_}
 	/*line ../../../internal/superacc/value.go:19*/ return gpu_become(t2_, hi_, lo_, exp_, false)
-//line kernels_tandem.go:9614
+//line kernels_tandem.go:9632
 }
 
 func gpu_added(f_ gpu_single, p_ gpu_one) bool {
 	/*line terms.go:128*/ return (gpu_precision(f_) > int64(24)) && (!gpu_product(p_))
-//line kernels_tandem.go:9619
+//line kernels_tandem.go:9637
 }
 
 func gpu_bits(t_ gpu_single, x_ float32) int32 {
 	/*line format.go:36*/ return int32(math.Float32bits(x_))
-//line kernels_tandem.go:9624
+//line kernels_tandem.go:9642
 }
 
 func gpu_from(t_ gpu_single, b_ int32) float32 {
 	/*line format.go:37*/ return math.Float32frombits(uint32(b_))
-//line kernels_tandem.go:9629
+//line kernels_tandem.go:9647
 }
 
 func gpu_near(p_ gpu_one, x_ float32, y_ float32) float32 {
@@ -9633,7 +9651,7 @@ func gpu_near(p_ gpu_one, x_ float32, y_ float32) float32 {
 		return float32(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:9637
+//line kernels_tandem.go:9655
 }
 
 func gpu_element(x_ gpu_Matrix, i_ int64, j_ int64, o_ int64, down_ bool) float32 {
@@ -9641,12 +9659,12 @@ func gpu_element(x_ gpu_Matrix, i_ int64, j_ int64, o_ int64, down_ bool) float3
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:9645
+//line kernels_tandem.go:9663
 }
 
 func gpu_power(t_ gpu_single, field_ int64) float32 {
 	/*line format.go:38*/ return math.Float32frombits(uint32(field_) << (23))
-//line kernels_tandem.go:9650
+//line kernels_tandem.go:9668
 }
 
 func gpu_overShort(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -9685,7 +9703,7 @@ func gpu_overShort(v_ gpu_Value, n_ uint64) gpu_Value {
 	up_ := uint64(int64(bits.LeadingZeros64(hi_)))
 	t11_ := gpu_Value{Hi_: (hi_ << (up_)) | (lo_ >> (uint64(64) - up_)), Lo_: (lo_ << (up_)) | ((q0_ << (up_)) >> (32)), Exp_: v_.Exp_ - int64(up_), Neg_: v_.Neg_, Rest_: v_.Rest_ || ((rem_ | (q0_ << (uint64(32) + up_))) != uint64(0))}
 	/*line ../../../internal/superacc/value.go:100*/ return t11_
-//line kernels_tandem.go:9689
+//line kernels_tandem.go:9707
 }
 
 func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gpu_Value {
@@ -9699,27 +9717,27 @@ func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gp
 	z_ := int64(bits.LeadingZeros64(hi_))
 	t3_ := gpu_Value{Hi_: (hi_ << (uint64(z_))) | (lo_ >> (uint64((int64(64) - z_)))), Lo_: lo_ << (uint64(z_)), Exp_: exp_ - z_, Neg_: v_.Neg_, Rest_: v_.Rest_ || rest_}
 	/*line ../../../internal/superacc/value.go:162*/ return t3_
-//line kernels_tandem.go:9703
+//line kernels_tandem.go:9721
 }
 
 func gpu_Bits32(v_ gpu_Value) uint32 {
 	/*line ../../../internal/superacc/value.go:169*/ return uint32(gpu_round__(v_, int64(24), uint64(255)))
-//line kernels_tandem.go:9708
+//line kernels_tandem.go:9726
 }
 
 func gpu_added_(f_ gpu_double, p_ gpu_one) bool {
 	/*line terms.go:128*/ return (gpu_precision_(f_) > int64(24)) && (!gpu_product(p_))
-//line kernels_tandem.go:9713
+//line kernels_tandem.go:9731
 }
 
 func gpu_bits_(t_ gpu_double, x_ float64) int64 {
 	/*line format.go:50*/ return int64(math.Float64bits(x_))
-//line kernels_tandem.go:9718
+//line kernels_tandem.go:9736
 }
 
 func gpu_from_(t_ gpu_double, b_ int64) float64 {
 	/*line format.go:51*/ return math.Float64frombits(uint64(b_))
-//line kernels_tandem.go:9723
+//line kernels_tandem.go:9741
 }
 
 func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
@@ -9727,7 +9745,7 @@ func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:9731
+//line kernels_tandem.go:9749
 }
 
 func gpu_element_(x_ gpu_Matrix_, i_ int64, j_ int64, o_ int64, down_ bool) float64 {
@@ -9735,22 +9753,22 @@ func gpu_element_(x_ gpu_Matrix_, i_ int64, j_ int64, o_ int64, down_ bool) floa
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:9739
+//line kernels_tandem.go:9757
 }
 
 func gpu_power_(t_ gpu_double, field_ int64) float64 {
 	/*line format.go:52*/ return math.Float64frombits(uint64(field_) << (52))
-//line kernels_tandem.go:9744
+//line kernels_tandem.go:9762
 }
 
 func gpu_Bits64(v_ gpu_Value) uint64 {
 	/*line ../../../internal/superacc/value.go:166*/ return gpu_round__(v_, int64(53), uint64(2047))
-//line kernels_tandem.go:9749
+//line kernels_tandem.go:9767
 }
 
 func gpu_added__(f_ gpu_double, p_ gpu_pair) bool {
 	/*line terms.go:128*/ return (gpu_precision_(f_) > int64(24)) && (!gpu_product_(p_))
-//line kernels_tandem.go:9754
+//line kernels_tandem.go:9772
 }
 
 func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
@@ -9758,12 +9776,12 @@ func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:9762
+//line kernels_tandem.go:9780
 }
 
 func gpu_added___(f_ gpu_double, p_ gpu_two) bool {
 	/*line terms.go:128*/ return (gpu_precision_(f_) > int64(24)) && (!gpu_product__(p_))
-//line kernels_tandem.go:9767
+//line kernels_tandem.go:9785
 }
 
 func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
@@ -9771,7 +9789,7 @@ func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:9775
+//line kernels_tandem.go:9793
 }
 
 func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
@@ -9780,7 +9798,7 @@ func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
 	/*line format.go:41*/ var t4_ bool
 	/*line format.go:41*/ t2_, t3_, t4_ = gpu_Split32(math.Float32bits(x_))
 	/*line format.go:41*/ return t2_, t3_, t4_
-//line kernels_tandem.go:9784
+//line kernels_tandem.go:9802
 }
 
 func gpu_Special(x_ float32) int64 {
@@ -9792,7 +9810,7 @@ func gpu_Special(x_ float32) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:9796
+//line kernels_tandem.go:9814
 }
 
 func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
@@ -9801,7 +9819,7 @@ func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
 	/*line format.go:55*/ var t4_ bool
 	/*line format.go:55*/ t2_, t3_, t4_ = gpu_Split64(math.Float64bits(x_))
 	/*line format.go:55*/ return t2_, t3_, t4_
-//line kernels_tandem.go:9805
+//line kernels_tandem.go:9823
 }
 
 func gpu_Special_(x_ float64) int64 {
@@ -9813,7 +9831,7 @@ func gpu_Special_(x_ float64) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:9817
+//line kernels_tandem.go:9835
 }
 
 func gpu_reachIn(f_ gpu_single, w_ gpu_window) gpu_reach {
@@ -9824,7 +9842,7 @@ func gpu_reachIn(f_ gpu_single, w_ gpu_window) gpu_reach {
 	/*line few.go:169*/ hi_ := gpu_field(f_, w_.hi_)
 	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - gpu_bias(f_)) - gpu_precision(f_)) + int64(1), top_: (max(hi_, int64(1)) - gpu_bias(f_)) + int64(1)}
 	/*line few.go:170*/ return t_
-//line kernels_tandem.go:9828
+//line kernels_tandem.go:9846
 }
 
 func gpu_reachIn_(f_ gpu_double, w_ gpu_window_) gpu_reach {
@@ -9835,7 +9853,7 @@ func gpu_reachIn_(f_ gpu_double, w_ gpu_window_) gpu_reach {
 	/*line few.go:169*/ hi_ := gpu_field_(f_, w_.hi_)
 	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - gpu_bias_(f_)) - gpu_precision_(f_)) + int64(1), top_: (max(hi_, int64(1)) - gpu_bias_(f_)) + int64(1)}
 	/*line few.go:170*/ return t_
-//line kernels_tandem.go:9839
+//line kernels_tandem.go:9857
 }
 
 func gpu_divide(r_ gpu_reciprocal, u1_ uint64, u0_ uint64) (uint64, uint64) {
@@ -9853,7 +9871,7 @@ func gpu_divide(r_ gpu_reciprocal, u1_ uint64, u0_ uint64) (uint64, uint64) {
 		rem_ = rem_ - r_.d_
 	}
 	return quotient_ & uint64(4294967295), rem_
-//line kernels_tandem.go:9857
+//line kernels_tandem.go:9875
 }
 
 func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
@@ -9877,7 +9895,7 @@ func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
 		keep_ = keep_ | ((inf_ + uint64(1)) << (uint64((precision_ - int64(1)))))
 	}
 	return keep_
-//line kernels_tandem.go:9881
+//line kernels_tandem.go:9899
 }
 
 func gpu_Split32(b_ uint32) (uint64, int64, bool) {
@@ -9892,7 +9910,7 @@ func gpu_Split32(b_ uint32) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:202*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:202*/ t_, t2_, t3_ = gpu_split__(uint64(b_), int64(24), uint64(255))
 	/*line ../../../internal/superacc/value.go:202*/ return t_, t2_, t3_
-//line kernels_tandem.go:9896
+//line kernels_tandem.go:9914
 }
 
 func gpu_Split64(b_ uint64) (uint64, int64, bool) {
@@ -9907,12 +9925,12 @@ func gpu_Split64(b_ uint64) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:199*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:199*/ t_, t2_, t3_ = gpu_split__(b_, int64(53), uint64(2047))
 	/*line ../../../internal/superacc/value.go:199*/ return t_, t2_, t3_
-//line kernels_tandem.go:9911
+//line kernels_tandem.go:9929
 }
 
 func gpu_lowest(precision_ int64, inf_ uint64) int64 {
 	/*line ../../../internal/superacc/value.go:196*/ return (int64(2) - precision_) - int64((inf_ >> (1)))
-//line kernels_tandem.go:9916
+//line kernels_tandem.go:9934
 }
 
 func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
@@ -9929,5 +9947,5 @@ func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool)
 	/*line ../../../internal/superacc/value.go:206*/ field_ := t2_
 	normal_ := min(field_, uint64(1))
 	return m_ | (normal_ << (uint64((precision_ - int64(1))))), gpu_lowest(precision_, inf_) + int64((field_ - normal_)), field_ != inf_
-//line kernels_tandem.go:9933
+//line kernels_tandem.go:9951
 }

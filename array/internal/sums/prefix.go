@@ -131,12 +131,12 @@ func Prefix[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, c, x gpu
 	n := x.Rows * blocks
 	for o := it.Global(0); o < n; o += it.GlobalSize(0) {
 		at := superacc.Place{At: o, Step: n, N: f.words()}
-		if blocks == 1 {
-			clearWords(sums, at)
-		}
 		i, from := o/blocks, o%blocks*block
 		to := min(from+block, x.Cols)
-		before, special := valueOfWords(sums, at, f.bottom()), sums[o+at.N*n]
+		before, special := superacc.Value{}, int64(0)
+		if blocks > 1 {
+			before, special = valueOfWords(sums, at, f.bottom()), sums[o+at.N*n]
+		}
 		r := noReach().withValue(before)
 		for j := from; j < to; j++ {
 			r = r.with(f.term(x.Data[i*x.Stride+j]), 64)
@@ -150,6 +150,9 @@ func Prefix[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, c, x gpu
 				c.Data[i*c.Stride+j] = f.of(s.value(r.least), special)
 			}
 			continue
+		}
+		if blocks == 1 {
+			clearWords(sums, at)
 		}
 		for j := from; j < to; j++ {
 			addWords(sums, at, f.term(x.Data[i*x.Stride+j]), f.bottom())
