@@ -99,7 +99,7 @@ func scatter[T linalg.Element, F interface {
 ) (err error) {
 	s := c.Session()
 	n, cols := x.Dims()
-	lanes := lanesFor(s.Info())
+	lanes := min(lanesFor(s.Info()), cols)
 	wide := min((cols+lanes-1)/lanes, 16)
 	high := min(n, max(1, maxScratch/8/(f.words()+1)/lanes/wide))
 	words, err := linalg.NewArray[int64](s, 1, (f.words()+1)*lanes*wide*high)
