@@ -19,9 +19,10 @@ const nameSlices = "slices.Sort"
 // arrayFunctions are functions of package array on arrays of the device, beside NumPy: elementwise
 // ones and reductions of 10^5 elements, which fit a cache, of 10^7, and of rows and columns.
 func arrayFunctions[T linalg.Float](r *runner) (list []build) {
-	cached, long, sides := 100_000, 10_000_000, []int{300, 2000}
+	cached, long, million := 100_000, 10_000_000, 1_000_000
+	shapes := [][2]int{{300, 300}, {2000, 2000}, {300_000, 3}, {3, 300_000}}
 	if r.o.Quick {
-		cached, long, sides = 1000, 2000, []int{20}
+		cached, long, million, shapes = 1000, 2000, 200, [][2]int{{20, 20}, {30, 3}}
 	}
 	for _, n := range []int{10, cached, long} {
 		list = append(list, elementwiseFunctions[T](r.s, n, n == cached)...)
@@ -30,15 +31,19 @@ func arrayFunctions[T linalg.Float](r *runner) (list []build) {
 		list = append(list, reduction(r.s, "sum", "c = a.sum()", 1, n, 1, 1, array.Sum[T], sumOf[T]),
 			reduction(r.s, "max", "c = a.max()", 1, n, 1, 1, array.Max[T], maxOf[T]), dot[T](r.s, n))
 	}
-	for _, n := range sides {
+	for _, d := range shapes {
+		m, n := d[0], d[1]
 		list = append(list,
-			reduction(r.s, "sum", "c = a.sum(axis=1)", n, n, n, 1, array.Sum[T], sumOf[T]),
-			reduction(r.s, "sum", "c = a.sum(axis=0)", n, n, 1, n, array.Sum[T], sumOf[T]),
-			reduction(r.s, "norm", "c = numpy.sqrt(numpy.einsum('ij,ij->i', a, a))", n, n, n, 1, norm[T], normOf[T]),
-			reduction(r.s, "norm", "c = numpy.sqrt(numpy.einsum('ij,ij->j', a, a))", n, n, 1, n, norm[T], normOf[T]))
+			reduction(r.s, "sum", "c = a.sum(axis=1)", m, n, m, 1, array.Sum[T], sumOf[T]),
+			reduction(r.s, "sum", "c = a.sum(axis=0)", m, n, 1, n, array.Sum[T], sumOf[T]),
+			reduction(r.s, "mean", "c = a.mean(axis=0)", m, n, 1, n, array.Mean[T], meanOf[T]),
+			reduction(r.s, "norm", "c = numpy.sqrt(numpy.einsum('ij,ij->i', a, a))", m, n, m, 1, norm[T], normOf[T]),
+			reduction(r.s, "norm", "c = numpy.sqrt(numpy.einsum('ij,ij->j', a, a))", m, n, 1, n, norm[T], normOf[T]))
 	}
-	list = append(list, sorting[T](r.s, long/10))
-	return append(list, randoms[T](r.s, long/10)...)
+	for _, rows := range []int{1, million / 100, million / 10} {
+		list = append(list, sorting[T](r.s, rows, million/rows))
+	}
+	return append(list, randoms[T](r.s, million)...)
 }
 
 // An onArrays has arrays of the device, and the result in host memory.
@@ -189,6 +194,8 @@ func sumOf[T linalg.Float](line []T) float64 {
 	return s.Float64()
 }
 
+func meanOf[T linalg.Float](line []T) float64 { return sumOf(line) / float64(len(line)) }
+
 func asumOf[T linalg.Float](line []T) float64 {
 	var s exact.Acc
 	for _, v := range line {
@@ -228,23 +235,26 @@ func dot[T linalg.Float](s *linalg.Session, n int) build {
 	}
 }
 
-// sorting is stable, and not in place.
-func sorting[T linalg.Float](s *linalg.Session, n int) build {
+// sorting is of each row, stable, and not in place.
+func sorting[T linalg.Float](s *linalg.Session, m, n int) build {
 	return func() (*function, error) {
-		f := newOnArrays[T](s, "sort", 1, n, 1, n, float64(n), "10^9 elements/s")
-		a, x := f.operand("a", 1, n)
+		f := newOnArrays[T](s, "sort of rows", m, n, m, n, float64(m*n), "10^9 elements/s")
+		a, x := f.operand("a", m, n)
 		f.numPy = "c = numpy.sort(a, kind='stable')"
 		f.fast = func() error { return array.Sort(f.c, a) }
 		sorted := func() []T {
 			copy(f.out.Data, x)
-			slices.Sort(f.out.Data)
+			for row := range slices.Chunk(f.out.Data, n) {
+				slices.Sort(row)
+			}
 			return f.out.Data
 		}
 		f.peers = []functionPeer{{name: nameSlices, run: repeat(func() { sorted() })}}
 		f.want(1, func() []float64 {
-			y := slices.Clone(x)
-			slices.Sort(y)
-			return parts(y)
+			y := slices.Clone(f.out.Data)
+			z := parts(sorted())
+			copy(f.out.Data, y)
+			return z
 		})
 		return f.done()
 	}
