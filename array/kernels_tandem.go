@@ -1106,7 +1106,7 @@ var floorKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: floorFloat64Kernel},
 }
 
-var floorFloat32Kernel = kernelsPacked.Source("floor_float32", "979a2f5fdd8cf177bd9ca40b1976e6b6", support.MapParams("float", "float"), support.Form(support.Map1(gpu_floor), support.Map1(floor[float32])), support.Map1(floor[float32]), "elementary.go")
+var floorFloat32Kernel = kernelsPacked.Source("floor_float32", "a1cd9bba248bd99fc549c3407c2e787e", support.MapParams("float", "float"), support.Form(support.Map1(gpu_floor), support.Map1(floor[float32])), support.Map1(floor[float32]), "elementary.go")
 
 var floorFloat64Kernel = kernelsPacked.Source("floor_float64", "9bc50619b591cfbda02b89f40425fe11", support.MapParams("double", "double"), support.Form(support.Map1(gpu_floor_), support.Map1(floor[float64])), support.Map1(floor[float64]), "elementary.go")
 
@@ -1123,7 +1123,7 @@ var ceilKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: ceilFloat64Kernel},
 }
 
-var ceilFloat32Kernel = kernelsPacked.Source("ceil_float32", "92b8b6282a04a8cdc5f701db2a0d0817", support.MapParams("float", "float"), support.Form(support.Map1(gpu_ceil), support.Map1(ceil[float32])), support.Map1(ceil[float32]), "elementary.go")
+var ceilFloat32Kernel = kernelsPacked.Source("ceil_float32", "47415a0081280020be6bbfa9a3c5e3ad", support.MapParams("float", "float"), support.Form(support.Map1(gpu_ceil), support.Map1(ceil[float32])), support.Map1(ceil[float32]), "elementary.go")
 
 var ceilFloat64Kernel = kernelsPacked.Source("ceil_float64", "d44488d4590a2466d43c7cb9d9d955d1", support.MapParams("double", "double"), support.Form(support.Map1(gpu_ceil_), support.Map1(ceil[float64])), support.Map1(ceil[float64]), "elementary.go")
 
@@ -1140,7 +1140,7 @@ var truncKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: truncFloat64Kernel},
 }
 
-var truncFloat32Kernel = kernelsPacked.Source("trunc_float32", "40b128180f972c90f962ad192d60b771", support.MapParams("float", "float"), support.Form(support.Map1(gpu_trunc), support.Map1(trunc[float32])), support.Map1(trunc[float32]), "elementary.go")
+var truncFloat32Kernel = kernelsPacked.Source("trunc_float32", "bbf9fd2b351f55b4e3ec513f860fcb43", support.MapParams("float", "float"), support.Form(support.Map1(gpu_trunc), support.Map1(trunc[float32])), support.Map1(trunc[float32]), "elementary.go")
 
 var truncFloat64Kernel = kernelsPacked.Source("trunc_float64", "3bf7e50adf2e919c6d055398a395b3fe", support.MapParams("double", "double"), support.Form(support.Map1(gpu_trunc_), support.Map1(trunc[float64])), support.Map1(trunc[float64]), "elementary.go")
 
@@ -1157,7 +1157,7 @@ var roundKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: roundFloat64Kernel},
 }
 
-var roundFloat32Kernel = kernelsPacked.Source("round_float32", "ef50dea71f082b372d1141879765ddb8", support.MapParams("float", "float"), support.Form(support.Map1(gpu_round), support.Map1(round[float32])), support.Map1(round[float32]), "elementary.go")
+var roundFloat32Kernel = kernelsPacked.Source("round_float32", "b88c9a1437efc4daaf3e6683c5698100", support.MapParams("float", "float"), support.Form(support.Map1(gpu_round), support.Map1(round[float32])), support.Map1(round[float32]), "elementary.go")
 
 var roundFloat64Kernel = kernelsPacked.Source("round_float64", "293530e5ef574eefe74aa253fc938415", support.MapParams("double", "double"), support.Form(support.Map1(gpu_round_), support.Map1(round[float64])), support.Map1(round[float64]), "elementary.go")
 
@@ -1192,7 +1192,7 @@ var powKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: powFloat64Kernel},
 }
 
-var powFloat32Kernel = kernelsPacked.Source("pow_float32", "5e6f4a740b47f64835c11ce4ebf010a6", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_pow), support.Map2(pow[float32])), support.Map2(pow[float32]), "elementary.go", "../rmath/f32/pow.go")
+var powFloat32Kernel = kernelsPacked.Source("pow_float32", "d4f42f2bbb0b23debb1e486868e566fd", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_pow), support.Map2(pow[float32])), support.Map2(pow[float32]), "elementary.go", "../rmath/f32/pow.go")
 
 var powFloat64Kernel = kernelsPacked.Source("pow_float64", "8ca4ca7b715e4aa6138cbc7734fb4e0b", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_pow_), support.Map2(pow[float64])), support.Map2(pow[float64]), "elementary.go", "../rmath/log.go", "../rmath/exp.go")
 

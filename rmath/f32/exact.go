@@ -4,20 +4,20 @@ import "math"
 
 // Trunc is the integer part of x.
 func Trunc(x float32) float32 {
-	b := math.Float32bits(x)
-	e := b >> 23 & 255
-	switch {
-	case e < 127:
-		return withSign(0, x)
-	case e >= 150: // an integer, infinite or NaN
+	z := math.Float32frombits(math.Float32bits(x) &^ (1 << 31))
+	if !(z < 0x1p23) { // an integer, infinite or NaN
 		return x
 	}
-	return math.Float32frombits(b &^ (1<<(150-e) - 1))
+	t := z + 0x1p23 - 0x1p23
+	if t > z {
+		t--
+	}
+	return withSign(t, x)
 }
 
 // Floor is the largest integer that is not above x.
 func Floor(x float32) float32 {
-	t := Trunc(x)
+	t := RoundToEven(x)
 	if t > x {
 		t--
 	}
