@@ -55,7 +55,7 @@ func allocZero(e *env) {
 			if b.Len() != int64(n) {
 				e.errorf("Alloc(%d): Len is %d", n, b.Len())
 			}
-			if b.Bytes() != nil && e.dev.Info().Driver != "cpu" {
+			if d := e.dev.Info().Driver; b.Bytes() != nil && (d == "cuda" || d == "opencl") {
 				e.errorf("Alloc(%d): memory of a device is in this process", n)
 			}
 			e.holds(fmt.Sprintf("Alloc(%d)", n), b, make([]byte, n))
