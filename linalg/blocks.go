@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 
-	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/npy"
 )
@@ -79,8 +78,7 @@ func (f *FileMatrix[T]) checkPart(write bool, m Matrix[T], row, col int) error {
 	case err != nil:
 		return err
 	case write != (f.unchanged == nil):
-		detail := "a file that OpenNPY opens is read, one that CreateNPY makes is written"
-		return &backend.Error{Op: "linalg", Err: backend.ErrArgument, Detail: detail}
+		return errArgument("a file that OpenNPY opens is read, one that CreateNPY makes is written")
 	case row < 0 || col < 0 || row > rows-m.Rows || col > cols-m.Cols:
 		return fmt.Errorf("%w: %s from (%d, %d) on of a file of %dx%d", ErrShape, m, row, col, rows, cols)
 	}
