@@ -22,8 +22,8 @@ type Matrix[T linalg.Element] struct {
 	local      linalg.Matrix[T] // packed
 }
 
-// New makes a matrix of zeros. The error matches backend.ErrOutOfMemory where a rank's machine has no
-// room for its part.
+// New makes a matrix of zeros. The error matches backend.ErrOutOfMemory where a rank's machine has
+// no room for its part.
 func New[T linalg.Element](g *Grid, rows, cols int) (*Matrix[T], error) {
 	hi, n := bits.Mul64(uint64(rows), uint64(cols))
 	if rows < 0 || cols < 0 || rows > kernels.MaxDim || cols > kernels.MaxDim || hi != 0 || n > math.MaxInt/8 {

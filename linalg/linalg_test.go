@@ -533,9 +533,9 @@ func TestErrors(t *testing.T) {
 	})
 }
 
-// Without a session, as after an Open whose error was not looked at, there is an error that says so;
-// nil is the default session for functions that say that. Nor is there a nil operation, such as one
-// that array.Elementary does not know.
+// Without a session, as after an Open whose error was not looked at, there is an error that says
+// so; nil is the default session for functions that say that. Nor is there a nil operation, such as
+// one that array.Elementary does not know.
 func TestNil(t *testing.T) {
 	var none *linalg.Session
 	m := linalg.NewMatrix[float32](2, 2, nil)
