@@ -81,6 +81,8 @@ func (o Over) terms(rows, cols int) int {
 	return rows * cols
 }
 
+var errNoReduction = fmt.Errorf("array: %w: the reduction is nil", backend.ErrArgument)
+
 // ReduceContext makes c what a reduction gives of a, on session s, or on the default device where s
 // is nil. As in Sum the shape of c says over what, and c shares no elements with a. D is T, or
 // int32 for indices. Parts of a go to all devices of the session, one after the other: a may be
@@ -89,6 +91,9 @@ func (o Over) terms(rows, cols int) int {
 func ReduceContext[D, T Element](ctx context.Context, s *linalg.Session, op *Reduction, c linalg.Matrix[D],
 	a linalg.Matrix[T],
 ) error {
+	if op == nil {
+		return errNoReduction
+	}
 	if err := cmp.Or(checkMatrix(op, "the destination", c), checkMatrix(op, "the operand", a)); err != nil {
 		return err
 	}
@@ -120,6 +125,9 @@ func ReduceContext[D, T Element](ctx context.Context, s *linalg.Session, op *Red
 func ReduceNPY[T Element](ctx context.Context, s *linalg.Session, op *Reduction, over Over, c io.WriterAt,
 	a io.ReaderAt, o linalg.FileOptions,
 ) error {
+	if op == nil {
+		return errNoReduction
+	}
 	if op.Index {
 		return reduceNPY[int32, T](ctx, s, op, over, c, a, o)
 	}

@@ -221,6 +221,12 @@ func TestReduceRefuses(t *testing.T) {
 		{MergeShares(s, sum, OverAll, share, []int64{1, 2}, c.Data[:1]), linalg.ErrShape, "2 numbers"},
 		{ReduceContext(t.Context(), s, argmin, c, a), backend.ErrArgument, "argmin: a result of float32"},
 		{ReduceContext(canceled, s, sum, c, a), context.Canceled, ""},
+		{ReduceContext(t.Context(), s, nil, c, a), backend.ErrArgument, "the reduction is nil"},
+		{
+			ReduceNPY[float32](t.Context(), s, nil, OverAll, &memoryFile{}, bytes.NewReader(file),
+				linalg.FileOptions{}),
+			backend.ErrArgument, "the reduction is nil",
+		},
 		{
 			ReduceNPY[float64](t.Context(), s, sum, OverAll, &memoryFile{}, bytes.NewReader(file),
 				linalg.FileOptions{}),

@@ -74,7 +74,8 @@ func (s *Signature) checkGrid(info *Info, g Grid, bad func(string, ...any) error
 		_, group, _ := strings.Cut(Grid{Local: s.Group}.String(), " of ")
 		return bad("grid of %s: the kernel is compiled for groups of %s", g, group)
 	}
-	if !g.Empty() && (g.Groups[1] > math.MaxInt/g.Groups[0] || g.Groups[2] > math.MaxInt/(g.Groups[0]*g.Groups[1])) {
+	const most = math.MaxInt / 8 // so that a driver can count beyond the end
+	if x, y := g.Groups[0], g.Groups[1]; !g.Empty() && (x > most || y > most/x || g.Groups[2] > most/(x*y)) {
 		return bad("grid of %s: too many groups", g)
 	}
 	if s.MaxGroup > 0 && items > s.MaxGroup {

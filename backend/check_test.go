@@ -100,6 +100,7 @@ func TestCheckLaunch(t *testing.T) {
 		{"group too wide in y", [3]int{}, Grid2(1, 1, 1, 129), good, "at most 128 work-items a group in y"},
 		{"group too wide in z", [3]int{}, Grid3(1, 1, 1, 1, 1, 65), good, "at most 64 work-items a group in z"},
 		{"too many groups in y", [3]int{}, Grid2(1, 65536, 1, 1), good, "at most 65535 groups in y"},
+		{"nearly overflowing groups", [3]int{}, Grid1(math.MaxInt, 1), good, "too many groups"},
 		{"overflowing groups", [3]int{}, Grid3(math.MaxInt, 2, 1, 1, 1, 1), good, "too many groups"},
 		{"overflowing groups in z", [3]int{}, Grid3(math.MaxInt/4, 2, 3, 1, 1, 1), good, "too many groups"},
 		{"overflowing work-items", [3]int{}, Grid1(math.MaxInt/2+1, 4), good, "too many work-items in x"},

@@ -411,6 +411,7 @@ func TestArguments(t *testing.T) {
 		wantError(t, x.q.Copy(x.b, 0, b, 0, 1), ErrArgument, "Queue.Copy", want)
 		wantError(t, x.q.Launch(x.k, Grid1(1, 1), Buf(b)), ErrLaunch, "kernel add: argument 0 (buffer a)", want)
 	}
+	wantError(t, x.q.Read([]byte{1}, new(Buffer), 0), ErrArgument, "Queue.Read", "nil")
 	wantError(t, x.q.WriteAsync(x.b, 0, x.b, 0, 1), ErrArgument, "not host memory")
 	wantError(t, x.q.ReadAsync(other.h, 0, x.b, 0, 1), ErrArgument, "another device")
 	wantError(t, x.q.Launch(nil, Grid1(1, 1), Buf(x.b)), ErrLaunch, "the kernel")

@@ -167,7 +167,7 @@ func (q *queue) target(op string, b *Buffer, off, n int64) error {
 
 // ownBuffer checks that b is a buffer of the device, and enters it.
 func (d *device) ownBuffer(op string, b *Buffer) error {
-	if b == nil {
+	if b == nil || b.buffer == nil {
 		return d.failure(op, ErrArgument, "the buffer is nil")
 	}
 	if b.dev != d {

@@ -323,6 +323,22 @@ func gemmInto(ctx context.Context, s *linalg.Session, g *Grid, alpha int32, op b
 	return Gemm(ctx, s, alpha, op, m, 'N', m, beta, c)
 }
 
+// A matrix that the machine has no room for is an error on all ranks, which ends the job.
+func TestTooLarge(t *testing.T) {
+	for rank, err := range newFake(2).job(t.Context(), nil, func(ctx context.Context, c *Comm) error {
+		g, err := c.Grid(ctx, 0, 4)
+		if err != nil {
+			return err
+		}
+		_, err = New[float64](g, 1<<28, 1<<28)
+		return err
+	}) {
+		if err == nil || !strings.Contains(err.Error(), "out of memory") {
+			t.Errorf("on rank %d: %v", rank, err)
+		}
+	}
+}
+
 // Arguments that are wrong on one rank alone end the job on all, whatever the ranks do with that.
 func TestWrongArgumentsOfOne(t *testing.T) {
 	for name, after := range map[string]func(ctx context.Context, c *Comm, err error) error{

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"sync"
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
@@ -21,7 +22,8 @@ type Matrix[T linalg.Element] struct {
 	local      linalg.Matrix[T] // packed
 }
 
-// New makes a matrix of zeros.
+// New makes a matrix of zeros. The error matches backend.ErrOutOfMemory where a rank's machine has
+// no room for its part.
 func New[T linalg.Element](g *Grid, rows, cols int) (*Matrix[T], error) {
 	hi, n := bits.Mul64(uint64(rows), uint64(cols))
 	if rows < 0 || cols < 0 || rows > kernels.MaxDim || cols > kernels.MaxDim || hi != 0 || n > math.MaxInt/8 {
@@ -29,9 +31,24 @@ func New[T linalg.Element](g *Grid, rows, cols int) (*Matrix[T], error) {
 	}
 	m := &Matrix[T]{g: g, rows: rows, cols: cols}
 	r, c := m.part(g.c.rank)
+	if size := uint64(r) * uint64(c) * uint64(element.TypeOf[T]().Size()); size > hostMemory() {
+		return nil, g.c.fail(backend.Failure("", "cluster.New", backend.ErrOutOfMemory,
+			"%d bytes are needed for a part of %s; this machine has %d", size, m, hostMemory()))
+	}
 	m.local = linalg.NewMatrix[T](r, c, nil)
 	return m, nil
 }
+
+// hostMemory is the largest buffer of this machine in bytes: Go does not return from a make that is
+// too large.
+var hostMemory = sync.OnceValue(func() uint64 {
+	if d := backend.Lookup("cpu"); d != nil {
+		if infos, err := d.Devices(); err == nil && len(infos) > 0 && infos[0].MaxAlloc > 0 {
+			return uint64(infos[0].MaxAlloc)
+		}
+	}
+	return math.MaxUint64
+})
 
 // part is how many rows and columns a rank has of m.
 func (m *Matrix[T]) part(rank int) (rows, cols int) {

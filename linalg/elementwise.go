@@ -127,6 +127,9 @@ func applyToFew[T Element](op *kernels.Elementwise, alpha T, c, a, b Matrix[T]) 
 
 // checkInputs says whether op takes n matrices of T.
 func checkInputs[T any](op *kernels.Elementwise, n int) error {
+	if op == nil {
+		return errArgument("the operation is nil")
+	}
 	if n != op.Inputs {
 		return fmt.Errorf("%w: %s takes %d matrices, not %d", ErrShape, op.Name, op.Inputs, n)
 	}

@@ -22,3 +22,7 @@ var (
 func errClosed(what string) error {
 	return &backend.Error{Op: "linalg", Err: backend.ErrClosed, Detail: what}
 }
+
+func errArgument(what string) error {
+	return &backend.Error{Op: "linalg", Err: backend.ErrArgument, Detail: what}
+}

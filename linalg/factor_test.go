@@ -244,6 +244,34 @@ func TestFactorizationProgress(t *testing.T) {
 	}
 }
 
+// The progress of what factors and then solves, or multiplies and then solves, goes on and does not
+// begin anew.
+func TestProgressOfStages(t *testing.T) {
+	a := dominant[float64](300, true)
+	tall, wide := a.Slice(0, 300, 0, 200), a.Slice(0, 200, 0, 300)
+	qr, err := linalg.FactorQR(a)
+	noError(t, err)
+	lq, err := linalg.FactorLQ(wide)
+	noError(t, err)
+	for name, f := range map[string]func(ctx context.Context) (linalg.Matrix[float64], error){
+		"least squares, tall": func(ctx context.Context) (linalg.Matrix[float64], error) {
+			return linalg.LeastSquaresContext(ctx, nil, tall, a)
+		},
+		"least squares, wide": func(ctx context.Context) (linalg.Matrix[float64], error) {
+			return linalg.LeastSquaresContext(ctx, nil, wide, tall.Slice(0, 200, 0, 200))
+		},
+		"QR": func(ctx context.Context) (linalg.Matrix[float64], error) { return qr.SolveContext(ctx, a) },
+		"LQ": func(ctx context.Context) (linalg.Matrix[float64], error) { return lq.SolveContext(ctx, wide) },
+	} {
+		var seen []float64
+		_, err := f(linalg.WithProgress(t.Context(), func(f float64) { seen = append(seen, f) }))
+		noError(t, err)
+		if len(seen) < 3 || !slices.IsSorted(seen) || seen[0] < 0 || seen[0] > 0.5 || seen[len(seen)-1] > 1 {
+			t.Errorf("%s: progress %v", name, seen)
+		}
+	}
+}
+
 // Residuals as LAPACK's own tests take them, within its threshold of 30: factors |A - L*U| and |A -
 // L*Lᵀ| over n*eps*|A|, solutions |B - A*X| over eps*|A|*|X|, all in the 1-norm.
 func TestResiduals(t *testing.T) {

@@ -252,3 +252,12 @@ func progress(ctx context.Context) func(float64) {
 	f, _ := ctx.Value(progressKey{}).(func(float64))
 	return f
 }
+
+// stage is ctx for a part of a call's work, which goes from one finished fraction to another.
+func stage(ctx context.Context, from, to float64) context.Context {
+	report := progress(ctx)
+	if report == nil {
+		return ctx
+	}
+	return WithProgress(ctx, func(fraction float64) { report(from + fraction*(to-from)) })
+}

@@ -1,7 +1,9 @@
 package linalg_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -529,6 +531,31 @@ func TestErrors(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// Without a session, as after an Open whose error was not looked at, there is an error that says
+// so; nil is the default session for functions that say that. Nor is there a nil operation, such as
+// one that array.Elementary does not know.
+func TestNil(t *testing.T) {
+	var none *linalg.Session
+	m := linalg.NewMatrix[float32](2, 2, nil)
+	_, newErr := linalg.NewArray[float32](none, 2, 2)
+	_, uploadErr := linalg.Upload(none, m)
+	_, registerErr := linalg.Register(none, m)
+	file := npyFile("<f4", false, "(2, 2)", binary.LittleEndian, m.Data)
+	_, readErr := linalg.ReadNPY[float32](none, bytes.NewReader(file))
+	_, compileErr := none.Compile("", "")
+	scratchErr := linalg.WithScratch(none, 2, 2, func(*linalg.Array[float32]) error { return nil })
+	for _, err := range []error{
+		newErr, uploadErr, registerErr, readErr, compileErr, scratchErr, none.Wait(), none.Close(),
+		new(linalg.Session).Wait(), new(linalg.Session).Close(), none.Launch(nil, backend.Grid1(1, 1)),
+	} {
+		refused(t, "no session", err, backend.ErrArgument, "there is no session; Open makes one")
+	}
+	_, opErr := linalg.ElementwiseContext(t.Context(), nil, nil, 1, m)
+	refused(t, "no operation", opErr, backend.ErrArgument, "the operation is nil")
+	fileErr := linalg.ElementwiseNPY[float32](t.Context(), nil, nil, 1, nil, linalg.FileOptions{}, nil)
+	refused(t, "no operation on files", fileErr, backend.ErrArgument, "the operation is nil")
 }
 
 // A matrix without columns has no data, whatever its stride is: as a part of another.

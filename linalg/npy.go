@@ -1,6 +1,7 @@
 package linalg
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -86,7 +87,7 @@ func errNPY(err error) error {
 // readNew makes an array of what r holds.
 func readNew[T any](s *Session, r io.Reader, rows, cols int, order binary.ByteOrder) (*Array[T], error) {
 	t, err := numPyType[T]()
-	if err != nil {
+	if err = cmp.Or(err, s.open()); err != nil {
 		return nil, err
 	}
 	if err := s.canHold(rows, cols, t); err != nil {

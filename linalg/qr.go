@@ -128,7 +128,7 @@ func (f *QR[T]) SolveContext(ctx context.Context, b Matrix[T]) (Matrix[T], error
 	if err := f.nonSingular(); err != nil {
 		return Matrix[T]{}, err
 	}
-	x, err := f.MulQContext(ctx, blas.Trans, b)
+	x, err := f.MulQContext(stage(ctx, 0, f.shareOfQ()), blas.Trans, b)
 	if err != nil {
 		return Matrix[T]{}, err
 	}
@@ -136,7 +136,13 @@ func (f *QR[T]) SolveContext(ctx context.Context, b Matrix[T]) (Matrix[T], error
 	if n == 0 || b.Cols == 0 {
 		return x, nil
 	}
-	return x, f.solveR(ctx, false, x)
+	return x, f.solveR(stage(ctx, f.shareOfQ(), 1), false, x)
+}
+
+// shareOfQ is how much of the work for a solution is the product with Q.
+func (f *QR[T]) shareOfQ() float64 {
+	m, n := float64(f.packed.Rows), float64(f.packed.Cols)
+	return (2*m - n) / (2*m - n/2)
 }
 
 // solveR makes x the solution of R*X = x, or with trans of Rᵀ*X = x.
@@ -263,11 +269,12 @@ func (f *LQ[T]) SolveContext(ctx context.Context, b Matrix[T]) (Matrix[T], error
 	if m == 0 || b.Cols == 0 {
 		return x, nil
 	}
-	if err := f.qr.solveR(ctx, true, y); err != nil {
+	share := 1 - f.qr.shareOfQ()
+	if err := f.qr.solveR(stage(ctx, 0, share), true, y); err != nil {
 		return Matrix[T]{}, err
 	}
 	copyOf(x.Slice(0, m, 0, b.Cols), y)
-	return x, f.qr.applyQ(ctx, false, x)
+	return x, f.qr.applyQ(stage(ctx, share, 1), false, x)
 }
 
 // LeastSquares is the X that makes the norm of each column of A*X - B the smallest, on the default
@@ -282,16 +289,20 @@ func LeastSquaresContext[T Float](ctx context.Context, s *Session, a, b Matrix[T
 	if a.Rows != b.Rows {
 		return Matrix[T]{}, fmt.Errorf("%w: least squares of %s and %s, which has other rows", ErrShape, a, b)
 	}
+	long, short, right := float64(max(a.Rows, a.Cols)), float64(min(a.Rows, a.Cols)), float64(b.Cols)
+	factor, solution := short*(long-short/3), right*(2*long-short/2) // multiplications, over short
+	factored := factor / (factor + solution)
+	first, then := stage(ctx, 0, factored), stage(ctx, factored, 1)
 	if a.Rows < a.Cols {
-		f, err := FactorLQContext(ctx, s, a)
+		f, err := FactorLQContext(first, s, a)
 		if err != nil {
 			return Matrix[T]{}, err
 		}
-		return f.SolveContext(ctx, b)
+		return f.SolveContext(then, b)
 	}
-	f, err := FactorQRContext(ctx, s, a)
+	f, err := FactorQRContext(first, s, a)
 	if err != nil {
 		return Matrix[T]{}, err
 	}
-	return f.SolveContext(ctx, b)
+	return f.SolveContext(then, b)
 }

@@ -157,8 +157,11 @@ func (s *Session) orAbandon(ctx context.Context, f func() error) error {
 const lastChance = 20 * time.Millisecond
 
 // Close waits for the queue, then releases the device, its arrays and its kernels. It is
-// idempotent.
+// idempotent. Of a nil session it is backend.ErrArgument.
 func (s *Session) Close() error {
+	if s == nil || s.core == nil {
+		return s.open()
+	}
 	s.mu.Lock()
 	closed := s.closed.Swap(true)
 	s.kernels, s.plans, s.callQueues = nil, nil, nil // the device releases what they hold
@@ -228,6 +231,14 @@ func (s *Session) DeviceTime(f func() error) (d time.Duration, err error) {
 	}
 	ns, err := end.Since(begin)
 	return time.Duration(ns), err
+}
+
+// open is nil where there is a session that takes commands.
+func (s *Session) open() error {
+	if s == nil || s.core == nil {
+		return errArgument("there is no session; Open makes one")
+	}
+	return s.core.open()
 }
 
 func (s *core) open() error {

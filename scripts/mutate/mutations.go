@@ -301,7 +301,7 @@ var mutations = []mutation{
 	},
 	{
 		name: "a nil buffer is used", file: "backend/queue.go",
-		old: "if b == nil {\n		return d.failure",
+		old: "if b == nil || b.buffer == nil {\n		return d.failure",
 		new: "if false {\n		return d.failure",
 		pkg: "./backend/cpu", test: "TestSuite/.*/Memory/Nil",
 	},
