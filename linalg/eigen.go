@@ -37,7 +37,7 @@ func FactorEigSymContext[T Float](ctx context.Context, s *Session, a Matrix[T]) 
 	x, w := converted[float64](v), make([]float64, n)
 	size := float64(n)
 	on := solver[float64](ctx, s, 2*size*size*size)
-	if _, err := solve.EigSym(on, true, true, n, x.Data, max(n, 1), w); err != nil {
+	if _, err := solve.EigSym(on, true, true, n, x.Data, max(n, 1), w); ended(ctx, err) != nil {
 		return nil, err
 	}
 	f := &EigSym[T]{values: make([]T, n), vectors: v}

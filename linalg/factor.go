@@ -86,6 +86,15 @@ func solver[T Float](ctx context.Context, s *Session, total float64) solve.Solve
 	}
 }
 
+// ended tells ctx's function that all is done, whatever it came to in multiplications, unless there
+// is an error, which it returns.
+func ended(ctx context.Context, err error) error {
+	if report := progress(ctx); err == nil && report != nil {
+		report(1)
+	}
+	return err
+}
+
 // solverCrossover is for tests, which make devices compute small products.
 var solverCrossover = func(size int) int { return size }
 
@@ -229,7 +238,7 @@ func FactorLUContext[T Float](ctx context.Context, s *Session, a Matrix[T]) (*LU
 	rows, cols, k := float64(a.Rows), float64(a.Cols), float64(n)
 	work := k * (rows*cols - (rows+cols)*k/2 + k*k/3)
 	f.singular, err = solver[T](ctx, s, work).LU(a.Rows, a.Cols, packed.Data, packed.Stride, f.pivots)
-	if err != nil {
+	if err := ended(ctx, err); err != nil {
 		return nil, err
 	}
 	return f, nil
@@ -375,7 +384,7 @@ func FactorCholeskyContext[T Float](ctx context.Context, s *Session, a Matrix[T]
 	f.norm = norm1(a, true)
 	size := float64(n)
 	row, err := solver[T](ctx, s, size*size*size/6).LowerCholesky(n, a.Data, a.Stride, f.l.Data, f.l.Stride)
-	if err != nil {
+	if err := ended(ctx, err); err != nil {
 		return nil, err
 	}
 	if row >= 0 {

@@ -232,8 +232,17 @@ func TestFactorizationProgress(t *testing.T) {
 	ctx = linalg.WithProgress(ctx, func(f float64) { seen = append(seen, f) })
 	lu, err := linalg.FactorLUContext(ctx, nil, a)
 	noError(t, err)
-	if len(seen) < 3 || !slices.IsSorted(seen) || seen[len(seen)-1] < 0.5 || seen[len(seen)-1] > 1 {
-		t.Errorf("progress %v", seen)
+	for name, f := range map[string]func() error{
+		"LU":       func() error { _, err := linalg.FactorLUContext(ctx, nil, a); return err },
+		"Cholesky": func() error { _, err := linalg.FactorCholeskyContext(ctx, nil, a); return err },
+		"EigSym":   func() error { _, err := linalg.FactorEigSymContext(ctx, nil, a); return err },
+		"SVD":      func() error { _, err := linalg.FactorSVDContext(ctx, nil, a); return err },
+	} {
+		seen = nil
+		noError(t, f())
+		if len(seen) < 3 || !slices.IsSorted(seen) || seen[0] < 0 || seen[0] > 0.5 || seen[len(seen)-1] != 1 {
+			t.Errorf("%s: progress %v", name, seen)
+		}
 	}
 	stop := linalg.WithProgress(ctx, func(float64) { cancel() })
 	if _, err := linalg.FactorCholeskyContext(stop, nil, a); !errors.Is(err, context.Canceled) {

@@ -34,7 +34,7 @@ func FactorSVDContext[T Float](ctx context.Context, s *Session, a Matrix[T]) (*S
 	values, small, large := make([]float64, k), float64(k), float64(max(m, n))
 	_, err = solve.SVD(solver[float64](ctx, s, 4*small*small*large), m, n, x.Data, max(n, 1), values,
 		solve.SingularVectors{U: u.Data, Cols: k, LdU: max(k, 1), VT: vt.Data, Rows: k, LdVT: max(n, 1)})
-	if err != nil {
+	if ended(ctx, err) != nil {
 		return nil, err
 	}
 	f := &SVD[T]{values: make([]T, k), u: converted[T](u), vt: converted[T](vt)}
