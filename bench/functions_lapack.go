@@ -23,6 +23,7 @@ type solver struct {
 	u, vt  []float64
 	w, tau []float64
 	work   []float64
+	lwork  int // for gonum's, which takes blocks of 32; with all of work its Dorgqr is ten times as slow
 	pivots []int
 	c      *realCBLAS[float64] // nil without OpenBLAS
 	ints   []int32             // of Fortran: pivots, or memory
@@ -96,7 +97,7 @@ func newSolver(f *function, n int, t *openBLASTable, symmetric bool) *solver {
 	}
 	s := &solver{
 		n: n, a: a, at: transposed(a, n), x: make([]float64, n*n), u: make([]float64, n*n), vt: make([]float64, n*n),
-		w: make([]float64, n), tau: make([]float64, n), work: make([]float64, 8*n*n+1000*n),
+		w: make([]float64, n), tau: make([]float64, n), work: make([]float64, 8*n*n+1000*n), lwork: 70 * n,
 		pivots: make([]int, n), ints: make([]int32, 8*n+3),
 	}
 	if t != nil {
@@ -135,30 +136,30 @@ func (s *solver) cholesky() {
 
 func (s *solver) qr() {
 	copy(s.x, s.a)
-	lapack64.Geqrf(s.general(s.x), s.tau, s.work, len(s.work))
-	lapack64.Orgqr(s.general(s.x), s.tau, s.work, len(s.work))
+	lapack64.Geqrf(s.general(s.x), s.tau, s.work, s.lwork)
+	lapack64.Orgqr(s.general(s.x), s.tau, s.work, s.lwork)
 }
 
 func (s *solver) eigen() {
 	copy(s.x, s.a)
-	lapack64.Syev(lapack.EVCompute, s.symmetric(), s.w, s.work, len(s.work))
+	lapack64.Syev(lapack.EVCompute, s.symmetric(), s.w, s.work, s.lwork)
 }
 
 func (s *solver) eigenvalues() {
 	copy(s.x, s.a)
-	lapack64.Syev(lapack.EVNone, s.symmetric(), s.w, s.work, len(s.work))
+	lapack64.Syev(lapack.EVNone, s.symmetric(), s.w, s.work, s.lwork)
 }
 
 func (s *solver) svd() {
 	copy(s.x, s.a)
 	lapack64.Gesvd(lapack.SVDAll, lapack.SVDAll, s.general(s.x), s.general(s.u), s.general(s.vt), s.w, s.work,
-		len(s.work))
+		s.lwork)
 }
 
 func (s *solver) singularValues() {
 	copy(s.x, s.a)
 	lapack64.Gesvd(lapack.SVDNone, lapack.SVDNone, s.general(s.x), s.general(s.u), s.general(s.vt), s.w, s.work,
-		len(s.work))
+		s.lwork)
 }
 
 // What follows is OpenBLAS's, by columns. A symmetric matrix is the same by rows and by columns,
