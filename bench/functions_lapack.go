@@ -23,7 +23,7 @@ type solver struct {
 	u, vt  []float64
 	w, tau []float64
 	work   []float64
-	lwork  int // for gonum's, which takes blocks of 32; with all of work its Dorgqr is ten times as slow
+	lwork  int // of gonum's, whose Dgemv clears whatever more there is
 	pivots []int
 	c      *realCBLAS[float64] // nil without OpenBLAS
 	ints   []int32             // of Fortran: pivots, or memory
@@ -136,30 +136,30 @@ func (s *solver) cholesky() {
 
 func (s *solver) qr() {
 	copy(s.x, s.a)
-	lapack64.Geqrf(s.general(s.x), s.tau, s.work, s.lwork)
-	lapack64.Orgqr(s.general(s.x), s.tau, s.work, s.lwork)
+	lapack64.Geqrf(s.general(s.x), s.tau, s.work[:s.lwork], s.lwork)
+	lapack64.Orgqr(s.general(s.x), s.tau, s.work[:s.lwork], s.lwork)
 }
 
 func (s *solver) eigen() {
 	copy(s.x, s.a)
-	lapack64.Syev(lapack.EVCompute, s.symmetric(), s.w, s.work, s.lwork)
+	lapack64.Syev(lapack.EVCompute, s.symmetric(), s.w, s.work[:s.lwork], s.lwork)
 }
 
 func (s *solver) eigenvalues() {
 	copy(s.x, s.a)
-	lapack64.Syev(lapack.EVNone, s.symmetric(), s.w, s.work, s.lwork)
+	lapack64.Syev(lapack.EVNone, s.symmetric(), s.w, s.work[:s.lwork], s.lwork)
 }
 
 func (s *solver) svd() {
 	copy(s.x, s.a)
-	lapack64.Gesvd(lapack.SVDAll, lapack.SVDAll, s.general(s.x), s.general(s.u), s.general(s.vt), s.w, s.work,
-		s.lwork)
+	lapack64.Gesvd(lapack.SVDAll, lapack.SVDAll, s.general(s.x), s.general(s.u), s.general(s.vt), s.w,
+		s.work[:s.lwork], s.lwork)
 }
 
 func (s *solver) singularValues() {
 	copy(s.x, s.a)
-	lapack64.Gesvd(lapack.SVDNone, lapack.SVDNone, s.general(s.x), s.general(s.u), s.general(s.vt), s.w, s.work,
-		s.lwork)
+	lapack64.Gesvd(lapack.SVDNone, lapack.SVDNone, s.general(s.x), s.general(s.u), s.general(s.vt), s.w,
+		s.work[:s.lwork], s.lwork)
 }
 
 // What follows is OpenBLAS's, by columns. A symmetric matrix is the same by rows and by columns,
