@@ -64,7 +64,7 @@ func (r *Report) WriteTable(w io.Writer) error {
 	for i := range r.Scaling {
 		fmt.Fprintf(&b, "- %s\n", r.Scaling[i].describe())
 	}
-	fmt.Fprintf(&b, "- %s\n", r.state())
+	fmt.Fprintf(&b, "- %s\n", strings.ReplaceAll(r.state(), "; ", "\n- "))
 	for _, n := range r.Notes {
 		fmt.Fprintf(&b, "- %s\n", n)
 	}
