@@ -56,7 +56,7 @@ func (r *runner) functions() error {
 	defer gonumblas.Restore()
 	var list []build
 	for _, t := range r.o.Types {
-		if t.Integer() || !kernels.Supports(ptr(r.s.Info()), t) {
+		if !isFloat(t) || !kernels.Supports(ptr(r.s.Info()), t) {
 			continue
 		}
 		for _, group := range r.o.Functions {

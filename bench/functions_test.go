@@ -48,6 +48,19 @@ func checkFunction(t *testing.T, row *Row, rounds int) {
 	}
 }
 
+func TestFunctionsRefuse(t *testing.T) {
+	for want, o := range map[string]Options{
+		`functions are blas, lapack, arrays, not "fft"`: {Functions: []string{"blas", "fft"}},
+		"functions are measured in float32 and float64": {
+			Functions: FunctionGroups(), Types: []element.Type{element.Int32},
+		},
+	} {
+		if err := o.Validate(); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
 // A function whose result is wrong has no figures, whoever computed it.
 func TestWrongFunction(t *testing.T) {
 	r := &runner{ctx: t.Context(), o: Options{Quick: true}, report: &Report{}, deadline: time.Now().Add(time.Hour)}

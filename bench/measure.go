@@ -34,8 +34,16 @@ type timing struct {
 // median.
 const steadySpread = 0.05
 
-// maxRuns bounds the runs of a sample: a queue should not grow without bound.
+// maxRuns bounds the runs of a sample on a device: a queue should not grow without bound.
 const maxRuns = 10000
+
+// mostRuns bounds the runs of a sample.
+func (c *contender) mostRuns() int {
+	if c.place == "host" {
+		return 100 * maxRuns
+	}
+	return maxRuns
+}
 
 // measure checks the contenders, takes samples of those that are right, and notes their figures in
 // the row's entries. The error is that of ctx.
@@ -139,18 +147,18 @@ func (t *timing) prepare(c *contender, e *Entry) {
 		case e.Runs == 1 && d > t.limit:
 			e.fail(Skipped, fmt.Sprintf("a run takes longer than %v", t.limit))
 			return
-		case d >= t.sample || e.Runs >= maxRuns:
+		case d >= t.sample || e.Runs >= c.mostRuns():
 			return
 		}
-		e.Runs = moreRuns(e.Runs, d, t.sample)
+		e.Runs = moreRuns(e.Runs, d, t.sample, c.mostRuns())
 	}
 }
 
 // moreRuns is the number of runs that should last as long as a sample, where so many lasted d: a
 // little more than in proportion.
-func moreRuns(runs int, d, sample time.Duration) int {
+func moreRuns(runs int, d, sample time.Duration, most int) int {
 	want := 1.2 * float64(runs) * float64(sample) / math.Max(float64(d), 1)
-	return int(math.Min(math.Max(math.Ceil(want), float64(runs+1)), math.Min(100*float64(runs), maxRuns)))
+	return min(int(math.Min(math.Max(math.Ceil(want), float64(runs+1)), 100*float64(runs))), most)
 }
 
 // take is one sample: the seconds of a run.

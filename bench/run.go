@@ -42,6 +42,8 @@ type Options struct {
 	open func(device backend.Info, threads int) []*library // for tests; nil: openLibraries
 }
 
+func isFloat(t element.Type) bool { return !t.Integer() }
+
 // MaxSize is the largest n of a product.
 const MaxSize = 1 << 16
 
@@ -60,6 +62,9 @@ func (o *Options) Validate() error {
 		if !slices.Contains(FunctionGroups(), group) {
 			return fmt.Errorf("functions are %s, not %q", strings.Join(FunctionGroups(), ", "), group)
 		}
+	}
+	if o.Functions != nil && o.Types != nil && !slices.ContainsFunc(o.Types, isFloat) {
+		return fmt.Errorf("functions are measured in float32 and float64")
 	}
 	if o.Limit < 0 {
 		return fmt.Errorf("the time limit must not be negative")

@@ -44,7 +44,7 @@ func TestMoreRuns(t *testing.T) {
 		{1, time.Microsecond, 100},       // the first run tells little
 		{100, time.Microsecond, maxRuns}, // never beyond the bound
 	} {
-		if got := moreRuns(c.runs, c.d, sample); got != c.want {
+		if got := moreRuns(c.runs, c.d, sample, maxRuns); got != c.want {
 			t.Errorf("moreRuns(%d, %v) = %d, want %d", c.runs, c.d, got, c.want)
 		}
 	}

@@ -116,8 +116,9 @@ figures.`,
 	) {
 		cmd.MarkFlagsMutuallyExclusive("model", other)
 	}
-	cmd.MarkFlagsMutuallyExclusive("functions", "scaling")
-	cmd.MarkFlagsMutuallyExclusive("functions", "plot")
+	for _, other := range []string{"scaling", "plot", "sizes"} {
+		cmd.MarkFlagsMutuallyExclusive("functions", other)
+	}
 	cmd.MarkFlagFilename("output", "json")
 	cmd.MarkFlagFilename("against", "json")
 	cmd.MarkFlagDirname("plot")
