@@ -152,10 +152,10 @@ func Flip[T Element](c, a *Array[T], rows, cols bool) error {
 	if err != nil {
 		return err
 	}
-	if x, y := flatPair(c, a); n == 1 { // a packed column is a row
-		if one, _ := x.Dims(); one == 1 {
-			c, a, m, n, rows, cols = x, y, 1, m, false, rows
-		}
+	if n == 1 { // a packed column is a row
+		c, a = sums.Flat(c, a)
+		m, n = c.Dims()
+		rows, cols = rows && m > 1, rows && m == 1
 	}
 	to := moves.Map{RowI: 1, ColJ: 1}
 	if rows {
@@ -336,18 +336,14 @@ func moveRows[T Element](c, a *Array[T], index, bad *Array[int32], put bool) err
 	info := c.Session().Info()
 	r, k := index.Dims()
 	_, cols := c.Dims()
-	if info.Host && cols <= 8 {
-		grid := backend.GridFor(r * k)
-		if unsafe.Sizeof(*new(T)) == 8 {
-			return moves.LaunchShortRows[uint64](c.Session(), grid, wide(c), wide(a), index, bad, put)
-		}
-		return moves.LaunchShortRows[uint32](c.Session(), grid, narrow(c), narrow(a), index, bad, put)
+	grid, short := kernels.ElementwiseGrid(&info, int64(r*k), int64(cols)), info.Host && cols <= 8
+	if short {
+		grid = backend.GridFor(r * k)
 	}
-	grid := kernels.ElementwiseGrid(&info, int64(r*k), int64(cols))
 	if unsafe.Sizeof(*new(T)) == 8 {
-		return moves.LaunchRows[uint64](c.Session(), grid, wide(c), wide(a), index, bad, put)
+		return moves.LaunchRows[uint64](c.Session(), grid, wide(c), wide(a), index, bad, put, short)
 	}
-	return moves.LaunchRows[uint32](c.Session(), grid, narrow(c), narrow(a), index, bad, put)
+	return moves.LaunchRows[uint32](c.Session(), grid, narrow(c), narrow(a), index, bad, put, short)
 }
 
 // badIndex waits, and is an error where an element of index, which has n, is bad.

@@ -84,17 +84,6 @@ func flat[T any](a *Array[T]) *Array[T] {
 	return a
 }
 
-// flatPair is x and y, of one shape, as one row each where both are packed, else x and y.
-func flatPair[X, Y any](x *Array[X], y *Array[Y]) (*Array[X], *Array[Y]) {
-	u, v := flat(x), flat(y)
-	if m, _ := u.Dims(); m == 1 {
-		if m, _ := v.Dims(); m == 1 {
-			return u, v
-		}
-	}
-	return x, y
-}
-
 // head is the first n elements of a row or a column.
 func head[T any](a *Array[T], n int) *Array[T] {
 	if rows, _ := a.Dims(); rows == 1 {

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/tandem-gpu/tandem/array/internal/sorting"
+	"github.com/tandem-gpu/tandem/array/internal/sums"
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/linalg"
 )
@@ -301,7 +302,7 @@ func search[T Element](c *Array[int32], edges, a *Array[T], count bool) error {
 	if count {
 		a = flat(a)
 	} else {
-		c, a = flatPair(c, a)
+		c, a = sums.Flat(c, a)
 	}
 	rows, cols := a.Dims()
 	if rows == 0 || cols == 0 {

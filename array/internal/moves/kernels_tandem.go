@@ -33,9 +33,9 @@ var PlaceKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: PlaceUint64Kernel},
 }
 
-var PlaceUint32Kernel = kernelsPacked.Source("Place_uint32", "a04e866a479da1b56cd06c406bd8b675", support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "uint", 4), PlaceUint32Go, PlaceUint32Plain, "moves.go")
+var PlaceUint32Kernel = kernelsPacked.Source("Place_uint32", "6302f41a37597ad5f30ec752bfe37708", support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "uint", 4), PlaceUint32Go, PlaceUint32Plain, "moves.go")
 
-var PlaceUint64Kernel = kernelsPacked.Source("Place_uint64", "eb3425bc2e4aef8058afb81f637472c5", support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "ulong", 8), PlaceUint64Go, PlaceUint64Plain, "moves.go")
+var PlaceUint64Kernel = kernelsPacked.Source("Place_uint64", "748094b260cae7e6e5f89bdeea2540e8", support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "ulong", 8), PlaceUint64Go, PlaceUint64Plain, "moves.go")
 
 // LaunchCheck runs [Check] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -52,13 +52,14 @@ var CheckKernel = kernelsPacked.Source("Check_kernel", "93e8ec429a79540f0b084a6b
 
 // LaunchRows runs [Rows] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchRows[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[E], Arg2 linalg.KernelArg[E], Arg3 linalg.KernelArg[int32], Arg4 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, c Arg1, a Arg2, index Arg3, bad Arg4, put bool) error {
+func LaunchRows[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[E], Arg2 linalg.KernelArg[E], Arg3 linalg.KernelArg[int32], Arg4 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, c Arg1, a Arg2, index Arg3, bad Arg4, put bool, short bool) error {
 	call := launch.New(s, RowsKernels.Of(*new(E)), grid)
 	launch.Matrix[E](&call, "c", c)
 	launch.Matrix[E](&call, "a", a)
 	launch.Matrix[int32](&call, "index", index)
 	launch.Slice[int32](&call, "bad", bad)
 	call.Scalar(support.Bool(bool(put)))
+	call.Scalar(support.Bool(bool(short)))
 	return call.Launch()
 }
 
@@ -67,30 +68,9 @@ var RowsKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: RowsUint64Kernel},
 }
 
-var RowsUint32Kernel = kernelsPacked.Source("Rows_uint32", "52fc253c442b02ea2973350565a813b8", support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4), RowsUint32Go, RowsUint32Plain, "moves.go")
+var RowsUint32Kernel = kernelsPacked.Source("Rows_uint32", "2bf52e752b84c35181ff40e9a55e2c53", support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4).Scalar("short", "uint", 4), RowsUint32Go, RowsUint32Plain, "moves.go")
 
-var RowsUint64Kernel = kernelsPacked.Source("Rows_uint64", "e91216e2c1cc665905c019140a7bc7c4", support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4), RowsUint64Go, RowsUint64Plain, "moves.go")
-
-// LaunchShortRows runs [ShortRows] over grid. Slices and matrices are in host memory or on the device of s;
-// with host memory it blocks until the kernel is done.
-func LaunchShortRows[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[E], Arg2 linalg.KernelArg[E], Arg3 linalg.KernelArg[int32], Arg4 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, c Arg1, a Arg2, index Arg3, bad Arg4, put bool) error {
-	call := launch.New(s, ShortRowsKernels.Of(*new(E)), grid)
-	launch.Matrix[E](&call, "c", c)
-	launch.Matrix[E](&call, "a", a)
-	launch.Matrix[int32](&call, "index", index)
-	launch.Slice[int32](&call, "bad", bad)
-	call.Scalar(support.Bool(bool(put)))
-	return call.Launch()
-}
-
-var ShortRowsKernels = support.Kernels{
-	{Types: []any{*new(uint32)}, Kernel: ShortRowsUint32Kernel},
-	{Types: []any{*new(uint64)}, Kernel: ShortRowsUint64Kernel},
-}
-
-var ShortRowsUint32Kernel = kernelsPacked.Source("ShortRows_uint32", "be2fa415eab975ab5534690b9d4b0d6a", support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4), ShortRowsUint32Go, ShortRowsUint32Plain, "moves.go")
-
-var ShortRowsUint64Kernel = kernelsPacked.Source("ShortRows_uint64", "9628c89a1d2497db1712da268e89beaf", support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4), ShortRowsUint64Go, ShortRowsUint64Plain, "moves.go")
+var RowsUint64Kernel = kernelsPacked.Source("Rows_uint64", "a060ee90a3a4dabd2dc47dd003c3eef6", support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4).Scalar("short", "uint", 4), RowsUint64Go, RowsUint64Plain, "moves.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
@@ -105,11 +85,11 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "moves.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "moves.go", Head: "const block = 1024", Hash: "06b91cc47c3fe4a87b29ce64816c79171a9ae187015e5e73b92320f441f832d0"},
 	{File: "moves.go", Head: "type Map struct{ Row, RowI, RowJ, Col, ColI, ColJ int }", Hash: "41efb376eb32f53d37a7fad41f3206af35ab2c5d318be6f31165d511b72b8298"},
-	{File: "moves.go", Head: "func Place[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], m Map, v E) {", Hash: "04ddc239046f8453bedcacdf24e4f046e6c854d3868058b1cb2cd34f49b9d31c"},
+	{File: "moves.go", Head: "func Place[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], m Map, v E) {", Hash: "4c9174932aa70438624cbf069899f44d8eb6625f99cb72c92bd9705162335999"},
 	{File: "moves.go", Head: "func Check(it gpu.Item, bad, owners []int32, index gpu.Matrix[int32], rows int) {", Hash: "61146a1651e84afd7843619c74ae04436cb34e78c4c6a54e546fdc70f0a052f0"},
 	{File: "moves.go", Head: "func at(v gpu.Matrix[int32], k int) int {", Hash: "af1d6e75f67cee6cfd1272b40e37f2212757f126336c3e5710b99c2048f80dd4"},
-	{File: "moves.go", Head: "func Rows[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], index gpu.Matrix[int32], bad []int32, put bool) {", Hash: "da7426e3707ee954dce09ef2428eccd520fe2aee02363bbe7d452abe7378327c"},
-	{File: "moves.go", Head: "func ShortRows[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], index gpu.Matrix[int32], bad []int32, put bool) {", Hash: "08113745cecb9e382da369bebdecee90f2c689c98b15869641447b87c4bf3cf0"},
+	{File: "moves.go", Head: "func Rows[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], index gpu.Matrix[int32], bad []int32, put, short bool) {", Hash: "b43ca5a370074a0c6a218a9b3d3dcf232bee92932d16dabc521c0e731e25ce52"},
+	{File: "moves.go", Head: "func ends(index gpu.Matrix[int32], i int, put bool) (from, to int) {", Hash: "80e86f76a591f0425d9f3a0385c9c6e91c0555c07039649197bcf4f2ab26b8fc"},
 }, nil, nil)
 
 type gpu_Matrix struct {
@@ -203,11 +183,11 @@ func PlaceUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 							h9 := c_.Data_
 							h10 := c_.Stride_
 							for j2_ := begin_ + (i0 - b0); j2_ < end_; j2_ = j2_ + n0 {
-								/*line moves.go:27*/ row2_ := (m_.Row_ + (m_.RowI_ * i_)) + (m_.RowJ_ * j2_)
-								/*line moves.go:27*/ col2_ := (m_.Col_ + (m_.ColI_ * i_)) + (m_.ColJ_ * j2_)
+								/*line moves.go:27*/ k_ := row_ + (m_.RowJ_ * j2_)
+								/*line moves.go:27*/ l_ := col_ + (m_.ColJ_ * j2_)
 								/*line moves.go:27*/ x_ := v_
-								if (((row2_ >= int64(0)) && (row2_ < h5)) && (col2_ >= int64(0))) && (col2_ < h6) {
-									x_ = h7[(row2_*h8)+col2_]
+								if (((k_ >= int64(0)) && (k_ < h5)) && (l_ >= int64(0))) && (l_ < h6) {
+									x_ = h7[(k_*h8)+l_]
 								}
 								h9[(i_*h10)+j2_] = x_
 							}
@@ -216,7 +196,7 @@ func PlaceUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:220
+//line kernels_tandem.go:200
 	}
 	return nil
 }
@@ -282,11 +262,11 @@ func PlaceUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 							h9 := c_.Data_
 							h10 := c_.Stride_
 							for j2_ := begin_ + (i0 - b0); j2_ < end_; j2_ = j2_ + n0 {
-								/*line moves.go:27*/ row2_ := (m_.Row_ + (m_.RowI_ * i_)) + (m_.RowJ_ * j2_)
-								/*line moves.go:27*/ col2_ := (m_.Col_ + (m_.ColI_ * i_)) + (m_.ColJ_ * j2_)
+								/*line moves.go:27*/ k_ := row_ + (m_.RowJ_ * j2_)
+								/*line moves.go:27*/ l_ := col_ + (m_.ColJ_ * j2_)
 								/*line moves.go:27*/ x_ := v_
-								if (((row2_ >= int64(0)) && (row2_ < h5)) && (col2_ >= int64(0))) && (col2_ < h6) {
-									x_ = h7[(row2_*h8)+col2_]
+								if (((k_ >= int64(0)) && (k_ < h5)) && (l_ >= int64(0))) && (l_ < h6) {
+									x_ = h7[(k_*h8)+l_]
 								}
 								h9[(i_*h10)+j2_] = x_
 							}
@@ -295,7 +275,7 @@ func PlaceUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:299
+//line kernels_tandem.go:279
 	}
 	return nil
 }
@@ -347,14 +327,14 @@ func CheckGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:351
+//line kernels_tandem.go:331
 	}
 	return nil
 }
 
 func RowsUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Rows[uint32](it, gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int32](args[15:]), bool(args[18].Uint32() != 0))
+		Rows[uint32](it, gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int32](args[15:]), bool(args[18].Uint32() != 0), bool(args[19].Uint32() != 0))
 	})
 }
 
@@ -367,7 +347,9 @@ func RowsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	index_ := gpu_Matrix__{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	bad_ := support.Slice[int32](args[15:])
 	put_ := args[18].Uint32() != 0
+	short_ := args[19].Uint32() != 0
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
@@ -381,38 +363,51 @@ func RowsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 						continue items1
 					}
 					n_ := index_.Rows_ * index_.Cols_
-					for i_ := i1; i_ < n_; i_ = i_ + s1 {
-						t_ := gpu_at(index_, i_)
-						/*line moves.go:75*/ from_ := t_
-						/*line moves.go:75*/ to_ := i_
-						if put_ {
-							t2_ := to_
-							/*line moves.go:77*/ t3_ := from_
-							/*line moves.go:77*/ from_ = t2_
-							/*line moves.go:77*/ to_ = t3_
-						}
-						for begin_ := g0 * int64(1024); begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
-							end_ := min(begin_+int64(1024), c_.Cols_)
+					if short_ {
+						for i_ := i0; i_ < n_; i_ = i_ + s0 {
+							var t_ int64
+							/*line moves.go:76*/ var t2_ int64
+							/*line moves.go:76*/ t_, t2_ = gpu_ends(index_, i_, put_)
+							/*line moves.go:76*/ from_ := t_
+							/*line moves.go:76*/ to_ := t2_
 							h1 := c_.Data_
 							h2 := c_.Stride_
 							h3 := a_.Data_
 							h4 := a_.Stride_
-							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
-								/*line moves.go:82*/ h1[(to_*h2)+j_] = h3[(from_*h4)+j_]
+							for t3_, j_ := c_.Cols_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
+								/*line moves.go:78*/ h1[(to_*h2)+j_] = h3[(from_*h4)+j_]
+							}
+						}
+						continue items1
+					}
+					for i2_ := i1; i2_ < n_; i2_ = i2_ + s1 {
+						var t4_ int64
+						/*line moves.go:84*/ var t5_ int64
+						/*line moves.go:84*/ t4_, t5_ = gpu_ends(index_, i2_, put_)
+						/*line moves.go:84*/ from2_ := t4_
+						/*line moves.go:84*/ to2_ := t5_
+						for begin_ := g0 * int64(1024); begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
+							end_ := min(begin_+int64(1024), c_.Cols_)
+							h5 := c_.Data_
+							h6 := c_.Stride_
+							h7 := a_.Data_
+							h8 := a_.Stride_
+							for j2_ := begin_ + (i0 - b0); j2_ < end_; j2_ = j2_ + n0 {
+								/*line moves.go:88*/ h5[(to2_*h6)+j2_] = h7[(from2_*h8)+j2_]
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:409
+//line kernels_tandem.go:404
 	}
 	return nil
 }
 
 func RowsUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Rows[uint64](it, gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int32](args[15:]), bool(args[18].Uint32() != 0))
+		Rows[uint64](it, gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int32](args[15:]), bool(args[18].Uint32() != 0), bool(args[19].Uint32() != 0))
 	})
 }
 
@@ -425,7 +420,9 @@ func RowsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	index_ := gpu_Matrix__{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	bad_ := support.Slice[int32](args[15:])
 	put_ := args[18].Uint32() != 0
+	short_ := args[19].Uint32() != 0
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
@@ -439,145 +436,44 @@ func RowsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 						continue items1
 					}
 					n_ := index_.Rows_ * index_.Cols_
-					for i_ := i1; i_ < n_; i_ = i_ + s1 {
-						t_ := gpu_at(index_, i_)
-						/*line moves.go:75*/ from_ := t_
-						/*line moves.go:75*/ to_ := i_
-						if put_ {
-							t2_ := to_
-							/*line moves.go:77*/ t3_ := from_
-							/*line moves.go:77*/ from_ = t2_
-							/*line moves.go:77*/ to_ = t3_
-						}
-						for begin_ := g0 * int64(1024); begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
-							end_ := min(begin_+int64(1024), c_.Cols_)
+					if short_ {
+						for i_ := i0; i_ < n_; i_ = i_ + s0 {
+							var t_ int64
+							/*line moves.go:76*/ var t2_ int64
+							/*line moves.go:76*/ t_, t2_ = gpu_ends(index_, i_, put_)
+							/*line moves.go:76*/ from_ := t_
+							/*line moves.go:76*/ to_ := t2_
 							h1 := c_.Data_
 							h2 := c_.Stride_
 							h3 := a_.Data_
 							h4 := a_.Stride_
-							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
-								/*line moves.go:82*/ h1[(to_*h2)+j_] = h3[(from_*h4)+j_]
+							for t3_, j_ := c_.Cols_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
+								/*line moves.go:78*/ h1[(to_*h2)+j_] = h3[(from_*h4)+j_]
+							}
+						}
+						continue items1
+					}
+					for i2_ := i1; i2_ < n_; i2_ = i2_ + s1 {
+						var t4_ int64
+						/*line moves.go:84*/ var t5_ int64
+						/*line moves.go:84*/ t4_, t5_ = gpu_ends(index_, i2_, put_)
+						/*line moves.go:84*/ from2_ := t4_
+						/*line moves.go:84*/ to2_ := t5_
+						for begin_ := g0 * int64(1024); begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
+							end_ := min(begin_+int64(1024), c_.Cols_)
+							h5 := c_.Data_
+							h6 := c_.Stride_
+							h7 := a_.Data_
+							h8 := a_.Stride_
+							for j2_ := begin_ + (i0 - b0); j2_ < end_; j2_ = j2_ + n0 {
+								/*line moves.go:88*/ h5[(to2_*h6)+j2_] = h7[(from2_*h8)+j2_]
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:467
-	}
-	return nil
-}
-
-func ShortRowsUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		ShortRows[uint32](it, gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int32](args[15:]), bool(args[18].Uint32() != 0))
-	})
-}
-
-func ShortRowsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return ShortRowsUint32Plain(grid, lo, hi, args)
-	}
-	c_ := gpu_Matrix{Data_: support.Matrix[uint32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	a_ := gpu_Matrix{Data_: support.Matrix[uint32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
-	index_ := gpu_Matrix__{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
-	bad_ := support.Slice[int32](args[15:])
-	put_ := args[18].Uint32() != 0
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
-		for i2 := b2; i2 < e2; i2++ {
-			for i1 := b1; i1 < e1; i1++ {
-			items1:
-				for i0 := b0; i0 < e0; i0++ {
-					/*line moves.go:92*/ if bad_[0] > int32(0) {
-						continue items1
-					}
-					n_ := index_.Rows_ * index_.Cols_
-					for i_ := i0; i_ < n_; i_ = i_ + s0 {
-						t_ := gpu_at(index_, i_)
-						/*line moves.go:97*/ from_ := t_
-						/*line moves.go:97*/ to_ := i_
-						if put_ {
-							t2_ := to_
-							/*line moves.go:99*/ t3_ := from_
-							/*line moves.go:99*/ from_ = t2_
-							/*line moves.go:99*/ to_ = t3_
-						}
-						h1 := c_.Data_
-						h2 := c_.Stride_
-						h3 := a_.Data_
-						h4 := a_.Stride_
-						for t4_, j_ := c_.Cols_, int64(0); j_ < t4_; j_ = j_ + int64(1) {
-							/*line moves.go:102*/ h1[(to_*h2)+j_] = h3[(from_*h4)+j_]
-						}
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:524
-	}
-	return nil
-}
-
-func ShortRowsUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		ShortRows[uint64](it, gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int32](args[15:]), bool(args[18].Uint32() != 0))
-	})
-}
-
-func ShortRowsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return ShortRowsUint64Plain(grid, lo, hi, args)
-	}
-	c_ := gpu_Matrix_{Data_: support.Matrix[uint64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	a_ := gpu_Matrix_{Data_: support.Matrix[uint64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
-	index_ := gpu_Matrix__{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
-	bad_ := support.Slice[int32](args[15:])
-	put_ := args[18].Uint32() != 0
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
-		for i2 := b2; i2 < e2; i2++ {
-			for i1 := b1; i1 < e1; i1++ {
-			items1:
-				for i0 := b0; i0 < e0; i0++ {
-					/*line moves.go:92*/ if bad_[0] > int32(0) {
-						continue items1
-					}
-					n_ := index_.Rows_ * index_.Cols_
-					for i_ := i0; i_ < n_; i_ = i_ + s0 {
-						t_ := gpu_at(index_, i_)
-						/*line moves.go:97*/ from_ := t_
-						/*line moves.go:97*/ to_ := i_
-						if put_ {
-							t2_ := to_
-							/*line moves.go:99*/ t3_ := from_
-							/*line moves.go:99*/ from_ = t2_
-							/*line moves.go:99*/ to_ = t3_
-						}
-						h1 := c_.Data_
-						h2 := c_.Stride_
-						h3 := a_.Data_
-						h4 := a_.Stride_
-						for t4_, j_ := c_.Cols_, int64(0); j_ < t4_; j_ = j_ + int64(1) {
-							/*line moves.go:102*/ h1[(to_*h2)+j_] = h3[(from_*h4)+j_]
-						}
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:581
+//line kernels_tandem.go:477
 	}
 	return nil
 }
@@ -587,5 +483,19 @@ func gpu_at(v_ gpu_Matrix__, k_ int64) int64 {
 		return int64(v_.Data_[k_])
 	}
 	return int64(v_.Data_[k_*v_.Stride_])
-//line kernels_tandem.go:591
+//line kernels_tandem.go:487
+}
+
+func gpu_ends(index_ gpu_Matrix__, i_ int64, put_ bool) (int64, int64) {
+	/*line moves.go:95*/ var from_ int64
+	_ = from_
+	/*line moves.go:95*/ var to_ int64
+	_ = to_
+	/*line moves.go:96*/ if put_ {
+		t_ := gpu_at(index_, i_)
+		/*line moves.go:97*/ return i_, t_
+	}
+	t2_ := gpu_at(index_, i_)
+	/*line moves.go:99*/ return t2_, i_
+//line kernels_tandem.go:501
 }

@@ -24,9 +24,9 @@ func Place[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], m Map, v E) {
 				continue
 			}
 			for j := begin + it.Local(0); j < end; j += it.LocalSize(0) {
-				row, col, x := m.Row+m.RowI*i+m.RowJ*j, m.Col+m.ColI*i+m.ColJ*j, v
-				if row >= 0 && row < a.Rows && col >= 0 && col < a.Cols {
-					x = a.At(row, col)
+				k, l, x := row+m.RowJ*j, col+m.ColJ*j, v
+				if k >= 0 && k < a.Rows && l >= 0 && l < a.Cols {
+					x = a.At(k, l)
 				}
 				c.Set(i, j, x)
 			}
@@ -63,19 +63,25 @@ func at(v gpu.Matrix[int32], k int) int {
 }
 
 // Rows makes row i of c row index[i] of a, or, with put, row index[i] of c row i of a, unless an
-// index is bad.
+// index is bad. With short a work-item takes a row, else a group a block of one.
 //
 //tandem:kernel uint32 uint64
-func Rows[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], index gpu.Matrix[int32], bad []int32, put bool) {
+func Rows[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], index gpu.Matrix[int32], bad []int32, put, short bool) {
 	if bad[0] > 0 {
 		return
 	}
 	n := index.Rows * index.Cols
-	for i := it.Global(1); i < n; i += it.GlobalSize(1) {
-		from, to := at(index, i), i
-		if put {
-			from, to = to, from
+	if short {
+		for i := it.Global(0); i < n; i += it.GlobalSize(0) {
+			from, to := ends(index, i, put)
+			for j := range c.Cols {
+				c.Data[to*c.Stride+j] = a.Data[from*a.Stride+j]
+			}
 		}
+		return
+	}
+	for i := it.Global(1); i < n; i += it.GlobalSize(1) {
+		from, to := ends(index, i, put)
 		for begin := it.Group(0) * block; begin < c.Cols; begin += it.Groups(0) * block {
 			end := min(begin+block, c.Cols)
 			for j := begin + it.Local(0); j < end; j += it.LocalSize(0) {
@@ -85,21 +91,10 @@ func Rows[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], index gpu.Matrix[int3
 	}
 }
 
-// ShortRows is [Rows] with a work-item for each row.
-//
-//tandem:kernel uint32 uint64
-func ShortRows[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], index gpu.Matrix[int32], bad []int32, put bool) {
-	if bad[0] > 0 {
-		return
+// ends is the rows between which element i of index moves one.
+func ends(index gpu.Matrix[int32], i int, put bool) (from, to int) {
+	if put {
+		return i, at(index, i)
 	}
-	n := index.Rows * index.Cols
-	for i := it.Global(0); i < n; i += it.GlobalSize(0) {
-		from, to := at(index, i), i
-		if put {
-			from, to = to, from
-		}
-		for j := range c.Cols {
-			c.Data[to*c.Stride+j] = a.Data[from*a.Stride+j]
-		}
-	}
+	return at(index, i), i
 }

@@ -78,7 +78,7 @@ func fold[T, D float32 | float64 | int32 | bool, K int32 | int64, F folders, R r
 		return nil
 	}
 	if outputs == 1 {
-		x, _ = flat(x, x)
+		x, _ = Flat(x, x)
 	}
 	if xr, _ := x.Dims(); few(s.Info(), x, rows, cols) && (cols > 1 || xr == rows) {
 		grid := gridOf(s.Info(), outputs)

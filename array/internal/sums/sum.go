@@ -37,8 +37,8 @@ func Enqueue[T linalg.Element](j Sum[T]) error {
 	return nil
 }
 
-// flat is x and y as rows where both are packed.
-func flat[T any](x, y *linalg.Array[T]) (_, _ *linalg.Array[T]) {
+// Flat is x and y, of one shape, as rows where both are packed.
+func Flat[X, Y any](x *linalg.Array[X], y *linalg.Array[Y]) (*linalg.Array[X], *linalg.Array[Y]) {
 	rows, cols := x.Dims()
 	if rows == 1 { // without new memory
 		return x, y
@@ -77,7 +77,7 @@ func enqueue[S, T float32 | float64, I int32 | int64, R single | double, F accum
 		j.Y = j.X
 	}
 	if rows*cols == 1 {
-		j.X, j.Y = flat(j.X, j.Y)
+		j.X, j.Y = Flat(j.X, j.Y)
 	}
 	const short = 128 // what Across takes for a column, before and after its terms
 	xr, _ := j.X.Dims()

@@ -9,15 +9,13 @@ import (
 	"github.com/tandem-gpu/tandem/gpu/support"
 )
 
-var entries [14]uintptr // in assembly
+var entries [10]uintptr // in assembly
 
 // Kernels is the machine code of kernels, by their entry points.
 var Kernels = support.Natives{
-	"Place_uint32":     {Key: "a04e866a479da1b56cd06c406bd8b675", Code: []backend.Native{{Level: "avx2", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[1], Lanes: 16, Group: 64, Strip: 0}}},
-	"Place_uint64":     {Key: "eb3425bc2e4aef8058afb81f637472c5", Code: []backend.Native{{Level: "avx2", Entry: entries[2], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[3], Lanes: 16, Group: 64, Strip: 0}}},
-	"Check_kernel":     {Key: "93e8ec429a79540f0b084a6b8cf4bc51", Code: []backend.Native{{Level: "avx2", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[5], Lanes: 16, Group: 64, Strip: 0}}},
-	"Rows_uint32":      {Key: "52fc253c442b02ea2973350565a813b8", Code: []backend.Native{{Level: "avx2", Entry: entries[6], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[7], Lanes: 16, Group: 64, Strip: 0}}},
-	"Rows_uint64":      {Key: "e91216e2c1cc665905c019140a7bc7c4", Code: []backend.Native{{Level: "avx2", Entry: entries[8], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[9], Lanes: 16, Group: 64, Strip: 0}}},
-	"ShortRows_uint32": {Key: "be2fa415eab975ab5534690b9d4b0d6a", Code: []backend.Native{{Level: "avx2", Entry: entries[10], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[11], Lanes: 16, Group: 64, Strip: 0}}},
-	"ShortRows_uint64": {Key: "9628c89a1d2497db1712da268e89beaf", Code: []backend.Native{{Level: "avx2", Entry: entries[12], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[13], Lanes: 16, Group: 64, Strip: 0}}},
+	"Place_uint32": {Key: "6302f41a37597ad5f30ec752bfe37708", Code: []backend.Native{{Level: "avx2", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[1], Lanes: 16, Group: 64, Strip: 0}}},
+	"Place_uint64": {Key: "748094b260cae7e6e5f89bdeea2540e8", Code: []backend.Native{{Level: "avx2", Entry: entries[2], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[3], Lanes: 16, Group: 64, Strip: 0}}},
+	"Check_kernel": {Key: "93e8ec429a79540f0b084a6b8cf4bc51", Code: []backend.Native{{Level: "avx2", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[5], Lanes: 16, Group: 64, Strip: 0}}},
+	"Rows_uint32":  {Key: "2bf52e752b84c35181ff40e9a55e2c53", Code: []backend.Native{{Level: "avx2", Entry: entries[6], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[7], Lanes: 16, Group: 64, Strip: 0}}},
+	"Rows_uint64":  {Key: "a060ee90a3a4dabd2dc47dd003c3eef6", Code: []backend.Native{{Level: "avx2", Entry: entries[8], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[9], Lanes: 16, Group: 64, Strip: 0}}},
 }
