@@ -24,7 +24,7 @@ type function struct {
 	fetch func() error   // brings the result to host memory; nil where it is there
 	check func() Check   // of the result in host memory
 	fast  func() error   // Tandem's, enqueued
-	wait  func() error   // until it is done; nil where fast waits
+	wait  func() error   // until it is done
 	peers []functionPeer // other libraries' functions
 	numPy string         // a statement that computes c, of the operands; "": none
 	named []namedArray   // the operands
@@ -112,30 +112,27 @@ func (r *runner) function(ready build) error {
 	return nil
 }
 
-// python is the process with NumPy; nil without one.
+// python is the process with NumPy, and openBLAS the table of its functions; nil without one.
 func (r *runner) python() *numpyProcess {
+	return ofLibraries(r, func(l *library) *numpyProcess { return l.python })
+}
+
+func (r *runner) openBLAS() *openBLASTable {
+	return ofLibraries(r, func(l *library) *openBLASTable { return l.blas })
+}
+
+// ofLibraries is what one of the libraries has; nil where none has it.
+func ofLibraries[P any](r *runner, of func(*library) *P) *P {
 	for _, l := range r.libs {
-		if l.python != nil {
-			return l.python
+		if p := of(l); p != nil {
+			return p
 		}
 	}
 	return nil
 }
 
 func (f *function) own() *contender {
-	run := func(runs int) (err error) {
-		for range runs {
-			if err = f.fast(); err != nil {
-				break
-			}
-		}
-		if f.wait != nil {
-			if failed := f.wait(); err == nil {
-				err = failed
-			}
-		}
-		return err
-	}
+	run := queued(f.fast, f.wait)
 	return &contender{name: nameFast, place: f.place, run: run, check: func() (Check, error) {
 		f.reset()
 		if err := run(1); err != nil {
@@ -187,7 +184,7 @@ func (f *function) inNumPy(p *numpyProcess) *contender {
 // newFunction begins one that works on host memory: rows and columns are for its title.
 func newFunction[T linalg.Float](name string, m, n int, work float64, unit string) *function {
 	row := Row{Experiment: name, Type: element.TypeOf[T]().String(), M: m, N: n, Work: work, Unit: unit}
-	return &function{row: row, place: "host"}
+	return &function{row: row, place: "host", wait: func() error { return nil }}
 }
 
 // operandOf is a named array of rows by cols, which NumPy gets as well. Its numbers lie between 0

@@ -86,7 +86,7 @@ func (f *onArrays[T]) operand(name string, rows, cols int) (*linalg.Array[T], []
 	return a, x
 }
 
-// function is what was made ready, and the error of it.
+// done is the function, and the error of what was to be made ready.
 func (f *onArrays[T]) done() (*function, error) { return f.function, f.err }
 
 // want sets the check: the result is compared with what f computes when it is first needed.
@@ -186,33 +186,11 @@ func columnsOf[T any](x []T, n int) (list []T) {
 	return list
 }
 
-func sumOf[T linalg.Float](line []T) float64 {
-	var s exact.Acc
-	for _, v := range line {
-		s.Add(float64(v))
-	}
-	return s.Float64()
-}
+func sumOf[T linalg.Float](line []T) float64 { return float64(exact.Sum(line)) }
 
 func meanOf[T linalg.Float](line []T) float64 { return sumOf(line) / float64(len(line)) }
 
-func asumOf[T linalg.Float](line []T) float64 {
-	var s exact.Acc
-	for _, v := range line {
-		s.Add(math.Abs(float64(v)))
-	}
-	return s.Float64()
-}
-
-func dotOf[T linalg.Float](x, y []T) float64 {
-	var s exact.Acc
-	for i, v := range x {
-		s.AddProduct(float64(v), float64(y[i]))
-	}
-	return s.Float64()
-}
-
-func normOf[T linalg.Float](line []T) float64 { return math.Sqrt(dotOf(line, line)) }
+func normOf[T linalg.Float](line []T) float64 { return math.Sqrt(float64(exact.Dot(line, line))) }
 
 func maxOf[T linalg.Float](line []T) float64 { return float64(slices.Max(line)) }
 
@@ -230,7 +208,7 @@ func dot[T linalg.Float](s *linalg.Session, n int) build {
 			return err
 		}
 		f.fetch = nil
-		f.want(n, func() []float64 { return []float64{dotOf(x, y)} })
+		f.want(n, func() []float64 { return []float64{float64(exact.Dot(x, y))} })
 		return f.done()
 	}
 }
@@ -260,7 +238,7 @@ func sorting[T linalg.Float](s *linalg.Session, m, n int) build {
 	}
 }
 
-// randoms fill n elements; NumPy's numbers are others, and from a faster generator.
+// randoms fill n elements; NumPy's numbers are others.
 func randoms[T linalg.Float](s *linalg.Session, n int) (list []build) {
 	of := func(name, numPy string, fill func(*array.Stream, *linalg.Array[T]) error, within func(v float64) bool) {
 		list = append(list, func() (*function, error) {

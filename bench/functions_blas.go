@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"math"
 	"slices"
 	"unsafe"
 
@@ -14,6 +13,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
+	"github.com/tandem-gpu/tandem/exact"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -49,16 +49,6 @@ func newBLAS[T float32 | float64 | complex64 | complex128](r *runner) (b blasOf[
 		}
 	}
 	return b
-}
-
-// openBLAS is the table of OpenBLAS's functions; nil without it.
-func (r *runner) openBLAS() *openBLASTable {
-	for _, l := range r.libs {
-		if l.blas != nil {
-			return l.blas
-		}
-	}
-	return nil
 }
 
 // compute makes f the computation of result by each BLAS. It may be in place.
@@ -159,11 +149,12 @@ func (b *realBLAS[T]) level1(n int) []build {
 		}
 	}
 	return []build{
-		vectors("dot", 2, func(l *routines[T], x, y, sum []T) { sum[0] = l.Dot(n, x, 1, y, 1) }, dotOf[T]),
+		vectors("dot", 2, func(l *routines[T], x, y, sum []T) { sum[0] = l.Dot(n, x, 1, y, 1) },
+			func(x, y []T) float64 { return float64(exact.Dot(x, y)) }),
 		vectors("nrm2", 1, func(l *routines[T], x, _, sum []T) { sum[0] = l.Nrm2(n, x, 1) },
-			func(x, _ []T) float64 { return math.Sqrt(dotOf(x, x)) }),
+			func(x, _ []T) float64 { return normOf(x) }),
 		vectors("asum", 1, func(l *routines[T], x, _, sum []T) { sum[0] = l.Asum(n, x, 1) },
-			func(x, _ []T) float64 { return asumOf(x) }),
+			func(x, _ []T) float64 { return sumOf(x) }), // none is below 0
 		vectors("axpy", 3, func(l *routines[T], x, y, _ []T) { l.Axpy(n, small, x, 1, y, 1) }, nil),
 		vectors("scal", 2, func(l *routines[T], _, y, _ []T) { l.Scal(n, -1, y, 1) }, nil),
 	}

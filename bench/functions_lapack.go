@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/lapack/lapack64"
 
 	"github.com/tandem-gpu/tandem/element"
+	"github.com/tandem-gpu/tandem/internal/host"
 	"github.com/tandem-gpu/tandem/linalg"
 	"github.com/tandem-gpu/tandem/linalg/gonumblas"
 )
@@ -108,11 +109,7 @@ func newSolver(f *function, n int, t *openBLASTable, symmetric bool) *solver {
 
 func transposed(a []float64, n int) []float64 {
 	t := make([]float64, len(a))
-	for i := range n {
-		for j := range n {
-			t[j*n+i] = a[i*n+j]
-		}
-	}
+	host.Transpose(n, n, a, n, t, n)
 	return t
 }
 

@@ -70,6 +70,19 @@ func prepare[T linalg.Element](l *library, p problem[T]) (*job, error) {
 	return nil, nil
 }
 
+// queued is a contender's run by a function that enqueues, after which wait waits for all.
+func queued(enqueue, wait func() error) func(int) error {
+	return func(runs int) error {
+		for range runs {
+			if err := enqueue(); err != nil {
+				wait()
+				return err
+			}
+		}
+		return wait()
+	}
+}
+
 // repeat is a job's run by a function that computes the product once.
 func repeat(once func()) func(int) error {
 	return func(runs int) error {

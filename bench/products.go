@@ -236,15 +236,7 @@ func (d *onDevice[T]) launch(src *backend.Source, g backend.Grid) func() error {
 }
 
 func (d *onDevice[T]) contender(name string, enqueue func() error) *contender {
-	run := func(runs int) error {
-		for range runs {
-			if err := enqueue(); err != nil {
-				d.s.Wait()
-				return err
-			}
-		}
-		return d.s.Wait()
-	}
+	run := queued(enqueue, d.s.Wait)
 	check := func() (Check, error) {
 		c := linalg.NewMatrix(len(d.p.c)/d.p.n, d.p.n, d.p.c)
 		fill(d.p.c, poison[T]())

@@ -161,15 +161,7 @@ func (t *transposition[T]) enqueue(k *backend.Kernel, g backend.Grid) error {
 
 // contender runs on the device. Its result has want(i, j) in row i and column j.
 func (t *transposition[T]) contender(name string, want func(i, j int) T, enqueue func() error) *contender {
-	run := func(runs int) error {
-		for range runs {
-			if err := enqueue(); err != nil {
-				t.s.Wait()
-				return err
-			}
-		}
-		return t.s.Wait()
-	}
+	run := queued(enqueue, t.s.Wait)
 	check := func() (Check, error) {
 		m := linalg.NewMatrix(t.n, t.n, t.dst)
 		fill(t.dst, poison[T]())
