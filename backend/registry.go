@@ -45,6 +45,17 @@ func Drivers() []Driver {
 	return slices.Clone(registry.drivers)
 }
 
+// HostInfo describes the cpu device, and so this machine's memory: the zero Info where the program
+// has no such driver.
+func HostInfo() (info Info) {
+	if d := Lookup("cpu"); d != nil {
+		if infos, err := d.Devices(); err == nil && len(infos) > 0 {
+			info = infos[0]
+		}
+	}
+	return info
+}
+
 // Lookup finds a registered driver; nil if there is none of that name.
 func Lookup(name string) Driver {
 	for _, d := range Drivers() {

@@ -382,27 +382,14 @@ func (r *runner) fits(arrays int, bytes float64) bool {
 	if r.host == nil || d.UnifiedMemory {
 		total *= 2
 	}
-	memory := float64(hostMemory())
+	memory := float64(backend.HostInfo().Memory)
 	return memory == 0 || total <= 0.6*memory
-}
-
-// hostMemory is the machine's memory in bytes, 0 where it is not known.
-func hostMemory() int64 { return hostInfo().Memory }
-
-// hostInfo describes the cpu device, which linalg brings along.
-func hostInfo() (info backend.Info) {
-	if d := backend.Lookup("cpu"); d != nil {
-		if infos, err := d.Devices(); err == nil && len(infos) > 0 {
-			info = infos[0]
-		}
-	}
-	return info
 }
 
 func machine() Machine {
 	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease")
 	return Machine{
-		OS: runtime.GOOS, Arch: runtime.GOARCH, Kernel: strings.TrimSpace(string(kernel)), CPU: hostInfo().Name,
+		OS: runtime.GOOS, Arch: runtime.GOARCH, Kernel: strings.TrimSpace(string(kernel)), CPU: backend.HostInfo().Name,
 		Cores:      runtime.NumCPU(),
 		GoMaxProcs: runtime.GOMAXPROCS(0), InstructionSet: host.InstructionSet(), Go: runtime.Version(),
 	}

@@ -31,24 +31,18 @@ func New[T linalg.Element](g *Grid, rows, cols int) (*Matrix[T], error) {
 	}
 	m := &Matrix[T]{g: g, rows: rows, cols: cols}
 	r, c := m.part(g.c.rank)
-	if size := uint64(r) * uint64(c) * uint64(element.TypeOf[T]().Size()); size > hostMemory() {
+	size, limit := uint64(r)*uint64(c)*uint64(element.TypeOf[T]().Size()), hostMemory()
+	if limit > 0 && size > uint64(limit) {
 		return nil, g.c.fail(backend.Failure("", "cluster.New", backend.ErrOutOfMemory,
-			"%d bytes are needed for a part of %s; this machine has %d", size, m, hostMemory()))
+			"%d bytes are needed for a part of %s; this machine has %d", size, m, limit))
 	}
 	m.local = linalg.NewMatrix[T](r, c, nil)
 	return m, nil
 }
 
-// hostMemory is the largest buffer of this machine in bytes: Go does not return from a make that is
-// too large.
-var hostMemory = sync.OnceValue(func() uint64 {
-	if d := backend.Lookup("cpu"); d != nil {
-		if infos, err := d.Devices(); err == nil && len(infos) > 0 && infos[0].MaxAlloc > 0 {
-			return uint64(infos[0].MaxAlloc)
-		}
-	}
-	return math.MaxUint64
-})
+// hostMemory is the largest buffer of this machine in bytes, 0 where that is not known: Go does not
+// return from a make that is too large.
+var hostMemory = sync.OnceValue(func() int64 { return backend.HostInfo().MaxAlloc })
 
 // part is how many rows and columns a rank has of m.
 func (m *Matrix[T]) part(rank int) (rows, cols int) {

@@ -198,17 +198,7 @@ func (s *Session) canHold(rows, cols int, t element.Type) error {
 }
 
 // hostMemory is the largest buffer of the host in bytes, 0 where that is not known.
-var hostMemory = sync.OnceValue(func() int64 {
-	d := backend.Lookup("cpu")
-	if d == nil {
-		return 0
-	}
-	infos, err := d.Devices()
-	if err != nil || len(infos) == 0 {
-		return 0
-	}
-	return infos[0].MaxAlloc
-})
+var hostMemory = sync.OnceValue(func() int64 { return backend.HostInfo().MaxAlloc })
 
 // DeviceTime is the time, by the device's own clock, from the end of the commands that were
 // enqueued before f to the end of those that f enqueues. It waits for them.

@@ -165,17 +165,13 @@ func (a *app) loadText(ctx context.Context, path string) (string, error) {
 
 // fitsHost refuses what this machine's memory does not hold, before the attempt ends the program.
 func fitsHost(size int64) error {
-	d := backend.Lookup("cpu")
-	if d == nil {
-		return nil
-	}
-	infos, err := d.Devices()
-	if err != nil || len(infos) == 0 || infos[0].Memory <= 0 || size <= infos[0].Memory {
+	memory := backend.HostInfo().Memory
+	if memory <= 0 || size <= memory {
 		return nil
 	}
 	return &backend.Error{
 		Op: "host memory", Err: backend.ErrOutOfMemory,
-		Detail: fmt.Sprintf("%s are needed, the machine has %s", formatBytes(size), formatBytes(infos[0].Memory)),
+		Detail: fmt.Sprintf("%s are needed, the machine has %s", formatBytes(size), formatBytes(memory)),
 	}
 }
 
