@@ -93,17 +93,24 @@ func Range[T Element](c *Array[T], start, step T) error {
 		return launchIndices[T](nil, backend.Grid{}, c, start, step)
 	}
 	info := s.Info()
+	c = flat(c)
 	rows, cols := c.Dims()
 	return launchIndices[T](s, kernels.ElementwiseGrid(&info, int64(rows), int64(cols)), c, start, step)
 }
+
+// indexBlock is the elements of a row that a group of indices takes at a time.
+const indexBlock = 1024
 
 // indices is Range's kernel.
 //
 //tandem:kernel float32 float64 int32
 func indices[T Element](it gpu.Item, z gpu.Matrix[T], start, step T) {
 	for i := it.Global(1); i < z.Rows; i += it.GlobalSize(1) {
-		for j := it.Global(0); j < z.Cols; j += it.GlobalSize(0) {
-			z.Set(i, j, gpu.FMA(T(i*z.Cols+j), step, start))
+		for begin := it.Group(0) * indexBlock; begin < z.Cols; begin += it.Groups(0) * indexBlock {
+			end := min(begin+indexBlock, z.Cols)
+			for j := begin + it.Local(0); j < end; j += it.LocalSize(0) {
+				z.Set(i, j, gpu.FMA(T(i*z.Cols+j), step, start))
+			}
 		}
 	}
 }

@@ -31,11 +31,11 @@ var addKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: addInt32Kernel},
 }
 
-var addFloat32Kernel = kernelsPacked.Source("add_float32", "e7037d487adafc4e99a0940cb5d719c1", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_add), support.Map2(add[float32])), support.Map2(add[float32]), "arithmetic.go")
+var addFloat32Kernel = kernelsPacked.Map("add_float32", "e7037d487adafc4e99a0940cb5d719c1", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_add), support.Map2(add[float32])), support.Map2(add[float32]), "arithmetic.go")
 
-var addFloat64Kernel = kernelsPacked.Source("add_float64", "b8af8ae512164932575cdec245d22c97", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_add_), support.Map2(add[float64])), support.Map2(add[float64]), "arithmetic.go")
+var addFloat64Kernel = kernelsPacked.Map("add_float64", "b8af8ae512164932575cdec245d22c97", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_add_), support.Map2(add[float64])), support.Map2(add[float64]), "arithmetic.go")
 
-var addInt32Kernel = kernelsPacked.Source("add_int32", "aa69a3b7d62e42d3bfc3ee5a7c55d89d", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_add__), support.Map2(add[int32])), support.Map2(add[int32]), "arithmetic.go")
+var addInt32Kernel = kernelsPacked.Map("add_int32", "aa69a3b7d62e42d3bfc3ee5a7c55d89d", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_add__), support.Map2(add[int32])), support.Map2(add[int32]), "arithmetic.go")
 
 // launchSub makes z [sub] of the inputs, element by element, as launch.Map has it.
 func launchSub[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -52,11 +52,11 @@ var subKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: subInt32Kernel},
 }
 
-var subFloat32Kernel = kernelsPacked.Source("sub_float32", "798cdb960cff228dfb6c075431591277", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_sub), support.Map2(sub[float32])), support.Map2(sub[float32]), "arithmetic.go")
+var subFloat32Kernel = kernelsPacked.Map("sub_float32", "798cdb960cff228dfb6c075431591277", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_sub), support.Map2(sub[float32])), support.Map2(sub[float32]), "arithmetic.go")
 
-var subFloat64Kernel = kernelsPacked.Source("sub_float64", "387a2f20b91a4d4ea1df98298fd1405a", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_sub_), support.Map2(sub[float64])), support.Map2(sub[float64]), "arithmetic.go")
+var subFloat64Kernel = kernelsPacked.Map("sub_float64", "387a2f20b91a4d4ea1df98298fd1405a", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_sub_), support.Map2(sub[float64])), support.Map2(sub[float64]), "arithmetic.go")
 
-var subInt32Kernel = kernelsPacked.Source("sub_int32", "41d3590d845065cf589067e61581b8f5", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_sub__), support.Map2(sub[int32])), support.Map2(sub[int32]), "arithmetic.go")
+var subInt32Kernel = kernelsPacked.Map("sub_int32", "41d3590d845065cf589067e61581b8f5", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_sub__), support.Map2(sub[int32])), support.Map2(sub[int32]), "arithmetic.go")
 
 // launchMul makes z [mul] of the inputs, element by element, as launch.Map has it.
 func launchMul[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -73,11 +73,11 @@ var mulKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: mulInt32Kernel},
 }
 
-var mulFloat32Kernel = kernelsPacked.Source("mul_float32", "0f48bb839e35b563f8731a60cd6978a3", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_mul), support.Map2(mul[float32])), support.Map2(mul[float32]), "arithmetic.go")
+var mulFloat32Kernel = kernelsPacked.Map("mul_float32", "0f48bb839e35b563f8731a60cd6978a3", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_mul), support.Map2(mul[float32])), support.Map2(mul[float32]), "arithmetic.go")
 
-var mulFloat64Kernel = kernelsPacked.Source("mul_float64", "39e9c564b4135448175bbb38d3830e5c", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_mul_), support.Map2(mul[float64])), support.Map2(mul[float64]), "arithmetic.go")
+var mulFloat64Kernel = kernelsPacked.Map("mul_float64", "39e9c564b4135448175bbb38d3830e5c", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_mul_), support.Map2(mul[float64])), support.Map2(mul[float64]), "arithmetic.go")
 
-var mulInt32Kernel = kernelsPacked.Source("mul_int32", "4bac166119434c2585c65b60605774b1", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_mul__), support.Map2(mul[int32])), support.Map2(mul[int32]), "arithmetic.go")
+var mulInt32Kernel = kernelsPacked.Map("mul_int32", "4bac166119434c2585c65b60605774b1", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_mul__), support.Map2(mul[int32])), support.Map2(mul[int32]), "arithmetic.go")
 
 // launchDiv makes z [div] of the inputs, element by element, as launch.Map has it.
 func launchDiv[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -93,9 +93,9 @@ var divKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: divFloat64Kernel},
 }
 
-var divFloat32Kernel = kernelsPacked.Source("div_float32", "f6c9b1e0d4d762aa6c2e64b038a68b44", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_div), support.Map2(div[float32])), support.Map2(div[float32]), "arithmetic.go")
+var divFloat32Kernel = kernelsPacked.Map("div_float32", "f6c9b1e0d4d762aa6c2e64b038a68b44", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_div), support.Map2(div[float32])), support.Map2(div[float32]), "arithmetic.go")
 
-var divFloat64Kernel = kernelsPacked.Source("div_float64", "66b4b26c1810f0ae7d99570cdaef38a0", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_div_), support.Map2(div[float64])), support.Map2(div[float64]), "arithmetic.go")
+var divFloat64Kernel = kernelsPacked.Map("div_float64", "66b4b26c1810f0ae7d99570cdaef38a0", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_div_), support.Map2(div[float64])), support.Map2(div[float64]), "arithmetic.go")
 
 // launchFma makes z [fma] of the inputs, element by element, as launch.Map has it.
 func launchFma[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, z_ Arg4) error {
@@ -113,11 +113,11 @@ var fmaKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: fmaInt32Kernel},
 }
 
-var fmaFloat32Kernel = kernelsPacked.Source("fma_float32", "1247a0431d2cd203f46a240f3b1212a2", support.MapParams("float", "float", "float", "float"), support.Form(support.Map3(gpu_fma), support.Map3(fma[float32])), support.Map3(fma[float32]), "arithmetic.go")
+var fmaFloat32Kernel = kernelsPacked.Map("fma_float32", "1247a0431d2cd203f46a240f3b1212a2", support.MapParams("float", "float", "float", "float"), support.Form(support.Map3(gpu_fma), support.Map3(fma[float32])), support.Map3(fma[float32]), "arithmetic.go")
 
-var fmaFloat64Kernel = kernelsPacked.Source("fma_float64", "2a965a4fc1d8752f0046f68618eb9287", support.MapParams("double", "double", "double", "double"), support.Form(support.Map3(gpu_fma_), support.Map3(fma[float64])), support.Map3(fma[float64]), "arithmetic.go")
+var fmaFloat64Kernel = kernelsPacked.Map("fma_float64", "2a965a4fc1d8752f0046f68618eb9287", support.MapParams("double", "double", "double", "double"), support.Form(support.Map3(gpu_fma_), support.Map3(fma[float64])), support.Map3(fma[float64]), "arithmetic.go")
 
-var fmaInt32Kernel = kernelsPacked.Source("fma_int32", "f47fd8d3b18742f6ee331d763e6f7ab2", support.MapParams("int", "int", "int", "int"), support.Form(support.Map3(gpu_fma__), support.Map3(fma[int32])), support.Map3(fma[int32]), "arithmetic.go")
+var fmaInt32Kernel = kernelsPacked.Map("fma_int32", "f47fd8d3b18742f6ee331d763e6f7ab2", support.MapParams("int", "int", "int", "int"), support.Form(support.Map3(gpu_fma__), support.Map3(fma[int32])), support.Map3(fma[int32]), "arithmetic.go")
 
 // launchNeg makes z [neg] of the inputs, element by element, as launch.Map has it.
 func launchNeg[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -133,11 +133,11 @@ var negKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: negInt32Kernel},
 }
 
-var negFloat32Kernel = kernelsPacked.Source("neg_float32", "65436694dcc0760efbc410b3e1e7ae7d", support.MapParams("float", "float"), support.Form(support.Map1(gpu_neg), support.Map1(neg[float32])), support.Map1(neg[float32]), "arithmetic.go")
+var negFloat32Kernel = kernelsPacked.Map("neg_float32", "65436694dcc0760efbc410b3e1e7ae7d", support.MapParams("float", "float"), support.Form(support.Map1(gpu_neg), support.Map1(neg[float32])), support.Map1(neg[float32]), "arithmetic.go")
 
-var negFloat64Kernel = kernelsPacked.Source("neg_float64", "7eff8ba33cd21a9fc371edffd4e709ce", support.MapParams("double", "double"), support.Form(support.Map1(gpu_neg_), support.Map1(neg[float64])), support.Map1(neg[float64]), "arithmetic.go")
+var negFloat64Kernel = kernelsPacked.Map("neg_float64", "7eff8ba33cd21a9fc371edffd4e709ce", support.MapParams("double", "double"), support.Form(support.Map1(gpu_neg_), support.Map1(neg[float64])), support.Map1(neg[float64]), "arithmetic.go")
 
-var negInt32Kernel = kernelsPacked.Source("neg_int32", "b28f187dbed2de21caa645a898f19d54", support.MapParams("int", "int"), support.Form(support.Map1(gpu_neg__), support.Map1(neg[int32])), support.Map1(neg[int32]), "arithmetic.go")
+var negInt32Kernel = kernelsPacked.Map("neg_int32", "b28f187dbed2de21caa645a898f19d54", support.MapParams("int", "int"), support.Form(support.Map1(gpu_neg__), support.Map1(neg[int32])), support.Map1(neg[int32]), "arithmetic.go")
 
 // launchAbs makes z [abs] of the inputs, element by element, as launch.Map has it.
 func launchAbs[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -153,11 +153,11 @@ var absKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: absInt32Kernel},
 }
 
-var absFloat32Kernel = kernelsPacked.Source("abs_float32", "40df0accf9e6c64731a154ce290f695a", support.MapParams("float", "float"), support.Form(support.Map1(gpu_abs), support.Map1(abs[float32])), support.Map1(abs[float32]), "arithmetic.go")
+var absFloat32Kernel = kernelsPacked.Map("abs_float32", "40df0accf9e6c64731a154ce290f695a", support.MapParams("float", "float"), support.Form(support.Map1(gpu_abs), support.Map1(abs[float32])), support.Map1(abs[float32]), "arithmetic.go")
 
-var absFloat64Kernel = kernelsPacked.Source("abs_float64", "2807f2ca21f0ee1ca14aa8597d1d2d30", support.MapParams("double", "double"), support.Form(support.Map1(gpu_abs_), support.Map1(abs[float64])), support.Map1(abs[float64]), "arithmetic.go")
+var absFloat64Kernel = kernelsPacked.Map("abs_float64", "2807f2ca21f0ee1ca14aa8597d1d2d30", support.MapParams("double", "double"), support.Form(support.Map1(gpu_abs_), support.Map1(abs[float64])), support.Map1(abs[float64]), "arithmetic.go")
 
-var absInt32Kernel = kernelsPacked.Source("abs_int32", "dcdc9e766bfdd0c669e5a638857354b3", support.MapParams("int", "int"), support.Form(support.Map1(gpu_abs__), support.Map1(abs[int32])), support.Map1(abs[int32]), "arithmetic.go")
+var absInt32Kernel = kernelsPacked.Map("abs_int32", "dcdc9e766bfdd0c669e5a638857354b3", support.MapParams("int", "int"), support.Form(support.Map1(gpu_abs__), support.Map1(abs[int32])), support.Map1(abs[int32]), "arithmetic.go")
 
 // launchSign makes z [sign] of the inputs, element by element, as launch.Map has it.
 func launchSign[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -173,11 +173,11 @@ var signKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: signInt32Kernel},
 }
 
-var signFloat32Kernel = kernelsPacked.Source("sign_float32", "031dde27128f1d81ef10a4e4d29a2c68", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sign), support.Map1(sign[float32])), support.Map1(sign[float32]), "arithmetic.go")
+var signFloat32Kernel = kernelsPacked.Map("sign_float32", "031dde27128f1d81ef10a4e4d29a2c68", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sign), support.Map1(sign[float32])), support.Map1(sign[float32]), "arithmetic.go")
 
-var signFloat64Kernel = kernelsPacked.Source("sign_float64", "d965c59b8f132625993d401f1ab6356e", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sign_), support.Map1(sign[float64])), support.Map1(sign[float64]), "arithmetic.go")
+var signFloat64Kernel = kernelsPacked.Map("sign_float64", "d965c59b8f132625993d401f1ab6356e", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sign_), support.Map1(sign[float64])), support.Map1(sign[float64]), "arithmetic.go")
 
-var signInt32Kernel = kernelsPacked.Source("sign_int32", "18767e33aaa302204694b6edfa6da979", support.MapParams("int", "int"), support.Form(support.Map1(gpu_sign__), support.Map1(sign[int32])), support.Map1(sign[int32]), "arithmetic.go")
+var signInt32Kernel = kernelsPacked.Map("sign_int32", "18767e33aaa302204694b6edfa6da979", support.MapParams("int", "int"), support.Form(support.Map1(gpu_sign__), support.Map1(sign[int32])), support.Map1(sign[int32]), "arithmetic.go")
 
 // launchMinimum makes z [minimum] of the inputs, element by element, as launch.Map has it.
 func launchMinimum[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -194,11 +194,11 @@ var minimumKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: minimumInt32Kernel},
 }
 
-var minimumFloat32Kernel = kernelsPacked.Source("minimum_float32", "3b50facf5c3122642a34585ad3cb5d39", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_minimum), support.Map2(minimum[float32])), support.Map2(minimum[float32]), "arithmetic.go")
+var minimumFloat32Kernel = kernelsPacked.Map("minimum_float32", "3b50facf5c3122642a34585ad3cb5d39", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_minimum), support.Map2(minimum[float32])), support.Map2(minimum[float32]), "arithmetic.go")
 
-var minimumFloat64Kernel = kernelsPacked.Source("minimum_float64", "8f95766c1c549607193d71518edae62b", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_minimum_), support.Map2(minimum[float64])), support.Map2(minimum[float64]), "arithmetic.go")
+var minimumFloat64Kernel = kernelsPacked.Map("minimum_float64", "8f95766c1c549607193d71518edae62b", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_minimum_), support.Map2(minimum[float64])), support.Map2(minimum[float64]), "arithmetic.go")
 
-var minimumInt32Kernel = kernelsPacked.Source("minimum_int32", "6fa5e28b7187b21ecef210d87498b7e5", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_minimum__), support.Map2(minimum[int32])), support.Map2(minimum[int32]), "arithmetic.go")
+var minimumInt32Kernel = kernelsPacked.Map("minimum_int32", "6fa5e28b7187b21ecef210d87498b7e5", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_minimum__), support.Map2(minimum[int32])), support.Map2(minimum[int32]), "arithmetic.go")
 
 // launchMaximum makes z [maximum] of the inputs, element by element, as launch.Map has it.
 func launchMaximum[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -215,11 +215,11 @@ var maximumKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: maximumInt32Kernel},
 }
 
-var maximumFloat32Kernel = kernelsPacked.Source("maximum_float32", "17b80d09ed1f06735614a5c818f16c76", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_maximum), support.Map2(maximum[float32])), support.Map2(maximum[float32]), "arithmetic.go")
+var maximumFloat32Kernel = kernelsPacked.Map("maximum_float32", "17b80d09ed1f06735614a5c818f16c76", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_maximum), support.Map2(maximum[float32])), support.Map2(maximum[float32]), "arithmetic.go")
 
-var maximumFloat64Kernel = kernelsPacked.Source("maximum_float64", "31d274077cd25776204c8525423959ee", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_maximum_), support.Map2(maximum[float64])), support.Map2(maximum[float64]), "arithmetic.go")
+var maximumFloat64Kernel = kernelsPacked.Map("maximum_float64", "31d274077cd25776204c8525423959ee", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_maximum_), support.Map2(maximum[float64])), support.Map2(maximum[float64]), "arithmetic.go")
 
-var maximumInt32Kernel = kernelsPacked.Source("maximum_int32", "a95ddb359c835dde942a01c2a123f2f2", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_maximum__), support.Map2(maximum[int32])), support.Map2(maximum[int32]), "arithmetic.go")
+var maximumInt32Kernel = kernelsPacked.Map("maximum_int32", "a95ddb359c835dde942a01c2a123f2f2", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_maximum__), support.Map2(maximum[int32])), support.Map2(maximum[int32]), "arithmetic.go")
 
 // launchClip makes z [clip] of the inputs, element by element, as launch.Map has it.
 func launchClip[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, z_ Arg4) error {
@@ -237,11 +237,11 @@ var clipKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: clipInt32Kernel},
 }
 
-var clipFloat32Kernel = kernelsPacked.Source("clip_float32", "c1ac378ddcbc76975009b01e1173654d", support.MapParams("float", "float", "float", "float"), support.Form(support.Map3(gpu_clip), support.Map3(clip[float32])), support.Map3(clip[float32]), "arithmetic.go")
+var clipFloat32Kernel = kernelsPacked.Map("clip_float32", "c1ac378ddcbc76975009b01e1173654d", support.MapParams("float", "float", "float", "float"), support.Form(support.Map3(gpu_clip), support.Map3(clip[float32])), support.Map3(clip[float32]), "arithmetic.go")
 
-var clipFloat64Kernel = kernelsPacked.Source("clip_float64", "e9c3056db6e8d0d7e1b7d8bebd42fae8", support.MapParams("double", "double", "double", "double"), support.Form(support.Map3(gpu_clip_), support.Map3(clip[float64])), support.Map3(clip[float64]), "arithmetic.go")
+var clipFloat64Kernel = kernelsPacked.Map("clip_float64", "e9c3056db6e8d0d7e1b7d8bebd42fae8", support.MapParams("double", "double", "double", "double"), support.Form(support.Map3(gpu_clip_), support.Map3(clip[float64])), support.Map3(clip[float64]), "arithmetic.go")
 
-var clipInt32Kernel = kernelsPacked.Source("clip_int32", "bd6c2e26744c3abaebf009b0f206d379", support.MapParams("int", "int", "int", "int"), support.Form(support.Map3(gpu_clip__), support.Map3(clip[int32])), support.Map3(clip[int32]), "arithmetic.go")
+var clipInt32Kernel = kernelsPacked.Map("clip_int32", "bd6c2e26744c3abaebf009b0f206d379", support.MapParams("int", "int", "int", "int"), support.Form(support.Map3(gpu_clip__), support.Map3(clip[int32])), support.Map3(clip[int32]), "arithmetic.go")
 
 // launchSqrt makes z [sqrt] of the inputs, element by element, as launch.Map has it.
 func launchSqrt[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -256,9 +256,9 @@ var sqrtKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: sqrtFloat64Kernel},
 }
 
-var sqrtFloat32Kernel = kernelsPacked.Source("sqrt_float32", "c23a742d1bd0e71a28e476a956866eba", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sqrt), support.Map1(sqrt[float32])), support.Map1(sqrt[float32]), "arithmetic.go")
+var sqrtFloat32Kernel = kernelsPacked.Map("sqrt_float32", "c23a742d1bd0e71a28e476a956866eba", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sqrt), support.Map1(sqrt[float32])), support.Map1(sqrt[float32]), "arithmetic.go")
 
-var sqrtFloat64Kernel = kernelsPacked.Source("sqrt_float64", "eb88f22179acd95392d71496fa0229c5", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sqrt_), support.Map1(sqrt[float64])), support.Map1(sqrt[float64]), "arithmetic.go")
+var sqrtFloat64Kernel = kernelsPacked.Map("sqrt_float64", "eb88f22179acd95392d71496fa0229c5", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sqrt_), support.Map1(sqrt[float64])), support.Map1(sqrt[float64]), "arithmetic.go")
 
 // launchQuo makes z [quo] of the inputs, element by element, as launch.Map has it.
 func launchQuo[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -269,7 +269,7 @@ func launchQuo[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 lin
 	return call.Launch()
 }
 
-var quoKernel = kernelsPacked.Source("quo_kernel", "8915cf42b1c79ff87cdc953814e32dd9", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_quo), support.Map2(quo)), support.Map2(quo), "arithmetic.go")
+var quoKernel = kernelsPacked.Map("quo_kernel", "8915cf42b1c79ff87cdc953814e32dd9", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_quo), support.Map2(quo)), support.Map2(quo), "arithmetic.go")
 
 // launchRem makes z [rem] of the inputs, element by element, as launch.Map has it.
 func launchRem[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -280,7 +280,7 @@ func launchRem[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 lin
 	return call.Launch()
 }
 
-var remKernel = kernelsPacked.Source("rem_kernel", "6f092fa917fb0f39491741f143da62d7", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_rem), support.Map2(rem)), support.Map2(rem), "arithmetic.go")
+var remKernel = kernelsPacked.Map("rem_kernel", "6f092fa917fb0f39491741f143da62d7", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_rem), support.Map2(rem)), support.Map2(rem), "arithmetic.go")
 
 // launchBitAnd makes z [bitAnd] of the inputs, element by element, as launch.Map has it.
 func launchBitAnd[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -291,7 +291,7 @@ func launchBitAnd[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 
 	return call.Launch()
 }
 
-var bitAndKernel = kernelsPacked.Source("bitAnd_kernel", "6d68dc82685a46b501892604b48b281f", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_bitAnd), support.Map2(bitAnd)), support.Map2(bitAnd), "arithmetic.go")
+var bitAndKernel = kernelsPacked.Map("bitAnd_kernel", "6d68dc82685a46b501892604b48b281f", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_bitAnd), support.Map2(bitAnd)), support.Map2(bitAnd), "arithmetic.go")
 
 // launchBitOr makes z [bitOr] of the inputs, element by element, as launch.Map has it.
 func launchBitOr[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -302,7 +302,7 @@ func launchBitOr[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 l
 	return call.Launch()
 }
 
-var bitOrKernel = kernelsPacked.Source("bitOr_kernel", "197fa1118889ddcf01ded690490085c4", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_bitOr), support.Map2(bitOr)), support.Map2(bitOr), "arithmetic.go")
+var bitOrKernel = kernelsPacked.Map("bitOr_kernel", "197fa1118889ddcf01ded690490085c4", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_bitOr), support.Map2(bitOr)), support.Map2(bitOr), "arithmetic.go")
 
 // launchBitXor makes z [bitXor] of the inputs, element by element, as launch.Map has it.
 func launchBitXor[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -313,7 +313,7 @@ func launchBitXor[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 
 	return call.Launch()
 }
 
-var bitXorKernel = kernelsPacked.Source("bitXor_kernel", "65840b4d052e9ebacee1cfc6a9a08493", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_bitXor), support.Map2(bitXor)), support.Map2(bitXor), "arithmetic.go")
+var bitXorKernel = kernelsPacked.Map("bitXor_kernel", "65840b4d052e9ebacee1cfc6a9a08493", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_bitXor), support.Map2(bitXor)), support.Map2(bitXor), "arithmetic.go")
 
 // launchShiftLeft makes z [shiftLeft] of the inputs, element by element, as launch.Map has it.
 func launchShiftLeft[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -324,7 +324,7 @@ func launchShiftLeft[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Ar
 	return call.Launch()
 }
 
-var shiftLeftKernel = kernelsPacked.Source("shiftLeft_kernel", "21d5196e32f1435da264bddcb6f91cbf", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_shiftLeft), support.Map2(shiftLeft)), support.Map2(shiftLeft), "arithmetic.go")
+var shiftLeftKernel = kernelsPacked.Map("shiftLeft_kernel", "21d5196e32f1435da264bddcb6f91cbf", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_shiftLeft), support.Map2(shiftLeft)), support.Map2(shiftLeft), "arithmetic.go")
 
 // launchShiftRight makes z [shiftRight] of the inputs, element by element, as launch.Map has it.
 func launchShiftRight[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -335,7 +335,7 @@ func launchShiftRight[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], A
 	return call.Launch()
 }
 
-var shiftRightKernel = kernelsPacked.Source("shiftRight_kernel", "90977fb50104ff4dca0e99a8d077a39b", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_shiftRight), support.Map2(shiftRight)), support.Map2(shiftRight), "arithmetic.go")
+var shiftRightKernel = kernelsPacked.Map("shiftRight_kernel", "90977fb50104ff4dca0e99a8d077a39b", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_shiftRight), support.Map2(shiftRight)), support.Map2(shiftRight), "arithmetic.go")
 
 // launchIndices runs [indices] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -353,11 +353,11 @@ var indicesKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: indicesInt32Kernel},
 }
 
-var indicesFloat32Kernel = kernelsPacked.Source("indices_float32", "4540eb1b29e256616c6df1206a6f86fd", support.Params{}.Matrix("z", "float", 4).Scalar("start", "float", 4).Scalar("step", "float", 4), indicesFloat32Go, indicesFloat32Plain, "array.go")
+var indicesFloat32Kernel = kernelsPacked.Source("indices_float32", "78e7fa9a7e717aef1a359901ba198999", support.Params{}.Matrix("z", "float", 4).Scalar("start", "float", 4).Scalar("step", "float", 4), indicesFloat32Go, indicesFloat32Plain, "array.go")
 
-var indicesFloat64Kernel = kernelsPacked.Source("indices_float64", "c280825240f147655c39d134938fc717", support.Params{}.Matrix("z", "double", 8).Scalar("start", "double", 8).Scalar("step", "double", 8), indicesFloat64Go, indicesFloat64Plain, "array.go")
+var indicesFloat64Kernel = kernelsPacked.Source("indices_float64", "8a0b0ae85162a5f6549f78f2487d7b2e", support.Params{}.Matrix("z", "double", 8).Scalar("start", "double", 8).Scalar("step", "double", 8), indicesFloat64Go, indicesFloat64Plain, "array.go")
 
-var indicesInt32Kernel = kernelsPacked.Source("indices_int32", "728a9f1a17ec31e3e3ffdbc03425a114", support.Params{}.Matrix("z", "int", 4).Scalar("start", "uint", 4).Scalar("step", "uint", 4), indicesInt32Go, indicesInt32Plain, "array.go")
+var indicesInt32Kernel = kernelsPacked.Source("indices_int32", "8657d0ee28c1bdbcf7cce900118e1361", support.Params{}.Matrix("z", "int", 4).Scalar("start", "uint", 4).Scalar("step", "uint", 4), indicesInt32Go, indicesInt32Plain, "array.go")
 
 // launchSame makes z [same] of the inputs, element by element, as launch.Map has it.
 func launchSame[T interface {
@@ -378,17 +378,17 @@ var sameKernels = support.Kernels{
 	{Types: []any{*new(BFloat16)}, Kernel: sameBFloat16Kernel},
 }
 
-var sameFloat32Kernel = kernelsPacked.Source("same_float32", "c418faaff87044ad8d3b12896600c228", support.MapParams("float", "float"), support.Form(support.Map1(gpu_same), support.Map1(same[float32])), support.Map1(same[float32]), "array.go")
+var sameFloat32Kernel = kernelsPacked.Map("same_float32", "c418faaff87044ad8d3b12896600c228", support.MapParams("float", "float"), support.Form(support.Map1(gpu_same), support.Map1(same[float32])), support.Map1(same[float32]), "array.go")
 
-var sameFloat64Kernel = kernelsPacked.Source("same_float64", "4c3381c414e398edf7ea9293b4b4d447", support.MapParams("double", "double"), support.Form(support.Map1(gpu_same_), support.Map1(same[float64])), support.Map1(same[float64]), "array.go")
+var sameFloat64Kernel = kernelsPacked.Map("same_float64", "4c3381c414e398edf7ea9293b4b4d447", support.MapParams("double", "double"), support.Form(support.Map1(gpu_same_), support.Map1(same[float64])), support.Map1(same[float64]), "array.go")
 
-var sameInt32Kernel = kernelsPacked.Source("same_int32", "7184134a025f3ec5c38fb62aa0e7a3d7", support.MapParams("int", "int"), support.Form(support.Map1(gpu_same__), support.Map1(same[int32])), support.Map1(same[int32]), "array.go")
+var sameInt32Kernel = kernelsPacked.Map("same_int32", "7184134a025f3ec5c38fb62aa0e7a3d7", support.MapParams("int", "int"), support.Form(support.Map1(gpu_same__), support.Map1(same[int32])), support.Map1(same[int32]), "array.go")
 
-var sameBoolKernel = kernelsPacked.Source("same_bool", "ee1b16a515294780e0a0a59d8fd3edce", support.MapParams("uchar", "uchar"), support.Form(support.Map1(gpu_same___), support.Map1(same[bool])), support.Map1(same[bool]), "array.go")
+var sameBoolKernel = kernelsPacked.Map("same_bool", "ee1b16a515294780e0a0a59d8fd3edce", support.MapParams("uchar", "uchar"), support.Form(support.Map1(gpu_same___), support.Map1(same[bool])), support.Map1(same[bool]), "array.go")
 
-var sameFloat16Kernel = kernelsPacked.Source("same_Float16", "9d16b1f75726d621e5af2c97b19c64b4", support.MapParams("ushort", "ushort"), support.Form(support.Map1(gpu_same____), support.Map1(same[Float16])), support.Map1(same[Float16]), "array.go")
+var sameFloat16Kernel = kernelsPacked.Map("same_Float16", "9d16b1f75726d621e5af2c97b19c64b4", support.MapParams("ushort", "ushort"), support.Form(support.Map1(gpu_same____), support.Map1(same[Float16])), support.Map1(same[Float16]), "array.go")
 
-var sameBFloat16Kernel = kernelsPacked.Source("same_BFloat16", "2abe8460f954beeea302ccecc411c564", support.MapParams("ushort", "ushort"), support.Form(support.Map1(gpu_same_____), support.Map1(same[BFloat16])), support.Map1(same[BFloat16]), "array.go")
+var sameBFloat16Kernel = kernelsPacked.Map("same_BFloat16", "2abe8460f954beeea302ccecc411c564", support.MapParams("ushort", "ushort"), support.Form(support.Map1(gpu_same_____), support.Map1(same[BFloat16])), support.Map1(same[BFloat16]), "array.go")
 
 // launchLess makes z [less] of the inputs, element by element, as launch.Map has it.
 func launchLess[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -405,11 +405,11 @@ var lessKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: lessInt32Kernel},
 }
 
-var lessFloat32Kernel = kernelsPacked.Source("less_float32", "f906ab00438a1b705885b2a2eea1f2d4", support.MapParams("uchar", "float", "float"), support.Form(support.Map2(gpu_less), support.Map2(less[float32])), support.Map2(less[float32]), "compare.go")
+var lessFloat32Kernel = kernelsPacked.Map("less_float32", "f906ab00438a1b705885b2a2eea1f2d4", support.MapParams("uchar", "float", "float"), support.Form(support.Map2(gpu_less), support.Map2(less[float32])), support.Map2(less[float32]), "compare.go")
 
-var lessFloat64Kernel = kernelsPacked.Source("less_float64", "c7c74f0714582b8ad81f67580bc4df40", support.MapParams("uchar", "double", "double"), support.Form(support.Map2(gpu_less_), support.Map2(less[float64])), support.Map2(less[float64]), "compare.go")
+var lessFloat64Kernel = kernelsPacked.Map("less_float64", "c7c74f0714582b8ad81f67580bc4df40", support.MapParams("uchar", "double", "double"), support.Form(support.Map2(gpu_less_), support.Map2(less[float64])), support.Map2(less[float64]), "compare.go")
 
-var lessInt32Kernel = kernelsPacked.Source("less_int32", "198724df299004ce17756b8453edc753", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_less__), support.Map2(less[int32])), support.Map2(less[int32]), "compare.go")
+var lessInt32Kernel = kernelsPacked.Map("less_int32", "198724df299004ce17756b8453edc753", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_less__), support.Map2(less[int32])), support.Map2(less[int32]), "compare.go")
 
 // launchLessEqual makes z [lessEqual] of the inputs, element by element, as launch.Map has it.
 func launchLessEqual[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -426,11 +426,11 @@ var lessEqualKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: lessEqualInt32Kernel},
 }
 
-var lessEqualFloat32Kernel = kernelsPacked.Source("lessEqual_float32", "b48e131154cd494eac3d089b318ceac4", support.MapParams("uchar", "float", "float"), support.Form(support.Map2(gpu_lessEqual), support.Map2(lessEqual[float32])), support.Map2(lessEqual[float32]), "compare.go")
+var lessEqualFloat32Kernel = kernelsPacked.Map("lessEqual_float32", "b48e131154cd494eac3d089b318ceac4", support.MapParams("uchar", "float", "float"), support.Form(support.Map2(gpu_lessEqual), support.Map2(lessEqual[float32])), support.Map2(lessEqual[float32]), "compare.go")
 
-var lessEqualFloat64Kernel = kernelsPacked.Source("lessEqual_float64", "236491011745ae0f6a9010929120c754", support.MapParams("uchar", "double", "double"), support.Form(support.Map2(gpu_lessEqual_), support.Map2(lessEqual[float64])), support.Map2(lessEqual[float64]), "compare.go")
+var lessEqualFloat64Kernel = kernelsPacked.Map("lessEqual_float64", "236491011745ae0f6a9010929120c754", support.MapParams("uchar", "double", "double"), support.Form(support.Map2(gpu_lessEqual_), support.Map2(lessEqual[float64])), support.Map2(lessEqual[float64]), "compare.go")
 
-var lessEqualInt32Kernel = kernelsPacked.Source("lessEqual_int32", "5a9e2865d5174dfca10e06b78b3a3bb5", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_lessEqual__), support.Map2(lessEqual[int32])), support.Map2(lessEqual[int32]), "compare.go")
+var lessEqualInt32Kernel = kernelsPacked.Map("lessEqual_int32", "5a9e2865d5174dfca10e06b78b3a3bb5", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_lessEqual__), support.Map2(lessEqual[int32])), support.Map2(lessEqual[int32]), "compare.go")
 
 // launchEquals makes z [equals] of the inputs, element by element, as launch.Map has it.
 func launchEquals[T interface {
@@ -450,13 +450,13 @@ var equalsKernels = support.Kernels{
 	{Types: []any{*new(bool)}, Kernel: equalsBoolKernel},
 }
 
-var equalsFloat32Kernel = kernelsPacked.Source("equals_float32", "601cfd4c9f5d52f31a090fb9368996be", support.MapParams("uchar", "float", "float"), support.Form(support.Map2(gpu_equals), support.Map2(equals[float32])), support.Map2(equals[float32]), "compare.go")
+var equalsFloat32Kernel = kernelsPacked.Map("equals_float32", "601cfd4c9f5d52f31a090fb9368996be", support.MapParams("uchar", "float", "float"), support.Form(support.Map2(gpu_equals), support.Map2(equals[float32])), support.Map2(equals[float32]), "compare.go")
 
-var equalsFloat64Kernel = kernelsPacked.Source("equals_float64", "6bbfa0ad0dbc66e23c2fe061788149ca", support.MapParams("uchar", "double", "double"), support.Form(support.Map2(gpu_equals_), support.Map2(equals[float64])), support.Map2(equals[float64]), "compare.go")
+var equalsFloat64Kernel = kernelsPacked.Map("equals_float64", "6bbfa0ad0dbc66e23c2fe061788149ca", support.MapParams("uchar", "double", "double"), support.Form(support.Map2(gpu_equals_), support.Map2(equals[float64])), support.Map2(equals[float64]), "compare.go")
 
-var equalsInt32Kernel = kernelsPacked.Source("equals_int32", "e19295146a1ca45133c9f85f2e0eb1c4", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_equals__), support.Map2(equals[int32])), support.Map2(equals[int32]), "compare.go")
+var equalsInt32Kernel = kernelsPacked.Map("equals_int32", "e19295146a1ca45133c9f85f2e0eb1c4", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_equals__), support.Map2(equals[int32])), support.Map2(equals[int32]), "compare.go")
 
-var equalsBoolKernel = kernelsPacked.Source("equals_bool", "a20091f97b26594e252373e5d249cceb", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_equals___), support.Map2(equals[bool])), support.Map2(equals[bool]), "compare.go")
+var equalsBoolKernel = kernelsPacked.Map("equals_bool", "a20091f97b26594e252373e5d249cceb", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_equals___), support.Map2(equals[bool])), support.Map2(equals[bool]), "compare.go")
 
 // launchNotEqual makes z [notEqual] of the inputs, element by element, as launch.Map has it.
 func launchNotEqual[T interface {
@@ -476,13 +476,13 @@ var notEqualKernels = support.Kernels{
 	{Types: []any{*new(bool)}, Kernel: notEqualBoolKernel},
 }
 
-var notEqualFloat32Kernel = kernelsPacked.Source("notEqual_float32", "ff1f9e87d0bb4175bd8f36a3ab35c2ec", support.MapParams("uchar", "float", "float"), support.Form(support.Map2(gpu_notEqual), support.Map2(notEqual[float32])), support.Map2(notEqual[float32]), "compare.go")
+var notEqualFloat32Kernel = kernelsPacked.Map("notEqual_float32", "ff1f9e87d0bb4175bd8f36a3ab35c2ec", support.MapParams("uchar", "float", "float"), support.Form(support.Map2(gpu_notEqual), support.Map2(notEqual[float32])), support.Map2(notEqual[float32]), "compare.go")
 
-var notEqualFloat64Kernel = kernelsPacked.Source("notEqual_float64", "3a9d5870021f7f18f9bf53aeda98cc55", support.MapParams("uchar", "double", "double"), support.Form(support.Map2(gpu_notEqual_), support.Map2(notEqual[float64])), support.Map2(notEqual[float64]), "compare.go")
+var notEqualFloat64Kernel = kernelsPacked.Map("notEqual_float64", "3a9d5870021f7f18f9bf53aeda98cc55", support.MapParams("uchar", "double", "double"), support.Form(support.Map2(gpu_notEqual_), support.Map2(notEqual[float64])), support.Map2(notEqual[float64]), "compare.go")
 
-var notEqualInt32Kernel = kernelsPacked.Source("notEqual_int32", "a756db341fc9bb6ca8c3e788d9bc775f", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_notEqual__), support.Map2(notEqual[int32])), support.Map2(notEqual[int32]), "compare.go")
+var notEqualInt32Kernel = kernelsPacked.Map("notEqual_int32", "a756db341fc9bb6ca8c3e788d9bc775f", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_notEqual__), support.Map2(notEqual[int32])), support.Map2(notEqual[int32]), "compare.go")
 
-var notEqualBoolKernel = kernelsPacked.Source("notEqual_bool", "d8985309453fa118ed850dd0c7266b09", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_notEqual___), support.Map2(notEqual[bool])), support.Map2(notEqual[bool]), "compare.go")
+var notEqualBoolKernel = kernelsPacked.Map("notEqual_bool", "d8985309453fa118ed850dd0c7266b09", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_notEqual___), support.Map2(notEqual[bool])), support.Map2(notEqual[bool]), "compare.go")
 
 // launchIsNaN makes z [isNaN] of the inputs, element by element, as launch.Map has it.
 func launchIsNaN[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -497,9 +497,9 @@ var isNaNKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: isNaNFloat64Kernel},
 }
 
-var isNaNFloat32Kernel = kernelsPacked.Source("isNaN_float32", "fd83a9cded4f169780c278e360f4273d", support.MapParams("uchar", "float"), support.Form(support.Map1(gpu_isNaN), support.Map1(isNaN[float32])), support.Map1(isNaN[float32]), "compare.go")
+var isNaNFloat32Kernel = kernelsPacked.Map("isNaN_float32", "fd83a9cded4f169780c278e360f4273d", support.MapParams("uchar", "float"), support.Form(support.Map1(gpu_isNaN), support.Map1(isNaN[float32])), support.Map1(isNaN[float32]), "compare.go")
 
-var isNaNFloat64Kernel = kernelsPacked.Source("isNaN_float64", "60009d0394deb45cb0d19540d4b389a3", support.MapParams("uchar", "double"), support.Form(support.Map1(gpu_isNaN_), support.Map1(isNaN[float64])), support.Map1(isNaN[float64]), "compare.go")
+var isNaNFloat64Kernel = kernelsPacked.Map("isNaN_float64", "60009d0394deb45cb0d19540d4b389a3", support.MapParams("uchar", "double"), support.Form(support.Map1(gpu_isNaN_), support.Map1(isNaN[float64])), support.Map1(isNaN[float64]), "compare.go")
 
 // launchIsFinite makes z [isFinite] of the inputs, element by element, as launch.Map has it.
 func launchIsFinite[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -514,9 +514,9 @@ var isFiniteKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: isFiniteFloat64Kernel},
 }
 
-var isFiniteFloat32Kernel = kernelsPacked.Source("isFinite_float32", "6ec56d659e43a3627d54561bfde396b2", support.MapParams("uchar", "float"), support.Form(support.Map1(gpu_isFinite), support.Map1(isFinite[float32])), support.Map1(isFinite[float32]), "compare.go")
+var isFiniteFloat32Kernel = kernelsPacked.Map("isFinite_float32", "6ec56d659e43a3627d54561bfde396b2", support.MapParams("uchar", "float"), support.Form(support.Map1(gpu_isFinite), support.Map1(isFinite[float32])), support.Map1(isFinite[float32]), "compare.go")
 
-var isFiniteFloat64Kernel = kernelsPacked.Source("isFinite_float64", "ff18bb7b975c62c6212a48e9080c61ab", support.MapParams("uchar", "double"), support.Form(support.Map1(gpu_isFinite_), support.Map1(isFinite[float64])), support.Map1(isFinite[float64]), "compare.go")
+var isFiniteFloat64Kernel = kernelsPacked.Map("isFinite_float64", "ff18bb7b975c62c6212a48e9080c61ab", support.MapParams("uchar", "double"), support.Form(support.Map1(gpu_isFinite_), support.Map1(isFinite[float64])), support.Map1(isFinite[float64]), "compare.go")
 
 // launchAnd makes z [and] of the inputs, element by element, as launch.Map has it.
 func launchAnd[Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[bool], Arg3 linalg.MapArg[bool]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -527,7 +527,7 @@ func launchAnd[Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[bool], Arg3 linal
 	return call.Launch()
 }
 
-var andKernel = kernelsPacked.Source("and_kernel", "0f2ece6632876e7f9b577093b41f81d0", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_and), support.Map2(and)), support.Map2(and), "compare.go")
+var andKernel = kernelsPacked.Map("and_kernel", "0f2ece6632876e7f9b577093b41f81d0", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_and), support.Map2(and)), support.Map2(and), "compare.go")
 
 // launchOr makes z [or] of the inputs, element by element, as launch.Map has it.
 func launchOr[Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[bool], Arg3 linalg.MapArg[bool]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -538,7 +538,7 @@ func launchOr[Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[bool], Arg3 linalg
 	return call.Launch()
 }
 
-var orKernel = kernelsPacked.Source("or_kernel", "9f93b2e01699f2c9d4c85254de4f48ad", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_or), support.Map2(or)), support.Map2(or), "compare.go")
+var orKernel = kernelsPacked.Map("or_kernel", "9f93b2e01699f2c9d4c85254de4f48ad", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_or), support.Map2(or)), support.Map2(or), "compare.go")
 
 // launchWhere makes z [where] of the inputs, element by element, as launch.Map has it.
 func launchWhere[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[bool], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, z_ Arg4) error {
@@ -556,11 +556,11 @@ var whereKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: whereInt32Kernel},
 }
 
-var whereFloat32Kernel = kernelsPacked.Source("where_float32", "c593a65fa13cc6a328c14eafcf4d9f84", support.MapParams("float", "uchar", "float", "float"), support.Form(support.Map3(gpu_where), support.Map3(where[float32])), support.Map3(where[float32]), "compare.go")
+var whereFloat32Kernel = kernelsPacked.Map("where_float32", "c593a65fa13cc6a328c14eafcf4d9f84", support.MapParams("float", "uchar", "float", "float"), support.Form(support.Map3(gpu_where), support.Map3(where[float32])), support.Map3(where[float32]), "compare.go")
 
-var whereFloat64Kernel = kernelsPacked.Source("where_float64", "ccd39aee4a7c55a291c404015357816a", support.MapParams("double", "uchar", "double", "double"), support.Form(support.Map3(gpu_where_), support.Map3(where[float64])), support.Map3(where[float64]), "compare.go")
+var whereFloat64Kernel = kernelsPacked.Map("where_float64", "ccd39aee4a7c55a291c404015357816a", support.MapParams("double", "uchar", "double", "double"), support.Form(support.Map3(gpu_where_), support.Map3(where[float64])), support.Map3(where[float64]), "compare.go")
 
-var whereInt32Kernel = kernelsPacked.Source("where_int32", "26d44b158aa845ecd7e4fcc1deca9f96", support.MapParams("int", "uchar", "int", "int"), support.Form(support.Map3(gpu_where__), support.Map3(where[int32])), support.Map3(where[int32]), "compare.go")
+var whereInt32Kernel = kernelsPacked.Map("where_int32", "26d44b158aa845ecd7e4fcc1deca9f96", support.MapParams("int", "uchar", "int", "int"), support.Form(support.Map3(gpu_where__), support.Map3(where[int32])), support.Map3(where[int32]), "compare.go")
 
 // launchNear makes z [near] of the inputs, element by element, as launch.Map has it.
 func launchNear[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[T], Arg5 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, rtol Arg4, atol Arg5) error {
@@ -578,9 +578,9 @@ var nearKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: nearFloat64Kernel},
 }
 
-var nearFloat32Kernel = kernelsPacked.Source("near_float32", "f83fa2b9c0b4e504a8f5b0ea71edfe7c", support.MapParams("uchar", "float", "float", "float", "float"), support.Form(support.Map4(gpu_near), support.Map4(near[float32])), support.Map4(near[float32]), "compare.go")
+var nearFloat32Kernel = kernelsPacked.Map("near_float32", "f83fa2b9c0b4e504a8f5b0ea71edfe7c", support.MapParams("uchar", "float", "float", "float", "float"), support.Form(support.Map4(gpu_near), support.Map4(near[float32])), support.Map4(near[float32]), "compare.go")
 
-var nearFloat64Kernel = kernelsPacked.Source("near_float64", "76129b0dc711576dc3c1ccc1baff27df", support.MapParams("uchar", "double", "double", "double", "double"), support.Form(support.Map4(gpu_near_), support.Map4(near[float64])), support.Map4(near[float64]), "compare.go")
+var nearFloat64Kernel = kernelsPacked.Map("near_float64", "76129b0dc711576dc3c1ccc1baff27df", support.MapParams("uchar", "double", "double", "double", "double"), support.Form(support.Map4(gpu_near_), support.Map4(near[float64])), support.Map4(near[float64]), "compare.go")
 
 // launchConvert makes z [convert] of the inputs, element by element, as launch.Map has it.
 func launchConvert[D interface{ float32 | float64 | int32 }, S interface{ float64 | int32 | float32 }, Arg1 linalg.KernelArg[D], Arg2 linalg.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -599,17 +599,17 @@ var convertKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(float64)}, Kernel: convertInt32Float64Kernel},
 }
 
-var convertFloat32Float64Kernel = kernelsPacked.Source("convert_float32_float64", "66d29386b91895865be0950619a75d8b", support.MapParams("float", "double"), support.Form(support.Map1(gpu_convert), support.Map1(convert[float32, float64])), support.Map1(convert[float32, float64]), "convert.go")
+var convertFloat32Float64Kernel = kernelsPacked.Map("convert_float32_float64", "66d29386b91895865be0950619a75d8b", support.MapParams("float", "double"), support.Form(support.Map1(gpu_convert), support.Map1(convert[float32, float64])), support.Map1(convert[float32, float64]), "convert.go")
 
-var convertFloat32Int32Kernel = kernelsPacked.Source("convert_float32_int32", "bc49970755e8f8e6ca2bedd3d8f155c4", support.MapParams("float", "int"), support.Form(support.Map1(gpu_convert_), support.Map1(convert[float32, int32])), support.Map1(convert[float32, int32]), "convert.go")
+var convertFloat32Int32Kernel = kernelsPacked.Map("convert_float32_int32", "bc49970755e8f8e6ca2bedd3d8f155c4", support.MapParams("float", "int"), support.Form(support.Map1(gpu_convert_), support.Map1(convert[float32, int32])), support.Map1(convert[float32, int32]), "convert.go")
 
-var convertFloat64Float32Kernel = kernelsPacked.Source("convert_float64_float32", "0c8ad0c79454fda8e9c81dd4d4285dd1", support.MapParams("double", "float"), support.Form(support.Map1(gpu_convert__), support.Map1(convert[float64, float32])), support.Map1(convert[float64, float32]), "convert.go")
+var convertFloat64Float32Kernel = kernelsPacked.Map("convert_float64_float32", "0c8ad0c79454fda8e9c81dd4d4285dd1", support.MapParams("double", "float"), support.Form(support.Map1(gpu_convert__), support.Map1(convert[float64, float32])), support.Map1(convert[float64, float32]), "convert.go")
 
-var convertFloat64Int32Kernel = kernelsPacked.Source("convert_float64_int32", "b20adc3b410089a0b9256d6cf63c0aa7", support.MapParams("double", "int"), support.Form(support.Map1(gpu_convert___), support.Map1(convert[float64, int32])), support.Map1(convert[float64, int32]), "convert.go")
+var convertFloat64Int32Kernel = kernelsPacked.Map("convert_float64_int32", "b20adc3b410089a0b9256d6cf63c0aa7", support.MapParams("double", "int"), support.Form(support.Map1(gpu_convert___), support.Map1(convert[float64, int32])), support.Map1(convert[float64, int32]), "convert.go")
 
-var convertInt32Float32Kernel = kernelsPacked.Source("convert_int32_float32", "150e021a4fbf6f1e49cd6e53cf38236e", support.MapParams("int", "float"), support.Form(support.Map1(gpu_convert____), support.Map1(convert[int32, float32])), support.Map1(convert[int32, float32]), "convert.go")
+var convertInt32Float32Kernel = kernelsPacked.Map("convert_int32_float32", "150e021a4fbf6f1e49cd6e53cf38236e", support.MapParams("int", "float"), support.Form(support.Map1(gpu_convert____), support.Map1(convert[int32, float32])), support.Map1(convert[int32, float32]), "convert.go")
 
-var convertInt32Float64Kernel = kernelsPacked.Source("convert_int32_float64", "5878d55c6ddf96226bc08a456c59d46f", support.MapParams("int", "double"), support.Form(support.Map1(gpu_convert_____), support.Map1(convert[int32, float64])), support.Map1(convert[int32, float64]), "convert.go")
+var convertInt32Float64Kernel = kernelsPacked.Map("convert_int32_float64", "5878d55c6ddf96226bc08a456c59d46f", support.MapParams("int", "double"), support.Form(support.Map1(gpu_convert_____), support.Map1(convert[int32, float64])), support.Map1(convert[int32, float64]), "convert.go")
 
 // launchWidenFloat16 makes z [widenFloat16] of the inputs, element by element, as launch.Map has it.
 func launchWidenFloat16[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[element.Float16]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -619,7 +619,7 @@ func launchWidenFloat16[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[eleme
 	return call.Launch()
 }
 
-var widenFloat16Kernel = kernelsPacked.Source("widenFloat16_kernel", "5f01947355710d7d2fb66ba78880ac89", support.MapParams("float", "ushort"), support.Form(support.Map1(gpu_widenFloat16), support.Map1(widenFloat16)), support.Map1(widenFloat16), "convert.go")
+var widenFloat16Kernel = kernelsPacked.Map("widenFloat16_kernel", "5f01947355710d7d2fb66ba78880ac89", support.MapParams("float", "ushort"), support.Form(support.Map1(gpu_widenFloat16), support.Map1(widenFloat16)), support.Map1(widenFloat16), "convert.go")
 
 // launchWidenBFloat16 makes z [widenBFloat16] of the inputs, element by element, as launch.Map has it.
 func launchWidenBFloat16[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[element.BFloat16]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -629,7 +629,7 @@ func launchWidenBFloat16[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[elem
 	return call.Launch()
 }
 
-var widenBFloat16Kernel = kernelsPacked.Source("widenBFloat16_kernel", "28e9f31e33e1c70a97ab7d6f64206ea9", support.MapParams("float", "ushort"), support.Form(support.Map1(gpu_widenBFloat16), support.Map1(widenBFloat16)), support.Map1(widenBFloat16), "convert.go")
+var widenBFloat16Kernel = kernelsPacked.Map("widenBFloat16_kernel", "28e9f31e33e1c70a97ab7d6f64206ea9", support.MapParams("float", "ushort"), support.Form(support.Map1(gpu_widenBFloat16), support.Map1(widenBFloat16)), support.Map1(widenBFloat16), "convert.go")
 
 // launchToFloat16 makes z [toFloat16] of the inputs, element by element, as launch.Map has it.
 func launchToFloat16[Arg1 linalg.KernelArg[element.Float16], Arg2 linalg.MapArg[float32]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -639,7 +639,7 @@ func launchToFloat16[Arg1 linalg.KernelArg[element.Float16], Arg2 linalg.MapArg[
 	return call.Launch()
 }
 
-var toFloat16Kernel = kernelsPacked.Source("toFloat16_kernel", "2e67e1283a35f0a3da41a3f4391bf138", support.MapParams("ushort", "float"), support.Form(support.Map1(gpu_toFloat16), support.Map1(toFloat16)), support.Map1(toFloat16), "convert.go")
+var toFloat16Kernel = kernelsPacked.Map("toFloat16_kernel", "2e67e1283a35f0a3da41a3f4391bf138", support.MapParams("ushort", "float"), support.Form(support.Map1(gpu_toFloat16), support.Map1(toFloat16)), support.Map1(toFloat16), "convert.go")
 
 // launchToBFloat16 makes z [toBFloat16] of the inputs, element by element, as launch.Map has it.
 func launchToBFloat16[Arg1 linalg.KernelArg[element.BFloat16], Arg2 linalg.MapArg[float32]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -649,7 +649,7 @@ func launchToBFloat16[Arg1 linalg.KernelArg[element.BFloat16], Arg2 linalg.MapAr
 	return call.Launch()
 }
 
-var toBFloat16Kernel = kernelsPacked.Source("toBFloat16_kernel", "15f454e73a1e47eb22f72e05a17d6188", support.MapParams("ushort", "float"), support.Form(support.Map1(gpu_toBFloat16), support.Map1(toBFloat16)), support.Map1(toBFloat16), "convert.go")
+var toBFloat16Kernel = kernelsPacked.Map("toBFloat16_kernel", "15f454e73a1e47eb22f72e05a17d6188", support.MapParams("ushort", "float"), support.Form(support.Map1(gpu_toBFloat16), support.Map1(toBFloat16)), support.Map1(toBFloat16), "convert.go")
 
 // launchExp makes z [exp] of the inputs, element by element, as launch.Map has it.
 func launchExp[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -664,9 +664,9 @@ var expKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: expFloat64Kernel},
 }
 
-var expFloat32Kernel = kernelsPacked.Source("exp_float32", "60a300032846a6095576a4dcf76bd5d6", support.MapParams("float", "float"), support.Form(support.Map1(gpu_exp), support.Map1(exp[float32])), support.Map1(exp[float32]), "elementary.go")
+var expFloat32Kernel = kernelsPacked.Map("exp_float32", "60a300032846a6095576a4dcf76bd5d6", support.MapParams("float", "float"), support.Form(support.Map1(gpu_exp), support.Map1(exp[float32])), support.Map1(exp[float32]), "elementary.go")
 
-var expFloat64Kernel = kernelsPacked.Source("exp_float64", "2a6c0473f3b63c11be414aa2972634ea", support.MapParams("double", "double"), support.Form(support.Map1(gpu_exp_), support.Map1(exp[float64])), support.Map1(exp[float64]), "elementary.go", "../rmath/exp.go")
+var expFloat64Kernel = kernelsPacked.Map("exp_float64", "2a6c0473f3b63c11be414aa2972634ea", support.MapParams("double", "double"), support.Form(support.Map1(gpu_exp_), support.Map1(exp[float64])), support.Map1(exp[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchExp2 makes z [exp2] of the inputs, element by element, as launch.Map has it.
 func launchExp2[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -681,9 +681,9 @@ var exp2Kernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: exp2Float64Kernel},
 }
 
-var exp2Float32Kernel = kernelsPacked.Source("exp2_float32", "ca82c3f9e11a2f18b2d343473858ecc4", support.MapParams("float", "float"), support.Form(support.Map1(gpu_exp2), support.Map1(exp2[float32])), support.Map1(exp2[float32]), "elementary.go")
+var exp2Float32Kernel = kernelsPacked.Map("exp2_float32", "ca82c3f9e11a2f18b2d343473858ecc4", support.MapParams("float", "float"), support.Form(support.Map1(gpu_exp2), support.Map1(exp2[float32])), support.Map1(exp2[float32]), "elementary.go")
 
-var exp2Float64Kernel = kernelsPacked.Source("exp2_float64", "701fb7119207339db0372407baf76feb", support.MapParams("double", "double"), support.Form(support.Map1(gpu_exp2_), support.Map1(exp2[float64])), support.Map1(exp2[float64]), "elementary.go", "../rmath/exp.go")
+var exp2Float64Kernel = kernelsPacked.Map("exp2_float64", "701fb7119207339db0372407baf76feb", support.MapParams("double", "double"), support.Form(support.Map1(gpu_exp2_), support.Map1(exp2[float64])), support.Map1(exp2[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchExpm1 makes z [expm1] of the inputs, element by element, as launch.Map has it.
 func launchExpm1[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -698,9 +698,9 @@ var expm1Kernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: expm1Float64Kernel},
 }
 
-var expm1Float32Kernel = kernelsPacked.Source("expm1_float32", "19e5d6b2fdfc2fb5ce7d7d73700cce12", support.MapParams("float", "float"), support.Form(support.Map1(gpu_expm1), support.Map1(expm1[float32])), support.Map1(expm1[float32]), "elementary.go")
+var expm1Float32Kernel = kernelsPacked.Map("expm1_float32", "19e5d6b2fdfc2fb5ce7d7d73700cce12", support.MapParams("float", "float"), support.Form(support.Map1(gpu_expm1), support.Map1(expm1[float32])), support.Map1(expm1[float32]), "elementary.go")
 
-var expm1Float64Kernel = kernelsPacked.Source("expm1_float64", "91ce393b1bb250935907da5e567597b5", support.MapParams("double", "double"), support.Form(support.Map1(gpu_expm1_), support.Map1(expm1[float64])), support.Map1(expm1[float64]), "elementary.go", "../rmath/exp.go")
+var expm1Float64Kernel = kernelsPacked.Map("expm1_float64", "91ce393b1bb250935907da5e567597b5", support.MapParams("double", "double"), support.Form(support.Map1(gpu_expm1_), support.Map1(expm1[float64])), support.Map1(expm1[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchLog makes z [log] of the inputs, element by element, as launch.Map has it.
 func launchLog[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -715,9 +715,9 @@ var logKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: logFloat64Kernel},
 }
 
-var logFloat32Kernel = kernelsPacked.Source("log_float32", "ef81a691c903c39000559872c56ced8c", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log), support.Map1(log[float32])), support.Map1(log[float32]), "elementary.go")
+var logFloat32Kernel = kernelsPacked.Map("log_float32", "ef81a691c903c39000559872c56ced8c", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log), support.Map1(log[float32])), support.Map1(log[float32]), "elementary.go")
 
-var logFloat64Kernel = kernelsPacked.Source("log_float64", "37d82b48802a88d3eebccfceada9ca69", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log_), support.Map1(log[float64])), support.Map1(log[float64]), "elementary.go", "../rmath/log.go")
+var logFloat64Kernel = kernelsPacked.Map("log_float64", "37d82b48802a88d3eebccfceada9ca69", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log_), support.Map1(log[float64])), support.Map1(log[float64]), "elementary.go", "../rmath/log.go")
 
 // launchLog2 makes z [log2] of the inputs, element by element, as launch.Map has it.
 func launchLog2[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -732,9 +732,9 @@ var log2Kernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: log2Float64Kernel},
 }
 
-var log2Float32Kernel = kernelsPacked.Source("log2_float32", "8351eed12aaa871cb79f71b35bfe2c8c", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log2), support.Map1(log2[float32])), support.Map1(log2[float32]), "elementary.go")
+var log2Float32Kernel = kernelsPacked.Map("log2_float32", "8351eed12aaa871cb79f71b35bfe2c8c", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log2), support.Map1(log2[float32])), support.Map1(log2[float32]), "elementary.go")
 
-var log2Float64Kernel = kernelsPacked.Source("log2_float64", "50a28ca9098c88fd68cd654919d3ecb6", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log2_), support.Map1(log2[float64])), support.Map1(log2[float64]), "elementary.go", "../rmath/log.go")
+var log2Float64Kernel = kernelsPacked.Map("log2_float64", "50a28ca9098c88fd68cd654919d3ecb6", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log2_), support.Map1(log2[float64])), support.Map1(log2[float64]), "elementary.go", "../rmath/log.go")
 
 // launchLog10 makes z [log10] of the inputs, element by element, as launch.Map has it.
 func launchLog10[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -749,9 +749,9 @@ var log10Kernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: log10Float64Kernel},
 }
 
-var log10Float32Kernel = kernelsPacked.Source("log10_float32", "0c8049cb91f45de2470ad204e134a74e", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log10), support.Map1(log10[float32])), support.Map1(log10[float32]), "elementary.go")
+var log10Float32Kernel = kernelsPacked.Map("log10_float32", "0c8049cb91f45de2470ad204e134a74e", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log10), support.Map1(log10[float32])), support.Map1(log10[float32]), "elementary.go")
 
-var log10Float64Kernel = kernelsPacked.Source("log10_float64", "f5e2570344a0131edfb5a6cd7ea633da", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log10_), support.Map1(log10[float64])), support.Map1(log10[float64]), "elementary.go", "../rmath/log.go")
+var log10Float64Kernel = kernelsPacked.Map("log10_float64", "f5e2570344a0131edfb5a6cd7ea633da", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log10_), support.Map1(log10[float64])), support.Map1(log10[float64]), "elementary.go", "../rmath/log.go")
 
 // launchLog1p makes z [log1p] of the inputs, element by element, as launch.Map has it.
 func launchLog1p[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -766,9 +766,9 @@ var log1pKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: log1pFloat64Kernel},
 }
 
-var log1pFloat32Kernel = kernelsPacked.Source("log1p_float32", "a5b49ee948d62c180564ea8098e6d758", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log1p), support.Map1(log1p[float32])), support.Map1(log1p[float32]), "elementary.go")
+var log1pFloat32Kernel = kernelsPacked.Map("log1p_float32", "a5b49ee948d62c180564ea8098e6d758", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log1p), support.Map1(log1p[float32])), support.Map1(log1p[float32]), "elementary.go")
 
-var log1pFloat64Kernel = kernelsPacked.Source("log1p_float64", "6e94b0d78789d293e9680aba1f862f74", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log1p_), support.Map1(log1p[float64])), support.Map1(log1p[float64]), "elementary.go", "../rmath/log.go")
+var log1pFloat64Kernel = kernelsPacked.Map("log1p_float64", "6e94b0d78789d293e9680aba1f862f74", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log1p_), support.Map1(log1p[float64])), support.Map1(log1p[float64]), "elementary.go", "../rmath/log.go")
 
 // launchSin makes z [sin] of the inputs, element by element, as launch.Map has it.
 func launchSin[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -783,9 +783,9 @@ var sinKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: sinFloat64Kernel},
 }
 
-var sinFloat32Kernel = kernelsPacked.Source("sin_float32", "ded538c3ebdf99cd41acf41f6a972daf", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sin), support.Map1(sin[float32])), support.Map1(sin[float32]), "elementary.go", "../rmath/f32/trig.go")
+var sinFloat32Kernel = kernelsPacked.Map("sin_float32", "ded538c3ebdf99cd41acf41f6a972daf", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sin), support.Map1(sin[float32])), support.Map1(sin[float32]), "elementary.go", "../rmath/f32/trig.go")
 
-var sinFloat64Kernel = kernelsPacked.Source("sin_float64", "05704ab5e6e72731b1c0d84607da5cac", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sin_), support.Map1(sin[float64])), support.Map1(sin[float64]), "elementary.go", "../rmath/trig.go")
+var sinFloat64Kernel = kernelsPacked.Map("sin_float64", "05704ab5e6e72731b1c0d84607da5cac", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sin_), support.Map1(sin[float64])), support.Map1(sin[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchCos makes z [cos] of the inputs, element by element, as launch.Map has it.
 func launchCos[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -800,9 +800,9 @@ var cosKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: cosFloat64Kernel},
 }
 
-var cosFloat32Kernel = kernelsPacked.Source("cos_float32", "8de0d891882eb99f932a15e4c903193a", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cos), support.Map1(cos[float32])), support.Map1(cos[float32]), "elementary.go", "../rmath/f32/trig.go")
+var cosFloat32Kernel = kernelsPacked.Map("cos_float32", "8de0d891882eb99f932a15e4c903193a", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cos), support.Map1(cos[float32])), support.Map1(cos[float32]), "elementary.go", "../rmath/f32/trig.go")
 
-var cosFloat64Kernel = kernelsPacked.Source("cos_float64", "a36688fb63cd850ba48c03cf678cb39f", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cos_), support.Map1(cos[float64])), support.Map1(cos[float64]), "elementary.go", "../rmath/trig.go")
+var cosFloat64Kernel = kernelsPacked.Map("cos_float64", "a36688fb63cd850ba48c03cf678cb39f", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cos_), support.Map1(cos[float64])), support.Map1(cos[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchTan makes z [tan] of the inputs, element by element, as launch.Map has it.
 func launchTan[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -817,9 +817,9 @@ var tanKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: tanFloat64Kernel},
 }
 
-var tanFloat32Kernel = kernelsPacked.Source("tan_float32", "2aeff3fe462a0c5ad9f2e4d15b26ca8c", support.MapParams("float", "float"), support.Form(support.Map1(gpu_tan), support.Map1(tan[float32])), support.Map1(tan[float32]), "elementary.go", "../rmath/f32/trig.go")
+var tanFloat32Kernel = kernelsPacked.Map("tan_float32", "2aeff3fe462a0c5ad9f2e4d15b26ca8c", support.MapParams("float", "float"), support.Form(support.Map1(gpu_tan), support.Map1(tan[float32])), support.Map1(tan[float32]), "elementary.go", "../rmath/f32/trig.go")
 
-var tanFloat64Kernel = kernelsPacked.Source("tan_float64", "b463c3ae6a44fa5fa87839fb3028b0af", support.MapParams("double", "double"), support.Form(support.Map1(gpu_tan_), support.Map1(tan[float64])), support.Map1(tan[float64]), "elementary.go", "../rmath/trig.go")
+var tanFloat64Kernel = kernelsPacked.Map("tan_float64", "b463c3ae6a44fa5fa87839fb3028b0af", support.MapParams("double", "double"), support.Form(support.Map1(gpu_tan_), support.Map1(tan[float64])), support.Map1(tan[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchSinPi makes z [sinPi] of the inputs, element by element, as launch.Map has it.
 func launchSinPi[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -834,9 +834,9 @@ var sinPiKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: sinPiFloat64Kernel},
 }
 
-var sinPiFloat32Kernel = kernelsPacked.Source("sinPi_float32", "94d6282e993e5ecb9e170137eb438d82", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sinPi), support.Map1(sinPi[float32])), support.Map1(sinPi[float32]), "elementary.go")
+var sinPiFloat32Kernel = kernelsPacked.Map("sinPi_float32", "94d6282e993e5ecb9e170137eb438d82", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sinPi), support.Map1(sinPi[float32])), support.Map1(sinPi[float32]), "elementary.go")
 
-var sinPiFloat64Kernel = kernelsPacked.Source("sinPi_float64", "e603869921f1b8eb76edbea398124fe0", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sinPi_), support.Map1(sinPi[float64])), support.Map1(sinPi[float64]), "elementary.go", "../rmath/trig.go")
+var sinPiFloat64Kernel = kernelsPacked.Map("sinPi_float64", "e603869921f1b8eb76edbea398124fe0", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sinPi_), support.Map1(sinPi[float64])), support.Map1(sinPi[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchCosPi makes z [cosPi] of the inputs, element by element, as launch.Map has it.
 func launchCosPi[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -851,9 +851,9 @@ var cosPiKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: cosPiFloat64Kernel},
 }
 
-var cosPiFloat32Kernel = kernelsPacked.Source("cosPi_float32", "6f98441ee3dec56534ba3ae6b7f4bcf7", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cosPi), support.Map1(cosPi[float32])), support.Map1(cosPi[float32]), "elementary.go")
+var cosPiFloat32Kernel = kernelsPacked.Map("cosPi_float32", "6f98441ee3dec56534ba3ae6b7f4bcf7", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cosPi), support.Map1(cosPi[float32])), support.Map1(cosPi[float32]), "elementary.go")
 
-var cosPiFloat64Kernel = kernelsPacked.Source("cosPi_float64", "177b06385a75fb5aef7019e82aad1913", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cosPi_), support.Map1(cosPi[float64])), support.Map1(cosPi[float64]), "elementary.go", "../rmath/trig.go")
+var cosPiFloat64Kernel = kernelsPacked.Map("cosPi_float64", "177b06385a75fb5aef7019e82aad1913", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cosPi_), support.Map1(cosPi[float64])), support.Map1(cosPi[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchAsin makes z [asin] of the inputs, element by element, as launch.Map has it.
 func launchAsin[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -868,9 +868,9 @@ var asinKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: asinFloat64Kernel},
 }
 
-var asinFloat32Kernel = kernelsPacked.Source("asin_float32", "5172da5d527aa976d171b6fbeb078eac", support.MapParams("float", "float"), support.Form(support.Map1(gpu_asin), support.Map1(asin[float32])), support.Map1(asin[float32]), "elementary.go")
+var asinFloat32Kernel = kernelsPacked.Map("asin_float32", "5172da5d527aa976d171b6fbeb078eac", support.MapParams("float", "float"), support.Form(support.Map1(gpu_asin), support.Map1(asin[float32])), support.Map1(asin[float32]), "elementary.go")
 
-var asinFloat64Kernel = kernelsPacked.Source("asin_float64", "495a246b185ed45e6d9ba28bc2e0ecac", support.MapParams("double", "double"), support.Form(support.Map1(gpu_asin_), support.Map1(asin[float64])), support.Map1(asin[float64]), "elementary.go", "../rmath/trig.go")
+var asinFloat64Kernel = kernelsPacked.Map("asin_float64", "495a246b185ed45e6d9ba28bc2e0ecac", support.MapParams("double", "double"), support.Form(support.Map1(gpu_asin_), support.Map1(asin[float64])), support.Map1(asin[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchAcos makes z [acos] of the inputs, element by element, as launch.Map has it.
 func launchAcos[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -885,9 +885,9 @@ var acosKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: acosFloat64Kernel},
 }
 
-var acosFloat32Kernel = kernelsPacked.Source("acos_float32", "948383ab3b47e16026d27d149baa955c", support.MapParams("float", "float"), support.Form(support.Map1(gpu_acos), support.Map1(acos[float32])), support.Map1(acos[float32]), "elementary.go")
+var acosFloat32Kernel = kernelsPacked.Map("acos_float32", "948383ab3b47e16026d27d149baa955c", support.MapParams("float", "float"), support.Form(support.Map1(gpu_acos), support.Map1(acos[float32])), support.Map1(acos[float32]), "elementary.go")
 
-var acosFloat64Kernel = kernelsPacked.Source("acos_float64", "1e0451a33affa8c4f0f58a5bdf7b60ce", support.MapParams("double", "double"), support.Form(support.Map1(gpu_acos_), support.Map1(acos[float64])), support.Map1(acos[float64]), "elementary.go", "../rmath/trig.go")
+var acosFloat64Kernel = kernelsPacked.Map("acos_float64", "1e0451a33affa8c4f0f58a5bdf7b60ce", support.MapParams("double", "double"), support.Form(support.Map1(gpu_acos_), support.Map1(acos[float64])), support.Map1(acos[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchAtan makes z [atan] of the inputs, element by element, as launch.Map has it.
 func launchAtan[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -902,9 +902,9 @@ var atanKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: atanFloat64Kernel},
 }
 
-var atanFloat32Kernel = kernelsPacked.Source("atan_float32", "56bb912a000b8e6881caa6d5fb1e24b0", support.MapParams("float", "float"), support.Form(support.Map1(gpu_atan), support.Map1(atan[float32])), support.Map1(atan[float32]), "elementary.go", "../rmath/f32/arc.go")
+var atanFloat32Kernel = kernelsPacked.Map("atan_float32", "56bb912a000b8e6881caa6d5fb1e24b0", support.MapParams("float", "float"), support.Form(support.Map1(gpu_atan), support.Map1(atan[float32])), support.Map1(atan[float32]), "elementary.go", "../rmath/f32/arc.go")
 
-var atanFloat64Kernel = kernelsPacked.Source("atan_float64", "b64545cf50af9582fcd7023784ef2a14", support.MapParams("double", "double"), support.Form(support.Map1(gpu_atan_), support.Map1(atan[float64])), support.Map1(atan[float64]), "elementary.go", "../rmath/trig.go")
+var atanFloat64Kernel = kernelsPacked.Map("atan_float64", "b64545cf50af9582fcd7023784ef2a14", support.MapParams("double", "double"), support.Form(support.Map1(gpu_atan_), support.Map1(atan[float64])), support.Map1(atan[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchSinh makes z [sinh] of the inputs, element by element, as launch.Map has it.
 func launchSinh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -919,9 +919,9 @@ var sinhKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: sinhFloat64Kernel},
 }
 
-var sinhFloat32Kernel = kernelsPacked.Source("sinh_float32", "eb22fc70a593aa249f5a6654e415ae92", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sinh), support.Map1(sinh[float32])), support.Map1(sinh[float32]), "elementary.go")
+var sinhFloat32Kernel = kernelsPacked.Map("sinh_float32", "eb22fc70a593aa249f5a6654e415ae92", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sinh), support.Map1(sinh[float32])), support.Map1(sinh[float32]), "elementary.go")
 
-var sinhFloat64Kernel = kernelsPacked.Source("sinh_float64", "934fc2e1f7ccc4860e20a0826752c4cb", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sinh_), support.Map1(sinh[float64])), support.Map1(sinh[float64]), "elementary.go", "../rmath/exp.go")
+var sinhFloat64Kernel = kernelsPacked.Map("sinh_float64", "934fc2e1f7ccc4860e20a0826752c4cb", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sinh_), support.Map1(sinh[float64])), support.Map1(sinh[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchCosh makes z [cosh] of the inputs, element by element, as launch.Map has it.
 func launchCosh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -936,9 +936,9 @@ var coshKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: coshFloat64Kernel},
 }
 
-var coshFloat32Kernel = kernelsPacked.Source("cosh_float32", "98270c4ff2038be9f6a187fb47f17827", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cosh), support.Map1(cosh[float32])), support.Map1(cosh[float32]), "elementary.go")
+var coshFloat32Kernel = kernelsPacked.Map("cosh_float32", "98270c4ff2038be9f6a187fb47f17827", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cosh), support.Map1(cosh[float32])), support.Map1(cosh[float32]), "elementary.go")
 
-var coshFloat64Kernel = kernelsPacked.Source("cosh_float64", "e670f1f5fbd73a9c81db5204ed3b6cf6", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cosh_), support.Map1(cosh[float64])), support.Map1(cosh[float64]), "elementary.go", "../rmath/exp.go")
+var coshFloat64Kernel = kernelsPacked.Map("cosh_float64", "e670f1f5fbd73a9c81db5204ed3b6cf6", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cosh_), support.Map1(cosh[float64])), support.Map1(cosh[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchTanh makes z [tanh] of the inputs, element by element, as launch.Map has it.
 func launchTanh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -953,9 +953,9 @@ var tanhKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: tanhFloat64Kernel},
 }
 
-var tanhFloat32Kernel = kernelsPacked.Source("tanh_float32", "80c78d3f670aad06624943c946ecf18f", support.MapParams("float", "float"), support.Form(support.Map1(gpu_tanh), support.Map1(tanh[float32])), support.Map1(tanh[float32]), "elementary.go")
+var tanhFloat32Kernel = kernelsPacked.Map("tanh_float32", "80c78d3f670aad06624943c946ecf18f", support.MapParams("float", "float"), support.Form(support.Map1(gpu_tanh), support.Map1(tanh[float32])), support.Map1(tanh[float32]), "elementary.go")
 
-var tanhFloat64Kernel = kernelsPacked.Source("tanh_float64", "a3ebdf8e132b7d9e513c19d668e636ac", support.MapParams("double", "double"), support.Form(support.Map1(gpu_tanh_), support.Map1(tanh[float64])), support.Map1(tanh[float64]), "elementary.go", "../rmath/exp.go")
+var tanhFloat64Kernel = kernelsPacked.Map("tanh_float64", "a3ebdf8e132b7d9e513c19d668e636ac", support.MapParams("double", "double"), support.Form(support.Map1(gpu_tanh_), support.Map1(tanh[float64])), support.Map1(tanh[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchAsinh makes z [asinh] of the inputs, element by element, as launch.Map has it.
 func launchAsinh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -970,9 +970,9 @@ var asinhKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: asinhFloat64Kernel},
 }
 
-var asinhFloat32Kernel = kernelsPacked.Source("asinh_float32", "13a0e98176759b283ffe9f3689ab0d05", support.MapParams("float", "float"), support.Form(support.Map1(gpu_asinh), support.Map1(asinh[float32])), support.Map1(asinh[float32]), "elementary.go")
+var asinhFloat32Kernel = kernelsPacked.Map("asinh_float32", "13a0e98176759b283ffe9f3689ab0d05", support.MapParams("float", "float"), support.Form(support.Map1(gpu_asinh), support.Map1(asinh[float32])), support.Map1(asinh[float32]), "elementary.go")
 
-var asinhFloat64Kernel = kernelsPacked.Source("asinh_float64", "db462499b977e12aa78198e4f11614e6", support.MapParams("double", "double"), support.Form(support.Map1(gpu_asinh_), support.Map1(asinh[float64])), support.Map1(asinh[float64]), "elementary.go", "../rmath/log.go")
+var asinhFloat64Kernel = kernelsPacked.Map("asinh_float64", "db462499b977e12aa78198e4f11614e6", support.MapParams("double", "double"), support.Form(support.Map1(gpu_asinh_), support.Map1(asinh[float64])), support.Map1(asinh[float64]), "elementary.go", "../rmath/log.go")
 
 // launchAcosh makes z [acosh] of the inputs, element by element, as launch.Map has it.
 func launchAcosh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -987,9 +987,9 @@ var acoshKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: acoshFloat64Kernel},
 }
 
-var acoshFloat32Kernel = kernelsPacked.Source("acosh_float32", "e71065d1f43f9274f7032de32cb709c2", support.MapParams("float", "float"), support.Form(support.Map1(gpu_acosh), support.Map1(acosh[float32])), support.Map1(acosh[float32]), "elementary.go")
+var acoshFloat32Kernel = kernelsPacked.Map("acosh_float32", "e71065d1f43f9274f7032de32cb709c2", support.MapParams("float", "float"), support.Form(support.Map1(gpu_acosh), support.Map1(acosh[float32])), support.Map1(acosh[float32]), "elementary.go")
 
-var acoshFloat64Kernel = kernelsPacked.Source("acosh_float64", "ff938c44f8a5cd4912421d0a0bd4445d", support.MapParams("double", "double"), support.Form(support.Map1(gpu_acosh_), support.Map1(acosh[float64])), support.Map1(acosh[float64]), "elementary.go", "../rmath/log.go")
+var acoshFloat64Kernel = kernelsPacked.Map("acosh_float64", "ff938c44f8a5cd4912421d0a0bd4445d", support.MapParams("double", "double"), support.Form(support.Map1(gpu_acosh_), support.Map1(acosh[float64])), support.Map1(acosh[float64]), "elementary.go", "../rmath/log.go")
 
 // launchAtanh makes z [atanh] of the inputs, element by element, as launch.Map has it.
 func launchAtanh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1004,9 +1004,9 @@ var atanhKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: atanhFloat64Kernel},
 }
 
-var atanhFloat32Kernel = kernelsPacked.Source("atanh_float32", "5ea260daf4b4e98342c056c30a877a53", support.MapParams("float", "float"), support.Form(support.Map1(gpu_atanh), support.Map1(atanh[float32])), support.Map1(atanh[float32]), "elementary.go")
+var atanhFloat32Kernel = kernelsPacked.Map("atanh_float32", "5ea260daf4b4e98342c056c30a877a53", support.MapParams("float", "float"), support.Form(support.Map1(gpu_atanh), support.Map1(atanh[float32])), support.Map1(atanh[float32]), "elementary.go")
 
-var atanhFloat64Kernel = kernelsPacked.Source("atanh_float64", "ba81bba13b5405dcf0bae3097e510dc5", support.MapParams("double", "double"), support.Form(support.Map1(gpu_atanh_), support.Map1(atanh[float64])), support.Map1(atanh[float64]), "elementary.go", "../rmath/log.go")
+var atanhFloat64Kernel = kernelsPacked.Map("atanh_float64", "ba81bba13b5405dcf0bae3097e510dc5", support.MapParams("double", "double"), support.Form(support.Map1(gpu_atanh_), support.Map1(atanh[float64])), support.Map1(atanh[float64]), "elementary.go", "../rmath/log.go")
 
 // launchCbrt makes z [cbrt] of the inputs, element by element, as launch.Map has it.
 func launchCbrt[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1021,9 +1021,9 @@ var cbrtKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: cbrtFloat64Kernel},
 }
 
-var cbrtFloat32Kernel = kernelsPacked.Source("cbrt_float32", "8c30e53ceb9f0833a3406d038ec8739c", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cbrt), support.Map1(cbrt[float32])), support.Map1(cbrt[float32]), "elementary.go")
+var cbrtFloat32Kernel = kernelsPacked.Map("cbrt_float32", "8c30e53ceb9f0833a3406d038ec8739c", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cbrt), support.Map1(cbrt[float32])), support.Map1(cbrt[float32]), "elementary.go")
 
-var cbrtFloat64Kernel = kernelsPacked.Source("cbrt_float64", "71bd4f7a53fa6de58e4e9ae8e5f05837", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cbrt_), support.Map1(cbrt[float64])), support.Map1(cbrt[float64]), "elementary.go", "../rmath/root.go")
+var cbrtFloat64Kernel = kernelsPacked.Map("cbrt_float64", "71bd4f7a53fa6de58e4e9ae8e5f05837", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cbrt_), support.Map1(cbrt[float64])), support.Map1(cbrt[float64]), "elementary.go", "../rmath/root.go")
 
 // launchRsqrt makes z [rsqrt] of the inputs, element by element, as launch.Map has it.
 func launchRsqrt[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1038,9 +1038,9 @@ var rsqrtKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: rsqrtFloat64Kernel},
 }
 
-var rsqrtFloat32Kernel = kernelsPacked.Source("rsqrt_float32", "90b8554528df4fc3b71899f093388547", support.MapParams("float", "float"), support.Form(support.Map1(gpu_rsqrt), support.Map1(rsqrt[float32])), support.Map1(rsqrt[float32]), "elementary.go")
+var rsqrtFloat32Kernel = kernelsPacked.Map("rsqrt_float32", "90b8554528df4fc3b71899f093388547", support.MapParams("float", "float"), support.Form(support.Map1(gpu_rsqrt), support.Map1(rsqrt[float32])), support.Map1(rsqrt[float32]), "elementary.go")
 
-var rsqrtFloat64Kernel = kernelsPacked.Source("rsqrt_float64", "cd1f781d2e3adcbbc4e209ce143306b2", support.MapParams("double", "double"), support.Form(support.Map1(gpu_rsqrt_), support.Map1(rsqrt[float64])), support.Map1(rsqrt[float64]), "elementary.go")
+var rsqrtFloat64Kernel = kernelsPacked.Map("rsqrt_float64", "cd1f781d2e3adcbbc4e209ce143306b2", support.MapParams("double", "double"), support.Form(support.Map1(gpu_rsqrt_), support.Map1(rsqrt[float64])), support.Map1(rsqrt[float64]), "elementary.go")
 
 // launchErf makes z [erf] of the inputs, element by element, as launch.Map has it.
 func launchErf[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1055,9 +1055,9 @@ var erfKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: erfFloat64Kernel},
 }
 
-var erfFloat32Kernel = kernelsPacked.Source("erf_float32", "316854eb36f8c7accacda8319e43076b", support.MapParams("float", "float"), support.Form(support.Map1(gpu_erf), support.Map1(erf[float32])), support.Map1(erf[float32]), "elementary.go", "../rmath/f32/erf.go")
+var erfFloat32Kernel = kernelsPacked.Map("erf_float32", "316854eb36f8c7accacda8319e43076b", support.MapParams("float", "float"), support.Form(support.Map1(gpu_erf), support.Map1(erf[float32])), support.Map1(erf[float32]), "elementary.go", "../rmath/f32/erf.go")
 
-var erfFloat64Kernel = kernelsPacked.Source("erf_float64", "d1aba08164ae1a38b37bebb3ac5c3612", support.MapParams("double", "double"), support.Form(support.Map1(gpu_erf_), support.Map1(erf[float64])), support.Map1(erf[float64]), "elementary.go", "../rmath/erf.go", "../rmath/exp.go")
+var erfFloat64Kernel = kernelsPacked.Map("erf_float64", "d1aba08164ae1a38b37bebb3ac5c3612", support.MapParams("double", "double"), support.Form(support.Map1(gpu_erf_), support.Map1(erf[float64])), support.Map1(erf[float64]), "elementary.go", "../rmath/erf.go", "../rmath/exp.go")
 
 // launchErfc makes z [erfc] of the inputs, element by element, as launch.Map has it.
 func launchErfc[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1072,9 +1072,9 @@ var erfcKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: erfcFloat64Kernel},
 }
 
-var erfcFloat32Kernel = kernelsPacked.Source("erfc_float32", "400f194f2bc821bb0df8ea42fc447e56", support.MapParams("float", "float"), support.Form(support.Map1(gpu_erfc), support.Map1(erfc[float32])), support.Map1(erfc[float32]), "elementary.go", "../rmath/f32/erf.go")
+var erfcFloat32Kernel = kernelsPacked.Map("erfc_float32", "400f194f2bc821bb0df8ea42fc447e56", support.MapParams("float", "float"), support.Form(support.Map1(gpu_erfc), support.Map1(erfc[float32])), support.Map1(erfc[float32]), "elementary.go", "../rmath/f32/erf.go")
 
-var erfcFloat64Kernel = kernelsPacked.Source("erfc_float64", "63d45e33fd58aadb0deaa7943b9592da", support.MapParams("double", "double"), support.Form(support.Map1(gpu_erfc_), support.Map1(erfc[float64])), support.Map1(erfc[float64]), "elementary.go", "../rmath/exp.go", "../rmath/erf.go")
+var erfcFloat64Kernel = kernelsPacked.Map("erfc_float64", "63d45e33fd58aadb0deaa7943b9592da", support.MapParams("double", "double"), support.Form(support.Map1(gpu_erfc_), support.Map1(erfc[float64])), support.Map1(erfc[float64]), "elementary.go", "../rmath/exp.go", "../rmath/erf.go")
 
 // launchSigmoid makes z [sigmoid] of the inputs, element by element, as launch.Map has it.
 func launchSigmoid[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1089,9 +1089,9 @@ var sigmoidKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: sigmoidFloat64Kernel},
 }
 
-var sigmoidFloat32Kernel = kernelsPacked.Source("sigmoid_float32", "ae4674112361577cba46b5d1d4f6fba7", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sigmoid), support.Map1(sigmoid[float32])), support.Map1(sigmoid[float32]), "elementary.go")
+var sigmoidFloat32Kernel = kernelsPacked.Map("sigmoid_float32", "ae4674112361577cba46b5d1d4f6fba7", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sigmoid), support.Map1(sigmoid[float32])), support.Map1(sigmoid[float32]), "elementary.go")
 
-var sigmoidFloat64Kernel = kernelsPacked.Source("sigmoid_float64", "c18d4f1990a0a782d06f48c0a3c81fba", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sigmoid_), support.Map1(sigmoid[float64])), support.Map1(sigmoid[float64]), "elementary.go", "../rmath/exp.go")
+var sigmoidFloat64Kernel = kernelsPacked.Map("sigmoid_float64", "c18d4f1990a0a782d06f48c0a3c81fba", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sigmoid_), support.Map1(sigmoid[float64])), support.Map1(sigmoid[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchFloor makes z [floor] of the inputs, element by element, as launch.Map has it.
 func launchFloor[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1106,9 +1106,9 @@ var floorKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: floorFloat64Kernel},
 }
 
-var floorFloat32Kernel = kernelsPacked.Source("floor_float32", "a1cd9bba248bd99fc549c3407c2e787e", support.MapParams("float", "float"), support.Form(support.Map1(gpu_floor), support.Map1(floor[float32])), support.Map1(floor[float32]), "elementary.go")
+var floorFloat32Kernel = kernelsPacked.Map("floor_float32", "a1cd9bba248bd99fc549c3407c2e787e", support.MapParams("float", "float"), support.Form(support.Map1(gpu_floor), support.Map1(floor[float32])), support.Map1(floor[float32]), "elementary.go")
 
-var floorFloat64Kernel = kernelsPacked.Source("floor_float64", "9bc50619b591cfbda02b89f40425fe11", support.MapParams("double", "double"), support.Form(support.Map1(gpu_floor_), support.Map1(floor[float64])), support.Map1(floor[float64]), "elementary.go")
+var floorFloat64Kernel = kernelsPacked.Map("floor_float64", "9bc50619b591cfbda02b89f40425fe11", support.MapParams("double", "double"), support.Form(support.Map1(gpu_floor_), support.Map1(floor[float64])), support.Map1(floor[float64]), "elementary.go")
 
 // launchCeil makes z [ceil] of the inputs, element by element, as launch.Map has it.
 func launchCeil[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1123,9 +1123,9 @@ var ceilKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: ceilFloat64Kernel},
 }
 
-var ceilFloat32Kernel = kernelsPacked.Source("ceil_float32", "47415a0081280020be6bbfa9a3c5e3ad", support.MapParams("float", "float"), support.Form(support.Map1(gpu_ceil), support.Map1(ceil[float32])), support.Map1(ceil[float32]), "elementary.go")
+var ceilFloat32Kernel = kernelsPacked.Map("ceil_float32", "47415a0081280020be6bbfa9a3c5e3ad", support.MapParams("float", "float"), support.Form(support.Map1(gpu_ceil), support.Map1(ceil[float32])), support.Map1(ceil[float32]), "elementary.go")
 
-var ceilFloat64Kernel = kernelsPacked.Source("ceil_float64", "d44488d4590a2466d43c7cb9d9d955d1", support.MapParams("double", "double"), support.Form(support.Map1(gpu_ceil_), support.Map1(ceil[float64])), support.Map1(ceil[float64]), "elementary.go")
+var ceilFloat64Kernel = kernelsPacked.Map("ceil_float64", "d44488d4590a2466d43c7cb9d9d955d1", support.MapParams("double", "double"), support.Form(support.Map1(gpu_ceil_), support.Map1(ceil[float64])), support.Map1(ceil[float64]), "elementary.go")
 
 // launchTrunc makes z [trunc] of the inputs, element by element, as launch.Map has it.
 func launchTrunc[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1140,9 +1140,9 @@ var truncKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: truncFloat64Kernel},
 }
 
-var truncFloat32Kernel = kernelsPacked.Source("trunc_float32", "bbf9fd2b351f55b4e3ec513f860fcb43", support.MapParams("float", "float"), support.Form(support.Map1(gpu_trunc), support.Map1(trunc[float32])), support.Map1(trunc[float32]), "elementary.go")
+var truncFloat32Kernel = kernelsPacked.Map("trunc_float32", "bbf9fd2b351f55b4e3ec513f860fcb43", support.MapParams("float", "float"), support.Form(support.Map1(gpu_trunc), support.Map1(trunc[float32])), support.Map1(trunc[float32]), "elementary.go")
 
-var truncFloat64Kernel = kernelsPacked.Source("trunc_float64", "3bf7e50adf2e919c6d055398a395b3fe", support.MapParams("double", "double"), support.Form(support.Map1(gpu_trunc_), support.Map1(trunc[float64])), support.Map1(trunc[float64]), "elementary.go")
+var truncFloat64Kernel = kernelsPacked.Map("trunc_float64", "3bf7e50adf2e919c6d055398a395b3fe", support.MapParams("double", "double"), support.Form(support.Map1(gpu_trunc_), support.Map1(trunc[float64])), support.Map1(trunc[float64]), "elementary.go")
 
 // launchRound makes z [round] of the inputs, element by element, as launch.Map has it.
 func launchRound[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1157,9 +1157,9 @@ var roundKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: roundFloat64Kernel},
 }
 
-var roundFloat32Kernel = kernelsPacked.Source("round_float32", "b88c9a1437efc4daaf3e6683c5698100", support.MapParams("float", "float"), support.Form(support.Map1(gpu_round), support.Map1(round[float32])), support.Map1(round[float32]), "elementary.go")
+var roundFloat32Kernel = kernelsPacked.Map("round_float32", "b88c9a1437efc4daaf3e6683c5698100", support.MapParams("float", "float"), support.Form(support.Map1(gpu_round), support.Map1(round[float32])), support.Map1(round[float32]), "elementary.go")
 
-var roundFloat64Kernel = kernelsPacked.Source("round_float64", "293530e5ef574eefe74aa253fc938415", support.MapParams("double", "double"), support.Form(support.Map1(gpu_round_), support.Map1(round[float64])), support.Map1(round[float64]), "elementary.go")
+var roundFloat64Kernel = kernelsPacked.Map("round_float64", "293530e5ef574eefe74aa253fc938415", support.MapParams("double", "double"), support.Form(support.Map1(gpu_round_), support.Map1(round[float64])), support.Map1(round[float64]), "elementary.go")
 
 // launchRoundToEven makes z [roundToEven] of the inputs, element by element, as launch.Map has it.
 func launchRoundToEven[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1174,9 +1174,9 @@ var roundToEvenKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: roundToEvenFloat64Kernel},
 }
 
-var roundToEvenFloat32Kernel = kernelsPacked.Source("roundToEven_float32", "7e7204b15cea8f34c1476315741bfb36", support.MapParams("float", "float"), support.Form(support.Map1(gpu_roundToEven), support.Map1(roundToEven[float32])), support.Map1(roundToEven[float32]), "elementary.go")
+var roundToEvenFloat32Kernel = kernelsPacked.Map("roundToEven_float32", "7e7204b15cea8f34c1476315741bfb36", support.MapParams("float", "float"), support.Form(support.Map1(gpu_roundToEven), support.Map1(roundToEven[float32])), support.Map1(roundToEven[float32]), "elementary.go")
 
-var roundToEvenFloat64Kernel = kernelsPacked.Source("roundToEven_float64", "fd560ffeb3d0a31d8a97700675098aa2", support.MapParams("double", "double"), support.Form(support.Map1(gpu_roundToEven_), support.Map1(roundToEven[float64])), support.Map1(roundToEven[float64]), "elementary.go")
+var roundToEvenFloat64Kernel = kernelsPacked.Map("roundToEven_float64", "fd560ffeb3d0a31d8a97700675098aa2", support.MapParams("double", "double"), support.Form(support.Map1(gpu_roundToEven_), support.Map1(roundToEven[float64])), support.Map1(roundToEven[float64]), "elementary.go")
 
 // launchPow makes z [pow] of the inputs, element by element, as launch.Map has it.
 func launchPow[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -1192,9 +1192,9 @@ var powKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: powFloat64Kernel},
 }
 
-var powFloat32Kernel = kernelsPacked.Source("pow_float32", "d4f42f2bbb0b23debb1e486868e566fd", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_pow), support.Map2(pow[float32])), support.Map2(pow[float32]), "elementary.go", "../rmath/f32/pow.go")
+var powFloat32Kernel = kernelsPacked.Map("pow_float32", "d4f42f2bbb0b23debb1e486868e566fd", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_pow), support.Map2(pow[float32])), support.Map2(pow[float32]), "elementary.go", "../rmath/f32/pow.go")
 
-var powFloat64Kernel = kernelsPacked.Source("pow_float64", "8ca4ca7b715e4aa6138cbc7734fb4e0b", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_pow_), support.Map2(pow[float64])), support.Map2(pow[float64]), "elementary.go", "../rmath/log.go", "../rmath/exp.go")
+var powFloat64Kernel = kernelsPacked.Map("pow_float64", "8ca4ca7b715e4aa6138cbc7734fb4e0b", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_pow_), support.Map2(pow[float64])), support.Map2(pow[float64]), "elementary.go", "../rmath/log.go", "../rmath/exp.go")
 
 // launchAtan2 makes z [atan2] of the inputs, element by element, as launch.Map has it.
 func launchAtan2[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -1210,9 +1210,9 @@ var atan2Kernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: atan2Float64Kernel},
 }
 
-var atan2Float32Kernel = kernelsPacked.Source("atan2_float32", "e6c30fa05d91454ca02107a701e7863f", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_atan2), support.Map2(atan2[float32])), support.Map2(atan2[float32]), "elementary.go", "../rmath/f32/arc.go")
+var atan2Float32Kernel = kernelsPacked.Map("atan2_float32", "e6c30fa05d91454ca02107a701e7863f", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_atan2), support.Map2(atan2[float32])), support.Map2(atan2[float32]), "elementary.go", "../rmath/f32/arc.go")
 
-var atan2Float64Kernel = kernelsPacked.Source("atan2_float64", "91d7a6a71967710312776dd1ad65dd9a", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_atan2_), support.Map2(atan2[float64])), support.Map2(atan2[float64]), "elementary.go", "../rmath/trig.go")
+var atan2Float64Kernel = kernelsPacked.Map("atan2_float64", "91d7a6a71967710312776dd1ad65dd9a", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_atan2_), support.Map2(atan2[float64])), support.Map2(atan2[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchHypot makes z [hypot] of the inputs, element by element, as launch.Map has it.
 func launchHypot[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -1228,9 +1228,9 @@ var hypotKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: hypotFloat64Kernel},
 }
 
-var hypotFloat32Kernel = kernelsPacked.Source("hypot_float32", "a33a7d6a611538bbffed5c3d7977b6a1", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_hypot), support.Map2(hypot[float32])), support.Map2(hypot[float32]), "elementary.go")
+var hypotFloat32Kernel = kernelsPacked.Map("hypot_float32", "a33a7d6a611538bbffed5c3d7977b6a1", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_hypot), support.Map2(hypot[float32])), support.Map2(hypot[float32]), "elementary.go")
 
-var hypotFloat64Kernel = kernelsPacked.Source("hypot_float64", "790d079b15befa0c69e3b411b3dab66b", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_hypot_), support.Map2(hypot[float64])), support.Map2(hypot[float64]), "elementary.go")
+var hypotFloat64Kernel = kernelsPacked.Map("hypot_float64", "790d079b15befa0c69e3b411b3dab66b", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_hypot_), support.Map2(hypot[float64])), support.Map2(hypot[float64]), "elementary.go")
 
 // launchMod makes z [mod] of the inputs, element by element, as launch.Map has it.
 func launchMod[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -1246,9 +1246,9 @@ var modKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: modFloat64Kernel},
 }
 
-var modFloat32Kernel = kernelsPacked.Source("mod_float32", "41f7d51edb849a3f999b3465d109815d", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_mod), support.Map2(mod[float32])), support.Map2(mod[float32]), "elementary.go", "../rmath/f32/exact.go")
+var modFloat32Kernel = kernelsPacked.Map("mod_float32", "41f7d51edb849a3f999b3465d109815d", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_mod), support.Map2(mod[float32])), support.Map2(mod[float32]), "elementary.go", "../rmath/f32/exact.go")
 
-var modFloat64Kernel = kernelsPacked.Source("mod_float64", "976f2e789c95264d1fa8150d8cae32e9", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_mod_), support.Map2(mod[float64])), support.Map2(mod[float64]), "elementary.go", "../rmath/exact.go")
+var modFloat64Kernel = kernelsPacked.Map("mod_float64", "976f2e789c95264d1fa8150d8cae32e9", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_mod_), support.Map2(mod[float64])), support.Map2(mod[float64]), "elementary.go", "../rmath/exact.go")
 
 // launchRelu makes z [relu] of the inputs, element by element, as launch.Map has it.
 func launchRelu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1263,9 +1263,9 @@ var reluKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: reluFloat64Kernel},
 }
 
-var reluFloat32Kernel = kernelsPacked.Source("relu_float32", "a456e58336af5fdef33f3b219778afca", support.MapParams("float", "float"), support.Form(support.Map1(gpu_relu), support.Map1(relu[float32])), support.Map1(relu[float32]), "elementary.go")
+var reluFloat32Kernel = kernelsPacked.Map("relu_float32", "a456e58336af5fdef33f3b219778afca", support.MapParams("float", "float"), support.Form(support.Map1(gpu_relu), support.Map1(relu[float32])), support.Map1(relu[float32]), "elementary.go")
 
-var reluFloat64Kernel = kernelsPacked.Source("relu_float64", "8ca87a6bcb901b3bd08197f11d90b205", support.MapParams("double", "double"), support.Form(support.Map1(gpu_relu_), support.Map1(relu[float64])), support.Map1(relu[float64]), "elementary.go")
+var reluFloat64Kernel = kernelsPacked.Map("relu_float64", "8ca87a6bcb901b3bd08197f11d90b205", support.MapParams("double", "double"), support.Form(support.Map1(gpu_relu_), support.Map1(relu[float64])), support.Map1(relu[float64]), "elementary.go")
 
 // launchLeakyRelu makes z [leakyRelu] of the inputs, element by element, as launch.Map has it.
 func launchLeakyRelu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -1281,9 +1281,9 @@ var leakyReluKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: leakyReluFloat64Kernel},
 }
 
-var leakyReluFloat32Kernel = kernelsPacked.Source("leakyRelu_float32", "84132a560f46d605b777e9d7dc447f9d", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_leakyRelu), support.Map2(leakyRelu[float32])), support.Map2(leakyRelu[float32]), "elementary.go")
+var leakyReluFloat32Kernel = kernelsPacked.Map("leakyRelu_float32", "84132a560f46d605b777e9d7dc447f9d", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_leakyRelu), support.Map2(leakyRelu[float32])), support.Map2(leakyRelu[float32]), "elementary.go")
 
-var leakyReluFloat64Kernel = kernelsPacked.Source("leakyRelu_float64", "93fd0f80fa7dea9c619d997326f54ea3", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_leakyRelu_), support.Map2(leakyRelu[float64])), support.Map2(leakyRelu[float64]), "elementary.go")
+var leakyReluFloat64Kernel = kernelsPacked.Map("leakyRelu_float64", "93fd0f80fa7dea9c619d997326f54ea3", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_leakyRelu_), support.Map2(leakyRelu[float64])), support.Map2(leakyRelu[float64]), "elementary.go")
 
 // launchSoftplus makes z [softplus] of the inputs, element by element, as launch.Map has it.
 func launchSoftplus[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1298,9 +1298,9 @@ var softplusKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: softplusFloat64Kernel},
 }
 
-var softplusFloat32Kernel = kernelsPacked.Source("softplus_float32", "6f8b02d1e8894ad6d97b687a64860064", support.MapParams("float", "float"), support.Form(support.Map1(gpu_softplus), support.Map1(softplus[float32])), support.Map1(softplus[float32]), "elementary.go")
+var softplusFloat32Kernel = kernelsPacked.Map("softplus_float32", "6f8b02d1e8894ad6d97b687a64860064", support.MapParams("float", "float"), support.Form(support.Map1(gpu_softplus), support.Map1(softplus[float32])), support.Map1(softplus[float32]), "elementary.go")
 
-var softplusFloat64Kernel = kernelsPacked.Source("softplus_float64", "78f4b1aae5c0f6ded58d088a7a48d088", support.MapParams("double", "double"), support.Form(support.Map1(gpu_softplus_), support.Map1(softplus[float64])), support.Map1(softplus[float64]), "elementary.go", "../rmath/log.go", "../rmath/exp.go")
+var softplusFloat64Kernel = kernelsPacked.Map("softplus_float64", "78f4b1aae5c0f6ded58d088a7a48d088", support.MapParams("double", "double"), support.Form(support.Map1(gpu_softplus_), support.Map1(softplus[float64])), support.Map1(softplus[float64]), "elementary.go", "../rmath/log.go", "../rmath/exp.go")
 
 // launchSilu makes z [silu] of the inputs, element by element, as launch.Map has it.
 func launchSilu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1315,9 +1315,9 @@ var siluKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: siluFloat64Kernel},
 }
 
-var siluFloat32Kernel = kernelsPacked.Source("silu_float32", "93f6bb7d22df7f8aa085a0a46fc7e2cd", support.MapParams("float", "float"), support.Form(support.Map1(gpu_silu), support.Map1(silu[float32])), support.Map1(silu[float32]), "elementary.go")
+var siluFloat32Kernel = kernelsPacked.Map("silu_float32", "93f6bb7d22df7f8aa085a0a46fc7e2cd", support.MapParams("float", "float"), support.Form(support.Map1(gpu_silu), support.Map1(silu[float32])), support.Map1(silu[float32]), "elementary.go")
 
-var siluFloat64Kernel = kernelsPacked.Source("silu_float64", "1a47bfaf7da34a13b2c76f651a8b0bb5", support.MapParams("double", "double"), support.Form(support.Map1(gpu_silu_), support.Map1(silu[float64])), support.Map1(silu[float64]), "elementary.go", "../rmath/exp.go")
+var siluFloat64Kernel = kernelsPacked.Map("silu_float64", "1a47bfaf7da34a13b2c76f651a8b0bb5", support.MapParams("double", "double"), support.Form(support.Map1(gpu_silu_), support.Map1(silu[float64])), support.Map1(silu[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchGelu makes z [gelu] of the inputs, element by element, as launch.Map has it.
 func launchGelu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1332,9 +1332,9 @@ var geluKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: geluFloat64Kernel},
 }
 
-var geluFloat32Kernel = kernelsPacked.Source("gelu_float32", "8dbbe1b8193d9dfde8dfb31570f10929", support.MapParams("float", "float"), support.Form(support.Map1(gpu_gelu), support.Map1(gelu[float32])), support.Map1(gelu[float32]), "elementary.go", "../rmath/f32/erf.go")
+var geluFloat32Kernel = kernelsPacked.Map("gelu_float32", "8dbbe1b8193d9dfde8dfb31570f10929", support.MapParams("float", "float"), support.Form(support.Map1(gpu_gelu), support.Map1(gelu[float32])), support.Map1(gelu[float32]), "elementary.go", "../rmath/f32/erf.go")
 
-var geluFloat64Kernel = kernelsPacked.Source("gelu_float64", "1de3eb85750df6c09b22badff8f3b98f", support.MapParams("double", "double"), support.Form(support.Map1(gpu_gelu_), support.Map1(gelu[float64])), support.Map1(gelu[float64]), "elementary.go", "../rmath/exp.go", "../rmath/erf.go")
+var geluFloat64Kernel = kernelsPacked.Map("gelu_float64", "1de3eb85750df6c09b22badff8f3b98f", support.MapParams("double", "double"), support.Form(support.Map1(gpu_gelu_), support.Map1(gelu[float64])), support.Map1(gelu[float64]), "elementary.go", "../rmath/exp.go", "../rmath/erf.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
@@ -1374,7 +1374,8 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "array.go", Head: "type (", Hash: "8922aa627ee4510c7c0e22205c8ebf69bfcd1ecc71da60ed59524577cab20220"},
 	{File: "array.go", Head: "type Half interface{ Float16 | BFloat16 }", Hash: "dc8c045d95710c3b3cc3ba20f1d61d59091e5661fa9e5b85d368a534ce194185"},
 	{File: "array.go", Head: "func same[T Element | bool | Half](x T) T { return x }", Hash: "51137ebffd4bb75ff8423654923bb3fc39307821b4822fadeb472af284944192"},
-	{File: "array.go", Head: "func indices[T Element](it gpu.Item, z gpu.Matrix[T], start, step T) {", Hash: "fb83dbb451762f79e3539fce8e4b87723449af725a12ce99e047c01f81f0a521"},
+	{File: "array.go", Head: "const indexBlock = 1024", Hash: "3b382dcf6411bc1f5ffe523a669c294488122f416075e85e8819cddc4115cd98"},
+	{File: "array.go", Head: "func indices[T Element](it gpu.Item, z gpu.Matrix[T], start, step T) {", Hash: "173926c7f869399ca3435f83d1a7be60d3074bde51b7bbe333eb0ad3d595042d"},
 	{File: "compare.go", Head: "func less[T Element](x, y T) bool { return x < y }", Hash: "ef9fb337aceddaa08bd2fceda2125a9cda08c8830da24f3abab918ca294c124f"},
 	{File: "compare.go", Head: "func lessEqual[T Element](x, y T) bool { return x <= y }", Hash: "de9f7f977f044d2bcd8290b03f312af8ba8bea6021412cbee28938491ba77051"},
 	{File: "compare.go", Head: "func equals[T Element | bool](x, y T) bool { return x == y }", Hash: "4a0f32782741f67497b14815ceb33c7c460763327db36fbd3226b95b7d784850"},
@@ -1472,28 +1473,31 @@ func indicesFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	start_ := args[5].Float32()
 	step_ := args[6].Float32()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
 		for a1 := b1; a1 < z_.Rows_; a1 += s1 {
-			for a0 := b0; a0 < z_.Cols_; a0 += s0 {
-				e0, e1, e2 := min(a0+int64(1+more)*n0, z_.Cols_), min(a1+n1, z_.Rows_), b2+n2
-				for i2 := b2; i2 < e2; i2++ {
-					for i1 := a1; i1 < e1; i1++ {
-						for i0 := a0; i0 < e0; i0++ {
-							/*line array.go:104*/ i_ := i1
-							j_ := i0
-							z_.Data_[(i_*z_.Stride_)+j_] = support.FMA32(float32(((i_ * z_.Cols_) + j_)), step_, start_)
+			e0, e1, e2 := b0+n0, min(a1+n1, z_.Rows_), b2+n2
+			for i2 := b2; i2 < e2; i2++ {
+				for i1 := a1; i1 < e1; i1++ {
+					for i0 := b0; i0 < e0; i0++ {
+						/*line array.go:108*/ i_ := i1
+						for begin_ := g0 * int64(1024); begin_ < z_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
+							end_ := min(begin_+int64(1024), z_.Cols_)
+							h1 := z_.Data_
+							h2 := z_.Stride_
+							h3 := z_.Cols_
+							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
+//line array.go:112
+								h1[(i_*h2)+j_] = support.FMA32(float32(((i_ * h3) + j_)), step_, start_)
+							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1497
+//line kernels_tandem.go:1501
 	}
 	return nil
 }
@@ -1512,28 +1516,31 @@ func indicesFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	start_ := args[5].Float64()
 	step_ := args[6].Float64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
 		for a1 := b1; a1 < z_.Rows_; a1 += s1 {
-			for a0 := b0; a0 < z_.Cols_; a0 += s0 {
-				e0, e1, e2 := min(a0+int64(1+more)*n0, z_.Cols_), min(a1+n1, z_.Rows_), b2+n2
-				for i2 := b2; i2 < e2; i2++ {
-					for i1 := a1; i1 < e1; i1++ {
-						for i0 := a0; i0 < e0; i0++ {
-							/*line array.go:104*/ i_ := i1
-							j_ := i0
-							z_.Data_[(i_*z_.Stride_)+j_] = math.FMA(float64(((i_ * z_.Cols_) + j_)), step_, start_)
+			e0, e1, e2 := b0+n0, min(a1+n1, z_.Rows_), b2+n2
+			for i2 := b2; i2 < e2; i2++ {
+				for i1 := a1; i1 < e1; i1++ {
+					for i0 := b0; i0 < e0; i0++ {
+						/*line array.go:108*/ i_ := i1
+						for begin_ := g0 * int64(1024); begin_ < z_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
+							end_ := min(begin_+int64(1024), z_.Cols_)
+							h1 := z_.Data_
+							h2 := z_.Stride_
+							h3 := z_.Cols_
+							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
+//line array.go:112
+								h1[(i_*h2)+j_] = math.FMA(float64(((i_ * h3) + j_)), step_, start_)
+							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1537
+//line kernels_tandem.go:1544
 	}
 	return nil
 }
@@ -1552,115 +1559,117 @@ func indicesInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	start_ := args[5].Int32()
 	step_ := args[6].Int32()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
 		for a1 := b1; a1 < z_.Rows_; a1 += s1 {
-			for a0 := b0; a0 < z_.Cols_; a0 += s0 {
-				e0, e1, e2 := min(a0+int64(1+more)*n0, z_.Cols_), min(a1+n1, z_.Rows_), b2+n2
-				for i2 := b2; i2 < e2; i2++ {
-					for i1 := a1; i1 < e1; i1++ {
-						for i0 := a0; i0 < e0; i0++ {
-							/*line array.go:104*/ i_ := i1
-							j_ := i0
-							z_.Data_[(i_*z_.Stride_)+j_] = (int32(((i_ * z_.Cols_) + j_)) * step_) + start_
+			e0, e1, e2 := b0+n0, min(a1+n1, z_.Rows_), b2+n2
+			for i2 := b2; i2 < e2; i2++ {
+				for i1 := a1; i1 < e1; i1++ {
+					for i0 := b0; i0 < e0; i0++ {
+						/*line array.go:108*/ i_ := i1
+						for begin_ := g0 * int64(1024); begin_ < z_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
+							end_ := min(begin_+int64(1024), z_.Cols_)
+							h1 := z_.Data_
+							h2 := z_.Stride_
+							h3 := z_.Cols_
+							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
+								/*line array.go:112*/ h1[(i_*h2)+j_] = (int32(((i_ * h3) + j_)) * step_) + start_
+							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1577
+//line kernels_tandem.go:1586
 	}
 	return nil
 }
 
 func gpu_add(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:15*/ return x_ + y_
-//line kernels_tandem.go:1584
+//line kernels_tandem.go:1593
 }
 
 func gpu_add_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:15*/ return x_ + y_
-//line kernels_tandem.go:1589
+//line kernels_tandem.go:1598
 }
 
 func gpu_add__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:15*/ return x_ + y_
-//line kernels_tandem.go:1594
+//line kernels_tandem.go:1603
 }
 
 func gpu_sub(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:23*/ return x_ - y_
-//line kernels_tandem.go:1599
+//line kernels_tandem.go:1608
 }
 
 func gpu_sub_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:23*/ return x_ - y_
-//line kernels_tandem.go:1604
+//line kernels_tandem.go:1613
 }
 
 func gpu_sub__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:23*/ return x_ - y_
-//line kernels_tandem.go:1609
+//line kernels_tandem.go:1618
 }
 
 func gpu_mul(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:31*/ return float32(x_ * y_)
-//line kernels_tandem.go:1614
+//line kernels_tandem.go:1623
 }
 
 func gpu_mul_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:31*/ return float64(x_ * y_)
-//line kernels_tandem.go:1619
+//line kernels_tandem.go:1628
 }
 
 func gpu_mul__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:31*/ return x_ * y_
-//line kernels_tandem.go:1624
+//line kernels_tandem.go:1633
 }
 
 func gpu_div(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:39*/ return x_ / y_
-//line kernels_tandem.go:1629
+//line kernels_tandem.go:1638
 }
 
 func gpu_div_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:39*/ return x_ / y_
-//line kernels_tandem.go:1634
+//line kernels_tandem.go:1643
 }
 
 func gpu_fma(x_ float32, y_ float32, z_ float32) float32 {
 	/*line arithmetic.go:47*/ return support.FMA32(x_, y_, z_)
-//line kernels_tandem.go:1639
+//line kernels_tandem.go:1648
 }
 
 func gpu_fma_(x_ float64, y_ float64, z_ float64) float64 {
 	/*line arithmetic.go:47*/ return math.FMA(x_, y_, z_)
-//line kernels_tandem.go:1644
+//line kernels_tandem.go:1653
 }
 
 func gpu_fma__(x_ int32, y_ int32, z_ int32) int32 {
 	/*line arithmetic.go:47*/ return (x_ * y_) + z_
-//line kernels_tandem.go:1649
+//line kernels_tandem.go:1658
 }
 
 func gpu_neg(x_ float32) float32 {
 	/*line arithmetic.go:55*/ return -x_
-//line kernels_tandem.go:1654
+//line kernels_tandem.go:1663
 }
 
 func gpu_neg_(x_ float64) float64 {
 	/*line arithmetic.go:55*/ return -x_
-//line kernels_tandem.go:1659
+//line kernels_tandem.go:1668
 }
 
 func gpu_neg__(x_ int32) int32 {
 	/*line arithmetic.go:55*/ return -x_
-//line kernels_tandem.go:1664
+//line kernels_tandem.go:1673
 }
 
 func gpu_abs(x_ float32) float32 {
@@ -1668,7 +1677,7 @@ func gpu_abs(x_ float32) float32 {
 		return -x_
 	}
 	return x_ + float32(0)
-//line kernels_tandem.go:1672
+//line kernels_tandem.go:1681
 }
 
 func gpu_abs_(x_ float64) float64 {
@@ -1676,7 +1685,7 @@ func gpu_abs_(x_ float64) float64 {
 		return -x_
 	}
 	return x_ + float64(0)
-//line kernels_tandem.go:1680
+//line kernels_tandem.go:1689
 }
 
 func gpu_abs__(x_ int32) int32 {
@@ -1684,7 +1693,7 @@ func gpu_abs__(x_ int32) int32 {
 		return -x_
 	}
 	return x_ + int32(0)
-//line kernels_tandem.go:1688
+//line kernels_tandem.go:1697
 }
 
 func gpu_sign(x_ float32) float32 {
@@ -1696,7 +1705,7 @@ func gpu_sign(x_ float32) float32 {
 		}
 	}
 	/*line arithmetic.go:83*/ return x_
-//line kernels_tandem.go:1700
+//line kernels_tandem.go:1709
 }
 
 func gpu_sign_(x_ float64) float64 {
@@ -1708,7 +1717,7 @@ func gpu_sign_(x_ float64) float64 {
 		}
 	}
 	/*line arithmetic.go:83*/ return x_
-//line kernels_tandem.go:1712
+//line kernels_tandem.go:1721
 }
 
 func gpu_sign__(x_ int32) int32 {
@@ -1720,62 +1729,62 @@ func gpu_sign__(x_ int32) int32 {
 		}
 	}
 	/*line arithmetic.go:83*/ return x_
-//line kernels_tandem.go:1724
+//line kernels_tandem.go:1733
 }
 
 func gpu_minimum(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:92*/ return min(x_, y_)
-//line kernels_tandem.go:1729
+//line kernels_tandem.go:1738
 }
 
 func gpu_minimum_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:92*/ return min(x_, y_)
-//line kernels_tandem.go:1734
+//line kernels_tandem.go:1743
 }
 
 func gpu_minimum__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:92*/ return min(x_, y_)
-//line kernels_tandem.go:1739
+//line kernels_tandem.go:1748
 }
 
 func gpu_maximum(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:100*/ return max(x_, y_)
-//line kernels_tandem.go:1744
+//line kernels_tandem.go:1753
 }
 
 func gpu_maximum_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:100*/ return max(x_, y_)
-//line kernels_tandem.go:1749
+//line kernels_tandem.go:1758
 }
 
 func gpu_maximum__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:100*/ return max(x_, y_)
-//line kernels_tandem.go:1754
+//line kernels_tandem.go:1763
 }
 
 func gpu_clip(x_ float32, y_ float32, z_ float32) float32 {
 	/*line arithmetic.go:108*/ return min(max(x_, y_), z_)
-//line kernels_tandem.go:1759
+//line kernels_tandem.go:1768
 }
 
 func gpu_clip_(x_ float64, y_ float64, z_ float64) float64 {
 	/*line arithmetic.go:108*/ return min(max(x_, y_), z_)
-//line kernels_tandem.go:1764
+//line kernels_tandem.go:1773
 }
 
 func gpu_clip__(x_ int32, y_ int32, z_ int32) int32 {
 	/*line arithmetic.go:108*/ return min(max(x_, y_), z_)
-//line kernels_tandem.go:1769
+//line kernels_tandem.go:1778
 }
 
 func gpu_sqrt(x_ float32) float32 {
 	/*line arithmetic.go:118*/ return float32(math.Sqrt(float64(x_)))
-//line kernels_tandem.go:1774
+//line kernels_tandem.go:1783
 }
 
 func gpu_sqrt_(x_ float64) float64 {
 	/*line arithmetic.go:118*/ return math.Sqrt(x_)
-//line kernels_tandem.go:1779
+//line kernels_tandem.go:1788
 }
 
 func gpu_quo(x_ int32, y_ int32) int32 {
@@ -1783,7 +1792,7 @@ func gpu_quo(x_ int32, y_ int32) int32 {
 		return int32(0)
 	}
 	return support.Div(x_, y_)
-//line kernels_tandem.go:1787
+//line kernels_tandem.go:1796
 }
 
 func gpu_rem(x_ int32, y_ int32) int32 {
@@ -1791,162 +1800,162 @@ func gpu_rem(x_ int32, y_ int32) int32 {
 		return int32(0)
 	}
 	return support.Rem(x_, y_)
-//line kernels_tandem.go:1795
+//line kernels_tandem.go:1804
 }
 
 func gpu_bitAnd(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:153*/ return x_ & y_
-//line kernels_tandem.go:1800
+//line kernels_tandem.go:1809
 }
 
 func gpu_bitOr(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:161*/ return x_ | y_
-//line kernels_tandem.go:1805
+//line kernels_tandem.go:1814
 }
 
 func gpu_bitXor(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:169*/ return x_ ^ y_
-//line kernels_tandem.go:1810
+//line kernels_tandem.go:1819
 }
 
 func gpu_shiftLeft(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:177*/ return x_ << (uint64(uint32(y_)))
-//line kernels_tandem.go:1815
+//line kernels_tandem.go:1824
 }
 
 func gpu_shiftRight(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:185*/ return x_ >> (uint64(uint32(y_)))
-//line kernels_tandem.go:1820
+//line kernels_tandem.go:1829
 }
 
 func gpu_same(x_ float32) float32 {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:1825
+//line kernels_tandem.go:1834
 }
 
 func gpu_same_(x_ float64) float64 {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:1830
+//line kernels_tandem.go:1839
 }
 
 func gpu_same__(x_ int32) int32 {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:1835
+//line kernels_tandem.go:1844
 }
 
 func gpu_same___(x_ bool) bool {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:1840
+//line kernels_tandem.go:1849
 }
 
 func gpu_same____(x_ uint16) uint16 {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:1845
+//line kernels_tandem.go:1854
 }
 
 func gpu_same_____(x_ uint16) uint16 {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:1850
+//line kernels_tandem.go:1859
 }
 
 func gpu_less(x_ float32, y_ float32) bool {
 	/*line compare.go:17*/ return x_ < y_
-//line kernels_tandem.go:1855
+//line kernels_tandem.go:1864
 }
 
 func gpu_less_(x_ float64, y_ float64) bool {
 	/*line compare.go:17*/ return x_ < y_
-//line kernels_tandem.go:1860
+//line kernels_tandem.go:1869
 }
 
 func gpu_less__(x_ int32, y_ int32) bool {
 	/*line compare.go:17*/ return x_ < y_
-//line kernels_tandem.go:1865
+//line kernels_tandem.go:1874
 }
 
 func gpu_lessEqual(x_ float32, y_ float32) bool {
 	/*line compare.go:25*/ return x_ <= y_
-//line kernels_tandem.go:1870
+//line kernels_tandem.go:1879
 }
 
 func gpu_lessEqual_(x_ float64, y_ float64) bool {
 	/*line compare.go:25*/ return x_ <= y_
-//line kernels_tandem.go:1875
+//line kernels_tandem.go:1884
 }
 
 func gpu_lessEqual__(x_ int32, y_ int32) bool {
 	/*line compare.go:25*/ return x_ <= y_
-//line kernels_tandem.go:1880
+//line kernels_tandem.go:1889
 }
 
 func gpu_equals(x_ float32, y_ float32) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:1885
+//line kernels_tandem.go:1894
 }
 
 func gpu_equals_(x_ float64, y_ float64) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:1890
+//line kernels_tandem.go:1899
 }
 
 func gpu_equals__(x_ int32, y_ int32) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:1895
+//line kernels_tandem.go:1904
 }
 
 func gpu_equals___(x_ bool, y_ bool) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:1900
+//line kernels_tandem.go:1909
 }
 
 func gpu_notEqual(x_ float32, y_ float32) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:1905
+//line kernels_tandem.go:1914
 }
 
 func gpu_notEqual_(x_ float64, y_ float64) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:1910
+//line kernels_tandem.go:1919
 }
 
 func gpu_notEqual__(x_ int32, y_ int32) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:1915
+//line kernels_tandem.go:1924
 }
 
 func gpu_notEqual___(x_ bool, y_ bool) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:1920
+//line kernels_tandem.go:1929
 }
 
 func gpu_isNaN(x_ float32) bool {
 	/*line compare.go:59*/ return x_ != x_
-//line kernels_tandem.go:1925
+//line kernels_tandem.go:1934
 }
 
 func gpu_isNaN_(x_ float64) bool {
 	/*line compare.go:59*/ return x_ != x_
-//line kernels_tandem.go:1930
+//line kernels_tandem.go:1939
 }
 
 func gpu_isFinite(x_ float32) bool {
 	/*line compare.go:67*/ return (x_ - x_) == float32(0)
-//line kernels_tandem.go:1935
+//line kernels_tandem.go:1944
 }
 
 func gpu_isFinite_(x_ float64) bool {
 	/*line compare.go:67*/ return (x_ - x_) == float64(0)
-//line kernels_tandem.go:1940
+//line kernels_tandem.go:1949
 }
 
 func gpu_and(x_ bool, y_ bool) bool {
 	/*line compare.go:75*/ return x_ && y_
-//line kernels_tandem.go:1945
+//line kernels_tandem.go:1954
 }
 
 func gpu_or(x_ bool, y_ bool) bool {
 	/*line compare.go:83*/ return x_ || y_
-//line kernels_tandem.go:1950
+//line kernels_tandem.go:1959
 }
 
 func gpu_where(x_ bool, y_ float32, z_ float32) float32 {
@@ -1954,7 +1963,7 @@ func gpu_where(x_ bool, y_ float32, z_ float32) float32 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:1958
+//line kernels_tandem.go:1967
 }
 
 func gpu_where_(x_ bool, y_ float64, z_ float64) float64 {
@@ -1962,7 +1971,7 @@ func gpu_where_(x_ bool, y_ float64, z_ float64) float64 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:1966
+//line kernels_tandem.go:1975
 }
 
 func gpu_where__(x_ bool, y_ int32, z_ int32) int32 {
@@ -1970,429 +1979,429 @@ func gpu_where__(x_ bool, y_ int32, z_ int32) int32 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:1974
+//line kernels_tandem.go:1983
 }
 
 func gpu_near(x_ float32, y_ float32, rtol_ float32, atol_ float32) bool {
 	/*line compare.go:128*/ most_ := atol_ + float32(rtol_*gpu_abs(y_))
 	return (x_ == y_) || ((gpu_abs(x_-y_) <= most_) && ((y_ - y_) == float32(0)))
-//line kernels_tandem.go:1980
+//line kernels_tandem.go:1989
 }
 
 func gpu_near_(x_ float64, y_ float64, rtol_ float64, atol_ float64) bool {
 	/*line compare.go:128*/ most_ := atol_ + float64(rtol_*gpu_abs_(y_))
 	return (x_ == y_) || ((gpu_abs_(x_-y_) <= most_) && ((y_ - y_) == float64(0)))
-//line kernels_tandem.go:1986
+//line kernels_tandem.go:1995
 }
 
 func gpu_convert(x_ float64) float32 {
 	/*line convert.go:41*/ return float32(x_)
-//line kernels_tandem.go:1991
+//line kernels_tandem.go:2000
 }
 
 func gpu_convert_(x_ int32) float32 {
 	/*line convert.go:41*/ return float32(x_)
-//line kernels_tandem.go:1996
+//line kernels_tandem.go:2005
 }
 
 func gpu_convert__(x_ float32) float64 {
 	/*line convert.go:41*/ return float64(x_)
-//line kernels_tandem.go:2001
+//line kernels_tandem.go:2010
 }
 
 func gpu_convert___(x_ int32) float64 {
 	/*line convert.go:41*/ return float64(x_)
-//line kernels_tandem.go:2006
+//line kernels_tandem.go:2015
 }
 
 func gpu_convert____(x_ float32) int32 {
 	/*line convert.go:41*/ return support.Int[int32](x_)
-//line kernels_tandem.go:2011
+//line kernels_tandem.go:2020
 }
 
 func gpu_convert_____(x_ float64) int32 {
 	/*line convert.go:41*/ return support.Int[int32](x_)
-//line kernels_tandem.go:2016
+//line kernels_tandem.go:2025
 }
 
 func gpu_widenFloat16(x_ uint16) float32 {
 	/*line convert.go:44*/ return gpu_Float32(x_)
-//line kernels_tandem.go:2021
+//line kernels_tandem.go:2030
 }
 
 func gpu_widenBFloat16(x_ uint16) float32 {
 	/*line convert.go:47*/ return gpu_Float32_(x_)
-//line kernels_tandem.go:2026
+//line kernels_tandem.go:2035
 }
 
 func gpu_toFloat16(x_ float32) uint16 {
 	/*line convert.go:50*/ return gpu_ToFloat16(x_)
-//line kernels_tandem.go:2031
+//line kernels_tandem.go:2040
 }
 
 func gpu_toBFloat16(x_ float32) uint16 {
 	/*line convert.go:53*/ return gpu_ToBFloat16(x_)
-//line kernels_tandem.go:2036
+//line kernels_tandem.go:2045
 }
 
 func gpu_exp(x_ float32) float32 {
 	/*line elementary.go:14*/ return f32.Exp(x_)
-//line kernels_tandem.go:2041
+//line kernels_tandem.go:2050
 }
 
 func gpu_exp_(x_ float64) float64 {
 	/*line elementary.go:14*/ return rmath.Exp(x_)
-//line kernels_tandem.go:2046
+//line kernels_tandem.go:2055
 }
 
 func gpu_exp2(x_ float32) float32 {
 	/*line elementary.go:22*/ return f32.Exp2(x_)
-//line kernels_tandem.go:2051
+//line kernels_tandem.go:2060
 }
 
 func gpu_exp2_(x_ float64) float64 {
 	/*line elementary.go:22*/ return rmath.Exp2(x_)
-//line kernels_tandem.go:2056
+//line kernels_tandem.go:2065
 }
 
 func gpu_expm1(x_ float32) float32 {
 	/*line elementary.go:30*/ return f32.Expm1(x_)
-//line kernels_tandem.go:2061
+//line kernels_tandem.go:2070
 }
 
 func gpu_expm1_(x_ float64) float64 {
 	/*line elementary.go:30*/ return rmath.Expm1(x_)
-//line kernels_tandem.go:2066
+//line kernels_tandem.go:2075
 }
 
 func gpu_log(x_ float32) float32 {
 	/*line elementary.go:38*/ return f32.Log(x_)
-//line kernels_tandem.go:2071
+//line kernels_tandem.go:2080
 }
 
 func gpu_log_(x_ float64) float64 {
 	/*line elementary.go:38*/ return rmath.Log(x_)
-//line kernels_tandem.go:2076
+//line kernels_tandem.go:2085
 }
 
 func gpu_log2(x_ float32) float32 {
 	/*line elementary.go:46*/ return f32.Log2(x_)
-//line kernels_tandem.go:2081
+//line kernels_tandem.go:2090
 }
 
 func gpu_log2_(x_ float64) float64 {
 	/*line elementary.go:46*/ return rmath.Log2(x_)
-//line kernels_tandem.go:2086
+//line kernels_tandem.go:2095
 }
 
 func gpu_log10(x_ float32) float32 {
 	/*line elementary.go:54*/ return f32.Log10(x_)
-//line kernels_tandem.go:2091
+//line kernels_tandem.go:2100
 }
 
 func gpu_log10_(x_ float64) float64 {
 	/*line elementary.go:54*/ return rmath.Log10(x_)
-//line kernels_tandem.go:2096
+//line kernels_tandem.go:2105
 }
 
 func gpu_log1p(x_ float32) float32 {
 	/*line elementary.go:62*/ return f32.Log1p(x_)
-//line kernels_tandem.go:2101
+//line kernels_tandem.go:2110
 }
 
 func gpu_log1p_(x_ float64) float64 {
 	/*line elementary.go:62*/ return rmath.Log1p(x_)
-//line kernels_tandem.go:2106
+//line kernels_tandem.go:2115
 }
 
 func gpu_sin(x_ float32) float32 {
 	/*line elementary.go:70*/ return f32.Sin(x_)
-//line kernels_tandem.go:2111
+//line kernels_tandem.go:2120
 }
 
 func gpu_sin_(x_ float64) float64 {
 	/*line elementary.go:70*/ return rmath.Sin(x_)
-//line kernels_tandem.go:2116
+//line kernels_tandem.go:2125
 }
 
 func gpu_cos(x_ float32) float32 {
 	/*line elementary.go:78*/ return f32.Cos(x_)
-//line kernels_tandem.go:2121
+//line kernels_tandem.go:2130
 }
 
 func gpu_cos_(x_ float64) float64 {
 	/*line elementary.go:78*/ return rmath.Cos(x_)
-//line kernels_tandem.go:2126
+//line kernels_tandem.go:2135
 }
 
 func gpu_tan(x_ float32) float32 {
 	/*line elementary.go:86*/ return f32.Tan(x_)
-//line kernels_tandem.go:2131
+//line kernels_tandem.go:2140
 }
 
 func gpu_tan_(x_ float64) float64 {
 	/*line elementary.go:86*/ return rmath.Tan(x_)
-//line kernels_tandem.go:2136
+//line kernels_tandem.go:2145
 }
 
 func gpu_sinPi(x_ float32) float32 {
 	/*line elementary.go:94*/ return f32.SinPi(x_)
-//line kernels_tandem.go:2141
+//line kernels_tandem.go:2150
 }
 
 func gpu_sinPi_(x_ float64) float64 {
 	/*line elementary.go:94*/ return rmath.SinPi(x_)
-//line kernels_tandem.go:2146
+//line kernels_tandem.go:2155
 }
 
 func gpu_cosPi(x_ float32) float32 {
 	/*line elementary.go:102*/ return f32.CosPi(x_)
-//line kernels_tandem.go:2151
+//line kernels_tandem.go:2160
 }
 
 func gpu_cosPi_(x_ float64) float64 {
 	/*line elementary.go:102*/ return rmath.CosPi(x_)
-//line kernels_tandem.go:2156
+//line kernels_tandem.go:2165
 }
 
 func gpu_asin(x_ float32) float32 {
 	/*line elementary.go:110*/ return f32.Asin(x_)
-//line kernels_tandem.go:2161
+//line kernels_tandem.go:2170
 }
 
 func gpu_asin_(x_ float64) float64 {
 	/*line elementary.go:110*/ return rmath.Asin(x_)
-//line kernels_tandem.go:2166
+//line kernels_tandem.go:2175
 }
 
 func gpu_acos(x_ float32) float32 {
 	/*line elementary.go:118*/ return f32.Acos(x_)
-//line kernels_tandem.go:2171
+//line kernels_tandem.go:2180
 }
 
 func gpu_acos_(x_ float64) float64 {
 	/*line elementary.go:118*/ return rmath.Acos(x_)
-//line kernels_tandem.go:2176
+//line kernels_tandem.go:2185
 }
 
 func gpu_atan(x_ float32) float32 {
 	/*line elementary.go:126*/ return f32.Atan(x_)
-//line kernels_tandem.go:2181
+//line kernels_tandem.go:2190
 }
 
 func gpu_atan_(x_ float64) float64 {
 	/*line elementary.go:126*/ return rmath.Atan(x_)
-//line kernels_tandem.go:2186
+//line kernels_tandem.go:2195
 }
 
 func gpu_sinh(x_ float32) float32 {
 	/*line elementary.go:134*/ return f32.Sinh(x_)
-//line kernels_tandem.go:2191
+//line kernels_tandem.go:2200
 }
 
 func gpu_sinh_(x_ float64) float64 {
 	/*line elementary.go:134*/ return rmath.Sinh(x_)
-//line kernels_tandem.go:2196
+//line kernels_tandem.go:2205
 }
 
 func gpu_cosh(x_ float32) float32 {
 	/*line elementary.go:142*/ return f32.Cosh(x_)
-//line kernels_tandem.go:2201
+//line kernels_tandem.go:2210
 }
 
 func gpu_cosh_(x_ float64) float64 {
 	/*line elementary.go:142*/ return rmath.Cosh(x_)
-//line kernels_tandem.go:2206
+//line kernels_tandem.go:2215
 }
 
 func gpu_tanh(x_ float32) float32 {
 	/*line elementary.go:150*/ return f32.Tanh(x_)
-//line kernels_tandem.go:2211
+//line kernels_tandem.go:2220
 }
 
 func gpu_tanh_(x_ float64) float64 {
 	/*line elementary.go:150*/ return rmath.Tanh(x_)
-//line kernels_tandem.go:2216
+//line kernels_tandem.go:2225
 }
 
 func gpu_asinh(x_ float32) float32 {
 	/*line elementary.go:158*/ return f32.Asinh(x_)
-//line kernels_tandem.go:2221
+//line kernels_tandem.go:2230
 }
 
 func gpu_asinh_(x_ float64) float64 {
 	/*line elementary.go:158*/ return rmath.Asinh(x_)
-//line kernels_tandem.go:2226
+//line kernels_tandem.go:2235
 }
 
 func gpu_acosh(x_ float32) float32 {
 	/*line elementary.go:166*/ return f32.Acosh(x_)
-//line kernels_tandem.go:2231
+//line kernels_tandem.go:2240
 }
 
 func gpu_acosh_(x_ float64) float64 {
 	/*line elementary.go:166*/ return rmath.Acosh(x_)
-//line kernels_tandem.go:2236
+//line kernels_tandem.go:2245
 }
 
 func gpu_atanh(x_ float32) float32 {
 	/*line elementary.go:174*/ return f32.Atanh(x_)
-//line kernels_tandem.go:2241
+//line kernels_tandem.go:2250
 }
 
 func gpu_atanh_(x_ float64) float64 {
 	/*line elementary.go:174*/ return rmath.Atanh(x_)
-//line kernels_tandem.go:2246
+//line kernels_tandem.go:2255
 }
 
 func gpu_cbrt(x_ float32) float32 {
 	/*line elementary.go:182*/ return f32.Cbrt(x_)
-//line kernels_tandem.go:2251
+//line kernels_tandem.go:2260
 }
 
 func gpu_cbrt_(x_ float64) float64 {
 	/*line elementary.go:182*/ return rmath.Cbrt(x_)
-//line kernels_tandem.go:2256
+//line kernels_tandem.go:2265
 }
 
 func gpu_rsqrt(x_ float32) float32 {
 	/*line elementary.go:190*/ return f32.Rsqrt(x_)
-//line kernels_tandem.go:2261
+//line kernels_tandem.go:2270
 }
 
 func gpu_rsqrt_(x_ float64) float64 {
 	/*line elementary.go:190*/ return rmath.Rsqrt(x_)
-//line kernels_tandem.go:2266
+//line kernels_tandem.go:2275
 }
 
 func gpu_erf(x_ float32) float32 {
 	/*line elementary.go:198*/ return f32.Erf(x_)
-//line kernels_tandem.go:2271
+//line kernels_tandem.go:2280
 }
 
 func gpu_erf_(x_ float64) float64 {
 	/*line elementary.go:198*/ return rmath.Erf(x_)
-//line kernels_tandem.go:2276
+//line kernels_tandem.go:2285
 }
 
 func gpu_erfc(x_ float32) float32 {
 	/*line elementary.go:206*/ return f32.Erfc(x_)
-//line kernels_tandem.go:2281
+//line kernels_tandem.go:2290
 }
 
 func gpu_erfc_(x_ float64) float64 {
 	/*line elementary.go:206*/ return rmath.Erfc(x_)
-//line kernels_tandem.go:2286
+//line kernels_tandem.go:2295
 }
 
 func gpu_sigmoid(x_ float32) float32 {
 	/*line elementary.go:214*/ return f32.Sigmoid(x_)
-//line kernels_tandem.go:2291
+//line kernels_tandem.go:2300
 }
 
 func gpu_sigmoid_(x_ float64) float64 {
 	/*line elementary.go:214*/ return rmath.Sigmoid(x_)
-//line kernels_tandem.go:2296
+//line kernels_tandem.go:2305
 }
 
 func gpu_floor(x_ float32) float32 {
 	/*line elementary.go:222*/ return f32.Floor(x_)
-//line kernels_tandem.go:2301
+//line kernels_tandem.go:2310
 }
 
 func gpu_floor_(x_ float64) float64 {
 	/*line elementary.go:222*/ return rmath.Floor(x_)
-//line kernels_tandem.go:2306
+//line kernels_tandem.go:2315
 }
 
 func gpu_ceil(x_ float32) float32 {
 	/*line elementary.go:230*/ return f32.Ceil(x_)
-//line kernels_tandem.go:2311
+//line kernels_tandem.go:2320
 }
 
 func gpu_ceil_(x_ float64) float64 {
 	/*line elementary.go:230*/ return rmath.Ceil(x_)
-//line kernels_tandem.go:2316
+//line kernels_tandem.go:2325
 }
 
 func gpu_trunc(x_ float32) float32 {
 	/*line elementary.go:238*/ return f32.Trunc(x_)
-//line kernels_tandem.go:2321
+//line kernels_tandem.go:2330
 }
 
 func gpu_trunc_(x_ float64) float64 {
 	/*line elementary.go:238*/ return rmath.Trunc(x_)
-//line kernels_tandem.go:2326
+//line kernels_tandem.go:2335
 }
 
 func gpu_round(x_ float32) float32 {
 	/*line elementary.go:246*/ return f32.Round(x_)
-//line kernels_tandem.go:2331
+//line kernels_tandem.go:2340
 }
 
 func gpu_round_(x_ float64) float64 {
 	/*line elementary.go:246*/ return rmath.Round(x_)
-//line kernels_tandem.go:2336
+//line kernels_tandem.go:2345
 }
 
 func gpu_roundToEven(x_ float32) float32 {
 	/*line elementary.go:254*/ return f32.RoundToEven(x_)
-//line kernels_tandem.go:2341
+//line kernels_tandem.go:2350
 }
 
 func gpu_roundToEven_(x_ float64) float64 {
 	/*line elementary.go:254*/ return rmath.RoundToEven(x_)
-//line kernels_tandem.go:2346
+//line kernels_tandem.go:2355
 }
 
 func gpu_pow(x_ float32, y_ float32) float32 {
 	/*line elementary.go:262*/ return f32.Pow(x_, y_)
-//line kernels_tandem.go:2351
+//line kernels_tandem.go:2360
 }
 
 func gpu_pow_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:262*/ return rmath.Pow(x_, y_)
-//line kernels_tandem.go:2356
+//line kernels_tandem.go:2365
 }
 
 func gpu_atan2(x_ float32, y_ float32) float32 {
 	/*line elementary.go:270*/ return f32.Atan2(x_, y_)
-//line kernels_tandem.go:2361
+//line kernels_tandem.go:2370
 }
 
 func gpu_atan2_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:270*/ return rmath.Atan2(x_, y_)
-//line kernels_tandem.go:2366
+//line kernels_tandem.go:2375
 }
 
 func gpu_hypot(x_ float32, y_ float32) float32 {
 	/*line elementary.go:278*/ return f32.Hypot(x_, y_)
-//line kernels_tandem.go:2371
+//line kernels_tandem.go:2380
 }
 
 func gpu_hypot_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:278*/ return rmath.Hypot(x_, y_)
-//line kernels_tandem.go:2376
+//line kernels_tandem.go:2385
 }
 
 func gpu_mod(x_ float32, y_ float32) float32 {
 	/*line elementary.go:286*/ return f32.Mod(x_, y_)
-//line kernels_tandem.go:2381
+//line kernels_tandem.go:2390
 }
 
 func gpu_mod_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:286*/ return rmath.Mod(x_, y_)
-//line kernels_tandem.go:2386
+//line kernels_tandem.go:2395
 }
 
 func gpu_relu(x_ float32) float32 {
 	/*line elementary.go:294*/ return max(x_, float32(0))
-//line kernels_tandem.go:2391
+//line kernels_tandem.go:2400
 }
 
 func gpu_relu_(x_ float64) float64 {
 	/*line elementary.go:294*/ return max(x_, float64(0))
-//line kernels_tandem.go:2396
+//line kernels_tandem.go:2405
 }
 
 func gpu_leakyRelu(x_ float32, y_ float32) float32 {
@@ -2400,7 +2409,7 @@ func gpu_leakyRelu(x_ float32, y_ float32) float32 {
 		return float32(y_ * x_)
 	}
 	return x_
-//line kernels_tandem.go:2404
+//line kernels_tandem.go:2413
 }
 
 func gpu_leakyRelu_(x_ float64, y_ float64) float64 {
@@ -2408,37 +2417,37 @@ func gpu_leakyRelu_(x_ float64, y_ float64) float64 {
 		return float64(y_ * x_)
 	}
 	return x_
-//line kernels_tandem.go:2412
+//line kernels_tandem.go:2421
 }
 
 func gpu_softplus(x_ float32) float32 {
 	/*line elementary.go:315*/ return max(x_, float32(0)) + f32.Log1p(f32.Exp(-max(x_, -x_)))
-//line kernels_tandem.go:2417
+//line kernels_tandem.go:2426
 }
 
 func gpu_softplus_(x_ float64) float64 {
 	/*line elementary.go:315*/ return max(x_, float64(0)) + rmath.Log1p(rmath.Exp(-max(x_, -x_)))
-//line kernels_tandem.go:2422
+//line kernels_tandem.go:2431
 }
 
 func gpu_silu(x_ float32) float32 {
 	/*line elementary.go:323*/ return float32(x_ * f32.Sigmoid(x_))
-//line kernels_tandem.go:2427
+//line kernels_tandem.go:2436
 }
 
 func gpu_silu_(x_ float64) float64 {
 	/*line elementary.go:323*/ return float64(x_ * rmath.Sigmoid(x_))
-//line kernels_tandem.go:2432
+//line kernels_tandem.go:2441
 }
 
 func gpu_gelu(x_ float32) float32 {
 	/*line elementary.go:334*/ return float32((x_ / float32(2)) * f32.Erfc((-x_)/float32(1.4142135)))
-//line kernels_tandem.go:2437
+//line kernels_tandem.go:2446
 }
 
 func gpu_gelu_(x_ float64) float64 {
 	/*line elementary.go:334*/ return float64((x_ / float64(2)) * rmath.Erfc((-x_)/float64(1.4142135623730951)))
-//line kernels_tandem.go:2442
+//line kernels_tandem.go:2451
 }
 
 func gpu_Float32(h_ uint16) float32 {
@@ -2452,12 +2461,12 @@ func gpu_Float32(h_ uint16) float32 {
 		}
 	}
 	/*line ../element/half.go:37*/ return math.Float32frombits(sign_ | ((abs_ << (13)) + uint32(939524096)))
-//line kernels_tandem.go:2456
+//line kernels_tandem.go:2465
 }
 
 func gpu_Float32_(b_ uint16) float32 {
 	/*line ../element/half.go:50*/ return math.Float32frombits(uint32(b_) << (16))
-//line kernels_tandem.go:2461
+//line kernels_tandem.go:2470
 }
 
 func gpu_ToFloat16(x_ float32) uint16 {
@@ -2477,7 +2486,7 @@ func gpu_ToFloat16(x_ float32) uint16 {
 	}
 	/*line ../element/half.go:24*/ abs_ = abs_ + (uint32(4095) + ((abs_ >> (13)) & uint32(1)))
 	return sign_ | uint16(((abs_ - uint32(939524096)) >> (13)))
-//line kernels_tandem.go:2481
+//line kernels_tandem.go:2490
 }
 
 func gpu_ToBFloat16(x_ float32) uint16 {
@@ -2486,5 +2495,5 @@ func gpu_ToBFloat16(x_ float32) uint16 {
 		return uint16(((bits_ >> (16)) | uint32(64)))
 	}
 	return uint16((((bits_ + uint32(32767)) + ((bits_ >> (16)) & uint32(1))) >> (16)))
-//line kernels_tandem.go:2490
+//line kernels_tandem.go:2499
 }

@@ -152,6 +152,12 @@ func Flip[T Element](c, a *Array[T], rows, cols bool) error {
 	if err != nil {
 		return err
 	}
+	if isNarrow(a) {
+		return fromPacked(a, func(a *Array[T]) error { return Flip(c, a, rows, cols) })
+	}
+	if isNarrow(c) {
+		return toPacked(c, func(c *Array[T]) error { return Flip(c, a, rows, cols) })
+	}
 	if n == 1 { // a packed column is a row
 		c, a = sums.Flat(c, a)
 		m, n = c.Dims()
@@ -374,6 +380,14 @@ func Nonzero(index *Array[int32], mask *Array[bool]) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	if s.Info().Host {
+		return selected("Nonzero", mask, func(mask *Array[uint8], counts *Array[int32], per, n int) error {
+			if _, err := checkVector("Nonzero", "index", index, s, n); err != nil || n == 0 {
+				return err
+			}
+			return moves.LaunchNumbers(s, chunksOf(counts), head(index, n), mask, counts, per)
+		})
+	}
 	err = sorting.WithRows(s, 1, rows*cols, func(r *sorting.Rows[uint64]) (err error) {
 		var numbers *Array[uint64]
 		if numbers, n, err = trues("Nonzero", r, mask); err != nil {
@@ -390,12 +404,70 @@ func Nonzero(index *Array[int32], mask *Array[bool]) (n int, err error) {
 	return n, err
 }
 
+// selected calls f with mask as a row, and with how many of each per elements are true, n in all.
+func selected(op string, mask *Array[bool], f func(mask *Array[uint8], counts *Array[int32], per, n int) error) (
+	n int, err error,
+) {
+	rows, cols := mask.Dims()
+	size := rows * cols
+	if size > math.MaxInt32 {
+		return 0, tooManyTrue(op, mask)
+	}
+	row, err := mask.Reshape(1, size)
+	if err != nil { // it is part of another array
+		err = fromPacked(mask, func(mask *Array[bool]) error {
+			n, err = selected(op, mask, f)
+			return err
+		})
+		return n, err
+	}
+	const least, most = 4096, 256 // elements of a chunk, and chunks
+	per := max(least, (size+most-1)/most)
+	bytes := (*Array[uint8])(row)
+	err = linalg.WithScratch(mask.Session(), 1, (size+per-1)/per, func(counts *Array[int32]) error {
+		if err := moves.LaunchCountTrue(mask.Session(), chunksOf(counts), counts, bytes, per); err != nil {
+			return err
+		}
+		m, err := counts.Download()
+		if err != nil {
+			return err
+		}
+		for _, v := range m.Data {
+			n += int(v)
+		}
+		return f(bytes, counts, per, n)
+	})
+	return n, err
+}
+
+// chunksOf is the grid of a work-item for each of the counts.
+func chunksOf(counts *Array[int32]) backend.Grid {
+	_, chunks := counts.Dims()
+	return backend.Grid1(chunks, 1)
+}
+
+// compress makes c the elements of a, counted by rows, that a mask selects.
+func compress[T Element](c, a *Array[T], mask *Array[uint8], counts *Array[int32], per int) error {
+	rows, cols := a.Dims()
+	row, err := a.Reshape(1, rows*cols)
+	if err != nil || c.Overlaps(a) {
+		return fromPacked(a, func(a *Array[T]) error { return compress(c, a, mask, counts, per) })
+	}
+	if unsafe.Sizeof(*new(T)) == 8 {
+		return moves.LaunchElements[uint64](c.Session(), chunksOf(counts), wide(c), wide(row), mask, counts, per)
+	}
+	return moves.LaunchElements[uint32](c.Session(), chunksOf(counts), narrow(c), narrow(row), mask, counts, per)
+}
+
+func tooManyTrue(op string, mask *Array[bool]) error {
+	return fmt.Errorf("%w: %s: mask is %s, of more elements than an int32 counts", linalg.ErrShape, op, mask)
+}
+
 // trues is pairs with the numbers of the elements of mask that are true.
 func trues(op string, r *sorting.Rows[uint64], mask *Array[bool]) (numbers *Array[uint64], n int, err error) {
 	rows, cols := mask.Dims()
 	if rows*cols > math.MaxInt32 {
-		return nil, 0, fmt.Errorf("%w: %s: mask is %s, of more elements than an int32 counts",
-			linalg.ErrShape, op, mask)
+		return nil, 0, tooManyTrue(op, mask)
 	}
 	sorting.Put(r, (*Array[uint8])(mask), cols, sorting.Order{}, 32)
 	numbers = r.Split(32)
@@ -420,6 +492,14 @@ func Compress[T Element](c, a *Array[T], mask *Array[bool]) (n int, err error) {
 	}
 	if err != nil {
 		return 0, err
+	}
+	if s.Info().Host {
+		return selected("Compress", mask, func(mask *Array[uint8], counts *Array[int32], per, n int) error {
+			if _, err := checkVector("Compress", "c", c, s, n); err != nil || n == 0 {
+				return err
+			}
+			return compress(head(c, n), a, mask, counts, per)
+		})
 	}
 	err = sorting.WithRows(s, 1, rows*cols, func(r *sorting.Rows[uint64]) (err error) {
 		var numbers *Array[uint64]

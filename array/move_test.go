@@ -140,6 +140,12 @@ func testMask[T Element](t *testing.T, s *linalg.Session, a *Array[T], x []T, gu
 			t.Fatalf("Compress: %d, %v, want %d", k, err, n)
 		}
 		c.check(t, "Compress", kept)
+		own := upload(t, s, 1, len(x), false, x)
+		row := upload(t, s, 1, len(x), strided, mask)
+		if k, err = Compress(own.Slice(0, 1, 0, n), own, row); err != nil || k != n {
+			t.Fatalf("Compress in place: %d, %v, want %d", k, err, n)
+		}
+		equal(t, "Compress in place", own.Slice(0, 1, 0, n), kept)
 		if n > 0 {
 			_, err1 := Nonzero(index.Slice(0, 1, 0, n-1), m)
 			_, err2 := Compress(c.Slice(0, n-1, 0, 1), a, m)

@@ -77,6 +77,9 @@ func fill[T Element, M random.Maker](op string, r *Stream, c *Array[T], m M, spa
 	case r.Next == math.MaxUint64:
 		return argument(op, fmt.Sprintf("the stream of seed %d is at its end; take another seed", r.Seed))
 	}
+	if isNarrow(c) {
+		return toPacked(c, func(c *Array[T]) error { return fill(op, r, c, m, span) })
+	}
 	c = flat(c)
 	rows, cols := c.Dims()
 	if rows > 0 && cols > 0 {

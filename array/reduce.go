@@ -17,6 +17,9 @@ func Sum[T Element](c, a *linalg.Array[T]) error {
 	if err := checkReduction("Sum", c, a); err != nil {
 		return err
 	}
+	if isNarrow(a) {
+		return fromPacked(a, func(a *Array[T]) error { return Sum(c, a) })
+	}
 	return sums.Enqueue(sums.Sum[T]{C: c, X: a, Over: 1})
 }
 
@@ -25,6 +28,9 @@ func Sum[T Element](c, a *linalg.Array[T]) error {
 func Mean[T Float](c, a *linalg.Array[T]) error {
 	if err := checkReduction("Mean", c, a); err != nil {
 		return err
+	}
+	if isNarrow(a) {
+		return fromPacked(a, func(a *Array[T]) error { return Mean(c, a) })
 	}
 	return sums.Enqueue(sums.Sum[T]{C: c, X: a, Over: uint64(reduced(c, a))})
 }
@@ -42,6 +48,9 @@ func deviation[T Float](op string, c, a *linalg.Array[T], ddof int, root bool) e
 	}
 	if ddof < 0 {
 		return argument(op, fmt.Sprintf("ddof is %d, below 0", ddof))
+	}
+	if isNarrow(a) {
+		return fromPacked(a, func(a *Array[T]) error { return deviation(op, c, a, ddof, root) })
 	}
 	rows, cols := c.Dims()
 	mean, err := linalg.NewArray[T](c.Session(), rows, cols)
@@ -63,6 +72,9 @@ func deviation[T Float](op string, c, a *linalg.Array[T], ddof int, root bool) e
 func Norm[T Float](c, a *linalg.Array[T], kind float64) error {
 	if err := checkReduction("Norm", c, a); err != nil {
 		return err
+	}
+	if isNarrow(a) {
+		return fromPacked(a, func(a *Array[T]) error { return Norm(c, a, kind) })
 	}
 	switch {
 	case kind == 1:
@@ -117,6 +129,12 @@ func CumSum[T Element](c, a *Array[T]) error {
 	if same := c.Offset() == a.Offset() && c.Stride() == a.Stride(); !same && c.Overlaps(a) {
 		return fmt.Errorf("%w: CumSum: c and a, and they are not the same array", linalg.ErrOverlap)
 	}
+	if isNarrow(a) {
+		return fromPacked(a, func(a *Array[T]) error { return CumSum(c, a) })
+	}
+	if isNarrow(c) {
+		return toPacked(c, func(c *Array[T]) error { return sums.CumSum(c, a) })
+	}
 	return sums.CumSum(c, a)
 }
 
@@ -131,6 +149,9 @@ func Min[T Element](c, a *linalg.Array[T]) error { return most("Min", c, a, sums
 func most[T Element](op string, c, a *linalg.Array[T], o sums.Order) error {
 	if err := checkSome(op, c, a); err != nil {
 		return err
+	}
+	if isNarrow(a) {
+		return fromPacked(a, func(a *Array[T]) error { return sums.Most(c, a, o) })
 	}
 	return sums.Most(c, a, o)
 }
@@ -153,6 +174,9 @@ func index[T Element](op string, c *linalg.Array[int32], a *linalg.Array[T], o s
 	if n := reduced(c, a); n > math.MaxInt32 {
 		return fmt.Errorf("%w: %s of %s: an int32 has no index for %d elements", linalg.ErrShape, op, a, n)
 	}
+	if isNarrow(a) {
+		return fromPacked(a, func(a *Array[T]) error { return sums.Index(c, a, o) })
+	}
 	return sums.Index(c, a, o)
 }
 
@@ -160,6 +184,9 @@ func index[T Element](op string, c *linalg.Array[int32], a *linalg.Array[T], o s
 func Count(c *linalg.Array[int32], mask *linalg.Array[bool]) error {
 	if err := checkReduction("Count", c, mask); err != nil {
 		return err
+	}
+	if isNarrow(mask) {
+		return fromPacked(mask, func(mask *Array[bool]) error { return sums.Count(c, mask) })
 	}
 	return sums.Count(c, mask)
 }
@@ -169,7 +196,7 @@ func Any(c, mask *linalg.Array[bool]) error {
 	if err := checkReduction("Any", c, mask); err != nil {
 		return err
 	}
-	return sums.Truth(c, mask, sums.Largest)
+	return truth(c, mask, sums.Largest)
 }
 
 // All makes c whether all elements of a mask are true, as those of nothing are.
@@ -177,7 +204,14 @@ func All(c, mask *linalg.Array[bool]) error {
 	if err := checkReduction("All", c, mask); err != nil {
 		return err
 	}
-	return sums.Truth(c, mask, sums.Smallest)
+	return truth(c, mask, sums.Smallest)
+}
+
+func truth(c, mask *linalg.Array[bool], o sums.Order) error {
+	if isNarrow(mask) {
+		return fromPacked(mask, func(mask *Array[bool]) error { return sums.Truth(c, mask, o) })
+	}
+	return sums.Truth(c, mask, o)
 }
 
 // number is what f leaves in an array of one element.

@@ -299,6 +299,12 @@ func Histogram[T Element](counts *Array[int32], edges, a *Array[T]) error {
 }
 
 func search[T Element](c *Array[int32], edges, a *Array[T], count bool) error {
+	switch {
+	case isNarrow(a):
+		return fromPacked(a, func(a *Array[T]) error { return search(c, edges, a, count) })
+	case !count && isNarrow(c):
+		return toPacked(c, func(c *Array[int32]) error { return search(c, edges, a, count) })
+	}
 	if count {
 		a = flat(a)
 	} else {

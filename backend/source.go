@@ -18,8 +18,11 @@ type Source struct {
 	Params []Param           // the arguments; nil: read from the PTX or from the text
 	// the group size that the kernel is written for; zero: read from the text, any if it names none
 	Group [3]int
-	PTX   []byte   // prebuilt, for cuda and cudasim; may be nil
-	Go    GoKernel // for the cpu device; may be nil
+	// it is of a function under //tandem:map: a matrix of results, then for each input a matrix and
+	// a number that may stand for it; any grid computes all results
+	Map bool
+	PTX []byte   // prebuilt, for cuda and cudasim; may be nil
+	Go  GoKernel // for the cpu device; may be nil
 	// the text in a compressed file, where Text is empty; may be nil
 	PackedText func() string
 	// prebuilt PTX that is unpacked when it is needed, where PTX is nil; may be nil

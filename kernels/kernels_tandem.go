@@ -29,23 +29,23 @@ var transposeNaiveFloat64Kernel = kernelsPacked.Source("transposeNaive_float64",
 
 var transposeNaiveInt32Kernel = kernelsPacked.Source("transposeNaive_int32", "7e16b51af685adf419569a061b2a80e1", support.Params{}.ConstMatrix("a", "int", 4).Matrix("c", "int", 4), transposeNaiveInt32Go, transposeNaiveInt32Plain, "textbook.go")
 
-var scaleFloat32Kernel = kernelsPacked.Source("scale_float32", "43c4ba075adedbb24fbcd29c832d695f", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_scale), support.Map2(scale[float32])), support.Map2(scale[float32]), "textbook.go")
+var scaleFloat32Kernel = kernelsPacked.Map("scale_float32", "43c4ba075adedbb24fbcd29c832d695f", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_scale), support.Map2(scale[float32])), support.Map2(scale[float32]), "textbook.go")
 
-var scaleFloat64Kernel = kernelsPacked.Source("scale_float64", "9861bd18fc05435ab3241653eb1da627", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_scale_), support.Map2(scale[float64])), support.Map2(scale[float64]), "textbook.go")
+var scaleFloat64Kernel = kernelsPacked.Map("scale_float64", "9861bd18fc05435ab3241653eb1da627", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_scale_), support.Map2(scale[float64])), support.Map2(scale[float64]), "textbook.go")
 
-var scaleInt32Kernel = kernelsPacked.Source("scale_int32", "dd8f9a89bcc49f5f249684fc5f725178", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_scale__), support.Map2(scale[int32])), support.Map2(scale[int32]), "textbook.go")
+var scaleInt32Kernel = kernelsPacked.Map("scale_int32", "dd8f9a89bcc49f5f249684fc5f725178", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_scale__), support.Map2(scale[int32])), support.Map2(scale[int32]), "textbook.go")
 
-var addFloat32Kernel = kernelsPacked.Source("add_float32", "7c305776e0b96b7fd034332c3c2e964f", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_add), support.Map2(add[float32])), support.Map2(add[float32]), "textbook.go")
+var addFloat32Kernel = kernelsPacked.Map("add_float32", "7c305776e0b96b7fd034332c3c2e964f", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_add), support.Map2(add[float32])), support.Map2(add[float32]), "textbook.go")
 
-var addFloat64Kernel = kernelsPacked.Source("add_float64", "dbfafd525718db38a25a073757dfc069", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_add_), support.Map2(add[float64])), support.Map2(add[float64]), "textbook.go")
+var addFloat64Kernel = kernelsPacked.Map("add_float64", "dbfafd525718db38a25a073757dfc069", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_add_), support.Map2(add[float64])), support.Map2(add[float64]), "textbook.go")
 
-var addInt32Kernel = kernelsPacked.Source("add_int32", "1b2e53a5a9de2f7310f891f313a66e0f", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_add__), support.Map2(add[int32])), support.Map2(add[int32]), "textbook.go")
+var addInt32Kernel = kernelsPacked.Map("add_int32", "1b2e53a5a9de2f7310f891f313a66e0f", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_add__), support.Map2(add[int32])), support.Map2(add[int32]), "textbook.go")
 
-var subFloat32Kernel = kernelsPacked.Source("sub_float32", "ced8949a4c6ce72f736fb472c9cafb68", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_sub), support.Map2(sub[float32])), support.Map2(sub[float32]), "textbook.go")
+var subFloat32Kernel = kernelsPacked.Map("sub_float32", "ced8949a4c6ce72f736fb472c9cafb68", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_sub), support.Map2(sub[float32])), support.Map2(sub[float32]), "textbook.go")
 
-var subFloat64Kernel = kernelsPacked.Source("sub_float64", "60f0d3c9befc80094d251cf1d5a3271e", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_sub_), support.Map2(sub[float64])), support.Map2(sub[float64]), "textbook.go")
+var subFloat64Kernel = kernelsPacked.Map("sub_float64", "60f0d3c9befc80094d251cf1d5a3271e", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_sub_), support.Map2(sub[float64])), support.Map2(sub[float64]), "textbook.go")
 
-var subInt32Kernel = kernelsPacked.Source("sub_int32", "2f38bc72fec22d8849c98d918dae54a0", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_sub__), support.Map2(sub[int32])), support.Map2(sub[int32]), "textbook.go")
+var subInt32Kernel = kernelsPacked.Map("sub_int32", "2f38bc72fec22d8849c98d918dae54a0", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_sub__), support.Map2(sub[int32])), support.Map2(sub[int32]), "textbook.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string

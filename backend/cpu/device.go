@@ -150,6 +150,7 @@ type call struct {
 	args   []backend.Arg
 	mems   []*backend.Memory
 	native bool     // the kernel's machine code runs
+	narrow bool     // on packed copies of some rows
 	words  []uint64 // what it is given of args
 	frame  frame    // of the caller's goroutine
 	errs   []error  // of the ranges of a launch
@@ -159,7 +160,7 @@ var calls = sync.Pool{New: func() any { return new(call) }}
 
 // done keeps the list for another launch, and nothing that was in it.
 func (c *call) done() {
-	c.args, c.mems, c.words, c.native = nil, nil, c.words[:0], false
+	c.args, c.mems, c.words, c.native, c.narrow = nil, nil, c.words[:0], false, false
 	calls.Put(c)
 }
 

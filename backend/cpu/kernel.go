@@ -120,6 +120,9 @@ func (k *kernel) failure(err error) error {
 
 // call runs some groups, which may take long. A panic becomes an error.
 func (k *kernel) call(g backend.Grid, lo, hi int, c *call, f *frame, long bool) (err error) {
+	if c.narrow {
+		return k.native.callNarrow(g, lo, hi, c.words, f, long)
+	}
 	if c.native {
 		return k.native.call(g, lo, hi, c.words, f, long)
 	}

@@ -37,6 +37,7 @@ type native struct {
 	code     backend.Native
 	operands []operand
 	files    []string
+	isMap    bool
 	// quick: the first group took less than patience when it was last measured. Code that takes
 	// longer must not run on a goroutine's stack, since the garbage collector would wait for it.
 	quick atomic.Bool
@@ -55,7 +56,7 @@ func newNative(s *backend.Source, levels []string) *native {
 	for _, level := range levels {
 		i := slices.IndexFunc(s.Native, func(n backend.Native) bool { return n.Level == level })
 		if i >= 0 {
-			return &native{code: s.Native[i], operands: operandsOf(s.Params), files: s.Checks.Files}
+			return &native{code: s.Native[i], operands: operandsOf(s.Params), files: s.Checks.Files, isMap: s.Map}
 		}
 	}
 	return nil
@@ -113,7 +114,7 @@ func (n *native) prepare(c *call) {
 		}
 		c.words = append(c.words, word)
 	}
-	c.native = true
+	c.native, c.narrow = true, n.isNarrow(c.words)
 }
 
 // A nativeCall is what an entry is given: struct call of internal/nativegen/native.h.
@@ -126,10 +127,12 @@ type nativeCall struct {
 	arg           *uint64
 }
 
-// A frame is a call and its scratch memory, for use again.
+// A frame is a call and its memory, for use again.
 type frame struct {
 	nativeCall
 	memory []byte
+	tiles  []byte   // of a map of few columns, in the place of operands
+	words  []uint64 // that say so
 }
 
 var frames = sync.Pool{New: func() any { return new(frame) }}

@@ -23,6 +23,7 @@ func launchBell[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[float32]](s *
 var bellKernel = &backend.Source{
 	Name: "bell_kernel", File: "bell_kernel.cl",
 	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
+	Map:    true,
 	Go:     support.Form(support.Map1(gpu_bell), support.Map1(bell)), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"blur.go"}, Go: support.Map1(bell)},
 	Text: support.Head + `/* bell, from Go */
@@ -137,6 +138,7 @@ func launchFlow[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[float32], Arg
 var flowKernel = &backend.Source{
 	Name: "flow_kernel", File: "flow_kernel.cl",
 	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4).ConstMatrix("x2", "float", 4).Scalar("x2All", "float", 4).ConstMatrix("x3", "float", 4).Scalar("x3All", "float", 4).ConstMatrix("x4", "float", 4).Scalar("x4All", "float", 4),
+	Map:    true,
 	Go:     support.Form(support.Map4(gpu_flow), support.Map4(flow)), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"heat.go"}, Go: support.Map4(flow)},
 	Text: support.Head + `/* flow, from Go */
@@ -219,6 +221,7 @@ func launchResidual[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[float32],
 var residualKernel = &backend.Source{
 	Name: "residual_kernel", File: "residual_kernel.cl",
 	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4).ConstMatrix("x2", "float", 4).Scalar("x2All", "float", 4),
+	Map:    true,
 	Go:     support.Form(support.Map2(gpu_residual), support.Map2(residual)), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"logistic.go"}, Go: support.Map2(residual)},
 	Text: support.Head + `/* residual, from Go */
@@ -352,6 +355,7 @@ func launchGain[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[float32]](s *
 var gainKernel = &backend.Source{
 	Name: "gain_kernel", File: "gain_kernel.cl",
 	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
+	Map:    true,
 	Go:     support.Form(support.Map1(gpu_gain), support.Map1(gain)), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"montecarlo.go"}, Go: support.Map1(gain)},
 	Text: support.Head + `/* gain, from Go */
@@ -458,6 +462,7 @@ func launchWhereOn[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[float32], 
 var whereOnKernel = &backend.Source{
 	Name: "whereOn_kernel", File: "whereOn_kernel.cl",
 	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4).ConstMatrix("x2", "float", 4).Scalar("x2All", "float", 4),
+	Map:    true,
 	Go:     support.Form(support.Map2(gpu_whereOn), support.Map2(whereOn)), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"network.go"}, Go: support.Map2(whereOn)},
 	Text: support.Head + `/* whereOn, from Go */
@@ -537,23 +542,23 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 
 func gpu_bell(x_ float32) float32 {
 	/*line blur.go:34*/ return f32.Exp(float32((-x_)*x_) / float32(4))
-//line kernels_tandem.go:541
+//line kernels_tandem.go:546
 }
 
 func gpu_flow(vertical_ float32, left_ float32, right_ float32, middle_ float32) float32 {
 	/*line heat.go:30*/ return middle_ + float32(float32(0.2)*(((vertical_+left_)+right_)-float32(float32(4)*middle_)))
-//line kernels_tandem.go:546
+//line kernels_tandem.go:551
 }
 
 func gpu_residual(z_ float32, y_ float32) float32 {
 	/*line logistic.go:33*/ return y_ - f32.Sigmoid(z_)
-//line kernels_tandem.go:551
+//line kernels_tandem.go:556
 }
 
 func gpu_gain(z_ float32) float32 {
 //line montecarlo.go:29
 	return max(float32(float32(100)*f32.Exp(float32(0.03)+float32(float32(0.2)*z_)))-float32(105), float32(0))
-//line kernels_tandem.go:557
+//line kernels_tandem.go:562
 }
 
 func gpu_whereOn(slope_ float32, unit_ float32) float32 {
@@ -561,5 +566,5 @@ func gpu_whereOn(slope_ float32, unit_ float32) float32 {
 		return slope_
 	}
 	return float32(0)
-//line kernels_tandem.go:565
+//line kernels_tandem.go:570
 }

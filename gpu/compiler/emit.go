@@ -287,6 +287,9 @@ func (e *emitter) source(g *gotext.Printer, k *front.KernelDecl, i int) error {
 	if n.Group != [3]int{} {
 		e.line("Group: %#v,", n.Group)
 	}
+	if k.Mapped != nil {
+		e.line("Map: true,")
+	}
 	e.line("Go: %s, Fresh: %s,", compiled, e.freshName())
 	e.line("Checks: &backend.Checks{Files: %#v, Go: %s},", files, plain)
 	e.line("Text: support.Head + `%s`,", body)
@@ -305,7 +308,9 @@ func (e *emitter) source(g *gotext.Printer, k *front.KernelDecl, i int) error {
 
 // packedSource prints the backend.Source of an instance whose text is packed.
 func (e *emitter) packedSource(k *front.KernelDecl, n *ir.Kernel, params, compiled, plain string, files []string) {
+	kind := "Source"
 	if k.Mapped != nil {
+		kind = "Map"
 		var words []string
 		for _, v := range n.Params {
 			if v.Type.Kind == ir.KindStruct { // a matrix; the numbers have the types of theirs
@@ -322,7 +327,7 @@ func (e *emitter) packedSource(k *front.KernelDecl, n *ir.Kernel, params, compil
 	if n.Group != [3]int{} {
 		group = fmt.Sprintf(".Group(%d, %d, %d)", n.Group[0], n.Group[1], n.Group[2])
 	}
-	e.line("var %s = %s%s.Source(%s)\n", e.sourceName(k, n), e.names.Give("kernelsPacked"), group,
+	e.line("var %s = %s%s.%s(%s)\n", e.sourceName(k, n), e.names.Give("kernelsPacked"), group, kind,
 		strings.Join(args, ", "))
 }
 

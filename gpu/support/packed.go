@@ -35,6 +35,15 @@ func (p Packed) Source(
 	}
 }
 
+// Map is Source for a map.
+func (p Packed) Map(
+	name, key string, params Params, compiled, plain backend.GoKernel, files ...string,
+) *backend.Source {
+	s := p.Source(name, key, params, compiled, plain, files...)
+	s.Map = true
+	return s
+}
+
 // MapParams is the parameters of a map whose result and inputs are elements of these types, in the
 // dialect's words: a matrix for each, and for each input the number that may stand for it.
 func MapParams(result string, inputs ...string) Params {

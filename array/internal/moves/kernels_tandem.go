@@ -33,9 +33,9 @@ var PlaceKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: PlaceUint64Kernel},
 }
 
-var PlaceUint32Kernel = kernelsPacked.Source("Place_uint32", "6302f41a37597ad5f30ec752bfe37708", support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "uint", 4), PlaceUint32Go, PlaceUint32Plain, "moves.go")
+var PlaceUint32Kernel = kernelsPacked.Source("Place_uint32", "d38c062642a3245532d2fc08e7337be3", support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "uint", 4), PlaceUint32Go, PlaceUint32Plain, "moves.go")
 
-var PlaceUint64Kernel = kernelsPacked.Source("Place_uint64", "748094b260cae7e6e5f89bdeea2540e8", support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "ulong", 8), PlaceUint64Go, PlaceUint64Plain, "moves.go")
+var PlaceUint64Kernel = kernelsPacked.Source("Place_uint64", "f3b58205fa41062bf395d1249539c98d", support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "ulong", 8), PlaceUint64Go, PlaceUint64Plain, "moves.go")
 
 // LaunchCheck runs [Check] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -48,7 +48,7 @@ func LaunchCheck[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32], Arg
 	return call.Launch()
 }
 
-var CheckKernel = kernelsPacked.Source("Check_kernel", "93e8ec429a79540f0b084a6b8cf4bc51", support.Params{}.Slice("bad", "int", 4).Slice("owners", "int", 4).ConstMatrix("index", "int", 4).Scalar("rows", "long", 8), CheckGo, CheckPlain, "moves.go")
+var CheckKernel = kernelsPacked.Source("Check_kernel", "ce44231891ae6935f8a622a7cfbcc2a6", support.Params{}.Slice("bad", "int", 4).Slice("owners", "int", 4).ConstMatrix("index", "int", 4).Scalar("rows", "long", 8), CheckGo, CheckPlain, "moves.go")
 
 // LaunchRows runs [Rows] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -68,16 +68,62 @@ var RowsKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: RowsUint64Kernel},
 }
 
-var RowsUint32Kernel = kernelsPacked.Source("Rows_uint32", "2bf52e752b84c35181ff40e9a55e2c53", support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4).Scalar("short", "uint", 4), RowsUint32Go, RowsUint32Plain, "moves.go")
+var RowsUint32Kernel = kernelsPacked.Source("Rows_uint32", "c210dd0dbb44e6e0b557f2d4995ada46", support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4).Scalar("short", "uint", 4), RowsUint32Go, RowsUint32Plain, "moves.go")
 
-var RowsUint64Kernel = kernelsPacked.Source("Rows_uint64", "a060ee90a3a4dabd2dc47dd003c3eef6", support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4).Scalar("short", "uint", 4), RowsUint64Go, RowsUint64Plain, "moves.go")
+var RowsUint64Kernel = kernelsPacked.Source("Rows_uint64", "3a26f14b19469b39e292acae8d145937", support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4).Scalar("short", "uint", 4), RowsUint64Go, RowsUint64Plain, "moves.go")
+
+// LaunchCountTrue runs [CountTrue] over grid. Slices and matrices are in host memory or on the device of s;
+// with host memory it blocks until the kernel is done.
+func LaunchCountTrue[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[uint8]](s *linalg.Session, grid backend.Grid, counts Arg1, mask Arg2, per int) error {
+	call := launch.New(s, CountTrueKernel, grid)
+	launch.Slice[int32](&call, "counts", counts)
+	launch.Slice[uint8](&call, "mask", mask)
+	call.Scalar(support.Arg(int64(per)))
+	return call.Launch()
+}
+
+var CountTrueKernel = kernelsPacked.Group(1, 1, 1).Source("CountTrue_kernel", "", support.Params{}.Slice("counts", "int", 4).ConstSlice("mask", "uchar", 1).Scalar("per", "long", 8), CountTrueGo, CountTruePlain, "selection.go")
+
+// LaunchNumbers runs [Numbers] over grid. Slices and matrices are in host memory or on the device of s;
+// with host memory it blocks until the kernel is done.
+func LaunchNumbers[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[uint8], Arg3 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, index Arg1, mask Arg2, counts Arg3, per int) error {
+	call := launch.New(s, NumbersKernel, grid)
+	launch.Matrix[int32](&call, "index", index)
+	launch.Slice[uint8](&call, "mask", mask)
+	launch.Slice[int32](&call, "counts", counts)
+	call.Scalar(support.Arg(int64(per)))
+	return call.Launch()
+}
+
+var NumbersKernel = kernelsPacked.Group(1, 1, 1).Source("Numbers_kernel", "", support.Params{}.Matrix("index", "int", 4).ConstSlice("mask", "uchar", 1).ConstSlice("counts", "int", 4).Scalar("per", "long", 8), NumbersGo, NumbersPlain, "selection.go")
+
+// LaunchElements runs [Elements] over grid. Slices and matrices are in host memory or on the device of s;
+// with host memory it blocks until the kernel is done.
+func LaunchElements[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[E], Arg2 linalg.KernelArg[E], Arg3 linalg.KernelArg[uint8], Arg4 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, c Arg1, a Arg2, mask Arg3, counts Arg4, per int) error {
+	call := launch.New(s, ElementsKernels.Of(*new(E)), grid)
+	launch.Matrix[E](&call, "c", c)
+	launch.Slice[E](&call, "a", a)
+	launch.Slice[uint8](&call, "mask", mask)
+	launch.Slice[int32](&call, "counts", counts)
+	call.Scalar(support.Arg(int64(per)))
+	return call.Launch()
+}
+
+var ElementsKernels = support.Kernels{
+	{Types: []any{*new(uint32)}, Kernel: ElementsUint32Kernel},
+	{Types: []any{*new(uint64)}, Kernel: ElementsUint64Kernel},
+}
+
+var ElementsUint32Kernel = kernelsPacked.Group(1, 1, 1).Source("Elements_uint32", "", support.Params{}.Matrix("c", "uint", 4).ConstSlice("a", "uint", 4).ConstSlice("mask", "uchar", 1).ConstSlice("counts", "int", 4).Scalar("per", "long", 8), ElementsUint32Go, ElementsUint32Plain, "selection.go")
+
+var ElementsUint64Kernel = kernelsPacked.Group(1, 1, 1).Source("Elements_uint64", "", support.Params{}.Matrix("c", "ulong", 8).ConstSlice("a", "ulong", 8).ConstSlice("mask", "uchar", 1).ConstSlice("counts", "int", 4).Scalar("per", "long", 8), ElementsUint64Go, ElementsUint64Plain, "selection.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
 
 var kernelsPacked = support.Packed{Fresh: kernelsFresh, PTX: support.PTX(kernelsFile), Text: support.Texts(kernelsFile), Native: nativecode.Kernels}
 
-//go:embed moves.go
+//go:embed moves.go selection.go
 var kernelsText embed.FS
 
 // kernelsFresh tells whether what this file was generated from is unchanged.
@@ -85,11 +131,19 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "moves.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "moves.go", Head: "const block = 1024", Hash: "06b91cc47c3fe4a87b29ce64816c79171a9ae187015e5e73b92320f441f832d0"},
 	{File: "moves.go", Head: "type Map struct{ Row, RowI, RowJ, Col, ColI, ColJ int }", Hash: "41efb376eb32f53d37a7fad41f3206af35ab2c5d318be6f31165d511b72b8298"},
-	{File: "moves.go", Head: "func Place[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], m Map, v E) {", Hash: "4c9174932aa70438624cbf069899f44d8eb6625f99cb72c92bd9705162335999"},
+	{File: "moves.go", Head: "func Place[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], m Map, v E) {", Hash: "8a4289ded408af28a859ff84712b57a6ea89b21a72d7ac08a13f817d43914b4d"},
 	{File: "moves.go", Head: "func Check(it gpu.Item, bad, owners []int32, index gpu.Matrix[int32], rows int) {", Hash: "61146a1651e84afd7843619c74ae04436cb34e78c4c6a54e546fdc70f0a052f0"},
 	{File: "moves.go", Head: "func at(v gpu.Matrix[int32], k int) int {", Hash: "af1d6e75f67cee6cfd1272b40e37f2212757f126336c3e5710b99c2048f80dd4"},
 	{File: "moves.go", Head: "func Rows[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], index gpu.Matrix[int32], bad []int32, put, short bool) {", Hash: "b43ca5a370074a0c6a218a9b3d3dcf232bee92932d16dabc521c0e731e25ce52"},
 	{File: "moves.go", Head: "func ends(index gpu.Matrix[int32], i int, put bool) (from, to int) {", Hash: "80e86f76a591f0425d9f3a0385c9c6e91c0555c07039649197bcf4f2ab26b8fc"},
+	{File: "selection.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
+	{File: "selection.go", Head: "func CountTrue(it gpu.Item, counts []int32, mask []uint8, per int) {", Hash: "7857f7dd7c824403e8f81e50981904528beae3e2bf751cebfeba777d132621d1"},
+	{File: "selection.go", Head: "const pieceSize = 64", Hash: "f23b5705b009b8d640d84db78497b41dbb7d81b71b9d3524f0cf5879d0d72be7"},
+	{File: "selection.go", Head: "func Numbers(it gpu.Item, index gpu.Matrix[int32], mask []uint8, counts []int32, per int) {", Hash: "cfe821e6f846fedb60b631f49e0a7dc6540f9e565e73d3ff1163c6ac5a20b69b"},
+	{File: "selection.go", Head: "func Elements[E gpu.Unsigned](it gpu.Item, c gpu.Matrix[E], a []E, mask []uint8, counts []int32, per int) {", Hash: "8ee9d4af0a74bc8c13a4ffc64d938b46123310fda210d437e78b29424d69f335"},
+	{File: "selection.go", Head: "func before(counts []int32, o int) (n int) {", Hash: "243fe1218e7da41e78c9e7260b1ad01e073e7747d77661805776e897acdc8466"},
+	{File: "selection.go", Head: "func note(places *[pieceSize]int32, mask []uint8) (n int) {", Hash: "275e27b894f3a8854681409d13939b37a87e00883030cd99dc02e2429adf2113"},
+	{File: "selection.go", Head: "func step[E gpu.Unsigned | int32](v gpu.Matrix[E]) int {", Hash: "3c38770f9c5d99225258204a215c2d41a48567a839848fdf25f6b0e47abf94ff"},
 }, nil, nil)
 
 type gpu_Matrix struct {
@@ -176,27 +230,37 @@ func PlaceUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 								}
 								continue loop2
 							}
-							h5 := a_.Rows_
-							h6 := a_.Cols_
-							h7 := a_.Data_
-							h8 := a_.Stride_
-							h9 := c_.Data_
-							h10 := c_.Stride_
-							for j2_ := begin_ + (i0 - b0); j2_ < end_; j2_ = j2_ + n0 {
-								/*line moves.go:27*/ k_ := row_ + (m_.RowJ_ * j2_)
-								/*line moves.go:27*/ l_ := col_ + (m_.ColJ_ * j2_)
-								/*line moves.go:27*/ x_ := v_
-								if (((k_ >= int64(0)) && (k_ < h5)) && (l_ >= int64(0))) && (l_ < h6) {
-									x_ = h7[(k_*h8)+l_]
+							if (((((m_.RowJ_ == int64(0)) && (m_.ColJ_ == int64(-1))) && (row_ >= int64(0))) && (row_ < a_.Rows_)) && ((col_ - end_) >= int64(-1))) && ((col_ - begin_) < a_.Cols_) {
+								h5 := c_.Data_
+								h6 := c_.Stride_
+								h7 := a_.Data_
+								h8 := a_.Stride_
+								for j2_ := begin_ + (i0 - b0); j2_ < end_; j2_ = j2_ + n0 {
+									/*line moves.go:28*/ h5[(i_*h6)+j2_] = h7[((row_*h8)+col_)-j2_]
 								}
-								h9[(i_*h10)+j2_] = x_
+								continue loop2
+							}
+							h9 := a_.Rows_
+							h10 := a_.Cols_
+							h11 := a_.Data_
+							h12 := a_.Stride_
+							h13 := c_.Data_
+							h14 := c_.Stride_
+							for j3_ := begin_ + (i0 - b0); j3_ < end_; j3_ = j3_ + n0 {
+								/*line moves.go:33*/ k_ := row_ + (m_.RowJ_ * j3_)
+								/*line moves.go:33*/ l_ := col_ + (m_.ColJ_ * j3_)
+								/*line moves.go:33*/ x_ := v_
+								if (((k_ >= int64(0)) && (k_ < h9)) && (l_ >= int64(0))) && (l_ < h10) {
+									x_ = h11[(k_*h12)+l_]
+								}
+								h13[(i_*h14)+j3_] = x_
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:200
+//line kernels_tandem.go:264
 	}
 	return nil
 }
@@ -255,27 +319,37 @@ func PlaceUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 								}
 								continue loop2
 							}
-							h5 := a_.Rows_
-							h6 := a_.Cols_
-							h7 := a_.Data_
-							h8 := a_.Stride_
-							h9 := c_.Data_
-							h10 := c_.Stride_
-							for j2_ := begin_ + (i0 - b0); j2_ < end_; j2_ = j2_ + n0 {
-								/*line moves.go:27*/ k_ := row_ + (m_.RowJ_ * j2_)
-								/*line moves.go:27*/ l_ := col_ + (m_.ColJ_ * j2_)
-								/*line moves.go:27*/ x_ := v_
-								if (((k_ >= int64(0)) && (k_ < h5)) && (l_ >= int64(0))) && (l_ < h6) {
-									x_ = h7[(k_*h8)+l_]
+							if (((((m_.RowJ_ == int64(0)) && (m_.ColJ_ == int64(-1))) && (row_ >= int64(0))) && (row_ < a_.Rows_)) && ((col_ - end_) >= int64(-1))) && ((col_ - begin_) < a_.Cols_) {
+								h5 := c_.Data_
+								h6 := c_.Stride_
+								h7 := a_.Data_
+								h8 := a_.Stride_
+								for j2_ := begin_ + (i0 - b0); j2_ < end_; j2_ = j2_ + n0 {
+									/*line moves.go:28*/ h5[(i_*h6)+j2_] = h7[((row_*h8)+col_)-j2_]
 								}
-								h9[(i_*h10)+j2_] = x_
+								continue loop2
+							}
+							h9 := a_.Rows_
+							h10 := a_.Cols_
+							h11 := a_.Data_
+							h12 := a_.Stride_
+							h13 := c_.Data_
+							h14 := c_.Stride_
+							for j3_ := begin_ + (i0 - b0); j3_ < end_; j3_ = j3_ + n0 {
+								/*line moves.go:33*/ k_ := row_ + (m_.RowJ_ * j3_)
+								/*line moves.go:33*/ l_ := col_ + (m_.ColJ_ * j3_)
+								/*line moves.go:33*/ x_ := v_
+								if (((k_ >= int64(0)) && (k_ < h9)) && (l_ >= int64(0))) && (l_ < h10) {
+									x_ = h11[(k_*h12)+l_]
+								}
+								h13[(i_*h14)+j3_] = x_
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:279
+//line kernels_tandem.go:353
 	}
 	return nil
 }
@@ -306,18 +380,18 @@ func CheckGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line moves.go:43*/ n_ := index_.Rows_ * index_.Cols_
+						/*line moves.go:49*/ n_ := index_.Rows_ * index_.Cols_
 						k_ := i0
 						t_ := gpu_at(index_, k_)
-						/*line moves.go:45*/ r_ := t_
+						/*line moves.go:51*/ r_ := t_
 						if (r_ < int64(0)) || (r_ >= rows_) {
 							t2_ := gpu.AtomicMax(&bad_[0], int32((n_ - k_)))
 							_ = t2_
 						} else {
-							/*line moves.go:48*/ if int64(len(owners_)) > int64(0) {
-								/*line moves.go:50*/ t3_ := gpu.AtomicMax(&owners_[r_], int32((n_ - k_)))
-								/*line moves.go:50*/ other_ := t3_
-								/*line moves.go:50*/ if other_ > int32(0) {
+							/*line moves.go:54*/ if int64(len(owners_)) > int64(0) {
+								/*line moves.go:56*/ t3_ := gpu.AtomicMax(&owners_[r_], int32((n_ - k_)))
+								/*line moves.go:56*/ other_ := t3_
+								/*line moves.go:56*/ if other_ > int32(0) {
 									t4_ := gpu.AtomicMax(&bad_[0], min(other_, int32((n_-k_))))
 									_ = t4_
 								}
@@ -327,7 +401,7 @@ func CheckGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:331
+//line kernels_tandem.go:405
 	}
 	return nil
 }
@@ -359,33 +433,33 @@ func RowsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i1 := b1; i1 < e1; i1++ {
 			items1:
 				for i0 := b0; i0 < e0; i0++ {
-					/*line moves.go:70*/ if bad_[0] > int32(0) {
+					/*line moves.go:76*/ if bad_[0] > int32(0) {
 						continue items1
 					}
 					n_ := index_.Rows_ * index_.Cols_
 					if short_ {
 						for i_ := i0; i_ < n_; i_ = i_ + s0 {
 							var t_ int64
-							/*line moves.go:76*/ var t2_ int64
-							/*line moves.go:76*/ t_, t2_ = gpu_ends(index_, i_, put_)
-							/*line moves.go:76*/ from_ := t_
-							/*line moves.go:76*/ to_ := t2_
+							/*line moves.go:82*/ var t2_ int64
+							/*line moves.go:82*/ t_, t2_ = gpu_ends(index_, i_, put_)
+							/*line moves.go:82*/ from_ := t_
+							/*line moves.go:82*/ to_ := t2_
 							h1 := c_.Data_
 							h2 := c_.Stride_
 							h3 := a_.Data_
 							h4 := a_.Stride_
 							for t3_, j_ := c_.Cols_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-								/*line moves.go:78*/ h1[(to_*h2)+j_] = h3[(from_*h4)+j_]
+								/*line moves.go:84*/ h1[(to_*h2)+j_] = h3[(from_*h4)+j_]
 							}
 						}
 						continue items1
 					}
 					for i2_ := i1; i2_ < n_; i2_ = i2_ + s1 {
 						var t4_ int64
-						/*line moves.go:84*/ var t5_ int64
-						/*line moves.go:84*/ t4_, t5_ = gpu_ends(index_, i2_, put_)
-						/*line moves.go:84*/ from2_ := t4_
-						/*line moves.go:84*/ to2_ := t5_
+						/*line moves.go:90*/ var t5_ int64
+						/*line moves.go:90*/ t4_, t5_ = gpu_ends(index_, i2_, put_)
+						/*line moves.go:90*/ from2_ := t4_
+						/*line moves.go:90*/ to2_ := t5_
 						for begin_ := g0 * int64(1024); begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 							end_ := min(begin_+int64(1024), c_.Cols_)
 							h5 := c_.Data_
@@ -393,14 +467,14 @@ func RowsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 							h7 := a_.Data_
 							h8 := a_.Stride_
 							for j2_ := begin_ + (i0 - b0); j2_ < end_; j2_ = j2_ + n0 {
-								/*line moves.go:88*/ h5[(to2_*h6)+j2_] = h7[(from2_*h8)+j2_]
+								/*line moves.go:94*/ h5[(to2_*h6)+j2_] = h7[(from2_*h8)+j2_]
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:404
+//line kernels_tandem.go:478
 	}
 	return nil
 }
@@ -432,33 +506,33 @@ func RowsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i1 := b1; i1 < e1; i1++ {
 			items1:
 				for i0 := b0; i0 < e0; i0++ {
-					/*line moves.go:70*/ if bad_[0] > int32(0) {
+					/*line moves.go:76*/ if bad_[0] > int32(0) {
 						continue items1
 					}
 					n_ := index_.Rows_ * index_.Cols_
 					if short_ {
 						for i_ := i0; i_ < n_; i_ = i_ + s0 {
 							var t_ int64
-							/*line moves.go:76*/ var t2_ int64
-							/*line moves.go:76*/ t_, t2_ = gpu_ends(index_, i_, put_)
-							/*line moves.go:76*/ from_ := t_
-							/*line moves.go:76*/ to_ := t2_
+							/*line moves.go:82*/ var t2_ int64
+							/*line moves.go:82*/ t_, t2_ = gpu_ends(index_, i_, put_)
+							/*line moves.go:82*/ from_ := t_
+							/*line moves.go:82*/ to_ := t2_
 							h1 := c_.Data_
 							h2 := c_.Stride_
 							h3 := a_.Data_
 							h4 := a_.Stride_
 							for t3_, j_ := c_.Cols_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-								/*line moves.go:78*/ h1[(to_*h2)+j_] = h3[(from_*h4)+j_]
+								/*line moves.go:84*/ h1[(to_*h2)+j_] = h3[(from_*h4)+j_]
 							}
 						}
 						continue items1
 					}
 					for i2_ := i1; i2_ < n_; i2_ = i2_ + s1 {
 						var t4_ int64
-						/*line moves.go:84*/ var t5_ int64
-						/*line moves.go:84*/ t4_, t5_ = gpu_ends(index_, i2_, put_)
-						/*line moves.go:84*/ from2_ := t4_
-						/*line moves.go:84*/ to2_ := t5_
+						/*line moves.go:90*/ var t5_ int64
+						/*line moves.go:90*/ t4_, t5_ = gpu_ends(index_, i2_, put_)
+						/*line moves.go:90*/ from2_ := t4_
+						/*line moves.go:90*/ to2_ := t5_
 						for begin_ := g0 * int64(1024); begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 							end_ := min(begin_+int64(1024), c_.Cols_)
 							h5 := c_.Data_
@@ -466,36 +540,258 @@ func RowsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 							h7 := a_.Data_
 							h8 := a_.Stride_
 							for j2_ := begin_ + (i0 - b0); j2_ < end_; j2_ = j2_ + n0 {
-								/*line moves.go:88*/ h5[(to2_*h6)+j2_] = h7[(from2_*h8)+j2_]
+								/*line moves.go:94*/ h5[(to2_*h6)+j2_] = h7[(from2_*h8)+j2_]
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:477
+//line kernels_tandem.go:551
+	}
+	return nil
+}
+
+func CountTruePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		CountTrue(it, support.Slice[int32](args[0:]), support.Slice[uint8](args[3:]), int(args[6].Int64()))
+	})
+}
+
+func CountTrueGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return CountTruePlain(grid, lo, hi, args)
+	}
+	counts_ := support.Slice[int32](args[0:])
+	mask_ := support.Slice[uint8](args[3:])
+	per_ := args[6].Int64()
+	n0, n1, n2 := int64(1), int64(1), int64(1)
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		e0, e1, e2 := b0+n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line selection.go:13*/ o_ := g0
+					/*line selection.go:13*/ n_ := int32(0)
+					t_ := o_ * per_
+					/*line selection.go:14*/ t2_ := mask_[t_:min((o_*per_)+per_, int64(len(mask_)))]
+					/*line selection.go:14*/ t3_ := int64(len(t2_))
+					/*line selection.go:14*/ t4_ := int64(0)
+					/*line selection.go:14*/ for ; t4_ < t3_; t4_ = t4_ + int64(1) {
+						/*line selection.go:14*/ v_ := t2_[t4_]
+						n_ = n_ + int32(v_)
+					}
+					counts_[o_] = n_
+				}
+			}
+		}
+//line kernels_tandem.go:591
+	}
+	return nil
+}
+
+func NumbersPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Numbers(it, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[uint8](args[5:]), support.Slice[int32](args[8:]), int(args[11].Int64()))
+	})
+}
+
+func NumbersGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return NumbersPlain(grid, lo, hi, args)
+	}
+	index_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	mask_ := support.Slice[uint8](args[5:])
+	counts_ := support.Slice[int32](args[8:])
+	per_ := args[11].Int64()
+	n0, n1, n2 := int64(1), int64(1), int64(1)
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		e0, e1, e2 := b0+n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line selection.go:29*/ var places_ [64]int32
+					t_ := gpu_before(counts_, g0)
+					/*line selection.go:30*/ at_ := t_
+					/*line selection.go:30*/ last_ := min((g0*per_)+per_, int64(len(mask_)))
+					for begin_ := g0 * per_; begin_ < last_; begin_ = begin_ + int64(64) {
+						t2_ := gpu_note(&places_, mask_[begin_:min(begin_+int64(64), last_)])
+						/*line selection.go:32*/ n_ := t2_
+						h1 := index_.Data_
+						for t3_, k_ := n_, int64(0); k_ < t3_; k_ = k_ + int64(1) {
+							/*line selection.go:34*/ h1[(at_+k_)*gpu_step(index_)] = int32(begin_) + places_[k_]
+						}
+						at_ = at_ + n_
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:634
+	}
+	return nil
+}
+
+func ElementsUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Elements[uint32](it, gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[uint32](args[5:]), support.Slice[uint8](args[8:]), support.Slice[int32](args[11:]), int(args[14].Int64()))
+	})
+}
+
+func ElementsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return ElementsUint32Plain(grid, lo, hi, args)
+	}
+	c_ := gpu_Matrix{Data_: support.Matrix[uint32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	a_ := support.Slice[uint32](args[5:])
+	mask_ := support.Slice[uint8](args[8:])
+	counts_ := support.Slice[int32](args[11:])
+	per_ := args[14].Int64()
+	n0, n1, n2 := int64(1), int64(1), int64(1)
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		e0, e1, e2 := b0+n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line selection.go:45*/ var places_ [64]int32
+					t_ := gpu_before(counts_, g0)
+					/*line selection.go:46*/ at_ := t_
+					/*line selection.go:46*/ last_ := min((g0*per_)+per_, int64(len(mask_)))
+					for begin_ := g0 * per_; begin_ < last_; begin_ = begin_ + int64(64) {
+						t2_ := gpu_note(&places_, mask_[begin_:min(begin_+int64(64), last_)])
+						/*line selection.go:48*/ n_ := t2_
+						h1 := c_.Data_
+						for t3_, k_ := n_, int64(0); k_ < t3_; k_ = k_ + int64(1) {
+							/*line selection.go:50*/ h1[(at_+k_)*gpu_step_(c_)] = a_[begin_+int64(places_[k_])]
+						}
+						at_ = at_ + n_
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:678
+	}
+	return nil
+}
+
+func ElementsUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Elements[uint64](it, gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[uint64](args[5:]), support.Slice[uint8](args[8:]), support.Slice[int32](args[11:]), int(args[14].Int64()))
+	})
+}
+
+func ElementsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	if gpu.Goroutines {
+		return ElementsUint64Plain(grid, lo, hi, args)
+	}
+	c_ := gpu_Matrix_{Data_: support.Matrix[uint64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	a_ := support.Slice[uint64](args[5:])
+	mask_ := support.Slice[uint8](args[8:])
+	counts_ := support.Slice[int32](args[11:])
+	per_ := args[14].Int64()
+	n0, n1, n2 := int64(1), int64(1), int64(1)
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		e0, e1, e2 := b0+n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line selection.go:45*/ var places_ [64]int32
+					t_ := gpu_before(counts_, g0)
+					/*line selection.go:46*/ at_ := t_
+					/*line selection.go:46*/ last_ := min((g0*per_)+per_, int64(len(mask_)))
+					for begin_ := g0 * per_; begin_ < last_; begin_ = begin_ + int64(64) {
+						t2_ := gpu_note(&places_, mask_[begin_:min(begin_+int64(64), last_)])
+						/*line selection.go:48*/ n_ := t2_
+						h1 := c_.Data_
+						for t3_, k_ := n_, int64(0); k_ < t3_; k_ = k_ + int64(1) {
+							/*line selection.go:50*/ h1[(at_+k_)*gpu_step__(c_)] = a_[begin_+int64(places_[k_])]
+						}
+						at_ = at_ + n_
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:722
 	}
 	return nil
 }
 
 func gpu_at(v_ gpu_Matrix__, k_ int64) int64 {
-	/*line moves.go:59*/ if v_.Rows_ == int64(1) {
+	/*line moves.go:65*/ if v_.Rows_ == int64(1) {
 		return int64(v_.Data_[k_])
 	}
 	return int64(v_.Data_[k_*v_.Stride_])
-//line kernels_tandem.go:487
+//line kernels_tandem.go:732
 }
 
 func gpu_ends(index_ gpu_Matrix__, i_ int64, put_ bool) (int64, int64) {
-	/*line moves.go:95*/ var from_ int64
+	/*line moves.go:101*/ var from_ int64
 	_ = from_
-	/*line moves.go:95*/ var to_ int64
+	/*line moves.go:101*/ var to_ int64
 	_ = to_
-	/*line moves.go:96*/ if put_ {
+	/*line moves.go:102*/ if put_ {
 		t_ := gpu_at(index_, i_)
-		/*line moves.go:97*/ return i_, t_
+		/*line moves.go:103*/ return i_, t_
 	}
 	t2_ := gpu_at(index_, i_)
-	/*line moves.go:99*/ return t2_, i_
-//line kernels_tandem.go:501
+	/*line moves.go:105*/ return t2_, i_
+//line kernels_tandem.go:746
+}
+
+func gpu_before(counts_ []int32, o_ int64) int64 {
+	/*line selection.go:57*/ var n_ int64
+	t_ := counts_[:o_]
+	/*line selection.go:58*/ t2_ := int64(len(t_))
+	/*line selection.go:58*/ t3_ := int64(0)
+	/*line selection.go:58*/ for ; t3_ < t2_; t3_ = t3_ + int64(1) {
+		/*line selection.go:58*/ v_ := t_[t3_]
+		n_ = n_ + int64(v_)
+	}
+	return n_
+//line kernels_tandem.go:759
+}
+
+func gpu_note(places_ *[64]int32, mask_ []uint8) int64 {
+	/*line selection.go:65*/ var n_ int64
+	t_ := mask_
+	/*line selection.go:66*/ t2_ := int64(len(t_))
+	/*line selection.go:66*/ i_ := int64(0)
+	/*line selection.go:66*/ for ; i_ < t2_; i_ = i_ + int64(1) {
+		/*line selection.go:66*/ v_ := t_[i_]
+		(*places_)[n_&int64(63)] = int32(i_)
+		n_ = n_ + int64(v_)
+	}
+	return n_
+//line kernels_tandem.go:773
+}
+
+func gpu_step(v_ gpu_Matrix__) int64 {
+	/*line selection.go:75*/ if v_.Rows_ == int64(1) {
+		return int64(1)
+	}
+	return v_.Stride_
+//line kernels_tandem.go:781
+}
+
+func gpu_step_(v_ gpu_Matrix) int64 {
+	/*line selection.go:75*/ if v_.Rows_ == int64(1) {
+		return int64(1)
+	}
+	return v_.Stride_
+//line kernels_tandem.go:789
+}
+
+func gpu_step__(v_ gpu_Matrix_) int64 {
+	/*line selection.go:75*/ if v_.Rows_ == int64(1) {
+		return int64(1)
+	}
+	return v_.Stride_
+//line kernels_tandem.go:797
 }

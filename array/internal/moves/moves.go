@@ -23,6 +23,12 @@ func Place[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], m Map, v E) {
 				}
 				continue
 			}
+			if m.RowJ == 0 && m.ColJ == -1 && row >= 0 && row < a.Rows && col-end >= -1 && col-begin < a.Cols {
+				for j := begin + it.Local(0); j < end; j += it.LocalSize(0) { // in the opposite order
+					c.Data[i*c.Stride+j] = a.Data[row*a.Stride+col-j]
+				}
+				continue
+			}
 			for j := begin + it.Local(0); j < end; j += it.LocalSize(0) {
 				k, l, x := row+m.RowJ*j, col+m.ColJ*j, v
 				if k >= 0 && k < a.Rows && l >= 0 && l < a.Cols {

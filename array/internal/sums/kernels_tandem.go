@@ -38,13 +38,13 @@ var AcrossKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two), *new(double)}, Kernel: AcrossFloat64Float64Int64DoubleTwoDoubleKernel},
 }
 
-var AcrossFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one_single", "c2ab493caa4645a41b56fe56ad6fc8c9", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneSingleGo, AcrossFloat32Float32Int32SingleOneSinglePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
+var AcrossFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one_single", "3917a084ad0643b5cda775f4e44516ee", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneSingleGo, AcrossFloat32Float32Int32SingleOneSinglePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
 
-var AcrossFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one_double", "f16d400bf96997270732bed6997cd091", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneDoubleGo, AcrossFloat64Float64Int64DoubleOneDoublePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
+var AcrossFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one_double", "8f7daa773cdc512eda1d8764a0ed5fb8", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneDoubleGo, AcrossFloat64Float64Int64DoubleOneDoublePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
 
-var AcrossFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair_single", "21302610f46fef167fab9c6a95406ed7", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairSingleGo, AcrossFloat32Float64Int64DoublePairSinglePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
+var AcrossFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair_single", "bdf64d0bc3422504a3ad1b62803e5fa3", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairSingleGo, AcrossFloat32Float64Int64DoublePairSinglePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
 
-var AcrossFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two_double", "68f4d2cde36bf9e2c4193cb52e3f8a52", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoDoubleGo, AcrossFloat64Float64Int64DoubleTwoDoublePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
+var AcrossFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two_double", "135cdb5a1214c8332c54275458c1a939", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoDoubleGo, AcrossFloat64Float64Int64DoubleTwoDoublePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
 
 // LaunchAlong runs [Along] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -303,11 +303,11 @@ var TotalsKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(integer)}, Kernel: TotalsInt32IntegerKernel},
 }
 
-var TotalsFloat32SingleKernel = kernelsPacked.Source("Totals_float32_single", "495f3cf0da2a119a9899182336b80bcf", support.Params{}.ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsFloat32SingleGo, TotalsFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go")
+var TotalsFloat32SingleKernel = kernelsPacked.Source("Totals_float32_single", "b3ad081019dd397c877f6bf80fdc985b", support.Params{}.ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsFloat32SingleGo, TotalsFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go")
 
-var TotalsFloat64DoubleKernel = kernelsPacked.Source("Totals_float64_double", "37f4547f42b6c3cdd3007c5e5ebd9549", support.Params{}.ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsFloat64DoubleGo, TotalsFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go")
+var TotalsFloat64DoubleKernel = kernelsPacked.Source("Totals_float64_double", "cfce962fb52d9269ca0a9e0cb34cc0c1", support.Params{}.ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsFloat64DoubleGo, TotalsFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go")
 
-var TotalsInt32IntegerKernel = kernelsPacked.Source("Totals_int32_integer", "25fce72fdca58f14b1d5fc8a2daed35c", support.Params{}.ConstMatrix("x", "int", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsInt32IntegerGo, TotalsInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go")
+var TotalsInt32IntegerKernel = kernelsPacked.Source("Totals_int32_integer", "fbe1f4fc66410b4868fbbbc28eb36987", support.Params{}.ConstMatrix("x", "int", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsInt32IntegerGo, TotalsInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go")
 
 // LaunchOffsets runs [Offsets] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -320,7 +320,7 @@ func LaunchOffsets[Arg1 linalg.KernelArg[int64]](s *linalg.Session, grid backend
 	return call.Launch()
 }
 
-var OffsetsKernel = kernelsPacked.Source("Offsets_kernel", "8832689c2924a11cdb362ab60cc4b7ab", support.Params{}.Slice("sums", "long", 8).Scalar("rows", "long", 8).Scalar("blocks", "long", 8).Scalar("words", "long", 8), OffsetsGo, OffsetsPlain, "prefix.go")
+var OffsetsKernel = kernelsPacked.Source("Offsets_kernel", "fc14a8a1d0a880e4291db8f04a6f1c6b", support.Params{}.Slice("sums", "long", 8).Scalar("rows", "long", 8).Scalar("blocks", "long", 8).Scalar("words", "long", 8), OffsetsGo, OffsetsPlain, "prefix.go")
 
 // LaunchPrefix runs [Prefix] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -340,15 +340,15 @@ var PrefixKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(integer)}, Kernel: PrefixInt32IntegerKernel},
 }
 
-var PrefixFloat32SingleKernel = kernelsPacked.Source("Prefix_float32_single", "21524f15414ecc9719b3f914b940edf2", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat32SingleGo, PrefixFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var PrefixFloat32SingleKernel = kernelsPacked.Source("Prefix_float32_single", "6c9c8d244558a35bb0b0f2ff6e70f906", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat32SingleGo, PrefixFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var PrefixFloat64DoubleKernel = kernelsPacked.Source("Prefix_float64_double", "6a4a8a524875a2f2a227f86c321b3e08", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat64DoubleGo, PrefixFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var PrefixFloat64DoubleKernel = kernelsPacked.Source("Prefix_float64_double", "982fd598718e73402aa94275b7de4206", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat64DoubleGo, PrefixFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var PrefixInt32IntegerKernel = kernelsPacked.Source("Prefix_int32_integer", "545696e497296387ea03a5be6de03168", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixInt32IntegerGo, PrefixInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var PrefixInt32IntegerKernel = kernelsPacked.Source("Prefix_int32_integer", "4d1d5d8b8e03990573d17f6172f2d792", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixInt32IntegerGo, PrefixInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
 // LaunchScatter runs [Scatter] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchScatter[T interface{ float32 | float64 | int32 }, F interface{ single | double | integer }, Arg2 linalg.KernelArg[T], Arg3 linalg.KernelArg[T], Arg4 linalg.KernelArg[int32], Arg5 linalg.KernelArg[int32], Arg6 linalg.KernelArg[int32], Arg7 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, f F, c Arg2, x Arg3, index_ Arg4, order Arg5, bad Arg6, words Arg7) error {
+func LaunchScatter[T interface{ float32 | float64 | int32 }, F interface{ single | double | integer }, Arg2 linalg.KernelArg[T], Arg3 linalg.KernelArg[T], Arg4 linalg.KernelArg[int32], Arg5 linalg.KernelArg[int32], Arg6 linalg.KernelArg[int32], Arg7 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, f F, c Arg2, x Arg3, index_ Arg4, order Arg5, bad Arg6, words Arg7, short_ bool) error {
 	call := launch.New(s, ScatterKernels.Of(*new(T), *new(F)), grid)
 	launch.Matrix[T](&call, "c", c)
 	launch.Matrix[T](&call, "x", x)
@@ -356,6 +356,7 @@ func LaunchScatter[T interface{ float32 | float64 | int32 }, F interface{ single
 	launch.Slice[int32](&call, "order", order)
 	launch.Slice[int32](&call, "bad", bad)
 	launch.Slice[int64](&call, "words", words)
+	call.Scalar(support.Bool(bool(short_)))
 	return call.Launch()
 }
 
@@ -365,11 +366,11 @@ var ScatterKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(integer)}, Kernel: ScatterInt32IntegerKernel},
 }
 
-var ScatterFloat32SingleKernel = kernelsPacked.Source("Scatter_float32_single", "0185ab4690bc64882bb0c700f705f367", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8), ScatterFloat32SingleGo, ScatterFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var ScatterFloat32SingleKernel = kernelsPacked.Source("Scatter_float32_single", "da655076dc398a5ae853ffed255c4fe3", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8).Scalar("short", "uint", 4), ScatterFloat32SingleGo, ScatterFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var ScatterFloat64DoubleKernel = kernelsPacked.Source("Scatter_float64_double", "c4276e48a6d8e1b67aa1c3e2b6a5a8e1", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8), ScatterFloat64DoubleGo, ScatterFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var ScatterFloat64DoubleKernel = kernelsPacked.Source("Scatter_float64_double", "6dea0115f09e53d10ad675a9e1a535bf", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8).Scalar("short", "uint", 4), ScatterFloat64DoubleGo, ScatterFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var ScatterInt32IntegerKernel = kernelsPacked.Source("Scatter_int32_integer", "111d01e0687aee980d07b84a8be51eba", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8), ScatterInt32IntegerGo, ScatterInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var ScatterInt32IntegerKernel = kernelsPacked.Source("Scatter_int32_integer", "fe006f3b129eab90200b96f65d4980f0", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8).Scalar("short", "uint", 4), ScatterInt32IntegerGo, ScatterInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
 // LaunchRound runs [Round] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -390,9 +391,9 @@ var RoundKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(double)}, Kernel: RoundFloat64DoubleKernel},
 }
 
-var RoundFloat32SingleKernel = kernelsPacked.Source("Round_float32_single", "3f346b804ddcb3770699f362f2e32f19", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat32SingleGo, RoundFloat32SinglePlain, "round.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
+var RoundFloat32SingleKernel = kernelsPacked.Source("Round_float32_single", "e408698d506ef7e56fe1c8d243a554d1", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat32SingleGo, RoundFloat32SinglePlain, "round.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
 
-var RoundFloat64DoubleKernel = kernelsPacked.Source("Round_float64_double", "30eaa190c6bb13a4076f40ab792c9b80", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat64DoubleGo, RoundFloat64DoublePlain, "round.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
+var RoundFloat64DoubleKernel = kernelsPacked.Source("Round_float64_double", "be6db5df438cb0467ee737b17ac1a8e1", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat64DoubleGo, RoundFloat64DoublePlain, "round.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
@@ -536,24 +537,28 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "gather.go", Head: "func GatherFolded(it gpu.Item, states, parts []int64, all, first, outputs, count, kind, base, cols, pitch int) {", Hash: "c7fa8d0df467d1f3e54fbd86af59c45ca1d38e0273c3e7da155c014d49b49dbe"},
 	{File: "prefix.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "prefix.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
-	{File: "prefix.go", Head: "type number[T float32 | float64 | int32] interface {", Hash: "3000b47e1aa3c0fe5a16058c05846361da729e290cb4e92a5ca918ce5a336b5c"},
+	{File: "prefix.go", Head: "type number[T float32 | float64 | int32] interface {", Hash: "83e490a2e03e1524baa31eb254e79af27e8c2b07ba41e067d2c3076d67e26e6a"},
 	{File: "prefix.go", Head: "func (f single) term(x float32) wide { return exactly(f, one{}, x, 1) }", Hash: "eae1c4287bc4e158ec7029c8d34c59e7777f8385b3911b06af8f93105cfc6178"},
 	{File: "prefix.go", Head: "func (f double) term(x float64) wide { return exactly(f, one{}, x, 1) }", Hash: "6a4fd7dab44dcd5ff4da442f2743aad2c566fc8e6043fe1093809a9f14b83b9e"},
+	{File: "prefix.go", Head: "func (single) wraps() bool { return false }", Hash: "8aa0340ce17824e1b022176e67499a2878611f179fc815e6aa18ffbd9cf2b882"},
+	{File: "prefix.go", Head: "func (double) wraps() bool { return false }", Hash: "8a1b18fcfaaef03e602a16fc73106b16012df5494e44609bb5cb8292066d9f4f"},
 	{File: "prefix.go", Head: "func (f single) of(v superacc.Value, special int64) float32 {", Hash: "da248beaffc3f227c6756edc1be7c6c16455357ccda69cc542797509d3b7aa89"},
 	{File: "prefix.go", Head: "func (f double) of(v superacc.Value, special int64) float64 {", Hash: "f941bdeec2990ee38c2affee271cd3f265b6376b6307085450c49422c2d13f46"},
 	{File: "prefix.go", Head: "type integer struct{}", Hash: "f0d87155de13dcfe5b6115593ee22c75d13df890b58ca3c71b0bdf9a98419317"},
-	{File: "prefix.go", Head: "func (integer) words() int  { return 4 }", Hash: "7bea3357c67f5c6322eb132dc04b07587e5038c0af71a877f07f223506a90633"},
-	{File: "prefix.go", Head: "func (integer) bottom() int { return 0 }", Hash: "9001e9c1770b320376f03f53015529fe563dbcf16175eb137372590d3be26412"},
-	{File: "prefix.go", Head: "func (integer) term(x int32) wide {", Hash: "7b7ac226055ee687beb348fc050ffb2e65273a55d4f90bf485ba256db81a594d"},
-	{File: "prefix.go", Head: "func (integer) of(v superacc.Value, _ int64) int32 {", Hash: "517973d6f11618c5d91a6b6abb30af2757722be87815c03f336e9b7e6fe95cb7"},
+	{File: "prefix.go", Head: "func (integer) wraps() bool                    { return true }", Hash: "cc820a53a8d3e292ed5460de9e8f6a04ee5a697c4915545ee06b6ae04e38911a"},
+	{File: "prefix.go", Head: "func (integer) words() int                     { return 1 }", Hash: "eee4d747faac21313c5e4b95f3af47e65284a34b48952b8f0dc7eb654593b13b"},
+	{File: "prefix.go", Head: "func (integer) bottom() int                    { return 0 }", Hash: "9001e9c1770b320376f03f53015529fe563dbcf16175eb137372590d3be26412"},
+	{File: "prefix.go", Head: "func (integer) term(int32) wide                { return wide{} }", Hash: "aecc55cda676d189f734b8969a6a52c80454f0a82e04d0e24698148894a869c1"},
+	{File: "prefix.go", Head: "func (integer) of(superacc.Value, int64) int32 { return 0 }", Hash: "17030ce106714afd6168a26b96eaa38a4f48fd2909838cdba24f6299bce4c87e"},
 	{File: "prefix.go", Head: "func addWords(words []int64, at superacc.Place, t wide, bottom int) {", Hash: "4f9a90be531864778fe081943fa68b0d72e9d315e8d55af72488a8fdead2e46f"},
 	{File: "prefix.go", Head: "func clearWords(words []int64, at superacc.Place) {", Hash: "3b05316e127dd91d4daeff116e1fb82e0220df2fd1eb00f503199ec6521c7794"},
 	{File: "prefix.go", Head: "func valueOfWords(words []int64, at superacc.Place, bottom int) superacc.Value {", Hash: "0fa1e0b8c737df0be43913a4a582dddfeef8fa2eeb5107e890867029ce1c1b73"},
-	{File: "prefix.go", Head: "func Totals[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, x gpu.Matrix[T], sums []int64,", Hash: "f99277890bbb309e2ef3328ac72f06448fc170734b2b3cf7a982cc9fe2e70b43"},
+	{File: "prefix.go", Head: "func Totals[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, x gpu.Matrix[T], sums []int64,", Hash: "564347146cb528074915e4bce35cf80689f25ec15ca705f39ca133eab110fb31"},
 	{File: "prefix.go", Head: "func Offsets(it gpu.Item, sums []int64, rows, blocks, words int) {", Hash: "bf27a44abff5c641d5ae6cd5d1f8c8251fd4d20be31e4e7c8b80fb8cda357b8a"},
-	{File: "prefix.go", Head: "func Prefix[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, c, x gpu.Matrix[T], sums []int64,", Hash: "1dbfa6c87a959f50825d9b888b7b98d8c2a351bd54859816d8cf715b70dc9406"},
-	{File: "prefix.go", Head: "func Scatter[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, c, x gpu.Matrix[T],", Hash: "26845640227b44050d5e5ca4c12cb9df439c815cccb7711e5fbdb20d6bf6f737"},
-	{File: "prefix.go", Head: "func gathered[T float32 | float64 | int32, F number[T]](f F, first T, x gpu.Matrix[T], j int, order []int32,", Hash: "71a2331f58937888ab954a828a2f0cad34861cc178c0ac7352654cf4ac91be08"},
+	{File: "prefix.go", Head: "func Prefix[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, c, x gpu.Matrix[T], sums []int64,", Hash: "1d55a8c393951adc56651244a8c83a51b522f19db61bebabdf18f16fbbab015e"},
+	{File: "prefix.go", Head: "func Scatter[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, c, x gpu.Matrix[T],", Hash: "f24bb643841649fbf549e7c74ce197c03d4850fc61b517c72df84452601d4ce2"},
+	{File: "prefix.go", Head: "func rowsOf(index, order []int32, k int) (row int32, end int) {", Hash: "e62c22c5e4a98e97c6c73f730b12008354d2d4a19b4b8cc012df75a671d349f4"},
+	{File: "prefix.go", Head: "func gathered[T float32 | float64 | int32, F number[T]](f F, first T, x gpu.Matrix[T], j int, order []int32,", Hash: "70d5420089578565a92105f7d48af60e2111367fef4bdfdf8d81b9d168281f2c"},
 	{File: "round.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "round.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
 	{File: "round.go", Head: "func Round[T float32 | float64, F rounder[T]](it gpu.Item, f F, c gpu.Matrix[T], parts []int64,", Hash: "3655a0f0b5b4292dab3e2809ef79fcb681c0de3c82528b535c79790226ea897f"},
@@ -967,7 +972,7 @@ func AcrossFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, a
 				}
 			}
 		}
-//line kernels_tandem.go:971
+//line kernels_tandem.go:976
 	}
 	return nil
 }
@@ -1054,7 +1059,7 @@ func AcrossFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, a
 				}
 			}
 		}
-//line kernels_tandem.go:1058
+//line kernels_tandem.go:1063
 	}
 	return nil
 }
@@ -1141,7 +1146,7 @@ func AcrossFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, 
 				}
 			}
 		}
-//line kernels_tandem.go:1145
+//line kernels_tandem.go:1150
 	}
 	return nil
 }
@@ -1228,7 +1233,7 @@ func AcrossFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, a
 				}
 			}
 		}
-//line kernels_tandem.go:1232
+//line kernels_tandem.go:1237
 	}
 	return nil
 }
@@ -1682,7 +1687,7 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line along.go:52*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:1686
+//line kernels_tandem.go:1691
 	}
 	return nil
 }
@@ -2135,7 +2140,7 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line along.go:52*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2139
+//line kernels_tandem.go:2144
 	}
 	return nil
 }
@@ -2588,7 +2593,7 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 			}
 			/*line along.go:52*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2592
+//line kernels_tandem.go:2597
 	}
 	return nil
 }
@@ -3041,7 +3046,7 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line along.go:52*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3045
+//line kernels_tandem.go:3050
 	}
 	return nil
 }
@@ -3130,7 +3135,7 @@ func FewFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3134
+//line kernels_tandem.go:3139
 	}
 	return nil
 }
@@ -3219,7 +3224,7 @@ func FewFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3223
+//line kernels_tandem.go:3228
 	}
 	return nil
 }
@@ -3308,7 +3313,7 @@ func FewFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, arg
 				}
 			}
 		}
-//line kernels_tandem.go:3312
+//line kernels_tandem.go:3317
 	}
 	return nil
 }
@@ -3397,7 +3402,7 @@ func FewFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3401
+//line kernels_tandem.go:3406
 	}
 	return nil
 }
@@ -3505,7 +3510,7 @@ func FoldAlongFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, 
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3509
+//line kernels_tandem.go:3514
 	}
 	return nil
 }
@@ -3613,7 +3618,7 @@ func FoldAlongFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, 
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3617
+//line kernels_tandem.go:3622
 	}
 	return nil
 }
@@ -3721,7 +3726,7 @@ func FoldAlongFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, arg
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3725
+//line kernels_tandem.go:3730
 	}
 	return nil
 }
@@ -3829,7 +3834,7 @@ func FoldAlongFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, arg
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3833
+//line kernels_tandem.go:3838
 	}
 	return nil
 }
@@ -3937,7 +3942,7 @@ func FoldAlongInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3941
+//line kernels_tandem.go:3946
 	}
 	return nil
 }
@@ -4045,7 +4050,7 @@ func FoldAlongInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4049
+//line kernels_tandem.go:4054
 	}
 	return nil
 }
@@ -4153,7 +4158,7 @@ func FoldAlongInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4157
+//line kernels_tandem.go:4162
 	}
 	return nil
 }
@@ -4261,7 +4266,7 @@ func FoldAlongBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []b
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4265
+//line kernels_tandem.go:4270
 	}
 	return nil
 }
@@ -4369,7 +4374,7 @@ func FoldAlongBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args [
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4373
+//line kernels_tandem.go:4378
 	}
 	return nil
 }
@@ -4447,7 +4452,7 @@ func FoldEachFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, a
 				}
 			}
 		}
-//line kernels_tandem.go:4451
+//line kernels_tandem.go:4456
 	}
 	return nil
 }
@@ -4525,7 +4530,7 @@ func FoldEachFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, a
 				}
 			}
 		}
-//line kernels_tandem.go:4529
+//line kernels_tandem.go:4534
 	}
 	return nil
 }
@@ -4603,7 +4608,7 @@ func FoldEachFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:4607
+//line kernels_tandem.go:4612
 	}
 	return nil
 }
@@ -4681,7 +4686,7 @@ func FoldEachFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:4685
+//line kernels_tandem.go:4690
 	}
 	return nil
 }
@@ -4759,7 +4764,7 @@ func FoldEachInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, arg
 				}
 			}
 		}
-//line kernels_tandem.go:4763
+//line kernels_tandem.go:4768
 	}
 	return nil
 }
@@ -4837,7 +4842,7 @@ func FoldEachInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args 
 				}
 			}
 		}
-//line kernels_tandem.go:4841
+//line kernels_tandem.go:4846
 	}
 	return nil
 }
@@ -4915,7 +4920,7 @@ func FoldEachInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []b
 				}
 			}
 		}
-//line kernels_tandem.go:4919
+//line kernels_tandem.go:4924
 	}
 	return nil
 }
@@ -4993,7 +4998,7 @@ func FoldEachBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []ba
 				}
 			}
 		}
-//line kernels_tandem.go:4997
+//line kernels_tandem.go:5002
 	}
 	return nil
 }
@@ -5071,7 +5076,7 @@ func FoldEachBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:5075
+//line kernels_tandem.go:5080
 	}
 	return nil
 }
@@ -5117,7 +5122,7 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5121
+//line kernels_tandem.go:5126
 	}
 	return nil
 }
@@ -5163,7 +5168,7 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5167
+//line kernels_tandem.go:5172
 	}
 	return nil
 }
@@ -5209,7 +5214,7 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5213
+//line kernels_tandem.go:5218
 	}
 	return nil
 }
@@ -5255,7 +5260,7 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:5259
+//line kernels_tandem.go:5264
 	}
 	return nil
 }
@@ -5301,7 +5306,7 @@ func FinishInt32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:5305
+//line kernels_tandem.go:5310
 	}
 	return nil
 }
@@ -5347,7 +5352,7 @@ func FinishBoolTruthGo(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				}
 			}
 		}
-//line kernels_tandem.go:5351
+//line kernels_tandem.go:5356
 	}
 	return nil
 }
@@ -5396,7 +5401,7 @@ func GatherGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5400
+//line kernels_tandem.go:5405
 	}
 	return nil
 }
@@ -5453,7 +5458,7 @@ func GatherFoldedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5457
+//line kernels_tandem.go:5462
 	}
 	return nil
 }
@@ -5481,30 +5486,45 @@ func TotalsFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		more := support.More(grid, i, hi)
 		i += more
-		for a0 := b0; a0 < x_.Rows_*blocks_; a0 += s0 {
-			e0, e1, e2 := min(a0+int64(1+more)*n0, x_.Rows_*blocks_), b1+n1, b2+n2
-			for i2 := b2; i2 < e2; i2++ {
-				for i1 := b1; i1 < e1; i1++ {
-					for i0 := a0; i0 < e0; i0++ {
-						/*line prefix.go:91*/ n_ := x_.Rows_ * blocks_
-						o_ := i0
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line prefix.go:85*/ n_ := x_.Rows_ * blocks_
+				loop2:
+					/*line prefix.go:86*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
 						at_ := gpu_Place{At_: o_, Step_: n_, N_: gpu_words(f_)}
 						i_ := support.Div(o_, blocks_)
-						/*line prefix.go:94*/ from_ := support.Rem(o_, blocks_) * block_
+						/*line prefix.go:88*/ from_ := support.Rem(o_, blocks_) * block_
+						if gpu_wraps(f_) {
+							s_ := int64(0)
+							h1 := x_.Cols_
+							h2 := x_.Data_
+							h3 := x_.Stride_
+							for j_ := from_; j_ < min(from_+block_, h1); j_ = j_ + int64(1) {
+								/*line prefix.go:92*/ s_ = s_ + support.Int[int64](h2[(i_*h3)+j_])
+							}
+							t_ := o_
+							/*line prefix.go:94*/ t2_ := n_ + o_
+							/*line prefix.go:94*/ t3_ := s_
+							/*line prefix.go:94*/ sums_[t_] = t3_
+							/*line prefix.go:94*/ sums_[t2_] = int64(0)
+							continue loop2
+						}
 						gpu_clearWords(sums_, at_)
-						h1 := x_.Cols_
-						h2 := x_.Data_
-						h3 := x_.Stride_
-						for j_ := from_; j_ < min(from_+block_, h1); j_ = j_ + int64(1) {
-//line prefix.go:97
-							gpu_addWords(sums_, at_, gpu_term(f_, h2[(i_*h3)+j_]), gpu_bottom(f_))
+						h4 := x_.Cols_
+						h5 := x_.Data_
+						h6 := x_.Stride_
+						for j2_ := from_; j2_ < min(from_+block_, h4); j2_ = j2_ + int64(1) {
+//line prefix.go:99
+							gpu_addWords(sums_, at_, gpu_term(f_, h5[(i_*h6)+j2_]), gpu_bottom(f_))
 						}
 						gpu_Carry(sums_, at_)
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5508
+//line kernels_tandem.go:5528
 	}
 	return nil
 }
@@ -5532,30 +5552,45 @@ func TotalsFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		more := support.More(grid, i, hi)
 		i += more
-		for a0 := b0; a0 < x_.Rows_*blocks_; a0 += s0 {
-			e0, e1, e2 := min(a0+int64(1+more)*n0, x_.Rows_*blocks_), b1+n1, b2+n2
-			for i2 := b2; i2 < e2; i2++ {
-				for i1 := b1; i1 < e1; i1++ {
-					for i0 := a0; i0 < e0; i0++ {
-						/*line prefix.go:91*/ n_ := x_.Rows_ * blocks_
-						o_ := i0
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line prefix.go:85*/ n_ := x_.Rows_ * blocks_
+				loop2:
+					/*line prefix.go:86*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
 						at_ := gpu_Place{At_: o_, Step_: n_, N_: gpu_words_(f_)}
 						i_ := support.Div(o_, blocks_)
-						/*line prefix.go:94*/ from_ := support.Rem(o_, blocks_) * block_
+						/*line prefix.go:88*/ from_ := support.Rem(o_, blocks_) * block_
+						if gpu_wraps_(f_) {
+							s_ := int64(0)
+							h1 := x_.Cols_
+							h2 := x_.Data_
+							h3 := x_.Stride_
+							for j_ := from_; j_ < min(from_+block_, h1); j_ = j_ + int64(1) {
+								/*line prefix.go:92*/ s_ = s_ + support.Int[int64](h2[(i_*h3)+j_])
+							}
+							t_ := o_
+							/*line prefix.go:94*/ t2_ := n_ + o_
+							/*line prefix.go:94*/ t3_ := s_
+							/*line prefix.go:94*/ sums_[t_] = t3_
+							/*line prefix.go:94*/ sums_[t2_] = int64(0)
+							continue loop2
+						}
 						gpu_clearWords(sums_, at_)
-						h1 := x_.Cols_
-						h2 := x_.Data_
-						h3 := x_.Stride_
-						for j_ := from_; j_ < min(from_+block_, h1); j_ = j_ + int64(1) {
-//line prefix.go:97
-							gpu_addWords(sums_, at_, gpu_term_(f_, h2[(i_*h3)+j_]), gpu_bottom_(f_))
+						h4 := x_.Cols_
+						h5 := x_.Data_
+						h6 := x_.Stride_
+						for j2_ := from_; j2_ < min(from_+block_, h4); j2_ = j2_ + int64(1) {
+//line prefix.go:99
+							gpu_addWords(sums_, at_, gpu_term_(f_, h5[(i_*h6)+j2_]), gpu_bottom_(f_))
 						}
 						gpu_Carry(sums_, at_)
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5559
+//line kernels_tandem.go:5594
 	}
 	return nil
 }
@@ -5583,30 +5618,45 @@ func TotalsInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		more := support.More(grid, i, hi)
 		i += more
-		for a0 := b0; a0 < x_.Rows_*blocks_; a0 += s0 {
-			e0, e1, e2 := min(a0+int64(1+more)*n0, x_.Rows_*blocks_), b1+n1, b2+n2
-			for i2 := b2; i2 < e2; i2++ {
-				for i1 := b1; i1 < e1; i1++ {
-					for i0 := a0; i0 < e0; i0++ {
-						/*line prefix.go:91*/ n_ := x_.Rows_ * blocks_
-						o_ := i0
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line prefix.go:85*/ n_ := x_.Rows_ * blocks_
+				loop2:
+					/*line prefix.go:86*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
 						at_ := gpu_Place{At_: o_, Step_: n_, N_: gpu_words__(f_)}
 						i_ := support.Div(o_, blocks_)
-						/*line prefix.go:94*/ from_ := support.Rem(o_, blocks_) * block_
+						/*line prefix.go:88*/ from_ := support.Rem(o_, blocks_) * block_
+						if gpu_wraps__(f_) {
+							s_ := int64(0)
+							h1 := x_.Cols_
+							h2 := x_.Data_
+							h3 := x_.Stride_
+							for j_ := from_; j_ < min(from_+block_, h1); j_ = j_ + int64(1) {
+								/*line prefix.go:92*/ s_ = s_ + int64(h2[(i_*h3)+j_])
+							}
+							t_ := o_
+							/*line prefix.go:94*/ t2_ := n_ + o_
+							/*line prefix.go:94*/ t3_ := s_
+							/*line prefix.go:94*/ sums_[t_] = t3_
+							/*line prefix.go:94*/ sums_[t2_] = int64(0)
+							continue loop2
+						}
 						gpu_clearWords(sums_, at_)
-						h1 := x_.Cols_
-						h2 := x_.Data_
-						h3 := x_.Stride_
-						for j_ := from_; j_ < min(from_+block_, h1); j_ = j_ + int64(1) {
-//line prefix.go:97
-							gpu_addWords(sums_, at_, gpu_term__(f_, h2[(i_*h3)+j_]), gpu_bottom__(f_))
+						h4 := x_.Cols_
+						h5 := x_.Data_
+						h6 := x_.Stride_
+						for j2_ := from_; j2_ < min(from_+block_, h4); j2_ = j2_ + int64(1) {
+//line prefix.go:99
+							gpu_addWords(sums_, at_, gpu_term__(f_, h5[(i_*h6)+j2_]), gpu_bottom__(f_))
 						}
 						gpu_Carry(sums_, at_)
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5610
+//line kernels_tandem.go:5660
 	}
 	return nil
 }
@@ -5637,10 +5687,10 @@ func OffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line prefix.go:108*/ n_ := rows_ * blocks_
+						/*line prefix.go:110*/ n_ := rows_ * blocks_
 						o_ := i0
 						at_ := (support.Div(o_, rows_) * n_) + (support.Rem(o_, rows_) * blocks_)
-						/*line prefix.go:110*/ before_ := int64(0)
+						/*line prefix.go:112*/ before_ := int64(0)
 						for t_, b_ := blocks_, int64(0); b_ < t_; b_ = b_ + int64(1) {
 							v_ := sums_[at_+b_]
 							sums_[at_+b_] = before_
@@ -5654,7 +5704,7 @@ func OffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5658
+//line kernels_tandem.go:5708
 	}
 	return nil
 }
@@ -5687,60 +5737,75 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line prefix.go:131*/ n_ := x_.Rows_ * blocks_
+					/*line prefix.go:133*/ n_ := x_.Rows_ * blocks_
 				loop2:
-					/*line prefix.go:132*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
+					/*line prefix.go:134*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
 						at_ := gpu_Place{At_: o_, Step_: n_, N_: gpu_words(f_)}
 						i_ := support.Div(o_, blocks_)
-						/*line prefix.go:134*/ from_ := support.Rem(o_, blocks_) * block_
+						/*line prefix.go:136*/ from_ := support.Rem(o_, blocks_) * block_
 						to_ := min(from_+block_, x_.Cols_)
+						if gpu_wraps(f_) {
+							s_ := int64(0)
+							if blocks_ > int64(1) {
+								s_ = sums_[o_]
+							}
+							h1 := x_.Data_
+							h2 := x_.Stride_
+							h3 := c_.Data_
+							h4 := c_.Stride_
+							for j_ := from_; j_ < to_; j_ = j_ + int64(1) {
+								/*line prefix.go:144*/ s_ = s_ + support.Int[int64](h1[(i_*h2)+j_])
+								h3[(i_*h4)+j_] = float32(int32(s_))
+							}
+							continue loop2
+						}
 						before_ := gpu_Value{}
-						/*line prefix.go:136*/ special_ := int64(0)
+						/*line prefix.go:149*/ special_ := int64(0)
 						if blocks_ > int64(1) {
 							t_ := gpu_valueOfWords(sums_, at_, gpu_bottom(f_))
-							/*line prefix.go:138*/ t2_ := t_
-							/*line prefix.go:138*/ t3_ := sums_[o_+(at_.N_*n_)]
-							/*line prefix.go:138*/ before_ = t2_
-							/*line prefix.go:138*/ special_ = t3_
+							/*line prefix.go:151*/ t2_ := t_
+							/*line prefix.go:151*/ t3_ := sums_[o_+(at_.N_*n_)]
+							/*line prefix.go:151*/ before_ = t2_
+							/*line prefix.go:151*/ special_ = t3_
 						}
 						r_ := gpu_withValue(gpu_noReach(), before_)
-						h1 := x_.Data_
-						h2 := x_.Stride_
-						for j_ := from_; j_ < to_; j_ = j_ + int64(1) {
-							/*line prefix.go:142*/ r_ = gpu_with__________(r_, gpu_term(f_, h1[(i_*h2)+j_]), int64(64))
+						h5 := x_.Data_
+						h6 := x_.Stride_
+						for j2_ := from_; j2_ < to_; j2_ = j2_ + int64(1) {
+							/*line prefix.go:155*/ r_ = gpu_with__________(r_, gpu_term(f_, h5[(i_*h6)+j2_]), int64(64))
 						}
 						if gpu_fits____(r_, block_+int64(1)) {
-							s_ := gpu_shortOf(before_, r_.least_)
-							h3 := x_.Data_
-							h4 := x_.Stride_
-							h5 := c_.Data_
-							h6 := c_.Stride_
-							for j2_ := from_; j2_ < to_; j2_ = j2_ + int64(1) {
-								/*line prefix.go:147*/ t4_ := gpu_term(f_, h3[(i_*h4)+j2_])
+							s2_ := gpu_shortOf(before_, r_.least_)
+							h7 := x_.Data_
+							h8 := x_.Stride_
+							h9 := c_.Data_
+							h10 := c_.Stride_
+							for j3_ := from_; j3_ < to_; j3_ = j3_ + int64(1) {
+								/*line prefix.go:160*/ t4_ := gpu_term(f_, h7[(i_*h8)+j3_])
 								special_ = special_ | t4_.special_
-								s_ = gpu_plus(s_, t4_, r_.least_)
-								h5[(i_*h6)+j2_] = gpu_of______(f_, gpu_value(s_, r_.least_), special_)
+								s2_ = gpu_plus(s2_, t4_, r_.least_)
+								h9[(i_*h10)+j3_] = gpu_of______(f_, gpu_value(s2_, r_.least_), special_)
 							}
 							continue loop2
 						}
 						if blocks_ == int64(1) {
 							gpu_clearWords(sums_, at_)
 						}
-						h7 := x_.Data_
-						h8 := x_.Stride_
-						h9 := c_.Data_
-						h10 := c_.Stride_
-						for j3_ := from_; j3_ < to_; j3_ = j3_ + int64(1) {
-//line prefix.go:158
-							gpu_addWords(sums_, at_, gpu_term(f_, h7[(i_*h8)+j3_]), gpu_bottom(f_))
+						h11 := x_.Data_
+						h12 := x_.Stride_
+						h13 := c_.Data_
+						h14 := c_.Stride_
+						for j4_ := from_; j4_ < to_; j4_ = j4_ + int64(1) {
+//line prefix.go:171
+							gpu_addWords(sums_, at_, gpu_term(f_, h11[(i_*h12)+j4_]), gpu_bottom(f_))
 							t5_ := gpu_valueOfWords(sums_, at_, gpu_bottom(f_))
-							/*line prefix.go:159*/ h9[(i_*h10)+j3_] = gpu_of______(f_, t5_, sums_[o_+(at_.N_*n_)])
+							/*line prefix.go:172*/ h13[(i_*h14)+j4_] = gpu_of______(f_, t5_, sums_[o_+(at_.N_*n_)])
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5744
+//line kernels_tandem.go:5809
 	}
 	return nil
 }
@@ -5773,60 +5838,76 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line prefix.go:131*/ n_ := x_.Rows_ * blocks_
+					/*line prefix.go:133*/ n_ := x_.Rows_ * blocks_
 				loop2:
-					/*line prefix.go:132*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
+					/*line prefix.go:134*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
 						at_ := gpu_Place{At_: o_, Step_: n_, N_: gpu_words_(f_)}
 						i_ := support.Div(o_, blocks_)
-						/*line prefix.go:134*/ from_ := support.Rem(o_, blocks_) * block_
+						/*line prefix.go:136*/ from_ := support.Rem(o_, blocks_) * block_
 						to_ := min(from_+block_, x_.Cols_)
+						if gpu_wraps_(f_) {
+							s_ := int64(0)
+							if blocks_ > int64(1) {
+								s_ = sums_[o_]
+							}
+							h1 := x_.Data_
+							h2 := x_.Stride_
+							h3 := c_.Data_
+							h4 := c_.Stride_
+							for j_ := from_; j_ < to_; j_ = j_ + int64(1) {
+								/*line prefix.go:144*/ s_ = s_ + support.Int[int64](h1[(i_*h2)+j_])
+								h3[(i_*h4)+j_] = float64(int32(s_))
+							}
+							continue loop2
+						}
 						before_ := gpu_Value{}
-						/*line prefix.go:136*/ special_ := int64(0)
+						/*line prefix.go:149*/ special_ := int64(0)
 						if blocks_ > int64(1) {
 							t_ := gpu_valueOfWords(sums_, at_, gpu_bottom_(f_))
-							/*line prefix.go:138*/ t2_ := t_
-							/*line prefix.go:138*/ t3_ := sums_[o_+(at_.N_*n_)]
-							/*line prefix.go:138*/ before_ = t2_
-							/*line prefix.go:138*/ special_ = t3_
+							/*line prefix.go:151*/ t2_ := t_
+							/*line prefix.go:151*/ t3_ := sums_[o_+(at_.N_*n_)]
+							/*line prefix.go:151*/ before_ = t2_
+							/*line prefix.go:151*/ special_ = t3_
 						}
 						r_ := gpu_withValue(gpu_noReach(), before_)
-						h1 := x_.Data_
-						h2 := x_.Stride_
-						for j_ := from_; j_ < to_; j_ = j_ + int64(1) {
-							/*line prefix.go:142*/ r_ = gpu_with__________(r_, gpu_term_(f_, h1[(i_*h2)+j_]), int64(64))
+						h5 := x_.Data_
+						h6 := x_.Stride_
+						for j2_ := from_; j2_ < to_; j2_ = j2_ + int64(1) {
+//line prefix.go:155
+							r_ = gpu_with__________(r_, gpu_term_(f_, h5[(i_*h6)+j2_]), int64(64))
 						}
 						if gpu_fits____(r_, block_+int64(1)) {
-							s_ := gpu_shortOf(before_, r_.least_)
-							h3 := x_.Data_
-							h4 := x_.Stride_
-							h5 := c_.Data_
-							h6 := c_.Stride_
-							for j2_ := from_; j2_ < to_; j2_ = j2_ + int64(1) {
-								/*line prefix.go:147*/ t4_ := gpu_term_(f_, h3[(i_*h4)+j2_])
+							s2_ := gpu_shortOf(before_, r_.least_)
+							h7 := x_.Data_
+							h8 := x_.Stride_
+							h9 := c_.Data_
+							h10 := c_.Stride_
+							for j3_ := from_; j3_ < to_; j3_ = j3_ + int64(1) {
+								/*line prefix.go:160*/ t4_ := gpu_term_(f_, h7[(i_*h8)+j3_])
 								special_ = special_ | t4_.special_
-								s_ = gpu_plus(s_, t4_, r_.least_)
-								h5[(i_*h6)+j2_] = gpu_of_______(f_, gpu_value(s_, r_.least_), special_)
+								s2_ = gpu_plus(s2_, t4_, r_.least_)
+								h9[(i_*h10)+j3_] = gpu_of_______(f_, gpu_value(s2_, r_.least_), special_)
 							}
 							continue loop2
 						}
 						if blocks_ == int64(1) {
 							gpu_clearWords(sums_, at_)
 						}
-						h7 := x_.Data_
-						h8 := x_.Stride_
-						h9 := c_.Data_
-						h10 := c_.Stride_
-						for j3_ := from_; j3_ < to_; j3_ = j3_ + int64(1) {
-//line prefix.go:158
-							gpu_addWords(sums_, at_, gpu_term_(f_, h7[(i_*h8)+j3_]), gpu_bottom_(f_))
+						h11 := x_.Data_
+						h12 := x_.Stride_
+						h13 := c_.Data_
+						h14 := c_.Stride_
+						for j4_ := from_; j4_ < to_; j4_ = j4_ + int64(1) {
+//line prefix.go:171
+							gpu_addWords(sums_, at_, gpu_term_(f_, h11[(i_*h12)+j4_]), gpu_bottom_(f_))
 							t5_ := gpu_valueOfWords(sums_, at_, gpu_bottom_(f_))
-							/*line prefix.go:159*/ h9[(i_*h10)+j3_] = gpu_of_______(f_, t5_, sums_[o_+(at_.N_*n_)])
+							/*line prefix.go:172*/ h13[(i_*h14)+j4_] = gpu_of_______(f_, t5_, sums_[o_+(at_.N_*n_)])
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5830
+//line kernels_tandem.go:5911
 	}
 	return nil
 }
@@ -5859,61 +5940,76 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line prefix.go:131*/ n_ := x_.Rows_ * blocks_
+					/*line prefix.go:133*/ n_ := x_.Rows_ * blocks_
 				loop2:
-					/*line prefix.go:132*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
+					/*line prefix.go:134*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
 						at_ := gpu_Place{At_: o_, Step_: n_, N_: gpu_words__(f_)}
 						i_ := support.Div(o_, blocks_)
-						/*line prefix.go:134*/ from_ := support.Rem(o_, blocks_) * block_
+						/*line prefix.go:136*/ from_ := support.Rem(o_, blocks_) * block_
 						to_ := min(from_+block_, x_.Cols_)
+						if gpu_wraps__(f_) {
+							s_ := int64(0)
+							if blocks_ > int64(1) {
+								s_ = sums_[o_]
+							}
+							h1 := x_.Data_
+							h2 := x_.Stride_
+							h3 := c_.Data_
+							h4 := c_.Stride_
+							for j_ := from_; j_ < to_; j_ = j_ + int64(1) {
+								/*line prefix.go:144*/ s_ = s_ + int64(h1[(i_*h2)+j_])
+								h3[(i_*h4)+j_] = int32(s_)
+							}
+							continue loop2
+						}
 						before_ := gpu_Value{}
-						/*line prefix.go:136*/ special_ := int64(0)
+						/*line prefix.go:149*/ special_ := int64(0)
 						if blocks_ > int64(1) {
 							t_ := gpu_valueOfWords(sums_, at_, gpu_bottom__(f_))
-							/*line prefix.go:138*/ t2_ := t_
-							/*line prefix.go:138*/ t3_ := sums_[o_+(at_.N_*n_)]
-							/*line prefix.go:138*/ before_ = t2_
-							/*line prefix.go:138*/ special_ = t3_
+							/*line prefix.go:151*/ t2_ := t_
+							/*line prefix.go:151*/ t3_ := sums_[o_+(at_.N_*n_)]
+							/*line prefix.go:151*/ before_ = t2_
+							/*line prefix.go:151*/ special_ = t3_
 						}
 						r_ := gpu_withValue(gpu_noReach(), before_)
-						h1 := x_.Data_
-						h2 := x_.Stride_
-						for j_ := from_; j_ < to_; j_ = j_ + int64(1) {
-//line prefix.go:142
-							r_ = gpu_with__________(r_, gpu_term__(f_, h1[(i_*h2)+j_]), int64(64))
+						h5 := x_.Data_
+						h6 := x_.Stride_
+						for j2_ := from_; j2_ < to_; j2_ = j2_ + int64(1) {
+//line prefix.go:155
+							r_ = gpu_with__________(r_, gpu_term__(f_, h5[(i_*h6)+j2_]), int64(64))
 						}
 						if gpu_fits____(r_, block_+int64(1)) {
-							s_ := gpu_shortOf(before_, r_.least_)
-							h3 := x_.Data_
-							h4 := x_.Stride_
-							h5 := c_.Data_
-							h6 := c_.Stride_
-							for j2_ := from_; j2_ < to_; j2_ = j2_ + int64(1) {
-								/*line prefix.go:147*/ t4_ := gpu_term__(f_, h3[(i_*h4)+j2_])
+							s2_ := gpu_shortOf(before_, r_.least_)
+							h7 := x_.Data_
+							h8 := x_.Stride_
+							h9 := c_.Data_
+							h10 := c_.Stride_
+							for j3_ := from_; j3_ < to_; j3_ = j3_ + int64(1) {
+								/*line prefix.go:160*/ t4_ := gpu_term__(f_, h7[(i_*h8)+j3_])
 								special_ = special_ | t4_.special_
-								s_ = gpu_plus(s_, t4_, r_.least_)
-								h5[(i_*h6)+j2_] = gpu_of________(f_, gpu_value(s_, r_.least_), special_)
+								s2_ = gpu_plus(s2_, t4_, r_.least_)
+								h9[(i_*h10)+j3_] = gpu_of________(f_, gpu_value(s2_, r_.least_), special_)
 							}
 							continue loop2
 						}
 						if blocks_ == int64(1) {
 							gpu_clearWords(sums_, at_)
 						}
-						h7 := x_.Data_
-						h8 := x_.Stride_
-						h9 := c_.Data_
-						h10 := c_.Stride_
-						for j3_ := from_; j3_ < to_; j3_ = j3_ + int64(1) {
-//line prefix.go:158
-							gpu_addWords(sums_, at_, gpu_term__(f_, h7[(i_*h8)+j3_]), gpu_bottom__(f_))
+						h11 := x_.Data_
+						h12 := x_.Stride_
+						h13 := c_.Data_
+						h14 := c_.Stride_
+						for j4_ := from_; j4_ < to_; j4_ = j4_ + int64(1) {
+//line prefix.go:171
+							gpu_addWords(sums_, at_, gpu_term__(f_, h11[(i_*h12)+j4_]), gpu_bottom__(f_))
 							t5_ := gpu_valueOfWords(sums_, at_, gpu_bottom__(f_))
-							/*line prefix.go:159*/ h9[(i_*h10)+j3_] = gpu_of________(f_, t5_, sums_[o_+(at_.N_*n_)])
+							/*line prefix.go:172*/ h13[(i_*h14)+j4_] = gpu_of________(f_, t5_, sums_[o_+(at_.N_*n_)])
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5917
+//line kernels_tandem.go:6013
 	}
 	return nil
 }
@@ -5921,7 +6017,7 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 func ScatterFloat32SinglePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 single
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Scatter[float32, single](it, arg0, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, support.Slice[int32](args[10:]), support.Slice[int32](args[13:]), support.Slice[int32](args[16:]), support.Slice[int64](args[19:]))
+		Scatter[float32, single](it, arg0, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, support.Slice[int32](args[10:]), support.Slice[int32](args[13:]), support.Slice[int32](args[16:]), support.Slice[int64](args[19:]), bool(args[22].Uint32() != 0))
 	})
 }
 
@@ -5936,6 +6032,7 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 	order_ := support.Slice[int32](args[13:])
 	bad_ := support.Slice[int32](args[16:])
 	words_ := support.Slice[int64](args[19:])
+	short_ := args[22].Uint32() != 0
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
@@ -5949,33 +6046,50 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			for i1 := b1; i1 < e1; i1++ {
 			items1:
 				for i0 := b0; i0 < e0; i0++ {
-					/*line prefix.go:172*/ if bad_[0] > int32(0) {
+					/*line prefix.go:186*/ if bad_[0] > int32(0) {
 						continue items1
 					}
 					at_ := gpu_Place{At_: (i1 * s0) + i0, Step_: s0 * s1, N_: gpu_words(f_)}
-				loop2:
-					/*line prefix.go:178*/ for k_ := i1; k_ < int64(len(order_)); k_ = k_ + s1 {
-						row_ := index_[order_[k_]]
-						if (k_ > int64(0)) && (index_[order_[k_-int64(1)]] == row_) {
-							continue loop2
+					/*line prefix.go:192*/ if short_ {
+						for k_ := i0; k_ < int64(len(order_)); k_ = k_ + s0 {
+							var t_ int32
+							/*line prefix.go:194*/ var t2_ int64
+							/*line prefix.go:194*/ t_, t2_ = gpu_rowsOf(index_, order_, k_)
+							/*line prefix.go:194*/ row_ := t_
+							/*line prefix.go:194*/ end_ := t2_
+							if end_ > k_ {
+								h1 := c_.Stride_
+								h2 := c_.Data_
+								for t3_, j_ := c_.Cols_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
+									/*line prefix.go:197*/ z_ := (int64(row_) * h1) + j_
+									t4_ := gpu_gathered(f_, h2[z_], x_, j_, order_, k_, end_, words_, at_)
+									/*line prefix.go:198*/ h2[z_] = t4_
+								}
+							}
 						}
-						end_ := k_ + int64(1)
-						for (end_ < int64(len(order_))) && (index_[order_[end_]] == row_) {
-							end_ = end_ + int64(1)
-						}
-						h1 := c_.Cols_
-						h2 := c_.Data_
-						h3 := c_.Stride_
-						for j_ := i0; j_ < h1; j_ = j_ + s0 {
-//line prefix.go:188
-							t_ := gpu_gathered(f_, h2[(int64(row_)*h3)+j_], x_, j_, order_, k_, end_, words_, at_)
-							/*line prefix.go:188*/ h2[(int64(row_)*h3)+j_] = t_
+						continue items1
+					}
+					for k2_ := i1; k2_ < int64(len(order_)); k2_ = k2_ + s1 {
+						var t5_ int32
+						/*line prefix.go:205*/ var t6_ int64
+						/*line prefix.go:205*/ t5_, t6_ = gpu_rowsOf(index_, order_, k2_)
+						/*line prefix.go:205*/ row2_ := t5_
+						/*line prefix.go:205*/ end2_ := t6_
+						if end2_ > k2_ {
+							h3 := c_.Cols_
+							h4 := c_.Stride_
+							h5 := c_.Data_
+							for j2_ := i0; j2_ < h3; j2_ = j2_ + s0 {
+								/*line prefix.go:208*/ z2_ := (int64(row2_) * h4) + j2_
+								t7_ := gpu_gathered(f_, h5[z2_], x_, j2_, order_, k2_, end2_, words_, at_)
+								/*line prefix.go:209*/ h5[z2_] = t7_
+							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5979
+//line kernels_tandem.go:6093
 	}
 	return nil
 }
@@ -5983,7 +6097,7 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 func ScatterFloat64DoublePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 double
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Scatter[float64, double](it, arg0, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, support.Slice[int32](args[10:]), support.Slice[int32](args[13:]), support.Slice[int32](args[16:]), support.Slice[int64](args[19:]))
+		Scatter[float64, double](it, arg0, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, support.Slice[int32](args[10:]), support.Slice[int32](args[13:]), support.Slice[int32](args[16:]), support.Slice[int64](args[19:]), bool(args[22].Uint32() != 0))
 	})
 }
 
@@ -5998,6 +6112,7 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 	order_ := support.Slice[int32](args[13:])
 	bad_ := support.Slice[int32](args[16:])
 	words_ := support.Slice[int64](args[19:])
+	short_ := args[22].Uint32() != 0
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
@@ -6011,33 +6126,50 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			for i1 := b1; i1 < e1; i1++ {
 			items1:
 				for i0 := b0; i0 < e0; i0++ {
-					/*line prefix.go:172*/ if bad_[0] > int32(0) {
+					/*line prefix.go:186*/ if bad_[0] > int32(0) {
 						continue items1
 					}
 					at_ := gpu_Place{At_: (i1 * s0) + i0, Step_: s0 * s1, N_: gpu_words_(f_)}
-				loop2:
-					/*line prefix.go:178*/ for k_ := i1; k_ < int64(len(order_)); k_ = k_ + s1 {
-						row_ := index_[order_[k_]]
-						if (k_ > int64(0)) && (index_[order_[k_-int64(1)]] == row_) {
-							continue loop2
+					/*line prefix.go:192*/ if short_ {
+						for k_ := i0; k_ < int64(len(order_)); k_ = k_ + s0 {
+							var t_ int32
+							/*line prefix.go:194*/ var t2_ int64
+							/*line prefix.go:194*/ t_, t2_ = gpu_rowsOf(index_, order_, k_)
+							/*line prefix.go:194*/ row_ := t_
+							/*line prefix.go:194*/ end_ := t2_
+							if end_ > k_ {
+								h1 := c_.Stride_
+								h2 := c_.Data_
+								for t3_, j_ := c_.Cols_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
+									/*line prefix.go:197*/ z_ := (int64(row_) * h1) + j_
+									t4_ := gpu_gathered_(f_, h2[z_], x_, j_, order_, k_, end_, words_, at_)
+									/*line prefix.go:198*/ h2[z_] = t4_
+								}
+							}
 						}
-						end_ := k_ + int64(1)
-						for (end_ < int64(len(order_))) && (index_[order_[end_]] == row_) {
-							end_ = end_ + int64(1)
-						}
-						h1 := c_.Cols_
-						h2 := c_.Data_
-						h3 := c_.Stride_
-						for j_ := i0; j_ < h1; j_ = j_ + s0 {
-//line prefix.go:188
-							t_ := gpu_gathered_(f_, h2[(int64(row_)*h3)+j_], x_, j_, order_, k_, end_, words_, at_)
-							/*line prefix.go:188*/ h2[(int64(row_)*h3)+j_] = t_
+						continue items1
+					}
+					for k2_ := i1; k2_ < int64(len(order_)); k2_ = k2_ + s1 {
+						var t5_ int32
+						/*line prefix.go:205*/ var t6_ int64
+						/*line prefix.go:205*/ t5_, t6_ = gpu_rowsOf(index_, order_, k2_)
+						/*line prefix.go:205*/ row2_ := t5_
+						/*line prefix.go:205*/ end2_ := t6_
+						if end2_ > k2_ {
+							h3 := c_.Cols_
+							h4 := c_.Stride_
+							h5 := c_.Data_
+							for j2_ := i0; j2_ < h3; j2_ = j2_ + s0 {
+								/*line prefix.go:208*/ z2_ := (int64(row2_) * h4) + j2_
+								t7_ := gpu_gathered_(f_, h5[z2_], x_, j2_, order_, k2_, end2_, words_, at_)
+								/*line prefix.go:209*/ h5[z2_] = t7_
+							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:6041
+//line kernels_tandem.go:6173
 	}
 	return nil
 }
@@ -6045,7 +6177,7 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 func ScatterInt32IntegerPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 integer
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Scatter[int32, integer](it, arg0, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, support.Slice[int32](args[10:]), support.Slice[int32](args[13:]), support.Slice[int32](args[16:]), support.Slice[int64](args[19:]))
+		Scatter[int32, integer](it, arg0, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, support.Slice[int32](args[10:]), support.Slice[int32](args[13:]), support.Slice[int32](args[16:]), support.Slice[int64](args[19:]), bool(args[22].Uint32() != 0))
 	})
 }
 
@@ -6060,6 +6192,7 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 	order_ := support.Slice[int32](args[13:])
 	bad_ := support.Slice[int32](args[16:])
 	words_ := support.Slice[int64](args[19:])
+	short_ := args[22].Uint32() != 0
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
@@ -6073,33 +6206,50 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 			for i1 := b1; i1 < e1; i1++ {
 			items1:
 				for i0 := b0; i0 < e0; i0++ {
-					/*line prefix.go:172*/ if bad_[0] > int32(0) {
+					/*line prefix.go:186*/ if bad_[0] > int32(0) {
 						continue items1
 					}
 					at_ := gpu_Place{At_: (i1 * s0) + i0, Step_: s0 * s1, N_: gpu_words__(f_)}
-				loop2:
-					/*line prefix.go:178*/ for k_ := i1; k_ < int64(len(order_)); k_ = k_ + s1 {
-						row_ := index_[order_[k_]]
-						if (k_ > int64(0)) && (index_[order_[k_-int64(1)]] == row_) {
-							continue loop2
+					/*line prefix.go:192*/ if short_ {
+						for k_ := i0; k_ < int64(len(order_)); k_ = k_ + s0 {
+							var t_ int32
+							/*line prefix.go:194*/ var t2_ int64
+							/*line prefix.go:194*/ t_, t2_ = gpu_rowsOf(index_, order_, k_)
+							/*line prefix.go:194*/ row_ := t_
+							/*line prefix.go:194*/ end_ := t2_
+							if end_ > k_ {
+								h1 := c_.Stride_
+								h2 := c_.Data_
+								for t3_, j_ := c_.Cols_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
+									/*line prefix.go:197*/ z_ := (int64(row_) * h1) + j_
+									t4_ := gpu_gathered__(f_, h2[z_], x_, j_, order_, k_, end_, words_, at_)
+									/*line prefix.go:198*/ h2[z_] = t4_
+								}
+							}
 						}
-						end_ := k_ + int64(1)
-						for (end_ < int64(len(order_))) && (index_[order_[end_]] == row_) {
-							end_ = end_ + int64(1)
-						}
-						h1 := c_.Cols_
-						h2 := c_.Data_
-						h3 := c_.Stride_
-						for j_ := i0; j_ < h1; j_ = j_ + s0 {
-//line prefix.go:188
-							t_ := gpu_gathered__(f_, h2[(int64(row_)*h3)+j_], x_, j_, order_, k_, end_, words_, at_)
-							/*line prefix.go:188*/ h2[(int64(row_)*h3)+j_] = t_
+						continue items1
+					}
+					for k2_ := i1; k2_ < int64(len(order_)); k2_ = k2_ + s1 {
+						var t5_ int32
+						/*line prefix.go:205*/ var t6_ int64
+						/*line prefix.go:205*/ t5_, t6_ = gpu_rowsOf(index_, order_, k2_)
+						/*line prefix.go:205*/ row2_ := t5_
+						/*line prefix.go:205*/ end2_ := t6_
+						if end2_ > k2_ {
+							h3 := c_.Cols_
+							h4 := c_.Stride_
+							h5 := c_.Data_
+							for j2_ := i0; j2_ < h3; j2_ = j2_ + s0 {
+								/*line prefix.go:208*/ z2_ := (int64(row2_) * h4) + j2_
+								t7_ := gpu_gathered__(f_, h5[z2_], x_, j2_, order_, k2_, end2_, words_, at_)
+								/*line prefix.go:209*/ h5[z2_] = t7_
+							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:6103
+//line kernels_tandem.go:6253
 	}
 	return nil
 }
@@ -6180,7 +6330,7 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:6184
+//line kernels_tandem.go:6334
 	}
 	return nil
 }
@@ -6261,7 +6411,7 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:6265
+//line kernels_tandem.go:6415
 	}
 	return nil
 }
@@ -6304,12 +6454,12 @@ func gpu_addOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32,
 		}
 	}
 	return w_, gpu_without(f_, p_, d_, int32((t_.height_ * t_.width_)), m_, deep_)
-//line kernels_tandem.go:6308
+//line kernels_tandem.go:6458
 }
 
 func gpu_topOf(f_ gpu_single, p_ gpu_one, w_ gpu_window) int64 {
 	/*line terms.go:97*/ return max(gpu_field(f_, w_.hi_)+int64(1), gpu_leastTop(f_, p_, false))
-//line kernels_tandem.go:6313
+//line kernels_tandem.go:6463
 }
 
 func gpu_withBlock(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table, o_ int64, less_ float32, s_ gpu_column) gpu_column {
@@ -6354,7 +6504,7 @@ func gpu_withBlock(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, 
 	/*line across.go:86*/ s_.sum_ = t10_
 	/*line across.go:86*/ s_.held_ = t11_
 	return s_
-//line kernels_tandem.go:6358
+//line kernels_tandem.go:6508
 }
 
 func gpu_addToWords(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
@@ -6362,7 +6512,7 @@ func gpu_addToWords(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place,
 		gpu_clearWords(parts_, words_)
 	}
 	gpu_addHalves(parts_, words_, s_, gpu_unit(f_, p_, top_)-gpu_bottom(f_), gpu_step(f_, p_))
-//line kernels_tandem.go:6366
+//line kernels_tandem.go:6516
 }
 
 func gpu_leave(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_column) {
@@ -6374,7 +6524,7 @@ func gpu_leave(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ g
 		s_.special_ = int64(256)
 	}
 	parts_[words_.At_+(int64(136)*words_.Step_)] = s_.special_
-//line kernels_tandem.go:6378
+//line kernels_tandem.go:6528
 }
 
 func gpu_valueOf(step_ int64, t_ gpu_halves, base_ int64, deep_ bool) gpu_Value {
@@ -6391,27 +6541,27 @@ func gpu_valueOf(step_ int64, t_ gpu_halves, base_ int64, deep_ bool) gpu_Value 
 	t4_ := gpu_short{}
 	/*line along.go:205*/ c_ := gpu_shifted(gpu_shifted(t4_, int64(0), t_.upper_.c_), int64(32), t_.lower_.c_)
 	return gpu_valueWith(s_, step_, c_, base_-step_)
-//line kernels_tandem.go:6395
+//line kernels_tandem.go:6545
 }
 
 func gpu_step(f_ gpu_single, p_ gpu_one) int64 {
 	/*line terms.go:142*/ return (gpu_precision(f_) - int64(1)) - gpu_headroom(f_, p_)
-//line kernels_tandem.go:6400
+//line kernels_tandem.go:6550
 }
 
 func gpu_unit(f_ gpu_single, p_ gpu_one, top_ int64) int64 {
 	/*line terms.go:147*/ return (((top_ - gpu_bias(f_)) + int64(3)) - gpu_precision(f_)) + gpu_headroom(f_, p_)
-//line kernels_tandem.go:6405
+//line kernels_tandem.go:6555
 }
 
 func gpu_product(t_ gpu_one) bool {
 	/*line terms.go:22*/ return false
-//line kernels_tandem.go:6410
+//line kernels_tandem.go:6560
 }
 
 func gpu_words(t_ gpu_single) int64 {
 	/*line format.go:34*/ return int64(24)
-//line kernels_tandem.go:6415
+//line kernels_tandem.go:6565
 }
 
 func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -6449,12 +6599,12 @@ func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:6453
+//line kernels_tandem.go:6603
 }
 
 func gpu_bottom(t_ gpu_single) int64 {
 	/*line format.go:35*/ return int64(-384)
-//line kernels_tandem.go:6458
+//line kernels_tandem.go:6608
 }
 
 func gpu_put(c_ gpu_Matrix, o_ int64, v_ float32) {
@@ -6463,7 +6613,7 @@ func gpu_put(c_ gpu_Matrix, o_ int64, v_ float32) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:6467
+//line kernels_tandem.go:6617
 }
 
 func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float32 {
@@ -6481,7 +6631,7 @@ func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root
 		}
 	}
 	/*line round.go:85*/ return gpu_round(f_, v_)
-//line kernels_tandem.go:6485
+//line kernels_tandem.go:6635
 }
 
 func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, m_ gpu_magic_, deep_ bool) (gpu_window_, gpu_digits_) {
@@ -6522,12 +6672,12 @@ func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float6
 		}
 	}
 	return w_, gpu_without_(f_, p_, d_, t_.height_*t_.width_, m_, deep_)
-//line kernels_tandem.go:6526
+//line kernels_tandem.go:6676
 }
 
 func gpu_topOf_(f_ gpu_double, p_ gpu_one, w_ gpu_window_) int64 {
 	/*line terms.go:97*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_leastTop_(f_, p_, false))
-//line kernels_tandem.go:6531
+//line kernels_tandem.go:6681
 }
 
 func gpu_withBlock_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, s_ gpu_column) gpu_column {
@@ -6572,7 +6722,7 @@ func gpu_withBlock_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place,
 	/*line across.go:86*/ s_.sum_ = t10_
 	/*line across.go:86*/ s_.held_ = t11_
 	return s_
-//line kernels_tandem.go:6576
+//line kernels_tandem.go:6726
 }
 
 func gpu_addToWords_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
@@ -6580,7 +6730,7 @@ func gpu_addToWords_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place
 		gpu_clearWords(parts_, words_)
 	}
 	gpu_addHalves(parts_, words_, s_, gpu_unit_(f_, p_, top_)-gpu_bottom_(f_), gpu_step_(f_, p_))
-//line kernels_tandem.go:6584
+//line kernels_tandem.go:6734
 }
 
 func gpu_leave_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_column) {
@@ -6592,27 +6742,27 @@ func gpu_leave_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ 
 		s_.special_ = int64(256)
 	}
 	parts_[words_.At_+(int64(136)*words_.Step_)] = s_.special_
-//line kernels_tandem.go:6596
+//line kernels_tandem.go:6746
 }
 
 func gpu_step_(f_ gpu_double, p_ gpu_one) int64 {
 	/*line terms.go:142*/ return (gpu_precision_(f_) - int64(1)) - gpu_headroom_(f_, p_)
-//line kernels_tandem.go:6601
+//line kernels_tandem.go:6751
 }
 
 func gpu_unit_(f_ gpu_double, p_ gpu_one, top_ int64) int64 {
 	/*line terms.go:147*/ return (((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)) + gpu_headroom_(f_, p_)
-//line kernels_tandem.go:6606
+//line kernels_tandem.go:6756
 }
 
 func gpu_words_(t_ gpu_double) int64 {
 	/*line format.go:48*/ return int64(136)
-//line kernels_tandem.go:6611
+//line kernels_tandem.go:6761
 }
 
 func gpu_bottom_(t_ gpu_double) int64 {
 	/*line format.go:49*/ return int64(-2176)
-//line kernels_tandem.go:6616
+//line kernels_tandem.go:6766
 }
 
 func gpu_put_(c_ gpu_Matrix_, o_ int64, v_ float64) {
@@ -6621,7 +6771,7 @@ func gpu_put_(c_ gpu_Matrix_, o_ int64, v_ float64) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:6625
+//line kernels_tandem.go:6775
 }
 
 func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float64 {
@@ -6639,7 +6789,7 @@ func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, roo
 		}
 	}
 	/*line round.go:85*/ return gpu_round_(f_, v_)
-//line kernels_tandem.go:6643
+//line kernels_tandem.go:6793
 }
 
 func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, m_ gpu_magic_, deep_ bool) (gpu_window_, gpu_digits_) {
@@ -6680,12 +6830,12 @@ func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ flo
 		}
 	}
 	return w_, gpu_without__(f_, p_, d_, t_.height_*t_.width_, m_, deep_)
-//line kernels_tandem.go:6684
+//line kernels_tandem.go:6834
 }
 
 func gpu_topOf__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_) int64 {
 	/*line terms.go:97*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_leastTop__(f_, p_, false))
-//line kernels_tandem.go:6689
+//line kernels_tandem.go:6839
 }
 
 func gpu_withBlock__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, t_ gpu_table__, o_ int64, less_ float32, s_ gpu_column) gpu_column {
@@ -6730,7 +6880,7 @@ func gpu_withBlock__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Plac
 	/*line across.go:86*/ s_.sum_ = t10_
 	/*line across.go:86*/ s_.held_ = t11_
 	return s_
-//line kernels_tandem.go:6734
+//line kernels_tandem.go:6884
 }
 
 func gpu_addToWords__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
@@ -6738,7 +6888,7 @@ func gpu_addToWords__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Pla
 		gpu_clearWords(parts_, words_)
 	}
 	gpu_addHalves(parts_, words_, s_, gpu_unit__(f_, p_, top_)-gpu_bottom_(f_), gpu_step__(f_, p_))
-//line kernels_tandem.go:6742
+//line kernels_tandem.go:6892
 }
 
 func gpu_leave__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, s_ gpu_column) {
@@ -6750,22 +6900,22 @@ func gpu_leave__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, s
 		s_.special_ = int64(256)
 	}
 	parts_[words_.At_+(int64(136)*words_.Step_)] = s_.special_
-//line kernels_tandem.go:6754
+//line kernels_tandem.go:6904
 }
 
 func gpu_step__(f_ gpu_double, p_ gpu_pair) int64 {
 	/*line terms.go:142*/ return (gpu_precision_(f_) - int64(1)) - gpu_headroom__(f_, p_)
-//line kernels_tandem.go:6759
+//line kernels_tandem.go:6909
 }
 
 func gpu_unit__(f_ gpu_double, p_ gpu_pair, top_ int64) int64 {
 	/*line terms.go:147*/ return (((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)) + gpu_headroom__(f_, p_)
-//line kernels_tandem.go:6764
+//line kernels_tandem.go:6914
 }
 
 func gpu_product_(t_ gpu_pair) bool {
 	/*line terms.go:24*/ return false
-//line kernels_tandem.go:6769
+//line kernels_tandem.go:6919
 }
 
 func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, m_ gpu_magic_, deep_ bool) (gpu_window_, gpu_digits_) {
@@ -6806,12 +6956,12 @@ func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ floa
 		}
 	}
 	return w_, gpu_without___(f_, p_, d_, t_.height_*t_.width_, m_, deep_)
-//line kernels_tandem.go:6810
+//line kernels_tandem.go:6960
 }
 
 func gpu_topOf___(f_ gpu_double, p_ gpu_two, w_ gpu_window_) int64 {
 	/*line terms.go:97*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_leastTop___(f_, p_, false))
-//line kernels_tandem.go:6815
+//line kernels_tandem.go:6965
 }
 
 func gpu_withBlock___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, s_ gpu_column) gpu_column {
@@ -6856,7 +7006,7 @@ func gpu_withBlock___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Plac
 	/*line across.go:86*/ s_.sum_ = t10_
 	/*line across.go:86*/ s_.held_ = t11_
 	return s_
-//line kernels_tandem.go:6860
+//line kernels_tandem.go:7010
 }
 
 func gpu_addToWords___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
@@ -6864,7 +7014,7 @@ func gpu_addToWords___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Pla
 		gpu_clearWords(parts_, words_)
 	}
 	gpu_addHalves(parts_, words_, s_, gpu_unit___(f_, p_, top_)-gpu_bottom_(f_), gpu_step___(f_, p_))
-//line kernels_tandem.go:6868
+//line kernels_tandem.go:7018
 }
 
 func gpu_leave___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, s_ gpu_column) {
@@ -6876,27 +7026,27 @@ func gpu_leave___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, s
 		s_.special_ = int64(256)
 	}
 	parts_[words_.At_+(int64(136)*words_.Step_)] = s_.special_
-//line kernels_tandem.go:6880
+//line kernels_tandem.go:7030
 }
 
 func gpu_step___(f_ gpu_double, p_ gpu_two) int64 {
 	/*line terms.go:142*/ return (gpu_precision_(f_) - int64(1)) - gpu_headroom___(f_, p_)
-//line kernels_tandem.go:6885
+//line kernels_tandem.go:7035
 }
 
 func gpu_unit___(f_ gpu_double, p_ gpu_two, top_ int64) int64 {
 	/*line terms.go:147*/ return (((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)) + gpu_headroom___(f_, p_)
-//line kernels_tandem.go:6890
+//line kernels_tandem.go:7040
 }
 
 func gpu_product__(t_ gpu_two) bool {
 	/*line terms.go:26*/ return true
-//line kernels_tandem.go:6895
+//line kernels_tandem.go:7045
 }
 
 func gpu_firstTop(f_ gpu_single) int64 {
 	/*line terms.go:122*/ return gpu_bias(f_) + int64(3)
-//line kernels_tandem.go:6900
+//line kernels_tandem.go:7050
 }
 
 func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits) {
@@ -6910,7 +7060,7 @@ func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep
 	/*line along.go:249*/ var t4_ gpu_digits
 	/*line along.go:249*/ t3_, t4_ = gpu_addIn(f_, p_, b_, l_, top_, false)
 	/*line along.go:249*/ return t3_, t4_
-//line kernels_tandem.go:6914
+//line kernels_tandem.go:7064
 }
 
 func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64, deep_ bool) bool {
@@ -6932,14 +7082,14 @@ func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64, deep_ bool) 
 		/*line terms.go:75*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= (((int64(2) * gpu_bias(f_)) - int64(2)) - gpu_headroom(f_, p_)))
-//line kernels_tandem.go:6936
+//line kernels_tandem.go:7086
 }
 
 func gpu_with(t_ gpu_halves, a_ int64, b_ int64, c_ int64) gpu_halves {
 //line terms.go:224
 	t2_ := gpu_halves{lower_: gpu_digits_{a_: t_.lower_.a_ + (a_ & int64(4294967295)), b_: t_.lower_.b_ + (b_ & int64(4294967295)), c_: t_.lower_.c_ + (c_ & int64(4294967295))}, upper_: gpu_digits_{a_: t_.upper_.a_ + (a_ >> (32)), b_: t_.upper_.b_ + (b_ >> (32)), c_: t_.upper_.c_ + (c_ >> (32))}}
 	/*line terms.go:224*/ return t2_
-//line kernels_tandem.go:6943
+//line kernels_tandem.go:7093
 }
 
 func gpu_choose(f_ gpu_single, p_ gpu_one, w_ gpu_window) int64 {
@@ -6954,7 +7104,7 @@ func gpu_choose(f_ gpu_single, p_ gpu_one, w_ gpu_window) int64 {
 		}
 	}
 	/*line terms.go:118*/ return c_
-//line kernels_tandem.go:6958
+//line kernels_tandem.go:7108
 }
 
 func gpu_reachOfBlock(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64) gpu_reach {
@@ -6970,7 +7120,7 @@ func gpu_reachOfBlock(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64) gpu_rea
 		}
 	}
 	return r_
-//line kernels_tandem.go:6974
+//line kernels_tandem.go:7124
 }
 
 func gpu_part(t_ gpu_halves, k_ int64) int64 {
@@ -6995,12 +7145,12 @@ func gpu_part(t_ gpu_halves, k_ int64) int64 {
 		}
 	}
 	/*line terms.go:252*/ return t_.upper_.c_
-//line kernels_tandem.go:6999
+//line kernels_tandem.go:7149
 }
 
 func gpu_up(t_ gpu_halves, step_ int64, k_ int64) int64 {
 	/*line terms.go:256*/ return (int64(32) * (k_ & int64(1))) - ((k_ >> (1)) * step_)
-//line kernels_tandem.go:7004
+//line kernels_tandem.go:7154
 }
 
 func gpu_digitsIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, base_ int64) int64 {
@@ -7016,7 +7166,7 @@ func gpu_digitsIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, base_ int64
 		}
 	}
 	return s_
-//line kernels_tandem.go:7020
+//line kernels_tandem.go:7170
 }
 
 func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -7027,7 +7177,7 @@ func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:7031
+//line kernels_tandem.go:7181
 }
 
 func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -7065,7 +7215,7 @@ func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:7069
+//line kernels_tandem.go:7219
 }
 
 func gpu_joined(all_ []int64, n_ int64, deep_ bool) gpu_halves {
@@ -7095,7 +7245,7 @@ func gpu_joined(all_ []int64, n_ int64, deep_ bool) gpu_halves {
 		/*line along.go:184*/ t_.upper_.c_ = t17_
 	}
 	return t_
-//line kernels_tandem.go:7099
+//line kernels_tandem.go:7249
 }
 
 func gpu_sumOfParts(x_ []int64) int64 {
@@ -7108,7 +7258,7 @@ func gpu_sumOfParts(x_ []int64) int64 {
 		sum_ = sum_ + v_
 	}
 	return sum_
-//line kernels_tandem.go:7112
+//line kernels_tandem.go:7262
 }
 
 func gpu_stateOf(base_ int64, step_ int64, deep_ bool) int64 {
@@ -7117,12 +7267,12 @@ func gpu_stateOf(base_ int64, step_ int64, deep_ bool) int64 {
 		s_ = s_ | int64(1)
 	}
 	return s_
-//line kernels_tandem.go:7121
+//line kernels_tandem.go:7271
 }
 
 func gpu_firstTop_(f_ gpu_double) int64 {
 	/*line terms.go:122*/ return gpu_bias_(f_) + int64(3)
-//line kernels_tandem.go:7126
+//line kernels_tandem.go:7276
 }
 
 func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits_) {
@@ -7136,7 +7286,7 @@ func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, de
 	/*line along.go:249*/ var t4_ gpu_digits_
 	/*line along.go:249*/ t3_, t4_ = gpu_addIn_(f_, p_, b_, l_, top_, false)
 	/*line along.go:249*/ return t3_, t4_
-//line kernels_tandem.go:7140
+//line kernels_tandem.go:7290
 }
 
 func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64, deep_ bool) bool {
@@ -7158,7 +7308,7 @@ func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64, deep_ bool
 		/*line terms.go:75*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop_(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= (((int64(2) * gpu_bias_(f_)) - int64(2)) - gpu_headroom_(f_, p_)))
-//line kernels_tandem.go:7162
+//line kernels_tandem.go:7312
 }
 
 func gpu_choose_(f_ gpu_double, p_ gpu_one, w_ gpu_window_) int64 {
@@ -7173,7 +7323,7 @@ func gpu_choose_(f_ gpu_double, p_ gpu_one, w_ gpu_window_) int64 {
 		}
 	}
 	/*line terms.go:118*/ return c_
-//line kernels_tandem.go:7177
+//line kernels_tandem.go:7327
 }
 
 func gpu_reachOfBlock_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64) gpu_reach {
@@ -7189,7 +7339,7 @@ func gpu_reachOfBlock_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64) gpu_r
 		}
 	}
 	return r_
-//line kernels_tandem.go:7193
+//line kernels_tandem.go:7343
 }
 
 func gpu_digitsIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, base_ int64) int64 {
@@ -7205,7 +7355,7 @@ func gpu_digitsIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, base_ int
 		}
 	}
 	return s_
-//line kernels_tandem.go:7209
+//line kernels_tandem.go:7359
 }
 
 func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits_) {
@@ -7219,7 +7369,7 @@ func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64,
 	/*line along.go:249*/ var t4_ gpu_digits_
 	/*line along.go:249*/ t3_, t4_ = gpu_addIn__(f_, p_, b_, l_, top_, false)
 	/*line along.go:249*/ return t3_, t4_
-//line kernels_tandem.go:7223
+//line kernels_tandem.go:7373
 }
 
 func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64, deep_ bool) bool {
@@ -7241,7 +7391,7 @@ func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64, deep_ bo
 		/*line terms.go:75*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop__(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= (((int64(2) * gpu_bias_(f_)) - int64(2)) - gpu_headroom__(f_, p_)))
-//line kernels_tandem.go:7245
+//line kernels_tandem.go:7395
 }
 
 func gpu_choose__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_) int64 {
@@ -7256,7 +7406,7 @@ func gpu_choose__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_) int64 {
 		}
 	}
 	/*line terms.go:118*/ return c_
-//line kernels_tandem.go:7260
+//line kernels_tandem.go:7410
 }
 
 func gpu_reachOfBlock__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64) gpu_reach {
@@ -7272,7 +7422,7 @@ func gpu_reachOfBlock__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64) gp
 		}
 	}
 	return r_
-//line kernels_tandem.go:7276
+//line kernels_tandem.go:7426
 }
 
 func gpu_digitsIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, base_ int64) int64 {
@@ -7288,7 +7438,7 @@ func gpu_digitsIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, base_ 
 		}
 	}
 	return s_
-//line kernels_tandem.go:7292
+//line kernels_tandem.go:7442
 }
 
 func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits_) {
@@ -7302,7 +7452,7 @@ func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, 
 	/*line along.go:249*/ var t4_ gpu_digits_
 	/*line along.go:249*/ t3_, t4_ = gpu_addIn___(f_, p_, b_, l_, top_, false)
 	/*line along.go:249*/ return t3_, t4_
-//line kernels_tandem.go:7306
+//line kernels_tandem.go:7456
 }
 
 func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64, deep_ bool) bool {
@@ -7324,7 +7474,7 @@ func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64, deep_ bo
 		/*line terms.go:75*/ least_ = t2_
 	}
 	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop___(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= (((int64(2) * gpu_bias_(f_)) - int64(2)) - gpu_headroom___(f_, p_)))
-//line kernels_tandem.go:7328
+//line kernels_tandem.go:7478
 }
 
 func gpu_choose___(f_ gpu_double, p_ gpu_two, w_ gpu_window_) int64 {
@@ -7339,7 +7489,7 @@ func gpu_choose___(f_ gpu_double, p_ gpu_two, w_ gpu_window_) int64 {
 		}
 	}
 	/*line terms.go:118*/ return c_
-//line kernels_tandem.go:7343
+//line kernels_tandem.go:7493
 }
 
 func gpu_reachOfBlock___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64) gpu_reach {
@@ -7355,7 +7505,7 @@ func gpu_reachOfBlock___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64) gpu
 		}
 	}
 	return r_
-//line kernels_tandem.go:7359
+//line kernels_tandem.go:7509
 }
 
 func gpu_digitsIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, base_ int64) int64 {
@@ -7371,7 +7521,7 @@ func gpu_digitsIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, base_ i
 		}
 	}
 	return s_
-//line kernels_tandem.go:7375
+//line kernels_tandem.go:7525
 }
 
 func gpu_sumOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, top_ int64, deep_ bool) (gpu_window, gpu_Value) {
@@ -7401,12 +7551,12 @@ func gpu_sumOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32,
 		}
 	}
 	return w_, gpu_valueOf(gpu_step(f_, p_), s_, gpu_unit(f_, p_, top_), deep_ || gpu_product(p_))
-//line kernels_tandem.go:7405
+//line kernels_tandem.go:7555
 }
 
 func gpu_isDeep(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64) bool {
 	/*line terms.go:92*/ return (!gpu_product(p_)) && (!gpu_fits(f_, p_, w_, top_, false))
-//line kernels_tandem.go:7410
+//line kernels_tandem.go:7560
 }
 
 func gpu_sumOfWide(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) (gpu_Value, int64) {
@@ -7434,7 +7584,7 @@ func gpu_sumOfWide(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ floa
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7438
+//line kernels_tandem.go:7588
 }
 
 func gpu_sumOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, top_ int64, deep_ bool) (gpu_window_, gpu_Value) {
@@ -7464,12 +7614,12 @@ func gpu_sumOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float6
 		}
 	}
 	return w_, gpu_valueOf(gpu_step_(f_, p_), s_, gpu_unit_(f_, p_, top_), deep_ || gpu_product(p_))
-//line kernels_tandem.go:7468
+//line kernels_tandem.go:7618
 }
 
 func gpu_isDeep_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64) bool {
 	/*line terms.go:92*/ return (!gpu_product(p_)) && (!gpu_fits_(f_, p_, w_, top_, false))
-//line kernels_tandem.go:7473
+//line kernels_tandem.go:7623
 }
 
 func gpu_sumOfWide_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) (gpu_Value, int64) {
@@ -7497,7 +7647,7 @@ func gpu_sumOfWide_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ fl
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7501
+//line kernels_tandem.go:7651
 }
 
 func gpu_sumOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, top_ int64, deep_ bool) (gpu_window_, gpu_Value) {
@@ -7527,12 +7677,12 @@ func gpu_sumOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ flo
 		}
 	}
 	return w_, gpu_valueOf(gpu_step__(f_, p_), s_, gpu_unit__(f_, p_, top_), deep_ || gpu_product_(p_))
-//line kernels_tandem.go:7531
+//line kernels_tandem.go:7681
 }
 
 func gpu_isDeep__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64) bool {
 	/*line terms.go:92*/ return (!gpu_product_(p_)) && (!gpu_fits__(f_, p_, w_, top_, false))
-//line kernels_tandem.go:7536
+//line kernels_tandem.go:7686
 }
 
 func gpu_sumOfWide__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) (gpu_Value, int64) {
@@ -7560,7 +7710,7 @@ func gpu_sumOfWide__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7564
+//line kernels_tandem.go:7714
 }
 
 func gpu_sumOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, top_ int64, deep_ bool) (gpu_window_, gpu_Value) {
@@ -7590,12 +7740,12 @@ func gpu_sumOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ floa
 		}
 	}
 	return w_, gpu_valueOf(gpu_step___(f_, p_), s_, gpu_unit___(f_, p_, top_), deep_ || gpu_product__(p_))
-//line kernels_tandem.go:7594
+//line kernels_tandem.go:7744
 }
 
 func gpu_isDeep___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64) bool {
 	/*line terms.go:92*/ return (!gpu_product__(p_)) && (!gpu_fits___(f_, p_, w_, top_, false))
-//line kernels_tandem.go:7599
+//line kernels_tandem.go:7749
 }
 
 func gpu_sumOfWide___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) (gpu_Value, int64) {
@@ -7623,20 +7773,20 @@ func gpu_sumOfWide___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ 
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7627
+//line kernels_tandem.go:7777
 }
 
 func gpu_none(t_ gpu_ends32) gpu_ends {
 	/*line fold.go:66*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:66*/ return t2_
-//line kernels_tandem.go:7633
+//line kernels_tandem.go:7783
 }
 
 func gpu_with_(t_ gpu_ends32, s_ gpu_ends, x_ float32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:88*/ k_ := gpu_key32(x_)
 	t4_ := gpu_ends{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:89*/ return t4_
-//line kernels_tandem.go:7640
+//line kernels_tandem.go:7790
 }
 
 func gpu_merge(s_ gpu_state, kind_ int64, t_ gpu_state) gpu_state {
@@ -7654,12 +7804,12 @@ func gpu_merge(s_ gpu_state, kind_ int64, t_ gpu_state) gpu_state {
 		}
 	}
 	/*line fold.go:41*/ return s_
-//line kernels_tandem.go:7658
+//line kernels_tandem.go:7808
 }
 
 func gpu_kind(t_ gpu_ends32) int64 {
 	/*line fold.go:56*/ return int64(0)
-//line kernels_tandem.go:7663
+//line kernels_tandem.go:7813
 }
 
 func gpu_of(t_ gpu_value32, s_ gpu_state, order_ int64) float32 {
@@ -7668,25 +7818,25 @@ func gpu_of(t_ gpu_value32, s_ gpu_state, order_ int64) float32 {
 	}
 	k_ := gpu_chosen(s_, order_)
 	return math.Float32frombits(uint32((k_ ^ ((k_ >> (63)) & int64(2147483647)))))
-//line kernels_tandem.go:7672
+//line kernels_tandem.go:7822
 }
 
 func gpu_none_(t_ gpu_ends64) gpu_ends_ {
 	/*line fold.go:67*/ t2_ := gpu_ends_{a_: int64(-9223372036854775808), b_: int64(9223372036854775807)}
 	/*line fold.go:67*/ return t2_
-//line kernels_tandem.go:7678
+//line kernels_tandem.go:7828
 }
 
 func gpu_with__(t_ gpu_ends64, s_ gpu_ends_, x_ float64, t2_ int64, t3_ int64) gpu_ends_ {
 	/*line fold.go:93*/ k_ := gpu_key64(x_)
 	t4_ := gpu_ends_{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:94*/ return t4_
-//line kernels_tandem.go:7685
+//line kernels_tandem.go:7835
 }
 
 func gpu_kind_(t_ gpu_ends64) int64 {
 	/*line fold.go:57*/ return int64(0)
-//line kernels_tandem.go:7690
+//line kernels_tandem.go:7840
 }
 
 func gpu_of_(t_ gpu_value64, s_ gpu_state, order_ int64) float64 {
@@ -7695,13 +7845,13 @@ func gpu_of_(t_ gpu_value64, s_ gpu_state, order_ int64) float64 {
 	}
 	k_ := gpu_chosen(s_, order_)
 	return math.Float64frombits(uint64((k_ ^ ((k_ >> (63)) & int64(9223372036854775807)))))
-//line kernels_tandem.go:7699
+//line kernels_tandem.go:7849
 }
 
 func gpu_none__(t_ gpu_first32) gpu_ends {
 	/*line fold.go:70*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:70*/ return t2_
-//line kernels_tandem.go:7705
+//line kernels_tandem.go:7855
 }
 
 func gpu_with___(t_ gpu_first32, s_ gpu_ends, x_ float32, index_ int32, order_ int32) gpu_ends {
@@ -7710,12 +7860,12 @@ func gpu_with___(t_ gpu_first32, s_ gpu_ends, x_ float32, index_ int32, order_ i
 		k_ = int32(2147483647)
 	}
 	return gpu_above(s_, k_, index_)
-//line kernels_tandem.go:7714
+//line kernels_tandem.go:7864
 }
 
 func gpu_kind__(t_ gpu_first32) int64 {
 	/*line fold.go:60*/ return int64(1)
-//line kernels_tandem.go:7719
+//line kernels_tandem.go:7869
 }
 
 func gpu_put__(c_ gpu_Matrix__, o_ int64, v_ int32) {
@@ -7724,7 +7874,7 @@ func gpu_put__(c_ gpu_Matrix__, o_ int64, v_ int32) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:7728
+//line kernels_tandem.go:7878
 }
 
 func gpu_of__(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
@@ -7732,13 +7882,13 @@ func gpu_of__(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
 		return int32(0)
 	}
 	return int32(s_.b_)
-//line kernels_tandem.go:7736
+//line kernels_tandem.go:7886
 }
 
 func gpu_none___(t_ gpu_first64) gpu_ends_ {
 	/*line fold.go:71*/ t2_ := gpu_ends_{a_: int64(-9223372036854775808), b_: int64(9223372036854775807)}
 	/*line fold.go:71*/ return t2_
-//line kernels_tandem.go:7742
+//line kernels_tandem.go:7892
 }
 
 func gpu_with____(t_ gpu_first64, s_ gpu_ends_, x_ float64, index_ int64, order_ int64) gpu_ends_ {
@@ -7747,78 +7897,78 @@ func gpu_with____(t_ gpu_first64, s_ gpu_ends_, x_ float64, index_ int64, order_
 		k_ = int64(9223372036854775807)
 	}
 	return gpu_above_(s_, k_, index_)
-//line kernels_tandem.go:7751
+//line kernels_tandem.go:7901
 }
 
 func gpu_kind___(t_ gpu_first64) int64 {
 	/*line fold.go:61*/ return int64(1)
-//line kernels_tandem.go:7756
+//line kernels_tandem.go:7906
 }
 
 func gpu_none____(t_ gpu_endsInt) gpu_ends {
 	/*line fold.go:68*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:68*/ return t2_
-//line kernels_tandem.go:7762
+//line kernels_tandem.go:7912
 }
 
 func gpu_with_____(t_ gpu_endsInt, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:98*/ t4_ := gpu_ends{a_: max(s_.a_, x_), b_: min(s_.b_, x_)}
 	/*line fold.go:98*/ return t4_
-//line kernels_tandem.go:7768
+//line kernels_tandem.go:7918
 }
 
 func gpu_kind____(t_ gpu_endsInt) int64 {
 	/*line fold.go:58*/ return int64(0)
-//line kernels_tandem.go:7773
+//line kernels_tandem.go:7923
 }
 
 func gpu_of___(t_ gpu_valueInt, s_ gpu_state, order_ int64) int32 {
 	/*line fold.go:266*/ return int32(gpu_chosen(s_, order_))
-//line kernels_tandem.go:7778
+//line kernels_tandem.go:7928
 }
 
 func gpu_none_____(t_ gpu_firstInt) gpu_ends {
 	/*line fold.go:72*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:72*/ return t2_
-//line kernels_tandem.go:7784
+//line kernels_tandem.go:7934
 }
 
 func gpu_with______(t_ gpu_firstInt, s_ gpu_ends, x_ int32, index_ int32, order_ int32) gpu_ends {
 	/*line fold.go:126*/ return gpu_above(s_, x_^order_, index_)
-//line kernels_tandem.go:7789
+//line kernels_tandem.go:7939
 }
 
 func gpu_kind_____(t_ gpu_firstInt) int64 {
 	/*line fold.go:62*/ return int64(1)
-//line kernels_tandem.go:7794
+//line kernels_tandem.go:7944
 }
 
 func gpu_none______(t_ gpu_add32) gpu_ends {
 	/*line fold.go:73*/ t2_ := gpu_ends{}
 	/*line fold.go:73*/ return t2_
-//line kernels_tandem.go:7800
+//line kernels_tandem.go:7950
 }
 
 func gpu_with_______(t_ gpu_add32, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:136*/ t4_ := gpu_ends{a_: s_.a_ + x_, b_: int32(0)}
 	/*line fold.go:136*/ return t4_
-//line kernels_tandem.go:7806
+//line kernels_tandem.go:7956
 }
 
 func gpu_kind______(t_ gpu_add32) int64 {
 	/*line fold.go:63*/ return int64(2)
-//line kernels_tandem.go:7811
+//line kernels_tandem.go:7961
 }
 
 func gpu_of____(t_ gpu_total, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:268*/ return int32(s_.a_)
-//line kernels_tandem.go:7816
+//line kernels_tandem.go:7966
 }
 
 func gpu_none_______(t_ gpu_count) gpu_ends {
 	/*line fold.go:74*/ t2_ := gpu_ends{}
 	/*line fold.go:74*/ return t2_
-//line kernels_tandem.go:7822
+//line kernels_tandem.go:7972
 }
 
 func gpu_with________(t_ gpu_count, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
@@ -7826,18 +7976,18 @@ func gpu_with________(t_ gpu_count, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) 
 		s_.a_ = s_.a_ + int32(1)
 	}
 	return s_
-//line kernels_tandem.go:7830
+//line kernels_tandem.go:7980
 }
 
 func gpu_kind_______(t_ gpu_count) int64 {
 	/*line fold.go:64*/ return int64(2)
-//line kernels_tandem.go:7835
+//line kernels_tandem.go:7985
 }
 
 func gpu_none________(t_ gpu_endsBool) gpu_ends {
 	/*line fold.go:69*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:69*/ return t2_
-//line kernels_tandem.go:7841
+//line kernels_tandem.go:7991
 }
 
 func gpu_with_________(t_ gpu_endsBool, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
@@ -7847,12 +7997,12 @@ func gpu_with_________(t_ gpu_endsBool, s_ gpu_ends, x_ bool, t2_ int32, t3_ int
 	}
 	t4_ := gpu_ends{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:106*/ return t4_
-//line kernels_tandem.go:7851
+//line kernels_tandem.go:8001
 }
 
 func gpu_kind________(t_ gpu_endsBool) int64 {
 	/*line fold.go:59*/ return int64(0)
-//line kernels_tandem.go:7856
+//line kernels_tandem.go:8006
 }
 
 func gpu_put___(c_ gpu_Matrix___, o_ int64, v_ bool) {
@@ -7861,23 +8011,28 @@ func gpu_put___(c_ gpu_Matrix___, o_ int64, v_ bool) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:7865
+//line kernels_tandem.go:8015
 }
 
 func gpu_of_____(t_ gpu_truth, s_ gpu_state, order_ int64) bool {
 	/*line fold.go:267*/ return gpu_chosen(s_, order_) > int64(0)
-//line kernels_tandem.go:7870
+//line kernels_tandem.go:8020
+}
+
+func gpu_wraps(t_ gpu_single) bool {
+	/*line prefix.go:20*/ return false
+//line kernels_tandem.go:8025
 }
 
 func gpu_clearWords(words_ []int64, at_ gpu_Place) {
-	/*line prefix.go:67*/ for t_, k_ := at_.N_+int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
+	/*line prefix.go:61*/ for t_, k_ := at_.N_+int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
 		words_[at_.At_+(k_*at_.Step_)] = int64(0)
 	}
-//line kernels_tandem.go:7877
+//line kernels_tandem.go:8032
 }
 
 func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
-	/*line prefix.go:55*/ v_ := int64(t_.lo_)
+	/*line prefix.go:49*/ v_ := int64(t_.lo_)
 	if t_.neg_ {
 		v_ = -v_
 	}
@@ -7885,13 +8040,13 @@ func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
 		gpu_AddPart_(words_, at_, t_.exp_-bottom_, v_, k_)
 	}
 	words_[at_.At_+(at_.N_*at_.Step_)] = words_[at_.At_+(at_.N_*at_.Step_)] | t_.special_
-//line kernels_tandem.go:7889
+//line kernels_tandem.go:8044
 }
 
 func gpu_term(f_ gpu_single, x_ float32) gpu_wide {
-	/*line prefix.go:16*/ t_ := gpu_one{}
-	/*line prefix.go:16*/ return gpu_exactly(f_, t_, x_, float32(1))
-//line kernels_tandem.go:7895
+	/*line prefix.go:17*/ t_ := gpu_one{}
+	/*line prefix.go:17*/ return gpu_exactly(f_, t_, x_, float32(1))
+//line kernels_tandem.go:8050
 }
 
 func gpu_Carry(w_ []int64, at_ gpu_Place) {
@@ -7902,41 +8057,51 @@ func gpu_Carry(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:7906
+//line kernels_tandem.go:8061
+}
+
+func gpu_wraps_(t_ gpu_double) bool {
+	/*line prefix.go:21*/ return false
+//line kernels_tandem.go:8066
 }
 
 func gpu_term_(f_ gpu_double, x_ float64) gpu_wide {
-	/*line prefix.go:17*/ t_ := gpu_one{}
-	/*line prefix.go:17*/ return gpu_exactly_(f_, t_, x_, float64(1))
-//line kernels_tandem.go:7912
+	/*line prefix.go:18*/ t_ := gpu_one{}
+	/*line prefix.go:18*/ return gpu_exactly_(f_, t_, x_, float64(1))
+//line kernels_tandem.go:8072
 }
 
 func gpu_words__(t_ gpu_integer) int64 {
-	/*line prefix.go:36*/ return int64(4)
-//line kernels_tandem.go:7917
+	/*line prefix.go:41*/ return int64(1)
+//line kernels_tandem.go:8077
 }
 
-func gpu_term__(t_ gpu_integer, x_ int32) gpu_wide {
-	/*line prefix.go:40*/ t2_ := gpu_wide{lo_: uint64(max(int64(x_), -int64(x_))), neg_: x_ < int32(0)}
-	/*line prefix.go:40*/ return t2_
-//line kernels_tandem.go:7923
+func gpu_wraps__(t_ gpu_integer) bool {
+	/*line prefix.go:40*/ return true
+//line kernels_tandem.go:8082
+}
+
+func gpu_term__(t_ gpu_integer, t2_ int32) gpu_wide {
+	/*line prefix.go:43*/ t3_ := gpu_wide{}
+	/*line prefix.go:43*/ return t3_
+//line kernels_tandem.go:8088
 }
 
 func gpu_bottom__(t_ gpu_integer) int64 {
-	/*line prefix.go:37*/ return int64(0)
-//line kernels_tandem.go:7928
+	/*line prefix.go:42*/ return int64(0)
+//line kernels_tandem.go:8093
 }
 
 func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
-	/*line prefix.go:74*/ t_ := gpu_Top(words_, at_, bottom_)
-	/*line prefix.go:74*/ v_ := t_
+	/*line prefix.go:68*/ t_ := gpu_Top(words_, at_, bottom_)
+	/*line prefix.go:68*/ v_ := t_
 	if v_.Neg_ {
 		for t2_, k_ := at_.N_, int64(0); k_ < t2_; k_ = k_ + int64(1) {
 			words_[at_.At_+(k_*at_.Step_)] = words_[at_.At_+(k_*at_.Step_)] * int64(-1)
 		}
 	}
 	return v_
-//line kernels_tandem.go:7940
+//line kernels_tandem.go:8105
 }
 
 func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
@@ -7952,13 +8117,13 @@ func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
 	}
 	t_ := gpu_reach{least_: min(r_.least_, least_), top_: max(r_.top_, v_.Exp_+int64(128)), special_: r_.special_}
 	/*line short.go:112*/ return t_
-//line kernels_tandem.go:7956
+//line kernels_tandem.go:8121
 }
 
 func gpu_noReach() gpu_reach {
 	/*line short.go:89*/ t_ := gpu_reach{least_: int64(1048576), top_: int64(-1048576)}
 	/*line short.go:89*/ return t_
-//line kernels_tandem.go:7962
+//line kernels_tandem.go:8127
 }
 
 func gpu_with__________(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
@@ -7970,12 +8135,12 @@ func gpu_with__________(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
 		/*line short.go:95*/ r_.top_ = t3_
 	}
 	return r_
-//line kernels_tandem.go:7974
+//line kernels_tandem.go:8139
 }
 
 func gpu_fits____(r_ gpu_reach, n_ int64) bool {
 	/*line short.go:116*/ return (r_.top_ + int64(bits.Len64(uint64(n_)))) <= (r_.least_ + int64(127))
-//line kernels_tandem.go:7979
+//line kernels_tandem.go:8144
 }
 
 func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
@@ -8000,7 +8165,7 @@ func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
 		/*line short.go:76*/ return t8_
 	}
 	return s_
-//line kernels_tandem.go:8004
+//line kernels_tandem.go:8169
 }
 
 func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
@@ -8033,15 +8198,15 @@ func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
 	/*line short.go:23*/ h2_ := t13_
 	t15_ := gpu_short{hi_: h2_, lo_: l2_}
 	/*line short.go:24*/ return t15_
-//line kernels_tandem.go:8037
+//line kernels_tandem.go:8202
 }
 
 func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
-	/*line prefix.go:20*/ if special_ != int64(0) {
+	/*line prefix.go:24*/ if special_ != int64(0) {
 		return gpu_value_(f_, special_)
 	}
 	return gpu_round(f_, v_)
-//line kernels_tandem.go:8045
+//line kernels_tandem.go:8210
 }
 
 func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
@@ -8059,120 +8224,151 @@ func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
 		return gpu_NewValue(hi_, lo_, base_, true)
 	}
 	return gpu_NewValue(s_.hi_, s_.lo_, base_, false)
-//line kernels_tandem.go:8063
+//line kernels_tandem.go:8228
 }
 
 func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
-	/*line prefix.go:27*/ if special_ != int64(0) {
+	/*line prefix.go:31*/ if special_ != int64(0) {
 		return gpu_value__(f_, special_)
 	}
 	return gpu_round_(f_, v_)
-//line kernels_tandem.go:8071
+//line kernels_tandem.go:8236
 }
 
-func gpu_of________(t_ gpu_integer, v_ gpu_Value, t2_ int64) int32 {
-	/*line prefix.go:44*/ down_ := uint64((-v_.Exp_))
-	m_ := int32((((v_.Lo_ >> (down_)) | (v_.Hi_ << (uint64(64) - down_))) | (v_.Hi_ >> (down_ - uint64(64)))))
-	if v_.Neg_ {
-		return -m_
+func gpu_of________(t_ gpu_integer, t2_ gpu_Value, t3_ int64) int32 {
+	/*line prefix.go:44*/ return int32(0)
+//line kernels_tandem.go:8241
+}
+
+func gpu_rowsOf(index_ []int32, order_ []int32, k_ int64) (int32, int64) {
+	/*line prefix.go:217*/ var row_ int32
+	/*line prefix.go:217*/ var end_ int64
+	row_ = index_[order_[k_]]
+	if (k_ > int64(0)) && (index_[order_[k_-int64(1)]] == row_) {
+		return row_, k_
 	}
-	return m_
-//line kernels_tandem.go:8081
+	end_ = k_ + int64(1)
+	for (end_ < int64(len(order_))) && (index_[order_[end_]] == row_) {
+		end_ = end_ + int64(1)
+	}
+	return row_, end_
+//line kernels_tandem.go:8256
 }
 
 func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float32 {
-	/*line prefix.go:197*/ t_ := gpu_term(f_, first_)
+	/*line prefix.go:233*/ if gpu_wraps(f_) {
+		s_ := support.Int[int64](first_)
+		for i_ := k_; i_ < end_; i_ = i_ + int64(1) {
+			s_ = s_ + support.Int[int64](x_.Data_[(int64(order_[i_])*x_.Stride_)+j_])
+		}
+		return float32(int32(s_))
+	}
+	t_ := gpu_term(f_, first_)
 	special_ := t_.special_
 	r_ := gpu_with__________(gpu_noReach(), t_, int64(64))
-	for i_ := k_; i_ < end_; i_ = i_ + int64(1) {
-		u_ := gpu_term(f_, x_.Data_[(int64(order_[i_])*x_.Stride_)+j_])
+	for i2_ := k_; i2_ < end_; i2_ = i2_ + int64(1) {
+		u_ := gpu_term(f_, x_.Data_[(int64(order_[i2_])*x_.Stride_)+j_])
 		special_ = special_ | u_.special_
 		r_ = gpu_with__________(r_, u_, int64(64))
 	}
 	if gpu_fits____(r_, (end_-k_)+int64(1)) {
 		t2_ := gpu_short{}
-		/*line prefix.go:206*/ s_ := gpu_plus(t2_, t_, r_.least_)
-		for i2_ := k_; i2_ < end_; i2_ = i2_ + int64(1) {
-			s_ = gpu_plus(s_, gpu_term(f_, x_.Data_[(int64(order_[i2_])*x_.Stride_)+j_]), r_.least_)
+		/*line prefix.go:249*/ s2_ := gpu_plus(t2_, t_, r_.least_)
+		for i3_ := k_; i3_ < end_; i3_ = i3_ + int64(1) {
+			s2_ = gpu_plus(s2_, gpu_term(f_, x_.Data_[(int64(order_[i3_])*x_.Stride_)+j_]), r_.least_)
 		}
-		return gpu_of______(f_, gpu_value(s_, r_.least_), special_)
+		return gpu_of______(f_, gpu_value(s2_, r_.least_), special_)
 	}
 	gpu_clearWords(words_, at_)
 	gpu_addWords(words_, at_, t_, gpu_bottom(f_))
-	for i3_ := k_; i3_ < end_; i3_ = i3_ + int64(1) {
-		gpu_addWords(words_, at_, gpu_term(f_, x_.Data_[(int64(order_[i3_])*x_.Stride_)+j_]), gpu_bottom(f_))
+	for i4_ := k_; i4_ < end_; i4_ = i4_ + int64(1) {
+		gpu_addWords(words_, at_, gpu_term(f_, x_.Data_[(int64(order_[i4_])*x_.Stride_)+j_]), gpu_bottom(f_))
 	}
 	t3_ := gpu_Top(words_, at_, gpu_bottom(f_))
-	/*line prefix.go:217*/ return gpu_of______(f_, t3_, special_)
-//line kernels_tandem.go:8108
+	/*line prefix.go:260*/ return gpu_of______(f_, t3_, special_)
+//line kernels_tandem.go:8290
 }
 
 func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float64 {
-	/*line prefix.go:197*/ t_ := gpu_term_(f_, first_)
+	/*line prefix.go:233*/ if gpu_wraps_(f_) {
+		s_ := support.Int[int64](first_)
+		for i_ := k_; i_ < end_; i_ = i_ + int64(1) {
+			s_ = s_ + support.Int[int64](x_.Data_[(int64(order_[i_])*x_.Stride_)+j_])
+		}
+		return float64(int32(s_))
+	}
+	t_ := gpu_term_(f_, first_)
 	special_ := t_.special_
 	r_ := gpu_with__________(gpu_noReach(), t_, int64(64))
-	for i_ := k_; i_ < end_; i_ = i_ + int64(1) {
-		u_ := gpu_term_(f_, x_.Data_[(int64(order_[i_])*x_.Stride_)+j_])
+	for i2_ := k_; i2_ < end_; i2_ = i2_ + int64(1) {
+		u_ := gpu_term_(f_, x_.Data_[(int64(order_[i2_])*x_.Stride_)+j_])
 		special_ = special_ | u_.special_
 		r_ = gpu_with__________(r_, u_, int64(64))
 	}
 	if gpu_fits____(r_, (end_-k_)+int64(1)) {
 		t2_ := gpu_short{}
-		/*line prefix.go:206*/ s_ := gpu_plus(t2_, t_, r_.least_)
-		for i2_ := k_; i2_ < end_; i2_ = i2_ + int64(1) {
-			s_ = gpu_plus(s_, gpu_term_(f_, x_.Data_[(int64(order_[i2_])*x_.Stride_)+j_]), r_.least_)
+		/*line prefix.go:249*/ s2_ := gpu_plus(t2_, t_, r_.least_)
+		for i3_ := k_; i3_ < end_; i3_ = i3_ + int64(1) {
+			s2_ = gpu_plus(s2_, gpu_term_(f_, x_.Data_[(int64(order_[i3_])*x_.Stride_)+j_]), r_.least_)
 		}
-		return gpu_of_______(f_, gpu_value(s_, r_.least_), special_)
+		return gpu_of_______(f_, gpu_value(s2_, r_.least_), special_)
 	}
 	gpu_clearWords(words_, at_)
 	gpu_addWords(words_, at_, t_, gpu_bottom_(f_))
-	for i3_ := k_; i3_ < end_; i3_ = i3_ + int64(1) {
-		gpu_addWords(words_, at_, gpu_term_(f_, x_.Data_[(int64(order_[i3_])*x_.Stride_)+j_]), gpu_bottom_(f_))
+	for i4_ := k_; i4_ < end_; i4_ = i4_ + int64(1) {
+		gpu_addWords(words_, at_, gpu_term_(f_, x_.Data_[(int64(order_[i4_])*x_.Stride_)+j_]), gpu_bottom_(f_))
 	}
 	t3_ := gpu_Top(words_, at_, gpu_bottom_(f_))
-	/*line prefix.go:217*/ return gpu_of_______(f_, t3_, special_)
-//line kernels_tandem.go:8135
+	/*line prefix.go:260*/ return gpu_of_______(f_, t3_, special_)
+//line kernels_tandem.go:8324
 }
 
 func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) int32 {
-	/*line prefix.go:197*/ t_ := gpu_term__(f_, first_)
+	/*line prefix.go:233*/ if gpu_wraps__(f_) {
+		s_ := int64(first_)
+		for i_ := k_; i_ < end_; i_ = i_ + int64(1) {
+			s_ = s_ + int64(x_.Data_[(int64(order_[i_])*x_.Stride_)+j_])
+		}
+		return int32(s_)
+	}
+	t_ := gpu_term__(f_, first_)
 	special_ := t_.special_
 	r_ := gpu_with__________(gpu_noReach(), t_, int64(64))
-	for i_ := k_; i_ < end_; i_ = i_ + int64(1) {
-		u_ := gpu_term__(f_, x_.Data_[(int64(order_[i_])*x_.Stride_)+j_])
+	for i2_ := k_; i2_ < end_; i2_ = i2_ + int64(1) {
+		u_ := gpu_term__(f_, x_.Data_[(int64(order_[i2_])*x_.Stride_)+j_])
 		special_ = special_ | u_.special_
 		r_ = gpu_with__________(r_, u_, int64(64))
 	}
 	if gpu_fits____(r_, (end_-k_)+int64(1)) {
 		t2_ := gpu_short{}
-		/*line prefix.go:206*/ s_ := gpu_plus(t2_, t_, r_.least_)
-		for i2_ := k_; i2_ < end_; i2_ = i2_ + int64(1) {
-			s_ = gpu_plus(s_, gpu_term__(f_, x_.Data_[(int64(order_[i2_])*x_.Stride_)+j_]), r_.least_)
+		/*line prefix.go:249*/ s2_ := gpu_plus(t2_, t_, r_.least_)
+		for i3_ := k_; i3_ < end_; i3_ = i3_ + int64(1) {
+			s2_ = gpu_plus(s2_, gpu_term__(f_, x_.Data_[(int64(order_[i3_])*x_.Stride_)+j_]), r_.least_)
 		}
-		return gpu_of________(f_, gpu_value(s_, r_.least_), special_)
+		return gpu_of________(f_, gpu_value(s2_, r_.least_), special_)
 	}
 	gpu_clearWords(words_, at_)
 	gpu_addWords(words_, at_, t_, gpu_bottom__(f_))
-	for i3_ := k_; i3_ < end_; i3_ = i3_ + int64(1) {
-		gpu_addWords(words_, at_, gpu_term__(f_, x_.Data_[(int64(order_[i3_])*x_.Stride_)+j_]), gpu_bottom__(f_))
+	for i4_ := k_; i4_ < end_; i4_ = i4_ + int64(1) {
+		gpu_addWords(words_, at_, gpu_term__(f_, x_.Data_[(int64(order_[i4_])*x_.Stride_)+j_]), gpu_bottom__(f_))
 	}
 	t3_ := gpu_Top(words_, at_, gpu_bottom__(f_))
-	/*line prefix.go:217*/ return gpu_of________(f_, t3_, special_)
-//line kernels_tandem.go:8162
+	/*line prefix.go:260*/ return gpu_of________(f_, t3_, special_)
+//line kernels_tandem.go:8358
 }
 
 func gpu_integersOf(parts_ []int64, at_ int64, step_ int64) gpu_halves {
 //line round.go:52
 	t_ := gpu_halves{lower_: gpu_digits_{a_: parts_[at_], b_: parts_[at_+(int64(2)*step_)], c_: parts_[at_+(int64(4)*step_)]}, upper_: gpu_digits_{a_: parts_[at_+step_], b_: parts_[at_+(int64(3)*step_)], c_: parts_[at_+(int64(5)*step_)]}}
 	/*line round.go:52*/ return t_
-//line kernels_tandem.go:8169
+//line kernels_tandem.go:8365
 }
 
 func gpu_and(t_ gpu_halves, u_ gpu_halves) gpu_halves {
 //line terms.go:232
 	t2_ := gpu_halves{lower_: gpu_digits_{a_: t_.lower_.a_ + u_.lower_.a_, b_: t_.lower_.b_ + u_.lower_.b_, c_: t_.lower_.c_ + u_.lower_.c_}, upper_: gpu_digits_{a_: t_.upper_.a_ + u_.upper_.a_, b_: t_.upper_.b_ + u_.upper_.b_, c_: t_.upper_.c_ + u_.upper_.c_}}
 	/*line terms.go:232*/ return t2_
-//line kernels_tandem.go:8176
+//line kernels_tandem.go:8372
 }
 
 func gpu_countOf(state_ int64) (int64, int64, bool) {
@@ -8183,7 +8379,7 @@ func gpu_countOf(state_ int64) (int64, int64, bool) {
 	/*line along.go:171*/ var deep_ bool
 	_ = deep_
 	/*line along.go:172*/ return state_ >> (7), (state_ >> (1)) & int64(63), (state_ & int64(1)) != int64(0)
-//line kernels_tandem.go:8187
+//line kernels_tandem.go:8383
 }
 
 func gpu_inWords(parts_ []int64, at_ gpu_Place, bottom_ int64) int64 {
@@ -8203,13 +8399,13 @@ func gpu_inWords(parts_ []int64, at_ gpu_Place, bottom_ int64) int64 {
 	gpu_clearWords(parts_, at_)
 	gpu_addHalves(parts_, at_, s_, base_-bottom_, step_)
 	return int64(0)
-//line kernels_tandem.go:8207
+//line kernels_tandem.go:8403
 }
 
 func gpu_nowhere(f_ gpu_single) gpu_window {
 	/*line terms.go:54*/ t_ := gpu_window{lo_: gpu_most(f_)}
 	/*line terms.go:54*/ return t_
-//line kernels_tandem.go:8213
+//line kernels_tandem.go:8409
 }
 
 func gpu_none_________(f_ gpu_single, p_ gpu_one, m_ gpu_magic) gpu_digits {
@@ -8219,7 +8415,7 @@ func gpu_none_________(f_ gpu_single, p_ gpu_one, m_ gpu_magic) gpu_digits {
 		/*line terms.go:169*/ return t_
 	}
 	return d_
-//line kernels_tandem.go:8223
+//line kernels_tandem.go:8419
 }
 
 func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ float32, mask_ int32) (float32, float32) {
@@ -8234,18 +8430,18 @@ func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ flo
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from(f_, gpu_bits(f_, x_)&mask_), float32(1)
-//line kernels_tandem.go:8238
+//line kernels_tandem.go:8434
 }
 
 func gpu_with___________(w_ gpu_window, most_ int32, m_ int32) gpu_window {
 	/*line terms.go:58*/ t_ := gpu_window{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
 	/*line terms.go:58*/ return t_
-//line kernels_tandem.go:8244
+//line kernels_tandem.go:8440
 }
 
 func gpu_most(t_ gpu_single) int32 {
 	/*line format.go:39*/ return int32(2147483647)
-//line kernels_tandem.go:8249
+//line kernels_tandem.go:8445
 }
 
 func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
@@ -8256,7 +8452,7 @@ func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
 		}
 	}
 	return m_
-//line kernels_tandem.go:8260
+//line kernels_tandem.go:8456
 }
 
 func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits, x_ float32, y_ float32, m_ gpu_magic, deep_ bool) gpu_digits {
@@ -8282,7 +8478,7 @@ func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits, x_ float32, y_ float32,
 		d_.c_ = d_.c_ + gpu_bits(f_, (lower_-(z_-m_.b_))+m_.c_)
 	}
 	return d_
-//line kernels_tandem.go:8286
+//line kernels_tandem.go:8482
 }
 
 func gpu_factorsIn(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, i_ int64, j_ int64) (float32, float32) {
@@ -8301,7 +8497,7 @@ func gpu_factorsIn(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ floa
 	/*line few.go:136*/ var t5_ float32
 	/*line few.go:136*/ t4_, t5_ = gpu_factorsOf(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:136*/ return t4_, t5_
-//line kernels_tandem.go:8305
+//line kernels_tandem.go:8501
 }
 
 func gpu_without(f_ gpu_single, p_ gpu_one, d_ gpu_digits, n_ int32, m_ gpu_magic, deep_ bool) gpu_digits {
@@ -8321,12 +8517,12 @@ func gpu_without(f_ gpu_single, p_ gpu_one, d_ gpu_digits, n_ int32, m_ gpu_magi
 	}
 	t3_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - b_}
 	/*line terms.go:214*/ return t3_
-//line kernels_tandem.go:8325
+//line kernels_tandem.go:8521
 }
 
 func gpu_field(t_ gpu_single, bits_ int32) int64 {
 	/*line format.go:40*/ return int64((bits_ >> (23)))
-//line kernels_tandem.go:8330
+//line kernels_tandem.go:8526
 }
 
 func gpu_leastTop(f_ gpu_single, p_ gpu_one, deep_ bool) int64 {
@@ -8334,7 +8530,7 @@ func gpu_leastTop(f_ gpu_single, p_ gpu_one, deep_ bool) int64 {
 		return ((int64(2) * gpu_step(f_, p_)) - gpu_headroom(f_, p_)) - int64(1)
 	}
 	return (gpu_step(f_, p_) - gpu_headroom(f_, p_)) - int64(1)
-//line kernels_tandem.go:8338
+//line kernels_tandem.go:8534
 }
 
 func gpu_magicFor(f_ gpu_single, p_ gpu_one, top_ int64) gpu_magic {
@@ -8342,7 +8538,7 @@ func gpu_magicFor(f_ gpu_single, p_ gpu_one, top_ int64) gpu_magic {
 	/*line terms.go:157*/ down_ := gpu_step(f_, p_)
 	t_ := gpu_magic{a_: float32(float32(1.5) * gpu_power(f_, first_)), b_: float32(float32(1.5) * gpu_power(f_, first_-down_)), c_: float32(float32(1.5) * gpu_power(f_, first_-(int64(2)*down_)))}
 	/*line terms.go:158*/ return t_
-//line kernels_tandem.go:8346
+//line kernels_tandem.go:8542
 }
 
 func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) int64 {
@@ -8356,7 +8552,7 @@ func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, 
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:8360
+//line kernels_tandem.go:8556
 }
 
 func gpu_addHalves(parts_ []int64, words_ gpu_Place, s_ gpu_halves, at_ int64, step_ int64) {
@@ -8365,7 +8561,7 @@ func gpu_addHalves(parts_ []int64, words_ gpu_Place, s_ gpu_halves, at_ int64, s
 			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, step_, k_), gpu_part(s_, k_), n_)
 		}
 	}
-//line kernels_tandem.go:8369
+//line kernels_tandem.go:8565
 }
 
 func gpu_shifted(s_ gpu_short, width_ int64, d_ int64) gpu_short {
@@ -8383,7 +8579,7 @@ func gpu_shifted(s_ gpu_short, width_ int64, d_ int64) gpu_short {
 	/*line few.go:201*/ hi_ = t5_
 	t7_ := gpu_short{hi_: hi_, lo_: lo_}
 	/*line few.go:202*/ return t7_
-//line kernels_tandem.go:8387
+//line kernels_tandem.go:8583
 }
 
 func gpu_and_(s_ gpu_short, t_ gpu_short) gpu_short {
@@ -8401,7 +8597,7 @@ func gpu_and_(s_ gpu_short, t_ gpu_short) gpu_short {
 	/*line short.go:30*/ hi_ := t8_
 	t10_ := gpu_short{hi_: hi_, lo_: lo_}
 	/*line short.go:31*/ return t10_
-//line kernels_tandem.go:8405
+//line kernels_tandem.go:8601
 }
 
 func gpu_valueWith(s_ gpu_short, up_ int64, c_ gpu_short, base_ int64) gpu_Value {
@@ -8453,12 +8649,12 @@ func gpu_valueWith(s_ gpu_short, up_ int64, c_ gpu_short, base_ int64) gpu_Value
 	v_.Lo_ = v_.Lo_ | (lo_ >> (uint64(64) - z_))
 	v_.Rest_ = (lo_ << (z_)) != uint64(0)
 	return v_
-//line kernels_tandem.go:8457
+//line kernels_tandem.go:8653
 }
 
 func gpu_precision(t_ gpu_single) int64 {
 	/*line format.go:32*/ return int64(24)
-//line kernels_tandem.go:8462
+//line kernels_tandem.go:8658
 }
 
 func gpu_headroom(f_ gpu_single, p_ gpu_one) int64 {
@@ -8466,12 +8662,12 @@ func gpu_headroom(f_ gpu_single, p_ gpu_one) int64 {
 		return int64(8)
 	}
 	return int64(0)
-//line kernels_tandem.go:8470
+//line kernels_tandem.go:8666
 }
 
 func gpu_bias(t_ gpu_single) int64 {
 	/*line format.go:33*/ return int64(127)
-//line kernels_tandem.go:8475
+//line kernels_tandem.go:8671
 }
 
 func gpu_digit(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -8479,7 +8675,7 @@ func gpu_digit(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:8483
+//line kernels_tandem.go:8679
 }
 
 func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -8511,7 +8707,7 @@ func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
 		}
 	}
 	return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:8515
+//line kernels_tandem.go:8711
 }
 
 func gpu_Root(v_ gpu_Value, precision_ int64) gpu_Value {
@@ -8545,7 +8741,7 @@ func gpu_Root(v_ gpu_Value, precision_ int64) gpu_Value {
 		}
 	}
 	return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-n_, ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:8549
+//line kernels_tandem.go:8745
 }
 
 func gpu_value_(f_ gpu_single, special_ int64) float32 {
@@ -8559,18 +8755,18 @@ func gpu_value_(f_ gpu_single, special_ int64) float32 {
 		}
 	}
 	/*line round.go:97*/ return inf_ - inf_
-//line kernels_tandem.go:8563
+//line kernels_tandem.go:8759
 }
 
 func gpu_round(t_ gpu_single, v_ gpu_Value) float32 {
 	/*line format.go:42*/ return math.Float32frombits(gpu_Bits32(v_))
-//line kernels_tandem.go:8568
+//line kernels_tandem.go:8764
 }
 
 func gpu_nowhere_(f_ gpu_double) gpu_window_ {
 	/*line terms.go:54*/ t_ := gpu_window_{lo_: gpu_most_(f_)}
 	/*line terms.go:54*/ return t_
-//line kernels_tandem.go:8574
+//line kernels_tandem.go:8770
 }
 
 func gpu_none__________(f_ gpu_double, p_ gpu_one, m_ gpu_magic_) gpu_digits_ {
@@ -8580,7 +8776,7 @@ func gpu_none__________(f_ gpu_double, p_ gpu_one, m_ gpu_magic_) gpu_digits_ {
 		/*line terms.go:169*/ return t_
 	}
 	return d_
-//line kernels_tandem.go:8584
+//line kernels_tandem.go:8780
 }
 
 func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -8595,18 +8791,18 @@ func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ fl
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:8599
+//line kernels_tandem.go:8795
 }
 
 func gpu_with____________(w_ gpu_window_, most_ int64, m_ int64) gpu_window_ {
 	/*line terms.go:58*/ t_ := gpu_window_{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
 	/*line terms.go:58*/ return t_
-//line kernels_tandem.go:8605
+//line kernels_tandem.go:8801
 }
 
 func gpu_most_(t_ gpu_double) int64 {
 	/*line format.go:53*/ return int64(9223372036854775807)
-//line kernels_tandem.go:8610
+//line kernels_tandem.go:8806
 }
 
 func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
@@ -8617,7 +8813,7 @@ func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
 		}
 	}
 	return m_
-//line kernels_tandem.go:8621
+//line kernels_tandem.go:8817
 }
 
 func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits_, x_ float64, y_ float64, m_ gpu_magic_, deep_ bool) gpu_digits_ {
@@ -8643,7 +8839,7 @@ func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits_, x_ float64, y_ float6
 		d_.c_ = d_.c_ + gpu_bits_(f_, (lower_-(z_-m_.b_))+m_.c_)
 	}
 	return d_
-//line kernels_tandem.go:8647
+//line kernels_tandem.go:8843
 }
 
 func gpu_factorsIn_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
@@ -8662,7 +8858,7 @@ func gpu_factorsIn_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ fl
 	/*line few.go:136*/ var t5_ float64
 	/*line few.go:136*/ t4_, t5_ = gpu_factorsOf_(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:136*/ return t4_, t5_
-//line kernels_tandem.go:8666
+//line kernels_tandem.go:8862
 }
 
 func gpu_without_(f_ gpu_double, p_ gpu_one, d_ gpu_digits_, n_ int64, m_ gpu_magic_, deep_ bool) gpu_digits_ {
@@ -8682,12 +8878,12 @@ func gpu_without_(f_ gpu_double, p_ gpu_one, d_ gpu_digits_, n_ int64, m_ gpu_ma
 	}
 	t3_ := gpu_digits_{a_: d_.a_ - a_, b_: d_.b_ - b_}
 	/*line terms.go:214*/ return t3_
-//line kernels_tandem.go:8686
+//line kernels_tandem.go:8882
 }
 
 func gpu_field_(t_ gpu_double, bits_ int64) int64 {
 	/*line format.go:54*/ return bits_ >> (52)
-//line kernels_tandem.go:8691
+//line kernels_tandem.go:8887
 }
 
 func gpu_leastTop_(f_ gpu_double, p_ gpu_one, deep_ bool) int64 {
@@ -8695,7 +8891,7 @@ func gpu_leastTop_(f_ gpu_double, p_ gpu_one, deep_ bool) int64 {
 		return ((int64(2) * gpu_step_(f_, p_)) - gpu_headroom_(f_, p_)) - int64(1)
 	}
 	return (gpu_step_(f_, p_) - gpu_headroom_(f_, p_)) - int64(1)
-//line kernels_tandem.go:8699
+//line kernels_tandem.go:8895
 }
 
 func gpu_magicFor_(f_ gpu_double, p_ gpu_one, top_ int64) gpu_magic_ {
@@ -8703,7 +8899,7 @@ func gpu_magicFor_(f_ gpu_double, p_ gpu_one, top_ int64) gpu_magic_ {
 	/*line terms.go:157*/ down_ := gpu_step_(f_, p_)
 	t_ := gpu_magic_{a_: float64(float64(1.5) * gpu_power_(f_, first_)), b_: float64(float64(1.5) * gpu_power_(f_, first_-down_)), c_: float64(float64(1.5) * gpu_power_(f_, first_-(int64(2)*down_)))}
 	/*line terms.go:158*/ return t_
-//line kernels_tandem.go:8707
+//line kernels_tandem.go:8903
 }
 
 func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) int64 {
@@ -8717,12 +8913,12 @@ func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place,
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:8721
+//line kernels_tandem.go:8917
 }
 
 func gpu_precision_(t_ gpu_double) int64 {
 	/*line format.go:46*/ return int64(53)
-//line kernels_tandem.go:8726
+//line kernels_tandem.go:8922
 }
 
 func gpu_headroom_(f_ gpu_double, p_ gpu_one) int64 {
@@ -8730,12 +8926,12 @@ func gpu_headroom_(f_ gpu_double, p_ gpu_one) int64 {
 		return int64(8)
 	}
 	return int64(0)
-//line kernels_tandem.go:8734
+//line kernels_tandem.go:8930
 }
 
 func gpu_bias_(t_ gpu_double) int64 {
 	/*line format.go:47*/ return int64(1023)
-//line kernels_tandem.go:8739
+//line kernels_tandem.go:8935
 }
 
 func gpu_value__(f_ gpu_double, special_ int64) float64 {
@@ -8749,12 +8945,12 @@ func gpu_value__(f_ gpu_double, special_ int64) float64 {
 		}
 	}
 	/*line round.go:97*/ return inf_ - inf_
-//line kernels_tandem.go:8753
+//line kernels_tandem.go:8949
 }
 
 func gpu_round_(t_ gpu_double, v_ gpu_Value) float64 {
 	/*line format.go:56*/ return math.Float64frombits(gpu_Bits64(v_))
-//line kernels_tandem.go:8758
+//line kernels_tandem.go:8954
 }
 
 func gpu_none___________(f_ gpu_double, p_ gpu_pair, m_ gpu_magic_) gpu_digits_ {
@@ -8764,7 +8960,7 @@ func gpu_none___________(f_ gpu_double, p_ gpu_pair, m_ gpu_magic_) gpu_digits_ 
 		/*line terms.go:169*/ return t_
 	}
 	return d_
-//line kernels_tandem.go:8768
+//line kernels_tandem.go:8964
 }
 
 func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
@@ -8779,7 +8975,7 @@ func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ 
 		return float64((x_ - shift_)), float64((y_ - shift_))
 	}
 	return gpu_from_(f_, gpu_bits_(f_, float64(x_))&mask_), float64(1)
-//line kernels_tandem.go:8783
+//line kernels_tandem.go:8979
 }
 
 func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
@@ -8790,7 +8986,7 @@ func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
 		}
 	}
 	return m_
-//line kernels_tandem.go:8794
+//line kernels_tandem.go:8990
 }
 
 func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits_, x_ float64, y_ float64, m_ gpu_magic_, deep_ bool) gpu_digits_ {
@@ -8816,7 +9012,7 @@ func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits_, x_ float64, y_ floa
 		d_.c_ = d_.c_ + gpu_bits_(f_, (lower_-(z_-m_.b_))+m_.c_)
 	}
 	return d_
-//line kernels_tandem.go:8820
+//line kernels_tandem.go:9016
 }
 
 func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, i_ int64, j_ int64) (float64, float64) {
@@ -8835,7 +9031,7 @@ func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_
 	/*line few.go:136*/ var t5_ float64
 	/*line few.go:136*/ t4_, t5_ = gpu_factorsOf__(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:136*/ return t4_, t5_
-//line kernels_tandem.go:8839
+//line kernels_tandem.go:9035
 }
 
 func gpu_without__(f_ gpu_double, p_ gpu_pair, d_ gpu_digits_, n_ int64, m_ gpu_magic_, deep_ bool) gpu_digits_ {
@@ -8855,7 +9051,7 @@ func gpu_without__(f_ gpu_double, p_ gpu_pair, d_ gpu_digits_, n_ int64, m_ gpu_
 	}
 	t3_ := gpu_digits_{a_: d_.a_ - a_, b_: d_.b_ - b_}
 	/*line terms.go:214*/ return t3_
-//line kernels_tandem.go:8859
+//line kernels_tandem.go:9055
 }
 
 func gpu_leastTop__(f_ gpu_double, p_ gpu_pair, deep_ bool) int64 {
@@ -8863,7 +9059,7 @@ func gpu_leastTop__(f_ gpu_double, p_ gpu_pair, deep_ bool) int64 {
 		return ((int64(2) * gpu_step__(f_, p_)) - gpu_headroom__(f_, p_)) - int64(1)
 	}
 	return (gpu_step__(f_, p_) - gpu_headroom__(f_, p_)) - int64(1)
-//line kernels_tandem.go:8867
+//line kernels_tandem.go:9063
 }
 
 func gpu_magicFor__(f_ gpu_double, p_ gpu_pair, top_ int64) gpu_magic_ {
@@ -8871,7 +9067,7 @@ func gpu_magicFor__(f_ gpu_double, p_ gpu_pair, top_ int64) gpu_magic_ {
 	/*line terms.go:157*/ down_ := gpu_step__(f_, p_)
 	t_ := gpu_magic_{a_: float64(float64(1.5) * gpu_power_(f_, first_)), b_: float64(float64(1.5) * gpu_power_(f_, first_-down_)), c_: float64(float64(1.5) * gpu_power_(f_, first_-(int64(2)*down_)))}
 	/*line terms.go:158*/ return t_
-//line kernels_tandem.go:8875
+//line kernels_tandem.go:9071
 }
 
 func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) int64 {
@@ -8885,7 +9081,7 @@ func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Plac
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:8889
+//line kernels_tandem.go:9085
 }
 
 func gpu_headroom__(f_ gpu_double, p_ gpu_pair) int64 {
@@ -8893,7 +9089,7 @@ func gpu_headroom__(f_ gpu_double, p_ gpu_pair) int64 {
 		return int64(8)
 	}
 	return int64(0)
-//line kernels_tandem.go:8897
+//line kernels_tandem.go:9093
 }
 
 func gpu_none____________(f_ gpu_double, p_ gpu_two, m_ gpu_magic_) gpu_digits_ {
@@ -8903,7 +9099,7 @@ func gpu_none____________(f_ gpu_double, p_ gpu_two, m_ gpu_magic_) gpu_digits_ 
 		/*line terms.go:169*/ return t_
 	}
 	return d_
-//line kernels_tandem.go:8907
+//line kernels_tandem.go:9103
 }
 
 func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -8918,7 +9114,7 @@ func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ 
 		return x_ - shift_, y_ - shift_
 	}
 	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:8922
+//line kernels_tandem.go:9118
 }
 
 func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
@@ -8929,7 +9125,7 @@ func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
 		}
 	}
 	return m_
-//line kernels_tandem.go:8933
+//line kernels_tandem.go:9129
 }
 
 func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits_, x_ float64, y_ float64, m_ gpu_magic_, deep_ bool) gpu_digits_ {
@@ -8955,7 +9151,7 @@ func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits_, x_ float64, y_ floa
 		d_.c_ = d_.c_ + gpu_bits_(f_, (lower_-(z_-m_.b_))+m_.c_)
 	}
 	return d_
-//line kernels_tandem.go:8959
+//line kernels_tandem.go:9155
 }
 
 func gpu_factorsIn___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
@@ -8974,7 +9170,7 @@ func gpu_factorsIn___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ 
 	/*line few.go:136*/ var t5_ float64
 	/*line few.go:136*/ t4_, t5_ = gpu_factorsOf___(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:136*/ return t4_, t5_
-//line kernels_tandem.go:8978
+//line kernels_tandem.go:9174
 }
 
 func gpu_without___(f_ gpu_double, p_ gpu_two, d_ gpu_digits_, n_ int64, m_ gpu_magic_, deep_ bool) gpu_digits_ {
@@ -8994,7 +9190,7 @@ func gpu_without___(f_ gpu_double, p_ gpu_two, d_ gpu_digits_, n_ int64, m_ gpu_
 	}
 	t3_ := gpu_digits_{a_: d_.a_ - a_, b_: d_.b_ - b_}
 	/*line terms.go:214*/ return t3_
-//line kernels_tandem.go:8998
+//line kernels_tandem.go:9194
 }
 
 func gpu_leastTop___(f_ gpu_double, p_ gpu_two, deep_ bool) int64 {
@@ -9002,7 +9198,7 @@ func gpu_leastTop___(f_ gpu_double, p_ gpu_two, deep_ bool) int64 {
 		return ((int64(2) * gpu_step___(f_, p_)) - gpu_headroom___(f_, p_)) - int64(1)
 	}
 	return (gpu_step___(f_, p_) - gpu_headroom___(f_, p_)) - int64(1)
-//line kernels_tandem.go:9006
+//line kernels_tandem.go:9202
 }
 
 func gpu_magicFor___(f_ gpu_double, p_ gpu_two, top_ int64) gpu_magic_ {
@@ -9010,7 +9206,7 @@ func gpu_magicFor___(f_ gpu_double, p_ gpu_two, top_ int64) gpu_magic_ {
 	/*line terms.go:157*/ down_ := gpu_step___(f_, p_)
 	t_ := gpu_magic_{a_: float64(float64(1.5) * gpu_power_(f_, first_)), b_: float64(float64(1.5) * gpu_power_(f_, first_-down_)), c_: float64(float64(1.5) * gpu_power_(f_, first_-(int64(2)*down_)))}
 	/*line terms.go:158*/ return t_
-//line kernels_tandem.go:9014
+//line kernels_tandem.go:9210
 }
 
 func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) int64 {
@@ -9024,7 +9220,7 @@ func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Plac
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:9028
+//line kernels_tandem.go:9224
 }
 
 func gpu_headroom___(f_ gpu_double, p_ gpu_two) int64 {
@@ -9032,7 +9228,7 @@ func gpu_headroom___(f_ gpu_double, p_ gpu_two) int64 {
 		return int64(8)
 	}
 	return int64(0)
-//line kernels_tandem.go:9036
+//line kernels_tandem.go:9232
 }
 
 func gpu_addIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits) {
@@ -9055,12 +9251,12 @@ func gpu_addIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, de
 		count_ = int32(((b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)))
 	}
 	return w_, gpu_without(f_, p_, d_, count_, m_, deep_)
-//line kernels_tandem.go:9059
+//line kernels_tandem.go:9255
 }
 
 func gpu_exact(t_ gpu_one) bool {
 	/*line terms.go:21*/ return false
-//line kernels_tandem.go:9064
+//line kernels_tandem.go:9260
 }
 
 func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
@@ -9077,7 +9273,7 @@ func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (f
 	/*line along.go:226*/ var t2_ float32
 	/*line along.go:226*/ t_, t2_ = gpu_factorsOf(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:226*/ return t_, t2_
-//line kernels_tandem.go:9081
+//line kernels_tandem.go:9277
 }
 
 func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
@@ -9111,7 +9307,7 @@ func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
 		t10_.special_ = gpu_Special(float32(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:9115
+//line kernels_tandem.go:9311
 }
 
 func gpu_size(f_ gpu_single, p_ gpu_one) int64 {
@@ -9119,7 +9315,7 @@ func gpu_size(f_ gpu_single, p_ gpu_one) int64 {
 		return int64(2) * gpu_precision(f_)
 	}
 	return gpu_precision(f_)
-//line kernels_tandem.go:9123
+//line kernels_tandem.go:9319
 }
 
 func gpu_digit_(w_ gpu_wide, base_ int64, width_ uint64) int64 {
@@ -9130,7 +9326,7 @@ func gpu_digit_(w_ gpu_wide, base_ int64, width_ uint64) int64 {
 		return -d_
 	}
 	return d_
-//line kernels_tandem.go:9134
+//line kernels_tandem.go:9330
 }
 
 func gpu_Carry_(w_ []int64, at_ gpu_Place) {
@@ -9141,7 +9337,7 @@ func gpu_Carry_(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:9145
+//line kernels_tandem.go:9341
 }
 
 func gpu_digit__(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -9149,7 +9345,7 @@ func gpu_digit__(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:9153
+//line kernels_tandem.go:9349
 }
 
 func gpu_addIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits_) {
@@ -9172,7 +9368,7 @@ func gpu_addIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, 
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(f_, p_, d_, count_, m_, deep_)
-//line kernels_tandem.go:9176
+//line kernels_tandem.go:9372
 }
 
 func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
@@ -9189,7 +9385,7 @@ func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) 
 	/*line along.go:226*/ var t2_ float64
 	/*line along.go:226*/ t_, t2_ = gpu_factorsOf_(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:226*/ return t_, t2_
-//line kernels_tandem.go:9193
+//line kernels_tandem.go:9389
 }
 
 func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
@@ -9223,7 +9419,7 @@ func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:9227
+//line kernels_tandem.go:9423
 }
 
 func gpu_size_(f_ gpu_double, p_ gpu_one) int64 {
@@ -9231,7 +9427,7 @@ func gpu_size_(f_ gpu_double, p_ gpu_one) int64 {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:9235
+//line kernels_tandem.go:9431
 }
 
 func gpu_addIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits_) {
@@ -9254,12 +9450,12 @@ func gpu_addIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int6
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without__(f_, p_, d_, count_, m_, deep_)
-//line kernels_tandem.go:9258
+//line kernels_tandem.go:9454
 }
 
 func gpu_exact_(t_ gpu_pair) bool {
 	/*line terms.go:23*/ return true
-//line kernels_tandem.go:9263
+//line kernels_tandem.go:9459
 }
 
 func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int64) (float64, float64) {
@@ -9276,7 +9472,7 @@ func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int6
 	/*line along.go:226*/ var t2_ float64
 	/*line along.go:226*/ t_, t2_ = gpu_factorsOf__(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:226*/ return t_, t2_
-//line kernels_tandem.go:9280
+//line kernels_tandem.go:9476
 }
 
 func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide {
@@ -9310,7 +9506,7 @@ func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide 
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:9314
+//line kernels_tandem.go:9510
 }
 
 func gpu_size__(f_ gpu_double, p_ gpu_pair) int64 {
@@ -9318,7 +9514,7 @@ func gpu_size__(f_ gpu_double, p_ gpu_pair) int64 {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:9322
+//line kernels_tandem.go:9518
 }
 
 func gpu_addIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits_) {
@@ -9341,12 +9537,12 @@ func gpu_addIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without___(f_, p_, d_, count_, m_, deep_)
-//line kernels_tandem.go:9345
+//line kernels_tandem.go:9541
 }
 
 func gpu_exact__(t_ gpu_two) bool {
 	/*line terms.go:25*/ return false
-//line kernels_tandem.go:9350
+//line kernels_tandem.go:9546
 }
 
 func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
@@ -9363,7 +9559,7 @@ func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64
 	/*line along.go:226*/ var t2_ float64
 	/*line along.go:226*/ t_, t2_ = gpu_factorsOf___(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:226*/ return t_, t2_
-//line kernels_tandem.go:9367
+//line kernels_tandem.go:9563
 }
 
 func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide {
@@ -9397,7 +9593,7 @@ func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide 
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:9401
+//line kernels_tandem.go:9597
 }
 
 func gpu_size___(f_ gpu_double, p_ gpu_two) int64 {
@@ -9405,7 +9601,7 @@ func gpu_size___(f_ gpu_double, p_ gpu_two) int64 {
 		return int64(2) * gpu_precision_(f_)
 	}
 	return gpu_precision_(f_)
-//line kernels_tandem.go:9409
+//line kernels_tandem.go:9605
 }
 
 func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) gpu_reach {
@@ -9424,7 +9620,7 @@ func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float3
 		}
 	}
 	return r_
-//line kernels_tandem.go:9428
+//line kernels_tandem.go:9624
 }
 
 func gpu_room(s_ gpu_short, left_ int64) int64 {
@@ -9433,7 +9629,7 @@ func gpu_room(s_ gpu_short, left_ int64) int64 {
 		return min(int64(48), left_)
 	}
 	return min(min(int64(48), left_), int64(bits.LeadingZeros64(hi_))-int64(2))
-//line kernels_tandem.go:9437
+//line kernels_tandem.go:9633
 }
 
 func gpu_sumOfDigits(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
@@ -9449,7 +9645,7 @@ func gpu_sumOfDigits(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ fl
 		}
 	}
 	return s_
-//line kernels_tandem.go:9453
+//line kernels_tandem.go:9649
 }
 
 func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
@@ -9461,7 +9657,7 @@ func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
 	}
 	v_.Rest_ = rest_
 	return v_
-//line kernels_tandem.go:9465
+//line kernels_tandem.go:9661
 }
 
 func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) gpu_reach {
@@ -9480,7 +9676,7 @@ func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ floa
 		}
 	}
 	return r_
-//line kernels_tandem.go:9484
+//line kernels_tandem.go:9680
 }
 
 func gpu_sumOfDigits_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
@@ -9496,7 +9692,7 @@ func gpu_sumOfDigits_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ 
 		}
 	}
 	return s_
-//line kernels_tandem.go:9500
+//line kernels_tandem.go:9696
 }
 
 func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) gpu_reach {
@@ -9515,7 +9711,7 @@ func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ f
 		}
 	}
 	return r_
-//line kernels_tandem.go:9519
+//line kernels_tandem.go:9715
 }
 
 func gpu_sumOfDigits__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
@@ -9531,7 +9727,7 @@ func gpu_sumOfDigits__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, les
 		}
 	}
 	return s_
-//line kernels_tandem.go:9535
+//line kernels_tandem.go:9731
 }
 
 func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) gpu_reach {
@@ -9550,7 +9746,7 @@ func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ fl
 		}
 	}
 	return r_
-//line kernels_tandem.go:9554
+//line kernels_tandem.go:9750
 }
 
 func gpu_sumOfDigits___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
@@ -9566,13 +9762,13 @@ func gpu_sumOfDigits___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less
 		}
 	}
 	return s_
-//line kernels_tandem.go:9570
+//line kernels_tandem.go:9766
 }
 
 func gpu_key32(x_ float32) int32 {
 	/*line fold.go:78*/ b_ := int32(math.Float32bits(x_))
 	return b_ ^ ((b_ >> (31)) & int32(2147483647))
-//line kernels_tandem.go:9576
+//line kernels_tandem.go:9772
 }
 
 func gpu_chosen(s_ gpu_state, order_ int64) int64 {
@@ -9585,13 +9781,13 @@ func gpu_chosen(s_ gpu_state, order_ int64) int64 {
 		}
 	}
 	/*line fold.go:279*/ return s_.a_
-//line kernels_tandem.go:9589
+//line kernels_tandem.go:9785
 }
 
 func gpu_key64(x_ float64) int64 {
 	/*line fold.go:83*/ b_ := int64(math.Float64bits(x_))
 	return b_ ^ ((b_ >> (63)) & int64(9223372036854775807))
-//line kernels_tandem.go:9595
+//line kernels_tandem.go:9791
 }
 
 func gpu_above(s_ gpu_ends, k_ int32, index_ int32) gpu_ends {
@@ -9599,7 +9795,7 @@ func gpu_above(s_ gpu_ends, k_ int32, index_ int32) gpu_ends {
 	found_ := (((more_ | (-more_)) >> (31)) >> (31)) >> (1)
 	t_ := gpu_ends{a_: s_.a_ ^ more_, b_: s_.b_ ^ ((s_.b_ ^ index_) & found_)}
 	/*line fold.go:133*/ return t_
-//line kernels_tandem.go:9603
+//line kernels_tandem.go:9799
 }
 
 func gpu_above_(s_ gpu_ends_, k_ int64, index_ int64) gpu_ends_ {
@@ -9607,7 +9803,7 @@ func gpu_above_(s_ gpu_ends_, k_ int64, index_ int64) gpu_ends_ {
 	found_ := (((more_ | (-more_)) >> (31)) >> (31)) >> (1)
 	t_ := gpu_ends_{a_: s_.a_ ^ more_, b_: s_.b_ ^ ((s_.b_ ^ index_) & found_)}
 	/*line fold.go:133*/ return t_
-//line kernels_tandem.go:9611
+//line kernels_tandem.go:9807
 }
 
 func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -9618,7 +9814,7 @@ func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:9622
+//line kernels_tandem.go:9818
 }
 
 func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
@@ -9628,22 +9824,22 @@ func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
 	}
 	t2_ := gpu_Value{Neg_: neg_}
 	/*line ../../../internal/superacc/value.go:19*/ return gpu_become(t2_, hi_, lo_, exp_, false)
-//line kernels_tandem.go:9632
+//line kernels_tandem.go:9828
 }
 
 func gpu_added(f_ gpu_single, p_ gpu_one) bool {
 	/*line terms.go:128*/ return (gpu_precision(f_) > int64(24)) && (!gpu_product(p_))
-//line kernels_tandem.go:9637
+//line kernels_tandem.go:9833
 }
 
 func gpu_bits(t_ gpu_single, x_ float32) int32 {
 	/*line format.go:36*/ return int32(math.Float32bits(x_))
-//line kernels_tandem.go:9642
+//line kernels_tandem.go:9838
 }
 
 func gpu_from(t_ gpu_single, b_ int32) float32 {
 	/*line format.go:37*/ return math.Float32frombits(uint32(b_))
-//line kernels_tandem.go:9647
+//line kernels_tandem.go:9843
 }
 
 func gpu_near(p_ gpu_one, x_ float32, y_ float32) float32 {
@@ -9651,7 +9847,7 @@ func gpu_near(p_ gpu_one, x_ float32, y_ float32) float32 {
 		return float32(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:9655
+//line kernels_tandem.go:9851
 }
 
 func gpu_element(x_ gpu_Matrix, i_ int64, j_ int64, o_ int64, down_ bool) float32 {
@@ -9659,12 +9855,12 @@ func gpu_element(x_ gpu_Matrix, i_ int64, j_ int64, o_ int64, down_ bool) float3
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:9663
+//line kernels_tandem.go:9859
 }
 
 func gpu_power(t_ gpu_single, field_ int64) float32 {
 	/*line format.go:38*/ return math.Float32frombits(uint32(field_) << (23))
-//line kernels_tandem.go:9668
+//line kernels_tandem.go:9864
 }
 
 func gpu_overShort(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -9703,7 +9899,7 @@ func gpu_overShort(v_ gpu_Value, n_ uint64) gpu_Value {
 	up_ := uint64(int64(bits.LeadingZeros64(hi_)))
 	t11_ := gpu_Value{Hi_: (hi_ << (up_)) | (lo_ >> (uint64(64) - up_)), Lo_: (lo_ << (up_)) | ((q0_ << (up_)) >> (32)), Exp_: v_.Exp_ - int64(up_), Neg_: v_.Neg_, Rest_: v_.Rest_ || ((rem_ | (q0_ << (uint64(32) + up_))) != uint64(0))}
 	/*line ../../../internal/superacc/value.go:100*/ return t11_
-//line kernels_tandem.go:9707
+//line kernels_tandem.go:9903
 }
 
 func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gpu_Value {
@@ -9717,27 +9913,27 @@ func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gp
 	z_ := int64(bits.LeadingZeros64(hi_))
 	t3_ := gpu_Value{Hi_: (hi_ << (uint64(z_))) | (lo_ >> (uint64((int64(64) - z_)))), Lo_: lo_ << (uint64(z_)), Exp_: exp_ - z_, Neg_: v_.Neg_, Rest_: v_.Rest_ || rest_}
 	/*line ../../../internal/superacc/value.go:162*/ return t3_
-//line kernels_tandem.go:9721
+//line kernels_tandem.go:9917
 }
 
 func gpu_Bits32(v_ gpu_Value) uint32 {
 	/*line ../../../internal/superacc/value.go:169*/ return uint32(gpu_round__(v_, int64(24), uint64(255)))
-//line kernels_tandem.go:9726
+//line kernels_tandem.go:9922
 }
 
 func gpu_added_(f_ gpu_double, p_ gpu_one) bool {
 	/*line terms.go:128*/ return (gpu_precision_(f_) > int64(24)) && (!gpu_product(p_))
-//line kernels_tandem.go:9731
+//line kernels_tandem.go:9927
 }
 
 func gpu_bits_(t_ gpu_double, x_ float64) int64 {
 	/*line format.go:50*/ return int64(math.Float64bits(x_))
-//line kernels_tandem.go:9736
+//line kernels_tandem.go:9932
 }
 
 func gpu_from_(t_ gpu_double, b_ int64) float64 {
 	/*line format.go:51*/ return math.Float64frombits(uint64(b_))
-//line kernels_tandem.go:9741
+//line kernels_tandem.go:9937
 }
 
 func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
@@ -9745,7 +9941,7 @@ func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:9749
+//line kernels_tandem.go:9945
 }
 
 func gpu_element_(x_ gpu_Matrix_, i_ int64, j_ int64, o_ int64, down_ bool) float64 {
@@ -9753,22 +9949,22 @@ func gpu_element_(x_ gpu_Matrix_, i_ int64, j_ int64, o_ int64, down_ bool) floa
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:9757
+//line kernels_tandem.go:9953
 }
 
 func gpu_power_(t_ gpu_double, field_ int64) float64 {
 	/*line format.go:52*/ return math.Float64frombits(uint64(field_) << (52))
-//line kernels_tandem.go:9762
+//line kernels_tandem.go:9958
 }
 
 func gpu_Bits64(v_ gpu_Value) uint64 {
 	/*line ../../../internal/superacc/value.go:166*/ return gpu_round__(v_, int64(53), uint64(2047))
-//line kernels_tandem.go:9767
+//line kernels_tandem.go:9963
 }
 
 func gpu_added__(f_ gpu_double, p_ gpu_pair) bool {
 	/*line terms.go:128*/ return (gpu_precision_(f_) > int64(24)) && (!gpu_product_(p_))
-//line kernels_tandem.go:9772
+//line kernels_tandem.go:9968
 }
 
 func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
@@ -9776,12 +9972,12 @@ func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:9780
+//line kernels_tandem.go:9976
 }
 
 func gpu_added___(f_ gpu_double, p_ gpu_two) bool {
 	/*line terms.go:128*/ return (gpu_precision_(f_) > int64(24)) && (!gpu_product__(p_))
-//line kernels_tandem.go:9785
+//line kernels_tandem.go:9981
 }
 
 func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
@@ -9789,7 +9985,7 @@ func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
 		return float64(x_ * y_)
 	}
 	return x_
-//line kernels_tandem.go:9793
+//line kernels_tandem.go:9989
 }
 
 func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
@@ -9798,7 +9994,7 @@ func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
 	/*line format.go:41*/ var t4_ bool
 	/*line format.go:41*/ t2_, t3_, t4_ = gpu_Split32(math.Float32bits(x_))
 	/*line format.go:41*/ return t2_, t3_, t4_
-//line kernels_tandem.go:9802
+//line kernels_tandem.go:9998
 }
 
 func gpu_Special(x_ float32) int64 {
@@ -9810,7 +10006,7 @@ func gpu_Special(x_ float32) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:9814
+//line kernels_tandem.go:10010
 }
 
 func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
@@ -9819,7 +10015,7 @@ func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
 	/*line format.go:55*/ var t4_ bool
 	/*line format.go:55*/ t2_, t3_, t4_ = gpu_Split64(math.Float64bits(x_))
 	/*line format.go:55*/ return t2_, t3_, t4_
-//line kernels_tandem.go:9823
+//line kernels_tandem.go:10019
 }
 
 func gpu_Special_(x_ float64) int64 {
@@ -9831,7 +10027,7 @@ func gpu_Special_(x_ float64) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:9835
+//line kernels_tandem.go:10031
 }
 
 func gpu_reachIn(f_ gpu_single, w_ gpu_window) gpu_reach {
@@ -9842,7 +10038,7 @@ func gpu_reachIn(f_ gpu_single, w_ gpu_window) gpu_reach {
 	/*line few.go:169*/ hi_ := gpu_field(f_, w_.hi_)
 	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - gpu_bias(f_)) - gpu_precision(f_)) + int64(1), top_: (max(hi_, int64(1)) - gpu_bias(f_)) + int64(1)}
 	/*line few.go:170*/ return t_
-//line kernels_tandem.go:9846
+//line kernels_tandem.go:10042
 }
 
 func gpu_reachIn_(f_ gpu_double, w_ gpu_window_) gpu_reach {
@@ -9853,7 +10049,7 @@ func gpu_reachIn_(f_ gpu_double, w_ gpu_window_) gpu_reach {
 	/*line few.go:169*/ hi_ := gpu_field_(f_, w_.hi_)
 	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - gpu_bias_(f_)) - gpu_precision_(f_)) + int64(1), top_: (max(hi_, int64(1)) - gpu_bias_(f_)) + int64(1)}
 	/*line few.go:170*/ return t_
-//line kernels_tandem.go:9857
+//line kernels_tandem.go:10053
 }
 
 func gpu_divide(r_ gpu_reciprocal, u1_ uint64, u0_ uint64) (uint64, uint64) {
@@ -9871,7 +10067,7 @@ func gpu_divide(r_ gpu_reciprocal, u1_ uint64, u0_ uint64) (uint64, uint64) {
 		rem_ = rem_ - r_.d_
 	}
 	return quotient_ & uint64(4294967295), rem_
-//line kernels_tandem.go:9875
+//line kernels_tandem.go:10071
 }
 
 func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
@@ -9895,7 +10091,7 @@ func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
 		keep_ = keep_ | ((inf_ + uint64(1)) << (uint64((precision_ - int64(1)))))
 	}
 	return keep_
-//line kernels_tandem.go:9899
+//line kernels_tandem.go:10095
 }
 
 func gpu_Split32(b_ uint32) (uint64, int64, bool) {
@@ -9910,7 +10106,7 @@ func gpu_Split32(b_ uint32) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:202*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:202*/ t_, t2_, t3_ = gpu_split__(uint64(b_), int64(24), uint64(255))
 	/*line ../../../internal/superacc/value.go:202*/ return t_, t2_, t3_
-//line kernels_tandem.go:9914
+//line kernels_tandem.go:10110
 }
 
 func gpu_Split64(b_ uint64) (uint64, int64, bool) {
@@ -9925,12 +10121,12 @@ func gpu_Split64(b_ uint64) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:199*/ var t3_ bool
 	/*line ../../../internal/superacc/value.go:199*/ t_, t2_, t3_ = gpu_split__(b_, int64(53), uint64(2047))
 	/*line ../../../internal/superacc/value.go:199*/ return t_, t2_, t3_
-//line kernels_tandem.go:9929
+//line kernels_tandem.go:10125
 }
 
 func gpu_lowest(precision_ int64, inf_ uint64) int64 {
 	/*line ../../../internal/superacc/value.go:196*/ return (int64(2) - precision_) - int64((inf_ >> (1)))
-//line kernels_tandem.go:9934
+//line kernels_tandem.go:10130
 }
 
 func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
@@ -9947,5 +10143,5 @@ func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool)
 	/*line ../../../internal/superacc/value.go:206*/ field_ := t2_
 	normal_ := min(field_, uint64(1))
 	return m_ | (normal_ << (uint64((precision_ - int64(1))))), gpu_lowest(precision_, inf_) + int64((field_ - normal_)), field_ != inf_
-//line kernels_tandem.go:9951
+//line kernels_tandem.go:10147
 }

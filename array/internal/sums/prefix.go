@@ -7,6 +7,7 @@ import (
 
 // A number is a type of numbers T that are added up one by one.
 type number[T float32 | float64 | int32] interface {
+	wraps() bool // its sums wrap around, and the rest here is not for it
 	words() int  // of a sum, the lowest of which counts 2^bottom
 	bottom() int // of its lowest bit
 	term(x T) wide
@@ -15,6 +16,9 @@ type number[T float32 | float64 | int32] interface {
 
 func (f single) term(x float32) wide { return exactly(f, one{}, x, 1) }
 func (f double) term(x float64) wide { return exactly(f, one{}, x, 1) }
+
+func (single) wraps() bool { return false }
+func (double) wraps() bool { return false }
 
 func (f single) of(v superacc.Value, special int64) float32 {
 	if special != 0 {
@@ -30,24 +34,14 @@ func (f double) of(v superacc.Value, special int64) float64 {
 	return f.round(v)
 }
 
-// An integer is an int32, whose sums wrap around.
+// An integer is an int32, whose sums wrap around: those of an int64 do to the same bits.
 type integer struct{}
 
-func (integer) words() int  { return 4 }
-func (integer) bottom() int { return 0 }
-
-func (integer) term(x int32) wide {
-	return wide{lo: uint64(max(int64(x), -int64(x))), neg: x < 0}
-}
-
-func (integer) of(v superacc.Value, _ int64) int32 {
-	down := uint(-v.Exp)
-	m := int32(v.Lo>>down | v.Hi<<(64-down) | v.Hi>>(down-64)) // the shift that is huge shifts all away
-	if v.Neg {
-		return -m
-	}
-	return m
-}
+func (integer) wraps() bool                    { return true }
+func (integer) words() int                     { return 1 }
+func (integer) bottom() int                    { return 0 }
+func (integer) term(int32) wide                { return wide{} }
+func (integer) of(superacc.Value, int64) int32 { return 0 }
 
 // addWords adds a term of 64 bits to the words of a sum, and what is no number to the one behind
 // them.
@@ -92,6 +86,14 @@ func Totals[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, x gpu.Ma
 	for o := it.Global(0); o < n; o += it.GlobalSize(0) {
 		at := superacc.Place{At: o, Step: n, N: f.words()}
 		i, from := o/blocks, o%blocks*block
+		if f.wraps() {
+			s := int64(0)
+			for j := from; j < min(from+block, x.Cols); j++ {
+				s += int64(x.Data[i*x.Stride+j])
+			}
+			sums[o], sums[n+o] = s, 0
+			continue
+		}
 		clearWords(sums, at)
 		for j := from; j < min(from+block, x.Cols); j++ {
 			addWords(sums, at, f.term(x.Data[i*x.Stride+j]), f.bottom())
@@ -133,6 +135,17 @@ func Prefix[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, c, x gpu
 		at := superacc.Place{At: o, Step: n, N: f.words()}
 		i, from := o/blocks, o%blocks*block
 		to := min(from+block, x.Cols)
+		if f.wraps() {
+			s := int64(0)
+			if blocks > 1 {
+				s = sums[o]
+			}
+			for j := from; j < to; j++ {
+				s += int64(x.Data[i*x.Stride+j])
+				c.Data[i*c.Stride+j] = T(int32(s))
+			}
+			continue
+		}
 		before, special := superacc.Value{}, int64(0)
 		if blocks > 1 {
 			before, special = valueOfWords(sums, at, f.bottom()), sums[o+at.N*n]
@@ -163,11 +176,12 @@ func Prefix[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, c, x gpu
 
 // Scatter adds to each element of c the elements of its column in those rows of x whose element in
 // index is its row, unless an index is bad. order has the places of index in ascending order of
-// what is there. words has room for a sum of each work-item.
+// what is there: the first of a row's has all of them. words has room for a sum of each work-item.
+// With short a work-item takes all columns.
 //
 //tandem:kernel float32,single float64,double int32,integer
 func Scatter[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, c, x gpu.Matrix[T],
-	index, order, bad []int32, words []int64,
+	index, order, bad []int32, words []int64, short bool,
 ) {
 	if bad[0] > 0 {
 		return
@@ -175,25 +189,54 @@ func Scatter[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, c, x gp
 	at := superacc.Place{
 		At: it.Global(1)*it.GlobalSize(0) + it.Global(0), Step: it.GlobalSize(0) * it.GlobalSize(1), N: f.words(),
 	}
+	if short {
+		for k := it.Global(0); k < len(order); k += it.GlobalSize(0) {
+			row, end := rowsOf(index, order, k)
+			if end > k {
+				for j := range c.Cols {
+					z := int(row)*c.Stride + j
+					c.Data[z] = gathered(f, c.Data[z], x, j, order, k, end, words, at)
+				}
+			}
+		}
+		return
+	}
 	for k := it.Global(1); k < len(order); k += it.GlobalSize(1) {
-		row := index[order[k]]
-		if k > 0 && index[order[k-1]] == row {
-			continue // the first of a row's has all of them
-		}
-		end := k + 1
-		for end < len(order) && index[order[end]] == row {
-			end++
-		}
-		for j := it.Global(0); j < c.Cols; j += it.GlobalSize(0) {
-			c.Data[int(row)*c.Stride+j] = gathered(f, c.Data[int(row)*c.Stride+j], x, j, order, k, end, words, at)
+		row, end := rowsOf(index, order, k)
+		if end > k {
+			for j := it.Global(0); j < c.Cols; j += it.GlobalSize(0) {
+				z := int(row)*c.Stride + j
+				c.Data[z] = gathered(f, c.Data[z], x, j, order, k, end, words, at)
+			}
 		}
 	}
+}
+
+// rowsOf is the row that element k of order has, and the end of those that have it, which is k
+// where an element before has it.
+func rowsOf(index, order []int32, k int) (row int32, end int) {
+	row = index[order[k]]
+	if k > 0 && index[order[k-1]] == row {
+		return row, k
+	}
+	end = k + 1
+	for end < len(order) && index[order[end]] == row {
+		end++
+	}
+	return row, end
 }
 
 // gathered is the sum of first and elements of column j of x, in the rows of order from k to end-1.
 func gathered[T float32 | float64 | int32, F number[T]](f F, first T, x gpu.Matrix[T], j int, order []int32,
 	k, end int, words []int64, at superacc.Place,
 ) T {
+	if f.wraps() {
+		s := int64(first)
+		for i := k; i < end; i++ {
+			s += int64(x.Data[int(order[i])*x.Stride+j])
+		}
+		return T(int32(s))
+	}
 	t := f.term(first)
 	special := t.special
 	r := noReach().with(t, 64)

@@ -25,7 +25,7 @@ func prefix[T linalg.Element, F interface {
 	single | double | integer
 	words() int
 }](c, x *linalg.Array[T], f F,
-) (err error) {
+) error {
 	s := c.Session()
 	rows, cols := c.Dims()
 	if rows == 0 || cols == 0 {
@@ -37,28 +37,24 @@ func prefix[T linalg.Element, F interface {
 	block := (cols + blocks - 1) / blocks
 	blocks = (cols + block - 1) / block
 	height := min(rows, max(1, maxScratch/8/words/blocks))
-	sums, err := linalg.NewArray[int64](s, 1, words*height*blocks)
-	if err != nil {
-		return err
-	}
-	defer func() { err = cmp.Or(err, sums.Free()) }()
-	for i := 0; i < rows; i += height {
-		n := min(height, rows-i)
-		grid := gridOf(s.Info(), n*blocks)
-		to, from := c.Slice(i, i+n, 0, cols), x.Slice(i, i+n, 0, cols)
-		if blocks > 1 {
-			if err := LaunchTotals[T](s, grid, f, from, sums, block, blocks); err != nil {
-				return err
+	return linalg.WithScratch(s, 1, words*height*blocks, func(sums *linalg.Array[int64]) error {
+		for i := 0; i < rows; i += height {
+			n := min(height, rows-i)
+			grid := gridOf(s.Info(), n*blocks)
+			to, from := c.Slice(i, i+n, 0, cols), x.Slice(i, i+n, 0, cols)
+			if blocks > 1 {
+				err := cmp.Or(LaunchTotals[T](s, grid, f, from, sums, block, blocks),
+					LaunchOffsets(s, backend.GridFor(n*words), sums, n, blocks, f.words()))
+				if err != nil {
+					return err
+				}
 			}
-			if err := LaunchOffsets(s, backend.GridFor(n*words), sums, n, blocks, f.words()); err != nil {
+			if err := LaunchPrefix[T](s, grid, f, to, from, sums, block, blocks); err != nil {
 				return err
 			}
 		}
-		if err := LaunchPrefix[T](s, grid, f, to, from, sums, block, blocks); err != nil {
-			return err
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // lanesFor is the work-items of a group where each has much to do: a strip of the cpu device.
@@ -96,16 +92,17 @@ func scatter[T linalg.Element, F interface {
 	single | double | integer
 	words() int
 }](c, x *linalg.Array[T], index, order, bad *linalg.Array[int32], f F,
-) (err error) {
+) error {
 	s := c.Session()
 	n, cols := x.Dims()
-	lanes := min(lanesFor(s.Info()), cols)
-	wide := min((cols+lanes-1)/lanes, 16)
-	high := min(n, max(1, maxScratch/8/(f.words()+1)/lanes/wide))
-	words, err := linalg.NewArray[int64](s, 1, (f.words()+1)*lanes*wide*high)
-	if err != nil {
-		return err
+	room, short := maxScratch/8/(f.words()+1), cols < lanesFor(s.Info())
+	grid := gridOf(s.Info(), min(n, workItems(s.Info()), room))
+	if !short {
+		lanes := lanesFor(s.Info())
+		wide := min((cols+lanes-1)/lanes, 16)
+		grid = backend.Grid2(wide, min(n, max(1, room/lanes/wide), maxGroups), lanes, 1)
 	}
-	defer func() { err = cmp.Or(err, words.Free()) }()
-	return LaunchScatter[T](s, backend.Grid2(wide, high, lanes, 1), f, c, x, index, order, bad, words)
+	return linalg.WithScratch(s, 1, (f.words()+1)*grid.Items()*grid.Count(), func(words *linalg.Array[int64]) error {
+		return LaunchScatter[T](s, grid, f, c, x, index, order, bad, words, short)
+	})
 }

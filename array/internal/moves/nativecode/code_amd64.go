@@ -13,9 +13,9 @@ var entries [10]uintptr // in assembly
 
 // Kernels is the machine code of kernels, by their entry points.
 var Kernels = support.Natives{
-	"Place_uint32": {Key: "6302f41a37597ad5f30ec752bfe37708", Code: []backend.Native{{Level: "avx2", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[1], Lanes: 16, Group: 64, Strip: 0}}},
-	"Place_uint64": {Key: "748094b260cae7e6e5f89bdeea2540e8", Code: []backend.Native{{Level: "avx2", Entry: entries[2], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[3], Lanes: 16, Group: 64, Strip: 0}}},
-	"Check_kernel": {Key: "93e8ec429a79540f0b084a6b8cf4bc51", Code: []backend.Native{{Level: "avx2", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[5], Lanes: 16, Group: 64, Strip: 0}}},
-	"Rows_uint32":  {Key: "2bf52e752b84c35181ff40e9a55e2c53", Code: []backend.Native{{Level: "avx2", Entry: entries[6], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[7], Lanes: 16, Group: 64, Strip: 0}}},
-	"Rows_uint64":  {Key: "a060ee90a3a4dabd2dc47dd003c3eef6", Code: []backend.Native{{Level: "avx2", Entry: entries[8], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[9], Lanes: 16, Group: 64, Strip: 0}}},
+	"Place_uint32": {Key: "d38c062642a3245532d2fc08e7337be3", Code: []backend.Native{{Level: "avx2", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[1], Lanes: 16, Group: 64, Strip: 0}}},
+	"Place_uint64": {Key: "f3b58205fa41062bf395d1249539c98d", Code: []backend.Native{{Level: "avx2", Entry: entries[2], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[3], Lanes: 16, Group: 64, Strip: 0}}},
+	"Check_kernel": {Key: "ce44231891ae6935f8a622a7cfbcc2a6", Code: []backend.Native{{Level: "avx2", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[5], Lanes: 16, Group: 64, Strip: 0}}},
+	"Rows_uint32":  {Key: "c210dd0dbb44e6e0b557f2d4995ada46", Code: []backend.Native{{Level: "avx2", Entry: entries[6], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[7], Lanes: 16, Group: 64, Strip: 0}}},
+	"Rows_uint64":  {Key: "3a26f14b19469b39e292acae8d145937", Code: []backend.Native{{Level: "avx2", Entry: entries[8], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[9], Lanes: 16, Group: 64, Strip: 0}}},
 }

@@ -1,0 +1,40 @@
+package array
+
+import "github.com/tandem-gpu/tandem/linalg"
+
+// A few columns of a wider array take the cpu device ten times as long as packed ones, where a
+// kernel goes along rows: then it works on a packed copy, which takes less time.
+
+// What isNarrow means.
+const (
+	fewColumns = 8
+	leastRows  = 64
+)
+
+// isNarrow tells whether a is better worked on in a packed copy.
+func isNarrow[T any](a *Array[T]) bool {
+	rows, cols := a.Dims()
+	return cols <= fewColumns && rows >= leastRows && cols > 0 && a.Stride() != cols && a.Session().Info().Host
+}
+
+// fromPacked calls f with a packed copy of a.
+func fromPacked[T Element | bool](a *Array[T], f func(a *Array[T]) error) error {
+	rows, cols := a.Dims()
+	return linalg.WithScratch(a.Session(), rows, cols, func(x *Array[T]) error {
+		if err := Copy(x, a); err != nil {
+			return err
+		}
+		return f(x)
+	})
+}
+
+// toPacked calls f with a packed array, and makes c that.
+func toPacked[T Element | bool](c *Array[T], f func(c *Array[T]) error) error {
+	rows, cols := c.Dims()
+	return linalg.WithScratch(c.Session(), rows, cols, func(x *Array[T]) error {
+		if err := f(x); err != nil {
+			return err
+		}
+		return Copy(c, x)
+	})
+}
