@@ -43,6 +43,7 @@ func arrayFunctions[T linalg.Float](r *runner) (list []build) {
 	for _, rows := range []int{1, million / 100, million / 10} {
 		list = append(list, sorting[T](r.s, rows, million/rows))
 	}
+	list = append(list, ofColumns[T](r.s, million)...)
 	return append(list, randoms[T](r.s, million)...)
 }
 
@@ -144,6 +145,32 @@ func elementwiseFunctions[T linalg.Float](s *linalg.Session, n int, all bool) []
 			func(x, _, _ float64) float64 { return math.Sin(x) }),
 		of("log", "numpy.log(x, out=c)", 2, func(a arrays) error { return array.Log(a.c, a.x) },
 			func(x, _, _ float64) float64 { return math.Log(x) }),
+	}
+}
+
+// ofColumns are functions of a column of an array of m by 4, which lies apart in memory.
+func ofColumns[T linalg.Float](s *linalg.Session, m int) []build {
+	of := func(name, numPy string, rows int, call func(c, a *linalg.Array[T]) error, want func(x []T) []float64) build {
+		return func() (*function, error) {
+			f := newOnArrays[T](s, name+" of a column", m, 4, rows, 1, float64(m), "10^9 elements/s")
+			a, x := f.operand("a", m, 4)
+			f.operand("c", rows, 1) // NumPy's result
+			f.numPy = numPy
+			f.fast = func() error { return call(f.c, a.Slice(0, m, 1, 2)) }
+			f.want(m, func() []float64 { return want(columnsOf(x, 4)[m : 2*m]) })
+			return f.done()
+		}
+	}
+	exp := func(x []T) (list []float64) {
+		for _, v := range x {
+			list = append(list, math.Exp(float64(v)))
+		}
+		return list
+	}
+	return []build{
+		of("copy", "c[:] = a[:, 1:2]", m, array.Copy[T, *linalg.Array[T]], parts[T]),
+		of("exp", "numpy.exp(a[:, 1:2], out=c)", m, array.Exp[T, *linalg.Array[T]], exp),
+		of("sum", "c = a[:, 1:2].sum()", 1, array.Sum[T], func(x []T) []float64 { return []float64{sumOf(x)} }),
 	}
 }
 
