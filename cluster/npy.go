@@ -170,7 +170,7 @@ func (m *Matrix[T]) runs(ctx context.Context, fortran bool, f func(at int64, run
 	if !fortran {
 		for r := range m.rowSpans(rank) {
 			for i := range r.n {
-				if err := ctx.Err(); err != nil {
+				if err := context.Cause(ctx); err != nil {
 					return err
 				}
 				for c := range m.colSpans(rank) {
@@ -192,7 +192,7 @@ func (m *Matrix[T]) runs(ctx context.Context, fortran bool, f func(at int64, run
 		block, columns := m.local.Slice(0, m.local.Rows, c.local, c.local+c.n), memory[:c.n*m.local.Rows]
 		host.Transpose(block.Rows, block.Cols, block.Data, block.Stride, columns, block.Rows)
 		for j := range c.n {
-			if err := ctx.Err(); err != nil {
+			if err := context.Cause(ctx); err != nil {
 				return err
 			}
 			for r := range m.rowSpans(rank) {
