@@ -13,6 +13,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/array/internal/sums"
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/internal/parallel"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -363,19 +364,19 @@ func (r *reducer[T]) partials(ctx context.Context, region tile, outputs int) (pa
 	}
 	tiles := r.tiles(region)
 	var next atomic.Int64
-	var wait sync.WaitGroup
+	var others parallel.Group
 	errs := make([]error, len(partials))
 	work := func(i int, report func(float64)) {
+		defer next.Store(int64(len(tiles))) // after an error or a panic the others stop, too
 		errs[i] = r.work(ctx, r.devices[i], partials[i], region, tiles, &next, report)
-		if errs[i] != nil {
-			next.Store(int64(len(tiles))) // the others stop, too
-		}
 	}
 	for i := 1; i < len(partials); i++ {
-		wait.Go(func() { work(i, nil) })
+		others.Go(func() { work(i, nil) })
 	}
-	work(0, linalg.Progress(ctx))
-	wait.Wait()
+	func() {
+		defer others.Wait()
+		work(0, linalg.Progress(ctx))
+	}()
 	return partials, errors.Join(errs...)
 }
 
@@ -408,7 +409,7 @@ func (r *reducer[T]) work(ctx context.Context, s *linalg.Session, p *sums.Partia
 		if k >= int64(len(tiles)) {
 			return s.Wait()
 		}
-		if err := ctx.Err(); err != nil {
+		if err := context.Cause(ctx); err != nil {
 			return err
 		}
 		t := tiles[k]

@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
@@ -242,4 +243,46 @@ func TestReduceRefuses(t *testing.T) {
 			t.Errorf("%v, want %v with %q", x.err, x.want, x.text)
 		}
 	}
+}
+
+// A file that panics does so in the caller's goroutine, on several devices too.
+func TestReduceFileThatPanics(t *testing.T) {
+	defer smallTiles(400)()
+	for _, spec := range []string{"cpu", "cpu+opencl"} {
+		s, err := linalg.Open(spec)
+		if err != nil {
+			backendtest.Require(t, "opencl", err)
+			continue
+		}
+		a, err := linalg.Upload(s, linalg.NewMatrix[float32](30, 20, nil))
+		try(t, err)
+		for after := range int32(4) { // so that either device comes upon it
+			file := &brokenFile{Reader: bytes.NewReader(npyOf(t, s, a))}
+			file.left.Store(after)
+			func() {
+				defer func() {
+					if err, ok := recover().(error); !ok || !contains(err, "spilled") {
+						t.Errorf("%s: recovered %v", spec, err)
+					}
+				}()
+				err := ReduceNPY[float32](t.Context(), s, Reductions()[0], OverAll, &memoryFile{}, file,
+					linalg.FileOptions{})
+				t.Errorf("%s: %v, and no panic", spec, err)
+			}()
+		}
+		try(t, s.Close())
+	}
+}
+
+// A brokenFile panics when so many of its data were read.
+type brokenFile struct {
+	*bytes.Reader
+	left atomic.Int32
+}
+
+func (f *brokenFile) ReadAt(b []byte, at int64) (int, error) {
+	if len(b) == 400 && f.left.Add(-1) < 0 {
+		panic("spilled")
+	}
+	return f.Reader.ReadAt(b, at)
 }

@@ -23,6 +23,15 @@ func Scale[T linalg.Element](ctx context.Context, s *linalg.Session, alpha T, a 
 func Elementwise[T linalg.Element](ctx context.Context, s *linalg.Session, op *kernels.Elementwise, alpha T,
 	in ...*Matrix[T],
 ) (*Matrix[T], error) {
+	switch {
+	case op == nil:
+		return nil, alike(errArgument("the operation is nil"), in...)
+	case len(in) != op.Inputs:
+		return nil, alike(shapeError("%s takes %d matrices, not %d", op.Name, op.Inputs, len(in)), in...)
+	}
+	if err := check(op.Name, s, in...); err != nil {
+		return nil, err
+	}
 	m := in[0]
 	var local []linalg.Matrix[T]
 	for _, x := range in {

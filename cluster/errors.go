@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -36,6 +37,51 @@ func (c *Comm) errorOf(rank int, err error, agreed bool) *Error {
 // alike is an error that every rank finds by itself, as it is about the arguments of a call.
 func (c *Comm) alike(format string, v ...any) error {
 	return c.errorOf(c.rank, fmt.Errorf(format, v...), true)
+}
+
+// check says what a call lacks: one of its matrices, which are a, b and c, or the session.
+func check[T linalg.Element](op string, s *linalg.Session, matrices ...*Matrix[T]) error {
+	for i, m := range matrices {
+		if !m.exists() {
+			return alike(shapeError("%s: %c is nil", op, 'a'+i), matrices...)
+		}
+	}
+	if s == nil || *s == (linalg.Session{}) {
+		return alike(errArgument(op+": there is no session; Comm.Open makes one"), matrices...)
+	}
+	return nil
+}
+
+// alike makes err an error that every rank finds by itself, if one of the matrices tells of them.
+func alike[T linalg.Element](err error, matrices ...*Matrix[T]) error {
+	for _, m := range matrices {
+		if m.exists() {
+			return m.g.c.alike("%w", err)
+		}
+	}
+	return err
+}
+
+func (m *Matrix[T]) exists() bool { return m != nil && m.g != nil }
+
+// check says whether there is a matrix, for a call that needs no session.
+func (m *Matrix[T]) check(op string) error {
+	if !m.exists() {
+		return shapeError("%s: the matrix is nil", op)
+	}
+	return nil
+}
+
+// check says whether there is a grid.
+func (g *Grid) check(op string) error {
+	if g == nil || g.c == nil {
+		return errArgument(op + ": the grid is nil")
+	}
+	return nil
+}
+
+func errArgument(detail string) error {
+	return &backend.Error{Op: "cluster", Err: backend.ErrArgument, Detail: detail}
 }
 
 func shapeError(format string, v ...any) error {

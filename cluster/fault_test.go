@@ -13,8 +13,11 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 
+	"github.com/tandem-gpu/tandem/array"
+	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/cluster/internal/mpi"
 	"github.com/tandem-gpu/tandem/internal/npy"
+	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -398,6 +401,9 @@ func TestWrongArguments(t *testing.T) {
 				return fmt.Errorf("%s: %v", name, err)
 			}
 		}
+		if err := checkNil(ctx, s, a, b); err != nil {
+			return err
+		}
 		_, err = Scatter(ctx, g, 0, linalg.Matrix[int32]{Rows: 3, Cols: 3, Stride: 3, Data: make([]int32, 8)})
 		if !isAgreed(err) {
 			return fmt.Errorf("a matrix with too few values: %v", err)
@@ -405,3 +411,47 @@ func TestWrongArguments(t *testing.T) {
 		return nil
 	})
 }
+
+// checkNil gives calls less than they need, as after an error that was not looked at. Where one of
+// the matrices is there, the ranks agree on what is not.
+func checkNil(ctx context.Context, s *linalg.Session, a, b *Matrix[float64]) error {
+	var none *linalg.Session
+	sum := array.Reductions()[0]
+	for _, c := range []struct {
+		err    error
+		want   error
+		text   string
+		agreed bool
+	}{
+		{second(MatMul(ctx, s, a, nil)), linalg.ErrShape, "MatMul: b is nil", true},
+		{second(MatMul(ctx, s, nil, b)), linalg.ErrShape, "MatMul: a is nil", true},
+		{second(MatMul(ctx, s, a, new(Matrix[float64]))), linalg.ErrShape, "MatMul: b is nil", true},
+		{second(MatMul(ctx, none, a, b)), backend.ErrArgument, "MatMul: there is no session", true},
+		{second(MatMul(ctx, new(linalg.Session), a, b)), backend.ErrArgument, "there is no session", true},
+		{Gemm(ctx, s, 1, 'N', a, 'N', b, 0, nil), linalg.ErrShape, "Gemm: c is nil", true},
+		{Gemm[float64](ctx, s, 1, 'N', nil, 'N', nil, 0, nil), linalg.ErrShape, "Gemm: a is nil", false},
+		{Gemm(ctx, none, 1, 'N', a, 'N', b, 0, b), backend.ErrArgument, "Gemm: there is no session", true},
+		{second(Add(ctx, s, a, nil)), linalg.ErrShape, "add: b is nil", true},
+		{second(Scale(ctx, none, 2, a)), backend.ErrArgument, "scale: there is no session", true},
+		{second(Elementwise(ctx, s, nil, 2, a)), backend.ErrArgument, "the operation is nil", true},
+		{second(Elementwise(ctx, s, kernels.Add, 2, a)), linalg.ErrShape, "add takes 2 matrices, not 1", true},
+		{second(Elementwise[float64](ctx, s, kernels.Add, 2)), linalg.ErrShape, "not 0", false},
+		{second(Transpose[float64](ctx, nil)), linalg.ErrShape, "Transpose: the matrix is nil", false},
+		{second(Reduce[float64](ctx, none, sum, array.OverAll, a)), backend.ErrArgument, "there is no session", true},
+		{second(Reduce[float64](ctx, s, nil, array.OverAll, a)), backend.ErrArgument, "the reduction is nil", true},
+		{second(Reduce[float64, float64](ctx, s, sum, array.OverAll, nil)), linalg.ErrShape, "sum: a is nil", false},
+		{second((*Matrix[float64])(nil).Gather(ctx, 0)), linalg.ErrShape, "Gather: the matrix is nil", false},
+		{(*Matrix[float64])(nil).WriteNPY(ctx, "/no", Layout{}), linalg.ErrShape, "WriteNPY: the matrix is nil", false},
+		{second(New[float64](nil, 2, 2)), backend.ErrArgument, "New: the grid is nil", false},
+		{second(Scatter(ctx, nil, 0, a.Local())), backend.ErrArgument, "the grid is nil", false},
+		{second(ReadNPY[float64](ctx, nil, "/no")), backend.ErrArgument, "ReadNPY: the grid is nil", false},
+		{second(ReadNPYColumn[float64](ctx, nil, "/no")), backend.ErrArgument, "the grid is nil", false},
+	} {
+		if !errors.Is(c.err, c.want) || !strings.Contains(c.err.Error(), c.text) || isAgreed(c.err) != c.agreed {
+			return fmt.Errorf("%v is not %v, %q, agreed: %t", c.err, c.want, c.text, c.agreed)
+		}
+	}
+	return nil
+}
+
+func second[T any](_ T, err error) error { return err }

@@ -12,6 +12,9 @@ import (
 // MatMul is the product a*b of matrices on one grid. s is the rank's device. A function given by
 // linalg.WithProgress learns how far it is.
 func MatMul[T linalg.Element](ctx context.Context, s *linalg.Session, a, b *Matrix[T]) (*Matrix[T], error) {
+	if err := check("MatMul", s, a, b); err != nil {
+		return nil, err
+	}
 	c, err := New[T](a.g, a.rows, b.cols)
 	if err != nil {
 		return nil, err
@@ -27,6 +30,9 @@ func Gemm[T linalg.Element](
 	ctx context.Context, s *linalg.Session, alpha T, tA blas.Transpose, a *Matrix[T], tB blas.Transpose, b *Matrix[T],
 	beta T, c *Matrix[T],
 ) error {
+	if err := check("Gemm", s, a, b, c); err != nil {
+		return err
+	}
 	m, k := transposedDims(a, tA)
 	kb, n := transposedDims(b, tB)
 	switch {

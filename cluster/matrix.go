@@ -25,6 +25,9 @@ type Matrix[T linalg.Element] struct {
 // New makes a matrix of zeros. The error matches backend.ErrOutOfMemory where a rank's machine has
 // no room for its part.
 func New[T linalg.Element](g *Grid, rows, cols int) (*Matrix[T], error) {
+	if err := g.check("New"); err != nil {
+		return nil, err
+	}
 	hi, n := bits.Mul64(uint64(rows), uint64(cols))
 	if rows < 0 || cols < 0 || rows > kernels.MaxDim || cols > kernels.MaxDim || hi != 0 || n > math.MaxInt/8 {
 		return nil, g.c.alike("%w", shapeError("a matrix of %dx%d", rows, cols))
@@ -85,11 +88,11 @@ func (m *Matrix[T]) colSpans(rank int) func(func(span) bool) {
 // Scatter deals out the matrix that one rank has; what the others give counts for its shape alone,
 // so that they give linalg.Matrix[T]{Rows: rows, Cols: cols}.
 func Scatter[T linalg.Element](ctx context.Context, g *Grid, from int, whole linalg.Matrix[T]) (*Matrix[T], error) {
-	c := g.c
 	m, err := New[T](g, whole.Rows, whole.Cols)
 	if err != nil {
 		return nil, err
 	}
+	c := g.c
 	if from < 0 || from >= c.size {
 		return nil, c.alike("%w", shapeError("Scatter from rank %d of %d", from, c.size))
 	}
@@ -138,6 +141,9 @@ func Scatter[T linalg.Element](ctx context.Context, g *Grid, from int, whole lin
 // Gather gives one rank the whole matrix. The others get one without elements.
 func (m *Matrix[T]) Gather(ctx context.Context, to int) (linalg.Matrix[T], error) {
 	var none linalg.Matrix[T]
+	if err := m.check("Gather"); err != nil {
+		return none, err
+	}
 	c := m.g.c
 	if to < 0 || to >= c.size {
 		return none, c.alike("%w", shapeError("Gather on rank %d of %d", to, c.size))

@@ -58,6 +58,13 @@ func (c *Comm) open(ctx context.Context, path string) (*input, error) {
 	return in, nil
 }
 
+func (g *Grid) open(ctx context.Context, path string) (*input, error) {
+	if err := g.check("ReadNPY"); err != nil {
+		return nil, err
+	}
+	return g.c.open(ctx, path)
+}
+
 // The samples by which files are compared.
 const (
 	samples    = 64
@@ -106,7 +113,7 @@ func openInput(path string) (in *input, sample []byte, err error) {
 // ReadNPY reads a matrix from a .npy file, of which every rank reads its own part. All must see the
 // same file by the same name: see [Stat]. A file of one dimension is a single row.
 func ReadNPY[T linalg.Element](ctx context.Context, g *Grid, path string) (*Matrix[T], error) {
-	in, err := g.c.open(ctx, path)
+	in, err := g.open(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +124,7 @@ func ReadNPY[T linalg.Element](ctx context.Context, g *Grid, path string) (*Matr
 
 // ReadNPYColumn is ReadNPY of a file of one dimension, as a single column.
 func ReadNPYColumn[T linalg.Element](ctx context.Context, g *Grid, path string) (*Matrix[T], error) {
-	in, err := g.c.open(ctx, path)
+	in, err := g.open(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +170,7 @@ func (m *Matrix[T]) runs(ctx context.Context, fortran bool, f func(at int64, run
 	if !fortran {
 		for r := range m.rowSpans(rank) {
 			for i := range r.n {
-				if err := ctx.Err(); err != nil {
+				if err := context.Cause(ctx); err != nil {
 					return err
 				}
 				for c := range m.colSpans(rank) {
@@ -185,7 +192,7 @@ func (m *Matrix[T]) runs(ctx context.Context, fortran bool, f func(at int64, run
 		block, columns := m.local.Slice(0, m.local.Rows, c.local, c.local+c.n), memory[:c.n*m.local.Rows]
 		host.Transpose(block.Rows, block.Cols, block.Data, block.Stride, columns, block.Rows)
 		for j := range c.n {
-			if err := ctx.Err(); err != nil {
+			if err := context.Cause(ctx); err != nil {
 				return err
 			}
 			for r := range m.rowSpans(rank) {
@@ -211,6 +218,9 @@ type Layout struct {
 // at all: it has another name, in the same folder, until every rank has written. It keeps the
 // permissions of a file that it replaces. A process that is killed may leave the other name behind.
 func (m *Matrix[T]) WriteNPY(ctx context.Context, path string, l Layout) error {
+	if err := m.check("WriteNPY"); err != nil {
+		return err
+	}
 	h := &npy.Header{Type: element.TypeOf[T](), Shape: l.Shape, Fortran: l.Fortran}
 	if l.Shape == nil {
 		h.Shape = []int{m.rows, m.cols}

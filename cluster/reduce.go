@@ -21,6 +21,12 @@ var mostResults = 1 << 11
 func Reduce[D, T linalg.Element](ctx context.Context, s *linalg.Session, op *array.Reduction, over array.Over,
 	a *Matrix[T],
 ) (*Matrix[D], error) {
+	if op == nil {
+		return nil, alike(errArgument("the reduction is nil"), a)
+	}
+	if err := check(op.Name, s, a); err != nil {
+		return nil, err
+	}
 	row, col := a.g.place(a.g.c.rank)
 	m := group{a.g, 1, every(a.g.c.size, 0, 1)}
 	switch over {

@@ -142,7 +142,7 @@ func (p *product[T]) run(ctx context.Context) error {
 	if report != nil {
 		report(1)
 	}
-	return ctx.Err()
+	return context.Cause(ctx)
 }
 
 // panel is the one of a step.

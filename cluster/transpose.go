@@ -12,6 +12,9 @@ import (
 // Transpose is a', on a's grid. Every rank sends each other one the blocks that it will have,
 // transposed: in round d to the rank d further on, so that each sends one message and receives one.
 func Transpose[T linalg.Element](ctx context.Context, a *Matrix[T]) (*Matrix[T], error) {
+	if err := a.check("Transpose"); err != nil {
+		return nil, err
+	}
 	c := a.g.c
 	t, err := New[T](a.g, a.cols, a.rows)
 	if err != nil {

@@ -318,11 +318,11 @@ func (a *Array[T]) checkCopy(m Matrix[T], name string) error {
 // chunks calls f with ranges of rows of bounded size, and looks at ctx between them.
 func (a *Array[T]) chunks(ctx context.Context, f func(i, k int) error) error {
 	if a.rows == 0 || a.cols == 0 {
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
 	step := max(1, int(chunkBytes/a.bytes(a.stride)))
 	for i := 0; i < a.rows; i += step {
-		if err := ctx.Err(); err != nil {
+		if err := context.Cause(ctx); err != nil {
 			return err
 		}
 		if err := f(i, min(a.rows, i+step)); err != nil {

@@ -43,7 +43,7 @@ var operandNames = [...]string{"the destination", "operand A", "operand B"}
 
 // run computes on s, or on the default device where s is nil, and returns C.
 func (x *call[T]) run(ctx context.Context, s *Session) (c Matrix[T], err error) {
-	if err := ctx.Err(); err != nil {
+	if err := context.Cause(ctx); err != nil {
 		return c, err
 	}
 	if err := x.check(); err != nil && !x.isTile {

@@ -1,6 +1,7 @@
 package linalg_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"slices"
@@ -100,6 +101,63 @@ var cancellable = map[string]func(ctx context.Context, s *linalg.Session) ([]flo
 		c, err := linalg.ScaleContext(ctx, s, 0.5, sequence(70, 30, 2))
 		return c.Data, err
 	},
+}
+
+// A context that ends has a cause, which is what all calls return, before they begin and in the
+// middle.
+func TestCause(t *testing.T) {
+	s, err := linalg.Open("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	m := linalg.NewMatrix[float64](300, 300, nil)
+	for i := range 300 {
+		m.Set(i, i, 2)
+	}
+	lu, errLU := linalg.FactorLU(m)
+	qr, errQR := linalg.FactorQR(m)
+	if err := errors.Join(errLU, errQR); err != nil {
+		t.Fatal(err)
+	}
+	file := encoded(t, m, false, false)
+	in, err := linalg.OpenNPY[float64](bytes.NewReader(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := linalg.NewMatrix[complex128](30, 30, nil)
+	for name, call := range map[string]func(ctx context.Context) error{
+		"MatMul":   func(ctx context.Context) error { _, err := linalg.MatMulContext(ctx, s, m, m); return err },
+		"Complex":  func(ctx context.Context) error { _, err := linalg.MatMulComplexContext(ctx, s, z, z); return err },
+		"LU":       func(ctx context.Context) error { _, err := linalg.FactorLUContext(ctx, s, m); return err },
+		"LU.Solve": func(ctx context.Context) error { _, err := lu.SolveContext(ctx, blas.NoTrans, m); return err },
+		"Cholesky": func(ctx context.Context) error { _, err := linalg.FactorCholeskyContext(ctx, s, m); return err },
+		"QR":       func(ctx context.Context) error { _, err := linalg.FactorQRContext(ctx, s, m); return err },
+		"QR.Q":     func(ctx context.Context) error { _, err := qr.QContext(ctx); return err },
+		"EigSym":   func(ctx context.Context) error { _, err := linalg.FactorEigSymContext(ctx, s, m); return err },
+		"SVD":      func(ctx context.Context) error { _, err := linalg.FactorSVDContext(ctx, s, m); return err },
+		"ReadPart": func(ctx context.Context) error { return in.ReadPart(ctx, m, 0, 0) },
+		"AddNPY": func(ctx context.Context) error {
+			return linalg.AddNPY[float64](ctx, s, &memoryFile{}, bytes.NewReader(file), bytes.NewReader(file),
+				linalg.FileOptions{Memory: 1 << 20})
+		},
+		"Wait": s.WaitContext,
+	} {
+		cause := errors.New("the request has ended")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		working := linalg.WithProgress(ctx, func(fraction float64) {
+			if fraction < 1 {
+				cancel(cause)
+			}
+		})
+		if err := call(working); !errors.Is(err, cause) && ctx.Err() != nil {
+			t.Errorf("%s, ended in the middle: %v", name, err)
+		}
+		cancel(cause)
+		if err := call(ctx); !errors.Is(err, cause) {
+			t.Errorf("%s, ended before: %v", name, err)
+		}
+	}
 }
 
 // sequence is a matrix with a gap after each row.

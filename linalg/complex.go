@@ -64,7 +64,7 @@ func GemmComplexContext[T Complex](ctx context.Context, s *Session, alpha T, tA 
 			return err
 		}
 	}
-	if err := cmp.Or(ctx.Err(), s.open()); err != nil {
+	if err := cmp.Or(context.Cause(ctx), s.open()); err != nil {
 		return err
 	}
 	if _, single := any(alpha).(complex64); single {

@@ -54,5 +54,7 @@
 // Errors match [ErrShape], [ErrOverlap], [ErrSingular], [ErrNotPositiveDefinite], or a sentinel of
 // package backend, such as backend.ErrOutOfMemory. Asynchronous failures of the device are reported
 // by the next call of the session that waits: Wait, CopyTo, Download. A call on host matrices waits
-// for its own work, and returns the failures of that alone.
+// for its own work, and returns the failures of that alone. One whose context ends returns
+// context.Cause of it, which is meant where ctx's error is spoken of. A file of the caller's that
+// panics does so in the goroutine of the call, with an error that has the value and the stack.
 package linalg

@@ -59,7 +59,7 @@ func solver[T Float](ctx context.Context, s *Session, total float64) solve.Solve
 	}
 	return solve.Solver[T]{
 		Update: func(negate bool, m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) error {
-			if err := ctx.Err(); err != nil {
+			if err := context.Cause(ctx); err != nil {
 				return err
 			}
 			if onDevice(m, n, k) {
@@ -76,7 +76,7 @@ func solver[T Float](ctx context.Context, s *Session, total float64) solve.Solve
 		},
 		AtOnce: func(m, n, k int) (bool, error) {
 			work := float64(m) * float64(n) * float64(k) / 2
-			if err := ctx.Err(); err != nil || work > atOnce || onDevice(m, n, k) {
+			if err := context.Cause(ctx); err != nil || work > atOnce || onDevice(m, n, k) {
 				return false, err
 			}
 			tell()
@@ -137,7 +137,7 @@ func begin[T Float](ctx context.Context, s *Session, a Matrix[T]) (*Session, Mat
 
 // ready checks the session, nil for the default one, and the matrix.
 func ready[T Float](ctx context.Context, s *Session, a Matrix[T]) (*Session, error) {
-	if err := cmp.Or(ctx.Err(), a.check("the matrix")); err != nil {
+	if err := cmp.Or(context.Cause(ctx), a.check("the matrix")); err != nil {
 		return nil, err
 	}
 	if s == nil {
@@ -162,7 +162,7 @@ func checkRightSide[T Float](rows, cols int, b Matrix[T]) error {
 
 // rightSide checks B, as checkRightSide does, and copies it.
 func rightSide[T Float](ctx context.Context, s *Session, rows, cols int, b Matrix[T]) (Matrix[T], error) {
-	if err := cmp.Or(ctx.Err(), s.open(), checkRightSide(rows, cols, b)); err != nil {
+	if err := cmp.Or(context.Cause(ctx), s.open(), checkRightSide(rows, cols, b)); err != nil {
 		return Matrix[T]{}, err
 	}
 	x := newResult[T](b.Rows, b.Cols)

@@ -271,3 +271,81 @@ func TestFilesChange(t *testing.T) {
 		}
 	}
 }
+
+// A brokenFile panics once all but its header is read or written.
+type brokenFile struct {
+	memoryFile
+	header int // its length
+	looks  int // at the data that still succeed
+}
+
+func (f *brokenFile) fails(at int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if int(at) >= f.header && int(at) < len(f.data)-1 { // OpenNPY looks at the last bytes
+		if f.looks--; f.looks < 0 {
+			panic(errFull)
+		}
+	}
+}
+
+func (f *brokenFile) ReadAt(b []byte, at int64) (int, error) {
+	f.fails(at)
+	return bytes.NewReader(f.data).ReadAt(b, at)
+}
+
+func (f *brokenFile) WriteAt(b []byte, at int64) (int, error) {
+	f.fails(at)
+	return f.memoryFile.WriteAt(b, at)
+}
+
+// A file that panics does so where the caller can recover, with the stack, and the session goes on.
+func TestFilesThatPanic(t *testing.T) {
+	s, err := linalg.Open("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	m := sequence(60, 50, 0)
+	whole := encoded(t, m, false, false)
+	broken := func(looks int) *brokenFile {
+		f := &brokenFile{header: len(whole) - 4*len(m.Data), looks: looks}
+		f.data = bytes.Clone(whole)
+		return f
+	}
+	in, err := linalg.OpenNPY[float32](broken(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := linalg.CreateNPY[float32](broken(0), 60, 50, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	small := linalg.FileOptions{Memory: 20000}
+	for name, call := range map[string]func() error{
+		"ReadPart":  func() error { return in.ReadPart(t.Context(), m, 0, 0) },
+		"WritePart": func() error { return out.WritePart(t.Context(), m, 0, 0) },
+		"read": func() error {
+			return linalg.AddNPY[float32](t.Context(), s, &memoryFile{}, broken(0), bytes.NewReader(whole), small)
+		},
+		"read later": func() error {
+			return linalg.AddNPY[float32](t.Context(), s, &memoryFile{}, broken(2), bytes.NewReader(whole), small)
+		},
+		"written": func() error {
+			return linalg.TransposeNPY[float32](t.Context(), s, broken(0), bytes.NewReader(whole), small)
+		},
+	} {
+		func() {
+			defer func() {
+				err, ok := recover().(error)
+				if !ok || !errors.Is(err, errFull) || !strings.Contains(err.Error(), "brokenFile") {
+					t.Errorf("%s: recovered %v", name, err)
+				}
+			}()
+			t.Errorf("%s: %v, and no panic", name, call())
+		}()
+	}
+	if _, err := linalg.AddContext(t.Context(), s, m, m); err != nil {
+		t.Error(err)
+	}
+}

@@ -183,7 +183,7 @@ func (c *Array[T]) multiply(ctx context.Context, typ element.Type, x batch, step
 		most = min(most, x.piece(c.s.info.GPU))
 	}
 	for i := 0; i < all; i += most {
-		if err := ctx.Err(); err != nil {
+		if err := context.Cause(ctx); err != nil {
 			return err
 		}
 		n := min(most, all-i)

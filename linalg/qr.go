@@ -68,7 +68,7 @@ func (f *QR[T]) Q() (Matrix[T], error) { return f.QContext(context.Background())
 
 // QContext is Q that returns ctx's error soon after ctx is done.
 func (f *QR[T]) QContext(ctx context.Context) (Matrix[T], error) {
-	if err := ctx.Err(); err != nil {
+	if err := context.Cause(ctx); err != nil {
 		return Matrix[T]{}, err
 	}
 	m, k := f.packed.Rows, len(f.tau)

@@ -144,9 +144,11 @@ var rules = []rule{
 	{pkg: "internal/strided"}, // geometry
 	{pkg: "internal/arglist", may: []string{"backend"}},
 	{pkg: "internal/solve", may: []string{"internal/host", "internal/parallel"}}, // factorizations
-	{pkg: "internal/npy", may: []string{"backend", "element", "internal/host"}},
+	{pkg: "internal/npy", may: []string{"backend", "element", "internal/host", "internal/parallel"}},
 	// any operation, by its regions: it knows nothing of arrays and sessions
-	{pkg: "internal/outofcore", may: []string{"backend", "element", "internal/npy", "internal/tiles"}},
+	{pkg: "internal/outofcore", may: []string{
+		"backend", "element", "internal/npy", "internal/parallel", "internal/tiles",
+	}},
 	{
 		pkg: "linalg",
 		may: []string{
@@ -169,7 +171,7 @@ var rules = []rule{
 		pkg: "array",
 		may: []string{
 			"array/internal/...", "array/nativecode", "backend", "element", "gpu", "gpu/launch", "gpu/support",
-			"kernels", "linalg", "rmath", "rmath/f32",
+			"internal/parallel", "kernels", "linalg", "rmath", "rmath/f32",
 		},
 		mods: []string{"gonum.org/v1/gonum/..."},
 	},

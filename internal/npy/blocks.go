@@ -4,11 +4,11 @@ import (
 	"context"
 	"io"
 	"math"
-	"sync"
 	"sync/atomic"
 
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/host"
+	"github.com/tandem-gpu/tandem/internal/parallel"
 )
 
 // Blocks are the parts of a .npy file, read or written where they lie. One goroutine uses it.
@@ -94,9 +94,10 @@ func (b *Blocks[T]) move(ctx context.Context, row, col, rows, cols int, data []T
 	pieces := (rows + height - 1) / height * across
 	var next atomic.Int64
 	var errs [streams]error
-	var wait sync.WaitGroup
+	var group parallel.Group // as r and w are the caller's
 	for s := range min(streams, pieces) {
-		wait.Go(func() {
+		group.Go(func() {
+			defer next.Store(int64(pieces)) // after an error or a panic the others stop, too
 			for {
 				p := int(next.Add(1)) - 1
 				if p >= pieces {
@@ -108,18 +109,18 @@ func (b *Blocks[T]) move(ctx context.Context, row, col, rows, cols int, data []T
 				if fortran {
 					at = j*stride + i
 				}
-				err := ctx.Err()
+				err := context.Cause(ctx)
 				if err == nil {
 					err = b.piece(s, int64(row+i)*int64(length)+int64(col+j), n, l, length, data[at:], stride)
 				}
 				if err != nil {
 					errs[s] = err
-					next.Store(int64(pieces)) // the others stop, too
+					return
 				}
 			}
 		})
 	}
-	wait.Wait()
+	group.Wait()
 	for _, err := range errs {
 		if err != nil {
 			return err

@@ -85,7 +85,7 @@ func (d *Device) takePipeline(ctx context.Context) (p *pipeline, err error) {
 	select {
 	case p = <-d.pipeline:
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, context.Cause(ctx)
 	}
 	if p != nil {
 		return p, nil

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"sync"
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/npy"
+	"github.com/tandem-gpu/tandem/internal/parallel"
 	"github.com/tandem-gpu/tandem/internal/tiles"
 )
 
@@ -108,7 +108,7 @@ type loaded[T element.Element] struct {
 func (w *fileWork[T]) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	next := make(chan loaded[T]) // a send ends when the work before has ended: its memory is free then
-	var reader sync.WaitGroup
+	var reader parallel.Group
 	defer reader.Wait()
 	defer cancel()
 	reader.Go(func() { w.load(ctx, next) })
@@ -121,7 +121,7 @@ func (w *fileWork[T]) run(ctx context.Context) error {
 			return err
 		}
 	}
-	return ctx.Err()
+	return context.Cause(ctx)
 }
 
 // load sends all parts.

@@ -59,7 +59,7 @@ func (j *Job) Run(ctx context.Context, report func(fraction float64), devices []
 	case len(errs) == 1 && errs[0] != nil:
 		return errs[0]
 	case pool.Left() > 0:
-		return cmp.Or(ctx.Err(), errors.Join(errs...))
+		return cmp.Or(context.Cause(ctx), errors.Join(errs...))
 	case j.Batch == 0:
 		j.keepRates(workers, pool)
 	}

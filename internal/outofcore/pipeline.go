@@ -239,7 +239,7 @@ func (u *pipelinedWorker) compute(ctx context.Context, buf *backend.Buffer, t ti
 		}
 	}
 	for k := 0; k < u.Steps && !u.stopped.Load(); k += u.depth {
-		if err := ctx.Err(); err != nil {
+		if err := context.Cause(ctx); err != nil {
 			return err
 		}
 		if err := u.step(buf, t, k, min(k+u.depth, u.Steps)); err != nil {
