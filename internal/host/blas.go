@@ -277,7 +277,7 @@ func ApplyTriangle[T Float](
 	if isFewColumns(left, n, cols) {
 		row, col := Steps(!left, ldb)
 		for j := range cols {
-			TriangleSteps(solve, n, alpha, e, eRow, eCol, upper, unit, &b[j*col], row)
+			TriangleSteps(solve, n, alpha, &e[0], eRow, eCol, upper, unit, &b[j*col], row)
 		}
 		return
 	}

@@ -50,10 +50,13 @@ func AsumSteps[T Float](n int, x *T, inc int) float64 {
 
 // Asum is the sum of magnitudes, in the same order, in float64.
 func Asum[T Float](x []T) float64 {
-	if len(x) <= piece {
-		return asumPiece(x)
+	switch {
+	case len(x) > piece:
+		return sumPieces(x, nil)
+	case hasVectors:
+		return nativeAsum(len(x), unsafe.SliceData(x))
 	}
-	return sumPieces(x, nil)
+	return asumPiece(x)
 }
 
 // Nrm2 is the square root of the sum of squares, in float64: of Dot(x, x) where that is from
@@ -179,7 +182,11 @@ func Axpy[T Float](alpha T, x, y []T) {
 		return
 	}
 	if isSmall[T](2, len(x)) {
-		addScaled(alpha, x, y)
+		if one := T(1); hasVectors { // addScaled would be felt in small calls
+			nativeOuter(1, len(x), 0, alpha, &one, &x[0], 0, &y[:len(x)][0], 0)
+		} else {
+			addScaled(alpha, x, y)
+		}
 		return
 	}
 	spreadVector[T](len(x), func(lo, hi int) { addScaled(alpha, x[lo:hi], y[lo:]) })

@@ -36,27 +36,27 @@ func Steps(trans bool, ld int) (row, col int) {
 	return ld, 1
 }
 
-// GemvSteps is [Gemv] for a matrix of at most [FewRows] rows, m by n, whose element (i, p) is
-// row*i + col*p elements behind the one that a points to, with vectors whose elements are incX and
-// incY apart, from those that x and y point to on.
-func GemvSteps[T Float](m, n int, alpha T, a *T, row, col int, x *T, incX int, beta T, y *T, incY int) {
-	some := n > 0 && alpha != 0
-	if beta == 0 && (alpha == 1 || !some) {
-		for i := range m {
-			*elementAt(y, i*incY) = 0
+// gemvStepsGo is GemvSteps in Go.
+func gemvStepsGo[T Float](m, n int, alpha T, a *T, row, col int, x *T, incX int, beta T, y *T, incY int) {
+	for i := range m {
+		v := elementAt(y, i*incY)
+		switch {
+		case n > 0 && alpha != 0:
+			acc := T(0)
+			for p := range n {
+				acc = fma(*elementAt(a, i*row+p*col), *elementAt(x, p*incX), acc)
+			}
+			if beta == 0 {
+				*v = alpha * acc
+			} else {
+				*v = fma(alpha, acc, Mul(beta, *v))
+			}
+		case beta == 0:
+			*v = 0
+		default:
+			*v *= beta
 		}
-		if some {
-			chains(m, n, a, row, col, x, incX, y, incY)
-		}
-		return
 	}
-	if !some {
-		ScalSteps(m, beta, y, incY)
-		return
-	}
-	var acc [FewRows]T
-	chains(m, n, a, row, col, x, incX, &acc[0], 1)
-	finishSteps(alpha, acc[:m], beta, y, incY)
 }
 
 // finishSteps is what [Gemm] does after the last step of a chain, for at least one: results are inc
@@ -151,10 +151,10 @@ func isFewColumns(left bool, n, cols int) bool {
 
 // TriangleSteps is [MultiplyTriangle], or with solve [SolveTriangle], for n of at least one, and
 // one column of elements that are inc apart, from the one that x points to on.
-func TriangleSteps[T Float](solve bool, n int, alpha T, e []T, eRow, eCol int, upper, unit bool, x *T, inc int) {
+func TriangleSteps[T Float](solve bool, n int, alpha T, e *T, eRow, eCol int, upper, unit bool, x *T, inc int) {
 	if !solve {
 		var acc [MaxTriangle]T
-		multiplyTriangle(upper, unit, n, &e[0], eRow, eCol, x, inc, &acc[0])
+		multiplyTriangle(upper, unit, n, e, eRow, eCol, x, inc, &acc[0])
 		for i, v := range acc[:n] {
 			*elementAt(x, i*inc) = alpha * v
 		}
@@ -165,19 +165,18 @@ func TriangleSteps[T Float](solve bool, n int, alpha T, e []T, eRow, eCol int, u
 	}
 	if upper { // in reverse order it is a lower triangle
 		last := n - 1
-		substitute(n, &e[last*(eRow+eCol)], -eRow, -eCol, elementAt(x, last*inc), -inc, unit)
-	} else {
-		substitute(n, &e[0], eRow, eCol, x, inc, unit)
+		e, eRow, eCol, x, inc = elementAt(e, last*(eRow+eCol)), -eRow, -eCol, elementAt(x, last*inc), -inc
 	}
+	if hasVectors {
+		nativeSubstitute(n, e, eRow, eCol, x, inc, unit)
+		return
+	}
+	substitute(n, e, eRow, eCol, x, inc, unit)
 }
 
 // substitute solves E*X = b for a lower triangular E of n by n, and leaves X in b: as soon as an
 // unknown is known, the others take what it gives them.
 func substitute[T Float](n int, e *T, eRow, eCol int, b *T, bRow int, unit bool) {
-	if hasVectors {
-		nativeSubstitute(n, e, eRow, eCol, b, bRow, unit)
-		return
-	}
 	for k := range n {
 		x := elementAt(b, k*bRow)
 		if !unit {

@@ -17,10 +17,12 @@ const rowsAtOnce = 8
 func (w *writer) level2(k x86Kernel) {
 	w.columns(k)
 	w.cross(k)
-	w.chains(k)
+	w.chains(k, false)
+	w.chains(k, true)
 	w.rows(k)
 	w.panel(k)
-	w.outer(k)
+	w.outer(k, false)
+	w.outer(k, true)
 	w.substitute(k)
 	w.accumulate(k)
 	w.symmetric(k)
@@ -28,6 +30,62 @@ func (w *writer) level2(k x86Kernel) {
 	w.complexDivide(k)
 	w.sum(k, "dot", true)
 	w.sum(k, "asum", false)
+}
+
+// An entry is a function of both element types: its last argument tells which, and it jumps to that
+// one. In small calls a function in Go that chose would be felt, which is too large to be inlined.
+type entry struct {
+	name, args string
+	double     int // where the last argument is
+	result     string
+	size       int
+}
+
+var entries = []entry{
+	{"chains", chainArgs, 72, "", 73},
+	{"gemv", chainArgs + ", alpha, beta float64", 88, "", 89},
+	{"outer", outerArgs, 72, "", 73},
+	{"outer2", outerArgs + ", u, v unsafe.Pointer", 88, "", 89},
+	{"substitute", "n int, e unsafe.Pointer, eRow, eCol int, b unsafe.Pointer, bRow int, unit bool", 49, "", 50},
+	{
+		"accumulate", "upper, unit bool, n int, e unsafe.Pointer, eRow, eCol int, x unsafe.Pointer, incX int, " +
+			"acc unsafe.Pointer", 64, "", 65,
+	},
+	{"symmetric", "lower bool, n int, a unsafe.Pointer, lda int, x, acc unsafe.Pointer", 48, "", 49},
+	{"dot", "n int, x, y unsafe.Pointer", 24, " (sum float64)", 40},
+	{"asum", "n int, x unsafe.Pointer", 16, " (sum float64)", 32},
+}
+
+const (
+	chainArgs = "m, k int, a unsafe.Pointer, lda, step int, x unsafe.Pointer, incX int, y unsafe.Pointer, incY int"
+	outerArgs = "m, n, dn int, alpha float64, x, y unsafe.Pointer, dy int, a unsafe.Pointer, da int"
+)
+
+// entries writes the entries.
+func (w *writer) entries() {
+	for _, e := range entries {
+		fmt.Fprintf(w, "\n// func %sAVX2(%s, double bool)%s\n", e.name, e.args, e.result)
+		fmt.Fprintf(w, "TEXT ·%sAVX2(SB), NOSPLIT, $0-%d\n", e.name, e.size)
+		w.op("CMPB double+%d(FP), $0", e.double)
+		w.op("JEQ single")
+		w.op("JMP %sF64AVX2<>(SB)", e.name)
+		w.label("single")
+		w.op("JMP %sF32AVX2<>(SB)", e.name)
+	}
+}
+
+// body starts what an entry jumps to.
+func (w *writer) body(name string, k x86Kernel) {
+	i := slices.IndexFunc(entries, func(e entry) bool { return e.name == name })
+	fmt.Fprintf(w, "\nTEXT %s%s<>(SB), NOSPLIT, $0-%d\n", name, k.name, entries[i].size)
+}
+
+// number loads an argument of an entry, a float64, as an element.
+func (w *writer) number(k x86Kernel, arg string, reg int) {
+	w.op("VMOVSD %s(FP), X%d", arg, reg)
+	if k.size == 4 {
+		w.op("VCVTSD2SS X%d, X%[1]d, X%[1]d", reg)
+	}
 }
 
 // rowPointers makes R8 a row's bytes, R9 three times as many, and each pointer after the first four
@@ -205,15 +263,26 @@ func (w *writer) halves(which int, low, high, to string) {
 const chainRows = 8
 
 // chains writes the chains of any rows with x, one element at a time: what columns leaves, what is
-// small, and vectors whose elements are apart.
-func (w *writer) chains(k x86Kernel) {
-	move, mulAdd := k.scalar("VMOVS%s"), k.scalar("VFMADD231S%s")
-	args := fmt.Sprintf("m, k int, a *%s, lda, step int, x *%[1]s, incX int, y *%[1]s, incY int", k.elem)
-	w.text("chains"+k.name, args, 72)
+// small, and vectors whose elements are apart. With whole it begins them at +0, and ends them as a
+// product does.
+func (w *writer) chains(k x86Kernel, whole bool) {
+	const x, alpha, beta, sum = chainRows, chainRows + 1, chainRows + 2, chainRows + 3
+	move, mul, mulAdd := k.scalar("VMOVS%s"), k.scalar("VMULS%s"), k.scalar("VFMADD231S%s")
+	name := "chains"
+	if whole {
+		name = "gemv"
+	}
+	w.body(name, k)
 	w.op("MOVQ m+0(FP), BX")
 	w.op("MOVQ a+16(FP), SI")
 	w.strides(k, "lda+24", "R8", "step+32", "R11", "incX+48", "R13", "incY+64", "R14")
 	w.op("MOVQ y+56(FP), DX")
+	if whole {
+		w.number(k, "alpha+72", alpha)
+		w.number(k, "beta+80", beta)
+		w.op("MOVQ beta+80(FP), R15")
+		w.op("SHLQ $1, R15") // 0 for 0 of either sign
+	}
 	w.op("LEAQ (R8)(R8*2), R9")
 	w.label("next")
 	w.op("MOVQ k+8(FP), CX")
@@ -229,26 +298,48 @@ func (w *writer) chains(k x86Kernel) {
 			w.op("JEQ rows%d", rows)
 		}
 	}
+	eachRow := func(rows int, pointer string, do func(r int)) {
+		for r := range rows {
+			do(r)
+			w.op("ADDQ R14, %s", pointer)
+		}
+	}
 	for rows := 1; rows <= chainRows; rows++ {
 		w.label("rows%d", rows)
-		for r := range rows {
-			w.op("%s (AX), X%d", move, r)
-			w.op("ADDQ R14, AX")
+		if whole {
+			for r := range rows {
+				w.op("VXORPS X%d, X%[1]d, X%[1]d", r)
+			}
+		} else {
+			eachRow(rows, "AX", func(r int) { w.op("%s (AX), X%d", move, r) })
 		}
 		w.label("loop%d", rows)
-		w.op("%s (DI), X%d", move, chainRows)
+		w.op("%s (DI), X%d", move, x)
 		for r := range rows {
-			w.op("%s %s, X%d, X%d", mulAdd, rowAddr(0, []string{"SI", "R10"}[r/4], r%4), chainRows, r)
+			w.op("%s %s, X%d, X%d", mulAdd, rowAddr(0, []string{"SI", "R10"}[r/4], r%4), x, r)
 		}
 		w.op("ADDQ R13, DI")
 		w.op("ADDQ R11, SI")
 		w.op("ADDQ R11, R10")
 		w.op("DECQ CX")
 		w.op("JNZ loop%d", rows)
-		for r := range rows {
-			w.op("%s X%d, (DX)", move, r)
-			w.op("ADDQ R14, DX")
+		if whole {
+			w.op("TESTQ R15, R15")
+			w.op("JZ alone%d", rows)
+			for r := range rows {
+				w.op("%s (AX), X%d, X%d", mul, beta, sum)
+				w.op("%s X%d, X%d, X%d", mulAdd, alpha, r, sum)
+				w.op("VMOVAPS X%d, X%d", sum, r)
+				w.op("ADDQ R14, AX")
+			}
+			w.op("JMP store%d", rows)
+			w.label("alone%d", rows)
+			for r := range rows {
+				w.op("%s X%d, X%d, X%[3]d", mul, alpha, r)
+			}
+			w.label("store%d", rows)
 		}
+		eachRow(rows, "DX", func(r int) { w.op("%s X%d, (DX)", move, r) })
 		if rows < chainRows {
 			w.op("RET")
 		}
@@ -271,7 +362,7 @@ func (w *writer) strides(k x86Kernel, pairs ...string) {
 // as an unknown is known, the others take what it gives them.
 func (w *writer) substitute(k x86Kernel) {
 	move := k.scalar("VMOVS%s")
-	w.text("substitute"+k.name, fmt.Sprintf("n int, e *%s, eRow, eCol int, b *%[1]s, bRow int, unit bool", k.elem), 49)
+	w.body("substitute", k)
 	w.op("MOVQ n+0(FP), BX")
 	w.op("MOVQ e+8(FP), SI")
 	w.strides(k, "eRow+16", "R8", "eCol+24", "R9", "bRow+40", "R10")
@@ -309,8 +400,7 @@ func (w *writer) substitute(k x86Kernel) {
 // accumulate writes the chains of a triangle with x, one column after the other.
 func (w *writer) accumulate(k x86Kernel) {
 	move, mulAdd := k.scalar("VMOVS%s"), k.scalar("VFMADD231S%s")
-	args := fmt.Sprintf("upper, unit bool, n int, e *%s, eRow, eCol int, x *%[1]s, incX int, acc *%[1]s", k.elem)
-	w.text("accumulate"+k.name, args, 64)
+	w.body("accumulate", k)
 	w.op("MOVQ n+8(FP), BX")
 	w.op("MOVQ e+16(FP), SI")
 	w.strides(k, "eRow+24", "R8", "eCol+32", "R9", "incX+48", "R13")
@@ -363,7 +453,7 @@ func (w *writer) accumulate(k x86Kernel) {
 // is a step of the chain of its row and of that of its column.
 func (w *writer) symmetric(k x86Kernel) {
 	move, mulAdd := k.scalar("VMOVS%s"), k.scalar("VFMADD231S%s")
-	w.text("symmetric"+k.name, fmt.Sprintf("lower bool, n int, a *%s, lda int, x, acc *%[1]s", k.elem), 48)
+	w.body("symmetric", k)
 	w.op("MOVBLZX lower+0(FP), R11")
 	w.op("MOVQ n+8(FP), BX")
 	w.op("MOVQ a+16(FP), SI")
@@ -512,38 +602,76 @@ func (w *writer) panel(k x86Kernel) {
 
 // outer writes a = fma(alpha*x, y, a) for a matrix a, with alpha*x rounded. After a row the next
 // one begins da elements behind its beginning, is dn elements longer, and takes y from dy elements
-// on: it may be one of a triangle.
-func (w *writer) outer(k x86Kernel) {
-	const splat, alpha, rest, mask = 4, 5, 6, 7
-	w.text("outer"+k.name, fmt.Sprintf("m, n, dn int, alpha %s, x, y *%[1]s, dy int, a *%[1]s, da int", k.elem), 72)
+// on: it may be one of a triangle. With two vectors more the same follows for them, u and v. What
+// is left of a row is done in halves of a register, and their halves: moves under a mask take long
+// on many processors, and where they reach into a page that nobody has touched.
+func (w *writer) outer(k x86Kernel, two bool) {
+	const splat, other, alpha, rest = 4, 5, 6, 7
+	name := "outer"
+	if two {
+		name = "outer2"
+	}
+	w.body(name, k)
 	w.op("MOVQ m+0(FP), CX")
 	w.op("MOVQ n+8(FP), AX")
-	w.op("%s alpha+24(FP), X%d", k.scalar("VMOVS%s"), alpha)
+	w.number(k, "alpha+24", alpha)
 	w.op("MOVQ x+32(FP), DI")
 	w.op("MOVQ y+40(FP), R12")
 	w.op("MOVQ a+56(FP), SI")
 	w.strides(k, "dy+48", "R13", "da+64", "R8")
+	factor := func(pointer string, reg int) {
+		w.op("%s (%s), X%d, X%d", k.scalar("VMULS%s"), pointer, alpha, reg)
+		w.op("%s X%d, %s", k.splat, reg, k.r(reg))
+	}
+	pointers := []string{"R10", "DX"}
+	if two {
+		w.op("MOVQ u+72(FP), R9")
+		w.op("MOVQ v+80(FP), R14")
+		pointers = append(pointers, "R11")
+	}
 	w.label("row")
-	w.op("%s (DI), X%d, X%d", k.scalar("VMULS%s"), alpha, splat)
-	w.op("%s X%d, %s", k.splat, splat, k.r(splat))
+	factor("DI", splat)
 	w.op("MOVQ AX, BX")
 	w.op("MOVQ R12, R10")
 	w.op("MOVQ SI, DX")
-	w.columnBlocks(k, []string{"R10", "DX"}, func(vectors int) {
+	if two {
+		factor("R9", other)
+		w.op("MOVQ R14, R11")
+	}
+	w.columnBlocks(k, pointers, func(vectors int) {
 		w.loadVectors(k, vectors)
 		for v := range vectors {
 			w.op("%s %d(R10), %s, %s", k.mulAdd, v*k.width(), k.r(splat), k.r(v))
+			if two {
+				w.op("%s %d(R11), %s, %s", k.mulAdd, v*k.width(), k.r(other), k.r(v))
+			}
 		}
 		w.storeVectors(k, vectors)
 	})
-	w.restMask(k, k.r(mask))
-	w.loadRest(k, "a", "DX", k.r(mask), 0)
-	w.loadRest(k, "y", "R10", k.r(mask), rest)
-	w.op("%s %s, %s, %s", k.mulAdd, k.r(rest), k.r(splat), k.r(0))
-	w.storeRest(k)
+	for lanes := k.lanes() / 2; lanes > 0; lanes /= 2 {
+		w.op("TESTQ $%d, BX", lanes)
+		w.op("JZ without%d", lanes)
+		move := [...]string{4: "VMOVSS", 8: "VMOVSD", 16: "VMOVUPS"}[lanes*k.size]
+		w.op("%s (DX), X0", move)
+		for i, pointer := range pointers {
+			if pointer != "DX" {
+				w.op("%s (%s), X%d", move, pointer, rest)
+				w.op("%s X%d, X%d, X0", k.mulAdd, rest, splat+i/2)
+			}
+		}
+		w.op("%s X0, (DX)", move)
+		for _, pointer := range pointers {
+			w.op("ADDQ $%d, %s", lanes*k.size, pointer)
+		}
+		w.label("without%d", lanes)
+	}
 	w.label("done")
 	w.op("ADDQ $%d, DI", k.size)
 	w.op("ADDQ R13, R12")
+	if two {
+		w.op("ADDQ $%d, R9", k.size)
+		w.op("ADDQ R13, R14")
+	}
 	w.op("ADDQ R8, SI")
 	w.op("ADDQ dn+16(FP), AX")
 	w.op("DECQ CX")
@@ -591,42 +719,6 @@ func (w *writer) restMask(k x86Kernel, mask string) {
 	w.op("%s (R9), %s", k.load, mask)
 }
 
-// loadRest loads the first BX lanes of a register, of any values behind them: with a mask, but
-// where that would reach into the next page of the memory and the lanes do not. What the mask
-// leaves out takes as long as a hundred additions there if nobody has touched that page. So it
-// loads what comes before the page, and moves the lanes to their places.
-func (w *writer) loadRest(k x86Kernel, name, pointer, mask string, reg int) {
-	const index = 8
-	w.op("MOVQ %s, R11", pointer)
-	w.op("ANDQ $4095, R11")
-	w.op("SUBQ $%d, R11", 4096-k.width())
-	w.op("JLE %smasked", name)
-	w.op("LEAQ (R11)(BX*%d), R9", k.size)
-	w.op("CMPQ R9, $%d", k.width())
-	w.op("JGT %smasked", name)
-	w.op("MOVQ %s, R9", pointer)
-	w.op("SUBQ R11, R9")
-	w.op("%s (R9), %s", k.load, k.r(reg))
-	w.op("SHRQ $2, R11")
-	w.op("VMOVQ R11, X%d", index)
-	w.op("VPBROADCASTD X%d, Y%[1]d", index)
-	w.op("VPADDD iota<>(SB), Y%d, Y%[1]d", index)
-	w.op("VPERMPS %s, Y%d, %[1]s", k.r(reg), index)
-	w.op("JMP %sloaded", name)
-	w.label("%smasked", name)
-	w.op("%s (%s), %s, %s", k.masked, pointer, mask, k.r(reg))
-	w.label("%sloaded", name)
-}
-
-// iota writes the numbers of a register's eight places.
-func (w *writer) iota() {
-	w.WriteString("\n")
-	for i := range 4 {
-		fmt.Fprintf(w, "DATA iota<>+%d(SB)/8, $%#x\n", 8*i, int64(2*i+1)<<32|int64(2*i))
-	}
-	w.WriteString("GLOBL iota<>(SB), RODATA|NOPTR, $32\n")
-}
-
 // storeRest stores the first BX lanes of the first register at DX, and changes both: stores under a
 // mask take long on many processors.
 func (w *writer) storeRest(k x86Kernel) {
@@ -652,14 +744,12 @@ func (w *writer) storeRest(k x86Kernel) {
 // float64, and the sum of these. What is left of the elements goes to the first lanes alone: to add
 // zero to the others would change one of -0.
 func (w *writer) sum(k x86Kernel, name string, products bool) {
-	args, size := fmt.Sprintf("n int, x *%s", k.elem), 16
-	if products {
-		args, size = fmt.Sprintf("n int, x, y *%s", k.elem), 24
-	}
-	w.text(name+k.name, args+") (sum float64", size+8)
+	w.body(name, k)
 	w.op("MOVQ n+0(FP), BX")
 	w.op("MOVQ x+8(FP), SI")
+	result := 24
 	if products {
+		result = 32
 		w.op("MOVQ y+16(FP), DI")
 	} else { // all bits but the sign
 		w.op("VPCMPEQD Y8, Y8, Y8")
@@ -721,7 +811,7 @@ func (w *writer) sum(k x86Kernel, name string, products bool) {
 	w.op("VPERMILPD $1, X0, X1")
 	w.op("VADDSD X1, X0, X0")
 	w.op("VZEROUPPER")
-	w.op("MOVSD X0, sum+%d(FP)", size)
+	w.op("MOVSD X0, sum+%d(FP)", result)
 	w.op("RET")
 }
 
