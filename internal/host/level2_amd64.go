@@ -78,6 +78,10 @@ func asumAVX2(n int, x unsafe.Pointer, double bool) (sum float64)
 // elements behind the one that a points to, with vectors whose elements are incX and incY apart,
 // from those that x and y point to on.
 func GemvSteps[T Float](m, n int, alpha T, a *T, row, col int, x *T, incX int, beta T, y *T, incY int) {
+	if m*n == 1 && alpha != 0 { // takes less than the call
+		oneProduct(alpha, *a, *x, beta, y)
+		return
+	}
 	if !hasVectors || n == 0 || alpha == 0 {
 		gemvStepsGo(m, n, alpha, a, row, col, x, incX, beta, y, incY)
 		return

@@ -52,8 +52,8 @@ func scatter[T float](c []T, memory *host.Scratch, x []T, inc int) {
 	memory.Give()
 }
 
-// fewSteps is the steps of chains up to which one element at a time is the fastest.
-const fewSteps = 8
+// fewSteps is the rows and columns of a product with a vector that one call of assembly does.
+const fewSteps = 32
 
 // gemv, as all that follows, tells whether the arguments are valid, and does nothing if they are
 // not: to check them in a function of its own would be felt in small calls.
@@ -68,14 +68,13 @@ func gemv[T float](
 	if !fitsVector(cols, incX, len(x)) || !fitsVector(rows, incY, len(y)) {
 		return false
 	}
-	side := incX == 1 && incY == 1
-	if rows <= host.FewRows && (!side || cols <= fewSteps) {
+	if max(m, n) <= fewSteps {
 		row, col := host.Steps(trans, lda)
 		host.GemvSteps(rows, cols, alpha, &a[0], row, col, &x[start(cols, incX)], incX, beta, &y[start(rows, incY)],
 			incY)
 		return true
 	}
-	if side {
+	if incX == 1 && incY == 1 {
 		host.Gemv(trans, m, n, alpha, a, lda, x, beta, y)
 		return true
 	}

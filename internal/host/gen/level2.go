@@ -266,7 +266,7 @@ const chainRows = 8
 // small, and vectors whose elements are apart. With whole it begins them at +0, and ends them as a
 // product does.
 func (w *writer) chains(k x86Kernel, whole bool) {
-	const x, alpha, beta, sum = chainRows, chainRows + 1, chainRows + 2, chainRows + 3
+	const x, alpha, beta, sum = chainRows, 12, 13, 14 // the last three beside those of the squares
 	move, mul, mulAdd := k.scalar("VMOVS%s"), k.scalar("VMULS%s"), k.scalar("VFMADD231S%s")
 	name := "chains"
 	if whole {
@@ -284,6 +284,9 @@ func (w *writer) chains(k x86Kernel, whole bool) {
 		w.op("SHLQ $1, R15") // 0 for 0 of either sign
 	}
 	w.op("LEAQ (R8)(R8*2), R9")
+	if whole {
+		w.wholeVectors(k, alpha, beta, sum)
+	}
 	w.label("next")
 	w.op("MOVQ k+8(FP), CX")
 	w.op("MOVQ x+40(FP), DI")
@@ -348,6 +351,127 @@ func (w *writer) chains(k x86Kernel, whole bool) {
 	w.op("SUBQ $%d, BX", chainRows)
 	w.op("JNZ next")
 	w.op("RET")
+}
+
+// wholeVectors writes what gemv does in whole registers, for results side by side: rows that are
+// elements side by side, and in float64, where one element at a time is slow, rows along which
+// elements lie side by side, in squares that are transposed. It leaves fewer rows than a register
+// has lanes.
+func (w *writer) wholeVectors(k x86Kernel, alpha, beta, sum int) {
+	w.op("CMPQ BX, $%d", k.lanes())
+	w.op("JLT next")
+	w.op("CMPQ R14, $%d", k.size)
+	w.op("JNE next")
+	for _, reg := range []int{alpha, beta} {
+		w.op("%s X%d, %s", k.splat, reg, k.r(reg))
+	}
+	begin := func(chains int) {
+		for v := range chains {
+			w.op("VXORPS %s, %[1]s, %[1]s", k.r(v))
+		}
+		w.op("MOVQ x+40(FP), DI")
+		w.op("MOVQ k+8(FP), CX")
+	}
+	finish := func(chains int, label string) {
+		w.op("TESTQ R15, R15")
+		w.op("JZ %s", label)
+		for v := range chains {
+			w.op("%s %d(DX), %s, %s", k.mul, v*k.width(), k.r(beta), k.r(sum))
+			w.op("%s %s, %s, %s", k.mulAdd, k.r(alpha), k.r(v), k.r(sum))
+			w.op("%s %s, %d(DX)", k.load, k.r(sum), v*k.width())
+		}
+		w.op("JMP %sdone", label)
+		w.label("%s", label)
+		for v := range chains {
+			w.op("%s %s, %s, %[3]s", k.mul, k.r(alpha), k.r(v))
+		}
+		w.storeVectors(k, chains)
+		w.label("%sdone", label)
+	}
+	w.op("CMPQ R8, $%d", k.size)
+	if k.size == 8 {
+		w.op("JNE along")
+	} else {
+		w.op("JNE narrow")
+	}
+	w.columnBlocks(k, []string{"SI", "DX"}, func(vectors int) {
+		begin(vectors)
+		w.op("MOVQ SI, R10")
+		w.label("step%d", vectors)
+		w.op("%s (DI), %s", k.splat, k.r(vectors))
+		for v := range vectors {
+			w.op("%s %d(R10), %s, %s", k.mulAdd, v*k.width(), k.r(vectors), k.r(v))
+		}
+		w.op("ADDQ R13, DI")
+		w.op("ADDQ R11, R10")
+		w.op("DECQ CX")
+		w.op("JNZ step%d", vectors)
+		finish(vectors, fmt.Sprint("besideAlone", vectors))
+	})
+	w.op("JMP narrow")
+	if k.size == 8 {
+		w.label("along")
+		w.op("CMPQ R11, $8")
+		w.op("JNE narrow")
+		w.op("CMPQ R13, $8")
+		w.op("JNE narrow")
+		w.alongRows(k.strip(8), begin, finish)
+		w.alongRows(k.strip(4), begin, finish)
+		w.op("TESTQ BX, BX")
+		w.op("JNZ narrow")
+	}
+	w.label("done")
+	w.op("VZEROUPPER")
+	w.op("RET")
+	w.label("narrow")
+	w.op("VZEROUPPER")
+}
+
+// alongRows writes the chains of as many rows as a strip has, as long as BX has so many.
+func (w *writer) alongRows(s strip, begin func(chains int), finish func(chains int, label string)) {
+	w.label("along%d", s.rows)
+	w.op("CMPQ BX, $%d", s.rows)
+	w.op("JLT fewer%d", s.rows)
+	begin(s.chains())
+	w.op("MOVQ SI, R12")
+	w.op("LEAQ (SI)(R8*4), R10")
+	w.op("SUBQ $4, CX")
+	w.op("JLT tail%d", s.rows)
+	w.label("square%d", s.rows)
+	for group := range s.chains() {
+		w.stripBlock(s, group, 0, false)
+	}
+	next := func(bytes int) {
+		for _, pointer := range []string{"SI", "R10", "DI"} {
+			w.op("ADDQ $%d, %s", bytes, pointer)
+		}
+	}
+	next(32)
+	w.op("SUBQ $4, CX")
+	w.op("JGE square%d", s.rows)
+	w.label("tail%d", s.rows)
+	w.op("ADDQ $4, CX")
+	w.op("JZ end%d", s.rows)
+	w.label("column%d", s.rows)
+	w.op("%s (DI), Y6", s.splat)
+	for group, pointer := range s.pointers {
+		for i := range 2 {
+			w.op("VMOVSD %s, X%d", rowAddr(0, pointer, 2*i), 4+i)
+			w.op("VMOVHPD %s, X%d, X%[2]d", rowAddr(0, pointer, 2*i+1), 4+i)
+		}
+		w.op("VINSERTF128 $1, X5, Y4, Y4")
+		w.op("%s Y4, Y6, %s", s.mulAdd, s.r(group))
+	}
+	next(8)
+	w.op("DECQ CX")
+	w.op("JNZ column%d", s.rows)
+	w.label("end%d", s.rows)
+	finish(s.chains(), fmt.Sprint("alongAlone", s.rows))
+	w.op("LEAQ (R12)(R8*%d), SI", s.rows)
+	w.op("ADDQ $%d, DX", 8*s.rows)
+	w.op("SUBQ $%d, BX", s.rows)
+	w.op("JMP along%d", s.rows)
+	w.label("fewer%d", s.rows)
 }
 
 // strides loads arguments that count elements, and makes bytes of them.
