@@ -374,9 +374,12 @@ func addTriangle[T Float](lower bool, lo, hi, n int, alpha T, x, y, a []T, lda i
 	if !lower {
 		first, count, dn, step, begin, da = lo, n-lo, -1, 1, lo*(lda+1), lda+1
 	}
-	if y == nil {
-		addOuter(rows, count, dn, alpha, &x[lo], &x[first], step, &a[begin], da)
-	} else {
+	switch {
+	case y != nil:
 		addOuter2(rows, count, dn, alpha, &x[lo], &y[first], step, &a[begin], da, &y[lo], &x[first])
+	case hasVectors: // addOuter would be felt in small calls
+		nativeOuter(rows, count, dn, alpha, &x[lo], &x[first], step, &a[begin], da)
+	default:
+		addOuter(rows, count, dn, alpha, &x[lo], &x[first], step, &a[begin], da)
 	}
 }

@@ -14,6 +14,8 @@ const (
 	smallSymm       = 4  // rows and columns of a product with a symmetric matrix
 	smallTriangle   = 9  // elements of B by a triangle
 	smallTransposed = 16 // of a transposed one
+
+	fewTriangleRows = 8 // whose chains wait for each other less than they would for what a column stores
 )
 
 // The most rows of [GemvSteps], and columns of what else is made of it, and of [SymvSteps].
@@ -187,7 +189,11 @@ func TriangleSteps[T Float](solve bool, n int, alpha T, e *T, eRow, eCol int, up
 		oneRow(solve, alpha, e, unit, x)
 		return
 	}
-	if !solve {
+	switch {
+	case !solve && hasVectors && n <= fewTriangleRows:
+		nativeTriangleRows(upper, unit, n, alpha, e, eRow, eCol, x, inc)
+		return
+	case !solve:
 		var acc [MaxTriangle]T
 		multiplyTriangle(upper, unit, n, e, eRow, eCol, x, inc, &acc[0])
 		for i, v := range acc[:n] {
