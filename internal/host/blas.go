@@ -55,7 +55,7 @@ func checkOp(name string, trans bool, rows, cols, ld, n int) {
 func gemmFew[T element.Element](
 	transA, transB bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
 ) bool {
-	if m != 1 && n != 1 && max(m, n, k) > smallProduct {
+	if m != 1 && n != 1 && !IsSmallProduct(m, n, k, alpha == 1 && beta == 0) {
 		return false
 	}
 	switch element.TypeOf[T]() {
@@ -80,8 +80,8 @@ func gemmFewOf[T Float](
 	transA, transB bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
 ) {
 	switch {
-	case max(m, n, k) <= smallProduct:
-		smallGemm(transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	case IsSmallProduct(m, n, k, alpha == 1 && beta == 0):
+		SmallGemm(transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	case n == 1:
 		step, _ := Steps(transB, ldb)
 		gemvSteps(transA, m, k, alpha, a, lda, b, step, beta, c, ldc)
@@ -277,7 +277,7 @@ func ApplyTriangle[T Float](
 	if isFewColumns(left, n, cols) {
 		row, col := Steps(!left, ldb)
 		for j := range cols {
-			TriangleSteps(solve, n, alpha, e, eRow, eCol, upper, unit, &b[j*col], row)
+			TriangleSteps(solve, n, alpha, &e[0], eRow, eCol, upper, unit, &b[j*col], row)
 		}
 		return
 	}

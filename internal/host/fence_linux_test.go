@@ -60,6 +60,8 @@ func testVectorFences[T Float](t *testing.T) {
 			Gemv(true, m, n, 1, part(a, m*n), n, x, 0, y)
 			Gemv(false, m, n, 1, part(a, m*n), n, y, 0, x)
 			Gemv(false, m, n, 2, part(a, m*n), n, y, 1, x)
+			GemvSteps(m, n, 2, &part(a, m*n)[0], n, 1, &y[0], 1, 1, &x[0], 1)
+			GemvSteps(n, m, 2, &part(a, m*n)[0], 1, n, &x[0], 1, 1, &y[0], 1)
 			Ger(m, n, 0, x, y, part(a, m*n), n)
 			square := part(a, m*m)
 			for i := range m {
@@ -67,6 +69,7 @@ func testVectorFences[T Float](t *testing.T) {
 			}
 			for _, lower := range []bool{false, true} {
 				Syr(lower, m, 0, x, square, m)
+				Syr2(lower, m, 0, x, x, square, m)
 				Symv(lower, m, 1, square, m, x, 0, other[:m])
 				for _, trans := range []bool{false, true} {
 					Trsv(lower, trans, false, m, square, m, x)
@@ -82,7 +85,7 @@ func testVectorFences[T Float](t *testing.T) {
 	}
 }
 
-// At the end of a page the last lanes of a register come by another way.
+// At the end of a page, where a whole register would reach beyond it, the last lanes are right.
 func TestGerAtFence(t *testing.T) {
 	t.Run("float32", testGerAtFence[float32])
 	t.Run("float64", testGerAtFence[float64])

@@ -20,6 +20,8 @@ const (
 // in order. Products of float32 are exact in float64.
 func Dot[T Float](x, y []T) float64 {
 	switch y = y[:len(x)]; {
+	case len(x) == 1:
+		return math.FMA(float64(x[0]), float64(y[0]), 0) + 0 // no -0
 	case len(x) > piece:
 		return sumPieces(x, y)
 	case hasVectors: // dotPiece would be felt in small calls
@@ -32,9 +34,9 @@ func Dot[T Float](x, y []T) float64 {
 // on, for at most a piece of 8192.
 func DotSteps[T Float](n int, x *T, incX int, y *T, incY int) float64 {
 	var s [lanes]float64
-	for i := range n {
-		l := i % lanes
-		s[l] = math.FMA(float64(*elementAt(x, i*incX)), float64(*elementAt(y, i*incY)), s[l])
+	for i, atX, atY := 0, 0, 0; i < n; i, atX, atY = i+1, atX+incX, atY+incY {
+		l := i & (lanes - 1)
+		s[l] = math.FMA(float64(*elementAt(x, atX)), float64(*elementAt(y, atY)), s[l])
 	}
 	return addLanes(&s)
 }
@@ -42,18 +44,23 @@ func DotSteps[T Float](n int, x *T, incX int, y *T, incY int) float64 {
 // AsumSteps is [Asum] in the same way.
 func AsumSteps[T Float](n int, x *T, inc int) float64 {
 	var s [lanes]float64
-	for i := range n {
-		s[i%lanes] += math.Abs(float64(*elementAt(x, i*inc)))
+	for i, at := 0, 0; i < n; i, at = i+1, at+inc {
+		s[i&(lanes-1)] += math.Abs(float64(*elementAt(x, at)))
 	}
 	return addLanes(&s)
 }
 
 // Asum is the sum of magnitudes, in the same order, in float64.
 func Asum[T Float](x []T) float64 {
-	if len(x) <= piece {
-		return asumPiece(x)
+	switch {
+	case len(x) == 1:
+		return math.Abs(float64(x[0]))
+	case len(x) > piece:
+		return sumPieces(x, nil)
+	case hasVectors:
+		return nativeAsum(len(x), unsafe.SliceData(x))
 	}
-	return sumPieces(x, nil)
+	return asumPiece(x)
 }
 
 // Nrm2 is the square root of the sum of squares, in float64: of Dot(x, x) where that is from
@@ -61,6 +68,9 @@ func Asum[T Float](x []T) float64 {
 // magnitude to at least 1/2 and below 1, times the inverse. It is NaN where an element is, else an
 // infinity where one is.
 func Nrm2[T Float](x []T) float64 {
+	if len(x) == 1 {
+		return math.Abs(float64(x[0]))
+	}
 	s := Dot(x, x)
 	if s >= smallSquares && s <= largeSquares {
 		return math.Sqrt(s)
@@ -179,7 +189,11 @@ func Axpy[T Float](alpha T, x, y []T) {
 		return
 	}
 	if isSmall[T](2, len(x)) {
-		addScaled(alpha, x, y)
+		if one := T(1); hasVectors { // addScaled would be felt in small calls
+			nativeOuter(1, len(x), 0, alpha, &one, &x[0], 0, &y[:len(x)][0], 0)
+		} else {
+			addScaled(alpha, x, y)
+		}
 		return
 	}
 	spreadVector[T](len(x), func(lo, hi int) { addScaled(alpha, x[lo:hi], y[lo:]) })
@@ -193,8 +207,8 @@ func AxpySteps[T Float](n int, alpha T, x *T, incX int, y *T, incY int) {
 
 // ScalSteps is [Scal] of n elements that are inc apart.
 func ScalSteps[T Float](n int, alpha T, x *T, inc int) {
-	for i := range n {
-		*elementAt(x, i*inc) *= alpha
+	for i, at := 0, 0; i < n; i, at = i+1, at+inc {
+		*elementAt(x, at) *= alpha
 	}
 }
 
@@ -214,7 +228,7 @@ func Scal[T Float](alpha T, x []T) {
 }
 
 // shortVector is the elements up to which a plain loop is the fastest.
-const shortVector = 16
+const shortVector = 32
 
 // scaleVector is Scal in this goroutine.
 func scaleVector[T Float](alpha T, x []T) {

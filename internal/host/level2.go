@@ -318,8 +318,12 @@ func Ger[T Float](m, n int, alpha T, x, y []T, a []T, lda int) {
 
 // GerAlone is [Ger] in this goroutine, for m and n of at least one.
 func GerAlone[T Float](m, n int, alpha T, x, y []T, a []T, lda int) {
-	check("A", m, n, lda, len(a))
-	addOuter(m, n, 0, alpha, &x[:m][0], &y[:n][0], 0, &a[0], lda)
+	_ = a[(m-1)*lda+n-1] // check would be felt in small calls, and so would addOuter
+	if p, q := &x[:m][0], &y[:n][0]; hasVectors {
+		nativeOuter(m, n, 0, alpha, p, q, 0, &a[0], lda)
+	} else {
+		addOuter(m, n, 0, alpha, p, q, 0, &a[0], lda)
+	}
 }
 
 // addOuter adds alpha*x*yᵀ to m rows: the first has n elements, and each next one dn more; it
@@ -336,40 +340,46 @@ func addOuter[T Float](m, n, dn int, alpha T, x, y *T, dy int, a *T, da int) {
 
 // Syr adds alpha*x*xᵀ to the lower or upper triangle of A of n by n, element by element as [Ger].
 func Syr[T Float](lower bool, n int, alpha T, x, a []T, lda int) {
-	check("A", n, n, lda, len(a))
 	if n == 0 {
 		return
 	}
+	x = x[:n]
+	_ = a[(n-1)*(lda+1)]
 	if isSmall[T](n, n) {
-		addTriangle(lower, 0, n, n, alpha, x, x, a, lda)
+		addTriangle(lower, 0, n, n, alpha, x, nil, a, lda)
 		return
 	}
-	bands[T](n, n, 1, func(lo, hi int) { addTriangle(lower, lo, hi, n, alpha, x, x, a, lda) })
+	bands[T](n, n, 1, func(lo, hi int) { addTriangle(lower, lo, hi, n, alpha, x, nil, a, lda) })
 }
 
 // Syr2 adds alpha*x*yᵀ and then alpha*y*xᵀ to the lower or upper triangle of A of n by n, element
 // by element as [Ger] does twice.
 func Syr2[T Float](lower bool, n int, alpha T, x, y, a []T, lda int) {
-	check("A", n, n, lda, len(a))
 	if n == 0 {
 		return
 	}
+	x, y = x[:n], y[:n]
+	_ = a[(n-1)*(lda+1)]
 	if isSmall[T](n, n) {
 		addTriangle(lower, 0, n, n, alpha, x, y, a, lda)
-		addTriangle(lower, 0, n, n, alpha, y, x, a, lda)
 		return
 	}
-	bands[T](n, n, 1, func(lo, hi int) {
-		addTriangle(lower, lo, hi, n, alpha, x, y, a, lda)
-		addTriangle(lower, lo, hi, n, alpha, y, x, a, lda)
-	})
+	bands[T](n, n, 1, func(lo, hi int) { addTriangle(lower, lo, hi, n, alpha, x, y, a, lda) })
 }
 
-// addTriangle adds alpha*x*yᵀ to rows lo to hi-1 of a triangle.
+// addTriangle adds alpha*x*yᵀ and then alpha*y*xᵀ to rows lo to hi-1 of a triangle, or without y
+// alpha*x*xᵀ.
 func addTriangle[T Float](lower bool, lo, hi, n int, alpha T, x, y, a []T, lda int) {
-	if lower {
-		addOuter(hi-lo, lo+1, 1, alpha, &x[lo], &y[0], 0, &a[lo*lda], lda)
-	} else {
-		addOuter(hi-lo, n-lo, -1, alpha, &x[lo], &y[lo], 1, &a[lo*(lda+1)], lda+1)
+	first, rows, count, dn, step, begin, da := 0, hi-lo, lo+1, 1, 0, lo*lda, lda
+	if !lower {
+		first, count, dn, step, begin, da = lo, n-lo, -1, 1, lo*(lda+1), lda+1
+	}
+	switch {
+	case y != nil:
+		addOuter2(rows, count, dn, alpha, &x[lo], &y[first], step, &a[begin], da, &y[lo], &x[first])
+	case hasVectors: // addOuter would be felt in small calls
+		nativeOuter(rows, count, dn, alpha, &x[lo], &x[first], step, &a[begin], da)
+	default:
+		addOuter(rows, count, dn, alpha, &x[lo], &x[first], step, &a[begin], da)
 	}
 }

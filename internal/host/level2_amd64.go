@@ -20,12 +20,6 @@ func crossF32AVX2(k int, a *float32, lda int, x, acc, u, y *float32)
 func crossF64AVX2(k int, a *float64, lda int, x, acc, u, y *float64)
 
 //go:noescape
-func chainsF32AVX2(m, k int, a *float32, lda, step int, x *float32, incX int, y *float32, incY int)
-
-//go:noescape
-func chainsF64AVX2(m, k int, a *float64, lda, step int, x *float64, incX int, y *float64, incY int)
-
-//go:noescape
 func rowsF32AVX2(n int, a *float32, lda int, x, y *float32)
 
 //go:noescape
@@ -36,30 +30,6 @@ func panelF32AVX2(k, n int, a *float32, lda int, x, y *float32)
 
 //go:noescape
 func panelF64AVX2(k, n int, a *float64, lda int, x, y *float64)
-
-//go:noescape
-func outerF32AVX2(m, n, dn int, alpha float32, x, y *float32, dy int, a *float32, da int)
-
-//go:noescape
-func outerF64AVX2(m, n, dn int, alpha float64, x, y *float64, dy int, a *float64, da int)
-
-//go:noescape
-func substituteF32AVX2(n int, e *float32, eRow, eCol int, b *float32, bRow int, unit bool)
-
-//go:noescape
-func substituteF64AVX2(n int, e *float64, eRow, eCol int, b *float64, bRow int, unit bool)
-
-//go:noescape
-func accumulateF32AVX2(upper, unit bool, n int, e *float32, eRow, eCol int, x *float32, incX int, acc *float32)
-
-//go:noescape
-func accumulateF64AVX2(upper, unit bool, n int, e *float64, eRow, eCol int, x *float64, incX int, acc *float64)
-
-//go:noescape
-func symmetricF32AVX2(lower bool, n int, a *float32, lda int, x, acc *float32)
-
-//go:noescape
-func symmetricF64AVX2(lower bool, n int, a *float64, lda int, x, acc *float64)
 
 //go:noescape
 func complexRowF32AVX2(k, n int, a *float32, aStep int, signs, b *float32, bRow, bCol int, y *float32, zero bool)
@@ -74,16 +44,55 @@ func complexDivideF32AVX2(n int, x, d *float32, high bool)
 func complexDivideF64AVX2(n int, x, d *float64, high bool)
 
 //go:noescape
-func dotF32AVX2(n int, x, y *float32) (sum float64)
+func chainsAVX2(m, k int, a unsafe.Pointer, lda, step int, x unsafe.Pointer, incX int, y unsafe.Pointer, incY int,
+	double bool)
 
 //go:noescape
-func dotF64AVX2(n int, x, y *float64) (sum float64)
+func gemvAVX2(m, k int, a unsafe.Pointer, lda, step int, x unsafe.Pointer, incX int, y unsafe.Pointer, incY int,
+	alpha, beta float64, double bool)
 
 //go:noescape
-func asumF32AVX2(n int, x *float32) (sum float64)
+func outerAVX2(m, n, dn int, alpha float64, x, y unsafe.Pointer, dy int, a unsafe.Pointer, da int, double bool)
 
 //go:noescape
-func asumF64AVX2(n int, x *float64) (sum float64)
+func outer2AVX2(m, n, dn int, alpha float64, x, y unsafe.Pointer, dy int, a unsafe.Pointer, da int,
+	u, v unsafe.Pointer, double bool)
+
+//go:noescape
+func substituteAVX2(n int, e unsafe.Pointer, eRow, eCol int, b unsafe.Pointer, bRow int, unit, double bool)
+
+//go:noescape
+func accumulateAVX2(upper, unit bool, n int, e unsafe.Pointer, eRow, eCol int, x unsafe.Pointer, incX int,
+	acc unsafe.Pointer, double bool)
+
+//go:noescape
+func triangleRowsAVX2(upper, unit bool, n int, alpha float64, e unsafe.Pointer, eRow, eCol int, x unsafe.Pointer,
+	inc int, double bool)
+
+//go:noescape
+func symmetricAVX2(lower bool, n int, a unsafe.Pointer, lda int, x, acc unsafe.Pointer, double bool)
+
+//go:noescape
+func dotAVX2(n int, x, y unsafe.Pointer, double bool) (sum float64)
+
+//go:noescape
+func asumAVX2(n int, x unsafe.Pointer, double bool) (sum float64)
+
+// GemvSteps is [Gemv] for a matrix, m by n, of at least a row, whose element (i, p) is row*i + col*p
+// elements behind the one that a points to, with vectors whose elements are incX and incY apart,
+// from those that x and y point to on.
+func GemvSteps[T Float](m, n int, alpha T, a *T, row, col int, x *T, incX int, beta T, y *T, incY int) {
+	if m*n == 1 && alpha != 0 { // takes less than the call
+		oneProduct(alpha, *a, *x, beta, y)
+		return
+	}
+	if !hasVectors || n == 0 || alpha == 0 {
+		gemvStepsGo(m, n, alpha, a, row, col, x, incX, beta, y, incY)
+		return
+	}
+	gemvAVX2(m, n, unsafe.Pointer(a), row, col, unsafe.Pointer(x), incX, unsafe.Pointer(y), incY, float64(alpha),
+		float64(beta), isFloat64[T]())
+}
 
 // The functions of both types. One in a variable would be slower to call, and what it points to
 // would live on the heap.
@@ -110,11 +119,7 @@ func nativeCross[T Float](k int, a *T, lda int, x, acc, u, y *T) {
 
 // nativeChains is chains.
 func nativeChains[T Float](m, k int, a *T, lda, step int, x *T, incX int, y *T, incY int) {
-	if isFloat64[T]() {
-		chainsF64AVX2(m, k, f64(a), lda, step, f64(x), incX, f64(y), incY)
-	} else {
-		chainsF32AVX2(m, k, f32(a), lda, step, f32(x), incX, f32(y), incY)
-	}
+	chainsAVX2(m, k, unsafe.Pointer(a), lda, step, unsafe.Pointer(x), incX, unsafe.Pointer(y), incY, isFloat64[T]())
 }
 
 // nativeRows goes on with n chains, a multiple of rowsWidth bytes, by rowsAtOnce rows.
@@ -137,38 +142,40 @@ func nativePanel[T Float](k, n int, a *T, lda int, x, y *T) {
 
 // nativeOuter is addOuter.
 func nativeOuter[T Float](m, n, dn int, alpha T, x, y *T, dy int, a *T, da int) {
-	if isFloat64[T]() {
-		outerF64AVX2(m, n, dn, float64(alpha), f64(x), f64(y), dy, f64(a), da)
-	} else {
-		outerF32AVX2(m, n, dn, float32(alpha), f32(x), f32(y), dy, f32(a), da)
+	outerAVX2(m, n, dn, float64(alpha), unsafe.Pointer(x), unsafe.Pointer(y), dy, unsafe.Pointer(a), da, isFloat64[T]())
+}
+
+// addOuter2 is addOuter, and then that for u and v.
+func addOuter2[T Float](m, n, dn int, alpha T, x, y *T, dy int, a *T, da int, u, v *T) {
+	if !hasVectors {
+		addOuter(m, n, dn, alpha, x, y, dy, a, da)
+		addOuter(m, n, dn, alpha, u, v, dy, a, da)
+		return
 	}
+	outer2AVX2(m, n, dn, float64(alpha), unsafe.Pointer(x), unsafe.Pointer(y), dy, unsafe.Pointer(a), da,
+		unsafe.Pointer(u), unsafe.Pointer(v), isFloat64[T]())
 }
 
 // nativeSubstitute is substitute.
 func nativeSubstitute[T Float](n int, e *T, eRow, eCol int, b *T, bRow int, unit bool) {
-	if isFloat64[T]() {
-		substituteF64AVX2(n, f64(e), eRow, eCol, f64(b), bRow, unit)
-	} else {
-		substituteF32AVX2(n, f32(e), eRow, eCol, f32(b), bRow, unit)
-	}
+	substituteAVX2(n, unsafe.Pointer(e), eRow, eCol, unsafe.Pointer(b), bRow, unit, isFloat64[T]())
 }
 
 // nativeMultiply is multiplyTriangle.
 func nativeMultiply[T Float](upper, unit bool, n int, e *T, eRow, eCol int, x *T, incX int, acc *T) {
-	if isFloat64[T]() {
-		accumulateF64AVX2(upper, unit, n, f64(e), eRow, eCol, f64(x), incX, f64(acc))
-	} else {
-		accumulateF32AVX2(upper, unit, n, f32(e), eRow, eCol, f32(x), incX, f32(acc))
-	}
+	accumulateAVX2(upper, unit, n, unsafe.Pointer(e), eRow, eCol, unsafe.Pointer(x), incX, unsafe.Pointer(acc),
+		isFloat64[T]())
+}
+
+// nativeTriangleRows is TriangleSteps without solve, for few rows.
+func nativeTriangleRows[T Float](upper, unit bool, n int, alpha T, e *T, eRow, eCol int, x *T, inc int) {
+	triangleRowsAVX2(upper, unit, n, float64(alpha), unsafe.Pointer(e), eRow, eCol, unsafe.Pointer(x), inc,
+		isFloat64[T]())
 }
 
 // nativeSymmetric is addSymmetric.
 func nativeSymmetric[T Float](lower bool, n int, a *T, lda int, x, acc *T) {
-	if isFloat64[T]() {
-		symmetricF64AVX2(lower, n, f64(a), lda, f64(x), f64(acc))
-	} else {
-		symmetricF32AVX2(lower, n, f32(a), lda, f32(x), f32(acc))
-	}
+	symmetricAVX2(lower, n, unsafe.Pointer(a), lda, unsafe.Pointer(x), unsafe.Pointer(acc), isFloat64[T]())
 }
 
 // nativeComplexRow is addComplexRow.
@@ -192,18 +199,12 @@ func nativeComplexDivide[T Float](n int, x, d *T, high bool) {
 
 // nativeDot is dotPiece.
 func nativeDot[T Float](n int, x, y *T) float64 {
-	if isFloat64[T]() {
-		return dotF64AVX2(n, f64(x), f64(y))
-	}
-	return dotF32AVX2(n, f32(x), f32(y))
+	return dotAVX2(n, unsafe.Pointer(x), unsafe.Pointer(y), isFloat64[T]())
 }
 
 // nativeAsum is asumPiece.
 func nativeAsum[T Float](n int, x *T) float64 {
-	if isFloat64[T]() {
-		return asumF64AVX2(n, f64(x))
-	}
-	return asumF32AVX2(n, f32(x))
+	return asumAVX2(n, unsafe.Pointer(x), isFloat64[T]())
 }
 
 func f32[T Float](p *T) *float32 { return (*float32)(unsafe.Pointer(p)) }

@@ -13,6 +13,7 @@ func nativePanel[T Float](int, int, *T, int, *T, *T)                          { 
 func nativeOuter[T Float](int, int, int, T, *T, *T, int, *T, int)             { panic(noVectors) }
 func nativeSubstitute[T Float](int, *T, int, int, *T, int, bool)              { panic(noVectors) }
 func nativeMultiply[T Float](bool, bool, int, *T, int, int, *T, int, *T)      { panic(noVectors) }
+func nativeTriangleRows[T Float](bool, bool, int, T, *T, int, int, *T, int)   { panic(noVectors) }
 func nativeSymmetric[T Float](bool, int, *T, int, *T, *T)                     { panic(noVectors) }
 func nativeComplexRow[T Float](int, int, *T, int, *T, *T, int, int, *T, bool) { panic(noVectors) }
 func nativeComplexDivide[T Float](int, *T, *T, bool)                          { panic(noVectors) }
@@ -20,3 +21,16 @@ func nativeDot[T Float](int, *T, *T) float64                                  { 
 func nativeAsum[T Float](int, *T) float64                                     { panic(noVectors) }
 
 const noVectors = "host: no vector instructions"
+
+// GemvSteps is [Gemv] for a matrix, m by n, of at least a row, whose element (i, p) is row*i + col*p
+// elements behind the one that a points to, with vectors whose elements are incX and incY apart,
+// from those that x and y point to on.
+func GemvSteps[T Float](m, n int, alpha T, a *T, row, col int, x *T, incX int, beta T, y *T, incY int) {
+	gemvStepsGo(m, n, alpha, a, row, col, x, incX, beta, y, incY)
+}
+
+// addOuter2 is addOuter, and then that for u and v.
+func addOuter2[T Float](m, n, dn int, alpha T, x, y *T, dy int, a *T, da int, u, v *T) {
+	addOuter(m, n, dn, alpha, x, y, dy, a, da)
+	addOuter(m, n, dn, alpha, u, v, dy, a, da)
+}

@@ -46,6 +46,9 @@ func testLevel2[T Float](t *testing.T) {
 	for m := 1; m <= 36 && !isShort(); m++ { // all that may be left of rows, lines and registers
 		sizes = append(sizes, struct{ m, n int }{m, 7*m%37 + 1})
 	}
+	for n := 1; n <= 9; n++ { // and each few rows of a square
+		sizes = append(sizes, struct{ m, n int }{n, n})
+	}
 	for i, size := range sizes {
 		if size.m*size.n > 20000 && isShort() {
 			continue
@@ -84,6 +87,73 @@ func testGemv[T Float](t *testing.T, rng *rand.Rand, in input[T], m, n, gap int,
 		if err := y.diff(want); err != nil {
 			t.Fatalf("gemv of %s, %dx%d, transposed %t, alpha %v, beta %v: %v", in.name, m, n, trans, alpha, beta, err)
 		}
+	}
+}
+
+// Products of few rows and columns have the bits of the definition, wherever their elements are, and
+// nothing else is written.
+func TestGemvSteps(t *testing.T) {
+	forceVectors(t, testGemvSteps[float32], testGemvSteps[float64])
+}
+
+func testGemvSteps[T Float](t *testing.T) {
+	rng := rand.New(rand.NewPCG(43, 44))
+	list := inputs[T]()
+	for m := 1; m <= 37; m++ { // all that may be left of 16, 8 and 4 registers
+		for _, n := range []int{1, 2, 3, 4, 5, 9, 16, 23} {
+			in := list[(m+n)%len(list)]
+			for kind := range 8 {
+				alpha, beta := []T{1, -1.5, 0}[rng.IntN(3)], []T{0, 1, 2.5}[rng.IntN(3)]
+				trans, incX, incY := kind&1 != 0, 1+kind>>1&1, 1-kind>>2&1*3 // of y backwards, too
+				testGemvStepsOf(t, rng, in, trans, m, n, incX, incY, alpha, beta)
+			}
+		}
+	}
+}
+
+func testGemvStepsOf[T Float](
+	t *testing.T, rng *rand.Rand, in input[T], trans bool, m, n, incX, incY int, alpha, beta T,
+) {
+	t.Helper()
+	op, x, y := in.matrix(rng, m, n, 0), in.matrix(rng, n, 1, incX-1), in.matrix(rng, m, 1, max(incY, -incY)-1)
+	if beta == 0 {
+		y = newMatrix(m, 1, y.ld-1, func(int, int) T { return poison[T]() })
+	}
+	a := newMatrix(m, n, 3, func(i, j int) T { return op.data[i*op.ld+j] })
+	if trans {
+		a = newMatrix(n, m, 3, func(i, j int) T { return op.data[j*op.ld+i] })
+	}
+	if alpha == 0 {
+		a = newMatrix(a.rows, a.cols, 3, func(int, int) T { return poison[T]() })
+	}
+	result := newMatrix(m, 1, 0, func(i, _ int) T { return y.data[i*y.ld] })
+	GemmReference(m, 1, n, alpha, op.data, op.ld, packed(x).data, 1, beta, result.data, 1)
+	want, first := newMatrix(m, 1, y.ld-1, func(i, _ int) T { return result.data[i] }), 0
+	if incY < 0 { // element i is m-1-i from the first on
+		first = (m - 1) * y.ld
+		reverseRows(y)
+	}
+	row, col := Steps(trans, a.ld)
+	GemvSteps(m, n, alpha, &a.data[0], row, col, &x.data[0], incX, beta, &y.data[first], incY)
+	if incY < 0 {
+		reverseRows(y)
+	}
+	if err := y.diff(want); err != nil {
+		t.Fatalf("gemv of %s, %dx%d, transposed %t, steps of %d and %d, alpha %v, beta %v: %v",
+			in.name, m, n, trans, incX, incY, alpha, beta, err)
+	}
+}
+
+// packed is a matrix of one column without what lies between its elements.
+func packed[T Float](m matrix[T]) matrix[T] {
+	return newMatrix(m.rows, 1, 0, func(i, _ int) T { return m.data[i*m.ld] })
+}
+
+// reverseRows turns a matrix of one column.
+func reverseRows[T Float](m matrix[T]) {
+	for i := range m.rows / 2 {
+		j := m.rows - 1 - i
+		m.data[i*m.ld], m.data[j*m.ld] = m.data[j*m.ld], m.data[i*m.ld]
 	}
 }
 

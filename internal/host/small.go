@@ -1,6 +1,7 @@
 package host
 
 import (
+	"math"
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/element"
@@ -10,9 +11,11 @@ import (
 // would have begun. The bits are the same.
 
 const (
-	smallProduct  = 3  // rows, columns and steps of a product
-	smallSymm     = 4  // rows and columns of a product with a symmetric matrix
-	smallTriangle = 16 // elements of a transposed B
+	smallSymm       = 4  // rows and columns of a product with a symmetric matrix
+	smallTriangle   = 9  // elements of B by a triangle
+	smallTransposed = 16 // of a transposed one
+
+	fewTriangleRows = 8 // whose chains wait for each other less than they would for what a column stores
 )
 
 // The most rows of [GemvSteps], and columns of what else is made of it, and of [SymvSteps].
@@ -36,27 +39,48 @@ func Steps(trans bool, ld int) (row, col int) {
 	return ld, 1
 }
 
-// GemvSteps is [Gemv] for a matrix of at most [FewRows] rows, m by n, whose element (i, p) is
-// row*i + col*p elements behind the one that a points to, with vectors whose elements are incX and
-// incY apart, from those that x and y point to on.
-func GemvSteps[T Float](m, n int, alpha T, a *T, row, col int, x *T, incX int, beta T, y *T, incY int) {
-	some := n > 0 && alpha != 0
-	if beta == 0 && (alpha == 1 || !some) {
-		for i := range m {
-			*elementAt(y, i*incY) = 0
-		}
-		if some {
-			chains(m, n, a, row, col, x, incX, y, incY)
-		}
-		return
+// oneProduct is [GemvSteps] for one element, and alpha not zero.
+func oneProduct[T Float](alpha, a, x, beta T, y *T) {
+	v := T(0) // beta*y
+	if beta != 0 {
+		v = Mul(beta, *y)
 	}
-	if !some {
-		ScalSteps(m, beta, y, incY)
-		return
+	switch {
+	case isFloat64[T](): // fma is a call
+		acc := math.FMA(float64(a), float64(x), 0)
+		if beta == 0 {
+			*y = alpha * T(acc)
+		} else {
+			*y = T(math.FMA(float64(alpha), acc, float64(v)))
+		}
+	case beta == 0:
+		*y = alpha * fma(a, x, 0)
+	default:
+		*y = fma(alpha, fma(a, x, 0), v)
 	}
-	var acc [FewRows]T
-	chains(m, n, a, row, col, x, incX, &acc[0], 1)
-	finishSteps(alpha, acc[:m], beta, y, incY)
+}
+
+// gemvStepsGo is GemvSteps in Go.
+func gemvStepsGo[T Float](m, n int, alpha T, a *T, row, col int, x *T, incX int, beta T, y *T, incY int) {
+	for i := range m {
+		v := elementAt(y, i*incY)
+		switch {
+		case n > 0 && alpha != 0:
+			acc := T(0)
+			for p := range n {
+				acc = fma(*elementAt(a, i*row+p*col), *elementAt(x, p*incX), acc)
+			}
+			if beta == 0 {
+				*v = alpha * acc
+			} else {
+				*v = fma(alpha, acc, Mul(beta, *v))
+			}
+		case beta == 0:
+			*v = 0
+		default:
+			*v *= beta
+		}
+	}
 }
 
 // finishSteps is what [Gemm] does after the last step of a chain, for at least one: results are inc
@@ -81,6 +105,10 @@ func finishSteps[T Float](alpha T, acc []T, beta T, y *T, inc int) {
 // SymvSteps is [Symv] for n of at least 1 and at most [FewSymv], with vectors as those of
 // [GemvSteps].
 func SymvSteps[T Float](lower bool, n int, alpha T, a *T, lda int, x *T, incX int, beta T, y *T, incY int) {
+	if n == 1 {
+		oneProduct(alpha, *a, *x, beta, y)
+		return
+	}
 	var acc [FewSymv]T
 	if incX == 1 {
 		addSymmetric(lower, n, a, lda, at(x, 0, n), acc[:n])
@@ -94,8 +122,13 @@ func SymvSteps[T Float](lower bool, n int, alpha T, a *T, lda int, x *T, incX in
 	finishSteps(alpha, acc[:n], beta, y, incY)
 }
 
-// smallGemm is [GemmTrans] of at most [FewRows] columns, row by row.
-func smallGemm[T Float](
+// IsSmallProduct tells whether [SmallGemm] is the fastest. A product is plain without alpha and beta.
+func IsSmallProduct(m, n, k int, plain bool) bool {
+	return max(m, n, k) <= 3 || !plain && max(m, n, k) <= 7
+}
+
+// SmallGemm is [GemmTrans] row by row, for at least one row, column and step.
+func SmallGemm[T Float](
 	transA, transB bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
 ) {
 	aRow, aCol := Steps(transA, lda)
@@ -120,9 +153,9 @@ func SmallSymm[T Float](left, lower bool, m, n int, alpha T, a []T, lda int, b [
 	var whole [smallSymm * smallSymm]T
 	mirrorBlock(lower, k, a, lda, whole[:], k)
 	if left {
-		smallGemm(false, false, m, n, k, alpha, whole[:], k, b, ldb, beta, c, ldc)
+		SmallGemm(false, false, m, n, k, alpha, whole[:], k, b, ldb, beta, c, ldc)
 	} else {
-		smallGemm(false, false, m, n, k, alpha, b, ldb, whole[:], k, beta, c, ldc)
+		SmallGemm(false, false, m, n, k, alpha, b, ldb, whole[:], k, beta, c, ldc)
 	}
 	return true
 }
@@ -146,15 +179,23 @@ func SmallGemmTriangle[T Float](
 
 // isFewColumns tells whether TriangleSteps is the fastest.
 func isFewColumns(left bool, n, cols int) bool {
-	return n <= MaxTriangle && (cols == 1 || !left && n*cols <= smallTriangle)
+	return n <= MaxTriangle && (cols == 1 || n*cols <= smallTriangle || !left && n*cols <= smallTransposed)
 }
 
 // TriangleSteps is [MultiplyTriangle], or with solve [SolveTriangle], for n of at least one, and
 // one column of elements that are inc apart, from the one that x points to on.
-func TriangleSteps[T Float](solve bool, n int, alpha T, e []T, eRow, eCol int, upper, unit bool, x *T, inc int) {
-	if !solve {
+func TriangleSteps[T Float](solve bool, n int, alpha T, e *T, eRow, eCol int, upper, unit bool, x *T, inc int) {
+	if n == 1 { // takes less than a call
+		oneRow(solve, alpha, e, unit, x)
+		return
+	}
+	switch {
+	case !solve && hasVectors && n <= fewTriangleRows:
+		nativeTriangleRows(upper, unit, n, alpha, e, eRow, eCol, x, inc)
+		return
+	case !solve:
 		var acc [MaxTriangle]T
-		multiplyTriangle(upper, unit, n, &e[0], eRow, eCol, x, inc, &acc[0])
+		multiplyTriangle(upper, unit, n, e, eRow, eCol, x, inc, &acc[0])
 		for i, v := range acc[:n] {
 			*elementAt(x, i*inc) = alpha * v
 		}
@@ -165,19 +206,31 @@ func TriangleSteps[T Float](solve bool, n int, alpha T, e []T, eRow, eCol int, u
 	}
 	if upper { // in reverse order it is a lower triangle
 		last := n - 1
-		substitute(n, &e[last*(eRow+eCol)], -eRow, -eCol, elementAt(x, last*inc), -inc, unit)
+		e, eRow, eCol, x, inc = elementAt(e, last*(eRow+eCol)), -eRow, -eCol, elementAt(x, last*inc), -inc
+	}
+	if hasVectors {
+		nativeSubstitute(n, e, eRow, eCol, x, inc, unit)
+		return
+	}
+	substitute(n, e, eRow, eCol, x, inc, unit)
+}
+
+// oneRow is TriangleSteps for one row.
+func oneRow[T Float](solve bool, alpha T, e *T, unit bool, x *T) {
+	d := T(1)
+	if !unit {
+		d = *e
+	}
+	if solve {
+		*x = Mul(alpha, *x) / d
 	} else {
-		substitute(n, &e[0], eRow, eCol, x, inc, unit)
+		*x = alpha * fma(d, *x, 0)
 	}
 }
 
 // substitute solves E*X = b for a lower triangular E of n by n, and leaves X in b: as soon as an
 // unknown is known, the others take what it gives them.
 func substitute[T Float](n int, e *T, eRow, eCol int, b *T, bRow int, unit bool) {
-	if hasVectors {
-		nativeSubstitute(n, e, eRow, eCol, b, bRow, unit)
-		return
-	}
 	for k := range n {
 		x := elementAt(b, k*bRow)
 		if !unit {

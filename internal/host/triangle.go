@@ -172,6 +172,12 @@ func solveGo[T Float](axpy axpy[T]) triangleFunc[T] {
 }
 
 func scaleRow[T Float](a T, y []T) {
+	for ; len(y) >= 4; y = y[4:] { // the compiler does not unroll
+		y[0] *= a
+		y[1] *= a
+		y[2] *= a
+		y[3] *= a
+	}
 	for j := range y {
 		y[j] *= a
 	}

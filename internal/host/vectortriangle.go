@@ -28,7 +28,7 @@ func Trmv[T Float](lower, trans, unit bool, n int, a []T, lda int, x []T) {
 	}
 	if n <= MaxTriangle {
 		row, col := Steps(trans, lda)
-		TriangleSteps(false, n, 1, a, row, col, lower == trans, unit, &x[0], 1)
+		TriangleSteps(false, n, 1, &a[0], row, col, lower == trans, unit, &x[0], 1)
 		return
 	}
 	memory, old := Take[T](n)
@@ -49,7 +49,7 @@ func Trsv[T Float](lower, trans, unit bool, n int, a []T, lda int, x []T) {
 	}
 	if n <= MaxTriangle {
 		row, col := Steps(trans, lda)
-		TriangleSteps(true, n, 1, a, row, col, lower == trans, unit, &x[0], 1)
+		TriangleSteps(true, n, 1, &a[0], row, col, lower == trans, unit, &x[0], 1)
 		return
 	}
 	memory, negated := Take[T](n)
@@ -141,7 +141,7 @@ func (t *vectorTriangle[T]) solveBlock(i, end, block int) {
 		return
 	}
 	row, col := Steps(t.trans, t.lda)
-	TriangleSteps(true, end-i, 1, t.a[i*(t.lda+1):], row, col, !t.forward(), t.unit, &t.y[i], 1)
+	TriangleSteps(true, end-i, 1, &t.a[i*(t.lda+1)], row, col, !t.forward(), t.unit, &t.y[i], 1)
 	for k := i; k < end; k++ {
 		at := k
 		if !t.forward() {

@@ -28,6 +28,33 @@ func gemm[T float](e *engine, alpha T, tA blas.Transpose, a linalg.Matrix[T], tB
 	hostGemm(alpha, tA, a, tB, b, beta, c)
 }
 
+// gemmStored is gemm for matrices in memory, those of op(A) and op(B). It tells whether the arguments
+// are valid, and does nothing if they are not: to check them in a function of its own would be felt
+// in small calls.
+func gemmStored[T float](e *engine, tA, tB blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T,
+	c []T, ldc int,
+) bool {
+	if !isTranspose(tA) || !isTranspose(tB) || m <= 0 || n <= 0 || k < 0 {
+		return false
+	}
+	aRows, aCols := stored(tA, m, k)
+	bRows, bCols := stored(tB, k, n)
+	if !fits(aRows, aCols, lda, len(a)) || !fits(bRows, bCols, ldb, len(b)) || !fits(m, n, ldc, len(c)) {
+		return false
+	}
+	if !e.keepsOnHost(m, n, k) {
+		gemm(e, alpha, tA, matrix(aRows, aCols, a, lda), tB, matrix(bRows, bCols, b, ldb), beta, matrix(m, n, c, ldc))
+		return true
+	}
+	transA, transB := tA != blas.NoTrans, tB != blas.NoTrans
+	if host.IsSmallProduct(m, n, k, alpha == 1 && beta == 0) && alpha != 0 && k > 0 {
+		host.SmallGemm(transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	} else {
+		host.GemmTrans(transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	}
+	return true
+}
+
 // steps is the length of the chains of a product with op(A).
 func steps[T float](tA blas.Transpose, a linalg.Matrix[T]) int {
 	if tA == blas.NoTrans {

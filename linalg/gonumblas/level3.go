@@ -75,25 +75,13 @@ func matrix[T float](rows, cols int, x []T, ld int) linalg.Matrix[T] {
 	return linalg.Matrix[T]{Rows: rows, Cols: cols, Stride: ld, Data: x}
 }
 
-// storedMatrix is the matrix whose op is rows by cols.
-func storedMatrix[T float](t blas.Transpose, rows, cols int, x []T, ld int) linalg.Matrix[T] {
-	rows, cols = stored(t, rows, cols)
-	return matrix(rows, cols, x, ld)
-}
-
 // Dgemm is C = alpha*op(A)*op(B) + beta*C.
 func (i *implementation) Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64,
 	ldb int, beta float64, c []float64, ldc int,
 ) {
-	if !validGemm(tA, tB, m, n, k, len(a), lda, len(b), ldb, len(c), ldc) {
+	if !gemmStored(i.e, tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
 		i.Implementation.Dgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-		return
 	}
-	if i.e.keepsOnHost(m, n, k) {
-		host.GemmTrans(tA != blas.NoTrans, tB != blas.NoTrans, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-		return
-	}
-	gemm(i.e, alpha, tA, storedMatrix(tA, m, k, a, lda), tB, storedMatrix(tB, k, n, b, ldb), beta, matrix(m, n, c, ldc))
 }
 
 // Dsymm is C = alpha*A*B + beta*C or C = alpha*B*A + beta*C for a symmetric A.
@@ -111,61 +99,47 @@ func (i *implementation) Dsymm(s blas.Side, ul blas.Uplo, m, n int, alpha float6
 func (i *implementation) Dsyrk(
 	ul blas.Uplo, t blas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64, ldc int,
 ) {
-	if !validSyrk(ul, t, n, k, len(a), lda, len(c), ldc) {
+	if !syrk(i.e, ul, t, n, k, alpha, a, lda, a, lda, beta, c, ldc) {
 		i.Implementation.Dsyrk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
-		return
 	}
-	syrk(i.e, ul == blas.Lower, t, n, k, alpha, a, lda, a, lda, beta, c, ldc)
 }
 
 // Dsyr2k is C = alpha*op(A)*op(B)ᵀ + alpha*op(B)*op(A)ᵀ + beta*C in one triangle.
 func (i *implementation) Dsyr2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha float64, a []float64, lda int,
 	b []float64, ldb int, beta float64, c []float64, ldc int,
 ) {
-	if !validSyr2k(ul, t, n, k, len(a), lda, len(b), ldb, len(c), ldc) {
+	if !syrk(i.e, ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
 		i.Implementation.Dsyr2k(ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
-	lower := ul == blas.Lower
-	syrk(i.e, lower, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-	syrk(i.e, lower, t, n, k, alpha, b, ldb, a, lda, 1, c, ldc)
+	syrk(i.e, ul, t, n, k, alpha, b, ldb, a, lda, 1, c, ldc)
 }
 
 // Dtrmm is B = alpha*op(A)*B or B = alpha*B*op(A) for a triangular A.
 func (i *implementation) Dtrmm(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha float64,
 	a []float64, lda int, b []float64, ldb int,
 ) {
-	if !validTriangular(s, ul, t, d, m, n, len(a), lda, len(b), ldb) {
+	if !triangular(i.e, false, s, ul, t, d, m, n, alpha, a, lda, b, ldb) {
 		i.Implementation.Dtrmm(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
-		return
 	}
-	triangular(i.e, false, s, ul, t, d, m, n, alpha, a, lda, b, ldb)
 }
 
 // Dtrsm solves op(A)*X = alpha*B or X*op(A) = alpha*B for a triangular A, and leaves X in B.
 func (i *implementation) Dtrsm(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha float64,
 	a []float64, lda int, b []float64, ldb int,
 ) {
-	if !validTriangular(s, ul, t, d, m, n, len(a), lda, len(b), ldb) {
+	if !triangular(i.e, true, s, ul, t, d, m, n, alpha, a, lda, b, ldb) {
 		i.Implementation.Dtrsm(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
-		return
 	}
-	triangular(i.e, true, s, ul, t, d, m, n, alpha, a, lda, b, ldb)
 }
 
 // Sgemm is C = alpha*op(A)*op(B) + beta*C.
 func (i *implementation) Sgemm(tA, tB blas.Transpose, m, n, k int, alpha float32, a []float32, lda int, b []float32,
 	ldb int, beta float32, c []float32, ldc int,
 ) {
-	if !validGemm(tA, tB, m, n, k, len(a), lda, len(b), ldb, len(c), ldc) {
+	if !gemmStored(i.e, tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
 		i.Implementation.Sgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-		return
 	}
-	if i.e.keepsOnHost(m, n, k) {
-		host.GemmTrans(tA != blas.NoTrans, tB != blas.NoTrans, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-		return
-	}
-	gemm(i.e, alpha, tA, storedMatrix(tA, m, k, a, lda), tB, storedMatrix(tB, k, n, b, ldb), beta, matrix(m, n, c, ldc))
 }
 
 // Ssymm is C = alpha*A*B + beta*C or C = alpha*B*A + beta*C for a symmetric A.
@@ -183,43 +157,36 @@ func (i *implementation) Ssymm(s blas.Side, ul blas.Uplo, m, n int, alpha float3
 func (i *implementation) Ssyrk(
 	ul blas.Uplo, t blas.Transpose, n, k int, alpha float32, a []float32, lda int, beta float32, c []float32, ldc int,
 ) {
-	if !validSyrk(ul, t, n, k, len(a), lda, len(c), ldc) {
+	if !syrk(i.e, ul, t, n, k, alpha, a, lda, a, lda, beta, c, ldc) {
 		i.Implementation.Ssyrk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
-		return
 	}
-	syrk(i.e, ul == blas.Lower, t, n, k, alpha, a, lda, a, lda, beta, c, ldc)
 }
 
 // Ssyr2k is C = alpha*op(A)*op(B)ᵀ + alpha*op(B)*op(A)ᵀ + beta*C in one triangle.
 func (i *implementation) Ssyr2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha float32, a []float32, lda int,
 	b []float32, ldb int, beta float32, c []float32, ldc int,
 ) {
-	if !validSyr2k(ul, t, n, k, len(a), lda, len(b), ldb, len(c), ldc) {
+	if !syrk(i.e, ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
 		i.Implementation.Ssyr2k(ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
-	syrk(i.e, ul == blas.Lower, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-	syrk(i.e, ul == blas.Lower, t, n, k, alpha, b, ldb, a, lda, 1, c, ldc)
+	syrk(i.e, ul, t, n, k, alpha, b, ldb, a, lda, 1, c, ldc)
 }
 
 // Strmm is B = alpha*op(A)*B or B = alpha*B*op(A) for a triangular A.
 func (i *implementation) Strmm(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha float32,
 	a []float32, lda int, b []float32, ldb int,
 ) {
-	if !validTriangular(s, ul, t, d, m, n, len(a), lda, len(b), ldb) {
+	if !triangular(i.e, false, s, ul, t, d, m, n, alpha, a, lda, b, ldb) {
 		i.Implementation.Strmm(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
-		return
 	}
-	triangular(i.e, false, s, ul, t, d, m, n, alpha, a, lda, b, ldb)
 }
 
 // Strsm solves op(A)*X = alpha*B or X*op(A) = alpha*B for a triangular A, and leaves X in B.
 func (i *implementation) Strsm(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha float32,
 	a []float32, lda int, b []float32, ldb int,
 ) {
-	if !validTriangular(s, ul, t, d, m, n, len(a), lda, len(b), ldb) {
+	if !triangular(i.e, true, s, ul, t, d, m, n, alpha, a, lda, b, ldb) {
 		i.Implementation.Strsm(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
-		return
 	}
-	triangular(i.e, true, s, ul, t, d, m, n, alpha, a, lda, b, ldb)
 }

@@ -37,17 +37,26 @@ func symm[T float](
 // depend on it.
 const symmetricBlock = 64
 
-// syrk is the triangle of C = alpha*op(A)*op(B)ᵀ + beta*C: the bits of a product.
+// syrk is the triangle of C = alpha*op(A)*op(B)ᵀ + beta*C: the bits of a product. It tells whether
+// the arguments are valid, and does nothing if they are not: to check them in a function of its own
+// would be felt in small calls.
 func syrk[T float](
-	e *engine, lower bool, t blas.Transpose, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
-) {
-	trans, small := t != blas.NoTrans, e.keepsOnHost(n, n, k)
+	e *engine, ul blas.Uplo, t blas.Transpose, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
+) bool {
+	if !isUplo(ul) || !isTranspose(t) || n <= 0 || k < 0 {
+		return false
+	}
+	rows, cols := stored(t, n, k)
+	if !fits(rows, cols, lda, len(a)) || !fits(rows, cols, ldb, len(b)) || !fits(n, n, ldc, len(c)) {
+		return false
+	}
+	lower, trans, small := ul == blas.Lower, t != blas.NoTrans, e.keepsOnHost(n, n, k)
 	if small && host.SmallGemmTriangle(lower, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
-		return
+		return true
 	}
 	if small || alpha == 0 || k == 0 || n <= symmetricBlock && !toDevice[T](e, n, n, k) {
 		host.GemmTriangle(lower, trans, !trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-		return
+		return true
 	}
 	p := triangleProduct[T]{
 		e: e, lower: lower, alpha: alpha, beta: beta, x: matrix(n, k, a, lda), y: matrix(k, n, b, ldb),
@@ -62,6 +71,7 @@ func syrk[T float](
 		p.y = y
 	}
 	p.run(0, matrix(n, n, c, ldc))
+	return true
 }
 
 // transpose is the transpose of m in scratch memory: several products take parts of it.

@@ -12,21 +12,27 @@ import (
 )
 
 // triangular is trmm, B = alpha*op(A)*B or alpha*B*op(A), or with solution trsm, which makes B the
-// solution X of op(A)*X = alpha*B or of X*op(A) = alpha*B.
+// solution X of op(A)*X = alpha*B or of X*op(A) = alpha*B. It tells whether the arguments are valid,
+// and does nothing if they are not: to check them in a function of its own would be felt in small
+// calls.
 func triangular[T float](e *engine, solution bool, s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int,
 	alpha T, a []T, lda int, b []T, ldb int,
-) {
+) bool {
+	left, k := s == blas.Left, order(s, m, n)
+	if !isSide(s) || !isUplo(ul) || !isTranspose(tA) || !isDiag(d) || m <= 0 || n <= 0 || !fits(k, k, lda, len(a)) ||
+		!fits(m, n, ldb, len(b)) {
+		return false
+	}
 	if alpha == 0 { // A is not read
 		host.Gemm(m, n, 0, alpha, nil, 0, nil, n, 0, b, ldb)
-		return
+		return true
 	}
-	left, k := s == blas.Left, order(s, m, n)
 	if k <= host.MaxTriangle { // as the solver does it, whose arguments would be felt in small calls
 		transposed := left == (tA != blas.NoTrans) // at the left of B's columns, or of the transpose of its rows
 		row, col := host.Steps(transposed, lda)
 		upper := (ul == blas.Upper) != transposed
 		host.ApplyTriangle(solution, left, k, m+n-k, alpha, a, row, col, upper, d == blas.Unit, b, ldb)
-		return
+		return true
 	}
 	t := triangle(ul, tA, d, k, a, lda)
 	if solution {
@@ -34,6 +40,7 @@ func triangular[T float](e *engine, solution bool, s blas.Side, ul blas.Uplo, tA
 	} else {
 		must(solver[T](e).Multiply(t, left, alpha, m, n, b, ldb))
 	}
+	return true
 }
 
 // triangle is op(A) for a triangular matrix A of n by n.

@@ -52,120 +52,153 @@ func scatter[T float](c []T, memory *host.Scratch, x []T, inc int) {
 	memory.Give()
 }
 
-func validGemv(t blas.Transpose, m, n, a, lda, x, incX, y, incY int) bool {
-	if !isTranspose(t) || m <= 0 || n <= 0 || !fits(m, n, lda, a) {
-		return false
-	}
-	rows, cols := stored(t, m, n)
-	return fitsVector(cols, incX, x) && fitsVector(rows, incY, y)
-}
+// fewSteps is the rows and columns of a product with a vector that one call of assembly does.
+const fewSteps = 32
 
-func validGer(m, n, x, incX, y, incY, a, lda int) bool {
-	return m > 0 && n > 0 && fits(m, n, lda, a) && fitsVector(m, incX, x) && fitsVector(n, incY, y)
-}
-
-func validSymv(ul blas.Uplo, n, a, lda, x, incX, y, incY int) bool {
-	return isUplo(ul) && validGer(n, n, x, incX, y, incY, a, lda)
-}
-
-func validTrmv(ul blas.Uplo, t blas.Transpose, d blas.Diag, n, a, lda, x, incX int) bool {
-	return isTranspose(t) && isDiag(d) && validSymv(ul, n, a, lda, x, incX, x, incX)
-}
-
-// fewSteps is the steps of chains up to which one element at a time is the fastest.
-const fewSteps = 8
-
+// gemv, as all that follows, tells whether the arguments are valid, and does nothing if they are
+// not: to check them in a function of its own would be felt in small calls.
 func gemv[T float](
 	t blas.Transpose, m, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int,
-) {
+) bool {
+	if !isTranspose(t) || m <= 0 || n <= 0 || !fits(m, n, lda, len(a)) {
+		return false
+	}
 	trans := t != blas.NoTrans
 	rows, cols := stored(t, m, n)
-	side := incX == 1 && incY == 1
-	if rows <= host.FewRows && (!side || cols <= fewSteps) {
+	if !fitsVector(cols, incX, len(x)) || !fitsVector(rows, incY, len(y)) {
+		return false
+	}
+	if max(m, n) <= fewSteps {
 		row, col := host.Steps(trans, lda)
 		host.GemvSteps(rows, cols, alpha, &a[0], row, col, &x[start(cols, incX)], incX, beta, &y[start(rows, incY)],
 			incY)
-		return
+		return true
 	}
-	if side {
+	if incX == 1 && incY == 1 {
 		host.Gemv(trans, m, n, alpha, a, lda, x, beta, y)
-		return
+		return true
 	}
 	xs, memory := gather(cols, x, incX)
 	ys, result := gather(rows, y, incY)
 	host.Gemv(trans, m, n, alpha, a, lda, xs, beta, ys)
 	scatter(ys, result, y, incY)
 	memory.Give()
+	return true
 }
 
 func symv[T float](
 	ul blas.Uplo, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int,
-) {
+) bool {
+	if !isUplo(ul) || n <= 0 || !fits(n, n, lda, len(a)) || !fitsVector(n, incX, len(x)) ||
+		!fitsVector(n, incY, len(y)) {
+		return false
+	}
 	if n <= host.FewSymv && alpha != 0 {
 		host.SymvSteps(ul == blas.Lower, n, alpha, &a[0], lda, &x[start(n, incX)], incX, beta, &y[start(n, incY)], incY)
-		return
+		return true
 	}
 	if incX == 1 && incY == 1 {
 		host.Symv(ul == blas.Lower, n, alpha, a, lda, x, beta, y)
-		return
+		return true
 	}
 	xs, memory := gather(n, x, incX)
 	ys, result := gather(n, y, incY)
 	host.Symv(ul == blas.Lower, n, alpha, a, lda, xs, beta, ys)
 	scatter(ys, result, y, incY)
 	memory.Give()
+	return true
 }
 
-func ger[T float](m, n int, alpha T, x []T, incX int, y []T, incY int, a []T, lda int) {
-	if incX == 1 && incY == 1 {
-		host.Ger(m, n, alpha, x, y, a, lda)
-		return
+// alone is the rows and columns up to which one goroutine adds to a matrix.
+const alone = 32
+
+// ger does nothing either where alpha is 0.
+func ger[T float](m, n int, alpha T, x []T, incX int, y []T, incY int, a []T, lda int) bool {
+	if alpha == 0 || m <= 0 || n <= 0 || !fits(m, n, lda, len(a)) || !fitsVector(m, incX, len(x)) ||
+		!fitsVector(n, incY, len(y)) {
+		return false
 	}
-	if max(m, n) <= fewElements {
-		var xs, ys [fewElements]T
+	if incX == 1 && incY == 1 {
+		if max(m, n) <= alone {
+			host.GerAlone(m, n, alpha, x, y, a, lda)
+		} else {
+			host.Ger(m, n, alpha, x, y, a, lda)
+		}
+		return true
+	}
+	if max(m, n) <= fewApart {
+		var xs, ys [fewApart]T
 		copySteps(xs[:m], x, incX)
 		copySteps(ys[:n], y, incY)
-		host.GerAlone(m, n, alpha, xs[:m], ys[:n], a, lda)
-		return
+		host.GerAlone(m, n, alpha, xs[:], ys[:], a, lda)
+		return true
 	}
 	xs, memory := gather(m, x, incX)
 	ys, more := gather(n, y, incY)
 	host.Ger(m, n, alpha, xs, ys, a, lda)
 	memory.Give()
 	more.Give()
+	return true
 }
 
-func syr[T float](ul blas.Uplo, n int, alpha T, x []T, incX int, a []T, lda int) {
+// syr and syr2 do nothing either where alpha is 0.
+func syr[T float](ul blas.Uplo, n int, alpha T, x []T, incX int, a []T, lda int) bool {
+	if alpha == 0 || !isUplo(ul) || n <= 0 || !fits(n, n, lda, len(a)) || !fitsVector(n, incX, len(x)) {
+		return false
+	}
 	if incX == 1 {
 		host.Syr(ul == blas.Lower, n, alpha, x, a, lda)
-		return
+		return true
+	}
+	if n <= fewApart {
+		var xs [fewApart]T
+		copySteps(xs[:n], x, incX)
+		host.Syr(ul == blas.Lower, n, alpha, xs[:], a, lda)
+		return true
 	}
 	xs, memory := gather(n, x, incX)
 	host.Syr(ul == blas.Lower, n, alpha, xs, a, lda)
 	memory.Give()
+	return true
 }
 
-func syr2[T float](ul blas.Uplo, n int, alpha T, x []T, incX int, y []T, incY int, a []T, lda int) {
+func syr2[T float](ul blas.Uplo, n int, alpha T, x []T, incX int, y []T, incY int, a []T, lda int) bool {
+	if alpha == 0 || !isUplo(ul) || n <= 0 || !fits(n, n, lda, len(a)) || !fitsVector(n, incX, len(x)) ||
+		!fitsVector(n, incY, len(y)) {
+		return false
+	}
 	if incX == 1 && incY == 1 {
 		host.Syr2(ul == blas.Lower, n, alpha, x, y, a, lda)
-		return
+		return true
+	}
+	if n <= fewApart {
+		var xs, ys [fewApart]T
+		copySteps(xs[:n], x, incX)
+		copySteps(ys[:n], y, incY)
+		host.Syr2(ul == blas.Lower, n, alpha, xs[:], ys[:], a, lda)
+		return true
 	}
 	xs, memory := gather(n, x, incX)
 	ys, more := gather(n, y, incY)
 	host.Syr2(ul == blas.Lower, n, alpha, xs, ys, a, lda)
 	memory.Give()
 	more.Give()
+	return true
 }
 
 // triangularVector is trmv, or with solve trsv.
 func triangularVector[T float](
 	solve bool, ul blas.Uplo, t blas.Transpose, d blas.Diag, n int, a []T, lda int, x []T, incX int,
-) {
+) bool {
+	if !isUplo(ul) || !isTranspose(t) || !isDiag(d) || n <= 0 || !fits(n, n, lda, len(a)) ||
+		!fitsVector(n, incX, len(x)) {
+		return false
+	}
 	lower, trans, unit := ul == blas.Lower, t != blas.NoTrans, d == blas.Unit
 	if n <= host.MaxTriangle {
 		row, col := host.Steps(trans, lda)
-		host.TriangleSteps(solve, n, 1, a, row, col, lower == trans, unit, &x[start(n, incX)], incX)
-		return
+		host.TriangleSteps(solve, n, 1, &a[0], row, col, lower == trans, unit, &x[start(n, incX)], incX)
+		return true
 	}
 	xs, memory := gather(n, x, incX)
 	if solve {
@@ -174,16 +207,19 @@ func triangularVector[T float](
 		host.Trmv(lower, trans, unit, n, a, lda, xs)
 	}
 	scatter(xs, memory, x, incX)
+	return true
 }
 
-// fewElements is the elements of vectors up to which a copy side by side in scratch memory does not
-// pay.
-const fewElements = 32
+// The elements of vectors whose elements are apart up to which a copy side by side in scratch
+// memory does not pay: of those that are copied at all, and of those that are not.
+const (
+	fewApart    = 16
+	fewElements = 32
+)
+
+// dot, asum and nrm2 are for vectors whose elements are apart.
 
 func dot[T float](n int, x []T, incX int, y []T, incY int) float64 {
-	if incX == 1 && incY == 1 {
-		return host.Dot(x[:n], y[:n])
-	}
 	if n <= fewElements {
 		return host.DotSteps(n, &x[start(n, incX)], incX, &y[start(n, incY)], incY)
 	}
@@ -196,9 +232,6 @@ func dot[T float](n int, x []T, incX int, y []T, incY int) float64 {
 }
 
 func asum[T float](n int, x []T, incX int) float64 {
-	if incX == 1 {
-		return host.Asum(x[:n])
-	}
 	if n <= fewElements {
 		return host.AsumSteps(n, &x[0], incX)
 	}
@@ -209,7 +242,7 @@ func asum[T float](n int, x []T, incX int) float64 {
 }
 
 func nrm2[T float](n int, x []T, incX int) float64 {
-	if incX != 1 && n <= fewElements {
+	if n <= fewElements {
 		return host.Nrm2Steps(n, &x[0], incX)
 	}
 	xs, memory := gather(n, x, incX)
@@ -217,21 +250,3 @@ func nrm2[T float](n int, x []T, incX int) float64 {
 	memory.Give()
 	return norm
 }
-
-func axpy[T float](n int, alpha T, x []T, incX int, y []T, incY int) {
-	if incX == 1 && incY == 1 {
-		host.Axpy(alpha, x[:n], y[:n])
-		return
-	}
-	host.AxpySteps(n, alpha, &x[start(n, incX)], incX, &y[start(n, incY)], incY)
-}
-
-func scal[T float](n int, alpha T, x []T, incX int) {
-	if incX == 1 {
-		host.Scal(alpha, x[:n])
-		return
-	}
-	host.ScalSteps(n, alpha, &x[0], incX)
-}
-
-func iamax[T float](n int, x []T, incX int) int { return host.IamaxSteps(n, &x[0], incX) }

@@ -17,17 +17,80 @@ const rowsAtOnce = 8
 func (w *writer) level2(k x86Kernel) {
 	w.columns(k)
 	w.cross(k)
-	w.chains(k)
+	w.chains(k, false)
+	w.chains(k, true)
 	w.rows(k)
 	w.panel(k)
-	w.outer(k)
+	w.outer(k, false)
+	w.outer(k, true)
 	w.substitute(k)
 	w.accumulate(k)
+	w.triangleRows(k)
 	w.symmetric(k)
 	w.complexRow(k)
 	w.complexDivide(k)
 	w.sum(k, "dot", true)
 	w.sum(k, "asum", false)
+}
+
+// An entry is a function of both element types: its last argument tells which, and it jumps to that
+// one. In small calls a function in Go that chose would be felt, which is too large to be inlined.
+type entry struct {
+	name, args string
+	double     int // where the last argument is
+	result     string
+	size       int
+}
+
+var entries = []entry{
+	{"chains", chainArgs, 72, "", 73},
+	{"gemv", chainArgs + ", alpha, beta float64", 88, "", 89},
+	{"outer", outerArgs, 72, "", 73},
+	{"outer2", outerArgs + ", u, v unsafe.Pointer", 88, "", 89},
+	{"substitute", "n int, e unsafe.Pointer, eRow, eCol int, b unsafe.Pointer, bRow int, unit bool", 49, "", 50},
+	{
+		"accumulate", "upper, unit bool, n int, e unsafe.Pointer, eRow, eCol int, x unsafe.Pointer, incX int, " +
+			"acc unsafe.Pointer", 64, "", 65,
+	},
+	{
+		"triangleRows", "upper, unit bool, n int, alpha float64, e unsafe.Pointer, eRow, eCol int, x unsafe.Pointer, " +
+			"inc int", 64, "", 65,
+	},
+	{"symmetric", "lower bool, n int, a unsafe.Pointer, lda int, x, acc unsafe.Pointer", 48, "", 49},
+	{"dot", "n int, x, y unsafe.Pointer", 24, " (sum float64)", 40},
+	{"asum", "n int, x unsafe.Pointer", 16, " (sum float64)", 32},
+}
+
+const (
+	chainArgs = "m, k int, a unsafe.Pointer, lda, step int, x unsafe.Pointer, incX int, y unsafe.Pointer, incY int"
+	outerArgs = "m, n, dn int, alpha float64, x, y unsafe.Pointer, dy int, a unsafe.Pointer, da int"
+)
+
+// entries writes the entries.
+func (w *writer) entries() {
+	for _, e := range entries {
+		fmt.Fprintf(w, "\n// func %sAVX2(%s, double bool)%s\n", e.name, e.args, e.result)
+		fmt.Fprintf(w, "TEXT ·%sAVX2(SB), NOSPLIT, $0-%d\n", e.name, e.size)
+		w.op("CMPB double+%d(FP), $0", e.double)
+		w.op("JEQ single")
+		w.op("JMP %sF64AVX2<>(SB)", e.name)
+		w.label("single")
+		w.op("JMP %sF32AVX2<>(SB)", e.name)
+	}
+}
+
+// body starts what an entry jumps to.
+func (w *writer) body(name string, k x86Kernel) {
+	i := slices.IndexFunc(entries, func(e entry) bool { return e.name == name })
+	fmt.Fprintf(w, "\nTEXT %s%s<>(SB), NOSPLIT, $0-%d\n", name, k.name, entries[i].size)
+}
+
+// number loads an argument of an entry, a float64, as an element.
+func (w *writer) number(k x86Kernel, arg string, reg int) {
+	w.op("VMOVSD %s(FP), X%d", arg, reg)
+	if k.size == 4 {
+		w.op("VCVTSD2SS X%d, X%[1]d, X%[1]d", reg)
+	}
 }
 
 // rowPointers makes R8 a row's bytes, R9 three times as many, and each pointer after the first four
@@ -205,16 +268,30 @@ func (w *writer) halves(which int, low, high, to string) {
 const chainRows = 8
 
 // chains writes the chains of any rows with x, one element at a time: what columns leaves, what is
-// small, and vectors whose elements are apart.
-func (w *writer) chains(k x86Kernel) {
-	move, mulAdd := k.scalar("VMOVS%s"), k.scalar("VFMADD231S%s")
-	args := fmt.Sprintf("m, k int, a *%s, lda, step int, x *%[1]s, incX int, y *%[1]s, incY int", k.elem)
-	w.text("chains"+k.name, args, 72)
+// small, and vectors whose elements are apart. With whole it begins them at +0, and ends them as a
+// product does.
+func (w *writer) chains(k x86Kernel, whole bool) {
+	const x, alpha, beta, sum = chainRows, 12, 13, 14 // the last three beside those of the squares
+	move, mul, mulAdd := k.scalar("VMOVS%s"), k.scalar("VMULS%s"), k.scalar("VFMADD231S%s")
+	name := "chains"
+	if whole {
+		name = "gemv"
+	}
+	w.body(name, k)
 	w.op("MOVQ m+0(FP), BX")
 	w.op("MOVQ a+16(FP), SI")
 	w.strides(k, "lda+24", "R8", "step+32", "R11", "incX+48", "R13", "incY+64", "R14")
 	w.op("MOVQ y+56(FP), DX")
+	if whole {
+		w.number(k, "alpha+72", alpha)
+		w.number(k, "beta+80", beta)
+		w.op("MOVQ beta+80(FP), R15")
+		w.op("SHLQ $1, R15") // 0 for 0 of either sign
+	}
 	w.op("LEAQ (R8)(R8*2), R9")
+	if whole {
+		w.wholeVectors(k, alpha, beta, sum)
+	}
 	w.label("next")
 	w.op("MOVQ k+8(FP), CX")
 	w.op("MOVQ x+40(FP), DI")
@@ -229,26 +306,48 @@ func (w *writer) chains(k x86Kernel) {
 			w.op("JEQ rows%d", rows)
 		}
 	}
+	eachRow := func(rows int, pointer string, do func(r int)) {
+		for r := range rows {
+			do(r)
+			w.op("ADDQ R14, %s", pointer)
+		}
+	}
 	for rows := 1; rows <= chainRows; rows++ {
 		w.label("rows%d", rows)
-		for r := range rows {
-			w.op("%s (AX), X%d", move, r)
-			w.op("ADDQ R14, AX")
+		if whole {
+			for r := range rows {
+				w.op("VXORPS X%d, X%[1]d, X%[1]d", r)
+			}
+		} else {
+			eachRow(rows, "AX", func(r int) { w.op("%s (AX), X%d", move, r) })
 		}
 		w.label("loop%d", rows)
-		w.op("%s (DI), X%d", move, chainRows)
+		w.op("%s (DI), X%d", move, x)
 		for r := range rows {
-			w.op("%s %s, X%d, X%d", mulAdd, rowAddr(0, []string{"SI", "R10"}[r/4], r%4), chainRows, r)
+			w.op("%s %s, X%d, X%d", mulAdd, rowAddr(0, []string{"SI", "R10"}[r/4], r%4), x, r)
 		}
 		w.op("ADDQ R13, DI")
 		w.op("ADDQ R11, SI")
 		w.op("ADDQ R11, R10")
 		w.op("DECQ CX")
 		w.op("JNZ loop%d", rows)
-		for r := range rows {
-			w.op("%s X%d, (DX)", move, r)
-			w.op("ADDQ R14, DX")
+		if whole {
+			w.op("TESTQ R15, R15")
+			w.op("JZ alone%d", rows)
+			for r := range rows {
+				w.op("%s (AX), X%d, X%d", mul, beta, sum)
+				w.op("%s X%d, X%d, X%d", mulAdd, alpha, r, sum)
+				w.op("VMOVAPS X%d, X%d", sum, r)
+				w.op("ADDQ R14, AX")
+			}
+			w.op("JMP store%d", rows)
+			w.label("alone%d", rows)
+			for r := range rows {
+				w.op("%s X%d, X%d, X%[3]d", mul, alpha, r)
+			}
+			w.label("store%d", rows)
 		}
+		eachRow(rows, "DX", func(r int) { w.op("%s X%d, (DX)", move, r) })
 		if rows < chainRows {
 			w.op("RET")
 		}
@@ -257,6 +356,127 @@ func (w *writer) chains(k x86Kernel) {
 	w.op("SUBQ $%d, BX", chainRows)
 	w.op("JNZ next")
 	w.op("RET")
+}
+
+// wholeVectors writes what gemv does in whole registers, for results side by side: rows that are
+// elements side by side, and in float64, where one element at a time is slow, rows along which
+// elements lie side by side, in squares that are transposed. It leaves fewer rows than a register
+// has lanes.
+func (w *writer) wholeVectors(k x86Kernel, alpha, beta, sum int) {
+	w.op("CMPQ BX, $%d", k.lanes())
+	w.op("JLT next")
+	w.op("CMPQ R14, $%d", k.size)
+	w.op("JNE next")
+	for _, reg := range []int{alpha, beta} {
+		w.op("%s X%d, %s", k.splat, reg, k.r(reg))
+	}
+	begin := func(chains int) {
+		for v := range chains {
+			w.op("VXORPS %s, %[1]s, %[1]s", k.r(v))
+		}
+		w.op("MOVQ x+40(FP), DI")
+		w.op("MOVQ k+8(FP), CX")
+	}
+	finish := func(chains int, label string) {
+		w.op("TESTQ R15, R15")
+		w.op("JZ %s", label)
+		for v := range chains {
+			w.op("%s %d(DX), %s, %s", k.mul, v*k.width(), k.r(beta), k.r(sum))
+			w.op("%s %s, %s, %s", k.mulAdd, k.r(alpha), k.r(v), k.r(sum))
+			w.op("%s %s, %d(DX)", k.load, k.r(sum), v*k.width())
+		}
+		w.op("JMP %sdone", label)
+		w.label("%s", label)
+		for v := range chains {
+			w.op("%s %s, %s, %[3]s", k.mul, k.r(alpha), k.r(v))
+		}
+		w.storeVectors(k, chains)
+		w.label("%sdone", label)
+	}
+	w.op("CMPQ R8, $%d", k.size)
+	if k.size == 8 {
+		w.op("JNE along")
+	} else {
+		w.op("JNE narrow")
+	}
+	w.columnBlocks(k, []string{"SI", "DX"}, func(vectors int) {
+		begin(vectors)
+		w.op("MOVQ SI, R10")
+		w.label("step%d", vectors)
+		w.op("%s (DI), %s", k.splat, k.r(vectors))
+		for v := range vectors {
+			w.op("%s %d(R10), %s, %s", k.mulAdd, v*k.width(), k.r(vectors), k.r(v))
+		}
+		w.op("ADDQ R13, DI")
+		w.op("ADDQ R11, R10")
+		w.op("DECQ CX")
+		w.op("JNZ step%d", vectors)
+		finish(vectors, fmt.Sprint("besideAlone", vectors))
+	})
+	w.op("JMP narrow")
+	if k.size == 8 {
+		w.label("along")
+		w.op("CMPQ R11, $8")
+		w.op("JNE narrow")
+		w.op("CMPQ R13, $8")
+		w.op("JNE narrow")
+		w.alongRows(k.strip(8), begin, finish)
+		w.alongRows(k.strip(4), begin, finish)
+		w.op("TESTQ BX, BX")
+		w.op("JNZ narrow")
+	}
+	w.label("done")
+	w.op("VZEROUPPER")
+	w.op("RET")
+	w.label("narrow")
+	w.op("VZEROUPPER")
+}
+
+// alongRows writes the chains of as many rows as a strip has, as long as BX has so many.
+func (w *writer) alongRows(s strip, begin func(chains int), finish func(chains int, label string)) {
+	w.label("along%d", s.rows)
+	w.op("CMPQ BX, $%d", s.rows)
+	w.op("JLT fewer%d", s.rows)
+	begin(s.chains())
+	w.op("MOVQ SI, R12")
+	w.op("LEAQ (SI)(R8*4), R10")
+	w.op("SUBQ $4, CX")
+	w.op("JLT tail%d", s.rows)
+	w.label("square%d", s.rows)
+	for group := range s.chains() {
+		w.stripBlock(s, group, 0, false)
+	}
+	next := func(bytes int) {
+		for _, pointer := range []string{"SI", "R10", "DI"} {
+			w.op("ADDQ $%d, %s", bytes, pointer)
+		}
+	}
+	next(32)
+	w.op("SUBQ $4, CX")
+	w.op("JGE square%d", s.rows)
+	w.label("tail%d", s.rows)
+	w.op("ADDQ $4, CX")
+	w.op("JZ end%d", s.rows)
+	w.label("column%d", s.rows)
+	w.op("%s (DI), Y6", s.splat)
+	for group, pointer := range s.pointers {
+		for i := range 2 {
+			w.op("VMOVSD %s, X%d", rowAddr(0, pointer, 2*i), 4+i)
+			w.op("VMOVHPD %s, X%d, X%[2]d", rowAddr(0, pointer, 2*i+1), 4+i)
+		}
+		w.op("VINSERTF128 $1, X5, Y4, Y4")
+		w.op("%s Y4, Y6, %s", s.mulAdd, s.r(group))
+	}
+	next(8)
+	w.op("DECQ CX")
+	w.op("JNZ column%d", s.rows)
+	w.label("end%d", s.rows)
+	finish(s.chains(), fmt.Sprint("alongAlone", s.rows))
+	w.op("LEAQ (R12)(R8*%d), SI", s.rows)
+	w.op("ADDQ $%d, DX", 8*s.rows)
+	w.op("SUBQ $%d, BX", s.rows)
+	w.op("JMP along%d", s.rows)
+	w.label("fewer%d", s.rows)
 }
 
 // strides loads arguments that count elements, and makes bytes of them.
@@ -271,7 +491,7 @@ func (w *writer) strides(k x86Kernel, pairs ...string) {
 // as an unknown is known, the others take what it gives them.
 func (w *writer) substitute(k x86Kernel) {
 	move := k.scalar("VMOVS%s")
-	w.text("substitute"+k.name, fmt.Sprintf("n int, e *%s, eRow, eCol int, b *%[1]s, bRow int, unit bool", k.elem), 49)
+	w.body("substitute", k)
 	w.op("MOVQ n+0(FP), BX")
 	w.op("MOVQ e+8(FP), SI")
 	w.strides(k, "eRow+16", "R8", "eCol+24", "R9", "bRow+40", "R10")
@@ -309,8 +529,7 @@ func (w *writer) substitute(k x86Kernel) {
 // accumulate writes the chains of a triangle with x, one column after the other.
 func (w *writer) accumulate(k x86Kernel) {
 	move, mulAdd := k.scalar("VMOVS%s"), k.scalar("VFMADD231S%s")
-	args := fmt.Sprintf("upper, unit bool, n int, e *%s, eRow, eCol int, x *%[1]s, incX int, acc *%[1]s", k.elem)
-	w.text("accumulate"+k.name, args, 64)
+	w.body("accumulate", k)
 	w.op("MOVQ n+8(FP), BX")
 	w.op("MOVQ e+16(FP), SI")
 	w.strides(k, "eRow+24", "R8", "eCol+32", "R9", "incX+48", "R13")
@@ -359,11 +578,83 @@ func (w *writer) accumulate(k x86Kernel) {
 	w.op("RET")
 }
 
+// triangleRows writes x = alpha*E*x for a few rows of a triangle E, of which each is known at once: from
+// the first on where E is upper triangular, else from the last.
+func (w *writer) triangleRows(k x86Kernel) {
+	const x, chain, alpha = 0, 1, 2
+	w.body("triangleRows", k)
+	w.op("MOVBLZX upper+0(FP), AX")
+	w.op("MOVQ n+8(FP), BX")
+	w.number(k, "alpha+16", alpha)
+	w.op("MOVQ e+24(FP), SI")
+	w.strides(k, "eRow+32", "R8", "eCol+40", "R9", "inc+56", "R13")
+	w.op("MOVQ x+48(FP), R12")
+	w.op("MOVQ R12, DX") // the row's place in x, and R12 that of what multiplies its first element
+	w.op("TESTL AX, AX")
+	w.op("JNZ row")
+	for _, last := range [][2]string{{"R8", "SI"}, {"R13", "DX"}} {
+		w.op("LEAQ -1(BX), CX")
+		w.op("IMULQ %s, CX", last[0])
+		w.op("ADDQ CX, %s", last[1])
+	}
+	w.label("row")
+	w.op("VXORPS X%d, X%[1]d, X%[1]d", chain)
+	w.op("MOVQ SI, R10")
+	w.op("MOVQ R12, DI")
+	w.op("LEAQ -1(BX), CX")
+	w.op("TESTL AX, AX")
+	w.op("JNZ diagonal")
+	w.label("beside")
+	w.op("TESTQ CX, CX")
+	w.op("JZ ended")
+	w.label("step")
+	w.op("%s (DI), X%d", k.scalar("VMOVS%s"), x)
+	w.op("%s (R10), X%d, X%d", k.scalar("VFMADD231S%s"), x, chain)
+	w.op("ADDQ R9, R10")
+	w.op("ADDQ R13, DI")
+	w.op("DECQ CX")
+	w.op("JNZ step")
+	w.label("ended")
+	w.op("TESTL AX, AX")
+	w.op("JNZ store")
+	w.label("diagonal")
+	w.op("%s (DI), X%d", k.scalar("VMOVS%s"), x)
+	w.op("CMPB unit+1(FP), $0")
+	w.op("JEQ product")
+	w.op("%s X%d, X%d, X%[3]d", k.scalar("VADDS%s"), x, chain)
+	w.op("JMP known")
+	w.label("product")
+	w.op("%s (R10), X%d, X%d", k.scalar("VFMADD231S%s"), x, chain)
+	w.label("known")
+	w.op("ADDQ R9, R10")
+	w.op("ADDQ R13, DI")
+	w.op("TESTL AX, AX")
+	w.op("JNZ beside")
+	w.label("store")
+	w.op("%s X%d, X%d, X%[3]d", k.scalar("VMULS%s"), alpha, chain)
+	w.op("%s X%d, (DX)", k.scalar("VMOVS%s"), chain)
+	w.op("DECQ BX")
+	w.op("JZ done")
+	w.op("TESTL AX, AX")
+	w.op("JNZ below")
+	w.op("SUBQ R8, SI")
+	w.op("SUBQ R13, DX")
+	w.op("JMP row")
+	w.label("below")
+	w.op("ADDQ R8, SI")
+	w.op("ADDQ R9, SI")
+	w.op("ADDQ R13, R12")
+	w.op("MOVQ R12, DX")
+	w.op("JMP row")
+	w.label("done")
+	w.op("RET")
+}
+
 // symmetric writes the chains of a small symmetric matrix with x: each element beside the diagonal
 // is a step of the chain of its row and of that of its column.
 func (w *writer) symmetric(k x86Kernel) {
 	move, mulAdd := k.scalar("VMOVS%s"), k.scalar("VFMADD231S%s")
-	w.text("symmetric"+k.name, fmt.Sprintf("lower bool, n int, a *%s, lda int, x, acc *%[1]s", k.elem), 48)
+	w.body("symmetric", k)
 	w.op("MOVBLZX lower+0(FP), R11")
 	w.op("MOVQ n+8(FP), BX")
 	w.op("MOVQ a+16(FP), SI")
@@ -512,38 +803,76 @@ func (w *writer) panel(k x86Kernel) {
 
 // outer writes a = fma(alpha*x, y, a) for a matrix a, with alpha*x rounded. After a row the next
 // one begins da elements behind its beginning, is dn elements longer, and takes y from dy elements
-// on: it may be one of a triangle.
-func (w *writer) outer(k x86Kernel) {
-	const splat, alpha, rest, mask = 4, 5, 6, 7
-	w.text("outer"+k.name, fmt.Sprintf("m, n, dn int, alpha %s, x, y *%[1]s, dy int, a *%[1]s, da int", k.elem), 72)
+// on: it may be one of a triangle. With two vectors more the same follows for them, u and v. What
+// is left of a row is done in halves of a register, and their halves: moves under a mask take long
+// on many processors, and where they reach into a page that nobody has touched.
+func (w *writer) outer(k x86Kernel, two bool) {
+	const splat, other, alpha, rest = 4, 5, 6, 7
+	name := "outer"
+	if two {
+		name = "outer2"
+	}
+	w.body(name, k)
 	w.op("MOVQ m+0(FP), CX")
 	w.op("MOVQ n+8(FP), AX")
-	w.op("%s alpha+24(FP), X%d", k.scalar("VMOVS%s"), alpha)
+	w.number(k, "alpha+24", alpha)
 	w.op("MOVQ x+32(FP), DI")
 	w.op("MOVQ y+40(FP), R12")
 	w.op("MOVQ a+56(FP), SI")
 	w.strides(k, "dy+48", "R13", "da+64", "R8")
+	factor := func(pointer string, reg int) {
+		w.op("%s (%s), X%d, X%d", k.scalar("VMULS%s"), pointer, alpha, reg)
+		w.op("%s X%d, %s", k.splat, reg, k.r(reg))
+	}
+	pointers := []string{"R10", "DX"}
+	if two {
+		w.op("MOVQ u+72(FP), R9")
+		w.op("MOVQ v+80(FP), R14")
+		pointers = append(pointers, "R11")
+	}
 	w.label("row")
-	w.op("%s (DI), X%d, X%d", k.scalar("VMULS%s"), alpha, splat)
-	w.op("%s X%d, %s", k.splat, splat, k.r(splat))
+	factor("DI", splat)
 	w.op("MOVQ AX, BX")
 	w.op("MOVQ R12, R10")
 	w.op("MOVQ SI, DX")
-	w.columnBlocks(k, []string{"R10", "DX"}, func(vectors int) {
+	if two {
+		factor("R9", other)
+		w.op("MOVQ R14, R11")
+	}
+	w.columnBlocks(k, pointers, func(vectors int) {
 		w.loadVectors(k, vectors)
 		for v := range vectors {
 			w.op("%s %d(R10), %s, %s", k.mulAdd, v*k.width(), k.r(splat), k.r(v))
+			if two {
+				w.op("%s %d(R11), %s, %s", k.mulAdd, v*k.width(), k.r(other), k.r(v))
+			}
 		}
 		w.storeVectors(k, vectors)
 	})
-	w.restMask(k, k.r(mask))
-	w.loadRest(k, "a", "DX", k.r(mask), 0)
-	w.loadRest(k, "y", "R10", k.r(mask), rest)
-	w.op("%s %s, %s, %s", k.mulAdd, k.r(rest), k.r(splat), k.r(0))
-	w.storeRest(k)
+	for lanes := k.lanes() / 2; lanes > 0; lanes /= 2 {
+		w.op("TESTQ $%d, BX", lanes)
+		w.op("JZ without%d", lanes)
+		move := [...]string{4: "VMOVSS", 8: "VMOVSD", 16: "VMOVUPS"}[lanes*k.size]
+		w.op("%s (DX), X0", move)
+		for i, pointer := range pointers {
+			if pointer != "DX" {
+				w.op("%s (%s), X%d", move, pointer, rest)
+				w.op("%s X%d, X%d, X0", k.mulAdd, rest, splat+i/2)
+			}
+		}
+		w.op("%s X0, (DX)", move)
+		for _, pointer := range pointers {
+			w.op("ADDQ $%d, %s", lanes*k.size, pointer)
+		}
+		w.label("without%d", lanes)
+	}
 	w.label("done")
 	w.op("ADDQ $%d, DI", k.size)
 	w.op("ADDQ R13, R12")
+	if two {
+		w.op("ADDQ $%d, R9", k.size)
+		w.op("ADDQ R13, R14")
+	}
 	w.op("ADDQ R8, SI")
 	w.op("ADDQ dn+16(FP), AX")
 	w.op("DECQ CX")
@@ -564,7 +893,9 @@ func (w *writer) columnBlocks(k x86Kernel, pointers []string, block func(vectors
 			w.op("ADDQ $%d, %s", vectors*k.width(), p)
 		}
 		w.op("SUBQ $%d, BX", vectors*k.lanes())
-		w.op("JMP wide%d", vectors)
+		if vectors == 4 { // of two and one there are no more
+			w.op("JMP wide%d", vectors)
+		}
 		w.label("less%d", vectors)
 	}
 	w.op("TESTQ BX, BX")
@@ -589,42 +920,6 @@ func (w *writer) restMask(k x86Kernel, mask string) {
 	w.op("LEAQ (BX*%d), R11", k.size)
 	w.op("SUBQ R11, R9")
 	w.op("%s (R9), %s", k.load, mask)
-}
-
-// loadRest loads the first BX lanes of a register, of any values behind them: with a mask, but
-// where that would reach into the next page of the memory and the lanes do not. What the mask
-// leaves out takes as long as a hundred additions there if nobody has touched that page. So it
-// loads what comes before the page, and moves the lanes to their places.
-func (w *writer) loadRest(k x86Kernel, name, pointer, mask string, reg int) {
-	const index = 8
-	w.op("MOVQ %s, R11", pointer)
-	w.op("ANDQ $4095, R11")
-	w.op("SUBQ $%d, R11", 4096-k.width())
-	w.op("JLE %smasked", name)
-	w.op("LEAQ (R11)(BX*%d), R9", k.size)
-	w.op("CMPQ R9, $%d", k.width())
-	w.op("JGT %smasked", name)
-	w.op("MOVQ %s, R9", pointer)
-	w.op("SUBQ R11, R9")
-	w.op("%s (R9), %s", k.load, k.r(reg))
-	w.op("SHRQ $2, R11")
-	w.op("VMOVQ R11, X%d", index)
-	w.op("VPBROADCASTD X%d, Y%[1]d", index)
-	w.op("VPADDD iota<>(SB), Y%d, Y%[1]d", index)
-	w.op("VPERMPS %s, Y%d, %[1]s", k.r(reg), index)
-	w.op("JMP %sloaded", name)
-	w.label("%smasked", name)
-	w.op("%s (%s), %s, %s", k.masked, pointer, mask, k.r(reg))
-	w.label("%sloaded", name)
-}
-
-// iota writes the numbers of a register's eight places.
-func (w *writer) iota() {
-	w.WriteString("\n")
-	for i := range 4 {
-		fmt.Fprintf(w, "DATA iota<>+%d(SB)/8, $%#x\n", 8*i, int64(2*i+1)<<32|int64(2*i))
-	}
-	w.WriteString("GLOBL iota<>(SB), RODATA|NOPTR, $32\n")
 }
 
 // storeRest stores the first BX lanes of the first register at DX, and changes both: stores under a
@@ -652,14 +947,12 @@ func (w *writer) storeRest(k x86Kernel) {
 // float64, and the sum of these. What is left of the elements goes to the first lanes alone: to add
 // zero to the others would change one of -0.
 func (w *writer) sum(k x86Kernel, name string, products bool) {
-	args, size := fmt.Sprintf("n int, x *%s", k.elem), 16
-	if products {
-		args, size = fmt.Sprintf("n int, x, y *%s", k.elem), 24
-	}
-	w.text(name+k.name, args+") (sum float64", size+8)
+	w.body(name, k)
 	w.op("MOVQ n+0(FP), BX")
 	w.op("MOVQ x+8(FP), SI")
+	result := 24
 	if products {
+		result = 32
 		w.op("MOVQ y+16(FP), DI")
 	} else { // all bits but the sign
 		w.op("VPCMPEQD Y8, Y8, Y8")
@@ -721,7 +1014,7 @@ func (w *writer) sum(k x86Kernel, name string, products bool) {
 	w.op("VPERMILPD $1, X0, X1")
 	w.op("VADDSD X1, X0, X0")
 	w.op("VZEROUPPER")
-	w.op("MOVSD X0, sum+%d(FP)", size)
+	w.op("MOVSD X0, sum+%d(FP)", result)
 	w.op("RET")
 }
 

@@ -43,12 +43,12 @@ func files() map[string][]byte {
 	}
 	level2.header()
 	level2.masks()
-	level2.iota()
 	for _, k := range x86Kernels {
 		if k.mulAdd != "" && !k.avx512() {
 			level2.level2(k)
 		}
 	}
+	level2.entries()
 	rotate.header()
 	rotate.rotate("rotateAVX512", "Z", 64)
 	rotate.rotate("rotateAVX2", "Y", 32)
