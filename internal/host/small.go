@@ -177,8 +177,8 @@ func SmallGemmTriangle[T Float](
 	return true
 }
 
-// isFewColumns tells whether TriangleSteps is the fastest.
-func isFewColumns(left bool, n, cols int) bool {
+// IsFewColumns tells whether [TriangleSteps] is the fastest for what [ApplyTriangle] does.
+func IsFewColumns(left bool, n, cols int) bool {
 	return n <= MaxTriangle && (cols == 1 || n*cols <= smallTriangle || !left && n*cols <= smallTransposed)
 }
 
