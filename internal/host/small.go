@@ -122,7 +122,8 @@ func SymvSteps[T Float](lower bool, n int, alpha T, a *T, lda int, x *T, incX in
 	finishSteps(alpha, acc[:n], beta, y, incY)
 }
 
-// IsSmallProduct tells whether [SmallGemm] is the fastest. A product is plain without alpha and beta.
+// IsSmallProduct tells whether [SmallGemm] is the fastest. A product is plain without alpha and
+// beta.
 func IsSmallProduct(m, n, k int, plain bool) bool {
 	return max(m, n, k) <= 3 || !plain && max(m, n, k) <= 7
 }

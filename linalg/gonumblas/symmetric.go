@@ -37,11 +37,11 @@ func symm[T float](
 // depend on it.
 const symmetricBlock = 64
 
-// syrk is the triangle of C = alpha*op(A)*op(B)ᵀ + beta*C: the bits of a product. It tells whether
-// the arguments are valid, and does nothing if they are not: to check them in a function of its own
-// would be felt in small calls.
+// syrk is the triangle of C = alpha*op(A)*op(B)ᵀ + beta*C: the bits of a product. As gemmStored it
+// tells whether the arguments are valid.
 func syrk[T float](
-	e *engine, ul blas.Uplo, t blas.Transpose, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
+	e *engine, ul blas.Uplo, t blas.Transpose, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T,
+	ldc int,
 ) bool {
 	if !isUplo(ul) || !isTranspose(t) || n <= 0 || k < 0 {
 		return false

@@ -12,9 +12,8 @@ import (
 )
 
 // triangular is trmm, B = alpha*op(A)*B or alpha*B*op(A), or with solution trsm, which makes B the
-// solution X of op(A)*X = alpha*B or of X*op(A) = alpha*B. It tells whether the arguments are valid,
-// and does nothing if they are not: to check them in a function of its own would be felt in small
-// calls.
+// solution X of op(A)*X = alpha*B or of X*op(A) = alpha*B. As gemmStored it tells whether the
+// arguments are valid.
 func triangular[T float](e *engine, solution bool, s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int,
 	alpha T, a []T, lda int, b []T, ldb int,
 ) bool {
