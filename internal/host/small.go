@@ -166,7 +166,7 @@ func SmallSymm[T Float](left, lower bool, m, n int, alpha T, a []T, lda int, b [
 func SmallGemmTriangle[T Float](
 	lower, trans bool, n, k int, alpha T, x []T, ldx int, y []T, ldy int, beta T, c []T, ldc int,
 ) bool {
-	if n > 6 || n > 3 && n*k > 48 || alpha == 0 || k == 0 {
+	if n > 8 || n > 3 && k > 32 || alpha == 0 || k == 0 {
 		return false
 	}
 	xRow, xCol := Steps(trans, ldx)

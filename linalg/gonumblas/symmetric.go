@@ -50,11 +50,12 @@ func syrk[T float](
 	if !fits(rows, cols, lda, len(a)) || !fits(rows, cols, ldb, len(b)) || !fits(n, n, ldc, len(c)) {
 		return false
 	}
-	lower, trans, small := ul == blas.Lower, t != blas.NoTrans, e.keepsOnHost(n, n, k)
-	if small && host.SmallGemmTriangle(lower, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
+	lower, trans := ul == blas.Lower, t != blas.NoTrans
+	onHost := e.keepsOnHost(n, n, k) || n <= symmetricBlock && !toDevice[T](e, n, n, k)
+	if onHost && host.SmallGemmTriangle(lower, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
 		return true
 	}
-	if small || alpha == 0 || k == 0 || n <= symmetricBlock && !toDevice[T](e, n, n, k) {
+	if onHost || alpha == 0 || k == 0 {
 		host.GemmTriangle(lower, trans, !trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return true
 	}
