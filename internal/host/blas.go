@@ -274,7 +274,7 @@ func ApplyTriangle[T Float](
 	if n == 0 || cols == 0 {
 		return
 	}
-	if isFewColumns(left, n, cols) {
+	if IsFewColumns(left, n, cols) {
 		row, col := Steps(!left, ldb)
 		for j := range cols {
 			TriangleSteps(solve, n, alpha, &e[0], eRow, eCol, upper, unit, &b[j*col], row)

@@ -346,10 +346,10 @@ func Syr[T Float](lower bool, n int, alpha T, x, a []T, lda int) {
 	x = x[:n]
 	_ = a[(n-1)*(lda+1)]
 	if isSmall[T](n, n) {
-		addTriangle(lower, 0, n, n, alpha, x, nil, a, lda)
+		AddTriangle(lower, 0, n, n, alpha, x, nil, a, lda)
 		return
 	}
-	bands[T](n, n, 1, func(lo, hi int) { addTriangle(lower, lo, hi, n, alpha, x, nil, a, lda) })
+	bands[T](n, n, 1, func(lo, hi int) { AddTriangle(lower, lo, hi, n, alpha, x, nil, a, lda) })
 }
 
 // Syr2 adds alpha*x*yᵀ and then alpha*y*xᵀ to the lower or upper triangle of A of n by n, element
@@ -361,15 +361,18 @@ func Syr2[T Float](lower bool, n int, alpha T, x, y, a []T, lda int) {
 	x, y = x[:n], y[:n]
 	_ = a[(n-1)*(lda+1)]
 	if isSmall[T](n, n) {
-		addTriangle(lower, 0, n, n, alpha, x, y, a, lda)
+		AddTriangle(lower, 0, n, n, alpha, x, y, a, lda)
 		return
 	}
-	bands[T](n, n, 1, func(lo, hi int) { addTriangle(lower, lo, hi, n, alpha, x, y, a, lda) })
+	bands[T](n, n, 1, func(lo, hi int) { AddTriangle(lower, lo, hi, n, alpha, x, y, a, lda) })
 }
 
-// addTriangle adds alpha*x*yᵀ and then alpha*y*xᵀ to rows lo to hi-1 of a triangle, or without y
-// alpha*x*xᵀ.
-func addTriangle[T Float](lower bool, lo, hi, n int, alpha T, x, y, a []T, lda int) {
+// AddTriangle is [Syr2] for rows lo to hi-1, or without y [Syr], in this goroutine.
+func AddTriangle[T Float](lower bool, lo, hi, n int, alpha T, x, y, a []T, lda int) {
+	if n == 1 { // takes less than a call
+		addOne(alpha, x, y, &a[0])
+		return
+	}
 	first, rows, count, dn, step, begin, da := 0, hi-lo, lo+1, 1, 0, lo*lda, lda
 	if !lower {
 		first, count, dn, step, begin, da = lo, n-lo, -1, 1, lo*(lda+1), lda+1
@@ -381,5 +384,17 @@ func addTriangle[T Float](lower bool, lo, hi, n int, alpha T, x, y, a []T, lda i
 		nativeOuter(rows, count, dn, alpha, &x[lo], &x[first], step, &a[begin], da)
 	default:
 		addOuter(rows, count, dn, alpha, &x[lo], &x[first], step, &a[begin], da)
+	}
+}
+
+// addOne is AddTriangle for one row.
+func addOne[T Float](alpha T, x, y []T, a *T) {
+	z := y
+	if y == nil {
+		z = x
+	}
+	*a = fma(Mul(alpha, x[0]), z[0], *a)
+	if y != nil {
+		*a = fma(Mul(alpha, y[0]), x[0], *a)
 	}
 }

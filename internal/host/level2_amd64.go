@@ -78,9 +78,9 @@ func dotAVX2(n int, x, y unsafe.Pointer, double bool) (sum float64)
 //go:noescape
 func asumAVX2(n int, x unsafe.Pointer, double bool) (sum float64)
 
-// GemvSteps is [Gemv] for a matrix, m by n, of at least a row, whose element (i, p) is row*i + col*p
-// elements behind the one that a points to, with vectors whose elements are incX and incY apart,
-// from those that x and y point to on.
+// GemvSteps is [Gemv] for a matrix, m by n, of at least a row, whose element (i, p) is row*i +
+// col*p elements behind the one that a points to, with vectors whose elements are incX and incY
+// apart, from those that x and y point to on.
 func GemvSteps[T Float](m, n int, alpha T, a *T, row, col int, x *T, incX int, beta T, y *T, incY int) {
 	if m*n == 1 && alpha != 0 { // takes less than the call
 		oneProduct(alpha, *a, *x, beta, y)

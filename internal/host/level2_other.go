@@ -22,9 +22,9 @@ func nativeAsum[T Float](int, *T) float64                                     { 
 
 const noVectors = "host: no vector instructions"
 
-// GemvSteps is [Gemv] for a matrix, m by n, of at least a row, whose element (i, p) is row*i + col*p
-// elements behind the one that a points to, with vectors whose elements are incX and incY apart,
-// from those that x and y point to on.
+// GemvSteps is [Gemv] for a matrix, m by n, of at least a row, whose element (i, p) is row*i +
+// col*p elements behind the one that a points to, with vectors whose elements are incX and incY
+// apart, from those that x and y point to on.
 func GemvSteps[T Float](m, n int, alpha T, a *T, row, col int, x *T, incX int, beta T, y *T, incY int) {
 	gemvStepsGo(m, n, alpha, a, row, col, x, incX, beta, y, incY)
 }

@@ -90,8 +90,8 @@ func testGemv[T Float](t *testing.T, rng *rand.Rand, in input[T], m, n, gap int,
 	}
 }
 
-// Products of few rows and columns have the bits of the definition, wherever their elements are, and
-// nothing else is written.
+// Products of few rows and columns have the bits of the definition, wherever their elements are,
+// and nothing else is written.
 func TestGemvSteps(t *testing.T) {
 	forceVectors(t, testGemvSteps[float32], testGemvSteps[float64])
 }

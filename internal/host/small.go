@@ -122,7 +122,8 @@ func SymvSteps[T Float](lower bool, n int, alpha T, a *T, lda int, x *T, incX in
 	finishSteps(alpha, acc[:n], beta, y, incY)
 }
 
-// IsSmallProduct tells whether [SmallGemm] is the fastest. A product is plain without alpha and beta.
+// IsSmallProduct tells whether [SmallGemm] is the fastest. A product is plain without alpha and
+// beta.
 func IsSmallProduct(m, n, k int, plain bool) bool {
 	return max(m, n, k) <= 3 || !plain && max(m, n, k) <= 7
 }
@@ -165,7 +166,7 @@ func SmallSymm[T Float](left, lower bool, m, n int, alpha T, a []T, lda int, b [
 func SmallGemmTriangle[T Float](
 	lower, trans bool, n, k int, alpha T, x []T, ldx int, y []T, ldy int, beta T, c []T, ldc int,
 ) bool {
-	if n > 6 || n > 3 && n*k > 48 || alpha == 0 || k == 0 {
+	if n > 8 || n > 3 && k > 32 || alpha == 0 || k == 0 {
 		return false
 	}
 	xRow, xCol := Steps(trans, ldx)
@@ -177,8 +178,8 @@ func SmallGemmTriangle[T Float](
 	return true
 }
 
-// isFewColumns tells whether TriangleSteps is the fastest.
-func isFewColumns(left bool, n, cols int) bool {
+// IsFewColumns tells whether [TriangleSteps] is the fastest for what [ApplyTriangle] does.
+func IsFewColumns(left bool, n, cols int) bool {
 	return n <= MaxTriangle && (cols == 1 || n*cols <= smallTriangle || !left && n*cols <= smallTransposed)
 }
 

@@ -28,9 +28,9 @@ func gemm[T float](e *engine, alpha T, tA blas.Transpose, a linalg.Matrix[T], tB
 	hostGemm(alpha, tA, a, tB, b, beta, c)
 }
 
-// gemmStored is gemm for matrices in memory, those of op(A) and op(B). It tells whether the arguments
-// are valid, and does nothing if they are not: to check them in a function of its own would be felt
-// in small calls.
+// gemmStored is gemm for matrices in memory, those of op(A) and op(B). It tells whether the
+// arguments are valid, and does nothing if they are not: to check them in a function of its own
+// would be felt in small calls.
 func gemmStored[T float](e *engine, tA, tB blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T,
 	c []T, ldc int,
 ) bool {

@@ -37,11 +37,11 @@ func symm[T float](
 // depend on it.
 const symmetricBlock = 64
 
-// syrk is the triangle of C = alpha*op(A)*op(B)ᵀ + beta*C: the bits of a product. It tells whether
-// the arguments are valid, and does nothing if they are not: to check them in a function of its own
-// would be felt in small calls.
+// syrk is the triangle of C = alpha*op(A)*op(B)ᵀ + beta*C: the bits of a product. As gemmStored it
+// tells whether the arguments are valid.
 func syrk[T float](
-	e *engine, ul blas.Uplo, t blas.Transpose, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
+	e *engine, ul blas.Uplo, t blas.Transpose, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T,
+	ldc int,
 ) bool {
 	if !isUplo(ul) || !isTranspose(t) || n <= 0 || k < 0 {
 		return false
@@ -50,11 +50,12 @@ func syrk[T float](
 	if !fits(rows, cols, lda, len(a)) || !fits(rows, cols, ldb, len(b)) || !fits(n, n, ldc, len(c)) {
 		return false
 	}
-	lower, trans, small := ul == blas.Lower, t != blas.NoTrans, e.keepsOnHost(n, n, k)
-	if small && host.SmallGemmTriangle(lower, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
+	lower, trans := ul == blas.Lower, t != blas.NoTrans
+	onHost := e.keepsOnHost(n, n, k) || n <= symmetricBlock && !toDevice[T](e, n, n, k)
+	if onHost && host.SmallGemmTriangle(lower, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
 		return true
 	}
-	if small || alpha == 0 || k == 0 || n <= symmetricBlock && !toDevice[T](e, n, n, k) {
+	if onHost || alpha == 0 || k == 0 {
 		host.GemmTriangle(lower, trans, !trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return true
 	}

@@ -12,9 +12,8 @@ import (
 )
 
 // triangular is trmm, B = alpha*op(A)*B or alpha*B*op(A), or with solution trsm, which makes B the
-// solution X of op(A)*X = alpha*B or of X*op(A) = alpha*B. It tells whether the arguments are valid,
-// and does nothing if they are not: to check them in a function of its own would be felt in small
-// calls.
+// solution X of op(A)*X = alpha*B or of X*op(A) = alpha*B. As gemmStored it tells whether the
+// arguments are valid.
 func triangular[T float](e *engine, solution bool, s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int,
 	alpha T, a []T, lda int, b []T, ldb int,
 ) bool {
@@ -31,7 +30,14 @@ func triangular[T float](e *engine, solution bool, s blas.Side, ul blas.Uplo, tA
 		transposed := left == (tA != blas.NoTrans) // at the left of B's columns, or of the transpose of its rows
 		row, col := host.Steps(transposed, lda)
 		upper := (ul == blas.Upper) != transposed
-		host.ApplyTriangle(solution, left, k, m+n-k, alpha, a, row, col, upper, d == blas.Unit, b, ldb)
+		if cols := m + n - k; host.IsFewColumns(left, k, cols) {
+			bRow, bCol := host.Steps(!left, ldb)
+			for j := range cols {
+				host.TriangleSteps(solution, k, alpha, &a[0], row, col, upper, d == blas.Unit, &b[j*bCol], bRow)
+			}
+		} else {
+			host.ApplyTriangle(solution, left, k, cols, alpha, a, row, col, upper, d == blas.Unit, b, ldb)
+		}
 		return true
 	}
 	t := triangle(ul, tA, d, k, a, lda)

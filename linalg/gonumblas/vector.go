@@ -118,15 +118,11 @@ func ger[T float](m, n int, alpha T, x []T, incX int, y []T, incY int, a []T, ld
 		!fitsVector(n, incY, len(y)) {
 		return false
 	}
-	if incX == 1 && incY == 1 {
-		if max(m, n) <= alone {
-			host.GerAlone(m, n, alpha, x, y, a, lda)
-		} else {
-			host.Ger(m, n, alpha, x, y, a, lda)
-		}
+	switch {
+	case incX == 1 && incY == 1 && max(m, n) <= alone:
+		host.GerAlone(m, n, alpha, x, y, a, lda)
 		return true
-	}
-	if max(m, n) <= fewApart {
+	case max(m, n) <= fewApart:
 		var xs, ys [fewApart]T
 		copySteps(xs[:m], x, incX)
 		copySteps(ys[:n], y, incY)
@@ -146,14 +142,14 @@ func syr[T float](ul blas.Uplo, n int, alpha T, x []T, incX int, a []T, lda int)
 	if alpha == 0 || !isUplo(ul) || n <= 0 || !fits(n, n, lda, len(a)) || !fitsVector(n, incX, len(x)) {
 		return false
 	}
-	if incX == 1 {
-		host.Syr(ul == blas.Lower, n, alpha, x, a, lda)
+	switch {
+	case incX == 1 && n <= alone:
+		host.AddTriangle(ul == blas.Lower, 0, n, n, alpha, x, nil, a, lda)
 		return true
-	}
-	if n <= fewApart {
+	case n <= fewApart:
 		var xs [fewApart]T
 		copySteps(xs[:n], x, incX)
-		host.Syr(ul == blas.Lower, n, alpha, xs[:], a, lda)
+		host.AddTriangle(ul == blas.Lower, 0, n, n, alpha, xs[:], nil, a, lda)
 		return true
 	}
 	xs, memory := gather(n, x, incX)
@@ -167,15 +163,15 @@ func syr2[T float](ul blas.Uplo, n int, alpha T, x []T, incX int, y []T, incY in
 		!fitsVector(n, incY, len(y)) {
 		return false
 	}
-	if incX == 1 && incY == 1 {
-		host.Syr2(ul == blas.Lower, n, alpha, x, y, a, lda)
+	switch {
+	case incX == 1 && incY == 1 && n <= alone:
+		host.AddTriangle(ul == blas.Lower, 0, n, n, alpha, x, y, a, lda)
 		return true
-	}
-	if n <= fewApart {
+	case n <= fewApart:
 		var xs, ys [fewApart]T
 		copySteps(xs[:n], x, incX)
 		copySteps(ys[:n], y, incY)
-		host.Syr2(ul == blas.Lower, n, alpha, xs[:], ys[:], a, lda)
+		host.AddTriangle(ul == blas.Lower, 0, n, n, alpha, xs[:], ys[:], a, lda)
 		return true
 	}
 	xs, memory := gather(n, x, incX)

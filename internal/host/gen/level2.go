@@ -578,8 +578,8 @@ func (w *writer) accumulate(k x86Kernel) {
 	w.op("RET")
 }
 
-// triangleRows writes x = alpha*E*x for a few rows of a triangle E, of which each is known at once: from
-// the first on where E is upper triangular, else from the last.
+// triangleRows writes x = alpha*E*x for a few rows of a triangle E, of which each is known at once:
+// from the first on where E is upper triangular, else from the last.
 func (w *writer) triangleRows(k x86Kernel) {
 	const x, chain, alpha = 0, 1, 2
 	w.body("triangleRows", k)
