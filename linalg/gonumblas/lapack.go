@@ -128,6 +128,10 @@ func (f factorizer) Dpotrf(ul blas.Uplo, n int, a []float64, lda int) bool {
 	if !isUplo(ul) || !isSquare(n, a, lda) {
 		return f.Implementation.Dpotrf(ul, n, a, lda)
 	}
+	if n <= host.MaxTriangle { // as the solver does it, which would be felt in small calls
+		row, col := host.Steps(ul == blas.Lower, lda)
+		return host.Cholesky(n, a, row, col) < 0
+	}
 	row, err := f.solver().Cholesky(ul == blas.Lower, n, a, lda)
 	must(err)
 	return row < 0
