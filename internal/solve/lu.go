@@ -1,6 +1,10 @@
 package solve
 
-import "github.com/tandem-gpu/tandem/internal/host"
+import (
+	"math"
+
+	"github.com/tandem-gpu/tandem/internal/host"
+)
 
 const (
 	luPanel   = 64 // columns that are factored in their transpose
@@ -62,12 +66,8 @@ func luFew[T host.Float](m, n int, a []T, lda int, piv []int) (singular int) {
 	return singular
 }
 
-func magnitude[T host.Float](v T) T {
-	if v < 0 {
-		return -v
-	}
-	return v
-}
+// magnitude is |v|, without a branch, which would be as good as random.
+func magnitude[T host.Float](v T) T { return T(math.Abs(float64(v))) }
 
 // before tells whether a magnitude is a better pivot than one that was found before.
 func before[T host.Float](v, most T) bool { return v > most || v != v && most == most }
