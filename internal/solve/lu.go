@@ -1,10 +1,6 @@
 package solve
 
-import (
-	"math"
-
-	"github.com/tandem-gpu/tandem/internal/host"
-)
+import "github.com/tandem-gpu/tandem/internal/host"
 
 const (
 	luPanel   = 64 // columns that are factored in their transpose
@@ -40,10 +36,10 @@ func luFew[T host.Float](m, n int, a []T, lda int, piv []int) (singular int) {
 	var column [luSmall]T
 	for j := range min(m, n) {
 		row := a[j*lda:][:n]
-		p, most, x := j, magnitude(row[j]), column[:m-j-1]
+		p, most, x := j, abs(row[j]), column[:m-j-1]
 		for i := range x {
 			x[i] = a[(j+1+i)*lda+j]
-			if v := magnitude(x[i]); before(v, most) {
+			if v := abs(x[i]); before(v, most) {
 				p, most = j+1+i, v
 			}
 		}
@@ -65,9 +61,6 @@ func luFew[T host.Float](m, n int, a []T, lda int, piv []int) (singular int) {
 	}
 	return singular
 }
-
-// magnitude is |v|, without a branch, which would be as good as random.
-func magnitude[T host.Float](v T) T { return T(math.Abs(float64(v))) }
 
 // before tells whether a magnitude is a better pivot than one that was found before.
 func before[T host.Float](v, most T) bool { return v > most || v != v && most == most }

@@ -198,7 +198,7 @@ func rescale[T host.Float](m, n int, a []T, lda int) (exp int, finite bool) {
 	most := T(0)
 	for i := range m {
 		if row := a[i*lda:][:n]; n > 0 {
-			most = max(most, magnitude(row[host.Iamax(row)]))
+			most = max(most, abs(row[host.Iamax(row)]))
 		}
 	}
 	if most == 0 || most != most || math.IsInf(float64(most), 0) {
