@@ -93,8 +93,13 @@ func lqRows[T host.Float](w, cols int, a []T, lda int, tau []T) {
 		var beta T
 		if beta, tau[j] = householder(x); tau[j] != 0 && rest > 0 {
 			y := a[(j+1)*lda+j:]
-			sumRows(rest, y, lda, x, z[:rest])
-			host.Ger(rest, len(x), -tau[j], z[:rest], x, y, lda)
+			if cols <= fewRows {
+				host.GemvSteps(rest, len(x), 1, &y[0], lda, 1, &x[0], 1, 0, &z[0], 1)
+				host.GerAlone(rest, len(x), -tau[j], z, x, y, lda)
+			} else {
+				sumRows(rest, y, lda, x, z[:rest])
+				host.Ger(rest, len(x), -tau[j], z[:rest], x, y, lda)
+			}
 		}
 		x[0] = beta
 	}
@@ -112,10 +117,8 @@ func qrShort[T host.Float](w, rows int, a []T, lda int, tau []T) {
 		}
 		var beta T
 		if beta, tau[j] = householder(x); tau[j] != 0 && rest > 0 {
-			clear(z[:rest])
-			host.AddRows(len(x), at[1:], lda, x, z[:rest])
-			host.Scal(-tau[j], z[:rest])
-			host.Ger(len(x), rest, 1, x, z[:rest], at[1:], lda)
+			host.GemvSteps(rest, len(x), -tau[j], &at[1], 1, lda, &x[0], 1, 0, &z[0], 1)
+			host.GerAlone(len(x), rest, 1, x, z, at[1:], lda)
 		}
 		x[0] = beta
 		for i, v := range x {
