@@ -501,8 +501,8 @@ func (s Solver[T]) FormQ(m, n, k int, a []T, lda int, tau []T) error {
 // fewForm is the rows of Q up to which formFew forms it.
 const fewForm = 3
 
-// formFew is [Solver.FormQ] of m by w elements, row and col apart, for as many reflectors, in memory
-// on the stack: the same chains. It is of float64 alone, and tells so.
+// formFew is [Solver.FormQ] of m by w elements, row and col apart, for as many reflectors, in
+// memory on the stack: the same chains. It is of float64 alone, and tells so.
 func formFew(m, w int, a any, row, col int, tau any) bool {
 	q, ok := a.([]float64)
 	if !ok {
