@@ -109,6 +109,12 @@ func SymvSteps[T Float](lower bool, n int, alpha T, a *T, lda int, x *T, incX in
 		oneProduct(alpha, *a, *x, beta, y)
 		return
 	}
+	if alpha == 1 && beta == 0 && incX == 1 && incY == 1 {
+		sums := at(y, 0, n)
+		clear(sums)
+		addSymmetric(lower, n, a, lda, at(x, 0, n), sums)
+		return
+	}
 	var acc [FewSymv]T
 	if incX == 1 {
 		addSymmetric(lower, n, a, lda, at(x, 0, n), acc[:n])

@@ -1,16 +1,16 @@
 package solve
 
-import (
-	"math"
-
-	"github.com/tandem-gpu/tandem/internal/host"
-)
+import "github.com/tandem-gpu/tandem/internal/host"
 
 // Cholesky factors A = L*Lᵀ, for the symmetric matrix A of n by n that its lower or upper triangle
 // gives, and leaves L there, or Lᵀ; nothing else is read or written. l[i,j] is the chain of
 // fma(-l[i,k], l[j,k], .) from a[i,j] for k = 0 ... j-1, divided by l[j,j], which is the square
 // root of its own chain. It returns the first row whose chain is not above 0, or -1.
 func (s Solver[T]) Cholesky(lower bool, n int, a []T, lda int) (row int, err error) {
+	if n <= base {
+		row, col := host.Steps(lower, lda)
+		return host.Cholesky(n, a, row, col), nil
+	}
 	if !lower {
 		return s.cholesky(n, a, lda)
 	}
@@ -66,7 +66,7 @@ func transposeTriangle[T host.Float](lower bool, n int, x []T, ldx int, y []T, l
 // cholesky is [Solver.Cholesky] for the upper triangle.
 func (s Solver[T]) cholesky(n int, a []T, lda int) (int, error) {
 	if n <= base {
-		return choleskyBase(n, a, lda), nil
+		return host.Cholesky(n, a, lda, 1), nil
 	}
 	h := Half(n, base)
 	if row, err := s.cholesky(h, a, lda); row >= 0 || err != nil {
@@ -84,21 +84,6 @@ func (s Solver[T]) cholesky(n int, a []T, lda int) (int, error) {
 		row += h
 	}
 	return row, err
-}
-
-func choleskyBase[T host.Float](n int, a []T, lda int) int {
-	for i := range n {
-		row := a[i*lda:][i:n]
-		if !(row[0] > 0) {
-			return i
-		}
-		row[0] = T(math.Sqrt(float64(row[0]))) // rounded once, of a float32 too
-		divideRest(row)
-		if rest := row[1:]; len(rest) > 0 {
-			host.Syr(false, len(rest), -1, rest, a[(i+1)*(lda+1):], lda)
-		}
-	}
-	return -1
 }
 
 // squareBlock is the rows of a diagonal block that is computed at once.

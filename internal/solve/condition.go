@@ -70,7 +70,7 @@ func condition[T host.Float](rows bool, n int, solve func(trans bool, x []T)) T 
 		copy(z, signs)
 		solve(!rows, z)
 		j := host.Iamax(z)
-		if last >= 0 && magnitude(z[j]) == magnitude(z[last]) {
+		if last >= 0 && abs(z[j]) == abs(z[last]) {
 			break
 		}
 		clear(v)

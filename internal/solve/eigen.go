@@ -43,7 +43,7 @@ func EigSym(
 	} else {
 		host.Mirror(lower, n, a, lda, q, n)
 		exp, finite = rescale(n, n, q, n)
-		if err := tridiagonal(s, n, q, n, w, e, tau, x[n*(n+2):]); err != nil {
+		if err := tridiagonal(s, vectors, n, q, n, w, e, tau, x[n*(n+2):]); err != nil {
 			return false, err
 		}
 	}
@@ -106,14 +106,14 @@ func rescaleVectors(x, y []float64) (exp int) {
 // tridiagonal makes the symmetric A, of n by n, QᵀAQ = tridiagonal (d, e) by Householder's method,
 // with updates put off for the columns of a panel. The vectors of Q's reflectors are left below the
 // first diagonal under the main one, as [Solver.QR] leaves them for rows 1 to n-1; what is above
-// them in A is undefined. x is working memory.
-func tridiagonal(s Solver[float64], n int, a []float64, lda int, d, e, tau, x []float64) error {
+// them in A, or without vectors all that is there, is undefined. x is working memory.
+func tridiagonal(s Solver[float64], vectors bool, n int, a []float64, lda int, d, e, tau, x []float64) error {
 	for k := 0; k < n-1; k += qrPanel {
 		p := newTridiagonalPanel(min(qrPanel, n-1-k), n-k, a[k*(lda+1):], lda, x)
 		for j := range p.w {
 			d[k+j], e[k+j], tau[k+j] = p.column(j)
 		}
-		if err := p.finish(s); err != nil {
+		if err := p.finish(s, vectors); err != nil {
 			return err
 		}
 	}
@@ -158,7 +158,11 @@ func (p *tridiagonalPanel) column(j int) (d, e, tau float64) {
 		return c[0], e, 0
 	}
 	// w = tau*(A*v - V*(Wᵀ*v) - W*(Vᵀ*v)), and then less v times half of tau*wᵀv
-	host.Symv(true, len(v), 1, p.a[(j+1)*(p.lda+1):], p.lda, v, 0, w)
+	if a := p.a[(j+1)*(p.lda+1):]; len(v) <= host.FewSymv {
+		host.SymvSteps(true, len(v), 1, &a[0], p.lda, &v[0], 1, 0, &w[0], 1)
+	} else {
+		host.Symv(true, len(v), 1, a, p.lda, v, 0, w)
+	}
 	if j > 0 {
 		clear(s[:2*j])
 		host.AddColumns(p.vw[j+1:], m, v, s[:2*j])
@@ -172,10 +176,12 @@ func (p *tridiagonalPanel) column(j int) (d, e, tau float64) {
 	return c[0], e, tau
 }
 
-// finish brings the lower triangle of the matrix after the panel up to date, and the vectors to
-// their place.
-func (p *tridiagonalPanel) finish(s Solver[float64]) error {
-	host.Transpose(p.w, p.m, p.columns, p.m, p.a, p.lda)
+// finish brings the lower triangle of the matrix after the panel up to date, and the vectors, where
+// anybody wants them, to their place.
+func (p *tridiagonalPanel) finish(s Solver[float64], vectors bool) error {
+	if vectors {
+		host.Transpose(p.w, p.m, p.columns, p.m, p.a, p.lda)
+	}
 	n, k := p.m-p.w, 2*p.w
 	if n == 1 { // the last panel
 		last := p.a[p.w*(p.lda+1):]

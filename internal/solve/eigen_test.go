@@ -77,7 +77,7 @@ func TestTridiagonal(t *testing.T) {
 			}
 			tridiagonalReference(n, a, ld, d[0], e[0], tau[0])
 			memory := make([]float64, tridiagonalMemory(n))
-			if err := tridiagonal(Solver[float64]{}, n, b, ld, d[1], e[1], tau[1], memory); err != nil {
+			if err := tridiagonal(Solver[float64]{}, true, n, b, ld, d[1], e[1], tau[1], memory); err != nil {
 				t.Fatal(err)
 			}
 			what := fmt.Sprintf("%s %d", kind, n)

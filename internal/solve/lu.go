@@ -36,10 +36,10 @@ func luFew[T host.Float](m, n int, a []T, lda int, piv []int) (singular int) {
 	var column [luSmall]T
 	for j := range min(m, n) {
 		row := a[j*lda:][:n]
-		p, most, x := j, magnitude(row[j]), column[:m-j-1]
+		p, most, x := j, abs(row[j]), column[:m-j-1]
 		for i := range x {
 			x[i] = a[(j+1+i)*lda+j]
-			if v := magnitude(x[i]); before(v, most) {
+			if v := abs(x[i]); before(v, most) {
 				p, most = j+1+i, v
 			}
 		}
@@ -60,13 +60,6 @@ func luFew[T host.Float](m, n int, a []T, lda int, piv []int) (singular int) {
 		}
 	}
 	return singular
-}
-
-func magnitude[T host.Float](v T) T {
-	if v < 0 {
-		return -v
-	}
-	return v
 }
 
 // before tells whether a magnitude is a better pivot than one that was found before.

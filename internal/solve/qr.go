@@ -93,8 +93,13 @@ func lqRows[T host.Float](w, cols int, a []T, lda int, tau []T) {
 		var beta T
 		if beta, tau[j] = householder(x); tau[j] != 0 && rest > 0 {
 			y := a[(j+1)*lda+j:]
-			sumRows(rest, y, lda, x, z[:rest])
-			host.Ger(rest, len(x), -tau[j], z[:rest], x, y, lda)
+			if cols <= fewRows {
+				host.GemvSteps(rest, len(x), 1, &y[0], lda, 1, &x[0], 1, 0, &z[0], 1)
+				host.GerAlone(rest, len(x), -tau[j], z, x, y, lda)
+			} else {
+				sumRows(rest, y, lda, x, z[:rest])
+				host.Ger(rest, len(x), -tau[j], z[:rest], x, y, lda)
+			}
 		}
 		x[0] = beta
 	}
@@ -112,10 +117,8 @@ func qrShort[T host.Float](w, rows int, a []T, lda int, tau []T) {
 		}
 		var beta T
 		if beta, tau[j] = householder(x); tau[j] != 0 && rest > 0 {
-			clear(z[:rest])
-			host.AddRows(len(x), at[1:], lda, x, z[:rest])
-			host.Scal(-tau[j], z[:rest])
-			host.Ger(len(x), rest, 1, x, z[:rest], at[1:], lda)
+			host.GemvSteps(rest, len(x), -tau[j], &at[1], 1, lda, &x[0], 1, 0, &z[0], 1)
+			host.GerAlone(len(x), rest, 1, x, z, at[1:], lda)
 		}
 		x[0] = beta
 		for i, v := range x {
@@ -198,7 +201,7 @@ func rescale[T host.Float](m, n int, a []T, lda int) (exp int, finite bool) {
 	most := T(0)
 	for i := range m {
 		if row := a[i*lda:][:n]; n > 0 {
-			most = max(most, magnitude(row[host.Iamax(row)]))
+			most = max(most, abs(row[host.Iamax(row)]))
 		}
 	}
 	if most == 0 || most != most || math.IsInf(float64(most), 0) {
@@ -474,6 +477,9 @@ func (s Solver[T]) FormQ(m, n, k int, a []T, lda int, tau []T) error {
 		h.reflectOne(1, 1, a, lda)
 		return nil
 	}
+	if m <= fewForm && k == n && formFew(m, k, any(a), lda, 1, any(tau)) {
+		return nil
+	}
 	for j := (k - 1) / qrPanel * qrPanel; j >= 0 && k > 0; j -= qrPanel {
 		w, at := min(qrPanel, k-j), a[j*(lda+1):]
 		r := reflector[T]{Solver: s}
@@ -492,11 +498,64 @@ func (s Solver[T]) FormQ(m, n, k int, a []T, lda int, tau []T) error {
 	return nil
 }
 
+// fewForm is the rows of Q up to which formFew forms it.
+const fewForm = 3
+
+// formFew is [Solver.FormQ] of m by w elements, row and col apart, for as many reflectors, in
+// memory on the stack: the same chains. It is of float64 alone, and tells so.
+func formFew(m, w int, a any, row, col int, tau any) bool {
+	q, ok := a.([]float64)
+	if !ok {
+		return false
+	}
+	var v, t, y [fewForm][fewForm]float64
+	for j, f := range tau.([]float64)[:w] {
+		v[j][j], t[j][j] = 1, f
+		for i := j + 1; i < m; i++ {
+			v[i][j] = q[i*row+j*col]
+		}
+		for i := range j {
+			acc := 0.0
+			for k := i; k < j; k++ {
+				g := 0.0
+				for r := range m {
+					g = math.FMA(v[r][k], v[r][j], g)
+				}
+				acc = math.FMA(t[i][k], g, acc)
+			}
+			t[i][j] = -f * acc
+		}
+	}
+	for i := range w {
+		for j := range w {
+			for k := range w {
+				y[i][j] = math.FMA(t[i][k], v[j][k], y[i][j])
+			}
+		}
+	}
+	for i := range m {
+		for j := range w {
+			acc := 0.0
+			if i == j {
+				acc = 1
+			}
+			for k := range w {
+				acc = math.FMA(v[i][k], -y[k][j], acc)
+			}
+			q[i*row+j*col] = acc
+		}
+	}
+	return true
+}
+
 // FormRows makes A, of m by n with m <= n, whose first k rows and tau [Solver.LQ] left, the first m
 // rows of Q: the transpose of what [Solver.FormQ] makes.
 func (s Solver[T]) FormRows(m, n, k int, a []T, lda int, tau []T) error {
 	if n == 1 || m > k || m > qrPanel || !s.isFew(n, m, k) {
 		return transposed(m, n, a, lda, func(at []T, ld int) error { return s.FormQ(n, m, k, at, ld, tau[:k]) })
+	}
+	if n <= fewForm && m == k && formFew(n, m, any(a), 1, lda, any(tau)) {
+		return nil
 	}
 	r := reflector[T]{Solver: s}
 	r.take(n, m, m, &reflectors[T]{a: a, lda: lda, rows: true, tau: tau}, 0)

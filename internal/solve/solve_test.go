@@ -207,3 +207,60 @@ func testTriangles[T host.Float](t *testing.T) {
 		}
 	}
 }
+
+// Inverses of few rows, which are made on the stack, are the solutions by the same factors.
+func TestInversesOfFewRows(t *testing.T) {
+	t.Run("float32", testInversesOfFewRows[float32])
+	t.Run("float64", testInversesOfFewRows[float64])
+}
+
+func testInversesOfFewRows[T host.Float](t *testing.T) {
+	rng := rand.New(rand.NewPCG(15, 16))
+	var s Solver[T]
+	for n := 1; n <= fewInverse+1; n++ {
+		ld := n + n%2
+		a := matrix[T](rng, "random", n, n, ld)
+		piv := make([]int, n)
+		for i := range piv {
+			piv[i] = i + rng.IntN(n-i)
+		}
+		want := func(solve func(x []T) error) []T {
+			memory, x := identity[T](n)
+			defer memory.Give()
+			if err := solve(x); err != nil {
+				t.Fatal(err)
+			}
+			return slices.Clone(x)
+		}
+		check := func(what string, keep func(i, j int) bool, want []T, invert func(a []T) error) {
+			got := slices.Clone(a)
+			if err := invert(got); err != nil {
+				t.Fatal(err)
+			}
+			whole := slices.Clone(a)
+			for i := range n {
+				for j := range n {
+					if !keep(i, j) {
+						whole[i*ld+j] = want[i*n+j]
+					}
+				}
+			}
+			same(t, fmt.Sprint(what, " ", n), got, whole)
+		}
+		check("LU", func(i, j int) bool { return false },
+			want(func(x []T) error { return s.SolveLU(false, n, n, a, ld, piv, x, n) }),
+			func(a []T) error { return s.InvertLU(n, a, ld, piv) })
+		for _, lower := range []bool{false, true} {
+			outside := func(i, j int) bool { return i != j && (j < i) != lower }
+			check("Cholesky", outside,
+				want(func(x []T) error { return s.SolveCholesky(lower, n, n, a, ld, x, n) }),
+				func(a []T) error { return s.InvertCholesky(lower, n, a, ld) })
+			for _, unit := range []bool{false, true} {
+				e := Triangle[T]{N: n, Data: a, Stride: ld, Upper: !lower, Unit: unit}
+				check("triangle", func(i, j int) bool { return outside(i, j) || unit && i == j },
+					want(func(x []T) error { return s.Solve(e, true, 1, n, n, x, n) }),
+					func(a []T) error { return s.InvertTriangle(!lower, unit, n, a, ld) })
+			}
+		}
+	}
+}

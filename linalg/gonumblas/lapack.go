@@ -2,6 +2,7 @@ package gonumblas
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/lapack"
@@ -39,18 +40,28 @@ func (f factorizer) Dlange(norm lapack.MatrixNorm, m, n int, a []float64, lda in
 	if !isNorm(norm) || min(m, n) <= 0 || !fits(m, n, lda, len(a)) || norm == lapack.MaxColumnSum && len(work) < n {
 		return f.Implementation.Dlange(norm, m, n, a, lda, work)
 	}
-	memory, sums := host.Take[float64](max(m, n))
-	defer memory.Give()
-	if norm == lapack.MaxRowSum {
-		sums = sums[:m]
-		solve.RowSums(m, n, a, lda, sums)
-	} else {
-		sums = sums[:n]
-		solve.ColumnSums(m, n, a, lda, sums)
+	if norm == lapack.MaxColumnSum {
+		solve.ColumnSums(m, n, a, lda, work)
+		return largest(work[:n])
 	}
 	value := 0.0
+	var sums [8]float64
+	for i := 0; i < m; i += len(sums) {
+		rows := min(len(sums), m-i)
+		solve.RowSums(rows, n, a[i*lda:], lda, sums[:])
+		value = math.Max(value, largest(sums[:rows])) // an infinity before a NaN
+	}
+	return value
+}
+
+// largest is the largest of sums of magnitudes, an infinity before a NaN.
+func largest(sums []float64) float64 {
+	value := 0.0
 	for _, v := range sums {
-		value = math.Max(value, v) // an infinity before a NaN
+		value = max(value, v)
+	}
+	if value != value && slices.Contains(sums, math.Inf(1)) {
+		return math.Inf(1)
 	}
 	return value
 }
@@ -127,6 +138,10 @@ func (f factorizer) Dgecon(norm lapack.MatrixNorm, n int, a []float64, lda int, 
 func (f factorizer) Dpotrf(ul blas.Uplo, n int, a []float64, lda int) bool {
 	if !isUplo(ul) || !isSquare(n, a, lda) {
 		return f.Implementation.Dpotrf(ul, n, a, lda)
+	}
+	if n <= host.MaxTriangle { // as the solver does it, which would be felt in small calls
+		row, col := host.Steps(ul == blas.Lower, lda)
+		return host.Cholesky(n, a, row, col) < 0
 	}
 	row, err := f.solver().Cholesky(ul == blas.Lower, n, a, lda)
 	must(err)
