@@ -113,10 +113,10 @@ func few[T any](info backend.Info, x *linalg.Array[T], rows, cols int) bool {
 	xr, xc := x.Dims()
 	most := [3]int{4096, 128, 32} // terms of a column, of a row, and of all
 	switch {
-	case info.GPU:
-		return xr*xc <= 64*rows*cols
-	case !info.Host: // each barrier of a group is a loop over its work-items
+	case !info.Host && !info.GPU && rows*cols >= lanesFor(info): // where a barrier is a loop over work-items
 		return xr*xc <= 2048*rows*cols
+	case !info.Host:
+		return xr*xc <= 64*rows*cols
 	case cols > 1:
 		return xr <= most[0]
 	case rows > 1:
