@@ -113,6 +113,8 @@ func few[T any](info backend.Info, x *linalg.Array[T], rows, cols int) bool {
 	xr, xc := x.Dims()
 	most := [3]int{4096, 128, 32} // terms of a column, of a row, and of all
 	switch {
+	case !info.Host && !info.GPU && rows*cols >= lanesFor(info): // where a barrier is a loop over work-items
+		return xr*xc <= 2048*rows*cols
 	case !info.Host:
 		return xr*xc <= 64*rows*cols
 	case cols > 1:
