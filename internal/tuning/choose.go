@@ -204,6 +204,10 @@ func largest[P any](list []P, enough int, tiles func(P) int) (p P, ok bool) {
 	return p, ok
 }
 
+// pocl is the name of PoCL's platform. It gives a core its share of the tiles at once, row by row:
+// where the last ones are smaller, one core waits for the other.
+const pocl = "Portable Computing Language"
+
 // enough is how many tiles keep a device busy: a GPU runs a tile on all of a compute unit, and a
 // CPU should not wait long for the last tiles.
 func enough(info *backend.Info) int {
@@ -237,8 +241,11 @@ func ChooseMatMulBatch(info *backend.Info, t element.Type, count, m, n, k int) k
 		p, ok = fastest(c.matmul.shipped, c.matmul.cycles, units, tiles), true
 	default:
 		p, ok = largest(c.matmul.shipped, enough(info), func(p kernels.MatMulParams) int {
-			if !p.CPU && (p.BM >= 2*m || p.BN >= 2*n) {
+			switch {
+			case !p.CPU && (p.BM >= 2*m || p.BN >= 2*n):
 				return 0 // a GPU's tiles would be more than half empty
+			case info.Platform == pocl && count <= 1 && (m+p.BM-1)/p.BM*p.BM > m+m/8:
+				return 0 // the last row's tiles would be much smaller than the others
 			}
 			return tiles(p)
 		})

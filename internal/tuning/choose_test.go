@@ -220,6 +220,17 @@ func TestChooseOnRealDevices(t *testing.T) {
 			t.Errorf("PoCL, %s: %+v", typ, q)
 		}
 	}
+	pocl.Platform, pocl.VectorFloat32, pocl.VectorFloat64 = "Portable Computing Language", 16, 8
+	for _, typ := range []element.Type{element.Float32, element.Float64} {
+		for _, m := range []int{300, 600, 768, 900, 1023, 1024, 1100, 1280, 2048, 2049} {
+			if p := ChooseMatMul(&pocl, typ, m, 2048, 512); (m+p.BM-1)/p.BM*p.BM > m+m/8 {
+				t.Errorf("PoCL, %s, %d rows: tiles of %d, of which the last ones are mostly empty", typ, m, p.BM)
+			}
+		}
+		if p := ChooseMatMul(&pocl, typ, 2048, 2048, 2048); p.BM != 512 {
+			t.Errorf("PoCL, %s, 2048 rows: tiles of %d", typ, p.BM)
+		}
+	}
 	amd := backend.Info{
 		Driver: "opencl", GPU: true, Arch: "gfx90a", ComputeUnits: 104, LocalMemory: 64 << 10,
 		MaxGroup: 256,
