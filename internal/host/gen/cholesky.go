@@ -7,9 +7,9 @@ const choleskyRows = 32
 
 // cholesky writes the factorization of a small matrix, row by row of Lᵀ: element (i, j) for j of at
 // least i is row*i + col*j elements behind a. The rows are copied to the stack first, where they
-// lie in whole registers; so no mask is needed, and the lanes before the diagonal and behind the last
-// column have numbers that nobody reads. Each finished row is copied back. The result is the first
-// row whose chain is not above 0, or -1.
+// lie in whole registers; so no mask is needed, and the lanes before the diagonal and behind the
+// last column have numbers that nobody reads. Each finished row is copied back. The result is the
+// first row whose chain is not above 0, or -1.
 //
 // DX points to the rows on the stack, SI to the element on the diagonal of a, AX to that on the
 // stack, and DI to the registers of a row that are worked on.
