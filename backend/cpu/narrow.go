@@ -48,7 +48,7 @@ func (n *native) callNarrow(g backend.Grid, lo, hi int, words []uint64, f *frame
 			} else if !s.isSingle() {
 				tile := unsafe.Pointer(&f.tiles[8*tileElements*k])
 				if k > 0 {
-					s.gather(tile)
+					s.move(tile, true)
 				}
 				s.put(f.words[o.at:], tile)
 			}
@@ -57,7 +57,7 @@ func (n *native) callNarrow(g backend.Grid, lo, hi int, words []uint64, f *frame
 			return err
 		}
 		if !z.isPacked() {
-			z.scatter(unsafe.Pointer(&f.tiles[0]))
+			z.move(unsafe.Pointer(&f.tiles[0]), false)
 		}
 	}
 	return nil
@@ -110,53 +110,30 @@ func (s *strip) put(words []uint64, p unsafe.Pointer) {
 	copy(words[:matrixWords], []uint64{uint64(uintptr(p)), 0, 1, n, n})
 }
 
-// gather copies the elements to memory where they lie side by side.
-func (s *strip) gather(to unsafe.Pointer) {
+// move copies the elements to or from memory where they lie side by side.
+func (s *strip) move(side unsafe.Pointer, to bool) {
 	switch s.size {
 	case 1:
-		gather[uint8](s, to)
+		moveStrip[uint8](s, side, to)
 	case 2:
-		gather[uint16](s, to)
+		moveStrip[uint16](s, side, to)
 	case 4:
-		gather[uint32](s, to)
+		moveStrip[uint32](s, side, to)
 	default:
-		gather[uint64](s, to)
+		moveStrip[uint64](s, side, to)
 	}
 }
 
-// gather goes down the columns: loops of a few steps would take longer.
-func gather[E any](s *strip, to unsafe.Pointer) {
-	z := unsafe.Slice((*E)(to), s.rows*s.cols)
+// moveStrip goes down the columns: loops of a few steps would take longer.
+func moveStrip[E any](s *strip, side unsafe.Pointer, to bool) {
+	x := unsafe.Slice((*E)(side), s.rows*s.cols)
 	for j := range s.cols {
-		x := unsafe.Add(s.first, j*s.col)
-		for k, at := j, 0; k < len(z); k += s.cols {
-			z[k] = *(*E)(unsafe.Add(x, at))
-			at += s.row
+		column, at, k := unsafe.Add(s.first, j*s.col), 0, j
+		for ; to && k < len(x); k, at = k+s.cols, at+s.row {
+			x[k] = *(*E)(unsafe.Add(column, at))
 		}
-	}
-}
-
-// scatter is the opposite.
-func (s *strip) scatter(from unsafe.Pointer) {
-	switch s.size {
-	case 1:
-		scatter[uint8](s, from)
-	case 2:
-		scatter[uint16](s, from)
-	case 4:
-		scatter[uint32](s, from)
-	default:
-		scatter[uint64](s, from)
-	}
-}
-
-func scatter[E any](s *strip, from unsafe.Pointer) {
-	x := unsafe.Slice((*E)(from), s.rows*s.cols)
-	for j := range s.cols {
-		z := unsafe.Add(s.first, j*s.col)
-		for k, at := j, 0; k < len(x); k += s.cols {
-			*(*E)(unsafe.Add(z, at)) = x[k]
-			at += s.row
+		for ; !to && k < len(x); k, at = k+s.cols, at+s.row {
+			*(*E)(unsafe.Add(column, at)) = x[k]
 		}
 	}
 }
