@@ -2,7 +2,10 @@
 
 package host
 
-import "unsafe"
+import (
+	"math"
+	"unsafe"
+)
 
 // hasVectors tells whether the processor has what the functions below need.
 var hasVectors = hasAVX2
@@ -82,8 +85,8 @@ func asumAVX2(n int, x unsafe.Pointer, double bool) (sum float64)
 // col*p elements behind the one that a points to, with vectors whose elements are incX and incY
 // apart, from those that x and y point to on.
 func GemvSteps[T Float](m, n int, alpha T, a *T, row, col int, x *T, incX int, beta T, y *T, incY int) {
-	if m*n == 1 && alpha != 0 { // takes less than the call
-		oneProduct(alpha, *a, *x, beta, y)
+	if isFloat64[T]() && m*n == 1 && alpha != 0 { // takes less than the call
+		oneProduct(float64(alpha), float64(*a), float64(*x), float64(beta), f64(y))
 		return
 	}
 	if !hasVectors || n == 0 || alpha == 0 {
@@ -92,6 +95,16 @@ func GemvSteps[T Float](m, n int, alpha T, a *T, row, col int, x *T, incX int, b
 	}
 	gemvAVX2(m, n, unsafe.Pointer(a), row, col, unsafe.Pointer(x), incX, unsafe.Pointer(y), incY, float64(alpha),
 		float64(beta), isFloat64[T]())
+}
+
+// oneProduct is [GemvSteps] for one element, and alpha not zero.
+func oneProduct(alpha, a, x, beta float64, y *float64) {
+	acc := math.FMA(a, x, 0)
+	if beta == 0 {
+		*y = alpha * acc
+	} else {
+		*y = math.FMA(alpha, acc, float64(beta**y))
+	}
 }
 
 // The functions of both types. One in a variable would be slower to call, and what it points to

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"math"
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/element"
@@ -37,27 +36,6 @@ func Steps(trans bool, ld int) (row, col int) {
 		return 1, ld
 	}
 	return ld, 1
-}
-
-// oneProduct is [GemvSteps] for one element, and alpha not zero.
-func oneProduct[T Float](alpha, a, x, beta T, y *T) {
-	v := T(0) // beta*y
-	if beta != 0 {
-		v = Mul(beta, *y)
-	}
-	switch {
-	case isFloat64[T](): // fma is a call
-		acc := math.FMA(float64(a), float64(x), 0)
-		if beta == 0 {
-			*y = alpha * T(acc)
-		} else {
-			*y = T(math.FMA(float64(alpha), acc, float64(v)))
-		}
-	case beta == 0:
-		*y = alpha * fma(a, x, 0)
-	default:
-		*y = fma(alpha, fma(a, x, 0), v)
-	}
 }
 
 // gemvStepsGo is GemvSteps in Go.
@@ -106,7 +84,7 @@ func finishSteps[T Float](alpha T, acc []T, beta T, y *T, inc int) {
 // [GemvSteps].
 func SymvSteps[T Float](lower bool, n int, alpha T, a *T, lda int, x *T, incX int, beta T, y *T, incY int) {
 	if n == 1 {
-		oneProduct(alpha, *a, *x, beta, y)
+		GemvSteps(1, 1, alpha, a, 1, 1, x, incX, beta, y, incY)
 		return
 	}
 	if alpha == 1 && beta == 0 && incX == 1 && incY == 1 {

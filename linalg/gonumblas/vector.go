@@ -1,6 +1,8 @@
 package gonumblas
 
 import (
+	"unsafe"
+
 	"gonum.org/v1/gonum/blas"
 
 	"github.com/tandem-gpu/tandem/internal/host"
@@ -52,8 +54,12 @@ func scatter[T float](c []T, memory *host.Scratch, x []T, inc int) {
 	memory.Give()
 }
 
-// fewSteps is the rows and columns of a product with a vector that one call of assembly does.
-const fewSteps = 32
+// isFew tells whether one call of assembly does a product with a vector the fastest. It takes one
+// element of a row of float32 at a time where the elements of rows are side by side.
+func isFew[T float](trans bool, m, n, incX, incY int) bool {
+	most := max(m, n)
+	return most <= 16 || most <= 32 && (trans || unsafe.Sizeof(T(0)) == 8 || incX != 1 || incY != 1)
+}
 
 // gemv, as all that follows, tells whether the arguments are valid, and does nothing if they are
 // not: to check them in a function of its own would be felt in small calls.
@@ -68,7 +74,7 @@ func gemv[T float](
 	if !fitsVector(cols, incX, len(x)) || !fitsVector(rows, incY, len(y)) {
 		return false
 	}
-	if max(m, n) <= fewSteps {
+	if isFew[T](trans, m, n, incX, incY) {
 		row, col := host.Steps(trans, lda)
 		host.GemvSteps(rows, cols, alpha, &a[0], row, col, &x[start(cols, incX)], incX, beta, &y[start(rows, incY)],
 			incY)
