@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"gonum.org/v1/gonum/blas"
+
+	"github.com/tandem-gpu/tandem/backend"
 )
 
 // GemmBatched makes the receiver count products of one shape, C = alpha*op(A)*op(B) + beta*C each,
@@ -181,22 +183,32 @@ func step(t blas.Transpose, inKernel bool, rows, cols, stride int) int64 {
 	return int64(cols)
 }
 
-// pieceRows divides the rows of a piece, so that tiles are not cut.
-const pieceRows = 256
+// pieceRows divides the rows of a piece, so that tiles are not cut. Where a device has the largest
+// ones openCLRows does: PoCL hands half of all groups to one core, which should not be the large
+// ones of two rows of tiles.
+const pieceRows, openCLRows = 256, 512
 
 // pieceWork is about how many multiply-adds one launch does where the work may be cancelled: some
-// milliseconds. Tests make it small.
-var pieceWork, pieceWorkGPU = float64(1 << 30), float64(64 << 30)
+// milliseconds. A processor with OpenCL gets more, some 100 ms with two cores: each launch brings
+// all of B into its caches, and ends with cores that wait. Tests make it small.
+var pieceWork, pieceWorkOpenCL, pieceWorkGPU = float64(1 << 30), float64(1 << 33), float64(64 << 30)
 
-// piece is how many products, or rows of a single one, make up that work.
-func (x batch) piece(gpu bool) int {
+// piece is how many products, or rows of a single one, make up that work on the device of info.
+func (x batch) piece(info *backend.Info) int {
 	work := pieceWork
-	if gpu {
+	switch {
+	case info.GPU:
 		work = pieceWorkGPU
+	case !info.Host:
+		work = pieceWorkOpenCL
 	}
 	row := float64(x.n) * float64(max(x.k, 1))
 	if x.count > 1 {
 		return max(1, int(work/(row*float64(x.m))))
 	}
-	return max(pieceRows, int(work/row)/pieceRows*pieceRows)
+	rows := int(work / row)
+	if !info.Host && rows >= openCLRows {
+		return rows / openCLRows * openCLRows
+	}
+	return max(pieceRows, rows/pieceRows*pieceRows)
 }

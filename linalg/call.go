@@ -109,7 +109,7 @@ func (x *call[T]) direct(ctx context.Context, s *Session) (done bool, err error)
 	switch op := x.op.(type) {
 	case product[T]:
 		if x.count == 1 {
-			return x.directProduct(ctx, c, a, b)
+			return x.directProduct(ctx, s, c, a, b)
 		}
 	case transposition[T]:
 		host.Transpose(a.Rows, a.Cols, a.Data, a.Stride, c.Data, c.Stride)
@@ -120,12 +120,12 @@ func (x *call[T]) direct(ctx context.Context, s *Session) (done bool, err error)
 	return false, nil
 }
 
-func (x *call[T]) directProduct(ctx context.Context, c, a, b *Matrix[T]) (done bool, err error) {
+func (x *call[T]) directProduct(ctx context.Context, s *Session, c, a, b *Matrix[T]) (done bool, err error) {
 	p, err := newBatch(1, x.tA, dims{a.Rows, a.Cols}, x.tB, dims{b.Rows, b.Cols}, dims{c.Rows, c.Cols})
 	if err != nil || p.k == 0 || x.alpha == 0 {
 		return false, err
 	}
-	if ctx.Done() != nil && p.m > p.piece(false) { // it may end before the product does
+	if ctx.Done() != nil && p.m > p.piece(&s.info) { // it may end before the product does
 		return false, nil
 	}
 	if x.chain {

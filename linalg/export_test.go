@@ -13,9 +13,9 @@ func PoisonResults() {
 
 // SmallPieces makes cancellable products run in the smallest pieces, until restore is called.
 func SmallPieces() (restore func()) {
-	cpu, gpu := pieceWork, pieceWorkGPU
-	pieceWork, pieceWorkGPU = 1, 1
-	return func() { pieceWork, pieceWorkGPU = cpu, gpu }
+	cpu, opencl, gpu := pieceWork, pieceWorkOpenCL, pieceWorkGPU
+	pieceWork, pieceWorkOpenCL, pieceWorkGPU = 1, 1, 1
+	return func() { pieceWork, pieceWorkOpenCL, pieceWorkGPU = cpu, opencl, gpu }
 }
 
 // SmallChunks makes copies move at most n bytes at a time, until restore is called.

@@ -180,7 +180,7 @@ func (c *Array[T]) multiply(ctx context.Context, typ element.Type, x batch, step
 	report := progress(ctx)
 	inPieces := ctx.Done() != nil || report != nil
 	if inPieces {
-		most = min(most, x.piece(c.s.info.GPU))
+		most = min(most, x.piece(&c.s.info))
 	}
 	for i := 0; i < all; i += most {
 		if err := context.Cause(ctx); err != nil {
