@@ -150,9 +150,9 @@ var mutations = []mutation{
 		pkg: "./internal/solve", test: "TestTriangles",
 	},
 	{
-		name: "Cholesky goes on below a chain of 0", file: "internal/solve/cholesky.go",
-		old: "if !(row[0] > 0) {", new: "if row[0] < 0 {",
-		pkg: "./internal/solve", test: "TestCholesky",
+		name: "Cholesky goes on below a chain of 0", file: "internal/host/cholesky.go",
+		old: "if !(acc > 0) {", new: "if acc < 0 {",
+		pkg: "./internal/host", test: "TestCholesky",
 	},
 	{
 		name: "a square is written below its diagonal", file: "internal/host/gemm.go",
