@@ -342,7 +342,7 @@ func moveRows[T Element](c, a *Array[T], index, bad *Array[int32], put bool) err
 	info := c.Session().Info()
 	r, k := index.Dims()
 	_, cols := c.Dims()
-	grid, short := kernels.ElementwiseGrid(&info, int64(r*k), int64(cols)), !info.GPU && cols <= 8
+	grid, short := kernels.ElementwiseGrid(&info, int64(r*k), int64(cols)), !info.GPU && cols <= fewColumns
 	if short {
 		grid = backend.GridFor(r * k)
 	}

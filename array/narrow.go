@@ -5,7 +5,7 @@ import "github.com/tandem-gpu/tandem/linalg"
 // A few columns of a wider array take the cpu device ten times as long as packed ones, where a
 // kernel goes along rows: then it works on a packed copy, which takes less time.
 
-// What isNarrow means.
+// fewColumns are too few for a row to be a group's work, and leastRows enough for a copy.
 const (
 	fewColumns = 8
 	leastRows  = 64

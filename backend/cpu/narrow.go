@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"slices"
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/backend"
@@ -33,7 +34,8 @@ func (n *native) callNarrow(g backend.Grid, lo, hi int, words []uint64, f *frame
 	rows, cols, groups := int(words[2]), int(words[3]), g.Count()
 	each := tileElements / cols
 	one := backend.Grid{Groups: [3]int{1, 1, 1}, Local: g.Local}
-	f.tiles = grown(f.tiles, 8*tileElements*len(n.operands))
+	size := 8 * tileElements * len(n.operands)
+	f.tiles = slices.Grow(f.tiles[:0], size)[:size]
 	f.words = append(f.words[:0], words...)
 	for i, end := rows*lo/groups, rows*hi/groups; i < end; i += each {
 		m := min(each, end-i)
@@ -61,14 +63,6 @@ func (n *native) callNarrow(g backend.Grid, lo, hi int, words []uint64, f *frame
 		}
 	}
 	return nil
-}
-
-// grown is b, or longer memory, of n bytes.
-func grown(b []byte, n int) []byte {
-	if len(b) < n {
-		return make([]byte, n)
-	}
-	return b
 }
 
 // A strip is some rows of an operand, as the result has them: an input may repeat a row, a column

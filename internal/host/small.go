@@ -17,7 +17,7 @@ const (
 	fewTriangleRows = 8 // whose chains wait for each other less than they would for what a column stores
 )
 
-// The most rows of [GemvSteps], and columns of what else is made of it, and of [SymvSteps].
+// The most elements that are kept on the stack, and rows of [SymvSteps].
 const (
 	FewRows = 16
 	FewSymv = 24

@@ -48,7 +48,7 @@ func LaunchCheck[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32], Arg
 	return call.Launch()
 }
 
-var CheckKernel = kernelsPacked.Source("Check_kernel", "ce44231891ae6935f8a622a7cfbcc2a6", support.Params{}.Slice("bad", "int", 4).Slice("owners", "int", 4).ConstMatrix("index", "int", 4).Scalar("rows", "long", 8), CheckGo, CheckPlain, "moves.go")
+var CheckKernel = kernelsPacked.Source("Check_kernel", "6eedd1f8484e55c125d3f05dfec7fb60", support.Params{}.Slice("bad", "int", 4).Slice("owners", "int", 4).ConstMatrix("index", "int", 4).Scalar("rows", "long", 8), CheckGo, CheckPlain, "moves.go")
 
 // LaunchRows runs [Rows] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -68,9 +68,9 @@ var RowsKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: RowsUint64Kernel},
 }
 
-var RowsUint32Kernel = kernelsPacked.Source("Rows_uint32", "c210dd0dbb44e6e0b557f2d4995ada46", support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4).Scalar("short", "uint", 4), RowsUint32Go, RowsUint32Plain, "moves.go")
+var RowsUint32Kernel = kernelsPacked.Source("Rows_uint32", "ad15568ef738b8278ffe4ff4152bff23", support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4).Scalar("short", "uint", 4), RowsUint32Go, RowsUint32Plain, "moves.go")
 
-var RowsUint64Kernel = kernelsPacked.Source("Rows_uint64", "3a26f14b19469b39e292acae8d145937", support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4).Scalar("short", "uint", 4), RowsUint64Go, RowsUint64Plain, "moves.go")
+var RowsUint64Kernel = kernelsPacked.Source("Rows_uint64", "35f50c41bb8af0224f06c3c5ce01c4f6", support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4).Scalar("short", "uint", 4), RowsUint64Go, RowsUint64Plain, "moves.go")
 
 // LaunchCountTrue runs [CountTrue] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -133,7 +133,8 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "moves.go", Head: "type Map struct{ Row, RowI, RowJ, Col, ColI, ColJ int }", Hash: "41efb376eb32f53d37a7fad41f3206af35ab2c5d318be6f31165d511b72b8298"},
 	{File: "moves.go", Head: "func Place[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], m Map, v E) {", Hash: "8a4289ded408af28a859ff84712b57a6ea89b21a72d7ac08a13f817d43914b4d"},
 	{File: "moves.go", Head: "func Check(it gpu.Item, bad, owners []int32, index gpu.Matrix[int32], rows int) {", Hash: "61146a1651e84afd7843619c74ae04436cb34e78c4c6a54e546fdc70f0a052f0"},
-	{File: "moves.go", Head: "func at(v gpu.Matrix[int32], k int) int {", Hash: "af1d6e75f67cee6cfd1272b40e37f2212757f126336c3e5710b99c2048f80dd4"},
+	{File: "moves.go", Head: "func at(v gpu.Matrix[int32], k int) int { return int(v.Data[k*step(v)]) }", Hash: "d806b9dea94633d3c4b9781996369eb64cbdf78a7cf8f2c4d1bd35b7b9d608fd"},
+	{File: "moves.go", Head: "func step[E gpu.Unsigned | int32](v gpu.Matrix[E]) int {", Hash: "3c38770f9c5d99225258204a215c2d41a48567a839848fdf25f6b0e47abf94ff"},
 	{File: "moves.go", Head: "func Rows[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], index gpu.Matrix[int32], bad []int32, put, short bool) {", Hash: "b43ca5a370074a0c6a218a9b3d3dcf232bee92932d16dabc521c0e731e25ce52"},
 	{File: "moves.go", Head: "func ends(index gpu.Matrix[int32], i int, put bool) (from, to int) {", Hash: "80e86f76a591f0425d9f3a0385c9c6e91c0555c07039649197bcf4f2ab26b8fc"},
 	{File: "selection.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
@@ -143,7 +144,6 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "selection.go", Head: "func Elements[E gpu.Unsigned](it gpu.Item, c gpu.Matrix[E], a []E, mask []uint8, counts []int32, per int) {", Hash: "8ee9d4af0a74bc8c13a4ffc64d938b46123310fda210d437e78b29424d69f335"},
 	{File: "selection.go", Head: "func before(counts []int32, o int) (n int) {", Hash: "243fe1218e7da41e78c9e7260b1ad01e073e7747d77661805776e897acdc8466"},
 	{File: "selection.go", Head: "func note(places *[pieceSize]int32, mask []uint8) (n int) {", Hash: "275e27b894f3a8854681409d13939b37a87e00883030cd99dc02e2429adf2113"},
-	{File: "selection.go", Head: "func step[E gpu.Unsigned | int32](v gpu.Matrix[E]) int {", Hash: "3c38770f9c5d99225258204a215c2d41a48567a839848fdf25f6b0e47abf94ff"},
 }, nil, nil)
 
 type gpu_Matrix struct {
@@ -433,33 +433,33 @@ func RowsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i1 := b1; i1 < e1; i1++ {
 			items1:
 				for i0 := b0; i0 < e0; i0++ {
-					/*line moves.go:76*/ if bad_[0] > int32(0) {
+					/*line moves.go:79*/ if bad_[0] > int32(0) {
 						continue items1
 					}
 					n_ := index_.Rows_ * index_.Cols_
 					if short_ {
 						for i_ := i0; i_ < n_; i_ = i_ + s0 {
 							var t_ int64
-							/*line moves.go:82*/ var t2_ int64
-							/*line moves.go:82*/ t_, t2_ = gpu_ends(index_, i_, put_)
-							/*line moves.go:82*/ from_ := t_
-							/*line moves.go:82*/ to_ := t2_
+							/*line moves.go:85*/ var t2_ int64
+							/*line moves.go:85*/ t_, t2_ = gpu_ends(index_, i_, put_)
+							/*line moves.go:85*/ from_ := t_
+							/*line moves.go:85*/ to_ := t2_
 							h1 := c_.Data_
 							h2 := c_.Stride_
 							h3 := a_.Data_
 							h4 := a_.Stride_
 							for t3_, j_ := c_.Cols_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-								/*line moves.go:84*/ h1[(to_*h2)+j_] = h3[(from_*h4)+j_]
+								/*line moves.go:87*/ h1[(to_*h2)+j_] = h3[(from_*h4)+j_]
 							}
 						}
 						continue items1
 					}
 					for i2_ := i1; i2_ < n_; i2_ = i2_ + s1 {
 						var t4_ int64
-						/*line moves.go:90*/ var t5_ int64
-						/*line moves.go:90*/ t4_, t5_ = gpu_ends(index_, i2_, put_)
-						/*line moves.go:90*/ from2_ := t4_
-						/*line moves.go:90*/ to2_ := t5_
+						/*line moves.go:93*/ var t5_ int64
+						/*line moves.go:93*/ t4_, t5_ = gpu_ends(index_, i2_, put_)
+						/*line moves.go:93*/ from2_ := t4_
+						/*line moves.go:93*/ to2_ := t5_
 						for begin_ := g0 * int64(1024); begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 							end_ := min(begin_+int64(1024), c_.Cols_)
 							h5 := c_.Data_
@@ -467,7 +467,7 @@ func RowsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 							h7 := a_.Data_
 							h8 := a_.Stride_
 							for j2_ := begin_ + (i0 - b0); j2_ < end_; j2_ = j2_ + n0 {
-								/*line moves.go:94*/ h5[(to2_*h6)+j2_] = h7[(from2_*h8)+j2_]
+								/*line moves.go:97*/ h5[(to2_*h6)+j2_] = h7[(from2_*h8)+j2_]
 							}
 						}
 					}
@@ -506,33 +506,33 @@ func RowsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i1 := b1; i1 < e1; i1++ {
 			items1:
 				for i0 := b0; i0 < e0; i0++ {
-					/*line moves.go:76*/ if bad_[0] > int32(0) {
+					/*line moves.go:79*/ if bad_[0] > int32(0) {
 						continue items1
 					}
 					n_ := index_.Rows_ * index_.Cols_
 					if short_ {
 						for i_ := i0; i_ < n_; i_ = i_ + s0 {
 							var t_ int64
-							/*line moves.go:82*/ var t2_ int64
-							/*line moves.go:82*/ t_, t2_ = gpu_ends(index_, i_, put_)
-							/*line moves.go:82*/ from_ := t_
-							/*line moves.go:82*/ to_ := t2_
+							/*line moves.go:85*/ var t2_ int64
+							/*line moves.go:85*/ t_, t2_ = gpu_ends(index_, i_, put_)
+							/*line moves.go:85*/ from_ := t_
+							/*line moves.go:85*/ to_ := t2_
 							h1 := c_.Data_
 							h2 := c_.Stride_
 							h3 := a_.Data_
 							h4 := a_.Stride_
 							for t3_, j_ := c_.Cols_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-								/*line moves.go:84*/ h1[(to_*h2)+j_] = h3[(from_*h4)+j_]
+								/*line moves.go:87*/ h1[(to_*h2)+j_] = h3[(from_*h4)+j_]
 							}
 						}
 						continue items1
 					}
 					for i2_ := i1; i2_ < n_; i2_ = i2_ + s1 {
 						var t4_ int64
-						/*line moves.go:90*/ var t5_ int64
-						/*line moves.go:90*/ t4_, t5_ = gpu_ends(index_, i2_, put_)
-						/*line moves.go:90*/ from2_ := t4_
-						/*line moves.go:90*/ to2_ := t5_
+						/*line moves.go:93*/ var t5_ int64
+						/*line moves.go:93*/ t4_, t5_ = gpu_ends(index_, i2_, put_)
+						/*line moves.go:93*/ from2_ := t4_
+						/*line moves.go:93*/ to2_ := t5_
 						for begin_ := g0 * int64(1024); begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 							end_ := min(begin_+int64(1024), c_.Cols_)
 							h5 := c_.Data_
@@ -540,7 +540,7 @@ func RowsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 							h7 := a_.Data_
 							h8 := a_.Stride_
 							for j2_ := begin_ + (i0 - b0); j2_ < end_; j2_ = j2_ + n0 {
-								/*line moves.go:94*/ h5[(to2_*h6)+j2_] = h7[(from2_*h8)+j2_]
+								/*line moves.go:97*/ h5[(to2_*h6)+j2_] = h7[(from2_*h8)+j2_]
 							}
 						}
 					}
@@ -724,25 +724,22 @@ func ElementsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func gpu_at(v_ gpu_Matrix__, k_ int64) int64 {
-	/*line moves.go:65*/ if v_.Rows_ == int64(1) {
-		return int64(v_.Data_[k_])
-	}
-	return int64(v_.Data_[k_*v_.Stride_])
-//line kernels_tandem.go:732
+	/*line moves.go:64*/ return int64(v_.Data_[k_*gpu_step(v_)])
+//line kernels_tandem.go:729
 }
 
 func gpu_ends(index_ gpu_Matrix__, i_ int64, put_ bool) (int64, int64) {
-	/*line moves.go:101*/ var from_ int64
+	/*line moves.go:104*/ var from_ int64
 	_ = from_
-	/*line moves.go:101*/ var to_ int64
+	/*line moves.go:104*/ var to_ int64
 	_ = to_
-	/*line moves.go:102*/ if put_ {
+	/*line moves.go:105*/ if put_ {
 		t_ := gpu_at(index_, i_)
-		/*line moves.go:103*/ return i_, t_
+		/*line moves.go:106*/ return i_, t_
 	}
 	t2_ := gpu_at(index_, i_)
-	/*line moves.go:105*/ return t2_, i_
-//line kernels_tandem.go:746
+	/*line moves.go:108*/ return t2_, i_
+//line kernels_tandem.go:743
 }
 
 func gpu_before(counts_ []int32, o_ int64) int64 {
@@ -755,7 +752,7 @@ func gpu_before(counts_ []int32, o_ int64) int64 {
 		n_ = n_ + int64(v_)
 	}
 	return n_
-//line kernels_tandem.go:759
+//line kernels_tandem.go:756
 }
 
 func gpu_note(places_ *[64]int32, mask_ []uint8) int64 {
@@ -769,29 +766,29 @@ func gpu_note(places_ *[64]int32, mask_ []uint8) int64 {
 		n_ = n_ + int64(v_)
 	}
 	return n_
-//line kernels_tandem.go:773
+//line kernels_tandem.go:770
 }
 
 func gpu_step(v_ gpu_Matrix__) int64 {
-	/*line selection.go:75*/ if v_.Rows_ == int64(1) {
+	/*line moves.go:68*/ if v_.Rows_ == int64(1) {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:781
+//line kernels_tandem.go:778
 }
 
 func gpu_step_(v_ gpu_Matrix) int64 {
-	/*line selection.go:75*/ if v_.Rows_ == int64(1) {
+	/*line moves.go:68*/ if v_.Rows_ == int64(1) {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:789
+//line kernels_tandem.go:786
 }
 
 func gpu_step__(v_ gpu_Matrix_) int64 {
-	/*line selection.go:75*/ if v_.Rows_ == int64(1) {
+	/*line moves.go:68*/ if v_.Rows_ == int64(1) {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:797
+//line kernels_tandem.go:794
 }

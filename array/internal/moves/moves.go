@@ -61,11 +61,14 @@ func Check(it gpu.Item, bad, owners []int32, index gpu.Matrix[int32], rows int) 
 }
 
 // at is element k of a row or a column.
-func at(v gpu.Matrix[int32], k int) int {
+func at(v gpu.Matrix[int32], k int) int { return int(v.Data[k*step(v)]) }
+
+// step is how far apart the elements of a row or a column are.
+func step[E gpu.Unsigned | int32](v gpu.Matrix[E]) int {
 	if v.Rows == 1 {
-		return int(v.Data[k])
+		return 1
 	}
-	return int(v.Data[k*v.Stride])
+	return v.Stride
 }
 
 // Rows makes row i of c row index[i] of a, or, with put, row index[i] of c row i of a, unless an

@@ -69,11 +69,3 @@ func note(places *[pieceSize]int32, mask []uint8) (n int) {
 	}
 	return n
 }
-
-// step is how far apart the elements of a row or a column are.
-func step[E gpu.Unsigned | int32](v gpu.Matrix[E]) int {
-	if v.Rows == 1 {
-		return 1
-	}
-	return v.Stride
-}

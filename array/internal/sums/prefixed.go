@@ -94,11 +94,11 @@ func scatter[T linalg.Element, F interface {
 }](c, x *linalg.Array[T], index, order, bad *linalg.Array[int32], f F,
 ) error {
 	s := c.Session()
+	info := s.Info()
 	n, cols := x.Dims()
-	room, short := maxScratch/8/(f.words()+1), cols < lanesFor(s.Info())
-	grid := gridOf(s.Info(), min(n, workItems(s.Info()), room))
+	room, lanes := maxScratch/8/(f.words()+1), lanesFor(info)
+	grid, short := gridOf(info, min(n, workItems(info), room)), cols < lanes
 	if !short {
-		lanes := lanesFor(s.Info())
 		wide := min((cols+lanes-1)/lanes, 16)
 		grid = backend.Grid2(wide, min(n, max(1, room/lanes/wide), maxGroups), lanes, 1)
 	}

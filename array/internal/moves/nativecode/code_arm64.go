@@ -15,7 +15,7 @@ var entries [5]uintptr // in assembly
 var Kernels = support.Natives{
 	"Place_uint32": {Key: "d38c062642a3245532d2fc08e7337be3", Code: []backend.Native{{Level: "neon", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}}},
 	"Place_uint64": {Key: "f3b58205fa41062bf395d1249539c98d", Code: []backend.Native{{Level: "neon", Entry: entries[1], Lanes: 16, Group: 64, Strip: 0}}},
-	"Check_kernel": {Key: "ce44231891ae6935f8a622a7cfbcc2a6", Code: []backend.Native{{Level: "neon", Entry: entries[2], Lanes: 16, Group: 64, Strip: 0}}},
-	"Rows_uint32":  {Key: "c210dd0dbb44e6e0b557f2d4995ada46", Code: []backend.Native{{Level: "neon", Entry: entries[3], Lanes: 16, Group: 64, Strip: 0}}},
-	"Rows_uint64":  {Key: "3a26f14b19469b39e292acae8d145937", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}}},
+	"Check_kernel": {Key: "6eedd1f8484e55c125d3f05dfec7fb60", Code: []backend.Native{{Level: "neon", Entry: entries[2], Lanes: 16, Group: 64, Strip: 0}}},
+	"Rows_uint32":  {Key: "ad15568ef738b8278ffe4ff4152bff23", Code: []backend.Native{{Level: "neon", Entry: entries[3], Lanes: 16, Group: 64, Strip: 0}}},
+	"Rows_uint64":  {Key: "35f50c41bb8af0224f06c3c5ce01c4f6", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}}},
 }
