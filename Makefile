@@ -38,13 +38,13 @@ TESTENV = TANDEM_REQUIRE=$(REQUIRE) TANDEM_PTXAS=$(PTXAS) TANDEM_NVRTC=$(NVRTC)
 # How long the tests of one package may take; beside other work raise it: make test TIMEOUT=60m.
 TIMEOUT = 10m
 
-PLATFORMS = linux/amd64 linux/arm64 windows/amd64 darwin/arm64
-VET       = windows/amd64 darwin/arm64
-VETTED    = ./backend/... ./cmd/... ./internal/... ./linalg/... ./rmath/...
+# Platforms that are not this one: their types are checked, and for two the program is built.
+PLATFORMS = linux/amd64 linux/arm64 linux/386 windows/amd64 darwin/arm64
+BUILT     = windows/amd64 darwin/arm64
 # One of each kind where no library can be loaded without cgo: the cpu device remains.
 CPU_ONLY  = openbsd/amd64 freebsd/amd64 js/wasm wasip1/wasm
 
-.PHONY: test oclgrind oclgrind-products oclgrind-others intel arm64 setup check race variants build \
+.PHONY: test oclgrind oclgrind-products oclgrind-others intel setup check race variants arm64 assembly v3 nocgo build \
 	generate gpu-bundle release bench fmt rmath-proof rmath-measure
 
 # Everything that must pass, with what it needs installed first. It prints packages as they end, and
@@ -158,21 +158,29 @@ $(ACTIONLINT):
 # All packages but those that start no goroutines, whose tests only take longer; the drivers and
 # linalg run the kernels here. Left out are tests of bits, whose work-items would be goroutines for
 # minutes, of what is done in one goroutine, second runs of one suite, whole programs on the
-# simulator, which has tests of its own, and gonum's suites, which start no goroutines.
-RACE_SKIP = ^Test(Conformance(All|Finds|Differs)?|MatMulBits|SeedTranspose|ShowBuiltIn|$(RACE_SKIP_ALONE))$$
-RACE_SKIP_ALONE = Mutants|Fresh|Names|NoDrift|NativeFolder|LaneValues|ChoicesAreValid.*|Gemm(Edges|Thin)
-GONUMS = ^TestTest(blas.*|lapack)$$
-RACE_SKIP_BENCH = Shapes|Bench(Table|JSON)|WrongPeers
-RACE_SKIP_AGAIN = ^Test(Faults|Operations|SuiteIntegrated|Matmul(Naive|Tiled)?|Syrk|$(RACE_SKIP_BENCH))$$|$(GONUMS)
-CONFORMANCE = ^TestSuite$$/./^Conformance$$
-RACE_SKIP_CASES = $(CONFORMANCE)|^Test(SharedConformance|Run)$$/cudasim
+# simulator, which has tests of its own, gonum's suites, which start no goroutines, and, of loops
+# that goroutines share in both types alike, one type.
+RACE_SKIP_BITS  = Conformance ConformanceAll ConformanceFinds ConformanceDiffers MatMulBits SeedTranspose ShowBuiltIn
+RACE_SKIP_ALONE = Mutants Fresh Names NoDrift NativeFolder LaneValues ChoicesAreValid.* Reference Replay \
+	GemmEdges GemmThin GemmScalars ExactFunctions FloatArithmetic Cycles ComplexSyrk ComplexTriangular
+RACE_SKIP_AGAIN = Faults Operations SuiteIntegrated Matmul MatmulNaive MatmulTiled Syrk Shapes BenchTable BenchJSON \
+	WrongPeers Testblas.* Testlapack
+RACE_SKIP_TYPE  = QR LQ LU Triangles Squares GemmSlim
+CONFORMANCE     = ^TestSuite$$/./^Conformance$$
+RACE_SKIP_CASES = $(CONFORMANCE) ^Test(SharedConformance|Run)$$/cudasim ^TestDeviceFails$$/^memory_of_its_own$$ \
+	^Test($(call one_of,$(RACE_SKIP_TYPE)))$$/float32
+RACE_SKIP       = $(RACE_SKIP_BITS) $(RACE_SKIP_ALONE) $(RACE_SKIP_AGAIN)
 NO_GOROUTINES = /array|/batched|/exact|/superacc|/kernels|/conformance|/samebits|/archtest|/rmath/internal|/mutate|gen$$
-ON_ARRAYS = /examples/scripts
+ON_ARRAYS     = /examples/scripts
+
+# The words of $(1) as alternatives of a regular expression.
+one_of = $(subst $(space),|,$(strip $(1)))
+space  = $(eval) $(eval)
 
 race: TIMEOUT = 20m
 race:
 	CGO_ENABLED=1 go run ./scripts/gotest -vet=off -race -short -timeout $(TIMEOUT) \
-		-skip '$(RACE_SKIP)|$(RACE_SKIP_AGAIN)|$(RACE_SKIP_CASES)' \
+		-skip '^Test($(call one_of,$(RACE_SKIP)))$$|$(call one_of,$(RACE_SKIP_CASES))' \
 		$$(go list ./... | grep -vE '$(NO_GOROUTINES)|$(ON_ARRAYS)')
 
 # The paths that a plain run does not take: no assembly, scalar assembly, no cgo (for packages that
@@ -181,20 +189,25 @@ race:
 # gonumblas tests of bits alone say whether Go has fused something.
 SHORT = $(GOTEST) -short
 
-variants: arm64
+variants:
+	$(MAKE) --no-print-directory -j2 arm64 assembly v3 nocgo
+
+assembly:
 	$(SHORT) -tags purego ./internal/host ./backend/cpu
 	$(SHORT) -tags purego -run '/^cpu' ./linalg
 	$(SHORT) -tags scalarfma ./internal/host ./backend/cpu
-	CGO_ENABLED=0 $(SHORT) -tags tandem_nolibs ./backend/driverkit/... ./backend/cpu
-	GOAMD64=v3 $(SHORT) ./internal/host ./backend/cpu ./backend/cudasim/ptxsim ./conformance
+
+v3:
+	GOAMD64=v3 $(SHORT) ./internal/host ./backend/cpu ./backend/cudasim/ptxsim ./conformance ./rmath ./rmath/f32
 	GOAMD64=v3 $(SHORT) -run '^Test(VectorDigest|Triangular|Complex(Syrk|Triangular)?|SVDByMat)$$' ./linalg/gonumblas
-	GOAMD64=v3 $(SHORT) ./rmath ./rmath/f32
 	CGO_ENABLED=0 GOARCH=386 $(SHORT) ./rmath ./rmath/f32
+
+nocgo:
+	CGO_ENABLED=0 $(SHORT) -tags tandem_nolibs ./backend/driverkit/... ./backend/cpu
 	TANDEM_REQUIRE=opencl CGO_ENABLED=0 $(SHORT) -skip '^TestEveryCallFails$$' \
 		$$(go list ./backend/... | grep -v 'cudasim\|backendtest')
 	TANDEM_REQUIRE=opencl CGO_ENABLED=0 $(SHORT) -run '/^opencl' ./linalg
 	TANDEM_REQUIRE=opencl CGO_ENABLED=0 $(GOTEST) -run '^Test(Process|WithoutCUDA|MatMulMPI)$$' ./cmd/tandem
-	CGO_ENABLED=0 GOARCH=386 go vet ./backend/... ./internal/... ./linalg ./array/... ./exact ./cluster
 
 # Package f32 over all 2^32 arguments of each function, against a reference: a minute or two of
 # processor time a function. F=Exp,Log proves some; RECORD=-record writes what it finds to testdata.
@@ -206,22 +219,22 @@ rmath-proof:
 rmath-measure:
 	go test ./rmath -v -run 'TestMeasure$$|TestStructured' -timeout 0 -measure $(or $(F),all) $(RECORD)
 
-# The program for each platform, and vet where packages have files that make check, on linux, does
-# not see: darwin/arm64 has the assembly of linux/arm64 too. make test builds all with cgo.
+# The types of everything for each platform, and of what runs where no library can be loaded. The
+# program, and vet where assembly and memory of others are, for two, since that compiles all that is
+# imported; make release builds it for all.
 build:
-	@for p in $(PLATFORMS); do \
-		echo "build $$p"; \
-		CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go build -o /dev/null ./cmd/tandem || exit 1; \
-	done
-	@for p in $(VET); do \
-		echo "vet $$p"; \
-		CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go vet $(VETTED) || exit 1; \
-	done
+	@for p in $(PLATFORMS); do echo "types for $$p"; go run ./scripts/typecheck $$p ./... || exit 1; done
 	@for p in $(CPU_ONLY); do \
-		echo "build linalg for $$p, which loads no libraries"; \
-		CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go build ./linalg/... ./backend/... || exit 1; \
+		echo "types for $$p, which loads no libraries"; \
+		go run ./scripts/typecheck $$p ./array/... ./exact ./linalg/... ./rmath/... ./backend/... || exit 1; \
 	done
-	CGO_ENABLED=0 go vet -tags tandem_nolibs ./cmd/tandem ./backend/driverkit/dl
+	go run ./scripts/typecheck -tags tandem_nolibs linux/amd64 ./cmd/tandem ./backend/driverkit/dl
+	@for p in $(BUILT); do \
+		echo "build $$p"; export CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/}; \
+		go build -o /dev/null ./cmd/tandem || exit 1; \
+		go vet ./backend/cpu ./backend/driverkit/... ./internal/host $$(go list ./... | grep '/nativecode$$') || \
+			exit 1; \
+	done
 
 # All that is generated: PTX, assembly, and the tables of registers, which need NVIDIA's wheels and
 # AMD's compiler.
