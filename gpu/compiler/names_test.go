@@ -4,6 +4,7 @@ import (
 	"go/build"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -201,5 +202,64 @@ func k(it gpu.Item, out []float32) { out[0] = f() }
 	t.Setenv("GOOS", "windows")
 	if out, err := goTool(t, dir, "list", "-f", "{{.GoFiles}}", "./system"); out != "[f.go k_windows.go]\n" {
 		t.Errorf("on Windows: %v %s", err, out)
+	}
+}
+
+// A map's result may have a name, and its package a min of its own, which is not Go's.
+func TestMapNames(t *testing.T) {
+	dir := newModule(t, map[string]string{"main.go": `package main
+
+import (
+	"fmt"
+
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+func min(a, b int) int { return a }
+
+//tandem:map
+func less(x int32) (r int32) {
+	r = x - int32(min(1, 0))
+	return
+}
+
+func main() {
+	s, err := linalg.Open("cpu")
+	if err != nil {
+		panic(err)
+	}
+	x := make([]int32, 1030) // more than a group takes at a time
+	fmt.Println(launchLess(s, x, x), x[0], x[1029], s.Close())
+}
+`})
+	if err := Write(dir, Options{NoPTX: true}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := goTool(t, dir, "run", "."); err != nil || got != "<nil> -1 -1 <nil>\n" {
+		t.Errorf("it prints %s%v", got, err)
+	}
+}
+
+// Names that the kernel of a map hides are refused where they stand, and so are two results.
+func TestMapNamesRefused(t *testing.T) {
+	dir := newModule(t, map[string]string{"main.go": `package main
+
+//tandem:map
+func end(x float32) float32 { return x }
+
+//tandem:map float32
+func local[z ~float32](x z) z { return x }
+
+//tandem:map
+func two(x float32) (a, b float32) { return x, x }
+`})
+	_, err := Compile(dir, Options{})
+	for _, want := range []string{
+		"main.go:4:6: the kernel of a map has variables", "main.go:7:6: the kernel of a map has variables",
+		"main.go:10:6: a map gives one element",
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Compile gives %v, want %s", err, want)
+		}
 	}
 }

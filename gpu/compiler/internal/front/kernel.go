@@ -94,7 +94,7 @@ func (l *Lowerer) kernels(pkg *Package) (found []*KernelDecl) {
 					group = strings.Fields(rest)
 				}
 			}
-			if marked && recoverable(func() { l.kernelDecl(pkg, k, list, group) }) {
+			if marked && l.recoverable(func() { l.kernelDecl(pkg, k, list, group) }) {
 				found = append(found, k)
 			}
 		}
@@ -211,7 +211,7 @@ func (l *Lowerer) instantiate(pkg *Package, k *KernelDecl) {
 		}
 		f.active = []string{l.keyOf(k.Fn, e)}
 		n.Body = f.collect(func() {
-			if recoverable(func() { f.kernelParams(k, n) }) {
+			if f.recoverable(func() { f.kernelParams(k, n) }) {
 				f.block(k.Decl.Body)
 			}
 		})

@@ -176,6 +176,7 @@ func (l *Loader) parse(p *listed) (*Package, error) {
 	}
 	g := &Package{listed: p}
 	l.Loaded[p.ImportPath] = g
+	var texts [][]byte
 	for _, name := range p.sources() {
 		if p == l.Root && name == l.skip {
 			continue
@@ -189,14 +190,11 @@ func (l *Loader) parse(p *listed) (*Package, error) {
 		if err != nil {
 			return nil, err
 		}
-		g.Files = append(g.Files, f)
-		if p != l.Root {
-			continue
-		}
-		if f, err = l.mapKernels(f, text); err != nil {
+		g.Files, texts = append(g.Files, f), append(texts, text)
+	}
+	if p == l.Root {
+		if err := l.addMaps(g, texts); err != nil {
 			return nil, err
-		} else if f != nil {
-			g.Files = append(g.Files, f)
 		}
 	}
 	g.Info = &types.Info{

@@ -68,11 +68,12 @@ func (f *frame) refuse(pos token.Pos, format string, args ...any) {
 	panic(abort{})
 }
 
-// recoverable runs g, and goes on after a problem in it.
-func recoverable(g func()) (ok bool) {
+// recoverable runs g, and goes on after a problem in it. After a problem what was lowered has gaps,
+// such as a variable of a type that kernels do not have, so that another panic means nothing.
+func (l *Lowerer) recoverable(g func()) (ok bool) {
 	defer func() {
 		if v := recover(); v != nil {
-			if _, is := v.(abort); !is {
+			if _, is := v.(abort); !is && len(l.Problems) == 0 {
 				panic(v)
 			}
 			ok = false
@@ -204,7 +205,7 @@ func (l *Lowerer) function(pkg *Package, decl *ast.FuncDecl, key string, e ir.En
 		assigned: assignedIn(pkg.Info, decl),
 	}
 	fn.Body = f.collect(func() {
-		recoverable(func() { f.params(decl.Recv, decl.Type, args) })
+		f.recoverable(func() { f.params(decl.Recv, decl.Type, args) })
 		f.block(decl.Body)
 	})
 	fn.Done = true

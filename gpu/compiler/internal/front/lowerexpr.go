@@ -482,10 +482,12 @@ func (f *frame) composite(e *ast.CompositeLit) *ir.Expr {
 
 // assignable checks that e can be a value of type t: slices must be of the same memory.
 func (f *frame) assignable(pos token.Pos, e *ir.Expr, t *ir.Type) *ir.Expr {
-	if e.Type == t {
+	switch {
+	case e.Type == t:
 		return e
-	}
-	if e.Op == ir.OpConst && t.Scalar() {
+	case e.Type == nil: // a part of a variable whose type was refused
+		panic(abort{})
+	case e.Op == ir.OpConst && t.Scalar():
 		return f.constantOf(pos, e.Value, t)
 	}
 	f.refuse(pos, "a slice or pointer of another memory than the variable has; use a variable of its own")

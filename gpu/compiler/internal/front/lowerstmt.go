@@ -16,7 +16,7 @@ func (f *frame) block(b *ast.BlockStmt) { f.stmts(b.List) }
 func (f *frame) stmts(list []ast.Stmt) {
 	for _, s := range list {
 		nested, jumps := f.nested, len(f.jumps)
-		if !recoverable(func() { f.stmt(s, "") }) {
+		if !f.recoverable(func() { f.stmt(s, "") }) {
 			f.nested, f.jumps = nested, f.jumps[:jumps]
 			f.bindFailed(s)
 		}

@@ -37,8 +37,25 @@ func mapped(d ast.Decl) (fn *ast.FuncDecl, list []string, ok bool) {
 	return fn, list, ok
 }
 
-// mapKernels is a file with the kernels of the maps in f, nil where it has none.
-func (l *Loader) mapKernels(f *ast.File, text []byte) (*ast.File, error) {
+// addMaps puts the kernels of the maps of a file, whose text is in texts, behind the file.
+func (l *Loader) addMaps(g *Package, texts [][]byte) error {
+	files, ownMin := g.Files, declares(g.Files, "min")
+	g.Files = nil
+	for i, f := range files {
+		made, err := l.mapKernels(f, texts[i], ownMin)
+		if err != nil {
+			return err
+		}
+		if g.Files = append(g.Files, f); made != nil {
+			g.Files = append(g.Files, made)
+		}
+	}
+	return nil
+}
+
+// mapKernels is a file with the kernels of the maps in f, nil where it has none. ownMin tells
+// whether the package has a min of its own.
+func (l *Loader) mapKernels(f *ast.File, text []byte, ownMin bool) (*ast.File, error) {
 	var b strings.Builder
 	for _, d := range f.Decls {
 		fn, list, ok := mapped(d)
@@ -54,8 +71,12 @@ func (l *Loader) mapKernels(f *ast.File, text []byte) (*ast.File, error) {
 			return string(text[l.Fset.PositionFor(n.Pos(), false).Offset:l.Fset.PositionFor(n.End(), false).Offset])
 		}
 		l.maps[fn.Name.Name+mapSuffix] = fn
+		kernel := mapKernel(fn, source)
+		if ownMin {
+			kernel = withoutMin.Replace(kernel)
+		}
 		fmt.Fprintf(&b, "\n%s %s\n//line %s:%d\n%s", kernelDirective, strings.Join(list, " "), pos.Filename, pos.Line,
-			mapKernel(fn, source))
+			kernel)
 	}
 	if b.Len() == 0 {
 		return nil, nil
@@ -92,7 +113,7 @@ func mapProblem(fn *ast.FuncDecl) string {
 	switch {
 	case fn.Recv != nil:
 		return "a map is a function, not a method; pass the receiver as a parameter"
-	case results == nil || results.NumFields() != 1 || len(results.List[0].Names) > 0:
+	case results.NumFields() != 1:
 		return "a map gives one element: func f(x float32) float32; write a kernel for more, with " + kernelDirective
 	case inputs.NumFields() < 1 || inputs.NumFields() > maxMapInputs:
 		return fmt.Sprintf("a map takes 1 to %d elements; write a kernel for others, with %s", maxMapInputs,
@@ -102,8 +123,36 @@ func mapProblem(fn *ast.FuncDecl) string {
 		return notElements
 	case fn.Name.Name == "_" || fn.Name.Name == "main" || fn.Name.Name == "init":
 		return "a map needs a name that can be called; choose another"
+	case slices.ContainsFunc(append(typeParamNames(fn), fn.Name.Name), mapLocal.MatchString):
+		return "the kernel of a map has variables it, z, i, j, begin, end, x1, e1 and the like; choose another name"
 	}
 	return ""
+}
+
+// mapLocal is the variables of mapKernel that hide what it calls.
+var mapLocal = regexp.MustCompile(`^(it|z|i|j|begin|end|[xe][1-4]|x[1-4]All)$`)
+
+// typeParamNames is the names of fn's type parameters.
+func typeParamNames(fn *ast.FuncDecl) (names []string) {
+	if fn.Type.TypeParams == nil {
+		return nil
+	}
+	for _, f := range fn.Type.TypeParams.List {
+		for _, n := range f.Names {
+			names = append(names, n.Name)
+		}
+	}
+	return names
+}
+
+// declares tells whether one of the files declares name for the package.
+func declares(files []*ast.File, name string) bool {
+	return slices.ContainsFunc(files, func(f *ast.File) bool {
+		return slices.ContainsFunc(f.Decls, func(d ast.Decl) bool {
+			fn, ok := d.(*ast.FuncDecl)
+			return ok && fn.Recv == nil && fn.Name.Name == name
+		})
+	})
 }
 
 // scalarSyntax tells whether e may be written for a number or a bool.
@@ -123,13 +172,7 @@ func mapKernel(fn *ast.FuncDecl, source func(ast.Node) string) string {
 	typeParams, typeArgs := "", ""
 	if p := fn.Type.TypeParams; p != nil {
 		typeParams = source(p)
-		var names []string
-		for _, f := range p.List {
-			for _, n := range f.Names {
-				names = append(names, n.Name)
-			}
-		}
-		typeArgs = "[" + strings.Join(names, ", ") + "]"
+		typeArgs = "[" + strings.Join(typeParamNames(fn), ", ") + "]"
 	}
 	params, loads, args := "", "", []string{}
 	for i, name := range MapInputs(fn) {
@@ -154,6 +197,10 @@ for j := begin + it.Local(0); j < end; j += it.LocalSize(0) {
 `, fn.Name.Name+mapSuffix, typeParams, source(fn.Type.Results.List[0].Type), params, mapBlock, loads, fn.Name.Name,
 		typeArgs, strings.Join(args, ", "))
 }
+
+// withoutMin takes Go's min out of the text of mapKernel.
+var withoutMin = strings.NewReplacer(fmt.Sprintf("end := min(begin + %d, z.Cols)", mapBlock),
+	fmt.Sprintf("end := begin + %d\nif end > z.Cols {\nend = z.Cols\n}", mapBlock))
 
 // mapBlock is the elements of a row that a group takes at a time, as kernels.MapGrid has it.
 const mapBlock = 1024

@@ -269,6 +269,19 @@ func apart(it gpu.Item, x []float32) {}
 
 type duo struct{ x, y float32 }
 
+//tandem:kernel
+func ofMap(it gpu.Item, out []int64) {
+	m := map[int64]int64{1: 2} // want "no values of type map"
+	out[0] = m[1]
+	for k := range m {
+		out[k] = m[k]
+	}
+	go bump() // want "no goroutines"
+}
+
+//tandem:kernel
+func afterMap(it gpu.Item, out []int64) { copy(out, out[1:]) } // want "write a loop"
+
 //tandem:map
 func ofStructs(p duo) float32 { return p.x } // want "of numbers and bools"
 
