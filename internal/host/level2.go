@@ -50,10 +50,24 @@ func addRow[T Float](k, n int, a *T, lda int, x, y []T) {
 		addRowGo(k, n, a, lda, x, y)
 		return
 	}
-	p, full := 0, 0
-	if n > panelBytes/int(unsafe.Sizeof(*a)) {
-		full = n &^ (lineBytes/int(unsafe.Sizeof(*a)) - 1)
+	size := int(unsafe.Sizeof(*a))
+	full := 0
+	if n > panelBytes/size {
+		full = n &^ (lineBytes/size - 1)
 	}
+	rows := k
+	if k*n*size > nearBytes {
+		rows = max(nearBytes/(n*size+lineBytes)&^(rowsAtOnce-1), rowsAtOnce)
+	}
+	for p := 0; p < k; p += rows {
+		addRows(min(rows, k-p), n, full, elementAt(a, p*lda), lda, x[p:], y)
+	}
+}
+
+// addRows is addRow for k rows, few enough that what is left of full columns is still in a cache
+// near by.
+func addRows[T Float](k, n, full int, a *T, lda int, x, y []T) {
+	p := 0
 	for ; full > 0 && p+rowsAtOnce <= k; p += rowsAtOnce {
 		nativeRows(full, elementAt(a, p*lda), lda, &x[p], &y[0])
 	}
@@ -71,6 +85,8 @@ const (
 	rowsAtOnce = 8   // by nativeRows and nativeCross
 	lineBytes  = 64  // of a row, of which both take a multiple
 	panelBytes = 128 // of a row, up to which nativePanel is the fastest
+
+	nearBytes = 1 << 16 // of rows through which more than one of them goes, one after the other
 )
 
 // elementAt is the element i elements behind p.
@@ -126,7 +142,11 @@ func spreadRow[T Float](k, n int, a *T, lda int, x, y []T) {
 		addRow(k, n, a, lda, x, y)
 		return
 	}
-	width := max(roundUp((n+2*parallel.Workers()-1)/(2*parallel.Workers()), cacheLine), stripe)
+	workers := parallel.Workers()
+	width := max(roundUp((n+2*workers-1)/(2*workers), cacheLine), stripe)
+	if n < workers*stripe { // a part for each core, of whole lines
+		width = roundUp((n+workers-1)/workers, lineBytes/int(unsafe.Sizeof(*a)))
+	}
 	parallel.Do((n+width-1)/width, func(i int) {
 		j := i * width
 		addRow(k, min(width, n-j), elementAt(a, j), lda, x, y[j:])

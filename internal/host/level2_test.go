@@ -37,6 +37,7 @@ var vectorSizes = []struct{ m, n int }{
 	{300, 270},
 	{700, 40},
 	{7, 9000},
+	{3000, 50},
 }
 
 func testLevel2[T Float](t *testing.T) {
