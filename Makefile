@@ -38,14 +38,14 @@ TESTENV = TANDEM_REQUIRE=$(REQUIRE) TANDEM_PTXAS=$(PTXAS) TANDEM_NVRTC=$(NVRTC)
 # How long the tests of one package may take; beside other work raise it: make test TIMEOUT=60m.
 TIMEOUT = 10m
 
-# Platforms that are not this one: their types are checked, and for two the program is built.
+# Platforms, without cgo: their types are checked, and for two the program is built.
 PLATFORMS = linux/amd64 linux/arm64 linux/386 windows/amd64 darwin/arm64
 BUILT     = windows/amd64 darwin/arm64
 # One of each kind where no library can be loaded without cgo: the cpu device remains.
 CPU_ONLY  = openbsd/amd64 freebsd/amd64 js/wasm wasip1/wasm
 
-.PHONY: test oclgrind oclgrind-products oclgrind-others intel setup check race variants arm64 assembly v3 nocgo build \
-	generate gpu-bundle release bench fmt rmath-proof rmath-measure
+.PHONY: test oclgrind oclgrind-products oclgrind-others intel setup check race \
+	variants arm64 assembly v3 nocgo build generate gpu-bundle release bench fmt rmath-proof rmath-measure
 
 # Everything that must pass, with what it needs installed first. It prints packages as they end, and
 # every half minute the tests that run. The longest come first, so that no core is idle at the end.
@@ -219,9 +219,10 @@ rmath-proof:
 rmath-measure:
 	go test ./rmath -v -run 'TestMeasure$$|TestStructured' -timeout 0 -measure $(or $(F),all) $(RECORD)
 
-# The types of everything for each platform, and of what runs where no library can be loaded. The
-# program, and vet where assembly and memory of others are, for two, since that compiles all that is
-# imported; make release builds it for all.
+# The types of everything for each platform, and of what the cpu device needs where no library can
+# be loaded. For two platforms the program is built, and vet sees the packages with assembly and with
+# memory that is not Go's: both compile all that is imported, which takes a minute. make release
+# builds the program for all.
 build:
 	@for p in $(PLATFORMS); do echo "types for $$p"; go run ./scripts/typecheck $$p ./... || exit 1; done
 	@for p in $(CPU_ONLY); do \
