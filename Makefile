@@ -220,9 +220,9 @@ rmath-measure:
 	go test ./rmath -v -run 'TestMeasure$$|TestStructured' -timeout 0 -measure $(or $(F),all) $(RECORD)
 
 # The types of everything for each platform, and of what the cpu device needs where no library can
-# be loaded. For two platforms the program is built, and vet sees the packages with assembly and with
-# memory that is not Go's: both compile all that is imported, which takes a minute. make release
-# builds the program for all.
+# be loaded. For two platforms the program is built, and vet sees the packages with assembly and
+# with memory that is not Go's: both compile all that is imported, which takes a minute. make
+# release builds the program for all.
 build:
 	@for p in $(PLATFORMS); do echo "types for $$p"; go run ./scripts/typecheck $$p ./... || exit 1; done
 	@for p in $(CPU_ONLY); do \
