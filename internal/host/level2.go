@@ -124,7 +124,8 @@ func addRowGo[T Float](k, n int, a *T, lda int, x, y []T) {
 	}
 }
 
-// stripe is the chains of a row that one goroutine takes at a time, at least.
+// stripe is the chains of a row that one goroutine takes at a time, at least, where every core has
+// as many.
 const stripe = 512
 
 // spreadColumn is addColumn, and spreadRow is addRow, on all cores where the matrix is large.
@@ -143,9 +144,9 @@ func spreadRow[T Float](k, n int, a *T, lda int, x, y []T) {
 		return
 	}
 	workers := parallel.Workers()
-	width := max(roundUp((n+2*workers-1)/(2*workers), cacheLine), stripe)
-	if n < workers*stripe { // a part for each core, of whole lines
-		width = roundUp((n+workers-1)/workers, lineBytes/int(unsafe.Sizeof(*a)))
+	width := roundUp((n+workers-1)/workers, lineBytes/int(unsafe.Sizeof(*a))) // a part for each core, of whole lines
+	if n >= workers*stripe {
+		width = max(roundUp((n+2*workers-1)/(2*workers), cacheLine), stripe)
 	}
 	parallel.Do((n+width-1)/width, func(i int) {
 		j := i * width

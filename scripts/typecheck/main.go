@@ -8,6 +8,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -43,16 +44,16 @@ func main() {
 
 // A listed package is what "go list -json" tells of one: "go help list" describes the fields.
 type listed struct {
-	ImportPath, Name, Dir string
-	Standard              bool
-	GoFiles               []string
-	ImportMap             map[string]string
-	Module                *struct{ GoVersion string }
+	ImportPath, Dir string
+	Standard        bool
+	GoFiles         []string
+	ImportMap       map[string]string
+	Module          *struct{ GoVersion string }
 }
 
 // list is the packages of patterns, with tests, and all that they import, each behind its imports.
 func list(goos, goarch, tags string, patterns []string) ([]listed, error) {
-	const fields = "-json=ImportPath,Name,Dir,Standard,GoFiles,ImportMap,Module"
+	const fields = "-json=ImportPath,Dir,Standard,GoFiles,ImportMap,Module"
 	cmd := exec.Command("go", append([]string{"list", "-deps", "-test", "-tags", tags, fields}, patterns...)...)
 	cmd.Env = append(os.Environ(), "GOOS="+goos, "GOARCH="+goarch, "CGO_ENABLED=0")
 	cmd.Stderr = os.Stderr
@@ -61,7 +62,7 @@ func list(goos, goarch, tags string, patterns []string) ([]listed, error) {
 		return nil, fmt.Errorf("go list: %w", err)
 	}
 	var pkgs []listed
-	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p listed
 		if err := d.Decode(&p); err == io.EOF {
 			return pkgs, nil

@@ -37,7 +37,7 @@ func mapped(d ast.Decl) (fn *ast.FuncDecl, list []string, ok bool) {
 	return fn, list, ok
 }
 
-// addMaps puts the kernels of the maps of a file, whose text is in texts, behind the file.
+// addMaps puts the kernels of the maps of each file, whose text is in texts, behind it.
 func (l *Loader) addMaps(g *Package, texts [][]byte) error {
 	files, ownMin := g.Files, declares(g.Files, "min")
 	g.Files = nil
@@ -71,12 +71,8 @@ func (l *Loader) mapKernels(f *ast.File, text []byte, ownMin bool) (*ast.File, e
 			return string(text[l.Fset.PositionFor(n.Pos(), false).Offset:l.Fset.PositionFor(n.End(), false).Offset])
 		}
 		l.maps[fn.Name.Name+mapSuffix] = fn
-		kernel := mapKernel(fn, source)
-		if ownMin {
-			kernel = withoutMin.Replace(kernel)
-		}
 		fmt.Fprintf(&b, "\n%s %s\n//line %s:%d\n%s", kernelDirective, strings.Join(list, " "), pos.Filename, pos.Line,
-			kernel)
+			mapKernel(fn, source, ownMin))
 	}
 	if b.Len() == 0 {
 		return nil, nil
@@ -167,8 +163,9 @@ func scalarSyntax(e ast.Expr) bool {
 }
 
 // mapKernel is the kernel of fn in Go: z = fn(x1, ...), element by element. A matrix of one column
-// is repeated, and one without rows stands for a number. What is a row has stride 0.
-func mapKernel(fn *ast.FuncDecl, source func(ast.Node) string) string {
+// is repeated, and one without rows stands for a number. What is a row has stride 0. With ownMin it
+// does without Go's min, which is hidden.
+func mapKernel(fn *ast.FuncDecl, source func(ast.Node) string, ownMin bool) string {
 	typeParams, typeArgs := "", ""
 	if p := fn.Type.TypeParams; p != nil {
 		typeParams = source(p)
@@ -184,23 +181,23 @@ func mapKernel(fn *ast.FuncDecl, source func(ast.Node) string) string {
 			i+1, x)
 		args = append(args, fmt.Sprintf("e%d", i+1))
 	}
+	end := fmt.Sprintf("end := min(begin + %d, z.Cols)", mapBlock)
+	if ownMin {
+		end = fmt.Sprintf("end := begin + %d\nif end > z.Cols {\nend = z.Cols\n}", mapBlock)
+	}
 	return fmt.Sprintf(`func %s%s(it tandem_gpu.Item, z tandem_gpu.Matrix[%s]%s) {
 for i := it.Global(1); i < z.Rows; i += it.GlobalSize(1) {
 for begin := it.Group(0) * %d; begin < z.Cols; begin += it.Groups(0) * %[5]d {
-end := min(begin + %[5]d, z.Cols)
+%s
 for j := begin + it.Local(0); j < end; j += it.LocalSize(0) {
 %s z.Set(i, j, %s%s(%s))
 }
 }
 }
 }
-`, fn.Name.Name+mapSuffix, typeParams, source(fn.Type.Results.List[0].Type), params, mapBlock, loads, fn.Name.Name,
-		typeArgs, strings.Join(args, ", "))
+`, fn.Name.Name+mapSuffix, typeParams, source(fn.Type.Results.List[0].Type), params, mapBlock, end, loads,
+		fn.Name.Name, typeArgs, strings.Join(args, ", "))
 }
-
-// withoutMin takes Go's min out of the text of mapKernel.
-var withoutMin = strings.NewReplacer(fmt.Sprintf("end := min(begin + %d, z.Cols)", mapBlock),
-	fmt.Sprintf("end := begin + %d\nif end > z.Cols {\nend = z.Cols\n}", mapBlock))
 
 // mapBlock is the elements of a row that a group takes at a time, as kernels.MapGrid has it.
 const mapBlock = 1024
