@@ -57,7 +57,7 @@ func TestREADME(t *testing.T) {
 			t.Errorf("program %d says %q, not %q", i, out, says[i])
 		}
 	}
-	// Which files the command needs is what publishing may break; make build compiles it.
+	// Which files the command needs is what publishing may break; its tests compile it.
 	follow(t, t.TempDir(), env, strings.Replace(install, "go install", "go install -n", 1))
 	unpublished(t, programs[0], steps, replace)
 }
