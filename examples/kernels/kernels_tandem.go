@@ -216,7 +216,7 @@ void blackScholes_kernel(__global f32 *calls_p, const ulong calls_off, const ulo
 }
 `,
 	Packed: kernelsPTX("blackScholes_kernel"),
-	Native: nativecode.Kernels.Of("blackScholes_kernel", "b941dce83fae5c9a2aecf55922956294"),
+	Native: nativecode.Kernels.Of("blackScholes_kernel", "5e3cbb6eb30c70799377f4a8ca747a69"),
 }
 
 // launchConvolve runs [convolve] over grid. Slices and matrices are in host memory or on the device of s;
@@ -303,7 +303,7 @@ void convolve_kernel(__global f32 *out_p, const ulong out_off, const ulong out_r
 }
 `,
 	Packed: kernelsPTX("convolve_kernel"),
-	Native: nativecode.Kernels.Of("convolve_kernel", "e679c88c12b4891f531f1ff310d52eaf"),
+	Native: nativecode.Kernels.Of("convolve_kernel", "f72ca081f44d20434e95b2265d95b746"),
 }
 
 // launchHistogram runs [histogram] over grid. Slices and matrices are in host memory or on the device of s;
@@ -377,7 +377,7 @@ void histogram_kernel(__global u32 *counts_p, const ulong counts_off, const ulon
 }
 `,
 	Packed: kernelsPTX("histogram_kernel"),
-	Native: nativecode.Kernels.Of("histogram_kernel", "c8c9a2b356ca6da178f709e9ffda3a7c"),
+	Native: nativecode.Kernels.Of("histogram_kernel", "b0c56cc90e69914a340f2c7e14a65de2"),
 }
 
 // launchLife runs [life] over grid. Slices and matrices are in host memory or on the device of s;
@@ -493,7 +493,7 @@ void life_kernel(__global u64 *next_p, const ulong next_off, const ulong next_le
 }
 `,
 	Packed: kernelsPTX("life_kernel"),
-	Native: nativecode.Kernels.Of("life_kernel", "6e0f7382577d20952fd34ce8b5d9c760"),
+	Native: nativecode.Kernels.Of("life_kernel", "c65baaf6dfd90e930ff46c1669c5a4e2"),
 }
 
 // launchMandelbrot runs [mandelbrot] over grid. Slices and matrices are in host memory or on the device of s;
@@ -568,7 +568,7 @@ void mandelbrot_kernel(__global u8 *pixels_p, const ulong pixels_off, const ulon
 }
 `,
 	Packed: kernelsPTX("mandelbrot_kernel"),
-	Native: nativecode.Kernels.Of("mandelbrot_kernel", "266ccdf507f12a3603371f93e9e42ebb"),
+	Native: nativecode.Kernels.Of("mandelbrot_kernel", "f640217c81055ccad6e6bedf9c5d72ac"),
 }
 
 // launchMatmul runs [matmul] over grid. Slices and matrices are in host memory or on the device of s;
@@ -649,7 +649,7 @@ void matmul_float32(__global f32 *c_p, const ulong c_off, const ulong c_rows, co
 }
 `,
 	Packed: kernelsPTX("matmul_float32"),
-	Native: nativecode.Kernels.Of("matmul_float32", "4754e0cc0a837029c2b99f77cd7be723"),
+	Native: nativecode.Kernels.Of("matmul_float32", "bb5580449f5b83bca1f1d72a087e41bf"),
 }
 
 var matmulFloat64Kernel = &backend.Source{
@@ -715,7 +715,7 @@ void matmul_float64(__global f64 *c_p, const ulong c_off, const ulong c_rows, co
 }
 `,
 	Packed: kernelsPTX("matmul_float64"),
-	Native: nativecode.Kernels.Of("matmul_float64", "28157f6470f6bbcd48f8589d7fc107bf"),
+	Native: nativecode.Kernels.Of("matmul_float64", "144b4b3f707ce5a7e1a5e28571fcf3d1"),
 }
 
 var matmulInt32Kernel = &backend.Source{
@@ -780,7 +780,7 @@ void matmul_int32(__global i32 *c_p, const ulong c_off, const ulong c_rows, cons
 }
 `,
 	Packed: kernelsPTX("matmul_int32"),
-	Native: nativecode.Kernels.Of("matmul_int32", "7d66efa1869ee72544220aa5fb91a64b"),
+	Native: nativecode.Kernels.Of("matmul_int32", "d0184cf457eadfb1c8503949b0dc7226"),
 }
 
 // launchNbody runs [nbody] over grid. Slices and matrices are in host memory or on the device of s;
@@ -887,7 +887,7 @@ void nbody_kernel(__global body_t *next_p, const ulong next_off, const ulong nex
 }
 `,
 	Packed: kernelsPTX("nbody_kernel"),
-	Native: nativecode.Kernels.Of("nbody_kernel", "a0a9de75229eb415aebb5a11fd27c114"),
+	Native: nativecode.Kernels.Of("nbody_kernel", "139989a6f07040b37dcad9b9d2edcf1d"),
 }
 
 // launchPrefixSum runs [prefixSum] over grid. Slices and matrices are in host memory or on the device of s;
@@ -945,7 +945,7 @@ void prefixSum_kernel(__global i32 *sums_p, const ulong sums_off, const ulong su
 }
 `,
 	Packed: kernelsPTX("prefixSum_kernel"),
-	Native: nativecode.Kernels.Of("prefixSum_kernel", "786d7b931deb76ca7dafe6a861c97e05"),
+	Native: nativecode.Kernels.Of("prefixSum_kernel", "d98392c8ff4a7536994db6564a9e5261"),
 }
 
 // launchAddBefore runs [addBefore] over grid. Slices and matrices are in host memory or on the device of s;
@@ -982,7 +982,7 @@ void addBefore_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len, _
 }
 `,
 	Packed: kernelsPTX("addBefore_kernel"),
-	Native: nativecode.Kernels.Of("addBefore_kernel", "ea6d3b0e44c0c8542395974e3dfa94a9"),
+	Native: nativecode.Kernels.Of("addBefore_kernel", "a5ff1cff279373de3529886029c03ec0"),
 }
 
 // launchHash runs [hash] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1133,7 +1133,7 @@ void hash_kernel(__global u32 *digest_p, const ulong digest_off, const ulong dig
 }
 `,
 	Packed: kernelsPTX("hash_kernel"),
-	Native: nativecode.Kernels.Of("hash_kernel", "55ced02da74afc4daf884a4c823952bf"),
+	Native: nativecode.Kernels.Of("hash_kernel", "d46395e00bbef7fe31133a19929be343"),
 }
 
 // launchPaths runs [paths] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1238,7 +1238,7 @@ void paths_kernel(__global i32 *d_p, const ulong d_off, const ulong d_rows, cons
 }
 `,
 	Packed: kernelsPTX("paths_kernel"),
-	Native: nativecode.Kernels.Of("paths_kernel", "430050bbeef0cb90f4b0e2517eaeb7ec"),
+	Native: nativecode.Kernels.Of("paths_kernel", "4d8211f9372e8bb2b727ee8d3bf16948"),
 }
 
 // launchSortTiles runs [sortTiles] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1345,7 +1345,7 @@ void sortTiles_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len CH
 }
 `,
 	Packed: kernelsPTX("sortTiles_kernel"),
-	Native: nativecode.Kernels.Of("sortTiles_kernel", "657152a1ef51353430f07f7508ea4e98"),
+	Native: nativecode.Kernels.Of("sortTiles_kernel", "2b5f9c291fd4d26bcae269e42e793d69"),
 }
 
 // launchMergeTiles runs [mergeTiles] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1437,7 +1437,7 @@ void mergeTiles_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len C
 }
 `,
 	Packed: kernelsPTX("mergeTiles_kernel"),
-	Native: nativecode.Kernels.Of("mergeTiles_kernel", "3cd53de78f033b3a48fa60b9ee59e83a"),
+	Native: nativecode.Kernels.Of("mergeTiles_kernel", "b3cb598615430f20f14fbbf9469007ba"),
 }
 
 // launchSortPass runs [sortPass] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1496,7 +1496,7 @@ void sortPass_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len, co
 }
 `,
 	Packed: kernelsPTX("sortPass_kernel"),
-	Native: nativecode.Kernels.Of("sortPass_kernel", "80abadd0eba73cdd9b08b6b9c5760ed4"),
+	Native: nativecode.Kernels.Of("sortPass_kernel", "0211a76f24bdb27836233055e4058fc0"),
 }
 
 // launchSum runs [sum] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1556,7 +1556,7 @@ void sum_float32(__global f32 *sums_p, const ulong sums_off, const ulong sums_le
 }
 `,
 	Packed: kernelsPTX("sum_float32"),
-	Native: nativecode.Kernels.Of("sum_float32", "42fbac247d86c73af107cfc30b12ae38"),
+	Native: nativecode.Kernels.Of("sum_float32", "478edcd3ad2ec255a41fa9643e3637b5"),
 }
 
 var sumInt32Kernel = &backend.Source{
@@ -1602,7 +1602,7 @@ void sum_int32(__global i32 *sums_p, const ulong sums_off, const ulong sums_len,
 }
 `,
 	Packed: kernelsPTX("sum_int32"),
-	Native: nativecode.Kernels.Of("sum_int32", "137d57433e0b52494e97dc8cdd618ff4"),
+	Native: nativecode.Kernels.Of("sum_int32", "e66ba8095ef3aadaa5ee9c6d682eca87"),
 }
 
 // launchWave runs [wave] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1677,7 +1677,7 @@ void wave_float32(__global f32 *next_p, const ulong next_off, const ulong next_r
 }
 `,
 	Packed: kernelsPTX("wave_float32"),
-	Native: nativecode.Kernels.Of("wave_float32", "76c0ceeb8dc4976d98852b8a6dc551b2"),
+	Native: nativecode.Kernels.Of("wave_float32", "00410233f38777658b05de4e7f0766d2"),
 }
 
 var waveFloat64Kernel = &backend.Source{
@@ -1737,7 +1737,7 @@ void wave_float64(__global f64 *next_p, const ulong next_off, const ulong next_r
 }
 `,
 	Packed: kernelsPTX("wave_float64"),
-	Native: nativecode.Kernels.Of("wave_float64", "abcc8d2387c11adef3e3394ce0abea86"),
+	Native: nativecode.Kernels.Of("wave_float64", "008ce33506989cf0da81c0ec580d4b9f"),
 }
 
 //go:embed kernels_tandem.zip

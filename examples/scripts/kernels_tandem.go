@@ -102,16 +102,26 @@ void bell_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
         i64 begin_ = (i64)((u64)((i64)get_group_id(0)) * (u64)((i64)1024));
         for (; GO(begin_ < z_.Cols_); begin_ = (i64)((u64)begin_ + (u64)((i64)((u64)((i64)get_num_groups(0)) * (u64)((i64)1024))))) {
           i64 end_ = min_i64((i64)((u64)begin_ + (u64)((i64)1024)), z_.Cols_);
+          i64 t_ = (i64)((u64)i_ * (u64)z_.Stride_);
+          sg_f32 t2_ = z_.Data_;
+          sg_f32 row_ = make_sg_f32(make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 38), t2_.n - t_).p + CUT(0, end_, make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 38), t2_.n - t_).n, 38), end_ - 0);
+          sg_f32 row1_ = make_sg_f32(x1_.Data_.p + CUT(0, ((i64)0), x1_.Data_.n, 39), ((i64)0) - 0);
+          f32 e1All_ = x1All_;
+          if (x1_.Cols_ == z_.Cols_) {
+            i64 t3_ = (i64)((u64)i_ * (u64)x1_.Stride_);
+            sg_f32 t4_ = x1_.Data_;
+            row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 41), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 41), t4_.n - t3_).n, 41), end_ - 0);
+          } else if (x1_.Rows_ > ((i64)0)) {
+            e1All_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 43) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 43))]);
+          }
           {
             i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
             for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
-              f32 e1_ = x1All_;
-              if (x1_.Cols_ > ((i64)1)) {
-                e1_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 41) * (u64)x1_.Stride_)) + (u64)COLUMN(j_, x1_.Cols_, 41))]);
-              } else if (x1_.Rows_ > ((i64)0)) {
-                e1_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 43) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 43))]);
+              f32 e1_ = e1All_;
+              if (row1_.n >= end_) {
+                e1_ = LOAD(g_f32, row1_.p[AT(j_, row1_.n, 48)]);
               }
-              STORE(g_f32, z_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, z_.Rows_, 45) * (u64)z_.Stride_)) + (u64)COLUMN(j_, z_.Cols_, 45))], bell_f(CHECK e1_));
+              STORE(g_f32, row_.p[AT(j_, row_.n, 50)], bell_f(CHECK e1_));
             }
           }
         }
@@ -121,7 +131,7 @@ void bell_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
 }
 `,
 	Packed: kernelsPTX("bell_kernel"),
-	Native: nativecode.Kernels.Of("bell_kernel", "6f8cc9e80fe18284626578a5264e6d34"),
+	Native: nativecode.Kernels.Of("bell_kernel", "39e853b196d30f0c1735c9b9ded5b891"),
 }
 
 // launchFlow makes z [flow] of the inputs, element by element, as launch.Map has it.
@@ -169,34 +179,65 @@ void flow_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
         i64 begin_ = (i64)((u64)((i64)get_group_id(0)) * (u64)((i64)1024));
         for (; GO(begin_ < z_.Cols_); begin_ = (i64)((u64)begin_ + (u64)((i64)((u64)((i64)get_num_groups(0)) * (u64)((i64)1024))))) {
           i64 end_ = min_i64((i64)((u64)begin_ + (u64)((i64)1024)), z_.Cols_);
+          i64 t_ = (i64)((u64)i_ * (u64)z_.Stride_);
+          sg_f32 t2_ = z_.Data_;
+          sg_f32 row_ = make_sg_f32(make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 33), t2_.n - t_).p + CUT(0, end_, make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 33), t2_.n - t_).n, 33), end_ - 0);
+          sg_f32 row1_ = make_sg_f32(x1_.Data_.p + CUT(0, ((i64)0), x1_.Data_.n, 34), ((i64)0) - 0);
+          f32 e1All_ = x1All_;
+          if (x1_.Cols_ == z_.Cols_) {
+            i64 t3_ = (i64)((u64)i_ * (u64)x1_.Stride_);
+            sg_f32 t4_ = x1_.Data_;
+            row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 36), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 36), t4_.n - t3_).n, 36), end_ - 0);
+          } else if (x1_.Rows_ > ((i64)0)) {
+            e1All_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 38) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 38))]);
+          }
+          sg_f32 row2_ = make_sg_f32(x2_.Data_.p + CUT(0, ((i64)0), x2_.Data_.n, 40), ((i64)0) - 0);
+          f32 e2All_ = x2All_;
+          if (x2_.Cols_ == z_.Cols_) {
+            i64 t5_ = (i64)((u64)i_ * (u64)x2_.Stride_);
+            sg_f32 t6_ = x2_.Data_;
+            row2_ = make_sg_f32(make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 42), t6_.n - t5_).p + CUT(0, end_, make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 42), t6_.n - t5_).n, 42), end_ - 0);
+          } else if (x2_.Rows_ > ((i64)0)) {
+            e2All_ = LOAD(g_f32, x2_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x2_.Rows_, 44) * (u64)x2_.Stride_)) + (u64)COLUMN((i64)0, x2_.Cols_, 44))]);
+          }
+          sg_f32 row3_ = make_sg_f32(x3_.Data_.p + CUT(0, ((i64)0), x3_.Data_.n, 46), ((i64)0) - 0);
+          f32 e3All_ = x3All_;
+          if (x3_.Cols_ == z_.Cols_) {
+            i64 t7_ = (i64)((u64)i_ * (u64)x3_.Stride_);
+            sg_f32 t8_ = x3_.Data_;
+            row3_ = make_sg_f32(make_sg_f32(t8_.p + CUT(t7_, t8_.n, t8_.n, 48), t8_.n - t7_).p + CUT(0, end_, make_sg_f32(t8_.p + CUT(t7_, t8_.n, t8_.n, 48), t8_.n - t7_).n, 48), end_ - 0);
+          } else if (x3_.Rows_ > ((i64)0)) {
+            e3All_ = LOAD(g_f32, x3_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x3_.Rows_, 50) * (u64)x3_.Stride_)) + (u64)COLUMN((i64)0, x3_.Cols_, 50))]);
+          }
+          sg_f32 row4_ = make_sg_f32(x4_.Data_.p + CUT(0, ((i64)0), x4_.Data_.n, 52), ((i64)0) - 0);
+          f32 e4All_ = x4All_;
+          if (x4_.Cols_ == z_.Cols_) {
+            i64 t9_ = (i64)((u64)i_ * (u64)x4_.Stride_);
+            sg_f32 t10_ = x4_.Data_;
+            row4_ = make_sg_f32(make_sg_f32(t10_.p + CUT(t9_, t10_.n, t10_.n, 54), t10_.n - t9_).p + CUT(0, end_, make_sg_f32(t10_.p + CUT(t9_, t10_.n, t10_.n, 54), t10_.n - t9_).n, 54), end_ - 0);
+          } else if (x4_.Rows_ > ((i64)0)) {
+            e4All_ = LOAD(g_f32, x4_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x4_.Rows_, 56) * (u64)x4_.Stride_)) + (u64)COLUMN((i64)0, x4_.Cols_, 56))]);
+          }
           {
             i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
             for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
-              f32 e1_ = x1All_;
-              if (x1_.Cols_ > ((i64)1)) {
-                e1_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 36) * (u64)x1_.Stride_)) + (u64)COLUMN(j_, x1_.Cols_, 36))]);
-              } else if (x1_.Rows_ > ((i64)0)) {
-                e1_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 38) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 38))]);
+              f32 e1_ = e1All_;
+              if (row1_.n >= end_) {
+                e1_ = LOAD(g_f32, row1_.p[AT(j_, row1_.n, 61)]);
               }
-              f32 e2_ = x2All_;
-              if (x2_.Cols_ > ((i64)1)) {
-                e2_ = LOAD(g_f32, x2_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x2_.Rows_, 42) * (u64)x2_.Stride_)) + (u64)COLUMN(j_, x2_.Cols_, 42))]);
-              } else if (x2_.Rows_ > ((i64)0)) {
-                e2_ = LOAD(g_f32, x2_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x2_.Rows_, 44) * (u64)x2_.Stride_)) + (u64)COLUMN((i64)0, x2_.Cols_, 44))]);
+              f32 e2_ = e2All_;
+              if (row2_.n >= end_) {
+                e2_ = LOAD(g_f32, row2_.p[AT(j_, row2_.n, 65)]);
               }
-              f32 e3_ = x3All_;
-              if (x3_.Cols_ > ((i64)1)) {
-                e3_ = LOAD(g_f32, x3_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x3_.Rows_, 48) * (u64)x3_.Stride_)) + (u64)COLUMN(j_, x3_.Cols_, 48))]);
-              } else if (x3_.Rows_ > ((i64)0)) {
-                e3_ = LOAD(g_f32, x3_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x3_.Rows_, 50) * (u64)x3_.Stride_)) + (u64)COLUMN((i64)0, x3_.Cols_, 50))]);
+              f32 e3_ = e3All_;
+              if (row3_.n >= end_) {
+                e3_ = LOAD(g_f32, row3_.p[AT(j_, row3_.n, 69)]);
               }
-              f32 e4_ = x4All_;
-              if (x4_.Cols_ > ((i64)1)) {
-                e4_ = LOAD(g_f32, x4_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x4_.Rows_, 54) * (u64)x4_.Stride_)) + (u64)COLUMN(j_, x4_.Cols_, 54))]);
-              } else if (x4_.Rows_ > ((i64)0)) {
-                e4_ = LOAD(g_f32, x4_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x4_.Rows_, 56) * (u64)x4_.Stride_)) + (u64)COLUMN((i64)0, x4_.Cols_, 56))]);
+              f32 e4_ = e4All_;
+              if (row4_.n >= end_) {
+                e4_ = LOAD(g_f32, row4_.p[AT(j_, row4_.n, 73)]);
               }
-              STORE(g_f32, z_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, z_.Rows_, 58) * (u64)z_.Stride_)) + (u64)COLUMN(j_, z_.Cols_, 58))], flow_f(CHECK e1_, e2_, e3_, e4_));
+              STORE(g_f32, row_.p[AT(j_, row_.n, 75)], flow_f(CHECK e1_, e2_, e3_, e4_));
             }
           }
         }
@@ -206,7 +247,7 @@ void flow_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
 }
 `,
 	Packed: kernelsPTX("flow_kernel"),
-	Native: nativecode.Kernels.Of("flow_kernel", "92c146de36bf743561a9ae066f88d7b9"),
+	Native: nativecode.Kernels.Of("flow_kernel", "c7a1d5a38732f27c49af45ff2de797af"),
 }
 
 // launchResidual makes z [residual] of the inputs, element by element, as launch.Map has it.
@@ -316,22 +357,39 @@ void residual_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, c
         i64 begin_ = (i64)((u64)((i64)get_group_id(0)) * (u64)((i64)1024));
         for (; GO(begin_ < z_.Cols_); begin_ = (i64)((u64)begin_ + (u64)((i64)((u64)((i64)get_num_groups(0)) * (u64)((i64)1024))))) {
           i64 end_ = min_i64((i64)((u64)begin_ + (u64)((i64)1024)), z_.Cols_);
+          i64 t_ = (i64)((u64)i_ * (u64)z_.Stride_);
+          sg_f32 t2_ = z_.Data_;
+          sg_f32 row_ = make_sg_f32(make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 37), t2_.n - t_).p + CUT(0, end_, make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 37), t2_.n - t_).n, 37), end_ - 0);
+          sg_f32 row1_ = make_sg_f32(x1_.Data_.p + CUT(0, ((i64)0), x1_.Data_.n, 38), ((i64)0) - 0);
+          f32 e1All_ = x1All_;
+          if (x1_.Cols_ == z_.Cols_) {
+            i64 t3_ = (i64)((u64)i_ * (u64)x1_.Stride_);
+            sg_f32 t4_ = x1_.Data_;
+            row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 40), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 40), t4_.n - t3_).n, 40), end_ - 0);
+          } else if (x1_.Rows_ > ((i64)0)) {
+            e1All_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 42) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 42))]);
+          }
+          sg_f32 row2_ = make_sg_f32(x2_.Data_.p + CUT(0, ((i64)0), x2_.Data_.n, 44), ((i64)0) - 0);
+          f32 e2All_ = x2All_;
+          if (x2_.Cols_ == z_.Cols_) {
+            i64 t5_ = (i64)((u64)i_ * (u64)x2_.Stride_);
+            sg_f32 t6_ = x2_.Data_;
+            row2_ = make_sg_f32(make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 46), t6_.n - t5_).p + CUT(0, end_, make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 46), t6_.n - t5_).n, 46), end_ - 0);
+          } else if (x2_.Rows_ > ((i64)0)) {
+            e2All_ = LOAD(g_f32, x2_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x2_.Rows_, 48) * (u64)x2_.Stride_)) + (u64)COLUMN((i64)0, x2_.Cols_, 48))]);
+          }
           {
             i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
             for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
-              f32 e1_ = x1All_;
-              if (x1_.Cols_ > ((i64)1)) {
-                e1_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 40) * (u64)x1_.Stride_)) + (u64)COLUMN(j_, x1_.Cols_, 40))]);
-              } else if (x1_.Rows_ > ((i64)0)) {
-                e1_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 42) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 42))]);
+              f32 e1_ = e1All_;
+              if (row1_.n >= end_) {
+                e1_ = LOAD(g_f32, row1_.p[AT(j_, row1_.n, 53)]);
               }
-              f32 e2_ = x2All_;
-              if (x2_.Cols_ > ((i64)1)) {
-                e2_ = LOAD(g_f32, x2_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x2_.Rows_, 46) * (u64)x2_.Stride_)) + (u64)COLUMN(j_, x2_.Cols_, 46))]);
-              } else if (x2_.Rows_ > ((i64)0)) {
-                e2_ = LOAD(g_f32, x2_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x2_.Rows_, 48) * (u64)x2_.Stride_)) + (u64)COLUMN((i64)0, x2_.Cols_, 48))]);
+              f32 e2_ = e2All_;
+              if (row2_.n >= end_) {
+                e2_ = LOAD(g_f32, row2_.p[AT(j_, row2_.n, 57)]);
               }
-              STORE(g_f32, z_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, z_.Rows_, 50) * (u64)z_.Stride_)) + (u64)COLUMN(j_, z_.Cols_, 50))], residual_f(CHECK e1_, e2_));
+              STORE(g_f32, row_.p[AT(j_, row_.n, 59)], residual_f(CHECK e1_, e2_));
             }
           }
         }
@@ -341,7 +399,7 @@ void residual_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, c
 }
 `,
 	Packed: kernelsPTX("residual_kernel"),
-	Native: nativecode.Kernels.Of("residual_kernel", "1cae83f5eaf60f67db8ef8d8ed8675e0"),
+	Native: nativecode.Kernels.Of("residual_kernel", "55e13b9ef86cd6168373bc43f9bdc9e1"),
 }
 
 // launchGain makes z [gain] of the inputs, element by element, as launch.Map has it.
@@ -428,16 +486,26 @@ void gain_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
         i64 begin_ = (i64)((u64)((i64)get_group_id(0)) * (u64)((i64)1024));
         for (; GO(begin_ < z_.Cols_); begin_ = (i64)((u64)begin_ + (u64)((i64)((u64)((i64)get_num_groups(0)) * (u64)((i64)1024))))) {
           i64 end_ = min_i64((i64)((u64)begin_ + (u64)((i64)1024)), z_.Cols_);
+          i64 t_ = (i64)((u64)i_ * (u64)z_.Stride_);
+          sg_f32 t2_ = z_.Data_;
+          sg_f32 row_ = make_sg_f32(make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 31), t2_.n - t_).p + CUT(0, end_, make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 31), t2_.n - t_).n, 31), end_ - 0);
+          sg_f32 row1_ = make_sg_f32(x1_.Data_.p + CUT(0, ((i64)0), x1_.Data_.n, 32), ((i64)0) - 0);
+          f32 e1All_ = x1All_;
+          if (x1_.Cols_ == z_.Cols_) {
+            i64 t3_ = (i64)((u64)i_ * (u64)x1_.Stride_);
+            sg_f32 t4_ = x1_.Data_;
+            row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 34), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 34), t4_.n - t3_).n, 34), end_ - 0);
+          } else if (x1_.Rows_ > ((i64)0)) {
+            e1All_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 36) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 36))]);
+          }
           {
             i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
             for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
-              f32 e1_ = x1All_;
-              if (x1_.Cols_ > ((i64)1)) {
-                e1_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 34) * (u64)x1_.Stride_)) + (u64)COLUMN(j_, x1_.Cols_, 34))]);
-              } else if (x1_.Rows_ > ((i64)0)) {
-                e1_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 36) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 36))]);
+              f32 e1_ = e1All_;
+              if (row1_.n >= end_) {
+                e1_ = LOAD(g_f32, row1_.p[AT(j_, row1_.n, 41)]);
               }
-              STORE(g_f32, z_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, z_.Rows_, 38) * (u64)z_.Stride_)) + (u64)COLUMN(j_, z_.Cols_, 38))], gain_f(CHECK e1_));
+              STORE(g_f32, row_.p[AT(j_, row_.n, 43)], gain_f(CHECK e1_));
             }
           }
         }
@@ -447,7 +515,7 @@ void gain_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
 }
 `,
 	Packed: kernelsPTX("gain_kernel"),
-	Native: nativecode.Kernels.Of("gain_kernel", "950172b2cee29d8450bbbde913c55800"),
+	Native: nativecode.Kernels.Of("gain_kernel", "fc2144912dd47c852071228daf41d2cd"),
 }
 
 // launchWhereOn makes z [whereOn] of the inputs, element by element, as launch.Map has it.
@@ -492,22 +560,39 @@ void whereOn_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, co
         i64 begin_ = (i64)((u64)((i64)get_group_id(0)) * (u64)((i64)1024));
         for (; GO(begin_ < z_.Cols_); begin_ = (i64)((u64)begin_ + (u64)((i64)((u64)((i64)get_num_groups(0)) * (u64)((i64)1024))))) {
           i64 end_ = min_i64((i64)((u64)begin_ + (u64)((i64)1024)), z_.Cols_);
+          i64 t_ = (i64)((u64)i_ * (u64)z_.Stride_);
+          sg_f32 t2_ = z_.Data_;
+          sg_f32 row_ = make_sg_f32(make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 65), t2_.n - t_).p + CUT(0, end_, make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 65), t2_.n - t_).n, 65), end_ - 0);
+          sg_f32 row1_ = make_sg_f32(x1_.Data_.p + CUT(0, ((i64)0), x1_.Data_.n, 66), ((i64)0) - 0);
+          f32 e1All_ = x1All_;
+          if (x1_.Cols_ == z_.Cols_) {
+            i64 t3_ = (i64)((u64)i_ * (u64)x1_.Stride_);
+            sg_f32 t4_ = x1_.Data_;
+            row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 68), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 68), t4_.n - t3_).n, 68), end_ - 0);
+          } else if (x1_.Rows_ > ((i64)0)) {
+            e1All_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 70) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 70))]);
+          }
+          sg_f32 row2_ = make_sg_f32(x2_.Data_.p + CUT(0, ((i64)0), x2_.Data_.n, 72), ((i64)0) - 0);
+          f32 e2All_ = x2All_;
+          if (x2_.Cols_ == z_.Cols_) {
+            i64 t5_ = (i64)((u64)i_ * (u64)x2_.Stride_);
+            sg_f32 t6_ = x2_.Data_;
+            row2_ = make_sg_f32(make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 74), t6_.n - t5_).p + CUT(0, end_, make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 74), t6_.n - t5_).n, 74), end_ - 0);
+          } else if (x2_.Rows_ > ((i64)0)) {
+            e2All_ = LOAD(g_f32, x2_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x2_.Rows_, 76) * (u64)x2_.Stride_)) + (u64)COLUMN((i64)0, x2_.Cols_, 76))]);
+          }
           {
             i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
             for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
-              f32 e1_ = x1All_;
-              if (x1_.Cols_ > ((i64)1)) {
-                e1_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 68) * (u64)x1_.Stride_)) + (u64)COLUMN(j_, x1_.Cols_, 68))]);
-              } else if (x1_.Rows_ > ((i64)0)) {
-                e1_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 70) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 70))]);
+              f32 e1_ = e1All_;
+              if (row1_.n >= end_) {
+                e1_ = LOAD(g_f32, row1_.p[AT(j_, row1_.n, 81)]);
               }
-              f32 e2_ = x2All_;
-              if (x2_.Cols_ > ((i64)1)) {
-                e2_ = LOAD(g_f32, x2_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x2_.Rows_, 74) * (u64)x2_.Stride_)) + (u64)COLUMN(j_, x2_.Cols_, 74))]);
-              } else if (x2_.Rows_ > ((i64)0)) {
-                e2_ = LOAD(g_f32, x2_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x2_.Rows_, 76) * (u64)x2_.Stride_)) + (u64)COLUMN((i64)0, x2_.Cols_, 76))]);
+              f32 e2_ = e2All_;
+              if (row2_.n >= end_) {
+                e2_ = LOAD(g_f32, row2_.p[AT(j_, row2_.n, 85)]);
               }
-              STORE(g_f32, z_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, z_.Rows_, 78) * (u64)z_.Stride_)) + (u64)COLUMN(j_, z_.Cols_, 78))], whereOn_f(CHECK e1_, e2_));
+              STORE(g_f32, row_.p[AT(j_, row_.n, 87)], whereOn_f(CHECK e1_, e2_));
             }
           }
         }
@@ -517,7 +602,7 @@ void whereOn_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, co
 }
 `,
 	Packed: kernelsPTX("whereOn_kernel"),
-	Native: nativecode.Kernels.Of("whereOn_kernel", "cdede99072633c5d9688bcddb5a19eb4"),
+	Native: nativecode.Kernels.Of("whereOn_kernel", "74bfe238e39ab50087504fb67796f75d"),
 }
 
 //go:embed kernels_tandem.zip
@@ -542,23 +627,23 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 
 func gpu_bell(x_ float32) float32 {
 	/*line blur.go:34*/ return f32.Exp(float32((-x_)*x_) / float32(4))
-//line kernels_tandem.go:546
+//line kernels_tandem.go:631
 }
 
 func gpu_flow(vertical_ float32, left_ float32, right_ float32, middle_ float32) float32 {
 	/*line heat.go:30*/ return middle_ + float32(float32(0.2)*(((vertical_+left_)+right_)-float32(float32(4)*middle_)))
-//line kernels_tandem.go:551
+//line kernels_tandem.go:636
 }
 
 func gpu_residual(z_ float32, y_ float32) float32 {
 	/*line logistic.go:33*/ return y_ - f32.Sigmoid(z_)
-//line kernels_tandem.go:556
+//line kernels_tandem.go:641
 }
 
 func gpu_gain(z_ float32) float32 {
 //line montecarlo.go:29
 	return max(float32(float32(100)*f32.Exp(float32(0.03)+float32(float32(0.2)*z_)))-float32(105), float32(0))
-//line kernels_tandem.go:562
+//line kernels_tandem.go:647
 }
 
 func gpu_whereOn(slope_ float32, unit_ float32) float32 {
@@ -566,5 +651,5 @@ func gpu_whereOn(slope_ float32, unit_ float32) float32 {
 		return slope_
 	}
 	return float32(0)
-//line kernels_tandem.go:570
+//line kernels_tandem.go:655
 }

@@ -47,7 +47,7 @@ void MyKernel_float32(__global f32 *a_p, const ulong a_off, const ulong a_len CH
 }
 `,
 	Packed: kernelsPTX("MyKernel_float32"),
-	Native: nativecode.Kernels.Of("MyKernel_float32", "edf9cc064f020c837ce73d8395900b21"),
+	Native: nativecode.Kernels.Of("MyKernel_float32", "170d511af3ddbea9c73c98e58791117b"),
 }
 
 var MyKernelFloat64Kernel = &backend.Source{
@@ -73,7 +73,7 @@ void MyKernel_float64(__global f64 *a_p, const ulong a_off, const ulong a_len CH
 }
 `,
 	Packed: kernelsPTX("MyKernel_float64"),
-	Native: nativecode.Kernels.Of("MyKernel_float64", "02b5d5c5a96893faf462f8681ab724a5"),
+	Native: nativecode.Kernels.Of("MyKernel_float64", "8ad9f2085199be527f9bb3505de76f8f"),
 }
 
 // LaunchMatmul runs [Matmul] over grid. Slices and matrices are in host memory or on the device of s;
@@ -124,7 +124,7 @@ void Matmul_float32(__global const f32 *a_p, const ulong a_off, const ulong a_ro
 }
 `,
 	Packed: kernelsPTX("Matmul_float32"),
-	Native: nativecode.Kernels.Of("Matmul_float32", "9e3d8b20fd4bb6c18450b4b0b3381de0"),
+	Native: nativecode.Kernels.Of("Matmul_float32", "3c32fab904cae58d66d66744c2066496"),
 }
 
 var MatmulFloat64Kernel = &backend.Source{
@@ -160,7 +160,7 @@ void Matmul_float64(__global const f64 *a_p, const ulong a_off, const ulong a_ro
 }
 `,
 	Packed: kernelsPTX("Matmul_float64"),
-	Native: nativecode.Kernels.Of("Matmul_float64", "0bae3f32f0fbf20250b95746edbeec8b"),
+	Native: nativecode.Kernels.Of("Matmul_float64", "cd229c1b42e0a4de453aeab7ccd3dc5d"),
 }
 
 var MatmulInt32Kernel = &backend.Source{
@@ -195,7 +195,7 @@ void Matmul_int32(__global const i32 *a_p, const ulong a_off, const ulong a_rows
 }
 `,
 	Packed: kernelsPTX("Matmul_int32"),
-	Native: nativecode.Kernels.Of("Matmul_int32", "c90ceb0eb402bb18c9b02861af855c01"),
+	Native: nativecode.Kernels.Of("Matmul_int32", "2957fd97e219202938bb46460db4cb78"),
 }
 
 // LaunchFastMatmul runs [FastMatmul] over grid. Slices and matrices are in host memory or on the device of s;
@@ -273,7 +273,7 @@ void FastMatmul_float32(__global const f32 *a_p, const ulong a_off, const ulong 
 }
 `,
 	Packed: kernelsPTX("FastMatmul_float32"),
-	Native: nativecode.Kernels.Of("FastMatmul_float32", "38e2fba105df3cde7f13c5233e518752"),
+	Native: nativecode.Kernels.Of("FastMatmul_float32", "e1b5a248bb068ceff32c166ffe3b23aa"),
 }
 
 var FastMatmulFloat64Kernel = &backend.Source{
@@ -336,7 +336,7 @@ void FastMatmul_float64(__global const f64 *a_p, const ulong a_off, const ulong 
 }
 `,
 	Packed: kernelsPTX("FastMatmul_float64"),
-	Native: nativecode.Kernels.Of("FastMatmul_float64", "a9d772ec97dedc6d02fa2c1487d3e620"),
+	Native: nativecode.Kernels.Of("FastMatmul_float64", "69ddb36c2bf453ef060a671eefe88b50"),
 }
 
 var FastMatmulInt32Kernel = &backend.Source{
@@ -398,7 +398,7 @@ void FastMatmul_int32(__global const i32 *a_p, const ulong a_off, const ulong a_
 }
 `,
 	Packed: kernelsPTX("FastMatmul_int32"),
-	Native: nativecode.Kernels.Of("FastMatmul_int32", "900409d96fee6af05fa7ba38605e2ed5"),
+	Native: nativecode.Kernels.Of("FastMatmul_int32", "d502165544e76b805f5815613089ccb9"),
 }
 
 // LaunchTwice runs [Twice] over grid. Slices and matrices are in host memory or on the device of s;
@@ -433,7 +433,7 @@ void Twice_kernel(__global const i32 *a_p, const ulong a_off, const ulong a_len,
 }
 `,
 	Packed: kernelsPTX("Twice_kernel"),
-	Native: nativecode.Kernels.Of("Twice_kernel", "44520f7f8e74baa54878f103607d765d"),
+	Native: nativecode.Kernels.Of("Twice_kernel", "087afcd107875187a31742f3d58fb045"),
 }
 
 // LaunchTwice2D runs [Twice2D] over grid. Slices and matrices are in host memory or on the device of s;
@@ -469,7 +469,7 @@ void Twice2D_kernel(__global const i32 *a_p, const ulong a_off, const ulong a_le
 }
 `,
 	Packed: kernelsPTX("Twice2D_kernel"),
-	Native: nativecode.Kernels.Of("Twice2D_kernel", "2ab1d74d978e5cc47d22fbef86319757"),
+	Native: nativecode.Kernels.Of("Twice2D_kernel", "13585aa8083dc3a7877dc6f8a9303fb6"),
 }
 
 // LaunchTranspose runs [Transpose] over grid. Slices and matrices are in host memory or on the device of s;
@@ -511,7 +511,7 @@ void Transpose_float32(__global const f32 *a_p, const ulong a_off, const ulong a
 }
 `,
 	Packed: kernelsPTX("Transpose_float32"),
-	Native: nativecode.Kernels.Of("Transpose_float32", "b69886db97c42861f92a8d22d531b477"),
+	Native: nativecode.Kernels.Of("Transpose_float32", "963835639253c210183c18ccd086e383"),
 }
 
 var TransposeInt32Kernel = &backend.Source{
@@ -539,7 +539,7 @@ void Transpose_int32(__global const i32 *a_p, const ulong a_off, const ulong a_r
 }
 `,
 	Packed: kernelsPTX("Transpose_int32"),
-	Native: nativecode.Kernels.Of("Transpose_int32", "37f67989dcfe6363505fe8a1bcd2d597"),
+	Native: nativecode.Kernels.Of("Transpose_int32", "07b503f5b200d9bb2e85d9a281c758f1"),
 }
 
 // LaunchTransposeTiled runs [TransposeTiled] over grid. Slices and matrices are in host memory or on the device of s;
@@ -604,7 +604,7 @@ void TransposeTiled_float32(__global const f32 *a_p, const ulong a_off, const ul
 }
 `,
 	Packed: kernelsPTX("TransposeTiled_float32"),
-	Native: nativecode.Kernels.Of("TransposeTiled_float32", "8d4d1275cfdf30e817f089741da21ba2"),
+	Native: nativecode.Kernels.Of("TransposeTiled_float32", "645e147ec8a994e2cb1efbd5fbf5059b"),
 }
 
 var TransposeTiledInt32Kernel = &backend.Source{
@@ -655,7 +655,7 @@ void TransposeTiled_int32(__global const i32 *a_p, const ulong a_off, const ulon
 }
 `,
 	Packed: kernelsPTX("TransposeTiled_int32"),
-	Native: nativecode.Kernels.Of("TransposeTiled_int32", "b6f7b47c558f811a3dbf14f61c4181ee"),
+	Native: nativecode.Kernels.Of("TransposeTiled_int32", "1f1fb5f02e1b553e8d409863bcb51467"),
 }
 
 //go:embed kernels_tandem.zip

@@ -137,6 +137,25 @@ outer:
 	out[i] = 1000*turns + 10*odd + n%10
 }
 
+var rowsOf64 = [...]float64{0: -1.5, 7: 2, 8: 3, 15: 4, 16: 5, 17: 6, 31: 7, 32: 8, 40: 9, 47: 10, 48: 11, 63: math.Pi}
+
+var pairsOf64 = [...][2]float64{0: {1, -1}, 15: {2, -2}, 16: {3, -3}, 33: {4, -4}, 62: {5, -5}, 63: {6, -6}}
+
+// Tables of 64 rows, by indices of several widths.
+//
+//tandem:kernel
+func found(it gpu.Item, out []float64, x []uint64) {
+	if i := it.Global(0); i < len(x) {
+		a := x[i]
+		out = out[6*i : 6*i+6]
+		out[0], out[1], out[2] = rowsOf64[a&63], pairsOf64[a&63][1], pairsOf64[63-a&63][a&1]
+		out[3], out[4] = rowsOf64[int32(a)&63], rowsOf64[uint8(a)&63]
+		if a%3 == 0 {
+			out[5] = rowsOf64[int(a>>1)&63]
+		}
+	}
+}
+
 func same[T comparable](what string, got, want []T) {
 	for i := range got {
 		if got[i] != want[i] && fmt.Sprint(got[i]) != fmt.Sprint(want[i]) {
@@ -215,6 +234,10 @@ func main() {
 	check(gpu.Run(grid, func(it gpu.Item) { bitCounts(it, out[0], x) }))
 	check(launchBitCounts(s, grid, out[1], x))
 	same("bits", out[1], out[0])
+	rows := [2][]float64{make([]float64, 6*len(x)), make([]float64, 6*len(x))}
+	check(gpu.Run(grid, func(it gpu.Item) { found(it, rows[0], x) }))
+	check(launchFound(s, grid, rows[1], x))
+	same("found", rows[1], rows[0])
 	paths := [2][]int32{make([]int32, 1000), make([]int32, 1000)}
 	check(gpu.Run(backend.Grid1(16, 64), func(it gpu.Item) { ways(it, paths[0]) }))
 	check(launchWays(s, backend.Grid1(16, 64), paths[1]))

@@ -13,6 +13,6 @@ var entries [4]uintptr // in assembly
 
 // Kernels is the machine code of kernels, by their entry points.
 var Kernels = support.Natives{
-	"reverse_kernel": {Key: "e0a270d93bfb8b27163d01742f7e41ab", Code: []backend.Native{{Level: "avx2", Entry: entries[0], Lanes: 16, Group: 576, Strip: 0}, {Level: "avx512", Entry: entries[1], Lanes: 16, Group: 576, Strip: 0}}},
-	"rise_kernel":    {Key: "e97ce1bac0747151e46d9622048f7bd2", Code: []backend.Native{{Level: "avx2", Entry: entries[2], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[3], Lanes: 16, Group: 64, Strip: 0}}},
+	"reverse_kernel": {Key: "c9bc4e814855370634dd30a362dd6828", Code: []backend.Native{{Level: "avx2", Entry: entries[0], Lanes: 16, Group: 576, Strip: 0}, {Level: "avx512", Entry: entries[1], Lanes: 16, Group: 576, Strip: 0}}},
+	"rise_kernel":    {Key: "9ab08b431f9d942930d28fdb903f900b", Code: []backend.Native{{Level: "avx2", Entry: entries[2], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[3], Lanes: 16, Group: 64, Strip: 0}}},
 }

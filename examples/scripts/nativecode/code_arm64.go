@@ -13,9 +13,9 @@ var entries [5]uintptr // in assembly
 
 // Kernels is the machine code of kernels, by their entry points.
 var Kernels = support.Natives{
-	"bell_kernel":     {Key: "6f8cc9e80fe18284626578a5264e6d34", Code: []backend.Native{{Level: "neon", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}}},
-	"flow_kernel":     {Key: "92c146de36bf743561a9ae066f88d7b9", Code: []backend.Native{{Level: "neon", Entry: entries[1], Lanes: 16, Group: 64, Strip: 0}}},
-	"residual_kernel": {Key: "1cae83f5eaf60f67db8ef8d8ed8675e0", Code: []backend.Native{{Level: "neon", Entry: entries[2], Lanes: 16, Group: 64, Strip: 0}}},
-	"gain_kernel":     {Key: "950172b2cee29d8450bbbde913c55800", Code: []backend.Native{{Level: "neon", Entry: entries[3], Lanes: 16, Group: 64, Strip: 0}}},
-	"whereOn_kernel":  {Key: "cdede99072633c5d9688bcddb5a19eb4", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}}},
+	"bell_kernel":     {Key: "39e853b196d30f0c1735c9b9ded5b891", Code: []backend.Native{{Level: "neon", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}}},
+	"flow_kernel":     {Key: "c7a1d5a38732f27c49af45ff2de797af", Code: []backend.Native{{Level: "neon", Entry: entries[1], Lanes: 16, Group: 64, Strip: 0}}},
+	"residual_kernel": {Key: "55e13b9ef86cd6168373bc43f9bdc9e1", Code: []backend.Native{{Level: "neon", Entry: entries[2], Lanes: 16, Group: 64, Strip: 0}}},
+	"gain_kernel":     {Key: "fc2144912dd47c852071228daf41d2cd", Code: []backend.Native{{Level: "neon", Entry: entries[3], Lanes: 16, Group: 64, Strip: 0}}},
+	"whereOn_kernel":  {Key: "74bfe238e39ab50087504fb67796f75d", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}}},
 }

@@ -13,12 +13,12 @@ var entries [16]uintptr // in assembly
 
 // Kernels is the machine code of kernels, by their entry points.
 var Kernels = support.Natives{
-	"lu_float32":            {Key: "ee47c062263d5ee90ba0d75b1f15715e", Code: []backend.Native{{Level: "avx2", Entry: entries[0], Lanes: 16, Group: 64, Strip: 192}, {Level: "avx512", Entry: entries[1], Lanes: 16, Group: 64, Strip: 192}}},
-	"lu_float64":            {Key: "b7b580c7afec6f31d46848add8b97392", Code: []backend.Native{{Level: "avx2", Entry: entries[2], Lanes: 8, Group: 64, Strip: 192}, {Level: "avx512", Entry: entries[3], Lanes: 8, Group: 64, Strip: 192}}},
-	"cholesky_float32":      {Key: "49a0313c9e1b70494cb9f928410bc00e", Code: []backend.Native{{Level: "avx2", Entry: entries[4], Lanes: 16, Group: 64, Strip: 192}, {Level: "avx512", Entry: entries[5], Lanes: 16, Group: 64, Strip: 192}}},
-	"cholesky_float64":      {Key: "a2e687f8358094c8d57dcae5c7e41848", Code: []backend.Native{{Level: "avx2", Entry: entries[6], Lanes: 8, Group: 64, Strip: 192}, {Level: "avx512", Entry: entries[7], Lanes: 8, Group: 64, Strip: 192}}},
-	"solveLU_float32":       {Key: "9a96190cba94ad1f689c3d4507171dfc", Code: []backend.Native{{Level: "avx2", Entry: entries[8], Lanes: 16, Group: 64, Strip: 320}, {Level: "avx512", Entry: entries[9], Lanes: 16, Group: 64, Strip: 320}}},
-	"solveLU_float64":       {Key: "52761d880b44379d29f4c04464210379", Code: []backend.Native{{Level: "avx2", Entry: entries[10], Lanes: 8, Group: 64, Strip: 320}, {Level: "avx512", Entry: entries[11], Lanes: 8, Group: 64, Strip: 320}}},
-	"solveCholesky_float32": {Key: "55de3dba55795a2fc181eeaa15d8780a", Code: []backend.Native{{Level: "avx2", Entry: entries[12], Lanes: 16, Group: 64, Strip: 320}, {Level: "avx512", Entry: entries[13], Lanes: 16, Group: 64, Strip: 320}}},
-	"solveCholesky_float64": {Key: "ff8018f1bec99be72bc818c1a74d58a9", Code: []backend.Native{{Level: "avx2", Entry: entries[14], Lanes: 8, Group: 64, Strip: 320}, {Level: "avx512", Entry: entries[15], Lanes: 8, Group: 64, Strip: 320}}},
+	"lu_float32":            {Key: "fca38baf445daefa671246138d18f658", Code: []backend.Native{{Level: "avx2", Entry: entries[0], Lanes: 16, Group: 64, Strip: 192}, {Level: "avx512", Entry: entries[1], Lanes: 16, Group: 64, Strip: 192}}},
+	"lu_float64":            {Key: "872fe3b6d742188f1d4bd4889cca7766", Code: []backend.Native{{Level: "avx2", Entry: entries[2], Lanes: 8, Group: 64, Strip: 192}, {Level: "avx512", Entry: entries[3], Lanes: 8, Group: 64, Strip: 192}}},
+	"cholesky_float32":      {Key: "5a699a46e2beef59a9c99ebea39a1269", Code: []backend.Native{{Level: "avx2", Entry: entries[4], Lanes: 16, Group: 64, Strip: 192}, {Level: "avx512", Entry: entries[5], Lanes: 16, Group: 64, Strip: 192}}},
+	"cholesky_float64":      {Key: "377807ab03ba3d42dab2be3168f4ae04", Code: []backend.Native{{Level: "avx2", Entry: entries[6], Lanes: 8, Group: 64, Strip: 192}, {Level: "avx512", Entry: entries[7], Lanes: 8, Group: 64, Strip: 192}}},
+	"solveLU_float32":       {Key: "208a17907f0cea4c922e05a341ed6950", Code: []backend.Native{{Level: "avx2", Entry: entries[8], Lanes: 16, Group: 64, Strip: 320}, {Level: "avx512", Entry: entries[9], Lanes: 16, Group: 64, Strip: 320}}},
+	"solveLU_float64":       {Key: "51281451ca73d68c0c056fb5d5e6eea3", Code: []backend.Native{{Level: "avx2", Entry: entries[10], Lanes: 8, Group: 64, Strip: 320}, {Level: "avx512", Entry: entries[11], Lanes: 8, Group: 64, Strip: 320}}},
+	"solveCholesky_float32": {Key: "df77c56f272237933cfb52290136ff90", Code: []backend.Native{{Level: "avx2", Entry: entries[12], Lanes: 16, Group: 64, Strip: 320}, {Level: "avx512", Entry: entries[13], Lanes: 16, Group: 64, Strip: 320}}},
+	"solveCholesky_float64": {Key: "dacc780131079d7134c6223e978b0278", Code: []backend.Native{{Level: "avx2", Entry: entries[14], Lanes: 8, Group: 64, Strip: 320}, {Level: "avx512", Entry: entries[15], Lanes: 8, Group: 64, Strip: 320}}},
 }

@@ -120,13 +120,14 @@ func mapProblem(fn *ast.FuncDecl) string {
 	case fn.Name.Name == "_" || fn.Name.Name == "main" || fn.Name.Name == "init":
 		return "a map needs a name that can be called; choose another"
 	case slices.ContainsFunc(append(typeParamNames(fn), fn.Name.Name), mapLocal.MatchString):
-		return "the kernel of a map has variables it, z, i, j, begin, end, x1, e1 and the like; choose another name"
+		return "the kernel of a map has variables it, z, i, j, begin, end, row, x1, e1 and the like; choose another " +
+			"name"
 	}
 	return ""
 }
 
 // mapLocal is the variables of mapKernel that hide what it calls.
-var mapLocal = regexp.MustCompile(`^(it|z|i|j|begin|end|[xe][1-4]|x[1-4]All)$`)
+var mapLocal = regexp.MustCompile(`^(it|z|i|j|begin|end|row|[xe][1-4]|[xe][1-4]All|row[1-4])$`)
 
 // typeParamNames is the names of fn's type parameters.
 func typeParamNames(fn *ast.FuncDecl) (names []string) {
@@ -163,23 +164,22 @@ func scalarSyntax(e ast.Expr) bool {
 }
 
 // mapKernel is the kernel of fn in Go: z = fn(x1, ...), element by element. A matrix of one column
-// is repeated, and one without rows stands for a number. What is a row has stride 0. With ownMin it
-// does without Go's min, which is hidden.
+// is repeated, and one without rows stands for a number. What is a row has stride 0. Slices of the
+// rows are checked once, so that machine code checks no element. With ownMin it does without Go's
+// min, which is hidden.
 func mapKernel(fn *ast.FuncDecl, source func(ast.Node) string, ownMin bool) string {
 	typeParams, typeArgs := "", ""
 	if p := fn.Type.TypeParams; p != nil {
 		typeParams = source(p)
 		typeArgs = "[" + strings.Join(typeParamNames(fn), ", ") + "]"
 	}
-	params, loads, args := "", "", []string{}
-	for i, name := range MapInputs(fn) {
-		t := source(name.typ)
-		x := "x" + strconv.Itoa(i+1)
-		params += fmt.Sprintf(", %s tandem_gpu.Matrix[%s], %sAll %[2]s", x, t, x)
-		loads += fmt.Sprintf("e%d := %sAll\n"+
-			"if %[2]s.Cols > 1 {\ne%[1]d = %[2]s.At(i, j)\n} else if %[2]s.Rows > 0 {\ne%[1]d = %[2]s.At(i, 0)\n}\n",
-			i+1, x)
-		args = append(args, fmt.Sprintf("e%d", i+1))
+	params, rows, loads, args := "", "", "", []string{}
+	for i, input := range MapInputs(fn) {
+		n, t := strconv.Itoa(i+1), source(input.typ)
+		params += strings.NewReplacer("#", n, "TYPE", t).Replace(", x# tandem_gpu.Matrix[TYPE], x#All TYPE")
+		rows += strings.ReplaceAll(mapRow, "#", n)
+		loads += strings.ReplaceAll(mapLoad, "#", n)
+		args = append(args, "e"+n)
 	}
 	end := fmt.Sprintf("end := min(begin + %d, z.Cols)", mapBlock)
 	if ownMin {
@@ -189,15 +189,33 @@ func mapKernel(fn *ast.FuncDecl, source func(ast.Node) string, ownMin bool) stri
 for i := it.Global(1); i < z.Rows; i += it.GlobalSize(1) {
 for begin := it.Group(0) * %d; begin < z.Cols; begin += it.Groups(0) * %[5]d {
 %s
-for j := begin + it.Local(0); j < end; j += it.LocalSize(0) {
-%s z.Set(i, j, %s%s(%s))
+row := z.Data[i*z.Stride:][:end]
+%sfor j := begin + it.Local(0); j < end; j += it.LocalSize(0) {
+%srow[j] = %s%s(%s)
 }
 }
 }
 }
-`, fn.Name.Name+mapSuffix, typeParams, source(fn.Type.Results.List[0].Type), params, mapBlock, end, loads,
+`, fn.Name.Name+mapSuffix, typeParams, source(fn.Type.Results.List[0].Type), params, mapBlock, end, rows, loads,
 		fn.Name.Name, typeArgs, strings.Join(args, ", "))
 }
+
+// mapRow is input # of a row, which has no elements of its own where one is repeated: then it is
+// not the result, which other work-items of the row set.
+const mapRow = `row#, e#All := x#.Data[:0], x#All
+if x#.Cols == z.Cols {
+row# = x#.Data[i*x#.Stride:][:end]
+} else if x#.Rows > 0 {
+e#All = x#.At(i, 0)
+}
+`
+
+// mapLoad is an element of input #.
+const mapLoad = `e# := e#All
+if len(row#) >= end {
+e# = row#[j]
+}
+`
 
 // mapBlock is the elements of a row that a group takes at a time, as kernels.MapGrid has it.
 const mapBlock = 1024

@@ -20,6 +20,7 @@ type access struct {
 	first   string // the text for the first lane, where a condition tells whether all are neighbours
 	near    string // that condition
 	guarded bool   // where some lanes are missing, theirs may be beyond
+	row     string // the number of the row of a short table that all lanes find, whatever it has for them
 	local   bool   // nobody but this group sees it
 }
 
@@ -124,6 +125,10 @@ func (p *lanePrinter) lanesIndex(a *access, i laneValue, e *ir.Expr, n string, k
 			i.c = safe
 		}
 	}
+	a.row = ""
+	if known && a.shape == uniform && i.t.Size == 8 && shortTable(e.X) {
+		a.row = i.c
+	}
 	a.run, a.shape = false, varying
 	if i.t.Size < 4 && p.mask == "" {
 		a.text += "[lane(" + i.c + ", #)]"
@@ -148,6 +153,12 @@ func (p *lanePrinter) indexOfMany(s laneValue, e *ir.Expr) access {
 		text: fmt.Sprintf("((%s *)%s.p[#])[%s[#]]", p.Type(e.Type), s.c, i.c), t: e.Type, shape: varying,
 		guarded: p.mask != "",
 	}
+}
+
+// shortTable tells whether e is a table of so many rows that permutations find one at once, as FIND
+// does.
+func shortTable(e *ir.Expr) bool {
+	return e.Op == ir.OpVar && e.Var.Table != nil && e.Type.Len == 64
 }
 
 // beyond tells whether an index of type i can be out of range of t.
@@ -242,6 +253,10 @@ func (p *lanePrinter) gather(a access) string {
 		guard, zero = p.guard(), " = {0}"
 	}
 	p.Line("%s %s%s;", p.lanesType(a.t), name, zero)
+	if a.row != "" && a.t.Kind == ir.KindFloat64 {
+		p.Line("FIND(%s, %s, %s)", name, strings.Replace(a.text, a.row+"[#]", "row", 1), a.row)
+		return name
+	}
 	if a.near != "" && !a.lanes {
 		p.Line("if (%s) %s = load(&%s); else", a.near, name, a.first)
 	}

@@ -101,7 +101,7 @@ const maxLaneMemory = 1 << 20
 // largeKernel is how many operations make a kernel so large that it is printed once, not for whole
 // strips, edges and loops apart: a third of the code, at 0.9 to 1 of the speed. Groups that have
 // barriers are left out: their work-items loop over elements, which masks make half as fast.
-const largeKernel = 400
+const largeKernel = 450
 
 func operations(list []*ir.Stmt) (n int) {
 	ir.Walk(list, func(s *ir.Stmt) { s.Exprs(func(e *ir.Expr) { e.Walk(func(*ir.Expr) { n++ }) }) })
