@@ -238,9 +238,9 @@ build:
 	done
 
 # All that is generated: PTX, assembly, and the tables of registers, which need NVIDIA's wheels and
-# AMD's compiler.
+# AMD's compiler. Package kernels is first: backend/cuda and others have tables of its text.
 generate: setup
-	TANDEM_REQUIRE=clang,comgr,ptxas,nvrtc TANDEM_PTXAS=$(PTXAS) TANDEM_NVRTC=$(NVRTC) go generate ./...
+	TANDEM_REQUIRE=clang,comgr,ptxas,nvrtc TANDEM_PTXAS=$(PTXAS) TANDEM_NVRTC=$(NVRTC) go generate ./kernels ./...
 
 # What a machine with a GPU, and without Go, needs to check Tandem: programs, packed, sample files,
 # the script that runs them. GOARCH=arm64 for Arm. The OpenCL loader of this machine goes along, for
