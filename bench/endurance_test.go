@@ -45,7 +45,7 @@ func TestEndurance(t *testing.T) {
 			check(t, s.Close())
 			cycles, operations := 100, 300
 			if spec == "opencl" { // the compiler of PoCL takes its memory in the first 100 cycles or so
-				cycles = 200
+				cycles = 250
 			}
 			if raceEnabled {
 				cycles, operations = 50, 50 // what grows slowly is for the other runs to find

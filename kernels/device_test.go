@@ -589,7 +589,7 @@ func testElementwise[T element.Element](t *testing.T, d *device) {
 	if d.simulated() {
 		shapes = [][2]int{{1, 1}, {0, 5}, {7, 5}, {1, 2050}}
 	} else if !testing.Short() {
-		shapes = append(shapes, [2]int{1, 40_003}, [2]int{20_000, 1})
+		shapes = append(shapes, [2]int{1, 100_003}, [2]int{70_000, 1})
 	}
 	for i, shape := range shapes {
 		rows, cols := shape[0], shape[1]

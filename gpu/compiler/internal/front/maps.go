@@ -127,7 +127,7 @@ func mapProblem(fn *ast.FuncDecl) string {
 }
 
 // mapLocal is the variables of mapKernel that hide what it calls.
-var mapLocal = regexp.MustCompile(`^(it|z|i|j|begin|end|row|[xe][1-4]|[xe][1-4]All|row[1-4])$`)
+var mapLocal = regexp.MustCompile(`^(it|z|i|j|begin|end|row[1-4]?|[xe][1-4](All)?)$`)
 
 // typeParamNames is the names of fn's type parameters.
 func typeParamNames(fn *ast.FuncDecl) (names []string) {
