@@ -271,9 +271,6 @@ func (r *runner) all(afterwards func(s *linalg.Session, err error)) (err error) 
 	}
 	for i, o := range r.operations {
 		got, err := o.Run(s)
-		if o.Name == "gonum" && got != nil && !slices.Equal(got, r.want[i]) {
-			return fmt.Errorf("%s: a wrong result, and the error is %v", o.Name, err)
-		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", o.Name, err)
 		}

@@ -7,12 +7,10 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
-	"github.com/tandem-gpu/tandem/linalg/gonumblas"
 )
 
 // An Operation is one use of a session. It gives its result, which is the same on every device, and
@@ -32,7 +30,6 @@ var Operations = []Operation{
 	{"batched", batched},
 	{"cancellable", cancellable},
 	{"queues", queues},
-	{"gonum", gonumProducts},
 }
 
 // UserKernel is the operation that compiles and launches a kernel of the user's own.
@@ -376,32 +373,4 @@ func queues(s *linalg.Session) (out []float32, err error) {
 		out = append(out, float32(c))
 	}
 	return out, nil
-}
-
-// gonumProducts: gonum's own calls, which have no error to return. What the device failed with is
-// told on the side, and the result is right all the same.
-func gonumProducts(s *linalg.Session) (out []float32, err error) {
-	told := 0
-	gonumblas.Use(s, gonumblas.Crossover(0), gonumblas.OnError(func(error) { told++ }))
-	defer gonumblas.Restore()
-	c := blas64.General{Rows: 4, Cols: 3, Stride: 3, Data: doubles(12, 14)}
-	for _, beta := range []float64{0, 2} {
-		blas64.Gemm(blas.NoTrans, blas.Trans, 1, blas64.General{Rows: 4, Cols: 5, Stride: 5, Data: doubles(20, 12)},
-			blas64.General{Rows: 3, Cols: 5, Stride: 5, Data: doubles(15, 13)}, beta, c)
-	}
-	for _, v := range c.Data {
-		out = append(out, float32(v))
-	}
-	if err := gonumblas.Err(); (err != nil) != (told > 0) {
-		return nil, fmt.Errorf("OnError was called %d times, and Err is %v", told, err)
-	}
-	return out, gonumblas.Err()
-}
-
-func doubles(n, seed int) []float64 {
-	d := make([]float64, n)
-	for i, v := range filled(1, n, 0, seed).Data {
-		d[i] = float64(v)
-	}
-	return d
 }
