@@ -82,7 +82,8 @@ func addRows[T Float](k, n, full int, a *T, lda int, x, y []T) {
 // What the functions in assembly take.
 const (
 	columnRows = 16  // by nativeColumns
-	rowsAtOnce = 8   // by nativeRows and nativeCross
+	crossRows  = 16  // by nativeCross
+	rowsAtOnce = 8   // by nativeRows
 	lineBytes  = 64  // of a row, of which both take a multiple
 	panelBytes = 128 // of a row, up to which nativePanel is the fastest
 
@@ -242,9 +243,9 @@ type symmetric[T Float] struct {
 const groupRows = 64
 
 // stripeWidth is the columns of a stripe: few enough that the second stripe, which goes on behind
-// the first, begins soon.
+// the first, begins soon, and that cores end at one time.
 func stripeWidth[T Float](n int) int {
-	return min(max(roundUp(n/8, groupRows), groupRows), 4096/int(unsafe.Sizeof(T(0))))
+	return min(max(roundUp(n/8, groupRows), groupRows), 2048/int(unsafe.Sizeof(T(0))))
 }
 
 // spread does the stripes on all cores. A stripe follows the one before it by a group at least.
@@ -264,8 +265,8 @@ func (s *symmetric[T]) stripe(i int) {
 	for row < last {
 		end := min(row+groupRows, last)
 		s.await(i, end)
-		for ; row < end; row += rowsAtOnce {
-			s.rows(row, min(row+rowsAtOnce, end), left, right)
+		for ; row < end; row += crossRows {
+			s.rows(row, min(row+crossRows, end), left, right)
 		}
 		s.tell(i, end)
 	}
@@ -288,7 +289,7 @@ func (s *symmetric[T]) rows(i, k, left, right int) {
 
 // strip is the columns j to l-1 of the rows i to k-1, which are beside the diagonal.
 func (s *symmetric[T]) strip(i, k, j, l int) {
-	if full := (l - j) &^ (lineBytes/int(unsafe.Sizeof(T(0))) - 1); hasVectors && k-i == rowsAtOnce && full > 0 {
+	if full := (l - j) &^ (lineBytes/int(unsafe.Sizeof(T(0))) - 1); hasVectors && k-i == crossRows && full > 0 {
 		nativeCross(full, &s.a[i*s.lda+j], s.lda, &s.x[j], &s.acc[i], &s.x[i], &s.acc[j])
 		j += full
 	}

@@ -13,6 +13,18 @@ import (
 // power of two apart.
 const rowsAtOnce = 8
 
+// crossRows is the rows that cross takes.
+const crossRows = 16
+
+// vendor writes what gives the first letters of the name of the processor's maker.
+func (w *writer) vendor() {
+	w.WriteString("\n// func vendor() uint32\nTEXT ·vendor(SB), NOSPLIT, $0-4\n")
+	w.op("XORL AX, AX")
+	w.op("CPUID")
+	w.op("MOVL BX, ret+0(FP)")
+	w.op("RET")
+}
+
 // level2 writes the kernels of an element type.
 func (w *writer) level2(k x86Kernel) {
 	w.columns(k)
@@ -113,10 +125,11 @@ type strip struct {
 	x86Kernel
 	rows     int
 	pointers []string // to four rows each
+	at       int      // bytes from there to the line
 }
 
 func (k x86Kernel) strip(rows int) strip {
-	return strip{k, rows, []string{"SI", "R10", "R11", "R12"}[:rows/4]}
+	return strip{x86Kernel: k, rows: rows, pointers: []string{"SI", "R10", "R11", "R12"}[:rows/4]}
 }
 
 // chains is the registers of the rows' chains.
@@ -130,23 +143,36 @@ func (w *writer) columns(k x86Kernel) {
 	s := k.strip(16)
 	w.text("columns"+k.name, fmt.Sprintf("k int, a *%s, lda int, x, acc *%[1]s", k.elem), 40)
 	w.stripBegin(s)
+	w.WriteString("\n\tPCALIGN $32\nloop:\n")
 	for r := range s.rows {
 		w.op("PREFETCHT1 %s", rowAddr(512, s.pointers[r/4], r%4))
 	}
 	for i := range 2 * s.chains() {
 		w.stripBlock(s, i/2, i%2, false)
 	}
+	w.stripNext(s)
+	w.op("JNZ loop")
+	w.WriteString("\n")
 	w.stripEnd(s)
 }
 
-// cross writes columns for eight rows, and rows for the same ones with u: each element is loaded
-// once. It asks for the eight rows below, which come next.
+// cross writes columns for 16 rows, and rows for the same ones with u: each element is loaded once.
+// The second eight rows follow the first by a line: both chains go on at a time, and no more than
+// eight lines of rows that are a power of two apart are needed at once. With below it asks for the
+// rows below, which come next.
 func (w *writer) cross(k x86Kernel) {
-	s := k.strip(rowsAtOnce)
-	w.text("cross"+k.name, fmt.Sprintf("k int, a *%s, lda int, x, acc, u, y *%[1]s", k.elem), 56)
+	s := k.strip(crossRows)
+	w.text("cross"+k.name, fmt.Sprintf("k int, a *%s, lda int, x, acc, u, y *%[1]s, below bool", k.elem), 57)
 	w.op("MOVQ u+40(FP), BX")
 	w.op("MOVQ y+48(FP), AX")
 	w.stripBegin(s)
+	w.crossHalf(s, 0, 0)
+	w.crossHalf(s, 0, 1)
+	w.stripNext(s, "AX")
+	w.op("JZ last")
+	w.WriteString("\n\tPCALIGN $32\nloop:\n")
+	w.op("CMPB below+56(FP), $0")
+	w.op("JEQ steps")
 	below := s.pointers[len(s.pointers)-1]
 	for range s.pointers {
 		w.op("LEAQ (%s)(R8*4), R13", below)
@@ -155,20 +181,32 @@ func (w *writer) cross(k x86Kernel) {
 		}
 		below = "R13"
 	}
+	w.label("steps")
+	before := s
+	before.at = -64
 	for half := range 2 {
-		w.op("%s %d(AX), %s", k.load, half*k.width(), s.across(half))
+		w.crossHalf(s, 0, half)
+		w.crossHalf(before, 1, half)
 	}
-	for i := range 2 * s.chains() {
-		w.stripBlock(s, i/2, i%2, true)
-	}
-	for half := range 2 {
-		w.op("%s %s, %d(AX)", k.load, s.across(half), half*k.width())
-	}
-	w.op("ADDQ $64, AX")
+	w.stripNext(s, "AX")
+	w.op("JNZ loop")
+	w.label("last")
+	w.crossHalf(before, 1, 0)
+	w.crossHalf(before, 1, 1)
 	w.stripEnd(s)
 }
 
-// stripBegin loads the chains, and begins a loop over lines.
+// crossHalf writes the steps of half a line for eight rows of cross.
+func (w *writer) crossHalf(s strip, which, half int) {
+	at := s.at + half*s.width()
+	w.op("%s %d(AX), %s", s.load, at, s.across(half))
+	for i := range s.chains() / 2 {
+		w.stripBlock(s, which*s.chains()/2+i, half, true)
+	}
+	w.op("%s %s, %d(AX)", s.load, s.across(half), at)
+}
+
+// stripBegin loads the chains.
 func (w *writer) stripBegin(s strip) {
 	w.op("MOVQ k+0(FP), CX")
 	w.op("MOVQ a+8(FP), SI")
@@ -179,17 +217,18 @@ func (w *writer) stripBegin(s strip) {
 	for g := range s.chains() {
 		w.op("%s %d(DX), %s", s.load, g*s.width(), s.r(g))
 	}
-	w.WriteString("\n\tPCALIGN $32\nloop:\n")
 }
 
-// stripEnd ends the loop, and stores the chains.
-func (w *writer) stripEnd(s strip) {
-	for _, p := range append(slices.Clone(s.pointers), "DI") {
+// stripNext goes to the next line.
+func (w *writer) stripNext(s strip, more ...string) {
+	for _, p := range slices.Concat(s.pointers, []string{"DI"}, more) {
 		w.op("ADDQ $64, %s", p)
 	}
 	w.op("SUBQ $%d, CX", 64/s.size)
-	w.op("JNZ loop")
-	w.WriteString("\n")
+}
+
+// stripEnd stores the chains.
+func (w *writer) stripEnd(s strip) {
 	for g := range s.chains() {
 		w.op("%s %s, %d(DX)", s.load, s.r(g), g*s.width())
 	}
@@ -206,7 +245,7 @@ func (w *writer) stripBlock(s strip, group, half int, across bool) {
 	a, b, c := s.four(first), s.four(first+4), s.four(first+8)
 	load := func(pointer int, to, temp []string) {
 		for r := range to {
-			w.op("%s %s, %s", s.load, rowAddr(half*s.width(), s.pointers[pointer], r), to[r])
+			w.op("%s %s, %s", s.load, rowAddr(s.at+half*s.width(), s.pointers[pointer], r), to[r])
 			if across {
 				w.op("%s %d(BX), %s", s.splat, (4*pointer+r)*s.size, temp[r])
 				w.op("%s %s, %s, %s", s.mulAdd, to[r], temp[r], s.across(half))
@@ -215,13 +254,13 @@ func (w *writer) stripBlock(s strip, group, half int, across bool) {
 	}
 	steps := func(at int, columns, temp []string) {
 		for i, column := range columns {
-			w.op("%s %d(DI), %s", s.splat, half*s.width()+(at+i)*s.size, temp[i])
+			w.op("%s %d(DI), %s", s.splat, s.at+half*s.width()+(at+i)*s.size, temp[i])
 			w.op("%s %s, %s, %s", s.mulAdd, column, temp[i], s.r(group))
 		}
 	}
 	if s.size == 8 {
 		load(group, a, b)
-		w.pairs("PD", a, b)
+		w.pairs("QDQ", a, b)
 		w.halves(0x20, b[0], b[2], a[0])
 		w.halves(0x20, b[1], b[3], a[1])
 		w.halves(0x31, b[0], b[2], a[2])
@@ -246,17 +285,18 @@ func (k x86Kernel) four(first int) []string {
 	return []string{k.r(first), k.r(first + 1), k.r(first + 2), k.r(first + 3)}
 }
 
-// pairs interleaves the rows 0 and 1, and 2 and 3, within each half of a register.
+// pairs interleaves the rows 0 and 1, and 2 and 3, within each half of a register, as integers:
+// Intel's processors have two units for these, and one for floating-point numbers.
 func (w *writer) pairs(unit string, rows, to []string) {
 	for i := range to {
-		w.op("VUNPCK%s%s %s, %s, %s", [...]string{"L", "H"}[i%2], unit, rows[i/2*2+1], rows[i/2*2], to[i])
+		w.op("VPUNPCK%s%s %s, %s, %s", [...]string{"L", "H"}[i%2], unit, rows[i/2*2+1], rows[i/2*2], to[i])
 	}
 }
 
 // squares transposes squares of four elements of 4 bytes: rows[i] has the columns i and i+4 then.
 func (w *writer) squares(rows, temp []string) {
-	w.pairs("PS", rows, temp)
-	w.pairs("PD", []string{temp[0], temp[2], temp[1], temp[3]}, rows)
+	w.pairs("DQ", rows, temp)
+	w.pairs("QDQ", []string{temp[0], temp[2], temp[1], temp[3]}, rows)
 }
 
 // halves makes a register of the lower (0x20) or upper halves (0x31) of two.
