@@ -79,13 +79,30 @@ func newOnArrays[T linalg.Float](s *linalg.Session, name string, m, n, rows, col
 // operand is a named array of random numbers.
 func (f *onArrays[T]) operand(name string, rows, cols int) (*linalg.Array[T], []T) {
 	x := operandOf[T](f.function, name, rows, cols)
-	a, err := linalg.Upload(f.s, linalg.NewMatrix(rows, cols, x))
+	return uploadFor(f, rows, cols, x), x
+}
+
+// uploadFor is an array that is freed with f.
+func uploadFor[T linalg.Float, E any](f *onArrays[T], rows, cols int, data []E) *linalg.Array[E] {
+	a, err := linalg.Upload(f.s, linalg.NewMatrix(rows, cols, data))
 	f.err = cmp.Or(f.err, err)
 	if a != nil {
 		f.free = append(f.free, func() { a.Free() })
 	}
-	return a, x
+	return a
 }
+
+// mask is a named row of bool, true where masked tells so of x.
+func (f *onArrays[T]) mask(name string, x []T) *linalg.Array[bool] {
+	m := make([]bool, len(x))
+	for i, v := range x {
+		m[i] = masked(v)
+	}
+	f.named = append(f.named, namedArray{name, element.Bool, 1, len(m), backend.Bytes(m)})
+	return uploadFor(f, 1, len(m), m)
+}
+
+func masked[T linalg.Float](x T) bool { return x < 0.5 }
 
 // done is the function, and the error of what was to be made ready.
 func (f *onArrays[T]) done() (*function, error) { return f.function, f.err }
@@ -103,7 +120,10 @@ func (f *onArrays[T]) want(terms int, want func() []float64) {
 
 // elementwiseFunctions are of n elements, with the result in memory that is there, NumPy's as well.
 func elementwiseFunctions[T linalg.Float](s *linalg.Session, n int, all bool) []build {
-	type arrays struct{ c, x, y, z *linalg.Array[T] }
+	type arrays struct {
+		c, x, y, z *linalg.Array[T]
+		mask       *linalg.Array[bool]
+	}
 	of := func(name, numPy string, moved int, call func(a arrays) error, want func(x, y, z float64) float64) build {
 		return func() (*function, error) {
 			bytes := float64(moved) * float64(n) * float64(element.TypeOf[T]().Size())
@@ -113,6 +133,7 @@ func elementwiseFunctions[T linalg.Float](s *linalg.Session, n int, all bool) []
 			a.x, host[0] = f.operand("x", 1, n)
 			a.y, host[1] = f.operand("y", 1, n)
 			a.z, host[2] = f.operand("z", 1, n)
+			a.mask = f.mask("m", host[2])
 			a.c, f.numPy = f.c, numPy
 			f.operand("c", 1, n) // NumPy's result
 			f.fast = func() error { return call(a) }
@@ -135,6 +156,16 @@ func elementwiseFunctions[T linalg.Float](s *linalg.Session, n int, all bool) []
 		add,
 		of("fma", "numpy.multiply(x, y, out=c); numpy.add(c, z, out=c)", 4,
 			func(a arrays) error { return array.FMA(a.c, a.x, a.y, a.z) }, math.FMA),
+		of("mul", "numpy.multiply(x, y, out=c)", 3, func(a arrays) error { return array.Mul(a.c, a.x, a.y) },
+			func(x, y, _ float64) float64 { return x * y }),
+		of("where", "c = numpy.where(m, x, y)", 3, // and a byte of the mask; numpy.copyto with a mask takes longer
+			func(a arrays) error { return array.Where[T](a.c, a.mask, a.x, a.y) },
+			func(x, y, z float64) float64 {
+				if masked(z) {
+					return x
+				}
+				return y
+			}),
 		of("maximum", "numpy.maximum(x, y, out=c)", 3, func(a arrays) error { return array.Maximum(a.c, a.x, a.y) },
 			func(x, y, _ float64) float64 { return max(x, y) }),
 		of("exp", "numpy.exp(x, out=c)", 2, func(a arrays) error { return array.Exp(a.c, a.x) },
