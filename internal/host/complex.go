@@ -1,124 +1,203 @@
 package host
 
+import (
+	"unsafe"
+
+	"github.com/tandem-gpu/tandem/element"
+)
+
 // A complex product is one real product of m by 2n by 2k, of matrices whose elements lie as real
-// and imaginary part: each row of conj(A) as reals, by two rows for each of B, the row and -i times
-// it. What follows makes these. Complex matrices are given as reals here, with their leading
-// dimension in complex elements.
+// and imaginary part: each row of A as reals, by two rows for each of B, the row and i times it, or
+// -i times it for the conjugate of A. What follows makes these. Complex matrices are given as reals
+// here, with their leading dimension in complex elements.
 
 // A RealProduct makes Z, of m by n, s*X*Y + t*Z, for X of m by k and Y of k by n.
 type RealProduct[T Float] func(m, n, k int, s T, x []T, ldx int, y []T, ldy int, t T, z []T, ldz int) error
 
 // ComplexGemm is C = alpha*op(A)*op(B) + beta*C for complex numbers alpha and beta, their real part
-// first, with A of m by k and B of k by n, transposed and conjugated as complexLeft has it.
-// An error of product leaves C undefined.
+// first. op(A) is of m by k, op(B) of k by n: with trans memory has the transpose, and with conj
+// that is conjugated as well. Without product it is computed here. An error of product leaves C
+// undefined.
 func ComplexGemm[T Float](transA, conjA, transB, conjB bool, m, n, k int, alpha [2]T, a []T, lda int, b []T, ldb int,
 	beta [2]T, c []T, ldc int, product RealProduct[T],
 ) error {
-	plain := alpha[1] == 0 && beta[1] == 0
 	switch {
 	case m == 0 || n == 0:
 		return nil
 	case alpha == [2]T{} || k == 0:
 		complexFinish(m, n, alpha, nil, beta, c, ldc)
 		return nil
+	case alpha[1] != 0 || beta[1] != 0:
+		memory, chains := Take[T](2 * m * n)
+		defer memory.Give()
+		err := ComplexGemm(transA, conjA, transB, conjB, m, n, k, [2]T{1}, a, lda, b, ldb, [2]T{}, chains, n, product)
+		if err != nil {
+			return err
+		}
+		complexFinish(m, n, alpha, chains, beta, c, ldc)
+		return nil
 	}
-	leftMemory, left := Take[T](2 * m * k)
+	if product == nil &&
+		complexPacked(transA, conjA, transB, conjB, m, n, k, alpha[0], a, lda, b, ldb, beta[0], c, ldc) {
+		return nil
+	}
+	left, ldl, leftMemory := complexLeft(transA, m, k, a, lda)
 	defer leftMemory.Give()
-	complexLeft(transA, conjA, m, k, a, lda, left)
 	rightMemory, right := Take[T](4 * k * n)
 	defer rightMemory.Give()
-	complexRight(transB, conjB, k, n, b, ldb, right)
-	if plain {
-		return product(m, 2*n, 2*k, alpha[0], left, 2*k, right, 2*n, beta[0], c, 2*ldc)
+	complexRight(transB, conjB, conjA, k, n, b, ldb, right)
+	if product == nil {
+		Gemm(m, 2*n, 2*k, alpha[0], left, ldl, right, 2*n, beta[0], c, 2*ldc)
+		return nil
 	}
-	memory, p := Take[T](2 * m * n)
-	defer memory.Give()
-	if err := product(m, 2*n, 2*k, 1, left, 2*k, right, 2*n, 0, p, 2*n); err != nil {
-		return err
-	}
-	complexFinish(m, n, alpha, p, beta, c, ldc)
-	return nil
+	return product(m, 2*n, 2*k, alpha[0], left, ldl, right, 2*n, beta[0], c, 2*ldc)
 }
 
-// complexBlock is the rows of a transposed matrix that are read at a time: a cache line or two.
-const complexBlock = 8
-
-// complexLeft makes dst, packed of m by 2k, the left factor for op(A): A is m by k in memory, with
-// trans k by m, and with conj it is conjugated as well.
-func complexLeft[T Float](trans, conj bool, m, k int, a []T, lda int, dst []T) {
-	if isSmall[T](m, 2*k) { // no closure, which is an allocation
-		complexLeftRows(trans, conj, 0, m, k, a, lda, dst)
-		return
+// complexPacked is [ComplexGemm] for real numbers alpha and beta, with factors that are made where
+// they are packed. It computes that, and tells so, unless a product that does not pack B is faster.
+func complexPacked[T Float](transA, conjA, transB, conjB bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int,
+	beta T, c []T, ldc int,
+) bool {
+	p := product[T]{
+		kern: kernels[T]()[0], transA: transA, m: m, n: 2 * n, k: 2 * k, alpha: alpha, beta: beta,
+		a: a, lda: 2 * lda, b: b, ldb: 2 * n, c: c, ldc: 2 * ldc, scaled: alpha != 1 || beta != 0,
+		turn: signOf[T](conjA), conjB: conjB,
 	}
-	bands[T](m, 2*k, complexBlock, func(lo, hi int) {
-		complexLeftRows(trans, conj, lo, hi, k, a, lda, dst[lo*2*k:])
-	})
+	p.plan()
+	// A row is no matter of tiles. Of tall products each core would pack B again.
+	if m == 1 || max(p.m, p.n, p.k) <= FewTiles || p.m >= p.n && (p.isNarrow() || p.isSlim()) {
+		return false
+	}
+	p.transB, p.ldb, p.directA = transB, 2*ldb, p.directA && !transA
+	p.compute()
+	return true
 }
 
-// complexLeftRows makes dst rows lo to hi-1 of the left factor.
-func complexLeftRows[T Float](trans, conj bool, lo, hi, k int, a []T, lda int, dst []T) {
-	for i := lo; i < hi; i += complexBlock {
-		rows := min(complexBlock, hi-i)
-		to := dst[(i-lo)*2*k:]
-		if trans {
-			transposeComplex(conj, rows, k, a[2*i:], lda, to, 2*k)
-			continue
+// packParts is [packRows] for rows of n complex numbers: of each the real parts, and below them the
+// imaginary ones.
+func packParts[T element.Element](width, n, rows int, src []T, lds int, dst []T, ldd int) {
+	for k := range rows {
+		from, to, j := src[k*lds:][:2*n], dst[2*k*width:], 0
+		for ; width == 8 && j+8 <= n; j += 8 {
+			x, y := (*[16]T)(from[2*j:]), (*[16]T)(to[j/8*ldd:])
+			for i := range 8 {
+				y[i], y[8+i] = x[2*i], x[2*i+1]
+			}
 		}
-		for r := range rows {
-			x, y := a[2*(i+r)*lda:][:2*k], to[r*2*k:][:2*k]
-			for j := 0; j < len(y); j += 2 {
-				y[j], y[j+1] = x[j], -x[j+1]
+		for ; j < n; j += width {
+			x, y := from[2*j:min(2*(j+width), 2*n)], to[j/width*ldd:]
+			for i := range len(x) / 2 {
+				y[i], y[width+i] = x[2*i], x[2*i+1]
 			}
 		}
 	}
 }
 
-// transposeComplex makes dst, whose rows are ldd reals apart, the transpose of x of cols by rows,
-// conjugated unless conj is set.
-func transposeComplex[T Float](conj bool, rows, cols int, x []T, ldx int, dst []T, ldd int) {
-	sign := T(-1)
-	if conj {
-		sign = 1
+// packTurned is packB for the right factor of a complex product, a few rows at a time, which are
+// near when they are turned.
+func (p *product[T]) packTurned(j, n int, dst []T) {
+	cols := p.kern.cols
+	for k := 0; k < p.kc; k += chunkB {
+		rows := min(chunkB, p.kc-k)
+		for i := 0; i < n; i += cols {
+			width, to, from := min(cols, n-i), dst[i*p.kc+k*cols:], p.bFrom(p.p0+k, j+i)
+			if p.transB {
+				transposeComplex(signOf[T](p.conjB), 0, rows/2, width/2, from, p.ldb/2, to, 2*cols)
+			} else {
+				copyRows(rows/2, width, from, p.ldb, to, 2*cols)
+			}
+			for r := 0; r < rows; r += 2 {
+				turnComplex(p.turn, to[r*cols:][:width], to[(r+1)*cols:])
+			}
+		}
 	}
-	for p := range cols {
-		from := x[2*p*ldx:][:2*rows]
-		for r := range rows {
-			dst[r*ldd+2*p], dst[r*ldd+2*p+1] = from[2*r], sign*from[2*r+1]
+}
+
+// signOf is that of the imaginary part.
+func signOf[T element.Element](conjA bool) T {
+	if conjA {
+		return -1
+	}
+	return 1
+}
+
+// complexBlock is the rows of a transposed matrix that are read at a time: a cache line or two.
+const complexBlock = 8
+
+// complexLeft is the left factor for A, of m by k, and the distance of its rows in reals: A where
+// it lies, or with trans, where that is k by m, its transpose in memory to be given back.
+func complexLeft[T Float](trans bool, m, k int, a []T, lda int) (left []T, ld int, memory *Scratch) {
+	if !trans {
+		return a, 2 * lda, nil
+	}
+	memory, left = Take[T](2 * m * k)
+	if isSmall[T](m, 2*k) { // no closure, which is an allocation
+		transposeComplex(1, 0, m, k, a, lda, left, 2*k)
+	} else {
+		bands[T](m, 2*k, complexBlock, func(lo, hi int) { transposeComplex(1, lo, hi, k, a, lda, left, 2*k) })
+	}
+	return left, 2 * k, memory
+}
+
+// transposeComplex makes rows lo to hi-1 of dst, which are ldd reals apart, those of the transpose
+// of x, of cols rows, with the imaginary parts times sign.
+func transposeComplex[T element.Element](sign T, lo, hi, cols int, x []T, ldx int, dst []T, ldd int) {
+	size := int(unsafe.Sizeof(T(0)))
+	for i := lo; i < hi; i += complexBlock {
+		rows := min(complexBlock, hi-i)
+		for p := range cols {
+			from, to := x[2*(p*ldx+i):][:2*rows], dst[i*ldd+2*p:][:(rows-1)*ldd+2]
+			if rows < complexBlock {
+				for r := range rows {
+					to[r*ldd], to[r*ldd+1] = from[2*r], sign*from[2*r+1]
+				}
+				continue
+			}
+			x, y := (*[2 * complexBlock]T)(from), unsafe.Pointer(&to[0])
+			for r := range complexBlock {
+				*(*[2]T)(unsafe.Add(y, r*ldd*size)) = [2]T{x[2*r], sign * x[2*r+1]}
+			}
 		}
 	}
 }
 
 // complexRight makes dst, packed of 2k by 2n, the right factor for op(B): B is k by n in memory,
 // with trans n by k, and with conj it is conjugated as well.
-func complexRight[T Float](trans, conj bool, k, n int, b []T, ldb int, dst []T) {
+func complexRight[T Float](trans, conj, conjA bool, k, n int, b []T, ldb int, dst []T) {
 	if isSmall[T](k, 4*n) {
-		complexRightRows(trans, conj, 0, k, n, b, ldb, dst)
+		complexRightRows(trans, conj, conjA, 0, k, n, b, ldb, dst)
 		return
 	}
-	bands[T](k, 4*n, complexBlock, func(lo, hi int) { complexRightRows(trans, conj, lo, hi, n, b, ldb, dst) })
+	bands[T](k, 4*n, complexBlock, func(lo, hi int) { complexRightRows(trans, conj, conjA, lo, hi, n, b, ldb, dst) })
 }
 
 // complexRightRows makes the rows of the right factor for rows lo to hi-1 of op(B).
-func complexRightRows[T Float](trans, conj bool, lo, hi, n int, b []T, ldb int, dst []T) {
+func complexRightRows[T Float](trans, conj, conjA bool, lo, hi, n int, b []T, ldb int, dst []T) {
+	turn, sign := signOf[T](conjA), signOf[T](conj)
 	for p := lo; p < hi; p += complexBlock {
-		rows := min(complexBlock, hi-p)
+		end := min(p+complexBlock, hi)
 		if trans {
-			transposeComplex(!conj, rows, n, b[2*p:], ldb, dst[4*p*n:], 4*n)
+			transposeComplex(sign, p, end, n, b, ldb, dst, 4*n)
 		}
-		for r := p; r < p+rows; r++ {
+		for r := p; r < end; r++ {
 			y, z := dst[4*r*n:][:2*n], dst[(4*r+2)*n:][:2*n]
 			if !trans {
 				copy(y, b[2*r*ldb:])
 			}
-			turnComplex(y, z)
+			turnComplex(turn, y, z)
 		}
 	}
 }
 
-// turnComplex makes y -i times x.
-func turnComplex[T Float](x, y []T) {
-	for j := 0; j+1 < len(x) && j+1 < len(y); j += 2 {
-		y[j], y[j+1] = x[j+1], -x[j]
+// turnComplex makes y, as long as x, turn*i times x.
+func turnComplex[T element.Element](turn T, x, y []T) {
+	for ; len(x) >= 8; x, y = x[8:], y[8:] {
+		x, y := (*[8]T)(x), (*[8]T)(y)
+		y[0], y[1], y[2], y[3] = -turn*x[1], turn*x[0], -turn*x[3], turn*x[2]
+		y[4], y[5], y[6], y[7] = -turn*x[5], turn*x[4], -turn*x[7], turn*x[6]
+	}
+	for j := 0; j+1 < len(x); j += 2 {
+		y[j], y[j+1] = -turn*x[j+1], turn*x[j]
 	}
 }
 

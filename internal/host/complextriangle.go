@@ -27,22 +27,22 @@ func ComplexGemmTriangle[T Float](part Part, transA, conjA, transB, conjB bool, 
 		t.finish(0, n, nil)
 		return nil
 	}
-	leftMemory, left := Take[T](2 * n * k)
+	left, ldl, leftMemory := complexLeft(transA, n, k, a, lda)
 	defer leftMemory.Give()
-	complexLeft(transA, conjA, n, k, a, lda, left)
 	rightMemory, right := Take[T](4 * k * n)
 	defer rightMemory.Give()
-	complexRight(transB, conjB, k, n, b, ldb, right)
-	t.left, t.right = left, right
+	complexRight(transB, conjB, conjA, k, n, b, ldb, right)
+	t.left, t.ldl, t.right = left, ldl, right
 	return t.run(0, n)
 }
 
-// A complexTriangle is a triangle of a product of packed factors.
+// A complexTriangle is a triangle of a product.
 type complexTriangle[T Float] struct {
 	lower       bool
 	n, k        int
 	alpha, beta [2]T
-	left, right []T // n by 2k, 2k by 2n
+	left, right []T // n by 2k, with rows ldl apart; 2k by 2n, packed
+	ldl         int
 	c           []T
 	ldc         int
 	product     RealProduct[T]
@@ -79,7 +79,7 @@ func (t *complexTriangle[T]) run(lo, hi int) error {
 // chains makes p, packed, the chains of rows top to end-1 and columns left to right-1.
 func (t *complexTriangle[T]) chains(top, end, left, right int, p []T) error {
 	n := 2 * (right - left)
-	return t.product(end-top, n, 2*t.k, 1, t.left[2*t.k*top:], 2*t.k, t.right[2*left:], 2*t.n, 0, p, n)
+	return t.product(end-top, n, 2*t.k, 1, t.left[t.ldl*top:], t.ldl, t.right[2*left:], 2*t.n, 0, p, n)
 }
 
 // finish makes the triangle from rows and columns lo to hi-1 what their chains make of it, or
@@ -328,7 +328,7 @@ func (t *complexTriangular[T]) row(i int) (x, y []T) {
 // turn makes elements lo to hi-1 of the second row for row i: -i times the first.
 func (t *complexTriangular[T]) turn(i, lo, hi int) {
 	x, y := t.row(i)
-	turnComplex(x[lo:hi], y[lo:hi])
+	turnComplex(-1, x[lo:hi], y[lo:hi])
 }
 
 // addSteps goes on with the chains of row i, from element lo of acc on, by rows first to last-1 of

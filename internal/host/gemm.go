@@ -227,6 +227,8 @@ type product[T element.Element] struct {
 	scaled           bool // C is not the chain itself
 	fromC            bool // the chains start from C, not from +0
 	minusA           bool // A is negated when it is packed
+	turn             T    // not 0: A and B are of complex numbers, B's rows are followed by turn*i times them
+	conjB            bool // with transB and turn: B is conjugated
 	upper            bool // nothing below C's diagonal is read or written: see [SubSquare]
 	rest             []T  // m by n, where scaled chains rest between blocks of k; nil where there is one block
 	workers          int
@@ -244,7 +246,10 @@ type task struct{ i, rows, j, cols int }
 
 // aFrom is op(A) in memory from element (i, k) on.
 func (p *product[T]) aFrom(i, k int) []T {
-	if p.transA {
+	switch {
+	case p.transA && p.turn != 0:
+		i, k = k/2, 2*i
+	case p.transA:
 		i, k = k, i
 	}
 	return p.a[i*p.lda+k:]
@@ -252,8 +257,13 @@ func (p *product[T]) aFrom(i, k int) []T {
 
 // bFrom is op(B) in memory from element (k, j) on.
 func (p *product[T]) bFrom(k, j int) []T {
-	if p.transB {
+	switch {
+	case p.transB && p.turn != 0:
+		k, j = j/2, k
+	case p.transB:
 		k, j = j, k
+	case p.turn != 0:
+		k /= 2
 	}
 	return p.b[k*p.ldb+j:]
 }
@@ -266,7 +276,7 @@ func (p *product[T]) plan() {
 		p.workers = parallel.Workers()
 	}
 	p.directA = p.n <= directPanelsB*kern.cols || p.m <= directBytes/size/p.k
-	p.directB = !p.transB && (p.m <= directTilesA*kern.rows || p.n <= directBytes/size/p.k)
+	p.directB = !p.transB && p.turn == 0 && (p.m <= directTilesA*kern.rows || p.n <= directBytes/size/p.k)
 	p.steps = equal(p.k, kern.kc, 8) // as each block reads and writes C
 	if p.isThin() {
 		p.steps = thinBytes / size
@@ -279,7 +289,8 @@ func (p *product[T]) plan() {
 
 // isThin tells whether the product has few rows, and a B that no near cache holds.
 func (p *product[T]) isThin() bool {
-	return !p.transB && p.m <= directTilesA*p.kern.rows && p.n > directBytes/int(unsafe.Sizeof(T(0)))/p.k
+	return !p.transB && p.turn == 0 && p.m <= directTilesA*p.kern.rows &&
+		p.n > directBytes/int(unsafe.Sizeof(T(0)))/p.k
 }
 
 // equal is the size of the fewest equal parts of n that are at most limit, rounded up to a multiple
@@ -334,9 +345,12 @@ func (p *product[T]) packA(chunk int) {
 	first := chunk * chunkA * rows
 	last := min(p.mc, first+chunkA*rows)
 	packed := p.packedA[first*p.kc : roundUp(last, rows)*p.kc]
-	if p.transA {
+	switch {
+	case p.transA && p.turn != 0:
+		packParts(rows, last-first, p.kc/2, p.aFrom(p.i0+first, p.p0), p.lda, packed, rows*p.kc)
+	case p.transA:
 		packRows(rows, last-first, p.kc, p.aFrom(p.i0+first, p.p0), p.lda, packed, rows*p.kc)
-	} else {
+	default:
 		for i := first; i < last; i += rows {
 			panel := packed[(i-first)*p.kc:][:rows*p.kc]
 			packPanel(p.kern, rows, min(rows, last-i), p.kc, p.aFrom(p.i0+i, p.p0), p.lda, panel)
@@ -417,6 +431,10 @@ const chunkB = 16 // rows of B that are packed at a time, so that they are read 
 // packB packs the part of B's block from column j on into panels of the tile's columns.
 func (p *product[T]) packB(j, n int, dst []T) {
 	cols, size := p.kern.cols, int(unsafe.Sizeof(T(0)))
+	if p.turn != 0 {
+		p.packTurned(j, n, dst)
+		return
+	}
 	if p.transB {
 		for i := 0; i < n; i += cols {
 			packPanel(p.kern, cols, min(cols, n-i), p.kc, p.bFrom(p.p0, j+i), p.ldb, dst[i*p.kc:])

@@ -35,8 +35,11 @@ func complexGemm[T float](e *engine, tA, tB blas.Transpose, m, n, k int, alpha [
 		b, ldb, beta, c, ldc) {
 		return
 	}
-	must(host.ComplexGemm(transA, conjA, transB, conjB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc,
-		realProduct[T](e)))
+	var product host.RealProduct[T] // on the host
+	if alpha != [2]T{} && toDevice[T](e, m, 2*n, 2*k) {
+		product = realProduct[T](e)
+	}
+	must(host.ComplexGemm(transA, conjA, transB, conjB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, product))
 }
 
 // realProduct gives the products that complex ones are made of.
