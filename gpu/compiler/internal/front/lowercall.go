@@ -490,6 +490,9 @@ func (f *frame) receiverTypes(fn *types.Func, callEnv ir.Env) {
 // callFunction calls a function that is printed as one. A call that has effects, or that depends on
 // those of others, is a statement of its own.
 func (f *frame) callFunction(e *ast.CallExpr, fn *ir.Function, args []*ir.Expr) []*ir.Expr {
+	if x := constantCall(fn, args, e.Pos()); x != nil {
+		return []*ir.Expr{x}
+	}
 	f.fn.Calls = append(f.fn.Calls, fn)
 	c := &ir.Expr{Op: ir.OpCall, Pos: e.Pos(), Fn: fn, Args: args}
 	switch len(fn.Results) {
