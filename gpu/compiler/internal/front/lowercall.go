@@ -340,11 +340,9 @@ func (f *frame) matrixCall(e *ast.CallExpr, name string, m *ir.Expr) []*ir.Expr 
 	within := func(name string, i *ir.Expr, limit int) *ir.Expr {
 		return &ir.Expr{Op: ir.OpWithin, Type: integer, Pos: e.Pos(), Name: name, X: f.toInt(i), Y: field(limit)}
 	}
-	combine := func(tok token.Token, x, y *ir.Expr) *ir.Expr {
-		return &ir.Expr{Op: ir.OpBinary, Type: integer, Pos: e.Pos(), Token: tok, X: x, Y: y}
-	}
-	row := combine(token.MUL, within("ROW", args[0], 1), field(3))
-	place := f.indexed(e.Pos(), field(0), combine(token.ADD, row, within("COLUMN", args[1], 2)))
+	row := f.combine(e.Pos(), token.MUL, integer, within("ROW", args[0], 1), field(3))
+	at := f.combine(e.Pos(), token.ADD, integer, row, within("COLUMN", args[1], 2))
+	place := f.indexed(e.Pos(), field(0), at)
 	place.Within = true
 	if name == "At" {
 		return []*ir.Expr{place}
