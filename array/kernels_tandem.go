@@ -31,11 +31,11 @@ var addKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: addInt32Kernel},
 }
 
-var addFloat32Kernel = kernelsPacked.Map("add_float32", "fd2e2a5dbe99269678c22a71996500f3", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_add), support.Map2(add[float32])), support.Map2(add[float32]), "arithmetic.go")
+var addFloat32Kernel = kernelsPacked.Map("add_float32", "e884dee5cd828c37c0e1319ec7263535", support.MapParams("float", "float", "float"), support.Map2(gpu_add), support.Map2(add[float32]), "arithmetic.go")
 
-var addFloat64Kernel = kernelsPacked.Map("add_float64", "5fea9e27d1ee64e2390e6d3f60375c20", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_add_), support.Map2(add[float64])), support.Map2(add[float64]), "arithmetic.go")
+var addFloat64Kernel = kernelsPacked.Map("add_float64", "d00b94ca0c202921f9e45fdd649c9599", support.MapParams("double", "double", "double"), support.Map2(gpu_add_), support.Map2(add[float64]), "arithmetic.go")
 
-var addInt32Kernel = kernelsPacked.Map("add_int32", "c305d6fb90a5bfe56a261997e8a74cb9", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_add__), support.Map2(add[int32])), support.Map2(add[int32]), "arithmetic.go")
+var addInt32Kernel = kernelsPacked.Map("add_int32", "4408d165cf8cf68eac64f9ebbee4d7ee", support.MapParams("int", "int", "int"), support.Map2(gpu_add__), support.Map2(add[int32]), "arithmetic.go")
 
 // launchSub makes z [sub] of the inputs, element by element, as launch.Map has it.
 func launchSub[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -52,11 +52,11 @@ var subKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: subInt32Kernel},
 }
 
-var subFloat32Kernel = kernelsPacked.Map("sub_float32", "b63889077afebc5c8c6e59fa221d4d00", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_sub), support.Map2(sub[float32])), support.Map2(sub[float32]), "arithmetic.go")
+var subFloat32Kernel = kernelsPacked.Map("sub_float32", "1cb5f391699390fbc99e89e36409f93b", support.MapParams("float", "float", "float"), support.Map2(gpu_sub), support.Map2(sub[float32]), "arithmetic.go")
 
-var subFloat64Kernel = kernelsPacked.Map("sub_float64", "8e6e33cecb9a0e3f15170cc6c1ba39b7", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_sub_), support.Map2(sub[float64])), support.Map2(sub[float64]), "arithmetic.go")
+var subFloat64Kernel = kernelsPacked.Map("sub_float64", "a7dad053b7c463cf412f57bd758e2b66", support.MapParams("double", "double", "double"), support.Map2(gpu_sub_), support.Map2(sub[float64]), "arithmetic.go")
 
-var subInt32Kernel = kernelsPacked.Map("sub_int32", "d7c43d16732ceecd1fe19fdf7a20abcd", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_sub__), support.Map2(sub[int32])), support.Map2(sub[int32]), "arithmetic.go")
+var subInt32Kernel = kernelsPacked.Map("sub_int32", "47a93d600aa83423362840b80bbd0bf1", support.MapParams("int", "int", "int"), support.Map2(gpu_sub__), support.Map2(sub[int32]), "arithmetic.go")
 
 // launchMul makes z [mul] of the inputs, element by element, as launch.Map has it.
 func launchMul[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -73,11 +73,11 @@ var mulKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: mulInt32Kernel},
 }
 
-var mulFloat32Kernel = kernelsPacked.Map("mul_float32", "85ba0128be77f06ef275a49cb899d921", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_mul), support.Map2(mul[float32])), support.Map2(mul[float32]), "arithmetic.go")
+var mulFloat32Kernel = kernelsPacked.Map("mul_float32", "44b82cd821726f9a1dcdf642f82be9b4", support.MapParams("float", "float", "float"), support.Map2(gpu_mul), support.Map2(mul[float32]), "arithmetic.go")
 
-var mulFloat64Kernel = kernelsPacked.Map("mul_float64", "3c4377b8f68c34b29f87df4a4a3ff875", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_mul_), support.Map2(mul[float64])), support.Map2(mul[float64]), "arithmetic.go")
+var mulFloat64Kernel = kernelsPacked.Map("mul_float64", "18025639da63bc3c6609bfd42ef9f45d", support.MapParams("double", "double", "double"), support.Map2(gpu_mul_), support.Map2(mul[float64]), "arithmetic.go")
 
-var mulInt32Kernel = kernelsPacked.Map("mul_int32", "d65aa7f4f226c6cfe6bebe0d8f72fbf3", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_mul__), support.Map2(mul[int32])), support.Map2(mul[int32]), "arithmetic.go")
+var mulInt32Kernel = kernelsPacked.Map("mul_int32", "b76701647ea7269c38140a89eac541e8", support.MapParams("int", "int", "int"), support.Map2(gpu_mul__), support.Map2(mul[int32]), "arithmetic.go")
 
 // launchDiv makes z [div] of the inputs, element by element, as launch.Map has it.
 func launchDiv[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -93,9 +93,9 @@ var divKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: divFloat64Kernel},
 }
 
-var divFloat32Kernel = kernelsPacked.Map("div_float32", "408679849d5f3972f78a7e88b787c017", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_div), support.Map2(div[float32])), support.Map2(div[float32]), "arithmetic.go")
+var divFloat32Kernel = kernelsPacked.Map("div_float32", "cc69097317396034b666dae2f753c38c", support.MapParams("float", "float", "float"), support.Map2(gpu_div), support.Map2(div[float32]), "arithmetic.go")
 
-var divFloat64Kernel = kernelsPacked.Map("div_float64", "43e765949597e2cd4183e477e13348f1", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_div_), support.Map2(div[float64])), support.Map2(div[float64]), "arithmetic.go")
+var divFloat64Kernel = kernelsPacked.Map("div_float64", "082d9631bbbc3bed490c7137db7003c9", support.MapParams("double", "double", "double"), support.Map2(gpu_div_), support.Map2(div[float64]), "arithmetic.go")
 
 // launchFma makes z [fma] of the inputs, element by element, as launch.Map has it.
 func launchFma[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, z_ Arg4) error {
@@ -113,11 +113,11 @@ var fmaKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: fmaInt32Kernel},
 }
 
-var fmaFloat32Kernel = kernelsPacked.Map("fma_float32", "11e19610fd973f35b0539b5a67362806", support.MapParams("float", "float", "float", "float"), support.Form(support.Map3(gpu_fma), support.Map3(fma[float32])), support.Map3(fma[float32]), "arithmetic.go")
+var fmaFloat32Kernel = kernelsPacked.Map("fma_float32", "4a41cf8d272dcfc6a3ddd0d66508911b", support.MapParams("float", "float", "float", "float"), support.Map3(gpu_fma), support.Map3(fma[float32]), "arithmetic.go")
 
-var fmaFloat64Kernel = kernelsPacked.Map("fma_float64", "319fd824cac0c18a3b80ceabcf15e6c1", support.MapParams("double", "double", "double", "double"), support.Form(support.Map3(gpu_fma_), support.Map3(fma[float64])), support.Map3(fma[float64]), "arithmetic.go")
+var fmaFloat64Kernel = kernelsPacked.Map("fma_float64", "ee61a48bd6947c07b5be09d9a4abd530", support.MapParams("double", "double", "double", "double"), support.Map3(gpu_fma_), support.Map3(fma[float64]), "arithmetic.go")
 
-var fmaInt32Kernel = kernelsPacked.Map("fma_int32", "e910b02e2172f71c515918f36806e0bd", support.MapParams("int", "int", "int", "int"), support.Form(support.Map3(gpu_fma__), support.Map3(fma[int32])), support.Map3(fma[int32]), "arithmetic.go")
+var fmaInt32Kernel = kernelsPacked.Map("fma_int32", "75e12dedbdcd216a3bca510e92f73f72", support.MapParams("int", "int", "int", "int"), support.Map3(gpu_fma__), support.Map3(fma[int32]), "arithmetic.go")
 
 // launchNeg makes z [neg] of the inputs, element by element, as launch.Map has it.
 func launchNeg[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -133,11 +133,11 @@ var negKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: negInt32Kernel},
 }
 
-var negFloat32Kernel = kernelsPacked.Map("neg_float32", "72e150dc5caf9e05862af7a27f4d6916", support.MapParams("float", "float"), support.Form(support.Map1(gpu_neg), support.Map1(neg[float32])), support.Map1(neg[float32]), "arithmetic.go")
+var negFloat32Kernel = kernelsPacked.Map("neg_float32", "0bcea9cd7c70fcf264676610d51a8545", support.MapParams("float", "float"), support.Map1(gpu_neg), support.Map1(neg[float32]), "arithmetic.go")
 
-var negFloat64Kernel = kernelsPacked.Map("neg_float64", "6b39b7d7854d7b08de0be2c28ebaf1f8", support.MapParams("double", "double"), support.Form(support.Map1(gpu_neg_), support.Map1(neg[float64])), support.Map1(neg[float64]), "arithmetic.go")
+var negFloat64Kernel = kernelsPacked.Map("neg_float64", "55822296ea2a3071c9aefafd82f5cae1", support.MapParams("double", "double"), support.Map1(gpu_neg_), support.Map1(neg[float64]), "arithmetic.go")
 
-var negInt32Kernel = kernelsPacked.Map("neg_int32", "494a357606524a80b9d903720ceb6099", support.MapParams("int", "int"), support.Form(support.Map1(gpu_neg__), support.Map1(neg[int32])), support.Map1(neg[int32]), "arithmetic.go")
+var negInt32Kernel = kernelsPacked.Map("neg_int32", "0f32da267eb58c423e5025c855444a23", support.MapParams("int", "int"), support.Map1(gpu_neg__), support.Map1(neg[int32]), "arithmetic.go")
 
 // launchAbs makes z [abs] of the inputs, element by element, as launch.Map has it.
 func launchAbs[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -153,11 +153,11 @@ var absKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: absInt32Kernel},
 }
 
-var absFloat32Kernel = kernelsPacked.Map("abs_float32", "654836a270ba403d8f44732d01947951", support.MapParams("float", "float"), support.Form(support.Map1(gpu_abs), support.Map1(abs[float32])), support.Map1(abs[float32]), "arithmetic.go")
+var absFloat32Kernel = kernelsPacked.Map("abs_float32", "4cd54d85f80cae5f45f7d0164ffe4893", support.MapParams("float", "float"), support.Map1(gpu_abs), support.Map1(abs[float32]), "arithmetic.go")
 
-var absFloat64Kernel = kernelsPacked.Map("abs_float64", "57701889e4a5c3e8da0b867aae9e10e3", support.MapParams("double", "double"), support.Form(support.Map1(gpu_abs_), support.Map1(abs[float64])), support.Map1(abs[float64]), "arithmetic.go")
+var absFloat64Kernel = kernelsPacked.Map("abs_float64", "56a2d823ffa39454456a35dd06d67d78", support.MapParams("double", "double"), support.Map1(gpu_abs_), support.Map1(abs[float64]), "arithmetic.go")
 
-var absInt32Kernel = kernelsPacked.Map("abs_int32", "08b3679211d19b745a96b5f328a70369", support.MapParams("int", "int"), support.Form(support.Map1(gpu_abs__), support.Map1(abs[int32])), support.Map1(abs[int32]), "arithmetic.go")
+var absInt32Kernel = kernelsPacked.Map("abs_int32", "a374af9963715c57449fa11e5b66e2f1", support.MapParams("int", "int"), support.Map1(gpu_abs__), support.Map1(abs[int32]), "arithmetic.go")
 
 // launchSign makes z [sign] of the inputs, element by element, as launch.Map has it.
 func launchSign[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -173,11 +173,11 @@ var signKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: signInt32Kernel},
 }
 
-var signFloat32Kernel = kernelsPacked.Map("sign_float32", "ad45e0b44de4cdd4316d9857d1757e1d", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sign), support.Map1(sign[float32])), support.Map1(sign[float32]), "arithmetic.go")
+var signFloat32Kernel = kernelsPacked.Map("sign_float32", "b464c368ea5a2aebd9e0446361254679", support.MapParams("float", "float"), support.Map1(gpu_sign), support.Map1(sign[float32]), "arithmetic.go")
 
-var signFloat64Kernel = kernelsPacked.Map("sign_float64", "c833261185ccf7327b66a39a1b58f4b4", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sign_), support.Map1(sign[float64])), support.Map1(sign[float64]), "arithmetic.go")
+var signFloat64Kernel = kernelsPacked.Map("sign_float64", "bf858600daefbb585fd758b1bd23a290", support.MapParams("double", "double"), support.Map1(gpu_sign_), support.Map1(sign[float64]), "arithmetic.go")
 
-var signInt32Kernel = kernelsPacked.Map("sign_int32", "2c350c5de67704da4f2557229a3bd90c", support.MapParams("int", "int"), support.Form(support.Map1(gpu_sign__), support.Map1(sign[int32])), support.Map1(sign[int32]), "arithmetic.go")
+var signInt32Kernel = kernelsPacked.Map("sign_int32", "012e486659a570efd7ddbf2fe90da8be", support.MapParams("int", "int"), support.Map1(gpu_sign__), support.Map1(sign[int32]), "arithmetic.go")
 
 // launchMinimum makes z [minimum] of the inputs, element by element, as launch.Map has it.
 func launchMinimum[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -194,11 +194,11 @@ var minimumKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: minimumInt32Kernel},
 }
 
-var minimumFloat32Kernel = kernelsPacked.Map("minimum_float32", "f35419d1a5dbaeb1461dc41abb68a126", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_minimum), support.Map2(minimum[float32])), support.Map2(minimum[float32]), "arithmetic.go")
+var minimumFloat32Kernel = kernelsPacked.Map("minimum_float32", "2767e847f0cdcc5f911d6c9f42a1a1ee", support.MapParams("float", "float", "float"), support.Map2(gpu_minimum), support.Map2(minimum[float32]), "arithmetic.go")
 
-var minimumFloat64Kernel = kernelsPacked.Map("minimum_float64", "cb302cb37dd1bbef333e2a3ef660e5d9", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_minimum_), support.Map2(minimum[float64])), support.Map2(minimum[float64]), "arithmetic.go")
+var minimumFloat64Kernel = kernelsPacked.Map("minimum_float64", "30e5680e44fd99cf9f5ac074b0481d42", support.MapParams("double", "double", "double"), support.Map2(gpu_minimum_), support.Map2(minimum[float64]), "arithmetic.go")
 
-var minimumInt32Kernel = kernelsPacked.Map("minimum_int32", "458cdf1e10b237a8dc93766822997986", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_minimum__), support.Map2(minimum[int32])), support.Map2(minimum[int32]), "arithmetic.go")
+var minimumInt32Kernel = kernelsPacked.Map("minimum_int32", "1efed361661b14f22f8e24dc8c65cbb0", support.MapParams("int", "int", "int"), support.Map2(gpu_minimum__), support.Map2(minimum[int32]), "arithmetic.go")
 
 // launchMaximum makes z [maximum] of the inputs, element by element, as launch.Map has it.
 func launchMaximum[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -215,11 +215,11 @@ var maximumKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: maximumInt32Kernel},
 }
 
-var maximumFloat32Kernel = kernelsPacked.Map("maximum_float32", "1a2be5cd9060abc66f8ecd0c8e8cbcc6", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_maximum), support.Map2(maximum[float32])), support.Map2(maximum[float32]), "arithmetic.go")
+var maximumFloat32Kernel = kernelsPacked.Map("maximum_float32", "d42d1fbfc7648b616234911c1866bca7", support.MapParams("float", "float", "float"), support.Map2(gpu_maximum), support.Map2(maximum[float32]), "arithmetic.go")
 
-var maximumFloat64Kernel = kernelsPacked.Map("maximum_float64", "2cfc599feb5a18e2476320996ea33bd3", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_maximum_), support.Map2(maximum[float64])), support.Map2(maximum[float64]), "arithmetic.go")
+var maximumFloat64Kernel = kernelsPacked.Map("maximum_float64", "45d23823194d72076dbe4d7e0a4aa071", support.MapParams("double", "double", "double"), support.Map2(gpu_maximum_), support.Map2(maximum[float64]), "arithmetic.go")
 
-var maximumInt32Kernel = kernelsPacked.Map("maximum_int32", "65c1097523935f19b7788b4a142f0284", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_maximum__), support.Map2(maximum[int32])), support.Map2(maximum[int32]), "arithmetic.go")
+var maximumInt32Kernel = kernelsPacked.Map("maximum_int32", "ef4f6d8f5cbb4d20812923d7a9f3873b", support.MapParams("int", "int", "int"), support.Map2(gpu_maximum__), support.Map2(maximum[int32]), "arithmetic.go")
 
 // launchClip makes z [clip] of the inputs, element by element, as launch.Map has it.
 func launchClip[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, z_ Arg4) error {
@@ -237,11 +237,11 @@ var clipKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: clipInt32Kernel},
 }
 
-var clipFloat32Kernel = kernelsPacked.Map("clip_float32", "08e62f7ed073606306aff1b94c61cbdf", support.MapParams("float", "float", "float", "float"), support.Form(support.Map3(gpu_clip), support.Map3(clip[float32])), support.Map3(clip[float32]), "arithmetic.go")
+var clipFloat32Kernel = kernelsPacked.Map("clip_float32", "c4f22e91cc47f17f624ec5c0034e6666", support.MapParams("float", "float", "float", "float"), support.Map3(gpu_clip), support.Map3(clip[float32]), "arithmetic.go")
 
-var clipFloat64Kernel = kernelsPacked.Map("clip_float64", "c88f0a3450af7277a23c3d3eff3d3c9b", support.MapParams("double", "double", "double", "double"), support.Form(support.Map3(gpu_clip_), support.Map3(clip[float64])), support.Map3(clip[float64]), "arithmetic.go")
+var clipFloat64Kernel = kernelsPacked.Map("clip_float64", "23620315855ba093810957f44dd0194c", support.MapParams("double", "double", "double", "double"), support.Map3(gpu_clip_), support.Map3(clip[float64]), "arithmetic.go")
 
-var clipInt32Kernel = kernelsPacked.Map("clip_int32", "cd2cc8f56019ad07895412d95d51c954", support.MapParams("int", "int", "int", "int"), support.Form(support.Map3(gpu_clip__), support.Map3(clip[int32])), support.Map3(clip[int32]), "arithmetic.go")
+var clipInt32Kernel = kernelsPacked.Map("clip_int32", "a4ff9ae26934d950fd69f93838a5acd4", support.MapParams("int", "int", "int", "int"), support.Map3(gpu_clip__), support.Map3(clip[int32]), "arithmetic.go")
 
 // launchSqrt makes z [sqrt] of the inputs, element by element, as launch.Map has it.
 func launchSqrt[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -256,9 +256,9 @@ var sqrtKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: sqrtFloat64Kernel},
 }
 
-var sqrtFloat32Kernel = kernelsPacked.Map("sqrt_float32", "b7234b2f09ffa52dd61c68442f877be8", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sqrt), support.Map1(sqrt[float32])), support.Map1(sqrt[float32]), "arithmetic.go")
+var sqrtFloat32Kernel = kernelsPacked.Map("sqrt_float32", "94ff5952098f7c6fda7df66ae1eb98ff", support.MapParams("float", "float"), support.Map1(gpu_sqrt), support.Map1(sqrt[float32]), "arithmetic.go")
 
-var sqrtFloat64Kernel = kernelsPacked.Map("sqrt_float64", "dca30e92c03b689ac05b45108746af54", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sqrt_), support.Map1(sqrt[float64])), support.Map1(sqrt[float64]), "arithmetic.go")
+var sqrtFloat64Kernel = kernelsPacked.Map("sqrt_float64", "1b512f2423e386ccdd57878f98379792", support.MapParams("double", "double"), support.Map1(gpu_sqrt_), support.Map1(sqrt[float64]), "arithmetic.go")
 
 // launchQuo makes z [quo] of the inputs, element by element, as launch.Map has it.
 func launchQuo[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -269,7 +269,7 @@ func launchQuo[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 lin
 	return call.Launch()
 }
 
-var quoKernel = kernelsPacked.Map("quo_kernel", "1c3d1baabf9d83cde470bcb4feb2066c", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_quo), support.Map2(quo)), support.Map2(quo), "arithmetic.go")
+var quoKernel = kernelsPacked.Map("quo_kernel", "a59ada0cb082eeafe3b44d923bc23181", support.MapParams("int", "int", "int"), support.Map2(gpu_quo), support.Map2(quo), "arithmetic.go")
 
 // launchRem makes z [rem] of the inputs, element by element, as launch.Map has it.
 func launchRem[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -280,7 +280,7 @@ func launchRem[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 lin
 	return call.Launch()
 }
 
-var remKernel = kernelsPacked.Map("rem_kernel", "696381a859c217a3960fc7b57f070020", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_rem), support.Map2(rem)), support.Map2(rem), "arithmetic.go")
+var remKernel = kernelsPacked.Map("rem_kernel", "fbb50e6a21bbac03eeb41706c7e8f295", support.MapParams("int", "int", "int"), support.Map2(gpu_rem), support.Map2(rem), "arithmetic.go")
 
 // launchBitAnd makes z [bitAnd] of the inputs, element by element, as launch.Map has it.
 func launchBitAnd[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -291,7 +291,7 @@ func launchBitAnd[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 
 	return call.Launch()
 }
 
-var bitAndKernel = kernelsPacked.Map("bitAnd_kernel", "e2408673fbb806a5db28fdd0ceab9fe0", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_bitAnd), support.Map2(bitAnd)), support.Map2(bitAnd), "arithmetic.go")
+var bitAndKernel = kernelsPacked.Map("bitAnd_kernel", "7dbbc42542939448f64a2fb656286c87", support.MapParams("int", "int", "int"), support.Map2(gpu_bitAnd), support.Map2(bitAnd), "arithmetic.go")
 
 // launchBitOr makes z [bitOr] of the inputs, element by element, as launch.Map has it.
 func launchBitOr[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -302,7 +302,7 @@ func launchBitOr[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 l
 	return call.Launch()
 }
 
-var bitOrKernel = kernelsPacked.Map("bitOr_kernel", "dc3a4c83d6d536268d48e6693e1411bd", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_bitOr), support.Map2(bitOr)), support.Map2(bitOr), "arithmetic.go")
+var bitOrKernel = kernelsPacked.Map("bitOr_kernel", "f825abfa4159999bed3e10aba5ea4ff4", support.MapParams("int", "int", "int"), support.Map2(gpu_bitOr), support.Map2(bitOr), "arithmetic.go")
 
 // launchBitXor makes z [bitXor] of the inputs, element by element, as launch.Map has it.
 func launchBitXor[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -313,7 +313,7 @@ func launchBitXor[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 
 	return call.Launch()
 }
 
-var bitXorKernel = kernelsPacked.Map("bitXor_kernel", "0d623e6232b4956f1a479ea6178a8bef", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_bitXor), support.Map2(bitXor)), support.Map2(bitXor), "arithmetic.go")
+var bitXorKernel = kernelsPacked.Map("bitXor_kernel", "aab7d6f1d84cbfded4f9b9bd1887c731", support.MapParams("int", "int", "int"), support.Map2(gpu_bitXor), support.Map2(bitXor), "arithmetic.go")
 
 // launchShiftLeft makes z [shiftLeft] of the inputs, element by element, as launch.Map has it.
 func launchShiftLeft[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -324,7 +324,7 @@ func launchShiftLeft[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Ar
 	return call.Launch()
 }
 
-var shiftLeftKernel = kernelsPacked.Map("shiftLeft_kernel", "09f20d0cae9b9fc9e9d27a9213663ccf", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_shiftLeft), support.Map2(shiftLeft)), support.Map2(shiftLeft), "arithmetic.go")
+var shiftLeftKernel = kernelsPacked.Map("shiftLeft_kernel", "5790fd375281f8dd7e25cc7bd0f0d7f8", support.MapParams("int", "int", "int"), support.Map2(gpu_shiftLeft), support.Map2(shiftLeft), "arithmetic.go")
 
 // launchShiftRight makes z [shiftRight] of the inputs, element by element, as launch.Map has it.
 func launchShiftRight[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -335,7 +335,7 @@ func launchShiftRight[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], A
 	return call.Launch()
 }
 
-var shiftRightKernel = kernelsPacked.Map("shiftRight_kernel", "52b91ec835fbe9cea8fb127f2f2f2755", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_shiftRight), support.Map2(shiftRight)), support.Map2(shiftRight), "arithmetic.go")
+var shiftRightKernel = kernelsPacked.Map("shiftRight_kernel", "a9b038b83ea1071cf2d7db2c6cf7fa1c", support.MapParams("int", "int", "int"), support.Map2(gpu_shiftRight), support.Map2(shiftRight), "arithmetic.go")
 
 // launchIndices runs [indices] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -378,17 +378,17 @@ var sameKernels = support.Kernels{
 	{Types: []any{*new(BFloat16)}, Kernel: sameBFloat16Kernel},
 }
 
-var sameFloat32Kernel = kernelsPacked.Map("same_float32", "b085f56ab0845ae82c8c9f3e97e05e57", support.MapParams("float", "float"), support.Form(support.Map1(gpu_same), support.Map1(same[float32])), support.Map1(same[float32]), "array.go")
+var sameFloat32Kernel = kernelsPacked.Map("same_float32", "5a001f2174e14f9847dae38618ee12da", support.MapParams("float", "float"), support.Map1(gpu_same), support.Map1(same[float32]), "array.go")
 
-var sameFloat64Kernel = kernelsPacked.Map("same_float64", "40d92aef181f962772a79a8862ed898e", support.MapParams("double", "double"), support.Form(support.Map1(gpu_same_), support.Map1(same[float64])), support.Map1(same[float64]), "array.go")
+var sameFloat64Kernel = kernelsPacked.Map("same_float64", "1b63a8f32b38b76b60e8cd4781e56b3b", support.MapParams("double", "double"), support.Map1(gpu_same_), support.Map1(same[float64]), "array.go")
 
-var sameInt32Kernel = kernelsPacked.Map("same_int32", "edf475a6d41017ec1e9b8bc61ae7d7ea", support.MapParams("int", "int"), support.Form(support.Map1(gpu_same__), support.Map1(same[int32])), support.Map1(same[int32]), "array.go")
+var sameInt32Kernel = kernelsPacked.Map("same_int32", "5117f43cc15ae2fe8240758a17ee3752", support.MapParams("int", "int"), support.Map1(gpu_same__), support.Map1(same[int32]), "array.go")
 
-var sameBoolKernel = kernelsPacked.Map("same_bool", "3538ec02fe909e08a5518dd5ecb9d92b", support.MapParams("uchar", "uchar"), support.Form(support.Map1(gpu_same___), support.Map1(same[bool])), support.Map1(same[bool]), "array.go")
+var sameBoolKernel = kernelsPacked.Map("same_bool", "06cb155ef36fa04028f6036ab73c45b4", support.MapParams("uchar", "uchar"), support.Map1(gpu_same___), support.Map1(same[bool]), "array.go")
 
-var sameFloat16Kernel = kernelsPacked.Map("same_Float16", "e487e10350f0f58fe2e42e362ba43561", support.MapParams("ushort", "ushort"), support.Form(support.Map1(gpu_same____), support.Map1(same[Float16])), support.Map1(same[Float16]), "array.go")
+var sameFloat16Kernel = kernelsPacked.Map("same_Float16", "0f94fb916beacf2108f1cbfd2d9efbb6", support.MapParams("ushort", "ushort"), support.Map1(gpu_same____), support.Map1(same[Float16]), "array.go")
 
-var sameBFloat16Kernel = kernelsPacked.Map("same_BFloat16", "eea476a178910cb290c81ce10b689d88", support.MapParams("ushort", "ushort"), support.Form(support.Map1(gpu_same_____), support.Map1(same[BFloat16])), support.Map1(same[BFloat16]), "array.go")
+var sameBFloat16Kernel = kernelsPacked.Map("same_BFloat16", "f2e4912b2ec029aff495aee62810af07", support.MapParams("ushort", "ushort"), support.Map1(gpu_same_____), support.Map1(same[BFloat16]), "array.go")
 
 // launchLess makes z [less] of the inputs, element by element, as launch.Map has it.
 func launchLess[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -405,11 +405,11 @@ var lessKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: lessInt32Kernel},
 }
 
-var lessFloat32Kernel = kernelsPacked.Map("less_float32", "793be14f5fcbbf35cc4035370427f927", support.MapParams("uchar", "float", "float"), support.Form(support.Map2(gpu_less), support.Map2(less[float32])), support.Map2(less[float32]), "compare.go")
+var lessFloat32Kernel = kernelsPacked.Map("less_float32", "100542340122c927914689f08cd71946", support.MapParams("uchar", "float", "float"), support.Map2(gpu_less), support.Map2(less[float32]), "compare.go")
 
-var lessFloat64Kernel = kernelsPacked.Map("less_float64", "a00476e2b689d44d09baa17e63225a5c", support.MapParams("uchar", "double", "double"), support.Form(support.Map2(gpu_less_), support.Map2(less[float64])), support.Map2(less[float64]), "compare.go")
+var lessFloat64Kernel = kernelsPacked.Map("less_float64", "7cccf048319dfbdb64d4be4bcb2b2e56", support.MapParams("uchar", "double", "double"), support.Map2(gpu_less_), support.Map2(less[float64]), "compare.go")
 
-var lessInt32Kernel = kernelsPacked.Map("less_int32", "bd49db5895d6767cc649114a032828e2", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_less__), support.Map2(less[int32])), support.Map2(less[int32]), "compare.go")
+var lessInt32Kernel = kernelsPacked.Map("less_int32", "5c49bdcdd29dcbd15cf47fbe7647ddba", support.MapParams("uchar", "int", "int"), support.Map2(gpu_less__), support.Map2(less[int32]), "compare.go")
 
 // launchLessEqual makes z [lessEqual] of the inputs, element by element, as launch.Map has it.
 func launchLessEqual[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -426,11 +426,11 @@ var lessEqualKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: lessEqualInt32Kernel},
 }
 
-var lessEqualFloat32Kernel = kernelsPacked.Map("lessEqual_float32", "24f114ebbdd3b89aa97339c2db772b7f", support.MapParams("uchar", "float", "float"), support.Form(support.Map2(gpu_lessEqual), support.Map2(lessEqual[float32])), support.Map2(lessEqual[float32]), "compare.go")
+var lessEqualFloat32Kernel = kernelsPacked.Map("lessEqual_float32", "bc83b0d80692cda2062dcb9774e92a33", support.MapParams("uchar", "float", "float"), support.Map2(gpu_lessEqual), support.Map2(lessEqual[float32]), "compare.go")
 
-var lessEqualFloat64Kernel = kernelsPacked.Map("lessEqual_float64", "6807184c75e86533b558f42c0d374b1a", support.MapParams("uchar", "double", "double"), support.Form(support.Map2(gpu_lessEqual_), support.Map2(lessEqual[float64])), support.Map2(lessEqual[float64]), "compare.go")
+var lessEqualFloat64Kernel = kernelsPacked.Map("lessEqual_float64", "346a4b6e79fe68d1097fa6d2f12f5574", support.MapParams("uchar", "double", "double"), support.Map2(gpu_lessEqual_), support.Map2(lessEqual[float64]), "compare.go")
 
-var lessEqualInt32Kernel = kernelsPacked.Map("lessEqual_int32", "198fd046b207babd5b58866f4b3e8cee", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_lessEqual__), support.Map2(lessEqual[int32])), support.Map2(lessEqual[int32]), "compare.go")
+var lessEqualInt32Kernel = kernelsPacked.Map("lessEqual_int32", "61541eed09f85ad27336b7556912a66c", support.MapParams("uchar", "int", "int"), support.Map2(gpu_lessEqual__), support.Map2(lessEqual[int32]), "compare.go")
 
 // launchEquals makes z [equals] of the inputs, element by element, as launch.Map has it.
 func launchEquals[T interface {
@@ -450,13 +450,13 @@ var equalsKernels = support.Kernels{
 	{Types: []any{*new(bool)}, Kernel: equalsBoolKernel},
 }
 
-var equalsFloat32Kernel = kernelsPacked.Map("equals_float32", "0e93ab948a35c8cd3fdfb1352faea514", support.MapParams("uchar", "float", "float"), support.Form(support.Map2(gpu_equals), support.Map2(equals[float32])), support.Map2(equals[float32]), "compare.go")
+var equalsFloat32Kernel = kernelsPacked.Map("equals_float32", "708b3fed61481360b6a76fee1cd2ccfa", support.MapParams("uchar", "float", "float"), support.Map2(gpu_equals), support.Map2(equals[float32]), "compare.go")
 
-var equalsFloat64Kernel = kernelsPacked.Map("equals_float64", "3a17824d9e4ba4a5158b8ae1890fbac0", support.MapParams("uchar", "double", "double"), support.Form(support.Map2(gpu_equals_), support.Map2(equals[float64])), support.Map2(equals[float64]), "compare.go")
+var equalsFloat64Kernel = kernelsPacked.Map("equals_float64", "87bfc634f09fdf1dacae0e93b789e82c", support.MapParams("uchar", "double", "double"), support.Map2(gpu_equals_), support.Map2(equals[float64]), "compare.go")
 
-var equalsInt32Kernel = kernelsPacked.Map("equals_int32", "59a357ae0cf14e3d2b9a741f7b9d54f4", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_equals__), support.Map2(equals[int32])), support.Map2(equals[int32]), "compare.go")
+var equalsInt32Kernel = kernelsPacked.Map("equals_int32", "34cea7f810dc7a9371accdb2ddf32855", support.MapParams("uchar", "int", "int"), support.Map2(gpu_equals__), support.Map2(equals[int32]), "compare.go")
 
-var equalsBoolKernel = kernelsPacked.Map("equals_bool", "2de719ff230a1382750a8e3d490688b7", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_equals___), support.Map2(equals[bool])), support.Map2(equals[bool]), "compare.go")
+var equalsBoolKernel = kernelsPacked.Map("equals_bool", "4f258e4f0cba3ccd498bd45d007db691", support.MapParams("uchar", "uchar", "uchar"), support.Map2(gpu_equals___), support.Map2(equals[bool]), "compare.go")
 
 // launchNotEqual makes z [notEqual] of the inputs, element by element, as launch.Map has it.
 func launchNotEqual[T interface {
@@ -476,13 +476,13 @@ var notEqualKernels = support.Kernels{
 	{Types: []any{*new(bool)}, Kernel: notEqualBoolKernel},
 }
 
-var notEqualFloat32Kernel = kernelsPacked.Map("notEqual_float32", "3332fa3f46f18d4ea0b8020a890c7e49", support.MapParams("uchar", "float", "float"), support.Form(support.Map2(gpu_notEqual), support.Map2(notEqual[float32])), support.Map2(notEqual[float32]), "compare.go")
+var notEqualFloat32Kernel = kernelsPacked.Map("notEqual_float32", "85d29d29f89f48f35e19c4cbbef12441", support.MapParams("uchar", "float", "float"), support.Map2(gpu_notEqual), support.Map2(notEqual[float32]), "compare.go")
 
-var notEqualFloat64Kernel = kernelsPacked.Map("notEqual_float64", "c05d9a9b2682ff3215bc99445689450f", support.MapParams("uchar", "double", "double"), support.Form(support.Map2(gpu_notEqual_), support.Map2(notEqual[float64])), support.Map2(notEqual[float64]), "compare.go")
+var notEqualFloat64Kernel = kernelsPacked.Map("notEqual_float64", "a8c58a062a59a26f4d387e6eb32df4a3", support.MapParams("uchar", "double", "double"), support.Map2(gpu_notEqual_), support.Map2(notEqual[float64]), "compare.go")
 
-var notEqualInt32Kernel = kernelsPacked.Map("notEqual_int32", "9db9a4a6b2e586c95c516dc8763e4f11", support.MapParams("uchar", "int", "int"), support.Form(support.Map2(gpu_notEqual__), support.Map2(notEqual[int32])), support.Map2(notEqual[int32]), "compare.go")
+var notEqualInt32Kernel = kernelsPacked.Map("notEqual_int32", "83f296040ce4ac63ed0bb92e5536a8f3", support.MapParams("uchar", "int", "int"), support.Map2(gpu_notEqual__), support.Map2(notEqual[int32]), "compare.go")
 
-var notEqualBoolKernel = kernelsPacked.Map("notEqual_bool", "88f6a7ff4c94c7e839edef9d36654659", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_notEqual___), support.Map2(notEqual[bool])), support.Map2(notEqual[bool]), "compare.go")
+var notEqualBoolKernel = kernelsPacked.Map("notEqual_bool", "1e501bd7e44fb146be1fc49f3a5b28f4", support.MapParams("uchar", "uchar", "uchar"), support.Map2(gpu_notEqual___), support.Map2(notEqual[bool]), "compare.go")
 
 // launchIsNaN makes z [isNaN] of the inputs, element by element, as launch.Map has it.
 func launchIsNaN[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -497,9 +497,9 @@ var isNaNKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: isNaNFloat64Kernel},
 }
 
-var isNaNFloat32Kernel = kernelsPacked.Map("isNaN_float32", "bd54e1484b926a64e8326997ea54a870", support.MapParams("uchar", "float"), support.Form(support.Map1(gpu_isNaN), support.Map1(isNaN[float32])), support.Map1(isNaN[float32]), "compare.go")
+var isNaNFloat32Kernel = kernelsPacked.Map("isNaN_float32", "78bd8ce26dcc1e905d142b0f566502e9", support.MapParams("uchar", "float"), support.Map1(gpu_isNaN), support.Map1(isNaN[float32]), "compare.go")
 
-var isNaNFloat64Kernel = kernelsPacked.Map("isNaN_float64", "f426c22075808ddfaa1d12eeb45b46a6", support.MapParams("uchar", "double"), support.Form(support.Map1(gpu_isNaN_), support.Map1(isNaN[float64])), support.Map1(isNaN[float64]), "compare.go")
+var isNaNFloat64Kernel = kernelsPacked.Map("isNaN_float64", "e17f31c4fa1c9d6713e3e30d3b304a9a", support.MapParams("uchar", "double"), support.Map1(gpu_isNaN_), support.Map1(isNaN[float64]), "compare.go")
 
 // launchIsFinite makes z [isFinite] of the inputs, element by element, as launch.Map has it.
 func launchIsFinite[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -514,9 +514,9 @@ var isFiniteKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: isFiniteFloat64Kernel},
 }
 
-var isFiniteFloat32Kernel = kernelsPacked.Map("isFinite_float32", "eae00f03a7d1512de04b9d423801c9ba", support.MapParams("uchar", "float"), support.Form(support.Map1(gpu_isFinite), support.Map1(isFinite[float32])), support.Map1(isFinite[float32]), "compare.go")
+var isFiniteFloat32Kernel = kernelsPacked.Map("isFinite_float32", "cae937c8410a46437d3660dcd360b385", support.MapParams("uchar", "float"), support.Map1(gpu_isFinite), support.Map1(isFinite[float32]), "compare.go")
 
-var isFiniteFloat64Kernel = kernelsPacked.Map("isFinite_float64", "b9da8644e113f0a39e3598b66cfe9459", support.MapParams("uchar", "double"), support.Form(support.Map1(gpu_isFinite_), support.Map1(isFinite[float64])), support.Map1(isFinite[float64]), "compare.go")
+var isFiniteFloat64Kernel = kernelsPacked.Map("isFinite_float64", "5adde584c63d2778af7bfaafda553744", support.MapParams("uchar", "double"), support.Map1(gpu_isFinite_), support.Map1(isFinite[float64]), "compare.go")
 
 // launchAnd makes z [and] of the inputs, element by element, as launch.Map has it.
 func launchAnd[Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[bool], Arg3 linalg.MapArg[bool]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -527,7 +527,7 @@ func launchAnd[Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[bool], Arg3 linal
 	return call.Launch()
 }
 
-var andKernel = kernelsPacked.Map("and_kernel", "63d20d274294de4369cbf314b34ccb3b", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_and), support.Map2(and)), support.Map2(and), "compare.go")
+var andKernel = kernelsPacked.Map("and_kernel", "7f6dba98cffad6e6971ff5a78f6a9017", support.MapParams("uchar", "uchar", "uchar"), support.Map2(gpu_and), support.Map2(and), "compare.go")
 
 // launchOr makes z [or] of the inputs, element by element, as launch.Map has it.
 func launchOr[Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[bool], Arg3 linalg.MapArg[bool]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -538,7 +538,7 @@ func launchOr[Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[bool], Arg3 linalg
 	return call.Launch()
 }
 
-var orKernel = kernelsPacked.Map("or_kernel", "097b26e9f06e01027e3c93c7bb3bba1f", support.MapParams("uchar", "uchar", "uchar"), support.Form(support.Map2(gpu_or), support.Map2(or)), support.Map2(or), "compare.go")
+var orKernel = kernelsPacked.Map("or_kernel", "f58b4c7ab437e9da6d5b4f3ec569793b", support.MapParams("uchar", "uchar", "uchar"), support.Map2(gpu_or), support.Map2(or), "compare.go")
 
 // launchWhere makes z [where] of the inputs, element by element, as launch.Map has it.
 func launchWhere[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[bool], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, z_ Arg4) error {
@@ -556,11 +556,11 @@ var whereKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: whereInt32Kernel},
 }
 
-var whereFloat32Kernel = kernelsPacked.Map("where_float32", "b592fcbd4e8ee998359b3b39320340ab", support.MapParams("float", "uchar", "float", "float"), support.Form(support.Map3(gpu_where), support.Map3(where[float32])), support.Map3(where[float32]), "compare.go")
+var whereFloat32Kernel = kernelsPacked.Map("where_float32", "990f197c607dd117215f85b20467cebd", support.MapParams("float", "uchar", "float", "float"), support.Map3(gpu_where), support.Map3(where[float32]), "compare.go")
 
-var whereFloat64Kernel = kernelsPacked.Map("where_float64", "c7a4a719c2e1a28bcfd680b01aca6929", support.MapParams("double", "uchar", "double", "double"), support.Form(support.Map3(gpu_where_), support.Map3(where[float64])), support.Map3(where[float64]), "compare.go")
+var whereFloat64Kernel = kernelsPacked.Map("where_float64", "6822dda3af0a3c8ded054749db9a9d76", support.MapParams("double", "uchar", "double", "double"), support.Map3(gpu_where_), support.Map3(where[float64]), "compare.go")
 
-var whereInt32Kernel = kernelsPacked.Map("where_int32", "a12614f5f60c455402976d888ef9cfd1", support.MapParams("int", "uchar", "int", "int"), support.Form(support.Map3(gpu_where__), support.Map3(where[int32])), support.Map3(where[int32]), "compare.go")
+var whereInt32Kernel = kernelsPacked.Map("where_int32", "7ddd7650c7cfba9b8b5b0115a30feb4c", support.MapParams("int", "uchar", "int", "int"), support.Map3(gpu_where__), support.Map3(where[int32]), "compare.go")
 
 // launchNear makes z [near] of the inputs, element by element, as launch.Map has it.
 func launchNear[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[T], Arg5 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, rtol Arg4, atol Arg5) error {
@@ -578,9 +578,9 @@ var nearKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: nearFloat64Kernel},
 }
 
-var nearFloat32Kernel = kernelsPacked.Map("near_float32", "ea7791b893f8ccfdb98706f16521fbae", support.MapParams("uchar", "float", "float", "float", "float"), support.Form(support.Map4(gpu_near), support.Map4(near[float32])), support.Map4(near[float32]), "compare.go")
+var nearFloat32Kernel = kernelsPacked.Map("near_float32", "2862234354ce1fc6b393b88cdc2a862f", support.MapParams("uchar", "float", "float", "float", "float"), support.Map4(gpu_near), support.Map4(near[float32]), "compare.go")
 
-var nearFloat64Kernel = kernelsPacked.Map("near_float64", "dbb664b1e5eddc50fbdd9126f851fcfd", support.MapParams("uchar", "double", "double", "double", "double"), support.Form(support.Map4(gpu_near_), support.Map4(near[float64])), support.Map4(near[float64]), "compare.go")
+var nearFloat64Kernel = kernelsPacked.Map("near_float64", "063495db900c5717ce46844d727efa50", support.MapParams("uchar", "double", "double", "double", "double"), support.Map4(gpu_near_), support.Map4(near[float64]), "compare.go")
 
 // launchConvert makes z [convert] of the inputs, element by element, as launch.Map has it.
 func launchConvert[D interface{ float32 | float64 | int32 }, S interface{ float64 | int32 | float32 }, Arg1 linalg.KernelArg[D], Arg2 linalg.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -599,17 +599,17 @@ var convertKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(float64)}, Kernel: convertInt32Float64Kernel},
 }
 
-var convertFloat32Float64Kernel = kernelsPacked.Map("convert_float32_float64", "e23292bc129e61523110d10f0bdd648f", support.MapParams("float", "double"), support.Form(support.Map1(gpu_convert), support.Map1(convert[float32, float64])), support.Map1(convert[float32, float64]), "convert.go")
+var convertFloat32Float64Kernel = kernelsPacked.Map("convert_float32_float64", "30ad57af581dc841ae234c8bba7caab3", support.MapParams("float", "double"), support.Map1(gpu_convert), support.Map1(convert[float32, float64]), "convert.go")
 
-var convertFloat32Int32Kernel = kernelsPacked.Map("convert_float32_int32", "c61dc10fb2138cced6330e85e3c20bd5", support.MapParams("float", "int"), support.Form(support.Map1(gpu_convert_), support.Map1(convert[float32, int32])), support.Map1(convert[float32, int32]), "convert.go")
+var convertFloat32Int32Kernel = kernelsPacked.Map("convert_float32_int32", "d879bad225bcce01ad3c16aa090b7bf1", support.MapParams("float", "int"), support.Map1(gpu_convert_), support.Map1(convert[float32, int32]), "convert.go")
 
-var convertFloat64Float32Kernel = kernelsPacked.Map("convert_float64_float32", "26fbeb867e66a9b3e675bc8ea50b5020", support.MapParams("double", "float"), support.Form(support.Map1(gpu_convert__), support.Map1(convert[float64, float32])), support.Map1(convert[float64, float32]), "convert.go")
+var convertFloat64Float32Kernel = kernelsPacked.Map("convert_float64_float32", "acacb4f0236c0f9c41e0ca4b944bea43", support.MapParams("double", "float"), support.Map1(gpu_convert__), support.Map1(convert[float64, float32]), "convert.go")
 
-var convertFloat64Int32Kernel = kernelsPacked.Map("convert_float64_int32", "d9073a6b50599f4fdf66b4f52441dbed", support.MapParams("double", "int"), support.Form(support.Map1(gpu_convert___), support.Map1(convert[float64, int32])), support.Map1(convert[float64, int32]), "convert.go")
+var convertFloat64Int32Kernel = kernelsPacked.Map("convert_float64_int32", "b039d1eb88c9ad063e360710d58bc645", support.MapParams("double", "int"), support.Map1(gpu_convert___), support.Map1(convert[float64, int32]), "convert.go")
 
-var convertInt32Float32Kernel = kernelsPacked.Map("convert_int32_float32", "b7f377b665ae5e849693cf61427856ca", support.MapParams("int", "float"), support.Form(support.Map1(gpu_convert____), support.Map1(convert[int32, float32])), support.Map1(convert[int32, float32]), "convert.go")
+var convertInt32Float32Kernel = kernelsPacked.Map("convert_int32_float32", "b104ff402671c4a300edffc431c89fad", support.MapParams("int", "float"), support.Map1(gpu_convert____), support.Map1(convert[int32, float32]), "convert.go")
 
-var convertInt32Float64Kernel = kernelsPacked.Map("convert_int32_float64", "4f1f19338b685f711eee3608a1329f78", support.MapParams("int", "double"), support.Form(support.Map1(gpu_convert_____), support.Map1(convert[int32, float64])), support.Map1(convert[int32, float64]), "convert.go")
+var convertInt32Float64Kernel = kernelsPacked.Map("convert_int32_float64", "d7dc38254b3f0e6cbedea9020edfdf3e", support.MapParams("int", "double"), support.Map1(gpu_convert_____), support.Map1(convert[int32, float64]), "convert.go")
 
 // launchWidenFloat16 makes z [widenFloat16] of the inputs, element by element, as launch.Map has it.
 func launchWidenFloat16[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[element.Float16]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -619,7 +619,7 @@ func launchWidenFloat16[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[eleme
 	return call.Launch()
 }
 
-var widenFloat16Kernel = kernelsPacked.Map("widenFloat16_kernel", "80eeb1f70450de26faee531a128f22b6", support.MapParams("float", "ushort"), support.Form(support.Map1(gpu_widenFloat16), support.Map1(widenFloat16)), support.Map1(widenFloat16), "convert.go")
+var widenFloat16Kernel = kernelsPacked.Map("widenFloat16_kernel", "d40d97a54ee06029b97fb9b70997c5ea", support.MapParams("float", "ushort"), support.Map1(gpu_widenFloat16), support.Map1(widenFloat16), "convert.go")
 
 // launchWidenBFloat16 makes z [widenBFloat16] of the inputs, element by element, as launch.Map has it.
 func launchWidenBFloat16[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[element.BFloat16]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -629,7 +629,7 @@ func launchWidenBFloat16[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[elem
 	return call.Launch()
 }
 
-var widenBFloat16Kernel = kernelsPacked.Map("widenBFloat16_kernel", "79ef6e30fde32b804e65f801ebd9aa92", support.MapParams("float", "ushort"), support.Form(support.Map1(gpu_widenBFloat16), support.Map1(widenBFloat16)), support.Map1(widenBFloat16), "convert.go")
+var widenBFloat16Kernel = kernelsPacked.Map("widenBFloat16_kernel", "8bb2805bfe75eefa458c6293a999cb00", support.MapParams("float", "ushort"), support.Map1(gpu_widenBFloat16), support.Map1(widenBFloat16), "convert.go")
 
 // launchToFloat16 makes z [toFloat16] of the inputs, element by element, as launch.Map has it.
 func launchToFloat16[Arg1 linalg.KernelArg[element.Float16], Arg2 linalg.MapArg[float32]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -639,7 +639,7 @@ func launchToFloat16[Arg1 linalg.KernelArg[element.Float16], Arg2 linalg.MapArg[
 	return call.Launch()
 }
 
-var toFloat16Kernel = kernelsPacked.Map("toFloat16_kernel", "107f2d0d3b09a02dd20b92944d8306cc", support.MapParams("ushort", "float"), support.Form(support.Map1(gpu_toFloat16), support.Map1(toFloat16)), support.Map1(toFloat16), "convert.go")
+var toFloat16Kernel = kernelsPacked.Map("toFloat16_kernel", "09cbd58c28f43811277b4359128791da", support.MapParams("ushort", "float"), support.Map1(gpu_toFloat16), support.Map1(toFloat16), "convert.go")
 
 // launchToBFloat16 makes z [toBFloat16] of the inputs, element by element, as launch.Map has it.
 func launchToBFloat16[Arg1 linalg.KernelArg[element.BFloat16], Arg2 linalg.MapArg[float32]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -649,7 +649,7 @@ func launchToBFloat16[Arg1 linalg.KernelArg[element.BFloat16], Arg2 linalg.MapAr
 	return call.Launch()
 }
 
-var toBFloat16Kernel = kernelsPacked.Map("toBFloat16_kernel", "418ac39b626846fbe1b2392caa2dbd3e", support.MapParams("ushort", "float"), support.Form(support.Map1(gpu_toBFloat16), support.Map1(toBFloat16)), support.Map1(toBFloat16), "convert.go")
+var toBFloat16Kernel = kernelsPacked.Map("toBFloat16_kernel", "aefe48ad02f41d924e59998fd631e046", support.MapParams("ushort", "float"), support.Map1(gpu_toBFloat16), support.Map1(toBFloat16), "convert.go")
 
 // launchExp makes z [exp] of the inputs, element by element, as launch.Map has it.
 func launchExp[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -664,9 +664,9 @@ var expKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: expFloat64Kernel},
 }
 
-var expFloat32Kernel = kernelsPacked.Map("exp_float32", "f946c70b165f630b7825e222021053cb", support.MapParams("float", "float"), support.Form(support.Map1(gpu_exp), support.Map1(exp[float32])), support.Map1(exp[float32]), "elementary.go")
+var expFloat32Kernel = kernelsPacked.Map("exp_float32", "0c269c1401874b2a8e6a25953898bab6", support.MapParams("float", "float"), support.Map1(gpu_exp), support.Map1(exp[float32]), "elementary.go")
 
-var expFloat64Kernel = kernelsPacked.Map("exp_float64", "d896ccaa2809f0e6d9ffae4db40c4f86", support.MapParams("double", "double"), support.Form(support.Map1(gpu_exp_), support.Map1(exp[float64])), support.Map1(exp[float64]), "elementary.go", "../rmath/exp.go")
+var expFloat64Kernel = kernelsPacked.Map("exp_float64", "f9d0963826d40521487bf9ae56462ff4", support.MapParams("double", "double"), support.Map1(gpu_exp_), support.Map1(exp[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchExp2 makes z [exp2] of the inputs, element by element, as launch.Map has it.
 func launchExp2[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -681,9 +681,9 @@ var exp2Kernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: exp2Float64Kernel},
 }
 
-var exp2Float32Kernel = kernelsPacked.Map("exp2_float32", "ebc15b6cf3ba1456ff216a192f51edea", support.MapParams("float", "float"), support.Form(support.Map1(gpu_exp2), support.Map1(exp2[float32])), support.Map1(exp2[float32]), "elementary.go")
+var exp2Float32Kernel = kernelsPacked.Map("exp2_float32", "8d83f4414e3f57422944bd29984437a3", support.MapParams("float", "float"), support.Map1(gpu_exp2), support.Map1(exp2[float32]), "elementary.go")
 
-var exp2Float64Kernel = kernelsPacked.Map("exp2_float64", "ddfac7d2e6bce6ebdd3cb606d1f73adf", support.MapParams("double", "double"), support.Form(support.Map1(gpu_exp2_), support.Map1(exp2[float64])), support.Map1(exp2[float64]), "elementary.go", "../rmath/exp.go")
+var exp2Float64Kernel = kernelsPacked.Map("exp2_float64", "c6c3d18095f18daf6fc43d03743ad279", support.MapParams("double", "double"), support.Map1(gpu_exp2_), support.Map1(exp2[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchExpm1 makes z [expm1] of the inputs, element by element, as launch.Map has it.
 func launchExpm1[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -698,9 +698,9 @@ var expm1Kernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: expm1Float64Kernel},
 }
 
-var expm1Float32Kernel = kernelsPacked.Map("expm1_float32", "cc988c6346d37d6c61afbc2b0449a7cc", support.MapParams("float", "float"), support.Form(support.Map1(gpu_expm1), support.Map1(expm1[float32])), support.Map1(expm1[float32]), "elementary.go")
+var expm1Float32Kernel = kernelsPacked.Map("expm1_float32", "a1163f66549c3d90d9c1e0c5ec936308", support.MapParams("float", "float"), support.Map1(gpu_expm1), support.Map1(expm1[float32]), "elementary.go")
 
-var expm1Float64Kernel = kernelsPacked.Map("expm1_float64", "32f03e534950349547585fe3de8d3943", support.MapParams("double", "double"), support.Form(support.Map1(gpu_expm1_), support.Map1(expm1[float64])), support.Map1(expm1[float64]), "elementary.go", "../rmath/exp.go")
+var expm1Float64Kernel = kernelsPacked.Map("expm1_float64", "1e5fee8283ba08d28ca5615b6bcf3c6a", support.MapParams("double", "double"), support.Map1(gpu_expm1_), support.Map1(expm1[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchLog makes z [log] of the inputs, element by element, as launch.Map has it.
 func launchLog[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -715,9 +715,9 @@ var logKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: logFloat64Kernel},
 }
 
-var logFloat32Kernel = kernelsPacked.Map("log_float32", "c8913e4a7c2dc0ba8f203bcf6f4cca7b", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log), support.Map1(log[float32])), support.Map1(log[float32]), "elementary.go")
+var logFloat32Kernel = kernelsPacked.Map("log_float32", "2cc11ead65b82b01af652f0b782b797b", support.MapParams("float", "float"), support.Map1(gpu_log), support.Map1(log[float32]), "elementary.go")
 
-var logFloat64Kernel = kernelsPacked.Map("log_float64", "65d8d1ed99ff6a93e52535a4a25bcc22", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log_), support.Map1(log[float64])), support.Map1(log[float64]), "elementary.go", "../rmath/log.go")
+var logFloat64Kernel = kernelsPacked.Map("log_float64", "a2616ee48a0d44fa22095446591e1dd1", support.MapParams("double", "double"), support.Map1(gpu_log_), support.Map1(log[float64]), "elementary.go", "../rmath/log.go")
 
 // launchLog2 makes z [log2] of the inputs, element by element, as launch.Map has it.
 func launchLog2[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -732,9 +732,9 @@ var log2Kernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: log2Float64Kernel},
 }
 
-var log2Float32Kernel = kernelsPacked.Map("log2_float32", "ae79ba43320282b9313a74bc24778601", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log2), support.Map1(log2[float32])), support.Map1(log2[float32]), "elementary.go")
+var log2Float32Kernel = kernelsPacked.Map("log2_float32", "3a649c6aa8d3d70719d723902d901330", support.MapParams("float", "float"), support.Map1(gpu_log2), support.Map1(log2[float32]), "elementary.go")
 
-var log2Float64Kernel = kernelsPacked.Map("log2_float64", "2e09e5d5f6769d366cd7781afbe7dfd2", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log2_), support.Map1(log2[float64])), support.Map1(log2[float64]), "elementary.go", "../rmath/log.go")
+var log2Float64Kernel = kernelsPacked.Map("log2_float64", "886d518d2957e73925a659c6d911e4cd", support.MapParams("double", "double"), support.Map1(gpu_log2_), support.Map1(log2[float64]), "elementary.go", "../rmath/log.go")
 
 // launchLog10 makes z [log10] of the inputs, element by element, as launch.Map has it.
 func launchLog10[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -749,9 +749,9 @@ var log10Kernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: log10Float64Kernel},
 }
 
-var log10Float32Kernel = kernelsPacked.Map("log10_float32", "b53287200500f092a63f2ec9a98188d1", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log10), support.Map1(log10[float32])), support.Map1(log10[float32]), "elementary.go")
+var log10Float32Kernel = kernelsPacked.Map("log10_float32", "ecfae4232e795479f4b3dd7f56ff3cfa", support.MapParams("float", "float"), support.Map1(gpu_log10), support.Map1(log10[float32]), "elementary.go")
 
-var log10Float64Kernel = kernelsPacked.Map("log10_float64", "6a7f46bd57bd5ba00e70952f81f50c01", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log10_), support.Map1(log10[float64])), support.Map1(log10[float64]), "elementary.go", "../rmath/log.go")
+var log10Float64Kernel = kernelsPacked.Map("log10_float64", "386b969ec3f72f3e258b4ffb74b9d3b5", support.MapParams("double", "double"), support.Map1(gpu_log10_), support.Map1(log10[float64]), "elementary.go", "../rmath/log.go")
 
 // launchLog1p makes z [log1p] of the inputs, element by element, as launch.Map has it.
 func launchLog1p[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -766,9 +766,9 @@ var log1pKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: log1pFloat64Kernel},
 }
 
-var log1pFloat32Kernel = kernelsPacked.Map("log1p_float32", "39b0ffeab4c992236c661612db20fbe9", support.MapParams("float", "float"), support.Form(support.Map1(gpu_log1p), support.Map1(log1p[float32])), support.Map1(log1p[float32]), "elementary.go")
+var log1pFloat32Kernel = kernelsPacked.Map("log1p_float32", "e146e3fdfb33b0f8fe8f03118b228b35", support.MapParams("float", "float"), support.Map1(gpu_log1p), support.Map1(log1p[float32]), "elementary.go")
 
-var log1pFloat64Kernel = kernelsPacked.Map("log1p_float64", "c8c84269011b9c66ee0c67d743a5b818", support.MapParams("double", "double"), support.Form(support.Map1(gpu_log1p_), support.Map1(log1p[float64])), support.Map1(log1p[float64]), "elementary.go", "../rmath/log.go")
+var log1pFloat64Kernel = kernelsPacked.Map("log1p_float64", "ed7733afbacaf965f3378ef866ea7f58", support.MapParams("double", "double"), support.Map1(gpu_log1p_), support.Map1(log1p[float64]), "elementary.go", "../rmath/log.go")
 
 // launchSin makes z [sin] of the inputs, element by element, as launch.Map has it.
 func launchSin[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -783,9 +783,9 @@ var sinKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: sinFloat64Kernel},
 }
 
-var sinFloat32Kernel = kernelsPacked.Map("sin_float32", "04ce3584739988f0eeca95a3ca10afe8", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sin), support.Map1(sin[float32])), support.Map1(sin[float32]), "elementary.go", "../rmath/f32/trig.go")
+var sinFloat32Kernel = kernelsPacked.Map("sin_float32", "9d4c69dfd7746b5f18bbea29ed93b5d0", support.MapParams("float", "float"), support.Map1(gpu_sin), support.Map1(sin[float32]), "elementary.go", "../rmath/f32/trig.go")
 
-var sinFloat64Kernel = kernelsPacked.Map("sin_float64", "59828822b5647be5580e3698a0640b07", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sin_), support.Map1(sin[float64])), support.Map1(sin[float64]), "elementary.go", "../rmath/trig.go")
+var sinFloat64Kernel = kernelsPacked.Map("sin_float64", "39f40efbecb960d3cf25a86409d9feb3", support.MapParams("double", "double"), support.Map1(gpu_sin_), support.Map1(sin[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchCos makes z [cos] of the inputs, element by element, as launch.Map has it.
 func launchCos[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -800,9 +800,9 @@ var cosKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: cosFloat64Kernel},
 }
 
-var cosFloat32Kernel = kernelsPacked.Map("cos_float32", "c0bb1e0549b9ad7727baae1dcdf9f079", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cos), support.Map1(cos[float32])), support.Map1(cos[float32]), "elementary.go", "../rmath/f32/trig.go")
+var cosFloat32Kernel = kernelsPacked.Map("cos_float32", "d5fea3a905178f890fda8f2deb780b7a", support.MapParams("float", "float"), support.Map1(gpu_cos), support.Map1(cos[float32]), "elementary.go", "../rmath/f32/trig.go")
 
-var cosFloat64Kernel = kernelsPacked.Map("cos_float64", "8e3cf3f3c67ed73a6cf205953bc68273", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cos_), support.Map1(cos[float64])), support.Map1(cos[float64]), "elementary.go", "../rmath/trig.go")
+var cosFloat64Kernel = kernelsPacked.Map("cos_float64", "b985ca276a440adb65f6d00abe072d39", support.MapParams("double", "double"), support.Map1(gpu_cos_), support.Map1(cos[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchTan makes z [tan] of the inputs, element by element, as launch.Map has it.
 func launchTan[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -817,9 +817,9 @@ var tanKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: tanFloat64Kernel},
 }
 
-var tanFloat32Kernel = kernelsPacked.Map("tan_float32", "81825dc3982e62fb5a744651324eb317", support.MapParams("float", "float"), support.Form(support.Map1(gpu_tan), support.Map1(tan[float32])), support.Map1(tan[float32]), "elementary.go", "../rmath/f32/trig.go")
+var tanFloat32Kernel = kernelsPacked.Map("tan_float32", "64cf5f70b8a8a5b35a75c9274b785c57", support.MapParams("float", "float"), support.Map1(gpu_tan), support.Map1(tan[float32]), "elementary.go", "../rmath/f32/trig.go")
 
-var tanFloat64Kernel = kernelsPacked.Map("tan_float64", "703edb3d567fcf7c15f0f8d6d444ab83", support.MapParams("double", "double"), support.Form(support.Map1(gpu_tan_), support.Map1(tan[float64])), support.Map1(tan[float64]), "elementary.go", "../rmath/trig.go")
+var tanFloat64Kernel = kernelsPacked.Map("tan_float64", "d53b860f6b125671012e81e5ed67c3b1", support.MapParams("double", "double"), support.Map1(gpu_tan_), support.Map1(tan[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchSinPi makes z [sinPi] of the inputs, element by element, as launch.Map has it.
 func launchSinPi[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -834,9 +834,9 @@ var sinPiKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: sinPiFloat64Kernel},
 }
 
-var sinPiFloat32Kernel = kernelsPacked.Map("sinPi_float32", "ef765f96ffaec4d4d437a7508bcbb4cd", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sinPi), support.Map1(sinPi[float32])), support.Map1(sinPi[float32]), "elementary.go")
+var sinPiFloat32Kernel = kernelsPacked.Map("sinPi_float32", "c365d6ab91ef018baa4e291a5b0a958e", support.MapParams("float", "float"), support.Map1(gpu_sinPi), support.Map1(sinPi[float32]), "elementary.go")
 
-var sinPiFloat64Kernel = kernelsPacked.Map("sinPi_float64", "2ca1cc90b27c9ac35b0f41e551097b03", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sinPi_), support.Map1(sinPi[float64])), support.Map1(sinPi[float64]), "elementary.go", "../rmath/trig.go")
+var sinPiFloat64Kernel = kernelsPacked.Map("sinPi_float64", "e5789bec27e96af32287d485e48fbb28", support.MapParams("double", "double"), support.Map1(gpu_sinPi_), support.Map1(sinPi[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchCosPi makes z [cosPi] of the inputs, element by element, as launch.Map has it.
 func launchCosPi[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -851,9 +851,9 @@ var cosPiKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: cosPiFloat64Kernel},
 }
 
-var cosPiFloat32Kernel = kernelsPacked.Map("cosPi_float32", "6857fd506df1ffb37d9d1e45b09af7f9", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cosPi), support.Map1(cosPi[float32])), support.Map1(cosPi[float32]), "elementary.go")
+var cosPiFloat32Kernel = kernelsPacked.Map("cosPi_float32", "3e8a30556b4b0d3c9d12e87acf32608c", support.MapParams("float", "float"), support.Map1(gpu_cosPi), support.Map1(cosPi[float32]), "elementary.go")
 
-var cosPiFloat64Kernel = kernelsPacked.Map("cosPi_float64", "f6bbdf02a2117709ee8e2f270614399e", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cosPi_), support.Map1(cosPi[float64])), support.Map1(cosPi[float64]), "elementary.go", "../rmath/trig.go")
+var cosPiFloat64Kernel = kernelsPacked.Map("cosPi_float64", "87b3240d7d185774070631e1eb972616", support.MapParams("double", "double"), support.Map1(gpu_cosPi_), support.Map1(cosPi[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchAsin makes z [asin] of the inputs, element by element, as launch.Map has it.
 func launchAsin[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -868,9 +868,9 @@ var asinKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: asinFloat64Kernel},
 }
 
-var asinFloat32Kernel = kernelsPacked.Map("asin_float32", "c3653d999744f03b02cc30b768a1d87e", support.MapParams("float", "float"), support.Form(support.Map1(gpu_asin), support.Map1(asin[float32])), support.Map1(asin[float32]), "elementary.go")
+var asinFloat32Kernel = kernelsPacked.Map("asin_float32", "ab729912f55a29dcbc8f11573d659c95", support.MapParams("float", "float"), support.Map1(gpu_asin), support.Map1(asin[float32]), "elementary.go")
 
-var asinFloat64Kernel = kernelsPacked.Map("asin_float64", "82813c0ac99bf24fe70689f4c8af9957", support.MapParams("double", "double"), support.Form(support.Map1(gpu_asin_), support.Map1(asin[float64])), support.Map1(asin[float64]), "elementary.go", "../rmath/trig.go")
+var asinFloat64Kernel = kernelsPacked.Map("asin_float64", "eda1fd902b96d0c8a3d47b7544f88479", support.MapParams("double", "double"), support.Map1(gpu_asin_), support.Map1(asin[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchAcos makes z [acos] of the inputs, element by element, as launch.Map has it.
 func launchAcos[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -885,9 +885,9 @@ var acosKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: acosFloat64Kernel},
 }
 
-var acosFloat32Kernel = kernelsPacked.Map("acos_float32", "d696c17f3c40a9aa44b29291474ec4dc", support.MapParams("float", "float"), support.Form(support.Map1(gpu_acos), support.Map1(acos[float32])), support.Map1(acos[float32]), "elementary.go")
+var acosFloat32Kernel = kernelsPacked.Map("acos_float32", "baac7f7aea9245d2528c8507cbb2e603", support.MapParams("float", "float"), support.Map1(gpu_acos), support.Map1(acos[float32]), "elementary.go")
 
-var acosFloat64Kernel = kernelsPacked.Map("acos_float64", "56f8f5f5c3a6a31325dc31d4424367f1", support.MapParams("double", "double"), support.Form(support.Map1(gpu_acos_), support.Map1(acos[float64])), support.Map1(acos[float64]), "elementary.go", "../rmath/trig.go")
+var acosFloat64Kernel = kernelsPacked.Map("acos_float64", "58737500e618114272eb52335cd54227", support.MapParams("double", "double"), support.Map1(gpu_acos_), support.Map1(acos[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchAtan makes z [atan] of the inputs, element by element, as launch.Map has it.
 func launchAtan[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -902,9 +902,9 @@ var atanKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: atanFloat64Kernel},
 }
 
-var atanFloat32Kernel = kernelsPacked.Map("atan_float32", "b59657e6771694d7c1944cfef92dccae", support.MapParams("float", "float"), support.Form(support.Map1(gpu_atan), support.Map1(atan[float32])), support.Map1(atan[float32]), "elementary.go", "../rmath/f32/arc.go")
+var atanFloat32Kernel = kernelsPacked.Map("atan_float32", "2d1168a51828009630a26807c37d158b", support.MapParams("float", "float"), support.Map1(gpu_atan), support.Map1(atan[float32]), "elementary.go", "../rmath/f32/arc.go")
 
-var atanFloat64Kernel = kernelsPacked.Map("atan_float64", "10b97fbcd153b8787bbca3ee85b38d4a", support.MapParams("double", "double"), support.Form(support.Map1(gpu_atan_), support.Map1(atan[float64])), support.Map1(atan[float64]), "elementary.go", "../rmath/trig.go")
+var atanFloat64Kernel = kernelsPacked.Map("atan_float64", "b9182ab1ea57b4671baa566901190cf3", support.MapParams("double", "double"), support.Map1(gpu_atan_), support.Map1(atan[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchSinh makes z [sinh] of the inputs, element by element, as launch.Map has it.
 func launchSinh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -919,9 +919,9 @@ var sinhKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: sinhFloat64Kernel},
 }
 
-var sinhFloat32Kernel = kernelsPacked.Map("sinh_float32", "a2564fe2a415dae4cc580abf41cc5f33", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sinh), support.Map1(sinh[float32])), support.Map1(sinh[float32]), "elementary.go")
+var sinhFloat32Kernel = kernelsPacked.Map("sinh_float32", "2a71f650006990acb8a33d092a3990d5", support.MapParams("float", "float"), support.Map1(gpu_sinh), support.Map1(sinh[float32]), "elementary.go")
 
-var sinhFloat64Kernel = kernelsPacked.Map("sinh_float64", "038cc1e2151866fee05d87c97d05a50f", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sinh_), support.Map1(sinh[float64])), support.Map1(sinh[float64]), "elementary.go", "../rmath/exp.go")
+var sinhFloat64Kernel = kernelsPacked.Map("sinh_float64", "bb9329a9730c1decfe1f5259f6d0c7d1", support.MapParams("double", "double"), support.Map1(gpu_sinh_), support.Map1(sinh[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchCosh makes z [cosh] of the inputs, element by element, as launch.Map has it.
 func launchCosh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -936,9 +936,9 @@ var coshKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: coshFloat64Kernel},
 }
 
-var coshFloat32Kernel = kernelsPacked.Map("cosh_float32", "c970668c4ce5b8d7e2f8d0607c4e0378", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cosh), support.Map1(cosh[float32])), support.Map1(cosh[float32]), "elementary.go")
+var coshFloat32Kernel = kernelsPacked.Map("cosh_float32", "a27295f96ff02ea51ae0529af11846ac", support.MapParams("float", "float"), support.Map1(gpu_cosh), support.Map1(cosh[float32]), "elementary.go")
 
-var coshFloat64Kernel = kernelsPacked.Map("cosh_float64", "d50fb4200b629015d801c81060f06196", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cosh_), support.Map1(cosh[float64])), support.Map1(cosh[float64]), "elementary.go", "../rmath/exp.go")
+var coshFloat64Kernel = kernelsPacked.Map("cosh_float64", "f00b6af7494f715a0e95a90cc614f1ba", support.MapParams("double", "double"), support.Map1(gpu_cosh_), support.Map1(cosh[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchTanh makes z [tanh] of the inputs, element by element, as launch.Map has it.
 func launchTanh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -953,9 +953,9 @@ var tanhKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: tanhFloat64Kernel},
 }
 
-var tanhFloat32Kernel = kernelsPacked.Map("tanh_float32", "95112a53c55310e462c523d3e64a3211", support.MapParams("float", "float"), support.Form(support.Map1(gpu_tanh), support.Map1(tanh[float32])), support.Map1(tanh[float32]), "elementary.go")
+var tanhFloat32Kernel = kernelsPacked.Map("tanh_float32", "80ba176248719b300745c40180cc561c", support.MapParams("float", "float"), support.Map1(gpu_tanh), support.Map1(tanh[float32]), "elementary.go")
 
-var tanhFloat64Kernel = kernelsPacked.Map("tanh_float64", "2ff02f03766ca88ca98abd8c337d169c", support.MapParams("double", "double"), support.Form(support.Map1(gpu_tanh_), support.Map1(tanh[float64])), support.Map1(tanh[float64]), "elementary.go", "../rmath/exp.go")
+var tanhFloat64Kernel = kernelsPacked.Map("tanh_float64", "fd9071d2073b1825454b42e0ed1e13c6", support.MapParams("double", "double"), support.Map1(gpu_tanh_), support.Map1(tanh[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchAsinh makes z [asinh] of the inputs, element by element, as launch.Map has it.
 func launchAsinh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -970,9 +970,9 @@ var asinhKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: asinhFloat64Kernel},
 }
 
-var asinhFloat32Kernel = kernelsPacked.Map("asinh_float32", "6bbfa2adfae7df36553dbb9081269e6e", support.MapParams("float", "float"), support.Form(support.Map1(gpu_asinh), support.Map1(asinh[float32])), support.Map1(asinh[float32]), "elementary.go")
+var asinhFloat32Kernel = kernelsPacked.Map("asinh_float32", "f8c8b19537eaee7d9aa10161070a351f", support.MapParams("float", "float"), support.Map1(gpu_asinh), support.Map1(asinh[float32]), "elementary.go")
 
-var asinhFloat64Kernel = kernelsPacked.Map("asinh_float64", "7ae2067233da33bec2f7ba2a90f351ea", support.MapParams("double", "double"), support.Form(support.Map1(gpu_asinh_), support.Map1(asinh[float64])), support.Map1(asinh[float64]), "elementary.go", "../rmath/log.go")
+var asinhFloat64Kernel = kernelsPacked.Map("asinh_float64", "977eb13811106b5b10645db0b827588d", support.MapParams("double", "double"), support.Map1(gpu_asinh_), support.Map1(asinh[float64]), "elementary.go", "../rmath/log.go")
 
 // launchAcosh makes z [acosh] of the inputs, element by element, as launch.Map has it.
 func launchAcosh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -987,9 +987,9 @@ var acoshKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: acoshFloat64Kernel},
 }
 
-var acoshFloat32Kernel = kernelsPacked.Map("acosh_float32", "73ffc26a53d107bc9d7e01f539e8e654", support.MapParams("float", "float"), support.Form(support.Map1(gpu_acosh), support.Map1(acosh[float32])), support.Map1(acosh[float32]), "elementary.go")
+var acoshFloat32Kernel = kernelsPacked.Map("acosh_float32", "bfab3df1873f422296dd56680154ddd0", support.MapParams("float", "float"), support.Map1(gpu_acosh), support.Map1(acosh[float32]), "elementary.go")
 
-var acoshFloat64Kernel = kernelsPacked.Map("acosh_float64", "11b312b14a41fbf09c39549e5c682d51", support.MapParams("double", "double"), support.Form(support.Map1(gpu_acosh_), support.Map1(acosh[float64])), support.Map1(acosh[float64]), "elementary.go", "../rmath/log.go")
+var acoshFloat64Kernel = kernelsPacked.Map("acosh_float64", "78e28a44adff71ae47666e9a5c3dedc1", support.MapParams("double", "double"), support.Map1(gpu_acosh_), support.Map1(acosh[float64]), "elementary.go", "../rmath/log.go")
 
 // launchAtanh makes z [atanh] of the inputs, element by element, as launch.Map has it.
 func launchAtanh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1004,9 +1004,9 @@ var atanhKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: atanhFloat64Kernel},
 }
 
-var atanhFloat32Kernel = kernelsPacked.Map("atanh_float32", "0fb7096b22c490ba8a0bfe67cacd3fdc", support.MapParams("float", "float"), support.Form(support.Map1(gpu_atanh), support.Map1(atanh[float32])), support.Map1(atanh[float32]), "elementary.go")
+var atanhFloat32Kernel = kernelsPacked.Map("atanh_float32", "3c3fde0859254c07b9b97502dc8a28d8", support.MapParams("float", "float"), support.Map1(gpu_atanh), support.Map1(atanh[float32]), "elementary.go")
 
-var atanhFloat64Kernel = kernelsPacked.Map("atanh_float64", "b473e6d1b32af066928ec091fd4e2cb3", support.MapParams("double", "double"), support.Form(support.Map1(gpu_atanh_), support.Map1(atanh[float64])), support.Map1(atanh[float64]), "elementary.go", "../rmath/log.go")
+var atanhFloat64Kernel = kernelsPacked.Map("atanh_float64", "103289dd846821926e590446d624c8e2", support.MapParams("double", "double"), support.Map1(gpu_atanh_), support.Map1(atanh[float64]), "elementary.go", "../rmath/log.go")
 
 // launchCbrt makes z [cbrt] of the inputs, element by element, as launch.Map has it.
 func launchCbrt[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1021,9 +1021,9 @@ var cbrtKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: cbrtFloat64Kernel},
 }
 
-var cbrtFloat32Kernel = kernelsPacked.Map("cbrt_float32", "e1f2c625c704dcb459d9f35cb535ad31", support.MapParams("float", "float"), support.Form(support.Map1(gpu_cbrt), support.Map1(cbrt[float32])), support.Map1(cbrt[float32]), "elementary.go")
+var cbrtFloat32Kernel = kernelsPacked.Map("cbrt_float32", "1873f07e8941d919c16ad42d212edba2", support.MapParams("float", "float"), support.Map1(gpu_cbrt), support.Map1(cbrt[float32]), "elementary.go")
 
-var cbrtFloat64Kernel = kernelsPacked.Map("cbrt_float64", "6b4045ce5ef7c94f36e62287ed1a6e19", support.MapParams("double", "double"), support.Form(support.Map1(gpu_cbrt_), support.Map1(cbrt[float64])), support.Map1(cbrt[float64]), "elementary.go", "../rmath/root.go")
+var cbrtFloat64Kernel = kernelsPacked.Map("cbrt_float64", "88a06e2de6337fd143ed52ecdaae06ce", support.MapParams("double", "double"), support.Map1(gpu_cbrt_), support.Map1(cbrt[float64]), "elementary.go", "../rmath/root.go")
 
 // launchRsqrt makes z [rsqrt] of the inputs, element by element, as launch.Map has it.
 func launchRsqrt[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1038,9 +1038,9 @@ var rsqrtKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: rsqrtFloat64Kernel},
 }
 
-var rsqrtFloat32Kernel = kernelsPacked.Map("rsqrt_float32", "b81f952980c09c953aa21e2dcfd7180e", support.MapParams("float", "float"), support.Form(support.Map1(gpu_rsqrt), support.Map1(rsqrt[float32])), support.Map1(rsqrt[float32]), "elementary.go")
+var rsqrtFloat32Kernel = kernelsPacked.Map("rsqrt_float32", "b9d01b5c98da1e627004458780bc91c1", support.MapParams("float", "float"), support.Map1(gpu_rsqrt), support.Map1(rsqrt[float32]), "elementary.go")
 
-var rsqrtFloat64Kernel = kernelsPacked.Map("rsqrt_float64", "dd7c1ecd8fd9eaf0616afa17552159d2", support.MapParams("double", "double"), support.Form(support.Map1(gpu_rsqrt_), support.Map1(rsqrt[float64])), support.Map1(rsqrt[float64]), "elementary.go")
+var rsqrtFloat64Kernel = kernelsPacked.Map("rsqrt_float64", "da813491d7bebb55a6e0dd704198511b", support.MapParams("double", "double"), support.Map1(gpu_rsqrt_), support.Map1(rsqrt[float64]), "elementary.go")
 
 // launchErf makes z [erf] of the inputs, element by element, as launch.Map has it.
 func launchErf[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1055,9 +1055,9 @@ var erfKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: erfFloat64Kernel},
 }
 
-var erfFloat32Kernel = kernelsPacked.Map("erf_float32", "74bd97b53918106ecd69b807d0908803", support.MapParams("float", "float"), support.Form(support.Map1(gpu_erf), support.Map1(erf[float32])), support.Map1(erf[float32]), "elementary.go", "../rmath/f32/erf.go")
+var erfFloat32Kernel = kernelsPacked.Map("erf_float32", "79bb8c80dc59ede0a74c0549de471a48", support.MapParams("float", "float"), support.Map1(gpu_erf), support.Map1(erf[float32]), "elementary.go", "../rmath/f32/erf.go")
 
-var erfFloat64Kernel = kernelsPacked.Map("erf_float64", "5f3301e27ef212313744dc48aa966fd3", support.MapParams("double", "double"), support.Form(support.Map1(gpu_erf_), support.Map1(erf[float64])), support.Map1(erf[float64]), "elementary.go", "../rmath/erf.go", "../rmath/exp.go")
+var erfFloat64Kernel = kernelsPacked.Map("erf_float64", "bd5bdfa2f8f1e1e731da051f61ec55e2", support.MapParams("double", "double"), support.Map1(gpu_erf_), support.Map1(erf[float64]), "elementary.go", "../rmath/erf.go", "../rmath/exp.go")
 
 // launchErfc makes z [erfc] of the inputs, element by element, as launch.Map has it.
 func launchErfc[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1072,9 +1072,9 @@ var erfcKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: erfcFloat64Kernel},
 }
 
-var erfcFloat32Kernel = kernelsPacked.Map("erfc_float32", "a9c292507314340d8b483922004cf46a", support.MapParams("float", "float"), support.Form(support.Map1(gpu_erfc), support.Map1(erfc[float32])), support.Map1(erfc[float32]), "elementary.go", "../rmath/f32/erf.go")
+var erfcFloat32Kernel = kernelsPacked.Map("erfc_float32", "841a3a1137f4b8201acb9d54e9766a0a", support.MapParams("float", "float"), support.Map1(gpu_erfc), support.Map1(erfc[float32]), "elementary.go", "../rmath/f32/erf.go")
 
-var erfcFloat64Kernel = kernelsPacked.Map("erfc_float64", "69ff9a4fe64c11d8dfa1702d33d3c24b", support.MapParams("double", "double"), support.Form(support.Map1(gpu_erfc_), support.Map1(erfc[float64])), support.Map1(erfc[float64]), "elementary.go", "../rmath/exp.go", "../rmath/erf.go")
+var erfcFloat64Kernel = kernelsPacked.Map("erfc_float64", "59442d0b75ec030ce759d005d6a43fca", support.MapParams("double", "double"), support.Map1(gpu_erfc_), support.Map1(erfc[float64]), "elementary.go", "../rmath/exp.go", "../rmath/erf.go")
 
 // launchSigmoid makes z [sigmoid] of the inputs, element by element, as launch.Map has it.
 func launchSigmoid[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1089,9 +1089,9 @@ var sigmoidKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: sigmoidFloat64Kernel},
 }
 
-var sigmoidFloat32Kernel = kernelsPacked.Map("sigmoid_float32", "bb3f4c26025fe0d02f365a3c2cec9a1a", support.MapParams("float", "float"), support.Form(support.Map1(gpu_sigmoid), support.Map1(sigmoid[float32])), support.Map1(sigmoid[float32]), "elementary.go")
+var sigmoidFloat32Kernel = kernelsPacked.Map("sigmoid_float32", "663b7db5d41727269deee50fc7206a1c", support.MapParams("float", "float"), support.Map1(gpu_sigmoid), support.Map1(sigmoid[float32]), "elementary.go")
 
-var sigmoidFloat64Kernel = kernelsPacked.Map("sigmoid_float64", "5c3b5ae5699f6f878687d203334d8420", support.MapParams("double", "double"), support.Form(support.Map1(gpu_sigmoid_), support.Map1(sigmoid[float64])), support.Map1(sigmoid[float64]), "elementary.go", "../rmath/exp.go")
+var sigmoidFloat64Kernel = kernelsPacked.Map("sigmoid_float64", "afb16dba24d3efcefd31a967fe0fdecc", support.MapParams("double", "double"), support.Map1(gpu_sigmoid_), support.Map1(sigmoid[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchFloor makes z [floor] of the inputs, element by element, as launch.Map has it.
 func launchFloor[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1106,9 +1106,9 @@ var floorKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: floorFloat64Kernel},
 }
 
-var floorFloat32Kernel = kernelsPacked.Map("floor_float32", "d5da83e992b5ea3f3292cdd6beca7e9c", support.MapParams("float", "float"), support.Form(support.Map1(gpu_floor), support.Map1(floor[float32])), support.Map1(floor[float32]), "elementary.go")
+var floorFloat32Kernel = kernelsPacked.Map("floor_float32", "b66b5db0ed78a15c87e51fe925a1cd1b", support.MapParams("float", "float"), support.Map1(gpu_floor), support.Map1(floor[float32]), "elementary.go")
 
-var floorFloat64Kernel = kernelsPacked.Map("floor_float64", "9ef99e1e2130d9ec7e7ec6302be4065c", support.MapParams("double", "double"), support.Form(support.Map1(gpu_floor_), support.Map1(floor[float64])), support.Map1(floor[float64]), "elementary.go")
+var floorFloat64Kernel = kernelsPacked.Map("floor_float64", "7bd9e733be00a7cf485fc779af5b0997", support.MapParams("double", "double"), support.Map1(gpu_floor_), support.Map1(floor[float64]), "elementary.go")
 
 // launchCeil makes z [ceil] of the inputs, element by element, as launch.Map has it.
 func launchCeil[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1123,9 +1123,9 @@ var ceilKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: ceilFloat64Kernel},
 }
 
-var ceilFloat32Kernel = kernelsPacked.Map("ceil_float32", "f479645c979ed19333dd531b936d74c7", support.MapParams("float", "float"), support.Form(support.Map1(gpu_ceil), support.Map1(ceil[float32])), support.Map1(ceil[float32]), "elementary.go")
+var ceilFloat32Kernel = kernelsPacked.Map("ceil_float32", "392eafca38acd57ee33fca221020103f", support.MapParams("float", "float"), support.Map1(gpu_ceil), support.Map1(ceil[float32]), "elementary.go")
 
-var ceilFloat64Kernel = kernelsPacked.Map("ceil_float64", "e29d29f14d727cb0e603e491e73c4bfb", support.MapParams("double", "double"), support.Form(support.Map1(gpu_ceil_), support.Map1(ceil[float64])), support.Map1(ceil[float64]), "elementary.go")
+var ceilFloat64Kernel = kernelsPacked.Map("ceil_float64", "95421ac772b43014e482601e7f9f807c", support.MapParams("double", "double"), support.Map1(gpu_ceil_), support.Map1(ceil[float64]), "elementary.go")
 
 // launchTrunc makes z [trunc] of the inputs, element by element, as launch.Map has it.
 func launchTrunc[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1140,9 +1140,9 @@ var truncKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: truncFloat64Kernel},
 }
 
-var truncFloat32Kernel = kernelsPacked.Map("trunc_float32", "2ab06f033753ed99d566f7cba1e4fb3e", support.MapParams("float", "float"), support.Form(support.Map1(gpu_trunc), support.Map1(trunc[float32])), support.Map1(trunc[float32]), "elementary.go")
+var truncFloat32Kernel = kernelsPacked.Map("trunc_float32", "78ce8b991a10ae6f7937aa9ca6526410", support.MapParams("float", "float"), support.Map1(gpu_trunc), support.Map1(trunc[float32]), "elementary.go")
 
-var truncFloat64Kernel = kernelsPacked.Map("trunc_float64", "e2b588a19ccfe7826c342637d3879bd4", support.MapParams("double", "double"), support.Form(support.Map1(gpu_trunc_), support.Map1(trunc[float64])), support.Map1(trunc[float64]), "elementary.go")
+var truncFloat64Kernel = kernelsPacked.Map("trunc_float64", "3825f6530b7e848cde0e836d45c26185", support.MapParams("double", "double"), support.Map1(gpu_trunc_), support.Map1(trunc[float64]), "elementary.go")
 
 // launchRound makes z [round] of the inputs, element by element, as launch.Map has it.
 func launchRound[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1157,9 +1157,9 @@ var roundKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: roundFloat64Kernel},
 }
 
-var roundFloat32Kernel = kernelsPacked.Map("round_float32", "c2113fd2280bee190e49916d831c800b", support.MapParams("float", "float"), support.Form(support.Map1(gpu_round), support.Map1(round[float32])), support.Map1(round[float32]), "elementary.go")
+var roundFloat32Kernel = kernelsPacked.Map("round_float32", "ec13420310f9983f98584402dacc868c", support.MapParams("float", "float"), support.Map1(gpu_round), support.Map1(round[float32]), "elementary.go")
 
-var roundFloat64Kernel = kernelsPacked.Map("round_float64", "6824409e9b78faed54a188b4e704bccc", support.MapParams("double", "double"), support.Form(support.Map1(gpu_round_), support.Map1(round[float64])), support.Map1(round[float64]), "elementary.go")
+var roundFloat64Kernel = kernelsPacked.Map("round_float64", "5afaef5d6a820484ebf7ab9107e4b329", support.MapParams("double", "double"), support.Map1(gpu_round_), support.Map1(round[float64]), "elementary.go")
 
 // launchRoundToEven makes z [roundToEven] of the inputs, element by element, as launch.Map has it.
 func launchRoundToEven[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1174,9 +1174,9 @@ var roundToEvenKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: roundToEvenFloat64Kernel},
 }
 
-var roundToEvenFloat32Kernel = kernelsPacked.Map("roundToEven_float32", "ffb06cebc2663cbc57942bfae0227bfb", support.MapParams("float", "float"), support.Form(support.Map1(gpu_roundToEven), support.Map1(roundToEven[float32])), support.Map1(roundToEven[float32]), "elementary.go")
+var roundToEvenFloat32Kernel = kernelsPacked.Map("roundToEven_float32", "5eef0131f0d80866f051573cd7c41930", support.MapParams("float", "float"), support.Map1(gpu_roundToEven), support.Map1(roundToEven[float32]), "elementary.go")
 
-var roundToEvenFloat64Kernel = kernelsPacked.Map("roundToEven_float64", "cc7f51c5886a25b6266e8623895e687e", support.MapParams("double", "double"), support.Form(support.Map1(gpu_roundToEven_), support.Map1(roundToEven[float64])), support.Map1(roundToEven[float64]), "elementary.go")
+var roundToEvenFloat64Kernel = kernelsPacked.Map("roundToEven_float64", "882feed3c9060b6e4dbe148ded941fa1", support.MapParams("double", "double"), support.Map1(gpu_roundToEven_), support.Map1(roundToEven[float64]), "elementary.go")
 
 // launchPow makes z [pow] of the inputs, element by element, as launch.Map has it.
 func launchPow[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -1192,9 +1192,9 @@ var powKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: powFloat64Kernel},
 }
 
-var powFloat32Kernel = kernelsPacked.Map("pow_float32", "db028504385405c0e3873d51b369239f", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_pow), support.Map2(pow[float32])), support.Map2(pow[float32]), "elementary.go", "../rmath/f32/pow.go")
+var powFloat32Kernel = kernelsPacked.Map("pow_float32", "7423711f03607554520a286cf5ffd0d0", support.MapParams("float", "float", "float"), support.Map2(gpu_pow), support.Map2(pow[float32]), "elementary.go", "../rmath/f32/pow.go")
 
-var powFloat64Kernel = kernelsPacked.Map("pow_float64", "6fd775a3220f5ee4cd082304271728e3", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_pow_), support.Map2(pow[float64])), support.Map2(pow[float64]), "elementary.go", "../rmath/log.go", "../rmath/exp.go")
+var powFloat64Kernel = kernelsPacked.Map("pow_float64", "79d0f5834f6ce911e48fcfbd91214af8", support.MapParams("double", "double", "double"), support.Map2(gpu_pow_), support.Map2(pow[float64]), "elementary.go", "../rmath/log.go", "../rmath/exp.go")
 
 // launchAtan2 makes z [atan2] of the inputs, element by element, as launch.Map has it.
 func launchAtan2[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -1210,9 +1210,9 @@ var atan2Kernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: atan2Float64Kernel},
 }
 
-var atan2Float32Kernel = kernelsPacked.Map("atan2_float32", "644a3edc9c91aa8c340d2cf35dfdc95b", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_atan2), support.Map2(atan2[float32])), support.Map2(atan2[float32]), "elementary.go", "../rmath/f32/arc.go")
+var atan2Float32Kernel = kernelsPacked.Map("atan2_float32", "89579643e7767c3ef7a63db7f9c2ce65", support.MapParams("float", "float", "float"), support.Map2(gpu_atan2), support.Map2(atan2[float32]), "elementary.go", "../rmath/f32/arc.go")
 
-var atan2Float64Kernel = kernelsPacked.Map("atan2_float64", "7e4bc5012cfd3bdab5ec6fc9b6be9bef", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_atan2_), support.Map2(atan2[float64])), support.Map2(atan2[float64]), "elementary.go", "../rmath/trig.go")
+var atan2Float64Kernel = kernelsPacked.Map("atan2_float64", "0fc718af53e6194e3c71d83b3af81293", support.MapParams("double", "double", "double"), support.Map2(gpu_atan2_), support.Map2(atan2[float64]), "elementary.go", "../rmath/trig.go")
 
 // launchHypot makes z [hypot] of the inputs, element by element, as launch.Map has it.
 func launchHypot[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -1228,9 +1228,9 @@ var hypotKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: hypotFloat64Kernel},
 }
 
-var hypotFloat32Kernel = kernelsPacked.Map("hypot_float32", "8d20b734f91fda9a90fdab558cb5d3d3", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_hypot), support.Map2(hypot[float32])), support.Map2(hypot[float32]), "elementary.go")
+var hypotFloat32Kernel = kernelsPacked.Map("hypot_float32", "00067ee74a4703f5e8b12ea850154f99", support.MapParams("float", "float", "float"), support.Map2(gpu_hypot), support.Map2(hypot[float32]), "elementary.go")
 
-var hypotFloat64Kernel = kernelsPacked.Map("hypot_float64", "445dc84c301c51fbf441a0114c2e68d5", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_hypot_), support.Map2(hypot[float64])), support.Map2(hypot[float64]), "elementary.go")
+var hypotFloat64Kernel = kernelsPacked.Map("hypot_float64", "1fdce07226c20a6f057b1160620b5f2b", support.MapParams("double", "double", "double"), support.Map2(gpu_hypot_), support.Map2(hypot[float64]), "elementary.go")
 
 // launchMod makes z [mod] of the inputs, element by element, as launch.Map has it.
 func launchMod[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -1246,9 +1246,9 @@ var modKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: modFloat64Kernel},
 }
 
-var modFloat32Kernel = kernelsPacked.Map("mod_float32", "a4f0c8b3977068a99e2bddd8c0df44e4", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_mod), support.Map2(mod[float32])), support.Map2(mod[float32]), "elementary.go", "../rmath/f32/exact.go")
+var modFloat32Kernel = kernelsPacked.Map("mod_float32", "e1d81da7714460cf541a57f7155a3fc0", support.MapParams("float", "float", "float"), support.Map2(gpu_mod), support.Map2(mod[float32]), "elementary.go", "../rmath/f32/exact.go")
 
-var modFloat64Kernel = kernelsPacked.Map("mod_float64", "0d23406ff588154cfc56118c2caeb36f", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_mod_), support.Map2(mod[float64])), support.Map2(mod[float64]), "elementary.go", "../rmath/exact.go")
+var modFloat64Kernel = kernelsPacked.Map("mod_float64", "e19713ee9325db57c641499a1a14ed58", support.MapParams("double", "double", "double"), support.Map2(gpu_mod_), support.Map2(mod[float64]), "elementary.go", "../rmath/exact.go")
 
 // launchRelu makes z [relu] of the inputs, element by element, as launch.Map has it.
 func launchRelu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1263,9 +1263,9 @@ var reluKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: reluFloat64Kernel},
 }
 
-var reluFloat32Kernel = kernelsPacked.Map("relu_float32", "7ca69f3261377ba5f729a442c5c011be", support.MapParams("float", "float"), support.Form(support.Map1(gpu_relu), support.Map1(relu[float32])), support.Map1(relu[float32]), "elementary.go")
+var reluFloat32Kernel = kernelsPacked.Map("relu_float32", "1339b1b5efd2bcc2f205a908aa5967f7", support.MapParams("float", "float"), support.Map1(gpu_relu), support.Map1(relu[float32]), "elementary.go")
 
-var reluFloat64Kernel = kernelsPacked.Map("relu_float64", "bd9f7dc5a2cf266ca9e5a1c433fc44ed", support.MapParams("double", "double"), support.Form(support.Map1(gpu_relu_), support.Map1(relu[float64])), support.Map1(relu[float64]), "elementary.go")
+var reluFloat64Kernel = kernelsPacked.Map("relu_float64", "20de5319737b68c57dd077419eac7681", support.MapParams("double", "double"), support.Map1(gpu_relu_), support.Map1(relu[float64]), "elementary.go")
 
 // launchLeakyRelu makes z [leakyRelu] of the inputs, element by element, as launch.Map has it.
 func launchLeakyRelu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -1281,9 +1281,9 @@ var leakyReluKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: leakyReluFloat64Kernel},
 }
 
-var leakyReluFloat32Kernel = kernelsPacked.Map("leakyRelu_float32", "15787a3e78a604a753230d522d2fcd97", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_leakyRelu), support.Map2(leakyRelu[float32])), support.Map2(leakyRelu[float32]), "elementary.go")
+var leakyReluFloat32Kernel = kernelsPacked.Map("leakyRelu_float32", "5d0936fbc1a405e4efd854b72f567527", support.MapParams("float", "float", "float"), support.Map2(gpu_leakyRelu), support.Map2(leakyRelu[float32]), "elementary.go")
 
-var leakyReluFloat64Kernel = kernelsPacked.Map("leakyRelu_float64", "dd04e9bcad206e2704ff940d0bf762c4", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_leakyRelu_), support.Map2(leakyRelu[float64])), support.Map2(leakyRelu[float64]), "elementary.go")
+var leakyReluFloat64Kernel = kernelsPacked.Map("leakyRelu_float64", "0858b0939c1f7139757ba9e6857168cd", support.MapParams("double", "double", "double"), support.Map2(gpu_leakyRelu_), support.Map2(leakyRelu[float64]), "elementary.go")
 
 // launchSoftplus makes z [softplus] of the inputs, element by element, as launch.Map has it.
 func launchSoftplus[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1298,9 +1298,9 @@ var softplusKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: softplusFloat64Kernel},
 }
 
-var softplusFloat32Kernel = kernelsPacked.Map("softplus_float32", "503137c84e1a5990c738d399e0b50af7", support.MapParams("float", "float"), support.Form(support.Map1(gpu_softplus), support.Map1(softplus[float32])), support.Map1(softplus[float32]), "elementary.go")
+var softplusFloat32Kernel = kernelsPacked.Map("softplus_float32", "37f851f6f35da5a9ffc19ebf46583228", support.MapParams("float", "float"), support.Map1(gpu_softplus), support.Map1(softplus[float32]), "elementary.go")
 
-var softplusFloat64Kernel = kernelsPacked.Map("softplus_float64", "7283cd5337bc4211afbf732ce123c475", support.MapParams("double", "double"), support.Form(support.Map1(gpu_softplus_), support.Map1(softplus[float64])), support.Map1(softplus[float64]), "elementary.go", "../rmath/log.go", "../rmath/exp.go")
+var softplusFloat64Kernel = kernelsPacked.Map("softplus_float64", "f674c17e85ecb3e8d5bbe9ec9a663720", support.MapParams("double", "double"), support.Map1(gpu_softplus_), support.Map1(softplus[float64]), "elementary.go", "../rmath/log.go", "../rmath/exp.go")
 
 // launchSilu makes z [silu] of the inputs, element by element, as launch.Map has it.
 func launchSilu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1315,9 +1315,9 @@ var siluKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: siluFloat64Kernel},
 }
 
-var siluFloat32Kernel = kernelsPacked.Map("silu_float32", "5f46d3b0ac4ded21e1ce0f611e26a252", support.MapParams("float", "float"), support.Form(support.Map1(gpu_silu), support.Map1(silu[float32])), support.Map1(silu[float32]), "elementary.go")
+var siluFloat32Kernel = kernelsPacked.Map("silu_float32", "cd3a8084691104083b575ea978721925", support.MapParams("float", "float"), support.Map1(gpu_silu), support.Map1(silu[float32]), "elementary.go")
 
-var siluFloat64Kernel = kernelsPacked.Map("silu_float64", "e0032a83e69fff61080f85806d794212", support.MapParams("double", "double"), support.Form(support.Map1(gpu_silu_), support.Map1(silu[float64])), support.Map1(silu[float64]), "elementary.go", "../rmath/exp.go")
+var siluFloat64Kernel = kernelsPacked.Map("silu_float64", "c0de1baf16036c9ee2bb439d10cb2eb1", support.MapParams("double", "double"), support.Map1(gpu_silu_), support.Map1(silu[float64]), "elementary.go", "../rmath/exp.go")
 
 // launchGelu makes z [gelu] of the inputs, element by element, as launch.Map has it.
 func launchGelu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1332,9 +1332,9 @@ var geluKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: geluFloat64Kernel},
 }
 
-var geluFloat32Kernel = kernelsPacked.Map("gelu_float32", "c62bf29e91b6de630d65c7ec2ce27304", support.MapParams("float", "float"), support.Form(support.Map1(gpu_gelu), support.Map1(gelu[float32])), support.Map1(gelu[float32]), "elementary.go", "../rmath/f32/erf.go")
+var geluFloat32Kernel = kernelsPacked.Map("gelu_float32", "48bdb0a25d3b01a1eedf2ac671671231", support.MapParams("float", "float"), support.Map1(gpu_gelu), support.Map1(gelu[float32]), "elementary.go", "../rmath/f32/erf.go")
 
-var geluFloat64Kernel = kernelsPacked.Map("gelu_float64", "cfca29eb5f8252c8e500e860d1106168", support.MapParams("double", "double"), support.Form(support.Map1(gpu_gelu_), support.Map1(gelu[float64])), support.Map1(gelu[float64]), "elementary.go", "../rmath/exp.go", "../rmath/erf.go")
+var geluFloat64Kernel = kernelsPacked.Map("gelu_float64", "46fd04db9ddfe65fd7d67dcb0aa062e3", support.MapParams("double", "double"), support.Map1(gpu_gelu_), support.Map1(gelu[float64]), "elementary.go", "../rmath/exp.go", "../rmath/erf.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
@@ -1466,9 +1466,6 @@ func indicesFloat32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 }
 
 func indicesFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return indicesFloat32Plain(grid, lo, hi, args)
-	}
 	z_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	start_ := args[5].Float32()
 	step_ := args[6].Float32()
@@ -1497,7 +1494,7 @@ func indicesFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1501
+//line kernels_tandem.go:1498
 	}
 	return nil
 }
@@ -1509,9 +1506,6 @@ func indicesFloat64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 }
 
 func indicesFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return indicesFloat64Plain(grid, lo, hi, args)
-	}
 	z_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	start_ := args[5].Float64()
 	step_ := args[6].Float64()
@@ -1540,7 +1534,7 @@ func indicesFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1544
+//line kernels_tandem.go:1538
 	}
 	return nil
 }
@@ -1552,9 +1546,6 @@ func indicesInt32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 }
 
 func indicesInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return indicesInt32Plain(grid, lo, hi, args)
-	}
 	z_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	start_ := args[5].Int32()
 	step_ := args[6].Int32()
@@ -1582,94 +1573,94 @@ func indicesInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1586
+//line kernels_tandem.go:1577
 	}
 	return nil
 }
 
 func gpu_add(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:15*/ return x_ + y_
-//line kernels_tandem.go:1593
+//line kernels_tandem.go:1584
 }
 
 func gpu_add_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:15*/ return x_ + y_
-//line kernels_tandem.go:1598
+//line kernels_tandem.go:1589
 }
 
 func gpu_add__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:15*/ return x_ + y_
-//line kernels_tandem.go:1603
+//line kernels_tandem.go:1594
 }
 
 func gpu_sub(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:23*/ return x_ - y_
-//line kernels_tandem.go:1608
+//line kernels_tandem.go:1599
 }
 
 func gpu_sub_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:23*/ return x_ - y_
-//line kernels_tandem.go:1613
+//line kernels_tandem.go:1604
 }
 
 func gpu_sub__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:23*/ return x_ - y_
-//line kernels_tandem.go:1618
+//line kernels_tandem.go:1609
 }
 
 func gpu_mul(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:31*/ return float32(x_ * y_)
-//line kernels_tandem.go:1623
+//line kernels_tandem.go:1614
 }
 
 func gpu_mul_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:31*/ return float64(x_ * y_)
-//line kernels_tandem.go:1628
+//line kernels_tandem.go:1619
 }
 
 func gpu_mul__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:31*/ return x_ * y_
-//line kernels_tandem.go:1633
+//line kernels_tandem.go:1624
 }
 
 func gpu_div(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:39*/ return x_ / y_
-//line kernels_tandem.go:1638
+//line kernels_tandem.go:1629
 }
 
 func gpu_div_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:39*/ return x_ / y_
-//line kernels_tandem.go:1643
+//line kernels_tandem.go:1634
 }
 
 func gpu_fma(x_ float32, y_ float32, z_ float32) float32 {
 	/*line arithmetic.go:47*/ return support.FMA32(x_, y_, z_)
-//line kernels_tandem.go:1648
+//line kernels_tandem.go:1639
 }
 
 func gpu_fma_(x_ float64, y_ float64, z_ float64) float64 {
 	/*line arithmetic.go:47*/ return math.FMA(x_, y_, z_)
-//line kernels_tandem.go:1653
+//line kernels_tandem.go:1644
 }
 
 func gpu_fma__(x_ int32, y_ int32, z_ int32) int32 {
 	/*line arithmetic.go:47*/ return (x_ * y_) + z_
-//line kernels_tandem.go:1658
+//line kernels_tandem.go:1649
 }
 
 func gpu_neg(x_ float32) float32 {
 	/*line arithmetic.go:55*/ return -x_
-//line kernels_tandem.go:1663
+//line kernels_tandem.go:1654
 }
 
 func gpu_neg_(x_ float64) float64 {
 	/*line arithmetic.go:55*/ return -x_
-//line kernels_tandem.go:1668
+//line kernels_tandem.go:1659
 }
 
 func gpu_neg__(x_ int32) int32 {
 	/*line arithmetic.go:55*/ return -x_
-//line kernels_tandem.go:1673
+//line kernels_tandem.go:1664
 }
 
 func gpu_abs(x_ float32) float32 {
@@ -1677,7 +1668,7 @@ func gpu_abs(x_ float32) float32 {
 		return -x_
 	}
 	return x_ + float32(0)
-//line kernels_tandem.go:1681
+//line kernels_tandem.go:1672
 }
 
 func gpu_abs_(x_ float64) float64 {
@@ -1685,7 +1676,7 @@ func gpu_abs_(x_ float64) float64 {
 		return -x_
 	}
 	return x_ + float64(0)
-//line kernels_tandem.go:1689
+//line kernels_tandem.go:1680
 }
 
 func gpu_abs__(x_ int32) int32 {
@@ -1693,7 +1684,7 @@ func gpu_abs__(x_ int32) int32 {
 		return -x_
 	}
 	return x_ + int32(0)
-//line kernels_tandem.go:1697
+//line kernels_tandem.go:1688
 }
 
 func gpu_sign(x_ float32) float32 {
@@ -1705,7 +1696,7 @@ func gpu_sign(x_ float32) float32 {
 		}
 	}
 	/*line arithmetic.go:83*/ return x_
-//line kernels_tandem.go:1709
+//line kernels_tandem.go:1700
 }
 
 func gpu_sign_(x_ float64) float64 {
@@ -1717,7 +1708,7 @@ func gpu_sign_(x_ float64) float64 {
 		}
 	}
 	/*line arithmetic.go:83*/ return x_
-//line kernels_tandem.go:1721
+//line kernels_tandem.go:1712
 }
 
 func gpu_sign__(x_ int32) int32 {
@@ -1729,62 +1720,62 @@ func gpu_sign__(x_ int32) int32 {
 		}
 	}
 	/*line arithmetic.go:83*/ return x_
-//line kernels_tandem.go:1733
+//line kernels_tandem.go:1724
 }
 
 func gpu_minimum(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:92*/ return min(x_, y_)
-//line kernels_tandem.go:1738
+//line kernels_tandem.go:1729
 }
 
 func gpu_minimum_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:92*/ return min(x_, y_)
-//line kernels_tandem.go:1743
+//line kernels_tandem.go:1734
 }
 
 func gpu_minimum__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:92*/ return min(x_, y_)
-//line kernels_tandem.go:1748
+//line kernels_tandem.go:1739
 }
 
 func gpu_maximum(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:100*/ return max(x_, y_)
-//line kernels_tandem.go:1753
+//line kernels_tandem.go:1744
 }
 
 func gpu_maximum_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:100*/ return max(x_, y_)
-//line kernels_tandem.go:1758
+//line kernels_tandem.go:1749
 }
 
 func gpu_maximum__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:100*/ return max(x_, y_)
-//line kernels_tandem.go:1763
+//line kernels_tandem.go:1754
 }
 
 func gpu_clip(x_ float32, y_ float32, z_ float32) float32 {
 	/*line arithmetic.go:108*/ return min(max(x_, y_), z_)
-//line kernels_tandem.go:1768
+//line kernels_tandem.go:1759
 }
 
 func gpu_clip_(x_ float64, y_ float64, z_ float64) float64 {
 	/*line arithmetic.go:108*/ return min(max(x_, y_), z_)
-//line kernels_tandem.go:1773
+//line kernels_tandem.go:1764
 }
 
 func gpu_clip__(x_ int32, y_ int32, z_ int32) int32 {
 	/*line arithmetic.go:108*/ return min(max(x_, y_), z_)
-//line kernels_tandem.go:1778
+//line kernels_tandem.go:1769
 }
 
 func gpu_sqrt(x_ float32) float32 {
 	/*line arithmetic.go:118*/ return float32(math.Sqrt(float64(x_)))
-//line kernels_tandem.go:1783
+//line kernels_tandem.go:1774
 }
 
 func gpu_sqrt_(x_ float64) float64 {
 	/*line arithmetic.go:118*/ return math.Sqrt(x_)
-//line kernels_tandem.go:1788
+//line kernels_tandem.go:1779
 }
 
 func gpu_quo(x_ int32, y_ int32) int32 {
@@ -1792,7 +1783,7 @@ func gpu_quo(x_ int32, y_ int32) int32 {
 		return int32(0)
 	}
 	return support.Div(x_, y_)
-//line kernels_tandem.go:1796
+//line kernels_tandem.go:1787
 }
 
 func gpu_rem(x_ int32, y_ int32) int32 {
@@ -1800,162 +1791,162 @@ func gpu_rem(x_ int32, y_ int32) int32 {
 		return int32(0)
 	}
 	return support.Rem(x_, y_)
-//line kernels_tandem.go:1804
+//line kernels_tandem.go:1795
 }
 
 func gpu_bitAnd(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:153*/ return x_ & y_
-//line kernels_tandem.go:1809
+//line kernels_tandem.go:1800
 }
 
 func gpu_bitOr(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:161*/ return x_ | y_
-//line kernels_tandem.go:1814
+//line kernels_tandem.go:1805
 }
 
 func gpu_bitXor(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:169*/ return x_ ^ y_
-//line kernels_tandem.go:1819
+//line kernels_tandem.go:1810
 }
 
 func gpu_shiftLeft(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:177*/ return x_ << (uint64(uint32(y_)))
-//line kernels_tandem.go:1824
+//line kernels_tandem.go:1815
 }
 
 func gpu_shiftRight(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:185*/ return x_ >> (uint64(uint32(y_)))
-//line kernels_tandem.go:1829
+//line kernels_tandem.go:1820
 }
 
 func gpu_same(x_ float32) float32 {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:1834
+//line kernels_tandem.go:1825
 }
 
 func gpu_same_(x_ float64) float64 {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:1839
+//line kernels_tandem.go:1830
 }
 
 func gpu_same__(x_ int32) int32 {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:1844
+//line kernels_tandem.go:1835
 }
 
 func gpu_same___(x_ bool) bool {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:1849
+//line kernels_tandem.go:1840
 }
 
 func gpu_same____(x_ uint16) uint16 {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:1854
+//line kernels_tandem.go:1845
 }
 
 func gpu_same_____(x_ uint16) uint16 {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:1859
+//line kernels_tandem.go:1850
 }
 
 func gpu_less(x_ float32, y_ float32) bool {
 	/*line compare.go:17*/ return x_ < y_
-//line kernels_tandem.go:1864
+//line kernels_tandem.go:1855
 }
 
 func gpu_less_(x_ float64, y_ float64) bool {
 	/*line compare.go:17*/ return x_ < y_
-//line kernels_tandem.go:1869
+//line kernels_tandem.go:1860
 }
 
 func gpu_less__(x_ int32, y_ int32) bool {
 	/*line compare.go:17*/ return x_ < y_
-//line kernels_tandem.go:1874
+//line kernels_tandem.go:1865
 }
 
 func gpu_lessEqual(x_ float32, y_ float32) bool {
 	/*line compare.go:25*/ return x_ <= y_
-//line kernels_tandem.go:1879
+//line kernels_tandem.go:1870
 }
 
 func gpu_lessEqual_(x_ float64, y_ float64) bool {
 	/*line compare.go:25*/ return x_ <= y_
-//line kernels_tandem.go:1884
+//line kernels_tandem.go:1875
 }
 
 func gpu_lessEqual__(x_ int32, y_ int32) bool {
 	/*line compare.go:25*/ return x_ <= y_
-//line kernels_tandem.go:1889
+//line kernels_tandem.go:1880
 }
 
 func gpu_equals(x_ float32, y_ float32) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:1894
+//line kernels_tandem.go:1885
 }
 
 func gpu_equals_(x_ float64, y_ float64) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:1899
+//line kernels_tandem.go:1890
 }
 
 func gpu_equals__(x_ int32, y_ int32) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:1904
+//line kernels_tandem.go:1895
 }
 
 func gpu_equals___(x_ bool, y_ bool) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:1909
+//line kernels_tandem.go:1900
 }
 
 func gpu_notEqual(x_ float32, y_ float32) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:1914
+//line kernels_tandem.go:1905
 }
 
 func gpu_notEqual_(x_ float64, y_ float64) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:1919
+//line kernels_tandem.go:1910
 }
 
 func gpu_notEqual__(x_ int32, y_ int32) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:1924
+//line kernels_tandem.go:1915
 }
 
 func gpu_notEqual___(x_ bool, y_ bool) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:1929
+//line kernels_tandem.go:1920
 }
 
 func gpu_isNaN(x_ float32) bool {
 	/*line compare.go:59*/ return x_ != x_
-//line kernels_tandem.go:1934
+//line kernels_tandem.go:1925
 }
 
 func gpu_isNaN_(x_ float64) bool {
 	/*line compare.go:59*/ return x_ != x_
-//line kernels_tandem.go:1939
+//line kernels_tandem.go:1930
 }
 
 func gpu_isFinite(x_ float32) bool {
 	/*line compare.go:67*/ return (x_ - x_) == float32(0)
-//line kernels_tandem.go:1944
+//line kernels_tandem.go:1935
 }
 
 func gpu_isFinite_(x_ float64) bool {
 	/*line compare.go:67*/ return (x_ - x_) == float64(0)
-//line kernels_tandem.go:1949
+//line kernels_tandem.go:1940
 }
 
 func gpu_and(x_ bool, y_ bool) bool {
 	/*line compare.go:75*/ return x_ && y_
-//line kernels_tandem.go:1954
+//line kernels_tandem.go:1945
 }
 
 func gpu_or(x_ bool, y_ bool) bool {
 	/*line compare.go:83*/ return x_ || y_
-//line kernels_tandem.go:1959
+//line kernels_tandem.go:1950
 }
 
 func gpu_where(x_ bool, y_ float32, z_ float32) float32 {
@@ -1963,7 +1954,7 @@ func gpu_where(x_ bool, y_ float32, z_ float32) float32 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:1967
+//line kernels_tandem.go:1958
 }
 
 func gpu_where_(x_ bool, y_ float64, z_ float64) float64 {
@@ -1971,7 +1962,7 @@ func gpu_where_(x_ bool, y_ float64, z_ float64) float64 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:1975
+//line kernels_tandem.go:1966
 }
 
 func gpu_where__(x_ bool, y_ int32, z_ int32) int32 {
@@ -1979,429 +1970,429 @@ func gpu_where__(x_ bool, y_ int32, z_ int32) int32 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:1983
+//line kernels_tandem.go:1974
 }
 
 func gpu_near(x_ float32, y_ float32, rtol_ float32, atol_ float32) bool {
 	/*line compare.go:128*/ most_ := atol_ + float32(rtol_*gpu_abs(y_))
 	return (x_ == y_) || ((gpu_abs(x_-y_) <= most_) && ((y_ - y_) == float32(0)))
-//line kernels_tandem.go:1989
+//line kernels_tandem.go:1980
 }
 
 func gpu_near_(x_ float64, y_ float64, rtol_ float64, atol_ float64) bool {
 	/*line compare.go:128*/ most_ := atol_ + float64(rtol_*gpu_abs_(y_))
 	return (x_ == y_) || ((gpu_abs_(x_-y_) <= most_) && ((y_ - y_) == float64(0)))
-//line kernels_tandem.go:1995
+//line kernels_tandem.go:1986
 }
 
 func gpu_convert(x_ float64) float32 {
 	/*line convert.go:41*/ return float32(x_)
-//line kernels_tandem.go:2000
+//line kernels_tandem.go:1991
 }
 
 func gpu_convert_(x_ int32) float32 {
 	/*line convert.go:41*/ return float32(x_)
-//line kernels_tandem.go:2005
+//line kernels_tandem.go:1996
 }
 
 func gpu_convert__(x_ float32) float64 {
 	/*line convert.go:41*/ return float64(x_)
-//line kernels_tandem.go:2010
+//line kernels_tandem.go:2001
 }
 
 func gpu_convert___(x_ int32) float64 {
 	/*line convert.go:41*/ return float64(x_)
-//line kernels_tandem.go:2015
+//line kernels_tandem.go:2006
 }
 
 func gpu_convert____(x_ float32) int32 {
 	/*line convert.go:41*/ return support.Int[int32](x_)
-//line kernels_tandem.go:2020
+//line kernels_tandem.go:2011
 }
 
 func gpu_convert_____(x_ float64) int32 {
 	/*line convert.go:41*/ return support.Int[int32](x_)
-//line kernels_tandem.go:2025
+//line kernels_tandem.go:2016
 }
 
 func gpu_widenFloat16(x_ uint16) float32 {
 	/*line convert.go:44*/ return gpu_Float32(x_)
-//line kernels_tandem.go:2030
+//line kernels_tandem.go:2021
 }
 
 func gpu_widenBFloat16(x_ uint16) float32 {
 	/*line convert.go:47*/ return gpu_Float32_(x_)
-//line kernels_tandem.go:2035
+//line kernels_tandem.go:2026
 }
 
 func gpu_toFloat16(x_ float32) uint16 {
 	/*line convert.go:50*/ return gpu_ToFloat16(x_)
-//line kernels_tandem.go:2040
+//line kernels_tandem.go:2031
 }
 
 func gpu_toBFloat16(x_ float32) uint16 {
 	/*line convert.go:53*/ return gpu_ToBFloat16(x_)
-//line kernels_tandem.go:2045
+//line kernels_tandem.go:2036
 }
 
 func gpu_exp(x_ float32) float32 {
 	/*line elementary.go:14*/ return f32.Exp(x_)
-//line kernels_tandem.go:2050
+//line kernels_tandem.go:2041
 }
 
 func gpu_exp_(x_ float64) float64 {
 	/*line elementary.go:14*/ return rmath.Exp(x_)
-//line kernels_tandem.go:2055
+//line kernels_tandem.go:2046
 }
 
 func gpu_exp2(x_ float32) float32 {
 	/*line elementary.go:22*/ return f32.Exp2(x_)
-//line kernels_tandem.go:2060
+//line kernels_tandem.go:2051
 }
 
 func gpu_exp2_(x_ float64) float64 {
 	/*line elementary.go:22*/ return rmath.Exp2(x_)
-//line kernels_tandem.go:2065
+//line kernels_tandem.go:2056
 }
 
 func gpu_expm1(x_ float32) float32 {
 	/*line elementary.go:30*/ return f32.Expm1(x_)
-//line kernels_tandem.go:2070
+//line kernels_tandem.go:2061
 }
 
 func gpu_expm1_(x_ float64) float64 {
 	/*line elementary.go:30*/ return rmath.Expm1(x_)
-//line kernels_tandem.go:2075
+//line kernels_tandem.go:2066
 }
 
 func gpu_log(x_ float32) float32 {
 	/*line elementary.go:38*/ return f32.Log(x_)
-//line kernels_tandem.go:2080
+//line kernels_tandem.go:2071
 }
 
 func gpu_log_(x_ float64) float64 {
 	/*line elementary.go:38*/ return rmath.Log(x_)
-//line kernels_tandem.go:2085
+//line kernels_tandem.go:2076
 }
 
 func gpu_log2(x_ float32) float32 {
 	/*line elementary.go:46*/ return f32.Log2(x_)
-//line kernels_tandem.go:2090
+//line kernels_tandem.go:2081
 }
 
 func gpu_log2_(x_ float64) float64 {
 	/*line elementary.go:46*/ return rmath.Log2(x_)
-//line kernels_tandem.go:2095
+//line kernels_tandem.go:2086
 }
 
 func gpu_log10(x_ float32) float32 {
 	/*line elementary.go:54*/ return f32.Log10(x_)
-//line kernels_tandem.go:2100
+//line kernels_tandem.go:2091
 }
 
 func gpu_log10_(x_ float64) float64 {
 	/*line elementary.go:54*/ return rmath.Log10(x_)
-//line kernels_tandem.go:2105
+//line kernels_tandem.go:2096
 }
 
 func gpu_log1p(x_ float32) float32 {
 	/*line elementary.go:62*/ return f32.Log1p(x_)
-//line kernels_tandem.go:2110
+//line kernels_tandem.go:2101
 }
 
 func gpu_log1p_(x_ float64) float64 {
 	/*line elementary.go:62*/ return rmath.Log1p(x_)
-//line kernels_tandem.go:2115
+//line kernels_tandem.go:2106
 }
 
 func gpu_sin(x_ float32) float32 {
 	/*line elementary.go:70*/ return f32.Sin(x_)
-//line kernels_tandem.go:2120
+//line kernels_tandem.go:2111
 }
 
 func gpu_sin_(x_ float64) float64 {
 	/*line elementary.go:70*/ return rmath.Sin(x_)
-//line kernels_tandem.go:2125
+//line kernels_tandem.go:2116
 }
 
 func gpu_cos(x_ float32) float32 {
 	/*line elementary.go:78*/ return f32.Cos(x_)
-//line kernels_tandem.go:2130
+//line kernels_tandem.go:2121
 }
 
 func gpu_cos_(x_ float64) float64 {
 	/*line elementary.go:78*/ return rmath.Cos(x_)
-//line kernels_tandem.go:2135
+//line kernels_tandem.go:2126
 }
 
 func gpu_tan(x_ float32) float32 {
 	/*line elementary.go:86*/ return f32.Tan(x_)
-//line kernels_tandem.go:2140
+//line kernels_tandem.go:2131
 }
 
 func gpu_tan_(x_ float64) float64 {
 	/*line elementary.go:86*/ return rmath.Tan(x_)
-//line kernels_tandem.go:2145
+//line kernels_tandem.go:2136
 }
 
 func gpu_sinPi(x_ float32) float32 {
 	/*line elementary.go:94*/ return f32.SinPi(x_)
-//line kernels_tandem.go:2150
+//line kernels_tandem.go:2141
 }
 
 func gpu_sinPi_(x_ float64) float64 {
 	/*line elementary.go:94*/ return rmath.SinPi(x_)
-//line kernels_tandem.go:2155
+//line kernels_tandem.go:2146
 }
 
 func gpu_cosPi(x_ float32) float32 {
 	/*line elementary.go:102*/ return f32.CosPi(x_)
-//line kernels_tandem.go:2160
+//line kernels_tandem.go:2151
 }
 
 func gpu_cosPi_(x_ float64) float64 {
 	/*line elementary.go:102*/ return rmath.CosPi(x_)
-//line kernels_tandem.go:2165
+//line kernels_tandem.go:2156
 }
 
 func gpu_asin(x_ float32) float32 {
 	/*line elementary.go:110*/ return f32.Asin(x_)
-//line kernels_tandem.go:2170
+//line kernels_tandem.go:2161
 }
 
 func gpu_asin_(x_ float64) float64 {
 	/*line elementary.go:110*/ return rmath.Asin(x_)
-//line kernels_tandem.go:2175
+//line kernels_tandem.go:2166
 }
 
 func gpu_acos(x_ float32) float32 {
 	/*line elementary.go:118*/ return f32.Acos(x_)
-//line kernels_tandem.go:2180
+//line kernels_tandem.go:2171
 }
 
 func gpu_acos_(x_ float64) float64 {
 	/*line elementary.go:118*/ return rmath.Acos(x_)
-//line kernels_tandem.go:2185
+//line kernels_tandem.go:2176
 }
 
 func gpu_atan(x_ float32) float32 {
 	/*line elementary.go:126*/ return f32.Atan(x_)
-//line kernels_tandem.go:2190
+//line kernels_tandem.go:2181
 }
 
 func gpu_atan_(x_ float64) float64 {
 	/*line elementary.go:126*/ return rmath.Atan(x_)
-//line kernels_tandem.go:2195
+//line kernels_tandem.go:2186
 }
 
 func gpu_sinh(x_ float32) float32 {
 	/*line elementary.go:134*/ return f32.Sinh(x_)
-//line kernels_tandem.go:2200
+//line kernels_tandem.go:2191
 }
 
 func gpu_sinh_(x_ float64) float64 {
 	/*line elementary.go:134*/ return rmath.Sinh(x_)
-//line kernels_tandem.go:2205
+//line kernels_tandem.go:2196
 }
 
 func gpu_cosh(x_ float32) float32 {
 	/*line elementary.go:142*/ return f32.Cosh(x_)
-//line kernels_tandem.go:2210
+//line kernels_tandem.go:2201
 }
 
 func gpu_cosh_(x_ float64) float64 {
 	/*line elementary.go:142*/ return rmath.Cosh(x_)
-//line kernels_tandem.go:2215
+//line kernels_tandem.go:2206
 }
 
 func gpu_tanh(x_ float32) float32 {
 	/*line elementary.go:150*/ return f32.Tanh(x_)
-//line kernels_tandem.go:2220
+//line kernels_tandem.go:2211
 }
 
 func gpu_tanh_(x_ float64) float64 {
 	/*line elementary.go:150*/ return rmath.Tanh(x_)
-//line kernels_tandem.go:2225
+//line kernels_tandem.go:2216
 }
 
 func gpu_asinh(x_ float32) float32 {
 	/*line elementary.go:158*/ return f32.Asinh(x_)
-//line kernels_tandem.go:2230
+//line kernels_tandem.go:2221
 }
 
 func gpu_asinh_(x_ float64) float64 {
 	/*line elementary.go:158*/ return rmath.Asinh(x_)
-//line kernels_tandem.go:2235
+//line kernels_tandem.go:2226
 }
 
 func gpu_acosh(x_ float32) float32 {
 	/*line elementary.go:166*/ return f32.Acosh(x_)
-//line kernels_tandem.go:2240
+//line kernels_tandem.go:2231
 }
 
 func gpu_acosh_(x_ float64) float64 {
 	/*line elementary.go:166*/ return rmath.Acosh(x_)
-//line kernels_tandem.go:2245
+//line kernels_tandem.go:2236
 }
 
 func gpu_atanh(x_ float32) float32 {
 	/*line elementary.go:174*/ return f32.Atanh(x_)
-//line kernels_tandem.go:2250
+//line kernels_tandem.go:2241
 }
 
 func gpu_atanh_(x_ float64) float64 {
 	/*line elementary.go:174*/ return rmath.Atanh(x_)
-//line kernels_tandem.go:2255
+//line kernels_tandem.go:2246
 }
 
 func gpu_cbrt(x_ float32) float32 {
 	/*line elementary.go:182*/ return f32.Cbrt(x_)
-//line kernels_tandem.go:2260
+//line kernels_tandem.go:2251
 }
 
 func gpu_cbrt_(x_ float64) float64 {
 	/*line elementary.go:182*/ return rmath.Cbrt(x_)
-//line kernels_tandem.go:2265
+//line kernels_tandem.go:2256
 }
 
 func gpu_rsqrt(x_ float32) float32 {
 	/*line elementary.go:190*/ return f32.Rsqrt(x_)
-//line kernels_tandem.go:2270
+//line kernels_tandem.go:2261
 }
 
 func gpu_rsqrt_(x_ float64) float64 {
 	/*line elementary.go:190*/ return rmath.Rsqrt(x_)
-//line kernels_tandem.go:2275
+//line kernels_tandem.go:2266
 }
 
 func gpu_erf(x_ float32) float32 {
 	/*line elementary.go:198*/ return f32.Erf(x_)
-//line kernels_tandem.go:2280
+//line kernels_tandem.go:2271
 }
 
 func gpu_erf_(x_ float64) float64 {
 	/*line elementary.go:198*/ return rmath.Erf(x_)
-//line kernels_tandem.go:2285
+//line kernels_tandem.go:2276
 }
 
 func gpu_erfc(x_ float32) float32 {
 	/*line elementary.go:206*/ return f32.Erfc(x_)
-//line kernels_tandem.go:2290
+//line kernels_tandem.go:2281
 }
 
 func gpu_erfc_(x_ float64) float64 {
 	/*line elementary.go:206*/ return rmath.Erfc(x_)
-//line kernels_tandem.go:2295
+//line kernels_tandem.go:2286
 }
 
 func gpu_sigmoid(x_ float32) float32 {
 	/*line elementary.go:214*/ return f32.Sigmoid(x_)
-//line kernels_tandem.go:2300
+//line kernels_tandem.go:2291
 }
 
 func gpu_sigmoid_(x_ float64) float64 {
 	/*line elementary.go:214*/ return rmath.Sigmoid(x_)
-//line kernels_tandem.go:2305
+//line kernels_tandem.go:2296
 }
 
 func gpu_floor(x_ float32) float32 {
 	/*line elementary.go:222*/ return f32.Floor(x_)
-//line kernels_tandem.go:2310
+//line kernels_tandem.go:2301
 }
 
 func gpu_floor_(x_ float64) float64 {
 	/*line elementary.go:222*/ return rmath.Floor(x_)
-//line kernels_tandem.go:2315
+//line kernels_tandem.go:2306
 }
 
 func gpu_ceil(x_ float32) float32 {
 	/*line elementary.go:230*/ return f32.Ceil(x_)
-//line kernels_tandem.go:2320
+//line kernels_tandem.go:2311
 }
 
 func gpu_ceil_(x_ float64) float64 {
 	/*line elementary.go:230*/ return rmath.Ceil(x_)
-//line kernels_tandem.go:2325
+//line kernels_tandem.go:2316
 }
 
 func gpu_trunc(x_ float32) float32 {
 	/*line elementary.go:238*/ return f32.Trunc(x_)
-//line kernels_tandem.go:2330
+//line kernels_tandem.go:2321
 }
 
 func gpu_trunc_(x_ float64) float64 {
 	/*line elementary.go:238*/ return rmath.Trunc(x_)
-//line kernels_tandem.go:2335
+//line kernels_tandem.go:2326
 }
 
 func gpu_round(x_ float32) float32 {
 	/*line elementary.go:246*/ return f32.Round(x_)
-//line kernels_tandem.go:2340
+//line kernels_tandem.go:2331
 }
 
 func gpu_round_(x_ float64) float64 {
 	/*line elementary.go:246*/ return rmath.Round(x_)
-//line kernels_tandem.go:2345
+//line kernels_tandem.go:2336
 }
 
 func gpu_roundToEven(x_ float32) float32 {
 	/*line elementary.go:254*/ return f32.RoundToEven(x_)
-//line kernels_tandem.go:2350
+//line kernels_tandem.go:2341
 }
 
 func gpu_roundToEven_(x_ float64) float64 {
 	/*line elementary.go:254*/ return rmath.RoundToEven(x_)
-//line kernels_tandem.go:2355
+//line kernels_tandem.go:2346
 }
 
 func gpu_pow(x_ float32, y_ float32) float32 {
 	/*line elementary.go:262*/ return f32.Pow(x_, y_)
-//line kernels_tandem.go:2360
+//line kernels_tandem.go:2351
 }
 
 func gpu_pow_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:262*/ return rmath.Pow(x_, y_)
-//line kernels_tandem.go:2365
+//line kernels_tandem.go:2356
 }
 
 func gpu_atan2(x_ float32, y_ float32) float32 {
 	/*line elementary.go:270*/ return f32.Atan2(x_, y_)
-//line kernels_tandem.go:2370
+//line kernels_tandem.go:2361
 }
 
 func gpu_atan2_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:270*/ return rmath.Atan2(x_, y_)
-//line kernels_tandem.go:2375
+//line kernels_tandem.go:2366
 }
 
 func gpu_hypot(x_ float32, y_ float32) float32 {
 	/*line elementary.go:278*/ return f32.Hypot(x_, y_)
-//line kernels_tandem.go:2380
+//line kernels_tandem.go:2371
 }
 
 func gpu_hypot_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:278*/ return rmath.Hypot(x_, y_)
-//line kernels_tandem.go:2385
+//line kernels_tandem.go:2376
 }
 
 func gpu_mod(x_ float32, y_ float32) float32 {
 	/*line elementary.go:286*/ return f32.Mod(x_, y_)
-//line kernels_tandem.go:2390
+//line kernels_tandem.go:2381
 }
 
 func gpu_mod_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:286*/ return rmath.Mod(x_, y_)
-//line kernels_tandem.go:2395
+//line kernels_tandem.go:2386
 }
 
 func gpu_relu(x_ float32) float32 {
 	/*line elementary.go:294*/ return max(x_, float32(0))
-//line kernels_tandem.go:2400
+//line kernels_tandem.go:2391
 }
 
 func gpu_relu_(x_ float64) float64 {
 	/*line elementary.go:294*/ return max(x_, float64(0))
-//line kernels_tandem.go:2405
+//line kernels_tandem.go:2396
 }
 
 func gpu_leakyRelu(x_ float32, y_ float32) float32 {
@@ -2409,7 +2400,7 @@ func gpu_leakyRelu(x_ float32, y_ float32) float32 {
 		return float32(y_ * x_)
 	}
 	return x_
-//line kernels_tandem.go:2413
+//line kernels_tandem.go:2404
 }
 
 func gpu_leakyRelu_(x_ float64, y_ float64) float64 {
@@ -2417,37 +2408,37 @@ func gpu_leakyRelu_(x_ float64, y_ float64) float64 {
 		return float64(y_ * x_)
 	}
 	return x_
-//line kernels_tandem.go:2421
+//line kernels_tandem.go:2412
 }
 
 func gpu_softplus(x_ float32) float32 {
 	/*line elementary.go:315*/ return max(x_, float32(0)) + f32.Log1p(f32.Exp(-max(x_, -x_)))
-//line kernels_tandem.go:2426
+//line kernels_tandem.go:2417
 }
 
 func gpu_softplus_(x_ float64) float64 {
 	/*line elementary.go:315*/ return max(x_, float64(0)) + rmath.Log1p(rmath.Exp(-max(x_, -x_)))
-//line kernels_tandem.go:2431
+//line kernels_tandem.go:2422
 }
 
 func gpu_silu(x_ float32) float32 {
 	/*line elementary.go:323*/ return float32(x_ * f32.Sigmoid(x_))
-//line kernels_tandem.go:2436
+//line kernels_tandem.go:2427
 }
 
 func gpu_silu_(x_ float64) float64 {
 	/*line elementary.go:323*/ return float64(x_ * rmath.Sigmoid(x_))
-//line kernels_tandem.go:2441
+//line kernels_tandem.go:2432
 }
 
 func gpu_gelu(x_ float32) float32 {
 	/*line elementary.go:334*/ return float32((x_ / float32(2)) * f32.Erfc((-x_)/float32(1.4142135)))
-//line kernels_tandem.go:2446
+//line kernels_tandem.go:2437
 }
 
 func gpu_gelu_(x_ float64) float64 {
 	/*line elementary.go:334*/ return float64((x_ / float64(2)) * rmath.Erfc((-x_)/float64(1.4142135623730951)))
-//line kernels_tandem.go:2451
+//line kernels_tandem.go:2442
 }
 
 func gpu_Float32(h_ uint16) float32 {
@@ -2461,12 +2452,12 @@ func gpu_Float32(h_ uint16) float32 {
 		}
 	}
 	/*line ../element/half.go:37*/ return math.Float32frombits(sign_ | ((abs_ << (13)) + uint32(939524096)))
-//line kernels_tandem.go:2465
+//line kernels_tandem.go:2456
 }
 
 func gpu_Float32_(b_ uint16) float32 {
 	/*line ../element/half.go:50*/ return math.Float32frombits(uint32(b_) << (16))
-//line kernels_tandem.go:2470
+//line kernels_tandem.go:2461
 }
 
 func gpu_ToFloat16(x_ float32) uint16 {
@@ -2486,7 +2477,7 @@ func gpu_ToFloat16(x_ float32) uint16 {
 	}
 	/*line ../element/half.go:24*/ abs_ = abs_ + (uint32(4095) + ((abs_ >> (13)) & uint32(1)))
 	return sign_ | uint16(((abs_ - uint32(939524096)) >> (13)))
-//line kernels_tandem.go:2490
+//line kernels_tandem.go:2481
 }
 
 func gpu_ToBFloat16(x_ float32) uint16 {
@@ -2495,5 +2486,5 @@ func gpu_ToBFloat16(x_ float32) uint16 {
 		return uint16(((bits_ >> (16)) | uint32(64)))
 	}
 	return uint16((((bits_ + uint32(32767)) + ((bits_ >> (16)) & uint32(1))) >> (16)))
-//line kernels_tandem.go:2499
+//line kernels_tandem.go:2490
 }

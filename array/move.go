@@ -483,10 +483,7 @@ func trues(op string, r *sorting.Rows[uint64], mask *Array[bool]) (numbers *Arra
 // Where c is too short it is ErrShape, and nothing is written. c may share elements with a. Of a
 // mask for rows, Nonzero and TakeRows give the rows.
 func Compress[T Element](c, a *Array[T], mask *Array[bool]) (n int, err error) {
-	s, rows, cols, err := dims("Compress", "a", a)
-	if err == nil {
-		err = checkShape("Compress", "mask", mask, s, rows, cols)
-	}
+	s, rows, cols, err := sameDims("Compress", "a", a, "mask", mask)
 	if err == nil {
 		_, err = checkVector("Compress", "c", c, s, 0)
 	}

@@ -20,10 +20,7 @@ func inOrder(steps ...func() error) error {
 
 // normalized calls f with a scratch column, for an operation whose destination has the shape of a.
 func normalized[T any](op string, c, a *Array[T], f func(x *Array[T]) error) error {
-	s, rows, cols, err := dims(op, "a", a)
-	if err == nil {
-		err = checkShape(op, "c", c, s, rows, cols)
-	}
+	s, rows, cols, err := sameDims(op, "a", a, "c", c)
 	if err != nil {
 		return err
 	}

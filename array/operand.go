@@ -101,6 +101,16 @@ func dims[T any](op, name string, a *Array[T]) (s *linalg.Session, rows, cols in
 	return a.Session(), rows, cols, nil
 }
 
+// sameDims is dims of an operand, and check of another, which has its shape.
+func sameDims[T, U any](op, name string, a *Array[T], other string, b *Array[U]) (
+	s *linalg.Session, rows, cols int, err error,
+) {
+	if s, rows, cols, err = dims(op, name, a); err == nil {
+		err = checkShape(op, other, b, s, rows, cols)
+	}
+	return s, rows, cols, err
+}
+
 // overlap tells whether the arrays share elements, which arrays of different types do not.
 func overlap[T, U any](a *Array[T], b *Array[U]) bool {
 	x, ok := any(b).(*Array[T])

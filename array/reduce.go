@@ -119,10 +119,7 @@ func Total[T Element](a *linalg.Array[T]) (T, error) {
 // there, rounded once; int32 wraps around. c has the shape of a, which it may be; it shares
 // elements with no other a.
 func CumSum[T Element](c, a *Array[T]) error {
-	s, rows, cols, err := dims("CumSum", "c", c)
-	if err == nil {
-		err = checkShape("CumSum", "a", a, s, rows, cols)
-	}
+	_, _, _, err := sameDims("CumSum", "c", c, "a", a)
 	if err != nil {
 		return err
 	}

@@ -31,10 +31,7 @@ func wide[T any](a *Array[T]) *Array[uint64]   { return (*Array[uint64])(a) }
 // an element while it runs, from [linalg.WithScratch]; Sort of float32 and int32 takes 8, but for
 // rows of up to 64 on other devices than the cpu device.
 func Sort[T Element](c, a *Array[T]) error {
-	s, rows, cols, err := dims("Sort", "a", a)
-	if err == nil {
-		err = checkShape("Sort", "c", c, s, rows, cols)
-	}
+	s, _, cols, err := sameDims("Sort", "a", a, "c", c)
 	if err != nil {
 		return err
 	}
@@ -64,10 +61,7 @@ func sortRows[P sorting.Pair, E uint32 | uint64](c, a *Array[E], o sorting.Order
 // ArgSort makes each row of index the columns of a's elements in the order of [Sort]; those of
 // equal elements ascend.
 func ArgSort[T Element](index *Array[int32], a *Array[T]) error {
-	s, rows, cols, err := dims("ArgSort", "a", a)
-	if err == nil {
-		err = checkShape("ArgSort", "index", index, s, rows, cols)
-	}
+	s, rows, cols, err := sameDims("ArgSort", "a", a, "index", index)
 	if err != nil {
 		return err
 	}

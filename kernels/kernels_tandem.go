@@ -29,23 +29,23 @@ var transposeNaiveFloat64Kernel = kernelsPacked.Source("transposeNaive_float64",
 
 var transposeNaiveInt32Kernel = kernelsPacked.Source("transposeNaive_int32", "928fbb2594ac3aafe4a3289609113d20", support.Params{}.ConstMatrix("a", "int", 4).Matrix("c", "int", 4), transposeNaiveInt32Go, transposeNaiveInt32Plain, "textbook.go")
 
-var scaleFloat32Kernel = kernelsPacked.Map("scale_float32", "1e094766d5c1810a911c328fdcc76466", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_scale), support.Map2(scale[float32])), support.Map2(scale[float32]), "textbook.go")
+var scaleFloat32Kernel = kernelsPacked.Map("scale_float32", "9a6e643c1856a4b004bc6ea48a76029c", support.MapParams("float", "float", "float"), support.Map2(gpu_scale), support.Map2(scale[float32]), "textbook.go")
 
-var scaleFloat64Kernel = kernelsPacked.Map("scale_float64", "45cc355de2213f3ebdb05114d79bbd21", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_scale_), support.Map2(scale[float64])), support.Map2(scale[float64]), "textbook.go")
+var scaleFloat64Kernel = kernelsPacked.Map("scale_float64", "4cfe695520e7c8f6b57df79f30d7a0b9", support.MapParams("double", "double", "double"), support.Map2(gpu_scale_), support.Map2(scale[float64]), "textbook.go")
 
-var scaleInt32Kernel = kernelsPacked.Map("scale_int32", "981be46bad084bc8b7a2e2ff7b544be0", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_scale__), support.Map2(scale[int32])), support.Map2(scale[int32]), "textbook.go")
+var scaleInt32Kernel = kernelsPacked.Map("scale_int32", "445b271b6b01ab3e076feb82e446c078", support.MapParams("int", "int", "int"), support.Map2(gpu_scale__), support.Map2(scale[int32]), "textbook.go")
 
-var addFloat32Kernel = kernelsPacked.Map("add_float32", "37a5a554c8c756f89e48c97a5b294248", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_add), support.Map2(add[float32])), support.Map2(add[float32]), "textbook.go")
+var addFloat32Kernel = kernelsPacked.Map("add_float32", "ba6cf21fd498f839450cf22f6d11486a", support.MapParams("float", "float", "float"), support.Map2(gpu_add), support.Map2(add[float32]), "textbook.go")
 
-var addFloat64Kernel = kernelsPacked.Map("add_float64", "9039342fe7e698d03529bd3183421ce9", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_add_), support.Map2(add[float64])), support.Map2(add[float64]), "textbook.go")
+var addFloat64Kernel = kernelsPacked.Map("add_float64", "51e3740ab63090ed04287b2d7ec925e8", support.MapParams("double", "double", "double"), support.Map2(gpu_add_), support.Map2(add[float64]), "textbook.go")
 
-var addInt32Kernel = kernelsPacked.Map("add_int32", "d88df08cb6db0fd5b9e69c6edbb4e6fd", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_add__), support.Map2(add[int32])), support.Map2(add[int32]), "textbook.go")
+var addInt32Kernel = kernelsPacked.Map("add_int32", "f392b6ab1c490a7372a63bf86ce7a35e", support.MapParams("int", "int", "int"), support.Map2(gpu_add__), support.Map2(add[int32]), "textbook.go")
 
-var subFloat32Kernel = kernelsPacked.Map("sub_float32", "4a237f3820448eccd721b6a5bb534e18", support.MapParams("float", "float", "float"), support.Form(support.Map2(gpu_sub), support.Map2(sub[float32])), support.Map2(sub[float32]), "textbook.go")
+var subFloat32Kernel = kernelsPacked.Map("sub_float32", "3ce00cb8b34810707bd963d02b8355be", support.MapParams("float", "float", "float"), support.Map2(gpu_sub), support.Map2(sub[float32]), "textbook.go")
 
-var subFloat64Kernel = kernelsPacked.Map("sub_float64", "ab99c7601ae0a0a9c08e0173d7759799", support.MapParams("double", "double", "double"), support.Form(support.Map2(gpu_sub_), support.Map2(sub[float64])), support.Map2(sub[float64]), "textbook.go")
+var subFloat64Kernel = kernelsPacked.Map("sub_float64", "443a9d68ae8adab489ac902928dbe448", support.MapParams("double", "double", "double"), support.Map2(gpu_sub_), support.Map2(sub[float64]), "textbook.go")
 
-var subInt32Kernel = kernelsPacked.Map("sub_int32", "db6fae24bae3355f69c2bac72e1534bf", support.MapParams("int", "int", "int"), support.Form(support.Map2(gpu_sub__), support.Map2(sub[int32])), support.Map2(sub[int32]), "textbook.go")
+var subInt32Kernel = kernelsPacked.Map("sub_int32", "8e560726c59973a6adbdf2528f911f15", support.MapParams("int", "int", "int"), support.Map2(gpu_sub__), support.Map2(sub[int32]), "textbook.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
@@ -95,9 +95,6 @@ func matmulNaiveFloat32Plain(grid_ backend.Grid, lo, hi int, args []backend.Arg)
 }
 
 func matmulNaiveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return matmulNaiveFloat32Plain(grid, lo, hi, args)
-	}
 	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	b_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
@@ -131,7 +128,7 @@ func matmulNaiveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:135
+//line kernels_tandem.go:132
 	}
 	return nil
 }
@@ -143,9 +140,6 @@ func matmulNaiveFloat64Plain(grid_ backend.Grid, lo, hi int, args []backend.Arg)
 }
 
 func matmulNaiveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return matmulNaiveFloat64Plain(grid, lo, hi, args)
-	}
 	a_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	b_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
@@ -179,7 +173,7 @@ func matmulNaiveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:183
+//line kernels_tandem.go:177
 	}
 	return nil
 }
@@ -191,9 +185,6 @@ func matmulNaiveInt32Plain(grid_ backend.Grid, lo, hi int, args []backend.Arg) e
 }
 
 func matmulNaiveInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return matmulNaiveInt32Plain(grid, lo, hi, args)
-	}
 	a_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	b_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
@@ -227,7 +218,7 @@ func matmulNaiveInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:231
+//line kernels_tandem.go:222
 	}
 	return nil
 }
@@ -239,9 +230,6 @@ func matmulTiledFloat32Plain(grid_ backend.Grid, lo, hi int, args []backend.Arg)
 }
 
 func matmulTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return matmulTiledFloat32Plain(grid, lo, hi, args)
-	}
 	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	b_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
@@ -262,14 +250,11 @@ func matmulTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				for w := range n {
 					l0 := w % n0
 					l1 := w / n0 % n1
-					var row_ int64
-					var col_ int64
-					var acc_ float32
 					x_ := l0
 					y_ := l1
-					/*line textbook.go:47*/ row_ = top_ + y_
-					/*line textbook.go:47*/ col_ = left_ + x_
-					acc_ = float32(0)
+					/*line textbook.go:47*/ row_ := top_ + y_
+					/*line textbook.go:47*/ col_ := left_ + x_
+					acc_ := float32(0)
 					row_all[w] = row_
 					col_all[w] = col_
 					acc_all[w] = acc_
@@ -300,8 +285,6 @@ func matmulTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 						/*line textbook.go:57*/ t6_ := vb_
 						/*line textbook.go:57*/ as_[t_][t2_] = t5_
 						/*line textbook.go:57*/ bs_[t3_][t4_] = t6_
-						row_all[w] = row_
-						col_all[w] = col_
 					}
 					for w := range n {
 						l0 := w % n0
@@ -323,15 +306,12 @@ func matmulTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 					/*line textbook.go:64*/ if (row_ < c_.Rows_) && (col_ < c_.Cols_) {
 						c_.Data_[(row_*c_.Stride_)+col_] = acc_
 					}
-					row_all[w] = row_
-					col_all[w] = col_
-					acc_all[w] = acc_
 				}
 				/*line textbook.go:46*/ left_ = left_ + (int64(grid.Groups[0]) * int64(16))
 			}
 			/*line textbook.go:45*/ top_ = top_ + (int64(grid.Groups[1]) * int64(16))
 		}
-//line kernels_tandem.go:335
+//line kernels_tandem.go:315
 	}
 	return nil
 }
@@ -343,9 +323,6 @@ func matmulTiledFloat64Plain(grid_ backend.Grid, lo, hi int, args []backend.Arg)
 }
 
 func matmulTiledFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return matmulTiledFloat64Plain(grid, lo, hi, args)
-	}
 	a_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	b_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
@@ -366,14 +343,11 @@ func matmulTiledFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				for w := range n {
 					l0 := w % n0
 					l1 := w / n0 % n1
-					var row_ int64
-					var col_ int64
-					var acc_ float64
 					x_ := l0
 					y_ := l1
-					/*line textbook.go:47*/ row_ = top_ + y_
-					/*line textbook.go:47*/ col_ = left_ + x_
-					acc_ = float64(0)
+					/*line textbook.go:47*/ row_ := top_ + y_
+					/*line textbook.go:47*/ col_ := left_ + x_
+					acc_ := float64(0)
 					row_all[w] = row_
 					col_all[w] = col_
 					acc_all[w] = acc_
@@ -404,8 +378,6 @@ func matmulTiledFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 						/*line textbook.go:57*/ t6_ := vb_
 						/*line textbook.go:57*/ as_[t_][t2_] = t5_
 						/*line textbook.go:57*/ bs_[t3_][t4_] = t6_
-						row_all[w] = row_
-						col_all[w] = col_
 					}
 					for w := range n {
 						l0 := w % n0
@@ -427,15 +399,12 @@ func matmulTiledFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 					/*line textbook.go:64*/ if (row_ < c_.Rows_) && (col_ < c_.Cols_) {
 						c_.Data_[(row_*c_.Stride_)+col_] = acc_
 					}
-					row_all[w] = row_
-					col_all[w] = col_
-					acc_all[w] = acc_
 				}
 				/*line textbook.go:46*/ left_ = left_ + (int64(grid.Groups[0]) * int64(16))
 			}
 			/*line textbook.go:45*/ top_ = top_ + (int64(grid.Groups[1]) * int64(16))
 		}
-//line kernels_tandem.go:439
+//line kernels_tandem.go:408
 	}
 	return nil
 }
@@ -447,9 +416,6 @@ func matmulTiledInt32Plain(grid_ backend.Grid, lo, hi int, args []backend.Arg) e
 }
 
 func matmulTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return matmulTiledInt32Plain(grid, lo, hi, args)
-	}
 	a_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	b_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
@@ -470,14 +436,11 @@ func matmulTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				for w := range n {
 					l0 := w % n0
 					l1 := w / n0 % n1
-					var row_ int64
-					var col_ int64
-					var acc_ int32
 					x_ := l0
 					y_ := l1
-					/*line textbook.go:47*/ row_ = top_ + y_
-					/*line textbook.go:47*/ col_ = left_ + x_
-					acc_ = int32(0)
+					/*line textbook.go:47*/ row_ := top_ + y_
+					/*line textbook.go:47*/ col_ := left_ + x_
+					acc_ := int32(0)
 					row_all[w] = row_
 					col_all[w] = col_
 					acc_all[w] = acc_
@@ -508,8 +471,6 @@ func matmulTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 						/*line textbook.go:57*/ t6_ := vb_
 						/*line textbook.go:57*/ as_[t_][t2_] = t5_
 						/*line textbook.go:57*/ bs_[t3_][t4_] = t6_
-						row_all[w] = row_
-						col_all[w] = col_
 					}
 					for w := range n {
 						l0 := w % n0
@@ -531,15 +492,12 @@ func matmulTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 					/*line textbook.go:64*/ if (row_ < c_.Rows_) && (col_ < c_.Cols_) {
 						c_.Data_[(row_*c_.Stride_)+col_] = acc_
 					}
-					row_all[w] = row_
-					col_all[w] = col_
-					acc_all[w] = acc_
 				}
 				/*line textbook.go:46*/ left_ = left_ + (int64(grid.Groups[0]) * int64(16))
 			}
 			/*line textbook.go:45*/ top_ = top_ + (int64(grid.Groups[1]) * int64(16))
 		}
-//line kernels_tandem.go:543
+//line kernels_tandem.go:501
 	}
 	return nil
 }
@@ -551,9 +509,6 @@ func transposeNaiveFloat32Plain(grid_ backend.Grid, lo, hi int, args []backend.A
 }
 
 func transposeNaiveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return transposeNaiveFloat32Plain(grid, lo, hi, args)
-	}
 	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
@@ -578,7 +533,7 @@ func transposeNaiveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 				}
 			}
 		}
-//line kernels_tandem.go:582
+//line kernels_tandem.go:537
 	}
 	return nil
 }
@@ -590,9 +545,6 @@ func transposeNaiveFloat64Plain(grid_ backend.Grid, lo, hi int, args []backend.A
 }
 
 func transposeNaiveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return transposeNaiveFloat64Plain(grid, lo, hi, args)
-	}
 	a_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
@@ -617,7 +569,7 @@ func transposeNaiveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 				}
 			}
 		}
-//line kernels_tandem.go:621
+//line kernels_tandem.go:573
 	}
 	return nil
 }
@@ -629,9 +581,6 @@ func transposeNaiveInt32Plain(grid_ backend.Grid, lo, hi int, args []backend.Arg
 }
 
 func transposeNaiveInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return transposeNaiveInt32Plain(grid, lo, hi, args)
-	}
 	a_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
@@ -656,52 +605,52 @@ func transposeNaiveInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:660
+//line kernels_tandem.go:609
 	}
 	return nil
 }
 
 func gpu_scale(alpha_ float32, x_ float32) float32 {
 	/*line textbook.go:10*/ return float32(alpha_ * x_)
-//line kernels_tandem.go:667
+//line kernels_tandem.go:616
 }
 
 func gpu_scale_(alpha_ float64, x_ float64) float64 {
 	/*line textbook.go:10*/ return float64(alpha_ * x_)
-//line kernels_tandem.go:672
+//line kernels_tandem.go:621
 }
 
 func gpu_scale__(alpha_ int32, x_ int32) int32 {
 	/*line textbook.go:10*/ return alpha_ * x_
-//line kernels_tandem.go:677
+//line kernels_tandem.go:626
 }
 
 func gpu_add(x_ float32, y_ float32) float32 {
 	/*line textbook.go:13*/ return x_ + y_
-//line kernels_tandem.go:682
+//line kernels_tandem.go:631
 }
 
 func gpu_add_(x_ float64, y_ float64) float64 {
 	/*line textbook.go:13*/ return x_ + y_
-//line kernels_tandem.go:687
+//line kernels_tandem.go:636
 }
 
 func gpu_add__(x_ int32, y_ int32) int32 {
 	/*line textbook.go:13*/ return x_ + y_
-//line kernels_tandem.go:692
+//line kernels_tandem.go:641
 }
 
 func gpu_sub(x_ float32, y_ float32) float32 {
 	/*line textbook.go:16*/ return x_ - y_
-//line kernels_tandem.go:697
+//line kernels_tandem.go:646
 }
 
 func gpu_sub_(x_ float64, y_ float64) float64 {
 	/*line textbook.go:16*/ return x_ - y_
-//line kernels_tandem.go:702
+//line kernels_tandem.go:651
 }
 
 func gpu_sub__(x_ int32, y_ int32) int32 {
 	/*line textbook.go:16*/ return x_ - y_
-//line kernels_tandem.go:707
+//line kernels_tandem.go:656
 }

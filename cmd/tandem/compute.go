@@ -63,37 +63,32 @@ bytes of C are the same.`,
 }
 
 func newTranspose(a *app) *cobra.Command {
-	var out []string
-	cmd := &cobra.Command{
+	return newUnary(a, &cobra.Command{
 		Use:   "transpose A.npy -o B.npy",
 		Short: "Transpose a matrix",
 		Long: `Transpose writes B = A', where A is M x N and B is N x M. A file of one dimension
 stays as it is, as in NumPy.`,
-		Example:           `  tandem transpose a.npy -o b.npy`,
-		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: files(1, "npy"),
-		RunE: a.runE(func(ctx context.Context, args []string) error {
-			return a.compute(ctx, "transpose", args, out, func(o operations) executor { return o.transpose })
-		}),
-	}
-	a.outputFlag(cmd, &out)
-	return cmd
+		Example: `  tandem transpose a.npy -o b.npy`,
+	}, func(o operations) executor { return o.transpose })
 }
 
 func newSort(a *app) *cobra.Command {
-	var out []string
-	cmd := &cobra.Command{
+	return newUnary(a, &cobra.Command{
 		Use:   "sort A.npy -o B.npy",
 		Short: "Sort each row of a matrix",
 		Long: `Sort writes B, whose rows are those of A, each sorted: -0 is before +0, and NaN is
 last. It takes memory of the device for A and for 16 bytes an element.`,
-		Example:           `  tandem sort a.npy -o b.npy`,
-		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: files(1, "npy"),
-		RunE: a.runE(func(ctx context.Context, args []string) error {
-			return a.compute(ctx, "sort", args, out, func(o operations) executor { return o.sort })
-		}),
-	}
+		Example: `  tandem sort a.npy -o b.npy`,
+	}, func(o operations) executor { return o.sort })
+}
+
+// newUnary makes cmd the command of an operation on one file.
+func newUnary(a *app, cmd *cobra.Command, choose func(o operations) executor) *cobra.Command {
+	var out []string
+	cmd.Args, cmd.ValidArgsFunction = cobra.ExactArgs(1), files(1, "npy")
+	cmd.RunE = a.runE(func(ctx context.Context, args []string) error {
+		return a.compute(ctx, cmd.Name(), args, out, choose)
+	})
 	a.outputFlag(cmd, &out)
 	return cmd
 }

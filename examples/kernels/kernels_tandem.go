@@ -29,7 +29,7 @@ func launchBlackScholes[Arg1 linalg.KernelArg[float32], Arg2 linalg.KernelArg[fl
 var blackScholesKernel = &backend.Source{
 	Name: "blackScholes_kernel", File: "blackScholes_kernel.cl",
 	Params: support.Params{}.Slice("calls", "float", 4).Slice("puts", "float", 4).ConstSlice("options", "option", 12).Scalar("rate", "float", 4).Scalar("volatility", "float", 4),
-	Go:     blackScholesGo, Fresh: kernelsFresh,
+	Go:     support.Form(blackScholesGo, blackScholesPlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"blackscholes.go"}, Go: blackScholesPlain},
 	Text: support.Head + `/* blackScholes, from Go */
 typedef struct { __global f32 *p; i64 n; } sg_f32;
@@ -99,14 +99,12 @@ FN f64 logSum_f(CHECKER f64 e_, f64 f_, f64 l_) {
   return mad_f(CHECK e_, 0x1.62e42fefa38p-01, f_ - logRest_f(CHECK f_, mad_f(CHECK e_, 0x1.ef35793c7673p-45, mad_f(CHECK -f_, l_, l_))));
 }
 FN f64 log_f(CHECKER f64 z_) {
-  f64 t_ = {0};
-  f64 t2_ = {0};
+  f64 e_ = {0};
+  f64 m_ = {0};
   { split_f_results r = split_f(CHECK z_, 4604544271217802189ul);
-    t_ = r.r0;
-    t2_ = r.r1;
+    e_ = r.r0;
+    m_ = r.r1;
   }
-  f64 e_ = t_;
-  f64 m_ = t2_;
   return logSum_f(CHECK e_, m_ - 1.0, 0.0);
 }
 FN u8 middle_f(CHECKER f64 y_) {
@@ -154,14 +152,12 @@ FN reduceExp_f_results reduceExp_f(CHECKER f64 z_) {
   { reduceExp_f_results r = {t_, expm1Poly_f(CHECK mad_f(CHECK k_, 0x1.8432a1b0e2634p-43, mad_f(CHECK k_, -0x1.62e42fefa4p-01, z_)))}; return r; }
 }
 FN f64 exp_f(CHECKER f64 z_) {
-  f64 t_ = {0};
-  f64 t2_ = {0};
+  f64 t3_ = {0};
+  f64 s_ = {0};
   { reduceExp_f_results r = reduceExp_f(CHECK z_);
-    t_ = r.r0;
-    t2_ = r.r1;
+    t3_ = r.r0;
+    s_ = r.r1;
   }
-  f64 t3_ = t_;
-  f64 s_ = t2_;
   return mad_f(CHECK t3_, s_, t3_);
 }
 FN f32 Exp_f(CHECKER f32 x_) {
@@ -216,7 +212,7 @@ void blackScholes_kernel(__global f32 *calls_p, const ulong calls_off, const ulo
 }
 `,
 	Packed: kernelsPTX("blackScholes_kernel"),
-	Native: nativecode.Kernels.Of("blackScholes_kernel", "5e3cbb6eb30c70799377f4a8ca747a69"),
+	Native: nativecode.Kernels.Of("blackScholes_kernel", "ea67bd3b79742d880e1f46b3e839e48d"),
 }
 
 // launchConvolve runs [convolve] over grid. Slices and matrices are in host memory or on the device of s;
@@ -233,7 +229,7 @@ var convolveKernel = &backend.Source{
 	Name: "convolve_kernel", File: "convolve_kernel.cl",
 	Params: support.Params{}.Matrix("out", "float", 4).ConstMatrix("in", "float", 4).ConstSlice("weights", "float", 4),
 	Group:  [3]int{32, 8, 1},
-	Go:     convolveGo, Fresh: kernelsFresh,
+	Go:     support.Form(convolveGo, convolvePlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"convolve.go"}, Go: convolvePlain},
 	Text: support.Head + `/* convolve, from Go */
 typedef struct { __global f32 *p; i64 n; } sg_f32;
@@ -318,7 +314,7 @@ func launchHistogram[Arg1 linalg.KernelArg[uint32], Arg2 linalg.KernelArg[uint8]
 var histogramKernel = &backend.Source{
 	Name: "histogram_kernel", File: "histogram_kernel.cl",
 	Params: support.Params{}.Slice("counts", "uint", 4).ConstSlice("data", "uchar", 1),
-	Go:     histogramGo, Fresh: kernelsFresh,
+	Go:     support.Form(histogramGo, histogramPlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"histogram.go"}, Go: histogramPlain},
 	Text: support.Head + `/* histogram, from Go */
 typedef struct { __global u32 *p; i64 n; } sg_u32;
@@ -393,7 +389,7 @@ func launchLife[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64]](s 
 var lifeKernel = &backend.Source{
 	Name: "life_kernel", File: "life_kernel.cl",
 	Params: support.Params{}.Slice("next", "ulong", 8).ConstSlice("now", "ulong", 8).Scalar("wide", "long", 8),
-	Go:     lifeGo, Fresh: kernelsFresh,
+	Go:     support.Form(lifeGo, lifePlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"life.go"}, Go: lifePlain},
 	Text: support.Head + `/* life, from Go */
 typedef struct { __global u64 *p; i64 n; } sg_u64;
@@ -441,59 +437,47 @@ void life_kernel(__global u64 *next_p, const ulong next_off, const ulong next_le
       right_.v[AT(r_, 3, 28)] = (word_ >> 1) | ((u64)((u64)LOAD(g_u64, now_.p[AT((i64)((u64)row_ + (u64)rem_i64(LINE(28) (i64)((u64)x_ + (u64)((i64)1)), wide_)), now_.n, 28)]) << 63));
     }
   }
-  u64 t_ = {0};
-  u64 t2_ = {0};
+  u64 a1_ = {0};
+  u64 a2_ = {0};
   { add3_f_results r = add3_f(CHECK left_.v[(i64)0], middle_.v[(i64)0], right_.v[(i64)0]);
-    t_ = r.r0;
-    t2_ = r.r1;
+    a1_ = r.r0;
+    a2_ = r.r1;
   }
-  u64 a1_ = t_;
-  u64 a2_ = t2_;
-  u64 t3_ = {0};
-  u64 t4_ = {0};
+  u64 b1_ = {0};
+  u64 b2_ = {0};
   { add3_f_results r = add3_f(CHECK left_.v[(i64)2], middle_.v[(i64)2], right_.v[(i64)2]);
-    t3_ = r.r0;
-    t4_ = r.r1;
+    b1_ = r.r0;
+    b2_ = r.r1;
   }
-  u64 b1_ = t3_;
-  u64 b2_ = t4_;
-  u64 t5_ = {0};
-  u64 t6_ = {0};
+  u64 c1_ = {0};
+  u64 c2_ = {0};
   { add2_f_results r = add2_f(CHECK left_.v[(i64)1], right_.v[(i64)1]);
-    t5_ = r.r0;
-    t6_ = r.r1;
+    c1_ = r.r0;
+    c2_ = r.r1;
   }
-  u64 c1_ = t5_;
-  u64 c2_ = t6_;
-  u64 t7_ = {0};
-  u64 t8_ = {0};
+  u64 ones_ = {0};
+  u64 d2_ = {0};
   { add3_f_results r = add3_f(CHECK a1_, b1_, c1_);
-    t7_ = r.r0;
-    t8_ = r.r1;
+    ones_ = r.r0;
+    d2_ = r.r1;
   }
-  u64 ones_ = t7_;
-  u64 d2_ = t8_;
-  u64 t9_ = {0};
-  u64 t10_ = {0};
+  u64 e2_ = {0};
+  u64 e4_ = {0};
   { add3_f_results r = add3_f(CHECK a2_, b2_, c2_);
-    t9_ = r.r0;
-    t10_ = r.r1;
+    e2_ = r.r0;
+    e4_ = r.r1;
   }
-  u64 e2_ = t9_;
-  u64 e4_ = t10_;
-  u64 t11_ = {0};
-  u64 t12_ = {0};
+  u64 twos_ = {0};
+  u64 f4_ = {0};
   { add2_f_results r = add2_f(CHECK e2_, d2_);
-    t11_ = r.r0;
-    t12_ = r.r1;
+    twos_ = r.r0;
+    f4_ = r.r1;
   }
-  u64 twos_ = t11_;
-  u64 f4_ = t12_;
   STORE(g_u64, next_.p[AT((i64)((u64)((i64)((u64)y_ * (u64)wide_)) + (u64)x_), next_.n, 38)], (twos_ & ~(e4_ | f4_)) & (ones_ | middle_.v[(i64)1]));
 }
 `,
 	Packed: kernelsPTX("life_kernel"),
-	Native: nativecode.Kernels.Of("life_kernel", "c65baaf6dfd90e930ff46c1669c5a4e2"),
+	Native: nativecode.Kernels.Of("life_kernel", "74a55cba0bbb85c50c174c3f423ac56c"),
 }
 
 // launchMandelbrot runs [mandelbrot] over grid. Slices and matrices are in host memory or on the device of s;
@@ -513,7 +497,7 @@ var mandelbrotKernel = &backend.Source{
 	Name: "mandelbrot_kernel", File: "mandelbrot_kernel.cl",
 	Params: support.Params{}.Slice("pixels", "uchar", 1).Scalar("width", "long", 8).Scalar("x0", "double", 8).Scalar("y0", "double", 8).Scalar("step", "double", 8).Scalar("limit", "uint", 4),
 	Group:  [3]int{8, 8, 1},
-	Go:     mandelbrotGo, Fresh: kernelsFresh,
+	Go:     support.Form(mandelbrotGo, mandelbrotPlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"mandelbrot.go"}, Go: mandelbrotPlain},
 	Text: support.Head + `/* mandelbrot, from Go */
 typedef struct { __global u8 *p; i64 n; } sg_u8;
@@ -590,7 +574,7 @@ var matmulKernels = support.Kernels{
 var matmulFloat32Kernel = &backend.Source{
 	Name: "matmul_float32", File: "matmul_float32.cl",
 	Params: support.Params{}.Matrix("c", "float", 4).ConstMatrix("a", "float", 4).ConstMatrix("b", "float", 4),
-	Go:     matmulFloat32Go, Fresh: kernelsFresh,
+	Go:     support.Form(matmulFloat32Go, matmulFloat32Plain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"matmul.go"}, Go: matmulFloat32Plain},
 	Text: support.Head + `/* matmul[float32], from Go */
 typedef struct { __global f32 *p; i64 n; } sg_f32;
@@ -655,7 +639,7 @@ void matmul_float32(__global f32 *c_p, const ulong c_off, const ulong c_rows, co
 var matmulFloat64Kernel = &backend.Source{
 	Name: "matmul_float64", File: "matmul_float64.cl",
 	Params: support.Params{}.Matrix("c", "double", 8).ConstMatrix("a", "double", 8).ConstMatrix("b", "double", 8),
-	Go:     matmulFloat64Go, Fresh: kernelsFresh,
+	Go:     support.Form(matmulFloat64Go, matmulFloat64Plain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"matmul.go"}, Go: matmulFloat64Plain},
 	Text: support.Head + `/* matmul[float64], from Go */
 typedef double f64;
@@ -721,7 +705,7 @@ void matmul_float64(__global f64 *c_p, const ulong c_off, const ulong c_rows, co
 var matmulInt32Kernel = &backend.Source{
 	Name: "matmul_int32", File: "matmul_int32.cl",
 	Params: support.Params{}.Matrix("c", "int", 4).ConstMatrix("a", "int", 4).ConstMatrix("b", "int", 4),
-	Go:     matmulInt32Go, Fresh: kernelsFresh,
+	Go:     support.Form(matmulInt32Go, matmulInt32Plain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"matmul.go"}, Go: matmulInt32Plain},
 	Text: support.Head + `/* matmul[int32], from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
@@ -798,7 +782,7 @@ var nbodyKernel = &backend.Source{
 	Name: "nbody_kernel", File: "nbody_kernel.cl",
 	Params: support.Params{}.Slice("next", "body", 16).ConstSlice("now", "body", 16).Slice("velocity", "vec", 12).Scalar("dt", "float", 4),
 	Group:  [3]int{64, 1, 1},
-	Go:     nbodyGo, Fresh: kernelsFresh,
+	Go:     support.Form(nbodyGo, nbodyPlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"nbody.go"}, Go: nbodyPlain},
 	Text: support.Head + `/* nbody, from Go */
 typedef struct { f32 x_; f32 y_; f32 z_; } vec_t;
@@ -903,7 +887,7 @@ var prefixSumKernel = &backend.Source{
 	Name: "prefixSum_kernel", File: "prefixSum_kernel.cl",
 	Params: support.Params{}.Slice("sums", "int", 4).Slice("x", "int", 4),
 	Group:  [3]int{128, 1, 1},
-	Go:     prefixSumGo, Fresh: kernelsFresh,
+	Go:     support.Form(prefixSumGo, prefixSumPlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"prefixsum.go"}, Go: prefixSumPlain},
 	Text: support.Head + `/* prefixSum, from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
@@ -961,7 +945,7 @@ var addBeforeKernel = &backend.Source{
 	Name: "addBefore_kernel", File: "addBefore_kernel.cl",
 	Params: support.Params{}.Slice("x", "int", 4).ConstSlice("sums", "int", 4),
 	Group:  [3]int{128, 1, 1},
-	Go:     addBeforeGo, Fresh: kernelsFresh,
+	Go:     support.Form(addBeforeGo, addBeforePlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"prefixsum.go"}, Go: addBeforePlain},
 	Text: support.Head + `/* addBefore, from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
@@ -998,7 +982,7 @@ func launchHash[Arg1 linalg.KernelArg[uint32], Arg2 linalg.KernelArg[uint8], Arg
 var hashKernel = &backend.Source{
 	Name: "hash_kernel", File: "hash_kernel.cl",
 	Params: support.Params{}.Slice("digest", "uint", 4).ConstSlice("data", "uchar", 1).ConstSlice("ends", "uint", 4),
-	Go:     hashGo, Fresh: kernelsFresh,
+	Go:     support.Form(hashGo, hashPlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"sha256.go"}, Go: hashPlain},
 	Text: support.Head + `/* hash, from Go */
 typedef struct { __global u32 *p; i64 n; } sg_u32;
@@ -1150,7 +1134,7 @@ var pathsKernel = &backend.Source{
 	Name: "paths_kernel", File: "paths_kernel.cl",
 	Params: support.Params{}.Matrix("d", "int", 4).Scalar("k", "long", 8).Scalar("part", "long", 8),
 	Group:  [3]int{16, 16, 1},
-	Go:     pathsGo, Fresh: kernelsFresh,
+	Go:     support.Form(pathsGo, pathsPlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"shortestpaths.go"}, Go: pathsPlain},
 	Text: support.Head + `/* paths, from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
@@ -1253,7 +1237,7 @@ var sortTilesKernel = &backend.Source{
 	Name: "sortTiles_kernel", File: "sortTiles_kernel.cl",
 	Params: support.Params{}.Slice("x", "int", 4),
 	Group:  [3]int{128, 1, 1},
-	Go:     sortTilesGo, Fresh: kernelsFresh,
+	Go:     support.Form(sortTilesGo, sortTilesPlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"sort.go"}, Go: sortTilesPlain},
 	Text: support.Head + `/* sortTiles, from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
@@ -1301,27 +1285,23 @@ void sortTiles_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len CH
     i64 run_ = (i64)2;
     for (; run_ <= ((i64)256); run_ = (i64)((u64)run_ * (u64)((i64)2))) {
       barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-      i64 t2_ = {0};
-      i64 t3_ = {0};
+      i64 i2_ = {0};
+      i64 j_ = {0};
       { pair_f_results r = pair_f(CHECK (i64)get_local_id(0), run_ / ((i64)2), (i64)((u64)run_ - (u64)((i64)1)));
-        t2_ = r.r0;
-        t3_ = r.r1;
+        i2_ = r.r0;
+        j_ = r.r1;
       }
-      i64 i2_ = t2_;
-      i64 j_ = t3_;
       order_f(CHECK &t_.v[AT(i2_, 256, 30)], &t_.v[AT(j_, 256, 30)]);
       i64 d_ = run_ / ((i64)4);
       {
         for (; d_ > ((i64)0); d_ = d_ / ((i64)2)) {
           barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-          i64 t4_ = {0};
-          i64 t5_ = {0};
+          i64 i3_ = {0};
+          i64 j2_ = {0};
           { pair_f_results r = pair_f(CHECK (i64)get_local_id(0), d_, d_);
-            t4_ = r.r0;
-            t5_ = r.r1;
+            i3_ = r.r0;
+            j2_ = r.r1;
           }
-          i64 i3_ = t4_;
-          i64 j2_ = t5_;
           order_f(CHECK &t_.v[AT(i3_, 256, 75)], &t_.v[AT(j2_, 256, 75)]);
         }
       }
@@ -1345,7 +1325,7 @@ void sortTiles_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len CH
 }
 `,
 	Packed: kernelsPTX("sortTiles_kernel"),
-	Native: nativecode.Kernels.Of("sortTiles_kernel", "2b5f9c291fd4d26bcae269e42e793d69"),
+	Native: nativecode.Kernels.Of("sortTiles_kernel", "a2328a9f499f1f6cd9725689dba915a1"),
 }
 
 // launchMergeTiles runs [mergeTiles] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1360,7 +1340,7 @@ var mergeTilesKernel = &backend.Source{
 	Name: "mergeTiles_kernel", File: "mergeTiles_kernel.cl",
 	Params: support.Params{}.Slice("x", "int", 4),
 	Group:  [3]int{128, 1, 1},
-	Go:     mergeTilesGo, Fresh: kernelsFresh,
+	Go:     support.Form(mergeTilesGo, mergeTilesPlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"sort.go"}, Go: mergeTilesPlain},
 	Text: support.Head + `/* mergeTiles, from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
@@ -1408,14 +1388,12 @@ void mergeTiles_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len C
   {
     for (; d_ > ((i64)0); d_ = d_ / ((i64)2)) {
       barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-      i64 t2_ = {0};
-      i64 t3_ = {0};
+      i64 i2_ = {0};
+      i64 j_ = {0};
       { pair_f_results r = pair_f(CHECK (i64)get_local_id(0), d_, d_);
-        t2_ = r.r0;
-        t3_ = r.r1;
+        i2_ = r.r0;
+        j_ = r.r1;
       }
-      i64 i2_ = t2_;
-      i64 j_ = t3_;
       order_f(CHECK &t_.v[AT(i2_, 256, 75)], &t_.v[AT(j_, 256, 75)]);
     }
   }
@@ -1437,7 +1415,7 @@ void mergeTiles_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len C
 }
 `,
 	Packed: kernelsPTX("mergeTiles_kernel"),
-	Native: nativecode.Kernels.Of("mergeTiles_kernel", "b3cb598615430f20f14fbbf9469007ba"),
+	Native: nativecode.Kernels.Of("mergeTiles_kernel", "9c1759a1a3bef48b298e03af6c2d3d17"),
 }
 
 // launchSortPass runs [sortPass] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1453,7 +1431,7 @@ func launchSortPass[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backen
 var sortPassKernel = &backend.Source{
 	Name: "sortPass_kernel", File: "sortPass_kernel.cl",
 	Params: support.Params{}.Slice("x", "int", 4).Scalar("half", "long", 8).Scalar("mask", "long", 8),
-	Go:     sortPassGo, Fresh: kernelsFresh,
+	Go:     support.Form(sortPassGo, sortPassPlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"sort.go"}, Go: sortPassPlain},
 	Text: support.Head + `/* sortPass, from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
@@ -1481,14 +1459,12 @@ void sortPass_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len, co
   i64 half_ = (i64)half_x;
   i64 mask_ = (i64)mask_x;
   {
-    i64 t_ = {0};
-    i64 t2_ = {0};
+    i64 i_ = {0};
+    i64 j_ = {0};
     { pair_f_results r = pair_f(CHECK (i64)get_global_id(0), half_, mask_);
-      t_ = r.r0;
-      t2_ = r.r1;
+      i_ = r.r0;
+      j_ = r.r1;
     }
-    i64 i_ = t_;
-    i64 j_ = t2_;
     if (j_ < x_.n) {
       order_f(CHECK &x_.p[AT(i_, x_.n, 52)], &x_.p[AT(j_, x_.n, 52)]);
     }
@@ -1496,7 +1472,7 @@ void sortPass_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len, co
 }
 `,
 	Packed: kernelsPTX("sortPass_kernel"),
-	Native: nativecode.Kernels.Of("sortPass_kernel", "0211a76f24bdb27836233055e4058fc0"),
+	Native: nativecode.Kernels.Of("sortPass_kernel", "9130331f55ec16d9be2f24f70fe6b94c"),
 }
 
 // launchSum runs [sum] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1517,7 +1493,7 @@ var sumFloat32Kernel = &backend.Source{
 	Name: "sum_float32", File: "sum_float32.cl",
 	Params: support.Params{}.Slice("sums", "float", 4).ConstSlice("x", "float", 4),
 	Group:  [3]int{128, 1, 1},
-	Go:     sumFloat32Go, Fresh: kernelsFresh,
+	Go:     support.Form(sumFloat32Go, sumFloat32Plain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"sum.go"}, Go: sumFloat32Plain},
 	Text: support.Head + `/* sum[float32], from Go */
 typedef struct { __global f32 *p; i64 n; } sg_f32;
@@ -1563,7 +1539,7 @@ var sumInt32Kernel = &backend.Source{
 	Name: "sum_int32", File: "sum_int32.cl",
 	Params: support.Params{}.Slice("sums", "int", 4).ConstSlice("x", "int", 4),
 	Group:  [3]int{128, 1, 1},
-	Go:     sumInt32Go, Fresh: kernelsFresh,
+	Go:     support.Form(sumInt32Go, sumInt32Plain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"sum.go"}, Go: sumInt32Plain},
 	Text: support.Head + `/* sum[int32], from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
@@ -1625,7 +1601,7 @@ var waveFloat32Kernel = &backend.Source{
 	Name: "wave_float32", File: "wave_float32.cl",
 	Params: support.Params{}.Matrix("next", "float", 4).ConstMatrix("now", "float", 4).ConstMatrix("before", "float", 4).Scalar("c2", "float", 4),
 	Group:  [3]int{32, 8, 1},
-	Go:     waveFloat32Go, Fresh: kernelsFresh,
+	Go:     support.Form(waveFloat32Go, waveFloat32Plain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"wave.go"}, Go: waveFloat32Plain},
 	Text: support.Head + `/* wave[float32], from Go */
 typedef struct { __global f32 *p; i64 n; } sg_f32;
@@ -1684,7 +1660,7 @@ var waveFloat64Kernel = &backend.Source{
 	Name: "wave_float64", File: "wave_float64.cl",
 	Params: support.Params{}.Matrix("next", "double", 8).ConstMatrix("now", "double", 8).ConstMatrix("before", "double", 8).Scalar("c2", "double", 8),
 	Group:  [3]int{32, 8, 1},
-	Go:     waveFloat64Go, Fresh: kernelsFresh,
+	Go:     support.Form(waveFloat64Go, waveFloat64Plain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"wave.go"}, Go: waveFloat64Plain},
 	Text: support.Head + `/* wave[float64], from Go */
 typedef double f64;
@@ -1868,9 +1844,6 @@ func blackScholesPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 }
 
 func blackScholesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return blackScholesPlain(grid, lo, hi, args)
-	}
 	calls_ := support.Slice[float32](args[0:])
 	puts_ := support.Slice[float32](args[3:])
 	options_ := support.Slice[gpu_option](args[6:])
@@ -1901,7 +1874,7 @@ func blackScholesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1905
+//line kernels_tandem.go:1878
 	}
 	return nil
 }
@@ -1913,9 +1886,6 @@ func convolvePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func convolveGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return convolvePlain(grid, lo, hi, args)
-	}
 	out_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	in_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	weights_ := support.Slice[float32](args[10:])
@@ -1969,7 +1939,7 @@ func convolveGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				out_.Data_[(i2_*out_.Stride_)+j2_] = sum_
 			}
 		}
-//line kernels_tandem.go:1973
+//line kernels_tandem.go:1943
 	}
 	return nil
 }
@@ -1981,9 +1951,6 @@ func histogramPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func histogramGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return histogramPlain(grid, lo, hi, args)
-	}
 	counts_ := support.Slice[uint32](args[0:])
 	data_ := support.Slice[uint8](args[3:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
@@ -2017,7 +1984,7 @@ func histogramGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2021
+//line kernels_tandem.go:1988
 	}
 	return nil
 }
@@ -2029,9 +1996,6 @@ func lifePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func lifeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return lifePlain(grid, lo, hi, args)
-	}
 	next_ := support.Slice[uint64](args[0:])
 	now_ := support.Slice[uint64](args[3:])
 	wide_ := args[6].Int64()
@@ -2061,41 +2025,17 @@ func lifeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 						middle_[r_] = word_
 						right_[r_] = (word_ >> (1)) | (now_[row_+support.Rem(x_+int64(1), wide_)] << (63))
 					}
-					/*line life.go:31*/ var t_ uint64
-					/*line life.go:31*/ var t2_ uint64
-					/*line life.go:31*/ t_, t2_ = gpu_add3(left_[0], middle_[0], right_[0])
-					/*line life.go:31*/ a1_ := t_
-					/*line life.go:31*/ a2_ := t2_
-					var t3_ uint64
-					/*line life.go:32*/ var t4_ uint64
-					/*line life.go:32*/ t3_, t4_ = gpu_add3(left_[2], middle_[2], right_[2])
-					/*line life.go:32*/ b1_ := t3_
-					/*line life.go:32*/ b2_ := t4_
-					var t5_ uint64
-					/*line life.go:33*/ var t6_ uint64
-					/*line life.go:33*/ t5_, t6_ = gpu_add2(left_[1], right_[1])
-					/*line life.go:33*/ c1_ := t5_
-					/*line life.go:33*/ c2_ := t6_
-					var t7_ uint64
-					/*line life.go:34*/ var t8_ uint64
-					/*line life.go:34*/ t7_, t8_ = gpu_add3(a1_, b1_, c1_)
-					/*line life.go:34*/ ones_ := t7_
-					/*line life.go:34*/ d2_ := t8_
-					var t9_ uint64
-					/*line life.go:35*/ var t10_ uint64
-					/*line life.go:35*/ t9_, t10_ = gpu_add3(a2_, b2_, c2_)
-					/*line life.go:35*/ e2_ := t9_
-					/*line life.go:35*/ e4_ := t10_
-					var t11_ uint64
-					/*line life.go:36*/ var t12_ uint64
-					/*line life.go:36*/ t11_, t12_ = gpu_add2(e2_, d2_)
-					/*line life.go:36*/ twos_ := t11_
-					/*line life.go:36*/ f4_ := t12_
+					/*line life.go:31*/ a1_, a2_ := gpu_add3(left_[0], middle_[0], right_[0])
+					b1_, b2_ := gpu_add3(left_[2], middle_[2], right_[2])
+					c1_, c2_ := gpu_add2(left_[1], right_[1])
+					ones_, d2_ := gpu_add3(a1_, b1_, c1_)
+					e2_, e4_ := gpu_add3(a2_, b2_, c2_)
+					twos_, f4_ := gpu_add2(e2_, d2_)
 					/*line life.go:38*/ next_[(y_*wide_)+x_] = (twos_ &^ (e4_ | f4_)) & (ones_ | middle_[1])
 				}
 			}
 		}
-//line kernels_tandem.go:2099
+//line kernels_tandem.go:2039
 	}
 	return nil
 }
@@ -2107,9 +2047,6 @@ func mandelbrotPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func mandelbrotGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return mandelbrotPlain(grid, lo, hi, args)
-	}
 	pixels_ := support.Slice[uint8](args[0:])
 	width_ := args[3].Int64()
 	x0_ := args[4].Float64()
@@ -2137,7 +2074,7 @@ func mandelbrotGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2141
+//line kernels_tandem.go:2078
 	}
 	return nil
 }
@@ -2149,9 +2086,6 @@ func matmulFloat32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error
 }
 
 func matmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return matmulFloat32Plain(grid, lo, hi, args)
-	}
 	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	b_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
@@ -2165,8 +2099,7 @@ func matmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_ = b2
 		for w := range n {
-			var acc_ float32
-			/*line matmul.go:18*/ acc_ = float32(0)
+			/*line matmul.go:18*/ acc_ := float32(0)
 			acc_all[w] = acc_
 		}
 		/*line matmul.go:19*/ k_ := int64(0)
@@ -2213,9 +2146,8 @@ func matmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			/*line matmul.go:34*/ if inside_ {
 				c_.Data_[(row_*c_.Stride_)+col_] = acc_
 			}
-			acc_all[w] = acc_
 		}
-//line kernels_tandem.go:2219
+//line kernels_tandem.go:2151
 	}
 	return nil
 }
@@ -2227,9 +2159,6 @@ func matmulFloat64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error
 }
 
 func matmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return matmulFloat64Plain(grid, lo, hi, args)
-	}
 	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	a_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	b_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
@@ -2243,8 +2172,7 @@ func matmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_ = b2
 		for w := range n {
-			var acc_ float64
-			/*line matmul.go:18*/ acc_ = float64(0)
+			/*line matmul.go:18*/ acc_ := float64(0)
 			acc_all[w] = acc_
 		}
 		/*line matmul.go:19*/ k_ := int64(0)
@@ -2291,9 +2219,8 @@ func matmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			/*line matmul.go:34*/ if inside_ {
 				c_.Data_[(row_*c_.Stride_)+col_] = acc_
 			}
-			acc_all[w] = acc_
 		}
-//line kernels_tandem.go:2297
+//line kernels_tandem.go:2224
 	}
 	return nil
 }
@@ -2305,9 +2232,6 @@ func matmulInt32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func matmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return matmulInt32Plain(grid, lo, hi, args)
-	}
 	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	a_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	b_ := gpu_Matrix__{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
@@ -2321,8 +2245,7 @@ func matmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_ = b2
 		for w := range n {
-			var acc_ int32
-			/*line matmul.go:18*/ acc_ = int32(0)
+			/*line matmul.go:18*/ acc_ := int32(0)
 			acc_all[w] = acc_
 		}
 		/*line matmul.go:19*/ k_ := int64(0)
@@ -2369,9 +2292,8 @@ func matmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			/*line matmul.go:34*/ if inside_ {
 				c_.Data_[(row_*c_.Stride_)+col_] = acc_
 			}
-			acc_all[w] = acc_
 		}
-//line kernels_tandem.go:2375
+//line kernels_tandem.go:2297
 	}
 	return nil
 }
@@ -2383,9 +2305,6 @@ func nbodyPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func nbodyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return nbodyPlain(grid, lo, hi, args)
-	}
 	next_ := support.Slice[gpu_body](args[0:])
 	now_ := support.Slice[gpu_body](args[3:])
 	velocity_ := support.Slice[gpu_vec](args[6:])
@@ -2438,7 +2357,7 @@ func nbodyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				/*line nbody.go:68*/ next_[i_] = t2_
 			}
 		}
-//line kernels_tandem.go:2442
+//line kernels_tandem.go:2361
 	}
 	return nil
 }
@@ -2450,9 +2369,6 @@ func prefixSumPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func prefixSumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return prefixSumPlain(grid, lo, hi, args)
-	}
 	sums_ := support.Slice[int32](args[0:])
 	x_ := support.Slice[int32](args[3:])
 	n0, n1, n2 := int64(128), int64(1), int64(1)
@@ -2476,9 +2392,8 @@ func prefixSumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		/*line prefixsum.go:27*/ for d_ < int64(128) {
 			for w := range n {
 				l0 := w % n0
-				var before_ int32
 				l_ := l0
-				/*line prefixsum.go:29*/ before_ = int32(0)
+				/*line prefixsum.go:29*/ before_ := int32(0)
 				if l_ >= d_ {
 					before_ = t_[l_-d_]
 				}
@@ -2489,7 +2404,6 @@ func prefixSumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				before_ := before_all[w]
 				l_ := l0
 				/*line prefixsum.go:34*/ t_[l_] = t_[l_] + before_
-				before_all[w] = before_
 			}
 			/*line prefixsum.go:27*/ d_ = d_ * int64(2)
 		}
@@ -2504,7 +2418,7 @@ func prefixSumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				sums_[g0] = t_[l_]
 			}
 		}
-//line kernels_tandem.go:2508
+//line kernels_tandem.go:2422
 	}
 	return nil
 }
@@ -2516,9 +2430,6 @@ func addBeforePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func addBeforeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return addBeforePlain(grid, lo, hi, args)
-	}
 	x_ := support.Slice[int32](args[0:])
 	sums_ := support.Slice[int32](args[3:])
 	n0, n1, n2 := int64(128), int64(1), int64(1)
@@ -2537,7 +2448,7 @@ func addBeforeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2541
+//line kernels_tandem.go:2452
 	}
 	return nil
 }
@@ -2549,9 +2460,6 @@ func hashPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func hashGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return hashPlain(grid, lo, hi, args)
-	}
 	digest_ := support.Slice[uint32](args[0:])
 	data_ := support.Slice[uint8](args[3:])
 	ends_ := support.Slice[uint32](args[6:])
@@ -2601,7 +2509,7 @@ func hashGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2605
+//line kernels_tandem.go:2513
 	}
 	return nil
 }
@@ -2613,9 +2521,6 @@ func pathsPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func pathsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return pathsPlain(grid, lo, hi, args)
-	}
 	d_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	k_ := args[5].Int64()
 	part_ := args[6].Int64()
@@ -2631,10 +2536,8 @@ groups:
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
 		for w := range n {
-			var i_ int64
-			var j_ int64
-			/*line shortestpaths.go:33*/ i_ = g1
-			/*line shortestpaths.go:33*/ j_ = g0
+			/*line shortestpaths.go:33*/ i_ := g1
+			/*line shortestpaths.go:33*/ j_ := g0
 			t_ := part_
 			if t_ == int64(0) {
 				t2_ := k_
@@ -2665,7 +2568,6 @@ groups:
 			l1 := w / n0 % n1
 			i_ := i_all[w]
 			j_ := j_all[w]
-			var own_ int32
 			y_ := l1
 			x_ := l0
 			/*line shortestpaths.go:48*/ t6_ := gpu_distance(d_, (i_*int64(16))+y_, (k_*int64(16))+x_)
@@ -2673,9 +2575,7 @@ groups:
 			t7_ := gpu_distance(d_, (k_*int64(16))+y_, (j_*int64(16))+x_)
 			/*line shortestpaths.go:49*/ b_[y_][x_] = t7_
 			t8_ := gpu_distance(d_, (i_*int64(16))+y_, (j_*int64(16))+x_)
-			/*line shortestpaths.go:50*/ own_ = t8_
-			i_all[w] = i_
-			j_all[w] = j_
+			/*line shortestpaths.go:50*/ own_ := t8_
 			own_all[w] = own_
 		}
 		/*line shortestpaths.go:52*/ p_ := int64(0)
@@ -2704,9 +2604,6 @@ groups:
 					if i_ == k_ {
 						b_[y_][x_] = own_
 					}
-					j_all[w] = j_
-					own_all[w] = own_
-					i_all[w] = i_
 				}
 			}
 			/*line shortestpaths.go:52*/ p_ = p_ + int64(1)
@@ -2724,11 +2621,8 @@ groups:
 			/*line shortestpaths.go:65*/ if (i2_ < d_.Rows_) && (j2_ < d_.Cols_) {
 				d_.Data_[(i2_*d_.Stride_)+j2_] = own_
 			}
-			i_all[w] = i_
-			j_all[w] = j_
-			own_all[w] = own_
 		}
-//line kernels_tandem.go:2732
+//line kernels_tandem.go:2626
 	}
 	return nil
 }
@@ -2740,9 +2634,6 @@ func sortTilesPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func sortTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return sortTilesPlain(grid, lo, hi, args)
-	}
 	x_ := support.Slice[int32](args[0:])
 	n0, n1, n2 := int64(128), int64(1), int64(1)
 	var t_ [256]int32
@@ -2767,22 +2658,14 @@ func sortTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		/*line sort.go:27*/ for run_ <= int64(256) {
 			for w := range n {
 				l0 := w % n0
-				/*line sort.go:29*/ var t2_ int64
-				/*line sort.go:29*/ var t3_ int64
-				/*line sort.go:29*/ t2_, t3_ = gpu_pair(l0, run_/int64(2), run_-int64(1))
-				/*line sort.go:29*/ i2_ := t2_
-				/*line sort.go:29*/ j_ := t3_
+				/*line sort.go:29*/ i2_, j_ := gpu_pair(l0, run_/int64(2), run_-int64(1))
 				gpu_order(&t_[i2_], &t_[j_])
 			}
 			/*line sort.go:71*/ d_ := run_ / int64(4)
 			for d_ > int64(0) {
 				for w := range n {
 					l0 := w % n0
-					/*line sort.go:74*/ var t4_ int64
-					/*line sort.go:74*/ var t5_ int64
-					/*line sort.go:74*/ t4_, t5_ = gpu_pair(l0, d_, d_)
-					/*line sort.go:74*/ i3_ := t4_
-					/*line sort.go:74*/ j2_ := t5_
+					/*line sort.go:74*/ i3_, j2_ := gpu_pair(l0, d_, d_)
 					gpu_order(&t_[i3_], &t_[j2_])
 				}
 				/*line sort.go:72*/ d_ = d_ / int64(2)
@@ -2801,7 +2684,7 @@ func sortTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2805
+//line kernels_tandem.go:2688
 	}
 	return nil
 }
@@ -2813,9 +2696,6 @@ func mergeTilesPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func mergeTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return mergeTilesPlain(grid, lo, hi, args)
-	}
 	x_ := support.Slice[int32](args[0:])
 	n0, n1, n2 := int64(128), int64(1), int64(1)
 	var t_ [256]int32
@@ -2840,11 +2720,7 @@ func mergeTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for d_ > int64(0) {
 			for w := range n {
 				l0 := w % n0
-				/*line sort.go:74*/ var t2_ int64
-				/*line sort.go:74*/ var t3_ int64
-				/*line sort.go:74*/ t2_, t3_ = gpu_pair(l0, d_, d_)
-				/*line sort.go:74*/ i2_ := t2_
-				/*line sort.go:74*/ j_ := t3_
+				/*line sort.go:74*/ i2_, j_ := gpu_pair(l0, d_, d_)
 				gpu_order(&t_[i2_], &t_[j_])
 			}
 			/*line sort.go:72*/ d_ = d_ / int64(2)
@@ -2861,7 +2737,7 @@ func mergeTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2865
+//line kernels_tandem.go:2741
 	}
 	return nil
 }
@@ -2873,9 +2749,6 @@ func sortPassPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func sortPassGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return sortPassPlain(grid, lo, hi, args)
-	}
 	x_ := support.Slice[int32](args[0:])
 	half_ := args[3].Int64()
 	mask_ := args[4].Int64()
@@ -2889,18 +2762,14 @@ func sortPassGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line sort.go:51*/ var t_ int64
-					/*line sort.go:51*/ var t2_ int64
-					/*line sort.go:51*/ t_, t2_ = gpu_pair(i0, half_, mask_)
-					/*line sort.go:51*/ i_ := t_
-					/*line sort.go:51*/ j_ := t2_
+					/*line sort.go:51*/ i_, j_ := gpu_pair(i0, half_, mask_)
 					/*line sort.go:51*/ if j_ < int64(len(x_)) {
 						gpu_order_(&x_[i_], &x_[j_])
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:2904
+//line kernels_tandem.go:2773
 	}
 	return nil
 }
@@ -2912,9 +2781,6 @@ func sumFloat32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func sumFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return sumFloat32Plain(grid, lo, hi, args)
-	}
 	sums_ := support.Slice[float32](args[0:])
 	x_ := support.Slice[float32](args[3:])
 	n0, n1, n2 := int64(128), int64(1), int64(1)
@@ -2952,7 +2818,7 @@ func sumFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				sums_[g0] = t_[0]
 			}
 		}
-//line kernels_tandem.go:2956
+//line kernels_tandem.go:2822
 	}
 	return nil
 }
@@ -2964,9 +2830,6 @@ func sumInt32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func sumInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return sumInt32Plain(grid, lo, hi, args)
-	}
 	sums_ := support.Slice[int32](args[0:])
 	x_ := support.Slice[int32](args[3:])
 	n0, n1, n2 := int64(128), int64(1), int64(1)
@@ -3004,7 +2867,7 @@ func sumInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				sums_[g0] = t_[0]
 			}
 		}
-//line kernels_tandem.go:3008
+//line kernels_tandem.go:2871
 	}
 	return nil
 }
@@ -3016,9 +2879,6 @@ func waveFloat32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func waveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return waveFloat32Plain(grid, lo, hi, args)
-	}
 	next_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	now_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	before_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
@@ -3060,7 +2920,7 @@ func waveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				next_.Data_[(i2_*next_.Stride_)+j2_] = support.FMA32(c2_, support.FMA32(float32(-4), u2_, around_), support.FMA32(float32(2), u2_, -before_.Data_[(i2_*before_.Stride_)+j2_]))
 			}
 		}
-//line kernels_tandem.go:3064
+//line kernels_tandem.go:2924
 	}
 	return nil
 }
@@ -3072,9 +2932,6 @@ func waveFloat64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func waveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return waveFloat64Plain(grid, lo, hi, args)
-	}
 	next_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	now_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	before_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
@@ -3116,7 +2973,7 @@ func waveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				next_.Data_[(i2_*next_.Stride_)+j2_] = math.FMA(c2_, math.FMA(float64(-4), u2_, around_), math.FMA(float64(2), u2_, -before_.Data_[(i2_*before_.Stride_)+j2_]))
 			}
 		}
-//line kernels_tandem.go:3120
+//line kernels_tandem.go:2977
 	}
 	return nil
 }
@@ -3133,7 +2990,7 @@ func gpu_normal(x_ float32) float32 {
 		return tail_
 	}
 	return float32(1) - tail_
-//line kernels_tandem.go:3137
+//line kernels_tandem.go:2994
 }
 
 func gpu_add3(a_ uint64, b_ uint64, c_ uint64) (uint64, uint64) {
@@ -3142,7 +2999,7 @@ func gpu_add3(a_ uint64, b_ uint64, c_ uint64) (uint64, uint64) {
 	/*line life.go:45*/ var two_ uint64
 	_ = two_
 	/*line life.go:45*/ return (a_ ^ b_) ^ c_, (a_ & b_) | (c_ & (a_ ^ b_))
-//line kernels_tandem.go:3146
+//line kernels_tandem.go:3003
 }
 
 func gpu_add2(a_ uint64, b_ uint64) (uint64, uint64) {
@@ -3151,7 +3008,7 @@ func gpu_add2(a_ uint64, b_ uint64) (uint64, uint64) {
 	/*line life.go:42*/ var two_ uint64
 	_ = two_
 	/*line life.go:42*/ return a_ ^ b_, a_ & b_
-//line kernels_tandem.go:3155
+//line kernels_tandem.go:3012
 }
 
 func gpu_escape(cx_ float64, cy_ float64, limit_ int32) int32 {
@@ -3169,25 +3026,25 @@ func gpu_escape(cx_ float64, cy_ float64, limit_ int32) int32 {
 		/*line mandelbrot.go:39*/ y_ = t3_
 	}
 	return limit_
-//line kernels_tandem.go:3173
+//line kernels_tandem.go:3030
 }
 
 func gpu_minus(a_ gpu_vec, b_ gpu_vec) gpu_vec {
 	/*line nbody.go:19*/ t_ := gpu_vec{x_: a_.x_ - b_.x_, y_: a_.y_ - b_.y_, z_: a_.z_ - b_.z_}
 	/*line nbody.go:19*/ return t_
-//line kernels_tandem.go:3179
+//line kernels_tandem.go:3036
 }
 
 func gpu_dot(a_ gpu_vec, b_ gpu_vec) float32 {
 	/*line nbody.go:21*/ return support.FMA32(a_.x_, b_.x_, support.FMA32(a_.y_, b_.y_, float32(a_.z_*b_.z_)))
-//line kernels_tandem.go:3184
+//line kernels_tandem.go:3041
 }
 
 func gpu_plus(a_ gpu_vec, s_ float32, b_ gpu_vec) gpu_vec {
 //line nbody.go:25
 	t_ := gpu_vec{x_: support.FMA32(s_, b_.x_, a_.x_), y_: support.FMA32(s_, b_.y_, a_.y_), z_: support.FMA32(s_, b_.z_, a_.z_)}
 	/*line nbody.go:25*/ return t_
-//line kernels_tandem.go:3191
+//line kernels_tandem.go:3048
 }
 
 func gpu_compress(h_ *[8]uint32, w_ *[16]uint32) {
@@ -3250,7 +3107,7 @@ func gpu_compress(h_ *[8]uint32, w_ *[16]uint32) {
 		/*line sha256.go:82*/ v_ := t21_[i2_]
 		(*h_)[i2_] = (*h_)[i2_] + v_
 	}
-//line kernels_tandem.go:3254
+//line kernels_tandem.go:3111
 }
 
 func gpu_distance(d_ gpu_Matrix__, i_ int64, j_ int64) int32 {
@@ -3258,7 +3115,7 @@ func gpu_distance(d_ gpu_Matrix__, i_ int64, j_ int64) int32 {
 		return d_.Data_[(i_*d_.Stride_)+j_]
 	}
 	return int32(1073741823)
-//line kernels_tandem.go:3262
+//line kernels_tandem.go:3119
 }
 
 func gpu_pair(p_ int64, half_ int64, mask_ int64) (int64, int64) {
@@ -3267,7 +3124,7 @@ func gpu_pair(p_ int64, half_ int64, mask_ int64) (int64, int64) {
 	_ = j_
 	/*line sort.go:59*/ i_ = ((p_ & (-half_)) << (1)) | (p_ & (half_ - int64(1)))
 	return i_, i_ ^ mask_
-//line kernels_tandem.go:3271
+//line kernels_tandem.go:3128
 }
 
 func gpu_order(a_ *int32, b_ *int32) {
@@ -3277,7 +3134,7 @@ func gpu_order(a_ *int32, b_ *int32) {
 		/*line sort.go:66*/ (*a_) = t_
 		/*line sort.go:66*/ (*b_) = t2_
 	}
-//line kernels_tandem.go:3281
+//line kernels_tandem.go:3138
 }
 
 func gpu_order_(a_ *int32, b_ *int32) {
@@ -3287,5 +3144,5 @@ func gpu_order_(a_ *int32, b_ *int32) {
 		/*line sort.go:66*/ (*a_) = t_
 		/*line sort.go:66*/ (*b_) = t2_
 	}
-//line kernels_tandem.go:3291
+//line kernels_tandem.go:3148
 }

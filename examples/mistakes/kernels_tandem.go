@@ -25,7 +25,7 @@ var reverseKernel = &backend.Source{
 	Name: "reverse_kernel", File: "reverse_kernel.cl",
 	Params: support.Params{}.Slice("out", "int", 4).ConstSlice("x", "int", 4),
 	Group:  [3]int{64, 1, 1},
-	Go:     reverseGo, Fresh: kernelsFresh,
+	Go:     support.Form(reverseGo, reversePlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: reversePlain},
 	Text: support.Head + `/* reverse, from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
@@ -62,7 +62,7 @@ func launchRise[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s *l
 var riseKernel = &backend.Source{
 	Name: "rise_kernel", File: "rise_kernel.cl",
 	Params: support.Params{}.Slice("out", "int", 4).ConstSlice("x", "int", 4),
-	Go:     riseGo, Fresh: kernelsFresh,
+	Go:     support.Form(riseGo, risePlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: risePlain},
 	Text: support.Head + `/* rise, from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
@@ -103,9 +103,6 @@ func reversePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func reverseGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return reversePlain(grid, lo, hi, args)
-	}
 	out_ := support.Slice[int32](args[0:])
 	x_ := support.Slice[int32](args[3:])
 	n0, n1, n2 := int64(64), int64(1), int64(1)
@@ -124,7 +121,7 @@ func reverseGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:128
+//line kernels_tandem.go:125
 	}
 	return nil
 }
@@ -136,9 +133,6 @@ func risePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func riseGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return risePlain(grid, lo, hi, args)
-	}
 	out_ := support.Slice[int32](args[0:])
 	x_ := support.Slice[int32](args[3:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
@@ -156,7 +150,7 @@ func riseGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:160
+//line kernels_tandem.go:154
 	}
 	return nil
 }

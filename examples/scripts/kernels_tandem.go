@@ -30,7 +30,6 @@ var bellKernel = &backend.Source{
 typedef struct { __global f32 *p; i64 n; } sg_f32;
 FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
 typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-FN i64 min_i64(i64 x, i64 y) { return x < y ? x : y; }
 ACCESS(g_f32, __global, f32)
 #if defined(__OPENCL_VERSION__) && !defined(cl_khr_fp64)
 #error f32.Exp: needs float64, which this device does not have
@@ -58,14 +57,12 @@ FN reduceExp_f_results reduceExp_f(CHECKER f64 z_) {
   { reduceExp_f_results r = {t_, expm1Poly_f(CHECK mad_f(CHECK k_, 0x1.8432a1b0e2634p-43, mad_f(CHECK k_, -0x1.62e42fefa4p-01, z_)))}; return r; }
 }
 FN f64 exp_f(CHECKER f64 z_) {
-  f64 t_ = {0};
-  f64 t2_ = {0};
+  f64 t3_ = {0};
+  f64 s_ = {0};
   { reduceExp_f_results r = reduceExp_f(CHECK z_);
-    t_ = r.r0;
-    t2_ = r.r1;
+    t3_ = r.r0;
+    s_ = r.r1;
   }
-  f64 t3_ = t_;
-  f64 s_ = t2_;
   return mad_f(CHECK t3_, s_, t3_);
 }
 FN f32 Exp_f(CHECKER f32 x_) {
@@ -101,27 +98,30 @@ void bell_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
       {
         i64 begin_ = (i64)((u64)((i64)get_group_id(0)) * (u64)((i64)1024));
         for (; GO(begin_ < z_.Cols_); begin_ = (i64)((u64)begin_ + (u64)((i64)((u64)((i64)get_num_groups(0)) * (u64)((i64)1024))))) {
-          i64 end_ = min_i64((i64)((u64)begin_ + (u64)((i64)1024)), z_.Cols_);
+          i64 end_ = (i64)((u64)begin_ + (u64)((i64)1024));
+          if (end_ > z_.Cols_) {
+            end_ = z_.Cols_;
+          }
           i64 t_ = (i64)((u64)i_ * (u64)z_.Stride_);
           sg_f32 t2_ = z_.Data_;
-          sg_f32 row_ = make_sg_f32(make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 38), t2_.n - t_).p + CUT(0, end_, make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 38), t2_.n - t_).n, 38), end_ - 0);
-          sg_f32 row1_ = make_sg_f32(x1_.Data_.p + CUT(0, ((i64)0), x1_.Data_.n, 39), ((i64)0) - 0);
+          sg_f32 row_ = make_sg_f32(make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 41), t2_.n - t_).p + CUT(0, end_, make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 41), t2_.n - t_).n, 41), end_ - 0);
+          sg_f32 row1_ = make_sg_f32(x1_.Data_.p + CUT(0, ((i64)0), x1_.Data_.n, 42), ((i64)0) - 0);
           f32 e1All_ = x1All_;
           if (x1_.Cols_ == z_.Cols_) {
             i64 t3_ = (i64)((u64)i_ * (u64)x1_.Stride_);
             sg_f32 t4_ = x1_.Data_;
-            row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 41), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 41), t4_.n - t3_).n, 41), end_ - 0);
+            row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 44), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 44), t4_.n - t3_).n, 44), end_ - 0);
           } else if (x1_.Rows_ > ((i64)0)) {
-            e1All_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 43) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 43))]);
+            e1All_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 46) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 46))]);
           }
           {
             i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
             for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
               f32 e1_ = e1All_;
               if (row1_.n >= end_) {
-                e1_ = LOAD(g_f32, row1_.p[AT(j_, row1_.n, 48)]);
+                e1_ = LOAD(g_f32, row1_.p[AT(j_, row1_.n, 51)]);
               }
-              STORE(g_f32, row_.p[AT(j_, row_.n, 50)], bell_f(CHECK e1_));
+              STORE(g_f32, row_.p[AT(j_, row_.n, 53)], bell_f(CHECK e1_));
             }
           }
         }
@@ -131,7 +131,7 @@ void bell_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
 }
 `,
 	Packed: kernelsPTX("bell_kernel"),
-	Native: nativecode.Kernels.Of("bell_kernel", "39e853b196d30f0c1735c9b9ded5b891"),
+	Native: nativecode.Kernels.Of("bell_kernel", "b46ccbecc0b0f14575c97421b3022673"),
 }
 
 // launchFlow makes z [flow] of the inputs, element by element, as launch.Map has it.
@@ -155,7 +155,6 @@ var flowKernel = &backend.Source{
 typedef struct { __global f32 *p; i64 n; } sg_f32;
 FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
 typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-FN i64 min_i64(i64 x, i64 y) { return x < y ? x : y; }
 ACCESS(g_f32, __global, f32)
 FN f32 flow_f(CHECKER f32 vertical_, f32 left_, f32 right_, f32 middle_) {
   return middle_ + (0x1.99999ap-03f * (((vertical_ + left_) + right_) - (4.0f * middle_)));
@@ -178,66 +177,69 @@ void flow_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
       {
         i64 begin_ = (i64)((u64)((i64)get_group_id(0)) * (u64)((i64)1024));
         for (; GO(begin_ < z_.Cols_); begin_ = (i64)((u64)begin_ + (u64)((i64)((u64)((i64)get_num_groups(0)) * (u64)((i64)1024))))) {
-          i64 end_ = min_i64((i64)((u64)begin_ + (u64)((i64)1024)), z_.Cols_);
+          i64 end_ = (i64)((u64)begin_ + (u64)((i64)1024));
+          if (end_ > z_.Cols_) {
+            end_ = z_.Cols_;
+          }
           i64 t_ = (i64)((u64)i_ * (u64)z_.Stride_);
           sg_f32 t2_ = z_.Data_;
-          sg_f32 row_ = make_sg_f32(make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 33), t2_.n - t_).p + CUT(0, end_, make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 33), t2_.n - t_).n, 33), end_ - 0);
-          sg_f32 row1_ = make_sg_f32(x1_.Data_.p + CUT(0, ((i64)0), x1_.Data_.n, 34), ((i64)0) - 0);
+          sg_f32 row_ = make_sg_f32(make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 36), t2_.n - t_).p + CUT(0, end_, make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 36), t2_.n - t_).n, 36), end_ - 0);
+          sg_f32 row1_ = make_sg_f32(x1_.Data_.p + CUT(0, ((i64)0), x1_.Data_.n, 37), ((i64)0) - 0);
           f32 e1All_ = x1All_;
           if (x1_.Cols_ == z_.Cols_) {
             i64 t3_ = (i64)((u64)i_ * (u64)x1_.Stride_);
             sg_f32 t4_ = x1_.Data_;
-            row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 36), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 36), t4_.n - t3_).n, 36), end_ - 0);
+            row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 39), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 39), t4_.n - t3_).n, 39), end_ - 0);
           } else if (x1_.Rows_ > ((i64)0)) {
-            e1All_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 38) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 38))]);
+            e1All_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 41) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 41))]);
           }
-          sg_f32 row2_ = make_sg_f32(x2_.Data_.p + CUT(0, ((i64)0), x2_.Data_.n, 40), ((i64)0) - 0);
+          sg_f32 row2_ = make_sg_f32(x2_.Data_.p + CUT(0, ((i64)0), x2_.Data_.n, 43), ((i64)0) - 0);
           f32 e2All_ = x2All_;
           if (x2_.Cols_ == z_.Cols_) {
             i64 t5_ = (i64)((u64)i_ * (u64)x2_.Stride_);
             sg_f32 t6_ = x2_.Data_;
-            row2_ = make_sg_f32(make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 42), t6_.n - t5_).p + CUT(0, end_, make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 42), t6_.n - t5_).n, 42), end_ - 0);
+            row2_ = make_sg_f32(make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 45), t6_.n - t5_).p + CUT(0, end_, make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 45), t6_.n - t5_).n, 45), end_ - 0);
           } else if (x2_.Rows_ > ((i64)0)) {
-            e2All_ = LOAD(g_f32, x2_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x2_.Rows_, 44) * (u64)x2_.Stride_)) + (u64)COLUMN((i64)0, x2_.Cols_, 44))]);
+            e2All_ = LOAD(g_f32, x2_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x2_.Rows_, 47) * (u64)x2_.Stride_)) + (u64)COLUMN((i64)0, x2_.Cols_, 47))]);
           }
-          sg_f32 row3_ = make_sg_f32(x3_.Data_.p + CUT(0, ((i64)0), x3_.Data_.n, 46), ((i64)0) - 0);
+          sg_f32 row3_ = make_sg_f32(x3_.Data_.p + CUT(0, ((i64)0), x3_.Data_.n, 49), ((i64)0) - 0);
           f32 e3All_ = x3All_;
           if (x3_.Cols_ == z_.Cols_) {
             i64 t7_ = (i64)((u64)i_ * (u64)x3_.Stride_);
             sg_f32 t8_ = x3_.Data_;
-            row3_ = make_sg_f32(make_sg_f32(t8_.p + CUT(t7_, t8_.n, t8_.n, 48), t8_.n - t7_).p + CUT(0, end_, make_sg_f32(t8_.p + CUT(t7_, t8_.n, t8_.n, 48), t8_.n - t7_).n, 48), end_ - 0);
+            row3_ = make_sg_f32(make_sg_f32(t8_.p + CUT(t7_, t8_.n, t8_.n, 51), t8_.n - t7_).p + CUT(0, end_, make_sg_f32(t8_.p + CUT(t7_, t8_.n, t8_.n, 51), t8_.n - t7_).n, 51), end_ - 0);
           } else if (x3_.Rows_ > ((i64)0)) {
-            e3All_ = LOAD(g_f32, x3_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x3_.Rows_, 50) * (u64)x3_.Stride_)) + (u64)COLUMN((i64)0, x3_.Cols_, 50))]);
+            e3All_ = LOAD(g_f32, x3_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x3_.Rows_, 53) * (u64)x3_.Stride_)) + (u64)COLUMN((i64)0, x3_.Cols_, 53))]);
           }
-          sg_f32 row4_ = make_sg_f32(x4_.Data_.p + CUT(0, ((i64)0), x4_.Data_.n, 52), ((i64)0) - 0);
+          sg_f32 row4_ = make_sg_f32(x4_.Data_.p + CUT(0, ((i64)0), x4_.Data_.n, 55), ((i64)0) - 0);
           f32 e4All_ = x4All_;
           if (x4_.Cols_ == z_.Cols_) {
             i64 t9_ = (i64)((u64)i_ * (u64)x4_.Stride_);
             sg_f32 t10_ = x4_.Data_;
-            row4_ = make_sg_f32(make_sg_f32(t10_.p + CUT(t9_, t10_.n, t10_.n, 54), t10_.n - t9_).p + CUT(0, end_, make_sg_f32(t10_.p + CUT(t9_, t10_.n, t10_.n, 54), t10_.n - t9_).n, 54), end_ - 0);
+            row4_ = make_sg_f32(make_sg_f32(t10_.p + CUT(t9_, t10_.n, t10_.n, 57), t10_.n - t9_).p + CUT(0, end_, make_sg_f32(t10_.p + CUT(t9_, t10_.n, t10_.n, 57), t10_.n - t9_).n, 57), end_ - 0);
           } else if (x4_.Rows_ > ((i64)0)) {
-            e4All_ = LOAD(g_f32, x4_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x4_.Rows_, 56) * (u64)x4_.Stride_)) + (u64)COLUMN((i64)0, x4_.Cols_, 56))]);
+            e4All_ = LOAD(g_f32, x4_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x4_.Rows_, 59) * (u64)x4_.Stride_)) + (u64)COLUMN((i64)0, x4_.Cols_, 59))]);
           }
           {
             i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
             for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
               f32 e1_ = e1All_;
               if (row1_.n >= end_) {
-                e1_ = LOAD(g_f32, row1_.p[AT(j_, row1_.n, 61)]);
+                e1_ = LOAD(g_f32, row1_.p[AT(j_, row1_.n, 64)]);
               }
               f32 e2_ = e2All_;
               if (row2_.n >= end_) {
-                e2_ = LOAD(g_f32, row2_.p[AT(j_, row2_.n, 65)]);
+                e2_ = LOAD(g_f32, row2_.p[AT(j_, row2_.n, 68)]);
               }
               f32 e3_ = e3All_;
               if (row3_.n >= end_) {
-                e3_ = LOAD(g_f32, row3_.p[AT(j_, row3_.n, 69)]);
+                e3_ = LOAD(g_f32, row3_.p[AT(j_, row3_.n, 72)]);
               }
               f32 e4_ = e4All_;
               if (row4_.n >= end_) {
-                e4_ = LOAD(g_f32, row4_.p[AT(j_, row4_.n, 73)]);
+                e4_ = LOAD(g_f32, row4_.p[AT(j_, row4_.n, 76)]);
               }
-              STORE(g_f32, row_.p[AT(j_, row_.n, 75)], flow_f(CHECK e1_, e2_, e3_, e4_));
+              STORE(g_f32, row_.p[AT(j_, row_.n, 78)], flow_f(CHECK e1_, e2_, e3_, e4_));
             }
           }
         }
@@ -247,7 +249,7 @@ void flow_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
 }
 `,
 	Packed: kernelsPTX("flow_kernel"),
-	Native: nativecode.Kernels.Of("flow_kernel", "c7a1d5a38732f27c49af45ff2de797af"),
+	Native: nativecode.Kernels.Of("flow_kernel", "8aac96fb540ac15f5b940d2ab6a05a31"),
 }
 
 // launchResidual makes z [residual] of the inputs, element by element, as launch.Map has it.
@@ -269,7 +271,6 @@ var residualKernel = &backend.Source{
 typedef struct { __global f32 *p; i64 n; } sg_f32;
 FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
 typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-FN i64 min_i64(i64 x, i64 y) { return x < y ? x : y; }
 ACCESS(g_f32, __global, f32)
 #if defined(__OPENCL_VERSION__) && !defined(cl_khr_fp64)
 #error f32.Sigmoid: needs float64, which this device does not have
@@ -308,14 +309,12 @@ FN reduceExp_f_results reduceExp_f(CHECKER f64 z_) {
   { reduceExp_f_results r = {t_, expm1Poly_f(CHECK mad_f(CHECK k_, 0x1.8432a1b0e2634p-43, mad_f(CHECK k_, -0x1.62e42fefa4p-01, z_)))}; return r; }
 }
 FN f64 exp_f(CHECKER f64 z_) {
-  f64 t_ = {0};
-  f64 t2_ = {0};
+  f64 t3_ = {0};
+  f64 s_ = {0};
   { reduceExp_f_results r = reduceExp_f(CHECK z_);
-    t_ = r.r0;
-    t2_ = r.r1;
+    t3_ = r.r0;
+    s_ = r.r1;
   }
-  f64 t3_ = t_;
-  f64 s_ = t2_;
   return mad_f(CHECK t3_, s_, t3_);
 }
 FN u8 middle_f(CHECKER f64 y_) {
@@ -356,40 +355,43 @@ void residual_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, c
       {
         i64 begin_ = (i64)((u64)((i64)get_group_id(0)) * (u64)((i64)1024));
         for (; GO(begin_ < z_.Cols_); begin_ = (i64)((u64)begin_ + (u64)((i64)((u64)((i64)get_num_groups(0)) * (u64)((i64)1024))))) {
-          i64 end_ = min_i64((i64)((u64)begin_ + (u64)((i64)1024)), z_.Cols_);
+          i64 end_ = (i64)((u64)begin_ + (u64)((i64)1024));
+          if (end_ > z_.Cols_) {
+            end_ = z_.Cols_;
+          }
           i64 t_ = (i64)((u64)i_ * (u64)z_.Stride_);
           sg_f32 t2_ = z_.Data_;
-          sg_f32 row_ = make_sg_f32(make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 37), t2_.n - t_).p + CUT(0, end_, make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 37), t2_.n - t_).n, 37), end_ - 0);
-          sg_f32 row1_ = make_sg_f32(x1_.Data_.p + CUT(0, ((i64)0), x1_.Data_.n, 38), ((i64)0) - 0);
+          sg_f32 row_ = make_sg_f32(make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 40), t2_.n - t_).p + CUT(0, end_, make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 40), t2_.n - t_).n, 40), end_ - 0);
+          sg_f32 row1_ = make_sg_f32(x1_.Data_.p + CUT(0, ((i64)0), x1_.Data_.n, 41), ((i64)0) - 0);
           f32 e1All_ = x1All_;
           if (x1_.Cols_ == z_.Cols_) {
             i64 t3_ = (i64)((u64)i_ * (u64)x1_.Stride_);
             sg_f32 t4_ = x1_.Data_;
-            row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 40), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 40), t4_.n - t3_).n, 40), end_ - 0);
+            row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 43), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 43), t4_.n - t3_).n, 43), end_ - 0);
           } else if (x1_.Rows_ > ((i64)0)) {
-            e1All_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 42) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 42))]);
+            e1All_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 45) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 45))]);
           }
-          sg_f32 row2_ = make_sg_f32(x2_.Data_.p + CUT(0, ((i64)0), x2_.Data_.n, 44), ((i64)0) - 0);
+          sg_f32 row2_ = make_sg_f32(x2_.Data_.p + CUT(0, ((i64)0), x2_.Data_.n, 47), ((i64)0) - 0);
           f32 e2All_ = x2All_;
           if (x2_.Cols_ == z_.Cols_) {
             i64 t5_ = (i64)((u64)i_ * (u64)x2_.Stride_);
             sg_f32 t6_ = x2_.Data_;
-            row2_ = make_sg_f32(make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 46), t6_.n - t5_).p + CUT(0, end_, make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 46), t6_.n - t5_).n, 46), end_ - 0);
+            row2_ = make_sg_f32(make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 49), t6_.n - t5_).p + CUT(0, end_, make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 49), t6_.n - t5_).n, 49), end_ - 0);
           } else if (x2_.Rows_ > ((i64)0)) {
-            e2All_ = LOAD(g_f32, x2_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x2_.Rows_, 48) * (u64)x2_.Stride_)) + (u64)COLUMN((i64)0, x2_.Cols_, 48))]);
+            e2All_ = LOAD(g_f32, x2_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x2_.Rows_, 51) * (u64)x2_.Stride_)) + (u64)COLUMN((i64)0, x2_.Cols_, 51))]);
           }
           {
             i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
             for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
               f32 e1_ = e1All_;
               if (row1_.n >= end_) {
-                e1_ = LOAD(g_f32, row1_.p[AT(j_, row1_.n, 53)]);
+                e1_ = LOAD(g_f32, row1_.p[AT(j_, row1_.n, 56)]);
               }
               f32 e2_ = e2All_;
               if (row2_.n >= end_) {
-                e2_ = LOAD(g_f32, row2_.p[AT(j_, row2_.n, 57)]);
+                e2_ = LOAD(g_f32, row2_.p[AT(j_, row2_.n, 60)]);
               }
-              STORE(g_f32, row_.p[AT(j_, row_.n, 59)], residual_f(CHECK e1_, e2_));
+              STORE(g_f32, row_.p[AT(j_, row_.n, 62)], residual_f(CHECK e1_, e2_));
             }
           }
         }
@@ -399,7 +401,7 @@ void residual_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, c
 }
 `,
 	Packed: kernelsPTX("residual_kernel"),
-	Native: nativecode.Kernels.Of("residual_kernel", "55e13b9ef86cd6168373bc43f9bdc9e1"),
+	Native: nativecode.Kernels.Of("residual_kernel", "c3e4afdef4f116b34fda89a97913e922"),
 }
 
 // launchGain makes z [gain] of the inputs, element by element, as launch.Map has it.
@@ -420,7 +422,6 @@ var gainKernel = &backend.Source{
 typedef struct { __global f32 *p; i64 n; } sg_f32;
 FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
 typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-FN i64 min_i64(i64 x, i64 y) { return x < y ? x : y; }
 ACCESS(g_f32, __global, f32)
 #if defined(__OPENCL_VERSION__) && !defined(cl_khr_fp64)
 #error f32.Exp: needs float64, which this device does not have
@@ -448,14 +449,12 @@ FN reduceExp_f_results reduceExp_f(CHECKER f64 z_) {
   { reduceExp_f_results r = {t_, expm1Poly_f(CHECK mad_f(CHECK k_, 0x1.8432a1b0e2634p-43, mad_f(CHECK k_, -0x1.62e42fefa4p-01, z_)))}; return r; }
 }
 FN f64 exp_f(CHECKER f64 z_) {
-  f64 t_ = {0};
-  f64 t2_ = {0};
+  f64 t3_ = {0};
+  f64 s_ = {0};
   { reduceExp_f_results r = reduceExp_f(CHECK z_);
-    t_ = r.r0;
-    t2_ = r.r1;
+    t3_ = r.r0;
+    s_ = r.r1;
   }
-  f64 t3_ = t_;
-  f64 s_ = t2_;
   return mad_f(CHECK t3_, s_, t3_);
 }
 FN f32 Exp_f(CHECKER f32 x_) {
@@ -485,27 +484,30 @@ void gain_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
       {
         i64 begin_ = (i64)((u64)((i64)get_group_id(0)) * (u64)((i64)1024));
         for (; GO(begin_ < z_.Cols_); begin_ = (i64)((u64)begin_ + (u64)((i64)((u64)((i64)get_num_groups(0)) * (u64)((i64)1024))))) {
-          i64 end_ = min_i64((i64)((u64)begin_ + (u64)((i64)1024)), z_.Cols_);
+          i64 end_ = (i64)((u64)begin_ + (u64)((i64)1024));
+          if (end_ > z_.Cols_) {
+            end_ = z_.Cols_;
+          }
           i64 t_ = (i64)((u64)i_ * (u64)z_.Stride_);
           sg_f32 t2_ = z_.Data_;
-          sg_f32 row_ = make_sg_f32(make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 31), t2_.n - t_).p + CUT(0, end_, make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 31), t2_.n - t_).n, 31), end_ - 0);
-          sg_f32 row1_ = make_sg_f32(x1_.Data_.p + CUT(0, ((i64)0), x1_.Data_.n, 32), ((i64)0) - 0);
+          sg_f32 row_ = make_sg_f32(make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 34), t2_.n - t_).p + CUT(0, end_, make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 34), t2_.n - t_).n, 34), end_ - 0);
+          sg_f32 row1_ = make_sg_f32(x1_.Data_.p + CUT(0, ((i64)0), x1_.Data_.n, 35), ((i64)0) - 0);
           f32 e1All_ = x1All_;
           if (x1_.Cols_ == z_.Cols_) {
             i64 t3_ = (i64)((u64)i_ * (u64)x1_.Stride_);
             sg_f32 t4_ = x1_.Data_;
-            row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 34), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 34), t4_.n - t3_).n, 34), end_ - 0);
+            row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 37), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 37), t4_.n - t3_).n, 37), end_ - 0);
           } else if (x1_.Rows_ > ((i64)0)) {
-            e1All_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 36) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 36))]);
+            e1All_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 39) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 39))]);
           }
           {
             i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
             for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
               f32 e1_ = e1All_;
               if (row1_.n >= end_) {
-                e1_ = LOAD(g_f32, row1_.p[AT(j_, row1_.n, 41)]);
+                e1_ = LOAD(g_f32, row1_.p[AT(j_, row1_.n, 44)]);
               }
-              STORE(g_f32, row_.p[AT(j_, row_.n, 43)], gain_f(CHECK e1_));
+              STORE(g_f32, row_.p[AT(j_, row_.n, 46)], gain_f(CHECK e1_));
             }
           }
         }
@@ -515,7 +517,7 @@ void gain_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
 }
 `,
 	Packed: kernelsPTX("gain_kernel"),
-	Native: nativecode.Kernels.Of("gain_kernel", "fc2144912dd47c852071228daf41d2cd"),
+	Native: nativecode.Kernels.Of("gain_kernel", "3075317e63ad2dc887c822e519420728"),
 }
 
 // launchWhereOn makes z [whereOn] of the inputs, element by element, as launch.Map has it.
@@ -537,7 +539,6 @@ var whereOnKernel = &backend.Source{
 typedef struct { __global f32 *p; i64 n; } sg_f32;
 FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
 typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-FN i64 min_i64(i64 x, i64 y) { return x < y ? x : y; }
 ACCESS(g_f32, __global, f32)
 FN f32 whereOn_f(CHECKER f32 slope_, f32 unit_) {
   if (unit_ > 0.0f) {
@@ -559,40 +560,43 @@ void whereOn_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, co
       {
         i64 begin_ = (i64)((u64)((i64)get_group_id(0)) * (u64)((i64)1024));
         for (; GO(begin_ < z_.Cols_); begin_ = (i64)((u64)begin_ + (u64)((i64)((u64)((i64)get_num_groups(0)) * (u64)((i64)1024))))) {
-          i64 end_ = min_i64((i64)((u64)begin_ + (u64)((i64)1024)), z_.Cols_);
+          i64 end_ = (i64)((u64)begin_ + (u64)((i64)1024));
+          if (end_ > z_.Cols_) {
+            end_ = z_.Cols_;
+          }
           i64 t_ = (i64)((u64)i_ * (u64)z_.Stride_);
           sg_f32 t2_ = z_.Data_;
-          sg_f32 row_ = make_sg_f32(make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 65), t2_.n - t_).p + CUT(0, end_, make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 65), t2_.n - t_).n, 65), end_ - 0);
-          sg_f32 row1_ = make_sg_f32(x1_.Data_.p + CUT(0, ((i64)0), x1_.Data_.n, 66), ((i64)0) - 0);
+          sg_f32 row_ = make_sg_f32(make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 68), t2_.n - t_).p + CUT(0, end_, make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 68), t2_.n - t_).n, 68), end_ - 0);
+          sg_f32 row1_ = make_sg_f32(x1_.Data_.p + CUT(0, ((i64)0), x1_.Data_.n, 69), ((i64)0) - 0);
           f32 e1All_ = x1All_;
           if (x1_.Cols_ == z_.Cols_) {
             i64 t3_ = (i64)((u64)i_ * (u64)x1_.Stride_);
             sg_f32 t4_ = x1_.Data_;
-            row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 68), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 68), t4_.n - t3_).n, 68), end_ - 0);
+            row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 71), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 71), t4_.n - t3_).n, 71), end_ - 0);
           } else if (x1_.Rows_ > ((i64)0)) {
-            e1All_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 70) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 70))]);
+            e1All_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 73) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 73))]);
           }
-          sg_f32 row2_ = make_sg_f32(x2_.Data_.p + CUT(0, ((i64)0), x2_.Data_.n, 72), ((i64)0) - 0);
+          sg_f32 row2_ = make_sg_f32(x2_.Data_.p + CUT(0, ((i64)0), x2_.Data_.n, 75), ((i64)0) - 0);
           f32 e2All_ = x2All_;
           if (x2_.Cols_ == z_.Cols_) {
             i64 t5_ = (i64)((u64)i_ * (u64)x2_.Stride_);
             sg_f32 t6_ = x2_.Data_;
-            row2_ = make_sg_f32(make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 74), t6_.n - t5_).p + CUT(0, end_, make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 74), t6_.n - t5_).n, 74), end_ - 0);
+            row2_ = make_sg_f32(make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 77), t6_.n - t5_).p + CUT(0, end_, make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 77), t6_.n - t5_).n, 77), end_ - 0);
           } else if (x2_.Rows_ > ((i64)0)) {
-            e2All_ = LOAD(g_f32, x2_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x2_.Rows_, 76) * (u64)x2_.Stride_)) + (u64)COLUMN((i64)0, x2_.Cols_, 76))]);
+            e2All_ = LOAD(g_f32, x2_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x2_.Rows_, 79) * (u64)x2_.Stride_)) + (u64)COLUMN((i64)0, x2_.Cols_, 79))]);
           }
           {
             i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
             for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
               f32 e1_ = e1All_;
               if (row1_.n >= end_) {
-                e1_ = LOAD(g_f32, row1_.p[AT(j_, row1_.n, 81)]);
+                e1_ = LOAD(g_f32, row1_.p[AT(j_, row1_.n, 84)]);
               }
               f32 e2_ = e2All_;
               if (row2_.n >= end_) {
-                e2_ = LOAD(g_f32, row2_.p[AT(j_, row2_.n, 85)]);
+                e2_ = LOAD(g_f32, row2_.p[AT(j_, row2_.n, 88)]);
               }
-              STORE(g_f32, row_.p[AT(j_, row_.n, 87)], whereOn_f(CHECK e1_, e2_));
+              STORE(g_f32, row_.p[AT(j_, row_.n, 90)], whereOn_f(CHECK e1_, e2_));
             }
           }
         }
@@ -602,7 +606,7 @@ void whereOn_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, co
 }
 `,
 	Packed: kernelsPTX("whereOn_kernel"),
-	Native: nativecode.Kernels.Of("whereOn_kernel", "74bfe238e39ab50087504fb67796f75d"),
+	Native: nativecode.Kernels.Of("whereOn_kernel", "3ada761c81e00a4e638d548a46c39218"),
 }
 
 //go:embed kernels_tandem.zip
@@ -627,23 +631,23 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 
 func gpu_bell(x_ float32) float32 {
 	/*line blur.go:34*/ return f32.Exp(float32((-x_)*x_) / float32(4))
-//line kernels_tandem.go:631
+//line kernels_tandem.go:635
 }
 
 func gpu_flow(vertical_ float32, left_ float32, right_ float32, middle_ float32) float32 {
 	/*line heat.go:30*/ return middle_ + float32(float32(0.2)*(((vertical_+left_)+right_)-float32(float32(4)*middle_)))
-//line kernels_tandem.go:636
+//line kernels_tandem.go:640
 }
 
 func gpu_residual(z_ float32, y_ float32) float32 {
 	/*line logistic.go:33*/ return y_ - f32.Sigmoid(z_)
-//line kernels_tandem.go:641
+//line kernels_tandem.go:645
 }
 
 func gpu_gain(z_ float32) float32 {
 //line montecarlo.go:29
 	return max(float32(float32(100)*f32.Exp(float32(0.03)+float32(float32(0.2)*z_)))-float32(105), float32(0))
-//line kernels_tandem.go:647
+//line kernels_tandem.go:651
 }
 
 func gpu_whereOn(slope_ float32, unit_ float32) float32 {
@@ -651,5 +655,5 @@ func gpu_whereOn(slope_ float32, unit_ float32) float32 {
 		return slope_
 	}
 	return float32(0)
-//line kernels_tandem.go:655
+//line kernels_tandem.go:659
 }

@@ -28,7 +28,7 @@ var MyKernelKernels = support.Kernels{
 var MyKernelFloat32Kernel = &backend.Source{
 	Name: "MyKernel_float32", File: "MyKernel_float32.cl",
 	Params: support.Params{}.Slice("a", "float", 4),
-	Go:     MyKernelFloat32Go, Fresh: kernelsFresh,
+	Go:     support.Form(MyKernelFloat32Go, MyKernelFloat32Plain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"numba.go"}, Go: MyKernelFloat32Plain},
 	Text: support.Head + `/* MyKernel[float32], from Go */
 typedef struct { __global f32 *p; i64 n; } sg_f32;
@@ -53,7 +53,7 @@ void MyKernel_float32(__global f32 *a_p, const ulong a_off, const ulong a_len CH
 var MyKernelFloat64Kernel = &backend.Source{
 	Name: "MyKernel_float64", File: "MyKernel_float64.cl",
 	Params: support.Params{}.Slice("a", "double", 8),
-	Go:     MyKernelFloat64Go, Fresh: kernelsFresh,
+	Go:     support.Form(MyKernelFloat64Go, MyKernelFloat64Plain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"numba.go"}, Go: MyKernelFloat64Plain},
 	Text: support.Head + `/* MyKernel[float64], from Go */
 typedef double f64;
@@ -95,7 +95,7 @@ var MatmulKernels = support.Kernels{
 var MatmulFloat32Kernel = &backend.Source{
 	Name: "Matmul_float32", File: "Matmul_float32.cl",
 	Params: support.Params{}.ConstMatrix("a", "float", 4).ConstMatrix("b", "float", 4).Matrix("c", "float", 4),
-	Go:     MatmulFloat32Go, Fresh: kernelsFresh,
+	Go:     support.Form(MatmulFloat32Go, MatmulFloat32Plain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"numba.go"}, Go: MatmulFloat32Plain},
 	Text: support.Head + `/* Matmul[float32], from Go */
 typedef struct { __global f32 *p; i64 n; } sg_f32;
@@ -130,7 +130,7 @@ void Matmul_float32(__global const f32 *a_p, const ulong a_off, const ulong a_ro
 var MatmulFloat64Kernel = &backend.Source{
 	Name: "Matmul_float64", File: "Matmul_float64.cl",
 	Params: support.Params{}.ConstMatrix("a", "double", 8).ConstMatrix("b", "double", 8).Matrix("c", "double", 8),
-	Go:     MatmulFloat64Go, Fresh: kernelsFresh,
+	Go:     support.Form(MatmulFloat64Go, MatmulFloat64Plain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"numba.go"}, Go: MatmulFloat64Plain},
 	Text: support.Head + `/* Matmul[float64], from Go */
 typedef double f64;
@@ -166,7 +166,7 @@ void Matmul_float64(__global const f64 *a_p, const ulong a_off, const ulong a_ro
 var MatmulInt32Kernel = &backend.Source{
 	Name: "Matmul_int32", File: "Matmul_int32.cl",
 	Params: support.Params{}.ConstMatrix("a", "int", 4).ConstMatrix("b", "int", 4).Matrix("c", "int", 4),
-	Go:     MatmulInt32Go, Fresh: kernelsFresh,
+	Go:     support.Form(MatmulInt32Go, MatmulInt32Plain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"numba.go"}, Go: MatmulInt32Plain},
 	Text: support.Head + `/* Matmul[int32], from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
@@ -217,7 +217,7 @@ var FastMatmulKernels = support.Kernels{
 var FastMatmulFloat32Kernel = &backend.Source{
 	Name: "FastMatmul_float32", File: "FastMatmul_float32.cl",
 	Params: support.Params{}.ConstMatrix("a", "float", 4).ConstMatrix("b", "float", 4).Matrix("c", "float", 4),
-	Go:     FastMatmulFloat32Go, Fresh: kernelsFresh,
+	Go:     support.Form(FastMatmulFloat32Go, FastMatmulFloat32Plain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"numba.go"}, Go: FastMatmulFloat32Plain},
 	Text: support.Head + `/* FastMatmul[float32], from Go */
 typedef struct { __global f32 *p; i64 n; } sg_f32;
@@ -279,7 +279,7 @@ void FastMatmul_float32(__global const f32 *a_p, const ulong a_off, const ulong 
 var FastMatmulFloat64Kernel = &backend.Source{
 	Name: "FastMatmul_float64", File: "FastMatmul_float64.cl",
 	Params: support.Params{}.ConstMatrix("a", "double", 8).ConstMatrix("b", "double", 8).Matrix("c", "double", 8),
-	Go:     FastMatmulFloat64Go, Fresh: kernelsFresh,
+	Go:     support.Form(FastMatmulFloat64Go, FastMatmulFloat64Plain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"numba.go"}, Go: FastMatmulFloat64Plain},
 	Text: support.Head + `/* FastMatmul[float64], from Go */
 typedef double f64;
@@ -342,7 +342,7 @@ void FastMatmul_float64(__global const f64 *a_p, const ulong a_off, const ulong 
 var FastMatmulInt32Kernel = &backend.Source{
 	Name: "FastMatmul_int32", File: "FastMatmul_int32.cl",
 	Params: support.Params{}.ConstMatrix("a", "int", 4).ConstMatrix("b", "int", 4).Matrix("c", "int", 4),
-	Go:     FastMatmulInt32Go, Fresh: kernelsFresh,
+	Go:     support.Form(FastMatmulInt32Go, FastMatmulInt32Plain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"numba.go"}, Go: FastMatmulInt32Plain},
 	Text: support.Head + `/* FastMatmul[int32], from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
@@ -413,7 +413,7 @@ func LaunchTwice[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s *
 var TwiceKernel = &backend.Source{
 	Name: "Twice_kernel", File: "Twice_kernel.cl",
 	Params: support.Params{}.ConstSlice("a", "int", 4).Slice("b", "int", 4),
-	Go:     TwiceGo, Fresh: kernelsFresh,
+	Go:     support.Form(TwiceGo, TwicePlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: TwicePlain},
 	Text: support.Head + `/* Twice, from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
@@ -448,7 +448,7 @@ func LaunchTwice2D[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s
 var Twice2DKernel = &backend.Source{
 	Name: "Twice2D_kernel", File: "Twice2D_kernel.cl",
 	Params: support.Params{}.ConstSlice("a", "int", 4).Slice("b", "int", 4),
-	Go:     Twice2DGo, Fresh: kernelsFresh,
+	Go:     support.Form(Twice2DGo, Twice2DPlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: Twice2DPlain},
 	Text: support.Head + `/* Twice2D, from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
@@ -489,7 +489,7 @@ var TransposeKernels = support.Kernels{
 var TransposeFloat32Kernel = &backend.Source{
 	Name: "Transpose_float32", File: "Transpose_float32.cl",
 	Params: support.Params{}.ConstMatrix("a", "float", 4).Matrix("c", "float", 4),
-	Go:     TransposeFloat32Go, Fresh: kernelsFresh,
+	Go:     support.Form(TransposeFloat32Go, TransposeFloat32Plain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: TransposeFloat32Plain},
 	Text: support.Head + `/* Transpose[float32], from Go */
 typedef struct { __global f32 *p; i64 n; } sg_f32;
@@ -517,7 +517,7 @@ void Transpose_float32(__global const f32 *a_p, const ulong a_off, const ulong a
 var TransposeInt32Kernel = &backend.Source{
 	Name: "Transpose_int32", File: "Transpose_int32.cl",
 	Params: support.Params{}.ConstMatrix("a", "int", 4).Matrix("c", "int", 4),
-	Go:     TransposeInt32Go, Fresh: kernelsFresh,
+	Go:     support.Form(TransposeInt32Go, TransposeInt32Plain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: TransposeInt32Plain},
 	Text: support.Head + `/* Transpose[int32], from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
@@ -560,7 +560,7 @@ var TransposeTiledFloat32Kernel = &backend.Source{
 	Name: "TransposeTiled_float32", File: "TransposeTiled_float32.cl",
 	Params: support.Params{}.ConstMatrix("a", "float", 4).Matrix("c", "float", 4),
 	Group:  [3]int{32, 8, 1},
-	Go:     TransposeTiledFloat32Go, Fresh: kernelsFresh,
+	Go:     support.Form(TransposeTiledFloat32Go, TransposeTiledFloat32Plain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: TransposeTiledFloat32Plain},
 	Text: support.Head + `/* TransposeTiled[float32], from Go */
 typedef struct { __global f32 *p; i64 n; } sg_f32;
@@ -611,7 +611,7 @@ var TransposeTiledInt32Kernel = &backend.Source{
 	Name: "TransposeTiled_int32", File: "TransposeTiled_int32.cl",
 	Params: support.Params{}.ConstMatrix("a", "int", 4).Matrix("c", "int", 4),
 	Group:  [3]int{32, 8, 1},
-	Go:     TransposeTiledInt32Go, Fresh: kernelsFresh,
+	Go:     support.Form(TransposeTiledInt32Go, TransposeTiledInt32Plain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: TransposeTiledInt32Plain},
 	Text: support.Head + `/* TransposeTiled[int32], from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
@@ -709,9 +709,6 @@ func MyKernelFloat32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) err
 }
 
 func MyKernelFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return MyKernelFloat32Plain(grid, lo, hi, args)
-	}
 	a_ := support.Slice[float32](args[0:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
@@ -728,7 +725,7 @@ func MyKernelFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				}
 			}
 		}
-//line kernels_tandem.go:732
+//line kernels_tandem.go:729
 	}
 	return nil
 }
@@ -740,9 +737,6 @@ func MyKernelFloat64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) err
 }
 
 func MyKernelFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return MyKernelFloat64Plain(grid, lo, hi, args)
-	}
 	a_ := support.Slice[float64](args[0:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
@@ -759,7 +753,7 @@ func MyKernelFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				}
 			}
 		}
-//line kernels_tandem.go:763
+//line kernels_tandem.go:757
 	}
 	return nil
 }
@@ -771,9 +765,6 @@ func MatmulFloat32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error
 }
 
 func MatmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return MatmulFloat32Plain(grid, lo, hi, args)
-	}
 	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	b_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
@@ -801,7 +792,7 @@ func MatmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:805
+//line kernels_tandem.go:796
 	}
 	return nil
 }
@@ -813,9 +804,6 @@ func MatmulFloat64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error
 }
 
 func MatmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return MatmulFloat64Plain(grid, lo, hi, args)
-	}
 	a_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	b_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
@@ -843,7 +831,7 @@ func MatmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:847
+//line kernels_tandem.go:835
 	}
 	return nil
 }
@@ -855,9 +843,6 @@ func MatmulInt32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func MatmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return MatmulInt32Plain(grid, lo, hi, args)
-	}
 	a_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	b_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
@@ -885,7 +870,7 @@ func MatmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:889
+//line kernels_tandem.go:874
 	}
 	return nil
 }
@@ -897,9 +882,6 @@ func FastMatmulFloat32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) e
 }
 
 func FastMatmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FastMatmulFloat32Plain(grid, lo, hi, args)
-	}
 	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	b_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
@@ -913,8 +895,7 @@ func FastMatmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_ = b2
 		for w := range n {
-			var tmp_ float32
-			/*line numba.go:40*/ tmp_ = float32(0)
+			/*line numba.go:40*/ tmp_ := float32(0)
 			tmp_all[w] = tmp_
 		}
 		/*line numba.go:41*/ i_ := int64(0)
@@ -961,9 +942,8 @@ func FastMatmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 			/*line numba.go:55*/ if (y_ < c_.Rows_) && (x_ < c_.Cols_) {
 				c_.Data_[(y_*c_.Stride_)+x_] = tmp_
 			}
-			tmp_all[w] = tmp_
 		}
-//line kernels_tandem.go:967
+//line kernels_tandem.go:947
 	}
 	return nil
 }
@@ -975,9 +955,6 @@ func FastMatmulFloat64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) e
 }
 
 func FastMatmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FastMatmulFloat64Plain(grid, lo, hi, args)
-	}
 	a_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	b_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
@@ -991,8 +968,7 @@ func FastMatmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_ = b2
 		for w := range n {
-			var tmp_ float64
-			/*line numba.go:40*/ tmp_ = float64(0)
+			/*line numba.go:40*/ tmp_ := float64(0)
 			tmp_all[w] = tmp_
 		}
 		/*line numba.go:41*/ i_ := int64(0)
@@ -1039,9 +1015,8 @@ func FastMatmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 			/*line numba.go:55*/ if (y_ < c_.Rows_) && (x_ < c_.Cols_) {
 				c_.Data_[(y_*c_.Stride_)+x_] = tmp_
 			}
-			tmp_all[w] = tmp_
 		}
-//line kernels_tandem.go:1045
+//line kernels_tandem.go:1020
 	}
 	return nil
 }
@@ -1053,9 +1028,6 @@ func FastMatmulInt32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) err
 }
 
 func FastMatmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FastMatmulInt32Plain(grid, lo, hi, args)
-	}
 	a_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	b_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
@@ -1069,8 +1041,7 @@ func FastMatmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_ = b2
 		for w := range n {
-			var tmp_ int32
-			/*line numba.go:40*/ tmp_ = int32(0)
+			/*line numba.go:40*/ tmp_ := int32(0)
 			tmp_all[w] = tmp_
 		}
 		/*line numba.go:41*/ i_ := int64(0)
@@ -1117,9 +1088,8 @@ func FastMatmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 			/*line numba.go:55*/ if (y_ < c_.Rows_) && (x_ < c_.Cols_) {
 				c_.Data_[(y_*c_.Stride_)+x_] = tmp_
 			}
-			tmp_all[w] = tmp_
 		}
-//line kernels_tandem.go:1123
+//line kernels_tandem.go:1093
 	}
 	return nil
 }
@@ -1131,9 +1101,6 @@ func TwicePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func TwiceGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return TwicePlain(grid, lo, hi, args)
-	}
 	a_ := support.Slice[int32](args[0:])
 	b_ := support.Slice[int32](args[3:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
@@ -1154,7 +1121,7 @@ func TwiceGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1158
+//line kernels_tandem.go:1125
 	}
 	return nil
 }
@@ -1166,9 +1133,6 @@ func Twice2DPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func Twice2DGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return Twice2DPlain(grid, lo, hi, args)
-	}
 	a_ := support.Slice[int32](args[0:])
 	b_ := support.Slice[int32](args[3:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
@@ -1190,7 +1154,7 @@ func Twice2DGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1194
+//line kernels_tandem.go:1158
 	}
 	return nil
 }
@@ -1202,9 +1166,6 @@ func TransposeFloat32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) er
 }
 
 func TransposeFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return TransposeFloat32Plain(grid, lo, hi, args)
-	}
 	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
@@ -1223,7 +1184,7 @@ func TransposeFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:1227
+//line kernels_tandem.go:1188
 	}
 	return nil
 }
@@ -1235,9 +1196,6 @@ func TransposeInt32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 }
 
 func TransposeInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return TransposeInt32Plain(grid, lo, hi, args)
-	}
 	a_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
@@ -1256,7 +1214,7 @@ func TransposeInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1260
+//line kernels_tandem.go:1218
 	}
 	return nil
 }
@@ -1268,9 +1226,6 @@ func TransposeTiledFloat32Plain(grid backend.Grid, lo, hi int, args []backend.Ar
 }
 
 func TransposeTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return TransposeTiledFloat32Plain(grid, lo, hi, args)
-	}
 	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	n0, n1, n2 := int64(32), int64(8), int64(1)
@@ -1284,10 +1239,8 @@ func TransposeTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 		for w := range n {
 			l0 := w % n0
 			l1 := w / n0 % n1
-			var x_ int64
-			var y_ int64
-			/*line textbook.go:46*/ x_ = (g0 * int64(32)) + l0
-			/*line textbook.go:46*/ y_ = (g1 * int64(32)) + l1
+			/*line textbook.go:46*/ x_ := (g0 * int64(32)) + l0
+			/*line textbook.go:46*/ y_ := (g1 * int64(32)) + l1
 			for j_ := int64(0); j_ < int64(32); j_ = j_ + int64(8) {
 				if ((y_ + j_) < a_.Rows_) && (x_ < a_.Cols_) {
 					tile_[l1+j_][l0] = a_.Data_[((y_+j_)*a_.Stride_)+x_]
@@ -1299,12 +1252,10 @@ func TransposeTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 		for w := range n {
 			l0 := w % n0
 			l1 := w / n0 % n1
-			var x_ int64
-			var y_ int64
 			/*line textbook.go:53*/ t_ := (g1 * int64(32)) + l0
 			/*line textbook.go:53*/ t2_ := (g0 * int64(32)) + l1
-			/*line textbook.go:53*/ x_ = t_
-			/*line textbook.go:53*/ y_ = t2_
+			/*line textbook.go:53*/ x_ := t_
+			/*line textbook.go:53*/ y_ := t2_
 			for j2_ := int64(0); j2_ < int64(32); j2_ = j2_ + int64(8) {
 				if ((y_ + j2_) < c_.Rows_) && (x_ < c_.Cols_) {
 					c_.Data_[((y_+j2_)*c_.Stride_)+x_] = tile_[l0][l1+j2_]
@@ -1313,7 +1264,7 @@ func TransposeTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 			x_all[w] = x_
 			y_all[w] = y_
 		}
-//line kernels_tandem.go:1317
+//line kernels_tandem.go:1268
 	}
 	return nil
 }
@@ -1325,9 +1276,6 @@ func TransposeTiledInt32Plain(grid backend.Grid, lo, hi int, args []backend.Arg)
 }
 
 func TransposeTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return TransposeTiledInt32Plain(grid, lo, hi, args)
-	}
 	a_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	n0, n1, n2 := int64(32), int64(8), int64(1)
@@ -1341,10 +1289,8 @@ func TransposeTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 		for w := range n {
 			l0 := w % n0
 			l1 := w / n0 % n1
-			var x_ int64
-			var y_ int64
-			/*line textbook.go:46*/ x_ = (g0 * int64(32)) + l0
-			/*line textbook.go:46*/ y_ = (g1 * int64(32)) + l1
+			/*line textbook.go:46*/ x_ := (g0 * int64(32)) + l0
+			/*line textbook.go:46*/ y_ := (g1 * int64(32)) + l1
 			for j_ := int64(0); j_ < int64(32); j_ = j_ + int64(8) {
 				if ((y_ + j_) < a_.Rows_) && (x_ < a_.Cols_) {
 					tile_[l1+j_][l0] = a_.Data_[((y_+j_)*a_.Stride_)+x_]
@@ -1356,12 +1302,10 @@ func TransposeTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 		for w := range n {
 			l0 := w % n0
 			l1 := w / n0 % n1
-			var x_ int64
-			var y_ int64
 			/*line textbook.go:53*/ t_ := (g1 * int64(32)) + l0
 			/*line textbook.go:53*/ t2_ := (g0 * int64(32)) + l1
-			/*line textbook.go:53*/ x_ = t_
-			/*line textbook.go:53*/ y_ = t2_
+			/*line textbook.go:53*/ x_ := t_
+			/*line textbook.go:53*/ y_ := t2_
 			for j2_ := int64(0); j2_ < int64(32); j2_ = j2_ + int64(8) {
 				if ((y_ + j2_) < c_.Rows_) && (x_ < c_.Cols_) {
 					c_.Data_[((y_+j2_)*c_.Stride_)+x_] = tile_[l0][l1+j2_]
@@ -1370,7 +1314,7 @@ func TransposeTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 			x_all[w] = x_
 			y_all[w] = y_
 		}
-//line kernels_tandem.go:1374
+//line kernels_tandem.go:1318
 	}
 	return nil
 }

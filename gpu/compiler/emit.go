@@ -60,7 +60,7 @@ func emit(l *front.Lowerer, pkg *front.Package, kernels []*front.KernelDecl, o O
 			e.warnLimits(k, n)
 			sp := l.Split(n)
 			e.plain(g, k, n)
-			g.Kernel(n, e.goKernelName(k, n), e.plainName(k, n), sp)
+			g.Kernel(n, e.goKernelName(k, n), sp)
 		}
 	}
 	if len(l.Problems) > 0 {
@@ -269,7 +269,6 @@ func (e *emitter) source(g *gotext.Printer, k *front.KernelDecl, i int) error {
 	compiled, plain := e.goKernelName(k, n), e.plainName(k, n)
 	if k.Mapped != nil {
 		compiled, plain = e.mapSources(g, k, n)
-		compiled = "support.Form(" + compiled + ", " + plain + ")"
 	}
 	body, files := e.text(k, n)
 	params := "support.Params{}"
@@ -290,7 +289,7 @@ func (e *emitter) source(g *gotext.Printer, k *front.KernelDecl, i int) error {
 	if k.Mapped != nil {
 		e.line("Map: true,")
 	}
-	e.line("Go: %s, Fresh: %s,", compiled, e.freshName())
+	e.line("Go: support.Form(%s, %s), Fresh: %s,", compiled, plain, e.freshName())
 	e.line("Checks: &backend.Checks{Files: %#v, Go: %s},", files, plain)
 	e.line("Text: support.Head + `%s`,", body)
 	if !e.o.NoPTX {

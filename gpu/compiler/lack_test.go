@@ -47,6 +47,40 @@ func least[T gpu.Float](it gpu.Item, out, x []T) {
 	}
 }
 
+// An instance has nothing of what its constants leave out, whose problems are told all the same.
+func TestLeftOut(t *testing.T) {
+	const kernels = `import "github.com/tandem-gpu/tandem/gpu"
+
+type (
+	kind interface{ on() bool }
+	less struct{}
+)
+
+func (less) on() bool { return false }
+
+func wider(x float32) float64 { return float64(x) }
+
+//tandem:kernel less
+func twice[K kind](it gpu.Item, k K, out []float32) {
+	if !k.on() {
+		out[0] = 2
+		return
+	}
+	out[0] = float32(wider(out[1]))/**/
+}`
+	text, err := textOf(t, kernels)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(text, "wider") || strings.Contains(text, "if (") {
+		t.Error(text)
+	}
+	_, err = textOf(t, strings.Replace(kernels, "/**/", "\n\tprintln()", 1))
+	if err == nil || !strings.Contains(err.Error(), "a kernel has no println") {
+		t.Errorf("of what is left out: %v", err)
+	}
+}
+
 // A kernel that takes more local memory or larger groups than many devices have is a warning with
 // its place.
 func TestWarnings(t *testing.T) {

@@ -29,7 +29,7 @@ func (p Packed) Source(
 	name, key string, params Params, compiled, plain backend.GoKernel, files ...string,
 ) *backend.Source {
 	return &backend.Source{
-		Name: name, File: name + ".cl", Params: params, Group: p.group, Go: compiled, Fresh: p.Fresh,
+		Name: name, File: name + ".cl", Params: params, Group: p.group, Go: Form(compiled, plain), Fresh: p.Fresh,
 		Checks:     &backend.Checks{Files: files, Go: plain},
 		PackedText: p.Text(name), Packed: p.PTX(name), Native: p.Native.Of(name, key),
 	}

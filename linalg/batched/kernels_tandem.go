@@ -31,9 +31,9 @@ var luKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: luFloat64Kernel},
 }
 
-var luFloat32Kernel = kernelsPacked.Source("lu_float32", "fca38baf445daefa671246138d18f658", support.Params{}.Matrix("a", "float", 4).Matrix("pivots", "int", 4).Matrix("status", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), luFloat32Go, luFloat32Plain, "kernels.go")
+var luFloat32Kernel = kernelsPacked.Source("lu_float32", "3ef562fc8c1144a50d3d88a240e4cd81", support.Params{}.Matrix("a", "float", 4).Matrix("pivots", "int", 4).Matrix("status", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), luFloat32Go, luFloat32Plain, "kernels.go")
 
-var luFloat64Kernel = kernelsPacked.Source("lu_float64", "872fe3b6d742188f1d4bd4889cca7766", support.Params{}.Matrix("a", "double", 8).Matrix("pivots", "int", 4).Matrix("status", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), luFloat64Go, luFloat64Plain, "kernels.go")
+var luFloat64Kernel = kernelsPacked.Source("lu_float64", "d3fd4b9ccdc1fc9516d0addacc173c73", support.Params{}.Matrix("a", "double", 8).Matrix("pivots", "int", 4).Matrix("status", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), luFloat64Go, luFloat64Plain, "kernels.go")
 
 // launchCholesky runs [cholesky] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -52,9 +52,9 @@ var choleskyKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: choleskyFloat64Kernel},
 }
 
-var choleskyFloat32Kernel = kernelsPacked.Source("cholesky_float32", "5a699a46e2beef59a9c99ebea39a1269", support.Params{}.Matrix("a", "float", 4).Matrix("status", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), choleskyFloat32Go, choleskyFloat32Plain, "kernels.go")
+var choleskyFloat32Kernel = kernelsPacked.Source("cholesky_float32", "6cc39bbda45e6d72bf915905185726b3", support.Params{}.Matrix("a", "float", 4).Matrix("status", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), choleskyFloat32Go, choleskyFloat32Plain, "kernels.go")
 
-var choleskyFloat64Kernel = kernelsPacked.Source("cholesky_float64", "377807ab03ba3d42dab2be3168f4ae04", support.Params{}.Matrix("a", "double", 8).Matrix("status", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), choleskyFloat64Go, choleskyFloat64Plain, "kernels.go")
+var choleskyFloat64Kernel = kernelsPacked.Source("cholesky_float64", "a4bcd863d0af7128b7f2a847e29dfaf8", support.Params{}.Matrix("a", "double", 8).Matrix("status", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), choleskyFloat64Go, choleskyFloat64Plain, "kernels.go")
 
 // launchSolveLU runs [solveLU] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -74,9 +74,9 @@ var solveLUKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: solveLUFloat64Kernel},
 }
 
-var solveLUFloat32Kernel = kernelsPacked.Source("solveLU_float32", "208a17907f0cea4c922e05a341ed6950", support.Params{}.Matrix("b", "float", 4).ConstMatrix("a", "float", 4).ConstMatrix("pivots", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveLUFloat32Go, solveLUFloat32Plain, "kernels.go")
+var solveLUFloat32Kernel = kernelsPacked.Source("solveLU_float32", "ff9b271fbad6ecf83f936920d0763984", support.Params{}.Matrix("b", "float", 4).ConstMatrix("a", "float", 4).ConstMatrix("pivots", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveLUFloat32Go, solveLUFloat32Plain, "kernels.go")
 
-var solveLUFloat64Kernel = kernelsPacked.Source("solveLU_float64", "51281451ca73d68c0c056fb5d5e6eea3", support.Params{}.Matrix("b", "double", 8).ConstMatrix("a", "double", 8).ConstMatrix("pivots", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveLUFloat64Go, solveLUFloat64Plain, "kernels.go")
+var solveLUFloat64Kernel = kernelsPacked.Source("solveLU_float64", "f89aea4f545225348c661a9a5a34bd6b", support.Params{}.Matrix("b", "double", 8).ConstMatrix("a", "double", 8).ConstMatrix("pivots", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveLUFloat64Go, solveLUFloat64Plain, "kernels.go")
 
 // launchSolveCholesky runs [solveCholesky] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -96,9 +96,9 @@ var solveCholeskyKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: solveCholeskyFloat64Kernel},
 }
 
-var solveCholeskyFloat32Kernel = kernelsPacked.Source("solveCholesky_float32", "df77c56f272237933cfb52290136ff90", support.Params{}.Matrix("b", "float", 4).ConstMatrix("a", "float", 4).Slice("scratch", "float", 4).Scalar("all", "long", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveCholeskyFloat32Go, solveCholeskyFloat32Plain, "kernels.go")
+var solveCholeskyFloat32Kernel = kernelsPacked.Source("solveCholesky_float32", "b5ce297e41b62b2998b7a750e1c69be2", support.Params{}.Matrix("b", "float", 4).ConstMatrix("a", "float", 4).Slice("scratch", "float", 4).Scalar("all", "long", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveCholeskyFloat32Go, solveCholeskyFloat32Plain, "kernels.go")
 
-var solveCholeskyFloat64Kernel = kernelsPacked.Source("solveCholesky_float64", "dacc780131079d7134c6223e978b0278", support.Params{}.Matrix("b", "double", 8).ConstMatrix("a", "double", 8).Slice("scratch", "double", 8).Scalar("all", "long", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveCholeskyFloat64Go, solveCholeskyFloat64Plain, "kernels.go")
+var solveCholeskyFloat64Kernel = kernelsPacked.Source("solveCholesky_float64", "4a908a7d9a7598db89ed7c7fac1f8b28", support.Params{}.Matrix("b", "double", 8).ConstMatrix("a", "double", 8).Slice("scratch", "double", 8).Scalar("all", "long", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveCholeskyFloat64Go, solveCholeskyFloat64Plain, "kernels.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
@@ -168,9 +168,6 @@ func luFloat32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func luFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return luFloat32Plain(grid, lo, hi, args)
-	}
 	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	pivots_ := gpu_Matrix_{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	status_ := gpu_Matrix_{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
@@ -211,11 +208,7 @@ func luFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			/*line kernels.go:80*/ n3_ := n_
 			for w := range n {
 				l0 := w % n0
-				/*line kernels.go:81*/ var t5_ int64
-				/*line kernels.go:81*/ var t6_ int64
-				/*line kernels.go:81*/ t5_, t6_ = gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
-				/*line kernels.go:81*/ rows_ := t5_
-				/*line kernels.go:81*/ cols_ := t6_
+				/*line kernels.go:81*/ rows_, cols_ := gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
 				for t7_, q_ := count2_, int64(0); q_ < t7_; q_ = q_ + int64(1) {
 					for t8_, i_ := rows_, int64(0); i_ < t8_; i_ = i_ + int64(1) {
 						from_ := (((first2_ + q_) * n3_) + i_) * a2_all[w].Stride_
@@ -267,11 +260,7 @@ func luFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			/*line kernels.go:95*/ n4_ := n_
 			for w := range n {
 				l0 := w % n0
-				/*line kernels.go:96*/ var t12_ int64
-				/*line kernels.go:96*/ var t13_ int64
-				/*line kernels.go:96*/ t12_, t13_ = gpu_lines(t11_all[w], n4_, a3_all[w].Stride_)
-				/*line kernels.go:96*/ rows2_ := t12_
-				/*line kernels.go:96*/ cols2_ := t13_
+				/*line kernels.go:96*/ rows2_, cols2_ := gpu_lines(t11_all[w], n4_, a3_all[w].Stride_)
 				for t14_, q2_ := count3_, int64(0); q2_ < t14_; q2_ = q2_ + int64(1) {
 					for t15_, i3_ := rows2_, int64(0); i3_ < t15_; i3_ = i3_ + int64(1) {
 						to2_ := (((first3_ + q2_) * n4_) + i3_) * a3_all[w].Stride_
@@ -287,7 +276,7 @@ func luFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			/*line kernels.go:37*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:291
+//line kernels_tandem.go:280
 	}
 	return nil
 }
@@ -299,9 +288,6 @@ func luFloat64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func luFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return luFloat64Plain(grid, lo, hi, args)
-	}
 	a_ := gpu_Matrix__{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	pivots_ := gpu_Matrix_{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	status_ := gpu_Matrix_{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
@@ -342,11 +328,7 @@ func luFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			/*line kernels.go:80*/ n3_ := n_
 			for w := range n {
 				l0 := w % n0
-				/*line kernels.go:81*/ var t5_ int64
-				/*line kernels.go:81*/ var t6_ int64
-				/*line kernels.go:81*/ t5_, t6_ = gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
-				/*line kernels.go:81*/ rows_ := t5_
-				/*line kernels.go:81*/ cols_ := t6_
+				/*line kernels.go:81*/ rows_, cols_ := gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
 				for t7_, q_ := count2_, int64(0); q_ < t7_; q_ = q_ + int64(1) {
 					for t8_, i_ := rows_, int64(0); i_ < t8_; i_ = i_ + int64(1) {
 						from_ := (((first2_ + q_) * n3_) + i_) * a2_all[w].Stride_
@@ -398,11 +380,7 @@ func luFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			/*line kernels.go:95*/ n4_ := n_
 			for w := range n {
 				l0 := w % n0
-				/*line kernels.go:96*/ var t12_ int64
-				/*line kernels.go:96*/ var t13_ int64
-				/*line kernels.go:96*/ t12_, t13_ = gpu_lines(t11_all[w], n4_, a3_all[w].Stride_)
-				/*line kernels.go:96*/ rows2_ := t12_
-				/*line kernels.go:96*/ cols2_ := t13_
+				/*line kernels.go:96*/ rows2_, cols2_ := gpu_lines(t11_all[w], n4_, a3_all[w].Stride_)
 				for t14_, q2_ := count3_, int64(0); q2_ < t14_; q2_ = q2_ + int64(1) {
 					for t15_, i3_ := rows2_, int64(0); i3_ < t15_; i3_ = i3_ + int64(1) {
 						to2_ := (((first3_ + q2_) * n4_) + i3_) * a3_all[w].Stride_
@@ -418,7 +396,7 @@ func luFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			/*line kernels.go:37*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:422
+//line kernels_tandem.go:400
 	}
 	return nil
 }
@@ -430,9 +408,6 @@ func choleskyFloat32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) err
 }
 
 func choleskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return choleskyFloat32Plain(grid, lo, hi, args)
-	}
 	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	status_ := gpu_Matrix_{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	scratch_ := support.Slice[float32](args[10:])
@@ -472,11 +447,7 @@ func choleskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 			/*line kernels.go:80*/ n3_ := n_
 			for w := range n {
 				l0 := w % n0
-				/*line kernels.go:81*/ var t5_ int64
-				/*line kernels.go:81*/ var t6_ int64
-				/*line kernels.go:81*/ t5_, t6_ = gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
-				/*line kernels.go:81*/ rows_ := t5_
-				/*line kernels.go:81*/ cols_ := t6_
+				/*line kernels.go:81*/ rows_, cols_ := gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
 				for t7_, q_ := count2_, int64(0); q_ < t7_; q_ = q_ + int64(1) {
 					for t8_, i_ := rows_, int64(0); i_ < t8_; i_ = i_ + int64(1) {
 						from_ := (((first2_ + q_) * n3_) + i_) * a2_all[w].Stride_
@@ -525,11 +496,7 @@ func choleskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 			/*line kernels.go:95*/ n4_ := n_
 			for w := range n {
 				l0 := w % n0
-				/*line kernels.go:96*/ var t12_ int64
-				/*line kernels.go:96*/ var t13_ int64
-				/*line kernels.go:96*/ t12_, t13_ = gpu_lines(t11_all[w], n4_, a3_all[w].Stride_)
-				/*line kernels.go:96*/ rows2_ := t12_
-				/*line kernels.go:96*/ cols2_ := t13_
+				/*line kernels.go:96*/ rows2_, cols2_ := gpu_lines(t11_all[w], n4_, a3_all[w].Stride_)
 				for t14_, q2_ := count3_, int64(0); q2_ < t14_; q2_ = q2_ + int64(1) {
 					for t15_, i4_ := rows2_, int64(0); i4_ < t15_; i4_ = i4_ + int64(1) {
 						to2_ := (((first3_ + q2_) * n4_) + i4_) * a3_all[w].Stride_
@@ -545,7 +512,7 @@ func choleskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 			}
 			/*line kernels.go:179*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:549
+//line kernels_tandem.go:516
 	}
 	return nil
 }
@@ -557,9 +524,6 @@ func choleskyFloat64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) err
 }
 
 func choleskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return choleskyFloat64Plain(grid, lo, hi, args)
-	}
 	a_ := gpu_Matrix__{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	status_ := gpu_Matrix_{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	scratch_ := support.Slice[float64](args[10:])
@@ -599,11 +563,7 @@ func choleskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 			/*line kernels.go:80*/ n3_ := n_
 			for w := range n {
 				l0 := w % n0
-				/*line kernels.go:81*/ var t5_ int64
-				/*line kernels.go:81*/ var t6_ int64
-				/*line kernels.go:81*/ t5_, t6_ = gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
-				/*line kernels.go:81*/ rows_ := t5_
-				/*line kernels.go:81*/ cols_ := t6_
+				/*line kernels.go:81*/ rows_, cols_ := gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
 				for t7_, q_ := count2_, int64(0); q_ < t7_; q_ = q_ + int64(1) {
 					for t8_, i_ := rows_, int64(0); i_ < t8_; i_ = i_ + int64(1) {
 						from_ := (((first2_ + q_) * n3_) + i_) * a2_all[w].Stride_
@@ -652,11 +612,7 @@ func choleskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 			/*line kernels.go:95*/ n4_ := n_
 			for w := range n {
 				l0 := w % n0
-				/*line kernels.go:96*/ var t12_ int64
-				/*line kernels.go:96*/ var t13_ int64
-				/*line kernels.go:96*/ t12_, t13_ = gpu_lines(t11_all[w], n4_, a3_all[w].Stride_)
-				/*line kernels.go:96*/ rows2_ := t12_
-				/*line kernels.go:96*/ cols2_ := t13_
+				/*line kernels.go:96*/ rows2_, cols2_ := gpu_lines(t11_all[w], n4_, a3_all[w].Stride_)
 				for t14_, q2_ := count3_, int64(0); q2_ < t14_; q2_ = q2_ + int64(1) {
 					for t15_, i4_ := rows2_, int64(0); i4_ < t15_; i4_ = i4_ + int64(1) {
 						to2_ := (((first3_ + q2_) * n4_) + i4_) * a3_all[w].Stride_
@@ -672,7 +628,7 @@ func choleskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 			}
 			/*line kernels.go:179*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:676
+//line kernels_tandem.go:632
 	}
 	return nil
 }
@@ -684,9 +640,6 @@ func solveLUFloat32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 }
 
 func solveLUFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return solveLUFloat32Plain(grid, lo, hi, args)
-	}
 	b_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	pivots_ := gpu_Matrix_{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
@@ -727,11 +680,7 @@ func solveLUFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			/*line kernels.go:80*/ n3_ := n_
 			for w := range n {
 				l0 := w % n0
-				/*line kernels.go:81*/ var t5_ int64
-				/*line kernels.go:81*/ var t6_ int64
-				/*line kernels.go:81*/ t5_, t6_ = gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
-				/*line kernels.go:81*/ rows_ := t5_
-				/*line kernels.go:81*/ cols_ := t6_
+				/*line kernels.go:81*/ rows_, cols_ := gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
 				for t7_, q_ := count2_, int64(0); q_ < t7_; q_ = q_ + int64(1) {
 					for t8_, i_ := rows_, int64(0); i_ < t8_; i_ = i_ + int64(1) {
 						from_ := (((first2_ + q_) * n3_) + i_) * a2_all[w].Stride_
@@ -813,7 +762,7 @@ func solveLUFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			/*line kernels.go:220*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:817
+//line kernels_tandem.go:766
 	}
 	return nil
 }
@@ -825,9 +774,6 @@ func solveLUFloat64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 }
 
 func solveLUFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return solveLUFloat64Plain(grid, lo, hi, args)
-	}
 	b_ := gpu_Matrix__{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	a_ := gpu_Matrix__{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	pivots_ := gpu_Matrix_{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
@@ -868,11 +814,7 @@ func solveLUFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			/*line kernels.go:80*/ n3_ := n_
 			for w := range n {
 				l0 := w % n0
-				/*line kernels.go:81*/ var t5_ int64
-				/*line kernels.go:81*/ var t6_ int64
-				/*line kernels.go:81*/ t5_, t6_ = gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
-				/*line kernels.go:81*/ rows_ := t5_
-				/*line kernels.go:81*/ cols_ := t6_
+				/*line kernels.go:81*/ rows_, cols_ := gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
 				for t7_, q_ := count2_, int64(0); q_ < t7_; q_ = q_ + int64(1) {
 					for t8_, i_ := rows_, int64(0); i_ < t8_; i_ = i_ + int64(1) {
 						from_ := (((first2_ + q_) * n3_) + i_) * a2_all[w].Stride_
@@ -954,7 +896,7 @@ func solveLUFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			/*line kernels.go:220*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:958
+//line kernels_tandem.go:900
 	}
 	return nil
 }
@@ -966,9 +908,6 @@ func solveCholeskyFloat32Plain(grid backend.Grid, lo, hi int, args []backend.Arg
 }
 
 func solveCholeskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return solveCholeskyFloat32Plain(grid, lo, hi, args)
-	}
 	b_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	scratch_ := support.Slice[float32](args[10:])
@@ -1009,11 +948,7 @@ func solveCholeskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			/*line kernels.go:80*/ n3_ := n_
 			for w := range n {
 				l0 := w % n0
-				/*line kernels.go:81*/ var t5_ int64
-				/*line kernels.go:81*/ var t6_ int64
-				/*line kernels.go:81*/ t5_, t6_ = gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
-				/*line kernels.go:81*/ rows_ := t5_
-				/*line kernels.go:81*/ cols_ := t6_
+				/*line kernels.go:81*/ rows_, cols_ := gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
 				for t7_, q_ := count2_, int64(0); q_ < t7_; q_ = q_ + int64(1) {
 					for t8_, i_ := rows_, int64(0); i_ < t8_; i_ = i_ + int64(1) {
 						from_ := (((first2_ + q_) * n3_) + i_) * a2_all[w].Stride_
@@ -1086,7 +1021,7 @@ func solveCholeskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			}
 			/*line kernels.go:258*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:1090
+//line kernels_tandem.go:1025
 	}
 	return nil
 }
@@ -1098,9 +1033,6 @@ func solveCholeskyFloat64Plain(grid backend.Grid, lo, hi int, args []backend.Arg
 }
 
 func solveCholeskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return solveCholeskyFloat64Plain(grid, lo, hi, args)
-	}
 	b_ := gpu_Matrix__{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	a_ := gpu_Matrix__{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	scratch_ := support.Slice[float64](args[10:])
@@ -1141,11 +1073,7 @@ func solveCholeskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			/*line kernels.go:80*/ n3_ := n_
 			for w := range n {
 				l0 := w % n0
-				/*line kernels.go:81*/ var t5_ int64
-				/*line kernels.go:81*/ var t6_ int64
-				/*line kernels.go:81*/ t5_, t6_ = gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
-				/*line kernels.go:81*/ rows_ := t5_
-				/*line kernels.go:81*/ cols_ := t6_
+				/*line kernels.go:81*/ rows_, cols_ := gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
 				for t7_, q_ := count2_, int64(0); q_ < t7_; q_ = q_ + int64(1) {
 					for t8_, i_ := rows_, int64(0); i_ < t8_; i_ = i_ + int64(1) {
 						from_ := (((first2_ + q_) * n3_) + i_) * a2_all[w].Stride_
@@ -1218,7 +1146,7 @@ func solveCholeskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			}
 			/*line kernels.go:258*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:1222
+//line kernels_tandem.go:1150
 	}
 	return nil
 }
@@ -1232,12 +1160,12 @@ func gpu_lines(t_ gpu_tile, n_ int64, stride_ int64) (int64, int64) {
 		return int64(1), n_ * n_
 	}
 	return n_, n_
-//line kernels_tandem.go:1236
+//line kernels_tandem.go:1164
 }
 
 func gpu_index(t_ gpu_tile, i_ int64, j_ int64) int64 {
 	/*line kernels.go:20*/ return (t_.at_ + (i_ * t_.row_)) + (j_ * t_.step_)
-//line kernels_tandem.go:1241
+//line kernels_tandem.go:1169
 }
 
 func gpu_chains(x_ []float32, l_ int64, z_ int64, f_ int64, g_ int64, dz_ int64, df_ int64, dg_ int64, count_ int64, steps_ int64) {
@@ -1282,7 +1210,7 @@ func gpu_chains(x_ []float32, l_ int64, z_ int64, f_ int64, g_ int64, dz_ int64,
 		z_ = z_ + dz_
 		f_ = f_ + dz_
 	}
-//line kernels_tandem.go:1286
+//line kernels_tandem.go:1214
 }
 
 func gpu_pivot(scratch_ []float32, l_ int64, t_ gpu_tile, j_ int64, n_ int64) int32 {
@@ -1298,7 +1226,7 @@ func gpu_pivot(scratch_ []float32, l_ int64, t_ gpu_tile, j_ int64, n_ int64) in
 		}
 	}
 	return p_
-//line kernels_tandem.go:1302
+//line kernels_tandem.go:1230
 }
 
 func gpu_swap(scratch_ []float32, l_ int64, t_ gpu_tile, p_ int32, i_ int64, n_ int64) {
@@ -1311,7 +1239,7 @@ func gpu_swap(scratch_ []float32, l_ int64, t_ gpu_tile, p_ int32, i_ int64, n_ 
 			scratch_[other_+(j_*t_.step_)] = v_
 		}
 	}
-//line kernels_tandem.go:1315
+//line kernels_tandem.go:1243
 }
 
 func gpu_chains_(x_ []float64, l_ int64, z_ int64, f_ int64, g_ int64, dz_ int64, df_ int64, dg_ int64, count_ int64, steps_ int64) {
@@ -1356,7 +1284,7 @@ func gpu_chains_(x_ []float64, l_ int64, z_ int64, f_ int64, g_ int64, dz_ int64
 		z_ = z_ + dz_
 		f_ = f_ + dz_
 	}
-//line kernels_tandem.go:1360
+//line kernels_tandem.go:1288
 }
 
 func gpu_pivot_(scratch_ []float64, l_ int64, t_ gpu_tile, j_ int64, n_ int64) int32 {
@@ -1372,7 +1300,7 @@ func gpu_pivot_(scratch_ []float64, l_ int64, t_ gpu_tile, j_ int64, n_ int64) i
 		}
 	}
 	return p_
-//line kernels_tandem.go:1376
+//line kernels_tandem.go:1304
 }
 
 func gpu_swap_(scratch_ []float64, l_ int64, t_ gpu_tile, p_ int32, i_ int64, n_ int64) {
@@ -1385,13 +1313,13 @@ func gpu_swap_(scratch_ []float64, l_ int64, t_ gpu_tile, p_ int32, i_ int64, n_
 			scratch_[other_+(j_*t_.step_)] = v_
 		}
 	}
-//line kernels_tandem.go:1389
+//line kernels_tandem.go:1317
 }
 
 func gpu_sidesOf(t_ gpu_tile, n_ int64) gpu_tile {
 	/*line kernels.go:30*/ t2_ := gpu_tile{at_: t_.at_ + (n_ * t_.row_), row_: int64(4) * t_.step_, step_: t_.step_}
 	/*line kernels.go:30*/ return t2_
-//line kernels_tandem.go:1395
+//line kernels_tandem.go:1323
 }
 
 func gpu_substitute(x_ []float32, l_ int64, z_ int64, f_ int64, g_ int64, df_ int64, dg_ int64, dz_ int64, steps_ int64) {
@@ -1420,14 +1348,14 @@ func gpu_substitute(x_ []float32, l_ int64, z_ int64, f_ int64, g_ int64, df_ in
 	/*line kernels.go:321*/ x_[t4_] = t8_
 	/*line kernels.go:321*/ x_[t5_] = t9_
 	/*line kernels.go:321*/ x_[t6_] = t10_
-//line kernels_tandem.go:1424
+//line kernels_tandem.go:1352
 }
 
 func gpu_divide(x_ []float32, l_ int64, z_ int64, dz_ int64, by_ float32) {
 	/*line kernels.go:325*/ for i_ := int64(0); i_ < int64(4); i_ = i_ + int64(1) {
 		x_[(z_+(i_*dz_))+l_] = x_[(z_+(i_*dz_))+l_] / by_
 	}
-//line kernels_tandem.go:1431
+//line kernels_tandem.go:1359
 }
 
 func gpu_substitute_(x_ []float64, l_ int64, z_ int64, f_ int64, g_ int64, df_ int64, dg_ int64, dz_ int64, steps_ int64) {
@@ -1456,14 +1384,14 @@ func gpu_substitute_(x_ []float64, l_ int64, z_ int64, f_ int64, g_ int64, df_ i
 	/*line kernels.go:321*/ x_[t4_] = t8_
 	/*line kernels.go:321*/ x_[t5_] = t9_
 	/*line kernels.go:321*/ x_[t6_] = t10_
-//line kernels_tandem.go:1460
+//line kernels_tandem.go:1388
 }
 
 func gpu_divide_(x_ []float64, l_ int64, z_ int64, dz_ int64, by_ float64) {
 	/*line kernels.go:325*/ for i_ := int64(0); i_ < int64(4); i_ = i_ + int64(1) {
 		x_[(z_+(i_*dz_))+l_] = x_[(z_+(i_*dz_))+l_] / by_
 	}
-//line kernels_tandem.go:1467
+//line kernels_tandem.go:1395
 }
 
 func gpu_magnitude(v_ float32) float32 {
@@ -1471,7 +1399,7 @@ func gpu_magnitude(v_ float32) float32 {
 		return -v_
 	}
 	return v_
-//line kernels_tandem.go:1475
+//line kernels_tandem.go:1403
 }
 
 func gpu_magnitude_(v_ float64) float64 {
@@ -1479,5 +1407,5 @@ func gpu_magnitude_(v_ float64) float64 {
 		return -v_
 	}
 	return v_
-//line kernels_tandem.go:1483
+//line kernels_tandem.go:1411
 }

@@ -68,9 +68,9 @@ var RowsKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: RowsUint64Kernel},
 }
 
-var RowsUint32Kernel = kernelsPacked.Source("Rows_uint32", "1f945834cf69b6a03d0903937778ab00", support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4).Scalar("short", "uint", 4), RowsUint32Go, RowsUint32Plain, "moves.go")
+var RowsUint32Kernel = kernelsPacked.Source("Rows_uint32", "ce092620109c1737dffcdbf9a75bfe27", support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4).Scalar("short", "uint", 4), RowsUint32Go, RowsUint32Plain, "moves.go")
 
-var RowsUint64Kernel = kernelsPacked.Source("Rows_uint64", "a053604c58e62be83fa7f8fb78de2b65", support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4).Scalar("short", "uint", 4), RowsUint64Go, RowsUint64Plain, "moves.go")
+var RowsUint64Kernel = kernelsPacked.Source("Rows_uint64", "b17996ef2484f0b103bc876c877d6ca5", support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4).Scalar("short", "uint", 4), RowsUint64Go, RowsUint64Plain, "moves.go")
 
 // LaunchCountTrue runs [CountTrue] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -190,9 +190,6 @@ func PlaceUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func PlaceUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return PlaceUint32Plain(grid, lo, hi, args)
-	}
 	c_ := gpu_Matrix{Data_: support.Matrix[uint32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	a_ := gpu_Matrix{Data_: support.Matrix[uint32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	var m_ gpu_Map
@@ -260,7 +257,7 @@ func PlaceUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:264
+//line kernels_tandem.go:261
 	}
 	return nil
 }
@@ -279,9 +276,6 @@ func PlaceUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func PlaceUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return PlaceUint64Plain(grid, lo, hi, args)
-	}
 	c_ := gpu_Matrix_{Data_: support.Matrix[uint64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	a_ := gpu_Matrix_{Data_: support.Matrix[uint64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	var m_ gpu_Map
@@ -349,7 +343,7 @@ func PlaceUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:353
+//line kernels_tandem.go:347
 	}
 	return nil
 }
@@ -361,9 +355,6 @@ func CheckPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func CheckGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return CheckPlain(grid, lo, hi, args)
-	}
 	bad_ := support.Slice[int32](args[0:])
 	owners_ := support.Slice[int32](args[3:])
 	index_ := gpu_Matrix__{Data_: support.Matrix[int32](args[6:]), Rows_: args[8].Int64(), Cols_: args[9].Int64(), Stride_: args[10].Int64()}
@@ -401,7 +392,7 @@ func CheckGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:405
+//line kernels_tandem.go:396
 	}
 	return nil
 }
@@ -413,9 +404,6 @@ func RowsUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func RowsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return RowsUint32Plain(grid, lo, hi, args)
-	}
 	c_ := gpu_Matrix{Data_: support.Matrix[uint32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	a_ := gpu_Matrix{Data_: support.Matrix[uint32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	index_ := gpu_Matrix__{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
@@ -439,11 +427,7 @@ func RowsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					n_ := index_.Rows_ * index_.Cols_
 					if short_ {
 						for i_ := i0; i_ < n_; i_ = i_ + s0 {
-							var t_ int64
-							/*line moves.go:85*/ var t2_ int64
-							/*line moves.go:85*/ t_, t2_ = gpu_ends(index_, i_, put_)
-							/*line moves.go:85*/ from_ := t_
-							/*line moves.go:85*/ to_ := t2_
+							from_, to_ := gpu_ends(index_, i_, put_)
 							h1 := c_.Data_
 							h2 := c_.Stride_
 							h3 := a_.Data_
@@ -455,11 +439,7 @@ func RowsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 						continue items1
 					}
 					for i2_ := i1; i2_ < n_; i2_ = i2_ + s1 {
-						var t4_ int64
-						/*line moves.go:93*/ var t5_ int64
-						/*line moves.go:93*/ t4_, t5_ = gpu_ends(index_, i2_, put_)
-						/*line moves.go:93*/ from2_ := t4_
-						/*line moves.go:93*/ to2_ := t5_
+						from2_, to2_ := gpu_ends(index_, i2_, put_)
 						for begin_ := g0 * int64(1024); begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 							end_ := min(begin_+int64(1024), c_.Cols_)
 							h5 := c_.Data_
@@ -474,7 +454,7 @@ func RowsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:478
+//line kernels_tandem.go:458
 	}
 	return nil
 }
@@ -486,9 +466,6 @@ func RowsUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func RowsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return RowsUint64Plain(grid, lo, hi, args)
-	}
 	c_ := gpu_Matrix_{Data_: support.Matrix[uint64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	a_ := gpu_Matrix_{Data_: support.Matrix[uint64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	index_ := gpu_Matrix__{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
@@ -512,11 +489,7 @@ func RowsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					n_ := index_.Rows_ * index_.Cols_
 					if short_ {
 						for i_ := i0; i_ < n_; i_ = i_ + s0 {
-							var t_ int64
-							/*line moves.go:85*/ var t2_ int64
-							/*line moves.go:85*/ t_, t2_ = gpu_ends(index_, i_, put_)
-							/*line moves.go:85*/ from_ := t_
-							/*line moves.go:85*/ to_ := t2_
+							from_, to_ := gpu_ends(index_, i_, put_)
 							h1 := c_.Data_
 							h2 := c_.Stride_
 							h3 := a_.Data_
@@ -528,11 +501,7 @@ func RowsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 						continue items1
 					}
 					for i2_ := i1; i2_ < n_; i2_ = i2_ + s1 {
-						var t4_ int64
-						/*line moves.go:93*/ var t5_ int64
-						/*line moves.go:93*/ t4_, t5_ = gpu_ends(index_, i2_, put_)
-						/*line moves.go:93*/ from2_ := t4_
-						/*line moves.go:93*/ to2_ := t5_
+						from2_, to2_ := gpu_ends(index_, i2_, put_)
 						for begin_ := g0 * int64(1024); begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 							end_ := min(begin_+int64(1024), c_.Cols_)
 							h5 := c_.Data_
@@ -547,7 +516,7 @@ func RowsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:551
+//line kernels_tandem.go:520
 	}
 	return nil
 }
@@ -559,9 +528,6 @@ func CountTruePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func CountTrueGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return CountTruePlain(grid, lo, hi, args)
-	}
 	counts_ := support.Slice[int32](args[0:])
 	mask_ := support.Slice[uint8](args[3:])
 	per_ := args[6].Int64()
@@ -587,7 +553,7 @@ func CountTrueGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:591
+//line kernels_tandem.go:557
 	}
 	return nil
 }
@@ -599,9 +565,6 @@ func NumbersPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func NumbersGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return NumbersPlain(grid, lo, hi, args)
-	}
 	index_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	mask_ := support.Slice[uint8](args[5:])
 	counts_ := support.Slice[int32](args[8:])
@@ -630,7 +593,7 @@ func NumbersGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:634
+//line kernels_tandem.go:597
 	}
 	return nil
 }
@@ -642,9 +605,6 @@ func ElementsUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 }
 
 func ElementsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return ElementsUint32Plain(grid, lo, hi, args)
-	}
 	c_ := gpu_Matrix{Data_: support.Matrix[uint32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	a_ := support.Slice[uint32](args[5:])
 	mask_ := support.Slice[uint8](args[8:])
@@ -674,7 +634,7 @@ func ElementsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:678
+//line kernels_tandem.go:638
 	}
 	return nil
 }
@@ -686,9 +646,6 @@ func ElementsUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 }
 
 func ElementsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return ElementsUint64Plain(grid, lo, hi, args)
-	}
 	c_ := gpu_Matrix_{Data_: support.Matrix[uint64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	a_ := support.Slice[uint64](args[5:])
 	mask_ := support.Slice[uint8](args[8:])
@@ -718,14 +675,14 @@ func ElementsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:722
+//line kernels_tandem.go:679
 	}
 	return nil
 }
 
 func gpu_at(v_ gpu_Matrix__, k_ int64) int64 {
 	/*line moves.go:64*/ return int64(v_.Data_[k_*gpu_step(v_)])
-//line kernels_tandem.go:729
+//line kernels_tandem.go:686
 }
 
 func gpu_ends(index_ gpu_Matrix__, i_ int64, put_ bool) (int64, int64) {
@@ -739,7 +696,7 @@ func gpu_ends(index_ gpu_Matrix__, i_ int64, put_ bool) (int64, int64) {
 	}
 	t2_ := gpu_at(index_, i_)
 	/*line moves.go:108*/ return t2_, i_
-//line kernels_tandem.go:743
+//line kernels_tandem.go:700
 }
 
 func gpu_before(counts_ []int32, o_ int64) int64 {
@@ -752,7 +709,7 @@ func gpu_before(counts_ []int32, o_ int64) int64 {
 		n_ = n_ + int64(v_)
 	}
 	return n_
-//line kernels_tandem.go:756
+//line kernels_tandem.go:713
 }
 
 func gpu_note(places_ *[64]int32, mask_ []uint8) int64 {
@@ -766,7 +723,7 @@ func gpu_note(places_ *[64]int32, mask_ []uint8) int64 {
 		n_ = n_ + int64(v_)
 	}
 	return n_
-//line kernels_tandem.go:770
+//line kernels_tandem.go:727
 }
 
 func gpu_step(v_ gpu_Matrix__) int64 {
@@ -774,7 +731,7 @@ func gpu_step(v_ gpu_Matrix__) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:778
+//line kernels_tandem.go:735
 }
 
 func gpu_step_(v_ gpu_Matrix) int64 {
@@ -782,7 +739,7 @@ func gpu_step_(v_ gpu_Matrix) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:786
+//line kernels_tandem.go:743
 }
 
 func gpu_step__(v_ gpu_Matrix_) int64 {
@@ -790,5 +747,5 @@ func gpu_step__(v_ gpu_Matrix_) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:794
+//line kernels_tandem.go:751
 }

@@ -38,15 +38,15 @@ var FillKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(Integers)}, Kernel: FillInt32IntegersKernel},
 }
 
-var FillFloat32Uniform32Kernel = kernelsPacked.Source("Fill_float32_Uniform32", "1509c0ceda2aa38da603ffd6d56fe6fc", support.Params{}.Matrix("c", "float", 4).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat32Uniform32Go, FillFloat32Uniform32Plain, "random.go")
+var FillFloat32Uniform32Kernel = kernelsPacked.Source("Fill_float32_Uniform32", "1d4e77fa1c2cc515094a2feb193ea1b2", support.Params{}.Matrix("c", "float", 4).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat32Uniform32Go, FillFloat32Uniform32Plain, "random.go")
 
-var FillFloat64Uniform64Kernel = kernelsPacked.Source("Fill_float64_Uniform64", "a914997430dd2d8f79780f72b91a6a46", support.Params{}.Matrix("c", "double", 8).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat64Uniform64Go, FillFloat64Uniform64Plain, "random.go")
+var FillFloat64Uniform64Kernel = kernelsPacked.Source("Fill_float64_Uniform64", "89aded771666ee7ef8e855601ff65586", support.Params{}.Matrix("c", "double", 8).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat64Uniform64Go, FillFloat64Uniform64Plain, "random.go")
 
-var FillFloat32Normal32Kernel = kernelsPacked.Source("Fill_float32_Normal32", "0f5ecc9833d5c69623578974048d30bf", support.Params{}.Matrix("c", "float", 4).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat32Normal32Go, FillFloat32Normal32Plain, "random.go")
+var FillFloat32Normal32Kernel = kernelsPacked.Source("Fill_float32_Normal32", "d3465e1ff99b660705485eaab00b7c87", support.Params{}.Matrix("c", "float", 4).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat32Normal32Go, FillFloat32Normal32Plain, "random.go")
 
-var FillFloat64Normal64Kernel = kernelsPacked.Source("Fill_float64_Normal64", "3355f7ec8f5e032a3f855b143b1ff67c", support.Params{}.Matrix("c", "double", 8).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat64Normal64Go, FillFloat64Normal64Plain, "random.go", "../../../rmath/log.go", "../../../rmath/trig.go")
+var FillFloat64Normal64Kernel = kernelsPacked.Source("Fill_float64_Normal64", "82faa8b137b18ed995c166277cb6541f", support.Params{}.Matrix("c", "double", 8).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat64Normal64Go, FillFloat64Normal64Plain, "random.go", "../../../rmath/log.go", "../../../rmath/trig.go")
 
-var FillInt32IntegersKernel = kernelsPacked.Source("Fill_int32_Integers", "91df6e162fb612a7ead190880e985951", support.Params{}.Matrix("c", "int", 4).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillInt32IntegersGo, FillInt32IntegersPlain, "random.go")
+var FillInt32IntegersKernel = kernelsPacked.Source("Fill_int32_Integers", "e2b238f8244f90d5e52ba7754cd10a68", support.Params{}.Matrix("c", "int", 4).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillInt32IntegersGo, FillInt32IntegersPlain, "random.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
@@ -152,9 +152,6 @@ func FillFloat32Uniform32Plain(grid backend.Grid, lo, hi int, args []backend.Arg
 }
 
 func FillFloat32Uniform32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FillFloat32Uniform32Plain(grid, lo, hi, args)
-	}
 	var m_ gpu_Uniform32
 	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	var s_ gpu_Source
@@ -178,52 +175,40 @@ func FillFloat32Uniform32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
 						/*line random.go:48*/ i_ := i1
-						first_ := support.Div(i_*c_.Cols_, gpu_per(m_))
-						last_ := support.Div(((i_*c_.Cols_)+c_.Cols_)-int64(1), gpu_per(m_))
+						first_ := (i_ * c_.Cols_) / int64(4)
+						last_ := (((i_ * c_.Cols_) + c_.Cols_) - int64(1)) / int64(4)
 						t_ := i_ * c_.Stride_
 						/*line random.go:51*/ row_ := c_.Data_[t_ : (i_*c_.Stride_)+c_.Cols_]
 						h1 := c_.Cols_
 					loop2:
 						/*line random.go:52*/ for b_ := first_ + i0; b_ <= last_; b_ = b_ + s0 {
-							var t2_ float32
-							/*line random.go:53*/ var t3_ float32
-							/*line random.go:53*/ var t4_ float32
-							/*line random.go:53*/ var t5_ float32
-							/*line random.go:53*/ t2_, t3_, t4_, t5_ = gpu_numbers(m_, s_, b_, r_)
-							/*line random.go:53*/ x0_ := t2_
-							/*line random.go:53*/ x1_ := t3_
-							/*line random.go:53*/ x2_ := t4_
-							/*line random.go:53*/ x3_ := t5_
-							j_ := (b_ * gpu_per(m_)) - (i_ * h1)
-							if (j_ >= int64(0)) && ((j_ + gpu_per(m_)) <= h1) {
+							x0_, x1_, x2_, x3_ := gpu_numbers(m_, s_, b_, r_)
+							j_ := (b_ * int64(4)) - (i_ * h1)
+							if (j_ >= int64(0)) && ((j_ + int64(4)) <= h1) {
 								t6_ := j_
 								/*line random.go:56*/ t7_ := j_ + int64(1)
 								/*line random.go:56*/ t8_ := x0_
 								/*line random.go:56*/ t9_ := x1_
 								/*line random.go:56*/ row_[t6_] = t8_
 								/*line random.go:56*/ row_[t7_] = t9_
-								if gpu_per(m_) == int64(4) {
-									t10_ := j_ + int64(2)
-									/*line random.go:58*/ t11_ := j_ + int64(3)
-									/*line random.go:58*/ t12_ := x2_
-									/*line random.go:58*/ t13_ := x3_
-									/*line random.go:58*/ row_[t10_] = t12_
-									/*line random.go:58*/ row_[t11_] = t13_
-								}
+								/*line random.go:58*/ t10_ := j_ + int64(2)
+								/*line random.go:58*/ t11_ := j_ + int64(3)
+								/*line random.go:58*/ t12_ := x2_
+								/*line random.go:58*/ t13_ := x3_
+								/*line random.go:58*/ row_[t10_] = t12_
+								/*line random.go:58*/ row_[t11_] = t13_
 								continue loop2
 							}
-							gpu_put(row_, j_, x0_)
+							/*line random.go:62*/ gpu_put(row_, j_, x0_)
 							gpu_put(row_, j_+int64(1), x1_)
-							if gpu_per(m_) == int64(4) {
-								gpu_put(row_, j_+int64(2), x2_)
-								gpu_put(row_, j_+int64(3), x3_)
-							}
+							/*line random.go:65*/ gpu_put(row_, j_+int64(2), x2_)
+							gpu_put(row_, j_+int64(3), x3_)
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:227
+//line kernels_tandem.go:212
 	}
 	return nil
 }
@@ -243,9 +228,6 @@ func FillFloat64Uniform64Plain(grid backend.Grid, lo, hi int, args []backend.Arg
 }
 
 func FillFloat64Uniform64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FillFloat64Uniform64Plain(grid, lo, hi, args)
-	}
 	var m_ gpu_Uniform64
 	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	var s_ gpu_Source
@@ -269,52 +251,32 @@ func FillFloat64Uniform64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
 						/*line random.go:48*/ i_ := i1
-						first_ := support.Div(i_*c_.Cols_, gpu_per_(m_))
-						last_ := support.Div(((i_*c_.Cols_)+c_.Cols_)-int64(1), gpu_per_(m_))
+						first_ := (i_ * c_.Cols_) / int64(2)
+						last_ := (((i_ * c_.Cols_) + c_.Cols_) - int64(1)) / int64(2)
 						t_ := i_ * c_.Stride_
 						/*line random.go:51*/ row_ := c_.Data_[t_ : (i_*c_.Stride_)+c_.Cols_]
 						h1 := c_.Cols_
 					loop2:
 						/*line random.go:52*/ for b_ := first_ + i0; b_ <= last_; b_ = b_ + s0 {
-							var t2_ float64
-							/*line random.go:53*/ var t3_ float64
-							/*line random.go:53*/ var t4_ float64
-							/*line random.go:53*/ var t5_ float64
-							/*line random.go:53*/ t2_, t3_, t4_, t5_ = gpu_numbers_(m_, s_, b_, r_)
-							/*line random.go:53*/ x0_ := t2_
-							/*line random.go:53*/ x1_ := t3_
-							/*line random.go:53*/ x2_ := t4_
-							/*line random.go:53*/ x3_ := t5_
-							j_ := (b_ * gpu_per_(m_)) - (i_ * h1)
-							if (j_ >= int64(0)) && ((j_ + gpu_per_(m_)) <= h1) {
+							x0_, x1_, _, _ := gpu_numbers_(m_, s_, b_, r_)
+							j_ := (b_ * int64(2)) - (i_ * h1)
+							if (j_ >= int64(0)) && ((j_ + int64(2)) <= h1) {
 								t6_ := j_
 								/*line random.go:56*/ t7_ := j_ + int64(1)
 								/*line random.go:56*/ t8_ := x0_
 								/*line random.go:56*/ t9_ := x1_
 								/*line random.go:56*/ row_[t6_] = t8_
 								/*line random.go:56*/ row_[t7_] = t9_
-								if gpu_per_(m_) == int64(4) {
-									t10_ := j_ + int64(2)
-									/*line random.go:58*/ t11_ := j_ + int64(3)
-									/*line random.go:58*/ t12_ := x2_
-									/*line random.go:58*/ t13_ := x3_
-									/*line random.go:58*/ row_[t10_] = t12_
-									/*line random.go:58*/ row_[t11_] = t13_
-								}
 								continue loop2
 							}
-							gpu_put_(row_, j_, x0_)
+							/*line random.go:62*/ gpu_put_(row_, j_, x0_)
 							gpu_put_(row_, j_+int64(1), x1_)
-							if gpu_per_(m_) == int64(4) {
-								gpu_put_(row_, j_+int64(2), x2_)
-								gpu_put_(row_, j_+int64(3), x3_)
-							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:318
+//line kernels_tandem.go:280
 	}
 	return nil
 }
@@ -334,9 +296,6 @@ func FillFloat32Normal32Plain(grid backend.Grid, lo, hi int, args []backend.Arg)
 }
 
 func FillFloat32Normal32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FillFloat32Normal32Plain(grid, lo, hi, args)
-	}
 	var m_ gpu_Normal32
 	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	var s_ gpu_Source
@@ -360,52 +319,40 @@ func FillFloat32Normal32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
 						/*line random.go:48*/ i_ := i1
-						first_ := support.Div(i_*c_.Cols_, gpu_per__(m_))
-						last_ := support.Div(((i_*c_.Cols_)+c_.Cols_)-int64(1), gpu_per__(m_))
+						first_ := (i_ * c_.Cols_) / int64(4)
+						last_ := (((i_ * c_.Cols_) + c_.Cols_) - int64(1)) / int64(4)
 						t_ := i_ * c_.Stride_
 						/*line random.go:51*/ row_ := c_.Data_[t_ : (i_*c_.Stride_)+c_.Cols_]
 						h1 := c_.Cols_
 					loop2:
 						/*line random.go:52*/ for b_ := first_ + i0; b_ <= last_; b_ = b_ + s0 {
-							var t2_ float32
-							/*line random.go:53*/ var t3_ float32
-							/*line random.go:53*/ var t4_ float32
-							/*line random.go:53*/ var t5_ float32
-							/*line random.go:53*/ t2_, t3_, t4_, t5_ = gpu_numbers__(m_, s_, b_, r_)
-							/*line random.go:53*/ x0_ := t2_
-							/*line random.go:53*/ x1_ := t3_
-							/*line random.go:53*/ x2_ := t4_
-							/*line random.go:53*/ x3_ := t5_
-							j_ := (b_ * gpu_per__(m_)) - (i_ * h1)
-							if (j_ >= int64(0)) && ((j_ + gpu_per__(m_)) <= h1) {
+							x0_, x1_, x2_, x3_ := gpu_numbers__(m_, s_, b_, r_)
+							j_ := (b_ * int64(4)) - (i_ * h1)
+							if (j_ >= int64(0)) && ((j_ + int64(4)) <= h1) {
 								t6_ := j_
 								/*line random.go:56*/ t7_ := j_ + int64(1)
 								/*line random.go:56*/ t8_ := x0_
 								/*line random.go:56*/ t9_ := x1_
 								/*line random.go:56*/ row_[t6_] = t8_
 								/*line random.go:56*/ row_[t7_] = t9_
-								if gpu_per__(m_) == int64(4) {
-									t10_ := j_ + int64(2)
-									/*line random.go:58*/ t11_ := j_ + int64(3)
-									/*line random.go:58*/ t12_ := x2_
-									/*line random.go:58*/ t13_ := x3_
-									/*line random.go:58*/ row_[t10_] = t12_
-									/*line random.go:58*/ row_[t11_] = t13_
-								}
+								/*line random.go:58*/ t10_ := j_ + int64(2)
+								/*line random.go:58*/ t11_ := j_ + int64(3)
+								/*line random.go:58*/ t12_ := x2_
+								/*line random.go:58*/ t13_ := x3_
+								/*line random.go:58*/ row_[t10_] = t12_
+								/*line random.go:58*/ row_[t11_] = t13_
 								continue loop2
 							}
-							gpu_put(row_, j_, x0_)
+							/*line random.go:62*/ gpu_put(row_, j_, x0_)
 							gpu_put(row_, j_+int64(1), x1_)
-							if gpu_per__(m_) == int64(4) {
-								gpu_put(row_, j_+int64(2), x2_)
-								gpu_put(row_, j_+int64(3), x3_)
-							}
+							/*line random.go:65*/ gpu_put(row_, j_+int64(2), x2_)
+							gpu_put(row_, j_+int64(3), x3_)
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:409
+//line kernels_tandem.go:356
 	}
 	return nil
 }
@@ -425,9 +372,6 @@ func FillFloat64Normal64Plain(grid backend.Grid, lo, hi int, args []backend.Arg)
 }
 
 func FillFloat64Normal64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FillFloat64Normal64Plain(grid, lo, hi, args)
-	}
 	var m_ gpu_Normal64
 	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	var s_ gpu_Source
@@ -451,52 +395,32 @@ func FillFloat64Normal64Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
 						/*line random.go:48*/ i_ := i1
-						first_ := support.Div(i_*c_.Cols_, gpu_per___(m_))
-						last_ := support.Div(((i_*c_.Cols_)+c_.Cols_)-int64(1), gpu_per___(m_))
+						first_ := (i_ * c_.Cols_) / int64(2)
+						last_ := (((i_ * c_.Cols_) + c_.Cols_) - int64(1)) / int64(2)
 						t_ := i_ * c_.Stride_
 						/*line random.go:51*/ row_ := c_.Data_[t_ : (i_*c_.Stride_)+c_.Cols_]
 						h1 := c_.Cols_
 					loop2:
 						/*line random.go:52*/ for b_ := first_ + i0; b_ <= last_; b_ = b_ + s0 {
-							var t2_ float64
-							/*line random.go:53*/ var t3_ float64
-							/*line random.go:53*/ var t4_ float64
-							/*line random.go:53*/ var t5_ float64
-							/*line random.go:53*/ t2_, t3_, t4_, t5_ = gpu_numbers___(m_, s_, b_, r_)
-							/*line random.go:53*/ x0_ := t2_
-							/*line random.go:53*/ x1_ := t3_
-							/*line random.go:53*/ x2_ := t4_
-							/*line random.go:53*/ x3_ := t5_
-							j_ := (b_ * gpu_per___(m_)) - (i_ * h1)
-							if (j_ >= int64(0)) && ((j_ + gpu_per___(m_)) <= h1) {
+							x0_, x1_, _, _ := gpu_numbers___(m_, s_, b_, r_)
+							j_ := (b_ * int64(2)) - (i_ * h1)
+							if (j_ >= int64(0)) && ((j_ + int64(2)) <= h1) {
 								t6_ := j_
 								/*line random.go:56*/ t7_ := j_ + int64(1)
 								/*line random.go:56*/ t8_ := x0_
 								/*line random.go:56*/ t9_ := x1_
 								/*line random.go:56*/ row_[t6_] = t8_
 								/*line random.go:56*/ row_[t7_] = t9_
-								if gpu_per___(m_) == int64(4) {
-									t10_ := j_ + int64(2)
-									/*line random.go:58*/ t11_ := j_ + int64(3)
-									/*line random.go:58*/ t12_ := x2_
-									/*line random.go:58*/ t13_ := x3_
-									/*line random.go:58*/ row_[t10_] = t12_
-									/*line random.go:58*/ row_[t11_] = t13_
-								}
 								continue loop2
 							}
-							gpu_put_(row_, j_, x0_)
+							/*line random.go:62*/ gpu_put_(row_, j_, x0_)
 							gpu_put_(row_, j_+int64(1), x1_)
-							if gpu_per___(m_) == int64(4) {
-								gpu_put_(row_, j_+int64(2), x2_)
-								gpu_put_(row_, j_+int64(3), x3_)
-							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:500
+//line kernels_tandem.go:424
 	}
 	return nil
 }
@@ -516,9 +440,6 @@ func FillInt32IntegersPlain(grid backend.Grid, lo, hi int, args []backend.Arg) e
 }
 
 func FillInt32IntegersGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FillInt32IntegersPlain(grid, lo, hi, args)
-	}
 	var m_ gpu_Integers
 	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	var s_ gpu_Source
@@ -542,59 +463,42 @@ func FillInt32IntegersGo(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
 						/*line random.go:48*/ i_ := i1
-						first_ := support.Div(i_*c_.Cols_, gpu_per____(m_))
-						last_ := support.Div(((i_*c_.Cols_)+c_.Cols_)-int64(1), gpu_per____(m_))
+						first_ := (i_ * c_.Cols_) / int64(4)
+						last_ := (((i_ * c_.Cols_) + c_.Cols_) - int64(1)) / int64(4)
 						t_ := i_ * c_.Stride_
 						/*line random.go:51*/ row_ := c_.Data_[t_ : (i_*c_.Stride_)+c_.Cols_]
 						h1 := c_.Cols_
 					loop2:
 						/*line random.go:52*/ for b_ := first_ + i0; b_ <= last_; b_ = b_ + s0 {
-							var t2_ int32
-							/*line random.go:53*/ var t3_ int32
-							/*line random.go:53*/ var t4_ int32
-							/*line random.go:53*/ var t5_ int32
-							/*line random.go:53*/ t2_, t3_, t4_, t5_ = gpu_numbers____(m_, s_, b_, r_)
-							/*line random.go:53*/ x0_ := t2_
-							/*line random.go:53*/ x1_ := t3_
-							/*line random.go:53*/ x2_ := t4_
-							/*line random.go:53*/ x3_ := t5_
-							j_ := (b_ * gpu_per____(m_)) - (i_ * h1)
-							if (j_ >= int64(0)) && ((j_ + gpu_per____(m_)) <= h1) {
+							x0_, x1_, x2_, x3_ := gpu_numbers____(m_, s_, b_, r_)
+							j_ := (b_ * int64(4)) - (i_ * h1)
+							if (j_ >= int64(0)) && ((j_ + int64(4)) <= h1) {
 								t6_ := j_
 								/*line random.go:56*/ t7_ := j_ + int64(1)
 								/*line random.go:56*/ t8_ := x0_
 								/*line random.go:56*/ t9_ := x1_
 								/*line random.go:56*/ row_[t6_] = t8_
 								/*line random.go:56*/ row_[t7_] = t9_
-								if gpu_per____(m_) == int64(4) {
-									t10_ := j_ + int64(2)
-									/*line random.go:58*/ t11_ := j_ + int64(3)
-									/*line random.go:58*/ t12_ := x2_
-									/*line random.go:58*/ t13_ := x3_
-									/*line random.go:58*/ row_[t10_] = t12_
-									/*line random.go:58*/ row_[t11_] = t13_
-								}
+								/*line random.go:58*/ t10_ := j_ + int64(2)
+								/*line random.go:58*/ t11_ := j_ + int64(3)
+								/*line random.go:58*/ t12_ := x2_
+								/*line random.go:58*/ t13_ := x3_
+								/*line random.go:58*/ row_[t10_] = t12_
+								/*line random.go:58*/ row_[t11_] = t13_
 								continue loop2
 							}
-							gpu_put__(row_, j_, x0_)
+							/*line random.go:62*/ gpu_put__(row_, j_, x0_)
 							gpu_put__(row_, j_+int64(1), x1_)
-							if gpu_per____(m_) == int64(4) {
-								gpu_put__(row_, j_+int64(2), x2_)
-								gpu_put__(row_, j_+int64(3), x3_)
-							}
+							/*line random.go:65*/ gpu_put__(row_, j_+int64(2), x2_)
+							gpu_put__(row_, j_+int64(3), x3_)
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:591
+//line kernels_tandem.go:500
 	}
 	return nil
-}
-
-func gpu_per(t_ gpu_Uniform32) int64 {
-	/*line random.go:81*/ return int64(4)
-//line kernels_tandem.go:598
 }
 
 func gpu_numbers(t_ gpu_Uniform32, s_ gpu_Source, b_ int64, t2_ gpu_Range) (float32, float32, float32, float32) {
@@ -606,29 +510,16 @@ func gpu_numbers(t_ gpu_Uniform32, s_ gpu_Source, b_ int64, t2_ gpu_Range) (floa
 	_ = x2_
 	/*line random.go:83*/ var x3_ float32
 	_ = x3_
-	/*line random.go:84*/ var t3_ uint32
-	/*line random.go:84*/ var t4_ uint32
-	/*line random.go:84*/ var t5_ uint32
-	/*line random.go:84*/ var t6_ uint32
-	/*line random.go:84*/ t3_, t4_, t5_, t6_ = gpu_block(s_, b_, uint32(0))
-	/*line random.go:84*/ w0_ := t3_
-	/*line random.go:84*/ w1_ := t4_
-	/*line random.go:84*/ w2_ := t5_
-	/*line random.go:84*/ w3_ := t6_
+	/*line random.go:84*/ w0_, w1_, w2_, w3_ := gpu_block(s_, b_, uint32(0))
 	return gpu_upper24(w0_), gpu_upper24(w1_), gpu_upper24(w2_), gpu_upper24(w3_)
-//line kernels_tandem.go:620
+//line kernels_tandem.go:516
 }
 
 func gpu_put(row_ []float32, j_ int64, x_ float32) {
 	/*line random.go:73*/ if (j_ >= int64(0)) && (j_ < int64(len(row_))) {
 		row_[j_] = x_
 	}
-//line kernels_tandem.go:627
-}
-
-func gpu_per_(t_ gpu_Uniform64) int64 {
-	/*line random.go:94*/ return int64(2)
-//line kernels_tandem.go:632
+//line kernels_tandem.go:523
 }
 
 func gpu_numbers_(t_ gpu_Uniform64, s_ gpu_Source, b_ int64, t2_ gpu_Range) (float64, float64, float64, float64) {
@@ -640,29 +531,16 @@ func gpu_numbers_(t_ gpu_Uniform64, s_ gpu_Source, b_ int64, t2_ gpu_Range) (flo
 	_ = x2_
 	/*line random.go:96*/ var x3_ float64
 	_ = x3_
-	/*line random.go:97*/ var t3_ uint32
-	/*line random.go:97*/ var t4_ uint32
-	/*line random.go:97*/ var t5_ uint32
-	/*line random.go:97*/ var t6_ uint32
-	/*line random.go:97*/ t3_, t4_, t5_, t6_ = gpu_block(s_, b_, uint32(0))
-	/*line random.go:97*/ w0_ := t3_
-	/*line random.go:97*/ w1_ := t4_
-	/*line random.go:97*/ w2_ := t5_
-	/*line random.go:97*/ w3_ := t6_
+	/*line random.go:97*/ w0_, w1_, w2_, w3_ := gpu_block(s_, b_, uint32(0))
 	return gpu_upper53(w0_, w1_), gpu_upper53(w2_, w3_), float64(0), float64(0)
-//line kernels_tandem.go:654
+//line kernels_tandem.go:537
 }
 
 func gpu_put_(row_ []float64, j_ int64, x_ float64) {
 	/*line random.go:73*/ if (j_ >= int64(0)) && (j_ < int64(len(row_))) {
 		row_[j_] = x_
 	}
-//line kernels_tandem.go:661
-}
-
-func gpu_per__(t_ gpu_Normal32) int64 {
-	/*line random.go:108*/ return int64(4)
-//line kernels_tandem.go:666
+//line kernels_tandem.go:544
 }
 
 func gpu_numbers__(t_ gpu_Normal32, s_ gpu_Source, b_ int64, t2_ gpu_Range) (float32, float32, float32, float32) {
@@ -670,34 +548,15 @@ func gpu_numbers__(t_ gpu_Normal32, s_ gpu_Source, b_ int64, t2_ gpu_Range) (flo
 	/*line random.go:110*/ var x1_ float32
 	/*line random.go:110*/ var x2_ float32
 	/*line random.go:110*/ var x3_ float32
-	var t3_ uint32
-	/*line random.go:111*/ var t4_ uint32
-	/*line random.go:111*/ var t5_ uint32
-	/*line random.go:111*/ var t6_ uint32
-	/*line random.go:111*/ t3_, t4_, t5_, t6_ = gpu_block(s_, b_, uint32(0))
-	/*line random.go:111*/ w0_ := t3_
-	/*line random.go:111*/ w1_ := t4_
-	/*line random.go:111*/ w2_ := t5_
-	/*line random.go:111*/ w3_ := t6_
-	var t7_ float32
-	/*line random.go:112*/ var t8_ float32
-//line random.go:112
-	t7_, t8_ = gpu_pair(float32((float32(int32((w0_>>(1))))+float32(0.5))*float32(4.656613e-10)), float32(float32((int32(w1_)>>(7)))*float32(5.9604645e-08)))
+	w0_, w1_, w2_, w3_ := gpu_block(s_, b_, uint32(0))
+	t7_, t8_ := gpu_pair(float32((float32(int32((w0_>>(1))))+float32(0.5))*float32(4.656613e-10)), float32(float32((int32(w1_)>>(7)))*float32(5.9604645e-08)))
 	/*line random.go:112*/ x0_ = t7_
 	/*line random.go:112*/ x1_ = t8_
-	var t9_ float32
-	/*line random.go:113*/ var t10_ float32
-//line random.go:113
-	t9_, t10_ = gpu_pair(float32((float32(int32((w2_>>(1))))+float32(0.5))*float32(4.656613e-10)), float32(float32((int32(w3_)>>(7)))*float32(5.9604645e-08)))
+	t9_, t10_ := gpu_pair(float32((float32(int32((w2_>>(1))))+float32(0.5))*float32(4.656613e-10)), float32(float32((int32(w3_)>>(7)))*float32(5.9604645e-08)))
 	/*line random.go:113*/ x2_ = t9_
 	/*line random.go:113*/ x3_ = t10_
 	return x0_, x1_, x2_, x3_
-//line kernels_tandem.go:696
-}
-
-func gpu_per___(t_ gpu_Normal64) int64 {
-	/*line random.go:120*/ return int64(2)
-//line kernels_tandem.go:701
+//line kernels_tandem.go:560
 }
 
 func gpu_numbers___(t_ gpu_Normal64, s_ gpu_Source, b_ int64, t2_ gpu_Range) (float64, float64, float64, float64) {
@@ -707,28 +566,12 @@ func gpu_numbers___(t_ gpu_Normal64, s_ gpu_Source, b_ int64, t2_ gpu_Range) (fl
 	_ = x2_
 	/*line random.go:122*/ var x3_ float64
 	_ = x3_
-	/*line random.go:123*/ var t3_ uint32
-	/*line random.go:123*/ var t4_ uint32
-	/*line random.go:123*/ var t5_ uint32
-	/*line random.go:123*/ var t6_ uint32
-	/*line random.go:123*/ t3_, t4_, t5_, t6_ = gpu_block(s_, b_, uint32(0))
-	/*line random.go:123*/ w0_ := t3_
-	/*line random.go:123*/ w1_ := t4_
-	/*line random.go:123*/ w2_ := t5_
-	/*line random.go:123*/ w3_ := t6_
-	var t7_ float64
-	/*line random.go:124*/ var t8_ float64
-//line random.go:124
-	t7_, t8_ = gpu_pair_(gpu_upper53(w0_, w1_)+float64(5.551115123125783e-17), float64(float64(2)*gpu_upper53(w2_, w3_))-float64(1))
+	/*line random.go:123*/ w0_, w1_, w2_, w3_ := gpu_block(s_, b_, uint32(0))
+	t7_, t8_ := gpu_pair_(gpu_upper53(w0_, w1_)+float64(5.551115123125783e-17), float64(float64(2)*gpu_upper53(w2_, w3_))-float64(1))
 	/*line random.go:124*/ x0_ = t7_
 	/*line random.go:124*/ x1_ = t8_
 	return x0_, x1_, float64(0), float64(0)
-//line kernels_tandem.go:727
-}
-
-func gpu_per____(t_ gpu_Integers) int64 {
-	/*line random.go:151*/ return int64(4)
-//line kernels_tandem.go:732
+//line kernels_tandem.go:575
 }
 
 func gpu_numbers____(t_ gpu_Integers, s_ gpu_Source, b_ int64, r_ gpu_Range) (int32, int32, int32, int32) {
@@ -740,25 +583,9 @@ func gpu_numbers____(t_ gpu_Integers, s_ gpu_Source, b_ int64, r_ gpu_Range) (in
 	_ = x2_
 	/*line random.go:153*/ var x3_ int32
 	_ = x3_
-	/*line random.go:154*/ var t2_ uint32
-	/*line random.go:154*/ var t3_ uint32
-	/*line random.go:154*/ var t4_ uint32
-	/*line random.go:154*/ var t5_ uint32
-	/*line random.go:154*/ t2_, t3_, t4_, t5_ = gpu_block(s_, b_, uint32(0))
-	/*line random.go:154*/ w0_ := t2_
-	/*line random.go:154*/ w1_ := t3_
-	/*line random.go:154*/ w2_ := t4_
-	/*line random.go:154*/ w3_ := t5_
+	/*line random.go:154*/ w0_, w1_, w2_, w3_ := gpu_block(s_, b_, uint32(0))
 	for attempt_ := uint32(1); ((gpu_refuses(r_, w0_) || gpu_refuses(r_, w1_)) || gpu_refuses(r_, w2_)) || gpu_refuses(r_, w3_); attempt_ = attempt_ + uint32(1) {
-		var t6_ uint32
-		/*line random.go:156*/ var t7_ uint32
-		/*line random.go:156*/ var t8_ uint32
-		/*line random.go:156*/ var t9_ uint32
-		/*line random.go:156*/ t6_, t7_, t8_, t9_ = gpu_block(s_, b_, attempt_)
-		/*line random.go:156*/ v0_ := t6_
-		/*line random.go:156*/ v1_ := t7_
-		/*line random.go:156*/ v2_ := t8_
-		/*line random.go:156*/ v3_ := t9_
+		v0_, v1_, v2_, v3_ := gpu_block(s_, b_, attempt_)
 		t10_ := gpu_orNext(r_, w0_, v0_)
 		/*line random.go:157*/ t11_ := gpu_orNext(r_, w1_, v1_)
 		/*line random.go:157*/ t12_ := gpu_orNext(r_, w2_, v2_)
@@ -769,14 +596,14 @@ func gpu_numbers____(t_ gpu_Integers, s_ gpu_Source, b_ int64, r_ gpu_Range) (in
 		/*line random.go:157*/ w3_ = t13_
 	}
 	return gpu_of(r_, w0_), gpu_of(r_, w1_), gpu_of(r_, w2_), gpu_of(r_, w3_)
-//line kernels_tandem.go:773
+//line kernels_tandem.go:600
 }
 
 func gpu_put__(row_ []int32, j_ int64, x_ int32) {
 	/*line random.go:73*/ if (j_ >= int64(0)) && (j_ < int64(len(row_))) {
 		row_[j_] = x_
 	}
-//line kernels_tandem.go:780
+//line kernels_tandem.go:607
 }
 
 func gpu_block(s_ gpu_Source, b_ int64, attempt_ uint32) (uint32, uint32, uint32, uint32) {
@@ -788,25 +615,21 @@ func gpu_block(s_ gpu_Source, b_ int64, attempt_ uint32) (uint32, uint32, uint32
 	_ = w2_
 	/*line random.go:27*/ var w3_ uint32
 	_ = w3_
-	/*line random.go:28*/ var t_ uint32
-	/*line random.go:28*/ var t2_ uint32
-	/*line random.go:28*/ var t3_ uint32
-	/*line random.go:28*/ var t4_ uint32
 //line random.go:28
-	t_, t2_, t3_, t4_ = gpu_philox(uint32(b_), uint32((uint64(b_)>>(32)))|(attempt_<<(16)), uint32(s_.Stream_), uint32((s_.Stream_ >> (32))), uint32(s_.Key_), uint32((s_.Key_ >> (32))))
+	t_, t2_, t3_, t4_ := gpu_philox(uint32(b_), uint32((uint64(b_)>>(32)))|(attempt_<<(16)), uint32(s_.Stream_), uint32((s_.Stream_ >> (32))), uint32(s_.Key_), uint32((s_.Key_ >> (32))))
 	/*line random.go:28*/ return t_, t2_, t3_, t4_
-//line kernels_tandem.go:799
+//line kernels_tandem.go:622
 }
 
 func gpu_upper24(w_ uint32) float32 {
 	/*line random.go:88*/ return float32(float32(int32((w_ >> (8)))) * float32(5.9604645e-08))
-//line kernels_tandem.go:804
+//line kernels_tandem.go:627
 }
 
 func gpu_upper53(lo_ uint32, hi_ uint32) float64 {
 //line random.go:102
 	return float64(float64(hi_)*float64(2.3283064365386963e-10)) + float64(float64((lo_>>(11)))*float64(1.1102230246251565e-16))
-//line kernels_tandem.go:810
+//line kernels_tandem.go:633
 }
 
 func gpu_pair(u_ float32, angle_ float32) (float32, float32) {
@@ -816,7 +639,7 @@ func gpu_pair(u_ float32, angle_ float32) (float32, float32) {
 	_ = y_
 	/*line random.go:130*/ r_ := float32(math.Sqrt(float64(float32(float32(-2) * f32.Log(u_)))))
 	return float32(r_ * f32.CosPi(angle_)), float32(r_ * f32.SinPi(angle_))
-//line kernels_tandem.go:820
+//line kernels_tandem.go:643
 }
 
 func gpu_pair_(u_ float64, angle_ float64) (float64, float64) {
@@ -826,12 +649,12 @@ func gpu_pair_(u_ float64, angle_ float64) (float64, float64) {
 	_ = y_
 	/*line random.go:130*/ r_ := math.Sqrt(float64(float64(-2) * rmath.Log(u_)))
 	return float64(r_ * rmath.CosPi(angle_)), float64(r_ * rmath.SinPi(angle_))
-//line kernels_tandem.go:830
+//line kernels_tandem.go:653
 }
 
 func gpu_refuses(r_ gpu_Range, w_ uint32) bool {
 	/*line random.go:162*/ return (w_ * r_.span_) < r_.uneven_
-//line kernels_tandem.go:835
+//line kernels_tandem.go:658
 }
 
 func gpu_orNext(r_ gpu_Range, w_ uint32, next_ uint32) uint32 {
@@ -839,12 +662,12 @@ func gpu_orNext(r_ gpu_Range, w_ uint32, next_ uint32) uint32 {
 		return next_
 	}
 	return w_
-//line kernels_tandem.go:843
+//line kernels_tandem.go:666
 }
 
 func gpu_of(r_ gpu_Range, w_ uint32) int32 {
 	/*line random.go:171*/ return r_.low_ + int32(((uint64(w_) * uint64(r_.span_)) >> (32)))
-//line kernels_tandem.go:848
+//line kernels_tandem.go:671
 }
 
 func gpu_philox(c0_ uint32, c1_ uint32, c2_ uint32, c3_ uint32, k0_ uint32, k1_ uint32) (uint32, uint32, uint32, uint32) {
@@ -871,5 +694,5 @@ func gpu_philox(c0_ uint32, c1_ uint32, c2_ uint32, c3_ uint32, k0_ uint32, k1_ 
 		k1_ = k1_ + uint32(3144134277)
 	}
 	return c0_, c1_, c2_, c3_
-//line kernels_tandem.go:875
+//line kernels_tandem.go:698
 }

@@ -362,9 +362,6 @@ func PackUint8Uint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) err
 }
 
 func PackUint8Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return PackUint8Uint64Plain(grid, lo, hi, args)
-	}
 	pairs_ := support.Slice[uint64](args[0:])
 	a_ := gpu_Matrix{Data_: support.Matrix[uint8](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
 	line_ := args[8].Int64()
@@ -400,7 +397,7 @@ func PackUint8Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				}
 			}
 		}
-//line kernels_tandem.go:404
+//line kernels_tandem.go:401
 	}
 	return nil
 }
@@ -418,9 +415,6 @@ func PackUint32Uint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) er
 }
 
 func PackUint32Uint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return PackUint32Uint32Plain(grid, lo, hi, args)
-	}
 	pairs_ := support.Slice[uint32](args[0:])
 	a_ := gpu_Matrix_{Data_: support.Matrix[uint32](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
 	line_ := args[8].Int64()
@@ -456,7 +450,7 @@ func PackUint32Uint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:460
+//line kernels_tandem.go:454
 	}
 	return nil
 }
@@ -474,9 +468,6 @@ func PackUint32Uint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) er
 }
 
 func PackUint32Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return PackUint32Uint64Plain(grid, lo, hi, args)
-	}
 	pairs_ := support.Slice[uint64](args[0:])
 	a_ := gpu_Matrix_{Data_: support.Matrix[uint32](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
 	line_ := args[8].Int64()
@@ -512,7 +503,7 @@ func PackUint32Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:516
+//line kernels_tandem.go:507
 	}
 	return nil
 }
@@ -530,9 +521,6 @@ func PackUint64Uint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) er
 }
 
 func PackUint64Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return PackUint64Uint64Plain(grid, lo, hi, args)
-	}
 	pairs_ := support.Slice[uint64](args[0:])
 	a_ := gpu_Matrix__{Data_: support.Matrix[uint64](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
 	line_ := args[8].Int64()
@@ -568,7 +556,7 @@ func PackUint64Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:572
+//line kernels_tandem.go:560
 	}
 	return nil
 }
@@ -586,9 +574,6 @@ func RepackUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 }
 
 func RepackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return RepackUint32Plain(grid, lo, hi, args)
-	}
 	pairs_ := support.Slice[uint64](args[0:])
 	a_ := gpu_Matrix_{Data_: support.Matrix[uint32](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
 	n_ := args[8].Int64()
@@ -624,7 +609,7 @@ func RepackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:628
+//line kernels_tandem.go:613
 	}
 	return nil
 }
@@ -642,9 +627,6 @@ func RepackUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 }
 
 func RepackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return RepackUint64Plain(grid, lo, hi, args)
-	}
 	pairs_ := support.Slice[uint64](args[0:])
 	a_ := gpu_Matrix__{Data_: support.Matrix[uint64](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
 	n_ := args[8].Int64()
@@ -680,7 +662,7 @@ func RepackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:684
+//line kernels_tandem.go:666
 	}
 	return nil
 }
@@ -698,9 +680,6 @@ func UnpackUint32Uint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) 
 }
 
 func UnpackUint32Uint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return UnpackUint32Uint32Plain(grid, lo, hi, args)
-	}
 	c_ := gpu_Matrix_{Data_: support.Matrix[uint32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	pairs_ := support.Slice[uint32](args[5:])
 	n_ := args[8].Int64()
@@ -733,7 +712,7 @@ func UnpackUint32Uint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:737
+//line kernels_tandem.go:716
 	}
 	return nil
 }
@@ -751,9 +730,6 @@ func UnpackUint32Uint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) 
 }
 
 func UnpackUint32Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return UnpackUint32Uint64Plain(grid, lo, hi, args)
-	}
 	c_ := gpu_Matrix_{Data_: support.Matrix[uint32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	pairs_ := support.Slice[uint64](args[5:])
 	n_ := args[8].Int64()
@@ -786,7 +762,7 @@ func UnpackUint32Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:790
+//line kernels_tandem.go:766
 	}
 	return nil
 }
@@ -804,9 +780,6 @@ func UnpackUint64Uint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) 
 }
 
 func UnpackUint64Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return UnpackUint64Uint64Plain(grid, lo, hi, args)
-	}
 	c_ := gpu_Matrix__{Data_: support.Matrix[uint64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	pairs_ := support.Slice[uint64](args[5:])
 	n_ := args[8].Int64()
@@ -839,7 +812,7 @@ func UnpackUint64Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:843
+//line kernels_tandem.go:816
 	}
 	return nil
 }
@@ -851,9 +824,6 @@ func FirstsPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func FirstsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FirstsPlain(grid, lo, hi, args)
-	}
 	pairs_ := support.Slice[uint64](args[0:])
 	keys_ := support.Slice[uint64](args[3:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
@@ -877,7 +847,7 @@ func FirstsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:881
+//line kernels_tandem.go:851
 	}
 	return nil
 }
@@ -889,9 +859,6 @@ func ReplacePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func ReplaceGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return ReplacePlain(grid, lo, hi, args)
-	}
 	pairs_ := support.Slice[uint64](args[0:])
 	keys_ := support.Slice[uint64](args[3:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
@@ -912,7 +879,7 @@ func ReplaceGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:916
+//line kernels_tandem.go:883
 	}
 	return nil
 }
@@ -924,9 +891,6 @@ func NetworkUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error
 }
 
 func NetworkUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return NetworkUint32Plain(grid, lo, hi, args)
-	}
 	pairs_ := support.Slice[uint32](args[0:])
 	n_ := args[3].Int64()
 	n0, n1, n2 := int64(16), int64(1), int64(1)
@@ -975,7 +939,7 @@ func NetworkUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:979
+//line kernels_tandem.go:943
 	}
 	return nil
 }
@@ -987,9 +951,6 @@ func NetworkUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error
 }
 
 func NetworkUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return NetworkUint64Plain(grid, lo, hi, args)
-	}
 	pairs_ := support.Slice[uint64](args[0:])
 	n_ := args[3].Int64()
 	n0, n1, n2 := int64(16), int64(1), int64(1)
@@ -1038,7 +999,7 @@ func NetworkUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1042
+//line kernels_tandem.go:1003
 	}
 	return nil
 }
@@ -1050,9 +1011,6 @@ func CountChunksUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) e
 }
 
 func CountChunksUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return CountChunksUint32Plain(grid, lo, hi, args)
-	}
 	counts_ := support.Slice[int32](args[0:])
 	x_ := support.Slice[uint32](args[3:])
 	n_ := args[6].Int64()
@@ -1078,7 +1036,7 @@ func CountChunksUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:1082
+//line kernels_tandem.go:1040
 	}
 	return nil
 }
@@ -1090,9 +1048,6 @@ func CountChunksUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) e
 }
 
 func CountChunksUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return CountChunksUint64Plain(grid, lo, hi, args)
-	}
 	counts_ := support.Slice[int32](args[0:])
 	x_ := support.Slice[uint64](args[3:])
 	n_ := args[6].Int64()
@@ -1118,7 +1073,7 @@ func CountChunksUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:1122
+//line kernels_tandem.go:1077
 	}
 	return nil
 }
@@ -1130,9 +1085,6 @@ func MoveChunksUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) er
 }
 
 func MoveChunksUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return MoveChunksUint32Plain(grid, lo, hi, args)
-	}
 	y_ := support.Slice[uint32](args[0:])
 	counts_ := support.Slice[int32](args[3:])
 	x_ := support.Slice[uint32](args[6:])
@@ -1175,7 +1127,7 @@ func MoveChunksUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:1179
+//line kernels_tandem.go:1131
 	}
 	return nil
 }
@@ -1187,9 +1139,6 @@ func MoveChunksUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) er
 }
 
 func MoveChunksUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return MoveChunksUint64Plain(grid, lo, hi, args)
-	}
 	y_ := support.Slice[uint64](args[0:])
 	counts_ := support.Slice[int32](args[3:])
 	x_ := support.Slice[uint64](args[6:])
@@ -1232,7 +1181,7 @@ func MoveChunksUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:1236
+//line kernels_tandem.go:1185
 	}
 	return nil
 }
@@ -1244,9 +1193,6 @@ func SumPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func SumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return SumPlain(grid, lo, hi, args)
-	}
 	counts_ := support.Slice[int32](args[0:])
 	n_ := args[3].Int64()
 	n0, n1, n2 := int64(256), int64(1), int64(1)
@@ -1259,21 +1205,19 @@ func SumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		_, _, _ = b0, b1, b2
 		/*line radix.go:83*/ row_ := g0 * n_
 		for w := range n {
-			var before_ int32
-			/*line radix.go:84*/ before_ = int32(0)
+			/*line radix.go:84*/ before_ := int32(0)
 			before_all[w] = before_
 		}
 		/*line radix.go:85*/ i_ := int64(0)
 		/*line radix.go:85*/ for i_ < n_ {
 			for w := range n {
 				l0 := w % n0
-				var v_ int32
 				l_ := l0
 				/*line radix.go:86*/ t_[l_] = int32(0)
 				if (i_ + l_) < n_ {
 					t_[l_] = counts_[(row_+i_)+l_]
 				}
-				v_ = t_[l_]
+				v_ := t_[l_]
 				/*line radix.go:101*/ v_all[w] = v_
 			}
 			/*line radix.go:101*/ n2_ := int64(256)
@@ -1281,10 +1225,9 @@ func SumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			/*line radix.go:103*/ for d_ < n2_ {
 				for w := range n {
 					l0 := w % n0
-					var b_ int32
 					t2_ := t_[:int64(256)]
 					l2_ := l0
-					/*line radix.go:105*/ b_ = int32(0)
+					/*line radix.go:105*/ b_ := int32(0)
 					if l2_ >= d_ {
 						b_ = t2_[l2_-d_]
 					}
@@ -1296,7 +1239,6 @@ func SumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					t2_ := t_[:int64(256)]
 					l2_ := l0
 					/*line radix.go:110*/ t2_[l2_] = t2_[l2_] + b_
-					b_all[w] = b_
 				}
 				/*line radix.go:103*/ d_ = d_ * int64(2)
 			}
@@ -1310,11 +1252,10 @@ func SumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 				before_ = before_ + t_[255]
 				before_all[w] = before_
-				v_all[w] = v_
 			}
 			/*line radix.go:85*/ i_ = i_ + int64(256)
 		}
-//line kernels_tandem.go:1318
+//line kernels_tandem.go:1259
 	}
 	return nil
 }
@@ -1326,9 +1267,6 @@ func CountTilesUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) er
 }
 
 func CountTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return CountTilesUint32Plain(grid, lo, hi, args)
-	}
 	counts_ := support.Slice[int32](args[0:])
 	x_ := support.Slice[uint32](args[3:])
 	n_ := args[6].Int64()
@@ -1366,7 +1304,7 @@ func CountTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				counts_[(((row_*int64(16))+l_)*parts_)+part_] = c_[l_]
 			}
 		}
-//line kernels_tandem.go:1370
+//line kernels_tandem.go:1308
 	}
 	return nil
 }
@@ -1378,9 +1316,6 @@ func CountTilesUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) er
 }
 
 func CountTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return CountTilesUint64Plain(grid, lo, hi, args)
-	}
 	counts_ := support.Slice[int32](args[0:])
 	x_ := support.Slice[uint64](args[3:])
 	n_ := args[6].Int64()
@@ -1418,7 +1353,7 @@ func CountTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				counts_[(((row_*int64(16))+l_)*parts_)+part_] = c_[l_]
 			}
 		}
-//line kernels_tandem.go:1422
+//line kernels_tandem.go:1357
 	}
 	return nil
 }
@@ -1430,9 +1365,6 @@ func MoveTilesUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) err
 }
 
 func MoveTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return MoveTilesUint32Plain(grid, lo, hi, args)
-	}
 	y_ := support.Slice[uint32](args[0:])
 	counts_ := support.Slice[int32](args[3:])
 	x_ := support.Slice[uint32](args[6:])
@@ -1474,9 +1406,8 @@ func MoveTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 		}
 		for w := range n {
 			l0 := w % n0
-			var s_ int32
 			l_ := l0
-			/*line radix.go:168*/ s_ = int32(0)
+			/*line radix.go:168*/ s_ := int32(0)
 			for i3_ := l_ * int64(16); i3_ < ((l_ * int64(16)) + int64(16)); i3_ = i3_ + int64(1) {
 				t2_ := i3_
 				/*line radix.go:170*/ t3_ := s_
@@ -1492,10 +1423,9 @@ func MoveTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 		/*line radix.go:103*/ for d2_ < n2_ {
 			for w := range n {
 				l0 := w % n0
-				var b_ int32
 				t5_ := sums_[:int64(128)]
 				l2_ := l0
-				/*line radix.go:105*/ b_ = int32(0)
+				/*line radix.go:105*/ b_ := int32(0)
 				if l2_ >= d2_ {
 					b_ = t5_[l2_-d2_]
 				}
@@ -1507,7 +1437,6 @@ func MoveTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				t5_ := sums_[:int64(128)]
 				l2_ := l0
 				/*line radix.go:110*/ t5_[l2_] = t5_[l2_] + b_
-				b_all[w] = b_
 			}
 			/*line radix.go:103*/ d2_ = d2_ * int64(2)
 		}
@@ -1519,7 +1448,6 @@ func MoveTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 			for i4_ := l_ * int64(16); i4_ < ((l_ * int64(16)) + int64(16)); i4_ = i4_ + int64(1) {
 				c_[i4_] = c_[i4_] + (sums_[l_] - s_)
 			}
-			s_all[w] = s_
 		}
 		for w := range n {
 			l0 := w % n0
@@ -1538,7 +1466,7 @@ func MoveTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				c_[(d3_*int64(128))+l_] = c_[(d3_*int64(128))+l_] + int32(1)
 			}
 		}
-//line kernels_tandem.go:1542
+//line kernels_tandem.go:1470
 	}
 	return nil
 }
@@ -1550,9 +1478,6 @@ func MoveTilesUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) err
 }
 
 func MoveTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return MoveTilesUint64Plain(grid, lo, hi, args)
-	}
 	y_ := support.Slice[uint64](args[0:])
 	counts_ := support.Slice[int32](args[3:])
 	x_ := support.Slice[uint64](args[6:])
@@ -1594,9 +1519,8 @@ func MoveTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 		}
 		for w := range n {
 			l0 := w % n0
-			var s_ int32
 			l_ := l0
-			/*line radix.go:168*/ s_ = int32(0)
+			/*line radix.go:168*/ s_ := int32(0)
 			for i3_ := l_ * int64(16); i3_ < ((l_ * int64(16)) + int64(16)); i3_ = i3_ + int64(1) {
 				t2_ := i3_
 				/*line radix.go:170*/ t3_ := s_
@@ -1612,10 +1536,9 @@ func MoveTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 		/*line radix.go:103*/ for d2_ < n2_ {
 			for w := range n {
 				l0 := w % n0
-				var b_ int32
 				t5_ := sums_[:int64(128)]
 				l2_ := l0
-				/*line radix.go:105*/ b_ = int32(0)
+				/*line radix.go:105*/ b_ := int32(0)
 				if l2_ >= d2_ {
 					b_ = t5_[l2_-d2_]
 				}
@@ -1627,7 +1550,6 @@ func MoveTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				t5_ := sums_[:int64(128)]
 				l2_ := l0
 				/*line radix.go:110*/ t5_[l2_] = t5_[l2_] + b_
-				b_all[w] = b_
 			}
 			/*line radix.go:103*/ d2_ = d2_ * int64(2)
 		}
@@ -1639,7 +1561,6 @@ func MoveTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 			for i4_ := l_ * int64(16); i4_ < ((l_ * int64(16)) + int64(16)); i4_ = i4_ + int64(1) {
 				c_[i4_] = c_[i4_] + (sums_[l_] - s_)
 			}
-			s_all[w] = s_
 		}
 		for w := range n {
 			l0 := w % n0
@@ -1658,7 +1579,7 @@ func MoveTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				c_[(d3_*int64(128))+l_] = c_[(d3_*int64(128))+l_] + int32(1)
 			}
 		}
-//line kernels_tandem.go:1662
+//line kernels_tandem.go:1583
 	}
 	return nil
 }
@@ -1670,9 +1591,6 @@ func RankPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func RankGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return RankPlain(grid, lo, hi, args)
-	}
 	y_ := support.Slice[uint64](args[0:])
 	x_ := support.Slice[uint64](args[3:])
 	n_ := args[6].Int64()
@@ -1710,7 +1628,7 @@ func RankGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1714
+//line kernels_tandem.go:1632
 	}
 	return nil
 }
@@ -1728,9 +1646,6 @@ func SearchUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 }
 
 func SearchUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return SearchUint32Plain(grid, lo, hi, args)
-	}
 	c_ := gpu_Matrix___{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	edges_ := gpu_Matrix_{Data_: support.Matrix[uint32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	a_ := gpu_Matrix_{Data_: support.Matrix[uint32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
@@ -1800,7 +1715,7 @@ func SearchUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1804
+//line kernels_tandem.go:1719
 	}
 	return nil
 }
@@ -1818,9 +1733,6 @@ func SearchUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 }
 
 func SearchUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return SearchUint64Plain(grid, lo, hi, args)
-	}
 	c_ := gpu_Matrix___{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	edges_ := gpu_Matrix__{Data_: support.Matrix[uint64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	a_ := gpu_Matrix__{Data_: support.Matrix[uint64](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
@@ -1890,7 +1802,7 @@ func SearchUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1894
+//line kernels_tandem.go:1806
 	}
 	return nil
 }
@@ -1907,7 +1819,7 @@ func gpu_key(o_ gpu_Order, x_ uint64) uint64 {
 		k_ = gpu_largest(o_)
 	}
 	return k_
-//line kernels_tandem.go:1911
+//line kernels_tandem.go:1823
 }
 
 func gpu_bits(o_ gpu_Order, k_ uint64) uint64 {
@@ -1919,7 +1831,7 @@ func gpu_bits(o_ gpu_Order, k_ uint64) uint64 {
 		x_ = k_ >> (1)
 	}
 	return x_
-//line kernels_tandem.go:1923
+//line kernels_tandem.go:1835
 }
 
 func gpu_countDigits(c_ *[256]int32, x_ []uint32, shift_ uint64) {
@@ -1931,7 +1843,7 @@ func gpu_countDigits(c_ *[256]int32, x_ []uint32, shift_ uint64) {
 		/*line radix.go:60*/ v_ := t_[t3_]
 		(*c_)[(uint64(v_)>>(shift_))&uint64(255)] = (*c_)[(uint64(v_)>>(shift_))&uint64(255)] + int32(1)
 	}
-//line kernels_tandem.go:1935
+//line kernels_tandem.go:1847
 }
 
 func gpu_countDigits_(c_ *[256]int32, x_ []uint64, shift_ uint64) {
@@ -1943,7 +1855,7 @@ func gpu_countDigits_(c_ *[256]int32, x_ []uint64, shift_ uint64) {
 		/*line radix.go:60*/ v_ := t_[t3_]
 		(*c_)[(v_>>(shift_))&uint64(255)] = (*c_)[(v_>>(shift_))&uint64(255)] + int32(1)
 	}
-//line kernels_tandem.go:1947
+//line kernels_tandem.go:1859
 }
 
 func gpu_moveDigits(y_ []uint32, at_ *[256]int32, x_ []uint32, shift_ uint64) {
@@ -1962,7 +1874,7 @@ func gpu_moveDigits(y_ []uint32, at_ *[256]int32, x_ []uint32, shift_ uint64) {
 		/*line radix.go:71*/ y_[t4_] = t6_
 		/*line radix.go:71*/ (*at_)[t5_] = t7_
 	}
-//line kernels_tandem.go:1966
+//line kernels_tandem.go:1878
 }
 
 func gpu_moveDigits_(y_ []uint64, at_ *[256]int32, x_ []uint64, shift_ uint64) {
@@ -1981,7 +1893,7 @@ func gpu_moveDigits_(y_ []uint64, at_ *[256]int32, x_ []uint64, shift_ uint64) {
 		/*line radix.go:71*/ y_[t4_] = t6_
 		/*line radix.go:71*/ (*at_)[t5_] = t7_
 	}
-//line kernels_tandem.go:1985
+//line kernels_tandem.go:1897
 }
 
 func gpu_below(edges_ gpu_Matrix_, n_ int64, x_ uint64, o_ gpu_Order) int64 {
@@ -1996,12 +1908,12 @@ func gpu_below(edges_ gpu_Matrix_, n_ int64, x_ uint64, o_ gpu_Order) int64 {
 		}
 	}
 	return lo_
-//line kernels_tandem.go:2000
+//line kernels_tandem.go:1912
 }
 
 func gpu_largest(o_ gpu_Order) uint64 {
 	/*line keys.go:35*/ return (o_.sign_ << (1)) - uint64(1)
-//line kernels_tandem.go:2005
+//line kernels_tandem.go:1917
 }
 
 func gpu_step(v_ gpu_Matrix_) int64 {
@@ -2009,7 +1921,7 @@ func gpu_step(v_ gpu_Matrix_) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:2013
+//line kernels_tandem.go:1925
 }
 
 func gpu_step_(v_ gpu_Matrix___) int64 {
@@ -2017,7 +1929,7 @@ func gpu_step_(v_ gpu_Matrix___) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:2021
+//line kernels_tandem.go:1933
 }
 
 func gpu_below_(edges_ gpu_Matrix__, n_ int64, x_ uint64, o_ gpu_Order) int64 {
@@ -2032,7 +1944,7 @@ func gpu_below_(edges_ gpu_Matrix__, n_ int64, x_ uint64, o_ gpu_Order) int64 {
 		}
 	}
 	return lo_
-//line kernels_tandem.go:2036
+//line kernels_tandem.go:1948
 }
 
 func gpu_step__(v_ gpu_Matrix__) int64 {
@@ -2040,5 +1952,5 @@ func gpu_step__(v_ gpu_Matrix__) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:2044
+//line kernels_tandem.go:1956
 }

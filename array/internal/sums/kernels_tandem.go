@@ -38,13 +38,13 @@ var AcrossKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two), *new(double)}, Kernel: AcrossFloat64Float64Int64DoubleTwoDoubleKernel},
 }
 
-var AcrossFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one_single", "3908c9c5087339b33d1dcb6bd6196eff", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneSingleGo, AcrossFloat32Float32Int32SingleOneSinglePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
+var AcrossFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one_single", "d8f21de4184ab297c89be9b6a1eb569c", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneSingleGo, AcrossFloat32Float32Int32SingleOneSinglePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
 
-var AcrossFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one_double", "0b959d6a208d71e442a913aaebe9efe4", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneDoubleGo, AcrossFloat64Float64Int64DoubleOneDoublePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
+var AcrossFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one_double", "03c4a82675283841901c79228f5bb7ea", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneDoubleGo, AcrossFloat64Float64Int64DoubleOneDoublePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
 
-var AcrossFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair_single", "d7f7f67fbe132f5281a27bd082afdffb", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairSingleGo, AcrossFloat32Float64Int64DoublePairSinglePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
+var AcrossFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair_single", "b5686d07c288cc50db8ff5c1f8375bad", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairSingleGo, AcrossFloat32Float64Int64DoublePairSinglePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
 
-var AcrossFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two_double", "cfe8952cbe4146565c0e209214ea401e", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoDoubleGo, AcrossFloat64Float64Int64DoubleTwoDoublePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
+var AcrossFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two_double", "1d59881706763c9127ac361b804c415f", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoDoubleGo, AcrossFloat64Float64Int64DoubleTwoDoublePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
 
 // LaunchAlong runs [Along] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -73,13 +73,13 @@ var AlongKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two), *new(double)}, Kernel: AlongFloat64Float64Int64DoubleTwoDoubleKernel},
 }
 
-var AlongFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Along_float32_float32_int32_single_one_single", "b3a0065f94f8790f9f3cf2ca3ecffa8a", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "uint", 4), AlongFloat32Float32Int32SingleOneSingleGo, AlongFloat32Float32Int32SingleOneSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Along_float32_float32_int32_single_one_single", "63e3c07165e0254f4c75d3fef41fbf1c", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "uint", 4), AlongFloat32Float32Int32SingleOneSingleGo, AlongFloat32Float32Int32SingleOneSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_one_double", "768c9f6cba8dde394f0584d8131eec97", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleOneDoubleGo, AlongFloat64Float64Int64DoubleOneDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_one_double", "eef20b757143138bfbffd4b499ca394c", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleOneDoubleGo, AlongFloat64Float64Int64DoubleOneDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Along_float32_float64_int64_double_pair_single", "73353b46833281b817b88e4ef8c0dcbd", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat32Float64Int64DoublePairSingleGo, AlongFloat32Float64Int64DoublePairSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Along_float32_float64_int64_double_pair_single", "89114f135acf6a8ffc21651318ac7e61", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat32Float64Int64DoublePairSingleGo, AlongFloat32Float64Int64DoublePairSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_two_double", "cf0f4395dc13513cf3d1fd71801806e5", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleTwoDoubleGo, AlongFloat64Float64Int64DoubleTwoDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_two_double", "56be3aacc601569cb5b2d7780858c6e3", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleTwoDoubleGo, AlongFloat64Float64Int64DoubleTwoDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
 // LaunchFew runs [Few] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -105,13 +105,13 @@ var FewKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two), *new(double)}, Kernel: FewFloat64Float64Int64DoubleTwoDoubleKernel},
 }
 
-var FewFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Few_float32_float32_int32_single_one_single", "154e308b6e8c0a14a8a86b3f4ecbe1bb", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), FewFloat32Float32Int32SingleOneSingleGo, FewFloat32Float32Int32SingleOneSinglePlain, "few.go", "fold.go", "../../../internal/superacc/value.go")
+var FewFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Few_float32_float32_int32_single_one_single", "ea0e35f6a7ad3e9318574b1677c39b79", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), FewFloat32Float32Int32SingleOneSingleGo, FewFloat32Float32Int32SingleOneSinglePlain, "few.go", "fold.go", "../../../internal/superacc/value.go")
 
-var FewFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_one_double", "789f8ea156a615e69411213f64d9bc38", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleOneDoubleGo, FewFloat64Float64Int64DoubleOneDoublePlain, "few.go", "fold.go", "../../../internal/superacc/value.go")
+var FewFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_one_double", "29ed9a6082bee96d49af836c416ab10c", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleOneDoubleGo, FewFloat64Float64Int64DoubleOneDoublePlain, "few.go", "fold.go", "../../../internal/superacc/value.go")
 
-var FewFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Few_float32_float64_int64_double_pair_single", "5375cca3838cfc23eb0039d3053435b1", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat32Float64Int64DoublePairSingleGo, FewFloat32Float64Int64DoublePairSinglePlain, "few.go", "fold.go", "../../../internal/superacc/value.go")
+var FewFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Few_float32_float64_int64_double_pair_single", "7254e6811609dd627c646f64c5613a66", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat32Float64Int64DoublePairSingleGo, FewFloat32Float64Int64DoublePairSinglePlain, "few.go", "fold.go", "../../../internal/superacc/value.go")
 
-var FewFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_two_double", "32db13895e1eaf984de0627dacb5bf0e", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleTwoDoubleGo, FewFloat64Float64Int64DoubleTwoDoublePlain, "few.go", "fold.go", "../../../internal/superacc/value.go")
+var FewFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_two_double", "773d37aa952f961db3df082a6311f57b", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleTwoDoubleGo, FewFloat64Float64Int64DoubleTwoDoublePlain, "few.go", "fold.go", "../../../internal/superacc/value.go")
 
 // LaunchFoldAlong runs [FoldAlong] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -147,23 +147,23 @@ var FoldAlongKernels = support.Kernels{
 	{Types: []any{*new(bool), *new(bool), *new(int32), *new(endsBool), *new(truth)}, Kernel: FoldAlongBoolBoolInt32EndsBoolTruthKernel},
 }
 
-var FoldAlongFloat32Float32Int32Ends32Value32Kernel = kernelsPacked.Source("FoldAlong_float32_float32_int32_ends32_value32", "4062a501aa0e83053e3a56cb1bf8e322", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongFloat32Float32Int32Ends32Value32Go, FoldAlongFloat32Float32Int32Ends32Value32Plain, "fold.go")
+var FoldAlongFloat32Float32Int32Ends32Value32Kernel = kernelsPacked.Source("FoldAlong_float32_float32_int32_ends32_value32", "8a1add3ac2f73cb7148e8c69ff061b4f", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongFloat32Float32Int32Ends32Value32Go, FoldAlongFloat32Float32Int32Ends32Value32Plain, "fold.go")
 
-var FoldAlongFloat64Float64Int64Ends64Value64Kernel = kernelsPacked.Source("FoldAlong_float64_float64_int64_ends64_value64", "530c29392222fc1fc8f0bc83504212e1", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "long", 8), FoldAlongFloat64Float64Int64Ends64Value64Go, FoldAlongFloat64Float64Int64Ends64Value64Plain, "fold.go")
+var FoldAlongFloat64Float64Int64Ends64Value64Kernel = kernelsPacked.Source("FoldAlong_float64_float64_int64_ends64_value64", "56d211ef4637b9b15d4e4c42bf2c35fb", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "long", 8), FoldAlongFloat64Float64Int64Ends64Value64Go, FoldAlongFloat64Float64Int64Ends64Value64Plain, "fold.go")
 
-var FoldAlongFloat32Int32Int32First32IndexKernel = kernelsPacked.Source("FoldAlong_float32_int32_int32_first32_index", "6ff2ea54c70f1031f98d8bac3587bafe", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongFloat32Int32Int32First32IndexGo, FoldAlongFloat32Int32Int32First32IndexPlain, "fold.go")
+var FoldAlongFloat32Int32Int32First32IndexKernel = kernelsPacked.Source("FoldAlong_float32_int32_int32_first32_index", "60b7011bc29b7e4e12561df914772677", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongFloat32Int32Int32First32IndexGo, FoldAlongFloat32Int32Int32First32IndexPlain, "fold.go")
 
-var FoldAlongFloat64Int32Int64First64IndexKernel = kernelsPacked.Source("FoldAlong_float64_int32_int64_first64_index", "036455e8e90097710a259c0bae2a52eb", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "long", 8), FoldAlongFloat64Int32Int64First64IndexGo, FoldAlongFloat64Int32Int64First64IndexPlain, "fold.go")
+var FoldAlongFloat64Int32Int64First64IndexKernel = kernelsPacked.Source("FoldAlong_float64_int32_int64_first64_index", "2c5f1272911f933a5057f5c7ae4eb19a", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "long", 8), FoldAlongFloat64Int32Int64First64IndexGo, FoldAlongFloat64Int32Int64First64IndexPlain, "fold.go")
 
-var FoldAlongInt32Int32Int32EndsIntValueIntKernel = kernelsPacked.Source("FoldAlong_int32_int32_int32_endsInt_valueInt", "4dbd9ce9561348a7ed1b39a67892ccb4", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongInt32Int32Int32EndsIntValueIntGo, FoldAlongInt32Int32Int32EndsIntValueIntPlain, "fold.go")
+var FoldAlongInt32Int32Int32EndsIntValueIntKernel = kernelsPacked.Source("FoldAlong_int32_int32_int32_endsInt_valueInt", "cc49cf2894001f348068fc23834d0dcb", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongInt32Int32Int32EndsIntValueIntGo, FoldAlongInt32Int32Int32EndsIntValueIntPlain, "fold.go")
 
-var FoldAlongInt32Int32Int32FirstIntIndexKernel = kernelsPacked.Source("FoldAlong_int32_int32_int32_firstInt_index", "2da367a4738bf61197701a4fa70fb57c", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongInt32Int32Int32FirstIntIndexGo, FoldAlongInt32Int32Int32FirstIntIndexPlain, "fold.go")
+var FoldAlongInt32Int32Int32FirstIntIndexKernel = kernelsPacked.Source("FoldAlong_int32_int32_int32_firstInt_index", "b7b422c9613700006fa2fc45afab8eb2", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongInt32Int32Int32FirstIntIndexGo, FoldAlongInt32Int32Int32FirstIntIndexPlain, "fold.go")
 
-var FoldAlongInt32Int32Int32Add32TotalKernel = kernelsPacked.Source("FoldAlong_int32_int32_int32_add32_total", "ff1615d67c57c8351a2fd406b01e7ee7", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongInt32Int32Int32Add32TotalGo, FoldAlongInt32Int32Int32Add32TotalPlain, "fold.go")
+var FoldAlongInt32Int32Int32Add32TotalKernel = kernelsPacked.Source("FoldAlong_int32_int32_int32_add32_total", "1924f75694422b4cb355cbfd208aa105", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongInt32Int32Int32Add32TotalGo, FoldAlongInt32Int32Int32Add32TotalPlain, "fold.go")
 
-var FoldAlongBoolInt32Int32CountTotalKernel = kernelsPacked.Source("FoldAlong_bool_int32_int32_count_total", "1f37a93c4aaa03843e18ec79d5513c6d", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongBoolInt32Int32CountTotalGo, FoldAlongBoolInt32Int32CountTotalPlain, "fold.go")
+var FoldAlongBoolInt32Int32CountTotalKernel = kernelsPacked.Source("FoldAlong_bool_int32_int32_count_total", "bee164964fa0678c161934323950accd", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongBoolInt32Int32CountTotalGo, FoldAlongBoolInt32Int32CountTotalPlain, "fold.go")
 
-var FoldAlongBoolBoolInt32EndsBoolTruthKernel = kernelsPacked.Source("FoldAlong_bool_bool_int32_endsBool_truth", "0e21a0827b2d4c90d1ab9851a502fbc8", support.Params{}.Matrix("c", "uchar", 1).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongBoolBoolInt32EndsBoolTruthGo, FoldAlongBoolBoolInt32EndsBoolTruthPlain, "fold.go")
+var FoldAlongBoolBoolInt32EndsBoolTruthKernel = kernelsPacked.Source("FoldAlong_bool_bool_int32_endsBool_truth", "afce87db6ca8daf80079084cdceef6c0", support.Params{}.Matrix("c", "uchar", 1).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongBoolBoolInt32EndsBoolTruthGo, FoldAlongBoolBoolInt32EndsBoolTruthPlain, "fold.go")
 
 // LaunchFoldEach runs [FoldEach] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -303,11 +303,11 @@ var TotalsKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(integer)}, Kernel: TotalsInt32IntegerKernel},
 }
 
-var TotalsFloat32SingleKernel = kernelsPacked.Source("Totals_float32_single", "c1b5d0589381aa7638cb812e85e26c30", support.Params{}.ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsFloat32SingleGo, TotalsFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go")
+var TotalsFloat32SingleKernel = kernelsPacked.Source("Totals_float32_single", "c2b8e38ab4b21782b88c31121070063c", support.Params{}.ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsFloat32SingleGo, TotalsFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go")
 
-var TotalsFloat64DoubleKernel = kernelsPacked.Source("Totals_float64_double", "59073f213ca8cc8355d58f67b1ece812", support.Params{}.ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsFloat64DoubleGo, TotalsFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go")
+var TotalsFloat64DoubleKernel = kernelsPacked.Source("Totals_float64_double", "cee1fe830d49b3df2af1dc18b4ec1637", support.Params{}.ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsFloat64DoubleGo, TotalsFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go")
 
-var TotalsInt32IntegerKernel = kernelsPacked.Source("Totals_int32_integer", "47f8029ba1ed8a9bc5104d44d7c5bc6b", support.Params{}.ConstMatrix("x", "int", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsInt32IntegerGo, TotalsInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go")
+var TotalsInt32IntegerKernel = kernelsPacked.Source("Totals_int32_integer", "98d98be5e1d0a0a57a1e5967c4e72e50", support.Params{}.ConstMatrix("x", "int", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsInt32IntegerGo, TotalsInt32IntegerPlain, "prefix.go")
 
 // LaunchOffsets runs [Offsets] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -340,11 +340,11 @@ var PrefixKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(integer)}, Kernel: PrefixInt32IntegerKernel},
 }
 
-var PrefixFloat32SingleKernel = kernelsPacked.Source("Prefix_float32_single", "11833d3268a1c4d7e2c789638a10753e", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat32SingleGo, PrefixFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var PrefixFloat32SingleKernel = kernelsPacked.Source("Prefix_float32_single", "eded4a6139c872c8ef912ec6b6f5eff2", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat32SingleGo, PrefixFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var PrefixFloat64DoubleKernel = kernelsPacked.Source("Prefix_float64_double", "a4922a209a69f8afc986218f204fa849", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat64DoubleGo, PrefixFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var PrefixFloat64DoubleKernel = kernelsPacked.Source("Prefix_float64_double", "bffc9ba70261143e2a62f2d0dc4ac638", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat64DoubleGo, PrefixFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var PrefixInt32IntegerKernel = kernelsPacked.Source("Prefix_int32_integer", "b1fa35615d26b12fe1f270ea111e8d99", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixInt32IntegerGo, PrefixInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var PrefixInt32IntegerKernel = kernelsPacked.Source("Prefix_int32_integer", "ebb948af86fd23a2c36ee4a2086e9364", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).ConstSlice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixInt32IntegerGo, PrefixInt32IntegerPlain, "prefix.go")
 
 // LaunchScatter runs [Scatter] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -366,11 +366,11 @@ var ScatterKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(integer)}, Kernel: ScatterInt32IntegerKernel},
 }
 
-var ScatterFloat32SingleKernel = kernelsPacked.Source("Scatter_float32_single", "415e10a011b21f598df8c6477d44bcd0", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8).Scalar("short", "uint", 4), ScatterFloat32SingleGo, ScatterFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var ScatterFloat32SingleKernel = kernelsPacked.Source("Scatter_float32_single", "3095ec07d20f6050ee8b02811fbca1cb", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8).Scalar("short", "uint", 4), ScatterFloat32SingleGo, ScatterFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var ScatterFloat64DoubleKernel = kernelsPacked.Source("Scatter_float64_double", "41b726631eaf66bd10f4f0ad7bff3697", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8).Scalar("short", "uint", 4), ScatterFloat64DoubleGo, ScatterFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var ScatterFloat64DoubleKernel = kernelsPacked.Source("Scatter_float64_double", "942a30a446b7f6eda9a33d23cb501e4c", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8).Scalar("short", "uint", 4), ScatterFloat64DoubleGo, ScatterFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var ScatterInt32IntegerKernel = kernelsPacked.Source("Scatter_int32_integer", "8d73b675cc0adcaad1cac71d9c7ef7ac", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8).Scalar("short", "uint", 4), ScatterInt32IntegerGo, ScatterInt32IntegerPlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var ScatterInt32IntegerKernel = kernelsPacked.Source("Scatter_int32_integer", "bb1faa4a702219c2141d1ecd8dfceb2b", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).ConstSlice("words", "long", 8).Scalar("short", "uint", 4), ScatterInt32IntegerGo, ScatterInt32IntegerPlain, "prefix.go")
 
 // LaunchRound runs [Round] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -391,9 +391,9 @@ var RoundKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(double)}, Kernel: RoundFloat64DoubleKernel},
 }
 
-var RoundFloat32SingleKernel = kernelsPacked.Source("Round_float32_single", "bb2569b7ed456caa801a3b588fc1d774", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat32SingleGo, RoundFloat32SinglePlain, "round.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
+var RoundFloat32SingleKernel = kernelsPacked.Source("Round_float32_single", "556b27a5b08ec10dc0c269d252bbb236", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat32SingleGo, RoundFloat32SinglePlain, "round.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
 
-var RoundFloat64DoubleKernel = kernelsPacked.Source("Round_float64_double", "776d6ef6bc878bc4e50881805ba42364", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat64DoubleGo, RoundFloat64DoublePlain, "round.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
+var RoundFloat64DoubleKernel = kernelsPacked.Source("Round_float64_double", "f4ed7f85b3c69721805a74f4eec52ab2", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat64DoubleGo, RoundFloat64DoublePlain, "round.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
@@ -665,26 +665,15 @@ type gpu_magic struct {
 	c_ float32
 }
 
-type gpu_window struct {
-	hi_ int32
-	lo_ int32
-}
-
 type gpu_digits struct {
-	a_ int32
-	b_ int32
-	c_ int32
-}
-
-type gpu_digits_ struct {
 	a_ int64
 	b_ int64
 	c_ int64
 }
 
 type gpu_halves struct {
-	lower_ gpu_digits_
-	upper_ gpu_digits_
+	lower_ gpu_digits
+	upper_ gpu_digits
 }
 
 type gpu_column struct {
@@ -723,11 +712,6 @@ type gpu_magic_ struct {
 	c_ float64
 }
 
-type gpu_window_ struct {
-	hi_ int64
-	lo_ int64
-}
-
 type gpu_pair struct {
 }
 
@@ -757,6 +741,17 @@ type gpu_block struct {
 	mask_  int32
 }
 
+type gpu_window struct {
+	hi_ int32
+	lo_ int32
+}
+
+type gpu_digits_ struct {
+	a_ int32
+	b_ int32
+	c_ int32
+}
+
 type gpu_reach struct {
 	least_   int64
 	top_     int64
@@ -781,6 +776,11 @@ type gpu_block_ struct {
 	j1_    int64
 	step_  int64
 	mask_  int64
+}
+
+type gpu_window_ struct {
+	hi_ int64
+	lo_ int64
 }
 
 type gpu_block__ struct {
@@ -900,9 +900,6 @@ func AcrossFloat32Float32Int32SingleOneSinglePlain(grid backend.Grid, lo, hi int
 }
 
 func AcrossFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return AcrossFloat32Float32Int32SingleOneSinglePlain(grid, lo, hi, args)
-	}
 	var f_ gpu_single
 	var p_ gpu_one
 	var r_ gpu_single
@@ -939,11 +936,7 @@ func AcrossFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, a
 						}
 						t_ := gpu_table{x_: x_, y_: x_, height_: min(int64(4), x_.Rows_), width_: int64(1), down_: true, mask_: mask_}
 						t2_ := gpu_magic{}
-						/*line across.go:29*/ var t3_ gpu_window
-						/*line across.go:29*/ var t4_ gpu_digits
-						_ = t4_
-						/*line across.go:29*/ t3_, t4_ = gpu_addOf(f_, p_, t_, o_, less_, t2_, false)
-						/*line across.go:29*/ w_ := t3_
+						/*line across.go:29*/ w_, _ := gpu_addOf(f_, p_, t_, o_, less_, t2_, false)
 						s_ := gpu_column{top_: gpu_topOf(f_, p_, w_) + int64(4)}
 						for i_ := from_; i_ < to_; i_ = i_ + turns_ {
 							t5_ := i_
@@ -961,10 +954,10 @@ func AcrossFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, a
 							gpu_leave(f_, p_, parts_, words_, s_)
 							continue loop2
 						}
-						v_ := gpu_valueOf(gpu_step(f_, p_), s_.sum_, gpu_unit(f_, p_, s_.top_), s_.deep_ || gpu_product(p_))
+						v_ := gpu_valueOf(int64(23), s_.sum_, gpu_unit(f_, p_, s_.top_), s_.deep_)
 						if s_.dirty_ {
-							words_.N_ = gpu_words(f_)
-							t8_ := gpu_Top(parts_, words_, gpu_bottom(f_))
+							words_.N_ = int64(24)
+							t8_ := gpu_Top(parts_, words_, int64(-384))
 							/*line across.go:46*/ v_ = t8_
 						}
 						gpu_put(c_, o_, gpu_rounded(r_, v_, s_.special_, over_, root_))
@@ -972,7 +965,7 @@ func AcrossFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, a
 				}
 			}
 		}
-//line kernels_tandem.go:976
+//line kernels_tandem.go:969
 	}
 	return nil
 }
@@ -987,9 +980,6 @@ func AcrossFloat64Float64Int64DoubleOneDoublePlain(grid backend.Grid, lo, hi int
 }
 
 func AcrossFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return AcrossFloat64Float64Int64DoubleOneDoublePlain(grid, lo, hi, args)
-	}
 	var f_ gpu_double
 	var p_ gpu_one
 	var r_ gpu_double
@@ -1026,11 +1016,7 @@ func AcrossFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, a
 						}
 						t_ := gpu_table_{x_: x_, y_: x_, height_: min(int64(4), x_.Rows_), width_: int64(1), down_: true, mask_: mask_}
 						t2_ := gpu_magic_{}
-						/*line across.go:29*/ var t3_ gpu_window_
-						/*line across.go:29*/ var t4_ gpu_digits_
-						_ = t4_
-						/*line across.go:29*/ t3_, t4_ = gpu_addOf_(f_, p_, t_, o_, less_, t2_, false)
-						/*line across.go:29*/ w_ := t3_
+						/*line across.go:29*/ w_, _ := gpu_addOf_(f_, p_, t_, o_, less_, t2_, false)
 						s_ := gpu_column{top_: gpu_topOf_(f_, p_, w_) + int64(4)}
 						for i_ := from_; i_ < to_; i_ = i_ + turns_ {
 							t5_ := i_
@@ -1048,10 +1034,10 @@ func AcrossFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, a
 							gpu_leave_(f_, p_, parts_, words_, s_)
 							continue loop2
 						}
-						v_ := gpu_valueOf(gpu_step_(f_, p_), s_.sum_, gpu_unit_(f_, p_, s_.top_), s_.deep_ || gpu_product(p_))
+						v_ := gpu_valueOf(int64(44), s_.sum_, gpu_unit_(f_, p_, s_.top_), s_.deep_)
 						if s_.dirty_ {
-							words_.N_ = gpu_words_(f_)
-							t8_ := gpu_Top(parts_, words_, gpu_bottom_(f_))
+							words_.N_ = int64(136)
+							t8_ := gpu_Top(parts_, words_, int64(-2176))
 							/*line across.go:46*/ v_ = t8_
 						}
 						gpu_put_(c_, o_, gpu_rounded_(r_, v_, s_.special_, over_, root_))
@@ -1059,7 +1045,7 @@ func AcrossFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, a
 				}
 			}
 		}
-//line kernels_tandem.go:1063
+//line kernels_tandem.go:1049
 	}
 	return nil
 }
@@ -1074,9 +1060,6 @@ func AcrossFloat32Float64Int64DoublePairSinglePlain(grid backend.Grid, lo, hi in
 }
 
 func AcrossFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return AcrossFloat32Float64Int64DoublePairSinglePlain(grid, lo, hi, args)
-	}
 	var f_ gpu_double
 	var p_ gpu_pair
 	var r_ gpu_single
@@ -1113,11 +1096,7 @@ func AcrossFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, 
 						}
 						t_ := gpu_table__{x_: x_, y_: x_, height_: min(int64(4), x_.Rows_), width_: int64(1), down_: true, mask_: mask_}
 						t2_ := gpu_magic_{}
-						/*line across.go:29*/ var t3_ gpu_window_
-						/*line across.go:29*/ var t4_ gpu_digits_
-						_ = t4_
-						/*line across.go:29*/ t3_, t4_ = gpu_addOf__(f_, p_, t_, o_, less_, t2_, false)
-						/*line across.go:29*/ w_ := t3_
+						/*line across.go:29*/ w_, _ := gpu_addOf__(f_, p_, t_, o_, less_, t2_, false)
 						s_ := gpu_column{top_: gpu_topOf__(f_, p_, w_) + int64(4)}
 						for i_ := from_; i_ < to_; i_ = i_ + turns_ {
 							t5_ := i_
@@ -1135,10 +1114,10 @@ func AcrossFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, 
 							gpu_leave__(f_, p_, parts_, words_, s_)
 							continue loop2
 						}
-						v_ := gpu_valueOf(gpu_step__(f_, p_), s_.sum_, gpu_unit__(f_, p_, s_.top_), s_.deep_ || gpu_product_(p_))
+						v_ := gpu_valueOf(int64(44), s_.sum_, gpu_unit__(f_, p_, s_.top_), s_.deep_)
 						if s_.dirty_ {
-							words_.N_ = gpu_words_(f_)
-							t8_ := gpu_Top(parts_, words_, gpu_bottom_(f_))
+							words_.N_ = int64(136)
+							t8_ := gpu_Top(parts_, words_, int64(-2176))
 							/*line across.go:46*/ v_ = t8_
 						}
 						gpu_put(c_, o_, gpu_rounded(r_, v_, s_.special_, over_, root_))
@@ -1146,7 +1125,7 @@ func AcrossFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, 
 				}
 			}
 		}
-//line kernels_tandem.go:1150
+//line kernels_tandem.go:1129
 	}
 	return nil
 }
@@ -1161,9 +1140,6 @@ func AcrossFloat64Float64Int64DoubleTwoDoublePlain(grid backend.Grid, lo, hi int
 }
 
 func AcrossFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return AcrossFloat64Float64Int64DoubleTwoDoublePlain(grid, lo, hi, args)
-	}
 	var f_ gpu_double
 	var p_ gpu_two
 	var r_ gpu_double
@@ -1200,11 +1176,7 @@ func AcrossFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, a
 						}
 						t_ := gpu_table_{x_: x_, y_: x_, height_: min(int64(4), x_.Rows_), width_: int64(1), down_: true, mask_: mask_}
 						t2_ := gpu_magic_{}
-						/*line across.go:29*/ var t3_ gpu_window_
-						/*line across.go:29*/ var t4_ gpu_digits_
-						_ = t4_
-						/*line across.go:29*/ t3_, t4_ = gpu_addOf___(f_, p_, t_, o_, less_, t2_, false)
-						/*line across.go:29*/ w_ := t3_
+						/*line across.go:29*/ w_, _ := gpu_addOf___(f_, p_, t_, o_, less_, t2_, false)
 						s_ := gpu_column{top_: gpu_topOf___(f_, p_, w_) + int64(4)}
 						for i_ := from_; i_ < to_; i_ = i_ + turns_ {
 							t5_ := i_
@@ -1222,10 +1194,10 @@ func AcrossFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, a
 							gpu_leave___(f_, p_, parts_, words_, s_)
 							continue loop2
 						}
-						v_ := gpu_valueOf(gpu_step___(f_, p_), s_.sum_, gpu_unit___(f_, p_, s_.top_), s_.deep_ || gpu_product__(p_))
+						v_ := gpu_valueOf(int64(52), s_.sum_, gpu_unit___(f_, p_, s_.top_), true)
 						if s_.dirty_ {
-							words_.N_ = gpu_words_(f_)
-							t8_ := gpu_Top(parts_, words_, gpu_bottom_(f_))
+							words_.N_ = int64(136)
+							t8_ := gpu_Top(parts_, words_, int64(-2176))
 							/*line across.go:46*/ v_ = t8_
 						}
 						gpu_put_(c_, o_, gpu_rounded_(r_, v_, s_.special_, over_, root_))
@@ -1233,7 +1205,7 @@ func AcrossFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, a
 				}
 			}
 		}
-//line kernels_tandem.go:1237
+//line kernels_tandem.go:1209
 	}
 	return nil
 }
@@ -1248,9 +1220,6 @@ func AlongFloat32Float32Int32SingleOneSinglePlain(grid backend.Grid, lo, hi int,
 }
 
 func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return AlongFloat32Float32Int32SingleOneSinglePlain(grid, lo, hi, args)
-	}
 	var f_ gpu_single
 	var p_ gpu_one
 	var r_ gpu_single
@@ -1278,7 +1247,7 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 	var b_all [1024]gpu_block
 	var sum_all [1024]gpu_halves
 	var w_all [1024]gpu_window
-	var d_all [1024]gpu_digits
+	var d_all [1024]gpu_digits_
 	var a_all [1024]gpu_reach
 	var v4_all [1024]gpu_Value
 	n := n0 * n1 * n2
@@ -1294,34 +1263,28 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 		from_ := support.Div(g0*blocks_, int64(grid.Groups[0]))
 		/*line along.go:50*/ end_ := support.Div((g0+int64(1))*blocks_, int64(grid.Groups[0]))
 		for w := range n {
-			var top_ int64
-			var deep_ bool
-			/*line along.go:51*/ top_ = gpu_firstTop(f_)
-			/*line along.go:51*/ deep_ = false
+			/*line along.go:51*/ top_ := int64(130)
+			/*line along.go:51*/ deep_ := false
 			top_all[w] = top_
 			deep_all[w] = deep_
 		}
 		/*line along.go:52*/ o_ := g1
 		/*line along.go:52*/ for o_ < outputs_ {
 			for w := range n {
-				var held_ int64
-				var dirty_ bool
-				var k_ int64
 				/*line along.go:53*/ b_all[w] = gpu_block{x_: x_, y_: y_, step_: n_, mask_: mask_}
 				if int64(len(shift_)) != int64(0) {
 					b_all[w].shift_ = shift_[o_]
 				}
 				sum_all[w] = gpu_halves{}
-				/*line along.go:57*/ held_ = int64(0)
-				/*line along.go:57*/ dirty_ = false
-				k_ = from_
+				/*line along.go:57*/ held_ := int64(0)
+				/*line along.go:57*/ dirty_ := false
+				k_ := from_
 				held_all[w] = held_
 				dirty_all[w] = dirty_
 				k_all[w] = k_
 			}
 			for w := range n {
-				var more_ bool
-				/*line along.go:59*/ more_ = true
+				/*line along.go:59*/ more_ := true
 				more_all[w] = more_
 			}
 			/*line along.go:59*/ for more_all[0] {
@@ -1329,8 +1292,7 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 				switch {
 				default:
 					for w := range n {
-						var next_ int64
-						/*line along.go:60*/ next_ = int64(0)
+						/*line along.go:60*/ next_ := int64(0)
 						next_all[w] = next_
 					}
 					/*line along.go:61*/ if k_all[0] < end_ {
@@ -1348,14 +1310,9 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 							/*line along.go:63*/ t4_ := min(b_all[w].j0_+width_, cols_)
 							/*line along.go:63*/ b_all[w].i1_ = t3_
 							/*line along.go:63*/ b_all[w].j1_ = t4_
-							var t5_ gpu_window
-							/*line along.go:64*/ var t6_ gpu_digits
-							/*line along.go:64*/ t5_, t6_ = gpu_add(f_, p_, b_all[w], l_, top_, deep_)
-							/*line along.go:64*/ w_all[w] = t5_
-							/*line along.go:64*/ d_all[w] = t6_
-							k_all[w] = k_
-							top_all[w] = top_
-							deep_all[w] = deep_
+							w_all[w] = gpu_window{}
+							/*line along.go:64*/ d_all[w] = gpu_digits_{}
+							/*line along.go:64*/ w_all[w], d_all[w] = gpu_add(f_, p_, b_all[w], l_, top_, deep_)
 						}
 						/*line along.go:65*/ var t7_ bool
 						for w := range n {
@@ -1364,8 +1321,6 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 							/*line along.go:65*/ if !gpu_fits(f_, p_, w_all[w], top_, deep_) {
 								/*line along.go:65*/ t7_ = true
 							}
-							top_all[w] = top_
-							deep_all[w] = deep_
 						}
 						/*line along.go:65*/ if !t7_ {
 							for w := range n {
@@ -1408,39 +1363,31 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 							}
 						}
 						for w := range n {
-							var next_ int64
-							/*line along.go:75*/ next_ = t16_
+							/*line along.go:75*/ next_ := t16_
 							next_all[w] = next_
 						}
 					}
 					for w := range n {
-						var wide_ bool
 						next_ := next_all[w]
-						var more_ bool
 						k_ := k_all[w]
-						/*line along.go:77*/ wide_ = (next_ & int64(1)) != int64(0)
-						more_ = k_ < end_
+						/*line along.go:77*/ wide_ := (next_ & int64(1)) != int64(0)
+						more_ := k_ < end_
 						wide_all[w] = wide_
-						next_all[w] = next_
 						more_all[w] = more_
-						k_all[w] = k_
 					}
 					/*line along.go:79*/ if ((!more_all[0]) && short_) && (!dirty_all[0]) {
 						break loop5_body
 					}
 					for w := range n {
 						l0 := w % n0
-						var count_ int64
-						var digits_ int64
-						var least_ int64
 						held_ := held_all[w]
 						more_ := more_all[w]
 						wide_ := wide_all[w]
 						dirty_ := dirty_all[w]
 						l_ := l0
-						/*line along.go:82*/ count_ = int64(0)
-						/*line along.go:82*/ digits_ = int64(0)
-						/*line along.go:82*/ least_ = int64(0)
+						/*line along.go:82*/ count_ := int64(0)
+						/*line along.go:82*/ digits_ := int64(0)
+						/*line along.go:82*/ least_ := int64(0)
 						if (held_ > int64(0)) || (!more_) {
 							count_ = int64(6)
 						}
@@ -1453,9 +1400,6 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 						count_all[w] = count_
 						digits_all[w] = digits_
 						least_all[w] = least_
-						held_all[w] = held_
-						more_all[w] = more_
-						wide_all[w] = wide_
 						dirty_all[w] = dirty_
 					}
 					/*line along.go:92*/ if wide_all[0] {
@@ -1495,8 +1439,7 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 							}
 						}
 						for w := range n {
-							var least_ int64
-							/*line along.go:102*/ least_ = t26_
+							/*line along.go:102*/ least_ := t26_
 							least_all[w] = least_
 						}
 						/*line along.go:103*/ var t27_ int64
@@ -1509,25 +1452,20 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 							}
 						}
 						for w := range n {
-							var digits_ int64
 							least_ := least_all[w]
 							k_ := k_all[w]
 //line along.go:103
-							digits_ = max(int64(0), ((t27_-least_)+int64(48))-int64(1)) / int64(48)
+							digits_ := max(int64(0), ((t27_-least_)+int64(48))-int64(1)) / int64(48)
 							k_ = k_ + int64(1)
 							digits_all[w] = digits_
-							least_all[w] = least_
 							k_all[w] = k_
 						}
 					}
 					for w := range n {
-						var t28_ int64
 						count_ := count_all[w]
 						digits_ := digits_all[w]
-						/*line along.go:106*/ t28_ = count_ + digits_
+						/*line along.go:106*/ t28_ := count_ + digits_
 						t28_all[w] = t28_
-						count_all[w] = count_
-						digits_all[w] = digits_
 					}
 					/*line along.go:106*/ q_ := int64(0)
 					/*line along.go:106*/ for q_ < t28_all[0] {
@@ -1536,23 +1474,18 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 							top_ := top_all[w]
 							count_ := count_all[w]
 							least_ := least_all[w]
-							var v2_ int64
-							var at2_ int64
 							l_ := l0
 							/*line along.go:107*/ v_ := gpu_part(sum_all[w], q_)
 //line along.go:107
-							at_ := (gpu_unit(f_, p_, top_) - gpu_bottom(f_)) + gpu_up(sum_all[w], gpu_step(f_, p_), q_)
+							at_ := (gpu_unit(f_, p_, top_) - int64(-384)) + gpu_up(sum_all[w], int64(23), q_)
 							if q_ >= count_ {
 								at_ = least_ + ((q_ - count_) * int64(48))
 								t29_ := gpu_digitsIn(f_, p_, b_all[w], l_, at_)
 								/*line along.go:110*/ v_ = t29_
-								at_ = at_ - gpu_bottom(f_)
+								at_ = at_ - int64(-384)
 							}
-							/*line along.go:301*/ v2_ = v_
-							/*line along.go:301*/ at2_ = at_
-							top_all[w] = top_
-							count_all[w] = count_
-							least_all[w] = least_
+							/*line along.go:301*/ v2_ := v_
+							/*line along.go:301*/ at2_ := at_
 							v2_all[w] = v2_
 							at2_all[w] = at2_
 						}
@@ -1562,7 +1495,6 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 							sums2_ := sums_[:int64(128)]
 							l2_ := l0
 							/*line along.go:304*/ sums2_[l2_] = v2_
-							v2_all[w] = v2_
 						}
 						for w := range n {
 							l0 := w % n0
@@ -1581,19 +1513,17 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 								gpu_AddPart(words2_, local_, at2_, lower_, l2_)
 								gpu_AddPart(words2_, local_, at2_+int64(32), upper_, l2_-int64(1))
 							}
-							at2_all[w] = at2_
 						}
 						/*line along.go:106*/ q_ = q_ + int64(1)
 					}
 					for w := range n {
-						var held_ int64
 						more_ := more_all[w]
 						next_ := next_all[w]
 						top_ := top_all[w]
 						deep_ := deep_all[w]
 						/*line along.go:115*/ t31_ := gpu_halves{}
 						/*line along.go:115*/ sum_all[w] = t31_
-						/*line along.go:115*/ held_ = int64(0)
+						/*line along.go:115*/ held_ := int64(0)
 						if more_ {
 							t32_ := next_ >> (2)
 							/*line along.go:117*/ t33_ := (next_ & int64(2)) != int64(0)
@@ -1601,8 +1531,6 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 							/*line along.go:117*/ deep_ = t33_
 						}
 						held_all[w] = held_
-						more_all[w] = more_
-						next_all[w] = next_
 						top_all[w] = top_
 						deep_all[w] = deep_
 					}
@@ -1613,8 +1541,8 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 					l0 := w % n0
 					l_ := l0
 					/*line along.go:122*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
-						t34_ := gpu_Place{Step_: int64(1), N_: gpu_words(f_)}
-						/*line along.go:123*/ t35_ := gpu_Top_(words_[:int64(137)], t34_, gpu_bottom(f_))
+						t34_ := gpu_Place{Step_: int64(1), N_: int64(24)}
+						/*line along.go:123*/ t35_ := gpu_Top_(words_[:int64(137)], t34_, int64(-384))
 						/*line along.go:123*/ v3_ := t35_
 						c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded(r_, v3_, words_[136], over_, root_)
 					}
@@ -1634,11 +1562,8 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 					for w := range n {
 						deep_ := deep_all[w]
 						top_ := top_all[w]
-						/*line along.go:135*/ t36_ := gpu_joined(all_[:int64(768)], n_, deep_ || gpu_product(p_))
-//line along.go:135
-						v4_all[w] = gpu_valueOf(gpu_step(f_, p_), t36_, gpu_unit(f_, p_, top_), deep_ || gpu_product(p_))
-						deep_all[w] = deep_
-						top_all[w] = top_
+						/*line along.go:135*/ t36_ := gpu_joined(all_[:int64(768)], n_, deep_)
+						/*line along.go:135*/ v4_all[w] = gpu_valueOf(int64(23), t36_, gpu_unit(f_, p_, top_), deep_)
 					}
 					/*line along.go:136*/ var t37_ float32
 					for w := range n {
@@ -1674,20 +1599,18 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 							/*line along.go:145*/ v5_ = t39_
 						} else {
 							/*line along.go:146*/ if i6_ == int64(6) {
-								v5_ = gpu_stateOf(gpu_unit(f_, p_, top_), gpu_step(f_, p_), deep_ || gpu_product(p_))
+								v5_ = gpu_stateOf(gpu_unit(f_, p_, top_), int64(23), deep_)
 							} else {
 								j_ = int64(136)
 							}
 						}
 						/*line along.go:151*/ parts_[(((g0*int64(137))+j_)*outputs_)+o_] = v5_
 					}
-					top_all[w] = top_
-					deep_all[w] = deep_
 				}
 			}
 			/*line along.go:52*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:1691
+//line kernels_tandem.go:1614
 	}
 	return nil
 }
@@ -1702,9 +1625,6 @@ func AlongFloat64Float64Int64DoubleOneDoublePlain(grid backend.Grid, lo, hi int,
 }
 
 func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return AlongFloat64Float64Int64DoubleOneDoublePlain(grid, lo, hi, args)
-	}
 	var f_ gpu_double
 	var p_ gpu_one
 	var r_ gpu_double
@@ -1732,7 +1652,7 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 	var b_all [1024]gpu_block_
 	var sum_all [1024]gpu_halves
 	var w_all [1024]gpu_window_
-	var d_all [1024]gpu_digits_
+	var d_all [1024]gpu_digits
 	var a_all [1024]gpu_reach
 	var v4_all [1024]gpu_Value
 	n := n0 * n1 * n2
@@ -1748,34 +1668,28 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 		from_ := support.Div(g0*blocks_, int64(grid.Groups[0]))
 		/*line along.go:50*/ end_ := support.Div((g0+int64(1))*blocks_, int64(grid.Groups[0]))
 		for w := range n {
-			var top_ int64
-			var deep_ bool
-			/*line along.go:51*/ top_ = gpu_firstTop_(f_)
-			/*line along.go:51*/ deep_ = false
+			/*line along.go:51*/ top_ := int64(1026)
+			/*line along.go:51*/ deep_ := false
 			top_all[w] = top_
 			deep_all[w] = deep_
 		}
 		/*line along.go:52*/ o_ := g1
 		/*line along.go:52*/ for o_ < outputs_ {
 			for w := range n {
-				var held_ int64
-				var dirty_ bool
-				var k_ int64
 				/*line along.go:53*/ b_all[w] = gpu_block_{x_: x_, y_: y_, step_: n_, mask_: mask_}
 				if int64(len(shift_)) != int64(0) {
 					b_all[w].shift_ = shift_[o_]
 				}
 				sum_all[w] = gpu_halves{}
-				/*line along.go:57*/ held_ = int64(0)
-				/*line along.go:57*/ dirty_ = false
-				k_ = from_
+				/*line along.go:57*/ held_ := int64(0)
+				/*line along.go:57*/ dirty_ := false
+				k_ := from_
 				held_all[w] = held_
 				dirty_all[w] = dirty_
 				k_all[w] = k_
 			}
 			for w := range n {
-				var more_ bool
-				/*line along.go:59*/ more_ = true
+				/*line along.go:59*/ more_ := true
 				more_all[w] = more_
 			}
 			/*line along.go:59*/ for more_all[0] {
@@ -1783,8 +1697,7 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 				switch {
 				default:
 					for w := range n {
-						var next_ int64
-						/*line along.go:60*/ next_ = int64(0)
+						/*line along.go:60*/ next_ := int64(0)
 						next_all[w] = next_
 					}
 					/*line along.go:61*/ if k_all[0] < end_ {
@@ -1802,14 +1715,9 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 							/*line along.go:63*/ t4_ := min(b_all[w].j0_+width_, cols_)
 							/*line along.go:63*/ b_all[w].i1_ = t3_
 							/*line along.go:63*/ b_all[w].j1_ = t4_
-							var t5_ gpu_window_
-							/*line along.go:64*/ var t6_ gpu_digits_
-							/*line along.go:64*/ t5_, t6_ = gpu_add_(f_, p_, b_all[w], l_, top_, deep_)
-							/*line along.go:64*/ w_all[w] = t5_
-							/*line along.go:64*/ d_all[w] = t6_
-							k_all[w] = k_
-							top_all[w] = top_
-							deep_all[w] = deep_
+							w_all[w] = gpu_window_{}
+							/*line along.go:64*/ d_all[w] = gpu_digits{}
+							/*line along.go:64*/ w_all[w], d_all[w] = gpu_add_(f_, p_, b_all[w], l_, top_, deep_)
 						}
 						/*line along.go:65*/ var t7_ bool
 						for w := range n {
@@ -1818,8 +1726,6 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 							/*line along.go:65*/ if !gpu_fits_(f_, p_, w_all[w], top_, deep_) {
 								/*line along.go:65*/ t7_ = true
 							}
-							top_all[w] = top_
-							deep_all[w] = deep_
 						}
 						/*line along.go:65*/ if !t7_ {
 							for w := range n {
@@ -1861,39 +1767,31 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 							}
 						}
 						for w := range n {
-							var next_ int64
-							/*line along.go:75*/ next_ = t16_
+							/*line along.go:75*/ next_ := t16_
 							next_all[w] = next_
 						}
 					}
 					for w := range n {
-						var wide_ bool
 						next_ := next_all[w]
-						var more_ bool
 						k_ := k_all[w]
-						/*line along.go:77*/ wide_ = (next_ & int64(1)) != int64(0)
-						more_ = k_ < end_
+						/*line along.go:77*/ wide_ := (next_ & int64(1)) != int64(0)
+						more_ := k_ < end_
 						wide_all[w] = wide_
-						next_all[w] = next_
 						more_all[w] = more_
-						k_all[w] = k_
 					}
 					/*line along.go:79*/ if ((!more_all[0]) && short_) && (!dirty_all[0]) {
 						break loop5_body
 					}
 					for w := range n {
 						l0 := w % n0
-						var count_ int64
-						var digits_ int64
-						var least_ int64
 						held_ := held_all[w]
 						more_ := more_all[w]
 						wide_ := wide_all[w]
 						dirty_ := dirty_all[w]
 						l_ := l0
-						/*line along.go:82*/ count_ = int64(0)
-						/*line along.go:82*/ digits_ = int64(0)
-						/*line along.go:82*/ least_ = int64(0)
+						/*line along.go:82*/ count_ := int64(0)
+						/*line along.go:82*/ digits_ := int64(0)
+						/*line along.go:82*/ least_ := int64(0)
 						if (held_ > int64(0)) || (!more_) {
 							count_ = int64(6)
 						}
@@ -1906,9 +1804,6 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 						count_all[w] = count_
 						digits_all[w] = digits_
 						least_all[w] = least_
-						held_all[w] = held_
-						more_all[w] = more_
-						wide_all[w] = wide_
 						dirty_all[w] = dirty_
 					}
 					/*line along.go:92*/ if wide_all[0] {
@@ -1948,8 +1843,7 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 							}
 						}
 						for w := range n {
-							var least_ int64
-							/*line along.go:102*/ least_ = t26_
+							/*line along.go:102*/ least_ := t26_
 							least_all[w] = least_
 						}
 						/*line along.go:103*/ var t27_ int64
@@ -1962,25 +1856,20 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 							}
 						}
 						for w := range n {
-							var digits_ int64
 							least_ := least_all[w]
 							k_ := k_all[w]
 //line along.go:103
-							digits_ = max(int64(0), ((t27_-least_)+int64(48))-int64(1)) / int64(48)
+							digits_ := max(int64(0), ((t27_-least_)+int64(48))-int64(1)) / int64(48)
 							k_ = k_ + int64(1)
 							digits_all[w] = digits_
-							least_all[w] = least_
 							k_all[w] = k_
 						}
 					}
 					for w := range n {
-						var t28_ int64
 						count_ := count_all[w]
 						digits_ := digits_all[w]
-						/*line along.go:106*/ t28_ = count_ + digits_
+						/*line along.go:106*/ t28_ := count_ + digits_
 						t28_all[w] = t28_
-						count_all[w] = count_
-						digits_all[w] = digits_
 					}
 					/*line along.go:106*/ q_ := int64(0)
 					/*line along.go:106*/ for q_ < t28_all[0] {
@@ -1989,23 +1878,18 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 							top_ := top_all[w]
 							count_ := count_all[w]
 							least_ := least_all[w]
-							var v2_ int64
-							var at2_ int64
 							l_ := l0
 							/*line along.go:107*/ v_ := gpu_part(sum_all[w], q_)
 //line along.go:107
-							at_ := (gpu_unit_(f_, p_, top_) - gpu_bottom_(f_)) + gpu_up(sum_all[w], gpu_step_(f_, p_), q_)
+							at_ := (gpu_unit_(f_, p_, top_) - int64(-2176)) + gpu_up(sum_all[w], int64(44), q_)
 							if q_ >= count_ {
 								at_ = least_ + ((q_ - count_) * int64(48))
 								t29_ := gpu_digitsIn_(f_, p_, b_all[w], l_, at_)
 								/*line along.go:110*/ v_ = t29_
-								at_ = at_ - gpu_bottom_(f_)
+								at_ = at_ - int64(-2176)
 							}
-							/*line along.go:301*/ v2_ = v_
-							/*line along.go:301*/ at2_ = at_
-							top_all[w] = top_
-							count_all[w] = count_
-							least_all[w] = least_
+							/*line along.go:301*/ v2_ := v_
+							/*line along.go:301*/ at2_ := at_
 							v2_all[w] = v2_
 							at2_all[w] = at2_
 						}
@@ -2015,7 +1899,6 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 							sums2_ := sums_[:int64(128)]
 							l2_ := l0
 							/*line along.go:304*/ sums2_[l2_] = v2_
-							v2_all[w] = v2_
 						}
 						for w := range n {
 							l0 := w % n0
@@ -2034,19 +1917,17 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 								gpu_AddPart(words2_, local_, at2_, lower_, l2_)
 								gpu_AddPart(words2_, local_, at2_+int64(32), upper_, l2_-int64(1))
 							}
-							at2_all[w] = at2_
 						}
 						/*line along.go:106*/ q_ = q_ + int64(1)
 					}
 					for w := range n {
-						var held_ int64
 						more_ := more_all[w]
 						next_ := next_all[w]
 						top_ := top_all[w]
 						deep_ := deep_all[w]
 						/*line along.go:115*/ t31_ := gpu_halves{}
 						/*line along.go:115*/ sum_all[w] = t31_
-						/*line along.go:115*/ held_ = int64(0)
+						/*line along.go:115*/ held_ := int64(0)
 						if more_ {
 							t32_ := next_ >> (2)
 							/*line along.go:117*/ t33_ := (next_ & int64(2)) != int64(0)
@@ -2054,8 +1935,6 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 							/*line along.go:117*/ deep_ = t33_
 						}
 						held_all[w] = held_
-						more_all[w] = more_
-						next_all[w] = next_
 						top_all[w] = top_
 						deep_all[w] = deep_
 					}
@@ -2066,8 +1945,8 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 					l0 := w % n0
 					l_ := l0
 					/*line along.go:122*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
-						t34_ := gpu_Place{Step_: int64(1), N_: gpu_words_(f_)}
-						/*line along.go:123*/ t35_ := gpu_Top_(words_[:int64(137)], t34_, gpu_bottom_(f_))
+						t34_ := gpu_Place{Step_: int64(1), N_: int64(136)}
+						/*line along.go:123*/ t35_ := gpu_Top_(words_[:int64(137)], t34_, int64(-2176))
 						/*line along.go:123*/ v3_ := t35_
 						c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded_(r_, v3_, words_[136], over_, root_)
 					}
@@ -2087,11 +1966,8 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 					for w := range n {
 						deep_ := deep_all[w]
 						top_ := top_all[w]
-						/*line along.go:135*/ t36_ := gpu_joined(all_[:int64(768)], n_, deep_ || gpu_product(p_))
-//line along.go:135
-						v4_all[w] = gpu_valueOf(gpu_step_(f_, p_), t36_, gpu_unit_(f_, p_, top_), deep_ || gpu_product(p_))
-						deep_all[w] = deep_
-						top_all[w] = top_
+						/*line along.go:135*/ t36_ := gpu_joined(all_[:int64(768)], n_, deep_)
+						/*line along.go:135*/ v4_all[w] = gpu_valueOf(int64(44), t36_, gpu_unit_(f_, p_, top_), deep_)
 					}
 					/*line along.go:136*/ var t37_ float64
 					for w := range n {
@@ -2127,20 +2003,18 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 							/*line along.go:145*/ v5_ = t39_
 						} else {
 							/*line along.go:146*/ if i6_ == int64(6) {
-								v5_ = gpu_stateOf(gpu_unit_(f_, p_, top_), gpu_step_(f_, p_), deep_ || gpu_product(p_))
+								v5_ = gpu_stateOf(gpu_unit_(f_, p_, top_), int64(44), deep_)
 							} else {
 								j_ = int64(136)
 							}
 						}
 						/*line along.go:151*/ parts_[(((g0*int64(137))+j_)*outputs_)+o_] = v5_
 					}
-					top_all[w] = top_
-					deep_all[w] = deep_
 				}
 			}
 			/*line along.go:52*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2144
+//line kernels_tandem.go:2018
 	}
 	return nil
 }
@@ -2155,9 +2029,6 @@ func AlongFloat32Float64Int64DoublePairSinglePlain(grid backend.Grid, lo, hi int
 }
 
 func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return AlongFloat32Float64Int64DoublePairSinglePlain(grid, lo, hi, args)
-	}
 	var f_ gpu_double
 	var p_ gpu_pair
 	var r_ gpu_single
@@ -2185,7 +2056,7 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 	var b_all [1024]gpu_block__
 	var sum_all [1024]gpu_halves
 	var w_all [1024]gpu_window_
-	var d_all [1024]gpu_digits_
+	var d_all [1024]gpu_digits
 	var a_all [1024]gpu_reach
 	var v4_all [1024]gpu_Value
 	n := n0 * n1 * n2
@@ -2201,34 +2072,28 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 		from_ := support.Div(g0*blocks_, int64(grid.Groups[0]))
 		/*line along.go:50*/ end_ := support.Div((g0+int64(1))*blocks_, int64(grid.Groups[0]))
 		for w := range n {
-			var top_ int64
-			var deep_ bool
-			/*line along.go:51*/ top_ = gpu_firstTop_(f_)
-			/*line along.go:51*/ deep_ = false
+			/*line along.go:51*/ top_ := int64(1026)
+			/*line along.go:51*/ deep_ := false
 			top_all[w] = top_
 			deep_all[w] = deep_
 		}
 		/*line along.go:52*/ o_ := g1
 		/*line along.go:52*/ for o_ < outputs_ {
 			for w := range n {
-				var held_ int64
-				var dirty_ bool
-				var k_ int64
 				/*line along.go:53*/ b_all[w] = gpu_block__{x_: x_, y_: y_, step_: n_, mask_: mask_}
 				if int64(len(shift_)) != int64(0) {
 					b_all[w].shift_ = shift_[o_]
 				}
 				sum_all[w] = gpu_halves{}
-				/*line along.go:57*/ held_ = int64(0)
-				/*line along.go:57*/ dirty_ = false
-				k_ = from_
+				/*line along.go:57*/ held_ := int64(0)
+				/*line along.go:57*/ dirty_ := false
+				k_ := from_
 				held_all[w] = held_
 				dirty_all[w] = dirty_
 				k_all[w] = k_
 			}
 			for w := range n {
-				var more_ bool
-				/*line along.go:59*/ more_ = true
+				/*line along.go:59*/ more_ := true
 				more_all[w] = more_
 			}
 			/*line along.go:59*/ for more_all[0] {
@@ -2236,8 +2101,7 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 				switch {
 				default:
 					for w := range n {
-						var next_ int64
-						/*line along.go:60*/ next_ = int64(0)
+						/*line along.go:60*/ next_ := int64(0)
 						next_all[w] = next_
 					}
 					/*line along.go:61*/ if k_all[0] < end_ {
@@ -2255,14 +2119,9 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 							/*line along.go:63*/ t4_ := min(b_all[w].j0_+width_, cols_)
 							/*line along.go:63*/ b_all[w].i1_ = t3_
 							/*line along.go:63*/ b_all[w].j1_ = t4_
-							var t5_ gpu_window_
-							/*line along.go:64*/ var t6_ gpu_digits_
-							/*line along.go:64*/ t5_, t6_ = gpu_add__(f_, p_, b_all[w], l_, top_, deep_)
-							/*line along.go:64*/ w_all[w] = t5_
-							/*line along.go:64*/ d_all[w] = t6_
-							k_all[w] = k_
-							top_all[w] = top_
-							deep_all[w] = deep_
+							w_all[w] = gpu_window_{}
+							/*line along.go:64*/ d_all[w] = gpu_digits{}
+							/*line along.go:64*/ w_all[w], d_all[w] = gpu_add__(f_, p_, b_all[w], l_, top_, deep_)
 						}
 						/*line along.go:65*/ var t7_ bool
 						for w := range n {
@@ -2271,8 +2130,6 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 							/*line along.go:65*/ if !gpu_fits__(f_, p_, w_all[w], top_, deep_) {
 								/*line along.go:65*/ t7_ = true
 							}
-							top_all[w] = top_
-							deep_all[w] = deep_
 						}
 						/*line along.go:65*/ if !t7_ {
 							for w := range n {
@@ -2314,39 +2171,31 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 							}
 						}
 						for w := range n {
-							var next_ int64
-							/*line along.go:75*/ next_ = t16_
+							/*line along.go:75*/ next_ := t16_
 							next_all[w] = next_
 						}
 					}
 					for w := range n {
-						var wide_ bool
 						next_ := next_all[w]
-						var more_ bool
 						k_ := k_all[w]
-						/*line along.go:77*/ wide_ = (next_ & int64(1)) != int64(0)
-						more_ = k_ < end_
+						/*line along.go:77*/ wide_ := (next_ & int64(1)) != int64(0)
+						more_ := k_ < end_
 						wide_all[w] = wide_
-						next_all[w] = next_
 						more_all[w] = more_
-						k_all[w] = k_
 					}
 					/*line along.go:79*/ if ((!more_all[0]) && short_) && (!dirty_all[0]) {
 						break loop5_body
 					}
 					for w := range n {
 						l0 := w % n0
-						var count_ int64
-						var digits_ int64
-						var least_ int64
 						held_ := held_all[w]
 						more_ := more_all[w]
 						wide_ := wide_all[w]
 						dirty_ := dirty_all[w]
 						l_ := l0
-						/*line along.go:82*/ count_ = int64(0)
-						/*line along.go:82*/ digits_ = int64(0)
-						/*line along.go:82*/ least_ = int64(0)
+						/*line along.go:82*/ count_ := int64(0)
+						/*line along.go:82*/ digits_ := int64(0)
+						/*line along.go:82*/ least_ := int64(0)
 						if (held_ > int64(0)) || (!more_) {
 							count_ = int64(6)
 						}
@@ -2359,9 +2208,6 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 						count_all[w] = count_
 						digits_all[w] = digits_
 						least_all[w] = least_
-						held_all[w] = held_
-						more_all[w] = more_
-						wide_all[w] = wide_
 						dirty_all[w] = dirty_
 					}
 					/*line along.go:92*/ if wide_all[0] {
@@ -2401,8 +2247,7 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 							}
 						}
 						for w := range n {
-							var least_ int64
-							/*line along.go:102*/ least_ = t26_
+							/*line along.go:102*/ least_ := t26_
 							least_all[w] = least_
 						}
 						/*line along.go:103*/ var t27_ int64
@@ -2415,25 +2260,20 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 							}
 						}
 						for w := range n {
-							var digits_ int64
 							least_ := least_all[w]
 							k_ := k_all[w]
 //line along.go:103
-							digits_ = max(int64(0), ((t27_-least_)+int64(48))-int64(1)) / int64(48)
+							digits_ := max(int64(0), ((t27_-least_)+int64(48))-int64(1)) / int64(48)
 							k_ = k_ + int64(1)
 							digits_all[w] = digits_
-							least_all[w] = least_
 							k_all[w] = k_
 						}
 					}
 					for w := range n {
-						var t28_ int64
 						count_ := count_all[w]
 						digits_ := digits_all[w]
-						/*line along.go:106*/ t28_ = count_ + digits_
+						/*line along.go:106*/ t28_ := count_ + digits_
 						t28_all[w] = t28_
-						count_all[w] = count_
-						digits_all[w] = digits_
 					}
 					/*line along.go:106*/ q_ := int64(0)
 					/*line along.go:106*/ for q_ < t28_all[0] {
@@ -2442,23 +2282,18 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 							top_ := top_all[w]
 							count_ := count_all[w]
 							least_ := least_all[w]
-							var v2_ int64
-							var at2_ int64
 							l_ := l0
 							/*line along.go:107*/ v_ := gpu_part(sum_all[w], q_)
 //line along.go:107
-							at_ := (gpu_unit__(f_, p_, top_) - gpu_bottom_(f_)) + gpu_up(sum_all[w], gpu_step__(f_, p_), q_)
+							at_ := (gpu_unit__(f_, p_, top_) - int64(-2176)) + gpu_up(sum_all[w], int64(44), q_)
 							if q_ >= count_ {
 								at_ = least_ + ((q_ - count_) * int64(48))
 								t29_ := gpu_digitsIn__(f_, p_, b_all[w], l_, at_)
 								/*line along.go:110*/ v_ = t29_
-								at_ = at_ - gpu_bottom_(f_)
+								at_ = at_ - int64(-2176)
 							}
-							/*line along.go:301*/ v2_ = v_
-							/*line along.go:301*/ at2_ = at_
-							top_all[w] = top_
-							count_all[w] = count_
-							least_all[w] = least_
+							/*line along.go:301*/ v2_ := v_
+							/*line along.go:301*/ at2_ := at_
 							v2_all[w] = v2_
 							at2_all[w] = at2_
 						}
@@ -2468,7 +2303,6 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 							sums2_ := sums_[:int64(128)]
 							l2_ := l0
 							/*line along.go:304*/ sums2_[l2_] = v2_
-							v2_all[w] = v2_
 						}
 						for w := range n {
 							l0 := w % n0
@@ -2487,19 +2321,17 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 								gpu_AddPart(words2_, local_, at2_, lower_, l2_)
 								gpu_AddPart(words2_, local_, at2_+int64(32), upper_, l2_-int64(1))
 							}
-							at2_all[w] = at2_
 						}
 						/*line along.go:106*/ q_ = q_ + int64(1)
 					}
 					for w := range n {
-						var held_ int64
 						more_ := more_all[w]
 						next_ := next_all[w]
 						top_ := top_all[w]
 						deep_ := deep_all[w]
 						/*line along.go:115*/ t31_ := gpu_halves{}
 						/*line along.go:115*/ sum_all[w] = t31_
-						/*line along.go:115*/ held_ = int64(0)
+						/*line along.go:115*/ held_ := int64(0)
 						if more_ {
 							t32_ := next_ >> (2)
 							/*line along.go:117*/ t33_ := (next_ & int64(2)) != int64(0)
@@ -2507,8 +2339,6 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 							/*line along.go:117*/ deep_ = t33_
 						}
 						held_all[w] = held_
-						more_all[w] = more_
-						next_all[w] = next_
 						top_all[w] = top_
 						deep_all[w] = deep_
 					}
@@ -2519,8 +2349,8 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 					l0 := w % n0
 					l_ := l0
 					/*line along.go:122*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
-						t34_ := gpu_Place{Step_: int64(1), N_: gpu_words_(f_)}
-						/*line along.go:123*/ t35_ := gpu_Top_(words_[:int64(137)], t34_, gpu_bottom_(f_))
+						t34_ := gpu_Place{Step_: int64(1), N_: int64(136)}
+						/*line along.go:123*/ t35_ := gpu_Top_(words_[:int64(137)], t34_, int64(-2176))
 						/*line along.go:123*/ v3_ := t35_
 						c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded(r_, v3_, words_[136], over_, root_)
 					}
@@ -2540,11 +2370,8 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 					for w := range n {
 						deep_ := deep_all[w]
 						top_ := top_all[w]
-						/*line along.go:135*/ t36_ := gpu_joined(all_[:int64(768)], n_, deep_ || gpu_product_(p_))
-//line along.go:135
-						v4_all[w] = gpu_valueOf(gpu_step__(f_, p_), t36_, gpu_unit__(f_, p_, top_), deep_ || gpu_product_(p_))
-						deep_all[w] = deep_
-						top_all[w] = top_
+						/*line along.go:135*/ t36_ := gpu_joined(all_[:int64(768)], n_, deep_)
+						/*line along.go:135*/ v4_all[w] = gpu_valueOf(int64(44), t36_, gpu_unit__(f_, p_, top_), deep_)
 					}
 					/*line along.go:136*/ var t37_ float32
 					for w := range n {
@@ -2580,20 +2407,18 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 							/*line along.go:145*/ v5_ = t39_
 						} else {
 							/*line along.go:146*/ if i6_ == int64(6) {
-								v5_ = gpu_stateOf(gpu_unit__(f_, p_, top_), gpu_step__(f_, p_), deep_ || gpu_product_(p_))
+								v5_ = gpu_stateOf(gpu_unit__(f_, p_, top_), int64(44), deep_)
 							} else {
 								j_ = int64(136)
 							}
 						}
 						/*line along.go:151*/ parts_[(((g0*int64(137))+j_)*outputs_)+o_] = v5_
 					}
-					top_all[w] = top_
-					deep_all[w] = deep_
 				}
 			}
 			/*line along.go:52*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2597
+//line kernels_tandem.go:2422
 	}
 	return nil
 }
@@ -2608,9 +2433,6 @@ func AlongFloat64Float64Int64DoubleTwoDoublePlain(grid backend.Grid, lo, hi int,
 }
 
 func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return AlongFloat64Float64Int64DoubleTwoDoublePlain(grid, lo, hi, args)
-	}
 	var f_ gpu_double
 	var p_ gpu_two
 	var r_ gpu_double
@@ -2638,7 +2460,7 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 	var b_all [1024]gpu_block_
 	var sum_all [1024]gpu_halves
 	var w_all [1024]gpu_window_
-	var d_all [1024]gpu_digits_
+	var d_all [1024]gpu_digits
 	var a_all [1024]gpu_reach
 	var v4_all [1024]gpu_Value
 	n := n0 * n1 * n2
@@ -2654,34 +2476,28 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 		from_ := support.Div(g0*blocks_, int64(grid.Groups[0]))
 		/*line along.go:50*/ end_ := support.Div((g0+int64(1))*blocks_, int64(grid.Groups[0]))
 		for w := range n {
-			var top_ int64
-			var deep_ bool
-			/*line along.go:51*/ top_ = gpu_firstTop_(f_)
-			/*line along.go:51*/ deep_ = false
+			/*line along.go:51*/ top_ := int64(1026)
+			/*line along.go:51*/ deep_ := false
 			top_all[w] = top_
 			deep_all[w] = deep_
 		}
 		/*line along.go:52*/ o_ := g1
 		/*line along.go:52*/ for o_ < outputs_ {
 			for w := range n {
-				var held_ int64
-				var dirty_ bool
-				var k_ int64
 				/*line along.go:53*/ b_all[w] = gpu_block_{x_: x_, y_: y_, step_: n_, mask_: mask_}
 				if int64(len(shift_)) != int64(0) {
 					b_all[w].shift_ = shift_[o_]
 				}
 				sum_all[w] = gpu_halves{}
-				/*line along.go:57*/ held_ = int64(0)
-				/*line along.go:57*/ dirty_ = false
-				k_ = from_
+				/*line along.go:57*/ held_ := int64(0)
+				/*line along.go:57*/ dirty_ := false
+				k_ := from_
 				held_all[w] = held_
 				dirty_all[w] = dirty_
 				k_all[w] = k_
 			}
 			for w := range n {
-				var more_ bool
-				/*line along.go:59*/ more_ = true
+				/*line along.go:59*/ more_ := true
 				more_all[w] = more_
 			}
 			/*line along.go:59*/ for more_all[0] {
@@ -2689,8 +2505,7 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 				switch {
 				default:
 					for w := range n {
-						var next_ int64
-						/*line along.go:60*/ next_ = int64(0)
+						/*line along.go:60*/ next_ := int64(0)
 						next_all[w] = next_
 					}
 					/*line along.go:61*/ if k_all[0] < end_ {
@@ -2708,14 +2523,9 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 							/*line along.go:63*/ t4_ := min(b_all[w].j0_+width_, cols_)
 							/*line along.go:63*/ b_all[w].i1_ = t3_
 							/*line along.go:63*/ b_all[w].j1_ = t4_
-							var t5_ gpu_window_
-							/*line along.go:64*/ var t6_ gpu_digits_
-							/*line along.go:64*/ t5_, t6_ = gpu_add___(f_, p_, b_all[w], l_, top_, deep_)
-							/*line along.go:64*/ w_all[w] = t5_
-							/*line along.go:64*/ d_all[w] = t6_
-							k_all[w] = k_
-							top_all[w] = top_
-							deep_all[w] = deep_
+							w_all[w] = gpu_window_{}
+							/*line along.go:64*/ d_all[w] = gpu_digits{}
+							/*line along.go:64*/ w_all[w], d_all[w] = gpu_add___(f_, p_, b_all[w], l_, top_, deep_)
 						}
 						/*line along.go:65*/ var t7_ bool
 						for w := range n {
@@ -2724,8 +2534,6 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 							/*line along.go:65*/ if !gpu_fits___(f_, p_, w_all[w], top_, deep_) {
 								/*line along.go:65*/ t7_ = true
 							}
-							top_all[w] = top_
-							deep_all[w] = deep_
 						}
 						/*line along.go:65*/ if !t7_ {
 							for w := range n {
@@ -2767,39 +2575,31 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 							}
 						}
 						for w := range n {
-							var next_ int64
-							/*line along.go:75*/ next_ = t16_
+							/*line along.go:75*/ next_ := t16_
 							next_all[w] = next_
 						}
 					}
 					for w := range n {
-						var wide_ bool
 						next_ := next_all[w]
-						var more_ bool
 						k_ := k_all[w]
-						/*line along.go:77*/ wide_ = (next_ & int64(1)) != int64(0)
-						more_ = k_ < end_
+						/*line along.go:77*/ wide_ := (next_ & int64(1)) != int64(0)
+						more_ := k_ < end_
 						wide_all[w] = wide_
-						next_all[w] = next_
 						more_all[w] = more_
-						k_all[w] = k_
 					}
 					/*line along.go:79*/ if ((!more_all[0]) && short_) && (!dirty_all[0]) {
 						break loop5_body
 					}
 					for w := range n {
 						l0 := w % n0
-						var count_ int64
-						var digits_ int64
-						var least_ int64
 						held_ := held_all[w]
 						more_ := more_all[w]
 						wide_ := wide_all[w]
 						dirty_ := dirty_all[w]
 						l_ := l0
-						/*line along.go:82*/ count_ = int64(0)
-						/*line along.go:82*/ digits_ = int64(0)
-						/*line along.go:82*/ least_ = int64(0)
+						/*line along.go:82*/ count_ := int64(0)
+						/*line along.go:82*/ digits_ := int64(0)
+						/*line along.go:82*/ least_ := int64(0)
 						if (held_ > int64(0)) || (!more_) {
 							count_ = int64(6)
 						}
@@ -2812,9 +2612,6 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 						count_all[w] = count_
 						digits_all[w] = digits_
 						least_all[w] = least_
-						held_all[w] = held_
-						more_all[w] = more_
-						wide_all[w] = wide_
 						dirty_all[w] = dirty_
 					}
 					/*line along.go:92*/ if wide_all[0] {
@@ -2854,8 +2651,7 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 							}
 						}
 						for w := range n {
-							var least_ int64
-							/*line along.go:102*/ least_ = t26_
+							/*line along.go:102*/ least_ := t26_
 							least_all[w] = least_
 						}
 						/*line along.go:103*/ var t27_ int64
@@ -2868,25 +2664,20 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 							}
 						}
 						for w := range n {
-							var digits_ int64
 							least_ := least_all[w]
 							k_ := k_all[w]
 //line along.go:103
-							digits_ = max(int64(0), ((t27_-least_)+int64(48))-int64(1)) / int64(48)
+							digits_ := max(int64(0), ((t27_-least_)+int64(48))-int64(1)) / int64(48)
 							k_ = k_ + int64(1)
 							digits_all[w] = digits_
-							least_all[w] = least_
 							k_all[w] = k_
 						}
 					}
 					for w := range n {
-						var t28_ int64
 						count_ := count_all[w]
 						digits_ := digits_all[w]
-						/*line along.go:106*/ t28_ = count_ + digits_
+						/*line along.go:106*/ t28_ := count_ + digits_
 						t28_all[w] = t28_
-						count_all[w] = count_
-						digits_all[w] = digits_
 					}
 					/*line along.go:106*/ q_ := int64(0)
 					/*line along.go:106*/ for q_ < t28_all[0] {
@@ -2895,23 +2686,18 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 							top_ := top_all[w]
 							count_ := count_all[w]
 							least_ := least_all[w]
-							var v2_ int64
-							var at2_ int64
 							l_ := l0
 							/*line along.go:107*/ v_ := gpu_part(sum_all[w], q_)
 //line along.go:107
-							at_ := (gpu_unit___(f_, p_, top_) - gpu_bottom_(f_)) + gpu_up(sum_all[w], gpu_step___(f_, p_), q_)
+							at_ := (gpu_unit___(f_, p_, top_) - int64(-2176)) + gpu_up(sum_all[w], int64(52), q_)
 							if q_ >= count_ {
 								at_ = least_ + ((q_ - count_) * int64(48))
 								t29_ := gpu_digitsIn___(f_, p_, b_all[w], l_, at_)
 								/*line along.go:110*/ v_ = t29_
-								at_ = at_ - gpu_bottom_(f_)
+								at_ = at_ - int64(-2176)
 							}
-							/*line along.go:301*/ v2_ = v_
-							/*line along.go:301*/ at2_ = at_
-							top_all[w] = top_
-							count_all[w] = count_
-							least_all[w] = least_
+							/*line along.go:301*/ v2_ := v_
+							/*line along.go:301*/ at2_ := at_
 							v2_all[w] = v2_
 							at2_all[w] = at2_
 						}
@@ -2921,7 +2707,6 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 							sums2_ := sums_[:int64(128)]
 							l2_ := l0
 							/*line along.go:304*/ sums2_[l2_] = v2_
-							v2_all[w] = v2_
 						}
 						for w := range n {
 							l0 := w % n0
@@ -2940,19 +2725,17 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 								gpu_AddPart(words2_, local_, at2_, lower_, l2_)
 								gpu_AddPart(words2_, local_, at2_+int64(32), upper_, l2_-int64(1))
 							}
-							at2_all[w] = at2_
 						}
 						/*line along.go:106*/ q_ = q_ + int64(1)
 					}
 					for w := range n {
-						var held_ int64
 						more_ := more_all[w]
 						next_ := next_all[w]
 						top_ := top_all[w]
 						deep_ := deep_all[w]
 						/*line along.go:115*/ t31_ := gpu_halves{}
 						/*line along.go:115*/ sum_all[w] = t31_
-						/*line along.go:115*/ held_ = int64(0)
+						/*line along.go:115*/ held_ := int64(0)
 						if more_ {
 							t32_ := next_ >> (2)
 							/*line along.go:117*/ t33_ := (next_ & int64(2)) != int64(0)
@@ -2960,8 +2743,6 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 							/*line along.go:117*/ deep_ = t33_
 						}
 						held_all[w] = held_
-						more_all[w] = more_
-						next_all[w] = next_
 						top_all[w] = top_
 						deep_all[w] = deep_
 					}
@@ -2972,8 +2753,8 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 					l0 := w % n0
 					l_ := l0
 					/*line along.go:122*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
-						t34_ := gpu_Place{Step_: int64(1), N_: gpu_words_(f_)}
-						/*line along.go:123*/ t35_ := gpu_Top_(words_[:int64(137)], t34_, gpu_bottom_(f_))
+						t34_ := gpu_Place{Step_: int64(1), N_: int64(136)}
+						/*line along.go:123*/ t35_ := gpu_Top_(words_[:int64(137)], t34_, int64(-2176))
 						/*line along.go:123*/ v3_ := t35_
 						c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded_(r_, v3_, words_[136], over_, root_)
 					}
@@ -2991,13 +2772,9 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 				}
 				if int64(len(parts_)) == int64(0) {
 					for w := range n {
-						deep_ := deep_all[w]
 						top_ := top_all[w]
-						/*line along.go:135*/ t36_ := gpu_joined(all_[:int64(768)], n_, deep_ || gpu_product__(p_))
-//line along.go:135
-						v4_all[w] = gpu_valueOf(gpu_step___(f_, p_), t36_, gpu_unit___(f_, p_, top_), deep_ || gpu_product__(p_))
-						deep_all[w] = deep_
-						top_all[w] = top_
+						/*line along.go:135*/ t36_ := gpu_joined(all_[:int64(768)], n_, true)
+						/*line along.go:135*/ v4_all[w] = gpu_valueOf(int64(52), t36_, gpu_unit___(f_, p_, top_), true)
 					}
 					/*line along.go:136*/ var t37_ float64
 					for w := range n {
@@ -3021,7 +2798,6 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 				for w := range n {
 					l0 := w % n0
 					top_ := top_all[w]
-					deep_ := deep_all[w]
 					l_ := l0
 //line along.go:141
 					for i6_ := l_; (i6_ < int64(8)) && (int64(len(parts_)) != int64(0)); i6_ = i6_ + n_ {
@@ -3033,20 +2809,18 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 							/*line along.go:145*/ v5_ = t39_
 						} else {
 							/*line along.go:146*/ if i6_ == int64(6) {
-								v5_ = gpu_stateOf(gpu_unit___(f_, p_, top_), gpu_step___(f_, p_), deep_ || gpu_product__(p_))
+								v5_ = gpu_stateOf(gpu_unit___(f_, p_, top_), int64(52), true)
 							} else {
 								j_ = int64(136)
 							}
 						}
 						/*line along.go:151*/ parts_[(((g0*int64(137))+j_)*outputs_)+o_] = v5_
 					}
-					top_all[w] = top_
-					deep_all[w] = deep_
 				}
 			}
 			/*line along.go:52*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3050
+//line kernels_tandem.go:2824
 	}
 	return nil
 }
@@ -3061,9 +2835,6 @@ func FewFloat32Float32Int32SingleOneSinglePlain(grid backend.Grid, lo, hi int, a
 }
 
 func FewFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FewFloat32Float32Int32SingleOneSinglePlain(grid, lo, hi, args)
-	}
 	var f_ gpu_single
 	var p_ gpu_one
 	var r_ gpu_single
@@ -3101,31 +2872,19 @@ func FewFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, args
 						/*line few.go:27*/ first_.height_ = t2_
 						/*line few.go:27*/ first_.width_ = t3_
 						t4_ := gpu_magic{}
-						/*line few.go:28*/ var t5_ gpu_window
-						/*line few.go:28*/ var t6_ gpu_digits
-						_ = t6_
-						/*line few.go:28*/ t5_, t6_ = gpu_addOf(f_, p_, first_, o_, less_, t4_, false)
-						/*line few.go:28*/ w_ := t5_
+						/*line few.go:28*/ w_, _ := gpu_addOf(f_, p_, first_, o_, less_, t4_, false)
 						top_ := gpu_topOf(f_, p_, w_) + int64(4)
-						var t7_ gpu_window
-						/*line few.go:30*/ var t8_ gpu_Value
-						/*line few.go:30*/ t7_, t8_ = gpu_sumOf(f_, p_, t_, o_, less_, top_, false)
+						t7_, v_ := gpu_sumOf(f_, p_, t_, o_, less_, top_, false)
 						/*line few.go:30*/ w_ = t7_
-						/*line few.go:30*/ v_ := t8_
 						special_ := int64(0)
 						if !gpu_fits(f_, p_, w_, top_, false) {
 							top_ = gpu_topOf(f_, p_, w_)
 							deep_ := gpu_isDeep(f_, p_, w_, top_)
 							if gpu_fits(f_, p_, w_, top_, deep_) {
-								var t9_ gpu_window
-								_ = t9_
-								/*line few.go:36*/ var t10_ gpu_Value
-								/*line few.go:36*/ t9_, t10_ = gpu_sumOf(f_, p_, t_, o_, less_, top_, deep_)
+								_, t10_ := gpu_sumOf(f_, p_, t_, o_, less_, top_, deep_)
 								/*line few.go:36*/ v_ = t10_
 							} else {
-								var t11_ gpu_Value
-								/*line few.go:38*/ var t12_ int64
-								/*line few.go:38*/ t11_, t12_ = gpu_sumOfWide(f_, p_, t_, o_, less_, w_)
+								t11_, t12_ := gpu_sumOfWide(f_, p_, t_, o_, less_, w_)
 								/*line few.go:38*/ v_ = t11_
 								/*line few.go:38*/ special_ = t12_
 							}
@@ -3135,7 +2894,7 @@ func FewFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3139
+//line kernels_tandem.go:2898
 	}
 	return nil
 }
@@ -3150,9 +2909,6 @@ func FewFloat64Float64Int64DoubleOneDoublePlain(grid backend.Grid, lo, hi int, a
 }
 
 func FewFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FewFloat64Float64Int64DoubleOneDoublePlain(grid, lo, hi, args)
-	}
 	var f_ gpu_double
 	var p_ gpu_one
 	var r_ gpu_double
@@ -3190,31 +2946,19 @@ func FewFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, args
 						/*line few.go:27*/ first_.height_ = t2_
 						/*line few.go:27*/ first_.width_ = t3_
 						t4_ := gpu_magic_{}
-						/*line few.go:28*/ var t5_ gpu_window_
-						/*line few.go:28*/ var t6_ gpu_digits_
-						_ = t6_
-						/*line few.go:28*/ t5_, t6_ = gpu_addOf_(f_, p_, first_, o_, less_, t4_, false)
-						/*line few.go:28*/ w_ := t5_
+						/*line few.go:28*/ w_, _ := gpu_addOf_(f_, p_, first_, o_, less_, t4_, false)
 						top_ := gpu_topOf_(f_, p_, w_) + int64(4)
-						var t7_ gpu_window_
-						/*line few.go:30*/ var t8_ gpu_Value
-						/*line few.go:30*/ t7_, t8_ = gpu_sumOf_(f_, p_, t_, o_, less_, top_, false)
+						t7_, v_ := gpu_sumOf_(f_, p_, t_, o_, less_, top_, false)
 						/*line few.go:30*/ w_ = t7_
-						/*line few.go:30*/ v_ := t8_
 						special_ := int64(0)
 						if !gpu_fits_(f_, p_, w_, top_, false) {
 							top_ = gpu_topOf_(f_, p_, w_)
 							deep_ := gpu_isDeep_(f_, p_, w_, top_)
 							if gpu_fits_(f_, p_, w_, top_, deep_) {
-								var t9_ gpu_window_
-								_ = t9_
-								/*line few.go:36*/ var t10_ gpu_Value
-								/*line few.go:36*/ t9_, t10_ = gpu_sumOf_(f_, p_, t_, o_, less_, top_, deep_)
+								_, t10_ := gpu_sumOf_(f_, p_, t_, o_, less_, top_, deep_)
 								/*line few.go:36*/ v_ = t10_
 							} else {
-								var t11_ gpu_Value
-								/*line few.go:38*/ var t12_ int64
-								/*line few.go:38*/ t11_, t12_ = gpu_sumOfWide_(f_, p_, t_, o_, less_, w_)
+								t11_, t12_ := gpu_sumOfWide_(f_, p_, t_, o_, less_, w_)
 								/*line few.go:38*/ v_ = t11_
 								/*line few.go:38*/ special_ = t12_
 							}
@@ -3224,7 +2968,7 @@ func FewFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3228
+//line kernels_tandem.go:2972
 	}
 	return nil
 }
@@ -3239,9 +2983,6 @@ func FewFloat32Float64Int64DoublePairSinglePlain(grid backend.Grid, lo, hi int, 
 }
 
 func FewFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FewFloat32Float64Int64DoublePairSinglePlain(grid, lo, hi, args)
-	}
 	var f_ gpu_double
 	var p_ gpu_pair
 	var r_ gpu_single
@@ -3279,31 +3020,19 @@ func FewFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, arg
 						/*line few.go:27*/ first_.height_ = t2_
 						/*line few.go:27*/ first_.width_ = t3_
 						t4_ := gpu_magic_{}
-						/*line few.go:28*/ var t5_ gpu_window_
-						/*line few.go:28*/ var t6_ gpu_digits_
-						_ = t6_
-						/*line few.go:28*/ t5_, t6_ = gpu_addOf__(f_, p_, first_, o_, less_, t4_, false)
-						/*line few.go:28*/ w_ := t5_
+						/*line few.go:28*/ w_, _ := gpu_addOf__(f_, p_, first_, o_, less_, t4_, false)
 						top_ := gpu_topOf__(f_, p_, w_) + int64(4)
-						var t7_ gpu_window_
-						/*line few.go:30*/ var t8_ gpu_Value
-						/*line few.go:30*/ t7_, t8_ = gpu_sumOf__(f_, p_, t_, o_, less_, top_, false)
+						t7_, v_ := gpu_sumOf__(f_, p_, t_, o_, less_, top_, false)
 						/*line few.go:30*/ w_ = t7_
-						/*line few.go:30*/ v_ := t8_
 						special_ := int64(0)
 						if !gpu_fits__(f_, p_, w_, top_, false) {
 							top_ = gpu_topOf__(f_, p_, w_)
 							deep_ := gpu_isDeep__(f_, p_, w_, top_)
 							if gpu_fits__(f_, p_, w_, top_, deep_) {
-								var t9_ gpu_window_
-								_ = t9_
-								/*line few.go:36*/ var t10_ gpu_Value
-								/*line few.go:36*/ t9_, t10_ = gpu_sumOf__(f_, p_, t_, o_, less_, top_, deep_)
+								_, t10_ := gpu_sumOf__(f_, p_, t_, o_, less_, top_, deep_)
 								/*line few.go:36*/ v_ = t10_
 							} else {
-								var t11_ gpu_Value
-								/*line few.go:38*/ var t12_ int64
-								/*line few.go:38*/ t11_, t12_ = gpu_sumOfWide__(f_, p_, t_, o_, less_, w_)
+								t11_, t12_ := gpu_sumOfWide__(f_, p_, t_, o_, less_, w_)
 								/*line few.go:38*/ v_ = t11_
 								/*line few.go:38*/ special_ = t12_
 							}
@@ -3313,7 +3042,7 @@ func FewFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, arg
 				}
 			}
 		}
-//line kernels_tandem.go:3317
+//line kernels_tandem.go:3046
 	}
 	return nil
 }
@@ -3328,9 +3057,6 @@ func FewFloat64Float64Int64DoubleTwoDoublePlain(grid backend.Grid, lo, hi int, a
 }
 
 func FewFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FewFloat64Float64Int64DoubleTwoDoublePlain(grid, lo, hi, args)
-	}
 	var f_ gpu_double
 	var p_ gpu_two
 	var r_ gpu_double
@@ -3368,31 +3094,19 @@ func FewFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, args
 						/*line few.go:27*/ first_.height_ = t2_
 						/*line few.go:27*/ first_.width_ = t3_
 						t4_ := gpu_magic_{}
-						/*line few.go:28*/ var t5_ gpu_window_
-						/*line few.go:28*/ var t6_ gpu_digits_
-						_ = t6_
-						/*line few.go:28*/ t5_, t6_ = gpu_addOf___(f_, p_, first_, o_, less_, t4_, false)
-						/*line few.go:28*/ w_ := t5_
+						/*line few.go:28*/ w_, _ := gpu_addOf___(f_, p_, first_, o_, less_, t4_, false)
 						top_ := gpu_topOf___(f_, p_, w_) + int64(4)
-						var t7_ gpu_window_
-						/*line few.go:30*/ var t8_ gpu_Value
-						/*line few.go:30*/ t7_, t8_ = gpu_sumOf___(f_, p_, t_, o_, less_, top_, false)
+						t7_, v_ := gpu_sumOf___(f_, p_, t_, o_, less_, top_, false)
 						/*line few.go:30*/ w_ = t7_
-						/*line few.go:30*/ v_ := t8_
 						special_ := int64(0)
 						if !gpu_fits___(f_, p_, w_, top_, false) {
 							top_ = gpu_topOf___(f_, p_, w_)
 							deep_ := gpu_isDeep___(f_, p_, w_, top_)
 							if gpu_fits___(f_, p_, w_, top_, deep_) {
-								var t9_ gpu_window_
-								_ = t9_
-								/*line few.go:36*/ var t10_ gpu_Value
-								/*line few.go:36*/ t9_, t10_ = gpu_sumOf___(f_, p_, t_, o_, less_, top_, deep_)
+								_, t10_ := gpu_sumOf___(f_, p_, t_, o_, less_, top_, deep_)
 								/*line few.go:36*/ v_ = t10_
 							} else {
-								var t11_ gpu_Value
-								/*line few.go:38*/ var t12_ int64
-								/*line few.go:38*/ t11_, t12_ = gpu_sumOfWide___(f_, p_, t_, o_, less_, w_)
+								t11_, t12_ := gpu_sumOfWide___(f_, p_, t_, o_, less_, w_)
 								/*line few.go:38*/ v_ = t11_
 								/*line few.go:38*/ special_ = t12_
 							}
@@ -3402,7 +3116,7 @@ func FewFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3406
+//line kernels_tandem.go:3120
 	}
 	return nil
 }
@@ -3416,9 +3130,6 @@ func FoldAlongFloat32Float32Int32Ends32Value32Plain(grid backend.Grid, lo, hi in
 }
 
 func FoldAlongFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FoldAlongFloat32Float32Int32Ends32Value32Plain(grid, lo, hi, args)
-	}
 	var f_ gpu_ends32
 	var r_ gpu_value32
 	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
@@ -3440,14 +3151,10 @@ func FoldAlongFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, 
 		_, _, _ = b0, b1, b2
 		/*line fold.go:158*/ n_ := n0
 		for w := range n {
-			var i0_ int64
-			var di_ int64
-			var j0_ int64
-			var j1_ int64
-			/*line fold.go:159*/ i0_ = g0
-			/*line fold.go:159*/ di_ = int64(grid.Groups[0])
-			/*line fold.go:159*/ j0_ = int64(0)
-			/*line fold.go:159*/ j1_ = cols_
+			/*line fold.go:159*/ i0_ := g0
+			/*line fold.go:159*/ di_ := int64(grid.Groups[0])
+			/*line fold.go:159*/ j0_ := int64(0)
+			/*line fold.go:159*/ j1_ := cols_
 			if height_ == int64(1) {
 				width_ := support.Div((cols_+s0)-int64(1), s0) * n_
 				t_ := min(g0*width_, cols_)
@@ -3482,10 +3189,6 @@ func FoldAlongFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, 
 				/*line fold.go:172*/ t5_ := int64(e_.b_)
 				/*line fold.go:172*/ as_[t2_] = t4_
 				/*line fold.go:172*/ bs_[t3_] = t5_
-				i0_all[w] = i0_
-				j0_all[w] = j0_
-				j1_all[w] = j1_
-				di_all[w] = di_
 			}
 			for w := range n {
 				l0 := w % n0
@@ -3494,7 +3197,7 @@ func FoldAlongFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, 
 					s_ := gpu_state{a_: as_[0], b_: bs_[0]}
 					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
 						t6_ := gpu_state{a_: as_[k_], b_: bs_[k_]}
-						/*line fold.go:177*/ s_ = gpu_merge(s_, gpu_kind(f_), t6_)
+						/*line fold.go:177*/ s_ = gpu_merge(s_, int64(0), t6_)
 					}
 					if int64(len(parts_)) == int64(0) {
 						gpu_put(c_, o_, gpu_of(r_, s_, int64(order_)))
@@ -3510,7 +3213,7 @@ func FoldAlongFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, 
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3514
+//line kernels_tandem.go:3217
 	}
 	return nil
 }
@@ -3524,9 +3227,6 @@ func FoldAlongFloat64Float64Int64Ends64Value64Plain(grid backend.Grid, lo, hi in
 }
 
 func FoldAlongFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FoldAlongFloat64Float64Int64Ends64Value64Plain(grid, lo, hi, args)
-	}
 	var f_ gpu_ends64
 	var r_ gpu_value64
 	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
@@ -3548,14 +3248,10 @@ func FoldAlongFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, 
 		_, _, _ = b0, b1, b2
 		/*line fold.go:158*/ n_ := n0
 		for w := range n {
-			var i0_ int64
-			var di_ int64
-			var j0_ int64
-			var j1_ int64
-			/*line fold.go:159*/ i0_ = g0
-			/*line fold.go:159*/ di_ = int64(grid.Groups[0])
-			/*line fold.go:159*/ j0_ = int64(0)
-			/*line fold.go:159*/ j1_ = cols_
+			/*line fold.go:159*/ i0_ := g0
+			/*line fold.go:159*/ di_ := int64(grid.Groups[0])
+			/*line fold.go:159*/ j0_ := int64(0)
+			/*line fold.go:159*/ j1_ := cols_
 			if height_ == int64(1) {
 				width_ := support.Div((cols_+s0)-int64(1), s0) * n_
 				t_ := min(g0*width_, cols_)
@@ -3590,10 +3286,6 @@ func FoldAlongFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, 
 				/*line fold.go:172*/ t5_ := e_.b_
 				/*line fold.go:172*/ as_[t2_] = t4_
 				/*line fold.go:172*/ bs_[t3_] = t5_
-				i0_all[w] = i0_
-				j0_all[w] = j0_
-				j1_all[w] = j1_
-				di_all[w] = di_
 			}
 			for w := range n {
 				l0 := w % n0
@@ -3602,7 +3294,7 @@ func FoldAlongFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, 
 					s_ := gpu_state{a_: as_[0], b_: bs_[0]}
 					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
 						t6_ := gpu_state{a_: as_[k_], b_: bs_[k_]}
-						/*line fold.go:177*/ s_ = gpu_merge(s_, gpu_kind_(f_), t6_)
+						/*line fold.go:177*/ s_ = gpu_merge(s_, int64(0), t6_)
 					}
 					if int64(len(parts_)) == int64(0) {
 						gpu_put_(c_, o_, gpu_of_(r_, s_, order_))
@@ -3618,7 +3310,7 @@ func FoldAlongFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, 
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3622
+//line kernels_tandem.go:3314
 	}
 	return nil
 }
@@ -3632,9 +3324,6 @@ func FoldAlongFloat32Int32Int32First32IndexPlain(grid backend.Grid, lo, hi int, 
 }
 
 func FoldAlongFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FoldAlongFloat32Int32Int32First32IndexPlain(grid, lo, hi, args)
-	}
 	var f_ gpu_first32
 	var r_ gpu_index
 	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
@@ -3656,14 +3345,10 @@ func FoldAlongFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, arg
 		_, _, _ = b0, b1, b2
 		/*line fold.go:158*/ n_ := n0
 		for w := range n {
-			var i0_ int64
-			var di_ int64
-			var j0_ int64
-			var j1_ int64
-			/*line fold.go:159*/ i0_ = g0
-			/*line fold.go:159*/ di_ = int64(grid.Groups[0])
-			/*line fold.go:159*/ j0_ = int64(0)
-			/*line fold.go:159*/ j1_ = cols_
+			/*line fold.go:159*/ i0_ := g0
+			/*line fold.go:159*/ di_ := int64(grid.Groups[0])
+			/*line fold.go:159*/ j0_ := int64(0)
+			/*line fold.go:159*/ j1_ := cols_
 			if height_ == int64(1) {
 				width_ := support.Div((cols_+s0)-int64(1), s0) * n_
 				t_ := min(g0*width_, cols_)
@@ -3698,10 +3383,6 @@ func FoldAlongFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, arg
 				/*line fold.go:172*/ t5_ := int64(e_.b_)
 				/*line fold.go:172*/ as_[t2_] = t4_
 				/*line fold.go:172*/ bs_[t3_] = t5_
-				i0_all[w] = i0_
-				j0_all[w] = j0_
-				j1_all[w] = j1_
-				di_all[w] = di_
 			}
 			for w := range n {
 				l0 := w % n0
@@ -3710,7 +3391,7 @@ func FoldAlongFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, arg
 					s_ := gpu_state{a_: as_[0], b_: bs_[0]}
 					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
 						t6_ := gpu_state{a_: as_[k_], b_: bs_[k_]}
-						/*line fold.go:177*/ s_ = gpu_merge(s_, gpu_kind__(f_), t6_)
+						/*line fold.go:177*/ s_ = gpu_merge(s_, int64(1), t6_)
 					}
 					if int64(len(parts_)) == int64(0) {
 						gpu_put__(c_, o_, gpu_of__(r_, s_, int64(order_)))
@@ -3726,7 +3407,7 @@ func FoldAlongFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, arg
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3730
+//line kernels_tandem.go:3411
 	}
 	return nil
 }
@@ -3740,9 +3421,6 @@ func FoldAlongFloat64Int32Int64First64IndexPlain(grid backend.Grid, lo, hi int, 
 }
 
 func FoldAlongFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FoldAlongFloat64Int32Int64First64IndexPlain(grid, lo, hi, args)
-	}
 	var f_ gpu_first64
 	var r_ gpu_index
 	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
@@ -3764,14 +3442,10 @@ func FoldAlongFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, arg
 		_, _, _ = b0, b1, b2
 		/*line fold.go:158*/ n_ := n0
 		for w := range n {
-			var i0_ int64
-			var di_ int64
-			var j0_ int64
-			var j1_ int64
-			/*line fold.go:159*/ i0_ = g0
-			/*line fold.go:159*/ di_ = int64(grid.Groups[0])
-			/*line fold.go:159*/ j0_ = int64(0)
-			/*line fold.go:159*/ j1_ = cols_
+			/*line fold.go:159*/ i0_ := g0
+			/*line fold.go:159*/ di_ := int64(grid.Groups[0])
+			/*line fold.go:159*/ j0_ := int64(0)
+			/*line fold.go:159*/ j1_ := cols_
 			if height_ == int64(1) {
 				width_ := support.Div((cols_+s0)-int64(1), s0) * n_
 				t_ := min(g0*width_, cols_)
@@ -3806,10 +3480,6 @@ func FoldAlongFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, arg
 				/*line fold.go:172*/ t5_ := e_.b_
 				/*line fold.go:172*/ as_[t2_] = t4_
 				/*line fold.go:172*/ bs_[t3_] = t5_
-				i0_all[w] = i0_
-				j0_all[w] = j0_
-				j1_all[w] = j1_
-				di_all[w] = di_
 			}
 			for w := range n {
 				l0 := w % n0
@@ -3818,7 +3488,7 @@ func FoldAlongFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, arg
 					s_ := gpu_state{a_: as_[0], b_: bs_[0]}
 					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
 						t6_ := gpu_state{a_: as_[k_], b_: bs_[k_]}
-						/*line fold.go:177*/ s_ = gpu_merge(s_, gpu_kind___(f_), t6_)
+						/*line fold.go:177*/ s_ = gpu_merge(s_, int64(1), t6_)
 					}
 					if int64(len(parts_)) == int64(0) {
 						gpu_put__(c_, o_, gpu_of__(r_, s_, order_))
@@ -3834,7 +3504,7 @@ func FoldAlongFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, arg
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3838
+//line kernels_tandem.go:3508
 	}
 	return nil
 }
@@ -3848,9 +3518,6 @@ func FoldAlongInt32Int32Int32EndsIntValueIntPlain(grid backend.Grid, lo, hi int,
 }
 
 func FoldAlongInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FoldAlongInt32Int32Int32EndsIntValueIntPlain(grid, lo, hi, args)
-	}
 	var f_ gpu_endsInt
 	var r_ gpu_valueInt
 	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
@@ -3872,14 +3539,10 @@ func FoldAlongInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, ar
 		_, _, _ = b0, b1, b2
 		/*line fold.go:158*/ n_ := n0
 		for w := range n {
-			var i0_ int64
-			var di_ int64
-			var j0_ int64
-			var j1_ int64
-			/*line fold.go:159*/ i0_ = g0
-			/*line fold.go:159*/ di_ = int64(grid.Groups[0])
-			/*line fold.go:159*/ j0_ = int64(0)
-			/*line fold.go:159*/ j1_ = cols_
+			/*line fold.go:159*/ i0_ := g0
+			/*line fold.go:159*/ di_ := int64(grid.Groups[0])
+			/*line fold.go:159*/ j0_ := int64(0)
+			/*line fold.go:159*/ j1_ := cols_
 			if height_ == int64(1) {
 				width_ := support.Div((cols_+s0)-int64(1), s0) * n_
 				t_ := min(g0*width_, cols_)
@@ -3914,10 +3577,6 @@ func FoldAlongInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, ar
 				/*line fold.go:172*/ t5_ := int64(e_.b_)
 				/*line fold.go:172*/ as_[t2_] = t4_
 				/*line fold.go:172*/ bs_[t3_] = t5_
-				i0_all[w] = i0_
-				j0_all[w] = j0_
-				j1_all[w] = j1_
-				di_all[w] = di_
 			}
 			for w := range n {
 				l0 := w % n0
@@ -3926,7 +3585,7 @@ func FoldAlongInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, ar
 					s_ := gpu_state{a_: as_[0], b_: bs_[0]}
 					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
 						t6_ := gpu_state{a_: as_[k_], b_: bs_[k_]}
-						/*line fold.go:177*/ s_ = gpu_merge(s_, gpu_kind____(f_), t6_)
+						/*line fold.go:177*/ s_ = gpu_merge(s_, int64(0), t6_)
 					}
 					if int64(len(parts_)) == int64(0) {
 						gpu_put__(c_, o_, gpu_of___(r_, s_, int64(order_)))
@@ -3942,7 +3601,7 @@ func FoldAlongInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3946
+//line kernels_tandem.go:3605
 	}
 	return nil
 }
@@ -3956,9 +3615,6 @@ func FoldAlongInt32Int32Int32FirstIntIndexPlain(grid backend.Grid, lo, hi int, a
 }
 
 func FoldAlongInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FoldAlongInt32Int32Int32FirstIntIndexPlain(grid, lo, hi, args)
-	}
 	var f_ gpu_firstInt
 	var r_ gpu_index
 	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
@@ -3980,14 +3636,10 @@ func FoldAlongInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args
 		_, _, _ = b0, b1, b2
 		/*line fold.go:158*/ n_ := n0
 		for w := range n {
-			var i0_ int64
-			var di_ int64
-			var j0_ int64
-			var j1_ int64
-			/*line fold.go:159*/ i0_ = g0
-			/*line fold.go:159*/ di_ = int64(grid.Groups[0])
-			/*line fold.go:159*/ j0_ = int64(0)
-			/*line fold.go:159*/ j1_ = cols_
+			/*line fold.go:159*/ i0_ := g0
+			/*line fold.go:159*/ di_ := int64(grid.Groups[0])
+			/*line fold.go:159*/ j0_ := int64(0)
+			/*line fold.go:159*/ j1_ := cols_
 			if height_ == int64(1) {
 				width_ := support.Div((cols_+s0)-int64(1), s0) * n_
 				t_ := min(g0*width_, cols_)
@@ -4022,10 +3674,6 @@ func FoldAlongInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args
 				/*line fold.go:172*/ t5_ := int64(e_.b_)
 				/*line fold.go:172*/ as_[t2_] = t4_
 				/*line fold.go:172*/ bs_[t3_] = t5_
-				i0_all[w] = i0_
-				j0_all[w] = j0_
-				j1_all[w] = j1_
-				di_all[w] = di_
 			}
 			for w := range n {
 				l0 := w % n0
@@ -4034,7 +3682,7 @@ func FoldAlongInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args
 					s_ := gpu_state{a_: as_[0], b_: bs_[0]}
 					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
 						t6_ := gpu_state{a_: as_[k_], b_: bs_[k_]}
-						/*line fold.go:177*/ s_ = gpu_merge(s_, gpu_kind_____(f_), t6_)
+						/*line fold.go:177*/ s_ = gpu_merge(s_, int64(1), t6_)
 					}
 					if int64(len(parts_)) == int64(0) {
 						gpu_put__(c_, o_, gpu_of__(r_, s_, int64(order_)))
@@ -4050,7 +3698,7 @@ func FoldAlongInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4054
+//line kernels_tandem.go:3702
 	}
 	return nil
 }
@@ -4064,9 +3712,6 @@ func FoldAlongInt32Int32Int32Add32TotalPlain(grid backend.Grid, lo, hi int, args
 }
 
 func FoldAlongInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FoldAlongInt32Int32Int32Add32TotalPlain(grid, lo, hi, args)
-	}
 	var f_ gpu_add32
 	var r_ gpu_total
 	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
@@ -4088,14 +3733,10 @@ func FoldAlongInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []
 		_, _, _ = b0, b1, b2
 		/*line fold.go:158*/ n_ := n0
 		for w := range n {
-			var i0_ int64
-			var di_ int64
-			var j0_ int64
-			var j1_ int64
-			/*line fold.go:159*/ i0_ = g0
-			/*line fold.go:159*/ di_ = int64(grid.Groups[0])
-			/*line fold.go:159*/ j0_ = int64(0)
-			/*line fold.go:159*/ j1_ = cols_
+			/*line fold.go:159*/ i0_ := g0
+			/*line fold.go:159*/ di_ := int64(grid.Groups[0])
+			/*line fold.go:159*/ j0_ := int64(0)
+			/*line fold.go:159*/ j1_ := cols_
 			if height_ == int64(1) {
 				width_ := support.Div((cols_+s0)-int64(1), s0) * n_
 				t_ := min(g0*width_, cols_)
@@ -4130,10 +3771,6 @@ func FoldAlongInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []
 				/*line fold.go:172*/ t5_ := int64(e_.b_)
 				/*line fold.go:172*/ as_[t2_] = t4_
 				/*line fold.go:172*/ bs_[t3_] = t5_
-				i0_all[w] = i0_
-				j0_all[w] = j0_
-				j1_all[w] = j1_
-				di_all[w] = di_
 			}
 			for w := range n {
 				l0 := w % n0
@@ -4142,7 +3779,7 @@ func FoldAlongInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []
 					s_ := gpu_state{a_: as_[0], b_: bs_[0]}
 					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
 						t6_ := gpu_state{a_: as_[k_], b_: bs_[k_]}
-						/*line fold.go:177*/ s_ = gpu_merge(s_, gpu_kind______(f_), t6_)
+						/*line fold.go:177*/ s_ = gpu_merge(s_, int64(2), t6_)
 					}
 					if int64(len(parts_)) == int64(0) {
 						gpu_put__(c_, o_, gpu_of____(r_, s_, int64(order_)))
@@ -4158,7 +3795,7 @@ func FoldAlongInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4162
+//line kernels_tandem.go:3799
 	}
 	return nil
 }
@@ -4172,9 +3809,6 @@ func FoldAlongBoolInt32Int32CountTotalPlain(grid backend.Grid, lo, hi int, args 
 }
 
 func FoldAlongBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FoldAlongBoolInt32Int32CountTotalPlain(grid, lo, hi, args)
-	}
 	var f_ gpu_count
 	var r_ gpu_total
 	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
@@ -4196,14 +3830,10 @@ func FoldAlongBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []b
 		_, _, _ = b0, b1, b2
 		/*line fold.go:158*/ n_ := n0
 		for w := range n {
-			var i0_ int64
-			var di_ int64
-			var j0_ int64
-			var j1_ int64
-			/*line fold.go:159*/ i0_ = g0
-			/*line fold.go:159*/ di_ = int64(grid.Groups[0])
-			/*line fold.go:159*/ j0_ = int64(0)
-			/*line fold.go:159*/ j1_ = cols_
+			/*line fold.go:159*/ i0_ := g0
+			/*line fold.go:159*/ di_ := int64(grid.Groups[0])
+			/*line fold.go:159*/ j0_ := int64(0)
+			/*line fold.go:159*/ j1_ := cols_
 			if height_ == int64(1) {
 				width_ := support.Div((cols_+s0)-int64(1), s0) * n_
 				t_ := min(g0*width_, cols_)
@@ -4238,10 +3868,6 @@ func FoldAlongBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []b
 				/*line fold.go:172*/ t5_ := int64(e_.b_)
 				/*line fold.go:172*/ as_[t2_] = t4_
 				/*line fold.go:172*/ bs_[t3_] = t5_
-				i0_all[w] = i0_
-				j0_all[w] = j0_
-				j1_all[w] = j1_
-				di_all[w] = di_
 			}
 			for w := range n {
 				l0 := w % n0
@@ -4250,7 +3876,7 @@ func FoldAlongBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []b
 					s_ := gpu_state{a_: as_[0], b_: bs_[0]}
 					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
 						t6_ := gpu_state{a_: as_[k_], b_: bs_[k_]}
-						/*line fold.go:177*/ s_ = gpu_merge(s_, gpu_kind_______(f_), t6_)
+						/*line fold.go:177*/ s_ = gpu_merge(s_, int64(2), t6_)
 					}
 					if int64(len(parts_)) == int64(0) {
 						gpu_put__(c_, o_, gpu_of____(r_, s_, int64(order_)))
@@ -4266,7 +3892,7 @@ func FoldAlongBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []b
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4270
+//line kernels_tandem.go:3896
 	}
 	return nil
 }
@@ -4280,9 +3906,6 @@ func FoldAlongBoolBoolInt32EndsBoolTruthPlain(grid backend.Grid, lo, hi int, arg
 }
 
 func FoldAlongBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FoldAlongBoolBoolInt32EndsBoolTruthPlain(grid, lo, hi, args)
-	}
 	var f_ gpu_endsBool
 	var r_ gpu_truth
 	c_ := gpu_Matrix___{Data_: support.Matrix[bool](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
@@ -4304,14 +3927,10 @@ func FoldAlongBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args [
 		_, _, _ = b0, b1, b2
 		/*line fold.go:158*/ n_ := n0
 		for w := range n {
-			var i0_ int64
-			var di_ int64
-			var j0_ int64
-			var j1_ int64
-			/*line fold.go:159*/ i0_ = g0
-			/*line fold.go:159*/ di_ = int64(grid.Groups[0])
-			/*line fold.go:159*/ j0_ = int64(0)
-			/*line fold.go:159*/ j1_ = cols_
+			/*line fold.go:159*/ i0_ := g0
+			/*line fold.go:159*/ di_ := int64(grid.Groups[0])
+			/*line fold.go:159*/ j0_ := int64(0)
+			/*line fold.go:159*/ j1_ := cols_
 			if height_ == int64(1) {
 				width_ := support.Div((cols_+s0)-int64(1), s0) * n_
 				t_ := min(g0*width_, cols_)
@@ -4346,10 +3965,6 @@ func FoldAlongBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args [
 				/*line fold.go:172*/ t5_ := int64(e_.b_)
 				/*line fold.go:172*/ as_[t2_] = t4_
 				/*line fold.go:172*/ bs_[t3_] = t5_
-				i0_all[w] = i0_
-				j0_all[w] = j0_
-				j1_all[w] = j1_
-				di_all[w] = di_
 			}
 			for w := range n {
 				l0 := w % n0
@@ -4358,7 +3973,7 @@ func FoldAlongBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args [
 					s_ := gpu_state{a_: as_[0], b_: bs_[0]}
 					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
 						t6_ := gpu_state{a_: as_[k_], b_: bs_[k_]}
-						/*line fold.go:177*/ s_ = gpu_merge(s_, gpu_kind________(f_), t6_)
+						/*line fold.go:177*/ s_ = gpu_merge(s_, int64(0), t6_)
 					}
 					if int64(len(parts_)) == int64(0) {
 						gpu_put___(c_, o_, gpu_of_____(r_, s_, int64(order_)))
@@ -4374,7 +3989,7 @@ func FoldAlongBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args [
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4378
+//line kernels_tandem.go:3993
 	}
 	return nil
 }
@@ -4388,9 +4003,6 @@ func FoldEachFloat32Float32Int32Ends32Value32Plain(grid backend.Grid, lo, hi int
 }
 
 func FoldEachFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FoldEachFloat32Float32Int32Ends32Value32Plain(grid, lo, hi, args)
-	}
 	var f_ gpu_ends32
 	var r_ gpu_value32
 	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
@@ -4452,7 +4064,7 @@ func FoldEachFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, a
 				}
 			}
 		}
-//line kernels_tandem.go:4456
+//line kernels_tandem.go:4068
 	}
 	return nil
 }
@@ -4466,9 +4078,6 @@ func FoldEachFloat64Float64Int64Ends64Value64Plain(grid backend.Grid, lo, hi int
 }
 
 func FoldEachFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FoldEachFloat64Float64Int64Ends64Value64Plain(grid, lo, hi, args)
-	}
 	var f_ gpu_ends64
 	var r_ gpu_value64
 	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
@@ -4530,7 +4139,7 @@ func FoldEachFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, a
 				}
 			}
 		}
-//line kernels_tandem.go:4534
+//line kernels_tandem.go:4143
 	}
 	return nil
 }
@@ -4544,9 +4153,6 @@ func FoldEachFloat32Int32Int32First32IndexPlain(grid backend.Grid, lo, hi int, a
 }
 
 func FoldEachFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FoldEachFloat32Int32Int32First32IndexPlain(grid, lo, hi, args)
-	}
 	var f_ gpu_first32
 	var r_ gpu_index
 	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
@@ -4608,7 +4214,7 @@ func FoldEachFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:4612
+//line kernels_tandem.go:4218
 	}
 	return nil
 }
@@ -4622,9 +4228,6 @@ func FoldEachFloat64Int32Int64First64IndexPlain(grid backend.Grid, lo, hi int, a
 }
 
 func FoldEachFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FoldEachFloat64Int32Int64First64IndexPlain(grid, lo, hi, args)
-	}
 	var f_ gpu_first64
 	var r_ gpu_index
 	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
@@ -4686,7 +4289,7 @@ func FoldEachFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:4690
+//line kernels_tandem.go:4293
 	}
 	return nil
 }
@@ -4700,9 +4303,6 @@ func FoldEachInt32Int32Int32EndsIntValueIntPlain(grid backend.Grid, lo, hi int, 
 }
 
 func FoldEachInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FoldEachInt32Int32Int32EndsIntValueIntPlain(grid, lo, hi, args)
-	}
 	var f_ gpu_endsInt
 	var r_ gpu_valueInt
 	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
@@ -4764,7 +4364,7 @@ func FoldEachInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, arg
 				}
 			}
 		}
-//line kernels_tandem.go:4768
+//line kernels_tandem.go:4368
 	}
 	return nil
 }
@@ -4778,9 +4378,6 @@ func FoldEachInt32Int32Int32FirstIntIndexPlain(grid backend.Grid, lo, hi int, ar
 }
 
 func FoldEachInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FoldEachInt32Int32Int32FirstIntIndexPlain(grid, lo, hi, args)
-	}
 	var f_ gpu_firstInt
 	var r_ gpu_index
 	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
@@ -4842,7 +4439,7 @@ func FoldEachInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args 
 				}
 			}
 		}
-//line kernels_tandem.go:4846
+//line kernels_tandem.go:4443
 	}
 	return nil
 }
@@ -4856,9 +4453,6 @@ func FoldEachInt32Int32Int32Add32TotalPlain(grid backend.Grid, lo, hi int, args 
 }
 
 func FoldEachInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FoldEachInt32Int32Int32Add32TotalPlain(grid, lo, hi, args)
-	}
 	var f_ gpu_add32
 	var r_ gpu_total
 	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
@@ -4920,7 +4514,7 @@ func FoldEachInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []b
 				}
 			}
 		}
-//line kernels_tandem.go:4924
+//line kernels_tandem.go:4518
 	}
 	return nil
 }
@@ -4934,9 +4528,6 @@ func FoldEachBoolInt32Int32CountTotalPlain(grid backend.Grid, lo, hi int, args [
 }
 
 func FoldEachBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FoldEachBoolInt32Int32CountTotalPlain(grid, lo, hi, args)
-	}
 	var f_ gpu_count
 	var r_ gpu_total
 	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
@@ -4998,7 +4589,7 @@ func FoldEachBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []ba
 				}
 			}
 		}
-//line kernels_tandem.go:5002
+//line kernels_tandem.go:4593
 	}
 	return nil
 }
@@ -5012,9 +4603,6 @@ func FoldEachBoolBoolInt32EndsBoolTruthPlain(grid backend.Grid, lo, hi int, args
 }
 
 func FoldEachBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FoldEachBoolBoolInt32EndsBoolTruthPlain(grid, lo, hi, args)
-	}
 	var f_ gpu_endsBool
 	var r_ gpu_truth
 	c_ := gpu_Matrix___{Data_: support.Matrix[bool](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
@@ -5076,7 +4664,7 @@ func FoldEachBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:5080
+//line kernels_tandem.go:4668
 	}
 	return nil
 }
@@ -5089,9 +4677,6 @@ func FinishFloat32Value32Plain(grid backend.Grid, lo, hi int, args []backend.Arg
 }
 
 func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FinishFloat32Value32Plain(grid, lo, hi, args)
-	}
 	var r_ gpu_value32
 	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	parts_ := support.Slice[int64](args[5:])
@@ -5122,7 +4707,7 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5126
+//line kernels_tandem.go:4711
 	}
 	return nil
 }
@@ -5135,9 +4720,6 @@ func FinishFloat64Value64Plain(grid backend.Grid, lo, hi int, args []backend.Arg
 }
 
 func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FinishFloat64Value64Plain(grid, lo, hi, args)
-	}
 	var r_ gpu_value64
 	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	parts_ := support.Slice[int64](args[5:])
@@ -5168,7 +4750,7 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5172
+//line kernels_tandem.go:4754
 	}
 	return nil
 }
@@ -5181,9 +4763,6 @@ func FinishInt32ValueIntPlain(grid backend.Grid, lo, hi int, args []backend.Arg)
 }
 
 func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FinishInt32ValueIntPlain(grid, lo, hi, args)
-	}
 	var r_ gpu_valueInt
 	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	parts_ := support.Slice[int64](args[5:])
@@ -5214,7 +4793,7 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5218
+//line kernels_tandem.go:4797
 	}
 	return nil
 }
@@ -5227,9 +4806,6 @@ func FinishInt32IndexPlain(grid backend.Grid, lo, hi int, args []backend.Arg) er
 }
 
 func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FinishInt32IndexPlain(grid, lo, hi, args)
-	}
 	var r_ gpu_index
 	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	parts_ := support.Slice[int64](args[5:])
@@ -5260,7 +4836,7 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:5264
+//line kernels_tandem.go:4840
 	}
 	return nil
 }
@@ -5273,9 +4849,6 @@ func FinishInt32TotalPlain(grid backend.Grid, lo, hi int, args []backend.Arg) er
 }
 
 func FinishInt32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FinishInt32TotalPlain(grid, lo, hi, args)
-	}
 	var r_ gpu_total
 	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	parts_ := support.Slice[int64](args[5:])
@@ -5306,7 +4879,7 @@ func FinishInt32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:5310
+//line kernels_tandem.go:4883
 	}
 	return nil
 }
@@ -5319,9 +4892,6 @@ func FinishBoolTruthPlain(grid backend.Grid, lo, hi int, args []backend.Arg) err
 }
 
 func FinishBoolTruthGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return FinishBoolTruthPlain(grid, lo, hi, args)
-	}
 	var r_ gpu_truth
 	c_ := gpu_Matrix___{Data_: support.Matrix[bool](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	parts_ := support.Slice[int64](args[5:])
@@ -5352,7 +4922,7 @@ func FinishBoolTruthGo(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				}
 			}
 		}
-//line kernels_tandem.go:5356
+//line kernels_tandem.go:4926
 	}
 	return nil
 }
@@ -5364,9 +4934,6 @@ func GatherPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func GatherGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return GatherPlain(grid, lo, hi, args)
-	}
 	sums_ := support.Slice[int64](args[0:])
 	parts_ := support.Slice[int64](args[3:])
 	all_ := args[6].Int64()
@@ -5401,7 +4968,7 @@ func GatherGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5405
+//line kernels_tandem.go:4972
 	}
 	return nil
 }
@@ -5413,9 +4980,6 @@ func GatherFoldedPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 }
 
 func GatherFoldedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return GatherFoldedPlain(grid, lo, hi, args)
-	}
 	states_ := support.Slice[int64](args[0:])
 	parts_ := support.Slice[int64](args[3:])
 	all_ := args[6].Int64()
@@ -5458,7 +5022,7 @@ func GatherFoldedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5462
+//line kernels_tandem.go:5026
 	}
 	return nil
 }
@@ -5471,9 +5035,6 @@ func TotalsFloat32SinglePlain(grid backend.Grid, lo, hi int, args []backend.Arg)
 }
 
 func TotalsFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return TotalsFloat32SinglePlain(grid, lo, hi, args)
-	}
 	var f_ gpu_single
 	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	sums_ := support.Slice[int64](args[5:])
@@ -5486,45 +5047,29 @@ func TotalsFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		more := support.More(grid, i, hi)
 		i += more
-		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
-		for i2 := b2; i2 < e2; i2++ {
-			for i1 := b1; i1 < e1; i1++ {
-				for i0 := b0; i0 < e0; i0++ {
-					/*line prefix.go:85*/ n_ := x_.Rows_ * blocks_
-				loop2:
-					/*line prefix.go:86*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
-						at_ := gpu_Place{At_: o_, Step_: n_, N_: gpu_words(f_)}
+		for a0 := b0; a0 < x_.Rows_*blocks_; a0 += s0 {
+			e0, e1, e2 := min(a0+int64(1+more)*n0, x_.Rows_*blocks_), b1+n1, b2+n2
+			for i2 := b2; i2 < e2; i2++ {
+				for i1 := b1; i1 < e1; i1++ {
+					for i0 := a0; i0 < e0; i0++ {
+						/*line prefix.go:85*/ n_ := x_.Rows_ * blocks_
+						o_ := i0
+						at_ := gpu_Place{At_: o_, Step_: n_, N_: int64(24)}
 						i_ := support.Div(o_, blocks_)
 						/*line prefix.go:88*/ from_ := support.Rem(o_, blocks_) * block_
-						if gpu_wraps(f_) {
-							s_ := int64(0)
-							h1 := x_.Cols_
-							h2 := x_.Data_
-							h3 := x_.Stride_
-							for j_ := from_; j_ < min(from_+block_, h1); j_ = j_ + int64(1) {
-								/*line prefix.go:92*/ s_ = s_ + support.Int[int64](h2[(i_*h3)+j_])
-							}
-							t_ := o_
-							/*line prefix.go:94*/ t2_ := n_ + o_
-							/*line prefix.go:94*/ t3_ := s_
-							/*line prefix.go:94*/ sums_[t_] = t3_
-							/*line prefix.go:94*/ sums_[t2_] = int64(0)
-							continue loop2
-						}
-						gpu_clearWords(sums_, at_)
-						h4 := x_.Cols_
-						h5 := x_.Data_
-						h6 := x_.Stride_
-						for j2_ := from_; j2_ < min(from_+block_, h4); j2_ = j2_ + int64(1) {
-//line prefix.go:99
-							gpu_addWords(sums_, at_, gpu_term(f_, h5[(i_*h6)+j2_]), gpu_bottom(f_))
+						/*line prefix.go:97*/ gpu_clearWords(sums_, at_)
+						h1 := x_.Cols_
+						h2 := x_.Data_
+						h3 := x_.Stride_
+						for j2_ := from_; j2_ < min(from_+block_, h1); j2_ = j2_ + int64(1) {
+							/*line prefix.go:99*/ gpu_addWords(sums_, at_, gpu_term(f_, h2[(i_*h3)+j2_]), int64(-384))
 						}
 						gpu_Carry(sums_, at_)
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5528
+//line kernels_tandem.go:5073
 	}
 	return nil
 }
@@ -5537,9 +5082,6 @@ func TotalsFloat64DoublePlain(grid backend.Grid, lo, hi int, args []backend.Arg)
 }
 
 func TotalsFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return TotalsFloat64DoublePlain(grid, lo, hi, args)
-	}
 	var f_ gpu_double
 	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	sums_ := support.Slice[int64](args[5:])
@@ -5552,45 +5094,30 @@ func TotalsFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		more := support.More(grid, i, hi)
 		i += more
-		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
-		for i2 := b2; i2 < e2; i2++ {
-			for i1 := b1; i1 < e1; i1++ {
-				for i0 := b0; i0 < e0; i0++ {
-					/*line prefix.go:85*/ n_ := x_.Rows_ * blocks_
-				loop2:
-					/*line prefix.go:86*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
-						at_ := gpu_Place{At_: o_, Step_: n_, N_: gpu_words_(f_)}
+		for a0 := b0; a0 < x_.Rows_*blocks_; a0 += s0 {
+			e0, e1, e2 := min(a0+int64(1+more)*n0, x_.Rows_*blocks_), b1+n1, b2+n2
+			for i2 := b2; i2 < e2; i2++ {
+				for i1 := b1; i1 < e1; i1++ {
+					for i0 := a0; i0 < e0; i0++ {
+						/*line prefix.go:85*/ n_ := x_.Rows_ * blocks_
+						o_ := i0
+						at_ := gpu_Place{At_: o_, Step_: n_, N_: int64(136)}
 						i_ := support.Div(o_, blocks_)
 						/*line prefix.go:88*/ from_ := support.Rem(o_, blocks_) * block_
-						if gpu_wraps_(f_) {
-							s_ := int64(0)
-							h1 := x_.Cols_
-							h2 := x_.Data_
-							h3 := x_.Stride_
-							for j_ := from_; j_ < min(from_+block_, h1); j_ = j_ + int64(1) {
-								/*line prefix.go:92*/ s_ = s_ + support.Int[int64](h2[(i_*h3)+j_])
-							}
-							t_ := o_
-							/*line prefix.go:94*/ t2_ := n_ + o_
-							/*line prefix.go:94*/ t3_ := s_
-							/*line prefix.go:94*/ sums_[t_] = t3_
-							/*line prefix.go:94*/ sums_[t2_] = int64(0)
-							continue loop2
-						}
-						gpu_clearWords(sums_, at_)
-						h4 := x_.Cols_
-						h5 := x_.Data_
-						h6 := x_.Stride_
-						for j2_ := from_; j2_ < min(from_+block_, h4); j2_ = j2_ + int64(1) {
+						/*line prefix.go:97*/ gpu_clearWords(sums_, at_)
+						h1 := x_.Cols_
+						h2 := x_.Data_
+						h3 := x_.Stride_
+						for j2_ := from_; j2_ < min(from_+block_, h1); j2_ = j2_ + int64(1) {
 //line prefix.go:99
-							gpu_addWords(sums_, at_, gpu_term_(f_, h5[(i_*h6)+j2_]), gpu_bottom_(f_))
+							gpu_addWords(sums_, at_, gpu_term_(f_, h2[(i_*h3)+j2_]), int64(-2176))
 						}
 						gpu_Carry(sums_, at_)
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5594
+//line kernels_tandem.go:5121
 	}
 	return nil
 }
@@ -5603,10 +5130,8 @@ func TotalsInt32IntegerPlain(grid backend.Grid, lo, hi int, args []backend.Arg) 
 }
 
 func TotalsInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return TotalsInt32IntegerPlain(grid, lo, hi, args)
-	}
 	var f_ gpu_integer
+	_ = f_
 	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	sums_ := support.Slice[int64](args[5:])
 	block_ := args[8].Int64()
@@ -5625,38 +5150,28 @@ func TotalsInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 					/*line prefix.go:85*/ n_ := x_.Rows_ * blocks_
 				loop2:
 					/*line prefix.go:86*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
-						at_ := gpu_Place{At_: o_, Step_: n_, N_: gpu_words__(f_)}
-						i_ := support.Div(o_, blocks_)
+						at_ := gpu_Place{At_: o_, Step_: n_, N_: int64(1)}
+						_ = at_
+						/*line prefix.go:88*/ i_ := support.Div(o_, blocks_)
 						/*line prefix.go:88*/ from_ := support.Rem(o_, blocks_) * block_
-						if gpu_wraps__(f_) {
-							s_ := int64(0)
-							h1 := x_.Cols_
-							h2 := x_.Data_
-							h3 := x_.Stride_
-							for j_ := from_; j_ < min(from_+block_, h1); j_ = j_ + int64(1) {
-								/*line prefix.go:92*/ s_ = s_ + int64(h2[(i_*h3)+j_])
-							}
-							t_ := o_
-							/*line prefix.go:94*/ t2_ := n_ + o_
-							/*line prefix.go:94*/ t3_ := s_
-							/*line prefix.go:94*/ sums_[t_] = t3_
-							/*line prefix.go:94*/ sums_[t2_] = int64(0)
-							continue loop2
+						/*line prefix.go:90*/ s_ := int64(0)
+						h1 := x_.Cols_
+						h2 := x_.Data_
+						h3 := x_.Stride_
+						for j_ := from_; j_ < min(from_+block_, h1); j_ = j_ + int64(1) {
+							/*line prefix.go:92*/ s_ = s_ + int64(h2[(i_*h3)+j_])
 						}
-						gpu_clearWords(sums_, at_)
-						h4 := x_.Cols_
-						h5 := x_.Data_
-						h6 := x_.Stride_
-						for j2_ := from_; j2_ < min(from_+block_, h4); j2_ = j2_ + int64(1) {
-//line prefix.go:99
-							gpu_addWords(sums_, at_, gpu_term__(f_, h5[(i_*h6)+j2_]), gpu_bottom__(f_))
-						}
-						gpu_Carry(sums_, at_)
+						t_ := o_
+						/*line prefix.go:94*/ t2_ := n_ + o_
+						/*line prefix.go:94*/ t3_ := s_
+						/*line prefix.go:94*/ sums_[t_] = t3_
+						/*line prefix.go:94*/ sums_[t2_] = int64(0)
+						continue loop2
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5660
+//line kernels_tandem.go:5175
 	}
 	return nil
 }
@@ -5668,9 +5183,6 @@ func OffsetsPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func OffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return OffsetsPlain(grid, lo, hi, args)
-	}
 	sums_ := support.Slice[int64](args[0:])
 	rows_ := args[3].Int64()
 	blocks_ := args[4].Int64()
@@ -5704,7 +5216,7 @@ func OffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5708
+//line kernels_tandem.go:5220
 	}
 	return nil
 }
@@ -5717,9 +5229,6 @@ func PrefixFloat32SinglePlain(grid backend.Grid, lo, hi int, args []backend.Arg)
 }
 
 func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return PrefixFloat32SinglePlain(grid, lo, hi, args)
-	}
 	var f_ gpu_single
 	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
@@ -5740,72 +5249,56 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 					/*line prefix.go:133*/ n_ := x_.Rows_ * blocks_
 				loop2:
 					/*line prefix.go:134*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
-						at_ := gpu_Place{At_: o_, Step_: n_, N_: gpu_words(f_)}
+						at_ := gpu_Place{At_: o_, Step_: n_, N_: int64(24)}
 						i_ := support.Div(o_, blocks_)
 						/*line prefix.go:136*/ from_ := support.Rem(o_, blocks_) * block_
 						to_ := min(from_+block_, x_.Cols_)
-						if gpu_wraps(f_) {
-							s_ := int64(0)
-							if blocks_ > int64(1) {
-								s_ = sums_[o_]
-							}
-							h1 := x_.Data_
-							h2 := x_.Stride_
-							h3 := c_.Data_
-							h4 := c_.Stride_
-							for j_ := from_; j_ < to_; j_ = j_ + int64(1) {
-								/*line prefix.go:144*/ s_ = s_ + support.Int[int64](h1[(i_*h2)+j_])
-								h3[(i_*h4)+j_] = float32(int32(s_))
-							}
-							continue loop2
-						}
-						before_ := gpu_Value{}
+						/*line prefix.go:149*/ before_ := gpu_Value{}
 						/*line prefix.go:149*/ special_ := int64(0)
 						if blocks_ > int64(1) {
-							t_ := gpu_valueOfWords(sums_, at_, gpu_bottom(f_))
+							t_ := gpu_valueOfWords(sums_, at_, int64(-384))
 							/*line prefix.go:151*/ t2_ := t_
 							/*line prefix.go:151*/ t3_ := sums_[o_+(at_.N_*n_)]
 							/*line prefix.go:151*/ before_ = t2_
 							/*line prefix.go:151*/ special_ = t3_
 						}
 						r_ := gpu_withValue(gpu_noReach(), before_)
-						h5 := x_.Data_
-						h6 := x_.Stride_
+						h1 := x_.Data_
+						h2 := x_.Stride_
 						for j2_ := from_; j2_ < to_; j2_ = j2_ + int64(1) {
-							/*line prefix.go:155*/ r_ = gpu_with__________(r_, gpu_term(f_, h5[(i_*h6)+j2_]), int64(64))
+							/*line prefix.go:155*/ r_ = gpu_with__________(r_, gpu_term(f_, h1[(i_*h2)+j2_]), int64(64))
 						}
 						if gpu_fits____(r_, block_+int64(1)) {
 							s2_ := gpu_shortOf(before_, r_.least_)
-							h7 := x_.Data_
-							h8 := x_.Stride_
-							h9 := c_.Data_
-							h10 := c_.Stride_
+							h3 := x_.Data_
+							h4 := x_.Stride_
+							h5 := c_.Data_
+							h6 := c_.Stride_
 							for j3_ := from_; j3_ < to_; j3_ = j3_ + int64(1) {
-								/*line prefix.go:160*/ t4_ := gpu_term(f_, h7[(i_*h8)+j3_])
+								/*line prefix.go:160*/ t4_ := gpu_term(f_, h3[(i_*h4)+j3_])
 								special_ = special_ | t4_.special_
 								s2_ = gpu_plus(s2_, t4_, r_.least_)
-								h9[(i_*h10)+j3_] = gpu_of______(f_, gpu_value(s2_, r_.least_), special_)
+								h5[(i_*h6)+j3_] = gpu_of______(f_, gpu_value(s2_, r_.least_), special_)
 							}
 							continue loop2
 						}
 						if blocks_ == int64(1) {
 							gpu_clearWords(sums_, at_)
 						}
-						h11 := x_.Data_
-						h12 := x_.Stride_
-						h13 := c_.Data_
-						h14 := c_.Stride_
+						h7 := x_.Data_
+						h8 := x_.Stride_
+						h9 := c_.Data_
+						h10 := c_.Stride_
 						for j4_ := from_; j4_ < to_; j4_ = j4_ + int64(1) {
-//line prefix.go:171
-							gpu_addWords(sums_, at_, gpu_term(f_, h11[(i_*h12)+j4_]), gpu_bottom(f_))
-							t5_ := gpu_valueOfWords(sums_, at_, gpu_bottom(f_))
-							/*line prefix.go:172*/ h13[(i_*h14)+j4_] = gpu_of______(f_, t5_, sums_[o_+(at_.N_*n_)])
+							/*line prefix.go:171*/ gpu_addWords(sums_, at_, gpu_term(f_, h7[(i_*h8)+j4_]), int64(-384))
+							t5_ := gpu_valueOfWords(sums_, at_, int64(-384))
+							/*line prefix.go:172*/ h9[(i_*h10)+j4_] = gpu_of______(f_, t5_, sums_[o_+(at_.N_*n_)])
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5809
+//line kernels_tandem.go:5302
 	}
 	return nil
 }
@@ -5818,9 +5311,6 @@ func PrefixFloat64DoublePlain(grid backend.Grid, lo, hi int, args []backend.Arg)
 }
 
 func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return PrefixFloat64DoublePlain(grid, lo, hi, args)
-	}
 	var f_ gpu_double
 	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
@@ -5841,73 +5331,58 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 					/*line prefix.go:133*/ n_ := x_.Rows_ * blocks_
 				loop2:
 					/*line prefix.go:134*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
-						at_ := gpu_Place{At_: o_, Step_: n_, N_: gpu_words_(f_)}
+						at_ := gpu_Place{At_: o_, Step_: n_, N_: int64(136)}
 						i_ := support.Div(o_, blocks_)
 						/*line prefix.go:136*/ from_ := support.Rem(o_, blocks_) * block_
 						to_ := min(from_+block_, x_.Cols_)
-						if gpu_wraps_(f_) {
-							s_ := int64(0)
-							if blocks_ > int64(1) {
-								s_ = sums_[o_]
-							}
-							h1 := x_.Data_
-							h2 := x_.Stride_
-							h3 := c_.Data_
-							h4 := c_.Stride_
-							for j_ := from_; j_ < to_; j_ = j_ + int64(1) {
-								/*line prefix.go:144*/ s_ = s_ + support.Int[int64](h1[(i_*h2)+j_])
-								h3[(i_*h4)+j_] = float64(int32(s_))
-							}
-							continue loop2
-						}
-						before_ := gpu_Value{}
+						/*line prefix.go:149*/ before_ := gpu_Value{}
 						/*line prefix.go:149*/ special_ := int64(0)
 						if blocks_ > int64(1) {
-							t_ := gpu_valueOfWords(sums_, at_, gpu_bottom_(f_))
+							t_ := gpu_valueOfWords(sums_, at_, int64(-2176))
 							/*line prefix.go:151*/ t2_ := t_
 							/*line prefix.go:151*/ t3_ := sums_[o_+(at_.N_*n_)]
 							/*line prefix.go:151*/ before_ = t2_
 							/*line prefix.go:151*/ special_ = t3_
 						}
 						r_ := gpu_withValue(gpu_noReach(), before_)
-						h5 := x_.Data_
-						h6 := x_.Stride_
+						h1 := x_.Data_
+						h2 := x_.Stride_
 						for j2_ := from_; j2_ < to_; j2_ = j2_ + int64(1) {
 //line prefix.go:155
-							r_ = gpu_with__________(r_, gpu_term_(f_, h5[(i_*h6)+j2_]), int64(64))
+							r_ = gpu_with__________(r_, gpu_term_(f_, h1[(i_*h2)+j2_]), int64(64))
 						}
 						if gpu_fits____(r_, block_+int64(1)) {
 							s2_ := gpu_shortOf(before_, r_.least_)
-							h7 := x_.Data_
-							h8 := x_.Stride_
-							h9 := c_.Data_
-							h10 := c_.Stride_
+							h3 := x_.Data_
+							h4 := x_.Stride_
+							h5 := c_.Data_
+							h6 := c_.Stride_
 							for j3_ := from_; j3_ < to_; j3_ = j3_ + int64(1) {
-								/*line prefix.go:160*/ t4_ := gpu_term_(f_, h7[(i_*h8)+j3_])
+								/*line prefix.go:160*/ t4_ := gpu_term_(f_, h3[(i_*h4)+j3_])
 								special_ = special_ | t4_.special_
 								s2_ = gpu_plus(s2_, t4_, r_.least_)
-								h9[(i_*h10)+j3_] = gpu_of_______(f_, gpu_value(s2_, r_.least_), special_)
+								h5[(i_*h6)+j3_] = gpu_of_______(f_, gpu_value(s2_, r_.least_), special_)
 							}
 							continue loop2
 						}
 						if blocks_ == int64(1) {
 							gpu_clearWords(sums_, at_)
 						}
-						h11 := x_.Data_
-						h12 := x_.Stride_
-						h13 := c_.Data_
-						h14 := c_.Stride_
+						h7 := x_.Data_
+						h8 := x_.Stride_
+						h9 := c_.Data_
+						h10 := c_.Stride_
 						for j4_ := from_; j4_ < to_; j4_ = j4_ + int64(1) {
 //line prefix.go:171
-							gpu_addWords(sums_, at_, gpu_term_(f_, h11[(i_*h12)+j4_]), gpu_bottom_(f_))
-							t5_ := gpu_valueOfWords(sums_, at_, gpu_bottom_(f_))
-							/*line prefix.go:172*/ h13[(i_*h14)+j4_] = gpu_of_______(f_, t5_, sums_[o_+(at_.N_*n_)])
+							gpu_addWords(sums_, at_, gpu_term_(f_, h7[(i_*h8)+j4_]), int64(-2176))
+							t5_ := gpu_valueOfWords(sums_, at_, int64(-2176))
+							/*line prefix.go:172*/ h9[(i_*h10)+j4_] = gpu_of_______(f_, t5_, sums_[o_+(at_.N_*n_)])
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5911
+//line kernels_tandem.go:5386
 	}
 	return nil
 }
@@ -5920,10 +5395,8 @@ func PrefixInt32IntegerPlain(grid backend.Grid, lo, hi int, args []backend.Arg) 
 }
 
 func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return PrefixInt32IntegerPlain(grid, lo, hi, args)
-	}
 	var f_ gpu_integer
+	_ = f_
 	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	sums_ := support.Slice[int64](args[10:])
@@ -5943,73 +5416,29 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 					/*line prefix.go:133*/ n_ := x_.Rows_ * blocks_
 				loop2:
 					/*line prefix.go:134*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
-						at_ := gpu_Place{At_: o_, Step_: n_, N_: gpu_words__(f_)}
-						i_ := support.Div(o_, blocks_)
+						at_ := gpu_Place{At_: o_, Step_: n_, N_: int64(1)}
+						_ = at_
+						/*line prefix.go:136*/ i_ := support.Div(o_, blocks_)
 						/*line prefix.go:136*/ from_ := support.Rem(o_, blocks_) * block_
 						to_ := min(from_+block_, x_.Cols_)
-						if gpu_wraps__(f_) {
-							s_ := int64(0)
-							if blocks_ > int64(1) {
-								s_ = sums_[o_]
-							}
-							h1 := x_.Data_
-							h2 := x_.Stride_
-							h3 := c_.Data_
-							h4 := c_.Stride_
-							for j_ := from_; j_ < to_; j_ = j_ + int64(1) {
-								/*line prefix.go:144*/ s_ = s_ + int64(h1[(i_*h2)+j_])
-								h3[(i_*h4)+j_] = int32(s_)
-							}
-							continue loop2
-						}
-						before_ := gpu_Value{}
-						/*line prefix.go:149*/ special_ := int64(0)
+						/*line prefix.go:139*/ s_ := int64(0)
 						if blocks_ > int64(1) {
-							t_ := gpu_valueOfWords(sums_, at_, gpu_bottom__(f_))
-							/*line prefix.go:151*/ t2_ := t_
-							/*line prefix.go:151*/ t3_ := sums_[o_+(at_.N_*n_)]
-							/*line prefix.go:151*/ before_ = t2_
-							/*line prefix.go:151*/ special_ = t3_
+							s_ = sums_[o_]
 						}
-						r_ := gpu_withValue(gpu_noReach(), before_)
-						h5 := x_.Data_
-						h6 := x_.Stride_
-						for j2_ := from_; j2_ < to_; j2_ = j2_ + int64(1) {
-//line prefix.go:155
-							r_ = gpu_with__________(r_, gpu_term__(f_, h5[(i_*h6)+j2_]), int64(64))
+						h1 := x_.Data_
+						h2 := x_.Stride_
+						h3 := c_.Data_
+						h4 := c_.Stride_
+						for j_ := from_; j_ < to_; j_ = j_ + int64(1) {
+							/*line prefix.go:144*/ s_ = s_ + int64(h1[(i_*h2)+j_])
+							h3[(i_*h4)+j_] = int32(s_)
 						}
-						if gpu_fits____(r_, block_+int64(1)) {
-							s2_ := gpu_shortOf(before_, r_.least_)
-							h7 := x_.Data_
-							h8 := x_.Stride_
-							h9 := c_.Data_
-							h10 := c_.Stride_
-							for j3_ := from_; j3_ < to_; j3_ = j3_ + int64(1) {
-								/*line prefix.go:160*/ t4_ := gpu_term__(f_, h7[(i_*h8)+j3_])
-								special_ = special_ | t4_.special_
-								s2_ = gpu_plus(s2_, t4_, r_.least_)
-								h9[(i_*h10)+j3_] = gpu_of________(f_, gpu_value(s2_, r_.least_), special_)
-							}
-							continue loop2
-						}
-						if blocks_ == int64(1) {
-							gpu_clearWords(sums_, at_)
-						}
-						h11 := x_.Data_
-						h12 := x_.Stride_
-						h13 := c_.Data_
-						h14 := c_.Stride_
-						for j4_ := from_; j4_ < to_; j4_ = j4_ + int64(1) {
-//line prefix.go:171
-							gpu_addWords(sums_, at_, gpu_term__(f_, h11[(i_*h12)+j4_]), gpu_bottom__(f_))
-							t5_ := gpu_valueOfWords(sums_, at_, gpu_bottom__(f_))
-							/*line prefix.go:172*/ h13[(i_*h14)+j4_] = gpu_of________(f_, t5_, sums_[o_+(at_.N_*n_)])
-						}
+						continue loop2
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:6013
+//line kernels_tandem.go:5442
 	}
 	return nil
 }
@@ -6022,9 +5451,6 @@ func ScatterFloat32SinglePlain(grid backend.Grid, lo, hi int, args []backend.Arg
 }
 
 func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return ScatterFloat32SinglePlain(grid, lo, hi, args)
-	}
 	var f_ gpu_single
 	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
@@ -6049,14 +5475,10 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 					/*line prefix.go:186*/ if bad_[0] > int32(0) {
 						continue items1
 					}
-					at_ := gpu_Place{At_: (i1 * s0) + i0, Step_: s0 * s1, N_: gpu_words(f_)}
+					at_ := gpu_Place{At_: (i1 * s0) + i0, Step_: s0 * s1, N_: int64(24)}
 					/*line prefix.go:192*/ if short_ {
 						for k_ := i0; k_ < int64(len(order_)); k_ = k_ + s0 {
-							var t_ int32
-							/*line prefix.go:194*/ var t2_ int64
-							/*line prefix.go:194*/ t_, t2_ = gpu_rowsOf(index_, order_, k_)
-							/*line prefix.go:194*/ row_ := t_
-							/*line prefix.go:194*/ end_ := t2_
+							row_, end_ := gpu_rowsOf(index_, order_, k_)
 							if end_ > k_ {
 								h1 := c_.Stride_
 								h2 := c_.Data_
@@ -6070,11 +5492,7 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 						continue items1
 					}
 					for k2_ := i1; k2_ < int64(len(order_)); k2_ = k2_ + s1 {
-						var t5_ int32
-						/*line prefix.go:205*/ var t6_ int64
-						/*line prefix.go:205*/ t5_, t6_ = gpu_rowsOf(index_, order_, k2_)
-						/*line prefix.go:205*/ row2_ := t5_
-						/*line prefix.go:205*/ end2_ := t6_
+						row2_, end2_ := gpu_rowsOf(index_, order_, k2_)
 						if end2_ > k2_ {
 							h3 := c_.Cols_
 							h4 := c_.Stride_
@@ -6089,7 +5507,7 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:6093
+//line kernels_tandem.go:5511
 	}
 	return nil
 }
@@ -6102,9 +5520,6 @@ func ScatterFloat64DoublePlain(grid backend.Grid, lo, hi int, args []backend.Arg
 }
 
 func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return ScatterFloat64DoublePlain(grid, lo, hi, args)
-	}
 	var f_ gpu_double
 	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
@@ -6129,14 +5544,10 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 					/*line prefix.go:186*/ if bad_[0] > int32(0) {
 						continue items1
 					}
-					at_ := gpu_Place{At_: (i1 * s0) + i0, Step_: s0 * s1, N_: gpu_words_(f_)}
+					at_ := gpu_Place{At_: (i1 * s0) + i0, Step_: s0 * s1, N_: int64(136)}
 					/*line prefix.go:192*/ if short_ {
 						for k_ := i0; k_ < int64(len(order_)); k_ = k_ + s0 {
-							var t_ int32
-							/*line prefix.go:194*/ var t2_ int64
-							/*line prefix.go:194*/ t_, t2_ = gpu_rowsOf(index_, order_, k_)
-							/*line prefix.go:194*/ row_ := t_
-							/*line prefix.go:194*/ end_ := t2_
+							row_, end_ := gpu_rowsOf(index_, order_, k_)
 							if end_ > k_ {
 								h1 := c_.Stride_
 								h2 := c_.Data_
@@ -6150,11 +5561,7 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 						continue items1
 					}
 					for k2_ := i1; k2_ < int64(len(order_)); k2_ = k2_ + s1 {
-						var t5_ int32
-						/*line prefix.go:205*/ var t6_ int64
-						/*line prefix.go:205*/ t5_, t6_ = gpu_rowsOf(index_, order_, k2_)
-						/*line prefix.go:205*/ row2_ := t5_
-						/*line prefix.go:205*/ end2_ := t6_
+						row2_, end2_ := gpu_rowsOf(index_, order_, k2_)
 						if end2_ > k2_ {
 							h3 := c_.Cols_
 							h4 := c_.Stride_
@@ -6169,7 +5576,7 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:6173
+//line kernels_tandem.go:5580
 	}
 	return nil
 }
@@ -6182,9 +5589,6 @@ func ScatterInt32IntegerPlain(grid backend.Grid, lo, hi int, args []backend.Arg)
 }
 
 func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return ScatterInt32IntegerPlain(grid, lo, hi, args)
-	}
 	var f_ gpu_integer
 	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
@@ -6209,14 +5613,10 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 					/*line prefix.go:186*/ if bad_[0] > int32(0) {
 						continue items1
 					}
-					at_ := gpu_Place{At_: (i1 * s0) + i0, Step_: s0 * s1, N_: gpu_words__(f_)}
+					at_ := gpu_Place{At_: (i1 * s0) + i0, Step_: s0 * s1, N_: int64(1)}
 					/*line prefix.go:192*/ if short_ {
 						for k_ := i0; k_ < int64(len(order_)); k_ = k_ + s0 {
-							var t_ int32
-							/*line prefix.go:194*/ var t2_ int64
-							/*line prefix.go:194*/ t_, t2_ = gpu_rowsOf(index_, order_, k_)
-							/*line prefix.go:194*/ row_ := t_
-							/*line prefix.go:194*/ end_ := t2_
+							row_, end_ := gpu_rowsOf(index_, order_, k_)
 							if end_ > k_ {
 								h1 := c_.Stride_
 								h2 := c_.Data_
@@ -6230,11 +5630,7 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 						continue items1
 					}
 					for k2_ := i1; k2_ < int64(len(order_)); k2_ = k2_ + s1 {
-						var t5_ int32
-						/*line prefix.go:205*/ var t6_ int64
-						/*line prefix.go:205*/ t5_, t6_ = gpu_rowsOf(index_, order_, k2_)
-						/*line prefix.go:205*/ row2_ := t5_
-						/*line prefix.go:205*/ end2_ := t6_
+						row2_, end2_ := gpu_rowsOf(index_, order_, k2_)
 						if end2_ > k2_ {
 							h3 := c_.Cols_
 							h4 := c_.Stride_
@@ -6249,7 +5645,7 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:6253
+//line kernels_tandem.go:5649
 	}
 	return nil
 }
@@ -6262,9 +5658,6 @@ func RoundFloat32SinglePlain(grid backend.Grid, lo, hi int, args []backend.Arg) 
 }
 
 func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return RoundFloat32SinglePlain(grid, lo, hi, args)
-	}
 	var f_ gpu_single
 	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	parts_ := support.Slice[int64](args[5:])
@@ -6302,13 +5695,7 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 								t3_ := gpu_integersOf(parts_, ((p2_*int64(137))*outputs_)+o_, outputs_)
 								/*line round.go:30*/ s_ = gpu_and(s_, t3_)
 							}
-							var t4_ int64
-							/*line round.go:32*/ var t5_ int64
-							/*line round.go:32*/ var t6_ bool
-							/*line round.go:32*/ t4_, t5_, t6_ = gpu_countOf(state_)
-							/*line round.go:32*/ base_ := t4_
-							/*line round.go:32*/ step_ := t5_
-							/*line round.go:32*/ deep_ := t6_
+							base_, step_, deep_ := gpu_countOf(state_)
 							v_ = gpu_valueOf(step_, s_, base_, deep_)
 						} else {
 							for t7_, p3_ := count_, int64(0); p3_ < t7_; p3_ = p3_ + int64(1) {
@@ -6330,7 +5717,7 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:6334
+//line kernels_tandem.go:5721
 	}
 	return nil
 }
@@ -6343,9 +5730,6 @@ func RoundFloat64DoublePlain(grid backend.Grid, lo, hi int, args []backend.Arg) 
 }
 
 func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return RoundFloat64DoublePlain(grid, lo, hi, args)
-	}
 	var f_ gpu_double
 	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	parts_ := support.Slice[int64](args[5:])
@@ -6383,13 +5767,7 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 								t3_ := gpu_integersOf(parts_, ((p2_*int64(137))*outputs_)+o_, outputs_)
 								/*line round.go:30*/ s_ = gpu_and(s_, t3_)
 							}
-							var t4_ int64
-							/*line round.go:32*/ var t5_ int64
-							/*line round.go:32*/ var t6_ bool
-							/*line round.go:32*/ t4_, t5_, t6_ = gpu_countOf(state_)
-							/*line round.go:32*/ base_ := t4_
-							/*line round.go:32*/ step_ := t5_
-							/*line round.go:32*/ deep_ := t6_
+							base_, step_, deep_ := gpu_countOf(state_)
 							v_ = gpu_valueOf(step_, s_, base_, deep_)
 						} else {
 							for t7_, p3_ := count_, int64(0); p3_ < t7_; p3_ = p3_ + int64(1) {
@@ -6411,14 +5789,14 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:6415
+//line kernels_tandem.go:5793
 	}
 	return nil
 }
 
-func gpu_addOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, m_ gpu_magic, deep_ bool) (gpu_window, gpu_digits) {
+func gpu_addOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, m_ gpu_magic, deep_ bool) (gpu_window, gpu_digits_) {
 	/*line few.go:55*/ var w_ gpu_window
-	/*line few.go:55*/ var d_ gpu_digits
+	/*line few.go:55*/ var d_ gpu_digits_
 	t2_ := gpu_nowhere(f_)
 	/*line few.go:56*/ t3_ := gpu_none_________(f_, p_, m_)
 	/*line few.go:56*/ w_ = t2_
@@ -6427,12 +5805,8 @@ func gpu_addOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32,
 		at_ := (t_.first_ * t_.x_.Stride_) + o_
 		for t4_, t5_ := t_.height_, int64(0); t5_ < t4_; t5_ = t5_ + int64(1) {
 			e_ := t_.x_.Data_[at_]
-			var t6_ float32
-			/*line few.go:61*/ var t7_ float32
-			/*line few.go:61*/ t6_, t7_ = gpu_factorsOf(f_, p_, e_, e_, less_, t_.mask_)
-			/*line few.go:61*/ u_ := t6_
-			/*line few.go:61*/ v_ := t7_
-			t8_ := gpu_with___________(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, v_))
+			u_, v_ := gpu_factorsOf(f_, p_, e_, e_, less_, t_.mask_)
+			t8_ := gpu_with___________(w_, int32(2147483647), gpu_magnitude(f_, p_, u_, v_))
 			/*line few.go:62*/ t9_ := gpu_plus_(f_, p_, d_, u_, v_, m_, deep_)
 			/*line few.go:62*/ w_ = t8_
 			/*line few.go:62*/ d_ = t9_
@@ -6441,12 +5815,8 @@ func gpu_addOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32,
 	} else {
 		for t10_, i_ := t_.height_, int64(0); i_ < t10_; i_ = i_ + int64(1) {
 			for t11_, j_ := t_.width_, int64(0); j_ < t11_; j_ = j_ + int64(1) {
-				var t12_ float32
-				/*line few.go:68*/ var t13_ float32
-				/*line few.go:68*/ t12_, t13_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
-				/*line few.go:68*/ u2_ := t12_
-				/*line few.go:68*/ v2_ := t13_
-				t14_ := gpu_with___________(w_, gpu_most(f_), gpu_magnitude(f_, p_, u2_, v2_))
+				u2_, v2_ := gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
+				t14_ := gpu_with___________(w_, int32(2147483647), gpu_magnitude(f_, p_, u2_, v2_))
 				/*line few.go:69*/ t15_ := gpu_plus_(f_, p_, d_, u2_, v2_, m_, deep_)
 				/*line few.go:69*/ w_ = t14_
 				/*line few.go:69*/ d_ = t15_
@@ -6454,23 +5824,19 @@ func gpu_addOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32,
 		}
 	}
 	return w_, gpu_without(f_, p_, d_, int32((t_.height_ * t_.width_)), m_, deep_)
-//line kernels_tandem.go:6458
+//line kernels_tandem.go:5828
 }
 
 func gpu_topOf(f_ gpu_single, p_ gpu_one, w_ gpu_window) int64 {
 	/*line terms.go:97*/ return max(gpu_field(f_, w_.hi_)+int64(1), gpu_leastTop(f_, p_, false))
-//line kernels_tandem.go:6463
+//line kernels_tandem.go:5833
 }
 
 func gpu_withBlock(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table, o_ int64, less_ float32, s_ gpu_column) gpu_column {
-	/*line across.go:66*/ var t2_ gpu_window
-	/*line across.go:66*/ var t3_ gpu_digits
-	/*line across.go:66*/ t2_, t3_ = gpu_addOf(f_, p_, t_, o_, less_, gpu_magicFor(f_, p_, s_.top_), false)
-	/*line across.go:66*/ w_ := t2_
-	/*line across.go:66*/ d_ := t3_
+	/*line across.go:66*/ w_, d_ := gpu_addOf(f_, p_, t_, o_, less_, gpu_magicFor(f_, p_, s_.top_), false)
 	if !gpu_fits(f_, p_, w_, s_.top_, false) {
 		top_ := s_.top_
-		/*line across.go:68*/ deep_ := !gpu_product(p_)
+		/*line across.go:68*/ deep_ := true
 		if !gpu_fits(f_, p_, w_, top_, deep_) {
 			top_ = max(gpu_topOf(f_, p_, w_), gpu_leastTop(f_, p_, deep_))
 			if gpu_fits(f_, p_, w_, top_+int64(4), deep_) {
@@ -6493,10 +5859,7 @@ func gpu_withBlock(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, 
 		/*line across.go:83*/ t7_ := s_.deep_ || deep_
 		/*line across.go:83*/ s_.top_ = t6_
 		/*line across.go:83*/ s_.deep_ = t7_
-		var t8_ gpu_window
-		_ = t8_
-		/*line across.go:84*/ var t9_ gpu_digits
-		/*line across.go:84*/ t8_, t9_ = gpu_addOf(f_, p_, t_, o_, less_, gpu_magicFor(f_, p_, top_), deep_)
+		_, t9_ := gpu_addOf(f_, p_, t_, o_, less_, gpu_magicFor(f_, p_, top_), deep_)
 		/*line across.go:84*/ d_ = t9_
 	}
 	t10_ := gpu_with(s_.sum_, int64(d_.a_), int64(d_.b_), int64(d_.c_))
@@ -6504,15 +5867,15 @@ func gpu_withBlock(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, 
 	/*line across.go:86*/ s_.sum_ = t10_
 	/*line across.go:86*/ s_.held_ = t11_
 	return s_
-//line kernels_tandem.go:6508
+//line kernels_tandem.go:5871
 }
 
 func gpu_addToWords(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
 	/*line across.go:109*/ if !dirty_ {
 		gpu_clearWords(parts_, words_)
 	}
-	gpu_addHalves(parts_, words_, s_, gpu_unit(f_, p_, top_)-gpu_bottom(f_), gpu_step(f_, p_))
-//line kernels_tandem.go:6516
+	gpu_addHalves(parts_, words_, s_, gpu_unit(f_, p_, top_)-int64(-384), int64(23))
+//line kernels_tandem.go:5879
 }
 
 func gpu_leave(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_column) {
@@ -6520,11 +5883,11 @@ func gpu_leave(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ g
 		for k_ := int64(0); k_ < int64(6); k_ = k_ + int64(1) {
 			parts_[words_.At_+(k_*words_.Step_)] = gpu_part(s_.sum_, k_)
 		}
-		parts_[words_.At_+(int64(6)*words_.Step_)] = gpu_stateOf(gpu_unit(f_, p_, s_.top_), gpu_step(f_, p_), s_.deep_ || gpu_product(p_))
+		parts_[words_.At_+(int64(6)*words_.Step_)] = gpu_stateOf(gpu_unit(f_, p_, s_.top_), int64(23), s_.deep_)
 		s_.special_ = int64(256)
 	}
 	parts_[words_.At_+(int64(136)*words_.Step_)] = s_.special_
-//line kernels_tandem.go:6528
+//line kernels_tandem.go:5891
 }
 
 func gpu_valueOf(step_ int64, t_ gpu_halves, base_ int64, deep_ bool) gpu_Value {
@@ -6541,27 +5904,12 @@ func gpu_valueOf(step_ int64, t_ gpu_halves, base_ int64, deep_ bool) gpu_Value 
 	t4_ := gpu_short{}
 	/*line along.go:205*/ c_ := gpu_shifted(gpu_shifted(t4_, int64(0), t_.upper_.c_), int64(32), t_.lower_.c_)
 	return gpu_valueWith(s_, step_, c_, base_-step_)
-//line kernels_tandem.go:6545
-}
-
-func gpu_step(f_ gpu_single, p_ gpu_one) int64 {
-	/*line terms.go:142*/ return (gpu_precision(f_) - int64(1)) - gpu_headroom(f_, p_)
-//line kernels_tandem.go:6550
+//line kernels_tandem.go:5908
 }
 
 func gpu_unit(f_ gpu_single, p_ gpu_one, top_ int64) int64 {
-	/*line terms.go:147*/ return (((top_ - gpu_bias(f_)) + int64(3)) - gpu_precision(f_)) + gpu_headroom(f_, p_)
-//line kernels_tandem.go:6555
-}
-
-func gpu_product(t_ gpu_one) bool {
-	/*line terms.go:22*/ return false
-//line kernels_tandem.go:6560
-}
-
-func gpu_words(t_ gpu_single) int64 {
-	/*line format.go:34*/ return int64(24)
-//line kernels_tandem.go:6565
+	/*line terms.go:147*/ return (((top_ - int64(127)) + int64(3)) - int64(24)) + int64(0)
+//line kernels_tandem.go:5913
 }
 
 func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -6599,12 +5947,7 @@ func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:6603
-}
-
-func gpu_bottom(t_ gpu_single) int64 {
-	/*line format.go:35*/ return int64(-384)
-//line kernels_tandem.go:6608
+//line kernels_tandem.go:5951
 }
 
 func gpu_put(c_ gpu_Matrix, o_ int64, v_ float32) {
@@ -6613,7 +5956,7 @@ func gpu_put(c_ gpu_Matrix, o_ int64, v_ float32) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:6617
+//line kernels_tandem.go:5960
 }
 
 func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float32 {
@@ -6621,7 +5964,7 @@ func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root
 		v_ = gpu_Over(v_, over_)
 	}
 	if root_ {
-		v_ = gpu_Root(v_, gpu_precision(f_))
+		v_ = gpu_Root(v_, int64(24))
 	}
 	/*line round.go:80*/ if over_ == uint64(0) {
 		return gpu_value_(f_, int64(1))
@@ -6631,12 +5974,12 @@ func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root
 		}
 	}
 	/*line round.go:85*/ return gpu_round(f_, v_)
-//line kernels_tandem.go:6635
+//line kernels_tandem.go:5978
 }
 
-func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, m_ gpu_magic_, deep_ bool) (gpu_window_, gpu_digits_) {
+func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, m_ gpu_magic_, deep_ bool) (gpu_window_, gpu_digits) {
 	/*line few.go:55*/ var w_ gpu_window_
-	/*line few.go:55*/ var d_ gpu_digits_
+	/*line few.go:55*/ var d_ gpu_digits
 	t2_ := gpu_nowhere_(f_)
 	/*line few.go:56*/ t3_ := gpu_none__________(f_, p_, m_)
 	/*line few.go:56*/ w_ = t2_
@@ -6645,12 +5988,8 @@ func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float6
 		at_ := (t_.first_ * t_.x_.Stride_) + o_
 		for t4_, t5_ := t_.height_, int64(0); t5_ < t4_; t5_ = t5_ + int64(1) {
 			e_ := t_.x_.Data_[at_]
-			var t6_ float64
-			/*line few.go:61*/ var t7_ float64
-			/*line few.go:61*/ t6_, t7_ = gpu_factorsOf_(f_, p_, e_, e_, less_, t_.mask_)
-			/*line few.go:61*/ u_ := t6_
-			/*line few.go:61*/ v_ := t7_
-			t8_ := gpu_with____________(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u_, v_))
+			u_, v_ := gpu_factorsOf_(f_, p_, e_, e_, less_, t_.mask_)
+			t8_ := gpu_with____________(w_, int64(9223372036854775807), gpu_magnitude_(f_, p_, u_, v_))
 			/*line few.go:62*/ t9_ := gpu_plus__(f_, p_, d_, u_, v_, m_, deep_)
 			/*line few.go:62*/ w_ = t8_
 			/*line few.go:62*/ d_ = t9_
@@ -6659,12 +5998,8 @@ func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float6
 	} else {
 		for t10_, i_ := t_.height_, int64(0); i_ < t10_; i_ = i_ + int64(1) {
 			for t11_, j_ := t_.width_, int64(0); j_ < t11_; j_ = j_ + int64(1) {
-				var t12_ float64
-				/*line few.go:68*/ var t13_ float64
-				/*line few.go:68*/ t12_, t13_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
-				/*line few.go:68*/ u2_ := t12_
-				/*line few.go:68*/ v2_ := t13_
-				t14_ := gpu_with____________(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u2_, v2_))
+				u2_, v2_ := gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
+				t14_ := gpu_with____________(w_, int64(9223372036854775807), gpu_magnitude_(f_, p_, u2_, v2_))
 				/*line few.go:69*/ t15_ := gpu_plus__(f_, p_, d_, u2_, v2_, m_, deep_)
 				/*line few.go:69*/ w_ = t14_
 				/*line few.go:69*/ d_ = t15_
@@ -6672,23 +6007,19 @@ func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float6
 		}
 	}
 	return w_, gpu_without_(f_, p_, d_, t_.height_*t_.width_, m_, deep_)
-//line kernels_tandem.go:6676
+//line kernels_tandem.go:6011
 }
 
 func gpu_topOf_(f_ gpu_double, p_ gpu_one, w_ gpu_window_) int64 {
 	/*line terms.go:97*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_leastTop_(f_, p_, false))
-//line kernels_tandem.go:6681
+//line kernels_tandem.go:6016
 }
 
 func gpu_withBlock_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, s_ gpu_column) gpu_column {
-	/*line across.go:66*/ var t2_ gpu_window_
-	/*line across.go:66*/ var t3_ gpu_digits_
-	/*line across.go:66*/ t2_, t3_ = gpu_addOf_(f_, p_, t_, o_, less_, gpu_magicFor_(f_, p_, s_.top_), false)
-	/*line across.go:66*/ w_ := t2_
-	/*line across.go:66*/ d_ := t3_
+	/*line across.go:66*/ w_, d_ := gpu_addOf_(f_, p_, t_, o_, less_, gpu_magicFor_(f_, p_, s_.top_), false)
 	if !gpu_fits_(f_, p_, w_, s_.top_, false) {
 		top_ := s_.top_
-		/*line across.go:68*/ deep_ := !gpu_product(p_)
+		/*line across.go:68*/ deep_ := true
 		if !gpu_fits_(f_, p_, w_, top_, deep_) {
 			top_ = max(gpu_topOf_(f_, p_, w_), gpu_leastTop_(f_, p_, deep_))
 			if gpu_fits_(f_, p_, w_, top_+int64(4), deep_) {
@@ -6711,10 +6042,7 @@ func gpu_withBlock_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place,
 		/*line across.go:83*/ t7_ := s_.deep_ || deep_
 		/*line across.go:83*/ s_.top_ = t6_
 		/*line across.go:83*/ s_.deep_ = t7_
-		var t8_ gpu_window_
-		_ = t8_
-		/*line across.go:84*/ var t9_ gpu_digits_
-		/*line across.go:84*/ t8_, t9_ = gpu_addOf_(f_, p_, t_, o_, less_, gpu_magicFor_(f_, p_, top_), deep_)
+		_, t9_ := gpu_addOf_(f_, p_, t_, o_, less_, gpu_magicFor_(f_, p_, top_), deep_)
 		/*line across.go:84*/ d_ = t9_
 	}
 	t10_ := gpu_with(s_.sum_, d_.a_, d_.b_, d_.c_)
@@ -6722,15 +6050,15 @@ func gpu_withBlock_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place,
 	/*line across.go:86*/ s_.sum_ = t10_
 	/*line across.go:86*/ s_.held_ = t11_
 	return s_
-//line kernels_tandem.go:6726
+//line kernels_tandem.go:6054
 }
 
 func gpu_addToWords_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
 	/*line across.go:109*/ if !dirty_ {
 		gpu_clearWords(parts_, words_)
 	}
-	gpu_addHalves(parts_, words_, s_, gpu_unit_(f_, p_, top_)-gpu_bottom_(f_), gpu_step_(f_, p_))
-//line kernels_tandem.go:6734
+	gpu_addHalves(parts_, words_, s_, gpu_unit_(f_, p_, top_)-int64(-2176), int64(44))
+//line kernels_tandem.go:6062
 }
 
 func gpu_leave_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_column) {
@@ -6738,31 +6066,16 @@ func gpu_leave_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ 
 		for k_ := int64(0); k_ < int64(6); k_ = k_ + int64(1) {
 			parts_[words_.At_+(k_*words_.Step_)] = gpu_part(s_.sum_, k_)
 		}
-		parts_[words_.At_+(int64(6)*words_.Step_)] = gpu_stateOf(gpu_unit_(f_, p_, s_.top_), gpu_step_(f_, p_), s_.deep_ || gpu_product(p_))
+		parts_[words_.At_+(int64(6)*words_.Step_)] = gpu_stateOf(gpu_unit_(f_, p_, s_.top_), int64(44), s_.deep_)
 		s_.special_ = int64(256)
 	}
 	parts_[words_.At_+(int64(136)*words_.Step_)] = s_.special_
-//line kernels_tandem.go:6746
-}
-
-func gpu_step_(f_ gpu_double, p_ gpu_one) int64 {
-	/*line terms.go:142*/ return (gpu_precision_(f_) - int64(1)) - gpu_headroom_(f_, p_)
-//line kernels_tandem.go:6751
+//line kernels_tandem.go:6074
 }
 
 func gpu_unit_(f_ gpu_double, p_ gpu_one, top_ int64) int64 {
-	/*line terms.go:147*/ return (((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)) + gpu_headroom_(f_, p_)
-//line kernels_tandem.go:6756
-}
-
-func gpu_words_(t_ gpu_double) int64 {
-	/*line format.go:48*/ return int64(136)
-//line kernels_tandem.go:6761
-}
-
-func gpu_bottom_(t_ gpu_double) int64 {
-	/*line format.go:49*/ return int64(-2176)
-//line kernels_tandem.go:6766
+	/*line terms.go:147*/ return (((top_ - int64(1023)) + int64(3)) - int64(53)) + int64(8)
+//line kernels_tandem.go:6079
 }
 
 func gpu_put_(c_ gpu_Matrix_, o_ int64, v_ float64) {
@@ -6771,7 +6084,7 @@ func gpu_put_(c_ gpu_Matrix_, o_ int64, v_ float64) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:6775
+//line kernels_tandem.go:6088
 }
 
 func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float64 {
@@ -6779,7 +6092,7 @@ func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, roo
 		v_ = gpu_Over(v_, over_)
 	}
 	if root_ {
-		v_ = gpu_Root(v_, gpu_precision_(f_))
+		v_ = gpu_Root(v_, int64(53))
 	}
 	/*line round.go:80*/ if over_ == uint64(0) {
 		return gpu_value__(f_, int64(1))
@@ -6789,12 +6102,12 @@ func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, roo
 		}
 	}
 	/*line round.go:85*/ return gpu_round_(f_, v_)
-//line kernels_tandem.go:6793
+//line kernels_tandem.go:6106
 }
 
-func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, m_ gpu_magic_, deep_ bool) (gpu_window_, gpu_digits_) {
+func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, m_ gpu_magic_, deep_ bool) (gpu_window_, gpu_digits) {
 	/*line few.go:55*/ var w_ gpu_window_
-	/*line few.go:55*/ var d_ gpu_digits_
+	/*line few.go:55*/ var d_ gpu_digits
 	t2_ := gpu_nowhere_(f_)
 	/*line few.go:56*/ t3_ := gpu_none___________(f_, p_, m_)
 	/*line few.go:56*/ w_ = t2_
@@ -6803,12 +6116,8 @@ func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ flo
 		at_ := (t_.first_ * t_.x_.Stride_) + o_
 		for t4_, t5_ := t_.height_, int64(0); t5_ < t4_; t5_ = t5_ + int64(1) {
 			e_ := t_.x_.Data_[at_]
-			var t6_ float64
-			/*line few.go:61*/ var t7_ float64
-			/*line few.go:61*/ t6_, t7_ = gpu_factorsOf__(f_, p_, e_, e_, less_, t_.mask_)
-			/*line few.go:61*/ u_ := t6_
-			/*line few.go:61*/ v_ := t7_
-			t8_ := gpu_with____________(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u_, v_))
+			u_, v_ := gpu_factorsOf__(f_, p_, e_, e_, less_, t_.mask_)
+			t8_ := gpu_with____________(w_, int64(9223372036854775807), gpu_magnitude__(f_, p_, u_, v_))
 			/*line few.go:62*/ t9_ := gpu_plus___(f_, p_, d_, u_, v_, m_, deep_)
 			/*line few.go:62*/ w_ = t8_
 			/*line few.go:62*/ d_ = t9_
@@ -6817,12 +6126,8 @@ func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ flo
 	} else {
 		for t10_, i_ := t_.height_, int64(0); i_ < t10_; i_ = i_ + int64(1) {
 			for t11_, j_ := t_.width_, int64(0); j_ < t11_; j_ = j_ + int64(1) {
-				var t12_ float64
-				/*line few.go:68*/ var t13_ float64
-				/*line few.go:68*/ t12_, t13_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
-				/*line few.go:68*/ u2_ := t12_
-				/*line few.go:68*/ v2_ := t13_
-				t14_ := gpu_with____________(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u2_, v2_))
+				u2_, v2_ := gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
+				t14_ := gpu_with____________(w_, int64(9223372036854775807), gpu_magnitude__(f_, p_, u2_, v2_))
 				/*line few.go:69*/ t15_ := gpu_plus___(f_, p_, d_, u2_, v2_, m_, deep_)
 				/*line few.go:69*/ w_ = t14_
 				/*line few.go:69*/ d_ = t15_
@@ -6830,23 +6135,19 @@ func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ flo
 		}
 	}
 	return w_, gpu_without__(f_, p_, d_, t_.height_*t_.width_, m_, deep_)
-//line kernels_tandem.go:6834
+//line kernels_tandem.go:6139
 }
 
 func gpu_topOf__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_) int64 {
 	/*line terms.go:97*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_leastTop__(f_, p_, false))
-//line kernels_tandem.go:6839
+//line kernels_tandem.go:6144
 }
 
 func gpu_withBlock__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, t_ gpu_table__, o_ int64, less_ float32, s_ gpu_column) gpu_column {
-	/*line across.go:66*/ var t2_ gpu_window_
-	/*line across.go:66*/ var t3_ gpu_digits_
-	/*line across.go:66*/ t2_, t3_ = gpu_addOf__(f_, p_, t_, o_, less_, gpu_magicFor__(f_, p_, s_.top_), false)
-	/*line across.go:66*/ w_ := t2_
-	/*line across.go:66*/ d_ := t3_
+	/*line across.go:66*/ w_, d_ := gpu_addOf__(f_, p_, t_, o_, less_, gpu_magicFor__(f_, p_, s_.top_), false)
 	if !gpu_fits__(f_, p_, w_, s_.top_, false) {
 		top_ := s_.top_
-		/*line across.go:68*/ deep_ := !gpu_product_(p_)
+		/*line across.go:68*/ deep_ := true
 		if !gpu_fits__(f_, p_, w_, top_, deep_) {
 			top_ = max(gpu_topOf__(f_, p_, w_), gpu_leastTop__(f_, p_, deep_))
 			if gpu_fits__(f_, p_, w_, top_+int64(4), deep_) {
@@ -6869,10 +6170,7 @@ func gpu_withBlock__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Plac
 		/*line across.go:83*/ t7_ := s_.deep_ || deep_
 		/*line across.go:83*/ s_.top_ = t6_
 		/*line across.go:83*/ s_.deep_ = t7_
-		var t8_ gpu_window_
-		_ = t8_
-		/*line across.go:84*/ var t9_ gpu_digits_
-		/*line across.go:84*/ t8_, t9_ = gpu_addOf__(f_, p_, t_, o_, less_, gpu_magicFor__(f_, p_, top_), deep_)
+		_, t9_ := gpu_addOf__(f_, p_, t_, o_, less_, gpu_magicFor__(f_, p_, top_), deep_)
 		/*line across.go:84*/ d_ = t9_
 	}
 	t10_ := gpu_with(s_.sum_, d_.a_, d_.b_, d_.c_)
@@ -6880,15 +6178,15 @@ func gpu_withBlock__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Plac
 	/*line across.go:86*/ s_.sum_ = t10_
 	/*line across.go:86*/ s_.held_ = t11_
 	return s_
-//line kernels_tandem.go:6884
+//line kernels_tandem.go:6182
 }
 
 func gpu_addToWords__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
 	/*line across.go:109*/ if !dirty_ {
 		gpu_clearWords(parts_, words_)
 	}
-	gpu_addHalves(parts_, words_, s_, gpu_unit__(f_, p_, top_)-gpu_bottom_(f_), gpu_step__(f_, p_))
-//line kernels_tandem.go:6892
+	gpu_addHalves(parts_, words_, s_, gpu_unit__(f_, p_, top_)-int64(-2176), int64(44))
+//line kernels_tandem.go:6190
 }
 
 func gpu_leave__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, s_ gpu_column) {
@@ -6896,31 +6194,21 @@ func gpu_leave__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, s
 		for k_ := int64(0); k_ < int64(6); k_ = k_ + int64(1) {
 			parts_[words_.At_+(k_*words_.Step_)] = gpu_part(s_.sum_, k_)
 		}
-		parts_[words_.At_+(int64(6)*words_.Step_)] = gpu_stateOf(gpu_unit__(f_, p_, s_.top_), gpu_step__(f_, p_), s_.deep_ || gpu_product_(p_))
+		parts_[words_.At_+(int64(6)*words_.Step_)] = gpu_stateOf(gpu_unit__(f_, p_, s_.top_), int64(44), s_.deep_)
 		s_.special_ = int64(256)
 	}
 	parts_[words_.At_+(int64(136)*words_.Step_)] = s_.special_
-//line kernels_tandem.go:6904
-}
-
-func gpu_step__(f_ gpu_double, p_ gpu_pair) int64 {
-	/*line terms.go:142*/ return (gpu_precision_(f_) - int64(1)) - gpu_headroom__(f_, p_)
-//line kernels_tandem.go:6909
+//line kernels_tandem.go:6202
 }
 
 func gpu_unit__(f_ gpu_double, p_ gpu_pair, top_ int64) int64 {
-	/*line terms.go:147*/ return (((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)) + gpu_headroom__(f_, p_)
-//line kernels_tandem.go:6914
+	/*line terms.go:147*/ return (((top_ - int64(1023)) + int64(3)) - int64(53)) + int64(8)
+//line kernels_tandem.go:6207
 }
 
-func gpu_product_(t_ gpu_pair) bool {
-	/*line terms.go:24*/ return false
-//line kernels_tandem.go:6919
-}
-
-func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, m_ gpu_magic_, deep_ bool) (gpu_window_, gpu_digits_) {
+func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, m_ gpu_magic_, deep_ bool) (gpu_window_, gpu_digits) {
 	/*line few.go:55*/ var w_ gpu_window_
-	/*line few.go:55*/ var d_ gpu_digits_
+	/*line few.go:55*/ var d_ gpu_digits
 	t2_ := gpu_nowhere_(f_)
 	/*line few.go:56*/ t3_ := gpu_none____________(f_, p_, m_)
 	/*line few.go:56*/ w_ = t2_
@@ -6929,12 +6217,8 @@ func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ floa
 		at_ := (t_.first_ * t_.x_.Stride_) + o_
 		for t4_, t5_ := t_.height_, int64(0); t5_ < t4_; t5_ = t5_ + int64(1) {
 			e_ := t_.x_.Data_[at_]
-			var t6_ float64
-			/*line few.go:61*/ var t7_ float64
-			/*line few.go:61*/ t6_, t7_ = gpu_factorsOf___(f_, p_, e_, e_, less_, t_.mask_)
-			/*line few.go:61*/ u_ := t6_
-			/*line few.go:61*/ v_ := t7_
-			t8_ := gpu_with____________(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u_, v_))
+			u_, v_ := gpu_factorsOf___(f_, p_, e_, e_, less_, t_.mask_)
+			t8_ := gpu_with____________(w_, int64(9223372036854775807), gpu_magnitude___(f_, p_, u_, v_))
 			/*line few.go:62*/ t9_ := gpu_plus____(f_, p_, d_, u_, v_, m_, deep_)
 			/*line few.go:62*/ w_ = t8_
 			/*line few.go:62*/ d_ = t9_
@@ -6943,12 +6227,8 @@ func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ floa
 	} else {
 		for t10_, i_ := t_.height_, int64(0); i_ < t10_; i_ = i_ + int64(1) {
 			for t11_, j_ := t_.width_, int64(0); j_ < t11_; j_ = j_ + int64(1) {
-				var t12_ float64
-				/*line few.go:68*/ var t13_ float64
-				/*line few.go:68*/ t12_, t13_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
-				/*line few.go:68*/ u2_ := t12_
-				/*line few.go:68*/ v2_ := t13_
-				t14_ := gpu_with____________(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u2_, v2_))
+				u2_, v2_ := gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
+				t14_ := gpu_with____________(w_, int64(9223372036854775807), gpu_magnitude___(f_, p_, u2_, v2_))
 				/*line few.go:69*/ t15_ := gpu_plus____(f_, p_, d_, u2_, v2_, m_, deep_)
 				/*line few.go:69*/ w_ = t14_
 				/*line few.go:69*/ d_ = t15_
@@ -6956,23 +6236,19 @@ func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ floa
 		}
 	}
 	return w_, gpu_without___(f_, p_, d_, t_.height_*t_.width_, m_, deep_)
-//line kernels_tandem.go:6960
+//line kernels_tandem.go:6240
 }
 
 func gpu_topOf___(f_ gpu_double, p_ gpu_two, w_ gpu_window_) int64 {
 	/*line terms.go:97*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_leastTop___(f_, p_, false))
-//line kernels_tandem.go:6965
+//line kernels_tandem.go:6245
 }
 
 func gpu_withBlock___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, s_ gpu_column) gpu_column {
-	/*line across.go:66*/ var t2_ gpu_window_
-	/*line across.go:66*/ var t3_ gpu_digits_
-	/*line across.go:66*/ t2_, t3_ = gpu_addOf___(f_, p_, t_, o_, less_, gpu_magicFor___(f_, p_, s_.top_), false)
-	/*line across.go:66*/ w_ := t2_
-	/*line across.go:66*/ d_ := t3_
+	/*line across.go:66*/ w_, d_ := gpu_addOf___(f_, p_, t_, o_, less_, gpu_magicFor___(f_, p_, s_.top_), false)
 	if !gpu_fits___(f_, p_, w_, s_.top_, false) {
 		top_ := s_.top_
-		/*line across.go:68*/ deep_ := !gpu_product__(p_)
+		/*line across.go:68*/ deep_ := false
 		if !gpu_fits___(f_, p_, w_, top_, deep_) {
 			top_ = max(gpu_topOf___(f_, p_, w_), gpu_leastTop___(f_, p_, deep_))
 			if gpu_fits___(f_, p_, w_, top_+int64(4), deep_) {
@@ -6995,10 +6271,7 @@ func gpu_withBlock___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Plac
 		/*line across.go:83*/ t7_ := s_.deep_ || deep_
 		/*line across.go:83*/ s_.top_ = t6_
 		/*line across.go:83*/ s_.deep_ = t7_
-		var t8_ gpu_window_
-		_ = t8_
-		/*line across.go:84*/ var t9_ gpu_digits_
-		/*line across.go:84*/ t8_, t9_ = gpu_addOf___(f_, p_, t_, o_, less_, gpu_magicFor___(f_, p_, top_), deep_)
+		_, t9_ := gpu_addOf___(f_, p_, t_, o_, less_, gpu_magicFor___(f_, p_, top_), deep_)
 		/*line across.go:84*/ d_ = t9_
 	}
 	t10_ := gpu_with(s_.sum_, d_.a_, d_.b_, d_.c_)
@@ -7006,15 +6279,15 @@ func gpu_withBlock___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Plac
 	/*line across.go:86*/ s_.sum_ = t10_
 	/*line across.go:86*/ s_.held_ = t11_
 	return s_
-//line kernels_tandem.go:7010
+//line kernels_tandem.go:6283
 }
 
 func gpu_addToWords___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
 	/*line across.go:109*/ if !dirty_ {
 		gpu_clearWords(parts_, words_)
 	}
-	gpu_addHalves(parts_, words_, s_, gpu_unit___(f_, p_, top_)-gpu_bottom_(f_), gpu_step___(f_, p_))
-//line kernels_tandem.go:7018
+	gpu_addHalves(parts_, words_, s_, gpu_unit___(f_, p_, top_)-int64(-2176), int64(52))
+//line kernels_tandem.go:6291
 }
 
 func gpu_leave___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, s_ gpu_column) {
@@ -7022,74 +6295,47 @@ func gpu_leave___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, s
 		for k_ := int64(0); k_ < int64(6); k_ = k_ + int64(1) {
 			parts_[words_.At_+(k_*words_.Step_)] = gpu_part(s_.sum_, k_)
 		}
-		parts_[words_.At_+(int64(6)*words_.Step_)] = gpu_stateOf(gpu_unit___(f_, p_, s_.top_), gpu_step___(f_, p_), s_.deep_ || gpu_product__(p_))
+		parts_[words_.At_+(int64(6)*words_.Step_)] = gpu_stateOf(gpu_unit___(f_, p_, s_.top_), int64(52), true)
 		s_.special_ = int64(256)
 	}
 	parts_[words_.At_+(int64(136)*words_.Step_)] = s_.special_
-//line kernels_tandem.go:7030
-}
-
-func gpu_step___(f_ gpu_double, p_ gpu_two) int64 {
-	/*line terms.go:142*/ return (gpu_precision_(f_) - int64(1)) - gpu_headroom___(f_, p_)
-//line kernels_tandem.go:7035
+//line kernels_tandem.go:6303
 }
 
 func gpu_unit___(f_ gpu_double, p_ gpu_two, top_ int64) int64 {
-	/*line terms.go:147*/ return (((top_ - gpu_bias_(f_)) + int64(3)) - gpu_precision_(f_)) + gpu_headroom___(f_, p_)
-//line kernels_tandem.go:7040
+	/*line terms.go:147*/ return (((top_ - int64(1023)) + int64(3)) - int64(53)) + int64(0)
+//line kernels_tandem.go:6308
 }
 
-func gpu_product__(t_ gpu_two) bool {
-	/*line terms.go:26*/ return true
-//line kernels_tandem.go:7045
-}
-
-func gpu_firstTop(f_ gpu_single) int64 {
-	/*line terms.go:122*/ return gpu_bias(f_) + int64(3)
-//line kernels_tandem.go:7050
-}
-
-func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits) {
-	/*line along.go:246*/ if deep_ && (!gpu_product(p_)) {
-		var t_ gpu_window
-		/*line along.go:247*/ var t2_ gpu_digits
-		/*line along.go:247*/ t_, t2_ = gpu_addIn(f_, p_, b_, l_, top_, true)
+func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits_) {
+	/*line along.go:246*/ if deep_ {
+		t_, t2_ := gpu_addIn(f_, p_, b_, l_, top_, true)
 		/*line along.go:247*/ return t_, t2_
 	}
-	var t3_ gpu_window
-	/*line along.go:249*/ var t4_ gpu_digits
-	/*line along.go:249*/ t3_, t4_ = gpu_addIn(f_, p_, b_, l_, top_, false)
+	t3_, t4_ := gpu_addIn(f_, p_, b_, l_, top_, false)
 	/*line along.go:249*/ return t3_, t4_
-//line kernels_tandem.go:7064
+//line kernels_tandem.go:6318
 }
 
 func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64, deep_ bool) bool {
 	/*line terms.go:65*/ hi_ := gpu_field(f_, w_.hi_)
-	/*line terms.go:65*/ lo_ := gpu_field(f_, w_.lo_-gpu_most(f_))
-	span_ := gpu_step(f_, p_)
+	/*line terms.go:65*/ lo_ := gpu_field(f_, w_.lo_-int32(2147483647))
+	span_ := int64(23)
 	/*line terms.go:66*/ least_ := int64(1)
 	if deep_ {
 		span_ = span_ * int64(2)
 	}
-	span_ = span_ - (gpu_headroom(f_, p_) + int64(2))
-	if gpu_exact(p_) {
-		span_ = span_ + (gpu_precision(f_) - int64(48))
-	}
-	if gpu_product(p_) {
-		t_ := gpu_precision(f_) - int64(5)
-		/*line terms.go:75*/ t2_ := gpu_precision(f_) + int64(2)
-		/*line terms.go:75*/ span_ = t_
-		/*line terms.go:75*/ least_ = t2_
-	}
-	return ((((w_.hi_ == int32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= (((int64(2) * gpu_bias(f_)) - int64(2)) - gpu_headroom(f_, p_)))
-//line kernels_tandem.go:7086
+	span_ = span_ - int64(2)
+//line terms.go:77
+	return ((((w_.hi_ == int32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= int64(252))
+//line kernels_tandem.go:6332
 }
 
 func gpu_with(t_ gpu_halves, a_ int64, b_ int64, c_ int64) gpu_halves {
 //line terms.go:224
-	t2_ := gpu_halves{lower_: gpu_digits_{a_: t_.lower_.a_ + (a_ & int64(4294967295)), b_: t_.lower_.b_ + (b_ & int64(4294967295)), c_: t_.lower_.c_ + (c_ & int64(4294967295))}, upper_: gpu_digits_{a_: t_.upper_.a_ + (a_ >> (32)), b_: t_.upper_.b_ + (b_ >> (32)), c_: t_.upper_.c_ + (c_ >> (32))}}
+	t2_ := gpu_halves{lower_: gpu_digits{a_: t_.lower_.a_ + (a_ & int64(4294967295)), b_: t_.lower_.b_ + (b_ & int64(4294967295)), c_: t_.lower_.c_ + (c_ & int64(4294967295))}, upper_: gpu_digits{a_: t_.upper_.a_ + (a_ >> (32)), b_: t_.upper_.b_ + (b_ >> (32)), c_: t_.upper_.c_ + (c_ >> (32))}}
 	/*line terms.go:224*/ return t2_
-//line kernels_tandem.go:7093
+//line kernels_tandem.go:6339
 }
 
 func gpu_choose(f_ gpu_single, p_ gpu_one, w_ gpu_window) int64 {
@@ -7104,23 +6350,19 @@ func gpu_choose(f_ gpu_single, p_ gpu_one, w_ gpu_window) int64 {
 		}
 	}
 	/*line terms.go:118*/ return c_
-//line kernels_tandem.go:7108
+//line kernels_tandem.go:6354
 }
 
 func gpu_reachOfBlock(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64) gpu_reach {
 	/*line along.go:275*/ r_ := gpu_noReach()
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
-			var t_ float32
-			/*line along.go:278*/ var t2_ float32
-			/*line along.go:278*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
-			/*line along.go:278*/ u_ := t_
-			/*line along.go:278*/ v_ := t2_
-			r_ = gpu_with__________(r_, gpu_exactly(f_, p_, u_, v_), gpu_size(f_, p_))
+			u_, v_ := gpu_factors(f_, p_, b_, i_, j_)
+			r_ = gpu_with__________(r_, gpu_exactly(f_, p_, u_, v_), int64(24))
 		}
 	}
 	return r_
-//line kernels_tandem.go:7124
+//line kernels_tandem.go:6366
 }
 
 func gpu_part(t_ gpu_halves, k_ int64) int64 {
@@ -7145,28 +6387,24 @@ func gpu_part(t_ gpu_halves, k_ int64) int64 {
 		}
 	}
 	/*line terms.go:252*/ return t_.upper_.c_
-//line kernels_tandem.go:7149
+//line kernels_tandem.go:6391
 }
 
 func gpu_up(t_ gpu_halves, step_ int64, k_ int64) int64 {
 	/*line terms.go:256*/ return (int64(32) * (k_ & int64(1))) - ((k_ >> (1)) * step_)
-//line kernels_tandem.go:7154
+//line kernels_tandem.go:6396
 }
 
 func gpu_digitsIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, base_ int64) int64 {
 	/*line along.go:289*/ s_ := int64(0)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
-			var t_ float32
-			/*line along.go:292*/ var t2_ float32
-			/*line along.go:292*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
-			/*line along.go:292*/ u_ := t_
-			/*line along.go:292*/ v_ := t2_
+			u_, v_ := gpu_factors(f_, p_, b_, i_, j_)
 			s_ = s_ + gpu_digit_(gpu_exactly(f_, p_, u_, v_), base_, uint64(48))
 		}
 	}
 	return s_
-//line kernels_tandem.go:7170
+//line kernels_tandem.go:6408
 }
 
 func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -7177,7 +6415,7 @@ func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:7181
+//line kernels_tandem.go:6419
 }
 
 func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -7215,7 +6453,7 @@ func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:7219
+//line kernels_tandem.go:6457
 }
 
 func gpu_joined(all_ []int64, n_ int64, deep_ bool) gpu_halves {
@@ -7245,7 +6483,7 @@ func gpu_joined(all_ []int64, n_ int64, deep_ bool) gpu_halves {
 		/*line along.go:184*/ t_.upper_.c_ = t17_
 	}
 	return t_
-//line kernels_tandem.go:7249
+//line kernels_tandem.go:6487
 }
 
 func gpu_sumOfParts(x_ []int64) int64 {
@@ -7258,7 +6496,7 @@ func gpu_sumOfParts(x_ []int64) int64 {
 		sum_ = sum_ + v_
 	}
 	return sum_
-//line kernels_tandem.go:7262
+//line kernels_tandem.go:6500
 }
 
 func gpu_stateOf(base_ int64, step_ int64, deep_ bool) int64 {
@@ -7267,48 +6505,31 @@ func gpu_stateOf(base_ int64, step_ int64, deep_ bool) int64 {
 		s_ = s_ | int64(1)
 	}
 	return s_
-//line kernels_tandem.go:7271
+//line kernels_tandem.go:6509
 }
 
-func gpu_firstTop_(f_ gpu_double) int64 {
-	/*line terms.go:122*/ return gpu_bias_(f_) + int64(3)
-//line kernels_tandem.go:7276
-}
-
-func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits_) {
-	/*line along.go:246*/ if deep_ && (!gpu_product(p_)) {
-		var t_ gpu_window_
-		/*line along.go:247*/ var t2_ gpu_digits_
-		/*line along.go:247*/ t_, t2_ = gpu_addIn_(f_, p_, b_, l_, top_, true)
+func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
+	/*line along.go:246*/ if deep_ {
+		t_, t2_ := gpu_addIn_(f_, p_, b_, l_, top_, true)
 		/*line along.go:247*/ return t_, t2_
 	}
-	var t3_ gpu_window_
-	/*line along.go:249*/ var t4_ gpu_digits_
-	/*line along.go:249*/ t3_, t4_ = gpu_addIn_(f_, p_, b_, l_, top_, false)
+	t3_, t4_ := gpu_addIn_(f_, p_, b_, l_, top_, false)
 	/*line along.go:249*/ return t3_, t4_
-//line kernels_tandem.go:7290
+//line kernels_tandem.go:6519
 }
 
 func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64, deep_ bool) bool {
 	/*line terms.go:65*/ hi_ := gpu_field_(f_, w_.hi_)
-	/*line terms.go:65*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
-	span_ := gpu_step_(f_, p_)
+	/*line terms.go:65*/ lo_ := gpu_field_(f_, w_.lo_-int64(9223372036854775807))
+	span_ := int64(44)
 	/*line terms.go:66*/ least_ := int64(1)
 	if deep_ {
 		span_ = span_ * int64(2)
 	}
-	span_ = span_ - (gpu_headroom_(f_, p_) + int64(2))
-	if gpu_exact(p_) {
-		span_ = span_ + (gpu_precision_(f_) - int64(48))
-	}
-	if gpu_product(p_) {
-		t_ := gpu_precision_(f_) - int64(5)
-		/*line terms.go:75*/ t2_ := gpu_precision_(f_) + int64(2)
-		/*line terms.go:75*/ span_ = t_
-		/*line terms.go:75*/ least_ = t2_
-	}
-	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop_(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= (((int64(2) * gpu_bias_(f_)) - int64(2)) - gpu_headroom_(f_, p_)))
-//line kernels_tandem.go:7312
+	span_ = span_ - int64(10)
+//line terms.go:77
+	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop_(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= int64(2036))
+//line kernels_tandem.go:6533
 }
 
 func gpu_choose_(f_ gpu_double, p_ gpu_one, w_ gpu_window_) int64 {
@@ -7323,75 +6544,56 @@ func gpu_choose_(f_ gpu_double, p_ gpu_one, w_ gpu_window_) int64 {
 		}
 	}
 	/*line terms.go:118*/ return c_
-//line kernels_tandem.go:7327
+//line kernels_tandem.go:6548
 }
 
 func gpu_reachOfBlock_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64) gpu_reach {
 	/*line along.go:275*/ r_ := gpu_noReach()
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
-			var t_ float64
-			/*line along.go:278*/ var t2_ float64
-			/*line along.go:278*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
-			/*line along.go:278*/ u_ := t_
-			/*line along.go:278*/ v_ := t2_
-			r_ = gpu_with__________(r_, gpu_exactly_(f_, p_, u_, v_), gpu_size_(f_, p_))
+			u_, v_ := gpu_factors_(f_, p_, b_, i_, j_)
+			r_ = gpu_with__________(r_, gpu_exactly_(f_, p_, u_, v_), int64(53))
 		}
 	}
 	return r_
-//line kernels_tandem.go:7343
+//line kernels_tandem.go:6560
 }
 
 func gpu_digitsIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, base_ int64) int64 {
 	/*line along.go:289*/ s_ := int64(0)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
-			var t_ float64
-			/*line along.go:292*/ var t2_ float64
-			/*line along.go:292*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
-			/*line along.go:292*/ u_ := t_
-			/*line along.go:292*/ v_ := t2_
+			u_, v_ := gpu_factors_(f_, p_, b_, i_, j_)
 			s_ = s_ + gpu_digit_(gpu_exactly_(f_, p_, u_, v_), base_, uint64(48))
 		}
 	}
 	return s_
-//line kernels_tandem.go:7359
+//line kernels_tandem.go:6572
 }
 
-func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits_) {
-	/*line along.go:246*/ if deep_ && (!gpu_product_(p_)) {
-		var t_ gpu_window_
-		/*line along.go:247*/ var t2_ gpu_digits_
-		/*line along.go:247*/ t_, t2_ = gpu_addIn__(f_, p_, b_, l_, top_, true)
+func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
+	/*line along.go:246*/ if deep_ {
+		t_, t2_ := gpu_addIn__(f_, p_, b_, l_, top_, true)
 		/*line along.go:247*/ return t_, t2_
 	}
-	var t3_ gpu_window_
-	/*line along.go:249*/ var t4_ gpu_digits_
-	/*line along.go:249*/ t3_, t4_ = gpu_addIn__(f_, p_, b_, l_, top_, false)
+	t3_, t4_ := gpu_addIn__(f_, p_, b_, l_, top_, false)
 	/*line along.go:249*/ return t3_, t4_
-//line kernels_tandem.go:7373
+//line kernels_tandem.go:6582
 }
 
 func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64, deep_ bool) bool {
 	/*line terms.go:65*/ hi_ := gpu_field_(f_, w_.hi_)
-	/*line terms.go:65*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
-	span_ := gpu_step__(f_, p_)
+	/*line terms.go:65*/ lo_ := gpu_field_(f_, w_.lo_-int64(9223372036854775807))
+	span_ := int64(44)
 	/*line terms.go:66*/ least_ := int64(1)
 	if deep_ {
 		span_ = span_ * int64(2)
 	}
-	span_ = span_ - (gpu_headroom__(f_, p_) + int64(2))
-	if gpu_exact_(p_) {
-		span_ = span_ + (gpu_precision_(f_) - int64(48))
-	}
-	if gpu_product_(p_) {
-		t_ := gpu_precision_(f_) - int64(5)
-		/*line terms.go:75*/ t2_ := gpu_precision_(f_) + int64(2)
-		/*line terms.go:75*/ span_ = t_
-		/*line terms.go:75*/ least_ = t2_
-	}
-	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop__(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= (((int64(2) * gpu_bias_(f_)) - int64(2)) - gpu_headroom__(f_, p_)))
-//line kernels_tandem.go:7395
+	span_ = span_ - int64(10)
+	/*line terms.go:72*/ span_ = span_ + int64(5)
+//line terms.go:77
+	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop__(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= int64(2036))
+//line kernels_tandem.go:6597
 }
 
 func gpu_choose__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_) int64 {
@@ -7406,75 +6608,53 @@ func gpu_choose__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_) int64 {
 		}
 	}
 	/*line terms.go:118*/ return c_
-//line kernels_tandem.go:7410
+//line kernels_tandem.go:6612
 }
 
 func gpu_reachOfBlock__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64) gpu_reach {
 	/*line along.go:275*/ r_ := gpu_noReach()
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
-			var t_ float64
-			/*line along.go:278*/ var t2_ float64
-			/*line along.go:278*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
-			/*line along.go:278*/ u_ := t_
-			/*line along.go:278*/ v_ := t2_
-			r_ = gpu_with__________(r_, gpu_exactly__(f_, p_, u_, v_), gpu_size__(f_, p_))
+			u_, v_ := gpu_factors__(f_, p_, b_, i_, j_)
+			r_ = gpu_with__________(r_, gpu_exactly__(f_, p_, u_, v_), int64(53))
 		}
 	}
 	return r_
-//line kernels_tandem.go:7426
+//line kernels_tandem.go:6624
 }
 
 func gpu_digitsIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, base_ int64) int64 {
 	/*line along.go:289*/ s_ := int64(0)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
-			var t_ float64
-			/*line along.go:292*/ var t2_ float64
-			/*line along.go:292*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
-			/*line along.go:292*/ u_ := t_
-			/*line along.go:292*/ v_ := t2_
+			u_, v_ := gpu_factors__(f_, p_, b_, i_, j_)
 			s_ = s_ + gpu_digit_(gpu_exactly__(f_, p_, u_, v_), base_, uint64(48))
 		}
 	}
 	return s_
-//line kernels_tandem.go:7442
+//line kernels_tandem.go:6636
 }
 
-func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits_) {
-	/*line along.go:246*/ if deep_ && (!gpu_product__(p_)) {
-		var t_ gpu_window_
-		/*line along.go:247*/ var t2_ gpu_digits_
-		/*line along.go:247*/ t_, t2_ = gpu_addIn___(f_, p_, b_, l_, top_, true)
-		/*line along.go:247*/ return t_, t2_
-	}
-	var t3_ gpu_window_
-	/*line along.go:249*/ var t4_ gpu_digits_
-	/*line along.go:249*/ t3_, t4_ = gpu_addIn___(f_, p_, b_, l_, top_, false)
+func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
+	/*line along.go:249*/ t3_, t4_ := gpu_addIn___(f_, p_, b_, l_, top_, false)
 	/*line along.go:249*/ return t3_, t4_
-//line kernels_tandem.go:7456
+//line kernels_tandem.go:6642
 }
 
 func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64, deep_ bool) bool {
 	/*line terms.go:65*/ hi_ := gpu_field_(f_, w_.hi_)
-	/*line terms.go:65*/ lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
-	span_ := gpu_step___(f_, p_)
+	/*line terms.go:65*/ lo_ := gpu_field_(f_, w_.lo_-int64(9223372036854775807))
+	span_ := int64(52)
 	/*line terms.go:66*/ least_ := int64(1)
 	if deep_ {
 		span_ = span_ * int64(2)
 	}
-	span_ = span_ - (gpu_headroom___(f_, p_) + int64(2))
-	if gpu_exact__(p_) {
-		span_ = span_ + (gpu_precision_(f_) - int64(48))
-	}
-	if gpu_product__(p_) {
-		t_ := gpu_precision_(f_) - int64(5)
-		/*line terms.go:75*/ t2_ := gpu_precision_(f_) + int64(2)
-		/*line terms.go:75*/ span_ = t_
-		/*line terms.go:75*/ least_ = t2_
-	}
-	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop___(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= (((int64(2) * gpu_bias_(f_)) - int64(2)) - gpu_headroom___(f_, p_)))
-//line kernels_tandem.go:7478
+	span_ = span_ - int64(2)
+	/*line terms.go:75*/ span_ = int64(48)
+	/*line terms.go:75*/ least_ = int64(55)
+//line terms.go:77
+	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop___(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= int64(2044))
+//line kernels_tandem.go:6658
 }
 
 func gpu_choose___(f_ gpu_double, p_ gpu_two, w_ gpu_window_) int64 {
@@ -7489,39 +6669,31 @@ func gpu_choose___(f_ gpu_double, p_ gpu_two, w_ gpu_window_) int64 {
 		}
 	}
 	/*line terms.go:118*/ return c_
-//line kernels_tandem.go:7493
+//line kernels_tandem.go:6673
 }
 
 func gpu_reachOfBlock___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64) gpu_reach {
 	/*line along.go:275*/ r_ := gpu_noReach()
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
-			var t_ float64
-			/*line along.go:278*/ var t2_ float64
-			/*line along.go:278*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
-			/*line along.go:278*/ u_ := t_
-			/*line along.go:278*/ v_ := t2_
-			r_ = gpu_with__________(r_, gpu_exactly___(f_, p_, u_, v_), gpu_size___(f_, p_))
+			u_, v_ := gpu_factors___(f_, p_, b_, i_, j_)
+			r_ = gpu_with__________(r_, gpu_exactly___(f_, p_, u_, v_), int64(106))
 		}
 	}
 	return r_
-//line kernels_tandem.go:7509
+//line kernels_tandem.go:6685
 }
 
 func gpu_digitsIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, base_ int64) int64 {
 	/*line along.go:289*/ s_ := int64(0)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
-			var t_ float64
-			/*line along.go:292*/ var t2_ float64
-			/*line along.go:292*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
-			/*line along.go:292*/ u_ := t_
-			/*line along.go:292*/ v_ := t2_
+			u_, v_ := gpu_factors___(f_, p_, b_, i_, j_)
 			s_ = s_ + gpu_digit_(gpu_exactly___(f_, p_, u_, v_), base_, uint64(48))
 		}
 	}
 	return s_
-//line kernels_tandem.go:7525
+//line kernels_tandem.go:6697
 }
 
 func gpu_sumOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, top_ int64, deep_ bool) (gpu_window, gpu_Value) {
@@ -7540,23 +6712,19 @@ func gpu_sumOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32,
 			/*line few.go:86*/ t5_ := min(wide_, t_.width_-j_)
 			/*line few.go:86*/ b_.height_ = t4_
 			/*line few.go:86*/ b_.width_ = t5_
-			var t6_ gpu_window
-			/*line few.go:87*/ var t7_ gpu_digits
-			/*line few.go:87*/ t6_, t7_ = gpu_addOf(f_, p_, b_, o_, less_, gpu_magicFor(f_, p_, top_), deep_)
-			/*line few.go:87*/ v_ := t6_
-			/*line few.go:87*/ d_ := t7_
+			v_, d_ := gpu_addOf(f_, p_, b_, o_, less_, gpu_magicFor(f_, p_, top_), deep_)
 			t8_ := gpu_window{hi_: max(w_.hi_, v_.hi_), lo_: min(w_.lo_, v_.lo_)}
 			/*line few.go:88*/ w_ = t8_
 			s_ = gpu_with(s_, int64(d_.a_), int64(d_.b_), int64(d_.c_))
 		}
 	}
-	return w_, gpu_valueOf(gpu_step(f_, p_), s_, gpu_unit(f_, p_, top_), deep_ || gpu_product(p_))
-//line kernels_tandem.go:7555
+	return w_, gpu_valueOf(int64(23), s_, gpu_unit(f_, p_, top_), deep_)
+//line kernels_tandem.go:6723
 }
 
 func gpu_isDeep(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64) bool {
-	/*line terms.go:92*/ return (!gpu_product(p_)) && (!gpu_fits(f_, p_, w_, top_, false))
-//line kernels_tandem.go:7560
+	/*line terms.go:92*/ return !gpu_fits(f_, p_, w_, top_, false)
+//line kernels_tandem.go:6728
 }
 
 func gpu_sumOfWide(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) (gpu_Value, int64) {
@@ -7584,7 +6752,7 @@ func gpu_sumOfWide(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ floa
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7588
+//line kernels_tandem.go:6756
 }
 
 func gpu_sumOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, top_ int64, deep_ bool) (gpu_window_, gpu_Value) {
@@ -7603,23 +6771,19 @@ func gpu_sumOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float6
 			/*line few.go:86*/ t5_ := min(wide_, t_.width_-j_)
 			/*line few.go:86*/ b_.height_ = t4_
 			/*line few.go:86*/ b_.width_ = t5_
-			var t6_ gpu_window_
-			/*line few.go:87*/ var t7_ gpu_digits_
-			/*line few.go:87*/ t6_, t7_ = gpu_addOf_(f_, p_, b_, o_, less_, gpu_magicFor_(f_, p_, top_), deep_)
-			/*line few.go:87*/ v_ := t6_
-			/*line few.go:87*/ d_ := t7_
+			v_, d_ := gpu_addOf_(f_, p_, b_, o_, less_, gpu_magicFor_(f_, p_, top_), deep_)
 			t8_ := gpu_window_{hi_: max(w_.hi_, v_.hi_), lo_: min(w_.lo_, v_.lo_)}
 			/*line few.go:88*/ w_ = t8_
 			s_ = gpu_with(s_, d_.a_, d_.b_, d_.c_)
 		}
 	}
-	return w_, gpu_valueOf(gpu_step_(f_, p_), s_, gpu_unit_(f_, p_, top_), deep_ || gpu_product(p_))
-//line kernels_tandem.go:7618
+	return w_, gpu_valueOf(int64(44), s_, gpu_unit_(f_, p_, top_), deep_)
+//line kernels_tandem.go:6782
 }
 
 func gpu_isDeep_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64) bool {
-	/*line terms.go:92*/ return (!gpu_product(p_)) && (!gpu_fits_(f_, p_, w_, top_, false))
-//line kernels_tandem.go:7623
+	/*line terms.go:92*/ return !gpu_fits_(f_, p_, w_, top_, false)
+//line kernels_tandem.go:6787
 }
 
 func gpu_sumOfWide_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) (gpu_Value, int64) {
@@ -7647,7 +6811,7 @@ func gpu_sumOfWide_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ fl
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7651
+//line kernels_tandem.go:6815
 }
 
 func gpu_sumOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, top_ int64, deep_ bool) (gpu_window_, gpu_Value) {
@@ -7666,23 +6830,19 @@ func gpu_sumOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ flo
 			/*line few.go:86*/ t5_ := min(wide_, t_.width_-j_)
 			/*line few.go:86*/ b_.height_ = t4_
 			/*line few.go:86*/ b_.width_ = t5_
-			var t6_ gpu_window_
-			/*line few.go:87*/ var t7_ gpu_digits_
-			/*line few.go:87*/ t6_, t7_ = gpu_addOf__(f_, p_, b_, o_, less_, gpu_magicFor__(f_, p_, top_), deep_)
-			/*line few.go:87*/ v_ := t6_
-			/*line few.go:87*/ d_ := t7_
+			v_, d_ := gpu_addOf__(f_, p_, b_, o_, less_, gpu_magicFor__(f_, p_, top_), deep_)
 			t8_ := gpu_window_{hi_: max(w_.hi_, v_.hi_), lo_: min(w_.lo_, v_.lo_)}
 			/*line few.go:88*/ w_ = t8_
 			s_ = gpu_with(s_, d_.a_, d_.b_, d_.c_)
 		}
 	}
-	return w_, gpu_valueOf(gpu_step__(f_, p_), s_, gpu_unit__(f_, p_, top_), deep_ || gpu_product_(p_))
-//line kernels_tandem.go:7681
+	return w_, gpu_valueOf(int64(44), s_, gpu_unit__(f_, p_, top_), deep_)
+//line kernels_tandem.go:6841
 }
 
 func gpu_isDeep__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64) bool {
-	/*line terms.go:92*/ return (!gpu_product_(p_)) && (!gpu_fits__(f_, p_, w_, top_, false))
-//line kernels_tandem.go:7686
+	/*line terms.go:92*/ return !gpu_fits__(f_, p_, w_, top_, false)
+//line kernels_tandem.go:6846
 }
 
 func gpu_sumOfWide__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) (gpu_Value, int64) {
@@ -7710,7 +6870,7 @@ func gpu_sumOfWide__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7714
+//line kernels_tandem.go:6874
 }
 
 func gpu_sumOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, top_ int64, deep_ bool) (gpu_window_, gpu_Value) {
@@ -7729,23 +6889,19 @@ func gpu_sumOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ floa
 			/*line few.go:86*/ t5_ := min(wide_, t_.width_-j_)
 			/*line few.go:86*/ b_.height_ = t4_
 			/*line few.go:86*/ b_.width_ = t5_
-			var t6_ gpu_window_
-			/*line few.go:87*/ var t7_ gpu_digits_
-			/*line few.go:87*/ t6_, t7_ = gpu_addOf___(f_, p_, b_, o_, less_, gpu_magicFor___(f_, p_, top_), deep_)
-			/*line few.go:87*/ v_ := t6_
-			/*line few.go:87*/ d_ := t7_
+			v_, d_ := gpu_addOf___(f_, p_, b_, o_, less_, gpu_magicFor___(f_, p_, top_), deep_)
 			t8_ := gpu_window_{hi_: max(w_.hi_, v_.hi_), lo_: min(w_.lo_, v_.lo_)}
 			/*line few.go:88*/ w_ = t8_
 			s_ = gpu_with(s_, d_.a_, d_.b_, d_.c_)
 		}
 	}
-	return w_, gpu_valueOf(gpu_step___(f_, p_), s_, gpu_unit___(f_, p_, top_), deep_ || gpu_product__(p_))
-//line kernels_tandem.go:7744
+	return w_, gpu_valueOf(int64(52), s_, gpu_unit___(f_, p_, top_), true)
+//line kernels_tandem.go:6900
 }
 
 func gpu_isDeep___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64) bool {
-	/*line terms.go:92*/ return (!gpu_product__(p_)) && (!gpu_fits___(f_, p_, w_, top_, false))
-//line kernels_tandem.go:7749
+	/*line terms.go:92*/ return false
+//line kernels_tandem.go:6905
 }
 
 func gpu_sumOfWide___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) (gpu_Value, int64) {
@@ -7773,20 +6929,20 @@ func gpu_sumOfWide___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ 
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:7777
+//line kernels_tandem.go:6933
 }
 
 func gpu_none(t_ gpu_ends32) gpu_ends {
 	/*line fold.go:66*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:66*/ return t2_
-//line kernels_tandem.go:7783
+//line kernels_tandem.go:6939
 }
 
 func gpu_with_(t_ gpu_ends32, s_ gpu_ends, x_ float32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:88*/ k_ := gpu_key32(x_)
 	t4_ := gpu_ends{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:89*/ return t4_
-//line kernels_tandem.go:7790
+//line kernels_tandem.go:6946
 }
 
 func gpu_merge(s_ gpu_state, kind_ int64, t_ gpu_state) gpu_state {
@@ -7804,12 +6960,7 @@ func gpu_merge(s_ gpu_state, kind_ int64, t_ gpu_state) gpu_state {
 		}
 	}
 	/*line fold.go:41*/ return s_
-//line kernels_tandem.go:7808
-}
-
-func gpu_kind(t_ gpu_ends32) int64 {
-	/*line fold.go:56*/ return int64(0)
-//line kernels_tandem.go:7813
+//line kernels_tandem.go:6964
 }
 
 func gpu_of(t_ gpu_value32, s_ gpu_state, order_ int64) float32 {
@@ -7818,25 +6969,20 @@ func gpu_of(t_ gpu_value32, s_ gpu_state, order_ int64) float32 {
 	}
 	k_ := gpu_chosen(s_, order_)
 	return math.Float32frombits(uint32((k_ ^ ((k_ >> (63)) & int64(2147483647)))))
-//line kernels_tandem.go:7822
+//line kernels_tandem.go:6973
 }
 
 func gpu_none_(t_ gpu_ends64) gpu_ends_ {
 	/*line fold.go:67*/ t2_ := gpu_ends_{a_: int64(-9223372036854775808), b_: int64(9223372036854775807)}
 	/*line fold.go:67*/ return t2_
-//line kernels_tandem.go:7828
+//line kernels_tandem.go:6979
 }
 
 func gpu_with__(t_ gpu_ends64, s_ gpu_ends_, x_ float64, t2_ int64, t3_ int64) gpu_ends_ {
 	/*line fold.go:93*/ k_ := gpu_key64(x_)
 	t4_ := gpu_ends_{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:94*/ return t4_
-//line kernels_tandem.go:7835
-}
-
-func gpu_kind_(t_ gpu_ends64) int64 {
-	/*line fold.go:57*/ return int64(0)
-//line kernels_tandem.go:7840
+//line kernels_tandem.go:6986
 }
 
 func gpu_of_(t_ gpu_value64, s_ gpu_state, order_ int64) float64 {
@@ -7845,13 +6991,13 @@ func gpu_of_(t_ gpu_value64, s_ gpu_state, order_ int64) float64 {
 	}
 	k_ := gpu_chosen(s_, order_)
 	return math.Float64frombits(uint64((k_ ^ ((k_ >> (63)) & int64(9223372036854775807)))))
-//line kernels_tandem.go:7849
+//line kernels_tandem.go:6995
 }
 
 func gpu_none__(t_ gpu_first32) gpu_ends {
 	/*line fold.go:70*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:70*/ return t2_
-//line kernels_tandem.go:7855
+//line kernels_tandem.go:7001
 }
 
 func gpu_with___(t_ gpu_first32, s_ gpu_ends, x_ float32, index_ int32, order_ int32) gpu_ends {
@@ -7860,12 +7006,7 @@ func gpu_with___(t_ gpu_first32, s_ gpu_ends, x_ float32, index_ int32, order_ i
 		k_ = int32(2147483647)
 	}
 	return gpu_above(s_, k_, index_)
-//line kernels_tandem.go:7864
-}
-
-func gpu_kind__(t_ gpu_first32) int64 {
-	/*line fold.go:60*/ return int64(1)
-//line kernels_tandem.go:7869
+//line kernels_tandem.go:7010
 }
 
 func gpu_put__(c_ gpu_Matrix__, o_ int64, v_ int32) {
@@ -7874,7 +7015,7 @@ func gpu_put__(c_ gpu_Matrix__, o_ int64, v_ int32) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:7878
+//line kernels_tandem.go:7019
 }
 
 func gpu_of__(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
@@ -7882,13 +7023,13 @@ func gpu_of__(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
 		return int32(0)
 	}
 	return int32(s_.b_)
-//line kernels_tandem.go:7886
+//line kernels_tandem.go:7027
 }
 
 func gpu_none___(t_ gpu_first64) gpu_ends_ {
 	/*line fold.go:71*/ t2_ := gpu_ends_{a_: int64(-9223372036854775808), b_: int64(9223372036854775807)}
 	/*line fold.go:71*/ return t2_
-//line kernels_tandem.go:7892
+//line kernels_tandem.go:7033
 }
 
 func gpu_with____(t_ gpu_first64, s_ gpu_ends_, x_ float64, index_ int64, order_ int64) gpu_ends_ {
@@ -7897,78 +7038,58 @@ func gpu_with____(t_ gpu_first64, s_ gpu_ends_, x_ float64, index_ int64, order_
 		k_ = int64(9223372036854775807)
 	}
 	return gpu_above_(s_, k_, index_)
-//line kernels_tandem.go:7901
-}
-
-func gpu_kind___(t_ gpu_first64) int64 {
-	/*line fold.go:61*/ return int64(1)
-//line kernels_tandem.go:7906
+//line kernels_tandem.go:7042
 }
 
 func gpu_none____(t_ gpu_endsInt) gpu_ends {
 	/*line fold.go:68*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:68*/ return t2_
-//line kernels_tandem.go:7912
+//line kernels_tandem.go:7048
 }
 
 func gpu_with_____(t_ gpu_endsInt, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:98*/ t4_ := gpu_ends{a_: max(s_.a_, x_), b_: min(s_.b_, x_)}
 	/*line fold.go:98*/ return t4_
-//line kernels_tandem.go:7918
-}
-
-func gpu_kind____(t_ gpu_endsInt) int64 {
-	/*line fold.go:58*/ return int64(0)
-//line kernels_tandem.go:7923
+//line kernels_tandem.go:7054
 }
 
 func gpu_of___(t_ gpu_valueInt, s_ gpu_state, order_ int64) int32 {
 	/*line fold.go:266*/ return int32(gpu_chosen(s_, order_))
-//line kernels_tandem.go:7928
+//line kernels_tandem.go:7059
 }
 
 func gpu_none_____(t_ gpu_firstInt) gpu_ends {
 	/*line fold.go:72*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:72*/ return t2_
-//line kernels_tandem.go:7934
+//line kernels_tandem.go:7065
 }
 
 func gpu_with______(t_ gpu_firstInt, s_ gpu_ends, x_ int32, index_ int32, order_ int32) gpu_ends {
 	/*line fold.go:126*/ return gpu_above(s_, x_^order_, index_)
-//line kernels_tandem.go:7939
-}
-
-func gpu_kind_____(t_ gpu_firstInt) int64 {
-	/*line fold.go:62*/ return int64(1)
-//line kernels_tandem.go:7944
+//line kernels_tandem.go:7070
 }
 
 func gpu_none______(t_ gpu_add32) gpu_ends {
 	/*line fold.go:73*/ t2_ := gpu_ends{}
 	/*line fold.go:73*/ return t2_
-//line kernels_tandem.go:7950
+//line kernels_tandem.go:7076
 }
 
 func gpu_with_______(t_ gpu_add32, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:136*/ t4_ := gpu_ends{a_: s_.a_ + x_, b_: int32(0)}
 	/*line fold.go:136*/ return t4_
-//line kernels_tandem.go:7956
-}
-
-func gpu_kind______(t_ gpu_add32) int64 {
-	/*line fold.go:63*/ return int64(2)
-//line kernels_tandem.go:7961
+//line kernels_tandem.go:7082
 }
 
 func gpu_of____(t_ gpu_total, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:268*/ return int32(s_.a_)
-//line kernels_tandem.go:7966
+//line kernels_tandem.go:7087
 }
 
 func gpu_none_______(t_ gpu_count) gpu_ends {
 	/*line fold.go:74*/ t2_ := gpu_ends{}
 	/*line fold.go:74*/ return t2_
-//line kernels_tandem.go:7972
+//line kernels_tandem.go:7093
 }
 
 func gpu_with________(t_ gpu_count, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
@@ -7976,18 +7097,13 @@ func gpu_with________(t_ gpu_count, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) 
 		s_.a_ = s_.a_ + int32(1)
 	}
 	return s_
-//line kernels_tandem.go:7980
-}
-
-func gpu_kind_______(t_ gpu_count) int64 {
-	/*line fold.go:64*/ return int64(2)
-//line kernels_tandem.go:7985
+//line kernels_tandem.go:7101
 }
 
 func gpu_none________(t_ gpu_endsBool) gpu_ends {
 	/*line fold.go:69*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:69*/ return t2_
-//line kernels_tandem.go:7991
+//line kernels_tandem.go:7107
 }
 
 func gpu_with_________(t_ gpu_endsBool, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
@@ -7997,12 +7113,7 @@ func gpu_with_________(t_ gpu_endsBool, s_ gpu_ends, x_ bool, t2_ int32, t3_ int
 	}
 	t4_ := gpu_ends{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:106*/ return t4_
-//line kernels_tandem.go:8001
-}
-
-func gpu_kind________(t_ gpu_endsBool) int64 {
-	/*line fold.go:59*/ return int64(0)
-//line kernels_tandem.go:8006
+//line kernels_tandem.go:7117
 }
 
 func gpu_put___(c_ gpu_Matrix___, o_ int64, v_ bool) {
@@ -8011,24 +7122,19 @@ func gpu_put___(c_ gpu_Matrix___, o_ int64, v_ bool) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:8015
+//line kernels_tandem.go:7126
 }
 
 func gpu_of_____(t_ gpu_truth, s_ gpu_state, order_ int64) bool {
 	/*line fold.go:267*/ return gpu_chosen(s_, order_) > int64(0)
-//line kernels_tandem.go:8020
-}
-
-func gpu_wraps(t_ gpu_single) bool {
-	/*line prefix.go:20*/ return false
-//line kernels_tandem.go:8025
+//line kernels_tandem.go:7131
 }
 
 func gpu_clearWords(words_ []int64, at_ gpu_Place) {
 	/*line prefix.go:61*/ for t_, k_ := at_.N_+int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
 		words_[at_.At_+(k_*at_.Step_)] = int64(0)
 	}
-//line kernels_tandem.go:8032
+//line kernels_tandem.go:7138
 }
 
 func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
@@ -8040,13 +7146,13 @@ func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
 		gpu_AddPart_(words_, at_, t_.exp_-bottom_, v_, k_)
 	}
 	words_[at_.At_+(at_.N_*at_.Step_)] = words_[at_.At_+(at_.N_*at_.Step_)] | t_.special_
-//line kernels_tandem.go:8044
+//line kernels_tandem.go:7150
 }
 
 func gpu_term(f_ gpu_single, x_ float32) gpu_wide {
 	/*line prefix.go:17*/ t_ := gpu_one{}
 	/*line prefix.go:17*/ return gpu_exactly(f_, t_, x_, float32(1))
-//line kernels_tandem.go:8050
+//line kernels_tandem.go:7156
 }
 
 func gpu_Carry(w_ []int64, at_ gpu_Place) {
@@ -8057,39 +7163,13 @@ func gpu_Carry(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:8061
-}
-
-func gpu_wraps_(t_ gpu_double) bool {
-	/*line prefix.go:21*/ return false
-//line kernels_tandem.go:8066
+//line kernels_tandem.go:7167
 }
 
 func gpu_term_(f_ gpu_double, x_ float64) gpu_wide {
 	/*line prefix.go:18*/ t_ := gpu_one{}
 	/*line prefix.go:18*/ return gpu_exactly_(f_, t_, x_, float64(1))
-//line kernels_tandem.go:8072
-}
-
-func gpu_words__(t_ gpu_integer) int64 {
-	/*line prefix.go:41*/ return int64(1)
-//line kernels_tandem.go:8077
-}
-
-func gpu_wraps__(t_ gpu_integer) bool {
-	/*line prefix.go:40*/ return true
-//line kernels_tandem.go:8082
-}
-
-func gpu_term__(t_ gpu_integer, t2_ int32) gpu_wide {
-	/*line prefix.go:43*/ t3_ := gpu_wide{}
-	/*line prefix.go:43*/ return t3_
-//line kernels_tandem.go:8088
-}
-
-func gpu_bottom__(t_ gpu_integer) int64 {
-	/*line prefix.go:42*/ return int64(0)
-//line kernels_tandem.go:8093
+//line kernels_tandem.go:7173
 }
 
 func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -8101,7 +7181,7 @@ func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		}
 	}
 	return v_
-//line kernels_tandem.go:8105
+//line kernels_tandem.go:7185
 }
 
 func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
@@ -8117,13 +7197,13 @@ func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
 	}
 	t_ := gpu_reach{least_: min(r_.least_, least_), top_: max(r_.top_, v_.Exp_+int64(128)), special_: r_.special_}
 	/*line short.go:112*/ return t_
-//line kernels_tandem.go:8121
+//line kernels_tandem.go:7201
 }
 
 func gpu_noReach() gpu_reach {
 	/*line short.go:89*/ t_ := gpu_reach{least_: int64(1048576), top_: int64(-1048576)}
 	/*line short.go:89*/ return t_
-//line kernels_tandem.go:8127
+//line kernels_tandem.go:7207
 }
 
 func gpu_with__________(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
@@ -8135,12 +7215,12 @@ func gpu_with__________(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
 		/*line short.go:95*/ r_.top_ = t3_
 	}
 	return r_
-//line kernels_tandem.go:8139
+//line kernels_tandem.go:7219
 }
 
 func gpu_fits____(r_ gpu_reach, n_ int64) bool {
 	/*line short.go:116*/ return (r_.top_ + int64(bits.Len64(uint64(n_)))) <= (r_.least_ + int64(127))
-//line kernels_tandem.go:8144
+//line kernels_tandem.go:7224
 }
 
 func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
@@ -8165,7 +7245,7 @@ func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
 		/*line short.go:76*/ return t8_
 	}
 	return s_
-//line kernels_tandem.go:8169
+//line kernels_tandem.go:7249
 }
 
 func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
@@ -8198,7 +7278,7 @@ func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
 	/*line short.go:23*/ h2_ := t13_
 	t15_ := gpu_short{hi_: h2_, lo_: l2_}
 	/*line short.go:24*/ return t15_
-//line kernels_tandem.go:8202
+//line kernels_tandem.go:7282
 }
 
 func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
@@ -8206,7 +7286,7 @@ func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
 		return gpu_value_(f_, special_)
 	}
 	return gpu_round(f_, v_)
-//line kernels_tandem.go:8210
+//line kernels_tandem.go:7290
 }
 
 func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
@@ -8224,7 +7304,7 @@ func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
 		return gpu_NewValue(hi_, lo_, base_, true)
 	}
 	return gpu_NewValue(s_.hi_, s_.lo_, base_, false)
-//line kernels_tandem.go:8228
+//line kernels_tandem.go:7308
 }
 
 func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
@@ -8232,12 +7312,7 @@ func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
 		return gpu_value__(f_, special_)
 	}
 	return gpu_round_(f_, v_)
-//line kernels_tandem.go:8236
-}
-
-func gpu_of________(t_ gpu_integer, t2_ gpu_Value, t3_ int64) int32 {
-	/*line prefix.go:44*/ return int32(0)
-//line kernels_tandem.go:8241
+//line kernels_tandem.go:7316
 }
 
 func gpu_rowsOf(index_ []int32, order_ []int32, k_ int64) (int32, int64) {
@@ -8252,18 +7327,11 @@ func gpu_rowsOf(index_ []int32, order_ []int32, k_ int64) (int32, int64) {
 		end_ = end_ + int64(1)
 	}
 	return row_, end_
-//line kernels_tandem.go:8256
+//line kernels_tandem.go:7331
 }
 
 func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float32 {
-	/*line prefix.go:233*/ if gpu_wraps(f_) {
-		s_ := support.Int[int64](first_)
-		for i_ := k_; i_ < end_; i_ = i_ + int64(1) {
-			s_ = s_ + support.Int[int64](x_.Data_[(int64(order_[i_])*x_.Stride_)+j_])
-		}
-		return float32(int32(s_))
-	}
-	t_ := gpu_term(f_, first_)
+	/*line prefix.go:240*/ t_ := gpu_term(f_, first_)
 	special_ := t_.special_
 	r_ := gpu_with__________(gpu_noReach(), t_, int64(64))
 	for i2_ := k_; i2_ < end_; i2_ = i2_ + int64(1) {
@@ -8280,24 +7348,17 @@ func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_
 		return gpu_of______(f_, gpu_value(s2_, r_.least_), special_)
 	}
 	gpu_clearWords(words_, at_)
-	gpu_addWords(words_, at_, t_, gpu_bottom(f_))
+	gpu_addWords(words_, at_, t_, int64(-384))
 	for i4_ := k_; i4_ < end_; i4_ = i4_ + int64(1) {
-		gpu_addWords(words_, at_, gpu_term(f_, x_.Data_[(int64(order_[i4_])*x_.Stride_)+j_]), gpu_bottom(f_))
+		gpu_addWords(words_, at_, gpu_term(f_, x_.Data_[(int64(order_[i4_])*x_.Stride_)+j_]), int64(-384))
 	}
-	t3_ := gpu_Top(words_, at_, gpu_bottom(f_))
+	t3_ := gpu_Top(words_, at_, int64(-384))
 	/*line prefix.go:260*/ return gpu_of______(f_, t3_, special_)
-//line kernels_tandem.go:8290
+//line kernels_tandem.go:7358
 }
 
 func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float64 {
-	/*line prefix.go:233*/ if gpu_wraps_(f_) {
-		s_ := support.Int[int64](first_)
-		for i_ := k_; i_ < end_; i_ = i_ + int64(1) {
-			s_ = s_ + support.Int[int64](x_.Data_[(int64(order_[i_])*x_.Stride_)+j_])
-		}
-		return float64(int32(s_))
-	}
-	t_ := gpu_term_(f_, first_)
+	/*line prefix.go:240*/ t_ := gpu_term_(f_, first_)
 	special_ := t_.special_
 	r_ := gpu_with__________(gpu_noReach(), t_, int64(64))
 	for i2_ := k_; i2_ < end_; i2_ = i2_ + int64(1) {
@@ -8314,61 +7375,36 @@ func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, orde
 		return gpu_of_______(f_, gpu_value(s2_, r_.least_), special_)
 	}
 	gpu_clearWords(words_, at_)
-	gpu_addWords(words_, at_, t_, gpu_bottom_(f_))
+	gpu_addWords(words_, at_, t_, int64(-2176))
 	for i4_ := k_; i4_ < end_; i4_ = i4_ + int64(1) {
-		gpu_addWords(words_, at_, gpu_term_(f_, x_.Data_[(int64(order_[i4_])*x_.Stride_)+j_]), gpu_bottom_(f_))
+		gpu_addWords(words_, at_, gpu_term_(f_, x_.Data_[(int64(order_[i4_])*x_.Stride_)+j_]), int64(-2176))
 	}
-	t3_ := gpu_Top(words_, at_, gpu_bottom_(f_))
+	t3_ := gpu_Top(words_, at_, int64(-2176))
 	/*line prefix.go:260*/ return gpu_of_______(f_, t3_, special_)
-//line kernels_tandem.go:8324
+//line kernels_tandem.go:7385
 }
 
 func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) int32 {
-	/*line prefix.go:233*/ if gpu_wraps__(f_) {
-		s_ := int64(first_)
-		for i_ := k_; i_ < end_; i_ = i_ + int64(1) {
-			s_ = s_ + int64(x_.Data_[(int64(order_[i_])*x_.Stride_)+j_])
-		}
-		return int32(s_)
+	/*line prefix.go:234*/ s_ := int64(first_)
+	for i_ := k_; i_ < end_; i_ = i_ + int64(1) {
+		s_ = s_ + int64(x_.Data_[(int64(order_[i_])*x_.Stride_)+j_])
 	}
-	t_ := gpu_term__(f_, first_)
-	special_ := t_.special_
-	r_ := gpu_with__________(gpu_noReach(), t_, int64(64))
-	for i2_ := k_; i2_ < end_; i2_ = i2_ + int64(1) {
-		u_ := gpu_term__(f_, x_.Data_[(int64(order_[i2_])*x_.Stride_)+j_])
-		special_ = special_ | u_.special_
-		r_ = gpu_with__________(r_, u_, int64(64))
-	}
-	if gpu_fits____(r_, (end_-k_)+int64(1)) {
-		t2_ := gpu_short{}
-		/*line prefix.go:249*/ s2_ := gpu_plus(t2_, t_, r_.least_)
-		for i3_ := k_; i3_ < end_; i3_ = i3_ + int64(1) {
-			s2_ = gpu_plus(s2_, gpu_term__(f_, x_.Data_[(int64(order_[i3_])*x_.Stride_)+j_]), r_.least_)
-		}
-		return gpu_of________(f_, gpu_value(s2_, r_.least_), special_)
-	}
-	gpu_clearWords(words_, at_)
-	gpu_addWords(words_, at_, t_, gpu_bottom__(f_))
-	for i4_ := k_; i4_ < end_; i4_ = i4_ + int64(1) {
-		gpu_addWords(words_, at_, gpu_term__(f_, x_.Data_[(int64(order_[i4_])*x_.Stride_)+j_]), gpu_bottom__(f_))
-	}
-	t3_ := gpu_Top(words_, at_, gpu_bottom__(f_))
-	/*line prefix.go:260*/ return gpu_of________(f_, t3_, special_)
-//line kernels_tandem.go:8358
+	return int32(s_)
+//line kernels_tandem.go:7394
 }
 
 func gpu_integersOf(parts_ []int64, at_ int64, step_ int64) gpu_halves {
 //line round.go:52
-	t_ := gpu_halves{lower_: gpu_digits_{a_: parts_[at_], b_: parts_[at_+(int64(2)*step_)], c_: parts_[at_+(int64(4)*step_)]}, upper_: gpu_digits_{a_: parts_[at_+step_], b_: parts_[at_+(int64(3)*step_)], c_: parts_[at_+(int64(5)*step_)]}}
+	t_ := gpu_halves{lower_: gpu_digits{a_: parts_[at_], b_: parts_[at_+(int64(2)*step_)], c_: parts_[at_+(int64(4)*step_)]}, upper_: gpu_digits{a_: parts_[at_+step_], b_: parts_[at_+(int64(3)*step_)], c_: parts_[at_+(int64(5)*step_)]}}
 	/*line round.go:52*/ return t_
-//line kernels_tandem.go:8365
+//line kernels_tandem.go:7401
 }
 
 func gpu_and(t_ gpu_halves, u_ gpu_halves) gpu_halves {
 //line terms.go:232
-	t2_ := gpu_halves{lower_: gpu_digits_{a_: t_.lower_.a_ + u_.lower_.a_, b_: t_.lower_.b_ + u_.lower_.b_, c_: t_.lower_.c_ + u_.lower_.c_}, upper_: gpu_digits_{a_: t_.upper_.a_ + u_.upper_.a_, b_: t_.upper_.b_ + u_.upper_.b_, c_: t_.upper_.c_ + u_.upper_.c_}}
+	t2_ := gpu_halves{lower_: gpu_digits{a_: t_.lower_.a_ + u_.lower_.a_, b_: t_.lower_.b_ + u_.lower_.b_, c_: t_.lower_.c_ + u_.lower_.c_}, upper_: gpu_digits{a_: t_.upper_.a_ + u_.upper_.a_, b_: t_.upper_.b_ + u_.upper_.b_, c_: t_.upper_.c_ + u_.upper_.c_}}
 	/*line terms.go:232*/ return t2_
-//line kernels_tandem.go:8372
+//line kernels_tandem.go:7408
 }
 
 func gpu_countOf(state_ int64) (int64, int64, bool) {
@@ -8379,7 +7415,7 @@ func gpu_countOf(state_ int64) (int64, int64, bool) {
 	/*line along.go:171*/ var deep_ bool
 	_ = deep_
 	/*line along.go:172*/ return state_ >> (7), (state_ >> (1)) & int64(63), (state_ & int64(1)) != int64(0)
-//line kernels_tandem.go:8383
+//line kernels_tandem.go:7419
 }
 
 func gpu_inWords(parts_ []int64, at_ gpu_Place, bottom_ int64) int64 {
@@ -8389,33 +7425,23 @@ func gpu_inWords(parts_ []int64, at_ gpu_Place, bottom_ int64) int64 {
 	}
 	t_ := gpu_integersOf(parts_, at_.At_, at_.Step_)
 	/*line round.go:64*/ s_ := t_
-	var t2_ int64
-	/*line round.go:65*/ var t3_ int64
-	/*line round.go:65*/ var t4_ bool
-	_ = t4_
-	/*line round.go:65*/ t2_, t3_, t4_ = gpu_countOf(parts_[at_.At_+(int64(6)*at_.Step_)])
-	/*line round.go:65*/ base_ := t2_
-	/*line round.go:65*/ step_ := t3_
+	base_, step_, _ := gpu_countOf(parts_[at_.At_+(int64(6)*at_.Step_)])
 	gpu_clearWords(parts_, at_)
 	gpu_addHalves(parts_, at_, s_, base_-bottom_, step_)
 	return int64(0)
-//line kernels_tandem.go:8403
+//line kernels_tandem.go:7433
 }
 
 func gpu_nowhere(f_ gpu_single) gpu_window {
-	/*line terms.go:54*/ t_ := gpu_window{lo_: gpu_most(f_)}
+	/*line terms.go:54*/ t_ := gpu_window{lo_: int32(2147483647)}
 	/*line terms.go:54*/ return t_
-//line kernels_tandem.go:8409
+//line kernels_tandem.go:7439
 }
 
-func gpu_none_________(f_ gpu_single, p_ gpu_one, m_ gpu_magic) gpu_digits {
-	/*line terms.go:167*/ var d_ gpu_digits
-	if gpu_added(f_, p_) {
-		t_ := gpu_digits{a_: gpu_bits(f_, m_.a_), b_: gpu_bits(f_, m_.b_), c_: gpu_bits(f_, m_.c_)}
-		/*line terms.go:169*/ return t_
-	}
-	return d_
-//line kernels_tandem.go:8419
+func gpu_none_________(f_ gpu_single, p_ gpu_one, m_ gpu_magic) gpu_digits_ {
+	/*line terms.go:167*/ var d_ gpu_digits_
+	/*line terms.go:171*/ return d_
+//line kernels_tandem.go:7445
 }
 
 func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ float32, mask_ int32) (float32, float32) {
@@ -8423,46 +7449,24 @@ func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ flo
 	_ = u_
 	/*line along.go:231*/ var v_ float32
 	_ = v_
-	if gpu_exact(p_) {
-		return float32((x_ - shift_) * (y_ - shift_)), float32(1)
-	}
-	if gpu_product(p_) {
-		return x_ - shift_, y_ - shift_
-	}
-	return gpu_from(f_, gpu_bits(f_, x_)&mask_), float32(1)
-//line kernels_tandem.go:8434
+	/*line along.go:239*/ return gpu_from(f_, gpu_bits(f_, x_)&mask_), float32(1)
+//line kernels_tandem.go:7454
 }
 
 func gpu_with___________(w_ gpu_window, most_ int32, m_ int32) gpu_window {
 	/*line terms.go:58*/ t_ := gpu_window{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
 	/*line terms.go:58*/ return t_
-//line kernels_tandem.go:8440
-}
-
-func gpu_most(t_ gpu_single) int32 {
-	/*line format.go:39*/ return int32(2147483647)
-//line kernels_tandem.go:8445
+//line kernels_tandem.go:7460
 }
 
 func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
-	/*line terms.go:39*/ m_ := gpu_bits(f_, gpu_near(p_, x_, y_)) & gpu_most(f_)
-	if gpu_product(p_) {
-		if ((m_ == int32(0)) && (x_ != float32(0))) && (y_ != float32(0)) {
-			m_ = int32(1)
-		}
-	}
-	return m_
-//line kernels_tandem.go:8456
+	/*line terms.go:39*/ m_ := gpu_bits(f_, gpu_near(p_, x_, y_)) & int32(2147483647)
+	/*line terms.go:45*/ return m_
+//line kernels_tandem.go:7466
 }
 
-func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits, x_ float32, y_ float32, m_ gpu_magic, deep_ bool) gpu_digits {
-	/*line terms.go:178*/ if gpu_added(f_, p_) {
-		t_ := gpu_magic{a_: gpu_from(f_, d_.a_), b_: gpu_from(f_, d_.b_), c_: gpu_from(f_, d_.c_)}
-		/*line terms.go:179*/ m_ = t_
-		t2_ := gpu_digits{}
-		/*line terms.go:180*/ d_ = t2_
-	}
-	term_ := gpu_near(p_, x_, y_)
+func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32, m_ gpu_magic, deep_ bool) gpu_digits_ {
+	/*line terms.go:182*/ term_ := gpu_near(p_, x_, y_)
 	z_ := term_ + m_.a_
 	d_.a_ = d_.a_ + gpu_bits(f_, z_)
 	rest_ := term_ - (z_ - m_.a_)
@@ -8471,14 +7475,8 @@ func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits, x_ float32, y_ float32,
 	if deep_ {
 		d_.c_ = d_.c_ + gpu_bits(f_, (rest_-(z_-m_.b_))+m_.c_)
 	}
-	if gpu_product(p_) {
-		lower_ := support.FMA32(x_, y_, -term_)
-		z_ = lower_ + m_.b_
-		d_.b_ = d_.b_ + gpu_bits(f_, z_)
-		d_.c_ = d_.c_ + gpu_bits(f_, (lower_-(z_-m_.b_))+m_.c_)
-	}
-	return d_
-//line kernels_tandem.go:8482
+	/*line terms.go:197*/ return d_
+//line kernels_tandem.go:7480
 }
 
 func gpu_factorsIn(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, i_ int64, j_ int64) (float32, float32) {
@@ -8489,56 +7487,43 @@ func gpu_factorsIn(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ floa
 	/*line few.go:132*/ t2_ := gpu_element(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
 	/*line few.go:132*/ x_ := t2_
 	/*line few.go:132*/ y_ := float32(0)
-	if gpu_product(p_) || gpu_exact(p_) {
-		t3_ := gpu_element(t_.y_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-		/*line few.go:134*/ y_ = t3_
-	}
-	var t4_ float32
-	/*line few.go:136*/ var t5_ float32
-	/*line few.go:136*/ t4_, t5_ = gpu_factorsOf(f_, p_, x_, y_, less_, t_.mask_)
+	/*line few.go:136*/ t4_, t5_ := gpu_factorsOf(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:136*/ return t4_, t5_
-//line kernels_tandem.go:8501
+//line kernels_tandem.go:7493
 }
 
-func gpu_without(f_ gpu_single, p_ gpu_one, d_ gpu_digits, n_ int32, m_ gpu_magic, deep_ bool) gpu_digits {
-	/*line terms.go:204*/ if gpu_added(f_, p_) {
-		n_ = int32(1)
-	}
-	a_ := n_ * gpu_bits(f_, m_.a_)
+func gpu_without(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, n_ int32, m_ gpu_magic, deep_ bool) gpu_digits_ {
+	/*line terms.go:207*/ a_ := n_ * gpu_bits(f_, m_.a_)
 	/*line terms.go:207*/ b_ := n_ * gpu_bits(f_, m_.b_)
 	/*line terms.go:207*/ c_ := n_ * gpu_bits(f_, m_.c_)
-	if gpu_product(p_) {
-		t_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - (int32(2) * b_), c_: d_.c_ - c_}
-		/*line terms.go:209*/ return t_
-	}
-	if deep_ {
-		t2_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - b_, c_: d_.c_ - c_}
+	/*line terms.go:211*/ if deep_ {
+		t2_ := gpu_digits_{a_: d_.a_ - a_, b_: d_.b_ - b_, c_: d_.c_ - c_}
 		/*line terms.go:212*/ return t2_
 	}
-	t3_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - b_}
+	t3_ := gpu_digits_{a_: d_.a_ - a_, b_: d_.b_ - b_}
 	/*line terms.go:214*/ return t3_
-//line kernels_tandem.go:8521
+//line kernels_tandem.go:7506
 }
 
 func gpu_field(t_ gpu_single, bits_ int32) int64 {
 	/*line format.go:40*/ return int64((bits_ >> (23)))
-//line kernels_tandem.go:8526
+//line kernels_tandem.go:7511
 }
 
 func gpu_leastTop(f_ gpu_single, p_ gpu_one, deep_ bool) int64 {
-	/*line terms.go:83*/ if deep_ || gpu_product(p_) {
-		return ((int64(2) * gpu_step(f_, p_)) - gpu_headroom(f_, p_)) - int64(1)
+	/*line terms.go:83*/ if deep_ {
+		return int64(45)
 	}
-	return (gpu_step(f_, p_) - gpu_headroom(f_, p_)) - int64(1)
-//line kernels_tandem.go:8534
+	return int64(22)
+//line kernels_tandem.go:7519
 }
 
 func gpu_magicFor(f_ gpu_single, p_ gpu_one, top_ int64) gpu_magic {
-	/*line terms.go:157*/ first_ := (top_ + int64(2)) + gpu_headroom(f_, p_)
-	/*line terms.go:157*/ down_ := gpu_step(f_, p_)
+	/*line terms.go:157*/ first_ := (top_ + int64(2)) + int64(0)
+	/*line terms.go:157*/ down_ := int64(23)
 	t_ := gpu_magic{a_: float32(float32(1.5) * gpu_power(f_, first_)), b_: float32(float32(1.5) * gpu_power(f_, first_-down_)), c_: float32(float32(1.5) * gpu_power(f_, first_-(int64(2)*down_)))}
 	/*line terms.go:158*/ return t_
-//line kernels_tandem.go:8542
+//line kernels_tandem.go:7527
 }
 
 func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) int64 {
@@ -8548,11 +7533,11 @@ func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, 
 		t3_ := gpu_sumOfDigits(f_, p_, t_, o_, less_, base_, int64(48))
 		/*line across.go:131*/ s_ := t3_
 		for k_ := int64(0); k_ < int64(3); k_ = k_ + int64(1) {
-			gpu_AddPart_(parts_, words_, base_-gpu_bottom(f_), s_, k_)
+			gpu_AddPart_(parts_, words_, base_-int64(-384), s_, k_)
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:8556
+//line kernels_tandem.go:7541
 }
 
 func gpu_addHalves(parts_ []int64, words_ gpu_Place, s_ gpu_halves, at_ int64, step_ int64) {
@@ -8561,7 +7546,7 @@ func gpu_addHalves(parts_ []int64, words_ gpu_Place, s_ gpu_halves, at_ int64, s
 			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, step_, k_), gpu_part(s_, k_), n_)
 		}
 	}
-//line kernels_tandem.go:8565
+//line kernels_tandem.go:7550
 }
 
 func gpu_shifted(s_ gpu_short, width_ int64, d_ int64) gpu_short {
@@ -8579,7 +7564,7 @@ func gpu_shifted(s_ gpu_short, width_ int64, d_ int64) gpu_short {
 	/*line few.go:201*/ hi_ = t5_
 	t7_ := gpu_short{hi_: hi_, lo_: lo_}
 	/*line few.go:202*/ return t7_
-//line kernels_tandem.go:8583
+//line kernels_tandem.go:7568
 }
 
 func gpu_and_(s_ gpu_short, t_ gpu_short) gpu_short {
@@ -8597,7 +7582,7 @@ func gpu_and_(s_ gpu_short, t_ gpu_short) gpu_short {
 	/*line short.go:30*/ hi_ := t8_
 	t10_ := gpu_short{hi_: hi_, lo_: lo_}
 	/*line short.go:31*/ return t10_
-//line kernels_tandem.go:8601
+//line kernels_tandem.go:7586
 }
 
 func gpu_valueWith(s_ gpu_short, up_ int64, c_ gpu_short, base_ int64) gpu_Value {
@@ -8649,25 +7634,7 @@ func gpu_valueWith(s_ gpu_short, up_ int64, c_ gpu_short, base_ int64) gpu_Value
 	v_.Lo_ = v_.Lo_ | (lo_ >> (uint64(64) - z_))
 	v_.Rest_ = (lo_ << (z_)) != uint64(0)
 	return v_
-//line kernels_tandem.go:8653
-}
-
-func gpu_precision(t_ gpu_single) int64 {
-	/*line format.go:32*/ return int64(24)
-//line kernels_tandem.go:8658
-}
-
-func gpu_headroom(f_ gpu_single, p_ gpu_one) int64 {
-	/*line terms.go:134*/ if gpu_added(f_, p_) {
-		return int64(8)
-	}
-	return int64(0)
-//line kernels_tandem.go:8666
-}
-
-func gpu_bias(t_ gpu_single) int64 {
-	/*line format.go:33*/ return int64(127)
-//line kernels_tandem.go:8671
+//line kernels_tandem.go:7638
 }
 
 func gpu_digit(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -8675,7 +7642,7 @@ func gpu_digit(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:8679
+//line kernels_tandem.go:7646
 }
 
 func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -8707,7 +7674,7 @@ func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
 		}
 	}
 	return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:8711
+//line kernels_tandem.go:7678
 }
 
 func gpu_Root(v_ gpu_Value, precision_ int64) gpu_Value {
@@ -8741,11 +7708,11 @@ func gpu_Root(v_ gpu_Value, precision_ int64) gpu_Value {
 		}
 	}
 	return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-n_, ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:8745
+//line kernels_tandem.go:7712
 }
 
 func gpu_value_(f_ gpu_single, special_ int64) float32 {
-	/*line round.go:90*/ inf_ := gpu_power(f_, (int64(2)*gpu_bias(f_))+int64(1))
+	/*line round.go:90*/ inf_ := gpu_power(f_, int64(255))
 	t_ := special_
 	if t_ == int64(2) {
 		return inf_
@@ -8755,28 +7722,26 @@ func gpu_value_(f_ gpu_single, special_ int64) float32 {
 		}
 	}
 	/*line round.go:97*/ return inf_ - inf_
-//line kernels_tandem.go:8759
+//line kernels_tandem.go:7726
 }
 
 func gpu_round(t_ gpu_single, v_ gpu_Value) float32 {
 	/*line format.go:42*/ return math.Float32frombits(gpu_Bits32(v_))
-//line kernels_tandem.go:8764
+//line kernels_tandem.go:7731
 }
 
 func gpu_nowhere_(f_ gpu_double) gpu_window_ {
-	/*line terms.go:54*/ t_ := gpu_window_{lo_: gpu_most_(f_)}
+	/*line terms.go:54*/ t_ := gpu_window_{lo_: int64(9223372036854775807)}
 	/*line terms.go:54*/ return t_
-//line kernels_tandem.go:8770
+//line kernels_tandem.go:7737
 }
 
-func gpu_none__________(f_ gpu_double, p_ gpu_one, m_ gpu_magic_) gpu_digits_ {
-	/*line terms.go:167*/ var d_ gpu_digits_
-	if gpu_added_(f_, p_) {
-		t_ := gpu_digits_{a_: gpu_bits_(f_, m_.a_), b_: gpu_bits_(f_, m_.b_), c_: gpu_bits_(f_, m_.c_)}
-		/*line terms.go:169*/ return t_
-	}
-	return d_
-//line kernels_tandem.go:8780
+func gpu_none__________(f_ gpu_double, p_ gpu_one, m_ gpu_magic_) gpu_digits {
+	/*line terms.go:167*/ var d_ gpu_digits
+	_ = d_
+	t_ := gpu_digits{a_: gpu_bits_(f_, m_.a_), b_: gpu_bits_(f_, m_.b_), c_: gpu_bits_(f_, m_.c_)}
+	/*line terms.go:169*/ return t_
+//line kernels_tandem.go:7745
 }
 
 func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -8784,46 +7749,28 @@ func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ fl
 	_ = u_
 	/*line along.go:231*/ var v_ float64
 	_ = v_
-	if gpu_exact(p_) {
-		return float64((x_ - shift_) * (y_ - shift_)), float64(1)
-	}
-	if gpu_product(p_) {
-		return x_ - shift_, y_ - shift_
-	}
-	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:8795
+	/*line along.go:239*/ return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
+//line kernels_tandem.go:7754
 }
 
 func gpu_with____________(w_ gpu_window_, most_ int64, m_ int64) gpu_window_ {
 	/*line terms.go:58*/ t_ := gpu_window_{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
 	/*line terms.go:58*/ return t_
-//line kernels_tandem.go:8801
-}
-
-func gpu_most_(t_ gpu_double) int64 {
-	/*line format.go:53*/ return int64(9223372036854775807)
-//line kernels_tandem.go:8806
+//line kernels_tandem.go:7760
 }
 
 func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
-	/*line terms.go:39*/ m_ := gpu_bits_(f_, gpu_near_(p_, x_, y_)) & gpu_most_(f_)
-	if gpu_product(p_) {
-		if ((m_ == int64(0)) && (x_ != float64(0))) && (y_ != float64(0)) {
-			m_ = int64(1)
-		}
-	}
-	return m_
-//line kernels_tandem.go:8817
+	/*line terms.go:39*/ m_ := gpu_bits_(f_, gpu_near_(p_, x_, y_)) & int64(9223372036854775807)
+	/*line terms.go:45*/ return m_
+//line kernels_tandem.go:7766
 }
 
-func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits_, x_ float64, y_ float64, m_ gpu_magic_, deep_ bool) gpu_digits_ {
-	/*line terms.go:178*/ if gpu_added_(f_, p_) {
-		t_ := gpu_magic_{a_: gpu_from_(f_, d_.a_), b_: gpu_from_(f_, d_.b_), c_: gpu_from_(f_, d_.c_)}
-		/*line terms.go:179*/ m_ = t_
-		t2_ := gpu_digits_{}
-		/*line terms.go:180*/ d_ = t2_
-	}
-	term_ := gpu_near_(p_, x_, y_)
+func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64, m_ gpu_magic_, deep_ bool) gpu_digits {
+	/*line terms.go:179*/ t_ := gpu_magic_{a_: gpu_from_(f_, d_.a_), b_: gpu_from_(f_, d_.b_), c_: gpu_from_(f_, d_.c_)}
+	/*line terms.go:179*/ m_ = t_
+	t2_ := gpu_digits{}
+	/*line terms.go:180*/ d_ = t2_
+	/*line terms.go:182*/ term_ := gpu_near_(p_, x_, y_)
 	z_ := term_ + m_.a_
 	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
 	rest_ := term_ - (z_ - m_.a_)
@@ -8832,14 +7779,8 @@ func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits_, x_ float64, y_ float6
 	if deep_ {
 		d_.c_ = d_.c_ + gpu_bits_(f_, (rest_-(z_-m_.b_))+m_.c_)
 	}
-	if gpu_product(p_) {
-		lower_ := math.FMA(x_, y_, -term_)
-		z_ = lower_ + m_.b_
-		d_.b_ = d_.b_ + gpu_bits_(f_, z_)
-		d_.c_ = d_.c_ + gpu_bits_(f_, (lower_-(z_-m_.b_))+m_.c_)
-	}
-	return d_
-//line kernels_tandem.go:8843
+	/*line terms.go:197*/ return d_
+//line kernels_tandem.go:7784
 }
 
 func gpu_factorsIn_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
@@ -8850,56 +7791,44 @@ func gpu_factorsIn_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ fl
 	/*line few.go:132*/ t2_ := gpu_element_(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
 	/*line few.go:132*/ x_ := t2_
 	/*line few.go:132*/ y_ := float64(0)
-	if gpu_product(p_) || gpu_exact(p_) {
-		t3_ := gpu_element_(t_.y_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-		/*line few.go:134*/ y_ = t3_
-	}
-	var t4_ float64
-	/*line few.go:136*/ var t5_ float64
-	/*line few.go:136*/ t4_, t5_ = gpu_factorsOf_(f_, p_, x_, y_, less_, t_.mask_)
+	/*line few.go:136*/ t4_, t5_ := gpu_factorsOf_(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:136*/ return t4_, t5_
-//line kernels_tandem.go:8862
+//line kernels_tandem.go:7797
 }
 
-func gpu_without_(f_ gpu_double, p_ gpu_one, d_ gpu_digits_, n_ int64, m_ gpu_magic_, deep_ bool) gpu_digits_ {
-	/*line terms.go:204*/ if gpu_added_(f_, p_) {
-		n_ = int64(1)
-	}
-	a_ := n_ * gpu_bits_(f_, m_.a_)
+func gpu_without_(f_ gpu_double, p_ gpu_one, d_ gpu_digits, n_ int64, m_ gpu_magic_, deep_ bool) gpu_digits {
+	/*line terms.go:205*/ n_ = int64(1)
+	/*line terms.go:207*/ a_ := n_ * gpu_bits_(f_, m_.a_)
 	/*line terms.go:207*/ b_ := n_ * gpu_bits_(f_, m_.b_)
 	/*line terms.go:207*/ c_ := n_ * gpu_bits_(f_, m_.c_)
-	if gpu_product(p_) {
-		t_ := gpu_digits_{a_: d_.a_ - a_, b_: d_.b_ - (int64(2) * b_), c_: d_.c_ - c_}
-		/*line terms.go:209*/ return t_
-	}
-	if deep_ {
-		t2_ := gpu_digits_{a_: d_.a_ - a_, b_: d_.b_ - b_, c_: d_.c_ - c_}
+	/*line terms.go:211*/ if deep_ {
+		t2_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - b_, c_: d_.c_ - c_}
 		/*line terms.go:212*/ return t2_
 	}
-	t3_ := gpu_digits_{a_: d_.a_ - a_, b_: d_.b_ - b_}
+	t3_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - b_}
 	/*line terms.go:214*/ return t3_
-//line kernels_tandem.go:8882
+//line kernels_tandem.go:7811
 }
 
 func gpu_field_(t_ gpu_double, bits_ int64) int64 {
 	/*line format.go:54*/ return bits_ >> (52)
-//line kernels_tandem.go:8887
+//line kernels_tandem.go:7816
 }
 
 func gpu_leastTop_(f_ gpu_double, p_ gpu_one, deep_ bool) int64 {
-	/*line terms.go:83*/ if deep_ || gpu_product(p_) {
-		return ((int64(2) * gpu_step_(f_, p_)) - gpu_headroom_(f_, p_)) - int64(1)
+	/*line terms.go:83*/ if deep_ {
+		return int64(79)
 	}
-	return (gpu_step_(f_, p_) - gpu_headroom_(f_, p_)) - int64(1)
-//line kernels_tandem.go:8895
+	return int64(35)
+//line kernels_tandem.go:7824
 }
 
 func gpu_magicFor_(f_ gpu_double, p_ gpu_one, top_ int64) gpu_magic_ {
-	/*line terms.go:157*/ first_ := (top_ + int64(2)) + gpu_headroom_(f_, p_)
-	/*line terms.go:157*/ down_ := gpu_step_(f_, p_)
+	/*line terms.go:157*/ first_ := (top_ + int64(2)) + int64(8)
+	/*line terms.go:157*/ down_ := int64(44)
 	t_ := gpu_magic_{a_: float64(float64(1.5) * gpu_power_(f_, first_)), b_: float64(float64(1.5) * gpu_power_(f_, first_-down_)), c_: float64(float64(1.5) * gpu_power_(f_, first_-(int64(2)*down_)))}
 	/*line terms.go:158*/ return t_
-//line kernels_tandem.go:8903
+//line kernels_tandem.go:7832
 }
 
 func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) int64 {
@@ -8909,33 +7838,15 @@ func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place,
 		t3_ := gpu_sumOfDigits_(f_, p_, t_, o_, less_, base_, int64(48))
 		/*line across.go:131*/ s_ := t3_
 		for k_ := int64(0); k_ < int64(3); k_ = k_ + int64(1) {
-			gpu_AddPart_(parts_, words_, base_-gpu_bottom_(f_), s_, k_)
+			gpu_AddPart_(parts_, words_, base_-int64(-2176), s_, k_)
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:8917
-}
-
-func gpu_precision_(t_ gpu_double) int64 {
-	/*line format.go:46*/ return int64(53)
-//line kernels_tandem.go:8922
-}
-
-func gpu_headroom_(f_ gpu_double, p_ gpu_one) int64 {
-	/*line terms.go:134*/ if gpu_added_(f_, p_) {
-		return int64(8)
-	}
-	return int64(0)
-//line kernels_tandem.go:8930
-}
-
-func gpu_bias_(t_ gpu_double) int64 {
-	/*line format.go:47*/ return int64(1023)
-//line kernels_tandem.go:8935
+//line kernels_tandem.go:7846
 }
 
 func gpu_value__(f_ gpu_double, special_ int64) float64 {
-	/*line round.go:90*/ inf_ := gpu_power_(f_, (int64(2)*gpu_bias_(f_))+int64(1))
+	/*line round.go:90*/ inf_ := gpu_power_(f_, int64(2047))
 	t_ := special_
 	if t_ == int64(2) {
 		return inf_
@@ -8945,22 +7856,20 @@ func gpu_value__(f_ gpu_double, special_ int64) float64 {
 		}
 	}
 	/*line round.go:97*/ return inf_ - inf_
-//line kernels_tandem.go:8949
+//line kernels_tandem.go:7860
 }
 
 func gpu_round_(t_ gpu_double, v_ gpu_Value) float64 {
 	/*line format.go:56*/ return math.Float64frombits(gpu_Bits64(v_))
-//line kernels_tandem.go:8954
+//line kernels_tandem.go:7865
 }
 
-func gpu_none___________(f_ gpu_double, p_ gpu_pair, m_ gpu_magic_) gpu_digits_ {
-	/*line terms.go:167*/ var d_ gpu_digits_
-	if gpu_added__(f_, p_) {
-		t_ := gpu_digits_{a_: gpu_bits_(f_, m_.a_), b_: gpu_bits_(f_, m_.b_), c_: gpu_bits_(f_, m_.c_)}
-		/*line terms.go:169*/ return t_
-	}
-	return d_
-//line kernels_tandem.go:8964
+func gpu_none___________(f_ gpu_double, p_ gpu_pair, m_ gpu_magic_) gpu_digits {
+	/*line terms.go:167*/ var d_ gpu_digits
+	_ = d_
+	t_ := gpu_digits{a_: gpu_bits_(f_, m_.a_), b_: gpu_bits_(f_, m_.b_), c_: gpu_bits_(f_, m_.c_)}
+	/*line terms.go:169*/ return t_
+//line kernels_tandem.go:7873
 }
 
 func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
@@ -8968,35 +7877,22 @@ func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ 
 	_ = u_
 	/*line along.go:231*/ var v_ float64
 	_ = v_
-	if gpu_exact_(p_) {
-		return float64(float64((x_ - shift_)) * float64((y_ - shift_))), float64(1)
-	}
-	if gpu_product_(p_) {
-		return float64((x_ - shift_)), float64((y_ - shift_))
-	}
-	return gpu_from_(f_, gpu_bits_(f_, float64(x_))&mask_), float64(1)
-//line kernels_tandem.go:8979
+	/*line along.go:234*/ return float64(float64((x_ - shift_)) * float64((y_ - shift_))), float64(1)
+//line kernels_tandem.go:7882
 }
 
 func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
-	/*line terms.go:39*/ m_ := gpu_bits_(f_, gpu_near__(p_, x_, y_)) & gpu_most_(f_)
-	if gpu_product_(p_) {
-		if ((m_ == int64(0)) && (x_ != float64(0))) && (y_ != float64(0)) {
-			m_ = int64(1)
-		}
-	}
-	return m_
-//line kernels_tandem.go:8990
+	/*line terms.go:39*/ m_ := gpu_bits_(f_, gpu_near__(p_, x_, y_)) & int64(9223372036854775807)
+	/*line terms.go:45*/ return m_
+//line kernels_tandem.go:7888
 }
 
-func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits_, x_ float64, y_ float64, m_ gpu_magic_, deep_ bool) gpu_digits_ {
-	/*line terms.go:178*/ if gpu_added__(f_, p_) {
-		t_ := gpu_magic_{a_: gpu_from_(f_, d_.a_), b_: gpu_from_(f_, d_.b_), c_: gpu_from_(f_, d_.c_)}
-		/*line terms.go:179*/ m_ = t_
-		t2_ := gpu_digits_{}
-		/*line terms.go:180*/ d_ = t2_
-	}
-	term_ := gpu_near__(p_, x_, y_)
+func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float64, m_ gpu_magic_, deep_ bool) gpu_digits {
+	/*line terms.go:179*/ t_ := gpu_magic_{a_: gpu_from_(f_, d_.a_), b_: gpu_from_(f_, d_.b_), c_: gpu_from_(f_, d_.c_)}
+	/*line terms.go:179*/ m_ = t_
+	t2_ := gpu_digits{}
+	/*line terms.go:180*/ d_ = t2_
+	/*line terms.go:182*/ term_ := gpu_near__(p_, x_, y_)
 	z_ := term_ + m_.a_
 	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
 	rest_ := term_ - (z_ - m_.a_)
@@ -9005,14 +7901,8 @@ func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits_, x_ float64, y_ floa
 	if deep_ {
 		d_.c_ = d_.c_ + gpu_bits_(f_, (rest_-(z_-m_.b_))+m_.c_)
 	}
-	if gpu_product_(p_) {
-		lower_ := math.FMA(x_, y_, -term_)
-		z_ = lower_ + m_.b_
-		d_.b_ = d_.b_ + gpu_bits_(f_, z_)
-		d_.c_ = d_.c_ + gpu_bits_(f_, (lower_-(z_-m_.b_))+m_.c_)
-	}
-	return d_
-//line kernels_tandem.go:9016
+	/*line terms.go:197*/ return d_
+//line kernels_tandem.go:7906
 }
 
 func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, i_ int64, j_ int64) (float64, float64) {
@@ -9023,51 +7913,41 @@ func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_
 	/*line few.go:132*/ t2_ := gpu_element(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
 	/*line few.go:132*/ x_ := t2_
 	/*line few.go:132*/ y_ := float32(0)
-	if gpu_product_(p_) || gpu_exact_(p_) {
-		t3_ := gpu_element(t_.y_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-		/*line few.go:134*/ y_ = t3_
-	}
-	var t4_ float64
-	/*line few.go:136*/ var t5_ float64
-	/*line few.go:136*/ t4_, t5_ = gpu_factorsOf__(f_, p_, x_, y_, less_, t_.mask_)
+	/*line few.go:134*/ t3_ := gpu_element(t_.y_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
+	/*line few.go:134*/ y_ = t3_
+	/*line few.go:136*/ t4_, t5_ := gpu_factorsOf__(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:136*/ return t4_, t5_
-//line kernels_tandem.go:9035
+//line kernels_tandem.go:7921
 }
 
-func gpu_without__(f_ gpu_double, p_ gpu_pair, d_ gpu_digits_, n_ int64, m_ gpu_magic_, deep_ bool) gpu_digits_ {
-	/*line terms.go:204*/ if gpu_added__(f_, p_) {
-		n_ = int64(1)
-	}
-	a_ := n_ * gpu_bits_(f_, m_.a_)
+func gpu_without__(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, n_ int64, m_ gpu_magic_, deep_ bool) gpu_digits {
+	/*line terms.go:205*/ n_ = int64(1)
+	/*line terms.go:207*/ a_ := n_ * gpu_bits_(f_, m_.a_)
 	/*line terms.go:207*/ b_ := n_ * gpu_bits_(f_, m_.b_)
 	/*line terms.go:207*/ c_ := n_ * gpu_bits_(f_, m_.c_)
-	if gpu_product_(p_) {
-		t_ := gpu_digits_{a_: d_.a_ - a_, b_: d_.b_ - (int64(2) * b_), c_: d_.c_ - c_}
-		/*line terms.go:209*/ return t_
-	}
-	if deep_ {
-		t2_ := gpu_digits_{a_: d_.a_ - a_, b_: d_.b_ - b_, c_: d_.c_ - c_}
+	/*line terms.go:211*/ if deep_ {
+		t2_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - b_, c_: d_.c_ - c_}
 		/*line terms.go:212*/ return t2_
 	}
-	t3_ := gpu_digits_{a_: d_.a_ - a_, b_: d_.b_ - b_}
+	t3_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - b_}
 	/*line terms.go:214*/ return t3_
-//line kernels_tandem.go:9055
+//line kernels_tandem.go:7935
 }
 
 func gpu_leastTop__(f_ gpu_double, p_ gpu_pair, deep_ bool) int64 {
-	/*line terms.go:83*/ if deep_ || gpu_product_(p_) {
-		return ((int64(2) * gpu_step__(f_, p_)) - gpu_headroom__(f_, p_)) - int64(1)
+	/*line terms.go:83*/ if deep_ {
+		return int64(79)
 	}
-	return (gpu_step__(f_, p_) - gpu_headroom__(f_, p_)) - int64(1)
-//line kernels_tandem.go:9063
+	return int64(35)
+//line kernels_tandem.go:7943
 }
 
 func gpu_magicFor__(f_ gpu_double, p_ gpu_pair, top_ int64) gpu_magic_ {
-	/*line terms.go:157*/ first_ := (top_ + int64(2)) + gpu_headroom__(f_, p_)
-	/*line terms.go:157*/ down_ := gpu_step__(f_, p_)
+	/*line terms.go:157*/ first_ := (top_ + int64(2)) + int64(8)
+	/*line terms.go:157*/ down_ := int64(44)
 	t_ := gpu_magic_{a_: float64(float64(1.5) * gpu_power_(f_, first_)), b_: float64(float64(1.5) * gpu_power_(f_, first_-down_)), c_: float64(float64(1.5) * gpu_power_(f_, first_-(int64(2)*down_)))}
 	/*line terms.go:158*/ return t_
-//line kernels_tandem.go:9071
+//line kernels_tandem.go:7951
 }
 
 func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) int64 {
@@ -9077,29 +7957,17 @@ func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Plac
 		t3_ := gpu_sumOfDigits__(f_, p_, t_, o_, less_, base_, int64(48))
 		/*line across.go:131*/ s_ := t3_
 		for k_ := int64(0); k_ < int64(3); k_ = k_ + int64(1) {
-			gpu_AddPart_(parts_, words_, base_-gpu_bottom_(f_), s_, k_)
+			gpu_AddPart_(parts_, words_, base_-int64(-2176), s_, k_)
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:9085
+//line kernels_tandem.go:7965
 }
 
-func gpu_headroom__(f_ gpu_double, p_ gpu_pair) int64 {
-	/*line terms.go:134*/ if gpu_added__(f_, p_) {
-		return int64(8)
-	}
-	return int64(0)
-//line kernels_tandem.go:9093
-}
-
-func gpu_none____________(f_ gpu_double, p_ gpu_two, m_ gpu_magic_) gpu_digits_ {
-	/*line terms.go:167*/ var d_ gpu_digits_
-	if gpu_added___(f_, p_) {
-		t_ := gpu_digits_{a_: gpu_bits_(f_, m_.a_), b_: gpu_bits_(f_, m_.b_), c_: gpu_bits_(f_, m_.c_)}
-		/*line terms.go:169*/ return t_
-	}
-	return d_
-//line kernels_tandem.go:9103
+func gpu_none____________(f_ gpu_double, p_ gpu_two, m_ gpu_magic_) gpu_digits {
+	/*line terms.go:167*/ var d_ gpu_digits
+	/*line terms.go:171*/ return d_
+//line kernels_tandem.go:7971
 }
 
 func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -9107,35 +7975,21 @@ func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ 
 	_ = u_
 	/*line along.go:231*/ var v_ float64
 	_ = v_
-	if gpu_exact__(p_) {
-		return float64((x_ - shift_) * (y_ - shift_)), float64(1)
-	}
-	if gpu_product__(p_) {
-		return x_ - shift_, y_ - shift_
-	}
-	return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:9118
+	/*line along.go:237*/ return x_ - shift_, y_ - shift_
+//line kernels_tandem.go:7980
 }
 
 func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
-	/*line terms.go:39*/ m_ := gpu_bits_(f_, gpu_near___(p_, x_, y_)) & gpu_most_(f_)
-	if gpu_product__(p_) {
-		if ((m_ == int64(0)) && (x_ != float64(0))) && (y_ != float64(0)) {
-			m_ = int64(1)
-		}
+	/*line terms.go:39*/ m_ := gpu_bits_(f_, gpu_near___(p_, x_, y_)) & int64(9223372036854775807)
+	/*line terms.go:41*/ if ((m_ == int64(0)) && (x_ != float64(0))) && (y_ != float64(0)) {
+		m_ = int64(1)
 	}
-	return m_
-//line kernels_tandem.go:9129
+	/*line terms.go:45*/ return m_
+//line kernels_tandem.go:7989
 }
 
-func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits_, x_ float64, y_ float64, m_ gpu_magic_, deep_ bool) gpu_digits_ {
-	/*line terms.go:178*/ if gpu_added___(f_, p_) {
-		t_ := gpu_magic_{a_: gpu_from_(f_, d_.a_), b_: gpu_from_(f_, d_.b_), c_: gpu_from_(f_, d_.c_)}
-		/*line terms.go:179*/ m_ = t_
-		t2_ := gpu_digits_{}
-		/*line terms.go:180*/ d_ = t2_
-	}
-	term_ := gpu_near___(p_, x_, y_)
+func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float64, m_ gpu_magic_, deep_ bool) gpu_digits {
+	/*line terms.go:182*/ term_ := gpu_near___(p_, x_, y_)
 	z_ := term_ + m_.a_
 	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
 	rest_ := term_ - (z_ - m_.a_)
@@ -9144,14 +7998,12 @@ func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits_, x_ float64, y_ floa
 	if deep_ {
 		d_.c_ = d_.c_ + gpu_bits_(f_, (rest_-(z_-m_.b_))+m_.c_)
 	}
-	if gpu_product__(p_) {
-		lower_ := math.FMA(x_, y_, -term_)
-		z_ = lower_ + m_.b_
-		d_.b_ = d_.b_ + gpu_bits_(f_, z_)
-		d_.c_ = d_.c_ + gpu_bits_(f_, (lower_-(z_-m_.b_))+m_.c_)
-	}
-	return d_
-//line kernels_tandem.go:9155
+	/*line terms.go:192*/ lower_ := math.FMA(x_, y_, -term_)
+	z_ = lower_ + m_.b_
+	d_.b_ = d_.b_ + gpu_bits_(f_, z_)
+	d_.c_ = d_.c_ + gpu_bits_(f_, (lower_-(z_-m_.b_))+m_.c_)
+	/*line terms.go:197*/ return d_
+//line kernels_tandem.go:8007
 }
 
 func gpu_factorsIn___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
@@ -9162,51 +8014,33 @@ func gpu_factorsIn___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ 
 	/*line few.go:132*/ t2_ := gpu_element_(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
 	/*line few.go:132*/ x_ := t2_
 	/*line few.go:132*/ y_ := float64(0)
-	if gpu_product__(p_) || gpu_exact__(p_) {
-		t3_ := gpu_element_(t_.y_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-		/*line few.go:134*/ y_ = t3_
-	}
-	var t4_ float64
-	/*line few.go:136*/ var t5_ float64
-	/*line few.go:136*/ t4_, t5_ = gpu_factorsOf___(f_, p_, x_, y_, less_, t_.mask_)
+	/*line few.go:134*/ t3_ := gpu_element_(t_.y_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
+	/*line few.go:134*/ y_ = t3_
+	/*line few.go:136*/ t4_, t5_ := gpu_factorsOf___(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:136*/ return t4_, t5_
-//line kernels_tandem.go:9174
+//line kernels_tandem.go:8022
 }
 
-func gpu_without___(f_ gpu_double, p_ gpu_two, d_ gpu_digits_, n_ int64, m_ gpu_magic_, deep_ bool) gpu_digits_ {
-	/*line terms.go:204*/ if gpu_added___(f_, p_) {
-		n_ = int64(1)
-	}
-	a_ := n_ * gpu_bits_(f_, m_.a_)
+func gpu_without___(f_ gpu_double, p_ gpu_two, d_ gpu_digits, n_ int64, m_ gpu_magic_, deep_ bool) gpu_digits {
+	/*line terms.go:207*/ a_ := n_ * gpu_bits_(f_, m_.a_)
 	/*line terms.go:207*/ b_ := n_ * gpu_bits_(f_, m_.b_)
 	/*line terms.go:207*/ c_ := n_ * gpu_bits_(f_, m_.c_)
-	if gpu_product__(p_) {
-		t_ := gpu_digits_{a_: d_.a_ - a_, b_: d_.b_ - (int64(2) * b_), c_: d_.c_ - c_}
-		/*line terms.go:209*/ return t_
-	}
-	if deep_ {
-		t2_ := gpu_digits_{a_: d_.a_ - a_, b_: d_.b_ - b_, c_: d_.c_ - c_}
-		/*line terms.go:212*/ return t2_
-	}
-	t3_ := gpu_digits_{a_: d_.a_ - a_, b_: d_.b_ - b_}
-	/*line terms.go:214*/ return t3_
-//line kernels_tandem.go:9194
+	/*line terms.go:209*/ t_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - (int64(2) * b_), c_: d_.c_ - c_}
+	/*line terms.go:209*/ return t_
+//line kernels_tandem.go:8031
 }
 
 func gpu_leastTop___(f_ gpu_double, p_ gpu_two, deep_ bool) int64 {
-	/*line terms.go:83*/ if deep_ || gpu_product__(p_) {
-		return ((int64(2) * gpu_step___(f_, p_)) - gpu_headroom___(f_, p_)) - int64(1)
-	}
-	return (gpu_step___(f_, p_) - gpu_headroom___(f_, p_)) - int64(1)
-//line kernels_tandem.go:9202
+	/*line terms.go:84*/ return int64(103)
+//line kernels_tandem.go:8036
 }
 
 func gpu_magicFor___(f_ gpu_double, p_ gpu_two, top_ int64) gpu_magic_ {
-	/*line terms.go:157*/ first_ := (top_ + int64(2)) + gpu_headroom___(f_, p_)
-	/*line terms.go:157*/ down_ := gpu_step___(f_, p_)
+	/*line terms.go:157*/ first_ := (top_ + int64(2)) + int64(0)
+	/*line terms.go:157*/ down_ := int64(52)
 	t_ := gpu_magic_{a_: float64(float64(1.5) * gpu_power_(f_, first_)), b_: float64(float64(1.5) * gpu_power_(f_, first_-down_)), c_: float64(float64(1.5) * gpu_power_(f_, first_-(int64(2)*down_)))}
 	/*line terms.go:158*/ return t_
-//line kernels_tandem.go:9210
+//line kernels_tandem.go:8044
 }
 
 func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) int64 {
@@ -9216,33 +8050,21 @@ func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Plac
 		t3_ := gpu_sumOfDigits___(f_, p_, t_, o_, less_, base_, int64(48))
 		/*line across.go:131*/ s_ := t3_
 		for k_ := int64(0); k_ < int64(3); k_ = k_ + int64(1) {
-			gpu_AddPart_(parts_, words_, base_-gpu_bottom_(f_), s_, k_)
+			gpu_AddPart_(parts_, words_, base_-int64(-2176), s_, k_)
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:9224
+//line kernels_tandem.go:8058
 }
 
-func gpu_headroom___(f_ gpu_double, p_ gpu_two) int64 {
-	/*line terms.go:134*/ if gpu_added___(f_, p_) {
-		return int64(8)
-	}
-	return int64(0)
-//line kernels_tandem.go:9232
-}
-
-func gpu_addIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits) {
+func gpu_addIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits_) {
 	/*line along.go:255*/ m_ := gpu_magicFor(f_, p_, top_)
 	d_ := gpu_none_________(f_, p_, m_)
 	w_ := gpu_nowhere(f_)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
-			var t_ float32
-			/*line along.go:260*/ var t2_ float32
-			/*line along.go:260*/ t_, t2_ = gpu_factors(f_, p_, b_, i_, j_)
-			/*line along.go:260*/ u_ := t_
-			/*line along.go:260*/ v_ := t2_
-			w_ = gpu_with___________(w_, gpu_most(f_), gpu_magnitude(f_, p_, u_, v_))
+			u_, v_ := gpu_factors(f_, p_, b_, i_, j_)
+			w_ = gpu_with___________(w_, int32(2147483647), gpu_magnitude(f_, p_, u_, v_))
 			d_ = gpu_plus_(f_, p_, d_, u_, v_, m_, deep_)
 		}
 	}
@@ -9251,12 +8073,7 @@ func gpu_addIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, de
 		count_ = int32(((b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)))
 	}
 	return w_, gpu_without(f_, p_, d_, count_, m_, deep_)
-//line kernels_tandem.go:9255
-}
-
-func gpu_exact(t_ gpu_one) bool {
-	/*line terms.go:21*/ return false
-//line kernels_tandem.go:9260
+//line kernels_tandem.go:8077
 }
 
 func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
@@ -9266,56 +8083,19 @@ func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (f
 	_ = v_
 	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
 	/*line along.go:222*/ y_ := float32(0)
-	if gpu_product(p_) || gpu_exact(p_) {
-		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
-	}
-	var t_ float32
-	/*line along.go:226*/ var t2_ float32
-	/*line along.go:226*/ t_, t2_ = gpu_factorsOf(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:226*/ t_, t2_ := gpu_factorsOf(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:226*/ return t_, t2_
-//line kernels_tandem.go:9277
+//line kernels_tandem.go:8089
 }
 
 func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
-	/*line terms.go:268*/ var t_ uint64
-	/*line terms.go:268*/ var t2_ int64
-	/*line terms.go:268*/ var t3_ bool
-	/*line terms.go:268*/ t_, t2_, t3_ = gpu_split(f_, x_)
-	/*line terms.go:268*/ m_ := t_
-	/*line terms.go:268*/ e_ := t2_
-	/*line terms.go:268*/ finite_ := t3_
-	if !gpu_product(p_) {
-		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits(f_, x_) < int32(0)}
-		if !finite_ {
-			t4_.special_ = gpu_Special(x_)
-		}
-		return t4_
+	/*line terms.go:268*/ m_, e_, finite_ := gpu_split(f_, x_)
+	/*line terms.go:270*/ t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits(f_, x_) < int32(0)}
+	if !finite_ {
+		t4_.special_ = gpu_Special(x_)
 	}
-	var t5_ uint64
-	/*line terms.go:276*/ var t6_ int64
-	/*line terms.go:276*/ var t7_ bool
-	/*line terms.go:276*/ t5_, t6_, t7_ = gpu_split(f_, y_)
-	/*line terms.go:276*/ n_ := t5_
-	/*line terms.go:276*/ g_ := t6_
-	/*line terms.go:276*/ finite2_ := t7_
-	t8_ := support.MulHi(m_, n_)
-	/*line terms.go:277*/ t9_ := m_ * n_
-	/*line terms.go:277*/ hi_ := t8_
-	/*line terms.go:277*/ lo_ := t9_
-	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits(f_, x_) < int32(0)) != (gpu_bits(f_, y_) < int32(0))}
-	if (!finite_) || (!finite2_) {
-		t10_.special_ = gpu_Special(float32(x_ * y_))
-	}
-	return t10_
-//line kernels_tandem.go:9311
-}
-
-func gpu_size(f_ gpu_single, p_ gpu_one) int64 {
-	/*line terms.go:287*/ if gpu_product(p_) {
-		return int64(2) * gpu_precision(f_)
-	}
-	return gpu_precision(f_)
-//line kernels_tandem.go:9319
+	return t4_
+//line kernels_tandem.go:8099
 }
 
 func gpu_digit_(w_ gpu_wide, base_ int64, width_ uint64) int64 {
@@ -9326,7 +8106,7 @@ func gpu_digit_(w_ gpu_wide, base_ int64, width_ uint64) int64 {
 		return -d_
 	}
 	return d_
-//line kernels_tandem.go:9330
+//line kernels_tandem.go:8110
 }
 
 func gpu_Carry_(w_ []int64, at_ gpu_Place) {
@@ -9337,7 +8117,7 @@ func gpu_Carry_(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:9341
+//line kernels_tandem.go:8121
 }
 
 func gpu_digit__(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -9345,21 +8125,17 @@ func gpu_digit__(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:9349
+//line kernels_tandem.go:8129
 }
 
-func gpu_addIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits_) {
+func gpu_addIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
 	/*line along.go:255*/ m_ := gpu_magicFor_(f_, p_, top_)
 	d_ := gpu_none__________(f_, p_, m_)
 	w_ := gpu_nowhere_(f_)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
-			var t_ float64
-			/*line along.go:260*/ var t2_ float64
-			/*line along.go:260*/ t_, t2_ = gpu_factors_(f_, p_, b_, i_, j_)
-			/*line along.go:260*/ u_ := t_
-			/*line along.go:260*/ v_ := t2_
-			w_ = gpu_with____________(w_, gpu_most_(f_), gpu_magnitude_(f_, p_, u_, v_))
+			u_, v_ := gpu_factors_(f_, p_, b_, i_, j_)
+			w_ = gpu_with____________(w_, int64(9223372036854775807), gpu_magnitude_(f_, p_, u_, v_))
 			d_ = gpu_plus__(f_, p_, d_, u_, v_, m_, deep_)
 		}
 	}
@@ -9368,7 +8144,7 @@ func gpu_addIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, 
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(f_, p_, d_, count_, m_, deep_)
-//line kernels_tandem.go:9372
+//line kernels_tandem.go:8148
 }
 
 func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
@@ -9378,70 +8154,29 @@ func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) 
 	_ = v_
 	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
 	/*line along.go:222*/ y_ := float64(0)
-	if gpu_product(p_) || gpu_exact(p_) {
-		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
-	}
-	var t_ float64
-	/*line along.go:226*/ var t2_ float64
-	/*line along.go:226*/ t_, t2_ = gpu_factorsOf_(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:226*/ t_, t2_ := gpu_factorsOf_(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:226*/ return t_, t2_
-//line kernels_tandem.go:9389
+//line kernels_tandem.go:8160
 }
 
 func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
-	/*line terms.go:268*/ var t_ uint64
-	/*line terms.go:268*/ var t2_ int64
-	/*line terms.go:268*/ var t3_ bool
-	/*line terms.go:268*/ t_, t2_, t3_ = gpu_split_(f_, x_)
-	/*line terms.go:268*/ m_ := t_
-	/*line terms.go:268*/ e_ := t2_
-	/*line terms.go:268*/ finite_ := t3_
-	if !gpu_product(p_) {
-		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
-		if !finite_ {
-			t4_.special_ = gpu_Special_(x_)
-		}
-		return t4_
+	/*line terms.go:268*/ m_, e_, finite_ := gpu_split_(f_, x_)
+	/*line terms.go:270*/ t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
+	if !finite_ {
+		t4_.special_ = gpu_Special_(x_)
 	}
-	var t5_ uint64
-	/*line terms.go:276*/ var t6_ int64
-	/*line terms.go:276*/ var t7_ bool
-	/*line terms.go:276*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
-	/*line terms.go:276*/ n_ := t5_
-	/*line terms.go:276*/ g_ := t6_
-	/*line terms.go:276*/ finite2_ := t7_
-	t8_ := support.MulHi(m_, n_)
-	/*line terms.go:277*/ t9_ := m_ * n_
-	/*line terms.go:277*/ hi_ := t8_
-	/*line terms.go:277*/ lo_ := t9_
-	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
-	if (!finite_) || (!finite2_) {
-		t10_.special_ = gpu_Special_(float64(x_ * y_))
-	}
-	return t10_
-//line kernels_tandem.go:9423
+	return t4_
+//line kernels_tandem.go:8170
 }
 
-func gpu_size_(f_ gpu_double, p_ gpu_one) int64 {
-	/*line terms.go:287*/ if gpu_product(p_) {
-		return int64(2) * gpu_precision_(f_)
-	}
-	return gpu_precision_(f_)
-//line kernels_tandem.go:9431
-}
-
-func gpu_addIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits_) {
+func gpu_addIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
 	/*line along.go:255*/ m_ := gpu_magicFor__(f_, p_, top_)
 	d_ := gpu_none___________(f_, p_, m_)
 	w_ := gpu_nowhere_(f_)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
-			var t_ float64
-			/*line along.go:260*/ var t2_ float64
-			/*line along.go:260*/ t_, t2_ = gpu_factors__(f_, p_, b_, i_, j_)
-			/*line along.go:260*/ u_ := t_
-			/*line along.go:260*/ v_ := t2_
-			w_ = gpu_with____________(w_, gpu_most_(f_), gpu_magnitude__(f_, p_, u_, v_))
+			u_, v_ := gpu_factors__(f_, p_, b_, i_, j_)
+			w_ = gpu_with____________(w_, int64(9223372036854775807), gpu_magnitude__(f_, p_, u_, v_))
 			d_ = gpu_plus___(f_, p_, d_, u_, v_, m_, deep_)
 		}
 	}
@@ -9450,12 +8185,7 @@ func gpu_addIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int6
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without__(f_, p_, d_, count_, m_, deep_)
-//line kernels_tandem.go:9454
-}
-
-func gpu_exact_(t_ gpu_pair) bool {
-	/*line terms.go:23*/ return true
-//line kernels_tandem.go:9459
+//line kernels_tandem.go:8189
 }
 
 func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int64) (float64, float64) {
@@ -9465,70 +8195,30 @@ func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int6
 	_ = v_
 	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
 	/*line along.go:222*/ y_ := float32(0)
-	if gpu_product_(p_) || gpu_exact_(p_) {
-		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
-	}
-	var t_ float64
-	/*line along.go:226*/ var t2_ float64
-	/*line along.go:226*/ t_, t2_ = gpu_factorsOf__(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:224*/ y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
+	/*line along.go:226*/ t_, t2_ := gpu_factorsOf__(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:226*/ return t_, t2_
-//line kernels_tandem.go:9476
+//line kernels_tandem.go:8202
 }
 
 func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide {
-	/*line terms.go:268*/ var t_ uint64
-	/*line terms.go:268*/ var t2_ int64
-	/*line terms.go:268*/ var t3_ bool
-	/*line terms.go:268*/ t_, t2_, t3_ = gpu_split_(f_, x_)
-	/*line terms.go:268*/ m_ := t_
-	/*line terms.go:268*/ e_ := t2_
-	/*line terms.go:268*/ finite_ := t3_
-	if !gpu_product_(p_) {
-		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
-		if !finite_ {
-			t4_.special_ = gpu_Special_(x_)
-		}
-		return t4_
+	/*line terms.go:268*/ m_, e_, finite_ := gpu_split_(f_, x_)
+	/*line terms.go:270*/ t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
+	if !finite_ {
+		t4_.special_ = gpu_Special_(x_)
 	}
-	var t5_ uint64
-	/*line terms.go:276*/ var t6_ int64
-	/*line terms.go:276*/ var t7_ bool
-	/*line terms.go:276*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
-	/*line terms.go:276*/ n_ := t5_
-	/*line terms.go:276*/ g_ := t6_
-	/*line terms.go:276*/ finite2_ := t7_
-	t8_ := support.MulHi(m_, n_)
-	/*line terms.go:277*/ t9_ := m_ * n_
-	/*line terms.go:277*/ hi_ := t8_
-	/*line terms.go:277*/ lo_ := t9_
-	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
-	if (!finite_) || (!finite2_) {
-		t10_.special_ = gpu_Special_(float64(x_ * y_))
-	}
-	return t10_
-//line kernels_tandem.go:9510
+	return t4_
+//line kernels_tandem.go:8212
 }
 
-func gpu_size__(f_ gpu_double, p_ gpu_pair) int64 {
-	/*line terms.go:287*/ if gpu_product_(p_) {
-		return int64(2) * gpu_precision_(f_)
-	}
-	return gpu_precision_(f_)
-//line kernels_tandem.go:9518
-}
-
-func gpu_addIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits_) {
+func gpu_addIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
 	/*line along.go:255*/ m_ := gpu_magicFor___(f_, p_, top_)
 	d_ := gpu_none____________(f_, p_, m_)
 	w_ := gpu_nowhere_(f_)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
-			var t_ float64
-			/*line along.go:260*/ var t2_ float64
-			/*line along.go:260*/ t_, t2_ = gpu_factors___(f_, p_, b_, i_, j_)
-			/*line along.go:260*/ u_ := t_
-			/*line along.go:260*/ v_ := t2_
-			w_ = gpu_with____________(w_, gpu_most_(f_), gpu_magnitude___(f_, p_, u_, v_))
+			u_, v_ := gpu_factors___(f_, p_, b_, i_, j_)
+			w_ = gpu_with____________(w_, int64(9223372036854775807), gpu_magnitude___(f_, p_, u_, v_))
 			d_ = gpu_plus____(f_, p_, d_, u_, v_, m_, deep_)
 		}
 	}
@@ -9537,12 +8227,7 @@ func gpu_addIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without___(f_, p_, d_, count_, m_, deep_)
-//line kernels_tandem.go:9541
-}
-
-func gpu_exact__(t_ gpu_two) bool {
-	/*line terms.go:25*/ return false
-//line kernels_tandem.go:9546
+//line kernels_tandem.go:8231
 }
 
 func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
@@ -9552,38 +8237,15 @@ func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64
 	_ = v_
 	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
 	/*line along.go:222*/ y_ := float64(0)
-	if gpu_product__(p_) || gpu_exact__(p_) {
-		y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
-	}
-	var t_ float64
-	/*line along.go:226*/ var t2_ float64
-	/*line along.go:226*/ t_, t2_ = gpu_factorsOf___(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:224*/ y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
+	/*line along.go:226*/ t_, t2_ := gpu_factorsOf___(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:226*/ return t_, t2_
-//line kernels_tandem.go:9563
+//line kernels_tandem.go:8244
 }
 
 func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide {
-	/*line terms.go:268*/ var t_ uint64
-	/*line terms.go:268*/ var t2_ int64
-	/*line terms.go:268*/ var t3_ bool
-	/*line terms.go:268*/ t_, t2_, t3_ = gpu_split_(f_, x_)
-	/*line terms.go:268*/ m_ := t_
-	/*line terms.go:268*/ e_ := t2_
-	/*line terms.go:268*/ finite_ := t3_
-	if !gpu_product__(p_) {
-		t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
-		if !finite_ {
-			t4_.special_ = gpu_Special_(x_)
-		}
-		return t4_
-	}
-	var t5_ uint64
-	/*line terms.go:276*/ var t6_ int64
-	/*line terms.go:276*/ var t7_ bool
-	/*line terms.go:276*/ t5_, t6_, t7_ = gpu_split_(f_, y_)
-	/*line terms.go:276*/ n_ := t5_
-	/*line terms.go:276*/ g_ := t6_
-	/*line terms.go:276*/ finite2_ := t7_
+	/*line terms.go:268*/ m_, e_, finite_ := gpu_split_(f_, x_)
+	/*line terms.go:276*/ n_, g_, finite2_ := gpu_split_(f_, y_)
 	t8_ := support.MulHi(m_, n_)
 	/*line terms.go:277*/ t9_ := m_ * n_
 	/*line terms.go:277*/ hi_ := t8_
@@ -9593,34 +8255,22 @@ func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide 
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:9597
-}
-
-func gpu_size___(f_ gpu_double, p_ gpu_two) int64 {
-	/*line terms.go:287*/ if gpu_product__(p_) {
-		return int64(2) * gpu_precision_(f_)
-	}
-	return gpu_precision_(f_)
-//line kernels_tandem.go:9605
+//line kernels_tandem.go:8259
 }
 
 func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) gpu_reach {
-	/*line few.go:151*/ if (!gpu_product(p_)) && (gpu_field(f_, w_.hi_) <= (int64(2) * gpu_bias(f_))) {
+	/*line few.go:151*/ if gpu_field(f_, w_.hi_) <= int64(254) {
 		return gpu_reachIn(f_, w_)
 	}
 	r_ := gpu_noReach()
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-			var t4_ float32
-			/*line few.go:157*/ var t5_ float32
-			/*line few.go:157*/ t4_, t5_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:157*/ u_ := t4_
-			/*line few.go:157*/ v_ := t5_
-			r_ = gpu_with__________(r_, gpu_exactly(f_, p_, u_, v_), gpu_size(f_, p_))
+			u_, v_ := gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
+			r_ = gpu_with__________(r_, gpu_exactly(f_, p_, u_, v_), int64(24))
 		}
 	}
 	return r_
-//line kernels_tandem.go:9624
+//line kernels_tandem.go:8274
 }
 
 func gpu_room(s_ gpu_short, left_ int64) int64 {
@@ -9629,23 +8279,19 @@ func gpu_room(s_ gpu_short, left_ int64) int64 {
 		return min(int64(48), left_)
 	}
 	return min(min(int64(48), left_), int64(bits.LeadingZeros64(hi_))-int64(2))
-//line kernels_tandem.go:9633
+//line kernels_tandem.go:8283
 }
 
 func gpu_sumOfDigits(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
 	/*line few.go:177*/ s_ := int64(0)
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-			var t4_ float32
-			/*line few.go:180*/ var t5_ float32
-			/*line few.go:180*/ t4_, t5_ = gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:180*/ u_ := t4_
-			/*line few.go:180*/ v_ := t5_
+			u_, v_ := gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
 			s_ = s_ + gpu_digit_(gpu_exactly(f_, p_, u_, v_), base_, uint64(bits_))
 		}
 	}
 	return s_
-//line kernels_tandem.go:9649
+//line kernels_tandem.go:8295
 }
 
 func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
@@ -9657,118 +8303,91 @@ func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
 	}
 	v_.Rest_ = rest_
 	return v_
-//line kernels_tandem.go:9661
+//line kernels_tandem.go:8307
 }
 
 func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) gpu_reach {
-	/*line few.go:151*/ if (!gpu_product(p_)) && (gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_))) {
+	/*line few.go:151*/ if gpu_field_(f_, w_.hi_) <= int64(2046) {
 		return gpu_reachIn_(f_, w_)
 	}
 	r_ := gpu_noReach()
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-			var t4_ float64
-			/*line few.go:157*/ var t5_ float64
-			/*line few.go:157*/ t4_, t5_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:157*/ u_ := t4_
-			/*line few.go:157*/ v_ := t5_
-			r_ = gpu_with__________(r_, gpu_exactly_(f_, p_, u_, v_), gpu_size_(f_, p_))
+			u_, v_ := gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
+			r_ = gpu_with__________(r_, gpu_exactly_(f_, p_, u_, v_), int64(53))
 		}
 	}
 	return r_
-//line kernels_tandem.go:9680
+//line kernels_tandem.go:8322
 }
 
 func gpu_sumOfDigits_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
 	/*line few.go:177*/ s_ := int64(0)
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-			var t4_ float64
-			/*line few.go:180*/ var t5_ float64
-			/*line few.go:180*/ t4_, t5_ = gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:180*/ u_ := t4_
-			/*line few.go:180*/ v_ := t5_
+			u_, v_ := gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
 			s_ = s_ + gpu_digit_(gpu_exactly_(f_, p_, u_, v_), base_, uint64(bits_))
 		}
 	}
 	return s_
-//line kernels_tandem.go:9696
+//line kernels_tandem.go:8334
 }
 
 func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) gpu_reach {
-	/*line few.go:151*/ if (!gpu_product_(p_)) && (gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_))) {
+	/*line few.go:151*/ if gpu_field_(f_, w_.hi_) <= int64(2046) {
 		return gpu_reachIn_(f_, w_)
 	}
 	r_ := gpu_noReach()
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-			var t4_ float64
-			/*line few.go:157*/ var t5_ float64
-			/*line few.go:157*/ t4_, t5_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:157*/ u_ := t4_
-			/*line few.go:157*/ v_ := t5_
-			r_ = gpu_with__________(r_, gpu_exactly__(f_, p_, u_, v_), gpu_size__(f_, p_))
+			u_, v_ := gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
+			r_ = gpu_with__________(r_, gpu_exactly__(f_, p_, u_, v_), int64(53))
 		}
 	}
 	return r_
-//line kernels_tandem.go:9715
+//line kernels_tandem.go:8349
 }
 
 func gpu_sumOfDigits__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
 	/*line few.go:177*/ s_ := int64(0)
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-			var t4_ float64
-			/*line few.go:180*/ var t5_ float64
-			/*line few.go:180*/ t4_, t5_ = gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:180*/ u_ := t4_
-			/*line few.go:180*/ v_ := t5_
+			u_, v_ := gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
 			s_ = s_ + gpu_digit_(gpu_exactly__(f_, p_, u_, v_), base_, uint64(bits_))
 		}
 	}
 	return s_
-//line kernels_tandem.go:9731
+//line kernels_tandem.go:8361
 }
 
 func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) gpu_reach {
-	/*line few.go:151*/ if (!gpu_product__(p_)) && (gpu_field_(f_, w_.hi_) <= (int64(2) * gpu_bias_(f_))) {
-		return gpu_reachIn_(f_, w_)
-	}
-	r_ := gpu_noReach()
+	/*line few.go:154*/ r_ := gpu_noReach()
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-			var t4_ float64
-			/*line few.go:157*/ var t5_ float64
-			/*line few.go:157*/ t4_, t5_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:157*/ u_ := t4_
-			/*line few.go:157*/ v_ := t5_
-			r_ = gpu_with__________(r_, gpu_exactly___(f_, p_, u_, v_), gpu_size___(f_, p_))
+			u_, v_ := gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
+			r_ = gpu_with__________(r_, gpu_exactly___(f_, p_, u_, v_), int64(106))
 		}
 	}
 	return r_
-//line kernels_tandem.go:9750
+//line kernels_tandem.go:8373
 }
 
 func gpu_sumOfDigits___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
 	/*line few.go:177*/ s_ := int64(0)
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-			var t4_ float64
-			/*line few.go:180*/ var t5_ float64
-			/*line few.go:180*/ t4_, t5_ = gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
-			/*line few.go:180*/ u_ := t4_
-			/*line few.go:180*/ v_ := t5_
+			u_, v_ := gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
 			s_ = s_ + gpu_digit_(gpu_exactly___(f_, p_, u_, v_), base_, uint64(bits_))
 		}
 	}
 	return s_
-//line kernels_tandem.go:9766
+//line kernels_tandem.go:8385
 }
 
 func gpu_key32(x_ float32) int32 {
 	/*line fold.go:78*/ b_ := int32(math.Float32bits(x_))
 	return b_ ^ ((b_ >> (31)) & int32(2147483647))
-//line kernels_tandem.go:9772
+//line kernels_tandem.go:8391
 }
 
 func gpu_chosen(s_ gpu_state, order_ int64) int64 {
@@ -9781,13 +8400,13 @@ func gpu_chosen(s_ gpu_state, order_ int64) int64 {
 		}
 	}
 	/*line fold.go:279*/ return s_.a_
-//line kernels_tandem.go:9785
+//line kernels_tandem.go:8404
 }
 
 func gpu_key64(x_ float64) int64 {
 	/*line fold.go:83*/ b_ := int64(math.Float64bits(x_))
 	return b_ ^ ((b_ >> (63)) & int64(9223372036854775807))
-//line kernels_tandem.go:9791
+//line kernels_tandem.go:8410
 }
 
 func gpu_above(s_ gpu_ends, k_ int32, index_ int32) gpu_ends {
@@ -9795,7 +8414,7 @@ func gpu_above(s_ gpu_ends, k_ int32, index_ int32) gpu_ends {
 	found_ := (((more_ | (-more_)) >> (31)) >> (31)) >> (1)
 	t_ := gpu_ends{a_: s_.a_ ^ more_, b_: s_.b_ ^ ((s_.b_ ^ index_) & found_)}
 	/*line fold.go:133*/ return t_
-//line kernels_tandem.go:9799
+//line kernels_tandem.go:8418
 }
 
 func gpu_above_(s_ gpu_ends_, k_ int64, index_ int64) gpu_ends_ {
@@ -9803,7 +8422,7 @@ func gpu_above_(s_ gpu_ends_, k_ int64, index_ int64) gpu_ends_ {
 	found_ := (((more_ | (-more_)) >> (31)) >> (31)) >> (1)
 	t_ := gpu_ends_{a_: s_.a_ ^ more_, b_: s_.b_ ^ ((s_.b_ ^ index_) & found_)}
 	/*line fold.go:133*/ return t_
-//line kernels_tandem.go:9807
+//line kernels_tandem.go:8426
 }
 
 func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -9814,7 +8433,7 @@ func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:9818
+//line kernels_tandem.go:8437
 }
 
 func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
@@ -9824,30 +8443,22 @@ func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
 	}
 	t2_ := gpu_Value{Neg_: neg_}
 	/*line ../../../internal/superacc/value.go:19*/ return gpu_become(t2_, hi_, lo_, exp_, false)
-//line kernels_tandem.go:9828
-}
-
-func gpu_added(f_ gpu_single, p_ gpu_one) bool {
-	/*line terms.go:128*/ return (gpu_precision(f_) > int64(24)) && (!gpu_product(p_))
-//line kernels_tandem.go:9833
-}
-
-func gpu_bits(t_ gpu_single, x_ float32) int32 {
-	/*line format.go:36*/ return int32(math.Float32bits(x_))
-//line kernels_tandem.go:9838
+//line kernels_tandem.go:8447
 }
 
 func gpu_from(t_ gpu_single, b_ int32) float32 {
 	/*line format.go:37*/ return math.Float32frombits(uint32(b_))
-//line kernels_tandem.go:9843
+//line kernels_tandem.go:8452
+}
+
+func gpu_bits(t_ gpu_single, x_ float32) int32 {
+	/*line format.go:36*/ return int32(math.Float32bits(x_))
+//line kernels_tandem.go:8457
 }
 
 func gpu_near(p_ gpu_one, x_ float32, y_ float32) float32 {
-	/*line terms.go:30*/ if gpu_product(p_) {
-		return float32(x_ * y_)
-	}
-	return x_
-//line kernels_tandem.go:9851
+	/*line terms.go:33*/ return x_
+//line kernels_tandem.go:8462
 }
 
 func gpu_element(x_ gpu_Matrix, i_ int64, j_ int64, o_ int64, down_ bool) float32 {
@@ -9855,51 +8466,33 @@ func gpu_element(x_ gpu_Matrix, i_ int64, j_ int64, o_ int64, down_ bool) float3
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:9859
+//line kernels_tandem.go:8470
 }
 
 func gpu_power(t_ gpu_single, field_ int64) float32 {
 	/*line format.go:38*/ return math.Float32frombits(uint32(field_) << (23))
-//line kernels_tandem.go:9864
+//line kernels_tandem.go:8475
 }
 
 func gpu_overShort(v_ gpu_Value, n_ uint64) gpu_Value {
 	/*line ../../../internal/superacc/value.go:90*/ z_ := uint64(int64(bits.LeadingZeros32(uint32(n_))))
 	d_ := n_ << (z_)
 	r_ := gpu_reciprocal{d_: d_, inverse_: support.Div(uint64(18446744073709551615), d_) - uint64(4294967296)}
-	var t_ uint64
-	/*line ../../../internal/superacc/value.go:93*/ var t2_ uint64
-//line ../../../internal/superacc/value.go:93
-	t_, t2_ = gpu_divide(r_, v_.Hi_>>(uint64(64)-z_), (v_.Hi_<<(z_))>>(32))
-	/*line ../../../internal/superacc/value.go:93*/ q4_ := t_
-	/*line ../../../internal/superacc/value.go:93*/ rem_ := t2_
-	var t3_ uint64
-	/*line ../../../internal/superacc/value.go:94*/ var t4_ uint64
-//line ../../../internal/superacc/value.go:94
-	t3_, t4_ = gpu_divide(r_, rem_, ((v_.Hi_<<(z_))|(v_.Lo_>>(uint64(64)-z_)))&uint64(4294967295))
-	/*line ../../../internal/superacc/value.go:94*/ q3_ := t3_
+	q4_, rem_ := gpu_divide(r_, v_.Hi_>>(uint64(64)-z_), (v_.Hi_<<(z_))>>(32))
+	q3_, t4_ := gpu_divide(r_, rem_, ((v_.Hi_<<(z_))|(v_.Lo_>>(uint64(64)-z_)))&uint64(4294967295))
 	/*line ../../../internal/superacc/value.go:94*/ rem_ = t4_
-	var t5_ uint64
-	/*line ../../../internal/superacc/value.go:95*/ var t6_ uint64
-	/*line ../../../internal/superacc/value.go:95*/ t5_, t6_ = gpu_divide(r_, rem_, (v_.Lo_<<(z_))>>(32))
-	/*line ../../../internal/superacc/value.go:95*/ q2_ := t5_
+	q2_, t6_ := gpu_divide(r_, rem_, (v_.Lo_<<(z_))>>(32))
 	/*line ../../../internal/superacc/value.go:95*/ rem_ = t6_
-	var t7_ uint64
-	/*line ../../../internal/superacc/value.go:96*/ var t8_ uint64
-	/*line ../../../internal/superacc/value.go:96*/ t7_, t8_ = gpu_divide(r_, rem_, (v_.Lo_<<(z_))&uint64(4294967295))
-	/*line ../../../internal/superacc/value.go:96*/ q1_ := t7_
+	q1_, t8_ := gpu_divide(r_, rem_, (v_.Lo_<<(z_))&uint64(4294967295))
 	/*line ../../../internal/superacc/value.go:96*/ rem_ = t8_
-	var t9_ uint64
-	/*line ../../../internal/superacc/value.go:97*/ var t10_ uint64
-	/*line ../../../internal/superacc/value.go:97*/ t9_, t10_ = gpu_divide(r_, rem_, uint64(0))
-	/*line ../../../internal/superacc/value.go:97*/ q0_ := t9_
+	q0_, t10_ := gpu_divide(r_, rem_, uint64(0))
 	/*line ../../../internal/superacc/value.go:97*/ rem_ = t10_
 	hi_ := (q4_ << (32)) | q3_
 	/*line ../../../internal/superacc/value.go:98*/ lo_ := (q2_ << (32)) | q1_
 	up_ := uint64(int64(bits.LeadingZeros64(hi_)))
 	t11_ := gpu_Value{Hi_: (hi_ << (up_)) | (lo_ >> (uint64(64) - up_)), Lo_: (lo_ << (up_)) | ((q0_ << (up_)) >> (32)), Exp_: v_.Exp_ - int64(up_), Neg_: v_.Neg_, Rest_: v_.Rest_ || ((rem_ | (q0_ << (uint64(32) + up_))) != uint64(0))}
 	/*line ../../../internal/superacc/value.go:100*/ return t11_
-//line kernels_tandem.go:9903
+//line kernels_tandem.go:8496
 }
 
 func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gpu_Value {
@@ -9913,35 +8506,27 @@ func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gp
 	z_ := int64(bits.LeadingZeros64(hi_))
 	t3_ := gpu_Value{Hi_: (hi_ << (uint64(z_))) | (lo_ >> (uint64((int64(64) - z_)))), Lo_: lo_ << (uint64(z_)), Exp_: exp_ - z_, Neg_: v_.Neg_, Rest_: v_.Rest_ || rest_}
 	/*line ../../../internal/superacc/value.go:162*/ return t3_
-//line kernels_tandem.go:9917
+//line kernels_tandem.go:8510
 }
 
 func gpu_Bits32(v_ gpu_Value) uint32 {
 	/*line ../../../internal/superacc/value.go:169*/ return uint32(gpu_round__(v_, int64(24), uint64(255)))
-//line kernels_tandem.go:9922
-}
-
-func gpu_added_(f_ gpu_double, p_ gpu_one) bool {
-	/*line terms.go:128*/ return (gpu_precision_(f_) > int64(24)) && (!gpu_product(p_))
-//line kernels_tandem.go:9927
+//line kernels_tandem.go:8515
 }
 
 func gpu_bits_(t_ gpu_double, x_ float64) int64 {
 	/*line format.go:50*/ return int64(math.Float64bits(x_))
-//line kernels_tandem.go:9932
+//line kernels_tandem.go:8520
 }
 
 func gpu_from_(t_ gpu_double, b_ int64) float64 {
 	/*line format.go:51*/ return math.Float64frombits(uint64(b_))
-//line kernels_tandem.go:9937
+//line kernels_tandem.go:8525
 }
 
 func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
-	/*line terms.go:30*/ if gpu_product(p_) {
-		return float64(x_ * y_)
-	}
-	return x_
-//line kernels_tandem.go:9945
+	/*line terms.go:33*/ return x_
+//line kernels_tandem.go:8530
 }
 
 func gpu_element_(x_ gpu_Matrix_, i_ int64, j_ int64, o_ int64, down_ bool) float64 {
@@ -9949,52 +8534,33 @@ func gpu_element_(x_ gpu_Matrix_, i_ int64, j_ int64, o_ int64, down_ bool) floa
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:9953
+//line kernels_tandem.go:8538
 }
 
 func gpu_power_(t_ gpu_double, field_ int64) float64 {
 	/*line format.go:52*/ return math.Float64frombits(uint64(field_) << (52))
-//line kernels_tandem.go:9958
+//line kernels_tandem.go:8543
 }
 
 func gpu_Bits64(v_ gpu_Value) uint64 {
 	/*line ../../../internal/superacc/value.go:166*/ return gpu_round__(v_, int64(53), uint64(2047))
-//line kernels_tandem.go:9963
-}
-
-func gpu_added__(f_ gpu_double, p_ gpu_pair) bool {
-	/*line terms.go:128*/ return (gpu_precision_(f_) > int64(24)) && (!gpu_product_(p_))
-//line kernels_tandem.go:9968
+//line kernels_tandem.go:8548
 }
 
 func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
-	/*line terms.go:30*/ if gpu_product_(p_) {
-		return float64(x_ * y_)
-	}
-	return x_
-//line kernels_tandem.go:9976
-}
-
-func gpu_added___(f_ gpu_double, p_ gpu_two) bool {
-	/*line terms.go:128*/ return (gpu_precision_(f_) > int64(24)) && (!gpu_product__(p_))
-//line kernels_tandem.go:9981
+	/*line terms.go:33*/ return x_
+//line kernels_tandem.go:8553
 }
 
 func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
-	/*line terms.go:30*/ if gpu_product__(p_) {
-		return float64(x_ * y_)
-	}
-	return x_
-//line kernels_tandem.go:9989
+	/*line terms.go:31*/ return float64(x_ * y_)
+//line kernels_tandem.go:8558
 }
 
 func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
-	/*line format.go:41*/ var t2_ uint64
-	/*line format.go:41*/ var t3_ int64
-	/*line format.go:41*/ var t4_ bool
-	/*line format.go:41*/ t2_, t3_, t4_ = gpu_Split32(math.Float32bits(x_))
+	/*line format.go:41*/ t2_, t3_, t4_ := gpu_Split32(math.Float32bits(x_))
 	/*line format.go:41*/ return t2_, t3_, t4_
-//line kernels_tandem.go:9998
+//line kernels_tandem.go:8564
 }
 
 func gpu_Special(x_ float32) int64 {
@@ -10006,16 +8572,13 @@ func gpu_Special(x_ float32) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:10010
+//line kernels_tandem.go:8576
 }
 
 func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
-	/*line format.go:55*/ var t2_ uint64
-	/*line format.go:55*/ var t3_ int64
-	/*line format.go:55*/ var t4_ bool
-	/*line format.go:55*/ t2_, t3_, t4_ = gpu_Split64(math.Float64bits(x_))
+	/*line format.go:55*/ t2_, t3_, t4_ := gpu_Split64(math.Float64bits(x_))
 	/*line format.go:55*/ return t2_, t3_, t4_
-//line kernels_tandem.go:10019
+//line kernels_tandem.go:8582
 }
 
 func gpu_Special_(x_ float64) int64 {
@@ -10027,29 +8590,29 @@ func gpu_Special_(x_ float64) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:10031
+//line kernels_tandem.go:8594
 }
 
 func gpu_reachIn(f_ gpu_single, w_ gpu_window) gpu_reach {
 	/*line few.go:166*/ if w_.hi_ == int32(0) {
 		return gpu_noReach()
 	}
-	lo_ := gpu_field(f_, w_.lo_-gpu_most(f_))
+	lo_ := gpu_field(f_, w_.lo_-int32(2147483647))
 	/*line few.go:169*/ hi_ := gpu_field(f_, w_.hi_)
-	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - gpu_bias(f_)) - gpu_precision(f_)) + int64(1), top_: (max(hi_, int64(1)) - gpu_bias(f_)) + int64(1)}
+	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - int64(127)) - int64(24)) + int64(1), top_: (max(hi_, int64(1)) - int64(127)) + int64(1)}
 	/*line few.go:170*/ return t_
-//line kernels_tandem.go:10042
+//line kernels_tandem.go:8605
 }
 
 func gpu_reachIn_(f_ gpu_double, w_ gpu_window_) gpu_reach {
 	/*line few.go:166*/ if w_.hi_ == int64(0) {
 		return gpu_noReach()
 	}
-	lo_ := gpu_field_(f_, w_.lo_-gpu_most_(f_))
+	lo_ := gpu_field_(f_, w_.lo_-int64(9223372036854775807))
 	/*line few.go:169*/ hi_ := gpu_field_(f_, w_.hi_)
-	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - gpu_bias_(f_)) - gpu_precision_(f_)) + int64(1), top_: (max(hi_, int64(1)) - gpu_bias_(f_)) + int64(1)}
+	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - int64(1023)) - int64(53)) + int64(1), top_: (max(hi_, int64(1)) - int64(1023)) + int64(1)}
 	/*line few.go:170*/ return t_
-//line kernels_tandem.go:10053
+//line kernels_tandem.go:8616
 }
 
 func gpu_divide(r_ gpu_reciprocal, u1_ uint64, u0_ uint64) (uint64, uint64) {
@@ -10067,7 +8630,7 @@ func gpu_divide(r_ gpu_reciprocal, u1_ uint64, u0_ uint64) (uint64, uint64) {
 		rem_ = rem_ - r_.d_
 	}
 	return quotient_ & uint64(4294967295), rem_
-//line kernels_tandem.go:10071
+//line kernels_tandem.go:8634
 }
 
 func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
@@ -10091,7 +8654,7 @@ func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
 		keep_ = keep_ | ((inf_ + uint64(1)) << (uint64((precision_ - int64(1)))))
 	}
 	return keep_
-//line kernels_tandem.go:10095
+//line kernels_tandem.go:8658
 }
 
 func gpu_Split32(b_ uint32) (uint64, int64, bool) {
@@ -10101,12 +8664,9 @@ func gpu_Split32(b_ uint32) (uint64, int64, bool) {
 	_ = exp_
 	/*line ../../../internal/superacc/value.go:202*/ var finite_ bool
 	_ = finite_
-	/*line ../../../internal/superacc/value.go:202*/ var t_ uint64
-	/*line ../../../internal/superacc/value.go:202*/ var t2_ int64
-	/*line ../../../internal/superacc/value.go:202*/ var t3_ bool
-	/*line ../../../internal/superacc/value.go:202*/ t_, t2_, t3_ = gpu_split__(uint64(b_), int64(24), uint64(255))
+	/*line ../../../internal/superacc/value.go:202*/ t_, t2_, t3_ := gpu_split__(uint64(b_), int64(24), uint64(255))
 	/*line ../../../internal/superacc/value.go:202*/ return t_, t2_, t3_
-//line kernels_tandem.go:10110
+//line kernels_tandem.go:8670
 }
 
 func gpu_Split64(b_ uint64) (uint64, int64, bool) {
@@ -10116,17 +8676,14 @@ func gpu_Split64(b_ uint64) (uint64, int64, bool) {
 	_ = exp_
 	/*line ../../../internal/superacc/value.go:199*/ var finite_ bool
 	_ = finite_
-	/*line ../../../internal/superacc/value.go:199*/ var t_ uint64
-	/*line ../../../internal/superacc/value.go:199*/ var t2_ int64
-	/*line ../../../internal/superacc/value.go:199*/ var t3_ bool
-	/*line ../../../internal/superacc/value.go:199*/ t_, t2_, t3_ = gpu_split__(b_, int64(53), uint64(2047))
+	/*line ../../../internal/superacc/value.go:199*/ t_, t2_, t3_ := gpu_split__(b_, int64(53), uint64(2047))
 	/*line ../../../internal/superacc/value.go:199*/ return t_, t2_, t3_
-//line kernels_tandem.go:10125
+//line kernels_tandem.go:8682
 }
 
 func gpu_lowest(precision_ int64, inf_ uint64) int64 {
 	/*line ../../../internal/superacc/value.go:196*/ return (int64(2) - precision_) - int64((inf_ >> (1)))
-//line kernels_tandem.go:10130
+//line kernels_tandem.go:8687
 }
 
 func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
@@ -10143,5 +8700,5 @@ func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool)
 	/*line ../../../internal/superacc/value.go:206*/ field_ := t2_
 	normal_ := min(field_, uint64(1))
 	return m_ | (normal_ << (uint64((precision_ - int64(1))))), gpu_lowest(precision_, inf_) + int64((field_ - normal_)), field_ != inf_
-//line kernels_tandem.go:10147
+//line kernels_tandem.go:8704
 }

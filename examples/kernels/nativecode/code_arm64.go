@@ -13,10 +13,10 @@ var entries [20]uintptr // in assembly
 
 // Kernels is the machine code of kernels, by their entry points.
 var Kernels = support.Natives{
-	"blackScholes_kernel": {Key: "5e3cbb6eb30c70799377f4a8ca747a69", Code: []backend.Native{{Level: "neon", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}}},
+	"blackScholes_kernel": {Key: "ea67bd3b79742d880e1f46b3e839e48d", Code: []backend.Native{{Level: "neon", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}}},
 	"convolve_kernel":     {Key: "f72ca081f44d20434e95b2265d95b746", Code: []backend.Native{{Level: "neon", Entry: entries[1], Lanes: 16, Group: 2176, Strip: 0}}},
 	"histogram_kernel":    {Key: "b0c56cc90e69914a340f2c7e14a65de2", Code: []backend.Native{{Level: "neon", Entry: entries[2], Lanes: 16, Group: 1344, Strip: 0}}},
-	"life_kernel":         {Key: "c65baaf6dfd90e930ff46c1669c5a4e2", Code: []backend.Native{{Level: "neon", Entry: entries[3], Lanes: 16, Group: 64, Strip: 0}}},
+	"life_kernel":         {Key: "74a55cba0bbb85c50c174c3f423ac56c", Code: []backend.Native{{Level: "neon", Entry: entries[3], Lanes: 16, Group: 64, Strip: 0}}},
 	"mandelbrot_kernel":   {Key: "f640217c81055ccad6e6bedf9c5d72ac", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 8, Group: 64, Strip: 0}}},
 	"matmul_float32":      {Key: "bb5580449f5b83bca1f1d72a087e41bf", Code: []backend.Native{{Level: "neon", Entry: entries[5], Lanes: 16, Group: 2432, Strip: 128}}},
 	"matmul_float64":      {Key: "144b4b3f707ce5a7e1a5e28571fcf3d1", Code: []backend.Native{{Level: "neon", Entry: entries[6], Lanes: 8, Group: 4416, Strip: 128}}},
@@ -26,9 +26,9 @@ var Kernels = support.Natives{
 	"addBefore_kernel":    {Key: "a5ff1cff279373de3529886029c03ec0", Code: []backend.Native{{Level: "neon", Entry: entries[10], Lanes: 16, Group: 64, Strip: 0}}},
 	"hash_kernel":         {Key: "d46395e00bbef7fe31133a19929be343", Code: []backend.Native{{Level: "neon", Entry: entries[11], Lanes: 16, Group: 64, Strip: 0}}},
 	"paths_kernel":        {Key: "4d8211f9372e8bb2b727ee8d3bf16948", Code: []backend.Native{{Level: "neon", Entry: entries[12], Lanes: 16, Group: 2368, Strip: 128}}},
-	"sortTiles_kernel":    {Key: "2b5f9c291fd4d26bcae269e42e793d69", Code: []backend.Native{{Level: "neon", Entry: entries[13], Lanes: 16, Group: 1344, Strip: 64}}},
-	"mergeTiles_kernel":   {Key: "b3cb598615430f20f14fbbf9469007ba", Code: []backend.Native{{Level: "neon", Entry: entries[14], Lanes: 16, Group: 1344, Strip: 64}}},
-	"sortPass_kernel":     {Key: "0211a76f24bdb27836233055e4058fc0", Code: []backend.Native{{Level: "neon", Entry: entries[15], Lanes: 16, Group: 64, Strip: 0}}},
+	"sortTiles_kernel":    {Key: "a2328a9f499f1f6cd9725689dba915a1", Code: []backend.Native{{Level: "neon", Entry: entries[13], Lanes: 16, Group: 1344, Strip: 64}}},
+	"mergeTiles_kernel":   {Key: "9c1759a1a3bef48b298e03af6c2d3d17", Code: []backend.Native{{Level: "neon", Entry: entries[14], Lanes: 16, Group: 1344, Strip: 64}}},
+	"sortPass_kernel":     {Key: "9130331f55ec16d9be2f24f70fe6b94c", Code: []backend.Native{{Level: "neon", Entry: entries[15], Lanes: 16, Group: 64, Strip: 0}}},
 	"sum_float32":         {Key: "478edcd3ad2ec255a41fa9643e3637b5", Code: []backend.Native{{Level: "neon", Entry: entries[16], Lanes: 64, Group: 1600, Strip: 0}}},
 	"sum_int32":           {Key: "e66ba8095ef3aadaa5ee9c6d682eca87", Code: []backend.Native{{Level: "neon", Entry: entries[17], Lanes: 64, Group: 1600, Strip: 0}}},
 	"wave_float32":        {Key: "00410233f38777658b05de4e7f0766d2", Code: []backend.Native{{Level: "neon", Entry: entries[18], Lanes: 16, Group: 1664, Strip: 0}}},

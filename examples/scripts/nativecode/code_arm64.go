@@ -13,9 +13,9 @@ var entries [5]uintptr // in assembly
 
 // Kernels is the machine code of kernels, by their entry points.
 var Kernels = support.Natives{
-	"bell_kernel":     {Key: "39e853b196d30f0c1735c9b9ded5b891", Code: []backend.Native{{Level: "neon", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}}},
-	"flow_kernel":     {Key: "c7a1d5a38732f27c49af45ff2de797af", Code: []backend.Native{{Level: "neon", Entry: entries[1], Lanes: 16, Group: 64, Strip: 0}}},
-	"residual_kernel": {Key: "55e13b9ef86cd6168373bc43f9bdc9e1", Code: []backend.Native{{Level: "neon", Entry: entries[2], Lanes: 16, Group: 64, Strip: 0}}},
-	"gain_kernel":     {Key: "fc2144912dd47c852071228daf41d2cd", Code: []backend.Native{{Level: "neon", Entry: entries[3], Lanes: 16, Group: 64, Strip: 0}}},
-	"whereOn_kernel":  {Key: "74bfe238e39ab50087504fb67796f75d", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}}},
+	"bell_kernel":     {Key: "b46ccbecc0b0f14575c97421b3022673", Code: []backend.Native{{Level: "neon", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}}},
+	"flow_kernel":     {Key: "8aac96fb540ac15f5b940d2ab6a05a31", Code: []backend.Native{{Level: "neon", Entry: entries[1], Lanes: 16, Group: 64, Strip: 0}}},
+	"residual_kernel": {Key: "c3e4afdef4f116b34fda89a97913e922", Code: []backend.Native{{Level: "neon", Entry: entries[2], Lanes: 16, Group: 64, Strip: 0}}},
+	"gain_kernel":     {Key: "3075317e63ad2dc887c822e519420728", Code: []backend.Native{{Level: "neon", Entry: entries[3], Lanes: 16, Group: 64, Strip: 0}}},
+	"whereOn_kernel":  {Key: "3ada761c81e00a4e638d548a46c39218", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}}},
 }

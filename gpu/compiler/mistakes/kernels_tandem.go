@@ -23,7 +23,7 @@ func LaunchRight[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.G
 var RightKernel = &backend.Source{
 	Name: "Right_kernel", File: "Right_kernel.cl",
 	Params: support.Params{}.Slice("out", "int", 4),
-	Go:     RightGo, Fresh: kernelsFresh,
+	Go:     support.Form(RightGo, RightPlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: RightPlain},
 	Text: support.Head + `/* Right, from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
@@ -55,7 +55,7 @@ var StoresKernels = support.Kernels{
 var StoresFloat32Kernel = &backend.Source{
 	Name: "Stores_float32", File: "Stores_float32.cl",
 	Params: support.Params{}.Slice("out", "float", 4),
-	Go:     StoresFloat32Go, Fresh: kernelsFresh,
+	Go:     support.Form(StoresFloat32Go, StoresFloat32Plain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: StoresFloat32Plain},
 	Text: support.Head + `/* Stores[float32], from Go */
 typedef struct { __global f32 *p; i64 n; } sg_f32;
@@ -78,7 +78,7 @@ void Stores_float32(__global f32 *out_p, const ulong out_off, const ulong out_le
 var StoresInt64Kernel = &backend.Source{
 	Name: "Stores_int64", File: "Stores_int64.cl",
 	Params: support.Params{}.Slice("out", "long", 8),
-	Go:     StoresInt64Go, Fresh: kernelsFresh,
+	Go:     support.Form(StoresInt64Go, StoresInt64Plain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: StoresInt64Plain},
 	Text: support.Head + `/* Stores[int64], from Go */
 typedef struct { __global i64 *p; i64 n; } sg_i64;
@@ -110,7 +110,7 @@ func LaunchLoads[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s *
 var LoadsKernel = &backend.Source{
 	Name: "Loads_kernel", File: "Loads_kernel.cl",
 	Params: support.Params{}.Slice("out", "int", 4).ConstSlice("x", "int", 4),
-	Go:     LoadsGo, Fresh: kernelsFresh,
+	Go:     support.Form(LoadsGo, LoadsPlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: LoadsPlain},
 	Text: support.Head + `/* Loads, from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
@@ -140,7 +140,7 @@ func LaunchEmpties[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s
 var EmptiesKernel = &backend.Source{
 	Name: "Empties_kernel", File: "Empties_kernel.cl",
 	Params: support.Params{}.Slice("out", "int", 4).ConstSlice("x", "int", 4),
-	Go:     EmptiesGo, Fresh: kernelsFresh,
+	Go:     support.Form(EmptiesGo, EmptiesPlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: EmptiesPlain},
 	Text: support.Head + `/* Empties, from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
@@ -173,7 +173,7 @@ func LaunchRows[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Gr
 var RowsKernel = &backend.Source{
 	Name: "Rows_kernel", File: "Rows_kernel.cl",
 	Params: support.Params{}.Matrix("m", "int", 4),
-	Go:     RowsGo, Fresh: kernelsFresh,
+	Go:     support.Form(RowsGo, RowsPlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: RowsPlain},
 	Text: support.Head + `/* Rows, from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
@@ -207,7 +207,7 @@ func LaunchColumns[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s
 var ColumnsKernel = &backend.Source{
 	Name: "Columns_kernel", File: "Columns_kernel.cl",
 	Params: support.Params{}.Slice("out", "int", 4).ConstMatrix("m", "int", 4),
-	Go:     ColumnsGo, Fresh: kernelsFresh,
+	Go:     support.Form(ColumnsGo, ColumnsPlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: ColumnsPlain},
 	Text: support.Head + `/* Columns, from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
@@ -239,7 +239,7 @@ func LaunchShared[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.
 var SharedKernel = &backend.Source{
 	Name: "Shared_kernel", File: "Shared_kernel.cl",
 	Params: support.Params{}.Slice("out", "int", 4),
-	Go:     SharedGo, Fresh: kernelsFresh,
+	Go:     support.Form(SharedGo, SharedPlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: SharedPlain},
 	Text: support.Head + `/* Shared, from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
@@ -283,7 +283,7 @@ func LaunchPrivate[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend
 var PrivateKernel = &backend.Source{
 	Name: "Private_kernel", File: "Private_kernel.cl",
 	Params: support.Params{}.Slice("out", "int", 4),
-	Go:     PrivateGo, Fresh: kernelsFresh,
+	Go:     support.Form(PrivateGo, PrivatePlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: PrivatePlain},
 	Text: support.Head + `/* Private, from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
@@ -326,7 +326,7 @@ func LaunchSlices[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s 
 var SlicesKernel = &backend.Source{
 	Name: "Slices_kernel", File: "Slices_kernel.cl",
 	Params: support.Params{}.Slice("out", "int", 4).ConstSlice("x", "int", 4),
-	Go:     SlicesGo, Fresh: kernelsFresh,
+	Go:     support.Form(SlicesGo, SlicesPlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: SlicesPlain},
 	Text: support.Head + `/* Slices, from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
@@ -359,7 +359,7 @@ func LaunchReversed[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](
 var ReversedKernel = &backend.Source{
 	Name: "Reversed_kernel", File: "Reversed_kernel.cl",
 	Params: support.Params{}.Slice("out", "int", 4).ConstSlice("x", "int", 4),
-	Go:     ReversedGo, Fresh: kernelsFresh,
+	Go:     support.Form(ReversedGo, ReversedPlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: ReversedPlain},
 	Text: support.Head + `/* Reversed, from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
@@ -392,7 +392,7 @@ func LaunchDivides[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s
 var DividesKernel = &backend.Source{
 	Name: "Divides_kernel", File: "Divides_kernel.cl",
 	Params: support.Params{}.Slice("out", "int", 4).ConstSlice("x", "int", 4),
-	Go:     DividesGo, Fresh: kernelsFresh,
+	Go:     support.Form(DividesGo, DividesPlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: DividesPlain},
 	Text: support.Head + `/* Divides, from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
@@ -426,7 +426,7 @@ func LaunchSearches[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](
 var SearchesKernel = &backend.Source{
 	Name: "Searches_kernel", File: "Searches_kernel.cl",
 	Params: support.Params{}.Slice("out", "int", 4).ConstSlice("x", "int", 4),
-	Go:     SearchesGo, Fresh: kernelsFresh,
+	Go:     support.Form(SearchesGo, SearchesPlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: SearchesPlain},
 	Text: support.Head + `/* Searches, from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
@@ -461,7 +461,7 @@ func LaunchCounts[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.
 var CountsKernel = &backend.Source{
 	Name: "Counts_kernel", File: "Counts_kernel.cl",
 	Params: support.Params{}.Slice("out", "int", 4),
-	Go:     CountsGo, Fresh: kernelsFresh,
+	Go:     support.Form(CountsGo, CountsPlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: CountsPlain},
 	Text: support.Head + `/* Counts, from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
@@ -500,7 +500,7 @@ func LaunchMoves[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[Body]](s *l
 var MovesKernel = &backend.Source{
 	Name: "Moves_kernel", File: "Moves_kernel.cl",
 	Params: support.Params{}.Slice("out", "int", 4).Slice("s", "Body", 16),
-	Go:     MovesGo, Fresh: kernelsFresh,
+	Go:     support.Form(MovesGo, MovesPlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: MovesPlain},
 	Text: support.Head + `/* Moves, from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
@@ -544,7 +544,7 @@ func LaunchElsewhere[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backe
 var ElsewhereKernel = &backend.Source{
 	Name: "Elsewhere_kernel", File: "Elsewhere_kernel.cl",
 	Params: support.Params{}.Slice("out", "int", 4),
-	Go:     ElsewhereGo, Fresh: kernelsFresh,
+	Go:     support.Form(ElsewhereGo, ElsewherePlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go", "other.go"}, Go: ElsewherePlain},
 	Text: support.Head + `/* Elsewhere, from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
@@ -578,7 +578,7 @@ func LaunchMany[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Gr
 var ManyKernel = &backend.Source{
 	Name: "Many_kernel", File: "Many_kernel.cl",
 	Params: support.Params{}.Slice("out", "int", 4),
-	Go:     ManyGo, Fresh: kernelsFresh,
+	Go:     support.Form(ManyGo, ManyPlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: ManyPlain},
 	Text: support.Head + `/* Many, from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
@@ -607,7 +607,7 @@ var GroupedKernel = &backend.Source{
 	Name: "Grouped_kernel", File: "Grouped_kernel.cl",
 	Params: support.Params{}.Slice("out", "int", 4),
 	Group:  [3]int{4, 1, 1},
-	Go:     GroupedGo, Fresh: kernelsFresh,
+	Go:     support.Form(GroupedGo, GroupedPlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: GroupedPlain},
 	Text: support.Head + `/* Grouped, from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
@@ -640,7 +640,7 @@ func LaunchRoomy[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.G
 var RoomyKernel = &backend.Source{
 	Name: "Roomy_kernel", File: "Roomy_kernel.cl",
 	Params: support.Params{}.Slice("out", "int", 4),
-	Go:     RoomyGo, Fresh: kernelsFresh,
+	Go:     support.Form(RoomyGo, RoomyPlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: RoomyPlain},
 	Text: support.Head + `/* Roomy, from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
@@ -679,7 +679,7 @@ var PairsKernels = support.Kernels{
 var PairsFloat32Int32Kernel = &backend.Source{
 	Name: "Pairs_float32_int32", File: "Pairs_float32_int32.cl",
 	Params: support.Params{}.Slice("a", "float", 4).ConstSlice("b", "int", 4),
-	Go:     PairsFloat32Int32Go, Fresh: kernelsFresh,
+	Go:     support.Form(PairsFloat32Int32Go, PairsFloat32Int32Plain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: PairsFloat32Int32Plain},
 	Text: support.Head + `/* Pairs[float32, int32], from Go */
 typedef struct { __global f32 *p; i64 n; } sg_f32;
@@ -702,7 +702,7 @@ void Pairs_float32_int32(__global f32 *a_p, const ulong a_off, const ulong a_len
 var PairsInt32Float32Kernel = &backend.Source{
 	Name: "Pairs_int32_float32", File: "Pairs_int32_float32.cl",
 	Params: support.Params{}.Slice("a", "int", 4).ConstSlice("b", "float", 4),
-	Go:     PairsInt32Float32Go, Fresh: kernelsFresh,
+	Go:     support.Form(PairsInt32Float32Go, PairsInt32Float32Plain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: PairsInt32Float32Plain},
 	Text: support.Head + `/* Pairs[int32, float32], from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
@@ -736,7 +736,7 @@ func LaunchWords[Arg1 linalg.KernelArg[int]](s *linalg.Session, grid backend.Gri
 var WordsKernel = &backend.Source{
 	Name: "Words_kernel", File: "Words_kernel.cl",
 	Params: support.Params{}.Slice("x", "long", 8),
-	Go:     WordsGo, Fresh: kernelsFresh,
+	Go:     support.Form(WordsGo, WordsPlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: WordsPlain},
 	Text: support.Head + `/* Words, from Go */
 typedef struct { __global i64 *p; i64 n; } sg_i64;
@@ -764,7 +764,7 @@ func LaunchLonger[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s 
 var LongerKernel = &backend.Source{
 	Name: "Longer_kernel", File: "Longer_kernel.cl",
 	Params: support.Params{}.Slice("out", "int", 4).ConstSlice("x", "int", 4),
-	Go:     LongerGo, Fresh: kernelsFresh,
+	Go:     support.Form(LongerGo, LongerPlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: LongerPlain},
 	Text: support.Head + `/* Longer, from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
@@ -797,7 +797,7 @@ func LaunchConverts[Arg1 linalg.KernelArg[int64], Arg2 linalg.KernelArg[float64]
 var ConvertsKernel = &backend.Source{
 	Name: "Converts_kernel", File: "Converts_kernel.cl",
 	Params: support.Params{}.Slice("out", "long", 8).ConstSlice("x", "double", 8),
-	Go:     ConvertsGo, Fresh: kernelsFresh,
+	Go:     support.Form(ConvertsGo, ConvertsPlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: ConvertsPlain},
 	Text: support.Head + `/* Converts, from Go */
 typedef struct { __global i64 *p; i64 n; } sg_i64;
@@ -858,7 +858,7 @@ func LaunchWaits[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s *
 var WaitsKernel = &backend.Source{
 	Name: "Waits_kernel", File: "Waits_kernel.cl",
 	Params: support.Params{}.Slice("out", "int", 4).ConstSlice("x", "int", 4),
-	Go:     WaitsGo, Fresh: kernelsFresh,
+	Go:     support.Form(WaitsGo, WaitsPlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: WaitsPlain},
 	Text: support.Head + `/* Waits, from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
@@ -903,7 +903,7 @@ func LaunchRaces[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.G
 var RacesKernel = &backend.Source{
 	Name: "Races_kernel", File: "Races_kernel.cl",
 	Params: support.Params{}.Slice("out", "int", 4),
-	Go:     RacesGo, Fresh: kernelsFresh,
+	Go:     support.Form(RacesGo, RacesPlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: RacesPlain},
 	Text: support.Head + `/* Races, from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
@@ -975,9 +975,6 @@ func RightPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func RightGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return RightPlain(grid, lo, hi, args)
-	}
 	out_ := support.Slice[int32](args[0:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
@@ -993,7 +990,7 @@ func RightGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:997
+//line kernels_tandem.go:994
 	}
 	return nil
 }
@@ -1005,9 +1002,6 @@ func StoresFloat32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error
 }
 
 func StoresFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return StoresFloat32Plain(grid, lo, hi, args)
-	}
 	out_ := support.Slice[float32](args[0:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
@@ -1027,7 +1021,7 @@ func StoresFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1031
+//line kernels_tandem.go:1025
 	}
 	return nil
 }
@@ -1039,9 +1033,6 @@ func StoresInt64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func StoresInt64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return StoresInt64Plain(grid, lo, hi, args)
-	}
 	out_ := support.Slice[int64](args[0:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
@@ -1061,7 +1052,7 @@ func StoresInt64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1065
+//line kernels_tandem.go:1056
 	}
 	return nil
 }
@@ -1073,9 +1064,6 @@ func LoadsPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func LoadsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return LoadsPlain(grid, lo, hi, args)
-	}
 	out_ := support.Slice[int32](args[0:])
 	x_ := support.Slice[int32](args[3:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
@@ -1093,7 +1081,7 @@ func LoadsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1097
+//line kernels_tandem.go:1085
 	}
 	return nil
 }
@@ -1105,9 +1093,6 @@ func EmptiesPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func EmptiesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return EmptiesPlain(grid, lo, hi, args)
-	}
 	out_ := support.Slice[int32](args[0:])
 	x_ := support.Slice[int32](args[3:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
@@ -1127,7 +1112,7 @@ func EmptiesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1131
+//line kernels_tandem.go:1116
 	}
 	return nil
 }
@@ -1139,9 +1124,6 @@ func RowsPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func RowsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return RowsPlain(grid, lo, hi, args)
-	}
 	m_ := gpu_Matrix{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
@@ -1162,7 +1144,7 @@ func RowsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1166
+//line kernels_tandem.go:1148
 	}
 	return nil
 }
@@ -1174,9 +1156,6 @@ func ColumnsPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func ColumnsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return ColumnsPlain(grid, lo, hi, args)
-	}
 	out_ := support.Slice[int32](args[0:])
 	m_ := gpu_Matrix{Data_: support.Matrix[int32](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
@@ -1196,7 +1175,7 @@ func ColumnsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1200
+//line kernels_tandem.go:1179
 	}
 	return nil
 }
@@ -1208,9 +1187,6 @@ func SharedPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func SharedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return SharedPlain(grid, lo, hi, args)
-	}
 	out_ := support.Slice[int32](args[0:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var s_ [8]int32
@@ -1226,8 +1202,7 @@ func SharedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			/*line kernels.go:57*/ s_[(i_+int64(1))%int64(8)] = int32(i_)
 		}
 		for w := range n {
-			var v_ int32
-			/*line kernels.go:59*/ v_ = int32(0)
+			/*line kernels.go:59*/ v_ := int32(0)
 			v_all[w] = v_
 		}
 		/*line kernels.go:60*/ j_ := int64(0)
@@ -1248,9 +1223,8 @@ func SharedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			v_ := v_all[w]
 			i_ := b0 + l0
 			out_[i_] = v_
-			v_all[w] = v_
 		}
-//line kernels_tandem.go:1254
+//line kernels_tandem.go:1228
 	}
 	return nil
 }
@@ -1262,9 +1236,6 @@ func PrivatePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func PrivateGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return PrivatePlain(grid, lo, hi, args)
-	}
 	out_ := support.Slice[int32](args[0:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
@@ -1290,7 +1261,7 @@ func PrivateGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1294
+//line kernels_tandem.go:1265
 	}
 	return nil
 }
@@ -1302,9 +1273,6 @@ func SlicesPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func SlicesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return SlicesPlain(grid, lo, hi, args)
-	}
 	out_ := support.Slice[int32](args[0:])
 	x_ := support.Slice[int32](args[3:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
@@ -1325,7 +1293,7 @@ func SlicesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1329
+//line kernels_tandem.go:1297
 	}
 	return nil
 }
@@ -1337,9 +1305,6 @@ func ReversedPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func ReversedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return ReversedPlain(grid, lo, hi, args)
-	}
 	out_ := support.Slice[int32](args[0:])
 	x_ := support.Slice[int32](args[3:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
@@ -1360,7 +1325,7 @@ func ReversedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1364
+//line kernels_tandem.go:1329
 	}
 	return nil
 }
@@ -1372,9 +1337,6 @@ func DividesPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func DividesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return DividesPlain(grid, lo, hi, args)
-	}
 	out_ := support.Slice[int32](args[0:])
 	x_ := support.Slice[int32](args[3:])
 	_ = x_
@@ -1393,7 +1355,7 @@ func DividesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1397
+//line kernels_tandem.go:1359
 	}
 	return nil
 }
@@ -1405,9 +1367,6 @@ func SearchesPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func SearchesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return SearchesPlain(grid, lo, hi, args)
-	}
 	out_ := support.Slice[int32](args[0:])
 	x_ := support.Slice[int32](args[3:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
@@ -1431,7 +1390,7 @@ func SearchesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1435
+//line kernels_tandem.go:1394
 	}
 	return nil
 }
@@ -1443,9 +1402,6 @@ func CountsPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func CountsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return CountsPlain(grid, lo, hi, args)
-	}
 	out_ := support.Slice[int32](args[0:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
@@ -1467,7 +1423,7 @@ func CountsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1471
+//line kernels_tandem.go:1427
 	}
 	return nil
 }
@@ -1479,9 +1435,6 @@ func MovesPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func MovesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return MovesPlain(grid, lo, hi, args)
-	}
 	out_ := support.Slice[int32](args[0:])
 	s_ := support.Slice[gpu_Body](args[3:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
@@ -1504,7 +1457,7 @@ func MovesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1508
+//line kernels_tandem.go:1461
 	}
 	return nil
 }
@@ -1516,9 +1469,6 @@ func ElsewherePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func ElsewhereGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return ElsewherePlain(grid, lo, hi, args)
-	}
 	out_ := support.Slice[int32](args[0:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
@@ -1538,7 +1488,7 @@ func ElsewhereGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1542
+//line kernels_tandem.go:1492
 	}
 	return nil
 }
@@ -1550,9 +1500,6 @@ func ManyPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func ManyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return ManyPlain(grid, lo, hi, args)
-	}
 	out_ := support.Slice[int32](args[0:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
@@ -1569,7 +1516,7 @@ func ManyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1573
+//line kernels_tandem.go:1520
 	}
 	return nil
 }
@@ -1581,9 +1528,6 @@ func GroupedPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func GroupedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return GroupedPlain(grid, lo, hi, args)
-	}
 	out_ := support.Slice[int32](args[0:])
 	n0, n1, n2 := int64(4), int64(1), int64(1)
 	var s_ [4]int32
@@ -1600,7 +1544,7 @@ func GroupedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			l0 := w % n0
 			/*line kernels.go:177*/ out_[b0+l0] = s_[int64(3)-l0]
 		}
-//line kernels_tandem.go:1604
+//line kernels_tandem.go:1548
 	}
 	return nil
 }
@@ -1612,9 +1556,6 @@ func RoomyPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func RoomyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return RoomyPlain(grid, lo, hi, args)
-	}
 	out_ := support.Slice[int32](args[0:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var s_ [67108864]int32
@@ -1633,7 +1574,7 @@ func RoomyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			i_ := b0 + l0
 			/*line kernels.go:188*/ out_[i_] = s_[(i_^int64(1))*int64(1000)]
 		}
-//line kernels_tandem.go:1637
+//line kernels_tandem.go:1578
 	}
 	return nil
 }
@@ -1645,9 +1586,6 @@ func PairsFloat32Int32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) e
 }
 
 func PairsFloat32Int32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return PairsFloat32Int32Plain(grid, lo, hi, args)
-	}
 	a_ := support.Slice[float32](args[0:])
 	b_ := support.Slice[int32](args[3:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
@@ -1664,7 +1602,7 @@ func PairsFloat32Int32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:1668
+//line kernels_tandem.go:1606
 	}
 	return nil
 }
@@ -1676,9 +1614,6 @@ func PairsInt32Float32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) e
 }
 
 func PairsInt32Float32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return PairsInt32Float32Plain(grid, lo, hi, args)
-	}
 	a_ := support.Slice[int32](args[0:])
 	b_ := support.Slice[float32](args[3:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
@@ -1695,7 +1630,7 @@ func PairsInt32Float32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:1699
+//line kernels_tandem.go:1634
 	}
 	return nil
 }
@@ -1707,9 +1642,6 @@ func WordsPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func WordsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return WordsPlain(grid, lo, hi, args)
-	}
 	x_ := support.Slice[int64](args[0:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
@@ -1725,7 +1657,7 @@ func WordsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1729
+//line kernels_tandem.go:1661
 	}
 	return nil
 }
@@ -1737,9 +1669,6 @@ func LongerPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func LongerGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return LongerPlain(grid, lo, hi, args)
-	}
 	out_ := support.Slice[int32](args[0:])
 	x_ := support.Slice[int32](args[3:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
@@ -1760,7 +1689,7 @@ func LongerGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1764
+//line kernels_tandem.go:1693
 	}
 	return nil
 }
@@ -1772,9 +1701,6 @@ func ConvertsPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func ConvertsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return ConvertsPlain(grid, lo, hi, args)
-	}
 	out_ := support.Slice[int64](args[0:])
 	x_ := support.Slice[float64](args[3:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
@@ -1803,7 +1729,7 @@ func ConvertsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1807
+//line kernels_tandem.go:1733
 	}
 	return nil
 }
@@ -1815,9 +1741,6 @@ func WaitsPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func WaitsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return WaitsPlain(grid, lo, hi, args)
-	}
 	out_ := support.Slice[int32](args[0:])
 	x_ := support.Slice[int32](args[3:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
@@ -1830,14 +1753,12 @@ func WaitsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		_, _ = b1, b2
 		for w := range n {
 			l0 := w % n0
-			var at_ int64
-			var found_ bool
 			i_ := b0 + l0
-			/*line kernels.go:229*/ at_ = i_
+			/*line kernels.go:229*/ at_ := i_
 			if i_ == int64(5) {
 				at_ = int64(8)
 			}
-			found_ = false
+			found_ := false
 			at_all[w] = at_
 			found_all[w] = found_
 		}
@@ -1849,17 +1770,14 @@ func WaitsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				/*line kernels.go:234*/ if found_ {
 					/*line kernels.go:234*/ t_ = true
 				}
-				found_all[w] = found_
 			}
 			/*line kernels.go:234*/ if t_ {
 				break loop2
 			}
 			for w := range n {
-				var found_ bool
 				at_ := at_all[w]
-				/*line kernels.go:235*/ found_ = (x_[at_] % int32(4)) == int32(2)
+				/*line kernels.go:235*/ found_ := (x_[at_] % int32(4)) == int32(2)
 				found_all[w] = found_
-				at_all[w] = at_
 			}
 		}
 		for w := range n {
@@ -1867,7 +1785,7 @@ func WaitsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			i_ := b0 + l0
 			/*line kernels.go:237*/ out_[i_] = int32(1)
 		}
-//line kernels_tandem.go:1871
+//line kernels_tandem.go:1789
 	}
 	return nil
 }
@@ -1879,9 +1797,6 @@ func RacesPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func RacesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	if gpu.Goroutines {
-		return RacesPlain(grid, lo, hi, args)
-	}
 	out_ := support.Slice[int32](args[0:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
@@ -1898,7 +1813,7 @@ func RacesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1902
+//line kernels_tandem.go:1817
 	}
 	return nil
 }
@@ -1906,10 +1821,10 @@ func RacesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 func gpu_move(b_ *gpu_Body, axis_ int64, by_ int64) int32 {
 	/*line kernels.go:139*/ (*b_).At_[axis_] = (*b_).At_[axis_] + int32(by_)
 	return (*b_).At_[0]
-//line kernels_tandem.go:1910
+//line kernels_tandem.go:1825
 }
 
 func gpu_second(x_ []int32, i_ int64) int32 {
 	/*line other.go:4*/ return x_[i_]
-//line kernels_tandem.go:1915
+//line kernels_tandem.go:1830
 }

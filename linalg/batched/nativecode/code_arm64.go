@@ -13,12 +13,12 @@ var entries [8]uintptr // in assembly
 
 // Kernels is the machine code of kernels, by their entry points.
 var Kernels = support.Natives{
-	"lu_float32":            {Key: "fca38baf445daefa671246138d18f658", Code: []backend.Native{{Level: "neon", Entry: entries[0], Lanes: 16, Group: 64, Strip: 192}}},
-	"lu_float64":            {Key: "872fe3b6d742188f1d4bd4889cca7766", Code: []backend.Native{{Level: "neon", Entry: entries[1], Lanes: 8, Group: 64, Strip: 192}}},
-	"cholesky_float32":      {Key: "5a699a46e2beef59a9c99ebea39a1269", Code: []backend.Native{{Level: "neon", Entry: entries[2], Lanes: 16, Group: 64, Strip: 192}}},
-	"cholesky_float64":      {Key: "377807ab03ba3d42dab2be3168f4ae04", Code: []backend.Native{{Level: "neon", Entry: entries[3], Lanes: 8, Group: 64, Strip: 192}}},
-	"solveLU_float32":       {Key: "208a17907f0cea4c922e05a341ed6950", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 16, Group: 64, Strip: 320}}},
-	"solveLU_float64":       {Key: "51281451ca73d68c0c056fb5d5e6eea3", Code: []backend.Native{{Level: "neon", Entry: entries[5], Lanes: 8, Group: 64, Strip: 320}}},
-	"solveCholesky_float32": {Key: "df77c56f272237933cfb52290136ff90", Code: []backend.Native{{Level: "neon", Entry: entries[6], Lanes: 16, Group: 64, Strip: 320}}},
-	"solveCholesky_float64": {Key: "dacc780131079d7134c6223e978b0278", Code: []backend.Native{{Level: "neon", Entry: entries[7], Lanes: 8, Group: 64, Strip: 320}}},
+	"lu_float32":            {Key: "3ef562fc8c1144a50d3d88a240e4cd81", Code: []backend.Native{{Level: "neon", Entry: entries[0], Lanes: 16, Group: 64, Strip: 192}}},
+	"lu_float64":            {Key: "d3fd4b9ccdc1fc9516d0addacc173c73", Code: []backend.Native{{Level: "neon", Entry: entries[1], Lanes: 8, Group: 64, Strip: 192}}},
+	"cholesky_float32":      {Key: "6cc39bbda45e6d72bf915905185726b3", Code: []backend.Native{{Level: "neon", Entry: entries[2], Lanes: 16, Group: 64, Strip: 192}}},
+	"cholesky_float64":      {Key: "a4bcd863d0af7128b7f2a847e29dfaf8", Code: []backend.Native{{Level: "neon", Entry: entries[3], Lanes: 8, Group: 64, Strip: 192}}},
+	"solveLU_float32":       {Key: "ff9b271fbad6ecf83f936920d0763984", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 16, Group: 64, Strip: 320}}},
+	"solveLU_float64":       {Key: "f89aea4f545225348c661a9a5a34bd6b", Code: []backend.Native{{Level: "neon", Entry: entries[5], Lanes: 8, Group: 64, Strip: 320}}},
+	"solveCholesky_float32": {Key: "b5ce297e41b62b2998b7a750e1c69be2", Code: []backend.Native{{Level: "neon", Entry: entries[6], Lanes: 16, Group: 64, Strip: 320}}},
+	"solveCholesky_float64": {Key: "4a908a7d9a7598db89ed7c7fac1f8b28", Code: []backend.Native{{Level: "neon", Entry: entries[7], Lanes: 8, Group: 64, Strip: 320}}},
 }

@@ -16,6 +16,6 @@ var Kernels = support.Natives{
 	"Place_uint32": {Key: "ea6aa26172f7fca9d55313e7ab16c1f5", Code: []backend.Native{{Level: "neon", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}}},
 	"Place_uint64": {Key: "558521e8fa4b6c3a9172c0c061faa0f3", Code: []backend.Native{{Level: "neon", Entry: entries[1], Lanes: 16, Group: 64, Strip: 0}}},
 	"Check_kernel": {Key: "855fa095c4ebcce8c2ff3e3f2f13b8e1", Code: []backend.Native{{Level: "neon", Entry: entries[2], Lanes: 16, Group: 64, Strip: 0}}},
-	"Rows_uint32":  {Key: "1f945834cf69b6a03d0903937778ab00", Code: []backend.Native{{Level: "neon", Entry: entries[3], Lanes: 16, Group: 64, Strip: 0}}},
-	"Rows_uint64":  {Key: "a053604c58e62be83fa7f8fb78de2b65", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}}},
+	"Rows_uint32":  {Key: "ce092620109c1737dffcdbf9a75bfe27", Code: []backend.Native{{Level: "neon", Entry: entries[3], Lanes: 16, Group: 64, Strip: 0}}},
+	"Rows_uint64":  {Key: "b17996ef2484f0b103bc876c877d6ca5", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}}},
 }

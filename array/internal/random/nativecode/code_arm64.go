@@ -13,9 +13,9 @@ var entries [5]uintptr // in assembly
 
 // Kernels is the machine code of kernels, by their entry points.
 var Kernels = support.Natives{
-	"Fill_float32_Uniform32": {Key: "1509c0ceda2aa38da603ffd6d56fe6fc", Code: []backend.Native{{Level: "neon", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}}},
-	"Fill_float64_Uniform64": {Key: "a914997430dd2d8f79780f72b91a6a46", Code: []backend.Native{{Level: "neon", Entry: entries[1], Lanes: 8, Group: 64, Strip: 0}}},
-	"Fill_float32_Normal32":  {Key: "0f5ecc9833d5c69623578974048d30bf", Code: []backend.Native{{Level: "neon", Entry: entries[2], Lanes: 16, Group: 64, Strip: 0}}},
-	"Fill_float64_Normal64":  {Key: "3355f7ec8f5e032a3f855b143b1ff67c", Code: []backend.Native{{Level: "neon", Entry: entries[3], Lanes: 8, Group: 64, Strip: 0}}},
-	"Fill_int32_Integers":    {Key: "91df6e162fb612a7ead190880e985951", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}}},
+	"Fill_float32_Uniform32": {Key: "1d4e77fa1c2cc515094a2feb193ea1b2", Code: []backend.Native{{Level: "neon", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}}},
+	"Fill_float64_Uniform64": {Key: "89aded771666ee7ef8e855601ff65586", Code: []backend.Native{{Level: "neon", Entry: entries[1], Lanes: 8, Group: 64, Strip: 0}}},
+	"Fill_float32_Normal32":  {Key: "d3465e1ff99b660705485eaab00b7c87", Code: []backend.Native{{Level: "neon", Entry: entries[2], Lanes: 16, Group: 64, Strip: 0}}},
+	"Fill_float64_Normal64":  {Key: "82faa8b137b18ed995c166277cb6541f", Code: []backend.Native{{Level: "neon", Entry: entries[3], Lanes: 8, Group: 64, Strip: 0}}},
+	"Fill_int32_Integers":    {Key: "e2b238f8244f90d5e52ba7754cd10a68", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}}},
 }

@@ -340,11 +340,9 @@ func (f *frame) matrixCall(e *ast.CallExpr, name string, m *ir.Expr) []*ir.Expr 
 	within := func(name string, i *ir.Expr, limit int) *ir.Expr {
 		return &ir.Expr{Op: ir.OpWithin, Type: integer, Pos: e.Pos(), Name: name, X: f.toInt(i), Y: field(limit)}
 	}
-	combine := func(tok token.Token, x, y *ir.Expr) *ir.Expr {
-		return &ir.Expr{Op: ir.OpBinary, Type: integer, Pos: e.Pos(), Token: tok, X: x, Y: y}
-	}
-	row := combine(token.MUL, within("ROW", args[0], 1), field(3))
-	place := f.indexed(e.Pos(), field(0), combine(token.ADD, row, within("COLUMN", args[1], 2)))
+	row := f.combine(e.Pos(), token.MUL, integer, within("ROW", args[0], 1), field(3))
+	at := f.combine(e.Pos(), token.ADD, integer, row, within("COLUMN", args[1], 2))
+	place := f.indexed(e.Pos(), field(0), at)
 	place.Within = true
 	if name == "At" {
 		return []*ir.Expr{place}
@@ -490,6 +488,9 @@ func (f *frame) receiverTypes(fn *types.Func, callEnv ir.Env) {
 // callFunction calls a function that is printed as one. A call that has effects, or that depends on
 // those of others, is a statement of its own.
 func (f *frame) callFunction(e *ast.CallExpr, fn *ir.Function, args []*ir.Expr) []*ir.Expr {
+	if x := constantCall(fn, args, e.Pos()); x != nil {
+		return []*ir.Expr{x}
+	}
 	f.fn.Calls = append(f.fn.Calls, fn)
 	c := &ir.Expr{Op: ir.OpCall, Pos: e.Pos(), Fn: fn, Args: args}
 	switch len(fn.Results) {

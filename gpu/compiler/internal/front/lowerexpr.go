@@ -291,6 +291,9 @@ func (f *frame) unary(e *ast.UnaryExpr) *ir.Expr {
 		return f.address(x)
 	}
 	x := f.expr(e.X)
+	if value, known := decided(x); known && e.Op == token.NOT {
+		return constantAt(e.Pos(), x.Type, constant.MakeBool(!value))
+	}
 	switch e.Op {
 	case token.ADD:
 		return x
@@ -330,7 +333,7 @@ func (f *frame) operate(pos token.Pos, tok token.Token, x, y *ir.Expr) *ir.Expr 
 	case token.EQL, token.NEQ:
 		return f.equal(pos, tok, x, y)
 	case token.LSS, token.LEQ, token.GTR, token.GEQ:
-		return &ir.Expr{Op: ir.OpBinary, Type: f.Types.Basic(ir.KindBool), Pos: pos, Token: tok, X: x, Y: y}
+		return f.combine(pos, tok, f.Types.Basic(ir.KindBool), x, y)
 	case token.QUO, token.REM:
 		if x.Type.Integer() && !plainDivisor(y) {
 			name := map[token.Token]string{token.QUO: "div", token.REM: "rem"}[tok]
@@ -340,7 +343,7 @@ func (f *frame) operate(pos token.Pos, tok token.Token, x, y *ir.Expr) *ir.Expr 
 	if x.Type != y.Type {
 		f.refuse(pos, "slices and pointers of different memories; use two variables")
 	}
-	return &ir.Expr{Op: ir.OpBinary, Type: x.Type, Pos: pos, Token: tok, X: x, Y: y}
+	return f.combine(pos, tok, x.Type, x, y)
 }
 
 // plainDivisor tells whether division by y is what C and Go both do: y is a constant, not 0 or -1.
@@ -356,7 +359,7 @@ func plainDivisor(y *ir.Expr) bool {
 func (f *frame) equal(pos token.Pos, tok token.Token, x, y *ir.Expr) *ir.Expr {
 	boolean := f.Types.Basic(ir.KindBool)
 	if x.Type.Scalar() {
-		return &ir.Expr{Op: ir.OpBinary, Type: boolean, Pos: pos, Token: tok, X: x, Y: y}
+		return f.combine(pos, tok, boolean, x, y)
 	}
 	var parts [][2]*ir.Expr
 	switch {
@@ -401,10 +404,23 @@ func (f *frame) equal(pos token.Pos, tok token.Token, x, y *ir.Expr) *ir.Expr {
 func (f *frame) logical(e *ast.BinaryExpr) *ir.Expr {
 	x := f.expr(e.X)
 	var y *ir.Expr
-	f.nested++
-	extra := f.collect(func() { y = f.expr(e.Y) })
-	f.nested--
-	if len(extra) == 0 {
+	if value, known := decided(x); known {
+		if value == (e.Op == token.LOR) {
+			f.dead(func() { f.expr(e.Y) })
+			return x
+		}
+		*f.out = append(*f.out, f.inside(func() { y = f.expr(e.Y) })...)
+		return y
+	}
+	extra := f.inside(func() { y = f.expr(e.Y) })
+	value, known := decided(y)
+	switch {
+	case len(extra) > 0:
+	case known && value == (e.Op == token.LAND):
+		return x
+	case known && !x.MayFail():
+		return y
+	default:
 		return &ir.Expr{Op: ir.OpBinary, Type: x.Type, Pos: e.Pos(), Token: e.Op, X: x, Y: y}
 	}
 	t := ir.VarExpr(f.declare(e.Pos(), "", x.Type, x), e.Pos())

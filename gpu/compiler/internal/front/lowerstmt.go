@@ -14,11 +14,15 @@ func (f *frame) block(b *ast.BlockStmt) { f.stmts(b.List) }
 
 // stmts lowers statements; after one that has a problem it goes on with the next.
 func (f *frame) stmts(list []ast.Stmt) {
-	for _, s := range list {
+	for i, s := range list {
 		nested, jumps := f.nested, len(f.jumps)
 		if !f.recoverable(func() { f.stmt(s, "") }) {
 			f.nested, f.jumps = nested, f.jumps[:jumps]
 			f.bindFailed(s)
+		}
+		if leaves(*f.out) && i+1 < len(list) {
+			f.dead(func() { f.stmts(list[i+1:]) })
+			return
 		}
 	}
 }
@@ -144,10 +148,20 @@ func (f *frame) assign(s *ast.AssignStmt) {
 	}
 	places := f.places(s.Lhs)
 	values := f.values(s, places)
+	var results []*ir.Variable // that a call has just set
+	if n := len(*f.out); n > 0 && len(s.Rhs) == 1 {
+		results = (*f.out)[n-1].Dst
+	}
 	for i, l := range s.Lhs {
-		if places[i] != nil {
+		id, _ := l.(*ast.Ident)
+		switch {
+		case places[i] != nil:
 			f.store(l.Pos(), places[i], values[i])
-		} else if id := l.(*ast.Ident); id.Name != "_" {
+		case id.Name == "_":
+		case i < len(results) && results[i] == values[i].Var:
+			results[i].Name = f.fn.NewVar(id.Name, results[i].Type).Name
+			f.bind[f.pkg.Info.Defs[id]] = binding{v: results[i]}
+		default:
 			f.bindNew(id, values[i])
 		}
 	}
@@ -411,18 +425,13 @@ func (f *frame) ifStmt(s *ast.IfStmt) {
 }
 
 func (f *frame) ifElse(s *ast.IfStmt) {
-	r := &ir.Stmt{Kind: ir.StmtIf, Pos: s.Pos(), X: f.expr(s.Cond)}
-	r.Body = f.inside(func() { f.block(s.Body) })
-	if s.Else != nil {
-		r.Else = f.inside(func() {
-			if b, ok := s.Else.(*ast.BlockStmt); ok {
-				f.block(b)
-			} else {
-				f.stmt(s.Else, "")
-			}
-		})
-	}
-	f.emit(r)
+	f.choose(s.Pos(), f.expr(s.Cond), func() { f.block(s.Body) }, func() {
+		if b, ok := s.Else.(*ast.BlockStmt); ok {
+			f.block(b)
+		} else if s.Else != nil {
+			f.stmt(s.Else, "")
+		}
+	})
 }
 
 // forStmt lowers a loop; its variables are in a block around it.
@@ -513,10 +522,7 @@ func (f *frame) cases(clauses []ast.Stmt, tag *ir.Expr) {
 			return
 		}
 		c := clauses[i].(*ast.CaseClause)
-		r := &ir.Stmt{Kind: ir.StmtIf, Pos: c.Pos(), X: f.caseCond(c, tag)}
-		r.Body = f.inside(func() { f.clause(clauses, i) })
-		r.Else = f.inside(func() { chain(i + 1) })
-		f.emit(r)
+		f.choose(c.Pos(), f.caseCond(c, tag), func() { f.clause(clauses, i) }, func() { chain(i + 1) })
 	}
 	chain(0)
 }

@@ -39,10 +39,10 @@ func mapped(d ast.Decl) (fn *ast.FuncDecl, list []string, ok bool) {
 
 // addMaps puts the kernels of the maps of each file, whose text is in texts, behind it.
 func (l *Loader) addMaps(g *Package, texts [][]byte) error {
-	files, ownMin := g.Files, declares(g.Files, "min")
+	files := g.Files
 	g.Files = nil
 	for i, f := range files {
-		made, err := l.mapKernels(f, texts[i], ownMin)
+		made, err := l.mapKernels(f, texts[i])
 		if err != nil {
 			return err
 		}
@@ -53,9 +53,8 @@ func (l *Loader) addMaps(g *Package, texts [][]byte) error {
 	return nil
 }
 
-// mapKernels is a file with the kernels of the maps in f, nil where it has none. ownMin tells
-// whether the package has a min of its own.
-func (l *Loader) mapKernels(f *ast.File, text []byte, ownMin bool) (*ast.File, error) {
+// mapKernels is a file with the kernels of the maps in f, nil where it has none.
+func (l *Loader) mapKernels(f *ast.File, text []byte) (*ast.File, error) {
 	var b strings.Builder
 	for _, d := range f.Decls {
 		fn, list, ok := mapped(d)
@@ -72,7 +71,7 @@ func (l *Loader) mapKernels(f *ast.File, text []byte, ownMin bool) (*ast.File, e
 		}
 		l.maps[fn.Name.Name+mapSuffix] = fn
 		fmt.Fprintf(&b, "\n%s %s\n//line %s:%d\n%s", kernelDirective, strings.Join(list, " "), pos.Filename, pos.Line,
-			mapKernel(fn, source, ownMin))
+			mapKernel(fn, source))
 	}
 	if b.Len() == 0 {
 		return nil, nil
@@ -142,16 +141,6 @@ func typeParamNames(fn *ast.FuncDecl) (names []string) {
 	return names
 }
 
-// declares tells whether one of the files declares name for the package.
-func declares(files []*ast.File, name string) bool {
-	return slices.ContainsFunc(files, func(f *ast.File) bool {
-		return slices.ContainsFunc(f.Decls, func(d ast.Decl) bool {
-			fn, ok := d.(*ast.FuncDecl)
-			return ok && fn.Recv == nil && fn.Name.Name == name
-		})
-	})
-}
-
 // scalarSyntax tells whether e may be written for a number or a bool.
 func scalarSyntax(e ast.Expr) bool {
 	switch e := e.(type) {
@@ -165,9 +154,9 @@ func scalarSyntax(e ast.Expr) bool {
 
 // mapKernel is the kernel of fn in Go: z = fn(x1, ...), element by element. A matrix of one column
 // is repeated, and one without rows stands for a number. What is a row has stride 0. Slices of the
-// rows are checked once, so that machine code checks no element. With ownMin it does without Go's
-// min, which is hidden.
-func mapKernel(fn *ast.FuncDecl, source func(ast.Node) string, ownMin bool) string {
+// rows are checked once, so that machine code checks no element. It has no min, since the package
+// may have one of its own.
+func mapKernel(fn *ast.FuncDecl, source func(ast.Node) string) string {
 	typeParams, typeArgs := "", ""
 	if p := fn.Type.TypeParams; p != nil {
 		typeParams = source(p)
@@ -181,14 +170,13 @@ func mapKernel(fn *ast.FuncDecl, source func(ast.Node) string, ownMin bool) stri
 		loads += strings.ReplaceAll(mapLoad, "#", n)
 		args = append(args, "e"+n)
 	}
-	end := fmt.Sprintf("end := min(begin + %d, z.Cols)", mapBlock)
-	if ownMin {
-		end = fmt.Sprintf("end := begin + %d\nif end > z.Cols {\nend = z.Cols\n}", mapBlock)
-	}
 	return fmt.Sprintf(`func %s%s(it tandem_gpu.Item, z tandem_gpu.Matrix[%s]%s) {
 for i := it.Global(1); i < z.Rows; i += it.GlobalSize(1) {
 for begin := it.Group(0) * %d; begin < z.Cols; begin += it.Groups(0) * %[5]d {
-%s
+end := begin + %[5]d
+if end > z.Cols {
+end = z.Cols
+}
 row := z.Data[i*z.Stride:][:end]
 %sfor j := begin + it.Local(0); j < end; j += it.LocalSize(0) {
 %srow[j] = %s%s(%s)
@@ -196,7 +184,7 @@ row := z.Data[i*z.Stride:][:end]
 }
 }
 }
-`, fn.Name.Name+mapSuffix, typeParams, source(fn.Type.Results.List[0].Type), params, mapBlock, end, rows, loads,
+`, fn.Name.Name+mapSuffix, typeParams, source(fn.Type.Results.List[0].Type), params, mapBlock, rows, loads,
 		fn.Name.Name, typeArgs, strings.Join(args, ", "))
 }
 

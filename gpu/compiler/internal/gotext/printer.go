@@ -33,11 +33,15 @@ type Printer struct {
 	used      bool   // it was
 	addressed map[*ir.Variable]bool
 	kept      map[*ir.Variable]bool // elements of a work-item that the present loop keeps in a variable
+	unset     map[*ir.Variable]bool // those whose variable is declared where it gets its value
 }
 
 // NewPrinter is a printer for the kernels of a package.
 func NewPrinter(program *ir.Program, n *Names) *Printer {
-	return &Printer{program: program, names: n, done: map[any]bool{}, hoisted: map[*ir.Expr]string{}}
+	return &Printer{
+		program: program, names: n, done: map[any]bool{}, hoisted: map[*ir.Expr]string{},
+		unset: map[*ir.Variable]bool{},
+	}
 }
 
 // Line prints a line.
@@ -205,9 +209,39 @@ func terminates(list []*ir.Stmt) bool {
 }
 
 func (p *Printer) stmts(list []*ir.Stmt) {
-	for _, s := range list {
-		p.stmt(s)
+	for len(list) > 0 {
+		n := p.newResults(list)
+		if n == 0 {
+			n = 1
+			p.stmt(list[0])
+		}
+		list = list[n:]
 	}
+}
+
+// newResults prints the statements at the beginning of list that declare variables and give them
+// the results of a call, and tells how many they are.
+func (p *Printer) newResults(list []*ir.Stmt) (n int) {
+	for n < len(list) && list[n].Kind == ir.StmtDecl && list[n].X == nil && !list[n].Var.Array {
+		n++
+	}
+	if n == 0 || n == len(list) || list[n].Kind != ir.StmtCall || len(list[n].Dst) != n {
+		return 0
+	}
+	call, assign := list[n], "="
+	names := make([]string, n)
+	for i, v := range call.Dst {
+		if v != list[i].Var {
+			return 0
+		}
+		names[i] = "_"
+		if p.reads[v] {
+			names[i], assign = p.name(v), ":="
+		}
+	}
+	p.at(call.Pos)
+	p.Line("%s %s %s", strings.Join(names, ", "), assign, p.expr(call.X))
+	return n + 1
 }
 
 func (p *Printer) stmt(s *ir.Stmt) {
@@ -230,7 +264,7 @@ func (p *Printer) stmt(s *ir.Stmt) {
 	case ir.StmtDecl:
 		p.declare(s)
 	case ir.StmtAssign:
-		p.Line("%s = %s", p.expr(s.X), p.bare(s.Y))
+		p.set(ir.Assigned(s), p.expr(s.X), p.bare(s.Y))
 	case ir.StmtCall:
 		p.call(s)
 	case ir.StmtIf:
@@ -256,7 +290,7 @@ func (p *Printer) declare(s *ir.Stmt) {
 	case p.sp != nil && p.sp.Again[v] != nil:
 		return // each loop over work-items begins with it
 	case v.Array:
-		p.Line("%s = %s", p.variable(v), value)
+		p.set(v, p.variable(v), value)
 	case s.X == nil:
 		p.Line("var %s %s", p.name(v), p.typ(v.Type))
 	default:
@@ -264,6 +298,16 @@ func (p *Printer) declare(s *ir.Stmt) {
 	}
 	if !v.Array && !p.reads[v] {
 		p.Line("_ = %s", p.name(v))
+	}
+}
+
+// set gives x, which is v if that is not nil, a value.
+func (p *Printer) set(v *ir.Variable, x, value string) {
+	if p.unset[v] {
+		p.Line("%s := %s", x, value)
+		p.unset[v] = false
+	} else {
+		p.Line("%s = %s", x, value)
 	}
 }
 
@@ -639,8 +683,8 @@ var bitFunctions = map[string]string{
 // maxGroup is how many work-items a group has at most on the cpu device.
 const maxGroup = 1024
 
-// Kernel prints k as a backend.GoKernel. plain runs it as it is written.
-func (p *Printer) Kernel(k *ir.Kernel, name, plain string, sp *ir.Splitter) {
+// Kernel prints k as a backend.GoKernel.
+func (p *Printer) Kernel(k *ir.Kernel, name string, sp *ir.Splitter) {
 	body, g := k.Body, ir.Edges{Kernel: k, Splitter: sp, Values: map[*ir.Variable]*ir.Expr{}}
 	if !k.Barriers {
 		body = g.Cut(body)
@@ -648,7 +692,6 @@ func (p *Printer) Kernel(k *ir.Kernel, name, plain string, sp *ir.Splitter) {
 	p.k, p.sp, p.reads, p.labels, p.addressed = k, sp, ir.ReadsOf(k.Body, nil), 0, addressed(k.Body)
 	p.hoists = 0
 	p.Line("\nfunc %s(grid backend.Grid, lo, hi int, args []backend.Arg) error {", name)
-	p.Line("if gpu.Goroutines {\nreturn %s(grid, lo, hi, args)\n}", plain)
 	at := 0
 	for _, v := range k.Params {
 		at = p.parameter(v, at)
@@ -810,16 +853,17 @@ func (p *Printer) items(list []*ir.Stmt) {
 	p.next, p.used, p.inLoop = fmt.Sprintf("items%d", p.labels), false, true
 	keep := p.keep(list)
 	for _, v := range keep {
-		if overwrites(list, v) {
-			p.Line("var %s %s", p.name(v), p.typ(v.Type))
-		} else {
+		if p.unset[v] = overwrites(list, v); !p.unset[v] {
 			p.Line("%s := %[1]sall[w]", p.name(v))
 		}
 	}
 	p.anew(list)
 	p.stmts(list)
+	written := writtenIn(list)
 	for _, v := range keep {
-		p.Line("%sall[w] = %[1]s", p.name(v))
+		if written[v] {
+			p.Line("%sall[w] = %[1]s", p.name(v))
+		}
 	}
 	p.inLoop, p.kept = false, nil
 	body := p.Out.String()
@@ -879,9 +923,21 @@ func (p *Printer) phase(body string) {
 // directives is lines that say where what follows comes from.
 var directives = regexp.MustCompile(`(?m)^//line .*\n`)
 
-// keep is the numbers of a work-item that a loop over work-items loads when it begins and stores
-// when it ends, since Go does not keep elements of arrays in registers: none where a jump may skip
-// the end.
+// writtenIn is the variables that list gives a value.
+func writtenIn(list []*ir.Stmt) map[*ir.Variable]bool {
+	m := map[*ir.Variable]bool{}
+	ir.Walk(list, func(s *ir.Stmt) {
+		m[s.Var], m[ir.Assigned(s)] = true, true
+		for _, v := range s.Dst {
+			m[v] = true
+		}
+	})
+	return m
+}
+
+// keep is the numbers of a work-item that a loop over work-items loads when it begins and stores,
+// if it changed them, when it ends, since Go does not keep elements of arrays in registers: none
+// where a jump may skip the end.
 func (p *Printer) keep(list []*ir.Stmt) (keep []*ir.Variable) {
 	p.kept = map[*ir.Variable]bool{}
 	leaves := false

@@ -356,3 +356,62 @@ func paces(it gpu.Item, out []int64, x []int32, n, low int) {
 	it.Barrier()
 	gpu.AtomicAdd(&out[8], int64(turns)+int64(t[y][it.Local(0)]))
 }
+
+type (
+	kind interface {
+		on() bool
+		bits() int
+		of(x int64) int64
+	}
+	less struct{}
+	more struct{}
+)
+
+func (less) on() bool         { return false }
+func (more) on() bool         { return true }
+func (less) bits() int        { return 24 }
+func (more) bits() int        { return 53 }
+func (less) of(x int64) int64 { return -x }
+func (more) of(x int64) int64 { return x }
+
+func room[K kind](k K) int {
+	if k.bits() > 24 && k.on() {
+		return 8
+	}
+	return 0
+}
+
+// kinds: constants of a type decide what runs.
+//
+//tandem:kernel less more
+func kinds[K kind](it gpu.Item, k K, out []int64) {
+	a := int32(1)
+	for i := range out {
+		if k.on() && next(&a) > 20 && i%3 == 0 || i == 9 {
+			out[i] += int64(a)
+			continue
+		}
+		switch {
+		case k.bits() == 24:
+			out[i] = k.of(int64(i + room(k)))
+		case !k.on() || out[0] == 77:
+			out[i] = 5
+		default:
+			out[i] = int64(next(&a)) << uint(k.bits()-50+room(k))
+		}
+		if !k.on() {
+			if i > 20 {
+				break
+			}
+			continue
+		}
+		out[i] += k.of(out[(i+k.bits())%len(out)])
+		low, high := pairOf(&a)
+		out[i] += int64(low) - int64(high)
+	}
+	if next(&a) > 0 && k.bits()-24 != 0 || false {
+		out[4] = int64(a)
+		return
+	}
+	out[3] = 99 + int64(a)
+}

@@ -54,6 +54,10 @@ func main() {
 	} {
 		check(name, one, numbers, k.plain, func(s *linalg.Session, o []int64) error { return k.launch(s, one, o) })
 	}
+	check("kinds less", one, numbers, func(it gpu.Item, o []int64) { kinds(it, less{}, o) },
+		func(s *linalg.Session, o []int64) error { return launchKinds(s, one, less{}, o) })
+	check("kinds more", one, numbers, func(it gpu.Item, o []int64) { kinds(it, more{}, o) },
+		func(s *linalg.Session, o []int64) error { return launchKinds(s, one, more{}, o) })
 	type rangeArgs struct {
 		out   []int64
 		boxes []box
