@@ -25,7 +25,8 @@ func EigSym(
 		}
 		return true, nil
 	}
-	memory, x := host.Take[float64](n*(n+2) + tridiagonalMemory(n))
+	work := host.WholeLines(n * (n + 2))
+	memory, x := host.Take[float64](work + tridiagonalMemory(n))
 	defer memory.Give()
 	q, e, tau := x[:n*n], x[n*n:][:n], x[n*(n+1):][:n]
 	clear(x[n*n:][:2*n])
@@ -43,7 +44,7 @@ func EigSym(
 	} else {
 		host.Mirror(lower, n, a, lda, q, n)
 		exp, finite = rescale(n, n, q, n)
-		if err := tridiagonal(s, vectors, n, q, n, w, e, tau, x[n*(n+2):]); err != nil {
+		if err := tridiagonal(s, vectors, n, q, n, w, e, tau, x[work:]); err != nil {
 			return false, err
 		}
 	}
@@ -108,9 +109,22 @@ func rescaleVectors(x, y []float64) (exp int) {
 // first diagonal under the main one, as [Solver.QR] leaves them for rows 1 to n-1; what is above
 // them in A, or without vectors all that is there, is undefined. x is working memory.
 func tridiagonal(s Solver[float64], vectors bool, n int, a []float64, lda int, d, e, tau, x []float64) error {
+	lower := true
 	for k := 0; k < n-1; k += qrPanel {
-		p := newTridiagonalPanel(min(qrPanel, n-1-k), n-k, a[k*(lda+1):], lda, x)
-		for j := range p.w {
+		w, m, at := min(qrPanel, n-1-k), n-k, a[k*(lda+1):]
+		if m <= nearRows {
+			p := newNearSymmetric(lower, w, m, at, lda, x)
+			for j := range w {
+				d[k+j], e[k+j], tau[k+j] = p.column(j)
+			}
+			if err := p.finish(s, vectors, at, lda); err != nil {
+				return err
+			}
+			lower = false
+			continue
+		}
+		p := newTridiagonalPanel(w, m, at, lda, x)
+		for j := range w {
 			d[k+j], e[k+j], tau[k+j] = p.column(j)
 		}
 		if err := p.finish(s, vectors); err != nil {
@@ -122,7 +136,10 @@ func tridiagonal(s Solver[float64], vectors bool, n int, a []float64, lda int, d
 }
 
 // tridiagonalMemory is the elements of working memory for n rows.
-func tridiagonalMemory(n int) int { return min(qrPanel, n) * (3*n + 2) }
+func tridiagonalMemory(n int) int {
+	w := min(qrPanel, n)
+	return max(w*(3*n+2), nearSymmetricMemory(w, min(n, nearRows)))
+}
 
 // A tridiagonalPanel is w columns of the trailing matrix of m rows. Rows 2i and 2i+1 of vw are v
 // and w of reflector i, which make the matrix A - v*wᵀ - w*vᵀ.
