@@ -27,7 +27,7 @@ type bidiagonalPanel struct {
 func (b *bidiagonal) reduce() error {
 	for k := 0; k < b.n; k += qrPanel {
 		reduce := b.panel
-		if b.m-k <= nearRows {
+		if m := b.m - k; m > 2 && m <= nearRows {
 			reduce = b.nearPanel
 		}
 		if err := reduce(k, min(qrPanel, b.n-k), b.m-k, b.n-k, b.a[k*(b.lda+1):]); err != nil {

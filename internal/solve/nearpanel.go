@@ -2,8 +2,8 @@ package solve
 
 import "github.com/tandem-gpu/tandem/internal/host"
 
-// nearRows is the rows up to which a panel is reduced in this way. It has both A and Aᵀ, which no
-// near cache has of larger ones, and it has one core.
+// nearRows is the rows up to which a panel, but of one or two, is reduced in this way. It has both
+// A and Aᵀ, which no near cache has of larger ones, and it has one core.
 const nearRows = 192
 
 // A nearPanel is a bidiagonalPanel of a small matrix, where calls take longer than arithmetic. It
