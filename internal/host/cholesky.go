@@ -6,7 +6,7 @@ import (
 )
 
 // fewCholesky is the rows up to which [Cholesky] in Go is the fastest.
-const fewCholesky = 3
+const fewCholesky = 4
 
 // Cholesky factors the symmetric matrix of n by n, for n of at most [MaxTriangle], whose element
 // (i, j), for j of at least i, is a[i*row+j*col], and leaves Lᵀ there; nothing else of a is read or

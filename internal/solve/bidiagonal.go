@@ -8,7 +8,9 @@ import "github.com/tandem-gpu/tandem/internal/host"
 type bidiagonal struct {
 	Solver[float64]
 	m, n, lda        int
-	a, p             []float64
+	a                []float64
+	vectorsQ         bool      // whether anybody wants those of Q
+	p                []float64 // nil where nobody wants those of P
 	d, e, tauQ, tauP []float64
 }
 
@@ -24,25 +26,68 @@ type bidiagonalPanel struct {
 
 func (b *bidiagonal) reduce() error {
 	for k := 0; k < b.n; k += qrPanel {
-		w, m, n := min(qrPanel, b.n-k), b.m-k, b.n-k
-		memory, x := host.Take[float64](w * (3*m + 2*n + 2))
-		p := bidiagonalPanel{
-			w: w, m: m, n: n, lda: b.lda, a: b.a[k*(b.lda+1):],
-			columns: x[:w*m], lt: x[w*m : 3*w*m], r: x[3*w*m : w*(3*m+2*n)], s: x[w*(3*m+2*n):],
+		reduce := b.panel
+		if m := b.m - k; m > 2 && m <= nearRows {
+			reduce = b.nearPanel
 		}
-		host.Transpose(m, w, p.a, b.lda, p.columns, m)
-		for j := range w {
-			b.d[k+j], b.tauQ[k+j] = p.column(j)
-			b.e[k+j], b.tauP[k+j] = p.row(j, b.tauQ[k+j])
-		}
-		err := b.finish(k, &p)
-		memory.Give()
-		if err != nil {
+		if err := reduce(k, min(qrPanel, b.n-k), b.m-k, b.n-k, b.a[k*(b.lda+1):]); err != nil {
 			return err
 		}
 	}
 	b.e[b.n-1] = 0
 	return nil
+}
+
+// panel reduces w columns and rows, from k on, of the trailing matrix of m by n, and brings the
+// rest up to date.
+func (b *bidiagonal) panel(k, w, m, n int, a []float64) error {
+	memory, x := host.Take[float64](w * (3*m + 2*n + 2))
+	defer memory.Give()
+	p := bidiagonalPanel{
+		w: w, m: m, n: n, lda: b.lda, a: a,
+		columns: x[:w*m], lt: x[w*m : 3*w*m], r: x[3*w*m : w*(3*m+2*n)], s: x[w*(3*m+2*n):],
+	}
+	host.Transpose(m, w, a, b.lda, p.columns, m)
+	for j := range w {
+		b.d[k+j], b.tauQ[k+j] = p.column(j)
+		b.e[k+j], b.tauP[k+j] = p.row(j, b.tauQ[k+j])
+	}
+	b.keep(k, w, m, n, p.columns, m, p.r, n)
+	if m == w || n == w {
+		return nil
+	}
+	side, l := host.Take[float64](2 * w * (m - w))
+	defer side.Give()
+	host.Transpose(2*w, m-w, p.lt[w:], m, l, 2*w)
+	return b.update(true, m-w, n-w, 2*w, l, 2*w, p.r[w:], n, a[w*(b.lda+1):], b.lda)
+}
+
+// nearPanel is panel for few rows.
+func (b *bidiagonal) nearPanel(k, w, m, n int, a []float64) error {
+	memory, p := newNearPanel(w, m, n, a, b.lda)
+	defer memory.Give()
+	for j := range w {
+		b.d[k+j], b.tauQ[k+j] = p.column(j)
+		b.e[k+j], b.tauP[k+j] = p.row(j, b.tauQ[k+j])
+	}
+	b.keep(k, w, m, n, p.right, p.ldr, p.r, p.ln)
+	if m == w || n == w {
+		return nil
+	}
+	return b.update(true, m-w, n-w, 2*w, p.left[w*p.ldl+p.ln:], p.ldl, p.r[w:], p.ln, a[w*(b.lda+1):], b.lda)
+}
+
+// keep brings the vectors of a panel, where anybody wants them, to their places: those of Q, the
+// rows of columns, to columns of A.
+func (b *bidiagonal) keep(k, w, m, n int, columns []float64, ldc int, r []float64, ldr int) {
+	if b.vectorsQ {
+		host.Transpose(w, m, columns, ldc, b.a[k*(b.lda+1):], b.lda)
+	}
+	for j := 0; j < w && b.p != nil; j++ {
+		for i, v := range r[(2*j+1)*ldr:][j+1 : n] {
+			b.p[(k+j+1+i)*b.n+k+j] = v
+		}
+	}
 }
 
 // column does column j, but for y.
@@ -101,23 +146,4 @@ func (p *bidiagonalPanel) subtract(k int, from []float64, ldf int, x, to []float
 		s[i] = -v
 	}
 	host.AddRows(k, to, ldt, s, y)
-}
-
-// finish brings the matrix after the panel up to date, and the vectors to their places.
-func (b *bidiagonal) finish(k int, p *bidiagonalPanel) error {
-	host.Transpose(p.w, p.m, p.columns, p.m, p.a, p.lda)
-	for j := range p.w {
-		u := p.r[(2*j+1)*p.n:][:p.n]
-		for i := j + 1; i < p.n; i++ {
-			b.p[(k+i)*b.n+k+j] = u[i]
-		}
-	}
-	m, n, s := p.m-p.w, p.n-p.w, 2*p.w
-	if m == 0 || n == 0 {
-		return nil
-	}
-	memory, l := host.Take[float64](m * s)
-	defer memory.Give()
-	host.Transpose(s, m, p.lt[p.w:], p.m, l, s)
-	return b.update(true, m, n, s, l, s, p.r[p.w:], p.n, p.a[p.w*(p.lda+1):], p.lda)
 }

@@ -25,47 +25,11 @@ func EigSym(
 		}
 		return true, nil
 	}
-	memory, x := host.Take[float64](n*(n+2) + tridiagonalMemory(n))
-	defer memory.Give()
-	q, e, tau := x[:n*n], x[n*n:][:n], x[n*(n+1):][:n]
-	clear(x[n*n:][:2*n])
-	var exp int
-	var finite bool
-	if n <= 2 { // it is tridiagonal
-		w[0] = a[0]
-		if n == 2 {
-			e[0], w[1] = a[1], a[lda+1]
-			if lower {
-				e[0] = a[lda]
-			}
-		}
-		finite = isFinite(w) && isFinite(e)
-	} else {
-		host.Mirror(lower, n, a, lda, q, n)
-		exp, finite = rescale(n, n, q, n)
-		if err := tridiagonal(s, vectors, n, q, n, w, e, tau, x[n*(n+2):]); err != nil {
-			return false, err
-		}
-	}
-	exp += rescaleVectors(w, e)
-	switch {
-	case !finite:
-	case !vectors:
-		ok = ql(w, e, nil, nil)
-	default:
-		var z rows
-		if z, ok, err = divide(s, w, e); ok {
-			host.Transpose(n, n, z.data, n, a, lda)
-			z.give()
-			if n > 2 { // the last reflector, of one row, changes nothing
-				err = s.ApplyQ(false, n-1, n, n-2, q[n:], n, tau, a[lda:], lda)
-			}
-		}
-	}
-	if err != nil {
+	if n <= 2 {
+		ok = eigFew(vectors, lower, n, a, lda, w)
+	} else if ok, err = eigMany(s, vectors, lower, n, a, lda, w); err != nil {
 		return false, err
 	}
-	scaleBack(exp, w)
 	if !ok {
 		fill(w, math.NaN())
 		for i := range n {
@@ -73,6 +37,70 @@ func EigSym(
 		}
 	}
 	return ok, nil
+}
+
+// eigFew is EigSym of one or two rows, which are tridiagonal, with memory on the stack.
+func eigFew(vectors, lower bool, n int, a []float64, lda int, w []float64) (ok bool) {
+	var e [2]float64
+	if w[0] = a[0]; n == 2 {
+		if e[0], w[1] = a[1], a[lda+1]; lower {
+			e[0] = a[lda]
+		}
+	}
+	if !isFinite(w) || !isFinite(e[:]) {
+		return false
+	}
+	exp := rescaleVectors(w, e[:])
+	if vectors {
+		var z [2 * 2]float64
+		var x [(2 + 32) * 2]float64 // qlMemory with the most columns of a tile that there are
+		ok = ql(w, e[:n], z[:n*n], x[:qlMemory(n)])
+		for i := range n * n { // without a call, for which z would be on the heap
+			a[i/n*lda+i%n] = z[i%n*n+i/n]
+		}
+	} else {
+		ok = ql(w, e[:n], nil, nil)
+	}
+	scaleBack(exp, w)
+	return ok
+}
+
+// eigMany is EigSym of more rows.
+func eigMany(
+	s Solver[float64], vectors, lower bool, n int, a []float64, lda int, w []float64,
+) (ok bool, err error) {
+	work := host.WholeLines(n * (n + 2))
+	memory, x := host.Take[float64](work + max(tridiagonalMemory(n), leafMemory(min(n, leafRows))))
+	defer memory.Give()
+	q, e, tau := x[:n*n], x[n*n:][:n], x[n*(n+1):][:n]
+	clear(x[n*n:][:2*n])
+	host.Mirror(lower, n, a, lda, q, n)
+	exp, finite := rescale(n, n, q, n)
+	if !finite {
+		return false, nil
+	}
+	if err := tridiagonal(s, vectors, n, q, n, w, e, tau, x[work:]); err != nil {
+		return false, err
+	}
+	exp += rescaleVectors(w, e)
+	if !vectors {
+		ok = ql(w, e, nil, nil)
+		scaleBack(exp, w)
+		return ok, nil
+	}
+	z := rows{data: x[work:]}
+	if n <= leafRows {
+		ok = ql(w, e, z.data[:n*n], z.data[n*n:])
+	} else if z, ok, err = divide(s, w, e); err != nil {
+		return false, err
+	}
+	if ok {
+		host.Transpose(n, n, z.data, n, a, lda)
+		z.give() // the last reflector, of one row, changes nothing
+		err = s.ApplyQ(false, n-1, n, n-2, q[n:], n, tau, a[lda:], lda)
+	}
+	scaleBack(exp, w)
+	return ok, err
 }
 
 func isFinite(x []float64) bool {
@@ -93,7 +121,12 @@ func fill(x []float64, v float64) {
 // rescaleVectors multiplies x and y by the power of two that brings their largest magnitude to 1/2
 // or more and below 1, and returns the exponent of the inverse.
 func rescaleVectors(x, y []float64) (exp int) {
-	most := max(math.Abs(x[host.Iamax(x)]), math.Abs(y[host.Iamax(y)]))
+	most := 0.0
+	for _, part := range [][]float64{x, y} {
+		for _, v := range part {
+			most = max(most, math.Abs(v))
+		}
+	}
 	if most == 0 || most != most || math.IsInf(most, 0) {
 		return 0
 	}
@@ -108,9 +141,22 @@ func rescaleVectors(x, y []float64) (exp int) {
 // first diagonal under the main one, as [Solver.QR] leaves them for rows 1 to n-1; what is above
 // them in A, or without vectors all that is there, is undefined. x is working memory.
 func tridiagonal(s Solver[float64], vectors bool, n int, a []float64, lda int, d, e, tau, x []float64) error {
+	lower := true
 	for k := 0; k < n-1; k += qrPanel {
-		p := newTridiagonalPanel(min(qrPanel, n-1-k), n-k, a[k*(lda+1):], lda, x)
-		for j := range p.w {
+		w, m, at := min(qrPanel, n-1-k), n-k, a[k*(lda+1):]
+		if m <= nearRows {
+			p := newNearSymmetric(lower, w, m, at, lda, x)
+			for j := range w {
+				d[k+j], e[k+j], tau[k+j] = p.column(j)
+			}
+			if err := p.finish(s, vectors, at, lda); err != nil {
+				return err
+			}
+			lower = false
+			continue
+		}
+		p := newTridiagonalPanel(w, m, at, lda, x)
+		for j := range w {
 			d[k+j], e[k+j], tau[k+j] = p.column(j)
 		}
 		if err := p.finish(s, vectors); err != nil {
@@ -122,7 +168,10 @@ func tridiagonal(s Solver[float64], vectors bool, n int, a []float64, lda int, d
 }
 
 // tridiagonalMemory is the elements of working memory for n rows.
-func tridiagonalMemory(n int) int { return min(qrPanel, n) * (3*n + 2) }
+func tridiagonalMemory(n int) int {
+	w := min(qrPanel, n)
+	return max(w*(3*n+2), nearSymmetricMemory(w, min(n, nearRows)))
+}
 
 // A tridiagonalPanel is w columns of the trailing matrix of m rows. Rows 2i and 2i+1 of vw are v
 // and w of reflector i, which make the matrix A - v*wᵀ - w*vᵀ.
@@ -244,7 +293,7 @@ func (r rows) give() { r.Give() }
 func divide(s Solver[float64], d, e []float64) (zt rows, ok bool, err error) {
 	n := len(d)
 	if n <= leafRows {
-		zt = takeRows(n*n + qlMemory(n))
+		zt = takeRows(leafMemory(n))
 		return zt, ql(d, e, zt.data, zt.data[n*n:]), nil
 	}
 	h := n / 2

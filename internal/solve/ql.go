@@ -30,13 +30,13 @@ func ql(d, e, zt, x []float64) (ok bool) {
 	e[n-1] = 0
 	steps := 0
 	for l := range n {
-		nothing := 0.0
+		nothing, least := 0.0, 1e-300
 		for {
 			m := l
 			for x := math.Abs(d[l]); m < n-1; m++ {
 				v, y := math.Abs(e[m]), math.Abs(d[m+1])
-				large := v > 2*ulp*x && v > 2*ulp*y && v >= 1e-300 // more than the roots, which are at most the larger
-				if !(v > nothing) || !large && isSplit(v, x, y) {
+				large := v > 2*ulp*x && v > 2*ulp*y && v > least // more than the roots, which are at most the larger
+				if !large && (!(v > nothing) || isSplit(v, x, y)) {
 					break
 				}
 				x = y
@@ -52,9 +52,12 @@ func ql(d, e, zt, x []float64) (ok bool) {
 			st = qlSweep(l, m, d, e, st[:0])
 			if d[l] == first && e[l] == off { // the step has vanished on its way through very small numbers
 				nothing = ulp * max(math.Abs(d[l+host.Iamax(d[l:m+1])]), math.Abs(e[l+host.Iamax(e[l:m])]))
+				least = max(least, nothing)
 			}
 			if z != nil {
-				z.rotate(sweep{n - 1 - m, st})
+				for i := range z.count() { // as rotate does, for which memory on the stack would escape
+					host.Rotate(st, z.tile(i)[(n-1-m)*tileColumns:])
+				}
 			}
 		}
 	}
@@ -77,6 +80,9 @@ func ql(d, e, zt, x []float64) (ok bool) {
 	return true
 }
 
+// leafMemory is the elements of memory for the eigenvectors of n rows, and for qlMemory.
+func leafMemory(n int) int { return n*n + qlMemory(n) }
+
 // qlMemory is the elements of working memory for n rows.
 func qlMemory(n int) int { return (2 + (n+tileColumns-1)/tileColumns*tileColumns) * n }
 
@@ -89,7 +95,11 @@ func isSplit(v, x, y float64) bool {
 // m-1, and so on, as [host.Rotate] takes them, where st has room for them.
 func qlSweep(l, m int, d, e, st []float64) []float64 {
 	g := (d[l+1] - d[l]) / (2 * e[l])
-	_, _, r := rotation(g, 1)
+	q := squares(g, 1)
+	r := math.Sqrt(q) // of rotation, without its divisions
+	if !isPlainRotation(g, 1, q) {
+		_, _, r = rareRotation(g, 1)
+	}
 	g = d[m] - d[l] + e[l]/(g+math.Copysign(r, g))
 	s, c, p := 1.0, 1.0, 0.0
 	for i := m - 1; i >= l; i-- {

@@ -239,7 +239,7 @@ func scaleBack[T host.Float](exp int, x []T) {
 	switch {
 	case exp == 0:
 	case exp > -1022 && exp < 1024:
-		f := math.Ldexp(1, exp)
+		f := math.Float64frombits(uint64(exp+1023) << 52) // 2^exp
 		for i, v := range x {
 			x[i] = T(float64(v) * f)
 		}

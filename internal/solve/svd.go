@@ -116,7 +116,11 @@ func svd(s Solver[float64], m, n int, a []float64, lda int, sv []float64, v Sing
 	memory, x := host.Take[float64](n * (n + 3))
 	defer memory.Give()
 	b := bidiagonal{
-		Solver: s, m: m, n: n, lda: lda, a: a, d: sv, e: x[:n], tauQ: x[n : 2*n], tauP: x[2*n : 3*n], p: x[3*n:],
+		Solver: s, m: m, n: n, lda: lda, a: a, d: sv, e: x[:n], tauQ: x[n : 2*n], tauP: x[2*n : 3*n],
+		vectorsQ: v.Cols > 0,
+	}
+	if v.Rows > 0 {
+		b.p = x[3*n:]
 	}
 	if err := b.reduce(); err != nil {
 		return false, err

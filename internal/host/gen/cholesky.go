@@ -55,6 +55,7 @@ func (w *writer) cholesky(k x86Kernel) {
 		w.op("CMPQ BX, $%d", (v-1)*k.lanes())
 		w.op("JGT by%d", v)
 	}
+	w.op("JMP by1")
 	for v := vectors; v > 0; v-- {
 		w.label("by%d", v)
 		w.op("MOVQ R12, CX")
