@@ -17,9 +17,9 @@ import (
 // summands makes n numbers of a kind: what blocks take at once, and what they do not.
 func summands[T Float](r *rand.Rand, kind, n int) []T {
 	x := make([]T, n)
-	least, top := -1074, 1023
+	least, top, precision := -1074, 1023, 53
 	if _, ok := any(x).([]float32); ok {
-		least, top = -149, 127
+		least, top, precision = -149, 127, 24
 	}
 	spread := r.IntN(2) * (least + 76)
 	odd := []float64{0, math.Copysign(0, -1), math.Inf(-1), math.Inf(1), math.Copysign(math.NaN(), -1), math.NaN()}
@@ -49,12 +49,15 @@ func summands[T Float](r *rand.Rand, kind, n int) []T {
 			case 1:
 				x[i] = T(math.Inf(-1))
 			case 2:
-				x[i] = T(math.NaN())
+				x[i] = T(math.Float64frombits(1<<64 - 1)) // NaN, the largest bits
 			}
 		case 8: // half of them 0
 			x[i] = T(max(0, r.NormFloat64()))
-		case 9: // exponents that differ by some 70
+		case 9: // exponents that differ by some 70, half of them of numbers just below a power of two
 			x[i] = T(math.Ldexp(1-2*r.Float64(), spread-r.IntN(74)))
+			if i%2 == 1 {
+				x[i] = T(math.Ldexp(1-math.Ldexp(1, -precision), spread-r.IntN(74)))
+			}
 		case 10: // zeros, and what is no number, of both signs
 			x[i] = T(odd[r.IntN(len(odd))])
 		}

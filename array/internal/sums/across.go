@@ -124,7 +124,7 @@ func addHalves(parts []int64, words superacc.Place, s halves, at, step int) {
 // addDigits adds any terms of output o, of window w, to the words, and returns the set of what is
 // no number.
 func addDigits[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,
-	words superacc.Place, t table[S, I], o int, less S, w window[I],
+	words superacc.Place, t table[S, I], o int, less S, w window,
 ) int64 {
 	r := reachOf(f, p, t, o, less, w)
 	for base := r.least; base < r.top; base += digitBits {

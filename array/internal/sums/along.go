@@ -39,7 +39,7 @@ func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R r
 	c, x, y gpu.Matrix[S], parts []int64, shift []S, outputs, height, cols, turns int, over uint64, root, short bool,
 	mask I,
 ) {
-	his, los := gpu.Local[[Lanes]I](it), gpu.Local[[Lanes]I](it)
+	his, los := gpu.Local[[Lanes]uint32](it), gpu.Local[[Lanes]uint32](it)
 	sums, words := gpu.Local[[Lanes]int64](it), gpu.Local[[Words]int64](it)
 	all := gpu.Local[[6 * Lanes]int64](it)
 	l, n := it.Local(0), it.LocalSize(0)
@@ -70,7 +70,7 @@ func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R r
 				his[l], los[l] = w.hi, w.lo
 				it.Barrier()
 				for i := range n {
-					w = window[I]{max(w.hi, his[i]), min(w.lo, los[i])}
+					w = w.and(window{his[i], los[i]})
 				}
 				next = gpu.Uniform(it, choose(f, p, w))
 			}
@@ -91,10 +91,10 @@ func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R r
 			}
 			if wide {
 				a := reachOfBlock(f, p, b, l)
-				his[l], los[l], sums[l] = I(a.top), I(a.least), a.special
+				his[l], los[l], sums[l] = uint32(a.top), uint32(a.least), a.special
 				it.Barrier()
 				for i := range n {
-					a = reach{min(a.least, int(los[i])), max(a.top, int(his[i])), a.special | sums[i]}
+					a = reach{min(a.least, int(int32(los[i]))), max(a.top, int(int32(his[i]))), a.special | sums[i]}
 				}
 				if l == 0 {
 					words[Words-1] |= a.special
@@ -242,7 +242,7 @@ func factorsOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms]
 // add adds up what work-item l has of a block, and finds whether that was right.
 func add[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l, top int,
 	deep bool,
-) (window[I], digits[I]) {
+) (window, digits[I]) {
 	if deep && !p.product() { // loops of their own: what they hold fills a processor's registers
 		return addIn(f, p, b, l, top, true)
 	}
@@ -251,14 +251,14 @@ func add[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, 
 
 func addIn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l, top int,
 	deep bool,
-) (window[I], digits[I]) {
+) (window, digits[I]) {
 	m := magicFor(f, p, top)
 	d := none[T, I](f, p, m)
-	w := nowhere[T, I](f)
+	w := nowhere()
 	for i := b.i0; i < b.i1; i++ {
 		for j := b.j0 + l; j < b.j1; j += b.step {
 			u, v := factors(f, p, b, i, j)
-			w = w.with(f.most(), magnitude(f, p, u, v))
+			w = w.with(magnitude(f, p, u, v))
 			d = plus(f, p, d, u, v, m, deep)
 		}
 	}

@@ -52,21 +52,21 @@ const (
 // addOf adds up the terms of output o, MaxTurns at most, and finds where they lie.
 func addOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,
 	m magic[T], deep bool,
-) (w window[I], d digits[I]) {
-	w, d = nowhere[T, I](f), none[T, I](f, p, m)
+) (w window, d digits[I]) {
+	w, d = nowhere(), none[T, I](f, p, m)
 	if t.down {
 		at := t.first*t.x.Stride + o
 		for range t.height {
 			e := t.x.Data[at]
 			u, v := factorsOf(f, p, e, e, less, t.mask)
-			w, d = w.with(f.most(), magnitude(f, p, u, v)), plus(f, p, d, u, v, m, deep)
+			w, d = w.with(magnitude(f, p, u, v)), plus(f, p, d, u, v, m, deep)
 			at += t.x.Stride
 		}
 	} else {
 		for i := range t.height {
 			for j := range t.width {
 				u, v := factorsIn(f, p, t, o, less, i, j)
-				w, d = w.with(f.most(), magnitude(f, p, u, v)), plus(f, p, d, u, v, m, deep)
+				w, d = w.with(magnitude(f, p, u, v)), plus(f, p, d, u, v, m, deep)
 			}
 		}
 	}
@@ -76,16 +76,16 @@ func addOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F
 // sumOf is the window of the terms of output o, and their sum where the exponent top fits to them.
 func sumOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,
 	top int, deep bool,
-) (window[I], superacc.Value) {
+) (window, superacc.Value) {
 	wide := max(1, min(t.width, MaxTurns)) // of a block
 	high := MaxTurns / wide
-	w, s, b := nowhere[T, I](f), halves{}, t
+	w, s, b := nowhere(), halves{}, t
 	for i := 0; i < t.height; i += high {
 		for j := 0; j < t.width; j += wide {
 			b.first, b.left = t.first+i, t.left+j
 			b.height, b.width = min(high, t.height-i), min(wide, t.width-j)
 			v, d := addOf(f, p, b, o, less, magicFor(f, p, top), deep)
-			w = window[I]{max(w.hi, v.hi), min(w.lo, v.lo)}
+			w = w.and(v)
 			s = s.with(int64(d.a), int64(d.b), int64(d.c))
 		}
 	}
@@ -96,7 +96,7 @@ func sumOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F
 // among them. It adds up digits from the upper ones down, until it has 125 bits that no
 // cancellation takes away, and then finds what the digits below come to.
 func sumOfWide[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,
-	less S, w window[I],
+	less S, w window,
 ) (v superacc.Value, special int64) {
 	all := reachOf(f, p, t, o, less, w)
 	s, base := short{}, all.top
@@ -146,7 +146,7 @@ func element[S float32 | float64](x gpu.Matrix[S], i, j, o int, down bool) S {
 // reachOf is the reach of the terms of output o, of window w, less what is subtracted of the
 // factors.
 func reachOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,
-	w window[I],
+	w window,
 ) reach {
 	if !p.product() && f.field(w.hi) <= 2*f.bias() { // the extremes of the bits tell
 		return reachIn(f, w)
@@ -162,11 +162,11 @@ func reachOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f
 }
 
 // reachIn is the reach of terms of window w, all of them numbers.
-func reachIn[T float32 | float64, I int32 | int64, F format[T, I]](f F, w window[I]) reach {
+func reachIn[T float32 | float64, I int32 | int64, F format[T, I]](f F, w window) reach {
 	if w.hi == 0 {
 		return noReach()
 	}
-	lo, hi := f.field(w.lo-f.most()), f.field(w.hi)
+	lo, hi := f.least(w.lo), f.field(w.hi)
 	return reach{least: max(lo, 1) - f.bias() - f.precision() + 1, top: max(hi, 1) - f.bias() + 1}
 }
 

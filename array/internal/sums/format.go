@@ -14,8 +14,10 @@ type format[T float32 | float64, I int32 | int64] interface {
 
 	bits(x T) I
 	from(bits I) T
-	most() I          // the largest, whose bits are all but the sign
-	field(bits I) int // the exponent's
+	most() I                // the largest, whose bits are all but the sign
+	upper(m I) uint32       // the upper bits of a magnitude, rounded up
+	field(upper uint32) int // the exponent's, of these, or one more
+	least(lo uint32) int    // the exponent's, of the upper bits less 1, or one less
 	split(x T) (m uint64, exp int, finite bool)
 }
 
@@ -37,7 +39,9 @@ func (single) bits(x float32) int32                { return int32(math.Float32bi
 func (single) from(b int32) float32                { return math.Float32frombits(uint32(b)) }
 func (single) power(field int) float32             { return math.Float32frombits(uint32(field) << 23) }
 func (single) most() int32                         { return 1<<31 - 1 }
-func (single) field(bits int32) int                { return int(bits >> 23) }
+func (single) upper(m int32) uint32                { return uint32(m) }
+func (single) field(upper uint32) int              { return int(upper >> 23) }
+func (single) least(lo uint32) int                 { return int((lo + 1) >> 23) }
 func (single) split(x float32) (uint64, int, bool) { return superacc.Split32(math.Float32bits(x)) }
 func (single) round(v superacc.Value) float32      { return math.Float32frombits(v.Bits32()) }
 
@@ -51,6 +55,8 @@ func (double) bits(x float64) int64                { return int64(math.Float64bi
 func (double) from(b int64) float64                { return math.Float64frombits(uint64(b)) }
 func (double) power(field int) float64             { return math.Float64frombits(uint64(field) << 52) }
 func (double) most() int64                         { return 1<<63 - 1 }
-func (double) field(bits int64) int                { return int(bits >> 52) }
+func (double) upper(m int64) uint32                { return uint32((uint64(m) + 1<<32 - 1) >> 32) }
+func (double) field(upper uint32) int              { return int(upper >> 20) }
+func (double) least(lo uint32) int                 { return int(lo >> 20) }
 func (double) split(x float64) (uint64, int, bool) { return superacc.Split64(math.Float64bits(x)) }
 func (double) round(v superacc.Value) float64      { return math.Float64frombits(v.Bits64()) }

@@ -38,13 +38,13 @@ var AcrossKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two), *new(double)}, Kernel: AcrossFloat64Float64Int64DoubleTwoDoubleKernel},
 }
 
-var AcrossFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one_single", "d8f21de4184ab297c89be9b6a1eb569c", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneSingleGo, AcrossFloat32Float32Int32SingleOneSinglePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
+var AcrossFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one_single", "3ee61b046bdb85df9da12ea7ecce9c17", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneSingleGo, AcrossFloat32Float32Int32SingleOneSinglePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
 
-var AcrossFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one_double", "03c4a82675283841901c79228f5bb7ea", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneDoubleGo, AcrossFloat64Float64Int64DoubleOneDoublePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
+var AcrossFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one_double", "02ac65715290ffdff62291ab60385914", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneDoubleGo, AcrossFloat64Float64Int64DoubleOneDoublePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
 
-var AcrossFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair_single", "b5686d07c288cc50db8ff5c1f8375bad", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairSingleGo, AcrossFloat32Float64Int64DoublePairSinglePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
+var AcrossFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair_single", "f14cb3c8f4981033482b322173cb70af", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairSingleGo, AcrossFloat32Float64Int64DoublePairSinglePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
 
-var AcrossFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two_double", "1d59881706763c9127ac361b804c415f", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoDoubleGo, AcrossFloat64Float64Int64DoubleTwoDoublePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
+var AcrossFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two_double", "fc0ca3b93f2ef976620d28e7b4d9801b", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoDoubleGo, AcrossFloat64Float64Int64DoubleTwoDoublePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
 
 // LaunchAlong runs [Along] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -73,13 +73,13 @@ var AlongKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two), *new(double)}, Kernel: AlongFloat64Float64Int64DoubleTwoDoubleKernel},
 }
 
-var AlongFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Along_float32_float32_int32_single_one_single", "63e3c07165e0254f4c75d3fef41fbf1c", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "uint", 4), AlongFloat32Float32Int32SingleOneSingleGo, AlongFloat32Float32Int32SingleOneSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Along_float32_float32_int32_single_one_single", "3059b22fa9142928550051602191d14e", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "uint", 4), AlongFloat32Float32Int32SingleOneSingleGo, AlongFloat32Float32Int32SingleOneSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_one_double", "eef20b757143138bfbffd4b499ca394c", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleOneDoubleGo, AlongFloat64Float64Int64DoubleOneDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_one_double", "f0991741ce5aa54dc381489e42d1b30c", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleOneDoubleGo, AlongFloat64Float64Int64DoubleOneDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Along_float32_float64_int64_double_pair_single", "89114f135acf6a8ffc21651318ac7e61", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat32Float64Int64DoublePairSingleGo, AlongFloat32Float64Int64DoublePairSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Along_float32_float64_int64_double_pair_single", "4b298ceabacc211c094f468d8661f4d7", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat32Float64Int64DoublePairSingleGo, AlongFloat32Float64Int64DoublePairSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_two_double", "56be3aacc601569cb5b2d7780858c6e3", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleTwoDoubleGo, AlongFloat64Float64Int64DoubleTwoDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_two_double", "a4408de0b89fbf9481d646471dd7853a", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleTwoDoubleGo, AlongFloat64Float64Int64DoubleTwoDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
 // LaunchFew runs [Few] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -105,13 +105,13 @@ var FewKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two), *new(double)}, Kernel: FewFloat64Float64Int64DoubleTwoDoubleKernel},
 }
 
-var FewFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Few_float32_float32_int32_single_one_single", "ea0e35f6a7ad3e9318574b1677c39b79", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), FewFloat32Float32Int32SingleOneSingleGo, FewFloat32Float32Int32SingleOneSinglePlain, "few.go", "fold.go", "../../../internal/superacc/value.go")
+var FewFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Few_float32_float32_int32_single_one_single", "1cd67072f4072712581bebd123b69213", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), FewFloat32Float32Int32SingleOneSingleGo, FewFloat32Float32Int32SingleOneSinglePlain, "few.go", "fold.go", "../../../internal/superacc/value.go")
 
-var FewFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_one_double", "29ed9a6082bee96d49af836c416ab10c", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleOneDoubleGo, FewFloat64Float64Int64DoubleOneDoublePlain, "few.go", "fold.go", "../../../internal/superacc/value.go")
+var FewFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_one_double", "006ae1f7d0b4bc6e345911d560cb7dfb", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleOneDoubleGo, FewFloat64Float64Int64DoubleOneDoublePlain, "few.go", "fold.go", "../../../internal/superacc/value.go")
 
-var FewFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Few_float32_float64_int64_double_pair_single", "7254e6811609dd627c646f64c5613a66", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat32Float64Int64DoublePairSingleGo, FewFloat32Float64Int64DoublePairSinglePlain, "few.go", "fold.go", "../../../internal/superacc/value.go")
+var FewFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Few_float32_float64_int64_double_pair_single", "380167bc6bbda1dd570f772f63d426a5", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat32Float64Int64DoublePairSingleGo, FewFloat32Float64Int64DoublePairSinglePlain, "few.go", "fold.go", "../../../internal/superacc/value.go")
 
-var FewFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_two_double", "773d37aa952f961db3df082a6311f57b", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleTwoDoubleGo, FewFloat64Float64Int64DoubleTwoDoublePlain, "few.go", "fold.go", "../../../internal/superacc/value.go")
+var FewFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_two_double", "456c4f82f299a02bc30eab73d3daed99", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleTwoDoubleGo, FewFloat64Float64Int64DoubleTwoDoublePlain, "few.go", "fold.go", "../../../internal/superacc/value.go")
 
 // LaunchFoldAlong runs [FoldAlong] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -413,12 +413,12 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "across.go", Head: "func leave[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,", Hash: "33d1be0702d6710eff02205e5c6a868478f0e7e063fb64fde512c03196239694"},
 	{File: "across.go", Head: "func addToWords[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,", Hash: "37afd684cb88e552497d478934b99da85ed0cdba357bccda83d57c58d372cf03"},
 	{File: "across.go", Head: "func addHalves(parts []int64, words superacc.Place, s halves, at, step int) {", Hash: "bd149dda651679f45a8084ff829ca11b4d216b21b31b2cc105e2b19b55633151"},
-	{File: "across.go", Head: "func addDigits[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,", Hash: "72b414020a6fb295715d4628c38e72aaafe509ae421c9d2a70dd9f15caa5d993"},
+	{File: "across.go", Head: "func addDigits[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,", Hash: "bc5c8b9bfc0cf1355445d77a2dad0e0ba6e32e95e06e86c7d11f798109616c3b"},
 	{File: "along.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "along.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
 	{File: "along.go", Head: "const (", Hash: "e4ed69640081a1617910206ef7446229a98304684e9a252e9fc41f32de8c0744"},
 	{File: "along.go", Head: "const Words = 137", Hash: "d4ebfd991313ffb00f487206514f8d7be86c17f8ea1a8919fa015b760a7908c6"},
-	{File: "along.go", Head: "func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,", Hash: "2689d4ce4342d5f47f6a98cb84cb293ec0a8c4f63a934c5b52551b730ebe6f0e"},
+	{File: "along.go", Head: "func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,", Hash: "3071bb055021a11dc193075631eb3e15f031d6f9bdf1c398c12506d7a09458fc"},
 	{File: "along.go", Head: "const clean = 1 << 8", Hash: "0336d739aa7ae558d947fc43138dbe467c27458c881dc307ec9586e18fee4683"},
 	{File: "along.go", Head: "func stateOf(base, step int, deep bool) int64 {", Hash: "77e695fb8b8395f6d085e5219f5870f5a11c88e78fca1759bb6d557a1ebb1180"},
 	{File: "along.go", Head: "func countOf(state int64) (base, step int, deep bool) {", Hash: "9ffb41adb8cc85d508fc592e7e63c3f43f6b50b3290485479c15da79dad63e76"},
@@ -428,8 +428,8 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "along.go", Head: "type block[S float32 | float64, I int32 | int64] struct {", Hash: "c1e80b14f32c360d99f38b94b2d74271cae1b8ff8209f3a50833904f17ed04d6"},
 	{File: "along.go", Head: "func factors[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], i, j int) (", Hash: "2345a0920858aae27846ce38856d3a0e28b2dd6146c81f456b4dd35734f1aced"},
 	{File: "along.go", Head: "func factorsOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, x, y, shift S, mask I) (", Hash: "a31f74050b8c04f8ef94d4f24c396d709371c15227be27a2edbe61a6df2a2266"},
-	{File: "along.go", Head: "func add[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l, top int,", Hash: "beef9ae7c99687840cf4dfaddced293cf77150489274cc8ccd8cc1dbc6a64075"},
-	{File: "along.go", Head: "func addIn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l, top int,", Hash: "99aadf6d0119478478b3e0c01531cbc5eba00cea9b00d7c550ea6b5b85cf448a"},
+	{File: "along.go", Head: "func add[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l, top int,", Hash: "8b9044e4c04e975a3a102e17ba9db12c7d5f7c7696bfe6513cb566e97bac353a"},
+	{File: "along.go", Head: "func addIn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l, top int,", Hash: "94ff04503ac56bdc2087d84ad0de21d219871658ad1b0118e84af1618d3dc08d"},
 	{File: "along.go", Head: "func reachOfBlock[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l int,", Hash: "c749c43534df84f6c5a92e04fc55ff00afbde027ac2914495d23f92a52ddee7d"},
 	{File: "along.go", Head: "func digitsIn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I],", Hash: "0d97c418ff7f31b9a0431f109ac7784c41c7ef6398a3400494bad8a870c34b38"},
 	{File: "along.go", Head: "func collect(it gpu.Item, sums, words []int64, v int64, at int) {", Hash: "b7afd963b85b119ea83b7d387c90afaf2cf5bfee94e626cb16ac2bf6c4dfd564"},
@@ -438,14 +438,14 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "few.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
 	{File: "few.go", Head: "func Few[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,", Hash: "cf577c6af160f7a40f16782268335116cc46466a65a69c70030ba5d1d76e87f0"},
 	{File: "few.go", Head: "const (", Hash: "71823d7401da9fe1c988a1124218759175455ba81ac0dd712d9acdb1d77c0624"},
-	{File: "few.go", Head: "func addOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "fccb395b0e17347be79ce1eb9877d8d8743e3f2d2be7669b6afe3a0385079d28"},
-	{File: "few.go", Head: "func sumOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "ea32ab91ac99ef9204f656a283162a425b498e6ddbb8a27580e5059eccc94bc1"},
-	{File: "few.go", Head: "func sumOfWide[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,", Hash: "96b3544d06a8a88914e14ecf2467fb6310c2b2d54258af54ded7a81acc237a26"},
+	{File: "few.go", Head: "func addOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "8d4746b876e99a41ad918ae3b4cc6b431989cfe37ef35f3afe61656722e792c8"},
+	{File: "few.go", Head: "func sumOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "0845a34896495daee15cb6b0b2345dfa646ddc357915b493f519b432bedced39"},
+	{File: "few.go", Head: "func sumOfWide[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,", Hash: "832bc75db5431dc4ff43f23fb29c832517c778f74822953ecaea7e0c8682b064"},
 	{File: "few.go", Head: "type table[S float32 | float64, I int32 | int64] struct {", Hash: "62d9bec4b3dc59cac22b306e52e8a0dc12e80d3dd91152c42d2e600614064190"},
 	{File: "few.go", Head: "func factorsIn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,", Hash: "a09ec73a458487eb0da72a644e9178196e4ba92dcfe348fac8ef5f259be67415"},
 	{File: "few.go", Head: "func element[S float32 | float64](x gpu.Matrix[S], i, j, o int, down bool) S {", Hash: "fa36655f2b1db39d0289ec0cadde00cbb7b4d0ae4d883c96f432815c392dd780"},
-	{File: "few.go", Head: "func reachOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "80c810a2227529cb335d0fc8cdae9fdd27c0a63fe7a7165e92c4380be6614580"},
-	{File: "few.go", Head: "func reachIn[T float32 | float64, I int32 | int64, F format[T, I]](f F, w window[I]) reach {", Hash: "38c61071bcdca36f65dc6e1d3e99cdc32d3e31335cd9ef0e2781025f430af7d1"},
+	{File: "few.go", Head: "func reachOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "cee5ee3df920d0ee64da4861e6126684d8b81dd89989a48b9badd9f0c1157629"},
+	{File: "few.go", Head: "func reachIn[T float32 | float64, I int32 | int64, F format[T, I]](f F, w window) reach {", Hash: "1400a8949bd7621a4fcb13788e2f2d707df43797a4eb600916390fdc06dee0d7"},
 	{File: "few.go", Head: "func sumOfDigits[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,", Hash: "2703d20564932c6514508255739f8a56ce37151360c205ab06170e0ec926c2e9"},
 	{File: "few.go", Head: "func (s short) room(left int) int {", Hash: "58c9e59289a85bc2a5ac0135441154f7391ee05ef02eaa98dae1f5ae3b606726"},
 	{File: "few.go", Head: "func (s short) shifted(width int, d int64) short {", Hash: "f09facdef5f826dc07f0243ad9ca6924fdd06fa118e4f23f50b2278b4216fbe9"},
@@ -506,7 +506,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "folded.go", Head: "const (", Hash: "1b3ac2d780b8e7bd64314f8ae8c0c0feeda4793ca4fc80b845004e62005dcdf3"},
 	{File: "format.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
 	{File: "format.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
-	{File: "format.go", Head: "type format[T float32 | float64, I int32 | int64] interface {", Hash: "4e3837f56edb9e0824a71caafde15b5ce07a48f151db62cb7f0a4525e6016896"},
+	{File: "format.go", Head: "type format[T float32 | float64, I int32 | int64] interface {", Hash: "e6247339ee60d47920e0a1f378eea1d8ad7c76482a14bcffdd147f7e6bb6f29c"},
 	{File: "format.go", Head: "type rounder[T float32 | float64] interface {", Hash: "eeceb2611d5250e5927323f3af46f5eccf728d0810c4f1022120fe3372d6ebcb"},
 	{File: "format.go", Head: "type single struct{}", Hash: "531d6580c356eede6f079e3aca03755e0d029b7eeadfe6c369e498f00cb4c561"},
 	{File: "format.go", Head: "func (single) precision() int                      { return 24 }", Hash: "e4beca65fd1dbacba52f6c48f1c0813f17cfccf528994d6e097e20aaffe1ab80"},
@@ -517,7 +517,9 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "format.go", Head: "func (single) from(b int32) float32                { return math.Float32frombits(uint32(b)) }", Hash: "55250bdc19480adaa11561a2976e21adc604015e6fe8be17c3b3599baacc93c7"},
 	{File: "format.go", Head: "func (single) power(field int) float32             { return math.Float32frombits(uint32(field) << 23) }", Hash: "ccbcb5b5a5b973f6dd143f29ca649903f5db3c7d112f3fb9634e287869e8f1b2"},
 	{File: "format.go", Head: "func (single) most() int32                         { return 1<<31 - 1 }", Hash: "963ab3332c7fcaf9b387698ea39fcbfb87af9e99131cf41b101829b05b538049"},
-	{File: "format.go", Head: "func (single) field(bits int32) int                { return int(bits >> 23) }", Hash: "de90b0734c9d264f54bb99ed7fe2e77e85ca89fe0bee6fca81873cbd4bbd4c40"},
+	{File: "format.go", Head: "func (single) upper(m int32) uint32                { return uint32(m) }", Hash: "795375a507e0272320b66dfada27de478554c4534d6d0175bafb20cf69fe20d0"},
+	{File: "format.go", Head: "func (single) field(upper uint32) int              { return int(upper >> 23) }", Hash: "dd83043c99cd69caeef025092040cf1913c03ca9350c8fc4857096b0b286f48d"},
+	{File: "format.go", Head: "func (single) least(lo uint32) int                 { return int((lo + 1) >> 23) }", Hash: "7983d105af64c2ce42573047bd6eaa357c1c3a33515412111dd42eadd3f73c5c"},
 	{File: "format.go", Head: "func (single) split(x float32) (uint64, int, bool) { return superacc.Split32(math.Float32bits(x)) }", Hash: "50dd323a35fb6c3245bf0948f91ba0b9a76557232333cf74dcb69a3ae3f543d3"},
 	{File: "format.go", Head: "func (single) round(v superacc.Value) float32      { return math.Float32frombits(v.Bits32()) }", Hash: "e71fcf82f8c74acf9d2a72936de978b64ae0af0f6c2ac246d04a8af3bc88e609"},
 	{File: "format.go", Head: "type double struct{}", Hash: "0a16615791b0c5c58f07d26d1e62a4f00febd6ff202d72b95be43389c0ba5639"},
@@ -529,7 +531,9 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "format.go", Head: "func (double) from(b int64) float64                { return math.Float64frombits(uint64(b)) }", Hash: "f0dcb56a0aeea76757d9bc9bc4cdccd6d1ed040c2a6b3d71815de2167f896575"},
 	{File: "format.go", Head: "func (double) power(field int) float64             { return math.Float64frombits(uint64(field) << 52) }", Hash: "e712c8a9d99c3095398f75e8ac212e12037e1080e94c4359a5e362ebe8c6a5d7"},
 	{File: "format.go", Head: "func (double) most() int64                         { return 1<<63 - 1 }", Hash: "8b14ecffe3aba10d08be954211ca1ea6033f6b4add4c68c8912d05e030f0651b"},
-	{File: "format.go", Head: "func (double) field(bits int64) int                { return int(bits >> 52) }", Hash: "d7d86c74246bc5911a7851657e8ce4c0bacf14c079e80029a1439bafdfc026c6"},
+	{File: "format.go", Head: "func (double) upper(m int64) uint32                { return uint32((uint64(m) + 1<<32 - 1) >> 32) }", Hash: "e78f04df4e1a67b7a9416d38583a3315b9c655bb1164521ad23a31b2eeb48448"},
+	{File: "format.go", Head: "func (double) field(upper uint32) int              { return int(upper >> 20) }", Hash: "e89a38ab24b136e878451b88e3162d59cf4001ab14c8267300913eea296b2dd9"},
+	{File: "format.go", Head: "func (double) least(lo uint32) int                 { return int(lo >> 20) }", Hash: "2cc0cc52fcc6756fb513d53390d942e3790e357a1d252df6a95068f0d74336e3"},
 	{File: "format.go", Head: "func (double) split(x float64) (uint64, int, bool) { return superacc.Split64(math.Float64bits(x)) }", Hash: "7c9d7bfed4ed15e0acd0a111fefcda9987bf12f04773a792aa54a04585bf4501"},
 	{File: "format.go", Head: "func (double) round(v superacc.Value) float64      { return math.Float64frombits(v.Bits64()) }", Hash: "e0ca60232a1af27c80ba21e5e5c1f66660c4b85f0facd4ad0b9f1ab7862a30c0"},
 	{File: "gather.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
@@ -579,6 +583,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "short.go", Head: "func (r reach) with(t wide, size int) reach {", Hash: "a7fa662ad967356a3f9145b5aa6ed0d299c9da95934cb8738f325d0475f45cec"},
 	{File: "short.go", Head: "func (r reach) withValue(v superacc.Value) reach {", Hash: "a5badddd6b9d11aaef452fb306949e3c4fb7af0f2a89500107985fbe858396c0"},
 	{File: "short.go", Head: "func (r reach) fits(n int) bool { return r.top+bits.Len64(uint64(n)) <= r.least+127 }", Hash: "c9c2526c1259d3fef0e06592c3b4e4618cdec5e20b316520a5d48d3324fc0a2a"},
+	{File: "terms.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
 	{File: "terms.go", Head: "\"math/bits\"", Hash: "472f73e06a29f205acea44e69d4ada6cd97395143fa50a19934b7438d67a9d92"},
 	{File: "terms.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "terms.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
@@ -590,16 +595,17 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "terms.go", Head: "func (two) exact() bool    { return false }", Hash: "6f998cdd736441ccce1916b7ecb073c1fd2b0c1ef49e32429574a52370dbe967"},
 	{File: "terms.go", Head: "func (two) product() bool  { return true }", Hash: "91524541af4b5a7089f188c8120c86cb8ea17b9edb06d1059106b6fe11cb2aec"},
 	{File: "terms.go", Head: "func near[T float32 | float64, P terms](p P, x, y T) T {", Hash: "86ccfcff183add2dc53a029b9b17a6040face85667b6d7af796773d4784cf190"},
-	{File: "terms.go", Head: "func magnitude[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, x, y T) I {", Hash: "621dbee693bff548eb8ee0fcf33c344fc30314a3222d02f963bd827e4341da54"},
-	{File: "terms.go", Head: "type window[I int32 | int64] struct{ hi, lo I }", Hash: "3f5059238758f65d627401b1c4a3639bb8f614361649f5e30c1a8f1e0a46e08c"},
-	{File: "terms.go", Head: "func nowhere[T float32 | float64, I int32 | int64, F format[T, I]](f F) window[I] {", Hash: "9b0b897395a877d9710a76ea43c87c46fb716e1f28ff6a6f68999b5715f7201c"},
-	{File: "terms.go", Head: "func (w window[I]) with(most, m I) window[I] { return window[I]{max(w.hi, m), min(w.lo, m+most)} }", Hash: "d613c1e51c5ef2724f8a3615721783d44aae7ae8c17b05aaccadfea144f27650"},
-	{File: "terms.go", Head: "func fits[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window[I], top int, deep bool,", Hash: "55560c8ba437d79725f6cdc69169886f71c23391b5aa2babb2f2d4d46bb70fa3"},
+	{File: "terms.go", Head: "func magnitude[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, x, y T) uint32 {", Hash: "30435c208094c87f60cebdd5d06369a7549ea814dbee5fcb684197c20a061d78"},
+	{File: "terms.go", Head: "type window struct{ hi, lo uint32 }", Hash: "14dc482903f5c07128efacbb5e5be3d45916f78d8566d82cfd51d4fe48b217c5"},
+	{File: "terms.go", Head: "func nowhere() window { return window{lo: math.MaxUint32} }", Hash: "9642ae5e2ffb23f85dba32f7c843f87b2b8745ee3634ea74b9461118feed730e"},
+	{File: "terms.go", Head: "func (w window) with(h uint32) window { return window{max(w.hi, h), min(w.lo, h-1)} }", Hash: "944d8d1768ca3038b8790afc59bc0bbc122fa16e32a5e62e5c4011841a56d5a3"},
+	{File: "terms.go", Head: "func (w window) and(v window) window { return window{max(w.hi, v.hi), min(w.lo, v.lo)} }", Hash: "242958362c9a4cc6d7f61c3a855898e139c02fb733056ca52d69a6b302c4baf7"},
+	{File: "terms.go", Head: "func fits[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window, top int, deep bool,", Hash: "fd53242a4364449d70a6e61eedc3d9d7b084f602e5464c8266984d5f41d7a004"},
 	{File: "terms.go", Head: "func leastTop[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, deep bool) int {", Hash: "6794f081eb804c61e143dcdc7af5d18fb8637c5608db253d629833fc69893668"},
-	{File: "terms.go", Head: "func isDeep[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window[I], top int) bool {", Hash: "2fbf7cedd209810ab8b2ac62a2b91fc508be00d20ccd2ef315394ac7a1b8e68e"},
-	{File: "terms.go", Head: "func topOf[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window[I]) int {", Hash: "af662b03d34baaeec598b5ab99522a9b905d961dfe3b35f77144a85326ca1dc9"},
+	{File: "terms.go", Head: "func isDeep[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window, top int) bool {", Hash: "e8b509bd540d95dbc4964a9553ac0ee76fc93dafb7141a929cec197cc3351f5b"},
+	{File: "terms.go", Head: "func topOf[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window) int {", Hash: "78f658b67f12604c342a4126049922147ce34ceec183d785ee92ed5bc6c128cb"},
 	{File: "terms.go", Head: "const (", Hash: "0d9636a1bcc9d7c9a903baad0d2e4bf90c636d4f71d84eecc6128726842b912e"},
-	{File: "terms.go", Head: "func choose[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window[I]) int {", Hash: "b02617cd4dc8c4c776eb64dc6ca6727b7686eb4a9c3227a9e090e7520c6fd837"},
+	{File: "terms.go", Head: "func choose[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window) int {", Hash: "c4122250c76afaa2a2fd48abe58229facb3922f56098750dce1d910d376000ac"},
 	{File: "terms.go", Head: "func firstTop[T float32 | float64, I int32 | int64, F format[T, I]](f F) int { return f.bias() + 3 }", Hash: "206e1b553a7506e7661bc88368cfffd5f5135f3f8445bb7ba05469dfcd2413a1"},
 	{File: "terms.go", Head: "func added[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P) bool {", Hash: "8d4645bd3e8954194338655354c9772f30c10ff01d3deef502514b2b2280df00"},
 	{File: "terms.go", Head: "func headroom[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P) int {", Hash: "3adc13df1faacd8fe80c28ad5215a380c20baaac9e1154b779d28cff8b4f4a56"},
@@ -742,8 +748,8 @@ type gpu_block struct {
 }
 
 type gpu_window struct {
-	hi_ int32
-	lo_ int32
+	hi_ uint32
+	lo_ uint32
 }
 
 type gpu_digits_ struct {
@@ -776,11 +782,6 @@ type gpu_block_ struct {
 	j1_    int64
 	step_  int64
 	mask_  int64
-}
-
-type gpu_window_ struct {
-	hi_ int64
-	lo_ int64
 }
 
 type gpu_block__ struct {
@@ -965,7 +966,7 @@ func AcrossFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, a
 				}
 			}
 		}
-//line kernels_tandem.go:969
+//line kernels_tandem.go:970
 	}
 	return nil
 }
@@ -1045,7 +1046,7 @@ func AcrossFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, a
 				}
 			}
 		}
-//line kernels_tandem.go:1049
+//line kernels_tandem.go:1050
 	}
 	return nil
 }
@@ -1125,7 +1126,7 @@ func AcrossFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, 
 				}
 			}
 		}
-//line kernels_tandem.go:1129
+//line kernels_tandem.go:1130
 	}
 	return nil
 }
@@ -1205,7 +1206,7 @@ func AcrossFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, a
 				}
 			}
 		}
-//line kernels_tandem.go:1209
+//line kernels_tandem.go:1210
 	}
 	return nil
 }
@@ -1237,8 +1238,8 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 	short_ := args[27].Uint32() != 0
 	mask_ := args[28].Int32()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	var his_ [128]int32
-	var los_ [128]int32
+	var his_ [128]uint32
+	var los_ [128]uint32
 	var words_ [137]int64
 	var sums_ [128]int64
 	var all_ [768]int64
@@ -1349,8 +1350,8 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 						}
 						for w := range n {
 							/*line along.go:72*/ for t14_, i_ := n_, int64(0); i_ < t14_; i_ = i_ + int64(1) {
-								t15_ := gpu_window{hi_: max(w_all[w].hi_, his_[i_]), lo_: min(w_all[w].lo_, los_[i_])}
-								/*line along.go:73*/ w_all[w] = t15_
+								t15_ := gpu_window{hi_: his_[i_], lo_: los_[i_]}
+								/*line along.go:73*/ w_all[w] = gpu_and(w_all[w], t15_)
 							}
 						}
 						/*line along.go:75*/ var t16_ int64
@@ -1411,8 +1412,8 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 							t18_ := l_
 							/*line along.go:94*/ t19_ := l_
 							/*line along.go:94*/ t20_ := l_
-							/*line along.go:94*/ t21_ := int32(a_all[w].top_)
-							/*line along.go:94*/ t22_ := int32(a_all[w].least_)
+							/*line along.go:94*/ t21_ := uint32(a_all[w].top_)
+							/*line along.go:94*/ t22_ := uint32(a_all[w].least_)
 							/*line along.go:94*/ t23_ := a_all[w].special_
 							/*line along.go:94*/ his_[t18_] = t21_
 							/*line along.go:94*/ los_[t19_] = t22_
@@ -1422,7 +1423,7 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 							l0 := w % n0
 							l_ := l0
 							/*line along.go:96*/ for t24_, i3_ := n_, int64(0); i3_ < t24_; i3_ = i3_ + int64(1) {
-								t25_ := gpu_reach{least_: min(a_all[w].least_, int64(los_[i3_])), top_: max(a_all[w].top_, int64(his_[i3_])), special_: a_all[w].special_ | sums_[i3_]}
+								t25_ := gpu_reach{least_: min(a_all[w].least_, int64(int32(los_[i3_]))), top_: max(a_all[w].top_, int64(int32(his_[i3_]))), special_: a_all[w].special_ | sums_[i3_]}
 								/*line along.go:97*/ a_all[w] = t25_
 							}
 							if l_ == int64(0) {
@@ -1610,7 +1611,7 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line along.go:52*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:1614
+//line kernels_tandem.go:1615
 	}
 	return nil
 }
@@ -1642,8 +1643,8 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 	short_ := args[27].Uint32() != 0
 	mask_ := args[28].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	var his_ [128]int64
-	var los_ [128]int64
+	var his_ [128]uint32
+	var los_ [128]uint32
 	var words_ [137]int64
 	var sums_ [128]int64
 	var all_ [768]int64
@@ -1651,7 +1652,7 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 	var deep_all, dirty_all, more_all, wide_all [1024]bool
 	var b_all [1024]gpu_block_
 	var sum_all [1024]gpu_halves
-	var w_all [1024]gpu_window_
+	var w_all [1024]gpu_window
 	var d_all [1024]gpu_digits
 	var a_all [1024]gpu_reach
 	var v4_all [1024]gpu_Value
@@ -1715,7 +1716,7 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 							/*line along.go:63*/ t4_ := min(b_all[w].j0_+width_, cols_)
 							/*line along.go:63*/ b_all[w].i1_ = t3_
 							/*line along.go:63*/ b_all[w].j1_ = t4_
-							w_all[w] = gpu_window_{}
+							w_all[w] = gpu_window{}
 							/*line along.go:64*/ d_all[w] = gpu_digits{}
 							/*line along.go:64*/ w_all[w], d_all[w] = gpu_add_(f_, p_, b_all[w], l_, top_, deep_)
 						}
@@ -1753,8 +1754,8 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 						}
 						for w := range n {
 							/*line along.go:72*/ for t14_, i_ := n_, int64(0); i_ < t14_; i_ = i_ + int64(1) {
-								t15_ := gpu_window_{hi_: max(w_all[w].hi_, his_[i_]), lo_: min(w_all[w].lo_, los_[i_])}
-								/*line along.go:73*/ w_all[w] = t15_
+								t15_ := gpu_window{hi_: his_[i_], lo_: los_[i_]}
+								/*line along.go:73*/ w_all[w] = gpu_and(w_all[w], t15_)
 							}
 						}
 						/*line along.go:75*/ var t16_ int64
@@ -1815,8 +1816,8 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 							t18_ := l_
 							/*line along.go:94*/ t19_ := l_
 							/*line along.go:94*/ t20_ := l_
-							/*line along.go:94*/ t21_ := a_all[w].top_
-							/*line along.go:94*/ t22_ := a_all[w].least_
+							/*line along.go:94*/ t21_ := uint32(a_all[w].top_)
+							/*line along.go:94*/ t22_ := uint32(a_all[w].least_)
 							/*line along.go:94*/ t23_ := a_all[w].special_
 							/*line along.go:94*/ his_[t18_] = t21_
 							/*line along.go:94*/ los_[t19_] = t22_
@@ -1826,7 +1827,7 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 							l0 := w % n0
 							l_ := l0
 							/*line along.go:96*/ for t24_, i3_ := n_, int64(0); i3_ < t24_; i3_ = i3_ + int64(1) {
-								t25_ := gpu_reach{least_: min(a_all[w].least_, los_[i3_]), top_: max(a_all[w].top_, his_[i3_]), special_: a_all[w].special_ | sums_[i3_]}
+								t25_ := gpu_reach{least_: min(a_all[w].least_, int64(int32(los_[i3_]))), top_: max(a_all[w].top_, int64(int32(his_[i3_]))), special_: a_all[w].special_ | sums_[i3_]}
 								/*line along.go:97*/ a_all[w] = t25_
 							}
 							if l_ == int64(0) {
@@ -2014,7 +2015,7 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line along.go:52*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2018
+//line kernels_tandem.go:2019
 	}
 	return nil
 }
@@ -2046,8 +2047,8 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 	short_ := args[27].Uint32() != 0
 	mask_ := args[28].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	var his_ [128]int64
-	var los_ [128]int64
+	var his_ [128]uint32
+	var los_ [128]uint32
 	var words_ [137]int64
 	var sums_ [128]int64
 	var all_ [768]int64
@@ -2055,7 +2056,7 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 	var deep_all, dirty_all, more_all, wide_all [1024]bool
 	var b_all [1024]gpu_block__
 	var sum_all [1024]gpu_halves
-	var w_all [1024]gpu_window_
+	var w_all [1024]gpu_window
 	var d_all [1024]gpu_digits
 	var a_all [1024]gpu_reach
 	var v4_all [1024]gpu_Value
@@ -2119,7 +2120,7 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 							/*line along.go:63*/ t4_ := min(b_all[w].j0_+width_, cols_)
 							/*line along.go:63*/ b_all[w].i1_ = t3_
 							/*line along.go:63*/ b_all[w].j1_ = t4_
-							w_all[w] = gpu_window_{}
+							w_all[w] = gpu_window{}
 							/*line along.go:64*/ d_all[w] = gpu_digits{}
 							/*line along.go:64*/ w_all[w], d_all[w] = gpu_add__(f_, p_, b_all[w], l_, top_, deep_)
 						}
@@ -2157,8 +2158,8 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 						}
 						for w := range n {
 							/*line along.go:72*/ for t14_, i_ := n_, int64(0); i_ < t14_; i_ = i_ + int64(1) {
-								t15_ := gpu_window_{hi_: max(w_all[w].hi_, his_[i_]), lo_: min(w_all[w].lo_, los_[i_])}
-								/*line along.go:73*/ w_all[w] = t15_
+								t15_ := gpu_window{hi_: his_[i_], lo_: los_[i_]}
+								/*line along.go:73*/ w_all[w] = gpu_and(w_all[w], t15_)
 							}
 						}
 						/*line along.go:75*/ var t16_ int64
@@ -2219,8 +2220,8 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 							t18_ := l_
 							/*line along.go:94*/ t19_ := l_
 							/*line along.go:94*/ t20_ := l_
-							/*line along.go:94*/ t21_ := a_all[w].top_
-							/*line along.go:94*/ t22_ := a_all[w].least_
+							/*line along.go:94*/ t21_ := uint32(a_all[w].top_)
+							/*line along.go:94*/ t22_ := uint32(a_all[w].least_)
 							/*line along.go:94*/ t23_ := a_all[w].special_
 							/*line along.go:94*/ his_[t18_] = t21_
 							/*line along.go:94*/ los_[t19_] = t22_
@@ -2230,7 +2231,7 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 							l0 := w % n0
 							l_ := l0
 							/*line along.go:96*/ for t24_, i3_ := n_, int64(0); i3_ < t24_; i3_ = i3_ + int64(1) {
-								t25_ := gpu_reach{least_: min(a_all[w].least_, los_[i3_]), top_: max(a_all[w].top_, his_[i3_]), special_: a_all[w].special_ | sums_[i3_]}
+								t25_ := gpu_reach{least_: min(a_all[w].least_, int64(int32(los_[i3_]))), top_: max(a_all[w].top_, int64(int32(his_[i3_]))), special_: a_all[w].special_ | sums_[i3_]}
 								/*line along.go:97*/ a_all[w] = t25_
 							}
 							if l_ == int64(0) {
@@ -2418,7 +2419,7 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 			}
 			/*line along.go:52*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2422
+//line kernels_tandem.go:2423
 	}
 	return nil
 }
@@ -2450,8 +2451,8 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 	short_ := args[27].Uint32() != 0
 	mask_ := args[28].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	var his_ [128]int64
-	var los_ [128]int64
+	var his_ [128]uint32
+	var los_ [128]uint32
 	var words_ [137]int64
 	var sums_ [128]int64
 	var all_ [768]int64
@@ -2459,7 +2460,7 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 	var deep_all, dirty_all, more_all, wide_all [1024]bool
 	var b_all [1024]gpu_block_
 	var sum_all [1024]gpu_halves
-	var w_all [1024]gpu_window_
+	var w_all [1024]gpu_window
 	var d_all [1024]gpu_digits
 	var a_all [1024]gpu_reach
 	var v4_all [1024]gpu_Value
@@ -2523,7 +2524,7 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 							/*line along.go:63*/ t4_ := min(b_all[w].j0_+width_, cols_)
 							/*line along.go:63*/ b_all[w].i1_ = t3_
 							/*line along.go:63*/ b_all[w].j1_ = t4_
-							w_all[w] = gpu_window_{}
+							w_all[w] = gpu_window{}
 							/*line along.go:64*/ d_all[w] = gpu_digits{}
 							/*line along.go:64*/ w_all[w], d_all[w] = gpu_add___(f_, p_, b_all[w], l_, top_, deep_)
 						}
@@ -2561,8 +2562,8 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 						}
 						for w := range n {
 							/*line along.go:72*/ for t14_, i_ := n_, int64(0); i_ < t14_; i_ = i_ + int64(1) {
-								t15_ := gpu_window_{hi_: max(w_all[w].hi_, his_[i_]), lo_: min(w_all[w].lo_, los_[i_])}
-								/*line along.go:73*/ w_all[w] = t15_
+								t15_ := gpu_window{hi_: his_[i_], lo_: los_[i_]}
+								/*line along.go:73*/ w_all[w] = gpu_and(w_all[w], t15_)
 							}
 						}
 						/*line along.go:75*/ var t16_ int64
@@ -2623,8 +2624,8 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 							t18_ := l_
 							/*line along.go:94*/ t19_ := l_
 							/*line along.go:94*/ t20_ := l_
-							/*line along.go:94*/ t21_ := a_all[w].top_
-							/*line along.go:94*/ t22_ := a_all[w].least_
+							/*line along.go:94*/ t21_ := uint32(a_all[w].top_)
+							/*line along.go:94*/ t22_ := uint32(a_all[w].least_)
 							/*line along.go:94*/ t23_ := a_all[w].special_
 							/*line along.go:94*/ his_[t18_] = t21_
 							/*line along.go:94*/ los_[t19_] = t22_
@@ -2634,7 +2635,7 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 							l0 := w % n0
 							l_ := l0
 							/*line along.go:96*/ for t24_, i3_ := n_, int64(0); i3_ < t24_; i3_ = i3_ + int64(1) {
-								t25_ := gpu_reach{least_: min(a_all[w].least_, los_[i3_]), top_: max(a_all[w].top_, his_[i3_]), special_: a_all[w].special_ | sums_[i3_]}
+								t25_ := gpu_reach{least_: min(a_all[w].least_, int64(int32(los_[i3_]))), top_: max(a_all[w].top_, int64(int32(his_[i3_]))), special_: a_all[w].special_ | sums_[i3_]}
 								/*line along.go:97*/ a_all[w] = t25_
 							}
 							if l_ == int64(0) {
@@ -2820,7 +2821,7 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line along.go:52*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2824
+//line kernels_tandem.go:2825
 	}
 	return nil
 }
@@ -2894,7 +2895,7 @@ func FewFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:2898
+//line kernels_tandem.go:2899
 	}
 	return nil
 }
@@ -2968,7 +2969,7 @@ func FewFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:2972
+//line kernels_tandem.go:2973
 	}
 	return nil
 }
@@ -3042,7 +3043,7 @@ func FewFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, arg
 				}
 			}
 		}
-//line kernels_tandem.go:3046
+//line kernels_tandem.go:3047
 	}
 	return nil
 }
@@ -3116,7 +3117,7 @@ func FewFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3120
+//line kernels_tandem.go:3121
 	}
 	return nil
 }
@@ -3213,7 +3214,7 @@ func FoldAlongFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, 
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3217
+//line kernels_tandem.go:3218
 	}
 	return nil
 }
@@ -3310,7 +3311,7 @@ func FoldAlongFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, 
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3314
+//line kernels_tandem.go:3315
 	}
 	return nil
 }
@@ -3407,7 +3408,7 @@ func FoldAlongFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, arg
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3411
+//line kernels_tandem.go:3412
 	}
 	return nil
 }
@@ -3504,7 +3505,7 @@ func FoldAlongFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, arg
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3508
+//line kernels_tandem.go:3509
 	}
 	return nil
 }
@@ -3601,7 +3602,7 @@ func FoldAlongInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3605
+//line kernels_tandem.go:3606
 	}
 	return nil
 }
@@ -3698,7 +3699,7 @@ func FoldAlongInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3702
+//line kernels_tandem.go:3703
 	}
 	return nil
 }
@@ -3795,7 +3796,7 @@ func FoldAlongInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3799
+//line kernels_tandem.go:3800
 	}
 	return nil
 }
@@ -3892,7 +3893,7 @@ func FoldAlongBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []b
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3896
+//line kernels_tandem.go:3897
 	}
 	return nil
 }
@@ -3989,7 +3990,7 @@ func FoldAlongBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args [
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3993
+//line kernels_tandem.go:3994
 	}
 	return nil
 }
@@ -4064,7 +4065,7 @@ func FoldEachFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, a
 				}
 			}
 		}
-//line kernels_tandem.go:4068
+//line kernels_tandem.go:4069
 	}
 	return nil
 }
@@ -4139,7 +4140,7 @@ func FoldEachFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, a
 				}
 			}
 		}
-//line kernels_tandem.go:4143
+//line kernels_tandem.go:4144
 	}
 	return nil
 }
@@ -4214,7 +4215,7 @@ func FoldEachFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:4218
+//line kernels_tandem.go:4219
 	}
 	return nil
 }
@@ -4289,7 +4290,7 @@ func FoldEachFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:4293
+//line kernels_tandem.go:4294
 	}
 	return nil
 }
@@ -4364,7 +4365,7 @@ func FoldEachInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, arg
 				}
 			}
 		}
-//line kernels_tandem.go:4368
+//line kernels_tandem.go:4369
 	}
 	return nil
 }
@@ -4439,7 +4440,7 @@ func FoldEachInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args 
 				}
 			}
 		}
-//line kernels_tandem.go:4443
+//line kernels_tandem.go:4444
 	}
 	return nil
 }
@@ -4514,7 +4515,7 @@ func FoldEachInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []b
 				}
 			}
 		}
-//line kernels_tandem.go:4518
+//line kernels_tandem.go:4519
 	}
 	return nil
 }
@@ -4589,7 +4590,7 @@ func FoldEachBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []ba
 				}
 			}
 		}
-//line kernels_tandem.go:4593
+//line kernels_tandem.go:4594
 	}
 	return nil
 }
@@ -4664,7 +4665,7 @@ func FoldEachBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:4668
+//line kernels_tandem.go:4669
 	}
 	return nil
 }
@@ -4707,7 +4708,7 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:4711
+//line kernels_tandem.go:4712
 	}
 	return nil
 }
@@ -4750,7 +4751,7 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:4754
+//line kernels_tandem.go:4755
 	}
 	return nil
 }
@@ -4793,7 +4794,7 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:4797
+//line kernels_tandem.go:4798
 	}
 	return nil
 }
@@ -4836,7 +4837,7 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:4840
+//line kernels_tandem.go:4841
 	}
 	return nil
 }
@@ -4879,7 +4880,7 @@ func FinishInt32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:4883
+//line kernels_tandem.go:4884
 	}
 	return nil
 }
@@ -4922,7 +4923,7 @@ func FinishBoolTruthGo(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				}
 			}
 		}
-//line kernels_tandem.go:4926
+//line kernels_tandem.go:4927
 	}
 	return nil
 }
@@ -4968,7 +4969,7 @@ func GatherGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:4972
+//line kernels_tandem.go:4973
 	}
 	return nil
 }
@@ -5022,7 +5023,7 @@ func GatherFoldedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5026
+//line kernels_tandem.go:5027
 	}
 	return nil
 }
@@ -5069,7 +5070,7 @@ func TotalsFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5073
+//line kernels_tandem.go:5074
 	}
 	return nil
 }
@@ -5117,7 +5118,7 @@ func TotalsFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5121
+//line kernels_tandem.go:5122
 	}
 	return nil
 }
@@ -5171,7 +5172,7 @@ func TotalsInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5175
+//line kernels_tandem.go:5176
 	}
 	return nil
 }
@@ -5216,7 +5217,7 @@ func OffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5220
+//line kernels_tandem.go:5221
 	}
 	return nil
 }
@@ -5298,7 +5299,7 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5302
+//line kernels_tandem.go:5303
 	}
 	return nil
 }
@@ -5382,7 +5383,7 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5386
+//line kernels_tandem.go:5387
 	}
 	return nil
 }
@@ -5438,7 +5439,7 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5442
+//line kernels_tandem.go:5443
 	}
 	return nil
 }
@@ -5507,7 +5508,7 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5511
+//line kernels_tandem.go:5512
 	}
 	return nil
 }
@@ -5576,7 +5577,7 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5580
+//line kernels_tandem.go:5581
 	}
 	return nil
 }
@@ -5645,7 +5646,7 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5649
+//line kernels_tandem.go:5650
 	}
 	return nil
 }
@@ -5693,7 +5694,7 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 							s_ := gpu_halves{}
 							for t2_, p2_ := count_, int64(0); p2_ < t2_; p2_ = p2_ + int64(1) {
 								t3_ := gpu_integersOf(parts_, ((p2_*int64(137))*outputs_)+o_, outputs_)
-								/*line round.go:30*/ s_ = gpu_and(s_, t3_)
+								/*line round.go:30*/ s_ = gpu_and_(s_, t3_)
 							}
 							base_, step_, deep_ := gpu_countOf(state_)
 							v_ = gpu_valueOf(step_, s_, base_, deep_)
@@ -5717,7 +5718,7 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5721
+//line kernels_tandem.go:5722
 	}
 	return nil
 }
@@ -5765,7 +5766,7 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 							s_ := gpu_halves{}
 							for t2_, p2_ := count_, int64(0); p2_ < t2_; p2_ = p2_ + int64(1) {
 								t3_ := gpu_integersOf(parts_, ((p2_*int64(137))*outputs_)+o_, outputs_)
-								/*line round.go:30*/ s_ = gpu_and(s_, t3_)
+								/*line round.go:30*/ s_ = gpu_and_(s_, t3_)
 							}
 							base_, step_, deep_ := gpu_countOf(state_)
 							v_ = gpu_valueOf(step_, s_, base_, deep_)
@@ -5789,7 +5790,7 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5793
+//line kernels_tandem.go:5794
 	}
 	return nil
 }
@@ -5797,7 +5798,7 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 func gpu_addOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, m_ gpu_magic, deep_ bool) (gpu_window, gpu_digits_) {
 	/*line few.go:55*/ var w_ gpu_window
 	/*line few.go:55*/ var d_ gpu_digits_
-	t2_ := gpu_nowhere(f_)
+	t2_ := gpu_nowhere()
 	/*line few.go:56*/ t3_ := gpu_none_________(f_, p_, m_)
 	/*line few.go:56*/ w_ = t2_
 	/*line few.go:56*/ d_ = t3_
@@ -5806,7 +5807,7 @@ func gpu_addOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32,
 		for t4_, t5_ := t_.height_, int64(0); t5_ < t4_; t5_ = t5_ + int64(1) {
 			e_ := t_.x_.Data_[at_]
 			u_, v_ := gpu_factorsOf(f_, p_, e_, e_, less_, t_.mask_)
-			t8_ := gpu_with___________(w_, int32(2147483647), gpu_magnitude(f_, p_, u_, v_))
+			t8_ := gpu_with___________(w_, gpu_magnitude(f_, p_, u_, v_))
 			/*line few.go:62*/ t9_ := gpu_plus_(f_, p_, d_, u_, v_, m_, deep_)
 			/*line few.go:62*/ w_ = t8_
 			/*line few.go:62*/ d_ = t9_
@@ -5816,7 +5817,7 @@ func gpu_addOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32,
 		for t10_, i_ := t_.height_, int64(0); i_ < t10_; i_ = i_ + int64(1) {
 			for t11_, j_ := t_.width_, int64(0); j_ < t11_; j_ = j_ + int64(1) {
 				u2_, v2_ := gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
-				t14_ := gpu_with___________(w_, int32(2147483647), gpu_magnitude(f_, p_, u2_, v2_))
+				t14_ := gpu_with___________(w_, gpu_magnitude(f_, p_, u2_, v2_))
 				/*line few.go:69*/ t15_ := gpu_plus_(f_, p_, d_, u2_, v2_, m_, deep_)
 				/*line few.go:69*/ w_ = t14_
 				/*line few.go:69*/ d_ = t15_
@@ -5824,12 +5825,12 @@ func gpu_addOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32,
 		}
 	}
 	return w_, gpu_without(f_, p_, d_, int32((t_.height_ * t_.width_)), m_, deep_)
-//line kernels_tandem.go:5828
+//line kernels_tandem.go:5829
 }
 
 func gpu_topOf(f_ gpu_single, p_ gpu_one, w_ gpu_window) int64 {
-	/*line terms.go:97*/ return max(gpu_field(f_, w_.hi_)+int64(1), gpu_leastTop(f_, p_, false))
-//line kernels_tandem.go:5833
+	/*line terms.go:100*/ return max(gpu_field(f_, w_.hi_)+int64(1), gpu_leastTop(f_, p_, false))
+//line kernels_tandem.go:5834
 }
 
 func gpu_withBlock(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table, o_ int64, less_ float32, s_ gpu_column) gpu_column {
@@ -5863,11 +5864,11 @@ func gpu_withBlock(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, 
 		/*line across.go:84*/ d_ = t9_
 	}
 	t10_ := gpu_with(s_.sum_, int64(d_.a_), int64(d_.b_), int64(d_.c_))
-	/*line across.go:86*/ t11_ := s_.held_ || (w_.hi_ != int32(0))
+	/*line across.go:86*/ t11_ := s_.held_ || (w_.hi_ != uint32(0))
 	/*line across.go:86*/ s_.sum_ = t10_
 	/*line across.go:86*/ s_.held_ = t11_
 	return s_
-//line kernels_tandem.go:5871
+//line kernels_tandem.go:5872
 }
 
 func gpu_addToWords(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
@@ -5875,7 +5876,7 @@ func gpu_addToWords(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place,
 		gpu_clearWords(parts_, words_)
 	}
 	gpu_addHalves(parts_, words_, s_, gpu_unit(f_, p_, top_)-int64(-384), int64(23))
-//line kernels_tandem.go:5879
+//line kernels_tandem.go:5880
 }
 
 func gpu_leave(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_column) {
@@ -5887,7 +5888,7 @@ func gpu_leave(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ g
 		s_.special_ = int64(256)
 	}
 	parts_[words_.At_+(int64(136)*words_.Step_)] = s_.special_
-//line kernels_tandem.go:5891
+//line kernels_tandem.go:5892
 }
 
 func gpu_valueOf(step_ int64, t_ gpu_halves, base_ int64, deep_ bool) gpu_Value {
@@ -5896,7 +5897,7 @@ func gpu_valueOf(step_ int64, t_ gpu_halves, base_ int64, deep_ bool) gpu_Value 
 	a_ := gpu_shifted(gpu_shifted(gpu_shifted(t2_, int64(0), t_.upper_.a_), int64(32), t_.lower_.a_), step_, int64(0))
 	t3_ := gpu_short{}
 	/*line along.go:199*/ b_ := gpu_shifted(gpu_shifted(t3_, int64(0), t_.upper_.b_), int64(32), t_.lower_.b_)
-	s_ := gpu_and_(a_, b_)
+	s_ := gpu_and__(a_, b_)
 	base_ = base_ - step_
 	if !deep_ {
 		return gpu_value(s_, base_)
@@ -5904,12 +5905,12 @@ func gpu_valueOf(step_ int64, t_ gpu_halves, base_ int64, deep_ bool) gpu_Value 
 	t4_ := gpu_short{}
 	/*line along.go:205*/ c_ := gpu_shifted(gpu_shifted(t4_, int64(0), t_.upper_.c_), int64(32), t_.lower_.c_)
 	return gpu_valueWith(s_, step_, c_, base_-step_)
-//line kernels_tandem.go:5908
+//line kernels_tandem.go:5909
 }
 
 func gpu_unit(f_ gpu_single, p_ gpu_one, top_ int64) int64 {
-	/*line terms.go:147*/ return (((top_ - int64(127)) + int64(3)) - int64(24)) + int64(0)
-//line kernels_tandem.go:5913
+	/*line terms.go:150*/ return (((top_ - int64(127)) + int64(3)) - int64(24)) + int64(0)
+//line kernels_tandem.go:5914
 }
 
 func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -5947,7 +5948,7 @@ func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:5951
+//line kernels_tandem.go:5952
 }
 
 func gpu_put(c_ gpu_Matrix, o_ int64, v_ float32) {
@@ -5956,7 +5957,7 @@ func gpu_put(c_ gpu_Matrix, o_ int64, v_ float32) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:5960
+//line kernels_tandem.go:5961
 }
 
 func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float32 {
@@ -5974,13 +5975,13 @@ func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root
 		}
 	}
 	/*line round.go:85*/ return gpu_round(f_, v_)
-//line kernels_tandem.go:5978
+//line kernels_tandem.go:5979
 }
 
-func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, m_ gpu_magic_, deep_ bool) (gpu_window_, gpu_digits) {
-	/*line few.go:55*/ var w_ gpu_window_
+func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, m_ gpu_magic_, deep_ bool) (gpu_window, gpu_digits) {
+	/*line few.go:55*/ var w_ gpu_window
 	/*line few.go:55*/ var d_ gpu_digits
-	t2_ := gpu_nowhere_(f_)
+	t2_ := gpu_nowhere()
 	/*line few.go:56*/ t3_ := gpu_none__________(f_, p_, m_)
 	/*line few.go:56*/ w_ = t2_
 	/*line few.go:56*/ d_ = t3_
@@ -5989,7 +5990,7 @@ func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float6
 		for t4_, t5_ := t_.height_, int64(0); t5_ < t4_; t5_ = t5_ + int64(1) {
 			e_ := t_.x_.Data_[at_]
 			u_, v_ := gpu_factorsOf_(f_, p_, e_, e_, less_, t_.mask_)
-			t8_ := gpu_with____________(w_, int64(9223372036854775807), gpu_magnitude_(f_, p_, u_, v_))
+			t8_ := gpu_with___________(w_, gpu_magnitude_(f_, p_, u_, v_))
 			/*line few.go:62*/ t9_ := gpu_plus__(f_, p_, d_, u_, v_, m_, deep_)
 			/*line few.go:62*/ w_ = t8_
 			/*line few.go:62*/ d_ = t9_
@@ -5999,7 +6000,7 @@ func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float6
 		for t10_, i_ := t_.height_, int64(0); i_ < t10_; i_ = i_ + int64(1) {
 			for t11_, j_ := t_.width_, int64(0); j_ < t11_; j_ = j_ + int64(1) {
 				u2_, v2_ := gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
-				t14_ := gpu_with____________(w_, int64(9223372036854775807), gpu_magnitude_(f_, p_, u2_, v2_))
+				t14_ := gpu_with___________(w_, gpu_magnitude_(f_, p_, u2_, v2_))
 				/*line few.go:69*/ t15_ := gpu_plus__(f_, p_, d_, u2_, v2_, m_, deep_)
 				/*line few.go:69*/ w_ = t14_
 				/*line few.go:69*/ d_ = t15_
@@ -6007,12 +6008,12 @@ func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float6
 		}
 	}
 	return w_, gpu_without_(f_, p_, d_, t_.height_*t_.width_, m_, deep_)
-//line kernels_tandem.go:6011
+//line kernels_tandem.go:6012
 }
 
-func gpu_topOf_(f_ gpu_double, p_ gpu_one, w_ gpu_window_) int64 {
-	/*line terms.go:97*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_leastTop_(f_, p_, false))
-//line kernels_tandem.go:6016
+func gpu_topOf_(f_ gpu_double, p_ gpu_one, w_ gpu_window) int64 {
+	/*line terms.go:100*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_leastTop_(f_, p_, false))
+//line kernels_tandem.go:6017
 }
 
 func gpu_withBlock_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, s_ gpu_column) gpu_column {
@@ -6046,11 +6047,11 @@ func gpu_withBlock_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place,
 		/*line across.go:84*/ d_ = t9_
 	}
 	t10_ := gpu_with(s_.sum_, d_.a_, d_.b_, d_.c_)
-	/*line across.go:86*/ t11_ := s_.held_ || (w_.hi_ != int64(0))
+	/*line across.go:86*/ t11_ := s_.held_ || (w_.hi_ != uint32(0))
 	/*line across.go:86*/ s_.sum_ = t10_
 	/*line across.go:86*/ s_.held_ = t11_
 	return s_
-//line kernels_tandem.go:6054
+//line kernels_tandem.go:6055
 }
 
 func gpu_addToWords_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
@@ -6058,7 +6059,7 @@ func gpu_addToWords_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place
 		gpu_clearWords(parts_, words_)
 	}
 	gpu_addHalves(parts_, words_, s_, gpu_unit_(f_, p_, top_)-int64(-2176), int64(44))
-//line kernels_tandem.go:6062
+//line kernels_tandem.go:6063
 }
 
 func gpu_leave_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_column) {
@@ -6070,12 +6071,12 @@ func gpu_leave_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ 
 		s_.special_ = int64(256)
 	}
 	parts_[words_.At_+(int64(136)*words_.Step_)] = s_.special_
-//line kernels_tandem.go:6074
+//line kernels_tandem.go:6075
 }
 
 func gpu_unit_(f_ gpu_double, p_ gpu_one, top_ int64) int64 {
-	/*line terms.go:147*/ return (((top_ - int64(1023)) + int64(3)) - int64(53)) + int64(8)
-//line kernels_tandem.go:6079
+	/*line terms.go:150*/ return (((top_ - int64(1023)) + int64(3)) - int64(53)) + int64(8)
+//line kernels_tandem.go:6080
 }
 
 func gpu_put_(c_ gpu_Matrix_, o_ int64, v_ float64) {
@@ -6084,7 +6085,7 @@ func gpu_put_(c_ gpu_Matrix_, o_ int64, v_ float64) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:6088
+//line kernels_tandem.go:6089
 }
 
 func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float64 {
@@ -6102,13 +6103,13 @@ func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, roo
 		}
 	}
 	/*line round.go:85*/ return gpu_round_(f_, v_)
-//line kernels_tandem.go:6106
+//line kernels_tandem.go:6107
 }
 
-func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, m_ gpu_magic_, deep_ bool) (gpu_window_, gpu_digits) {
-	/*line few.go:55*/ var w_ gpu_window_
+func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, m_ gpu_magic_, deep_ bool) (gpu_window, gpu_digits) {
+	/*line few.go:55*/ var w_ gpu_window
 	/*line few.go:55*/ var d_ gpu_digits
-	t2_ := gpu_nowhere_(f_)
+	t2_ := gpu_nowhere()
 	/*line few.go:56*/ t3_ := gpu_none___________(f_, p_, m_)
 	/*line few.go:56*/ w_ = t2_
 	/*line few.go:56*/ d_ = t3_
@@ -6117,7 +6118,7 @@ func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ flo
 		for t4_, t5_ := t_.height_, int64(0); t5_ < t4_; t5_ = t5_ + int64(1) {
 			e_ := t_.x_.Data_[at_]
 			u_, v_ := gpu_factorsOf__(f_, p_, e_, e_, less_, t_.mask_)
-			t8_ := gpu_with____________(w_, int64(9223372036854775807), gpu_magnitude__(f_, p_, u_, v_))
+			t8_ := gpu_with___________(w_, gpu_magnitude__(f_, p_, u_, v_))
 			/*line few.go:62*/ t9_ := gpu_plus___(f_, p_, d_, u_, v_, m_, deep_)
 			/*line few.go:62*/ w_ = t8_
 			/*line few.go:62*/ d_ = t9_
@@ -6127,7 +6128,7 @@ func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ flo
 		for t10_, i_ := t_.height_, int64(0); i_ < t10_; i_ = i_ + int64(1) {
 			for t11_, j_ := t_.width_, int64(0); j_ < t11_; j_ = j_ + int64(1) {
 				u2_, v2_ := gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
-				t14_ := gpu_with____________(w_, int64(9223372036854775807), gpu_magnitude__(f_, p_, u2_, v2_))
+				t14_ := gpu_with___________(w_, gpu_magnitude__(f_, p_, u2_, v2_))
 				/*line few.go:69*/ t15_ := gpu_plus___(f_, p_, d_, u2_, v2_, m_, deep_)
 				/*line few.go:69*/ w_ = t14_
 				/*line few.go:69*/ d_ = t15_
@@ -6135,12 +6136,12 @@ func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ flo
 		}
 	}
 	return w_, gpu_without__(f_, p_, d_, t_.height_*t_.width_, m_, deep_)
-//line kernels_tandem.go:6139
+//line kernels_tandem.go:6140
 }
 
-func gpu_topOf__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_) int64 {
-	/*line terms.go:97*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_leastTop__(f_, p_, false))
-//line kernels_tandem.go:6144
+func gpu_topOf__(f_ gpu_double, p_ gpu_pair, w_ gpu_window) int64 {
+	/*line terms.go:100*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_leastTop__(f_, p_, false))
+//line kernels_tandem.go:6145
 }
 
 func gpu_withBlock__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, t_ gpu_table__, o_ int64, less_ float32, s_ gpu_column) gpu_column {
@@ -6174,11 +6175,11 @@ func gpu_withBlock__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Plac
 		/*line across.go:84*/ d_ = t9_
 	}
 	t10_ := gpu_with(s_.sum_, d_.a_, d_.b_, d_.c_)
-	/*line across.go:86*/ t11_ := s_.held_ || (w_.hi_ != int64(0))
+	/*line across.go:86*/ t11_ := s_.held_ || (w_.hi_ != uint32(0))
 	/*line across.go:86*/ s_.sum_ = t10_
 	/*line across.go:86*/ s_.held_ = t11_
 	return s_
-//line kernels_tandem.go:6182
+//line kernels_tandem.go:6183
 }
 
 func gpu_addToWords__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
@@ -6186,7 +6187,7 @@ func gpu_addToWords__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Pla
 		gpu_clearWords(parts_, words_)
 	}
 	gpu_addHalves(parts_, words_, s_, gpu_unit__(f_, p_, top_)-int64(-2176), int64(44))
-//line kernels_tandem.go:6190
+//line kernels_tandem.go:6191
 }
 
 func gpu_leave__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, s_ gpu_column) {
@@ -6198,18 +6199,18 @@ func gpu_leave__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, s
 		s_.special_ = int64(256)
 	}
 	parts_[words_.At_+(int64(136)*words_.Step_)] = s_.special_
-//line kernels_tandem.go:6202
+//line kernels_tandem.go:6203
 }
 
 func gpu_unit__(f_ gpu_double, p_ gpu_pair, top_ int64) int64 {
-	/*line terms.go:147*/ return (((top_ - int64(1023)) + int64(3)) - int64(53)) + int64(8)
-//line kernels_tandem.go:6207
+	/*line terms.go:150*/ return (((top_ - int64(1023)) + int64(3)) - int64(53)) + int64(8)
+//line kernels_tandem.go:6208
 }
 
-func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, m_ gpu_magic_, deep_ bool) (gpu_window_, gpu_digits) {
-	/*line few.go:55*/ var w_ gpu_window_
+func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, m_ gpu_magic_, deep_ bool) (gpu_window, gpu_digits) {
+	/*line few.go:55*/ var w_ gpu_window
 	/*line few.go:55*/ var d_ gpu_digits
-	t2_ := gpu_nowhere_(f_)
+	t2_ := gpu_nowhere()
 	/*line few.go:56*/ t3_ := gpu_none____________(f_, p_, m_)
 	/*line few.go:56*/ w_ = t2_
 	/*line few.go:56*/ d_ = t3_
@@ -6218,7 +6219,7 @@ func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ floa
 		for t4_, t5_ := t_.height_, int64(0); t5_ < t4_; t5_ = t5_ + int64(1) {
 			e_ := t_.x_.Data_[at_]
 			u_, v_ := gpu_factorsOf___(f_, p_, e_, e_, less_, t_.mask_)
-			t8_ := gpu_with____________(w_, int64(9223372036854775807), gpu_magnitude___(f_, p_, u_, v_))
+			t8_ := gpu_with___________(w_, gpu_magnitude___(f_, p_, u_, v_))
 			/*line few.go:62*/ t9_ := gpu_plus____(f_, p_, d_, u_, v_, m_, deep_)
 			/*line few.go:62*/ w_ = t8_
 			/*line few.go:62*/ d_ = t9_
@@ -6228,7 +6229,7 @@ func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ floa
 		for t10_, i_ := t_.height_, int64(0); i_ < t10_; i_ = i_ + int64(1) {
 			for t11_, j_ := t_.width_, int64(0); j_ < t11_; j_ = j_ + int64(1) {
 				u2_, v2_ := gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
-				t14_ := gpu_with____________(w_, int64(9223372036854775807), gpu_magnitude___(f_, p_, u2_, v2_))
+				t14_ := gpu_with___________(w_, gpu_magnitude___(f_, p_, u2_, v2_))
 				/*line few.go:69*/ t15_ := gpu_plus____(f_, p_, d_, u2_, v2_, m_, deep_)
 				/*line few.go:69*/ w_ = t14_
 				/*line few.go:69*/ d_ = t15_
@@ -6236,12 +6237,12 @@ func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ floa
 		}
 	}
 	return w_, gpu_without___(f_, p_, d_, t_.height_*t_.width_, m_, deep_)
-//line kernels_tandem.go:6240
+//line kernels_tandem.go:6241
 }
 
-func gpu_topOf___(f_ gpu_double, p_ gpu_two, w_ gpu_window_) int64 {
-	/*line terms.go:97*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_leastTop___(f_, p_, false))
-//line kernels_tandem.go:6245
+func gpu_topOf___(f_ gpu_double, p_ gpu_two, w_ gpu_window) int64 {
+	/*line terms.go:100*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_leastTop___(f_, p_, false))
+//line kernels_tandem.go:6246
 }
 
 func gpu_withBlock___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, s_ gpu_column) gpu_column {
@@ -6275,11 +6276,11 @@ func gpu_withBlock___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Plac
 		/*line across.go:84*/ d_ = t9_
 	}
 	t10_ := gpu_with(s_.sum_, d_.a_, d_.b_, d_.c_)
-	/*line across.go:86*/ t11_ := s_.held_ || (w_.hi_ != int64(0))
+	/*line across.go:86*/ t11_ := s_.held_ || (w_.hi_ != uint32(0))
 	/*line across.go:86*/ s_.sum_ = t10_
 	/*line across.go:86*/ s_.held_ = t11_
 	return s_
-//line kernels_tandem.go:6283
+//line kernels_tandem.go:6284
 }
 
 func gpu_addToWords___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
@@ -6287,7 +6288,7 @@ func gpu_addToWords___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Pla
 		gpu_clearWords(parts_, words_)
 	}
 	gpu_addHalves(parts_, words_, s_, gpu_unit___(f_, p_, top_)-int64(-2176), int64(52))
-//line kernels_tandem.go:6291
+//line kernels_tandem.go:6292
 }
 
 func gpu_leave___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, s_ gpu_column) {
@@ -6299,12 +6300,12 @@ func gpu_leave___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, s
 		s_.special_ = int64(256)
 	}
 	parts_[words_.At_+(int64(136)*words_.Step_)] = s_.special_
-//line kernels_tandem.go:6303
+//line kernels_tandem.go:6304
 }
 
 func gpu_unit___(f_ gpu_double, p_ gpu_two, top_ int64) int64 {
-	/*line terms.go:147*/ return (((top_ - int64(1023)) + int64(3)) - int64(53)) + int64(0)
-//line kernels_tandem.go:6308
+	/*line terms.go:150*/ return (((top_ - int64(1023)) + int64(3)) - int64(53)) + int64(0)
+//line kernels_tandem.go:6309
 }
 
 func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits_) {
@@ -6314,43 +6315,49 @@ func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep
 	}
 	t3_, t4_ := gpu_addIn(f_, p_, b_, l_, top_, false)
 	/*line along.go:249*/ return t3_, t4_
-//line kernels_tandem.go:6318
+//line kernels_tandem.go:6319
 }
 
 func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64, deep_ bool) bool {
-	/*line terms.go:65*/ hi_ := gpu_field(f_, w_.hi_)
-	/*line terms.go:65*/ lo_ := gpu_field(f_, w_.lo_-int32(2147483647))
+	/*line terms.go:68*/ hi_ := gpu_field(f_, w_.hi_)
+	/*line terms.go:68*/ lo_ := gpu_least(f_, w_.lo_)
 	span_ := int64(23)
-	/*line terms.go:66*/ least_ := int64(1)
+	/*line terms.go:69*/ least_ := int64(1)
 	if deep_ {
 		span_ = span_ * int64(2)
 	}
 	span_ = span_ - int64(2)
-//line terms.go:77
-	return ((((w_.hi_ == int32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= int64(252))
-//line kernels_tandem.go:6332
+//line terms.go:80
+	return ((((w_.hi_ == uint32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= int64(252))
+//line kernels_tandem.go:6333
 }
 
 func gpu_with(t_ gpu_halves, a_ int64, b_ int64, c_ int64) gpu_halves {
-//line terms.go:224
+//line terms.go:227
 	t2_ := gpu_halves{lower_: gpu_digits{a_: t_.lower_.a_ + (a_ & int64(4294967295)), b_: t_.lower_.b_ + (b_ & int64(4294967295)), c_: t_.lower_.c_ + (c_ & int64(4294967295))}, upper_: gpu_digits{a_: t_.upper_.a_ + (a_ >> (32)), b_: t_.upper_.b_ + (b_ >> (32)), c_: t_.upper_.c_ + (c_ >> (32))}}
-	/*line terms.go:224*/ return t2_
-//line kernels_tandem.go:6339
+	/*line terms.go:227*/ return t2_
+//line kernels_tandem.go:6340
+}
+
+func gpu_and(w_ gpu_window, v_ gpu_window) gpu_window {
+	/*line terms.go:61*/ t_ := gpu_window{hi_: max(w_.hi_, v_.hi_), lo_: min(w_.lo_, v_.lo_)}
+	/*line terms.go:61*/ return t_
+//line kernels_tandem.go:6346
 }
 
 func gpu_choose(f_ gpu_single, p_ gpu_one, w_ gpu_window) int64 {
-	/*line terms.go:109*/ top_ := gpu_topOf(f_, p_, w_)
+	/*line terms.go:112*/ top_ := gpu_topOf(f_, p_, w_)
 	deep_ := gpu_isDeep(f_, p_, w_, top_)
 	c_ := top_ << (2)
-	/*line terms.go:113*/ if !gpu_fits(f_, p_, w_, top_, deep_) {
+	/*line terms.go:116*/ if !gpu_fits(f_, p_, w_, top_, deep_) {
 		c_ = c_ | int64(1)
 	} else {
-		/*line terms.go:115*/ if deep_ {
+		/*line terms.go:118*/ if deep_ {
 			c_ = c_ | int64(2)
 		}
 	}
-	/*line terms.go:118*/ return c_
-//line kernels_tandem.go:6354
+	/*line terms.go:121*/ return c_
+//line kernels_tandem.go:6361
 }
 
 func gpu_reachOfBlock(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64) gpu_reach {
@@ -6362,37 +6369,37 @@ func gpu_reachOfBlock(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64) gpu_rea
 		}
 	}
 	return r_
-//line kernels_tandem.go:6366
+//line kernels_tandem.go:6373
 }
 
 func gpu_part(t_ gpu_halves, k_ int64) int64 {
-	/*line terms.go:240*/ t2_ := k_
+	/*line terms.go:243*/ t2_ := k_
 	if t2_ == int64(0) {
 		return t_.lower_.a_
 	} else {
-		/*line terms.go:243*/ if t2_ == int64(1) {
+		/*line terms.go:246*/ if t2_ == int64(1) {
 			return t_.upper_.a_
 		} else {
-			/*line terms.go:245*/ if t2_ == int64(2) {
+			/*line terms.go:248*/ if t2_ == int64(2) {
 				return t_.lower_.b_
 			} else {
-				/*line terms.go:247*/ if t2_ == int64(3) {
+				/*line terms.go:250*/ if t2_ == int64(3) {
 					return t_.upper_.b_
 				} else {
-					/*line terms.go:249*/ if t2_ == int64(4) {
+					/*line terms.go:252*/ if t2_ == int64(4) {
 						return t_.lower_.c_
 					}
 				}
 			}
 		}
 	}
-	/*line terms.go:252*/ return t_.upper_.c_
-//line kernels_tandem.go:6391
+	/*line terms.go:255*/ return t_.upper_.c_
+//line kernels_tandem.go:6398
 }
 
 func gpu_up(t_ gpu_halves, step_ int64, k_ int64) int64 {
-	/*line terms.go:256*/ return (int64(32) * (k_ & int64(1))) - ((k_ >> (1)) * step_)
-//line kernels_tandem.go:6396
+	/*line terms.go:259*/ return (int64(32) * (k_ & int64(1))) - ((k_ >> (1)) * step_)
+//line kernels_tandem.go:6403
 }
 
 func gpu_digitsIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, base_ int64) int64 {
@@ -6404,7 +6411,7 @@ func gpu_digitsIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, base_ int64
 		}
 	}
 	return s_
-//line kernels_tandem.go:6408
+//line kernels_tandem.go:6415
 }
 
 func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -6415,7 +6422,7 @@ func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:6419
+//line kernels_tandem.go:6426
 }
 
 func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -6453,7 +6460,7 @@ func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:6457
+//line kernels_tandem.go:6464
 }
 
 func gpu_joined(all_ []int64, n_ int64, deep_ bool) gpu_halves {
@@ -6483,7 +6490,7 @@ func gpu_joined(all_ []int64, n_ int64, deep_ bool) gpu_halves {
 		/*line along.go:184*/ t_.upper_.c_ = t17_
 	}
 	return t_
-//line kernels_tandem.go:6487
+//line kernels_tandem.go:6494
 }
 
 func gpu_sumOfParts(x_ []int64) int64 {
@@ -6496,7 +6503,7 @@ func gpu_sumOfParts(x_ []int64) int64 {
 		sum_ = sum_ + v_
 	}
 	return sum_
-//line kernels_tandem.go:6500
+//line kernels_tandem.go:6507
 }
 
 func gpu_stateOf(base_ int64, step_ int64, deep_ bool) int64 {
@@ -6505,46 +6512,46 @@ func gpu_stateOf(base_ int64, step_ int64, deep_ bool) int64 {
 		s_ = s_ | int64(1)
 	}
 	return s_
-//line kernels_tandem.go:6509
+//line kernels_tandem.go:6516
 }
 
-func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
+func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits) {
 	/*line along.go:246*/ if deep_ {
 		t_, t2_ := gpu_addIn_(f_, p_, b_, l_, top_, true)
 		/*line along.go:247*/ return t_, t2_
 	}
 	t3_, t4_ := gpu_addIn_(f_, p_, b_, l_, top_, false)
 	/*line along.go:249*/ return t3_, t4_
-//line kernels_tandem.go:6519
+//line kernels_tandem.go:6526
 }
 
-func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64, deep_ bool) bool {
-	/*line terms.go:65*/ hi_ := gpu_field_(f_, w_.hi_)
-	/*line terms.go:65*/ lo_ := gpu_field_(f_, w_.lo_-int64(9223372036854775807))
+func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window, top_ int64, deep_ bool) bool {
+	/*line terms.go:68*/ hi_ := gpu_field_(f_, w_.hi_)
+	/*line terms.go:68*/ lo_ := gpu_least_(f_, w_.lo_)
 	span_ := int64(44)
-	/*line terms.go:66*/ least_ := int64(1)
+	/*line terms.go:69*/ least_ := int64(1)
 	if deep_ {
 		span_ = span_ * int64(2)
 	}
 	span_ = span_ - int64(10)
-//line terms.go:77
-	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop_(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= int64(2036))
-//line kernels_tandem.go:6533
+//line terms.go:80
+	return ((((w_.hi_ == uint32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop_(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= int64(2036))
+//line kernels_tandem.go:6540
 }
 
-func gpu_choose_(f_ gpu_double, p_ gpu_one, w_ gpu_window_) int64 {
-	/*line terms.go:109*/ top_ := gpu_topOf_(f_, p_, w_)
+func gpu_choose_(f_ gpu_double, p_ gpu_one, w_ gpu_window) int64 {
+	/*line terms.go:112*/ top_ := gpu_topOf_(f_, p_, w_)
 	deep_ := gpu_isDeep_(f_, p_, w_, top_)
 	c_ := top_ << (2)
-	/*line terms.go:113*/ if !gpu_fits_(f_, p_, w_, top_, deep_) {
+	/*line terms.go:116*/ if !gpu_fits_(f_, p_, w_, top_, deep_) {
 		c_ = c_ | int64(1)
 	} else {
-		/*line terms.go:115*/ if deep_ {
+		/*line terms.go:118*/ if deep_ {
 			c_ = c_ | int64(2)
 		}
 	}
-	/*line terms.go:118*/ return c_
-//line kernels_tandem.go:6548
+	/*line terms.go:121*/ return c_
+//line kernels_tandem.go:6555
 }
 
 func gpu_reachOfBlock_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64) gpu_reach {
@@ -6556,7 +6563,7 @@ func gpu_reachOfBlock_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64) gpu_r
 		}
 	}
 	return r_
-//line kernels_tandem.go:6560
+//line kernels_tandem.go:6567
 }
 
 func gpu_digitsIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, base_ int64) int64 {
@@ -6568,47 +6575,47 @@ func gpu_digitsIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, base_ int
 		}
 	}
 	return s_
-//line kernels_tandem.go:6572
+//line kernels_tandem.go:6579
 }
 
-func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
+func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits) {
 	/*line along.go:246*/ if deep_ {
 		t_, t2_ := gpu_addIn__(f_, p_, b_, l_, top_, true)
 		/*line along.go:247*/ return t_, t2_
 	}
 	t3_, t4_ := gpu_addIn__(f_, p_, b_, l_, top_, false)
 	/*line along.go:249*/ return t3_, t4_
-//line kernels_tandem.go:6582
+//line kernels_tandem.go:6589
 }
 
-func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64, deep_ bool) bool {
-	/*line terms.go:65*/ hi_ := gpu_field_(f_, w_.hi_)
-	/*line terms.go:65*/ lo_ := gpu_field_(f_, w_.lo_-int64(9223372036854775807))
+func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window, top_ int64, deep_ bool) bool {
+	/*line terms.go:68*/ hi_ := gpu_field_(f_, w_.hi_)
+	/*line terms.go:68*/ lo_ := gpu_least_(f_, w_.lo_)
 	span_ := int64(44)
-	/*line terms.go:66*/ least_ := int64(1)
+	/*line terms.go:69*/ least_ := int64(1)
 	if deep_ {
 		span_ = span_ * int64(2)
 	}
 	span_ = span_ - int64(10)
-	/*line terms.go:72*/ span_ = span_ + int64(5)
-//line terms.go:77
-	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop__(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= int64(2036))
-//line kernels_tandem.go:6597
+	/*line terms.go:75*/ span_ = span_ + int64(5)
+//line terms.go:80
+	return ((((w_.hi_ == uint32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop__(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= int64(2036))
+//line kernels_tandem.go:6604
 }
 
-func gpu_choose__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_) int64 {
-	/*line terms.go:109*/ top_ := gpu_topOf__(f_, p_, w_)
+func gpu_choose__(f_ gpu_double, p_ gpu_pair, w_ gpu_window) int64 {
+	/*line terms.go:112*/ top_ := gpu_topOf__(f_, p_, w_)
 	deep_ := gpu_isDeep__(f_, p_, w_, top_)
 	c_ := top_ << (2)
-	/*line terms.go:113*/ if !gpu_fits__(f_, p_, w_, top_, deep_) {
+	/*line terms.go:116*/ if !gpu_fits__(f_, p_, w_, top_, deep_) {
 		c_ = c_ | int64(1)
 	} else {
-		/*line terms.go:115*/ if deep_ {
+		/*line terms.go:118*/ if deep_ {
 			c_ = c_ | int64(2)
 		}
 	}
-	/*line terms.go:118*/ return c_
-//line kernels_tandem.go:6612
+	/*line terms.go:121*/ return c_
+//line kernels_tandem.go:6619
 }
 
 func gpu_reachOfBlock__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64) gpu_reach {
@@ -6620,7 +6627,7 @@ func gpu_reachOfBlock__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64) gp
 		}
 	}
 	return r_
-//line kernels_tandem.go:6624
+//line kernels_tandem.go:6631
 }
 
 func gpu_digitsIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, base_ int64) int64 {
@@ -6632,44 +6639,44 @@ func gpu_digitsIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, base_ 
 		}
 	}
 	return s_
-//line kernels_tandem.go:6636
+//line kernels_tandem.go:6643
 }
 
-func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
+func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits) {
 	/*line along.go:249*/ t3_, t4_ := gpu_addIn___(f_, p_, b_, l_, top_, false)
 	/*line along.go:249*/ return t3_, t4_
-//line kernels_tandem.go:6642
+//line kernels_tandem.go:6649
 }
 
-func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64, deep_ bool) bool {
-	/*line terms.go:65*/ hi_ := gpu_field_(f_, w_.hi_)
-	/*line terms.go:65*/ lo_ := gpu_field_(f_, w_.lo_-int64(9223372036854775807))
+func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window, top_ int64, deep_ bool) bool {
+	/*line terms.go:68*/ hi_ := gpu_field_(f_, w_.hi_)
+	/*line terms.go:68*/ lo_ := gpu_least_(f_, w_.lo_)
 	span_ := int64(52)
-	/*line terms.go:66*/ least_ := int64(1)
+	/*line terms.go:69*/ least_ := int64(1)
 	if deep_ {
 		span_ = span_ * int64(2)
 	}
 	span_ = span_ - int64(2)
-	/*line terms.go:75*/ span_ = int64(48)
-	/*line terms.go:75*/ least_ = int64(55)
-//line terms.go:77
-	return ((((w_.hi_ == int64(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop___(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= int64(2044))
-//line kernels_tandem.go:6658
+	/*line terms.go:78*/ span_ = int64(48)
+	/*line terms.go:78*/ least_ = int64(55)
+//line terms.go:80
+	return ((((w_.hi_ == uint32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop___(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= int64(2044))
+//line kernels_tandem.go:6665
 }
 
-func gpu_choose___(f_ gpu_double, p_ gpu_two, w_ gpu_window_) int64 {
-	/*line terms.go:109*/ top_ := gpu_topOf___(f_, p_, w_)
+func gpu_choose___(f_ gpu_double, p_ gpu_two, w_ gpu_window) int64 {
+	/*line terms.go:112*/ top_ := gpu_topOf___(f_, p_, w_)
 	deep_ := gpu_isDeep___(f_, p_, w_, top_)
 	c_ := top_ << (2)
-	/*line terms.go:113*/ if !gpu_fits___(f_, p_, w_, top_, deep_) {
+	/*line terms.go:116*/ if !gpu_fits___(f_, p_, w_, top_, deep_) {
 		c_ = c_ | int64(1)
 	} else {
-		/*line terms.go:115*/ if deep_ {
+		/*line terms.go:118*/ if deep_ {
 			c_ = c_ | int64(2)
 		}
 	}
-	/*line terms.go:118*/ return c_
-//line kernels_tandem.go:6673
+	/*line terms.go:121*/ return c_
+//line kernels_tandem.go:6680
 }
 
 func gpu_reachOfBlock___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64) gpu_reach {
@@ -6681,7 +6688,7 @@ func gpu_reachOfBlock___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64) gpu
 		}
 	}
 	return r_
-//line kernels_tandem.go:6685
+//line kernels_tandem.go:6692
 }
 
 func gpu_digitsIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, base_ int64) int64 {
@@ -6693,13 +6700,13 @@ func gpu_digitsIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, base_ i
 		}
 	}
 	return s_
-//line kernels_tandem.go:6697
+//line kernels_tandem.go:6704
 }
 
 func gpu_sumOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, top_ int64, deep_ bool) (gpu_window, gpu_Value) {
 	/*line few.go:80*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
 	high_ := support.Div(int64(256), wide_)
-	w_ := gpu_nowhere(f_)
+	w_ := gpu_nowhere()
 	/*line few.go:82*/ s_ := gpu_halves{}
 	/*line few.go:82*/ b_ := t_
 	for i_ := int64(0); i_ < t_.height_; i_ = i_ + high_ {
@@ -6713,18 +6720,17 @@ func gpu_sumOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32,
 			/*line few.go:86*/ b_.height_ = t4_
 			/*line few.go:86*/ b_.width_ = t5_
 			v_, d_ := gpu_addOf(f_, p_, b_, o_, less_, gpu_magicFor(f_, p_, top_), deep_)
-			t8_ := gpu_window{hi_: max(w_.hi_, v_.hi_), lo_: min(w_.lo_, v_.lo_)}
-			/*line few.go:88*/ w_ = t8_
+			w_ = gpu_and(w_, v_)
 			s_ = gpu_with(s_, int64(d_.a_), int64(d_.b_), int64(d_.c_))
 		}
 	}
 	return w_, gpu_valueOf(int64(23), s_, gpu_unit(f_, p_, top_), deep_)
-//line kernels_tandem.go:6723
+//line kernels_tandem.go:6729
 }
 
 func gpu_isDeep(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64) bool {
-	/*line terms.go:92*/ return !gpu_fits(f_, p_, w_, top_, false)
-//line kernels_tandem.go:6728
+	/*line terms.go:95*/ return !gpu_fits(f_, p_, w_, top_, false)
+//line kernels_tandem.go:6734
 }
 
 func gpu_sumOfWide(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) (gpu_Value, int64) {
@@ -6752,13 +6758,13 @@ func gpu_sumOfWide(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ floa
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:6756
+//line kernels_tandem.go:6762
 }
 
-func gpu_sumOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, top_ int64, deep_ bool) (gpu_window_, gpu_Value) {
+func gpu_sumOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, top_ int64, deep_ bool) (gpu_window, gpu_Value) {
 	/*line few.go:80*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
 	high_ := support.Div(int64(256), wide_)
-	w_ := gpu_nowhere_(f_)
+	w_ := gpu_nowhere()
 	/*line few.go:82*/ s_ := gpu_halves{}
 	/*line few.go:82*/ b_ := t_
 	for i_ := int64(0); i_ < t_.height_; i_ = i_ + high_ {
@@ -6772,21 +6778,20 @@ func gpu_sumOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float6
 			/*line few.go:86*/ b_.height_ = t4_
 			/*line few.go:86*/ b_.width_ = t5_
 			v_, d_ := gpu_addOf_(f_, p_, b_, o_, less_, gpu_magicFor_(f_, p_, top_), deep_)
-			t8_ := gpu_window_{hi_: max(w_.hi_, v_.hi_), lo_: min(w_.lo_, v_.lo_)}
-			/*line few.go:88*/ w_ = t8_
+			w_ = gpu_and(w_, v_)
 			s_ = gpu_with(s_, d_.a_, d_.b_, d_.c_)
 		}
 	}
 	return w_, gpu_valueOf(int64(44), s_, gpu_unit_(f_, p_, top_), deep_)
-//line kernels_tandem.go:6782
-}
-
-func gpu_isDeep_(f_ gpu_double, p_ gpu_one, w_ gpu_window_, top_ int64) bool {
-	/*line terms.go:92*/ return !gpu_fits_(f_, p_, w_, top_, false)
 //line kernels_tandem.go:6787
 }
 
-func gpu_sumOfWide_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) (gpu_Value, int64) {
+func gpu_isDeep_(f_ gpu_double, p_ gpu_one, w_ gpu_window, top_ int64) bool {
+	/*line terms.go:95*/ return !gpu_fits_(f_, p_, w_, top_, false)
+//line kernels_tandem.go:6792
+}
+
+func gpu_sumOfWide_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window) (gpu_Value, int64) {
 	/*line few.go:100*/ var v_ gpu_Value
 	_ = v_
 	/*line few.go:100*/ var special_ int64
@@ -6811,13 +6816,13 @@ func gpu_sumOfWide_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ fl
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:6815
+//line kernels_tandem.go:6820
 }
 
-func gpu_sumOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, top_ int64, deep_ bool) (gpu_window_, gpu_Value) {
+func gpu_sumOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, top_ int64, deep_ bool) (gpu_window, gpu_Value) {
 	/*line few.go:80*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
 	high_ := support.Div(int64(256), wide_)
-	w_ := gpu_nowhere_(f_)
+	w_ := gpu_nowhere()
 	/*line few.go:82*/ s_ := gpu_halves{}
 	/*line few.go:82*/ b_ := t_
 	for i_ := int64(0); i_ < t_.height_; i_ = i_ + high_ {
@@ -6831,21 +6836,20 @@ func gpu_sumOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ flo
 			/*line few.go:86*/ b_.height_ = t4_
 			/*line few.go:86*/ b_.width_ = t5_
 			v_, d_ := gpu_addOf__(f_, p_, b_, o_, less_, gpu_magicFor__(f_, p_, top_), deep_)
-			t8_ := gpu_window_{hi_: max(w_.hi_, v_.hi_), lo_: min(w_.lo_, v_.lo_)}
-			/*line few.go:88*/ w_ = t8_
+			w_ = gpu_and(w_, v_)
 			s_ = gpu_with(s_, d_.a_, d_.b_, d_.c_)
 		}
 	}
 	return w_, gpu_valueOf(int64(44), s_, gpu_unit__(f_, p_, top_), deep_)
-//line kernels_tandem.go:6841
+//line kernels_tandem.go:6845
 }
 
-func gpu_isDeep__(f_ gpu_double, p_ gpu_pair, w_ gpu_window_, top_ int64) bool {
-	/*line terms.go:92*/ return !gpu_fits__(f_, p_, w_, top_, false)
-//line kernels_tandem.go:6846
+func gpu_isDeep__(f_ gpu_double, p_ gpu_pair, w_ gpu_window, top_ int64) bool {
+	/*line terms.go:95*/ return !gpu_fits__(f_, p_, w_, top_, false)
+//line kernels_tandem.go:6850
 }
 
-func gpu_sumOfWide__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) (gpu_Value, int64) {
+func gpu_sumOfWide__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window) (gpu_Value, int64) {
 	/*line few.go:100*/ var v_ gpu_Value
 	_ = v_
 	/*line few.go:100*/ var special_ int64
@@ -6870,13 +6874,13 @@ func gpu_sumOfWide__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:6874
+//line kernels_tandem.go:6878
 }
 
-func gpu_sumOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, top_ int64, deep_ bool) (gpu_window_, gpu_Value) {
+func gpu_sumOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, top_ int64, deep_ bool) (gpu_window, gpu_Value) {
 	/*line few.go:80*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
 	high_ := support.Div(int64(256), wide_)
-	w_ := gpu_nowhere_(f_)
+	w_ := gpu_nowhere()
 	/*line few.go:82*/ s_ := gpu_halves{}
 	/*line few.go:82*/ b_ := t_
 	for i_ := int64(0); i_ < t_.height_; i_ = i_ + high_ {
@@ -6890,21 +6894,20 @@ func gpu_sumOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ floa
 			/*line few.go:86*/ b_.height_ = t4_
 			/*line few.go:86*/ b_.width_ = t5_
 			v_, d_ := gpu_addOf___(f_, p_, b_, o_, less_, gpu_magicFor___(f_, p_, top_), deep_)
-			t8_ := gpu_window_{hi_: max(w_.hi_, v_.hi_), lo_: min(w_.lo_, v_.lo_)}
-			/*line few.go:88*/ w_ = t8_
+			w_ = gpu_and(w_, v_)
 			s_ = gpu_with(s_, d_.a_, d_.b_, d_.c_)
 		}
 	}
 	return w_, gpu_valueOf(int64(52), s_, gpu_unit___(f_, p_, top_), true)
-//line kernels_tandem.go:6900
+//line kernels_tandem.go:6903
 }
 
-func gpu_isDeep___(f_ gpu_double, p_ gpu_two, w_ gpu_window_, top_ int64) bool {
-	/*line terms.go:92*/ return false
-//line kernels_tandem.go:6905
+func gpu_isDeep___(f_ gpu_double, p_ gpu_two, w_ gpu_window, top_ int64) bool {
+	/*line terms.go:95*/ return false
+//line kernels_tandem.go:6908
 }
 
-func gpu_sumOfWide___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) (gpu_Value, int64) {
+func gpu_sumOfWide___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window) (gpu_Value, int64) {
 	/*line few.go:100*/ var v_ gpu_Value
 	_ = v_
 	/*line few.go:100*/ var special_ int64
@@ -6929,20 +6932,20 @@ func gpu_sumOfWide___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ 
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:6933
+//line kernels_tandem.go:6936
 }
 
 func gpu_none(t_ gpu_ends32) gpu_ends {
 	/*line fold.go:66*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:66*/ return t2_
-//line kernels_tandem.go:6939
+//line kernels_tandem.go:6942
 }
 
 func gpu_with_(t_ gpu_ends32, s_ gpu_ends, x_ float32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:88*/ k_ := gpu_key32(x_)
 	t4_ := gpu_ends{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:89*/ return t4_
-//line kernels_tandem.go:6946
+//line kernels_tandem.go:6949
 }
 
 func gpu_merge(s_ gpu_state, kind_ int64, t_ gpu_state) gpu_state {
@@ -6960,7 +6963,7 @@ func gpu_merge(s_ gpu_state, kind_ int64, t_ gpu_state) gpu_state {
 		}
 	}
 	/*line fold.go:41*/ return s_
-//line kernels_tandem.go:6964
+//line kernels_tandem.go:6967
 }
 
 func gpu_of(t_ gpu_value32, s_ gpu_state, order_ int64) float32 {
@@ -6969,20 +6972,20 @@ func gpu_of(t_ gpu_value32, s_ gpu_state, order_ int64) float32 {
 	}
 	k_ := gpu_chosen(s_, order_)
 	return math.Float32frombits(uint32((k_ ^ ((k_ >> (63)) & int64(2147483647)))))
-//line kernels_tandem.go:6973
+//line kernels_tandem.go:6976
 }
 
 func gpu_none_(t_ gpu_ends64) gpu_ends_ {
 	/*line fold.go:67*/ t2_ := gpu_ends_{a_: int64(-9223372036854775808), b_: int64(9223372036854775807)}
 	/*line fold.go:67*/ return t2_
-//line kernels_tandem.go:6979
+//line kernels_tandem.go:6982
 }
 
 func gpu_with__(t_ gpu_ends64, s_ gpu_ends_, x_ float64, t2_ int64, t3_ int64) gpu_ends_ {
 	/*line fold.go:93*/ k_ := gpu_key64(x_)
 	t4_ := gpu_ends_{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:94*/ return t4_
-//line kernels_tandem.go:6986
+//line kernels_tandem.go:6989
 }
 
 func gpu_of_(t_ gpu_value64, s_ gpu_state, order_ int64) float64 {
@@ -6991,13 +6994,13 @@ func gpu_of_(t_ gpu_value64, s_ gpu_state, order_ int64) float64 {
 	}
 	k_ := gpu_chosen(s_, order_)
 	return math.Float64frombits(uint64((k_ ^ ((k_ >> (63)) & int64(9223372036854775807)))))
-//line kernels_tandem.go:6995
+//line kernels_tandem.go:6998
 }
 
 func gpu_none__(t_ gpu_first32) gpu_ends {
 	/*line fold.go:70*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:70*/ return t2_
-//line kernels_tandem.go:7001
+//line kernels_tandem.go:7004
 }
 
 func gpu_with___(t_ gpu_first32, s_ gpu_ends, x_ float32, index_ int32, order_ int32) gpu_ends {
@@ -7006,7 +7009,7 @@ func gpu_with___(t_ gpu_first32, s_ gpu_ends, x_ float32, index_ int32, order_ i
 		k_ = int32(2147483647)
 	}
 	return gpu_above(s_, k_, index_)
-//line kernels_tandem.go:7010
+//line kernels_tandem.go:7013
 }
 
 func gpu_put__(c_ gpu_Matrix__, o_ int64, v_ int32) {
@@ -7015,7 +7018,7 @@ func gpu_put__(c_ gpu_Matrix__, o_ int64, v_ int32) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:7019
+//line kernels_tandem.go:7022
 }
 
 func gpu_of__(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
@@ -7023,13 +7026,13 @@ func gpu_of__(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
 		return int32(0)
 	}
 	return int32(s_.b_)
-//line kernels_tandem.go:7027
+//line kernels_tandem.go:7030
 }
 
 func gpu_none___(t_ gpu_first64) gpu_ends_ {
 	/*line fold.go:71*/ t2_ := gpu_ends_{a_: int64(-9223372036854775808), b_: int64(9223372036854775807)}
 	/*line fold.go:71*/ return t2_
-//line kernels_tandem.go:7033
+//line kernels_tandem.go:7036
 }
 
 func gpu_with____(t_ gpu_first64, s_ gpu_ends_, x_ float64, index_ int64, order_ int64) gpu_ends_ {
@@ -7038,58 +7041,58 @@ func gpu_with____(t_ gpu_first64, s_ gpu_ends_, x_ float64, index_ int64, order_
 		k_ = int64(9223372036854775807)
 	}
 	return gpu_above_(s_, k_, index_)
-//line kernels_tandem.go:7042
+//line kernels_tandem.go:7045
 }
 
 func gpu_none____(t_ gpu_endsInt) gpu_ends {
 	/*line fold.go:68*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:68*/ return t2_
-//line kernels_tandem.go:7048
+//line kernels_tandem.go:7051
 }
 
 func gpu_with_____(t_ gpu_endsInt, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:98*/ t4_ := gpu_ends{a_: max(s_.a_, x_), b_: min(s_.b_, x_)}
 	/*line fold.go:98*/ return t4_
-//line kernels_tandem.go:7054
+//line kernels_tandem.go:7057
 }
 
 func gpu_of___(t_ gpu_valueInt, s_ gpu_state, order_ int64) int32 {
 	/*line fold.go:266*/ return int32(gpu_chosen(s_, order_))
-//line kernels_tandem.go:7059
+//line kernels_tandem.go:7062
 }
 
 func gpu_none_____(t_ gpu_firstInt) gpu_ends {
 	/*line fold.go:72*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:72*/ return t2_
-//line kernels_tandem.go:7065
+//line kernels_tandem.go:7068
 }
 
 func gpu_with______(t_ gpu_firstInt, s_ gpu_ends, x_ int32, index_ int32, order_ int32) gpu_ends {
 	/*line fold.go:126*/ return gpu_above(s_, x_^order_, index_)
-//line kernels_tandem.go:7070
+//line kernels_tandem.go:7073
 }
 
 func gpu_none______(t_ gpu_add32) gpu_ends {
 	/*line fold.go:73*/ t2_ := gpu_ends{}
 	/*line fold.go:73*/ return t2_
-//line kernels_tandem.go:7076
+//line kernels_tandem.go:7079
 }
 
 func gpu_with_______(t_ gpu_add32, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:136*/ t4_ := gpu_ends{a_: s_.a_ + x_, b_: int32(0)}
 	/*line fold.go:136*/ return t4_
-//line kernels_tandem.go:7082
+//line kernels_tandem.go:7085
 }
 
 func gpu_of____(t_ gpu_total, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:268*/ return int32(s_.a_)
-//line kernels_tandem.go:7087
+//line kernels_tandem.go:7090
 }
 
 func gpu_none_______(t_ gpu_count) gpu_ends {
 	/*line fold.go:74*/ t2_ := gpu_ends{}
 	/*line fold.go:74*/ return t2_
-//line kernels_tandem.go:7093
+//line kernels_tandem.go:7096
 }
 
 func gpu_with________(t_ gpu_count, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
@@ -7097,13 +7100,13 @@ func gpu_with________(t_ gpu_count, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) 
 		s_.a_ = s_.a_ + int32(1)
 	}
 	return s_
-//line kernels_tandem.go:7101
+//line kernels_tandem.go:7104
 }
 
 func gpu_none________(t_ gpu_endsBool) gpu_ends {
 	/*line fold.go:69*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:69*/ return t2_
-//line kernels_tandem.go:7107
+//line kernels_tandem.go:7110
 }
 
 func gpu_with_________(t_ gpu_endsBool, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
@@ -7113,7 +7116,7 @@ func gpu_with_________(t_ gpu_endsBool, s_ gpu_ends, x_ bool, t2_ int32, t3_ int
 	}
 	t4_ := gpu_ends{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:106*/ return t4_
-//line kernels_tandem.go:7117
+//line kernels_tandem.go:7120
 }
 
 func gpu_put___(c_ gpu_Matrix___, o_ int64, v_ bool) {
@@ -7122,19 +7125,19 @@ func gpu_put___(c_ gpu_Matrix___, o_ int64, v_ bool) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:7126
+//line kernels_tandem.go:7129
 }
 
 func gpu_of_____(t_ gpu_truth, s_ gpu_state, order_ int64) bool {
 	/*line fold.go:267*/ return gpu_chosen(s_, order_) > int64(0)
-//line kernels_tandem.go:7131
+//line kernels_tandem.go:7134
 }
 
 func gpu_clearWords(words_ []int64, at_ gpu_Place) {
 	/*line prefix.go:61*/ for t_, k_ := at_.N_+int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
 		words_[at_.At_+(k_*at_.Step_)] = int64(0)
 	}
-//line kernels_tandem.go:7138
+//line kernels_tandem.go:7141
 }
 
 func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
@@ -7146,13 +7149,13 @@ func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
 		gpu_AddPart_(words_, at_, t_.exp_-bottom_, v_, k_)
 	}
 	words_[at_.At_+(at_.N_*at_.Step_)] = words_[at_.At_+(at_.N_*at_.Step_)] | t_.special_
-//line kernels_tandem.go:7150
+//line kernels_tandem.go:7153
 }
 
 func gpu_term(f_ gpu_single, x_ float32) gpu_wide {
 	/*line prefix.go:17*/ t_ := gpu_one{}
 	/*line prefix.go:17*/ return gpu_exactly(f_, t_, x_, float32(1))
-//line kernels_tandem.go:7156
+//line kernels_tandem.go:7159
 }
 
 func gpu_Carry(w_ []int64, at_ gpu_Place) {
@@ -7163,13 +7166,13 @@ func gpu_Carry(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:7167
+//line kernels_tandem.go:7170
 }
 
 func gpu_term_(f_ gpu_double, x_ float64) gpu_wide {
 	/*line prefix.go:18*/ t_ := gpu_one{}
 	/*line prefix.go:18*/ return gpu_exactly_(f_, t_, x_, float64(1))
-//line kernels_tandem.go:7173
+//line kernels_tandem.go:7176
 }
 
 func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -7181,7 +7184,7 @@ func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		}
 	}
 	return v_
-//line kernels_tandem.go:7185
+//line kernels_tandem.go:7188
 }
 
 func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
@@ -7197,13 +7200,13 @@ func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
 	}
 	t_ := gpu_reach{least_: min(r_.least_, least_), top_: max(r_.top_, v_.Exp_+int64(128)), special_: r_.special_}
 	/*line short.go:112*/ return t_
-//line kernels_tandem.go:7201
+//line kernels_tandem.go:7204
 }
 
 func gpu_noReach() gpu_reach {
 	/*line short.go:89*/ t_ := gpu_reach{least_: int64(1048576), top_: int64(-1048576)}
 	/*line short.go:89*/ return t_
-//line kernels_tandem.go:7207
+//line kernels_tandem.go:7210
 }
 
 func gpu_with__________(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
@@ -7215,12 +7218,12 @@ func gpu_with__________(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
 		/*line short.go:95*/ r_.top_ = t3_
 	}
 	return r_
-//line kernels_tandem.go:7219
+//line kernels_tandem.go:7222
 }
 
 func gpu_fits____(r_ gpu_reach, n_ int64) bool {
 	/*line short.go:116*/ return (r_.top_ + int64(bits.Len64(uint64(n_)))) <= (r_.least_ + int64(127))
-//line kernels_tandem.go:7224
+//line kernels_tandem.go:7227
 }
 
 func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
@@ -7245,7 +7248,7 @@ func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
 		/*line short.go:76*/ return t8_
 	}
 	return s_
-//line kernels_tandem.go:7249
+//line kernels_tandem.go:7252
 }
 
 func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
@@ -7278,7 +7281,7 @@ func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
 	/*line short.go:23*/ h2_ := t13_
 	t15_ := gpu_short{hi_: h2_, lo_: l2_}
 	/*line short.go:24*/ return t15_
-//line kernels_tandem.go:7282
+//line kernels_tandem.go:7285
 }
 
 func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
@@ -7286,7 +7289,7 @@ func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
 		return gpu_value_(f_, special_)
 	}
 	return gpu_round(f_, v_)
-//line kernels_tandem.go:7290
+//line kernels_tandem.go:7293
 }
 
 func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
@@ -7304,7 +7307,7 @@ func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
 		return gpu_NewValue(hi_, lo_, base_, true)
 	}
 	return gpu_NewValue(s_.hi_, s_.lo_, base_, false)
-//line kernels_tandem.go:7308
+//line kernels_tandem.go:7311
 }
 
 func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
@@ -7312,7 +7315,7 @@ func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
 		return gpu_value__(f_, special_)
 	}
 	return gpu_round_(f_, v_)
-//line kernels_tandem.go:7316
+//line kernels_tandem.go:7319
 }
 
 func gpu_rowsOf(index_ []int32, order_ []int32, k_ int64) (int32, int64) {
@@ -7327,7 +7330,7 @@ func gpu_rowsOf(index_ []int32, order_ []int32, k_ int64) (int32, int64) {
 		end_ = end_ + int64(1)
 	}
 	return row_, end_
-//line kernels_tandem.go:7331
+//line kernels_tandem.go:7334
 }
 
 func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float32 {
@@ -7354,7 +7357,7 @@ func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_
 	}
 	t3_ := gpu_Top(words_, at_, int64(-384))
 	/*line prefix.go:260*/ return gpu_of______(f_, t3_, special_)
-//line kernels_tandem.go:7358
+//line kernels_tandem.go:7361
 }
 
 func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float64 {
@@ -7381,7 +7384,7 @@ func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, orde
 	}
 	t3_ := gpu_Top(words_, at_, int64(-2176))
 	/*line prefix.go:260*/ return gpu_of_______(f_, t3_, special_)
-//line kernels_tandem.go:7385
+//line kernels_tandem.go:7388
 }
 
 func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) int32 {
@@ -7390,21 +7393,21 @@ func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, ord
 		s_ = s_ + int64(x_.Data_[(int64(order_[i_])*x_.Stride_)+j_])
 	}
 	return int32(s_)
-//line kernels_tandem.go:7394
+//line kernels_tandem.go:7397
 }
 
 func gpu_integersOf(parts_ []int64, at_ int64, step_ int64) gpu_halves {
 //line round.go:52
 	t_ := gpu_halves{lower_: gpu_digits{a_: parts_[at_], b_: parts_[at_+(int64(2)*step_)], c_: parts_[at_+(int64(4)*step_)]}, upper_: gpu_digits{a_: parts_[at_+step_], b_: parts_[at_+(int64(3)*step_)], c_: parts_[at_+(int64(5)*step_)]}}
 	/*line round.go:52*/ return t_
-//line kernels_tandem.go:7401
+//line kernels_tandem.go:7404
 }
 
-func gpu_and(t_ gpu_halves, u_ gpu_halves) gpu_halves {
-//line terms.go:232
+func gpu_and_(t_ gpu_halves, u_ gpu_halves) gpu_halves {
+//line terms.go:235
 	t2_ := gpu_halves{lower_: gpu_digits{a_: t_.lower_.a_ + u_.lower_.a_, b_: t_.lower_.b_ + u_.lower_.b_, c_: t_.lower_.c_ + u_.lower_.c_}, upper_: gpu_digits{a_: t_.upper_.a_ + u_.upper_.a_, b_: t_.upper_.b_ + u_.upper_.b_, c_: t_.upper_.c_ + u_.upper_.c_}}
-	/*line terms.go:232*/ return t2_
-//line kernels_tandem.go:7408
+	/*line terms.go:235*/ return t2_
+//line kernels_tandem.go:7411
 }
 
 func gpu_countOf(state_ int64) (int64, int64, bool) {
@@ -7415,7 +7418,7 @@ func gpu_countOf(state_ int64) (int64, int64, bool) {
 	/*line along.go:171*/ var deep_ bool
 	_ = deep_
 	/*line along.go:172*/ return state_ >> (7), (state_ >> (1)) & int64(63), (state_ & int64(1)) != int64(0)
-//line kernels_tandem.go:7419
+//line kernels_tandem.go:7422
 }
 
 func gpu_inWords(parts_ []int64, at_ gpu_Place, bottom_ int64) int64 {
@@ -7429,19 +7432,19 @@ func gpu_inWords(parts_ []int64, at_ gpu_Place, bottom_ int64) int64 {
 	gpu_clearWords(parts_, at_)
 	gpu_addHalves(parts_, at_, s_, base_-bottom_, step_)
 	return int64(0)
-//line kernels_tandem.go:7433
+//line kernels_tandem.go:7436
 }
 
-func gpu_nowhere(f_ gpu_single) gpu_window {
-	/*line terms.go:54*/ t_ := gpu_window{lo_: int32(2147483647)}
-	/*line terms.go:54*/ return t_
-//line kernels_tandem.go:7439
+func gpu_nowhere() gpu_window {
+	/*line terms.go:55*/ t_ := gpu_window{lo_: uint32(4294967295)}
+	/*line terms.go:55*/ return t_
+//line kernels_tandem.go:7442
 }
 
 func gpu_none_________(f_ gpu_single, p_ gpu_one, m_ gpu_magic) gpu_digits_ {
-	/*line terms.go:167*/ var d_ gpu_digits_
-	/*line terms.go:171*/ return d_
-//line kernels_tandem.go:7445
+	/*line terms.go:170*/ var d_ gpu_digits_
+	/*line terms.go:174*/ return d_
+//line kernels_tandem.go:7448
 }
 
 func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ float32, mask_ int32) (float32, float32) {
@@ -7450,23 +7453,23 @@ func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ flo
 	/*line along.go:231*/ var v_ float32
 	_ = v_
 	/*line along.go:239*/ return gpu_from(f_, gpu_bits(f_, x_)&mask_), float32(1)
-//line kernels_tandem.go:7454
+//line kernels_tandem.go:7457
 }
 
-func gpu_with___________(w_ gpu_window, most_ int32, m_ int32) gpu_window {
-	/*line terms.go:58*/ t_ := gpu_window{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
+func gpu_with___________(w_ gpu_window, h_ uint32) gpu_window {
+	/*line terms.go:58*/ t_ := gpu_window{hi_: max(w_.hi_, h_), lo_: min(w_.lo_, h_-uint32(1))}
 	/*line terms.go:58*/ return t_
-//line kernels_tandem.go:7460
+//line kernels_tandem.go:7463
 }
 
-func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) int32 {
-	/*line terms.go:39*/ m_ := gpu_bits(f_, gpu_near(p_, x_, y_)) & int32(2147483647)
-	/*line terms.go:45*/ return m_
-//line kernels_tandem.go:7466
+func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) uint32 {
+	/*line terms.go:40*/ m_ := gpu_bits(f_, gpu_near(p_, x_, y_)) & int32(2147483647)
+	/*line terms.go:46*/ return gpu_upper(f_, m_)
+//line kernels_tandem.go:7469
 }
 
 func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32, m_ gpu_magic, deep_ bool) gpu_digits_ {
-	/*line terms.go:182*/ term_ := gpu_near(p_, x_, y_)
+	/*line terms.go:185*/ term_ := gpu_near(p_, x_, y_)
 	z_ := term_ + m_.a_
 	d_.a_ = d_.a_ + gpu_bits(f_, z_)
 	rest_ := term_ - (z_ - m_.a_)
@@ -7475,8 +7478,8 @@ func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32
 	if deep_ {
 		d_.c_ = d_.c_ + gpu_bits(f_, (rest_-(z_-m_.b_))+m_.c_)
 	}
-	/*line terms.go:197*/ return d_
-//line kernels_tandem.go:7480
+	/*line terms.go:200*/ return d_
+//line kernels_tandem.go:7483
 }
 
 func gpu_factorsIn(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, i_ int64, j_ int64) (float32, float32) {
@@ -7489,41 +7492,41 @@ func gpu_factorsIn(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ floa
 	/*line few.go:132*/ y_ := float32(0)
 	/*line few.go:136*/ t4_, t5_ := gpu_factorsOf(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:136*/ return t4_, t5_
-//line kernels_tandem.go:7493
+//line kernels_tandem.go:7496
 }
 
 func gpu_without(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, n_ int32, m_ gpu_magic, deep_ bool) gpu_digits_ {
-	/*line terms.go:207*/ a_ := n_ * gpu_bits(f_, m_.a_)
-	/*line terms.go:207*/ b_ := n_ * gpu_bits(f_, m_.b_)
-	/*line terms.go:207*/ c_ := n_ * gpu_bits(f_, m_.c_)
-	/*line terms.go:211*/ if deep_ {
+	/*line terms.go:210*/ a_ := n_ * gpu_bits(f_, m_.a_)
+	/*line terms.go:210*/ b_ := n_ * gpu_bits(f_, m_.b_)
+	/*line terms.go:210*/ c_ := n_ * gpu_bits(f_, m_.c_)
+	/*line terms.go:214*/ if deep_ {
 		t2_ := gpu_digits_{a_: d_.a_ - a_, b_: d_.b_ - b_, c_: d_.c_ - c_}
-		/*line terms.go:212*/ return t2_
+		/*line terms.go:215*/ return t2_
 	}
 	t3_ := gpu_digits_{a_: d_.a_ - a_, b_: d_.b_ - b_}
-	/*line terms.go:214*/ return t3_
-//line kernels_tandem.go:7506
+	/*line terms.go:217*/ return t3_
+//line kernels_tandem.go:7509
 }
 
-func gpu_field(t_ gpu_single, bits_ int32) int64 {
-	/*line format.go:40*/ return int64((bits_ >> (23)))
-//line kernels_tandem.go:7511
+func gpu_field(t_ gpu_single, upper_ uint32) int64 {
+	/*line format.go:43*/ return int64((upper_ >> (23)))
+//line kernels_tandem.go:7514
 }
 
 func gpu_leastTop(f_ gpu_single, p_ gpu_one, deep_ bool) int64 {
-	/*line terms.go:83*/ if deep_ {
+	/*line terms.go:86*/ if deep_ {
 		return int64(45)
 	}
 	return int64(22)
-//line kernels_tandem.go:7519
+//line kernels_tandem.go:7522
 }
 
 func gpu_magicFor(f_ gpu_single, p_ gpu_one, top_ int64) gpu_magic {
-	/*line terms.go:157*/ first_ := (top_ + int64(2)) + int64(0)
-	/*line terms.go:157*/ down_ := int64(23)
+	/*line terms.go:160*/ first_ := (top_ + int64(2)) + int64(0)
+	/*line terms.go:160*/ down_ := int64(23)
 	t_ := gpu_magic{a_: float32(float32(1.5) * gpu_power(f_, first_)), b_: float32(float32(1.5) * gpu_power(f_, first_-down_)), c_: float32(float32(1.5) * gpu_power(f_, first_-(int64(2)*down_)))}
-	/*line terms.go:158*/ return t_
-//line kernels_tandem.go:7527
+	/*line terms.go:161*/ return t_
+//line kernels_tandem.go:7530
 }
 
 func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) int64 {
@@ -7537,7 +7540,7 @@ func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, 
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:7541
+//line kernels_tandem.go:7544
 }
 
 func gpu_addHalves(parts_ []int64, words_ gpu_Place, s_ gpu_halves, at_ int64, step_ int64) {
@@ -7546,7 +7549,7 @@ func gpu_addHalves(parts_ []int64, words_ gpu_Place, s_ gpu_halves, at_ int64, s
 			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, step_, k_), gpu_part(s_, k_), n_)
 		}
 	}
-//line kernels_tandem.go:7550
+//line kernels_tandem.go:7553
 }
 
 func gpu_shifted(s_ gpu_short, width_ int64, d_ int64) gpu_short {
@@ -7564,10 +7567,10 @@ func gpu_shifted(s_ gpu_short, width_ int64, d_ int64) gpu_short {
 	/*line few.go:201*/ hi_ = t5_
 	t7_ := gpu_short{hi_: hi_, lo_: lo_}
 	/*line few.go:202*/ return t7_
-//line kernels_tandem.go:7568
+//line kernels_tandem.go:7571
 }
 
-func gpu_and_(s_ gpu_short, t_ gpu_short) gpu_short {
+func gpu_and__(s_ gpu_short, t_ gpu_short) gpu_short {
 	/*line short.go:29*/ t2_ := s_.lo_
 	/*line short.go:29*/ t3_ := t_.lo_
 	/*line short.go:29*/ t4_ := (t2_ + t3_) + uint64(0)
@@ -7582,7 +7585,7 @@ func gpu_and_(s_ gpu_short, t_ gpu_short) gpu_short {
 	/*line short.go:30*/ hi_ := t8_
 	t10_ := gpu_short{hi_: hi_, lo_: lo_}
 	/*line short.go:31*/ return t10_
-//line kernels_tandem.go:7586
+//line kernels_tandem.go:7589
 }
 
 func gpu_valueWith(s_ gpu_short, up_ int64, c_ gpu_short, base_ int64) gpu_Value {
@@ -7634,7 +7637,7 @@ func gpu_valueWith(s_ gpu_short, up_ int64, c_ gpu_short, base_ int64) gpu_Value
 	v_.Lo_ = v_.Lo_ | (lo_ >> (uint64(64) - z_))
 	v_.Rest_ = (lo_ << (z_)) != uint64(0)
 	return v_
-//line kernels_tandem.go:7638
+//line kernels_tandem.go:7641
 }
 
 func gpu_digit(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -7642,7 +7645,7 @@ func gpu_digit(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:7646
+//line kernels_tandem.go:7649
 }
 
 func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -7674,7 +7677,7 @@ func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
 		}
 	}
 	return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:7678
+//line kernels_tandem.go:7681
 }
 
 func gpu_Root(v_ gpu_Value, precision_ int64) gpu_Value {
@@ -7708,7 +7711,7 @@ func gpu_Root(v_ gpu_Value, precision_ int64) gpu_Value {
 		}
 	}
 	return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-n_, ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:7712
+//line kernels_tandem.go:7715
 }
 
 func gpu_value_(f_ gpu_single, special_ int64) float32 {
@@ -7722,26 +7725,20 @@ func gpu_value_(f_ gpu_single, special_ int64) float32 {
 		}
 	}
 	/*line round.go:97*/ return inf_ - inf_
-//line kernels_tandem.go:7726
+//line kernels_tandem.go:7729
 }
 
 func gpu_round(t_ gpu_single, v_ gpu_Value) float32 {
-	/*line format.go:42*/ return math.Float32frombits(gpu_Bits32(v_))
-//line kernels_tandem.go:7731
-}
-
-func gpu_nowhere_(f_ gpu_double) gpu_window_ {
-	/*line terms.go:54*/ t_ := gpu_window_{lo_: int64(9223372036854775807)}
-	/*line terms.go:54*/ return t_
-//line kernels_tandem.go:7737
+	/*line format.go:46*/ return math.Float32frombits(gpu_Bits32(v_))
+//line kernels_tandem.go:7734
 }
 
 func gpu_none__________(f_ gpu_double, p_ gpu_one, m_ gpu_magic_) gpu_digits {
-	/*line terms.go:167*/ var d_ gpu_digits
+	/*line terms.go:170*/ var d_ gpu_digits
 	_ = d_
 	t_ := gpu_digits{a_: gpu_bits_(f_, m_.a_), b_: gpu_bits_(f_, m_.b_), c_: gpu_bits_(f_, m_.c_)}
-	/*line terms.go:169*/ return t_
-//line kernels_tandem.go:7745
+	/*line terms.go:172*/ return t_
+//line kernels_tandem.go:7742
 }
 
 func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -7750,27 +7747,21 @@ func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ fl
 	/*line along.go:231*/ var v_ float64
 	_ = v_
 	/*line along.go:239*/ return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:7754
+//line kernels_tandem.go:7751
 }
 
-func gpu_with____________(w_ gpu_window_, most_ int64, m_ int64) gpu_window_ {
-	/*line terms.go:58*/ t_ := gpu_window_{hi_: max(w_.hi_, m_), lo_: min(w_.lo_, m_+most_)}
-	/*line terms.go:58*/ return t_
-//line kernels_tandem.go:7760
-}
-
-func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) int64 {
-	/*line terms.go:39*/ m_ := gpu_bits_(f_, gpu_near_(p_, x_, y_)) & int64(9223372036854775807)
-	/*line terms.go:45*/ return m_
-//line kernels_tandem.go:7766
+func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) uint32 {
+	/*line terms.go:40*/ m_ := gpu_bits_(f_, gpu_near_(p_, x_, y_)) & int64(9223372036854775807)
+	/*line terms.go:46*/ return gpu_upper_(f_, m_)
+//line kernels_tandem.go:7757
 }
 
 func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64, m_ gpu_magic_, deep_ bool) gpu_digits {
-	/*line terms.go:179*/ t_ := gpu_magic_{a_: gpu_from_(f_, d_.a_), b_: gpu_from_(f_, d_.b_), c_: gpu_from_(f_, d_.c_)}
-	/*line terms.go:179*/ m_ = t_
+	/*line terms.go:182*/ t_ := gpu_magic_{a_: gpu_from_(f_, d_.a_), b_: gpu_from_(f_, d_.b_), c_: gpu_from_(f_, d_.c_)}
+	/*line terms.go:182*/ m_ = t_
 	t2_ := gpu_digits{}
-	/*line terms.go:180*/ d_ = t2_
-	/*line terms.go:182*/ term_ := gpu_near_(p_, x_, y_)
+	/*line terms.go:183*/ d_ = t2_
+	/*line terms.go:185*/ term_ := gpu_near_(p_, x_, y_)
 	z_ := term_ + m_.a_
 	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
 	rest_ := term_ - (z_ - m_.a_)
@@ -7779,8 +7770,8 @@ func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64
 	if deep_ {
 		d_.c_ = d_.c_ + gpu_bits_(f_, (rest_-(z_-m_.b_))+m_.c_)
 	}
-	/*line terms.go:197*/ return d_
-//line kernels_tandem.go:7784
+	/*line terms.go:200*/ return d_
+//line kernels_tandem.go:7775
 }
 
 func gpu_factorsIn_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
@@ -7793,45 +7784,45 @@ func gpu_factorsIn_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ fl
 	/*line few.go:132*/ y_ := float64(0)
 	/*line few.go:136*/ t4_, t5_ := gpu_factorsOf_(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:136*/ return t4_, t5_
-//line kernels_tandem.go:7797
+//line kernels_tandem.go:7788
 }
 
 func gpu_without_(f_ gpu_double, p_ gpu_one, d_ gpu_digits, n_ int64, m_ gpu_magic_, deep_ bool) gpu_digits {
-	/*line terms.go:205*/ n_ = int64(1)
-	/*line terms.go:207*/ a_ := n_ * gpu_bits_(f_, m_.a_)
-	/*line terms.go:207*/ b_ := n_ * gpu_bits_(f_, m_.b_)
-	/*line terms.go:207*/ c_ := n_ * gpu_bits_(f_, m_.c_)
-	/*line terms.go:211*/ if deep_ {
+	/*line terms.go:208*/ n_ = int64(1)
+	/*line terms.go:210*/ a_ := n_ * gpu_bits_(f_, m_.a_)
+	/*line terms.go:210*/ b_ := n_ * gpu_bits_(f_, m_.b_)
+	/*line terms.go:210*/ c_ := n_ * gpu_bits_(f_, m_.c_)
+	/*line terms.go:214*/ if deep_ {
 		t2_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - b_, c_: d_.c_ - c_}
-		/*line terms.go:212*/ return t2_
+		/*line terms.go:215*/ return t2_
 	}
 	t3_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - b_}
-	/*line terms.go:214*/ return t3_
-//line kernels_tandem.go:7811
+	/*line terms.go:217*/ return t3_
+//line kernels_tandem.go:7802
 }
 
-func gpu_field_(t_ gpu_double, bits_ int64) int64 {
-	/*line format.go:54*/ return bits_ >> (52)
-//line kernels_tandem.go:7816
+func gpu_field_(t_ gpu_double, upper_ uint32) int64 {
+	/*line format.go:59*/ return int64((upper_ >> (20)))
+//line kernels_tandem.go:7807
 }
 
 func gpu_leastTop_(f_ gpu_double, p_ gpu_one, deep_ bool) int64 {
-	/*line terms.go:83*/ if deep_ {
+	/*line terms.go:86*/ if deep_ {
 		return int64(79)
 	}
 	return int64(35)
-//line kernels_tandem.go:7824
+//line kernels_tandem.go:7815
 }
 
 func gpu_magicFor_(f_ gpu_double, p_ gpu_one, top_ int64) gpu_magic_ {
-	/*line terms.go:157*/ first_ := (top_ + int64(2)) + int64(8)
-	/*line terms.go:157*/ down_ := int64(44)
+	/*line terms.go:160*/ first_ := (top_ + int64(2)) + int64(8)
+	/*line terms.go:160*/ down_ := int64(44)
 	t_ := gpu_magic_{a_: float64(float64(1.5) * gpu_power_(f_, first_)), b_: float64(float64(1.5) * gpu_power_(f_, first_-down_)), c_: float64(float64(1.5) * gpu_power_(f_, first_-(int64(2)*down_)))}
-	/*line terms.go:158*/ return t_
-//line kernels_tandem.go:7832
+	/*line terms.go:161*/ return t_
+//line kernels_tandem.go:7823
 }
 
-func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) int64 {
+func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window) int64 {
 	/*line across.go:129*/ t2_ := gpu_reachOf_(f_, p_, t_, o_, less_, w_)
 	/*line across.go:129*/ r_ := t2_
 	for base_ := r_.least_; base_ < r_.top_; base_ = base_ + int64(48) {
@@ -7842,7 +7833,7 @@ func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place,
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:7846
+//line kernels_tandem.go:7837
 }
 
 func gpu_value__(f_ gpu_double, special_ int64) float64 {
@@ -7856,20 +7847,20 @@ func gpu_value__(f_ gpu_double, special_ int64) float64 {
 		}
 	}
 	/*line round.go:97*/ return inf_ - inf_
-//line kernels_tandem.go:7860
+//line kernels_tandem.go:7851
 }
 
 func gpu_round_(t_ gpu_double, v_ gpu_Value) float64 {
-	/*line format.go:56*/ return math.Float64frombits(gpu_Bits64(v_))
-//line kernels_tandem.go:7865
+	/*line format.go:62*/ return math.Float64frombits(gpu_Bits64(v_))
+//line kernels_tandem.go:7856
 }
 
 func gpu_none___________(f_ gpu_double, p_ gpu_pair, m_ gpu_magic_) gpu_digits {
-	/*line terms.go:167*/ var d_ gpu_digits
+	/*line terms.go:170*/ var d_ gpu_digits
 	_ = d_
 	t_ := gpu_digits{a_: gpu_bits_(f_, m_.a_), b_: gpu_bits_(f_, m_.b_), c_: gpu_bits_(f_, m_.c_)}
-	/*line terms.go:169*/ return t_
-//line kernels_tandem.go:7873
+	/*line terms.go:172*/ return t_
+//line kernels_tandem.go:7864
 }
 
 func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
@@ -7878,21 +7869,21 @@ func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ 
 	/*line along.go:231*/ var v_ float64
 	_ = v_
 	/*line along.go:234*/ return float64(float64((x_ - shift_)) * float64((y_ - shift_))), float64(1)
-//line kernels_tandem.go:7882
+//line kernels_tandem.go:7873
 }
 
-func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) int64 {
-	/*line terms.go:39*/ m_ := gpu_bits_(f_, gpu_near__(p_, x_, y_)) & int64(9223372036854775807)
-	/*line terms.go:45*/ return m_
-//line kernels_tandem.go:7888
+func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) uint32 {
+	/*line terms.go:40*/ m_ := gpu_bits_(f_, gpu_near__(p_, x_, y_)) & int64(9223372036854775807)
+	/*line terms.go:46*/ return gpu_upper_(f_, m_)
+//line kernels_tandem.go:7879
 }
 
 func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float64, m_ gpu_magic_, deep_ bool) gpu_digits {
-	/*line terms.go:179*/ t_ := gpu_magic_{a_: gpu_from_(f_, d_.a_), b_: gpu_from_(f_, d_.b_), c_: gpu_from_(f_, d_.c_)}
-	/*line terms.go:179*/ m_ = t_
+	/*line terms.go:182*/ t_ := gpu_magic_{a_: gpu_from_(f_, d_.a_), b_: gpu_from_(f_, d_.b_), c_: gpu_from_(f_, d_.c_)}
+	/*line terms.go:182*/ m_ = t_
 	t2_ := gpu_digits{}
-	/*line terms.go:180*/ d_ = t2_
-	/*line terms.go:182*/ term_ := gpu_near__(p_, x_, y_)
+	/*line terms.go:183*/ d_ = t2_
+	/*line terms.go:185*/ term_ := gpu_near__(p_, x_, y_)
 	z_ := term_ + m_.a_
 	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
 	rest_ := term_ - (z_ - m_.a_)
@@ -7901,8 +7892,8 @@ func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float
 	if deep_ {
 		d_.c_ = d_.c_ + gpu_bits_(f_, (rest_-(z_-m_.b_))+m_.c_)
 	}
-	/*line terms.go:197*/ return d_
-//line kernels_tandem.go:7906
+	/*line terms.go:200*/ return d_
+//line kernels_tandem.go:7897
 }
 
 func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, i_ int64, j_ int64) (float64, float64) {
@@ -7917,40 +7908,40 @@ func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_
 	/*line few.go:134*/ y_ = t3_
 	/*line few.go:136*/ t4_, t5_ := gpu_factorsOf__(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:136*/ return t4_, t5_
-//line kernels_tandem.go:7921
+//line kernels_tandem.go:7912
 }
 
 func gpu_without__(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, n_ int64, m_ gpu_magic_, deep_ bool) gpu_digits {
-	/*line terms.go:205*/ n_ = int64(1)
-	/*line terms.go:207*/ a_ := n_ * gpu_bits_(f_, m_.a_)
-	/*line terms.go:207*/ b_ := n_ * gpu_bits_(f_, m_.b_)
-	/*line terms.go:207*/ c_ := n_ * gpu_bits_(f_, m_.c_)
-	/*line terms.go:211*/ if deep_ {
+	/*line terms.go:208*/ n_ = int64(1)
+	/*line terms.go:210*/ a_ := n_ * gpu_bits_(f_, m_.a_)
+	/*line terms.go:210*/ b_ := n_ * gpu_bits_(f_, m_.b_)
+	/*line terms.go:210*/ c_ := n_ * gpu_bits_(f_, m_.c_)
+	/*line terms.go:214*/ if deep_ {
 		t2_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - b_, c_: d_.c_ - c_}
-		/*line terms.go:212*/ return t2_
+		/*line terms.go:215*/ return t2_
 	}
 	t3_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - b_}
-	/*line terms.go:214*/ return t3_
-//line kernels_tandem.go:7935
+	/*line terms.go:217*/ return t3_
+//line kernels_tandem.go:7926
 }
 
 func gpu_leastTop__(f_ gpu_double, p_ gpu_pair, deep_ bool) int64 {
-	/*line terms.go:83*/ if deep_ {
+	/*line terms.go:86*/ if deep_ {
 		return int64(79)
 	}
 	return int64(35)
-//line kernels_tandem.go:7943
+//line kernels_tandem.go:7934
 }
 
 func gpu_magicFor__(f_ gpu_double, p_ gpu_pair, top_ int64) gpu_magic_ {
-	/*line terms.go:157*/ first_ := (top_ + int64(2)) + int64(8)
-	/*line terms.go:157*/ down_ := int64(44)
+	/*line terms.go:160*/ first_ := (top_ + int64(2)) + int64(8)
+	/*line terms.go:160*/ down_ := int64(44)
 	t_ := gpu_magic_{a_: float64(float64(1.5) * gpu_power_(f_, first_)), b_: float64(float64(1.5) * gpu_power_(f_, first_-down_)), c_: float64(float64(1.5) * gpu_power_(f_, first_-(int64(2)*down_)))}
-	/*line terms.go:158*/ return t_
-//line kernels_tandem.go:7951
+	/*line terms.go:161*/ return t_
+//line kernels_tandem.go:7942
 }
 
-func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) int64 {
+func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window) int64 {
 	/*line across.go:129*/ t2_ := gpu_reachOf__(f_, p_, t_, o_, less_, w_)
 	/*line across.go:129*/ r_ := t2_
 	for base_ := r_.least_; base_ < r_.top_; base_ = base_ + int64(48) {
@@ -7961,13 +7952,13 @@ func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Plac
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:7965
+//line kernels_tandem.go:7956
 }
 
 func gpu_none____________(f_ gpu_double, p_ gpu_two, m_ gpu_magic_) gpu_digits {
-	/*line terms.go:167*/ var d_ gpu_digits
-	/*line terms.go:171*/ return d_
-//line kernels_tandem.go:7971
+	/*line terms.go:170*/ var d_ gpu_digits
+	/*line terms.go:174*/ return d_
+//line kernels_tandem.go:7962
 }
 
 func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -7976,20 +7967,20 @@ func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ 
 	/*line along.go:231*/ var v_ float64
 	_ = v_
 	/*line along.go:237*/ return x_ - shift_, y_ - shift_
+//line kernels_tandem.go:7971
+}
+
+func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) uint32 {
+	/*line terms.go:40*/ m_ := gpu_bits_(f_, gpu_near___(p_, x_, y_)) & int64(9223372036854775807)
+	/*line terms.go:42*/ if ((m_ == int64(0)) && (x_ != float64(0))) && (y_ != float64(0)) {
+		m_ = int64(1)
+	}
+	/*line terms.go:46*/ return gpu_upper_(f_, m_)
 //line kernels_tandem.go:7980
 }
 
-func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) int64 {
-	/*line terms.go:39*/ m_ := gpu_bits_(f_, gpu_near___(p_, x_, y_)) & int64(9223372036854775807)
-	/*line terms.go:41*/ if ((m_ == int64(0)) && (x_ != float64(0))) && (y_ != float64(0)) {
-		m_ = int64(1)
-	}
-	/*line terms.go:45*/ return m_
-//line kernels_tandem.go:7989
-}
-
 func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float64, m_ gpu_magic_, deep_ bool) gpu_digits {
-	/*line terms.go:182*/ term_ := gpu_near___(p_, x_, y_)
+	/*line terms.go:185*/ term_ := gpu_near___(p_, x_, y_)
 	z_ := term_ + m_.a_
 	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
 	rest_ := term_ - (z_ - m_.a_)
@@ -7998,12 +7989,12 @@ func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float
 	if deep_ {
 		d_.c_ = d_.c_ + gpu_bits_(f_, (rest_-(z_-m_.b_))+m_.c_)
 	}
-	/*line terms.go:192*/ lower_ := math.FMA(x_, y_, -term_)
+	/*line terms.go:195*/ lower_ := math.FMA(x_, y_, -term_)
 	z_ = lower_ + m_.b_
 	d_.b_ = d_.b_ + gpu_bits_(f_, z_)
 	d_.c_ = d_.c_ + gpu_bits_(f_, (lower_-(z_-m_.b_))+m_.c_)
-	/*line terms.go:197*/ return d_
-//line kernels_tandem.go:8007
+	/*line terms.go:200*/ return d_
+//line kernels_tandem.go:7998
 }
 
 func gpu_factorsIn___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
@@ -8018,32 +8009,32 @@ func gpu_factorsIn___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ 
 	/*line few.go:134*/ y_ = t3_
 	/*line few.go:136*/ t4_, t5_ := gpu_factorsOf___(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:136*/ return t4_, t5_
-//line kernels_tandem.go:8022
+//line kernels_tandem.go:8013
 }
 
 func gpu_without___(f_ gpu_double, p_ gpu_two, d_ gpu_digits, n_ int64, m_ gpu_magic_, deep_ bool) gpu_digits {
-	/*line terms.go:207*/ a_ := n_ * gpu_bits_(f_, m_.a_)
-	/*line terms.go:207*/ b_ := n_ * gpu_bits_(f_, m_.b_)
-	/*line terms.go:207*/ c_ := n_ * gpu_bits_(f_, m_.c_)
-	/*line terms.go:209*/ t_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - (int64(2) * b_), c_: d_.c_ - c_}
-	/*line terms.go:209*/ return t_
-//line kernels_tandem.go:8031
+	/*line terms.go:210*/ a_ := n_ * gpu_bits_(f_, m_.a_)
+	/*line terms.go:210*/ b_ := n_ * gpu_bits_(f_, m_.b_)
+	/*line terms.go:210*/ c_ := n_ * gpu_bits_(f_, m_.c_)
+	/*line terms.go:212*/ t_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - (int64(2) * b_), c_: d_.c_ - c_}
+	/*line terms.go:212*/ return t_
+//line kernels_tandem.go:8022
 }
 
 func gpu_leastTop___(f_ gpu_double, p_ gpu_two, deep_ bool) int64 {
-	/*line terms.go:84*/ return int64(103)
-//line kernels_tandem.go:8036
+	/*line terms.go:87*/ return int64(103)
+//line kernels_tandem.go:8027
 }
 
 func gpu_magicFor___(f_ gpu_double, p_ gpu_two, top_ int64) gpu_magic_ {
-	/*line terms.go:157*/ first_ := (top_ + int64(2)) + int64(0)
-	/*line terms.go:157*/ down_ := int64(52)
+	/*line terms.go:160*/ first_ := (top_ + int64(2)) + int64(0)
+	/*line terms.go:160*/ down_ := int64(52)
 	t_ := gpu_magic_{a_: float64(float64(1.5) * gpu_power_(f_, first_)), b_: float64(float64(1.5) * gpu_power_(f_, first_-down_)), c_: float64(float64(1.5) * gpu_power_(f_, first_-(int64(2)*down_)))}
-	/*line terms.go:158*/ return t_
-//line kernels_tandem.go:8044
+	/*line terms.go:161*/ return t_
+//line kernels_tandem.go:8035
 }
 
-func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) int64 {
+func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window) int64 {
 	/*line across.go:129*/ t2_ := gpu_reachOf___(f_, p_, t_, o_, less_, w_)
 	/*line across.go:129*/ r_ := t2_
 	for base_ := r_.least_; base_ < r_.top_; base_ = base_ + int64(48) {
@@ -8054,17 +8045,17 @@ func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Plac
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:8058
+//line kernels_tandem.go:8049
 }
 
 func gpu_addIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits_) {
 	/*line along.go:255*/ m_ := gpu_magicFor(f_, p_, top_)
 	d_ := gpu_none_________(f_, p_, m_)
-	w_ := gpu_nowhere(f_)
+	w_ := gpu_nowhere()
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			u_, v_ := gpu_factors(f_, p_, b_, i_, j_)
-			w_ = gpu_with___________(w_, int32(2147483647), gpu_magnitude(f_, p_, u_, v_))
+			w_ = gpu_with___________(w_, gpu_magnitude(f_, p_, u_, v_))
 			d_ = gpu_plus_(f_, p_, d_, u_, v_, m_, deep_)
 		}
 	}
@@ -8073,7 +8064,12 @@ func gpu_addIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, de
 		count_ = int32(((b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)))
 	}
 	return w_, gpu_without(f_, p_, d_, count_, m_, deep_)
-//line kernels_tandem.go:8077
+//line kernels_tandem.go:8068
+}
+
+func gpu_least(t_ gpu_single, lo_ uint32) int64 {
+	/*line format.go:44*/ return int64(((lo_ + uint32(1)) >> (23)))
+//line kernels_tandem.go:8073
 }
 
 func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
@@ -8085,28 +8081,28 @@ func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (f
 	/*line along.go:222*/ y_ := float32(0)
 	/*line along.go:226*/ t_, t2_ := gpu_factorsOf(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:226*/ return t_, t2_
-//line kernels_tandem.go:8089
+//line kernels_tandem.go:8085
 }
 
 func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
-	/*line terms.go:268*/ m_, e_, finite_ := gpu_split(f_, x_)
-	/*line terms.go:270*/ t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits(f_, x_) < int32(0)}
+	/*line terms.go:271*/ m_, e_, finite_ := gpu_split(f_, x_)
+	/*line terms.go:273*/ t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits(f_, x_) < int32(0)}
 	if !finite_ {
 		t4_.special_ = gpu_Special(x_)
 	}
 	return t4_
-//line kernels_tandem.go:8099
+//line kernels_tandem.go:8095
 }
 
 func gpu_digit_(w_ gpu_wide, base_ int64, width_ uint64) int64 {
-	/*line terms.go:298*/ up_ := uint64((w_.exp_ - base_))
-	/*line terms.go:298*/ down_ := uint64((base_ - w_.exp_))
+	/*line terms.go:301*/ up_ := uint64((w_.exp_ - base_))
+	/*line terms.go:301*/ down_ := uint64((base_ - w_.exp_))
 	d_ := int64((((((w_.lo_ << (up_)) | (w_.lo_ >> (down_))) | (w_.hi_ << (uint64(64) - down_))) | (w_.hi_ >> (down_ - uint64(64)))) & ((support.Value(uint64(1)) << (width_)) - uint64(1))))
 	if w_.neg_ {
 		return -d_
 	}
 	return d_
-//line kernels_tandem.go:8110
+//line kernels_tandem.go:8106
 }
 
 func gpu_Carry_(w_ []int64, at_ gpu_Place) {
@@ -8117,7 +8113,7 @@ func gpu_Carry_(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:8121
+//line kernels_tandem.go:8117
 }
 
 func gpu_digit__(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -8125,17 +8121,17 @@ func gpu_digit__(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:8129
+//line kernels_tandem.go:8125
 }
 
-func gpu_addIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
+func gpu_addIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits) {
 	/*line along.go:255*/ m_ := gpu_magicFor_(f_, p_, top_)
 	d_ := gpu_none__________(f_, p_, m_)
-	w_ := gpu_nowhere_(f_)
+	w_ := gpu_nowhere()
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			u_, v_ := gpu_factors_(f_, p_, b_, i_, j_)
-			w_ = gpu_with____________(w_, int64(9223372036854775807), gpu_magnitude_(f_, p_, u_, v_))
+			w_ = gpu_with___________(w_, gpu_magnitude_(f_, p_, u_, v_))
 			d_ = gpu_plus__(f_, p_, d_, u_, v_, m_, deep_)
 		}
 	}
@@ -8144,7 +8140,12 @@ func gpu_addIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, 
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without_(f_, p_, d_, count_, m_, deep_)
-//line kernels_tandem.go:8148
+//line kernels_tandem.go:8144
+}
+
+func gpu_least_(t_ gpu_double, lo_ uint32) int64 {
+	/*line format.go:60*/ return int64((lo_ >> (20)))
+//line kernels_tandem.go:8149
 }
 
 func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
@@ -8156,27 +8157,27 @@ func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) 
 	/*line along.go:222*/ y_ := float64(0)
 	/*line along.go:226*/ t_, t2_ := gpu_factorsOf_(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:226*/ return t_, t2_
-//line kernels_tandem.go:8160
+//line kernels_tandem.go:8161
 }
 
 func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
-	/*line terms.go:268*/ m_, e_, finite_ := gpu_split_(f_, x_)
-	/*line terms.go:270*/ t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
+	/*line terms.go:271*/ m_, e_, finite_ := gpu_split_(f_, x_)
+	/*line terms.go:273*/ t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
 	if !finite_ {
 		t4_.special_ = gpu_Special_(x_)
 	}
 	return t4_
-//line kernels_tandem.go:8170
+//line kernels_tandem.go:8171
 }
 
-func gpu_addIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
+func gpu_addIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits) {
 	/*line along.go:255*/ m_ := gpu_magicFor__(f_, p_, top_)
 	d_ := gpu_none___________(f_, p_, m_)
-	w_ := gpu_nowhere_(f_)
+	w_ := gpu_nowhere()
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			u_, v_ := gpu_factors__(f_, p_, b_, i_, j_)
-			w_ = gpu_with____________(w_, int64(9223372036854775807), gpu_magnitude__(f_, p_, u_, v_))
+			w_ = gpu_with___________(w_, gpu_magnitude__(f_, p_, u_, v_))
 			d_ = gpu_plus___(f_, p_, d_, u_, v_, m_, deep_)
 		}
 	}
@@ -8185,7 +8186,7 @@ func gpu_addIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int6
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without__(f_, p_, d_, count_, m_, deep_)
-//line kernels_tandem.go:8189
+//line kernels_tandem.go:8190
 }
 
 func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int64) (float64, float64) {
@@ -8198,27 +8199,27 @@ func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int6
 	/*line along.go:224*/ y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
 	/*line along.go:226*/ t_, t2_ := gpu_factorsOf__(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:226*/ return t_, t2_
-//line kernels_tandem.go:8202
+//line kernels_tandem.go:8203
 }
 
 func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide {
-	/*line terms.go:268*/ m_, e_, finite_ := gpu_split_(f_, x_)
-	/*line terms.go:270*/ t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
+	/*line terms.go:271*/ m_, e_, finite_ := gpu_split_(f_, x_)
+	/*line terms.go:273*/ t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
 	if !finite_ {
 		t4_.special_ = gpu_Special_(x_)
 	}
 	return t4_
-//line kernels_tandem.go:8212
+//line kernels_tandem.go:8213
 }
 
-func gpu_addIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window_, gpu_digits) {
+func gpu_addIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits) {
 	/*line along.go:255*/ m_ := gpu_magicFor___(f_, p_, top_)
 	d_ := gpu_none____________(f_, p_, m_)
-	w_ := gpu_nowhere_(f_)
+	w_ := gpu_nowhere()
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			u_, v_ := gpu_factors___(f_, p_, b_, i_, j_)
-			w_ = gpu_with____________(w_, int64(9223372036854775807), gpu_magnitude___(f_, p_, u_, v_))
+			w_ = gpu_with___________(w_, gpu_magnitude___(f_, p_, u_, v_))
 			d_ = gpu_plus____(f_, p_, d_, u_, v_, m_, deep_)
 		}
 	}
@@ -8227,7 +8228,7 @@ func gpu_addIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64
 		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
 	}
 	return w_, gpu_without___(f_, p_, d_, count_, m_, deep_)
-//line kernels_tandem.go:8231
+//line kernels_tandem.go:8232
 }
 
 func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
@@ -8240,22 +8241,22 @@ func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64
 	/*line along.go:224*/ y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
 	/*line along.go:226*/ t_, t2_ := gpu_factorsOf___(f_, p_, x_, y_, b_.shift_, b_.mask_)
 	/*line along.go:226*/ return t_, t2_
-//line kernels_tandem.go:8244
+//line kernels_tandem.go:8245
 }
 
 func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide {
-	/*line terms.go:268*/ m_, e_, finite_ := gpu_split_(f_, x_)
-	/*line terms.go:276*/ n_, g_, finite2_ := gpu_split_(f_, y_)
+	/*line terms.go:271*/ m_, e_, finite_ := gpu_split_(f_, x_)
+	/*line terms.go:279*/ n_, g_, finite2_ := gpu_split_(f_, y_)
 	t8_ := support.MulHi(m_, n_)
-	/*line terms.go:277*/ t9_ := m_ * n_
-	/*line terms.go:277*/ hi_ := t8_
-	/*line terms.go:277*/ lo_ := t9_
+	/*line terms.go:280*/ t9_ := m_ * n_
+	/*line terms.go:280*/ hi_ := t8_
+	/*line terms.go:280*/ lo_ := t9_
 	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
 	if (!finite_) || (!finite2_) {
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:8259
+//line kernels_tandem.go:8260
 }
 
 func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) gpu_reach {
@@ -8270,7 +8271,7 @@ func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float3
 		}
 	}
 	return r_
-//line kernels_tandem.go:8274
+//line kernels_tandem.go:8275
 }
 
 func gpu_room(s_ gpu_short, left_ int64) int64 {
@@ -8279,7 +8280,7 @@ func gpu_room(s_ gpu_short, left_ int64) int64 {
 		return min(int64(48), left_)
 	}
 	return min(min(int64(48), left_), int64(bits.LeadingZeros64(hi_))-int64(2))
-//line kernels_tandem.go:8283
+//line kernels_tandem.go:8284
 }
 
 func gpu_sumOfDigits(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
@@ -8291,7 +8292,7 @@ func gpu_sumOfDigits(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ fl
 		}
 	}
 	return s_
-//line kernels_tandem.go:8295
+//line kernels_tandem.go:8296
 }
 
 func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
@@ -8303,10 +8304,10 @@ func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
 	}
 	v_.Rest_ = rest_
 	return v_
-//line kernels_tandem.go:8307
+//line kernels_tandem.go:8308
 }
 
-func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) gpu_reach {
+func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window) gpu_reach {
 	/*line few.go:151*/ if gpu_field_(f_, w_.hi_) <= int64(2046) {
 		return gpu_reachIn_(f_, w_)
 	}
@@ -8318,7 +8319,7 @@ func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ floa
 		}
 	}
 	return r_
-//line kernels_tandem.go:8322
+//line kernels_tandem.go:8323
 }
 
 func gpu_sumOfDigits_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
@@ -8330,10 +8331,10 @@ func gpu_sumOfDigits_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ 
 		}
 	}
 	return s_
-//line kernels_tandem.go:8334
+//line kernels_tandem.go:8335
 }
 
-func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window_) gpu_reach {
+func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window) gpu_reach {
 	/*line few.go:151*/ if gpu_field_(f_, w_.hi_) <= int64(2046) {
 		return gpu_reachIn_(f_, w_)
 	}
@@ -8345,7 +8346,7 @@ func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ f
 		}
 	}
 	return r_
-//line kernels_tandem.go:8349
+//line kernels_tandem.go:8350
 }
 
 func gpu_sumOfDigits__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
@@ -8357,10 +8358,10 @@ func gpu_sumOfDigits__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, les
 		}
 	}
 	return s_
-//line kernels_tandem.go:8361
+//line kernels_tandem.go:8362
 }
 
-func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window_) gpu_reach {
+func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window) gpu_reach {
 	/*line few.go:154*/ r_ := gpu_noReach()
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
@@ -8369,7 +8370,7 @@ func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ fl
 		}
 	}
 	return r_
-//line kernels_tandem.go:8373
+//line kernels_tandem.go:8374
 }
 
 func gpu_sumOfDigits___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
@@ -8381,13 +8382,13 @@ func gpu_sumOfDigits___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less
 		}
 	}
 	return s_
-//line kernels_tandem.go:8385
+//line kernels_tandem.go:8386
 }
 
 func gpu_key32(x_ float32) int32 {
 	/*line fold.go:78*/ b_ := int32(math.Float32bits(x_))
 	return b_ ^ ((b_ >> (31)) & int32(2147483647))
-//line kernels_tandem.go:8391
+//line kernels_tandem.go:8392
 }
 
 func gpu_chosen(s_ gpu_state, order_ int64) int64 {
@@ -8400,13 +8401,13 @@ func gpu_chosen(s_ gpu_state, order_ int64) int64 {
 		}
 	}
 	/*line fold.go:279*/ return s_.a_
-//line kernels_tandem.go:8404
+//line kernels_tandem.go:8405
 }
 
 func gpu_key64(x_ float64) int64 {
 	/*line fold.go:83*/ b_ := int64(math.Float64bits(x_))
 	return b_ ^ ((b_ >> (63)) & int64(9223372036854775807))
-//line kernels_tandem.go:8410
+//line kernels_tandem.go:8411
 }
 
 func gpu_above(s_ gpu_ends, k_ int32, index_ int32) gpu_ends {
@@ -8414,7 +8415,7 @@ func gpu_above(s_ gpu_ends, k_ int32, index_ int32) gpu_ends {
 	found_ := (((more_ | (-more_)) >> (31)) >> (31)) >> (1)
 	t_ := gpu_ends{a_: s_.a_ ^ more_, b_: s_.b_ ^ ((s_.b_ ^ index_) & found_)}
 	/*line fold.go:133*/ return t_
-//line kernels_tandem.go:8418
+//line kernels_tandem.go:8419
 }
 
 func gpu_above_(s_ gpu_ends_, k_ int64, index_ int64) gpu_ends_ {
@@ -8422,7 +8423,7 @@ func gpu_above_(s_ gpu_ends_, k_ int64, index_ int64) gpu_ends_ {
 	found_ := (((more_ | (-more_)) >> (31)) >> (31)) >> (1)
 	t_ := gpu_ends_{a_: s_.a_ ^ more_, b_: s_.b_ ^ ((s_.b_ ^ index_) & found_)}
 	/*line fold.go:133*/ return t_
-//line kernels_tandem.go:8426
+//line kernels_tandem.go:8427
 }
 
 func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -8433,7 +8434,7 @@ func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:8437
+//line kernels_tandem.go:8438
 }
 
 func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
@@ -8443,22 +8444,27 @@ func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
 	}
 	t2_ := gpu_Value{Neg_: neg_}
 	/*line ../../../internal/superacc/value.go:19*/ return gpu_become(t2_, hi_, lo_, exp_, false)
-//line kernels_tandem.go:8447
+//line kernels_tandem.go:8448
 }
 
 func gpu_from(t_ gpu_single, b_ int32) float32 {
-	/*line format.go:37*/ return math.Float32frombits(uint32(b_))
-//line kernels_tandem.go:8452
+	/*line format.go:39*/ return math.Float32frombits(uint32(b_))
+//line kernels_tandem.go:8453
 }
 
 func gpu_bits(t_ gpu_single, x_ float32) int32 {
-	/*line format.go:36*/ return int32(math.Float32bits(x_))
-//line kernels_tandem.go:8457
+	/*line format.go:38*/ return int32(math.Float32bits(x_))
+//line kernels_tandem.go:8458
 }
 
 func gpu_near(p_ gpu_one, x_ float32, y_ float32) float32 {
-	/*line terms.go:33*/ return x_
-//line kernels_tandem.go:8462
+	/*line terms.go:34*/ return x_
+//line kernels_tandem.go:8463
+}
+
+func gpu_upper(t_ gpu_single, m_ int32) uint32 {
+	/*line format.go:42*/ return uint32(m_)
+//line kernels_tandem.go:8468
 }
 
 func gpu_element(x_ gpu_Matrix, i_ int64, j_ int64, o_ int64, down_ bool) float32 {
@@ -8466,12 +8472,12 @@ func gpu_element(x_ gpu_Matrix, i_ int64, j_ int64, o_ int64, down_ bool) float3
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:8470
+//line kernels_tandem.go:8476
 }
 
 func gpu_power(t_ gpu_single, field_ int64) float32 {
-	/*line format.go:38*/ return math.Float32frombits(uint32(field_) << (23))
-//line kernels_tandem.go:8475
+	/*line format.go:40*/ return math.Float32frombits(uint32(field_) << (23))
+//line kernels_tandem.go:8481
 }
 
 func gpu_overShort(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -8492,7 +8498,7 @@ func gpu_overShort(v_ gpu_Value, n_ uint64) gpu_Value {
 	up_ := uint64(int64(bits.LeadingZeros64(hi_)))
 	t11_ := gpu_Value{Hi_: (hi_ << (up_)) | (lo_ >> (uint64(64) - up_)), Lo_: (lo_ << (up_)) | ((q0_ << (up_)) >> (32)), Exp_: v_.Exp_ - int64(up_), Neg_: v_.Neg_, Rest_: v_.Rest_ || ((rem_ | (q0_ << (uint64(32) + up_))) != uint64(0))}
 	/*line ../../../internal/superacc/value.go:100*/ return t11_
-//line kernels_tandem.go:8496
+//line kernels_tandem.go:8502
 }
 
 func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gpu_Value {
@@ -8506,27 +8512,32 @@ func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gp
 	z_ := int64(bits.LeadingZeros64(hi_))
 	t3_ := gpu_Value{Hi_: (hi_ << (uint64(z_))) | (lo_ >> (uint64((int64(64) - z_)))), Lo_: lo_ << (uint64(z_)), Exp_: exp_ - z_, Neg_: v_.Neg_, Rest_: v_.Rest_ || rest_}
 	/*line ../../../internal/superacc/value.go:162*/ return t3_
-//line kernels_tandem.go:8510
+//line kernels_tandem.go:8516
 }
 
 func gpu_Bits32(v_ gpu_Value) uint32 {
 	/*line ../../../internal/superacc/value.go:169*/ return uint32(gpu_round__(v_, int64(24), uint64(255)))
-//line kernels_tandem.go:8515
+//line kernels_tandem.go:8521
 }
 
 func gpu_bits_(t_ gpu_double, x_ float64) int64 {
-	/*line format.go:50*/ return int64(math.Float64bits(x_))
-//line kernels_tandem.go:8520
+	/*line format.go:54*/ return int64(math.Float64bits(x_))
+//line kernels_tandem.go:8526
 }
 
 func gpu_from_(t_ gpu_double, b_ int64) float64 {
-	/*line format.go:51*/ return math.Float64frombits(uint64(b_))
-//line kernels_tandem.go:8525
+	/*line format.go:55*/ return math.Float64frombits(uint64(b_))
+//line kernels_tandem.go:8531
 }
 
 func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
-	/*line terms.go:33*/ return x_
-//line kernels_tandem.go:8530
+	/*line terms.go:34*/ return x_
+//line kernels_tandem.go:8536
+}
+
+func gpu_upper_(t_ gpu_double, m_ int64) uint32 {
+	/*line format.go:58*/ return uint32((((uint64(m_) + uint64(4294967296)) - uint64(1)) >> (32)))
+//line kernels_tandem.go:8541
 }
 
 func gpu_element_(x_ gpu_Matrix_, i_ int64, j_ int64, o_ int64, down_ bool) float64 {
@@ -8534,33 +8545,33 @@ func gpu_element_(x_ gpu_Matrix_, i_ int64, j_ int64, o_ int64, down_ bool) floa
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:8538
+//line kernels_tandem.go:8549
 }
 
 func gpu_power_(t_ gpu_double, field_ int64) float64 {
-	/*line format.go:52*/ return math.Float64frombits(uint64(field_) << (52))
-//line kernels_tandem.go:8543
+	/*line format.go:56*/ return math.Float64frombits(uint64(field_) << (52))
+//line kernels_tandem.go:8554
 }
 
 func gpu_Bits64(v_ gpu_Value) uint64 {
 	/*line ../../../internal/superacc/value.go:166*/ return gpu_round__(v_, int64(53), uint64(2047))
-//line kernels_tandem.go:8548
+//line kernels_tandem.go:8559
 }
 
 func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
-	/*line terms.go:33*/ return x_
-//line kernels_tandem.go:8553
+	/*line terms.go:34*/ return x_
+//line kernels_tandem.go:8564
 }
 
 func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
-	/*line terms.go:31*/ return float64(x_ * y_)
-//line kernels_tandem.go:8558
+	/*line terms.go:32*/ return float64(x_ * y_)
+//line kernels_tandem.go:8569
 }
 
 func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
-	/*line format.go:41*/ t2_, t3_, t4_ := gpu_Split32(math.Float32bits(x_))
-	/*line format.go:41*/ return t2_, t3_, t4_
-//line kernels_tandem.go:8564
+	/*line format.go:45*/ t2_, t3_, t4_ := gpu_Split32(math.Float32bits(x_))
+	/*line format.go:45*/ return t2_, t3_, t4_
+//line kernels_tandem.go:8575
 }
 
 func gpu_Special(x_ float32) int64 {
@@ -8572,13 +8583,13 @@ func gpu_Special(x_ float32) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:8576
+//line kernels_tandem.go:8587
 }
 
 func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
-	/*line format.go:55*/ t2_, t3_, t4_ := gpu_Split64(math.Float64bits(x_))
-	/*line format.go:55*/ return t2_, t3_, t4_
-//line kernels_tandem.go:8582
+	/*line format.go:61*/ t2_, t3_, t4_ := gpu_Split64(math.Float64bits(x_))
+	/*line format.go:61*/ return t2_, t3_, t4_
+//line kernels_tandem.go:8593
 }
 
 func gpu_Special_(x_ float64) int64 {
@@ -8590,29 +8601,29 @@ func gpu_Special_(x_ float64) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:8594
-}
-
-func gpu_reachIn(f_ gpu_single, w_ gpu_window) gpu_reach {
-	/*line few.go:166*/ if w_.hi_ == int32(0) {
-		return gpu_noReach()
-	}
-	lo_ := gpu_field(f_, w_.lo_-int32(2147483647))
-	/*line few.go:169*/ hi_ := gpu_field(f_, w_.hi_)
-	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - int64(127)) - int64(24)) + int64(1), top_: (max(hi_, int64(1)) - int64(127)) + int64(1)}
-	/*line few.go:170*/ return t_
 //line kernels_tandem.go:8605
 }
 
-func gpu_reachIn_(f_ gpu_double, w_ gpu_window_) gpu_reach {
-	/*line few.go:166*/ if w_.hi_ == int64(0) {
+func gpu_reachIn(f_ gpu_single, w_ gpu_window) gpu_reach {
+	/*line few.go:166*/ if w_.hi_ == uint32(0) {
 		return gpu_noReach()
 	}
-	lo_ := gpu_field_(f_, w_.lo_-int64(9223372036854775807))
+	lo_ := gpu_least(f_, w_.lo_)
+	/*line few.go:169*/ hi_ := gpu_field(f_, w_.hi_)
+	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - int64(127)) - int64(24)) + int64(1), top_: (max(hi_, int64(1)) - int64(127)) + int64(1)}
+	/*line few.go:170*/ return t_
+//line kernels_tandem.go:8616
+}
+
+func gpu_reachIn_(f_ gpu_double, w_ gpu_window) gpu_reach {
+	/*line few.go:166*/ if w_.hi_ == uint32(0) {
+		return gpu_noReach()
+	}
+	lo_ := gpu_least_(f_, w_.lo_)
 	/*line few.go:169*/ hi_ := gpu_field_(f_, w_.hi_)
 	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - int64(1023)) - int64(53)) + int64(1), top_: (max(hi_, int64(1)) - int64(1023)) + int64(1)}
 	/*line few.go:170*/ return t_
-//line kernels_tandem.go:8616
+//line kernels_tandem.go:8627
 }
 
 func gpu_divide(r_ gpu_reciprocal, u1_ uint64, u0_ uint64) (uint64, uint64) {
@@ -8630,7 +8641,7 @@ func gpu_divide(r_ gpu_reciprocal, u1_ uint64, u0_ uint64) (uint64, uint64) {
 		rem_ = rem_ - r_.d_
 	}
 	return quotient_ & uint64(4294967295), rem_
-//line kernels_tandem.go:8634
+//line kernels_tandem.go:8645
 }
 
 func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
@@ -8654,7 +8665,7 @@ func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
 		keep_ = keep_ | ((inf_ + uint64(1)) << (uint64((precision_ - int64(1)))))
 	}
 	return keep_
-//line kernels_tandem.go:8658
+//line kernels_tandem.go:8669
 }
 
 func gpu_Split32(b_ uint32) (uint64, int64, bool) {
@@ -8666,7 +8677,7 @@ func gpu_Split32(b_ uint32) (uint64, int64, bool) {
 	_ = finite_
 	/*line ../../../internal/superacc/value.go:202*/ t_, t2_, t3_ := gpu_split__(uint64(b_), int64(24), uint64(255))
 	/*line ../../../internal/superacc/value.go:202*/ return t_, t2_, t3_
-//line kernels_tandem.go:8670
+//line kernels_tandem.go:8681
 }
 
 func gpu_Split64(b_ uint64) (uint64, int64, bool) {
@@ -8678,12 +8689,12 @@ func gpu_Split64(b_ uint64) (uint64, int64, bool) {
 	_ = finite_
 	/*line ../../../internal/superacc/value.go:199*/ t_, t2_, t3_ := gpu_split__(b_, int64(53), uint64(2047))
 	/*line ../../../internal/superacc/value.go:199*/ return t_, t2_, t3_
-//line kernels_tandem.go:8682
+//line kernels_tandem.go:8693
 }
 
 func gpu_lowest(precision_ int64, inf_ uint64) int64 {
 	/*line ../../../internal/superacc/value.go:196*/ return (int64(2) - precision_) - int64((inf_ >> (1)))
-//line kernels_tandem.go:8687
+//line kernels_tandem.go:8698
 }
 
 func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
@@ -8700,5 +8711,5 @@ func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool)
 	/*line ../../../internal/superacc/value.go:206*/ field_ := t2_
 	normal_ := min(field_, uint64(1))
 	return m_ | (normal_ << (uint64((precision_ - int64(1))))), gpu_lowest(precision_, inf_) + int64((field_ - normal_)), field_ != inf_
-//line kernels_tandem.go:8704
+//line kernels_tandem.go:8715
 }

@@ -1,6 +1,7 @@
 package sums
 
 import (
+	"math"
 	"math/bits"
 
 	"github.com/tandem-gpu/tandem/gpu"
@@ -33,36 +34,38 @@ func near[T float32 | float64, P terms](p P, x, y T) T {
 	return x
 }
 
-// magnitude is the bits of the magnitude of the term of x and y, rounded. A product that is too
-// small for a number is not 0.
-func magnitude[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, x, y T) I {
+// magnitude is the upper bits of the magnitude of the term of x and y, rounded. A product that is
+// too small for a number is not 0.
+func magnitude[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, x, y T) uint32 {
 	m := f.bits(near(p, x, y)) & f.most()
 	if p.product() {
 		if m == 0 && x != 0 && y != 0 {
 			m = 1
 		}
 	}
-	return m
+	return f.upper(m)
 }
 
-// A window is where the terms of a block lie that are not 0: hi is the largest magnitude, and lo
-// the smallest plus the most that an I holds, which wraps around, so that 0 is the largest.
-type window[I int32 | int64] struct{ hi, lo I }
+// A window is where the terms of a block lie that are not 0, by the upper bits of magnitudes, which
+// processors compare faster than all: hi is the largest, and lo the smallest less 1, which wraps
+// around, so that 0 is the largest.
+type window struct{ hi, lo uint32 }
 
 // nowhere is the window of no terms.
-func nowhere[T float32 | float64, I int32 | int64, F format[T, I]](f F) window[I] {
-	return window[I]{lo: f.most()}
-}
+func nowhere() window { return window{lo: math.MaxUint32} }
 
-// with is w with a term more, whose magnitude is m.
-func (w window[I]) with(most, m I) window[I] { return window[I]{max(w.hi, m), min(w.lo, m+most)} }
+// with is w with a term more, the upper bits of whose magnitude are h.
+func (w window) with(h uint32) window { return window{max(w.hi, h), min(w.lo, h-1)} }
+
+// and is where the terms of both windows lie.
+func (w window) and(v window) window { return window{max(w.hi, v.hi), min(w.lo, v.lo)} }
 
 // fits says whether digits hold each term of a block exactly, by the magic numbers of the exponent
 // field top: no term is larger, none is subnormal, and none so small that it has bits below, but
 // for 0. Of a product the lower half, which fma finds, has to be a number.
-func fits[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window[I], top int, deep bool,
+func fits[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window, top int, deep bool,
 ) bool {
-	hi, lo := f.field(w.hi), f.field(w.lo-f.most())
+	hi, lo := f.field(w.hi), f.least(w.lo)
 	span, least := step(f, p), 1
 	if deep {
 		span *= 2
@@ -88,12 +91,12 @@ func leastTop[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F
 
 // isDeep says whether terms of window w, which the exponent field top fits best, take a third
 // integer. Products always do.
-func isDeep[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window[I], top int) bool {
+func isDeep[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window, top int) bool {
 	return !p.product() && !fits(f, p, w, top, false)
 }
 
 // topOf is the exponent field that fits the terms of a window best.
-func topOf[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window[I]) int {
+func topOf[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window) int {
 	return max(f.field(w.hi)+1, leastTop(f, p, false))
 }
 
@@ -105,7 +108,7 @@ const (
 )
 
 // choose is what fits terms of window w best.
-func choose[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window[I]) int {
+func choose[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window) int {
 	top := topOf(f, p, w)
 	deep := isDeep(f, p, w, top)
 	c := top << topShift
