@@ -80,12 +80,12 @@
 //     take 15 ns more, hemm and the functions of triangles of up to 4 rows 20 to 70 ns more. Of 8
 //     rows and more no function of level 3 takes longer.
 //     Of lapack64 Ormqr and Ormlq take up to 2.2 times as long with 2 to 4 rows, Ormqr with one
-//     column up to 1.6 times with 2 to 32, eigenvalues without vectors 1.1 to 1.6 times with up to
-//     16 rows and with vectors 1.1 to 1.3 times with up to 4, singular values without vectors 1.5
-//     times with 2 rows and 1.2 times with 16 to 64; norms of symmetric matrices of up to 8 rows
-//     and inverses of up to 4 take up to 30 ns more. In package mat SymOuterK takes up to 1.3 times
-//     as long for up to 6 rows of 8 or 12 columns; else factorizations with vectors, products and
-//     solutions of more than 2 rows take at most a seventh longer.
+//     column up to 1.6 times with 2 to 32, eigenvalues without vectors 1.1 to 1.2 times with up to
+//     16 rows and with vectors 1.1 times with 4, singular values without vectors 1.3 times with 2
+//     rows and 1.2 times with 16, SVD 1.1 to 1.25 times with 2; norms of symmetric matrices of up
+//     to 8 rows and inverses of up to 4 take up to 30 ns more. In package mat SymOuterK takes up to
+//     1.3 times as long for up to 6 rows of 8 or 12 columns; else factorizations with vectors,
+//     products and solutions of more than 2 rows take at most a seventh longer.
 //   - Temporary memory: transposed operands are copied, syrk and syr2k of up to 64 rows copy one
 //     operand, or of more than 512 steps compute the whole product, and symm copies A. The memory
 //     is used again.
