@@ -10,6 +10,9 @@ const lineElements = 8
 // WholeLines is n, or the next number of elements of float64 that whole cache lines have.
 func WholeLines(n int) int { return roundUp(n, lineElements) }
 
+// LineStart is the first element of the line that has element i.
+func LineStart(i int) int { return i &^ (lineElements - 1) }
+
 // AddLines makes y alpha times chains by the rows of A times the elements of x: from from[j], or +0
 // where from is nil, fma(a[p,j], x[p], .) for p = 0, 1, ..., or with negate of -x[p]. y, from and
 // the rows of A are whole cache lines long: what [AddRows] does needs no masks then. y may be from.

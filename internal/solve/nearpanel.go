@@ -38,7 +38,7 @@ func newNearPanel(w, m, n int, a []float64, lda int) (*host.Scratch, nearPanel) 
 
 // column does column j, but for y, as that of bidiagonalPanel does. The vector is left in Aᵀ, too.
 func (p *nearPanel) column(j int) (d, tau float64) {
-	lo, v, c := j&^7, p.lt[2*j*p.lm:][:p.lm], p.right[j*p.ldr:][:p.ldr]
+	lo, v, c := host.LineStart(j), p.lt[2*j*p.lm:][:p.lm], p.right[j*p.ldr:][:p.ldr]
 	host.AddLines(true, p.lt[lo:], p.lm, c[p.lm:][:2*j], c[lo:], 1, v[lo:])
 	v = v[:p.m]
 	d, tau = householder(v[j:])
@@ -54,7 +54,7 @@ func (p *nearPanel) row(j int, tauQ float64) (e, tau float64) {
 	if j+1 == p.n {
 		return 0, 0
 	}
-	lo, c := (j+1)&^7, p.left[j*p.ldl:][:p.ldl]
+	lo, c := host.LineStart(j+1), p.left[j*p.ldl:][:p.ldl]
 	y, u, x := p.r[2*j*p.ln:][:p.ln], p.r[(2*j+1)*p.ln:][:p.ln], p.lt[(2*j+1)*p.lm:][:p.lm]
 	p.product(tauQ, lo, 2*j, p.left[j*p.ldl:], p.ldl, p.lt[2*j*p.lm:][j:p.m], p.r, y)
 	setColumn(p.right[p.lm+2*j:], p.ldr, j+1, y[:p.n])

@@ -35,8 +35,8 @@ func (p *nearSymmetric) chains(j, lo int, y []float64) {
 
 // column does column j, as that of tridiagonalPanel does. The vector is left in row j.
 func (p *nearSymmetric) column(j int) (d, e, tau float64) {
-	v, w, lo := p.vw[2*j*p.lm:][:p.lm], p.vw[(2*j+1)*p.lm:][:p.lm], (j+1)&^7
-	p.chains(j, j&^7, v)
+	v, w, lo := p.vw[2*j*p.lm:][:p.lm], p.vw[(2*j+1)*p.lm:][:p.lm], host.LineStart(j+1)
+	p.chains(j, host.LineStart(j), v)
 	d, x := v[j], v[j+1:p.m]
 	e, tau = householder(x)
 	copy(p.a[j*p.ld+j+1:], x)
@@ -65,7 +65,7 @@ func (p *nearSymmetric) finish(s Solver[float64], vectors bool, a []float64, lda
 	}
 	n, c := p.m-p.w, a[p.w*(lda+1):]
 	if n == 1 { // the last panel
-		p.chains(p.w, p.w&^7, p.sums[:p.lm])
+		p.chains(p.w, host.LineStart(p.w), p.sums[:p.lm])
 		c[0] = p.sums[p.w]
 		return nil
 	}

@@ -143,7 +143,7 @@ func (w *writer) columns(k x86Kernel) {
 	s := k.strip(16)
 	w.text("columns"+k.name, fmt.Sprintf("k int, a *%s, lda int, x, acc *%[1]s", k.elem), 40)
 	w.stripBegin(s)
-	w.WriteString("\n\tPCALIGN $32\nloop:\n")
+	w.loop("loop")
 	for r := range s.rows {
 		w.op("PREFETCHT1 %s", rowAddr(512, s.pointers[r/4], r%4))
 	}
@@ -170,7 +170,7 @@ func (w *writer) cross(k x86Kernel) {
 	w.crossHalf(s, 0, 1)
 	w.stripNext(s, "AX")
 	w.op("JZ last")
-	w.WriteString("\n\tPCALIGN $32\nloop:\n")
+	w.loop("loop")
 	w.op("CMPB below+56(FP), $0")
 	w.op("JEQ steps")
 	below := s.pointers[len(s.pointers)-1]
@@ -774,7 +774,7 @@ func (w *writer) rows(k x86Kernel) {
 	for r := range rowsAtOnce {
 		w.op("%s %d(DI), %s", k.splat, r*k.size, k.r(vectors+r))
 	}
-	w.WriteString("\n\tPCALIGN $32\nloop:\n")
+	w.loop("loop")
 	for v := range vectors {
 		w.op("%s %d(DX), %s", k.load, v*k.width(), k.r(v))
 	}
@@ -1003,7 +1003,7 @@ func (w *writer) sum(k x86Kernel, name string, products bool) {
 	w.op("MOVQ BX, CX")
 	w.op("SHRQ $3, CX")
 	w.op("JZ rest")
-	w.WriteString("\n\tPCALIGN $32\nloop:\n")
+	w.loop("loop")
 	for v := range 2 {
 		w.addLanes(products, fmt.Sprint(4*v*k.size), v, func(from string, to string) {
 			if k.size == 8 {

@@ -1,7 +1,5 @@
 package main
 
-import "fmt"
-
 // lines writes y = alpha*acc, for the chains acc = fma(x[p], a[p], acc), or with subtract
 // fma(-x[p], a[p], acc), for rows p = 0 ... k-1 of float64 that are n whole cache lines long. acc
 // starts from what from points to, or from +0. Eight registers at a time are as many as chains need
@@ -42,8 +40,7 @@ func (w *writer) lines(k x86Kernel, subtract bool) {
 		w.label("zero%d", v)
 		w.op("TESTQ CX, CX")
 		w.op("JZ end%d", v)
-		w.WriteString("\n\tPCALIGN $32\n")
-		fmt.Fprintf(w, "step%d:\n", v)
+		w.loop("step%d", v)
 		w.op("%s (DI), %s", k.splat, k.r(splat))
 		for i := range v {
 			w.op("%s %d(R10), %s, %s", mulAdd, i*k.width(), k.r(splat), k.r(i))

@@ -100,6 +100,11 @@ func (w *writer) op(format string, v ...any) { fmt.Fprintf(w, "\t"+format+"\n", 
 // label writes a label.
 func (w *writer) label(format string, v ...any) { fmt.Fprintf(w, "\n"+format+":\n", v...) }
 
+// loop writes the label of a loop, at a multiple of 32 bytes.
+func (w *writer) loop(format string, v ...any) {
+	fmt.Fprintf(w, "\n\tPCALIGN $32\n"+format+":\n", v...)
+}
+
 // text starts a function whose arguments take size bytes.
 func (w *writer) text(name, args string, size int) { w.function(name, args, 0, size) }
 

@@ -16,7 +16,7 @@ func (w *writer) rotate(name, reg string, width int) {
 	for v := range 4 {
 		w.op("VMOVUPD %d(DI), %s", v*width, r(v))
 	}
-	w.WriteString("\n\tPCALIGN $32\nloop:\n")
+	w.loop("loop")
 	w.op("VBROADCASTSD (SI), %s", r(s))
 	w.op("VBROADCASTSD 8(SI), %s", r(t))
 	for half := range 2 {

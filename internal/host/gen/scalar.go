@@ -67,7 +67,7 @@ func (w *writer) scalar(k scalarKernel) {
 	for i := range scalarRows * k.vectors() {
 		w.op("VXORPS X%d, X%d, X%d", i, i, i)
 	}
-	w.WriteString("\n\tPCALIGN $32\nloop:\n")
+	w.loop("loop")
 	if k.mulAdd == "" {
 		w.stepInt32(k)
 	} else {

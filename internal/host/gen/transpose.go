@@ -44,7 +44,7 @@ func (w *writer) transpose(t x86Transpose) {
 	w.op("MOVQ dst+16(FP), DI")
 	w.op("MOVQ ldd+24(FP), R9")
 	w.op("MOVQ tiles+32(FP), CX")
-	w.WriteString("\n\tPCALIGN $32\nloop:\n")
+	w.loop("loop")
 	for at := 0; at < t.line(); at += 16 {
 		w.op("MOVQ SI, R10")
 		for part := 0; part < t.line(); part += t.width {
