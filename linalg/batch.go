@@ -55,11 +55,10 @@ func MatMulBatchedContext[T Element](ctx context.Context, s *Session, count int,
 		dims{c.Rows, c.Cols}); err != nil {
 		return Matrix[T]{}, err
 	}
-	x := call[T]{
-		op: product[T]{}, count: count, tA: blas.NoTrans, tB: blas.NoTrans, update: update{alpha: 1}, makesC: true,
-		n: 3, matrices: [3]Matrix[T]{c, a, b},
-	}
-	return x.run(ctx, s)
+	return compute(ctx, s, &request[T]{
+		kernel: productKernel{}, count: count, tA: blas.NoTrans, tB: blas.NoTrans, update: update{alpha: 1},
+		makesC: true, n: 3, matrices: [3]Matrix[T]{c, a, b},
+	})
 }
 
 // GemmBatched makes c count products of one shape, C = alpha*op(A)*op(B) + beta*C each, on the
@@ -77,11 +76,10 @@ func GemmBatchedContext[T Element](
 	ctx context.Context, s *Session, count int, alpha T, tA blas.Transpose, a Matrix[T], tB blas.Transpose, b Matrix[T],
 	beta T, c Matrix[T],
 ) error {
-	x := call[T]{
-		op: product[T]{}, count: count, tA: tA, tB: tB, update: scaledBy(alpha, beta), n: 3,
+	_, err := compute(ctx, s, &request[T]{
+		kernel: productKernel{}, count: count, tA: tA, tB: tB, update: scaledBy(alpha, beta), n: 3,
 		matrices: [3]Matrix[T]{c, a, b},
-	}
-	_, err := x.run(ctx, s)
+	})
 	return err
 }
 

@@ -12,18 +12,23 @@ import (
 	"github.com/tandem-gpu/tandem/internal/host"
 )
 
-// A call computes from host memory to host memory. It holds all that it needs, so that it costs no
-// memory but that of a new result.
-type call[T Element] struct {
-	op     operation[T]
-	count  int // of products
+// A request is what is to be computed from host memory to host memory, or from files to files.
+type request[T Element] struct {
+	kernel chooser // productKernel, transposeKernel or an elementwiseKernel
+	count  int     // of products
 	tA, tB blas.Transpose
 	update
 
 	matrices [3]Matrix[T] // C, A, and B where there is one
 	n        int          // of them
 	makesC   bool         // C is only a shape at first
-	isTile   bool         // of a call that devices share: checked, and for one device
+}
+
+// A call is a request with all that it needs, so that it costs no memory but that of a new result.
+type call[T Element] struct {
+	request[T]
+	op     operation[T]
+	isTile bool // of a call that devices share: checked, and for one device
 
 	place   place
 	arrays  [3]Array[T]        // the matrices on the device
@@ -41,6 +46,43 @@ const (
 
 var operandNames = [...]string{"the destination", "operand A", "operand B"}
 
+// compute does what r asks for on s, or on the default device where s is nil, and returns C. With
+// computeFiles it is where the functions of the package meet code of their element type, which is
+// compiled here: of generic functions each package that calls them has a copy of its own, and of
+// all that they call, which is most of the package.
+func compute[T Element](ctx context.Context, s *Session, r *request[T]) (c Matrix[T], err error) {
+	switch r := any(r).(type) {
+	case *request[float32]:
+		err = computeFloat32(ctx, s, r)
+	case *request[float64]:
+		err = computeFloat64(ctx, s, r)
+	case *request[int32]:
+		err = computeInt32(ctx, s, r)
+	}
+	if err != nil {
+		return c, err
+	}
+	return r.matrices[0], nil
+}
+
+//go:noinline
+func computeFloat32(ctx context.Context, s *Session, r *request[float32]) (err error) {
+	r.matrices[0], err = (&call[float32]{request: *r}).run(ctx, s)
+	return err
+}
+
+//go:noinline
+func computeFloat64(ctx context.Context, s *Session, r *request[float64]) (err error) {
+	r.matrices[0], err = (&call[float64]{request: *r}).run(ctx, s)
+	return err
+}
+
+//go:noinline
+func computeInt32(ctx context.Context, s *Session, r *request[int32]) (err error) {
+	r.matrices[0], err = (&call[int32]{request: *r}).run(ctx, s)
+	return err
+}
+
 // run computes on s, or on the default device where s is nil, and returns C.
 func (x *call[T]) run(ctx context.Context, s *Session) (c Matrix[T], err error) {
 	if err := context.Cause(ctx); err != nil {
@@ -48,6 +90,9 @@ func (x *call[T]) run(ctx context.Context, s *Session) (c Matrix[T], err error) 
 	}
 	if err := x.check(); err != nil && !x.isTile {
 		return c, err
+	}
+	if x.op == nil {
+		x.op = operationOf[T](x.kernel)
 	}
 	if s == nil {
 		if s, err = Default(); err != nil {
@@ -83,8 +128,6 @@ func (x *call[T]) run(ctx context.Context, s *Session) (c Matrix[T], err error) 
 		err = dst.Transpose(a)
 	case elementwise[T]:
 		err = op.apply(x.alpha, dst, a, b)
-	default:
-		err = fmt.Errorf("linalg: %w: %T on matrices", backend.ErrUnsupported, x.op)
 	}
 	if err == nil {
 		err = x.receive(ctx, cq)

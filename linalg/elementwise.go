@@ -74,7 +74,7 @@ func ElementwiseContext[T Element](ctx context.Context, s *Session, op *kernels.
 	if err := checkInputs[T](op, len(in)); err != nil {
 		return Matrix[T]{}, err
 	}
-	x := call[T]{op: elementwiseOf[T](op), update: scaledBy(alpha, 0), makesC: true, n: 1 + len(in)}
+	x := request[T]{kernel: elementwiseKernel{op}, update: scaledBy(alpha, 0), makesC: true, n: 1 + len(in)}
 	x.matrices[0] = Matrix[T]{Rows: in[0].Rows, Cols: in[0].Cols}
 	for i, m := range in {
 		if m.Rows != in[0].Rows || m.Cols != in[0].Cols {
@@ -82,7 +82,7 @@ func ElementwiseContext[T Element](ctx context.Context, s *Session, op *kernels.
 		}
 		x.matrices[i+1] = m
 	}
-	return x.run(ctx, s)
+	return compute(ctx, s, &x)
 }
 
 // ElementwiseNPY writes what an operation of package kernels' table gives of .npy files of one
@@ -93,7 +93,7 @@ func ElementwiseNPY[T Element](ctx context.Context, s *Session, op *kernels.Elem
 	if err := checkInputs[T](op, len(in)); err != nil {
 		return err
 	}
-	return onFiles(ctx, s, call[T]{op: elementwiseOf[T](op), update: scaledBy(alpha, 0)}, o, c, in...)
+	return computeFiles(ctx, s, &request[T]{kernel: elementwiseKernel{op}, update: scaledBy(alpha, 0)}, o, c, in...)
 }
 
 // fewElements are done by plain Go in less time than a launch takes.

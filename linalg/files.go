@@ -51,18 +51,55 @@ type FileOptions struct {
 // far as its Stat tells; ErrShape; backend.ErrOutOfMemory where o.Memory has no room for a block;
 // or it is the files' or a device's own.
 func MatMulNPY[T Element](ctx context.Context, s *Session, c io.WriterAt, a, b io.ReaderAt, o FileOptions) error {
-	x := call[T]{op: product[T]{}, count: 1, tA: blas.NoTrans, tB: blas.NoTrans, update: update{alpha: 1}}
-	return onFiles(ctx, s, x, o, c, a, b)
+	x := request[T]{kernel: productKernel{}, count: 1, tA: blas.NoTrans, tB: blas.NoTrans, update: update{alpha: 1}}
+	return computeFiles(ctx, s, &x, o, c, a, b)
 }
 
 // TransposeNPY writes the transpose of a .npy file to another, as MatMulNPY works. A file of one
 // dimension stays as it is.
 func TransposeNPY[T Element](ctx context.Context, s *Session, c io.WriterAt, a io.ReaderAt, o FileOptions) error {
-	return onFiles(ctx, s, call[T]{op: transposition[T]{}}, o, c, a)
+	return computeFiles(ctx, s, &request[T]{kernel: transposeKernel{}}, o, c, a)
 }
 
-func onFiles[T Element](ctx context.Context, s *Session, x call[T], o FileOptions, c io.WriterAt, in ...io.ReaderAt,
+// computeFiles does what r asks for from files to a file, as compute does from memory to memory.
+func computeFiles[T Element](ctx context.Context, s *Session, r *request[T], o FileOptions, c io.WriterAt,
+	in ...io.ReaderAt,
 ) (err error) {
+	switch r := any(r).(type) {
+	case *request[float32]:
+		err = computeFilesFloat32(ctx, s, r, o, c, in)
+	case *request[float64]:
+		err = computeFilesFloat64(ctx, s, r, o, c, in)
+	case *request[int32]:
+		err = computeFilesInt32(ctx, s, r, o, c, in)
+	}
+	return err
+}
+
+//go:noinline
+func computeFilesFloat32(ctx context.Context, s *Session, r *request[float32], o FileOptions, c io.WriterAt,
+	in []io.ReaderAt,
+) error {
+	return onFiles(ctx, s, r, o, c, in)
+}
+
+//go:noinline
+func computeFilesFloat64(ctx context.Context, s *Session, r *request[float64], o FileOptions, c io.WriterAt,
+	in []io.ReaderAt,
+) error {
+	return onFiles(ctx, s, r, o, c, in)
+}
+
+//go:noinline
+func computeFilesInt32(ctx context.Context, s *Session, r *request[int32], o FileOptions, c io.WriterAt,
+	in []io.ReaderAt,
+) error {
+	return onFiles(ctx, s, r, o, c, in)
+}
+
+func onFiles[T Element](ctx context.Context, s *Session, r *request[T], o FileOptions, c io.WriterAt, in []io.ReaderAt,
+) (err error) {
+	x := call[T]{request: *r, op: operationOf[T](r.kernel)}
 	if s == nil {
 		if s, err = Default(); err != nil {
 			return err

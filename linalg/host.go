@@ -47,11 +47,10 @@ func MatMulContext[T Element](ctx context.Context, s *Session, a, b Matrix[T]) (
 	if a.Cols != b.Rows {
 		return Matrix[T]{}, errProduct(a, b)
 	}
-	x := call[T]{
-		op: product[T]{}, count: 1, tA: blas.NoTrans, tB: blas.NoTrans, update: update{alpha: 1}, makesC: true,
+	return compute(ctx, s, &request[T]{
+		kernel: productKernel{}, count: 1, tA: blas.NoTrans, tB: blas.NoTrans, update: update{alpha: 1}, makesC: true,
 		n: 3, matrices: [3]Matrix[T]{{Rows: a.Rows, Cols: b.Cols}, a, b},
-	}
-	return x.run(ctx, s)
+	})
 }
 
 // errProduct is the error of a product of matrices that do not fit.
@@ -63,8 +62,9 @@ func errProduct[A, B any](a Matrix[A], b Matrix[B]) error {
 // TransposeContext is Transpose on session s, or on the default device where s is nil. It returns
 // ctx's error soon after ctx is done.
 func TransposeContext[T Element](ctx context.Context, s *Session, a Matrix[T]) (Matrix[T], error) {
-	x := call[T]{op: transposition[T]{}, makesC: true, n: 2, matrices: [3]Matrix[T]{{Rows: a.Cols, Cols: a.Rows}, a}}
-	return x.run(ctx, s)
+	return compute(ctx, s, &request[T]{
+		kernel: transposeKernel{}, makesC: true, n: 2, matrices: [3]Matrix[T]{{Rows: a.Cols, Cols: a.Rows}, a},
+	})
 }
 
 // GemmContext is Gemm on session s, or on the default device where s is nil. It returns ctx's error
@@ -72,11 +72,10 @@ func TransposeContext[T Element](ctx context.Context, s *Session, a Matrix[T]) (
 func GemmContext[T Element](ctx context.Context, s *Session, alpha T, tA blas.Transpose, a Matrix[T], tB blas.Transpose,
 	b Matrix[T], beta T, c Matrix[T],
 ) error {
-	x := call[T]{
-		op: product[T]{}, count: 1, tA: tA, tB: tB, update: scaledBy(alpha, beta),
+	_, err := compute(ctx, s, &request[T]{
+		kernel: productKernel{}, count: 1, tA: tA, tB: tB, update: scaledBy(alpha, beta),
 		n: 3, matrices: [3]Matrix[T]{c, a, b},
-	}
-	_, err := x.run(ctx, s)
+	})
 	return err
 }
 
@@ -92,10 +91,9 @@ func SubMulContext[T Element](ctx context.Context, s *Session, a, b, c Matrix[T]
 }
 
 func updateMatrix[T Element](ctx context.Context, s *Session, a, b, c Matrix[T], u update) error {
-	x := call[T]{
-		op: product[T]{}, count: 1, tA: blas.NoTrans, tB: blas.NoTrans, update: u,
+	_, err := compute(ctx, s, &request[T]{
+		kernel: productKernel{}, count: 1, tA: blas.NoTrans, tB: blas.NoTrans, update: u,
 		n: 3, matrices: [3]Matrix[T]{c, a, b},
-	}
-	_, err := x.run(ctx, s)
+	})
 	return err
 }

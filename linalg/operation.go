@@ -36,6 +36,17 @@ type operation[T Element] interface {
 	readsC(x *call[T]) bool
 }
 
+// operationOf is the operation that has kernel k.
+func operationOf[T Element](k chooser) operation[T] {
+	switch k := k.(type) {
+	case transposeKernel:
+		return transposition[T]{}
+	case elementwiseKernel:
+		return elementwise[T]{elementwiseKernel: k}
+	}
+	return product[T]{}
+}
+
 // A chooser gives the kernel of an operation and its grid, for the shape of key on a device.
 type chooser interface {
 	choose(key planKey, info *backend.Info) (*backend.Source, backend.Grid)
@@ -162,10 +173,6 @@ type elementwise[T Element] struct {
 }
 
 type elementwiseKernel struct{ row *kernels.Elementwise }
-
-func elementwiseOf[T Element](row *kernels.Elementwise) elementwise[T] {
-	return elementwise[T]{elementwiseKernel: elementwiseKernel{row}}
-}
 
 func (o elementwiseKernel) choose(key planKey, info *backend.Info) (*backend.Source, backend.Grid) {
 	src := o.row.Source(key.typ)

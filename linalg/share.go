@@ -105,8 +105,8 @@ func (x call[T]) shareBeta(ctx context.Context, s *Session) error {
 	case 1:
 		return nil
 	}
-	scale := elementwiseOf[T](kernels.Scale)
-	j := job[T]{call: call[T]{op: scale, update: update{alpha: x.beta}, n: 2, matrices: [3]Matrix[T]{c, c}}}
+	r := request[T]{update: update{alpha: x.beta}, n: 2, matrices: [3]Matrix[T]{c, c}}
+	j := job[T]{call: call[T]{request: r, op: operationOf[T](elementwiseKernel{kernels.Scale})}}
 	return j.run(ctx, s)
 }
 
