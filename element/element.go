@@ -108,19 +108,34 @@ func Number[T any](v T) (x float64, t Type, ok bool) {
 
 // Of is the Type of T, which may be a type of the same kind with a name of its own; false if there
 // is none, as for a struct.
-func Of[T any]() (Type, bool) {
-	if _, t, ok := Number(*new(T)); ok {
-		return t, true
-	}
-	switch any(*new(T)).(type) {
-	case Float16:
+func Of[T any]() (Type, bool) { return OfReflected(reflect.TypeFor[T]()) }
+
+// OfReflected is [Of] of the type that t stands for.
+func OfReflected(t reflect.Type) (Type, bool) {
+	switch n, ok := NumberOf(t); {
+	case ok:
+		return n, true
+	case t == reflect.TypeFor[Float16]():
 		return Half, true
-	case BFloat16:
+	case t == reflect.TypeFor[BFloat16]():
 		return Brain, true
 	}
-	kind := reflect.TypeFor[T]().Kind().String()
+	kind := t.Kind().String()
 	i := slices.IndexFunc(types[:], func(row typeRow) bool { return row.name == kind })
 	return Type(max(i, 0)), i >= 0
+}
+
+// NumberOf is the Type of the [Element] that t stands for; false for what is none.
+func NumberOf(t reflect.Type) (Type, bool) {
+	switch t {
+	case reflect.TypeFor[float32]():
+		return Float32, true
+	case reflect.TypeFor[float64]():
+		return Float64, true
+	case reflect.TypeFor[int32]():
+		return Int32, true
+	}
+	return 0, false
 }
 
 // Arithmetic tells whether there is arithmetic in t; other types are only stored.

@@ -161,7 +161,7 @@ func TestDirect(t *testing.T) {
 
 // The way from MatMul to the driver is short enough to be followed.
 func TestShortWayToTheDriver(t *testing.T) {
-	const most = 8 // compute and computeFloat32 among them
+	const most = 10
 	var path []string
 	d, err := backend.Open("cpu")
 	if err != nil {

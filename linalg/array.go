@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"unsafe"
 
 	"gonum.org/v1/gonum/blas"
@@ -25,27 +26,45 @@ import (
 // Methods that compute make the receiver the destination; they enqueue the work and return. Those
 // that copy from or to host memory block. Commands of one session run in the order of the calls.
 // The arrays of one call belong to one session.
-type Array[T any] struct {
+type Array[T any] struct{ array }
+
+// An array is an Array whose type of elements is a value. Its methods are compiled once, here; those
+// of Array are compiled by every package that uses it, for each type.
+type array struct {
 	s                  *Session
 	buf                *backend.Buffer
 	rows, cols, stride int
 	off                int // elements
 	view               bool
+	elem               reflect.Type
+}
+
+// untyped is the array of a, nil of nil.
+func (a *Array[T]) untyped() *array {
+	if a == nil {
+		return nil
+	}
+	return &a.array
 }
 
 // NewArray makes a packed rows by cols array of zeros: Numba's device_array, with the contents
 // defined.
 func NewArray[T any](s *Session, rows, cols int) (*Array[T], error) {
-	buf, err := newBuffer[T](s, rows, cols)
+	a, err := newArray(s, rows, cols, reflect.TypeFor[T]())
 	if err != nil {
 		return nil, err
 	}
-	return &Array[T]{s: s, buf: buf, rows: rows, cols: cols, stride: cols}, nil
+	return &Array[T]{a}, nil
+}
+
+func newArray(s *Session, rows, cols int, elem reflect.Type) (a array, err error) {
+	buf, err := newBuffer(s, rows, cols, elem)
+	return array{s: s, buf: buf, rows: rows, cols: cols, stride: cols, elem: elem}, err
 }
 
 // newBuffer is memory for rows by cols elements.
-func newBuffer[T any](s *Session, rows, cols int) (*backend.Buffer, error) {
-	size, err := arraySize[T](s, rows, cols)
+func newBuffer(s *Session, rows, cols int, elem reflect.Type) (*backend.Buffer, error) {
+	size, err := arraySize(s, rows, cols, elem)
 	if err != nil {
 		return nil, err
 	}
@@ -53,18 +72,18 @@ func newBuffer[T any](s *Session, rows, cols int) (*backend.Buffer, error) {
 }
 
 // arraySize is the bytes of an array of s that can be.
-func arraySize[T any](s *Session, rows, cols int) (int64, error) {
+func arraySize(s *Session, rows, cols int, elem reflect.Type) (int64, error) {
 	if err := s.open(); err != nil {
 		return 0, err
 	}
-	if err := storable[T](); err != nil {
+	if err := storable(elem); err != nil {
 		return 0, err
 	}
 	n, err := elements(rows, cols)
 	if err != nil {
 		return 0, err
 	}
-	return byteSize[T](n)
+	return byteSize(n, elem)
 }
 
 // Upload copies m to the device: Numba's to_device. The array is packed, whatever m's stride.
@@ -92,7 +111,7 @@ func Register[T any](s *Session, m Matrix[T]) (*Array[T], error) {
 	if err := s.open(); err != nil {
 		return nil, err
 	}
-	if err := storable[T](); err != nil {
+	if err := storable(reflect.TypeFor[T]()); err != nil {
 		return nil, err
 	}
 	if err := m.check("the matrix"); err != nil {
@@ -106,7 +125,9 @@ func Register[T any](s *Session, m Matrix[T]) (*Array[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Array[T]{s: s, buf: buf, rows: m.Rows, cols: m.Cols, stride: m.Stride}, nil
+	return &Array[T]{array{
+		s: s, buf: buf, rows: m.Rows, cols: m.Cols, stride: m.Stride, elem: reflect.TypeFor[T](),
+	}}, nil
 }
 
 // Dims is the number of rows and columns.
@@ -123,7 +144,7 @@ func (a *Array[T]) Offset() int { return a.off }
 func (a *Array[T]) Buffer() *backend.Buffer { return a.buf }
 
 // asOperand is the array as the argument helpers of package kernels take it.
-func (a *Array[T]) asOperand() kernels.Operand {
+func (a *array) asOperand() kernels.Operand {
 	return kernels.Operand{Buffer: a.buf, Offset: int64(a.off), Stride: int64(a.stride)}
 }
 
@@ -134,27 +155,38 @@ func (a *Array[T]) Session() *Session { return a.s }
 // that it is a part of. It panics unless 0 <= i <= k <= rows and 0 <= j <= l <= cols, as gonum's
 // Dense.Slice does. As an argument of a kernel of the user's own its first element must lie at a
 // multiple of Info.OffsetAlign bytes; every method takes any.
-func (a *Array[T]) Slice(i, k, j, l int) *Array[T] {
+func (a *Array[T]) Slice(i, k, j, l int) *Array[T] { return &Array[T]{a.slice(i, k, j, l)} }
+
+func (a *array) slice(i, k, j, l int) array {
 	checkSlice(i, k, j, l, a.rows, a.cols)
-	return &Array[T]{
-		s: a.s, buf: a.buf, rows: k - i, cols: l - j,
-		stride: a.stride, off: a.off + i*a.stride + j, view: true,
-	}
+	part := *a
+	part.rows, part.cols, part.off, part.view = k-i, l-j, a.off+i*a.stride+j, true
+	return part
 }
 
 // Reshape is the array with its elements in rows by cols, in the order that they have by rows,
 // without a copy. It ends with the array that it is of. Where the stride is more than the columns,
 // or the numbers of elements differ, it is ErrShape.
 func (a *Array[T]) Reshape(rows, cols int) (*Array[T], error) {
-	n, err := elements(rows, cols)
+	r, err := a.reshape(rows, cols)
 	if err != nil {
 		return nil, err
 	}
+	return &Array[T]{r}, nil
+}
+
+func (a *array) reshape(rows, cols int) (r array, err error) {
+	n, err := elements(rows, cols)
+	if err != nil {
+		return r, err
+	}
 	if n != a.rows*a.cols || a.rows > 1 && a.stride != a.cols {
-		return nil, fmt.Errorf("%w: %s with stride %d as %dx%d: the array must be packed, and have as many elements",
+		return r, fmt.Errorf("%w: %s with stride %d as %dx%d: the array must be packed, and have as many elements",
 			ErrShape, a, a.stride, rows, cols)
 	}
-	return &Array[T]{s: a.s, buf: a.buf, rows: rows, cols: cols, stride: cols, off: a.off, view: true}, nil
+	r = *a
+	r.rows, r.cols, r.stride, r.view = rows, cols, cols, true
+	return r, nil
 }
 
 // Free releases the memory, once the commands that use it are done. It is idempotent, and does
@@ -167,26 +199,26 @@ func (a *Array[T]) Free() error {
 }
 
 // String is the shape, type and place, for messages.
-func (a *Array[T]) String() string {
-	var t T
-	return fmt.Sprintf("%dx%d %T on %s", a.rows, a.cols, t, a.s.info.Name)
+func (a *Array[T]) String() string { return a.array.String() }
+
+func (a *array) String() string {
+	return fmt.Sprintf("%dx%d %v on %s", a.rows, a.cols, a.elem, a.s.info.Name)
 }
 
 // launchArg passes the address of the array's first element.
-func (a *Array[T]) launchArg(s *Session) (backend.Arg, error) {
+func (a *Array[T]) launchArg(s *Session) (backend.Arg, error) { return a.untyped().arg(s) }
+
+func (a *array) arg(s *Session) (backend.Arg, error) {
 	switch {
 	case a == nil:
 		return backend.Arg{}, fmt.Errorf("%w: it is a nil array", backend.ErrLaunch)
 	case a.s != s:
 		return backend.Arg{}, fmt.Errorf("%w: %s belongs to another session", backend.ErrLaunch, a)
 	}
-	return backend.Arg{Buffer: a.buf, Offset: a.bytes(a.off), Type: elementName[T]()}, nil
+	return backend.Arg{Buffer: a.buf, Offset: a.bytes(a.off), Type: elementName(a.elem)}, nil
 }
 
-func (a *Array[T]) bytes(elements int) int64 {
-	var t T
-	return int64(elements) * int64(unsafe.Sizeof(t))
-}
+func (a *array) bytes(elements int) int64 { return int64(elements) * int64(a.elem.Size()) }
 
 // CopyFrom copies m, of the same shape, into the array. It blocks until m may be reused.
 func (a *Array[T]) CopyFrom(m Matrix[T]) error { return a.copyFrom(context.Background(), m) }
@@ -210,26 +242,46 @@ func (a *Array[T]) Download() (Matrix[T], error) {
 var chunkBytes int64 = 32 << 20
 
 func (a *Array[T]) copyFrom(ctx context.Context, m Matrix[T]) error {
-	if err := a.checkCopy(m, "the source"); err != nil {
+	if err := a.checkCopy(m.untyped(), "the source"); err != nil {
 		return err
 	}
-	var staging []T
+	return a.copyBytesFrom(ctx, m.byRows())
+}
+
+// A rowsOfBytes is a matrix in the host's memory, as bytes.
+type rowsOfBytes struct {
+	data          []byte
+	width, stride int
+}
+
+func (m rowsOfBytes) row(i int) []byte { return m.data[i*m.stride:][:m.width:m.width] }
+
+// part is rows i to k-1, of which there is one at least.
+func (m rowsOfBytes) part(i, k int) []byte { return m.data[i*m.stride : (k-1)*m.stride+m.width] }
+
+// byRows is m as bytes.
+func (m Matrix[T]) byRows() rowsOfBytes {
+	size := int(unsafe.Sizeof(*new(T)))
+	return rowsOfBytes{m.bytes(), m.Cols * size, m.Stride * size}
+}
+
+func (a *array) copyBytesFrom(ctx context.Context, m rowsOfBytes) error {
+	var staging []byte
 	return a.chunks(ctx, func(i, k int) error {
-		part := m.Slice(i, k, 0, m.Cols)
 		if a.stride != a.cols && k-i > 1 {
-			return a.writeRows(i, part)
+			return a.writeRows(i, k, m)
 		}
-		if m.Stride != m.Cols {
+		part := m.part(i, k)
+		if m.stride != m.width {
 			if staging == nil {
-				staging = make([]T, (k-i)*m.Cols)
+				staging = make([]byte, (k-i)*m.width)
 			}
-			packed := NewMatrix(k-i, m.Cols, staging[:(k-i)*m.Cols])
-			for r := range packed.Rows {
-				copy(packed.Row(r), part.Row(r))
+			part = staging[:(k-i)*m.width]
+			for r := i; r < k; r++ {
+				copy(part[(r-i)*m.width:], m.row(r))
 			}
-			part = packed
 		}
-		return a.s.queue.Write(a.buf, a.bytes(a.off+i*a.stride), part.bytes())
+		return a.s.queue.Write(a.buf, a.bytes(a.off+i*a.stride), part)
 	})
 }
 
@@ -237,21 +289,26 @@ func (a *Array[T]) copyFrom(ctx context.Context, m Matrix[T]) error {
 // as well move that much more.
 const rowBytes = 32 << 10
 
-// writeRows copies m to rows i and on, with the gaps between them left alone. Many rows of words
-// are one copy to memory of their own, and a kernel that moves them.
-func (a *Array[T]) writeRows(i int, m Matrix[T]) error {
-	if m.Rows >= 16 && a.bytes(a.cols) < rowBytes && a.bytes(1)%4 == 0 && a.s.info.Driver != "cpu" {
-		packed, err := Upload(a.s, m)
+// writeRows copies rows i to k-1 of m, with the gaps between them left alone. Many rows of words are
+// one copy to memory of their own, and a kernel that moves them.
+func (a *array) writeRows(i, k int, m rowsOfBytes) error {
+	if k-i >= 16 && a.bytes(a.cols) < rowBytes && a.bytes(1)%4 == 0 && a.s.info.Driver != "cpu" {
+		packed, err := newArray(a.s, k-i, a.cols, a.elem)
 		if err == nil {
-			defer packed.Free()
-			return a.Slice(i, i+m.Rows, 0, a.cols).words().Scale(1, packed.words())
+			defer packed.buf.Free()
+			rows := rowsOfBytes{m.part(i, k), m.width, m.stride}
+			if err := packed.copyBytesFrom(context.Background(), rows); err != nil {
+				return err
+			}
+			to := a.slice(i, k, 0, a.cols)
+			return to.words().elementwise(kernels.Scale, 1, packed.words())
 		}
 		if !errors.Is(err, backend.ErrOutOfMemory) {
 			return err
 		}
 	}
-	for r := range m.Rows {
-		if err := a.s.queue.Write(a.buf, a.bytes(a.off+(i+r)*a.stride), backend.Bytes(m.Row(r))); err != nil {
+	for r := i; r < k; r++ {
+		if err := a.s.queue.Write(a.buf, a.bytes(a.off+r*a.stride), m.row(r)); err != nil {
 			return err
 		}
 	}
@@ -259,64 +316,68 @@ func (a *Array[T]) writeRows(i int, m Matrix[T]) error {
 }
 
 // words is the array with its elements as 32-bit integers, of which they must be whole numbers.
-func (a *Array[T]) words() *Array[int32] {
-	n := int(a.bytes(1) / 4)
-	return &Array[int32]{
-		s: a.s, buf: a.buf, rows: a.rows, cols: a.cols * n, stride: a.stride * n, off: a.off * n, view: true,
-	}
+func (a *array) words() *array {
+	w, n := *a, int(a.bytes(1)/4)
+	w.cols, w.stride, w.off, w.elem = a.cols*n, a.stride*n, a.off*n, reflect.TypeFor[int32]()
+	return &w
 }
 
 func (a *Array[T]) copyTo(ctx context.Context, m Matrix[T]) error {
-	if err := a.checkCopy(m, "the destination"); err != nil {
+	if err := a.checkCopy(m.untyped(), "the destination"); err != nil {
 		return err
 	}
+	return a.copyBytesTo(ctx, m.byRows())
+}
+
+func (a *array) copyBytesTo(ctx context.Context, m rowsOfBytes) error {
 	most := int64(rowBytes) // of a gap that is copied with its row
 	if a.s.info.Driver == "cpu" {
 		most = a.bytes(a.cols)
 	}
-	var staging []T
+	var staging []byte
 	return a.chunks(ctx, func(i, k int) error {
-		part, at := m.Slice(i, k, 0, m.Cols), a.bytes(a.off+i*a.stride)
+		at := a.bytes(a.off + i*a.stride)
 		switch {
 		case a.bytes(a.stride-a.cols) > most && k-i > 1:
 			for r := i; r < k; r++ {
-				if err := a.s.queue.Read(backend.Bytes(m.Row(r)), a.buf, a.bytes(a.off+r*a.stride)); err != nil {
+				if err := a.s.queue.Read(m.row(r), a.buf, a.bytes(a.off+r*a.stride)); err != nil {
 					return err
 				}
 			}
 			return nil
-		case a.stride == a.cols && m.Stride == m.Cols:
-			return a.s.queue.Read(part.bytes(), a.buf, at)
+		case a.stride == a.cols && m.stride == m.width:
+			return a.s.queue.Read(m.part(i, k), a.buf, at)
 		}
+		stride := int(a.bytes(a.stride))
 		if staging == nil {
-			staging = make([]T, strided.Span(k-i, a.cols, a.stride))
+			staging = make([]byte, a.bytes(strided.Span(k-i, a.cols, a.stride)))
 		}
-		packed := Matrix[T]{Rows: k - i, Cols: a.cols, Stride: a.stride, Data: staging}
-		if err := a.s.queue.Read(packed.bytes(), a.buf, at); err != nil {
+		rows := rowsOfBytes{staging, m.width, stride}
+		if err := a.s.queue.Read(rows.part(0, k-i), a.buf, at); err != nil {
 			return err
 		}
-		for r := range packed.Rows {
-			copy(part.Row(r), packed.Row(r))
+		for r := i; r < k; r++ {
+			copy(m.row(r), rows.row(r-i))
 		}
 		return nil
 	})
 }
 
-func (a *Array[T]) checkCopy(m Matrix[T], name string) error {
+func (a *array) checkCopy(m matrix, name string) error {
 	if err := a.s.open(); err != nil {
 		return err
 	}
 	if err := m.check(name); err != nil {
 		return err
 	}
-	if m.Rows != a.rows || m.Cols != a.cols {
-		return fmt.Errorf("%w: %s is %s, the array %s", ErrShape, name, m, a.String())
+	if m.rows != a.rows || m.cols != a.cols {
+		return fmt.Errorf("%w: %s is %s, the array %s", ErrShape, name, m, a)
 	}
 	return nil
 }
 
 // chunks calls f with ranges of rows of bounded size, and looks at ctx between them.
-func (a *Array[T]) chunks(ctx context.Context, f func(i, k int) error) error {
+func (a *array) chunks(ctx context.Context, f func(i, k int) error) error {
 	if a.rows == 0 || a.cols == 0 {
 		return context.Cause(ctx)
 	}
@@ -335,7 +396,7 @@ func (a *Array[T]) chunks(ctx context.Context, f func(i, k int) error) error {
 // Mul makes the receiver the product of a and b: every element is one chain of fused multiply-adds,
 // as the package says. The receiver must not share elements with a or b.
 func (c *Array[T]) Mul(a, b *Array[T]) error {
-	return c.gemm(context.Background(), 1, blas.NoTrans, a, blas.NoTrans, b, update{alpha: 1})
+	return c.gemm(context.Background(), 1, blas.NoTrans, a.untyped(), blas.NoTrans, b.untyped(), update{alpha: 1})
 }
 
 // Gemm makes the receiver C = alpha*op(A)*op(B) + beta*C, where op is the matrix or, with
@@ -343,7 +404,7 @@ func (c *Array[T]) Mul(a, b *Array[T]) error {
 // cpu device, a transposed operand is transposed into temporary memory first, unless it meets a
 // contiguous vector.
 func (c *Array[T]) Gemm(alpha T, tA blas.Transpose, a *Array[T], tB blas.Transpose, b *Array[T], beta T) error {
-	return c.gemm(context.Background(), 1, tA, a, tB, b, scaledBy(alpha, beta))
+	return c.gemm(context.Background(), 1, tA, a.untyped(), tB, b.untyped(), scaledBy(alpha, beta))
 }
 
 // AddMul adds the product of a and b to the receiver C: every element is one chain of fused
@@ -363,7 +424,7 @@ func (c *Array[T]) SubMul(a, b *Array[T]) error { return c.SubMulBatched(1, a, b
 func (c *Array[T]) GemmContext(ctx context.Context, alpha T, tA blas.Transpose, a *Array[T], tB blas.Transpose,
 	b *Array[T], beta T,
 ) error {
-	if err := c.gemm(ctx, 1, tA, a, tB, b, scaledBy(alpha, beta)); err != nil {
+	if err := c.gemm(ctx, 1, tA, a.untyped(), tB, b.untyped(), scaledBy(alpha, beta)); err != nil {
 		return err
 	}
 	return c.s.Wait()
@@ -371,7 +432,7 @@ func (c *Array[T]) GemmContext(ctx context.Context, alpha T, tA blas.Transpose, 
 
 // checkOperands checks that the arrays exist, belong to one open session, and have a type that the
 // device keeps the contract in, which it gives.
-func (c *Array[T]) checkOperands(op string, operands ...*Array[T]) (t element.Type, err error) {
+func (c *array) checkOperands(op string, operands ...*array) (t element.Type, err error) {
 	for _, a := range operands {
 		if a == nil {
 			return 0, fmt.Errorf("%w: %s of a nil array", ErrShape, op)
@@ -384,7 +445,7 @@ func (c *Array[T]) checkOperands(op string, operands ...*Array[T]) (t element.Ty
 	if err := c.s.open(); err != nil {
 		return 0, err
 	}
-	if t, err = arithmetic[T](op); err != nil {
+	if t, err = arithmetic(op, c.elem); err != nil {
 		return 0, err
 	}
 	return t, c.s.supports(t)
@@ -403,6 +464,8 @@ func (s *Session) supports(t element.Type) error {
 }
 
 // Overlaps tells whether the arrays share elements.
-func (c *Array[T]) Overlaps(a *Array[T]) bool {
+func (c *Array[T]) Overlaps(a *Array[T]) bool { return c.overlaps(&a.array) }
+
+func (c *array) overlaps(a *array) bool {
 	return c.buf == a.buf && strided.Overlap(c.rows, c.cols, c.stride, a.off-c.off, a.rows, a.cols, a.stride)
 }

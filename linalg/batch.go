@@ -24,19 +24,19 @@ import (
 func (c *Array[T]) GemmBatched(count int, alpha T, tA blas.Transpose, a *Array[T], tB blas.Transpose, b *Array[T],
 	beta T,
 ) error {
-	return c.gemm(context.Background(), count, tA, a, tB, b, scaledBy(alpha, beta))
+	return c.gemm(context.Background(), count, tA, a.untyped(), tB, b.untyped(), scaledBy(alpha, beta))
 }
 
 // AddMulBatched is [Array.AddMul] of count matrices of one shape each, which lie in their arrays as
 // [Array.GemmBatched] says: A or B may be a single matrix that all share. All of them cost about
 // one launch.
 func (c *Array[T]) AddMulBatched(count int, a, b *Array[T]) error {
-	return c.gemm(context.Background(), count, blas.NoTrans, a, blas.NoTrans, b, addMul)
+	return c.gemm(context.Background(), count, blas.NoTrans, a.untyped(), blas.NoTrans, b.untyped(), addMul)
 }
 
 // SubMulBatched is [Array.SubMul] as [Array.AddMulBatched] is AddMul.
 func (c *Array[T]) SubMulBatched(count int, a, b *Array[T]) error {
-	return c.gemm(context.Background(), count, blas.NoTrans, a, blas.NoTrans, b, subMul)
+	return c.gemm(context.Background(), count, blas.NoTrans, a.untyped(), blas.NoTrans, b.untyped(), subMul)
 }
 
 // MatMulBatched is the products of count matrices A and B of one shape, on the default device. A

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"reflect"
 
 	"gonum.org/v1/gonum/blas"
 
@@ -31,7 +32,7 @@ type call[T Element] struct {
 	isTile bool // of a call that devices share: checked, and for one device
 
 	place   place
-	arrays  [3]Array[T]        // the matrices on the device
+	arrays  [3]array           // the matrices on the device
 	buffers [3]*backend.Buffer // to be freed
 }
 
@@ -66,130 +67,132 @@ func compute[T Element](ctx context.Context, s *Session, r *request[T]) (c Matri
 }
 
 //go:noinline
-func computeFloat32(ctx context.Context, s *Session, r *request[float32]) (err error) {
-	r.matrices[0], err = (&call[float32]{request: *r}).run(ctx, s)
-	return err
+func computeFloat32(ctx context.Context, s *Session, r *request[float32]) error {
+	return runRequest(ctx, s, r)
 }
 
 //go:noinline
-func computeFloat64(ctx context.Context, s *Session, r *request[float64]) (err error) {
-	r.matrices[0], err = (&call[float64]{request: *r}).run(ctx, s)
-	return err
+func computeFloat64(ctx context.Context, s *Session, r *request[float64]) error {
+	return runRequest(ctx, s, r)
 }
 
 //go:noinline
-func computeInt32(ctx context.Context, s *Session, r *request[int32]) (err error) {
-	r.matrices[0], err = (&call[int32]{request: *r}).run(ctx, s)
-	return err
+func computeInt32(ctx context.Context, s *Session, r *request[int32]) error {
+	return runRequest(ctx, s, r)
 }
 
-// run computes on s, or on the default device where s is nil, and returns C.
-func (x *call[T]) run(ctx context.Context, s *Session) (c Matrix[T], err error) {
-	if err := context.Cause(ctx); err != nil {
-		return c, err
-	}
-	if err := x.check(); err != nil && !x.isTile {
-		return c, err
-	}
-	if x.op == nil {
-		x.op = operationOf[T](x.kernel)
+// runRequest does what r asks for, on the default device where s is nil, and makes C the result.
+func runRequest[T Element](ctx context.Context, s *Session, r *request[T]) (err error) {
+	if err := cmp.Or(context.Cause(ctx), checkMatrices(r)); err != nil {
+		return err
 	}
 	if s == nil {
 		if s, err = Default(); err != nil {
-			return c, err
+			return err
 		}
 	}
-	if x.makesC {
-		if err := s.canHold(x.matrices[0].Rows, x.matrices[0].Cols, element.TypeOf[T]()); err != nil {
-			return c, err
+	if r.makesC {
+		if err := s.canHold(r.matrices[0].Rows, r.matrices[0].Cols, element.TypeOf[T]()); err != nil {
+			return err
 		}
-		x.matrices[0] = newResult[T](x.matrices[0].Rows, x.matrices[0].Cols)
+		r.matrices[0] = newResult[T](r.matrices[0].Rows, r.matrices[0].Cols)
 	}
-	if done, err := x.direct(ctx, s); done || err != nil {
-		return x.matrices[0], err
+	return runChecked(ctx, s, r, false)
+}
+
+// runChecked does what r asks for, whose C there is. isTile says that it is a tile of a call that
+// devices share, for one device.
+func runChecked[T Element](ctx context.Context, s *Session, r *request[T], isTile bool) error {
+	if done, err := direct(ctx, s, r); done || err != nil {
+		return err
 	}
+	x := call[T]{request: *r, op: operationOf[T](r.kernel), isTile: isTile}
+	return x.run(ctx, s)
+}
+
+// run computes on s.
+func (x *call[T]) run(ctx context.Context, s *Session) (err error) {
 	if x.shares(s) {
-		return x.matrices[0], x.share(ctx, s)
+		return x.share(ctx, s)
 	}
 	cq, err := s.takeCallQueue()
 	if err != nil {
-		return c, err
+		return err
 	}
 	waited := false
 	defer func() { err = x.leave(s, cq, waited, err) }()
 	if err := x.send(ctx, cq); err != nil {
-		return c, err
+		return err
 	}
 	dst, a, b := &x.arrays[0], &x.arrays[1], &x.arrays[2]
 	switch op := x.op.(type) { // by type, so that x stays off the heap
 	case product[T]:
 		err = dst.gemm(ctx, x.count, x.tA, a, x.tB, b, x.update)
 	case transposition[T]:
-		err = dst.Transpose(a)
+		err = dst.transpose(a)
 	case elementwise[T]:
 		err = op.apply(x.alpha, dst, a, b)
 	}
 	if err == nil {
 		err = x.receive(ctx, cq)
 	}
-	if err != nil {
-		return c, err
-	}
-	waited = true
-	return x.matrices[0], nil
+	waited = err == nil
+	return err
 }
 
 // direct computes where the matrices are, if s is this processor alone: what a launch would do,
 // which takes longer than a small operation. It is false where there is more to a call.
-func (x *call[T]) direct(ctx context.Context, s *Session) (done bool, err error) {
+func direct[T Element](ctx context.Context, s *Session, r *request[T]) (done bool, err error) {
 	if !s.direct || progress(ctx) != nil {
 		return false, nil
 	}
 	if err := cmp.Or(s.open(), s.device.Err()); err != nil {
 		return false, err
 	}
-	c, a, b := &x.matrices[0], &x.matrices[1], &x.matrices[2]
-	switch op := x.op.(type) {
-	case product[T]:
-		if x.count == 1 {
-			return x.directProduct(ctx, s, c, a, b)
+	c, a, b := &r.matrices[0], &r.matrices[1], &r.matrices[2]
+	switch k := r.kernel.(type) {
+	case productKernel:
+		if r.count == 1 {
+			return directProduct(ctx, s, r, c, a, b)
 		}
-	case transposition[T]:
+	case transposeKernel:
 		host.Transpose(a.Rows, a.Cols, a.Data, a.Stride, c.Data, c.Stride)
 		return true, nil
-	case elementwise[T]:
-		return c.Rows*c.Cols <= fewElements && applyToFew(op.row, T(x.alpha), *c, *a, *b), nil
+	case elementwiseKernel:
+		return c.Rows*c.Cols <= fewElements && applyToFew(k.row, T(r.alpha), *c, *a, *b), nil
 	}
 	return false, nil
 }
 
-func (x *call[T]) directProduct(ctx context.Context, s *Session, c, a, b *Matrix[T]) (done bool, err error) {
-	p, err := newBatch(1, x.tA, dims{a.Rows, a.Cols}, x.tB, dims{b.Rows, b.Cols}, dims{c.Rows, c.Cols})
-	if err != nil || p.k == 0 || x.alpha == 0 {
+func directProduct[T Element](ctx context.Context, s *Session, r *request[T], c, a, b *Matrix[T]) (
+	done bool, err error,
+) {
+	p, err := newBatch(1, r.tA, dims{a.Rows, a.Cols}, r.tB, dims{b.Rows, b.Cols}, dims{c.Rows, c.Cols})
+	if err != nil || p.k == 0 || r.alpha == 0 {
 		return false, err
 	}
 	if ctx.Done() != nil && p.m > p.piece(&s.info) { // it may end before the product does
 		return false, nil
 	}
-	if x.chain {
-		host.Update(x.alpha < 0, p.m, p.n, p.k, a.Data, a.Stride, b.Data, b.Stride, c.Data, c.Stride)
+	if r.chain {
+		host.Update(r.alpha < 0, p.m, p.n, p.k, a.Data, a.Stride, b.Data, b.Stride, c.Data, c.Stride)
 	} else {
-		host.GemmTrans(x.tA != blas.NoTrans, x.tB != blas.NoTrans, p.m, p.n, p.k, T(x.alpha), a.Data, a.Stride,
-			b.Data, b.Stride, T(x.beta), c.Data, c.Stride)
+		host.GemmTrans(r.tA != blas.NoTrans, r.tB != blas.NoTrans, p.m, p.n, p.k, T(r.alpha), a.Data, a.Stride,
+			b.Data, b.Stride, T(r.beta), c.Data, c.Stride)
 	}
 	return true, nil
 }
 
-// check says what is wrong with the matrices.
-func (x *call[T]) check() error {
-	for i, m := range x.matrices[:x.n] {
-		if i == 0 && x.makesC {
+// checkMatrices says what is wrong with them.
+func checkMatrices[T Element](r *request[T]) error {
+	for i, m := range r.matrices[:r.n] {
+		if i == 0 && r.makesC {
 			continue
 		}
 		if err := m.check(operandNames[i]); err != nil {
 			return err
 		}
-		if i > 0 && !x.makesC && shareElements(x.matrices[0], m) {
+		if i > 0 && !r.makesC && shareElements(r.matrices[0], m) {
 			return fmt.Errorf("%w: the destination and %s share elements", ErrOverlap, operandNames[i])
 		}
 	}
@@ -200,7 +203,7 @@ func (x *call[T]) check() error {
 // by telling it of that, unless copies take less time.
 func (x *call[T]) send(ctx context.Context, cq *callQueue) error {
 	for i, m := range x.matrices[:x.n] {
-		x.arrays[i] = Array[T]{s: cq.s, rows: m.Rows, cols: m.Cols, stride: m.Cols, view: true}
+		x.arrays[i] = array{s: cq.s, rows: m.Rows, cols: m.Cols, stride: m.Cols, view: true, elem: reflect.TypeFor[T]()}
 	}
 	small := smallBytes
 	if cq.s.sharesMemory() {
@@ -219,12 +222,12 @@ func (x *call[T]) send(ctx context.Context, cq *callQueue) error {
 		i := i % x.n
 		m, a := x.matrices[i], &x.arrays[i]
 		var err error
-		if a.buf, err = newBuffer[T](cq.s, m.Rows, m.Cols); err != nil {
+		if a.buf, err = newBuffer(cq.s, m.Rows, m.Cols, a.elem); err != nil {
 			return err
 		}
 		x.buffers[i] = a.buf
 		if i > 0 || x.beta != 0 {
-			if err := a.copyFrom(ctx, m); err != nil {
+			if err := a.copyBytesFrom(ctx, m.byRows()); err != nil {
 				return err
 			}
 		}
@@ -238,7 +241,7 @@ func (x *call[T]) receive(ctx context.Context, cq *callQueue) error {
 	case inStaging:
 		return x.receiveSmall(cq)
 	case inArrays:
-		if err := x.arrays[0].copyTo(ctx, x.matrices[0]); err != nil {
+		if err := x.arrays[0].copyBytesTo(ctx, x.matrices[0].byRows()); err != nil {
 			return err
 		}
 	}
@@ -290,7 +293,7 @@ func (x *call[T]) register(s *Session) (err error) {
 	for i, m := range x.matrices[:x.n] {
 		a, mem := &x.arrays[i], m.memory()
 		if len(mem) == 0 {
-			if a.buf, err = newBuffer[T](s, 0, 0); err != nil {
+			if a.buf, err = newBuffer(s, 0, 0, a.elem); err != nil {
 				return err
 			}
 			x.buffers[i] = a.buf

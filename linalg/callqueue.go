@@ -137,7 +137,7 @@ func (x *call[T]) sendSmall(cq *callQueue) error {
 		a := &x.arrays[i]
 		a.buf = cq.device
 		if i > 0 || x.beta != 0 {
-			copyElements(a.packedIn(mem), m)
+			copyElements(packedIn(a, mem), m)
 		}
 	}
 	if !cq.apart() {
@@ -157,12 +157,12 @@ func (x *call[T]) receiveSmall(cq *callQueue) error {
 	if err := q.Wait(); err != nil {
 		return err
 	}
-	copyElements(x.matrices[0], c.packedIn(backend.Elems[T](cq.host.Bytes())))
+	copyElements(x.matrices[0], packedIn(c, backend.Elems[T](cq.host.Bytes())))
 	return nil
 }
 
-// packedIn is the array as a matrix, where mem is the memory of its buffer.
-func (a *Array[T]) packedIn(mem []T) Matrix[T] {
+// packedIn is an array as a matrix, where mem is the memory of its buffer.
+func packedIn[T Element](a *array, mem []T) Matrix[T] {
 	return NewMatrix(a.rows, a.cols, mem[a.off:][:a.rows*a.cols:a.rows*a.cols])
 }
 

@@ -9,12 +9,11 @@ import (
 	"github.com/tandem-gpu/tandem/element"
 )
 
-// storable is an error where elements of T cannot lie on a device, as they hold a pointer.
-func storable[T any]() error {
-	if _, ok := element.Of[T](); ok {
+// storable is an error where elements of type t cannot lie on a device, as they hold a pointer.
+func storable(t reflect.Type) error {
+	if _, ok := element.OfReflected(t); ok {
 		return nil
 	}
-	t := reflect.TypeFor[T]()
 	what, ok := pointers.Load(t)
 	if !ok {
 		what, _ = pointers.LoadOrStore(t, pointerIn(t))
@@ -55,9 +54,9 @@ func pointerIn(t reflect.Type) string {
 	return ""
 }
 
-// elementName is what kernels call elements of T, "" where that is not checked.
-func elementName[T any]() string {
-	switch t, ok := element.Of[T](); {
+// elementName is what kernels call elements of type t, "" where that is not checked.
+func elementName(t reflect.Type) string {
+	switch t, ok := element.OfReflected(t); {
 	case !ok || t >= element.Half: // their kernels have types of their own
 		return ""
 	case t == element.Bool:
@@ -67,15 +66,16 @@ func elementName[T any]() string {
 	}
 }
 
-// arithmetic is the type of an operation on arrays of T. The error matches backend.ErrUnsupported.
-func arithmetic[T any](op string) (element.Type, error) {
-	_, t, ok := element.Number(*new(T))
+// arithmetic is the type of an operation on arrays of elements of type t. The error matches
+// backend.ErrUnsupported.
+func arithmetic(op string, t reflect.Type) (element.Type, error) {
+	n, ok := element.NumberOf(t)
 	if !ok {
 		return 0, &backend.Error{
 			Op: "linalg", Err: backend.ErrUnsupported,
-			Detail: fmt.Sprintf("%s of arrays of %T: only %v have arithmetic; other elements are for kernels of "+
-				"one's own", op, *new(T), element.Types()),
+			Detail: fmt.Sprintf("%s of arrays of %v: only %v have arithmetic; other elements are for kernels of "+
+				"one's own", op, t, element.Types()),
 		}
 	}
-	return t, nil
+	return n, nil
 }

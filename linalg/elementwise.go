@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"reflect"
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
@@ -27,7 +28,9 @@ func AddNPY[T Element](ctx context.Context, s *Session, c io.WriterAt, a, b io.R
 }
 
 // Add makes the receiver the sum of a and b, which have its shape. The receiver may be a or b.
-func (c *Array[T]) Add(a, b *Array[T]) error { return c.elementwise(kernels.Add, 0, a, b) }
+func (c *Array[T]) Add(a, b *Array[T]) error {
+	return c.elementwise(kernels.Add, 0, a.untyped(), b.untyped())
+}
 
 // Sub is a - b, which have one shape, on the default device: packed and new.
 func Sub[T Element](a, b Matrix[T]) (Matrix[T], error) {
@@ -45,7 +48,9 @@ func SubNPY[T Element](ctx context.Context, s *Session, c io.WriterAt, a, b io.R
 }
 
 // Sub makes the receiver a - b, which have its shape. The receiver may be a or b.
-func (c *Array[T]) Sub(a, b *Array[T]) error { return c.elementwise(kernels.Sub, 0, a, b) }
+func (c *Array[T]) Sub(a, b *Array[T]) error {
+	return c.elementwise(kernels.Sub, 0, a.untyped(), b.untyped())
+}
 
 // Scale is alpha*a, on the default device: packed and new.
 func Scale[T Element](alpha T, a Matrix[T]) (Matrix[T], error) {
@@ -71,7 +76,7 @@ func (c *Array[T]) Scale(alpha T, a *Array[T]) error { return c.Elementwise(kern
 func ElementwiseContext[T Element](ctx context.Context, s *Session, op *kernels.Elementwise, alpha T, in ...Matrix[T]) (
 	Matrix[T], error,
 ) {
-	if err := checkInputs[T](op, len(in)); err != nil {
+	if err := checkInputs(op, reflect.TypeFor[T](), len(in)); err != nil {
 		return Matrix[T]{}, err
 	}
 	x := request[T]{kernel: elementwiseKernel{op}, update: scaledBy(alpha, 0), makesC: true, n: 1 + len(in)}
@@ -90,7 +95,7 @@ func ElementwiseContext[T Element](ctx context.Context, s *Session, op *kernels.
 func ElementwiseNPY[T Element](ctx context.Context, s *Session, op *kernels.Elementwise, alpha T, c io.WriterAt,
 	o FileOptions, in ...io.ReaderAt,
 ) error {
-	if err := checkInputs[T](op, len(in)); err != nil {
+	if err := checkInputs(op, reflect.TypeFor[T](), len(in)); err != nil {
 		return err
 	}
 	return computeFiles(ctx, s, &request[T]{kernel: elementwiseKernel{op}, update: scaledBy(alpha, 0)}, o, c, in...)
@@ -125,15 +130,15 @@ func applyToFew[T Element](op *kernels.Elementwise, alpha T, c, a, b Matrix[T]) 
 	return true
 }
 
-// checkInputs says whether op takes n matrices of T.
-func checkInputs[T any](op *kernels.Elementwise, n int) error {
+// checkInputs says whether op takes n matrices of elements of type t.
+func checkInputs(op *kernels.Elementwise, t reflect.Type, n int) error {
 	if op == nil {
 		return errArgument("the operation is nil")
 	}
 	if n != op.Inputs {
 		return fmt.Errorf("%w: %s takes %d matrices, not %d", ErrShape, op.Name, op.Inputs, n)
 	}
-	if _, t, ok := element.Number(*new(T)); ok && op.Source(t) == nil {
+	if t, ok := element.NumberOf(t); ok && op.Source(t) == nil {
 		return fmt.Errorf("linalg: %s of %s: %w: it is for floating-point numbers", op.Name, t, backend.ErrUnsupported)
 	}
 	return nil
@@ -143,11 +148,16 @@ func checkInputs[T any](op *kernels.Elementwise, n int) error {
 // shape, of which it may be one. alpha counts where the operation has it.
 func (c *Array[T]) Elementwise(op *kernels.Elementwise, alpha T, in ...*Array[T]) error {
 	x, _, _ := element.Number(alpha)
-	return c.elementwise(op, x, in...)
+	var few [2]*array // as many as kernels have
+	arrays := few[:0]
+	for _, a := range in {
+		arrays = append(arrays, a.untyped())
+	}
+	return c.elementwise(op, x, arrays...)
 }
 
-func (c *Array[T]) elementwise(op *kernels.Elementwise, alpha float64, in ...*Array[T]) error {
-	if err := checkInputs[T](op, len(in)); err != nil {
+func (c *array) elementwise(op *kernels.Elementwise, alpha float64, in ...*array) error {
+	if err := checkInputs(op, c.elem, len(in)); err != nil {
 		return err
 	}
 	typ, err := c.checkElementwise(op.Name, in...)
@@ -168,8 +178,8 @@ func (c *Array[T]) elementwise(op *kernels.Elementwise, alpha float64, in ...*Ar
 
 // collapse fills in the operands as the elementwise kernels see them, c as the last, and returns
 // their shape: packed arrays are one long row.
-func collapse[T any](operands []kernels.Operand, c *Array[T], in ...*Array[T]) (rows, cols int) {
-	packed := func(a *Array[T]) bool { return a.stride == a.cols || a.rows == 1 }
+func collapse(operands []kernels.Operand, c *array, in ...*array) (rows, cols int) {
+	packed := func(a *array) bool { return a.stride == a.cols || a.rows == 1 }
 	row := packed(c)
 	for i, a := range in {
 		operands[i] = a.asOperand()
@@ -185,7 +195,7 @@ func collapse[T any](operands []kernels.Operand, c *Array[T], in ...*Array[T]) (
 	return 1, c.rows * c.cols
 }
 
-func (c *Array[T]) checkElementwise(op string, operands ...*Array[T]) (element.Type, error) {
+func (c *array) checkElementwise(op string, operands ...*array) (element.Type, error) {
 	t, err := c.checkOperands(op, operands...)
 	if err != nil {
 		return 0, err
@@ -194,7 +204,7 @@ func (c *Array[T]) checkElementwise(op string, operands ...*Array[T]) (element.T
 		if a.rows != c.rows || a.cols != c.cols {
 			return 0, fmt.Errorf("%w: %s of %s into %s", ErrShape, op, a.String(), c.String())
 		}
-		if same := a.buf == c.buf && a.off == c.off && a.stride == c.stride; !same && c.Overlaps(a) {
+		if same := a.buf == c.buf && a.off == c.off && a.stride == c.stride; !same && c.overlaps(a) {
 			return 0, fmt.Errorf("%w: %s, and they are not the same array", ErrOverlap, op)
 		}
 	}

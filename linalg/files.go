@@ -157,8 +157,7 @@ func (x call[T]) runBlocks(ctx context.Context, s *Session, k int, operands [3]o
 	if k > 0 {
 		x.update = addMul
 	}
-	_, err := x.run(ctx, s)
-	return err
+	return runRequest(ctx, s, &x.request)
 }
 
 // watch gives a function that returns an error where r is not what it was, as far as its Stat

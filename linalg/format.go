@@ -28,7 +28,7 @@ func (m Matrix[T]) Format(f fmt.State, verb rune) {
 		}
 		return nil
 	})
-	write(f, verb, shown, m.Rows, m.Cols)
+	write(f, verb, shown.untyped(), m.Rows, m.Cols, shown.printed)
 }
 
 // Format prints the elements as [Matrix.Format] does, which it waits for. Where they cannot be had
@@ -49,7 +49,7 @@ func (a *Array[T]) Format(f fmt.State, verb rune) {
 		fmt.Fprintf(f, "%%!%c(%s: %v)", verb, a, err)
 		return
 	}
-	write(f, verb, shown, a.rows, a.cols)
+	write(f, verb, shown.untyped(), a.rows, a.cols, shown.printed)
 }
 
 // excerpt is what is printed of a matrix of rows by cols, made of the parts that read copies to it
@@ -72,8 +72,10 @@ func excerpt[T any](rows, cols int, read func(to Matrix[T], i, j int) error) (Ma
 	return m, nil
 }
 
-// number is what is printed of v: the value of a number of 16 bits, whose own type has its bits.
-func number(v any) any {
+// printed is what is printed of element (i, j): the value of a number of 16 bits, whose own type has
+// its bits.
+func (m Matrix[T]) printed(i, j int) any {
+	v := any(m.At(i, j))
 	if h, ok := v.(interface{ Float32() float32 }); ok {
 		return h.Float32()
 	}
@@ -88,22 +90,22 @@ func ends(n, elements int) (first, last int) {
 	return margin, margin
 }
 
-// write prints m, which is a matrix of rows by cols, or an excerpt of it.
-func write[T any](f fmt.State, verb rune, m Matrix[T], rows, cols int) {
+// write prints m, with elements at(i, j), which is a matrix of rows by cols, or an excerpt of it.
+func write(f fmt.State, verb rune, m matrix, rows, cols int, at func(i, j int) any) {
 	cell := "%" + string(verb)
 	if p, ok := f.Precision(); ok {
 		cell = fmt.Sprintf("%%.%d%c", p, verb)
 	}
-	lines := make([][]string, m.Rows)
+	lines := make([][]string, m.rows)
 	for i := range lines {
-		for _, v := range m.Row(i) {
-			lines[i] = append(lines[i], fmt.Sprintf(cell, number(v)))
+		for j := range m.cols {
+			lines[i] = append(lines[i], fmt.Sprintf(cell, at(i, j)))
 		}
-		if m.Cols < cols {
+		if m.cols < cols {
 			lines[i] = slices.Insert(lines[i], margin, "...")
 		}
 	}
-	if m.Rows < rows {
+	if m.rows < rows {
 		lines = slices.Insert(lines, margin, slices.Repeat([]string{"..."}, len(lines[0])))
 	}
 	width := make([]int, len(lines[0]))
@@ -113,8 +115,8 @@ func write[T any](f fmt.State, verb rune, m Matrix[T], rows, cols int) {
 		}
 	}
 	var b strings.Builder
-	if m.Rows < rows || m.Cols < cols {
-		fmt.Fprintf(&b, "%dx%d %T\n", rows, cols, *new(T))
+	if m.rows < rows || m.cols < cols {
+		fmt.Fprintf(&b, "%dx%d %v\n", rows, cols, m.elem)
 	}
 	for i, line := range lines {
 		left, right := "⎢", "⎥\n"

@@ -36,8 +36,8 @@ func scaledBy[T any](alpha, beta T) (u update) {
 
 // gemm is GemmBatched, in pieces that a cancelled ctx ends between; a single product is Gemm.
 // AddMul and SubMul are updates of their own.
-func (c *Array[T]) gemm(ctx context.Context, count int, tA blas.Transpose, a *Array[T], tB blas.Transpose,
-	b *Array[T], u update,
+func (c *array) gemm(ctx context.Context, count int, tA blas.Transpose, a *array, tB blas.Transpose, b *array,
+	u update,
 ) (err error) {
 	typ, err := c.checkOperands("Gemm", a, b)
 	if err != nil {
@@ -47,7 +47,7 @@ func (c *Array[T]) gemm(ctx context.Context, count int, tA blas.Transpose, a *Ar
 	if err != nil {
 		return err
 	}
-	if c.Overlaps(a) || c.Overlaps(b) {
+	if c.overlaps(a) || c.overlaps(b) {
 		return fmt.Errorf("%w: Gemm", ErrOverlap)
 	}
 	switch {
@@ -87,7 +87,7 @@ func (c *Array[T]) gemm(ctx context.Context, count int, tA blas.Transpose, a *Ar
 
 // scaleBy makes C beta*C: what is left of a product where K or alpha is 0. beta == 0 gives +0 and
 // reads nothing: the product with K = 0 does that. a and b only stand for its operands.
-func (c *Array[T]) scaleBy(ctx context.Context, typ element.Type, beta float64, a, b *Array[T]) error {
+func (c *array) scaleBy(ctx context.Context, typ element.Type, beta float64, a, b *array) error {
 	switch beta {
 	case 0:
 		x := batch{count: 1, m: c.rows, n: c.cols}
@@ -100,8 +100,8 @@ func (c *Array[T]) scaleBy(ctx context.Context, typ element.Type, beta float64, 
 
 // turnVectors gives the transposed product, which has the same bits, where a matrix that is to be
 // transposed meets a vector: c = Aᵀ*b is cᵀ = bᵀ*A.
-func turnVectors[T any](c *Array[T], tA blas.Transpose, a *Array[T], tB blas.Transpose, b *Array[T]) (
-	*Array[T], blas.Transpose, *Array[T], blas.Transpose, *Array[T],
+func turnVectors(c *array, tA blas.Transpose, a *array, tB blas.Transpose, b *array) (
+	*array, blas.Transpose, *array, blas.Transpose, *array,
 ) {
 	switch {
 	case c.cols == 1 && tA != blas.NoTrans:
@@ -126,7 +126,7 @@ func turnVectors[T any](c *Array[T], tA blas.Transpose, a *Array[T], tB blas.Tra
 
 // turned is a row as a column, or a contiguous column as a row, over the same elements; nil for
 // others.
-func (a *Array[T]) turned() *Array[T] {
+func (a *array) turned() *array {
 	t := *a
 	t.view = true
 	switch {
@@ -142,20 +142,20 @@ func (a *Array[T]) turned() *Array[T] {
 
 // spare keeps the memory of what an operation made for itself. Its error is the operation's where
 // that has none.
-func (a *Array[T]) spare(err *error) {
+func (a *array) spare(err *error) {
 	if e := a.s.spares.give(a.buf); *err == nil {
 		*err = e
 	}
 }
 
 // transposed is the transpose of a in spare memory.
-func transposed[T any](a *Array[T]) (*Array[T], error) {
+func transposed(a *array) (*array, error) {
 	buf, err := a.s.spares.take(a.s.device, a.bytes(a.rows*a.cols))
 	if err != nil {
 		return nil, err
 	}
-	t := &Array[T]{s: a.s, buf: buf, rows: a.cols, cols: a.rows, stride: a.rows}
-	if err := t.Transpose(a); err != nil {
+	t := &array{s: a.s, buf: buf, rows: a.cols, cols: a.rows, stride: a.rows, elem: a.elem}
+	if err := t.transpose(a); err != nil {
 		t.spare(&err)
 		return nil, err
 	}
@@ -165,7 +165,7 @@ func transposed[T any](a *Array[T]) (*Array[T], error) {
 // multiply enqueues the products: with as few launches as possible, or, where ctx can be cancelled
 // or wants to know the progress, in pieces, waiting for one after the other. A piece is some of the
 // products, or some rows of a single one. The split changes no bits.
-func (c *Array[T]) multiply(ctx context.Context, typ element.Type, x batch, steps kernels.Batch, a, b kernels.Operand,
+func (c *array) multiply(ctx context.Context, typ element.Type, x batch, steps kernels.Batch, a, b kernels.Operand,
 	u update,
 ) error {
 	to, next := c.asOperand(), steps

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"reflect"
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/backend"
@@ -26,12 +27,11 @@ func elements(rows, cols int) (int, error) {
 	return int(lo), nil
 }
 
-// byteSize is n elements of T in bytes. The error matches backend.ErrOutOfMemory.
-func byteSize[T any](n int) (int64, error) {
-	var t T
-	size := int64(unsafe.Sizeof(t))
+// byteSize is n elements of type t in bytes. The error matches backend.ErrOutOfMemory.
+func byteSize(n int, t reflect.Type) (int64, error) {
+	size := int64(t.Size())
 	if int64(n) > math.MaxInt64/size {
-		return 0, fmt.Errorf("linalg: %d elements of %T: %w", n, t, backend.ErrOutOfMemory)
+		return 0, fmt.Errorf("linalg: %d elements of %v: %w", n, t, backend.ErrOutOfMemory)
 	}
 	return int64(n) * size, nil
 }
@@ -41,23 +41,38 @@ func byteSize[T any](n int) (int64, error) {
 func (m Matrix[T]) Check() error { return m.check("matrix") }
 
 // check says what is wrong with m by itself; name is its name in the call.
-func (m Matrix[T]) check(name string) error {
-	if _, err := elements(m.Rows, m.Cols); err != nil {
+func (m Matrix[T]) check(name string) error { return m.untyped().check(name) }
+
+// A matrix is a Matrix without its elements, as an array is an Array.
+type matrix struct {
+	rows, cols, stride int
+	len                int // of its data
+	elem               reflect.Type
+}
+
+func (m Matrix[T]) untyped() matrix {
+	return matrix{m.Rows, m.Cols, m.Stride, len(m.Data), reflect.TypeFor[T]()}
+}
+
+func (m matrix) String() string { return fmt.Sprintf("%dx%d %v", m.rows, m.cols, m.elem) }
+
+func (m matrix) check(name string) error {
+	if _, err := elements(m.rows, m.cols); err != nil {
 		return fmt.Errorf("%w (%s)", err, name)
 	}
-	if m.Rows == 0 || m.Cols == 0 {
+	if m.rows == 0 || m.cols == 0 {
 		return nil
 	}
-	if m.Stride < m.Cols {
-		return fmt.Errorf("%w: %s is %s with stride %d, which is less than its columns", ErrShape, name, m, m.Stride)
+	if m.stride < m.cols {
+		return fmt.Errorf("%w: %s is %s with stride %d, which is less than its columns", ErrShape, name, m, m.stride)
 	}
-	hi, lo := bits.Mul64(uint64(m.Rows-1), uint64(m.Stride))
-	if hi != 0 || lo > math.MaxInt-uint64(m.Cols) {
-		return fmt.Errorf("%w: %s is %s with stride %d: too large", ErrShape, name, m, m.Stride)
+	hi, lo := bits.Mul64(uint64(m.rows-1), uint64(m.stride))
+	if hi != 0 || lo > math.MaxInt-uint64(m.cols) {
+		return fmt.Errorf("%w: %s is %s with stride %d: too large", ErrShape, name, m, m.stride)
 	}
-	if need := int(lo) + m.Cols; len(m.Data) < need {
-		return fmt.Errorf("%w: %s is %s with stride %d and needs %d values; it has %d", ErrShape, name, m, m.Stride,
-			need, len(m.Data))
+	if need := int(lo) + m.cols; m.len < need {
+		return fmt.Errorf("%w: %s is %s with stride %d and needs %d values; it has %d", ErrShape, name, m, m.stride,
+			need, m.len)
 	}
 	return nil
 }
@@ -68,7 +83,7 @@ func (m Matrix[T]) memory() []T { return m.Data[:strided.Span(m.Rows, m.Cols, m.
 // bytes is the same memory as bytes.
 func (m Matrix[T]) bytes() []byte { return backend.Bytes(m.memory()) }
 
-func (m Matrix[T]) elem() string { return elementName[T]() }
+func (m Matrix[T]) elem() string { return elementName(reflect.TypeFor[T]()) }
 
 // bytesOverlap tells whether two slices share memory.
 func bytesOverlap(a, b []byte) bool {

@@ -110,8 +110,7 @@ func (m Matrix[T]) Packed() Matrix[T] {
 
 // String is the shape and type, for messages: "5x7 float32".
 func (m Matrix[T]) String() string {
-	var t T
-	return fmt.Sprintf("%dx%d %T", m.Rows, m.Cols, t)
+	return m.untyped().String()
 }
 
 // FromDense is d as a Matrix. They share memory.

@@ -2,6 +2,7 @@ package linalg
 
 import (
 	"cmp"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -109,7 +110,7 @@ func readNew[T any](s *Session, r io.Reader, rows, cols int, order binary.ByteOr
 }
 
 // hold makes room in a packed array for its first n elements, which have come.
-func (a *Array[T]) hold(n int) error {
+func (a *array) hold(n int) error {
 	have := a.buf.Len()
 	if a.bytes(n) <= have {
 		return nil
@@ -147,7 +148,7 @@ func transposeNew[T any](a *Array[T]) (*Array[T], error) {
 
 // transposeAny is Transpose, on the host where the device has no kernel for the type.
 func (c *Array[T]) transposeAny(a *Array[T]) error {
-	if _, err := arithmetic[T]("Transpose"); err == nil {
+	if _, err := arithmetic("Transpose", c.elem); err == nil {
 		return c.Transpose(a)
 	}
 	from, err := a.Download()
@@ -190,25 +191,35 @@ func (a *Array[T]) ReadRaw(r io.Reader) error { return a.read(r, binary.LittleEn
 // WriteRaw writes the array's elements to w as ReadRaw reads them. It blocks until everything is
 // written; the error is w's or the device's own, or io.ErrShortWrite.
 func (a *Array[T]) WriteRaw(w io.Writer) error {
-	var memory []T
-	return a.pieces(func(part *Array[T]) error {
-		m := NewMatrix(part.rows, part.cols, room(&memory, part))
-		if err := part.CopyTo(m); err != nil {
+	return a.write(w, func(data []byte) { npy.Reorder(backend.Elems[T](data), binary.LittleEndian) })
+}
+
+// write is WriteRaw, where reorder swaps what has to be.
+func (a *array) write(w io.Writer, reorder func(data []byte)) error {
+	var memory []byte
+	return a.pieces(func(part *array) error {
+		m := room(&memory, part)
+		if err := part.copyBytesTo(context.Background(), m); err != nil {
 			return err
 		}
-		npy.Reorder(m.Data, binary.LittleEndian)
-		return npy.WriteFull(w, m.bytes())
+		reorder(m.data)
+		return npy.WriteFull(w, m.data)
 	})
 }
 
 // read is ReadRaw of elements in any byte order. The memory of a packed array grows with what
 // comes.
 func (a *Array[T]) read(r io.Reader, order binary.ByteOrder) error {
-	var memory []T
+	return a.readInOrder(r, func(data []byte) { npy.Reorder(backend.Elems[T](data), order) })
+}
+
+// readInOrder is read, where reorder swaps what has to be.
+func (a *array) readInOrder(r io.Reader, reorder func(data []byte)) error {
+	var memory []byte
 	var done int64
-	return a.pieces(func(part *Array[T]) error {
-		m := NewMatrix(part.rows, part.cols, room(&memory, part))
-		n, err := io.ReadFull(r, m.bytes())
+	return a.pieces(func(part *array) error {
+		m := room(&memory, part)
+		n, err := io.ReadFull(r, m.data)
 		done += int64(n)
 		if err == io.EOF || err == io.ErrUnexpectedEOF {
 			return fmt.Errorf("linalg: %d bytes of data for %s, which has %d: %w", done, a, a.bytes(a.rows*a.cols),
@@ -217,33 +228,33 @@ func (a *Array[T]) read(r io.Reader, order binary.ByteOrder) error {
 		if err != nil {
 			return err
 		}
-		npy.Reorder(m.Data, order)
+		reorder(m.data)
 		if err := a.hold(part.off + strided.Span(part.rows, part.cols, part.stride)); err != nil {
 			return err
 		}
 		part.buf = a.buf
-		return part.CopyFrom(m)
+		return part.copyBytesFrom(context.Background(), m)
 	})
 }
 
 // room is memory for a part of an array: the first part is the largest.
-func room[T any](memory *[]T, part *Array[T]) []T {
-	n := part.rows * part.cols
+func room(memory *[]byte, part *array) rowsOfBytes {
+	width := int(part.bytes(part.cols))
 	if *memory == nil {
-		*memory = make([]T, n)
+		*memory = make([]byte, part.rows*width)
 	}
-	return (*memory)[:n]
+	return rowsOfBytes{(*memory)[:part.rows*width], width, width}
 }
 
 // pieces calls f for parts of bounded size, in the order of the elements. The first is the largest.
-func (a *Array[T]) pieces(f func(part *Array[T]) error) error {
+func (a *array) pieces(f func(part *array) error) error {
 	if err := a.s.open(); err != nil {
 		return err
 	}
-	if _, ok := element.Of[T](); !ok {
+	if _, ok := element.OfReflected(a.elem); !ok {
 		return &backend.Error{
 			Op: "linalg", Err: backend.ErrUnsupported,
-			Detail: fmt.Sprintf("a stream of %T: numbers of a fixed size and bool are the same everywhere", *new(T)),
+			Detail: fmt.Sprintf("a stream of %v: numbers of a fixed size and bool are the same everywhere", a.elem),
 		}
 	}
 	if a.rows == 0 || a.cols == 0 {
@@ -253,7 +264,8 @@ func (a *Array[T]) pieces(f func(part *Array[T]) error) error {
 	rows, cols := max(1, most/a.cols), min(a.cols, most)
 	for i := 0; i < a.rows; i += rows {
 		for j := 0; j < a.cols; j += cols {
-			if err := f(a.Slice(i, min(a.rows, i+rows), j, min(a.cols, j+cols))); err != nil {
+			part := a.slice(i, min(a.rows, i+rows), j, min(a.cols, j+cols))
+			if err := f(&part); err != nil {
 				return err
 			}
 		}

@@ -29,7 +29,7 @@ type operation[T Element] interface {
 	// transposed tells whether operand i lies in memory as the transpose of what region speaks of.
 	transposed(x *call[T], i int) bool
 	// step enqueues the steps from k on, of which a and b are the regions.
-	step(x *call[T], k int, c, a, b *Array[T]) error
+	step(x *call[T], k int, c, a, b *array) error
 	// finish makes dst, some rows of C, of what steps have computed.
 	finish(x *call[T], dst, from Matrix[T])
 	// readsC tells whether the result depends on what C was.
@@ -96,14 +96,15 @@ func (product[T]) transposed(x *call[T], i int) bool {
 	return i == 1 && x.tA != blas.NoTrans || i == 2 && x.tB != blas.NoTrans
 }
 
-func (product[T]) step(x *call[T], k int, c, a, b *Array[T]) error {
+func (product[T]) step(x *call[T], k int, c, a, b *array) error {
+	u := update{alpha: 1}
 	switch {
 	case x.chain && x.alpha < 0:
-		return c.SubMul(a, b)
+		u = subMul
 	case x.chain || k > 0:
-		return c.AddMul(a, b)
+		u = addMul
 	}
-	return c.Mul(a, b)
+	return c.gemm(context.Background(), 1, blas.NoTrans, a, blas.NoTrans, b, u)
 }
 
 func (product[T]) finish(x *call[T], dst, from Matrix[T]) {
@@ -164,7 +165,7 @@ func (transposition[T]) region(_ int, c tiles.Tile, _, _ int) tiles.Tile {
 	return tiles.Tile{Row: c.Col, Col: c.Row, Rows: c.Cols, Cols: c.Rows}
 }
 
-func (transposition[T]) step(_ *call[T], _ int, c, a, _ *Array[T]) error { return c.Transpose(a) }
+func (transposition[T]) step(_ *call[T], _ int, c, a, _ *array) error { return c.transpose(a) }
 
 // elementwise is a row of package kernels' table.
 type elementwise[T Element] struct {
@@ -192,12 +193,12 @@ func (o elementwise[T]) shape(f *outofcore.Files[T]) ([]int, error) {
 
 func (elementwise[T]) region(_ int, c tiles.Tile, _, _ int) tiles.Tile { return c }
 
-func (o elementwise[T]) step(x *call[T], _ int, c, a, b *Array[T]) error {
+func (o elementwise[T]) step(x *call[T], _ int, c, a, b *array) error {
 	return o.apply(x.alpha, c, a, b)
 }
 
 // apply makes c what the operation gives of a, and of b if it has two inputs.
-func (o elementwise[T]) apply(alpha float64, c, a, b *Array[T]) error {
+func (o elementwise[T]) apply(alpha float64, c, a, b *array) error {
 	if o.row.Inputs == 1 {
 		return c.elementwise(o.row, alpha, a)
 	}

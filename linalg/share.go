@@ -2,6 +2,7 @@ package linalg
 
 import (
 	"context"
+	"reflect"
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
@@ -69,8 +70,8 @@ func (x *call[T]) largest() (n int64) {
 // fits tells whether copies of all matrices have room on the device at once.
 func (x *call[T]) fits(s *Session) bool {
 	all := int64(0)
-	for i, m := range x.matrices[:x.n] {
-		all += x.arrays[i].bytes(m.Rows * m.Cols)
+	for _, m := range x.matrices[:x.n] {
+		all += int64(m.Rows*m.Cols) * int64(element.TypeOf[T]().Size())
 	}
 	return x.largest() <= s.info.MaxAlloc && all <= s.sharer.Budget()
 }
@@ -105,8 +106,10 @@ func (x call[T]) shareBeta(ctx context.Context, s *Session) error {
 	case 1:
 		return nil
 	}
-	r := request[T]{update: update{alpha: x.beta}, n: 2, matrices: [3]Matrix[T]{c, c}}
-	j := job[T]{call: call[T]{request: r, op: operationOf[T](elementwiseKernel{kernels.Scale})}}
+	r := request[T]{
+		kernel: elementwiseKernel{kernels.Scale}, update: update{alpha: x.beta}, n: 2, matrices: [3]Matrix[T]{c, c},
+	}
+	j := job[T]{call: call[T]{request: r, op: operationOf[T](r.kernel)}}
 	return j.run(ctx, s)
 }
 
@@ -127,7 +130,7 @@ func (x call[T]) shareBatch(ctx context.Context, s *Session, shape batch) error 
 	devices, most := s.devices(), x.count
 	for _, d := range devices {
 		if d.sharer.TakesCopies(x.largest()) { // half of its products are in the device's memory at a time
-			one := (&Array[T]{}).bytes(shape.m*shape.k + shape.k*shape.n + shape.m*shape.n)
+			one := int64(shape.m*shape.k+shape.k*shape.n+shape.m*shape.n) * int64(element.TypeOf[T]().Size())
 			most = min(most, int(min(d.sharer.Budget(), d.info.MaxAlloc)/max(one, 1)/4))
 		}
 	}
@@ -193,16 +196,21 @@ type rateKey struct {
 
 // alone computes all on one device, which works on the host's memory.
 func (j *job[T]) alone(ctx context.Context, d *Session) error {
-	x := j.call
-	x.makesC, x.isTile = false, true
-	c, err := x.run(ctx, d)
-	d.sharer.Account(c.Rows*c.Cols, err)
+	err := runChecked(ctx, d, &j.request, true)
+	n := 0
+	if c := j.matrices[0]; err == nil {
+		n = c.Rows * c.Cols
+	}
+	d.sharer.Account(n, err)
 	return err
 }
 
 // Tile computes a tile by a call of its own, which leaves C as it was if it fails. A device that
 // has to be told of C's memory is not told of what others write to.
 func (j *job[T]) Tile(ctx context.Context, device int, t tiles.Tile) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
 	d, x := j.devices[device], j.call
 	if j.part != nil {
 		x = j.part(t.Row, t.Rows)
@@ -220,8 +228,7 @@ func (j *job[T]) Tile(ctx context.Context, device int, t tiles.Tile) error {
 	if apart {
 		x.matrices[0] = dst.Packed()
 	}
-	x.makesC, x.isTile = false, true
-	if _, err := x.run(ctx, d); err != nil {
+	if err := runChecked(ctx, d, &x.request, true); err != nil {
 		return err
 	}
 	if apart {
@@ -251,10 +258,11 @@ func (j *job[T]) Load(mem []byte, i int, r tiles.Tile) {
 // Step is the operation's step on panels in a device's memory.
 func (j *job[T]) Step(device int, q *backend.Queue, k int, panels [3]outofcore.Panel) error {
 	s := &Session{core: j.devices[device].core, queue: q} // without spare memory: Load has transposed
-	var arrays [3]*Array[T]
+	var arrays [3]*array
 	for i, p := range panels[:j.n] {
-		arrays[i] = &Array[T]{
+		arrays[i] = &array{
 			s: s, buf: p.Buffer, off: p.Offset, rows: p.Rows, cols: p.Cols, stride: p.Stride, view: true,
+			elem: reflect.TypeFor[T](),
 		}
 	}
 	return j.op.step(&j.call, k, arrays[0], arrays[1], arrays[2])

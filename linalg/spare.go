@@ -2,6 +2,7 @@ package linalg
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -71,7 +72,7 @@ func (p *spares) close() error {
 // operation of several launches needs for itself. f enqueues its commands on the session's queue.
 // The session keeps the memory for later operations, up to 64 MiB of it.
 func WithScratch[T any](s *Session, rows, cols int, f func(x *Array[T]) error) error {
-	size, err := arraySize[T](s, rows, cols)
+	size, err := arraySize(s, rows, cols, reflect.TypeFor[T]())
 	if err != nil {
 		return err
 	}
@@ -79,7 +80,9 @@ func WithScratch[T any](s *Session, rows, cols int, f func(x *Array[T]) error) e
 	if err != nil {
 		return err
 	}
-	err = f(&Array[T]{s: s, buf: buf, rows: rows, cols: cols, stride: cols, view: true})
+	err = f(&Array[T]{array{
+		s: s, buf: buf, rows: rows, cols: cols, stride: cols, view: true, elem: reflect.TypeFor[T](),
+	}})
 	return cmp.Or(err, s.spares.give(buf))
 }
 

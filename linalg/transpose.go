@@ -8,7 +8,9 @@ import (
 )
 
 // Transpose makes the receiver the transpose of a, with which it must not share elements.
-func (c *Array[T]) Transpose(a *Array[T]) error {
+func (c *Array[T]) Transpose(a *Array[T]) error { return c.transpose(a.untyped()) }
+
+func (c *array) transpose(a *array) error {
 	typ, err := c.checkOperands("Transpose", a)
 	if err != nil {
 		return err
@@ -16,7 +18,7 @@ func (c *Array[T]) Transpose(a *Array[T]) error {
 	if c.rows != a.cols || c.cols != a.rows {
 		return fmt.Errorf("%w: Transpose of %s into %s", ErrShape, a.String(), c.String())
 	}
-	if c.Overlaps(a) {
+	if c.overlaps(a) {
 		return fmt.Errorf("%w: Transpose", ErrOverlap)
 	}
 	if c.rows == 0 || c.cols == 0 {

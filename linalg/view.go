@@ -14,7 +14,7 @@ import (
 // Of a float64 array with elements it is a *mat.Dense. Nothing else in this package copies between
 // the device and gonum unless its name says so.
 func (a *Array[T]) View() (mat.Matrix, error) {
-	if _, err := arithmetic[T]("View"); err != nil {
+	if _, err := arithmetic("View", a.elem); err != nil {
 		return nil, err
 	}
 	m, err := a.Download()
