@@ -28,8 +28,8 @@ import (
 // The arrays of one call belong to one session.
 type Array[T any] struct{ array }
 
-// An array is an Array whose type of elements is a value. Its methods are compiled once, here; those
-// of Array are compiled by every package that uses it, for each type.
+// An array is an Array whose type of elements is a value. Its methods are compiled once, here;
+// those of Array are compiled by every package that uses it, for each type.
 type array struct {
 	s                  *Session
 	buf                *backend.Buffer
@@ -289,8 +289,8 @@ func (a *array) copyBytesFrom(ctx context.Context, m rowsOfBytes) error {
 // as well move that much more.
 const rowBytes = 32 << 10
 
-// writeRows copies rows i to k-1 of m, with the gaps between them left alone. Many rows of words are
-// one copy to memory of their own, and a kernel that moves them.
+// writeRows copies rows i to k-1 of m, with the gaps between them left alone. Many rows of words
+// are one copy to memory of their own, and a kernel that moves them.
 func (a *array) writeRows(i, k int, m rowsOfBytes) error {
 	if k-i >= 16 && a.bytes(a.cols) < rowBytes && a.bytes(1)%4 == 0 && a.s.info.Driver != "cpu" {
 		packed, err := newArray(a.s, k-i, a.cols, a.elem)

@@ -72,8 +72,8 @@ func excerpt[T any](rows, cols int, read func(to Matrix[T], i, j int) error) (Ma
 	return m, nil
 }
 
-// printed is what is printed of element (i, j): the value of a number of 16 bits, whose own type has
-// its bits.
+// printed is what is printed of element (i, j): the value of a number of 16 bits, whose own type
+// has its bits.
 func (m Matrix[T]) printed(i, j int) any {
 	v := any(m.At(i, j))
 	if h, ok := v.(interface{ Float32() float32 }); ok {
