@@ -10,7 +10,7 @@ import (
 )
 
 // Convert makes c a as numbers of c's type, as Go converts them, but that a float out of an
-// int32's range becomes the nearest that there is, and NaN 0. Of one type it is Copy.
+// int32's range becomes the nearest that there is, and NaN 0. Of one type it is Copy. [Where] makes numbers of a mask.
 //
 // A [Half] is converted from and to float32 alone. To float32 that is exact; from it it is rounded
 // once, to nearest with ties to even, and what is too large becomes an infinity. A NaN keeps its

@@ -118,6 +118,33 @@ func testSort[T linalg.Element](t *testing.T, s *linalg.Session, guard T) {
 	}
 }
 
+// Where halves of keys are sorted one after the other, what one half has put in order stays so, in
+// rows of every length that a network sorts, and beyond.
+func TestArgSortHalves(t *testing.T) {
+	eachBackend(t, func(t *testing.T, s *linalg.Session) {
+		const rows = 3
+		rng := rand.New(rand.NewPCG(5, 6))
+		step := 1
+		if s.Info().Driver == "cudasim" || raceEnabled {
+			step = 50
+		}
+		for cols := 1; cols < 260; cols += step {
+			x, want := make([]float64, rows*cols), make([]int32, rows*cols)
+			for i := range x {
+				x[i] = math.Float64frombits(rng.Uint64N(4)<<62 | 1<<60 | rng.Uint64N(3)<<32 | rng.Uint64N(3)<<30)
+				want[i] = int32(i % cols)
+			}
+			for i := range rows {
+				row := x[i*cols : i*cols+cols]
+				slices.SortStableFunc(want[i*cols:i*cols+cols], func(a, b int32) int { return order(row[a], row[b]) })
+			}
+			c := newTarget[int32](t, s, rows, cols, cols%2 == 0, 77)
+			try(t, ArgSort(c.Array, upload(t, s, rows, cols, cols%3 == 0, x)))
+			c.check(t, "ArgSort", want)
+		}
+	})
+}
+
 func try(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {

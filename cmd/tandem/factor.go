@@ -243,8 +243,11 @@ func (a *app) factor(ctx context.Context, name string, c factorCommand, paths, o
 		return err
 	}
 	for i, m := range c.more {
-		if more[i] == "" || more[i] == "-" {
+		switch more[i] {
+		case "":
 			return usagef("no file for %s: give --%s FILE.npy", m.what, m.flag)
+		case "-":
+			return usagef("--%s -: only -o may be standard output: give --%[1]s FILE.npy", m.flag)
 		}
 	}
 	outs, err := a.createOutputs(ctx, out)

@@ -124,7 +124,7 @@ func TestFactorErrors(t *testing.T) {
 	fails(t, dir, exitError, "both must hold one type", "solve", singular, whole, "-o", o)
 	fails(t, dir, exitError, "no matrix", "lu", vector, "-o", o, "--pivots", p)
 	fails(t, dir, exitUsage, "--pivots", "lu", singular, "-o", o)
-	fails(t, dir, exitUsage, "--pivots", "lu", singular, "-o", o, "--pivots", "-")
+	fails(t, dir, exitUsage, "only -o may be standard output", "lu", singular, "-o", o, "--pivots", "-")
 	fails(t, dir, exitUsage, "is the file of -o", "lu", singular, "-o", o, "--pivots", o)
 	fails(t, dir, exitUsage, "is the file of -o", "lu", singular, "-o", o, "--pivots", dir+"/./o.npy")
 	fails(t, dir, exitUsage, "no file for R", "qr", singular, "-o", o)

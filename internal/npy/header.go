@@ -96,6 +96,9 @@ func readHeader(r io.Reader, typ func(name string) (element.Type, error)) (*Head
 	switch short := err == io.EOF || err == io.ErrUnexpectedEOF; {
 	case err != nil && !short:
 		return nil, err
+	case strings.HasPrefix(string(start[:n]), "PK\x03\x04"):
+		return nil, errorf("it is an archive, as .npz files are: save one array of it, " +
+			"as in numpy.save('x.npy', numpy.load('xs.npz')['x'])")
 	case !strings.HasPrefix(magic, string(start[:min(n, len(magic))])):
 		return nil, errorf("it does not begin as one")
 	case short:

@@ -135,7 +135,7 @@ func TestReadBad(t *testing.T) {
 	}{
 		{"empty", nil, ErrFormat, "ends within the header"},
 		{"text", []byte("1,2,3\n4,5,6\n"), ErrFormat, "does not begin"},
-		{"zip", append([]byte("PK\x03\x04"), data...), ErrFormat, "does not begin"},
+		{"zip", append([]byte("PK\x03\x04"), data...), ErrFormat, "numpy.load('xs.npz')"},
 		{"magic alone", good[:6], ErrFormat, "ends within the header"},
 		{"half a header", good[:40], ErrFormat, "ends within the header"},
 		{"header alone", good[:len(good)-24], ErrFormat, "promises 24 bytes of data and it has 0"},

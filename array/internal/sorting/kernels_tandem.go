@@ -68,6 +68,23 @@ var RepackUint32Kernel = kernelsPacked.Source("Repack_uint32", "7d5eb61055706656
 
 var RepackUint64Kernel = kernelsPacked.Source("Repack_uint64", "dca25c5317f2ef69e31163868882d704", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), RepackUint64Go, RepackUint64Plain, "keys.go")
 
+// LaunchUpper runs [Upper] over grid. Slices and matrices are in host memory or on the device of s;
+// with host memory it blocks until the kernel is done.
+func LaunchUpper[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64], Arg3 linalg.KernelArg[uint64]](s *linalg.Session, grid backend.Grid, pairs Arg1, others Arg2, a Arg3, o Order) error {
+	call := launch.New(s, UpperKernel, grid)
+	launch.Slice[uint64](&call, "pairs", pairs)
+	launch.Slice[uint64](&call, "others", others)
+	launch.Matrix[uint64](&call, "a", a)
+	call.Scalar(support.Arg(uint64(o.sign)))
+	call.Scalar(support.Arg(uint64(o.flip)))
+	call.Scalar(support.Arg(uint64(o.nan)))
+	call.Scalar(support.Arg(uint64(o.zero)))
+	call.Scalar(support.Arg(uint64(o.down)))
+	return call.Launch()
+}
+
+var UpperKernel = kernelsPacked.Source("Upper_kernel", "f64adc3b81bb73370e3c565098ee980e", support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("others", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UpperGo, UpperPlain, "keys.go")
+
 // LaunchUnpack runs [Unpack] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchUnpack[E interface{ uint32 | uint64 }, P interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[E], Arg2 linalg.KernelArg[P]](s *linalg.Session, grid backend.Grid, c Arg1, pairs Arg2, n int, o Order) error {
@@ -89,11 +106,11 @@ var UnpackKernels = support.Kernels{
 	{Types: []any{*new(uint64), *new(uint64)}, Kernel: UnpackUint64Uint64Kernel},
 }
 
-var UnpackUint32Uint32Kernel = kernelsPacked.Source("Unpack_uint32_uint32", "9bd384e61f24055961fd98f5da099b8d", support.Params{}.Matrix("c", "uint", 4).ConstSlice("pairs", "uint", 4).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint32Uint32Go, UnpackUint32Uint32Plain, "keys.go")
+var UnpackUint32Uint32Kernel = kernelsPacked.Source("Unpack_uint32_uint32", "ef977d80f625d7fe32d5dc0d085d8b21", support.Params{}.Matrix("c", "uint", 4).ConstSlice("pairs", "uint", 4).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint32Uint32Go, UnpackUint32Uint32Plain, "keys.go")
 
-var UnpackUint32Uint64Kernel = kernelsPacked.Source("Unpack_uint32_uint64", "0c4fb53b791503f7d8fcc166a070a291", support.Params{}.Matrix("c", "uint", 4).ConstSlice("pairs", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint32Uint64Go, UnpackUint32Uint64Plain, "keys.go")
+var UnpackUint32Uint64Kernel = kernelsPacked.Source("Unpack_uint32_uint64", "150244574d45bbfb017139eb347de3d3", support.Params{}.Matrix("c", "uint", 4).ConstSlice("pairs", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint32Uint64Go, UnpackUint32Uint64Plain, "keys.go")
 
-var UnpackUint64Uint64Kernel = kernelsPacked.Source("Unpack_uint64_uint64", "d1e7db15c857ea5989f1e92ed595b860", support.Params{}.Matrix("c", "ulong", 8).ConstSlice("pairs", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint64Uint64Go, UnpackUint64Uint64Plain, "keys.go")
+var UnpackUint64Uint64Kernel = kernelsPacked.Source("Unpack_uint64_uint64", "e2969f5b16419c240b35b7fcba04f5f1", support.Params{}.Matrix("c", "ulong", 8).ConstSlice("pairs", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint64Uint64Go, UnpackUint64Uint64Plain, "keys.go")
 
 // LaunchFirsts runs [Firsts] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -104,7 +121,7 @@ func LaunchFirsts[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64]](
 	return call.Launch()
 }
 
-var FirstsKernel = kernelsPacked.Source("Firsts_kernel", "216640ad8ff252a05ede1f478f850f8a", support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("keys", "ulong", 8), FirstsGo, FirstsPlain, "keys.go")
+var FirstsKernel = kernelsPacked.Source("Firsts_kernel", "b4030bcb98b6643f17b2fdf39435cbd0", support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("keys", "ulong", 8), FirstsGo, FirstsPlain, "keys.go")
 
 // LaunchReplace runs [Replace] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -115,7 +132,7 @@ func LaunchReplace[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64]]
 	return call.Launch()
 }
 
-var ReplaceKernel = kernelsPacked.Source("Replace_kernel", "aaae8bc02858c14ba1d388f0b171fc75", support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("keys", "ulong", 8), ReplaceGo, ReplacePlain, "keys.go")
+var ReplaceKernel = kernelsPacked.Source("Replace_kernel", "206934e734bf563ad040c6041b407555", support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("keys", "ulong", 8), ReplaceGo, ReplacePlain, "keys.go")
 
 // LaunchNetwork runs [Network] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -286,6 +303,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "keys.go", Head: "const block = 1024", Hash: "06b91cc47c3fe4a87b29ce64816c79171a9ae187015e5e73b92320f441f832d0"},
 	{File: "keys.go", Head: "func Pack[E gpu.Unsigned, P Pair](it gpu.Item, pairs []P, a gpu.Matrix[E], line int, o Order, shift uint) {", Hash: "a0074c6bb890dec526929f166295302995a4bc47f065ce5ca6fb4f7a991f2274"},
 	{File: "keys.go", Head: "func Repack[E gpu.Unsigned](it gpu.Item, pairs []uint64, a gpu.Matrix[E], n int, o Order, shift uint) {", Hash: "cd7f46d0e2ae0780f572c16ac98e32ee23459e94df24e93c2076325d4a16ea9b"},
+	{File: "keys.go", Head: "func Upper(it gpu.Item, pairs, others []uint64, a gpu.Matrix[uint64], o Order) {", Hash: "22f3878ee57a425997d6f0050c7af3cc9c9f55ef4c735e89568113affe16ff85"},
 	{File: "keys.go", Head: "func Unpack[E gpu.Unsigned, P Pair](it gpu.Item, c gpu.Matrix[E], pairs []P, n int, o Order) {", Hash: "2d2cd1b771bcae793336aa6255e6cfe1e1424660a6d8953e5dbe73a8c25011ec"},
 	{File: "keys.go", Head: "func Firsts(it gpu.Item, pairs, keys []uint64) {", Hash: "226f131f5bc92ae124e2904eb0340d99a8ec2446a1561fc61d0f05efabef12c7"},
 	{File: "keys.go", Head: "func Replace(it gpu.Item, pairs, keys []uint64) {", Hash: "984ad3587ac2de8a5cd4e65d8f8ed8e7f2e2a6c7cb092354a6b41bd820a7a703"},
@@ -397,7 +415,7 @@ func PackUint8Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				}
 			}
 		}
-//line kernels_tandem.go:401
+//line kernels_tandem.go:419
 	}
 	return nil
 }
@@ -450,7 +468,7 @@ func PackUint32Uint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:454
+//line kernels_tandem.go:472
 	}
 	return nil
 }
@@ -503,7 +521,7 @@ func PackUint32Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:507
+//line kernels_tandem.go:525
 	}
 	return nil
 }
@@ -556,7 +574,7 @@ func PackUint64Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:560
+//line kernels_tandem.go:578
 	}
 	return nil
 }
@@ -609,7 +627,7 @@ func RepackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:613
+//line kernels_tandem.go:631
 	}
 	return nil
 }
@@ -662,7 +680,60 @@ func RepackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:666
+//line kernels_tandem.go:684
+	}
+	return nil
+}
+
+func UpperPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg3 Order
+	arg3.sign = uint64(args[11].Uint64())
+	arg3.flip = uint64(args[12].Uint64())
+	arg3.nan = uint64(args[13].Uint64())
+	arg3.zero = uint64(args[14].Uint64())
+	arg3.down = uint64(args[15].Uint64())
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Upper(it, support.Slice[uint64](args[0:]), support.Slice[uint64](args[3:]), gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[6:]), Rows: int(args[8].Int64()), Cols: int(args[9].Int64()), Stride: int(args[10].Int64())}, arg3)
+	})
+}
+
+func UpperGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	pairs_ := support.Slice[uint64](args[0:])
+	others_ := support.Slice[uint64](args[3:])
+	a_ := gpu_Matrix__{Data_: support.Matrix[uint64](args[6:]), Rows_: args[8].Int64(), Cols_: args[9].Int64(), Stride_: args[10].Int64()}
+	var o_ gpu_Order
+	o_.sign_ = args[11].Uint64()
+	o_.flip_ = args[12].Uint64()
+	o_.nan_ = args[13].Uint64()
+	o_.zero_ = args[14].Uint64()
+	o_.down_ = args[15].Uint64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s1 := int64(grid.Groups[1]) * n1
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		for a1 := b1; a1 < a_.Rows_; a1 += s1 {
+			e0, e1, e2 := b0+n0, min(a1+n1, a_.Rows_), b2+n2
+			for i2 := b2; i2 < e2; i2++ {
+				for i1 := a1; i1 < e1; i1++ {
+					for i0 := b0; i0 < e0; i0++ {
+						/*line keys.go:105*/ i_ := i1
+						for begin_ := g0 * int64(1024); begin_ < a_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
+							end_ := min(begin_+int64(1024), a_.Cols_)
+							h1 := a_.Cols_
+							h2 := a_.Data_
+							h3 := a_.Stride_
+							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
+								/*line keys.go:109*/ place_ := (i_ * h1) + j_
+								k_ := gpu_key(o_, h2[(i_*h3)+int64((others_[place_]&uint64(4294967295)))])
+								pairs_[place_] = ((k_ >> (32)) << (32)) | uint64(place_)
+							}
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:737
 	}
 	return nil
 }
@@ -699,20 +770,20 @@ func UnpackUint32Uint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
-						/*line keys.go:105*/ i_ := i1
+						/*line keys.go:122*/ i_ := i1
 						for begin_ := g0 * int64(1024); begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 							end_ := min(begin_+int64(1024), c_.Cols_)
 							h1 := c_.Data_
 							h2 := c_.Stride_
 							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
-								/*line keys.go:109*/ h1[(i_*h2)+j_] = uint32(gpu_bits(o_, uint64(pairs_[(i_*n_)+j_])))
+								/*line keys.go:126*/ h1[(i_*h2)+j_] = uint32(gpu_bits(o_, uint64(pairs_[(i_*n_)+j_])))
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:716
+//line kernels_tandem.go:787
 	}
 	return nil
 }
@@ -749,20 +820,20 @@ func UnpackUint32Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
-						/*line keys.go:105*/ i_ := i1
+						/*line keys.go:122*/ i_ := i1
 						for begin_ := g0 * int64(1024); begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 							end_ := min(begin_+int64(1024), c_.Cols_)
 							h1 := c_.Data_
 							h2 := c_.Stride_
 							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
-								/*line keys.go:109*/ h1[(i_*h2)+j_] = uint32(gpu_bits(o_, pairs_[(i_*n_)+j_]))
+								/*line keys.go:126*/ h1[(i_*h2)+j_] = uint32(gpu_bits(o_, pairs_[(i_*n_)+j_]))
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:766
+//line kernels_tandem.go:837
 	}
 	return nil
 }
@@ -799,20 +870,20 @@ func UnpackUint64Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
-						/*line keys.go:105*/ i_ := i1
+						/*line keys.go:122*/ i_ := i1
 						for begin_ := g0 * int64(1024); begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 							end_ := min(begin_+int64(1024), c_.Cols_)
 							h1 := c_.Data_
 							h2 := c_.Stride_
 							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
-								/*line keys.go:109*/ h1[(i_*h2)+j_] = gpu_bits(o_, pairs_[(i_*n_)+j_])
+								/*line keys.go:126*/ h1[(i_*h2)+j_] = gpu_bits(o_, pairs_[(i_*n_)+j_])
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:816
+//line kernels_tandem.go:887
 	}
 	return nil
 }
@@ -838,7 +909,7 @@ func FirstsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line keys.go:119*/ k_ := i0
+						/*line keys.go:136*/ k_ := i0
 						pairs_[k_] = uint64(k_)
 						if (k_ == int64(0)) || (keys_[k_] != keys_[k_-int64(1)]) {
 							pairs_[k_] = pairs_[k_] | uint64(4294967296)
@@ -847,7 +918,7 @@ func FirstsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:851
+//line kernels_tandem.go:922
 	}
 	return nil
 }
@@ -873,13 +944,13 @@ func ReplaceGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line keys.go:131*/ k_ := i0
+						/*line keys.go:148*/ k_ := i0
 						pairs_[k_] = keys_[pairs_[k_]&uint64(4294967295)]
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:883
+//line kernels_tandem.go:954
 	}
 	return nil
 }
@@ -939,7 +1010,7 @@ func NetworkUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:943
+//line kernels_tandem.go:1014
 	}
 	return nil
 }
@@ -999,7 +1070,7 @@ func NetworkUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1003
+//line kernels_tandem.go:1074
 	}
 	return nil
 }
@@ -1036,7 +1107,7 @@ func CountChunksUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:1040
+//line kernels_tandem.go:1111
 	}
 	return nil
 }
@@ -1073,7 +1144,7 @@ func CountChunksUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:1077
+//line kernels_tandem.go:1148
 	}
 	return nil
 }
@@ -1127,7 +1198,7 @@ func MoveChunksUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:1131
+//line kernels_tandem.go:1202
 	}
 	return nil
 }
@@ -1181,7 +1252,7 @@ func MoveChunksUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:1185
+//line kernels_tandem.go:1256
 	}
 	return nil
 }
@@ -1255,7 +1326,7 @@ func SumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			/*line radix.go:85*/ i_ = i_ + int64(256)
 		}
-//line kernels_tandem.go:1259
+//line kernels_tandem.go:1330
 	}
 	return nil
 }
@@ -1304,7 +1375,7 @@ func CountTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				counts_[(((row_*int64(16))+l_)*parts_)+part_] = c_[l_]
 			}
 		}
-//line kernels_tandem.go:1308
+//line kernels_tandem.go:1379
 	}
 	return nil
 }
@@ -1353,7 +1424,7 @@ func CountTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				counts_[(((row_*int64(16))+l_)*parts_)+part_] = c_[l_]
 			}
 		}
-//line kernels_tandem.go:1357
+//line kernels_tandem.go:1428
 	}
 	return nil
 }
@@ -1466,7 +1537,7 @@ func MoveTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				c_[(d3_*int64(128))+l_] = c_[(d3_*int64(128))+l_] + int32(1)
 			}
 		}
-//line kernels_tandem.go:1470
+//line kernels_tandem.go:1541
 	}
 	return nil
 }
@@ -1579,7 +1650,7 @@ func MoveTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				c_[(d3_*int64(128))+l_] = c_[(d3_*int64(128))+l_] + int32(1)
 			}
 		}
-//line kernels_tandem.go:1583
+//line kernels_tandem.go:1654
 	}
 	return nil
 }
@@ -1628,7 +1699,7 @@ func RankGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1632
+//line kernels_tandem.go:1703
 	}
 	return nil
 }
@@ -1715,7 +1786,7 @@ func SearchUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1719
+//line kernels_tandem.go:1790
 	}
 	return nil
 }
@@ -1802,7 +1873,7 @@ func SearchUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1806
+//line kernels_tandem.go:1877
 	}
 	return nil
 }
@@ -1819,7 +1890,7 @@ func gpu_key(o_ gpu_Order, x_ uint64) uint64 {
 		k_ = gpu_largest(o_)
 	}
 	return k_
-//line kernels_tandem.go:1823
+//line kernels_tandem.go:1894
 }
 
 func gpu_bits(o_ gpu_Order, k_ uint64) uint64 {
@@ -1831,7 +1902,7 @@ func gpu_bits(o_ gpu_Order, k_ uint64) uint64 {
 		x_ = k_ >> (1)
 	}
 	return x_
-//line kernels_tandem.go:1835
+//line kernels_tandem.go:1906
 }
 
 func gpu_countDigits(c_ *[256]int32, x_ []uint32, shift_ uint64) {
@@ -1843,7 +1914,7 @@ func gpu_countDigits(c_ *[256]int32, x_ []uint32, shift_ uint64) {
 		/*line radix.go:60*/ v_ := t_[t3_]
 		(*c_)[(uint64(v_)>>(shift_))&uint64(255)] = (*c_)[(uint64(v_)>>(shift_))&uint64(255)] + int32(1)
 	}
-//line kernels_tandem.go:1847
+//line kernels_tandem.go:1918
 }
 
 func gpu_countDigits_(c_ *[256]int32, x_ []uint64, shift_ uint64) {
@@ -1855,7 +1926,7 @@ func gpu_countDigits_(c_ *[256]int32, x_ []uint64, shift_ uint64) {
 		/*line radix.go:60*/ v_ := t_[t3_]
 		(*c_)[(v_>>(shift_))&uint64(255)] = (*c_)[(v_>>(shift_))&uint64(255)] + int32(1)
 	}
-//line kernels_tandem.go:1859
+//line kernels_tandem.go:1930
 }
 
 func gpu_moveDigits(y_ []uint32, at_ *[256]int32, x_ []uint32, shift_ uint64) {
@@ -1874,7 +1945,7 @@ func gpu_moveDigits(y_ []uint32, at_ *[256]int32, x_ []uint32, shift_ uint64) {
 		/*line radix.go:71*/ y_[t4_] = t6_
 		/*line radix.go:71*/ (*at_)[t5_] = t7_
 	}
-//line kernels_tandem.go:1878
+//line kernels_tandem.go:1949
 }
 
 func gpu_moveDigits_(y_ []uint64, at_ *[256]int32, x_ []uint64, shift_ uint64) {
@@ -1893,7 +1964,7 @@ func gpu_moveDigits_(y_ []uint64, at_ *[256]int32, x_ []uint64, shift_ uint64) {
 		/*line radix.go:71*/ y_[t4_] = t6_
 		/*line radix.go:71*/ (*at_)[t5_] = t7_
 	}
-//line kernels_tandem.go:1897
+//line kernels_tandem.go:1968
 }
 
 func gpu_below(edges_ gpu_Matrix_, n_ int64, x_ uint64, o_ gpu_Order) int64 {
@@ -1908,12 +1979,12 @@ func gpu_below(edges_ gpu_Matrix_, n_ int64, x_ uint64, o_ gpu_Order) int64 {
 		}
 	}
 	return lo_
-//line kernels_tandem.go:1912
+//line kernels_tandem.go:1983
 }
 
 func gpu_largest(o_ gpu_Order) uint64 {
 	/*line keys.go:35*/ return (o_.sign_ << (1)) - uint64(1)
-//line kernels_tandem.go:1917
+//line kernels_tandem.go:1988
 }
 
 func gpu_step(v_ gpu_Matrix_) int64 {
@@ -1921,7 +1992,7 @@ func gpu_step(v_ gpu_Matrix_) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:1925
+//line kernels_tandem.go:1996
 }
 
 func gpu_step_(v_ gpu_Matrix___) int64 {
@@ -1929,7 +2000,7 @@ func gpu_step_(v_ gpu_Matrix___) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:1933
+//line kernels_tandem.go:2004
 }
 
 func gpu_below_(edges_ gpu_Matrix__, n_ int64, x_ uint64, o_ gpu_Order) int64 {
@@ -1944,7 +2015,7 @@ func gpu_below_(edges_ gpu_Matrix__, n_ int64, x_ uint64, o_ gpu_Order) int64 {
 		}
 	}
 	return lo_
-//line kernels_tandem.go:1948
+//line kernels_tandem.go:2019
 }
 
 func gpu_step__(v_ gpu_Matrix__) int64 {
@@ -1952,5 +2023,5 @@ func gpu_step__(v_ gpu_Matrix__) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:1956
+//line kernels_tandem.go:2027
 }

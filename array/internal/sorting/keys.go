@@ -97,6 +97,23 @@ func Repack[E gpu.Unsigned](it gpu.Item, pairs []uint64, a gpu.Matrix[E], n int,
 	}
 }
 
+// Upper makes pairs of others, which are rows as those of a: the upper half of the key that the
+// element has whose column is the other's number, above the pair's place.
+//
+//tandem:kernel
+func Upper(it gpu.Item, pairs, others []uint64, a gpu.Matrix[uint64], o Order) {
+	for i := it.Global(1); i < a.Rows; i += it.GlobalSize(1) {
+		for begin := it.Group(0) * block; begin < a.Cols; begin += it.Groups(0) * block {
+			end := min(begin+block, a.Cols)
+			for j := begin + it.Local(0); j < end; j += it.LocalSize(0) {
+				place := i*a.Cols + j
+				k := o.key(a.At(i, int(others[place]&(1<<32-1))))
+				pairs[place] = k>>32<<32 | uint64(place)
+			}
+		}
+	}
+}
+
 // Unpack makes c of rows of n pairs, of which it has the first ones: their lower bits, which are
 // keys.
 //

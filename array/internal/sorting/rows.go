@@ -2,6 +2,7 @@ package sorting
 
 import (
 	"cmp"
+	"math"
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/backend"
@@ -118,10 +119,24 @@ func PutAgain[E uint32 | uint64](r *Rows[uint64], pairs *linalg.Array[uint64], a
 func Arrange[E uint32 | uint64](r *Rows[uint64], a *linalg.Array[E], o Order) {
 	Put(r, a, 0, o, 32)
 	r.Sort(32, 32, true)
-	if unsafe.Sizeof(E(0)) == 8 {
-		PutAgain(r, r.Pairs, a, o, 32)
+	switch x, is64 := any(a).(*linalg.Array[uint64]); {
+	case !is64:
+	case byNetwork(r.s, r.n) && int64(r.rows)*int64(r.n) <= math.MaxUint32:
+		arrangeUpper(r, x, o)
+	default:
+		PutAgain(r, r.Pairs, x, o, 32)
 		r.Sort(32, 32, false)
 	}
+}
+
+// arrangeUpper sorts by the upper halves of keys what is sorted by the lower ones. Network would
+// not leave equal ones as they are: their places, which ascend, are their numbers meanwhile.
+func arrangeUpper(r *Rows[uint64], a *linalg.Array[uint64], o Order) {
+	lower, upper := r.Pairs, r.other
+	r.step(func() error { return LaunchUpper(r.s, r.grid(a.Dims()), upper, lower, a, o) })
+	r.Pairs, r.other = upper, lower
+	r.Sort(32, 32, true)
+	r.step(func() error { return LaunchReplace(r.s, r.grid(upper.Dims()), upper, lower) })
 }
 
 // Sort sorts every row by its bits from shift on, of which those beyond some are all the same.
