@@ -87,6 +87,21 @@ func calls(it gpu.Item, out []int64) {
 	}
 }
 
+// unread: results that are assigned again, and that nothing reads.
+//
+//tandem:kernel
+func unread(it gpu.Item, out []int64) {
+	a, b := both(int32(out[0]))
+	a = b * 3
+	_ = a
+	c, d := both(b)
+	if c > 100 {
+		d++
+	}
+	_ = d
+	out[1] = int64(b)
+}
+
 func set(m gpu.Matrix[int64], x int64) int64 { m.Set(0, 0, x); return x }
 
 // assignments: the operands on the left are fixed before anything is assigned.

@@ -51,6 +51,7 @@ func main() {
 		"assignments": {assignments, launchAssignments[[]int64]},
 		"names":       {names, launchNames[[]int64]},
 		"flat":        {flat, launchFlat[[]int64]},
+		"unread":      {unread, launchUnread[[]int64]},
 	} {
 		check(name, one, numbers, k.plain, func(s *linalg.Session, o []int64) error { return k.launch(s, one, o) })
 	}
