@@ -413,6 +413,23 @@ func (s Scope) Unique(base string) string {
 	return name
 }
 
+// Reserved tells whether a kernel, which is called by its name and its types, might be called as a
+// function of OpenCL C is, or as one that its text declares, whose names end in a type.
+func Reserved(entry string) bool {
+	at := strings.LastIndexByte(entry, '_')
+	switch function, last := entry[:at], entry[at+1:]; function {
+	case "as", "atom", "atomic", "convert", "get", "half", "native":
+		return last != "kernel"
+	default:
+		for _, b := range Basics {
+			if last == b.c {
+				return true
+			}
+		}
+		return false
+	}
+}
+
 // CName is a Go name with letters that C has: two Go names may give one.
 func CName(name string) string {
 	var b strings.Builder

@@ -235,10 +235,12 @@ func local3[T gpu.Number](x T) T {
 }
 
 type (
-	Foo   struct{ a int32 }
-	Foo_2 struct{ a, b int64 }
-	_2    struct{ x int8 }
-	a10   [10]int32
+	Foo    struct{ a int32 }
+	a2_Foo struct{ a, b, c int64 }
+	sp_Foo struct{ a, b int64 }
+	Foo_2  struct{ a, b int64 }
+	_2     struct{ x int8 }
+	a10    [10]int32
 )
 
 var (
@@ -283,7 +285,20 @@ func names(it gpu.Item, out []int64) {
 	type é2 struct{ ö, u00f6 int64 }
 	z := é2{1, 2}
 	out[7] = z.ö + 10*z.u00f6
+	foos := [2]Foo{{1}, {2}}
+	part, named, cut := foos[out[3]&1:], a2_Foo{c: 300}, sp_Foo{b: 4000}
+	out[8] = int64(foos[1].a) + int64(part[0].a)*10 + named.c + cut.b
 }
+
+type i32 = int32
+
+// convert and div: with a type they are called as functions of OpenCL C and of the text are.
+//
+//tandem:kernel int
+func convert[T gpu.Integer](it gpu.Item, out []T) { out[0] += 5 }
+
+//tandem:kernel i32
+func div[T gpu.Integer](it gpu.Item, out []T) { out[0] = 77 / out[0] }
 
 const near = 1.00000005960464477626
 

@@ -59,6 +59,10 @@ func main() {
 		func(s *linalg.Session, o []int64) error { return launchKinds(s, one, less{}, o) })
 	check("kinds more", one, numbers, func(it gpu.Item, o []int64) { kinds(it, more{}, o) },
 		func(s *linalg.Session, o []int64) error { return launchKinds(s, one, more{}, o) })
+	check("convert", one, func() []int { return []int{3} }, convert[int],
+		func(s *linalg.Session, o []int) error { return launchConvert[int](s, one, o) })
+	check("div", one, func() []i32 { return []i32{3} }, div[i32],
+		func(s *linalg.Session, o []i32) error { return launchDiv[i32](s, one, o) })
 	type rangeArgs struct {
 		out   []int64
 		boxes []box
