@@ -290,6 +290,27 @@ func names(it gpu.Item, out []int64) {
 	out[8] = int64(foos[1].a) + int64(part[0].a)*10 + named.c + cut.b
 }
 
+type node[T any] struct{ v T }
+
+func (n node[T]) get() T {
+	type kept struct{ a T }
+	return kept{n.v}.a
+}
+
+func visit[T any](n node[T]) T {
+	var x T
+	x = n.get()
+	return x
+}
+
+// strangers: a type of a function as what a type parameter of others stands for.
+//
+//tandem:kernel
+func strangers(it gpu.Item, out []int64) {
+	type own struct{ a, b int64 }
+	out[0] = visit(node[own]{own{5, 6}}).b + int64(visit(node[int8]{3})) + visit(node[node[own]]{}).get().a
+}
+
 type i32 = int32
 
 // convert and div: with a type they are called as functions of OpenCL C and of the text are.

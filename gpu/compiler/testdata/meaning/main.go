@@ -52,6 +52,7 @@ func main() {
 		"names":       {names, launchNames[[]int64]},
 		"flat":        {flat, launchFlat[[]int64]},
 		"unread":      {unread, launchUnread[[]int64]},
+		"strangers":   {strangers, launchStrangers[[]int64]},
 	} {
 		check(name, one, numbers, k.plain, func(s *linalg.Session, o []int64) error { return k.launch(s, one, o) })
 	}
