@@ -516,7 +516,12 @@ func (p *Printer) jump(s *ir.Stmt) {
 	p.Line("goto %s_next;", t.Label)
 }
 
+// returnStmt prints a return: one of the whole group from a barrier, as PoCL (3.1) goes wrong where
+// other work-items leave later, each for itself.
 func (p *Printer) returnStmt(s *ir.Stmt) {
+	if s.Lifted && !strings.HasSuffix(p.Out.String(), "JOIN;\n") {
+		p.Line("JOIN;")
+	}
 	switch len(s.Args) {
 	case 0:
 		p.Line("return;")

@@ -408,6 +408,31 @@ func paces(it gpu.Item, out []int64, x []int32, n, low int) {
 	gpu.AtomicAdd(&out[8], int64(turns)+int64(t[y][it.Local(0)]))
 }
 
+// parting: the group leaves from between two barriers, or some work-items behind these.
+//
+//tandem:kernel
+func parting(it gpu.Item, out []int64, n int) {
+	t := gpu.Local[[8]int64](it)
+	i, l := it.Global(0), it.Local(0)
+	t[l] = int64(i)
+	it.Barrier()
+	sum := int64(0)
+	for k := range l {
+		sum += t[k]
+	}
+	if n > 3 {
+		out[i] = sum
+		return
+	}
+	it.Barrier()
+	t[l] = sum
+	it.Barrier()
+	if l%3 == 2 {
+		return
+	}
+	out[i] = sum + t[7-l]
+}
+
 type (
 	kind interface {
 		on() bool

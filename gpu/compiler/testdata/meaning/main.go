@@ -75,6 +75,12 @@ func main() {
 		func(s *linalg.Session, a rangeArgs) error { return launchRanges(s, one, a.out, a.boxes) })
 	check("constants", one, func() []float64 { return slices.Repeat([]float64{math.NaN()}, 16) }, constants,
 		func(s *linalg.Session, o []float64) error { return launchConstants(s, one, o) })
+	for n := range 5 {
+		grid := backend.Grid1(2, 8)
+		check(fmt.Sprint("parting ", n), grid, func() []int64 { return make([]int64, 16) },
+			func(it gpu.Item, out []int64) { parting(it, out, n) },
+			func(s *linalg.Session, out []int64) error { return launchParting(s, grid, out, n) })
+	}
 	tiles := backend.Grid2(2, 2, 8, 4)
 	x := make([]int32, 40)
 	for i := range x {
