@@ -27,6 +27,7 @@ func TestNoCrash(t *testing.T) {
 		{"type G[T any] struct{ x T; next []G[T] }", "n []G[int32]", "x[0] = n[0].x", "; keep indices"},
 		{"", "n []int32", nested + "f24()", "; use a loop"},
 		{"", "n []int32", literals, ""},
+		{"type box struct{ a int32 }", "n []box", "v := struct{ a int32 }{1}; n[0] = v", "; copy the fields"},
 		{"type box struct{ p *int32 }", "n []int32", "b := box{&x[0]}; *b.p = 1", "keep an index"},
 		{"func first(x []int32) *int32 { return &x[0] }", "n []int32", "*first(x) = 1", "; return a value"},
 		{"func first(x []int32) *int32 { return &x[0] }", "n []int32", "p := first(x); *p = 1", "; return a value"},

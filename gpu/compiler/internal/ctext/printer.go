@@ -87,12 +87,12 @@ func (p *Printer) Type(t *ir.Type) string {
 		p.Decls.WriteString(p.float64By + "typedef double f64;\n")
 	case ir.KindArray:
 		elem := p.Type(t.Elem)
-		name = fmt.Sprintf("a%d_%s", t.Len, p.word(t.Elem))
+		name = p.names.Unique(fmt.Sprintf("a%d_%s", t.Len, p.word(t.Elem)))
 		fmt.Fprintf(p.Decls, "typedef struct { %s v[%d]; } %s;\n", elem, t.Len, name)
 		p.assertSize(name, t)
 	case ir.KindSlice:
 		elem := p.Type(t.Elem)
-		name = fmt.Sprintf("s%s_%s", ir.SpaceNames[t.Space], p.word(t.Elem))
+		name = p.names.Unique(fmt.Sprintf("s%s_%s", ir.SpaceNames[t.Space], p.word(t.Elem)))
 		pointer := cSpace[t.Space] + elem + " *"
 		fmt.Fprintf(p.Decls, "typedef struct { %sp; i64 n; } %s;\n", pointer, name)
 		fmt.Fprintf(p.Decls, "FN %s make_%[1]s(%[2]sp, i64 n) { %[1]s s; s.p = p; s.n = n; return s; }\n",
@@ -516,7 +516,12 @@ func (p *Printer) jump(s *ir.Stmt) {
 	p.Line("goto %s_next;", t.Label)
 }
 
+// returnStmt prints a return: one of the whole group from a barrier, as PoCL (3.1) goes wrong where
+// other work-items leave later, each for itself.
 func (p *Printer) returnStmt(s *ir.Stmt) {
+	if s.Lifted && !strings.HasSuffix(p.Out.String(), "JOIN;\n") {
+		p.Line("JOIN;")
+	}
 	switch len(s.Args) {
 	case 0:
 		p.Line("return;")

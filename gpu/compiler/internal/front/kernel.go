@@ -197,7 +197,7 @@ func (l *Lowerer) instantiate(pkg *Package, k *KernelDecl) {
 			entry = ir.CName(k.Name()) + "_" + ir.CName(strings.Join(k.typeNames[i], "_"))
 			instance += ir.Exported(ir.CName(name))
 		}
-		for l.entries[entry] {
+		for l.entries[entry] || ir.Reserved(entry) {
 			entry += "_"
 		}
 		l.entries[entry] = true

@@ -506,6 +506,9 @@ func (f *frame) assignable(pos token.Pos, e *ir.Expr, t *ir.Type) *ir.Expr {
 	case e.Op == ir.OpConst && t.Scalar():
 		return f.constantOf(pos, e.Value, t)
 	}
+	if t.Kind == ir.KindStruct || t.Kind == ir.KindArray {
+		f.refuse(pos, "a value of a struct type, for one of another with the same fields; copy the fields")
+	}
 	f.refuse(pos, "a slice or pointer of another memory than the variable has; use a variable of its own")
 	return nil
 }

@@ -234,14 +234,22 @@ func (p *Printer) newResults(list []*ir.Stmt) (n int) {
 		if v != list[i].Var {
 			return 0
 		}
-		names[i] = "_"
-		if p.reads[v] {
+		switch names[i] = "_"; {
+		case p.reads[v]:
 			names[i], assign = p.name(v), ":="
+		case mentioned(list[n+1:], v): // assigned again, which declare has a line for
+			return 0
 		}
 	}
 	p.at(call.Pos)
 	p.Line("%s %s %s", strings.Join(names, ", "), assign, p.expr(call.X))
 	return n + 1
+}
+
+// mentioned tells whether list uses v, or assigns it.
+func mentioned(list []*ir.Stmt, v *ir.Variable) (found bool) {
+	ir.Variables(list, func(x *ir.Variable) { found = found || x == v })
+	return found
 }
 
 func (p *Printer) stmt(s *ir.Stmt) {

@@ -225,6 +225,18 @@ func (tt *TypeTable) structOf(name string, id int, fields []field) *Type {
 // An Env says what the type parameters of a function stand for.
 type Env map[*types.TypeParam]types.Type
 
+// within tells whether s lies in a function whose type parameters are those of e.
+func (e Env) within(s *types.Scope) bool {
+	for ; s != nil; s = s.Parent() {
+		for p := range e {
+			if p.Obj().Parent() == s {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Close replaces the type parameters in t by what they stand for in e.
 func (tt *TypeTable) Close(t types.Type, e Env) types.Type {
 	switch t := t.(type) {
@@ -249,7 +261,7 @@ func (tt *TypeTable) Close(t types.Type, e Env) types.Type {
 			if closed, err := types.Instantiate(typeContext, t.Origin(), args, false); err == nil {
 				return closed
 			}
-		} else if o := t.Obj(); len(e) > 0 && o.Pkg() != nil && o.Parent() != nil && o.Parent() != o.Pkg().Scope() {
+		} else if e.within(t.Obj().Parent()) {
 			return tt.local(t, e)
 		}
 	case *types.Struct:
@@ -411,6 +423,23 @@ func (s Scope) Unique(base string) string {
 	}
 	s[name] = true
 	return name
+}
+
+// Reserved tells whether a kernel, which is called by its name and its types, might be called as a
+// function of OpenCL C is, or as one that its text declares, whose names end in a type.
+func Reserved(entry string) bool {
+	at := strings.LastIndexByte(entry, '_')
+	switch function, last := entry[:at], entry[at+1:]; function {
+	case "as", "atom", "atomic", "convert", "get", "half", "native":
+		return last != "kernel"
+	default:
+		for _, b := range Basics {
+			if last == b.c {
+				return true
+			}
+		}
+		return false
+	}
 }
 
 // CName is a Go name with letters that C has: two Go names may give one.

@@ -87,6 +87,21 @@ func calls(it gpu.Item, out []int64) {
 	}
 }
 
+// unread: results that are assigned again, and that nothing reads.
+//
+//tandem:kernel
+func unread(it gpu.Item, out []int64) {
+	a, b := both(int32(out[0]))
+	a = b * 3
+	_ = a
+	c, d := both(b)
+	if c > 100 {
+		d++
+	}
+	_ = d
+	out[1] = int64(b)
+}
+
 func set(m gpu.Matrix[int64], x int64) int64 { m.Set(0, 0, x); return x }
 
 // assignments: the operands on the left are fixed before anything is assigned.
@@ -220,10 +235,12 @@ func local3[T gpu.Number](x T) T {
 }
 
 type (
-	Foo   struct{ a int32 }
-	Foo_2 struct{ a, b int64 }
-	_2    struct{ x int8 }
-	a10   [10]int32
+	Foo    struct{ a int32 }
+	a2_Foo struct{ a, b, c int64 }
+	sp_Foo struct{ a, b int64 }
+	Foo_2  struct{ a, b int64 }
+	_2     struct{ x int8 }
+	a10    [10]int32
 )
 
 var (
@@ -268,7 +285,41 @@ func names(it gpu.Item, out []int64) {
 	type é2 struct{ ö, u00f6 int64 }
 	z := é2{1, 2}
 	out[7] = z.ö + 10*z.u00f6
+	foos := [2]Foo{{1}, {2}}
+	part, named, cut := foos[out[3]&1:], a2_Foo{c: 300}, sp_Foo{b: 4000}
+	out[8] = int64(foos[1].a) + int64(part[0].a)*10 + named.c + cut.b
 }
+
+type node[T any] struct{ v T }
+
+func (n node[T]) get() T {
+	type kept struct{ a T }
+	return kept{n.v}.a
+}
+
+func visit[T any](n node[T]) T {
+	var x T
+	x = n.get()
+	return x
+}
+
+// strangers: a type of a function as what a type parameter of others stands for.
+//
+//tandem:kernel
+func strangers(it gpu.Item, out []int64) {
+	type own struct{ a, b int64 }
+	out[0] = visit(node[own]{own{5, 6}}).b + int64(visit(node[int8]{3})) + visit(node[node[own]]{}).get().a
+}
+
+type i32 = int32
+
+// convert and div: with a type they are called as functions of OpenCL C and of the text are.
+//
+//tandem:kernel int
+func convert[T gpu.Integer](it gpu.Item, out []T) { out[0] += 5 }
+
+//tandem:kernel i32
+func div[T gpu.Integer](it gpu.Item, out []T) { out[0] = 77 / out[0] }
 
 const near = 1.00000005960464477626
 
@@ -355,6 +406,31 @@ func paces(it gpu.Item, out []int64, x []int32, n, low int) {
 	}
 	it.Barrier()
 	gpu.AtomicAdd(&out[8], int64(turns)+int64(t[y][it.Local(0)]))
+}
+
+// parting: the group leaves from between two barriers, or some work-items behind these.
+//
+//tandem:kernel
+func parting(it gpu.Item, out []int64, n int) {
+	t := gpu.Local[[8]int64](it)
+	i, l := it.Global(0), it.Local(0)
+	t[l] = int64(i)
+	it.Barrier()
+	sum := int64(0)
+	for k := range l {
+		sum += t[k]
+	}
+	if n > 3 {
+		out[i] = sum
+		return
+	}
+	it.Barrier()
+	t[l] = sum
+	it.Barrier()
+	if l%3 == 2 {
+		return
+	}
+	out[i] = sum + t[7-l]
 }
 
 type (

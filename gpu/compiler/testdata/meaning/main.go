@@ -51,6 +51,8 @@ func main() {
 		"assignments": {assignments, launchAssignments[[]int64]},
 		"names":       {names, launchNames[[]int64]},
 		"flat":        {flat, launchFlat[[]int64]},
+		"unread":      {unread, launchUnread[[]int64]},
+		"strangers":   {strangers, launchStrangers[[]int64]},
 	} {
 		check(name, one, numbers, k.plain, func(s *linalg.Session, o []int64) error { return k.launch(s, one, o) })
 	}
@@ -58,6 +60,10 @@ func main() {
 		func(s *linalg.Session, o []int64) error { return launchKinds(s, one, less{}, o) })
 	check("kinds more", one, numbers, func(it gpu.Item, o []int64) { kinds(it, more{}, o) },
 		func(s *linalg.Session, o []int64) error { return launchKinds(s, one, more{}, o) })
+	check("convert", one, func() []int { return []int{3} }, convert[int],
+		func(s *linalg.Session, o []int) error { return launchConvert[int](s, one, o) })
+	check("div", one, func() []i32 { return []i32{3} }, div[i32],
+		func(s *linalg.Session, o []i32) error { return launchDiv[i32](s, one, o) })
 	type rangeArgs struct {
 		out   []int64
 		boxes []box
@@ -69,6 +75,12 @@ func main() {
 		func(s *linalg.Session, a rangeArgs) error { return launchRanges(s, one, a.out, a.boxes) })
 	check("constants", one, func() []float64 { return slices.Repeat([]float64{math.NaN()}, 16) }, constants,
 		func(s *linalg.Session, o []float64) error { return launchConstants(s, one, o) })
+	for n := range 5 {
+		grid := backend.Grid1(2, 8)
+		check(fmt.Sprint("parting ", n), grid, func() []int64 { return make([]int64, 16) },
+			func(it gpu.Item, out []int64) { parting(it, out, n) },
+			func(s *linalg.Session, out []int64) error { return launchParting(s, grid, out, n) })
+	}
 	tiles := backend.Grid2(2, 2, 8, 4)
 	x := make([]int32, 40)
 	for i := range x {
