@@ -341,3 +341,32 @@ func TestLapackGuards(t *testing.T) {
 		}
 	}
 }
+
+// Eigenvalues alone leave the other triangle as it is, also where there are none.
+func TestSyevGuards(t *testing.T) {
+	s, _ := open(t, "cpu")
+	f := factorizer{e: &engine{s: s, info: s.Info()}}
+	for _, n := range []int{2, 3, 40} {
+		for _, ul := range uplos {
+			a := uniform[float64](rand.New(rand.NewPCG(35, 36)), n, n, 1)
+			for i := range n {
+				for j := range n {
+					if !inTriangle(ul, i, j) {
+						a.Set(i, j, guard)
+					}
+				}
+			}
+			a.Set(0, 0, math.NaN())
+			if f.Dsyev(lapack.EVNone, ul, n, a.Data, a.Stride, make([]float64, n), make([]float64, 3*n), 3*n) {
+				t.Errorf("%c %d: NaN has eigenvalues", ul, n)
+			}
+			for i := range n {
+				for j := range n {
+					if !inTriangle(ul, i, j) && a.At(i, j) != guard {
+						t.Fatalf("%c %d: element (%d, %d) was written", ul, n, i, j)
+					}
+				}
+			}
+		}
+	}
+}
