@@ -1,6 +1,7 @@
 package gonumblas
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"math"
@@ -366,6 +367,27 @@ func TestSyevGuards(t *testing.T) {
 						t.Fatalf("%c %d: element (%d, %d) was written", ul, n, i, j)
 					}
 				}
+			}
+		}
+	}
+}
+
+// QR and LQ of NaN or infinities are singular to who solves by them.
+func TestNaNIsSingular(t *testing.T) {
+	s, _ := open(t, "cpu")
+	use(t, s)
+	for _, bad := range []float64{math.NaN(), math.Inf(1)} {
+		for at := range 3 {
+			a := normalDense(7).Slice(0, 7, 0, 3).(*mat.Dense)
+			a.Set(at, at, bad)
+			var x mat.Dense
+			var c mat.Condition
+			if err := x.Solve(a, normalDense(7)); !errors.As(err, &c) {
+				t.Errorf("tall, %v in column %d: %v", bad, at, err)
+			}
+			x.Reset()
+			if err := x.Solve(a.T(), normalDense(3)); !errors.As(err, &c) {
+				t.Errorf("wide, %v in row %d: %v", bad, at, err)
 			}
 		}
 	}
