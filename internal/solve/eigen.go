@@ -11,8 +11,8 @@ import (
 
 // EigSym makes the symmetric A of n by n, whose lower or upper triangle counts and of which all is
 // overwritten, its eigenvectors, in columns, and w its eigenvalues, in ascending order. Without
-// vectors it makes w alone, by another way: the last bits differ. With NaN or infinities, or where
-// the iteration for an eigenvalue does not end, ok is false, and all is NaN.
+// vectors it makes w alone, by another way, and leaves A: the last bits differ. With NaN or
+// infinities, or where the iteration for an eigenvalue does not end, ok is false, and all is NaN.
 func EigSym(
 	s Solver[float64], vectors, lower bool, n int, a []float64, lda int, w []float64,
 ) (ok bool, err error) {
@@ -32,7 +32,7 @@ func EigSym(
 	}
 	if !ok {
 		fill(w, math.NaN())
-		for i := range n {
+		for i := 0; i < n && vectors; i++ {
 			fill(a[i*lda:][:n], math.NaN())
 		}
 	}

@@ -212,8 +212,8 @@ func (f factorizer) Dtrcon(norm lapack.MatrixNorm, ul blas.Uplo, d blas.Diag, n 
 		return f.Implementation.Dtrcon(norm, ul, d, n, a, lda, work, iwork)
 	}
 	anorm := f.Dlantr(norm, ul, d, n, n, a, lda, work)
-	if !isMagnitude(anorm) {
-		return f.Implementation.Dtrcon(norm, ul, d, n, a, lda, work, iwork)
+	if !isMagnitude(anorm) { // with NaN or infinities, QR and LQ are singular
+		return 0
 	}
 	return 1 / solve.TriangleCondition(norm == lapack.MaxRowSum, triangle(ul, blas.NoTrans, d, n, a, lda), anorm)
 }

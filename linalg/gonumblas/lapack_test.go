@@ -1,6 +1,7 @@
 package gonumblas
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"math"
@@ -337,6 +338,56 @@ func TestLapackGuards(t *testing.T) {
 				if i%a.Stride >= n && v != guard {
 					t.Fatalf("%c %d: the gap after row %d was written", ul, n, i/a.Stride)
 				}
+			}
+		}
+	}
+}
+
+// Eigenvalues alone leave the other triangle as it is, also where there are none.
+func TestSyevGuards(t *testing.T) {
+	s, _ := open(t, "cpu")
+	f := factorizer{e: &engine{s: s, info: s.Info()}}
+	for _, n := range []int{2, 3, 40} {
+		for _, ul := range uplos {
+			a := uniform[float64](rand.New(rand.NewPCG(35, 36)), n, n, 1)
+			for i := range n {
+				for j := range n {
+					if !inTriangle(ul, i, j) {
+						a.Set(i, j, guard)
+					}
+				}
+			}
+			a.Set(0, 0, math.NaN())
+			if f.Dsyev(lapack.EVNone, ul, n, a.Data, a.Stride, make([]float64, n), make([]float64, 3*n), 3*n) {
+				t.Errorf("%c %d: NaN has eigenvalues", ul, n)
+			}
+			for i := range n {
+				for j := range n {
+					if !inTriangle(ul, i, j) && a.At(i, j) != guard {
+						t.Fatalf("%c %d: element (%d, %d) was written", ul, n, i, j)
+					}
+				}
+			}
+		}
+	}
+}
+
+// QR and LQ of NaN or infinities are singular to who solves by them.
+func TestNaNIsSingular(t *testing.T) {
+	s, _ := open(t, "cpu")
+	use(t, s)
+	for _, bad := range []float64{math.NaN(), math.Inf(1)} {
+		for at := range 3 {
+			a := normalDense(7).Slice(0, 7, 0, 3).(*mat.Dense)
+			a.Set(at, at, bad)
+			var x mat.Dense
+			var c mat.Condition
+			if err := x.Solve(a, normalDense(7)); !errors.As(err, &c) {
+				t.Errorf("tall, %v in column %d: %v", bad, at, err)
+			}
+			x.Reset()
+			if err := x.Solve(a.T(), normalDense(3)); !errors.As(err, &c) {
+				t.Errorf("wide, %v in row %d: %v", bad, at, err)
 			}
 		}
 	}
