@@ -10,11 +10,11 @@ import (
 )
 
 // Convert makes c a as numbers of c's type, as Go converts them, but that a float out of an
-// int32's range becomes the nearest that there is, and NaN 0. Of one type it is Copy. [Where] makes numbers of a mask.
+// int32's range becomes the nearest that there is, and NaN 0. Of one type it is Copy. [Where] makes
+// numbers of a mask. A [Half] is converted from and to float32 alone.
 //
-// A [Half] is converted from and to float32 alone. To float32 that is exact; from it it is rounded
-// once, to nearest with ties to even, and what is too large becomes an infinity. A NaN keeps its
-// sign and the upper bits of its payload, and is quiet as a Half.
+// To float32 that is exact; from it it is rounded once, to nearest with ties to even, and what is
+// too large becomes an infinity. A NaN keeps its sign and the upper bits of its payload.
 func Convert[D, S Element | Half](c *Array[D], a *Array[S]) error {
 	if same, ok := any(c).(*Array[S]); ok {
 		return Copy(same, a)
