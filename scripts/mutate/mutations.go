@@ -248,12 +248,12 @@ var mutations = []mutation{
 	},
 	{
 		name: "Slice steps over columns instead of the stride", file: "linalg/array.go",
-		old: "off: a.off + i*a.stride + j, view: true", new: "off: a.off + i*a.cols + j, view: true",
+		old: "k-i, l-j, a.off+i*a.stride+j, true", new: "k-i, l-j, a.off+i*a.cols+j, true",
 		pkg: "./linalg", test: "FuzzGemm",
 	},
 	{
 		name: "overlap of C and B is not seen", file: "linalg/gemm.go",
-		old: "if c.Overlaps(a) || c.Overlaps(b) {", new: "if c.Overlaps(a) {",
+		old: "if c.overlaps(a) || c.overlaps(b) {", new: "if c.overlaps(a) {",
 		pkg: "./linalg", test: "TestErrors",
 	},
 	{
