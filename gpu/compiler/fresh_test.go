@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -83,12 +84,37 @@ func TestFresh(t *testing.T) {
 	if err := Write(dir, Options{NoLaunch: true}); err != nil {
 		t.Fatal(err)
 	}
+	run := func(what, want string) {
+		t.Helper()
+		if out, err := goTool(t, dir, "run", "."); err != nil || !strings.Contains(out, want) {
+			t.Errorf("%s: %v\n%s", what, err, out)
+		}
+	}
+	replaced := func(text, from, to string) string {
+		t.Helper()
+		edited := strings.Replace(text, from, to, 1)
+		if edited == text {
+			t.Fatalf("no %q in\n%s", from, text)
+		}
+		return edited
+	}
+	run("without an edit", "<nil>")
+	harmless := maps.Clone(freshFiles)
+	for _, e := range []struct{ file, from, to string }{
+		{"k 1.go", `return "real"`, `return "a real"`},
+		{"k 1.go", "\ttile = ", "\t// of a tile\n\ttile = "},
+		{"k 1.go", "gpu.Number }", "~float32 | ~float64 }"}, // that no kernel uses
+		{"other.go", "func other() {}", "func other() { other2() }\n\nfunc other2() {}"},
+		{"params/params.go", "Unused = 2", "Unused = 3"},
+	} {
+		harmless[e.file] = replaced(harmless[e.file], e.from, e.to)
+		writeFile(t, filepath.Join(dir, e.file), harmless[e.file])
+	}
+	run("with harmless edits", "<nil>")
+	for file, text := range freshFiles {
+		writeFile(t, filepath.Join(dir, file), text)
+	}
 	for _, c := range []struct{ file, from, to, want string }{
-		{"k 1.go", "", "", "<nil>"},
-		{"other.go", "func other() {}", "func other() { other2() }\n\nfunc other2() {}", "<nil>"},
-		{"k 1.go", `return "real"`, `return "a real"`, "<nil>"},
-		{"k 1.go", "\ttile = ", "\t// of a tile\n\ttile = ", "<nil>"},
-		{"params/params.go", "Unused = 2", "Unused = 3", "<nil>"},
 		{"k 1.go", "half = 2", "half = 4 / 2", "stale: `const (`"},
 		{"k 1.go", "half = 2", "half = 4", "stale: `const (`"},
 		{
@@ -99,7 +125,6 @@ func TestFresh(t *testing.T) {
 		{"k 1.go", "return r + r", "return r + r + r", "stale: `func (r real) twice()"},
 		{"k 1.go", "1, 2, 3, 4", "1, 2, 3, 5", "stale: variable weights"},
 		{"k 1.go", "//tandem:kernel real", "//tandem:kernel real\n//tandem:group 4", "stale: `func twice"},
-		{"k 1.go", "gpu.Number }", "~float32 | ~float64 }", "<nil>"}, // that no kernel uses
 		{"k 1.go", "\t\"math\"\n", "\tmath \"example.com/user/params\"\n", "stale: `\"math\"`"},
 		{"k 1.go", "var none float32", "var none float32 = 1", "stale: variable none"},
 		{"other.go", "\tother()", "\tweights[1] = 7", "stale: variable weights"},
@@ -111,19 +136,12 @@ func TestFresh(t *testing.T) {
 		{"params/params.go", "2}\n", "2}\n\nfunc init() { Table[1]++ }\n", "stale: variable params.Table"},
 	} {
 		name, text := filepath.Join(dir, c.file), freshFiles[c.file]
-		edited := strings.Replace(text, c.from, c.to, 1)
-		if edited == text && c.from != "" {
-			t.Fatalf("%s has no %q", c.file, c.from)
-		}
 		if strings.Contains(c.to, "math \"") { // a package that has Sqrt
 			extra := filepath.Join(dir, "params", "sqrt.go")
 			writeFile(t, extra, "package params\n\nfunc Sqrt(x float64) float64 { return x }\n")
 		}
-		writeFile(t, name, edited)
-		out, err := goTool(t, dir, "run", ".")
-		if err != nil || !strings.Contains(out, c.want) {
-			t.Errorf("%s with %q: %v\n%s", c.file, c.to, err, out)
-		}
+		writeFile(t, name, replaced(text, c.from, c.to))
+		run(c.file+" with "+c.to, c.want)
 		writeFile(t, name, text)
 	}
 }
