@@ -24,20 +24,17 @@ type (
 	}
 )
 
-// Elements of every type come back from a device as they were, also from a part of an array, and
-// those that NumPy has go through files.
+// Elements of every size and kind come back from a device as they were, also from a part of an
+// array, and those that NumPy has go through files.
 func TestElements(t *testing.T) {
 	eachBackend(t, func(t *testing.T, s *linalg.Session) {
 		rng := rand.New(rand.NewPCG(71, 72))
 		testElements(t, s, "|b1", func() bool { return rng.IntN(2) > 0 })
 		testElements(t, s, "|i1", func() int8 { return int8(rng.Uint32()) })
-		testElements(t, s, "|u1", func() uint8 { return uint8(rng.Uint32()) })
 		testElements(t, s, "|u1", func() label { return label(rng.Uint32()) })
-		testElements(t, s, "<i2", func() int16 { return int16(rng.Uint32()) })
 		testElements(t, s, "<u2", func() uint16 { return uint16(rng.Uint32()) })
 		testElements(t, s, "<u4", rng.Uint32)
 		testElements(t, s, "<i8", func() int64 { return int64(rng.Uint64()) })
-		testElements(t, s, "<u8", rng.Uint64)
 		testElements(t, s, "<f2", func() linalg.Float16 { return linalg.Float16(rng.Uint32()) })
 		testElements(t, s, "<c8", func() complex64 { return complex(rng.Float32(), rng.Float32()) })
 		testElements(t, s, "<c16", func() complex128 { return complex(rng.Float64(), rng.Float64()) })
