@@ -50,7 +50,8 @@ var operandNames = [...]string{"the destination", "operand A", "operand B"}
 // compute does what r asks for on s, or on the default device where s is nil, and returns C. With
 // computeFiles it is where the functions of the package meet code of their element type, which is
 // compiled here: of generic functions each package that calls them has a copy of its own, and of
-// all that they call, which is most of the package.
+// all that they call, which is most of the package. Functions of one type that were put in the
+// place of their calls would bring that back.
 func compute[T Element](ctx context.Context, s *Session, r *request[T]) (c Matrix[T], err error) {
 	switch r := any(r).(type) {
 	case *request[float32]:
