@@ -13,8 +13,8 @@ import (
 // int32's range becomes the nearest that there is, and NaN 0. Of one type it is Copy. [Where] makes
 // numbers of a mask. A [Half] is converted from and to float32 alone.
 //
-// To float32 that is exact; from it it is rounded once, to nearest with ties to even, and what is
-// too large becomes an infinity. A NaN keeps its sign and the upper bits of its payload.
+// To float32 that is exact; from it it is rounded once, to nearest, ties to even: what is too large
+// is an infinity, and a NaN keeps its sign and the upper bits of its payload, quiet as a Half.
 func Convert[D, S Element | Half](c *Array[D], a *Array[S]) error {
 	if same, ok := any(c).(*Array[S]); ok {
 		return Copy(same, a)
