@@ -221,11 +221,21 @@ func (a *array) arg(s *Session) (backend.Arg, error) {
 func (a *array) bytes(elements int) int64 { return int64(elements) * int64(a.elem.Size()) }
 
 // CopyFrom copies m, of the same shape, into the array. It blocks until m may be reused.
-func (a *Array[T]) CopyFrom(m Matrix[T]) error { return a.copyFrom(context.Background(), m) }
+func (a *Array[T]) CopyFrom(m Matrix[T]) error {
+	if err := a.checkCopy(m.untyped(), "the source"); err != nil {
+		return err
+	}
+	return a.copyBytesFrom(context.Background(), m.byRows())
+}
 
 // CopyTo copies the array into m, of the same shape, after the commands enqueued before. It blocks
 // until m is filled. Elements of m.Data beyond its columns stay as they are.
-func (a *Array[T]) CopyTo(m Matrix[T]) error { return a.copyTo(context.Background(), m) }
+func (a *Array[T]) CopyTo(m Matrix[T]) error {
+	if err := a.checkCopy(m.untyped(), "the destination"); err != nil {
+		return err
+	}
+	return a.copyBytesTo(context.Background(), m.byRows())
+}
 
 // Download copies the array to a new matrix in host memory, after the commands enqueued before:
 // Numba's copy_to_host.
@@ -240,13 +250,6 @@ func (a *Array[T]) Download() (Matrix[T], error) {
 // chunkBytes is how much one copy moves at most, so that a copy can be cancelled and staging memory
 // stays small. Tests make it small.
 var chunkBytes int64 = 32 << 20
-
-func (a *Array[T]) copyFrom(ctx context.Context, m Matrix[T]) error {
-	if err := a.checkCopy(m.untyped(), "the source"); err != nil {
-		return err
-	}
-	return a.copyBytesFrom(ctx, m.byRows())
-}
 
 // A rowsOfBytes is a matrix in the host's memory, as bytes.
 type rowsOfBytes struct {
@@ -320,13 +323,6 @@ func (a *array) words() *array {
 	w, n := *a, int(a.bytes(1)/4)
 	w.cols, w.stride, w.off, w.elem = a.cols*n, a.stride*n, a.off*n, reflect.TypeFor[int32]()
 	return &w
-}
-
-func (a *Array[T]) copyTo(ctx context.Context, m Matrix[T]) error {
-	if err := a.checkCopy(m.untyped(), "the destination"); err != nil {
-		return err
-	}
-	return a.copyBytesTo(ctx, m.byRows())
 }
 
 func (a *array) copyBytesTo(ctx context.Context, m rowsOfBytes) error {
