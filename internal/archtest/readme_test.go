@@ -66,37 +66,44 @@ func TestREADME(t *testing.T) {
 // those of this checkout, whose packages are compiled for other tests as well.
 func unpublished(t *testing.T, program, steps, replace string) {
 	t.Helper()
-	const beside = "=../tandem\n"
-	if !strings.HasSuffix(replace, beside) {
-		t.Fatalf("the replacement is %q, without %q", replace, beside)
-	}
-	replace = strings.TrimSuffix(replace, beside) + "=" + root(t) + "\n"
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(program), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	initialise, rest, _ := strings.Cut(steps, "\n")
 	env := append(os.Environ(), "GOWORK=off", "TANDEM_BACKEND=cpu")
-	if out := follow(t, dir, env, initialise+"\n"+replace+rest); out != "[58 64] [139 154]\n" {
+	follow(t, dir, env, initialise+"\n"+replace)
+	words := strings.Fields(replace)
+	module, beside := strings.CutSuffix(words[len(words)-1], "=../tandem")
+	if !beside {
+		t.Fatalf("the replacement is %q, of no folder beside the program's", replace)
+	}
+	run(t, dir, env, append(words[:len(words)-1], module+"="+root(t)))
+	if out := follow(t, dir, env, rest); out != "[58 64] [139 154]\n" {
 		t.Errorf("with the sources beside it the program says %q", out)
 	}
 }
 
 // follow runs the lines of a page in a folder, and returns what the last one prints.
-func follow(t *testing.T, dir string, env []string, lines string) string {
+func follow(t *testing.T, dir string, env []string, lines string) (out string) {
 	t.Helper()
-	var out []byte
 	for line := range strings.Lines(lines) {
 		line, _, _ = strings.Cut(line, "#")
-		words := strings.Fields(line)
-		cmd := exec.Command(words[0], words[1:]...)
-		cmd.Dir, cmd.Env = dir, env
-		var stderr bytes.Buffer
-		cmd.Stderr = &stderr
-		var err error
-		if out, err = cmd.Output(); err != nil {
-			t.Fatalf("%s: %v\n%s", line, err, &stderr)
-		}
+		out = run(t, dir, env, strings.Fields(line))
+	}
+	return out
+}
+
+// run runs a command in a folder, and returns what it prints.
+func run(t *testing.T, dir string, env, words []string) string {
+	t.Helper()
+	cmd := exec.Command(words[0], words[1:]...)
+	cmd.Dir, cmd.Env = dir, env
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%q: %v\n%s", words, err, &stderr)
 	}
 	return string(out)
 }
