@@ -22,20 +22,17 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	os.Unsetenv(backend.EnvBackend)
 	switch {
 	case os.Getenv(envWrong) != "":
 		mainWrong()
 	case os.Getenv(envMain) != "":
 		main()
 	}
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		os.RemoveAll(programs) // nothing where there is none
-		os.Exit(code)
-	}))
+	os.Unsetenv(backend.EnvBackend)
+	goleak.VerifyTestMain(m)
 }
 
-// envMain makes the test program the program itself, of another build.
+// envMain makes the test program the program itself.
 const envMain = "TANDEM_TEST_MAIN"
 
 // tandem runs the program in this process.

@@ -54,10 +54,12 @@ func TestConformanceMPI(t *testing.T) {
 // What goes wrong is said once, whoever finds it; the exit code is 1, and there is no output.
 func TestMatMulMPIFails(t *testing.T) {
 	exe := build(t)
-	another := os.Args[0]
-	t.Setenv(envMain, "1")
 	t.Setenv("TANDEM_BACKEND", "cpu")
 	at := in(t.TempDir())
+	another := write(t, at("another"), []byte(read(t, exe)+" ")) // which is a file of other bytes
+	if err := os.Chmod(another, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	a, b, wide := samples+"/a.npy", samples+"/b.npy", save(t, at("wide.npy"), linalg.NewMatrix[float32](3, 5, nil))
 	matmul := func(exe, a, b string) []string { return []string{exe, "matmul", a, b, "-o", at("c.npy"), "--mpi"} }
 	conformance := []string{exe, "conformance", "--mpi"}

@@ -3,10 +3,8 @@ package main
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -37,28 +35,14 @@ func (l *lockedBuffer) take() string {
 	return l.b.String()
 }
 
-// programs is the folder of the program that build makes.
-var programs string
-
-// built makes the program, once.
-var built = sync.OnceValues(func() (exe string, err error) {
-	if programs, err = os.MkdirTemp("", "tandem-"); err != nil {
-		return "", err
-	}
-	exe = filepath.Join(programs, "tandem.exe")
-	if out, err := exec.Command("go", "build", "-o", exe, ".").CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build: %w\n%s", err, out)
-	}
-	return exe, nil
-})
-
-// build is the program.
+// build is the program: this one, which TestMain makes it of in the test's processes.
 func build(t *testing.T) string {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("builds the program; left out by -short")
+		t.Skip("starts the program; left out by -short")
 	}
-	exe, err := built()
+	t.Setenv(envMain, "1")
+	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
