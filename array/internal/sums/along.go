@@ -6,7 +6,8 @@
 // additions in floating point that are exact by construction, after the extractions of Rump, Ogita
 // and Oishi ("Accurate floating-point summation", 2008), by a group, or a column by a work-item.
 // Any other block is cut into digits of 48 bits, and added up digit by digit. All go into integers
-// of 128 bits or words of superacc.
+// of 128 bits or words of superacc. Of few terms a sum of two floating point numbers nearly always
+// tells the result.
 package sums
 
 //go:generate go run github.com/tandem-gpu/tandem/gpu/compile -pack
@@ -262,11 +263,12 @@ func addIn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F
 			d = plus(f, p, d, u, v, m, deep)
 		}
 	}
-	count := I(0)
-	if b.j0+l < b.j1 {
-		count = I((b.i1 - b.i0) * ((b.j1 - b.j0 - l + b.step - 1) / b.step))
+	width := b.j1 - b.j0
+	turns := width / b.step
+	if l < width%b.step {
+		turns++
 	}
-	return w, without(f, p, d, count, m, deep)
+	return w, without(f, p, d, I((b.i1-b.i0)*turns), m, deep)
 }
 
 // reachOfBlock is the reach of what work-item l has of a block.

@@ -23,23 +23,60 @@ func Few[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rou
 		if len(shift) != 0 {
 			less = shift[o]
 		}
-		first := t
-		first.height, first.width = min(height, sample), min(width, sample)
-		w, _ := addOf(f, p, first, o, less, magic[T]{}, false)
-		top := topOf(f, p, w) + room
-		w, v := sumOf(f, p, t, o, less, top, false)
-		special := int64(0)
-		if !fits(f, p, w, top, false) {
-			top = topOf(f, p, w)
-			deep := isDeep(f, p, w, top)
-			if fits(f, p, w, top, deep) {
-				_, v = sumOf(f, p, t, o, less, top, deep)
-			} else {
-				v, special = sumOfWide(f, p, t, o, less, w)
-			}
+		z, ok := S(0), false
+		if p.exact() || height*width <= mostGuessed {
+			z, ok = sure[S](f, p, guessOf(f, p, t, o, less), over, root)
 		}
-		put(c, o, rounded(r, v, special, over, root))
+		if !ok {
+			v, special := exactOf(f, p, t, o, less)
+			z = rounded(r, v, special, over, root)
+		}
+		put(c, o, z)
 	}
+}
+
+// guessOf is the guess of output o.
+func guessOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,
+	less S,
+) (g guess[T]) {
+	if t.down {
+		at := o
+		for range t.height {
+			e := t.x.Data[at]
+			u, v := factorsOf(f, p, e, e, less, t.mask)
+			g = with(f, p, g, u, v)
+			at += t.x.Stride
+		}
+		return g
+	}
+	for i := range t.height {
+		for j := range t.width {
+			u, v := factorsIn(f, p, t, o, less, i, j)
+			g = with(f, p, g, u, v)
+		}
+	}
+	return g
+}
+
+// exactOf is the sum of output o, and the set of what is no number among its terms.
+func exactOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,
+	less S,
+) (v superacc.Value, special int64) {
+	first := t
+	first.height, first.width = min(t.height, sample), min(t.width, sample)
+	w, _ := addOf(f, p, first, o, less, magic[T]{}, false)
+	top := topOf(f, p, w) + room
+	w, v = sumOf(f, p, t, o, less, top, false)
+	if fits(f, p, w, top, false) {
+		return v, 0
+	}
+	top = topOf(f, p, w)
+	deep := isDeep(f, p, w, top)
+	if !fits(f, p, w, top, deep) {
+		return sumOfWide(f, p, t, o, less, w)
+	}
+	_, v = sumOf(f, p, t, o, less, top, deep)
+	return v, 0
 }
 
 // What the first terms of an output need, some rows or columns of them, and room for larger ones

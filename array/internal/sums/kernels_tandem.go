@@ -17,15 +17,15 @@ import (
 
 // LaunchAcross runs [Across] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchAcross[S interface{ float32 | float64 }, T interface{ float32 | float64 }, I interface{ int32 | int64 }, F interface{ single | double }, P interface{ one | pair | two }, R interface{ single | double }, Arg4 linalg.KernelArg[S], Arg5 linalg.KernelArg[int64], Arg6 linalg.KernelArg[S], Arg7 linalg.KernelArg[S]](s *linalg.Session, grid backend.Grid, f F, p P, r R, c Arg4, parts Arg5, x Arg6, shift Arg7, turns int, over uint64, root bool, short_ bool, mask I) error {
+func LaunchAcross[S interface{ float32 | float64 }, T interface{ float32 | float64 }, I interface{ int32 | int64 }, F interface{ single | double }, P interface{ one | pair | two }, R interface{ single | double }, Arg4 linalg.KernelArg[S], Arg5 linalg.KernelArg[int64], Arg6 linalg.KernelArg[S], Arg7 linalg.KernelArg[S]](s *linalg.Session, grid backend.Grid, f F, p P, r R, c Arg4, parts Arg5, x Arg6, shift Arg7, turns int, over_ uint64, root_ bool, short_ bool, mask I) error {
 	call := launch.New(s, AcrossKernels.Of(*new(S), *new(T), *new(I), *new(F), *new(P), *new(R)), grid)
 	launch.Matrix[S](&call, "c", c)
 	launch.Slice[int64](&call, "parts", parts)
 	launch.Matrix[S](&call, "x", x)
 	launch.Slice[S](&call, "shift", shift)
 	call.Scalar(support.Arg(int64(turns)))
-	call.Scalar(support.Arg(uint64(over)))
-	call.Scalar(support.Bool(bool(root)))
+	call.Scalar(support.Arg(uint64(over_)))
+	call.Scalar(support.Bool(bool(root_)))
 	call.Scalar(support.Bool(bool(short_)))
 	call.Scalar(support.Arg[I](mask))
 	return call.Launch()
@@ -38,17 +38,17 @@ var AcrossKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two), *new(double)}, Kernel: AcrossFloat64Float64Int64DoubleTwoDoubleKernel},
 }
 
-var AcrossFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one_single", "3ee61b046bdb85df9da12ea7ecce9c17", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneSingleGo, AcrossFloat32Float32Int32SingleOneSinglePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
+var AcrossFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one_single", "2433ce8a61c014561bc70540d6c44729", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneSingleGo, AcrossFloat32Float32Int32SingleOneSinglePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
 
-var AcrossFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one_double", "02ac65715290ffdff62291ab60385914", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneDoubleGo, AcrossFloat64Float64Int64DoubleOneDoublePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
+var AcrossFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one_double", "79fa54ea86ae6656b0d8e5e90e4490a7", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneDoubleGo, AcrossFloat64Float64Int64DoubleOneDoublePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
 
-var AcrossFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair_single", "f14cb3c8f4981033482b322173cb70af", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairSingleGo, AcrossFloat32Float64Int64DoublePairSinglePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
+var AcrossFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair_single", "8ed0fa9fb722f253cba3e6540720d2ca", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairSingleGo, AcrossFloat32Float64Int64DoublePairSinglePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
 
-var AcrossFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two_double", "fc0ca3b93f2ef976620d28e7b4d9801b", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoDoubleGo, AcrossFloat64Float64Int64DoubleTwoDoublePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
+var AcrossFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two_double", "96955f63eab5192a46a63c9fa51c192e", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoDoubleGo, AcrossFloat64Float64Int64DoubleTwoDoublePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
 
 // LaunchAlong runs [Along] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchAlong[S interface{ float32 | float64 }, T interface{ float32 | float64 }, I interface{ int32 | int64 }, F interface{ single | double }, P interface{ one | pair | two }, R interface{ single | double }, Arg4 linalg.KernelArg[S], Arg5 linalg.KernelArg[S], Arg6 linalg.KernelArg[S], Arg7 linalg.KernelArg[int64], Arg8 linalg.KernelArg[S]](s *linalg.Session, grid backend.Grid, f F, p P, r R, c Arg4, x Arg5, y Arg6, parts Arg7, shift Arg8, outputs int, height int, cols int, turns int, over uint64, root bool, short_ bool, mask I) error {
+func LaunchAlong[S interface{ float32 | float64 }, T interface{ float32 | float64 }, I interface{ int32 | int64 }, F interface{ single | double }, P interface{ one | pair | two }, R interface{ single | double }, Arg4 linalg.KernelArg[S], Arg5 linalg.KernelArg[S], Arg6 linalg.KernelArg[S], Arg7 linalg.KernelArg[int64], Arg8 linalg.KernelArg[S]](s *linalg.Session, grid backend.Grid, f F, p P, r R, c Arg4, x Arg5, y Arg6, parts Arg7, shift Arg8, outputs int, height int, cols int, turns int, over_ uint64, root_ bool, short_ bool, mask I) error {
 	call := launch.New(s, AlongKernels.Of(*new(S), *new(T), *new(I), *new(F), *new(P), *new(R)), grid)
 	launch.Matrix[S](&call, "c", c)
 	launch.Matrix[S](&call, "x", x)
@@ -59,8 +59,8 @@ func LaunchAlong[S interface{ float32 | float64 }, T interface{ float32 | float6
 	call.Scalar(support.Arg(int64(height)))
 	call.Scalar(support.Arg(int64(cols)))
 	call.Scalar(support.Arg(int64(turns)))
-	call.Scalar(support.Arg(uint64(over)))
-	call.Scalar(support.Bool(bool(root)))
+	call.Scalar(support.Arg(uint64(over_)))
+	call.Scalar(support.Bool(bool(root_)))
 	call.Scalar(support.Bool(bool(short_)))
 	call.Scalar(support.Arg[I](mask))
 	return call.Launch()
@@ -73,17 +73,17 @@ var AlongKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two), *new(double)}, Kernel: AlongFloat64Float64Int64DoubleTwoDoubleKernel},
 }
 
-var AlongFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Along_float32_float32_int32_single_one_single", "3059b22fa9142928550051602191d14e", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "uint", 4), AlongFloat32Float32Int32SingleOneSingleGo, AlongFloat32Float32Int32SingleOneSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Along_float32_float32_int32_single_one_single", "cb24e67914b475f9016f88a3f0f44269", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "uint", 4), AlongFloat32Float32Int32SingleOneSingleGo, AlongFloat32Float32Int32SingleOneSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_one_double", "f0991741ce5aa54dc381489e42d1b30c", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleOneDoubleGo, AlongFloat64Float64Int64DoubleOneDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_one_double", "c1e334805b692aaf3b0e5a5450d8554a", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleOneDoubleGo, AlongFloat64Float64Int64DoubleOneDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Along_float32_float64_int64_double_pair_single", "4b298ceabacc211c094f468d8661f4d7", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat32Float64Int64DoublePairSingleGo, AlongFloat32Float64Int64DoublePairSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Along_float32_float64_int64_double_pair_single", "2ced3c4e23bcbbab9860f80b31bd2f99", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat32Float64Int64DoublePairSingleGo, AlongFloat32Float64Int64DoublePairSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_two_double", "a4408de0b89fbf9481d646471dd7853a", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleTwoDoubleGo, AlongFloat64Float64Int64DoubleTwoDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_two_double", "e318816165b2ce39856f62fe38d146e9", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleTwoDoubleGo, AlongFloat64Float64Int64DoubleTwoDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
 // LaunchFew runs [Few] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchFew[S interface{ float32 | float64 }, T interface{ float32 | float64 }, I interface{ int32 | int64 }, F interface{ single | double }, P interface{ one | pair | two }, R interface{ single | double }, Arg4 linalg.KernelArg[S], Arg5 linalg.KernelArg[S], Arg6 linalg.KernelArg[S], Arg7 linalg.KernelArg[S]](s *linalg.Session, grid backend.Grid, f F, p P, r R, c Arg4, x Arg5, y Arg6, shift Arg7, height int, width int, down bool, over uint64, root bool, mask I) error {
+func LaunchFew[S interface{ float32 | float64 }, T interface{ float32 | float64 }, I interface{ int32 | int64 }, F interface{ single | double }, P interface{ one | pair | two }, R interface{ single | double }, Arg4 linalg.KernelArg[S], Arg5 linalg.KernelArg[S], Arg6 linalg.KernelArg[S], Arg7 linalg.KernelArg[S]](s *linalg.Session, grid backend.Grid, f F, p P, r R, c Arg4, x Arg5, y Arg6, shift Arg7, height int, width int, down bool, over_ uint64, root_ bool, mask I) error {
 	call := launch.New(s, FewKernels.Of(*new(S), *new(T), *new(I), *new(F), *new(P), *new(R)), grid)
 	launch.Matrix[S](&call, "c", c)
 	launch.Matrix[S](&call, "x", x)
@@ -92,8 +92,8 @@ func LaunchFew[S interface{ float32 | float64 }, T interface{ float32 | float64 
 	call.Scalar(support.Arg(int64(height)))
 	call.Scalar(support.Arg(int64(width)))
 	call.Scalar(support.Bool(bool(down)))
-	call.Scalar(support.Arg(uint64(over)))
-	call.Scalar(support.Bool(bool(root)))
+	call.Scalar(support.Arg(uint64(over_)))
+	call.Scalar(support.Bool(bool(root_)))
 	call.Scalar(support.Arg[I](mask))
 	return call.Launch()
 }
@@ -105,13 +105,13 @@ var FewKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two), *new(double)}, Kernel: FewFloat64Float64Int64DoubleTwoDoubleKernel},
 }
 
-var FewFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Few_float32_float32_int32_single_one_single", "1cd67072f4072712581bebd123b69213", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), FewFloat32Float32Int32SingleOneSingleGo, FewFloat32Float32Int32SingleOneSinglePlain, "few.go", "fold.go", "../../../internal/superacc/value.go")
+var FewFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Few_float32_float32_int32_single_one_single", "b4af243daca9aca6279b78ccee96b51e", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), FewFloat32Float32Int32SingleOneSingleGo, FewFloat32Float32Int32SingleOneSinglePlain, "few.go", "../../../internal/superacc/value.go", "fold.go")
 
-var FewFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_one_double", "006ae1f7d0b4bc6e345911d560cb7dfb", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleOneDoubleGo, FewFloat64Float64Int64DoubleOneDoublePlain, "few.go", "fold.go", "../../../internal/superacc/value.go")
+var FewFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_one_double", "3369d31d162d6290bb9093bb83d4389f", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleOneDoubleGo, FewFloat64Float64Int64DoubleOneDoublePlain, "few.go", "../../../internal/superacc/value.go", "fold.go")
 
-var FewFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Few_float32_float64_int64_double_pair_single", "380167bc6bbda1dd570f772f63d426a5", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat32Float64Int64DoublePairSingleGo, FewFloat32Float64Int64DoublePairSinglePlain, "few.go", "fold.go", "../../../internal/superacc/value.go")
+var FewFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Few_float32_float64_int64_double_pair_single", "280b6dd96684d2e55b34a7ef1e03bfe6", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat32Float64Int64DoublePairSingleGo, FewFloat32Float64Int64DoublePairSinglePlain, "few.go", "../../../internal/superacc/value.go", "fold.go")
 
-var FewFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_two_double", "456c4f82f299a02bc30eab73d3daed99", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleTwoDoubleGo, FewFloat64Float64Int64DoubleTwoDoublePlain, "few.go", "fold.go", "../../../internal/superacc/value.go")
+var FewFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_two_double", "c84e651e23bd4b2d15bae5151d491cfa", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleTwoDoubleGo, FewFloat64Float64Int64DoubleTwoDoublePlain, "few.go", "../../../internal/superacc/value.go", "fold.go")
 
 // LaunchFoldAlong runs [FoldAlong] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -374,15 +374,15 @@ var ScatterInt32IntegerKernel = kernelsPacked.Source("Scatter_int32_integer", "b
 
 // LaunchRound runs [Round] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchRound[T interface{ float32 | float64 }, F interface{ single | double }, Arg2 linalg.KernelArg[T], Arg3 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, f F, c Arg2, parts Arg3, count_ int, words int, bottom int, over uint64, root bool) error {
+func LaunchRound[T interface{ float32 | float64 }, F interface{ single | double }, Arg2 linalg.KernelArg[T], Arg3 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, f F, c Arg2, parts Arg3, count_ int, words int, bottom int, over_ uint64, root_ bool) error {
 	call := launch.New(s, RoundKernels.Of(*new(T), *new(F)), grid)
 	launch.Matrix[T](&call, "c", c)
 	launch.Slice[int64](&call, "parts", parts)
 	call.Scalar(support.Arg(int64(count_)))
 	call.Scalar(support.Arg(int64(words)))
 	call.Scalar(support.Arg(int64(bottom)))
-	call.Scalar(support.Arg(uint64(over)))
-	call.Scalar(support.Bool(bool(root)))
+	call.Scalar(support.Arg(uint64(over_)))
+	call.Scalar(support.Bool(bool(root_)))
 	return call.Launch()
 }
 
@@ -400,7 +400,7 @@ var kernelsFile string
 
 var kernelsPacked = support.Packed{Fresh: kernelsFresh, PTX: support.PTX(kernelsFile), Text: support.Texts(kernelsFile), Native: nativecode.Kernels}
 
-//go:embed across.go along.go few.go fold.go folded.go format.go gather.go prefix.go round.go short.go terms.go
+//go:embed across.go along.go few.go fold.go folded.go format.go gather.go guess.go prefix.go round.go short.go terms.go
 var kernelsText embed.FS
 
 // kernelsFresh tells whether what this file was generated from is unchanged.
@@ -429,14 +429,16 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "along.go", Head: "func factors[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], i, j int) (", Hash: "2345a0920858aae27846ce38856d3a0e28b2dd6146c81f456b4dd35734f1aced"},
 	{File: "along.go", Head: "func factorsOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, x, y, shift S, mask I) (", Hash: "a31f74050b8c04f8ef94d4f24c396d709371c15227be27a2edbe61a6df2a2266"},
 	{File: "along.go", Head: "func add[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l, top int,", Hash: "8b9044e4c04e975a3a102e17ba9db12c7d5f7c7696bfe6513cb566e97bac353a"},
-	{File: "along.go", Head: "func addIn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l, top int,", Hash: "94ff04503ac56bdc2087d84ad0de21d219871658ad1b0118e84af1618d3dc08d"},
+	{File: "along.go", Head: "func addIn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l, top int,", Hash: "5a6ad895acc87f6635ebaf176b465d6fdfa3e6a731b8ac3c61ba4b9c0b7b8007"},
 	{File: "along.go", Head: "func reachOfBlock[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l int,", Hash: "c749c43534df84f6c5a92e04fc55ff00afbde027ac2914495d23f92a52ddee7d"},
 	{File: "along.go", Head: "func digitsIn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I],", Hash: "0d97c418ff7f31b9a0431f109ac7784c41c7ef6398a3400494bad8a870c34b38"},
 	{File: "along.go", Head: "func collect(it gpu.Item, sums, words []int64, v int64, at int) {", Hash: "b7afd963b85b119ea83b7d387c90afaf2cf5bfee94e626cb16ac2bf6c4dfd564"},
 	{File: "few.go", Head: "\"math/bits\"", Hash: "472f73e06a29f205acea44e69d4ada6cd97395143fa50a19934b7438d67a9d92"},
 	{File: "few.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "few.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
-	{File: "few.go", Head: "func Few[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,", Hash: "cf577c6af160f7a40f16782268335116cc46466a65a69c70030ba5d1d76e87f0"},
+	{File: "few.go", Head: "func Few[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,", Hash: "a7083ee7baba7842da3280b9124d69188bf66306a55be689bbc172ab145aaff2"},
+	{File: "few.go", Head: "func guessOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,", Hash: "a525af33aee728fab2635f93187b3907395946caf9cc5e637ba1d20816ec1661"},
+	{File: "few.go", Head: "func exactOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,", Hash: "bc02623288bb1f66467ba20edec4e04adf63df8c2f80083e435d9834c68b293e"},
 	{File: "few.go", Head: "const (", Hash: "71823d7401da9fe1c988a1124218759175455ba81ac0dd712d9acdb1d77c0624"},
 	{File: "few.go", Head: "func addOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "8d4746b876e99a41ad918ae3b4cc6b431989cfe37ef35f3afe61656722e792c8"},
 	{File: "few.go", Head: "func sumOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "0845a34896495daee15cb6b0b2345dfa646ddc357915b493f519b432bedced39"},
@@ -539,6 +541,18 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "gather.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "gather.go", Head: "func Gather(it gpu.Item, sums, parts []int64, all, first, outputs, count int) {", Hash: "0c9823148c962a4017e18ca9bf89f26d022032c48cc31795b5446ec514def487"},
 	{File: "gather.go", Head: "func GatherFolded(it gpu.Item, states, parts []int64, all, first, outputs, count, kind, base, cols, pitch int) {", Hash: "c7fa8d0df467d1f3e54fbd86af59c45ca1d38e0273c3e7da155c014d49b49dbe"},
+	{File: "guess.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
+	{File: "guess.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
+	{File: "guess.go", Head: "type guess[T float32 | float64] struct{ sum, rest, off T }", Hash: "5b75d7e392a359397fa19215404855064f8ab64cc4476c08b2496dc57c19986f"},
+	{File: "guess.go", Head: "const mostGuessed = 32", Hash: "e5e7d4ed0fdc739e8f7fceb03c8e20b077100381c55bf71f60bcea23c4ca23b8"},
+	{File: "guess.go", Head: "func least[T float32 | float64, I int32 | int64, F format[T, I]](f F) T { return f.power(f.bias() / 2) }", Hash: "a2093cddfcbffbbc7f982e60cec32c453cf71e46600b3604c5c1961c7e79b972"},
+	{File: "guess.go", Head: "func ulps[T float32 | float64, I int32 | int64, F format[T, I]](f F) T { return f.power(f.bias() - f.precision() + 3) }", Hash: "2f3e8678d9dc019a9a959b4db083fe2d14f834c1d91e31988103b55614c55c9f"},
+	{File: "guess.go", Head: "func abs[T float32 | float64, I int32 | int64, F format[T, I]](f F, x T) T { return f.from(f.bits(x) & f.most()) }", Hash: "96e818213ec98b9419228f64c5423afdd32e4ef76da6785d6b27c7557087e5f8"},
+	{File: "guess.go", Head: "func twoSum[T float32 | float64](a, b T) (sum, err T) {", Hash: "fbc3a8dbe47b8abb40c1b61f2a772ed407bc2bb687efd6e31c46252f18e7af8a"},
+	{File: "guess.go", Head: "func with[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, g guess[T], x, y T) guess[T] {", Hash: "7aaa87967f54be9543d4d972f468c59c501d380b7c334738cf7b7b6dff06ea1e"},
+	{File: "guess.go", Head: "func over[T float32 | float64, I int32 | int64, F format[T, I]](f F, g guess[T], d T) guess[T] {", Hash: "6d3636b5ce901840d9b2de24dd0e4a868db7479c7dc7f8c9faa35c4f8c04f671"},
+	{File: "guess.go", Head: "func root[T float32 | float64, I int32 | int64, F format[T, I]](f F, g guess[T]) guess[T] {", Hash: "192539a0a064b45747a3c13f7e2bf2a86f345c84dac739eb031363c11afb8824"},
+	{File: "guess.go", Head: "func sure[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, g guess[T], count uint64,", Hash: "0046a3cc807f8417a7c6a1fadbd3e7ab35dcd9087c627a480052d64aaec06cd2"},
 	{File: "prefix.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "prefix.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
 	{File: "prefix.go", Head: "type number[T float32 | float64 | int32] interface {", Hash: "83e490a2e03e1524baa31eb254e79af27e8c2b07ba41e067d2c3076d67e26e6a"},
@@ -868,6 +882,18 @@ type gpu_short struct {
 	lo_ uint64
 }
 
+type gpu_guess struct {
+	sum_  float32
+	rest_ float32
+	off_  float32
+}
+
+type gpu_guess_ struct {
+	sum_  float64
+	rest_ float64
+	off_  float64
+}
+
 type gpu_ends struct {
 	a_ int32
 	b_ int32
@@ -966,7 +992,7 @@ func AcrossFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, a
 				}
 			}
 		}
-//line kernels_tandem.go:970
+//line kernels_tandem.go:996
 	}
 	return nil
 }
@@ -1046,7 +1072,7 @@ func AcrossFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, a
 				}
 			}
 		}
-//line kernels_tandem.go:1050
+//line kernels_tandem.go:1076
 	}
 	return nil
 }
@@ -1126,7 +1152,7 @@ func AcrossFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, 
 				}
 			}
 		}
-//line kernels_tandem.go:1130
+//line kernels_tandem.go:1156
 	}
 	return nil
 }
@@ -1206,7 +1232,7 @@ func AcrossFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, a
 				}
 			}
 		}
-//line kernels_tandem.go:1210
+//line kernels_tandem.go:1236
 	}
 	return nil
 }
@@ -1256,82 +1282,82 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line along.go:45*/ n_ := n0
+		/*line along.go:46*/ n_ := n0
 		width_ := min(cols_, n_*turns_)
 		high_ := max(int64(1), support.Div(turns_, max(int64(1), support.Div((width_+n_)-int64(1), n_))))
 		across_ := support.Div((cols_+width_)-int64(1), max(int64(1), width_))
 		blocks_ := across_ * support.Div((height_+high_)-int64(1), high_)
 		from_ := support.Div(g0*blocks_, int64(grid.Groups[0]))
-		/*line along.go:50*/ end_ := support.Div((g0+int64(1))*blocks_, int64(grid.Groups[0]))
+		/*line along.go:51*/ end_ := support.Div((g0+int64(1))*blocks_, int64(grid.Groups[0]))
 		for w := range n {
-			/*line along.go:51*/ top_ := int64(130)
-			/*line along.go:51*/ deep_ := false
+			/*line along.go:52*/ top_ := int64(130)
+			/*line along.go:52*/ deep_ := false
 			top_all[w] = top_
 			deep_all[w] = deep_
 		}
-		/*line along.go:52*/ o_ := g1
-		/*line along.go:52*/ for o_ < outputs_ {
+		/*line along.go:53*/ o_ := g1
+		/*line along.go:53*/ for o_ < outputs_ {
 			for w := range n {
-				/*line along.go:53*/ b_all[w] = gpu_block{x_: x_, y_: y_, step_: n_, mask_: mask_}
+				/*line along.go:54*/ b_all[w] = gpu_block{x_: x_, y_: y_, step_: n_, mask_: mask_}
 				if int64(len(shift_)) != int64(0) {
 					b_all[w].shift_ = shift_[o_]
 				}
 				sum_all[w] = gpu_halves{}
-				/*line along.go:57*/ held_ := int64(0)
-				/*line along.go:57*/ dirty_ := false
+				/*line along.go:58*/ held_ := int64(0)
+				/*line along.go:58*/ dirty_ := false
 				k_ := from_
 				held_all[w] = held_
 				dirty_all[w] = dirty_
 				k_all[w] = k_
 			}
 			for w := range n {
-				/*line along.go:59*/ more_ := true
+				/*line along.go:60*/ more_ := true
 				more_all[w] = more_
 			}
-			/*line along.go:59*/ for more_all[0] {
+			/*line along.go:60*/ for more_all[0] {
 			loop5_body:
 				switch {
 				default:
 					for w := range n {
-						/*line along.go:60*/ next_ := int64(0)
+						/*line along.go:61*/ next_ := int64(0)
 						next_all[w] = next_
 					}
-					/*line along.go:61*/ if k_all[0] < end_ {
+					/*line along.go:62*/ if k_all[0] < end_ {
 						for w := range n {
 							l0 := w % n0
 							k_ := k_all[w]
 							top_ := top_all[w]
 							deep_ := deep_all[w]
 							l_ := l0
-							/*line along.go:62*/ t_ := (o_ * height_) + (support.Div(k_, across_) * high_)
-							/*line along.go:62*/ t2_ := support.Rem(k_, across_) * width_
-							/*line along.go:62*/ b_all[w].i0_ = t_
-							/*line along.go:62*/ b_all[w].j0_ = t2_
+							/*line along.go:63*/ t_ := (o_ * height_) + (support.Div(k_, across_) * high_)
+							/*line along.go:63*/ t2_ := support.Rem(k_, across_) * width_
+							/*line along.go:63*/ b_all[w].i0_ = t_
+							/*line along.go:63*/ b_all[w].j0_ = t2_
 							t3_ := min(b_all[w].i0_+high_, (o_*height_)+height_)
-							/*line along.go:63*/ t4_ := min(b_all[w].j0_+width_, cols_)
-							/*line along.go:63*/ b_all[w].i1_ = t3_
-							/*line along.go:63*/ b_all[w].j1_ = t4_
+							/*line along.go:64*/ t4_ := min(b_all[w].j0_+width_, cols_)
+							/*line along.go:64*/ b_all[w].i1_ = t3_
+							/*line along.go:64*/ b_all[w].j1_ = t4_
 							w_all[w] = gpu_window{}
-							/*line along.go:64*/ d_all[w] = gpu_digits_{}
-							/*line along.go:64*/ w_all[w], d_all[w] = gpu_add(f_, p_, b_all[w], l_, top_, deep_)
+							/*line along.go:65*/ d_all[w] = gpu_digits_{}
+							/*line along.go:65*/ w_all[w], d_all[w] = gpu_add(f_, p_, b_all[w], l_, top_, deep_)
 						}
-						/*line along.go:65*/ var t7_ bool
+						/*line along.go:66*/ var t7_ bool
 						for w := range n {
 							top_ := top_all[w]
 							deep_ := deep_all[w]
-							/*line along.go:65*/ if !gpu_fits(f_, p_, w_all[w], top_, deep_) {
-								/*line along.go:65*/ t7_ = true
+							/*line along.go:66*/ if !gpu_fits(f_, p_, w_all[w], top_, deep_) {
+								/*line along.go:66*/ t7_ = true
 							}
 						}
-						/*line along.go:65*/ if !t7_ {
+						/*line along.go:66*/ if !t7_ {
 							for w := range n {
 								held_ := held_all[w]
 								k_ := k_all[w]
-//line along.go:66
+//line along.go:67
 								t8_ := gpu_with(sum_all[w], int64(d_all[w].a_), int64(d_all[w].b_), int64(d_all[w].c_))
-								/*line along.go:66*/ t9_ := held_ + int64(1)
-								/*line along.go:66*/ sum_all[w] = t8_
-								/*line along.go:66*/ held_ = t9_
+								/*line along.go:67*/ t9_ := held_ + int64(1)
+								/*line along.go:67*/ sum_all[w] = t8_
+								/*line along.go:67*/ held_ = t9_
 								k_ = k_ + int64(1)
 								held_all[w] = held_
 								k_all[w] = k_
@@ -1341,42 +1367,42 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 						for w := range n {
 							l0 := w % n0
 							l_ := l0
-							/*line along.go:70*/ t10_ := l_
-							/*line along.go:70*/ t11_ := l_
-							/*line along.go:70*/ t12_ := w_all[w].hi_
-							/*line along.go:70*/ t13_ := w_all[w].lo_
-							/*line along.go:70*/ his_[t10_] = t12_
-							/*line along.go:70*/ los_[t11_] = t13_
+							/*line along.go:71*/ t10_ := l_
+							/*line along.go:71*/ t11_ := l_
+							/*line along.go:71*/ t12_ := w_all[w].hi_
+							/*line along.go:71*/ t13_ := w_all[w].lo_
+							/*line along.go:71*/ his_[t10_] = t12_
+							/*line along.go:71*/ los_[t11_] = t13_
 						}
 						for w := range n {
-							/*line along.go:72*/ for t14_, i_ := n_, int64(0); i_ < t14_; i_ = i_ + int64(1) {
+							/*line along.go:73*/ for t14_, i_ := n_, int64(0); i_ < t14_; i_ = i_ + int64(1) {
 								t15_ := gpu_window{hi_: his_[i_], lo_: los_[i_]}
-								/*line along.go:73*/ w_all[w] = gpu_and(w_all[w], t15_)
+								/*line along.go:74*/ w_all[w] = gpu_and(w_all[w], t15_)
 							}
 						}
-						/*line along.go:75*/ var t16_ int64
+						/*line along.go:76*/ var t16_ int64
 						for w := range n {
 							l0 := w % n0
 							l1 := w / n0 % n1
 							l2 := w / (n0 * n1)
-							/*line along.go:75*/ if x := gpu_choose(f_, p_, w_all[w]); l0|l1|l2 == 0 {
+							/*line along.go:76*/ if x := gpu_choose(f_, p_, w_all[w]); l0|l1|l2 == 0 {
 								t16_ = x
 							}
 						}
 						for w := range n {
-							/*line along.go:75*/ next_ := t16_
+							/*line along.go:76*/ next_ := t16_
 							next_all[w] = next_
 						}
 					}
 					for w := range n {
 						next_ := next_all[w]
 						k_ := k_all[w]
-						/*line along.go:77*/ wide_ := (next_ & int64(1)) != int64(0)
+						/*line along.go:78*/ wide_ := (next_ & int64(1)) != int64(0)
 						more_ := k_ < end_
 						wide_all[w] = wide_
 						more_all[w] = more_
 					}
-					/*line along.go:79*/ if ((!more_all[0]) && short_) && (!dirty_all[0]) {
+					/*line along.go:80*/ if ((!more_all[0]) && short_) && (!dirty_all[0]) {
 						break loop5_body
 					}
 					for w := range n {
@@ -1386,9 +1412,9 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 						wide_ := wide_all[w]
 						dirty_ := dirty_all[w]
 						l_ := l0
-						/*line along.go:82*/ count_ := int64(0)
-						/*line along.go:82*/ digits_ := int64(0)
-						/*line along.go:82*/ least_ := int64(0)
+						/*line along.go:83*/ count_ := int64(0)
+						/*line along.go:83*/ digits_ := int64(0)
+						/*line along.go:83*/ least_ := int64(0)
 						if (held_ > int64(0)) || (!more_) {
 							count_ = int64(6)
 						}
@@ -1403,59 +1429,59 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 						least_all[w] = least_
 						dirty_all[w] = dirty_
 					}
-					/*line along.go:92*/ if wide_all[0] {
+					/*line along.go:93*/ if wide_all[0] {
 						for w := range n {
 							l0 := w % n0
 							l_ := l0
-							/*line along.go:93*/ t17_ := gpu_reachOfBlock(f_, p_, b_all[w], l_)
-							/*line along.go:93*/ a_all[w] = t17_
+							/*line along.go:94*/ t17_ := gpu_reachOfBlock(f_, p_, b_all[w], l_)
+							/*line along.go:94*/ a_all[w] = t17_
 							t18_ := l_
-							/*line along.go:94*/ t19_ := l_
-							/*line along.go:94*/ t20_ := l_
-							/*line along.go:94*/ t21_ := uint32(a_all[w].top_)
-							/*line along.go:94*/ t22_ := uint32(a_all[w].least_)
-							/*line along.go:94*/ t23_ := a_all[w].special_
-							/*line along.go:94*/ his_[t18_] = t21_
-							/*line along.go:94*/ los_[t19_] = t22_
-							/*line along.go:94*/ sums_[t20_] = t23_
+							/*line along.go:95*/ t19_ := l_
+							/*line along.go:95*/ t20_ := l_
+							/*line along.go:95*/ t21_ := uint32(a_all[w].top_)
+							/*line along.go:95*/ t22_ := uint32(a_all[w].least_)
+							/*line along.go:95*/ t23_ := a_all[w].special_
+							/*line along.go:95*/ his_[t18_] = t21_
+							/*line along.go:95*/ los_[t19_] = t22_
+							/*line along.go:95*/ sums_[t20_] = t23_
 						}
 						for w := range n {
 							l0 := w % n0
 							l_ := l0
-							/*line along.go:96*/ for t24_, i3_ := n_, int64(0); i3_ < t24_; i3_ = i3_ + int64(1) {
+							/*line along.go:97*/ for t24_, i3_ := n_, int64(0); i3_ < t24_; i3_ = i3_ + int64(1) {
 								t25_ := gpu_reach{least_: min(a_all[w].least_, int64(int32(los_[i3_]))), top_: max(a_all[w].top_, int64(int32(his_[i3_]))), special_: a_all[w].special_ | sums_[i3_]}
-								/*line along.go:97*/ a_all[w] = t25_
+								/*line along.go:98*/ a_all[w] = t25_
 							}
 							if l_ == int64(0) {
 								words_[136] = words_[136] | a_all[w].special_
 							}
 						}
-						/*line along.go:102*/ var t26_ int64
+						/*line along.go:103*/ var t26_ int64
 						for w := range n {
 							l0 := w % n0
 							l1 := w / n0 % n1
 							l2 := w / (n0 * n1)
-							/*line along.go:102*/ if x := a_all[w].least_; l0|l1|l2 == 0 {
+							/*line along.go:103*/ if x := a_all[w].least_; l0|l1|l2 == 0 {
 								t26_ = x
 							}
 						}
 						for w := range n {
-							/*line along.go:102*/ least_ := t26_
+							/*line along.go:103*/ least_ := t26_
 							least_all[w] = least_
 						}
-						/*line along.go:103*/ var t27_ int64
+						/*line along.go:104*/ var t27_ int64
 						for w := range n {
 							l0 := w % n0
 							l1 := w / n0 % n1
 							l2 := w / (n0 * n1)
-							/*line along.go:103*/ if x := a_all[w].top_; l0|l1|l2 == 0 {
+							/*line along.go:104*/ if x := a_all[w].top_; l0|l1|l2 == 0 {
 								t27_ = x
 							}
 						}
 						for w := range n {
 							least_ := least_all[w]
 							k_ := k_all[w]
-//line along.go:103
+//line along.go:104
 							digits_ := max(int64(0), ((t27_-least_)+int64(48))-int64(1)) / int64(48)
 							k_ = k_ + int64(1)
 							digits_all[w] = digits_
@@ -1465,28 +1491,28 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 					for w := range n {
 						count_ := count_all[w]
 						digits_ := digits_all[w]
-						/*line along.go:106*/ t28_ := count_ + digits_
+						/*line along.go:107*/ t28_ := count_ + digits_
 						t28_all[w] = t28_
 					}
-					/*line along.go:106*/ q_ := int64(0)
-					/*line along.go:106*/ for q_ < t28_all[0] {
+					/*line along.go:107*/ q_ := int64(0)
+					/*line along.go:107*/ for q_ < t28_all[0] {
 						for w := range n {
 							l0 := w % n0
 							top_ := top_all[w]
 							count_ := count_all[w]
 							least_ := least_all[w]
 							l_ := l0
-							/*line along.go:107*/ v_ := gpu_part(sum_all[w], q_)
-//line along.go:107
+							/*line along.go:108*/ v_ := gpu_part(sum_all[w], q_)
+//line along.go:108
 							at_ := (gpu_unit(f_, p_, top_) - int64(-384)) + gpu_up(sum_all[w], int64(23), q_)
 							if q_ >= count_ {
 								at_ = least_ + ((q_ - count_) * int64(48))
 								t29_ := gpu_digitsIn(f_, p_, b_all[w], l_, at_)
-								/*line along.go:110*/ v_ = t29_
+								/*line along.go:111*/ v_ = t29_
 								at_ = at_ - int64(-384)
 							}
-							/*line along.go:301*/ v2_ := v_
-							/*line along.go:301*/ at2_ := at_
+							/*line along.go:303*/ v2_ := v_
+							/*line along.go:303*/ at2_ := at_
 							v2_all[w] = v2_
 							at2_all[w] = at2_
 						}
@@ -1495,7 +1521,7 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 							v2_ := v2_all[w]
 							sums2_ := sums_[:int64(128)]
 							l2_ := l0
-							/*line along.go:304*/ sums2_[l2_] = v2_
+							/*line along.go:306*/ sums2_[l2_] = v2_
 						}
 						for w := range n {
 							l0 := w % n0
@@ -1503,8 +1529,8 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 							sums2_ := sums_[:int64(128)]
 							words2_ := words_[:int64(137)]
 							l2_ := l0
-							/*line along.go:306*/ lower_ := int64(0)
-							/*line along.go:306*/ upper_ := int64(0)
+							/*line along.go:308*/ lower_ := int64(0)
+							/*line along.go:308*/ upper_ := int64(0)
 							for t30_, k2_ := n0, int64(0); k2_ < t30_; k2_ = k2_ + int64(1) {
 								lower_ = lower_ + (sums2_[k2_] & int64(4294967295))
 								upper_ = upper_ + (sums2_[k2_] >> (32))
@@ -1515,21 +1541,21 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 								gpu_AddPart(words2_, local_, at2_+int64(32), upper_, l2_-int64(1))
 							}
 						}
-						/*line along.go:106*/ q_ = q_ + int64(1)
+						/*line along.go:107*/ q_ = q_ + int64(1)
 					}
 					for w := range n {
 						more_ := more_all[w]
 						next_ := next_all[w]
 						top_ := top_all[w]
 						deep_ := deep_all[w]
-						/*line along.go:115*/ t31_ := gpu_halves{}
-						/*line along.go:115*/ sum_all[w] = t31_
-						/*line along.go:115*/ held_ := int64(0)
+						/*line along.go:116*/ t31_ := gpu_halves{}
+						/*line along.go:116*/ sum_all[w] = t31_
+						/*line along.go:116*/ held_ := int64(0)
 						if more_ {
 							t32_ := next_ >> (2)
-							/*line along.go:117*/ t33_ := (next_ & int64(2)) != int64(0)
-							/*line along.go:117*/ top_ = t32_
-							/*line along.go:117*/ deep_ = t33_
+							/*line along.go:118*/ t33_ := (next_ & int64(2)) != int64(0)
+							/*line along.go:118*/ top_ = t32_
+							/*line along.go:118*/ deep_ = t33_
 						}
 						held_all[w] = held_
 						top_all[w] = top_
@@ -1537,14 +1563,14 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 					}
 				}
 			}
-			/*line along.go:120*/ if dirty_all[0] {
+			/*line along.go:121*/ if dirty_all[0] {
 				for w := range n {
 					l0 := w % n0
 					l_ := l0
-					/*line along.go:122*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
+					/*line along.go:123*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
 						t34_ := gpu_Place{Step_: int64(1), N_: int64(24)}
-						/*line along.go:123*/ t35_ := gpu_Top_(words_[:int64(137)], t34_, int64(-384))
-						/*line along.go:123*/ v3_ := t35_
+						/*line along.go:124*/ t35_ := gpu_Top_(words_[:int64(137)], t34_, int64(-384))
+						/*line along.go:124*/ v3_ := t35_
 						c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded(r_, v3_, words_[136], over_, root_)
 					}
 					for i4_ := l_; (i4_ < int64(137)) && (int64(len(parts_)) != int64(0)); i4_ = i4_ + n_ {
@@ -1555,7 +1581,7 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 				for w := range n {
 					l0 := w % n0
 					l_ := l0
-					/*line along.go:130*/ for i5_ := int64(0); i5_ < int64(6); i5_ = i5_ + int64(1) {
+					/*line along.go:131*/ for i5_ := int64(0); i5_ < int64(6); i5_ = i5_ + int64(1) {
 						all_[(i5_*n_)+l_] = gpu_part(sum_all[w], i5_)
 					}
 				}
@@ -1563,24 +1589,24 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 					for w := range n {
 						deep_ := deep_all[w]
 						top_ := top_all[w]
-						/*line along.go:135*/ t36_ := gpu_joined(all_[:int64(768)], n_, deep_)
-						/*line along.go:135*/ v4_all[w] = gpu_valueOf(int64(23), t36_, gpu_unit(f_, p_, top_), deep_)
+						/*line along.go:136*/ t36_ := gpu_joined(all_[:int64(768)], n_, deep_)
+						/*line along.go:136*/ v4_all[w] = gpu_valueOf(int64(23), t36_, gpu_unit(f_, p_, top_), deep_)
 					}
-					/*line along.go:136*/ var t37_ float32
+					/*line along.go:137*/ var t37_ float32
 					for w := range n {
 						l0 := w % n0
 						l1 := w / n0 % n1
 						l2 := w / (n0 * n1)
-//line along.go:136
+//line along.go:137
 						if x := gpu_rounded(r_, v4_all[w], int64(0), over_, root_); l0|l1|l2 == 0 {
 							t37_ = x
 						}
 					}
-					/*line along.go:136*/ z_ := t37_
+					/*line along.go:137*/ z_ := t37_
 					for w := range n {
 						l0 := w % n0
 						l_ := l0
-						/*line along.go:137*/ if l_ == int64(0) {
+						/*line along.go:138*/ if l_ == int64(0) {
 							c_.Data_[(o_*c_.Stride_)+int64(0)] = z_
 						}
 					}
@@ -1590,28 +1616,28 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 					top_ := top_all[w]
 					deep_ := deep_all[w]
 					l_ := l0
-//line along.go:141
+//line along.go:142
 					for i6_ := l_; (i6_ < int64(8)) && (int64(len(parts_)) != int64(0)); i6_ = i6_ + n_ {
 						j_ := i6_
-						/*line along.go:142*/ v5_ := int64(256)
-						/*line along.go:144*/ if i6_ < int64(6) {
+						/*line along.go:143*/ v5_ := int64(256)
+						/*line along.go:145*/ if i6_ < int64(6) {
 							t38_ := i6_ * n_
-							/*line along.go:145*/ t39_ := gpu_sumOfParts(all_[t38_ : (i6_*n_)+n_])
-							/*line along.go:145*/ v5_ = t39_
+							/*line along.go:146*/ t39_ := gpu_sumOfParts(all_[t38_ : (i6_*n_)+n_])
+							/*line along.go:146*/ v5_ = t39_
 						} else {
-							/*line along.go:146*/ if i6_ == int64(6) {
+							/*line along.go:147*/ if i6_ == int64(6) {
 								v5_ = gpu_stateOf(gpu_unit(f_, p_, top_), int64(23), deep_)
 							} else {
 								j_ = int64(136)
 							}
 						}
-						/*line along.go:151*/ parts_[(((g0*int64(137))+j_)*outputs_)+o_] = v5_
+						/*line along.go:152*/ parts_[(((g0*int64(137))+j_)*outputs_)+o_] = v5_
 					}
 				}
 			}
-			/*line along.go:52*/ o_ = o_ + int64(grid.Groups[1])
+			/*line along.go:53*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:1615
+//line kernels_tandem.go:1641
 	}
 	return nil
 }
@@ -1661,81 +1687,81 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line along.go:45*/ n_ := n0
+		/*line along.go:46*/ n_ := n0
 		width_ := min(cols_, n_*turns_)
 		high_ := max(int64(1), support.Div(turns_, max(int64(1), support.Div((width_+n_)-int64(1), n_))))
 		across_ := support.Div((cols_+width_)-int64(1), max(int64(1), width_))
 		blocks_ := across_ * support.Div((height_+high_)-int64(1), high_)
 		from_ := support.Div(g0*blocks_, int64(grid.Groups[0]))
-		/*line along.go:50*/ end_ := support.Div((g0+int64(1))*blocks_, int64(grid.Groups[0]))
+		/*line along.go:51*/ end_ := support.Div((g0+int64(1))*blocks_, int64(grid.Groups[0]))
 		for w := range n {
-			/*line along.go:51*/ top_ := int64(1026)
-			/*line along.go:51*/ deep_ := false
+			/*line along.go:52*/ top_ := int64(1026)
+			/*line along.go:52*/ deep_ := false
 			top_all[w] = top_
 			deep_all[w] = deep_
 		}
-		/*line along.go:52*/ o_ := g1
-		/*line along.go:52*/ for o_ < outputs_ {
+		/*line along.go:53*/ o_ := g1
+		/*line along.go:53*/ for o_ < outputs_ {
 			for w := range n {
-				/*line along.go:53*/ b_all[w] = gpu_block_{x_: x_, y_: y_, step_: n_, mask_: mask_}
+				/*line along.go:54*/ b_all[w] = gpu_block_{x_: x_, y_: y_, step_: n_, mask_: mask_}
 				if int64(len(shift_)) != int64(0) {
 					b_all[w].shift_ = shift_[o_]
 				}
 				sum_all[w] = gpu_halves{}
-				/*line along.go:57*/ held_ := int64(0)
-				/*line along.go:57*/ dirty_ := false
+				/*line along.go:58*/ held_ := int64(0)
+				/*line along.go:58*/ dirty_ := false
 				k_ := from_
 				held_all[w] = held_
 				dirty_all[w] = dirty_
 				k_all[w] = k_
 			}
 			for w := range n {
-				/*line along.go:59*/ more_ := true
+				/*line along.go:60*/ more_ := true
 				more_all[w] = more_
 			}
-			/*line along.go:59*/ for more_all[0] {
+			/*line along.go:60*/ for more_all[0] {
 			loop5_body:
 				switch {
 				default:
 					for w := range n {
-						/*line along.go:60*/ next_ := int64(0)
+						/*line along.go:61*/ next_ := int64(0)
 						next_all[w] = next_
 					}
-					/*line along.go:61*/ if k_all[0] < end_ {
+					/*line along.go:62*/ if k_all[0] < end_ {
 						for w := range n {
 							l0 := w % n0
 							k_ := k_all[w]
 							top_ := top_all[w]
 							deep_ := deep_all[w]
 							l_ := l0
-							/*line along.go:62*/ t_ := (o_ * height_) + (support.Div(k_, across_) * high_)
-							/*line along.go:62*/ t2_ := support.Rem(k_, across_) * width_
-							/*line along.go:62*/ b_all[w].i0_ = t_
-							/*line along.go:62*/ b_all[w].j0_ = t2_
+							/*line along.go:63*/ t_ := (o_ * height_) + (support.Div(k_, across_) * high_)
+							/*line along.go:63*/ t2_ := support.Rem(k_, across_) * width_
+							/*line along.go:63*/ b_all[w].i0_ = t_
+							/*line along.go:63*/ b_all[w].j0_ = t2_
 							t3_ := min(b_all[w].i0_+high_, (o_*height_)+height_)
-							/*line along.go:63*/ t4_ := min(b_all[w].j0_+width_, cols_)
-							/*line along.go:63*/ b_all[w].i1_ = t3_
-							/*line along.go:63*/ b_all[w].j1_ = t4_
+							/*line along.go:64*/ t4_ := min(b_all[w].j0_+width_, cols_)
+							/*line along.go:64*/ b_all[w].i1_ = t3_
+							/*line along.go:64*/ b_all[w].j1_ = t4_
 							w_all[w] = gpu_window{}
-							/*line along.go:64*/ d_all[w] = gpu_digits{}
-							/*line along.go:64*/ w_all[w], d_all[w] = gpu_add_(f_, p_, b_all[w], l_, top_, deep_)
+							/*line along.go:65*/ d_all[w] = gpu_digits{}
+							/*line along.go:65*/ w_all[w], d_all[w] = gpu_add_(f_, p_, b_all[w], l_, top_, deep_)
 						}
-						/*line along.go:65*/ var t7_ bool
+						/*line along.go:66*/ var t7_ bool
 						for w := range n {
 							top_ := top_all[w]
 							deep_ := deep_all[w]
-							/*line along.go:65*/ if !gpu_fits_(f_, p_, w_all[w], top_, deep_) {
-								/*line along.go:65*/ t7_ = true
+							/*line along.go:66*/ if !gpu_fits_(f_, p_, w_all[w], top_, deep_) {
+								/*line along.go:66*/ t7_ = true
 							}
 						}
-						/*line along.go:65*/ if !t7_ {
+						/*line along.go:66*/ if !t7_ {
 							for w := range n {
 								held_ := held_all[w]
 								k_ := k_all[w]
-								/*line along.go:66*/ t8_ := gpu_with(sum_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
-								/*line along.go:66*/ t9_ := held_ + int64(1)
-								/*line along.go:66*/ sum_all[w] = t8_
-								/*line along.go:66*/ held_ = t9_
+								/*line along.go:67*/ t8_ := gpu_with(sum_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
+								/*line along.go:67*/ t9_ := held_ + int64(1)
+								/*line along.go:67*/ sum_all[w] = t8_
+								/*line along.go:67*/ held_ = t9_
 								k_ = k_ + int64(1)
 								held_all[w] = held_
 								k_all[w] = k_
@@ -1745,42 +1771,42 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 						for w := range n {
 							l0 := w % n0
 							l_ := l0
-							/*line along.go:70*/ t10_ := l_
-							/*line along.go:70*/ t11_ := l_
-							/*line along.go:70*/ t12_ := w_all[w].hi_
-							/*line along.go:70*/ t13_ := w_all[w].lo_
-							/*line along.go:70*/ his_[t10_] = t12_
-							/*line along.go:70*/ los_[t11_] = t13_
+							/*line along.go:71*/ t10_ := l_
+							/*line along.go:71*/ t11_ := l_
+							/*line along.go:71*/ t12_ := w_all[w].hi_
+							/*line along.go:71*/ t13_ := w_all[w].lo_
+							/*line along.go:71*/ his_[t10_] = t12_
+							/*line along.go:71*/ los_[t11_] = t13_
 						}
 						for w := range n {
-							/*line along.go:72*/ for t14_, i_ := n_, int64(0); i_ < t14_; i_ = i_ + int64(1) {
+							/*line along.go:73*/ for t14_, i_ := n_, int64(0); i_ < t14_; i_ = i_ + int64(1) {
 								t15_ := gpu_window{hi_: his_[i_], lo_: los_[i_]}
-								/*line along.go:73*/ w_all[w] = gpu_and(w_all[w], t15_)
+								/*line along.go:74*/ w_all[w] = gpu_and(w_all[w], t15_)
 							}
 						}
-						/*line along.go:75*/ var t16_ int64
+						/*line along.go:76*/ var t16_ int64
 						for w := range n {
 							l0 := w % n0
 							l1 := w / n0 % n1
 							l2 := w / (n0 * n1)
-							/*line along.go:75*/ if x := gpu_choose_(f_, p_, w_all[w]); l0|l1|l2 == 0 {
+							/*line along.go:76*/ if x := gpu_choose_(f_, p_, w_all[w]); l0|l1|l2 == 0 {
 								t16_ = x
 							}
 						}
 						for w := range n {
-							/*line along.go:75*/ next_ := t16_
+							/*line along.go:76*/ next_ := t16_
 							next_all[w] = next_
 						}
 					}
 					for w := range n {
 						next_ := next_all[w]
 						k_ := k_all[w]
-						/*line along.go:77*/ wide_ := (next_ & int64(1)) != int64(0)
+						/*line along.go:78*/ wide_ := (next_ & int64(1)) != int64(0)
 						more_ := k_ < end_
 						wide_all[w] = wide_
 						more_all[w] = more_
 					}
-					/*line along.go:79*/ if ((!more_all[0]) && short_) && (!dirty_all[0]) {
+					/*line along.go:80*/ if ((!more_all[0]) && short_) && (!dirty_all[0]) {
 						break loop5_body
 					}
 					for w := range n {
@@ -1790,9 +1816,9 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 						wide_ := wide_all[w]
 						dirty_ := dirty_all[w]
 						l_ := l0
-						/*line along.go:82*/ count_ := int64(0)
-						/*line along.go:82*/ digits_ := int64(0)
-						/*line along.go:82*/ least_ := int64(0)
+						/*line along.go:83*/ count_ := int64(0)
+						/*line along.go:83*/ digits_ := int64(0)
+						/*line along.go:83*/ least_ := int64(0)
 						if (held_ > int64(0)) || (!more_) {
 							count_ = int64(6)
 						}
@@ -1807,59 +1833,59 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 						least_all[w] = least_
 						dirty_all[w] = dirty_
 					}
-					/*line along.go:92*/ if wide_all[0] {
+					/*line along.go:93*/ if wide_all[0] {
 						for w := range n {
 							l0 := w % n0
 							l_ := l0
-							/*line along.go:93*/ t17_ := gpu_reachOfBlock_(f_, p_, b_all[w], l_)
-							/*line along.go:93*/ a_all[w] = t17_
+							/*line along.go:94*/ t17_ := gpu_reachOfBlock_(f_, p_, b_all[w], l_)
+							/*line along.go:94*/ a_all[w] = t17_
 							t18_ := l_
-							/*line along.go:94*/ t19_ := l_
-							/*line along.go:94*/ t20_ := l_
-							/*line along.go:94*/ t21_ := uint32(a_all[w].top_)
-							/*line along.go:94*/ t22_ := uint32(a_all[w].least_)
-							/*line along.go:94*/ t23_ := a_all[w].special_
-							/*line along.go:94*/ his_[t18_] = t21_
-							/*line along.go:94*/ los_[t19_] = t22_
-							/*line along.go:94*/ sums_[t20_] = t23_
+							/*line along.go:95*/ t19_ := l_
+							/*line along.go:95*/ t20_ := l_
+							/*line along.go:95*/ t21_ := uint32(a_all[w].top_)
+							/*line along.go:95*/ t22_ := uint32(a_all[w].least_)
+							/*line along.go:95*/ t23_ := a_all[w].special_
+							/*line along.go:95*/ his_[t18_] = t21_
+							/*line along.go:95*/ los_[t19_] = t22_
+							/*line along.go:95*/ sums_[t20_] = t23_
 						}
 						for w := range n {
 							l0 := w % n0
 							l_ := l0
-							/*line along.go:96*/ for t24_, i3_ := n_, int64(0); i3_ < t24_; i3_ = i3_ + int64(1) {
+							/*line along.go:97*/ for t24_, i3_ := n_, int64(0); i3_ < t24_; i3_ = i3_ + int64(1) {
 								t25_ := gpu_reach{least_: min(a_all[w].least_, int64(int32(los_[i3_]))), top_: max(a_all[w].top_, int64(int32(his_[i3_]))), special_: a_all[w].special_ | sums_[i3_]}
-								/*line along.go:97*/ a_all[w] = t25_
+								/*line along.go:98*/ a_all[w] = t25_
 							}
 							if l_ == int64(0) {
 								words_[136] = words_[136] | a_all[w].special_
 							}
 						}
-						/*line along.go:102*/ var t26_ int64
+						/*line along.go:103*/ var t26_ int64
 						for w := range n {
 							l0 := w % n0
 							l1 := w / n0 % n1
 							l2 := w / (n0 * n1)
-							/*line along.go:102*/ if x := a_all[w].least_; l0|l1|l2 == 0 {
+							/*line along.go:103*/ if x := a_all[w].least_; l0|l1|l2 == 0 {
 								t26_ = x
 							}
 						}
 						for w := range n {
-							/*line along.go:102*/ least_ := t26_
+							/*line along.go:103*/ least_ := t26_
 							least_all[w] = least_
 						}
-						/*line along.go:103*/ var t27_ int64
+						/*line along.go:104*/ var t27_ int64
 						for w := range n {
 							l0 := w % n0
 							l1 := w / n0 % n1
 							l2 := w / (n0 * n1)
-							/*line along.go:103*/ if x := a_all[w].top_; l0|l1|l2 == 0 {
+							/*line along.go:104*/ if x := a_all[w].top_; l0|l1|l2 == 0 {
 								t27_ = x
 							}
 						}
 						for w := range n {
 							least_ := least_all[w]
 							k_ := k_all[w]
-//line along.go:103
+//line along.go:104
 							digits_ := max(int64(0), ((t27_-least_)+int64(48))-int64(1)) / int64(48)
 							k_ = k_ + int64(1)
 							digits_all[w] = digits_
@@ -1869,28 +1895,28 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 					for w := range n {
 						count_ := count_all[w]
 						digits_ := digits_all[w]
-						/*line along.go:106*/ t28_ := count_ + digits_
+						/*line along.go:107*/ t28_ := count_ + digits_
 						t28_all[w] = t28_
 					}
-					/*line along.go:106*/ q_ := int64(0)
-					/*line along.go:106*/ for q_ < t28_all[0] {
+					/*line along.go:107*/ q_ := int64(0)
+					/*line along.go:107*/ for q_ < t28_all[0] {
 						for w := range n {
 							l0 := w % n0
 							top_ := top_all[w]
 							count_ := count_all[w]
 							least_ := least_all[w]
 							l_ := l0
-							/*line along.go:107*/ v_ := gpu_part(sum_all[w], q_)
-//line along.go:107
+							/*line along.go:108*/ v_ := gpu_part(sum_all[w], q_)
+//line along.go:108
 							at_ := (gpu_unit_(f_, p_, top_) - int64(-2176)) + gpu_up(sum_all[w], int64(44), q_)
 							if q_ >= count_ {
 								at_ = least_ + ((q_ - count_) * int64(48))
 								t29_ := gpu_digitsIn_(f_, p_, b_all[w], l_, at_)
-								/*line along.go:110*/ v_ = t29_
+								/*line along.go:111*/ v_ = t29_
 								at_ = at_ - int64(-2176)
 							}
-							/*line along.go:301*/ v2_ := v_
-							/*line along.go:301*/ at2_ := at_
+							/*line along.go:303*/ v2_ := v_
+							/*line along.go:303*/ at2_ := at_
 							v2_all[w] = v2_
 							at2_all[w] = at2_
 						}
@@ -1899,7 +1925,7 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 							v2_ := v2_all[w]
 							sums2_ := sums_[:int64(128)]
 							l2_ := l0
-							/*line along.go:304*/ sums2_[l2_] = v2_
+							/*line along.go:306*/ sums2_[l2_] = v2_
 						}
 						for w := range n {
 							l0 := w % n0
@@ -1907,8 +1933,8 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 							sums2_ := sums_[:int64(128)]
 							words2_ := words_[:int64(137)]
 							l2_ := l0
-							/*line along.go:306*/ lower_ := int64(0)
-							/*line along.go:306*/ upper_ := int64(0)
+							/*line along.go:308*/ lower_ := int64(0)
+							/*line along.go:308*/ upper_ := int64(0)
 							for t30_, k2_ := n0, int64(0); k2_ < t30_; k2_ = k2_ + int64(1) {
 								lower_ = lower_ + (sums2_[k2_] & int64(4294967295))
 								upper_ = upper_ + (sums2_[k2_] >> (32))
@@ -1919,21 +1945,21 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 								gpu_AddPart(words2_, local_, at2_+int64(32), upper_, l2_-int64(1))
 							}
 						}
-						/*line along.go:106*/ q_ = q_ + int64(1)
+						/*line along.go:107*/ q_ = q_ + int64(1)
 					}
 					for w := range n {
 						more_ := more_all[w]
 						next_ := next_all[w]
 						top_ := top_all[w]
 						deep_ := deep_all[w]
-						/*line along.go:115*/ t31_ := gpu_halves{}
-						/*line along.go:115*/ sum_all[w] = t31_
-						/*line along.go:115*/ held_ := int64(0)
+						/*line along.go:116*/ t31_ := gpu_halves{}
+						/*line along.go:116*/ sum_all[w] = t31_
+						/*line along.go:116*/ held_ := int64(0)
 						if more_ {
 							t32_ := next_ >> (2)
-							/*line along.go:117*/ t33_ := (next_ & int64(2)) != int64(0)
-							/*line along.go:117*/ top_ = t32_
-							/*line along.go:117*/ deep_ = t33_
+							/*line along.go:118*/ t33_ := (next_ & int64(2)) != int64(0)
+							/*line along.go:118*/ top_ = t32_
+							/*line along.go:118*/ deep_ = t33_
 						}
 						held_all[w] = held_
 						top_all[w] = top_
@@ -1941,14 +1967,14 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 					}
 				}
 			}
-			/*line along.go:120*/ if dirty_all[0] {
+			/*line along.go:121*/ if dirty_all[0] {
 				for w := range n {
 					l0 := w % n0
 					l_ := l0
-					/*line along.go:122*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
+					/*line along.go:123*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
 						t34_ := gpu_Place{Step_: int64(1), N_: int64(136)}
-						/*line along.go:123*/ t35_ := gpu_Top_(words_[:int64(137)], t34_, int64(-2176))
-						/*line along.go:123*/ v3_ := t35_
+						/*line along.go:124*/ t35_ := gpu_Top_(words_[:int64(137)], t34_, int64(-2176))
+						/*line along.go:124*/ v3_ := t35_
 						c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded_(r_, v3_, words_[136], over_, root_)
 					}
 					for i4_ := l_; (i4_ < int64(137)) && (int64(len(parts_)) != int64(0)); i4_ = i4_ + n_ {
@@ -1959,7 +1985,7 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 				for w := range n {
 					l0 := w % n0
 					l_ := l0
-					/*line along.go:130*/ for i5_ := int64(0); i5_ < int64(6); i5_ = i5_ + int64(1) {
+					/*line along.go:131*/ for i5_ := int64(0); i5_ < int64(6); i5_ = i5_ + int64(1) {
 						all_[(i5_*n_)+l_] = gpu_part(sum_all[w], i5_)
 					}
 				}
@@ -1967,24 +1993,24 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 					for w := range n {
 						deep_ := deep_all[w]
 						top_ := top_all[w]
-						/*line along.go:135*/ t36_ := gpu_joined(all_[:int64(768)], n_, deep_)
-						/*line along.go:135*/ v4_all[w] = gpu_valueOf(int64(44), t36_, gpu_unit_(f_, p_, top_), deep_)
+						/*line along.go:136*/ t36_ := gpu_joined(all_[:int64(768)], n_, deep_)
+						/*line along.go:136*/ v4_all[w] = gpu_valueOf(int64(44), t36_, gpu_unit_(f_, p_, top_), deep_)
 					}
-					/*line along.go:136*/ var t37_ float64
+					/*line along.go:137*/ var t37_ float64
 					for w := range n {
 						l0 := w % n0
 						l1 := w / n0 % n1
 						l2 := w / (n0 * n1)
-//line along.go:136
+//line along.go:137
 						if x := gpu_rounded_(r_, v4_all[w], int64(0), over_, root_); l0|l1|l2 == 0 {
 							t37_ = x
 						}
 					}
-					/*line along.go:136*/ z_ := t37_
+					/*line along.go:137*/ z_ := t37_
 					for w := range n {
 						l0 := w % n0
 						l_ := l0
-						/*line along.go:137*/ if l_ == int64(0) {
+						/*line along.go:138*/ if l_ == int64(0) {
 							c_.Data_[(o_*c_.Stride_)+int64(0)] = z_
 						}
 					}
@@ -1994,28 +2020,28 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 					top_ := top_all[w]
 					deep_ := deep_all[w]
 					l_ := l0
-//line along.go:141
+//line along.go:142
 					for i6_ := l_; (i6_ < int64(8)) && (int64(len(parts_)) != int64(0)); i6_ = i6_ + n_ {
 						j_ := i6_
-						/*line along.go:142*/ v5_ := int64(256)
-						/*line along.go:144*/ if i6_ < int64(6) {
+						/*line along.go:143*/ v5_ := int64(256)
+						/*line along.go:145*/ if i6_ < int64(6) {
 							t38_ := i6_ * n_
-							/*line along.go:145*/ t39_ := gpu_sumOfParts(all_[t38_ : (i6_*n_)+n_])
-							/*line along.go:145*/ v5_ = t39_
+							/*line along.go:146*/ t39_ := gpu_sumOfParts(all_[t38_ : (i6_*n_)+n_])
+							/*line along.go:146*/ v5_ = t39_
 						} else {
-							/*line along.go:146*/ if i6_ == int64(6) {
+							/*line along.go:147*/ if i6_ == int64(6) {
 								v5_ = gpu_stateOf(gpu_unit_(f_, p_, top_), int64(44), deep_)
 							} else {
 								j_ = int64(136)
 							}
 						}
-						/*line along.go:151*/ parts_[(((g0*int64(137))+j_)*outputs_)+o_] = v5_
+						/*line along.go:152*/ parts_[(((g0*int64(137))+j_)*outputs_)+o_] = v5_
 					}
 				}
 			}
-			/*line along.go:52*/ o_ = o_ + int64(grid.Groups[1])
+			/*line along.go:53*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2019
+//line kernels_tandem.go:2045
 	}
 	return nil
 }
@@ -2065,81 +2091,81 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line along.go:45*/ n_ := n0
+		/*line along.go:46*/ n_ := n0
 		width_ := min(cols_, n_*turns_)
 		high_ := max(int64(1), support.Div(turns_, max(int64(1), support.Div((width_+n_)-int64(1), n_))))
 		across_ := support.Div((cols_+width_)-int64(1), max(int64(1), width_))
 		blocks_ := across_ * support.Div((height_+high_)-int64(1), high_)
 		from_ := support.Div(g0*blocks_, int64(grid.Groups[0]))
-		/*line along.go:50*/ end_ := support.Div((g0+int64(1))*blocks_, int64(grid.Groups[0]))
+		/*line along.go:51*/ end_ := support.Div((g0+int64(1))*blocks_, int64(grid.Groups[0]))
 		for w := range n {
-			/*line along.go:51*/ top_ := int64(1026)
-			/*line along.go:51*/ deep_ := false
+			/*line along.go:52*/ top_ := int64(1026)
+			/*line along.go:52*/ deep_ := false
 			top_all[w] = top_
 			deep_all[w] = deep_
 		}
-		/*line along.go:52*/ o_ := g1
-		/*line along.go:52*/ for o_ < outputs_ {
+		/*line along.go:53*/ o_ := g1
+		/*line along.go:53*/ for o_ < outputs_ {
 			for w := range n {
-				/*line along.go:53*/ b_all[w] = gpu_block__{x_: x_, y_: y_, step_: n_, mask_: mask_}
+				/*line along.go:54*/ b_all[w] = gpu_block__{x_: x_, y_: y_, step_: n_, mask_: mask_}
 				if int64(len(shift_)) != int64(0) {
 					b_all[w].shift_ = shift_[o_]
 				}
 				sum_all[w] = gpu_halves{}
-				/*line along.go:57*/ held_ := int64(0)
-				/*line along.go:57*/ dirty_ := false
+				/*line along.go:58*/ held_ := int64(0)
+				/*line along.go:58*/ dirty_ := false
 				k_ := from_
 				held_all[w] = held_
 				dirty_all[w] = dirty_
 				k_all[w] = k_
 			}
 			for w := range n {
-				/*line along.go:59*/ more_ := true
+				/*line along.go:60*/ more_ := true
 				more_all[w] = more_
 			}
-			/*line along.go:59*/ for more_all[0] {
+			/*line along.go:60*/ for more_all[0] {
 			loop5_body:
 				switch {
 				default:
 					for w := range n {
-						/*line along.go:60*/ next_ := int64(0)
+						/*line along.go:61*/ next_ := int64(0)
 						next_all[w] = next_
 					}
-					/*line along.go:61*/ if k_all[0] < end_ {
+					/*line along.go:62*/ if k_all[0] < end_ {
 						for w := range n {
 							l0 := w % n0
 							k_ := k_all[w]
 							top_ := top_all[w]
 							deep_ := deep_all[w]
 							l_ := l0
-							/*line along.go:62*/ t_ := (o_ * height_) + (support.Div(k_, across_) * high_)
-							/*line along.go:62*/ t2_ := support.Rem(k_, across_) * width_
-							/*line along.go:62*/ b_all[w].i0_ = t_
-							/*line along.go:62*/ b_all[w].j0_ = t2_
+							/*line along.go:63*/ t_ := (o_ * height_) + (support.Div(k_, across_) * high_)
+							/*line along.go:63*/ t2_ := support.Rem(k_, across_) * width_
+							/*line along.go:63*/ b_all[w].i0_ = t_
+							/*line along.go:63*/ b_all[w].j0_ = t2_
 							t3_ := min(b_all[w].i0_+high_, (o_*height_)+height_)
-							/*line along.go:63*/ t4_ := min(b_all[w].j0_+width_, cols_)
-							/*line along.go:63*/ b_all[w].i1_ = t3_
-							/*line along.go:63*/ b_all[w].j1_ = t4_
+							/*line along.go:64*/ t4_ := min(b_all[w].j0_+width_, cols_)
+							/*line along.go:64*/ b_all[w].i1_ = t3_
+							/*line along.go:64*/ b_all[w].j1_ = t4_
 							w_all[w] = gpu_window{}
-							/*line along.go:64*/ d_all[w] = gpu_digits{}
-							/*line along.go:64*/ w_all[w], d_all[w] = gpu_add__(f_, p_, b_all[w], l_, top_, deep_)
+							/*line along.go:65*/ d_all[w] = gpu_digits{}
+							/*line along.go:65*/ w_all[w], d_all[w] = gpu_add__(f_, p_, b_all[w], l_, top_, deep_)
 						}
-						/*line along.go:65*/ var t7_ bool
+						/*line along.go:66*/ var t7_ bool
 						for w := range n {
 							top_ := top_all[w]
 							deep_ := deep_all[w]
-							/*line along.go:65*/ if !gpu_fits__(f_, p_, w_all[w], top_, deep_) {
-								/*line along.go:65*/ t7_ = true
+							/*line along.go:66*/ if !gpu_fits__(f_, p_, w_all[w], top_, deep_) {
+								/*line along.go:66*/ t7_ = true
 							}
 						}
-						/*line along.go:65*/ if !t7_ {
+						/*line along.go:66*/ if !t7_ {
 							for w := range n {
 								held_ := held_all[w]
 								k_ := k_all[w]
-								/*line along.go:66*/ t8_ := gpu_with(sum_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
-								/*line along.go:66*/ t9_ := held_ + int64(1)
-								/*line along.go:66*/ sum_all[w] = t8_
-								/*line along.go:66*/ held_ = t9_
+								/*line along.go:67*/ t8_ := gpu_with(sum_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
+								/*line along.go:67*/ t9_ := held_ + int64(1)
+								/*line along.go:67*/ sum_all[w] = t8_
+								/*line along.go:67*/ held_ = t9_
 								k_ = k_ + int64(1)
 								held_all[w] = held_
 								k_all[w] = k_
@@ -2149,42 +2175,42 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 						for w := range n {
 							l0 := w % n0
 							l_ := l0
-							/*line along.go:70*/ t10_ := l_
-							/*line along.go:70*/ t11_ := l_
-							/*line along.go:70*/ t12_ := w_all[w].hi_
-							/*line along.go:70*/ t13_ := w_all[w].lo_
-							/*line along.go:70*/ his_[t10_] = t12_
-							/*line along.go:70*/ los_[t11_] = t13_
+							/*line along.go:71*/ t10_ := l_
+							/*line along.go:71*/ t11_ := l_
+							/*line along.go:71*/ t12_ := w_all[w].hi_
+							/*line along.go:71*/ t13_ := w_all[w].lo_
+							/*line along.go:71*/ his_[t10_] = t12_
+							/*line along.go:71*/ los_[t11_] = t13_
 						}
 						for w := range n {
-							/*line along.go:72*/ for t14_, i_ := n_, int64(0); i_ < t14_; i_ = i_ + int64(1) {
+							/*line along.go:73*/ for t14_, i_ := n_, int64(0); i_ < t14_; i_ = i_ + int64(1) {
 								t15_ := gpu_window{hi_: his_[i_], lo_: los_[i_]}
-								/*line along.go:73*/ w_all[w] = gpu_and(w_all[w], t15_)
+								/*line along.go:74*/ w_all[w] = gpu_and(w_all[w], t15_)
 							}
 						}
-						/*line along.go:75*/ var t16_ int64
+						/*line along.go:76*/ var t16_ int64
 						for w := range n {
 							l0 := w % n0
 							l1 := w / n0 % n1
 							l2 := w / (n0 * n1)
-							/*line along.go:75*/ if x := gpu_choose__(f_, p_, w_all[w]); l0|l1|l2 == 0 {
+							/*line along.go:76*/ if x := gpu_choose__(f_, p_, w_all[w]); l0|l1|l2 == 0 {
 								t16_ = x
 							}
 						}
 						for w := range n {
-							/*line along.go:75*/ next_ := t16_
+							/*line along.go:76*/ next_ := t16_
 							next_all[w] = next_
 						}
 					}
 					for w := range n {
 						next_ := next_all[w]
 						k_ := k_all[w]
-						/*line along.go:77*/ wide_ := (next_ & int64(1)) != int64(0)
+						/*line along.go:78*/ wide_ := (next_ & int64(1)) != int64(0)
 						more_ := k_ < end_
 						wide_all[w] = wide_
 						more_all[w] = more_
 					}
-					/*line along.go:79*/ if ((!more_all[0]) && short_) && (!dirty_all[0]) {
+					/*line along.go:80*/ if ((!more_all[0]) && short_) && (!dirty_all[0]) {
 						break loop5_body
 					}
 					for w := range n {
@@ -2194,9 +2220,9 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 						wide_ := wide_all[w]
 						dirty_ := dirty_all[w]
 						l_ := l0
-						/*line along.go:82*/ count_ := int64(0)
-						/*line along.go:82*/ digits_ := int64(0)
-						/*line along.go:82*/ least_ := int64(0)
+						/*line along.go:83*/ count_ := int64(0)
+						/*line along.go:83*/ digits_ := int64(0)
+						/*line along.go:83*/ least_ := int64(0)
 						if (held_ > int64(0)) || (!more_) {
 							count_ = int64(6)
 						}
@@ -2211,59 +2237,59 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 						least_all[w] = least_
 						dirty_all[w] = dirty_
 					}
-					/*line along.go:92*/ if wide_all[0] {
+					/*line along.go:93*/ if wide_all[0] {
 						for w := range n {
 							l0 := w % n0
 							l_ := l0
-							/*line along.go:93*/ t17_ := gpu_reachOfBlock__(f_, p_, b_all[w], l_)
-							/*line along.go:93*/ a_all[w] = t17_
+							/*line along.go:94*/ t17_ := gpu_reachOfBlock__(f_, p_, b_all[w], l_)
+							/*line along.go:94*/ a_all[w] = t17_
 							t18_ := l_
-							/*line along.go:94*/ t19_ := l_
-							/*line along.go:94*/ t20_ := l_
-							/*line along.go:94*/ t21_ := uint32(a_all[w].top_)
-							/*line along.go:94*/ t22_ := uint32(a_all[w].least_)
-							/*line along.go:94*/ t23_ := a_all[w].special_
-							/*line along.go:94*/ his_[t18_] = t21_
-							/*line along.go:94*/ los_[t19_] = t22_
-							/*line along.go:94*/ sums_[t20_] = t23_
+							/*line along.go:95*/ t19_ := l_
+							/*line along.go:95*/ t20_ := l_
+							/*line along.go:95*/ t21_ := uint32(a_all[w].top_)
+							/*line along.go:95*/ t22_ := uint32(a_all[w].least_)
+							/*line along.go:95*/ t23_ := a_all[w].special_
+							/*line along.go:95*/ his_[t18_] = t21_
+							/*line along.go:95*/ los_[t19_] = t22_
+							/*line along.go:95*/ sums_[t20_] = t23_
 						}
 						for w := range n {
 							l0 := w % n0
 							l_ := l0
-							/*line along.go:96*/ for t24_, i3_ := n_, int64(0); i3_ < t24_; i3_ = i3_ + int64(1) {
+							/*line along.go:97*/ for t24_, i3_ := n_, int64(0); i3_ < t24_; i3_ = i3_ + int64(1) {
 								t25_ := gpu_reach{least_: min(a_all[w].least_, int64(int32(los_[i3_]))), top_: max(a_all[w].top_, int64(int32(his_[i3_]))), special_: a_all[w].special_ | sums_[i3_]}
-								/*line along.go:97*/ a_all[w] = t25_
+								/*line along.go:98*/ a_all[w] = t25_
 							}
 							if l_ == int64(0) {
 								words_[136] = words_[136] | a_all[w].special_
 							}
 						}
-						/*line along.go:102*/ var t26_ int64
+						/*line along.go:103*/ var t26_ int64
 						for w := range n {
 							l0 := w % n0
 							l1 := w / n0 % n1
 							l2 := w / (n0 * n1)
-							/*line along.go:102*/ if x := a_all[w].least_; l0|l1|l2 == 0 {
+							/*line along.go:103*/ if x := a_all[w].least_; l0|l1|l2 == 0 {
 								t26_ = x
 							}
 						}
 						for w := range n {
-							/*line along.go:102*/ least_ := t26_
+							/*line along.go:103*/ least_ := t26_
 							least_all[w] = least_
 						}
-						/*line along.go:103*/ var t27_ int64
+						/*line along.go:104*/ var t27_ int64
 						for w := range n {
 							l0 := w % n0
 							l1 := w / n0 % n1
 							l2 := w / (n0 * n1)
-							/*line along.go:103*/ if x := a_all[w].top_; l0|l1|l2 == 0 {
+							/*line along.go:104*/ if x := a_all[w].top_; l0|l1|l2 == 0 {
 								t27_ = x
 							}
 						}
 						for w := range n {
 							least_ := least_all[w]
 							k_ := k_all[w]
-//line along.go:103
+//line along.go:104
 							digits_ := max(int64(0), ((t27_-least_)+int64(48))-int64(1)) / int64(48)
 							k_ = k_ + int64(1)
 							digits_all[w] = digits_
@@ -2273,28 +2299,28 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 					for w := range n {
 						count_ := count_all[w]
 						digits_ := digits_all[w]
-						/*line along.go:106*/ t28_ := count_ + digits_
+						/*line along.go:107*/ t28_ := count_ + digits_
 						t28_all[w] = t28_
 					}
-					/*line along.go:106*/ q_ := int64(0)
-					/*line along.go:106*/ for q_ < t28_all[0] {
+					/*line along.go:107*/ q_ := int64(0)
+					/*line along.go:107*/ for q_ < t28_all[0] {
 						for w := range n {
 							l0 := w % n0
 							top_ := top_all[w]
 							count_ := count_all[w]
 							least_ := least_all[w]
 							l_ := l0
-							/*line along.go:107*/ v_ := gpu_part(sum_all[w], q_)
-//line along.go:107
+							/*line along.go:108*/ v_ := gpu_part(sum_all[w], q_)
+//line along.go:108
 							at_ := (gpu_unit__(f_, p_, top_) - int64(-2176)) + gpu_up(sum_all[w], int64(44), q_)
 							if q_ >= count_ {
 								at_ = least_ + ((q_ - count_) * int64(48))
 								t29_ := gpu_digitsIn__(f_, p_, b_all[w], l_, at_)
-								/*line along.go:110*/ v_ = t29_
+								/*line along.go:111*/ v_ = t29_
 								at_ = at_ - int64(-2176)
 							}
-							/*line along.go:301*/ v2_ := v_
-							/*line along.go:301*/ at2_ := at_
+							/*line along.go:303*/ v2_ := v_
+							/*line along.go:303*/ at2_ := at_
 							v2_all[w] = v2_
 							at2_all[w] = at2_
 						}
@@ -2303,7 +2329,7 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 							v2_ := v2_all[w]
 							sums2_ := sums_[:int64(128)]
 							l2_ := l0
-							/*line along.go:304*/ sums2_[l2_] = v2_
+							/*line along.go:306*/ sums2_[l2_] = v2_
 						}
 						for w := range n {
 							l0 := w % n0
@@ -2311,8 +2337,8 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 							sums2_ := sums_[:int64(128)]
 							words2_ := words_[:int64(137)]
 							l2_ := l0
-							/*line along.go:306*/ lower_ := int64(0)
-							/*line along.go:306*/ upper_ := int64(0)
+							/*line along.go:308*/ lower_ := int64(0)
+							/*line along.go:308*/ upper_ := int64(0)
 							for t30_, k2_ := n0, int64(0); k2_ < t30_; k2_ = k2_ + int64(1) {
 								lower_ = lower_ + (sums2_[k2_] & int64(4294967295))
 								upper_ = upper_ + (sums2_[k2_] >> (32))
@@ -2323,21 +2349,21 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 								gpu_AddPart(words2_, local_, at2_+int64(32), upper_, l2_-int64(1))
 							}
 						}
-						/*line along.go:106*/ q_ = q_ + int64(1)
+						/*line along.go:107*/ q_ = q_ + int64(1)
 					}
 					for w := range n {
 						more_ := more_all[w]
 						next_ := next_all[w]
 						top_ := top_all[w]
 						deep_ := deep_all[w]
-						/*line along.go:115*/ t31_ := gpu_halves{}
-						/*line along.go:115*/ sum_all[w] = t31_
-						/*line along.go:115*/ held_ := int64(0)
+						/*line along.go:116*/ t31_ := gpu_halves{}
+						/*line along.go:116*/ sum_all[w] = t31_
+						/*line along.go:116*/ held_ := int64(0)
 						if more_ {
 							t32_ := next_ >> (2)
-							/*line along.go:117*/ t33_ := (next_ & int64(2)) != int64(0)
-							/*line along.go:117*/ top_ = t32_
-							/*line along.go:117*/ deep_ = t33_
+							/*line along.go:118*/ t33_ := (next_ & int64(2)) != int64(0)
+							/*line along.go:118*/ top_ = t32_
+							/*line along.go:118*/ deep_ = t33_
 						}
 						held_all[w] = held_
 						top_all[w] = top_
@@ -2345,14 +2371,14 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 					}
 				}
 			}
-			/*line along.go:120*/ if dirty_all[0] {
+			/*line along.go:121*/ if dirty_all[0] {
 				for w := range n {
 					l0 := w % n0
 					l_ := l0
-					/*line along.go:122*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
+					/*line along.go:123*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
 						t34_ := gpu_Place{Step_: int64(1), N_: int64(136)}
-						/*line along.go:123*/ t35_ := gpu_Top_(words_[:int64(137)], t34_, int64(-2176))
-						/*line along.go:123*/ v3_ := t35_
+						/*line along.go:124*/ t35_ := gpu_Top_(words_[:int64(137)], t34_, int64(-2176))
+						/*line along.go:124*/ v3_ := t35_
 						c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded(r_, v3_, words_[136], over_, root_)
 					}
 					for i4_ := l_; (i4_ < int64(137)) && (int64(len(parts_)) != int64(0)); i4_ = i4_ + n_ {
@@ -2363,7 +2389,7 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 				for w := range n {
 					l0 := w % n0
 					l_ := l0
-					/*line along.go:130*/ for i5_ := int64(0); i5_ < int64(6); i5_ = i5_ + int64(1) {
+					/*line along.go:131*/ for i5_ := int64(0); i5_ < int64(6); i5_ = i5_ + int64(1) {
 						all_[(i5_*n_)+l_] = gpu_part(sum_all[w], i5_)
 					}
 				}
@@ -2371,24 +2397,24 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 					for w := range n {
 						deep_ := deep_all[w]
 						top_ := top_all[w]
-						/*line along.go:135*/ t36_ := gpu_joined(all_[:int64(768)], n_, deep_)
-						/*line along.go:135*/ v4_all[w] = gpu_valueOf(int64(44), t36_, gpu_unit__(f_, p_, top_), deep_)
+						/*line along.go:136*/ t36_ := gpu_joined(all_[:int64(768)], n_, deep_)
+						/*line along.go:136*/ v4_all[w] = gpu_valueOf(int64(44), t36_, gpu_unit__(f_, p_, top_), deep_)
 					}
-					/*line along.go:136*/ var t37_ float32
+					/*line along.go:137*/ var t37_ float32
 					for w := range n {
 						l0 := w % n0
 						l1 := w / n0 % n1
 						l2 := w / (n0 * n1)
-//line along.go:136
+//line along.go:137
 						if x := gpu_rounded(r_, v4_all[w], int64(0), over_, root_); l0|l1|l2 == 0 {
 							t37_ = x
 						}
 					}
-					/*line along.go:136*/ z_ := t37_
+					/*line along.go:137*/ z_ := t37_
 					for w := range n {
 						l0 := w % n0
 						l_ := l0
-						/*line along.go:137*/ if l_ == int64(0) {
+						/*line along.go:138*/ if l_ == int64(0) {
 							c_.Data_[(o_*c_.Stride_)+int64(0)] = z_
 						}
 					}
@@ -2398,28 +2424,28 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 					top_ := top_all[w]
 					deep_ := deep_all[w]
 					l_ := l0
-//line along.go:141
+//line along.go:142
 					for i6_ := l_; (i6_ < int64(8)) && (int64(len(parts_)) != int64(0)); i6_ = i6_ + n_ {
 						j_ := i6_
-						/*line along.go:142*/ v5_ := int64(256)
-						/*line along.go:144*/ if i6_ < int64(6) {
+						/*line along.go:143*/ v5_ := int64(256)
+						/*line along.go:145*/ if i6_ < int64(6) {
 							t38_ := i6_ * n_
-							/*line along.go:145*/ t39_ := gpu_sumOfParts(all_[t38_ : (i6_*n_)+n_])
-							/*line along.go:145*/ v5_ = t39_
+							/*line along.go:146*/ t39_ := gpu_sumOfParts(all_[t38_ : (i6_*n_)+n_])
+							/*line along.go:146*/ v5_ = t39_
 						} else {
-							/*line along.go:146*/ if i6_ == int64(6) {
+							/*line along.go:147*/ if i6_ == int64(6) {
 								v5_ = gpu_stateOf(gpu_unit__(f_, p_, top_), int64(44), deep_)
 							} else {
 								j_ = int64(136)
 							}
 						}
-						/*line along.go:151*/ parts_[(((g0*int64(137))+j_)*outputs_)+o_] = v5_
+						/*line along.go:152*/ parts_[(((g0*int64(137))+j_)*outputs_)+o_] = v5_
 					}
 				}
 			}
-			/*line along.go:52*/ o_ = o_ + int64(grid.Groups[1])
+			/*line along.go:53*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2423
+//line kernels_tandem.go:2449
 	}
 	return nil
 }
@@ -2469,81 +2495,81 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line along.go:45*/ n_ := n0
+		/*line along.go:46*/ n_ := n0
 		width_ := min(cols_, n_*turns_)
 		high_ := max(int64(1), support.Div(turns_, max(int64(1), support.Div((width_+n_)-int64(1), n_))))
 		across_ := support.Div((cols_+width_)-int64(1), max(int64(1), width_))
 		blocks_ := across_ * support.Div((height_+high_)-int64(1), high_)
 		from_ := support.Div(g0*blocks_, int64(grid.Groups[0]))
-		/*line along.go:50*/ end_ := support.Div((g0+int64(1))*blocks_, int64(grid.Groups[0]))
+		/*line along.go:51*/ end_ := support.Div((g0+int64(1))*blocks_, int64(grid.Groups[0]))
 		for w := range n {
-			/*line along.go:51*/ top_ := int64(1026)
-			/*line along.go:51*/ deep_ := false
+			/*line along.go:52*/ top_ := int64(1026)
+			/*line along.go:52*/ deep_ := false
 			top_all[w] = top_
 			deep_all[w] = deep_
 		}
-		/*line along.go:52*/ o_ := g1
-		/*line along.go:52*/ for o_ < outputs_ {
+		/*line along.go:53*/ o_ := g1
+		/*line along.go:53*/ for o_ < outputs_ {
 			for w := range n {
-				/*line along.go:53*/ b_all[w] = gpu_block_{x_: x_, y_: y_, step_: n_, mask_: mask_}
+				/*line along.go:54*/ b_all[w] = gpu_block_{x_: x_, y_: y_, step_: n_, mask_: mask_}
 				if int64(len(shift_)) != int64(0) {
 					b_all[w].shift_ = shift_[o_]
 				}
 				sum_all[w] = gpu_halves{}
-				/*line along.go:57*/ held_ := int64(0)
-				/*line along.go:57*/ dirty_ := false
+				/*line along.go:58*/ held_ := int64(0)
+				/*line along.go:58*/ dirty_ := false
 				k_ := from_
 				held_all[w] = held_
 				dirty_all[w] = dirty_
 				k_all[w] = k_
 			}
 			for w := range n {
-				/*line along.go:59*/ more_ := true
+				/*line along.go:60*/ more_ := true
 				more_all[w] = more_
 			}
-			/*line along.go:59*/ for more_all[0] {
+			/*line along.go:60*/ for more_all[0] {
 			loop5_body:
 				switch {
 				default:
 					for w := range n {
-						/*line along.go:60*/ next_ := int64(0)
+						/*line along.go:61*/ next_ := int64(0)
 						next_all[w] = next_
 					}
-					/*line along.go:61*/ if k_all[0] < end_ {
+					/*line along.go:62*/ if k_all[0] < end_ {
 						for w := range n {
 							l0 := w % n0
 							k_ := k_all[w]
 							top_ := top_all[w]
 							deep_ := deep_all[w]
 							l_ := l0
-							/*line along.go:62*/ t_ := (o_ * height_) + (support.Div(k_, across_) * high_)
-							/*line along.go:62*/ t2_ := support.Rem(k_, across_) * width_
-							/*line along.go:62*/ b_all[w].i0_ = t_
-							/*line along.go:62*/ b_all[w].j0_ = t2_
+							/*line along.go:63*/ t_ := (o_ * height_) + (support.Div(k_, across_) * high_)
+							/*line along.go:63*/ t2_ := support.Rem(k_, across_) * width_
+							/*line along.go:63*/ b_all[w].i0_ = t_
+							/*line along.go:63*/ b_all[w].j0_ = t2_
 							t3_ := min(b_all[w].i0_+high_, (o_*height_)+height_)
-							/*line along.go:63*/ t4_ := min(b_all[w].j0_+width_, cols_)
-							/*line along.go:63*/ b_all[w].i1_ = t3_
-							/*line along.go:63*/ b_all[w].j1_ = t4_
+							/*line along.go:64*/ t4_ := min(b_all[w].j0_+width_, cols_)
+							/*line along.go:64*/ b_all[w].i1_ = t3_
+							/*line along.go:64*/ b_all[w].j1_ = t4_
 							w_all[w] = gpu_window{}
-							/*line along.go:64*/ d_all[w] = gpu_digits{}
-							/*line along.go:64*/ w_all[w], d_all[w] = gpu_add___(f_, p_, b_all[w], l_, top_, deep_)
+							/*line along.go:65*/ d_all[w] = gpu_digits{}
+							/*line along.go:65*/ w_all[w], d_all[w] = gpu_add___(f_, p_, b_all[w], l_, top_, deep_)
 						}
-						/*line along.go:65*/ var t7_ bool
+						/*line along.go:66*/ var t7_ bool
 						for w := range n {
 							top_ := top_all[w]
 							deep_ := deep_all[w]
-							/*line along.go:65*/ if !gpu_fits___(f_, p_, w_all[w], top_, deep_) {
-								/*line along.go:65*/ t7_ = true
+							/*line along.go:66*/ if !gpu_fits___(f_, p_, w_all[w], top_, deep_) {
+								/*line along.go:66*/ t7_ = true
 							}
 						}
-						/*line along.go:65*/ if !t7_ {
+						/*line along.go:66*/ if !t7_ {
 							for w := range n {
 								held_ := held_all[w]
 								k_ := k_all[w]
-								/*line along.go:66*/ t8_ := gpu_with(sum_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
-								/*line along.go:66*/ t9_ := held_ + int64(1)
-								/*line along.go:66*/ sum_all[w] = t8_
-								/*line along.go:66*/ held_ = t9_
+								/*line along.go:67*/ t8_ := gpu_with(sum_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
+								/*line along.go:67*/ t9_ := held_ + int64(1)
+								/*line along.go:67*/ sum_all[w] = t8_
+								/*line along.go:67*/ held_ = t9_
 								k_ = k_ + int64(1)
 								held_all[w] = held_
 								k_all[w] = k_
@@ -2553,42 +2579,42 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 						for w := range n {
 							l0 := w % n0
 							l_ := l0
-							/*line along.go:70*/ t10_ := l_
-							/*line along.go:70*/ t11_ := l_
-							/*line along.go:70*/ t12_ := w_all[w].hi_
-							/*line along.go:70*/ t13_ := w_all[w].lo_
-							/*line along.go:70*/ his_[t10_] = t12_
-							/*line along.go:70*/ los_[t11_] = t13_
+							/*line along.go:71*/ t10_ := l_
+							/*line along.go:71*/ t11_ := l_
+							/*line along.go:71*/ t12_ := w_all[w].hi_
+							/*line along.go:71*/ t13_ := w_all[w].lo_
+							/*line along.go:71*/ his_[t10_] = t12_
+							/*line along.go:71*/ los_[t11_] = t13_
 						}
 						for w := range n {
-							/*line along.go:72*/ for t14_, i_ := n_, int64(0); i_ < t14_; i_ = i_ + int64(1) {
+							/*line along.go:73*/ for t14_, i_ := n_, int64(0); i_ < t14_; i_ = i_ + int64(1) {
 								t15_ := gpu_window{hi_: his_[i_], lo_: los_[i_]}
-								/*line along.go:73*/ w_all[w] = gpu_and(w_all[w], t15_)
+								/*line along.go:74*/ w_all[w] = gpu_and(w_all[w], t15_)
 							}
 						}
-						/*line along.go:75*/ var t16_ int64
+						/*line along.go:76*/ var t16_ int64
 						for w := range n {
 							l0 := w % n0
 							l1 := w / n0 % n1
 							l2 := w / (n0 * n1)
-							/*line along.go:75*/ if x := gpu_choose___(f_, p_, w_all[w]); l0|l1|l2 == 0 {
+							/*line along.go:76*/ if x := gpu_choose___(f_, p_, w_all[w]); l0|l1|l2 == 0 {
 								t16_ = x
 							}
 						}
 						for w := range n {
-							/*line along.go:75*/ next_ := t16_
+							/*line along.go:76*/ next_ := t16_
 							next_all[w] = next_
 						}
 					}
 					for w := range n {
 						next_ := next_all[w]
 						k_ := k_all[w]
-						/*line along.go:77*/ wide_ := (next_ & int64(1)) != int64(0)
+						/*line along.go:78*/ wide_ := (next_ & int64(1)) != int64(0)
 						more_ := k_ < end_
 						wide_all[w] = wide_
 						more_all[w] = more_
 					}
-					/*line along.go:79*/ if ((!more_all[0]) && short_) && (!dirty_all[0]) {
+					/*line along.go:80*/ if ((!more_all[0]) && short_) && (!dirty_all[0]) {
 						break loop5_body
 					}
 					for w := range n {
@@ -2598,9 +2624,9 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 						wide_ := wide_all[w]
 						dirty_ := dirty_all[w]
 						l_ := l0
-						/*line along.go:82*/ count_ := int64(0)
-						/*line along.go:82*/ digits_ := int64(0)
-						/*line along.go:82*/ least_ := int64(0)
+						/*line along.go:83*/ count_ := int64(0)
+						/*line along.go:83*/ digits_ := int64(0)
+						/*line along.go:83*/ least_ := int64(0)
 						if (held_ > int64(0)) || (!more_) {
 							count_ = int64(6)
 						}
@@ -2615,59 +2641,59 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 						least_all[w] = least_
 						dirty_all[w] = dirty_
 					}
-					/*line along.go:92*/ if wide_all[0] {
+					/*line along.go:93*/ if wide_all[0] {
 						for w := range n {
 							l0 := w % n0
 							l_ := l0
-							/*line along.go:93*/ t17_ := gpu_reachOfBlock___(f_, p_, b_all[w], l_)
-							/*line along.go:93*/ a_all[w] = t17_
+							/*line along.go:94*/ t17_ := gpu_reachOfBlock___(f_, p_, b_all[w], l_)
+							/*line along.go:94*/ a_all[w] = t17_
 							t18_ := l_
-							/*line along.go:94*/ t19_ := l_
-							/*line along.go:94*/ t20_ := l_
-							/*line along.go:94*/ t21_ := uint32(a_all[w].top_)
-							/*line along.go:94*/ t22_ := uint32(a_all[w].least_)
-							/*line along.go:94*/ t23_ := a_all[w].special_
-							/*line along.go:94*/ his_[t18_] = t21_
-							/*line along.go:94*/ los_[t19_] = t22_
-							/*line along.go:94*/ sums_[t20_] = t23_
+							/*line along.go:95*/ t19_ := l_
+							/*line along.go:95*/ t20_ := l_
+							/*line along.go:95*/ t21_ := uint32(a_all[w].top_)
+							/*line along.go:95*/ t22_ := uint32(a_all[w].least_)
+							/*line along.go:95*/ t23_ := a_all[w].special_
+							/*line along.go:95*/ his_[t18_] = t21_
+							/*line along.go:95*/ los_[t19_] = t22_
+							/*line along.go:95*/ sums_[t20_] = t23_
 						}
 						for w := range n {
 							l0 := w % n0
 							l_ := l0
-							/*line along.go:96*/ for t24_, i3_ := n_, int64(0); i3_ < t24_; i3_ = i3_ + int64(1) {
+							/*line along.go:97*/ for t24_, i3_ := n_, int64(0); i3_ < t24_; i3_ = i3_ + int64(1) {
 								t25_ := gpu_reach{least_: min(a_all[w].least_, int64(int32(los_[i3_]))), top_: max(a_all[w].top_, int64(int32(his_[i3_]))), special_: a_all[w].special_ | sums_[i3_]}
-								/*line along.go:97*/ a_all[w] = t25_
+								/*line along.go:98*/ a_all[w] = t25_
 							}
 							if l_ == int64(0) {
 								words_[136] = words_[136] | a_all[w].special_
 							}
 						}
-						/*line along.go:102*/ var t26_ int64
+						/*line along.go:103*/ var t26_ int64
 						for w := range n {
 							l0 := w % n0
 							l1 := w / n0 % n1
 							l2 := w / (n0 * n1)
-							/*line along.go:102*/ if x := a_all[w].least_; l0|l1|l2 == 0 {
+							/*line along.go:103*/ if x := a_all[w].least_; l0|l1|l2 == 0 {
 								t26_ = x
 							}
 						}
 						for w := range n {
-							/*line along.go:102*/ least_ := t26_
+							/*line along.go:103*/ least_ := t26_
 							least_all[w] = least_
 						}
-						/*line along.go:103*/ var t27_ int64
+						/*line along.go:104*/ var t27_ int64
 						for w := range n {
 							l0 := w % n0
 							l1 := w / n0 % n1
 							l2 := w / (n0 * n1)
-							/*line along.go:103*/ if x := a_all[w].top_; l0|l1|l2 == 0 {
+							/*line along.go:104*/ if x := a_all[w].top_; l0|l1|l2 == 0 {
 								t27_ = x
 							}
 						}
 						for w := range n {
 							least_ := least_all[w]
 							k_ := k_all[w]
-//line along.go:103
+//line along.go:104
 							digits_ := max(int64(0), ((t27_-least_)+int64(48))-int64(1)) / int64(48)
 							k_ = k_ + int64(1)
 							digits_all[w] = digits_
@@ -2677,28 +2703,28 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 					for w := range n {
 						count_ := count_all[w]
 						digits_ := digits_all[w]
-						/*line along.go:106*/ t28_ := count_ + digits_
+						/*line along.go:107*/ t28_ := count_ + digits_
 						t28_all[w] = t28_
 					}
-					/*line along.go:106*/ q_ := int64(0)
-					/*line along.go:106*/ for q_ < t28_all[0] {
+					/*line along.go:107*/ q_ := int64(0)
+					/*line along.go:107*/ for q_ < t28_all[0] {
 						for w := range n {
 							l0 := w % n0
 							top_ := top_all[w]
 							count_ := count_all[w]
 							least_ := least_all[w]
 							l_ := l0
-							/*line along.go:107*/ v_ := gpu_part(sum_all[w], q_)
-//line along.go:107
+							/*line along.go:108*/ v_ := gpu_part(sum_all[w], q_)
+//line along.go:108
 							at_ := (gpu_unit___(f_, p_, top_) - int64(-2176)) + gpu_up(sum_all[w], int64(52), q_)
 							if q_ >= count_ {
 								at_ = least_ + ((q_ - count_) * int64(48))
 								t29_ := gpu_digitsIn___(f_, p_, b_all[w], l_, at_)
-								/*line along.go:110*/ v_ = t29_
+								/*line along.go:111*/ v_ = t29_
 								at_ = at_ - int64(-2176)
 							}
-							/*line along.go:301*/ v2_ := v_
-							/*line along.go:301*/ at2_ := at_
+							/*line along.go:303*/ v2_ := v_
+							/*line along.go:303*/ at2_ := at_
 							v2_all[w] = v2_
 							at2_all[w] = at2_
 						}
@@ -2707,7 +2733,7 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 							v2_ := v2_all[w]
 							sums2_ := sums_[:int64(128)]
 							l2_ := l0
-							/*line along.go:304*/ sums2_[l2_] = v2_
+							/*line along.go:306*/ sums2_[l2_] = v2_
 						}
 						for w := range n {
 							l0 := w % n0
@@ -2715,8 +2741,8 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 							sums2_ := sums_[:int64(128)]
 							words2_ := words_[:int64(137)]
 							l2_ := l0
-							/*line along.go:306*/ lower_ := int64(0)
-							/*line along.go:306*/ upper_ := int64(0)
+							/*line along.go:308*/ lower_ := int64(0)
+							/*line along.go:308*/ upper_ := int64(0)
 							for t30_, k2_ := n0, int64(0); k2_ < t30_; k2_ = k2_ + int64(1) {
 								lower_ = lower_ + (sums2_[k2_] & int64(4294967295))
 								upper_ = upper_ + (sums2_[k2_] >> (32))
@@ -2727,21 +2753,21 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 								gpu_AddPart(words2_, local_, at2_+int64(32), upper_, l2_-int64(1))
 							}
 						}
-						/*line along.go:106*/ q_ = q_ + int64(1)
+						/*line along.go:107*/ q_ = q_ + int64(1)
 					}
 					for w := range n {
 						more_ := more_all[w]
 						next_ := next_all[w]
 						top_ := top_all[w]
 						deep_ := deep_all[w]
-						/*line along.go:115*/ t31_ := gpu_halves{}
-						/*line along.go:115*/ sum_all[w] = t31_
-						/*line along.go:115*/ held_ := int64(0)
+						/*line along.go:116*/ t31_ := gpu_halves{}
+						/*line along.go:116*/ sum_all[w] = t31_
+						/*line along.go:116*/ held_ := int64(0)
 						if more_ {
 							t32_ := next_ >> (2)
-							/*line along.go:117*/ t33_ := (next_ & int64(2)) != int64(0)
-							/*line along.go:117*/ top_ = t32_
-							/*line along.go:117*/ deep_ = t33_
+							/*line along.go:118*/ t33_ := (next_ & int64(2)) != int64(0)
+							/*line along.go:118*/ top_ = t32_
+							/*line along.go:118*/ deep_ = t33_
 						}
 						held_all[w] = held_
 						top_all[w] = top_
@@ -2749,14 +2775,14 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 					}
 				}
 			}
-			/*line along.go:120*/ if dirty_all[0] {
+			/*line along.go:121*/ if dirty_all[0] {
 				for w := range n {
 					l0 := w % n0
 					l_ := l0
-					/*line along.go:122*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
+					/*line along.go:123*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
 						t34_ := gpu_Place{Step_: int64(1), N_: int64(136)}
-						/*line along.go:123*/ t35_ := gpu_Top_(words_[:int64(137)], t34_, int64(-2176))
-						/*line along.go:123*/ v3_ := t35_
+						/*line along.go:124*/ t35_ := gpu_Top_(words_[:int64(137)], t34_, int64(-2176))
+						/*line along.go:124*/ v3_ := t35_
 						c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded_(r_, v3_, words_[136], over_, root_)
 					}
 					for i4_ := l_; (i4_ < int64(137)) && (int64(len(parts_)) != int64(0)); i4_ = i4_ + n_ {
@@ -2767,31 +2793,31 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 				for w := range n {
 					l0 := w % n0
 					l_ := l0
-					/*line along.go:130*/ for i5_ := int64(0); i5_ < int64(6); i5_ = i5_ + int64(1) {
+					/*line along.go:131*/ for i5_ := int64(0); i5_ < int64(6); i5_ = i5_ + int64(1) {
 						all_[(i5_*n_)+l_] = gpu_part(sum_all[w], i5_)
 					}
 				}
 				if int64(len(parts_)) == int64(0) {
 					for w := range n {
 						top_ := top_all[w]
-						/*line along.go:135*/ t36_ := gpu_joined(all_[:int64(768)], n_, true)
-						/*line along.go:135*/ v4_all[w] = gpu_valueOf(int64(52), t36_, gpu_unit___(f_, p_, top_), true)
+						/*line along.go:136*/ t36_ := gpu_joined(all_[:int64(768)], n_, true)
+						/*line along.go:136*/ v4_all[w] = gpu_valueOf(int64(52), t36_, gpu_unit___(f_, p_, top_), true)
 					}
-					/*line along.go:136*/ var t37_ float64
+					/*line along.go:137*/ var t37_ float64
 					for w := range n {
 						l0 := w % n0
 						l1 := w / n0 % n1
 						l2 := w / (n0 * n1)
-//line along.go:136
+//line along.go:137
 						if x := gpu_rounded_(r_, v4_all[w], int64(0), over_, root_); l0|l1|l2 == 0 {
 							t37_ = x
 						}
 					}
-					/*line along.go:136*/ z_ := t37_
+					/*line along.go:137*/ z_ := t37_
 					for w := range n {
 						l0 := w % n0
 						l_ := l0
-						/*line along.go:137*/ if l_ == int64(0) {
+						/*line along.go:138*/ if l_ == int64(0) {
 							c_.Data_[(o_*c_.Stride_)+int64(0)] = z_
 						}
 					}
@@ -2800,28 +2826,28 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 					l0 := w % n0
 					top_ := top_all[w]
 					l_ := l0
-//line along.go:141
+//line along.go:142
 					for i6_ := l_; (i6_ < int64(8)) && (int64(len(parts_)) != int64(0)); i6_ = i6_ + n_ {
 						j_ := i6_
-						/*line along.go:142*/ v5_ := int64(256)
-						/*line along.go:144*/ if i6_ < int64(6) {
+						/*line along.go:143*/ v5_ := int64(256)
+						/*line along.go:145*/ if i6_ < int64(6) {
 							t38_ := i6_ * n_
-							/*line along.go:145*/ t39_ := gpu_sumOfParts(all_[t38_ : (i6_*n_)+n_])
-							/*line along.go:145*/ v5_ = t39_
+							/*line along.go:146*/ t39_ := gpu_sumOfParts(all_[t38_ : (i6_*n_)+n_])
+							/*line along.go:146*/ v5_ = t39_
 						} else {
-							/*line along.go:146*/ if i6_ == int64(6) {
+							/*line along.go:147*/ if i6_ == int64(6) {
 								v5_ = gpu_stateOf(gpu_unit___(f_, p_, top_), int64(52), true)
 							} else {
 								j_ = int64(136)
 							}
 						}
-						/*line along.go:151*/ parts_[(((g0*int64(137))+j_)*outputs_)+o_] = v5_
+						/*line along.go:152*/ parts_[(((g0*int64(137))+j_)*outputs_)+o_] = v5_
 					}
 				}
 			}
-			/*line along.go:52*/ o_ = o_ + int64(grid.Groups[1])
+			/*line along.go:53*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2825
+//line kernels_tandem.go:2851
 	}
 	return nil
 }
@@ -2867,35 +2893,24 @@ func FewFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, args
 						if int64(len(shift_)) != int64(0) {
 							less_ = shift_[o_]
 						}
-						first_ := t_
-						t2_ := min(height_, int64(4))
-						/*line few.go:27*/ t3_ := min(width_, int64(4))
-						/*line few.go:27*/ first_.height_ = t2_
-						/*line few.go:27*/ first_.width_ = t3_
-						t4_ := gpu_magic{}
-						/*line few.go:28*/ w_, _ := gpu_addOf(f_, p_, first_, o_, less_, t4_, false)
-						top_ := gpu_topOf(f_, p_, w_) + int64(4)
-						t7_, v_ := gpu_sumOf(f_, p_, t_, o_, less_, top_, false)
-						/*line few.go:30*/ w_ = t7_
-						special_ := int64(0)
-						if !gpu_fits(f_, p_, w_, top_, false) {
-							top_ = gpu_topOf(f_, p_, w_)
-							deep_ := gpu_isDeep(f_, p_, w_, top_)
-							if gpu_fits(f_, p_, w_, top_, deep_) {
-								_, t10_ := gpu_sumOf(f_, p_, t_, o_, less_, top_, deep_)
-								/*line few.go:36*/ v_ = t10_
-							} else {
-								t11_, t12_ := gpu_sumOfWide(f_, p_, t_, o_, less_, w_)
-								/*line few.go:38*/ v_ = t11_
-								/*line few.go:38*/ special_ = t12_
-							}
+						z_ := float32(0)
+						/*line few.go:26*/ ok_ := false
+						if (height_ * width_) <= int64(32) {
+							t2_ := gpu_guessOf(f_, p_, t_, o_, less_)
+							/*line few.go:28*/ t3_, t4_ := gpu_sure(f_, p_, t2_, over_, root_)
+							/*line few.go:28*/ z_ = t3_
+							/*line few.go:28*/ ok_ = t4_
 						}
-						gpu_put(c_, o_, gpu_rounded(r_, v_, special_, over_, root_))
+						if !ok_ {
+							v_, special_ := gpu_exactOf(f_, p_, t_, o_, less_)
+							z_ = gpu_rounded(r_, v_, special_, over_, root_)
+						}
+						gpu_put(c_, o_, z_)
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:2899
+//line kernels_tandem.go:2914
 	}
 	return nil
 }
@@ -2941,35 +2956,24 @@ func FewFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, args
 						if int64(len(shift_)) != int64(0) {
 							less_ = shift_[o_]
 						}
-						first_ := t_
-						t2_ := min(height_, int64(4))
-						/*line few.go:27*/ t3_ := min(width_, int64(4))
-						/*line few.go:27*/ first_.height_ = t2_
-						/*line few.go:27*/ first_.width_ = t3_
-						t4_ := gpu_magic_{}
-						/*line few.go:28*/ w_, _ := gpu_addOf_(f_, p_, first_, o_, less_, t4_, false)
-						top_ := gpu_topOf_(f_, p_, w_) + int64(4)
-						t7_, v_ := gpu_sumOf_(f_, p_, t_, o_, less_, top_, false)
-						/*line few.go:30*/ w_ = t7_
-						special_ := int64(0)
-						if !gpu_fits_(f_, p_, w_, top_, false) {
-							top_ = gpu_topOf_(f_, p_, w_)
-							deep_ := gpu_isDeep_(f_, p_, w_, top_)
-							if gpu_fits_(f_, p_, w_, top_, deep_) {
-								_, t10_ := gpu_sumOf_(f_, p_, t_, o_, less_, top_, deep_)
-								/*line few.go:36*/ v_ = t10_
-							} else {
-								t11_, t12_ := gpu_sumOfWide_(f_, p_, t_, o_, less_, w_)
-								/*line few.go:38*/ v_ = t11_
-								/*line few.go:38*/ special_ = t12_
-							}
+						z_ := float64(0)
+						/*line few.go:26*/ ok_ := false
+						if (height_ * width_) <= int64(32) {
+							t2_ := gpu_guessOf_(f_, p_, t_, o_, less_)
+							/*line few.go:28*/ t3_, t4_ := gpu_sure_(f_, p_, t2_, over_, root_)
+							/*line few.go:28*/ z_ = t3_
+							/*line few.go:28*/ ok_ = t4_
 						}
-						gpu_put_(c_, o_, gpu_rounded_(r_, v_, special_, over_, root_))
+						if !ok_ {
+							v_, special_ := gpu_exactOf_(f_, p_, t_, o_, less_)
+							z_ = gpu_rounded_(r_, v_, special_, over_, root_)
+						}
+						gpu_put_(c_, o_, z_)
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:2973
+//line kernels_tandem.go:2977
 	}
 	return nil
 }
@@ -3015,35 +3019,22 @@ func FewFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, arg
 						if int64(len(shift_)) != int64(0) {
 							less_ = shift_[o_]
 						}
-						first_ := t_
-						t2_ := min(height_, int64(4))
-						/*line few.go:27*/ t3_ := min(width_, int64(4))
-						/*line few.go:27*/ first_.height_ = t2_
-						/*line few.go:27*/ first_.width_ = t3_
-						t4_ := gpu_magic_{}
-						/*line few.go:28*/ w_, _ := gpu_addOf__(f_, p_, first_, o_, less_, t4_, false)
-						top_ := gpu_topOf__(f_, p_, w_) + int64(4)
-						t7_, v_ := gpu_sumOf__(f_, p_, t_, o_, less_, top_, false)
-						/*line few.go:30*/ w_ = t7_
-						special_ := int64(0)
-						if !gpu_fits__(f_, p_, w_, top_, false) {
-							top_ = gpu_topOf__(f_, p_, w_)
-							deep_ := gpu_isDeep__(f_, p_, w_, top_)
-							if gpu_fits__(f_, p_, w_, top_, deep_) {
-								_, t10_ := gpu_sumOf__(f_, p_, t_, o_, less_, top_, deep_)
-								/*line few.go:36*/ v_ = t10_
-							} else {
-								t11_, t12_ := gpu_sumOfWide__(f_, p_, t_, o_, less_, w_)
-								/*line few.go:38*/ v_ = t11_
-								/*line few.go:38*/ special_ = t12_
-							}
+						z_ := float32(0)
+						/*line few.go:26*/ ok_ := false
+						/*line few.go:28*/ t2_ := gpu_guessOf__(f_, p_, t_, o_, less_)
+						/*line few.go:28*/ t3_, t4_ := gpu_sure__(f_, p_, t2_, over_, root_)
+						/*line few.go:28*/ z_ = t3_
+						/*line few.go:28*/ ok_ = t4_
+						/*line few.go:30*/ if !ok_ {
+							v_, special_ := gpu_exactOf__(f_, p_, t_, o_, less_)
+							z_ = gpu_rounded(r_, v_, special_, over_, root_)
 						}
-						gpu_put(c_, o_, gpu_rounded(r_, v_, special_, over_, root_))
+						gpu_put(c_, o_, z_)
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:3047
+//line kernels_tandem.go:3038
 	}
 	return nil
 }
@@ -3089,35 +3080,24 @@ func FewFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, args
 						if int64(len(shift_)) != int64(0) {
 							less_ = shift_[o_]
 						}
-						first_ := t_
-						t2_ := min(height_, int64(4))
-						/*line few.go:27*/ t3_ := min(width_, int64(4))
-						/*line few.go:27*/ first_.height_ = t2_
-						/*line few.go:27*/ first_.width_ = t3_
-						t4_ := gpu_magic_{}
-						/*line few.go:28*/ w_, _ := gpu_addOf___(f_, p_, first_, o_, less_, t4_, false)
-						top_ := gpu_topOf___(f_, p_, w_) + int64(4)
-						t7_, v_ := gpu_sumOf___(f_, p_, t_, o_, less_, top_, false)
-						/*line few.go:30*/ w_ = t7_
-						special_ := int64(0)
-						if !gpu_fits___(f_, p_, w_, top_, false) {
-							top_ = gpu_topOf___(f_, p_, w_)
-							deep_ := gpu_isDeep___(f_, p_, w_, top_)
-							if gpu_fits___(f_, p_, w_, top_, deep_) {
-								_, t10_ := gpu_sumOf___(f_, p_, t_, o_, less_, top_, deep_)
-								/*line few.go:36*/ v_ = t10_
-							} else {
-								t11_, t12_ := gpu_sumOfWide___(f_, p_, t_, o_, less_, w_)
-								/*line few.go:38*/ v_ = t11_
-								/*line few.go:38*/ special_ = t12_
-							}
+						z_ := float64(0)
+						/*line few.go:26*/ ok_ := false
+						if (height_ * width_) <= int64(32) {
+							t2_ := gpu_guessOf___(f_, p_, t_, o_, less_)
+							/*line few.go:28*/ t3_, t4_ := gpu_sure___(f_, p_, t2_, over_, root_)
+							/*line few.go:28*/ z_ = t3_
+							/*line few.go:28*/ ok_ = t4_
 						}
-						gpu_put_(c_, o_, gpu_rounded_(r_, v_, special_, over_, root_))
+						if !ok_ {
+							v_, special_ := gpu_exactOf___(f_, p_, t_, o_, less_)
+							z_ = gpu_rounded_(r_, v_, special_, over_, root_)
+						}
+						gpu_put_(c_, o_, z_)
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:3121
+//line kernels_tandem.go:3101
 	}
 	return nil
 }
@@ -3214,7 +3194,7 @@ func FoldAlongFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, 
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3218
+//line kernels_tandem.go:3198
 	}
 	return nil
 }
@@ -3311,7 +3291,7 @@ func FoldAlongFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, 
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3315
+//line kernels_tandem.go:3295
 	}
 	return nil
 }
@@ -3408,7 +3388,7 @@ func FoldAlongFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, arg
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3412
+//line kernels_tandem.go:3392
 	}
 	return nil
 }
@@ -3505,7 +3485,7 @@ func FoldAlongFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, arg
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3509
+//line kernels_tandem.go:3489
 	}
 	return nil
 }
@@ -3602,7 +3582,7 @@ func FoldAlongInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3606
+//line kernels_tandem.go:3586
 	}
 	return nil
 }
@@ -3699,7 +3679,7 @@ func FoldAlongInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3703
+//line kernels_tandem.go:3683
 	}
 	return nil
 }
@@ -3796,7 +3776,7 @@ func FoldAlongInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3800
+//line kernels_tandem.go:3780
 	}
 	return nil
 }
@@ -3893,7 +3873,7 @@ func FoldAlongBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []b
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3897
+//line kernels_tandem.go:3877
 	}
 	return nil
 }
@@ -3990,7 +3970,7 @@ func FoldAlongBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args [
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3994
+//line kernels_tandem.go:3974
 	}
 	return nil
 }
@@ -4065,7 +4045,7 @@ func FoldEachFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, a
 				}
 			}
 		}
-//line kernels_tandem.go:4069
+//line kernels_tandem.go:4049
 	}
 	return nil
 }
@@ -4140,7 +4120,7 @@ func FoldEachFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, a
 				}
 			}
 		}
-//line kernels_tandem.go:4144
+//line kernels_tandem.go:4124
 	}
 	return nil
 }
@@ -4215,7 +4195,7 @@ func FoldEachFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:4219
+//line kernels_tandem.go:4199
 	}
 	return nil
 }
@@ -4290,7 +4270,7 @@ func FoldEachFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:4294
+//line kernels_tandem.go:4274
 	}
 	return nil
 }
@@ -4365,7 +4345,7 @@ func FoldEachInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, arg
 				}
 			}
 		}
-//line kernels_tandem.go:4369
+//line kernels_tandem.go:4349
 	}
 	return nil
 }
@@ -4440,7 +4420,7 @@ func FoldEachInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args 
 				}
 			}
 		}
-//line kernels_tandem.go:4444
+//line kernels_tandem.go:4424
 	}
 	return nil
 }
@@ -4515,7 +4495,7 @@ func FoldEachInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []b
 				}
 			}
 		}
-//line kernels_tandem.go:4519
+//line kernels_tandem.go:4499
 	}
 	return nil
 }
@@ -4590,7 +4570,7 @@ func FoldEachBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []ba
 				}
 			}
 		}
-//line kernels_tandem.go:4594
+//line kernels_tandem.go:4574
 	}
 	return nil
 }
@@ -4665,7 +4645,7 @@ func FoldEachBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:4669
+//line kernels_tandem.go:4649
 	}
 	return nil
 }
@@ -4708,7 +4688,7 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:4712
+//line kernels_tandem.go:4692
 	}
 	return nil
 }
@@ -4751,7 +4731,7 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:4755
+//line kernels_tandem.go:4735
 	}
 	return nil
 }
@@ -4794,7 +4774,7 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:4798
+//line kernels_tandem.go:4778
 	}
 	return nil
 }
@@ -4837,7 +4817,7 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:4841
+//line kernels_tandem.go:4821
 	}
 	return nil
 }
@@ -4880,7 +4860,7 @@ func FinishInt32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:4884
+//line kernels_tandem.go:4864
 	}
 	return nil
 }
@@ -4923,7 +4903,7 @@ func FinishBoolTruthGo(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				}
 			}
 		}
-//line kernels_tandem.go:4927
+//line kernels_tandem.go:4907
 	}
 	return nil
 }
@@ -4969,7 +4949,7 @@ func GatherGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:4973
+//line kernels_tandem.go:4953
 	}
 	return nil
 }
@@ -5023,7 +5003,7 @@ func GatherFoldedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5027
+//line kernels_tandem.go:5007
 	}
 	return nil
 }
@@ -5070,7 +5050,7 @@ func TotalsFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5074
+//line kernels_tandem.go:5054
 	}
 	return nil
 }
@@ -5118,7 +5098,7 @@ func TotalsFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5122
+//line kernels_tandem.go:5102
 	}
 	return nil
 }
@@ -5172,7 +5152,7 @@ func TotalsInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5176
+//line kernels_tandem.go:5156
 	}
 	return nil
 }
@@ -5217,7 +5197,7 @@ func OffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5221
+//line kernels_tandem.go:5201
 	}
 	return nil
 }
@@ -5299,7 +5279,7 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5303
+//line kernels_tandem.go:5283
 	}
 	return nil
 }
@@ -5383,7 +5363,7 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5387
+//line kernels_tandem.go:5367
 	}
 	return nil
 }
@@ -5439,7 +5419,7 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5443
+//line kernels_tandem.go:5423
 	}
 	return nil
 }
@@ -5508,7 +5488,7 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5512
+//line kernels_tandem.go:5492
 	}
 	return nil
 }
@@ -5577,7 +5557,7 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5581
+//line kernels_tandem.go:5561
 	}
 	return nil
 }
@@ -5646,7 +5626,7 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5650
+//line kernels_tandem.go:5630
 	}
 	return nil
 }
@@ -5718,7 +5698,7 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5722
+//line kernels_tandem.go:5702
 	}
 	return nil
 }
@@ -5790,27 +5770,27 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5794
+//line kernels_tandem.go:5774
 	}
 	return nil
 }
 
 func gpu_addOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, m_ gpu_magic, deep_ bool) (gpu_window, gpu_digits_) {
-	/*line few.go:55*/ var w_ gpu_window
-	/*line few.go:55*/ var d_ gpu_digits_
+	/*line few.go:92*/ var w_ gpu_window
+	/*line few.go:92*/ var d_ gpu_digits_
 	t2_ := gpu_nowhere()
-	/*line few.go:56*/ t3_ := gpu_none_________(f_, p_, m_)
-	/*line few.go:56*/ w_ = t2_
-	/*line few.go:56*/ d_ = t3_
+	/*line few.go:93*/ t3_ := gpu_none_________(f_, p_, m_)
+	/*line few.go:93*/ w_ = t2_
+	/*line few.go:93*/ d_ = t3_
 	if t_.down_ {
 		at_ := (t_.first_ * t_.x_.Stride_) + o_
 		for t4_, t5_ := t_.height_, int64(0); t5_ < t4_; t5_ = t5_ + int64(1) {
 			e_ := t_.x_.Data_[at_]
 			u_, v_ := gpu_factorsOf(f_, p_, e_, e_, less_, t_.mask_)
 			t8_ := gpu_with___________(w_, gpu_magnitude(f_, p_, u_, v_))
-			/*line few.go:62*/ t9_ := gpu_plus_(f_, p_, d_, u_, v_, m_, deep_)
-			/*line few.go:62*/ w_ = t8_
-			/*line few.go:62*/ d_ = t9_
+			/*line few.go:99*/ t9_ := gpu_plus_(f_, p_, d_, u_, v_, m_, deep_)
+			/*line few.go:99*/ w_ = t8_
+			/*line few.go:99*/ d_ = t9_
 			at_ = at_ + t_.x_.Stride_
 		}
 	} else {
@@ -5818,19 +5798,19 @@ func gpu_addOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32,
 			for t11_, j_ := t_.width_, int64(0); j_ < t11_; j_ = j_ + int64(1) {
 				u2_, v2_ := gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
 				t14_ := gpu_with___________(w_, gpu_magnitude(f_, p_, u2_, v2_))
-				/*line few.go:69*/ t15_ := gpu_plus_(f_, p_, d_, u2_, v2_, m_, deep_)
-				/*line few.go:69*/ w_ = t14_
-				/*line few.go:69*/ d_ = t15_
+				/*line few.go:106*/ t15_ := gpu_plus_(f_, p_, d_, u2_, v2_, m_, deep_)
+				/*line few.go:106*/ w_ = t14_
+				/*line few.go:106*/ d_ = t15_
 			}
 		}
 	}
 	return w_, gpu_without(f_, p_, d_, int32((t_.height_ * t_.width_)), m_, deep_)
-//line kernels_tandem.go:5829
+//line kernels_tandem.go:5809
 }
 
 func gpu_topOf(f_ gpu_single, p_ gpu_one, w_ gpu_window) int64 {
 	/*line terms.go:100*/ return max(gpu_field(f_, w_.hi_)+int64(1), gpu_leastTop(f_, p_, false))
-//line kernels_tandem.go:5834
+//line kernels_tandem.go:5814
 }
 
 func gpu_withBlock(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table, o_ int64, less_ float32, s_ gpu_column) gpu_column {
@@ -5868,7 +5848,7 @@ func gpu_withBlock(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, 
 	/*line across.go:86*/ s_.sum_ = t10_
 	/*line across.go:86*/ s_.held_ = t11_
 	return s_
-//line kernels_tandem.go:5872
+//line kernels_tandem.go:5852
 }
 
 func gpu_addToWords(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
@@ -5876,7 +5856,7 @@ func gpu_addToWords(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place,
 		gpu_clearWords(parts_, words_)
 	}
 	gpu_addHalves(parts_, words_, s_, gpu_unit(f_, p_, top_)-int64(-384), int64(23))
-//line kernels_tandem.go:5880
+//line kernels_tandem.go:5860
 }
 
 func gpu_leave(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_column) {
@@ -5888,29 +5868,29 @@ func gpu_leave(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ g
 		s_.special_ = int64(256)
 	}
 	parts_[words_.At_+(int64(136)*words_.Step_)] = s_.special_
-//line kernels_tandem.go:5892
+//line kernels_tandem.go:5872
 }
 
 func gpu_valueOf(step_ int64, t_ gpu_halves, base_ int64, deep_ bool) gpu_Value {
-	/*line along.go:198*/ t2_ := gpu_short{}
-//line along.go:198
+	/*line along.go:199*/ t2_ := gpu_short{}
+//line along.go:199
 	a_ := gpu_shifted(gpu_shifted(gpu_shifted(t2_, int64(0), t_.upper_.a_), int64(32), t_.lower_.a_), step_, int64(0))
 	t3_ := gpu_short{}
-	/*line along.go:199*/ b_ := gpu_shifted(gpu_shifted(t3_, int64(0), t_.upper_.b_), int64(32), t_.lower_.b_)
+	/*line along.go:200*/ b_ := gpu_shifted(gpu_shifted(t3_, int64(0), t_.upper_.b_), int64(32), t_.lower_.b_)
 	s_ := gpu_and__(a_, b_)
 	base_ = base_ - step_
 	if !deep_ {
 		return gpu_value(s_, base_)
 	}
 	t4_ := gpu_short{}
-	/*line along.go:205*/ c_ := gpu_shifted(gpu_shifted(t4_, int64(0), t_.upper_.c_), int64(32), t_.lower_.c_)
+	/*line along.go:206*/ c_ := gpu_shifted(gpu_shifted(t4_, int64(0), t_.upper_.c_), int64(32), t_.lower_.c_)
 	return gpu_valueWith(s_, step_, c_, base_-step_)
-//line kernels_tandem.go:5909
+//line kernels_tandem.go:5889
 }
 
 func gpu_unit(f_ gpu_single, p_ gpu_one, top_ int64) int64 {
 	/*line terms.go:150*/ return (((top_ - int64(127)) + int64(3)) - int64(24)) + int64(0)
-//line kernels_tandem.go:5914
+//line kernels_tandem.go:5894
 }
 
 func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -5948,7 +5928,7 @@ func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:5952
+//line kernels_tandem.go:5932
 }
 
 func gpu_put(c_ gpu_Matrix, o_ int64, v_ float32) {
@@ -5957,7 +5937,7 @@ func gpu_put(c_ gpu_Matrix, o_ int64, v_ float32) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:5961
+//line kernels_tandem.go:5941
 }
 
 func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float32 {
@@ -5975,25 +5955,25 @@ func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root
 		}
 	}
 	/*line round.go:85*/ return gpu_round(f_, v_)
-//line kernels_tandem.go:5979
+//line kernels_tandem.go:5959
 }
 
 func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, m_ gpu_magic_, deep_ bool) (gpu_window, gpu_digits) {
-	/*line few.go:55*/ var w_ gpu_window
-	/*line few.go:55*/ var d_ gpu_digits
+	/*line few.go:92*/ var w_ gpu_window
+	/*line few.go:92*/ var d_ gpu_digits
 	t2_ := gpu_nowhere()
-	/*line few.go:56*/ t3_ := gpu_none__________(f_, p_, m_)
-	/*line few.go:56*/ w_ = t2_
-	/*line few.go:56*/ d_ = t3_
+	/*line few.go:93*/ t3_ := gpu_none__________(f_, p_, m_)
+	/*line few.go:93*/ w_ = t2_
+	/*line few.go:93*/ d_ = t3_
 	if t_.down_ {
 		at_ := (t_.first_ * t_.x_.Stride_) + o_
 		for t4_, t5_ := t_.height_, int64(0); t5_ < t4_; t5_ = t5_ + int64(1) {
 			e_ := t_.x_.Data_[at_]
 			u_, v_ := gpu_factorsOf_(f_, p_, e_, e_, less_, t_.mask_)
 			t8_ := gpu_with___________(w_, gpu_magnitude_(f_, p_, u_, v_))
-			/*line few.go:62*/ t9_ := gpu_plus__(f_, p_, d_, u_, v_, m_, deep_)
-			/*line few.go:62*/ w_ = t8_
-			/*line few.go:62*/ d_ = t9_
+			/*line few.go:99*/ t9_ := gpu_plus__(f_, p_, d_, u_, v_, m_, deep_)
+			/*line few.go:99*/ w_ = t8_
+			/*line few.go:99*/ d_ = t9_
 			at_ = at_ + t_.x_.Stride_
 		}
 	} else {
@@ -6001,19 +5981,19 @@ func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float6
 			for t11_, j_ := t_.width_, int64(0); j_ < t11_; j_ = j_ + int64(1) {
 				u2_, v2_ := gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
 				t14_ := gpu_with___________(w_, gpu_magnitude_(f_, p_, u2_, v2_))
-				/*line few.go:69*/ t15_ := gpu_plus__(f_, p_, d_, u2_, v2_, m_, deep_)
-				/*line few.go:69*/ w_ = t14_
-				/*line few.go:69*/ d_ = t15_
+				/*line few.go:106*/ t15_ := gpu_plus__(f_, p_, d_, u2_, v2_, m_, deep_)
+				/*line few.go:106*/ w_ = t14_
+				/*line few.go:106*/ d_ = t15_
 			}
 		}
 	}
 	return w_, gpu_without_(f_, p_, d_, t_.height_*t_.width_, m_, deep_)
-//line kernels_tandem.go:6012
+//line kernels_tandem.go:5992
 }
 
 func gpu_topOf_(f_ gpu_double, p_ gpu_one, w_ gpu_window) int64 {
 	/*line terms.go:100*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_leastTop_(f_, p_, false))
-//line kernels_tandem.go:6017
+//line kernels_tandem.go:5997
 }
 
 func gpu_withBlock_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, s_ gpu_column) gpu_column {
@@ -6051,7 +6031,7 @@ func gpu_withBlock_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place,
 	/*line across.go:86*/ s_.sum_ = t10_
 	/*line across.go:86*/ s_.held_ = t11_
 	return s_
-//line kernels_tandem.go:6055
+//line kernels_tandem.go:6035
 }
 
 func gpu_addToWords_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
@@ -6059,7 +6039,7 @@ func gpu_addToWords_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place
 		gpu_clearWords(parts_, words_)
 	}
 	gpu_addHalves(parts_, words_, s_, gpu_unit_(f_, p_, top_)-int64(-2176), int64(44))
-//line kernels_tandem.go:6063
+//line kernels_tandem.go:6043
 }
 
 func gpu_leave_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_column) {
@@ -6071,12 +6051,12 @@ func gpu_leave_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ 
 		s_.special_ = int64(256)
 	}
 	parts_[words_.At_+(int64(136)*words_.Step_)] = s_.special_
-//line kernels_tandem.go:6075
+//line kernels_tandem.go:6055
 }
 
 func gpu_unit_(f_ gpu_double, p_ gpu_one, top_ int64) int64 {
 	/*line terms.go:150*/ return (((top_ - int64(1023)) + int64(3)) - int64(53)) + int64(8)
-//line kernels_tandem.go:6080
+//line kernels_tandem.go:6060
 }
 
 func gpu_put_(c_ gpu_Matrix_, o_ int64, v_ float64) {
@@ -6085,7 +6065,7 @@ func gpu_put_(c_ gpu_Matrix_, o_ int64, v_ float64) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:6089
+//line kernels_tandem.go:6069
 }
 
 func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float64 {
@@ -6103,25 +6083,25 @@ func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, roo
 		}
 	}
 	/*line round.go:85*/ return gpu_round_(f_, v_)
-//line kernels_tandem.go:6107
+//line kernels_tandem.go:6087
 }
 
 func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, m_ gpu_magic_, deep_ bool) (gpu_window, gpu_digits) {
-	/*line few.go:55*/ var w_ gpu_window
-	/*line few.go:55*/ var d_ gpu_digits
+	/*line few.go:92*/ var w_ gpu_window
+	/*line few.go:92*/ var d_ gpu_digits
 	t2_ := gpu_nowhere()
-	/*line few.go:56*/ t3_ := gpu_none___________(f_, p_, m_)
-	/*line few.go:56*/ w_ = t2_
-	/*line few.go:56*/ d_ = t3_
+	/*line few.go:93*/ t3_ := gpu_none___________(f_, p_, m_)
+	/*line few.go:93*/ w_ = t2_
+	/*line few.go:93*/ d_ = t3_
 	if t_.down_ {
 		at_ := (t_.first_ * t_.x_.Stride_) + o_
 		for t4_, t5_ := t_.height_, int64(0); t5_ < t4_; t5_ = t5_ + int64(1) {
 			e_ := t_.x_.Data_[at_]
 			u_, v_ := gpu_factorsOf__(f_, p_, e_, e_, less_, t_.mask_)
 			t8_ := gpu_with___________(w_, gpu_magnitude__(f_, p_, u_, v_))
-			/*line few.go:62*/ t9_ := gpu_plus___(f_, p_, d_, u_, v_, m_, deep_)
-			/*line few.go:62*/ w_ = t8_
-			/*line few.go:62*/ d_ = t9_
+			/*line few.go:99*/ t9_ := gpu_plus___(f_, p_, d_, u_, v_, m_, deep_)
+			/*line few.go:99*/ w_ = t8_
+			/*line few.go:99*/ d_ = t9_
 			at_ = at_ + t_.x_.Stride_
 		}
 	} else {
@@ -6129,19 +6109,19 @@ func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ flo
 			for t11_, j_ := t_.width_, int64(0); j_ < t11_; j_ = j_ + int64(1) {
 				u2_, v2_ := gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
 				t14_ := gpu_with___________(w_, gpu_magnitude__(f_, p_, u2_, v2_))
-				/*line few.go:69*/ t15_ := gpu_plus___(f_, p_, d_, u2_, v2_, m_, deep_)
-				/*line few.go:69*/ w_ = t14_
-				/*line few.go:69*/ d_ = t15_
+				/*line few.go:106*/ t15_ := gpu_plus___(f_, p_, d_, u2_, v2_, m_, deep_)
+				/*line few.go:106*/ w_ = t14_
+				/*line few.go:106*/ d_ = t15_
 			}
 		}
 	}
 	return w_, gpu_without__(f_, p_, d_, t_.height_*t_.width_, m_, deep_)
-//line kernels_tandem.go:6140
+//line kernels_tandem.go:6120
 }
 
 func gpu_topOf__(f_ gpu_double, p_ gpu_pair, w_ gpu_window) int64 {
 	/*line terms.go:100*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_leastTop__(f_, p_, false))
-//line kernels_tandem.go:6145
+//line kernels_tandem.go:6125
 }
 
 func gpu_withBlock__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, t_ gpu_table__, o_ int64, less_ float32, s_ gpu_column) gpu_column {
@@ -6179,7 +6159,7 @@ func gpu_withBlock__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Plac
 	/*line across.go:86*/ s_.sum_ = t10_
 	/*line across.go:86*/ s_.held_ = t11_
 	return s_
-//line kernels_tandem.go:6183
+//line kernels_tandem.go:6163
 }
 
 func gpu_addToWords__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
@@ -6187,7 +6167,7 @@ func gpu_addToWords__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Pla
 		gpu_clearWords(parts_, words_)
 	}
 	gpu_addHalves(parts_, words_, s_, gpu_unit__(f_, p_, top_)-int64(-2176), int64(44))
-//line kernels_tandem.go:6191
+//line kernels_tandem.go:6171
 }
 
 func gpu_leave__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, s_ gpu_column) {
@@ -6199,30 +6179,30 @@ func gpu_leave__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, s
 		s_.special_ = int64(256)
 	}
 	parts_[words_.At_+(int64(136)*words_.Step_)] = s_.special_
-//line kernels_tandem.go:6203
+//line kernels_tandem.go:6183
 }
 
 func gpu_unit__(f_ gpu_double, p_ gpu_pair, top_ int64) int64 {
 	/*line terms.go:150*/ return (((top_ - int64(1023)) + int64(3)) - int64(53)) + int64(8)
-//line kernels_tandem.go:6208
+//line kernels_tandem.go:6188
 }
 
 func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, m_ gpu_magic_, deep_ bool) (gpu_window, gpu_digits) {
-	/*line few.go:55*/ var w_ gpu_window
-	/*line few.go:55*/ var d_ gpu_digits
+	/*line few.go:92*/ var w_ gpu_window
+	/*line few.go:92*/ var d_ gpu_digits
 	t2_ := gpu_nowhere()
-	/*line few.go:56*/ t3_ := gpu_none____________(f_, p_, m_)
-	/*line few.go:56*/ w_ = t2_
-	/*line few.go:56*/ d_ = t3_
+	/*line few.go:93*/ t3_ := gpu_none____________(f_, p_, m_)
+	/*line few.go:93*/ w_ = t2_
+	/*line few.go:93*/ d_ = t3_
 	if t_.down_ {
 		at_ := (t_.first_ * t_.x_.Stride_) + o_
 		for t4_, t5_ := t_.height_, int64(0); t5_ < t4_; t5_ = t5_ + int64(1) {
 			e_ := t_.x_.Data_[at_]
 			u_, v_ := gpu_factorsOf___(f_, p_, e_, e_, less_, t_.mask_)
 			t8_ := gpu_with___________(w_, gpu_magnitude___(f_, p_, u_, v_))
-			/*line few.go:62*/ t9_ := gpu_plus____(f_, p_, d_, u_, v_, m_, deep_)
-			/*line few.go:62*/ w_ = t8_
-			/*line few.go:62*/ d_ = t9_
+			/*line few.go:99*/ t9_ := gpu_plus____(f_, p_, d_, u_, v_, m_, deep_)
+			/*line few.go:99*/ w_ = t8_
+			/*line few.go:99*/ d_ = t9_
 			at_ = at_ + t_.x_.Stride_
 		}
 	} else {
@@ -6230,19 +6210,19 @@ func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ floa
 			for t11_, j_ := t_.width_, int64(0); j_ < t11_; j_ = j_ + int64(1) {
 				u2_, v2_ := gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
 				t14_ := gpu_with___________(w_, gpu_magnitude___(f_, p_, u2_, v2_))
-				/*line few.go:69*/ t15_ := gpu_plus____(f_, p_, d_, u2_, v2_, m_, deep_)
-				/*line few.go:69*/ w_ = t14_
-				/*line few.go:69*/ d_ = t15_
+				/*line few.go:106*/ t15_ := gpu_plus____(f_, p_, d_, u2_, v2_, m_, deep_)
+				/*line few.go:106*/ w_ = t14_
+				/*line few.go:106*/ d_ = t15_
 			}
 		}
 	}
 	return w_, gpu_without___(f_, p_, d_, t_.height_*t_.width_, m_, deep_)
-//line kernels_tandem.go:6241
+//line kernels_tandem.go:6221
 }
 
 func gpu_topOf___(f_ gpu_double, p_ gpu_two, w_ gpu_window) int64 {
 	/*line terms.go:100*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_leastTop___(f_, p_, false))
-//line kernels_tandem.go:6246
+//line kernels_tandem.go:6226
 }
 
 func gpu_withBlock___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, s_ gpu_column) gpu_column {
@@ -6280,7 +6260,7 @@ func gpu_withBlock___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Plac
 	/*line across.go:86*/ s_.sum_ = t10_
 	/*line across.go:86*/ s_.held_ = t11_
 	return s_
-//line kernels_tandem.go:6284
+//line kernels_tandem.go:6264
 }
 
 func gpu_addToWords___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
@@ -6288,7 +6268,7 @@ func gpu_addToWords___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Pla
 		gpu_clearWords(parts_, words_)
 	}
 	gpu_addHalves(parts_, words_, s_, gpu_unit___(f_, p_, top_)-int64(-2176), int64(52))
-//line kernels_tandem.go:6292
+//line kernels_tandem.go:6272
 }
 
 func gpu_leave___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, s_ gpu_column) {
@@ -6300,22 +6280,22 @@ func gpu_leave___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, s
 		s_.special_ = int64(256)
 	}
 	parts_[words_.At_+(int64(136)*words_.Step_)] = s_.special_
-//line kernels_tandem.go:6304
+//line kernels_tandem.go:6284
 }
 
 func gpu_unit___(f_ gpu_double, p_ gpu_two, top_ int64) int64 {
 	/*line terms.go:150*/ return (((top_ - int64(1023)) + int64(3)) - int64(53)) + int64(0)
-//line kernels_tandem.go:6309
+//line kernels_tandem.go:6289
 }
 
 func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits_) {
-	/*line along.go:246*/ if deep_ {
+	/*line along.go:247*/ if deep_ {
 		t_, t2_ := gpu_addIn(f_, p_, b_, l_, top_, true)
-		/*line along.go:247*/ return t_, t2_
+		/*line along.go:248*/ return t_, t2_
 	}
 	t3_, t4_ := gpu_addIn(f_, p_, b_, l_, top_, false)
-	/*line along.go:249*/ return t3_, t4_
-//line kernels_tandem.go:6319
+	/*line along.go:250*/ return t3_, t4_
+//line kernels_tandem.go:6299
 }
 
 func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64, deep_ bool) bool {
@@ -6329,20 +6309,20 @@ func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64, deep_ bool) 
 	span_ = span_ - int64(2)
 //line terms.go:80
 	return ((((w_.hi_ == uint32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= int64(252))
-//line kernels_tandem.go:6333
+//line kernels_tandem.go:6313
 }
 
 func gpu_with(t_ gpu_halves, a_ int64, b_ int64, c_ int64) gpu_halves {
 //line terms.go:227
 	t2_ := gpu_halves{lower_: gpu_digits{a_: t_.lower_.a_ + (a_ & int64(4294967295)), b_: t_.lower_.b_ + (b_ & int64(4294967295)), c_: t_.lower_.c_ + (c_ & int64(4294967295))}, upper_: gpu_digits{a_: t_.upper_.a_ + (a_ >> (32)), b_: t_.upper_.b_ + (b_ >> (32)), c_: t_.upper_.c_ + (c_ >> (32))}}
 	/*line terms.go:227*/ return t2_
-//line kernels_tandem.go:6340
+//line kernels_tandem.go:6320
 }
 
 func gpu_and(w_ gpu_window, v_ gpu_window) gpu_window {
 	/*line terms.go:61*/ t_ := gpu_window{hi_: max(w_.hi_, v_.hi_), lo_: min(w_.lo_, v_.lo_)}
 	/*line terms.go:61*/ return t_
-//line kernels_tandem.go:6346
+//line kernels_tandem.go:6326
 }
 
 func gpu_choose(f_ gpu_single, p_ gpu_one, w_ gpu_window) int64 {
@@ -6357,11 +6337,11 @@ func gpu_choose(f_ gpu_single, p_ gpu_one, w_ gpu_window) int64 {
 		}
 	}
 	/*line terms.go:121*/ return c_
-//line kernels_tandem.go:6361
+//line kernels_tandem.go:6341
 }
 
 func gpu_reachOfBlock(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64) gpu_reach {
-	/*line along.go:275*/ r_ := gpu_noReach()
+	/*line along.go:277*/ r_ := gpu_noReach()
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			u_, v_ := gpu_factors(f_, p_, b_, i_, j_)
@@ -6369,7 +6349,7 @@ func gpu_reachOfBlock(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64) gpu_rea
 		}
 	}
 	return r_
-//line kernels_tandem.go:6373
+//line kernels_tandem.go:6353
 }
 
 func gpu_part(t_ gpu_halves, k_ int64) int64 {
@@ -6394,16 +6374,16 @@ func gpu_part(t_ gpu_halves, k_ int64) int64 {
 		}
 	}
 	/*line terms.go:255*/ return t_.upper_.c_
-//line kernels_tandem.go:6398
+//line kernels_tandem.go:6378
 }
 
 func gpu_up(t_ gpu_halves, step_ int64, k_ int64) int64 {
 	/*line terms.go:259*/ return (int64(32) * (k_ & int64(1))) - ((k_ >> (1)) * step_)
-//line kernels_tandem.go:6403
+//line kernels_tandem.go:6383
 }
 
 func gpu_digitsIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, base_ int64) int64 {
-	/*line along.go:289*/ s_ := int64(0)
+	/*line along.go:291*/ s_ := int64(0)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			u_, v_ := gpu_factors(f_, p_, b_, i_, j_)
@@ -6411,7 +6391,7 @@ func gpu_digitsIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, base_ int64
 		}
 	}
 	return s_
-//line kernels_tandem.go:6415
+//line kernels_tandem.go:6395
 }
 
 func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -6422,7 +6402,7 @@ func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:6426
+//line kernels_tandem.go:6406
 }
 
 func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -6460,69 +6440,69 @@ func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:6464
+//line kernels_tandem.go:6444
 }
 
 func gpu_joined(all_ []int64, n_ int64, deep_ bool) gpu_halves {
-	/*line along.go:180*/ t_ := gpu_halves{}
+	/*line along.go:181*/ t_ := gpu_halves{}
 	t2_ := gpu_sumOfParts(all_[:n_])
-	/*line along.go:181*/ t3_ := t2_
-	/*line along.go:181*/ t4_ := gpu_sumOfParts(all_[n_ : int64(2)*n_])
-	/*line along.go:181*/ t5_ := t4_
-	/*line along.go:181*/ t_.lower_.a_ = t3_
-	/*line along.go:181*/ t_.upper_.a_ = t5_
+	/*line along.go:182*/ t3_ := t2_
+	/*line along.go:182*/ t4_ := gpu_sumOfParts(all_[n_ : int64(2)*n_])
+	/*line along.go:182*/ t5_ := t4_
+	/*line along.go:182*/ t_.lower_.a_ = t3_
+	/*line along.go:182*/ t_.upper_.a_ = t5_
 	t6_ := int64(2) * n_
-	/*line along.go:182*/ t7_ := gpu_sumOfParts(all_[t6_ : int64(3)*n_])
-	/*line along.go:182*/ t8_ := t7_
-	/*line along.go:182*/ t9_ := int64(3) * n_
-	/*line along.go:182*/ t10_ := gpu_sumOfParts(all_[t9_ : int64(4)*n_])
-	/*line along.go:182*/ t11_ := t10_
-	/*line along.go:182*/ t_.lower_.b_ = t8_
-	/*line along.go:182*/ t_.upper_.b_ = t11_
+	/*line along.go:183*/ t7_ := gpu_sumOfParts(all_[t6_ : int64(3)*n_])
+	/*line along.go:183*/ t8_ := t7_
+	/*line along.go:183*/ t9_ := int64(3) * n_
+	/*line along.go:183*/ t10_ := gpu_sumOfParts(all_[t9_ : int64(4)*n_])
+	/*line along.go:183*/ t11_ := t10_
+	/*line along.go:183*/ t_.lower_.b_ = t8_
+	/*line along.go:183*/ t_.upper_.b_ = t11_
 	if deep_ {
 		t12_ := int64(4) * n_
-		/*line along.go:184*/ t13_ := gpu_sumOfParts(all_[t12_ : int64(5)*n_])
-		/*line along.go:184*/ t14_ := t13_
-		/*line along.go:184*/ t15_ := int64(5) * n_
-		/*line along.go:184*/ t16_ := gpu_sumOfParts(all_[t15_ : int64(6)*n_])
-		/*line along.go:184*/ t17_ := t16_
-		/*line along.go:184*/ t_.lower_.c_ = t14_
-		/*line along.go:184*/ t_.upper_.c_ = t17_
+		/*line along.go:185*/ t13_ := gpu_sumOfParts(all_[t12_ : int64(5)*n_])
+		/*line along.go:185*/ t14_ := t13_
+		/*line along.go:185*/ t15_ := int64(5) * n_
+		/*line along.go:185*/ t16_ := gpu_sumOfParts(all_[t15_ : int64(6)*n_])
+		/*line along.go:185*/ t17_ := t16_
+		/*line along.go:185*/ t_.lower_.c_ = t14_
+		/*line along.go:185*/ t_.upper_.c_ = t17_
 	}
 	return t_
-//line kernels_tandem.go:6494
+//line kernels_tandem.go:6474
 }
 
 func gpu_sumOfParts(x_ []int64) int64 {
-	/*line along.go:189*/ var sum_ int64
+	/*line along.go:190*/ var sum_ int64
 	t_ := x_
-	/*line along.go:190*/ t2_ := int64(len(t_))
-	/*line along.go:190*/ t3_ := int64(0)
-	/*line along.go:190*/ for ; t3_ < t2_; t3_ = t3_ + int64(1) {
-		/*line along.go:190*/ v_ := t_[t3_]
+	/*line along.go:191*/ t2_ := int64(len(t_))
+	/*line along.go:191*/ t3_ := int64(0)
+	/*line along.go:191*/ for ; t3_ < t2_; t3_ = t3_ + int64(1) {
+		/*line along.go:191*/ v_ := t_[t3_]
 		sum_ = sum_ + v_
 	}
 	return sum_
-//line kernels_tandem.go:6507
+//line kernels_tandem.go:6487
 }
 
 func gpu_stateOf(base_ int64, step_ int64, deep_ bool) int64 {
-	/*line along.go:163*/ s_ := (base_ << (7)) | (step_ << (1))
+	/*line along.go:164*/ s_ := (base_ << (7)) | (step_ << (1))
 	if deep_ {
 		s_ = s_ | int64(1)
 	}
 	return s_
-//line kernels_tandem.go:6516
+//line kernels_tandem.go:6496
 }
 
 func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits) {
-	/*line along.go:246*/ if deep_ {
+	/*line along.go:247*/ if deep_ {
 		t_, t2_ := gpu_addIn_(f_, p_, b_, l_, top_, true)
-		/*line along.go:247*/ return t_, t2_
+		/*line along.go:248*/ return t_, t2_
 	}
 	t3_, t4_ := gpu_addIn_(f_, p_, b_, l_, top_, false)
-	/*line along.go:249*/ return t3_, t4_
-//line kernels_tandem.go:6526
+	/*line along.go:250*/ return t3_, t4_
+//line kernels_tandem.go:6506
 }
 
 func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window, top_ int64, deep_ bool) bool {
@@ -6536,7 +6516,7 @@ func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window, top_ int64, deep_ bool)
 	span_ = span_ - int64(10)
 //line terms.go:80
 	return ((((w_.hi_ == uint32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop_(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= int64(2036))
-//line kernels_tandem.go:6540
+//line kernels_tandem.go:6520
 }
 
 func gpu_choose_(f_ gpu_double, p_ gpu_one, w_ gpu_window) int64 {
@@ -6551,11 +6531,11 @@ func gpu_choose_(f_ gpu_double, p_ gpu_one, w_ gpu_window) int64 {
 		}
 	}
 	/*line terms.go:121*/ return c_
-//line kernels_tandem.go:6555
+//line kernels_tandem.go:6535
 }
 
 func gpu_reachOfBlock_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64) gpu_reach {
-	/*line along.go:275*/ r_ := gpu_noReach()
+	/*line along.go:277*/ r_ := gpu_noReach()
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			u_, v_ := gpu_factors_(f_, p_, b_, i_, j_)
@@ -6563,11 +6543,11 @@ func gpu_reachOfBlock_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64) gpu_r
 		}
 	}
 	return r_
-//line kernels_tandem.go:6567
+//line kernels_tandem.go:6547
 }
 
 func gpu_digitsIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, base_ int64) int64 {
-	/*line along.go:289*/ s_ := int64(0)
+	/*line along.go:291*/ s_ := int64(0)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			u_, v_ := gpu_factors_(f_, p_, b_, i_, j_)
@@ -6575,17 +6555,17 @@ func gpu_digitsIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, base_ int
 		}
 	}
 	return s_
-//line kernels_tandem.go:6579
+//line kernels_tandem.go:6559
 }
 
 func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits) {
-	/*line along.go:246*/ if deep_ {
+	/*line along.go:247*/ if deep_ {
 		t_, t2_ := gpu_addIn__(f_, p_, b_, l_, top_, true)
-		/*line along.go:247*/ return t_, t2_
+		/*line along.go:248*/ return t_, t2_
 	}
 	t3_, t4_ := gpu_addIn__(f_, p_, b_, l_, top_, false)
-	/*line along.go:249*/ return t3_, t4_
-//line kernels_tandem.go:6589
+	/*line along.go:250*/ return t3_, t4_
+//line kernels_tandem.go:6569
 }
 
 func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window, top_ int64, deep_ bool) bool {
@@ -6600,7 +6580,7 @@ func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window, top_ int64, deep_ boo
 	/*line terms.go:75*/ span_ = span_ + int64(5)
 //line terms.go:80
 	return ((((w_.hi_ == uint32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop__(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= int64(2036))
-//line kernels_tandem.go:6604
+//line kernels_tandem.go:6584
 }
 
 func gpu_choose__(f_ gpu_double, p_ gpu_pair, w_ gpu_window) int64 {
@@ -6615,11 +6595,11 @@ func gpu_choose__(f_ gpu_double, p_ gpu_pair, w_ gpu_window) int64 {
 		}
 	}
 	/*line terms.go:121*/ return c_
-//line kernels_tandem.go:6619
+//line kernels_tandem.go:6599
 }
 
 func gpu_reachOfBlock__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64) gpu_reach {
-	/*line along.go:275*/ r_ := gpu_noReach()
+	/*line along.go:277*/ r_ := gpu_noReach()
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			u_, v_ := gpu_factors__(f_, p_, b_, i_, j_)
@@ -6627,11 +6607,11 @@ func gpu_reachOfBlock__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64) gp
 		}
 	}
 	return r_
-//line kernels_tandem.go:6631
+//line kernels_tandem.go:6611
 }
 
 func gpu_digitsIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, base_ int64) int64 {
-	/*line along.go:289*/ s_ := int64(0)
+	/*line along.go:291*/ s_ := int64(0)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			u_, v_ := gpu_factors__(f_, p_, b_, i_, j_)
@@ -6639,13 +6619,13 @@ func gpu_digitsIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, base_ 
 		}
 	}
 	return s_
-//line kernels_tandem.go:6643
+//line kernels_tandem.go:6623
 }
 
 func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits) {
-	/*line along.go:249*/ t3_, t4_ := gpu_addIn___(f_, p_, b_, l_, top_, false)
-	/*line along.go:249*/ return t3_, t4_
-//line kernels_tandem.go:6649
+	/*line along.go:250*/ t3_, t4_ := gpu_addIn___(f_, p_, b_, l_, top_, false)
+	/*line along.go:250*/ return t3_, t4_
+//line kernels_tandem.go:6629
 }
 
 func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window, top_ int64, deep_ bool) bool {
@@ -6661,7 +6641,7 @@ func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window, top_ int64, deep_ boo
 	/*line terms.go:78*/ least_ = int64(55)
 //line terms.go:80
 	return ((((w_.hi_ == uint32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop___(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= int64(2044))
-//line kernels_tandem.go:6665
+//line kernels_tandem.go:6645
 }
 
 func gpu_choose___(f_ gpu_double, p_ gpu_two, w_ gpu_window) int64 {
@@ -6676,11 +6656,11 @@ func gpu_choose___(f_ gpu_double, p_ gpu_two, w_ gpu_window) int64 {
 		}
 	}
 	/*line terms.go:121*/ return c_
-//line kernels_tandem.go:6680
+//line kernels_tandem.go:6660
 }
 
 func gpu_reachOfBlock___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64) gpu_reach {
-	/*line along.go:275*/ r_ := gpu_noReach()
+	/*line along.go:277*/ r_ := gpu_noReach()
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			u_, v_ := gpu_factors___(f_, p_, b_, i_, j_)
@@ -6688,11 +6668,11 @@ func gpu_reachOfBlock___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64) gpu
 		}
 	}
 	return r_
-//line kernels_tandem.go:6692
+//line kernels_tandem.go:6672
 }
 
 func gpu_digitsIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, base_ int64) int64 {
-	/*line along.go:289*/ s_ := int64(0)
+	/*line along.go:291*/ s_ := int64(0)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			u_, v_ := gpu_factors___(f_, p_, b_, i_, j_)
@@ -6700,252 +6680,310 @@ func gpu_digitsIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, base_ i
 		}
 	}
 	return s_
-//line kernels_tandem.go:6704
+//line kernels_tandem.go:6684
 }
 
-func gpu_sumOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, top_ int64, deep_ bool) (gpu_window, gpu_Value) {
-	/*line few.go:80*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
-	high_ := support.Div(int64(256), wide_)
-	w_ := gpu_nowhere()
-	/*line few.go:82*/ s_ := gpu_halves{}
-	/*line few.go:82*/ b_ := t_
-	for i_ := int64(0); i_ < t_.height_; i_ = i_ + high_ {
-		for j_ := int64(0); j_ < t_.width_; j_ = j_ + wide_ {
-			t2_ := t_.first_ + i_
-			/*line few.go:85*/ t3_ := t_.left_ + j_
-			/*line few.go:85*/ b_.first_ = t2_
-			/*line few.go:85*/ b_.left_ = t3_
-			t4_ := min(high_, t_.height_-i_)
-			/*line few.go:86*/ t5_ := min(wide_, t_.width_-j_)
-			/*line few.go:86*/ b_.height_ = t4_
-			/*line few.go:86*/ b_.width_ = t5_
-			v_, d_ := gpu_addOf(f_, p_, b_, o_, less_, gpu_magicFor(f_, p_, top_), deep_)
-			w_ = gpu_and(w_, v_)
-			s_ = gpu_with(s_, int64(d_.a_), int64(d_.b_), int64(d_.c_))
+func gpu_guessOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32) gpu_guess {
+	/*line few.go:41*/ var g_ gpu_guess
+	if t_.down_ {
+		at_ := o_
+		for t2_, t3_ := t_.height_, int64(0); t3_ < t2_; t3_ = t3_ + int64(1) {
+			e_ := t_.x_.Data_[at_]
+			u_, v_ := gpu_factorsOf(f_, p_, e_, e_, less_, t_.mask_)
+			g_ = gpu_with____________(f_, p_, g_, u_, v_)
+			at_ = at_ + t_.x_.Stride_
+		}
+		return g_
+	}
+	for t6_, i_ := t_.height_, int64(0); i_ < t6_; i_ = i_ + int64(1) {
+		for t7_, j_ := t_.width_, int64(0); j_ < t7_; j_ = j_ + int64(1) {
+			u2_, v2_ := gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
+			g_ = gpu_with____________(f_, p_, g_, u2_, v2_)
 		}
 	}
-	return w_, gpu_valueOf(int64(23), s_, gpu_unit(f_, p_, top_), deep_)
-//line kernels_tandem.go:6729
+	return g_
+//line kernels_tandem.go:6706
 }
 
-func gpu_isDeep(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64) bool {
-	/*line terms.go:95*/ return !gpu_fits(f_, p_, w_, top_, false)
-//line kernels_tandem.go:6734
+func gpu_sure(f_ gpu_single, p_ gpu_one, g_ gpu_guess, count_ uint64, isRoot_ bool) (float32, bool) {
+	/*line guess.go:79*/ t_, t2_ := gpu_twoSum(g_.sum_, g_.rest_)
+	/*line guess.go:79*/ g_.sum_ = t_
+	/*line guess.go:79*/ g_.rest_ = t2_
+	ok_ := ((count_ != uint64(0)) && (count_ < uint64(16777216))) && ((g_.sum_ == float32(0)) || (gpu_abs(f_, g_.sum_) >= gpu_least__(f_)))
+	if count_ > uint64(1) {
+		g_ = gpu_over(f_, g_, float32(count_))
+	}
+	if isRoot_ && (g_.sum_ != float32(0)) {
+		g_ = gpu_root(f_, g_)
+	}
+	/*line guess.go:90*/ if g_.off_ != float32(0) {
+		g_.off_ = float32(g_.off_*float32(1.0009766)) + float32(gpu_abs(f_, g_.rest_)*gpu_ulps(f_))
+	}
+	/*line guess.go:96*/ a_ := g_.sum_ + (g_.rest_ - g_.off_)
+	/*line guess.go:96*/ b_ := g_.sum_ + (g_.rest_ + g_.off_)
+	return a_, (ok_ && (a_ == b_)) && ((a_ != float32(0)) || (g_.off_ == float32(0)))
+//line kernels_tandem.go:6726
 }
 
-func gpu_sumOfWide(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) (gpu_Value, int64) {
-	/*line few.go:100*/ var v_ gpu_Value
-	_ = v_
-	/*line few.go:100*/ var special_ int64
+func gpu_exactOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32) (gpu_Value, int64) {
+	/*line few.go:64*/ var v_ gpu_Value
+	/*line few.go:64*/ var special_ int64
 	_ = special_
-	/*line few.go:101*/ t2_ := gpu_reachOf(f_, p_, t_, o_, less_, w_)
-	/*line few.go:101*/ all_ := t2_
-	s_ := gpu_short{}
-	/*line few.go:102*/ base_ := all_.top_
-	for n_ := gpu_room(s_, base_-all_.least_); n_ > int64(0); n_ = gpu_room(s_, base_-all_.least_) {
-		base_ = base_ - n_
-		t3_ := gpu_sumOfDigits(f_, p_, t_, o_, less_, base_, n_)
-		/*line few.go:105*/ s_ = gpu_shifted(s_, n_, t3_)
+	/*line few.go:65*/ first_ := t_
+	t2_ := min(t_.height_, int64(4))
+	/*line few.go:66*/ t3_ := min(t_.width_, int64(4))
+	/*line few.go:66*/ first_.height_ = t2_
+	/*line few.go:66*/ first_.width_ = t3_
+	t4_ := gpu_magic{}
+	/*line few.go:67*/ w_, _ := gpu_addOf(f_, p_, first_, o_, less_, t4_, false)
+	top_ := gpu_topOf(f_, p_, w_) + int64(4)
+	t7_, t8_ := gpu_sumOf(f_, p_, t_, o_, less_, top_, false)
+	/*line few.go:69*/ w_ = t7_
+	/*line few.go:69*/ v_ = t8_
+	if gpu_fits(f_, p_, w_, top_, false) {
+		return v_, int64(0)
 	}
-	carry_ := int64(0)
-	/*line few.go:107*/ rest_ := int64(0)
-	for at_ := all_.least_; at_ < base_; {
-		n2_ := min(int64(48), base_-at_)
-		t4_ := gpu_sumOfDigits(f_, p_, t_, o_, less_, at_, n2_)
-		/*line few.go:110*/ carry_ = carry_ + t4_
-		rest_ = rest_ | (carry_ & ((support.Value(int64(1)) << (uint64(n2_))) - int64(1)))
-		carry_ = carry_ >> (uint64(n2_))
-		at_ = at_ + n2_
+	top_ = gpu_topOf(f_, p_, w_)
+	deep_ := gpu_isDeep(f_, p_, w_, top_)
+	if !gpu_fits(f_, p_, w_, top_, deep_) {
+		t9_, t10_ := gpu_sumOfWide(f_, p_, t_, o_, less_, w_)
+		/*line few.go:76*/ return t9_, t10_
 	}
-	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:6762
+	_, t12_ := gpu_sumOf(f_, p_, t_, o_, less_, top_, deep_)
+	/*line few.go:78*/ v_ = t12_
+	return v_, int64(0)
+//line kernels_tandem.go:6756
 }
 
-func gpu_sumOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, top_ int64, deep_ bool) (gpu_window, gpu_Value) {
-	/*line few.go:80*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
-	high_ := support.Div(int64(256), wide_)
-	w_ := gpu_nowhere()
-	/*line few.go:82*/ s_ := gpu_halves{}
-	/*line few.go:82*/ b_ := t_
-	for i_ := int64(0); i_ < t_.height_; i_ = i_ + high_ {
-		for j_ := int64(0); j_ < t_.width_; j_ = j_ + wide_ {
-			t2_ := t_.first_ + i_
-			/*line few.go:85*/ t3_ := t_.left_ + j_
-			/*line few.go:85*/ b_.first_ = t2_
-			/*line few.go:85*/ b_.left_ = t3_
-			t4_ := min(high_, t_.height_-i_)
-			/*line few.go:86*/ t5_ := min(wide_, t_.width_-j_)
-			/*line few.go:86*/ b_.height_ = t4_
-			/*line few.go:86*/ b_.width_ = t5_
-			v_, d_ := gpu_addOf_(f_, p_, b_, o_, less_, gpu_magicFor_(f_, p_, top_), deep_)
-			w_ = gpu_and(w_, v_)
-			s_ = gpu_with(s_, d_.a_, d_.b_, d_.c_)
+func gpu_guessOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64) gpu_guess_ {
+	/*line few.go:41*/ var g_ gpu_guess_
+	if t_.down_ {
+		at_ := o_
+		for t2_, t3_ := t_.height_, int64(0); t3_ < t2_; t3_ = t3_ + int64(1) {
+			e_ := t_.x_.Data_[at_]
+			u_, v_ := gpu_factorsOf_(f_, p_, e_, e_, less_, t_.mask_)
+			g_ = gpu_with_____________(f_, p_, g_, u_, v_)
+			at_ = at_ + t_.x_.Stride_
+		}
+		return g_
+	}
+	for t6_, i_ := t_.height_, int64(0); i_ < t6_; i_ = i_ + int64(1) {
+		for t7_, j_ := t_.width_, int64(0); j_ < t7_; j_ = j_ + int64(1) {
+			u2_, v2_ := gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
+			g_ = gpu_with_____________(f_, p_, g_, u2_, v2_)
 		}
 	}
-	return w_, gpu_valueOf(int64(44), s_, gpu_unit_(f_, p_, top_), deep_)
-//line kernels_tandem.go:6787
+	return g_
+//line kernels_tandem.go:6778
 }
 
-func gpu_isDeep_(f_ gpu_double, p_ gpu_one, w_ gpu_window, top_ int64) bool {
-	/*line terms.go:95*/ return !gpu_fits_(f_, p_, w_, top_, false)
-//line kernels_tandem.go:6792
+func gpu_sure_(f_ gpu_double, p_ gpu_one, g_ gpu_guess_, count_ uint64, isRoot_ bool) (float64, bool) {
+	/*line guess.go:79*/ t_, t2_ := gpu_twoSum_(g_.sum_, g_.rest_)
+	/*line guess.go:79*/ g_.sum_ = t_
+	/*line guess.go:79*/ g_.rest_ = t2_
+	ok_ := ((count_ != uint64(0)) && (count_ < uint64(16777216))) && ((g_.sum_ == float64(0)) || (gpu_abs_(f_, g_.sum_) >= gpu_least___(f_)))
+	if count_ > uint64(1) {
+		g_ = gpu_over_(f_, g_, float64(count_))
+	}
+	if isRoot_ && (g_.sum_ != float64(0)) {
+		g_ = gpu_root_(f_, g_)
+	}
+	/*line guess.go:90*/ if g_.off_ != float64(0) {
+		g_.off_ = float64(g_.off_*float64(1.0009765625)) + float64(gpu_abs_(f_, g_.rest_)*gpu_ulps_(f_))
+	}
+	/*line guess.go:96*/ a_ := g_.sum_ + (g_.rest_ - g_.off_)
+	/*line guess.go:96*/ b_ := g_.sum_ + (g_.rest_ + g_.off_)
+	return a_, (ok_ && (a_ == b_)) && ((a_ != float64(0)) || (g_.off_ == float64(0)))
+//line kernels_tandem.go:6798
 }
 
-func gpu_sumOfWide_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window) (gpu_Value, int64) {
-	/*line few.go:100*/ var v_ gpu_Value
-	_ = v_
-	/*line few.go:100*/ var special_ int64
+func gpu_exactOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64) (gpu_Value, int64) {
+	/*line few.go:64*/ var v_ gpu_Value
+	/*line few.go:64*/ var special_ int64
 	_ = special_
-	/*line few.go:101*/ t2_ := gpu_reachOf_(f_, p_, t_, o_, less_, w_)
-	/*line few.go:101*/ all_ := t2_
-	s_ := gpu_short{}
-	/*line few.go:102*/ base_ := all_.top_
-	for n_ := gpu_room(s_, base_-all_.least_); n_ > int64(0); n_ = gpu_room(s_, base_-all_.least_) {
-		base_ = base_ - n_
-		t3_ := gpu_sumOfDigits_(f_, p_, t_, o_, less_, base_, n_)
-		/*line few.go:105*/ s_ = gpu_shifted(s_, n_, t3_)
+	/*line few.go:65*/ first_ := t_
+	t2_ := min(t_.height_, int64(4))
+	/*line few.go:66*/ t3_ := min(t_.width_, int64(4))
+	/*line few.go:66*/ first_.height_ = t2_
+	/*line few.go:66*/ first_.width_ = t3_
+	t4_ := gpu_magic_{}
+	/*line few.go:67*/ w_, _ := gpu_addOf_(f_, p_, first_, o_, less_, t4_, false)
+	top_ := gpu_topOf_(f_, p_, w_) + int64(4)
+	t7_, t8_ := gpu_sumOf_(f_, p_, t_, o_, less_, top_, false)
+	/*line few.go:69*/ w_ = t7_
+	/*line few.go:69*/ v_ = t8_
+	if gpu_fits_(f_, p_, w_, top_, false) {
+		return v_, int64(0)
 	}
-	carry_ := int64(0)
-	/*line few.go:107*/ rest_ := int64(0)
-	for at_ := all_.least_; at_ < base_; {
-		n2_ := min(int64(48), base_-at_)
-		t4_ := gpu_sumOfDigits_(f_, p_, t_, o_, less_, at_, n2_)
-		/*line few.go:110*/ carry_ = carry_ + t4_
-		rest_ = rest_ | (carry_ & ((support.Value(int64(1)) << (uint64(n2_))) - int64(1)))
-		carry_ = carry_ >> (uint64(n2_))
-		at_ = at_ + n2_
+	top_ = gpu_topOf_(f_, p_, w_)
+	deep_ := gpu_isDeep_(f_, p_, w_, top_)
+	if !gpu_fits_(f_, p_, w_, top_, deep_) {
+		t9_, t10_ := gpu_sumOfWide_(f_, p_, t_, o_, less_, w_)
+		/*line few.go:76*/ return t9_, t10_
 	}
-	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:6820
+	_, t12_ := gpu_sumOf_(f_, p_, t_, o_, less_, top_, deep_)
+	/*line few.go:78*/ v_ = t12_
+	return v_, int64(0)
+//line kernels_tandem.go:6828
 }
 
-func gpu_sumOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, top_ int64, deep_ bool) (gpu_window, gpu_Value) {
-	/*line few.go:80*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
-	high_ := support.Div(int64(256), wide_)
-	w_ := gpu_nowhere()
-	/*line few.go:82*/ s_ := gpu_halves{}
-	/*line few.go:82*/ b_ := t_
-	for i_ := int64(0); i_ < t_.height_; i_ = i_ + high_ {
-		for j_ := int64(0); j_ < t_.width_; j_ = j_ + wide_ {
-			t2_ := t_.first_ + i_
-			/*line few.go:85*/ t3_ := t_.left_ + j_
-			/*line few.go:85*/ b_.first_ = t2_
-			/*line few.go:85*/ b_.left_ = t3_
-			t4_ := min(high_, t_.height_-i_)
-			/*line few.go:86*/ t5_ := min(wide_, t_.width_-j_)
-			/*line few.go:86*/ b_.height_ = t4_
-			/*line few.go:86*/ b_.width_ = t5_
-			v_, d_ := gpu_addOf__(f_, p_, b_, o_, less_, gpu_magicFor__(f_, p_, top_), deep_)
-			w_ = gpu_and(w_, v_)
-			s_ = gpu_with(s_, d_.a_, d_.b_, d_.c_)
+func gpu_guessOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32) gpu_guess_ {
+	/*line few.go:41*/ var g_ gpu_guess_
+	if t_.down_ {
+		at_ := o_
+		for t2_, t3_ := t_.height_, int64(0); t3_ < t2_; t3_ = t3_ + int64(1) {
+			e_ := t_.x_.Data_[at_]
+			u_, v_ := gpu_factorsOf__(f_, p_, e_, e_, less_, t_.mask_)
+			g_ = gpu_with______________(f_, p_, g_, u_, v_)
+			at_ = at_ + t_.x_.Stride_
+		}
+		return g_
+	}
+	for t6_, i_ := t_.height_, int64(0); i_ < t6_; i_ = i_ + int64(1) {
+		for t7_, j_ := t_.width_, int64(0); j_ < t7_; j_ = j_ + int64(1) {
+			u2_, v2_ := gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
+			g_ = gpu_with______________(f_, p_, g_, u2_, v2_)
 		}
 	}
-	return w_, gpu_valueOf(int64(44), s_, gpu_unit__(f_, p_, top_), deep_)
-//line kernels_tandem.go:6845
-}
-
-func gpu_isDeep__(f_ gpu_double, p_ gpu_pair, w_ gpu_window, top_ int64) bool {
-	/*line terms.go:95*/ return !gpu_fits__(f_, p_, w_, top_, false)
+	return g_
 //line kernels_tandem.go:6850
 }
 
-func gpu_sumOfWide__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window) (gpu_Value, int64) {
-	/*line few.go:100*/ var v_ gpu_Value
-	_ = v_
-	/*line few.go:100*/ var special_ int64
-	_ = special_
-	/*line few.go:101*/ t2_ := gpu_reachOf__(f_, p_, t_, o_, less_, w_)
-	/*line few.go:101*/ all_ := t2_
-	s_ := gpu_short{}
-	/*line few.go:102*/ base_ := all_.top_
-	for n_ := gpu_room(s_, base_-all_.least_); n_ > int64(0); n_ = gpu_room(s_, base_-all_.least_) {
-		base_ = base_ - n_
-		t3_ := gpu_sumOfDigits__(f_, p_, t_, o_, less_, base_, n_)
-		/*line few.go:105*/ s_ = gpu_shifted(s_, n_, t3_)
+func gpu_sure__(f_ gpu_double, p_ gpu_pair, g_ gpu_guess_, count_ uint64, isRoot_ bool) (float32, bool) {
+	/*line guess.go:79*/ t_, t2_ := gpu_twoSum_(g_.sum_, g_.rest_)
+	/*line guess.go:79*/ g_.sum_ = t_
+	/*line guess.go:79*/ g_.rest_ = t2_
+	ok_ := ((count_ != uint64(0)) && (count_ < uint64(16777216))) && ((g_.sum_ == float64(0)) || (gpu_abs_(f_, g_.sum_) >= gpu_least___(f_)))
+	if count_ > uint64(1) {
+		g_ = gpu_over_(f_, g_, float64(count_))
 	}
-	carry_ := int64(0)
-	/*line few.go:107*/ rest_ := int64(0)
-	for at_ := all_.least_; at_ < base_; {
-		n2_ := min(int64(48), base_-at_)
-		t4_ := gpu_sumOfDigits__(f_, p_, t_, o_, less_, at_, n2_)
-		/*line few.go:110*/ carry_ = carry_ + t4_
-		rest_ = rest_ | (carry_ & ((support.Value(int64(1)) << (uint64(n2_))) - int64(1)))
-		carry_ = carry_ >> (uint64(n2_))
-		at_ = at_ + n2_
+	if isRoot_ && (g_.sum_ != float64(0)) {
+		g_ = gpu_root_(f_, g_)
 	}
-	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:6878
+	/*line guess.go:88*/ g_.off_ = g_.off_ + gpu_abs_(f_, g_.rest_)
+	/*line guess.go:90*/ if g_.off_ != float64(0) {
+		g_.off_ = float64(g_.off_*float64(1.0009765625)) + float64(gpu_abs_(f_, g_.rest_)*gpu_ulps_(f_))
+		/*line guess.go:93*/ g_.off_ = g_.off_ + float64(gpu_abs_(f_, g_.sum_)*gpu_ulps_(f_))
+	}
+	/*line guess.go:96*/ a_ := float32((g_.sum_ + (g_.rest_ - g_.off_)))
+	/*line guess.go:96*/ b_ := float32((g_.sum_ + (g_.rest_ + g_.off_)))
+	return a_, (ok_ && (a_ == b_)) && ((a_ != float32(0)) || (g_.off_ == float64(0)))
+//line kernels_tandem.go:6872
 }
 
-func gpu_sumOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, top_ int64, deep_ bool) (gpu_window, gpu_Value) {
-	/*line few.go:80*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
-	high_ := support.Div(int64(256), wide_)
-	w_ := gpu_nowhere()
-	/*line few.go:82*/ s_ := gpu_halves{}
-	/*line few.go:82*/ b_ := t_
-	for i_ := int64(0); i_ < t_.height_; i_ = i_ + high_ {
-		for j_ := int64(0); j_ < t_.width_; j_ = j_ + wide_ {
-			t2_ := t_.first_ + i_
-			/*line few.go:85*/ t3_ := t_.left_ + j_
-			/*line few.go:85*/ b_.first_ = t2_
-			/*line few.go:85*/ b_.left_ = t3_
-			t4_ := min(high_, t_.height_-i_)
-			/*line few.go:86*/ t5_ := min(wide_, t_.width_-j_)
-			/*line few.go:86*/ b_.height_ = t4_
-			/*line few.go:86*/ b_.width_ = t5_
-			v_, d_ := gpu_addOf___(f_, p_, b_, o_, less_, gpu_magicFor___(f_, p_, top_), deep_)
-			w_ = gpu_and(w_, v_)
-			s_ = gpu_with(s_, d_.a_, d_.b_, d_.c_)
+func gpu_exactOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32) (gpu_Value, int64) {
+	/*line few.go:64*/ var v_ gpu_Value
+	/*line few.go:64*/ var special_ int64
+	_ = special_
+	/*line few.go:65*/ first_ := t_
+	t2_ := min(t_.height_, int64(4))
+	/*line few.go:66*/ t3_ := min(t_.width_, int64(4))
+	/*line few.go:66*/ first_.height_ = t2_
+	/*line few.go:66*/ first_.width_ = t3_
+	t4_ := gpu_magic_{}
+	/*line few.go:67*/ w_, _ := gpu_addOf__(f_, p_, first_, o_, less_, t4_, false)
+	top_ := gpu_topOf__(f_, p_, w_) + int64(4)
+	t7_, t8_ := gpu_sumOf__(f_, p_, t_, o_, less_, top_, false)
+	/*line few.go:69*/ w_ = t7_
+	/*line few.go:69*/ v_ = t8_
+	if gpu_fits__(f_, p_, w_, top_, false) {
+		return v_, int64(0)
+	}
+	top_ = gpu_topOf__(f_, p_, w_)
+	deep_ := gpu_isDeep__(f_, p_, w_, top_)
+	if !gpu_fits__(f_, p_, w_, top_, deep_) {
+		t9_, t10_ := gpu_sumOfWide__(f_, p_, t_, o_, less_, w_)
+		/*line few.go:76*/ return t9_, t10_
+	}
+	_, t12_ := gpu_sumOf__(f_, p_, t_, o_, less_, top_, deep_)
+	/*line few.go:78*/ v_ = t12_
+	return v_, int64(0)
+//line kernels_tandem.go:6902
+}
+
+func gpu_guessOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64) gpu_guess_ {
+	/*line few.go:41*/ var g_ gpu_guess_
+	if t_.down_ {
+		at_ := o_
+		for t2_, t3_ := t_.height_, int64(0); t3_ < t2_; t3_ = t3_ + int64(1) {
+			e_ := t_.x_.Data_[at_]
+			u_, v_ := gpu_factorsOf___(f_, p_, e_, e_, less_, t_.mask_)
+			g_ = gpu_with_______________(f_, p_, g_, u_, v_)
+			at_ = at_ + t_.x_.Stride_
+		}
+		return g_
+	}
+	for t6_, i_ := t_.height_, int64(0); i_ < t6_; i_ = i_ + int64(1) {
+		for t7_, j_ := t_.width_, int64(0); j_ < t7_; j_ = j_ + int64(1) {
+			u2_, v2_ := gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
+			g_ = gpu_with_______________(f_, p_, g_, u2_, v2_)
 		}
 	}
-	return w_, gpu_valueOf(int64(52), s_, gpu_unit___(f_, p_, top_), true)
-//line kernels_tandem.go:6903
+	return g_
+//line kernels_tandem.go:6924
 }
 
-func gpu_isDeep___(f_ gpu_double, p_ gpu_two, w_ gpu_window, top_ int64) bool {
-	/*line terms.go:95*/ return false
-//line kernels_tandem.go:6908
+func gpu_sure___(f_ gpu_double, p_ gpu_two, g_ gpu_guess_, count_ uint64, isRoot_ bool) (float64, bool) {
+	/*line guess.go:79*/ t_, t2_ := gpu_twoSum_(g_.sum_, g_.rest_)
+	/*line guess.go:79*/ g_.sum_ = t_
+	/*line guess.go:79*/ g_.rest_ = t2_
+	ok_ := ((count_ != uint64(0)) && (count_ < uint64(16777216))) && ((g_.sum_ == float64(0)) || (gpu_abs_(f_, g_.sum_) >= gpu_least___(f_)))
+	if count_ > uint64(1) {
+		g_ = gpu_over_(f_, g_, float64(count_))
+	}
+	if isRoot_ && (g_.sum_ != float64(0)) {
+		g_ = gpu_root_(f_, g_)
+	}
+	/*line guess.go:90*/ if g_.off_ != float64(0) {
+		g_.off_ = float64(g_.off_*float64(1.0009765625)) + float64(gpu_abs_(f_, g_.rest_)*gpu_ulps_(f_))
+	}
+	/*line guess.go:96*/ a_ := g_.sum_ + (g_.rest_ - g_.off_)
+	/*line guess.go:96*/ b_ := g_.sum_ + (g_.rest_ + g_.off_)
+	return a_, (ok_ && (a_ == b_)) && ((a_ != float64(0)) || (g_.off_ == float64(0)))
+//line kernels_tandem.go:6944
 }
 
-func gpu_sumOfWide___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window) (gpu_Value, int64) {
-	/*line few.go:100*/ var v_ gpu_Value
-	_ = v_
-	/*line few.go:100*/ var special_ int64
+func gpu_exactOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64) (gpu_Value, int64) {
+	/*line few.go:64*/ var v_ gpu_Value
+	/*line few.go:64*/ var special_ int64
 	_ = special_
-	/*line few.go:101*/ t2_ := gpu_reachOf___(f_, p_, t_, o_, less_, w_)
-	/*line few.go:101*/ all_ := t2_
-	s_ := gpu_short{}
-	/*line few.go:102*/ base_ := all_.top_
-	for n_ := gpu_room(s_, base_-all_.least_); n_ > int64(0); n_ = gpu_room(s_, base_-all_.least_) {
-		base_ = base_ - n_
-		t3_ := gpu_sumOfDigits___(f_, p_, t_, o_, less_, base_, n_)
-		/*line few.go:105*/ s_ = gpu_shifted(s_, n_, t3_)
+	/*line few.go:65*/ first_ := t_
+	t2_ := min(t_.height_, int64(4))
+	/*line few.go:66*/ t3_ := min(t_.width_, int64(4))
+	/*line few.go:66*/ first_.height_ = t2_
+	/*line few.go:66*/ first_.width_ = t3_
+	t4_ := gpu_magic_{}
+	/*line few.go:67*/ w_, _ := gpu_addOf___(f_, p_, first_, o_, less_, t4_, false)
+	top_ := gpu_topOf___(f_, p_, w_) + int64(4)
+	t7_, t8_ := gpu_sumOf___(f_, p_, t_, o_, less_, top_, false)
+	/*line few.go:69*/ w_ = t7_
+	/*line few.go:69*/ v_ = t8_
+	if gpu_fits___(f_, p_, w_, top_, false) {
+		return v_, int64(0)
 	}
-	carry_ := int64(0)
-	/*line few.go:107*/ rest_ := int64(0)
-	for at_ := all_.least_; at_ < base_; {
-		n2_ := min(int64(48), base_-at_)
-		t4_ := gpu_sumOfDigits___(f_, p_, t_, o_, less_, at_, n2_)
-		/*line few.go:110*/ carry_ = carry_ + t4_
-		rest_ = rest_ | (carry_ & ((support.Value(int64(1)) << (uint64(n2_))) - int64(1)))
-		carry_ = carry_ >> (uint64(n2_))
-		at_ = at_ + n2_
+	top_ = gpu_topOf___(f_, p_, w_)
+	deep_ := gpu_isDeep___(f_, p_, w_, top_)
+	if !gpu_fits___(f_, p_, w_, top_, deep_) {
+		t9_, t10_ := gpu_sumOfWide___(f_, p_, t_, o_, less_, w_)
+		/*line few.go:76*/ return t9_, t10_
 	}
-	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:6936
+	_, t12_ := gpu_sumOf___(f_, p_, t_, o_, less_, top_, deep_)
+	/*line few.go:78*/ v_ = t12_
+	return v_, int64(0)
+//line kernels_tandem.go:6974
 }
 
 func gpu_none(t_ gpu_ends32) gpu_ends {
 	/*line fold.go:66*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:66*/ return t2_
-//line kernels_tandem.go:6942
+//line kernels_tandem.go:6980
 }
 
 func gpu_with_(t_ gpu_ends32, s_ gpu_ends, x_ float32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:88*/ k_ := gpu_key32(x_)
 	t4_ := gpu_ends{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:89*/ return t4_
-//line kernels_tandem.go:6949
+//line kernels_tandem.go:6987
 }
 
 func gpu_merge(s_ gpu_state, kind_ int64, t_ gpu_state) gpu_state {
@@ -6963,7 +7001,7 @@ func gpu_merge(s_ gpu_state, kind_ int64, t_ gpu_state) gpu_state {
 		}
 	}
 	/*line fold.go:41*/ return s_
-//line kernels_tandem.go:6967
+//line kernels_tandem.go:7005
 }
 
 func gpu_of(t_ gpu_value32, s_ gpu_state, order_ int64) float32 {
@@ -6972,20 +7010,20 @@ func gpu_of(t_ gpu_value32, s_ gpu_state, order_ int64) float32 {
 	}
 	k_ := gpu_chosen(s_, order_)
 	return math.Float32frombits(uint32((k_ ^ ((k_ >> (63)) & int64(2147483647)))))
-//line kernels_tandem.go:6976
+//line kernels_tandem.go:7014
 }
 
 func gpu_none_(t_ gpu_ends64) gpu_ends_ {
 	/*line fold.go:67*/ t2_ := gpu_ends_{a_: int64(-9223372036854775808), b_: int64(9223372036854775807)}
 	/*line fold.go:67*/ return t2_
-//line kernels_tandem.go:6982
+//line kernels_tandem.go:7020
 }
 
 func gpu_with__(t_ gpu_ends64, s_ gpu_ends_, x_ float64, t2_ int64, t3_ int64) gpu_ends_ {
 	/*line fold.go:93*/ k_ := gpu_key64(x_)
 	t4_ := gpu_ends_{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:94*/ return t4_
-//line kernels_tandem.go:6989
+//line kernels_tandem.go:7027
 }
 
 func gpu_of_(t_ gpu_value64, s_ gpu_state, order_ int64) float64 {
@@ -6994,13 +7032,13 @@ func gpu_of_(t_ gpu_value64, s_ gpu_state, order_ int64) float64 {
 	}
 	k_ := gpu_chosen(s_, order_)
 	return math.Float64frombits(uint64((k_ ^ ((k_ >> (63)) & int64(9223372036854775807)))))
-//line kernels_tandem.go:6998
+//line kernels_tandem.go:7036
 }
 
 func gpu_none__(t_ gpu_first32) gpu_ends {
 	/*line fold.go:70*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:70*/ return t2_
-//line kernels_tandem.go:7004
+//line kernels_tandem.go:7042
 }
 
 func gpu_with___(t_ gpu_first32, s_ gpu_ends, x_ float32, index_ int32, order_ int32) gpu_ends {
@@ -7009,7 +7047,7 @@ func gpu_with___(t_ gpu_first32, s_ gpu_ends, x_ float32, index_ int32, order_ i
 		k_ = int32(2147483647)
 	}
 	return gpu_above(s_, k_, index_)
-//line kernels_tandem.go:7013
+//line kernels_tandem.go:7051
 }
 
 func gpu_put__(c_ gpu_Matrix__, o_ int64, v_ int32) {
@@ -7018,7 +7056,7 @@ func gpu_put__(c_ gpu_Matrix__, o_ int64, v_ int32) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:7022
+//line kernels_tandem.go:7060
 }
 
 func gpu_of__(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
@@ -7026,13 +7064,13 @@ func gpu_of__(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
 		return int32(0)
 	}
 	return int32(s_.b_)
-//line kernels_tandem.go:7030
+//line kernels_tandem.go:7068
 }
 
 func gpu_none___(t_ gpu_first64) gpu_ends_ {
 	/*line fold.go:71*/ t2_ := gpu_ends_{a_: int64(-9223372036854775808), b_: int64(9223372036854775807)}
 	/*line fold.go:71*/ return t2_
-//line kernels_tandem.go:7036
+//line kernels_tandem.go:7074
 }
 
 func gpu_with____(t_ gpu_first64, s_ gpu_ends_, x_ float64, index_ int64, order_ int64) gpu_ends_ {
@@ -7041,58 +7079,58 @@ func gpu_with____(t_ gpu_first64, s_ gpu_ends_, x_ float64, index_ int64, order_
 		k_ = int64(9223372036854775807)
 	}
 	return gpu_above_(s_, k_, index_)
-//line kernels_tandem.go:7045
+//line kernels_tandem.go:7083
 }
 
 func gpu_none____(t_ gpu_endsInt) gpu_ends {
 	/*line fold.go:68*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:68*/ return t2_
-//line kernels_tandem.go:7051
+//line kernels_tandem.go:7089
 }
 
 func gpu_with_____(t_ gpu_endsInt, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:98*/ t4_ := gpu_ends{a_: max(s_.a_, x_), b_: min(s_.b_, x_)}
 	/*line fold.go:98*/ return t4_
-//line kernels_tandem.go:7057
+//line kernels_tandem.go:7095
 }
 
 func gpu_of___(t_ gpu_valueInt, s_ gpu_state, order_ int64) int32 {
 	/*line fold.go:266*/ return int32(gpu_chosen(s_, order_))
-//line kernels_tandem.go:7062
+//line kernels_tandem.go:7100
 }
 
 func gpu_none_____(t_ gpu_firstInt) gpu_ends {
 	/*line fold.go:72*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:72*/ return t2_
-//line kernels_tandem.go:7068
+//line kernels_tandem.go:7106
 }
 
 func gpu_with______(t_ gpu_firstInt, s_ gpu_ends, x_ int32, index_ int32, order_ int32) gpu_ends {
 	/*line fold.go:126*/ return gpu_above(s_, x_^order_, index_)
-//line kernels_tandem.go:7073
+//line kernels_tandem.go:7111
 }
 
 func gpu_none______(t_ gpu_add32) gpu_ends {
 	/*line fold.go:73*/ t2_ := gpu_ends{}
 	/*line fold.go:73*/ return t2_
-//line kernels_tandem.go:7079
+//line kernels_tandem.go:7117
 }
 
 func gpu_with_______(t_ gpu_add32, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:136*/ t4_ := gpu_ends{a_: s_.a_ + x_, b_: int32(0)}
 	/*line fold.go:136*/ return t4_
-//line kernels_tandem.go:7085
+//line kernels_tandem.go:7123
 }
 
 func gpu_of____(t_ gpu_total, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:268*/ return int32(s_.a_)
-//line kernels_tandem.go:7090
+//line kernels_tandem.go:7128
 }
 
 func gpu_none_______(t_ gpu_count) gpu_ends {
 	/*line fold.go:74*/ t2_ := gpu_ends{}
 	/*line fold.go:74*/ return t2_
-//line kernels_tandem.go:7096
+//line kernels_tandem.go:7134
 }
 
 func gpu_with________(t_ gpu_count, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
@@ -7100,13 +7138,13 @@ func gpu_with________(t_ gpu_count, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) 
 		s_.a_ = s_.a_ + int32(1)
 	}
 	return s_
-//line kernels_tandem.go:7104
+//line kernels_tandem.go:7142
 }
 
 func gpu_none________(t_ gpu_endsBool) gpu_ends {
 	/*line fold.go:69*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:69*/ return t2_
-//line kernels_tandem.go:7110
+//line kernels_tandem.go:7148
 }
 
 func gpu_with_________(t_ gpu_endsBool, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
@@ -7116,7 +7154,7 @@ func gpu_with_________(t_ gpu_endsBool, s_ gpu_ends, x_ bool, t2_ int32, t3_ int
 	}
 	t4_ := gpu_ends{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:106*/ return t4_
-//line kernels_tandem.go:7120
+//line kernels_tandem.go:7158
 }
 
 func gpu_put___(c_ gpu_Matrix___, o_ int64, v_ bool) {
@@ -7125,19 +7163,19 @@ func gpu_put___(c_ gpu_Matrix___, o_ int64, v_ bool) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:7129
+//line kernels_tandem.go:7167
 }
 
 func gpu_of_____(t_ gpu_truth, s_ gpu_state, order_ int64) bool {
 	/*line fold.go:267*/ return gpu_chosen(s_, order_) > int64(0)
-//line kernels_tandem.go:7134
+//line kernels_tandem.go:7172
 }
 
 func gpu_clearWords(words_ []int64, at_ gpu_Place) {
 	/*line prefix.go:61*/ for t_, k_ := at_.N_+int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
 		words_[at_.At_+(k_*at_.Step_)] = int64(0)
 	}
-//line kernels_tandem.go:7141
+//line kernels_tandem.go:7179
 }
 
 func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
@@ -7149,13 +7187,13 @@ func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
 		gpu_AddPart_(words_, at_, t_.exp_-bottom_, v_, k_)
 	}
 	words_[at_.At_+(at_.N_*at_.Step_)] = words_[at_.At_+(at_.N_*at_.Step_)] | t_.special_
-//line kernels_tandem.go:7153
+//line kernels_tandem.go:7191
 }
 
 func gpu_term(f_ gpu_single, x_ float32) gpu_wide {
 	/*line prefix.go:17*/ t_ := gpu_one{}
 	/*line prefix.go:17*/ return gpu_exactly(f_, t_, x_, float32(1))
-//line kernels_tandem.go:7159
+//line kernels_tandem.go:7197
 }
 
 func gpu_Carry(w_ []int64, at_ gpu_Place) {
@@ -7166,13 +7204,13 @@ func gpu_Carry(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:7170
+//line kernels_tandem.go:7208
 }
 
 func gpu_term_(f_ gpu_double, x_ float64) gpu_wide {
 	/*line prefix.go:18*/ t_ := gpu_one{}
 	/*line prefix.go:18*/ return gpu_exactly_(f_, t_, x_, float64(1))
-//line kernels_tandem.go:7176
+//line kernels_tandem.go:7214
 }
 
 func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -7184,7 +7222,7 @@ func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		}
 	}
 	return v_
-//line kernels_tandem.go:7188
+//line kernels_tandem.go:7226
 }
 
 func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
@@ -7200,13 +7238,13 @@ func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
 	}
 	t_ := gpu_reach{least_: min(r_.least_, least_), top_: max(r_.top_, v_.Exp_+int64(128)), special_: r_.special_}
 	/*line short.go:112*/ return t_
-//line kernels_tandem.go:7204
+//line kernels_tandem.go:7242
 }
 
 func gpu_noReach() gpu_reach {
 	/*line short.go:89*/ t_ := gpu_reach{least_: int64(1048576), top_: int64(-1048576)}
 	/*line short.go:89*/ return t_
-//line kernels_tandem.go:7210
+//line kernels_tandem.go:7248
 }
 
 func gpu_with__________(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
@@ -7218,12 +7256,12 @@ func gpu_with__________(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
 		/*line short.go:95*/ r_.top_ = t3_
 	}
 	return r_
-//line kernels_tandem.go:7222
+//line kernels_tandem.go:7260
 }
 
 func gpu_fits____(r_ gpu_reach, n_ int64) bool {
 	/*line short.go:116*/ return (r_.top_ + int64(bits.Len64(uint64(n_)))) <= (r_.least_ + int64(127))
-//line kernels_tandem.go:7227
+//line kernels_tandem.go:7265
 }
 
 func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
@@ -7248,7 +7286,7 @@ func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
 		/*line short.go:76*/ return t8_
 	}
 	return s_
-//line kernels_tandem.go:7252
+//line kernels_tandem.go:7290
 }
 
 func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
@@ -7281,7 +7319,7 @@ func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
 	/*line short.go:23*/ h2_ := t13_
 	t15_ := gpu_short{hi_: h2_, lo_: l2_}
 	/*line short.go:24*/ return t15_
-//line kernels_tandem.go:7285
+//line kernels_tandem.go:7323
 }
 
 func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
@@ -7289,7 +7327,7 @@ func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
 		return gpu_value_(f_, special_)
 	}
 	return gpu_round(f_, v_)
-//line kernels_tandem.go:7293
+//line kernels_tandem.go:7331
 }
 
 func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
@@ -7307,7 +7345,7 @@ func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
 		return gpu_NewValue(hi_, lo_, base_, true)
 	}
 	return gpu_NewValue(s_.hi_, s_.lo_, base_, false)
-//line kernels_tandem.go:7311
+//line kernels_tandem.go:7349
 }
 
 func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
@@ -7315,7 +7353,7 @@ func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
 		return gpu_value__(f_, special_)
 	}
 	return gpu_round_(f_, v_)
-//line kernels_tandem.go:7319
+//line kernels_tandem.go:7357
 }
 
 func gpu_rowsOf(index_ []int32, order_ []int32, k_ int64) (int32, int64) {
@@ -7330,7 +7368,7 @@ func gpu_rowsOf(index_ []int32, order_ []int32, k_ int64) (int32, int64) {
 		end_ = end_ + int64(1)
 	}
 	return row_, end_
-//line kernels_tandem.go:7334
+//line kernels_tandem.go:7372
 }
 
 func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float32 {
@@ -7357,7 +7395,7 @@ func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_
 	}
 	t3_ := gpu_Top(words_, at_, int64(-384))
 	/*line prefix.go:260*/ return gpu_of______(f_, t3_, special_)
-//line kernels_tandem.go:7361
+//line kernels_tandem.go:7399
 }
 
 func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float64 {
@@ -7384,7 +7422,7 @@ func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, orde
 	}
 	t3_ := gpu_Top(words_, at_, int64(-2176))
 	/*line prefix.go:260*/ return gpu_of_______(f_, t3_, special_)
-//line kernels_tandem.go:7388
+//line kernels_tandem.go:7426
 }
 
 func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) int32 {
@@ -7393,32 +7431,32 @@ func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, ord
 		s_ = s_ + int64(x_.Data_[(int64(order_[i_])*x_.Stride_)+j_])
 	}
 	return int32(s_)
-//line kernels_tandem.go:7397
+//line kernels_tandem.go:7435
 }
 
 func gpu_integersOf(parts_ []int64, at_ int64, step_ int64) gpu_halves {
 //line round.go:52
 	t_ := gpu_halves{lower_: gpu_digits{a_: parts_[at_], b_: parts_[at_+(int64(2)*step_)], c_: parts_[at_+(int64(4)*step_)]}, upper_: gpu_digits{a_: parts_[at_+step_], b_: parts_[at_+(int64(3)*step_)], c_: parts_[at_+(int64(5)*step_)]}}
 	/*line round.go:52*/ return t_
-//line kernels_tandem.go:7404
+//line kernels_tandem.go:7442
 }
 
 func gpu_and_(t_ gpu_halves, u_ gpu_halves) gpu_halves {
 //line terms.go:235
 	t2_ := gpu_halves{lower_: gpu_digits{a_: t_.lower_.a_ + u_.lower_.a_, b_: t_.lower_.b_ + u_.lower_.b_, c_: t_.lower_.c_ + u_.lower_.c_}, upper_: gpu_digits{a_: t_.upper_.a_ + u_.upper_.a_, b_: t_.upper_.b_ + u_.upper_.b_, c_: t_.upper_.c_ + u_.upper_.c_}}
 	/*line terms.go:235*/ return t2_
-//line kernels_tandem.go:7411
+//line kernels_tandem.go:7449
 }
 
 func gpu_countOf(state_ int64) (int64, int64, bool) {
-	/*line along.go:171*/ var base_ int64
+	/*line along.go:172*/ var base_ int64
 	_ = base_
-	/*line along.go:171*/ var step_ int64
+	/*line along.go:172*/ var step_ int64
 	_ = step_
-	/*line along.go:171*/ var deep_ bool
+	/*line along.go:172*/ var deep_ bool
 	_ = deep_
-	/*line along.go:172*/ return state_ >> (7), (state_ >> (1)) & int64(63), (state_ & int64(1)) != int64(0)
-//line kernels_tandem.go:7422
+	/*line along.go:173*/ return state_ >> (7), (state_ >> (1)) & int64(63), (state_ & int64(1)) != int64(0)
+//line kernels_tandem.go:7460
 }
 
 func gpu_inWords(parts_ []int64, at_ gpu_Place, bottom_ int64) int64 {
@@ -7432,40 +7470,40 @@ func gpu_inWords(parts_ []int64, at_ gpu_Place, bottom_ int64) int64 {
 	gpu_clearWords(parts_, at_)
 	gpu_addHalves(parts_, at_, s_, base_-bottom_, step_)
 	return int64(0)
-//line kernels_tandem.go:7436
+//line kernels_tandem.go:7474
 }
 
 func gpu_nowhere() gpu_window {
 	/*line terms.go:55*/ t_ := gpu_window{lo_: uint32(4294967295)}
 	/*line terms.go:55*/ return t_
-//line kernels_tandem.go:7442
+//line kernels_tandem.go:7480
 }
 
 func gpu_none_________(f_ gpu_single, p_ gpu_one, m_ gpu_magic) gpu_digits_ {
 	/*line terms.go:170*/ var d_ gpu_digits_
 	/*line terms.go:174*/ return d_
-//line kernels_tandem.go:7448
+//line kernels_tandem.go:7486
 }
 
 func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ float32, mask_ int32) (float32, float32) {
-	/*line along.go:231*/ var u_ float32
+	/*line along.go:232*/ var u_ float32
 	_ = u_
-	/*line along.go:231*/ var v_ float32
+	/*line along.go:232*/ var v_ float32
 	_ = v_
-	/*line along.go:239*/ return gpu_from(f_, gpu_bits(f_, x_)&mask_), float32(1)
-//line kernels_tandem.go:7457
+	/*line along.go:240*/ return gpu_from(f_, gpu_bits(f_, x_)&mask_), float32(1)
+//line kernels_tandem.go:7495
 }
 
 func gpu_with___________(w_ gpu_window, h_ uint32) gpu_window {
 	/*line terms.go:58*/ t_ := gpu_window{hi_: max(w_.hi_, h_), lo_: min(w_.lo_, h_-uint32(1))}
 	/*line terms.go:58*/ return t_
-//line kernels_tandem.go:7463
+//line kernels_tandem.go:7501
 }
 
 func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) uint32 {
 	/*line terms.go:40*/ m_ := gpu_bits(f_, gpu_near(p_, x_, y_)) & int32(2147483647)
 	/*line terms.go:46*/ return gpu_upper(f_, m_)
-//line kernels_tandem.go:7469
+//line kernels_tandem.go:7507
 }
 
 func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32, m_ gpu_magic, deep_ bool) gpu_digits_ {
@@ -7479,20 +7517,20 @@ func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32
 		d_.c_ = d_.c_ + gpu_bits(f_, (rest_-(z_-m_.b_))+m_.c_)
 	}
 	/*line terms.go:200*/ return d_
-//line kernels_tandem.go:7483
+//line kernels_tandem.go:7521
 }
 
 func gpu_factorsIn(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, i_ int64, j_ int64) (float32, float32) {
-	/*line few.go:131*/ var u_ float32
+	/*line few.go:168*/ var u_ float32
 	_ = u_
-	/*line few.go:131*/ var v_ float32
+	/*line few.go:168*/ var v_ float32
 	_ = v_
-	/*line few.go:132*/ t2_ := gpu_element(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-	/*line few.go:132*/ x_ := t2_
-	/*line few.go:132*/ y_ := float32(0)
-	/*line few.go:136*/ t4_, t5_ := gpu_factorsOf(f_, p_, x_, y_, less_, t_.mask_)
-	/*line few.go:136*/ return t4_, t5_
-//line kernels_tandem.go:7496
+	/*line few.go:169*/ t2_ := gpu_element(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
+	/*line few.go:169*/ x_ := t2_
+	/*line few.go:169*/ y_ := float32(0)
+	/*line few.go:173*/ t4_, t5_ := gpu_factorsOf(f_, p_, x_, y_, less_, t_.mask_)
+	/*line few.go:173*/ return t4_, t5_
+//line kernels_tandem.go:7534
 }
 
 func gpu_without(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, n_ int32, m_ gpu_magic, deep_ bool) gpu_digits_ {
@@ -7505,12 +7543,12 @@ func gpu_without(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, n_ int32, m_ gpu_mag
 	}
 	t3_ := gpu_digits_{a_: d_.a_ - a_, b_: d_.b_ - b_}
 	/*line terms.go:217*/ return t3_
-//line kernels_tandem.go:7509
+//line kernels_tandem.go:7547
 }
 
 func gpu_field(t_ gpu_single, upper_ uint32) int64 {
 	/*line format.go:43*/ return int64((upper_ >> (23)))
-//line kernels_tandem.go:7514
+//line kernels_tandem.go:7552
 }
 
 func gpu_leastTop(f_ gpu_single, p_ gpu_one, deep_ bool) int64 {
@@ -7518,7 +7556,7 @@ func gpu_leastTop(f_ gpu_single, p_ gpu_one, deep_ bool) int64 {
 		return int64(45)
 	}
 	return int64(22)
-//line kernels_tandem.go:7522
+//line kernels_tandem.go:7560
 }
 
 func gpu_magicFor(f_ gpu_single, p_ gpu_one, top_ int64) gpu_magic {
@@ -7526,7 +7564,7 @@ func gpu_magicFor(f_ gpu_single, p_ gpu_one, top_ int64) gpu_magic {
 	/*line terms.go:160*/ down_ := int64(23)
 	t_ := gpu_magic{a_: float32(float32(1.5) * gpu_power(f_, first_)), b_: float32(float32(1.5) * gpu_power(f_, first_-down_)), c_: float32(float32(1.5) * gpu_power(f_, first_-(int64(2)*down_)))}
 	/*line terms.go:161*/ return t_
-//line kernels_tandem.go:7530
+//line kernels_tandem.go:7568
 }
 
 func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) int64 {
@@ -7540,7 +7578,7 @@ func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, 
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:7544
+//line kernels_tandem.go:7582
 }
 
 func gpu_addHalves(parts_ []int64, words_ gpu_Place, s_ gpu_halves, at_ int64, step_ int64) {
@@ -7549,25 +7587,25 @@ func gpu_addHalves(parts_ []int64, words_ gpu_Place, s_ gpu_halves, at_ int64, s
 			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, step_, k_), gpu_part(s_, k_), n_)
 		}
 	}
-//line kernels_tandem.go:7553
+//line kernels_tandem.go:7591
 }
 
 func gpu_shifted(s_ gpu_short, width_ int64, d_ int64) gpu_short {
-	/*line few.go:199*/ hi_ := (s_.hi_ << (uint64(width_))) | (s_.lo_ >> (uint64((int64(64) - width_))))
-	/*line few.go:199*/ lo_ := s_.lo_ << (uint64(width_))
+	/*line few.go:236*/ hi_ := (s_.hi_ << (uint64(width_))) | (s_.lo_ >> (uint64((int64(64) - width_))))
+	/*line few.go:236*/ lo_ := s_.lo_ << (uint64(width_))
 	t_ := uint64(d_)
-	/*line few.go:200*/ t2_ := (lo_ + t_) + uint64(0)
-	/*line few.go:200*/ t3_ := ((lo_ & t_) | ((lo_ | t_) &^ t2_)) >> (63)
-	/*line few.go:200*/ lo_ = t2_
-	/*line few.go:200*/ carry_ := t3_
+	/*line few.go:237*/ t2_ := (lo_ + t_) + uint64(0)
+	/*line few.go:237*/ t3_ := ((lo_ & t_) | ((lo_ | t_) &^ t2_)) >> (63)
+	/*line few.go:237*/ lo_ = t2_
+	/*line few.go:237*/ carry_ := t3_
 	t4_ := uint64((d_ >> (63)))
-	/*line few.go:201*/ t5_ := (hi_ + t4_) + carry_
-	/*line few.go:201*/ t6_ := ((hi_ & t4_) | ((hi_ | t4_) &^ t5_)) >> (63)
+	/*line few.go:238*/ t5_ := (hi_ + t4_) + carry_
+	/*line few.go:238*/ t6_ := ((hi_ & t4_) | ((hi_ | t4_) &^ t5_)) >> (63)
 	_ = t6_
-	/*line few.go:201*/ hi_ = t5_
+	/*line few.go:238*/ hi_ = t5_
 	t7_ := gpu_short{hi_: hi_, lo_: lo_}
-	/*line few.go:202*/ return t7_
-//line kernels_tandem.go:7571
+	/*line few.go:239*/ return t7_
+//line kernels_tandem.go:7609
 }
 
 func gpu_and__(s_ gpu_short, t_ gpu_short) gpu_short {
@@ -7585,7 +7623,7 @@ func gpu_and__(s_ gpu_short, t_ gpu_short) gpu_short {
 	/*line short.go:30*/ hi_ := t8_
 	t10_ := gpu_short{hi_: hi_, lo_: lo_}
 	/*line short.go:31*/ return t10_
-//line kernels_tandem.go:7589
+//line kernels_tandem.go:7627
 }
 
 func gpu_valueWith(s_ gpu_short, up_ int64, c_ gpu_short, base_ int64) gpu_Value {
@@ -7637,7 +7675,7 @@ func gpu_valueWith(s_ gpu_short, up_ int64, c_ gpu_short, base_ int64) gpu_Value
 	v_.Lo_ = v_.Lo_ | (lo_ >> (uint64(64) - z_))
 	v_.Rest_ = (lo_ << (z_)) != uint64(0)
 	return v_
-//line kernels_tandem.go:7641
+//line kernels_tandem.go:7679
 }
 
 func gpu_digit(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -7645,7 +7683,7 @@ func gpu_digit(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:7649
+//line kernels_tandem.go:7687
 }
 
 func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -7677,7 +7715,7 @@ func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
 		}
 	}
 	return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:7681
+//line kernels_tandem.go:7719
 }
 
 func gpu_Root(v_ gpu_Value, precision_ int64) gpu_Value {
@@ -7711,7 +7749,7 @@ func gpu_Root(v_ gpu_Value, precision_ int64) gpu_Value {
 		}
 	}
 	return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-n_, ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:7715
+//line kernels_tandem.go:7753
 }
 
 func gpu_value_(f_ gpu_single, special_ int64) float32 {
@@ -7725,12 +7763,12 @@ func gpu_value_(f_ gpu_single, special_ int64) float32 {
 		}
 	}
 	/*line round.go:97*/ return inf_ - inf_
-//line kernels_tandem.go:7729
+//line kernels_tandem.go:7767
 }
 
 func gpu_round(t_ gpu_single, v_ gpu_Value) float32 {
 	/*line format.go:46*/ return math.Float32frombits(gpu_Bits32(v_))
-//line kernels_tandem.go:7734
+//line kernels_tandem.go:7772
 }
 
 func gpu_none__________(f_ gpu_double, p_ gpu_one, m_ gpu_magic_) gpu_digits {
@@ -7738,22 +7776,22 @@ func gpu_none__________(f_ gpu_double, p_ gpu_one, m_ gpu_magic_) gpu_digits {
 	_ = d_
 	t_ := gpu_digits{a_: gpu_bits_(f_, m_.a_), b_: gpu_bits_(f_, m_.b_), c_: gpu_bits_(f_, m_.c_)}
 	/*line terms.go:172*/ return t_
-//line kernels_tandem.go:7742
+//line kernels_tandem.go:7780
 }
 
 func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
-	/*line along.go:231*/ var u_ float64
+	/*line along.go:232*/ var u_ float64
 	_ = u_
-	/*line along.go:231*/ var v_ float64
+	/*line along.go:232*/ var v_ float64
 	_ = v_
-	/*line along.go:239*/ return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:7751
+	/*line along.go:240*/ return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
+//line kernels_tandem.go:7789
 }
 
 func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) uint32 {
 	/*line terms.go:40*/ m_ := gpu_bits_(f_, gpu_near_(p_, x_, y_)) & int64(9223372036854775807)
 	/*line terms.go:46*/ return gpu_upper_(f_, m_)
-//line kernels_tandem.go:7757
+//line kernels_tandem.go:7795
 }
 
 func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64, m_ gpu_magic_, deep_ bool) gpu_digits {
@@ -7771,20 +7809,20 @@ func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64
 		d_.c_ = d_.c_ + gpu_bits_(f_, (rest_-(z_-m_.b_))+m_.c_)
 	}
 	/*line terms.go:200*/ return d_
-//line kernels_tandem.go:7775
+//line kernels_tandem.go:7813
 }
 
 func gpu_factorsIn_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
-	/*line few.go:131*/ var u_ float64
+	/*line few.go:168*/ var u_ float64
 	_ = u_
-	/*line few.go:131*/ var v_ float64
+	/*line few.go:168*/ var v_ float64
 	_ = v_
-	/*line few.go:132*/ t2_ := gpu_element_(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-	/*line few.go:132*/ x_ := t2_
-	/*line few.go:132*/ y_ := float64(0)
-	/*line few.go:136*/ t4_, t5_ := gpu_factorsOf_(f_, p_, x_, y_, less_, t_.mask_)
-	/*line few.go:136*/ return t4_, t5_
-//line kernels_tandem.go:7788
+	/*line few.go:169*/ t2_ := gpu_element_(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
+	/*line few.go:169*/ x_ := t2_
+	/*line few.go:169*/ y_ := float64(0)
+	/*line few.go:173*/ t4_, t5_ := gpu_factorsOf_(f_, p_, x_, y_, less_, t_.mask_)
+	/*line few.go:173*/ return t4_, t5_
+//line kernels_tandem.go:7826
 }
 
 func gpu_without_(f_ gpu_double, p_ gpu_one, d_ gpu_digits, n_ int64, m_ gpu_magic_, deep_ bool) gpu_digits {
@@ -7798,12 +7836,12 @@ func gpu_without_(f_ gpu_double, p_ gpu_one, d_ gpu_digits, n_ int64, m_ gpu_mag
 	}
 	t3_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - b_}
 	/*line terms.go:217*/ return t3_
-//line kernels_tandem.go:7802
+//line kernels_tandem.go:7840
 }
 
 func gpu_field_(t_ gpu_double, upper_ uint32) int64 {
 	/*line format.go:59*/ return int64((upper_ >> (20)))
-//line kernels_tandem.go:7807
+//line kernels_tandem.go:7845
 }
 
 func gpu_leastTop_(f_ gpu_double, p_ gpu_one, deep_ bool) int64 {
@@ -7811,7 +7849,7 @@ func gpu_leastTop_(f_ gpu_double, p_ gpu_one, deep_ bool) int64 {
 		return int64(79)
 	}
 	return int64(35)
-//line kernels_tandem.go:7815
+//line kernels_tandem.go:7853
 }
 
 func gpu_magicFor_(f_ gpu_double, p_ gpu_one, top_ int64) gpu_magic_ {
@@ -7819,7 +7857,7 @@ func gpu_magicFor_(f_ gpu_double, p_ gpu_one, top_ int64) gpu_magic_ {
 	/*line terms.go:160*/ down_ := int64(44)
 	t_ := gpu_magic_{a_: float64(float64(1.5) * gpu_power_(f_, first_)), b_: float64(float64(1.5) * gpu_power_(f_, first_-down_)), c_: float64(float64(1.5) * gpu_power_(f_, first_-(int64(2)*down_)))}
 	/*line terms.go:161*/ return t_
-//line kernels_tandem.go:7823
+//line kernels_tandem.go:7861
 }
 
 func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window) int64 {
@@ -7833,7 +7871,7 @@ func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place,
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:7837
+//line kernels_tandem.go:7875
 }
 
 func gpu_value__(f_ gpu_double, special_ int64) float64 {
@@ -7847,12 +7885,12 @@ func gpu_value__(f_ gpu_double, special_ int64) float64 {
 		}
 	}
 	/*line round.go:97*/ return inf_ - inf_
-//line kernels_tandem.go:7851
+//line kernels_tandem.go:7889
 }
 
 func gpu_round_(t_ gpu_double, v_ gpu_Value) float64 {
 	/*line format.go:62*/ return math.Float64frombits(gpu_Bits64(v_))
-//line kernels_tandem.go:7856
+//line kernels_tandem.go:7894
 }
 
 func gpu_none___________(f_ gpu_double, p_ gpu_pair, m_ gpu_magic_) gpu_digits {
@@ -7860,22 +7898,22 @@ func gpu_none___________(f_ gpu_double, p_ gpu_pair, m_ gpu_magic_) gpu_digits {
 	_ = d_
 	t_ := gpu_digits{a_: gpu_bits_(f_, m_.a_), b_: gpu_bits_(f_, m_.b_), c_: gpu_bits_(f_, m_.c_)}
 	/*line terms.go:172*/ return t_
-//line kernels_tandem.go:7864
+//line kernels_tandem.go:7902
 }
 
 func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
-	/*line along.go:231*/ var u_ float64
+	/*line along.go:232*/ var u_ float64
 	_ = u_
-	/*line along.go:231*/ var v_ float64
+	/*line along.go:232*/ var v_ float64
 	_ = v_
-	/*line along.go:234*/ return float64(float64((x_ - shift_)) * float64((y_ - shift_))), float64(1)
-//line kernels_tandem.go:7873
+	/*line along.go:235*/ return float64(float64((x_ - shift_)) * float64((y_ - shift_))), float64(1)
+//line kernels_tandem.go:7911
 }
 
 func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) uint32 {
 	/*line terms.go:40*/ m_ := gpu_bits_(f_, gpu_near__(p_, x_, y_)) & int64(9223372036854775807)
 	/*line terms.go:46*/ return gpu_upper_(f_, m_)
-//line kernels_tandem.go:7879
+//line kernels_tandem.go:7917
 }
 
 func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float64, m_ gpu_magic_, deep_ bool) gpu_digits {
@@ -7893,22 +7931,22 @@ func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float
 		d_.c_ = d_.c_ + gpu_bits_(f_, (rest_-(z_-m_.b_))+m_.c_)
 	}
 	/*line terms.go:200*/ return d_
-//line kernels_tandem.go:7897
+//line kernels_tandem.go:7935
 }
 
 func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, i_ int64, j_ int64) (float64, float64) {
-	/*line few.go:131*/ var u_ float64
+	/*line few.go:168*/ var u_ float64
 	_ = u_
-	/*line few.go:131*/ var v_ float64
+	/*line few.go:168*/ var v_ float64
 	_ = v_
-	/*line few.go:132*/ t2_ := gpu_element(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-	/*line few.go:132*/ x_ := t2_
-	/*line few.go:132*/ y_ := float32(0)
-	/*line few.go:134*/ t3_ := gpu_element(t_.y_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-	/*line few.go:134*/ y_ = t3_
-	/*line few.go:136*/ t4_, t5_ := gpu_factorsOf__(f_, p_, x_, y_, less_, t_.mask_)
-	/*line few.go:136*/ return t4_, t5_
-//line kernels_tandem.go:7912
+	/*line few.go:169*/ t2_ := gpu_element(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
+	/*line few.go:169*/ x_ := t2_
+	/*line few.go:169*/ y_ := float32(0)
+	/*line few.go:171*/ t3_ := gpu_element(t_.y_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
+	/*line few.go:171*/ y_ = t3_
+	/*line few.go:173*/ t4_, t5_ := gpu_factorsOf__(f_, p_, x_, y_, less_, t_.mask_)
+	/*line few.go:173*/ return t4_, t5_
+//line kernels_tandem.go:7950
 }
 
 func gpu_without__(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, n_ int64, m_ gpu_magic_, deep_ bool) gpu_digits {
@@ -7922,7 +7960,7 @@ func gpu_without__(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, n_ int64, m_ gpu_m
 	}
 	t3_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - b_}
 	/*line terms.go:217*/ return t3_
-//line kernels_tandem.go:7926
+//line kernels_tandem.go:7964
 }
 
 func gpu_leastTop__(f_ gpu_double, p_ gpu_pair, deep_ bool) int64 {
@@ -7930,7 +7968,7 @@ func gpu_leastTop__(f_ gpu_double, p_ gpu_pair, deep_ bool) int64 {
 		return int64(79)
 	}
 	return int64(35)
-//line kernels_tandem.go:7934
+//line kernels_tandem.go:7972
 }
 
 func gpu_magicFor__(f_ gpu_double, p_ gpu_pair, top_ int64) gpu_magic_ {
@@ -7938,7 +7976,7 @@ func gpu_magicFor__(f_ gpu_double, p_ gpu_pair, top_ int64) gpu_magic_ {
 	/*line terms.go:160*/ down_ := int64(44)
 	t_ := gpu_magic_{a_: float64(float64(1.5) * gpu_power_(f_, first_)), b_: float64(float64(1.5) * gpu_power_(f_, first_-down_)), c_: float64(float64(1.5) * gpu_power_(f_, first_-(int64(2)*down_)))}
 	/*line terms.go:161*/ return t_
-//line kernels_tandem.go:7942
+//line kernels_tandem.go:7980
 }
 
 func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window) int64 {
@@ -7952,22 +7990,22 @@ func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Plac
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:7956
+//line kernels_tandem.go:7994
 }
 
 func gpu_none____________(f_ gpu_double, p_ gpu_two, m_ gpu_magic_) gpu_digits {
 	/*line terms.go:170*/ var d_ gpu_digits
 	/*line terms.go:174*/ return d_
-//line kernels_tandem.go:7962
+//line kernels_tandem.go:8000
 }
 
 func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
-	/*line along.go:231*/ var u_ float64
+	/*line along.go:232*/ var u_ float64
 	_ = u_
-	/*line along.go:231*/ var v_ float64
+	/*line along.go:232*/ var v_ float64
 	_ = v_
-	/*line along.go:237*/ return x_ - shift_, y_ - shift_
-//line kernels_tandem.go:7971
+	/*line along.go:238*/ return x_ - shift_, y_ - shift_
+//line kernels_tandem.go:8009
 }
 
 func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) uint32 {
@@ -7976,7 +8014,7 @@ func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) uint32 
 		m_ = int64(1)
 	}
 	/*line terms.go:46*/ return gpu_upper_(f_, m_)
-//line kernels_tandem.go:7980
+//line kernels_tandem.go:8018
 }
 
 func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float64, m_ gpu_magic_, deep_ bool) gpu_digits {
@@ -7994,22 +8032,22 @@ func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float
 	d_.b_ = d_.b_ + gpu_bits_(f_, z_)
 	d_.c_ = d_.c_ + gpu_bits_(f_, (lower_-(z_-m_.b_))+m_.c_)
 	/*line terms.go:200*/ return d_
-//line kernels_tandem.go:7998
+//line kernels_tandem.go:8036
 }
 
 func gpu_factorsIn___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
-	/*line few.go:131*/ var u_ float64
+	/*line few.go:168*/ var u_ float64
 	_ = u_
-	/*line few.go:131*/ var v_ float64
+	/*line few.go:168*/ var v_ float64
 	_ = v_
-	/*line few.go:132*/ t2_ := gpu_element_(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-	/*line few.go:132*/ x_ := t2_
-	/*line few.go:132*/ y_ := float64(0)
-	/*line few.go:134*/ t3_ := gpu_element_(t_.y_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-	/*line few.go:134*/ y_ = t3_
-	/*line few.go:136*/ t4_, t5_ := gpu_factorsOf___(f_, p_, x_, y_, less_, t_.mask_)
-	/*line few.go:136*/ return t4_, t5_
-//line kernels_tandem.go:8013
+	/*line few.go:169*/ t2_ := gpu_element_(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
+	/*line few.go:169*/ x_ := t2_
+	/*line few.go:169*/ y_ := float64(0)
+	/*line few.go:171*/ t3_ := gpu_element_(t_.y_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
+	/*line few.go:171*/ y_ = t3_
+	/*line few.go:173*/ t4_, t5_ := gpu_factorsOf___(f_, p_, x_, y_, less_, t_.mask_)
+	/*line few.go:173*/ return t4_, t5_
+//line kernels_tandem.go:8051
 }
 
 func gpu_without___(f_ gpu_double, p_ gpu_two, d_ gpu_digits, n_ int64, m_ gpu_magic_, deep_ bool) gpu_digits {
@@ -8018,12 +8056,12 @@ func gpu_without___(f_ gpu_double, p_ gpu_two, d_ gpu_digits, n_ int64, m_ gpu_m
 	/*line terms.go:210*/ c_ := n_ * gpu_bits_(f_, m_.c_)
 	/*line terms.go:212*/ t_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - (int64(2) * b_), c_: d_.c_ - c_}
 	/*line terms.go:212*/ return t_
-//line kernels_tandem.go:8022
+//line kernels_tandem.go:8060
 }
 
 func gpu_leastTop___(f_ gpu_double, p_ gpu_two, deep_ bool) int64 {
 	/*line terms.go:87*/ return int64(103)
-//line kernels_tandem.go:8027
+//line kernels_tandem.go:8065
 }
 
 func gpu_magicFor___(f_ gpu_double, p_ gpu_two, top_ int64) gpu_magic_ {
@@ -8031,7 +8069,7 @@ func gpu_magicFor___(f_ gpu_double, p_ gpu_two, top_ int64) gpu_magic_ {
 	/*line terms.go:160*/ down_ := int64(52)
 	t_ := gpu_magic_{a_: float64(float64(1.5) * gpu_power_(f_, first_)), b_: float64(float64(1.5) * gpu_power_(f_, first_-down_)), c_: float64(float64(1.5) * gpu_power_(f_, first_-(int64(2)*down_)))}
 	/*line terms.go:161*/ return t_
-//line kernels_tandem.go:8035
+//line kernels_tandem.go:8073
 }
 
 func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window) int64 {
@@ -8045,11 +8083,11 @@ func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Plac
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:8049
+//line kernels_tandem.go:8087
 }
 
 func gpu_addIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits_) {
-	/*line along.go:255*/ m_ := gpu_magicFor(f_, p_, top_)
+	/*line along.go:256*/ m_ := gpu_magicFor(f_, p_, top_)
 	d_ := gpu_none_________(f_, p_, m_)
 	w_ := gpu_nowhere()
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
@@ -8059,29 +8097,35 @@ func gpu_addIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, de
 			d_ = gpu_plus_(f_, p_, d_, u_, v_, m_, deep_)
 		}
 	}
-	count_ := int32(0)
-	if (b_.j0_ + l_) < b_.j1_ {
-		count_ = int32(((b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)))
+	width_ := b_.j1_ - b_.j0_
+	turns_ := support.Div(width_, b_.step_)
+	if l_ < support.Rem(width_, b_.step_) {
+		turns_ = turns_ + int64(1)
 	}
-	return w_, gpu_without(f_, p_, d_, count_, m_, deep_)
-//line kernels_tandem.go:8068
+	return w_, gpu_without(f_, p_, d_, int32(((b_.i1_ - b_.i0_) * turns_)), m_, deep_)
+//line kernels_tandem.go:8107
 }
 
 func gpu_least(t_ gpu_single, lo_ uint32) int64 {
 	/*line format.go:44*/ return int64(((lo_ + uint32(1)) >> (23)))
-//line kernels_tandem.go:8073
+//line kernels_tandem.go:8112
+}
+
+func gpu_isDeep(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64) bool {
+	/*line terms.go:95*/ return !gpu_fits(f_, p_, w_, top_, false)
+//line kernels_tandem.go:8117
 }
 
 func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
-	/*line along.go:220*/ var u_ float32
+	/*line along.go:221*/ var u_ float32
 	_ = u_
-	/*line along.go:220*/ var v_ float32
+	/*line along.go:221*/ var v_ float32
 	_ = v_
 	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:222*/ y_ := float32(0)
-	/*line along.go:226*/ t_, t2_ := gpu_factorsOf(f_, p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:226*/ return t_, t2_
-//line kernels_tandem.go:8085
+	/*line along.go:223*/ y_ := float32(0)
+	/*line along.go:227*/ t_, t2_ := gpu_factorsOf(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:227*/ return t_, t2_
+//line kernels_tandem.go:8129
 }
 
 func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
@@ -8091,7 +8135,7 @@ func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
 		t4_.special_ = gpu_Special(x_)
 	}
 	return t4_
-//line kernels_tandem.go:8095
+//line kernels_tandem.go:8139
 }
 
 func gpu_digit_(w_ gpu_wide, base_ int64, width_ uint64) int64 {
@@ -8102,7 +8146,7 @@ func gpu_digit_(w_ gpu_wide, base_ int64, width_ uint64) int64 {
 		return -d_
 	}
 	return d_
-//line kernels_tandem.go:8106
+//line kernels_tandem.go:8150
 }
 
 func gpu_Carry_(w_ []int64, at_ gpu_Place) {
@@ -8113,7 +8157,7 @@ func gpu_Carry_(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:8117
+//line kernels_tandem.go:8161
 }
 
 func gpu_digit__(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -8121,11 +8165,11 @@ func gpu_digit__(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:8125
+//line kernels_tandem.go:8169
 }
 
 func gpu_addIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits) {
-	/*line along.go:255*/ m_ := gpu_magicFor_(f_, p_, top_)
+	/*line along.go:256*/ m_ := gpu_magicFor_(f_, p_, top_)
 	d_ := gpu_none__________(f_, p_, m_)
 	w_ := gpu_nowhere()
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
@@ -8135,29 +8179,35 @@ func gpu_addIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, 
 			d_ = gpu_plus__(f_, p_, d_, u_, v_, m_, deep_)
 		}
 	}
-	count_ := int64(0)
-	if (b_.j0_ + l_) < b_.j1_ {
-		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
+	width_ := b_.j1_ - b_.j0_
+	turns_ := support.Div(width_, b_.step_)
+	if l_ < support.Rem(width_, b_.step_) {
+		turns_ = turns_ + int64(1)
 	}
-	return w_, gpu_without_(f_, p_, d_, count_, m_, deep_)
-//line kernels_tandem.go:8144
+	return w_, gpu_without_(f_, p_, d_, (b_.i1_-b_.i0_)*turns_, m_, deep_)
+//line kernels_tandem.go:8189
 }
 
 func gpu_least_(t_ gpu_double, lo_ uint32) int64 {
 	/*line format.go:60*/ return int64((lo_ >> (20)))
-//line kernels_tandem.go:8149
+//line kernels_tandem.go:8194
+}
+
+func gpu_isDeep_(f_ gpu_double, p_ gpu_one, w_ gpu_window, top_ int64) bool {
+	/*line terms.go:95*/ return !gpu_fits_(f_, p_, w_, top_, false)
+//line kernels_tandem.go:8199
 }
 
 func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:220*/ var u_ float64
+	/*line along.go:221*/ var u_ float64
 	_ = u_
-	/*line along.go:220*/ var v_ float64
+	/*line along.go:221*/ var v_ float64
 	_ = v_
 	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:222*/ y_ := float64(0)
-	/*line along.go:226*/ t_, t2_ := gpu_factorsOf_(f_, p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:226*/ return t_, t2_
-//line kernels_tandem.go:8161
+	/*line along.go:223*/ y_ := float64(0)
+	/*line along.go:227*/ t_, t2_ := gpu_factorsOf_(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:227*/ return t_, t2_
+//line kernels_tandem.go:8211
 }
 
 func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
@@ -8167,11 +8217,11 @@ func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
 		t4_.special_ = gpu_Special_(x_)
 	}
 	return t4_
-//line kernels_tandem.go:8171
+//line kernels_tandem.go:8221
 }
 
 func gpu_addIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits) {
-	/*line along.go:255*/ m_ := gpu_magicFor__(f_, p_, top_)
+	/*line along.go:256*/ m_ := gpu_magicFor__(f_, p_, top_)
 	d_ := gpu_none___________(f_, p_, m_)
 	w_ := gpu_nowhere()
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
@@ -8181,25 +8231,31 @@ func gpu_addIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int6
 			d_ = gpu_plus___(f_, p_, d_, u_, v_, m_, deep_)
 		}
 	}
-	count_ := int64(0)
-	if (b_.j0_ + l_) < b_.j1_ {
-		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
+	width_ := b_.j1_ - b_.j0_
+	turns_ := support.Div(width_, b_.step_)
+	if l_ < support.Rem(width_, b_.step_) {
+		turns_ = turns_ + int64(1)
 	}
-	return w_, gpu_without__(f_, p_, d_, count_, m_, deep_)
-//line kernels_tandem.go:8190
+	return w_, gpu_without__(f_, p_, d_, (b_.i1_-b_.i0_)*turns_, m_, deep_)
+//line kernels_tandem.go:8241
+}
+
+func gpu_isDeep__(f_ gpu_double, p_ gpu_pair, w_ gpu_window, top_ int64) bool {
+	/*line terms.go:95*/ return !gpu_fits__(f_, p_, w_, top_, false)
+//line kernels_tandem.go:8246
 }
 
 func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:220*/ var u_ float64
+	/*line along.go:221*/ var u_ float64
 	_ = u_
-	/*line along.go:220*/ var v_ float64
+	/*line along.go:221*/ var v_ float64
 	_ = v_
 	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:222*/ y_ := float32(0)
-	/*line along.go:224*/ y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
-	/*line along.go:226*/ t_, t2_ := gpu_factorsOf__(f_, p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:226*/ return t_, t2_
-//line kernels_tandem.go:8203
+	/*line along.go:223*/ y_ := float32(0)
+	/*line along.go:225*/ y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
+	/*line along.go:227*/ t_, t2_ := gpu_factorsOf__(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:227*/ return t_, t2_
+//line kernels_tandem.go:8259
 }
 
 func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide {
@@ -8209,11 +8265,11 @@ func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide 
 		t4_.special_ = gpu_Special_(x_)
 	}
 	return t4_
-//line kernels_tandem.go:8213
+//line kernels_tandem.go:8269
 }
 
 func gpu_addIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits) {
-	/*line along.go:255*/ m_ := gpu_magicFor___(f_, p_, top_)
+	/*line along.go:256*/ m_ := gpu_magicFor___(f_, p_, top_)
 	d_ := gpu_none____________(f_, p_, m_)
 	w_ := gpu_nowhere()
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
@@ -8223,25 +8279,31 @@ func gpu_addIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64
 			d_ = gpu_plus____(f_, p_, d_, u_, v_, m_, deep_)
 		}
 	}
-	count_ := int64(0)
-	if (b_.j0_ + l_) < b_.j1_ {
-		count_ = (b_.i1_ - b_.i0_) * support.Div((((b_.j1_-b_.j0_)-l_)+b_.step_)-int64(1), b_.step_)
+	width_ := b_.j1_ - b_.j0_
+	turns_ := support.Div(width_, b_.step_)
+	if l_ < support.Rem(width_, b_.step_) {
+		turns_ = turns_ + int64(1)
 	}
-	return w_, gpu_without___(f_, p_, d_, count_, m_, deep_)
-//line kernels_tandem.go:8232
+	return w_, gpu_without___(f_, p_, d_, (b_.i1_-b_.i0_)*turns_, m_, deep_)
+//line kernels_tandem.go:8289
+}
+
+func gpu_isDeep___(f_ gpu_double, p_ gpu_two, w_ gpu_window, top_ int64) bool {
+	/*line terms.go:95*/ return false
+//line kernels_tandem.go:8294
 }
 
 func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:220*/ var u_ float64
+	/*line along.go:221*/ var u_ float64
 	_ = u_
-	/*line along.go:220*/ var v_ float64
+	/*line along.go:221*/ var v_ float64
 	_ = v_
 	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:222*/ y_ := float64(0)
-	/*line along.go:224*/ y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
-	/*line along.go:226*/ t_, t2_ := gpu_factorsOf___(f_, p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:226*/ return t_, t2_
-//line kernels_tandem.go:8245
+	/*line along.go:223*/ y_ := float64(0)
+	/*line along.go:225*/ y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
+	/*line along.go:227*/ t_, t2_ := gpu_factorsOf___(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:227*/ return t_, t2_
+//line kernels_tandem.go:8307
 }
 
 func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide {
@@ -8256,139 +8318,369 @@ func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide 
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:8260
+//line kernels_tandem.go:8322
 }
 
-func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) gpu_reach {
-	/*line few.go:151*/ if gpu_field(f_, w_.hi_) <= int64(254) {
-		return gpu_reachIn(f_, w_)
+func gpu_with____________(f_ gpu_single, p_ gpu_one, g_ gpu_guess, x_ float32, y_ float32) gpu_guess {
+	/*line guess.go:36*/ term_ := gpu_near(p_, x_, y_)
+	sum_, err_ := gpu_twoSum(g_.sum_, term_)
+	g_.sum_ = sum_
+	/*line guess.go:43*/ t3_, t4_ := gpu_twoSum(g_.rest_, err_)
+	/*line guess.go:43*/ g_.rest_ = t3_
+	/*line guess.go:43*/ err_ = t4_
+	g_.off_ = g_.off_ + gpu_abs(f_, err_)
+	/*line guess.go:52*/ return g_
+//line kernels_tandem.go:8334
+}
+
+func gpu_twoSum(a_ float32, b_ float32) (float32, float32) {
+	/*line guess.go:28*/ var sum_ float32
+	/*line guess.go:28*/ var err_ float32
+	_ = err_
+	/*line guess.go:29*/ sum_ = a_ + b_
+	part_ := sum_ - a_
+	return sum_, (a_ - (sum_ - part_)) + (b_ - part_)
+//line kernels_tandem.go:8344
+}
+
+func gpu_abs(f_ gpu_single, x_ float32) float32 {
+	/*line guess.go:25*/ return gpu_from(f_, gpu_bits(f_, x_)&int32(2147483647))
+//line kernels_tandem.go:8349
+}
+
+func gpu_least__(f_ gpu_single) float32 {
+	/*line guess.go:20*/ return gpu_power(f_, support.Value(int64(127))/int64(2))
+//line kernels_tandem.go:8354
+}
+
+func gpu_over(f_ gpu_single, g_ gpu_guess, d_ float32) gpu_guess {
+	/*line guess.go:57*/ q_ := g_.sum_ / d_
+	rest_, err_ := gpu_twoSum(support.FMA32(-q_, d_, g_.sum_), g_.rest_)
+	lo_ := rest_ / d_
+	off_ := (g_.off_ + gpu_abs(f_, err_)) + gpu_abs(f_, support.FMA32(-lo_, d_, rest_))
+	if off_ >= gpu_least__(f_) {
+		off_ = off_ / d_
 	}
-	r_ := gpu_noReach()
-	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
-		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-			u_, v_ := gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
-			r_ = gpu_with__________(r_, gpu_exactly(f_, p_, u_, v_), int64(24))
+	t3_ := gpu_guess{sum_: q_, rest_: lo_, off_: off_}
+	/*line guess.go:64*/ return t3_
+//line kernels_tandem.go:8367
+}
+
+func gpu_root(f_ gpu_single, g_ gpu_guess) gpu_guess {
+	/*line guess.go:69*/ q_ := float32(math.Sqrt(float64(g_.sum_)))
+	lo_ := (support.FMA32(-q_, q_, g_.sum_) + g_.rest_) / float32(float32(2)*q_)
+	t_ := gpu_guess{sum_: q_, rest_: lo_, off_: (g_.off_ / q_) + float32(gpu_abs(f_, lo_)*gpu_ulps(f_))}
+	/*line guess.go:71*/ return t_
+//line kernels_tandem.go:8375
+}
+
+func gpu_ulps(f_ gpu_single) float32 {
+	/*line guess.go:23*/ return gpu_power(f_, int64(106))
+//line kernels_tandem.go:8380
+}
+
+func gpu_sumOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, top_ int64, deep_ bool) (gpu_window, gpu_Value) {
+	/*line few.go:117*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
+	high_ := support.Div(int64(256), wide_)
+	w_ := gpu_nowhere()
+	/*line few.go:119*/ s_ := gpu_halves{}
+	/*line few.go:119*/ b_ := t_
+	for i_ := int64(0); i_ < t_.height_; i_ = i_ + high_ {
+		for j_ := int64(0); j_ < t_.width_; j_ = j_ + wide_ {
+			t2_ := t_.first_ + i_
+			/*line few.go:122*/ t3_ := t_.left_ + j_
+			/*line few.go:122*/ b_.first_ = t2_
+			/*line few.go:122*/ b_.left_ = t3_
+			t4_ := min(high_, t_.height_-i_)
+			/*line few.go:123*/ t5_ := min(wide_, t_.width_-j_)
+			/*line few.go:123*/ b_.height_ = t4_
+			/*line few.go:123*/ b_.width_ = t5_
+			v_, d_ := gpu_addOf(f_, p_, b_, o_, less_, gpu_magicFor(f_, p_, top_), deep_)
+			w_ = gpu_and(w_, v_)
+			s_ = gpu_with(s_, int64(d_.a_), int64(d_.b_), int64(d_.c_))
 		}
 	}
-	return r_
-//line kernels_tandem.go:8275
+	return w_, gpu_valueOf(int64(23), s_, gpu_unit(f_, p_, top_), deep_)
+//line kernels_tandem.go:8405
 }
 
-func gpu_room(s_ gpu_short, left_ int64) int64 {
-	/*line few.go:190*/ hi_ := s_.hi_ ^ uint64((int64(s_.hi_) >> (63)))
-	if hi_ == uint64(0) {
-		return min(int64(48), left_)
+func gpu_sumOfWide(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) (gpu_Value, int64) {
+	/*line few.go:137*/ var v_ gpu_Value
+	_ = v_
+	/*line few.go:137*/ var special_ int64
+	_ = special_
+	/*line few.go:138*/ t2_ := gpu_reachOf(f_, p_, t_, o_, less_, w_)
+	/*line few.go:138*/ all_ := t2_
+	s_ := gpu_short{}
+	/*line few.go:139*/ base_ := all_.top_
+	for n_ := gpu_room(s_, base_-all_.least_); n_ > int64(0); n_ = gpu_room(s_, base_-all_.least_) {
+		base_ = base_ - n_
+		t3_ := gpu_sumOfDigits(f_, p_, t_, o_, less_, base_, n_)
+		/*line few.go:142*/ s_ = gpu_shifted(s_, n_, t3_)
 	}
-	return min(min(int64(48), left_), int64(bits.LeadingZeros64(hi_))-int64(2))
-//line kernels_tandem.go:8284
+	carry_ := int64(0)
+	/*line few.go:144*/ rest_ := int64(0)
+	for at_ := all_.least_; at_ < base_; {
+		n2_ := min(int64(48), base_-at_)
+		t4_ := gpu_sumOfDigits(f_, p_, t_, o_, less_, at_, n2_)
+		/*line few.go:147*/ carry_ = carry_ + t4_
+		rest_ = rest_ | (carry_ & ((support.Value(int64(1)) << (uint64(n2_))) - int64(1)))
+		carry_ = carry_ >> (uint64(n2_))
+		at_ = at_ + n2_
+	}
+	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
+//line kernels_tandem.go:8433
 }
 
-func gpu_sumOfDigits(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
-	/*line few.go:177*/ s_ := int64(0)
-	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
-		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-			u_, v_ := gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
-			s_ = s_ + gpu_digit_(gpu_exactly(f_, p_, u_, v_), base_, uint64(bits_))
+func gpu_with_____________(f_ gpu_double, p_ gpu_one, g_ gpu_guess_, x_ float64, y_ float64) gpu_guess_ {
+	/*line guess.go:36*/ term_ := gpu_near_(p_, x_, y_)
+	sum_, err_ := gpu_twoSum_(g_.sum_, term_)
+	g_.sum_ = sum_
+	/*line guess.go:43*/ t3_, t4_ := gpu_twoSum_(g_.rest_, err_)
+	/*line guess.go:43*/ g_.rest_ = t3_
+	/*line guess.go:43*/ err_ = t4_
+	g_.off_ = g_.off_ + gpu_abs_(f_, err_)
+	/*line guess.go:52*/ return g_
+//line kernels_tandem.go:8445
+}
+
+func gpu_twoSum_(a_ float64, b_ float64) (float64, float64) {
+	/*line guess.go:28*/ var sum_ float64
+	/*line guess.go:28*/ var err_ float64
+	_ = err_
+	/*line guess.go:29*/ sum_ = a_ + b_
+	part_ := sum_ - a_
+	return sum_, (a_ - (sum_ - part_)) + (b_ - part_)
+//line kernels_tandem.go:8455
+}
+
+func gpu_abs_(f_ gpu_double, x_ float64) float64 {
+	/*line guess.go:25*/ return gpu_from_(f_, gpu_bits_(f_, x_)&int64(9223372036854775807))
+//line kernels_tandem.go:8460
+}
+
+func gpu_least___(f_ gpu_double) float64 {
+	/*line guess.go:20*/ return gpu_power_(f_, support.Value(int64(1023))/int64(2))
+//line kernels_tandem.go:8465
+}
+
+func gpu_over_(f_ gpu_double, g_ gpu_guess_, d_ float64) gpu_guess_ {
+	/*line guess.go:57*/ q_ := g_.sum_ / d_
+	rest_, err_ := gpu_twoSum_(math.FMA(-q_, d_, g_.sum_), g_.rest_)
+	lo_ := rest_ / d_
+	off_ := (g_.off_ + gpu_abs_(f_, err_)) + gpu_abs_(f_, math.FMA(-lo_, d_, rest_))
+	if off_ >= gpu_least___(f_) {
+		off_ = off_ / d_
+	}
+	t3_ := gpu_guess_{sum_: q_, rest_: lo_, off_: off_}
+	/*line guess.go:64*/ return t3_
+//line kernels_tandem.go:8478
+}
+
+func gpu_root_(f_ gpu_double, g_ gpu_guess_) gpu_guess_ {
+	/*line guess.go:69*/ q_ := math.Sqrt(g_.sum_)
+	lo_ := (math.FMA(-q_, q_, g_.sum_) + g_.rest_) / float64(float64(2)*q_)
+	t_ := gpu_guess_{sum_: q_, rest_: lo_, off_: (g_.off_ / q_) + float64(gpu_abs_(f_, lo_)*gpu_ulps_(f_))}
+	/*line guess.go:71*/ return t_
+//line kernels_tandem.go:8486
+}
+
+func gpu_ulps_(f_ gpu_double) float64 {
+	/*line guess.go:23*/ return gpu_power_(f_, int64(973))
+//line kernels_tandem.go:8491
+}
+
+func gpu_sumOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, top_ int64, deep_ bool) (gpu_window, gpu_Value) {
+	/*line few.go:117*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
+	high_ := support.Div(int64(256), wide_)
+	w_ := gpu_nowhere()
+	/*line few.go:119*/ s_ := gpu_halves{}
+	/*line few.go:119*/ b_ := t_
+	for i_ := int64(0); i_ < t_.height_; i_ = i_ + high_ {
+		for j_ := int64(0); j_ < t_.width_; j_ = j_ + wide_ {
+			t2_ := t_.first_ + i_
+			/*line few.go:122*/ t3_ := t_.left_ + j_
+			/*line few.go:122*/ b_.first_ = t2_
+			/*line few.go:122*/ b_.left_ = t3_
+			t4_ := min(high_, t_.height_-i_)
+			/*line few.go:123*/ t5_ := min(wide_, t_.width_-j_)
+			/*line few.go:123*/ b_.height_ = t4_
+			/*line few.go:123*/ b_.width_ = t5_
+			v_, d_ := gpu_addOf_(f_, p_, b_, o_, less_, gpu_magicFor_(f_, p_, top_), deep_)
+			w_ = gpu_and(w_, v_)
+			s_ = gpu_with(s_, d_.a_, d_.b_, d_.c_)
 		}
 	}
-	return s_
-//line kernels_tandem.go:8296
+	return w_, gpu_valueOf(int64(44), s_, gpu_unit_(f_, p_, top_), deep_)
+//line kernels_tandem.go:8516
 }
 
-func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
-	/*line few.go:208*/ var v_ gpu_Value
-	if rest_ && (int64(s_.hi_) < int64(0)) {
-		v_ = gpu_NewValue(^s_.hi_, ^s_.lo_, base_, true)
-	} else {
-		v_ = gpu_value(s_, base_)
+func gpu_sumOfWide_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window) (gpu_Value, int64) {
+	/*line few.go:137*/ var v_ gpu_Value
+	_ = v_
+	/*line few.go:137*/ var special_ int64
+	_ = special_
+	/*line few.go:138*/ t2_ := gpu_reachOf_(f_, p_, t_, o_, less_, w_)
+	/*line few.go:138*/ all_ := t2_
+	s_ := gpu_short{}
+	/*line few.go:139*/ base_ := all_.top_
+	for n_ := gpu_room(s_, base_-all_.least_); n_ > int64(0); n_ = gpu_room(s_, base_-all_.least_) {
+		base_ = base_ - n_
+		t3_ := gpu_sumOfDigits_(f_, p_, t_, o_, less_, base_, n_)
+		/*line few.go:142*/ s_ = gpu_shifted(s_, n_, t3_)
 	}
-	v_.Rest_ = rest_
-	return v_
-//line kernels_tandem.go:8308
+	carry_ := int64(0)
+	/*line few.go:144*/ rest_ := int64(0)
+	for at_ := all_.least_; at_ < base_; {
+		n2_ := min(int64(48), base_-at_)
+		t4_ := gpu_sumOfDigits_(f_, p_, t_, o_, less_, at_, n2_)
+		/*line few.go:147*/ carry_ = carry_ + t4_
+		rest_ = rest_ | (carry_ & ((support.Value(int64(1)) << (uint64(n2_))) - int64(1)))
+		carry_ = carry_ >> (uint64(n2_))
+		at_ = at_ + n2_
+	}
+	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
+//line kernels_tandem.go:8544
 }
 
-func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window) gpu_reach {
-	/*line few.go:151*/ if gpu_field_(f_, w_.hi_) <= int64(2046) {
-		return gpu_reachIn_(f_, w_)
-	}
-	r_ := gpu_noReach()
-	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
-		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-			u_, v_ := gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
-			r_ = gpu_with__________(r_, gpu_exactly_(f_, p_, u_, v_), int64(53))
+func gpu_with______________(f_ gpu_double, p_ gpu_pair, g_ gpu_guess_, x_ float64, y_ float64) gpu_guess_ {
+	/*line guess.go:36*/ term_ := gpu_near__(p_, x_, y_)
+	sum_, err_ := gpu_twoSum_(g_.sum_, term_)
+	g_.sum_ = sum_
+	/*line guess.go:40*/ g_.off_ = g_.off_ + gpu_abs_(f_, err_)
+	return g_
+//line kernels_tandem.go:8553
+}
+
+func gpu_sumOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, top_ int64, deep_ bool) (gpu_window, gpu_Value) {
+	/*line few.go:117*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
+	high_ := support.Div(int64(256), wide_)
+	w_ := gpu_nowhere()
+	/*line few.go:119*/ s_ := gpu_halves{}
+	/*line few.go:119*/ b_ := t_
+	for i_ := int64(0); i_ < t_.height_; i_ = i_ + high_ {
+		for j_ := int64(0); j_ < t_.width_; j_ = j_ + wide_ {
+			t2_ := t_.first_ + i_
+			/*line few.go:122*/ t3_ := t_.left_ + j_
+			/*line few.go:122*/ b_.first_ = t2_
+			/*line few.go:122*/ b_.left_ = t3_
+			t4_ := min(high_, t_.height_-i_)
+			/*line few.go:123*/ t5_ := min(wide_, t_.width_-j_)
+			/*line few.go:123*/ b_.height_ = t4_
+			/*line few.go:123*/ b_.width_ = t5_
+			v_, d_ := gpu_addOf__(f_, p_, b_, o_, less_, gpu_magicFor__(f_, p_, top_), deep_)
+			w_ = gpu_and(w_, v_)
+			s_ = gpu_with(s_, d_.a_, d_.b_, d_.c_)
 		}
 	}
-	return r_
-//line kernels_tandem.go:8323
+	return w_, gpu_valueOf(int64(44), s_, gpu_unit__(f_, p_, top_), deep_)
+//line kernels_tandem.go:8578
 }
 
-func gpu_sumOfDigits_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
-	/*line few.go:177*/ s_ := int64(0)
-	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
-		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-			u_, v_ := gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
-			s_ = s_ + gpu_digit_(gpu_exactly_(f_, p_, u_, v_), base_, uint64(bits_))
-		}
+func gpu_sumOfWide__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window) (gpu_Value, int64) {
+	/*line few.go:137*/ var v_ gpu_Value
+	_ = v_
+	/*line few.go:137*/ var special_ int64
+	_ = special_
+	/*line few.go:138*/ t2_ := gpu_reachOf__(f_, p_, t_, o_, less_, w_)
+	/*line few.go:138*/ all_ := t2_
+	s_ := gpu_short{}
+	/*line few.go:139*/ base_ := all_.top_
+	for n_ := gpu_room(s_, base_-all_.least_); n_ > int64(0); n_ = gpu_room(s_, base_-all_.least_) {
+		base_ = base_ - n_
+		t3_ := gpu_sumOfDigits__(f_, p_, t_, o_, less_, base_, n_)
+		/*line few.go:142*/ s_ = gpu_shifted(s_, n_, t3_)
 	}
-	return s_
-//line kernels_tandem.go:8335
+	carry_ := int64(0)
+	/*line few.go:144*/ rest_ := int64(0)
+	for at_ := all_.least_; at_ < base_; {
+		n2_ := min(int64(48), base_-at_)
+		t4_ := gpu_sumOfDigits__(f_, p_, t_, o_, less_, at_, n2_)
+		/*line few.go:147*/ carry_ = carry_ + t4_
+		rest_ = rest_ | (carry_ & ((support.Value(int64(1)) << (uint64(n2_))) - int64(1)))
+		carry_ = carry_ >> (uint64(n2_))
+		at_ = at_ + n2_
+	}
+	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
+//line kernels_tandem.go:8606
 }
 
-func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window) gpu_reach {
-	/*line few.go:151*/ if gpu_field_(f_, w_.hi_) <= int64(2046) {
-		return gpu_reachIn_(f_, w_)
+func gpu_with_______________(f_ gpu_double, p_ gpu_two, g_ gpu_guess_, x_ float64, y_ float64) gpu_guess_ {
+	/*line guess.go:36*/ term_ := gpu_near___(p_, x_, y_)
+	sum_, err_ := gpu_twoSum_(g_.sum_, term_)
+	g_.sum_ = sum_
+	/*line guess.go:43*/ t3_, t4_ := gpu_twoSum_(g_.rest_, err_)
+	/*line guess.go:43*/ g_.rest_ = t3_
+	/*line guess.go:43*/ err_ = t4_
+	g_.off_ = g_.off_ + gpu_abs_(f_, err_)
+	/*line guess.go:46*/ t5_, t6_ := gpu_twoSum_(g_.rest_, math.FMA(x_, y_, -term_))
+	/*line guess.go:46*/ g_.rest_ = t5_
+	/*line guess.go:46*/ err_ = t6_
+	g_.off_ = g_.off_ + gpu_abs_(f_, err_)
+	if ((gpu_abs_(f_, term_) < gpu_least___(f_)) && (x_ != float64(0))) && (y_ != float64(0)) {
+		g_.off_ = gpu_power_(f_, int64(2047))
 	}
-	r_ := gpu_noReach()
-	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
-		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-			u_, v_ := gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
-			r_ = gpu_with__________(r_, gpu_exactly__(f_, p_, u_, v_), int64(53))
-		}
-	}
-	return r_
-//line kernels_tandem.go:8350
+	/*line guess.go:52*/ return g_
+//line kernels_tandem.go:8625
 }
 
-func gpu_sumOfDigits__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
-	/*line few.go:177*/ s_ := int64(0)
-	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
-		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-			u_, v_ := gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
-			s_ = s_ + gpu_digit_(gpu_exactly__(f_, p_, u_, v_), base_, uint64(bits_))
+func gpu_sumOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, top_ int64, deep_ bool) (gpu_window, gpu_Value) {
+	/*line few.go:117*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
+	high_ := support.Div(int64(256), wide_)
+	w_ := gpu_nowhere()
+	/*line few.go:119*/ s_ := gpu_halves{}
+	/*line few.go:119*/ b_ := t_
+	for i_ := int64(0); i_ < t_.height_; i_ = i_ + high_ {
+		for j_ := int64(0); j_ < t_.width_; j_ = j_ + wide_ {
+			t2_ := t_.first_ + i_
+			/*line few.go:122*/ t3_ := t_.left_ + j_
+			/*line few.go:122*/ b_.first_ = t2_
+			/*line few.go:122*/ b_.left_ = t3_
+			t4_ := min(high_, t_.height_-i_)
+			/*line few.go:123*/ t5_ := min(wide_, t_.width_-j_)
+			/*line few.go:123*/ b_.height_ = t4_
+			/*line few.go:123*/ b_.width_ = t5_
+			v_, d_ := gpu_addOf___(f_, p_, b_, o_, less_, gpu_magicFor___(f_, p_, top_), deep_)
+			w_ = gpu_and(w_, v_)
+			s_ = gpu_with(s_, d_.a_, d_.b_, d_.c_)
 		}
 	}
-	return s_
-//line kernels_tandem.go:8362
+	return w_, gpu_valueOf(int64(52), s_, gpu_unit___(f_, p_, top_), true)
+//line kernels_tandem.go:8650
 }
 
-func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window) gpu_reach {
-	/*line few.go:154*/ r_ := gpu_noReach()
-	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
-		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-			u_, v_ := gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
-			r_ = gpu_with__________(r_, gpu_exactly___(f_, p_, u_, v_), int64(106))
-		}
+func gpu_sumOfWide___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window) (gpu_Value, int64) {
+	/*line few.go:137*/ var v_ gpu_Value
+	_ = v_
+	/*line few.go:137*/ var special_ int64
+	_ = special_
+	/*line few.go:138*/ t2_ := gpu_reachOf___(f_, p_, t_, o_, less_, w_)
+	/*line few.go:138*/ all_ := t2_
+	s_ := gpu_short{}
+	/*line few.go:139*/ base_ := all_.top_
+	for n_ := gpu_room(s_, base_-all_.least_); n_ > int64(0); n_ = gpu_room(s_, base_-all_.least_) {
+		base_ = base_ - n_
+		t3_ := gpu_sumOfDigits___(f_, p_, t_, o_, less_, base_, n_)
+		/*line few.go:142*/ s_ = gpu_shifted(s_, n_, t3_)
 	}
-	return r_
-//line kernels_tandem.go:8374
-}
-
-func gpu_sumOfDigits___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
-	/*line few.go:177*/ s_ := int64(0)
-	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
-		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-			u_, v_ := gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
-			s_ = s_ + gpu_digit_(gpu_exactly___(f_, p_, u_, v_), base_, uint64(bits_))
-		}
+	carry_ := int64(0)
+	/*line few.go:144*/ rest_ := int64(0)
+	for at_ := all_.least_; at_ < base_; {
+		n2_ := min(int64(48), base_-at_)
+		t4_ := gpu_sumOfDigits___(f_, p_, t_, o_, less_, at_, n2_)
+		/*line few.go:147*/ carry_ = carry_ + t4_
+		rest_ = rest_ | (carry_ & ((support.Value(int64(1)) << (uint64(n2_))) - int64(1)))
+		carry_ = carry_ >> (uint64(n2_))
+		at_ = at_ + n2_
 	}
-	return s_
-//line kernels_tandem.go:8386
+	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
+//line kernels_tandem.go:8678
 }
 
 func gpu_key32(x_ float32) int32 {
 	/*line fold.go:78*/ b_ := int32(math.Float32bits(x_))
 	return b_ ^ ((b_ >> (31)) & int32(2147483647))
-//line kernels_tandem.go:8392
+//line kernels_tandem.go:8684
 }
 
 func gpu_chosen(s_ gpu_state, order_ int64) int64 {
@@ -8401,13 +8693,13 @@ func gpu_chosen(s_ gpu_state, order_ int64) int64 {
 		}
 	}
 	/*line fold.go:279*/ return s_.a_
-//line kernels_tandem.go:8405
+//line kernels_tandem.go:8697
 }
 
 func gpu_key64(x_ float64) int64 {
 	/*line fold.go:83*/ b_ := int64(math.Float64bits(x_))
 	return b_ ^ ((b_ >> (63)) & int64(9223372036854775807))
-//line kernels_tandem.go:8411
+//line kernels_tandem.go:8703
 }
 
 func gpu_above(s_ gpu_ends, k_ int32, index_ int32) gpu_ends {
@@ -8415,7 +8707,7 @@ func gpu_above(s_ gpu_ends, k_ int32, index_ int32) gpu_ends {
 	found_ := (((more_ | (-more_)) >> (31)) >> (31)) >> (1)
 	t_ := gpu_ends{a_: s_.a_ ^ more_, b_: s_.b_ ^ ((s_.b_ ^ index_) & found_)}
 	/*line fold.go:133*/ return t_
-//line kernels_tandem.go:8419
+//line kernels_tandem.go:8711
 }
 
 func gpu_above_(s_ gpu_ends_, k_ int64, index_ int64) gpu_ends_ {
@@ -8423,7 +8715,7 @@ func gpu_above_(s_ gpu_ends_, k_ int64, index_ int64) gpu_ends_ {
 	found_ := (((more_ | (-more_)) >> (31)) >> (31)) >> (1)
 	t_ := gpu_ends_{a_: s_.a_ ^ more_, b_: s_.b_ ^ ((s_.b_ ^ index_) & found_)}
 	/*line fold.go:133*/ return t_
-//line kernels_tandem.go:8427
+//line kernels_tandem.go:8719
 }
 
 func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -8434,7 +8726,7 @@ func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:8438
+//line kernels_tandem.go:8730
 }
 
 func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
@@ -8444,40 +8736,67 @@ func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
 	}
 	t2_ := gpu_Value{Neg_: neg_}
 	/*line ../../../internal/superacc/value.go:19*/ return gpu_become(t2_, hi_, lo_, exp_, false)
-//line kernels_tandem.go:8448
+//line kernels_tandem.go:8740
 }
 
 func gpu_from(t_ gpu_single, b_ int32) float32 {
 	/*line format.go:39*/ return math.Float32frombits(uint32(b_))
-//line kernels_tandem.go:8453
+//line kernels_tandem.go:8745
 }
 
 func gpu_bits(t_ gpu_single, x_ float32) int32 {
 	/*line format.go:38*/ return int32(math.Float32bits(x_))
-//line kernels_tandem.go:8458
+//line kernels_tandem.go:8750
 }
 
 func gpu_near(p_ gpu_one, x_ float32, y_ float32) float32 {
 	/*line terms.go:34*/ return x_
-//line kernels_tandem.go:8463
+//line kernels_tandem.go:8755
 }
 
 func gpu_upper(t_ gpu_single, m_ int32) uint32 {
 	/*line format.go:42*/ return uint32(m_)
-//line kernels_tandem.go:8468
+//line kernels_tandem.go:8760
 }
 
 func gpu_element(x_ gpu_Matrix, i_ int64, j_ int64, o_ int64, down_ bool) float32 {
-	/*line few.go:140*/ if down_ {
+	/*line few.go:177*/ if down_ {
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:8476
+//line kernels_tandem.go:8768
 }
 
 func gpu_power(t_ gpu_single, field_ int64) float32 {
 	/*line format.go:40*/ return math.Float32frombits(uint32(field_) << (23))
-//line kernels_tandem.go:8481
+//line kernels_tandem.go:8773
+}
+
+func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) gpu_reach {
+	/*line few.go:188*/ if gpu_field(f_, w_.hi_) <= int64(254) {
+		return gpu_reachIn(f_, w_)
+	}
+	r_ := gpu_noReach()
+	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
+		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
+			u_, v_ := gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
+			r_ = gpu_with__________(r_, gpu_exactly(f_, p_, u_, v_), int64(24))
+		}
+	}
+	return r_
+//line kernels_tandem.go:8788
+}
+
+func gpu_sumOfDigits(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
+	/*line few.go:214*/ s_ := int64(0)
+	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
+		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
+			u_, v_ := gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
+			s_ = s_ + gpu_digit_(gpu_exactly(f_, p_, u_, v_), base_, uint64(bits_))
+		}
+	}
+	return s_
+//line kernels_tandem.go:8800
 }
 
 func gpu_overShort(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -8498,7 +8817,7 @@ func gpu_overShort(v_ gpu_Value, n_ uint64) gpu_Value {
 	up_ := uint64(int64(bits.LeadingZeros64(hi_)))
 	t11_ := gpu_Value{Hi_: (hi_ << (up_)) | (lo_ >> (uint64(64) - up_)), Lo_: (lo_ << (up_)) | ((q0_ << (up_)) >> (32)), Exp_: v_.Exp_ - int64(up_), Neg_: v_.Neg_, Rest_: v_.Rest_ || ((rem_ | (q0_ << (uint64(32) + up_))) != uint64(0))}
 	/*line ../../../internal/superacc/value.go:100*/ return t11_
-//line kernels_tandem.go:8502
+//line kernels_tandem.go:8821
 }
 
 func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gpu_Value {
@@ -8512,66 +8831,144 @@ func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gp
 	z_ := int64(bits.LeadingZeros64(hi_))
 	t3_ := gpu_Value{Hi_: (hi_ << (uint64(z_))) | (lo_ >> (uint64((int64(64) - z_)))), Lo_: lo_ << (uint64(z_)), Exp_: exp_ - z_, Neg_: v_.Neg_, Rest_: v_.Rest_ || rest_}
 	/*line ../../../internal/superacc/value.go:162*/ return t3_
-//line kernels_tandem.go:8516
+//line kernels_tandem.go:8835
 }
 
 func gpu_Bits32(v_ gpu_Value) uint32 {
 	/*line ../../../internal/superacc/value.go:169*/ return uint32(gpu_round__(v_, int64(24), uint64(255)))
-//line kernels_tandem.go:8521
+//line kernels_tandem.go:8840
 }
 
 func gpu_bits_(t_ gpu_double, x_ float64) int64 {
 	/*line format.go:54*/ return int64(math.Float64bits(x_))
-//line kernels_tandem.go:8526
+//line kernels_tandem.go:8845
 }
 
 func gpu_from_(t_ gpu_double, b_ int64) float64 {
 	/*line format.go:55*/ return math.Float64frombits(uint64(b_))
-//line kernels_tandem.go:8531
+//line kernels_tandem.go:8850
 }
 
 func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
 	/*line terms.go:34*/ return x_
-//line kernels_tandem.go:8536
+//line kernels_tandem.go:8855
 }
 
 func gpu_upper_(t_ gpu_double, m_ int64) uint32 {
 	/*line format.go:58*/ return uint32((((uint64(m_) + uint64(4294967296)) - uint64(1)) >> (32)))
-//line kernels_tandem.go:8541
+//line kernels_tandem.go:8860
 }
 
 func gpu_element_(x_ gpu_Matrix_, i_ int64, j_ int64, o_ int64, down_ bool) float64 {
-	/*line few.go:140*/ if down_ {
+	/*line few.go:177*/ if down_ {
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:8549
+//line kernels_tandem.go:8868
 }
 
 func gpu_power_(t_ gpu_double, field_ int64) float64 {
 	/*line format.go:56*/ return math.Float64frombits(uint64(field_) << (52))
-//line kernels_tandem.go:8554
+//line kernels_tandem.go:8873
+}
+
+func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window) gpu_reach {
+	/*line few.go:188*/ if gpu_field_(f_, w_.hi_) <= int64(2046) {
+		return gpu_reachIn_(f_, w_)
+	}
+	r_ := gpu_noReach()
+	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
+		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
+			u_, v_ := gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
+			r_ = gpu_with__________(r_, gpu_exactly_(f_, p_, u_, v_), int64(53))
+		}
+	}
+	return r_
+//line kernels_tandem.go:8888
+}
+
+func gpu_sumOfDigits_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
+	/*line few.go:214*/ s_ := int64(0)
+	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
+		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
+			u_, v_ := gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
+			s_ = s_ + gpu_digit_(gpu_exactly_(f_, p_, u_, v_), base_, uint64(bits_))
+		}
+	}
+	return s_
+//line kernels_tandem.go:8900
 }
 
 func gpu_Bits64(v_ gpu_Value) uint64 {
 	/*line ../../../internal/superacc/value.go:166*/ return gpu_round__(v_, int64(53), uint64(2047))
-//line kernels_tandem.go:8559
+//line kernels_tandem.go:8905
 }
 
 func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
 	/*line terms.go:34*/ return x_
-//line kernels_tandem.go:8564
+//line kernels_tandem.go:8910
+}
+
+func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window) gpu_reach {
+	/*line few.go:188*/ if gpu_field_(f_, w_.hi_) <= int64(2046) {
+		return gpu_reachIn_(f_, w_)
+	}
+	r_ := gpu_noReach()
+	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
+		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
+			u_, v_ := gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
+			r_ = gpu_with__________(r_, gpu_exactly__(f_, p_, u_, v_), int64(53))
+		}
+	}
+	return r_
+//line kernels_tandem.go:8925
+}
+
+func gpu_sumOfDigits__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
+	/*line few.go:214*/ s_ := int64(0)
+	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
+		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
+			u_, v_ := gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
+			s_ = s_ + gpu_digit_(gpu_exactly__(f_, p_, u_, v_), base_, uint64(bits_))
+		}
+	}
+	return s_
+//line kernels_tandem.go:8937
 }
 
 func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
 	/*line terms.go:32*/ return float64(x_ * y_)
-//line kernels_tandem.go:8569
+//line kernels_tandem.go:8942
+}
+
+func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window) gpu_reach {
+	/*line few.go:191*/ r_ := gpu_noReach()
+	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
+		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
+			u_, v_ := gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
+			r_ = gpu_with__________(r_, gpu_exactly___(f_, p_, u_, v_), int64(106))
+		}
+	}
+	return r_
+//line kernels_tandem.go:8954
+}
+
+func gpu_sumOfDigits___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
+	/*line few.go:214*/ s_ := int64(0)
+	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
+		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
+			u_, v_ := gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
+			s_ = s_ + gpu_digit_(gpu_exactly___(f_, p_, u_, v_), base_, uint64(bits_))
+		}
+	}
+	return s_
+//line kernels_tandem.go:8966
 }
 
 func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
 	/*line format.go:45*/ t2_, t3_, t4_ := gpu_Split32(math.Float32bits(x_))
 	/*line format.go:45*/ return t2_, t3_, t4_
-//line kernels_tandem.go:8575
+//line kernels_tandem.go:8972
 }
 
 func gpu_Special(x_ float32) int64 {
@@ -8583,13 +8980,13 @@ func gpu_Special(x_ float32) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:8587
+//line kernels_tandem.go:8984
 }
 
 func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
 	/*line format.go:61*/ t2_, t3_, t4_ := gpu_Split64(math.Float64bits(x_))
 	/*line format.go:61*/ return t2_, t3_, t4_
-//line kernels_tandem.go:8593
+//line kernels_tandem.go:8990
 }
 
 func gpu_Special_(x_ float64) int64 {
@@ -8601,29 +8998,39 @@ func gpu_Special_(x_ float64) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:8605
+//line kernels_tandem.go:9002
+}
+
+func gpu_room(s_ gpu_short, left_ int64) int64 {
+	/*line few.go:227*/ hi_ := s_.hi_ ^ uint64((int64(s_.hi_) >> (63)))
+	if hi_ == uint64(0) {
+		return min(int64(48), left_)
+	}
+	return min(min(int64(48), left_), int64(bits.LeadingZeros64(hi_))-int64(2))
+//line kernels_tandem.go:9011
+}
+
+func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
+	/*line few.go:245*/ var v_ gpu_Value
+	if rest_ && (int64(s_.hi_) < int64(0)) {
+		v_ = gpu_NewValue(^s_.hi_, ^s_.lo_, base_, true)
+	} else {
+		v_ = gpu_value(s_, base_)
+	}
+	v_.Rest_ = rest_
+	return v_
+//line kernels_tandem.go:9023
 }
 
 func gpu_reachIn(f_ gpu_single, w_ gpu_window) gpu_reach {
-	/*line few.go:166*/ if w_.hi_ == uint32(0) {
+	/*line few.go:203*/ if w_.hi_ == uint32(0) {
 		return gpu_noReach()
 	}
 	lo_ := gpu_least(f_, w_.lo_)
-	/*line few.go:169*/ hi_ := gpu_field(f_, w_.hi_)
+	/*line few.go:206*/ hi_ := gpu_field(f_, w_.hi_)
 	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - int64(127)) - int64(24)) + int64(1), top_: (max(hi_, int64(1)) - int64(127)) + int64(1)}
-	/*line few.go:170*/ return t_
-//line kernels_tandem.go:8616
-}
-
-func gpu_reachIn_(f_ gpu_double, w_ gpu_window) gpu_reach {
-	/*line few.go:166*/ if w_.hi_ == uint32(0) {
-		return gpu_noReach()
-	}
-	lo_ := gpu_least_(f_, w_.lo_)
-	/*line few.go:169*/ hi_ := gpu_field_(f_, w_.hi_)
-	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - int64(1023)) - int64(53)) + int64(1), top_: (max(hi_, int64(1)) - int64(1023)) + int64(1)}
-	/*line few.go:170*/ return t_
-//line kernels_tandem.go:8627
+	/*line few.go:207*/ return t_
+//line kernels_tandem.go:9034
 }
 
 func gpu_divide(r_ gpu_reciprocal, u1_ uint64, u0_ uint64) (uint64, uint64) {
@@ -8641,7 +9048,7 @@ func gpu_divide(r_ gpu_reciprocal, u1_ uint64, u0_ uint64) (uint64, uint64) {
 		rem_ = rem_ - r_.d_
 	}
 	return quotient_ & uint64(4294967295), rem_
-//line kernels_tandem.go:8645
+//line kernels_tandem.go:9052
 }
 
 func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
@@ -8665,7 +9072,18 @@ func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
 		keep_ = keep_ | ((inf_ + uint64(1)) << (uint64((precision_ - int64(1)))))
 	}
 	return keep_
-//line kernels_tandem.go:8669
+//line kernels_tandem.go:9076
+}
+
+func gpu_reachIn_(f_ gpu_double, w_ gpu_window) gpu_reach {
+	/*line few.go:203*/ if w_.hi_ == uint32(0) {
+		return gpu_noReach()
+	}
+	lo_ := gpu_least_(f_, w_.lo_)
+	/*line few.go:206*/ hi_ := gpu_field_(f_, w_.hi_)
+	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - int64(1023)) - int64(53)) + int64(1), top_: (max(hi_, int64(1)) - int64(1023)) + int64(1)}
+	/*line few.go:207*/ return t_
+//line kernels_tandem.go:9087
 }
 
 func gpu_Split32(b_ uint32) (uint64, int64, bool) {
@@ -8677,7 +9095,7 @@ func gpu_Split32(b_ uint32) (uint64, int64, bool) {
 	_ = finite_
 	/*line ../../../internal/superacc/value.go:202*/ t_, t2_, t3_ := gpu_split__(uint64(b_), int64(24), uint64(255))
 	/*line ../../../internal/superacc/value.go:202*/ return t_, t2_, t3_
-//line kernels_tandem.go:8681
+//line kernels_tandem.go:9099
 }
 
 func gpu_Split64(b_ uint64) (uint64, int64, bool) {
@@ -8689,12 +9107,12 @@ func gpu_Split64(b_ uint64) (uint64, int64, bool) {
 	_ = finite_
 	/*line ../../../internal/superacc/value.go:199*/ t_, t2_, t3_ := gpu_split__(b_, int64(53), uint64(2047))
 	/*line ../../../internal/superacc/value.go:199*/ return t_, t2_, t3_
-//line kernels_tandem.go:8693
+//line kernels_tandem.go:9111
 }
 
 func gpu_lowest(precision_ int64, inf_ uint64) int64 {
 	/*line ../../../internal/superacc/value.go:196*/ return (int64(2) - precision_) - int64((inf_ >> (1)))
-//line kernels_tandem.go:8698
+//line kernels_tandem.go:9116
 }
 
 func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
@@ -8711,5 +9129,5 @@ func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool)
 	/*line ../../../internal/superacc/value.go:206*/ field_ := t2_
 	normal_ := min(field_, uint64(1))
 	return m_ | (normal_ << (uint64((precision_ - int64(1))))), gpu_lowest(precision_, inf_) + int64((field_ - normal_)), field_ != inf_
-//line kernels_tandem.go:8715
+//line kernels_tandem.go:9133
 }
