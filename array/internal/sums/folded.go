@@ -15,16 +15,26 @@ const (
 	Magnitude Order = 1 // of floats, the largest one
 )
 
+// As in sum.go.
+var (
+	mostFloat32  = fold[float32, float32, int32, ends32, value32]
+	mostFloat64  = fold[float64, float64, int64, ends64, value64]
+	mostInt32    = fold[int32, int32, int32, endsInt, valueInt]
+	indexFloat32 = fold[float32, int32, int32, first32, index]
+	indexFloat64 = fold[float64, int32, int64, first64, index]
+	indexInt32   = fold[int32, int32, int32, firstInt, index]
+)
+
 // Most makes c the elements of x that are most in order o: over all, over the rows where c is a
 // row, over the columns where it is a column. There must be some.
 func Most[T linalg.Element](c, x *linalg.Array[T], o Order) error {
 	switch c := any(c).(type) {
 	case *linalg.Array[float32]:
-		return fold[float32, float32, int32](c, any(x).(*linalg.Array[float32]), ends32{}, value32{}, o)
+		return mostFloat32(c, any(x).(*linalg.Array[float32]), ends32{}, value32{}, o)
 	case *linalg.Array[float64]:
-		return fold[float64, float64, int64](c, any(x).(*linalg.Array[float64]), ends64{}, value64{}, o)
+		return mostFloat64(c, any(x).(*linalg.Array[float64]), ends64{}, value64{}, o)
 	case *linalg.Array[int32]:
-		return fold[int32, int32, int32](c, any(x).(*linalg.Array[int32]), endsInt{}, valueInt{}, o)
+		return mostInt32(c, any(x).(*linalg.Array[int32]), endsInt{}, valueInt{}, o)
 	}
 	return nil
 }
@@ -33,11 +43,11 @@ func Most[T linalg.Element](c, x *linalg.Array[T], o Order) error {
 func Index[T linalg.Element](c *linalg.Array[int32], x *linalg.Array[T], o Order) error {
 	switch x := any(x).(type) {
 	case *linalg.Array[float32]:
-		return fold[float32, int32, int32](c, x, first32{}, index{}, o)
+		return indexFloat32(c, x, first32{}, index{}, o)
 	case *linalg.Array[float64]:
-		return fold[float64, int32, int64](c, x, first64{}, index{}, o)
+		return indexFloat64(c, x, first64{}, index{}, o)
 	case *linalg.Array[int32]:
-		return fold[int32, int32, int32](c, x, firstInt{}, index{}, o)
+		return indexInt32(c, x, firstInt{}, index{}, o)
 	}
 	return nil
 }

@@ -7,15 +7,25 @@ import (
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
+// As in sum.go.
+var (
+	prefixFloat32  = prefix[float32, single]
+	prefixFloat64  = prefix[float64, double]
+	prefixInt32    = prefix[int32, integer]
+	scatterFloat32 = scatter[float32, single]
+	scatterFloat64 = scatter[float64, double]
+	scatterInt32   = scatter[int32, integer]
+)
+
 // CumSum makes each element of c the sum of those of x in its row up to there. c may be x.
 func CumSum[T linalg.Element](c, x *linalg.Array[T]) error {
 	switch c := any(c).(type) {
 	case *linalg.Array[float32]:
-		return prefix(c, any(x).(*linalg.Array[float32]), single{})
+		return prefixFloat32(c, any(x).(*linalg.Array[float32]), single{})
 	case *linalg.Array[float64]:
-		return prefix(c, any(x).(*linalg.Array[float64]), double{})
+		return prefixFloat64(c, any(x).(*linalg.Array[float64]), double{})
 	case *linalg.Array[int32]:
-		return prefix(c, any(x).(*linalg.Array[int32]), integer{})
+		return prefixInt32(c, any(x).(*linalg.Array[int32]), integer{})
 	}
 	return nil
 }
@@ -79,11 +89,11 @@ func workItems(info backend.Info) int { return 4 * lanesFor(info) * max(1, info.
 func AddRows[T linalg.Element](c, x *linalg.Array[T], index, order, bad *linalg.Array[int32]) error {
 	switch c := any(c).(type) {
 	case *linalg.Array[float32]:
-		return scatter(c, any(x).(*linalg.Array[float32]), index, order, bad, single{})
+		return scatterFloat32(c, any(x).(*linalg.Array[float32]), index, order, bad, single{})
 	case *linalg.Array[float64]:
-		return scatter(c, any(x).(*linalg.Array[float64]), index, order, bad, double{})
+		return scatterFloat64(c, any(x).(*linalg.Array[float64]), index, order, bad, double{})
 	case *linalg.Array[int32]:
-		return scatter(c, any(x).(*linalg.Array[int32]), index, order, bad, integer{})
+		return scatterInt32(c, any(x).(*linalg.Array[int32]), index, order, bad, integer{})
 	}
 	return nil
 }

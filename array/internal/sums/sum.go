@@ -23,19 +23,28 @@ func Enqueue[T linalg.Element](j Sum[T]) error {
 	switch j := any(j).(type) {
 	case Sum[float32]:
 		if j.Y != nil { // the products are float64, exactly
-			return enqueue[float32, float64, int64](j, single{}, double{}, pair{})
+			return enqueuePair(j, single{}, double{}, pair{})
 		}
-		return enqueue[float32, float32, int32](j, single{}, single{}, one{})
+		return enqueueSingle(j, single{}, single{}, one{})
 	case Sum[float64]:
 		if j.Y != nil {
-			return enqueue[float64, float64, int64](j, double{}, double{}, two{})
+			return enqueueTwo(j, double{}, double{}, two{})
 		}
-		return enqueue[float64, float64, int64](j, double{}, double{}, one{})
+		return enqueueDouble(j, double{}, double{}, one{})
 	case Sum[int32]:
 		return Total(j.C, j.X)
 	}
 	return nil
 }
+
+// Reductions of one type, as variables: generic functions that are called by name from generic ones
+// are compiled by every package that calls those, for programs through package array, too.
+var (
+	enqueueSingle = enqueue[float32, float32, int32, single, single, one]
+	enqueueDouble = enqueue[float64, float64, int64, double, double, one]
+	enqueuePair   = enqueue[float32, float64, int64, single, double, pair]
+	enqueueTwo    = enqueue[float64, float64, int64, double, double, two]
+)
 
 // Flat is x and y, of one shape, as rows where both are packed.
 func Flat[X, Y any](x *linalg.Array[X], y *linalg.Array[Y]) (*linalg.Array[X], *linalg.Array[Y]) {
