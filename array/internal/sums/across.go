@@ -25,7 +25,14 @@ func Across[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R 
 		if len(shift) != 0 {
 			less = shift[o]
 		}
-		t := table[S, I]{x: x, y: x, height: min(sample, x.Rows), width: 1, down: true, mask: mask}
+		t := table[S, I]{x: x, y: x, height: x.Rows, width: 1, down: true, mask: mask}
+		if p.exact() && c.Cols > 0 {
+			if z, ok := sure[S](f, p, guessOf(f, p, t, o, less), over, root, x.Rows); ok {
+				put(c, o, z)
+				continue
+			}
+		}
+		t.height = min(sample, x.Rows)
 		w, _ := addOf(f, p, t, o, less, magic[T]{}, false)
 		s := column{top: topOf(f, p, w) + room} // the same for all parts
 		for i := from; i < to; i += turns {

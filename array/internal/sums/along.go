@@ -6,8 +6,8 @@
 // additions in floating point that are exact by construction, after the extractions of Rump, Ogita
 // and Oishi ("Accurate floating-point summation", 2008), by a group, or a column by a work-item.
 // Any other block is cut into digits of 48 bits, and added up digit by digit. All go into integers
-// of 128 bits or words of superacc. Of few terms a sum of two floating point numbers nearly always
-// tells the result.
+// of 128 bits or words of superacc. Of few terms, or products of float32, a sum in floating point
+// nearly always tells the result, see guess.
 package sums
 
 //go:generate go run github.com/tandem-gpu/tandem/gpu/compile -pack
@@ -54,6 +54,16 @@ func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R r
 		b := block[S, I]{x: x, y: y, step: n, mask: mask}
 		if len(shift) != 0 {
 			b.shift = shift[o]
+		}
+		if p.exact() && len(parts) == 0 {
+			b.i0, b.i1, b.j0, b.j1 = o*height, o*height+height, 0, cols
+			z, ok := guessed[S](it, f, p, b, all[:], over, root)
+			if ok {
+				if l == 0 {
+					c.Set(o, 0, z)
+				}
+				continue
+			}
 		}
 		sum, held, dirty := halves{}, 0, false // the sum of so many blocks is not in the words, which are in use
 		k := from
@@ -269,6 +279,30 @@ func addIn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F
 		turns++
 	}
 	return w, without(f, p, d, I((b.i1-b.i0)*turns), m, deep)
+}
+
+// guessed is the sum of a block by a guess, and whether it is sure, of all work-items together. The
+// first 2n elements of all are for it.
+func guessed[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P,
+	b block[S, I], all []int64, over uint64, root bool,
+) (S, bool) {
+	l, n := it.Local(0), it.LocalSize(0)
+	g := guess[T]{}
+	for i := b.i0; i < b.i1; i++ {
+		for j := b.j0 + l; j < b.j1; j += b.step {
+			u, v := factors(f, p, b, i, j)
+			g = with(f, p, g, u, v)
+		}
+	}
+	all[l], all[n+l] = int64(f.bits(g.sum)), int64(f.bits(g.off))
+	it.Barrier()
+	g = guess[T]{}
+	for k := range n {
+		g.sum += f.from(I(all[k]))
+		g.off += f.from(I(all[n+k]))
+	}
+	z, ok := sure[S](f, p, g, over, root, (b.i1-b.i0)*(b.j1-b.j0)+n)
+	return gpu.Uniform(it, z), gpu.Uniform(it, ok)
 }
 
 // reachOfBlock is the reach of what work-item l has of a block.

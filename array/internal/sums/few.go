@@ -25,7 +25,7 @@ func Few[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rou
 		}
 		z, ok := S(0), false
 		if p.exact() || height*width <= mostGuessed {
-			z, ok = sure[S](f, p, guessOf(f, p, t, o, less), over, root)
+			z, ok = sure[S](f, p, guessOf(f, p, t, o, less), over, root, height*width)
 		}
 		if !ok {
 			v, special := exactOf(f, p, t, o, less)

@@ -9,11 +9,11 @@ import (
 // A guess is a sum in floating point: exactly sum + rest, but for off at most. It nearly always
 // tells what the exact sum is rounded to, in a fraction of the time that integers take for few
 // terms. This is Ziv's strategy ("Fast evaluation of elementary mathematical functions with
-// correctly rounded last bit", 1991).
+// correctly rounded last bit", 1991). Of products of float32, of which float32 are made, there is
+// no rest, and off is the sum of magnitudes until all are added: any number of them is guessed.
 type guess[T float32 | float64] struct{ sum, rest, off T }
 
-// mostGuessed is how many terms are guessed at most, but for products of float32, whose guess has
-// no rest.
+// mostGuessed is how many terms are guessed at most, but for products of float32.
 const mostGuessed = 32
 
 // least is the least magnitude for which what is left of products, quotients and roots is a number.
@@ -34,12 +34,11 @@ func twoSum[T float32 | float64](a, b T) (sum, err T) {
 // with is g and the term of x and y.
 func with[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, g guess[T], x, y T) guess[T] {
 	term := near(p, x, y)
+	if p.exact() {
+		return guess[T]{g.sum + term, 0, g.off + abs(f, term)}
+	}
 	sum, err := twoSum(g.sum, term)
 	g.sum = sum
-	if p.exact() { // of these float32 are made: the sum is close enough
-		g.off += abs(f, err)
-		return g
-	}
 	g.rest, err = twoSum(g.rest, err)
 	g.off += abs(f, err)
 	if p.product() {
@@ -72,10 +71,13 @@ func root[T float32 | float64, I int32 | int64, F format[T, I]](f F, g guess[T])
 }
 
 // sure is the sum of g over count, or the root of that, rounded to S, and whether all numbers that
-// the exact result may be are rounded to the same.
+// the exact result may be are rounded to the same. n is how many additions there were.
 func sure[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, g guess[T], count uint64,
-	isRoot bool,
+	isRoot bool, n int,
 ) (S, bool) {
+	if p.exact() {
+		g.off *= T(n) * ulps(f)
+	}
 	g.sum, g.rest = twoSum(g.sum, g.rest)
 	ok := count != 0 && count < 1<<24 && (g.sum == 0 || abs(f, g.sum) >= least(f))
 	if count > 1 {

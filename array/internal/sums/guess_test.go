@@ -33,7 +33,7 @@ func testGuess[S, T float32 | float64, I int32 | int64, F format[T, I], P terms,
 		}
 		row := func(x []S) gpu.Matrix[S] { return gpu.Matrix[S]{Data: x, Rows: 1, Cols: len(x), Stride: len(x)} }
 		b := table[S, I]{x: row(x), y: row(y), height: 1, width: len(x), mask: -1}
-		got, ok := sure[S](f, p, guessOf(f, p, b, 0, 0), over, root)
+		got, ok := sure[S](f, p, guessOf(f, p, b, 0, 0), over, root, len(x))
 		if !ok {
 			continue
 		}

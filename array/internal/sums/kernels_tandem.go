@@ -38,13 +38,13 @@ var AcrossKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two), *new(double)}, Kernel: AcrossFloat64Float64Int64DoubleTwoDoubleKernel},
 }
 
-var AcrossFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one_single", "2433ce8a61c014561bc70540d6c44729", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneSingleGo, AcrossFloat32Float32Int32SingleOneSinglePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
+var AcrossFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one_single", "a0820ddf25f04f06ed25049467781dd8", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneSingleGo, AcrossFloat32Float32Int32SingleOneSinglePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
 
-var AcrossFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one_double", "79fa54ea86ae6656b0d8e5e90e4490a7", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneDoubleGo, AcrossFloat64Float64Int64DoubleOneDoublePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
+var AcrossFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one_double", "dc2efbfd7e616c05a827e8672b5e63c4", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneDoubleGo, AcrossFloat64Float64Int64DoubleOneDoublePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
 
-var AcrossFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair_single", "8ed0fa9fb722f253cba3e6540720d2ca", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairSingleGo, AcrossFloat32Float64Int64DoublePairSinglePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
+var AcrossFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair_single", "c9d3c6b335d9e330a7556fa5d5bf1ec5", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairSingleGo, AcrossFloat32Float64Int64DoublePairSinglePlain, "across.go", "few.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AcrossFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two_double", "96955f63eab5192a46a63c9fa51c192e", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoDoubleGo, AcrossFloat64Float64Int64DoubleTwoDoublePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
+var AcrossFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two_double", "7e309cd8c228d22dbc785078ff459828", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoDoubleGo, AcrossFloat64Float64Int64DoubleTwoDoublePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
 
 // LaunchAlong runs [Along] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -73,13 +73,13 @@ var AlongKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two), *new(double)}, Kernel: AlongFloat64Float64Int64DoubleTwoDoubleKernel},
 }
 
-var AlongFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Along_float32_float32_int32_single_one_single", "cb24e67914b475f9016f88a3f0f44269", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "uint", 4), AlongFloat32Float32Int32SingleOneSingleGo, AlongFloat32Float32Int32SingleOneSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Along_float32_float32_int32_single_one_single", "a554322c8ec28c27b8d518b80a86bfc7", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "uint", 4), AlongFloat32Float32Int32SingleOneSingleGo, AlongFloat32Float32Int32SingleOneSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_one_double", "c1e334805b692aaf3b0e5a5450d8554a", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleOneDoubleGo, AlongFloat64Float64Int64DoubleOneDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_one_double", "11d33626aa938c51e383312fee2b318b", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleOneDoubleGo, AlongFloat64Float64Int64DoubleOneDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Along_float32_float64_int64_double_pair_single", "2ced3c4e23bcbbab9860f80b31bd2f99", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat32Float64Int64DoublePairSingleGo, AlongFloat32Float64Int64DoublePairSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Along_float32_float64_int64_double_pair_single", "03936cb4c08d8253b5d013a467c80f7c", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat32Float64Int64DoublePairSingleGo, AlongFloat32Float64Int64DoublePairSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var AlongFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_two_double", "e318816165b2ce39856f62fe38d146e9", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleTwoDoubleGo, AlongFloat64Float64Int64DoubleTwoDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_two_double", "c15cd53dc78f0bc2e2b0cedc356d7f5a", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleTwoDoubleGo, AlongFloat64Float64Int64DoubleTwoDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
 // LaunchFew runs [Few] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -105,13 +105,13 @@ var FewKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two), *new(double)}, Kernel: FewFloat64Float64Int64DoubleTwoDoubleKernel},
 }
 
-var FewFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Few_float32_float32_int32_single_one_single", "b4af243daca9aca6279b78ccee96b51e", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), FewFloat32Float32Int32SingleOneSingleGo, FewFloat32Float32Int32SingleOneSinglePlain, "few.go", "../../../internal/superacc/value.go", "fold.go")
+var FewFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Few_float32_float32_int32_single_one_single", "c957e2c3379eec5a156515f2e534ec99", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), FewFloat32Float32Int32SingleOneSingleGo, FewFloat32Float32Int32SingleOneSinglePlain, "few.go", "../../../internal/superacc/value.go", "fold.go")
 
-var FewFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_one_double", "3369d31d162d6290bb9093bb83d4389f", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleOneDoubleGo, FewFloat64Float64Int64DoubleOneDoublePlain, "few.go", "../../../internal/superacc/value.go", "fold.go")
+var FewFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_one_double", "0325c448d24b5a45ea05df654c78896e", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleOneDoubleGo, FewFloat64Float64Int64DoubleOneDoublePlain, "few.go", "../../../internal/superacc/value.go", "fold.go")
 
-var FewFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Few_float32_float64_int64_double_pair_single", "280b6dd96684d2e55b34a7ef1e03bfe6", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat32Float64Int64DoublePairSingleGo, FewFloat32Float64Int64DoublePairSinglePlain, "few.go", "../../../internal/superacc/value.go", "fold.go")
+var FewFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Few_float32_float64_int64_double_pair_single", "5eed9b9dbeb17105c899ea55f5458f74", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat32Float64Int64DoublePairSingleGo, FewFloat32Float64Int64DoublePairSinglePlain, "few.go", "../../../internal/superacc/value.go", "fold.go")
 
-var FewFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_two_double", "c84e651e23bd4b2d15bae5151d491cfa", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleTwoDoubleGo, FewFloat64Float64Int64DoubleTwoDoublePlain, "few.go", "../../../internal/superacc/value.go", "fold.go")
+var FewFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_two_double", "c3f9fd01531941b2cd6532cf046b30e5", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleTwoDoubleGo, FewFloat64Float64Int64DoubleTwoDoublePlain, "few.go", "../../../internal/superacc/value.go", "fold.go")
 
 // LaunchFoldAlong runs [FoldAlong] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -407,7 +407,7 @@ var kernelsText embed.FS
 var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []support.Decl{
 	{File: "across.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "across.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
-	{File: "across.go", Head: "func Across[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P,", Hash: "73ff30c2adf13bde4e1b82114585d7855220191217f5affe7d45820d17bae1c4"},
+	{File: "across.go", Head: "func Across[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P,", Hash: "a7234ea7be93389c3772b8252c4d5ad0a75ef9aa34c79acc88d24e8080e72fe8"},
 	{File: "across.go", Head: "type column struct {", Hash: "58722203ba4d5a32089f4f82494646fb515d9992d5d50ac20153881d0d93dbca"},
 	{File: "across.go", Head: "func withBlock[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,", Hash: "c8cd7616b3278472b7f3676f179d93c188f17f7193d6238a59042316c5bb958f"},
 	{File: "across.go", Head: "func leave[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,", Hash: "33d1be0702d6710eff02205e5c6a868478f0e7e063fb64fde512c03196239694"},
@@ -418,7 +418,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "along.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
 	{File: "along.go", Head: "const (", Hash: "e4ed69640081a1617910206ef7446229a98304684e9a252e9fc41f32de8c0744"},
 	{File: "along.go", Head: "const Words = 137", Hash: "d4ebfd991313ffb00f487206514f8d7be86c17f8ea1a8919fa015b760a7908c6"},
-	{File: "along.go", Head: "func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,", Hash: "3071bb055021a11dc193075631eb3e15f031d6f9bdf1c398c12506d7a09458fc"},
+	{File: "along.go", Head: "func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,", Hash: "7bea43f5f3e46ad5b9031a857aefe25f4f0a5872f2202559ccf60a62ed74b884"},
 	{File: "along.go", Head: "const clean = 1 << 8", Hash: "0336d739aa7ae558d947fc43138dbe467c27458c881dc307ec9586e18fee4683"},
 	{File: "along.go", Head: "func stateOf(base, step int, deep bool) int64 {", Hash: "77e695fb8b8395f6d085e5219f5870f5a11c88e78fca1759bb6d557a1ebb1180"},
 	{File: "along.go", Head: "func countOf(state int64) (base, step int, deep bool) {", Hash: "9ffb41adb8cc85d508fc592e7e63c3f43f6b50b3290485479c15da79dad63e76"},
@@ -430,13 +430,14 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "along.go", Head: "func factorsOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, x, y, shift S, mask I) (", Hash: "a31f74050b8c04f8ef94d4f24c396d709371c15227be27a2edbe61a6df2a2266"},
 	{File: "along.go", Head: "func add[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l, top int,", Hash: "8b9044e4c04e975a3a102e17ba9db12c7d5f7c7696bfe6513cb566e97bac353a"},
 	{File: "along.go", Head: "func addIn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l, top int,", Hash: "5a6ad895acc87f6635ebaf176b465d6fdfa3e6a731b8ac3c61ba4b9c0b7b8007"},
+	{File: "along.go", Head: "func guessed[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P,", Hash: "364860205b0a5208e6908c88ceeb640164709119118f5c64faa7892d2d708c20"},
 	{File: "along.go", Head: "func reachOfBlock[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l int,", Hash: "c749c43534df84f6c5a92e04fc55ff00afbde027ac2914495d23f92a52ddee7d"},
 	{File: "along.go", Head: "func digitsIn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I],", Hash: "0d97c418ff7f31b9a0431f109ac7784c41c7ef6398a3400494bad8a870c34b38"},
 	{File: "along.go", Head: "func collect(it gpu.Item, sums, words []int64, v int64, at int) {", Hash: "b7afd963b85b119ea83b7d387c90afaf2cf5bfee94e626cb16ac2bf6c4dfd564"},
 	{File: "few.go", Head: "\"math/bits\"", Hash: "472f73e06a29f205acea44e69d4ada6cd97395143fa50a19934b7438d67a9d92"},
 	{File: "few.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "few.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
-	{File: "few.go", Head: "func Few[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,", Hash: "a7083ee7baba7842da3280b9124d69188bf66306a55be689bbc172ab145aaff2"},
+	{File: "few.go", Head: "func Few[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,", Hash: "0f6b090f81b23cc522ed813874ed2c7c64f4243fec76a2268998e0be4baf9d39"},
 	{File: "few.go", Head: "func guessOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,", Hash: "a525af33aee728fab2635f93187b3907395946caf9cc5e637ba1d20816ec1661"},
 	{File: "few.go", Head: "func exactOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,", Hash: "bc02623288bb1f66467ba20edec4e04adf63df8c2f80083e435d9834c68b293e"},
 	{File: "few.go", Head: "const (", Hash: "71823d7401da9fe1c988a1124218759175455ba81ac0dd712d9acdb1d77c0624"},
@@ -549,10 +550,10 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "guess.go", Head: "func ulps[T float32 | float64, I int32 | int64, F format[T, I]](f F) T { return f.power(f.bias() - f.precision() + 3) }", Hash: "2f3e8678d9dc019a9a959b4db083fe2d14f834c1d91e31988103b55614c55c9f"},
 	{File: "guess.go", Head: "func abs[T float32 | float64, I int32 | int64, F format[T, I]](f F, x T) T { return f.from(f.bits(x) & f.most()) }", Hash: "96e818213ec98b9419228f64c5423afdd32e4ef76da6785d6b27c7557087e5f8"},
 	{File: "guess.go", Head: "func twoSum[T float32 | float64](a, b T) (sum, err T) {", Hash: "fbc3a8dbe47b8abb40c1b61f2a772ed407bc2bb687efd6e31c46252f18e7af8a"},
-	{File: "guess.go", Head: "func with[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, g guess[T], x, y T) guess[T] {", Hash: "7aaa87967f54be9543d4d972f468c59c501d380b7c334738cf7b7b6dff06ea1e"},
+	{File: "guess.go", Head: "func with[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, g guess[T], x, y T) guess[T] {", Hash: "b63d730c653519f97df0a37fe3b752e89a59c2f3537918041842e2237357d5ce"},
 	{File: "guess.go", Head: "func over[T float32 | float64, I int32 | int64, F format[T, I]](f F, g guess[T], d T) guess[T] {", Hash: "6d3636b5ce901840d9b2de24dd0e4a868db7479c7dc7f8c9faa35c4f8c04f671"},
 	{File: "guess.go", Head: "func root[T float32 | float64, I int32 | int64, F format[T, I]](f F, g guess[T]) guess[T] {", Hash: "192539a0a064b45747a3c13f7e2bf2a86f345c84dac739eb031363c11afb8824"},
-	{File: "guess.go", Head: "func sure[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, g guess[T], count uint64,", Hash: "0046a3cc807f8417a7c6a1fadbd3e7ab35dcd9087c627a480052d64aaec06cd2"},
+	{File: "guess.go", Head: "func sure[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, g guess[T], count uint64,", Hash: "c94b5ab783fb5bf14652f6241766be59e30530a24408a1649d687d3e67c0e572"},
 	{File: "prefix.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "prefix.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
 	{File: "prefix.go", Head: "type number[T float32 | float64 | int32] interface {", Hash: "83e490a2e03e1524baa31eb254e79af27e8c2b07ba41e067d2c3076d67e26e6a"},
@@ -810,6 +811,12 @@ type gpu_block__ struct {
 	mask_  int64
 }
 
+type gpu_guess struct {
+	sum_  float64
+	rest_ float64
+	off_  float64
+}
+
 type gpu_ends32 struct {
 }
 
@@ -882,16 +889,10 @@ type gpu_short struct {
 	lo_ uint64
 }
 
-type gpu_guess struct {
+type gpu_guess_ struct {
 	sum_  float32
 	rest_ float32
 	off_  float32
-}
-
-type gpu_guess_ struct {
-	sum_  float64
-	rest_ float64
-	off_  float64
 }
 
 type gpu_ends struct {
@@ -961,17 +962,18 @@ func AcrossFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, a
 						if int64(len(shift_)) != int64(0) {
 							less_ = shift_[o_]
 						}
-						t_ := gpu_table{x_: x_, y_: x_, height_: min(int64(4), x_.Rows_), width_: int64(1), down_: true, mask_: mask_}
-						t2_ := gpu_magic{}
-						/*line across.go:29*/ w_, _ := gpu_addOf(f_, p_, t_, o_, less_, t2_, false)
+						t_ := gpu_table{x_: x_, y_: x_, height_: x_.Rows_, width_: int64(1), down_: true, mask_: mask_}
+						/*line across.go:35*/ t_.height_ = min(int64(4), x_.Rows_)
+						t5_ := gpu_magic{}
+						/*line across.go:36*/ w_, _ := gpu_addOf(f_, p_, t_, o_, less_, t5_, false)
 						s_ := gpu_column{top_: gpu_topOf(f_, p_, w_) + int64(4)}
 						for i_ := from_; i_ < to_; i_ = i_ + turns_ {
-							t5_ := i_
-							/*line across.go:32*/ t6_ := min(turns_, to_-i_)
-							/*line across.go:32*/ t_.first_ = t5_
-							/*line across.go:32*/ t_.height_ = t6_
-							t7_ := gpu_withBlock(f_, p_, parts_, words_, t_, o_, less_, s_)
-							/*line across.go:33*/ s_ = t7_
+							t8_ := i_
+							/*line across.go:39*/ t9_ := min(turns_, to_-i_)
+							/*line across.go:39*/ t_.first_ = t8_
+							/*line across.go:39*/ t_.height_ = t9_
+							t10_ := gpu_withBlock(f_, p_, parts_, words_, t_, o_, less_, s_)
+							/*line across.go:40*/ s_ = t10_
 						}
 						if s_.dirty_ || (!short_) {
 							gpu_addToWords(f_, p_, parts_, words_, s_.sum_, s_.top_, s_.dirty_)
@@ -984,15 +986,15 @@ func AcrossFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, a
 						v_ := gpu_valueOf(int64(23), s_.sum_, gpu_unit(f_, p_, s_.top_), s_.deep_)
 						if s_.dirty_ {
 							words_.N_ = int64(24)
-							t8_ := gpu_Top(parts_, words_, int64(-384))
-							/*line across.go:46*/ v_ = t8_
+							t11_ := gpu_Top(parts_, words_, int64(-384))
+							/*line across.go:53*/ v_ = t11_
 						}
 						gpu_put(c_, o_, gpu_rounded(r_, v_, s_.special_, over_, root_))
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:996
+//line kernels_tandem.go:998
 	}
 	return nil
 }
@@ -1041,17 +1043,18 @@ func AcrossFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, a
 						if int64(len(shift_)) != int64(0) {
 							less_ = shift_[o_]
 						}
-						t_ := gpu_table_{x_: x_, y_: x_, height_: min(int64(4), x_.Rows_), width_: int64(1), down_: true, mask_: mask_}
-						t2_ := gpu_magic_{}
-						/*line across.go:29*/ w_, _ := gpu_addOf_(f_, p_, t_, o_, less_, t2_, false)
+						t_ := gpu_table_{x_: x_, y_: x_, height_: x_.Rows_, width_: int64(1), down_: true, mask_: mask_}
+						/*line across.go:35*/ t_.height_ = min(int64(4), x_.Rows_)
+						t5_ := gpu_magic_{}
+						/*line across.go:36*/ w_, _ := gpu_addOf_(f_, p_, t_, o_, less_, t5_, false)
 						s_ := gpu_column{top_: gpu_topOf_(f_, p_, w_) + int64(4)}
 						for i_ := from_; i_ < to_; i_ = i_ + turns_ {
-							t5_ := i_
-							/*line across.go:32*/ t6_ := min(turns_, to_-i_)
-							/*line across.go:32*/ t_.first_ = t5_
-							/*line across.go:32*/ t_.height_ = t6_
-							t7_ := gpu_withBlock_(f_, p_, parts_, words_, t_, o_, less_, s_)
-							/*line across.go:33*/ s_ = t7_
+							t8_ := i_
+							/*line across.go:39*/ t9_ := min(turns_, to_-i_)
+							/*line across.go:39*/ t_.first_ = t8_
+							/*line across.go:39*/ t_.height_ = t9_
+							t10_ := gpu_withBlock_(f_, p_, parts_, words_, t_, o_, less_, s_)
+							/*line across.go:40*/ s_ = t10_
 						}
 						if s_.dirty_ || (!short_) {
 							gpu_addToWords_(f_, p_, parts_, words_, s_.sum_, s_.top_, s_.dirty_)
@@ -1064,15 +1067,15 @@ func AcrossFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, a
 						v_ := gpu_valueOf(int64(44), s_.sum_, gpu_unit_(f_, p_, s_.top_), s_.deep_)
 						if s_.dirty_ {
 							words_.N_ = int64(136)
-							t8_ := gpu_Top(parts_, words_, int64(-2176))
-							/*line across.go:46*/ v_ = t8_
+							t11_ := gpu_Top(parts_, words_, int64(-2176))
+							/*line across.go:53*/ v_ = t11_
 						}
 						gpu_put_(c_, o_, gpu_rounded_(r_, v_, s_.special_, over_, root_))
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1076
+//line kernels_tandem.go:1079
 	}
 	return nil
 }
@@ -1121,17 +1124,26 @@ func AcrossFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, 
 						if int64(len(shift_)) != int64(0) {
 							less_ = shift_[o_]
 						}
-						t_ := gpu_table__{x_: x_, y_: x_, height_: min(int64(4), x_.Rows_), width_: int64(1), down_: true, mask_: mask_}
-						t2_ := gpu_magic_{}
-						/*line across.go:29*/ w_, _ := gpu_addOf__(f_, p_, t_, o_, less_, t2_, false)
+						t_ := gpu_table__{x_: x_, y_: x_, height_: x_.Rows_, width_: int64(1), down_: true, mask_: mask_}
+						if c_.Cols_ > int64(0) {
+							t2_ := gpu_guessOf(f_, p_, t_, o_, less_)
+							/*line across.go:30*/ z_, ok_ := gpu_sure(f_, p_, t2_, over_, root_, x_.Rows_)
+							/*line across.go:30*/ if ok_ {
+								gpu_put(c_, o_, z_)
+								continue loop2
+							}
+						}
+						t_.height_ = min(int64(4), x_.Rows_)
+						t5_ := gpu_magic_{}
+						/*line across.go:36*/ w_, _ := gpu_addOf__(f_, p_, t_, o_, less_, t5_, false)
 						s_ := gpu_column{top_: gpu_topOf__(f_, p_, w_) + int64(4)}
 						for i_ := from_; i_ < to_; i_ = i_ + turns_ {
-							t5_ := i_
-							/*line across.go:32*/ t6_ := min(turns_, to_-i_)
-							/*line across.go:32*/ t_.first_ = t5_
-							/*line across.go:32*/ t_.height_ = t6_
-							t7_ := gpu_withBlock__(f_, p_, parts_, words_, t_, o_, less_, s_)
-							/*line across.go:33*/ s_ = t7_
+							t8_ := i_
+							/*line across.go:39*/ t9_ := min(turns_, to_-i_)
+							/*line across.go:39*/ t_.first_ = t8_
+							/*line across.go:39*/ t_.height_ = t9_
+							t10_ := gpu_withBlock__(f_, p_, parts_, words_, t_, o_, less_, s_)
+							/*line across.go:40*/ s_ = t10_
 						}
 						if s_.dirty_ || (!short_) {
 							gpu_addToWords__(f_, p_, parts_, words_, s_.sum_, s_.top_, s_.dirty_)
@@ -1144,15 +1156,15 @@ func AcrossFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, 
 						v_ := gpu_valueOf(int64(44), s_.sum_, gpu_unit__(f_, p_, s_.top_), s_.deep_)
 						if s_.dirty_ {
 							words_.N_ = int64(136)
-							t8_ := gpu_Top(parts_, words_, int64(-2176))
-							/*line across.go:46*/ v_ = t8_
+							t11_ := gpu_Top(parts_, words_, int64(-2176))
+							/*line across.go:53*/ v_ = t11_
 						}
 						gpu_put(c_, o_, gpu_rounded(r_, v_, s_.special_, over_, root_))
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1156
+//line kernels_tandem.go:1168
 	}
 	return nil
 }
@@ -1201,17 +1213,18 @@ func AcrossFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, a
 						if int64(len(shift_)) != int64(0) {
 							less_ = shift_[o_]
 						}
-						t_ := gpu_table_{x_: x_, y_: x_, height_: min(int64(4), x_.Rows_), width_: int64(1), down_: true, mask_: mask_}
-						t2_ := gpu_magic_{}
-						/*line across.go:29*/ w_, _ := gpu_addOf___(f_, p_, t_, o_, less_, t2_, false)
+						t_ := gpu_table_{x_: x_, y_: x_, height_: x_.Rows_, width_: int64(1), down_: true, mask_: mask_}
+						/*line across.go:35*/ t_.height_ = min(int64(4), x_.Rows_)
+						t5_ := gpu_magic_{}
+						/*line across.go:36*/ w_, _ := gpu_addOf___(f_, p_, t_, o_, less_, t5_, false)
 						s_ := gpu_column{top_: gpu_topOf___(f_, p_, w_) + int64(4)}
 						for i_ := from_; i_ < to_; i_ = i_ + turns_ {
-							t5_ := i_
-							/*line across.go:32*/ t6_ := min(turns_, to_-i_)
-							/*line across.go:32*/ t_.first_ = t5_
-							/*line across.go:32*/ t_.height_ = t6_
-							t7_ := gpu_withBlock___(f_, p_, parts_, words_, t_, o_, less_, s_)
-							/*line across.go:33*/ s_ = t7_
+							t8_ := i_
+							/*line across.go:39*/ t9_ := min(turns_, to_-i_)
+							/*line across.go:39*/ t_.first_ = t8_
+							/*line across.go:39*/ t_.height_ = t9_
+							t10_ := gpu_withBlock___(f_, p_, parts_, words_, t_, o_, less_, s_)
+							/*line across.go:40*/ s_ = t10_
 						}
 						if s_.dirty_ || (!short_) {
 							gpu_addToWords___(f_, p_, parts_, words_, s_.sum_, s_.top_, s_.dirty_)
@@ -1224,15 +1237,15 @@ func AcrossFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, a
 						v_ := gpu_valueOf(int64(52), s_.sum_, gpu_unit___(f_, p_, s_.top_), true)
 						if s_.dirty_ {
 							words_.N_ = int64(136)
-							t8_ := gpu_Top(parts_, words_, int64(-2176))
-							/*line across.go:46*/ v_ = t8_
+							t11_ := gpu_Top(parts_, words_, int64(-2176))
+							/*line across.go:53*/ v_ = t11_
 						}
 						gpu_put_(c_, o_, gpu_rounded_(r_, v_, s_.special_, over_, root_))
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1236
+//line kernels_tandem.go:1249
 	}
 	return nil
 }
@@ -1269,14 +1282,14 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 	var words_ [137]int64
 	var sums_ [128]int64
 	var all_ [768]int64
-	var top_all, held_all, k_all, next_all, count_all, digits_all, least_all, t28_all, v2_all, at2_all [1024]int64
+	var top_all, held_all, k2_all, next_all, count_all, digits_all, least_all, t47_all, v3_all, at2_all [1024]int64
 	var deep_all, dirty_all, more_all, wide_all [1024]bool
 	var b_all [1024]gpu_block
 	var sum_all [1024]gpu_halves
 	var w_all [1024]gpu_window
 	var d_all [1024]gpu_digits_
 	var a_all [1024]gpu_reach
-	var v4_all [1024]gpu_Value
+	var v5_all [1024]gpu_Value
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
@@ -1302,107 +1315,107 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 				if int64(len(shift_)) != int64(0) {
 					b_all[w].shift_ = shift_[o_]
 				}
-				sum_all[w] = gpu_halves{}
-				/*line along.go:58*/ held_ := int64(0)
-				/*line along.go:58*/ dirty_ := false
-				k_ := from_
+				/*line along.go:68*/ sum_all[w] = gpu_halves{}
+				/*line along.go:68*/ held_ := int64(0)
+				/*line along.go:68*/ dirty_ := false
+				k2_ := from_
 				held_all[w] = held_
 				dirty_all[w] = dirty_
-				k_all[w] = k_
+				k2_all[w] = k2_
 			}
 			for w := range n {
-				/*line along.go:60*/ more_ := true
+				/*line along.go:70*/ more_ := true
 				more_all[w] = more_
 			}
-			/*line along.go:60*/ for more_all[0] {
+			/*line along.go:70*/ for more_all[0] {
 			loop5_body:
 				switch {
 				default:
 					for w := range n {
-						/*line along.go:61*/ next_ := int64(0)
+						/*line along.go:71*/ next_ := int64(0)
 						next_all[w] = next_
 					}
-					/*line along.go:62*/ if k_all[0] < end_ {
+					/*line along.go:72*/ if k2_all[0] < end_ {
 						for w := range n {
 							l0 := w % n0
-							k_ := k_all[w]
+							k2_ := k2_all[w]
 							top_ := top_all[w]
 							deep_ := deep_all[w]
 							l_ := l0
-							/*line along.go:63*/ t_ := (o_ * height_) + (support.Div(k_, across_) * high_)
-							/*line along.go:63*/ t2_ := support.Rem(k_, across_) * width_
-							/*line along.go:63*/ b_all[w].i0_ = t_
-							/*line along.go:63*/ b_all[w].j0_ = t2_
-							t3_ := min(b_all[w].i0_+high_, (o_*height_)+height_)
-							/*line along.go:64*/ t4_ := min(b_all[w].j0_+width_, cols_)
-							/*line along.go:64*/ b_all[w].i1_ = t3_
-							/*line along.go:64*/ b_all[w].j1_ = t4_
+							/*line along.go:73*/ t20_ := (o_ * height_) + (support.Div(k2_, across_) * high_)
+							/*line along.go:73*/ t21_ := support.Rem(k2_, across_) * width_
+							/*line along.go:73*/ b_all[w].i0_ = t20_
+							/*line along.go:73*/ b_all[w].j0_ = t21_
+							t22_ := min(b_all[w].i0_+high_, (o_*height_)+height_)
+							/*line along.go:74*/ t23_ := min(b_all[w].j0_+width_, cols_)
+							/*line along.go:74*/ b_all[w].i1_ = t22_
+							/*line along.go:74*/ b_all[w].j1_ = t23_
 							w_all[w] = gpu_window{}
-							/*line along.go:65*/ d_all[w] = gpu_digits_{}
-							/*line along.go:65*/ w_all[w], d_all[w] = gpu_add(f_, p_, b_all[w], l_, top_, deep_)
+							/*line along.go:75*/ d_all[w] = gpu_digits_{}
+							/*line along.go:75*/ w_all[w], d_all[w] = gpu_add(f_, p_, b_all[w], l_, top_, deep_)
 						}
-						/*line along.go:66*/ var t7_ bool
+						/*line along.go:76*/ var t26_ bool
 						for w := range n {
 							top_ := top_all[w]
 							deep_ := deep_all[w]
-							/*line along.go:66*/ if !gpu_fits(f_, p_, w_all[w], top_, deep_) {
-								/*line along.go:66*/ t7_ = true
+							/*line along.go:76*/ if !gpu_fits(f_, p_, w_all[w], top_, deep_) {
+								/*line along.go:76*/ t26_ = true
 							}
 						}
-						/*line along.go:66*/ if !t7_ {
+						/*line along.go:76*/ if !t26_ {
 							for w := range n {
 								held_ := held_all[w]
-								k_ := k_all[w]
-//line along.go:67
-								t8_ := gpu_with(sum_all[w], int64(d_all[w].a_), int64(d_all[w].b_), int64(d_all[w].c_))
-								/*line along.go:67*/ t9_ := held_ + int64(1)
-								/*line along.go:67*/ sum_all[w] = t8_
-								/*line along.go:67*/ held_ = t9_
-								k_ = k_ + int64(1)
+								k2_ := k2_all[w]
+//line along.go:77
+								t27_ := gpu_with(sum_all[w], int64(d_all[w].a_), int64(d_all[w].b_), int64(d_all[w].c_))
+								/*line along.go:77*/ t28_ := held_ + int64(1)
+								/*line along.go:77*/ sum_all[w] = t27_
+								/*line along.go:77*/ held_ = t28_
+								k2_ = k2_ + int64(1)
 								held_all[w] = held_
-								k_all[w] = k_
+								k2_all[w] = k2_
 							}
 							break loop5_body
 						}
 						for w := range n {
 							l0 := w % n0
 							l_ := l0
-							/*line along.go:71*/ t10_ := l_
-							/*line along.go:71*/ t11_ := l_
-							/*line along.go:71*/ t12_ := w_all[w].hi_
-							/*line along.go:71*/ t13_ := w_all[w].lo_
-							/*line along.go:71*/ his_[t10_] = t12_
-							/*line along.go:71*/ los_[t11_] = t13_
+							/*line along.go:81*/ t29_ := l_
+							/*line along.go:81*/ t30_ := l_
+							/*line along.go:81*/ t31_ := w_all[w].hi_
+							/*line along.go:81*/ t32_ := w_all[w].lo_
+							/*line along.go:81*/ his_[t29_] = t31_
+							/*line along.go:81*/ los_[t30_] = t32_
 						}
 						for w := range n {
-							/*line along.go:73*/ for t14_, i_ := n_, int64(0); i_ < t14_; i_ = i_ + int64(1) {
-								t15_ := gpu_window{hi_: his_[i_], lo_: los_[i_]}
-								/*line along.go:74*/ w_all[w] = gpu_and(w_all[w], t15_)
+							/*line along.go:83*/ for t33_, i2_ := n_, int64(0); i2_ < t33_; i2_ = i2_ + int64(1) {
+								t34_ := gpu_window{hi_: his_[i2_], lo_: los_[i2_]}
+								/*line along.go:84*/ w_all[w] = gpu_and(w_all[w], t34_)
 							}
 						}
-						/*line along.go:76*/ var t16_ int64
+						/*line along.go:86*/ var t35_ int64
 						for w := range n {
 							l0 := w % n0
 							l1 := w / n0 % n1
 							l2 := w / (n0 * n1)
-							/*line along.go:76*/ if x := gpu_choose(f_, p_, w_all[w]); l0|l1|l2 == 0 {
-								t16_ = x
+							/*line along.go:86*/ if x := gpu_choose(f_, p_, w_all[w]); l0|l1|l2 == 0 {
+								t35_ = x
 							}
 						}
 						for w := range n {
-							/*line along.go:76*/ next_ := t16_
+							/*line along.go:86*/ next_ := t35_
 							next_all[w] = next_
 						}
 					}
 					for w := range n {
 						next_ := next_all[w]
-						k_ := k_all[w]
-						/*line along.go:78*/ wide_ := (next_ & int64(1)) != int64(0)
-						more_ := k_ < end_
+						k2_ := k2_all[w]
+						/*line along.go:88*/ wide_ := (next_ & int64(1)) != int64(0)
+						more_ := k2_ < end_
 						wide_all[w] = wide_
 						more_all[w] = more_
 					}
-					/*line along.go:80*/ if ((!more_all[0]) && short_) && (!dirty_all[0]) {
+					/*line along.go:90*/ if ((!more_all[0]) && short_) && (!dirty_all[0]) {
 						break loop5_body
 					}
 					for w := range n {
@@ -1412,15 +1425,15 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 						wide_ := wide_all[w]
 						dirty_ := dirty_all[w]
 						l_ := l0
-						/*line along.go:83*/ count_ := int64(0)
-						/*line along.go:83*/ digits_ := int64(0)
-						/*line along.go:83*/ least_ := int64(0)
+						/*line along.go:93*/ count_ := int64(0)
+						/*line along.go:93*/ digits_ := int64(0)
+						/*line along.go:93*/ least_ := int64(0)
 						if (held_ > int64(0)) || (!more_) {
 							count_ = int64(6)
 						}
 						if ((count_ > int64(0)) || wide_) && (!dirty_) {
-							for i2_ := l_; i2_ < int64(137); i2_ = i2_ + n_ {
-								words_[i2_] = int64(0)
+							for i3_ := l_; i3_ < int64(137); i3_ = i3_ + n_ {
+								words_[i3_] = int64(0)
 							}
 							dirty_ = true
 						}
@@ -1429,133 +1442,133 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 						least_all[w] = least_
 						dirty_all[w] = dirty_
 					}
-					/*line along.go:93*/ if wide_all[0] {
+					/*line along.go:103*/ if wide_all[0] {
 						for w := range n {
 							l0 := w % n0
 							l_ := l0
-							/*line along.go:94*/ t17_ := gpu_reachOfBlock(f_, p_, b_all[w], l_)
-							/*line along.go:94*/ a_all[w] = t17_
-							t18_ := l_
-							/*line along.go:95*/ t19_ := l_
-							/*line along.go:95*/ t20_ := l_
-							/*line along.go:95*/ t21_ := uint32(a_all[w].top_)
-							/*line along.go:95*/ t22_ := uint32(a_all[w].least_)
-							/*line along.go:95*/ t23_ := a_all[w].special_
-							/*line along.go:95*/ his_[t18_] = t21_
-							/*line along.go:95*/ los_[t19_] = t22_
-							/*line along.go:95*/ sums_[t20_] = t23_
+							/*line along.go:104*/ t36_ := gpu_reachOfBlock(f_, p_, b_all[w], l_)
+							/*line along.go:104*/ a_all[w] = t36_
+							t37_ := l_
+							/*line along.go:105*/ t38_ := l_
+							/*line along.go:105*/ t39_ := l_
+							/*line along.go:105*/ t40_ := uint32(a_all[w].top_)
+							/*line along.go:105*/ t41_ := uint32(a_all[w].least_)
+							/*line along.go:105*/ t42_ := a_all[w].special_
+							/*line along.go:105*/ his_[t37_] = t40_
+							/*line along.go:105*/ los_[t38_] = t41_
+							/*line along.go:105*/ sums_[t39_] = t42_
 						}
 						for w := range n {
 							l0 := w % n0
 							l_ := l0
-							/*line along.go:97*/ for t24_, i3_ := n_, int64(0); i3_ < t24_; i3_ = i3_ + int64(1) {
-								t25_ := gpu_reach{least_: min(a_all[w].least_, int64(int32(los_[i3_]))), top_: max(a_all[w].top_, int64(int32(his_[i3_]))), special_: a_all[w].special_ | sums_[i3_]}
-								/*line along.go:98*/ a_all[w] = t25_
+							/*line along.go:107*/ for t43_, i4_ := n_, int64(0); i4_ < t43_; i4_ = i4_ + int64(1) {
+								t44_ := gpu_reach{least_: min(a_all[w].least_, int64(int32(los_[i4_]))), top_: max(a_all[w].top_, int64(int32(his_[i4_]))), special_: a_all[w].special_ | sums_[i4_]}
+								/*line along.go:108*/ a_all[w] = t44_
 							}
 							if l_ == int64(0) {
 								words_[136] = words_[136] | a_all[w].special_
 							}
 						}
-						/*line along.go:103*/ var t26_ int64
+						/*line along.go:113*/ var t45_ int64
 						for w := range n {
 							l0 := w % n0
 							l1 := w / n0 % n1
 							l2 := w / (n0 * n1)
-							/*line along.go:103*/ if x := a_all[w].least_; l0|l1|l2 == 0 {
-								t26_ = x
+							/*line along.go:113*/ if x := a_all[w].least_; l0|l1|l2 == 0 {
+								t45_ = x
 							}
 						}
 						for w := range n {
-							/*line along.go:103*/ least_ := t26_
+							/*line along.go:113*/ least_ := t45_
 							least_all[w] = least_
 						}
-						/*line along.go:104*/ var t27_ int64
+						/*line along.go:114*/ var t46_ int64
 						for w := range n {
 							l0 := w % n0
 							l1 := w / n0 % n1
 							l2 := w / (n0 * n1)
-							/*line along.go:104*/ if x := a_all[w].top_; l0|l1|l2 == 0 {
-								t27_ = x
+							/*line along.go:114*/ if x := a_all[w].top_; l0|l1|l2 == 0 {
+								t46_ = x
 							}
 						}
 						for w := range n {
 							least_ := least_all[w]
-							k_ := k_all[w]
-//line along.go:104
-							digits_ := max(int64(0), ((t27_-least_)+int64(48))-int64(1)) / int64(48)
-							k_ = k_ + int64(1)
+							k2_ := k2_all[w]
+//line along.go:114
+							digits_ := max(int64(0), ((t46_-least_)+int64(48))-int64(1)) / int64(48)
+							k2_ = k2_ + int64(1)
 							digits_all[w] = digits_
-							k_all[w] = k_
+							k2_all[w] = k2_
 						}
 					}
 					for w := range n {
 						count_ := count_all[w]
 						digits_ := digits_all[w]
-						/*line along.go:107*/ t28_ := count_ + digits_
-						t28_all[w] = t28_
+						/*line along.go:117*/ t47_ := count_ + digits_
+						t47_all[w] = t47_
 					}
-					/*line along.go:107*/ q_ := int64(0)
-					/*line along.go:107*/ for q_ < t28_all[0] {
+					/*line along.go:117*/ q_ := int64(0)
+					/*line along.go:117*/ for q_ < t47_all[0] {
 						for w := range n {
 							l0 := w % n0
 							top_ := top_all[w]
 							count_ := count_all[w]
 							least_ := least_all[w]
 							l_ := l0
-							/*line along.go:108*/ v_ := gpu_part(sum_all[w], q_)
-//line along.go:108
+							/*line along.go:118*/ v2_ := gpu_part(sum_all[w], q_)
+//line along.go:118
 							at_ := (gpu_unit(f_, p_, top_) - int64(-384)) + gpu_up(sum_all[w], int64(23), q_)
 							if q_ >= count_ {
 								at_ = least_ + ((q_ - count_) * int64(48))
-								t29_ := gpu_digitsIn(f_, p_, b_all[w], l_, at_)
-								/*line along.go:111*/ v_ = t29_
+								t48_ := gpu_digitsIn(f_, p_, b_all[w], l_, at_)
+								/*line along.go:121*/ v2_ = t48_
 								at_ = at_ - int64(-384)
 							}
-							/*line along.go:303*/ v2_ := v_
-							/*line along.go:303*/ at2_ := at_
-							v2_all[w] = v2_
+							/*line along.go:337*/ v3_ := v2_
+							/*line along.go:337*/ at2_ := at_
+							v3_all[w] = v3_
 							at2_all[w] = at2_
 						}
 						for w := range n {
 							l0 := w % n0
-							v2_ := v2_all[w]
+							v3_ := v3_all[w]
 							sums2_ := sums_[:int64(128)]
-							l2_ := l0
-							/*line along.go:306*/ sums2_[l2_] = v2_
+							l3_ := l0
+							/*line along.go:340*/ sums2_[l3_] = v3_
 						}
 						for w := range n {
 							l0 := w % n0
 							at2_ := at2_all[w]
 							sums2_ := sums_[:int64(128)]
 							words2_ := words_[:int64(137)]
-							l2_ := l0
-							/*line along.go:308*/ lower_ := int64(0)
-							/*line along.go:308*/ upper_ := int64(0)
-							for t30_, k2_ := n0, int64(0); k2_ < t30_; k2_ = k2_ + int64(1) {
-								lower_ = lower_ + (sums2_[k2_] & int64(4294967295))
-								upper_ = upper_ + (sums2_[k2_] >> (32))
+							l3_ := l0
+							/*line along.go:342*/ lower_ := int64(0)
+							/*line along.go:342*/ upper_ := int64(0)
+							for t49_, k3_ := n0, int64(0); k3_ < t49_; k3_ = k3_ + int64(1) {
+								lower_ = lower_ + (sums2_[k3_] & int64(4294967295))
+								upper_ = upper_ + (sums2_[k3_] >> (32))
 							}
 							local_ := gpu_Place{Step_: int64(1)}
-							if l2_ < int64(4) {
-								gpu_AddPart(words2_, local_, at2_, lower_, l2_)
-								gpu_AddPart(words2_, local_, at2_+int64(32), upper_, l2_-int64(1))
+							if l3_ < int64(4) {
+								gpu_AddPart(words2_, local_, at2_, lower_, l3_)
+								gpu_AddPart(words2_, local_, at2_+int64(32), upper_, l3_-int64(1))
 							}
 						}
-						/*line along.go:107*/ q_ = q_ + int64(1)
+						/*line along.go:117*/ q_ = q_ + int64(1)
 					}
 					for w := range n {
 						more_ := more_all[w]
 						next_ := next_all[w]
 						top_ := top_all[w]
 						deep_ := deep_all[w]
-						/*line along.go:116*/ t31_ := gpu_halves{}
-						/*line along.go:116*/ sum_all[w] = t31_
-						/*line along.go:116*/ held_ := int64(0)
+						/*line along.go:126*/ t50_ := gpu_halves{}
+						/*line along.go:126*/ sum_all[w] = t50_
+						/*line along.go:126*/ held_ := int64(0)
 						if more_ {
-							t32_ := next_ >> (2)
-							/*line along.go:118*/ t33_ := (next_ & int64(2)) != int64(0)
-							/*line along.go:118*/ top_ = t32_
-							/*line along.go:118*/ deep_ = t33_
+							t51_ := next_ >> (2)
+							/*line along.go:128*/ t52_ := (next_ & int64(2)) != int64(0)
+							/*line along.go:128*/ top_ = t51_
+							/*line along.go:128*/ deep_ = t52_
 						}
 						held_all[w] = held_
 						top_all[w] = top_
@@ -1563,51 +1576,51 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 					}
 				}
 			}
-			/*line along.go:121*/ if dirty_all[0] {
+			/*line along.go:131*/ if dirty_all[0] {
 				for w := range n {
 					l0 := w % n0
 					l_ := l0
-					/*line along.go:123*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
-						t34_ := gpu_Place{Step_: int64(1), N_: int64(24)}
-						/*line along.go:124*/ t35_ := gpu_Top_(words_[:int64(137)], t34_, int64(-384))
-						/*line along.go:124*/ v3_ := t35_
-						c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded(r_, v3_, words_[136], over_, root_)
+					/*line along.go:133*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
+						t53_ := gpu_Place{Step_: int64(1), N_: int64(24)}
+						/*line along.go:134*/ t54_ := gpu_Top_(words_[:int64(137)], t53_, int64(-384))
+						/*line along.go:134*/ v4_ := t54_
+						c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded(r_, v4_, words_[136], over_, root_)
 					}
-					for i4_ := l_; (i4_ < int64(137)) && (int64(len(parts_)) != int64(0)); i4_ = i4_ + n_ {
-						parts_[(((g0*int64(137))+i4_)*outputs_)+o_] = words_[i4_]
+					for i5_ := l_; (i5_ < int64(137)) && (int64(len(parts_)) != int64(0)); i5_ = i5_ + n_ {
+						parts_[(((g0*int64(137))+i5_)*outputs_)+o_] = words_[i5_]
 					}
 				}
 			} else {
 				for w := range n {
 					l0 := w % n0
 					l_ := l0
-					/*line along.go:131*/ for i5_ := int64(0); i5_ < int64(6); i5_ = i5_ + int64(1) {
-						all_[(i5_*n_)+l_] = gpu_part(sum_all[w], i5_)
+					/*line along.go:141*/ for i6_ := int64(0); i6_ < int64(6); i6_ = i6_ + int64(1) {
+						all_[(i6_*n_)+l_] = gpu_part(sum_all[w], i6_)
 					}
 				}
 				if int64(len(parts_)) == int64(0) {
 					for w := range n {
 						deep_ := deep_all[w]
 						top_ := top_all[w]
-						/*line along.go:136*/ t36_ := gpu_joined(all_[:int64(768)], n_, deep_)
-						/*line along.go:136*/ v4_all[w] = gpu_valueOf(int64(23), t36_, gpu_unit(f_, p_, top_), deep_)
+						/*line along.go:146*/ t55_ := gpu_joined(all_[:int64(768)], n_, deep_)
+						/*line along.go:146*/ v5_all[w] = gpu_valueOf(int64(23), t55_, gpu_unit(f_, p_, top_), deep_)
 					}
-					/*line along.go:137*/ var t37_ float32
+					/*line along.go:147*/ var t56_ float32
 					for w := range n {
 						l0 := w % n0
 						l1 := w / n0 % n1
 						l2 := w / (n0 * n1)
-//line along.go:137
-						if x := gpu_rounded(r_, v4_all[w], int64(0), over_, root_); l0|l1|l2 == 0 {
-							t37_ = x
+//line along.go:147
+						if x := gpu_rounded(r_, v5_all[w], int64(0), over_, root_); l0|l1|l2 == 0 {
+							t56_ = x
 						}
 					}
-					/*line along.go:137*/ z_ := t37_
+					/*line along.go:147*/ z3_ := t56_
 					for w := range n {
 						l0 := w % n0
 						l_ := l0
-						/*line along.go:138*/ if l_ == int64(0) {
-							c_.Data_[(o_*c_.Stride_)+int64(0)] = z_
+						/*line along.go:148*/ if l_ == int64(0) {
+							c_.Data_[(o_*c_.Stride_)+int64(0)] = z3_
 						}
 					}
 				}
@@ -1616,28 +1629,28 @@ func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, ar
 					top_ := top_all[w]
 					deep_ := deep_all[w]
 					l_ := l0
-//line along.go:142
-					for i6_ := l_; (i6_ < int64(8)) && (int64(len(parts_)) != int64(0)); i6_ = i6_ + n_ {
-						j_ := i6_
-						/*line along.go:143*/ v5_ := int64(256)
-						/*line along.go:145*/ if i6_ < int64(6) {
-							t38_ := i6_ * n_
-							/*line along.go:146*/ t39_ := gpu_sumOfParts(all_[t38_ : (i6_*n_)+n_])
-							/*line along.go:146*/ v5_ = t39_
+//line along.go:152
+					for i7_ := l_; (i7_ < int64(8)) && (int64(len(parts_)) != int64(0)); i7_ = i7_ + n_ {
+						j2_ := i7_
+						/*line along.go:153*/ v6_ := int64(256)
+						/*line along.go:155*/ if i7_ < int64(6) {
+							t57_ := i7_ * n_
+							/*line along.go:156*/ t58_ := gpu_sumOfParts(all_[t57_ : (i7_*n_)+n_])
+							/*line along.go:156*/ v6_ = t58_
 						} else {
-							/*line along.go:147*/ if i6_ == int64(6) {
-								v5_ = gpu_stateOf(gpu_unit(f_, p_, top_), int64(23), deep_)
+							/*line along.go:157*/ if i7_ == int64(6) {
+								v6_ = gpu_stateOf(gpu_unit(f_, p_, top_), int64(23), deep_)
 							} else {
-								j_ = int64(136)
+								j2_ = int64(136)
 							}
 						}
-						/*line along.go:152*/ parts_[(((g0*int64(137))+j_)*outputs_)+o_] = v5_
+						/*line along.go:162*/ parts_[(((g0*int64(137))+j2_)*outputs_)+o_] = v6_
 					}
 				}
 			}
 			/*line along.go:53*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:1641
+//line kernels_tandem.go:1654
 	}
 	return nil
 }
@@ -1674,14 +1687,14 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 	var words_ [137]int64
 	var sums_ [128]int64
 	var all_ [768]int64
-	var top_all, held_all, k_all, next_all, count_all, digits_all, least_all, t28_all, v2_all, at2_all [1024]int64
+	var top_all, held_all, k2_all, next_all, count_all, digits_all, least_all, t47_all, v3_all, at2_all [1024]int64
 	var deep_all, dirty_all, more_all, wide_all [1024]bool
 	var b_all [1024]gpu_block_
 	var sum_all [1024]gpu_halves
 	var w_all [1024]gpu_window
 	var d_all [1024]gpu_digits
 	var a_all [1024]gpu_reach
-	var v4_all [1024]gpu_Value
+	var v5_all [1024]gpu_Value
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
@@ -1707,106 +1720,107 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 				if int64(len(shift_)) != int64(0) {
 					b_all[w].shift_ = shift_[o_]
 				}
-				sum_all[w] = gpu_halves{}
-				/*line along.go:58*/ held_ := int64(0)
-				/*line along.go:58*/ dirty_ := false
-				k_ := from_
+				/*line along.go:68*/ sum_all[w] = gpu_halves{}
+				/*line along.go:68*/ held_ := int64(0)
+				/*line along.go:68*/ dirty_ := false
+				k2_ := from_
 				held_all[w] = held_
 				dirty_all[w] = dirty_
-				k_all[w] = k_
+				k2_all[w] = k2_
 			}
 			for w := range n {
-				/*line along.go:60*/ more_ := true
+				/*line along.go:70*/ more_ := true
 				more_all[w] = more_
 			}
-			/*line along.go:60*/ for more_all[0] {
+			/*line along.go:70*/ for more_all[0] {
 			loop5_body:
 				switch {
 				default:
 					for w := range n {
-						/*line along.go:61*/ next_ := int64(0)
+						/*line along.go:71*/ next_ := int64(0)
 						next_all[w] = next_
 					}
-					/*line along.go:62*/ if k_all[0] < end_ {
+					/*line along.go:72*/ if k2_all[0] < end_ {
 						for w := range n {
 							l0 := w % n0
-							k_ := k_all[w]
+							k2_ := k2_all[w]
 							top_ := top_all[w]
 							deep_ := deep_all[w]
 							l_ := l0
-							/*line along.go:63*/ t_ := (o_ * height_) + (support.Div(k_, across_) * high_)
-							/*line along.go:63*/ t2_ := support.Rem(k_, across_) * width_
-							/*line along.go:63*/ b_all[w].i0_ = t_
-							/*line along.go:63*/ b_all[w].j0_ = t2_
-							t3_ := min(b_all[w].i0_+high_, (o_*height_)+height_)
-							/*line along.go:64*/ t4_ := min(b_all[w].j0_+width_, cols_)
-							/*line along.go:64*/ b_all[w].i1_ = t3_
-							/*line along.go:64*/ b_all[w].j1_ = t4_
+							/*line along.go:73*/ t20_ := (o_ * height_) + (support.Div(k2_, across_) * high_)
+							/*line along.go:73*/ t21_ := support.Rem(k2_, across_) * width_
+							/*line along.go:73*/ b_all[w].i0_ = t20_
+							/*line along.go:73*/ b_all[w].j0_ = t21_
+							t22_ := min(b_all[w].i0_+high_, (o_*height_)+height_)
+							/*line along.go:74*/ t23_ := min(b_all[w].j0_+width_, cols_)
+							/*line along.go:74*/ b_all[w].i1_ = t22_
+							/*line along.go:74*/ b_all[w].j1_ = t23_
 							w_all[w] = gpu_window{}
-							/*line along.go:65*/ d_all[w] = gpu_digits{}
-							/*line along.go:65*/ w_all[w], d_all[w] = gpu_add_(f_, p_, b_all[w], l_, top_, deep_)
+							/*line along.go:75*/ d_all[w] = gpu_digits{}
+							/*line along.go:75*/ w_all[w], d_all[w] = gpu_add_(f_, p_, b_all[w], l_, top_, deep_)
 						}
-						/*line along.go:66*/ var t7_ bool
+						/*line along.go:76*/ var t26_ bool
 						for w := range n {
 							top_ := top_all[w]
 							deep_ := deep_all[w]
-							/*line along.go:66*/ if !gpu_fits_(f_, p_, w_all[w], top_, deep_) {
-								/*line along.go:66*/ t7_ = true
+							/*line along.go:76*/ if !gpu_fits_(f_, p_, w_all[w], top_, deep_) {
+								/*line along.go:76*/ t26_ = true
 							}
 						}
-						/*line along.go:66*/ if !t7_ {
+						/*line along.go:76*/ if !t26_ {
 							for w := range n {
 								held_ := held_all[w]
-								k_ := k_all[w]
-								/*line along.go:67*/ t8_ := gpu_with(sum_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
-								/*line along.go:67*/ t9_ := held_ + int64(1)
-								/*line along.go:67*/ sum_all[w] = t8_
-								/*line along.go:67*/ held_ = t9_
-								k_ = k_ + int64(1)
+								k2_ := k2_all[w]
+//line along.go:77
+								t27_ := gpu_with(sum_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
+								/*line along.go:77*/ t28_ := held_ + int64(1)
+								/*line along.go:77*/ sum_all[w] = t27_
+								/*line along.go:77*/ held_ = t28_
+								k2_ = k2_ + int64(1)
 								held_all[w] = held_
-								k_all[w] = k_
+								k2_all[w] = k2_
 							}
 							break loop5_body
 						}
 						for w := range n {
 							l0 := w % n0
 							l_ := l0
-							/*line along.go:71*/ t10_ := l_
-							/*line along.go:71*/ t11_ := l_
-							/*line along.go:71*/ t12_ := w_all[w].hi_
-							/*line along.go:71*/ t13_ := w_all[w].lo_
-							/*line along.go:71*/ his_[t10_] = t12_
-							/*line along.go:71*/ los_[t11_] = t13_
+							/*line along.go:81*/ t29_ := l_
+							/*line along.go:81*/ t30_ := l_
+							/*line along.go:81*/ t31_ := w_all[w].hi_
+							/*line along.go:81*/ t32_ := w_all[w].lo_
+							/*line along.go:81*/ his_[t29_] = t31_
+							/*line along.go:81*/ los_[t30_] = t32_
 						}
 						for w := range n {
-							/*line along.go:73*/ for t14_, i_ := n_, int64(0); i_ < t14_; i_ = i_ + int64(1) {
-								t15_ := gpu_window{hi_: his_[i_], lo_: los_[i_]}
-								/*line along.go:74*/ w_all[w] = gpu_and(w_all[w], t15_)
+							/*line along.go:83*/ for t33_, i2_ := n_, int64(0); i2_ < t33_; i2_ = i2_ + int64(1) {
+								t34_ := gpu_window{hi_: his_[i2_], lo_: los_[i2_]}
+								/*line along.go:84*/ w_all[w] = gpu_and(w_all[w], t34_)
 							}
 						}
-						/*line along.go:76*/ var t16_ int64
+						/*line along.go:86*/ var t35_ int64
 						for w := range n {
 							l0 := w % n0
 							l1 := w / n0 % n1
 							l2 := w / (n0 * n1)
-							/*line along.go:76*/ if x := gpu_choose_(f_, p_, w_all[w]); l0|l1|l2 == 0 {
-								t16_ = x
+							/*line along.go:86*/ if x := gpu_choose_(f_, p_, w_all[w]); l0|l1|l2 == 0 {
+								t35_ = x
 							}
 						}
 						for w := range n {
-							/*line along.go:76*/ next_ := t16_
+							/*line along.go:86*/ next_ := t35_
 							next_all[w] = next_
 						}
 					}
 					for w := range n {
 						next_ := next_all[w]
-						k_ := k_all[w]
-						/*line along.go:78*/ wide_ := (next_ & int64(1)) != int64(0)
-						more_ := k_ < end_
+						k2_ := k2_all[w]
+						/*line along.go:88*/ wide_ := (next_ & int64(1)) != int64(0)
+						more_ := k2_ < end_
 						wide_all[w] = wide_
 						more_all[w] = more_
 					}
-					/*line along.go:80*/ if ((!more_all[0]) && short_) && (!dirty_all[0]) {
+					/*line along.go:90*/ if ((!more_all[0]) && short_) && (!dirty_all[0]) {
 						break loop5_body
 					}
 					for w := range n {
@@ -1816,15 +1830,15 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 						wide_ := wide_all[w]
 						dirty_ := dirty_all[w]
 						l_ := l0
-						/*line along.go:83*/ count_ := int64(0)
-						/*line along.go:83*/ digits_ := int64(0)
-						/*line along.go:83*/ least_ := int64(0)
+						/*line along.go:93*/ count_ := int64(0)
+						/*line along.go:93*/ digits_ := int64(0)
+						/*line along.go:93*/ least_ := int64(0)
 						if (held_ > int64(0)) || (!more_) {
 							count_ = int64(6)
 						}
 						if ((count_ > int64(0)) || wide_) && (!dirty_) {
-							for i2_ := l_; i2_ < int64(137); i2_ = i2_ + n_ {
-								words_[i2_] = int64(0)
+							for i3_ := l_; i3_ < int64(137); i3_ = i3_ + n_ {
+								words_[i3_] = int64(0)
 							}
 							dirty_ = true
 						}
@@ -1833,133 +1847,133 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 						least_all[w] = least_
 						dirty_all[w] = dirty_
 					}
-					/*line along.go:93*/ if wide_all[0] {
+					/*line along.go:103*/ if wide_all[0] {
 						for w := range n {
 							l0 := w % n0
 							l_ := l0
-							/*line along.go:94*/ t17_ := gpu_reachOfBlock_(f_, p_, b_all[w], l_)
-							/*line along.go:94*/ a_all[w] = t17_
-							t18_ := l_
-							/*line along.go:95*/ t19_ := l_
-							/*line along.go:95*/ t20_ := l_
-							/*line along.go:95*/ t21_ := uint32(a_all[w].top_)
-							/*line along.go:95*/ t22_ := uint32(a_all[w].least_)
-							/*line along.go:95*/ t23_ := a_all[w].special_
-							/*line along.go:95*/ his_[t18_] = t21_
-							/*line along.go:95*/ los_[t19_] = t22_
-							/*line along.go:95*/ sums_[t20_] = t23_
+							/*line along.go:104*/ t36_ := gpu_reachOfBlock_(f_, p_, b_all[w], l_)
+							/*line along.go:104*/ a_all[w] = t36_
+							t37_ := l_
+							/*line along.go:105*/ t38_ := l_
+							/*line along.go:105*/ t39_ := l_
+							/*line along.go:105*/ t40_ := uint32(a_all[w].top_)
+							/*line along.go:105*/ t41_ := uint32(a_all[w].least_)
+							/*line along.go:105*/ t42_ := a_all[w].special_
+							/*line along.go:105*/ his_[t37_] = t40_
+							/*line along.go:105*/ los_[t38_] = t41_
+							/*line along.go:105*/ sums_[t39_] = t42_
 						}
 						for w := range n {
 							l0 := w % n0
 							l_ := l0
-							/*line along.go:97*/ for t24_, i3_ := n_, int64(0); i3_ < t24_; i3_ = i3_ + int64(1) {
-								t25_ := gpu_reach{least_: min(a_all[w].least_, int64(int32(los_[i3_]))), top_: max(a_all[w].top_, int64(int32(his_[i3_]))), special_: a_all[w].special_ | sums_[i3_]}
-								/*line along.go:98*/ a_all[w] = t25_
+							/*line along.go:107*/ for t43_, i4_ := n_, int64(0); i4_ < t43_; i4_ = i4_ + int64(1) {
+								t44_ := gpu_reach{least_: min(a_all[w].least_, int64(int32(los_[i4_]))), top_: max(a_all[w].top_, int64(int32(his_[i4_]))), special_: a_all[w].special_ | sums_[i4_]}
+								/*line along.go:108*/ a_all[w] = t44_
 							}
 							if l_ == int64(0) {
 								words_[136] = words_[136] | a_all[w].special_
 							}
 						}
-						/*line along.go:103*/ var t26_ int64
+						/*line along.go:113*/ var t45_ int64
 						for w := range n {
 							l0 := w % n0
 							l1 := w / n0 % n1
 							l2 := w / (n0 * n1)
-							/*line along.go:103*/ if x := a_all[w].least_; l0|l1|l2 == 0 {
-								t26_ = x
+							/*line along.go:113*/ if x := a_all[w].least_; l0|l1|l2 == 0 {
+								t45_ = x
 							}
 						}
 						for w := range n {
-							/*line along.go:103*/ least_ := t26_
+							/*line along.go:113*/ least_ := t45_
 							least_all[w] = least_
 						}
-						/*line along.go:104*/ var t27_ int64
+						/*line along.go:114*/ var t46_ int64
 						for w := range n {
 							l0 := w % n0
 							l1 := w / n0 % n1
 							l2 := w / (n0 * n1)
-							/*line along.go:104*/ if x := a_all[w].top_; l0|l1|l2 == 0 {
-								t27_ = x
+							/*line along.go:114*/ if x := a_all[w].top_; l0|l1|l2 == 0 {
+								t46_ = x
 							}
 						}
 						for w := range n {
 							least_ := least_all[w]
-							k_ := k_all[w]
-//line along.go:104
-							digits_ := max(int64(0), ((t27_-least_)+int64(48))-int64(1)) / int64(48)
-							k_ = k_ + int64(1)
+							k2_ := k2_all[w]
+//line along.go:114
+							digits_ := max(int64(0), ((t46_-least_)+int64(48))-int64(1)) / int64(48)
+							k2_ = k2_ + int64(1)
 							digits_all[w] = digits_
-							k_all[w] = k_
+							k2_all[w] = k2_
 						}
 					}
 					for w := range n {
 						count_ := count_all[w]
 						digits_ := digits_all[w]
-						/*line along.go:107*/ t28_ := count_ + digits_
-						t28_all[w] = t28_
+						/*line along.go:117*/ t47_ := count_ + digits_
+						t47_all[w] = t47_
 					}
-					/*line along.go:107*/ q_ := int64(0)
-					/*line along.go:107*/ for q_ < t28_all[0] {
+					/*line along.go:117*/ q_ := int64(0)
+					/*line along.go:117*/ for q_ < t47_all[0] {
 						for w := range n {
 							l0 := w % n0
 							top_ := top_all[w]
 							count_ := count_all[w]
 							least_ := least_all[w]
 							l_ := l0
-							/*line along.go:108*/ v_ := gpu_part(sum_all[w], q_)
-//line along.go:108
+							/*line along.go:118*/ v2_ := gpu_part(sum_all[w], q_)
+//line along.go:118
 							at_ := (gpu_unit_(f_, p_, top_) - int64(-2176)) + gpu_up(sum_all[w], int64(44), q_)
 							if q_ >= count_ {
 								at_ = least_ + ((q_ - count_) * int64(48))
-								t29_ := gpu_digitsIn_(f_, p_, b_all[w], l_, at_)
-								/*line along.go:111*/ v_ = t29_
+								t48_ := gpu_digitsIn_(f_, p_, b_all[w], l_, at_)
+								/*line along.go:121*/ v2_ = t48_
 								at_ = at_ - int64(-2176)
 							}
-							/*line along.go:303*/ v2_ := v_
-							/*line along.go:303*/ at2_ := at_
-							v2_all[w] = v2_
+							/*line along.go:337*/ v3_ := v2_
+							/*line along.go:337*/ at2_ := at_
+							v3_all[w] = v3_
 							at2_all[w] = at2_
 						}
 						for w := range n {
 							l0 := w % n0
-							v2_ := v2_all[w]
+							v3_ := v3_all[w]
 							sums2_ := sums_[:int64(128)]
-							l2_ := l0
-							/*line along.go:306*/ sums2_[l2_] = v2_
+							l3_ := l0
+							/*line along.go:340*/ sums2_[l3_] = v3_
 						}
 						for w := range n {
 							l0 := w % n0
 							at2_ := at2_all[w]
 							sums2_ := sums_[:int64(128)]
 							words2_ := words_[:int64(137)]
-							l2_ := l0
-							/*line along.go:308*/ lower_ := int64(0)
-							/*line along.go:308*/ upper_ := int64(0)
-							for t30_, k2_ := n0, int64(0); k2_ < t30_; k2_ = k2_ + int64(1) {
-								lower_ = lower_ + (sums2_[k2_] & int64(4294967295))
-								upper_ = upper_ + (sums2_[k2_] >> (32))
+							l3_ := l0
+							/*line along.go:342*/ lower_ := int64(0)
+							/*line along.go:342*/ upper_ := int64(0)
+							for t49_, k3_ := n0, int64(0); k3_ < t49_; k3_ = k3_ + int64(1) {
+								lower_ = lower_ + (sums2_[k3_] & int64(4294967295))
+								upper_ = upper_ + (sums2_[k3_] >> (32))
 							}
 							local_ := gpu_Place{Step_: int64(1)}
-							if l2_ < int64(4) {
-								gpu_AddPart(words2_, local_, at2_, lower_, l2_)
-								gpu_AddPart(words2_, local_, at2_+int64(32), upper_, l2_-int64(1))
+							if l3_ < int64(4) {
+								gpu_AddPart(words2_, local_, at2_, lower_, l3_)
+								gpu_AddPart(words2_, local_, at2_+int64(32), upper_, l3_-int64(1))
 							}
 						}
-						/*line along.go:107*/ q_ = q_ + int64(1)
+						/*line along.go:117*/ q_ = q_ + int64(1)
 					}
 					for w := range n {
 						more_ := more_all[w]
 						next_ := next_all[w]
 						top_ := top_all[w]
 						deep_ := deep_all[w]
-						/*line along.go:116*/ t31_ := gpu_halves{}
-						/*line along.go:116*/ sum_all[w] = t31_
-						/*line along.go:116*/ held_ := int64(0)
+						/*line along.go:126*/ t50_ := gpu_halves{}
+						/*line along.go:126*/ sum_all[w] = t50_
+						/*line along.go:126*/ held_ := int64(0)
 						if more_ {
-							t32_ := next_ >> (2)
-							/*line along.go:118*/ t33_ := (next_ & int64(2)) != int64(0)
-							/*line along.go:118*/ top_ = t32_
-							/*line along.go:118*/ deep_ = t33_
+							t51_ := next_ >> (2)
+							/*line along.go:128*/ t52_ := (next_ & int64(2)) != int64(0)
+							/*line along.go:128*/ top_ = t51_
+							/*line along.go:128*/ deep_ = t52_
 						}
 						held_all[w] = held_
 						top_all[w] = top_
@@ -1967,51 +1981,51 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 					}
 				}
 			}
-			/*line along.go:121*/ if dirty_all[0] {
+			/*line along.go:131*/ if dirty_all[0] {
 				for w := range n {
 					l0 := w % n0
 					l_ := l0
-					/*line along.go:123*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
-						t34_ := gpu_Place{Step_: int64(1), N_: int64(136)}
-						/*line along.go:124*/ t35_ := gpu_Top_(words_[:int64(137)], t34_, int64(-2176))
-						/*line along.go:124*/ v3_ := t35_
-						c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded_(r_, v3_, words_[136], over_, root_)
+					/*line along.go:133*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
+						t53_ := gpu_Place{Step_: int64(1), N_: int64(136)}
+						/*line along.go:134*/ t54_ := gpu_Top_(words_[:int64(137)], t53_, int64(-2176))
+						/*line along.go:134*/ v4_ := t54_
+						c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded_(r_, v4_, words_[136], over_, root_)
 					}
-					for i4_ := l_; (i4_ < int64(137)) && (int64(len(parts_)) != int64(0)); i4_ = i4_ + n_ {
-						parts_[(((g0*int64(137))+i4_)*outputs_)+o_] = words_[i4_]
+					for i5_ := l_; (i5_ < int64(137)) && (int64(len(parts_)) != int64(0)); i5_ = i5_ + n_ {
+						parts_[(((g0*int64(137))+i5_)*outputs_)+o_] = words_[i5_]
 					}
 				}
 			} else {
 				for w := range n {
 					l0 := w % n0
 					l_ := l0
-					/*line along.go:131*/ for i5_ := int64(0); i5_ < int64(6); i5_ = i5_ + int64(1) {
-						all_[(i5_*n_)+l_] = gpu_part(sum_all[w], i5_)
+					/*line along.go:141*/ for i6_ := int64(0); i6_ < int64(6); i6_ = i6_ + int64(1) {
+						all_[(i6_*n_)+l_] = gpu_part(sum_all[w], i6_)
 					}
 				}
 				if int64(len(parts_)) == int64(0) {
 					for w := range n {
 						deep_ := deep_all[w]
 						top_ := top_all[w]
-						/*line along.go:136*/ t36_ := gpu_joined(all_[:int64(768)], n_, deep_)
-						/*line along.go:136*/ v4_all[w] = gpu_valueOf(int64(44), t36_, gpu_unit_(f_, p_, top_), deep_)
+						/*line along.go:146*/ t55_ := gpu_joined(all_[:int64(768)], n_, deep_)
+						/*line along.go:146*/ v5_all[w] = gpu_valueOf(int64(44), t55_, gpu_unit_(f_, p_, top_), deep_)
 					}
-					/*line along.go:137*/ var t37_ float64
+					/*line along.go:147*/ var t56_ float64
 					for w := range n {
 						l0 := w % n0
 						l1 := w / n0 % n1
 						l2 := w / (n0 * n1)
-//line along.go:137
-						if x := gpu_rounded_(r_, v4_all[w], int64(0), over_, root_); l0|l1|l2 == 0 {
-							t37_ = x
+//line along.go:147
+						if x := gpu_rounded_(r_, v5_all[w], int64(0), over_, root_); l0|l1|l2 == 0 {
+							t56_ = x
 						}
 					}
-					/*line along.go:137*/ z_ := t37_
+					/*line along.go:147*/ z3_ := t56_
 					for w := range n {
 						l0 := w % n0
 						l_ := l0
-						/*line along.go:138*/ if l_ == int64(0) {
-							c_.Data_[(o_*c_.Stride_)+int64(0)] = z_
+						/*line along.go:148*/ if l_ == int64(0) {
+							c_.Data_[(o_*c_.Stride_)+int64(0)] = z3_
 						}
 					}
 				}
@@ -2020,28 +2034,28 @@ func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, ar
 					top_ := top_all[w]
 					deep_ := deep_all[w]
 					l_ := l0
-//line along.go:142
-					for i6_ := l_; (i6_ < int64(8)) && (int64(len(parts_)) != int64(0)); i6_ = i6_ + n_ {
-						j_ := i6_
-						/*line along.go:143*/ v5_ := int64(256)
-						/*line along.go:145*/ if i6_ < int64(6) {
-							t38_ := i6_ * n_
-							/*line along.go:146*/ t39_ := gpu_sumOfParts(all_[t38_ : (i6_*n_)+n_])
-							/*line along.go:146*/ v5_ = t39_
+//line along.go:152
+					for i7_ := l_; (i7_ < int64(8)) && (int64(len(parts_)) != int64(0)); i7_ = i7_ + n_ {
+						j2_ := i7_
+						/*line along.go:153*/ v6_ := int64(256)
+						/*line along.go:155*/ if i7_ < int64(6) {
+							t57_ := i7_ * n_
+							/*line along.go:156*/ t58_ := gpu_sumOfParts(all_[t57_ : (i7_*n_)+n_])
+							/*line along.go:156*/ v6_ = t58_
 						} else {
-							/*line along.go:147*/ if i6_ == int64(6) {
-								v5_ = gpu_stateOf(gpu_unit_(f_, p_, top_), int64(44), deep_)
+							/*line along.go:157*/ if i7_ == int64(6) {
+								v6_ = gpu_stateOf(gpu_unit_(f_, p_, top_), int64(44), deep_)
 							} else {
-								j_ = int64(136)
+								j2_ = int64(136)
 							}
 						}
-						/*line along.go:152*/ parts_[(((g0*int64(137))+j_)*outputs_)+o_] = v5_
+						/*line along.go:162*/ parts_[(((g0*int64(137))+j2_)*outputs_)+o_] = v6_
 					}
 				}
 			}
 			/*line along.go:53*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2045
+//line kernels_tandem.go:2059
 	}
 	return nil
 }
@@ -2073,19 +2087,23 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 	short_ := args[27].Uint32() != 0
 	mask_ := args[28].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	var all_ [768]int64
 	var his_ [128]uint32
 	var los_ [128]uint32
 	var words_ [137]int64
 	var sums_ [128]int64
-	var all_ [768]int64
-	var top_all, held_all, k_all, next_all, count_all, digits_all, least_all, t28_all, v2_all, at2_all [1024]int64
-	var deep_all, dirty_all, more_all, wide_all [1024]bool
-	var b_all [1024]gpu_block__
+	var top_all, held_all, k2_all, next_all, count_all, digits_all, least_all, t47_all, v3_all, at2_all [1024]int64
+	var deep_all, t5_all, ok_all, ok2_all, dirty_all, more_all, wide_all [1024]bool
+	var b_all, b2_all [1024]gpu_block__
+	var f2_all [1024]gpu_double
+	var p2_all [1024]gpu_pair
+	var t4_all, z_all, z2_all [1024]float32
+	var g_all [1024]gpu_guess
 	var sum_all [1024]gpu_halves
 	var w_all [1024]gpu_window
 	var d_all [1024]gpu_digits
 	var a_all [1024]gpu_reach
-	var v4_all [1024]gpu_Value
+	var v5_all [1024]gpu_Value
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
@@ -2106,346 +2124,458 @@ func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, a
 		}
 		/*line along.go:53*/ o_ := g1
 		/*line along.go:53*/ for o_ < outputs_ {
-			for w := range n {
-				/*line along.go:54*/ b_all[w] = gpu_block__{x_: x_, y_: y_, step_: n_, mask_: mask_}
-				if int64(len(shift_)) != int64(0) {
-					b_all[w].shift_ = shift_[o_]
+		loop3_body:
+			switch {
+			default:
+				for w := range n {
+					/*line along.go:54*/ b_all[w] = gpu_block__{x_: x_, y_: y_, step_: n_, mask_: mask_}
+					if int64(len(shift_)) != int64(0) {
+						b_all[w].shift_ = shift_[o_]
+					}
 				}
-				sum_all[w] = gpu_halves{}
-				/*line along.go:58*/ held_ := int64(0)
-				/*line along.go:58*/ dirty_ := false
-				k_ := from_
-				held_all[w] = held_
-				dirty_all[w] = dirty_
-				k_all[w] = k_
-			}
-			for w := range n {
-				/*line along.go:60*/ more_ := true
-				more_all[w] = more_
-			}
-			/*line along.go:60*/ for more_all[0] {
-			loop5_body:
-				switch {
-				default:
+				/*line along.go:58*/ if int64(len(parts_)) == int64(0) {
+					t_ := o_ * height_
+					/*line along.go:59*/ t2_ := (o_ * height_) + height_
+					/*line along.go:59*/ t3_ := cols_
 					for w := range n {
-						/*line along.go:61*/ next_ := int64(0)
-						next_all[w] = next_
+						/*line along.go:59*/ b_all[w].i0_ = t_
+						/*line along.go:59*/ b_all[w].i1_ = t2_
+						/*line along.go:59*/ b_all[w].j0_ = int64(0)
+						/*line along.go:59*/ b_all[w].j1_ = t3_
+						/*line along.go:286*/ f2_all[w] = f_
+						/*line along.go:286*/ p2_all[w] = p_
+						b2_all[w] = b_all[w]
+//line along.go:287
 					}
-					/*line along.go:62*/ if k_all[0] < end_ {
-						for w := range n {
-							l0 := w % n0
-							k_ := k_all[w]
-							top_ := top_all[w]
-							deep_ := deep_all[w]
-							l_ := l0
-							/*line along.go:63*/ t_ := (o_ * height_) + (support.Div(k_, across_) * high_)
-							/*line along.go:63*/ t2_ := support.Rem(k_, across_) * width_
-							/*line along.go:63*/ b_all[w].i0_ = t_
-							/*line along.go:63*/ b_all[w].j0_ = t2_
-							t3_ := min(b_all[w].i0_+high_, (o_*height_)+height_)
-							/*line along.go:64*/ t4_ := min(b_all[w].j0_+width_, cols_)
-							/*line along.go:64*/ b_all[w].i1_ = t3_
-							/*line along.go:64*/ b_all[w].j1_ = t4_
-							w_all[w] = gpu_window{}
-							/*line along.go:65*/ d_all[w] = gpu_digits{}
-							/*line along.go:65*/ w_all[w], d_all[w] = gpu_add__(f_, p_, b_all[w], l_, top_, deep_)
-						}
-						/*line along.go:66*/ var t7_ bool
-						for w := range n {
-							top_ := top_all[w]
-							deep_ := deep_all[w]
-							/*line along.go:66*/ if !gpu_fits__(f_, p_, w_all[w], top_, deep_) {
-								/*line along.go:66*/ t7_ = true
-							}
-						}
-						/*line along.go:66*/ if !t7_ {
-							for w := range n {
-								held_ := held_all[w]
-								k_ := k_all[w]
-								/*line along.go:67*/ t8_ := gpu_with(sum_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
-								/*line along.go:67*/ t9_ := held_ + int64(1)
-								/*line along.go:67*/ sum_all[w] = t8_
-								/*line along.go:67*/ held_ = t9_
-								k_ = k_ + int64(1)
-								held_all[w] = held_
-								k_all[w] = k_
-							}
-							break loop5_body
-						}
-						for w := range n {
-							l0 := w % n0
-							l_ := l0
-							/*line along.go:71*/ t10_ := l_
-							/*line along.go:71*/ t11_ := l_
-							/*line along.go:71*/ t12_ := w_all[w].hi_
-							/*line along.go:71*/ t13_ := w_all[w].lo_
-							/*line along.go:71*/ his_[t10_] = t12_
-							/*line along.go:71*/ los_[t11_] = t13_
-						}
-						for w := range n {
-							/*line along.go:73*/ for t14_, i_ := n_, int64(0); i_ < t14_; i_ = i_ + int64(1) {
-								t15_ := gpu_window{hi_: his_[i_], lo_: los_[i_]}
-								/*line along.go:74*/ w_all[w] = gpu_and(w_all[w], t15_)
-							}
-						}
-						/*line along.go:76*/ var t16_ int64
-						for w := range n {
-							l0 := w % n0
-							l1 := w / n0 % n1
-							l2 := w / (n0 * n1)
-							/*line along.go:76*/ if x := gpu_choose__(f_, p_, w_all[w]); l0|l1|l2 == 0 {
-								t16_ = x
-							}
-						}
-						for w := range n {
-							/*line along.go:76*/ next_ := t16_
-							next_all[w] = next_
-						}
-					}
+					/*line along.go:287*/ over2_ := over_
+					/*line along.go:287*/ root2_ := root_
 					for w := range n {
-						next_ := next_all[w]
-						k_ := k_all[w]
-						/*line along.go:78*/ wide_ := (next_ & int64(1)) != int64(0)
-						more_ := k_ < end_
-						wide_all[w] = wide_
-						more_all[w] = more_
+						/*line along.go:60*/ t4_ := float32(0)
+						/*line along.go:60*/ t5_ := false
+						t4_all[w] = t4_
+						t5_all[w] = t5_
 					}
-					/*line along.go:80*/ if ((!more_all[0]) && short_) && (!dirty_all[0]) {
-						break loop5_body
-					}
+					/*line along.go:289*/ n2_ := n0
 					for w := range n {
 						l0 := w % n0
-						held_ := held_all[w]
-						more_ := more_all[w]
-						wide_ := wide_all[w]
-						dirty_ := dirty_all[w]
-						l_ := l0
-						/*line along.go:83*/ count_ := int64(0)
-						/*line along.go:83*/ digits_ := int64(0)
-						/*line along.go:83*/ least_ := int64(0)
-						if (held_ > int64(0)) || (!more_) {
-							count_ = int64(6)
-						}
-						if ((count_ > int64(0)) || wide_) && (!dirty_) {
-							for i2_ := l_; i2_ < int64(137); i2_ = i2_ + n_ {
-								words_[i2_] = int64(0)
-							}
-							dirty_ = true
-						}
-						count_all[w] = count_
-						digits_all[w] = digits_
-						least_all[w] = least_
-						dirty_all[w] = dirty_
-					}
-					/*line along.go:93*/ if wide_all[0] {
-						for w := range n {
-							l0 := w % n0
-							l_ := l0
-							/*line along.go:94*/ t17_ := gpu_reachOfBlock__(f_, p_, b_all[w], l_)
-							/*line along.go:94*/ a_all[w] = t17_
-							t18_ := l_
-							/*line along.go:95*/ t19_ := l_
-							/*line along.go:95*/ t20_ := l_
-							/*line along.go:95*/ t21_ := uint32(a_all[w].top_)
-							/*line along.go:95*/ t22_ := uint32(a_all[w].least_)
-							/*line along.go:95*/ t23_ := a_all[w].special_
-							/*line along.go:95*/ his_[t18_] = t21_
-							/*line along.go:95*/ los_[t19_] = t22_
-							/*line along.go:95*/ sums_[t20_] = t23_
-						}
-						for w := range n {
-							l0 := w % n0
-							l_ := l0
-							/*line along.go:97*/ for t24_, i3_ := n_, int64(0); i3_ < t24_; i3_ = i3_ + int64(1) {
-								t25_ := gpu_reach{least_: min(a_all[w].least_, int64(int32(los_[i3_]))), top_: max(a_all[w].top_, int64(int32(his_[i3_]))), special_: a_all[w].special_ | sums_[i3_]}
-								/*line along.go:98*/ a_all[w] = t25_
-							}
-							if l_ == int64(0) {
-								words_[136] = words_[136] | a_all[w].special_
+						all2_ := all_[:int64(768)]
+						l2_ := l0
+						/*line along.go:290*/ g_all[w] = gpu_guess{}
+						for i_ := b2_all[w].i0_; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
+							for j_ := b2_all[w].j0_ + l2_; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
+								u_, v_ := gpu_factors(f2_all[w], p2_all[w], b2_all[w], i_, j_)
+								g_all[w] = gpu_with_(f2_all[w], p2_all[w], g_all[w], u_, v_)
 							}
 						}
-						/*line along.go:103*/ var t26_ int64
-						for w := range n {
-							l0 := w % n0
-							l1 := w / n0 % n1
-							l2 := w / (n0 * n1)
-							/*line along.go:103*/ if x := a_all[w].least_; l0|l1|l2 == 0 {
-								t26_ = x
-							}
-						}
-						for w := range n {
-							/*line along.go:103*/ least_ := t26_
-							least_all[w] = least_
-						}
-						/*line along.go:104*/ var t27_ int64
-						for w := range n {
-							l0 := w % n0
-							l1 := w / n0 % n1
-							l2 := w / (n0 * n1)
-							/*line along.go:104*/ if x := a_all[w].top_; l0|l1|l2 == 0 {
-								t27_ = x
-							}
-						}
-						for w := range n {
-							least_ := least_all[w]
-							k_ := k_all[w]
-//line along.go:104
-							digits_ := max(int64(0), ((t27_-least_)+int64(48))-int64(1)) / int64(48)
-							k_ = k_ + int64(1)
-							digits_all[w] = digits_
-							k_all[w] = k_
-						}
+						t8_ := l2_
+						/*line along.go:297*/ t9_ := n2_ + l2_
+						/*line along.go:297*/ t10_ := gpu_bits(f2_all[w], g_all[w].sum_)
+						/*line along.go:297*/ t11_ := gpu_bits(f2_all[w], g_all[w].off_)
+						/*line along.go:297*/ all2_[t8_] = t10_
+						/*line along.go:297*/ all2_[t9_] = t11_
 					}
 					for w := range n {
-						count_ := count_all[w]
-						digits_ := digits_all[w]
-						/*line along.go:107*/ t28_ := count_ + digits_
-						t28_all[w] = t28_
-					}
-					/*line along.go:107*/ q_ := int64(0)
-					/*line along.go:107*/ for q_ < t28_all[0] {
-						for w := range n {
-							l0 := w % n0
-							top_ := top_all[w]
-							count_ := count_all[w]
-							least_ := least_all[w]
-							l_ := l0
-							/*line along.go:108*/ v_ := gpu_part(sum_all[w], q_)
-//line along.go:108
-							at_ := (gpu_unit__(f_, p_, top_) - int64(-2176)) + gpu_up(sum_all[w], int64(44), q_)
-							if q_ >= count_ {
-								at_ = least_ + ((q_ - count_) * int64(48))
-								t29_ := gpu_digitsIn__(f_, p_, b_all[w], l_, at_)
-								/*line along.go:111*/ v_ = t29_
-								at_ = at_ - int64(-2176)
-							}
-							/*line along.go:303*/ v2_ := v_
-							/*line along.go:303*/ at2_ := at_
-							v2_all[w] = v2_
-							at2_all[w] = at2_
+						all2_ := all_[:int64(768)]
+						/*line along.go:299*/ t12_ := gpu_guess{}
+						/*line along.go:299*/ g_all[w] = t12_
+						for t13_, k_ := n2_, int64(0); k_ < t13_; k_ = k_ + int64(1) {
+							g_all[w].sum_ = g_all[w].sum_ + gpu_from(f2_all[w], all2_[k_])
+							g_all[w].off_ = g_all[w].off_ + gpu_from(f2_all[w], all2_[n2_+k_])
 						}
-						for w := range n {
-							l0 := w % n0
-							v2_ := v2_all[w]
-							sums2_ := sums_[:int64(128)]
-							l2_ := l0
-							/*line along.go:306*/ sums2_[l2_] = v2_
-						}
-						for w := range n {
-							l0 := w % n0
-							at2_ := at2_all[w]
-							sums2_ := sums_[:int64(128)]
-							words2_ := words_[:int64(137)]
-							l2_ := l0
-							/*line along.go:308*/ lower_ := int64(0)
-							/*line along.go:308*/ upper_ := int64(0)
-							for t30_, k2_ := n0, int64(0); k2_ < t30_; k2_ = k2_ + int64(1) {
-								lower_ = lower_ + (sums2_[k2_] & int64(4294967295))
-								upper_ = upper_ + (sums2_[k2_] >> (32))
-							}
-							local_ := gpu_Place{Step_: int64(1)}
-							if l2_ < int64(4) {
-								gpu_AddPart(words2_, local_, at2_, lower_, l2_)
-								gpu_AddPart(words2_, local_, at2_+int64(32), upper_, l2_-int64(1))
-							}
-						}
-						/*line along.go:107*/ q_ = q_ + int64(1)
+						z_ := float32(0)
+						/*line along.go:304*/ ok_ := false
+//line along.go:304
+						z_, ok_ = gpu_sure(f2_all[w], p2_all[w], g_all[w], over2_, root2_, ((b2_all[w].i1_-b2_all[w].i0_)*(b2_all[w].j1_-b2_all[w].j0_))+n2_)
+						z_all[w] = z_
+						ok_all[w] = ok_
 					}
-					for w := range n {
-						more_ := more_all[w]
-						next_ := next_all[w]
-						top_ := top_all[w]
-						deep_ := deep_all[w]
-						/*line along.go:116*/ t31_ := gpu_halves{}
-						/*line along.go:116*/ sum_all[w] = t31_
-						/*line along.go:116*/ held_ := int64(0)
-						if more_ {
-							t32_ := next_ >> (2)
-							/*line along.go:118*/ t33_ := (next_ & int64(2)) != int64(0)
-							/*line along.go:118*/ top_ = t32_
-							/*line along.go:118*/ deep_ = t33_
-						}
-						held_all[w] = held_
-						top_all[w] = top_
-						deep_all[w] = deep_
-					}
-				}
-			}
-			/*line along.go:121*/ if dirty_all[0] {
-				for w := range n {
-					l0 := w % n0
-					l_ := l0
-					/*line along.go:123*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
-						t34_ := gpu_Place{Step_: int64(1), N_: int64(136)}
-						/*line along.go:124*/ t35_ := gpu_Top_(words_[:int64(137)], t34_, int64(-2176))
-						/*line along.go:124*/ v3_ := t35_
-						c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded(r_, v3_, words_[136], over_, root_)
-					}
-					for i4_ := l_; (i4_ < int64(137)) && (int64(len(parts_)) != int64(0)); i4_ = i4_ + n_ {
-						parts_[(((g0*int64(137))+i4_)*outputs_)+o_] = words_[i4_]
-					}
-				}
-			} else {
-				for w := range n {
-					l0 := w % n0
-					l_ := l0
-					/*line along.go:131*/ for i5_ := int64(0); i5_ < int64(6); i5_ = i5_ + int64(1) {
-						all_[(i5_*n_)+l_] = gpu_part(sum_all[w], i5_)
-					}
-				}
-				if int64(len(parts_)) == int64(0) {
-					for w := range n {
-						deep_ := deep_all[w]
-						top_ := top_all[w]
-						/*line along.go:136*/ t36_ := gpu_joined(all_[:int64(768)], n_, deep_)
-						/*line along.go:136*/ v4_all[w] = gpu_valueOf(int64(44), t36_, gpu_unit__(f_, p_, top_), deep_)
-					}
-					/*line along.go:137*/ var t37_ float32
+					/*line along.go:305*/ var t16_ float32
 					for w := range n {
 						l0 := w % n0
 						l1 := w / n0 % n1
 						l2 := w / (n0 * n1)
-//line along.go:137
-						if x := gpu_rounded(r_, v4_all[w], int64(0), over_, root_); l0|l1|l2 == 0 {
-							t37_ = x
+						z_ := z_all[w]
+						/*line along.go:305*/ if x := z_; l0|l1|l2 == 0 {
+							t16_ = x
 						}
 					}
-					/*line along.go:137*/ z_ := t37_
+					/*line along.go:305*/ var t17_ bool
 					for w := range n {
 						l0 := w % n0
-						l_ := l0
-						/*line along.go:138*/ if l_ == int64(0) {
-							c_.Data_[(o_*c_.Stride_)+int64(0)] = z_
+						l1 := w / n0 % n1
+						l2 := w / (n0 * n1)
+						ok_ := ok_all[w]
+						/*line along.go:305*/ if x := ok_; l0|l1|l2 == 0 {
+							t17_ = x
 						}
+					}
+					/*line along.go:305*/ t18_ := t16_
+					/*line along.go:305*/ t19_ := t17_
+					for w := range n {
+						/*line along.go:305*/ t4_ := t18_
+						/*line along.go:305*/ t5_ := t19_
+						t4_all[w] = t4_
+						t5_all[w] = t5_
+					}
+					for w := range n {
+						t4_ := t4_all[w]
+						t5_ := t5_all[w]
+						/*line along.go:60*/ z2_ := t4_
+						/*line along.go:60*/ ok2_ := t5_
+						z2_all[w] = z2_
+						ok2_all[w] = ok2_
+					}
+					/*line along.go:61*/ if ok2_all[0] {
+						for w := range n {
+							l0 := w % n0
+							z2_ := z2_all[w]
+							l_ := l0
+							/*line along.go:62*/ if l_ == int64(0) {
+								c_.Data_[(o_*c_.Stride_)+int64(0)] = z2_
+							}
+						}
+						break loop3_body
 					}
 				}
 				for w := range n {
-					l0 := w % n0
-					top_ := top_all[w]
-					deep_ := deep_all[w]
-					l_ := l0
-//line along.go:142
-					for i6_ := l_; (i6_ < int64(8)) && (int64(len(parts_)) != int64(0)); i6_ = i6_ + n_ {
-						j_ := i6_
-						/*line along.go:143*/ v5_ := int64(256)
-						/*line along.go:145*/ if i6_ < int64(6) {
-							t38_ := i6_ * n_
-							/*line along.go:146*/ t39_ := gpu_sumOfParts(all_[t38_ : (i6_*n_)+n_])
-							/*line along.go:146*/ v5_ = t39_
-						} else {
-							/*line along.go:147*/ if i6_ == int64(6) {
-								v5_ = gpu_stateOf(gpu_unit__(f_, p_, top_), int64(44), deep_)
-							} else {
-								j_ = int64(136)
+					/*line along.go:68*/ sum_all[w] = gpu_halves{}
+					/*line along.go:68*/ held_ := int64(0)
+					/*line along.go:68*/ dirty_ := false
+					k2_ := from_
+					held_all[w] = held_
+					dirty_all[w] = dirty_
+					k2_all[w] = k2_
+				}
+				for w := range n {
+					/*line along.go:70*/ more_ := true
+					more_all[w] = more_
+				}
+				/*line along.go:70*/ for more_all[0] {
+				loop17_body:
+					switch {
+					default:
+						for w := range n {
+							/*line along.go:71*/ next_ := int64(0)
+							next_all[w] = next_
+						}
+						/*line along.go:72*/ if k2_all[0] < end_ {
+							for w := range n {
+								l0 := w % n0
+								k2_ := k2_all[w]
+								top_ := top_all[w]
+								deep_ := deep_all[w]
+								l_ := l0
+								/*line along.go:73*/ t20_ := (o_ * height_) + (support.Div(k2_, across_) * high_)
+								/*line along.go:73*/ t21_ := support.Rem(k2_, across_) * width_
+								/*line along.go:73*/ b_all[w].i0_ = t20_
+								/*line along.go:73*/ b_all[w].j0_ = t21_
+								t22_ := min(b_all[w].i0_+high_, (o_*height_)+height_)
+								/*line along.go:74*/ t23_ := min(b_all[w].j0_+width_, cols_)
+								/*line along.go:74*/ b_all[w].i1_ = t22_
+								/*line along.go:74*/ b_all[w].j1_ = t23_
+								w_all[w] = gpu_window{}
+								/*line along.go:75*/ d_all[w] = gpu_digits{}
+								/*line along.go:75*/ w_all[w], d_all[w] = gpu_add__(f_, p_, b_all[w], l_, top_, deep_)
+							}
+							/*line along.go:76*/ var t26_ bool
+							for w := range n {
+								top_ := top_all[w]
+								deep_ := deep_all[w]
+								/*line along.go:76*/ if !gpu_fits__(f_, p_, w_all[w], top_, deep_) {
+									/*line along.go:76*/ t26_ = true
+								}
+							}
+							/*line along.go:76*/ if !t26_ {
+								for w := range n {
+									held_ := held_all[w]
+									k2_ := k2_all[w]
+//line along.go:77
+									t27_ := gpu_with(sum_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
+									/*line along.go:77*/ t28_ := held_ + int64(1)
+									/*line along.go:77*/ sum_all[w] = t27_
+									/*line along.go:77*/ held_ = t28_
+									k2_ = k2_ + int64(1)
+									held_all[w] = held_
+									k2_all[w] = k2_
+								}
+								break loop17_body
+							}
+							for w := range n {
+								l0 := w % n0
+								l_ := l0
+								/*line along.go:81*/ t29_ := l_
+								/*line along.go:81*/ t30_ := l_
+								/*line along.go:81*/ t31_ := w_all[w].hi_
+								/*line along.go:81*/ t32_ := w_all[w].lo_
+								/*line along.go:81*/ his_[t29_] = t31_
+								/*line along.go:81*/ los_[t30_] = t32_
+							}
+							for w := range n {
+								/*line along.go:83*/ for t33_, i2_ := n_, int64(0); i2_ < t33_; i2_ = i2_ + int64(1) {
+									t34_ := gpu_window{hi_: his_[i2_], lo_: los_[i2_]}
+									/*line along.go:84*/ w_all[w] = gpu_and(w_all[w], t34_)
+								}
+							}
+							/*line along.go:86*/ var t35_ int64
+							for w := range n {
+								l0 := w % n0
+								l1 := w / n0 % n1
+								l2 := w / (n0 * n1)
+								/*line along.go:86*/ if x := gpu_choose__(f_, p_, w_all[w]); l0|l1|l2 == 0 {
+									t35_ = x
+								}
+							}
+							for w := range n {
+								/*line along.go:86*/ next_ := t35_
+								next_all[w] = next_
 							}
 						}
-						/*line along.go:152*/ parts_[(((g0*int64(137))+j_)*outputs_)+o_] = v5_
+						for w := range n {
+							next_ := next_all[w]
+							k2_ := k2_all[w]
+							/*line along.go:88*/ wide_ := (next_ & int64(1)) != int64(0)
+							more_ := k2_ < end_
+							wide_all[w] = wide_
+							more_all[w] = more_
+						}
+						/*line along.go:90*/ if ((!more_all[0]) && short_) && (!dirty_all[0]) {
+							break loop17_body
+						}
+						for w := range n {
+							l0 := w % n0
+							held_ := held_all[w]
+							more_ := more_all[w]
+							wide_ := wide_all[w]
+							dirty_ := dirty_all[w]
+							l_ := l0
+							/*line along.go:93*/ count_ := int64(0)
+							/*line along.go:93*/ digits_ := int64(0)
+							/*line along.go:93*/ least_ := int64(0)
+							if (held_ > int64(0)) || (!more_) {
+								count_ = int64(6)
+							}
+							if ((count_ > int64(0)) || wide_) && (!dirty_) {
+								for i3_ := l_; i3_ < int64(137); i3_ = i3_ + n_ {
+									words_[i3_] = int64(0)
+								}
+								dirty_ = true
+							}
+							count_all[w] = count_
+							digits_all[w] = digits_
+							least_all[w] = least_
+							dirty_all[w] = dirty_
+						}
+						/*line along.go:103*/ if wide_all[0] {
+							for w := range n {
+								l0 := w % n0
+								l_ := l0
+								/*line along.go:104*/ t36_ := gpu_reachOfBlock__(f_, p_, b_all[w], l_)
+								/*line along.go:104*/ a_all[w] = t36_
+								t37_ := l_
+								/*line along.go:105*/ t38_ := l_
+								/*line along.go:105*/ t39_ := l_
+								/*line along.go:105*/ t40_ := uint32(a_all[w].top_)
+								/*line along.go:105*/ t41_ := uint32(a_all[w].least_)
+								/*line along.go:105*/ t42_ := a_all[w].special_
+								/*line along.go:105*/ his_[t37_] = t40_
+								/*line along.go:105*/ los_[t38_] = t41_
+								/*line along.go:105*/ sums_[t39_] = t42_
+							}
+							for w := range n {
+								l0 := w % n0
+								l_ := l0
+								/*line along.go:107*/ for t43_, i4_ := n_, int64(0); i4_ < t43_; i4_ = i4_ + int64(1) {
+									t44_ := gpu_reach{least_: min(a_all[w].least_, int64(int32(los_[i4_]))), top_: max(a_all[w].top_, int64(int32(his_[i4_]))), special_: a_all[w].special_ | sums_[i4_]}
+									/*line along.go:108*/ a_all[w] = t44_
+								}
+								if l_ == int64(0) {
+									words_[136] = words_[136] | a_all[w].special_
+								}
+							}
+							/*line along.go:113*/ var t45_ int64
+							for w := range n {
+								l0 := w % n0
+								l1 := w / n0 % n1
+								l2 := w / (n0 * n1)
+								/*line along.go:113*/ if x := a_all[w].least_; l0|l1|l2 == 0 {
+									t45_ = x
+								}
+							}
+							for w := range n {
+								/*line along.go:113*/ least_ := t45_
+								least_all[w] = least_
+							}
+							/*line along.go:114*/ var t46_ int64
+							for w := range n {
+								l0 := w % n0
+								l1 := w / n0 % n1
+								l2 := w / (n0 * n1)
+								/*line along.go:114*/ if x := a_all[w].top_; l0|l1|l2 == 0 {
+									t46_ = x
+								}
+							}
+							for w := range n {
+								least_ := least_all[w]
+								k2_ := k2_all[w]
+//line along.go:114
+								digits_ := max(int64(0), ((t46_-least_)+int64(48))-int64(1)) / int64(48)
+								k2_ = k2_ + int64(1)
+								digits_all[w] = digits_
+								k2_all[w] = k2_
+							}
+						}
+						for w := range n {
+							count_ := count_all[w]
+							digits_ := digits_all[w]
+							/*line along.go:117*/ t47_ := count_ + digits_
+							t47_all[w] = t47_
+						}
+						/*line along.go:117*/ q_ := int64(0)
+						/*line along.go:117*/ for q_ < t47_all[0] {
+							for w := range n {
+								l0 := w % n0
+								top_ := top_all[w]
+								count_ := count_all[w]
+								least_ := least_all[w]
+								l_ := l0
+								/*line along.go:118*/ v2_ := gpu_part(sum_all[w], q_)
+//line along.go:118
+								at_ := (gpu_unit__(f_, p_, top_) - int64(-2176)) + gpu_up(sum_all[w], int64(44), q_)
+								if q_ >= count_ {
+									at_ = least_ + ((q_ - count_) * int64(48))
+									t48_ := gpu_digitsIn__(f_, p_, b_all[w], l_, at_)
+									/*line along.go:121*/ v2_ = t48_
+									at_ = at_ - int64(-2176)
+								}
+								/*line along.go:337*/ v3_ := v2_
+								/*line along.go:337*/ at2_ := at_
+								v3_all[w] = v3_
+								at2_all[w] = at2_
+							}
+							for w := range n {
+								l0 := w % n0
+								v3_ := v3_all[w]
+								sums2_ := sums_[:int64(128)]
+								l3_ := l0
+								/*line along.go:340*/ sums2_[l3_] = v3_
+							}
+							for w := range n {
+								l0 := w % n0
+								at2_ := at2_all[w]
+								sums2_ := sums_[:int64(128)]
+								words2_ := words_[:int64(137)]
+								l3_ := l0
+								/*line along.go:342*/ lower_ := int64(0)
+								/*line along.go:342*/ upper_ := int64(0)
+								for t49_, k3_ := n0, int64(0); k3_ < t49_; k3_ = k3_ + int64(1) {
+									lower_ = lower_ + (sums2_[k3_] & int64(4294967295))
+									upper_ = upper_ + (sums2_[k3_] >> (32))
+								}
+								local_ := gpu_Place{Step_: int64(1)}
+								if l3_ < int64(4) {
+									gpu_AddPart(words2_, local_, at2_, lower_, l3_)
+									gpu_AddPart(words2_, local_, at2_+int64(32), upper_, l3_-int64(1))
+								}
+							}
+							/*line along.go:117*/ q_ = q_ + int64(1)
+						}
+						for w := range n {
+							more_ := more_all[w]
+							next_ := next_all[w]
+							top_ := top_all[w]
+							deep_ := deep_all[w]
+							/*line along.go:126*/ t50_ := gpu_halves{}
+							/*line along.go:126*/ sum_all[w] = t50_
+							/*line along.go:126*/ held_ := int64(0)
+							if more_ {
+								t51_ := next_ >> (2)
+								/*line along.go:128*/ t52_ := (next_ & int64(2)) != int64(0)
+								/*line along.go:128*/ top_ = t51_
+								/*line along.go:128*/ deep_ = t52_
+							}
+							held_all[w] = held_
+							top_all[w] = top_
+							deep_all[w] = deep_
+						}
+					}
+				}
+				/*line along.go:131*/ if dirty_all[0] {
+					for w := range n {
+						l0 := w % n0
+						l_ := l0
+						/*line along.go:133*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
+							t53_ := gpu_Place{Step_: int64(1), N_: int64(136)}
+							/*line along.go:134*/ t54_ := gpu_Top_(words_[:int64(137)], t53_, int64(-2176))
+							/*line along.go:134*/ v4_ := t54_
+							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded(r_, v4_, words_[136], over_, root_)
+						}
+						for i5_ := l_; (i5_ < int64(137)) && (int64(len(parts_)) != int64(0)); i5_ = i5_ + n_ {
+							parts_[(((g0*int64(137))+i5_)*outputs_)+o_] = words_[i5_]
+						}
+					}
+				} else {
+					for w := range n {
+						l0 := w % n0
+						l_ := l0
+						/*line along.go:141*/ for i6_ := int64(0); i6_ < int64(6); i6_ = i6_ + int64(1) {
+							all_[(i6_*n_)+l_] = gpu_part(sum_all[w], i6_)
+						}
+					}
+					if int64(len(parts_)) == int64(0) {
+						for w := range n {
+							deep_ := deep_all[w]
+							top_ := top_all[w]
+							/*line along.go:146*/ t55_ := gpu_joined(all_[:int64(768)], n_, deep_)
+//line along.go:146
+							v5_all[w] = gpu_valueOf(int64(44), t55_, gpu_unit__(f_, p_, top_), deep_)
+						}
+						/*line along.go:147*/ var t56_ float32
+						for w := range n {
+							l0 := w % n0
+							l1 := w / n0 % n1
+							l2 := w / (n0 * n1)
+//line along.go:147
+							if x := gpu_rounded(r_, v5_all[w], int64(0), over_, root_); l0|l1|l2 == 0 {
+								t56_ = x
+							}
+						}
+						/*line along.go:147*/ z3_ := t56_
+						for w := range n {
+							l0 := w % n0
+							l_ := l0
+							/*line along.go:148*/ if l_ == int64(0) {
+								c_.Data_[(o_*c_.Stride_)+int64(0)] = z3_
+							}
+						}
+					}
+					for w := range n {
+						l0 := w % n0
+						top_ := top_all[w]
+						deep_ := deep_all[w]
+						l_ := l0
+//line along.go:152
+						for i7_ := l_; (i7_ < int64(8)) && (int64(len(parts_)) != int64(0)); i7_ = i7_ + n_ {
+							j2_ := i7_
+							/*line along.go:153*/ v6_ := int64(256)
+							/*line along.go:155*/ if i7_ < int64(6) {
+								t57_ := i7_ * n_
+								/*line along.go:156*/ t58_ := gpu_sumOfParts(all_[t57_ : (i7_*n_)+n_])
+								/*line along.go:156*/ v6_ = t58_
+							} else {
+								/*line along.go:157*/ if i7_ == int64(6) {
+									v6_ = gpu_stateOf(gpu_unit__(f_, p_, top_), int64(44), deep_)
+								} else {
+									j2_ = int64(136)
+								}
+							}
+							/*line along.go:162*/ parts_[(((g0*int64(137))+j2_)*outputs_)+o_] = v6_
+						}
 					}
 				}
 			}
 			/*line along.go:53*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2449
+//line kernels_tandem.go:2579
 	}
 	return nil
 }
@@ -2482,14 +2612,14 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 	var words_ [137]int64
 	var sums_ [128]int64
 	var all_ [768]int64
-	var top_all, held_all, k_all, next_all, count_all, digits_all, least_all, t28_all, v2_all, at2_all [1024]int64
+	var top_all, held_all, k2_all, next_all, count_all, digits_all, least_all, t47_all, v3_all, at2_all [1024]int64
 	var deep_all, dirty_all, more_all, wide_all [1024]bool
 	var b_all [1024]gpu_block_
 	var sum_all [1024]gpu_halves
 	var w_all [1024]gpu_window
 	var d_all [1024]gpu_digits
 	var a_all [1024]gpu_reach
-	var v4_all [1024]gpu_Value
+	var v5_all [1024]gpu_Value
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
@@ -2515,106 +2645,107 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 				if int64(len(shift_)) != int64(0) {
 					b_all[w].shift_ = shift_[o_]
 				}
-				sum_all[w] = gpu_halves{}
-				/*line along.go:58*/ held_ := int64(0)
-				/*line along.go:58*/ dirty_ := false
-				k_ := from_
+				/*line along.go:68*/ sum_all[w] = gpu_halves{}
+				/*line along.go:68*/ held_ := int64(0)
+				/*line along.go:68*/ dirty_ := false
+				k2_ := from_
 				held_all[w] = held_
 				dirty_all[w] = dirty_
-				k_all[w] = k_
+				k2_all[w] = k2_
 			}
 			for w := range n {
-				/*line along.go:60*/ more_ := true
+				/*line along.go:70*/ more_ := true
 				more_all[w] = more_
 			}
-			/*line along.go:60*/ for more_all[0] {
+			/*line along.go:70*/ for more_all[0] {
 			loop5_body:
 				switch {
 				default:
 					for w := range n {
-						/*line along.go:61*/ next_ := int64(0)
+						/*line along.go:71*/ next_ := int64(0)
 						next_all[w] = next_
 					}
-					/*line along.go:62*/ if k_all[0] < end_ {
+					/*line along.go:72*/ if k2_all[0] < end_ {
 						for w := range n {
 							l0 := w % n0
-							k_ := k_all[w]
+							k2_ := k2_all[w]
 							top_ := top_all[w]
 							deep_ := deep_all[w]
 							l_ := l0
-							/*line along.go:63*/ t_ := (o_ * height_) + (support.Div(k_, across_) * high_)
-							/*line along.go:63*/ t2_ := support.Rem(k_, across_) * width_
-							/*line along.go:63*/ b_all[w].i0_ = t_
-							/*line along.go:63*/ b_all[w].j0_ = t2_
-							t3_ := min(b_all[w].i0_+high_, (o_*height_)+height_)
-							/*line along.go:64*/ t4_ := min(b_all[w].j0_+width_, cols_)
-							/*line along.go:64*/ b_all[w].i1_ = t3_
-							/*line along.go:64*/ b_all[w].j1_ = t4_
+							/*line along.go:73*/ t20_ := (o_ * height_) + (support.Div(k2_, across_) * high_)
+							/*line along.go:73*/ t21_ := support.Rem(k2_, across_) * width_
+							/*line along.go:73*/ b_all[w].i0_ = t20_
+							/*line along.go:73*/ b_all[w].j0_ = t21_
+							t22_ := min(b_all[w].i0_+high_, (o_*height_)+height_)
+							/*line along.go:74*/ t23_ := min(b_all[w].j0_+width_, cols_)
+							/*line along.go:74*/ b_all[w].i1_ = t22_
+							/*line along.go:74*/ b_all[w].j1_ = t23_
 							w_all[w] = gpu_window{}
-							/*line along.go:65*/ d_all[w] = gpu_digits{}
-							/*line along.go:65*/ w_all[w], d_all[w] = gpu_add___(f_, p_, b_all[w], l_, top_, deep_)
+							/*line along.go:75*/ d_all[w] = gpu_digits{}
+							/*line along.go:75*/ w_all[w], d_all[w] = gpu_add___(f_, p_, b_all[w], l_, top_, deep_)
 						}
-						/*line along.go:66*/ var t7_ bool
+						/*line along.go:76*/ var t26_ bool
 						for w := range n {
 							top_ := top_all[w]
 							deep_ := deep_all[w]
-							/*line along.go:66*/ if !gpu_fits___(f_, p_, w_all[w], top_, deep_) {
-								/*line along.go:66*/ t7_ = true
+							/*line along.go:76*/ if !gpu_fits___(f_, p_, w_all[w], top_, deep_) {
+								/*line along.go:76*/ t26_ = true
 							}
 						}
-						/*line along.go:66*/ if !t7_ {
+						/*line along.go:76*/ if !t26_ {
 							for w := range n {
 								held_ := held_all[w]
-								k_ := k_all[w]
-								/*line along.go:67*/ t8_ := gpu_with(sum_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
-								/*line along.go:67*/ t9_ := held_ + int64(1)
-								/*line along.go:67*/ sum_all[w] = t8_
-								/*line along.go:67*/ held_ = t9_
-								k_ = k_ + int64(1)
+								k2_ := k2_all[w]
+//line along.go:77
+								t27_ := gpu_with(sum_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
+								/*line along.go:77*/ t28_ := held_ + int64(1)
+								/*line along.go:77*/ sum_all[w] = t27_
+								/*line along.go:77*/ held_ = t28_
+								k2_ = k2_ + int64(1)
 								held_all[w] = held_
-								k_all[w] = k_
+								k2_all[w] = k2_
 							}
 							break loop5_body
 						}
 						for w := range n {
 							l0 := w % n0
 							l_ := l0
-							/*line along.go:71*/ t10_ := l_
-							/*line along.go:71*/ t11_ := l_
-							/*line along.go:71*/ t12_ := w_all[w].hi_
-							/*line along.go:71*/ t13_ := w_all[w].lo_
-							/*line along.go:71*/ his_[t10_] = t12_
-							/*line along.go:71*/ los_[t11_] = t13_
+							/*line along.go:81*/ t29_ := l_
+							/*line along.go:81*/ t30_ := l_
+							/*line along.go:81*/ t31_ := w_all[w].hi_
+							/*line along.go:81*/ t32_ := w_all[w].lo_
+							/*line along.go:81*/ his_[t29_] = t31_
+							/*line along.go:81*/ los_[t30_] = t32_
 						}
 						for w := range n {
-							/*line along.go:73*/ for t14_, i_ := n_, int64(0); i_ < t14_; i_ = i_ + int64(1) {
-								t15_ := gpu_window{hi_: his_[i_], lo_: los_[i_]}
-								/*line along.go:74*/ w_all[w] = gpu_and(w_all[w], t15_)
+							/*line along.go:83*/ for t33_, i2_ := n_, int64(0); i2_ < t33_; i2_ = i2_ + int64(1) {
+								t34_ := gpu_window{hi_: his_[i2_], lo_: los_[i2_]}
+								/*line along.go:84*/ w_all[w] = gpu_and(w_all[w], t34_)
 							}
 						}
-						/*line along.go:76*/ var t16_ int64
+						/*line along.go:86*/ var t35_ int64
 						for w := range n {
 							l0 := w % n0
 							l1 := w / n0 % n1
 							l2 := w / (n0 * n1)
-							/*line along.go:76*/ if x := gpu_choose___(f_, p_, w_all[w]); l0|l1|l2 == 0 {
-								t16_ = x
+							/*line along.go:86*/ if x := gpu_choose___(f_, p_, w_all[w]); l0|l1|l2 == 0 {
+								t35_ = x
 							}
 						}
 						for w := range n {
-							/*line along.go:76*/ next_ := t16_
+							/*line along.go:86*/ next_ := t35_
 							next_all[w] = next_
 						}
 					}
 					for w := range n {
 						next_ := next_all[w]
-						k_ := k_all[w]
-						/*line along.go:78*/ wide_ := (next_ & int64(1)) != int64(0)
-						more_ := k_ < end_
+						k2_ := k2_all[w]
+						/*line along.go:88*/ wide_ := (next_ & int64(1)) != int64(0)
+						more_ := k2_ < end_
 						wide_all[w] = wide_
 						more_all[w] = more_
 					}
-					/*line along.go:80*/ if ((!more_all[0]) && short_) && (!dirty_all[0]) {
+					/*line along.go:90*/ if ((!more_all[0]) && short_) && (!dirty_all[0]) {
 						break loop5_body
 					}
 					for w := range n {
@@ -2624,15 +2755,15 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 						wide_ := wide_all[w]
 						dirty_ := dirty_all[w]
 						l_ := l0
-						/*line along.go:83*/ count_ := int64(0)
-						/*line along.go:83*/ digits_ := int64(0)
-						/*line along.go:83*/ least_ := int64(0)
+						/*line along.go:93*/ count_ := int64(0)
+						/*line along.go:93*/ digits_ := int64(0)
+						/*line along.go:93*/ least_ := int64(0)
 						if (held_ > int64(0)) || (!more_) {
 							count_ = int64(6)
 						}
 						if ((count_ > int64(0)) || wide_) && (!dirty_) {
-							for i2_ := l_; i2_ < int64(137); i2_ = i2_ + n_ {
-								words_[i2_] = int64(0)
+							for i3_ := l_; i3_ < int64(137); i3_ = i3_ + n_ {
+								words_[i3_] = int64(0)
 							}
 							dirty_ = true
 						}
@@ -2641,133 +2772,133 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 						least_all[w] = least_
 						dirty_all[w] = dirty_
 					}
-					/*line along.go:93*/ if wide_all[0] {
+					/*line along.go:103*/ if wide_all[0] {
 						for w := range n {
 							l0 := w % n0
 							l_ := l0
-							/*line along.go:94*/ t17_ := gpu_reachOfBlock___(f_, p_, b_all[w], l_)
-							/*line along.go:94*/ a_all[w] = t17_
-							t18_ := l_
-							/*line along.go:95*/ t19_ := l_
-							/*line along.go:95*/ t20_ := l_
-							/*line along.go:95*/ t21_ := uint32(a_all[w].top_)
-							/*line along.go:95*/ t22_ := uint32(a_all[w].least_)
-							/*line along.go:95*/ t23_ := a_all[w].special_
-							/*line along.go:95*/ his_[t18_] = t21_
-							/*line along.go:95*/ los_[t19_] = t22_
-							/*line along.go:95*/ sums_[t20_] = t23_
+							/*line along.go:104*/ t36_ := gpu_reachOfBlock___(f_, p_, b_all[w], l_)
+							/*line along.go:104*/ a_all[w] = t36_
+							t37_ := l_
+							/*line along.go:105*/ t38_ := l_
+							/*line along.go:105*/ t39_ := l_
+							/*line along.go:105*/ t40_ := uint32(a_all[w].top_)
+							/*line along.go:105*/ t41_ := uint32(a_all[w].least_)
+							/*line along.go:105*/ t42_ := a_all[w].special_
+							/*line along.go:105*/ his_[t37_] = t40_
+							/*line along.go:105*/ los_[t38_] = t41_
+							/*line along.go:105*/ sums_[t39_] = t42_
 						}
 						for w := range n {
 							l0 := w % n0
 							l_ := l0
-							/*line along.go:97*/ for t24_, i3_ := n_, int64(0); i3_ < t24_; i3_ = i3_ + int64(1) {
-								t25_ := gpu_reach{least_: min(a_all[w].least_, int64(int32(los_[i3_]))), top_: max(a_all[w].top_, int64(int32(his_[i3_]))), special_: a_all[w].special_ | sums_[i3_]}
-								/*line along.go:98*/ a_all[w] = t25_
+							/*line along.go:107*/ for t43_, i4_ := n_, int64(0); i4_ < t43_; i4_ = i4_ + int64(1) {
+								t44_ := gpu_reach{least_: min(a_all[w].least_, int64(int32(los_[i4_]))), top_: max(a_all[w].top_, int64(int32(his_[i4_]))), special_: a_all[w].special_ | sums_[i4_]}
+								/*line along.go:108*/ a_all[w] = t44_
 							}
 							if l_ == int64(0) {
 								words_[136] = words_[136] | a_all[w].special_
 							}
 						}
-						/*line along.go:103*/ var t26_ int64
+						/*line along.go:113*/ var t45_ int64
 						for w := range n {
 							l0 := w % n0
 							l1 := w / n0 % n1
 							l2 := w / (n0 * n1)
-							/*line along.go:103*/ if x := a_all[w].least_; l0|l1|l2 == 0 {
-								t26_ = x
+							/*line along.go:113*/ if x := a_all[w].least_; l0|l1|l2 == 0 {
+								t45_ = x
 							}
 						}
 						for w := range n {
-							/*line along.go:103*/ least_ := t26_
+							/*line along.go:113*/ least_ := t45_
 							least_all[w] = least_
 						}
-						/*line along.go:104*/ var t27_ int64
+						/*line along.go:114*/ var t46_ int64
 						for w := range n {
 							l0 := w % n0
 							l1 := w / n0 % n1
 							l2 := w / (n0 * n1)
-							/*line along.go:104*/ if x := a_all[w].top_; l0|l1|l2 == 0 {
-								t27_ = x
+							/*line along.go:114*/ if x := a_all[w].top_; l0|l1|l2 == 0 {
+								t46_ = x
 							}
 						}
 						for w := range n {
 							least_ := least_all[w]
-							k_ := k_all[w]
-//line along.go:104
-							digits_ := max(int64(0), ((t27_-least_)+int64(48))-int64(1)) / int64(48)
-							k_ = k_ + int64(1)
+							k2_ := k2_all[w]
+//line along.go:114
+							digits_ := max(int64(0), ((t46_-least_)+int64(48))-int64(1)) / int64(48)
+							k2_ = k2_ + int64(1)
 							digits_all[w] = digits_
-							k_all[w] = k_
+							k2_all[w] = k2_
 						}
 					}
 					for w := range n {
 						count_ := count_all[w]
 						digits_ := digits_all[w]
-						/*line along.go:107*/ t28_ := count_ + digits_
-						t28_all[w] = t28_
+						/*line along.go:117*/ t47_ := count_ + digits_
+						t47_all[w] = t47_
 					}
-					/*line along.go:107*/ q_ := int64(0)
-					/*line along.go:107*/ for q_ < t28_all[0] {
+					/*line along.go:117*/ q_ := int64(0)
+					/*line along.go:117*/ for q_ < t47_all[0] {
 						for w := range n {
 							l0 := w % n0
 							top_ := top_all[w]
 							count_ := count_all[w]
 							least_ := least_all[w]
 							l_ := l0
-							/*line along.go:108*/ v_ := gpu_part(sum_all[w], q_)
-//line along.go:108
+							/*line along.go:118*/ v2_ := gpu_part(sum_all[w], q_)
+//line along.go:118
 							at_ := (gpu_unit___(f_, p_, top_) - int64(-2176)) + gpu_up(sum_all[w], int64(52), q_)
 							if q_ >= count_ {
 								at_ = least_ + ((q_ - count_) * int64(48))
-								t29_ := gpu_digitsIn___(f_, p_, b_all[w], l_, at_)
-								/*line along.go:111*/ v_ = t29_
+								t48_ := gpu_digitsIn___(f_, p_, b_all[w], l_, at_)
+								/*line along.go:121*/ v2_ = t48_
 								at_ = at_ - int64(-2176)
 							}
-							/*line along.go:303*/ v2_ := v_
-							/*line along.go:303*/ at2_ := at_
-							v2_all[w] = v2_
+							/*line along.go:337*/ v3_ := v2_
+							/*line along.go:337*/ at2_ := at_
+							v3_all[w] = v3_
 							at2_all[w] = at2_
 						}
 						for w := range n {
 							l0 := w % n0
-							v2_ := v2_all[w]
+							v3_ := v3_all[w]
 							sums2_ := sums_[:int64(128)]
-							l2_ := l0
-							/*line along.go:306*/ sums2_[l2_] = v2_
+							l3_ := l0
+							/*line along.go:340*/ sums2_[l3_] = v3_
 						}
 						for w := range n {
 							l0 := w % n0
 							at2_ := at2_all[w]
 							sums2_ := sums_[:int64(128)]
 							words2_ := words_[:int64(137)]
-							l2_ := l0
-							/*line along.go:308*/ lower_ := int64(0)
-							/*line along.go:308*/ upper_ := int64(0)
-							for t30_, k2_ := n0, int64(0); k2_ < t30_; k2_ = k2_ + int64(1) {
-								lower_ = lower_ + (sums2_[k2_] & int64(4294967295))
-								upper_ = upper_ + (sums2_[k2_] >> (32))
+							l3_ := l0
+							/*line along.go:342*/ lower_ := int64(0)
+							/*line along.go:342*/ upper_ := int64(0)
+							for t49_, k3_ := n0, int64(0); k3_ < t49_; k3_ = k3_ + int64(1) {
+								lower_ = lower_ + (sums2_[k3_] & int64(4294967295))
+								upper_ = upper_ + (sums2_[k3_] >> (32))
 							}
 							local_ := gpu_Place{Step_: int64(1)}
-							if l2_ < int64(4) {
-								gpu_AddPart(words2_, local_, at2_, lower_, l2_)
-								gpu_AddPart(words2_, local_, at2_+int64(32), upper_, l2_-int64(1))
+							if l3_ < int64(4) {
+								gpu_AddPart(words2_, local_, at2_, lower_, l3_)
+								gpu_AddPart(words2_, local_, at2_+int64(32), upper_, l3_-int64(1))
 							}
 						}
-						/*line along.go:107*/ q_ = q_ + int64(1)
+						/*line along.go:117*/ q_ = q_ + int64(1)
 					}
 					for w := range n {
 						more_ := more_all[w]
 						next_ := next_all[w]
 						top_ := top_all[w]
 						deep_ := deep_all[w]
-						/*line along.go:116*/ t31_ := gpu_halves{}
-						/*line along.go:116*/ sum_all[w] = t31_
-						/*line along.go:116*/ held_ := int64(0)
+						/*line along.go:126*/ t50_ := gpu_halves{}
+						/*line along.go:126*/ sum_all[w] = t50_
+						/*line along.go:126*/ held_ := int64(0)
 						if more_ {
-							t32_ := next_ >> (2)
-							/*line along.go:118*/ t33_ := (next_ & int64(2)) != int64(0)
-							/*line along.go:118*/ top_ = t32_
-							/*line along.go:118*/ deep_ = t33_
+							t51_ := next_ >> (2)
+							/*line along.go:128*/ t52_ := (next_ & int64(2)) != int64(0)
+							/*line along.go:128*/ top_ = t51_
+							/*line along.go:128*/ deep_ = t52_
 						}
 						held_all[w] = held_
 						top_all[w] = top_
@@ -2775,50 +2906,50 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 					}
 				}
 			}
-			/*line along.go:121*/ if dirty_all[0] {
+			/*line along.go:131*/ if dirty_all[0] {
 				for w := range n {
 					l0 := w % n0
 					l_ := l0
-					/*line along.go:123*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
-						t34_ := gpu_Place{Step_: int64(1), N_: int64(136)}
-						/*line along.go:124*/ t35_ := gpu_Top_(words_[:int64(137)], t34_, int64(-2176))
-						/*line along.go:124*/ v3_ := t35_
-						c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded_(r_, v3_, words_[136], over_, root_)
+					/*line along.go:133*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
+						t53_ := gpu_Place{Step_: int64(1), N_: int64(136)}
+						/*line along.go:134*/ t54_ := gpu_Top_(words_[:int64(137)], t53_, int64(-2176))
+						/*line along.go:134*/ v4_ := t54_
+						c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded_(r_, v4_, words_[136], over_, root_)
 					}
-					for i4_ := l_; (i4_ < int64(137)) && (int64(len(parts_)) != int64(0)); i4_ = i4_ + n_ {
-						parts_[(((g0*int64(137))+i4_)*outputs_)+o_] = words_[i4_]
+					for i5_ := l_; (i5_ < int64(137)) && (int64(len(parts_)) != int64(0)); i5_ = i5_ + n_ {
+						parts_[(((g0*int64(137))+i5_)*outputs_)+o_] = words_[i5_]
 					}
 				}
 			} else {
 				for w := range n {
 					l0 := w % n0
 					l_ := l0
-					/*line along.go:131*/ for i5_ := int64(0); i5_ < int64(6); i5_ = i5_ + int64(1) {
-						all_[(i5_*n_)+l_] = gpu_part(sum_all[w], i5_)
+					/*line along.go:141*/ for i6_ := int64(0); i6_ < int64(6); i6_ = i6_ + int64(1) {
+						all_[(i6_*n_)+l_] = gpu_part(sum_all[w], i6_)
 					}
 				}
 				if int64(len(parts_)) == int64(0) {
 					for w := range n {
 						top_ := top_all[w]
-						/*line along.go:136*/ t36_ := gpu_joined(all_[:int64(768)], n_, true)
-						/*line along.go:136*/ v4_all[w] = gpu_valueOf(int64(52), t36_, gpu_unit___(f_, p_, top_), true)
+						/*line along.go:146*/ t55_ := gpu_joined(all_[:int64(768)], n_, true)
+						/*line along.go:146*/ v5_all[w] = gpu_valueOf(int64(52), t55_, gpu_unit___(f_, p_, top_), true)
 					}
-					/*line along.go:137*/ var t37_ float64
+					/*line along.go:147*/ var t56_ float64
 					for w := range n {
 						l0 := w % n0
 						l1 := w / n0 % n1
 						l2 := w / (n0 * n1)
-//line along.go:137
-						if x := gpu_rounded_(r_, v4_all[w], int64(0), over_, root_); l0|l1|l2 == 0 {
-							t37_ = x
+//line along.go:147
+						if x := gpu_rounded_(r_, v5_all[w], int64(0), over_, root_); l0|l1|l2 == 0 {
+							t56_ = x
 						}
 					}
-					/*line along.go:137*/ z_ := t37_
+					/*line along.go:147*/ z3_ := t56_
 					for w := range n {
 						l0 := w % n0
 						l_ := l0
-						/*line along.go:138*/ if l_ == int64(0) {
-							c_.Data_[(o_*c_.Stride_)+int64(0)] = z_
+						/*line along.go:148*/ if l_ == int64(0) {
+							c_.Data_[(o_*c_.Stride_)+int64(0)] = z3_
 						}
 					}
 				}
@@ -2826,28 +2957,28 @@ func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, ar
 					l0 := w % n0
 					top_ := top_all[w]
 					l_ := l0
-//line along.go:142
-					for i6_ := l_; (i6_ < int64(8)) && (int64(len(parts_)) != int64(0)); i6_ = i6_ + n_ {
-						j_ := i6_
-						/*line along.go:143*/ v5_ := int64(256)
-						/*line along.go:145*/ if i6_ < int64(6) {
-							t38_ := i6_ * n_
-							/*line along.go:146*/ t39_ := gpu_sumOfParts(all_[t38_ : (i6_*n_)+n_])
-							/*line along.go:146*/ v5_ = t39_
+//line along.go:152
+					for i7_ := l_; (i7_ < int64(8)) && (int64(len(parts_)) != int64(0)); i7_ = i7_ + n_ {
+						j2_ := i7_
+						/*line along.go:153*/ v6_ := int64(256)
+						/*line along.go:155*/ if i7_ < int64(6) {
+							t57_ := i7_ * n_
+							/*line along.go:156*/ t58_ := gpu_sumOfParts(all_[t57_ : (i7_*n_)+n_])
+							/*line along.go:156*/ v6_ = t58_
 						} else {
-							/*line along.go:147*/ if i6_ == int64(6) {
-								v5_ = gpu_stateOf(gpu_unit___(f_, p_, top_), int64(52), true)
+							/*line along.go:157*/ if i7_ == int64(6) {
+								v6_ = gpu_stateOf(gpu_unit___(f_, p_, top_), int64(52), true)
 							} else {
-								j_ = int64(136)
+								j2_ = int64(136)
 							}
 						}
-						/*line along.go:152*/ parts_[(((g0*int64(137))+j_)*outputs_)+o_] = v5_
+						/*line along.go:162*/ parts_[(((g0*int64(137))+j2_)*outputs_)+o_] = v6_
 					}
 				}
 			}
 			/*line along.go:53*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2851
+//line kernels_tandem.go:2982
 	}
 	return nil
 }
@@ -2896,8 +3027,8 @@ func FewFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, args
 						z_ := float32(0)
 						/*line few.go:26*/ ok_ := false
 						if (height_ * width_) <= int64(32) {
-							t2_ := gpu_guessOf(f_, p_, t_, o_, less_)
-							/*line few.go:28*/ t3_, t4_ := gpu_sure(f_, p_, t2_, over_, root_)
+							t2_ := gpu_guessOf_(f_, p_, t_, o_, less_)
+							/*line few.go:28*/ t3_, t4_ := gpu_sure_(f_, p_, t2_, over_, root_, height_*width_)
 							/*line few.go:28*/ z_ = t3_
 							/*line few.go:28*/ ok_ = t4_
 						}
@@ -2910,7 +3041,7 @@ func FewFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:2914
+//line kernels_tandem.go:3045
 	}
 	return nil
 }
@@ -2959,8 +3090,8 @@ func FewFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, args
 						z_ := float64(0)
 						/*line few.go:26*/ ok_ := false
 						if (height_ * width_) <= int64(32) {
-							t2_ := gpu_guessOf_(f_, p_, t_, o_, less_)
-							/*line few.go:28*/ t3_, t4_ := gpu_sure_(f_, p_, t2_, over_, root_)
+							t2_ := gpu_guessOf__(f_, p_, t_, o_, less_)
+							/*line few.go:28*/ t3_, t4_ := gpu_sure__(f_, p_, t2_, over_, root_, height_*width_)
 							/*line few.go:28*/ z_ = t3_
 							/*line few.go:28*/ ok_ = t4_
 						}
@@ -2973,7 +3104,7 @@ func FewFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:2977
+//line kernels_tandem.go:3108
 	}
 	return nil
 }
@@ -3021,8 +3152,8 @@ func FewFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, arg
 						}
 						z_ := float32(0)
 						/*line few.go:26*/ ok_ := false
-						/*line few.go:28*/ t2_ := gpu_guessOf__(f_, p_, t_, o_, less_)
-						/*line few.go:28*/ t3_, t4_ := gpu_sure__(f_, p_, t2_, over_, root_)
+						/*line few.go:28*/ t2_ := gpu_guessOf(f_, p_, t_, o_, less_)
+						/*line few.go:28*/ t3_, t4_ := gpu_sure(f_, p_, t2_, over_, root_, height_*width_)
 						/*line few.go:28*/ z_ = t3_
 						/*line few.go:28*/ ok_ = t4_
 						/*line few.go:30*/ if !ok_ {
@@ -3034,7 +3165,7 @@ func FewFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, arg
 				}
 			}
 		}
-//line kernels_tandem.go:3038
+//line kernels_tandem.go:3169
 	}
 	return nil
 }
@@ -3084,7 +3215,7 @@ func FewFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, args
 						/*line few.go:26*/ ok_ := false
 						if (height_ * width_) <= int64(32) {
 							t2_ := gpu_guessOf___(f_, p_, t_, o_, less_)
-							/*line few.go:28*/ t3_, t4_ := gpu_sure___(f_, p_, t2_, over_, root_)
+							/*line few.go:28*/ t3_, t4_ := gpu_sure___(f_, p_, t2_, over_, root_, height_*width_)
 							/*line few.go:28*/ z_ = t3_
 							/*line few.go:28*/ ok_ = t4_
 						}
@@ -3097,7 +3228,7 @@ func FewFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:3101
+//line kernels_tandem.go:3232
 	}
 	return nil
 }
@@ -3161,7 +3292,7 @@ func FoldAlongFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, 
 				/*line fold.go:166*/ e_ := gpu_none(f_)
 				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
 					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
-						e_ = gpu_with_(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
+						e_ = gpu_with__(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
 					}
 				}
 				t2_ := l_
@@ -3194,7 +3325,7 @@ func FoldAlongFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, 
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3198
+//line kernels_tandem.go:3329
 	}
 	return nil
 }
@@ -3258,7 +3389,7 @@ func FoldAlongFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, 
 				/*line fold.go:166*/ e_ := gpu_none_(f_)
 				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
 					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
-						e_ = gpu_with__(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], (i_*cols_)+j_, order_)
+						e_ = gpu_with___(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], (i_*cols_)+j_, order_)
 					}
 				}
 				t2_ := l_
@@ -3291,7 +3422,7 @@ func FoldAlongFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, 
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3295
+//line kernels_tandem.go:3426
 	}
 	return nil
 }
@@ -3355,7 +3486,7 @@ func FoldAlongFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, arg
 				/*line fold.go:166*/ e_ := gpu_none__(f_)
 				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
 					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
-						e_ = gpu_with___(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
+						e_ = gpu_with____(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
 					}
 				}
 				t2_ := l_
@@ -3388,7 +3519,7 @@ func FoldAlongFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, arg
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3392
+//line kernels_tandem.go:3523
 	}
 	return nil
 }
@@ -3452,7 +3583,7 @@ func FoldAlongFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, arg
 				/*line fold.go:166*/ e_ := gpu_none___(f_)
 				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
 					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
-						e_ = gpu_with____(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], (i_*cols_)+j_, order_)
+						e_ = gpu_with_____(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], (i_*cols_)+j_, order_)
 					}
 				}
 				t2_ := l_
@@ -3485,7 +3616,7 @@ func FoldAlongFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, arg
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3489
+//line kernels_tandem.go:3620
 	}
 	return nil
 }
@@ -3549,7 +3680,7 @@ func FoldAlongInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, ar
 				/*line fold.go:166*/ e_ := gpu_none____(f_)
 				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
 					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
-						e_ = gpu_with_____(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
+						e_ = gpu_with______(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
 					}
 				}
 				t2_ := l_
@@ -3582,7 +3713,7 @@ func FoldAlongInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3586
+//line kernels_tandem.go:3717
 	}
 	return nil
 }
@@ -3646,7 +3777,7 @@ func FoldAlongInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args
 				/*line fold.go:166*/ e_ := gpu_none_____(f_)
 				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
 					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
-						e_ = gpu_with______(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
+						e_ = gpu_with_______(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
 					}
 				}
 				t2_ := l_
@@ -3679,7 +3810,7 @@ func FoldAlongInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3683
+//line kernels_tandem.go:3814
 	}
 	return nil
 }
@@ -3743,7 +3874,7 @@ func FoldAlongInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []
 				/*line fold.go:166*/ e_ := gpu_none______(f_)
 				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
 					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
-						e_ = gpu_with_______(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
+						e_ = gpu_with________(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
 					}
 				}
 				t2_ := l_
@@ -3776,7 +3907,7 @@ func FoldAlongInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3780
+//line kernels_tandem.go:3911
 	}
 	return nil
 }
@@ -3840,7 +3971,7 @@ func FoldAlongBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []b
 				/*line fold.go:166*/ e_ := gpu_none_______(f_)
 				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
 					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
-						e_ = gpu_with________(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
+						e_ = gpu_with_________(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
 					}
 				}
 				t2_ := l_
@@ -3873,7 +4004,7 @@ func FoldAlongBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []b
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3877
+//line kernels_tandem.go:4008
 	}
 	return nil
 }
@@ -3937,7 +4068,7 @@ func FoldAlongBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args [
 				/*line fold.go:166*/ e_ := gpu_none________(f_)
 				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
 					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
-						e_ = gpu_with_________(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
+						e_ = gpu_with__________(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
 					}
 				}
 				t2_ := l_
@@ -3970,7 +4101,7 @@ func FoldAlongBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args [
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3974
+//line kernels_tandem.go:4105
 	}
 	return nil
 }
@@ -4024,7 +4155,7 @@ func FoldEachFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, a
 							} else {
 								y_ = h1[(o_*h2)+i_]
 							}
-							e_ = gpu_with_(f_, e_, y_, int32(i_), order_)
+							e_ = gpu_with__(f_, e_, y_, int32(i_), order_)
 						}
 						var s_ gpu_state
 						t3_ := int64(e_.a_)
@@ -4045,7 +4176,7 @@ func FoldEachFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, a
 				}
 			}
 		}
-//line kernels_tandem.go:4049
+//line kernels_tandem.go:4180
 	}
 	return nil
 }
@@ -4099,7 +4230,7 @@ func FoldEachFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, a
 							} else {
 								y_ = h1[(o_*h2)+i_]
 							}
-							e_ = gpu_with__(f_, e_, y_, i_, order_)
+							e_ = gpu_with___(f_, e_, y_, i_, order_)
 						}
 						var s_ gpu_state
 						t3_ := e_.a_
@@ -4120,7 +4251,7 @@ func FoldEachFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, a
 				}
 			}
 		}
-//line kernels_tandem.go:4124
+//line kernels_tandem.go:4255
 	}
 	return nil
 }
@@ -4174,7 +4305,7 @@ func FoldEachFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, args
 							} else {
 								y_ = h1[(o_*h2)+i_]
 							}
-							e_ = gpu_with___(f_, e_, y_, int32(i_), order_)
+							e_ = gpu_with____(f_, e_, y_, int32(i_), order_)
 						}
 						var s_ gpu_state
 						t3_ := int64(e_.a_)
@@ -4195,7 +4326,7 @@ func FoldEachFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:4199
+//line kernels_tandem.go:4330
 	}
 	return nil
 }
@@ -4249,7 +4380,7 @@ func FoldEachFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, args
 							} else {
 								y_ = h1[(o_*h2)+i_]
 							}
-							e_ = gpu_with____(f_, e_, y_, i_, order_)
+							e_ = gpu_with_____(f_, e_, y_, i_, order_)
 						}
 						var s_ gpu_state
 						t3_ := e_.a_
@@ -4270,7 +4401,7 @@ func FoldEachFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:4274
+//line kernels_tandem.go:4405
 	}
 	return nil
 }
@@ -4324,7 +4455,7 @@ func FoldEachInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, arg
 							} else {
 								y_ = h1[(o_*h2)+i_]
 							}
-							e_ = gpu_with_____(f_, e_, y_, int32(i_), order_)
+							e_ = gpu_with______(f_, e_, y_, int32(i_), order_)
 						}
 						var s_ gpu_state
 						t3_ := int64(e_.a_)
@@ -4345,7 +4476,7 @@ func FoldEachInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, arg
 				}
 			}
 		}
-//line kernels_tandem.go:4349
+//line kernels_tandem.go:4480
 	}
 	return nil
 }
@@ -4399,7 +4530,7 @@ func FoldEachInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args 
 							} else {
 								y_ = h1[(o_*h2)+i_]
 							}
-							e_ = gpu_with______(f_, e_, y_, int32(i_), order_)
+							e_ = gpu_with_______(f_, e_, y_, int32(i_), order_)
 						}
 						var s_ gpu_state
 						t3_ := int64(e_.a_)
@@ -4420,7 +4551,7 @@ func FoldEachInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args 
 				}
 			}
 		}
-//line kernels_tandem.go:4424
+//line kernels_tandem.go:4555
 	}
 	return nil
 }
@@ -4474,7 +4605,7 @@ func FoldEachInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []b
 							} else {
 								y_ = h1[(o_*h2)+i_]
 							}
-							e_ = gpu_with_______(f_, e_, y_, int32(i_), order_)
+							e_ = gpu_with________(f_, e_, y_, int32(i_), order_)
 						}
 						var s_ gpu_state
 						t3_ := int64(e_.a_)
@@ -4495,7 +4626,7 @@ func FoldEachInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []b
 				}
 			}
 		}
-//line kernels_tandem.go:4499
+//line kernels_tandem.go:4630
 	}
 	return nil
 }
@@ -4549,7 +4680,7 @@ func FoldEachBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []ba
 							} else {
 								y_ = h1[(o_*h2)+i_]
 							}
-							e_ = gpu_with________(f_, e_, y_, int32(i_), order_)
+							e_ = gpu_with_________(f_, e_, y_, int32(i_), order_)
 						}
 						var s_ gpu_state
 						t3_ := int64(e_.a_)
@@ -4570,7 +4701,7 @@ func FoldEachBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []ba
 				}
 			}
 		}
-//line kernels_tandem.go:4574
+//line kernels_tandem.go:4705
 	}
 	return nil
 }
@@ -4624,7 +4755,7 @@ func FoldEachBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args []
 							} else {
 								y_ = h1[(o_*h2)+i_]
 							}
-							e_ = gpu_with_________(f_, e_, y_, int32(i_), order_)
+							e_ = gpu_with__________(f_, e_, y_, int32(i_), order_)
 						}
 						var s_ gpu_state
 						t3_ := int64(e_.a_)
@@ -4645,7 +4776,7 @@ func FoldEachBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:4649
+//line kernels_tandem.go:4780
 	}
 	return nil
 }
@@ -4688,7 +4819,7 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:4692
+//line kernels_tandem.go:4823
 	}
 	return nil
 }
@@ -4731,7 +4862,7 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:4735
+//line kernels_tandem.go:4866
 	}
 	return nil
 }
@@ -4774,7 +4905,7 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:4778
+//line kernels_tandem.go:4909
 	}
 	return nil
 }
@@ -4817,7 +4948,7 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:4821
+//line kernels_tandem.go:4952
 	}
 	return nil
 }
@@ -4860,7 +4991,7 @@ func FinishInt32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:4864
+//line kernels_tandem.go:4995
 	}
 	return nil
 }
@@ -4903,7 +5034,7 @@ func FinishBoolTruthGo(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				}
 			}
 		}
-//line kernels_tandem.go:4907
+//line kernels_tandem.go:5038
 	}
 	return nil
 }
@@ -4949,7 +5080,7 @@ func GatherGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:4953
+//line kernels_tandem.go:5084
 	}
 	return nil
 }
@@ -5003,7 +5134,7 @@ func GatherFoldedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5007
+//line kernels_tandem.go:5138
 	}
 	return nil
 }
@@ -5050,7 +5181,7 @@ func TotalsFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5054
+//line kernels_tandem.go:5185
 	}
 	return nil
 }
@@ -5098,7 +5229,7 @@ func TotalsFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5102
+//line kernels_tandem.go:5233
 	}
 	return nil
 }
@@ -5152,7 +5283,7 @@ func TotalsInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5156
+//line kernels_tandem.go:5287
 	}
 	return nil
 }
@@ -5197,7 +5328,7 @@ func OffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5201
+//line kernels_tandem.go:5332
 	}
 	return nil
 }
@@ -5247,7 +5378,8 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						for j2_ := from_; j2_ < to_; j2_ = j2_ + int64(1) {
-							/*line prefix.go:155*/ r_ = gpu_with__________(r_, gpu_term(f_, h1[(i_*h2)+j2_]), int64(64))
+//line prefix.go:155
+							r_ = gpu_with___________(r_, gpu_term(f_, h1[(i_*h2)+j2_]), int64(64))
 						}
 						if gpu_fits____(r_, block_+int64(1)) {
 							s2_ := gpu_shortOf(before_, r_.least_)
@@ -5279,7 +5411,7 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5283
+//line kernels_tandem.go:5415
 	}
 	return nil
 }
@@ -5330,7 +5462,7 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 						h2 := x_.Stride_
 						for j2_ := from_; j2_ < to_; j2_ = j2_ + int64(1) {
 //line prefix.go:155
-							r_ = gpu_with__________(r_, gpu_term_(f_, h1[(i_*h2)+j2_]), int64(64))
+							r_ = gpu_with___________(r_, gpu_term_(f_, h1[(i_*h2)+j2_]), int64(64))
 						}
 						if gpu_fits____(r_, block_+int64(1)) {
 							s2_ := gpu_shortOf(before_, r_.least_)
@@ -5363,7 +5495,7 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5367
+//line kernels_tandem.go:5499
 	}
 	return nil
 }
@@ -5419,7 +5551,7 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5423
+//line kernels_tandem.go:5555
 	}
 	return nil
 }
@@ -5488,7 +5620,7 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5492
+//line kernels_tandem.go:5624
 	}
 	return nil
 }
@@ -5557,7 +5689,7 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:5561
+//line kernels_tandem.go:5693
 	}
 	return nil
 }
@@ -5626,7 +5758,7 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5630
+//line kernels_tandem.go:5762
 	}
 	return nil
 }
@@ -5698,7 +5830,7 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5702
+//line kernels_tandem.go:5834
 	}
 	return nil
 }
@@ -5770,7 +5902,7 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5774
+//line kernels_tandem.go:5906
 	}
 	return nil
 }
@@ -5787,7 +5919,7 @@ func gpu_addOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32,
 		for t4_, t5_ := t_.height_, int64(0); t5_ < t4_; t5_ = t5_ + int64(1) {
 			e_ := t_.x_.Data_[at_]
 			u_, v_ := gpu_factorsOf(f_, p_, e_, e_, less_, t_.mask_)
-			t8_ := gpu_with___________(w_, gpu_magnitude(f_, p_, u_, v_))
+			t8_ := gpu_with____________(w_, gpu_magnitude(f_, p_, u_, v_))
 			/*line few.go:99*/ t9_ := gpu_plus_(f_, p_, d_, u_, v_, m_, deep_)
 			/*line few.go:99*/ w_ = t8_
 			/*line few.go:99*/ d_ = t9_
@@ -5797,7 +5929,7 @@ func gpu_addOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32,
 		for t10_, i_ := t_.height_, int64(0); i_ < t10_; i_ = i_ + int64(1) {
 			for t11_, j_ := t_.width_, int64(0); j_ < t11_; j_ = j_ + int64(1) {
 				u2_, v2_ := gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
-				t14_ := gpu_with___________(w_, gpu_magnitude(f_, p_, u2_, v2_))
+				t14_ := gpu_with____________(w_, gpu_magnitude(f_, p_, u2_, v2_))
 				/*line few.go:106*/ t15_ := gpu_plus_(f_, p_, d_, u2_, v2_, m_, deep_)
 				/*line few.go:106*/ w_ = t14_
 				/*line few.go:106*/ d_ = t15_
@@ -5805,19 +5937,19 @@ func gpu_addOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32,
 		}
 	}
 	return w_, gpu_without(f_, p_, d_, int32((t_.height_ * t_.width_)), m_, deep_)
-//line kernels_tandem.go:5809
+//line kernels_tandem.go:5941
 }
 
 func gpu_topOf(f_ gpu_single, p_ gpu_one, w_ gpu_window) int64 {
 	/*line terms.go:100*/ return max(gpu_field(f_, w_.hi_)+int64(1), gpu_leastTop(f_, p_, false))
-//line kernels_tandem.go:5814
+//line kernels_tandem.go:5946
 }
 
 func gpu_withBlock(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table, o_ int64, less_ float32, s_ gpu_column) gpu_column {
-	/*line across.go:66*/ w_, d_ := gpu_addOf(f_, p_, t_, o_, less_, gpu_magicFor(f_, p_, s_.top_), false)
+	/*line across.go:73*/ w_, d_ := gpu_addOf(f_, p_, t_, o_, less_, gpu_magicFor(f_, p_, s_.top_), false)
 	if !gpu_fits(f_, p_, w_, s_.top_, false) {
 		top_ := s_.top_
-		/*line across.go:68*/ deep_ := true
+		/*line across.go:75*/ deep_ := true
 		if !gpu_fits(f_, p_, w_, top_, deep_) {
 			top_ = max(gpu_topOf(f_, p_, w_), gpu_leastTop(f_, p_, deep_))
 			if gpu_fits(f_, p_, w_, top_+int64(4), deep_) {
@@ -5827,40 +5959,40 @@ func gpu_withBlock(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, 
 		if (s_.held_ && (top_ != s_.top_)) || (!gpu_fits(f_, p_, w_, top_, deep_)) {
 			gpu_addToWords(f_, p_, parts_, words_, s_.sum_, s_.top_, s_.dirty_)
 			t4_ := gpu_halves{}
-			/*line across.go:77*/ s_.sum_ = t4_
-			/*line across.go:77*/ s_.held_ = false
-			/*line across.go:77*/ s_.dirty_ = true
+			/*line across.go:84*/ s_.sum_ = t4_
+			/*line across.go:84*/ s_.held_ = false
+			/*line across.go:84*/ s_.dirty_ = true
 		}
 		if !gpu_fits(f_, p_, w_, top_, deep_) {
 			t5_ := gpu_addDigits(f_, p_, parts_, words_, t_, o_, less_, w_)
-			/*line across.go:80*/ s_.special_ = s_.special_ | t5_
+			/*line across.go:87*/ s_.special_ = s_.special_ | t5_
 			return s_
 		}
 		t6_ := top_
-		/*line across.go:83*/ t7_ := s_.deep_ || deep_
-		/*line across.go:83*/ s_.top_ = t6_
-		/*line across.go:83*/ s_.deep_ = t7_
+		/*line across.go:90*/ t7_ := s_.deep_ || deep_
+		/*line across.go:90*/ s_.top_ = t6_
+		/*line across.go:90*/ s_.deep_ = t7_
 		_, t9_ := gpu_addOf(f_, p_, t_, o_, less_, gpu_magicFor(f_, p_, top_), deep_)
-		/*line across.go:84*/ d_ = t9_
+		/*line across.go:91*/ d_ = t9_
 	}
 	t10_ := gpu_with(s_.sum_, int64(d_.a_), int64(d_.b_), int64(d_.c_))
-	/*line across.go:86*/ t11_ := s_.held_ || (w_.hi_ != uint32(0))
-	/*line across.go:86*/ s_.sum_ = t10_
-	/*line across.go:86*/ s_.held_ = t11_
+	/*line across.go:93*/ t11_ := s_.held_ || (w_.hi_ != uint32(0))
+	/*line across.go:93*/ s_.sum_ = t10_
+	/*line across.go:93*/ s_.held_ = t11_
 	return s_
-//line kernels_tandem.go:5852
+//line kernels_tandem.go:5984
 }
 
 func gpu_addToWords(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
-	/*line across.go:109*/ if !dirty_ {
+	/*line across.go:116*/ if !dirty_ {
 		gpu_clearWords(parts_, words_)
 	}
 	gpu_addHalves(parts_, words_, s_, gpu_unit(f_, p_, top_)-int64(-384), int64(23))
-//line kernels_tandem.go:5860
+//line kernels_tandem.go:5992
 }
 
 func gpu_leave(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_column) {
-	/*line across.go:94*/ if !s_.dirty_ {
+	/*line across.go:101*/ if !s_.dirty_ {
 		for k_ := int64(0); k_ < int64(6); k_ = k_ + int64(1) {
 			parts_[words_.At_+(k_*words_.Step_)] = gpu_part(s_.sum_, k_)
 		}
@@ -5868,29 +6000,29 @@ func gpu_leave(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ g
 		s_.special_ = int64(256)
 	}
 	parts_[words_.At_+(int64(136)*words_.Step_)] = s_.special_
-//line kernels_tandem.go:5872
+//line kernels_tandem.go:6004
 }
 
 func gpu_valueOf(step_ int64, t_ gpu_halves, base_ int64, deep_ bool) gpu_Value {
-	/*line along.go:199*/ t2_ := gpu_short{}
-//line along.go:199
+	/*line along.go:209*/ t2_ := gpu_short{}
+//line along.go:209
 	a_ := gpu_shifted(gpu_shifted(gpu_shifted(t2_, int64(0), t_.upper_.a_), int64(32), t_.lower_.a_), step_, int64(0))
 	t3_ := gpu_short{}
-	/*line along.go:200*/ b_ := gpu_shifted(gpu_shifted(t3_, int64(0), t_.upper_.b_), int64(32), t_.lower_.b_)
+	/*line along.go:210*/ b_ := gpu_shifted(gpu_shifted(t3_, int64(0), t_.upper_.b_), int64(32), t_.lower_.b_)
 	s_ := gpu_and__(a_, b_)
 	base_ = base_ - step_
 	if !deep_ {
 		return gpu_value(s_, base_)
 	}
 	t4_ := gpu_short{}
-	/*line along.go:206*/ c_ := gpu_shifted(gpu_shifted(t4_, int64(0), t_.upper_.c_), int64(32), t_.lower_.c_)
+	/*line along.go:216*/ c_ := gpu_shifted(gpu_shifted(t4_, int64(0), t_.upper_.c_), int64(32), t_.lower_.c_)
 	return gpu_valueWith(s_, step_, c_, base_-step_)
-//line kernels_tandem.go:5889
+//line kernels_tandem.go:6021
 }
 
 func gpu_unit(f_ gpu_single, p_ gpu_one, top_ int64) int64 {
 	/*line terms.go:150*/ return (((top_ - int64(127)) + int64(3)) - int64(24)) + int64(0)
-//line kernels_tandem.go:5894
+//line kernels_tandem.go:6026
 }
 
 func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -5928,7 +6060,7 @@ func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:5932
+//line kernels_tandem.go:6064
 }
 
 func gpu_put(c_ gpu_Matrix, o_ int64, v_ float32) {
@@ -5937,7 +6069,7 @@ func gpu_put(c_ gpu_Matrix, o_ int64, v_ float32) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:5941
+//line kernels_tandem.go:6073
 }
 
 func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float32 {
@@ -5955,7 +6087,7 @@ func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root
 		}
 	}
 	/*line round.go:85*/ return gpu_round(f_, v_)
-//line kernels_tandem.go:5959
+//line kernels_tandem.go:6091
 }
 
 func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, m_ gpu_magic_, deep_ bool) (gpu_window, gpu_digits) {
@@ -5970,7 +6102,7 @@ func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float6
 		for t4_, t5_ := t_.height_, int64(0); t5_ < t4_; t5_ = t5_ + int64(1) {
 			e_ := t_.x_.Data_[at_]
 			u_, v_ := gpu_factorsOf_(f_, p_, e_, e_, less_, t_.mask_)
-			t8_ := gpu_with___________(w_, gpu_magnitude_(f_, p_, u_, v_))
+			t8_ := gpu_with____________(w_, gpu_magnitude_(f_, p_, u_, v_))
 			/*line few.go:99*/ t9_ := gpu_plus__(f_, p_, d_, u_, v_, m_, deep_)
 			/*line few.go:99*/ w_ = t8_
 			/*line few.go:99*/ d_ = t9_
@@ -5980,7 +6112,7 @@ func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float6
 		for t10_, i_ := t_.height_, int64(0); i_ < t10_; i_ = i_ + int64(1) {
 			for t11_, j_ := t_.width_, int64(0); j_ < t11_; j_ = j_ + int64(1) {
 				u2_, v2_ := gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
-				t14_ := gpu_with___________(w_, gpu_magnitude_(f_, p_, u2_, v2_))
+				t14_ := gpu_with____________(w_, gpu_magnitude_(f_, p_, u2_, v2_))
 				/*line few.go:106*/ t15_ := gpu_plus__(f_, p_, d_, u2_, v2_, m_, deep_)
 				/*line few.go:106*/ w_ = t14_
 				/*line few.go:106*/ d_ = t15_
@@ -5988,19 +6120,19 @@ func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float6
 		}
 	}
 	return w_, gpu_without_(f_, p_, d_, t_.height_*t_.width_, m_, deep_)
-//line kernels_tandem.go:5992
+//line kernels_tandem.go:6124
 }
 
 func gpu_topOf_(f_ gpu_double, p_ gpu_one, w_ gpu_window) int64 {
 	/*line terms.go:100*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_leastTop_(f_, p_, false))
-//line kernels_tandem.go:5997
+//line kernels_tandem.go:6129
 }
 
 func gpu_withBlock_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, s_ gpu_column) gpu_column {
-	/*line across.go:66*/ w_, d_ := gpu_addOf_(f_, p_, t_, o_, less_, gpu_magicFor_(f_, p_, s_.top_), false)
+	/*line across.go:73*/ w_, d_ := gpu_addOf_(f_, p_, t_, o_, less_, gpu_magicFor_(f_, p_, s_.top_), false)
 	if !gpu_fits_(f_, p_, w_, s_.top_, false) {
 		top_ := s_.top_
-		/*line across.go:68*/ deep_ := true
+		/*line across.go:75*/ deep_ := true
 		if !gpu_fits_(f_, p_, w_, top_, deep_) {
 			top_ = max(gpu_topOf_(f_, p_, w_), gpu_leastTop_(f_, p_, deep_))
 			if gpu_fits_(f_, p_, w_, top_+int64(4), deep_) {
@@ -6010,40 +6142,40 @@ func gpu_withBlock_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place,
 		if (s_.held_ && (top_ != s_.top_)) || (!gpu_fits_(f_, p_, w_, top_, deep_)) {
 			gpu_addToWords_(f_, p_, parts_, words_, s_.sum_, s_.top_, s_.dirty_)
 			t4_ := gpu_halves{}
-			/*line across.go:77*/ s_.sum_ = t4_
-			/*line across.go:77*/ s_.held_ = false
-			/*line across.go:77*/ s_.dirty_ = true
+			/*line across.go:84*/ s_.sum_ = t4_
+			/*line across.go:84*/ s_.held_ = false
+			/*line across.go:84*/ s_.dirty_ = true
 		}
 		if !gpu_fits_(f_, p_, w_, top_, deep_) {
 			t5_ := gpu_addDigits_(f_, p_, parts_, words_, t_, o_, less_, w_)
-			/*line across.go:80*/ s_.special_ = s_.special_ | t5_
+			/*line across.go:87*/ s_.special_ = s_.special_ | t5_
 			return s_
 		}
 		t6_ := top_
-		/*line across.go:83*/ t7_ := s_.deep_ || deep_
-		/*line across.go:83*/ s_.top_ = t6_
-		/*line across.go:83*/ s_.deep_ = t7_
+		/*line across.go:90*/ t7_ := s_.deep_ || deep_
+		/*line across.go:90*/ s_.top_ = t6_
+		/*line across.go:90*/ s_.deep_ = t7_
 		_, t9_ := gpu_addOf_(f_, p_, t_, o_, less_, gpu_magicFor_(f_, p_, top_), deep_)
-		/*line across.go:84*/ d_ = t9_
+		/*line across.go:91*/ d_ = t9_
 	}
 	t10_ := gpu_with(s_.sum_, d_.a_, d_.b_, d_.c_)
-	/*line across.go:86*/ t11_ := s_.held_ || (w_.hi_ != uint32(0))
-	/*line across.go:86*/ s_.sum_ = t10_
-	/*line across.go:86*/ s_.held_ = t11_
+	/*line across.go:93*/ t11_ := s_.held_ || (w_.hi_ != uint32(0))
+	/*line across.go:93*/ s_.sum_ = t10_
+	/*line across.go:93*/ s_.held_ = t11_
 	return s_
-//line kernels_tandem.go:6035
+//line kernels_tandem.go:6167
 }
 
 func gpu_addToWords_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
-	/*line across.go:109*/ if !dirty_ {
+	/*line across.go:116*/ if !dirty_ {
 		gpu_clearWords(parts_, words_)
 	}
 	gpu_addHalves(parts_, words_, s_, gpu_unit_(f_, p_, top_)-int64(-2176), int64(44))
-//line kernels_tandem.go:6043
+//line kernels_tandem.go:6175
 }
 
 func gpu_leave_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_column) {
-	/*line across.go:94*/ if !s_.dirty_ {
+	/*line across.go:101*/ if !s_.dirty_ {
 		for k_ := int64(0); k_ < int64(6); k_ = k_ + int64(1) {
 			parts_[words_.At_+(k_*words_.Step_)] = gpu_part(s_.sum_, k_)
 		}
@@ -6051,12 +6183,12 @@ func gpu_leave_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ 
 		s_.special_ = int64(256)
 	}
 	parts_[words_.At_+(int64(136)*words_.Step_)] = s_.special_
-//line kernels_tandem.go:6055
+//line kernels_tandem.go:6187
 }
 
 func gpu_unit_(f_ gpu_double, p_ gpu_one, top_ int64) int64 {
 	/*line terms.go:150*/ return (((top_ - int64(1023)) + int64(3)) - int64(53)) + int64(8)
-//line kernels_tandem.go:6060
+//line kernels_tandem.go:6192
 }
 
 func gpu_put_(c_ gpu_Matrix_, o_ int64, v_ float64) {
@@ -6065,7 +6197,7 @@ func gpu_put_(c_ gpu_Matrix_, o_ int64, v_ float64) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:6069
+//line kernels_tandem.go:6201
 }
 
 func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float64 {
@@ -6083,7 +6215,52 @@ func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, roo
 		}
 	}
 	/*line round.go:85*/ return gpu_round_(f_, v_)
-//line kernels_tandem.go:6087
+//line kernels_tandem.go:6219
+}
+
+func gpu_guessOf(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32) gpu_guess {
+	/*line few.go:41*/ var g_ gpu_guess
+	if t_.down_ {
+		at_ := o_
+		for t2_, t3_ := t_.height_, int64(0); t3_ < t2_; t3_ = t3_ + int64(1) {
+			e_ := t_.x_.Data_[at_]
+			u_, v_ := gpu_factorsOf__(f_, p_, e_, e_, less_, t_.mask_)
+			g_ = gpu_with_(f_, p_, g_, u_, v_)
+			at_ = at_ + t_.x_.Stride_
+		}
+		return g_
+	}
+	for t6_, i_ := t_.height_, int64(0); i_ < t6_; i_ = i_ + int64(1) {
+		for t7_, j_ := t_.width_, int64(0); j_ < t7_; j_ = j_ + int64(1) {
+			u2_, v2_ := gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
+			g_ = gpu_with_(f_, p_, g_, u2_, v2_)
+		}
+	}
+	return g_
+//line kernels_tandem.go:6241
+}
+
+func gpu_sure(f_ gpu_double, p_ gpu_pair, g_ gpu_guess, count_ uint64, isRoot_ bool, n_ int64) (float32, bool) {
+	/*line guess.go:79*/ g_.off_ = float64(g_.off_ * float64(float64(n_)*gpu_ulps(f_)))
+	/*line guess.go:81*/ t_, t2_ := gpu_twoSum(g_.sum_, g_.rest_)
+	/*line guess.go:81*/ g_.sum_ = t_
+	/*line guess.go:81*/ g_.rest_ = t2_
+	ok_ := ((count_ != uint64(0)) && (count_ < uint64(16777216))) && ((g_.sum_ == float64(0)) || (gpu_abs(f_, g_.sum_) >= gpu_least(f_)))
+	if count_ > uint64(1) {
+		g_ = gpu_over(f_, g_, float64(count_))
+	}
+	if isRoot_ && (g_.sum_ != float64(0)) {
+		g_ = gpu_root(f_, g_)
+	}
+	/*line guess.go:90*/ g_.off_ = g_.off_ + gpu_abs(f_, g_.rest_)
+	/*line guess.go:92*/ if g_.off_ != float64(0) {
+		g_.off_ = float64(g_.off_*float64(1.0009765625)) + float64(gpu_abs(f_, g_.rest_)*gpu_ulps(f_))
+		/*line guess.go:95*/ g_.off_ = g_.off_ + float64(gpu_abs(f_, g_.sum_)*gpu_ulps(f_))
+	}
+	/*line guess.go:98*/ a_ := float32((g_.sum_ + (g_.rest_ - g_.off_)))
+	/*line guess.go:98*/ b_ := float32((g_.sum_ + (g_.rest_ + g_.off_)))
+	return a_, (ok_ && (a_ == b_)) && ((a_ != float32(0)) || (g_.off_ == float64(0)))
+//line kernels_tandem.go:6264
 }
 
 func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, m_ gpu_magic_, deep_ bool) (gpu_window, gpu_digits) {
@@ -6098,7 +6275,7 @@ func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ flo
 		for t4_, t5_ := t_.height_, int64(0); t5_ < t4_; t5_ = t5_ + int64(1) {
 			e_ := t_.x_.Data_[at_]
 			u_, v_ := gpu_factorsOf__(f_, p_, e_, e_, less_, t_.mask_)
-			t8_ := gpu_with___________(w_, gpu_magnitude__(f_, p_, u_, v_))
+			t8_ := gpu_with____________(w_, gpu_magnitude__(f_, p_, u_, v_))
 			/*line few.go:99*/ t9_ := gpu_plus___(f_, p_, d_, u_, v_, m_, deep_)
 			/*line few.go:99*/ w_ = t8_
 			/*line few.go:99*/ d_ = t9_
@@ -6108,7 +6285,7 @@ func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ flo
 		for t10_, i_ := t_.height_, int64(0); i_ < t10_; i_ = i_ + int64(1) {
 			for t11_, j_ := t_.width_, int64(0); j_ < t11_; j_ = j_ + int64(1) {
 				u2_, v2_ := gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
-				t14_ := gpu_with___________(w_, gpu_magnitude__(f_, p_, u2_, v2_))
+				t14_ := gpu_with____________(w_, gpu_magnitude__(f_, p_, u2_, v2_))
 				/*line few.go:106*/ t15_ := gpu_plus___(f_, p_, d_, u2_, v2_, m_, deep_)
 				/*line few.go:106*/ w_ = t14_
 				/*line few.go:106*/ d_ = t15_
@@ -6116,19 +6293,19 @@ func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ flo
 		}
 	}
 	return w_, gpu_without__(f_, p_, d_, t_.height_*t_.width_, m_, deep_)
-//line kernels_tandem.go:6120
+//line kernels_tandem.go:6297
 }
 
 func gpu_topOf__(f_ gpu_double, p_ gpu_pair, w_ gpu_window) int64 {
 	/*line terms.go:100*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_leastTop__(f_, p_, false))
-//line kernels_tandem.go:6125
+//line kernels_tandem.go:6302
 }
 
 func gpu_withBlock__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, t_ gpu_table__, o_ int64, less_ float32, s_ gpu_column) gpu_column {
-	/*line across.go:66*/ w_, d_ := gpu_addOf__(f_, p_, t_, o_, less_, gpu_magicFor__(f_, p_, s_.top_), false)
+	/*line across.go:73*/ w_, d_ := gpu_addOf__(f_, p_, t_, o_, less_, gpu_magicFor__(f_, p_, s_.top_), false)
 	if !gpu_fits__(f_, p_, w_, s_.top_, false) {
 		top_ := s_.top_
-		/*line across.go:68*/ deep_ := true
+		/*line across.go:75*/ deep_ := true
 		if !gpu_fits__(f_, p_, w_, top_, deep_) {
 			top_ = max(gpu_topOf__(f_, p_, w_), gpu_leastTop__(f_, p_, deep_))
 			if gpu_fits__(f_, p_, w_, top_+int64(4), deep_) {
@@ -6138,40 +6315,40 @@ func gpu_withBlock__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Plac
 		if (s_.held_ && (top_ != s_.top_)) || (!gpu_fits__(f_, p_, w_, top_, deep_)) {
 			gpu_addToWords__(f_, p_, parts_, words_, s_.sum_, s_.top_, s_.dirty_)
 			t4_ := gpu_halves{}
-			/*line across.go:77*/ s_.sum_ = t4_
-			/*line across.go:77*/ s_.held_ = false
-			/*line across.go:77*/ s_.dirty_ = true
+			/*line across.go:84*/ s_.sum_ = t4_
+			/*line across.go:84*/ s_.held_ = false
+			/*line across.go:84*/ s_.dirty_ = true
 		}
 		if !gpu_fits__(f_, p_, w_, top_, deep_) {
 			t5_ := gpu_addDigits__(f_, p_, parts_, words_, t_, o_, less_, w_)
-			/*line across.go:80*/ s_.special_ = s_.special_ | t5_
+			/*line across.go:87*/ s_.special_ = s_.special_ | t5_
 			return s_
 		}
 		t6_ := top_
-		/*line across.go:83*/ t7_ := s_.deep_ || deep_
-		/*line across.go:83*/ s_.top_ = t6_
-		/*line across.go:83*/ s_.deep_ = t7_
+		/*line across.go:90*/ t7_ := s_.deep_ || deep_
+		/*line across.go:90*/ s_.top_ = t6_
+		/*line across.go:90*/ s_.deep_ = t7_
 		_, t9_ := gpu_addOf__(f_, p_, t_, o_, less_, gpu_magicFor__(f_, p_, top_), deep_)
-		/*line across.go:84*/ d_ = t9_
+		/*line across.go:91*/ d_ = t9_
 	}
 	t10_ := gpu_with(s_.sum_, d_.a_, d_.b_, d_.c_)
-	/*line across.go:86*/ t11_ := s_.held_ || (w_.hi_ != uint32(0))
-	/*line across.go:86*/ s_.sum_ = t10_
-	/*line across.go:86*/ s_.held_ = t11_
+	/*line across.go:93*/ t11_ := s_.held_ || (w_.hi_ != uint32(0))
+	/*line across.go:93*/ s_.sum_ = t10_
+	/*line across.go:93*/ s_.held_ = t11_
 	return s_
-//line kernels_tandem.go:6163
+//line kernels_tandem.go:6340
 }
 
 func gpu_addToWords__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
-	/*line across.go:109*/ if !dirty_ {
+	/*line across.go:116*/ if !dirty_ {
 		gpu_clearWords(parts_, words_)
 	}
 	gpu_addHalves(parts_, words_, s_, gpu_unit__(f_, p_, top_)-int64(-2176), int64(44))
-//line kernels_tandem.go:6171
+//line kernels_tandem.go:6348
 }
 
 func gpu_leave__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, s_ gpu_column) {
-	/*line across.go:94*/ if !s_.dirty_ {
+	/*line across.go:101*/ if !s_.dirty_ {
 		for k_ := int64(0); k_ < int64(6); k_ = k_ + int64(1) {
 			parts_[words_.At_+(k_*words_.Step_)] = gpu_part(s_.sum_, k_)
 		}
@@ -6179,12 +6356,12 @@ func gpu_leave__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, s
 		s_.special_ = int64(256)
 	}
 	parts_[words_.At_+(int64(136)*words_.Step_)] = s_.special_
-//line kernels_tandem.go:6183
+//line kernels_tandem.go:6360
 }
 
 func gpu_unit__(f_ gpu_double, p_ gpu_pair, top_ int64) int64 {
 	/*line terms.go:150*/ return (((top_ - int64(1023)) + int64(3)) - int64(53)) + int64(8)
-//line kernels_tandem.go:6188
+//line kernels_tandem.go:6365
 }
 
 func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, m_ gpu_magic_, deep_ bool) (gpu_window, gpu_digits) {
@@ -6199,7 +6376,7 @@ func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ floa
 		for t4_, t5_ := t_.height_, int64(0); t5_ < t4_; t5_ = t5_ + int64(1) {
 			e_ := t_.x_.Data_[at_]
 			u_, v_ := gpu_factorsOf___(f_, p_, e_, e_, less_, t_.mask_)
-			t8_ := gpu_with___________(w_, gpu_magnitude___(f_, p_, u_, v_))
+			t8_ := gpu_with____________(w_, gpu_magnitude___(f_, p_, u_, v_))
 			/*line few.go:99*/ t9_ := gpu_plus____(f_, p_, d_, u_, v_, m_, deep_)
 			/*line few.go:99*/ w_ = t8_
 			/*line few.go:99*/ d_ = t9_
@@ -6209,7 +6386,7 @@ func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ floa
 		for t10_, i_ := t_.height_, int64(0); i_ < t10_; i_ = i_ + int64(1) {
 			for t11_, j_ := t_.width_, int64(0); j_ < t11_; j_ = j_ + int64(1) {
 				u2_, v2_ := gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
-				t14_ := gpu_with___________(w_, gpu_magnitude___(f_, p_, u2_, v2_))
+				t14_ := gpu_with____________(w_, gpu_magnitude___(f_, p_, u2_, v2_))
 				/*line few.go:106*/ t15_ := gpu_plus____(f_, p_, d_, u2_, v2_, m_, deep_)
 				/*line few.go:106*/ w_ = t14_
 				/*line few.go:106*/ d_ = t15_
@@ -6217,19 +6394,19 @@ func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ floa
 		}
 	}
 	return w_, gpu_without___(f_, p_, d_, t_.height_*t_.width_, m_, deep_)
-//line kernels_tandem.go:6221
+//line kernels_tandem.go:6398
 }
 
 func gpu_topOf___(f_ gpu_double, p_ gpu_two, w_ gpu_window) int64 {
 	/*line terms.go:100*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_leastTop___(f_, p_, false))
-//line kernels_tandem.go:6226
+//line kernels_tandem.go:6403
 }
 
 func gpu_withBlock___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, s_ gpu_column) gpu_column {
-	/*line across.go:66*/ w_, d_ := gpu_addOf___(f_, p_, t_, o_, less_, gpu_magicFor___(f_, p_, s_.top_), false)
+	/*line across.go:73*/ w_, d_ := gpu_addOf___(f_, p_, t_, o_, less_, gpu_magicFor___(f_, p_, s_.top_), false)
 	if !gpu_fits___(f_, p_, w_, s_.top_, false) {
 		top_ := s_.top_
-		/*line across.go:68*/ deep_ := false
+		/*line across.go:75*/ deep_ := false
 		if !gpu_fits___(f_, p_, w_, top_, deep_) {
 			top_ = max(gpu_topOf___(f_, p_, w_), gpu_leastTop___(f_, p_, deep_))
 			if gpu_fits___(f_, p_, w_, top_+int64(4), deep_) {
@@ -6239,40 +6416,40 @@ func gpu_withBlock___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Plac
 		if (s_.held_ && (top_ != s_.top_)) || (!gpu_fits___(f_, p_, w_, top_, deep_)) {
 			gpu_addToWords___(f_, p_, parts_, words_, s_.sum_, s_.top_, s_.dirty_)
 			t4_ := gpu_halves{}
-			/*line across.go:77*/ s_.sum_ = t4_
-			/*line across.go:77*/ s_.held_ = false
-			/*line across.go:77*/ s_.dirty_ = true
+			/*line across.go:84*/ s_.sum_ = t4_
+			/*line across.go:84*/ s_.held_ = false
+			/*line across.go:84*/ s_.dirty_ = true
 		}
 		if !gpu_fits___(f_, p_, w_, top_, deep_) {
 			t5_ := gpu_addDigits___(f_, p_, parts_, words_, t_, o_, less_, w_)
-			/*line across.go:80*/ s_.special_ = s_.special_ | t5_
+			/*line across.go:87*/ s_.special_ = s_.special_ | t5_
 			return s_
 		}
 		t6_ := top_
-		/*line across.go:83*/ t7_ := s_.deep_ || deep_
-		/*line across.go:83*/ s_.top_ = t6_
-		/*line across.go:83*/ s_.deep_ = t7_
+		/*line across.go:90*/ t7_ := s_.deep_ || deep_
+		/*line across.go:90*/ s_.top_ = t6_
+		/*line across.go:90*/ s_.deep_ = t7_
 		_, t9_ := gpu_addOf___(f_, p_, t_, o_, less_, gpu_magicFor___(f_, p_, top_), deep_)
-		/*line across.go:84*/ d_ = t9_
+		/*line across.go:91*/ d_ = t9_
 	}
 	t10_ := gpu_with(s_.sum_, d_.a_, d_.b_, d_.c_)
-	/*line across.go:86*/ t11_ := s_.held_ || (w_.hi_ != uint32(0))
-	/*line across.go:86*/ s_.sum_ = t10_
-	/*line across.go:86*/ s_.held_ = t11_
+	/*line across.go:93*/ t11_ := s_.held_ || (w_.hi_ != uint32(0))
+	/*line across.go:93*/ s_.sum_ = t10_
+	/*line across.go:93*/ s_.held_ = t11_
 	return s_
-//line kernels_tandem.go:6264
+//line kernels_tandem.go:6441
 }
 
 func gpu_addToWords___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
-	/*line across.go:109*/ if !dirty_ {
+	/*line across.go:116*/ if !dirty_ {
 		gpu_clearWords(parts_, words_)
 	}
 	gpu_addHalves(parts_, words_, s_, gpu_unit___(f_, p_, top_)-int64(-2176), int64(52))
-//line kernels_tandem.go:6272
+//line kernels_tandem.go:6449
 }
 
 func gpu_leave___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, s_ gpu_column) {
-	/*line across.go:94*/ if !s_.dirty_ {
+	/*line across.go:101*/ if !s_.dirty_ {
 		for k_ := int64(0); k_ < int64(6); k_ = k_ + int64(1) {
 			parts_[words_.At_+(k_*words_.Step_)] = gpu_part(s_.sum_, k_)
 		}
@@ -6280,27 +6457,27 @@ func gpu_leave___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, s
 		s_.special_ = int64(256)
 	}
 	parts_[words_.At_+(int64(136)*words_.Step_)] = s_.special_
-//line kernels_tandem.go:6284
+//line kernels_tandem.go:6461
 }
 
 func gpu_unit___(f_ gpu_double, p_ gpu_two, top_ int64) int64 {
 	/*line terms.go:150*/ return (((top_ - int64(1023)) + int64(3)) - int64(53)) + int64(0)
-//line kernels_tandem.go:6289
+//line kernels_tandem.go:6466
 }
 
 func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits_) {
-	/*line along.go:247*/ if deep_ {
+	/*line along.go:257*/ if deep_ {
 		t_, t2_ := gpu_addIn(f_, p_, b_, l_, top_, true)
-		/*line along.go:248*/ return t_, t2_
+		/*line along.go:258*/ return t_, t2_
 	}
 	t3_, t4_ := gpu_addIn(f_, p_, b_, l_, top_, false)
-	/*line along.go:250*/ return t3_, t4_
-//line kernels_tandem.go:6299
+	/*line along.go:260*/ return t3_, t4_
+//line kernels_tandem.go:6476
 }
 
 func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64, deep_ bool) bool {
 	/*line terms.go:68*/ hi_ := gpu_field(f_, w_.hi_)
-	/*line terms.go:68*/ lo_ := gpu_least(f_, w_.lo_)
+	/*line terms.go:68*/ lo_ := gpu_least_(f_, w_.lo_)
 	span_ := int64(23)
 	/*line terms.go:69*/ least_ := int64(1)
 	if deep_ {
@@ -6309,20 +6486,20 @@ func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64, deep_ bool) 
 	span_ = span_ - int64(2)
 //line terms.go:80
 	return ((((w_.hi_ == uint32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= int64(252))
-//line kernels_tandem.go:6313
+//line kernels_tandem.go:6490
 }
 
 func gpu_with(t_ gpu_halves, a_ int64, b_ int64, c_ int64) gpu_halves {
 //line terms.go:227
 	t2_ := gpu_halves{lower_: gpu_digits{a_: t_.lower_.a_ + (a_ & int64(4294967295)), b_: t_.lower_.b_ + (b_ & int64(4294967295)), c_: t_.lower_.c_ + (c_ & int64(4294967295))}, upper_: gpu_digits{a_: t_.upper_.a_ + (a_ >> (32)), b_: t_.upper_.b_ + (b_ >> (32)), c_: t_.upper_.c_ + (c_ >> (32))}}
 	/*line terms.go:227*/ return t2_
-//line kernels_tandem.go:6320
+//line kernels_tandem.go:6497
 }
 
 func gpu_and(w_ gpu_window, v_ gpu_window) gpu_window {
 	/*line terms.go:61*/ t_ := gpu_window{hi_: max(w_.hi_, v_.hi_), lo_: min(w_.lo_, v_.lo_)}
 	/*line terms.go:61*/ return t_
-//line kernels_tandem.go:6326
+//line kernels_tandem.go:6503
 }
 
 func gpu_choose(f_ gpu_single, p_ gpu_one, w_ gpu_window) int64 {
@@ -6337,19 +6514,19 @@ func gpu_choose(f_ gpu_single, p_ gpu_one, w_ gpu_window) int64 {
 		}
 	}
 	/*line terms.go:121*/ return c_
-//line kernels_tandem.go:6341
+//line kernels_tandem.go:6518
 }
 
 func gpu_reachOfBlock(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64) gpu_reach {
-	/*line along.go:277*/ r_ := gpu_noReach()
+	/*line along.go:311*/ r_ := gpu_noReach()
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
-			u_, v_ := gpu_factors(f_, p_, b_, i_, j_)
-			r_ = gpu_with__________(r_, gpu_exactly(f_, p_, u_, v_), int64(24))
+			u_, v_ := gpu_factors_(f_, p_, b_, i_, j_)
+			r_ = gpu_with___________(r_, gpu_exactly(f_, p_, u_, v_), int64(24))
 		}
 	}
 	return r_
-//line kernels_tandem.go:6353
+//line kernels_tandem.go:6530
 }
 
 func gpu_part(t_ gpu_halves, k_ int64) int64 {
@@ -6374,24 +6551,24 @@ func gpu_part(t_ gpu_halves, k_ int64) int64 {
 		}
 	}
 	/*line terms.go:255*/ return t_.upper_.c_
-//line kernels_tandem.go:6378
+//line kernels_tandem.go:6555
 }
 
 func gpu_up(t_ gpu_halves, step_ int64, k_ int64) int64 {
 	/*line terms.go:259*/ return (int64(32) * (k_ & int64(1))) - ((k_ >> (1)) * step_)
-//line kernels_tandem.go:6383
+//line kernels_tandem.go:6560
 }
 
 func gpu_digitsIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, base_ int64) int64 {
-	/*line along.go:291*/ s_ := int64(0)
+	/*line along.go:325*/ s_ := int64(0)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
-			u_, v_ := gpu_factors(f_, p_, b_, i_, j_)
+			u_, v_ := gpu_factors_(f_, p_, b_, i_, j_)
 			s_ = s_ + gpu_digit_(gpu_exactly(f_, p_, u_, v_), base_, uint64(48))
 		}
 	}
 	return s_
-//line kernels_tandem.go:6395
+//line kernels_tandem.go:6572
 }
 
 func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -6402,7 +6579,7 @@ func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:6406
+//line kernels_tandem.go:6583
 }
 
 func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -6440,74 +6617,74 @@ func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:6444
+//line kernels_tandem.go:6621
 }
 
 func gpu_joined(all_ []int64, n_ int64, deep_ bool) gpu_halves {
-	/*line along.go:181*/ t_ := gpu_halves{}
+	/*line along.go:191*/ t_ := gpu_halves{}
 	t2_ := gpu_sumOfParts(all_[:n_])
-	/*line along.go:182*/ t3_ := t2_
-	/*line along.go:182*/ t4_ := gpu_sumOfParts(all_[n_ : int64(2)*n_])
-	/*line along.go:182*/ t5_ := t4_
-	/*line along.go:182*/ t_.lower_.a_ = t3_
-	/*line along.go:182*/ t_.upper_.a_ = t5_
+	/*line along.go:192*/ t3_ := t2_
+	/*line along.go:192*/ t4_ := gpu_sumOfParts(all_[n_ : int64(2)*n_])
+	/*line along.go:192*/ t5_ := t4_
+	/*line along.go:192*/ t_.lower_.a_ = t3_
+	/*line along.go:192*/ t_.upper_.a_ = t5_
 	t6_ := int64(2) * n_
-	/*line along.go:183*/ t7_ := gpu_sumOfParts(all_[t6_ : int64(3)*n_])
-	/*line along.go:183*/ t8_ := t7_
-	/*line along.go:183*/ t9_ := int64(3) * n_
-	/*line along.go:183*/ t10_ := gpu_sumOfParts(all_[t9_ : int64(4)*n_])
-	/*line along.go:183*/ t11_ := t10_
-	/*line along.go:183*/ t_.lower_.b_ = t8_
-	/*line along.go:183*/ t_.upper_.b_ = t11_
+	/*line along.go:193*/ t7_ := gpu_sumOfParts(all_[t6_ : int64(3)*n_])
+	/*line along.go:193*/ t8_ := t7_
+	/*line along.go:193*/ t9_ := int64(3) * n_
+	/*line along.go:193*/ t10_ := gpu_sumOfParts(all_[t9_ : int64(4)*n_])
+	/*line along.go:193*/ t11_ := t10_
+	/*line along.go:193*/ t_.lower_.b_ = t8_
+	/*line along.go:193*/ t_.upper_.b_ = t11_
 	if deep_ {
 		t12_ := int64(4) * n_
-		/*line along.go:185*/ t13_ := gpu_sumOfParts(all_[t12_ : int64(5)*n_])
-		/*line along.go:185*/ t14_ := t13_
-		/*line along.go:185*/ t15_ := int64(5) * n_
-		/*line along.go:185*/ t16_ := gpu_sumOfParts(all_[t15_ : int64(6)*n_])
-		/*line along.go:185*/ t17_ := t16_
-		/*line along.go:185*/ t_.lower_.c_ = t14_
-		/*line along.go:185*/ t_.upper_.c_ = t17_
+		/*line along.go:195*/ t13_ := gpu_sumOfParts(all_[t12_ : int64(5)*n_])
+		/*line along.go:195*/ t14_ := t13_
+		/*line along.go:195*/ t15_ := int64(5) * n_
+		/*line along.go:195*/ t16_ := gpu_sumOfParts(all_[t15_ : int64(6)*n_])
+		/*line along.go:195*/ t17_ := t16_
+		/*line along.go:195*/ t_.lower_.c_ = t14_
+		/*line along.go:195*/ t_.upper_.c_ = t17_
 	}
 	return t_
-//line kernels_tandem.go:6474
+//line kernels_tandem.go:6651
 }
 
 func gpu_sumOfParts(x_ []int64) int64 {
-	/*line along.go:190*/ var sum_ int64
+	/*line along.go:200*/ var sum_ int64
 	t_ := x_
-	/*line along.go:191*/ t2_ := int64(len(t_))
-	/*line along.go:191*/ t3_ := int64(0)
-	/*line along.go:191*/ for ; t3_ < t2_; t3_ = t3_ + int64(1) {
-		/*line along.go:191*/ v_ := t_[t3_]
+	/*line along.go:201*/ t2_ := int64(len(t_))
+	/*line along.go:201*/ t3_ := int64(0)
+	/*line along.go:201*/ for ; t3_ < t2_; t3_ = t3_ + int64(1) {
+		/*line along.go:201*/ v_ := t_[t3_]
 		sum_ = sum_ + v_
 	}
 	return sum_
-//line kernels_tandem.go:6487
+//line kernels_tandem.go:6664
 }
 
 func gpu_stateOf(base_ int64, step_ int64, deep_ bool) int64 {
-	/*line along.go:164*/ s_ := (base_ << (7)) | (step_ << (1))
+	/*line along.go:174*/ s_ := (base_ << (7)) | (step_ << (1))
 	if deep_ {
 		s_ = s_ | int64(1)
 	}
 	return s_
-//line kernels_tandem.go:6496
+//line kernels_tandem.go:6673
 }
 
 func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits) {
-	/*line along.go:247*/ if deep_ {
+	/*line along.go:257*/ if deep_ {
 		t_, t2_ := gpu_addIn_(f_, p_, b_, l_, top_, true)
-		/*line along.go:248*/ return t_, t2_
+		/*line along.go:258*/ return t_, t2_
 	}
 	t3_, t4_ := gpu_addIn_(f_, p_, b_, l_, top_, false)
-	/*line along.go:250*/ return t3_, t4_
-//line kernels_tandem.go:6506
+	/*line along.go:260*/ return t3_, t4_
+//line kernels_tandem.go:6683
 }
 
 func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window, top_ int64, deep_ bool) bool {
 	/*line terms.go:68*/ hi_ := gpu_field_(f_, w_.hi_)
-	/*line terms.go:68*/ lo_ := gpu_least_(f_, w_.lo_)
+	/*line terms.go:68*/ lo_ := gpu_least__(f_, w_.lo_)
 	span_ := int64(44)
 	/*line terms.go:69*/ least_ := int64(1)
 	if deep_ {
@@ -6516,7 +6693,7 @@ func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window, top_ int64, deep_ bool)
 	span_ = span_ - int64(10)
 //line terms.go:80
 	return ((((w_.hi_ == uint32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop_(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= int64(2036))
-//line kernels_tandem.go:6520
+//line kernels_tandem.go:6697
 }
 
 func gpu_choose_(f_ gpu_double, p_ gpu_one, w_ gpu_window) int64 {
@@ -6531,46 +6708,76 @@ func gpu_choose_(f_ gpu_double, p_ gpu_one, w_ gpu_window) int64 {
 		}
 	}
 	/*line terms.go:121*/ return c_
-//line kernels_tandem.go:6535
+//line kernels_tandem.go:6712
 }
 
 func gpu_reachOfBlock_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64) gpu_reach {
-	/*line along.go:277*/ r_ := gpu_noReach()
+	/*line along.go:311*/ r_ := gpu_noReach()
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
-			u_, v_ := gpu_factors_(f_, p_, b_, i_, j_)
-			r_ = gpu_with__________(r_, gpu_exactly_(f_, p_, u_, v_), int64(53))
+			u_, v_ := gpu_factors__(f_, p_, b_, i_, j_)
+			r_ = gpu_with___________(r_, gpu_exactly_(f_, p_, u_, v_), int64(53))
 		}
 	}
 	return r_
-//line kernels_tandem.go:6547
+//line kernels_tandem.go:6724
 }
 
 func gpu_digitsIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, base_ int64) int64 {
-	/*line along.go:291*/ s_ := int64(0)
+	/*line along.go:325*/ s_ := int64(0)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
-			u_, v_ := gpu_factors_(f_, p_, b_, i_, j_)
+			u_, v_ := gpu_factors__(f_, p_, b_, i_, j_)
 			s_ = s_ + gpu_digit_(gpu_exactly_(f_, p_, u_, v_), base_, uint64(48))
 		}
 	}
 	return s_
-//line kernels_tandem.go:6559
+//line kernels_tandem.go:6736
+}
+
+func gpu_factors(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int64) (float64, float64) {
+	/*line along.go:231*/ var u_ float64
+	_ = u_
+	/*line along.go:231*/ var v_ float64
+	_ = v_
+	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
+	/*line along.go:233*/ y_ := float32(0)
+	/*line along.go:235*/ y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
+	/*line along.go:237*/ t_, t2_ := gpu_factorsOf__(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:237*/ return t_, t2_
+//line kernels_tandem.go:6749
+}
+
+func gpu_with_(f_ gpu_double, p_ gpu_pair, g_ gpu_guess, x_ float64, y_ float64) gpu_guess {
+	/*line guess.go:36*/ term_ := gpu_near(p_, x_, y_)
+	/*line guess.go:38*/ t_ := gpu_guess{sum_: g_.sum_ + term_, rest_: float64(0), off_: g_.off_ + gpu_abs(f_, term_)}
+	/*line guess.go:38*/ return t_
+//line kernels_tandem.go:6756
+}
+
+func gpu_bits(t_ gpu_double, x_ float64) int64 {
+	/*line format.go:54*/ return int64(math.Float64bits(x_))
+//line kernels_tandem.go:6761
+}
+
+func gpu_from(t_ gpu_double, b_ int64) float64 {
+	/*line format.go:55*/ return math.Float64frombits(uint64(b_))
+//line kernels_tandem.go:6766
 }
 
 func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits) {
-	/*line along.go:247*/ if deep_ {
+	/*line along.go:257*/ if deep_ {
 		t_, t2_ := gpu_addIn__(f_, p_, b_, l_, top_, true)
-		/*line along.go:248*/ return t_, t2_
+		/*line along.go:258*/ return t_, t2_
 	}
 	t3_, t4_ := gpu_addIn__(f_, p_, b_, l_, top_, false)
-	/*line along.go:250*/ return t3_, t4_
-//line kernels_tandem.go:6569
+	/*line along.go:260*/ return t3_, t4_
+//line kernels_tandem.go:6776
 }
 
 func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window, top_ int64, deep_ bool) bool {
 	/*line terms.go:68*/ hi_ := gpu_field_(f_, w_.hi_)
-	/*line terms.go:68*/ lo_ := gpu_least_(f_, w_.lo_)
+	/*line terms.go:68*/ lo_ := gpu_least__(f_, w_.lo_)
 	span_ := int64(44)
 	/*line terms.go:69*/ least_ := int64(1)
 	if deep_ {
@@ -6580,7 +6787,7 @@ func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window, top_ int64, deep_ boo
 	/*line terms.go:75*/ span_ = span_ + int64(5)
 //line terms.go:80
 	return ((((w_.hi_ == uint32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop__(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= int64(2036))
-//line kernels_tandem.go:6584
+//line kernels_tandem.go:6791
 }
 
 func gpu_choose__(f_ gpu_double, p_ gpu_pair, w_ gpu_window) int64 {
@@ -6595,42 +6802,42 @@ func gpu_choose__(f_ gpu_double, p_ gpu_pair, w_ gpu_window) int64 {
 		}
 	}
 	/*line terms.go:121*/ return c_
-//line kernels_tandem.go:6599
+//line kernels_tandem.go:6806
 }
 
 func gpu_reachOfBlock__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64) gpu_reach {
-	/*line along.go:277*/ r_ := gpu_noReach()
+	/*line along.go:311*/ r_ := gpu_noReach()
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
-			u_, v_ := gpu_factors__(f_, p_, b_, i_, j_)
-			r_ = gpu_with__________(r_, gpu_exactly__(f_, p_, u_, v_), int64(53))
+			u_, v_ := gpu_factors(f_, p_, b_, i_, j_)
+			r_ = gpu_with___________(r_, gpu_exactly__(f_, p_, u_, v_), int64(53))
 		}
 	}
 	return r_
-//line kernels_tandem.go:6611
+//line kernels_tandem.go:6818
 }
 
 func gpu_digitsIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, base_ int64) int64 {
-	/*line along.go:291*/ s_ := int64(0)
+	/*line along.go:325*/ s_ := int64(0)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
-			u_, v_ := gpu_factors__(f_, p_, b_, i_, j_)
+			u_, v_ := gpu_factors(f_, p_, b_, i_, j_)
 			s_ = s_ + gpu_digit_(gpu_exactly__(f_, p_, u_, v_), base_, uint64(48))
 		}
 	}
 	return s_
-//line kernels_tandem.go:6623
+//line kernels_tandem.go:6830
 }
 
 func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits) {
-	/*line along.go:250*/ t3_, t4_ := gpu_addIn___(f_, p_, b_, l_, top_, false)
-	/*line along.go:250*/ return t3_, t4_
-//line kernels_tandem.go:6629
+	/*line along.go:260*/ t3_, t4_ := gpu_addIn___(f_, p_, b_, l_, top_, false)
+	/*line along.go:260*/ return t3_, t4_
+//line kernels_tandem.go:6836
 }
 
 func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window, top_ int64, deep_ bool) bool {
 	/*line terms.go:68*/ hi_ := gpu_field_(f_, w_.hi_)
-	/*line terms.go:68*/ lo_ := gpu_least_(f_, w_.lo_)
+	/*line terms.go:68*/ lo_ := gpu_least__(f_, w_.lo_)
 	span_ := int64(52)
 	/*line terms.go:69*/ least_ := int64(1)
 	if deep_ {
@@ -6641,7 +6848,7 @@ func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window, top_ int64, deep_ boo
 	/*line terms.go:78*/ least_ = int64(55)
 //line terms.go:80
 	return ((((w_.hi_ == uint32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop___(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= int64(2044))
-//line kernels_tandem.go:6645
+//line kernels_tandem.go:6852
 }
 
 func gpu_choose___(f_ gpu_double, p_ gpu_two, w_ gpu_window) int64 {
@@ -6656,23 +6863,23 @@ func gpu_choose___(f_ gpu_double, p_ gpu_two, w_ gpu_window) int64 {
 		}
 	}
 	/*line terms.go:121*/ return c_
-//line kernels_tandem.go:6660
+//line kernels_tandem.go:6867
 }
 
 func gpu_reachOfBlock___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64) gpu_reach {
-	/*line along.go:277*/ r_ := gpu_noReach()
+	/*line along.go:311*/ r_ := gpu_noReach()
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			u_, v_ := gpu_factors___(f_, p_, b_, i_, j_)
-			r_ = gpu_with__________(r_, gpu_exactly___(f_, p_, u_, v_), int64(106))
+			r_ = gpu_with___________(r_, gpu_exactly___(f_, p_, u_, v_), int64(106))
 		}
 	}
 	return r_
-//line kernels_tandem.go:6672
+//line kernels_tandem.go:6879
 }
 
 func gpu_digitsIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, base_ int64) int64 {
-	/*line along.go:291*/ s_ := int64(0)
+	/*line along.go:325*/ s_ := int64(0)
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			u_, v_ := gpu_factors___(f_, p_, b_, i_, j_)
@@ -6680,17 +6887,17 @@ func gpu_digitsIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, base_ i
 		}
 	}
 	return s_
-//line kernels_tandem.go:6684
+//line kernels_tandem.go:6891
 }
 
-func gpu_guessOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32) gpu_guess {
-	/*line few.go:41*/ var g_ gpu_guess
+func gpu_guessOf_(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32) gpu_guess_ {
+	/*line few.go:41*/ var g_ gpu_guess_
 	if t_.down_ {
 		at_ := o_
 		for t2_, t3_ := t_.height_, int64(0); t3_ < t2_; t3_ = t3_ + int64(1) {
 			e_ := t_.x_.Data_[at_]
 			u_, v_ := gpu_factorsOf(f_, p_, e_, e_, less_, t_.mask_)
-			g_ = gpu_with____________(f_, p_, g_, u_, v_)
+			g_ = gpu_with_____________(f_, p_, g_, u_, v_)
 			at_ = at_ + t_.x_.Stride_
 		}
 		return g_
@@ -6698,31 +6905,31 @@ func gpu_guessOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float3
 	for t6_, i_ := t_.height_, int64(0); i_ < t6_; i_ = i_ + int64(1) {
 		for t7_, j_ := t_.width_, int64(0); j_ < t7_; j_ = j_ + int64(1) {
 			u2_, v2_ := gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
-			g_ = gpu_with____________(f_, p_, g_, u2_, v2_)
+			g_ = gpu_with_____________(f_, p_, g_, u2_, v2_)
 		}
 	}
 	return g_
-//line kernels_tandem.go:6706
+//line kernels_tandem.go:6913
 }
 
-func gpu_sure(f_ gpu_single, p_ gpu_one, g_ gpu_guess, count_ uint64, isRoot_ bool) (float32, bool) {
-	/*line guess.go:79*/ t_, t2_ := gpu_twoSum(g_.sum_, g_.rest_)
-	/*line guess.go:79*/ g_.sum_ = t_
-	/*line guess.go:79*/ g_.rest_ = t2_
-	ok_ := ((count_ != uint64(0)) && (count_ < uint64(16777216))) && ((g_.sum_ == float32(0)) || (gpu_abs(f_, g_.sum_) >= gpu_least__(f_)))
+func gpu_sure_(f_ gpu_single, p_ gpu_one, g_ gpu_guess_, count_ uint64, isRoot_ bool, n_ int64) (float32, bool) {
+	/*line guess.go:81*/ t_, t2_ := gpu_twoSum_(g_.sum_, g_.rest_)
+	/*line guess.go:81*/ g_.sum_ = t_
+	/*line guess.go:81*/ g_.rest_ = t2_
+	ok_ := ((count_ != uint64(0)) && (count_ < uint64(16777216))) && ((g_.sum_ == float32(0)) || (gpu_abs_(f_, g_.sum_) >= gpu_least___(f_)))
 	if count_ > uint64(1) {
-		g_ = gpu_over(f_, g_, float32(count_))
+		g_ = gpu_over_(f_, g_, float32(count_))
 	}
 	if isRoot_ && (g_.sum_ != float32(0)) {
-		g_ = gpu_root(f_, g_)
+		g_ = gpu_root_(f_, g_)
 	}
-	/*line guess.go:90*/ if g_.off_ != float32(0) {
-		g_.off_ = float32(g_.off_*float32(1.0009766)) + float32(gpu_abs(f_, g_.rest_)*gpu_ulps(f_))
+	/*line guess.go:92*/ if g_.off_ != float32(0) {
+		g_.off_ = float32(g_.off_*float32(1.0009766)) + float32(gpu_abs_(f_, g_.rest_)*gpu_ulps_(f_))
 	}
-	/*line guess.go:96*/ a_ := g_.sum_ + (g_.rest_ - g_.off_)
-	/*line guess.go:96*/ b_ := g_.sum_ + (g_.rest_ + g_.off_)
+	/*line guess.go:98*/ a_ := g_.sum_ + (g_.rest_ - g_.off_)
+	/*line guess.go:98*/ b_ := g_.sum_ + (g_.rest_ + g_.off_)
 	return a_, (ok_ && (a_ == b_)) && ((a_ != float32(0)) || (g_.off_ == float32(0)))
-//line kernels_tandem.go:6726
+//line kernels_tandem.go:6933
 }
 
 func gpu_exactOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32) (gpu_Value, int64) {
@@ -6752,17 +6959,17 @@ func gpu_exactOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float3
 	_, t12_ := gpu_sumOf(f_, p_, t_, o_, less_, top_, deep_)
 	/*line few.go:78*/ v_ = t12_
 	return v_, int64(0)
-//line kernels_tandem.go:6756
+//line kernels_tandem.go:6963
 }
 
-func gpu_guessOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64) gpu_guess_ {
-	/*line few.go:41*/ var g_ gpu_guess_
+func gpu_guessOf__(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64) gpu_guess {
+	/*line few.go:41*/ var g_ gpu_guess
 	if t_.down_ {
 		at_ := o_
 		for t2_, t3_ := t_.height_, int64(0); t3_ < t2_; t3_ = t3_ + int64(1) {
 			e_ := t_.x_.Data_[at_]
 			u_, v_ := gpu_factorsOf_(f_, p_, e_, e_, less_, t_.mask_)
-			g_ = gpu_with_____________(f_, p_, g_, u_, v_)
+			g_ = gpu_with______________(f_, p_, g_, u_, v_)
 			at_ = at_ + t_.x_.Stride_
 		}
 		return g_
@@ -6770,31 +6977,31 @@ func gpu_guessOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ floa
 	for t6_, i_ := t_.height_, int64(0); i_ < t6_; i_ = i_ + int64(1) {
 		for t7_, j_ := t_.width_, int64(0); j_ < t7_; j_ = j_ + int64(1) {
 			u2_, v2_ := gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
-			g_ = gpu_with_____________(f_, p_, g_, u2_, v2_)
+			g_ = gpu_with______________(f_, p_, g_, u2_, v2_)
 		}
 	}
 	return g_
-//line kernels_tandem.go:6778
+//line kernels_tandem.go:6985
 }
 
-func gpu_sure_(f_ gpu_double, p_ gpu_one, g_ gpu_guess_, count_ uint64, isRoot_ bool) (float64, bool) {
-	/*line guess.go:79*/ t_, t2_ := gpu_twoSum_(g_.sum_, g_.rest_)
-	/*line guess.go:79*/ g_.sum_ = t_
-	/*line guess.go:79*/ g_.rest_ = t2_
-	ok_ := ((count_ != uint64(0)) && (count_ < uint64(16777216))) && ((g_.sum_ == float64(0)) || (gpu_abs_(f_, g_.sum_) >= gpu_least___(f_)))
+func gpu_sure__(f_ gpu_double, p_ gpu_one, g_ gpu_guess, count_ uint64, isRoot_ bool, n_ int64) (float64, bool) {
+	/*line guess.go:81*/ t_, t2_ := gpu_twoSum(g_.sum_, g_.rest_)
+	/*line guess.go:81*/ g_.sum_ = t_
+	/*line guess.go:81*/ g_.rest_ = t2_
+	ok_ := ((count_ != uint64(0)) && (count_ < uint64(16777216))) && ((g_.sum_ == float64(0)) || (gpu_abs(f_, g_.sum_) >= gpu_least(f_)))
 	if count_ > uint64(1) {
-		g_ = gpu_over_(f_, g_, float64(count_))
+		g_ = gpu_over(f_, g_, float64(count_))
 	}
 	if isRoot_ && (g_.sum_ != float64(0)) {
-		g_ = gpu_root_(f_, g_)
+		g_ = gpu_root(f_, g_)
 	}
-	/*line guess.go:90*/ if g_.off_ != float64(0) {
-		g_.off_ = float64(g_.off_*float64(1.0009765625)) + float64(gpu_abs_(f_, g_.rest_)*gpu_ulps_(f_))
+	/*line guess.go:92*/ if g_.off_ != float64(0) {
+		g_.off_ = float64(g_.off_*float64(1.0009765625)) + float64(gpu_abs(f_, g_.rest_)*gpu_ulps(f_))
 	}
-	/*line guess.go:96*/ a_ := g_.sum_ + (g_.rest_ - g_.off_)
-	/*line guess.go:96*/ b_ := g_.sum_ + (g_.rest_ + g_.off_)
+	/*line guess.go:98*/ a_ := g_.sum_ + (g_.rest_ - g_.off_)
+	/*line guess.go:98*/ b_ := g_.sum_ + (g_.rest_ + g_.off_)
 	return a_, (ok_ && (a_ == b_)) && ((a_ != float64(0)) || (g_.off_ == float64(0)))
-//line kernels_tandem.go:6798
+//line kernels_tandem.go:7005
 }
 
 func gpu_exactOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64) (gpu_Value, int64) {
@@ -6824,51 +7031,7 @@ func gpu_exactOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ floa
 	_, t12_ := gpu_sumOf_(f_, p_, t_, o_, less_, top_, deep_)
 	/*line few.go:78*/ v_ = t12_
 	return v_, int64(0)
-//line kernels_tandem.go:6828
-}
-
-func gpu_guessOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32) gpu_guess_ {
-	/*line few.go:41*/ var g_ gpu_guess_
-	if t_.down_ {
-		at_ := o_
-		for t2_, t3_ := t_.height_, int64(0); t3_ < t2_; t3_ = t3_ + int64(1) {
-			e_ := t_.x_.Data_[at_]
-			u_, v_ := gpu_factorsOf__(f_, p_, e_, e_, less_, t_.mask_)
-			g_ = gpu_with______________(f_, p_, g_, u_, v_)
-			at_ = at_ + t_.x_.Stride_
-		}
-		return g_
-	}
-	for t6_, i_ := t_.height_, int64(0); i_ < t6_; i_ = i_ + int64(1) {
-		for t7_, j_ := t_.width_, int64(0); j_ < t7_; j_ = j_ + int64(1) {
-			u2_, v2_ := gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
-			g_ = gpu_with______________(f_, p_, g_, u2_, v2_)
-		}
-	}
-	return g_
-//line kernels_tandem.go:6850
-}
-
-func gpu_sure__(f_ gpu_double, p_ gpu_pair, g_ gpu_guess_, count_ uint64, isRoot_ bool) (float32, bool) {
-	/*line guess.go:79*/ t_, t2_ := gpu_twoSum_(g_.sum_, g_.rest_)
-	/*line guess.go:79*/ g_.sum_ = t_
-	/*line guess.go:79*/ g_.rest_ = t2_
-	ok_ := ((count_ != uint64(0)) && (count_ < uint64(16777216))) && ((g_.sum_ == float64(0)) || (gpu_abs_(f_, g_.sum_) >= gpu_least___(f_)))
-	if count_ > uint64(1) {
-		g_ = gpu_over_(f_, g_, float64(count_))
-	}
-	if isRoot_ && (g_.sum_ != float64(0)) {
-		g_ = gpu_root_(f_, g_)
-	}
-	/*line guess.go:88*/ g_.off_ = g_.off_ + gpu_abs_(f_, g_.rest_)
-	/*line guess.go:90*/ if g_.off_ != float64(0) {
-		g_.off_ = float64(g_.off_*float64(1.0009765625)) + float64(gpu_abs_(f_, g_.rest_)*gpu_ulps_(f_))
-		/*line guess.go:93*/ g_.off_ = g_.off_ + float64(gpu_abs_(f_, g_.sum_)*gpu_ulps_(f_))
-	}
-	/*line guess.go:96*/ a_ := float32((g_.sum_ + (g_.rest_ - g_.off_)))
-	/*line guess.go:96*/ b_ := float32((g_.sum_ + (g_.rest_ + g_.off_)))
-	return a_, (ok_ && (a_ == b_)) && ((a_ != float32(0)) || (g_.off_ == float64(0)))
-//line kernels_tandem.go:6872
+//line kernels_tandem.go:7035
 }
 
 func gpu_exactOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32) (gpu_Value, int64) {
@@ -6898,11 +7061,11 @@ func gpu_exactOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ f
 	_, t12_ := gpu_sumOf__(f_, p_, t_, o_, less_, top_, deep_)
 	/*line few.go:78*/ v_ = t12_
 	return v_, int64(0)
-//line kernels_tandem.go:6902
+//line kernels_tandem.go:7065
 }
 
-func gpu_guessOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64) gpu_guess_ {
-	/*line few.go:41*/ var g_ gpu_guess_
+func gpu_guessOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64) gpu_guess {
+	/*line few.go:41*/ var g_ gpu_guess
 	if t_.down_ {
 		at_ := o_
 		for t2_, t3_ := t_.height_, int64(0); t3_ < t2_; t3_ = t3_ + int64(1) {
@@ -6920,27 +7083,27 @@ func gpu_guessOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ fl
 		}
 	}
 	return g_
-//line kernels_tandem.go:6924
+//line kernels_tandem.go:7087
 }
 
-func gpu_sure___(f_ gpu_double, p_ gpu_two, g_ gpu_guess_, count_ uint64, isRoot_ bool) (float64, bool) {
-	/*line guess.go:79*/ t_, t2_ := gpu_twoSum_(g_.sum_, g_.rest_)
-	/*line guess.go:79*/ g_.sum_ = t_
-	/*line guess.go:79*/ g_.rest_ = t2_
-	ok_ := ((count_ != uint64(0)) && (count_ < uint64(16777216))) && ((g_.sum_ == float64(0)) || (gpu_abs_(f_, g_.sum_) >= gpu_least___(f_)))
+func gpu_sure___(f_ gpu_double, p_ gpu_two, g_ gpu_guess, count_ uint64, isRoot_ bool, n_ int64) (float64, bool) {
+	/*line guess.go:81*/ t_, t2_ := gpu_twoSum(g_.sum_, g_.rest_)
+	/*line guess.go:81*/ g_.sum_ = t_
+	/*line guess.go:81*/ g_.rest_ = t2_
+	ok_ := ((count_ != uint64(0)) && (count_ < uint64(16777216))) && ((g_.sum_ == float64(0)) || (gpu_abs(f_, g_.sum_) >= gpu_least(f_)))
 	if count_ > uint64(1) {
-		g_ = gpu_over_(f_, g_, float64(count_))
+		g_ = gpu_over(f_, g_, float64(count_))
 	}
 	if isRoot_ && (g_.sum_ != float64(0)) {
-		g_ = gpu_root_(f_, g_)
+		g_ = gpu_root(f_, g_)
 	}
-	/*line guess.go:90*/ if g_.off_ != float64(0) {
-		g_.off_ = float64(g_.off_*float64(1.0009765625)) + float64(gpu_abs_(f_, g_.rest_)*gpu_ulps_(f_))
+	/*line guess.go:92*/ if g_.off_ != float64(0) {
+		g_.off_ = float64(g_.off_*float64(1.0009765625)) + float64(gpu_abs(f_, g_.rest_)*gpu_ulps(f_))
 	}
-	/*line guess.go:96*/ a_ := g_.sum_ + (g_.rest_ - g_.off_)
-	/*line guess.go:96*/ b_ := g_.sum_ + (g_.rest_ + g_.off_)
+	/*line guess.go:98*/ a_ := g_.sum_ + (g_.rest_ - g_.off_)
+	/*line guess.go:98*/ b_ := g_.sum_ + (g_.rest_ + g_.off_)
 	return a_, (ok_ && (a_ == b_)) && ((a_ != float64(0)) || (g_.off_ == float64(0)))
-//line kernels_tandem.go:6944
+//line kernels_tandem.go:7107
 }
 
 func gpu_exactOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64) (gpu_Value, int64) {
@@ -6970,20 +7133,20 @@ func gpu_exactOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ fl
 	_, t12_ := gpu_sumOf___(f_, p_, t_, o_, less_, top_, deep_)
 	/*line few.go:78*/ v_ = t12_
 	return v_, int64(0)
-//line kernels_tandem.go:6974
+//line kernels_tandem.go:7137
 }
 
 func gpu_none(t_ gpu_ends32) gpu_ends {
 	/*line fold.go:66*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:66*/ return t2_
-//line kernels_tandem.go:6980
+//line kernels_tandem.go:7143
 }
 
-func gpu_with_(t_ gpu_ends32, s_ gpu_ends, x_ float32, t2_ int32, t3_ int32) gpu_ends {
+func gpu_with__(t_ gpu_ends32, s_ gpu_ends, x_ float32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:88*/ k_ := gpu_key32(x_)
 	t4_ := gpu_ends{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:89*/ return t4_
-//line kernels_tandem.go:6987
+//line kernels_tandem.go:7150
 }
 
 func gpu_merge(s_ gpu_state, kind_ int64, t_ gpu_state) gpu_state {
@@ -7001,7 +7164,7 @@ func gpu_merge(s_ gpu_state, kind_ int64, t_ gpu_state) gpu_state {
 		}
 	}
 	/*line fold.go:41*/ return s_
-//line kernels_tandem.go:7005
+//line kernels_tandem.go:7168
 }
 
 func gpu_of(t_ gpu_value32, s_ gpu_state, order_ int64) float32 {
@@ -7010,20 +7173,20 @@ func gpu_of(t_ gpu_value32, s_ gpu_state, order_ int64) float32 {
 	}
 	k_ := gpu_chosen(s_, order_)
 	return math.Float32frombits(uint32((k_ ^ ((k_ >> (63)) & int64(2147483647)))))
-//line kernels_tandem.go:7014
+//line kernels_tandem.go:7177
 }
 
 func gpu_none_(t_ gpu_ends64) gpu_ends_ {
 	/*line fold.go:67*/ t2_ := gpu_ends_{a_: int64(-9223372036854775808), b_: int64(9223372036854775807)}
 	/*line fold.go:67*/ return t2_
-//line kernels_tandem.go:7020
+//line kernels_tandem.go:7183
 }
 
-func gpu_with__(t_ gpu_ends64, s_ gpu_ends_, x_ float64, t2_ int64, t3_ int64) gpu_ends_ {
+func gpu_with___(t_ gpu_ends64, s_ gpu_ends_, x_ float64, t2_ int64, t3_ int64) gpu_ends_ {
 	/*line fold.go:93*/ k_ := gpu_key64(x_)
 	t4_ := gpu_ends_{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:94*/ return t4_
-//line kernels_tandem.go:7027
+//line kernels_tandem.go:7190
 }
 
 func gpu_of_(t_ gpu_value64, s_ gpu_state, order_ int64) float64 {
@@ -7032,22 +7195,22 @@ func gpu_of_(t_ gpu_value64, s_ gpu_state, order_ int64) float64 {
 	}
 	k_ := gpu_chosen(s_, order_)
 	return math.Float64frombits(uint64((k_ ^ ((k_ >> (63)) & int64(9223372036854775807)))))
-//line kernels_tandem.go:7036
+//line kernels_tandem.go:7199
 }
 
 func gpu_none__(t_ gpu_first32) gpu_ends {
 	/*line fold.go:70*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:70*/ return t2_
-//line kernels_tandem.go:7042
+//line kernels_tandem.go:7205
 }
 
-func gpu_with___(t_ gpu_first32, s_ gpu_ends, x_ float32, index_ int32, order_ int32) gpu_ends {
+func gpu_with____(t_ gpu_first32, s_ gpu_ends, x_ float32, index_ int32, order_ int32) gpu_ends {
 	/*line fold.go:110*/ k_ := gpu_key32(x_) ^ order_
 	if x_ != x_ {
 		k_ = int32(2147483647)
 	}
 	return gpu_above(s_, k_, index_)
-//line kernels_tandem.go:7051
+//line kernels_tandem.go:7214
 }
 
 func gpu_put__(c_ gpu_Matrix__, o_ int64, v_ int32) {
@@ -7056,7 +7219,7 @@ func gpu_put__(c_ gpu_Matrix__, o_ int64, v_ int32) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:7060
+//line kernels_tandem.go:7223
 }
 
 func gpu_of__(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
@@ -7064,97 +7227,97 @@ func gpu_of__(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
 		return int32(0)
 	}
 	return int32(s_.b_)
-//line kernels_tandem.go:7068
+//line kernels_tandem.go:7231
 }
 
 func gpu_none___(t_ gpu_first64) gpu_ends_ {
 	/*line fold.go:71*/ t2_ := gpu_ends_{a_: int64(-9223372036854775808), b_: int64(9223372036854775807)}
 	/*line fold.go:71*/ return t2_
-//line kernels_tandem.go:7074
+//line kernels_tandem.go:7237
 }
 
-func gpu_with____(t_ gpu_first64, s_ gpu_ends_, x_ float64, index_ int64, order_ int64) gpu_ends_ {
+func gpu_with_____(t_ gpu_first64, s_ gpu_ends_, x_ float64, index_ int64, order_ int64) gpu_ends_ {
 	/*line fold.go:118*/ k_ := gpu_key64(x_) ^ order_
 	if x_ != x_ {
 		k_ = int64(9223372036854775807)
 	}
 	return gpu_above_(s_, k_, index_)
-//line kernels_tandem.go:7083
+//line kernels_tandem.go:7246
 }
 
 func gpu_none____(t_ gpu_endsInt) gpu_ends {
 	/*line fold.go:68*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:68*/ return t2_
-//line kernels_tandem.go:7089
+//line kernels_tandem.go:7252
 }
 
-func gpu_with_____(t_ gpu_endsInt, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
+func gpu_with______(t_ gpu_endsInt, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:98*/ t4_ := gpu_ends{a_: max(s_.a_, x_), b_: min(s_.b_, x_)}
 	/*line fold.go:98*/ return t4_
-//line kernels_tandem.go:7095
+//line kernels_tandem.go:7258
 }
 
 func gpu_of___(t_ gpu_valueInt, s_ gpu_state, order_ int64) int32 {
 	/*line fold.go:266*/ return int32(gpu_chosen(s_, order_))
-//line kernels_tandem.go:7100
+//line kernels_tandem.go:7263
 }
 
 func gpu_none_____(t_ gpu_firstInt) gpu_ends {
 	/*line fold.go:72*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:72*/ return t2_
-//line kernels_tandem.go:7106
+//line kernels_tandem.go:7269
 }
 
-func gpu_with______(t_ gpu_firstInt, s_ gpu_ends, x_ int32, index_ int32, order_ int32) gpu_ends {
+func gpu_with_______(t_ gpu_firstInt, s_ gpu_ends, x_ int32, index_ int32, order_ int32) gpu_ends {
 	/*line fold.go:126*/ return gpu_above(s_, x_^order_, index_)
-//line kernels_tandem.go:7111
+//line kernels_tandem.go:7274
 }
 
 func gpu_none______(t_ gpu_add32) gpu_ends {
 	/*line fold.go:73*/ t2_ := gpu_ends{}
 	/*line fold.go:73*/ return t2_
-//line kernels_tandem.go:7117
+//line kernels_tandem.go:7280
 }
 
-func gpu_with_______(t_ gpu_add32, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
+func gpu_with________(t_ gpu_add32, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:136*/ t4_ := gpu_ends{a_: s_.a_ + x_, b_: int32(0)}
 	/*line fold.go:136*/ return t4_
-//line kernels_tandem.go:7123
+//line kernels_tandem.go:7286
 }
 
 func gpu_of____(t_ gpu_total, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:268*/ return int32(s_.a_)
-//line kernels_tandem.go:7128
+//line kernels_tandem.go:7291
 }
 
 func gpu_none_______(t_ gpu_count) gpu_ends {
 	/*line fold.go:74*/ t2_ := gpu_ends{}
 	/*line fold.go:74*/ return t2_
-//line kernels_tandem.go:7134
+//line kernels_tandem.go:7297
 }
 
-func gpu_with________(t_ gpu_count, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
+func gpu_with_________(t_ gpu_count, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:139*/ if x_ {
 		s_.a_ = s_.a_ + int32(1)
 	}
 	return s_
-//line kernels_tandem.go:7142
+//line kernels_tandem.go:7305
 }
 
 func gpu_none________(t_ gpu_endsBool) gpu_ends {
 	/*line fold.go:69*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:69*/ return t2_
-//line kernels_tandem.go:7148
+//line kernels_tandem.go:7311
 }
 
-func gpu_with_________(t_ gpu_endsBool, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
+func gpu_with__________(t_ gpu_endsBool, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:102*/ k_ := int32(0)
 	if x_ {
 		k_ = int32(1)
 	}
 	t4_ := gpu_ends{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:106*/ return t4_
-//line kernels_tandem.go:7158
+//line kernels_tandem.go:7321
 }
 
 func gpu_put___(c_ gpu_Matrix___, o_ int64, v_ bool) {
@@ -7163,19 +7326,19 @@ func gpu_put___(c_ gpu_Matrix___, o_ int64, v_ bool) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:7167
+//line kernels_tandem.go:7330
 }
 
 func gpu_of_____(t_ gpu_truth, s_ gpu_state, order_ int64) bool {
 	/*line fold.go:267*/ return gpu_chosen(s_, order_) > int64(0)
-//line kernels_tandem.go:7172
+//line kernels_tandem.go:7335
 }
 
 func gpu_clearWords(words_ []int64, at_ gpu_Place) {
 	/*line prefix.go:61*/ for t_, k_ := at_.N_+int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
 		words_[at_.At_+(k_*at_.Step_)] = int64(0)
 	}
-//line kernels_tandem.go:7179
+//line kernels_tandem.go:7342
 }
 
 func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
@@ -7187,13 +7350,13 @@ func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
 		gpu_AddPart_(words_, at_, t_.exp_-bottom_, v_, k_)
 	}
 	words_[at_.At_+(at_.N_*at_.Step_)] = words_[at_.At_+(at_.N_*at_.Step_)] | t_.special_
-//line kernels_tandem.go:7191
+//line kernels_tandem.go:7354
 }
 
 func gpu_term(f_ gpu_single, x_ float32) gpu_wide {
 	/*line prefix.go:17*/ t_ := gpu_one{}
 	/*line prefix.go:17*/ return gpu_exactly(f_, t_, x_, float32(1))
-//line kernels_tandem.go:7197
+//line kernels_tandem.go:7360
 }
 
 func gpu_Carry(w_ []int64, at_ gpu_Place) {
@@ -7204,13 +7367,13 @@ func gpu_Carry(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:7208
+//line kernels_tandem.go:7371
 }
 
 func gpu_term_(f_ gpu_double, x_ float64) gpu_wide {
 	/*line prefix.go:18*/ t_ := gpu_one{}
 	/*line prefix.go:18*/ return gpu_exactly_(f_, t_, x_, float64(1))
-//line kernels_tandem.go:7214
+//line kernels_tandem.go:7377
 }
 
 func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -7222,7 +7385,7 @@ func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		}
 	}
 	return v_
-//line kernels_tandem.go:7226
+//line kernels_tandem.go:7389
 }
 
 func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
@@ -7238,16 +7401,16 @@ func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
 	}
 	t_ := gpu_reach{least_: min(r_.least_, least_), top_: max(r_.top_, v_.Exp_+int64(128)), special_: r_.special_}
 	/*line short.go:112*/ return t_
-//line kernels_tandem.go:7242
+//line kernels_tandem.go:7405
 }
 
 func gpu_noReach() gpu_reach {
 	/*line short.go:89*/ t_ := gpu_reach{least_: int64(1048576), top_: int64(-1048576)}
 	/*line short.go:89*/ return t_
-//line kernels_tandem.go:7248
+//line kernels_tandem.go:7411
 }
 
-func gpu_with__________(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
+func gpu_with___________(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
 	/*line short.go:93*/ r_.special_ = r_.special_ | t_.special_
 	if (t_.special_ == int64(0)) && ((t_.hi_ | t_.lo_) != uint64(0)) {
 		t2_ := min(r_.least_, t_.exp_)
@@ -7256,12 +7419,12 @@ func gpu_with__________(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
 		/*line short.go:95*/ r_.top_ = t3_
 	}
 	return r_
-//line kernels_tandem.go:7260
+//line kernels_tandem.go:7423
 }
 
 func gpu_fits____(r_ gpu_reach, n_ int64) bool {
 	/*line short.go:116*/ return (r_.top_ + int64(bits.Len64(uint64(n_)))) <= (r_.least_ + int64(127))
-//line kernels_tandem.go:7265
+//line kernels_tandem.go:7428
 }
 
 func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
@@ -7286,7 +7449,7 @@ func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
 		/*line short.go:76*/ return t8_
 	}
 	return s_
-//line kernels_tandem.go:7290
+//line kernels_tandem.go:7453
 }
 
 func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
@@ -7319,7 +7482,7 @@ func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
 	/*line short.go:23*/ h2_ := t13_
 	t15_ := gpu_short{hi_: h2_, lo_: l2_}
 	/*line short.go:24*/ return t15_
-//line kernels_tandem.go:7323
+//line kernels_tandem.go:7486
 }
 
 func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
@@ -7327,7 +7490,7 @@ func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
 		return gpu_value_(f_, special_)
 	}
 	return gpu_round(f_, v_)
-//line kernels_tandem.go:7331
+//line kernels_tandem.go:7494
 }
 
 func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
@@ -7345,7 +7508,7 @@ func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
 		return gpu_NewValue(hi_, lo_, base_, true)
 	}
 	return gpu_NewValue(s_.hi_, s_.lo_, base_, false)
-//line kernels_tandem.go:7349
+//line kernels_tandem.go:7512
 }
 
 func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
@@ -7353,7 +7516,7 @@ func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
 		return gpu_value__(f_, special_)
 	}
 	return gpu_round_(f_, v_)
-//line kernels_tandem.go:7357
+//line kernels_tandem.go:7520
 }
 
 func gpu_rowsOf(index_ []int32, order_ []int32, k_ int64) (int32, int64) {
@@ -7368,17 +7531,17 @@ func gpu_rowsOf(index_ []int32, order_ []int32, k_ int64) (int32, int64) {
 		end_ = end_ + int64(1)
 	}
 	return row_, end_
-//line kernels_tandem.go:7372
+//line kernels_tandem.go:7535
 }
 
 func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float32 {
 	/*line prefix.go:240*/ t_ := gpu_term(f_, first_)
 	special_ := t_.special_
-	r_ := gpu_with__________(gpu_noReach(), t_, int64(64))
+	r_ := gpu_with___________(gpu_noReach(), t_, int64(64))
 	for i2_ := k_; i2_ < end_; i2_ = i2_ + int64(1) {
 		u_ := gpu_term(f_, x_.Data_[(int64(order_[i2_])*x_.Stride_)+j_])
 		special_ = special_ | u_.special_
-		r_ = gpu_with__________(r_, u_, int64(64))
+		r_ = gpu_with___________(r_, u_, int64(64))
 	}
 	if gpu_fits____(r_, (end_-k_)+int64(1)) {
 		t2_ := gpu_short{}
@@ -7395,17 +7558,17 @@ func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_
 	}
 	t3_ := gpu_Top(words_, at_, int64(-384))
 	/*line prefix.go:260*/ return gpu_of______(f_, t3_, special_)
-//line kernels_tandem.go:7399
+//line kernels_tandem.go:7562
 }
 
 func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float64 {
 	/*line prefix.go:240*/ t_ := gpu_term_(f_, first_)
 	special_ := t_.special_
-	r_ := gpu_with__________(gpu_noReach(), t_, int64(64))
+	r_ := gpu_with___________(gpu_noReach(), t_, int64(64))
 	for i2_ := k_; i2_ < end_; i2_ = i2_ + int64(1) {
 		u_ := gpu_term_(f_, x_.Data_[(int64(order_[i2_])*x_.Stride_)+j_])
 		special_ = special_ | u_.special_
-		r_ = gpu_with__________(r_, u_, int64(64))
+		r_ = gpu_with___________(r_, u_, int64(64))
 	}
 	if gpu_fits____(r_, (end_-k_)+int64(1)) {
 		t2_ := gpu_short{}
@@ -7422,7 +7585,7 @@ func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, orde
 	}
 	t3_ := gpu_Top(words_, at_, int64(-2176))
 	/*line prefix.go:260*/ return gpu_of_______(f_, t3_, special_)
-//line kernels_tandem.go:7426
+//line kernels_tandem.go:7589
 }
 
 func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) int32 {
@@ -7431,32 +7594,32 @@ func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, ord
 		s_ = s_ + int64(x_.Data_[(int64(order_[i_])*x_.Stride_)+j_])
 	}
 	return int32(s_)
-//line kernels_tandem.go:7435
+//line kernels_tandem.go:7598
 }
 
 func gpu_integersOf(parts_ []int64, at_ int64, step_ int64) gpu_halves {
 //line round.go:52
 	t_ := gpu_halves{lower_: gpu_digits{a_: parts_[at_], b_: parts_[at_+(int64(2)*step_)], c_: parts_[at_+(int64(4)*step_)]}, upper_: gpu_digits{a_: parts_[at_+step_], b_: parts_[at_+(int64(3)*step_)], c_: parts_[at_+(int64(5)*step_)]}}
 	/*line round.go:52*/ return t_
-//line kernels_tandem.go:7442
+//line kernels_tandem.go:7605
 }
 
 func gpu_and_(t_ gpu_halves, u_ gpu_halves) gpu_halves {
 //line terms.go:235
 	t2_ := gpu_halves{lower_: gpu_digits{a_: t_.lower_.a_ + u_.lower_.a_, b_: t_.lower_.b_ + u_.lower_.b_, c_: t_.lower_.c_ + u_.lower_.c_}, upper_: gpu_digits{a_: t_.upper_.a_ + u_.upper_.a_, b_: t_.upper_.b_ + u_.upper_.b_, c_: t_.upper_.c_ + u_.upper_.c_}}
 	/*line terms.go:235*/ return t2_
-//line kernels_tandem.go:7449
+//line kernels_tandem.go:7612
 }
 
 func gpu_countOf(state_ int64) (int64, int64, bool) {
-	/*line along.go:172*/ var base_ int64
+	/*line along.go:182*/ var base_ int64
 	_ = base_
-	/*line along.go:172*/ var step_ int64
+	/*line along.go:182*/ var step_ int64
 	_ = step_
-	/*line along.go:172*/ var deep_ bool
+	/*line along.go:182*/ var deep_ bool
 	_ = deep_
-	/*line along.go:173*/ return state_ >> (7), (state_ >> (1)) & int64(63), (state_ & int64(1)) != int64(0)
-//line kernels_tandem.go:7460
+	/*line along.go:183*/ return state_ >> (7), (state_ >> (1)) & int64(63), (state_ & int64(1)) != int64(0)
+//line kernels_tandem.go:7623
 }
 
 func gpu_inWords(parts_ []int64, at_ gpu_Place, bottom_ int64) int64 {
@@ -7470,54 +7633,54 @@ func gpu_inWords(parts_ []int64, at_ gpu_Place, bottom_ int64) int64 {
 	gpu_clearWords(parts_, at_)
 	gpu_addHalves(parts_, at_, s_, base_-bottom_, step_)
 	return int64(0)
-//line kernels_tandem.go:7474
+//line kernels_tandem.go:7637
 }
 
 func gpu_nowhere() gpu_window {
 	/*line terms.go:55*/ t_ := gpu_window{lo_: uint32(4294967295)}
 	/*line terms.go:55*/ return t_
-//line kernels_tandem.go:7480
+//line kernels_tandem.go:7643
 }
 
 func gpu_none_________(f_ gpu_single, p_ gpu_one, m_ gpu_magic) gpu_digits_ {
 	/*line terms.go:170*/ var d_ gpu_digits_
 	/*line terms.go:174*/ return d_
-//line kernels_tandem.go:7486
+//line kernels_tandem.go:7649
 }
 
 func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ float32, mask_ int32) (float32, float32) {
-	/*line along.go:232*/ var u_ float32
+	/*line along.go:242*/ var u_ float32
 	_ = u_
-	/*line along.go:232*/ var v_ float32
+	/*line along.go:242*/ var v_ float32
 	_ = v_
-	/*line along.go:240*/ return gpu_from(f_, gpu_bits(f_, x_)&mask_), float32(1)
-//line kernels_tandem.go:7495
+	/*line along.go:250*/ return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float32(1)
+//line kernels_tandem.go:7658
 }
 
-func gpu_with___________(w_ gpu_window, h_ uint32) gpu_window {
+func gpu_with____________(w_ gpu_window, h_ uint32) gpu_window {
 	/*line terms.go:58*/ t_ := gpu_window{hi_: max(w_.hi_, h_), lo_: min(w_.lo_, h_-uint32(1))}
 	/*line terms.go:58*/ return t_
-//line kernels_tandem.go:7501
+//line kernels_tandem.go:7664
 }
 
 func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) uint32 {
-	/*line terms.go:40*/ m_ := gpu_bits(f_, gpu_near(p_, x_, y_)) & int32(2147483647)
+	/*line terms.go:40*/ m_ := gpu_bits_(f_, gpu_near_(p_, x_, y_)) & int32(2147483647)
 	/*line terms.go:46*/ return gpu_upper(f_, m_)
-//line kernels_tandem.go:7507
+//line kernels_tandem.go:7670
 }
 
 func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32, m_ gpu_magic, deep_ bool) gpu_digits_ {
-	/*line terms.go:185*/ term_ := gpu_near(p_, x_, y_)
+	/*line terms.go:185*/ term_ := gpu_near_(p_, x_, y_)
 	z_ := term_ + m_.a_
-	d_.a_ = d_.a_ + gpu_bits(f_, z_)
+	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
 	rest_ := term_ - (z_ - m_.a_)
 	z_ = rest_ + m_.b_
-	d_.b_ = d_.b_ + gpu_bits(f_, z_)
+	d_.b_ = d_.b_ + gpu_bits_(f_, z_)
 	if deep_ {
-		d_.c_ = d_.c_ + gpu_bits(f_, (rest_-(z_-m_.b_))+m_.c_)
+		d_.c_ = d_.c_ + gpu_bits_(f_, (rest_-(z_-m_.b_))+m_.c_)
 	}
 	/*line terms.go:200*/ return d_
-//line kernels_tandem.go:7521
+//line kernels_tandem.go:7684
 }
 
 func gpu_factorsIn(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, i_ int64, j_ int64) (float32, float32) {
@@ -7530,25 +7693,25 @@ func gpu_factorsIn(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ floa
 	/*line few.go:169*/ y_ := float32(0)
 	/*line few.go:173*/ t4_, t5_ := gpu_factorsOf(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:173*/ return t4_, t5_
-//line kernels_tandem.go:7534
+//line kernels_tandem.go:7697
 }
 
 func gpu_without(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, n_ int32, m_ gpu_magic, deep_ bool) gpu_digits_ {
-	/*line terms.go:210*/ a_ := n_ * gpu_bits(f_, m_.a_)
-	/*line terms.go:210*/ b_ := n_ * gpu_bits(f_, m_.b_)
-	/*line terms.go:210*/ c_ := n_ * gpu_bits(f_, m_.c_)
+	/*line terms.go:210*/ a_ := n_ * gpu_bits_(f_, m_.a_)
+	/*line terms.go:210*/ b_ := n_ * gpu_bits_(f_, m_.b_)
+	/*line terms.go:210*/ c_ := n_ * gpu_bits_(f_, m_.c_)
 	/*line terms.go:214*/ if deep_ {
 		t2_ := gpu_digits_{a_: d_.a_ - a_, b_: d_.b_ - b_, c_: d_.c_ - c_}
 		/*line terms.go:215*/ return t2_
 	}
 	t3_ := gpu_digits_{a_: d_.a_ - a_, b_: d_.b_ - b_}
 	/*line terms.go:217*/ return t3_
-//line kernels_tandem.go:7547
+//line kernels_tandem.go:7710
 }
 
 func gpu_field(t_ gpu_single, upper_ uint32) int64 {
 	/*line format.go:43*/ return int64((upper_ >> (23)))
-//line kernels_tandem.go:7552
+//line kernels_tandem.go:7715
 }
 
 func gpu_leastTop(f_ gpu_single, p_ gpu_one, deep_ bool) int64 {
@@ -7556,7 +7719,7 @@ func gpu_leastTop(f_ gpu_single, p_ gpu_one, deep_ bool) int64 {
 		return int64(45)
 	}
 	return int64(22)
-//line kernels_tandem.go:7560
+//line kernels_tandem.go:7723
 }
 
 func gpu_magicFor(f_ gpu_single, p_ gpu_one, top_ int64) gpu_magic {
@@ -7564,30 +7727,30 @@ func gpu_magicFor(f_ gpu_single, p_ gpu_one, top_ int64) gpu_magic {
 	/*line terms.go:160*/ down_ := int64(23)
 	t_ := gpu_magic{a_: float32(float32(1.5) * gpu_power(f_, first_)), b_: float32(float32(1.5) * gpu_power(f_, first_-down_)), c_: float32(float32(1.5) * gpu_power(f_, first_-(int64(2)*down_)))}
 	/*line terms.go:161*/ return t_
-//line kernels_tandem.go:7568
+//line kernels_tandem.go:7731
 }
 
 func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) int64 {
-	/*line across.go:129*/ t2_ := gpu_reachOf(f_, p_, t_, o_, less_, w_)
-	/*line across.go:129*/ r_ := t2_
+	/*line across.go:136*/ t2_ := gpu_reachOf(f_, p_, t_, o_, less_, w_)
+	/*line across.go:136*/ r_ := t2_
 	for base_ := r_.least_; base_ < r_.top_; base_ = base_ + int64(48) {
 		t3_ := gpu_sumOfDigits(f_, p_, t_, o_, less_, base_, int64(48))
-		/*line across.go:131*/ s_ := t3_
+		/*line across.go:138*/ s_ := t3_
 		for k_ := int64(0); k_ < int64(3); k_ = k_ + int64(1) {
 			gpu_AddPart_(parts_, words_, base_-int64(-384), s_, k_)
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:7582
+//line kernels_tandem.go:7745
 }
 
 func gpu_addHalves(parts_ []int64, words_ gpu_Place, s_ gpu_halves, at_ int64, step_ int64) {
-	/*line across.go:117*/ for k_ := int64(0); k_ < int64(6); k_ = k_ + int64(1) {
+	/*line across.go:124*/ for k_ := int64(0); k_ < int64(6); k_ = k_ + int64(1) {
 		for n_ := int64(0); n_ < int64(3); n_ = n_ + int64(1) {
 			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, step_, k_), gpu_part(s_, k_), n_)
 		}
 	}
-//line kernels_tandem.go:7591
+//line kernels_tandem.go:7754
 }
 
 func gpu_shifted(s_ gpu_short, width_ int64, d_ int64) gpu_short {
@@ -7605,7 +7768,7 @@ func gpu_shifted(s_ gpu_short, width_ int64, d_ int64) gpu_short {
 	/*line few.go:238*/ hi_ = t5_
 	t7_ := gpu_short{hi_: hi_, lo_: lo_}
 	/*line few.go:239*/ return t7_
-//line kernels_tandem.go:7609
+//line kernels_tandem.go:7772
 }
 
 func gpu_and__(s_ gpu_short, t_ gpu_short) gpu_short {
@@ -7623,7 +7786,7 @@ func gpu_and__(s_ gpu_short, t_ gpu_short) gpu_short {
 	/*line short.go:30*/ hi_ := t8_
 	t10_ := gpu_short{hi_: hi_, lo_: lo_}
 	/*line short.go:31*/ return t10_
-//line kernels_tandem.go:7627
+//line kernels_tandem.go:7790
 }
 
 func gpu_valueWith(s_ gpu_short, up_ int64, c_ gpu_short, base_ int64) gpu_Value {
@@ -7675,7 +7838,7 @@ func gpu_valueWith(s_ gpu_short, up_ int64, c_ gpu_short, base_ int64) gpu_Value
 	v_.Lo_ = v_.Lo_ | (lo_ >> (uint64(64) - z_))
 	v_.Rest_ = (lo_ << (z_)) != uint64(0)
 	return v_
-//line kernels_tandem.go:7679
+//line kernels_tandem.go:7842
 }
 
 func gpu_digit(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -7683,7 +7846,7 @@ func gpu_digit(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:7687
+//line kernels_tandem.go:7850
 }
 
 func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -7715,7 +7878,7 @@ func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
 		}
 	}
 	return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:7719
+//line kernels_tandem.go:7882
 }
 
 func gpu_Root(v_ gpu_Value, precision_ int64) gpu_Value {
@@ -7749,7 +7912,7 @@ func gpu_Root(v_ gpu_Value, precision_ int64) gpu_Value {
 		}
 	}
 	return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-n_, ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:7753
+//line kernels_tandem.go:7916
 }
 
 func gpu_value_(f_ gpu_single, special_ int64) float32 {
@@ -7763,53 +7926,53 @@ func gpu_value_(f_ gpu_single, special_ int64) float32 {
 		}
 	}
 	/*line round.go:97*/ return inf_ - inf_
-//line kernels_tandem.go:7767
+//line kernels_tandem.go:7930
 }
 
 func gpu_round(t_ gpu_single, v_ gpu_Value) float32 {
 	/*line format.go:46*/ return math.Float32frombits(gpu_Bits32(v_))
-//line kernels_tandem.go:7772
+//line kernels_tandem.go:7935
 }
 
 func gpu_none__________(f_ gpu_double, p_ gpu_one, m_ gpu_magic_) gpu_digits {
 	/*line terms.go:170*/ var d_ gpu_digits
 	_ = d_
-	t_ := gpu_digits{a_: gpu_bits_(f_, m_.a_), b_: gpu_bits_(f_, m_.b_), c_: gpu_bits_(f_, m_.c_)}
+	t_ := gpu_digits{a_: gpu_bits(f_, m_.a_), b_: gpu_bits(f_, m_.b_), c_: gpu_bits(f_, m_.c_)}
 	/*line terms.go:172*/ return t_
-//line kernels_tandem.go:7780
+//line kernels_tandem.go:7943
 }
 
 func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
-	/*line along.go:232*/ var u_ float64
+	/*line along.go:242*/ var u_ float64
 	_ = u_
-	/*line along.go:232*/ var v_ float64
+	/*line along.go:242*/ var v_ float64
 	_ = v_
-	/*line along.go:240*/ return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:7789
+	/*line along.go:250*/ return gpu_from(f_, gpu_bits(f_, x_)&mask_), float64(1)
+//line kernels_tandem.go:7952
 }
 
 func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) uint32 {
-	/*line terms.go:40*/ m_ := gpu_bits_(f_, gpu_near_(p_, x_, y_)) & int64(9223372036854775807)
+	/*line terms.go:40*/ m_ := gpu_bits(f_, gpu_near__(p_, x_, y_)) & int64(9223372036854775807)
 	/*line terms.go:46*/ return gpu_upper_(f_, m_)
-//line kernels_tandem.go:7795
+//line kernels_tandem.go:7958
 }
 
 func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64, m_ gpu_magic_, deep_ bool) gpu_digits {
-	/*line terms.go:182*/ t_ := gpu_magic_{a_: gpu_from_(f_, d_.a_), b_: gpu_from_(f_, d_.b_), c_: gpu_from_(f_, d_.c_)}
+	/*line terms.go:182*/ t_ := gpu_magic_{a_: gpu_from(f_, d_.a_), b_: gpu_from(f_, d_.b_), c_: gpu_from(f_, d_.c_)}
 	/*line terms.go:182*/ m_ = t_
 	t2_ := gpu_digits{}
 	/*line terms.go:183*/ d_ = t2_
-	/*line terms.go:185*/ term_ := gpu_near_(p_, x_, y_)
+	/*line terms.go:185*/ term_ := gpu_near__(p_, x_, y_)
 	z_ := term_ + m_.a_
-	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
+	d_.a_ = d_.a_ + gpu_bits(f_, z_)
 	rest_ := term_ - (z_ - m_.a_)
 	z_ = rest_ + m_.b_
-	d_.b_ = d_.b_ + gpu_bits_(f_, z_)
+	d_.b_ = d_.b_ + gpu_bits(f_, z_)
 	if deep_ {
-		d_.c_ = d_.c_ + gpu_bits_(f_, (rest_-(z_-m_.b_))+m_.c_)
+		d_.c_ = d_.c_ + gpu_bits(f_, (rest_-(z_-m_.b_))+m_.c_)
 	}
 	/*line terms.go:200*/ return d_
-//line kernels_tandem.go:7813
+//line kernels_tandem.go:7976
 }
 
 func gpu_factorsIn_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
@@ -7822,26 +7985,26 @@ func gpu_factorsIn_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ fl
 	/*line few.go:169*/ y_ := float64(0)
 	/*line few.go:173*/ t4_, t5_ := gpu_factorsOf_(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:173*/ return t4_, t5_
-//line kernels_tandem.go:7826
+//line kernels_tandem.go:7989
 }
 
 func gpu_without_(f_ gpu_double, p_ gpu_one, d_ gpu_digits, n_ int64, m_ gpu_magic_, deep_ bool) gpu_digits {
 	/*line terms.go:208*/ n_ = int64(1)
-	/*line terms.go:210*/ a_ := n_ * gpu_bits_(f_, m_.a_)
-	/*line terms.go:210*/ b_ := n_ * gpu_bits_(f_, m_.b_)
-	/*line terms.go:210*/ c_ := n_ * gpu_bits_(f_, m_.c_)
+	/*line terms.go:210*/ a_ := n_ * gpu_bits(f_, m_.a_)
+	/*line terms.go:210*/ b_ := n_ * gpu_bits(f_, m_.b_)
+	/*line terms.go:210*/ c_ := n_ * gpu_bits(f_, m_.c_)
 	/*line terms.go:214*/ if deep_ {
 		t2_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - b_, c_: d_.c_ - c_}
 		/*line terms.go:215*/ return t2_
 	}
 	t3_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - b_}
 	/*line terms.go:217*/ return t3_
-//line kernels_tandem.go:7840
+//line kernels_tandem.go:8003
 }
 
 func gpu_field_(t_ gpu_double, upper_ uint32) int64 {
 	/*line format.go:59*/ return int64((upper_ >> (20)))
-//line kernels_tandem.go:7845
+//line kernels_tandem.go:8008
 }
 
 func gpu_leastTop_(f_ gpu_double, p_ gpu_one, deep_ bool) int64 {
@@ -7849,7 +8012,7 @@ func gpu_leastTop_(f_ gpu_double, p_ gpu_one, deep_ bool) int64 {
 		return int64(79)
 	}
 	return int64(35)
-//line kernels_tandem.go:7853
+//line kernels_tandem.go:8016
 }
 
 func gpu_magicFor_(f_ gpu_double, p_ gpu_one, top_ int64) gpu_magic_ {
@@ -7857,21 +8020,21 @@ func gpu_magicFor_(f_ gpu_double, p_ gpu_one, top_ int64) gpu_magic_ {
 	/*line terms.go:160*/ down_ := int64(44)
 	t_ := gpu_magic_{a_: float64(float64(1.5) * gpu_power_(f_, first_)), b_: float64(float64(1.5) * gpu_power_(f_, first_-down_)), c_: float64(float64(1.5) * gpu_power_(f_, first_-(int64(2)*down_)))}
 	/*line terms.go:161*/ return t_
-//line kernels_tandem.go:7861
+//line kernels_tandem.go:8024
 }
 
 func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window) int64 {
-	/*line across.go:129*/ t2_ := gpu_reachOf_(f_, p_, t_, o_, less_, w_)
-	/*line across.go:129*/ r_ := t2_
+	/*line across.go:136*/ t2_ := gpu_reachOf_(f_, p_, t_, o_, less_, w_)
+	/*line across.go:136*/ r_ := t2_
 	for base_ := r_.least_; base_ < r_.top_; base_ = base_ + int64(48) {
 		t3_ := gpu_sumOfDigits_(f_, p_, t_, o_, less_, base_, int64(48))
-		/*line across.go:131*/ s_ := t3_
+		/*line across.go:138*/ s_ := t3_
 		for k_ := int64(0); k_ < int64(3); k_ = k_ + int64(1) {
 			gpu_AddPart_(parts_, words_, base_-int64(-2176), s_, k_)
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:7875
+//line kernels_tandem.go:8038
 }
 
 func gpu_value__(f_ gpu_double, special_ int64) float64 {
@@ -7885,53 +8048,21 @@ func gpu_value__(f_ gpu_double, special_ int64) float64 {
 		}
 	}
 	/*line round.go:97*/ return inf_ - inf_
-//line kernels_tandem.go:7889
+//line kernels_tandem.go:8052
 }
 
 func gpu_round_(t_ gpu_double, v_ gpu_Value) float64 {
 	/*line format.go:62*/ return math.Float64frombits(gpu_Bits64(v_))
-//line kernels_tandem.go:7894
-}
-
-func gpu_none___________(f_ gpu_double, p_ gpu_pair, m_ gpu_magic_) gpu_digits {
-	/*line terms.go:170*/ var d_ gpu_digits
-	_ = d_
-	t_ := gpu_digits{a_: gpu_bits_(f_, m_.a_), b_: gpu_bits_(f_, m_.b_), c_: gpu_bits_(f_, m_.c_)}
-	/*line terms.go:172*/ return t_
-//line kernels_tandem.go:7902
+//line kernels_tandem.go:8057
 }
 
 func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
-	/*line along.go:232*/ var u_ float64
+	/*line along.go:242*/ var u_ float64
 	_ = u_
-	/*line along.go:232*/ var v_ float64
+	/*line along.go:242*/ var v_ float64
 	_ = v_
-	/*line along.go:235*/ return float64(float64((x_ - shift_)) * float64((y_ - shift_))), float64(1)
-//line kernels_tandem.go:7911
-}
-
-func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) uint32 {
-	/*line terms.go:40*/ m_ := gpu_bits_(f_, gpu_near__(p_, x_, y_)) & int64(9223372036854775807)
-	/*line terms.go:46*/ return gpu_upper_(f_, m_)
-//line kernels_tandem.go:7917
-}
-
-func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float64, m_ gpu_magic_, deep_ bool) gpu_digits {
-	/*line terms.go:182*/ t_ := gpu_magic_{a_: gpu_from_(f_, d_.a_), b_: gpu_from_(f_, d_.b_), c_: gpu_from_(f_, d_.c_)}
-	/*line terms.go:182*/ m_ = t_
-	t2_ := gpu_digits{}
-	/*line terms.go:183*/ d_ = t2_
-	/*line terms.go:185*/ term_ := gpu_near__(p_, x_, y_)
-	z_ := term_ + m_.a_
-	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
-	rest_ := term_ - (z_ - m_.a_)
-	z_ = rest_ + m_.b_
-	d_.b_ = d_.b_ + gpu_bits_(f_, z_)
-	if deep_ {
-		d_.c_ = d_.c_ + gpu_bits_(f_, (rest_-(z_-m_.b_))+m_.c_)
-	}
-	/*line terms.go:200*/ return d_
-//line kernels_tandem.go:7935
+	/*line along.go:245*/ return float64(float64((x_ - shift_)) * float64((y_ - shift_))), float64(1)
+//line kernels_tandem.go:8066
 }
 
 func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, i_ int64, j_ int64) (float64, float64) {
@@ -7946,21 +8077,99 @@ func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_
 	/*line few.go:171*/ y_ = t3_
 	/*line few.go:173*/ t4_, t5_ := gpu_factorsOf__(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:173*/ return t4_, t5_
-//line kernels_tandem.go:7950
+//line kernels_tandem.go:8081
+}
+
+func gpu_ulps(f_ gpu_double) float64 {
+	/*line guess.go:23*/ return gpu_power_(f_, int64(973))
+//line kernels_tandem.go:8086
+}
+
+func gpu_twoSum(a_ float64, b_ float64) (float64, float64) {
+	/*line guess.go:28*/ var sum_ float64
+	/*line guess.go:28*/ var err_ float64
+	_ = err_
+	/*line guess.go:29*/ sum_ = a_ + b_
+	part_ := sum_ - a_
+	return sum_, (a_ - (sum_ - part_)) + (b_ - part_)
+//line kernels_tandem.go:8096
+}
+
+func gpu_abs(f_ gpu_double, x_ float64) float64 {
+	/*line guess.go:25*/ return gpu_from(f_, gpu_bits(f_, x_)&int64(9223372036854775807))
+//line kernels_tandem.go:8101
+}
+
+func gpu_least(f_ gpu_double) float64 {
+	/*line guess.go:20*/ return gpu_power_(f_, support.Value(int64(1023))/int64(2))
+//line kernels_tandem.go:8106
+}
+
+func gpu_over(f_ gpu_double, g_ gpu_guess, d_ float64) gpu_guess {
+	/*line guess.go:56*/ q_ := g_.sum_ / d_
+	rest_, err_ := gpu_twoSum(math.FMA(-q_, d_, g_.sum_), g_.rest_)
+	lo_ := rest_ / d_
+	off_ := (g_.off_ + gpu_abs(f_, err_)) + gpu_abs(f_, math.FMA(-lo_, d_, rest_))
+	if off_ >= gpu_least(f_) {
+		off_ = off_ / d_
+	}
+	t3_ := gpu_guess{sum_: q_, rest_: lo_, off_: off_}
+	/*line guess.go:63*/ return t3_
+//line kernels_tandem.go:8119
+}
+
+func gpu_root(f_ gpu_double, g_ gpu_guess) gpu_guess {
+	/*line guess.go:68*/ q_ := math.Sqrt(g_.sum_)
+	lo_ := (math.FMA(-q_, q_, g_.sum_) + g_.rest_) / float64(float64(2)*q_)
+	t_ := gpu_guess{sum_: q_, rest_: lo_, off_: (g_.off_ / q_) + float64(gpu_abs(f_, lo_)*gpu_ulps(f_))}
+	/*line guess.go:70*/ return t_
+//line kernels_tandem.go:8127
+}
+
+func gpu_none___________(f_ gpu_double, p_ gpu_pair, m_ gpu_magic_) gpu_digits {
+	/*line terms.go:170*/ var d_ gpu_digits
+	_ = d_
+	t_ := gpu_digits{a_: gpu_bits(f_, m_.a_), b_: gpu_bits(f_, m_.b_), c_: gpu_bits(f_, m_.c_)}
+	/*line terms.go:172*/ return t_
+//line kernels_tandem.go:8135
+}
+
+func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) uint32 {
+	/*line terms.go:40*/ m_ := gpu_bits(f_, gpu_near(p_, x_, y_)) & int64(9223372036854775807)
+	/*line terms.go:46*/ return gpu_upper_(f_, m_)
+//line kernels_tandem.go:8141
+}
+
+func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float64, m_ gpu_magic_, deep_ bool) gpu_digits {
+	/*line terms.go:182*/ t_ := gpu_magic_{a_: gpu_from(f_, d_.a_), b_: gpu_from(f_, d_.b_), c_: gpu_from(f_, d_.c_)}
+	/*line terms.go:182*/ m_ = t_
+	t2_ := gpu_digits{}
+	/*line terms.go:183*/ d_ = t2_
+	/*line terms.go:185*/ term_ := gpu_near(p_, x_, y_)
+	z_ := term_ + m_.a_
+	d_.a_ = d_.a_ + gpu_bits(f_, z_)
+	rest_ := term_ - (z_ - m_.a_)
+	z_ = rest_ + m_.b_
+	d_.b_ = d_.b_ + gpu_bits(f_, z_)
+	if deep_ {
+		d_.c_ = d_.c_ + gpu_bits(f_, (rest_-(z_-m_.b_))+m_.c_)
+	}
+	/*line terms.go:200*/ return d_
+//line kernels_tandem.go:8159
 }
 
 func gpu_without__(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, n_ int64, m_ gpu_magic_, deep_ bool) gpu_digits {
 	/*line terms.go:208*/ n_ = int64(1)
-	/*line terms.go:210*/ a_ := n_ * gpu_bits_(f_, m_.a_)
-	/*line terms.go:210*/ b_ := n_ * gpu_bits_(f_, m_.b_)
-	/*line terms.go:210*/ c_ := n_ * gpu_bits_(f_, m_.c_)
+	/*line terms.go:210*/ a_ := n_ * gpu_bits(f_, m_.a_)
+	/*line terms.go:210*/ b_ := n_ * gpu_bits(f_, m_.b_)
+	/*line terms.go:210*/ c_ := n_ * gpu_bits(f_, m_.c_)
 	/*line terms.go:214*/ if deep_ {
 		t2_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - b_, c_: d_.c_ - c_}
 		/*line terms.go:215*/ return t2_
 	}
 	t3_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - b_}
 	/*line terms.go:217*/ return t3_
-//line kernels_tandem.go:7964
+//line kernels_tandem.go:8173
 }
 
 func gpu_leastTop__(f_ gpu_double, p_ gpu_pair, deep_ bool) int64 {
@@ -7968,7 +8177,7 @@ func gpu_leastTop__(f_ gpu_double, p_ gpu_pair, deep_ bool) int64 {
 		return int64(79)
 	}
 	return int64(35)
-//line kernels_tandem.go:7972
+//line kernels_tandem.go:8181
 }
 
 func gpu_magicFor__(f_ gpu_double, p_ gpu_pair, top_ int64) gpu_magic_ {
@@ -7976,63 +8185,63 @@ func gpu_magicFor__(f_ gpu_double, p_ gpu_pair, top_ int64) gpu_magic_ {
 	/*line terms.go:160*/ down_ := int64(44)
 	t_ := gpu_magic_{a_: float64(float64(1.5) * gpu_power_(f_, first_)), b_: float64(float64(1.5) * gpu_power_(f_, first_-down_)), c_: float64(float64(1.5) * gpu_power_(f_, first_-(int64(2)*down_)))}
 	/*line terms.go:161*/ return t_
-//line kernels_tandem.go:7980
+//line kernels_tandem.go:8189
 }
 
 func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window) int64 {
-	/*line across.go:129*/ t2_ := gpu_reachOf__(f_, p_, t_, o_, less_, w_)
-	/*line across.go:129*/ r_ := t2_
+	/*line across.go:136*/ t2_ := gpu_reachOf__(f_, p_, t_, o_, less_, w_)
+	/*line across.go:136*/ r_ := t2_
 	for base_ := r_.least_; base_ < r_.top_; base_ = base_ + int64(48) {
 		t3_ := gpu_sumOfDigits__(f_, p_, t_, o_, less_, base_, int64(48))
-		/*line across.go:131*/ s_ := t3_
+		/*line across.go:138*/ s_ := t3_
 		for k_ := int64(0); k_ < int64(3); k_ = k_ + int64(1) {
 			gpu_AddPart_(parts_, words_, base_-int64(-2176), s_, k_)
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:7994
+//line kernels_tandem.go:8203
 }
 
 func gpu_none____________(f_ gpu_double, p_ gpu_two, m_ gpu_magic_) gpu_digits {
 	/*line terms.go:170*/ var d_ gpu_digits
 	/*line terms.go:174*/ return d_
-//line kernels_tandem.go:8000
+//line kernels_tandem.go:8209
 }
 
 func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
-	/*line along.go:232*/ var u_ float64
+	/*line along.go:242*/ var u_ float64
 	_ = u_
-	/*line along.go:232*/ var v_ float64
+	/*line along.go:242*/ var v_ float64
 	_ = v_
-	/*line along.go:238*/ return x_ - shift_, y_ - shift_
-//line kernels_tandem.go:8009
+	/*line along.go:248*/ return x_ - shift_, y_ - shift_
+//line kernels_tandem.go:8218
 }
 
 func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) uint32 {
-	/*line terms.go:40*/ m_ := gpu_bits_(f_, gpu_near___(p_, x_, y_)) & int64(9223372036854775807)
+	/*line terms.go:40*/ m_ := gpu_bits(f_, gpu_near___(p_, x_, y_)) & int64(9223372036854775807)
 	/*line terms.go:42*/ if ((m_ == int64(0)) && (x_ != float64(0))) && (y_ != float64(0)) {
 		m_ = int64(1)
 	}
 	/*line terms.go:46*/ return gpu_upper_(f_, m_)
-//line kernels_tandem.go:8018
+//line kernels_tandem.go:8227
 }
 
 func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float64, m_ gpu_magic_, deep_ bool) gpu_digits {
 	/*line terms.go:185*/ term_ := gpu_near___(p_, x_, y_)
 	z_ := term_ + m_.a_
-	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
+	d_.a_ = d_.a_ + gpu_bits(f_, z_)
 	rest_ := term_ - (z_ - m_.a_)
 	z_ = rest_ + m_.b_
-	d_.b_ = d_.b_ + gpu_bits_(f_, z_)
+	d_.b_ = d_.b_ + gpu_bits(f_, z_)
 	if deep_ {
-		d_.c_ = d_.c_ + gpu_bits_(f_, (rest_-(z_-m_.b_))+m_.c_)
+		d_.c_ = d_.c_ + gpu_bits(f_, (rest_-(z_-m_.b_))+m_.c_)
 	}
 	/*line terms.go:195*/ lower_ := math.FMA(x_, y_, -term_)
 	z_ = lower_ + m_.b_
-	d_.b_ = d_.b_ + gpu_bits_(f_, z_)
-	d_.c_ = d_.c_ + gpu_bits_(f_, (lower_-(z_-m_.b_))+m_.c_)
+	d_.b_ = d_.b_ + gpu_bits(f_, z_)
+	d_.c_ = d_.c_ + gpu_bits(f_, (lower_-(z_-m_.b_))+m_.c_)
 	/*line terms.go:200*/ return d_
-//line kernels_tandem.go:8036
+//line kernels_tandem.go:8245
 }
 
 func gpu_factorsIn___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
@@ -8047,21 +8256,21 @@ func gpu_factorsIn___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ 
 	/*line few.go:171*/ y_ = t3_
 	/*line few.go:173*/ t4_, t5_ := gpu_factorsOf___(f_, p_, x_, y_, less_, t_.mask_)
 	/*line few.go:173*/ return t4_, t5_
-//line kernels_tandem.go:8051
+//line kernels_tandem.go:8260
 }
 
 func gpu_without___(f_ gpu_double, p_ gpu_two, d_ gpu_digits, n_ int64, m_ gpu_magic_, deep_ bool) gpu_digits {
-	/*line terms.go:210*/ a_ := n_ * gpu_bits_(f_, m_.a_)
-	/*line terms.go:210*/ b_ := n_ * gpu_bits_(f_, m_.b_)
-	/*line terms.go:210*/ c_ := n_ * gpu_bits_(f_, m_.c_)
+	/*line terms.go:210*/ a_ := n_ * gpu_bits(f_, m_.a_)
+	/*line terms.go:210*/ b_ := n_ * gpu_bits(f_, m_.b_)
+	/*line terms.go:210*/ c_ := n_ * gpu_bits(f_, m_.c_)
 	/*line terms.go:212*/ t_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - (int64(2) * b_), c_: d_.c_ - c_}
 	/*line terms.go:212*/ return t_
-//line kernels_tandem.go:8060
+//line kernels_tandem.go:8269
 }
 
 func gpu_leastTop___(f_ gpu_double, p_ gpu_two, deep_ bool) int64 {
 	/*line terms.go:87*/ return int64(103)
-//line kernels_tandem.go:8065
+//line kernels_tandem.go:8274
 }
 
 func gpu_magicFor___(f_ gpu_double, p_ gpu_two, top_ int64) gpu_magic_ {
@@ -8069,31 +8278,31 @@ func gpu_magicFor___(f_ gpu_double, p_ gpu_two, top_ int64) gpu_magic_ {
 	/*line terms.go:160*/ down_ := int64(52)
 	t_ := gpu_magic_{a_: float64(float64(1.5) * gpu_power_(f_, first_)), b_: float64(float64(1.5) * gpu_power_(f_, first_-down_)), c_: float64(float64(1.5) * gpu_power_(f_, first_-(int64(2)*down_)))}
 	/*line terms.go:161*/ return t_
-//line kernels_tandem.go:8073
+//line kernels_tandem.go:8282
 }
 
 func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window) int64 {
-	/*line across.go:129*/ t2_ := gpu_reachOf___(f_, p_, t_, o_, less_, w_)
-	/*line across.go:129*/ r_ := t2_
+	/*line across.go:136*/ t2_ := gpu_reachOf___(f_, p_, t_, o_, less_, w_)
+	/*line across.go:136*/ r_ := t2_
 	for base_ := r_.least_; base_ < r_.top_; base_ = base_ + int64(48) {
 		t3_ := gpu_sumOfDigits___(f_, p_, t_, o_, less_, base_, int64(48))
-		/*line across.go:131*/ s_ := t3_
+		/*line across.go:138*/ s_ := t3_
 		for k_ := int64(0); k_ < int64(3); k_ = k_ + int64(1) {
 			gpu_AddPart_(parts_, words_, base_-int64(-2176), s_, k_)
 		}
 	}
 	return r_.special_
-//line kernels_tandem.go:8087
+//line kernels_tandem.go:8296
 }
 
 func gpu_addIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits_) {
-	/*line along.go:256*/ m_ := gpu_magicFor(f_, p_, top_)
+	/*line along.go:266*/ m_ := gpu_magicFor(f_, p_, top_)
 	d_ := gpu_none_________(f_, p_, m_)
 	w_ := gpu_nowhere()
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
-			u_, v_ := gpu_factors(f_, p_, b_, i_, j_)
-			w_ = gpu_with___________(w_, gpu_magnitude(f_, p_, u_, v_))
+			u_, v_ := gpu_factors_(f_, p_, b_, i_, j_)
+			w_ = gpu_with____________(w_, gpu_magnitude(f_, p_, u_, v_))
 			d_ = gpu_plus_(f_, p_, d_, u_, v_, m_, deep_)
 		}
 	}
@@ -8103,39 +8312,39 @@ func gpu_addIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, de
 		turns_ = turns_ + int64(1)
 	}
 	return w_, gpu_without(f_, p_, d_, int32(((b_.i1_ - b_.i0_) * turns_)), m_, deep_)
-//line kernels_tandem.go:8107
+//line kernels_tandem.go:8316
 }
 
-func gpu_least(t_ gpu_single, lo_ uint32) int64 {
+func gpu_least_(t_ gpu_single, lo_ uint32) int64 {
 	/*line format.go:44*/ return int64(((lo_ + uint32(1)) >> (23)))
-//line kernels_tandem.go:8112
+//line kernels_tandem.go:8321
 }
 
 func gpu_isDeep(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64) bool {
 	/*line terms.go:95*/ return !gpu_fits(f_, p_, w_, top_, false)
-//line kernels_tandem.go:8117
+//line kernels_tandem.go:8326
 }
 
-func gpu_factors(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
-	/*line along.go:221*/ var u_ float32
+func gpu_factors_(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
+	/*line along.go:231*/ var u_ float32
 	_ = u_
-	/*line along.go:221*/ var v_ float32
+	/*line along.go:231*/ var v_ float32
 	_ = v_
 	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:223*/ y_ := float32(0)
-	/*line along.go:227*/ t_, t2_ := gpu_factorsOf(f_, p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:227*/ return t_, t2_
-//line kernels_tandem.go:8129
+	/*line along.go:233*/ y_ := float32(0)
+	/*line along.go:237*/ t_, t2_ := gpu_factorsOf(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:237*/ return t_, t2_
+//line kernels_tandem.go:8338
 }
 
 func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
 	/*line terms.go:271*/ m_, e_, finite_ := gpu_split(f_, x_)
-	/*line terms.go:273*/ t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits(f_, x_) < int32(0)}
+	/*line terms.go:273*/ t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int32(0)}
 	if !finite_ {
 		t4_.special_ = gpu_Special(x_)
 	}
 	return t4_
-//line kernels_tandem.go:8139
+//line kernels_tandem.go:8348
 }
 
 func gpu_digit_(w_ gpu_wide, base_ int64, width_ uint64) int64 {
@@ -8146,7 +8355,7 @@ func gpu_digit_(w_ gpu_wide, base_ int64, width_ uint64) int64 {
 		return -d_
 	}
 	return d_
-//line kernels_tandem.go:8150
+//line kernels_tandem.go:8359
 }
 
 func gpu_Carry_(w_ []int64, at_ gpu_Place) {
@@ -8157,7 +8366,7 @@ func gpu_Carry_(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:8161
+//line kernels_tandem.go:8370
 }
 
 func gpu_digit__(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -8165,17 +8374,17 @@ func gpu_digit__(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:8169
+//line kernels_tandem.go:8378
 }
 
 func gpu_addIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits) {
-	/*line along.go:256*/ m_ := gpu_magicFor_(f_, p_, top_)
+	/*line along.go:266*/ m_ := gpu_magicFor_(f_, p_, top_)
 	d_ := gpu_none__________(f_, p_, m_)
 	w_ := gpu_nowhere()
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
-			u_, v_ := gpu_factors_(f_, p_, b_, i_, j_)
-			w_ = gpu_with___________(w_, gpu_magnitude_(f_, p_, u_, v_))
+			u_, v_ := gpu_factors__(f_, p_, b_, i_, j_)
+			w_ = gpu_with____________(w_, gpu_magnitude_(f_, p_, u_, v_))
 			d_ = gpu_plus__(f_, p_, d_, u_, v_, m_, deep_)
 		}
 	}
@@ -8185,49 +8394,54 @@ func gpu_addIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, 
 		turns_ = turns_ + int64(1)
 	}
 	return w_, gpu_without_(f_, p_, d_, (b_.i1_-b_.i0_)*turns_, m_, deep_)
-//line kernels_tandem.go:8189
+//line kernels_tandem.go:8398
 }
 
-func gpu_least_(t_ gpu_double, lo_ uint32) int64 {
+func gpu_least__(t_ gpu_double, lo_ uint32) int64 {
 	/*line format.go:60*/ return int64((lo_ >> (20)))
-//line kernels_tandem.go:8194
+//line kernels_tandem.go:8403
 }
 
 func gpu_isDeep_(f_ gpu_double, p_ gpu_one, w_ gpu_window, top_ int64) bool {
 	/*line terms.go:95*/ return !gpu_fits_(f_, p_, w_, top_, false)
-//line kernels_tandem.go:8199
+//line kernels_tandem.go:8408
 }
 
-func gpu_factors_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:221*/ var u_ float64
+func gpu_factors__(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
+	/*line along.go:231*/ var u_ float64
 	_ = u_
-	/*line along.go:221*/ var v_ float64
+	/*line along.go:231*/ var v_ float64
 	_ = v_
 	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:223*/ y_ := float64(0)
-	/*line along.go:227*/ t_, t2_ := gpu_factorsOf_(f_, p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:227*/ return t_, t2_
-//line kernels_tandem.go:8211
+	/*line along.go:233*/ y_ := float64(0)
+	/*line along.go:237*/ t_, t2_ := gpu_factorsOf_(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:237*/ return t_, t2_
+//line kernels_tandem.go:8420
 }
 
 func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
 	/*line terms.go:271*/ m_, e_, finite_ := gpu_split_(f_, x_)
-	/*line terms.go:273*/ t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
+	/*line terms.go:273*/ t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits(f_, x_) < int64(0)}
 	if !finite_ {
 		t4_.special_ = gpu_Special_(x_)
 	}
 	return t4_
-//line kernels_tandem.go:8221
+//line kernels_tandem.go:8430
+}
+
+func gpu_near(p_ gpu_pair, x_ float64, y_ float64) float64 {
+	/*line terms.go:34*/ return x_
+//line kernels_tandem.go:8435
 }
 
 func gpu_addIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits) {
-	/*line along.go:256*/ m_ := gpu_magicFor__(f_, p_, top_)
+	/*line along.go:266*/ m_ := gpu_magicFor__(f_, p_, top_)
 	d_ := gpu_none___________(f_, p_, m_)
 	w_ := gpu_nowhere()
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
-			u_, v_ := gpu_factors__(f_, p_, b_, i_, j_)
-			w_ = gpu_with___________(w_, gpu_magnitude__(f_, p_, u_, v_))
+			u_, v_ := gpu_factors(f_, p_, b_, i_, j_)
+			w_ = gpu_with____________(w_, gpu_magnitude__(f_, p_, u_, v_))
 			d_ = gpu_plus___(f_, p_, d_, u_, v_, m_, deep_)
 		}
 	}
@@ -8237,45 +8451,32 @@ func gpu_addIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int6
 		turns_ = turns_ + int64(1)
 	}
 	return w_, gpu_without__(f_, p_, d_, (b_.i1_-b_.i0_)*turns_, m_, deep_)
-//line kernels_tandem.go:8241
+//line kernels_tandem.go:8455
 }
 
 func gpu_isDeep__(f_ gpu_double, p_ gpu_pair, w_ gpu_window, top_ int64) bool {
 	/*line terms.go:95*/ return !gpu_fits__(f_, p_, w_, top_, false)
-//line kernels_tandem.go:8246
-}
-
-func gpu_factors__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:221*/ var u_ float64
-	_ = u_
-	/*line along.go:221*/ var v_ float64
-	_ = v_
-	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:223*/ y_ := float32(0)
-	/*line along.go:225*/ y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
-	/*line along.go:227*/ t_, t2_ := gpu_factorsOf__(f_, p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:227*/ return t_, t2_
-//line kernels_tandem.go:8259
+//line kernels_tandem.go:8460
 }
 
 func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide {
 	/*line terms.go:271*/ m_, e_, finite_ := gpu_split_(f_, x_)
-	/*line terms.go:273*/ t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int64(0)}
+	/*line terms.go:273*/ t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits(f_, x_) < int64(0)}
 	if !finite_ {
 		t4_.special_ = gpu_Special_(x_)
 	}
 	return t4_
-//line kernels_tandem.go:8269
+//line kernels_tandem.go:8470
 }
 
 func gpu_addIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits) {
-	/*line along.go:256*/ m_ := gpu_magicFor___(f_, p_, top_)
+	/*line along.go:266*/ m_ := gpu_magicFor___(f_, p_, top_)
 	d_ := gpu_none____________(f_, p_, m_)
 	w_ := gpu_nowhere()
 	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
 			u_, v_ := gpu_factors___(f_, p_, b_, i_, j_)
-			w_ = gpu_with___________(w_, gpu_magnitude___(f_, p_, u_, v_))
+			w_ = gpu_with____________(w_, gpu_magnitude___(f_, p_, u_, v_))
 			d_ = gpu_plus____(f_, p_, d_, u_, v_, m_, deep_)
 		}
 	}
@@ -8285,25 +8486,25 @@ func gpu_addIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64
 		turns_ = turns_ + int64(1)
 	}
 	return w_, gpu_without___(f_, p_, d_, (b_.i1_-b_.i0_)*turns_, m_, deep_)
-//line kernels_tandem.go:8289
+//line kernels_tandem.go:8490
 }
 
 func gpu_isDeep___(f_ gpu_double, p_ gpu_two, w_ gpu_window, top_ int64) bool {
 	/*line terms.go:95*/ return false
-//line kernels_tandem.go:8294
+//line kernels_tandem.go:8495
 }
 
 func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:221*/ var u_ float64
+	/*line along.go:231*/ var u_ float64
 	_ = u_
-	/*line along.go:221*/ var v_ float64
+	/*line along.go:231*/ var v_ float64
 	_ = v_
 	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:223*/ y_ := float64(0)
-	/*line along.go:225*/ y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
-	/*line along.go:227*/ t_, t2_ := gpu_factorsOf___(f_, p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:227*/ return t_, t2_
-//line kernels_tandem.go:8307
+	/*line along.go:233*/ y_ := float64(0)
+	/*line along.go:235*/ y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
+	/*line along.go:237*/ t_, t2_ := gpu_factorsOf___(f_, p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:237*/ return t_, t2_
+//line kernels_tandem.go:8508
 }
 
 func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide {
@@ -8313,70 +8514,70 @@ func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide 
 	/*line terms.go:280*/ t9_ := m_ * n_
 	/*line terms.go:280*/ hi_ := t8_
 	/*line terms.go:280*/ lo_ := t9_
-	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits_(f_, x_) < int64(0)) != (gpu_bits_(f_, y_) < int64(0))}
+	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits(f_, x_) < int64(0)) != (gpu_bits(f_, y_) < int64(0))}
 	if (!finite_) || (!finite2_) {
 		t10_.special_ = gpu_Special_(float64(x_ * y_))
 	}
 	return t10_
-//line kernels_tandem.go:8322
+//line kernels_tandem.go:8523
 }
 
-func gpu_with____________(f_ gpu_single, p_ gpu_one, g_ gpu_guess, x_ float32, y_ float32) gpu_guess {
-	/*line guess.go:36*/ term_ := gpu_near(p_, x_, y_)
-	sum_, err_ := gpu_twoSum(g_.sum_, term_)
+func gpu_with_____________(f_ gpu_single, p_ gpu_one, g_ gpu_guess_, x_ float32, y_ float32) gpu_guess_ {
+	/*line guess.go:36*/ term_ := gpu_near_(p_, x_, y_)
+	/*line guess.go:40*/ sum_, err_ := gpu_twoSum_(g_.sum_, term_)
 	g_.sum_ = sum_
-	/*line guess.go:43*/ t3_, t4_ := gpu_twoSum(g_.rest_, err_)
-	/*line guess.go:43*/ g_.rest_ = t3_
-	/*line guess.go:43*/ err_ = t4_
-	g_.off_ = g_.off_ + gpu_abs(f_, err_)
-	/*line guess.go:52*/ return g_
-//line kernels_tandem.go:8334
+	t4_, t5_ := gpu_twoSum_(g_.rest_, err_)
+	/*line guess.go:42*/ g_.rest_ = t4_
+	/*line guess.go:42*/ err_ = t5_
+	g_.off_ = g_.off_ + gpu_abs_(f_, err_)
+	/*line guess.go:51*/ return g_
+//line kernels_tandem.go:8535
 }
 
-func gpu_twoSum(a_ float32, b_ float32) (float32, float32) {
+func gpu_twoSum_(a_ float32, b_ float32) (float32, float32) {
 	/*line guess.go:28*/ var sum_ float32
 	/*line guess.go:28*/ var err_ float32
 	_ = err_
 	/*line guess.go:29*/ sum_ = a_ + b_
 	part_ := sum_ - a_
 	return sum_, (a_ - (sum_ - part_)) + (b_ - part_)
-//line kernels_tandem.go:8344
+//line kernels_tandem.go:8545
 }
 
-func gpu_abs(f_ gpu_single, x_ float32) float32 {
-	/*line guess.go:25*/ return gpu_from(f_, gpu_bits(f_, x_)&int32(2147483647))
-//line kernels_tandem.go:8349
+func gpu_abs_(f_ gpu_single, x_ float32) float32 {
+	/*line guess.go:25*/ return gpu_from_(f_, gpu_bits_(f_, x_)&int32(2147483647))
+//line kernels_tandem.go:8550
 }
 
-func gpu_least__(f_ gpu_single) float32 {
+func gpu_least___(f_ gpu_single) float32 {
 	/*line guess.go:20*/ return gpu_power(f_, support.Value(int64(127))/int64(2))
-//line kernels_tandem.go:8354
+//line kernels_tandem.go:8555
 }
 
-func gpu_over(f_ gpu_single, g_ gpu_guess, d_ float32) gpu_guess {
-	/*line guess.go:57*/ q_ := g_.sum_ / d_
-	rest_, err_ := gpu_twoSum(support.FMA32(-q_, d_, g_.sum_), g_.rest_)
+func gpu_over_(f_ gpu_single, g_ gpu_guess_, d_ float32) gpu_guess_ {
+	/*line guess.go:56*/ q_ := g_.sum_ / d_
+	rest_, err_ := gpu_twoSum_(support.FMA32(-q_, d_, g_.sum_), g_.rest_)
 	lo_ := rest_ / d_
-	off_ := (g_.off_ + gpu_abs(f_, err_)) + gpu_abs(f_, support.FMA32(-lo_, d_, rest_))
-	if off_ >= gpu_least__(f_) {
+	off_ := (g_.off_ + gpu_abs_(f_, err_)) + gpu_abs_(f_, support.FMA32(-lo_, d_, rest_))
+	if off_ >= gpu_least___(f_) {
 		off_ = off_ / d_
 	}
-	t3_ := gpu_guess{sum_: q_, rest_: lo_, off_: off_}
-	/*line guess.go:64*/ return t3_
-//line kernels_tandem.go:8367
+	t3_ := gpu_guess_{sum_: q_, rest_: lo_, off_: off_}
+	/*line guess.go:63*/ return t3_
+//line kernels_tandem.go:8568
 }
 
-func gpu_root(f_ gpu_single, g_ gpu_guess) gpu_guess {
-	/*line guess.go:69*/ q_ := float32(math.Sqrt(float64(g_.sum_)))
+func gpu_root_(f_ gpu_single, g_ gpu_guess_) gpu_guess_ {
+	/*line guess.go:68*/ q_ := float32(math.Sqrt(float64(g_.sum_)))
 	lo_ := (support.FMA32(-q_, q_, g_.sum_) + g_.rest_) / float32(float32(2)*q_)
-	t_ := gpu_guess{sum_: q_, rest_: lo_, off_: (g_.off_ / q_) + float32(gpu_abs(f_, lo_)*gpu_ulps(f_))}
-	/*line guess.go:71*/ return t_
-//line kernels_tandem.go:8375
+	t_ := gpu_guess_{sum_: q_, rest_: lo_, off_: (g_.off_ / q_) + float32(gpu_abs_(f_, lo_)*gpu_ulps_(f_))}
+	/*line guess.go:70*/ return t_
+//line kernels_tandem.go:8576
 }
 
-func gpu_ulps(f_ gpu_single) float32 {
+func gpu_ulps_(f_ gpu_single) float32 {
 	/*line guess.go:23*/ return gpu_power(f_, int64(106))
-//line kernels_tandem.go:8380
+//line kernels_tandem.go:8581
 }
 
 func gpu_sumOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, top_ int64, deep_ bool) (gpu_window, gpu_Value) {
@@ -8401,7 +8602,7 @@ func gpu_sumOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32,
 		}
 	}
 	return w_, gpu_valueOf(int64(23), s_, gpu_unit(f_, p_, top_), deep_)
-//line kernels_tandem.go:8405
+//line kernels_tandem.go:8606
 }
 
 func gpu_sumOfWide(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) (gpu_Value, int64) {
@@ -8429,65 +8630,19 @@ func gpu_sumOfWide(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ floa
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:8433
+//line kernels_tandem.go:8634
 }
 
-func gpu_with_____________(f_ gpu_double, p_ gpu_one, g_ gpu_guess_, x_ float64, y_ float64) gpu_guess_ {
-	/*line guess.go:36*/ term_ := gpu_near_(p_, x_, y_)
-	sum_, err_ := gpu_twoSum_(g_.sum_, term_)
+func gpu_with______________(f_ gpu_double, p_ gpu_one, g_ gpu_guess, x_ float64, y_ float64) gpu_guess {
+	/*line guess.go:36*/ term_ := gpu_near__(p_, x_, y_)
+	/*line guess.go:40*/ sum_, err_ := gpu_twoSum(g_.sum_, term_)
 	g_.sum_ = sum_
-	/*line guess.go:43*/ t3_, t4_ := gpu_twoSum_(g_.rest_, err_)
-	/*line guess.go:43*/ g_.rest_ = t3_
-	/*line guess.go:43*/ err_ = t4_
-	g_.off_ = g_.off_ + gpu_abs_(f_, err_)
-	/*line guess.go:52*/ return g_
-//line kernels_tandem.go:8445
-}
-
-func gpu_twoSum_(a_ float64, b_ float64) (float64, float64) {
-	/*line guess.go:28*/ var sum_ float64
-	/*line guess.go:28*/ var err_ float64
-	_ = err_
-	/*line guess.go:29*/ sum_ = a_ + b_
-	part_ := sum_ - a_
-	return sum_, (a_ - (sum_ - part_)) + (b_ - part_)
-//line kernels_tandem.go:8455
-}
-
-func gpu_abs_(f_ gpu_double, x_ float64) float64 {
-	/*line guess.go:25*/ return gpu_from_(f_, gpu_bits_(f_, x_)&int64(9223372036854775807))
-//line kernels_tandem.go:8460
-}
-
-func gpu_least___(f_ gpu_double) float64 {
-	/*line guess.go:20*/ return gpu_power_(f_, support.Value(int64(1023))/int64(2))
-//line kernels_tandem.go:8465
-}
-
-func gpu_over_(f_ gpu_double, g_ gpu_guess_, d_ float64) gpu_guess_ {
-	/*line guess.go:57*/ q_ := g_.sum_ / d_
-	rest_, err_ := gpu_twoSum_(math.FMA(-q_, d_, g_.sum_), g_.rest_)
-	lo_ := rest_ / d_
-	off_ := (g_.off_ + gpu_abs_(f_, err_)) + gpu_abs_(f_, math.FMA(-lo_, d_, rest_))
-	if off_ >= gpu_least___(f_) {
-		off_ = off_ / d_
-	}
-	t3_ := gpu_guess_{sum_: q_, rest_: lo_, off_: off_}
-	/*line guess.go:64*/ return t3_
-//line kernels_tandem.go:8478
-}
-
-func gpu_root_(f_ gpu_double, g_ gpu_guess_) gpu_guess_ {
-	/*line guess.go:69*/ q_ := math.Sqrt(g_.sum_)
-	lo_ := (math.FMA(-q_, q_, g_.sum_) + g_.rest_) / float64(float64(2)*q_)
-	t_ := gpu_guess_{sum_: q_, rest_: lo_, off_: (g_.off_ / q_) + float64(gpu_abs_(f_, lo_)*gpu_ulps_(f_))}
-	/*line guess.go:71*/ return t_
-//line kernels_tandem.go:8486
-}
-
-func gpu_ulps_(f_ gpu_double) float64 {
-	/*line guess.go:23*/ return gpu_power_(f_, int64(973))
-//line kernels_tandem.go:8491
+	t4_, t5_ := gpu_twoSum(g_.rest_, err_)
+	/*line guess.go:42*/ g_.rest_ = t4_
+	/*line guess.go:42*/ err_ = t5_
+	g_.off_ = g_.off_ + gpu_abs(f_, err_)
+	/*line guess.go:51*/ return g_
+//line kernels_tandem.go:8646
 }
 
 func gpu_sumOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, top_ int64, deep_ bool) (gpu_window, gpu_Value) {
@@ -8512,7 +8667,7 @@ func gpu_sumOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float6
 		}
 	}
 	return w_, gpu_valueOf(int64(44), s_, gpu_unit_(f_, p_, top_), deep_)
-//line kernels_tandem.go:8516
+//line kernels_tandem.go:8671
 }
 
 func gpu_sumOfWide_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window) (gpu_Value, int64) {
@@ -8540,16 +8695,7 @@ func gpu_sumOfWide_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ fl
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:8544
-}
-
-func gpu_with______________(f_ gpu_double, p_ gpu_pair, g_ gpu_guess_, x_ float64, y_ float64) gpu_guess_ {
-	/*line guess.go:36*/ term_ := gpu_near__(p_, x_, y_)
-	sum_, err_ := gpu_twoSum_(g_.sum_, term_)
-	g_.sum_ = sum_
-	/*line guess.go:40*/ g_.off_ = g_.off_ + gpu_abs_(f_, err_)
-	return g_
-//line kernels_tandem.go:8553
+//line kernels_tandem.go:8699
 }
 
 func gpu_sumOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, top_ int64, deep_ bool) (gpu_window, gpu_Value) {
@@ -8574,7 +8720,7 @@ func gpu_sumOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ flo
 		}
 	}
 	return w_, gpu_valueOf(int64(44), s_, gpu_unit__(f_, p_, top_), deep_)
-//line kernels_tandem.go:8578
+//line kernels_tandem.go:8724
 }
 
 func gpu_sumOfWide__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window) (gpu_Value, int64) {
@@ -8602,26 +8748,26 @@ func gpu_sumOfWide__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:8606
+//line kernels_tandem.go:8752
 }
 
-func gpu_with_______________(f_ gpu_double, p_ gpu_two, g_ gpu_guess_, x_ float64, y_ float64) gpu_guess_ {
+func gpu_with_______________(f_ gpu_double, p_ gpu_two, g_ gpu_guess, x_ float64, y_ float64) gpu_guess {
 	/*line guess.go:36*/ term_ := gpu_near___(p_, x_, y_)
-	sum_, err_ := gpu_twoSum_(g_.sum_, term_)
+	/*line guess.go:40*/ sum_, err_ := gpu_twoSum(g_.sum_, term_)
 	g_.sum_ = sum_
-	/*line guess.go:43*/ t3_, t4_ := gpu_twoSum_(g_.rest_, err_)
-	/*line guess.go:43*/ g_.rest_ = t3_
-	/*line guess.go:43*/ err_ = t4_
-	g_.off_ = g_.off_ + gpu_abs_(f_, err_)
-	/*line guess.go:46*/ t5_, t6_ := gpu_twoSum_(g_.rest_, math.FMA(x_, y_, -term_))
-	/*line guess.go:46*/ g_.rest_ = t5_
-	/*line guess.go:46*/ err_ = t6_
-	g_.off_ = g_.off_ + gpu_abs_(f_, err_)
-	if ((gpu_abs_(f_, term_) < gpu_least___(f_)) && (x_ != float64(0))) && (y_ != float64(0)) {
+	t4_, t5_ := gpu_twoSum(g_.rest_, err_)
+	/*line guess.go:42*/ g_.rest_ = t4_
+	/*line guess.go:42*/ err_ = t5_
+	g_.off_ = g_.off_ + gpu_abs(f_, err_)
+	/*line guess.go:45*/ t6_, t7_ := gpu_twoSum(g_.rest_, math.FMA(x_, y_, -term_))
+	/*line guess.go:45*/ g_.rest_ = t6_
+	/*line guess.go:45*/ err_ = t7_
+	g_.off_ = g_.off_ + gpu_abs(f_, err_)
+	if ((gpu_abs(f_, term_) < gpu_least(f_)) && (x_ != float64(0))) && (y_ != float64(0)) {
 		g_.off_ = gpu_power_(f_, int64(2047))
 	}
-	/*line guess.go:52*/ return g_
-//line kernels_tandem.go:8625
+	/*line guess.go:51*/ return g_
+//line kernels_tandem.go:8771
 }
 
 func gpu_sumOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, top_ int64, deep_ bool) (gpu_window, gpu_Value) {
@@ -8646,7 +8792,7 @@ func gpu_sumOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ floa
 		}
 	}
 	return w_, gpu_valueOf(int64(52), s_, gpu_unit___(f_, p_, top_), true)
-//line kernels_tandem.go:8650
+//line kernels_tandem.go:8796
 }
 
 func gpu_sumOfWide___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window) (gpu_Value, int64) {
@@ -8674,13 +8820,13 @@ func gpu_sumOfWide___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ 
 		at_ = at_ + n2_
 	}
 	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:8678
+//line kernels_tandem.go:8824
 }
 
 func gpu_key32(x_ float32) int32 {
 	/*line fold.go:78*/ b_ := int32(math.Float32bits(x_))
 	return b_ ^ ((b_ >> (31)) & int32(2147483647))
-//line kernels_tandem.go:8684
+//line kernels_tandem.go:8830
 }
 
 func gpu_chosen(s_ gpu_state, order_ int64) int64 {
@@ -8693,13 +8839,13 @@ func gpu_chosen(s_ gpu_state, order_ int64) int64 {
 		}
 	}
 	/*line fold.go:279*/ return s_.a_
-//line kernels_tandem.go:8697
+//line kernels_tandem.go:8843
 }
 
 func gpu_key64(x_ float64) int64 {
 	/*line fold.go:83*/ b_ := int64(math.Float64bits(x_))
 	return b_ ^ ((b_ >> (63)) & int64(9223372036854775807))
-//line kernels_tandem.go:8703
+//line kernels_tandem.go:8849
 }
 
 func gpu_above(s_ gpu_ends, k_ int32, index_ int32) gpu_ends {
@@ -8707,7 +8853,7 @@ func gpu_above(s_ gpu_ends, k_ int32, index_ int32) gpu_ends {
 	found_ := (((more_ | (-more_)) >> (31)) >> (31)) >> (1)
 	t_ := gpu_ends{a_: s_.a_ ^ more_, b_: s_.b_ ^ ((s_.b_ ^ index_) & found_)}
 	/*line fold.go:133*/ return t_
-//line kernels_tandem.go:8711
+//line kernels_tandem.go:8857
 }
 
 func gpu_above_(s_ gpu_ends_, k_ int64, index_ int64) gpu_ends_ {
@@ -8715,7 +8861,7 @@ func gpu_above_(s_ gpu_ends_, k_ int64, index_ int64) gpu_ends_ {
 	found_ := (((more_ | (-more_)) >> (31)) >> (31)) >> (1)
 	t_ := gpu_ends_{a_: s_.a_ ^ more_, b_: s_.b_ ^ ((s_.b_ ^ index_) & found_)}
 	/*line fold.go:133*/ return t_
-//line kernels_tandem.go:8719
+//line kernels_tandem.go:8865
 }
 
 func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -8726,7 +8872,7 @@ func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:8730
+//line kernels_tandem.go:8876
 }
 
 func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
@@ -8736,27 +8882,27 @@ func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
 	}
 	t2_ := gpu_Value{Neg_: neg_}
 	/*line ../../../internal/superacc/value.go:19*/ return gpu_become(t2_, hi_, lo_, exp_, false)
-//line kernels_tandem.go:8740
+//line kernels_tandem.go:8886
 }
 
-func gpu_from(t_ gpu_single, b_ int32) float32 {
+func gpu_from_(t_ gpu_single, b_ int32) float32 {
 	/*line format.go:39*/ return math.Float32frombits(uint32(b_))
-//line kernels_tandem.go:8745
+//line kernels_tandem.go:8891
 }
 
-func gpu_bits(t_ gpu_single, x_ float32) int32 {
+func gpu_bits_(t_ gpu_single, x_ float32) int32 {
 	/*line format.go:38*/ return int32(math.Float32bits(x_))
-//line kernels_tandem.go:8750
+//line kernels_tandem.go:8896
 }
 
-func gpu_near(p_ gpu_one, x_ float32, y_ float32) float32 {
+func gpu_near_(p_ gpu_one, x_ float32, y_ float32) float32 {
 	/*line terms.go:34*/ return x_
-//line kernels_tandem.go:8755
+//line kernels_tandem.go:8901
 }
 
 func gpu_upper(t_ gpu_single, m_ int32) uint32 {
 	/*line format.go:42*/ return uint32(m_)
-//line kernels_tandem.go:8760
+//line kernels_tandem.go:8906
 }
 
 func gpu_element(x_ gpu_Matrix, i_ int64, j_ int64, o_ int64, down_ bool) float32 {
@@ -8764,12 +8910,12 @@ func gpu_element(x_ gpu_Matrix, i_ int64, j_ int64, o_ int64, down_ bool) float3
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:8768
+//line kernels_tandem.go:8914
 }
 
 func gpu_power(t_ gpu_single, field_ int64) float32 {
 	/*line format.go:40*/ return math.Float32frombits(uint32(field_) << (23))
-//line kernels_tandem.go:8773
+//line kernels_tandem.go:8919
 }
 
 func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) gpu_reach {
@@ -8780,11 +8926,11 @@ func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float3
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
 			u_, v_ := gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
-			r_ = gpu_with__________(r_, gpu_exactly(f_, p_, u_, v_), int64(24))
+			r_ = gpu_with___________(r_, gpu_exactly(f_, p_, u_, v_), int64(24))
 		}
 	}
 	return r_
-//line kernels_tandem.go:8788
+//line kernels_tandem.go:8934
 }
 
 func gpu_sumOfDigits(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
@@ -8796,7 +8942,7 @@ func gpu_sumOfDigits(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ fl
 		}
 	}
 	return s_
-//line kernels_tandem.go:8800
+//line kernels_tandem.go:8946
 }
 
 func gpu_overShort(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -8817,7 +8963,7 @@ func gpu_overShort(v_ gpu_Value, n_ uint64) gpu_Value {
 	up_ := uint64(int64(bits.LeadingZeros64(hi_)))
 	t11_ := gpu_Value{Hi_: (hi_ << (up_)) | (lo_ >> (uint64(64) - up_)), Lo_: (lo_ << (up_)) | ((q0_ << (up_)) >> (32)), Exp_: v_.Exp_ - int64(up_), Neg_: v_.Neg_, Rest_: v_.Rest_ || ((rem_ | (q0_ << (uint64(32) + up_))) != uint64(0))}
 	/*line ../../../internal/superacc/value.go:100*/ return t11_
-//line kernels_tandem.go:8821
+//line kernels_tandem.go:8967
 }
 
 func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gpu_Value {
@@ -8831,32 +8977,22 @@ func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gp
 	z_ := int64(bits.LeadingZeros64(hi_))
 	t3_ := gpu_Value{Hi_: (hi_ << (uint64(z_))) | (lo_ >> (uint64((int64(64) - z_)))), Lo_: lo_ << (uint64(z_)), Exp_: exp_ - z_, Neg_: v_.Neg_, Rest_: v_.Rest_ || rest_}
 	/*line ../../../internal/superacc/value.go:162*/ return t3_
-//line kernels_tandem.go:8835
+//line kernels_tandem.go:8981
 }
 
 func gpu_Bits32(v_ gpu_Value) uint32 {
 	/*line ../../../internal/superacc/value.go:169*/ return uint32(gpu_round__(v_, int64(24), uint64(255)))
-//line kernels_tandem.go:8840
+//line kernels_tandem.go:8986
 }
 
-func gpu_bits_(t_ gpu_double, x_ float64) int64 {
-	/*line format.go:54*/ return int64(math.Float64bits(x_))
-//line kernels_tandem.go:8845
-}
-
-func gpu_from_(t_ gpu_double, b_ int64) float64 {
-	/*line format.go:55*/ return math.Float64frombits(uint64(b_))
-//line kernels_tandem.go:8850
-}
-
-func gpu_near_(p_ gpu_one, x_ float64, y_ float64) float64 {
+func gpu_near__(p_ gpu_one, x_ float64, y_ float64) float64 {
 	/*line terms.go:34*/ return x_
-//line kernels_tandem.go:8855
+//line kernels_tandem.go:8991
 }
 
 func gpu_upper_(t_ gpu_double, m_ int64) uint32 {
 	/*line format.go:58*/ return uint32((((uint64(m_) + uint64(4294967296)) - uint64(1)) >> (32)))
-//line kernels_tandem.go:8860
+//line kernels_tandem.go:8996
 }
 
 func gpu_element_(x_ gpu_Matrix_, i_ int64, j_ int64, o_ int64, down_ bool) float64 {
@@ -8864,12 +9000,12 @@ func gpu_element_(x_ gpu_Matrix_, i_ int64, j_ int64, o_ int64, down_ bool) floa
 		return x_.Data_[(i_*x_.Stride_)+o_]
 	}
 	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:8868
+//line kernels_tandem.go:9004
 }
 
 func gpu_power_(t_ gpu_double, field_ int64) float64 {
 	/*line format.go:56*/ return math.Float64frombits(uint64(field_) << (52))
-//line kernels_tandem.go:8873
+//line kernels_tandem.go:9009
 }
 
 func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window) gpu_reach {
@@ -8880,11 +9016,11 @@ func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ floa
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
 			u_, v_ := gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
-			r_ = gpu_with__________(r_, gpu_exactly_(f_, p_, u_, v_), int64(53))
+			r_ = gpu_with___________(r_, gpu_exactly_(f_, p_, u_, v_), int64(53))
 		}
 	}
 	return r_
-//line kernels_tandem.go:8888
+//line kernels_tandem.go:9024
 }
 
 func gpu_sumOfDigits_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
@@ -8896,17 +9032,12 @@ func gpu_sumOfDigits_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ 
 		}
 	}
 	return s_
-//line kernels_tandem.go:8900
+//line kernels_tandem.go:9036
 }
 
 func gpu_Bits64(v_ gpu_Value) uint64 {
 	/*line ../../../internal/superacc/value.go:166*/ return gpu_round__(v_, int64(53), uint64(2047))
-//line kernels_tandem.go:8905
-}
-
-func gpu_near__(p_ gpu_pair, x_ float64, y_ float64) float64 {
-	/*line terms.go:34*/ return x_
-//line kernels_tandem.go:8910
+//line kernels_tandem.go:9041
 }
 
 func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window) gpu_reach {
@@ -8917,11 +9048,11 @@ func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ f
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
 			u_, v_ := gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
-			r_ = gpu_with__________(r_, gpu_exactly__(f_, p_, u_, v_), int64(53))
+			r_ = gpu_with___________(r_, gpu_exactly__(f_, p_, u_, v_), int64(53))
 		}
 	}
 	return r_
-//line kernels_tandem.go:8925
+//line kernels_tandem.go:9056
 }
 
 func gpu_sumOfDigits__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
@@ -8933,12 +9064,12 @@ func gpu_sumOfDigits__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, les
 		}
 	}
 	return s_
-//line kernels_tandem.go:8937
+//line kernels_tandem.go:9068
 }
 
 func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
 	/*line terms.go:32*/ return float64(x_ * y_)
-//line kernels_tandem.go:8942
+//line kernels_tandem.go:9073
 }
 
 func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window) gpu_reach {
@@ -8946,11 +9077,11 @@ func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ fl
 	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
 			u_, v_ := gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
-			r_ = gpu_with__________(r_, gpu_exactly___(f_, p_, u_, v_), int64(106))
+			r_ = gpu_with___________(r_, gpu_exactly___(f_, p_, u_, v_), int64(106))
 		}
 	}
 	return r_
-//line kernels_tandem.go:8954
+//line kernels_tandem.go:9085
 }
 
 func gpu_sumOfDigits___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
@@ -8962,13 +9093,13 @@ func gpu_sumOfDigits___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less
 		}
 	}
 	return s_
-//line kernels_tandem.go:8966
+//line kernels_tandem.go:9097
 }
 
 func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
 	/*line format.go:45*/ t2_, t3_, t4_ := gpu_Split32(math.Float32bits(x_))
 	/*line format.go:45*/ return t2_, t3_, t4_
-//line kernels_tandem.go:8972
+//line kernels_tandem.go:9103
 }
 
 func gpu_Special(x_ float32) int64 {
@@ -8980,13 +9111,13 @@ func gpu_Special(x_ float32) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:8984
+//line kernels_tandem.go:9115
 }
 
 func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
 	/*line format.go:61*/ t2_, t3_, t4_ := gpu_Split64(math.Float64bits(x_))
 	/*line format.go:61*/ return t2_, t3_, t4_
-//line kernels_tandem.go:8990
+//line kernels_tandem.go:9121
 }
 
 func gpu_Special_(x_ float64) int64 {
@@ -8998,7 +9129,7 @@ func gpu_Special_(x_ float64) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:9002
+//line kernels_tandem.go:9133
 }
 
 func gpu_room(s_ gpu_short, left_ int64) int64 {
@@ -9007,7 +9138,7 @@ func gpu_room(s_ gpu_short, left_ int64) int64 {
 		return min(int64(48), left_)
 	}
 	return min(min(int64(48), left_), int64(bits.LeadingZeros64(hi_))-int64(2))
-//line kernels_tandem.go:9011
+//line kernels_tandem.go:9142
 }
 
 func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
@@ -9019,18 +9150,18 @@ func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
 	}
 	v_.Rest_ = rest_
 	return v_
-//line kernels_tandem.go:9023
+//line kernels_tandem.go:9154
 }
 
 func gpu_reachIn(f_ gpu_single, w_ gpu_window) gpu_reach {
 	/*line few.go:203*/ if w_.hi_ == uint32(0) {
 		return gpu_noReach()
 	}
-	lo_ := gpu_least(f_, w_.lo_)
+	lo_ := gpu_least_(f_, w_.lo_)
 	/*line few.go:206*/ hi_ := gpu_field(f_, w_.hi_)
 	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - int64(127)) - int64(24)) + int64(1), top_: (max(hi_, int64(1)) - int64(127)) + int64(1)}
 	/*line few.go:207*/ return t_
-//line kernels_tandem.go:9034
+//line kernels_tandem.go:9165
 }
 
 func gpu_divide(r_ gpu_reciprocal, u1_ uint64, u0_ uint64) (uint64, uint64) {
@@ -9048,7 +9179,7 @@ func gpu_divide(r_ gpu_reciprocal, u1_ uint64, u0_ uint64) (uint64, uint64) {
 		rem_ = rem_ - r_.d_
 	}
 	return quotient_ & uint64(4294967295), rem_
-//line kernels_tandem.go:9052
+//line kernels_tandem.go:9183
 }
 
 func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
@@ -9072,18 +9203,18 @@ func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
 		keep_ = keep_ | ((inf_ + uint64(1)) << (uint64((precision_ - int64(1)))))
 	}
 	return keep_
-//line kernels_tandem.go:9076
+//line kernels_tandem.go:9207
 }
 
 func gpu_reachIn_(f_ gpu_double, w_ gpu_window) gpu_reach {
 	/*line few.go:203*/ if w_.hi_ == uint32(0) {
 		return gpu_noReach()
 	}
-	lo_ := gpu_least_(f_, w_.lo_)
+	lo_ := gpu_least__(f_, w_.lo_)
 	/*line few.go:206*/ hi_ := gpu_field_(f_, w_.hi_)
 	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - int64(1023)) - int64(53)) + int64(1), top_: (max(hi_, int64(1)) - int64(1023)) + int64(1)}
 	/*line few.go:207*/ return t_
-//line kernels_tandem.go:9087
+//line kernels_tandem.go:9218
 }
 
 func gpu_Split32(b_ uint32) (uint64, int64, bool) {
@@ -9095,7 +9226,7 @@ func gpu_Split32(b_ uint32) (uint64, int64, bool) {
 	_ = finite_
 	/*line ../../../internal/superacc/value.go:202*/ t_, t2_, t3_ := gpu_split__(uint64(b_), int64(24), uint64(255))
 	/*line ../../../internal/superacc/value.go:202*/ return t_, t2_, t3_
-//line kernels_tandem.go:9099
+//line kernels_tandem.go:9230
 }
 
 func gpu_Split64(b_ uint64) (uint64, int64, bool) {
@@ -9107,12 +9238,12 @@ func gpu_Split64(b_ uint64) (uint64, int64, bool) {
 	_ = finite_
 	/*line ../../../internal/superacc/value.go:199*/ t_, t2_, t3_ := gpu_split__(b_, int64(53), uint64(2047))
 	/*line ../../../internal/superacc/value.go:199*/ return t_, t2_, t3_
-//line kernels_tandem.go:9111
+//line kernels_tandem.go:9242
 }
 
 func gpu_lowest(precision_ int64, inf_ uint64) int64 {
 	/*line ../../../internal/superacc/value.go:196*/ return (int64(2) - precision_) - int64((inf_ >> (1)))
-//line kernels_tandem.go:9116
+//line kernels_tandem.go:9247
 }
 
 func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
@@ -9129,5 +9260,5 @@ func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool)
 	/*line ../../../internal/superacc/value.go:206*/ field_ := t2_
 	normal_ := min(field_, uint64(1))
 	return m_ | (normal_ << (uint64((precision_ - int64(1))))), gpu_lowest(precision_, inf_) + int64((field_ - normal_)), field_ != inf_
-//line kernels_tandem.go:9133
+//line kernels_tandem.go:9264
 }
