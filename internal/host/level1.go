@@ -220,7 +220,11 @@ func addScaled[T Float](alpha T, x, y []T) {
 
 // Scal is x = alpha*x.
 func Scal[T Float](alpha T, x []T) {
-	if isSmall[T](2, len(x)) {
+	switch {
+	case len(x) <= shortVector:
+		scaleRow(alpha, x)
+		return
+	case isSmall[T](2, len(x)):
 		scaleVector(alpha, x)
 		return
 	}
@@ -230,9 +234,9 @@ func Scal[T Float](alpha T, x []T) {
 // shortVector is the elements up to which a plain loop is the fastest.
 const shortVector = 32
 
-// scaleVector is Scal in this goroutine.
+// scaleVector is Scal in this goroutine, for at least one element.
 func scaleVector[T Float](alpha T, x []T) {
-	if n := len(x); hasVectors && n > shortVector {
+	if n := len(x); hasVectors {
 		kernels[T]()[0].finish(1, n, alpha, &x[0], n, 0, &x[0], n, false)
 		return
 	}
