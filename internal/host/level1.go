@@ -19,9 +19,25 @@ const (
 // elements l, l+8, ... by fma. Then lanes l and l+4 are added, l and l+2, 0 and 1; and the pieces,
 // in order. Products of float32 are exact in float64.
 func Dot[T Float](x, y []T) float64 {
-	switch y = y[:len(x)]; {
-	case len(x) == 1:
-		return math.FMA(float64(x[0]), float64(y[0]), 0) + 0 // no -0
+	y = y[:len(x)]
+	if len(x) <= lanes/2 { // each element has its lane
+		var s0, s1, s2, s3 float64
+		switch len(x) {
+		case 4:
+			s3 = math.FMA(float64(x[3]), float64(y[3]), 0)
+			fallthrough
+		case 3:
+			s2 = math.FMA(float64(x[2]), float64(y[2]), 0)
+			fallthrough
+		case 2:
+			s1 = math.FMA(float64(x[1]), float64(y[1]), 0)
+			fallthrough
+		case 1:
+			s0 = math.FMA(float64(x[0]), float64(y[0]), 0)
+		}
+		return ((s0 + s2) + (s1 + s3)) + 0 // no -0, as the other lanes have none
+	}
+	switch {
 	case len(x) > piece:
 		return sumPieces(x, y)
 	case hasVectors: // dotPiece would be felt in small calls
@@ -52,9 +68,24 @@ func AsumSteps[T Float](n int, x *T, inc int) float64 {
 
 // Asum is the sum of magnitudes, in the same order, in float64.
 func Asum[T Float](x []T) float64 {
+	if len(x) <= lanes/2 { // as in Dot
+		var s0, s1, s2, s3 float64
+		switch len(x) {
+		case 4:
+			s3 = math.Abs(float64(x[3]))
+			fallthrough
+		case 3:
+			s2 = math.Abs(float64(x[2]))
+			fallthrough
+		case 2:
+			s1 = math.Abs(float64(x[1]))
+			fallthrough
+		case 1:
+			s0 = math.Abs(float64(x[0]))
+		}
+		return (s0 + s2) + (s1 + s3)
+	}
 	switch {
-	case len(x) == 1:
-		return math.Abs(float64(x[0]))
 	case len(x) > piece:
 		return sumPieces(x, nil)
 	case hasVectors:
@@ -220,7 +251,11 @@ func addScaled[T Float](alpha T, x, y []T) {
 
 // Scal is x = alpha*x.
 func Scal[T Float](alpha T, x []T) {
-	if isSmall[T](2, len(x)) {
+	switch {
+	case len(x) <= shortVector:
+		scaleRow(alpha, x)
+		return
+	case isSmall[T](2, len(x)):
 		scaleVector(alpha, x)
 		return
 	}
@@ -230,9 +265,9 @@ func Scal[T Float](alpha T, x []T) {
 // shortVector is the elements up to which a plain loop is the fastest.
 const shortVector = 32
 
-// scaleVector is Scal in this goroutine.
+// scaleVector is Scal in this goroutine, for at least one element.
 func scaleVector[T Float](alpha T, x []T) {
-	if n := len(x); hasVectors && n > shortVector {
+	if n := len(x); hasVectors {
 		kernels[T]()[0].finish(1, n, alpha, &x[0], n, 0, &x[0], n, false)
 		return
 	}

@@ -16,7 +16,7 @@ func TestLevel1(t *testing.T) {
 func testLevel1[T Float](t *testing.T) {
 	rng := rand.New(rand.NewPCG(51, 52))
 	sizes := append(slices.Repeat([]int{1}, 40), // whose product may be -0, which a sum is not
-		0, 2, 7, 8, 9, 18, 31, 1000, piece, piece+1, 3*piece+5, 20*piece+13)
+		0, 2, 3, 4, 3, 4, 7, 8, 9, 18, 31, 1000, piece, piece+1, 3*piece+5, 20*piece+13)
 	for i, n := range sizes {
 		in := inputs[T]()[i%len(inputs[T]())]
 		alpha := []T{1, -1.5, 0.1}[i%3]
@@ -40,6 +40,17 @@ func testLevel1[T Float](t *testing.T) {
 		Scal(alpha, x.data)
 		if err := x.diff(scal); err != nil {
 			t.Errorf("scal of %d %s: %v", n, in.name, err)
+		}
+	}
+}
+
+// Products below 0 that vanish are -0, and so is their sum where every lane has one.
+func TestDotVanishes(t *testing.T) {
+	for n := range 20 {
+		x, y := slices.Repeat([]float64{1e-200}, n), slices.Repeat([]float64{-1e-200}, n)
+		want := sumReference(n, func(k int, acc float64) float64 { return math.FMA(x[k], y[k], acc) })
+		if got := Dot(x, y); bitsOf(got) != bitsOf(want) {
+			t.Errorf("dot of %d is %v, want %v", n, got, want)
 		}
 	}
 }

@@ -170,11 +170,18 @@ func IsFewColumns(left bool, n, cols int) bool {
 // TriangleSteps is [MultiplyTriangle], or with solve [SolveTriangle], for n of at least one, and
 // one column of elements that are inc apart, from the one that x points to on.
 func TriangleSteps[T Float](solve bool, n int, alpha T, e *T, eRow, eCol int, upper, unit bool, x *T, inc int) {
-	if n == 1 { // takes less than a call
-		oneRow(solve, alpha, e, unit, x)
-		return
-	}
 	switch {
+	case n == 1: // takes less than a call
+		d := T(1)
+		if !unit {
+			d = *e
+		}
+		if solve {
+			*x = Mul(alpha, *x) / d
+		} else {
+			*x = alpha * fma(d, *x, 0)
+		}
+		return
 	case !solve && hasVectors && n <= fewTriangleRows:
 		nativeTriangleRows(upper, unit, n, alpha, e, eRow, eCol, x, inc)
 		return
@@ -198,19 +205,6 @@ func TriangleSteps[T Float](solve bool, n int, alpha T, e *T, eRow, eCol int, up
 		return
 	}
 	substitute(n, e, eRow, eCol, x, inc, unit)
-}
-
-// oneRow is TriangleSteps for one row.
-func oneRow[T Float](solve bool, alpha T, e *T, unit bool, x *T) {
-	d := T(1)
-	if !unit {
-		d = *e
-	}
-	if solve {
-		*x = Mul(alpha, *x) / d
-	} else {
-		*x = alpha * fma(d, *x, 0)
-	}
 }
 
 // substitute solves E*X = b for a lower triangular E of n by n, and leaves X in b: as soon as an

@@ -1,6 +1,10 @@
 package solve
 
-import "github.com/tandem-gpu/tandem/internal/host"
+import (
+	"math"
+
+	"github.com/tandem-gpu/tandem/internal/host"
+)
 
 // A bidiagonal makes A, of m by n with m >= n, QᵀAP = upper bidiagonal (d, e) by Householder's
 // method, with updates put off for the columns of a panel. The vectors of Q are left in A, as
@@ -26,16 +30,34 @@ type bidiagonalPanel struct {
 
 func (b *bidiagonal) reduce() error {
 	for k := 0; k < b.n; k += qrPanel {
+		m, n, a := b.m-k, b.n-k, b.a[k*(b.lda+1):]
+		if m == 2 && n == 2 {
+			b.two(k, a)
+			break
+		}
 		reduce := b.panel
-		if m := b.m - k; m > 2 && m <= nearRows {
+		if m > 2 && m <= nearRows {
 			reduce = b.nearPanel
 		}
-		if err := reduce(k, min(qrPanel, b.n-k), b.m-k, b.n-k, b.a[k*(b.lda+1):]); err != nil {
+		if err := reduce(k, min(qrPanel, n), m, n, a); err != nil {
 			return err
 		}
 	}
 	b.e[b.n-1] = 0
 	return nil
+}
+
+// two is panel for two rows and columns, where it has one reflector: those of one row stay.
+func (b *bidiagonal) two(k int, a []float64) {
+	v, x, z := [2]float64{a[0], a[b.lda]}, a[1], a[b.lda+1]
+	b.d[k], b.tauQ[k] = householder(v[:])
+	a[b.lda] = v[1]
+	y := 0.0
+	if b.tauQ[k] != 0 {
+		y = float64(b.tauQ[k] * math.FMA(z, v[1], x+0)) // no -0
+	}
+	b.e[k], b.d[k+1] = x-y, math.FMA(v[1], -y, z)
+	b.tauP[k], b.tauQ[k+1], b.tauP[k+1] = 0, 0, 0
 }
 
 // panel reduces w columns and rows, from k on, of the trailing matrix of m by n, and brings the

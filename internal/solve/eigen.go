@@ -47,10 +47,10 @@ func eigFew(vectors, lower bool, n int, a []float64, lda int, w []float64) (ok b
 			e[0] = a[lda]
 		}
 	}
-	if !isFinite(w) || !isFinite(e[:]) {
+	exp, finite := rescaleVectors(w, e[:])
+	if !finite {
 		return false
 	}
-	exp := rescaleVectors(w, e[:])
 	if vectors {
 		var z [2 * 2]float64
 		var x [(2 + 32) * 2]float64 // qlMemory with the most columns of a tile that there are
@@ -70,10 +70,10 @@ func eigMany(
 	s Solver[float64], vectors, lower bool, n int, a []float64, lda int, w []float64,
 ) (ok bool, err error) {
 	work := host.WholeLines(n * (n + 2))
-	memory, x := host.Take[float64](work + max(tridiagonalMemory(n), leafMemory(min(n, leafRows))))
+	memory, x := host.Take[float64](work + tridiagonalMemory(n)) // which is more than leafMemory of at most leafRows
 	defer memory.Give()
 	q, e, tau := x[:n*n], x[n*n:][:n], x[n*(n+1):][:n]
-	clear(x[n*n:][:2*n])
+	e[n-1] = 0
 	host.Mirror(lower, n, a, lda, q, n)
 	exp, finite := rescale(n, n, q, n)
 	if !finite {
@@ -82,7 +82,8 @@ func eigMany(
 	if err := tridiagonal(s, vectors, n, q, n, w, e, tau, x[work:]); err != nil {
 		return false, err
 	}
-	exp += rescaleVectors(w, e)
+	more, _ := rescaleVectors(w, e)
+	exp += more
 	if !vectors {
 		ok = ql(w, e, nil, nil)
 		scaleBack(exp, w)
@@ -103,15 +104,6 @@ func eigMany(
 	return ok, err
 }
 
-func isFinite(x []float64) bool {
-	for _, v := range x {
-		if v-v != 0 {
-			return false
-		}
-	}
-	return true
-}
-
 func fill(x []float64, v float64) {
 	for i := range x {
 		x[i] = v
@@ -119,21 +111,26 @@ func fill(x []float64, v float64) {
 }
 
 // rescaleVectors multiplies x and y by the power of two that brings their largest magnitude to 1/2
-// or more and below 1, and returns the exponent of the inverse.
-func rescaleVectors(x, y []float64) (exp int) {
-	most := 0.0
-	for _, part := range [][]float64{x, y} {
-		for _, v := range part {
-			most = max(most, math.Abs(v))
-		}
-	}
-	if most == 0 || most != most || math.IsInf(most, 0) {
-		return 0
+// or more and below 1, and returns the exponent of the inverse: 0 where they stay as they are, as
+// do zeros and numbers that are not finite.
+func rescaleVectors(x, y []float64) (exp int, finite bool) {
+	most := math.Float64frombits(max(largestBits(x), largestBits(y)))
+	if most == 0 || most-most != 0 {
+		return 0, most == 0
 	}
 	_, exp = math.Frexp(most)
 	scaleBack(-exp, x)
 	scaleBack(-exp, y)
-	return exp
+	return exp, true
+}
+
+// largestBits is the bits of the largest magnitude, a NaN above all. They have the order of the
+// magnitudes, and take a fraction of the time to compare.
+func largestBits(x []float64) (most uint64) {
+	for _, v := range x {
+		most = max(most, math.Float64bits(v)&^(1<<63))
+	}
+	return most
 }
 
 // tridiagonal makes the symmetric A, of n by n, QᵀAQ = tridiagonal (d, e) by Householder's method,
@@ -145,7 +142,8 @@ func tridiagonal(s Solver[float64], vectors bool, n int, a []float64, lda int, d
 	for k := 0; k < n-1; k += qrPanel {
 		w, m, at := min(qrPanel, n-1-k), n-k, a[k*(lda+1):]
 		if m <= nearRows {
-			p := newNearSymmetric(lower, w, m, at, lda, x)
+			var p nearSymmetric
+			p.take(lower, w, m, at, lda, x)
 			for j := range w {
 				d[k+j], e[k+j], tau[k+j] = p.column(j)
 			}

@@ -124,3 +124,16 @@ func TestEigSym(t *testing.T) {
 		}
 	}
 }
+
+// The squares of what the shift is made of leave the range, whatever the signs.
+func TestEigSymFarShift(t *testing.T) {
+	for _, d := range [][]float64{{1, 0}, {0, 1}, {-1, 0}, {0, -1}} {
+		for _, e := range []float64{1e-130, -1e-130} {
+			w := make([]float64, 2)
+			ok, err := EigSym(Solver[float64]{}, false, true, 2, []float64{d[0], math.NaN(), e, d[1]}, 2, w)
+			if !ok || err != nil || w[0]+w[1] != d[0]+d[1] || math.Abs(w[1]-w[0]) != 1 {
+				t.Errorf("%g beside %g: %g, %v, %v", d, e, w, ok, err)
+			}
+		}
+	}
+}

@@ -26,6 +26,31 @@ func TestNearPanels(t *testing.T) {
 	}
 }
 
+// Two rows and columns have the bits of a panel: values, factors, and the vector.
+func TestTwoRows(t *testing.T) {
+	zero := math.Copysign(0, -1)
+	for _, a := range [][]float64{{3, 1, 4, 1}, {-3, 1, 4, zero}, {1, zero, 0, 1}, {3, zero, 4, zero}, {0, 1, 2, 3}} {
+		var want, got [8]float64
+		for i, x := range [][]float64{want[:], got[:]} {
+			b := bidiagonal{
+				m: 2, n: 2, lda: 2, a: slices.Clone(a), vectorsQ: true, d: x[:2], e: x[2:4], tauQ: x[4:6], tauP: x[6:],
+			}
+			if i > 0 {
+				b.two(0, b.a)
+			} else if err := b.panel(0, 2, 2, 2, b.a); err != nil {
+				t.Fatal(err)
+			}
+			x[3] = b.a[2] // of no use else
+		}
+		for i := range want {
+			if math.Float64bits(got[i]) != math.Float64bits(want[i]) {
+				t.Errorf("%g: %g, want %g", a, got, want)
+				break
+			}
+		}
+	}
+}
+
 func testNearPanel(t *testing.T, m, n int, a []float64) {
 	w := min(qrPanel, n)
 	var results [2][]float64
@@ -71,7 +96,8 @@ func testNearSymmetric(t *testing.T, n int, a []float64) {
 	if err := p.finish(Solver[float64]{}, true); err != nil {
 		t.Fatal(err)
 	}
-	q := newNearSymmetric(true, w, n, small, n, x)
+	var q nearSymmetric
+	q.take(true, w, n, small, n, x)
 	for j := range w {
 		if di, ei, taui := q.column(j); di != d[j] || ei != e[j] || taui != tau[j] {
 			t.Errorf("%d rows: column %d is %g, %g, %g, want %g, %g, %g", n, j, di, ei, taui, d[j], e[j], tau[j])

@@ -12,14 +12,12 @@ type nearSymmetric struct {
 	sums         []float64
 }
 
-// newNearSymmetric takes a panel of w columns of A, of m by m, of which a triangle counts.
-func newNearSymmetric(lower bool, w, m int, a []float64, lda int, x []float64) nearSymmetric {
-	lm := host.WholeLines(m)
-	p := nearSymmetric{w: w, m: m, lm: lm, ld: nearSymmetricRow(w, m)}
+// take takes a panel of w columns of A, of m by m, of which a triangle counts, with memory in x.
+func (p *nearSymmetric) take(lower bool, w, m int, a []float64, lda int, x []float64) {
+	p.w, p.m, p.lm, p.ld = w, m, host.WholeLines(m), nearSymmetricRow(w, m)
 	p.a, x = x[:m*p.ld], x[m*p.ld:]
-	p.vw, p.sums = x[:2*w*lm], x[2*w*lm:]
+	p.vw, p.sums = x[:2*w*p.lm], x[2*w*p.lm:]
 	host.Mirror(lower, m, a, lda, p.a, p.ld)
-	return p
 }
 
 // nearSymmetricRow is the elements of a row, and nearSymmetricMemory those of all.

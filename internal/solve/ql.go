@@ -98,9 +98,9 @@ func qlSweep(l, m int, d, e, st []float64) []float64 {
 	q := squares(g, 1)
 	r := math.Sqrt(q) // of rotation, without its divisions
 	if !isPlainRotation(g, 1, q) {
-		_, _, r = rareRotation(g, 1)
+		_, _, r = rareRotation(math.Abs(g), 1)
 	}
-	g = d[m] - d[l] + e[l]/(g+math.Copysign(r, g))
+	g = d[m] - d[l] + float64(e[l]*math.Copysign(1, g))/(math.Abs(g)+r) // signs in the time of the root
 	s, c, p := 1.0, 1.0, 0.0
 	for i := m - 1; i >= l; i-- {
 		f, b := float64(s*e[i]), float64(c*e[i])

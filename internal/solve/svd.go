@@ -148,7 +148,7 @@ func svd(s Solver[float64], m, n int, a []float64, lda int, sv []float64, v Sing
 		defer right.Give()
 		right.load(v.VT, v.LdVT)
 	}
-	exp := rescaleVectors(b.d, b.e)
+	exp, _ := rescaleVectors(b.d, b.e)
 	if ok, err = b.iterate(left, right); err != nil {
 		return false, err
 	}
@@ -309,10 +309,10 @@ func (b *bidiagonal) iterate(left, right *tiles) (ok bool, err error) {
 	n, d, e := b.n, b.d, b.e
 	q := chase{d: d, e: e, record: left != nil || right != nil, chunk: 64 * n}
 	some, most := 4*n, manyRotations // sweeps that there are as a rule, and rotations that wait
-	if left.small() && right.small() {
-		some, most, q.chunk = 1, 0, 4*n
-	}
 	if q.record {
+		if left.small() && right.small() {
+			some, most, q.chunk = 1, 0, 4*n
+		}
 		sweeps := make([]sweep, 2*some)
 		q.left, q.right = sweeps[:0:some], sweeps[some:][:0]
 		memory, x := host.Take[float64](q.chunk)
@@ -449,7 +449,8 @@ func (q *chase) shifted(k, m int, shift float64, a, b []float64) (left, right []
 // smallerValue is the smaller singular value of [f g; 0 h].
 func smallerValue(f, g, h float64) float64 {
 	f, g, h = math.Abs(f), math.Abs(g), math.Abs(h)
-	lo, hi := min(f, h), max(f, h)
+	u, v := math.Float64bits(f), math.Float64bits(h) // whose order costs less
+	lo, hi := math.Float64frombits(min(u, v)), math.Float64frombits(max(u, v))
 	if lo == 0 {
 		return 0
 	}

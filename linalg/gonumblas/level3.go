@@ -99,7 +99,7 @@ func (i *implementation) Dsymm(s blas.Side, ul blas.Uplo, m, n int, alpha float6
 func (i *implementation) Dsyrk(
 	ul blas.Uplo, t blas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64, ldc int,
 ) {
-	if !syrk(i.e, ul, t, n, k, alpha, a, lda, a, lda, beta, c, ldc) {
+	if !syrk(i.e, false, ul, t, n, k, alpha, a, lda, a, lda, beta, c, ldc) {
 		i.Implementation.Dsyrk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
 	}
 }
@@ -108,11 +108,9 @@ func (i *implementation) Dsyrk(
 func (i *implementation) Dsyr2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha float64, a []float64, lda int,
 	b []float64, ldb int, beta float64, c []float64, ldc int,
 ) {
-	if !syrk(i.e, ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
+	if !syrk(i.e, true, ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
 		i.Implementation.Dsyr2k(ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-		return
 	}
-	syrk(i.e, ul, t, n, k, alpha, b, ldb, a, lda, 1, c, ldc)
 }
 
 // Dtrmm is B = alpha*op(A)*B or B = alpha*B*op(A) for a triangular A.
@@ -157,7 +155,7 @@ func (i *implementation) Ssymm(s blas.Side, ul blas.Uplo, m, n int, alpha float3
 func (i *implementation) Ssyrk(
 	ul blas.Uplo, t blas.Transpose, n, k int, alpha float32, a []float32, lda int, beta float32, c []float32, ldc int,
 ) {
-	if !syrk(i.e, ul, t, n, k, alpha, a, lda, a, lda, beta, c, ldc) {
+	if !syrk(i.e, false, ul, t, n, k, alpha, a, lda, a, lda, beta, c, ldc) {
 		i.Implementation.Ssyrk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
 	}
 }
@@ -166,11 +164,9 @@ func (i *implementation) Ssyrk(
 func (i *implementation) Ssyr2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha float32, a []float32, lda int,
 	b []float32, ldb int, beta float32, c []float32, ldc int,
 ) {
-	if !syrk(i.e, ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
+	if !syrk(i.e, true, ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
 		i.Implementation.Ssyr2k(ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-		return
 	}
-	syrk(i.e, ul, t, n, k, alpha, b, ldb, a, lda, 1, c, ldc)
 }
 
 // Strmm is B = alpha*op(A)*B or B = alpha*B*op(A) for a triangular A.

@@ -37,11 +37,11 @@ func symm[T float](
 // depend on it.
 const symmetricBlock = 64
 
-// syrk is the triangle of C = alpha*op(A)*op(B)ᵀ + beta*C: the bits of a product. As gemmStored it
-// tells whether the arguments are valid.
+// syrk is the triangle of C = alpha*op(A)*op(B)ᵀ + beta*C: the bits of a product. With both it is
+// then that of C = alpha*op(B)*op(A)ᵀ + C. As gemmStored it tells whether the arguments are valid.
 func syrk[T float](
-	e *engine, ul blas.Uplo, t blas.Transpose, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T,
-	ldc int,
+	e *engine, both bool, ul blas.Uplo, t blas.Transpose, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T,
+	c []T, ldc int,
 ) bool {
 	if !isUplo(ul) || !isTranspose(t) || n <= 0 || k < 0 {
 		return false
@@ -52,12 +52,24 @@ func syrk[T float](
 	}
 	lower, trans := ul == blas.Lower, t != blas.NoTrans
 	onHost := e.keepsOnHost(n, n, k) || n <= symmetricBlock && !toDevice[T](e, n, n, k)
-	if onHost && host.SmallGemmTriangle(lower, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
-		return true
+	for {
+		if !onHost || !host.SmallGemmTriangle(lower, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
+			productTriangle(e, onHost, lower, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		}
+		if !both {
+			return true
+		}
+		both, a, lda, b, ldb, beta = false, b, ldb, a, lda, 1
 	}
+}
+
+// productTriangle is the triangle of C = alpha*op(A)*op(B)ᵀ + beta*C.
+func productTriangle[T float](
+	e *engine, onHost, lower, trans bool, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
+) {
 	if onHost || alpha == 0 || k == 0 {
 		host.GemmTriangle(lower, trans, !trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-		return true
+		return
 	}
 	p := triangleProduct[T]{
 		e: e, lower: lower, alpha: alpha, beta: beta, x: matrix(n, k, a, lda), y: matrix(k, n, b, ldb),
@@ -72,7 +84,6 @@ func syrk[T float](
 		p.y = y
 	}
 	p.run(0, matrix(n, n, c, ldc))
-	return true
 }
 
 // transpose is the transpose of m in scratch memory: several products take parts of it.
