@@ -152,16 +152,10 @@ func Flip[T Element](c, a *Array[T], rows, cols bool) error {
 	if err != nil {
 		return err
 	}
-	if isNarrow(a) {
-		return fromPacked(a, func(a *Array[T]) error { return Flip(c, a, rows, cols) })
-	}
-	if isNarrow(c) {
-		return toPacked(c, func(c *Array[T]) error { return Flip(c, a, rows, cols) })
-	}
-	if n == 1 { // a packed column is a row
+	if n == 1 || rows && cols { // a packed column is a row, and so is what is turned round as a whole
 		c, a = sums.Flat(c, a)
 		m, n = c.Dims()
-		rows, cols = rows && m > 1, rows && m == 1
+		rows, cols = rows && m > 1, rows
 	}
 	to := moves.Map{RowI: 1, ColJ: 1}
 	if rows {
@@ -215,12 +209,21 @@ func place[T Element](c, a *Array[T], m moves.Map, v T) error {
 	if rows == 0 || cols == 0 {
 		return nil
 	}
-	info := c.Session().Info()
-	grid := kernels.ElementwiseGrid(&info, int64(rows), int64(cols))
+	s := c.Session()
+	grid, short := moveGrid(s.Info(), rows, cols)
 	if unsafe.Sizeof(v) == 8 {
-		return moves.LaunchPlace[uint64](c.Session(), grid, wide(c), wide(a), m, *(*uint64)(unsafe.Pointer(&v)))
+		return moves.LaunchPlace[uint64](s, grid, wide(c), wide(a), m, *(*uint64)(unsafe.Pointer(&v)), short)
 	}
-	return moves.LaunchPlace[uint32](c.Session(), grid, narrow(c), narrow(a), m, *(*uint32)(unsafe.Pointer(&v)))
+	return moves.LaunchPlace[uint32](s, grid, narrow(c), narrow(a), m, *(*uint32)(unsafe.Pointer(&v)), short)
+}
+
+// moveGrid is the grid of a kernel of package moves for so many rows, and whether they are short:
+// then a work-item takes a row.
+func moveGrid(info backend.Info, rows, cols int) (g backend.Grid, short bool) {
+	if !info.GPU && cols <= fewColumns {
+		return backend.GridFor(rows), true
+	}
+	return kernels.ElementwiseGrid(&info, int64(rows), int64(cols)), false
 }
 
 // TakeRows makes row i of c row index[i] of a, of which it has the columns. index is a row or a
@@ -339,13 +342,9 @@ func byRows[T Element](op string, c *Array[T], index *Array[int32], of string, r
 
 // moveRows takes or puts rows of a, unless bad is above 0.
 func moveRows[T Element](c, a *Array[T], index, bad *Array[int32], put bool) error {
-	info := c.Session().Info()
 	r, k := index.Dims()
 	_, cols := c.Dims()
-	grid, short := kernels.ElementwiseGrid(&info, int64(r*k), int64(cols)), !info.GPU && cols <= fewColumns
-	if short {
-		grid = backend.GridFor(r * k)
-	}
+	grid, short := moveGrid(c.Session().Info(), r*k, cols)
 	if unsafe.Sizeof(*new(T)) == 8 {
 		return moves.LaunchRows[uint64](c.Session(), grid, wide(c), wide(a), index, bad, put, short)
 	}
