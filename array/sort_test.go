@@ -196,7 +196,12 @@ func testUnique[T linalg.Element](t *testing.T, s *linalg.Session, guard T) {
 			if _, err := Unique(short.Array, nil, a); !contains(err, "Unique: c is ") {
 				t.Errorf("with too few elements: %v", err)
 			}
+			c, counts := newTarget(t, s, n, 1, strided, guard), newTarget[int32](t, s, n-1, 1, strided, 77)
+			if _, err := Unique(c.Array, counts.Array, a); !contains(err, "Unique: counts is ") {
+				t.Errorf("with too few counts: %v", err)
+			}
 			short.check(t, "a refused Unique", short.was[:0])
+			c.check(t, "a refused Unique", c.was[:0])
 		}
 	}
 }

@@ -114,14 +114,21 @@ var UnpackUint64Uint64Kernel = kernelsPacked.Source("Unpack_uint64_uint64", "e29
 
 // LaunchFirsts runs [Firsts] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchFirsts[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64]](s *linalg.Session, grid backend.Grid, pairs Arg1, keys Arg2) error {
-	call := launch.New(s, FirstsKernel, grid)
-	launch.Slice[uint64](&call, "pairs", pairs)
-	launch.Slice[uint64](&call, "keys", keys)
+func LaunchFirsts[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[uint8], Arg2 linalg.KernelArg[E]](s *linalg.Session, grid backend.Grid, first Arg1, x Arg2) error {
+	call := launch.New(s, FirstsKernels.Of(*new(E)), grid)
+	launch.Slice[uint8](&call, "first", first)
+	launch.Slice[E](&call, "x", x)
 	return call.Launch()
 }
 
-var FirstsKernel = kernelsPacked.Source("Firsts_kernel", "b4030bcb98b6643f17b2fdf39435cbd0", support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("keys", "ulong", 8), FirstsGo, FirstsPlain, "keys.go")
+var FirstsKernels = support.Kernels{
+	{Types: []any{*new(uint32)}, Kernel: FirstsUint32Kernel},
+	{Types: []any{*new(uint64)}, Kernel: FirstsUint64Kernel},
+}
+
+var FirstsUint32Kernel = kernelsPacked.Source("Firsts_uint32", "c6100c4aa276dd420fea5e2048137b46", support.Params{}.Slice("first", "uchar", 1).ConstSlice("x", "uint", 4), FirstsUint32Go, FirstsUint32Plain, "keys.go")
+
+var FirstsUint64Kernel = kernelsPacked.Source("Firsts_uint64", "b03bccc7974fe31b633fe8609b06f70a", support.Params{}.Slice("first", "uchar", 1).ConstSlice("x", "ulong", 8), FirstsUint64Go, FirstsUint64Plain, "keys.go")
 
 // LaunchReplace runs [Replace] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -305,7 +312,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "keys.go", Head: "func Repack[E gpu.Unsigned](it gpu.Item, pairs []uint64, a gpu.Matrix[E], n int, o Order, shift uint) {", Hash: "cd7f46d0e2ae0780f572c16ac98e32ee23459e94df24e93c2076325d4a16ea9b"},
 	{File: "keys.go", Head: "func Upper(it gpu.Item, pairs, others []uint64, a gpu.Matrix[uint64], o Order) {", Hash: "22f3878ee57a425997d6f0050c7af3cc9c9f55ef4c735e89568113affe16ff85"},
 	{File: "keys.go", Head: "func Unpack[E gpu.Unsigned, P Pair](it gpu.Item, c gpu.Matrix[E], pairs []P, n int, o Order) {", Hash: "2d2cd1b771bcae793336aa6255e6cfe1e1424660a6d8953e5dbe73a8c25011ec"},
-	{File: "keys.go", Head: "func Firsts(it gpu.Item, pairs, keys []uint64) {", Hash: "226f131f5bc92ae124e2904eb0340d99a8ec2446a1561fc61d0f05efabef12c7"},
+	{File: "keys.go", Head: "func Firsts[E gpu.Unsigned](it gpu.Item, first []uint8, x []E) {", Hash: "0cd483e694aae831fcfc1a6b195b621718fa31ec1c628641ae74a3eb1ebf6651"},
 	{File: "keys.go", Head: "func Replace(it gpu.Item, pairs, keys []uint64) {", Hash: "984ad3587ac2de8a5cd4e65d8f8ed8e7f2e2a6c7cb092354a6b41bd820a7a703"},
 	{File: "network.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "network.go", Head: "const (", Hash: "4151486d96956b68efc5719613eef953a8c2c840cbbf76f914c8c71fc77f0b97"},
@@ -415,7 +422,7 @@ func PackUint8Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				}
 			}
 		}
-//line kernels_tandem.go:419
+//line kernels_tandem.go:426
 	}
 	return nil
 }
@@ -468,7 +475,7 @@ func PackUint32Uint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:472
+//line kernels_tandem.go:479
 	}
 	return nil
 }
@@ -521,7 +528,7 @@ func PackUint32Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:525
+//line kernels_tandem.go:532
 	}
 	return nil
 }
@@ -574,7 +581,7 @@ func PackUint64Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:578
+//line kernels_tandem.go:585
 	}
 	return nil
 }
@@ -627,7 +634,7 @@ func RepackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:631
+//line kernels_tandem.go:638
 	}
 	return nil
 }
@@ -680,7 +687,7 @@ func RepackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:684
+//line kernels_tandem.go:691
 	}
 	return nil
 }
@@ -733,7 +740,7 @@ func UpperGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:737
+//line kernels_tandem.go:744
 	}
 	return nil
 }
@@ -783,7 +790,7 @@ func UnpackUint32Uint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:787
+//line kernels_tandem.go:794
 	}
 	return nil
 }
@@ -833,7 +840,7 @@ func UnpackUint32Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:837
+//line kernels_tandem.go:844
 	}
 	return nil
 }
@@ -883,20 +890,20 @@ func UnpackUint64Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:887
+//line kernels_tandem.go:894
 	}
 	return nil
 }
 
-func FirstsPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func FirstsUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Firsts(it, support.Slice[uint64](args[0:]), support.Slice[uint64](args[3:]))
+		Firsts[uint32](it, support.Slice[uint8](args[0:]), support.Slice[uint32](args[3:]))
 	})
 }
 
-func FirstsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	pairs_ := support.Slice[uint64](args[0:])
-	keys_ := support.Slice[uint64](args[3:])
+func FirstsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	first_ := support.Slice[uint8](args[0:])
+	x_ := support.Slice[uint32](args[3:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -904,21 +911,56 @@ func FirstsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		more := support.More(grid, i, hi)
 		i += more
-		for a0 := b0; a0 < int64(len(keys_)); a0 += s0 {
-			e0, e1, e2 := min(a0+int64(1+more)*n0, int64(len(keys_))), b1+n1, b2+n2
+		for a0 := b0; a0 < int64(len(x_)); a0 += s0 {
+			e0, e1, e2 := min(a0+int64(1+more)*n0, int64(len(x_))), b1+n1, b2+n2
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
 						/*line keys.go:136*/ k_ := i0
-						pairs_[k_] = uint64(k_)
-						if (k_ == int64(0)) || (keys_[k_] != keys_[k_-int64(1)]) {
-							pairs_[k_] = pairs_[k_] | uint64(4294967296)
+						first_[k_] = uint8(1)
+						if (k_ > int64(0)) && (x_[k_] == x_[k_-int64(1)]) {
+							first_[k_] = uint8(0)
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:922
+//line kernels_tandem.go:929
+	}
+	return nil
+}
+
+func FirstsUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Firsts[uint64](it, support.Slice[uint8](args[0:]), support.Slice[uint64](args[3:]))
+	})
+}
+
+func FirstsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	first_ := support.Slice[uint8](args[0:])
+	x_ := support.Slice[uint64](args[3:])
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		for a0 := b0; a0 < int64(len(x_)); a0 += s0 {
+			e0, e1, e2 := min(a0+int64(1+more)*n0, int64(len(x_))), b1+n1, b2+n2
+			for i2 := b2; i2 < e2; i2++ {
+				for i1 := b1; i1 < e1; i1++ {
+					for i0 := a0; i0 < e0; i0++ {
+						/*line keys.go:136*/ k_ := i0
+						first_[k_] = uint8(1)
+						if (k_ > int64(0)) && (x_[k_] == x_[k_-int64(1)]) {
+							first_[k_] = uint8(0)
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:964
 	}
 	return nil
 }
@@ -950,7 +992,7 @@ func ReplaceGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:954
+//line kernels_tandem.go:996
 	}
 	return nil
 }
@@ -1010,7 +1052,7 @@ func NetworkUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1014
+//line kernels_tandem.go:1056
 	}
 	return nil
 }
@@ -1070,7 +1112,7 @@ func NetworkUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1074
+//line kernels_tandem.go:1116
 	}
 	return nil
 }
@@ -1107,7 +1149,7 @@ func CountChunksUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:1111
+//line kernels_tandem.go:1153
 	}
 	return nil
 }
@@ -1144,7 +1186,7 @@ func CountChunksUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:1148
+//line kernels_tandem.go:1190
 	}
 	return nil
 }
@@ -1198,7 +1240,7 @@ func MoveChunksUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:1202
+//line kernels_tandem.go:1244
 	}
 	return nil
 }
@@ -1252,7 +1294,7 @@ func MoveChunksUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:1256
+//line kernels_tandem.go:1298
 	}
 	return nil
 }
@@ -1326,7 +1368,7 @@ func SumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			/*line radix.go:85*/ i_ = i_ + int64(256)
 		}
-//line kernels_tandem.go:1330
+//line kernels_tandem.go:1372
 	}
 	return nil
 }
@@ -1375,7 +1417,7 @@ func CountTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				counts_[(((row_*int64(16))+l_)*parts_)+part_] = c_[l_]
 			}
 		}
-//line kernels_tandem.go:1379
+//line kernels_tandem.go:1421
 	}
 	return nil
 }
@@ -1424,7 +1466,7 @@ func CountTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				counts_[(((row_*int64(16))+l_)*parts_)+part_] = c_[l_]
 			}
 		}
-//line kernels_tandem.go:1428
+//line kernels_tandem.go:1470
 	}
 	return nil
 }
@@ -1537,7 +1579,7 @@ func MoveTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				c_[(d3_*int64(128))+l_] = c_[(d3_*int64(128))+l_] + int32(1)
 			}
 		}
-//line kernels_tandem.go:1541
+//line kernels_tandem.go:1583
 	}
 	return nil
 }
@@ -1650,7 +1692,7 @@ func MoveTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				c_[(d3_*int64(128))+l_] = c_[(d3_*int64(128))+l_] + int32(1)
 			}
 		}
-//line kernels_tandem.go:1654
+//line kernels_tandem.go:1696
 	}
 	return nil
 }
@@ -1699,7 +1741,7 @@ func RankGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1703
+//line kernels_tandem.go:1745
 	}
 	return nil
 }
@@ -1786,7 +1828,7 @@ func SearchUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1790
+//line kernels_tandem.go:1832
 	}
 	return nil
 }
@@ -1873,7 +1915,7 @@ func SearchUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1877
+//line kernels_tandem.go:1919
 	}
 	return nil
 }
@@ -1890,7 +1932,7 @@ func gpu_key(o_ gpu_Order, x_ uint64) uint64 {
 		k_ = gpu_largest(o_)
 	}
 	return k_
-//line kernels_tandem.go:1894
+//line kernels_tandem.go:1936
 }
 
 func gpu_bits(o_ gpu_Order, k_ uint64) uint64 {
@@ -1902,7 +1944,7 @@ func gpu_bits(o_ gpu_Order, k_ uint64) uint64 {
 		x_ = k_ >> (1)
 	}
 	return x_
-//line kernels_tandem.go:1906
+//line kernels_tandem.go:1948
 }
 
 func gpu_countDigits(c_ *[256]int32, x_ []uint32, shift_ uint64) {
@@ -1914,7 +1956,7 @@ func gpu_countDigits(c_ *[256]int32, x_ []uint32, shift_ uint64) {
 		/*line radix.go:60*/ v_ := t_[t3_]
 		(*c_)[(uint64(v_)>>(shift_))&uint64(255)] = (*c_)[(uint64(v_)>>(shift_))&uint64(255)] + int32(1)
 	}
-//line kernels_tandem.go:1918
+//line kernels_tandem.go:1960
 }
 
 func gpu_countDigits_(c_ *[256]int32, x_ []uint64, shift_ uint64) {
@@ -1926,7 +1968,7 @@ func gpu_countDigits_(c_ *[256]int32, x_ []uint64, shift_ uint64) {
 		/*line radix.go:60*/ v_ := t_[t3_]
 		(*c_)[(v_>>(shift_))&uint64(255)] = (*c_)[(v_>>(shift_))&uint64(255)] + int32(1)
 	}
-//line kernels_tandem.go:1930
+//line kernels_tandem.go:1972
 }
 
 func gpu_moveDigits(y_ []uint32, at_ *[256]int32, x_ []uint32, shift_ uint64) {
@@ -1945,7 +1987,7 @@ func gpu_moveDigits(y_ []uint32, at_ *[256]int32, x_ []uint32, shift_ uint64) {
 		/*line radix.go:71*/ y_[t4_] = t6_
 		/*line radix.go:71*/ (*at_)[t5_] = t7_
 	}
-//line kernels_tandem.go:1949
+//line kernels_tandem.go:1991
 }
 
 func gpu_moveDigits_(y_ []uint64, at_ *[256]int32, x_ []uint64, shift_ uint64) {
@@ -1964,7 +2006,7 @@ func gpu_moveDigits_(y_ []uint64, at_ *[256]int32, x_ []uint64, shift_ uint64) {
 		/*line radix.go:71*/ y_[t4_] = t6_
 		/*line radix.go:71*/ (*at_)[t5_] = t7_
 	}
-//line kernels_tandem.go:1968
+//line kernels_tandem.go:2010
 }
 
 func gpu_below(edges_ gpu_Matrix_, n_ int64, x_ uint64, o_ gpu_Order) int64 {
@@ -1979,12 +2021,12 @@ func gpu_below(edges_ gpu_Matrix_, n_ int64, x_ uint64, o_ gpu_Order) int64 {
 		}
 	}
 	return lo_
-//line kernels_tandem.go:1983
+//line kernels_tandem.go:2025
 }
 
 func gpu_largest(o_ gpu_Order) uint64 {
 	/*line keys.go:35*/ return (o_.sign_ << (1)) - uint64(1)
-//line kernels_tandem.go:1988
+//line kernels_tandem.go:2030
 }
 
 func gpu_step(v_ gpu_Matrix_) int64 {
@@ -1992,7 +2034,7 @@ func gpu_step(v_ gpu_Matrix_) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:1996
+//line kernels_tandem.go:2038
 }
 
 func gpu_step_(v_ gpu_Matrix___) int64 {
@@ -2000,7 +2042,7 @@ func gpu_step_(v_ gpu_Matrix___) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:2004
+//line kernels_tandem.go:2046
 }
 
 func gpu_below_(edges_ gpu_Matrix__, n_ int64, x_ uint64, o_ gpu_Order) int64 {
@@ -2015,7 +2057,7 @@ func gpu_below_(edges_ gpu_Matrix__, n_ int64, x_ uint64, o_ gpu_Order) int64 {
 		}
 	}
 	return lo_
-//line kernels_tandem.go:2019
+//line kernels_tandem.go:2061
 }
 
 func gpu_step__(v_ gpu_Matrix__) int64 {
@@ -2023,5 +2065,5 @@ func gpu_step__(v_ gpu_Matrix__) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:2027
+//line kernels_tandem.go:2069
 }

@@ -129,14 +129,14 @@ func Unpack[E gpu.Unsigned, P Pair](it gpu.Item, c gpu.Matrix[E], pairs []P, n i
 	}
 }
 
-// Firsts makes pairs of sorted keys: the number of each, below 1 where the key before is another.
+// Firsts makes first whether elements of x, which are sorted, differ from those before.
 //
-//tandem:kernel
-func Firsts(it gpu.Item, pairs, keys []uint64) {
-	for k := it.Global(0); k < len(keys); k += it.GlobalSize(0) {
-		pairs[k] = uint64(k)
-		if k == 0 || keys[k] != keys[k-1] {
-			pairs[k] |= 1 << 32
+//tandem:kernel uint32 uint64
+func Firsts[E gpu.Unsigned](it gpu.Item, first []uint8, x []E) {
+	for k := it.Global(0); k < len(x); k += it.GlobalSize(0) {
+		first[k] = 1
+		if k > 0 && x[k] == x[k-1] {
+			first[k] = 0
 		}
 	}
 }

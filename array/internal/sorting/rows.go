@@ -172,19 +172,6 @@ func (r *Rows[P]) Split(shift uint) *linalg.Array[P] {
 	return r.Pairs.Slice(0, 1, int(ones.Data[0]), r.n)
 }
 
-// Different makes r the sorted numbers of the keys that differ from those before, which it returns.
-// It waits.
-func Different(r, keys *Rows[uint64]) *linalg.Array[uint64] {
-	r.err = cmp.Or(r.err, keys.err)
-	r.step(func() error { return LaunchFirsts(r.s, r.grid(1, r.n), r.Pairs, keys.Pairs) })
-	return r.Split(32)
-}
-
-// Choose makes pairs, of r, the keys that have their numbers.
-func Choose(r *Rows[uint64], pairs *linalg.Array[uint64], keys *Rows[uint64]) {
-	r.step(func() error { return LaunchReplace(r.s, r.grid(pairs.Dims()), pairs, keys.Pairs) })
-}
-
 // pass sorts by the digit at shift.
 func (r *Rows[P]) pass(shift uint) {
 	groups, parts := r.rows*r.parts(), r.parts()
