@@ -108,25 +108,21 @@ func TopK[T Element](c *Array[T], index *Array[int32], a *Array[T]) error {
 	case overlap(index, c):
 		return fmt.Errorf("%w: TopK: index and c", linalg.ErrOverlap)
 	}
-	return sorting.WithRows(s, rows, cols, func(r *sorting.Rows[uint64]) error {
-		if o, is64 := orderOf[T](false); is64 {
-			topRows(r, wide(c), index, wide(a), o)
-		} else {
-			topRows(r, narrow(c), index, narrow(a), o)
-		}
-		return nil
-	})
+	o, is64 := orderOf[T](false)
+	if is64 {
+		return topRows(wide(c), index, wide(a), o.Down())
+	}
+	return topRows(narrow(c), index, narrow(a), o.Down())
 }
 
-func topRows[E uint32 | uint64](r *sorting.Rows[uint64], c *Array[E], index *Array[int32], a *Array[E],
-	o sorting.Order,
-) {
-	_, n := a.Dims()
-	o = o.Down()
-	sorting.Arrange(r, a, o)
-	sorting.Get(r, narrow(index), r.Pairs, n, sorting.Order{})
-	sorting.PutAgain(r, r.Pairs, a, o, 0)
-	sorting.Get(r, c, r.Pairs, n, o)
+func topRows[E uint32 | uint64](c *Array[E], index *Array[int32], a *Array[E], o sorting.Order) error {
+	_, k := c.Dims()
+	return sorting.WithFirst(a, k, o, func(r *sorting.Rows[uint64], n int) error {
+		sorting.Get(r, narrow(index), r.Pairs, n, sorting.Order{})
+		sorting.PutAgain(r, r.Pairs, a, o, 0)
+		sorting.Get(r, c, r.Pairs, n, o)
+		return nil
+	})
 }
 
 // Unique writes the different elements of a, in the order of [Sort], to the first elements of c,

@@ -45,9 +45,10 @@ var PackUint64Uint64Kernel = kernelsPacked.Source("Pack_uint64_uint64", "b56c3a3
 
 // LaunchRepack runs [Repack] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchRepack[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[E]](s *linalg.Session, grid backend.Grid, pairs Arg1, a Arg2, n int, o Order, shift uint) error {
+func LaunchRepack[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64], Arg3 linalg.KernelArg[E]](s *linalg.Session, grid backend.Grid, pairs Arg1, others Arg2, a Arg3, n int, o Order, shift uint, places bool) error {
 	call := launch.New(s, RepackKernels.Of(*new(E)), grid)
 	launch.Slice[uint64](&call, "pairs", pairs)
+	launch.Slice[uint64](&call, "others", others)
 	launch.Matrix[E](&call, "a", a)
 	call.Scalar(support.Arg(int64(n)))
 	call.Scalar(support.Arg(uint64(o.sign)))
@@ -56,6 +57,7 @@ func LaunchRepack[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[uint64],
 	call.Scalar(support.Arg(uint64(o.zero)))
 	call.Scalar(support.Arg(uint64(o.down)))
 	call.Scalar(support.Arg(uint64(shift)))
+	call.Scalar(support.Bool(bool(places)))
 	return call.Launch()
 }
 
@@ -64,26 +66,9 @@ var RepackKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: RepackUint64Kernel},
 }
 
-var RepackUint32Kernel = kernelsPacked.Source("Repack_uint32", "7d5eb61055706656541167d758ef9caf", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "uint", 4).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), RepackUint32Go, RepackUint32Plain, "keys.go")
+var RepackUint32Kernel = kernelsPacked.Source("Repack_uint32", "3da69bfa47d0991061e4e4c078d75158", support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("others", "ulong", 8).ConstMatrix("a", "uint", 4).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8).Scalar("places", "uint", 4), RepackUint32Go, RepackUint32Plain, "keys.go")
 
-var RepackUint64Kernel = kernelsPacked.Source("Repack_uint64", "dca25c5317f2ef69e31163868882d704", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), RepackUint64Go, RepackUint64Plain, "keys.go")
-
-// LaunchUpper runs [Upper] over grid. Slices and matrices are in host memory or on the device of s;
-// with host memory it blocks until the kernel is done.
-func LaunchUpper[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64], Arg3 linalg.KernelArg[uint64]](s *linalg.Session, grid backend.Grid, pairs Arg1, others Arg2, a Arg3, o Order) error {
-	call := launch.New(s, UpperKernel, grid)
-	launch.Slice[uint64](&call, "pairs", pairs)
-	launch.Slice[uint64](&call, "others", others)
-	launch.Matrix[uint64](&call, "a", a)
-	call.Scalar(support.Arg(uint64(o.sign)))
-	call.Scalar(support.Arg(uint64(o.flip)))
-	call.Scalar(support.Arg(uint64(o.nan)))
-	call.Scalar(support.Arg(uint64(o.zero)))
-	call.Scalar(support.Arg(uint64(o.down)))
-	return call.Launch()
-}
-
-var UpperKernel = kernelsPacked.Source("Upper_kernel", "f64adc3b81bb73370e3c565098ee980e", support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("others", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UpperGo, UpperPlain, "keys.go")
+var RepackUint64Kernel = kernelsPacked.Source("Repack_uint64", "a29bcc8f502024d5c6b117e850a0902e", support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("others", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8).Scalar("places", "uint", 4), RepackUint64Go, RepackUint64Plain, "keys.go")
 
 // LaunchUnpack runs [Unpack] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -106,11 +91,11 @@ var UnpackKernels = support.Kernels{
 	{Types: []any{*new(uint64), *new(uint64)}, Kernel: UnpackUint64Uint64Kernel},
 }
 
-var UnpackUint32Uint32Kernel = kernelsPacked.Source("Unpack_uint32_uint32", "ef977d80f625d7fe32d5dc0d085d8b21", support.Params{}.Matrix("c", "uint", 4).ConstSlice("pairs", "uint", 4).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint32Uint32Go, UnpackUint32Uint32Plain, "keys.go")
+var UnpackUint32Uint32Kernel = kernelsPacked.Source("Unpack_uint32_uint32", "c2bed39defb4e814168720edd4c282b1", support.Params{}.Matrix("c", "uint", 4).ConstSlice("pairs", "uint", 4).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint32Uint32Go, UnpackUint32Uint32Plain, "keys.go")
 
-var UnpackUint32Uint64Kernel = kernelsPacked.Source("Unpack_uint32_uint64", "150244574d45bbfb017139eb347de3d3", support.Params{}.Matrix("c", "uint", 4).ConstSlice("pairs", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint32Uint64Go, UnpackUint32Uint64Plain, "keys.go")
+var UnpackUint32Uint64Kernel = kernelsPacked.Source("Unpack_uint32_uint64", "4c6438a304b0b820639ae3c316bd3986", support.Params{}.Matrix("c", "uint", 4).ConstSlice("pairs", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint32Uint64Go, UnpackUint32Uint64Plain, "keys.go")
 
-var UnpackUint64Uint64Kernel = kernelsPacked.Source("Unpack_uint64_uint64", "e2969f5b16419c240b35b7fcba04f5f1", support.Params{}.Matrix("c", "ulong", 8).ConstSlice("pairs", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint64Uint64Go, UnpackUint64Uint64Plain, "keys.go")
+var UnpackUint64Uint64Kernel = kernelsPacked.Source("Unpack_uint64_uint64", "1501eb2861384e32b1093acd3074842e", support.Params{}.Matrix("c", "ulong", 8).ConstSlice("pairs", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint64Uint64Go, UnpackUint64Uint64Plain, "keys.go")
 
 // LaunchFirsts runs [Firsts] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -126,9 +111,9 @@ var FirstsKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: FirstsUint64Kernel},
 }
 
-var FirstsUint32Kernel = kernelsPacked.Source("Firsts_uint32", "c6100c4aa276dd420fea5e2048137b46", support.Params{}.Slice("first", "uchar", 1).ConstSlice("x", "uint", 4), FirstsUint32Go, FirstsUint32Plain, "keys.go")
+var FirstsUint32Kernel = kernelsPacked.Source("Firsts_uint32", "7a7079d41061f468e1b0ce4d52d85107", support.Params{}.Slice("first", "uchar", 1).ConstSlice("x", "uint", 4), FirstsUint32Go, FirstsUint32Plain, "keys.go")
 
-var FirstsUint64Kernel = kernelsPacked.Source("Firsts_uint64", "b03bccc7974fe31b633fe8609b06f70a", support.Params{}.Slice("first", "uchar", 1).ConstSlice("x", "ulong", 8), FirstsUint64Go, FirstsUint64Plain, "keys.go")
+var FirstsUint64Kernel = kernelsPacked.Source("Firsts_uint64", "6e786bcf4bce6d64af30f87d5a7d29ac", support.Params{}.Slice("first", "uchar", 1).ConstSlice("x", "ulong", 8), FirstsUint64Go, FirstsUint64Plain, "keys.go")
 
 // LaunchReplace runs [Replace] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -139,7 +124,7 @@ func LaunchReplace[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64]]
 	return call.Launch()
 }
 
-var ReplaceKernel = kernelsPacked.Source("Replace_kernel", "206934e734bf563ad040c6041b407555", support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("keys", "ulong", 8), ReplaceGo, ReplacePlain, "keys.go")
+var ReplaceKernel = kernelsPacked.Source("Replace_kernel", "d8a7f07f4648f263ade3ece473fa987b", support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("keys", "ulong", 8), ReplaceGo, ReplacePlain, "keys.go")
 
 // LaunchNetwork runs [Network] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -292,12 +277,34 @@ var SearchUint32Kernel = kernelsPacked.Group(256, 1, 1).Source("Search_uint32", 
 
 var SearchUint64Kernel = kernelsPacked.Group(256, 1, 1).Source("Search_uint64", "80bd2bacb39a5cf9758a347568f4913e", support.Params{}.Matrix("c", "int", 4).ConstMatrix("edges", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("count", "uint", 4), SearchUint64Go, SearchUint64Plain, "search.go")
 
+// LaunchSelect runs [Select] over grid. Slices and matrices are in host memory or on the device of s;
+// with host memory it blocks until the kernel is done.
+func LaunchSelect[P interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[P]](s *linalg.Session, grid backend.Grid, pairs Arg1, keys Arg2, n int, k int, parts int, bits_ uint) error {
+	call := launch.New(s, SelectKernels.Of(*new(P)), grid)
+	launch.Slice[uint64](&call, "pairs", pairs)
+	launch.Slice[P](&call, "keys", keys)
+	call.Scalar(support.Arg(int64(n)))
+	call.Scalar(support.Arg(int64(k)))
+	call.Scalar(support.Arg(int64(parts)))
+	call.Scalar(support.Arg(uint64(bits_)))
+	return call.Launch()
+}
+
+var SelectKernels = support.Kernels{
+	{Types: []any{*new(uint32)}, Kernel: SelectUint32Kernel},
+	{Types: []any{*new(uint64)}, Kernel: SelectUint64Kernel},
+}
+
+var SelectUint32Kernel = kernelsPacked.Group(1, 1, 1).Source("Select_uint32", "", support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("keys", "uint", 4).Scalar("n", "long", 8).Scalar("k", "long", 8).Scalar("parts", "long", 8).Scalar("bits", "ulong", 8), SelectUint32Go, SelectUint32Plain, "select.go")
+
+var SelectUint64Kernel = kernelsPacked.Group(1, 1, 1).Source("Select_uint64", "", support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("keys", "ulong", 8).Scalar("n", "long", 8).Scalar("k", "long", 8).Scalar("parts", "long", 8).Scalar("bits", "ulong", 8), SelectUint64Go, SelectUint64Plain, "select.go")
+
 //go:embed kernels_tandem.zip
 var kernelsFile string
 
 var kernelsPacked = support.Packed{Fresh: kernelsFresh, PTX: support.PTX(kernelsFile), Text: support.Texts(kernelsFile), Native: nativecode.Kernels}
 
-//go:embed keys.go network.go radix.go search.go
+//go:embed keys.go network.go radix.go search.go select.go
 var kernelsText embed.FS
 
 // kernelsFresh tells whether what this file was generated from is unchanged.
@@ -309,8 +316,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "keys.go", Head: "func (o Order) bits(k uint64) uint64 {", Hash: "24ffb28740b275463395b85e1457209985338993bf287e80d590c006e860522e"},
 	{File: "keys.go", Head: "const block = 1024", Hash: "06b91cc47c3fe4a87b29ce64816c79171a9ae187015e5e73b92320f441f832d0"},
 	{File: "keys.go", Head: "func Pack[E gpu.Unsigned, P Pair](it gpu.Item, pairs []P, a gpu.Matrix[E], line int, o Order, shift uint) {", Hash: "a0074c6bb890dec526929f166295302995a4bc47f065ce5ca6fb4f7a991f2274"},
-	{File: "keys.go", Head: "func Repack[E gpu.Unsigned](it gpu.Item, pairs []uint64, a gpu.Matrix[E], n int, o Order, shift uint) {", Hash: "cd7f46d0e2ae0780f572c16ac98e32ee23459e94df24e93c2076325d4a16ea9b"},
-	{File: "keys.go", Head: "func Upper(it gpu.Item, pairs, others []uint64, a gpu.Matrix[uint64], o Order) {", Hash: "22f3878ee57a425997d6f0050c7af3cc9c9f55ef4c735e89568113affe16ff85"},
+	{File: "keys.go", Head: "func Repack[E gpu.Unsigned](it gpu.Item, pairs, others []uint64, a gpu.Matrix[E], n int, o Order, shift uint,", Hash: "68d88b18e47c97fbec1ed87badf40738c2cf2a1e0d1ad76f6493d727fa39ea72"},
 	{File: "keys.go", Head: "func Unpack[E gpu.Unsigned, P Pair](it gpu.Item, c gpu.Matrix[E], pairs []P, n int, o Order) {", Hash: "2d2cd1b771bcae793336aa6255e6cfe1e1424660a6d8953e5dbe73a8c25011ec"},
 	{File: "keys.go", Head: "func Firsts[E gpu.Unsigned](it gpu.Item, first []uint8, x []E) {", Hash: "0cd483e694aae831fcfc1a6b195b621718fa31ec1c628641ae74a3eb1ebf6651"},
 	{File: "keys.go", Head: "func Replace(it gpu.Item, pairs, keys []uint64) {", Hash: "984ad3587ac2de8a5cd4e65d8f8ed8e7f2e2a6c7cb092354a6b41bd820a7a703"},
@@ -336,6 +342,8 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "search.go", Head: "func Search[E gpu.Unsigned](it gpu.Item, c gpu.Matrix[int32], edges, a gpu.Matrix[E], o Order, count bool) {", Hash: "cf4960f7150ec79f21c7afd47e4c454e24d49da566ead65140a02084443f4d00"},
 	{File: "search.go", Head: "func below[E gpu.Unsigned](edges gpu.Matrix[E], n int, x uint64, o Order) int {", Hash: "21139e8f66bb939b8603e1f23f64d1ccc3db66e0d27e3201aa7d923867567190"},
 	{File: "search.go", Head: "func step[T gpu.Number](v gpu.Matrix[T]) int {", Hash: "6fa11a25d05e1379da2cb3434d1f4c719d0c29d417b3172d183f56a1a0d51b00"},
+	{File: "select.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
+	{File: "select.go", Head: "func Select[P Pair](it gpu.Item, pairs []uint64, keys []P, n, k, parts int, bits uint) {", Hash: "8151e1c3b35f59e68f49cb2071f8562dbd44c2f9b8325c01e5ff1d88e93cd350"},
 }, nil, nil)
 
 type gpu_Matrix struct {
@@ -422,7 +430,7 @@ func PackUint8Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				}
 			}
 		}
-//line kernels_tandem.go:426
+//line kernels_tandem.go:434
 	}
 	return nil
 }
@@ -475,7 +483,7 @@ func PackUint32Uint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:479
+//line kernels_tandem.go:487
 	}
 	return nil
 }
@@ -528,7 +536,7 @@ func PackUint32Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:532
+//line kernels_tandem.go:540
 	}
 	return nil
 }
@@ -581,34 +589,36 @@ func PackUint64Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:585
+//line kernels_tandem.go:593
 	}
 	return nil
 }
 
 func RepackUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg3 Order
-	arg3.sign = uint64(args[9].Uint64())
-	arg3.flip = uint64(args[10].Uint64())
-	arg3.nan = uint64(args[11].Uint64())
-	arg3.zero = uint64(args[12].Uint64())
-	arg3.down = uint64(args[13].Uint64())
+	var arg4 Order
+	arg4.sign = uint64(args[12].Uint64())
+	arg4.flip = uint64(args[13].Uint64())
+	arg4.nan = uint64(args[14].Uint64())
+	arg4.zero = uint64(args[15].Uint64())
+	arg4.down = uint64(args[16].Uint64())
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Repack[uint32](it, support.Slice[uint64](args[0:]), gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, int(args[8].Int64()), arg3, uint(args[14].Uint64()))
+		Repack[uint32](it, support.Slice[uint64](args[0:]), support.Slice[uint64](args[3:]), gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[6:]), Rows: int(args[8].Int64()), Cols: int(args[9].Int64()), Stride: int(args[10].Int64())}, int(args[11].Int64()), arg4, uint(args[17].Uint64()), bool(args[18].Uint32() != 0))
 	})
 }
 
 func RepackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	pairs_ := support.Slice[uint64](args[0:])
-	a_ := gpu_Matrix_{Data_: support.Matrix[uint32](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
-	n_ := args[8].Int64()
+	others_ := support.Slice[uint64](args[3:])
+	a_ := gpu_Matrix_{Data_: support.Matrix[uint32](args[6:]), Rows_: args[8].Int64(), Cols_: args[9].Int64(), Stride_: args[10].Int64()}
+	n_ := args[11].Int64()
 	var o_ gpu_Order
-	o_.sign_ = args[9].Uint64()
-	o_.flip_ = args[10].Uint64()
-	o_.nan_ = args[11].Uint64()
-	o_.zero_ = args[12].Uint64()
-	o_.down_ = args[13].Uint64()
-	shift_ := args[14].Uint64()
+	o_.sign_ = args[12].Uint64()
+	o_.flip_ = args[13].Uint64()
+	o_.nan_ = args[14].Uint64()
+	o_.zero_ = args[15].Uint64()
+	o_.down_ = args[16].Uint64()
+	shift_ := args[17].Uint64()
+	places_ := args[18].Uint32() != 0
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s1 := int64(grid.Groups[1]) * n1
 	for i := lo; i < hi; i++ {
@@ -619,14 +629,17 @@ func RepackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
-						/*line keys.go:88*/ i_ := i1
+						/*line keys.go:90*/ i_ := i1
 						for begin_ := g0 * int64(1024); begin_ < n_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 							end_ := min(begin_+int64(1024), n_)
 							h1 := a_.Data_
 							h2 := a_.Stride_
 							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
-								/*line keys.go:92*/ number_ := pairs_[(i_*n_)+j_] & uint64(4294967295)
+								/*line keys.go:94*/ number_ := others_[(i_*n_)+j_] & uint64(4294967295)
 								k_ := gpu_key(o_, uint64(h1[(i_*h2)+int64(number_)]))
+								if places_ {
+									number_ = uint64(((i_ * n_) + j_))
+								}
 								pairs_[(i_*n_)+j_] = ((k_ >> (shift_)) << (shift_)) | (number_ & ((support.Value(uint64(1)) << (shift_)) - uint64(1)))
 							}
 						}
@@ -634,34 +647,36 @@ func RepackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:638
+//line kernels_tandem.go:651
 	}
 	return nil
 }
 
 func RepackUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg3 Order
-	arg3.sign = uint64(args[9].Uint64())
-	arg3.flip = uint64(args[10].Uint64())
-	arg3.nan = uint64(args[11].Uint64())
-	arg3.zero = uint64(args[12].Uint64())
-	arg3.down = uint64(args[13].Uint64())
+	var arg4 Order
+	arg4.sign = uint64(args[12].Uint64())
+	arg4.flip = uint64(args[13].Uint64())
+	arg4.nan = uint64(args[14].Uint64())
+	arg4.zero = uint64(args[15].Uint64())
+	arg4.down = uint64(args[16].Uint64())
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Repack[uint64](it, support.Slice[uint64](args[0:]), gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, int(args[8].Int64()), arg3, uint(args[14].Uint64()))
+		Repack[uint64](it, support.Slice[uint64](args[0:]), support.Slice[uint64](args[3:]), gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[6:]), Rows: int(args[8].Int64()), Cols: int(args[9].Int64()), Stride: int(args[10].Int64())}, int(args[11].Int64()), arg4, uint(args[17].Uint64()), bool(args[18].Uint32() != 0))
 	})
 }
 
 func RepackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	pairs_ := support.Slice[uint64](args[0:])
-	a_ := gpu_Matrix__{Data_: support.Matrix[uint64](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
-	n_ := args[8].Int64()
+	others_ := support.Slice[uint64](args[3:])
+	a_ := gpu_Matrix__{Data_: support.Matrix[uint64](args[6:]), Rows_: args[8].Int64(), Cols_: args[9].Int64(), Stride_: args[10].Int64()}
+	n_ := args[11].Int64()
 	var o_ gpu_Order
-	o_.sign_ = args[9].Uint64()
-	o_.flip_ = args[10].Uint64()
-	o_.nan_ = args[11].Uint64()
-	o_.zero_ = args[12].Uint64()
-	o_.down_ = args[13].Uint64()
-	shift_ := args[14].Uint64()
+	o_.sign_ = args[12].Uint64()
+	o_.flip_ = args[13].Uint64()
+	o_.nan_ = args[14].Uint64()
+	o_.zero_ = args[15].Uint64()
+	o_.down_ = args[16].Uint64()
+	shift_ := args[17].Uint64()
+	places_ := args[18].Uint32() != 0
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s1 := int64(grid.Groups[1]) * n1
 	for i := lo; i < hi; i++ {
@@ -672,14 +687,17 @@ func RepackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
-						/*line keys.go:88*/ i_ := i1
+						/*line keys.go:90*/ i_ := i1
 						for begin_ := g0 * int64(1024); begin_ < n_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 							end_ := min(begin_+int64(1024), n_)
 							h1 := a_.Data_
 							h2 := a_.Stride_
 							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
-								/*line keys.go:92*/ number_ := pairs_[(i_*n_)+j_] & uint64(4294967295)
+								/*line keys.go:94*/ number_ := others_[(i_*n_)+j_] & uint64(4294967295)
 								k_ := gpu_key(o_, h1[(i_*h2)+int64(number_)])
+								if places_ {
+									number_ = uint64(((i_ * n_) + j_))
+								}
 								pairs_[(i_*n_)+j_] = ((k_ >> (shift_)) << (shift_)) | (number_ & ((support.Value(uint64(1)) << (shift_)) - uint64(1)))
 							}
 						}
@@ -687,60 +705,7 @@ func RepackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:691
-	}
-	return nil
-}
-
-func UpperPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg3 Order
-	arg3.sign = uint64(args[11].Uint64())
-	arg3.flip = uint64(args[12].Uint64())
-	arg3.nan = uint64(args[13].Uint64())
-	arg3.zero = uint64(args[14].Uint64())
-	arg3.down = uint64(args[15].Uint64())
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Upper(it, support.Slice[uint64](args[0:]), support.Slice[uint64](args[3:]), gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[6:]), Rows: int(args[8].Int64()), Cols: int(args[9].Int64()), Stride: int(args[10].Int64())}, arg3)
-	})
-}
-
-func UpperGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	pairs_ := support.Slice[uint64](args[0:])
-	others_ := support.Slice[uint64](args[3:])
-	a_ := gpu_Matrix__{Data_: support.Matrix[uint64](args[6:]), Rows_: args[8].Int64(), Cols_: args[9].Int64(), Stride_: args[10].Int64()}
-	var o_ gpu_Order
-	o_.sign_ = args[11].Uint64()
-	o_.flip_ = args[12].Uint64()
-	o_.nan_ = args[13].Uint64()
-	o_.zero_ = args[14].Uint64()
-	o_.down_ = args[15].Uint64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s1 := int64(grid.Groups[1]) * n1
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		for a1 := b1; a1 < a_.Rows_; a1 += s1 {
-			e0, e1, e2 := b0+n0, min(a1+n1, a_.Rows_), b2+n2
-			for i2 := b2; i2 < e2; i2++ {
-				for i1 := a1; i1 < e1; i1++ {
-					for i0 := b0; i0 < e0; i0++ {
-						/*line keys.go:105*/ i_ := i1
-						for begin_ := g0 * int64(1024); begin_ < a_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
-							end_ := min(begin_+int64(1024), a_.Cols_)
-							h1 := a_.Cols_
-							h2 := a_.Data_
-							h3 := a_.Stride_
-							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
-								/*line keys.go:109*/ place_ := (i_ * h1) + j_
-								k_ := gpu_key(o_, h2[(i_*h3)+int64((others_[place_]&uint64(4294967295)))])
-								pairs_[place_] = ((k_ >> (32)) << (32)) | uint64(place_)
-							}
-						}
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:744
+//line kernels_tandem.go:709
 	}
 	return nil
 }
@@ -777,20 +742,20 @@ func UnpackUint32Uint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
-						/*line keys.go:122*/ i_ := i1
+						/*line keys.go:110*/ i_ := i1
 						for begin_ := g0 * int64(1024); begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 							end_ := min(begin_+int64(1024), c_.Cols_)
 							h1 := c_.Data_
 							h2 := c_.Stride_
 							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
-								/*line keys.go:126*/ h1[(i_*h2)+j_] = uint32(gpu_bits(o_, uint64(pairs_[(i_*n_)+j_])))
+								/*line keys.go:114*/ h1[(i_*h2)+j_] = uint32(gpu_bits(o_, uint64(pairs_[(i_*n_)+j_])))
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:794
+//line kernels_tandem.go:759
 	}
 	return nil
 }
@@ -827,20 +792,20 @@ func UnpackUint32Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
-						/*line keys.go:122*/ i_ := i1
+						/*line keys.go:110*/ i_ := i1
 						for begin_ := g0 * int64(1024); begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 							end_ := min(begin_+int64(1024), c_.Cols_)
 							h1 := c_.Data_
 							h2 := c_.Stride_
 							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
-								/*line keys.go:126*/ h1[(i_*h2)+j_] = uint32(gpu_bits(o_, pairs_[(i_*n_)+j_]))
+								/*line keys.go:114*/ h1[(i_*h2)+j_] = uint32(gpu_bits(o_, pairs_[(i_*n_)+j_]))
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:844
+//line kernels_tandem.go:809
 	}
 	return nil
 }
@@ -877,20 +842,20 @@ func UnpackUint64Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
-						/*line keys.go:122*/ i_ := i1
+						/*line keys.go:110*/ i_ := i1
 						for begin_ := g0 * int64(1024); begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 							end_ := min(begin_+int64(1024), c_.Cols_)
 							h1 := c_.Data_
 							h2 := c_.Stride_
 							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
-								/*line keys.go:126*/ h1[(i_*h2)+j_] = gpu_bits(o_, pairs_[(i_*n_)+j_])
+								/*line keys.go:114*/ h1[(i_*h2)+j_] = gpu_bits(o_, pairs_[(i_*n_)+j_])
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:894
+//line kernels_tandem.go:859
 	}
 	return nil
 }
@@ -916,7 +881,7 @@ func FirstsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line keys.go:136*/ k_ := i0
+						/*line keys.go:124*/ k_ := i0
 						first_[k_] = uint8(1)
 						if (k_ > int64(0)) && (x_[k_] == x_[k_-int64(1)]) {
 							first_[k_] = uint8(0)
@@ -925,7 +890,7 @@ func FirstsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:929
+//line kernels_tandem.go:894
 	}
 	return nil
 }
@@ -951,7 +916,7 @@ func FirstsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line keys.go:136*/ k_ := i0
+						/*line keys.go:124*/ k_ := i0
 						first_[k_] = uint8(1)
 						if (k_ > int64(0)) && (x_[k_] == x_[k_-int64(1)]) {
 							first_[k_] = uint8(0)
@@ -960,7 +925,7 @@ func FirstsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:964
+//line kernels_tandem.go:929
 	}
 	return nil
 }
@@ -986,13 +951,13 @@ func ReplaceGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line keys.go:148*/ k_ := i0
+						/*line keys.go:136*/ k_ := i0
 						pairs_[k_] = keys_[pairs_[k_]&uint64(4294967295)]
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:996
+//line kernels_tandem.go:961
 	}
 	return nil
 }
@@ -1052,7 +1017,7 @@ func NetworkUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1056
+//line kernels_tandem.go:1021
 	}
 	return nil
 }
@@ -1112,7 +1077,7 @@ func NetworkUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1116
+//line kernels_tandem.go:1081
 	}
 	return nil
 }
@@ -1149,7 +1114,7 @@ func CountChunksUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:1153
+//line kernels_tandem.go:1118
 	}
 	return nil
 }
@@ -1186,7 +1151,7 @@ func CountChunksUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:1190
+//line kernels_tandem.go:1155
 	}
 	return nil
 }
@@ -1240,7 +1205,7 @@ func MoveChunksUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:1244
+//line kernels_tandem.go:1209
 	}
 	return nil
 }
@@ -1294,7 +1259,7 @@ func MoveChunksUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:1298
+//line kernels_tandem.go:1263
 	}
 	return nil
 }
@@ -1368,7 +1333,7 @@ func SumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			/*line radix.go:85*/ i_ = i_ + int64(256)
 		}
-//line kernels_tandem.go:1372
+//line kernels_tandem.go:1337
 	}
 	return nil
 }
@@ -1417,7 +1382,7 @@ func CountTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				counts_[(((row_*int64(16))+l_)*parts_)+part_] = c_[l_]
 			}
 		}
-//line kernels_tandem.go:1421
+//line kernels_tandem.go:1386
 	}
 	return nil
 }
@@ -1466,7 +1431,7 @@ func CountTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				counts_[(((row_*int64(16))+l_)*parts_)+part_] = c_[l_]
 			}
 		}
-//line kernels_tandem.go:1470
+//line kernels_tandem.go:1435
 	}
 	return nil
 }
@@ -1579,7 +1544,7 @@ func MoveTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				c_[(d3_*int64(128))+l_] = c_[(d3_*int64(128))+l_] + int32(1)
 			}
 		}
-//line kernels_tandem.go:1583
+//line kernels_tandem.go:1548
 	}
 	return nil
 }
@@ -1692,7 +1657,7 @@ func MoveTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				c_[(d3_*int64(128))+l_] = c_[(d3_*int64(128))+l_] + int32(1)
 			}
 		}
-//line kernels_tandem.go:1696
+//line kernels_tandem.go:1661
 	}
 	return nil
 }
@@ -1741,7 +1706,7 @@ func RankGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1745
+//line kernels_tandem.go:1710
 	}
 	return nil
 }
@@ -1828,7 +1793,7 @@ func SearchUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1832
+//line kernels_tandem.go:1797
 	}
 	return nil
 }
@@ -1915,7 +1880,161 @@ func SearchUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1919
+//line kernels_tandem.go:1884
+	}
+	return nil
+}
+
+func SelectUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Select[uint32](it, support.Slice[uint64](args[0:]), support.Slice[uint32](args[3:]), int(args[6].Int64()), int(args[7].Int64()), int(args[8].Int64()), uint(args[9].Uint64()))
+	})
+}
+
+func SelectUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	pairs_ := support.Slice[uint64](args[0:])
+	keys_ := support.Slice[uint32](args[3:])
+	n_ := args[6].Int64()
+	k_ := args[7].Int64()
+	parts_ := args[8].Int64()
+	bits_ := args[9].Uint64()
+	n0, n1, n2 := int64(1), int64(1), int64(1)
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		e0, e1, e2 := b0+n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line select.go:13*/ row_ := support.Div(g0, parts_)
+					/*line select.go:13*/ part_ := support.Rem(g0, parts_)
+					from_ := support.Div(part_*n_, parts_)
+					t_ := (row_ * n_) + from_
+					/*line select.go:15*/ x_ := keys_[t_ : (row_*n_)+support.Div((part_+int64(1))*n_, parts_)]
+					left_ := int32(k_)
+					/*line select.go:16*/ first_ := uint64(0)
+					/*line select.go:16*/ shift_ := bits_
+					for more_ := true; more_ && (shift_ > uint64(0)); {
+						shift_ = shift_ - uint64(8)
+						var c_ [256]int32
+						t2_ := x_
+						/*line select.go:20*/ t3_ := int64(len(t2_))
+						/*line select.go:20*/ t4_ := int64(0)
+						/*line select.go:20*/ for ; t4_ < t3_; t4_ = t4_ + int64(1) {
+							/*line select.go:20*/ v_ := t2_[t4_]
+							key_ := uint64(v_) >> (shift_ & uint64(63))
+							/*line select.go:21*/ if (key_ >> (8)) == first_ {
+								c_[key_&uint64(255)] = c_[key_&uint64(255)] + int32(1)
+							}
+						}
+						d_ := int64(0)
+						for left_ > c_[d_] {
+							left_ = left_ - c_[d_]
+							d_ = d_ + int64(1)
+						}
+						t5_ := (first_ << (8)) | uint64(d_)
+						/*line select.go:30*/ t6_ := left_ < c_[d_]
+						/*line select.go:30*/ first_ = t5_
+						/*line select.go:30*/ more_ = t6_
+					}
+					at_ := g0 * k_
+					t7_ := x_
+					/*line select.go:33*/ t8_ := int64(len(t7_))
+					/*line select.go:33*/ j_ := int64(0)
+				loop2:
+					/*line select.go:33*/ for ; j_ < t8_; j_ = j_ + int64(1) {
+						/*line select.go:33*/ v2_ := t7_[j_]
+						key2_ := uint64(v2_)
+						if ((key2_ >> (shift_ & uint64(63))) > first_) || (((key2_ >> (shift_ & uint64(63))) == first_) && (left_ == int32(0))) {
+							continue loop2
+						}
+						if (key2_ >> (shift_ & uint64(63))) == first_ {
+							left_ = left_ - int32(1)
+						}
+						pairs_[at_] = (key2_ << (32)) | uint64((from_ + j_))
+						at_ = at_ + int64(1)
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:1961
+	}
+	return nil
+}
+
+func SelectUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Select[uint64](it, support.Slice[uint64](args[0:]), support.Slice[uint64](args[3:]), int(args[6].Int64()), int(args[7].Int64()), int(args[8].Int64()), uint(args[9].Uint64()))
+	})
+}
+
+func SelectUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	pairs_ := support.Slice[uint64](args[0:])
+	keys_ := support.Slice[uint64](args[3:])
+	n_ := args[6].Int64()
+	k_ := args[7].Int64()
+	parts_ := args[8].Int64()
+	bits_ := args[9].Uint64()
+	n0, n1, n2 := int64(1), int64(1), int64(1)
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		e0, e1, e2 := b0+n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line select.go:13*/ row_ := support.Div(g0, parts_)
+					/*line select.go:13*/ part_ := support.Rem(g0, parts_)
+					from_ := support.Div(part_*n_, parts_)
+					t_ := (row_ * n_) + from_
+					/*line select.go:15*/ x_ := keys_[t_ : (row_*n_)+support.Div((part_+int64(1))*n_, parts_)]
+					left_ := int32(k_)
+					/*line select.go:16*/ first_ := uint64(0)
+					/*line select.go:16*/ shift_ := bits_
+					for more_ := true; more_ && (shift_ > uint64(0)); {
+						shift_ = shift_ - uint64(8)
+						var c_ [256]int32
+						t2_ := x_
+						/*line select.go:20*/ t3_ := int64(len(t2_))
+						/*line select.go:20*/ t4_ := int64(0)
+						/*line select.go:20*/ for ; t4_ < t3_; t4_ = t4_ + int64(1) {
+							/*line select.go:20*/ v_ := t2_[t4_]
+							key_ := v_ >> (shift_ & uint64(63))
+							/*line select.go:21*/ if (key_ >> (8)) == first_ {
+								c_[key_&uint64(255)] = c_[key_&uint64(255)] + int32(1)
+							}
+						}
+						d_ := int64(0)
+						for left_ > c_[d_] {
+							left_ = left_ - c_[d_]
+							d_ = d_ + int64(1)
+						}
+						t5_ := (first_ << (8)) | uint64(d_)
+						/*line select.go:30*/ t6_ := left_ < c_[d_]
+						/*line select.go:30*/ first_ = t5_
+						/*line select.go:30*/ more_ = t6_
+					}
+					at_ := g0 * k_
+					t7_ := x_
+					/*line select.go:33*/ t8_ := int64(len(t7_))
+					/*line select.go:33*/ j_ := int64(0)
+				loop2:
+					/*line select.go:33*/ for ; j_ < t8_; j_ = j_ + int64(1) {
+						/*line select.go:33*/ v2_ := t7_[j_]
+						key2_ := v2_
+						if ((key2_ >> (shift_ & uint64(63))) > first_) || (((key2_ >> (shift_ & uint64(63))) == first_) && (left_ == int32(0))) {
+							continue loop2
+						}
+						if (key2_ >> (shift_ & uint64(63))) == first_ {
+							left_ = left_ - int32(1)
+						}
+						pairs_[at_] = (key2_ << (32)) | uint64((from_ + j_))
+						at_ = at_ + int64(1)
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:2038
 	}
 	return nil
 }
@@ -1932,7 +2051,7 @@ func gpu_key(o_ gpu_Order, x_ uint64) uint64 {
 		k_ = gpu_largest(o_)
 	}
 	return k_
-//line kernels_tandem.go:1936
+//line kernels_tandem.go:2055
 }
 
 func gpu_bits(o_ gpu_Order, k_ uint64) uint64 {
@@ -1944,7 +2063,7 @@ func gpu_bits(o_ gpu_Order, k_ uint64) uint64 {
 		x_ = k_ >> (1)
 	}
 	return x_
-//line kernels_tandem.go:1948
+//line kernels_tandem.go:2067
 }
 
 func gpu_countDigits(c_ *[256]int32, x_ []uint32, shift_ uint64) {
@@ -1956,7 +2075,7 @@ func gpu_countDigits(c_ *[256]int32, x_ []uint32, shift_ uint64) {
 		/*line radix.go:60*/ v_ := t_[t3_]
 		(*c_)[(uint64(v_)>>(shift_))&uint64(255)] = (*c_)[(uint64(v_)>>(shift_))&uint64(255)] + int32(1)
 	}
-//line kernels_tandem.go:1960
+//line kernels_tandem.go:2079
 }
 
 func gpu_countDigits_(c_ *[256]int32, x_ []uint64, shift_ uint64) {
@@ -1968,7 +2087,7 @@ func gpu_countDigits_(c_ *[256]int32, x_ []uint64, shift_ uint64) {
 		/*line radix.go:60*/ v_ := t_[t3_]
 		(*c_)[(v_>>(shift_))&uint64(255)] = (*c_)[(v_>>(shift_))&uint64(255)] + int32(1)
 	}
-//line kernels_tandem.go:1972
+//line kernels_tandem.go:2091
 }
 
 func gpu_moveDigits(y_ []uint32, at_ *[256]int32, x_ []uint32, shift_ uint64) {
@@ -1987,7 +2106,7 @@ func gpu_moveDigits(y_ []uint32, at_ *[256]int32, x_ []uint32, shift_ uint64) {
 		/*line radix.go:71*/ y_[t4_] = t6_
 		/*line radix.go:71*/ (*at_)[t5_] = t7_
 	}
-//line kernels_tandem.go:1991
+//line kernels_tandem.go:2110
 }
 
 func gpu_moveDigits_(y_ []uint64, at_ *[256]int32, x_ []uint64, shift_ uint64) {
@@ -2006,7 +2125,7 @@ func gpu_moveDigits_(y_ []uint64, at_ *[256]int32, x_ []uint64, shift_ uint64) {
 		/*line radix.go:71*/ y_[t4_] = t6_
 		/*line radix.go:71*/ (*at_)[t5_] = t7_
 	}
-//line kernels_tandem.go:2010
+//line kernels_tandem.go:2129
 }
 
 func gpu_below(edges_ gpu_Matrix_, n_ int64, x_ uint64, o_ gpu_Order) int64 {
@@ -2021,12 +2140,12 @@ func gpu_below(edges_ gpu_Matrix_, n_ int64, x_ uint64, o_ gpu_Order) int64 {
 		}
 	}
 	return lo_
-//line kernels_tandem.go:2025
+//line kernels_tandem.go:2144
 }
 
 func gpu_largest(o_ gpu_Order) uint64 {
 	/*line keys.go:35*/ return (o_.sign_ << (1)) - uint64(1)
-//line kernels_tandem.go:2030
+//line kernels_tandem.go:2149
 }
 
 func gpu_step(v_ gpu_Matrix_) int64 {
@@ -2034,7 +2153,7 @@ func gpu_step(v_ gpu_Matrix_) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:2038
+//line kernels_tandem.go:2157
 }
 
 func gpu_step_(v_ gpu_Matrix___) int64 {
@@ -2042,7 +2161,7 @@ func gpu_step_(v_ gpu_Matrix___) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:2046
+//line kernels_tandem.go:2165
 }
 
 func gpu_below_(edges_ gpu_Matrix__, n_ int64, x_ uint64, o_ gpu_Order) int64 {
@@ -2057,7 +2176,7 @@ func gpu_below_(edges_ gpu_Matrix__, n_ int64, x_ uint64, o_ gpu_Order) int64 {
 		}
 	}
 	return lo_
-//line kernels_tandem.go:2061
+//line kernels_tandem.go:2180
 }
 
 func gpu_step__(v_ gpu_Matrix__) int64 {
@@ -2065,5 +2184,5 @@ func gpu_step__(v_ gpu_Matrix__) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:2069
+//line kernels_tandem.go:2188
 }

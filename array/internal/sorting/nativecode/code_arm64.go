@@ -9,7 +9,7 @@ import (
 	"github.com/tandem-gpu/tandem/gpu/support"
 )
 
-var entries [23]uintptr // in assembly
+var entries [22]uintptr // in assembly
 
 // Kernels is the machine code of kernels, by their entry points.
 var Kernels = support.Natives{
@@ -17,23 +17,22 @@ var Kernels = support.Natives{
 	"Pack_uint32_uint32":   {Key: "8cec3ddc7d963f9845a8701be52ad13b", Code: []backend.Native{{Level: "neon", Entry: entries[1], Lanes: 16, Group: 64, Strip: 0}}},
 	"Pack_uint32_uint64":   {Key: "0d9451746d52383c36f23a9c722ce684", Code: []backend.Native{{Level: "neon", Entry: entries[2], Lanes: 16, Group: 64, Strip: 0}}},
 	"Pack_uint64_uint64":   {Key: "b56c3a38d28e20a5e02fa9ca317bec17", Code: []backend.Native{{Level: "neon", Entry: entries[3], Lanes: 16, Group: 64, Strip: 0}}},
-	"Repack_uint32":        {Key: "7d5eb61055706656541167d758ef9caf", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}}},
-	"Repack_uint64":        {Key: "dca25c5317f2ef69e31163868882d704", Code: []backend.Native{{Level: "neon", Entry: entries[5], Lanes: 16, Group: 64, Strip: 0}}},
-	"Upper_kernel":         {Key: "f64adc3b81bb73370e3c565098ee980e", Code: []backend.Native{{Level: "neon", Entry: entries[6], Lanes: 16, Group: 64, Strip: 0}}},
-	"Unpack_uint32_uint32": {Key: "ef977d80f625d7fe32d5dc0d085d8b21", Code: []backend.Native{{Level: "neon", Entry: entries[7], Lanes: 16, Group: 64, Strip: 0}}},
-	"Unpack_uint32_uint64": {Key: "150244574d45bbfb017139eb347de3d3", Code: []backend.Native{{Level: "neon", Entry: entries[8], Lanes: 16, Group: 64, Strip: 0}}},
-	"Unpack_uint64_uint64": {Key: "e2969f5b16419c240b35b7fcba04f5f1", Code: []backend.Native{{Level: "neon", Entry: entries[9], Lanes: 16, Group: 64, Strip: 0}}},
-	"Firsts_uint32":        {Key: "c6100c4aa276dd420fea5e2048137b46", Code: []backend.Native{{Level: "neon", Entry: entries[10], Lanes: 16, Group: 64, Strip: 0}}},
-	"Firsts_uint64":        {Key: "b03bccc7974fe31b633fe8609b06f70a", Code: []backend.Native{{Level: "neon", Entry: entries[11], Lanes: 16, Group: 64, Strip: 0}}},
-	"Replace_kernel":       {Key: "206934e734bf563ad040c6041b407555", Code: []backend.Native{{Level: "neon", Entry: entries[12], Lanes: 16, Group: 64, Strip: 0}}},
-	"Network_uint32":       {Key: "0ad1a61e3fb28204b97b91b3faa718fe", Code: []backend.Native{{Level: "neon", Entry: entries[13], Lanes: 16, Group: 16704, Strip: 0}}},
-	"Network_uint64":       {Key: "d78627602b8d4015cdd98b8ef2394baa", Code: []backend.Native{{Level: "neon", Entry: entries[14], Lanes: 16, Group: 33088, Strip: 0}}},
-	"Sum_kernel":           {Key: "8d21ce52f60d3f6d32fb8712e7887b8b", Code: []backend.Native{{Level: "neon", Entry: entries[15], Lanes: 16, Group: 1344, Strip: 192}}},
-	"CountTiles_uint32":    {Key: "4acc27f0801d49556c33a1ba7ddffb9e", Code: []backend.Native{{Level: "neon", Entry: entries[16], Lanes: 16, Group: 384, Strip: 0}}},
-	"CountTiles_uint64":    {Key: "3dc7fa042635858f344f3aceee151872", Code: []backend.Native{{Level: "neon", Entry: entries[17], Lanes: 16, Group: 384, Strip: 0}}},
-	"MoveTiles_uint32":     {Key: "802617398d5b02c0ef0e59bde3a85a25", Code: []backend.Native{{Level: "neon", Entry: entries[18], Lanes: 16, Group: 17280, Strip: 192}}},
-	"MoveTiles_uint64":     {Key: "e892069cdd92d2423f2e961808a5c2ff", Code: []backend.Native{{Level: "neon", Entry: entries[19], Lanes: 16, Group: 25472, Strip: 192}}},
-	"Rank_kernel":          {Key: "e98dab6f062643ceee330c50494dcb48", Code: []backend.Native{{Level: "neon", Entry: entries[20], Lanes: 16, Group: 64, Strip: 0}}},
-	"Search_uint32":        {Key: "14d76422814a430352d95d57f62d1f45", Code: []backend.Native{{Level: "neon", Entry: entries[21], Lanes: 16, Group: 4416, Strip: 0}}},
-	"Search_uint64":        {Key: "80bd2bacb39a5cf9758a347568f4913e", Code: []backend.Native{{Level: "neon", Entry: entries[22], Lanes: 16, Group: 4416, Strip: 0}}},
+	"Repack_uint32":        {Key: "3da69bfa47d0991061e4e4c078d75158", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}}},
+	"Repack_uint64":        {Key: "a29bcc8f502024d5c6b117e850a0902e", Code: []backend.Native{{Level: "neon", Entry: entries[5], Lanes: 16, Group: 64, Strip: 0}}},
+	"Unpack_uint32_uint32": {Key: "c2bed39defb4e814168720edd4c282b1", Code: []backend.Native{{Level: "neon", Entry: entries[6], Lanes: 16, Group: 64, Strip: 0}}},
+	"Unpack_uint32_uint64": {Key: "4c6438a304b0b820639ae3c316bd3986", Code: []backend.Native{{Level: "neon", Entry: entries[7], Lanes: 16, Group: 64, Strip: 0}}},
+	"Unpack_uint64_uint64": {Key: "1501eb2861384e32b1093acd3074842e", Code: []backend.Native{{Level: "neon", Entry: entries[8], Lanes: 16, Group: 64, Strip: 0}}},
+	"Firsts_uint32":        {Key: "7a7079d41061f468e1b0ce4d52d85107", Code: []backend.Native{{Level: "neon", Entry: entries[9], Lanes: 16, Group: 64, Strip: 0}}},
+	"Firsts_uint64":        {Key: "6e786bcf4bce6d64af30f87d5a7d29ac", Code: []backend.Native{{Level: "neon", Entry: entries[10], Lanes: 16, Group: 64, Strip: 0}}},
+	"Replace_kernel":       {Key: "d8a7f07f4648f263ade3ece473fa987b", Code: []backend.Native{{Level: "neon", Entry: entries[11], Lanes: 16, Group: 64, Strip: 0}}},
+	"Network_uint32":       {Key: "0ad1a61e3fb28204b97b91b3faa718fe", Code: []backend.Native{{Level: "neon", Entry: entries[12], Lanes: 16, Group: 16704, Strip: 0}}},
+	"Network_uint64":       {Key: "d78627602b8d4015cdd98b8ef2394baa", Code: []backend.Native{{Level: "neon", Entry: entries[13], Lanes: 16, Group: 33088, Strip: 0}}},
+	"Sum_kernel":           {Key: "8d21ce52f60d3f6d32fb8712e7887b8b", Code: []backend.Native{{Level: "neon", Entry: entries[14], Lanes: 16, Group: 1344, Strip: 192}}},
+	"CountTiles_uint32":    {Key: "4acc27f0801d49556c33a1ba7ddffb9e", Code: []backend.Native{{Level: "neon", Entry: entries[15], Lanes: 16, Group: 384, Strip: 0}}},
+	"CountTiles_uint64":    {Key: "3dc7fa042635858f344f3aceee151872", Code: []backend.Native{{Level: "neon", Entry: entries[16], Lanes: 16, Group: 384, Strip: 0}}},
+	"MoveTiles_uint32":     {Key: "802617398d5b02c0ef0e59bde3a85a25", Code: []backend.Native{{Level: "neon", Entry: entries[17], Lanes: 16, Group: 17280, Strip: 192}}},
+	"MoveTiles_uint64":     {Key: "e892069cdd92d2423f2e961808a5c2ff", Code: []backend.Native{{Level: "neon", Entry: entries[18], Lanes: 16, Group: 25472, Strip: 192}}},
+	"Rank_kernel":          {Key: "e98dab6f062643ceee330c50494dcb48", Code: []backend.Native{{Level: "neon", Entry: entries[19], Lanes: 16, Group: 64, Strip: 0}}},
+	"Search_uint32":        {Key: "14d76422814a430352d95d57f62d1f45", Code: []backend.Native{{Level: "neon", Entry: entries[20], Lanes: 16, Group: 4416, Strip: 0}}},
+	"Search_uint64":        {Key: "80bd2bacb39a5cf9758a347568f4913e", Code: []backend.Native{{Level: "neon", Entry: entries[21], Lanes: 16, Group: 4416, Strip: 0}}},
 }
