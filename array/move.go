@@ -307,7 +307,7 @@ func checkPut[T Element](op string, c, a *Array[T], index *Array[int32]) (rows i
 // of an array that has so many, or, where rows are owned, is there twice.
 func byRows[T Element](op string, c *Array[T], index *Array[int32], of string, rows, owned int,
 	move func(bad *Array[int32]) error,
-) (err error) {
+) error {
 	if overlap(index, c) {
 		return fmt.Errorf("%w: %s: index and c", linalg.ErrOverlap, op)
 	}
@@ -317,27 +317,27 @@ func byRows[T Element](op string, c *Array[T], index *Array[int32], of string, r
 	if n == 0 {
 		return nil
 	}
-	bad, err := linalg.NewArray[int32](s, 1, 1)
-	if err != nil {
-		return err
-	}
-	defer func() { err = cmp.Or(err, bad.Free()) }()
-	owners, err := linalg.NewArray[int32](s, 1, owned)
-	if err != nil {
-		return err
-	}
-	defer func() { err = cmp.Or(err, owners.Free()) }()
-	info := s.Info()
-	grid := kernels.ElementwiseGrid(&info, 1, int64(n))
-	if err := moves.LaunchCheck(s, grid, bad, owners, index, rows); err != nil {
-		return err
-	}
-	if _, cols := c.Dims(); cols > 0 {
-		if err := move(bad); err != nil {
+	return linalg.WithScratch(s, 1, 1, func(bad *Array[int32]) error {
+		err := linalg.WithScratch(s, 1, owned, func(owners *Array[int32]) error {
+			info := s.Info()
+			if err := cmp.Or(Fill(bad, 0), Fill(owners, 0)); err != nil {
+				return err
+			}
+			if info.Host && owned > 0 {
+				return moves.LaunchCheckInOrder(s, backend.Grid1(1, 1), bad, owners, index, rows)
+			}
+			return moves.LaunchCheck(s, kernels.ElementwiseGrid(&info, 1, int64(n)), bad, owners, index, rows)
+		})
+		if err != nil {
 			return err
 		}
-	}
-	return badIndex(op, index, n, bad, of, rows)
+		if _, cols := c.Dims(); cols > 0 {
+			if err := move(bad); err != nil {
+				return err
+			}
+		}
+		return badIndex(op, index, n, bad, of, rows)
+	})
 }
 
 // moveRows takes or puts rows of a, unless bad is above 0.

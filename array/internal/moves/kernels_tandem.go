@@ -49,7 +49,20 @@ func LaunchCheck[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32], Arg
 	return call.Launch()
 }
 
-var CheckKernel = kernelsPacked.Source("Check_kernel", "0f9003e49ae8944e2869167aacdb8e50", support.Params{}.Slice("bad", "int", 4).Slice("owners", "int", 4).ConstMatrix("index", "int", 4).Scalar("rows", "long", 8), CheckGo, CheckPlain, "moves.go")
+var CheckKernel = kernelsPacked.Source("Check_kernel", "dd230458af2ce4375f06a9ee7a476baf", support.Params{}.Slice("bad", "int", 4).Slice("owners", "int", 4).ConstMatrix("index", "int", 4).Scalar("rows", "long", 8), CheckGo, CheckPlain, "moves.go")
+
+// LaunchCheckInOrder runs [CheckInOrder] over grid. Slices and matrices are in host memory or on the device of s;
+// with host memory it blocks until the kernel is done.
+func LaunchCheckInOrder[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32], Arg3 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, bad Arg1, owners Arg2, index Arg3, rows int) error {
+	call := launch.New(s, CheckInOrderKernel, grid)
+	launch.Slice[int32](&call, "bad", bad)
+	launch.Slice[int32](&call, "owners", owners)
+	launch.Matrix[int32](&call, "index", index)
+	call.Scalar(support.Arg(int64(rows)))
+	return call.Launch()
+}
+
+var CheckInOrderKernel = kernelsPacked.Group(1, 1, 1).Source("CheckInOrder_kernel", "", support.Params{}.Slice("bad", "int", 4).Slice("owners", "int", 4).ConstMatrix("index", "int", 4).Scalar("rows", "long", 8), CheckInOrderGo, CheckInOrderPlain, "moves.go")
 
 // LaunchRows runs [Rows] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -69,9 +82,9 @@ var RowsKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: RowsUint64Kernel},
 }
 
-var RowsUint32Kernel = kernelsPacked.Source("Rows_uint32", "c9d35f6d8d1aae828c0e9de8ad304316", support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4).Scalar("short", "uint", 4), RowsUint32Go, RowsUint32Plain, "moves.go")
+var RowsUint32Kernel = kernelsPacked.Source("Rows_uint32", "6906cd0a3c85017d2e0dec9a48473660", support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4).Scalar("short", "uint", 4), RowsUint32Go, RowsUint32Plain, "moves.go")
 
-var RowsUint64Kernel = kernelsPacked.Source("Rows_uint64", "6e0c310795e1b1742d11b235e475deaa", support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4).Scalar("short", "uint", 4), RowsUint64Go, RowsUint64Plain, "moves.go")
+var RowsUint64Kernel = kernelsPacked.Source("Rows_uint64", "d1a65aa163775a9362e518bf1b8481d2", support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4).Scalar("short", "uint", 4), RowsUint64Go, RowsUint64Plain, "moves.go")
 
 // LaunchCountTrue runs [CountTrue] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -135,6 +148,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "moves.go", Head: "func Place[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], m Map, v E, short bool) {", Hash: "c3cf366bac092acbe31e133ddf2542a8797c763de5848365ce01b46cc0543c6b"},
 	{File: "moves.go", Head: "func placed[E gpu.Unsigned](a gpu.Matrix[E], m Map, i, j int, v E) E {", Hash: "4eff57f798405b3a5b52de058a641feadabdeaac97ef89fed8ce9ba987043846"},
 	{File: "moves.go", Head: "func Check(it gpu.Item, bad, owners []int32, index gpu.Matrix[int32], rows int) {", Hash: "61146a1651e84afd7843619c74ae04436cb34e78c4c6a54e546fdc70f0a052f0"},
+	{File: "moves.go", Head: "func CheckInOrder(it gpu.Item, bad, owners []int32, index gpu.Matrix[int32], rows int) {", Hash: "cd5873dbd914a5cb45b700d25ba0af7b0eb67308cb84d50bccb20080aa4d1e0f"},
 	{File: "moves.go", Head: "func at(v gpu.Matrix[int32], k int) int { return int(v.Data[k*step(v)]) }", Hash: "d806b9dea94633d3c4b9781996369eb64cbdf78a7cf8f2c4d1bd35b7b9d608fd"},
 	{File: "moves.go", Head: "func step[E gpu.Unsigned | int32](v gpu.Matrix[E]) int {", Hash: "3c38770f9c5d99225258204a215c2d41a48567a839848fdf25f6b0e47abf94ff"},
 	{File: "moves.go", Head: "func Rows[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], index gpu.Matrix[int32], bad []int32, put, short bool) {", Hash: "b43ca5a370074a0c6a218a9b3d3dcf232bee92932d16dabc521c0e731e25ce52"},
@@ -263,7 +277,7 @@ func PlaceUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:267
+//line kernels_tandem.go:281
 	}
 	return nil
 }
@@ -353,7 +367,7 @@ func PlaceUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:357
+//line kernels_tandem.go:371
 	}
 	return nil
 }
@@ -402,7 +416,47 @@ func CheckGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:406
+//line kernels_tandem.go:420
+	}
+	return nil
+}
+
+func CheckInOrderPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		CheckInOrder(it, support.Slice[int32](args[0:]), support.Slice[int32](args[3:]), gpu.Matrix[int32]{Data: support.Matrix[int32](args[6:]), Rows: int(args[8].Int64()), Cols: int(args[9].Int64()), Stride: int(args[10].Int64())}, int(args[11].Int64()))
+	})
+}
+
+func CheckInOrderGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	bad_ := support.Slice[int32](args[0:])
+	owners_ := support.Slice[int32](args[3:])
+	index_ := gpu_Matrix__{Data_: support.Matrix[int32](args[6:]), Rows_: args[8].Int64(), Cols_: args[9].Int64(), Stride_: args[10].Int64()}
+	rows_ := args[11].Int64()
+	n0, n1, n2 := int64(1), int64(1), int64(1)
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+			items1:
+				for i0 := b0; i0 < e0; i0++ {
+					/*line moves.go:83*/ n_ := index_.Rows_ * index_.Cols_
+					for k_ := i0; k_ < n_; k_ = k_ + int64(1) {
+						t_ := gpu_at(index_, k_)
+						/*line moves.go:85*/ r_ := t_
+						if ((r_ < int64(0)) || (r_ >= rows_)) || (owners_[r_] != int32(0)) {
+							bad_[0] = int32((n_ - k_))
+							continue items1
+						}
+						owners_[r_] = int32(1)
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:460
 	}
 	return nil
 }
@@ -431,7 +485,7 @@ func RowsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i1 := b1; i1 < e1; i1++ {
 			items1:
 				for i0 := b0; i0 < e0; i0++ {
-					/*line moves.go:93*/ if bad_[0] > int32(0) {
+					/*line moves.go:110*/ if bad_[0] > int32(0) {
 						continue items1
 					}
 					n_ := index_.Rows_ * index_.Cols_
@@ -443,7 +497,7 @@ func RowsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 							h3 := a_.Data_
 							h4 := a_.Stride_
 							for t3_, j_ := c_.Cols_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-								/*line moves.go:101*/ h1[(to_*h2)+j_] = h3[(from_*h4)+j_]
+								/*line moves.go:118*/ h1[(to_*h2)+j_] = h3[(from_*h4)+j_]
 							}
 						}
 						continue items1
@@ -457,14 +511,14 @@ func RowsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 							h7 := a_.Data_
 							h8 := a_.Stride_
 							for j2_ := begin_ + (i0 - b0); j2_ < end_; j2_ = j2_ + n0 {
-								/*line moves.go:111*/ h5[(to2_*h6)+j2_] = h7[(from2_*h8)+j2_]
+								/*line moves.go:128*/ h5[(to2_*h6)+j2_] = h7[(from2_*h8)+j2_]
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:468
+//line kernels_tandem.go:522
 	}
 	return nil
 }
@@ -493,7 +547,7 @@ func RowsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i1 := b1; i1 < e1; i1++ {
 			items1:
 				for i0 := b0; i0 < e0; i0++ {
-					/*line moves.go:93*/ if bad_[0] > int32(0) {
+					/*line moves.go:110*/ if bad_[0] > int32(0) {
 						continue items1
 					}
 					n_ := index_.Rows_ * index_.Cols_
@@ -505,7 +559,7 @@ func RowsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 							h3 := a_.Data_
 							h4 := a_.Stride_
 							for t3_, j_ := c_.Cols_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-								/*line moves.go:101*/ h1[(to_*h2)+j_] = h3[(from_*h4)+j_]
+								/*line moves.go:118*/ h1[(to_*h2)+j_] = h3[(from_*h4)+j_]
 							}
 						}
 						continue items1
@@ -519,14 +573,14 @@ func RowsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 							h7 := a_.Data_
 							h8 := a_.Stride_
 							for j2_ := begin_ + (i0 - b0); j2_ < end_; j2_ = j2_ + n0 {
-								/*line moves.go:111*/ h5[(to2_*h6)+j2_] = h7[(from2_*h8)+j2_]
+								/*line moves.go:128*/ h5[(to2_*h6)+j2_] = h7[(from2_*h8)+j2_]
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:530
+//line kernels_tandem.go:584
 	}
 	return nil
 }
@@ -563,7 +617,7 @@ func CountTrueGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:567
+//line kernels_tandem.go:621
 	}
 	return nil
 }
@@ -603,7 +657,7 @@ func NumbersGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:607
+//line kernels_tandem.go:661
 	}
 	return nil
 }
@@ -644,7 +698,7 @@ func ElementsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:648
+//line kernels_tandem.go:702
 	}
 	return nil
 }
@@ -685,7 +739,7 @@ func ElementsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:689
+//line kernels_tandem.go:743
 	}
 	return nil
 }
@@ -697,7 +751,7 @@ func gpu_placed(a_ gpu_Matrix, m_ gpu_Map, i_ int64, j_ int64, v_ uint32) uint32
 		v_ = a_.Data_[(k_*a_.Stride_)+l_]
 	}
 	return v_
-//line kernels_tandem.go:701
+//line kernels_tandem.go:755
 }
 
 func gpu_placed_(a_ gpu_Matrix_, m_ gpu_Map, i_ int64, j_ int64, v_ uint64) uint64 {
@@ -707,26 +761,26 @@ func gpu_placed_(a_ gpu_Matrix_, m_ gpu_Map, i_ int64, j_ int64, v_ uint64) uint
 		v_ = a_.Data_[(k_*a_.Stride_)+l_]
 	}
 	return v_
-//line kernels_tandem.go:711
+//line kernels_tandem.go:765
 }
 
 func gpu_at(v_ gpu_Matrix__, k_ int64) int64 {
-	/*line moves.go:78*/ return int64(v_.Data_[k_*gpu_step(v_)])
-//line kernels_tandem.go:716
+	/*line moves.go:95*/ return int64(v_.Data_[k_*gpu_step(v_)])
+//line kernels_tandem.go:770
 }
 
 func gpu_ends(index_ gpu_Matrix__, i_ int64, put_ bool) (int64, int64) {
-	/*line moves.go:118*/ var from_ int64
+	/*line moves.go:135*/ var from_ int64
 	_ = from_
-	/*line moves.go:118*/ var to_ int64
+	/*line moves.go:135*/ var to_ int64
 	_ = to_
-	/*line moves.go:119*/ if put_ {
+	/*line moves.go:136*/ if put_ {
 		t_ := gpu_at(index_, i_)
-		/*line moves.go:120*/ return i_, t_
+		/*line moves.go:137*/ return i_, t_
 	}
 	t2_ := gpu_at(index_, i_)
-	/*line moves.go:122*/ return t2_, i_
-//line kernels_tandem.go:730
+	/*line moves.go:139*/ return t2_, i_
+//line kernels_tandem.go:784
 }
 
 func gpu_before(counts_ []int32, o_ int64) int64 {
@@ -739,7 +793,7 @@ func gpu_before(counts_ []int32, o_ int64) int64 {
 		n_ = n_ + int64(v_)
 	}
 	return n_
-//line kernels_tandem.go:743
+//line kernels_tandem.go:797
 }
 
 func gpu_note(places_ *[64]int32, mask_ []uint8) int64 {
@@ -753,29 +807,29 @@ func gpu_note(places_ *[64]int32, mask_ []uint8) int64 {
 		n_ = n_ + int64(v_)
 	}
 	return n_
-//line kernels_tandem.go:757
+//line kernels_tandem.go:811
 }
 
 func gpu_step(v_ gpu_Matrix__) int64 {
-	/*line moves.go:82*/ if v_.Rows_ == int64(1) {
+	/*line moves.go:99*/ if v_.Rows_ == int64(1) {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:765
+//line kernels_tandem.go:819
 }
 
 func gpu_step_(v_ gpu_Matrix) int64 {
-	/*line moves.go:82*/ if v_.Rows_ == int64(1) {
+	/*line moves.go:99*/ if v_.Rows_ == int64(1) {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:773
+//line kernels_tandem.go:827
 }
 
 func gpu_step__(v_ gpu_Matrix_) int64 {
-	/*line moves.go:82*/ if v_.Rows_ == int64(1) {
+	/*line moves.go:99*/ if v_.Rows_ == int64(1) {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:781
+//line kernels_tandem.go:835
 }

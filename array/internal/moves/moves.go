@@ -74,6 +74,23 @@ func Check(it gpu.Item, bad, owners []int32, index gpu.Matrix[int32], rows int) 
 	}
 }
 
+// CheckInOrder is Check with owners by one work-item, which needs no atomics: cores that go to any
+// rows in turn wait for each other's.
+//
+//tandem:kernel
+//tandem:group 1
+func CheckInOrder(it gpu.Item, bad, owners []int32, index gpu.Matrix[int32], rows int) {
+	n := index.Rows * index.Cols
+	for k := it.Global(0); k < n; k++ {
+		r := at(index, k)
+		if r < 0 || r >= rows || owners[r] != 0 {
+			bad[0] = int32(n - k)
+			return
+		}
+		owners[r] = 1
+	}
+}
+
 // at is element k of a row or a column.
 func at(v gpu.Matrix[int32], k int) int { return int(v.Data[k*step(v)]) }
 
