@@ -191,7 +191,7 @@ func Diag[T Element](c, a *Array[T]) error {
 
 // Eye makes c ones on its diagonal, and zeros.
 func Eye[T Element](c *Array[T]) (err error) {
-	s, _, _, err := dims("Eye", "c", c)
+	s, rows, cols, err := dims("Eye", "c", c)
 	if err != nil {
 		return err
 	}
@@ -200,7 +200,9 @@ func Eye[T Element](c *Array[T]) (err error) {
 		return err
 	}
 	defer func() { err = cmp.Or(err, one.Free()) }()
-	return cmp.Or(Fill(one, 1), place(c, one, moves.Map{RowI: 1, RowJ: -1}, 0))
+	n := min(rows, cols) // below are zeros alone
+	return cmp.Or(Fill(one, 1), place(c.Slice(0, n, 0, cols), one, moves.Map{RowI: 1, RowJ: -1}, 0),
+		Fill(c.Slice(n, rows, 0, cols), 0))
 }
 
 // place makes c the elements of a that m gives, and v elsewhere.
