@@ -181,10 +181,14 @@ func putFirst[E uint32 | uint64](r *Rows[uint64], a *linalg.Array[E], k, parts i
 // eighth of the elements at most.
 func partsOf(info backend.Info, rows, n, k int) int {
 	const perCore = 4 // parts of all rows
-	if info.GPU || n <= networkLength || k == 0 || n/16 < k {
+	if info.GPU || n <= networkLength || k == 0 {
 		return 0
 	}
-	return max(1, min(n/(8*k), perCore*info.ComputeUnits/max(1, rows)))
+	parts := min(n/(8*k), max(1, perCore*info.ComputeUnits/max(1, rows)))
+	if rows*parts == 1 { // one core would do it all
+		return 0
+	}
+	return parts
 }
 
 // Sort sorts every row by its bits from shift on, of which those beyond some are all the same.
