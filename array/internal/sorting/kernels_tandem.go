@@ -196,7 +196,7 @@ func LaunchSum[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Gri
 	return call.Launch()
 }
 
-var SumKernel = kernelsPacked.Group(256, 1, 1).Source("Sum_kernel", "8d21ce52f60d3f6d32fb8712e7887b8b", support.Params{}.Slice("counts", "int", 4).Scalar("n", "long", 8), SumGo, SumPlain, "radix.go")
+var SumKernel = kernelsPacked.Group(256, 1, 1).Source("Sum_kernel", "1526b2172e1861c02b64d4a08eb53240", support.Params{}.Slice("counts", "int", 4).Scalar("n", "long", 8), SumGo, SumPlain, "radix.go")
 
 // LaunchCountTiles runs [CountTiles] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -214,9 +214,9 @@ var CountTilesKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: CountTilesUint64Kernel},
 }
 
-var CountTilesUint32Kernel = kernelsPacked.Group(128, 1, 1).Source("CountTiles_uint32", "4acc27f0801d49556c33a1ba7ddffb9e", support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "uint", 4).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), CountTilesUint32Go, CountTilesUint32Plain, "radix.go")
+var CountTilesUint32Kernel = kernelsPacked.Group(128, 1, 1).Source("CountTiles_uint32", "4c402dc69e82d12fe470cea33fc571aa", support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "uint", 4).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), CountTilesUint32Go, CountTilesUint32Plain, "radix.go")
 
-var CountTilesUint64Kernel = kernelsPacked.Group(128, 1, 1).Source("CountTiles_uint64", "3dc7fa042635858f344f3aceee151872", support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), CountTilesUint64Go, CountTilesUint64Plain, "radix.go")
+var CountTilesUint64Kernel = kernelsPacked.Group(128, 1, 1).Source("CountTiles_uint64", "630b3764dafe46822fbe3ddac630e918", support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), CountTilesUint64Go, CountTilesUint64Plain, "radix.go")
 
 // LaunchMoveTiles runs [MoveTiles] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -235,9 +235,9 @@ var MoveTilesKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: MoveTilesUint64Kernel},
 }
 
-var MoveTilesUint32Kernel = kernelsPacked.Group(128, 1, 1).Source("MoveTiles_uint32", "802617398d5b02c0ef0e59bde3a85a25", support.Params{}.Slice("y", "uint", 4).ConstSlice("counts", "int", 4).ConstSlice("x", "uint", 4).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), MoveTilesUint32Go, MoveTilesUint32Plain, "radix.go")
+var MoveTilesUint32Kernel = kernelsPacked.Group(128, 1, 1).Source("MoveTiles_uint32", "6b0e03e0db2c4c4ba2b7c1a7739e20d4", support.Params{}.Slice("y", "uint", 4).ConstSlice("counts", "int", 4).ConstSlice("x", "uint", 4).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), MoveTilesUint32Go, MoveTilesUint32Plain, "radix.go")
 
-var MoveTilesUint64Kernel = kernelsPacked.Group(128, 1, 1).Source("MoveTiles_uint64", "e892069cdd92d2423f2e961808a5c2ff", support.Params{}.Slice("y", "ulong", 8).ConstSlice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), MoveTilesUint64Go, MoveTilesUint64Plain, "radix.go")
+var MoveTilesUint64Kernel = kernelsPacked.Group(128, 1, 1).Source("MoveTiles_uint64", "7effa7dc3220d5cb58fd54f0f260fa19", support.Params{}.Slice("y", "ulong", 8).ConstSlice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), MoveTilesUint64Go, MoveTilesUint64Plain, "radix.go")
 
 // LaunchRank runs [Rank] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -250,7 +250,7 @@ func LaunchRank[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64]](s 
 	return call.Launch()
 }
 
-var RankKernel = kernelsPacked.Source("Rank_kernel", "e98dab6f062643ceee330c50494dcb48", support.Params{}.Slice("y", "ulong", 8).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), RankGo, RankPlain, "radix.go")
+var RankKernel = kernelsPacked.Source("Rank_kernel", "65ee3c5cd8f82903beb4ff9468299295", support.Params{}.Slice("y", "ulong", 8).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), RankGo, RankPlain, "radix.go")
 
 // LaunchSearch runs [Search] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -327,8 +327,8 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "radix.go", Head: "type Pair interface{ uint32 | uint64 }", Hash: "ad64a03111b1195923177415fdc149f2da2fbc3309f58006cfe88d552348f8da"},
 	{File: "radix.go", Head: "const (", Hash: "54c33eb80906a165a30b49a1a5aaeafda511be3bf69c63a11c891ce3e2c8eaf7"},
 	{File: "radix.go", Head: "func CountChunks[P Pair](it gpu.Item, counts []int32, x []P, n, per int, shift uint) {", Hash: "c37473d787cdbd93ae77c260d2417b6bdd068b36e3a21acef977652b17814a2e"},
-	{File: "radix.go", Head: "func MoveChunks[P Pair](it gpu.Item, y []P, counts []int32, x []P, n, per int, shift uint) {", Hash: "ec3cfd3d58a9fc83484fe3d1765a27959d83778cb09e48b69994bbc8709c7ed2"},
-	{File: "radix.go", Head: "func countDigits[P Pair](c *[chunkDigits]int32, x []P, shift uint) {", Hash: "ac6823f24d58be2e939166a62b2268379fbee8f0b13edd26dcdef57e31a79b77"},
+	{File: "radix.go", Head: "func MoveChunks[P Pair](it gpu.Item, y []P, counts []int32, x []P, n, per int, shift uint) {", Hash: "661ad7192b4898312f855161108ef146e215bd047041297e88f00ac0746b2956"},
+	{File: "radix.go", Head: "func countDigits[P Pair](c *[chunkDigits]int32, x []P, shift uint) {", Hash: "6f4034b55e9e6b8334f5e88ce131ae851b6f0455187bd583f5bb8f478b62866d"},
 	{File: "radix.go", Head: "func moveDigits[P Pair](y []P, at *[chunkDigits]int32, x []P, shift uint) {", Hash: "bd81de92efe343f5aadab128f49da21e668703827e382ee53d64a2b38e14f68c"},
 	{File: "radix.go", Head: "const sumItems = 256", Hash: "838d05863a271e79ad506e46c314830d261cc9ed2214365077c2939fe1da427a"},
 	{File: "radix.go", Head: "func Sum(it gpu.Item, counts []int32, n int) {", Hash: "c63b5135809fce06b76bf664d7b0a64c62f2cef3ee0acf1ef5627ef0d98cfb5a"},
@@ -1176,6 +1176,7 @@ func MoveChunksUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 		e0, e1, e2 := b0+n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
+			items1:
 				for i0 := b0; i0 < e0; i0++ {
 					/*line radix.go:38*/ var at_ [256]int32
 					parts_ := support.Div((n_+per_)-int64(1), per_)
@@ -1200,12 +1201,29 @@ func MoveChunksUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 							counts_[i_] = at_[d_]
 						}
 					}
-					t5_ := row_ * n_
-					/*line radix.go:54*/ gpu_moveDigits(y_[t5_:(row_*n_)+n_], &at_, chunk_, shift_)
+					first_ := int64(((uint64(chunk_[0]) >> (shift_ & uint64(63))) & uint64(255)))
+					i2_ := (((row_ * int64(256)) + first_) * parts_) + part_
+					/*line radix.go:55*/ end_ := int32(n_)
+					if (i2_ + int64(1)) < (((row_ + int64(1)) * int64(256)) * parts_) {
+						end_ = counts_[i2_+int64(1)]
+					}
+					if (end_ - at_[first_]) == int32(int64(len(chunk_))) {
+						to_ := (row_ * n_) + int64(at_[first_])
+						t5_ := chunk_
+						/*line radix.go:61*/ t6_ := int64(len(t5_))
+						/*line radix.go:61*/ k_ := int64(0)
+						/*line radix.go:61*/ for ; k_ < t6_; k_ = k_ + int64(1) {
+							/*line radix.go:61*/ v_ := t5_[k_]
+							y_[to_+k_] = v_
+						}
+						continue items1
+					}
+					t7_ := row_ * n_
+					/*line radix.go:66*/ gpu_moveDigits(y_[t7_:(row_*n_)+n_], &at_, chunk_, shift_)
 				}
 			}
 		}
-//line kernels_tandem.go:1209
+//line kernels_tandem.go:1227
 	}
 	return nil
 }
@@ -1230,6 +1248,7 @@ func MoveChunksUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 		e0, e1, e2 := b0+n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
+			items1:
 				for i0 := b0; i0 < e0; i0++ {
 					/*line radix.go:38*/ var at_ [256]int32
 					parts_ := support.Div((n_+per_)-int64(1), per_)
@@ -1254,12 +1273,29 @@ func MoveChunksUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 							counts_[i_] = at_[d_]
 						}
 					}
-					t5_ := row_ * n_
-					/*line radix.go:54*/ gpu_moveDigits_(y_[t5_:(row_*n_)+n_], &at_, chunk_, shift_)
+					first_ := int64(((chunk_[0] >> (shift_ & uint64(63))) & uint64(255)))
+					i2_ := (((row_ * int64(256)) + first_) * parts_) + part_
+					/*line radix.go:55*/ end_ := int32(n_)
+					if (i2_ + int64(1)) < (((row_ + int64(1)) * int64(256)) * parts_) {
+						end_ = counts_[i2_+int64(1)]
+					}
+					if (end_ - at_[first_]) == int32(int64(len(chunk_))) {
+						to_ := (row_ * n_) + int64(at_[first_])
+						t5_ := chunk_
+						/*line radix.go:61*/ t6_ := int64(len(t5_))
+						/*line radix.go:61*/ k_ := int64(0)
+						/*line radix.go:61*/ for ; k_ < t6_; k_ = k_ + int64(1) {
+							/*line radix.go:61*/ v_ := t5_[k_]
+							y_[to_+k_] = v_
+						}
+						continue items1
+					}
+					t7_ := row_ * n_
+					/*line radix.go:66*/ gpu_moveDigits_(y_[t7_:(row_*n_)+n_], &at_, chunk_, shift_)
 				}
 			}
 		}
-//line kernels_tandem.go:1263
+//line kernels_tandem.go:1299
 	}
 	return nil
 }
@@ -1281,31 +1317,31 @@ func SumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line radix.go:83*/ row_ := g0 * n_
+		/*line radix.go:109*/ row_ := g0 * n_
 		for w := range n {
-			/*line radix.go:84*/ before_ := int32(0)
+			/*line radix.go:110*/ before_ := int32(0)
 			before_all[w] = before_
 		}
-		/*line radix.go:85*/ i_ := int64(0)
-		/*line radix.go:85*/ for i_ < n_ {
+		/*line radix.go:111*/ i_ := int64(0)
+		/*line radix.go:111*/ for i_ < n_ {
 			for w := range n {
 				l0 := w % n0
 				l_ := l0
-				/*line radix.go:86*/ t_[l_] = int32(0)
+				/*line radix.go:112*/ t_[l_] = int32(0)
 				if (i_ + l_) < n_ {
 					t_[l_] = counts_[(row_+i_)+l_]
 				}
 				v_ := t_[l_]
-				/*line radix.go:101*/ v_all[w] = v_
+				/*line radix.go:127*/ v_all[w] = v_
 			}
-			/*line radix.go:101*/ n2_ := int64(256)
-			/*line radix.go:103*/ d_ := int64(1)
-			/*line radix.go:103*/ for d_ < n2_ {
+			/*line radix.go:127*/ n2_ := int64(256)
+			/*line radix.go:129*/ d_ := int64(1)
+			/*line radix.go:129*/ for d_ < n2_ {
 				for w := range n {
 					l0 := w % n0
 					t2_ := t_[:int64(256)]
 					l2_ := l0
-					/*line radix.go:105*/ b_ := int32(0)
+					/*line radix.go:131*/ b_ := int32(0)
 					if l2_ >= d_ {
 						b_ = t2_[l2_-d_]
 					}
@@ -1316,24 +1352,24 @@ func SumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					b_ := b_all[w]
 					t2_ := t_[:int64(256)]
 					l2_ := l0
-					/*line radix.go:110*/ t2_[l2_] = t2_[l2_] + b_
+					/*line radix.go:136*/ t2_[l2_] = t2_[l2_] + b_
 				}
-				/*line radix.go:103*/ d_ = d_ * int64(2)
+				/*line radix.go:129*/ d_ = d_ * int64(2)
 			}
 			for w := range n {
 				l0 := w % n0
 				before_ := before_all[w]
 				v_ := v_all[w]
 				l_ := l0
-				/*line radix.go:92*/ if (i_ + l_) < n_ {
+				/*line radix.go:118*/ if (i_ + l_) < n_ {
 					counts_[(row_+i_)+l_] = (before_ + t_[l_]) - v_
 				}
 				before_ = before_ + t_[255]
 				before_all[w] = before_
 			}
-			/*line radix.go:85*/ i_ = i_ + int64(256)
+			/*line radix.go:111*/ i_ = i_ + int64(256)
 		}
-//line kernels_tandem.go:1337
+//line kernels_tandem.go:1373
 	}
 	return nil
 }
@@ -1356,20 +1392,20 @@ func CountTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line radix.go:129*/ parts_ := ((n_ + int64(2048)) - int64(1)) / int64(2048)
+		/*line radix.go:155*/ parts_ := ((n_ + int64(2048)) - int64(1)) / int64(2048)
 		row_ := support.Div(g0, parts_)
-		/*line radix.go:130*/ part_ := support.Rem(g0, parts_)
+		/*line radix.go:156*/ part_ := support.Rem(g0, parts_)
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-			/*line radix.go:131*/ if l_ < int64(16) {
+			/*line radix.go:157*/ if l_ < int64(16) {
 				c_[l_] = int32(0)
 			}
 		}
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-//line radix.go:135
+//line radix.go:161
 			for i_ := (part_ * int64(2048)) + l_; i_ < min((part_*int64(2048))+int64(2048), n_); i_ = i_ + int64(128) {
 				t_ := support.LocalAdd(&c_[(x_[(row_*n_)+i_]>>(shift_))&uint32(15)], int32(1))
 				_ = t_
@@ -1378,11 +1414,11 @@ func CountTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-			/*line radix.go:139*/ if l_ < int64(16) {
+			/*line radix.go:165*/ if l_ < int64(16) {
 				counts_[(((row_*int64(16))+l_)*parts_)+part_] = c_[l_]
 			}
 		}
-//line kernels_tandem.go:1386
+//line kernels_tandem.go:1422
 	}
 	return nil
 }
@@ -1405,20 +1441,20 @@ func CountTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line radix.go:129*/ parts_ := ((n_ + int64(2048)) - int64(1)) / int64(2048)
+		/*line radix.go:155*/ parts_ := ((n_ + int64(2048)) - int64(1)) / int64(2048)
 		row_ := support.Div(g0, parts_)
-		/*line radix.go:130*/ part_ := support.Rem(g0, parts_)
+		/*line radix.go:156*/ part_ := support.Rem(g0, parts_)
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-			/*line radix.go:131*/ if l_ < int64(16) {
+			/*line radix.go:157*/ if l_ < int64(16) {
 				c_[l_] = int32(0)
 			}
 		}
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-//line radix.go:135
+//line radix.go:161
 			for i_ := (part_ * int64(2048)) + l_; i_ < min((part_*int64(2048))+int64(2048), n_); i_ = i_ + int64(128) {
 				t_ := support.LocalAdd(&c_[(x_[(row_*n_)+i_]>>(shift_))&uint64(15)], int32(1))
 				_ = t_
@@ -1427,11 +1463,11 @@ func CountTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-			/*line radix.go:139*/ if l_ < int64(16) {
+			/*line radix.go:165*/ if l_ < int64(16) {
 				counts_[(((row_*int64(16))+l_)*parts_)+part_] = c_[l_]
 			}
 		}
-//line kernels_tandem.go:1435
+//line kernels_tandem.go:1471
 	}
 	return nil
 }
@@ -1459,15 +1495,15 @@ func MoveTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line radix.go:153*/ parts_ := ((n_ + int64(2048)) - int64(1)) / int64(2048)
+		/*line radix.go:179*/ parts_ := ((n_ + int64(2048)) - int64(1)) / int64(2048)
 		row_ := support.Div(g0, parts_)
-		/*line radix.go:154*/ part_ := support.Rem(g0, parts_)
+		/*line radix.go:180*/ part_ := support.Rem(g0, parts_)
 		begin_ := (row_ * n_) + (part_ * int64(2048))
 		have_ := min(int64(2048), n_-(part_*int64(2048)))
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-			/*line radix.go:157*/ for i_ := l_; i_ < have_; i_ = i_ + int64(128) {
+			/*line radix.go:183*/ for i_ := l_; i_ < have_; i_ = i_ + int64(128) {
 				t_[i_] = x_[begin_+i_]
 			}
 			for d_ := int64(0); d_ < int64(16); d_ = d_ + int64(1) {
@@ -1477,7 +1513,7 @@ func MoveTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-//line radix.go:164
+//line radix.go:190
 			for i2_ := l_ * int64(16); i2_ < min((l_*int64(16))+int64(16), have_); i2_ = i2_ + int64(1) {
 				c_[(int64(((t_[i2_]>>(shift_))&uint32(15)))*int64(128))+l_] = c_[(int64(((t_[i2_]>>(shift_))&uint32(15)))*int64(128))+l_] + int32(1)
 			}
@@ -1485,25 +1521,25 @@ func MoveTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-			/*line radix.go:168*/ s_ := int32(0)
+			/*line radix.go:194*/ s_ := int32(0)
 			for i3_ := l_ * int64(16); i3_ < ((l_ * int64(16)) + int64(16)); i3_ = i3_ + int64(1) {
 				t2_ := i3_
-				/*line radix.go:170*/ t3_ := s_
-				/*line radix.go:170*/ t4_ := s_ + c_[i3_]
-				/*line radix.go:170*/ c_[t2_] = t3_
-				/*line radix.go:170*/ s_ = t4_
+				/*line radix.go:196*/ t3_ := s_
+				/*line radix.go:196*/ t4_ := s_ + c_[i3_]
+				/*line radix.go:196*/ c_[t2_] = t3_
+				/*line radix.go:196*/ s_ = t4_
 			}
 			sums_[l_] = s_
-			/*line radix.go:101*/ s_all[w] = s_
+			/*line radix.go:127*/ s_all[w] = s_
 		}
-		/*line radix.go:101*/ n2_ := int64(128)
-		/*line radix.go:103*/ d2_ := int64(1)
-		/*line radix.go:103*/ for d2_ < n2_ {
+		/*line radix.go:127*/ n2_ := int64(128)
+		/*line radix.go:129*/ d2_ := int64(1)
+		/*line radix.go:129*/ for d2_ < n2_ {
 			for w := range n {
 				l0 := w % n0
 				t5_ := sums_[:int64(128)]
 				l2_ := l0
-				/*line radix.go:105*/ b_ := int32(0)
+				/*line radix.go:131*/ b_ := int32(0)
 				if l2_ >= d2_ {
 					b_ = t5_[l2_-d2_]
 				}
@@ -1514,15 +1550,15 @@ func MoveTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				b_ := b_all[w]
 				t5_ := sums_[:int64(128)]
 				l2_ := l0
-				/*line radix.go:110*/ t5_[l2_] = t5_[l2_] + b_
+				/*line radix.go:136*/ t5_[l2_] = t5_[l2_] + b_
 			}
-			/*line radix.go:103*/ d2_ = d2_ * int64(2)
+			/*line radix.go:129*/ d2_ = d2_ * int64(2)
 		}
 		for w := range n {
 			l0 := w % n0
 			s_ := s_all[w]
 			l_ := l0
-//line radix.go:174
+//line radix.go:200
 			for i4_ := l_ * int64(16); i4_ < ((l_ * int64(16)) + int64(16)); i4_ = i4_ + int64(1) {
 				c_[i4_] = c_[i4_] + (sums_[l_] - s_)
 			}
@@ -1530,21 +1566,21 @@ func MoveTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-			/*line radix.go:178*/ if l_ < int64(16) {
+			/*line radix.go:204*/ if l_ < int64(16) {
 				first_[l_] = c_[l_*int64(128)]
 			}
 		}
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-//line radix.go:182
+//line radix.go:208
 			for i5_ := l_ * int64(16); i5_ < min((l_*int64(16))+int64(16), have_); i5_ = i5_ + int64(1) {
 				d3_ := int64(((t_[i5_] >> (shift_)) & uint32(15)))
 				y_[(row_*n_)+int64(((counts_[(((row_*int64(16))+d3_)*parts_)+part_]+c_[(d3_*int64(128))+l_])-first_[d3_]))] = t_[i5_]
 				c_[(d3_*int64(128))+l_] = c_[(d3_*int64(128))+l_] + int32(1)
 			}
 		}
-//line kernels_tandem.go:1548
+//line kernels_tandem.go:1584
 	}
 	return nil
 }
@@ -1572,15 +1608,15 @@ func MoveTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line radix.go:153*/ parts_ := ((n_ + int64(2048)) - int64(1)) / int64(2048)
+		/*line radix.go:179*/ parts_ := ((n_ + int64(2048)) - int64(1)) / int64(2048)
 		row_ := support.Div(g0, parts_)
-		/*line radix.go:154*/ part_ := support.Rem(g0, parts_)
+		/*line radix.go:180*/ part_ := support.Rem(g0, parts_)
 		begin_ := (row_ * n_) + (part_ * int64(2048))
 		have_ := min(int64(2048), n_-(part_*int64(2048)))
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-			/*line radix.go:157*/ for i_ := l_; i_ < have_; i_ = i_ + int64(128) {
+			/*line radix.go:183*/ for i_ := l_; i_ < have_; i_ = i_ + int64(128) {
 				t_[i_] = x_[begin_+i_]
 			}
 			for d_ := int64(0); d_ < int64(16); d_ = d_ + int64(1) {
@@ -1590,7 +1626,7 @@ func MoveTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-//line radix.go:164
+//line radix.go:190
 			for i2_ := l_ * int64(16); i2_ < min((l_*int64(16))+int64(16), have_); i2_ = i2_ + int64(1) {
 				c_[(int64(((t_[i2_]>>(shift_))&uint64(15)))*int64(128))+l_] = c_[(int64(((t_[i2_]>>(shift_))&uint64(15)))*int64(128))+l_] + int32(1)
 			}
@@ -1598,25 +1634,25 @@ func MoveTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-			/*line radix.go:168*/ s_ := int32(0)
+			/*line radix.go:194*/ s_ := int32(0)
 			for i3_ := l_ * int64(16); i3_ < ((l_ * int64(16)) + int64(16)); i3_ = i3_ + int64(1) {
 				t2_ := i3_
-				/*line radix.go:170*/ t3_ := s_
-				/*line radix.go:170*/ t4_ := s_ + c_[i3_]
-				/*line radix.go:170*/ c_[t2_] = t3_
-				/*line radix.go:170*/ s_ = t4_
+				/*line radix.go:196*/ t3_ := s_
+				/*line radix.go:196*/ t4_ := s_ + c_[i3_]
+				/*line radix.go:196*/ c_[t2_] = t3_
+				/*line radix.go:196*/ s_ = t4_
 			}
 			sums_[l_] = s_
-			/*line radix.go:101*/ s_all[w] = s_
+			/*line radix.go:127*/ s_all[w] = s_
 		}
-		/*line radix.go:101*/ n2_ := int64(128)
-		/*line radix.go:103*/ d2_ := int64(1)
-		/*line radix.go:103*/ for d2_ < n2_ {
+		/*line radix.go:127*/ n2_ := int64(128)
+		/*line radix.go:129*/ d2_ := int64(1)
+		/*line radix.go:129*/ for d2_ < n2_ {
 			for w := range n {
 				l0 := w % n0
 				t5_ := sums_[:int64(128)]
 				l2_ := l0
-				/*line radix.go:105*/ b_ := int32(0)
+				/*line radix.go:131*/ b_ := int32(0)
 				if l2_ >= d2_ {
 					b_ = t5_[l2_-d2_]
 				}
@@ -1627,15 +1663,15 @@ func MoveTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				b_ := b_all[w]
 				t5_ := sums_[:int64(128)]
 				l2_ := l0
-				/*line radix.go:110*/ t5_[l2_] = t5_[l2_] + b_
+				/*line radix.go:136*/ t5_[l2_] = t5_[l2_] + b_
 			}
-			/*line radix.go:103*/ d2_ = d2_ * int64(2)
+			/*line radix.go:129*/ d2_ = d2_ * int64(2)
 		}
 		for w := range n {
 			l0 := w % n0
 			s_ := s_all[w]
 			l_ := l0
-//line radix.go:174
+//line radix.go:200
 			for i4_ := l_ * int64(16); i4_ < ((l_ * int64(16)) + int64(16)); i4_ = i4_ + int64(1) {
 				c_[i4_] = c_[i4_] + (sums_[l_] - s_)
 			}
@@ -1643,21 +1679,21 @@ func MoveTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-			/*line radix.go:178*/ if l_ < int64(16) {
+			/*line radix.go:204*/ if l_ < int64(16) {
 				first_[l_] = c_[l_*int64(128)]
 			}
 		}
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-//line radix.go:182
+//line radix.go:208
 			for i5_ := l_ * int64(16); i5_ < min((l_*int64(16))+int64(16), have_); i5_ = i5_ + int64(1) {
 				d3_ := int64(((t_[i5_] >> (shift_)) & uint64(15)))
 				y_[(row_*n_)+int64(((counts_[(((row_*int64(16))+d3_)*parts_)+part_]+c_[(d3_*int64(128))+l_])-first_[d3_]))] = t_[i5_]
 				c_[(d3_*int64(128))+l_] = c_[(d3_*int64(128))+l_] + int32(1)
 			}
 		}
-//line kernels_tandem.go:1661
+//line kernels_tandem.go:1697
 	}
 	return nil
 }
@@ -1685,17 +1721,17 @@ func RankGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line radix.go:194*/ for i_ := i1; i_ < support.Div(int64(len(x_)), n_); i_ = i_ + s1 {
+					/*line radix.go:220*/ for i_ := i1; i_ < support.Div(int64(len(x_)), n_); i_ = i_ + s1 {
 						t_ := i_ * n_
-						/*line radix.go:195*/ row_ := x_[t_ : (i_*n_)+n_]
+						/*line radix.go:221*/ row_ := x_[t_ : (i_*n_)+n_]
 						for j_ := i0; j_ < n_; j_ = j_ + s0 {
 							v_ := row_[j_] >> (shift_)
-							/*line radix.go:197*/ at_ := int64(0)
+							/*line radix.go:223*/ at_ := int64(0)
 							t2_ := row_
-							/*line radix.go:198*/ t3_ := int64(len(t2_))
-							/*line radix.go:198*/ k_ := int64(0)
-							/*line radix.go:198*/ for ; k_ < t3_; k_ = k_ + int64(1) {
-								/*line radix.go:198*/ w_ := t2_[k_]
+							/*line radix.go:224*/ t3_ := int64(len(t2_))
+							/*line radix.go:224*/ k_ := int64(0)
+							/*line radix.go:224*/ for ; k_ < t3_; k_ = k_ + int64(1) {
+								/*line radix.go:224*/ w_ := t2_[k_]
 								if ((w_ >> (shift_)) < v_) || (((w_ >> (shift_)) == v_) && (k_ < j_)) {
 									at_ = at_ + int64(1)
 								}
@@ -1706,7 +1742,7 @@ func RankGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1710
+//line kernels_tandem.go:1746
 	}
 	return nil
 }
@@ -1793,7 +1829,7 @@ func SearchUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1797
+//line kernels_tandem.go:1833
 	}
 	return nil
 }
@@ -1880,7 +1916,7 @@ func SearchUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1884
+//line kernels_tandem.go:1920
 	}
 	return nil
 }
@@ -1957,7 +1993,7 @@ func SelectUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1961
+//line kernels_tandem.go:1997
 	}
 	return nil
 }
@@ -2034,7 +2070,7 @@ func SelectUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2038
+//line kernels_tandem.go:2074
 	}
 	return nil
 }
@@ -2051,7 +2087,7 @@ func gpu_key(o_ gpu_Order, x_ uint64) uint64 {
 		k_ = gpu_largest(o_)
 	}
 	return k_
-//line kernels_tandem.go:2055
+//line kernels_tandem.go:2091
 }
 
 func gpu_bits(o_ gpu_Order, k_ uint64) uint64 {
@@ -2063,69 +2099,97 @@ func gpu_bits(o_ gpu_Order, k_ uint64) uint64 {
 		x_ = k_ >> (1)
 	}
 	return x_
-//line kernels_tandem.go:2067
+//line kernels_tandem.go:2103
 }
 
 func gpu_countDigits(c_ *[256]int32, x_ []uint32, shift_ uint64) {
-	/*line radix.go:59*/ shift_ = shift_ & uint64(63)
+	/*line radix.go:73*/ shift_ = shift_ & uint64(63)
+	if int64(len(x_)) >= int64(512) {
+		var c1_ [256]int32
+		/*line radix.go:75*/ var c2_ [256]int32
+		/*line radix.go:75*/ var c3_ [256]int32
+		for ; int64(len(x_)) >= int64(4); x_ = x_[int64(4):int64(len(x_))] {
+			(*c_)[(uint64(x_[0])>>(shift_))&uint64(255)] = (*c_)[(uint64(x_[0])>>(shift_))&uint64(255)] + int32(1)
+			c1_[(uint64(x_[1])>>(shift_))&uint64(255)] = c1_[(uint64(x_[1])>>(shift_))&uint64(255)] + int32(1)
+			c2_[(uint64(x_[2])>>(shift_))&uint64(255)] = c2_[(uint64(x_[2])>>(shift_))&uint64(255)] + int32(1)
+			c3_[(uint64(x_[3])>>(shift_))&uint64(255)] = c3_[(uint64(x_[3])>>(shift_))&uint64(255)] + int32(1)
+		}
+		for d_ := int64(0); d_ < int64(256); d_ = d_ + int64(1) {
+			(*c_)[d_] = (*c_)[d_] + ((c1_[d_] + c2_[d_]) + c3_[d_])
+		}
+	}
 	t_ := x_
-	/*line radix.go:60*/ t2_ := int64(len(t_))
-	/*line radix.go:60*/ t3_ := int64(0)
-	/*line radix.go:60*/ for ; t3_ < t2_; t3_ = t3_ + int64(1) {
-		/*line radix.go:60*/ v_ := t_[t3_]
+	/*line radix.go:86*/ t2_ := int64(len(t_))
+	/*line radix.go:86*/ t3_ := int64(0)
+	/*line radix.go:86*/ for ; t3_ < t2_; t3_ = t3_ + int64(1) {
+		/*line radix.go:86*/ v_ := t_[t3_]
 		(*c_)[(uint64(v_)>>(shift_))&uint64(255)] = (*c_)[(uint64(v_)>>(shift_))&uint64(255)] + int32(1)
 	}
-//line kernels_tandem.go:2079
+//line kernels_tandem.go:2129
 }
 
 func gpu_countDigits_(c_ *[256]int32, x_ []uint64, shift_ uint64) {
-	/*line radix.go:59*/ shift_ = shift_ & uint64(63)
+	/*line radix.go:73*/ shift_ = shift_ & uint64(63)
+	if int64(len(x_)) >= int64(512) {
+		var c1_ [256]int32
+		/*line radix.go:75*/ var c2_ [256]int32
+		/*line radix.go:75*/ var c3_ [256]int32
+		for ; int64(len(x_)) >= int64(4); x_ = x_[int64(4):int64(len(x_))] {
+			(*c_)[(x_[0]>>(shift_))&uint64(255)] = (*c_)[(x_[0]>>(shift_))&uint64(255)] + int32(1)
+			c1_[(x_[1]>>(shift_))&uint64(255)] = c1_[(x_[1]>>(shift_))&uint64(255)] + int32(1)
+			c2_[(x_[2]>>(shift_))&uint64(255)] = c2_[(x_[2]>>(shift_))&uint64(255)] + int32(1)
+			c3_[(x_[3]>>(shift_))&uint64(255)] = c3_[(x_[3]>>(shift_))&uint64(255)] + int32(1)
+		}
+		for d_ := int64(0); d_ < int64(256); d_ = d_ + int64(1) {
+			(*c_)[d_] = (*c_)[d_] + ((c1_[d_] + c2_[d_]) + c3_[d_])
+		}
+	}
 	t_ := x_
-	/*line radix.go:60*/ t2_ := int64(len(t_))
-	/*line radix.go:60*/ t3_ := int64(0)
-	/*line radix.go:60*/ for ; t3_ < t2_; t3_ = t3_ + int64(1) {
-		/*line radix.go:60*/ v_ := t_[t3_]
+	/*line radix.go:86*/ t2_ := int64(len(t_))
+	/*line radix.go:86*/ t3_ := int64(0)
+	/*line radix.go:86*/ for ; t3_ < t2_; t3_ = t3_ + int64(1) {
+		/*line radix.go:86*/ v_ := t_[t3_]
 		(*c_)[(v_>>(shift_))&uint64(255)] = (*c_)[(v_>>(shift_))&uint64(255)] + int32(1)
 	}
-//line kernels_tandem.go:2091
+//line kernels_tandem.go:2155
 }
 
 func gpu_moveDigits(y_ []uint32, at_ *[256]int32, x_ []uint32, shift_ uint64) {
-	/*line radix.go:67*/ shift_ = shift_ & uint64(63)
+	/*line radix.go:93*/ shift_ = shift_ & uint64(63)
 	t_ := x_
-	/*line radix.go:68*/ t2_ := int64(len(t_))
-	/*line radix.go:68*/ t3_ := int64(0)
-	/*line radix.go:68*/ for ; t3_ < t2_; t3_ = t3_ + int64(1) {
-		/*line radix.go:68*/ v_ := t_[t3_]
+	/*line radix.go:94*/ t2_ := int64(len(t_))
+	/*line radix.go:94*/ t3_ := int64(0)
+	/*line radix.go:94*/ for ; t3_ < t2_; t3_ = t3_ + int64(1) {
+		/*line radix.go:94*/ v_ := t_[t3_]
 		d_ := (uint64(v_) >> (shift_)) & uint64(255)
 		i_ := (*at_)[d_]
 		t4_ := i_
-		/*line radix.go:71*/ t5_ := d_
-		/*line radix.go:71*/ t6_ := v_
-		/*line radix.go:71*/ t7_ := i_ + int32(1)
-		/*line radix.go:71*/ y_[t4_] = t6_
-		/*line radix.go:71*/ (*at_)[t5_] = t7_
+		/*line radix.go:97*/ t5_ := d_
+		/*line radix.go:97*/ t6_ := v_
+		/*line radix.go:97*/ t7_ := i_ + int32(1)
+		/*line radix.go:97*/ y_[t4_] = t6_
+		/*line radix.go:97*/ (*at_)[t5_] = t7_
 	}
-//line kernels_tandem.go:2110
+//line kernels_tandem.go:2174
 }
 
 func gpu_moveDigits_(y_ []uint64, at_ *[256]int32, x_ []uint64, shift_ uint64) {
-	/*line radix.go:67*/ shift_ = shift_ & uint64(63)
+	/*line radix.go:93*/ shift_ = shift_ & uint64(63)
 	t_ := x_
-	/*line radix.go:68*/ t2_ := int64(len(t_))
-	/*line radix.go:68*/ t3_ := int64(0)
-	/*line radix.go:68*/ for ; t3_ < t2_; t3_ = t3_ + int64(1) {
-		/*line radix.go:68*/ v_ := t_[t3_]
+	/*line radix.go:94*/ t2_ := int64(len(t_))
+	/*line radix.go:94*/ t3_ := int64(0)
+	/*line radix.go:94*/ for ; t3_ < t2_; t3_ = t3_ + int64(1) {
+		/*line radix.go:94*/ v_ := t_[t3_]
 		d_ := (v_ >> (shift_)) & uint64(255)
 		i_ := (*at_)[d_]
 		t4_ := i_
-		/*line radix.go:71*/ t5_ := d_
-		/*line radix.go:71*/ t6_ := v_
-		/*line radix.go:71*/ t7_ := i_ + int32(1)
-		/*line radix.go:71*/ y_[t4_] = t6_
-		/*line radix.go:71*/ (*at_)[t5_] = t7_
+		/*line radix.go:97*/ t5_ := d_
+		/*line radix.go:97*/ t6_ := v_
+		/*line radix.go:97*/ t7_ := i_ + int32(1)
+		/*line radix.go:97*/ y_[t4_] = t6_
+		/*line radix.go:97*/ (*at_)[t5_] = t7_
 	}
-//line kernels_tandem.go:2129
+//line kernels_tandem.go:2193
 }
 
 func gpu_below(edges_ gpu_Matrix_, n_ int64, x_ uint64, o_ gpu_Order) int64 {
@@ -2140,12 +2204,12 @@ func gpu_below(edges_ gpu_Matrix_, n_ int64, x_ uint64, o_ gpu_Order) int64 {
 		}
 	}
 	return lo_
-//line kernels_tandem.go:2144
+//line kernels_tandem.go:2208
 }
 
 func gpu_largest(o_ gpu_Order) uint64 {
 	/*line keys.go:35*/ return (o_.sign_ << (1)) - uint64(1)
-//line kernels_tandem.go:2149
+//line kernels_tandem.go:2213
 }
 
 func gpu_step(v_ gpu_Matrix_) int64 {
@@ -2153,7 +2217,7 @@ func gpu_step(v_ gpu_Matrix_) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:2157
+//line kernels_tandem.go:2221
 }
 
 func gpu_step_(v_ gpu_Matrix___) int64 {
@@ -2161,7 +2225,7 @@ func gpu_step_(v_ gpu_Matrix___) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:2165
+//line kernels_tandem.go:2229
 }
 
 func gpu_below_(edges_ gpu_Matrix__, n_ int64, x_ uint64, o_ gpu_Order) int64 {
@@ -2176,7 +2240,7 @@ func gpu_below_(edges_ gpu_Matrix__, n_ int64, x_ uint64, o_ gpu_Order) int64 {
 		}
 	}
 	return lo_
-//line kernels_tandem.go:2180
+//line kernels_tandem.go:2244
 }
 
 func gpu_step__(v_ gpu_Matrix__) int64 {
@@ -2184,5 +2248,5 @@ func gpu_step__(v_ gpu_Matrix__) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:2188
+//line kernels_tandem.go:2252
 }
