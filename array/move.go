@@ -152,16 +152,10 @@ func Flip[T Element](c, a *Array[T], rows, cols bool) error {
 	if err != nil {
 		return err
 	}
-	if isNarrow(a) {
-		return fromPacked(a, func(a *Array[T]) error { return Flip(c, a, rows, cols) })
-	}
-	if isNarrow(c) {
-		return toPacked(c, func(c *Array[T]) error { return Flip(c, a, rows, cols) })
-	}
-	if n == 1 { // a packed column is a row
+	if n == 1 || rows && cols { // a packed column is a row, and so is what is turned round as a whole
 		c, a = sums.Flat(c, a)
 		m, n = c.Dims()
-		rows, cols = rows && m > 1, rows && m == 1
+		rows, cols = rows && m > 1, rows
 	}
 	to := moves.Map{RowI: 1, ColJ: 1}
 	if rows {
@@ -197,7 +191,7 @@ func Diag[T Element](c, a *Array[T]) error {
 
 // Eye makes c ones on its diagonal, and zeros.
 func Eye[T Element](c *Array[T]) (err error) {
-	s, _, _, err := dims("Eye", "c", c)
+	s, rows, cols, err := dims("Eye", "c", c)
 	if err != nil {
 		return err
 	}
@@ -206,7 +200,9 @@ func Eye[T Element](c *Array[T]) (err error) {
 		return err
 	}
 	defer func() { err = cmp.Or(err, one.Free()) }()
-	return cmp.Or(Fill(one, 1), place(c, one, moves.Map{RowI: 1, RowJ: -1}, 0))
+	n := min(rows, cols) // below are zeros alone
+	return cmp.Or(Fill(one, 1), place(c.Slice(0, n, 0, cols), one, moves.Map{RowI: 1, RowJ: -1}, 0),
+		Fill(c.Slice(n, rows, 0, cols), 0))
 }
 
 // place makes c the elements of a that m gives, and v elsewhere.
@@ -215,12 +211,21 @@ func place[T Element](c, a *Array[T], m moves.Map, v T) error {
 	if rows == 0 || cols == 0 {
 		return nil
 	}
-	info := c.Session().Info()
-	grid := kernels.ElementwiseGrid(&info, int64(rows), int64(cols))
+	s := c.Session()
+	grid, short := moveGrid(s.Info(), rows, cols)
 	if unsafe.Sizeof(v) == 8 {
-		return moves.LaunchPlace[uint64](c.Session(), grid, wide(c), wide(a), m, *(*uint64)(unsafe.Pointer(&v)))
+		return moves.LaunchPlace[uint64](s, grid, wide(c), wide(a), m, *(*uint64)(unsafe.Pointer(&v)), short)
 	}
-	return moves.LaunchPlace[uint32](c.Session(), grid, narrow(c), narrow(a), m, *(*uint32)(unsafe.Pointer(&v)))
+	return moves.LaunchPlace[uint32](s, grid, narrow(c), narrow(a), m, *(*uint32)(unsafe.Pointer(&v)), short)
+}
+
+// moveGrid is the grid of a kernel of package moves for so many rows, and whether they are short:
+// then a work-item takes a row.
+func moveGrid(info backend.Info, rows, cols int) (g backend.Grid, short bool) {
+	if !info.GPU && cols <= fewColumns {
+		return backend.GridFor(rows), true
+	}
+	return kernels.ElementwiseGrid(&info, int64(rows), int64(cols)), false
 }
 
 // TakeRows makes row i of c row index[i] of a, of which it has the columns. index is a row or a
@@ -304,7 +309,7 @@ func checkPut[T Element](op string, c, a *Array[T], index *Array[int32]) (rows i
 // of an array that has so many, or, where rows are owned, is there twice.
 func byRows[T Element](op string, c *Array[T], index *Array[int32], of string, rows, owned int,
 	move func(bad *Array[int32]) error,
-) (err error) {
+) error {
 	if overlap(index, c) {
 		return fmt.Errorf("%w: %s: index and c", linalg.ErrOverlap, op)
 	}
@@ -314,38 +319,34 @@ func byRows[T Element](op string, c *Array[T], index *Array[int32], of string, r
 	if n == 0 {
 		return nil
 	}
-	bad, err := linalg.NewArray[int32](s, 1, 1)
-	if err != nil {
-		return err
-	}
-	defer func() { err = cmp.Or(err, bad.Free()) }()
-	owners, err := linalg.NewArray[int32](s, 1, owned)
-	if err != nil {
-		return err
-	}
-	defer func() { err = cmp.Or(err, owners.Free()) }()
-	info := s.Info()
-	grid := kernels.ElementwiseGrid(&info, 1, int64(n))
-	if err := moves.LaunchCheck(s, grid, bad, owners, index, rows); err != nil {
-		return err
-	}
-	if _, cols := c.Dims(); cols > 0 {
-		if err := move(bad); err != nil {
+	return linalg.WithScratch(s, 1, 1, func(bad *Array[int32]) error {
+		err := linalg.WithScratch(s, 1, owned, func(owners *Array[int32]) error {
+			info := s.Info()
+			if err := cmp.Or(Fill(bad, 0), Fill(owners, 0)); err != nil {
+				return err
+			}
+			if info.Host && owned > 0 {
+				return moves.LaunchCheckInOrder(s, backend.Grid1(1, 1), bad, owners, index, rows)
+			}
+			return moves.LaunchCheck(s, kernels.ElementwiseGrid(&info, 1, int64(n)), bad, owners, index, rows)
+		})
+		if err != nil {
 			return err
 		}
-	}
-	return badIndex(op, index, n, bad, of, rows)
+		if _, cols := c.Dims(); cols > 0 {
+			if err := move(bad); err != nil {
+				return err
+			}
+		}
+		return badIndex(op, index, n, bad, of, rows)
+	})
 }
 
 // moveRows takes or puts rows of a, unless bad is above 0.
 func moveRows[T Element](c, a *Array[T], index, bad *Array[int32], put bool) error {
-	info := c.Session().Info()
 	r, k := index.Dims()
 	_, cols := c.Dims()
-	grid, short := kernels.ElementwiseGrid(&info, int64(r*k), int64(cols)), !info.GPU && cols <= fewColumns
-	if short {
-		grid = backend.GridFor(r * k)
-	}
+	grid, short := moveGrid(c.Session().Info(), r*k, cols)
 	if unsafe.Sizeof(*new(T)) == 8 {
 		return moves.LaunchRows[uint64](c.Session(), grid, wide(c), wide(a), index, bad, put, short)
 	}

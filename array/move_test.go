@@ -30,7 +30,7 @@ func elements[T any](rows, cols int, f func(i, j int) T) []T {
 
 func testMoves[T Element](t *testing.T, s *linalg.Session, guard T) {
 	rng := rand.New(rand.NewPCG(9, 1))
-	for n, size := range [][2]int{{1, 1}, {5, 7}, {3, 1500}, {40, 1}, {0, 3}} {
+	for n, size := range [][2]int{{1, 1}, {5, 7}, {3, 1500}, {40, 1}, {0, 3}, {301, 3}, {70, 8}} {
 		rows, cols, strided := size[0], size[1], n%2 == 0
 		x := some[T](rng, rows*cols)
 		a := upload(t, s, rows, cols, strided, x)
@@ -47,6 +47,8 @@ func testMoves[T Element](t *testing.T, s *linalg.Session, guard T) {
 			func(i, j int) T { return at(rows-1-i, j) })
 		is("Flip columns", rows, cols, func(c *Array[T]) error { return Flip(c, a, false, true) },
 			func(i, j int) T { return at(i, cols-1-j) })
+		is("Flip both", rows, cols, func(c *Array[T]) error { return Flip(c, a, true, true) },
+			func(i, j int) T { return at(rows-1-i, cols-1-j) })
 		is("Roll", rows, cols, func(c *Array[T]) error { return Roll(c, a, -2, cols+3) },
 			func(i, j int) T { return at((i+2)%rows, (j+10*cols-3)%cols) })
 		is("Pad", rows+3, cols+2, func(c *Array[T]) error { return Pad(c, a, 1, 2, 5) }, func(i, j int) T {

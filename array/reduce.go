@@ -17,6 +17,9 @@ func Sum[T Element](c, a *linalg.Array[T]) error {
 	if err := checkReduction("Sum", c, a); err != nil {
 		return err
 	}
+	if reduced(c, a) == 1 {
+		return Add(c, a, Value[T](0)) // -0 becomes +0
+	}
 	if isNarrow(a) {
 		return fromPacked(a, func(a *Array[T]) error { return Sum(c, a) })
 	}
@@ -28,6 +31,9 @@ func Sum[T Element](c, a *linalg.Array[T]) error {
 func Mean[T Float](c, a *linalg.Array[T]) error {
 	if err := checkReduction("Mean", c, a); err != nil {
 		return err
+	}
+	if reduced(c, a) == 1 {
+		return Sum(c, a)
 	}
 	if isNarrow(a) {
 		return fromPacked(a, func(a *Array[T]) error { return Mean(c, a) })
@@ -73,15 +79,17 @@ func Norm[T Float](c, a *linalg.Array[T], kind float64) error {
 	if err := checkReduction("Norm", c, a); err != nil {
 		return err
 	}
-	if isNarrow(a) {
-		return fromPacked(a, func(a *Array[T]) error { return Norm(c, a, kind) })
-	}
+	n := reduced(c, a)
 	switch {
+	case n == 1 && (kind == 1 || kind == 2 || math.IsInf(kind, 1)):
+		return Abs(c, a)
+	case isNarrow(a):
+		return fromPacked(a, func(a *Array[T]) error { return Norm(c, a, kind) })
 	case kind == 1:
 		return sums.Enqueue(sums.Sum[T]{C: c, X: a, Abs: true, Over: 1})
 	case kind == 2:
 		return sums.Enqueue(sums.Sum[T]{C: c, X: a, Y: a, Over: 1, Root: true})
-	case math.IsInf(kind, 1) && reduced(c, a) == 0:
+	case math.IsInf(kind, 1) && n == 0:
 		return Fill(c, 0)
 	case math.IsInf(kind, 1):
 		return sums.Most(c, a, sums.Magnitude)
@@ -205,6 +213,9 @@ func All(c, mask *linalg.Array[bool]) error {
 }
 
 func truth(c, mask *linalg.Array[bool], o sums.Order) error {
+	if reduced(c, mask) == 1 {
+		return Copy(c, mask)
+	}
 	if isNarrow(mask) {
 		return fromPacked(mask, func(mask *Array[bool]) error { return sums.Truth(c, mask, o) })
 	}

@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"unsafe"
 
 	"github.com/tandem-gpu/tandem/array/internal/sorting"
 	"github.com/tandem-gpu/tandem/array/internal/sums"
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -31,29 +33,34 @@ func wide[T any](a *Array[T]) *Array[uint64]   { return (*Array[uint64])(a) }
 // an element while it runs, from [linalg.WithScratch]; Sort of float32 and int32 takes 8, but for
 // rows of up to 64 on other devices than the cpu device.
 func Sort[T Element](c, a *Array[T]) error {
-	s, _, cols, err := sameDims("Sort", "a", a, "c", c)
+	_, rows, cols, err := sameDims("Sort", "a", a, "c", c)
 	if err != nil {
 		return err
 	}
-	switch o, is64 := orderOf[T](false); {
+	return sortTo(c, a, rows, cols, false)
+}
+
+// sortTo makes c rows of n elements, those of a in its order, each sorted. The two zeros may be the
+// same.
+func sortTo[T Element](c, a *Array[T], rows, n int, same bool) error {
+	switch o, is64 := orderOf[T](same); {
 	case is64:
-		return sortRows[uint64](wide(c), wide(a), o, 64)
-	case sorting.ByRank(s, cols):
-		return sortRows[uint64](narrow(c), narrow(a), o, 32)
+		return sortRows[uint64](wide(c), wide(a), rows, n, o, 64)
+	case sorting.ByRank(a.Session(), n):
+		return sortRows[uint64](narrow(c), narrow(a), rows, n, o, 32)
 	default:
-		return sortRows[uint32](narrow(c), narrow(a), o, 32)
+		return sortRows[uint32](narrow(c), narrow(a), rows, n, o, 32)
 	}
 }
 
 // sortRows sorts keys that are P.
-func sortRows[P sorting.Pair, E uint32 | uint64](c, a *Array[E], o sorting.Order, bits uint) error {
-	rows, cols := a.Dims()
+func sortRows[P sorting.Pair, E uint32 | uint64](c, a *Array[E], rows, n int, o sorting.Order, bits uint) error {
 	a, c = flat(a), flat(c)
-	return sorting.WithRows(a.Session(), rows, cols, func(r *sorting.Rows[P]) error {
+	return sorting.WithRows(a.Session(), rows, n, func(r *sorting.Rows[P]) error {
 		sorting.Put(r, a, 0, o, 0)
 		r.Sort(0, bits, false)
-		_, n := c.Dims()
-		sorting.Get(r, c, r.Pairs, n, o)
+		_, pitch := c.Dims()
+		sorting.Get(r, c, r.Pairs, pitch, o)
 		return nil
 	})
 }
@@ -101,25 +108,21 @@ func TopK[T Element](c *Array[T], index *Array[int32], a *Array[T]) error {
 	case overlap(index, c):
 		return fmt.Errorf("%w: TopK: index and c", linalg.ErrOverlap)
 	}
-	return sorting.WithRows(s, rows, cols, func(r *sorting.Rows[uint64]) error {
-		if o, is64 := orderOf[T](false); is64 {
-			topRows(r, wide(c), index, wide(a), o)
-		} else {
-			topRows(r, narrow(c), index, narrow(a), o)
-		}
-		return nil
-	})
+	o, is64 := orderOf[T](false)
+	if is64 {
+		return topRows(wide(c), index, wide(a), o.Down())
+	}
+	return topRows(narrow(c), index, narrow(a), o.Down())
 }
 
-func topRows[E uint32 | uint64](r *sorting.Rows[uint64], c *Array[E], index *Array[int32], a *Array[E],
-	o sorting.Order,
-) {
-	_, n := a.Dims()
-	o = o.Down()
-	sorting.Arrange(r, a, o)
-	sorting.Get(r, narrow(index), r.Pairs, n, sorting.Order{})
-	sorting.PutAgain(r, r.Pairs, a, o, 0)
-	sorting.Get(r, c, r.Pairs, n, o)
+func topRows[E uint32 | uint64](c *Array[E], index *Array[int32], a *Array[E], o sorting.Order) error {
+	_, k := c.Dims()
+	return sorting.WithFirst(a, k, o, func(r *sorting.Rows[uint64], n int) error {
+		sorting.Get(r, narrow(index), r.Pairs, n, sorting.Order{})
+		sorting.PutAgain(r, r.Pairs, a, o, 0)
+		sorting.Get(r, c, r.Pairs, n, o)
+		return nil
+	})
 }
 
 // Unique writes the different elements of a, in the order of [Sort], to the first elements of c,
@@ -143,72 +146,82 @@ func Unique[T Element](c *Array[T], counts *Array[int32], a *Array[T]) (n int, e
 	case counts != nil && overlap(counts, c):
 		return 0, fmt.Errorf("%w: Unique: counts and c", linalg.ErrOverlap)
 	}
-	err = sorting.WithRows(s, 1, rows*cols, func(keys *sorting.Rows[uint64]) error {
-		if o, is64 := orderOf[T](true); is64 {
-			sorting.Put(keys, wide(a), 0, o, 0)
-			keys.Sort(0, 64, false)
-		} else {
-			sorting.Put(keys, narrow(a), 0, o, 0)
-			keys.Sort(0, 32, false)
+	err = linalg.WithScratch(s, 1, rows*cols, func(x *Array[T]) error {
+		if err := sortTo(x, a, 1, rows*cols, true); err != nil {
+			return err
 		}
-		return sorting.WithRows(s, 1, rows*cols, func(places *sorting.Rows[uint64]) (err error) {
-			n, err = different(c, counts, keys, places, rows*cols)
+		return linalg.WithScratch(s, 1, rows*cols+1, func(places *Array[int32]) (err error) {
+			n, err = different(c, counts, x, places)
 			return err
 		})
 	})
 	return n, err
 }
 
-// different writes to c the different ones of the sorted keys, of which there are all, and to
-// counts how many there are of each. It waits, and returns how many they are.
-func different[T Element](c *Array[T], counts *Array[int32], keys, places *sorting.Rows[uint64], all int) (int, error) {
-	firsts := sorting.Different(places, keys)
-	if err := places.Err(); err != nil {
-		return 0, err
+// different writes to c the different elements of x, which are sorted, and to counts how many there
+// are of each. It waits, and returns how many they are. places has room for one more than x.
+func different[T Element](c *Array[T], counts *Array[int32], x *Array[T], places *Array[int32]) (n int, err error) {
+	_, all := x.Dims()
+	err = linalg.WithScratch(x.Session(), 1, all, func(first *Array[bool]) (err error) {
+		if err = markFirsts(first, x); err == nil {
+			n, err = Nonzero(places, first)
+		}
+		return err
+	})
+	if err == nil {
+		_, err = checkVector("Unique", "c", c, x.Session(), n)
 	}
-	_, n := firsts.Dims()
-	if _, err := checkVector("Unique", "c", c, c.Session(), n); err != nil {
+	if err == nil && counts != nil {
+		_, err = checkVector("Unique", "counts", counts, x.Session(), n)
+	}
+	if err != nil || n == 0 {
 		return n, err
 	}
 	if counts != nil {
-		if _, err := checkVector("Unique", "counts", counts, c.Session(), n); err != nil {
-			return n, err
-		}
-		if err := distances(head(counts, n), places, firsts, all); err != nil {
+		if err := distances(head(counts, n), places, all); err != nil {
 			return n, err
 		}
 	}
-	sorting.Choose(places, firsts, keys)
-	writeKeys(head(c, n), places, firsts)
-	return n, nil
+	c = head(c, n)
+	if rows, _ := c.Dims(); rows == 1 {
+		if c, err = c.Reshape(n, 1); err != nil {
+			return n, err
+		}
+	}
+	if x, err = x.Reshape(all, 1); err != nil {
+		return n, err
+	}
+	return n, TakeRows(c, x, places.Slice(0, 1, 0, n))
 }
 
-// distances makes counts how far each of the numbers is from the next, the last one from end.
-func distances(counts *Array[int32], r *sorting.Rows[uint64], numbers *Array[uint64], end int) error {
+// markFirsts makes first whether elements of x, which are sorted, differ from those before.
+func markFirsts[T Element](first *Array[bool], x *Array[T]) error {
+	s := x.Session()
+	info := s.Info()
+	_, n := x.Dims()
+	switch grid := kernels.ElementwiseGrid(&info, 1, int64(n)); {
+	case n == 0:
+		return nil
+	case unsafe.Sizeof(*new(T)) == 8:
+		return sorting.LaunchFirsts[uint64](s, grid, (*Array[uint8])(first), wide(x))
+	default:
+		return sorting.LaunchFirsts[uint32](s, grid, (*Array[uint8])(first), narrow(x))
+	}
+}
+
+// distances makes counts how far each of the places is from the next, the last one from end.
+func distances(counts, places *Array[int32], end int) error {
 	rows, cols := counts.Dims()
 	n := rows * cols
-	return linalg.WithScratch(counts.Session(), 1, n+1, func(begin *Array[int32]) error {
-		from, to := begin.Slice(0, 1, 0, n), begin.Slice(0, 1, 1, n+1)
-		sorting.Get(r, narrow(from), numbers, n, sorting.Order{})
-		err := begin.Slice(0, 1, n, n+1).CopyFrom(linalg.NewMatrix(1, 1, []int32{int32(end)}))
-		if err != nil {
-			return err
-		}
-		if from, err = from.Reshape(rows, cols); err == nil {
-			to, err = to.Reshape(rows, cols)
-		}
-		return cmp.Or(err, counts.Sub(to, from))
-	})
-}
-
-// writeKeys makes c, a row or a column, the elements that have the keys.
-func writeKeys[T Element](c *Array[T], r *sorting.Rows[uint64], keys *Array[uint64]) {
-	_, cols := c.Dims() // of a column each row has one key
-	if o, is64 := orderOf[T](true); is64 {
-		sorting.Get(r, wide(c), keys, cols, o)
-	} else {
-		sorting.Get(r, narrow(c), keys, cols, o)
+	if err := places.Slice(0, 1, n, n+1).CopyFrom(linalg.NewMatrix(1, 1, []int32{int32(end)})); err != nil {
+		return err
 	}
+	from, err := places.Slice(0, 1, 0, n).Reshape(rows, cols)
+	if err != nil {
+		return err
+	}
+	to, err := places.Slice(0, 1, 1, n+1).Reshape(rows, cols)
+	return cmp.Or(err, counts.Sub(to, from))
 }
 
 // Quantile makes element i of c, a column, the quantile p of row i of a, for which p is from 0 to

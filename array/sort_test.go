@@ -90,17 +90,10 @@ func testSort[T linalg.Element](t *testing.T, s *linalg.Session, guard T) {
 			for j := range at {
 				at[j] = int32(j)
 			}
-			other := slices.Clone(at)
-			slices.SortStableFunc(at, func(a, b int32) int { return order(row[a], row[b]) })
-			slices.SortStableFunc(other, func(a, b int32) int {
-				if u, v := row[a], row[b]; u == u && v == v {
-					return order(v, u)
-				}
-				return order(row[a], row[b])
-			})
-			for _, j := range other[:k] {
+			for _, j := range downward(row)[:k] {
 				down, columns = append(down, row[j]), append(columns, j)
 			}
+			slices.SortStableFunc(at, func(a, b int32) int { return order(row[a], row[b]) })
 		}
 		a := upload(t, s, rows, cols, strided, x)
 		c := newTarget(t, s, rows, cols, strided, guard)
@@ -115,6 +108,63 @@ func testSort[T linalg.Element](t *testing.T, s *linalg.Session, guard T) {
 		ic.check(t, "TopK, its index,", columns)
 		try(t, Sort(a, a))
 		equal(t, "Sort in place", a, up)
+	}
+}
+
+// downward is the columns of a row in the order of TopK.
+func downward[T linalg.Element](row []T) []int32 {
+	columns := make([]int32, len(row))
+	for j := range columns {
+		columns[j] = int32(j)
+	}
+	slices.SortStableFunc(columns, func(a, b int32) int {
+		if u, v := row[a], row[b]; u == u && v == v {
+			return order(v, u)
+		}
+		return order(row[a], row[b])
+	})
+	return columns
+}
+
+// Few elements of long rows are looked for in parts of these.
+func TestTopKOfLongRows(t *testing.T) {
+	eachBackend(t, func(t *testing.T, s *linalg.Session) {
+		if s.Info().GPU || raceEnabled {
+			t.Skip("rows are sorted, or it takes long")
+		}
+		testTopK[float32](t, s, 77)
+		testTopK[float64](t, s, 77)
+		testTopK[int32](t, s, 77)
+	})
+}
+
+func testTopK[T linalg.Element](t *testing.T, s *linalg.Session, guard T) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	for n, size := range [][3]int{{1, 257, 1}, {4, 257, 32}, {1, 3001, 1}, {4, 3001, 40}, {1, 5000, 312}} {
+		rows, cols, k, strided := size[0], size[1], size[2], n%2 == 0
+		x := some[T](rng, rows*cols)
+		if rows > 1 { // ascending, all the same, NaN or the largest but for one
+			last := sorted(x[:cols])[cols-1]
+			for j := range cols {
+				x[cols+j], x[2*cols+j], x[3*cols+j] = T(j), x[0], last
+			}
+			x[3*cols+9] = 3
+		}
+		var values []T
+		var columns []int32
+		for i := range rows {
+			row := x[i*cols : i*cols+cols]
+			for _, j := range downward(row)[:k] {
+				values, columns = append(values, row[j]), append(columns, j)
+			}
+		}
+		a := upload(t, s, rows, cols, strided, x)
+		c, index := newTarget(t, s, rows, k, strided, guard), newTarget[int32](t, s, rows, k, strided, 77)
+		try(t, TopK(c.Array, index.Array, a))
+		c.check(t, "TopK", values)
+		index.check(t, "TopK, its index,", columns)
+		try(t, TopK(a.Slice(0, rows, 2, 2+k), index.Array, a))
+		equal(t, "TopK in place", a.Slice(0, rows, 2, 2+k), values)
 	}
 }
 
@@ -196,7 +246,12 @@ func testUnique[T linalg.Element](t *testing.T, s *linalg.Session, guard T) {
 			if _, err := Unique(short.Array, nil, a); !contains(err, "Unique: c is ") {
 				t.Errorf("with too few elements: %v", err)
 			}
+			c, counts := newTarget(t, s, n, 1, strided, guard), newTarget[int32](t, s, n-1, 1, strided, 77)
+			if _, err := Unique(c.Array, counts.Array, a); !contains(err, "Unique: counts is ") {
+				t.Errorf("with too few counts: %v", err)
+			}
 			short.check(t, "a refused Unique", short.was[:0])
+			c.check(t, "a refused Unique", c.was[:0])
 		}
 	}
 }

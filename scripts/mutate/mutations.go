@@ -448,7 +448,7 @@ var mutations = []mutation{
 	},
 	{
 		name: "the upper half of a key is not sorted by", file: "array/internal/sorting/rows.go",
-		old: "case !is64:", new: "case !is64 || x != nil:",
+		old: "case !is64:", new: "case !is64 || r != nil:",
 		pkg: "./array", test: "TestSort/cpu",
 	},
 	{

@@ -9,10 +9,19 @@ const block = 1024
 // a column in the same way.
 type Map struct{ Row, RowI, RowJ, Col, ColI, ColJ int }
 
-// Place makes c the elements of a that a map gives, and v where there are none.
+// Place makes c the elements of a that a map gives, and v where there are none. With short a
+// work-item takes a row, else a group a block of one.
 //
 //tandem:kernel uint32 uint64
-func Place[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], m Map, v E) {
+func Place[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], m Map, v E, short bool) {
+	if short {
+		for i := it.Global(0); i < c.Rows; i += it.GlobalSize(0) {
+			for j := range c.Cols {
+				c.Data[i*c.Stride+j] = placed(a, m, i, j, v)
+			}
+		}
+		return
+	}
 	for i := it.Global(1); i < c.Rows; i += it.GlobalSize(1) {
 		row, col := m.Row+m.RowI*i, m.Col+m.ColI*i
 		for begin := it.Group(0) * block; begin < c.Cols; begin += it.Groups(0) * block {
@@ -30,14 +39,19 @@ func Place[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], m Map, v E) {
 				continue
 			}
 			for j := begin + it.Local(0); j < end; j += it.LocalSize(0) {
-				k, l, x := row+m.RowJ*j, col+m.ColJ*j, v
-				if k >= 0 && k < a.Rows && l >= 0 && l < a.Cols {
-					x = a.At(k, l)
-				}
-				c.Set(i, j, x)
+				c.Set(i, j, placed(a, m, i, j, v))
 			}
 		}
 	}
+}
+
+// placed is the element of a that m gives, or v.
+func placed[E gpu.Unsigned](a gpu.Matrix[E], m Map, i, j int, v E) E {
+	k, l := m.Row+m.RowI*i+m.RowJ*j, m.Col+m.ColI*i+m.ColJ*j
+	if k >= 0 && k < a.Rows && l >= 0 && l < a.Cols {
+		v = a.Data[k*a.Stride+l]
+	}
+	return v
 }
 
 // Check looks for the first element k of index, a row or a column of n, that is no row of so many,
@@ -57,6 +71,23 @@ func Check(it gpu.Item, bad, owners []int32, index gpu.Matrix[int32], rows int) 
 				gpu.AtomicMax(&bad[0], min(other, int32(n-k)))
 			}
 		}
+	}
+}
+
+// CheckInOrder is Check with owners by one work-item, which needs no atomics: cores that go to any
+// rows in turn wait for each other's.
+//
+//tandem:kernel
+//tandem:group 1
+func CheckInOrder(it gpu.Item, bad, owners []int32, index gpu.Matrix[int32], rows int) {
+	n := index.Rows * index.Cols
+	for k := it.Global(0); k < n; k++ {
+		r := at(index, k)
+		if r < 0 || r >= rows || owners[r] != 0 {
+			bad[0] = int32(n - k)
+			return
+		}
+		owners[r] = 1
 	}
 }
 

@@ -45,9 +45,10 @@ var PackUint64Uint64Kernel = kernelsPacked.Source("Pack_uint64_uint64", "b56c3a3
 
 // LaunchRepack runs [Repack] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchRepack[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[E]](s *linalg.Session, grid backend.Grid, pairs Arg1, a Arg2, n int, o Order, shift uint) error {
+func LaunchRepack[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64], Arg3 linalg.KernelArg[E]](s *linalg.Session, grid backend.Grid, pairs Arg1, others Arg2, a Arg3, n int, o Order, shift uint, places bool) error {
 	call := launch.New(s, RepackKernels.Of(*new(E)), grid)
 	launch.Slice[uint64](&call, "pairs", pairs)
+	launch.Slice[uint64](&call, "others", others)
 	launch.Matrix[E](&call, "a", a)
 	call.Scalar(support.Arg(int64(n)))
 	call.Scalar(support.Arg(uint64(o.sign)))
@@ -56,6 +57,7 @@ func LaunchRepack[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[uint64],
 	call.Scalar(support.Arg(uint64(o.zero)))
 	call.Scalar(support.Arg(uint64(o.down)))
 	call.Scalar(support.Arg(uint64(shift)))
+	call.Scalar(support.Bool(bool(places)))
 	return call.Launch()
 }
 
@@ -64,26 +66,9 @@ var RepackKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: RepackUint64Kernel},
 }
 
-var RepackUint32Kernel = kernelsPacked.Source("Repack_uint32", "7d5eb61055706656541167d758ef9caf", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "uint", 4).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), RepackUint32Go, RepackUint32Plain, "keys.go")
+var RepackUint32Kernel = kernelsPacked.Source("Repack_uint32", "3da69bfa47d0991061e4e4c078d75158", support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("others", "ulong", 8).ConstMatrix("a", "uint", 4).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8).Scalar("places", "uint", 4), RepackUint32Go, RepackUint32Plain, "keys.go")
 
-var RepackUint64Kernel = kernelsPacked.Source("Repack_uint64", "dca25c5317f2ef69e31163868882d704", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), RepackUint64Go, RepackUint64Plain, "keys.go")
-
-// LaunchUpper runs [Upper] over grid. Slices and matrices are in host memory or on the device of s;
-// with host memory it blocks until the kernel is done.
-func LaunchUpper[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64], Arg3 linalg.KernelArg[uint64]](s *linalg.Session, grid backend.Grid, pairs Arg1, others Arg2, a Arg3, o Order) error {
-	call := launch.New(s, UpperKernel, grid)
-	launch.Slice[uint64](&call, "pairs", pairs)
-	launch.Slice[uint64](&call, "others", others)
-	launch.Matrix[uint64](&call, "a", a)
-	call.Scalar(support.Arg(uint64(o.sign)))
-	call.Scalar(support.Arg(uint64(o.flip)))
-	call.Scalar(support.Arg(uint64(o.nan)))
-	call.Scalar(support.Arg(uint64(o.zero)))
-	call.Scalar(support.Arg(uint64(o.down)))
-	return call.Launch()
-}
-
-var UpperKernel = kernelsPacked.Source("Upper_kernel", "f64adc3b81bb73370e3c565098ee980e", support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("others", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UpperGo, UpperPlain, "keys.go")
+var RepackUint64Kernel = kernelsPacked.Source("Repack_uint64", "a29bcc8f502024d5c6b117e850a0902e", support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("others", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8).Scalar("places", "uint", 4), RepackUint64Go, RepackUint64Plain, "keys.go")
 
 // LaunchUnpack runs [Unpack] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -106,22 +91,29 @@ var UnpackKernels = support.Kernels{
 	{Types: []any{*new(uint64), *new(uint64)}, Kernel: UnpackUint64Uint64Kernel},
 }
 
-var UnpackUint32Uint32Kernel = kernelsPacked.Source("Unpack_uint32_uint32", "ef977d80f625d7fe32d5dc0d085d8b21", support.Params{}.Matrix("c", "uint", 4).ConstSlice("pairs", "uint", 4).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint32Uint32Go, UnpackUint32Uint32Plain, "keys.go")
+var UnpackUint32Uint32Kernel = kernelsPacked.Source("Unpack_uint32_uint32", "c2bed39defb4e814168720edd4c282b1", support.Params{}.Matrix("c", "uint", 4).ConstSlice("pairs", "uint", 4).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint32Uint32Go, UnpackUint32Uint32Plain, "keys.go")
 
-var UnpackUint32Uint64Kernel = kernelsPacked.Source("Unpack_uint32_uint64", "150244574d45bbfb017139eb347de3d3", support.Params{}.Matrix("c", "uint", 4).ConstSlice("pairs", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint32Uint64Go, UnpackUint32Uint64Plain, "keys.go")
+var UnpackUint32Uint64Kernel = kernelsPacked.Source("Unpack_uint32_uint64", "4c6438a304b0b820639ae3c316bd3986", support.Params{}.Matrix("c", "uint", 4).ConstSlice("pairs", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint32Uint64Go, UnpackUint32Uint64Plain, "keys.go")
 
-var UnpackUint64Uint64Kernel = kernelsPacked.Source("Unpack_uint64_uint64", "e2969f5b16419c240b35b7fcba04f5f1", support.Params{}.Matrix("c", "ulong", 8).ConstSlice("pairs", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint64Uint64Go, UnpackUint64Uint64Plain, "keys.go")
+var UnpackUint64Uint64Kernel = kernelsPacked.Source("Unpack_uint64_uint64", "1501eb2861384e32b1093acd3074842e", support.Params{}.Matrix("c", "ulong", 8).ConstSlice("pairs", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint64Uint64Go, UnpackUint64Uint64Plain, "keys.go")
 
 // LaunchFirsts runs [Firsts] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchFirsts[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64]](s *linalg.Session, grid backend.Grid, pairs Arg1, keys Arg2) error {
-	call := launch.New(s, FirstsKernel, grid)
-	launch.Slice[uint64](&call, "pairs", pairs)
-	launch.Slice[uint64](&call, "keys", keys)
+func LaunchFirsts[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[uint8], Arg2 linalg.KernelArg[E]](s *linalg.Session, grid backend.Grid, first Arg1, x Arg2) error {
+	call := launch.New(s, FirstsKernels.Of(*new(E)), grid)
+	launch.Slice[uint8](&call, "first", first)
+	launch.Slice[E](&call, "x", x)
 	return call.Launch()
 }
 
-var FirstsKernel = kernelsPacked.Source("Firsts_kernel", "b4030bcb98b6643f17b2fdf39435cbd0", support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("keys", "ulong", 8), FirstsGo, FirstsPlain, "keys.go")
+var FirstsKernels = support.Kernels{
+	{Types: []any{*new(uint32)}, Kernel: FirstsUint32Kernel},
+	{Types: []any{*new(uint64)}, Kernel: FirstsUint64Kernel},
+}
+
+var FirstsUint32Kernel = kernelsPacked.Source("Firsts_uint32", "7a7079d41061f468e1b0ce4d52d85107", support.Params{}.Slice("first", "uchar", 1).ConstSlice("x", "uint", 4), FirstsUint32Go, FirstsUint32Plain, "keys.go")
+
+var FirstsUint64Kernel = kernelsPacked.Source("Firsts_uint64", "6e786bcf4bce6d64af30f87d5a7d29ac", support.Params{}.Slice("first", "uchar", 1).ConstSlice("x", "ulong", 8), FirstsUint64Go, FirstsUint64Plain, "keys.go")
 
 // LaunchReplace runs [Replace] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -132,7 +124,7 @@ func LaunchReplace[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64]]
 	return call.Launch()
 }
 
-var ReplaceKernel = kernelsPacked.Source("Replace_kernel", "206934e734bf563ad040c6041b407555", support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("keys", "ulong", 8), ReplaceGo, ReplacePlain, "keys.go")
+var ReplaceKernel = kernelsPacked.Source("Replace_kernel", "d8a7f07f4648f263ade3ece473fa987b", support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("keys", "ulong", 8), ReplaceGo, ReplacePlain, "keys.go")
 
 // LaunchNetwork runs [Network] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -204,7 +196,7 @@ func LaunchSum[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Gri
 	return call.Launch()
 }
 
-var SumKernel = kernelsPacked.Group(256, 1, 1).Source("Sum_kernel", "8d21ce52f60d3f6d32fb8712e7887b8b", support.Params{}.Slice("counts", "int", 4).Scalar("n", "long", 8), SumGo, SumPlain, "radix.go")
+var SumKernel = kernelsPacked.Group(256, 1, 1).Source("Sum_kernel", "1526b2172e1861c02b64d4a08eb53240", support.Params{}.Slice("counts", "int", 4).Scalar("n", "long", 8), SumGo, SumPlain, "radix.go")
 
 // LaunchCountTiles runs [CountTiles] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -222,9 +214,9 @@ var CountTilesKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: CountTilesUint64Kernel},
 }
 
-var CountTilesUint32Kernel = kernelsPacked.Group(128, 1, 1).Source("CountTiles_uint32", "4acc27f0801d49556c33a1ba7ddffb9e", support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "uint", 4).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), CountTilesUint32Go, CountTilesUint32Plain, "radix.go")
+var CountTilesUint32Kernel = kernelsPacked.Group(128, 1, 1).Source("CountTiles_uint32", "4c402dc69e82d12fe470cea33fc571aa", support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "uint", 4).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), CountTilesUint32Go, CountTilesUint32Plain, "radix.go")
 
-var CountTilesUint64Kernel = kernelsPacked.Group(128, 1, 1).Source("CountTiles_uint64", "3dc7fa042635858f344f3aceee151872", support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), CountTilesUint64Go, CountTilesUint64Plain, "radix.go")
+var CountTilesUint64Kernel = kernelsPacked.Group(128, 1, 1).Source("CountTiles_uint64", "630b3764dafe46822fbe3ddac630e918", support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), CountTilesUint64Go, CountTilesUint64Plain, "radix.go")
 
 // LaunchMoveTiles runs [MoveTiles] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -243,9 +235,9 @@ var MoveTilesKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: MoveTilesUint64Kernel},
 }
 
-var MoveTilesUint32Kernel = kernelsPacked.Group(128, 1, 1).Source("MoveTiles_uint32", "802617398d5b02c0ef0e59bde3a85a25", support.Params{}.Slice("y", "uint", 4).ConstSlice("counts", "int", 4).ConstSlice("x", "uint", 4).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), MoveTilesUint32Go, MoveTilesUint32Plain, "radix.go")
+var MoveTilesUint32Kernel = kernelsPacked.Group(128, 1, 1).Source("MoveTiles_uint32", "6b0e03e0db2c4c4ba2b7c1a7739e20d4", support.Params{}.Slice("y", "uint", 4).ConstSlice("counts", "int", 4).ConstSlice("x", "uint", 4).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), MoveTilesUint32Go, MoveTilesUint32Plain, "radix.go")
 
-var MoveTilesUint64Kernel = kernelsPacked.Group(128, 1, 1).Source("MoveTiles_uint64", "e892069cdd92d2423f2e961808a5c2ff", support.Params{}.Slice("y", "ulong", 8).ConstSlice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), MoveTilesUint64Go, MoveTilesUint64Plain, "radix.go")
+var MoveTilesUint64Kernel = kernelsPacked.Group(128, 1, 1).Source("MoveTiles_uint64", "7effa7dc3220d5cb58fd54f0f260fa19", support.Params{}.Slice("y", "ulong", 8).ConstSlice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), MoveTilesUint64Go, MoveTilesUint64Plain, "radix.go")
 
 // LaunchRank runs [Rank] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -258,7 +250,7 @@ func LaunchRank[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64]](s 
 	return call.Launch()
 }
 
-var RankKernel = kernelsPacked.Source("Rank_kernel", "e98dab6f062643ceee330c50494dcb48", support.Params{}.Slice("y", "ulong", 8).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), RankGo, RankPlain, "radix.go")
+var RankKernel = kernelsPacked.Source("Rank_kernel", "65ee3c5cd8f82903beb4ff9468299295", support.Params{}.Slice("y", "ulong", 8).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), RankGo, RankPlain, "radix.go")
 
 // LaunchSearch runs [Search] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -285,12 +277,34 @@ var SearchUint32Kernel = kernelsPacked.Group(256, 1, 1).Source("Search_uint32", 
 
 var SearchUint64Kernel = kernelsPacked.Group(256, 1, 1).Source("Search_uint64", "80bd2bacb39a5cf9758a347568f4913e", support.Params{}.Matrix("c", "int", 4).ConstMatrix("edges", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("count", "uint", 4), SearchUint64Go, SearchUint64Plain, "search.go")
 
+// LaunchSelect runs [Select] over grid. Slices and matrices are in host memory or on the device of s;
+// with host memory it blocks until the kernel is done.
+func LaunchSelect[P interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[P]](s *linalg.Session, grid backend.Grid, pairs Arg1, keys Arg2, n int, k int, parts int, bits_ uint) error {
+	call := launch.New(s, SelectKernels.Of(*new(P)), grid)
+	launch.Slice[uint64](&call, "pairs", pairs)
+	launch.Slice[P](&call, "keys", keys)
+	call.Scalar(support.Arg(int64(n)))
+	call.Scalar(support.Arg(int64(k)))
+	call.Scalar(support.Arg(int64(parts)))
+	call.Scalar(support.Arg(uint64(bits_)))
+	return call.Launch()
+}
+
+var SelectKernels = support.Kernels{
+	{Types: []any{*new(uint32)}, Kernel: SelectUint32Kernel},
+	{Types: []any{*new(uint64)}, Kernel: SelectUint64Kernel},
+}
+
+var SelectUint32Kernel = kernelsPacked.Group(1, 1, 1).Source("Select_uint32", "", support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("keys", "uint", 4).Scalar("n", "long", 8).Scalar("k", "long", 8).Scalar("parts", "long", 8).Scalar("bits", "ulong", 8), SelectUint32Go, SelectUint32Plain, "select.go")
+
+var SelectUint64Kernel = kernelsPacked.Group(1, 1, 1).Source("Select_uint64", "", support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("keys", "ulong", 8).Scalar("n", "long", 8).Scalar("k", "long", 8).Scalar("parts", "long", 8).Scalar("bits", "ulong", 8), SelectUint64Go, SelectUint64Plain, "select.go")
+
 //go:embed kernels_tandem.zip
 var kernelsFile string
 
 var kernelsPacked = support.Packed{Fresh: kernelsFresh, PTX: support.PTX(kernelsFile), Text: support.Texts(kernelsFile), Native: nativecode.Kernels}
 
-//go:embed keys.go network.go radix.go search.go
+//go:embed keys.go network.go radix.go search.go select.go
 var kernelsText embed.FS
 
 // kernelsFresh tells whether what this file was generated from is unchanged.
@@ -302,10 +316,9 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "keys.go", Head: "func (o Order) bits(k uint64) uint64 {", Hash: "24ffb28740b275463395b85e1457209985338993bf287e80d590c006e860522e"},
 	{File: "keys.go", Head: "const block = 1024", Hash: "06b91cc47c3fe4a87b29ce64816c79171a9ae187015e5e73b92320f441f832d0"},
 	{File: "keys.go", Head: "func Pack[E gpu.Unsigned, P Pair](it gpu.Item, pairs []P, a gpu.Matrix[E], line int, o Order, shift uint) {", Hash: "a0074c6bb890dec526929f166295302995a4bc47f065ce5ca6fb4f7a991f2274"},
-	{File: "keys.go", Head: "func Repack[E gpu.Unsigned](it gpu.Item, pairs []uint64, a gpu.Matrix[E], n int, o Order, shift uint) {", Hash: "cd7f46d0e2ae0780f572c16ac98e32ee23459e94df24e93c2076325d4a16ea9b"},
-	{File: "keys.go", Head: "func Upper(it gpu.Item, pairs, others []uint64, a gpu.Matrix[uint64], o Order) {", Hash: "22f3878ee57a425997d6f0050c7af3cc9c9f55ef4c735e89568113affe16ff85"},
+	{File: "keys.go", Head: "func Repack[E gpu.Unsigned](it gpu.Item, pairs, others []uint64, a gpu.Matrix[E], n int, o Order, shift uint,", Hash: "68d88b18e47c97fbec1ed87badf40738c2cf2a1e0d1ad76f6493d727fa39ea72"},
 	{File: "keys.go", Head: "func Unpack[E gpu.Unsigned, P Pair](it gpu.Item, c gpu.Matrix[E], pairs []P, n int, o Order) {", Hash: "2d2cd1b771bcae793336aa6255e6cfe1e1424660a6d8953e5dbe73a8c25011ec"},
-	{File: "keys.go", Head: "func Firsts(it gpu.Item, pairs, keys []uint64) {", Hash: "226f131f5bc92ae124e2904eb0340d99a8ec2446a1561fc61d0f05efabef12c7"},
+	{File: "keys.go", Head: "func Firsts[E gpu.Unsigned](it gpu.Item, first []uint8, x []E) {", Hash: "0cd483e694aae831fcfc1a6b195b621718fa31ec1c628641ae74a3eb1ebf6651"},
 	{File: "keys.go", Head: "func Replace(it gpu.Item, pairs, keys []uint64) {", Hash: "984ad3587ac2de8a5cd4e65d8f8ed8e7f2e2a6c7cb092354a6b41bd820a7a703"},
 	{File: "network.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "network.go", Head: "const (", Hash: "4151486d96956b68efc5719613eef953a8c2c840cbbf76f914c8c71fc77f0b97"},
@@ -314,8 +327,8 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "radix.go", Head: "type Pair interface{ uint32 | uint64 }", Hash: "ad64a03111b1195923177415fdc149f2da2fbc3309f58006cfe88d552348f8da"},
 	{File: "radix.go", Head: "const (", Hash: "54c33eb80906a165a30b49a1a5aaeafda511be3bf69c63a11c891ce3e2c8eaf7"},
 	{File: "radix.go", Head: "func CountChunks[P Pair](it gpu.Item, counts []int32, x []P, n, per int, shift uint) {", Hash: "c37473d787cdbd93ae77c260d2417b6bdd068b36e3a21acef977652b17814a2e"},
-	{File: "radix.go", Head: "func MoveChunks[P Pair](it gpu.Item, y []P, counts []int32, x []P, n, per int, shift uint) {", Hash: "ec3cfd3d58a9fc83484fe3d1765a27959d83778cb09e48b69994bbc8709c7ed2"},
-	{File: "radix.go", Head: "func countDigits[P Pair](c *[chunkDigits]int32, x []P, shift uint) {", Hash: "ac6823f24d58be2e939166a62b2268379fbee8f0b13edd26dcdef57e31a79b77"},
+	{File: "radix.go", Head: "func MoveChunks[P Pair](it gpu.Item, y []P, counts []int32, x []P, n, per int, shift uint) {", Hash: "661ad7192b4898312f855161108ef146e215bd047041297e88f00ac0746b2956"},
+	{File: "radix.go", Head: "func countDigits[P Pair](c *[chunkDigits]int32, x []P, shift uint) {", Hash: "6f4034b55e9e6b8334f5e88ce131ae851b6f0455187bd583f5bb8f478b62866d"},
 	{File: "radix.go", Head: "func moveDigits[P Pair](y []P, at *[chunkDigits]int32, x []P, shift uint) {", Hash: "bd81de92efe343f5aadab128f49da21e668703827e382ee53d64a2b38e14f68c"},
 	{File: "radix.go", Head: "const sumItems = 256", Hash: "838d05863a271e79ad506e46c314830d261cc9ed2214365077c2939fe1da427a"},
 	{File: "radix.go", Head: "func Sum(it gpu.Item, counts []int32, n int) {", Hash: "c63b5135809fce06b76bf664d7b0a64c62f2cef3ee0acf1ef5627ef0d98cfb5a"},
@@ -329,6 +342,8 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "search.go", Head: "func Search[E gpu.Unsigned](it gpu.Item, c gpu.Matrix[int32], edges, a gpu.Matrix[E], o Order, count bool) {", Hash: "cf4960f7150ec79f21c7afd47e4c454e24d49da566ead65140a02084443f4d00"},
 	{File: "search.go", Head: "func below[E gpu.Unsigned](edges gpu.Matrix[E], n int, x uint64, o Order) int {", Hash: "21139e8f66bb939b8603e1f23f64d1ccc3db66e0d27e3201aa7d923867567190"},
 	{File: "search.go", Head: "func step[T gpu.Number](v gpu.Matrix[T]) int {", Hash: "6fa11a25d05e1379da2cb3434d1f4c719d0c29d417b3172d183f56a1a0d51b00"},
+	{File: "select.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
+	{File: "select.go", Head: "func Select[P Pair](it gpu.Item, pairs []uint64, keys []P, n, k, parts int, bits uint) {", Hash: "8151e1c3b35f59e68f49cb2071f8562dbd44c2f9b8325c01e5ff1d88e93cd350"},
 }, nil, nil)
 
 type gpu_Matrix struct {
@@ -415,7 +430,7 @@ func PackUint8Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				}
 			}
 		}
-//line kernels_tandem.go:419
+//line kernels_tandem.go:434
 	}
 	return nil
 }
@@ -468,7 +483,7 @@ func PackUint32Uint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:472
+//line kernels_tandem.go:487
 	}
 	return nil
 }
@@ -521,7 +536,7 @@ func PackUint32Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:525
+//line kernels_tandem.go:540
 	}
 	return nil
 }
@@ -574,34 +589,36 @@ func PackUint64Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:578
+//line kernels_tandem.go:593
 	}
 	return nil
 }
 
 func RepackUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg3 Order
-	arg3.sign = uint64(args[9].Uint64())
-	arg3.flip = uint64(args[10].Uint64())
-	arg3.nan = uint64(args[11].Uint64())
-	arg3.zero = uint64(args[12].Uint64())
-	arg3.down = uint64(args[13].Uint64())
+	var arg4 Order
+	arg4.sign = uint64(args[12].Uint64())
+	arg4.flip = uint64(args[13].Uint64())
+	arg4.nan = uint64(args[14].Uint64())
+	arg4.zero = uint64(args[15].Uint64())
+	arg4.down = uint64(args[16].Uint64())
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Repack[uint32](it, support.Slice[uint64](args[0:]), gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, int(args[8].Int64()), arg3, uint(args[14].Uint64()))
+		Repack[uint32](it, support.Slice[uint64](args[0:]), support.Slice[uint64](args[3:]), gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[6:]), Rows: int(args[8].Int64()), Cols: int(args[9].Int64()), Stride: int(args[10].Int64())}, int(args[11].Int64()), arg4, uint(args[17].Uint64()), bool(args[18].Uint32() != 0))
 	})
 }
 
 func RepackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	pairs_ := support.Slice[uint64](args[0:])
-	a_ := gpu_Matrix_{Data_: support.Matrix[uint32](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
-	n_ := args[8].Int64()
+	others_ := support.Slice[uint64](args[3:])
+	a_ := gpu_Matrix_{Data_: support.Matrix[uint32](args[6:]), Rows_: args[8].Int64(), Cols_: args[9].Int64(), Stride_: args[10].Int64()}
+	n_ := args[11].Int64()
 	var o_ gpu_Order
-	o_.sign_ = args[9].Uint64()
-	o_.flip_ = args[10].Uint64()
-	o_.nan_ = args[11].Uint64()
-	o_.zero_ = args[12].Uint64()
-	o_.down_ = args[13].Uint64()
-	shift_ := args[14].Uint64()
+	o_.sign_ = args[12].Uint64()
+	o_.flip_ = args[13].Uint64()
+	o_.nan_ = args[14].Uint64()
+	o_.zero_ = args[15].Uint64()
+	o_.down_ = args[16].Uint64()
+	shift_ := args[17].Uint64()
+	places_ := args[18].Uint32() != 0
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s1 := int64(grid.Groups[1]) * n1
 	for i := lo; i < hi; i++ {
@@ -612,14 +629,17 @@ func RepackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
-						/*line keys.go:88*/ i_ := i1
+						/*line keys.go:90*/ i_ := i1
 						for begin_ := g0 * int64(1024); begin_ < n_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 							end_ := min(begin_+int64(1024), n_)
 							h1 := a_.Data_
 							h2 := a_.Stride_
 							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
-								/*line keys.go:92*/ number_ := pairs_[(i_*n_)+j_] & uint64(4294967295)
+								/*line keys.go:94*/ number_ := others_[(i_*n_)+j_] & uint64(4294967295)
 								k_ := gpu_key(o_, uint64(h1[(i_*h2)+int64(number_)]))
+								if places_ {
+									number_ = uint64(((i_ * n_) + j_))
+								}
 								pairs_[(i_*n_)+j_] = ((k_ >> (shift_)) << (shift_)) | (number_ & ((support.Value(uint64(1)) << (shift_)) - uint64(1)))
 							}
 						}
@@ -627,34 +647,36 @@ func RepackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:631
+//line kernels_tandem.go:651
 	}
 	return nil
 }
 
 func RepackUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg3 Order
-	arg3.sign = uint64(args[9].Uint64())
-	arg3.flip = uint64(args[10].Uint64())
-	arg3.nan = uint64(args[11].Uint64())
-	arg3.zero = uint64(args[12].Uint64())
-	arg3.down = uint64(args[13].Uint64())
+	var arg4 Order
+	arg4.sign = uint64(args[12].Uint64())
+	arg4.flip = uint64(args[13].Uint64())
+	arg4.nan = uint64(args[14].Uint64())
+	arg4.zero = uint64(args[15].Uint64())
+	arg4.down = uint64(args[16].Uint64())
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Repack[uint64](it, support.Slice[uint64](args[0:]), gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, int(args[8].Int64()), arg3, uint(args[14].Uint64()))
+		Repack[uint64](it, support.Slice[uint64](args[0:]), support.Slice[uint64](args[3:]), gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[6:]), Rows: int(args[8].Int64()), Cols: int(args[9].Int64()), Stride: int(args[10].Int64())}, int(args[11].Int64()), arg4, uint(args[17].Uint64()), bool(args[18].Uint32() != 0))
 	})
 }
 
 func RepackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	pairs_ := support.Slice[uint64](args[0:])
-	a_ := gpu_Matrix__{Data_: support.Matrix[uint64](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
-	n_ := args[8].Int64()
+	others_ := support.Slice[uint64](args[3:])
+	a_ := gpu_Matrix__{Data_: support.Matrix[uint64](args[6:]), Rows_: args[8].Int64(), Cols_: args[9].Int64(), Stride_: args[10].Int64()}
+	n_ := args[11].Int64()
 	var o_ gpu_Order
-	o_.sign_ = args[9].Uint64()
-	o_.flip_ = args[10].Uint64()
-	o_.nan_ = args[11].Uint64()
-	o_.zero_ = args[12].Uint64()
-	o_.down_ = args[13].Uint64()
-	shift_ := args[14].Uint64()
+	o_.sign_ = args[12].Uint64()
+	o_.flip_ = args[13].Uint64()
+	o_.nan_ = args[14].Uint64()
+	o_.zero_ = args[15].Uint64()
+	o_.down_ = args[16].Uint64()
+	shift_ := args[17].Uint64()
+	places_ := args[18].Uint32() != 0
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s1 := int64(grid.Groups[1]) * n1
 	for i := lo; i < hi; i++ {
@@ -665,14 +687,17 @@ func RepackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
-						/*line keys.go:88*/ i_ := i1
+						/*line keys.go:90*/ i_ := i1
 						for begin_ := g0 * int64(1024); begin_ < n_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 							end_ := min(begin_+int64(1024), n_)
 							h1 := a_.Data_
 							h2 := a_.Stride_
 							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
-								/*line keys.go:92*/ number_ := pairs_[(i_*n_)+j_] & uint64(4294967295)
+								/*line keys.go:94*/ number_ := others_[(i_*n_)+j_] & uint64(4294967295)
 								k_ := gpu_key(o_, h1[(i_*h2)+int64(number_)])
+								if places_ {
+									number_ = uint64(((i_ * n_) + j_))
+								}
 								pairs_[(i_*n_)+j_] = ((k_ >> (shift_)) << (shift_)) | (number_ & ((support.Value(uint64(1)) << (shift_)) - uint64(1)))
 							}
 						}
@@ -680,60 +705,7 @@ func RepackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:684
-	}
-	return nil
-}
-
-func UpperPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg3 Order
-	arg3.sign = uint64(args[11].Uint64())
-	arg3.flip = uint64(args[12].Uint64())
-	arg3.nan = uint64(args[13].Uint64())
-	arg3.zero = uint64(args[14].Uint64())
-	arg3.down = uint64(args[15].Uint64())
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Upper(it, support.Slice[uint64](args[0:]), support.Slice[uint64](args[3:]), gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[6:]), Rows: int(args[8].Int64()), Cols: int(args[9].Int64()), Stride: int(args[10].Int64())}, arg3)
-	})
-}
-
-func UpperGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	pairs_ := support.Slice[uint64](args[0:])
-	others_ := support.Slice[uint64](args[3:])
-	a_ := gpu_Matrix__{Data_: support.Matrix[uint64](args[6:]), Rows_: args[8].Int64(), Cols_: args[9].Int64(), Stride_: args[10].Int64()}
-	var o_ gpu_Order
-	o_.sign_ = args[11].Uint64()
-	o_.flip_ = args[12].Uint64()
-	o_.nan_ = args[13].Uint64()
-	o_.zero_ = args[14].Uint64()
-	o_.down_ = args[15].Uint64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s1 := int64(grid.Groups[1]) * n1
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		for a1 := b1; a1 < a_.Rows_; a1 += s1 {
-			e0, e1, e2 := b0+n0, min(a1+n1, a_.Rows_), b2+n2
-			for i2 := b2; i2 < e2; i2++ {
-				for i1 := a1; i1 < e1; i1++ {
-					for i0 := b0; i0 < e0; i0++ {
-						/*line keys.go:105*/ i_ := i1
-						for begin_ := g0 * int64(1024); begin_ < a_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
-							end_ := min(begin_+int64(1024), a_.Cols_)
-							h1 := a_.Cols_
-							h2 := a_.Data_
-							h3 := a_.Stride_
-							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
-								/*line keys.go:109*/ place_ := (i_ * h1) + j_
-								k_ := gpu_key(o_, h2[(i_*h3)+int64((others_[place_]&uint64(4294967295)))])
-								pairs_[place_] = ((k_ >> (32)) << (32)) | uint64(place_)
-							}
-						}
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:737
+//line kernels_tandem.go:709
 	}
 	return nil
 }
@@ -770,20 +742,20 @@ func UnpackUint32Uint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
-						/*line keys.go:122*/ i_ := i1
+						/*line keys.go:110*/ i_ := i1
 						for begin_ := g0 * int64(1024); begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 							end_ := min(begin_+int64(1024), c_.Cols_)
 							h1 := c_.Data_
 							h2 := c_.Stride_
 							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
-								/*line keys.go:126*/ h1[(i_*h2)+j_] = uint32(gpu_bits(o_, uint64(pairs_[(i_*n_)+j_])))
+								/*line keys.go:114*/ h1[(i_*h2)+j_] = uint32(gpu_bits(o_, uint64(pairs_[(i_*n_)+j_])))
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:787
+//line kernels_tandem.go:759
 	}
 	return nil
 }
@@ -820,20 +792,20 @@ func UnpackUint32Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
-						/*line keys.go:122*/ i_ := i1
+						/*line keys.go:110*/ i_ := i1
 						for begin_ := g0 * int64(1024); begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 							end_ := min(begin_+int64(1024), c_.Cols_)
 							h1 := c_.Data_
 							h2 := c_.Stride_
 							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
-								/*line keys.go:126*/ h1[(i_*h2)+j_] = uint32(gpu_bits(o_, pairs_[(i_*n_)+j_]))
+								/*line keys.go:114*/ h1[(i_*h2)+j_] = uint32(gpu_bits(o_, pairs_[(i_*n_)+j_]))
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:837
+//line kernels_tandem.go:809
 	}
 	return nil
 }
@@ -870,33 +842,33 @@ func UnpackUint64Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
-						/*line keys.go:122*/ i_ := i1
+						/*line keys.go:110*/ i_ := i1
 						for begin_ := g0 * int64(1024); begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 							end_ := min(begin_+int64(1024), c_.Cols_)
 							h1 := c_.Data_
 							h2 := c_.Stride_
 							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
-								/*line keys.go:126*/ h1[(i_*h2)+j_] = gpu_bits(o_, pairs_[(i_*n_)+j_])
+								/*line keys.go:114*/ h1[(i_*h2)+j_] = gpu_bits(o_, pairs_[(i_*n_)+j_])
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:887
+//line kernels_tandem.go:859
 	}
 	return nil
 }
 
-func FirstsPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func FirstsUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Firsts(it, support.Slice[uint64](args[0:]), support.Slice[uint64](args[3:]))
+		Firsts[uint32](it, support.Slice[uint8](args[0:]), support.Slice[uint32](args[3:]))
 	})
 }
 
-func FirstsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	pairs_ := support.Slice[uint64](args[0:])
-	keys_ := support.Slice[uint64](args[3:])
+func FirstsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	first_ := support.Slice[uint8](args[0:])
+	x_ := support.Slice[uint32](args[3:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -904,21 +876,56 @@ func FirstsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		more := support.More(grid, i, hi)
 		i += more
-		for a0 := b0; a0 < int64(len(keys_)); a0 += s0 {
-			e0, e1, e2 := min(a0+int64(1+more)*n0, int64(len(keys_))), b1+n1, b2+n2
+		for a0 := b0; a0 < int64(len(x_)); a0 += s0 {
+			e0, e1, e2 := min(a0+int64(1+more)*n0, int64(len(x_))), b1+n1, b2+n2
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line keys.go:136*/ k_ := i0
-						pairs_[k_] = uint64(k_)
-						if (k_ == int64(0)) || (keys_[k_] != keys_[k_-int64(1)]) {
-							pairs_[k_] = pairs_[k_] | uint64(4294967296)
+						/*line keys.go:124*/ k_ := i0
+						first_[k_] = uint8(1)
+						if (k_ > int64(0)) && (x_[k_] == x_[k_-int64(1)]) {
+							first_[k_] = uint8(0)
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:922
+//line kernels_tandem.go:894
+	}
+	return nil
+}
+
+func FirstsUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Firsts[uint64](it, support.Slice[uint8](args[0:]), support.Slice[uint64](args[3:]))
+	})
+}
+
+func FirstsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	first_ := support.Slice[uint8](args[0:])
+	x_ := support.Slice[uint64](args[3:])
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		for a0 := b0; a0 < int64(len(x_)); a0 += s0 {
+			e0, e1, e2 := min(a0+int64(1+more)*n0, int64(len(x_))), b1+n1, b2+n2
+			for i2 := b2; i2 < e2; i2++ {
+				for i1 := b1; i1 < e1; i1++ {
+					for i0 := a0; i0 < e0; i0++ {
+						/*line keys.go:124*/ k_ := i0
+						first_[k_] = uint8(1)
+						if (k_ > int64(0)) && (x_[k_] == x_[k_-int64(1)]) {
+							first_[k_] = uint8(0)
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:929
 	}
 	return nil
 }
@@ -944,13 +951,13 @@ func ReplaceGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line keys.go:148*/ k_ := i0
+						/*line keys.go:136*/ k_ := i0
 						pairs_[k_] = keys_[pairs_[k_]&uint64(4294967295)]
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:954
+//line kernels_tandem.go:961
 	}
 	return nil
 }
@@ -1010,7 +1017,7 @@ func NetworkUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1014
+//line kernels_tandem.go:1021
 	}
 	return nil
 }
@@ -1070,7 +1077,7 @@ func NetworkUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1074
+//line kernels_tandem.go:1081
 	}
 	return nil
 }
@@ -1107,7 +1114,7 @@ func CountChunksUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:1111
+//line kernels_tandem.go:1118
 	}
 	return nil
 }
@@ -1144,7 +1151,7 @@ func CountChunksUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:1148
+//line kernels_tandem.go:1155
 	}
 	return nil
 }
@@ -1169,6 +1176,7 @@ func MoveChunksUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 		e0, e1, e2 := b0+n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
+			items1:
 				for i0 := b0; i0 < e0; i0++ {
 					/*line radix.go:38*/ var at_ [256]int32
 					parts_ := support.Div((n_+per_)-int64(1), per_)
@@ -1193,12 +1201,29 @@ func MoveChunksUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 							counts_[i_] = at_[d_]
 						}
 					}
-					t5_ := row_ * n_
-					/*line radix.go:54*/ gpu_moveDigits(y_[t5_:(row_*n_)+n_], &at_, chunk_, shift_)
+					first_ := int64(((uint64(chunk_[0]) >> (shift_ & uint64(63))) & uint64(255)))
+					i2_ := (((row_ * int64(256)) + first_) * parts_) + part_
+					/*line radix.go:55*/ end_ := int32(n_)
+					if (i2_ + int64(1)) < (((row_ + int64(1)) * int64(256)) * parts_) {
+						end_ = counts_[i2_+int64(1)]
+					}
+					if (end_ - at_[first_]) == int32(int64(len(chunk_))) {
+						to_ := (row_ * n_) + int64(at_[first_])
+						t5_ := chunk_
+						/*line radix.go:61*/ t6_ := int64(len(t5_))
+						/*line radix.go:61*/ k_ := int64(0)
+						/*line radix.go:61*/ for ; k_ < t6_; k_ = k_ + int64(1) {
+							/*line radix.go:61*/ v_ := t5_[k_]
+							y_[to_+k_] = v_
+						}
+						continue items1
+					}
+					t7_ := row_ * n_
+					/*line radix.go:66*/ gpu_moveDigits(y_[t7_:(row_*n_)+n_], &at_, chunk_, shift_)
 				}
 			}
 		}
-//line kernels_tandem.go:1202
+//line kernels_tandem.go:1227
 	}
 	return nil
 }
@@ -1223,6 +1248,7 @@ func MoveChunksUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 		e0, e1, e2 := b0+n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
+			items1:
 				for i0 := b0; i0 < e0; i0++ {
 					/*line radix.go:38*/ var at_ [256]int32
 					parts_ := support.Div((n_+per_)-int64(1), per_)
@@ -1247,12 +1273,29 @@ func MoveChunksUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 							counts_[i_] = at_[d_]
 						}
 					}
-					t5_ := row_ * n_
-					/*line radix.go:54*/ gpu_moveDigits_(y_[t5_:(row_*n_)+n_], &at_, chunk_, shift_)
+					first_ := int64(((chunk_[0] >> (shift_ & uint64(63))) & uint64(255)))
+					i2_ := (((row_ * int64(256)) + first_) * parts_) + part_
+					/*line radix.go:55*/ end_ := int32(n_)
+					if (i2_ + int64(1)) < (((row_ + int64(1)) * int64(256)) * parts_) {
+						end_ = counts_[i2_+int64(1)]
+					}
+					if (end_ - at_[first_]) == int32(int64(len(chunk_))) {
+						to_ := (row_ * n_) + int64(at_[first_])
+						t5_ := chunk_
+						/*line radix.go:61*/ t6_ := int64(len(t5_))
+						/*line radix.go:61*/ k_ := int64(0)
+						/*line radix.go:61*/ for ; k_ < t6_; k_ = k_ + int64(1) {
+							/*line radix.go:61*/ v_ := t5_[k_]
+							y_[to_+k_] = v_
+						}
+						continue items1
+					}
+					t7_ := row_ * n_
+					/*line radix.go:66*/ gpu_moveDigits_(y_[t7_:(row_*n_)+n_], &at_, chunk_, shift_)
 				}
 			}
 		}
-//line kernels_tandem.go:1256
+//line kernels_tandem.go:1299
 	}
 	return nil
 }
@@ -1274,31 +1317,31 @@ func SumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line radix.go:83*/ row_ := g0 * n_
+		/*line radix.go:109*/ row_ := g0 * n_
 		for w := range n {
-			/*line radix.go:84*/ before_ := int32(0)
+			/*line radix.go:110*/ before_ := int32(0)
 			before_all[w] = before_
 		}
-		/*line radix.go:85*/ i_ := int64(0)
-		/*line radix.go:85*/ for i_ < n_ {
+		/*line radix.go:111*/ i_ := int64(0)
+		/*line radix.go:111*/ for i_ < n_ {
 			for w := range n {
 				l0 := w % n0
 				l_ := l0
-				/*line radix.go:86*/ t_[l_] = int32(0)
+				/*line radix.go:112*/ t_[l_] = int32(0)
 				if (i_ + l_) < n_ {
 					t_[l_] = counts_[(row_+i_)+l_]
 				}
 				v_ := t_[l_]
-				/*line radix.go:101*/ v_all[w] = v_
+				/*line radix.go:127*/ v_all[w] = v_
 			}
-			/*line radix.go:101*/ n2_ := int64(256)
-			/*line radix.go:103*/ d_ := int64(1)
-			/*line radix.go:103*/ for d_ < n2_ {
+			/*line radix.go:127*/ n2_ := int64(256)
+			/*line radix.go:129*/ d_ := int64(1)
+			/*line radix.go:129*/ for d_ < n2_ {
 				for w := range n {
 					l0 := w % n0
 					t2_ := t_[:int64(256)]
 					l2_ := l0
-					/*line radix.go:105*/ b_ := int32(0)
+					/*line radix.go:131*/ b_ := int32(0)
 					if l2_ >= d_ {
 						b_ = t2_[l2_-d_]
 					}
@@ -1309,24 +1352,24 @@ func SumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					b_ := b_all[w]
 					t2_ := t_[:int64(256)]
 					l2_ := l0
-					/*line radix.go:110*/ t2_[l2_] = t2_[l2_] + b_
+					/*line radix.go:136*/ t2_[l2_] = t2_[l2_] + b_
 				}
-				/*line radix.go:103*/ d_ = d_ * int64(2)
+				/*line radix.go:129*/ d_ = d_ * int64(2)
 			}
 			for w := range n {
 				l0 := w % n0
 				before_ := before_all[w]
 				v_ := v_all[w]
 				l_ := l0
-				/*line radix.go:92*/ if (i_ + l_) < n_ {
+				/*line radix.go:118*/ if (i_ + l_) < n_ {
 					counts_[(row_+i_)+l_] = (before_ + t_[l_]) - v_
 				}
 				before_ = before_ + t_[255]
 				before_all[w] = before_
 			}
-			/*line radix.go:85*/ i_ = i_ + int64(256)
+			/*line radix.go:111*/ i_ = i_ + int64(256)
 		}
-//line kernels_tandem.go:1330
+//line kernels_tandem.go:1373
 	}
 	return nil
 }
@@ -1349,20 +1392,20 @@ func CountTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line radix.go:129*/ parts_ := ((n_ + int64(2048)) - int64(1)) / int64(2048)
+		/*line radix.go:155*/ parts_ := ((n_ + int64(2048)) - int64(1)) / int64(2048)
 		row_ := support.Div(g0, parts_)
-		/*line radix.go:130*/ part_ := support.Rem(g0, parts_)
+		/*line radix.go:156*/ part_ := support.Rem(g0, parts_)
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-			/*line radix.go:131*/ if l_ < int64(16) {
+			/*line radix.go:157*/ if l_ < int64(16) {
 				c_[l_] = int32(0)
 			}
 		}
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-//line radix.go:135
+//line radix.go:161
 			for i_ := (part_ * int64(2048)) + l_; i_ < min((part_*int64(2048))+int64(2048), n_); i_ = i_ + int64(128) {
 				t_ := support.LocalAdd(&c_[(x_[(row_*n_)+i_]>>(shift_))&uint32(15)], int32(1))
 				_ = t_
@@ -1371,11 +1414,11 @@ func CountTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-			/*line radix.go:139*/ if l_ < int64(16) {
+			/*line radix.go:165*/ if l_ < int64(16) {
 				counts_[(((row_*int64(16))+l_)*parts_)+part_] = c_[l_]
 			}
 		}
-//line kernels_tandem.go:1379
+//line kernels_tandem.go:1422
 	}
 	return nil
 }
@@ -1398,20 +1441,20 @@ func CountTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line radix.go:129*/ parts_ := ((n_ + int64(2048)) - int64(1)) / int64(2048)
+		/*line radix.go:155*/ parts_ := ((n_ + int64(2048)) - int64(1)) / int64(2048)
 		row_ := support.Div(g0, parts_)
-		/*line radix.go:130*/ part_ := support.Rem(g0, parts_)
+		/*line radix.go:156*/ part_ := support.Rem(g0, parts_)
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-			/*line radix.go:131*/ if l_ < int64(16) {
+			/*line radix.go:157*/ if l_ < int64(16) {
 				c_[l_] = int32(0)
 			}
 		}
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-//line radix.go:135
+//line radix.go:161
 			for i_ := (part_ * int64(2048)) + l_; i_ < min((part_*int64(2048))+int64(2048), n_); i_ = i_ + int64(128) {
 				t_ := support.LocalAdd(&c_[(x_[(row_*n_)+i_]>>(shift_))&uint64(15)], int32(1))
 				_ = t_
@@ -1420,11 +1463,11 @@ func CountTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-			/*line radix.go:139*/ if l_ < int64(16) {
+			/*line radix.go:165*/ if l_ < int64(16) {
 				counts_[(((row_*int64(16))+l_)*parts_)+part_] = c_[l_]
 			}
 		}
-//line kernels_tandem.go:1428
+//line kernels_tandem.go:1471
 	}
 	return nil
 }
@@ -1452,15 +1495,15 @@ func MoveTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line radix.go:153*/ parts_ := ((n_ + int64(2048)) - int64(1)) / int64(2048)
+		/*line radix.go:179*/ parts_ := ((n_ + int64(2048)) - int64(1)) / int64(2048)
 		row_ := support.Div(g0, parts_)
-		/*line radix.go:154*/ part_ := support.Rem(g0, parts_)
+		/*line radix.go:180*/ part_ := support.Rem(g0, parts_)
 		begin_ := (row_ * n_) + (part_ * int64(2048))
 		have_ := min(int64(2048), n_-(part_*int64(2048)))
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-			/*line radix.go:157*/ for i_ := l_; i_ < have_; i_ = i_ + int64(128) {
+			/*line radix.go:183*/ for i_ := l_; i_ < have_; i_ = i_ + int64(128) {
 				t_[i_] = x_[begin_+i_]
 			}
 			for d_ := int64(0); d_ < int64(16); d_ = d_ + int64(1) {
@@ -1470,7 +1513,7 @@ func MoveTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-//line radix.go:164
+//line radix.go:190
 			for i2_ := l_ * int64(16); i2_ < min((l_*int64(16))+int64(16), have_); i2_ = i2_ + int64(1) {
 				c_[(int64(((t_[i2_]>>(shift_))&uint32(15)))*int64(128))+l_] = c_[(int64(((t_[i2_]>>(shift_))&uint32(15)))*int64(128))+l_] + int32(1)
 			}
@@ -1478,25 +1521,25 @@ func MoveTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-			/*line radix.go:168*/ s_ := int32(0)
+			/*line radix.go:194*/ s_ := int32(0)
 			for i3_ := l_ * int64(16); i3_ < ((l_ * int64(16)) + int64(16)); i3_ = i3_ + int64(1) {
 				t2_ := i3_
-				/*line radix.go:170*/ t3_ := s_
-				/*line radix.go:170*/ t4_ := s_ + c_[i3_]
-				/*line radix.go:170*/ c_[t2_] = t3_
-				/*line radix.go:170*/ s_ = t4_
+				/*line radix.go:196*/ t3_ := s_
+				/*line radix.go:196*/ t4_ := s_ + c_[i3_]
+				/*line radix.go:196*/ c_[t2_] = t3_
+				/*line radix.go:196*/ s_ = t4_
 			}
 			sums_[l_] = s_
-			/*line radix.go:101*/ s_all[w] = s_
+			/*line radix.go:127*/ s_all[w] = s_
 		}
-		/*line radix.go:101*/ n2_ := int64(128)
-		/*line radix.go:103*/ d2_ := int64(1)
-		/*line radix.go:103*/ for d2_ < n2_ {
+		/*line radix.go:127*/ n2_ := int64(128)
+		/*line radix.go:129*/ d2_ := int64(1)
+		/*line radix.go:129*/ for d2_ < n2_ {
 			for w := range n {
 				l0 := w % n0
 				t5_ := sums_[:int64(128)]
 				l2_ := l0
-				/*line radix.go:105*/ b_ := int32(0)
+				/*line radix.go:131*/ b_ := int32(0)
 				if l2_ >= d2_ {
 					b_ = t5_[l2_-d2_]
 				}
@@ -1507,15 +1550,15 @@ func MoveTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				b_ := b_all[w]
 				t5_ := sums_[:int64(128)]
 				l2_ := l0
-				/*line radix.go:110*/ t5_[l2_] = t5_[l2_] + b_
+				/*line radix.go:136*/ t5_[l2_] = t5_[l2_] + b_
 			}
-			/*line radix.go:103*/ d2_ = d2_ * int64(2)
+			/*line radix.go:129*/ d2_ = d2_ * int64(2)
 		}
 		for w := range n {
 			l0 := w % n0
 			s_ := s_all[w]
 			l_ := l0
-//line radix.go:174
+//line radix.go:200
 			for i4_ := l_ * int64(16); i4_ < ((l_ * int64(16)) + int64(16)); i4_ = i4_ + int64(1) {
 				c_[i4_] = c_[i4_] + (sums_[l_] - s_)
 			}
@@ -1523,21 +1566,21 @@ func MoveTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-			/*line radix.go:178*/ if l_ < int64(16) {
+			/*line radix.go:204*/ if l_ < int64(16) {
 				first_[l_] = c_[l_*int64(128)]
 			}
 		}
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-//line radix.go:182
+//line radix.go:208
 			for i5_ := l_ * int64(16); i5_ < min((l_*int64(16))+int64(16), have_); i5_ = i5_ + int64(1) {
 				d3_ := int64(((t_[i5_] >> (shift_)) & uint32(15)))
 				y_[(row_*n_)+int64(((counts_[(((row_*int64(16))+d3_)*parts_)+part_]+c_[(d3_*int64(128))+l_])-first_[d3_]))] = t_[i5_]
 				c_[(d3_*int64(128))+l_] = c_[(d3_*int64(128))+l_] + int32(1)
 			}
 		}
-//line kernels_tandem.go:1541
+//line kernels_tandem.go:1584
 	}
 	return nil
 }
@@ -1565,15 +1608,15 @@ func MoveTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line radix.go:153*/ parts_ := ((n_ + int64(2048)) - int64(1)) / int64(2048)
+		/*line radix.go:179*/ parts_ := ((n_ + int64(2048)) - int64(1)) / int64(2048)
 		row_ := support.Div(g0, parts_)
-		/*line radix.go:154*/ part_ := support.Rem(g0, parts_)
+		/*line radix.go:180*/ part_ := support.Rem(g0, parts_)
 		begin_ := (row_ * n_) + (part_ * int64(2048))
 		have_ := min(int64(2048), n_-(part_*int64(2048)))
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-			/*line radix.go:157*/ for i_ := l_; i_ < have_; i_ = i_ + int64(128) {
+			/*line radix.go:183*/ for i_ := l_; i_ < have_; i_ = i_ + int64(128) {
 				t_[i_] = x_[begin_+i_]
 			}
 			for d_ := int64(0); d_ < int64(16); d_ = d_ + int64(1) {
@@ -1583,7 +1626,7 @@ func MoveTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-//line radix.go:164
+//line radix.go:190
 			for i2_ := l_ * int64(16); i2_ < min((l_*int64(16))+int64(16), have_); i2_ = i2_ + int64(1) {
 				c_[(int64(((t_[i2_]>>(shift_))&uint64(15)))*int64(128))+l_] = c_[(int64(((t_[i2_]>>(shift_))&uint64(15)))*int64(128))+l_] + int32(1)
 			}
@@ -1591,25 +1634,25 @@ func MoveTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-			/*line radix.go:168*/ s_ := int32(0)
+			/*line radix.go:194*/ s_ := int32(0)
 			for i3_ := l_ * int64(16); i3_ < ((l_ * int64(16)) + int64(16)); i3_ = i3_ + int64(1) {
 				t2_ := i3_
-				/*line radix.go:170*/ t3_ := s_
-				/*line radix.go:170*/ t4_ := s_ + c_[i3_]
-				/*line radix.go:170*/ c_[t2_] = t3_
-				/*line radix.go:170*/ s_ = t4_
+				/*line radix.go:196*/ t3_ := s_
+				/*line radix.go:196*/ t4_ := s_ + c_[i3_]
+				/*line radix.go:196*/ c_[t2_] = t3_
+				/*line radix.go:196*/ s_ = t4_
 			}
 			sums_[l_] = s_
-			/*line radix.go:101*/ s_all[w] = s_
+			/*line radix.go:127*/ s_all[w] = s_
 		}
-		/*line radix.go:101*/ n2_ := int64(128)
-		/*line radix.go:103*/ d2_ := int64(1)
-		/*line radix.go:103*/ for d2_ < n2_ {
+		/*line radix.go:127*/ n2_ := int64(128)
+		/*line radix.go:129*/ d2_ := int64(1)
+		/*line radix.go:129*/ for d2_ < n2_ {
 			for w := range n {
 				l0 := w % n0
 				t5_ := sums_[:int64(128)]
 				l2_ := l0
-				/*line radix.go:105*/ b_ := int32(0)
+				/*line radix.go:131*/ b_ := int32(0)
 				if l2_ >= d2_ {
 					b_ = t5_[l2_-d2_]
 				}
@@ -1620,15 +1663,15 @@ func MoveTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				b_ := b_all[w]
 				t5_ := sums_[:int64(128)]
 				l2_ := l0
-				/*line radix.go:110*/ t5_[l2_] = t5_[l2_] + b_
+				/*line radix.go:136*/ t5_[l2_] = t5_[l2_] + b_
 			}
-			/*line radix.go:103*/ d2_ = d2_ * int64(2)
+			/*line radix.go:129*/ d2_ = d2_ * int64(2)
 		}
 		for w := range n {
 			l0 := w % n0
 			s_ := s_all[w]
 			l_ := l0
-//line radix.go:174
+//line radix.go:200
 			for i4_ := l_ * int64(16); i4_ < ((l_ * int64(16)) + int64(16)); i4_ = i4_ + int64(1) {
 				c_[i4_] = c_[i4_] + (sums_[l_] - s_)
 			}
@@ -1636,21 +1679,21 @@ func MoveTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-			/*line radix.go:178*/ if l_ < int64(16) {
+			/*line radix.go:204*/ if l_ < int64(16) {
 				first_[l_] = c_[l_*int64(128)]
 			}
 		}
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-//line radix.go:182
+//line radix.go:208
 			for i5_ := l_ * int64(16); i5_ < min((l_*int64(16))+int64(16), have_); i5_ = i5_ + int64(1) {
 				d3_ := int64(((t_[i5_] >> (shift_)) & uint64(15)))
 				y_[(row_*n_)+int64(((counts_[(((row_*int64(16))+d3_)*parts_)+part_]+c_[(d3_*int64(128))+l_])-first_[d3_]))] = t_[i5_]
 				c_[(d3_*int64(128))+l_] = c_[(d3_*int64(128))+l_] + int32(1)
 			}
 		}
-//line kernels_tandem.go:1654
+//line kernels_tandem.go:1697
 	}
 	return nil
 }
@@ -1678,17 +1721,17 @@ func RankGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line radix.go:194*/ for i_ := i1; i_ < support.Div(int64(len(x_)), n_); i_ = i_ + s1 {
+					/*line radix.go:220*/ for i_ := i1; i_ < support.Div(int64(len(x_)), n_); i_ = i_ + s1 {
 						t_ := i_ * n_
-						/*line radix.go:195*/ row_ := x_[t_ : (i_*n_)+n_]
+						/*line radix.go:221*/ row_ := x_[t_ : (i_*n_)+n_]
 						for j_ := i0; j_ < n_; j_ = j_ + s0 {
 							v_ := row_[j_] >> (shift_)
-							/*line radix.go:197*/ at_ := int64(0)
+							/*line radix.go:223*/ at_ := int64(0)
 							t2_ := row_
-							/*line radix.go:198*/ t3_ := int64(len(t2_))
-							/*line radix.go:198*/ k_ := int64(0)
-							/*line radix.go:198*/ for ; k_ < t3_; k_ = k_ + int64(1) {
-								/*line radix.go:198*/ w_ := t2_[k_]
+							/*line radix.go:224*/ t3_ := int64(len(t2_))
+							/*line radix.go:224*/ k_ := int64(0)
+							/*line radix.go:224*/ for ; k_ < t3_; k_ = k_ + int64(1) {
+								/*line radix.go:224*/ w_ := t2_[k_]
 								if ((w_ >> (shift_)) < v_) || (((w_ >> (shift_)) == v_) && (k_ < j_)) {
 									at_ = at_ + int64(1)
 								}
@@ -1699,7 +1742,7 @@ func RankGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1703
+//line kernels_tandem.go:1746
 	}
 	return nil
 }
@@ -1786,7 +1829,7 @@ func SearchUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1790
+//line kernels_tandem.go:1833
 	}
 	return nil
 }
@@ -1873,7 +1916,161 @@ func SearchUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1877
+//line kernels_tandem.go:1920
+	}
+	return nil
+}
+
+func SelectUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Select[uint32](it, support.Slice[uint64](args[0:]), support.Slice[uint32](args[3:]), int(args[6].Int64()), int(args[7].Int64()), int(args[8].Int64()), uint(args[9].Uint64()))
+	})
+}
+
+func SelectUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	pairs_ := support.Slice[uint64](args[0:])
+	keys_ := support.Slice[uint32](args[3:])
+	n_ := args[6].Int64()
+	k_ := args[7].Int64()
+	parts_ := args[8].Int64()
+	bits_ := args[9].Uint64()
+	n0, n1, n2 := int64(1), int64(1), int64(1)
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		e0, e1, e2 := b0+n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line select.go:13*/ row_ := support.Div(g0, parts_)
+					/*line select.go:13*/ part_ := support.Rem(g0, parts_)
+					from_ := support.Div(part_*n_, parts_)
+					t_ := (row_ * n_) + from_
+					/*line select.go:15*/ x_ := keys_[t_ : (row_*n_)+support.Div((part_+int64(1))*n_, parts_)]
+					left_ := int32(k_)
+					/*line select.go:16*/ first_ := uint64(0)
+					/*line select.go:16*/ shift_ := bits_
+					for more_ := true; more_ && (shift_ > uint64(0)); {
+						shift_ = shift_ - uint64(8)
+						var c_ [256]int32
+						t2_ := x_
+						/*line select.go:20*/ t3_ := int64(len(t2_))
+						/*line select.go:20*/ t4_ := int64(0)
+						/*line select.go:20*/ for ; t4_ < t3_; t4_ = t4_ + int64(1) {
+							/*line select.go:20*/ v_ := t2_[t4_]
+							key_ := uint64(v_) >> (shift_ & uint64(63))
+							/*line select.go:21*/ if (key_ >> (8)) == first_ {
+								c_[key_&uint64(255)] = c_[key_&uint64(255)] + int32(1)
+							}
+						}
+						d_ := int64(0)
+						for left_ > c_[d_] {
+							left_ = left_ - c_[d_]
+							d_ = d_ + int64(1)
+						}
+						t5_ := (first_ << (8)) | uint64(d_)
+						/*line select.go:30*/ t6_ := left_ < c_[d_]
+						/*line select.go:30*/ first_ = t5_
+						/*line select.go:30*/ more_ = t6_
+					}
+					at_ := g0 * k_
+					t7_ := x_
+					/*line select.go:33*/ t8_ := int64(len(t7_))
+					/*line select.go:33*/ j_ := int64(0)
+				loop2:
+					/*line select.go:33*/ for ; j_ < t8_; j_ = j_ + int64(1) {
+						/*line select.go:33*/ v2_ := t7_[j_]
+						key2_ := uint64(v2_)
+						if ((key2_ >> (shift_ & uint64(63))) > first_) || (((key2_ >> (shift_ & uint64(63))) == first_) && (left_ == int32(0))) {
+							continue loop2
+						}
+						if (key2_ >> (shift_ & uint64(63))) == first_ {
+							left_ = left_ - int32(1)
+						}
+						pairs_[at_] = (key2_ << (32)) | uint64((from_ + j_))
+						at_ = at_ + int64(1)
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:1997
+	}
+	return nil
+}
+
+func SelectUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Select[uint64](it, support.Slice[uint64](args[0:]), support.Slice[uint64](args[3:]), int(args[6].Int64()), int(args[7].Int64()), int(args[8].Int64()), uint(args[9].Uint64()))
+	})
+}
+
+func SelectUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	pairs_ := support.Slice[uint64](args[0:])
+	keys_ := support.Slice[uint64](args[3:])
+	n_ := args[6].Int64()
+	k_ := args[7].Int64()
+	parts_ := args[8].Int64()
+	bits_ := args[9].Uint64()
+	n0, n1, n2 := int64(1), int64(1), int64(1)
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		e0, e1, e2 := b0+n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line select.go:13*/ row_ := support.Div(g0, parts_)
+					/*line select.go:13*/ part_ := support.Rem(g0, parts_)
+					from_ := support.Div(part_*n_, parts_)
+					t_ := (row_ * n_) + from_
+					/*line select.go:15*/ x_ := keys_[t_ : (row_*n_)+support.Div((part_+int64(1))*n_, parts_)]
+					left_ := int32(k_)
+					/*line select.go:16*/ first_ := uint64(0)
+					/*line select.go:16*/ shift_ := bits_
+					for more_ := true; more_ && (shift_ > uint64(0)); {
+						shift_ = shift_ - uint64(8)
+						var c_ [256]int32
+						t2_ := x_
+						/*line select.go:20*/ t3_ := int64(len(t2_))
+						/*line select.go:20*/ t4_ := int64(0)
+						/*line select.go:20*/ for ; t4_ < t3_; t4_ = t4_ + int64(1) {
+							/*line select.go:20*/ v_ := t2_[t4_]
+							key_ := v_ >> (shift_ & uint64(63))
+							/*line select.go:21*/ if (key_ >> (8)) == first_ {
+								c_[key_&uint64(255)] = c_[key_&uint64(255)] + int32(1)
+							}
+						}
+						d_ := int64(0)
+						for left_ > c_[d_] {
+							left_ = left_ - c_[d_]
+							d_ = d_ + int64(1)
+						}
+						t5_ := (first_ << (8)) | uint64(d_)
+						/*line select.go:30*/ t6_ := left_ < c_[d_]
+						/*line select.go:30*/ first_ = t5_
+						/*line select.go:30*/ more_ = t6_
+					}
+					at_ := g0 * k_
+					t7_ := x_
+					/*line select.go:33*/ t8_ := int64(len(t7_))
+					/*line select.go:33*/ j_ := int64(0)
+				loop2:
+					/*line select.go:33*/ for ; j_ < t8_; j_ = j_ + int64(1) {
+						/*line select.go:33*/ v2_ := t7_[j_]
+						key2_ := v2_
+						if ((key2_ >> (shift_ & uint64(63))) > first_) || (((key2_ >> (shift_ & uint64(63))) == first_) && (left_ == int32(0))) {
+							continue loop2
+						}
+						if (key2_ >> (shift_ & uint64(63))) == first_ {
+							left_ = left_ - int32(1)
+						}
+						pairs_[at_] = (key2_ << (32)) | uint64((from_ + j_))
+						at_ = at_ + int64(1)
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:2074
 	}
 	return nil
 }
@@ -1890,7 +2087,7 @@ func gpu_key(o_ gpu_Order, x_ uint64) uint64 {
 		k_ = gpu_largest(o_)
 	}
 	return k_
-//line kernels_tandem.go:1894
+//line kernels_tandem.go:2091
 }
 
 func gpu_bits(o_ gpu_Order, k_ uint64) uint64 {
@@ -1902,69 +2099,97 @@ func gpu_bits(o_ gpu_Order, k_ uint64) uint64 {
 		x_ = k_ >> (1)
 	}
 	return x_
-//line kernels_tandem.go:1906
+//line kernels_tandem.go:2103
 }
 
 func gpu_countDigits(c_ *[256]int32, x_ []uint32, shift_ uint64) {
-	/*line radix.go:59*/ shift_ = shift_ & uint64(63)
+	/*line radix.go:73*/ shift_ = shift_ & uint64(63)
+	if int64(len(x_)) >= int64(512) {
+		var c1_ [256]int32
+		/*line radix.go:75*/ var c2_ [256]int32
+		/*line radix.go:75*/ var c3_ [256]int32
+		for ; int64(len(x_)) >= int64(4); x_ = x_[int64(4):int64(len(x_))] {
+			(*c_)[(uint64(x_[0])>>(shift_))&uint64(255)] = (*c_)[(uint64(x_[0])>>(shift_))&uint64(255)] + int32(1)
+			c1_[(uint64(x_[1])>>(shift_))&uint64(255)] = c1_[(uint64(x_[1])>>(shift_))&uint64(255)] + int32(1)
+			c2_[(uint64(x_[2])>>(shift_))&uint64(255)] = c2_[(uint64(x_[2])>>(shift_))&uint64(255)] + int32(1)
+			c3_[(uint64(x_[3])>>(shift_))&uint64(255)] = c3_[(uint64(x_[3])>>(shift_))&uint64(255)] + int32(1)
+		}
+		for d_ := int64(0); d_ < int64(256); d_ = d_ + int64(1) {
+			(*c_)[d_] = (*c_)[d_] + ((c1_[d_] + c2_[d_]) + c3_[d_])
+		}
+	}
 	t_ := x_
-	/*line radix.go:60*/ t2_ := int64(len(t_))
-	/*line radix.go:60*/ t3_ := int64(0)
-	/*line radix.go:60*/ for ; t3_ < t2_; t3_ = t3_ + int64(1) {
-		/*line radix.go:60*/ v_ := t_[t3_]
+	/*line radix.go:86*/ t2_ := int64(len(t_))
+	/*line radix.go:86*/ t3_ := int64(0)
+	/*line radix.go:86*/ for ; t3_ < t2_; t3_ = t3_ + int64(1) {
+		/*line radix.go:86*/ v_ := t_[t3_]
 		(*c_)[(uint64(v_)>>(shift_))&uint64(255)] = (*c_)[(uint64(v_)>>(shift_))&uint64(255)] + int32(1)
 	}
-//line kernels_tandem.go:1918
+//line kernels_tandem.go:2129
 }
 
 func gpu_countDigits_(c_ *[256]int32, x_ []uint64, shift_ uint64) {
-	/*line radix.go:59*/ shift_ = shift_ & uint64(63)
+	/*line radix.go:73*/ shift_ = shift_ & uint64(63)
+	if int64(len(x_)) >= int64(512) {
+		var c1_ [256]int32
+		/*line radix.go:75*/ var c2_ [256]int32
+		/*line radix.go:75*/ var c3_ [256]int32
+		for ; int64(len(x_)) >= int64(4); x_ = x_[int64(4):int64(len(x_))] {
+			(*c_)[(x_[0]>>(shift_))&uint64(255)] = (*c_)[(x_[0]>>(shift_))&uint64(255)] + int32(1)
+			c1_[(x_[1]>>(shift_))&uint64(255)] = c1_[(x_[1]>>(shift_))&uint64(255)] + int32(1)
+			c2_[(x_[2]>>(shift_))&uint64(255)] = c2_[(x_[2]>>(shift_))&uint64(255)] + int32(1)
+			c3_[(x_[3]>>(shift_))&uint64(255)] = c3_[(x_[3]>>(shift_))&uint64(255)] + int32(1)
+		}
+		for d_ := int64(0); d_ < int64(256); d_ = d_ + int64(1) {
+			(*c_)[d_] = (*c_)[d_] + ((c1_[d_] + c2_[d_]) + c3_[d_])
+		}
+	}
 	t_ := x_
-	/*line radix.go:60*/ t2_ := int64(len(t_))
-	/*line radix.go:60*/ t3_ := int64(0)
-	/*line radix.go:60*/ for ; t3_ < t2_; t3_ = t3_ + int64(1) {
-		/*line radix.go:60*/ v_ := t_[t3_]
+	/*line radix.go:86*/ t2_ := int64(len(t_))
+	/*line radix.go:86*/ t3_ := int64(0)
+	/*line radix.go:86*/ for ; t3_ < t2_; t3_ = t3_ + int64(1) {
+		/*line radix.go:86*/ v_ := t_[t3_]
 		(*c_)[(v_>>(shift_))&uint64(255)] = (*c_)[(v_>>(shift_))&uint64(255)] + int32(1)
 	}
-//line kernels_tandem.go:1930
+//line kernels_tandem.go:2155
 }
 
 func gpu_moveDigits(y_ []uint32, at_ *[256]int32, x_ []uint32, shift_ uint64) {
-	/*line radix.go:67*/ shift_ = shift_ & uint64(63)
+	/*line radix.go:93*/ shift_ = shift_ & uint64(63)
 	t_ := x_
-	/*line radix.go:68*/ t2_ := int64(len(t_))
-	/*line radix.go:68*/ t3_ := int64(0)
-	/*line radix.go:68*/ for ; t3_ < t2_; t3_ = t3_ + int64(1) {
-		/*line radix.go:68*/ v_ := t_[t3_]
+	/*line radix.go:94*/ t2_ := int64(len(t_))
+	/*line radix.go:94*/ t3_ := int64(0)
+	/*line radix.go:94*/ for ; t3_ < t2_; t3_ = t3_ + int64(1) {
+		/*line radix.go:94*/ v_ := t_[t3_]
 		d_ := (uint64(v_) >> (shift_)) & uint64(255)
 		i_ := (*at_)[d_]
 		t4_ := i_
-		/*line radix.go:71*/ t5_ := d_
-		/*line radix.go:71*/ t6_ := v_
-		/*line radix.go:71*/ t7_ := i_ + int32(1)
-		/*line radix.go:71*/ y_[t4_] = t6_
-		/*line radix.go:71*/ (*at_)[t5_] = t7_
+		/*line radix.go:97*/ t5_ := d_
+		/*line radix.go:97*/ t6_ := v_
+		/*line radix.go:97*/ t7_ := i_ + int32(1)
+		/*line radix.go:97*/ y_[t4_] = t6_
+		/*line radix.go:97*/ (*at_)[t5_] = t7_
 	}
-//line kernels_tandem.go:1949
+//line kernels_tandem.go:2174
 }
 
 func gpu_moveDigits_(y_ []uint64, at_ *[256]int32, x_ []uint64, shift_ uint64) {
-	/*line radix.go:67*/ shift_ = shift_ & uint64(63)
+	/*line radix.go:93*/ shift_ = shift_ & uint64(63)
 	t_ := x_
-	/*line radix.go:68*/ t2_ := int64(len(t_))
-	/*line radix.go:68*/ t3_ := int64(0)
-	/*line radix.go:68*/ for ; t3_ < t2_; t3_ = t3_ + int64(1) {
-		/*line radix.go:68*/ v_ := t_[t3_]
+	/*line radix.go:94*/ t2_ := int64(len(t_))
+	/*line radix.go:94*/ t3_ := int64(0)
+	/*line radix.go:94*/ for ; t3_ < t2_; t3_ = t3_ + int64(1) {
+		/*line radix.go:94*/ v_ := t_[t3_]
 		d_ := (v_ >> (shift_)) & uint64(255)
 		i_ := (*at_)[d_]
 		t4_ := i_
-		/*line radix.go:71*/ t5_ := d_
-		/*line radix.go:71*/ t6_ := v_
-		/*line radix.go:71*/ t7_ := i_ + int32(1)
-		/*line radix.go:71*/ y_[t4_] = t6_
-		/*line radix.go:71*/ (*at_)[t5_] = t7_
+		/*line radix.go:97*/ t5_ := d_
+		/*line radix.go:97*/ t6_ := v_
+		/*line radix.go:97*/ t7_ := i_ + int32(1)
+		/*line radix.go:97*/ y_[t4_] = t6_
+		/*line radix.go:97*/ (*at_)[t5_] = t7_
 	}
-//line kernels_tandem.go:1968
+//line kernels_tandem.go:2193
 }
 
 func gpu_below(edges_ gpu_Matrix_, n_ int64, x_ uint64, o_ gpu_Order) int64 {
@@ -1979,12 +2204,12 @@ func gpu_below(edges_ gpu_Matrix_, n_ int64, x_ uint64, o_ gpu_Order) int64 {
 		}
 	}
 	return lo_
-//line kernels_tandem.go:1983
+//line kernels_tandem.go:2208
 }
 
 func gpu_largest(o_ gpu_Order) uint64 {
 	/*line keys.go:35*/ return (o_.sign_ << (1)) - uint64(1)
-//line kernels_tandem.go:1988
+//line kernels_tandem.go:2213
 }
 
 func gpu_step(v_ gpu_Matrix_) int64 {
@@ -1992,7 +2217,7 @@ func gpu_step(v_ gpu_Matrix_) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:1996
+//line kernels_tandem.go:2221
 }
 
 func gpu_step_(v_ gpu_Matrix___) int64 {
@@ -2000,7 +2225,7 @@ func gpu_step_(v_ gpu_Matrix___) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:2004
+//line kernels_tandem.go:2229
 }
 
 func gpu_below_(edges_ gpu_Matrix__, n_ int64, x_ uint64, o_ gpu_Order) int64 {
@@ -2015,7 +2240,7 @@ func gpu_below_(edges_ gpu_Matrix__, n_ int64, x_ uint64, o_ gpu_Order) int64 {
 		}
 	}
 	return lo_
-//line kernels_tandem.go:2019
+//line kernels_tandem.go:2244
 }
 
 func gpu_step__(v_ gpu_Matrix__) int64 {
@@ -2023,5 +2248,5 @@ func gpu_step__(v_ gpu_Matrix__) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:2027
+//line kernels_tandem.go:2252
 }

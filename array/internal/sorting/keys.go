@@ -80,35 +80,23 @@ func Pack[E gpu.Unsigned, P Pair](it gpu.Item, pairs []P, a gpu.Matrix[E], line 
 	}
 }
 
-// Repack makes of each pair, of which a row has n, whose number is a column of a, another: the bits
-// of that element's key from shift on, above the number, or the key.
+// Repack makes pairs of others, of which a row has n, whose numbers are columns of a: the bits of
+// that element's key from shift on, above the number or, with places, the pair's place, or the key.
 //
 //tandem:kernel uint32 uint64
-func Repack[E gpu.Unsigned](it gpu.Item, pairs []uint64, a gpu.Matrix[E], n int, o Order, shift uint) {
+func Repack[E gpu.Unsigned](it gpu.Item, pairs, others []uint64, a gpu.Matrix[E], n int, o Order, shift uint,
+	places bool,
+) {
 	for i := it.Global(1); i < a.Rows; i += it.GlobalSize(1) {
 		for begin := it.Group(0) * block; begin < n; begin += it.Groups(0) * block {
 			end := min(begin+block, n)
 			for j := begin + it.Local(0); j < end; j += it.LocalSize(0) {
-				number := pairs[i*n+j] & (1<<32 - 1)
+				number := others[i*n+j] & (1<<32 - 1)
 				k := o.key(uint64(a.At(i, int(number))))
+				if places {
+					number = uint64(i*n + j)
+				}
 				pairs[i*n+j] = k>>shift<<shift | number&(1<<shift-1)
-			}
-		}
-	}
-}
-
-// Upper makes pairs of others, which are rows as those of a: the upper half of the key that the
-// element has whose column is the other's number, above the pair's place.
-//
-//tandem:kernel
-func Upper(it gpu.Item, pairs, others []uint64, a gpu.Matrix[uint64], o Order) {
-	for i := it.Global(1); i < a.Rows; i += it.GlobalSize(1) {
-		for begin := it.Group(0) * block; begin < a.Cols; begin += it.Groups(0) * block {
-			end := min(begin+block, a.Cols)
-			for j := begin + it.Local(0); j < end; j += it.LocalSize(0) {
-				place := i*a.Cols + j
-				k := o.key(a.At(i, int(others[place]&(1<<32-1))))
-				pairs[place] = k>>32<<32 | uint64(place)
 			}
 		}
 	}
@@ -129,14 +117,14 @@ func Unpack[E gpu.Unsigned, P Pair](it gpu.Item, c gpu.Matrix[E], pairs []P, n i
 	}
 }
 
-// Firsts makes pairs of sorted keys: the number of each, below 1 where the key before is another.
+// Firsts makes first whether elements of x, which are sorted, differ from those before.
 //
-//tandem:kernel
-func Firsts(it gpu.Item, pairs, keys []uint64) {
-	for k := it.Global(0); k < len(keys); k += it.GlobalSize(0) {
-		pairs[k] = uint64(k)
-		if k == 0 || keys[k] != keys[k-1] {
-			pairs[k] |= 1 << 32
+//tandem:kernel uint32 uint64
+func Firsts[E gpu.Unsigned](it gpu.Item, first []uint8, x []E) {
+	for k := it.Global(0); k < len(x); k += it.GlobalSize(0) {
+		first[k] = 1
+		if k > 0 && x[k] == x[k-1] {
+			first[k] = 0
 		}
 	}
 }

@@ -51,12 +51,38 @@ func MoveChunks[P Pair](it gpu.Item, y []P, counts []int32, x []P, n, per int, s
 			counts[i] = at[d]
 		}
 	}
+	first := int(uint64(chunk[0]) >> (shift & 63) & (chunkDigits - 1))
+	i, end := (row*chunkDigits+first)*parts+part, int32(n)
+	if i+1 < (row+1)*chunkDigits*parts {
+		end = counts[i+1]
+	}
+	if end-at[first] == int32(len(chunk)) { // all have that digit, as of small integers
+		to := row*n + int(at[first])
+		for k, v := range chunk {
+			y[to+k] = v
+		}
+		return
+	}
 	moveDigits(y[row*n:row*n+n], &at, chunk, shift)
 }
 
-// countDigits adds the digits of x to c. Shifts of a uint64 by less than 64 need no check.
+// countDigits adds the digits of x to c. Of neighbours, which may be the same, each would wait for
+// the one before: where there are many, four have counts of their own. Shifts of a uint64 by less
+// than 64 need no check.
 func countDigits[P Pair](c *[chunkDigits]int32, x []P, shift uint) {
 	shift &= 63
+	if len(x) >= 2*chunkDigits {
+		var c1, c2, c3 [chunkDigits]int32
+		for ; len(x) >= 4; x = x[4:] {
+			c[uint64(x[0])>>shift&(chunkDigits-1)]++
+			c1[uint64(x[1])>>shift&(chunkDigits-1)]++
+			c2[uint64(x[2])>>shift&(chunkDigits-1)]++
+			c3[uint64(x[3])>>shift&(chunkDigits-1)]++
+		}
+		for d := range chunkDigits {
+			c[d] += c1[d] + c2[d] + c3[d]
+		}
+	}
 	for _, v := range x {
 		c[uint64(v)>>shift&(chunkDigits-1)]++
 	}

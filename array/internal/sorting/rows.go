@@ -107,36 +107,88 @@ func Put[E uint8 | uint32 | uint64, P Pair](r *Rows[P], a *linalg.Array[E], line
 func PutAgain[E uint32 | uint64](r *Rows[uint64], pairs *linalg.Array[uint64], a *linalg.Array[E], o Order,
 	shift uint,
 ) {
+	putAgain(r, pairs, pairs, a, o, shift, false)
+}
+
+func putAgain[E uint32 | uint64](r *Rows[uint64], pairs, others *linalg.Array[uint64], a *linalg.Array[E], o Order,
+	shift uint, places bool,
+) {
 	r.step(func() error {
 		rows, _ := a.Dims()
 		_, all := pairs.Dims()
 		n := all / rows
-		return LaunchRepack[E](r.s, r.grid(rows, n), pairs, a, n, o, shift)
+		return LaunchRepack[E](r.s, r.grid(rows, n), pairs, others, a, n, o, shift, places)
 	})
 }
 
 // Arrange sorts pairs whose numbers are the columns that elements of a have had in their row.
 func Arrange[E uint32 | uint64](r *Rows[uint64], a *linalg.Array[E], o Order) {
 	Put(r, a, 0, o, 32)
+	arrange(r, a, o)
+}
+
+// arrange sorts pairs of the lower halves of keys and the columns that they have in their row of a.
+func arrange[E uint32 | uint64](r *Rows[uint64], a *linalg.Array[E], o Order) {
 	r.Sort(32, 32, true)
-	switch x, is64 := any(a).(*linalg.Array[uint64]); {
+	switch is64 := unsafe.Sizeof(E(0)) == 8; {
 	case !is64:
 	case byNetwork(r.s, r.n) && int64(r.rows)*int64(r.n) <= math.MaxUint32:
-		arrangeUpper(r, x, o)
+		// Network would not leave equal ones as they are: their places, which ascend, are their
+		// numbers meanwhile.
+		lower, upper := r.Pairs, r.other
+		putAgain(r, upper, lower, a, o, 32, true)
+		r.Pairs, r.other = upper, lower
+		r.Sort(32, 32, true)
+		r.step(func() error { return LaunchReplace(r.s, r.grid(upper.Dims()), upper, lower) })
 	default:
-		PutAgain(r, r.Pairs, x, o, 32)
+		PutAgain(r, r.Pairs, a, o, 32)
 		r.Sort(32, 32, false)
 	}
 }
 
-// arrangeUpper sorts by the upper halves of keys what is sorted by the lower ones. Network would
-// not leave equal ones as they are: their places, which ascend, are their numbers meanwhile.
-func arrangeUpper(r *Rows[uint64], a *linalg.Array[uint64], o Order) {
-	lower, upper := r.Pairs, r.other
-	r.step(func() error { return LaunchUpper(r.s, r.grid(a.Dims()), upper, lower, a, o) })
-	r.Pairs, r.other = upper, lower
-	r.Sort(32, 32, true)
-	r.step(func() error { return LaunchReplace(r.s, r.grid(upper.Dims()), upper, lower) })
+// WithFirst calls f with rows of n pairs as Arrange makes them, of all elements of a or of some:
+// they begin with the k first ones.
+func WithFirst[E uint32 | uint64](a *linalg.Array[E], k int, o Order, f func(r *Rows[uint64], n int) error) error {
+	rows, n := a.Dims()
+	parts := partsOf(a.Session().Info(), rows, n, k)
+	if parts > 0 {
+		n = parts * k
+	}
+	return WithRows(a.Session(), rows, n, func(r *Rows[uint64]) error {
+		if parts > 0 {
+			putFirst(r, a, k, parts, o)
+		} else {
+			Put(r, a, 0, o, 32)
+		}
+		arrange(r, a, o)
+		return f(r, n)
+	})
+}
+
+// putFirst makes pairs as Put does of the k first elements of each part of a row.
+func putFirst[E uint32 | uint64](r *Rows[uint64], a *linalg.Array[E], k, parts int, o Order) {
+	r.step(func() error {
+		rows, n := a.Dims()
+		return linalg.WithScratch(r.s, 1, rows*n, func(keys *linalg.Array[E]) error {
+			groups, bits := backend.Grid1(rows*parts, 1), uint(8*unsafe.Sizeof(E(0)))
+			return cmp.Or(LaunchPack[E, E](r.s, r.grid(rows, n), keys, a, 0, o, 0),
+				LaunchSelect[E](r.s, groups, r.Pairs, keys, n, k, parts, bits))
+		})
+	})
+}
+
+// partsOf is how many parts of a row Select takes: 0 where sorting takes no longer. It leaves an
+// eighth of the elements at most.
+func partsOf(info backend.Info, rows, n, k int) int {
+	const perCore = 4 // parts of all rows
+	if info.GPU || n <= networkLength || k == 0 {
+		return 0
+	}
+	parts := min(n/(8*k), max(1, perCore*info.ComputeUnits/max(1, rows)))
+	if rows*parts == 1 { // one core would do it all
+		return 0
+	}
+	return parts
 }
 
 // Sort sorts every row by its bits from shift on, of which those beyond some are all the same.
@@ -170,19 +222,6 @@ func (r *Rows[P]) Split(shift uint) *linalg.Array[P] {
 		return r.Pairs
 	}
 	return r.Pairs.Slice(0, 1, int(ones.Data[0]), r.n)
-}
-
-// Different makes r the sorted numbers of the keys that differ from those before, which it returns.
-// It waits.
-func Different(r, keys *Rows[uint64]) *linalg.Array[uint64] {
-	r.err = cmp.Or(r.err, keys.err)
-	r.step(func() error { return LaunchFirsts(r.s, r.grid(1, r.n), r.Pairs, keys.Pairs) })
-	return r.Split(32)
-}
-
-// Choose makes pairs, of r, the keys that have their numbers.
-func Choose(r *Rows[uint64], pairs *linalg.Array[uint64], keys *Rows[uint64]) {
-	r.step(func() error { return LaunchReplace(r.s, r.grid(pairs.Dims()), pairs, keys.Pairs) })
 }
 
 // pass sorts by the digit at shift.

@@ -13,9 +13,9 @@ var entries [5]uintptr // in assembly
 
 // Kernels is the machine code of kernels, by their entry points.
 var Kernels = support.Natives{
-	"Place_uint32": {Key: "ea6aa26172f7fca9d55313e7ab16c1f5", Code: []backend.Native{{Level: "neon", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}}},
-	"Place_uint64": {Key: "558521e8fa4b6c3a9172c0c061faa0f3", Code: []backend.Native{{Level: "neon", Entry: entries[1], Lanes: 16, Group: 64, Strip: 0}}},
-	"Check_kernel": {Key: "855fa095c4ebcce8c2ff3e3f2f13b8e1", Code: []backend.Native{{Level: "neon", Entry: entries[2], Lanes: 16, Group: 64, Strip: 0}}},
-	"Rows_uint32":  {Key: "ce092620109c1737dffcdbf9a75bfe27", Code: []backend.Native{{Level: "neon", Entry: entries[3], Lanes: 16, Group: 64, Strip: 0}}},
-	"Rows_uint64":  {Key: "b17996ef2484f0b103bc876c877d6ca5", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}}},
+	"Place_uint32": {Key: "8dcd0be5405c2c82529a2ff4606e40eb", Code: []backend.Native{{Level: "neon", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}}},
+	"Place_uint64": {Key: "2ef1fd2bda7c1896ba510acb77197793", Code: []backend.Native{{Level: "neon", Entry: entries[1], Lanes: 16, Group: 64, Strip: 0}}},
+	"Check_kernel": {Key: "dd230458af2ce4375f06a9ee7a476baf", Code: []backend.Native{{Level: "neon", Entry: entries[2], Lanes: 16, Group: 64, Strip: 0}}},
+	"Rows_uint32":  {Key: "6906cd0a3c85017d2e0dec9a48473660", Code: []backend.Native{{Level: "neon", Entry: entries[3], Lanes: 16, Group: 64, Strip: 0}}},
+	"Rows_uint64":  {Key: "d1a65aa163775a9362e518bf1b8481d2", Code: []backend.Native{{Level: "neon", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}}},
 }
