@@ -213,10 +213,15 @@ func place[T Element](c, a *Array[T], m moves.Map, v T) error {
 	}
 	s := c.Session()
 	grid, short := moveGrid(s.Info(), rows, cols)
-	if unsafe.Sizeof(v) == 8 {
-		return moves.LaunchPlace[uint64](s, grid, wide(c), wide(a), m, *(*uint64)(unsafe.Pointer(&v)), short)
+	switch is64 := unsafe.Sizeof(v) == 8; {
+	case is64 && short:
+		return moves.LaunchPlaceShort[uint64](s, grid, wide(c), wide(a), m, *(*uint64)(unsafe.Pointer(&v)))
+	case is64:
+		return moves.LaunchPlace[uint64](s, grid, wide(c), wide(a), m, *(*uint64)(unsafe.Pointer(&v)))
+	case short:
+		return moves.LaunchPlaceShort[uint32](s, grid, narrow(c), narrow(a), m, *(*uint32)(unsafe.Pointer(&v)))
 	}
-	return moves.LaunchPlace[uint32](s, grid, narrow(c), narrow(a), m, *(*uint32)(unsafe.Pointer(&v)), short)
+	return moves.LaunchPlace[uint32](s, grid, narrow(c), narrow(a), m, *(*uint32)(unsafe.Pointer(&v)))
 }
 
 // moveGrid is the grid of a kernel of package moves for so many rows, and whether they are short:

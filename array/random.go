@@ -1,7 +1,6 @@
 package array
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"unsafe"
@@ -51,20 +50,17 @@ func Integers(r *Stream, c *Array[int32], lo, hi int32) error {
 
 // Permutation makes each row of index a permutation of its columns: those of numbers that [Uniform]
 // makes, of 53 bits, in the order of [Sort].
-func Permutation(r *Stream, index *Array[int32]) (err error) {
+func Permutation(r *Stream, index *Array[int32]) error {
 	s, rows, cols, err := dims("Permutation", "index", index)
 	if err != nil {
 		return err
 	}
-	x, err := linalg.NewArray[float64](s, rows, cols)
-	if err != nil {
-		return err
-	}
-	defer func() { err = cmp.Or(err, x.Free()) }()
-	if err := fill("Permutation", r, x, random.Uniform64{}, random.Range{}); err != nil {
-		return err
-	}
-	return ArgSort(index, x)
+	return linalg.WithScratch(s, rows, cols, func(x *Array[float64]) error {
+		if err := fill("Permutation", r, x, random.Uniform64{}, random.Range{}); err != nil {
+			return err
+		}
+		return ArgSort(index, x)
+	})
 }
 
 func fill[T Element, M random.Maker](op string, r *Stream, c *Array[T], m M, span random.Range) error {

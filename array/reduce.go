@@ -59,16 +59,13 @@ func deviation[T Float](op string, c, a *linalg.Array[T], ddof int, root bool) e
 		return fromPacked(a, func(a *Array[T]) error { return deviation(op, c, a, ddof, root) })
 	}
 	rows, cols := c.Dims()
-	mean, err := linalg.NewArray[T](c.Session(), rows, cols)
-	if err != nil {
-		return err
-	}
-	defer mean.Free()
-	if err := Mean(mean, a); err != nil {
-		return err
-	}
-	over := uint64(max(0, reduced(c, a)-ddof))
-	return sums.Enqueue(sums.Sum[T]{C: c, X: a, Y: a, Shift: mean, Over: over, Root: root})
+	return linalg.WithScratch(c.Session(), rows, cols, func(mean *Array[T]) error {
+		if err := Mean(mean, a); err != nil {
+			return err
+		}
+		over := uint64(max(0, reduced(c, a)-ddof))
+		return sums.Enqueue(sums.Sum[T]{C: c, X: a, Y: a, Shift: mean, Over: over, Root: root})
+	})
 }
 
 // Norm makes c the norms of a as of vectors: for kind 1 the exact sum of magnitudes, rounded once;

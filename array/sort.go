@@ -69,8 +69,11 @@ func sortRows[P sorting.Pair, E uint32 | uint64](c, a *Array[E], rows, n int, o 
 // equal elements ascend.
 func ArgSort[T Element](index *Array[int32], a *Array[T]) error {
 	s, rows, cols, err := sameDims("ArgSort", "a", a, "index", index)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case cols == 1:
+		return Fill(index, 0)
 	}
 	return sorting.WithRows(s, rows, cols, func(r *sorting.Rows[uint64]) error {
 		if o, is64 := orderOf[T](false); is64 {

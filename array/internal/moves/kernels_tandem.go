@@ -14,7 +14,7 @@ import (
 
 // LaunchPlace runs [Place] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchPlace[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[E], Arg2 linalg.KernelArg[E]](s *linalg.Session, grid backend.Grid, c Arg1, a Arg2, m Map, v E, short bool) error {
+func LaunchPlace[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[E], Arg2 linalg.KernelArg[E]](s *linalg.Session, grid backend.Grid, c Arg1, a Arg2, m Map, v E) error {
 	call := launch.New(s, PlaceKernels.Of(*new(E)), grid)
 	launch.Matrix[E](&call, "c", c)
 	launch.Matrix[E](&call, "a", a)
@@ -25,7 +25,6 @@ func LaunchPlace[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[E], Arg2 
 	call.Scalar(support.Arg(int64(m.ColI)))
 	call.Scalar(support.Arg(int64(m.ColJ)))
 	call.Scalar(support.Arg[E](v))
-	call.Scalar(support.Bool(bool(short)))
 	return call.Launch()
 }
 
@@ -34,9 +33,34 @@ var PlaceKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: PlaceUint64Kernel},
 }
 
-var PlaceUint32Kernel = kernelsPacked.Source("Place_uint32", "8dcd0be5405c2c82529a2ff4606e40eb", support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "uint", 4).Scalar("short", "uint", 4), PlaceUint32Go, PlaceUint32Plain, "moves.go")
+var PlaceUint32Kernel = kernelsPacked.Source("Place_uint32", "ea6aa26172f7fca9d55313e7ab16c1f5", support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "uint", 4), PlaceUint32Go, PlaceUint32Plain, "moves.go")
 
-var PlaceUint64Kernel = kernelsPacked.Source("Place_uint64", "2ef1fd2bda7c1896ba510acb77197793", support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "ulong", 8).Scalar("short", "uint", 4), PlaceUint64Go, PlaceUint64Plain, "moves.go")
+var PlaceUint64Kernel = kernelsPacked.Source("Place_uint64", "558521e8fa4b6c3a9172c0c061faa0f3", support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "ulong", 8), PlaceUint64Go, PlaceUint64Plain, "moves.go")
+
+// LaunchPlaceShort runs [PlaceShort] over grid. Slices and matrices are in host memory or on the device of s;
+// with host memory it blocks until the kernel is done.
+func LaunchPlaceShort[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[E], Arg2 linalg.KernelArg[E]](s *linalg.Session, grid backend.Grid, c Arg1, a Arg2, m Map, v E) error {
+	call := launch.New(s, PlaceShortKernels.Of(*new(E)), grid)
+	launch.Matrix[E](&call, "c", c)
+	launch.Matrix[E](&call, "a", a)
+	call.Scalar(support.Arg(int64(m.Row)))
+	call.Scalar(support.Arg(int64(m.RowI)))
+	call.Scalar(support.Arg(int64(m.RowJ)))
+	call.Scalar(support.Arg(int64(m.Col)))
+	call.Scalar(support.Arg(int64(m.ColI)))
+	call.Scalar(support.Arg(int64(m.ColJ)))
+	call.Scalar(support.Arg[E](v))
+	return call.Launch()
+}
+
+var PlaceShortKernels = support.Kernels{
+	{Types: []any{*new(uint32)}, Kernel: PlaceShortUint32Kernel},
+	{Types: []any{*new(uint64)}, Kernel: PlaceShortUint64Kernel},
+}
+
+var PlaceShortUint32Kernel = kernelsPacked.Source("PlaceShort_uint32", "530fa51282cf7e4a0c081780626dcfa3", support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "uint", 4), PlaceShortUint32Go, PlaceShortUint32Plain, "moves.go")
+
+var PlaceShortUint64Kernel = kernelsPacked.Source("PlaceShort_uint64", "9a588b69792f70f9497b809273690462", support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "ulong", 8), PlaceShortUint64Go, PlaceShortUint64Plain, "moves.go")
 
 // LaunchCheck runs [Check] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -49,7 +73,7 @@ func LaunchCheck[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32], Arg
 	return call.Launch()
 }
 
-var CheckKernel = kernelsPacked.Source("Check_kernel", "dd230458af2ce4375f06a9ee7a476baf", support.Params{}.Slice("bad", "int", 4).Slice("owners", "int", 4).ConstMatrix("index", "int", 4).Scalar("rows", "long", 8), CheckGo, CheckPlain, "moves.go")
+var CheckKernel = kernelsPacked.Source("Check_kernel", "d85e359533ca7bddd04c59abe47bf334", support.Params{}.Slice("bad", "int", 4).Slice("owners", "int", 4).ConstMatrix("index", "int", 4).Scalar("rows", "long", 8), CheckGo, CheckPlain, "moves.go")
 
 // LaunchCheckInOrder runs [CheckInOrder] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -82,9 +106,9 @@ var RowsKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: RowsUint64Kernel},
 }
 
-var RowsUint32Kernel = kernelsPacked.Source("Rows_uint32", "6906cd0a3c85017d2e0dec9a48473660", support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4).Scalar("short", "uint", 4), RowsUint32Go, RowsUint32Plain, "moves.go")
+var RowsUint32Kernel = kernelsPacked.Source("Rows_uint32", "1ed53c46d61fab31073b9fa0c81b1ed5", support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4).Scalar("short", "uint", 4), RowsUint32Go, RowsUint32Plain, "moves.go")
 
-var RowsUint64Kernel = kernelsPacked.Source("Rows_uint64", "d1a65aa163775a9362e518bf1b8481d2", support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4).Scalar("short", "uint", 4), RowsUint64Go, RowsUint64Plain, "moves.go")
+var RowsUint64Kernel = kernelsPacked.Source("Rows_uint64", "3033a6ebcb786353ea84cbfd327cfb96", support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4).Scalar("short", "uint", 4), RowsUint64Go, RowsUint64Plain, "moves.go")
 
 // LaunchCountTrue runs [CountTrue] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -145,8 +169,8 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "moves.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "moves.go", Head: "const block = 1024", Hash: "06b91cc47c3fe4a87b29ce64816c79171a9ae187015e5e73b92320f441f832d0"},
 	{File: "moves.go", Head: "type Map struct{ Row, RowI, RowJ, Col, ColI, ColJ int }", Hash: "41efb376eb32f53d37a7fad41f3206af35ab2c5d318be6f31165d511b72b8298"},
-	{File: "moves.go", Head: "func Place[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], m Map, v E, short bool) {", Hash: "c3cf366bac092acbe31e133ddf2542a8797c763de5848365ce01b46cc0543c6b"},
-	{File: "moves.go", Head: "func placed[E gpu.Unsigned](a gpu.Matrix[E], m Map, i, j int, v E) E {", Hash: "4eff57f798405b3a5b52de058a641feadabdeaac97ef89fed8ce9ba987043846"},
+	{File: "moves.go", Head: "func Place[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], m Map, v E) {", Hash: "8a4289ded408af28a859ff84712b57a6ea89b21a72d7ac08a13f817d43914b4d"},
+	{File: "moves.go", Head: "func PlaceShort[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], m Map, v E) {", Hash: "e7958e6a7aaf23b928c73d2c421879fb713429d98771daf7c9aad35923f7d85c"},
 	{File: "moves.go", Head: "func Check(it gpu.Item, bad, owners []int32, index gpu.Matrix[int32], rows int) {", Hash: "61146a1651e84afd7843619c74ae04436cb34e78c4c6a54e546fdc70f0a052f0"},
 	{File: "moves.go", Head: "func CheckInOrder(it gpu.Item, bad, owners []int32, index gpu.Matrix[int32], rows int) {", Hash: "cd5873dbd914a5cb45b700d25ba0af7b0eb67308cb84d50bccb20080aa4d1e0f"},
 	{File: "moves.go", Head: "func at(v gpu.Matrix[int32], k int) int { return int(v.Data[k*step(v)]) }", Hash: "d806b9dea94633d3c4b9781996369eb64cbdf78a7cf8f2c4d1bd35b7b9d608fd"},
@@ -201,7 +225,7 @@ func PlaceUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	arg2.ColI = int(args[14].Int64())
 	arg2.ColJ = int(args[15].Int64())
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Place[uint32](it, gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, arg2, uint32(args[16].Uint32()), bool(args[17].Uint32() != 0))
+		Place[uint32](it, gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, arg2, uint32(args[16].Uint32()))
 	})
 }
 
@@ -216,68 +240,64 @@ func PlaceUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	m_.ColI_ = args[14].Int64()
 	m_.ColJ_ = args[15].Int64()
 	v_ := args[16].Uint32()
-	short_ := args[17].Uint32() != 0
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		e0, e1, e2 := b0+n0, b1+n1, b2+n2
-		for i2 := b2; i2 < e2; i2++ {
-			for i1 := b1; i1 < e1; i1++ {
-			items1:
-				for i0 := b0; i0 < e0; i0++ {
-					/*line moves.go:17*/ if short_ {
-						for i_ := i0; i_ < c_.Rows_; i_ = i_ + s0 {
-							h1 := c_.Data_
-							h2 := c_.Stride_
-							for t_, j_ := c_.Cols_, int64(0); j_ < t_; j_ = j_ + int64(1) {
-								/*line moves.go:20*/ t2_ := gpu_placed(a_, m_, i_, j_, v_)
-								/*line moves.go:20*/ h1[(i_*h2)+j_] = t2_
-							}
-						}
-						continue items1
-					}
-					for i2_ := i1; i2_ < c_.Rows_; i2_ = i2_ + s1 {
-						row_ := m_.Row_ + (m_.RowI_ * i2_)
-						/*line moves.go:26*/ col_ := m_.Col_ + (m_.ColI_ * i2_)
+		for a1 := b1; a1 < c_.Rows_; a1 += s1 {
+			e0, e1, e2 := b0+n0, min(a1+n1, c_.Rows_), b2+n2
+			for i2 := b2; i2 < e2; i2++ {
+				for i1 := a1; i1 < e1; i1++ {
+					for i0 := b0; i0 < e0; i0++ {
+						/*line moves.go:16*/ i_ := i1
+						row_ := m_.Row_ + (m_.RowI_ * i_)
+						/*line moves.go:17*/ col_ := m_.Col_ + (m_.ColI_ * i_)
 					loop2:
-//line moves.go:27
+//line moves.go:18
 						for begin_ := g0 * int64(1024); begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 							end_ := min(begin_+int64(1024), c_.Cols_)
 							if (((((m_.RowJ_ == int64(0)) && (m_.ColJ_ == int64(1))) && (row_ >= int64(0))) && (row_ < a_.Rows_)) && (col_ >= int64(0))) && ((col_ + end_) <= a_.Cols_) {
-								h3 := c_.Data_
-								h4 := c_.Stride_
-								h5 := a_.Data_
-								h6 := a_.Stride_
-								for j2_ := begin_ + (i0 - b0); j2_ < end_; j2_ = j2_ + n0 {
-									/*line moves.go:31*/ h3[(i2_*h4)+j2_] = h5[((row_*h6)+col_)+j2_]
+								h1 := c_.Data_
+								h2 := c_.Stride_
+								h3 := a_.Data_
+								h4 := a_.Stride_
+								for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
+									/*line moves.go:22*/ h1[(i_*h2)+j_] = h3[((row_*h4)+col_)+j_]
 								}
 								continue loop2
 							}
 							if (((((m_.RowJ_ == int64(0)) && (m_.ColJ_ == int64(-1))) && (row_ >= int64(0))) && (row_ < a_.Rows_)) && ((col_ - end_) >= int64(-1))) && ((col_ - begin_) < a_.Cols_) {
-								h7 := c_.Data_
-								h8 := c_.Stride_
-								h9 := a_.Data_
-								h10 := a_.Stride_
-								for j3_ := begin_ + (i0 - b0); j3_ < end_; j3_ = j3_ + n0 {
-									/*line moves.go:37*/ h7[(i2_*h8)+j3_] = h9[((row_*h10)+col_)-j3_]
+								h5 := c_.Data_
+								h6 := c_.Stride_
+								h7 := a_.Data_
+								h8 := a_.Stride_
+								for j2_ := begin_ + (i0 - b0); j2_ < end_; j2_ = j2_ + n0 {
+									/*line moves.go:28*/ h5[(i_*h6)+j2_] = h7[((row_*h8)+col_)-j2_]
 								}
 								continue loop2
 							}
-							h11 := c_.Data_
-							h12 := c_.Stride_
-							for j4_ := begin_ + (i0 - b0); j4_ < end_; j4_ = j4_ + n0 {
-								/*line moves.go:42*/ t3_ := gpu_placed(a_, m_, i2_, j4_, v_)
-								/*line moves.go:42*/ h11[(i2_*h12)+j4_] = t3_
+							h9 := a_.Rows_
+							h10 := a_.Cols_
+							h11 := a_.Data_
+							h12 := a_.Stride_
+							h13 := c_.Data_
+							h14 := c_.Stride_
+							for j3_ := begin_ + (i0 - b0); j3_ < end_; j3_ = j3_ + n0 {
+								/*line moves.go:33*/ k_ := row_ + (m_.RowJ_ * j3_)
+								/*line moves.go:33*/ l_ := col_ + (m_.ColJ_ * j3_)
+								/*line moves.go:33*/ x_ := v_
+								if (((k_ >= int64(0)) && (k_ < h9)) && (l_ >= int64(0))) && (l_ < h10) {
+									x_ = h11[(k_*h12)+l_]
+								}
+								h13[(i_*h14)+j3_] = x_
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:281
+//line kernels_tandem.go:301
 	}
 	return nil
 }
@@ -291,7 +311,7 @@ func PlaceUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	arg2.ColI = int(args[14].Int64())
 	arg2.ColJ = int(args[15].Int64())
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Place[uint64](it, gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, arg2, uint64(args[16].Uint64()), bool(args[17].Uint32() != 0))
+		Place[uint64](it, gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, arg2, uint64(args[16].Uint64()))
 	})
 }
 
@@ -306,68 +326,186 @@ func PlaceUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	m_.ColI_ = args[14].Int64()
 	m_.ColJ_ = args[15].Int64()
 	v_ := args[16].Uint64()
-	short_ := args[17].Uint32() != 0
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		e0, e1, e2 := b0+n0, b1+n1, b2+n2
-		for i2 := b2; i2 < e2; i2++ {
-			for i1 := b1; i1 < e1; i1++ {
-			items1:
-				for i0 := b0; i0 < e0; i0++ {
-					/*line moves.go:17*/ if short_ {
-						for i_ := i0; i_ < c_.Rows_; i_ = i_ + s0 {
-							h1 := c_.Data_
-							h2 := c_.Stride_
-							for t_, j_ := c_.Cols_, int64(0); j_ < t_; j_ = j_ + int64(1) {
-								/*line moves.go:20*/ t2_ := gpu_placed_(a_, m_, i_, j_, v_)
-								/*line moves.go:20*/ h1[(i_*h2)+j_] = t2_
-							}
-						}
-						continue items1
-					}
-					for i2_ := i1; i2_ < c_.Rows_; i2_ = i2_ + s1 {
-						row_ := m_.Row_ + (m_.RowI_ * i2_)
-						/*line moves.go:26*/ col_ := m_.Col_ + (m_.ColI_ * i2_)
+		for a1 := b1; a1 < c_.Rows_; a1 += s1 {
+			e0, e1, e2 := b0+n0, min(a1+n1, c_.Rows_), b2+n2
+			for i2 := b2; i2 < e2; i2++ {
+				for i1 := a1; i1 < e1; i1++ {
+					for i0 := b0; i0 < e0; i0++ {
+						/*line moves.go:16*/ i_ := i1
+						row_ := m_.Row_ + (m_.RowI_ * i_)
+						/*line moves.go:17*/ col_ := m_.Col_ + (m_.ColI_ * i_)
 					loop2:
-//line moves.go:27
+//line moves.go:18
 						for begin_ := g0 * int64(1024); begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 							end_ := min(begin_+int64(1024), c_.Cols_)
 							if (((((m_.RowJ_ == int64(0)) && (m_.ColJ_ == int64(1))) && (row_ >= int64(0))) && (row_ < a_.Rows_)) && (col_ >= int64(0))) && ((col_ + end_) <= a_.Cols_) {
-								h3 := c_.Data_
-								h4 := c_.Stride_
-								h5 := a_.Data_
-								h6 := a_.Stride_
-								for j2_ := begin_ + (i0 - b0); j2_ < end_; j2_ = j2_ + n0 {
-									/*line moves.go:31*/ h3[(i2_*h4)+j2_] = h5[((row_*h6)+col_)+j2_]
+								h1 := c_.Data_
+								h2 := c_.Stride_
+								h3 := a_.Data_
+								h4 := a_.Stride_
+								for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
+									/*line moves.go:22*/ h1[(i_*h2)+j_] = h3[((row_*h4)+col_)+j_]
 								}
 								continue loop2
 							}
 							if (((((m_.RowJ_ == int64(0)) && (m_.ColJ_ == int64(-1))) && (row_ >= int64(0))) && (row_ < a_.Rows_)) && ((col_ - end_) >= int64(-1))) && ((col_ - begin_) < a_.Cols_) {
-								h7 := c_.Data_
-								h8 := c_.Stride_
-								h9 := a_.Data_
-								h10 := a_.Stride_
-								for j3_ := begin_ + (i0 - b0); j3_ < end_; j3_ = j3_ + n0 {
-									/*line moves.go:37*/ h7[(i2_*h8)+j3_] = h9[((row_*h10)+col_)-j3_]
+								h5 := c_.Data_
+								h6 := c_.Stride_
+								h7 := a_.Data_
+								h8 := a_.Stride_
+								for j2_ := begin_ + (i0 - b0); j2_ < end_; j2_ = j2_ + n0 {
+									/*line moves.go:28*/ h5[(i_*h6)+j2_] = h7[((row_*h8)+col_)-j2_]
 								}
 								continue loop2
 							}
-							h11 := c_.Data_
-							h12 := c_.Stride_
-							for j4_ := begin_ + (i0 - b0); j4_ < end_; j4_ = j4_ + n0 {
-								/*line moves.go:42*/ t3_ := gpu_placed_(a_, m_, i2_, j4_, v_)
-								/*line moves.go:42*/ h11[(i2_*h12)+j4_] = t3_
+							h9 := a_.Rows_
+							h10 := a_.Cols_
+							h11 := a_.Data_
+							h12 := a_.Stride_
+							h13 := c_.Data_
+							h14 := c_.Stride_
+							for j3_ := begin_ + (i0 - b0); j3_ < end_; j3_ = j3_ + n0 {
+								/*line moves.go:33*/ k_ := row_ + (m_.RowJ_ * j3_)
+								/*line moves.go:33*/ l_ := col_ + (m_.ColJ_ * j3_)
+								/*line moves.go:33*/ x_ := v_
+								if (((k_ >= int64(0)) && (k_ < h9)) && (l_ >= int64(0))) && (l_ < h10) {
+									x_ = h11[(k_*h12)+l_]
+								}
+								h13[(i_*h14)+j3_] = x_
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:371
+//line kernels_tandem.go:387
+	}
+	return nil
+}
+
+func PlaceShortUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg2 Map
+	arg2.Row = int(args[10].Int64())
+	arg2.RowI = int(args[11].Int64())
+	arg2.RowJ = int(args[12].Int64())
+	arg2.Col = int(args[13].Int64())
+	arg2.ColI = int(args[14].Int64())
+	arg2.ColJ = int(args[15].Int64())
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		PlaceShort[uint32](it, gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, arg2, uint32(args[16].Uint32()))
+	})
+}
+
+func PlaceShortUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	c_ := gpu_Matrix{Data_: support.Matrix[uint32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	a_ := gpu_Matrix{Data_: support.Matrix[uint32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	var m_ gpu_Map
+	m_.Row_ = args[10].Int64()
+	m_.RowI_ = args[11].Int64()
+	m_.RowJ_ = args[12].Int64()
+	m_.Col_ = args[13].Int64()
+	m_.ColI_ = args[14].Int64()
+	m_.ColJ_ = args[15].Int64()
+	v_ := args[16].Uint32()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		for a0 := b0; a0 < c_.Rows_; a0 += s0 {
+			e0, e1, e2 := min(a0+int64(1+more)*n0, c_.Rows_), b1+n1, b2+n2
+			for i2 := b2; i2 < e2; i2++ {
+				for i1 := b1; i1 < e1; i1++ {
+					for i0 := a0; i0 < e0; i0++ {
+						/*line moves.go:48*/ i_ := i0
+						h1 := a_.Rows_
+						h2 := a_.Cols_
+						h3 := a_.Data_
+						h4 := a_.Stride_
+						h5 := c_.Data_
+						h6 := c_.Stride_
+						for t_, j_ := c_.Cols_, int64(0); j_ < t_; j_ = j_ + int64(1) {
+							/*line moves.go:50*/ k_ := (m_.Row_ + (m_.RowI_ * i_)) + (m_.RowJ_ * j_)
+							/*line moves.go:50*/ l_ := (m_.Col_ + (m_.ColI_ * i_)) + (m_.ColJ_ * j_)
+							/*line moves.go:50*/ x_ := v_
+							if (((k_ >= int64(0)) && (k_ < h1)) && (l_ >= int64(0))) && (l_ < h2) {
+								x_ = h3[(k_*h4)+l_]
+							}
+							h5[(i_*h6)+j_] = x_
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:448
+	}
+	return nil
+}
+
+func PlaceShortUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg2 Map
+	arg2.Row = int(args[10].Int64())
+	arg2.RowI = int(args[11].Int64())
+	arg2.RowJ = int(args[12].Int64())
+	arg2.Col = int(args[13].Int64())
+	arg2.ColI = int(args[14].Int64())
+	arg2.ColJ = int(args[15].Int64())
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		PlaceShort[uint64](it, gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, arg2, uint64(args[16].Uint64()))
+	})
+}
+
+func PlaceShortUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	c_ := gpu_Matrix_{Data_: support.Matrix[uint64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	a_ := gpu_Matrix_{Data_: support.Matrix[uint64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	var m_ gpu_Map
+	m_.Row_ = args[10].Int64()
+	m_.RowI_ = args[11].Int64()
+	m_.RowJ_ = args[12].Int64()
+	m_.Col_ = args[13].Int64()
+	m_.ColI_ = args[14].Int64()
+	m_.ColJ_ = args[15].Int64()
+	v_ := args[16].Uint64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		for a0 := b0; a0 < c_.Rows_; a0 += s0 {
+			e0, e1, e2 := min(a0+int64(1+more)*n0, c_.Rows_), b1+n1, b2+n2
+			for i2 := b2; i2 < e2; i2++ {
+				for i1 := b1; i1 < e1; i1++ {
+					for i0 := a0; i0 < e0; i0++ {
+						/*line moves.go:48*/ i_ := i0
+						h1 := a_.Rows_
+						h2 := a_.Cols_
+						h3 := a_.Data_
+						h4 := a_.Stride_
+						h5 := c_.Data_
+						h6 := c_.Stride_
+						for t_, j_ := c_.Cols_, int64(0); j_ < t_; j_ = j_ + int64(1) {
+							/*line moves.go:50*/ k_ := (m_.Row_ + (m_.RowI_ * i_)) + (m_.RowJ_ * j_)
+							/*line moves.go:50*/ l_ := (m_.Col_ + (m_.ColI_ * i_)) + (m_.ColJ_ * j_)
+							/*line moves.go:50*/ x_ := v_
+							if (((k_ >= int64(0)) && (k_ < h1)) && (l_ >= int64(0))) && (l_ < h2) {
+								x_ = h3[(k_*h4)+l_]
+							}
+							h5[(i_*h6)+j_] = x_
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:509
 	}
 	return nil
 }
@@ -395,18 +533,18 @@ func CheckGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line moves.go:63*/ n_ := index_.Rows_ * index_.Cols_
+						/*line moves.go:65*/ n_ := index_.Rows_ * index_.Cols_
 						k_ := i0
 						t_ := gpu_at(index_, k_)
-						/*line moves.go:65*/ r_ := t_
+						/*line moves.go:67*/ r_ := t_
 						if (r_ < int64(0)) || (r_ >= rows_) {
 							t2_ := gpu.AtomicMax(&bad_[0], int32((n_ - k_)))
 							_ = t2_
 						} else {
-							/*line moves.go:68*/ if int64(len(owners_)) > int64(0) {
-								/*line moves.go:70*/ t3_ := gpu.AtomicMax(&owners_[r_], int32((n_ - k_)))
-								/*line moves.go:70*/ other_ := t3_
-								/*line moves.go:70*/ if other_ > int32(0) {
+							/*line moves.go:70*/ if int64(len(owners_)) > int64(0) {
+								/*line moves.go:72*/ t3_ := gpu.AtomicMax(&owners_[r_], int32((n_ - k_)))
+								/*line moves.go:72*/ other_ := t3_
+								/*line moves.go:72*/ if other_ > int32(0) {
 									t4_ := gpu.AtomicMax(&bad_[0], min(other_, int32((n_-k_))))
 									_ = t4_
 								}
@@ -416,7 +554,7 @@ func CheckGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:420
+//line kernels_tandem.go:558
 	}
 	return nil
 }
@@ -443,10 +581,10 @@ func CheckInOrderGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i1 := b1; i1 < e1; i1++ {
 			items1:
 				for i0 := b0; i0 < e0; i0++ {
-					/*line moves.go:83*/ n_ := index_.Rows_ * index_.Cols_
+					/*line moves.go:85*/ n_ := index_.Rows_ * index_.Cols_
 					for k_ := i0; k_ < n_; k_ = k_ + int64(1) {
 						t_ := gpu_at(index_, k_)
-						/*line moves.go:85*/ r_ := t_
+						/*line moves.go:87*/ r_ := t_
 						if ((r_ < int64(0)) || (r_ >= rows_)) || (owners_[r_] != int32(0)) {
 							bad_[0] = int32((n_ - k_))
 							continue items1
@@ -456,7 +594,7 @@ func CheckInOrderGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:460
+//line kernels_tandem.go:598
 	}
 	return nil
 }
@@ -485,7 +623,7 @@ func RowsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i1 := b1; i1 < e1; i1++ {
 			items1:
 				for i0 := b0; i0 < e0; i0++ {
-					/*line moves.go:110*/ if bad_[0] > int32(0) {
+					/*line moves.go:112*/ if bad_[0] > int32(0) {
 						continue items1
 					}
 					n_ := index_.Rows_ * index_.Cols_
@@ -497,7 +635,7 @@ func RowsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 							h3 := a_.Data_
 							h4 := a_.Stride_
 							for t3_, j_ := c_.Cols_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-								/*line moves.go:118*/ h1[(to_*h2)+j_] = h3[(from_*h4)+j_]
+								/*line moves.go:120*/ h1[(to_*h2)+j_] = h3[(from_*h4)+j_]
 							}
 						}
 						continue items1
@@ -511,14 +649,14 @@ func RowsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 							h7 := a_.Data_
 							h8 := a_.Stride_
 							for j2_ := begin_ + (i0 - b0); j2_ < end_; j2_ = j2_ + n0 {
-								/*line moves.go:128*/ h5[(to2_*h6)+j2_] = h7[(from2_*h8)+j2_]
+								/*line moves.go:130*/ h5[(to2_*h6)+j2_] = h7[(from2_*h8)+j2_]
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:522
+//line kernels_tandem.go:660
 	}
 	return nil
 }
@@ -547,7 +685,7 @@ func RowsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i1 := b1; i1 < e1; i1++ {
 			items1:
 				for i0 := b0; i0 < e0; i0++ {
-					/*line moves.go:110*/ if bad_[0] > int32(0) {
+					/*line moves.go:112*/ if bad_[0] > int32(0) {
 						continue items1
 					}
 					n_ := index_.Rows_ * index_.Cols_
@@ -559,7 +697,7 @@ func RowsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 							h3 := a_.Data_
 							h4 := a_.Stride_
 							for t3_, j_ := c_.Cols_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-								/*line moves.go:118*/ h1[(to_*h2)+j_] = h3[(from_*h4)+j_]
+								/*line moves.go:120*/ h1[(to_*h2)+j_] = h3[(from_*h4)+j_]
 							}
 						}
 						continue items1
@@ -573,14 +711,14 @@ func RowsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 							h7 := a_.Data_
 							h8 := a_.Stride_
 							for j2_ := begin_ + (i0 - b0); j2_ < end_; j2_ = j2_ + n0 {
-								/*line moves.go:128*/ h5[(to2_*h6)+j2_] = h7[(from2_*h8)+j2_]
+								/*line moves.go:130*/ h5[(to2_*h6)+j2_] = h7[(from2_*h8)+j2_]
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:584
+//line kernels_tandem.go:722
 	}
 	return nil
 }
@@ -617,7 +755,7 @@ func CountTrueGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:621
+//line kernels_tandem.go:759
 	}
 	return nil
 }
@@ -657,7 +795,7 @@ func NumbersGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:661
+//line kernels_tandem.go:799
 	}
 	return nil
 }
@@ -698,7 +836,7 @@ func ElementsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:702
+//line kernels_tandem.go:840
 	}
 	return nil
 }
@@ -739,48 +877,28 @@ func ElementsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:743
+//line kernels_tandem.go:881
 	}
 	return nil
 }
 
-func gpu_placed(a_ gpu_Matrix, m_ gpu_Map, i_ int64, j_ int64, v_ uint32) uint32 {
-	/*line moves.go:50*/ k_ := (m_.Row_ + (m_.RowI_ * i_)) + (m_.RowJ_ * j_)
-	/*line moves.go:50*/ l_ := (m_.Col_ + (m_.ColI_ * i_)) + (m_.ColJ_ * j_)
-	if (((k_ >= int64(0)) && (k_ < a_.Rows_)) && (l_ >= int64(0))) && (l_ < a_.Cols_) {
-		v_ = a_.Data_[(k_*a_.Stride_)+l_]
-	}
-	return v_
-//line kernels_tandem.go:755
-}
-
-func gpu_placed_(a_ gpu_Matrix_, m_ gpu_Map, i_ int64, j_ int64, v_ uint64) uint64 {
-	/*line moves.go:50*/ k_ := (m_.Row_ + (m_.RowI_ * i_)) + (m_.RowJ_ * j_)
-	/*line moves.go:50*/ l_ := (m_.Col_ + (m_.ColI_ * i_)) + (m_.ColJ_ * j_)
-	if (((k_ >= int64(0)) && (k_ < a_.Rows_)) && (l_ >= int64(0))) && (l_ < a_.Cols_) {
-		v_ = a_.Data_[(k_*a_.Stride_)+l_]
-	}
-	return v_
-//line kernels_tandem.go:765
-}
-
 func gpu_at(v_ gpu_Matrix__, k_ int64) int64 {
-	/*line moves.go:95*/ return int64(v_.Data_[k_*gpu_step(v_)])
-//line kernels_tandem.go:770
+	/*line moves.go:97*/ return int64(v_.Data_[k_*gpu_step(v_)])
+//line kernels_tandem.go:888
 }
 
 func gpu_ends(index_ gpu_Matrix__, i_ int64, put_ bool) (int64, int64) {
-	/*line moves.go:135*/ var from_ int64
+	/*line moves.go:137*/ var from_ int64
 	_ = from_
-	/*line moves.go:135*/ var to_ int64
+	/*line moves.go:137*/ var to_ int64
 	_ = to_
-	/*line moves.go:136*/ if put_ {
+	/*line moves.go:138*/ if put_ {
 		t_ := gpu_at(index_, i_)
-		/*line moves.go:137*/ return i_, t_
+		/*line moves.go:139*/ return i_, t_
 	}
 	t2_ := gpu_at(index_, i_)
-	/*line moves.go:139*/ return t2_, i_
-//line kernels_tandem.go:784
+	/*line moves.go:141*/ return t2_, i_
+//line kernels_tandem.go:902
 }
 
 func gpu_before(counts_ []int32, o_ int64) int64 {
@@ -793,7 +911,7 @@ func gpu_before(counts_ []int32, o_ int64) int64 {
 		n_ = n_ + int64(v_)
 	}
 	return n_
-//line kernels_tandem.go:797
+//line kernels_tandem.go:915
 }
 
 func gpu_note(places_ *[64]int32, mask_ []uint8) int64 {
@@ -807,29 +925,29 @@ func gpu_note(places_ *[64]int32, mask_ []uint8) int64 {
 		n_ = n_ + int64(v_)
 	}
 	return n_
-//line kernels_tandem.go:811
+//line kernels_tandem.go:929
 }
 
 func gpu_step(v_ gpu_Matrix__) int64 {
-	/*line moves.go:99*/ if v_.Rows_ == int64(1) {
+	/*line moves.go:101*/ if v_.Rows_ == int64(1) {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:819
+//line kernels_tandem.go:937
 }
 
 func gpu_step_(v_ gpu_Matrix) int64 {
-	/*line moves.go:99*/ if v_.Rows_ == int64(1) {
+	/*line moves.go:101*/ if v_.Rows_ == int64(1) {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:827
+//line kernels_tandem.go:945
 }
 
 func gpu_step__(v_ gpu_Matrix_) int64 {
-	/*line moves.go:99*/ if v_.Rows_ == int64(1) {
+	/*line moves.go:101*/ if v_.Rows_ == int64(1) {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:835
+//line kernels_tandem.go:953
 }

@@ -9,19 +9,10 @@ const block = 1024
 // a column in the same way.
 type Map struct{ Row, RowI, RowJ, Col, ColI, ColJ int }
 
-// Place makes c the elements of a that a map gives, and v where there are none. With short a
-// work-item takes a row, else a group a block of one.
+// Place makes c the elements of a that a map gives, and v where there are none.
 //
 //tandem:kernel uint32 uint64
-func Place[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], m Map, v E, short bool) {
-	if short {
-		for i := it.Global(0); i < c.Rows; i += it.GlobalSize(0) {
-			for j := range c.Cols {
-				c.Data[i*c.Stride+j] = placed(a, m, i, j, v)
-			}
-		}
-		return
-	}
+func Place[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], m Map, v E) {
 	for i := it.Global(1); i < c.Rows; i += it.GlobalSize(1) {
 		row, col := m.Row+m.RowI*i, m.Col+m.ColI*i
 		for begin := it.Group(0) * block; begin < c.Cols; begin += it.Groups(0) * block {
@@ -39,19 +30,30 @@ func Place[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], m Map, v E, short bo
 				continue
 			}
 			for j := begin + it.Local(0); j < end; j += it.LocalSize(0) {
-				c.Set(i, j, placed(a, m, i, j, v))
+				k, l, x := row+m.RowJ*j, col+m.ColJ*j, v
+				if k >= 0 && k < a.Rows && l >= 0 && l < a.Cols {
+					x = a.At(k, l)
+				}
+				c.Set(i, j, x)
 			}
 		}
 	}
 }
 
-// placed is the element of a that m gives, or v.
-func placed[E gpu.Unsigned](a gpu.Matrix[E], m Map, i, j int, v E) E {
-	k, l := m.Row+m.RowI*i+m.RowJ*j, m.Col+m.ColI*i+m.ColJ*j
-	if k >= 0 && k < a.Rows && l >= 0 && l < a.Cols {
-		v = a.Data[k*a.Stride+l]
+// PlaceShort is Place for short rows, which a work-item takes each. In one kernel both would take
+// longer.
+//
+//tandem:kernel uint32 uint64
+func PlaceShort[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], m Map, v E) {
+	for i := it.Global(0); i < c.Rows; i += it.GlobalSize(0) {
+		for j := range c.Cols {
+			k, l, x := m.Row+m.RowI*i+m.RowJ*j, m.Col+m.ColI*i+m.ColJ*j, v
+			if k >= 0 && k < a.Rows && l >= 0 && l < a.Cols {
+				x = a.Data[k*a.Stride+l]
+			}
+			c.Data[i*c.Stride+j] = x
+		}
 	}
-	return v
 }
 
 // Check looks for the first element k of index, a row or a column of n, that is no row of so many,

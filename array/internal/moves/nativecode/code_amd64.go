@@ -9,13 +9,15 @@ import (
 	"github.com/tandem-gpu/tandem/gpu/support"
 )
 
-var entries [10]uintptr // in assembly
+var entries [14]uintptr // in assembly
 
 // Kernels is the machine code of kernels, by their entry points.
 var Kernels = support.Natives{
-	"Place_uint32": {Key: "8dcd0be5405c2c82529a2ff4606e40eb", Code: []backend.Native{{Level: "avx2", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[1], Lanes: 16, Group: 64, Strip: 0}}},
-	"Place_uint64": {Key: "2ef1fd2bda7c1896ba510acb77197793", Code: []backend.Native{{Level: "avx2", Entry: entries[2], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[3], Lanes: 16, Group: 64, Strip: 0}}},
-	"Check_kernel": {Key: "dd230458af2ce4375f06a9ee7a476baf", Code: []backend.Native{{Level: "avx2", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[5], Lanes: 16, Group: 64, Strip: 0}}},
-	"Rows_uint32":  {Key: "6906cd0a3c85017d2e0dec9a48473660", Code: []backend.Native{{Level: "avx2", Entry: entries[6], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[7], Lanes: 16, Group: 64, Strip: 0}}},
-	"Rows_uint64":  {Key: "d1a65aa163775a9362e518bf1b8481d2", Code: []backend.Native{{Level: "avx2", Entry: entries[8], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[9], Lanes: 16, Group: 64, Strip: 0}}},
+	"Place_uint32":      {Key: "ea6aa26172f7fca9d55313e7ab16c1f5", Code: []backend.Native{{Level: "avx2", Entry: entries[0], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[1], Lanes: 16, Group: 64, Strip: 0}}},
+	"Place_uint64":      {Key: "558521e8fa4b6c3a9172c0c061faa0f3", Code: []backend.Native{{Level: "avx2", Entry: entries[2], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[3], Lanes: 16, Group: 64, Strip: 0}}},
+	"PlaceShort_uint32": {Key: "530fa51282cf7e4a0c081780626dcfa3", Code: []backend.Native{{Level: "avx2", Entry: entries[4], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[5], Lanes: 16, Group: 64, Strip: 0}}},
+	"PlaceShort_uint64": {Key: "9a588b69792f70f9497b809273690462", Code: []backend.Native{{Level: "avx2", Entry: entries[6], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[7], Lanes: 16, Group: 64, Strip: 0}}},
+	"Check_kernel":      {Key: "d85e359533ca7bddd04c59abe47bf334", Code: []backend.Native{{Level: "avx2", Entry: entries[8], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[9], Lanes: 16, Group: 64, Strip: 0}}},
+	"Rows_uint32":       {Key: "1ed53c46d61fab31073b9fa0c81b1ed5", Code: []backend.Native{{Level: "avx2", Entry: entries[10], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[11], Lanes: 16, Group: 64, Strip: 0}}},
+	"Rows_uint64":       {Key: "3033a6ebcb786353ea84cbfd327cfb96", Code: []backend.Native{{Level: "avx2", Entry: entries[12], Lanes: 16, Group: 64, Strip: 0}, {Level: "avx512", Entry: entries[13], Lanes: 16, Group: 64, Strip: 0}}},
 }
