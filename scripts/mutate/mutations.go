@@ -456,4 +456,9 @@ var mutations = []mutation{
 		old: `byRows("PutRows", c, index, "c", rows, rows,`, new: `byRows("PutRows", c, index, "c", rows, 0,`,
 		pkg: "./array", test: "TestBadIndex/cpu",
 	},
+	{
+		name: "a guess beside the middle of two numbers is sure", file: "array/internal/sums/guess.go",
+		old: "ok && a == b && (", new: "ok && b == b && (",
+		pkg: "./array/internal/sums", test: "TestGuess",
+	},
 }
