@@ -47,7 +47,7 @@ func bitsOf[T any](x T) uint64 {
 		return uint64(math.Float32bits(x))
 	case float64:
 		if x != x {
-			return 1
+			return math.Float64bits(math.NaN())
 		}
 		return math.Float64bits(x)
 	case int32:

@@ -20,9 +20,13 @@ const mostGuessed = 32
 func least[T float32 | float64, I int32 | int64, F format[T, I]](f F) T { return f.power(f.bias() / 2) }
 
 // ulps is four units in the last place of 1.
-func ulps[T float32 | float64, I int32 | int64, F format[T, I]](f F) T { return f.power(f.bias() - f.precision() + 3) }
+func ulps[T float32 | float64, I int32 | int64, F format[T, I]](f F) T {
+	return f.power(f.bias() - f.precision() + 3)
+}
 
-func abs[T float32 | float64, I int32 | int64, F format[T, I]](f F, x T) T { return f.from(f.bits(x) & f.most()) }
+func abs[T float32 | float64, I int32 | int64, F format[T, I]](f F, x T) T {
+	return f.from(f.bits(x) & f.most())
+}
 
 // twoSum is a + b, rounded, and what rounding left, by Knuth's algorithm.
 func twoSum[T float32 | float64](a, b T) (sum, err T) {

@@ -547,8 +547,8 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "guess.go", Head: "type guess[T float32 | float64] struct{ sum, rest, off T }", Hash: "5b75d7e392a359397fa19215404855064f8ab64cc4476c08b2496dc57c19986f"},
 	{File: "guess.go", Head: "const mostGuessed = 32", Hash: "e5e7d4ed0fdc739e8f7fceb03c8e20b077100381c55bf71f60bcea23c4ca23b8"},
 	{File: "guess.go", Head: "func least[T float32 | float64, I int32 | int64, F format[T, I]](f F) T { return f.power(f.bias() / 2) }", Hash: "a2093cddfcbffbbc7f982e60cec32c453cf71e46600b3604c5c1961c7e79b972"},
-	{File: "guess.go", Head: "func ulps[T float32 | float64, I int32 | int64, F format[T, I]](f F) T { return f.power(f.bias() - f.precision() + 3) }", Hash: "2f3e8678d9dc019a9a959b4db083fe2d14f834c1d91e31988103b55614c55c9f"},
-	{File: "guess.go", Head: "func abs[T float32 | float64, I int32 | int64, F format[T, I]](f F, x T) T { return f.from(f.bits(x) & f.most()) }", Hash: "96e818213ec98b9419228f64c5423afdd32e4ef76da6785d6b27c7557087e5f8"},
+	{File: "guess.go", Head: "func ulps[T float32 | float64, I int32 | int64, F format[T, I]](f F) T {", Hash: "d2d2031936bd4ee94c70b11cb3fefd10bd372ab2a291b0461b36eb96ecb876b9"},
+	{File: "guess.go", Head: "func abs[T float32 | float64, I int32 | int64, F format[T, I]](f F, x T) T {", Hash: "eaead9e42e083b4cccbbdc685dac0a61e6683b4a2b160dfd991714be057882f3"},
 	{File: "guess.go", Head: "func twoSum[T float32 | float64](a, b T) (sum, err T) {", Hash: "fbc3a8dbe47b8abb40c1b61f2a772ed407bc2bb687efd6e31c46252f18e7af8a"},
 	{File: "guess.go", Head: "func with[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, g guess[T], x, y T) guess[T] {", Hash: "b63d730c653519f97df0a37fe3b752e89a59c2f3537918041842e2237357d5ce"},
 	{File: "guess.go", Head: "func over[T float32 | float64, I int32 | int64, F format[T, I]](f F, g guess[T], d T) guess[T] {", Hash: "6d3636b5ce901840d9b2de24dd0e4a868db7479c7dc7f8c9faa35c4f8c04f671"},
@@ -6241,10 +6241,10 @@ func gpu_guessOf(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ flo
 }
 
 func gpu_sure(f_ gpu_double, p_ gpu_pair, g_ gpu_guess, count_ uint64, isRoot_ bool, n_ int64) (float32, bool) {
-	/*line guess.go:79*/ g_.off_ = float64(g_.off_ * float64(float64(n_)*gpu_ulps(f_)))
-	/*line guess.go:81*/ t_, t2_ := gpu_twoSum(g_.sum_, g_.rest_)
-	/*line guess.go:81*/ g_.sum_ = t_
-	/*line guess.go:81*/ g_.rest_ = t2_
+	/*line guess.go:83*/ g_.off_ = float64(g_.off_ * float64(float64(n_)*gpu_ulps(f_)))
+	/*line guess.go:85*/ t_, t2_ := gpu_twoSum(g_.sum_, g_.rest_)
+	/*line guess.go:85*/ g_.sum_ = t_
+	/*line guess.go:85*/ g_.rest_ = t2_
 	ok_ := ((count_ != uint64(0)) && (count_ < uint64(16777216))) && ((g_.sum_ == float64(0)) || (gpu_abs(f_, g_.sum_) >= gpu_least(f_)))
 	if count_ > uint64(1) {
 		g_ = gpu_over(f_, g_, float64(count_))
@@ -6252,13 +6252,13 @@ func gpu_sure(f_ gpu_double, p_ gpu_pair, g_ gpu_guess, count_ uint64, isRoot_ b
 	if isRoot_ && (g_.sum_ != float64(0)) {
 		g_ = gpu_root(f_, g_)
 	}
-	/*line guess.go:90*/ g_.off_ = g_.off_ + gpu_abs(f_, g_.rest_)
-	/*line guess.go:92*/ if g_.off_ != float64(0) {
+	/*line guess.go:94*/ g_.off_ = g_.off_ + gpu_abs(f_, g_.rest_)
+	/*line guess.go:96*/ if g_.off_ != float64(0) {
 		g_.off_ = float64(g_.off_*float64(1.0009765625)) + float64(gpu_abs(f_, g_.rest_)*gpu_ulps(f_))
-		/*line guess.go:95*/ g_.off_ = g_.off_ + float64(gpu_abs(f_, g_.sum_)*gpu_ulps(f_))
+		/*line guess.go:99*/ g_.off_ = g_.off_ + float64(gpu_abs(f_, g_.sum_)*gpu_ulps(f_))
 	}
-	/*line guess.go:98*/ a_ := float32((g_.sum_ + (g_.rest_ - g_.off_)))
-	/*line guess.go:98*/ b_ := float32((g_.sum_ + (g_.rest_ + g_.off_)))
+	/*line guess.go:102*/ a_ := float32((g_.sum_ + (g_.rest_ - g_.off_)))
+	/*line guess.go:102*/ b_ := float32((g_.sum_ + (g_.rest_ + g_.off_)))
 	return a_, (ok_ && (a_ == b_)) && ((a_ != float32(0)) || (g_.off_ == float64(0)))
 //line kernels_tandem.go:6264
 }
@@ -6749,9 +6749,9 @@ func gpu_factors(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int64)
 }
 
 func gpu_with_(f_ gpu_double, p_ gpu_pair, g_ gpu_guess, x_ float64, y_ float64) gpu_guess {
-	/*line guess.go:36*/ term_ := gpu_near(p_, x_, y_)
-	/*line guess.go:38*/ t_ := gpu_guess{sum_: g_.sum_ + term_, rest_: float64(0), off_: g_.off_ + gpu_abs(f_, term_)}
-	/*line guess.go:38*/ return t_
+	/*line guess.go:40*/ term_ := gpu_near(p_, x_, y_)
+	/*line guess.go:42*/ t_ := gpu_guess{sum_: g_.sum_ + term_, rest_: float64(0), off_: g_.off_ + gpu_abs(f_, term_)}
+	/*line guess.go:42*/ return t_
 //line kernels_tandem.go:6756
 }
 
@@ -6913,9 +6913,9 @@ func gpu_guessOf_(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float
 }
 
 func gpu_sure_(f_ gpu_single, p_ gpu_one, g_ gpu_guess_, count_ uint64, isRoot_ bool, n_ int64) (float32, bool) {
-	/*line guess.go:81*/ t_, t2_ := gpu_twoSum_(g_.sum_, g_.rest_)
-	/*line guess.go:81*/ g_.sum_ = t_
-	/*line guess.go:81*/ g_.rest_ = t2_
+	/*line guess.go:85*/ t_, t2_ := gpu_twoSum_(g_.sum_, g_.rest_)
+	/*line guess.go:85*/ g_.sum_ = t_
+	/*line guess.go:85*/ g_.rest_ = t2_
 	ok_ := ((count_ != uint64(0)) && (count_ < uint64(16777216))) && ((g_.sum_ == float32(0)) || (gpu_abs_(f_, g_.sum_) >= gpu_least___(f_)))
 	if count_ > uint64(1) {
 		g_ = gpu_over_(f_, g_, float32(count_))
@@ -6923,11 +6923,11 @@ func gpu_sure_(f_ gpu_single, p_ gpu_one, g_ gpu_guess_, count_ uint64, isRoot_ 
 	if isRoot_ && (g_.sum_ != float32(0)) {
 		g_ = gpu_root_(f_, g_)
 	}
-	/*line guess.go:92*/ if g_.off_ != float32(0) {
+	/*line guess.go:96*/ if g_.off_ != float32(0) {
 		g_.off_ = float32(g_.off_*float32(1.0009766)) + float32(gpu_abs_(f_, g_.rest_)*gpu_ulps_(f_))
 	}
-	/*line guess.go:98*/ a_ := g_.sum_ + (g_.rest_ - g_.off_)
-	/*line guess.go:98*/ b_ := g_.sum_ + (g_.rest_ + g_.off_)
+	/*line guess.go:102*/ a_ := g_.sum_ + (g_.rest_ - g_.off_)
+	/*line guess.go:102*/ b_ := g_.sum_ + (g_.rest_ + g_.off_)
 	return a_, (ok_ && (a_ == b_)) && ((a_ != float32(0)) || (g_.off_ == float32(0)))
 //line kernels_tandem.go:6933
 }
@@ -6985,9 +6985,9 @@ func gpu_guessOf__(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ flo
 }
 
 func gpu_sure__(f_ gpu_double, p_ gpu_one, g_ gpu_guess, count_ uint64, isRoot_ bool, n_ int64) (float64, bool) {
-	/*line guess.go:81*/ t_, t2_ := gpu_twoSum(g_.sum_, g_.rest_)
-	/*line guess.go:81*/ g_.sum_ = t_
-	/*line guess.go:81*/ g_.rest_ = t2_
+	/*line guess.go:85*/ t_, t2_ := gpu_twoSum(g_.sum_, g_.rest_)
+	/*line guess.go:85*/ g_.sum_ = t_
+	/*line guess.go:85*/ g_.rest_ = t2_
 	ok_ := ((count_ != uint64(0)) && (count_ < uint64(16777216))) && ((g_.sum_ == float64(0)) || (gpu_abs(f_, g_.sum_) >= gpu_least(f_)))
 	if count_ > uint64(1) {
 		g_ = gpu_over(f_, g_, float64(count_))
@@ -6995,11 +6995,11 @@ func gpu_sure__(f_ gpu_double, p_ gpu_one, g_ gpu_guess, count_ uint64, isRoot_ 
 	if isRoot_ && (g_.sum_ != float64(0)) {
 		g_ = gpu_root(f_, g_)
 	}
-	/*line guess.go:92*/ if g_.off_ != float64(0) {
+	/*line guess.go:96*/ if g_.off_ != float64(0) {
 		g_.off_ = float64(g_.off_*float64(1.0009765625)) + float64(gpu_abs(f_, g_.rest_)*gpu_ulps(f_))
 	}
-	/*line guess.go:98*/ a_ := g_.sum_ + (g_.rest_ - g_.off_)
-	/*line guess.go:98*/ b_ := g_.sum_ + (g_.rest_ + g_.off_)
+	/*line guess.go:102*/ a_ := g_.sum_ + (g_.rest_ - g_.off_)
+	/*line guess.go:102*/ b_ := g_.sum_ + (g_.rest_ + g_.off_)
 	return a_, (ok_ && (a_ == b_)) && ((a_ != float64(0)) || (g_.off_ == float64(0)))
 //line kernels_tandem.go:7005
 }
@@ -7087,9 +7087,9 @@ func gpu_guessOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ fl
 }
 
 func gpu_sure___(f_ gpu_double, p_ gpu_two, g_ gpu_guess, count_ uint64, isRoot_ bool, n_ int64) (float64, bool) {
-	/*line guess.go:81*/ t_, t2_ := gpu_twoSum(g_.sum_, g_.rest_)
-	/*line guess.go:81*/ g_.sum_ = t_
-	/*line guess.go:81*/ g_.rest_ = t2_
+	/*line guess.go:85*/ t_, t2_ := gpu_twoSum(g_.sum_, g_.rest_)
+	/*line guess.go:85*/ g_.sum_ = t_
+	/*line guess.go:85*/ g_.rest_ = t2_
 	ok_ := ((count_ != uint64(0)) && (count_ < uint64(16777216))) && ((g_.sum_ == float64(0)) || (gpu_abs(f_, g_.sum_) >= gpu_least(f_)))
 	if count_ > uint64(1) {
 		g_ = gpu_over(f_, g_, float64(count_))
@@ -7097,11 +7097,11 @@ func gpu_sure___(f_ gpu_double, p_ gpu_two, g_ gpu_guess, count_ uint64, isRoot_
 	if isRoot_ && (g_.sum_ != float64(0)) {
 		g_ = gpu_root(f_, g_)
 	}
-	/*line guess.go:92*/ if g_.off_ != float64(0) {
+	/*line guess.go:96*/ if g_.off_ != float64(0) {
 		g_.off_ = float64(g_.off_*float64(1.0009765625)) + float64(gpu_abs(f_, g_.rest_)*gpu_ulps(f_))
 	}
-	/*line guess.go:98*/ a_ := g_.sum_ + (g_.rest_ - g_.off_)
-	/*line guess.go:98*/ b_ := g_.sum_ + (g_.rest_ + g_.off_)
+	/*line guess.go:102*/ a_ := g_.sum_ + (g_.rest_ - g_.off_)
+	/*line guess.go:102*/ b_ := g_.sum_ + (g_.rest_ + g_.off_)
 	return a_, (ok_ && (a_ == b_)) && ((a_ != float64(0)) || (g_.off_ == float64(0)))
 //line kernels_tandem.go:7107
 }
@@ -8081,22 +8081,22 @@ func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_
 }
 
 func gpu_ulps(f_ gpu_double) float64 {
-	/*line guess.go:23*/ return gpu_power_(f_, int64(973))
+	/*line guess.go:24*/ return gpu_power_(f_, int64(973))
 //line kernels_tandem.go:8086
 }
 
 func gpu_twoSum(a_ float64, b_ float64) (float64, float64) {
-	/*line guess.go:28*/ var sum_ float64
-	/*line guess.go:28*/ var err_ float64
+	/*line guess.go:32*/ var sum_ float64
+	/*line guess.go:32*/ var err_ float64
 	_ = err_
-	/*line guess.go:29*/ sum_ = a_ + b_
+	/*line guess.go:33*/ sum_ = a_ + b_
 	part_ := sum_ - a_
 	return sum_, (a_ - (sum_ - part_)) + (b_ - part_)
 //line kernels_tandem.go:8096
 }
 
 func gpu_abs(f_ gpu_double, x_ float64) float64 {
-	/*line guess.go:25*/ return gpu_from(f_, gpu_bits(f_, x_)&int64(9223372036854775807))
+	/*line guess.go:28*/ return gpu_from(f_, gpu_bits(f_, x_)&int64(9223372036854775807))
 //line kernels_tandem.go:8101
 }
 
@@ -8106,7 +8106,7 @@ func gpu_least(f_ gpu_double) float64 {
 }
 
 func gpu_over(f_ gpu_double, g_ gpu_guess, d_ float64) gpu_guess {
-	/*line guess.go:56*/ q_ := g_.sum_ / d_
+	/*line guess.go:60*/ q_ := g_.sum_ / d_
 	rest_, err_ := gpu_twoSum(math.FMA(-q_, d_, g_.sum_), g_.rest_)
 	lo_ := rest_ / d_
 	off_ := (g_.off_ + gpu_abs(f_, err_)) + gpu_abs(f_, math.FMA(-lo_, d_, rest_))
@@ -8114,15 +8114,15 @@ func gpu_over(f_ gpu_double, g_ gpu_guess, d_ float64) gpu_guess {
 		off_ = off_ / d_
 	}
 	t3_ := gpu_guess{sum_: q_, rest_: lo_, off_: off_}
-	/*line guess.go:63*/ return t3_
+	/*line guess.go:67*/ return t3_
 //line kernels_tandem.go:8119
 }
 
 func gpu_root(f_ gpu_double, g_ gpu_guess) gpu_guess {
-	/*line guess.go:68*/ q_ := math.Sqrt(g_.sum_)
+	/*line guess.go:72*/ q_ := math.Sqrt(g_.sum_)
 	lo_ := (math.FMA(-q_, q_, g_.sum_) + g_.rest_) / float64(float64(2)*q_)
 	t_ := gpu_guess{sum_: q_, rest_: lo_, off_: (g_.off_ / q_) + float64(gpu_abs(f_, lo_)*gpu_ulps(f_))}
-	/*line guess.go:70*/ return t_
+	/*line guess.go:74*/ return t_
 //line kernels_tandem.go:8127
 }
 
@@ -8523,29 +8523,29 @@ func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide 
 }
 
 func gpu_with_____________(f_ gpu_single, p_ gpu_one, g_ gpu_guess_, x_ float32, y_ float32) gpu_guess_ {
-	/*line guess.go:36*/ term_ := gpu_near_(p_, x_, y_)
-	/*line guess.go:40*/ sum_, err_ := gpu_twoSum_(g_.sum_, term_)
+	/*line guess.go:40*/ term_ := gpu_near_(p_, x_, y_)
+	/*line guess.go:44*/ sum_, err_ := gpu_twoSum_(g_.sum_, term_)
 	g_.sum_ = sum_
 	t4_, t5_ := gpu_twoSum_(g_.rest_, err_)
-	/*line guess.go:42*/ g_.rest_ = t4_
-	/*line guess.go:42*/ err_ = t5_
+	/*line guess.go:46*/ g_.rest_ = t4_
+	/*line guess.go:46*/ err_ = t5_
 	g_.off_ = g_.off_ + gpu_abs_(f_, err_)
-	/*line guess.go:51*/ return g_
+	/*line guess.go:55*/ return g_
 //line kernels_tandem.go:8535
 }
 
 func gpu_twoSum_(a_ float32, b_ float32) (float32, float32) {
-	/*line guess.go:28*/ var sum_ float32
-	/*line guess.go:28*/ var err_ float32
+	/*line guess.go:32*/ var sum_ float32
+	/*line guess.go:32*/ var err_ float32
 	_ = err_
-	/*line guess.go:29*/ sum_ = a_ + b_
+	/*line guess.go:33*/ sum_ = a_ + b_
 	part_ := sum_ - a_
 	return sum_, (a_ - (sum_ - part_)) + (b_ - part_)
 //line kernels_tandem.go:8545
 }
 
 func gpu_abs_(f_ gpu_single, x_ float32) float32 {
-	/*line guess.go:25*/ return gpu_from_(f_, gpu_bits_(f_, x_)&int32(2147483647))
+	/*line guess.go:28*/ return gpu_from_(f_, gpu_bits_(f_, x_)&int32(2147483647))
 //line kernels_tandem.go:8550
 }
 
@@ -8555,7 +8555,7 @@ func gpu_least___(f_ gpu_single) float32 {
 }
 
 func gpu_over_(f_ gpu_single, g_ gpu_guess_, d_ float32) gpu_guess_ {
-	/*line guess.go:56*/ q_ := g_.sum_ / d_
+	/*line guess.go:60*/ q_ := g_.sum_ / d_
 	rest_, err_ := gpu_twoSum_(support.FMA32(-q_, d_, g_.sum_), g_.rest_)
 	lo_ := rest_ / d_
 	off_ := (g_.off_ + gpu_abs_(f_, err_)) + gpu_abs_(f_, support.FMA32(-lo_, d_, rest_))
@@ -8563,20 +8563,20 @@ func gpu_over_(f_ gpu_single, g_ gpu_guess_, d_ float32) gpu_guess_ {
 		off_ = off_ / d_
 	}
 	t3_ := gpu_guess_{sum_: q_, rest_: lo_, off_: off_}
-	/*line guess.go:63*/ return t3_
+	/*line guess.go:67*/ return t3_
 //line kernels_tandem.go:8568
 }
 
 func gpu_root_(f_ gpu_single, g_ gpu_guess_) gpu_guess_ {
-	/*line guess.go:68*/ q_ := float32(math.Sqrt(float64(g_.sum_)))
+	/*line guess.go:72*/ q_ := float32(math.Sqrt(float64(g_.sum_)))
 	lo_ := (support.FMA32(-q_, q_, g_.sum_) + g_.rest_) / float32(float32(2)*q_)
 	t_ := gpu_guess_{sum_: q_, rest_: lo_, off_: (g_.off_ / q_) + float32(gpu_abs_(f_, lo_)*gpu_ulps_(f_))}
-	/*line guess.go:70*/ return t_
+	/*line guess.go:74*/ return t_
 //line kernels_tandem.go:8576
 }
 
 func gpu_ulps_(f_ gpu_single) float32 {
-	/*line guess.go:23*/ return gpu_power(f_, int64(106))
+	/*line guess.go:24*/ return gpu_power(f_, int64(106))
 //line kernels_tandem.go:8581
 }
 
@@ -8634,14 +8634,14 @@ func gpu_sumOfWide(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ floa
 }
 
 func gpu_with______________(f_ gpu_double, p_ gpu_one, g_ gpu_guess, x_ float64, y_ float64) gpu_guess {
-	/*line guess.go:36*/ term_ := gpu_near__(p_, x_, y_)
-	/*line guess.go:40*/ sum_, err_ := gpu_twoSum(g_.sum_, term_)
+	/*line guess.go:40*/ term_ := gpu_near__(p_, x_, y_)
+	/*line guess.go:44*/ sum_, err_ := gpu_twoSum(g_.sum_, term_)
 	g_.sum_ = sum_
 	t4_, t5_ := gpu_twoSum(g_.rest_, err_)
-	/*line guess.go:42*/ g_.rest_ = t4_
-	/*line guess.go:42*/ err_ = t5_
+	/*line guess.go:46*/ g_.rest_ = t4_
+	/*line guess.go:46*/ err_ = t5_
 	g_.off_ = g_.off_ + gpu_abs(f_, err_)
-	/*line guess.go:51*/ return g_
+	/*line guess.go:55*/ return g_
 //line kernels_tandem.go:8646
 }
 
@@ -8752,21 +8752,21 @@ func gpu_sumOfWide__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_
 }
 
 func gpu_with_______________(f_ gpu_double, p_ gpu_two, g_ gpu_guess, x_ float64, y_ float64) gpu_guess {
-	/*line guess.go:36*/ term_ := gpu_near___(p_, x_, y_)
-	/*line guess.go:40*/ sum_, err_ := gpu_twoSum(g_.sum_, term_)
+	/*line guess.go:40*/ term_ := gpu_near___(p_, x_, y_)
+	/*line guess.go:44*/ sum_, err_ := gpu_twoSum(g_.sum_, term_)
 	g_.sum_ = sum_
 	t4_, t5_ := gpu_twoSum(g_.rest_, err_)
-	/*line guess.go:42*/ g_.rest_ = t4_
-	/*line guess.go:42*/ err_ = t5_
+	/*line guess.go:46*/ g_.rest_ = t4_
+	/*line guess.go:46*/ err_ = t5_
 	g_.off_ = g_.off_ + gpu_abs(f_, err_)
-	/*line guess.go:45*/ t6_, t7_ := gpu_twoSum(g_.rest_, math.FMA(x_, y_, -term_))
-	/*line guess.go:45*/ g_.rest_ = t6_
-	/*line guess.go:45*/ err_ = t7_
+	/*line guess.go:49*/ t6_, t7_ := gpu_twoSum(g_.rest_, math.FMA(x_, y_, -term_))
+	/*line guess.go:49*/ g_.rest_ = t6_
+	/*line guess.go:49*/ err_ = t7_
 	g_.off_ = g_.off_ + gpu_abs(f_, err_)
 	if ((gpu_abs(f_, term_) < gpu_least(f_)) && (x_ != float64(0))) && (y_ != float64(0)) {
 		g_.off_ = gpu_power_(f_, int64(2047))
 	}
-	/*line guess.go:51*/ return g_
+	/*line guess.go:55*/ return g_
 //line kernels_tandem.go:8771
 }
 
