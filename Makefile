@@ -58,11 +58,11 @@ test: setup
 # Kernels under oclgrind: no access outside a buffer, no data race, nothing read before it was
 # written, no wrong call. The built-in ones at reduced shapes, products in make variants, then the
 # suite of drivers without the cases that make mistakes on purpose, nor products once more, then the
-# examples of kernels in Go.
-# Its exit code tells nothing: what it prints must name no kernel and no function, and each part
-# must have launched kernels and executed instructions. Its check of what was written first takes
-# vectors whose parts were shuffled for unwritten (Oclgrind's issue 126): it is left out where
-# kernels shuffle. It runs on one thread of its own: with more its heap was once found corrupted.
+# examples of kernels in Go. Its exit code tells nothing: what it prints must name no kernel and no
+# function, and each part must have launched kernels and executed instructions. Its check of what
+# was written first takes vectors whose parts were shuffled for unwritten (Oclgrind's issue 126): it
+# is left out where kernels shuffle. It runs on one thread of its own: with more its heap was once
+# found corrupted.
 OCLGRIND = OCL_ICD_VENDORS=/usr/lib/oclgrind/liboclgrind-rt-icd.so OCLGRIND_CHECK_API=1 OCLGRIND_DATA_RACES=1 \
 	OCLGRIND_INST_COUNTS=1 OCLGRIND_NUM_THREADS=1 TANDEM_CACHE=off TANDEM_REQUIRE=opencl
 

@@ -182,7 +182,7 @@ func needNVRTC(t *testing.T, args []string) {
 // Without NVIDIA's driver TANDEM_BACKEND=cuda is one error, which names the library and why it
 // could not be loaded, and auto goes on without.
 func TestWithoutCUDA(t *testing.T) {
-	exe := build(t)
+	exe := program(t)
 	at := in(t.TempDir())
 	a := save(t, at("a.npy"), linalg.NewMatrix(2, 2, []float32{1, 2, 3, 4}))
 	garbage := write(t, at("libcuda.so.1"), []byte("no library"))

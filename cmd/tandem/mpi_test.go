@@ -16,7 +16,7 @@ import (
 
 // mpirun -n 4 tandem matmul --mpi: the file of one process, and one report.
 func TestMatMulMPI(t *testing.T) {
-	exe := build(t)
+	exe := program(t)
 	t.Setenv("TANDEM_BACKEND", "cpu")
 	mpitest.Run(t, func(t *testing.T, l mpitest.Launcher) {
 		at := in(t.TempDir())
@@ -37,7 +37,7 @@ func TestMatMulMPI(t *testing.T) {
 
 // conformance --mpi prints one report, whose digest is golden.
 func TestConformanceMPI(t *testing.T) {
-	exe := build(t)
+	exe := program(t)
 	t.Setenv("TANDEM_BACKEND", "cpu")
 	t.Setenv("NO_COLOR", "1") // Open MPI's mpirun makes a terminal of the output
 	mpitest.Run(t, func(t *testing.T, l mpitest.Launcher) {
@@ -53,7 +53,7 @@ func TestConformanceMPI(t *testing.T) {
 
 // What goes wrong is said once, whoever finds it; the exit code is 1, and there is no output.
 func TestMatMulMPIFails(t *testing.T) {
-	exe := build(t)
+	exe := program(t)
 	t.Setenv("TANDEM_BACKEND", "cpu")
 	at := in(t.TempDir())
 	another := write(t, at("another"), []byte(read(t, exe)+" ")) // which is a file of other bytes
@@ -101,7 +101,7 @@ func TestMatMulMPIFails(t *testing.T) {
 // One process alone works without a launcher; a missing library is an error with a remedy, and so
 // is one that the launcher does not know.
 func TestMPIAlone(t *testing.T) {
-	exe := build(t)
+	exe := program(t)
 	at := in(t.TempDir())
 	for _, test := range []struct {
 		env  string

@@ -35,13 +35,18 @@ func (l *lockedBuffer) take() string {
 	return l.b.String()
 }
 
-// build is the program: this one, which TestMain makes it of in the test's processes.
-func build(t *testing.T) string {
+// program is this program, whose processes TestMain makes tandem itself in this test.
+func program(t *testing.T) string {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("starts the program; left out by -short")
 	}
 	t.Setenv(envMain, "1")
+	return executable(t)
+}
+
+func executable(t *testing.T) string {
+	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +56,7 @@ func build(t *testing.T) string {
 
 // The real program: its exit codes, what goes where, and no escape sequences in a pipe.
 func TestProcess(t *testing.T) {
-	exe := build(t)
+	exe := program(t)
 	dir := t.TempDir()
 	at := in(dir)
 	a := save(t, at("a.npy"), linalg.NewMatrix(2, 2, []float32{1, 2, 3, 4}))
@@ -102,7 +107,7 @@ func TestProcessStdout(t *testing.T) {
 	if _, err := os.Stat("/dev/stdout"); err != nil {
 		t.Skip(err)
 	}
-	exe := build(t)
+	exe := program(t)
 	at := in(t.TempDir())
 	m := linalg.NewMatrix(1, 2, []int32{7, 8})
 	a := save(t, at("a.npy"), m)
@@ -141,7 +146,7 @@ func TestProcessInterrupted(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("windows cannot send an interrupt to one process")
 	}
-	exe := build(t)
+	exe := program(t)
 	at := in(t.TempDir())
 	fifo := at("fifo")
 	if out, err := exec.Command("mkfifo", fifo).CombinedOutput(); err != nil {
@@ -174,7 +179,7 @@ func TestProcessInParts(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("windows cannot send an interrupt to one process")
 	}
-	exe := build(t)
+	exe := program(t)
 	dir := t.TempDir()
 	a := save(t, in(dir)("a.npy"), linalg.NewMatrix[float64](1, 1, nil))
 	const n = 1 << 14

@@ -59,15 +59,11 @@ func mainWrong() {
 func TestConformanceDiffers(t *testing.T) {
 	conformance := func(args ...string) (code int, stdout, stderr string) {
 		t.Helper()
-		exe, err := os.Executable()
-		if err != nil {
-			t.Fatal(err)
-		}
-		cmd := exec.Command(exe, append([]string{"conformance", "--quick", "--backend", "wrong"}, args...)...)
+		cmd := exec.Command(executable(t), append([]string{"conformance", "--quick", "--backend", "wrong"}, args...)...)
 		cmd.Env = append(os.Environ(), envWrong+"=1")
 		var out, errs strings.Builder
 		cmd.Stdout, cmd.Stderr = &out, &errs
-		err = cmd.Run()
+		err := cmd.Run()
 		if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 			t.Fatal(err)
 		}
