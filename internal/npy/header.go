@@ -141,7 +141,7 @@ func fill(r io.Reader, b []byte) error {
 var (
 	descr   = `'descr':\s*'([<>=|])([a-zA-Z0-9]+)'`
 	fortran = `'fortran_order':\s*(True|False)`
-	shape   = `'shape':\s*\(( *(?:[0-9]{1,18}L? *, *)*(?:[0-9]{1,18}L? *)?)\)`
+	shape   = `'shape':\s*\(( *(?:(?:[0-9]{1,18}L? *, *)+(?:[0-9]{1,18}L? *)?)?)\)`
 	field   = `\s*(?:` + descr + `|` + fortran + `|` + shape + `)\s*`
 
 	descrField   = regexp.MustCompile(descr)

@@ -168,6 +168,7 @@ func TestReadBad(t *testing.T) {
 		{"words for a shape", file(1, text("<f4", "False", "(two, 3)"), data), ErrFormat, "header is not what"},
 		{"no type", file(1, text("", "False", "(2, 3)"), data), ErrFormat, "header is not what"},
 		{"no order", file(1, text("<f4", "Maybe", "(2, 3)"), data), ErrFormat, "header is not what"},
+		{"no tuple", file(1, text("<f4", "False", "(6)"), data), ErrFormat, "header is not what"},
 		{
 			"two types", file(1, "{'descr': '<f4', 'descr': '<f4', 'shape': (2, 3), }", data), ErrFormat,
 			"header is not what",
