@@ -75,7 +75,7 @@ func parseOne(s, from string) (Spec, error) {
 
 // meanings are what to ask for in place of what is often asked for.
 var meanings = map[string]string{
-	"gpu": "auto", "nvidia": "cuda", "amd": "opencl:amd", "rocm": "opencl:amd", "intel": "opencl:intel",
+	"gpu": "gpus", "nvidia": "cuda", "amd": "opencl:amd", "rocm": "opencl:amd", "intel": "opencl:intel",
 	"pocl": "opencl:pocl", "host": "cpu",
 }
 

@@ -44,7 +44,7 @@ func TestParseSpecErrors(t *testing.T) {
 	for in, want := range map[string]string{
 		"vulkan":   "there are auto, gpus, cpu, cuda, cudasim, metal, opencl",
 		"vulkan:0": "unknown driver; there are auto",
-		"gpu":      "unknown driver (did you mean auto?); there are auto",
+		"gpu":      "unknown driver (did you mean gpus?); there are auto",
 		"Nvidia:0": "(did you mean cuda?)",
 		"AMD":      "(did you mean opencl:amd?)",
 		"rocm":     "(did you mean opencl:amd?)",
