@@ -131,12 +131,14 @@ func Explain() (dir string, err error) {
 	}
 	f.Close()
 	fsys.Remove(f.Name())
+	if !private(base.dir) {
+		return base.dir, notPrivate(base.dir)
+	}
 	entries, err := fsys.ReadDir(base.dir)
 	errs := []error{err}
 	for _, e := range entries {
-		c := Cache{dir: filepath.Join(base.dir, e.Name())}
-		if e.IsDir() && !c.trusted() {
-			errs = append(errs, fmt.Errorf("%s belongs to another user, or others may write to it", c.dir))
+		if dir := filepath.Join(base.dir, e.Name()); e.IsDir() && !private(dir) {
+			errs = append(errs, notPrivate(dir))
 		}
 	}
 	return base.dir, errors.Join(errs...)
@@ -200,13 +202,17 @@ func (c *Cache) Delete(k Key) {
 
 func (c *Cache) file(k Key) string { return filepath.Join(c.dir, hex.EncodeToString(k[:])+suffix) }
 
-// trusted tells whether the folder is one that only this user can have written to.
-func (c *Cache) trusted() bool {
-	if c.dir == "" {
-		return false
-	}
-	info, err := files.Load().Lstat(c.dir)
+// trusted tells whether the folder, and that of all caches, are such that only this user can have
+// written to them.
+func (c *Cache) trusted() bool { return c.dir != "" && private(filepath.Dir(c.dir)) && private(c.dir) }
+
+func private(dir string) bool {
+	info, err := files.Load().Lstat(dir)
 	return err == nil && info.IsDir() && ownedAlone(info)
+}
+
+func notPrivate(dir string) error {
+	return fmt.Errorf("%s belongs to another user, or others may write to it", dir)
 }
 
 // readOwn reads a regular file that only this user can have written.

@@ -156,6 +156,14 @@ func TestModes(t *testing.T) {
 	wantMissing(t, c, k, "others may write the folder")
 	c.Put(k, []byte("y"))
 	chmod(c.dir, 0o700)
+	all := filepath.Dir(c.dir)
+	chmod(all, 0o777)
+	wantMissing(t, c, k, "others may write the folder of all caches")
+	c.Put(k, []byte("y"))
+	if _, err := Explain(); err == nil || err.Error() != all+" belongs to another user, or others may write to it" {
+		t.Errorf("a folder of all caches that others may write: %v", err)
+	}
+	chmod(all, 0o700)
 	wantEntry(t, c, k, "x")
 
 	if os.Geteuid() == 0 {
