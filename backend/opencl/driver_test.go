@@ -208,6 +208,13 @@ func TestNoDevice(t *testing.T) {
 			t.Errorf("no %q in: %s", w, out)
 		}
 	}
+	for _, line := range []string{"libpocl.so.2\r\n", "libpocl.so.2  "} { // a driver by another name
+		file := filepath.Join(t.TempDir(), "pocl.icd")
+		check(t, os.WriteFile(file, []byte(line), 0o666))
+		if out = run("OCL_ICD_VENDORS=" + file); !strings.Contains(out, file+": before or after the library's name") {
+			t.Errorf("%q: %s", line, out)
+		}
+	}
 	file := filepath.Join(t.TempDir(), "intel.icd") // a driver that lacks a library
 	check(t, os.WriteFile(file, []byte("/nowhere/libsvml.so\n"), 0o666))
 	for _, vendors := range []string{filepath.Dir(file), file, "/nowhere/libsvml.so"} {

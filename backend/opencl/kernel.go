@@ -205,6 +205,9 @@ func (p *program) buildError(err error) error {
 			e.Detail = log
 		}
 	}
+	if p.dev.info.Platform == pocl && e.Err == backend.ErrBuild {
+		e.Detail = fileForCache() + e.Detail
+	}
 	return e
 }
 

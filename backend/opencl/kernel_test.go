@@ -121,6 +121,29 @@ func TestNoWarnings(t *testing.T) {
 	}
 }
 
+// PoCL, whose cache would be in a file, says nothing but that it builds no program.
+func TestPoCLCacheIsFile(t *testing.T) {
+	const child = "TANDEM_TEST_POCL_CACHE"
+	if os.Getenv(child) != "" {
+		_, err := backend.Open("opencl:pocl")
+		fmt.Print(err)
+		return
+	}
+	need(t)
+	file := filepath.Join(t.TempDir(), "file")
+	check(t, os.WriteFile(file, nil, 0o666))
+	cmd := exec.Command(os.Args[0], "-test.run=^TestPoCLCacheIsFile$")
+	cmd.Env = append(os.Environ(), child+"=1", "TANDEM_CACHE=off", "POCL_CACHE_DIR="+file)
+	switch out, err := cmd.CombinedOutput(); {
+	case err != nil:
+		t.Errorf("%v: %s", err, out)
+	case strings.Contains(string(out), "no device has"):
+		t.Skip("PoCL is not among the platforms")
+	case !strings.Contains(string(out), "POCL_CACHE_DIR, "+file+", is a file"):
+		t.Errorf("%s", out)
+	}
+}
+
 func TestParams(t *testing.T) {
 	d := open(t)
 	backendtest.CheckParams(t, d, fillSource, 0, func(s *backend.Source) [3]int {

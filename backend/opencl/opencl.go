@@ -44,6 +44,16 @@ type entry struct {
 	probed  driverkit.Memo[findings]
 }
 
+// fileForCache says that POCL_CACHE_DIR is a file, where it is: PoCL tells nothing but that it builds
+// no program.
+func fileForCache() string {
+	dir := os.Getenv("POCL_CACHE_DIR")
+	if info, err := os.Stat(dir); err != nil || info.IsDir() {
+		return ""
+	}
+	return "POCL_CACHE_DIR, " + dir + ", is a file, and must name a folder that can be written; "
+}
+
 // remedy says what to do where there is no device.
 const remedy = "install the OpenCL driver of the GPU's vendor, or PoCL for the CPU (Debian: pocl-opencl-icd); " +
 	"clinfo lists what is installed"
@@ -117,7 +127,11 @@ func unloadable() string {
 				why = append(why, err.Error())
 				continue
 			}
-			name = strings.TrimSpace(string(text))
+			file, line := name, strings.TrimSuffix(string(text), "\n")
+			if name = strings.TrimSpace(line); name != line {
+				why = append(why, fmt.Sprintf("%s: before or after the library's name are blanks or a carriage return, "+
+					"which the loader takes for a part of it", file))
+			}
 		}
 		if !strings.Contains(name, ".so") {
 			continue // a folder without files
