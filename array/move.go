@@ -168,8 +168,8 @@ func Flip[T Element](c, a *Array[T], rows, cols bool) error {
 }
 
 // Diag makes c, a row or a column, the diagonal of a, or, where a is a row or a column, c a matrix
-// with a as its diagonal, and zeros: of two rows or columns c is the matrix. c may not share
-// elements with a.
+// with a as its diagonal, and zeros: of two rows or columns c is the matrix, and must be one. c may
+// not share elements with a.
 func Diag[T Element](c, a *Array[T]) error {
 	rows, cols, err := pair("Diag", c, a)
 	if err != nil {
@@ -181,6 +181,7 @@ func Diag[T Element](c, a *Array[T]) error {
 		return place(c, a, moves.Map{RowI: 1, RowJ: -1, ColJ: 1}, 0)
 	case n == 1 && m == min(rows, cols):
 		return place(c, a, moves.Map{RowI: 1, ColI: 1, ColJ: -1}, 0)
+	case m == 1 || n == 1: // c of one element is not the matrix
 	case rows == 1 && cols == min(m, n):
 		return place(c, a, moves.Map{RowJ: 1, ColJ: 1}, 0)
 	case cols == 1 && rows == min(m, n):

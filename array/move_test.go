@@ -210,6 +210,8 @@ func TestMoveRefuses(t *testing.T) {
 		{Diff(a.Array, b), linalg.ErrShape, "a column less"},
 		{Outer(a.Array, b.Slice(0, 1, 0, 5), b.Slice(0, 1, 0, 6)), linalg.ErrShape, "Outer: a is 1x5 int32"},
 		{Diag(a.Array, b), linalg.ErrShape, "Diag: neither"},
+		{Diag(a.Slice(0, 1, 0, 1), b.Slice(0, 1, 0, 3)), linalg.ErrShape, "Diag: neither"},
+		{Diag(a.Slice(0, 1, 0, 1), b.Slice(0, 3, 0, 1)), linalg.ErrShape, "Diag: neither"},
 		{TakeRows(a.Array, b, b.Slice(0, 1, 0, 3)), linalg.ErrShape, "TakeRows: index is 1x3 int32"},
 		{TakeRows(a.Array, b, a.Slice(0, 4, 0, 1)), linalg.ErrOverlap, "TakeRows: index and c"},
 		{AddRows(a.Array, a.Array, b.Slice(0, 4, 0, 1)), linalg.ErrOverlap, "AddRows: c and a"},

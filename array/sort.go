@@ -228,9 +228,10 @@ func distances(counts, places *Array[int32], end int) error {
 }
 
 // Quantile makes element i of c, a column, the quantile p of row i of a, for which p is from 0 to
-// 1: with h = p*(n-1) and its whole part k, it is s[k] + (h-k)*(s[k+1]-s[k]), each step rounded,
-// where s is the row as [Sort] has it, and s[k] where h-k is 0. So 0.5 gives the median. h and h-k
-// are float64, the latter rounded to T. c may share elements with a.
+// 1: with h = p*(n-1), its whole part k and f = h-k it lies f of the way from s[k] to s[k+1], where
+// s is the row as [Sort] has it. So 0.5 gives the median. It is computed in float64, which the
+// device needs, as docs/contract.md says, and rounded to T: it never leaves the row's range, nor
+// falls where p rises. c may share elements with a.
 func Quantile[T Float](c, a *Array[T], p float64) error {
 	s, rows, n, err := dims("Quantile", "a", a)
 	if err == nil {
@@ -250,12 +251,31 @@ func Quantile[T Float](c, a *Array[T], p float64) error {
 		}
 		h := p * float64(n-1)
 		k := int(h)
-		low, rest := row.Slice(0, rows, k, k+1), T(h-float64(k))
-		if rest == 0 {
+		low, f := row.Slice(0, rows, k, k+1), h-float64(k)
+		if f == 0 {
 			return c.Scale(1, low)
 		}
-		return cmp.Or(c.Sub(row.Slice(0, rows, k+1, k+2), low), c.Scale(rest, c), c.Add(low, c))
+		return launchBetween[T](s, c, low, row.Slice(0, rows, k+1, k+2), Value(f))
 	})
+}
+
+// between is what lies f of the way from x to y, which is not below x. Around 0 a difference could
+// overflow; on either side of it what is nearer is the one to start from, and what comes from y is
+// not below what has come from x.
+//
+//tandem:map float32 float64
+func between[T Float](x, y T, f float64) T {
+	a, b := float64(x), float64(y)
+	d := b - a
+	switch {
+	case a == b:
+		return x
+	case a <= 0 && b >= 0 || d > math.MaxFloat64:
+		return T(float64((1-f)*a) + float64(f*b))
+	case f < 0.5:
+		return T(a + float64(f*d))
+	}
+	return T(max(a+d/2, b-float64((1-f)*d)))
 }
 
 // SearchSorted makes each element of index how many elements of sorted are less than that of a. The
@@ -282,7 +302,8 @@ func SearchSorted[T Element](index *Array[int32], sorted, a *Array[T]) error {
 
 // Histogram makes element i of counts how many x of a have edges[i] <= x < edges[i+1], or, for the
 // last one, x <= edges[i+1]. counts and edges are rows or columns, of which edges has one element
-// more, and ascends. NaN is in no bin.
+// more; where it falls, or has a NaN, it is backend.ErrArgument. Histogram waits until it has seen
+// that. NaN is in no bin.
 func Histogram[T Element](counts *Array[int32], edges, a *Array[T]) error {
 	s, rows, cols, err := dims("Histogram", "a", a)
 	n := 0
@@ -305,7 +326,29 @@ func Histogram[T Element](counts *Array[int32], edges, a *Array[T]) error {
 	case overlap(counts, edges):
 		return fmt.Errorf("%w: Histogram: counts and edges", linalg.ErrOverlap)
 	}
+	if err := checkEdges(edges); err != nil {
+		return err
+	}
 	return cmp.Or(counts.Sub(counts, counts), search(counts, edges, a, true))
+}
+
+// checkEdges names the first of the edges that is not at or above the one before.
+func checkEdges[T Element](edges *Array[T]) error {
+	m, err := edges.Download()
+	if err != nil {
+		return err
+	}
+	last := m.Data[0]
+	for i, e := range m.Data {
+		switch {
+		case e != e:
+			return argument("Histogram", fmt.Sprintf("edges[%d] is NaN", i))
+		case e < last:
+			return argument("Histogram", fmt.Sprintf("edges[%d] is %v, below edges[%d], which is %v", i, e, i-1, last))
+		}
+		last = e
+	}
+	return nil
 }
 
 func search[T Element](c *Array[int32], edges, a *Array[T], count bool) error {

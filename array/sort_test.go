@@ -319,20 +319,112 @@ func testQuantile[T Float](t *testing.T, s *linalg.Session, guard T) {
 		for _, p := range []float64{0, 0.25, 0.5, 0.9, 1} {
 			want := make([]T, rows)
 			for i := range want {
-				row := sorted(x[i*cols : i*cols+cols])
-				h := p * float64(cols-1)
-				k := int(h)
-				if want[i] = row[k]; h > float64(k) {
-					d := row[k+1] - row[k]
-					step := T(T(h-float64(k)) * d)
-					want[i] = row[k] + step
-				}
+				want[i] = quantile(sorted(x[i*cols:i*cols+cols]), p)
 			}
 			c := newTarget(t, s, rows, 1, true, guard)
 			try(t, Quantile(c.Array, a, p))
 			c.check(t, "Quantile", want)
 		}
 	}
+}
+
+// quantile is the contract's, of sorted elements.
+func quantile[T Float](s []T, p float64) T {
+	h := p * float64(len(s)-1)
+	k := int(h)
+	f := h - float64(k)
+	if f == 0 || s[k] == s[k+1] {
+		return s[k]
+	}
+	a, b := float64(s[k]), float64(s[k+1])
+	if a <= 0 && b >= 0 || !math.IsNaN(b) && (math.IsInf(a, 0) || math.IsInf(b, 0)) {
+		below, above := (1-f)*a, f*b
+		return T(below + above)
+	}
+	d := b - a
+	up, down := f*d, (1-f)*d
+	if f < 0.5 {
+		return T(a + up)
+	}
+	return T(max(a+d/2, b-down))
+}
+
+// Quantiles are between the elements beside them, and do not fall as p rises: of neighbours of all
+// magnitudes, or that hardly differ.
+func TestQuantileOrder(t *testing.T) {
+	s, err := linalg.Open("cpu")
+	try(t, err)
+	defer s.Close()
+	testQuantileOrder(t, s, float32(0), math.MaxFloat32)
+	testQuantileOrder(t, s, float64(0), math.MaxFloat64)
+}
+
+func testQuantileOrder[T Float](t *testing.T, s *linalg.Session, _, most T) {
+	const rows, cols, quantiles = 1000, 5, 200
+	rng := rand.New(rand.NewPCG(11, 12))
+	x := make([]T, rows*cols)
+	for i := range x {
+		x[i] = T(math.Ldexp(2*rng.Float64()-1, rng.IntN(200)-100))
+		if i > 0 && i%3 == 0 {
+			x[i] = x[i-1] * T(1+math.Ldexp(rng.Float64(), -rng.IntN(60)))
+		}
+	}
+	x[0], x[1] = most, -most
+	least := slices.Clone(x)
+	ps := []float64{0, 1}
+	for range quantiles {
+		ps = append(ps, rng.Float64(), math.Nextafter(float64(rng.IntN(2*cols-1))/(2*cols-2), rng.Float64()))
+	}
+	slices.Sort(ps)
+	a := linalg.NewMatrix(rows, cols, x)
+	up, err := linalg.Upload(s, a)
+	try(t, err)
+	c := newTarget[T](t, s, rows, 1, false, 77)
+	for i := range rows {
+		row := sorted(x[i*cols : i*cols+cols])
+		least[i] = row[0]
+		copy(x[i*cols:], row)
+	}
+	for _, p := range ps {
+		try(t, Quantile(c.Array, up, p))
+		got, err := c.Download()
+		try(t, err)
+		for i, q := range got.Data {
+			row := x[i*cols : i*cols+cols]
+			k := int(p * (cols - 1))
+			if !(q >= row[k] && q <= row[min(k+1, cols-1)] && q >= least[i]) {
+				t.Fatalf("Quantile(%v) of %v is %v, and one of less %v", p, row, q, least[i])
+			}
+			least[i] = q
+		}
+	}
+}
+
+// The quantiles that left their row, by a rounded distance or an overflow.
+func TestQuantileValues(t *testing.T) {
+	eachBackend(t, func(t *testing.T, s *linalg.Session) {
+		row := make([]float32, 101)
+		for i := range row {
+			row[i] = -0.4219192
+			if i < 29 {
+				row[i] = -10272.166
+			}
+		}
+		testQuantileValue(t, s, row, 0.29, -0.4219192)
+		testQuantileValue(t, s, []float32{-3e38, 3e38}, 0.5, 0)
+		testQuantileValue(t, s, []float64{-1.5e308, 1.5e308}, 0.5, 0)
+		testQuantileValue(t, s, []float64{-1.5e308, 1.5e308}, 0.75, 0.75e308)
+		testQuantileValue(t, s, []float64{1, math.Inf(1)}, 0.75, math.Inf(1))
+		testQuantileValue(t, s, []float64{math.Inf(-1), -1}, 0.75, math.Inf(-1))
+		testQuantileValue(t, s, []float64{1, math.NaN()}, 0.75, math.NaN())
+	})
+}
+
+func testQuantileValue[T Float](t *testing.T, s *linalg.Session, row []T, p float64, want T) {
+	t.Helper()
+	c := newTarget[T](t, s, 1, 1, false, 77)
+	try(t, Quantile(c.Array, upload(t, s, 1, len(row), false, row), p))
+	c.check(t, "Quantile", []T{want})
 }
 
 func TestPermutation(t *testing.T) {
@@ -371,6 +463,10 @@ func TestSortRefuses(t *testing.T) {
 	far := newTarget[int32](t, other, 4, 6, true, 77)
 	part := func(c target[int32], i, k, j, l int) *linalg.Array[int32] { return c.Slice(i, k, j, l) }
 	_, uniqueErr := Unique(a.Array, nil, a.Array)
+	nan := float32(math.NaN())
+	edges := func(e ...float32) error {
+		return Histogram(part(a, 0, 1, 0, len(e)-1), upload(t, s, len(e), 1, true, e), x.Array)
+	}
 	for _, test := range []struct {
 		err, want error
 		text      string
@@ -391,6 +487,9 @@ func TestSortRefuses(t *testing.T) {
 		{Histogram(part(a, 0, 1, 0, 6), x.Slice(0, 1, 0, 6), x.Array), linalg.ErrShape, "6 edges have 5 bins"},
 		{Histogram(part(a, 0, 1, 0, 1), x.Slice(0, 1, 0, 1), x.Array), linalg.ErrShape, "edges is 1x1"},
 		{Histogram(part(a, 0, 1, 0, 5), part(a, 1, 2, 0, 6), a.Array), linalg.ErrOverlap, "counts and a"},
+		{edges(0, 1, 1, 0.5), backend.ErrArgument, "Histogram: edges[3] is 0.5, below edges[2], which is 1"},
+		{edges(0, 1, nan, 3), backend.ErrArgument, "Histogram: edges[2] is NaN"},
+		{edges(nan, 1, 2, 3), backend.ErrArgument, "Histogram: edges[0] is NaN"},
 		{Permutation(nil, a.Array), backend.ErrArgument, "Permutation: the stream is nil"},
 	} {
 		if !errors.Is(test.err, test.want) || !contains(test.err, test.text) {
