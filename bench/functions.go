@@ -199,8 +199,9 @@ func operandOf[T linalg.Float](f *function, name string, rows, cols int) []T {
 	return x
 }
 
-// compare counts the numbers of got that are no numbers or further from want than loss times the
-// largest of want: rounding in any order is below it, a wrong algorithm above.
+// compare counts the numbers of got that are not those of want, rounded to T, and those that are no
+// numbers or further from them than loss times the largest: rounding in any order is below it, a
+// wrong algorithm above.
 func compare[T, W linalg.Element](got []T, want []W, loss float64) Check {
 	c := Check{Elements: len(want)}
 	largest := 0.0
@@ -208,7 +209,7 @@ func compare[T, W linalg.Element](got []T, want []W, loss float64) Check {
 		largest = max(largest, math.Abs(float64(w)))
 	}
 	for i, w := range want {
-		off := math.Abs(float64(got[i]) - float64(w))
+		off := math.Abs(float64(got[i]) - float64(T(w)))
 		if off != 0 {
 			c.Differ++
 		}

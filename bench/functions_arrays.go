@@ -10,6 +10,7 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/exact"
+	"github.com/tandem-gpu/tandem/gpu"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -124,7 +125,7 @@ func elementwiseFunctions[T linalg.Float](s *linalg.Session, n int, all bool) []
 		c, x, y, z *linalg.Array[T]
 		mask       *linalg.Array[bool]
 	}
-	of := func(name, numPy string, moved int, call func(a arrays) error, want func(x, y, z float64) float64) build {
+	of := func(name, numPy string, moved int, call func(a arrays) error, want func(x, y, z T) T) build {
 		return func() (*function, error) {
 			bytes := float64(moved) * float64(n) * float64(element.TypeOf[T]().Size())
 			f := newOnArrays[T](s, name, 1, n, 1, n, bytes, gigabytes)
@@ -140,7 +141,7 @@ func elementwiseFunctions[T linalg.Float](s *linalg.Session, n int, all bool) []
 			f.want(1, func() []float64 {
 				list := make([]float64, n)
 				for i := range list {
-					list[i] = want(float64(host[0][i]), float64(host[1][i]), float64(host[2][i]))
+					list[i] = float64(want(host[0][i], host[1][i], host[2][i]))
 				}
 				return list
 			})
@@ -148,34 +149,34 @@ func elementwiseFunctions[T linalg.Float](s *linalg.Session, n int, all bool) []
 		}
 	}
 	add := of("add", "numpy.add(x, y, out=c)", 3, func(a arrays) error { return array.Add(a.c, a.x, a.y) },
-		func(x, y, _ float64) float64 { return x + y })
+		func(x, y, _ T) T { return x + y })
 	if !all {
 		return []build{add}
 	}
 	return []build{
 		add,
 		of("fma", "numpy.multiply(x, y, out=c); numpy.add(c, z, out=c)", 4,
-			func(a arrays) error { return array.FMA(a.c, a.x, a.y, a.z) }, math.FMA),
+			func(a arrays) error { return array.FMA(a.c, a.x, a.y, a.z) }, gpu.FMA[T]),
 		of("mul", "numpy.multiply(x, y, out=c)", 3, func(a arrays) error { return array.Mul(a.c, a.x, a.y) },
-			func(x, y, _ float64) float64 { return x * y }),
+			func(x, y, _ T) T { return x * y }),
 		of("where", "c = numpy.where(m, x, y)", 3, // and a byte of the mask; numpy.copyto with a mask takes longer
 			func(a arrays) error { return array.Where[T](a.c, a.mask, a.x, a.y) },
-			func(x, y, z float64) float64 {
+			func(x, y, z T) T {
 				if masked(z) {
 					return x
 				}
 				return y
 			}),
 		of("maximum", "numpy.maximum(x, y, out=c)", 3, func(a arrays) error { return array.Maximum(a.c, a.x, a.y) },
-			func(x, y, _ float64) float64 { return max(x, y) }),
+			func(x, y, _ T) T { return max(x, y) }),
 		of("exp", "numpy.exp(x, out=c)", 2, func(a arrays) error { return array.Exp(a.c, a.x) },
-			func(x, _, _ float64) float64 { return math.Exp(x) }),
+			func(x, _, _ T) T { return gpu.Exp(x) }),
 		of("tanh", "numpy.tanh(x, out=c)", 2, func(a arrays) error { return array.Tanh(a.c, a.x) },
-			func(x, _, _ float64) float64 { return math.Tanh(x) }),
+			func(x, _, _ T) T { return gpu.Tanh(x) }),
 		of("sin", "numpy.sin(x, out=c)", 2, func(a arrays) error { return array.Sin(a.c, a.x) },
-			func(x, _, _ float64) float64 { return math.Sin(x) }),
+			func(x, _, _ T) T { return gpu.Sin(x) }),
 		of("log", "numpy.log(x, out=c)", 2, func(a arrays) error { return array.Log(a.c, a.x) },
-			func(x, _, _ float64) float64 { return math.Log(x) }),
+			func(x, _, _ T) T { return gpu.Log(x) }),
 	}
 }
 
@@ -194,7 +195,7 @@ func ofColumns[T linalg.Float](s *linalg.Session, m int) []build {
 	}
 	exp := func(x []T) (list []float64) {
 		for _, v := range x {
-			list = append(list, math.Exp(float64(v)))
+			list = append(list, float64(gpu.Exp(v)))
 		}
 		return list
 	}
@@ -246,9 +247,27 @@ func columnsOf[T any](x []T, n int) (list []T) {
 
 func sumOf[T linalg.Float](line []T) float64 { return float64(exact.Sum(line)) }
 
-func meanOf[T linalg.Float](line []T) float64 { return sumOf(line) / float64(len(line)) }
+// meanOf and normOf take a step of Newton's method, as the exact sum was rounded already.
+func meanOf[T linalg.Float](line []T) float64 {
+	var sum exact.Acc
+	for _, v := range line {
+		sum.Add(float64(v))
+	}
+	n := float64(len(line))
+	mean := sum.Float64() / n
+	sum.AddProduct(-mean, n)
+	return mean + sum.Float64()/n
+}
 
-func normOf[T linalg.Float](line []T) float64 { return math.Sqrt(float64(exact.Dot(line, line))) }
+func normOf[T linalg.Float](line []T) float64 {
+	var sum exact.Acc
+	for _, v := range line {
+		sum.AddProduct(float64(v), float64(v))
+	}
+	norm := math.Sqrt(sum.Float64())
+	sum.AddProduct(-norm, norm)
+	return norm + sum.Float64()/(2*norm)
+}
 
 func maxOf[T linalg.Float](line []T) float64 { return float64(slices.Max(line)) }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tandem-gpu/tandem/element"
+	"github.com/tandem-gpu/tandem/linalg"
 )
 
 // Every function of every group is right beside those of all other libraries, and has all its
@@ -33,6 +34,28 @@ func TestFunctions(t *testing.T) {
 	}
 	for _, row := range r.Functions {
 		checkFunction(t, &row, r.Method.Rounds)
+	}
+}
+
+// Package array's functions have the contract's bits, and the report says so.
+func TestFunctionBits(t *testing.T) {
+	s, err := linalg.Open("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	r := &runner{s: s, o: Options{Quick: true}}
+	for _, ready := range append(arrayFunctions[float32](r), arrayFunctions[float64](r)...) {
+		f, err := ready()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c, err := f.own().check(); err != nil || c.Elements == 0 || c.Differ != 0 {
+			t.Errorf("%s: %+v, %v", f.row.Title(), c, err)
+		}
+		for _, free := range f.free {
+			free()
+		}
 	}
 }
 
@@ -125,5 +148,8 @@ func TestCompare(t *testing.T) {
 		if check.Wrong != c.wrong || check.Differ != c.differ || check.Elements != 3 {
 			t.Errorf("%v: %+v", c.got, check)
 		}
+	}
+	if check := compare([]float32{0.1}, []float64{0.1}, 0); check.Differ != 0 || check.Wrong != 0 {
+		t.Errorf("float32(0.1) beside 0.1: %+v", check)
 	}
 }
