@@ -13,7 +13,7 @@ import (
 
 // firstCalls measures what the first product on a new session costs, and the second, several
 // sessions after each other.
-func (r *runner) firstCalls() error {
+func firstCalls[T linalg.Element](r *runner) error {
 	n, sessions := 256, 5
 	if r.o.Quick {
 		n = 32
@@ -21,16 +21,16 @@ func (r *runner) firstCalls() error {
 	if r.o.Progress != nil {
 		r.o.Progress("first and second calls", 0)
 	}
-	p := randomProblem[float32](n, n, n)
+	p := randomProblem[T](n, n, n)
 	a, b := linalg.NewMatrix(n, n, p.a), linalg.NewMatrix(n, n, p.b)
-	result := FirstCall{Type: "float32", N: n, Sessions: []SessionCall{}}
+	result := FirstCall{Type: element.TypeOf[T]().String(), N: n, Sessions: []SessionCall{}}
 	for range sessions {
-		c, ok, err := r.newSession(a, b)
+		c, ok, err := newSession(r, a, b)
 		if err != nil {
 			return err
 		}
 		if !ok {
-			r.note("first and second calls: the device does not keep the numerics contract in float32")
+			r.note("first and second calls: the device does not keep the numerics contract in %s", result.Type)
 			return nil
 		}
 		result.Sessions = append(result.Sessions, c)
@@ -41,7 +41,7 @@ func (r *runner) firstCalls() error {
 
 // newSession opens a session and multiplies three times on it. ok is false where the device does
 // not support the type.
-func (r *runner) newSession(a, b linalg.Matrix[float32]) (c SessionCall, ok bool, err error) {
+func newSession[T linalg.Element](r *runner, a, b linalg.Matrix[T]) (c SessionCall, ok bool, err error) {
 	start := time.Now()
 	s, err := linalg.Open(r.o.Backend)
 	if err != nil {
@@ -49,7 +49,7 @@ func (r *runner) newSession(a, b linalg.Matrix[float32]) (c SessionCall, ok bool
 	}
 	defer s.Close()
 	c.Open = time.Since(start).Seconds()
-	if !kernels.Supports(ptr(s.Info()), element.Float32) {
+	if !kernels.Supports(ptr(s.Info()), element.TypeOf[T]()) {
 		return c, false, nil
 	}
 	for _, t := range []*float64{&c.First, &c.Second, &c.Third} {

@@ -24,8 +24,9 @@ import (
 type Options struct {
 	Backend string         // as linalg.Open takes it
 	Command []string       // for the report
-	Types   []element.Type // of products; nil: all
-	Sizes   []int          // n of the products n by n by n; nil: what suits the device
+	Types   []element.Type // nil: all
+	Sizes   []int          // n of the products n by n by n and of the matrices to move; nil: what suits the device
+	Only    []string       // of Parts, what is measured; nil: all
 	Peers   bool           // other libraries, too
 	Scaling bool           // the cost over the size and the number of threads, in place of everything else
 	// Functions has the groups of functions to measure, of FunctionGroups, in place of everything
@@ -41,6 +42,16 @@ type Options struct {
 
 	open func(device backend.Info, threads int) []*library // for tests; nil: openLibraries
 }
+
+const (
+	partProducts   = "products"
+	partTransposes = "transposes"
+	partCalls      = "calls"
+)
+
+// Parts is what Options.Only may name: products, with the peaks of multiply-adds; transposes and
+// elementwise operations, with copies; what calls cost.
+func Parts() []string { return []string{partProducts, partTransposes, partCalls} }
 
 func isFloat(t element.Type) bool { return !t.Integer() }
 
@@ -61,6 +72,11 @@ func (o *Options) Validate() error {
 	for _, group := range o.Functions {
 		if !slices.Contains(FunctionGroups(), group) {
 			return fmt.Errorf("functions are %s, not %q", strings.Join(FunctionGroups(), ", "), group)
+		}
+	}
+	for _, part := range o.Only {
+		if !slices.Contains(Parts(), part) {
+			return fmt.Errorf("only %s can be chosen, not %q", strings.Join(Parts(), ", "), part)
 		}
 	}
 	if o.Functions != nil && o.Types != nil && !slices.ContainsFunc(o.Types, isFloat) {
@@ -108,8 +124,8 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		LoadAtStart: loadAverage(), MHzAtStart: megahertz(),
 	}
 	stolen := stolenTime()
-	if !r.o.Scaling && r.o.Functions == nil { // before anything else is compiled or loaded
-		if err := r.firstCalls(); err != nil {
+	if !r.o.Scaling && r.o.Functions == nil && r.measures(partCalls) { // before anything else is compiled or loaded
+		if err := in(r.o.Types[0]).firstCalls(r); err != nil {
 			return nil, err
 		}
 	}
@@ -241,47 +257,90 @@ func (r *runner) closeAll() {
 
 // experiments runs everything but the first calls.
 func (r *runner) experiments() error {
-	shapes, transposes := r.shapes(), r.transposeSizes()
-	each := 5 + len(shapes) // of a type
-	r.done, r.steps = 0, 1+len(r.o.Types)*each+len(transposes)
-	if err := r.copyPeak(); err != nil {
-		return err
-	}
-	for _, n := range transposes {
-		if err := in(element.Int32).transposes(r, n); err != nil {
+	types, shapes := r.supported(), r.shapes()
+	r.done, r.steps = 0, r.count(types, len(shapes))
+	if r.measures(partTransposes) {
+		if err := r.copyPeak(); err != nil {
 			return err
+		}
+		for _, t := range types {
+			if err := r.moves(t); err != nil {
+				return err
+			}
 		}
 	}
-	for _, t := range r.o.Types {
-		if !kernels.Supports(ptr(r.s.Info()), t) {
-			r.note("%s: the device does not keep the numerics contract in it (%s)", t, r.s.Info().Note)
-			r.done += each
-			continue
+	for _, t := range types {
+		if r.measures(partCalls) {
+			if err := in(t).smallCalls(r); err != nil {
+				return err
+			}
 		}
-		if t == element.Int32 {
-			r.done++ // it was the first of all
-		} else if err := in(t).transposes(r, transposes[0]); err != nil {
-			return err
-		}
-		if err := in(t).elementwise(r, transposes[0]); err != nil {
-			return err
-		}
-		if err := r.ofType(t, shapes); err != nil {
-			return err
+		if r.measures(partProducts) {
+			if err := r.products(t, shapes); err != nil {
+				return err
+			}
 		}
 	}
 	r.step("done")
 	return nil
 }
 
-func (r *runner) ofType(t element.Type, shapes []shape) error {
+// measures tells whether a part is to be measured.
+func (r *runner) measures(part string) bool {
+	return r.o.Only == nil || slices.Contains(r.o.Only, part)
+}
+
+// supported are the types that the device keeps the contract in.
+func (r *runner) supported() (list []element.Type) {
+	for _, t := range r.o.Types {
+		if kernels.Supports(ptr(r.s.Info()), t) {
+			list = append(list, t)
+		} else {
+			r.note("%s: the device does not keep the numerics contract in it (%s)", t, r.s.Info().Note)
+		}
+	}
+	return list
+}
+
+// count is how many steps the experiments have.
+func (r *runner) count(types []element.Type, shapes int) (n int) {
+	if r.measures(partTransposes) {
+		n++ // copies
+	}
+	for _, t := range types {
+		if r.measures(partTransposes) {
+			n += len(r.transposeSizes(t)) + 2*len(r.elementwiseSizes())
+		}
+		if r.measures(partCalls) {
+			n++
+		}
+		if r.measures(partProducts) {
+			n += 1 + shapes
+		}
+	}
+	return n
+}
+
+// moves measures transposes, and elementwise operations.
+func (r *runner) moves(t element.Type) error {
+	for _, n := range r.transposeSizes(t) {
+		if err := in(t).transposes(r, n); err != nil {
+			return err
+		}
+	}
+	for _, n := range r.elementwiseSizes() {
+		if err := in(t).elementwise(r, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *runner) products(t element.Type, shapes []shape) error {
 	if r.step("peak of multiply-adds in " + t.String()) {
 		if err := r.multiplyAddPeak(t); err != nil {
 			return err
 		}
-	}
-	if err := in(t).smallCalls(r); err != nil {
-		return err
 	}
 	if shapes[0].m > 256 {
 		if err := in(t).probe(r); err != nil {
@@ -333,7 +392,7 @@ func (r *runner) step(what string) bool {
 // A shape is that of a product, or of a batch of count products.
 type shape struct{ m, n, k, count int }
 
-// shapes are squares, one shape off every tile, and, unless the user chose sizes, thin ones and a
+// shapes are squares and, unless the user chose sizes, one shape off every tile, thin ones and a
 // batch.
 func (r *runner) shapes() (list []shape) {
 	gpu := r.s.Info().GPU
@@ -351,21 +410,36 @@ func (r *runner) shapes() (list []shape) {
 	for _, n := range squares {
 		list = append(list, shape{m: n, n: n, k: n})
 	}
-	list = append(list, odd)
 	if r.o.Sizes != nil {
 		return list
 	}
+	list = append(list, odd)
 	for _, thin := range []int{1, 8} {
 		list = append(list, shape{m: thin, n: long, k: long}, shape{m: long, n: thin, k: long})
 	}
 	return append(list, batch)
 }
 
-func (r *runner) transposeSizes() []int {
-	if r.o.Quick {
+// transposeSizes are the n of the transposes: of one type, int32 if that is measured, several.
+func (r *runner) transposeSizes(t element.Type) []int {
+	first := r.o.Types[0]
+	if slices.Contains(r.o.Types, element.Int32) {
+		first = element.Int32
+	}
+	if r.o.Sizes == nil && !r.o.Quick && t == first {
+		return []int{4096, 8192, 16384}
+	}
+	return r.elementwiseSizes()
+}
+
+func (r *runner) elementwiseSizes() []int {
+	switch {
+	case r.o.Sizes != nil:
+		return r.o.Sizes
+	case r.o.Quick:
 		return []int{256}
 	}
-	return []int{4096, 8192, 16384}
+	return []int{4096}
 }
 
 // fits tells whether arrays of so many bytes each fit the device, and as many the host, with room

@@ -69,7 +69,7 @@ func TestRun(t *testing.T) {
 		if bad := r.Failures(); len(bad) > 0 {
 			t.Errorf("failures: %q", bad)
 		}
-		if len(r.Products) != 6 || len(r.Transposes) != 9 || len(r.SmallCalls) != 3 || len(r.FirstCalls) != 1 ||
+		if len(r.Products) != 3 || len(r.Transposes) != 9 || len(r.SmallCalls) != 3 || len(r.FirstCalls) != 1 ||
 			len(r.Peaks) != 4 {
 			t.Fatalf("%d products, %d transposes, %d small calls, %d first calls, %d peaks; notes %q",
 				len(r.Products), len(r.Transposes), len(r.SmallCalls), len(r.FirstCalls), len(r.Peaks), r.Notes)
@@ -315,6 +315,54 @@ func TestLimit(t *testing.T) {
 	checkReport(t, r)
 }
 
+// The types and sizes that are chosen are all that is measured, and parts can be chosen.
+func TestChosen(t *testing.T) {
+	for _, part := range append(Parts(), "") {
+		o := small("cpu")
+		o.Types, o.Sizes = []element.Type{element.Float64}, []int{16, 24}
+		if part != "" {
+			o.Only = []string{part}
+		}
+		all := func(p string) bool { return part == "" || part == p }
+		var last float64
+		o.Progress = func(_ string, fraction float64) { last = fraction }
+		r := mustRun(t, o)
+		if bad := r.Failures(); len(bad) > 0 || last != 1 {
+			t.Errorf("%q: failures %q, progress %v", part, bad, last)
+		}
+		var got []string
+		for _, row := range append(r.Transposes, r.Products...) {
+			got = append(got, row.Title())
+		}
+		for _, c := range r.FirstCalls {
+			got = append(got, "first "+c.Type)
+		}
+		for _, c := range r.SmallCalls {
+			got = append(got, "small "+c.Type)
+		}
+		var want []string
+		if all(partTransposes) {
+			want = append(want, "float64 transpose 16x16", "float64 transpose 24x24", "float64 add 16x16",
+				"float64 scale 16x16", "float64 add 24x24", "float64 scale 24x24")
+		}
+		if all(partProducts) {
+			want = append(want, "float64 product 16x16x16", "float64 product 24x24x24")
+		}
+		if all(partCalls) {
+			want = append(want, "first float64", "small float64")
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", part, got, want)
+		}
+		checkReport(t, r)
+	}
+	// without sizes one type alone has the large transposes
+	r := &runner{o: Options{Types: []element.Type{element.Float32, element.Float64}}}
+	if a, b := r.transposeSizes(element.Float32), r.transposeSizes(element.Float64); len(a) != 3 || len(b) != 1 {
+		t.Errorf("transposes of %d and %d", a, b)
+	}
+}
+
 func TestRunErrors(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -326,6 +374,7 @@ func TestRunErrors(t *testing.T) {
 	}
 	for _, o := range []Options{
 		{Sizes: []int{0}}, {Sizes: []int{MaxSize + 1}}, {Rounds: 3}, {Rounds: 6}, {Rounds: -1}, {Limit: -1},
+		{Only: []string{"sums"}},
 	} {
 		o.Backend = "cpu"
 		if _, err := Run(t.Context(), o); err == nil {

@@ -9,18 +9,18 @@ import (
 
 // experiments are what is measured in one element type.
 type experiments struct {
-	smallCalls, probe         func(r *runner) error
-	products, batches         func(r *runner, d shape) error
-	transposes, elementwise   func(r *runner, n int) error
-	scaling                   func(r *runner, sizes []int) error
-	tuneTranspose, tuneMatMul func(r *tuneRun, n int, until time.Time) error
-	tuneCrossover             func(r *tuneRun, until time.Time) error
-	chains                    func() chains
+	firstCalls, smallCalls, probe func(r *runner) error
+	products, batches             func(r *runner, d shape) error
+	transposes, elementwise       func(r *runner, n int) error
+	scaling                       func(r *runner, sizes []int) error
+	tuneTranspose, tuneMatMul     func(r *tuneRun, n int, until time.Time) error
+	tuneCrossover                 func(r *tuneRun, until time.Time) error
+	chains                        func() chains
 }
 
 func experimentsOf[T linalg.Element]() experiments {
 	return experiments{
-		smallCalls: smallCalls[T], probe: probe[T], products: products[T], batches: batches[T],
+		firstCalls: firstCalls[T], smallCalls: smallCalls[T], probe: probe[T], products: products[T], batches: batches[T],
 		transposes: transposes[T], elementwise: elementwise[T],
 		scaling: scalingOf[T], tuneTranspose: tuneTranspose[T], tuneMatMul: tuneMatMul[T],
 		tuneCrossover: tuneCrossover[T], chains: chainsOf[T],

@@ -45,6 +45,9 @@ func newBench(a *app) *cobra.Command {
               small product costs
   peaks       multiply-adds and copies, to compare with
 
+With --only it measures some of these alone, products with their peaks, transposes
+with copies.
+
 With --peers it measures other libraries beside them: gonum, OpenBLAS, NumPy for
 int32, and on OpenCL devices CLBlast, on NVIDIA's cuBLAS, where they are installed.
 
@@ -73,7 +76,7 @@ samples. It takes minutes and wants the machine for itself. A wrong result of
 Tandem makes the exit code 1; a wrong one of another library is shown, without
 figures.`,
 		Example: `  tandem bench --peers
-  tandem bench --backend opencl:0 --sizes 512,1024 --type f4 --json
+  tandem bench --backend opencl:0 --only products --sizes 512,1024 --type f4 --json
   tandem bench --peers --table -o out.json --plot plots
   tandem bench --peers --steady --table -o now.json --against last.json
   tandem bench --functions blas,lapack --type f8 --peers --table
@@ -97,8 +100,9 @@ figures.`,
 	flags.StringVarP(&f.output, "output", "o", "", "write the report with every sample, as JSON, to `file`")
 	flags.StringVar(&f.plot, "plot", "", "write plots as SVG into `folder`")
 	flags.BoolVar(&f.Peers, "peers", false, "measure other libraries, too")
-	flags.IntSliceVar(&f.sizes, "sizes", nil, "n of the products n by n (default: what suits the device)")
-	flags.StringSliceVar(&f.types, "type", nil, "element types of the products: f4, f8, i4 (default all)")
+	flags.IntSliceVar(&f.sizes, "sizes", nil, "n of the products and matrices n by n (default: what suits the device)")
+	flags.StringSliceVar(&f.types, "type", nil, "element types: f4, f8, i4 (default all)")
+	flags.StringSliceVar(&f.Only, "only", nil, "measure these `parts` alone: "+strings.Join(bench.Parts(), ", "))
 	flags.BoolVar(&f.Scaling, "scaling", false, "measure the cost over n, and over the cores on the cpu device, and "+
 		"nothing else")
 	flags.StringSliceVar(&f.Functions, "functions", nil, "measure functions of these `groups` and nothing else: "+
@@ -112,13 +116,14 @@ figures.`,
 	flags.Float64Var(&f.minutes, "minutes", 0, "what is not begun by then is left out (default 20)")
 	flags.StringVar(&f.model, "model", "", "measure modelled `devices` alone, each as LINK:RATE in GB/s and TFLOP/s")
 	for _, other := range strings.Fields(
-		"output plot peers type scaling table quick rounds minutes steady against functions",
+		"output plot peers type scaling table quick rounds minutes steady against functions only",
 	) {
 		cmd.MarkFlagsMutuallyExclusive("model", other)
 	}
-	for _, other := range []string{"scaling", "plot", "sizes"} {
+	for _, other := range []string{"scaling", "plot", "sizes", "only"} {
 		cmd.MarkFlagsMutuallyExclusive("functions", other)
 	}
+	cmd.MarkFlagsMutuallyExclusive("scaling", "only")
 	cmd.MarkFlagFilename("output", "json")
 	cmd.MarkFlagFilename("against", "json")
 	cmd.MarkFlagDirname("plot")
