@@ -309,7 +309,14 @@ func unitOf(rows []Row, typ string) string {
 
 func (r *Report) plotTransposes() (*plot.Plot, error) {
 	rows := slices.DeleteFunc(slices.Clone(r.Transposes), func(r Row) bool { return r.Experiment != "transpose" })
-	list := collect(rows, element.Int32.String())
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	typ := element.Int32.String()
+	if !slices.ContainsFunc(rows, func(r Row) bool { return r.Type == typ }) {
+		typ = rows[0].Type
+	}
+	list := collect(rows, typ)
 	if len(list) == 0 {
 		return nil, nil
 	}
@@ -322,7 +329,7 @@ func (r *Report) plotTransposes() (*plot.Plot, error) {
 		}
 	}
 	slices.Sort(sizes)
-	p := newPlot("Transposes of int32 matrices n x n, and copies of as many bytes\n"+r.caption(), "n",
+	p := newPlot("Transposes of "+typ+" matrices n x n, and copies of as many bytes\n"+r.caption(), "n",
 		"GB/s, read and written")
 	const width = 16
 	for i, s := range list {
