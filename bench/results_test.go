@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -83,4 +84,85 @@ func lines(text string) []byte {
 		b.WriteString(s)
 	}
 	return append(b.Bytes(), '\n')
+}
+
+// tableOf is a comment in a page that asks for a table, and the table: the report, and a regular
+// expression for its problems.
+var tableOf = regexp.MustCompile(`(?m)^<!-- (\S+): (.*) -->\n\n(?:\|.*\n)*\n?`)
+
+// The tables of docs/performance.md are those of the reports. -update writes them.
+func TestPerformancePage(t *testing.T) {
+	const page = "../docs/performance.md"
+	have, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	have = bytes.ReplaceAll(have, []byte("\r\n"), []byte("\n"))
+	tables := 0
+	want := tableOf.ReplaceAllFunc(have, func(text []byte) []byte {
+		tables++
+		m := tableOf.FindSubmatch(text)
+		f, err := os.Open(filepath.Join("results", string(m[1])))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		r, err := ReadReport(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		comment, _, _ := bytes.Cut(text, []byte("\n"))
+		return []byte(string(comment) + "\n\n" + times(r, regexp.MustCompile("^(?:"+string(m[2])+")$")) + "\n")
+	})
+	if tables == 0 {
+		t.Error("the page asks for no table")
+	}
+	switch {
+	case bytes.Equal(have, want):
+	case *update:
+		if err := os.WriteFile(page, want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		t.Errorf("%s has other tables than the reports: go test ./bench -run PerformancePage -update", page)
+	}
+}
+
+// times is a table of median times. Those of the types of one problem stand in one cell.
+func times(r *Report, problems *regexp.Regexp) string {
+	var rows, columns, types []string
+	cells := map[[2]string][]string{}
+	once := func(list *[]string, s string) {
+		if !slices.Contains(*list, s) {
+			*list = append(*list, s)
+		}
+	}
+	for _, row := range slices.Concat(r.Products, r.Transposes, r.Functions) {
+		typ, problem, _ := strings.Cut(row.Title(), " ")
+		if !problems.MatchString(problem) {
+			continue
+		}
+		once(&rows, problem)
+		once(&types, typ)
+		for _, e := range row.Entries {
+			if e.Time == nil || e.Name == nameNaive || e.Name == nameTiled {
+				continue
+			}
+			once(&columns, e.Name)
+			at := [2]string{problem, e.Name}
+			cells[at] = append(cells[at], formatTime(e.Time.Median))
+		}
+	}
+	var b strings.Builder
+	line := func(cells []string) { b.WriteString("| " + strings.Join(cells, " | ") + " |\n") }
+	line(append([]string{strings.Join(types, " / ")}, columns...))
+	line(slices.Repeat([]string{"---"}, 1+len(columns)))
+	for _, problem := range rows {
+		list := []string{problem}
+		for _, c := range columns {
+			list = append(list, strings.Join(cells[[2]string{problem, c}], " / "))
+		}
+		line(list)
+	}
+	return b.String()
 }

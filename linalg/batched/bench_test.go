@@ -11,7 +11,7 @@ import (
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
-// measured is the batches of which docs/performance.md tells.
+// measured is what BenchmarkBatches measures.
 var measured = []struct{ count, n int }{{10000, 4}, {10000, 8}, {10000, 16}, {10000, 32}, {1000, 64}}
 
 // BenchmarkBatches factors batches, and solves for one right side each, on the default device. The
