@@ -12,109 +12,121 @@ const (
 	tiny    = 0x1p-30
 	least   = 0x1p-1074
 	largest = math.MaxFloat64
-	below1  = 1 - 0x1p-53
 )
 
-var positive = []span{{least, largest}, {0.5, 1}, {1, 2}}
+var (
+	all      = span{lo: least, hi: largest}
+	positive = []span{all, {lo: 0.5, hi: 1}, {lo: 1, hi: 2}, above1, under1}
+
+	above1    = span{lo: 0x1p-52, hi: 1, at: 1}
+	under1    = span{lo: -0x1p-53, hi: -0.5, at: 1}
+	negative1 = span{lo: 0x1p-53, hi: 0.5, at: -1}
+)
+
+// around0 is the numbers from lo, which is below 0, to hi: half of those that are drawn are tiny.
+func around0(lo, hi float64) []span {
+	return []span{{lo: tiny, hi: hi}, {lo: -tiny, hi: lo}, {lo: least, hi: tiny}, {lo: -least, hi: -tiny}}
+}
 
 var definitions = []*definition{
 	{
-		name: "Exp", bound: 0.52, f: Exp, ranges: []span{{tiny, 745}, {-tiny, -745}},
+		name: "Exp", bound: 0.53, f: Exp, ranges: around0(-745, 745),
 		series: mp.Series.Exp, edges: []float64{708, 708.4, 709},
 	},
-	{name: "Exp2", bound: 0.52, f: Exp2, series: exp2Series, ranges: []span{{tiny, 1074}, {-tiny, -1074}}},
+	{name: "Exp2", bound: 0.53, f: Exp2, series: exp2Series, ranges: around0(-1074, 1074)},
 	{
-		name: "Expm1", bound: 0.52, f: Expm1, ranges: []span{{tiny, 709}, {-tiny, -709}},
+		name: "Expm1", bound: 0.53, f: Expm1, ranges: around0(-709, 709),
 		series: func(x mp.Series) mp.Series { return x.Exp().Plus(-1) },
 	},
 	{
-		name: "Sigmoid", bound: 0.52, f: Sigmoid, ranges: []span{{tiny, 745}, {-tiny, -745}},
+		name: "Sigmoid", bound: 0.53, f: Sigmoid, ranges: around0(-745, 745),
 		series: func(x mp.Series) mp.Series { return x.Neg().Exp().Plus(1).Inverse() },
 	},
 	{
-		name: "Sinh", bound: 0.52, f: Sinh, ranges: []span{{tiny, 710.5}, {-tiny, -710.5}},
+		name: "Sinh", bound: 0.53, f: Sinh, ranges: around0(-710.5, 710.5),
 		series: func(x mp.Series) mp.Series { return sinhCosh(x, -1) },
 	},
 	{
-		name: "Cosh", bound: 0.52, f: Cosh, ranges: []span{{tiny, 710.5}, {-tiny, -710.5}},
+		name: "Cosh", bound: 0.53, f: Cosh, ranges: around0(-710.5, 710.5),
 		series: func(x mp.Series) mp.Series { return sinhCosh(x, 1) },
 	},
 	{
-		name: "Tanh", bound: 0.52, f: Tanh, ranges: []span{{tiny, 23}, {-tiny, -23}},
+		name: "Tanh", bound: 0.53, f: Tanh, ranges: around0(-23, 23),
 		series: func(x mp.Series) mp.Series { return sinhCosh(x, -1).Div(sinhCosh(x, 1)) },
 	},
-	{name: "Log", bound: 0.52, f: Log, series: mp.Series.Log, ranges: positive},
+	{name: "Log", bound: 0.53, f: Log, series: mp.Series.Log, ranges: positive},
 	{
-		name: "Log2", bound: 0.52, f: Log2, ranges: positive,
+		name: "Log2", bound: 0.53, f: Log2, ranges: positive,
 		series: func(x mp.Series) mp.Series { return logSeries(x, 2) },
 	},
 	{
-		name: "Log10", bound: 0.52, f: Log10, ranges: positive,
+		name: "Log10", bound: 0.53, f: Log10, ranges: positive,
 		series: func(x mp.Series) mp.Series { return logSeries(x, 10) },
 	},
 	{
-		name: "Log1p", bound: 0.52, f: Log1p, ranges: []span{{tiny, largest}, {-tiny, -below1}},
+		name: "Log1p", bound: 0.53, f: Log1p, ranges: append(around0(-0.5, largest), negative1),
 		series: func(x mp.Series) mp.Series { return x.Plus(1).Log() },
+		edges:  []float64{1.718833623307616e-16, 1.80397934655601e-16, 0x1p-40},
 	},
 	{
-		name: "Asinh", bound: 0.52, f: Asinh, ranges: []span{{tiny, largest}, {-tiny, -largest}},
+		name: "Asinh", bound: 0.53, f: Asinh, ranges: around0(-largest, largest),
 		series: asinhSeries,
 	},
 	{
-		name: "Acosh", bound: 0.52, f: Acosh, ranges: []span{{1, largest}, {1, 2}},
+		name: "Acosh", bound: 0.53, f: Acosh, ranges: []span{{lo: 1, hi: largest}, {lo: 1, hi: 2}, above1},
 		series: func(x mp.Series) mp.Series { return x.Mul(x).Plus(-1).Sqrt().Add(x).Log() },
 	},
 	{
-		name: "Atanh", bound: 0.52, f: Atanh, ranges: []span{{tiny, below1}, {-tiny, -below1}},
+		name: "Atanh", bound: 0.53, f: Atanh, ranges: append(around0(-0.5, 0.5), negative1, under1),
 		series: func(x mp.Series) mp.Series {
 			return half(x.Plus(1).Div(x.Neg().Plus(1)).Log())
 		},
 	},
-	{name: "Pow", bound: 0.52, family: powFamily},
+	{name: "Pow", bound: 0.53, family: powFamily},
 	{
-		name: "Sin", bound: 0.52, f: Sin, ranges: angles, edges: halfPis(),
+		name: "Sin", bound: 0.53, f: Sin, ranges: angles, edges: halfPis(),
 		series: func(x mp.Series) mp.Series { s, _ := x.SinCos(); return s },
 	},
 	{
-		name: "Cos", bound: 0.52, f: Cos, ranges: angles, edges: halfPis(),
+		name: "Cos", bound: 0.53, f: Cos, ranges: angles, edges: halfPis(),
 		series: func(x mp.Series) mp.Series { _, c := x.SinCos(); return c },
 	},
 	{
-		name: "Tan", bound: 0.52, f: Tan, ranges: angles, edges: halfPis(),
+		name: "Tan", bound: 0.53, f: Tan, ranges: angles, edges: halfPis(),
 		series: func(x mp.Series) mp.Series { s, c := x.SinCos(); return s.Div(c) },
 	},
 	{
-		name: "SinPi", bound: 0.52, f: SinPi, ranges: []span{{least, 0x1p50}, {-tiny, -2}, {tiny, 2}},
+		name: "SinPi", bound: 0.53, f: SinPi, ranges: append(around0(-2, 2), span{lo: 1, hi: 0x1p50}, above1, under1),
 		series: func(x mp.Series) mp.Series { s, _ := x.SinCosPi(); return s },
 	},
 	{
-		name: "CosPi", bound: 0.52, f: CosPi, ranges: []span{{tiny, 0x1p50}, {-tiny, -2}, {tiny, 2}},
+		name: "CosPi", bound: 0.53, f: CosPi, ranges: append(around0(-2, 2), span{lo: 1, hi: 0x1p50}, span{lo: 0x1p-53, hi: 0.5, at: 0.5}, span{lo: -0x1p-54, hi: -0.5, at: 0.5}),
 		series: func(x mp.Series) mp.Series { _, c := x.SinCosPi(); return c },
 	},
 	{
-		name: "Asin", bound: 0.52, f: Asin, ranges: []span{{tiny, below1}, {-tiny, -below1}},
+		name: "Asin", bound: 0.53, f: Asin, ranges: append(around0(-0.5, 0.5), negative1, under1),
 		series: mp.Series.Asin,
 	},
 	{
-		name: "Acos", bound: 0.52, f: Acos, ranges: []span{{tiny, below1}, {-tiny, -below1}},
+		name: "Acos", bound: 0.53, f: Acos, ranges: append(around0(-0.5, 0.5), negative1, under1),
 		series: acosSeries,
 	},
 	{
-		name: "Atan", bound: 0.52, f: Atan, ranges: []span{{tiny, largest}, {-tiny, -4}, {tiny, 4}},
+		name: "Atan", bound: 0.53, f: Atan, ranges: append(around0(-4, 4), span{lo: 1, hi: largest}),
 		series: mp.Series.Atan,
 	},
-	{name: "Atan2", bound: 0.52, family: atan2Family},
+	{name: "Atan2", bound: 0.53, family: atan2Family},
 	{
-		name: "Cbrt", bound: 0.52, f: Cbrt, ranges: []span{{least, largest}, {-least, -largest}, {1, 8}},
+		name: "Cbrt", bound: 0.53, f: Cbrt, ranges: []span{all, {lo: -least, hi: -largest}, {lo: 1, hi: 8}},
 		series: mp.Series.Cbrt,
 	},
 	{
-		name: "Rsqrt", bound: 0.52, f: Rsqrt, ranges: []span{{least, largest}, {1, 4}},
+		name: "Rsqrt", bound: 0.53, f: Rsqrt, ranges: []span{all, {lo: 1, hi: 4}},
 		series: func(x mp.Series) mp.Series { return x.Sqrt().Inverse() },
 	},
-	{name: "Hypot", bound: 0.52, family: hypotFamily},
-	{name: "Erf", bound: 0.52, f: Erf, ranges: []span{{tiny, 6}, {-tiny, -6}}, series: mp.Series.Erf},
-	{name: "Erfc", bound: 0.52, f: Erfc, ranges: []span{{tiny, 27.5}, {-tiny, -6}, {1, 8}}, series: mp.Series.Erfc},
+	{name: "Hypot", bound: 0.53, family: hypotFamily},
+	{name: "Erf", bound: 0.53, f: Erf, ranges: around0(-6, 6), series: mp.Series.Erf},
+	{name: "Erfc", bound: 0.53, f: Erfc, ranges: append(around0(-6, 27.5), span{lo: 1, hi: 8}), series: mp.Series.Erfc},
 }
 
 // hard is arguments whose results lie closest to the middle of two numbers: a few of those that
@@ -189,7 +201,7 @@ var hardPow = [][2]float64{
 	{0x1.ffffffffffff8p-1, -0x1.ffffffffffffbp-3},
 }
 
-var angles = []span{{tiny, 0x1p40}, {-tiny, -10}, {-tiny, -1e5}, {0x1p20, largest}}
+var angles = append(around0(-10, 0x1p40), span{lo: -tiny, hi: -1e5}, span{lo: 0x1p20, hi: largest})
 
 // halfPis is the numbers nearest to multiples of pi/2, and the one that is closest of all to one.
 func halfPis() (list []float64) {
@@ -231,17 +243,20 @@ func asinhSeries(x mp.Series) mp.Series {
 }
 
 // powFamily has x^y with y fixed, or x fixed, where x^y is a number.
-func powFamily(r *rand.Rand) (m member) {
-	x := span{least, largest}.draw(r)
+func powFamily(r *rand.Rand, turn int) (m member) {
+	x := all.draw(r, turn)
 	switch r.IntN(3) {
 	case 0:
-		x = span{0.5, 1}.draw(r)
+		x = span{lo: 0.5, hi: 1}.draw(r, turn)
 	case 1:
 		x = 1 + math.Ldexp(1+r.Float64(), -r.IntN(52)-1)
 	}
 	y := 744 * (2*r.Float64() - 1) / Log(x)
-	if r.IntN(4) == 0 {
+	switch r.IntN(4) {
+	case 0:
 		y = float64(2*r.IntN(20)-19) / 4
+	case 1:
+		y = math.Ldexp(y, -r.IntN(1070))
 	}
 	if r.IntN(2) == 0 {
 		return powMember(x, y)
@@ -256,8 +271,8 @@ func powFamily(r *rand.Rand) (m member) {
 }
 
 // atan2Family has the angle with x fixed, or y.
-func atan2Family(r *rand.Rand) member {
-	x, y := twoNumbers(r, 80)
+func atan2Family(r *rand.Rand, turn int) member {
+	x, y := twoNumbers(r, turn, 80)
 	if r.IntN(2) == 0 {
 		x = -x
 	}
@@ -272,13 +287,13 @@ func atan2Family(r *rand.Rand) member {
 }
 
 // twoNumbers is positive numbers, of any magnitude or with a quotient from 2^-n to 2^n.
-func twoNumbers(r *rand.Rand, n int) (x, y float64) {
-	x = span{least, largest}.draw(r)
+func twoNumbers(r *rand.Rand, turn, n int) (x, y float64) {
+	x = all.draw(r, turn)
 	switch r.IntN(3) {
 	case 0:
-		return x, span{least, largest}.draw(r)
+		return x, all.draw(r, r.IntN(1<<20))
 	case 1:
-		return span{tiny, 2}.draw(r), span{tiny, 2}.draw(r)
+		return span{lo: tiny, hi: 2}.draw(r, turn), span{lo: tiny, hi: 2}.draw(r, r.IntN(1<<20))
 	}
 	return x, min(max(least, float64(x*math.Ldexp(1+r.Float64(), r.IntN(2*n)-n))), largest)
 }
@@ -303,8 +318,8 @@ func angle(y, x mp.Series) mp.Series {
 }
 
 // hypotFamily has one leg fixed.
-func hypotFamily(r *rand.Rand) member {
-	return hypotMember(twoNumbers(r, 40))
+func hypotFamily(r *rand.Rand, turn int) member {
+	return hypotMember(twoNumbers(r, turn, 40))
 }
 
 // The functions of x, with y fixed.

@@ -94,8 +94,8 @@ func Log1p(x float64) float64 {
 	switch {
 	case !(x > -1 && x < 0x1p60):
 		return Log(x + 1)
-	case math.Abs(x) < 0x1p-54:
-		return x
+	case math.Abs(x) < 0x1p-40: // of 1+x little more than the second part is left
+		return mad(float64(x*x), -0.5, x)
 	}
 	return logSum(twoSum(1, x))
 }

@@ -35,7 +35,7 @@ type definition struct {
 	bound  float64 // the error that is promised, in ulp
 	f      func(x float64) float64
 	series func(x mp.Series) mp.Series
-	family func(r *rand.Rand) member // for functions of two arguments, instead
+	family func(r *rand.Rand, turn int) member // for functions of two arguments, instead
 
 	// Where arguments are drawn, as often from one range as from another.
 	ranges []span
@@ -43,17 +43,22 @@ type definition struct {
 	edges []float64 // arguments to try beside those that every function has
 }
 
-// A span is the numbers from lo to hi, which have one sign. Half of those that are drawn are spread
-// evenly, and half have even logarithms.
-type span struct{ lo, hi float64 }
+// A span is the numbers from lo to hi, which have one sign, added to at, which is 0 or 1.
+type span struct{ lo, hi, at float64 }
 
-func (s span) draw(r *rand.Rand) float64 {
-	if r.IntN(2) == 0 {
-		return s.lo + float64((s.hi-s.lo)*r.Float64())
+// draw spreads half of the numbers evenly over the span; the others take its binades in turn.
+func (s span) draw(r *rand.Rand, turn int) float64 {
+	if turn%2 == 0 {
+		return s.at + (s.lo + float64((s.hi-s.lo)*r.Float64()))
 	}
-	a, b := math.Float64bits(s.lo), math.Float64bits(s.hi)
-	lo, hi := min(a, b), max(a, b)
-	return math.Float64frombits(lo + uint64(r.Int64N(int64(hi-lo)+1)))
+	near, far := s.lo, s.hi
+	if math.Abs(near) > math.Abs(far) {
+		near, far = far, near
+	}
+	_, first := math.Frexp(near)
+	_, last := math.Frexp(math.Nextafter(far, 0))
+	x := math.Ldexp(math.Copysign(0.5+r.Float64()/2, far), first+turn/2%(last-first+1))
+	return s.at + max(min(near, far), min(x, max(near, far)))
 }
 
 // A member is a function of one argument with the other fixed, and a point of it.
@@ -65,12 +70,13 @@ type member struct {
 	plain  bool // nothing cancels
 }
 
-// draw is a member of the function's family, and an argument.
-func (d *definition) draw(r *rand.Rand) member {
+// draw is a member of the function's family, and an argument: of each range in turn.
+func (d *definition) draw(r *rand.Rand, turn int) member {
 	if d.family != nil {
-		return d.family(r)
+		return d.family(r, turn)
 	}
-	return member{f: d.f, series: d.series, x: d.ranges[r.IntN(len(d.ranges))].draw(r)}
+	n := len(d.ranges)
+	return member{f: d.f, series: d.series, x: d.ranges[turn%n].draw(r, turn/n)}
 }
 
 // precision of a reference near x: a difference of numbers near 1 may be as small as x.
@@ -156,17 +162,18 @@ func (m *member) error(x, y float64) float64 {
 
 // A result is the largest error, and where.
 type result struct {
-	worst    float64
-	x, other float64
-	digest   uint64
-	tried    int
+	worst  float64
+	at     member
+	digest uint64
+	tried  int
 }
 
 func (r *result) add(m *member, x, y, err float64) {
 	r.tried++
 	r.digest = mix(r.digest, y)
 	if err = math.Abs(err); !(err <= r.worst) && (r.worst == r.worst) {
-		r.worst, r.x, r.other = err, x, m.other
+		r.worst, r.at = err, *m
+		r.at.x = x
 	}
 }
 
@@ -189,8 +196,8 @@ func (d *definition) chunk(c uint64, n int) (res result) {
 	h := fnv.New64()
 	h.Write([]byte(d.name))
 	r := rand.New(rand.NewPCG(h.Sum64(), c))
-	for res.tried < n {
-		m := d.draw(r)
+	for turn := int(c) * (n/blockSize + 1); res.tried < n; turn++ {
+		m := d.draw(r, turn)
 		b, ok := m.block()
 		if !ok {
 			x := m.x
@@ -226,12 +233,32 @@ func (d *definition) measure(n int) (total result) {
 	wg.Wait()
 	for _, r := range results {
 		if !(r.worst <= total.worst) {
-			total.worst, total.x, total.other = r.worst, r.x, r.other
+			total.worst, total.at = r.worst, r.at
 		}
 		total.digest = (total.digest ^ r.digest) * 0x100000001b3
 		total.tried += r.tried
 	}
 	return total
+}
+
+// closer goes on around the worst point, ever closer: errors are largest where a table's bins meet,
+// which are narrow places. Its points are not in the digest.
+func (d *definition) closer(r *result) {
+	for range 4 {
+		from := r.at.x
+		one := definition{name: d.name, f: r.at.f, series: r.at.series}
+		for _, at := range []float64{0, 1, -1} {
+			for k := 4; k < 44 && from != at; k += 3 {
+				x := from - at
+				one.ranges = append(one.ranges, span{lo: x, hi: x * (1 + math.Ldexp(1, -k)), at: at},
+					span{lo: x * (1 - math.Ldexp(1, -k)), hi: x, at: at})
+			}
+		}
+		near := one.measure(len(one.ranges) * chunks * blockSize)
+		if near.at.other = r.at.other; near.worst > r.worst {
+			r.worst, r.at = near.worst, near.at
+		}
+	}
 }
 
 // The errors of the functions that the flag names stay within their bounds.
@@ -245,7 +272,8 @@ func TestMeasure(t *testing.T) {
 		}
 		begin := time.Now()
 		r := d.measure(*points)
-		t.Logf("%s: %.5f ulp at %v (%v), %d points, %016x, %v", d.name, r.worst, r.x, r.other, r.tried, r.digest,
+		d.closer(&r)
+		t.Logf("%s: %.5f ulp at %v (%v), %d points, %016x, %v", d.name, r.worst, r.at.x, r.at.other, r.tried, r.digest,
 			time.Since(begin).Round(time.Second))
 		d.report(t, r)
 		if *record && r.worst <= d.bound {
@@ -257,7 +285,7 @@ func TestMeasure(t *testing.T) {
 func (d *definition) report(t *testing.T, r result) {
 	t.Helper()
 	if !(r.worst <= d.bound) {
-		t.Errorf("%s(%v), other argument %v: an error of %.4f ulp, above %v", d.name, r.x, r.other, r.worst, d.bound)
+		t.Errorf("%s(%v), other argument %v: an error of %.4f ulp, above %v", d.name, r.at.x, r.at.other, r.worst, d.bound)
 	}
 }
 

@@ -18,8 +18,8 @@ const recordFile = "testdata/measured.txt"
 func (d *definition) replay() result {
 	r := d.chunk(chunks, 20000)
 	random := rand.New(rand.NewPCG(1, 2))
-	for range 20000 {
-		m := d.draw(random)
+	for turn := range 20000 {
+		m := d.draw(random, turn)
 		r.digest = mix(r.digest, m.f(math.Float64frombits(random.Uint64())))
 	}
 	return r
@@ -54,9 +54,9 @@ func (d *definition) record(t *testing.T, r result) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := fmt.Sprint(r.x)
+	at := fmt.Sprint(r.at.x)
 	if d.family != nil {
-		at = fmt.Sprintf("%v, the other argument %v", r.x, r.other)
+		at = fmt.Sprintf("%v, the other argument %v", r.at.x, r.at.other)
 	}
 	var text strings.Builder
 	for line := range strings.Lines(string(old)) {

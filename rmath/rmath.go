@@ -1,6 +1,6 @@
 // Package rmath has the elementary functions for float64, under the names of package math, with the
 // same bits on every machine: in plain Go, and in a kernel (docs/kernels.md). The errors measured
-// stay below 0.52 units in the last place (ulp); docs/rmath.md has them, and the methods. Package
+// stay below 0.53 units in the last place (ulp); docs/rmath.md has them, and the methods. Package
 // f32 has the functions for float32.
 //
 // The functions compute in operations that every processor rounds alike: sums, products, quotients,

@@ -17,12 +17,12 @@ func (d *definition) structured(all bool) (list []float64) {
 	for e := -1074; e < 1024; e += step {
 		list = append(list, math.Ldexp(1, e), math.Ldexp(1.75, e))
 	}
-	for i := range 53 {
-		list = append(list, 1+math.Ldexp(1, -i), 1-math.Ldexp(1, -i))
+	for i := range 64 {
+		list = append(list, math.Ldexp(1.375, -i), 1+math.Ldexp(1, -i), 1-math.Ldexp(1, -i))
 	}
 	list = slices.Concat(list, d.edges, hard[d.name])
 	for _, s := range d.ranges {
-		list = append(list, s.lo, s.hi)
+		list = append(list, s.at+s.lo, s.at+s.hi)
 	}
 	for _, x := range list {
 		list = append(list, -x)
@@ -31,7 +31,7 @@ func (d *definition) structured(all bool) (list []float64) {
 		list = append(list, math.Nextafter(x, -largest), math.Nextafter(x, largest))
 	}
 	return slices.DeleteFunc(list, func(x float64) bool {
-		within := func(s span) bool { return min(s.lo, s.hi) <= x && x <= max(s.lo, s.hi) }
+		within := func(s span) bool { return min(s.lo, s.hi) <= x-s.at && x-s.at <= max(s.lo, s.hi) }
 		return x == 0 || !slices.ContainsFunc(d.ranges, within)
 	})
 }
