@@ -19,7 +19,7 @@ type EigSym[T Float] struct {
 
 // FactorEigSym is the eigenvalues and eigenvectors of A on the default device. Of A, which stays as
 // it is, the lower triangle alone is read. Where that has NaN or infinities, all results are NaN.
-// The error is ErrShape where A is not square.
+// The error is ErrShape where A is not square, and ErrNotConverged as for [FactorSVD].
 func FactorEigSym[T Float](a Matrix[T]) (*EigSym[T], error) {
 	return FactorEigSymContext(context.Background(), nil, a)
 }
@@ -37,8 +37,9 @@ func FactorEigSymContext[T Float](ctx context.Context, s *Session, a Matrix[T]) 
 	x, w := converted[float64](v), make([]float64, n)
 	size := float64(n)
 	on := solver[float64](ctx, s, 2*size*size*size)
-	if _, err := solve.EigSym(on, true, true, n, x.Data, max(n, 1), w); ended(ctx, err) != nil {
-		return nil, err
+	_, err = solve.EigSym(on, true, true, n, x.Data, max(n, 1), w)
+	if err := ended(ctx, err); err != nil {
+		return nil, factorError(err, "eigenvalues", a)
 	}
 	f := &EigSym[T]{values: make([]T, n), vectors: v}
 	roundTo(f.values, w)

@@ -2,8 +2,10 @@ package linalg
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/internal/solve"
 )
 
 var (
@@ -15,9 +17,19 @@ var (
 	ErrOverlap = errors.New("linalg: destination overlaps a source")
 	// ErrSingular: a pivot is 0, so that there is no solution, or more than one.
 	ErrSingular = errors.New("linalg: singular matrix")
+	// ErrNotConverged: the iteration for eigenvalues or singular values did not end.
+	ErrNotConverged = errors.New("linalg: not converged")
 	// ErrNotPositiveDefinite: the matrix has no Cholesky factorization.
 	ErrNotPositiveDefinite = errors.New("linalg: matrix is not positive definite")
 )
+
+// factorError is err, which a solver returned for what of a.
+func factorError[T Float](err error, what string, a Matrix[T]) error {
+	if errors.Is(err, solve.ErrNotConverged) {
+		return fmt.Errorf("%w: the iteration for the %s of %s did not end", ErrNotConverged, what, a)
+	}
+	return err
+}
 
 func errClosed(what string) error {
 	return &backend.Error{Op: "linalg", Err: backend.ErrClosed, Detail: what}

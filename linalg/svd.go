@@ -18,7 +18,8 @@ type SVD[T Float] struct {
 }
 
 // FactorSVD is the singular value decomposition of A on the default device. A stays as it is; it
-// may have any shape. Where it has NaN or infinities, all results are NaN.
+// may have any shape. Where it has NaN or infinities, all results are NaN. The error is
+// ErrNotConverged where the iteration does not end, which no finite matrix is known for.
 func FactorSVD[T Float](a Matrix[T]) (*SVD[T], error) {
 	return FactorSVDContext(context.Background(), nil, a)
 }
@@ -34,8 +35,8 @@ func FactorSVDContext[T Float](ctx context.Context, s *Session, a Matrix[T]) (*S
 	values, small, large := make([]float64, k), float64(k), float64(max(m, n))
 	_, err = solve.SVD(solver[float64](ctx, s, 4*small*small*large), m, n, x.Data, max(n, 1), values,
 		solve.SingularVectors{U: u.Data, Cols: k, LdU: max(k, 1), VT: vt.Data, Rows: k, LdVT: max(n, 1)})
-	if ended(ctx, err) != nil {
-		return nil, err
+	if err := ended(ctx, err); err != nil {
+		return nil, factorError(err, "singular values", a)
 	}
 	f := &SVD[T]{values: make([]T, k), u: converted[T](u), vt: converted[T](vt)}
 	roundTo(f.values, values)

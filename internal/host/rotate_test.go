@@ -19,19 +19,26 @@ func TestRotate(t *testing.T) {
 			st[i] = math.Sqrt(1 - c*c)
 			st[i+1] = st[i] / (1 + c)
 		}
-		want := slices.Clone(rows)
-		for k := range n {
-			for i := range RotationColumns {
-				x, y := &want[RotationColumns*k+i], &want[RotationColumns*(k+1)+i]
-				*x, *y = math.FMA(st[2*k], math.FMA(-st[2*k+1], *x, *y), *x), math.FMA(-st[2*k],
-					math.FMA(st[2*k+1], *y, *x), *y)
+		for _, up := range []bool{false, true} {
+			first, step := 0, 1
+			if up {
+				first, step = n, -1
 			}
-		}
-		plain := slices.Clone(rows)
-		rotateGo(st, plain[:RotationColumns*(n+1)])
-		Rotate(st, rows)
-		if !slices.Equal(rows, want) || !slices.Equal(plain, want) {
-			t.Errorf("%d rotations differ", n)
+			want := slices.Clone(rows)
+			for k := range n {
+				for i := range RotationColumns {
+					r := first + k*step
+					x, y := &want[RotationColumns*r+i], &want[RotationColumns*(r+step)+i]
+					*x, *y = math.FMA(st[2*k], math.FMA(-st[2*k+1], *x, *y), *x), math.FMA(-st[2*k],
+						math.FMA(st[2*k+1], *y, *x), *y)
+				}
+			}
+			got, plain := slices.Clone(rows), slices.Clone(rows)
+			rotateGo(st, plain, RotationColumns*first, RotationColumns*step)
+			Rotate(up, st, got)
+			if !slices.Equal(got, want) || !slices.Equal(plain, want) {
+				t.Errorf("%d rotations differ, up: %t", n, up)
+			}
 		}
 	}
 }

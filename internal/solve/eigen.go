@@ -12,7 +12,8 @@ import (
 // EigSym makes the symmetric A of n by n, whose lower or upper triangle counts and of which all is
 // overwritten, its eigenvectors, in columns, and w its eigenvalues, in ascending order. Without
 // vectors it makes w alone, by another way, and leaves A: the last bits differ. With NaN or
-// infinities, or where the iteration for an eigenvalue does not end, ok is false, and all is NaN.
+// infinities ok is false, and all is NaN; where the iteration for an eigenvalue does not end, the
+// error is [ErrNotConverged].
 func EigSym(
 	s Solver[float64], vectors, lower bool, n int, a []float64, lda int, w []float64,
 ) (ok bool, err error) {
@@ -26,8 +27,11 @@ func EigSym(
 		return true, nil
 	}
 	if n <= 2 {
-		ok = eigFew(vectors, lower, n, a, lda, w)
-	} else if ok, err = eigMany(s, vectors, lower, n, a, lda, w); err != nil {
+		ok, err = eigFew(vectors, lower, n, a, lda, w)
+	} else {
+		ok, err = eigMany(s, vectors, lower, n, a, lda, w)
+	}
+	if err != nil {
 		return false, err
 	}
 	if !ok {
@@ -40,7 +44,7 @@ func EigSym(
 }
 
 // eigFew is EigSym of one or two rows, which are tridiagonal, with memory on the stack.
-func eigFew(vectors, lower bool, n int, a []float64, lda int, w []float64) (ok bool) {
+func eigFew(vectors, lower bool, n int, a []float64, lda int, w []float64) (ok bool, err error) {
 	var e [2]float64
 	if w[0] = a[0]; n == 2 {
 		if e[0], w[1] = a[1], a[lda+1]; lower {
@@ -49,20 +53,20 @@ func eigFew(vectors, lower bool, n int, a []float64, lda int, w []float64) (ok b
 	}
 	exp, finite := rescaleVectors(w, e[:])
 	if !finite {
-		return false
+		return false, nil
 	}
 	if vectors {
 		var z [2 * 2]float64
 		var x [(2 + 32) * 2]float64 // qlMemory with the most columns of a tile that there are
-		ok = ql(w, e[:n], z[:n*n], x[:qlMemory(n)])
+		err = ql(w, e[:n], z[:n*n], x[:qlMemory(n)])
 		for i := range n * n { // without a call, for which z would be on the heap
 			a[i/n*lda+i%n] = z[i%n*n+i/n]
 		}
 	} else {
-		ok = ql(w, e[:n], nil, nil)
+		err = ql(w, e[:n], nil, nil)
 	}
 	scaleBack(exp, w)
-	return ok
+	return true, err
 }
 
 // eigMany is EigSym of more rows.
@@ -82,26 +86,28 @@ func eigMany(
 	if err := tridiagonal(s, vectors, n, q, n, w, e, tau, x[work:]); err != nil {
 		return false, err
 	}
-	more, _ := rescaleVectors(w, e)
-	exp += more
+	more, finite := rescaleVectors(w, e)
+	if exp += more; !finite {
+		return false, ErrNotConverged
+	}
 	if !vectors {
-		ok = ql(w, e, nil, nil)
+		err = ql(w, e, nil, nil)
 		scaleBack(exp, w)
-		return ok, nil
+		return true, err
 	}
 	z := rows{data: x[work:]}
 	if n <= leafRows {
-		ok = ql(w, e, z.data[:n*n], z.data[n*n:])
-	} else if z, ok, err = divide(s, w, e); err != nil {
+		err = ql(w, e, z.data[:n*n], z.data[n*n:])
+	} else {
+		z, err = divide(s, w, e)
+	}
+	if err != nil {
 		return false, err
 	}
-	if ok {
-		host.Transpose(n, n, z.data, n, a, lda)
-		z.give() // the last reflector, of one row, changes nothing
-		err = s.ApplyQ(false, n-1, n, n-2, q[n:], n, tau, a[lda:], lda)
-	}
 	scaleBack(exp, w)
-	return ok, err
+	host.Transpose(n, n, z.data, n, a, lda)
+	z.give() // the last reflector, of one row, changes nothing
+	return true, s.ApplyQ(false, n-1, n, n-2, q[n:], n, tau, a[lda:], lda)
 }
 
 func fill(x []float64, v float64) {
@@ -132,6 +138,8 @@ func largestBits(x []float64) (most uint64) {
 	}
 	return most
 }
+
+func isFinite(x []float64) bool { return largestBits(x) < math.Float64bits(math.Inf(1)) }
 
 // tridiagonal makes the symmetric A, of n by n, QᵀAQ = tridiagonal (d, e) by Householder's method,
 // with updates put off for the columns of a panel. The vectors of Q's reflectors are left below the
@@ -288,22 +296,21 @@ func (r rows) give() { r.Give() }
 // Mathematik 36, 1981; M. Gu and S. C. Eisenstat, "A divide-and-conquer algorithm for the symmetric
 // tridiagonal eigenproblem", SIAM J. Matrix Anal. Appl. 16, 1995): d becomes the eigenvalues in
 // ascending order, and zt has the eigenvectors. n rows are cut behind the first n/2.
-func divide(s Solver[float64], d, e []float64) (zt rows, ok bool, err error) {
+func divide(s Solver[float64], d, e []float64) (zt rows, err error) {
 	n := len(d)
 	if n <= leafRows {
 		zt = takeRows(leafMemory(n))
-		return zt, ql(d, e, zt.data, zt.data[n*n:]), nil
+		return zt, ql(d, e, zt.data, zt.data[n*n:])
 	}
 	h := n / 2
 	rho := e[h-1]
 	d[h-1] -= math.Abs(rho)
 	d[h] -= math.Abs(rho)
 	var z [2]rows
-	var oks [2]bool
 	var errs [2]error
 	half := func(s Solver[float64], i int) {
 		lo, hi := i*h, h+i*(n-h)
-		z[i], oks[i], errs[i] = divide(s, d[lo:hi], e[lo:hi])
+		z[i], errs[i] = divide(s, d[lo:hi], e[lo:hi])
 	}
 	if n <= 2*smallDivide {
 		parallel.Do(2, func(i int) { half(Solver[float64]{}, i) })
@@ -311,12 +318,11 @@ func divide(s Solver[float64], d, e []float64) (zt rows, ok bool, err error) {
 		half(s, 0)
 		half(s, 1)
 	}
-	if err := cmp.Or(errs[0], errs[1]); err != nil || !oks[0] || !oks[1] {
-		return rows{}, false, err
+	if err := cmp.Or(errs[0], errs[1]); err != nil {
+		return rows{}, err
 	}
 	g := glue{Solver: s, n: n, h: h, d: d, sign: math.Copysign(1, rho), rho: 2 * math.Abs(rho)}
-	zt, err = g.join(z[0], z[1])
-	return zt, err == nil, err
+	return g.join(z[0], z[1])
 }
 
 // glue makes the eigenvectors of two halves those of the whole: diag(D1, D2) + rho*z*zᵀ, where z
@@ -351,6 +357,9 @@ func (g *glue) join(q1, q2 rows) (rows, error) {
 	defer memory.give()
 	delta, vectors := memory.data[:k*k], memory.data[k*k:] // delta[j*k+i] = dk[i] - lambda[j]
 	each(k, func(j int) { lambda[j] = secular(j, dk, zk, g.rho, delta[j*k:][:k]) })
+	if slices.ContainsFunc(lambda, math.IsNaN) {
+		return rows{}, ErrNotConverged
+	}
 	zh := make([]float64, k)
 	each(k, func(i int) { zh[i] = anew(i, dk, zk, delta) })
 	if err := g.multiply(zh, delta, vectors); err != nil {

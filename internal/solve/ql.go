@@ -16,7 +16,7 @@ const qlSteps = 30
 // ascending order, and zt, if it is not nil, has the eigenvectors of at most leafRows rows in its
 // rows. e is overwritten, and has as many elements as d, of which the last is not read. x is
 // working memory for eigenvectors.
-func ql(d, e, zt, x []float64) (ok bool) {
+func ql(d, e, zt, x []float64) error {
 	n := len(d)
 	var z *tiles // the last vector first, as rotations begin there
 	var st []float64
@@ -46,7 +46,7 @@ func ql(d, e, zt, x []float64) (ok bool) {
 			}
 			e[m] = 0
 			if steps++; steps > qlSteps*n {
-				return false
+				return ErrNotConverged
 			}
 			first, off := d[l], e[l]
 			st = qlSweep(l, m, d, e, st[:0])
@@ -56,14 +56,17 @@ func ql(d, e, zt, x []float64) (ok bool) {
 			}
 			if z != nil {
 				for i := range z.count() { // as rotate does, for which memory on the stack would escape
-					host.Rotate(st, z.tile(i)[(n-1-m)*tileColumns:])
+					host.Rotate(false, st, z.tile(i)[(n-1-m)*tileColumns:])
 				}
 			}
 		}
 	}
+	if !isFinite(d) {
+		return ErrNotConverged
+	}
 	if z == nil {
 		slices.Sort(d)
-		return true
+		return nil
 	}
 	var order [leafRows]int
 	for i := range n { // by insertion: equal ones stay as they are
@@ -77,7 +80,7 @@ func ql(d, e, zt, x []float64) (ok bool) {
 			copy(zt[i*n+j:][:min(tileColumns, n-j)], z.tile(j / tileColumns)[(n-1-o)*tileColumns:])
 		}
 	}
-	return true
+	return nil
 }
 
 // leafMemory is the elements of memory for the eigenvectors of n rows, and for qlMemory.

@@ -590,7 +590,7 @@ func (s Solver[T]) multiplyAll(left, trans bool, m, n, k int, h *reflectors[T], 
 
 // unitColumns makes columns lo to hi-1 of A, which has m rows, those of I.
 func unitColumns[T host.Float](m, lo, hi int, a []T, lda int) {
-	for i := range m {
+	for i := 0; i < m && hi > 0; i++ {
 		row := a[i*lda:][:hi]
 		clear(row[lo:])
 		if i >= lo && i < hi {

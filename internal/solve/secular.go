@@ -31,7 +31,8 @@ func (e *secularEquation) at(x float64) (psi, dpsi, phi, dphi float64) {
 }
 
 // secular finds root j, and the differences d[i] less the root: by rational steps, with the poles
-// beside it and a constant, inside a bracket that is halved where a step leaves it.
+// beside it and a constant, inside a bracket that is halved where a step leaves it. It is NaN where
+// that does not end.
 func secular(j int, d, z []float64, rho float64, delta []float64) float64 {
 	e := secularEquation{j: j, o: j, d: d, z: z, rho: rho}
 	x := e.root()
@@ -70,7 +71,7 @@ func (e *secularEquation) root() float64 {
 		psi, dpsi, phi, dphi := e.at(x)
 		f := 1 + psi + phi
 		if math.Abs(f) <= ulp/2*float64(k)*(1+math.Abs(psi)+math.Abs(phi)) {
-			break
+			return x
 		}
 		if f < 0 {
 			lo = x
@@ -78,13 +79,13 @@ func (e *secularEquation) root() float64 {
 			hi = x
 		}
 		if hi-lo <= 2*ulp*max(math.Abs(lo), math.Abs(hi)) {
-			break
+			return x
 		}
 		if x = step(last, x, f, dpsi, dphi, left-x, right-x); !(x > lo && x < hi) {
 			x = lo + (hi-lo)/2
 		}
 	}
-	return x
+	return math.NaN()
 }
 
 // step is the root of r + s/(left-g) + t/(right-g), which has psi's and phi's values and slopes at

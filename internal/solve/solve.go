@@ -11,7 +11,15 @@
 // arguments. Factors overwrite the matrix.
 package solve
 
-import "github.com/tandem-gpu/tandem/internal/host"
+import (
+	"errors"
+
+	"github.com/tandem-gpu/tandem/internal/host"
+)
+
+// ErrNotConverged is of an iteration for eigenvalues or singular values that does not end, or that
+// has no numbers to begin with.
+var ErrNotConverged = errors.New("not converged")
 
 // A Solver factors and solves. The zero value computes on the host. It is safe for concurrent use
 // if Update is.

@@ -18,19 +18,16 @@ type SingularVectors struct {
 }
 
 // SVD factors A = U*S*Vᵀ for A of m by n, which is overwritten: sv becomes the min(m, n) singular
-// values, in descending order, of which none is negative. With NaN or infinities, or where the
-// iteration does not end, ok is false, and all is NaN. docs/contract.md has the definition.
+// values, in descending order, of which none is negative. With NaN or infinities ok is false, and all
+// is NaN; where the iteration does not end, the error is [ErrNotConverged]. docs/contract.md has the
+// definition.
 func SVD(s Solver[float64], m, n int, a []float64, lda int, sv []float64, v SingularVectors) (ok bool, err error) {
-	if m < n {
-		return svdWide(s, m, n, a, lda, sv, v)
-	}
-	if n == 0 {
-		if v.Cols > 0 {
-			unitColumns(m, 0, v.Cols, v.U, v.LdU)
-		}
+	if min(m, n) == 0 {
+		unitColumns(m, 0, v.Cols, v.U, v.LdU)
+		unitColumns(v.Rows, 0, n, v.VT, v.LdVT)
 		return true, nil
 	}
-	if m == 1 && a[0]-a[0] == 0 {
+	if m == 1 && n == 1 && a[0]-a[0] == 0 {
 		if sv[0] = math.Abs(a[0]); v.Cols > 0 {
 			v.U[0] = 1
 		}
@@ -40,24 +37,29 @@ func SVD(s Solver[float64], m, n int, a []float64, lda int, sv []float64, v Sing
 		return true, nil
 	}
 	exp, finite := rescale(m, n, a, lda)
-	if finite {
-		if 2*m >= 3*n && n > 1 {
-			ok, err = svdTall(s, m, n, a, lda, sv, v)
-		} else {
-			ok, err = svd(s, m, n, a, lda, sv, v)
-		}
-	}
-	if err != nil {
-		return false, err
-	}
-	scaleBack(exp, sv)
-	if !ok {
+	if !finite {
 		fill(sv, math.NaN())
 		fillMatrix(m, v.Cols, v.U, v.LdU)
 		fillMatrix(v.Rows, n, v.VT, v.LdVT)
+		return false, nil
 	}
-	return ok, nil
+	switch {
+	case isTall(m, n):
+		err = svdTall(s, m, n, a, lda, sv, v)
+	case isTall(n, m):
+		err = svdFlat(s, m, n, a, lda, sv, v)
+	case m < n:
+		err = svdWide(s, m, n, a, lda, sv, v)
+	default:
+		err = svd(s, false, m, n, a, lda, sv, v)
+	}
+	scaleBack(exp, sv)
+	return err == nil, err
 }
+
+// isTall tells whether a matrix of more than one column is first made a triangle: from 1.6 times as
+// many rows as columns on, as in LAPACK.
+func isTall(m, n int) bool { return n > 1 && m >= 8*n/5 }
 
 // fillMatrix makes all elements NaN.
 func fillMatrix(rows, cols int, x []float64, ld int) {
@@ -68,34 +70,52 @@ func fillMatrix(rows, cols int, x []float64, ld int) {
 	}
 }
 
-// svdWide is the transpose of SVD of Aᵀ.
-func svdWide(s Solver[float64], m, n int, a []float64, lda int, sv []float64, v SingularVectors) (ok bool, err error) {
+// svdWide is the transpose of svd of Aᵀ.
+func svdWide(s Solver[float64], m, n int, a []float64, lda int, sv []float64, v SingularVectors) error {
 	t := SingularVectors{
 		U: make([]float64, n*v.Rows), Cols: v.Rows, LdU: v.Rows,
 		VT: make([]float64, v.Cols*m), Rows: v.Cols, LdVT: m,
 	}
 	memory, at := host.Take[float64](m * n)
 	defer memory.Give()
-	if m > 0 {
-		host.Transpose(m, n, a, lda, at, m)
-	}
-	if ok, err = SVD(s, n, m, at, m, sv, t); err != nil {
-		return false, err
+	host.Transpose(m, n, a, lda, at, m)
+	if err := svd(s, true, n, m, at, m, sv, t); err != nil {
+		return err
 	}
 	if v.Rows > 0 {
 		host.Transpose(n, v.Rows, t.U, v.Rows, v.VT, v.LdVT)
 	}
-	if v.Cols > 0 && m > 0 {
+	if v.Cols > 0 {
 		host.Transpose(v.Cols, m, t.VT, m, v.U, v.LdU)
 	}
-	return ok, nil
+	return nil
+}
+
+// svdFlat is svd of L, with its Vᵀ times Q, for A = L*Q.
+func svdFlat(s Solver[float64], m, n int, a []float64, lda int, sv []float64, v SingularVectors) error {
+	tau, l := make([]float64, m), make([]float64, m*m)
+	if err := s.LQ(m, n, a, lda, tau); err != nil {
+		return err
+	}
+	for i := range m {
+		copy(l[i*m:][:i+1], a[i*lda:])
+	}
+	inner := v
+	if v.Rows > 0 {
+		inner.Rows = m
+		unitColumns(v.Rows, 0, n, v.VT, v.LdVT)
+	}
+	if err := svd(s, false, m, m, l, m, sv, inner); err != nil || v.Rows == 0 {
+		return err
+	}
+	return s.MultiplyRows(false, false, v.Rows, n, m, a, lda, tau, v.VT, v.LdVT)
 }
 
 // svdTall is svd of R, with Q times its U, for A = Q*R.
-func svdTall(s Solver[float64], m, n int, a []float64, lda int, sv []float64, v SingularVectors) (ok bool, err error) {
+func svdTall(s Solver[float64], m, n int, a []float64, lda int, sv []float64, v SingularVectors) error {
 	tau, r := make([]float64, n), make([]float64, n*n)
 	if err := s.QR(m, n, a, lda, tau); err != nil {
-		return false, err
+		return err
 	}
 	for i := range n {
 		copy(r[i*n+i:][:n-i], a[i*lda+i:])
@@ -105,14 +125,15 @@ func svdTall(s Solver[float64], m, n int, a []float64, lda int, sv []float64, v 
 		inner.Cols = n
 		unitColumns(m, 0, v.Cols, v.U, v.LdU)
 	}
-	if ok, err = svd(s, n, n, r, n, sv, inner); !ok || v.Cols == 0 {
-		return ok, err
+	if err := svd(s, false, n, n, r, n, sv, inner); err != nil || v.Cols == 0 {
+		return err
 	}
-	return true, s.ApplyQ(false, m, v.Cols, n, a, lda, tau, v.U, v.LdU)
+	return s.ApplyQ(false, m, v.Cols, n, a, lda, tau, v.U, v.LdU)
 }
 
-// svd is SVD for m >= n > 0.
-func svd(s Solver[float64], m, n int, a []float64, lda int, sv []float64, v SingularVectors) (ok bool, err error) {
+// svd is SVD for m >= n > 0. With wide A is the transpose of a matrix whose SVD is wanted, for which
+// the lower bidiagonal of that is made an upper one, and signs go to its Vᵀ.
+func svd(s Solver[float64], wide bool, m, n int, a []float64, lda int, sv []float64, v SingularVectors) error {
 	memory, x := host.Take[float64](n * (n + 3))
 	defer memory.Give()
 	b := bidiagonal{
@@ -123,13 +144,13 @@ func svd(s Solver[float64], m, n int, a []float64, lda int, sv []float64, v Sing
 		b.p = x[3*n:]
 	}
 	if err := b.reduce(); err != nil {
-		return false, err
+		return err
 	}
 	var left, right *tiles
 	if v.Cols > 0 { // Uᵀ
 		host.CopyMatrix(m, n, a, lda, v.U, v.LdU)
 		if err := s.FormQ(m, v.Cols, n, v.U, v.LdU, b.tauQ); err != nil {
-			return false, err
+			return err
 		}
 		t := newTiles(n, m)
 		left = &t
@@ -140,7 +161,7 @@ func svd(s Solver[float64], m, n int, a []float64, lda int, sv []float64, v Sing
 		unitColumns(n, 0, n, v.VT, v.LdVT)
 		if n > 2 { // the last reflector, of one row, changes nothing
 			if err := s.ApplyQ(false, n-1, n, n-2, b.p[n:], n, b.tauP, v.VT[v.LdVT:], v.LdVT); err != nil {
-				return false, err
+				return err
 			}
 		}
 		t := newTiles(n, n)
@@ -148,18 +169,22 @@ func svd(s Solver[float64], m, n int, a []float64, lda int, sv []float64, v Sing
 		defer right.Give()
 		right.load(v.VT, v.LdVT)
 	}
-	exp, _ := rescaleVectors(b.d, b.e)
-	if ok, err = b.iterate(left, right); err != nil {
-		return false, err
+	if wide {
+		left, right = right, left
 	}
-	scaleBack(exp, b.d)
-	sortSingular(b.d, left, right, v)
-	return ok, nil
+	if err := b.iterate(wide, left, right); err != nil {
+		return err
+	}
+	if wide {
+		left, right = right, left
+	}
+	sortSingular(wide, b.d, left, right, v)
+	return nil
 }
 
 // sortSingular brings values, and the rows of Uᵀ and Vᵀ, into descending order, and makes values
-// positive, with the sign in Vᵀ.
-func sortSingular(d []float64, left, right *tiles, v SingularVectors) {
+// positive, with the sign in Vᵀ, or with wide in U.
+func sortSingular(wide bool, d []float64, left, right *tiles, v SingularVectors) {
 	var few [host.FewRows]singularValue // no allocation for few rows
 	order := few[:]
 	if len(d) > len(few) {
@@ -175,16 +200,16 @@ func sortSingular(d []float64, left, right *tiles, v SingularVectors) {
 	}
 	if left.small() && right.small() { // without closures, which are allocations
 		for i := range left.count() {
-			left.toColumns(i, order, v.U, v.LdU)
+			left.toColumns(wide, i, order, v.U, v.LdU)
 		}
 		for i := range right.count() {
-			right.toRows(i, order, v.VT, v.LdVT)
+			right.toRows(!wide, i, order, v.VT, v.LdVT)
 		}
 		return
 	}
 	shared := slices.Clone(order)
-	left.each(func(t *tiles, i int) { t.toColumns(i, shared, v.U, v.LdU) })
-	right.each(func(t *tiles, i int) { t.toRows(i, shared, v.VT, v.LdVT) })
+	left.each(func(t *tiles, i int) { t.toColumns(wide, i, shared, v.U, v.LdU) })
+	right.each(func(t *tiles, i int) { t.toRows(!wide, i, shared, v.VT, v.LdVT) })
 }
 
 // A singularValue is the row that it comes from, and whether it was negative.
@@ -194,25 +219,27 @@ type singularValue struct {
 	negative bool
 }
 
-// toColumns brings the rows of a tile, in order, to the columns of U.
-func (t *tiles) toColumns(tile int, order []singularValue, u []float64, ld int) {
+// toColumns brings the rows of a tile, in order, and with signed with their signs, to the columns of U.
+func (t *tiles) toColumns(signed bool, tile int, order []singularValue, u []float64, ld int) {
 	data := t.tile(tile)
 	for r := range t.width(tile) {
 		row := u[(tile*tileColumns+r)*ld:][:len(order)]
 		for i, o := range order {
-			row[i] = data[o.row*tileColumns+r]
+			if row[i] = data[o.row*tileColumns+r]; signed && o.negative {
+				row[i] = -row[i]
+			}
 		}
 	}
 }
 
-// toRows brings the rows of a tile, in order, to those of Vᵀ.
-func (t *tiles) toRows(tile int, order []singularValue, vt []float64, ld int) {
+// toRows brings the rows of a tile, in the same way, to those of Vᵀ.
+func (t *tiles) toRows(signed bool, tile int, order []singularValue, vt []float64, ld int) {
 	data := t.tile(tile)
 	for i, o := range order {
 		row := vt[i*ld+tile*tileColumns:][:t.width(tile)]
 		copy(row, data[o.row*tileColumns:])
 		for c := range row {
-			if o.negative {
+			if signed && o.negative {
 				row[c] = -row[c]
 			}
 		}
@@ -273,9 +300,11 @@ func (t *tiles) width(i int) int { return min(tileColumns, t.cols-i*tileColumns)
 
 func (t *tiles) tile(i int) []float64 { return t.data[i*tileColumns*t.rows:][:tileColumns*t.rows] }
 
-// A sweep is rotations of rows start, start+1 and on, as [host.Rotate] takes them.
+// A sweep is rotations of neighbours from row start on, as [host.Rotate] takes them; with up, start is
+// the last of the rows.
 type sweep struct {
 	start int
+	up    bool
 	st    []float64
 }
 
@@ -295,7 +324,7 @@ func (t *tiles) rotate(sweeps ...sweep) {
 
 func rotateTile(data []float64, sweeps []sweep) {
 	for _, s := range sweeps {
-		host.Rotate(s.st, data[s.start*tileColumns:])
+		host.Rotate(s.up, s.st, data[s.start*tileColumns:])
 	}
 }
 
@@ -303,11 +332,12 @@ func rotateTile(data []float64, sweeps []sweep) {
 const manyRotations = 1 << 16
 
 // iterate is the implicit QR method with zero shifts (J. Demmel and W. Kahan, "Accurate singular
-// values of bidiagonal matrices", SIAM J. Sci. Stat. Comput. 11, 1990): d becomes the singular
-// values, in no order and of any sign, and the rows of left and right are rotated.
-func (b *bidiagonal) iterate(left, right *tiles) (ok bool, err error) {
-	n, d, e := b.n, b.d, b.e
-	q := chase{d: d, e: e, record: left != nil || right != nil, chunk: 64 * n}
+// values of bidiagonal matrices", SIAM J. Sci. Stat. Comput. 11, 1990), as LAPACK's dbdsqr has it: d
+// becomes the singular values, in no order and of any sign, and the rows of left and right are
+// rotated. With lower e is below the diagonal at first.
+func (b *bidiagonal) iterate(lower bool, left, right *tiles) error {
+	n := b.n
+	q := chase{d: b.d, e: b.e, record: left != nil || right != nil, chunk: 64 * n}
 	some, most := 4*n, manyRotations // sweeps that there are as a rule, and rotations that wait
 	if q.record {
 		if left.small() && right.small() {
@@ -319,6 +349,9 @@ func (b *bidiagonal) iterate(left, right *tiles) (ok bool, err error) {
 		defer memory.Give()
 		q.memory = x
 	}
+	if lower {
+		q.raise()
+	}
 	pending := 0
 	flush := func() error {
 		left.rotate(q.left...)
@@ -327,37 +360,59 @@ func (b *bidiagonal) iterate(left, right *tiles) (ok bool, err error) {
 		_, err := b.atOnce(0, 0, 0) // whether the work is to end
 		return err
 	}
-	m := n - 1
-	for steps, shifted := 0, true; m > 0; {
-		k := m - 1 // the last block that hangs together
-		for ; k >= 0; k-- {
-			if v := math.Abs(e[k]); v <= ulp*(math.Abs(d[k])+math.Abs(d[k+1])) || v < 1e-300 {
-				e[k] = 0
-				break
-			}
-		}
-		if k++; k == m {
+	if q.nothing = q.negligible(); !isFinite(b.d) || !isFinite(b.e) {
+		return ErrNotConverged
+	}
+	last := block{k: n}
+	for m, steps := n-1, 0; m > 0; {
+		next := q.block(m, last)
+		switch next.k {
+		case m:
 			m--
+			continue
+		case m - 1:
+			q.two(m - 1)
+			continue
+		}
+		least, split := q.split(next)
+		if split {
 			continue
 		}
 		if steps++; steps > 60*n {
-			return false, nil
+			return ErrNotConverged
 		}
-		last, off := d[m], e[m-1]
-		q.sweep(k, m, shifted)
-		shifted = d[m] != last || e[m-1] != off // else the shift has vanished on the way
-		if pending += m - k; pending > most {
+		last = next
+		q.sweep(last, least)
+		if pending += m - last.k; pending > most {
 			if err := flush(); err != nil {
-				return false, err
+				return err
 			}
 		}
 	}
-	return true, flush()
+	return flush()
 }
+
+// negligible is what elements of e are nothing up to, next to the smallest singular value.
+func (q *chase) negligible() float64 {
+	mu := math.Abs(q.d[0])
+	least := mu
+	for i, v := range q.d[1:] {
+		if least > 0 {
+			mu = math.Abs(v) * (mu / (mu + math.Abs(q.e[i])))
+			least = min(least, mu)
+		}
+	}
+	return max(relative*least/math.Sqrt(float64(len(q.d))), 1e-300)
+}
+
+// relative is how far an element beside the diagonal may be below what is there, and count as
+// nothing: it changes no singular value more than by this factor.
+const relative = 100 * ulp
 
 // A chase is an upper bidiagonal matrix and the rotations that it has had.
 type chase struct {
 	d, e        []float64
+	nothing     float64 // up to which an element of e is 0
 	record      bool
 	left, right []sweep
 	memory      []float64 // of their rotations
@@ -365,24 +420,90 @@ type chase struct {
 	chunk       int       // of memory that is made at a time
 }
 
-// sweep is one step for rows k to m.
-func (q *chase) sweep(k, m int, shifted bool) {
-	shift := smallerValue(q.d[m-1], q.e[m-1], q.d[m])
-	if v := math.Abs(q.d[k]); !shifted || v == 0 || (shift/v)*(shift/v) < 2*ulp {
-		shift = 0
+// A block is rows k to m, which hang together, and its largest magnitude. A bulge is chased towards
+// the end that was smaller when the block was met first, which is the first row with up.
+type block struct {
+	k, m int
+	up   bool
+	most float64
+}
+
+// start and step are the row that a chase begins with, and what follows it; the element of e between
+// row i and the next is e[i-lag].
+func (b *block) path() (start, step, lag int) {
+	if b.up {
+		return b.m, -1, 1
 	}
-	var a, b []float64
+	return b.k, 1, 0
+}
+
+// block is the last block of rows up to m. It goes the way of the last one where it is part of that.
+func (q *chase) block(m int, last block) block {
+	b := block{m: m, up: last.up, most: math.Abs(q.d[m])}
+	for b.k = m; b.k > 0; b.k-- {
+		v := math.Abs(q.e[b.k-1])
+		if v <= q.nothing {
+			q.e[b.k-1] = 0
+			break
+		}
+		b.most = max(b.most, v, math.Abs(q.d[b.k-1]))
+	}
+	if b.k > last.m || m < last.k {
+		b.up = math.Abs(q.d[b.k]) < math.Abs(q.d[m])
+	}
+	return b
+}
+
+// split looks for an element of e that is next to nothing and makes it 0, or finds a bound for the
+// smallest singular value.
+func (q *chase) split(b block) (least float64, split bool) {
+	i, step, lag := b.path()
+	if end := b.k + b.m - i; math.Abs(q.e[end-step-lag]) <= relative*math.Abs(q.d[end]) {
+		q.e[end-step-lag] = 0
+		return 0, true
+	}
+	mu := math.Abs(q.d[i])
+	least = mu
+	for range b.m - b.k {
+		v := math.Abs(q.e[i-lag])
+		if v <= relative*mu {
+			q.e[i-lag] = 0
+			return 0, true
+		}
+		i += step
+		mu = math.Abs(q.d[i]) * (mu / (mu + v))
+		least = min(least, mu)
+	}
+	return least, false
+}
+
+// sweep is one step for a block, whose smallest singular value is not far below least.
+func (q *chase) sweep(b block, least float64) {
+	start, step, lag := b.path()
+	end := b.k + b.m - start
+	shift := 0.0
+	if float64(len(q.d))*relative*(least/b.most) > ulp { // else a shift would lose what is small
+		shift = smallerValue(q.d[end-step], q.e[end-step-lag], q.d[end])
+		if v := shift / math.Abs(q.d[start]); v*v < ulp {
+			shift = 0
+		}
+	}
+	var first, second []float64 // rotations of rows of Vᵀ and Uᵀ, or with up of the others
 	if q.record {
-		a, b = q.take(2*(m-k)), q.take(2*(m-k))
+		first, second = q.take(2*(b.m-b.k)), q.take(2*(b.m-b.k))
 	}
 	if shift == 0 {
-		a, b = q.zeroShift(k, m, a, b)
+		first, second = q.zeroShift(b, first, second)
 	} else {
-		a, b = q.shifted(k, m, shift, a, b)
+		first, second = q.shifted(b, shift, first, second)
 	}
-	if q.record {
-		q.left, q.right = append(q.left, sweep{k, a}), append(q.right, sweep{k, b})
+	if !q.record {
+		return
 	}
+	if b.up {
+		first, second = second, first
+	}
+	q.right, q.left = append(q.right, sweep{b.k, b.up, first}), append(q.left, sweep{b.k, b.up, second})
 }
 
 // take is memory for n numbers, none of them used yet. What was there before stays with its sweeps.
@@ -402,48 +523,115 @@ func (q *chase) note(st []float64, c, s float64) []float64 {
 }
 
 // zeroShift is the sweep that keeps small values to the last bits.
-func (q *chase) zeroShift(k, m int, a, b []float64) (left, right []float64) {
+func (q *chase) zeroShift(b block, first, second []float64) (_, _ []float64) {
 	d, e := q.d, q.e
+	i, step, lag := b.path()
 	cs, oldc, olds := 1.0, 1.0, 0.0
-	for i := k; i < m; i++ {
+	for k := range b.m - b.k {
 		var sn, r float64
-		cs, sn, r = rotation(float64(d[i]*cs), e[i])
-		if i > k {
-			e[i-1] = float64(olds * r)
+		cs, sn, r = rotation(float64(d[i]*cs), e[i-lag])
+		if k > 0 {
+			e[i-step-lag] = float64(olds * r)
 		}
-		b = q.note(b, cs, sn)
-		oldc, olds, d[i] = rotation(float64(oldc*r), float64(d[i+1]*sn))
-		a = q.note(a, oldc, olds)
+		first = q.note(first, cs, sn)
+		oldc, olds, d[i] = rotation(float64(oldc*r), float64(d[i+step]*sn))
+		second = q.note(second, oldc, olds)
+		i += step
 	}
-	h := float64(d[m] * cs)
-	d[m], e[m-1] = float64(h*oldc), float64(h*olds)
-	return a, b
+	h := float64(d[i] * cs)
+	d[i], e[i-step-lag] = float64(h*oldc), float64(h*olds)
+	return first, second
 }
 
-func (q *chase) shifted(k, m int, shift float64, a, b []float64) (left, right []float64) {
+func (q *chase) shifted(b block, shift float64, first, second []float64) (_, _ []float64) {
 	d, e := q.d, q.e
-	f, g := float64((math.Abs(d[k])-shift)*(math.Copysign(1, d[k])+shift/d[k])), e[k]
-	for i := k; i < m; i++ {
+	i, step, lag := b.path()
+	f, g := float64((math.Abs(d[i])-shift)*(math.Copysign(1, d[i])+shift/d[i])), e[i-lag]
+	for k := range b.m - b.k {
 		c, s, r := rotation(f, g)
-		if i > k {
-			e[i-1] = r
+		if k > 0 {
+			e[i-step-lag] = r
 		}
-		f = math.FMA(c, d[i], float64(s*e[i]))
-		e[i] = math.FMA(c, e[i], -float64(s*d[i]))
-		g = float64(s * d[i+1])
-		d[i+1] = float64(c * d[i+1])
-		b = q.note(b, c, s)
+		at, next := &e[i-lag], &d[i+step]
+		f = math.FMA(c, d[i], float64(s**at))
+		*at = math.FMA(c, *at, -float64(s*d[i]))
+		g = float64(s * *next)
+		*next = float64(c * *next)
+		first = q.note(first, c, s)
 		c, s, d[i] = rotation(f, g)
-		f = math.FMA(c, e[i], float64(s*d[i+1]))
-		d[i+1] = math.FMA(c, d[i+1], -float64(s*e[i]))
-		if i < m-1 {
-			g = float64(s * e[i+1])
-			e[i+1] = float64(c * e[i+1])
+		f = math.FMA(c, *at, float64(s**next))
+		*next = math.FMA(c, *next, -float64(s**at))
+		if i += step; k < b.m-b.k-1 {
+			g = float64(s * e[i-lag])
+			e[i-lag] = float64(c * e[i-lag])
 		}
-		a = q.note(a, c, s)
+		second = q.note(second, c, s)
 	}
-	e[m-1] = f
-	return a, b
+	e[i-step-lag] = f
+	return first, second
+}
+
+// raise makes a lower bidiagonal an upper one.
+func (q *chase) raise() {
+	var st []float64
+	if q.record {
+		st = q.take(2 * len(q.d))
+	}
+	for i := range len(q.d) - 1 {
+		c, s, r := rotation(q.d[i], q.e[i])
+		q.d[i], q.e[i], q.d[i+1] = r, float64(s*q.d[i+1]), float64(c*q.d[i+1])
+		st = q.note(st, c, s)
+	}
+	q.left = append(q.left, sweep{0, false, st})
+}
+
+// two makes rows k and k+1 diagonal.
+func (q *chase) two(k int) {
+	v := twoValues(q.d[k], q.e[k], q.d[k+1])
+	q.d[k], q.d[k+1], q.e[k] = v.large, v.small, 0
+	if q.record {
+		q.right, q.left = q.turn(q.right, k, v.cr, v.sr), q.turn(q.left, k, v.cl, v.sl)
+	}
+}
+
+// turn appends a rotation of rows k and k+1: by more than a right angle in two halves.
+func (q *chase) turn(to []sweep, k int, c, s float64) []sweep {
+	if c < 0 {
+		half := math.Copysign(math.Sqrt((1-c)/2), s)
+		c, s = s/(2*half), half
+		to = append(to, sweep{k, false, q.note(q.take(2), c, s)})
+	}
+	return append(to, sweep{k, false, q.note(q.take(2), c, s)})
+}
+
+// A diagonalized is the singular values of two rows, with their signs, and the rotations from the
+// left and from the right that make them.
+type diagonalized struct{ large, small, cl, sl, cr, sr float64 }
+
+// twoValues is [f g; 0 h] made diagonal, to the last bits, as LAPACK's dlasv2 does it. g is not next
+// to nothing.
+func twoValues(f, g, h float64) (v diagonalized) {
+	swap := math.Abs(h) > math.Abs(f)
+	if swap {
+		f, h = h, f
+	}
+	if fa := math.Abs(f); fa < ulp*math.Abs(g) {
+		v = diagonalized{large: g, small: fa / g * h, cl: 1, sl: h / g, cr: f / g, sr: 1}
+		v.small = math.Copysign(v.small, math.Copysign(1, g)*f*h)
+	} else {
+		m, l := g/f, (fa-math.Abs(h))/fa
+		t, mm := 2-l, float64(m*m)
+		s, r := math.Sqrt(math.FMA(t, t, mm)), math.Sqrt(math.FMA(l, l, mm))
+		a := (s + r) / 2
+		t = (m/(s+t) + m/(r+l)) * (1 + a)
+		l = math.Sqrt(math.FMA(t, t, 4))
+		v = diagonalized{large: float64(f * a), small: h / a, cr: 2 / l, sr: t / l}
+		v.cl, v.sl = math.FMA(v.sr, m, v.cr)/a, h/f*v.sr/a
+	}
+	if swap {
+		v.cl, v.sl, v.cr, v.sr = v.sr, v.cr, v.sl, v.cl
+	}
+	return v
 }
 
 // smallerValue is the smaller singular value of [f g; 0 h].

@@ -1,6 +1,8 @@
 package gonumblas
 
 import (
+	"errors"
+
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/lapack"
 
@@ -85,7 +87,7 @@ func (f factorizer) Dormlq(side blas.Side, trans blas.Transpose, m, n, k int, a 
 }
 
 // Dsyev computes the eigenvalues of a symmetric matrix, and with lapack.EVCompute its eigenvectors,
-// which it leaves in A. It is false where A has NaN or infinities.
+// which it leaves in A. It is false where A has NaN or infinities, or the iteration does not end.
 func (f factorizer) Dsyev(job lapack.EVJob, ul blas.Uplo, n int, a []float64, lda int, w, work []float64,
 	lwork int,
 ) bool {
@@ -94,13 +96,12 @@ func (f factorizer) Dsyev(job lapack.EVJob, ul blas.Uplo, n int, a []float64, ld
 		return f.Implementation.Dsyev(job, ul, n, a, lda, w, work, lwork)
 	}
 	ok, err := solve.EigSym(f.solver(), job == lapack.EVCompute, ul == blas.Lower, n, a, lda, w[:n])
-	must(err)
 	work[0] = float64(3*n - 1)
-	return ok
+	return converged(ok, err)
 }
 
 // Dgesvd computes the singular values of A, and of the vectors none, those that belong to values,
-// or all. It is false where A has NaN or infinities.
+// or all. It is false where A has NaN or infinities, or the iteration does not end.
 func (f factorizer) Dgesvd(jobU, jobVT lapack.SVDJob, m, n int, a []float64, lda int, s, u []float64, ldu int,
 	vt []float64, ldvt int, work []float64, lwork int,
 ) bool {
@@ -114,8 +115,16 @@ func (f factorizer) Dgesvd(jobU, jobVT lapack.SVDJob, m, n int, a []float64, lda
 	}
 	ok, err := solve.SVD(f.solver(), m, n, a, lda, s[:k],
 		solve.SingularVectors{U: u, Cols: cols, LdU: ldu, VT: vt, Rows: rows, LdVT: ldvt})
-	must(err)
 	work[0] = float64(max(3*k+max(m, n), 5*k))
+	return converged(ok, err)
+}
+
+// converged is what LAPACK tells of an iteration.
+func converged(ok bool, err error) bool {
+	if errors.Is(err, solve.ErrNotConverged) {
+		return false
+	}
+	must(err)
 	return ok
 }
 
