@@ -12,59 +12,36 @@ import (
 // take as many as there are rows.
 const qlSteps = 30
 
-// ql is the implicit QL method for the symmetric tridiagonal (d, e): d becomes the eigenvalues in
-// ascending order, and zt, if it is not nil, has the eigenvectors of at most leafRows rows in its
-// rows. e is overwritten, and has as many elements as d, of which the last is not read. x is
-// working memory for eigenvectors.
+// ql is the implicit QL method for the symmetric tridiagonal (d, e), as LAPACK's dsteqr has it: d
+// becomes the eigenvalues in ascending order, and zt, if it is not nil, has the eigenvectors of at
+// most leafRows rows in its rows. e is overwritten, and has as many elements as d, of which the last
+// is not read. x is working memory for eigenvectors.
 func ql(d, e, zt, x []float64) error {
 	n := len(d)
-	var z *tiles // the last vector first, as rotations begin there
-	var st []float64
+	q := implicit{d: d, e: e}
 	if zt != nil {
-		z, st = &tiles{rows: n, cols: n, data: x[2*n : qlMemory(n)]}, x[:2*n]
-		clear(z.data)
+		q.z, q.st = tiles{rows: n, cols: n, data: x[2*n : qlMemory(n)]}, x[:2*n]
+		clear(q.z.data)
 		for i := range n {
-			z.tile(i / tileColumns)[(n-1-i)*tileColumns+i%tileColumns] = 1
+			q.z.tile(i / tileColumns)[i*tileColumns+i%tileColumns] = 1
 		}
 	}
-	e[n-1] = 0
-	steps := 0
-	for l := range n {
-		nothing, least := 0.0, 1e-300
-		for {
-			m := l
-			for x := math.Abs(d[l]); m < n-1; m++ {
-				v, y := math.Abs(e[m]), math.Abs(d[m+1])
-				large := v > 2*ulp*x && v > 2*ulp*y && v > least // more than the roots, which are at most the larger
-				if !large && (!(v > nothing) || isSplit(v, x, y)) {
-					break
-				}
-				x = y
-			}
-			if m == l {
-				break
-			}
-			e[m] = 0
-			if steps++; steps > qlSteps*n {
-				return ErrNotConverged
-			}
-			first, off := d[l], e[l]
-			st = qlSweep(l, m, d, e, st[:0])
-			if d[l] == first && e[l] == off { // the step has vanished on its way through very small numbers
-				nothing = ulp * max(math.Abs(d[l+host.Iamax(d[l:m+1])]), math.Abs(e[l+host.Iamax(e[l:m])]))
-				least = max(least, nothing)
-			}
-			if z != nil {
-				for i := range z.count() { // as rotate does, for which memory on the stack would escape
-					host.Rotate(false, st, z.tile(i)[(n-1-m)*tileColumns:])
-				}
-			}
+	for first, last := 0, 0; first < n; first = last + 1 {
+		for last = first; last < n-1 && !isSplit(math.Abs(e[last]), math.Abs(d[last]), math.Abs(d[last+1])); {
+			last++
+		}
+		l, end := first, last
+		if math.Abs(d[last]) < math.Abs(d[first]) { // from the smaller end on
+			l, end = last, first
+		}
+		if !q.block(l, end) {
+			return ErrNotConverged
 		}
 	}
 	if !isFinite(d) {
 		return ErrNotConverged
 	}
-	if z == nil {
+	if zt == nil {
 		slices.Sort(d)
 		return nil
 	}
@@ -77,7 +54,7 @@ func ql(d, e, zt, x []float64) error {
 	}
 	for i, o := range order[:n] {
 		for j := 0; j < n; j += tileColumns {
-			copy(zt[i*n+j:][:min(tileColumns, n-j)], z.tile(j / tileColumns)[(n-1-o)*tileColumns:])
+			copy(zt[i*n+j:][:min(tileColumns, n-j)], q.z.tile(j / tileColumns)[o*tileColumns:])
 		}
 	}
 	return nil
@@ -94,42 +71,150 @@ func isSplit(v, x, y float64) bool {
 	return v <= ulp*math.Sqrt(x)*math.Sqrt(y) || v < 1e-300
 }
 
-// qlSweep is one step for rows l to m, which hang together. It appends the rotations of rows m and
-// m-1, and so on, as [host.Rotate] takes them, where st has room for them.
-func qlSweep(l, m int, d, e, st []float64) []float64 {
-	g := (d[l+1] - d[l]) / (2 * e[l])
-	q := squares(g, 1)
-	r := math.Sqrt(q) // of rotation, without its divisions
-	if !isPlainRotation(g, 1, q) {
+// An implicit is a symmetric tridiagonal matrix, the eigenvectors so far, and memory for rotations,
+// which is empty where nobody wants vectors.
+type implicit struct {
+	d, e  []float64
+	z     tiles
+	st    []float64
+	steps int
+}
+
+// block solves rows l to end, which hang together, from l on, upwards where that is below. It tells
+// whether that ended.
+func (q *implicit) block(l, end int) bool {
+	d, e, step, lag := q.d, q.e, 1, 0 // e[i-lag] is between row i and the next
+	if end < l {
+		step, lag = -1, 1
+	}
+	nothing, least := 0.0, 1e-300
+	for {
+		m := l
+		for x := math.Abs(d[l]); m != end; m += step {
+			v, y := math.Abs(e[m-lag]), math.Abs(d[m+step])
+			large := v > 2*ulp*x && v > 2*ulp*y && v > least // more than the roots, which are at most the larger
+			if !large && (!(v > nothing) || isSplit(v, x, y)) {
+				e[m-lag] = 0
+				break
+			}
+			x = y
+		}
+		switch m {
+		default:
+			if q.steps++; q.steps > qlSteps*len(d) {
+				return false
+			}
+			first, off := d[l], e[l-lag]
+			q.sweep(l, m, step, lag)
+			if d[l] == first && e[l-lag] == off { // the step has vanished on its way through very small numbers
+				lo, hi := min(l, m), max(l, m)
+				nothing = ulp * max(math.Abs(d[lo+host.Iamax(d[lo:hi+1])]), math.Abs(e[lo+host.Iamax(e[lo:hi])]))
+				least = max(least, nothing)
+			}
+			continue
+		case l + step:
+			q.two(min(l, m))
+		case l:
+		}
+		if m == end {
+			return true
+		}
+		l, nothing, least = m+step, 0, 1e-300
+	}
+}
+
+// rotate rotates the vectors of rows lo, lo+1 and on.
+func (q *implicit) rotate(up bool, lo int, st []float64) {
+	for i := range q.z.count() { // as tiles.rotate does, for which memory on the stack would escape
+		host.Rotate(up, st, q.z.tile(i)[lo*tileColumns:])
+	}
+}
+
+// two makes rows k and k+1 diagonal, as LAPACK's dlaev2 does it.
+func (q *implicit) two(k int) {
+	a, b, c := q.d[k], q.e[k], q.d[k+1]
+	sum, diff, off := a+c, a-c, math.Abs(2*b)
+	large, small := a, c
+	if math.Abs(a) <= math.Abs(c) {
+		large, small = c, a
+	}
+	root := math.Sqrt(math.FMA(diff, diff, float64(off*off)))
+	if !isPlainRotation(diff, off, float64(root*root)) {
+		_, _, root = rareRotation(math.Abs(diff), off)
+	}
+	r1, r2 := root/2, -root/2
+	if sum != 0 {
+		r1 = (sum + math.Copysign(root, sum)) / 2
+		r2 = float64(large/r1*small) - float64(b/r1*b)
+	}
+	q.d[k], q.d[k+1], q.e[k] = r1, r2, 0
+	if len(q.st) == 0 {
+		return
+	}
+	// the vector of r1, or of r2 where signs differ
+	cs, sn := 1.0, 0.0
+	if far := diff + math.Copysign(root, diff); math.Abs(far) > off {
+		t := -2 * b / far
+		sn = 1 / math.Sqrt(math.FMA(t, t, 1))
+		cs = float64(t * sn)
+	} else {
+		t := -far / (2 * b)
+		cs = 1 / math.Sqrt(math.FMA(t, t, 1))
+		sn = float64(t * cs)
+	}
+	if (sum < 0) == (diff < 0) {
+		cs, sn = -sn, cs
+	}
+	st := turn(q.st[:0], cs, sn)
+	for ; len(st) > 0; st = st[2:] {
+		q.rotate(false, k, st[:2])
+	}
+}
+
+// turn appends a rotation, as host.Rotate takes it, and one by more than a right angle in two halves.
+func turn(st []float64, c, s float64) []float64 {
+	if c < 0 {
+		half := math.Copysign(math.Sqrt((1-c)/2), s)
+		c, s = s/(2*half), half
+		st = append(st, s, s/(1+c))
+	}
+	return append(st, s, s/(1+c))
+}
+
+// sweep is one step for rows l to m, which hang together.
+func (q *implicit) sweep(l, m, step, lag int) {
+	d, e, st := q.d, q.e, q.st[:0]
+	g := (d[l+step] - d[l]) / (2 * e[l-lag])
+	sq := squares(g, 1)
+	r := math.Sqrt(sq) // of rotation, without its divisions
+	if !isPlainRotation(g, 1, sq) {
 		_, _, r = rareRotation(math.Abs(g), 1)
 	}
-	g = d[m] - d[l] + float64(e[l]*math.Copysign(1, g))/(math.Abs(g)+r) // signs in the time of the root
+	g = d[m] - d[l] + float64(e[l-lag]*math.Copysign(1, g))/(math.Abs(g)+r) // signs in the time of the root
 	s, c, p := 1.0, 1.0, 0.0
-	for i := m - 1; i >= l; i-- {
-		f, b := float64(s*e[i]), float64(c*e[i])
-		if g == 0 && f == 0 {
-			e[i+1] = 0
-			d[i+1] -= p
-			e[m] = 0
-			return st
-		}
-		if q := squares(g, f); isPlainRotation(g, f, q) { // without a call, as all waits for it
-			c, s, r = plainRotation(g, f, q)
+	for i := m - step; ; i -= step {
+		f, b := float64(s*e[i-lag]), float64(c*e[i-lag])
+		if sq := squares(g, f); isPlainRotation(g, f, sq) { // without a call, as all waits for it
+			c, s, r = plainRotation(g, f, sq)
 		} else {
 			c, s, r = rareRotation(g, f)
 		}
-		e[i+1] = r
-		g = d[i+1] - p
+		if i != m-step {
+			e[i+step-lag] = r
+		}
+		g = d[i+step] - p
 		r = float64((d[i]-g)*s) + float64(c*(2*b))
 		p = float64(s * r)
-		d[i+1] = g + p
+		d[i+step] = g + p
 		g = float64(c*r) - b
 		if cap(st) > 0 {
 			st = append(st, s, s/(1+c))
 		}
+		if i == l {
+			break
+		}
 	}
 	d[l] -= p
-	e[l] = g
-	e[m] = 0
-	return st
+	e[l-lag] = g
+	q.rotate(step > 0, min(l, m), st)
 }

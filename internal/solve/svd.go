@@ -594,14 +594,12 @@ func (q *chase) two(k int) {
 	}
 }
 
-// turn appends a rotation of rows k and k+1: by more than a right angle in two halves.
+// turn appends a rotation of rows k and k+1.
 func (q *chase) turn(to []sweep, k int, c, s float64) []sweep {
-	if c < 0 {
-		half := math.Copysign(math.Sqrt((1-c)/2), s)
-		c, s = s/(2*half), half
-		to = append(to, sweep{k, false, q.note(q.take(2), c, s)})
+	for st := turn(q.take(4), c, s); len(st) > 0; st = st[2:] {
+		to = append(to, sweep{k, false, st[:2]})
 	}
-	return append(to, sweep{k, false, q.note(q.take(2), c, s)})
+	return to
 }
 
 // A diagonalized is the singular values of two rows, with their signs, and the rotations from the
