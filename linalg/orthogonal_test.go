@@ -2,6 +2,7 @@ package linalg_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -257,5 +258,95 @@ func TestQRErrors(t *testing.T) {
 	noError(t, err)
 	if c, err := qr.Cond(); c == c || err != nil {
 		t.Errorf("the condition number of NaN is %v: %v", c, err)
+	}
+}
+
+func TestLeastSquaresInRange(t *testing.T) {
+	t.Run("float32", testLeastSquaresInRange[float32])
+	t.Run("float64", testLeastSquaresInRange[float64])
+}
+
+// Where columns of A, or of a wide A rows, and columns of B are multiplied by powers of two, the
+// solution is the one before, multiplied by powers of two: also near the ends of the range.
+func testLeastSquaresInRange[T linalg.Float](t *testing.T) {
+	const cols = 3
+	rng := rand.New(rand.NewPCG(93, 94))
+	half := 500 // of the exponents of A and B, so that those of solutions are in the range
+	if epsilon[T]() > 1e-10 {
+		half = 60
+	}
+	times := func(a linalg.Matrix[T], exp func(i, j int) int) linalg.Matrix[T] {
+		c := a.Packed()
+		solve.Scale(c.Rows, c.Cols, c.Data, c.Stride, exp)
+		return c
+	}
+	for _, s := range [][2]int{{1, 1}, {3, 3}, {7, 4}, {4, 7}, {60, 40}, {40, 60}} {
+		m, n := s[0], s[1]
+		a, b := random[T](rng, m, n, 1), random[T](rng, m, cols, 1)
+		want, err := linalg.LeastSquares(a, b)
+		noError(t, err)
+		left, right := make([]int, max(m, n)), make([]int, cols)
+		for i := range left {
+			left[i] = rng.IntN(2*half) - half
+		}
+		for j := range right {
+			right[j] = rng.IntN(2*half) - half
+		}
+		a2 := times(a, func(i, j int) int { return left[map[bool]int{true: i, false: j}[m < n]] })
+		b2 := times(b, func(i, j int) int {
+			if m < n {
+				return left[i] + right[j]/2
+			}
+			return right[j]
+		})
+		got, err := linalg.LeastSquares(a2, b2)
+		noError(t, err)
+		same(t, fmt.Sprintf("solutions by %dx%d", m, n), got, times(want, func(i, j int) int {
+			if m < n {
+				return right[j] / 2
+			}
+			return right[j] - left[i]
+		}))
+	}
+}
+
+// What LAPACK solves.
+func TestLeastSquaresAtTheEnds(t *testing.T) {
+	for _, c := range []struct {
+		a, b, want linalg.Matrix[float64]
+	}{
+		{
+			linalg.NewMatrix(1, 2, []float64{1.5e308, 1.5e308}), linalg.NewMatrix(1, 1, []float64{1.5e308}),
+			linalg.NewMatrix(2, 1, []float64{0.5, 0.5}),
+		},
+		{
+			linalg.NewMatrix(2, 1, []float64{1.5e308, 1.5e308}), linalg.NewMatrix(2, 1, []float64{1.5e308, 1.5e308}),
+			linalg.NewMatrix(1, 1, []float64{1}),
+		},
+		{
+			linalg.NewMatrix(2, 2, []float64{1e200, 0, 0, 1e-200}), linalg.NewMatrix(2, 1, []float64{1, 1}),
+			linalg.NewMatrix(2, 1, []float64{1e-200, 1e200}),
+		},
+		{
+			linalg.NewMatrix(1, 1, []float64{1e-320}), linalg.NewMatrix(1, 1, []float64{1e-320}),
+			linalg.NewMatrix(1, 1, []float64{1}),
+		},
+	} {
+		x, err := linalg.LeastSquares(c.a, c.b)
+		noError(t, err)
+		for i, v := range x.Data {
+			if w := c.want.Data[i]; !(math.Abs(v-w) <= 4*epsilon[float64]()*math.Abs(w)) {
+				t.Errorf("%v and %v: %v, want %v", c.a.Data, c.b.Data, x.Data, c.want.Data)
+			}
+		}
+	}
+	x, err := linalg.LeastSquares(linalg.NewMatrix(2, 2, []float32{1e25, 0, 0, 1e-25}),
+		linalg.NewMatrix(2, 1, []float32{1, 1}))
+	if noError(t, err); x.Data[0] != 1e-25 || x.Data[1] != 1e25 {
+		t.Errorf("float32: %v", x.Data)
+	}
+	f, err := linalg.FactorSVD(linalg.NewMatrix(2, 2, []float64{1e200, 0, 0, 1e-200}))
+	if noError(t, err); f.Values()[0] != 1e200 || f.Values()[1] != 1e-200 {
+		t.Errorf("singular values %v", f.Values())
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/host"
 	"github.com/tandem-gpu/tandem/internal/solve"
 )
@@ -17,10 +18,13 @@ type QR[T Float] struct {
 	s      *Session
 	packed Matrix[T]
 	tau    []T
+	exps   []int     // nil, or R is scaled, column j of it over 2^exps[j], which may be out of range
+	scaled Matrix[T] // for solutions
 }
 
 // FactorQR is the QR factorization of A on the default device. A stays as it is; it may have any
-// shape and any rank. NaN and infinities come through as NaN.
+// shape and any rank. NaN and infinities come through as NaN, but for an infinity that has nothing
+// but zeros below it: that stays. What of R is out of range is infinite; solutions do without it.
 func FactorQR[T Float](a Matrix[T]) (*QR[T], error) {
 	return FactorQRContext(context.Background(), nil, a)
 }
@@ -39,8 +43,14 @@ func factorQR[T Float](ctx context.Context, s *Session, a Matrix[T]) (*QR[T], er
 	f := &QR[T]{s: s, packed: a, tau: make([]T, min(a.Rows, a.Cols))}
 	rows, cols, k := float64(a.Rows), float64(a.Cols), float64(len(f.tau))
 	work := 2 * k * (rows*cols - (rows+cols)*k/2 + k*k/3)
-	if err := solver[T](ctx, s, work).QR(a.Rows, a.Cols, a.Data, a.Stride, f.tau); err != nil {
+	var err error
+	if f.exps, err = solver[T](ctx, s, work).ScaledQR(a.Rows, a.Cols, a.Data, a.Stride, f.tau); err != nil {
 		return nil, err
+	}
+	f.scaled = f.packed
+	if f.exps != nil {
+		f.scaled = f.R()
+		solve.ScaleR(len(f.tau), a.Cols, a.Data, a.Stride, f.exps)
 	}
 	return f, nil
 }
@@ -128,15 +138,54 @@ func (f *QR[T]) SolveContext(ctx context.Context, b Matrix[T]) (Matrix[T], error
 	if err := f.nonSingular(); err != nil {
 		return Matrix[T]{}, err
 	}
-	x, err := f.MulQContext(stage(ctx, 0, f.shareOfQ()), blas.Trans, b)
+	qb, err := rightSide(ctx, f.s, f.packed.Rows, n, b)
 	if err != nil {
 		return Matrix[T]{}, err
 	}
-	x = x.Slice(0, n, 0, b.Cols).Packed()
 	if n == 0 || b.Cols == 0 {
-		return x, nil
+		return NewMatrix[T](n, b.Cols, nil), nil
 	}
-	return x, f.solveR(stage(ctx, f.shareOfQ(), 1), false, x)
+	right := rightExponents(qb, nil)
+	scaleElements(qb, nil, right, -1)
+	if err := f.applyQ(stage(ctx, 0, f.shareOfQ()), true, qb); err != nil {
+		return Matrix[T]{}, err
+	}
+	x := qb.Slice(0, n, 0, b.Cols).Packed()
+	err = f.solveR(stage(ctx, f.shareOfQ(), 1), false, x)
+	scaleElements(x, f.exps, right, 1)
+	return x, err
+}
+
+// rightExponents is the exponents of columns of a right side with row i over 2^rows[i], or nil. What
+// is small is kept far below 1, since it may be divided by what is smaller.
+func rightExponents[T Float](b Matrix[T], rows []int) []int {
+	small := 400
+	if element.TypeOf[T]() == element.Float32 {
+		small = 50
+	}
+	exps := solve.ColumnExponents(b.Rows, b.Cols, b.Data, b.Stride, rows)
+	for j, exp := range exps {
+		if exp < 0 {
+			exps[j] = min(exp+small, 0)
+		}
+	}
+	return exps
+}
+
+// scaleElements multiplies element (i, j) by 2^(sign*cols[j] - rows[i]); of nil all are 0.
+func scaleElements[T Float](a Matrix[T], rows, cols []int, sign int) {
+	if rows == nil && cols == nil {
+		return
+	}
+	solve.Scale(a.Rows, a.Cols, a.Data, a.Stride, func(i, j int) (exp int) {
+		if rows != nil {
+			exp -= rows[i]
+		}
+		if cols != nil {
+			exp += sign * cols[j]
+		}
+		return exp
+	})
 }
 
 // shareOfQ is how much of the work for a solution is the product with Q.
@@ -151,16 +200,16 @@ func (f *QR[T]) solveR(ctx context.Context, trans bool, x Matrix[T]) error {
 	return solver[T](ctx, f.s, work).Solve(f.triangle(trans), true, 1, x.Rows, x.Cols, x.Data, x.Stride)
 }
 
-// triangle is R, or with trans its transpose, where it is square.
+// triangle is R, scaled where it has to be, or with trans its transpose, where it is square.
 func (f *QR[T]) triangle(trans bool) solve.Triangle[T] {
 	return solve.Triangle[T]{
-		N: len(f.tau), Data: f.packed.Data, Stride: f.packed.Stride, Upper: true, Trans: trans,
+		N: len(f.tau), Data: f.scaled.Data, Stride: f.scaled.Stride, Upper: true, Trans: trans,
 	}
 }
 
 func (f *QR[T]) nonSingular() error {
 	for i := range f.tau {
-		if f.packed.At(i, i) == 0 {
+		if f.scaled.At(i, i) == 0 {
 			return fmt.Errorf("%w: element %d of the triangle's diagonal is 0", ErrSingular, i)
 		}
 	}
@@ -269,12 +318,16 @@ func (f *LQ[T]) SolveContext(ctx context.Context, b Matrix[T]) (Matrix[T], error
 	if m == 0 || b.Cols == 0 {
 		return x, nil
 	}
+	right := rightExponents(y, f.qr.exps)
+	scaleElements(y, f.qr.exps, right, -1)
 	share := 1 - f.qr.shareOfQ()
 	if err := f.qr.solveR(stage(ctx, 0, share), true, y); err != nil {
 		return Matrix[T]{}, err
 	}
 	copyOf(x.Slice(0, m, 0, b.Cols), y)
-	return x, f.qr.applyQ(stage(ctx, share, 1), false, x)
+	err = f.qr.applyQ(stage(ctx, share, 1), false, x)
+	scaleElements(x, nil, right, 1)
+	return x, err
 }
 
 // LeastSquares is the X that makes the norm of each column of A*X - B the smallest, on the default

@@ -17,11 +17,34 @@ const (
 // it. There are min(m, n) of them, and Q is their product. docs/contract.md has the definition.
 // With NaN or infinities all that they reach is NaN.
 func (s Solver[T]) QR(m, n int, a []T, lda int, tau []T) error {
+	exps, err := s.ScaledQR(m, n, a, lda, tau)
+	if exps != nil {
+		ScaleR(min(m, n), n, a, lda, exps)
+	}
+	return err
+}
+
+// ScaleR multiplies column j of R, as [Solver.ScaledQR] left it, by 2^exps[j].
+func ScaleR[T host.Float](m, n int, r []T, ldr int, exps []int) {
+	for i := range m {
+		Scale(1, n-i, r[i*(ldr+1):], ldr, func(_, j int) int { return exps[i+j] })
+	}
+}
+
+// ScaledQR is [Solver.QR] of A with column j over 2^exps[j], which keeps R in the range. exps is nil
+// where A stays as it is.
+func (s Solver[T]) ScaledQR(m, n int, a []T, lda int, tau []T) (exps []int, err error) {
+	if exps = ColumnExponents(m, n, a, lda, nil); exps != nil {
+		Scale(m, n, a, lda, func(_, j int) int { return -exps[j] })
+	}
 	if m == 1 && n == 1 {
 		tau[0] = 0
-		return nil
+		return exps, nil
 	}
-	exp, _ := rescale(m, n, a, lda)
+	return exps, s.qr(m, n, a, lda, tau)
+}
+
+func (s Solver[T]) qr(m, n int, a []T, lda int, tau []T) error {
 	k := min(m, n)
 	for j := 0; j < k; j += qrPanel {
 		w, rows, at := min(qrPanel, k-j), m-j, a[j*(lda+1):]
@@ -34,11 +57,6 @@ func (s Solver[T]) QR(m, n int, a []T, lda int, tau []T) error {
 		err := r.apply(true, n-j-w, at[w:], lda)
 		if r.give(); err != nil {
 			return err
-		}
-	}
-	if exp != 0 {
-		for i := range k {
-			scaleBack(exp, a[i*lda:][i:n])
 		}
 	}
 	return nil
@@ -191,24 +209,65 @@ const (
 	largeMatrix = 0x1p800
 )
 
-// rescale multiplies A by the power of two that brings its largest magnitude to 1/2 or more and
-// below 1, where its sum of squares is not from smallMatrix to largeMatrix, and of float32 from
-// 2^-100 to 2^100. It returns the exponent of the inverse: 0 where A stays as it is, as do zeros
-// and a matrix with NaN or infinities, which is not finite.
-func rescale[T host.Float](m, n int, a []T, lda int) (exp int, finite bool) {
+// ColumnExponents is, where A's sum of squares is not from smallMatrix to largeMatrix, and of float32
+// from 2^-100 to 2^100, the exponents of the powers of two that bring the largest finite magnitude
+// of each column to 1/2 or more and below 1, when they divide it: 0 for a column that has none. With
+// rows it is always that of A with row i over 2^rows[i]. Else it is nil.
+func ColumnExponents[T host.Float](m, n int, a []T, lda int, rows []int) []int {
+	if rows == nil && isPlain(1, m, n, a, lda) {
+		return nil
+	}
+	exps, found := make([]int, n), make([]bool, n)
+	for i := range m {
+		for j, v := range a[i*lda:][:n] {
+			if v == 0 || v-v != 0 {
+				continue
+			}
+			_, exp := math.Frexp(float64(v))
+			if rows != nil {
+				exp -= rows[i]
+			}
+			if !found[j] || exp > exps[j] {
+				exps[j], found[j] = exp, true
+			}
+		}
+	}
+	return exps
+}
+
+// Scale multiplies element (i, j) of A, of m by n, by 2^exp(i, j).
+func Scale[T host.Float](m, n int, a []T, lda int, exp func(i, j int) int) {
+	for i := range m {
+		for j, v := range a[i*lda:][:n] {
+			a[i*lda+j] = T(math.Ldexp(float64(v), exp(i, j)))
+		}
+	}
+}
+
+// largestExponent is of the largest magnitude that a matrix gets that was beyond largeMatrix: the
+// smallest stay in the range.
+const largestExponent = 390
+
+// rescale multiplies A by a power of two where its sum of squares is not from smallMatrix to
+// largeMatrix: its largest magnitude becomes 1/2 or more and below 1, or where the sum is too large
+// that times 2^largestExponent. It returns the exponent of the inverse: 0 where A stays as it is, as
+// do zeros and a matrix with NaN or infinities, which is not finite.
+func rescale(m, n int, a []float64, lda int) (exp int, finite bool) {
 	if isPlain(1, m, n, a, lda) {
 		return 0, true
 	}
-	most := T(0)
+	most := 0.0
 	for i := range m {
 		if row := a[i*lda:][:n]; n > 0 {
 			most = max(most, abs(row[host.Iamax(row)]))
 		}
 	}
-	if most == 0 || most != most || math.IsInf(float64(most), 0) {
+	if most == 0 || most != most || math.IsInf(most, 0) {
 		return 0, most == 0
 	}
-	_, exp = math.Frexp(float64(most))
+	if _, exp = math.Frexp(most); exp > 0 {
+		exp -= largestExponent
+	}
 	for i := range m {
 		scaleBack(-exp, a[i*lda:][:n])
 	}
