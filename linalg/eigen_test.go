@@ -3,10 +3,13 @@ package linalg_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/tandem-gpu/tandem/internal/solve"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -83,6 +86,10 @@ func TestDecompositionsCancelled(t *testing.T) {
 }
 
 func TestEigSymErrors(t *testing.T) {
+	err := linalg.FactorError(fmt.Errorf("by test: %w", solve.ErrNotConverged), linalg.NewMatrix[float64](2, 3, nil))
+	if !errors.Is(err, linalg.ErrNotConverged) || !strings.Contains(err.Error(), "2x3") {
+		t.Error(err)
+	}
 	if _, err := linalg.FactorEigSym(linalg.NewMatrix[float64](2, 3, nil)); !errors.Is(err, linalg.ErrShape) {
 		t.Error(err)
 	}

@@ -46,3 +46,6 @@ func FactorOnDevice() (restore func()) {
 	solverCrossover = func(int) int { return 0 }
 	return func() { solverCrossover = old }
 }
+
+// FactorError is factorError.
+func FactorError(err error, a Matrix[float64]) error { return factorError(err, "values", a) }

@@ -172,7 +172,18 @@ func rightSide[T Float](ctx context.Context, s *Session, rows, cols int, b Matri
 
 // norm1 is the largest sum of magnitudes in a column, a NaN before all: of the symmetric matrix
 // where only its lower triangle is to be read.
-func norm1[T Float](a Matrix[T], lower bool) (norm T) {
+func norm1[T Float](a Matrix[T], lower bool) solve.Norm[T] {
+	norm, exp := largestSum(a, lower), 0
+	if math.IsInf(float64(norm), 1) { // of elements or of their sum
+		exp = 64 // for more columns than there are
+		c := a.Packed()
+		solve.Scale(c.Rows, c.Cols, c.Data, c.Stride, func(_, _ int) int { return -exp })
+		norm = largestSum(c, lower)
+	}
+	return solve.Norm[T]{Value: norm, Exp: exp}
+}
+
+func largestSum[T Float](a Matrix[T], lower bool) (norm T) {
 	sums := make([]T, a.Cols)
 	if lower {
 		solve.SymmetricSums(true, a.Rows, a.Data, a.Stride, sums)
@@ -210,7 +221,7 @@ type LU[T Float] struct {
 	packed   Matrix[T]
 	pivots   []int
 	singular int // the first column whose pivot is 0, or -1
-	norm     T
+	norm     solve.Norm[T]
 }
 
 // FactorLU is the LU factorization of A on the default device. A stays as it is. A matrix that is
@@ -338,13 +349,13 @@ func (f *LU[T]) Cond() (T, error) {
 
 // condition is the condition number of a matrix of n by n: estimate's, where norm is a positive
 // number.
-func condition[T Float](norm T, n int, singular bool, estimate func() T) T {
-	switch {
+func condition[T Float](norm solve.Norm[T], n int, singular bool, estimate func() T) T {
+	switch v := norm.Value; {
 	case n == 0:
 		return 1
-	case norm != norm:
-		return norm
-	case singular || norm == 0 || math.IsInf(float64(norm), 1):
+	case v != v:
+		return v
+	case singular || v == 0 || math.IsInf(float64(v), 1):
 		return T(math.Inf(1))
 	}
 	return estimate()
@@ -356,7 +367,7 @@ func condition[T Float](norm T, n int, singular bool, estimate func() T) T {
 type Cholesky[T Float] struct {
 	s    *Session
 	l    Matrix[T]
-	norm T
+	norm solve.Norm[T]
 }
 
 // FactorCholesky is the Cholesky factorization of A on the default device. Of A, which stays as it

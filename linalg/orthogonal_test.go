@@ -350,3 +350,65 @@ func TestLeastSquaresAtTheEnds(t *testing.T) {
 		t.Errorf("singular values %v", f.Values())
 	}
 }
+
+func TestCondOfLargeNumbers(t *testing.T) {
+	t.Run("float32", testCondOfLargeNumbers[float32])
+	t.Run("float64", testCondOfLargeNumbers[float64])
+}
+
+// A condition number does not depend on a power of two, as large as the matrix may be.
+func testCondOfLargeNumbers[T linalg.Float](t *testing.T) {
+	const n = 40
+	end := 1023
+	if epsilon[T]() > 1e-10 {
+		end = 127
+	}
+	rng := rand.New(rand.NewPCG(95, 96))
+	spd := linalg.NewMatrix[T](n, n, nil) // whose rows have a sum that overflows
+	for i := range n {
+		for j := range n {
+			spd.Set(i, j, 1/T(4+i+j))
+		}
+		spd.Set(i, i, 1.5)
+	}
+	conds := func(a linalg.Matrix[T], symmetric bool) (c []T) {
+		lu, err := linalg.FactorLU(a)
+		noError(t, err)
+		x, err := lu.Cond()
+		noError(t, err)
+		qr, err := linalg.FactorQR(a)
+		noError(t, err)
+		y, err := qr.Cond()
+		noError(t, err)
+		if c = []T{x, y}; symmetric {
+			f, err := linalg.FactorCholesky(a)
+			noError(t, err)
+			z, err := f.Cond()
+			noError(t, err)
+			c = append(c, z)
+		}
+		return c
+	}
+	for what, a := range map[string]struct {
+		linalg.Matrix[T]
+		exp       int
+		symmetric bool
+	}{
+		"identity":             {hard[T](n)["identity"], end, true},
+		"random":               {random[T](rng, n, n, 1), end - 8, false},
+		"sums that overflow":   {spd, end, true},
+		"an odd power of two":  {spd, end - 10, true},
+		"small":                {spd, 16 - end, true},
+		"one large column":     {linalg.NewMatrix(2, 2, []T{1, 0, 0, 1}), end / 2, true},
+		"nothing of the range": {linalg.NewMatrix(1, 1, []T{1}), 1 - end, true},
+	} {
+		large := a.Packed()
+		solve.Scale(large.Rows, large.Cols, large.Data, large.Stride, func(_, _ int) int { return a.exp })
+		got, want := conds(large, a.symmetric), conds(a.Matrix, a.symmetric)
+		for i := range got {
+			if !(math.Abs(float64(got[i]-want[i])) <= 1e-5*float64(want[i])) {
+				t.Errorf("%s, times 2^%d: %v, want %v", what, a.exp, got, want)
+			}
+		}
+	}
+}

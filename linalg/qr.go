@@ -3,6 +3,7 @@ package linalg
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"gonum.org/v1/gonum/blas"
 
@@ -240,9 +241,15 @@ func (f *QR[T]) Cond() (T, error) {
 	if f.packed.Rows < f.packed.Cols {
 		return 0, fmt.Errorf("%w: the QR factorization is of %s, which has more columns than rows", ErrShape, f.packed)
 	}
-	norm := norm1(f.R(), false)
-	return condition(norm, len(f.tau), f.nonSingular() != nil, func() T {
-		return solve.TriangleCondition(false, f.triangle(false), norm)
+	n, r := len(f.tau), f.R()
+	if n > 0 && f.exps != nil { // R over a power of two is in the range
+		r = f.scaled.Packed()
+		most := slices.Max(f.exps)
+		solve.Scale(n, n, r.Data, r.Stride, func(_, j int) int { return f.exps[j] - most })
+	}
+	norm := norm1(r, false)
+	return condition(norm, n, f.nonSingular() != nil, func() T {
+		return solve.TriangleCondition(false, solve.Triangle[T]{N: n, Data: r.Data, Stride: n, Upper: true}, norm)
 	}), nil
 }
 

@@ -61,6 +61,29 @@ func TestSVDOnDevices(t *testing.T) {
 	})
 }
 
+// A column of large numbers beside small ones has singular values, on each backend.
+func TestSVDOfFarNumbers(t *testing.T) {
+	t.Run("float32", testSVDOfFarNumbers[float32])
+	t.Run("float64", testSVDOfFarNumbers[float64])
+}
+
+func testSVDOfFarNumbers[T linalg.Float](t *testing.T) {
+	defer linalg.FactorOnDevice()()
+	eachBackend(t, func(t *testing.T, s *linalg.Session) {
+		for _, a := range []linalg.Matrix[T]{
+			linalg.NewMatrix(3, 3, []T{1, -1, 0, 0, 1e9, 1, 0, 0, 1}),
+			linalg.NewMatrix(3, 3, []T{1, 0, 1e-8, 0, 1e-8, 0, 0, 1e-16, 1e-8}),
+			linalg.NewMatrix(3, 4, []T{1e9, 1, 0, 0, 1e9, 0, 1, 0, 1e9, 0, 0, 1}),
+		} {
+			f, err := linalg.FactorSVDContext(t.Context(), s, a)
+			noError(t, err)
+			if v := f.Values(); !(v[0] > 0.9 && v[2] >= 0) {
+				t.Errorf("singular values of %v: %v", a.Data, v)
+			}
+		}
+	})
+}
+
 func TestSVDSolve(t *testing.T) {
 	rng := rand.New(rand.NewPCG(78, 79))
 	for _, s := range [][2]int{{30, 12}, {12, 30}, {0, 3}, {3, 0}} {

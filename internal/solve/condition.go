@@ -2,6 +2,7 @@ package solve
 
 import (
 	"math"
+	"unsafe"
 
 	"github.com/tandem-gpu/tandem/internal/host"
 )
@@ -11,24 +12,73 @@ import (
 // Higham do it: N. J. Higham, "FORTRAN codes for estimating the one-norm of a real or complex
 // matrix", ACM TOMS 14 (1988). The estimate is a lower bound but for rounding, mostly within a
 // factor of 3. Right sides are multiplied by |A|, so that it neither overflows nor vanishes before
-// the condition number does. A singular matrix has +Inf.
+// the condition number does; where |A| is large, both that and a copy of the factor are divided by a
+// power of two. A singular matrix has +Inf.
+
+// A Norm is that of a matrix, Value * 2^Exp.
+type Norm[T host.Float] struct {
+	Value T
+	Exp   int
+}
+
+// scaled is the norm over 2^exp, which is 1 where it is not large.
+func (n Norm[T]) scaled() (norm T, exp int) {
+	large := 256
+	if unsafe.Sizeof(T(0)) == 4 {
+		large = 32
+	}
+	frac, e := math.Frexp(float64(n.Value))
+	if exp = e + n.Exp; exp <= large {
+		return n.Value, 0 // with an exponent it is large
+	}
+	return T(frac), exp
+}
+
+// divided is a triangle of n by n, without what is beside it, over 2^exp.
+func divided[T host.Float](upper bool, n int, a []T, lda, exp int) []T {
+	t := make([]T, n*n)
+	for i := range n {
+		lo, hi := 0, i+1
+		if upper {
+			lo, hi = i, n
+		}
+		copy(t[i*n+lo:i*n+hi], a[i*lda+lo:])
+		scaleBack(-exp, t[i*n:][lo:hi])
+	}
+	return t
+}
 
 // LUCondition estimates the condition number of A of n by n, as [Solver.LU] left it: in the 1-norm,
 // or with rows in the infinity-norm; neither depends on the order of its rows. norm is that of the
 // matrix before.
-func LUCondition[T host.Float](rows bool, n int, a []T, lda int, norm T) T {
+func LUCondition[T host.Float](rows bool, n int, a []T, lda int, norm Norm[T]) T {
+	u, ldu := a, lda
+	size, exp := norm.scaled()
+	if exp != 0 {
+		u, ldu = divided(true, n, a, lda, exp), n
+	}
 	return condition(rows, n, func(trans bool, x []T) {
-		host.Scal(norm, x)
-		host.Trsv(!trans, trans, !trans, n, a, lda, x) // L, or with trans Uᵀ
-		host.Trsv(trans, trans, trans, n, a, lda, x)
+		host.Scal(size, x)
+		if trans {
+			host.Trsv(false, true, false, n, u, ldu, x)
+			host.Trsv(true, true, true, n, a, lda, x)
+			return
+		}
+		host.Trsv(true, false, true, n, a, lda, x)
+		host.Trsv(false, false, false, n, u, ldu, x)
 	})
 }
 
 // CholeskyCondition estimates the condition number of A of n by n, as [Solver.Cholesky] left it:
 // the 1-norm of a symmetric matrix is its infinity-norm. norm is that of the matrix before.
-func CholeskyCondition[T host.Float](lower bool, n int, a []T, lda int, norm T) T {
+func CholeskyCondition[T host.Float](lower bool, n int, a []T, lda int, norm Norm[T]) T {
+	size, exp := norm.scaled()
+	if exp != 0 {
+		a, lda = divided(!lower, n, a, lda, exp/2), n
+		size = T(math.Ldexp(float64(size), exp%2))
+	}
 	return condition(false, n, func(_ bool, x []T) {
-		host.Scal(norm, x)
+		host.Scal(size, x)
 		host.Trsv(lower, !lower, false, n, a, lda, x) // L
 		host.Trsv(lower, lower, false, n, a, lda, x)
 	})
@@ -36,9 +86,15 @@ func CholeskyCondition[T host.Float](lower bool, n int, a []T, lda int, norm T) 
 
 // TriangleCondition estimates the condition number of op(A) for a triangle: in the 1-norm, or with
 // rows in the infinity-norm. norm is that of op(A).
-func TriangleCondition[T host.Float](rows bool, t Triangle[T], norm T) T {
+func TriangleCondition[T host.Float](rows bool, t Triangle[T], norm Norm[T]) T {
+	size, exp := norm.scaled()
+	if exp != 0 && !t.Unit {
+		t.Data, t.Stride = divided(t.Upper, t.N, t.Data, t.Stride, exp), t.N
+	} else if exp != 0 {
+		size = norm.Value // the diagonal stays 1
+	}
 	return condition(rows, t.N, func(trans bool, x []T) {
-		host.Scal(norm, x)
+		host.Scal(size, x)
 		host.Trsv(!t.Upper, t.Trans != trans, t.Unit, t.N, t.Data, t.Stride, x)
 	})
 }

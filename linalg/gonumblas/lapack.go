@@ -131,7 +131,7 @@ func (f factorizer) Dgecon(norm lapack.MatrixNorm, n int, a []float64, lda int, 
 	if !isNorm(norm) || !isSquare(n, a, lda) || !isMagnitude(anorm) || len(work) < 4*n || len(iwork) < n {
 		return f.Implementation.Dgecon(norm, n, a, lda, anorm, work, iwork)
 	}
-	return 1 / solve.LUCondition(norm == lapack.MaxRowSum, n, a, lda, anorm)
+	return 1 / solve.LUCondition(norm == lapack.MaxRowSum, n, a, lda, solve.Norm[float64]{Value: anorm})
 }
 
 // Dpotrf factors A = L*Lᵀ or Uᵀ*U. It is false where A is not positive definite.
@@ -175,7 +175,7 @@ func (f factorizer) Dpocon(ul blas.Uplo, n int, a []float64, lda int, anorm floa
 	if !isUplo(ul) || !isSquare(n, a, lda) || !isMagnitude(anorm) || len(work) < 3*n || len(iwork) < n {
 		return f.Implementation.Dpocon(ul, n, a, lda, anorm, work, iwork)
 	}
-	return 1 / solve.CholeskyCondition(ul == blas.Lower, n, a, lda, anorm)
+	return 1 / solve.CholeskyCondition(ul == blas.Lower, n, a, lda, solve.Norm[float64]{Value: anorm})
 }
 
 // Dtrtri inverts a triangle. It is false where there is a 0 on its diagonal.
@@ -215,5 +215,6 @@ func (f factorizer) Dtrcon(norm lapack.MatrixNorm, ul blas.Uplo, d blas.Diag, n 
 	if !isMagnitude(anorm) { // with NaN or infinities, QR and LQ are singular
 		return 0
 	}
-	return 1 / solve.TriangleCondition(norm == lapack.MaxRowSum, triangle(ul, blas.NoTrans, d, n, a, lda), anorm)
+	return 1 / solve.TriangleCondition(norm == lapack.MaxRowSum, triangle(ul, blas.NoTrans, d, n, a, lda),
+		solve.Norm[float64]{Value: anorm})
 }

@@ -1,6 +1,7 @@
 package gonumblas
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"gonum.org/v1/gonum/lapack/testlapack"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/tandem-gpu/tandem/internal/solve"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -160,6 +162,51 @@ func TestReports(t *testing.T) {
 	var lu mat.LU
 	if lu.Factorize(mat.NewDense(2, 2, []float64{3e-309, 0, 1e-309, 2e-309})); !alike(lu.Cond(), 2, 1.5) {
 		t.Errorf("the condition number of a matrix of small elements is %v, not near 2", lu.Cond())
+	}
+}
+
+// Matrices of large numbers are solved where gonum solves them.
+func TestLargeNumbers(t *testing.T) {
+	s, _ := open(t, "cpu")
+	for _, size := range []float64{math.Ldexp(1, 1015), math.Ldexp(1, 600), 1e-300} {
+		a := mat.DenseCopyOf(normalDense(40))
+		a.Scale(size, a)
+		one := mat.NewDiagDense(3, []float64{1e308, 1e308, 1e308})
+		for what, m := range map[string]mat.Matrix{"normal": a, "1e308·I": mat.DenseCopyOf(one)} {
+			for _, with := range []bool{false, true} {
+				if with {
+					Use(s)
+				}
+				var x, inverse mat.Dense
+				if err := cmp.Or(x.Solve(m, m), inverse.Inverse(m)); err != nil {
+					t.Errorf("%s times %g, with the drop-in: %t: %v", what, size, with, err)
+				}
+				Restore()
+			}
+		}
+	}
+}
+
+// mat.SVD has a factorization of a matrix of far numbers.
+func TestSVDOfFarNumbersByMat(t *testing.T) {
+	s, _ := open(t, "cpu")
+	use(t, s)
+	for _, a := range []*mat.Dense{
+		mat.NewDense(3, 3, []float64{1, -1, 0, 0, 1e9, 1, 0, 0, 1}),
+		mat.NewDense(3, 4, []float64{1e9, 1, 0, 0, 1e9, 0, 1, 0, 1e9, 0, 0, 1}),
+		mat.NewDense(3, 3, []float64{0, 1e9, 1, 1, 0, 1e9, 1, 0, 0}),
+	} {
+		var f mat.SVD
+		if !f.Factorize(a, mat.SVDThin) || f.Values(nil)[0] != f.Values(nil)[0] {
+			t.Errorf("%v has no singular values", a.RawMatrix().Data)
+		}
+	}
+}
+
+// A failure of the iteration is false, as LAPACK has it; other errors panic.
+func TestConverged(t *testing.T) {
+	if converged(false, fmt.Errorf("by test: %w", solve.ErrNotConverged)) || converged(false, nil) || !converged(true, nil) {
+		t.Error("what LAPACK tells is wrong")
 	}
 }
 
