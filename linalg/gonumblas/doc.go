@@ -66,8 +66,8 @@
 //     does not read C, and alpha == 0 reads neither A nor B.
 //   - trsm and LU divide by the diagonal; in some cases gonum multiplies by its reciprocal.
 //   - A NaN is a pivot of LU before all numbers.
-//   - EigenSym and SVD of NaN or infinities fail, and their signs and, of nearly equal values,
-//     vectors are others.
+//   - EigenSym and SVD of NaN or infinities fail. Of nearly equal values vectors are others. Signs
+//     of vectors are gonum's, but for EigenSym of more than 32 rows, and one in some hundred.
 //   - Restore gives lapack64 gonum's own implementation: it does not tell what it had before.
 //   - iamax takes a NaN for the largest; gonum passes it by.
 //   - With few elements the call counts. On amd64 symv, syr, syr2, trmv and trsv of up to 4 rows
