@@ -26,11 +26,7 @@ func EigSym(
 		}
 		return true, nil
 	}
-	if n <= 2 {
-		ok, err = eigFew(vectors, lower, n, a, lda, w)
-	} else {
-		ok, err = eigMany(s, vectors, lower, n, a, lda, w)
-	}
+	ok, err = eigSym(s, vectors, lower, n, a, lda, w)
 	if err != nil {
 		return false, err
 	}
@@ -43,34 +39,8 @@ func EigSym(
 	return ok, nil
 }
 
-// eigFew is EigSym of one or two rows, which are tridiagonal, with memory on the stack.
-func eigFew(vectors, lower bool, n int, a []float64, lda int, w []float64) (ok bool, err error) {
-	var e [2]float64
-	if w[0] = a[0]; n == 2 {
-		if e[0], w[1] = a[1], a[lda+1]; lower {
-			e[0] = a[lda]
-		}
-	}
-	exp, finite := rescaleVectors(w, e[:])
-	if !finite {
-		return false, nil
-	}
-	if vectors {
-		var z [2 * 2]float64
-		var x [(2 + 32) * 2]float64 // qlMemory with the most columns of a tile that there are
-		err = ql(w, e[:n], z[:n*n], x[:qlMemory(n)])
-		for i := range n * n { // without a call, for which z would be on the heap
-			a[i/n*lda+i%n] = z[i%n*n+i/n]
-		}
-	} else {
-		err = ql(w, e[:n], nil, nil)
-	}
-	scaleBack(exp, w)
-	return true, err
-}
-
-// eigMany is EigSym of more rows.
-func eigMany(
+// eigSym is EigSym but for what it leaves where ok is false.
+func eigSym(
 	s Solver[float64], vectors, lower bool, n int, a []float64, lda int, w []float64,
 ) (ok bool, err error) {
 	work := host.WholeLines(n * (n + 2))
@@ -86,8 +56,7 @@ func eigMany(
 	if err := tridiagonal(s, vectors, n, q, n, w, e, tau, x[work:]); err != nil {
 		return false, err
 	}
-	more, finite := rescaleVectors(w, e)
-	if exp += more; !finite {
+	if !isFinite(w) || !isFinite(e) {
 		return false, ErrNotConverged
 	}
 	if !vectors {
@@ -99,6 +68,8 @@ func eigMany(
 	if n <= leafRows {
 		err = ql(w, e, z.data[:n*n], z.data[n*n:])
 	} else {
+		more, _ := rescaleVectors(w, e)
+		exp += more
 		z, err = divide(s, w, e)
 	}
 	if err != nil {

@@ -137,3 +137,95 @@ func TestEigSymFarShift(t *testing.T) {
 		}
 	}
 }
+
+// EigSym ends for matrices of numbers that are far from each other, and is right.
+func TestEigSymOfHardMatrices(t *testing.T) {
+	count := 20000
+	if testing.Short() {
+		count = 2000
+	}
+	hardMatrices(count, func(x hardMatrix) { checkEigSym(t, symmetric(min(x.m, x.n), x)) })
+	for code := range 729 { // all of few numbers
+		a, c := make([]float64, 9), code
+		for i := range 3 {
+			for j := range i + 1 {
+				a[i*3+j], a[j*3+i], c = []float64{0, 1, 1e9}[c%3], []float64{0, 1, 1e9}[c%3], c/3
+			}
+		}
+		checkEigSym(t, hardMatrix{fmt.Sprint("number ", code), 3, 3, a})
+	}
+	rng := rand.New(rand.NewPCG(43, 44))
+	for _, kind := range []string{"random", "ties", "graded"} { // that are divided
+		for _, n := range []int{40, 70} {
+			a := matrix[float64](rng, kind, n, n, n)
+			for i := range n { // beside a large one, and next to nothing
+				a[i*n], a[i] = a[i*n]*1e9, a[i]*1e9
+				a[i*n+n-1], a[i+(n-1)*n] = a[i*n+n-1]*1e-150, a[i+(n-1)*n]*1e-150
+			}
+			checkEigSym(t, symmetric(n, hardMatrix{kind, n, n, a}))
+		}
+	}
+}
+
+// symmetric is the symmetric matrix of the first n rows and columns, of which the lower triangle counts.
+func symmetric(n int, x hardMatrix) hardMatrix {
+	y := hardMatrix{x.what, n, n, make([]float64, n*n)}
+	for i := range n {
+		for j := range i + 1 {
+			y.a[i*n+j], y.a[j*n+i] = x.a[i*x.n+j], x.a[i*x.n+j]
+		}
+	}
+	return y
+}
+
+func checkEigSym(t *testing.T, x hardMatrix) {
+	t.Helper()
+	n, a, v := x.n, slices.Clone(x.a), slices.Clone(x.a)
+	w := make([]float64, n)
+	if ok, err := EigSym(Solver[float64]{}, true, true, n, v, n, w); !ok || err != nil {
+		t.Fatalf("%s %v: %v, %v", x.what, x.a, ok, err)
+	}
+	exp, _ := rescaleVectors(a, nil)
+	scaleBack(-exp, w)
+	within := 20 * 0x1p-52 * float64(n) // of a matrix whose largest magnitude is 1/2 to 1
+	for i := range n {
+		for j := range n {
+			res, sum := 0.0, 0.0
+			for k := range n {
+				res += a[i*n+k] * v[k*n+j]
+				sum += v[k*n+i] * v[k*n+j]
+			}
+			if i == j {
+				sum--
+			}
+			if res -= w[j] * v[i*n+j]; !(math.Abs(res) <= within*float64(n)) || !(math.Abs(sum) <= within) {
+				t.Fatalf("%s %v: values %v, vectors %d and %d: %v, element (%d, %d) is off by %v", x.what, x.a, w, i, j,
+					sum, i, j, res)
+			}
+		}
+		if i > 0 && w[i] < w[i-1] {
+			t.Fatalf("%s: %v", x.what, w)
+		}
+	}
+}
+
+// A diagonal has its own values, as far as they may be from each other.
+func TestEigSymOfDiagonal(t *testing.T) {
+	for _, d := range [][]float64{{1e-200, 1e200}, {1e-290, 1e-200, 3e-100}, {-1e308, 1e-300, 1, 1e308}} {
+		n := len(d)
+		for _, vectors := range []bool{false, true} {
+			a, w := make([]float64, n*n), make([]float64, n)
+			for i, v := range d {
+				a[i*(n+1)] = v
+			}
+			if ok, err := EigSym(Solver[float64]{}, vectors, true, n, a, n, w); !ok || err != nil {
+				t.Fatal(ok, err)
+			}
+			for i, v := range w {
+				if !(math.Abs(v-d[i]) <= 0x1p-50*math.Abs(d[i])) && math.Abs(d[i]) > 1e-300 {
+					t.Errorf("values %v of %v", w, d)
+				}
+			}
+		}
+	}
+}

@@ -153,7 +153,11 @@ func (q *implicit) two(k int) {
 	}
 	// the vector of r1, or of r2 where signs differ
 	cs, sn := 1.0, 0.0
-	if far := diff + math.Copysign(root, diff); math.Abs(far) > off {
+	far := diff + root
+	if diff < 0 {
+		far = diff - root
+	}
+	if math.Abs(far) > off {
 		t := -2 * b / far
 		sn = 1 / math.Sqrt(math.FMA(t, t, 1))
 		cs = float64(t * sn)
