@@ -184,11 +184,7 @@ func (p *tridiagonalPanel) column(j int) (d, e, tau float64) {
 		return c[0], e, 0
 	}
 	// w = tau*(A*v - V*(Wᵀ*v) - W*(Vᵀ*v)), and then less v times half of tau*wᵀv
-	if a := p.a[(j+1)*(p.lda+1):]; len(v) <= host.FewSymv {
-		host.SymvSteps(true, len(v), 1, &a[0], p.lda, &v[0], 1, 0, &w[0], 1)
-	} else {
-		host.Symv(true, len(v), 1, a, p.lda, v, 0, w)
-	}
+	host.Symv(true, len(v), 1, p.a[(j+1)*(p.lda+1):], p.lda, v, 0, w)
 	if j > 0 {
 		clear(s[:2*j])
 		host.AddColumns(p.vw[j+1:], m, v, s[:2*j])

@@ -4,7 +4,6 @@ import "github.com/tandem-gpu/tandem/internal/host"
 
 const (
 	luPanel   = 64 // columns that are factored in their transpose
-	luSmall   = 32 // rows and columns of what is factored as it is
 	luColumns = 8  // of a panel that are factored one by one
 )
 
@@ -15,9 +14,6 @@ const (
 // the column is not divided. Row j changed places with row piv[j], for j = 0 ... min(m, n)-1 in
 // this order. It returns the first column whose pivot is 0, or -1.
 func (s Solver[T]) LU(m, n int, a []T, lda int, piv []int) (singular int, err error) {
-	if max(m, n) <= luSmall {
-		return luFew(m, n, a, lda, piv), nil
-	}
 	l := lu[T]{Solver: s, m: m, lda: lda, a: a, piv: piv, singular: -1}
 	err = l.factor(0, n)
 	return l.singular, err
@@ -29,41 +25,6 @@ type lu[T host.Float] struct {
 	a                []T
 	piv              []int
 }
-
-// luFew is LU of few rows and columns.
-func luFew[T host.Float](m, n int, a []T, lda int, piv []int) (singular int) {
-	singular = -1
-	var column [luSmall]T
-	for j := range min(m, n) {
-		row := a[j*lda:][:n]
-		p, most, x := j, abs(row[j]), column[:m-j-1]
-		for i := range x {
-			x[i] = a[(j+1+i)*lda+j]
-			if v := abs(x[i]); before(v, most) {
-				p, most = j+1+i, v
-			}
-		}
-		if piv[j] = p; p != j {
-			x[p-j-1] = row[j]
-			swap(row, a[p*lda:][:n])
-		}
-		if u := row[j]; u != 0 {
-			for i := range x {
-				x[i] /= u
-				a[(j+1+i)*lda+j] = x[i]
-			}
-		} else if singular < 0 {
-			singular = j
-		}
-		if rest := row[j+1:]; len(x) > 0 && len(rest) > 0 {
-			host.GerAlone(len(x), len(rest), -1, x, rest, a[(j+1)*(lda+1):], lda)
-		}
-	}
-	return singular
-}
-
-// before tells whether a magnitude is a better pivot than one that was found before.
-func before[T host.Float](v, most T) bool { return v > most || v != v && most == most }
 
 func swap[T host.Float](x, y []T) {
 	for k, v := range x {
@@ -127,17 +88,19 @@ func (l *lu[T]) panel(j, end int) error {
 	s, t := host.Take[T](w * ld)
 	defer s.Give()
 	host.Transpose(rows, w, l.a[j*l.lda+j:], l.lda, t, ld)
-	p := panel[T]{lu: l, j: j, w: w, rows: rows, ld: ld, t: t}
+	p := panel[T]{piv: l.piv, j: j, w: w, rows: rows, ld: ld, singular: l.singular, t: t}
 	err := p.factor(0, w)
+	l.singular = p.singular
 	host.Transpose(w, rows, t, ld, l.a[j*l.lda+j:], l.lda)
 	return err
 }
 
-// A panel is columns from j on, from row j on, in the rows of t.
+// A panel is columns from j on, from row j on, in the rows of t. It has no pointer, by which the
+// whole lu would be on the heap.
 type panel[T host.Float] struct {
-	*lu[T]
-	j, w, rows, ld int
-	t              []T
+	piv                      []int
+	j, w, rows, ld, singular int
+	t                        []T
 }
 
 // factor factors columns c0 to c1-1 of the panel.

@@ -87,15 +87,8 @@ func transposed[T host.Float](m, n int, a []T, lda int, f func(at []T, ld int) e
 	return nil
 }
 
-// fewRows is the rows of a panel up to which its columns are taken as they lie in memory.
-const fewRows = 16
-
 // qrColumns factors a panel of w columns, one after the other.
 func qrColumns[T host.Float](w, rows int, a []T, lda int, tau []T) {
-	if rows <= fewRows {
-		qrShort(w, rows, a, lda, tau)
-		return
-	}
 	memory, p := host.Take[T](w * rows)
 	defer memory.Give()
 	host.Transpose(rows, w, a, lda, p, rows)
@@ -112,37 +105,10 @@ func lqRows[T host.Float](w, cols int, a []T, lda int, tau []T) {
 		var beta T
 		if beta, tau[j] = householder(x); tau[j] != 0 && rest > 0 {
 			y := a[(j+1)*lda+j:]
-			if cols <= fewRows {
-				host.GemvSteps(rest, len(x), 1, &y[0], lda, 1, &x[0], 1, 0, &z[0], 1)
-				host.GerAlone(rest, len(x), -tau[j], z, x, y, lda)
-			} else {
-				sumRows(rest, y, lda, x, z[:rest])
-				host.Ger(rest, len(x), -tau[j], z[:rest], x, y, lda)
-			}
+			sumRows(rest, y, lda, x, z[:rest])
+			host.Ger(rest, len(x), -tau[j], z[:rest], x, y, lda)
 		}
 		x[0] = beta
-	}
-}
-
-// qrShort is qrColumns for at most fewRows rows.
-func qrShort[T host.Float](w, rows int, a []T, lda int, tau []T) {
-	memory, z := host.Take[T](qrPanel + fewRows)
-	defer memory.Give()
-	column := z[qrPanel:]
-	for j := range w {
-		x, rest, at := column[:rows-j], w-j-1, a[j*(lda+1):]
-		for i := range x {
-			x[i] = at[i*lda]
-		}
-		var beta T
-		if beta, tau[j] = householder(x); tau[j] != 0 && rest > 0 {
-			host.GemvSteps(rest, len(x), -tau[j], &at[1], 1, lda, &x[0], 1, 0, &z[0], 1)
-			host.GerAlone(len(x), rest, 1, x, z, at[1:], lda)
-		}
-		x[0] = beta
-		for i, v := range x {
-			at[i*lda] = v
-		}
 	}
 }
 
@@ -537,9 +503,6 @@ func (s Solver[T]) FormQ(m, n, k int, a []T, lda int, tau []T) error {
 		h.reflectOne(1, 1, a, lda)
 		return nil
 	}
-	if m <= fewForm && k == n && formFew(m, k, any(a), lda, 1, any(tau)) {
-		return nil
-	}
 	for j := (k - 1) / qrPanel * qrPanel; j >= 0 && k > 0; j -= qrPanel {
 		w, at := min(qrPanel, k-j), a[j*(lda+1):]
 		r := reflector[T]{Solver: s}
@@ -558,64 +521,11 @@ func (s Solver[T]) FormQ(m, n, k int, a []T, lda int, tau []T) error {
 	return nil
 }
 
-// fewForm is the rows of Q up to which formFew forms it.
-const fewForm = 3
-
-// formFew is [Solver.FormQ] of m by w elements, row and col apart, for as many reflectors, in
-// memory on the stack: the same chains. It is of float64 alone, and tells so.
-func formFew(m, w int, a any, row, col int, tau any) bool {
-	q, ok := a.([]float64)
-	if !ok {
-		return false
-	}
-	var v, t, y [fewForm][fewForm]float64
-	for j, f := range tau.([]float64)[:w] {
-		v[j][j], t[j][j] = 1, f
-		for i := j + 1; i < m; i++ {
-			v[i][j] = q[i*row+j*col]
-		}
-		for i := range j {
-			acc := 0.0
-			for k := i; k < j; k++ {
-				g := 0.0
-				for r := range m {
-					g = math.FMA(v[r][k], v[r][j], g)
-				}
-				acc = math.FMA(t[i][k], g, acc)
-			}
-			t[i][j] = -f * acc
-		}
-	}
-	for i := range w {
-		for j := range w {
-			for k := range w {
-				y[i][j] = math.FMA(t[i][k], v[j][k], y[i][j])
-			}
-		}
-	}
-	for i := range m {
-		for j := range w {
-			acc := 0.0
-			if i == j {
-				acc = 1
-			}
-			for k := range w {
-				acc = math.FMA(v[i][k], -y[k][j], acc)
-			}
-			q[i*row+j*col] = acc
-		}
-	}
-	return true
-}
-
 // FormRows makes A, of m by n with m <= n, whose first k rows and tau [Solver.LQ] left, the first m
 // rows of Q: the transpose of what [Solver.FormQ] makes.
 func (s Solver[T]) FormRows(m, n, k int, a []T, lda int, tau []T) error {
 	if n == 1 || m > k || m > qrPanel || !s.isFew(n, m, k) {
 		return transposed(m, n, a, lda, func(at []T, ld int) error { return s.FormQ(n, m, k, at, ld, tau[:k]) })
-	}
-	if n <= fewForm && m == k && formFew(n, m, any(a), 1, lda, any(tau)) {
-		return nil
 	}
 	r := reflector[T]{Solver: s}
 	r.take(n, m, m, &reflectors[T]{a: a, lda: lda, rows: true, tau: tau}, 0)
