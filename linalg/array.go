@@ -125,8 +125,9 @@ func Register[T any](s *Session, m Matrix[T]) (*Array[T], error) {
 	if err != nil {
 		return nil, err
 	}
+	stride := min(m.Stride, len(m.Data)) // that of a single row may be anything
 	return &Array[T]{array{
-		s: s, buf: buf, rows: m.Rows, cols: m.Cols, stride: m.Stride, elem: reflect.TypeFor[T](),
+		s: s, buf: buf, rows: m.Rows, cols: m.Cols, stride: stride, elem: reflect.TypeFor[T](),
 	}}, nil
 }
 

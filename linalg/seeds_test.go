@@ -408,3 +408,27 @@ func register[T linalg.Element](t *testing.T, s *linalg.Session, m linalg.Matrix
 	}
 	return a
 }
+
+// The stride of a single row may be anything, of memory that is registered too.
+func TestRegisterOneRow(t *testing.T) {
+	eachBackend(t, func(t *testing.T, s *linalg.Session) {
+		if !s.Info().UnifiedMemory {
+			t.Skipf("%s does not share the host's memory", s.Info().Name)
+		}
+		for _, stride := range []int{math.MaxInt/4 + 1, math.MaxInt} {
+			m := linalg.Matrix[float64]{Rows: 1, Cols: 3, Stride: stride, Data: []float64{1, 2, 3}}
+			a := register(t, s, m)
+			if err := a.Scale(2, a); err != nil {
+				t.Fatal(err)
+			}
+			got, err := a.Download()
+			if err != nil {
+				t.Fatal(err)
+			}
+			equal(t, "twice the row", got.Data, []float64{2, 4, 6})
+			if err := errors.Join(a.CopyFrom(m), a.Free()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}

@@ -17,14 +17,14 @@ func Overlap(xRows, xCols, xStride, off, yRows, yCols, yStride int) bool {
 	if xn == 0 || yn == 0 || off >= xn || -off >= yn {
 		return false
 	}
-	for first := off; first < off+yn; first += yStride { // of a row of y
+	first := off // of a row of y
+	for range yRows {
 		last := first + yCols - 1
-		if last < 0 {
-			continue
-		}
-		if row := min(last/xStride, xRows-1); first < row*xStride+xCols { // the last of x that begins before
+		row := min(max(0, last)/xStride, xRows-1) // the last of x that begins before
+		if last >= 0 && first < row*xStride+xCols {
 			return true
 		}
+		first += yStride
 	}
 	return false
 }

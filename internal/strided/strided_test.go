@@ -1,6 +1,7 @@
 package strided
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 )
@@ -46,6 +47,15 @@ func TestOverlapStrides(t *testing.T) {
 		}
 		if got := Overlap(xr, xc, xs, off, yr, yc, ys); got != want {
 			t.Fatalf("x %dx%d/%d, y %dx%d/%d at %d: %v, want %v", xr, xc, xs, yr, yc, ys, off, got, want)
+		}
+	}
+}
+
+// The stride of a single row may be anything.
+func TestOverlapOneRow(t *testing.T) {
+	for _, off := range []int{-4, 2, 5, 6, 22} { // in gaps, before and behind
+		if Overlap(3, 2, 10, off, 1, 4, math.MaxInt) {
+			t.Errorf("a row of 4 at %d overlaps", off)
 		}
 	}
 }

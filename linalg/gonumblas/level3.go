@@ -1,6 +1,9 @@
 package gonumblas
 
 import (
+	"math"
+	"math/bits"
+
 	"gonum.org/v1/gonum/blas"
 
 	"github.com/tandem-gpu/tandem/internal/host"
@@ -10,9 +13,26 @@ import (
 // What follows is level 3 as gonum declares it. A call with an invalid argument, or with nothing to
 // do, goes to gonum's own implementation, which panics or returns. A valid call never does.
 
-// fits tells whether n elements hold a matrix with that leading dimension, as gonum counts.
+// fits tells whether n elements hold a matrix with that leading dimension, as gonum counts. It
+// panics where gonum would miscount.
 func fits(rows, cols, ld, n int) bool {
-	return ld >= max(1, cols) && host.Fits(rows, cols, ld, n)
+	if ld < max(1, cols) {
+		return false
+	}
+	if host.Fits(rows, cols, ld, n) {
+		return true
+	}
+	checkCount(bits.Mul(uint(rows-1), uint(ld)))
+	return false
+}
+
+// checkCount panics where the elements before the last row, or before the last element of a vector,
+// are more than gonum counts to: it would take their number for a small one, or one below zero, and
+// reach outside the slice. Room is left for the rest of a row.
+func checkCount(hi, lo uint) {
+	if hi != 0 || lo > math.MaxInt/2 {
+		panic("blas: insufficient length: the increment or leading dimension is beyond any slice")
+	}
 }
 
 func isTranspose(t blas.Transpose) bool {

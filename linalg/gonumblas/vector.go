@@ -1,6 +1,7 @@
 package gonumblas
 
 import (
+	"math/bits"
 	"unsafe"
 
 	"gonum.org/v1/gonum/blas"
@@ -13,9 +14,15 @@ import (
 // in contiguous copies, but for few elements, and where one at a time is as fast. What needs no
 // copy goes on at once: in small calls each function on the way would be felt.
 
-// fitsVector tells whether a slice of so many elements holds n that are inc apart.
+// fitsVector tells whether a slice of so many elements holds n that are inc apart. As fits it
+// panics where gonum would miscount.
 func fitsVector(n, inc, elements int) bool {
-	return inc != 0 && (n-1)*max(inc, -inc) < elements
+	hi, lo := bits.Mul(uint(n-1), uint(max(inc, -inc)))
+	if hi == 0 && lo < uint(elements) {
+		return inc != 0
+	}
+	checkCount(hi, lo)
+	return false
 }
 
 // start is the index of the first of n elements that are inc apart: BLAS begins at the end where
