@@ -10,7 +10,7 @@ import (
 )
 
 // enter runs machine code on the thread's own stack. For the scheduler, and the garbage collector,
-// the goroutine is in a system call.
+// the goroutine is in a system call: neither waits for a kernel, which nothing preempts.
 func enter(entry uintptr, c *nativeCall) {
 	dl.Call(entry, uintptr(unsafe.Pointer(c)))
 	runtime.KeepAlive(c)

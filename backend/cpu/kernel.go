@@ -23,9 +23,6 @@ type kernel struct {
 
 func (k *kernel) Signature() *backend.Signature { return &k.sig }
 
-// patience is how long the garbage collector may have to wait for machine code, more or less.
-const patience = time.Millisecond
-
 // launch runs all groups of g and waits for them. A single group runs in the caller's goroutine, as
 // its kernel may use the cores itself, and so do several that are done soon. What is left is split
 // into a few ranges for each core, so that cores that finish early take more.
@@ -34,8 +31,8 @@ func (k *kernel) launch(g backend.Grid, c *call) error {
 	if k.native != nil && n*g.Items() > 1 { // of a single work-item Go is done sooner than a strip
 		k.native.prepare(c)
 	}
-	if n == 1 && (!c.native || k.native.knownQuick()) {
-		return k.failure(k.call(g, 0, 1, c, &c.frame, false))
+	if n == 1 {
+		return k.failure(k.call(g, 0, 1, c, &c.frame))
 	}
 	done, err := 0, error(nil)
 	if !k.slow.Load() { // or it is not done soon now, either
@@ -46,10 +43,6 @@ func (k *kernel) launch(g backend.Grid, c *call) error {
 		return k.failure(err)
 	}
 	size, rest := (n-done)/ranges, (n-done)%ranges // the first rest ranges have one group more
-	piece, long := size+1, c.native && !k.native.quick.Load()
-	if c.native && !long {
-		piece = max(1, 5*done) // of some 100 µs
-	}
 	c.errs = slices.Grow(c.errs[:0], ranges)[:ranges]
 	errs := c.errs
 	clear(errs)
@@ -60,15 +53,10 @@ func (k *kernel) launch(g backend.Grid, c *call) error {
 		if i < rest {
 			hi++
 		}
-		f := frames.Get().(*frame)
-		if lo == 0 { // no group has run yet: this one tells how long they take
-			start, end := time.Now(), min(piece, hi)
-			errs[i] = k.call(g, 0, end, c, f, long)
-			k.measured(c, time.Since(start)/time.Duration(end))
-			lo = end
-		}
-		for ; lo < hi && errs[i] == nil; lo += piece {
-			errs[i] = k.call(g, lo, min(lo+piece, hi), c, f, long)
+		f, start := frames.Get().(*frame), time.Now()
+		errs[i] = k.call(g, lo, hi, c, f)
+		if lo == 0 { // no group had run: these tell how long they take
+			k.measured(time.Since(start) / time.Duration(hi))
 		}
 		frames.Put(f)
 	})
@@ -86,10 +74,10 @@ func (k *kernel) begin(g backend.Grid, c *call) (done int, err error) {
 	spent, left := time.Duration(0), worth
 	for size := 1; done < n && (spent < alone || left < worth); {
 		hi := min(done+size, n)
-		err = cmp.Or(err, k.call(g, done, hi, c, &c.frame, c.native && !k.native.quick.Load()))
+		err = cmp.Or(err, k.call(g, done, hi, c, &c.frame))
 		spent = time.Since(start)
 		if done == 0 {
-			k.measured(c, spent)
+			k.measured(spent)
 		}
 		done = hi
 		each := float64(max(spent, 1)) / float64(done)
@@ -103,12 +91,7 @@ func (k *kernel) begin(g backend.Grid, c *call) (done int, err error) {
 }
 
 // measured notes how long the first group of a launch took.
-func (k *kernel) measured(c *call, spent time.Duration) {
-	k.slow.Store(spent >= soon)
-	if c.native {
-		k.native.quick.Store(spent < patience)
-	}
-}
+func (k *kernel) measured(spent time.Duration) { k.slow.Store(spent >= soon) }
 
 // failure is the launch's error for that of some groups.
 func (k *kernel) failure(err error) error {
@@ -118,13 +101,13 @@ func (k *kernel) failure(err error) error {
 	return fail("Queue.Launch", backend.ErrLaunch, "kernel %s: %v", k.sig.Name, err)
 }
 
-// call runs some groups, which may take long. A panic becomes an error.
-func (k *kernel) call(g backend.Grid, lo, hi int, c *call, f *frame, long bool) (err error) {
+// call runs some groups. A panic becomes an error.
+func (k *kernel) call(g backend.Grid, lo, hi int, c *call, f *frame) (err error) {
 	if c.narrow {
-		return k.native.callNarrow(g, lo, hi, c.words, f, long)
+		return k.native.callNarrow(g, lo, hi, c.words, f)
 	}
 	if c.native {
-		return k.native.call(g, lo, hi, c.words, f, long)
+		return k.native.call(g, lo, hi, c.words, f)
 	}
 	defer func() {
 		if v := recover(); v != nil {

@@ -30,7 +30,7 @@ func (n *native) isNarrow(words []uint64) bool {
 }
 
 // callNarrow is call for such a map: of all rows the groups take as many each, in order.
-func (n *native) callNarrow(g backend.Grid, lo, hi int, words []uint64, f *frame, long bool) error {
+func (n *native) callNarrow(g backend.Grid, lo, hi int, words []uint64, f *frame) error {
 	rows, cols, groups := int(words[2]), int(words[3]), g.Count()
 	each := tileElements / cols
 	one := backend.Grid{Groups: [3]int{1, 1, 1}, Local: g.Local}
@@ -55,7 +55,7 @@ func (n *native) callNarrow(g backend.Grid, lo, hi int, words []uint64, f *frame
 				s.put(f.words[o.at:], tile)
 			}
 		}
-		if err := n.call(one, 0, 1, f.words, f, long); err != nil {
+		if err := n.call(one, 0, 1, f.words, f); err != nil {
 			return err
 		}
 		if !z.isPacked() {

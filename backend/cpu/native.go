@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/backend"
@@ -38,15 +37,7 @@ type native struct {
 	operands []operand
 	files    []string
 	isMap    bool
-	// quick: the first group took less than patience when it was last measured. Code that takes
-	// longer must not run on a goroutine's stack, since the garbage collector would wait for it.
-	quick atomic.Bool
-	alone atomic.Uint32 // launches of a single group, which are not all measured
 }
-
-// knownQuick tells whether a launch of a single group needs no measuring: looking at the clock
-// takes longer than many kernels.
-func (n *native) knownQuick() bool { return n.quick.Load() && n.alone.Add(1)%16 != 0 }
 
 // newNative chooses the code of s for the first of levels that it has; nil where it has none.
 func newNative(s *backend.Source, levels []string) *native {
@@ -137,20 +128,15 @@ type frame struct {
 
 var frames = sync.Pool{New: func() any { return new(frame) }}
 
-// call runs some groups. If long is true, the garbage collector does not wait for them, where the
-// system and the build have a way.
-func (n *native) call(g backend.Grid, lo, hi int, words []uint64, f *frame, long bool) error {
+// call runs some groups.
+func (n *native) call(g backend.Grid, lo, hi int, words []uint64, f *frame) error {
 	f.lo, f.hi = int64(lo), int64(hi)
 	for i := range 3 {
 		f.local[i], f.groups[i] = int64(g.Local[i]), int64(g.Groups[i])
 	}
 	f.reserve(n.scratch(g))
 	f.bad[0], f.arg = 0, unsafe.SliceData(words)
-	if long {
-		enter(n.code.Entry, &f.nativeCall)
-	} else {
-		onStack(n.code.Entry, &f.nativeCall)
-	}
+	enter(n.code.Entry, &f.nativeCall)
 	f.arg = nil
 	if f.bad[0] == 0 {
 		return nil

@@ -5,9 +5,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/gpu"
@@ -208,5 +210,32 @@ func TestInstances(t *testing.T) {
 	}
 	if len(want) > 0 {
 		t.Errorf("not among the instances: %v", want)
+	}
+}
+
+// A kernel that takes long, after many that did not, keeps the garbage collector from nothing: where
+// it waits all goroutines do.
+func TestLongLaunchBesideCollector(t *testing.T) {
+	s := open(t, "cpu")
+	for _, grid := range []backend.Grid{backend.Grid2(1, 1, 8, 8), backend.Grid2(1, 2, 8, 8)} {
+		pixels := make([]uint8, 1)
+		launch := func(limit int32) error { return launchMandelbrot(s, grid, pixels, 1, 0, 0, 0, limit) }
+		for range 50 {
+			if err := launch(10); err != nil {
+				t.Fatal(err)
+			}
+		}
+		end := make(chan error, 1)
+		go func() { end <- launch(1e8) }()
+		time.Sleep(50 * time.Millisecond)
+		runtime.GC()
+		select {
+		case err := <-end:
+			t.Errorf("%v: the collection has waited for the kernel: %v", grid, err)
+		default:
+			if err := <-end; err != nil {
+				t.Error(err)
+			}
+		}
 	}
 }
