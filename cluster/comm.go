@@ -164,7 +164,7 @@ func (c *Comm) begin(ctx context.Context) error {
 		f    func() int32
 	}{
 		{"MPI_Initialized", c.initialized},
-		{"MPI_Init_thread", c.initThread},
+		{"MPI_Init_thread", c.lib.Start},
 		{"MPI_Comm_set_errhandler", func() int32 { return lib.CommSetErrhandler(lib.World, lib.ErrorsReturn) }},
 		{"MPI_Comm_rank", func() int32 { return lib.CommRank(lib.World, &rank) }},
 		{"MPI_Comm_size", func() int32 { return lib.CommSize(lib.World, &size) }},
@@ -216,11 +216,6 @@ func (c *Comm) initialized() int32 {
 
 // alreadyStarted is a code that no library knows.
 const alreadyStarted = -12345
-
-func (c *Comm) initThread() int32 {
-	defer mpi.KeepSignals()()
-	return c.lib.InitThread(nil, nil, c.lib.Funneled, new(int32))
-}
 
 // identity is the digest of this program's file, as the ranks must agree on what they tell each
 // other; where it cannot be read, it is how the program was built.

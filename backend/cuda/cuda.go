@@ -10,6 +10,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/driverkit"
+	"github.com/tandem-gpu/tandem/backend/driverkit/dl"
 	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi"
 )
 
@@ -57,6 +58,7 @@ func (d *driver) findDevices() ([]*entry, error) {
 	if err != nil {
 		return nil, d.failure("dlopen", backend.ErrNoDevice, "%v", err)
 	}
+	defer dl.KeepSignals()()
 	c := api.Load()
 	none := func(op string, code int32) error {
 		e := d.callError(c, op, code)

@@ -213,8 +213,8 @@ func TestInstances(t *testing.T) {
 	}
 }
 
-// A kernel that takes long, after many that did not, keeps the garbage collector from nothing: where
-// it waits all goroutines do.
+// A kernel that takes long, after many that did not, does not keep the garbage collector waiting,
+// and with it all goroutines.
 func TestLongLaunchBesideCollector(t *testing.T) {
 	s := open(t, "cpu")
 	for _, grid := range []backend.Grid{backend.Grid2(1, 1, 8, 8), backend.Grid2(1, 2, 8, 8)} {

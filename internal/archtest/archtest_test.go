@@ -106,7 +106,7 @@ var rules = []rule{
 		mods: []string{"golang.org/x/sys/cpu"}, // code for CPUs depends on it
 	},
 	// of use without the rest
-	{pkg: "backend/opencl/cl", may: []string{"backend/opencl/internal/..."}},
+	{pkg: "backend/opencl/cl", may: []string{"backend/driverkit/dl", "backend/opencl/internal/..."}},
 	{
 		pkg: "backend/opencl/internal/...",
 		may: []string{"backend", "backend/opencl/internal/...", "backend/driverkit/dl/..."},

@@ -29,11 +29,10 @@ func TestNothingOutside(t *testing.T) {
 			t.Fatalf("%s of valid arguments: %v", name, failed)
 		}
 		for k := range slicesOf(method.Type()) {
-			for _, step := range []int{big - 1000, big, big + 1, big/2 - 3, 2*big + 5, math.MaxInt, math.MaxInt / 8} {
+			for _, step := range []int{big - 1000, big, big + 1, big/2 - 3, 2*big - 1, math.MaxInt} {
 				changed, failed := callWith(method, k, step)
 				if changed || failed == nil {
-					t.Errorf("%s with %d for the step of slice %d: panic %v, changed outside: %t", name, step, k, failed,
-						changed)
+					t.Errorf("%s, slice %d with step %d: panic %v, changed outside: %t", name, k, step, failed, changed)
 				}
 			}
 		}
@@ -50,7 +49,7 @@ func slicesOf(f reflect.Type) (n int) {
 	return n
 }
 
-// callWith calls a routine of BLAS with matrices and vectors of 9, which lie in the middle of larger
+// callWith calls a routine of BLAS with matrices and vectors of 9, which lie in the middle of more
 // memory, all 9 apart but for the wrong one, whose step is given. It tells whether that memory has
 // changed, and the panic.
 func callWith(method reflect.Value, wrong, step int) (changed bool, failed any) {

@@ -65,6 +65,7 @@ func Open(names ...string) (*Library, error) { return openFirst(names, false) }
 func OpenGlobal(names ...string) (*Library, error) { return openFirst(names, true) }
 
 func openFirst(names []string, global bool) (*Library, error) {
+	defer KeepSignals()()
 	var failed []Failure
 	for _, name := range names {
 		h, err := uintptr(0), checkName(name)

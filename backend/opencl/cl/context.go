@@ -5,6 +5,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/tandem-gpu/tandem/backend/driverkit/dl"
 	"github.com/tandem-gpu/tandem/backend/opencl/internal/capi"
 )
 
@@ -24,6 +25,7 @@ func CreateContext(devices []*Device) (*Context, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer dl.KeepSignals()() // Intel's takes them here
 	var status int32
 	id := api().CreateContext(nil, uint32(len(ids)), unsafe.SliceData(ids), 0, 0, &status)
 	if err := created(uintptr(id), status); err != nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"github.com/tandem-gpu/tandem/backend/driverkit/dl"
 	"github.com/tandem-gpu/tandem/backend/opencl/internal/capi"
 )
 
@@ -22,6 +23,9 @@ func GetDevices(platform *Platform, deviceType DeviceType) ([]*Device, error) {
 	if err := Load(); err != nil {
 		return nil, err
 	}
+	// PoCL takes this one, and needs it: with it the kernels that it runs survive a division by 0.
+	const divisionBy0 = 8
+	defer dl.KeepSignals(divisionBy0)()
 	var id capi.Platform
 	if platform != nil {
 		id = platform.id

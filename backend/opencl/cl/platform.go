@@ -3,6 +3,7 @@ package cl
 import (
 	"unsafe"
 
+	"github.com/tandem-gpu/tandem/backend/driverkit/dl"
 	"github.com/tandem-gpu/tandem/backend/opencl/internal/capi"
 )
 
@@ -17,6 +18,7 @@ func GetPlatforms() ([]*Platform, error) {
 	if err := Load(); err != nil {
 		return nil, err
 	}
+	defer dl.KeepSignals()()
 	var n uint32
 	if err := toError(api().GetPlatformIDs(0, nil, &n)); err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"github.com/tandem-gpu/tandem/backend/driverkit/dl"
 	"github.com/tandem-gpu/tandem/backend/opencl/internal/capi"
 )
 
@@ -52,6 +53,7 @@ func (p *Program) BuildProgram(devices []*Device, options string) error {
 		if len(ids) > 0 {
 			list = &ids[0]
 		}
+		defer dl.KeepSignals()() // the compiler may be loaded now
 		status := api().BuildProgram(id, uint32(len(ids)), list, text, 0, 0)
 		if status != capi.BuildProgramFailure {
 			return toError(status)

@@ -35,7 +35,7 @@ func Load() (*Library, error) {
 	if binary.NativeEndian.Uint16([]byte{1, 0}) != 1 {
 		return nil, errors.New("MPI on processors that store the upper byte first is not supported")
 	}
-	defer KeepSignals()()
+	defer dl.KeepSignals()()
 	lib, err := dl.OpenGlobal(libraries()...)
 	if err != nil {
 		return nil, fmt.Errorf("no MPI library: %w; %s", err, hint())
@@ -52,6 +52,12 @@ func Load() (*Library, error) {
 		return nil, err
 	}
 	return l, nil
+}
+
+// Start starts MPI, which takes signals too.
+func (l *Library) Start() int32 {
+	defer dl.KeepSignals()()
+	return l.InitThread(nil, nil, l.Funneled, new(int32))
 }
 
 // bindTest makes Test, which is called again and again, the fast way, which allocates nothing.

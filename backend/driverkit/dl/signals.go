@@ -1,0 +1,66 @@
+package dl
+
+import (
+	"slices"
+	"sync"
+	"unsafe"
+)
+
+const (
+	signals       = 31
+	sigactionSize = 256 // more than any system's struct sigaction has
+)
+
+// libcNames is the C library, by the names that systems give it.
+var libcNames = []string{"libc.so.6", "/usr/lib/libSystem.B.dylib", "libc.so.7", "libc.so"}
+
+// sigaction is the address of the function, 0 on a system without.
+var sigaction = sync.OnceValue(func() uintptr {
+	for _, name := range libcNames {
+		if h, err := open(name, false); err == nil {
+			address, _ := symbol(h, "sigaction")
+			return address
+		}
+	}
+	return 0
+})
+
+// actions is what happens on each signal, as it was before the first of those that are inside now.
+var actions struct {
+	sync.Mutex
+	inside int
+	kept   [signals + 1][sigactionSize]byte
+}
+
+// KeepSignals notes what happens on signals; restore makes it so again, but on those that guests
+// may have. Drivers, the compilers that they bring along, and MPI libraries set handlers of their
+// own when they are loaded or started, which print a stack: a nil pointer in Go would then end in
+// these and not in a panic.
+func KeepSignals(guests ...int) (restore func()) {
+	f, a := sigaction(), &actions
+	if f == 0 {
+		return func() {}
+	}
+	each := func(call func(signal int, action uintptr)) {
+		for i := 1; i <= signals; i++ {
+			call(i, uintptr(unsafe.Pointer(&a.kept[i])))
+		}
+	}
+	a.Lock()
+	defer a.Unlock()
+	if a.inside++; a.inside == 1 {
+		each(func(signal int, action uintptr) { Call(f, uintptr(signal), 0, action) })
+	}
+	return func() {
+		a.Lock()
+		defer a.Unlock()
+		a.inside--
+		each(func(signal int, action uintptr) {
+			if slices.Contains(guests, signal) {
+				Call(f, uintptr(signal), 0, action) // which those who are inside keep
+			} else {
+				Call(f, uintptr(signal), action, 0)
+			}
+		})
+	}
+}
