@@ -196,8 +196,9 @@ type reducer[T Element] struct {
 	share func(row, col int) (int, int) // where elements of a share lie in the matrix; nil for a whole one
 	block int                           // so many rows and columns of a share lie side by side
 
-	devices       []*linalg.Session
-	width, height int // of a tile
+	devices       []*linalg.Session // that have not failed
+	width, height int               // of a tile
+	all, finished int               // elements
 }
 
 // tilesOf reads tiles of a matrix in host memory.
@@ -295,6 +296,7 @@ func reduceTo[D, T Element](ctx context.Context, s *linalg.Session, r *reducer[T
 	if err != nil {
 		return err
 	}
+	r.all = r.rows * r.cols
 	rows, cols := r.over.Dims(r.rows, r.cols)
 	switch r.over {
 	case OverRows:
@@ -316,68 +318,73 @@ func reduceTo[D, T Element](ctx context.Context, s *linalg.Session, r *reducer[T
 // reduceRegion reduces a region, which has all terms of rows by cols outputs.
 func reduceRegion[D, T Element](ctx context.Context, r *reducer[T], region tile, rows, cols int,
 	write func(part linalg.Matrix[D], row, col int) error,
-) (err error) {
-	partials, err := r.partials(ctx, region, rows*cols)
-	defer func() { err = cmp.Or(err, free(partials)) }()
+) error {
+	states, err := r.states(ctx, region, rows*cols)
 	if err != nil {
 		return err
 	}
-	m, err := result(r, rows, cols, func(c *linalg.Array[D], terms int) error {
-		return sums.Result(c, terms, partials)
-	})
+	m, err := result[D](r, rows, cols, states)
 	if err != nil {
 		return err
 	}
 	return write(m, region.row, region.col)
 }
 
-// result is what finish makes of an array on the first device, for results of so many terms each.
-func result[D, T Element](r *reducer[T], rows, cols int, finish func(c *linalg.Array[D], terms int) error,
+// result is what states come to, by the first device that does not fail.
+func result[D, T Element](r *reducer[T], rows, cols int, states []int64) (m linalg.Matrix[D], err error) {
+	var failed []error
+	for _, s := range r.devices {
+		if m, err = resultBy[D](r, s, rows, cols, states); err == nil {
+			return m, nil
+		}
+		s.Account(0, err)
+		failed = append(failed, err)
+	}
+	return m, errors.Join(failed...)
+}
+
+func resultBy[D, T Element](r *reducer[T], s *linalg.Session, rows, cols int, states []int64,
 ) (m linalg.Matrix[D], err error) {
-	c, err := linalg.NewArray[D](r.devices[0], rows, cols)
+	c, err := linalg.NewArray[D](s, rows, cols)
 	if err != nil {
 		return m, err
 	}
 	defer func() { err = cmp.Or(err, c.Free()) }()
-	if err := finish(c, r.over.terms(r.rows, r.cols)); err != nil {
+	if err := sums.ResultOf[D, T](c, r.over.terms(r.rows, r.cols), r.op.kind, states); err != nil {
 		return m, err
 	}
 	return c.Download()
 }
 
-func free[T Element](partials []*sums.Partial[T]) (err error) {
-	for _, p := range partials {
-		err = cmp.Or(err, p.Free())
-	}
-	return err
-}
-
-// partials reduces a region to outputs, on each device what it has taken of it. They are to be
-// freed, after an error too.
-func (r *reducer[T]) partials(ctx context.Context, region tile, outputs int) (partials []*sums.Partial[T], err error) {
-	for _, d := range r.devices {
-		p, err := sums.NewPartial[T](d, r.op.kind, outputs)
-		if err != nil {
-			return partials, err
+// states reduces a region to outputs: what the tiles of each device come to, one after the other.
+// Those of a device that fails go to the others, which are all that is left for what follows.
+func (r *reducer[T]) states(ctx context.Context, region tile, outputs int) (states []int64, err error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var failed []error
+	todo := r.tiles(region)
+	for done := false; !done || len(todo) > 0; {
+		x := sharing[T]{reducer: r, stop: stop, region: region, outputs: outputs, tiles: todo}
+		turns := x.run(ctx)
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
 		}
-		partials = append(partials, p)
+		todo = todo[min(int(x.next.Load()), len(todo)):]
+		devices := r.devices
+		r.devices = nil
+		for i, t := range turns {
+			if t.err != nil {
+				failed, todo = append(failed, t.err), append(todo, t.tiles...)
+				r.finished -= t.elements
+				continue
+			}
+			done, states, r.devices = true, append(states, t.state...), append(r.devices, devices[i])
+		}
+		if len(r.devices) == 0 {
+			return nil, errors.Join(failed...)
+		}
 	}
-	tiles := r.tiles(region)
-	var next atomic.Int64
-	var others parallel.Group
-	errs := make([]error, len(partials))
-	work := func(i int, report func(float64)) {
-		defer next.Store(int64(len(tiles))) // after an error or a panic the others stop, too
-		errs[i] = r.work(ctx, r.devices[i], partials[i], region, tiles, &next, report)
-	}
-	for i := 1; i < len(partials); i++ {
-		others.Go(func() { work(i, nil) })
-	}
-	func() {
-		defer others.Wait()
-		work(0, linalg.Progress(ctx))
-	}()
-	return partials, errors.Join(errs...)
+	return states, nil
 }
 
 // tiles are those of a region.
@@ -392,43 +399,101 @@ func (r *reducer[T]) tiles(region tile) (tiles []tile) {
 	return tiles
 }
 
-// work adds the tiles that come next to p, on device s.
-func (r *reducer[T]) work(ctx context.Context, s *linalg.Session, p *sums.Partial[T], region tile, tiles []tile,
-	next *atomic.Int64, report func(float64),
-) (err error) {
-	x, err := linalg.NewArray[T](s, 1, r.height*r.width)
+// A sharing is of tiles of a region by the devices.
+type sharing[T Element] struct {
+	*reducer[T]
+	stop    context.CancelCauseFunc // ends the work of all
+	region  tile
+	outputs int
+	tiles   []tile
+	next    atomic.Int64
+}
+
+// A turn is what a device does of them.
+type turn struct {
+	tiles    []tile // that it has taken
+	elements int    // of those that are done
+	state    []int64
+	err      error
+}
+
+// run waits for the devices, and reports progress meanwhile.
+func (x *sharing[T]) run(ctx context.Context) []turn {
+	const end = -1
+	report, turns := linalg.Progress(ctx), make([]turn, len(x.devices))
+	finished := make(chan int, len(x.tiles)+len(turns)) // elements
+	var workers parallel.Group
+	for i, s := range x.devices {
+		workers.Go(func() {
+			returned := false
+			defer func() {
+				if !returned {
+					x.stop(nil) // after a panic the others stop, too
+				}
+				finished <- end
+			}()
+			t := &turns[i]
+			if t.err = x.work(ctx, s, t, finished); t.err != nil {
+				s.Account(0, t.err)
+			} else {
+				s.Account(t.elements, nil)
+			}
+			returned = true
+		})
+	}
+	for running := len(turns); running > 0; {
+		n := <-finished
+		if n == end {
+			running--
+			continue
+		}
+		x.finished += n
+		if report != nil {
+			report(float64(x.finished) / float64(x.all))
+		}
+	}
+	workers.Wait()
+	return turns
+}
+
+// work adds up the tiles that come next, on device s.
+func (x *sharing[T]) work(ctx context.Context, s *linalg.Session, t *turn, finished chan<- int) (err error) {
+	p, err := sums.NewPartial[T](s, x.op.kind, x.outputs)
 	if err != nil {
 		return err
 	}
-	defer func() { err = cmp.Or(err, x.Free()) }()
-	var memory []T
-	done := 0
-	defer func() { s.Account(done, err) }()
-	for {
-		k := next.Add(1) - 1
-		if k >= int64(len(tiles)) {
-			return s.Wait()
-		}
-		if err := context.Cause(ctx); err != nil {
-			return err
-		}
-		t := tiles[k]
-		m, err := r.read(ctx, &memory, t)
-		if err != nil {
-			return err
-		}
-		part, err := x.Slice(0, 1, 0, t.rows*t.cols).Reshape(t.rows, t.cols)
-		if err != nil {
-			return err
-		}
-		if err := cmp.Or(part.CopyFrom(m), p.Add(r.part(part, region, t))); err != nil {
-			return err
-		}
-		done += t.rows * t.cols
-		if report != nil {
-			report(float64(k+1) / float64(len(tiles)))
-		}
+	defer func() { err = cmp.Or(err, p.Free()) }()
+	a, err := linalg.NewArray[T](s, 1, x.height*x.width)
+	if err != nil {
+		return err
 	}
+	defer func() { err = cmp.Or(err, a.Free()) }()
+	var memory []T
+	for ctx.Err() == nil {
+		k := x.next.Add(1) - 1
+		if k >= int64(len(x.tiles)) {
+			t.state, err = p.State()
+			return cmp.Or(s.Wait(), err)
+		}
+		next := x.tiles[k]
+		t.tiles = append(t.tiles, next)
+		m, err := x.read(ctx, &memory, next)
+		if err != nil {
+			x.stop(err) // which is no device's
+			return nil
+		}
+		n := next.rows * next.cols
+		part, err := a.Slice(0, 1, 0, n).Reshape(next.rows, next.cols)
+		if err != nil {
+			return err
+		}
+		if err := cmp.Or(part.CopyFrom(m), p.Add(x.part(part, x.region, next))); err != nil {
+			return err
+		}
+		t.elements += n
+		finished <- n
+	}
+	return nil
 }
 
 // part is what tile t of a region adds to its outputs; x has its elements.

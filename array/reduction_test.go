@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -285,4 +286,68 @@ func (f *brokenFile) ReadAt(b []byte, at int64) (int, error) {
 		panic("spilled")
 	}
 	return f.Reader.ReadAt(b, at)
+}
+
+// Where a device fails at any of its calls the others do its part, and the session tells of it; with
+// none left the error is returned. Progress is told whichever device does the work.
+func TestReduceDeviceFails(t *testing.T) {
+	defer smallTiles(400)()
+	m := linalg.NewMatrix[float32](30, 40, nil)
+	for i := range m.Data {
+		m.Data[i] = float32(i%7) / 3
+	}
+	cpu, err := linalg.Open("cpu")
+	try(t, err)
+	defer cpu.Close()
+	want, got := linalg.NewMatrix[float32](1, 40, nil), linalg.NewMatrix[float32](1, 40, nil)
+	sum := Reductions()[0]
+	try(t, ReduceContext(t.Context(), cpu, sum, want, m))
+	var calls, bad atomic.Int64
+	device := func(h *backendtest.Hooks) *backend.Device {
+		d, err := backend.Lookup("cpu").Open(0)
+		try(t, err)
+		return backendtest.Hook(d, h)
+	}
+	lost := errors.New("fell off the bus")
+	fails := func(name string, call func() error) error {
+		if n := bad.Load(); n > 0 && calls.Add(1) >= n && !strings.HasSuffix(name, "Close") {
+			return lost
+		}
+		return call()
+	}
+	for others := range 3 {
+		all := []*backend.Device{device(&backendtest.Hooks{Call: fails})}
+		for range others {
+			all = append(all, device(&backendtest.Hooks{}))
+		}
+		s, err := linalg.NewSession(all[0], all[1:]...)
+		try(t, err)
+		for n := int64(0); ; n += 1 + n/8 {
+			calls.Store(0)
+			bad.Store(n)
+			fraction := 0.0
+			ctx := linalg.WithProgress(t.Context(), func(f float64) { fraction = f })
+			err := ReduceContext(ctx, s, sum, got, m)
+			bad.Store(0)
+			failed := n > 0 && calls.Load() >= n
+			use := s.Devices()
+			switch {
+			case failed && others == 0:
+				if !errors.Is(err, lost) {
+					t.Errorf("alone, from call %d on: %v", n, err)
+				}
+			case err != nil:
+				t.Errorf("%d others, from call %d on: %v", others, n, err)
+			default:
+				equalBits(t, fmt.Sprintf("%d others, from call %d on", others, n), got.Data, want.Data)
+				if failed != errors.Is(use[0].Err, lost) || fraction != 1 {
+					t.Errorf("%d others, from call %d on: progress %v, the session says %v", others, n, fraction, use[0].Err)
+				}
+			}
+			if n > 0 && !failed {
+				break
+			}
+		}
+		try(t, s.Close())
+	}
 }

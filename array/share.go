@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/tandem-gpu/tandem/array/internal/sums"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -46,19 +45,8 @@ func ReduceShare[T Element](ctx context.Context, s *linalg.Session, op *Reductio
 	case OverColumns:
 		region.row, region.rows = lo, hi-lo
 	}
-	partials, err := r.partials(ctx, region, hi-lo)
-	defer func() { err = cmp.Or(err, free(partials)) }()
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range partials {
-		state, err := p.State()
-		if err != nil {
-			return nil, err
-		}
-		states = append(states, state...)
-	}
-	return states, nil
+	r.all = region.rows * region.cols
+	return r.states(ctx, region, hi-lo)
 }
 
 // MergeShares makes c the results that shares of the whole come to: states has what [ReduceShare]
@@ -69,9 +57,7 @@ func MergeShares[D, T Element](s *linalg.Session, op *Reduction, over Over, p Sh
 	if err := cmp.Or(checkResult[D, T](op), r.begin(s, 0)); err != nil || len(c) == 0 {
 		return err
 	}
-	m, err := result(&r, 1, len(c), func(c *linalg.Array[D], terms int) error {
-		return sums.ResultOf[D, T](c, terms, op.kind, states)
-	})
+	m, err := result[D](&r, 1, len(c), states)
 	copy(c, m.Data)
 	return err
 }

@@ -148,22 +148,8 @@ func addFolded[T, D float32 | float64 | int32, K int32 | int64, F folders, R res
 		f.kind(), t.Base, t.Width, t.Pitch)
 }
 
-// Result makes c, on the device of the first part, what all parts have together, of which it uses
-// up the first: over is the number of terms of each element, of which c has as many as there are
-// outputs.
-func Result[D, T linalg.Element](c *linalg.Array[D], over int, partials []*Partial[T]) (err error) {
-	all := partials[0].state
-	if len(partials) > 1 {
-		if all, err = together(partials); err != nil {
-			return err
-		}
-		defer func() { err = cmp.Or(err, all.Free()) }()
-	}
-	return finish(c, over, partials[0].kind, all, len(partials))
-}
-
-// ResultOf is Result of what parts of terms T have come to elsewhere, [Partial.State], one after
-// the other.
+// ResultOf makes c what parts of terms T have come to, [Partial.State], one after the other: over is
+// the number of terms of each element, of which c has as many as there are outputs.
 func ResultOf[D, T linalg.Element](c *linalg.Array[D], over int, kind Kind, states []int64) (err error) {
 	rows, cols := c.Dims()
 	outputs, height := rows*cols, Words
@@ -216,25 +202,6 @@ func finish[D linalg.Element](c *linalg.Array[D], over int, kind Kind, all *lina
 		return round(s, grid, double{}, out, all, n, double{}, divisor, kind.Squares)
 	}
 	return nil
-}
-
-// together is the states of all partials, one below the other, on the first one's device.
-func together[T linalg.Element](partials []*Partial[T]) (*linalg.Array[int64], error) {
-	rows, cols := partials[0].state.Dims()
-	all, err := linalg.NewArray[int64](partials[0].state.Session(), rows*len(partials), cols)
-	if err != nil {
-		return nil, err
-	}
-	for i, p := range partials {
-		m, err := p.state.Download()
-		if err == nil {
-			err = all.Slice(i*rows, (i+1)*rows, 0, cols).CopyFrom(m)
-		}
-		if err != nil {
-			return nil, cmp.Or(err, all.Free())
-		}
-	}
-	return all, nil
 }
 
 // round rounds sums that were added up in format f to numbers in that of r.
