@@ -38,7 +38,7 @@ go run github.com/tandem-gpu/tandem/gpu/compile does the same.`,
 			case show != "":
 				return compiler.Show(a.stdout, dir, show)
 			case check:
-				return compiler.Check(dir, o)
+				return compiler.CheckBytes(dir, o)
 			}
 			o.PTX, o.Native = compiler.Clang(), compiler.Machine()
 			return compiler.Write(dir, o)

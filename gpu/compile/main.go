@@ -10,8 +10,8 @@
 // which holds machine code for the cpu device; -explain tells why a kernel has none. With -pack the
 // texts lie in kernels_tandem.zip, too: -show NAME.cl prints one. Packages name the command in a
 // line for go generate. What keeps a kernel from some devices is a warning. -check writes nothing,
-// and fails where a file is stale; it needs no clang. docs/kernels.md says what a kernel may
-// contain.
+// and fails where a file is stale; PTX and machine code it compares where clang-19 is installed and
+// of the version that made them. docs/kernels.md says what a kernel may contain.
 package main
 
 import (
@@ -46,7 +46,7 @@ func main() {
 	case *show != "":
 		err = compiler.Show(os.Stdout, dir, *show)
 	case *check:
-		err = compiler.Check(dir, o)
+		err = compiler.CheckBytes(dir, o)
 	default:
 		o.PTX, o.Native = compiler.Clang(), compiler.Machine()
 		err = compiler.Write(dir, o)

@@ -92,6 +92,16 @@ func Write(dir string, o Options) error {
 	return os.WriteFile(name, out.text, 0o644)
 }
 
+// CheckBytes is Check that compares PTX and machine code with what clang makes of the kernels,
+// where it is installed and of the version that made them: another may make other code.
+func CheckBytes(dir string, o Options) error {
+	version, err := ptxgen.Version()
+	if err == nil && (o.NoNative || nativegen.Compiler(filepath.Join(dir, nativegen.Folder)) == version) {
+		o.PTX, o.Native = Clang(), Machine()
+	}
+	return Check(dir, o)
+}
+
 // Check is an error where the generated files of the package in dir are missing or not what Write
 // would make. PTX and machine code are compared where o has their compilers; else it is checked
 // that they were made of the same texts.

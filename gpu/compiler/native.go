@@ -81,11 +81,16 @@ func updateNative(dir string, list []nativeKernel, o Options) error {
 	if err != nil {
 		return err
 	}
-	return nativegen.WriteFolder(folder, version, compileNative(list, o))
+	kernels, err := compileNative(list, o)
+	if err != nil {
+		return err
+	}
+	return nativegen.WriteFolder(folder, version, kernels)
 }
 
-// compileNative compiles all texts for all levels, on all cores.
-func compileNative(list []nativeKernel, o Options) (kernels []nativegen.Kernel) {
+// compileNative compiles all texts for all levels, on all cores. What keeps a kernel from having
+// code is a warning; a text that the compiler does not take is an error.
+func compileNative(list []nativeKernel, o Options) (kernels []nativegen.Kernel, refused error) {
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	cores := make(chan bool, runtime.GOMAXPROCS(0))
@@ -98,17 +103,20 @@ func compileNative(list []nativeKernel, o Options) (kernels []nativegen.Kernel) 
 				b, err := o.Native(l, k.name, k.text)
 				mu.Lock()
 				defer mu.Unlock()
-				if err != nil && o.Log != nil {
-					fmt.Fprintf(o.Log, "warning: %v\n", err)
-				} else if err == nil {
+				switch {
+				case err == nil:
 					blobs[l.Name] = b
+				case errors.Is(err, nativegen.ErrText):
+					refused = fmt.Errorf("%w\nPlease report it; -native=false leaves machine code out", err)
+				case o.Log != nil:
+					fmt.Fprintf(o.Log, "warning: %v\n", err)
 				}
 				<-cores
 			})
 		}
 	}
 	wg.Wait()
-	return kernels
+	return kernels, refused
 }
 
 // checkNative is an error where the machine code below dir is of other texts than list, or not what
@@ -144,7 +152,11 @@ func checkNative(dir string, list []nativeKernel, o Options) error {
 	if err != nil {
 		return err
 	}
-	return nativegen.CheckFolder(folder, version, compileNative(list, o))
+	kernels, err := compileNative(list, o)
+	if err != nil {
+		return err
+	}
+	return nativegen.CheckFolder(folder, version, kernels)
 }
 
 // warnNative tells which kernels of list have no machine code in folder.

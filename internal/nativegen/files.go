@@ -70,6 +70,18 @@ func CheckFolder(dir, compiler string, kernels []Kernel) error {
 	return err
 }
 
+// Compiler is clang's own name of the version that the code in dir is of, "" where there is none.
+func Compiler(dir string) string {
+	for _, arch := range archs {
+		text, _ := os.ReadFile(filepath.Join(dir, "code_"+arch+".go"))
+		head, _, _ := strings.Cut(string(text), "\n")
+		if _, name, ok := strings.Cut(head, " with "); ok {
+			return strings.TrimSuffix(strings.TrimRight(name, "\r"), ". DO NOT EDIT.")
+		}
+	}
+	return ""
+}
+
 // archs are the processors that levels are of.
 var archs = []string{"amd64", "arm64"}
 

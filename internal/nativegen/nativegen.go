@@ -11,6 +11,7 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os/exec"
 	"strings"
@@ -68,7 +69,8 @@ func Key(text string) string {
 //	const i64 name_lanes = ...;        // work-items of a strip
 //	const i64 name_scratch[2] = {...}; // bytes of memory for a group, and for each strip of it
 //
-// The same clang gives the same bytes, which are kept on disk.
+// The same clang gives the same bytes, which are kept on disk. A text that clang does not take is
+// ErrText; what else an error says keeps the kernel from having code.
 func Compile(l Level, name, text string) (*Blob, error) {
 	args := append(append(flags[:len(flags):len(flags)], l.flags...), "-o", "-", "-")
 	text = header + "\n#line 1 \"" + name + ".c\"\n" + text
@@ -83,15 +85,26 @@ func Compile(l Level, name, text string) (*Blob, error) {
 	return b, nil
 }
 
-// run is what clang makes of text.
+// ErrText is the error of a text that clang does not compile: a mistake of who wrote it.
+var ErrText = errors.New(ptxgen.Clang + " does not compile its text, which is a mistake of the generator")
+
+// run is what clang makes of text, which may nest more deeply than it expects. The error has the
+// first of clang's.
 func run(args []string, text string) ([]byte, error) {
-	cmd := exec.Command(ptxgen.Clang, args...)
+	cmd := exec.Command(ptxgen.Clang, append(args[:len(args):len(args)], "-fbracket-depth=4096")...)
 	cmd.Stdin = strings.NewReader(text)
 	var log bytes.Buffer
 	cmd.Stderr = &log
 	object, err := cmd.Output()
 	if err != nil {
-		return nil, fmt.Errorf("%w\n%s", err, &log)
+		first := log.String()
+		for line := range strings.Lines(first) {
+			if strings.Contains(line, "error: ") {
+				first = line
+				break
+			}
+		}
+		return nil, fmt.Errorf("%w: %w: %s", ErrText, err, strings.TrimSpace(first))
 	}
 	return object, nil
 }

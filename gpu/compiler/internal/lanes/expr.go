@@ -471,8 +471,10 @@ func (p *lanePrinter) builtin(e *ir.Expr, s shape) string {
 		return fmt.Sprintf("__builtin_elementwise_fma(%s)", list)
 	case "sqrt", "abs", "floor", "ceil", "trunc":
 		return p.rounding(e.Name, args[0], s)
-	case "div", "rem":
-		return fmt.Sprintf("%s(LINE(%d) %s)", p.Helper(e.Name+"_"+t.Name), p.Place(e.Pos), list)
+	case "div", "rem": // by 0 it is 0, which the helper would fail for
+		y := p.temp(args[1]).c
+		return fmt.Sprintf("(%s == 0 ? (%s)0 : %s(LINE(%d) %s, %[1]s))", y, t.Name, p.Helper(e.Name+"_"+t.Name),
+			p.Place(e.Pos), args[0].c)
 	case "bits", "frombits":
 		return fmt.Sprintf("as_%s(%s)", e.Type.Dialect(), list)
 	}
@@ -508,15 +510,11 @@ func (p *lanePrinter) lanesBuiltin(e *ir.Expr, args []laneValue) string {
 	case "bits", "frombits":
 		return fmt.Sprintf("((%sv)%s)", e.Type.Name, all)
 	case "div", "rem":
-		y := p.temp(args[1])
-		m := p.present()
-		if y.shape == uniform {
-			p.Line("if (UNLIKELY(%s == 0)) fail(c, FAIL_DIVIDE, %d, 0, 0);", y.c, p.Place(e.Pos))
-		} else {
-			p.Line("check_zero(c, %s, %s, %d);", m, p.varied(y), p.Place(e.Pos))
+		y, m := p.varied(p.temp(args[1])), p.present()
+		if e.Name == "rem" { // which is 0 for the 1 that it takes for 0
+			return fmt.Sprintf("remainder(%s, %s, %s)", m, list[0], y)
 		}
-		name := map[string]string{"div": "quotient", "rem": "remainder"}[e.Name]
-		return fmt.Sprintf("%s(%s, %s, %s)", name, m, list[0], p.varied(y))
+		return fmt.Sprintf("sel(as_mask(%s == 0), (%sv)(0), quotient(%s, %s, %[1]s))", y, t.Name, m, list[0])
 	}
 	// lane by lane
 	name := p.next("t")

@@ -37,8 +37,12 @@ func (p *lanePrinter) access(e *ir.Expr) access {
 	switch e.Op {
 	case ir.OpVar:
 		p.Type(e.Type)
+		name := p.name(e.Var)
+		if e.Var.Array && !p.inStrip {
+			name = p.ofGroup(e.Var)
+		}
 		return access{
-			text: p.name(e.Var), t: e.Type, local: e.Var.Local,
+			text: name, t: e.Type, local: e.Var.Local,
 			lanes: !e.Var.Local && e.Var.Table == nil && p.a.vars[e.Var] == varying,
 		}
 	case ir.OpField:
@@ -175,22 +179,24 @@ func (p *lanePrinter) register(e *ir.Expr) laneValue {
 // load is the value of a place.
 func (p *lanePrinter) load(e *ir.Expr) laneValue {
 	if e.Op == ir.OpVar && !e.Var.Local && e.Var.Table == nil {
-		p.Type(e.Type)
 		if x := p.anew(e.Var); x != nil {
+			p.Type(e.Type)
 			return p.expr(x)
 		}
-		if e.Var.Array && !p.inStrip {
-			return p.ofGroup(e.Var)
+		if p.inStrip || !e.Var.Array {
+			return p.register(e)
 		}
-		return laneValue{p.name(e.Var), e.Type, p.a.vars[e.Var]}
 	}
 	a := p.access(e)
 	v := laneValue{t: e.Type, shape: uniform}
 	switch {
 	case a.shape == uniform:
 		v.c = a.text
-		if a.lanes {
+		switch {
+		case a.lanes && p.inStrip:
 			v.shape = varying
+		case a.lanes: // a value of the whole group
+			v.c = p.first(v)
 		}
 		return v
 	case a.run && e.Type.Scalar() && !a.lanes:
@@ -201,16 +207,12 @@ func (p *lanePrinter) load(e *ir.Expr) laneValue {
 	return v
 }
 
-// ofGroup is the value of a variable of the strips that is the same for the whole group.
-func (p *lanePrinter) ofGroup(v *ir.Variable) laneValue {
+// ofGroup is a variable of the strips that is the same for the whole group: the first strip's.
+func (p *lanePrinter) ofGroup(v *ir.Variable) string {
 	if !slices.Contains(p.strips, v) {
 		p.strips = append(p.strips, v)
 	}
-	x := laneValue{"strips->" + p.Printer.Name(v), v.Type, p.a.vars[v]}
-	if x.shape == varying {
-		x.c, x.shape = p.first(x), uniform
-	}
-	return x
+	return "strips->" + p.Printer.Name(v)
 }
 
 // loadRun loads neighbours in memory.

@@ -491,3 +491,82 @@ func kinds[K kind](it gpu.Item, k K, out []int64) {
 	}
 	out[3] = 99 + int64(a)
 }
+
+// zeros: by 0 a quotient and a remainder are 0, whether all work-items divide by it or some.
+//
+//tandem:kernel int8 int16 int32 int64 int uint8 uint16 uint32 uint64 uint
+func zeros[T gpu.Integer](it gpu.Item, out, x []T, none T) {
+	if i := it.Global(0); i < len(x) {
+		a, b := x[i], x[(i+1)%len(x)]
+		out[i], out[20+i], out[40+i], out[60+i] = a/b, a%b, a/none, a%none
+		for j := range 3 {
+			if b < T(j) {
+				out[80+i] += 9/b + T(j)%b
+			}
+		}
+	}
+	if gpu.Uniform(it, 5/none) == 0 {
+		it.Barrier()
+		if it.Global(0) == 0 {
+			out[100] = 77 % none
+		}
+	}
+}
+
+//tandem:map int32 uint8
+func over[T gpu.Integer](a, b T) T { return a/b + b%(a-b) }
+
+func vector(n int) [3]int     { return [3]int{n, 2 * n, 3} }
+func boxOf(k int32) box       { return box{k: k, list: [4]int32{k, 1, 2, 3}} }
+func firsts(k int) (int, box) { return k, boxOf(int32(k)) }
+
+// conditions: structs and arrays of the whole group decide about barriers.
+//
+//tandem:kernel
+func conditions(it gpu.Item, out []int64, b box, n int) {
+	t := gpu.Local[[8]int64](it)
+	i, l := it.Global(0), it.Local(0)
+	t[l] = int64(i)
+	meet := func(x int64) {
+		it.Barrier()
+		v := t[7-l]
+		it.Barrier()
+		t[l] = 3*v + x
+	}
+	if boxOf(int32(n)) == b {
+		meet(1)
+	}
+	if c := [2]int{n, 1}; c != [2]int{3, 1} || vector(n)[n%3] == 4 {
+		meet(2)
+	}
+	for k := 0; vector(k)[k%3] < n; k++ {
+		meet(3)
+		if boxOf(int32(k)) == b {
+			break
+		}
+	}
+	switch vector(n)[n&1] {
+	case n:
+		meet(4)
+	case vector(n + 1)[0]:
+		meet(5)
+	default:
+		meet(6)
+	}
+	switch b.list {
+	case boxOf(1).list:
+		meet(7)
+	case [4]int32{2, 1, 2, 3}, boxOf(int32(n)).list:
+		meet(8)
+	}
+	var own struct {
+		n int
+		b box
+	}
+	own.n, own.b = firsts(n)
+	for own.n > 0 && own.b.k > 1 {
+		meet(9)
+		own.n -= 2
+	}
+	out[i] = t[l]
+}

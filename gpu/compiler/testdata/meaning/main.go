@@ -93,5 +93,70 @@ func main() {
 				func(s *linalg.Session, out []int64) error { return launchPaces(s, tiles, out, x, n, low) })
 		}
 	}
+	for n := range 6 {
+		grid, b := backend.Grid1(2, 8), box{k: 2, list: [4]int32{2, 1, 2, 3}}
+		check(fmt.Sprint("conditions ", n), grid, func() []int64 { return make([]int64, 16) },
+			func(it gpu.Item, out []int64) { conditions(it, out, b, n) },
+			func(s *linalg.Session, out []int64) error { return launchConditions(s, grid, out, b, n) })
+	}
+	if os.Getenv("CHECKED") == "" { // which fails for a division by 0
+		divide[int8]()
+		divide[int16]()
+		divide[int32]()
+		divide[int64]()
+		divide[int]()
+		divide[uint8]()
+		divide[uint16]()
+		divide[uint32]()
+		divide[uint64]()
+		divide[uint]()
+		divideMap[int32]()
+		divideMap[uint8]()
+	}
 	fmt.Println("done")
+}
+
+// parts is a/b and a%b, 0 where b is.
+func parts[T gpu.Integer](a, b T) (quotient, rest T) {
+	if b == 0 {
+		return 0, 0
+	}
+	return a / b, a % b
+}
+
+// dividends has some zeros.
+func dividends[T gpu.Integer]() (x []T) {
+	for i := range 20 {
+		x = append(x, T(i*i%7*i-20)*T(i*i%3))
+	}
+	return x
+}
+
+func divide[T int8 | int16 | int32 | int64 | int | uint8 | uint16 | uint32 | uint64 | uint]() {
+	x, grid := dividends[T](), backend.Grid1(2, 16)
+	check(fmt.Sprintf("zeros %T", x[0]), grid, func() []T { return make([]T, 101) }, func(it gpu.Item, out []T) {
+		if i := it.Global(0); i < len(x) {
+			b := x[(i+1)%len(x)]
+			out[i], out[20+i] = parts(x[i], b)
+			for j := range 3 {
+				if b < T(j) {
+					q, _ := parts(9, b)
+					_, r := parts(T(j), b)
+					out[80+i] += q + r
+				}
+			}
+		}
+	}, func(s *linalg.Session, out []T) error { return launchZeros[T](s, grid, out, x, 0) })
+}
+
+func divideMap[T int32 | uint8]() {
+	x := dividends[T]()
+	y := slices.Concat(x[3:], x[:3])
+	check(fmt.Sprintf("over %T", x[0]), one, func() []T { return make([]T, 20) }, func(_ gpu.Item, out []T) {
+		for i, a := range x {
+			q, _ := parts(a, y[i])
+			_, r := parts(y[i], a-y[i])
+			out[i] = q + r
+		}
+	}, func(s *linalg.Session, out []T) error { return launchOver[T](s, out, x, y) })
 }
