@@ -271,32 +271,67 @@ func TestProbeFindsWrongArithmetic(t *testing.T) {
 
 // A compiler that vectorizes wrongly is told not to; a device on which that does not help is
 // refused, also when the finding comes from the cache.
-func TestProbeFindsWrongBranches(t *testing.T) {
+func TestProbeFindsTraps(t *testing.T) {
 	need(t)
-	for _, helps := range []bool{true, false} {
-		t.Run(fmt.Sprintf("helps=%v", helps), func(t *testing.T) {
-			t.Setenv(backend.EnvCache, t.TempDir())
-			withPrelude(t, "#define get_global_id(d) 0\n")
-			old := scalarPrelude
-			defer func() { scalarPrelude = old }()
-			if helps {
-				scalarPrelude += "#undef get_global_id\n"
-			}
-			for range 2 {
-				b, err := newDriver().Open(0)
-				if !helps {
-					wantError(t, err, backend.ErrUnsupported, "leave a loop at different times", "update the driver")
-					continue
+	for _, c := range []struct{ name, wrong, right, goes string }{
+		{"get_global_id", "0 * as_int", "", "leave a loop at different times"},
+		{"as_int", "1 + (int)", "#define as_int(x) __builtin_astype((x), int)\n", "adds floats in another order"},
+		{"barrier", "v = (float)", "", "what was negated before a barrier"},
+	} {
+		for _, helps := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s helps=%v", c.name, helps), func(t *testing.T) {
+				t.Setenv(backend.EnvCache, t.TempDir())
+				withPrelude(t, fmt.Sprintf("#define %s %s\n", c.name, c.wrong))
+				if helps {
+					withScalarPrelude(t, scalarPrelude+"#undef "+c.name+"\n"+c.right)
 				}
-				check(t, err)
-				if note := b.Info().Note; !strings.Contains(note, "without vectorizing") {
-					t.Errorf("note %q", note)
+				for range 2 {
+					b, err := newDriver().Open(0)
+					if !helps {
+						wantError(t, err, backend.ErrUnsupported, c.goes, "update the driver")
+						continue
+					}
+					check(t, err)
+					if note := b.Info().Note; !strings.Contains(note, "without vectorizing") {
+						t.Errorf("note %q", note)
+					}
+					wantBranches(t, b)
+					check(t, b.Close())
 				}
-				wantBranches(t, b)
-				check(t, b.Close())
-			}
-		})
+			})
+		}
 	}
+}
+
+// withScalarPrelude has another scalarPrelude until the end of the test.
+func withScalarPrelude(t *testing.T, text string) {
+	old := scalarPrelude
+	scalarPrelude = text
+	t.Cleanup(func() { scalarPrelude = old })
+}
+
+// Where kernels are compiled without vectorizing, as on Intel's runtime, the probe knows what is
+// wrong there: sums of floats in loops that the prelude does not keep from it, and what is negated
+// before a barrier, unless nothing is optimized, as in kernels of other people.
+func TestProbeKnowsScalars(t *testing.T) {
+	d := open(t)
+	if !own(d).scalar {
+		t.Skip("this compiler vectorizes")
+	}
+	q := newQueue(t, d)
+	defer q.Close()
+	wrong := func(x trap, want string) {
+		t.Helper()
+		x.src.Params = []backend.Param{{Buffer: true}, {Size: 4}, {Size: 4}}
+		if got := must[string](t)(x.run(d, q)); !strings.Contains(got, want) || (want == "") != (got == "") {
+			t.Errorf("%s: it %s, want %q", x.src.Name, got, want)
+		}
+	}
+	wrong(behind, behind.goes)
+	wrong(traps[1], "")
+	hint, _, _ := strings.Cut(scalarPrelude, "#define for")
+	withScalarPrelude(t, hint)
+	wrong(traps[1], traps[1].goes)
 }
 
 // Work-items that leave a loop at different times get what plain Go gives, on every device: a
@@ -307,7 +342,7 @@ func wantBranches(t *testing.T, d *backend.Device) {
 	t.Helper()
 	q := newQueue(t, d)
 	defer q.Close()
-	if wrong := must[string](t)(runBranches(d, q)); wrong != "" {
+	if wrong := must[string](t)(runTraps(d, q)); wrong != "" {
 		t.Errorf("on %s a kernel %s", d.Info().Name, wrong)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -19,8 +20,8 @@ type findings struct {
 	Unified bool // registered memory works
 	Mapped  bool // but the host must map it
 
-	// How kernels are wrong where work-items leave a loop at different times, "" where they are
-	// right: as the compiler makes them, and without vectors.
+	// How kernels are wrong, "" where they are right: as the compiler makes them, and without
+	// vectors.
 	Vectors, Scalars string
 }
 
@@ -28,7 +29,8 @@ func (f *findings) apply(info *backend.Info) {
 	f.Apply(info)
 	info.UnifiedMemory = f.Unified
 	if f.Vectors != "" {
-		info.Note = strings.TrimPrefix(info.Note+"; kernels are compiled without vectorizing, which "+f.Vectors, "; ")
+		info.Note = strings.TrimPrefix(info.Note+"; kernels are compiled without vectorizing, and other people's in "+
+			"OpenCL C without optimizing, which "+f.Vectors, "; ")
 	}
 }
 
@@ -38,8 +40,14 @@ func (own *device) probe(d *backend.Device) (*findings, error) {
 }
 
 func (e *entry) probeKey() diskcache.Key {
-	return diskcache.KeyOf("probe 2", e.id, e.options, source(probeSource("float"), false),
-		source(probeSource("double"), false), source(branchSource, true), driverkit.ProbeID())
+	parts := []string{
+		"probe 3", e.id, e.options, source(probeSource("float"), false), source(probeSource("double"), false),
+		driverkit.ProbeID(),
+	}
+	for _, t := range traps {
+		parts = append(parts, source(&t.src, true))
+	}
+	return diskcache.KeyOf(parts...)
 }
 
 // probeText computes what driverkit.Examine32 asks for.
@@ -72,7 +80,7 @@ func (own *device) examine(d *backend.Device) (*findings, error) {
 		return nil, err
 	}
 	defer q.Close()
-	if err := own.examineBranches(f, d, q); err != nil || f.Scalars != "" {
+	if err := own.examineTraps(f, d, q); err != nil || f.Scalars != "" {
 		return f, err
 	}
 	k, err := d.Compile(probeSource("float"))
@@ -98,10 +106,21 @@ func (own *device) examine(d *backend.Device) (*findings, error) {
 	return f, nil
 }
 
-// branchSource is a loop that work-items leave at different times, in a condition, with a store
-// after it under another one. Intel's vectorizer for processors (2026.2) has the store take values
-// of other turns of the loop, in vectors of any width.
-var branchSource = &backend.Source{Name: "branch", File: "probe_branch.cl", Text: `
+// A trap is a kernel that some compiler gets wrong: of (out, n, most) it makes element i < n of out,
+// which is 0, want.
+type trap struct {
+	src  backend.Source
+	want func(i, most int32) int32
+	goes string // what goes wrong there
+}
+
+// traps are mistakes of Intel's compiler for processors (2026.2). In vectors of any width the store
+// of branch takes values of other turns of the loop. Without, it adds up in another order, as in
+// sums, and takes a condition on what is negated for the whole group's behind a barrier, as in behind.
+var traps = []trap{
+	{
+		goes: "goes wrong where work-items leave a loop at different times", want: branch,
+		src: backend.Source{Name: "branch", File: "probe_branch.cl", Text: `
 int turns(int cx, int cy, int most)
 {
 	int x = 0, y = 0;
@@ -122,7 +141,48 @@ __kernel void branch(__global int *out, const int n, const int most)
 		if (t < most) out[i] = t + 1;
 	}
 }
-`}
+`},
+	},
+	{
+		goes: "adds floats in another order", want: func(i, most int32) int32 {
+			s := float32(0)
+			for j := range most {
+				s += math.Float32frombits(uint32(i*j*40503&0x7fffff | 0x3f800000))
+			}
+			return int32(math.Float32bits(s))
+		},
+		src: backend.Source{Name: "sums", File: "probe_sums.cl", Text: `
+__kernel void sums(__global int *out, const int n, const int most)
+{
+	int i = get_global_id(0);
+	if (i >= n) return;
+	float s = 0;
+	for (int j = 0; j < most; j++) s += as_float(i*j*40503 & 0x7fffff | 0x3f800000);
+	out[i] = as_int(s);
+}
+`},
+	},
+	behind,
+}
+
+// behind is what kernels of Tandem and from Go do not have.
+var behind = trap{
+	goes: "goes wrong where what was negated before a barrier decides behind it", want: func(i, most int32) int32 {
+		if -float32(i*37&63) < float32(most-80) {
+			return 1
+		}
+		return 0
+	},
+	src: backend.Source{Name: "behind", File: "probe_behind.cl", Text: `
+__kernel void behind(__global int *out, const int n, const int most)
+{
+	int i = get_global_id(0);
+	float v = -(float)(i*37 & 63);
+	barrier(CLK_LOCAL_MEM_FENCE);
+	if (v < (float)(most - 80)) out[i] = 1;
+}
+`},
+}
 
 // branch is what the kernel writes for i.
 func branch(i, most int32) int32 {
@@ -138,34 +198,57 @@ func branch(i, most int32) int32 {
 	return 0
 }
 
-// examineBranches finds out whether branches are right as the compiler makes them, and if not,
-// whether they are without vectors; the device is left that way.
-func (own *device) examineBranches(f *findings, d *backend.Device, q *backend.Queue) (err error) {
+// examineTraps finds out whether kernels are right as the compiler makes them, and if not, whether
+// they are without vectors; the device is left that way.
+func (own *device) examineTraps(f *findings, d *backend.Device, q *backend.Queue) (err error) {
 	own.scalar = false
-	if f.Vectors, err = runBranches(d, q); err != nil || f.Vectors == "" {
-		return err
+	for _, t := range traps {
+		if f.Vectors, err = t.run(d, q); err != nil {
+			return err
+		}
+		if f.Vectors != "" {
+			own.scalar = true
+			f.Scalars, err = runTraps(d, q)
+			return err
+		}
 	}
-	own.scalar = true
-	f.Scalars, err = runBranches(d, q)
-	return err
+	return nil
 }
 
-// runBranches says how branches are wrong, "" where they are not.
-func runBranches(d *backend.Device, q *backend.Queue) (wrong string, err error) {
+// runTraps says how kernels are wrong, of Tandem and of others, "" where they are right.
+func runTraps(d *backend.Device, q *backend.Queue) (wrong string, err error) {
+	for _, t := range traps {
+		if wrong, err = t.run(d, q); err != nil || wrong != "" {
+			return wrong, err
+		}
+		if t.src.Name == behind.src.Name {
+			continue
+		}
+		t.src.Params = []backend.Param{{Buffer: true}, {Size: 4}, {Size: 4}} // as Tandem's declare them
+		if wrong, err = t.run(d, q); err != nil || wrong != "" {
+			return wrong, err
+		}
+	}
+	return "", nil
+}
+
+// run says how t is wrong, "" where it is not.
+func (t *trap) run(d *backend.Device, q *backend.Queue) (wrong string, err error) {
 	const n, most = 64*64 - 3, 50
-	k, err := d.Compile(branchSource)
+	k, err := d.Compile(&t.src)
 	if err != nil {
 		return "", err
 	}
 	defer k.Release()
-	b, err := d.Alloc(4 * n)
+	info := d.Info()
+	group := min(64, info.MaxGroup, info.MaxGroupDims[0])
+	groups := (n + group - 1) / group
+	b, err := d.Alloc(int64(4 * groups * group))
 	if err != nil {
 		return "", err
 	}
 	defer b.Free()
-	info := d.Info()
-	group := min(64, info.MaxGroup, info.MaxGroupDims[0])
-	if err := q.Launch(k, backend.Grid1((n+group-1)/group, group), backend.Buf(b), backend.Int32(n),
+	if err := q.Launch(k, backend.Grid1(groups, group), backend.Buf(b), backend.Int32(n),
 		backend.Int32(most)); err != nil {
 		return "", err
 	}
@@ -174,9 +257,8 @@ func runBranches(d *backend.Device, q *backend.Queue) (wrong string, err error) 
 		return "", err
 	}
 	for i, got := range out {
-		if want := branch(int32(i), most); got != want {
-			return fmt.Sprintf("goes wrong where work-items leave a loop at different times (number %d is %d, not %d)",
-				i, got, want), nil
+		if want := t.want(int32(i), most); got != want {
+			return fmt.Sprintf("%s (number %d is %d, not %d)", t.goes, i, got, want), nil
 		}
 	}
 	return "", nil
