@@ -36,7 +36,9 @@ func (p *Printer) Helper(name string) string {
 // C leaves the quotient of the least number and -1 open, and shifts by the width or more; compilers
 // divide before they know whether the quotient counts, so that the divisor itself must be harmless.
 // Go's min and max give NaN if there is one, and take -0 for less than +0. OpenCL promises 2.5 ulp
-// for the quotient of two float32; that of float64, rounded, is correctly rounded.
+// for the quotient of two float32; that of float64, rounded, is correctly rounded. Behind a barrier
+// Intel's compiler (2026.2) takes a condition on what was negated for the whole group's: there it
+// shall not know the negation.
 var cHelpers = map[string]string{
 	"div": "FN $T div_$T(LINED $T x, $T y) { NOT_ZERO(y) $T d = y == 0 ? 1 : y; return y == 0 ? ($T)0 : ($T)(x / d); }",
 	"rem": "FN $T rem_$T(LINED $T x, $T y) { NOT_ZERO(y) $T d = y == 0 ? 1 : y; return ($T)(x % d); }",
@@ -58,6 +60,7 @@ var cHelpers = map[string]string{
 		"#if defined(cl_khr_fp64) && !defined(__CUDACC__)\n"+
 			"FN f32 div_f32(f32 x, f32 y) { return (f32)((double)x / (double)y); }\n"+
 			"#else\nFN f32 div_f32(f32 x, f32 y) { return x / y; }\n#endif"),
+	"neg": nvptxOr("FN $T neg_$T($T x) { return -x; }", "FN $T neg_$T($T x) { return fma(x, ($T)-1, ($T)-0.0f); }"),
 	"popcount": nvptxOr("FN u32 popcount_$T($T x) { return (u32)__builtin_popcountl(x); }",
 		"FN u32 popcount_$T($T x) { return (u32)popcount(x); }"),
 	"clz": nvptxOr(clzNVPTX,

@@ -35,6 +35,7 @@ type Printer struct {
 	Helpers    map[string]bool
 	float64By  string // where other packages compute with float64, an error that names their functions
 	fn         *ir.Function
+	barriers   bool // the kernel has some
 	around     []*ir.Stmt // the loops and blocks that the statement is in
 	labels     int
 }
@@ -44,6 +45,7 @@ func NewPrinter(k *ir.Kernel, program *ir.Program) *Printer {
 	p := &Printer{
 		Program: program, Decls: new(strings.Builder), Out: new(strings.Builder), names: ir.Scope{k.Entry: true},
 		named: map[any]string{}, Helpers: map[string]bool{}, files: new([]string), fn: k.Function,
+		barriers: k.Barriers,
 	}
 	p.Place(k.Pos) // the kernel's own file is the first
 	return p
@@ -823,6 +825,8 @@ func (p *Printer) unary(e *ir.Expr) string {
 		return fmt.Sprintf("((%s)~%s)", t.Name, x)
 	case t.Integer():
 		return fmt.Sprintf("((%s)(0u - (%s)%s))", t.Name, wide(t), x)
+	case p.barriers:
+		return fmt.Sprintf("%s(%s)", p.Helper("neg_"+t.Name), p.bare(e.X))
 	}
 	return fmt.Sprintf("(-%s)", x)
 }
