@@ -68,6 +68,9 @@ func testRandom(t *testing.T, on string) {
 		if !strings.Contains(on, "cudasim") {
 			o.PTX = nil
 		}
+		if !strings.Contains(on, "cpu") {
+			o.Native = nil
+		}
 		t.Setenv("ON", on)
 		t.Setenv("CHECKED", "")
 		t.Setenv("TANDEM_NATIVE", os.Getenv("TANDEM_NATIVE"))

@@ -42,7 +42,7 @@ type Package struct {
 	Info  *types.Info
 	funcs map[*types.Func]*ast.FuncDecl
 	vars  map[*types.Var]*ast.ValueSpec // of the package
-	dirty map[types.Object]token.Pos    // variables of the package that some code writes
+	dirty map[types.Object]ast.Node     // what writes variables of the package, or takes their addresses
 }
 
 // A Loader reads packages: from source those that kernels call functions of, all others from what
@@ -235,7 +235,7 @@ func (l *Loader) typeError(err types.Error) {
 // index finds the functions of the package, its variables, and which of these are written.
 func (g *Package) index() {
 	g.funcs, g.vars = map[*types.Func]*ast.FuncDecl{}, map[*types.Var]*ast.ValueSpec{}
-	g.dirty = map[types.Object]token.Pos{}
+	g.dirty = map[types.Object]ast.Node{}
 	for _, f := range g.Files {
 		for _, d := range f.Decls {
 			switch d := d.(type) {
@@ -258,7 +258,7 @@ func (g *Package) index() {
 		ast.Inspect(f, func(n ast.Node) bool {
 			for _, e := range written(g.Info, n) {
 				if o := rootObject(g.Info, e); o != nil {
-					g.dirty[o] = e.Pos()
+					g.dirty[o] = n
 				}
 			}
 			return true

@@ -619,6 +619,9 @@ func (f *frame) returnStmt(s *ast.ReturnStmt) {
 		values = f.inOrder(s.Results...)
 	}
 	for i := range values {
+		if t := values[i].Type; t != nil && t != want[i] && t.HasReference() {
+			f.refuse(s.Pos(), "a result that leads to memory of the function's own; let the call pass an array or slice for it")
+		}
 		values[i] = f.assignable(s.Pos(), values[i], want[i])
 	}
 	if f.inline == nil {
@@ -641,6 +644,9 @@ func (f *frame) returnStmt(s *ast.ReturnStmt) {
 
 // rangeStmt lowers range over an integer, an array or a slice.
 func (f *frame) rangeStmt(s *ast.RangeStmt, label string) {
+	if t, ok := f.typeOf(s.X).Underlying().(*types.Signature); ok {
+		f.refuse(s.X.Pos(), "a range over %s; range over an integer, an array or a slice", t)
+	}
 	b := &ir.Stmt{Kind: ir.StmtBlock, Pos: s.Pos()}
 	b.Body = f.collect(func() {
 		x := f.expr(s.X)

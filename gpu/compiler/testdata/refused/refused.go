@@ -287,3 +287,48 @@ func ofStructs(p duo) float32 { return p.x } // want "of numbers and bools"
 
 //tandem:map
 func ofItem(it gpu.Item, x float32) float32 { return x } // want "of numbers and bools"
+
+var looked = [3]int32{1, 2, 3}
+
+//tandem:kernel
+func slicedTable(it gpu.Item, x []int32) { x[0] = looked[1:][0] } // want "may change, as its address is taken at"
+
+func ownMemory(n int32) []int32 {
+	a := [4]int32{n}
+	return a[:] // want "memory of the function's own"
+}
+
+//tandem:kernel
+func leadsOut(it gpu.Item, x []int32) { x[0] = ownMemory(3)[1] }
+
+func upTo(n int) func(func(int) bool) {
+	return func(yield func(int) bool) {
+		for i := 0; i < n && yield(i); i++ {
+		}
+	}
+}
+
+//tandem:kernel
+func rangeFunc(it gpu.Item, x []int32) {
+	for i := range upTo(3) { // want "a range over func"
+		x[i] = 1
+	}
+}
+
+func sum(x ...int32) int32 { return int32(len(x)) }
+
+type twin struct{ x, y float32 }
+
+type other struct{ x, y float32 }
+
+func (t twin) get() float32 { return t.x }
+
+//tandem:kernel
+func unsupported(it gpu.Item, x []int32, y []float32) {
+	x[0] = sum(1, 2)        // want "variable number of arguments"
+	y[0] = other(twin{}).y  // want "conversion"
+	x[1] = [4]int32(x)[1]   // want "conversion"
+	y[1] = twin.get(twin{}) // want "method expression"
+	var none [0]int32       // want "arrays without elements"
+	x[2] = int32(len(none))
+}
