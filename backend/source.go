@@ -30,15 +30,16 @@ type Source struct {
 	// of kernels that gpu/compile generated; nil for others
 	Fresh  func() error // tells whether the kernel is still the one that this was generated from
 	Checks *Checks      // what a checked launch needs
-	Native []Native     // machine code, which the cpu device runs in place of Go
+	// machine code for a level of processors ("avx2", "avx512" or "neon"), which the cpu device
+	// runs in place of Go: the same each time, nil where there is none; may be nil
+	Native func(level string) (*Native, error)
 }
 
 // Native is machine code of a kernel for one kind of processor, which does what its Go does.
 type Native struct {
-	Level        string  // the instructions that it needs: "avx2", "avx512" or "neon"
-	Entry        uintptr // the address of a C function, which internal/nativegen/native.h declares
-	Lanes        int     // how many work-items that are neighbours in x make a strip
-	Group, Strip int     // bytes of scratch memory for a group, and for each strip of it
+	Code         []byte // of a C function, which internal/nativegen/native.h declares, wherever it lies
+	Lanes        int    // how many work-items that are neighbours in x make a strip
+	Group, Strip int    // bytes of scratch memory for a group, and for each strip of it
 }
 
 // PackedPTX is PTX in a compressed file.

@@ -89,7 +89,11 @@ func (d *device) Compile(s *backend.Source) (backend.DriverKernel, error) {
 		return nil, fail(op, backend.ErrBuild, "%v", err)
 	}
 	sig := backend.Signature{Name: s.Name, Params: params, Group: group}
-	return &kernel{sig: sig, run: s.Go, native: newNative(s, d.levels)}, nil
+	code, err := newNative(s, d.levels)
+	if err != nil {
+		return nil, fail(op, backend.ErrBuild, "kernel %s: %v", s.Name, err)
+	}
+	return &kernel{sig: sig, run: s.Go, native: code}, nil
 }
 
 func (d *device) NewQueue() (backend.DriverQueue, error) { return &queue{}, nil }

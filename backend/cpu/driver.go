@@ -10,6 +10,7 @@ package cpu
 
 import (
 	"math"
+	"os"
 	"runtime"
 	"strconv"
 	"sync"
@@ -82,16 +83,19 @@ func info(levels []string) backend.Info {
 	}
 }
 
-// note tells how fast products and kernels will be.
-func note(instructionSet string, levels []string) string {
+// note tells how fast products and kernels will be, which have chosen levels of machine code.
+func note(instructionSet string, chosen []string) string {
 	text := "products in " + instructionSet + " assembly, kernels in "
 	if instructionSet == "go" {
 		text = "products in portable Go: exact, but slow; kernels in "
 	}
-	if len(levels) == 0 {
-		return text + "Go"
+	if len(chosen) > 0 {
+		return text + chosen[0] + " code"
 	}
-	return text + levels[0] + " code"
+	if os.Getenv(EnvNative) != "off" && len(levels()) > 0 {
+		return text + "Go, as the system refuses executable memory: " + refused().Error()
+	}
+	return text + "Go"
 }
 
 // hardware is what the operating system tells about the machine.

@@ -16,41 +16,59 @@ import (
 // without it the best that this one has.
 const EnvNative = "TANDEM_NATIVE"
 
-// chosenLevels is the levels that kernels may run at, the best first, as EnvNative has it.
+// chosenLevels is the levels that kernels may run at, the best first, as EnvNative has it. There
+// are none where the system refuses memory for their code.
 func chosenLevels() ([]string, error) {
 	all, choice := levels(), os.Getenv(EnvNative)
-	switch i := slices.Index(all, choice); {
+	i := slices.Index(all, choice)
+	switch {
+	case choice == "off", choice == "" && refused() != nil:
+		return nil, nil
 	case choice == "":
 		return all, nil
-	case choice == "off":
-		return nil, nil
-	case i >= 0:
-		return all[i:], nil
+	case i < 0:
+		return nil, backend.Failure(driverName, "Driver.Open", backend.ErrArgument,
+			"%s is %q, and must be one of %q here", EnvNative, choice, append(all, "off"))
 	}
-	return nil, backend.Failure(driverName, "Driver.Open", backend.ErrArgument,
-		"%s is %q, and must be one of %q here", EnvNative, choice, append(all, "off"))
+	if err := refused(); err != nil {
+		return nil, backend.Failure(driverName, "Driver.Open", backend.ErrUnsupported,
+			"%s is %q, and the system refuses executable memory: %v", EnvNative, choice, err)
+	}
+	return all[i:], nil
 }
 
 // A native is the machine code of a kernel.
 type native struct {
-	code     backend.Native
+	*backend.Native
+	entry    uintptr
 	operands []operand
 	files    []string
 	isMap    bool
 }
 
-// newNative chooses the code of s for the first of levels that it has; nil where it has none.
-func newNative(s *backend.Source, levels []string) *native {
-	if s.Checks == nil {
-		return nil
+// newNative brings the code of s to memory for the first of levels that it has; it is nil where s
+// has none.
+func newNative(s *backend.Source, levels []string) (*native, error) {
+	if s.Checks == nil || s.Native == nil {
+		return nil, nil
 	}
 	for _, level := range levels {
-		i := slices.IndexFunc(s.Native, func(n backend.Native) bool { return n.Level == level })
-		if i >= 0 {
-			return &native{code: s.Native[i], operands: operandsOf(s.Params), files: s.Checks.Files, isMap: s.Map}
+		code, err := s.Native(level)
+		if err != nil {
+			return nil, err
 		}
+		if code == nil {
+			continue
+		}
+		entry, err := entryOf(code)
+		if err != nil {
+			return nil, err
+		}
+		return &native{
+			Native: code, entry: entry, operands: operandsOf(s.Params), files: s.Checks.Files, isMap: s.Map,
+		}, nil
 	}
-	return nil
+	return nil, nil
 }
 
 // An operand is a slice or a matrix among the arguments: a buffer, behind which come an offset and
@@ -136,7 +154,7 @@ func (n *native) call(g backend.Grid, lo, hi int, words []uint64, f *frame) erro
 	}
 	f.reserve(n.scratch(g))
 	f.bad[0], f.arg = 0, unsafe.SliceData(words)
-	enter(n.code.Entry, &f.nativeCall)
+	enter(n.entry, &f.nativeCall)
 	f.arg = nil
 	if f.bad[0] == 0 {
 		return nil
@@ -147,8 +165,8 @@ func (n *native) call(g backend.Grid, lo, hi int, words []uint64, f *frame) erro
 
 // scratch is how many bytes of memory a call needs.
 func (n *native) scratch(g backend.Grid) int {
-	strips := (g.Local[0] + n.code.Lanes - 1) / n.code.Lanes * g.Local[1] * g.Local[2]
-	return n.code.Group + strips*n.code.Strip
+	strips := (g.Local[0] + n.Lanes - 1) / n.Lanes * g.Local[1] * g.Local[2]
+	return n.Group + strips*n.Strip
 }
 
 // page is as far as cores fetch in advance. Where the memory of two of them lay in one page, each

@@ -477,7 +477,7 @@ void life_kernel(__global u64 *next_p, const ulong next_off, const ulong next_le
 }
 `,
 	Packed: kernelsPTX("life_kernel"),
-	Native: nativecode.Kernels.Of("life_kernel", "74a55cba0bbb85c50c174c3f423ac56c"),
+	Native: nativecode.Kernels.Of("life_kernel", "8b443c73e62a03b0e6fffe2eca0c8e8a"),
 }
 
 // launchMandelbrot runs [mandelbrot] over grid. Slices and matrices are in host memory or on the device of s;
@@ -552,7 +552,7 @@ void mandelbrot_kernel(__global u8 *pixels_p, const ulong pixels_off, const ulon
 }
 `,
 	Packed: kernelsPTX("mandelbrot_kernel"),
-	Native: nativecode.Kernels.Of("mandelbrot_kernel", "f640217c81055ccad6e6bedf9c5d72ac"),
+	Native: nativecode.Kernels.Of("mandelbrot_kernel", "4b528ab8ae0a0e7fcb14c6d9fb186033"),
 }
 
 // launchMatmul runs [matmul] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1613,6 +1613,11 @@ typedef struct { a34_f32 v[10]; } a10_a34_f32;
 typedef char size_a10_a34_f32[sizeof(a10_a34_f32) == 1360 ? 1 : -1];
 ACCESS(g_f32, __global, f32)
 ACCESS(l_f32, LOCALPTR, f32)
+#ifdef __NVPTX__
+FN f32 neg_f32(f32 x) { return -x; }
+#else
+FN f32 neg_f32(f32 x) { return fma(x, (f32)-1, (f32)-0.0f); }
+#endif
 __kernel WG_SIZE(32, 8, 1)
 void wave_float32(__global f32 *next_p, const ulong next_off, const ulong next_rows, const ulong next_cols, const ulong next_stride, __global const f32 *now_p, const ulong now_off, const ulong now_rows, const ulong now_cols, const ulong now_stride, __global const f32 *before_p, const ulong before_off, const ulong before_rows, const ulong before_cols, const ulong before_stride, const float c2_x CHECKED_KERNEL) {
   LOCALMEM a10_a34_f32 t_;
@@ -1648,7 +1653,7 @@ void wave_float32(__global f32 *next_p, const ulong next_off, const ulong next_r
     i64 x2_ = (i64)((u64)((i64)get_local_id(0)) + (u64)((i64)1));
     f32 u2_ = LOAD(l_f32, t_.v[AT(y2_, 10, 40)].v[AT(x2_, 34, 40)]);
     f32 around_ = (LOAD(l_f32, t_.v[AT((i64)((u64)y2_ - (u64)((i64)1)), 10, 41)].v[AT(x2_, 34, 41)]) + LOAD(l_f32, t_.v[AT((i64)((u64)y2_ + (u64)((i64)1)), 10, 41)].v[AT(x2_, 34, 41)])) + (LOAD(l_f32, t_.v[AT(y2_, 10, 41)].v[AT((i64)((u64)x2_ - (u64)((i64)1)), 34, 41)]) + LOAD(l_f32, t_.v[AT(y2_, 10, 41)].v[AT((i64)((u64)x2_ + (u64)((i64)1)), 34, 41)]));
-    STORE(g_f32, next_.Data_.p[(i64)((u64)((i64)((u64)ROW(i2_, next_.Rows_, 42) * (u64)next_.Stride_)) + (u64)COLUMN(j2_, next_.Cols_, 42))], fma(c2_, fma(-4.0f, u2_, around_), fma(2.0f, u2_, -LOAD(g_f32, before_.Data_.p[(i64)((u64)((i64)((u64)ROW(i2_, before_.Rows_, 42) * (u64)before_.Stride_)) + (u64)COLUMN(j2_, before_.Cols_, 42))]))));
+    STORE(g_f32, next_.Data_.p[(i64)((u64)((i64)((u64)ROW(i2_, next_.Rows_, 42) * (u64)next_.Stride_)) + (u64)COLUMN(j2_, next_.Cols_, 42))], fma(c2_, fma(-4.0f, u2_, around_), fma(2.0f, u2_, neg_f32(LOAD(g_f32, before_.Data_.p[(i64)((u64)((i64)((u64)ROW(i2_, before_.Rows_, 42) * (u64)before_.Stride_)) + (u64)COLUMN(j2_, before_.Cols_, 42))])))));
   }
 }
 `,
@@ -1673,6 +1678,11 @@ typedef struct { a34_f64 v[10]; } a10_a34_f64;
 typedef char size_a10_a34_f64[sizeof(a10_a34_f64) == 2720 ? 1 : -1];
 ACCESS(g_f64, __global, f64)
 ACCESS(l_f64, LOCALPTR, f64)
+#ifdef __NVPTX__
+FN f64 neg_f64(f64 x) { return -x; }
+#else
+FN f64 neg_f64(f64 x) { return fma(x, (f64)-1, (f64)-0.0f); }
+#endif
 __kernel WG_SIZE(32, 8, 1)
 void wave_float64(__global f64 *next_p, const ulong next_off, const ulong next_rows, const ulong next_cols, const ulong next_stride, __global const f64 *now_p, const ulong now_off, const ulong now_rows, const ulong now_cols, const ulong now_stride, __global const f64 *before_p, const ulong before_off, const ulong before_rows, const ulong before_cols, const ulong before_stride, const double c2_x CHECKED_KERNEL) {
   LOCALMEM a10_a34_f64 t_;
@@ -1708,7 +1718,7 @@ void wave_float64(__global f64 *next_p, const ulong next_off, const ulong next_r
     i64 x2_ = (i64)((u64)((i64)get_local_id(0)) + (u64)((i64)1));
     f64 u2_ = LOAD(l_f64, t_.v[AT(y2_, 10, 40)].v[AT(x2_, 34, 40)]);
     f64 around_ = (LOAD(l_f64, t_.v[AT((i64)((u64)y2_ - (u64)((i64)1)), 10, 41)].v[AT(x2_, 34, 41)]) + LOAD(l_f64, t_.v[AT((i64)((u64)y2_ + (u64)((i64)1)), 10, 41)].v[AT(x2_, 34, 41)])) + (LOAD(l_f64, t_.v[AT(y2_, 10, 41)].v[AT((i64)((u64)x2_ - (u64)((i64)1)), 34, 41)]) + LOAD(l_f64, t_.v[AT(y2_, 10, 41)].v[AT((i64)((u64)x2_ + (u64)((i64)1)), 34, 41)]));
-    STORE(g_f64, next_.Data_.p[(i64)((u64)((i64)((u64)ROW(i2_, next_.Rows_, 42) * (u64)next_.Stride_)) + (u64)COLUMN(j2_, next_.Cols_, 42))], fma(c2_, fma(-4.0, u2_, around_), fma(2.0, u2_, -LOAD(g_f64, before_.Data_.p[(i64)((u64)((i64)((u64)ROW(i2_, before_.Rows_, 42) * (u64)before_.Stride_)) + (u64)COLUMN(j2_, before_.Cols_, 42))]))));
+    STORE(g_f64, next_.Data_.p[(i64)((u64)((i64)((u64)ROW(i2_, next_.Rows_, 42) * (u64)next_.Stride_)) + (u64)COLUMN(j2_, next_.Cols_, 42))], fma(c2_, fma(-4.0, u2_, around_), fma(2.0, u2_, neg_f64(LOAD(g_f64, before_.Data_.p[(i64)((u64)((i64)((u64)ROW(i2_, before_.Rows_, 42) * (u64)before_.Stride_)) + (u64)COLUMN(j2_, before_.Cols_, 42))])))));
   }
 }
 `,
@@ -1874,7 +1884,7 @@ func blackScholesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1878
+//line kernels_tandem.go:1888
 	}
 	return nil
 }
@@ -1939,7 +1949,7 @@ func convolveGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				out_.Data_[(i2_*out_.Stride_)+j2_] = sum_
 			}
 		}
-//line kernels_tandem.go:1943
+//line kernels_tandem.go:1953
 	}
 	return nil
 }
@@ -1984,7 +1994,7 @@ func histogramGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1988
+//line kernels_tandem.go:1998
 	}
 	return nil
 }
@@ -2035,7 +2045,7 @@ func lifeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2039
+//line kernels_tandem.go:2049
 	}
 	return nil
 }
@@ -2074,7 +2084,7 @@ func mandelbrotGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2078
+//line kernels_tandem.go:2088
 	}
 	return nil
 }
@@ -2147,7 +2157,7 @@ func matmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				c_.Data_[(row_*c_.Stride_)+col_] = acc_
 			}
 		}
-//line kernels_tandem.go:2151
+//line kernels_tandem.go:2161
 	}
 	return nil
 }
@@ -2220,7 +2230,7 @@ func matmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				c_.Data_[(row_*c_.Stride_)+col_] = acc_
 			}
 		}
-//line kernels_tandem.go:2224
+//line kernels_tandem.go:2234
 	}
 	return nil
 }
@@ -2293,7 +2303,7 @@ func matmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				c_.Data_[(row_*c_.Stride_)+col_] = acc_
 			}
 		}
-//line kernels_tandem.go:2297
+//line kernels_tandem.go:2307
 	}
 	return nil
 }
@@ -2357,7 +2367,7 @@ func nbodyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				/*line nbody.go:68*/ next_[i_] = t2_
 			}
 		}
-//line kernels_tandem.go:2361
+//line kernels_tandem.go:2371
 	}
 	return nil
 }
@@ -2418,7 +2428,7 @@ func prefixSumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				sums_[g0] = t_[l_]
 			}
 		}
-//line kernels_tandem.go:2422
+//line kernels_tandem.go:2432
 	}
 	return nil
 }
@@ -2448,7 +2458,7 @@ func addBeforeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2452
+//line kernels_tandem.go:2462
 	}
 	return nil
 }
@@ -2509,7 +2519,7 @@ func hashGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2513
+//line kernels_tandem.go:2523
 	}
 	return nil
 }
@@ -2622,7 +2632,7 @@ groups:
 				d_.Data_[(i2_*d_.Stride_)+j2_] = own_
 			}
 		}
-//line kernels_tandem.go:2626
+//line kernels_tandem.go:2636
 	}
 	return nil
 }
@@ -2684,7 +2694,7 @@ func sortTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2688
+//line kernels_tandem.go:2698
 	}
 	return nil
 }
@@ -2737,7 +2747,7 @@ func mergeTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2741
+//line kernels_tandem.go:2751
 	}
 	return nil
 }
@@ -2769,7 +2779,7 @@ func sortPassGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2773
+//line kernels_tandem.go:2783
 	}
 	return nil
 }
@@ -2818,7 +2828,7 @@ func sumFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				sums_[g0] = t_[0]
 			}
 		}
-//line kernels_tandem.go:2822
+//line kernels_tandem.go:2832
 	}
 	return nil
 }
@@ -2867,7 +2877,7 @@ func sumInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				sums_[g0] = t_[0]
 			}
 		}
-//line kernels_tandem.go:2871
+//line kernels_tandem.go:2881
 	}
 	return nil
 }
@@ -2920,7 +2930,7 @@ func waveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				next_.Data_[(i2_*next_.Stride_)+j2_] = support.FMA32(c2_, support.FMA32(float32(-4), u2_, around_), support.FMA32(float32(2), u2_, -before_.Data_[(i2_*before_.Stride_)+j2_]))
 			}
 		}
-//line kernels_tandem.go:2924
+//line kernels_tandem.go:2934
 	}
 	return nil
 }
@@ -2973,7 +2983,7 @@ func waveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				next_.Data_[(i2_*next_.Stride_)+j2_] = math.FMA(c2_, math.FMA(float64(-4), u2_, around_), math.FMA(float64(2), u2_, -before_.Data_[(i2_*before_.Stride_)+j2_]))
 			}
 		}
-//line kernels_tandem.go:2977
+//line kernels_tandem.go:2987
 	}
 	return nil
 }
@@ -2990,7 +3000,7 @@ func gpu_normal(x_ float32) float32 {
 		return tail_
 	}
 	return float32(1) - tail_
-//line kernels_tandem.go:2994
+//line kernels_tandem.go:3004
 }
 
 func gpu_add3(a_ uint64, b_ uint64, c_ uint64) (uint64, uint64) {
@@ -2999,7 +3009,7 @@ func gpu_add3(a_ uint64, b_ uint64, c_ uint64) (uint64, uint64) {
 	/*line life.go:45*/ var two_ uint64
 	_ = two_
 	/*line life.go:45*/ return (a_ ^ b_) ^ c_, (a_ & b_) | (c_ & (a_ ^ b_))
-//line kernels_tandem.go:3003
+//line kernels_tandem.go:3013
 }
 
 func gpu_add2(a_ uint64, b_ uint64) (uint64, uint64) {
@@ -3008,7 +3018,7 @@ func gpu_add2(a_ uint64, b_ uint64) (uint64, uint64) {
 	/*line life.go:42*/ var two_ uint64
 	_ = two_
 	/*line life.go:42*/ return a_ ^ b_, a_ & b_
-//line kernels_tandem.go:3012
+//line kernels_tandem.go:3022
 }
 
 func gpu_escape(cx_ float64, cy_ float64, limit_ int32) int32 {
@@ -3026,25 +3036,25 @@ func gpu_escape(cx_ float64, cy_ float64, limit_ int32) int32 {
 		/*line mandelbrot.go:39*/ y_ = t3_
 	}
 	return limit_
-//line kernels_tandem.go:3030
+//line kernels_tandem.go:3040
 }
 
 func gpu_minus(a_ gpu_vec, b_ gpu_vec) gpu_vec {
 	/*line nbody.go:19*/ t_ := gpu_vec{x_: a_.x_ - b_.x_, y_: a_.y_ - b_.y_, z_: a_.z_ - b_.z_}
 	/*line nbody.go:19*/ return t_
-//line kernels_tandem.go:3036
+//line kernels_tandem.go:3046
 }
 
 func gpu_dot(a_ gpu_vec, b_ gpu_vec) float32 {
 	/*line nbody.go:21*/ return support.FMA32(a_.x_, b_.x_, support.FMA32(a_.y_, b_.y_, float32(a_.z_*b_.z_)))
-//line kernels_tandem.go:3041
+//line kernels_tandem.go:3051
 }
 
 func gpu_plus(a_ gpu_vec, s_ float32, b_ gpu_vec) gpu_vec {
 //line nbody.go:25
 	t_ := gpu_vec{x_: support.FMA32(s_, b_.x_, a_.x_), y_: support.FMA32(s_, b_.y_, a_.y_), z_: support.FMA32(s_, b_.z_, a_.z_)}
 	/*line nbody.go:25*/ return t_
-//line kernels_tandem.go:3048
+//line kernels_tandem.go:3058
 }
 
 func gpu_compress(h_ *[8]uint32, w_ *[16]uint32) {
@@ -3107,7 +3117,7 @@ func gpu_compress(h_ *[8]uint32, w_ *[16]uint32) {
 		/*line sha256.go:82*/ v_ := t21_[i2_]
 		(*h_)[i2_] = (*h_)[i2_] + v_
 	}
-//line kernels_tandem.go:3111
+//line kernels_tandem.go:3121
 }
 
 func gpu_distance(d_ gpu_Matrix__, i_ int64, j_ int64) int32 {
@@ -3115,7 +3125,7 @@ func gpu_distance(d_ gpu_Matrix__, i_ int64, j_ int64) int32 {
 		return d_.Data_[(i_*d_.Stride_)+j_]
 	}
 	return int32(1073741823)
-//line kernels_tandem.go:3119
+//line kernels_tandem.go:3129
 }
 
 func gpu_pair(p_ int64, half_ int64, mask_ int64) (int64, int64) {
@@ -3124,7 +3134,7 @@ func gpu_pair(p_ int64, half_ int64, mask_ int64) (int64, int64) {
 	_ = j_
 	/*line sort.go:59*/ i_ = ((p_ & (-half_)) << (1)) | (p_ & (half_ - int64(1)))
 	return i_, i_ ^ mask_
-//line kernels_tandem.go:3128
+//line kernels_tandem.go:3138
 }
 
 func gpu_order(a_ *int32, b_ *int32) {
@@ -3134,7 +3144,7 @@ func gpu_order(a_ *int32, b_ *int32) {
 		/*line sort.go:66*/ (*a_) = t_
 		/*line sort.go:66*/ (*b_) = t2_
 	}
-//line kernels_tandem.go:3138
+//line kernels_tandem.go:3148
 }
 
 func gpu_order_(a_ *int32, b_ *int32) {
@@ -3144,5 +3154,5 @@ func gpu_order_(a_ *int32, b_ *int32) {
 		/*line sort.go:66*/ (*a_) = t_
 		/*line sort.go:66*/ (*b_) = t2_
 	}
-//line kernels_tandem.go:3148
+//line kernels_tandem.go:3158
 }

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -61,8 +62,9 @@ func Machine() func(l nativegen.Level, name, text string) (*nativegen.Blob, erro
 	return nativegen.Compile
 }
 
-// updateNative writes the machine code of list into its folder below dir. Without a compiler what
-// is there stays: a kernel has its code only while its text is that of the code.
+// updateNative writes the machine code of list into its folder below dir. What is there of the same
+// texts, by the same compiler, stays. Without a compiler all does: a kernel has its code only while
+// its text is that of the code.
 func updateNative(dir string, list []nativeKernel, o Options) error {
 	folder := filepath.Join(dir, nativegen.Folder)
 	switch {
@@ -81,23 +83,32 @@ func updateNative(dir string, list []nativeKernel, o Options) error {
 	if err != nil {
 		return err
 	}
-	kernels, err := compileNative(list, o)
+	old, _ := nativegen.ReadFolder(folder, version) // what cannot be read is made anew
+	kernels, err := compileNative(list, old, o)
 	if err != nil {
 		return err
 	}
 	return nativegen.WriteFolder(folder, version, kernels)
 }
 
-// compileNative compiles all texts for all levels, on all cores. What keeps a kernel from having
-// code is a warning; a text that the compiler does not take is an error.
-func compileNative(list []nativeKernel, o Options) (kernels []nativegen.Kernel, refused error) {
+// compileNative compiles all texts for all levels, on all cores, but for those whose code old has.
+// What keeps a kernel from having code is a warning; a text that the compiler does not take is an
+// error.
+func compileNative(list []nativeKernel, old []nativegen.Kernel, o Options) (
+	kernels []nativegen.Kernel, refused error,
+) {
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	cores := make(chan bool, runtime.GOMAXPROCS(0))
 	for _, k := range list {
 		blobs := map[string]*nativegen.Blob{}
 		kernels = append(kernels, nativegen.Kernel{Name: k.name, Key: k.key, Blobs: blobs})
+		i := slices.IndexFunc(old, func(n nativegen.Kernel) bool { return n.Name == k.name && n.Key == k.key })
 		for _, l := range nativegen.Levels {
+			if i >= 0 && old[i].Blobs[l.Name] != nil {
+				blobs[l.Name] = old[i].Blobs[l.Name]
+				continue
+			}
 			cores <- true
 			wg.Go(func() {
 				b, err := o.Native(l, k.name, k.text)
@@ -126,18 +137,18 @@ func checkNative(dir string, list []nativeKernel, o Options) error {
 		return nil
 	}
 	folder := filepath.Join(dir, nativegen.Folder)
-	keys, err := nativegen.ReadKeys(folder)
+	code, err := nativegen.ReadFolder(folder, "")
 	if err != nil {
 		return err
 	}
-	for _, k := range list {
-		if key, ok := keys[k.name]; ok && key != k.key {
-			return fmt.Errorf("%s is stale: it has code of another %s; run go generate", folder, k.name)
+	for _, c := range code {
+		i := slices.IndexFunc(list, func(k nativeKernel) bool { return k.name == c.Name })
+		if i < 0 {
+			return fmt.Errorf("%s is stale: no kernel is called %s; run go generate", folder, c.Name)
 		}
-		delete(keys, k.name)
-	}
-	for name := range keys {
-		return fmt.Errorf("%s is stale: no kernel is called %s; run go generate", folder, name)
+		if list[i].key != c.Key {
+			return fmt.Errorf("%s is stale: it has code of another %s; run go generate", folder, c.Name)
+		}
 	}
 	if len(list) == 0 {
 		return nil
@@ -152,7 +163,7 @@ func checkNative(dir string, list []nativeKernel, o Options) error {
 	if err != nil {
 		return err
 	}
-	kernels, err := compileNative(list, o)
+	kernels, err := compileNative(list, nil, o)
 	if err != nil {
 		return err
 	}
@@ -161,10 +172,10 @@ func checkNative(dir string, list []nativeKernel, o Options) error {
 
 // warnNative tells which kernels of list have no machine code in folder.
 func warnNative(folder string, list []nativeKernel, o Options) error {
-	keys, err := nativegen.ReadKeys(folder)
+	code, err := nativegen.ReadFolder(folder, "")
 	var names []string
 	for _, k := range list {
-		if keys[k.name] != k.key {
+		if !slices.ContainsFunc(code, func(c nativegen.Kernel) bool { return c.Name == k.name && c.Key == k.key }) {
 			names = append(names, k.name)
 		}
 	}

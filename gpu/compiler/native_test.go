@@ -7,11 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend/backendtest"
 	"github.com/tandem-gpu/tandem/internal/nativegen"
+	"github.com/tandem-gpu/tandem/internal/packed"
 	"github.com/tandem-gpu/tandem/internal/ptxgen"
 )
 
@@ -140,16 +142,21 @@ func TestNativeFolder(t *testing.T) {
 	logs("")
 	ok(Check(dir, options("3", false)))
 	ok(Check(dir, options("3", true)))
-	assembly := filepath.Join(folder, "code_amd64.s")
-	code, err := os.ReadFile(assembly)
+	file := filepath.Join(folder, "code_twice_amd64.zip")
+	code, err := packed.Read(file)
 	ok(err)
-	writeFile(t, assembly, string(code)+"// more\n")
+	other := slices.Clone(code)
+	other[0].Data = append([]byte{0xc3}, other[0].Data[1:]...)
+	ok(packed.Write(file, other))
 	ok(Check(dir, options("3", false)))
-	if err := Check(dir, options("3", true)); err == nil || !strings.Contains(err.Error(), "code_amd64.s is stale") {
+	err = Check(dir, options("3", true))
+	if err == nil || !strings.Contains(err.Error(), "code_twice_amd64.zip is stale") {
 		t.Errorf("with other code: %v", err)
 	}
-	writeFile(t, assembly, strings.Replace(string(code), " with ", " with another ", 1)+"// more\n")
+	other[0].Comment += " of another day"
+	ok(packed.Write(file, other))
 	ok(Check(dir, options("3", true)))
+	ok(packed.Write(file, code))
 	runs("[3 6 9] cpu: Queue.Launch: launch failed: kernel twice_kernel: panic in groups 1 to 1 of 2 groups of 2 "+
 		"(main.go:14): runtime error: index out of range [3] with length 3\n", // from a function of the code's
 		"[::4] with capacity 3\n") // of the arguments, from Go

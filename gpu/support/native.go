@@ -1,24 +1,111 @@
 package support
 
 import (
+	"archive/zip"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"sync"
+
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/gpu"
 )
 
-// Natives is the machine code of a package's kernels, by their entry points.
-type Natives map[string]NativeKernel
-
-// A NativeKernel is the machine code of a kernel.
-type NativeKernel struct {
-	Key  string // of what it was made of
-	Code []backend.Native
+// Natives is the machine code of a package's kernels, in compressed files that package nativegen
+// wrote.
+type Natives struct {
+	Files *embed.FS
+	Arch  string // the processor, as Go calls it
 }
 
-// Of is the code of a kernel if it was made of what key stands for. There is none where the cpu
-// device runs each work-item as a goroutine.
-func (n Natives) Of(kernel, key string) []backend.Native {
-	if k := n[kernel]; k.Key == key && !gpu.Goroutines {
-		return k.Code
+// NativeFile is the name of the file with a kernel's code: kernels that have all before the first
+// underscore in common, instances of one function as a rule, share one.
+func NativeFile(kernel, arch string) string {
+	family, _, _ := strings.Cut(strings.ToLower(kernel), "_") // some file systems know no case
+	return "code_" + family + "_" + arch + ".zip"
+}
+
+// NativeComment is what a file says of a kernel's code beside it: the key of its text, what
+// [backend.Native] has, and the compiler.
+func NativeComment(key string, lanes, group, strip int, compiler string) string {
+	return fmt.Sprintf("%s %d %d %d %s", key, lanes, group, strip, compiler)
+}
+
+// ParseNative reads what NativeComment has made; n is without the code.
+func ParseNative(comment string) (n backend.Native, key, compiler string, err error) {
+	if words := strings.SplitN(comment, " ", 5); len(words) == 5 {
+		compiler = words[4]
 	}
-	return nil
+	if _, err = fmt.Sscan(comment, &key, &n.Lanes, &n.Group, &n.Strip); err != nil {
+		err = fmt.Errorf("%q beside it: %w", comment, err)
+	}
+	return n, key, compiler, err
+}
+
+// Of finds the code of a kernel for a level, if it was made of what key stands for; it gives nil
+// where there is none. There is none where the cpu device runs each work-item as a goroutine.
+func (n Natives) Of(kernel, key string) func(level string) (*backend.Native, error) {
+	if n.Files == nil || gpu.Goroutines {
+		return nil
+	}
+	return (&nativeKernel{Natives: n, kernel: kernel, key: key}).code
+}
+
+// A nativeKernel is a kernel, and its code for each level that has been asked for.
+type nativeKernel struct {
+	Natives
+	kernel, key string
+
+	mu    sync.Mutex
+	found map[string]*backend.Native
+}
+
+func (k *nativeKernel) code(level string) (*backend.Native, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if n, ok := k.found[level]; ok {
+		return n, nil
+	}
+	n, err := k.read(level)
+	if err != nil {
+		return nil, fmt.Errorf("machine code of kernel %s: %w", k.kernel, err)
+	}
+	if k.found == nil {
+		k.found = map[string]*backend.Native{}
+	}
+	k.found[level] = n
+	return n, nil
+}
+
+func (k *nativeKernel) read(level string) (*backend.Native, error) {
+	f, err := k.Files.Open(NativeFile(k.kernel, k.Arch))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	r, err := zip.NewReader(f.(io.ReaderAt), info.Size()) // which files of embed.FS are
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range r.File {
+		if m.Name != k.kernel+"."+level {
+			continue
+		}
+		n, key, _, err := ParseNative(m.Comment)
+		if err != nil || key != k.key {
+			return nil, err
+		}
+		n.Code, err = unpack(m, nil)
+		return &n, err
+	}
+	return nil, nil
 }

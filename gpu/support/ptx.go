@@ -76,12 +76,12 @@ func unpack(f *zip.File, err error) ([]byte, error) {
 	}
 	r, err := f.Open()
 	if err != nil {
-		return nil, fmt.Errorf("embedded PTX: %s: %w", f.Name, err)
+		return nil, fmt.Errorf("embedded file %s: %w", f.Name, err)
 	}
 	defer r.Close()
 	ptx, err := io.ReadAll(r)
 	if err != nil {
-		return nil, fmt.Errorf("embedded PTX: %s: %w", f.Name, err)
+		return nil, fmt.Errorf("embedded file %s: %w", f.Name, err)
 	}
 	return ptx, nil
 }

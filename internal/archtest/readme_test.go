@@ -14,8 +14,12 @@ import (
 // fence is a block of code in a page.
 var fence = regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```")
 
+// install is the command for which the module must be published.
+var install = regexp.MustCompile("`(go\\s+install\\s[^`]+@latest)`")
+
 // The programs and commands of README and of the page on performance do what they say, to the
-// letter, for one who has the published module and an empty folder.
+// letter: for one who has the sources beside an empty folder, and, without the line that says so,
+// for one who has the published module.
 func TestREADME(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds programs; left out by -short")
@@ -29,59 +33,53 @@ func TestREADME(t *testing.T) {
 		pages = append(pages, page...)
 	}
 	var programs []string
-	var steps, install, replace string
+	var steps string
 	for _, m := range fence.FindAllStringSubmatch(string(pages), -1) {
 		switch text := m[2]; {
 		case strings.HasPrefix(text, "package main"):
 			programs = append(programs, text)
 		case strings.HasPrefix(text, "go mod init"):
 			steps = text
-		case strings.HasPrefix(text, "go install"):
-			install = text
-		case strings.HasPrefix(text, "go mod edit"):
-			replace = text
 		}
 	}
 	says := []string{"[58 64] [139 154]\n", "[12 24 36] <nil>\n", " times as fast\n"}
-	if len(programs) != len(says) || steps == "" || install == "" || replace == "" {
-		t.Fatalf("%d programs, the steps %q, the installation %q and the replacement %q", len(programs), steps,
-			install, replace)
+	command := install.FindSubmatch(pages)
+	before, rest, beside := strings.Cut(steps, "=../tandem\n")
+	if len(programs) != len(says) || command == nil || !beside {
+		t.Fatalf("%d programs, the installation %q and the steps %q", len(programs), command, steps)
 	}
+	lines := strings.SplitAfter(before, "\n")
+	replace := lines[len(lines)-1]
+	initialise := strings.TrimSuffix(before, replace)
 	env := published(t)
 	for i, program := range programs {
-		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(program), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		if out := follow(t, dir, env, steps); !strings.HasSuffix(out, says[i]) {
+		if out := follow(t, folder(t, program), env, initialise+rest); !strings.HasSuffix(out, says[i]) {
 			t.Errorf("program %d says %q, not %q", i, out, says[i])
 		}
 	}
 	// Which files the command needs is what publishing may break; its tests compile it.
-	follow(t, t.TempDir(), env, strings.Replace(install, "go install", "go install -n", 1))
-	unpublished(t, programs[0], steps, replace)
+	follow(t, t.TempDir(), env, strings.Replace(strings.Join(strings.Fields(string(command[1])), " "), "install",
+		"install -n", 1))
+	// The sources are those of this checkout, whose packages are compiled for other tests as well.
+	dir := folder(t, programs[0])
+	env = append(os.Environ(), "GOWORK=off", "TANDEM_BACKEND=cpu")
+	follow(t, dir, env, initialise)
+	words := strings.Fields(replace)
+	words[len(words)-1] += "=" + root(t) // which may have spaces
+	run(t, dir, env, words)
+	if out := follow(t, dir, env, rest); out != says[0] {
+		t.Errorf("with the sources beside it the program says %q", out)
+	}
 }
 
-// unpublished follows the steps for one who has the sources in a folder beside the program's, here
-// those of this checkout, whose packages are compiled for other tests as well.
-func unpublished(t *testing.T, program, steps, replace string) {
+// folder is a new folder with a program.
+func folder(t *testing.T, program string) string {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(program), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	initialise, rest, _ := strings.Cut(steps, "\n")
-	env := append(os.Environ(), "GOWORK=off", "TANDEM_BACKEND=cpu")
-	follow(t, dir, env, initialise+"\n"+replace)
-	words := strings.Fields(replace)
-	module, beside := strings.CutSuffix(words[len(words)-1], "=../tandem")
-	if !beside {
-		t.Fatalf("the replacement is %q, of no folder beside the program's", replace)
-	}
-	run(t, dir, env, append(words[:len(words)-1], module+"="+root(t)))
-	if out := follow(t, dir, env, rest); out != "[58 64] [139 154]\n" {
-		t.Errorf("with the sources beside it the program says %q", out)
-	}
+	return dir
 }
 
 // follow runs the lines of a page in a folder, and returns what the last one prints.

@@ -1,5 +1,5 @@
 // Package nativegen compiles kernels in C to machine code ahead of time, for generators and their
-// tests, and keeps it as Go assembly. It needs clang-19.
+// tests, and keeps it in compressed files. It needs clang-19.
 //
 // The code of a kernel is one block of bytes that runs wherever it lies: its functions and its
 // constants, which refer to each other by distances and to nothing else. native.h, which each text

@@ -90,17 +90,3 @@ func TestRefused(t *testing.T) {
 		}
 	}
 }
-
-// A file has few lines, whose words are the code.
-func TestWords(t *testing.T) {
-	code := make([]byte, 8*wordsPerLine+5)
-	code[0], code[8*wordsPerLine+4] = 1, 2
-	for arch, want := range map[string]string{
-		"amd64": "\tQUAD $0x200000000\n", "arm64": "; WORD $0x0\n\tWORD $0x0; WORD $0x2\n",
-	} {
-		text := words(arch, code)
-		if !strings.HasSuffix(text, want) || strings.Count(text, "$0x1;") != 1 {
-			t.Errorf("%s:\n%s", arch, text)
-		}
-	}
-}

@@ -1,15 +1,9 @@
 package ptxgen
 
 import (
-	"archive/zip"
-	"bytes"
-	"compress/flate"
-	"errors"
-	"fmt"
-	"io"
-	"os"
-	"slices"
 	"strings"
+
+	"github.com/tandem-gpu/tandem/internal/packed"
 )
 
 // A Prebuilt is the PTX of a kernel in a file of PTX, which is compressed, or a kernel's text,
@@ -34,55 +28,20 @@ func (p Prebuilt) file() string {
 
 // ReadFile is what a file of PTX holds.
 func ReadFile(name string) (list []Prebuilt, err error) {
-	data, err := os.ReadFile(name)
-	if err != nil {
-		return nil, err
+	members, err := packed.Read(name)
+	for _, m := range members {
+		list = append(list, Prebuilt{strings.TrimSuffix(m.Name, extension), m.Comment, m.Data})
 	}
-	r, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	for _, f := range r.File {
-		c, err := f.Open()
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		text, err := io.ReadAll(c)
-		if err = errors.Join(err, c.Close()); err != nil {
-			return nil, fmt.Errorf("%s: %s: %w", name, f.Name, err)
-		}
-		list = append(list, Prebuilt{strings.TrimSuffix(f.Name, extension), f.Comment, text})
-	}
-	return list, nil
+	return list, err
 }
 
-// WriteFile writes a file of PTX, unless it holds that already. Package support reads it in the
-// program.
+// WriteFile writes a file of PTX, unless it holds that already.
 func WriteFile(name string, list []Prebuilt) error {
-	list = slices.DeleteFunc(slices.Clone(list), func(p Prebuilt) bool { return p.Text == nil })
-	if old, err := ReadFile(name); err == nil && slices.EqualFunc(old, list, Prebuilt.equal) {
-		return nil // other versions of Go may compress otherwise
-	}
-	var b bytes.Buffer
-	w := zip.NewWriter(&b)
-	w.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) {
-		return flate.NewWriter(w, flate.BestCompression)
-	})
+	var members []packed.Member
 	for _, p := range list {
-		f, err := w.CreateHeader(&zip.FileHeader{Name: p.file(), Comment: p.Key, Method: zip.Deflate})
-		if err != nil {
-			return err
-		}
-		if _, err := f.Write(p.Text); err != nil {
-			return err
+		if p.Text != nil {
+			members = append(members, packed.Member{Name: p.file(), Comment: p.Key, Data: p.Text})
 		}
 	}
-	if err := w.Close(); err != nil {
-		return err
-	}
-	return os.WriteFile(name, b.Bytes(), 0o644)
-}
-
-func (p Prebuilt) equal(q Prebuilt) bool {
-	return p.Name == q.Name && p.Key == q.Key && bytes.Equal(p.Text, q.Text)
+	return packed.Write(name, members)
 }

@@ -268,7 +268,7 @@ var mutations = []mutation{
 	},
 	{
 		name: "machine code of another text runs", file: "gpu/support/native.go",
-		old: "k.Key == key && !gpu.Goroutines", new: "!gpu.Goroutines",
+		old: "err != nil || key != k.key", new: "err != nil",
 		pkg: "./gpu/compiler", test: "TestNativeFolder", needs: "clang",
 	},
 	{

@@ -140,9 +140,9 @@ var NetworkKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: NetworkUint64Kernel},
 }
 
-var NetworkUint32Kernel = kernelsPacked.Group(16, 1, 1).Source("Network_uint32", "0ad1a61e3fb28204b97b91b3faa718fe", support.Params{}.Slice("pairs", "uint", 4).Scalar("n", "long", 8), NetworkUint32Go, NetworkUint32Plain, "network.go")
+var NetworkUint32Kernel = kernelsPacked.Group(16, 1, 1).Source("Network_uint32", "7b189b135be59f59486efa2d7a474ae6", support.Params{}.Slice("pairs", "uint", 4).Scalar("n", "long", 8), NetworkUint32Go, NetworkUint32Plain, "network.go")
 
-var NetworkUint64Kernel = kernelsPacked.Group(16, 1, 1).Source("Network_uint64", "d78627602b8d4015cdd98b8ef2394baa", support.Params{}.Slice("pairs", "ulong", 8).Scalar("n", "long", 8), NetworkUint64Go, NetworkUint64Plain, "network.go")
+var NetworkUint64Kernel = kernelsPacked.Group(16, 1, 1).Source("Network_uint64", "904402691bc7d8e1da585b2ac53a3f09", support.Params{}.Slice("pairs", "ulong", 8).Scalar("n", "long", 8), NetworkUint64Go, NetworkUint64Plain, "network.go")
 
 // LaunchCountChunks runs [CountChunks] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -214,9 +214,9 @@ var CountTilesKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: CountTilesUint64Kernel},
 }
 
-var CountTilesUint32Kernel = kernelsPacked.Group(128, 1, 1).Source("CountTiles_uint32", "4c402dc69e82d12fe470cea33fc571aa", support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "uint", 4).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), CountTilesUint32Go, CountTilesUint32Plain, "radix.go")
+var CountTilesUint32Kernel = kernelsPacked.Group(128, 1, 1).Source("CountTiles_uint32", "b90a919e90b09cd23a521795da69d63c", support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "uint", 4).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), CountTilesUint32Go, CountTilesUint32Plain, "radix.go")
 
-var CountTilesUint64Kernel = kernelsPacked.Group(128, 1, 1).Source("CountTiles_uint64", "630b3764dafe46822fbe3ddac630e918", support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), CountTilesUint64Go, CountTilesUint64Plain, "radix.go")
+var CountTilesUint64Kernel = kernelsPacked.Group(128, 1, 1).Source("CountTiles_uint64", "da46ea6f3f70da052edae4f7b88152e7", support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), CountTilesUint64Go, CountTilesUint64Plain, "radix.go")
 
 // LaunchMoveTiles runs [MoveTiles] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -235,9 +235,9 @@ var MoveTilesKernels = support.Kernels{
 	{Types: []any{*new(uint64)}, Kernel: MoveTilesUint64Kernel},
 }
 
-var MoveTilesUint32Kernel = kernelsPacked.Group(128, 1, 1).Source("MoveTiles_uint32", "6b0e03e0db2c4c4ba2b7c1a7739e20d4", support.Params{}.Slice("y", "uint", 4).ConstSlice("counts", "int", 4).ConstSlice("x", "uint", 4).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), MoveTilesUint32Go, MoveTilesUint32Plain, "radix.go")
+var MoveTilesUint32Kernel = kernelsPacked.Group(128, 1, 1).Source("MoveTiles_uint32", "ca9cb085a1944481f707c79b0e7d3d37", support.Params{}.Slice("y", "uint", 4).ConstSlice("counts", "int", 4).ConstSlice("x", "uint", 4).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), MoveTilesUint32Go, MoveTilesUint32Plain, "radix.go")
 
-var MoveTilesUint64Kernel = kernelsPacked.Group(128, 1, 1).Source("MoveTiles_uint64", "7effa7dc3220d5cb58fd54f0f260fa19", support.Params{}.Slice("y", "ulong", 8).ConstSlice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), MoveTilesUint64Go, MoveTilesUint64Plain, "radix.go")
+var MoveTilesUint64Kernel = kernelsPacked.Group(128, 1, 1).Source("MoveTiles_uint64", "9a49097835da2ceb547f7d6faa06ab5f", support.Params{}.Slice("y", "ulong", 8).ConstSlice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), MoveTilesUint64Go, MoveTilesUint64Plain, "radix.go")
 
 // LaunchRank runs [Rank] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -250,7 +250,7 @@ func LaunchRank[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64]](s 
 	return call.Launch()
 }
 
-var RankKernel = kernelsPacked.Source("Rank_kernel", "65ee3c5cd8f82903beb4ff9468299295", support.Params{}.Slice("y", "ulong", 8).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), RankGo, RankPlain, "radix.go")
+var RankKernel = kernelsPacked.Source("Rank_kernel", "f5b3261f51775d3da2cad5ad2500cd19", support.Params{}.Slice("y", "ulong", 8).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), RankGo, RankPlain, "radix.go")
 
 // LaunchSearch runs [Search] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.

@@ -411,7 +411,7 @@ void Divides_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
   STORE(g_i32, out_.p[AT(i_, out_.n, 105)], div_i32(LINE(105) 100, (i32)((u32)((i32)i_) - (u32)5)));
 }
 `,
-	Native: nativecode.Kernels.Of("Divides_kernel", "e11236cbc3b63a0c59f0105fa7031113"),
+	Native: nativecode.Kernels.Of("Divides_kernel", "d861133b15e8cca2e3a02582c9af01d3"),
 }
 
 // LaunchSearches runs [Searches] over grid. Slices and matrices are in host memory or on the device of s;
