@@ -157,8 +157,8 @@ func (f *QR[T]) SolveContext(ctx context.Context, b Matrix[T]) (Matrix[T], error
 	return x, err
 }
 
-// rightExponents is the exponents of columns of a right side with row i over 2^rows[i], or nil. What
-// is small is kept far below 1, since it may be divided by what is smaller.
+// rightExponents is the exponents of columns of a right side with row i over 2^rows[i], or nil.
+// What is small is kept far below 1, since it may be divided by what is smaller.
 func rightExponents[T Float](b Matrix[T], rows []int) []int {
 	small := 400
 	if element.TypeOf[T]() == element.Float32 {

@@ -12,8 +12,8 @@ import (
 // Higham do it: N. J. Higham, "FORTRAN codes for estimating the one-norm of a real or complex
 // matrix", ACM TOMS 14 (1988). The estimate is a lower bound but for rounding, mostly within a
 // factor of 3. Right sides are multiplied by |A|, so that it neither overflows nor vanishes before
-// the condition number does; where |A| is large, both that and a copy of the factor are divided by a
-// power of two. A singular matrix has +Inf.
+// the condition number does; where |A| is large, both that and a copy of the factor are divided by
+// a power of two. A singular matrix has +Inf.
 
 // A Norm is that of a matrix, Value * 2^Exp.
 type Norm[T host.Float] struct {

@@ -49,6 +49,9 @@ func eigSym(
 	q, e, tau := x[:n*n], x[n*n:][:n], x[n*(n+1):][:n]
 	e[n-1] = 0
 	host.Mirror(lower, n, a, lda, q, n)
+	if !lower { // from the last row and column on, as LAPACK does it
+		slices.Reverse(q)
+	}
 	exp, finite := rescale(n, n, q, n)
 	if !finite {
 		return false, nil
@@ -58,6 +61,10 @@ func eigSym(
 	}
 	if !isFinite(w) || !isFinite(e) {
 		return false, ErrNotConverged
+	}
+	if !lower {
+		slices.Reverse(w)
+		slices.Reverse(e[:n-1])
 	}
 	if !vectors {
 		err = ql(w, e, nil, nil)
@@ -76,9 +83,16 @@ func eigSym(
 		return false, err
 	}
 	scaleBack(exp, w)
+	for i := 0; i < n && !lower; i++ {
+		slices.Reverse(z.data[i*n:][:n])
+	}
 	host.Transpose(n, n, z.data, n, a, lda)
 	z.give() // the last reflector, of one row, changes nothing
-	return true, s.ApplyQ(false, n-1, n, n-2, q[n:], n, tau, a[lda:], lda)
+	err = s.ApplyQ(false, n-1, n, n-2, q[n:], n, tau, a[lda:], lda)
+	for i := 0; i < n/2 && !lower; i++ {
+		swap(a[i*lda:][:n], a[(n-1-i)*lda:][:n])
+	}
+	return true, err
 }
 
 func fill(x []float64, v float64) {

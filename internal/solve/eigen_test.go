@@ -167,7 +167,8 @@ func TestEigSymOfHardMatrices(t *testing.T) {
 	}
 }
 
-// symmetric is the symmetric matrix of the first n rows and columns, of which the lower triangle counts.
+// symmetric is the symmetric matrix of the first n rows and columns, of which the lower triangle
+// counts.
 func symmetric(n int, x hardMatrix) hardMatrix {
 	y := hardMatrix{x.what, n, n, make([]float64, n*n)}
 	for i := range n {
@@ -178,13 +179,26 @@ func symmetric(n int, x hardMatrix) hardMatrix {
 	return y
 }
 
+// checkEigSym compares A*V with V*W, of either triangle.
 func checkEigSym(t *testing.T, x hardMatrix) {
 	t.Helper()
-	n, a, v := x.n, slices.Clone(x.a), slices.Clone(x.a)
-	w := make([]float64, n)
-	if ok, err := EigSym(Solver[float64]{}, true, true, n, v, n, w); !ok || err != nil {
-		t.Fatalf("%s %v: %v, %v", x.what, x.a, ok, err)
+	for _, lower := range []bool{true, false} {
+		v, w := slices.Clone(x.a), make([]float64, x.n)
+		for i := range x.n {
+			for j := range i {
+				v[map[bool]int{true: j*x.n + i, false: i*x.n + j}[lower]] = math.NaN()
+			}
+		}
+		if ok, err := EigSym(Solver[float64]{}, true, lower, x.n, v, x.n, w); !ok || err != nil {
+			t.Fatalf("%s %v, lower %t: %v, %v", x.what, x.a, lower, ok, err)
+		}
+		checkVectors(t, x, v, w)
 	}
+}
+
+func checkVectors(t *testing.T, x hardMatrix, v, w []float64) {
+	t.Helper()
+	n, a := x.n, slices.Clone(x.a)
 	exp, _ := rescaleVectors(a, nil)
 	scaleBack(-exp, w)
 	within := 20 * 0x1p-52 * float64(n) // of a matrix whose largest magnitude is 1/2 to 1

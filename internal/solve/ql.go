@@ -14,8 +14,8 @@ const qlSteps = 30
 
 // ql is the implicit QL method for the symmetric tridiagonal (d, e), as LAPACK's dsteqr has it: d
 // becomes the eigenvalues in ascending order, and zt, if it is not nil, has the eigenvectors of at
-// most leafRows rows in its rows. e is overwritten, and has as many elements as d, of which the last
-// is not read. x is working memory for eigenvectors.
+// most leafRows rows in its rows. e is overwritten, and has as many elements as d, of which the
+// last is not read. x is working memory for eigenvectors.
 func ql(d, e, zt, x []float64) error {
 	n := len(d)
 	q := implicit{d: d, e: e}
@@ -175,7 +175,8 @@ func (q *implicit) two(k int) {
 	}
 }
 
-// turn appends a rotation, as host.Rotate takes it, and one by more than a right angle in two halves.
+// turn appends a rotation, as host.Rotate takes it, and one by more than a right angle in two
+// halves.
 func turn(st []float64, c, s float64) []float64 {
 	if c < 0 {
 		half := math.Copysign(math.Sqrt((1-c)/2), s)

@@ -31,8 +31,8 @@ func ScaleR[T host.Float](m, n int, r []T, ldr int, exps []int) {
 	}
 }
 
-// ScaledQR is [Solver.QR] of A with column j over 2^exps[j], which keeps R in the range. exps is nil
-// where A stays as it is.
+// ScaledQR is [Solver.QR] of A with column j over 2^exps[j], which keeps R in the range. exps is
+// nil where A stays as it is.
 func (s Solver[T]) ScaledQR(m, n int, a []T, lda int, tau []T) (exps []int, err error) {
 	if exps = ColumnExponents(m, n, a, lda, nil); exps != nil {
 		Scale(m, n, a, lda, func(_, j int) int { return -exps[j] })
@@ -175,10 +175,10 @@ const (
 	largeMatrix = 0x1p800
 )
 
-// ColumnExponents is, where A's sum of squares is not from smallMatrix to largeMatrix, and of float32
-// from 2^-100 to 2^100, the exponents of the powers of two that bring the largest finite magnitude
-// of each column to 1/2 or more and below 1, when they divide it: 0 for a column that has none. With
-// rows it is always that of A with row i over 2^rows[i]. Else it is nil.
+// ColumnExponents is, where A's sum of squares is not from smallMatrix to largeMatrix, and of
+// float32 from 2^-100 to 2^100, the exponents of the powers of two that bring the largest finite
+// magnitude of each column to 1/2 or more and below 1, when they divide it: 0 for a column that has
+// none. With rows it is always that of A with row i over 2^rows[i]. Else it is nil.
 func ColumnExponents[T host.Float](m, n int, a []T, lda int, rows []int) []int {
 	if rows == nil && isPlain(1, m, n, a, lda) {
 		return nil
@@ -216,8 +216,8 @@ const largestExponent = 390
 
 // rescale multiplies A by a power of two where its sum of squares is not from smallMatrix to
 // largeMatrix: its largest magnitude becomes 1/2 or more and below 1, or where the sum is too large
-// that times 2^largestExponent. It returns the exponent of the inverse: 0 where A stays as it is, as
-// do zeros and a matrix with NaN or infinities, which is not finite.
+// that times 2^largestExponent. It returns the exponent of the inverse: 0 where A stays as it is,
+// as do zeros and a matrix with NaN or infinities, which is not finite.
 func rescale(m, n int, a []float64, lda int) (exp int, finite bool) {
 	if isPlain(1, m, n, a, lda) {
 		return 0, true

@@ -18,9 +18,9 @@ type SingularVectors struct {
 }
 
 // SVD factors A = U*S*Vᵀ for A of m by n, which is overwritten: sv becomes the min(m, n) singular
-// values, in descending order, of which none is negative. With NaN or infinities ok is false, and all
-// is NaN; where the iteration does not end, the error is [ErrNotConverged]. docs/contract.md has the
-// definition.
+// values, in descending order, of which none is negative. With NaN or infinities ok is false, and
+// all is NaN; where the iteration does not end, the error is [ErrNotConverged]. docs/contract.md
+// has the definition.
 func SVD(s Solver[float64], m, n int, a []float64, lda int, sv []float64, v SingularVectors) (ok bool, err error) {
 	if min(m, n) == 0 {
 		unitColumns(m, 0, v.Cols, v.U, v.LdU)
@@ -131,8 +131,8 @@ func svdTall(s Solver[float64], m, n int, a []float64, lda int, sv []float64, v 
 	return s.ApplyQ(false, m, v.Cols, n, a, lda, tau, v.U, v.LdU)
 }
 
-// svd is SVD for m >= n > 0. With wide A is the transpose of a matrix whose SVD is wanted, for which
-// the lower bidiagonal of that is made an upper one, and signs go to its Vᵀ.
+// svd is SVD for m >= n > 0. With wide A is the transpose of a matrix whose SVD is wanted, for
+// which the lower bidiagonal of that is made an upper one, and signs go to its Vᵀ.
 func svd(s Solver[float64], wide bool, m, n int, a []float64, lda int, sv []float64, v SingularVectors) error {
 	memory, x := host.Take[float64](n * (n + 3))
 	defer memory.Give()
@@ -219,7 +219,8 @@ type singularValue struct {
 	negative bool
 }
 
-// toColumns brings the rows of a tile, in order, and with signed with their signs, to the columns of U.
+// toColumns brings the rows of a tile, in order, and with signed with their signs, to the columns
+// of U.
 func (t *tiles) toColumns(signed bool, tile int, order []singularValue, u []float64, ld int) {
 	data := t.tile(tile)
 	for r := range t.width(tile) {
@@ -300,8 +301,7 @@ func (t *tiles) width(i int) int { return min(tileColumns, t.cols-i*tileColumns)
 
 func (t *tiles) tile(i int) []float64 { return t.data[i*tileColumns*t.rows:][:tileColumns*t.rows] }
 
-// A sweep is rotations of neighbours from row start on, as [host.Rotate] takes them; with up, start is
-// the last of the rows.
+// A sweep is rotations of rows from start on, as [host.Rotate] takes them.
 type sweep struct {
 	start int
 	up    bool
@@ -332,8 +332,8 @@ func rotateTile(data []float64, sweeps []sweep) {
 const manyRotations = 1 << 16
 
 // iterate is the implicit QR method with zero shifts (J. Demmel and W. Kahan, "Accurate singular
-// values of bidiagonal matrices", SIAM J. Sci. Stat. Comput. 11, 1990), as LAPACK's dbdsqr has it: d
-// becomes the singular values, in no order and of any sign, and the rows of left and right are
+// values of bidiagonal matrices", SIAM J. Sci. Stat. Comput. 11, 1990), as LAPACK's dbdsqr has it:
+// d becomes the singular values, in no order and of any sign, and the rows of left and right are
 // rotated. With lower e is below the diagonal at first.
 func (b *bidiagonal) iterate(lower bool, left, right *tiles) error {
 	n := b.n
@@ -341,7 +341,7 @@ func (b *bidiagonal) iterate(lower bool, left, right *tiles) error {
 	some, most := 4*n, manyRotations // sweeps that there are as a rule, and rotations that wait
 	if q.record {
 		if left.small() && right.small() {
-			some, most, q.chunk = 1, 0, 4*n
+			some, most, q.chunk = 4, 0, 4*n
 		}
 		sweeps := make([]sweep, 2*some)
 		q.left, q.right = sweeps[:0:some], sweeps[some:][:0]
@@ -428,8 +428,8 @@ type block struct {
 	most float64
 }
 
-// start and step are the row that a chase begins with, and what follows it; the element of e between
-// row i and the next is e[i-lag].
+// path is the row that a chase begins with, and the step to the next; between row i and the next is
+// e[i-lag].
 func (b *block) path() (start, step, lag int) {
 	if b.up {
 		return b.m, -1, 1
@@ -437,7 +437,8 @@ func (b *block) path() (start, step, lag int) {
 	return b.k, 1, 0
 }
 
-// block is the last block of rows up to m. It goes the way of the last one where it is part of that.
+// block is the last block of rows up to m. It goes the way of the last one where it is part of
+// that.
 func (q *chase) block(m int, last block) block {
 	b := block{m: m, up: last.up, most: math.Abs(q.d[m])}
 	for b.k = m; b.k > 0; b.k-- {
@@ -606,8 +607,8 @@ func (q *chase) turn(to []sweep, k int, c, s float64) []sweep {
 // left and from the right that make them.
 type diagonalized struct{ large, small, cl, sl, cr, sr float64 }
 
-// twoValues is [f g; 0 h] made diagonal, to the last bits, as LAPACK's dlasv2 does it. g is not next
-// to nothing.
+// twoValues is [f g; 0 h] made diagonal, to the last bits, as LAPACK's dlasv2 does it. g is not
+// next to nothing.
 func twoValues(f, g, h float64) (v diagonalized) {
 	swap := math.Abs(h) > math.Abs(f)
 	if swap {

@@ -267,7 +267,8 @@ func TestSVDOfTimes(t *testing.T) {
 	}
 }
 
-// checkSVD compares the values with those of another way, and what the factors give with the matrix.
+// checkSVD compares the values with those of another way, and what the factors give with the
+// matrix.
 func checkSVD(t *testing.T, x hardMatrix) {
 	t.Helper()
 	m, n, k := x.m, x.n, min(x.m, x.n)
@@ -356,10 +357,10 @@ func jacobi(m, n int, a []float64) []float64 {
 // Where products are nonsense no iteration ends, and that is an error.
 func TestNotConverged(t *testing.T) {
 	const n = 70
-	s := Solver[float64]{Update: func(_ bool, m, n, _ int, _ []float64, _ int, _ []float64, _ int, c []float64, ldc int) error {
-		for i := range m {
-			fill(c[i*ldc:][:n], math.NaN())
-		}
+	s := Solver[float64]{Update: func(
+		_ bool, m, n, _ int, _ []float64, _ int, _ []float64, _ int, c []float64, ldc int,
+	) error {
+		fillMatrix(m, n, c, ldc)
 		return nil
 	}}
 	a := matrix[float64](rand.New(rand.NewPCG(41, 42)), "random", n, n, n)

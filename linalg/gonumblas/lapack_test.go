@@ -203,6 +203,58 @@ func TestSVDOfFarNumbersByMat(t *testing.T) {
 	}
 }
 
+// Signs of vectors are gonum's, as docs/gonum.md has it.
+func TestSigns(t *testing.T) {
+	s, _ := open(t, "cpu")
+	for _, shape := range [][2]int{
+		{2, 2}, {5, 3}, {3, 5}, {21, 21}, {30, 20}, {20, 30}, {40, 20}, {20, 40}, {60, 50},
+	} {
+		m, n := shape[0], shape[1]
+		compareSigns(t, s, fmt.Sprint("SVD ", shape), func(i int) mat.Matrix {
+			var f mat.SVD
+			var u mat.Dense
+			f.Factorize(uniformDense(rand.New(rand.NewPCG(97, uint64(i))), m, n), mat.SVDThin)
+			f.UTo(&u)
+			return &u
+		})
+	}
+	for _, n := range []int{2, 5, 21, 32} {
+		compareSigns(t, s, fmt.Sprint("EigenSym ", n), func(i int) mat.Matrix {
+			var f mat.EigenSym
+			var v mat.Dense
+			a := uniformDense(rand.New(rand.NewPCG(98, uint64(i))), n, n)
+			f.Factorize(mat.NewSymDense(n, a.RawMatrix().Data), true)
+			f.VectorsTo(&v)
+			return &v
+		})
+	}
+}
+
+// compareSigns compares the columns that vectors gives with the drop-in and without it.
+func compareSigns(t *testing.T, s *linalg.Session, what string, vectors func(i int) mat.Matrix) {
+	t.Helper()
+	same, all := 0, 0
+	for i := 0; all < 1000; i++ {
+		want := vectors(i)
+		Use(s)
+		got := vectors(i)
+		Restore()
+		rows, cols := want.Dims()
+		for j := range cols {
+			dot := 0.0
+			for r := range rows {
+				dot += want.At(r, j) * got.At(r, j)
+			}
+			if all++; dot > 0 {
+				same++
+			}
+		}
+	}
+	if float64(same) < 0.99*float64(all) {
+		t.Errorf("%s: %d of %d vectors have gonum's sign", what, same, all)
+	}
+}
+
 // A failure of the iteration is false, as LAPACK has it; other errors panic.
 func TestConverged(t *testing.T) {
 	if converged(false, fmt.Errorf("by test: %w", solve.ErrNotConverged)) || converged(false, nil) || !converged(true, nil) {

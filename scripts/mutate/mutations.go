@@ -181,8 +181,13 @@ var mutations = []mutation{
 	},
 	{
 		name: "a negative singular value without its vector", file: "internal/solve/svd.go",
-		old: "if o.negative {", new: "if o.negative && c < 0 {",
+		old: "if signed && o.negative {", new: "if signed && o.negative && c < 0 {",
 		pkg: "./internal/solve", test: "TestSVD",
+	},
+	{
+		name: "singular values are always sought downwards", file: "internal/solve/svd.go",
+		old: "b.up = math.Abs(q.d[b.k]) < math.Abs(q.d[m])", new: "b.up = false",
+		pkg: "./linalg/gonumblas", test: "TestSigns",
 	},
 	{
 		name: "the log of a compiler on a stack that moves", file: "backend/cuda/kernel.go",
