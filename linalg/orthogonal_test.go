@@ -345,6 +345,11 @@ func TestLeastSquaresAtTheEnds(t *testing.T) {
 	if noError(t, err); x.Data[0] != 1e-25 || x.Data[1] != 1e25 {
 		t.Errorf("float32: %v", x.Data)
 	}
+	qr, err := linalg.FactorQR(linalg.NewMatrix(2, 2, []float64{0x1p1023, 0x1p-1023, 0x1p1023, -0x1p-1023}))
+	noError(t, err)
+	if frac, exp := qr.Det(); !(math.Abs(math.Ldexp(frac, exp)+2) < 1e-15) { // though R's first element overflows
+		t.Errorf("determinant %v * 2^%d", frac, exp)
+	}
 	f, err := linalg.FactorSVD(linalg.NewMatrix(2, 2, []float64{1e200, 0, 0, 1e-200}))
 	if noError(t, err); f.Values()[0] != 1e200 || f.Values()[1] != 1e-200 {
 		t.Errorf("singular values %v", f.Values())

@@ -225,7 +225,9 @@ func (f *QR[T]) Det() (mantissa T, exp int) {
 	}
 	p := scaledProduct[T]{0.5, 1}
 	for i, tau := range f.tau {
-		p.times(f.packed.At(i, i))
+		if p.times(f.scaled.At(i, i)); p.mantissa != 0 && f.exps != nil {
+			p.exp += f.exps[i]
+		}
 		if tau != 0 {
 			p.mantissa = -p.mantissa
 		}
