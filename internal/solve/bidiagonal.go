@@ -1,10 +1,6 @@
 package solve
 
-import (
-	"math"
-
-	"github.com/tandem-gpu/tandem/internal/host"
-)
+import "github.com/tandem-gpu/tandem/internal/host"
 
 // A bidiagonal makes A, of m by n with m >= n, QᵀAP = upper bidiagonal (d, e) by Householder's
 // method, with updates put off for the columns of a panel. The vectors of Q are left in A, as
@@ -30,34 +26,13 @@ type bidiagonalPanel struct {
 
 func (b *bidiagonal) reduce() error {
 	for k := 0; k < b.n; k += qrPanel {
-		m, n, a := b.m-k, b.n-k, b.a[k*(b.lda+1):]
-		if m == 2 && n == 2 {
-			b.two(k, a)
-			break
-		}
-		reduce := b.panel
-		if m > 2 && m <= nearRows {
-			reduce = b.nearPanel
-		}
-		if err := reduce(k, min(qrPanel, n), m, n, a); err != nil {
+		m, n := b.m-k, b.n-k
+		if err := b.panel(k, min(qrPanel, n), m, n, b.a[k*(b.lda+1):]); err != nil {
 			return err
 		}
 	}
 	b.e[b.n-1] = 0
 	return nil
-}
-
-// two is panel for two rows and columns, where it has one reflector: those of one row stay.
-func (b *bidiagonal) two(k int, a []float64) {
-	v, x, z := [2]float64{a[0], a[b.lda]}, a[1], a[b.lda+1]
-	b.d[k], b.tauQ[k] = householder(v[:])
-	a[b.lda] = v[1]
-	y := 0.0
-	if b.tauQ[k] != 0 {
-		y = float64(b.tauQ[k] * math.FMA(z, v[1], x+0)) // no -0
-	}
-	b.e[k], b.d[k+1] = x-y, math.FMA(v[1], -y, z)
-	b.tauP[k], b.tauQ[k+1], b.tauP[k+1] = 0, 0, 0
 }
 
 // panel reduces w columns and rows, from k on, of the trailing matrix of m by n, and brings the
@@ -74,7 +49,7 @@ func (b *bidiagonal) panel(k, w, m, n int, a []float64) error {
 		b.d[k+j], b.tauQ[k+j] = p.column(j)
 		b.e[k+j], b.tauP[k+j] = p.row(j, b.tauQ[k+j])
 	}
-	b.keep(k, w, m, n, p.columns, m, p.r, n)
+	b.keep(k, w, m, n, &p)
 	if m == w || n == w {
 		return nil
 	}
@@ -84,29 +59,13 @@ func (b *bidiagonal) panel(k, w, m, n int, a []float64) error {
 	return b.update(true, m-w, n-w, 2*w, l, 2*w, p.r[w:], n, a[w*(b.lda+1):], b.lda)
 }
 
-// nearPanel is panel for few rows.
-func (b *bidiagonal) nearPanel(k, w, m, n int, a []float64) error {
-	memory, p := newNearPanel(w, m, n, a, b.lda)
-	defer memory.Give()
-	for j := range w {
-		b.d[k+j], b.tauQ[k+j] = p.column(j)
-		b.e[k+j], b.tauP[k+j] = p.row(j, b.tauQ[k+j])
-	}
-	b.keep(k, w, m, n, p.right, p.ldr, p.r, p.ln)
-	if m == w || n == w {
-		return nil
-	}
-	return b.update(true, m-w, n-w, 2*w, p.left[w*p.ldl+p.ln:], p.ldl, p.r[w:], p.ln, a[w*(b.lda+1):], b.lda)
-}
-
-// keep brings the vectors of a panel, where anybody wants them, to their places: those of Q, the
-// rows of columns, to columns of A.
-func (b *bidiagonal) keep(k, w, m, n int, columns []float64, ldc int, r []float64, ldr int) {
+// keep brings the vectors of a panel, where anybody wants them, to their places.
+func (b *bidiagonal) keep(k, w, m, n int, p *bidiagonalPanel) {
 	if b.vectorsQ {
-		host.Transpose(w, m, columns, ldc, b.a[k*(b.lda+1):], b.lda)
+		host.Transpose(w, m, p.columns, m, b.a[k*(b.lda+1):], b.lda)
 	}
 	for j := 0; j < w && b.p != nil; j++ {
-		for i, v := range r[(2*j+1)*ldr:][j+1 : n] {
+		for i, v := range p.r[(2*j+1)*n:][j+1 : n] {
 			b.p[(k+j+1+i)*b.n+k+j] = v
 		}
 	}

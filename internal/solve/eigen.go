@@ -43,8 +43,8 @@ func EigSym(
 func eigSym(
 	s Solver[float64], vectors, lower bool, n int, a []float64, lda int, w []float64,
 ) (ok bool, err error) {
-	work := host.WholeLines(n * (n + 2))
-	memory, x := host.Take[float64](work + tridiagonalMemory(n)) // which is more than leafMemory of at most leafRows
+	work := n * (n + 2)
+	memory, x := host.Take[float64](work + max(tridiagonalMemory(n), leafMemory(min(n, leafRows))))
 	defer memory.Give()
 	q, e, tau := x[:n*n], x[n*n:][:n], x[n*(n+1):][:n]
 	e[n-1] = 0
@@ -131,21 +131,8 @@ func isFinite(x []float64) bool { return largestBits(x) < math.Float64bits(math.
 // first diagonal under the main one, as [Solver.QR] leaves them for rows 1 to n-1; what is above
 // them in A, or without vectors all that is there, is undefined. x is working memory.
 func tridiagonal(s Solver[float64], vectors bool, n int, a []float64, lda int, d, e, tau, x []float64) error {
-	lower := true
 	for k := 0; k < n-1; k += qrPanel {
 		w, m, at := min(qrPanel, n-1-k), n-k, a[k*(lda+1):]
-		if m <= nearRows {
-			var p nearSymmetric
-			p.take(lower, w, m, at, lda, x)
-			for j := range w {
-				d[k+j], e[k+j], tau[k+j] = p.column(j)
-			}
-			if err := p.finish(s, vectors, at, lda); err != nil {
-				return err
-			}
-			lower = false
-			continue
-		}
 		p := newTridiagonalPanel(w, m, at, lda, x)
 		for j := range w {
 			d[k+j], e[k+j], tau[k+j] = p.column(j)
@@ -160,8 +147,7 @@ func tridiagonal(s Solver[float64], vectors bool, n int, a []float64, lda int, d
 
 // tridiagonalMemory is the elements of working memory for n rows.
 func tridiagonalMemory(n int) int {
-	w := min(qrPanel, n)
-	return max(w*(3*n+2), nearSymmetricMemory(w, min(n, nearRows)))
+	return min(qrPanel, n) * (3*n + 2)
 }
 
 // A tridiagonalPanel is w columns of the trailing matrix of m rows. Rows 2i and 2i+1 of vw are v

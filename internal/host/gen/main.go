@@ -1,5 +1,5 @@
 // Gen writes the assembly of package host: cholesky_amd64.s, gemm_amd64.s, gemm_arm64.s,
-// level2_amd64.s, lines_amd64.s, rotate_amd64.s, transpose_amd64.s and triangle_amd64.s.
+// level2_amd64.s, rotate_amd64.s, transpose_amd64.s and triangle_amd64.s.
 //
 // A micro-kernel of the product keeps a tile of C in registers. For each k it loads a row of B, and
 // for each row of the tile it broadcasts one element of A and adds the products: a chain of fused
@@ -25,7 +25,7 @@ func main() {
 
 // files is what the package's folder should hold.
 func files() map[string][]byte {
-	var amd64, arm64, cholesky, level2, lines, rotate, transpose, triangle writer
+	var amd64, arm64, cholesky, level2, rotate, transpose, triangle writer
 	amd64.header()
 	amd64.masks()
 	for _, k := range x86Kernels {
@@ -56,13 +56,6 @@ func files() map[string][]byte {
 	}
 	level2.entries()
 	level2.vendor()
-	lines.header()
-	for _, k := range x86Kernels {
-		if k.elem == "float64" {
-			lines.lines(k, false)
-			lines.lines(k, true)
-		}
-	}
 	rotate.header()
 	rotate.rotate("rotateAVX512", "Z", 64)
 	rotate.rotate("rotateAVX2", "Y", 32)
@@ -80,7 +73,7 @@ func files() map[string][]byte {
 	}
 	return map[string][]byte{
 		"cholesky_amd64.s": cholesky.file(), "gemm_amd64.s": amd64.file(), "gemm_arm64.s": arm64.file(),
-		"level2_amd64.s": level2.file(), "lines_amd64.s": lines.file(), "rotate_amd64.s": rotate.file(),
+		"level2_amd64.s": level2.file(), "rotate_amd64.s": rotate.file(),
 		"transpose_amd64.s": transpose.file(), "triangle_amd64.s": triangle.file(),
 	}
 }
