@@ -257,7 +257,8 @@ func compareSigns(t *testing.T, s *linalg.Session, what string, vectors func(i i
 
 // A failure of the iteration is false, as LAPACK has it; other errors panic.
 func TestConverged(t *testing.T) {
-	if converged(false, fmt.Errorf("by test: %w", solve.ErrNotConverged)) || converged(false, nil) || !converged(true, nil) {
+	err := fmt.Errorf("by test: %w", solve.ErrNotConverged)
+	if converged(false, err) || converged(false, nil) || !converged(true, nil) {
 		t.Error("what LAPACK tells is wrong")
 	}
 }
