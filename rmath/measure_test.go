@@ -250,8 +250,11 @@ func (d *definition) closer(r *result) {
 		for _, at := range []float64{0, 1, -1} {
 			for k := 4; k < 44 && from != at; k += 3 {
 				x := from - at
-				one.ranges = append(one.ranges, span{lo: x, hi: x * (1 + math.Ldexp(1, -k)), at: at},
-					span{lo: x * (1 - math.Ldexp(1, -k)), hi: x, at: at})
+				for _, end := range []float64{x * (1 + math.Ldexp(1, -k)), x * (1 - math.Ldexp(1, -k))} {
+					if d.family != nil || d.has(at+end) {
+						one.ranges = append(one.ranges, span{lo: x, hi: end, at: at})
+					}
+				}
 			}
 		}
 		near := one.measure(len(one.ranges) * chunks * blockSize)

@@ -30,9 +30,13 @@ func (d *definition) structured(all bool) (list []float64) {
 	for _, x := range list {
 		list = append(list, math.Nextafter(x, -largest), math.Nextafter(x, largest))
 	}
-	return slices.DeleteFunc(list, func(x float64) bool {
-		within := func(s span) bool { return min(s.lo, s.hi) <= x-s.at && x-s.at <= max(s.lo, s.hi) }
-		return x == 0 || !slices.ContainsFunc(d.ranges, within)
+	return slices.DeleteFunc(list, func(x float64) bool { return x == 0 || !d.has(x) })
+}
+
+// has tells whether x is in one of the function's ranges.
+func (d *definition) has(x float64) bool {
+	return slices.ContainsFunc(d.ranges, func(s span) bool {
+		return min(s.lo, s.hi) <= x-s.at && x-s.at <= max(s.lo, s.hi)
 	})
 }
 
