@@ -86,8 +86,8 @@ func same[T Element | bool | Half](x T) T { return x }
 // Fill makes all elements of c v.
 func Fill[T Element | bool | Half](c *Array[T], v T) error { return Copy(c, Value(v)) }
 
-// Range makes element k of c, counted along its rows, fma(k, step, start), where k is rounded to T: of
-// float32 those beyond 2^24 share theirs with others.
+// Range makes element k of c, counted along its rows, fma(k, step, start), where k is rounded to T:
+// of float32 those beyond 2^24 share theirs with others.
 func Range[T Element](c *Array[T], start, step T) error {
 	s := session(c)
 	if s == nil {

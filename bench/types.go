@@ -20,8 +20,8 @@ type experiments struct {
 
 func experimentsOf[T linalg.Element]() experiments {
 	return experiments{
-		firstCalls: firstCalls[T], smallCalls: smallCalls[T], probe: probe[T], products: products[T], batches: batches[T],
-		transposes: transposes[T], elementwise: elementwise[T],
+		firstCalls: firstCalls[T], smallCalls: smallCalls[T], probe: probe[T], products: products[T],
+		batches: batches[T], transposes: transposes[T], elementwise: elementwise[T],
 		scaling: scalingOf[T], tuneTranspose: tuneTranspose[T], tuneMatMul: tuneMatMul[T],
 		tuneCrossover: tuneCrossover[T], chains: chainsOf[T],
 	}

@@ -100,7 +100,9 @@ var definitions = []*definition{
 		series: func(x mp.Series) mp.Series { s, _ := x.SinCosPi(); return s },
 	},
 	{
-		name: "CosPi", bound: 0.53, f: CosPi, ranges: append(around0(-2, 2), span{lo: 1, hi: 0x1p50}, span{lo: 0x1p-53, hi: 0.5, at: 0.5}, span{lo: -0x1p-54, hi: -0.5, at: 0.5}),
+		name: "CosPi", bound: 0.53, f: CosPi,
+		ranges: append(around0(-2, 2), span{lo: 1, hi: 0x1p50}, span{lo: 0x1p-53, hi: 0.5, at: 0.5},
+			span{lo: -0x1p-54, hi: -0.5, at: 0.5}),
 		series: func(x mp.Series) mp.Series { _, c := x.SinCosPi(); return c },
 	},
 	{

@@ -288,7 +288,8 @@ func TestMeasure(t *testing.T) {
 func (d *definition) report(t *testing.T, r result) {
 	t.Helper()
 	if !(r.worst <= d.bound) {
-		t.Errorf("%s(%v), other argument %v: an error of %.4f ulp, above %v", d.name, r.at.x, r.at.other, r.worst, d.bound)
+		t.Errorf("%s(%v), other argument %v: an error of %.4f ulp, above %v", d.name, r.at.x, r.at.other, r.worst,
+			d.bound)
 	}
 }
 

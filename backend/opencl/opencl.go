@@ -44,8 +44,8 @@ type entry struct {
 	probed  driverkit.Memo[findings]
 }
 
-// fileForCache says that POCL_CACHE_DIR is a file, where it is: PoCL tells nothing but that it builds
-// no program.
+// fileForCache says that POCL_CACHE_DIR is a file, where it is: PoCL tells nothing but that it
+// builds no program.
 func fileForCache() string {
 	dir := os.Getenv("POCL_CACHE_DIR")
 	if info, err := os.Stat(dir); err != nil || info.IsDir() {
@@ -129,8 +129,8 @@ func unloadable() string {
 			}
 			file, line := name, strings.TrimSuffix(string(text), "\n")
 			if name = strings.TrimSpace(line); name != line {
-				why = append(why, fmt.Sprintf("%s: before or after the library's name are blanks or a carriage return, "+
-					"which the loader takes for a part of it", file))
+				why = append(why, fmt.Sprintf("%s: before or after the library's name are blanks or a carriage "+
+					"return, which the loader takes for a part of it", file))
 			}
 		}
 		if !strings.Contains(name, ".so") {
