@@ -131,7 +131,7 @@ func Explain() (dir string, err error) {
 	}
 	f.Close()
 	fsys.Remove(f.Name())
-	if !private(base.dir) {
+	if !private(linked(base.dir)) {
 		return base.dir, notPrivate(base.dir)
 	}
 	entries, err := fsys.ReadDir(base.dir)
@@ -204,7 +204,12 @@ func (c *Cache) file(k Key) string { return filepath.Join(c.dir, hex.EncodeToStr
 
 // trusted tells whether the folder, and that of all caches, are such that only this user can have
 // written to them.
-func (c *Cache) trusted() bool { return c.dir != "" && private(filepath.Dir(c.dir)) && private(c.dir) }
+func (c *Cache) trusted() bool {
+	return c.dir != "" && private(linked(filepath.Dir(c.dir))) && private(c.dir)
+}
+
+// linked is the folder that dir is a link to, where it is one: the user's, as a folder above.
+func linked(dir string) string { return dir + string(filepath.Separator) + "." }
 
 func private(dir string) bool {
 	info, err := files.Load().Lstat(dir)

@@ -165,6 +165,12 @@ func TestModes(t *testing.T) {
 	}
 	chmod(all, 0o700)
 	wantEntry(t, c, k, "x")
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(all, link); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(backend.EnvCache, link)
+	wantEntry(t, Open("test"), k, "x")
 
 	if os.Geteuid() == 0 {
 		if err := os.Chown(c.file(k), 12345, -1); err != nil {
