@@ -224,7 +224,7 @@ func right(p problem[float32], spoil func()) (*job, error) {
 func TestWrongPeers(t *testing.T) {
 	closed := 0
 	o := small("cpu")
-	o.Peers, o.Types = true, []element.Type{element.Float32}
+	o.Peers, o.Types, o.Sizes = true, []element.Type{element.Float32}, []int{24, 20}
 	o.open = func(backend.Info, int) []*library {
 		list := []*library{
 			planted("right", func(p problem[float32]) (*job, error) { return right(p, func() {}) }),
@@ -309,7 +309,7 @@ func TestLimit(t *testing.T) {
 	o := small("cpu")
 	o.Limit = 1
 	r := mustRun(t, o)
-	if len(r.Products)+len(r.Transposes) != 0 || len(r.Notes) != 1+1+(5+2)+(4+2) {
+	if len(r.Products)+len(r.Transposes) != 0 || len(r.Notes) != 1+2*6 {
 		t.Errorf("%d products, %d transposes, notes %q", len(r.Products), len(r.Transposes), r.Notes)
 	}
 	checkReport(t, r)
