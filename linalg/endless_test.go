@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/backendtest"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -113,6 +114,33 @@ func endless(t *testing.T, other *linalg.Session,
 		time.Sleep(time.Millisecond)
 	}
 	works()
+}
+
+// A compiler that does not end costs its session and nothing else.
+func TestEndlessCompiler(t *testing.T) {
+	d, err := backend.Lookup("cpu").Open(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := make(chan bool)
+	defer close(end)
+	s, err := linalg.NewSession(backendtest.Hook(d, &backendtest.Hooks{Call: func(name string, call func() error) error {
+		if name == "Device.Compile" {
+			<-end
+		}
+		return call()
+	}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	if k, err := s.CompileSourceContext(ctx, spinSource); k != nil || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v, %v, want the context's error", k, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
 }
 
 // A context that has ended does no harm to a session that has nothing to do.

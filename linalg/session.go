@@ -255,6 +255,23 @@ func (s *Session) CompileSource(src *backend.Source) (*backend.Kernel, error) {
 	return s.compile(src, s.checked.Load())
 }
 
+// CompileSourceContext is CompileSource that ends with ctx's error when ctx ends before the driver's
+// compiler is done, and gives the session up then as [Session.WaitContext] does.
+func (s *Session) CompileSourceContext(ctx context.Context, src *backend.Source) (*backend.Kernel, error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	var k *backend.Kernel
+	err := s.orAbandon(ctx, func() (err error) {
+		k, err = s.CompileSource(src)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return k, nil
+}
+
 // Kernel is src compiled, once in a session, for sources that are launched again and again. The
 // kernel is the session's and must not be released. It is an error that matches backend.ErrBuild
 // where the text of src was made from other Go than the program has.

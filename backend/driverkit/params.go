@@ -1,6 +1,7 @@
 package driverkit
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -45,14 +46,18 @@ type parser struct {
 	typedefs map[string][]string
 	structs  map[string]string // the numbers that they are made of: Go's name of the type, where there is one type
 	tokens   []string          // the text after preprocessing, macros expanded
-	tooLarge bool              // macros were not expanded to the end
+	steps    int               // of the expansion of macros
+	tooLarge bool              // they were not expanded to the end
 }
 
-// Bounds on what is read, so that macros which double each other end in an error.
+// Bounds on what is read and done, so that macros which double each other end in an error.
 const (
 	maxTokens  = 1 << 18
+	maxSteps   = 2 * maxTokens
 	maxNesting = 64
 )
+
+var errTooLarge = errors.New("macros expand to too much")
 
 var (
 	comments   = regexp.MustCompile(`(?s)/\*.*?\*/|//[^\n]*`)
@@ -73,10 +78,10 @@ func (p *parser) preprocess(text string) error {
 		trimmed := strings.TrimSpace(line)
 		if !strings.HasPrefix(trimmed, "#") {
 			if conds.active() {
-				p.tokens = append(p.tokens, p.expand(tokenize(line), nil)...)
+				p.tokens = p.expand(p.tokens, tokenize(line), nil)
 			}
 			if p.tooLarge || len(p.tokens) > maxTokens {
-				return fmt.Errorf("line %d: macros expand to too much", n+1)
+				return fmt.Errorf("line %d: %w", n+1, errTooLarge)
 			}
 			continue
 		}
@@ -188,24 +193,27 @@ func (p *parser) condition(kind, rest string) (bool, error) {
 			i++
 		}
 	}
-	v, err := evaluate(p.expand(flat, nil))
+	flat = p.expand(nil, flat, nil)
+	if p.tooLarge {
+		return false, errTooLarge
+	}
+	v, err := evaluate(flat)
 	return v != 0, err
 }
 
-// expand replaces object-like macros; busy holds those being expanded, which C leaves alone.
-func (p *parser) expand(tokens, busy []string) []string {
-	var out []string
+// expand adds tokens to out with object-like macros replaced; busy holds those being expanded, which
+// C leaves alone.
+func (p *parser) expand(out, tokens, busy []string) []string {
 	for _, t := range tokens {
-		body, ok := p.macros[t]
-		if !ok || slices.Contains(busy, t) {
-			out = append(out, t)
-			continue
-		}
-		if len(busy) == maxNesting || len(out) > maxTokens {
+		if p.steps++; p.steps > maxSteps || len(busy) == maxNesting {
 			p.tooLarge = true
 			return out
 		}
-		out = append(out, p.expand(body, append(busy[:len(busy):len(busy)], t))...)
+		if body, ok := p.macros[t]; ok && !slices.Contains(busy, t) {
+			out = p.expand(out, body, append(busy, t))
+		} else {
+			out = append(out, t)
+		}
 	}
 	return out
 }

@@ -144,16 +144,20 @@ func TestParseParamsErrors(t *testing.T) {
 }
 
 // Twenty macros that double each other would be a million words each level: an error, not an
-// endless run.
+// endless run, also where they come to nothing in the end.
 func TestParseParamsBounded(t *testing.T) {
-	var b strings.Builder
 	names := "abcdefghijklmnopqrstuvwxyz"
-	for i := range 25 {
-		b.WriteString("#define " + names[i:i+1] + strings.Repeat(" "+names[i+1:i+2], 16) + "\n")
-	}
-	b.WriteString("a\n__kernel void kk(int x) {}")
-	if _, _, err := ParseParams(&backend.Source{Name: "kk", Text: b.String()}); !errors.Is(err, backend.ErrBuild) {
-		t.Errorf("%v, want ErrBuild", err)
+	for _, last := range []string{"", "#define z\n"} {
+		var b strings.Builder
+		for i := range 25 {
+			b.WriteString("#define " + names[i:i+1] + strings.Repeat(" "+names[i+1:i+2], 16) + "\n")
+		}
+		for _, use := range []string{"a\n", "#if a\n#endif\n"} {
+			text := b.String() + last + use + "__kernel void kk(int x) {}"
+			if _, _, err := ParseParams(&backend.Source{Name: "kk", Text: text}); !errors.Is(err, backend.ErrBuild) {
+				t.Errorf("%q: %v, want ErrBuild", last+use, err)
+			}
+		}
 	}
 }
 
