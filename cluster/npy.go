@@ -38,9 +38,10 @@ func Stat(ctx context.Context, c *Comm, path string) (File, error) {
 
 // An input is an open .npy file, the same on every rank.
 type input struct {
-	f     *os.File
-	h     *npy.Header
-	start int64 // of the data
+	f         *os.File
+	h         *npy.Header
+	start     int64 // of the data
+	unchanged func() error
 }
 
 // open opens a file on every rank, or on none.
@@ -83,6 +84,7 @@ func openInput(path string) (in *input, sample []byte, err error) {
 			in, err = nil, fmt.Errorf("%s: %w", path, err)
 		}
 	}()
+	unchanged := npy.Watch(f)
 	info, err := f.Stat()
 	if err != nil {
 		return nil, nil, err
@@ -95,7 +97,7 @@ func openInput(path string) (in *input, sample []byte, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	in = &input{f, h, int64(header.Len())}
+	in = &input{f, h, int64(header.Len()), unchanged}
 	if want := in.start + h.Size(); info.Size() != want {
 		return nil, nil, fmt.Errorf("%w: it has %d bytes, and its header promises %d", npy.ErrFormat, info.Size(), want)
 	}
@@ -157,7 +159,7 @@ func read[T linalg.Element](ctx context.Context, g *Grid, in *input, rows, cols 
 		npy.Reorder(run, in.h.Order())
 		return nil
 	})
-	if err := g.c.Agree(ctx, err); err != nil {
+	if err := g.c.Agree(ctx, cmp.Or(err, in.unchanged())); err != nil {
 		return nil, err
 	}
 	return m, nil

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"io/fs"
 
 	"gonum.org/v1/gonum/blas"
 
@@ -160,22 +158,8 @@ func (x call[T]) runBlocks(ctx context.Context, s *Session, k int, operands [3]o
 	return runRequest(ctx, s, &x.request)
 }
 
-// watch gives a function that returns an error where r is not what it was, as far as its Stat
-// tells.
-func watch(r io.ReaderAt) (unchanged func() error) {
-	f, ok := r.(interface{ Stat() (fs.FileInfo, error) })
-	if !ok {
-		return func() error { return nil }
-	}
-	before, err := f.Stat()
-	return func() error {
-		if err != nil {
-			return err
-		}
-		now, err := f.Stat()
-		if err == nil && (now.Size() != before.Size() || !now.ModTime().Equal(before.ModTime())) {
-			err = fmt.Errorf("%w: %s has changed while it was read", ErrNPY, before.Name())
-		}
-		return err
-	}
+// watch is npy.Watch with the errors of this package.
+func watch(r any) (unchanged func() error) {
+	check := npy.Watch(r)
+	return func() error { return errNPY(check()) }
 }

@@ -36,7 +36,13 @@ var streamBytes int64 = 4 << 20
 // It blocks until everything is on the device. The error matches ErrNPY, io.ErrUnexpectedEOF as
 // well where the file is cut off, or is r's or the device's own. After an error nothing stays on
 // the device.
-func ReadNPY[T any](s *Session, r io.Reader) (*Array[T], error) {
+func ReadNPY[T any](s *Session, r io.Reader) (a *Array[T], err error) {
+	unchanged := watch(r)
+	defer func() {
+		if e := unchanged(); err == nil && e != nil {
+			a, err = nil, cmp.Or(e, a.Free())
+		}
+	}()
 	h, err := npy.ReadAnyHeader(r)
 	if err == nil {
 		err = checkType[T](h)

@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -407,4 +410,38 @@ func uniform[T linalg.Element](rng *rand.Rand, rows, cols int) linalg.Matrix[T] 
 		m.Data[i] = T((rng.Float64() - 0.5) * 2000)
 	}
 	return m
+}
+
+// A file that is rewritten while it is read into memory is an error, not a mixture.
+func TestReadNPYChangedFile(t *testing.T) {
+	s, err := linalg.Open("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	path := filepath.Join(t.TempDir(), "a.npy")
+	data := encoded(t, sequence(20, 20, 1), false, false)
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	a, err := linalg.ReadNPY[float32](s, &changing{File: f})
+	if a != nil || !errors.Is(err, linalg.ErrNPY) || !strings.Contains(err.Error(), "a.npy has changed") {
+		t.Errorf("%v, %v", a, err)
+	}
+}
+
+// A changing file is touched when it is read.
+type changing struct{ *os.File }
+
+func (c *changing) Read(p []byte) (int, error) {
+	n, err := c.File.Read(p)
+	if e := os.Chtimes(c.Name(), time.Time{}, time.Unix(1, 0)); e != nil {
+		return n, e
+	}
+	return n, err
 }

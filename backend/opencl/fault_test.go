@@ -137,6 +137,60 @@ func sessionFails(t *testing.T, live *dltest.Live, title, name string, nth int64
 	})
 }
 
+// Garbage for a number among the answers of a driver is an error, or does no harm.
+func TestGarbage(t *testing.T) {
+	need(t)
+	t.Setenv(backend.EnvCache, t.TempDir())
+	check(t, session(false)) // fills the disk cache
+	for _, garbage := range []uint64{1<<31 + 5, 1<<64 - 1} {
+		done := map[string]bool{}
+		for question := "first"; question != ""; {
+			question = ""
+			restore := capitest.Wrap(func(c *capitest.Call) []reflect.Value {
+				results := c.Run()
+				if q, answer := number(c); q != "" && question == "" && !done[q] {
+					question, done[q] = q, true
+					answer.SetUint(garbage)
+				}
+				return results
+			})
+			if panicked := recovered(func() { session(false) }); panicked != "<nil>" {
+				t.Errorf("%#x for %s: %s", garbage, question, panicked)
+			}
+			restore()
+		}
+	}
+}
+
+// number is the question that a function answers with a number, a size or a count, and the answer.
+func number(c *capitest.Call) (question string, answer reflect.Value) {
+	if !strings.HasPrefix(c.Name, "clGet") {
+		return "", answer
+	}
+	n := len(c.Args)
+	if last := c.Args[n-1]; last.Kind() == reflect.Pointer && !last.IsNil() {
+		return fmt.Sprint("the size of ", c.Name, c.Args[n-min(n, 4)].Interface()), last.Elem()
+	}
+	if strings.HasSuffix(c.Name, "Info") {
+		question, value := fmt.Sprint(c.Name, c.Args[n-4].Interface()), c.Args[n-2].UnsafePointer()
+		switch size := c.Args[n-3].Uint(); {
+		case value == nil:
+		case size == 4:
+			return question, reflect.ValueOf((*uint32)(value)).Elem()
+		case size == 8:
+			return question, reflect.ValueOf((*uint64)(value)).Elem()
+		}
+	}
+	return "", answer
+}
+
+// recovered is what f panics with.
+func recovered(f func()) (text string) {
+	defer func() { text = fmt.Sprint(recover()) }()
+	f()
+	return
+}
+
 // After a call that tells of a lost device, every other says so, and everything can still be
 // closed.
 func TestDeviceLost(t *testing.T) {

@@ -253,6 +253,9 @@ func (p *program) describe(src *backend.Source) error {
 	undeclared.Params = nil
 	read, _, readErr := driverkit.ParseParams(&undeclared)
 	known := readErr == nil && len(read) == n
+	if n > 1<<16 {
+		return p.dev.check("clGetKernelInfo", fmt.Errorf("the driver tells of %d arguments of a kernel, which cannot be", n))
+	}
 	p.Params = make([]backend.Param, n)
 	for i := range p.Params {
 		told, ok := p.param(i)

@@ -2,7 +2,6 @@ package opencl
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
@@ -71,13 +70,6 @@ func actions(t *testing.T) (list [32]uintptr) {
 		list[i] = action[0]
 	}
 	return list
-}
-
-// recovered is what f panics with.
-func recovered(f func()) (text string) {
-	defer func() { text = fmt.Sprint(recover()) }()
-	f()
-	return
 }
 
 // divideBy0 is machine code that divides by 0: what Go compiles compares before.

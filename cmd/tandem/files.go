@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,6 +77,7 @@ func (a *app) load(ctx context.Context, path string, p *progress, header headerR
 			return operand{}, err
 		}
 		defer f.Close()
+		unchanged := npy.Watch(f)
 		r := &watchedReader{ctx: ctx, r: f, p: p}
 		h, err := header(r)
 		if err == nil {
@@ -88,6 +90,9 @@ func (a *app) load(ctx context.Context, path string, p *progress, header headerR
 		var data any
 		if err == nil {
 			data, err = operationsIn(operand{Header: h}.number()).read(r, h)
+		}
+		if err == nil || errors.Is(err, npy.ErrFormat) { // where the file was cut, its name says more
+			err = cmp.Or(unchanged(), err)
 		}
 		if err != nil {
 			return operand{}, fmt.Errorf("%s: %w", path, err)

@@ -2,6 +2,7 @@ package npy
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"math"
 	"sync/atomic"
@@ -29,6 +30,7 @@ const streams = 4
 // that is float32: that is the caller's to look at. The error matches ErrFormat, also where r holds
 // less or more than the header says, ErrType or ErrDims, or is r's own.
 func OpenBlocks[T element.Element](r io.ReaderAt) (*Blocks[T], error) {
+	r = whole{r}
 	section := io.NewSectionReader(r, 0, math.MaxInt64)
 	h, err := ReadSingleHeader(section)
 	if err != nil {
@@ -50,6 +52,18 @@ func OpenBlocks[T element.Element](r io.ReaderAt) (*Blocks[T], error) {
 		return nil, err
 	}
 	return b, nil
+}
+
+// whole is a ReaderAt that keeps what io.ReaderAt promises: where it gives less than asked for it
+// says why.
+type whole struct{ r io.ReaderAt }
+
+func (w whole) ReadAt(p []byte, at int64) (int, error) {
+	n, err := w.r.ReadAt(p, at)
+	if n < len(p) && err == nil {
+		err = fmt.Errorf("ReadAt gave %d of %d bytes, and no error: %w", n, len(p), io.ErrNoProgress)
+	}
+	return n, err
 }
 
 // CreateBlocks writes the header of a file.

@@ -2,7 +2,10 @@ package npy
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -78,4 +81,43 @@ func quarters(rows, cols, row, col int) (blocks [][4]int) {
 		}
 	}
 	return blocks
+}
+
+// A reader that gives less than asked for, and no error, is an error: not zeros, nor an endless run.
+func TestShortReads(t *testing.T) {
+	h := &Header{Type: element.Float32, Shape: []int{30, 20}}
+	var file bytes.Buffer
+	if err := Write(&file, h, make([]float32, 600)); err != nil {
+		t.Fatal(err)
+	}
+	for _, most := range []int{0, 1, 7} {
+		for after := range 8 {
+			err := readRows(&shortReader{bytes.NewReader(file.Bytes()), most, after})
+			if !errors.Is(err, io.ErrNoProgress) {
+				t.Errorf("%d bytes at most after %d calls: %v", most, after, err)
+			}
+		}
+	}
+}
+
+func readRows(r io.ReaderAt) error {
+	b, err := OpenBlocks[float32](r)
+	for i := 0; err == nil && i < 30; i++ {
+		err = b.Read(context.Background(), i, 0, 1, 20, make([]float32, 20), 20)
+	}
+	return err
+}
+
+// A shortReader reads a few bytes at most, from some call on.
+type shortReader struct {
+	io.ReaderAt
+	most, left int
+}
+
+func (r *shortReader) ReadAt(p []byte, at int64) (int, error) {
+	n, err := r.ReaderAt.ReadAt(p, at)
+	if r.left--; r.left >= 0 {
+		return n, err
+	}
+	return min(n, r.most), nil
 }

@@ -32,6 +32,27 @@ func Room(need, all int) int {
 	return room
 }
 
+// Watch notes what a regular file is before it is read. unchanged is an error that matches ErrFormat
+// where the file has another size or time of change then, and so what was read may be a mixture. Of
+// all that is no such file it is nil.
+func Watch(r any) (unchanged func() error) {
+	f, ok := r.(interface{ Stat() (fs.FileInfo, error) })
+	if !ok {
+		return func() error { return nil }
+	}
+	before, err := f.Stat()
+	return func() error {
+		if err != nil || !before.Mode().IsRegular() {
+			return err
+		}
+		now, err := f.Stat()
+		if err == nil && (now.Size() != before.Size() || !now.ModTime().Equal(before.ModTime())) {
+			err = errorf("%s has changed while it was read", before.Name())
+		}
+		return err
+	}
+}
+
 // piece is how many elements are read or written at a time.
 const piece = 256 << 10
 

@@ -2,6 +2,7 @@ package cl
 
 import (
 	"bytes"
+	"fmt"
 	"runtime"
 	"unsafe"
 
@@ -17,15 +18,24 @@ func Load() error { return capi.Load() }
 // infoFunc is one of C's clGet...Info functions with its object and parameter already given.
 type infoFunc func(size uintptr, value unsafe.Pointer, sizeRet *uintptr) int32
 
+// listOf makes a list of as many elements as a driver tells of: that can be garbage.
+func listOf[T any, N uint32 | uintptr](n N) ([]T, error) {
+	const most = 1 << 28 // bytes
+	if size := unsafe.Sizeof(*new(T)); uint64(n) > most/uint64(size) {
+		return nil, fmt.Errorf("cl: the driver tells of %d elements of %d bytes, which cannot be", n, size)
+	}
+	return make([]T, n), nil
+}
+
 // infoList is a value that is an array.
 func infoList[T any](get infoFunc) ([]T, error) {
 	var n uintptr
 	if err := toError(get(0, nil, &n)); err != nil {
 		return nil, err
 	}
-	list := make([]T, n/unsafe.Sizeof(*new(T)))
-	if len(list) == 0 {
-		return nil, nil
+	list, err := listOf[T](n / unsafe.Sizeof(*new(T)))
+	if err != nil || len(list) == 0 {
+		return nil, err
 	}
 	return list, toError(get(n, unsafe.Pointer(&list[0]), nil))
 }

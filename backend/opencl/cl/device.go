@@ -37,7 +37,10 @@ func GetDevices(platform *Platform, deviceType DeviceType) ([]*Device, error) {
 	if n == 0 {
 		return nil, ErrDeviceNotFound
 	}
-	ids := make([]capi.Device, n)
+	ids, err := listOf[capi.Device](n)
+	if err != nil {
+		return nil, err
+	}
 	if err := toError(api().GetDeviceIDs(id, uint64(deviceType), n, &ids[0], &n)); err != nil {
 		return nil, err
 	}

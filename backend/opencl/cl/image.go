@@ -105,7 +105,10 @@ func (ctx *Context) GetSupportedImageFormats(flags MemFlag, imageType MemObjectT
 			&n)); err != nil || n == 0 {
 			return err
 		}
-		list := make([]capi.ImageFormat, n)
+		list, err := listOf[capi.ImageFormat](n)
+		if err != nil {
+			return err
+		}
 		if err := toError(api().GetSupportedImageFormats(c, uint64(flags), uint32(imageType), n, &list[0],
 			&n)); err != nil {
 			return err

@@ -26,7 +26,10 @@ func GetPlatforms() ([]*Platform, error) {
 	if n == 0 {
 		return nil, ErrNoPlatform
 	}
-	ids := make([]capi.Platform, n)
+	ids, err := listOf[capi.Platform](n)
+	if err != nil {
+		return nil, err
+	}
 	if err := toError(api().GetPlatformIDs(n, &ids[0], &n)); err != nil {
 		return nil, err
 	}

@@ -143,7 +143,9 @@ func (p *Program) binaries(n int) ([][]byte, error) {
 	code, list := make([][]byte, n), make([]*byte, n)
 	for i, size := range sizes {
 		if size > 0 {
-			code[i] = make([]byte, size)
+			if code[i], err = listOf[byte](size); err != nil {
+				return nil, err
+			}
 			list[i] = &code[i][0]
 		}
 	}
