@@ -16,6 +16,17 @@ func TestLanes(t *testing.T) {
 		{"a slice for each", "y := x[i:]\n\tx[i] = y[0] + float32(len(y))", ""},
 		{"an array for each", "var a [4]float32\n\tb := a[:]\n\tb[i&3] = x[i]\n\tx[i] = sum(b)", ""},
 		{
+			"a sparse row",
+			"s := float32(0)\n\tfor j := int(x[i]); j < int(x[i+1]); j++ {\n\t\ts += x[j] * x[int(x[j])]\n\t}\n\tx[i] = s",
+			"a loop that only adds up elements of each work-item's own",
+		},
+		{
+			"a sparse row with conditions",
+			"s := float32(0)\n\tfor j := int(x[i]); j < int(x[i+1]); j++ {\n\t\tif x[j] < 9 {\n" +
+				"\t\t\ts += x[j] * x[int(x[j])]\n\t\t}\n\t}\n\tx[i] = s",
+			"",
+		},
+		{
 			"a part of an array", "var a [4]float32\n\tx[i] = sum(a[1:])",
 			"a slice of an array that each work-item has for itself",
 		},

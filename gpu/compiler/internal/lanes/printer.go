@@ -115,11 +115,43 @@ func (p *lanePrinter) text() string {
 		body = edge.Cut(body)
 	}
 	p.a = shapesOf(body)
+	if !p.k.Barriers && operations(body) < 80 && p.walks(body) {
+		refuseLanes("a loop that only adds up elements of each work-item's own")
+	}
 	p.large = !p.k.Barriers && operations(body) > largeKernel
 	mask := ""
 	p.width, mask = p.lanes(body)
 	p.kernel(body, edge)
 	return fmt.Sprintf("#define W %d\n#define MASK %s\n%s%s%s", p.width, mask, Header, p.Decls, p.Out)
+}
+
+// walks tells whether body has a loop whose turns each work-item counts for itself, without
+// conditions, and which loads two places or more in each, such as a row of a sparse matrix. Lane by
+// lane these take longer than one work-item after the other: Go needs two thirds of the time.
+func (p *lanePrinter) walks(body []*ir.Stmt) (found bool) {
+	ir.Walk(body, func(s *ir.Stmt) {
+		if s.Kind != ir.StmtLoop || s.X == nil || p.a.shape(s.X) != varying || len(s.Post) != 1 {
+			return
+		}
+		post := s.Post[0]
+		i := ir.Assigned(post)
+		counts := i != nil && post.Y.Op == ir.OpBinary && post.Y.X.Op == ir.OpVar && post.Y.X.Var == i &&
+			post.Y.Y.Op == ir.OpConst && s.X.Op == ir.OpBinary && s.X.X.Op == ir.OpVar && s.X.X.Var == i
+		loads := 0
+		ir.Walk(s.Body, func(s *ir.Stmt) {
+			v := ir.Assigned(s)
+			counts = counts && (s.Kind == ir.StmtBlock || v != nil && v != i)
+			s.Exprs(func(e *ir.Expr) {
+				e.Walk(func(e *ir.Expr) {
+					if e.Op == ir.OpIndex && e.X.Type.Kind == ir.KindSlice && p.a.shape(e.Y) == varying {
+						loads++
+					}
+				})
+			})
+		})
+		found = found || counts && loads > 1
+	})
+	return found
 }
 
 // lanes is how many work-items make a strip, and the integer of masks: vectors of 16 float32 are
