@@ -204,3 +204,71 @@ func TestNativeFolder(t *testing.T) {
 	ok(err)
 	logs("one_kernel runs as Go on the cpu device: it is not twice\n")
 }
+
+// A text that clang does not compile is an error, which names the kernel and what clang says.
+func TestTextRefused(t *testing.T) {
+	needNative(t)
+	dir := newModule(t, map[string]string{"main.go": nativeProgram})
+	err := Write(dir, Options{NoLaunch: true, NoPTX: true, Native: Machine(), text: func(kernel string) (string, error) {
+		return "KERNEL(" + kernel + ") { return t_; }", nil
+	}})
+	for _, want := range []string{"_kernel for ", "undeclared identifier 't_'", "report it", "-native=false"} {
+		if !errors.Is(err, nativegen.ErrText) || !strings.Contains(err.Error(), want) {
+			t.Errorf("error is %v, want %s", err, want)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, nativegen.Folder)); err == nil {
+		t.Error("there is a folder of machine code")
+	}
+}
+
+// CheckBytes finds a byte of machine code or of PTX that is another, unless another version of
+// clang has made it.
+func TestCheckBytes(t *testing.T) {
+	needNative(t)
+	dir := newModule(t, map[string]string{"main.go": nativeProgram})
+	o := Options{NoLaunch: true, PTX: Clang(), Native: Machine()}
+	if err := Write(dir, o); err != nil {
+		t.Fatal(err)
+	}
+	o = Options{NoLaunch: true}
+	if err := CheckBytes(dir, o); err != nil {
+		t.Fatal(err)
+	}
+	finds := func(want string) {
+		t.Helper()
+		if err := Check(dir, o); err != nil {
+			t.Errorf("without clang: %v", err)
+		}
+		if err := CheckBytes(dir, o); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("it says %v, want %q", err, want)
+		}
+	}
+	assembly := filepath.Join(dir, nativegen.Folder, "code_amd64.s")
+	code, err := os.ReadFile(assembly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, assembly, strings.Replace(string(code), "QUAD $0x", "QUAD $0x1", 1))
+	finds("code_amd64.s is stale")
+	writeFile(t, assembly, string(code))
+	finds("")
+
+	name := filepath.Join(dir, PTXName)
+	list, err := ptxgen.ReadFile(name)
+	if err != nil || len(list) != 2 {
+		t.Fatal(list, err)
+	}
+	list[0].Text = bytes.Replace(list[0].Text, []byte(".version"), []byte("//\n.version"), 1)
+	if err := ptxgen.WriteFile(name, list); err != nil {
+		t.Fatal(err)
+	}
+	finds("other PTX of " + list[0].Name)
+	table := filepath.Join(dir, nativegen.Folder, "code_amd64.go")
+	text, err := os.ReadFile(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, table, strings.Replace(string(text), "clang version ", "clang version 0", 1))
+	finds("")
+}

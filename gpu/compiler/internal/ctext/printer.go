@@ -35,7 +35,7 @@ type Printer struct {
 	Helpers    map[string]bool
 	float64By  string // where other packages compute with float64, an error that names their functions
 	fn         *ir.Function
-	barriers   bool // the kernel has some
+	barriers   bool       // the kernel has some
 	around     []*ir.Stmt // the loops and blocks that the statement is in
 	labels     int
 }
