@@ -104,6 +104,7 @@ intel:
 	$(ON_INTEL) -skip '^TestEveryCallFails$$' ./backend/opencl ./backend/opencl/cl; \
 	$(ON_INTEL) -run '/^opencl' -skip '^(TestPTXAssembles|TestStale)$$' ./kernels ./linalg ./linalg/batched \
 		./conformance $(EXAMPLES); \
+	$(ON_INTEL) -run '^TestTraps$$' ./gpu/compiler; \
 	$(ON_INTEL) -run '^TestEndurance$$' ./bench -backend opencl; \
 	CL_CONFIG_CPU_TARGET_ARCH=core-avx2 $(ON_INTEL) -run 'Probe|Branches' ./backend/opencl; \
 	CL_CONFIG_CPU_TARGET_ARCH=core-avx2 $(ON_INTEL) -run '/^opencl' -skip '^TestStale$$' ./examples/kernels; \

@@ -84,9 +84,8 @@ type image struct {
 
 // build takes the program from the disk cache, or else compiles it and puts it there.
 func (d *device) build(src *backend.Source) (*program, error) {
-	p, text := &program{dev: d, name: src.Name}, source(src, d.scalar)
-	p.options = d.optionsFor(src)
-	key := diskcache.KeyOf("program 2", d.id, p.options, text, src.Name)
+	p := &program{dev: d, name: src.Name, options: d.optionsFor(src)}
+	key := d.programKey(src)
 	if data, ok := d.disk.Get(key); ok {
 		err := p.load(data)
 		if err == nil {
@@ -98,7 +97,7 @@ func (d *device) build(src *backend.Source) (*program, error) {
 		}
 		d.disk.Delete(key) // the driver does not take it any more
 	}
-	if err := p.compile(src, text); err != nil {
+	if err := p.compile(src, source(src, d.scalar)); err != nil {
 		p.release()
 		return nil, err
 	}
@@ -108,6 +107,10 @@ func (d *device) build(src *backend.Source) (*program, error) {
 		}
 	}
 	return p, nil
+}
+
+func (d *device) programKey(src *backend.Source) diskcache.Key {
+	return diskcache.KeyOf("program 2", d.id, d.optionsFor(src), source(src, d.scalar), src.Name)
 }
 
 // scalarPrelude keeps compilers from running work-items, and turns of loops, in vectors: the hint of

@@ -308,7 +308,7 @@ func TestDiskCacheRejected(t *testing.T) {
 	} {
 		t.Run(fail, func(t *testing.T) {
 			d, src, calls := diskTest(t)
-			key := diskcache.KeyOf("program 2", own(d).id, own(d).options, source(src, own(d).scalar), src.Name)
+			key := own(d).programKey(src)
 			fillWorks(t, d, src)
 			binaries := int64(1)
 			switch fail {
