@@ -24,7 +24,7 @@ licences() {
 	GOOS=${2%/*} GOARCH=${2#*/} CGO_ENABLED=0 go list -deps \
 		-f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}' ./cmd/tandem |
 		LC_ALL=C sort -u | while read -r module tag dir; do
-		for f in "$dir"/LICEN[CS]E* "$dir"/licenses/*; do
+		for f in "$dir"/LICEN[CS]E* "$dir"/licenses/* "$dir"/THIRD_PARTY_LICENSES/*; do
 			[ ! -f "$f" ] || printf '=== %s %s: %s\n\n%s\n\n' "$module" "$tag" "${f##*/}" "$(cat "$f")"
 		done
 	done >"$1/THIRD_PARTY_LICENSES.txt"

@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/npy"
 )
 
@@ -24,6 +26,32 @@ func TestChangedInput(t *testing.T) {
 	_, err = new(app).load(touching{t.Context(), path}, path, nil, npy.ReadHeader)
 	if err == nil || !strings.Contains(err.Error(), "a.npy has changed") {
 		t.Errorf("a file that changes: %v", err)
+	}
+}
+
+// A size that no number has is the most that there can be, and not below zero.
+func TestHugeSize(t *testing.T) {
+	h := npy.Header{Type: element.Float64, Shape: []int{math.MaxInt32 * 2, math.MaxInt32 * 2}}
+	if got := formatBytes(h.Size()); got != "8.0 EiB" {
+		t.Errorf("%d bytes are %s", h.Size(), got)
+	}
+}
+
+// Control characters, which names of files may have, do not reach the terminal.
+func TestPrintable(t *testing.T) {
+	for text, want := range map[string]string{
+		"a\x1b[31mb\x00.npy: no\n\tsuch file": `a\x1b[31mb\x00.npy: no` + "\n\tsuch file",
+		"\r\u009b2J\a":                        `\r\u009b2J\a`,
+		"größe 'ß'":                           "größe 'ß'",
+	} {
+		if got := printable(text); got != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
+	}
+	var stderr strings.Builder
+	code := run(t.Context(), []string{"transpose", "no\x1b[2Jfile.npy", "-o", "-"}, strings.NewReader(""), &stderr, &stderr)
+	if code != exitError || !strings.Contains(stderr.String(), `no\x1b[2Jfile.npy`) {
+		t.Errorf("exit code %d, %q", code, stderr.String())
 	}
 }
 

@@ -10,8 +10,12 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
+	"unicode"
+
+	"github.com/spf13/cobra"
 
 	"github.com/tandem-gpu/tandem/backend"
 	_ "github.com/tandem-gpu/tandem/backend/cudasim"
@@ -43,20 +47,40 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	cmd, err := root.ExecuteContextC(ctx)
+	cmd, err := await(ctx, lastGrace, func() (*cobra.Command, error) { return root.ExecuteContextC(ctx) })
 	if err == nil {
 		return exitOK
 	}
 	if errors.Is(err, errSaidElsewhere) {
 		return exitOK // a launcher ends the job at the first failure, which must be that of the rank that prints
 	}
-	fmt.Fprintf(stderr, "tandem: %s\n", message(ctx, err))
+	fmt.Fprintf(stderr, "tandem: %s\n", printable(message(ctx, err)))
 	var usage usageError
+	if cmd == nil {
+		return exitError // it hangs, and is left alone
+	}
 	if !a.started || errors.As(err, &usage) {
 		fmt.Fprintf(stderr, "'%s --help' says more\n", cmd.CommandPath())
 		return exitUsage
 	}
 	return exitError
+}
+
+// lastGrace is how long an interrupted command may take to end, a driver that is being loaded or MPI
+// that waits for another rank, for example: more than those need that give up by themselves.
+const lastGrace = 2 * grace
+
+// printable is text with its control characters, which names of files may have, made visible.
+func printable(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if r == '\n' || r == '\t' || !unicode.IsControl(r) {
+			b.WriteRune(r)
+		} else {
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		}
+	}
+	return b.String()
 }
 
 // A usageError is about wrong flags or arguments.

@@ -174,6 +174,24 @@ func TestProcessInterrupted(t *testing.T) {
 	}
 }
 
+// Ctrl-C while a driver hangs when it is loaded: opening a pipe that nobody writes to does.
+func TestProcessInterruptedInDriver(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("elsewhere a library is no pipe")
+	}
+	exe := program(t)
+	fifo := in(t.TempDir())("libOpenCL.so")
+	if out, err := exec.Command("mkfifo", fifo).CombinedOutput(); err != nil {
+		t.Skipf("mkfifo: %v\n%s", err, out)
+	}
+	t.Setenv("TANDEM_OPENCL_LIBRARY", fifo)
+	for _, line := range []string{"devices", "conformance --backend opencl", "bench --quick --backend opencl"} {
+		t.Run(line, func(t *testing.T) {
+			interrupted(t, t.TempDir(), exec.Command(exe, strings.Fields(line)...), os.Interrupt)
+		})
+	}
+}
+
 // The same in the middle of a product from file to file, and where its file may not be so large.
 func TestProcessInParts(t *testing.T) {
 	if runtime.GOOS == "windows" {

@@ -49,7 +49,7 @@ func (p *progress) begin(phase string) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.phase, p.fraction = phase, -1
+	p.phase, p.fraction = printable(phase), -1
 }
 
 // at says how much of the phase is done.

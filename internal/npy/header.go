@@ -46,9 +46,12 @@ func (h *Header) Dims() (rows, cols int) {
 	return h.Shape[0], h.Shape[1]
 }
 
-// Size is the number of bytes of the data.
+// Size is the number of bytes of the data, or the most that there can be where they are more.
 func (h *Header) Size() int64 {
 	rows, cols := h.Dims()
+	if float64(rows)*float64(cols)*float64(h.Type.Size()) >= math.MaxInt64 {
+		return math.MaxInt64
+	}
 	return int64(rows) * int64(cols) * int64(h.Type.Size())
 }
 

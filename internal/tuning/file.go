@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
@@ -155,6 +156,11 @@ func Keep(d *Record) error {
 	if file == "" {
 		return fmt.Errorf("there is no place to keep tuning data: name a file in %s", Env)
 	}
+	unlock, err := lockFile(file)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	all, err := read(file)
 	if err != nil {
 		return err
@@ -167,17 +173,38 @@ func Keep(d *Record) error {
 	return nil
 }
 
-// write writes a tuning file, whole or not at all, for the user's eyes alone. It makes the folder.
+// keeping is held by the goroutine that adds to a file.
+var keeping sync.Mutex
+
+// lockFile waits until no other goroutine or process adds to a file: by a lock beside it, as the
+// file itself is replaced. It makes the folder.
+func lockFile(name string) (unlock func(), err error) {
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(name+".lock", os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	keeping.Lock()
+	unlock = func() {
+		f.Close()
+		keeping.Unlock()
+	}
+	if err := lock(f); err != nil {
+		unlock()
+		return nil, err
+	}
+	return unlock, nil
+}
+
+// write writes a tuning file, whole or not at all, for the user's eyes alone.
 func write(name string, t *Data) (err error) {
 	data, err := json.MarshalIndent(t, "", " ")
 	if err != nil {
 		return err
 	}
-	dir := filepath.Dir(name)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(dir, ".tune-*") // mode 0600
+	f, err := os.CreateTemp(filepath.Dir(name), ".tune-*") // mode 0600
 	if err != nil {
 		return err
 	}

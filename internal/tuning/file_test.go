@@ -1,11 +1,14 @@
 package tuning
 
 import (
+	"fmt"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -58,7 +61,7 @@ func useFile(t *testing.T, name string) {
 // tuningFile writes a file with these devices.
 func fileOf(t *testing.T, devices ...Record) string {
 	t.Helper()
-	name := filepath.Join(t.TempDir(), "folder", "tune.json")
+	name := filepath.Join(t.TempDir(), "tune.json")
 	if err := write(name, &Data{Format: format, Devices: devices}); err != nil {
 		t.Fatal(err)
 	}
@@ -251,6 +254,38 @@ func TestWrite(t *testing.T) {
 	}
 	if err := write(filepath.Join(name, "below a file"), got); err == nil {
 		t.Error("a file was taken for a folder")
+	}
+}
+
+// Whoever keeps something at the same time loses nothing, in this process and in others.
+func TestKeepAtOnce(t *testing.T) {
+	const processes, each = 4, 8
+	if n, err := strconv.Atoi(os.Getenv("TANDEM_TEST_KEEP")); err == nil {
+		var all sync.WaitGroup
+		for i := range each {
+			all.Go(func() {
+				if err := Keep(&Record{Device: DeviceID{Name: fmt.Sprint(n, i)}}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		return
+	}
+	name := filepath.Join(t.TempDir(), "folder", "tune.json")
+	var all sync.WaitGroup
+	for n := range processes {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestKeepAtOnce$")
+		cmd.Env = append(os.Environ(), Env+"="+name, fmt.Sprint("TANDEM_TEST_KEEP=", n))
+		all.Go(func() {
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+	all.Wait()
+	if got, err := read(name); err != nil || len(got.Devices) != processes*each {
+		t.Errorf("%v: %d records of %d", err, len(got.Devices), processes*each)
 	}
 }
 

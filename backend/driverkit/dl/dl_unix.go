@@ -6,6 +6,7 @@ import (
 	"errors"
 	"path/filepath"
 	"runtime"
+	"sync"
 
 	"github.com/ebitengine/purego"
 )
@@ -17,6 +18,7 @@ func open(name string, global bool) (uintptr, error) {
 	if runtime.GOOS == "darwin" && !filepath.IsAbs(name) {
 		return 0, errors.New("dyld would look in the working directory; give an absolute path")
 	}
+	spareThreads()
 	// dlerror's text belongs to the thread that failed.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -26,6 +28,24 @@ func open(name string, global bool) (uintptr, error) {
 	}
 	return purego.Dlopen(name, purego.RTLD_NOW|scope)
 }
+
+// spareThreads makes threads for Go to have: while a library is being loaded the C library starts
+// none, and Go waits for one with all goroutines. A driver that hangs when it is loaded must not keep
+// the program from hearing of Ctrl-C.
+var spareThreads = sync.OnceFunc(func() {
+	var locked, all sync.WaitGroup
+	n := runtime.GOMAXPROCS(0) + 4
+	locked.Add(n)
+	for range n {
+		all.Go(func() {
+			runtime.LockOSThread() // each has a thread of its own until all have
+			defer runtime.UnlockOSThread()
+			locked.Done()
+			locked.Wait()
+		})
+	}
+	all.Wait()
+})
 
 func symbol(handle uintptr, name string) (uintptr, error) {
 	runtime.LockOSThread()
