@@ -34,7 +34,7 @@ func open(name string, global bool) (uintptr, error) {
 // the program from hearing of Ctrl-C.
 var spareThreads = sync.OnceFunc(func() {
 	var locked, all sync.WaitGroup
-	n := runtime.GOMAXPROCS(0) + 4
+	n := min(runtime.GOMAXPROCS(0), 4) + 4
 	locked.Add(n)
 	for range n {
 		all.Go(func() {

@@ -8,6 +8,7 @@ import (
 
 const (
 	signals       = 31
+	profiling     = 27  // SIGPROF, which Go itself takes and gives back with each profile
 	sigactionSize = 256 // more than any system's struct sigaction has
 )
 
@@ -43,7 +44,9 @@ func KeepSignals(guests ...int) (restore func()) {
 	}
 	each := func(call func(signal int, action uintptr)) {
 		for i := 1; i <= signals; i++ {
-			call(i, uintptr(unsafe.Pointer(&a.kept[i])))
+			if i != profiling {
+				call(i, uintptr(unsafe.Pointer(&a.kept[i])))
+			}
 		}
 	}
 	a.Lock()
