@@ -269,7 +269,7 @@ func launchQuo[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 lin
 	return call.Launch()
 }
 
-var quoKernel = kernelsPacked.Map("quo_kernel", "a59ada0cb082eeafe3b44d923bc23181", support.MapParams("int", "int", "int"), support.Map2(gpu_quo), support.Map2(quo), "arithmetic.go")
+var quoKernel = kernelsPacked.Map("quo_kernel", "4db46d76312f5f69f027ca0fc026dba1", support.MapParams("int", "int", "int"), support.Map2(gpu_quo), support.Map2(quo), "arithmetic.go")
 
 // launchRem makes z [rem] of the inputs, element by element, as launch.Map has it.
 func launchRem[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -280,7 +280,7 @@ func launchRem[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 lin
 	return call.Launch()
 }
 
-var remKernel = kernelsPacked.Map("rem_kernel", "fbb50e6a21bbac03eeb41706c7e8f295", support.MapParams("int", "int", "int"), support.Map2(gpu_rem), support.Map2(rem), "arithmetic.go")
+var remKernel = kernelsPacked.Map("rem_kernel", "d3ca15acb95b9363e0d7987ceb63f547", support.MapParams("int", "int", "int"), support.Map2(gpu_rem), support.Map2(rem), "arithmetic.go")
 
 // launchBitAnd makes z [bitAnd] of the inputs, element by element, as launch.Map has it.
 func launchBitAnd[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -353,11 +353,11 @@ var indicesKernels = support.Kernels{
 	{Types: []any{*new(int32)}, Kernel: indicesInt32Kernel},
 }
 
-var indicesFloat32Kernel = kernelsPacked.Source("indices_float32", "bd103e914f4f7691ba9700b994bb1c5a", support.Params{}.Matrix("z", "float", 4).Scalar("start", "float", 4).Scalar("step", "float", 4), indicesFloat32Go, indicesFloat32Plain, "array.go")
+var indicesFloat32Kernel = kernelsPacked.Source("indices_float32", "04fef97727bab01179874f98d1a959dc", support.Params{}.Matrix("z", "float", 4).Scalar("start", "float", 4).Scalar("step", "float", 4), indicesFloat32Go, indicesFloat32Plain, "array.go")
 
-var indicesFloat64Kernel = kernelsPacked.Source("indices_float64", "fb755e5637997ec2cfb9f54d2d2ffd97", support.Params{}.Matrix("z", "double", 8).Scalar("start", "double", 8).Scalar("step", "double", 8), indicesFloat64Go, indicesFloat64Plain, "array.go")
+var indicesFloat64Kernel = kernelsPacked.Source("indices_float64", "ee060c5fda607505aae2dd1615571490", support.Params{}.Matrix("z", "double", 8).Scalar("start", "double", 8).Scalar("step", "double", 8), indicesFloat64Go, indicesFloat64Plain, "array.go")
 
-var indicesInt32Kernel = kernelsPacked.Source("indices_int32", "38679dddff6e7ccef1ecc1f3ae37d340", support.Params{}.Matrix("z", "int", 4).Scalar("start", "uint", 4).Scalar("step", "uint", 4), indicesInt32Go, indicesInt32Plain, "array.go")
+var indicesInt32Kernel = kernelsPacked.Source("indices_int32", "5c3ab357ebd71c4f6cc5ccc48f0966de", support.Params{}.Matrix("z", "int", 4).Scalar("start", "uint", 4).Scalar("step", "uint", 4), indicesInt32Go, indicesInt32Plain, "array.go")
 
 // launchSame makes z [same] of the inputs, element by element, as launch.Map has it.
 func launchSame[T interface {
@@ -768,7 +768,7 @@ var log1pKernels = support.Kernels{
 
 var log1pFloat32Kernel = kernelsPacked.Map("log1p_float32", "e146e3fdfb33b0f8fe8f03118b228b35", support.MapParams("float", "float"), support.Map1(gpu_log1p), support.Map1(log1p[float32]), "elementary.go")
 
-var log1pFloat64Kernel = kernelsPacked.Map("log1p_float64", "ed7733afbacaf965f3378ef866ea7f58", support.MapParams("double", "double"), support.Map1(gpu_log1p_), support.Map1(log1p[float64]), "elementary.go", "../rmath/log.go")
+var log1pFloat64Kernel = kernelsPacked.Map("log1p_float64", "af195f65733e0d462a6076587b96541a", support.MapParams("double", "double"), support.Map1(gpu_log1p_), support.Map1(log1p[float64]), "elementary.go", "../rmath/log.go")
 
 // launchSin makes z [sin] of the inputs, element by element, as launch.Map has it.
 func launchSin[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1246,9 +1246,9 @@ var modKernels = support.Kernels{
 	{Types: []any{*new(float64)}, Kernel: modFloat64Kernel},
 }
 
-var modFloat32Kernel = kernelsPacked.Map("mod_float32", "e1d81da7714460cf541a57f7155a3fc0", support.MapParams("float", "float", "float"), support.Map2(gpu_mod), support.Map2(mod[float32]), "elementary.go", "../rmath/f32/exact.go")
+var modFloat32Kernel = kernelsPacked.Map("mod_float32", "0d09243bada2b0519fb9c916861e9fb2", support.MapParams("float", "float", "float"), support.Map2(gpu_mod), support.Map2(mod[float32]), "elementary.go", "../rmath/f32/exact.go")
 
-var modFloat64Kernel = kernelsPacked.Map("mod_float64", "e19713ee9325db57c641499a1a14ed58", support.MapParams("double", "double", "double"), support.Map2(gpu_mod_), support.Map2(mod[float64]), "elementary.go", "../rmath/exact.go")
+var modFloat64Kernel = kernelsPacked.Map("mod_float64", "1465f57de200f3a37be8653fd5082774", support.MapParams("double", "double", "double"), support.Map2(gpu_mod_), support.Map2(mod[float64]), "elementary.go", "../rmath/exact.go")
 
 // launchRelu makes z [relu] of the inputs, element by element, as launch.Map has it.
 func launchRelu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1300,7 +1300,7 @@ var softplusKernels = support.Kernels{
 
 var softplusFloat32Kernel = kernelsPacked.Map("softplus_float32", "37f851f6f35da5a9ffc19ebf46583228", support.MapParams("float", "float"), support.Map1(gpu_softplus), support.Map1(softplus[float32]), "elementary.go")
 
-var softplusFloat64Kernel = kernelsPacked.Map("softplus_float64", "f674c17e85ecb3e8d5bbe9ec9a663720", support.MapParams("double", "double"), support.Map1(gpu_softplus_), support.Map1(softplus[float64]), "elementary.go", "../rmath/log.go", "../rmath/exp.go")
+var softplusFloat64Kernel = kernelsPacked.Map("softplus_float64", "d2aa7f1b72a53dfb81a397c306dc242c", support.MapParams("double", "double"), support.Map1(gpu_softplus_), support.Map1(softplus[float64]), "elementary.go", "../rmath/log.go", "../rmath/exp.go")
 
 // launchSilu makes z [silu] of the inputs, element by element, as launch.Map has it.
 func launchSilu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1336,12 +1336,31 @@ var geluFloat32Kernel = kernelsPacked.Map("gelu_float32", "48bdb0a25d3b01a1eedf2
 
 var geluFloat64Kernel = kernelsPacked.Map("gelu_float64", "46fd04db9ddfe65fd7d67dcb0aa062e3", support.MapParams("double", "double"), support.Map1(gpu_gelu_), support.Map1(gelu[float64]), "elementary.go", "../rmath/exp.go", "../rmath/erf.go")
 
+// launchBetween makes z [between] of the inputs, element by element, as launch.Map has it.
+func launchBetween[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[float64]](s *linalg.Session, z Arg1, x Arg2, y Arg3, f Arg4) error {
+	call := launch.NewMap(s, betweenKernels.Of(*new(T)), "array.between")
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
+	launch.Input[T](&call, y)
+	launch.Input[float64](&call, f)
+	return call.Launch()
+}
+
+var betweenKernels = support.Kernels{
+	{Types: []any{*new(float32)}, Kernel: betweenFloat32Kernel},
+	{Types: []any{*new(float64)}, Kernel: betweenFloat64Kernel},
+}
+
+var betweenFloat32Kernel = kernelsPacked.Map("between_float32", "093406b0076173f8879364a877c15045", support.MapParams("float", "float", "float", "double"), support.Map3(gpu_between), support.Map3(between[float32]), "sort.go")
+
+var betweenFloat64Kernel = kernelsPacked.Map("between_float64", "fbdb186ca11e3c48054db63deff3833d", support.MapParams("double", "double", "double", "double"), support.Map3(gpu_between_), support.Map3(between[float64]), "sort.go")
+
 //go:embed kernels_tandem.zip
 var kernelsFile string
 
 var kernelsPacked = support.Packed{Fresh: kernelsFresh, PTX: support.PTX(kernelsFile), Text: support.Texts(kernelsFile), Native: nativecode.Kernels}
 
-//go:embed arithmetic.go array.go compare.go convert.go elementary.go
+//go:embed arithmetic.go array.go compare.go convert.go elementary.go sort.go
 var kernelsText embed.FS
 
 // kernelsFresh tells whether what this file was generated from is unchanged.
@@ -1433,6 +1452,8 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "elementary.go", Head: "func softplus[T Float](x T) T { return max(x, 0) + gpu.Log1p(gpu.Exp(-max(x, -x))) }", Hash: "ddce4114cb1a6d30d9656605388053f098005d1312f77e002c15d9a99b1afc54"},
 	{File: "elementary.go", Head: "func silu[T Float](x T) T { return x * gpu.Sigmoid(x) }", Hash: "34c1b60dc2e7baed2e471e1befbf349953b3d598fb2720ccecdf37dda41485fc"},
 	{File: "elementary.go", Head: "func gelu[T Float](x T) T {", Hash: "b805a00b01d72a5ccc5fcd41e896785266fbb5891155404e0f9471d694f75847"},
+	{File: "sort.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
+	{File: "sort.go", Head: "func between[T Float](x, y T, f float64) T {", Hash: "f1e82432f3b7181c10e30fa09e7026562417ce82ee928f78edccbe00938588ee"},
 }, []support.Fact{
 	{Name: "github.com/tandem-gpu/tandem/element.BFloat16", Then: "uint16", Now: support.Type[element.BFloat16]()},
 	{Name: "github.com/tandem-gpu/tandem/element.Float16", Then: "uint16", Now: support.Type[element.Float16]()},
@@ -1479,14 +1500,14 @@ func indicesFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
-						/*line array.go:108*/ i_ := i1
+						/*line array.go:109*/ i_ := i1
 						for begin_ := g0 * int64(1024); begin_ < z_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 							end_ := min(begin_+int64(1024), z_.Cols_)
 							h1 := z_.Data_
 							h2 := z_.Stride_
 							h3 := z_.Cols_
 							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
-//line array.go:112
+//line array.go:113
 								h1[(i_*h2)+j_] = support.FMA32(float32(((i_ * h3) + j_)), step_, start_)
 							}
 						}
@@ -1494,7 +1515,7 @@ func indicesFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1498
+//line kernels_tandem.go:1519
 	}
 	return nil
 }
@@ -1519,14 +1540,14 @@ func indicesFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
-						/*line array.go:108*/ i_ := i1
+						/*line array.go:109*/ i_ := i1
 						for begin_ := g0 * int64(1024); begin_ < z_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 							end_ := min(begin_+int64(1024), z_.Cols_)
 							h1 := z_.Data_
 							h2 := z_.Stride_
 							h3 := z_.Cols_
 							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
-//line array.go:112
+//line array.go:113
 								h1[(i_*h2)+j_] = math.FMA(float64(((i_ * h3) + j_)), step_, start_)
 							}
 						}
@@ -1534,7 +1555,7 @@ func indicesFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1538
+//line kernels_tandem.go:1559
 	}
 	return nil
 }
@@ -1559,108 +1580,108 @@ func indicesInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
-						/*line array.go:108*/ i_ := i1
+						/*line array.go:109*/ i_ := i1
 						for begin_ := g0 * int64(1024); begin_ < z_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 							end_ := min(begin_+int64(1024), z_.Cols_)
 							h1 := z_.Data_
 							h2 := z_.Stride_
 							h3 := z_.Cols_
 							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
-								/*line array.go:112*/ h1[(i_*h2)+j_] = (int32(((i_ * h3) + j_)) * step_) + start_
+								/*line array.go:113*/ h1[(i_*h2)+j_] = (int32(((i_ * h3) + j_)) * step_) + start_
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1577
+//line kernels_tandem.go:1598
 	}
 	return nil
 }
 
 func gpu_add(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:15*/ return x_ + y_
-//line kernels_tandem.go:1584
+//line kernels_tandem.go:1605
 }
 
 func gpu_add_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:15*/ return x_ + y_
-//line kernels_tandem.go:1589
+//line kernels_tandem.go:1610
 }
 
 func gpu_add__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:15*/ return x_ + y_
-//line kernels_tandem.go:1594
+//line kernels_tandem.go:1615
 }
 
 func gpu_sub(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:23*/ return x_ - y_
-//line kernels_tandem.go:1599
+//line kernels_tandem.go:1620
 }
 
 func gpu_sub_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:23*/ return x_ - y_
-//line kernels_tandem.go:1604
+//line kernels_tandem.go:1625
 }
 
 func gpu_sub__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:23*/ return x_ - y_
-//line kernels_tandem.go:1609
+//line kernels_tandem.go:1630
 }
 
 func gpu_mul(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:31*/ return float32(x_ * y_)
-//line kernels_tandem.go:1614
+//line kernels_tandem.go:1635
 }
 
 func gpu_mul_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:31*/ return float64(x_ * y_)
-//line kernels_tandem.go:1619
+//line kernels_tandem.go:1640
 }
 
 func gpu_mul__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:31*/ return x_ * y_
-//line kernels_tandem.go:1624
+//line kernels_tandem.go:1645
 }
 
 func gpu_div(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:39*/ return x_ / y_
-//line kernels_tandem.go:1629
+//line kernels_tandem.go:1650
 }
 
 func gpu_div_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:39*/ return x_ / y_
-//line kernels_tandem.go:1634
+//line kernels_tandem.go:1655
 }
 
 func gpu_fma(x_ float32, y_ float32, z_ float32) float32 {
 	/*line arithmetic.go:47*/ return support.FMA32(x_, y_, z_)
-//line kernels_tandem.go:1639
+//line kernels_tandem.go:1660
 }
 
 func gpu_fma_(x_ float64, y_ float64, z_ float64) float64 {
 	/*line arithmetic.go:47*/ return math.FMA(x_, y_, z_)
-//line kernels_tandem.go:1644
+//line kernels_tandem.go:1665
 }
 
 func gpu_fma__(x_ int32, y_ int32, z_ int32) int32 {
 	/*line arithmetic.go:47*/ return (x_ * y_) + z_
-//line kernels_tandem.go:1649
+//line kernels_tandem.go:1670
 }
 
 func gpu_neg(x_ float32) float32 {
 	/*line arithmetic.go:55*/ return -x_
-//line kernels_tandem.go:1654
+//line kernels_tandem.go:1675
 }
 
 func gpu_neg_(x_ float64) float64 {
 	/*line arithmetic.go:55*/ return -x_
-//line kernels_tandem.go:1659
+//line kernels_tandem.go:1680
 }
 
 func gpu_neg__(x_ int32) int32 {
 	/*line arithmetic.go:55*/ return -x_
-//line kernels_tandem.go:1664
+//line kernels_tandem.go:1685
 }
 
 func gpu_abs(x_ float32) float32 {
@@ -1668,7 +1689,7 @@ func gpu_abs(x_ float32) float32 {
 		return -x_
 	}
 	return x_ + float32(0)
-//line kernels_tandem.go:1672
+//line kernels_tandem.go:1693
 }
 
 func gpu_abs_(x_ float64) float64 {
@@ -1676,7 +1697,7 @@ func gpu_abs_(x_ float64) float64 {
 		return -x_
 	}
 	return x_ + float64(0)
-//line kernels_tandem.go:1680
+//line kernels_tandem.go:1701
 }
 
 func gpu_abs__(x_ int32) int32 {
@@ -1684,7 +1705,7 @@ func gpu_abs__(x_ int32) int32 {
 		return -x_
 	}
 	return x_ + int32(0)
-//line kernels_tandem.go:1688
+//line kernels_tandem.go:1709
 }
 
 func gpu_sign(x_ float32) float32 {
@@ -1696,7 +1717,7 @@ func gpu_sign(x_ float32) float32 {
 		}
 	}
 	/*line arithmetic.go:83*/ return x_
-//line kernels_tandem.go:1700
+//line kernels_tandem.go:1721
 }
 
 func gpu_sign_(x_ float64) float64 {
@@ -1708,7 +1729,7 @@ func gpu_sign_(x_ float64) float64 {
 		}
 	}
 	/*line arithmetic.go:83*/ return x_
-//line kernels_tandem.go:1712
+//line kernels_tandem.go:1733
 }
 
 func gpu_sign__(x_ int32) int32 {
@@ -1720,62 +1741,62 @@ func gpu_sign__(x_ int32) int32 {
 		}
 	}
 	/*line arithmetic.go:83*/ return x_
-//line kernels_tandem.go:1724
+//line kernels_tandem.go:1745
 }
 
 func gpu_minimum(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:92*/ return min(x_, y_)
-//line kernels_tandem.go:1729
+//line kernels_tandem.go:1750
 }
 
 func gpu_minimum_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:92*/ return min(x_, y_)
-//line kernels_tandem.go:1734
+//line kernels_tandem.go:1755
 }
 
 func gpu_minimum__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:92*/ return min(x_, y_)
-//line kernels_tandem.go:1739
+//line kernels_tandem.go:1760
 }
 
 func gpu_maximum(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:100*/ return max(x_, y_)
-//line kernels_tandem.go:1744
+//line kernels_tandem.go:1765
 }
 
 func gpu_maximum_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:100*/ return max(x_, y_)
-//line kernels_tandem.go:1749
+//line kernels_tandem.go:1770
 }
 
 func gpu_maximum__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:100*/ return max(x_, y_)
-//line kernels_tandem.go:1754
+//line kernels_tandem.go:1775
 }
 
 func gpu_clip(x_ float32, y_ float32, z_ float32) float32 {
 	/*line arithmetic.go:108*/ return min(max(x_, y_), z_)
-//line kernels_tandem.go:1759
+//line kernels_tandem.go:1780
 }
 
 func gpu_clip_(x_ float64, y_ float64, z_ float64) float64 {
 	/*line arithmetic.go:108*/ return min(max(x_, y_), z_)
-//line kernels_tandem.go:1764
+//line kernels_tandem.go:1785
 }
 
 func gpu_clip__(x_ int32, y_ int32, z_ int32) int32 {
 	/*line arithmetic.go:108*/ return min(max(x_, y_), z_)
-//line kernels_tandem.go:1769
+//line kernels_tandem.go:1790
 }
 
 func gpu_sqrt(x_ float32) float32 {
 	/*line arithmetic.go:118*/ return float32(math.Sqrt(float64(x_)))
-//line kernels_tandem.go:1774
+//line kernels_tandem.go:1795
 }
 
 func gpu_sqrt_(x_ float64) float64 {
 	/*line arithmetic.go:118*/ return math.Sqrt(x_)
-//line kernels_tandem.go:1779
+//line kernels_tandem.go:1800
 }
 
 func gpu_quo(x_ int32, y_ int32) int32 {
@@ -1783,7 +1804,7 @@ func gpu_quo(x_ int32, y_ int32) int32 {
 		return int32(0)
 	}
 	return support.Div(x_, y_)
-//line kernels_tandem.go:1787
+//line kernels_tandem.go:1808
 }
 
 func gpu_rem(x_ int32, y_ int32) int32 {
@@ -1791,162 +1812,162 @@ func gpu_rem(x_ int32, y_ int32) int32 {
 		return int32(0)
 	}
 	return support.Rem(x_, y_)
-//line kernels_tandem.go:1795
+//line kernels_tandem.go:1816
 }
 
 func gpu_bitAnd(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:153*/ return x_ & y_
-//line kernels_tandem.go:1800
+//line kernels_tandem.go:1821
 }
 
 func gpu_bitOr(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:161*/ return x_ | y_
-//line kernels_tandem.go:1805
+//line kernels_tandem.go:1826
 }
 
 func gpu_bitXor(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:169*/ return x_ ^ y_
-//line kernels_tandem.go:1810
+//line kernels_tandem.go:1831
 }
 
 func gpu_shiftLeft(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:177*/ return x_ << (uint64(uint32(y_)))
-//line kernels_tandem.go:1815
+//line kernels_tandem.go:1836
 }
 
 func gpu_shiftRight(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:185*/ return x_ >> (uint64(uint32(y_)))
-//line kernels_tandem.go:1820
+//line kernels_tandem.go:1841
 }
 
 func gpu_same(x_ float32) float32 {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:1825
+//line kernels_tandem.go:1846
 }
 
 func gpu_same_(x_ float64) float64 {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:1830
+//line kernels_tandem.go:1851
 }
 
 func gpu_same__(x_ int32) int32 {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:1835
+//line kernels_tandem.go:1856
 }
 
 func gpu_same___(x_ bool) bool {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:1840
+//line kernels_tandem.go:1861
 }
 
 func gpu_same____(x_ uint16) uint16 {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:1845
+//line kernels_tandem.go:1866
 }
 
 func gpu_same_____(x_ uint16) uint16 {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:1850
+//line kernels_tandem.go:1871
 }
 
 func gpu_less(x_ float32, y_ float32) bool {
 	/*line compare.go:17*/ return x_ < y_
-//line kernels_tandem.go:1855
+//line kernels_tandem.go:1876
 }
 
 func gpu_less_(x_ float64, y_ float64) bool {
 	/*line compare.go:17*/ return x_ < y_
-//line kernels_tandem.go:1860
+//line kernels_tandem.go:1881
 }
 
 func gpu_less__(x_ int32, y_ int32) bool {
 	/*line compare.go:17*/ return x_ < y_
-//line kernels_tandem.go:1865
+//line kernels_tandem.go:1886
 }
 
 func gpu_lessEqual(x_ float32, y_ float32) bool {
 	/*line compare.go:25*/ return x_ <= y_
-//line kernels_tandem.go:1870
+//line kernels_tandem.go:1891
 }
 
 func gpu_lessEqual_(x_ float64, y_ float64) bool {
 	/*line compare.go:25*/ return x_ <= y_
-//line kernels_tandem.go:1875
+//line kernels_tandem.go:1896
 }
 
 func gpu_lessEqual__(x_ int32, y_ int32) bool {
 	/*line compare.go:25*/ return x_ <= y_
-//line kernels_tandem.go:1880
+//line kernels_tandem.go:1901
 }
 
 func gpu_equals(x_ float32, y_ float32) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:1885
+//line kernels_tandem.go:1906
 }
 
 func gpu_equals_(x_ float64, y_ float64) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:1890
+//line kernels_tandem.go:1911
 }
 
 func gpu_equals__(x_ int32, y_ int32) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:1895
+//line kernels_tandem.go:1916
 }
 
 func gpu_equals___(x_ bool, y_ bool) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:1900
+//line kernels_tandem.go:1921
 }
 
 func gpu_notEqual(x_ float32, y_ float32) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:1905
+//line kernels_tandem.go:1926
 }
 
 func gpu_notEqual_(x_ float64, y_ float64) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:1910
+//line kernels_tandem.go:1931
 }
 
 func gpu_notEqual__(x_ int32, y_ int32) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:1915
+//line kernels_tandem.go:1936
 }
 
 func gpu_notEqual___(x_ bool, y_ bool) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:1920
+//line kernels_tandem.go:1941
 }
 
 func gpu_isNaN(x_ float32) bool {
 	/*line compare.go:59*/ return x_ != x_
-//line kernels_tandem.go:1925
+//line kernels_tandem.go:1946
 }
 
 func gpu_isNaN_(x_ float64) bool {
 	/*line compare.go:59*/ return x_ != x_
-//line kernels_tandem.go:1930
+//line kernels_tandem.go:1951
 }
 
 func gpu_isFinite(x_ float32) bool {
 	/*line compare.go:67*/ return (x_ - x_) == float32(0)
-//line kernels_tandem.go:1935
+//line kernels_tandem.go:1956
 }
 
 func gpu_isFinite_(x_ float64) bool {
 	/*line compare.go:67*/ return (x_ - x_) == float64(0)
-//line kernels_tandem.go:1940
+//line kernels_tandem.go:1961
 }
 
 func gpu_and(x_ bool, y_ bool) bool {
 	/*line compare.go:75*/ return x_ && y_
-//line kernels_tandem.go:1945
+//line kernels_tandem.go:1966
 }
 
 func gpu_or(x_ bool, y_ bool) bool {
 	/*line compare.go:83*/ return x_ || y_
-//line kernels_tandem.go:1950
+//line kernels_tandem.go:1971
 }
 
 func gpu_where(x_ bool, y_ float32, z_ float32) float32 {
@@ -1954,7 +1975,7 @@ func gpu_where(x_ bool, y_ float32, z_ float32) float32 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:1958
+//line kernels_tandem.go:1979
 }
 
 func gpu_where_(x_ bool, y_ float64, z_ float64) float64 {
@@ -1962,7 +1983,7 @@ func gpu_where_(x_ bool, y_ float64, z_ float64) float64 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:1966
+//line kernels_tandem.go:1987
 }
 
 func gpu_where__(x_ bool, y_ int32, z_ int32) int32 {
@@ -1970,429 +1991,429 @@ func gpu_where__(x_ bool, y_ int32, z_ int32) int32 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:1974
+//line kernels_tandem.go:1995
 }
 
 func gpu_near(x_ float32, y_ float32, rtol_ float32, atol_ float32) bool {
 	/*line compare.go:128*/ most_ := atol_ + float32(rtol_*gpu_abs(y_))
 	return (x_ == y_) || ((gpu_abs(x_-y_) <= most_) && ((y_ - y_) == float32(0)))
-//line kernels_tandem.go:1980
+//line kernels_tandem.go:2001
 }
 
 func gpu_near_(x_ float64, y_ float64, rtol_ float64, atol_ float64) bool {
 	/*line compare.go:128*/ most_ := atol_ + float64(rtol_*gpu_abs_(y_))
 	return (x_ == y_) || ((gpu_abs_(x_-y_) <= most_) && ((y_ - y_) == float64(0)))
-//line kernels_tandem.go:1986
+//line kernels_tandem.go:2007
 }
 
 func gpu_convert(x_ float64) float32 {
 	/*line convert.go:41*/ return float32(x_)
-//line kernels_tandem.go:1991
+//line kernels_tandem.go:2012
 }
 
 func gpu_convert_(x_ int32) float32 {
 	/*line convert.go:41*/ return float32(x_)
-//line kernels_tandem.go:1996
+//line kernels_tandem.go:2017
 }
 
 func gpu_convert__(x_ float32) float64 {
 	/*line convert.go:41*/ return float64(x_)
-//line kernels_tandem.go:2001
+//line kernels_tandem.go:2022
 }
 
 func gpu_convert___(x_ int32) float64 {
 	/*line convert.go:41*/ return float64(x_)
-//line kernels_tandem.go:2006
+//line kernels_tandem.go:2027
 }
 
 func gpu_convert____(x_ float32) int32 {
 	/*line convert.go:41*/ return support.Int[int32](x_)
-//line kernels_tandem.go:2011
+//line kernels_tandem.go:2032
 }
 
 func gpu_convert_____(x_ float64) int32 {
 	/*line convert.go:41*/ return support.Int[int32](x_)
-//line kernels_tandem.go:2016
+//line kernels_tandem.go:2037
 }
 
 func gpu_widenFloat16(x_ uint16) float32 {
 	/*line convert.go:44*/ return gpu_Float32(x_)
-//line kernels_tandem.go:2021
+//line kernels_tandem.go:2042
 }
 
 func gpu_widenBFloat16(x_ uint16) float32 {
 	/*line convert.go:47*/ return gpu_Float32_(x_)
-//line kernels_tandem.go:2026
+//line kernels_tandem.go:2047
 }
 
 func gpu_toFloat16(x_ float32) uint16 {
 	/*line convert.go:50*/ return gpu_ToFloat16(x_)
-//line kernels_tandem.go:2031
+//line kernels_tandem.go:2052
 }
 
 func gpu_toBFloat16(x_ float32) uint16 {
 	/*line convert.go:53*/ return gpu_ToBFloat16(x_)
-//line kernels_tandem.go:2036
+//line kernels_tandem.go:2057
 }
 
 func gpu_exp(x_ float32) float32 {
 	/*line elementary.go:14*/ return f32.Exp(x_)
-//line kernels_tandem.go:2041
+//line kernels_tandem.go:2062
 }
 
 func gpu_exp_(x_ float64) float64 {
 	/*line elementary.go:14*/ return rmath.Exp(x_)
-//line kernels_tandem.go:2046
+//line kernels_tandem.go:2067
 }
 
 func gpu_exp2(x_ float32) float32 {
 	/*line elementary.go:22*/ return f32.Exp2(x_)
-//line kernels_tandem.go:2051
+//line kernels_tandem.go:2072
 }
 
 func gpu_exp2_(x_ float64) float64 {
 	/*line elementary.go:22*/ return rmath.Exp2(x_)
-//line kernels_tandem.go:2056
+//line kernels_tandem.go:2077
 }
 
 func gpu_expm1(x_ float32) float32 {
 	/*line elementary.go:30*/ return f32.Expm1(x_)
-//line kernels_tandem.go:2061
+//line kernels_tandem.go:2082
 }
 
 func gpu_expm1_(x_ float64) float64 {
 	/*line elementary.go:30*/ return rmath.Expm1(x_)
-//line kernels_tandem.go:2066
+//line kernels_tandem.go:2087
 }
 
 func gpu_log(x_ float32) float32 {
 	/*line elementary.go:38*/ return f32.Log(x_)
-//line kernels_tandem.go:2071
+//line kernels_tandem.go:2092
 }
 
 func gpu_log_(x_ float64) float64 {
 	/*line elementary.go:38*/ return rmath.Log(x_)
-//line kernels_tandem.go:2076
+//line kernels_tandem.go:2097
 }
 
 func gpu_log2(x_ float32) float32 {
 	/*line elementary.go:46*/ return f32.Log2(x_)
-//line kernels_tandem.go:2081
+//line kernels_tandem.go:2102
 }
 
 func gpu_log2_(x_ float64) float64 {
 	/*line elementary.go:46*/ return rmath.Log2(x_)
-//line kernels_tandem.go:2086
+//line kernels_tandem.go:2107
 }
 
 func gpu_log10(x_ float32) float32 {
 	/*line elementary.go:54*/ return f32.Log10(x_)
-//line kernels_tandem.go:2091
+//line kernels_tandem.go:2112
 }
 
 func gpu_log10_(x_ float64) float64 {
 	/*line elementary.go:54*/ return rmath.Log10(x_)
-//line kernels_tandem.go:2096
+//line kernels_tandem.go:2117
 }
 
 func gpu_log1p(x_ float32) float32 {
 	/*line elementary.go:62*/ return f32.Log1p(x_)
-//line kernels_tandem.go:2101
+//line kernels_tandem.go:2122
 }
 
 func gpu_log1p_(x_ float64) float64 {
 	/*line elementary.go:62*/ return rmath.Log1p(x_)
-//line kernels_tandem.go:2106
+//line kernels_tandem.go:2127
 }
 
 func gpu_sin(x_ float32) float32 {
 	/*line elementary.go:70*/ return f32.Sin(x_)
-//line kernels_tandem.go:2111
+//line kernels_tandem.go:2132
 }
 
 func gpu_sin_(x_ float64) float64 {
 	/*line elementary.go:70*/ return rmath.Sin(x_)
-//line kernels_tandem.go:2116
+//line kernels_tandem.go:2137
 }
 
 func gpu_cos(x_ float32) float32 {
 	/*line elementary.go:78*/ return f32.Cos(x_)
-//line kernels_tandem.go:2121
+//line kernels_tandem.go:2142
 }
 
 func gpu_cos_(x_ float64) float64 {
 	/*line elementary.go:78*/ return rmath.Cos(x_)
-//line kernels_tandem.go:2126
+//line kernels_tandem.go:2147
 }
 
 func gpu_tan(x_ float32) float32 {
 	/*line elementary.go:86*/ return f32.Tan(x_)
-//line kernels_tandem.go:2131
+//line kernels_tandem.go:2152
 }
 
 func gpu_tan_(x_ float64) float64 {
 	/*line elementary.go:86*/ return rmath.Tan(x_)
-//line kernels_tandem.go:2136
+//line kernels_tandem.go:2157
 }
 
 func gpu_sinPi(x_ float32) float32 {
 	/*line elementary.go:94*/ return f32.SinPi(x_)
-//line kernels_tandem.go:2141
+//line kernels_tandem.go:2162
 }
 
 func gpu_sinPi_(x_ float64) float64 {
 	/*line elementary.go:94*/ return rmath.SinPi(x_)
-//line kernels_tandem.go:2146
+//line kernels_tandem.go:2167
 }
 
 func gpu_cosPi(x_ float32) float32 {
 	/*line elementary.go:102*/ return f32.CosPi(x_)
-//line kernels_tandem.go:2151
+//line kernels_tandem.go:2172
 }
 
 func gpu_cosPi_(x_ float64) float64 {
 	/*line elementary.go:102*/ return rmath.CosPi(x_)
-//line kernels_tandem.go:2156
+//line kernels_tandem.go:2177
 }
 
 func gpu_asin(x_ float32) float32 {
 	/*line elementary.go:110*/ return f32.Asin(x_)
-//line kernels_tandem.go:2161
+//line kernels_tandem.go:2182
 }
 
 func gpu_asin_(x_ float64) float64 {
 	/*line elementary.go:110*/ return rmath.Asin(x_)
-//line kernels_tandem.go:2166
+//line kernels_tandem.go:2187
 }
 
 func gpu_acos(x_ float32) float32 {
 	/*line elementary.go:118*/ return f32.Acos(x_)
-//line kernels_tandem.go:2171
+//line kernels_tandem.go:2192
 }
 
 func gpu_acos_(x_ float64) float64 {
 	/*line elementary.go:118*/ return rmath.Acos(x_)
-//line kernels_tandem.go:2176
+//line kernels_tandem.go:2197
 }
 
 func gpu_atan(x_ float32) float32 {
 	/*line elementary.go:126*/ return f32.Atan(x_)
-//line kernels_tandem.go:2181
+//line kernels_tandem.go:2202
 }
 
 func gpu_atan_(x_ float64) float64 {
 	/*line elementary.go:126*/ return rmath.Atan(x_)
-//line kernels_tandem.go:2186
+//line kernels_tandem.go:2207
 }
 
 func gpu_sinh(x_ float32) float32 {
 	/*line elementary.go:134*/ return f32.Sinh(x_)
-//line kernels_tandem.go:2191
+//line kernels_tandem.go:2212
 }
 
 func gpu_sinh_(x_ float64) float64 {
 	/*line elementary.go:134*/ return rmath.Sinh(x_)
-//line kernels_tandem.go:2196
+//line kernels_tandem.go:2217
 }
 
 func gpu_cosh(x_ float32) float32 {
 	/*line elementary.go:142*/ return f32.Cosh(x_)
-//line kernels_tandem.go:2201
+//line kernels_tandem.go:2222
 }
 
 func gpu_cosh_(x_ float64) float64 {
 	/*line elementary.go:142*/ return rmath.Cosh(x_)
-//line kernels_tandem.go:2206
+//line kernels_tandem.go:2227
 }
 
 func gpu_tanh(x_ float32) float32 {
 	/*line elementary.go:150*/ return f32.Tanh(x_)
-//line kernels_tandem.go:2211
+//line kernels_tandem.go:2232
 }
 
 func gpu_tanh_(x_ float64) float64 {
 	/*line elementary.go:150*/ return rmath.Tanh(x_)
-//line kernels_tandem.go:2216
+//line kernels_tandem.go:2237
 }
 
 func gpu_asinh(x_ float32) float32 {
 	/*line elementary.go:158*/ return f32.Asinh(x_)
-//line kernels_tandem.go:2221
+//line kernels_tandem.go:2242
 }
 
 func gpu_asinh_(x_ float64) float64 {
 	/*line elementary.go:158*/ return rmath.Asinh(x_)
-//line kernels_tandem.go:2226
+//line kernels_tandem.go:2247
 }
 
 func gpu_acosh(x_ float32) float32 {
 	/*line elementary.go:166*/ return f32.Acosh(x_)
-//line kernels_tandem.go:2231
+//line kernels_tandem.go:2252
 }
 
 func gpu_acosh_(x_ float64) float64 {
 	/*line elementary.go:166*/ return rmath.Acosh(x_)
-//line kernels_tandem.go:2236
+//line kernels_tandem.go:2257
 }
 
 func gpu_atanh(x_ float32) float32 {
 	/*line elementary.go:174*/ return f32.Atanh(x_)
-//line kernels_tandem.go:2241
+//line kernels_tandem.go:2262
 }
 
 func gpu_atanh_(x_ float64) float64 {
 	/*line elementary.go:174*/ return rmath.Atanh(x_)
-//line kernels_tandem.go:2246
+//line kernels_tandem.go:2267
 }
 
 func gpu_cbrt(x_ float32) float32 {
 	/*line elementary.go:182*/ return f32.Cbrt(x_)
-//line kernels_tandem.go:2251
+//line kernels_tandem.go:2272
 }
 
 func gpu_cbrt_(x_ float64) float64 {
 	/*line elementary.go:182*/ return rmath.Cbrt(x_)
-//line kernels_tandem.go:2256
+//line kernels_tandem.go:2277
 }
 
 func gpu_rsqrt(x_ float32) float32 {
 	/*line elementary.go:190*/ return f32.Rsqrt(x_)
-//line kernels_tandem.go:2261
+//line kernels_tandem.go:2282
 }
 
 func gpu_rsqrt_(x_ float64) float64 {
 	/*line elementary.go:190*/ return rmath.Rsqrt(x_)
-//line kernels_tandem.go:2266
+//line kernels_tandem.go:2287
 }
 
 func gpu_erf(x_ float32) float32 {
 	/*line elementary.go:198*/ return f32.Erf(x_)
-//line kernels_tandem.go:2271
+//line kernels_tandem.go:2292
 }
 
 func gpu_erf_(x_ float64) float64 {
 	/*line elementary.go:198*/ return rmath.Erf(x_)
-//line kernels_tandem.go:2276
+//line kernels_tandem.go:2297
 }
 
 func gpu_erfc(x_ float32) float32 {
 	/*line elementary.go:206*/ return f32.Erfc(x_)
-//line kernels_tandem.go:2281
+//line kernels_tandem.go:2302
 }
 
 func gpu_erfc_(x_ float64) float64 {
 	/*line elementary.go:206*/ return rmath.Erfc(x_)
-//line kernels_tandem.go:2286
+//line kernels_tandem.go:2307
 }
 
 func gpu_sigmoid(x_ float32) float32 {
 	/*line elementary.go:214*/ return f32.Sigmoid(x_)
-//line kernels_tandem.go:2291
+//line kernels_tandem.go:2312
 }
 
 func gpu_sigmoid_(x_ float64) float64 {
 	/*line elementary.go:214*/ return rmath.Sigmoid(x_)
-//line kernels_tandem.go:2296
+//line kernels_tandem.go:2317
 }
 
 func gpu_floor(x_ float32) float32 {
 	/*line elementary.go:222*/ return f32.Floor(x_)
-//line kernels_tandem.go:2301
+//line kernels_tandem.go:2322
 }
 
 func gpu_floor_(x_ float64) float64 {
 	/*line elementary.go:222*/ return rmath.Floor(x_)
-//line kernels_tandem.go:2306
+//line kernels_tandem.go:2327
 }
 
 func gpu_ceil(x_ float32) float32 {
 	/*line elementary.go:230*/ return f32.Ceil(x_)
-//line kernels_tandem.go:2311
+//line kernels_tandem.go:2332
 }
 
 func gpu_ceil_(x_ float64) float64 {
 	/*line elementary.go:230*/ return rmath.Ceil(x_)
-//line kernels_tandem.go:2316
+//line kernels_tandem.go:2337
 }
 
 func gpu_trunc(x_ float32) float32 {
 	/*line elementary.go:238*/ return f32.Trunc(x_)
-//line kernels_tandem.go:2321
+//line kernels_tandem.go:2342
 }
 
 func gpu_trunc_(x_ float64) float64 {
 	/*line elementary.go:238*/ return rmath.Trunc(x_)
-//line kernels_tandem.go:2326
+//line kernels_tandem.go:2347
 }
 
 func gpu_round(x_ float32) float32 {
 	/*line elementary.go:246*/ return f32.Round(x_)
-//line kernels_tandem.go:2331
+//line kernels_tandem.go:2352
 }
 
 func gpu_round_(x_ float64) float64 {
 	/*line elementary.go:246*/ return rmath.Round(x_)
-//line kernels_tandem.go:2336
+//line kernels_tandem.go:2357
 }
 
 func gpu_roundToEven(x_ float32) float32 {
 	/*line elementary.go:254*/ return f32.RoundToEven(x_)
-//line kernels_tandem.go:2341
+//line kernels_tandem.go:2362
 }
 
 func gpu_roundToEven_(x_ float64) float64 {
 	/*line elementary.go:254*/ return rmath.RoundToEven(x_)
-//line kernels_tandem.go:2346
+//line kernels_tandem.go:2367
 }
 
 func gpu_pow(x_ float32, y_ float32) float32 {
 	/*line elementary.go:262*/ return f32.Pow(x_, y_)
-//line kernels_tandem.go:2351
+//line kernels_tandem.go:2372
 }
 
 func gpu_pow_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:262*/ return rmath.Pow(x_, y_)
-//line kernels_tandem.go:2356
+//line kernels_tandem.go:2377
 }
 
 func gpu_atan2(x_ float32, y_ float32) float32 {
 	/*line elementary.go:270*/ return f32.Atan2(x_, y_)
-//line kernels_tandem.go:2361
+//line kernels_tandem.go:2382
 }
 
 func gpu_atan2_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:270*/ return rmath.Atan2(x_, y_)
-//line kernels_tandem.go:2366
+//line kernels_tandem.go:2387
 }
 
 func gpu_hypot(x_ float32, y_ float32) float32 {
 	/*line elementary.go:278*/ return f32.Hypot(x_, y_)
-//line kernels_tandem.go:2371
+//line kernels_tandem.go:2392
 }
 
 func gpu_hypot_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:278*/ return rmath.Hypot(x_, y_)
-//line kernels_tandem.go:2376
+//line kernels_tandem.go:2397
 }
 
 func gpu_mod(x_ float32, y_ float32) float32 {
 	/*line elementary.go:286*/ return f32.Mod(x_, y_)
-//line kernels_tandem.go:2381
+//line kernels_tandem.go:2402
 }
 
 func gpu_mod_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:286*/ return rmath.Mod(x_, y_)
-//line kernels_tandem.go:2386
+//line kernels_tandem.go:2407
 }
 
 func gpu_relu(x_ float32) float32 {
 	/*line elementary.go:294*/ return max(x_, float32(0))
-//line kernels_tandem.go:2391
+//line kernels_tandem.go:2412
 }
 
 func gpu_relu_(x_ float64) float64 {
 	/*line elementary.go:294*/ return max(x_, float64(0))
-//line kernels_tandem.go:2396
+//line kernels_tandem.go:2417
 }
 
 func gpu_leakyRelu(x_ float32, y_ float32) float32 {
@@ -2400,7 +2421,7 @@ func gpu_leakyRelu(x_ float32, y_ float32) float32 {
 		return float32(y_ * x_)
 	}
 	return x_
-//line kernels_tandem.go:2404
+//line kernels_tandem.go:2425
 }
 
 func gpu_leakyRelu_(x_ float64, y_ float64) float64 {
@@ -2408,37 +2429,75 @@ func gpu_leakyRelu_(x_ float64, y_ float64) float64 {
 		return float64(y_ * x_)
 	}
 	return x_
-//line kernels_tandem.go:2412
+//line kernels_tandem.go:2433
 }
 
 func gpu_softplus(x_ float32) float32 {
 	/*line elementary.go:315*/ return max(x_, float32(0)) + f32.Log1p(f32.Exp(-max(x_, -x_)))
-//line kernels_tandem.go:2417
+//line kernels_tandem.go:2438
 }
 
 func gpu_softplus_(x_ float64) float64 {
 	/*line elementary.go:315*/ return max(x_, float64(0)) + rmath.Log1p(rmath.Exp(-max(x_, -x_)))
-//line kernels_tandem.go:2422
+//line kernels_tandem.go:2443
 }
 
 func gpu_silu(x_ float32) float32 {
 	/*line elementary.go:323*/ return float32(x_ * f32.Sigmoid(x_))
-//line kernels_tandem.go:2427
+//line kernels_tandem.go:2448
 }
 
 func gpu_silu_(x_ float64) float64 {
 	/*line elementary.go:323*/ return float64(x_ * rmath.Sigmoid(x_))
-//line kernels_tandem.go:2432
+//line kernels_tandem.go:2453
 }
 
 func gpu_gelu(x_ float32) float32 {
 	/*line elementary.go:334*/ return float32((x_ / float32(2)) * f32.Erfc((-x_)/float32(1.4142135)))
-//line kernels_tandem.go:2437
+//line kernels_tandem.go:2458
 }
 
 func gpu_gelu_(x_ float64) float64 {
 	/*line elementary.go:334*/ return float64((x_ / float64(2)) * rmath.Erfc((-x_)/float64(1.4142135623730951)))
-//line kernels_tandem.go:2442
+//line kernels_tandem.go:2463
+}
+
+func gpu_between(x_ float32, y_ float32, f_ float64) float32 {
+	/*line sort.go:268*/ a_ := float64(x_)
+	/*line sort.go:268*/ b_ := float64(y_)
+	d_ := b_ - a_
+	/*line sort.go:271*/ if a_ == b_ {
+		return x_
+	} else {
+		/*line sort.go:273*/ if ((a_ <= float64(0)) && (b_ >= float64(0))) || (d_ > float64(1.7976931348623157e+308)) {
+			return float32((float64((float64(1)-f_)*a_) + float64(f_*b_)))
+		} else {
+			/*line sort.go:275*/ if f_ < float64(0.5) {
+				return float32((a_ + float64(f_*d_)))
+			}
+		}
+	}
+	/*line sort.go:278*/ return float32(max(a_+(d_/float64(2)), b_-float64((float64(1)-f_)*d_)))
+//line kernels_tandem.go:2482
+}
+
+func gpu_between_(x_ float64, y_ float64, f_ float64) float64 {
+	/*line sort.go:268*/ a_ := x_
+	/*line sort.go:268*/ b_ := y_
+	d_ := b_ - a_
+	/*line sort.go:271*/ if a_ == b_ {
+		return x_
+	} else {
+		/*line sort.go:273*/ if ((a_ <= float64(0)) && (b_ >= float64(0))) || (d_ > float64(1.7976931348623157e+308)) {
+			return float64((float64(1)-f_)*a_) + float64(f_*b_)
+		} else {
+			/*line sort.go:275*/ if f_ < float64(0.5) {
+				return a_ + float64(f_*d_)
+			}
+		}
+	}
+	/*line sort.go:278*/ return max(a_+(d_/float64(2)), b_-float64((float64(1)-f_)*d_))
+//line kernels_tandem.go:2501
 }
 
 func gpu_Float32(h_ uint16) float32 {
@@ -2452,12 +2511,12 @@ func gpu_Float32(h_ uint16) float32 {
 		}
 	}
 	/*line ../element/half.go:37*/ return math.Float32frombits(sign_ | ((abs_ << (13)) + uint32(939524096)))
-//line kernels_tandem.go:2456
+//line kernels_tandem.go:2515
 }
 
 func gpu_Float32_(b_ uint16) float32 {
 	/*line ../element/half.go:50*/ return math.Float32frombits(uint32(b_) << (16))
-//line kernels_tandem.go:2461
+//line kernels_tandem.go:2520
 }
 
 func gpu_ToFloat16(x_ float32) uint16 {
@@ -2477,7 +2536,7 @@ func gpu_ToFloat16(x_ float32) uint16 {
 	}
 	/*line ../element/half.go:24*/ abs_ = abs_ + (uint32(4095) + ((abs_ >> (13)) & uint32(1)))
 	return sign_ | uint16(((abs_ - uint32(939524096)) >> (13)))
-//line kernels_tandem.go:2481
+//line kernels_tandem.go:2540
 }
 
 func gpu_ToBFloat16(x_ float32) uint16 {
@@ -2486,5 +2545,5 @@ func gpu_ToBFloat16(x_ float32) uint16 {
 		return uint16(((bits_ >> (16)) | uint32(64)))
 	}
 	return uint16((((bits_ + uint32(32767)) + ((bits_ >> (16)) & uint32(1))) >> (16)))
-//line kernels_tandem.go:2490
+//line kernels_tandem.go:2549
 }
