@@ -288,8 +288,8 @@ func (f *brokenFile) ReadAt(b []byte, at int64) (int, error) {
 	return f.Reader.ReadAt(b, at)
 }
 
-// Where a device fails at any of its calls the others do its part, and the session tells of it; with
-// none left the error is returned. Progress is told whichever device does the work.
+// Where a device fails at any of its calls the others do its part, and the session tells of it;
+// with none left the error is returned. Progress is told whichever device does the work.
 func TestReduceDeviceFails(t *testing.T) {
 	defer smallTiles(400)()
 	m := linalg.NewMatrix[float32](30, 40, nil)
@@ -341,7 +341,7 @@ func TestReduceDeviceFails(t *testing.T) {
 			default:
 				equalBits(t, fmt.Sprintf("%d others, from call %d on", others, n), got.Data, want.Data)
 				if failed != errors.Is(use[0].Err, lost) || fraction != 1 {
-					t.Errorf("%d others, from call %d on: progress %v, the session says %v", others, n, fraction, use[0].Err)
+					t.Errorf("%d others, from call %d on: progress %v, %v", others, n, fraction, use[0].Err)
 				}
 			}
 			if n > 0 && !failed {

@@ -124,12 +124,13 @@ func TestEndlessCompiler(t *testing.T) {
 	}
 	end := make(chan bool)
 	defer close(end)
-	s, err := linalg.NewSession(backendtest.Hook(d, &backendtest.Hooks{Call: func(name string, call func() error) error {
+	hang := func(name string, call func() error) error {
 		if name == "Device.Compile" {
 			<-end
 		}
 		return call()
-	}}))
+	}
+	s, err := linalg.NewSession(backendtest.Hook(d, &backendtest.Hooks{Call: hang}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -255,7 +255,7 @@ func (s *Session) CompileSource(src *backend.Source) (*backend.Kernel, error) {
 	return s.compile(src, s.checked.Load())
 }
 
-// CompileSourceContext is CompileSource that ends with ctx's error when ctx ends before the driver's
+// CompileSourceContext is CompileSource that ends with ctx's error when ctx ends before the
 // compiler is done, and gives the session up then as [Session.WaitContext] does.
 func (s *Session) CompileSourceContext(ctx context.Context, src *backend.Source) (*backend.Kernel, error) {
 	if err := context.Cause(ctx); err != nil {

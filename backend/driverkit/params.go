@@ -201,8 +201,8 @@ func (p *parser) condition(kind, rest string) (bool, error) {
 	return v != 0, err
 }
 
-// expand adds tokens to out with object-like macros replaced; busy holds those being expanded, which
-// C leaves alone.
+// expand adds tokens to out with object-like macros replaced; busy holds those being expanded,
+// which C leaves alone.
 func (p *parser) expand(out, tokens, busy []string) []string {
 	for _, t := range tokens {
 		if p.steps++; p.steps > maxSteps || len(busy) == maxNesting {

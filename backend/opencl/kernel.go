@@ -257,7 +257,8 @@ func (p *program) describe(src *backend.Source) error {
 	read, _, readErr := driverkit.ParseParams(&undeclared)
 	known := readErr == nil && len(read) == n
 	if n > 1<<16 {
-		return p.dev.check("clGetKernelInfo", fmt.Errorf("the driver tells of %d arguments of a kernel, which cannot be", n))
+		err := fmt.Errorf("the driver tells of %d arguments of a kernel, which cannot be", n)
+		return p.dev.check("clGetKernelInfo", err)
 	}
 	p.Params = make([]backend.Param, n)
 	for i := range p.Params {

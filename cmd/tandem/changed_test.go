@@ -31,7 +31,7 @@ func TestChangedInput(t *testing.T) {
 
 // A size that no number has is the most that there can be, and not below zero.
 func TestHugeSize(t *testing.T) {
-	h := npy.Header{Type: element.Float64, Shape: []int{math.MaxInt32 * 2, math.MaxInt32 * 2}}
+	h := npy.Header{Type: element.Float64, Shape: []int{math.MaxInt32, math.MaxInt32}}
 	if got := formatBytes(h.Size()); got != "8.0 EiB" {
 		t.Errorf("%d bytes are %s", h.Size(), got)
 	}
@@ -49,7 +49,8 @@ func TestPrintable(t *testing.T) {
 		}
 	}
 	var stderr strings.Builder
-	code := run(t.Context(), []string{"transpose", "no\x1b[2Jfile.npy", "-o", "-"}, strings.NewReader(""), &stderr, &stderr)
+	args := []string{"transpose", "no\x1b[2Jfile.npy", "-o", "-"}
+	code := run(t.Context(), args, strings.NewReader(""), &stderr, &stderr)
 	if code != exitError || !strings.Contains(stderr.String(), `no\x1b[2Jfile.npy`) {
 		t.Errorf("exit code %d, %q", code, stderr.String())
 	}

@@ -66,8 +66,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return exitError
 }
 
-// lastGrace is how long an interrupted command may take to end, a driver that is being loaded or MPI
-// that waits for another rank, for example: more than those need that give up by themselves.
+// lastGrace is how long an interrupted command may take to end, more than those need that give up
+// by themselves: a driver that is being loaded may hang, and MPI waits for ranks that never come.
 const lastGrace = 2 * grace
 
 // printable is text with its control characters, which names of files may have, made visible.

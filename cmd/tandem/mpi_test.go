@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tandem-gpu/tandem/internal/mpitest"
 	"github.com/tandem-gpu/tandem/linalg"
@@ -128,4 +129,17 @@ func TestMPIAlone(t *testing.T) {
 			t.Errorf("%v\n%s%s", err, &stdout, &stderr)
 		}
 	}
+}
+
+// Ctrl-C ends a rank that waits in MPI_Init for one that never comes.
+func TestMPIInterruptedInInit(t *testing.T) {
+	exe := program(t)
+	mpitest.Run(t, func(t *testing.T, l mpitest.Launcher) {
+		start := time.Now()
+		out, errs, err := l.Start(t, 1, "sh", "-c", `(sleep 3; kill -INT $$) & exec "$@"`, "sh", exe, "matmul",
+			samples+"/a.npy", samples+"/b.npy", "-o", in(t.TempDir())("c.npy"), "--mpi", ":", "-n", "1", "sleep", "30")
+		if took := time.Since(start); took > 20*time.Second || !strings.Contains(errs, "tandem: interrupted") {
+			t.Errorf("after %v: %v\n%s%s", took, err, out, errs)
+		}
+	})
 }

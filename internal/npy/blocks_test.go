@@ -83,7 +83,8 @@ func quarters(rows, cols, row, col int) (blocks [][4]int) {
 	return blocks
 }
 
-// A reader that gives less than asked for, and no error, is an error: not zeros, nor an endless run.
+// A reader that gives less than asked for, and no error, is an error: not zeros, nor a run without
+// end.
 func TestShortReads(t *testing.T) {
 	h := &Header{Type: element.Float32, Shape: []int{30, 20}}
 	var file bytes.Buffer

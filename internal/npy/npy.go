@@ -32,9 +32,9 @@ func Room(need, all int) int {
 	return room
 }
 
-// Watch notes what a regular file is before it is read. unchanged is an error that matches ErrFormat
-// where the file has another size or time of change then, and so what was read may be a mixture. Of
-// all that is no such file it is nil.
+// Watch notes what a regular file is before it is read. unchanged gives an error that matches
+// ErrFormat where the file has another size or time of change then, and so what was read may be a
+// mixture. Of all that is no such file it gives none.
 func Watch(r any) (unchanged func() error) {
 	f, ok := r.(interface{ Stat() (fs.FileInfo, error) })
 	if !ok {

@@ -548,7 +548,7 @@ func TestMeasuredOnce(t *testing.T) {
 	}
 }
 
-// A shape whose elements cannot be counted fits nothing.
+// A shape whose elements cannot be counted is a panic: gonum would take it for a small one.
 func TestFits(t *testing.T) {
 	const half = 1 << (bits.UintSize / 2)
 	for _, c := range []struct {
@@ -562,11 +562,19 @@ func TestFits(t *testing.T) {
 		{3, 2, 4, 9, false},
 		{3, 4, 3, 100, false},
 		{1, 0, 0, 10, false},
-		{half + 1, 1, half, 10, false},
-		{math.MaxInt, 1, math.MaxInt, 10, false},
 	} {
 		if got := fits(c.rows, c.cols, c.ld, c.n); got != c.want {
 			t.Errorf("%dx%d with a leading dimension of %d in %d elements: %t", c.rows, c.cols, c.ld, c.n, got)
 		}
+	}
+	for _, c := range [][2]int{{half + 1, half}, {math.MaxInt, math.MaxInt}} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%dx1 with a leading dimension of %d: no panic", c[0], c[1])
+				}
+			}()
+			fits(c[0], 1, c[1], 10)
+		}()
 	}
 }

@@ -148,8 +148,8 @@ func addFolded[T, D float32 | float64 | int32, K int32 | int64, F folders, R res
 		f.kind(), t.Base, t.Width, t.Pitch)
 }
 
-// ResultOf makes c what parts of terms T have come to, [Partial.State], one after the other: over is
-// the number of terms of each element, of which c has as many as there are outputs.
+// ResultOf makes c what parts of terms T have come to, [Partial.State], one after the other: over
+// is the number of terms of each element, of which c has as many as there are outputs.
 func ResultOf[D, T linalg.Element](c *linalg.Array[D], over int, kind Kind, states []int64) (err error) {
 	rows, cols := c.Dims()
 	outputs, height := rows*cols, Words

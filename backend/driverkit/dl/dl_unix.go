@@ -30,8 +30,8 @@ func open(name string, global bool) (uintptr, error) {
 }
 
 // spareThreads makes threads for Go to have: while a library is being loaded the C library starts
-// none, and Go waits for one with all goroutines. A driver that hangs when it is loaded must not keep
-// the program from hearing of Ctrl-C.
+// none, and Go waits for one with all goroutines. A driver that hangs when it is loaded must not
+// keep the program from hearing of Ctrl-C.
 var spareThreads = sync.OnceFunc(func() {
 	var locked, all sync.WaitGroup
 	n := min(runtime.GOMAXPROCS(0), 4) + 4
