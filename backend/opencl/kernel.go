@@ -113,8 +113,8 @@ func (d *device) programKey(src *backend.Source) diskcache.Key {
 	return diskcache.KeyOf("program 2", d.id, d.optionsFor(src), source(src, d.scalar), src.Name)
 }
 
-// scalarPrelude keeps compilers from running work-items, and turns of loops, in vectors: the hint of
-// OpenCL C says that a kernel computes in vectors by itself. It holds whatever the environment
+// scalarPrelude keeps compilers from running work-items, and turns of loops, in vectors: the hint
+// of OpenCL C says that a kernel computes in vectors by itself. It holds whatever the environment
 // sets, unlike the attributes and the variables of Intel's runtime.
 var scalarPrelude = `
 #define __kernel __kernel __attribute__((vec_type_hint(int4)))
@@ -144,9 +144,9 @@ func options(platform string, arithmetic cl.FPConfig) string {
 	return options
 }
 
-// optionsFor are the compiler's for src. Where it is known to make mistakes, it optimizes no kernels
-// of OpenCL C but Tandem's own, which tests have run there; these, and those from Go, declare their
-// parameters.
+// optionsFor are the compiler's for src. Where it is known to make mistakes, it optimizes no
+// kernels of OpenCL C but Tandem's own, which tests have run there; these, and those from Go,
+// declare their parameters.
 func (d *device) optionsFor(src *backend.Source) string {
 	if known := src.Params != nil; known && d.info.Platform == oclgrind || !known && d.scalar {
 		return d.options + " -cl-opt-disable"

@@ -106,8 +106,8 @@ func (own *device) examine(d *backend.Device) (*findings, error) {
 	return f, nil
 }
 
-// A trap is a kernel that some compiler gets wrong: of (out, n, most) it makes element i < n of out,
-// which is 0, want.
+// A trap is a kernel that some compiler gets wrong: of (out, n, most) it makes element i < n of
+// out, which is 0, want.
 type trap struct {
 	src  backend.Source
 	want func(i, most int32) int32
@@ -116,7 +116,8 @@ type trap struct {
 
 // traps are mistakes of Intel's compiler for processors (2026.2). In vectors of any width the store
 // of branch takes values of other turns of the loop. Without, it adds up in another order, as in
-// sums, and takes a condition on what is negated for the whole group's behind a barrier, as in behind.
+// sums, and takes a condition on what is negated for the whole group's behind a barrier, as in
+// behind.
 var traps = []trap{
 	{
 		goes: "goes wrong where work-items leave a loop at different times", want: branch,

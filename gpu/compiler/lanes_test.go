@@ -17,7 +17,8 @@ func TestLanes(t *testing.T) {
 		{"an array for each", "var a [4]float32\n\tb := a[:]\n\tb[i&3] = x[i]\n\tx[i] = sum(b)", ""},
 		{
 			"a sparse row",
-			"s := float32(0)\n\tfor j := int(x[i]); j < int(x[i+1]); j++ {\n\t\ts += x[j] * x[int(x[j])]\n\t}\n\tx[i] = s",
+			"s := float32(0)\n\tfor j := int(x[i]); j < int(x[i+1]); j++ {\n" +
+				"\t\ts += x[j] * x[int(x[j])]\n\t}\n\tx[i] = s",
 			"a loop that only adds up elements of each work-item's own",
 		},
 		{

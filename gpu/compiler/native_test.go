@@ -209,9 +209,8 @@ func TestNativeFolder(t *testing.T) {
 func TestTextRefused(t *testing.T) {
 	needNative(t)
 	dir := newModule(t, map[string]string{"main.go": nativeProgram})
-	err := Write(dir, Options{NoLaunch: true, NoPTX: true, Native: Machine(), text: func(kernel string) (string, error) {
-		return "KERNEL(" + kernel + ") { return t_; }", nil
-	}})
+	text := func(kernel string) (string, error) { return "KERNEL(" + kernel + ") { return t_; }", nil }
+	err := Write(dir, Options{NoLaunch: true, NoPTX: true, Native: Machine(), text: text})
 	for _, want := range []string{"_kernel for ", "undeclared identifier 't_'", "report it", "-native=false"} {
 		if !errors.Is(err, nativegen.ErrText) || !strings.Contains(err.Error(), want) {
 			t.Errorf("error is %v, want %s", err, want)
@@ -240,18 +239,28 @@ func TestCheckBytes(t *testing.T) {
 		if err := Check(dir, o); err != nil {
 			t.Errorf("without clang: %v", err)
 		}
-		if err := CheckBytes(dir, o); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		switch err := CheckBytes(dir, o); {
+		case want == "" && err == nil:
+		case err == nil || want == "" || !strings.Contains(err.Error(), want):
 			t.Errorf("it says %v, want %q", err, want)
 		}
 	}
-	assembly := filepath.Join(dir, nativegen.Folder, "code_amd64.s")
-	code, err := os.ReadFile(assembly)
+	write := func(name string, list []packed.Member) {
+		t.Helper()
+		if err := packed.Write(name, list); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := filepath.Join(dir, nativegen.Folder, "code_one_amd64.zip")
+	code, err := packed.Read(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	writeFile(t, assembly, strings.Replace(string(code), "QUAD $0x", "QUAD $0x1", 1))
-	finds("code_amd64.s is stale")
-	writeFile(t, assembly, string(code))
+	other := slices.Clone(code)
+	other[0].Data = bytes.Replace(other[0].Data, other[0].Data[:1], []byte{^other[0].Data[0]}, 1)
+	write(file, other)
+	finds("code_one_amd64.zip is stale")
+	write(file, code)
 	finds("")
 
 	name := filepath.Join(dir, PTXName)
@@ -264,11 +273,8 @@ func TestCheckBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	finds("other PTX of " + list[0].Name)
-	table := filepath.Join(dir, nativegen.Folder, "code_amd64.go")
-	text, err := os.ReadFile(table)
-	if err != nil {
-		t.Fatal(err)
-	}
-	writeFile(t, table, strings.Replace(string(text), "clang version ", "clang version 0", 1))
+	other[0] = code[0]
+	other[0].Comment += " of another day"
+	write(file, other)
 	finds("")
 }

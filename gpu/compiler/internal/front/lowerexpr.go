@@ -97,10 +97,11 @@ func (f *frame) packageVar(pos token.Pos, o *types.Var) *ir.Expr {
 		switch n := g.dirty[o].(type) {
 		case nil:
 		case *ast.UnaryExpr, *ast.SliceExpr, *ast.SelectorExpr:
-			f.refuse(pos, "variable %s of the package may change, as its address is taken at %s; index it, copy it to a "+
-				"variable, or pass it to the kernel", o.Name(), f.Position(n.Pos()))
+			f.refuse(pos, "variable %s of the package may change, as its address is taken at %s; index it, "+
+				"copy it to a variable, or pass it to the kernel", o.Name(), f.Position(n.Pos()))
 		default:
-			f.refuse(pos, "variable %s of the package changes at %s; pass it to the kernel", o.Name(), f.Position(n.Pos()))
+			f.refuse(pos, "variable %s of the package changes at %s; pass it to the kernel", o.Name(),
+				f.Position(n.Pos()))
 		}
 	}
 	spec := pkg.vars[o]

@@ -620,7 +620,8 @@ func (f *frame) returnStmt(s *ast.ReturnStmt) {
 	}
 	for i := range values {
 		if t := values[i].Type; t != nil && t != want[i] && t.HasReference() {
-			f.refuse(s.Pos(), "a result that leads to memory of the function's own; let the call pass an array or slice for it")
+			f.refuse(s.Pos(), "a result that leads to memory of the function's own; let the call pass an array or "+
+				"slice for it")
 		}
 		values[i] = f.assignable(s.Pos(), values[i], want[i])
 	}

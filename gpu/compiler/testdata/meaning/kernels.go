@@ -520,44 +520,38 @@ func vector(n int) [3]int     { return [3]int{n, 2 * n, 3} }
 func boxOf(k int32) box       { return box{k: k, list: [4]int32{k, 1, 2, 3}} }
 func firsts(k int) (int, box) { return k, boxOf(int32(k)) }
 
+func turn(it gpu.Item, t []int64, x int64) {
+	l := it.Local(0)
+	it.Barrier()
+	v := t[7-l]
+	it.Barrier()
+	t[l] = 3*v + x
+}
+
 // conditions: structs and arrays of the whole group decide about barriers.
 //
 //tandem:kernel
 func conditions(it gpu.Item, out []int64, b box, n int) {
 	t := gpu.Local[[8]int64](it)
-	i, l := it.Global(0), it.Local(0)
-	t[l] = int64(i)
-	meet := func(x int64) {
-		it.Barrier()
-		v := t[7-l]
-		it.Barrier()
-		t[l] = 3*v + x
-	}
+	t[it.Local(0)] = int64(it.Global(0))
 	if boxOf(int32(n)) == b {
-		meet(1)
+		turn(it, t[:], 1)
 	}
 	if c := [2]int{n, 1}; c != [2]int{3, 1} || vector(n)[n%3] == 4 {
-		meet(2)
+		turn(it, t[:], 2)
 	}
+	out[it.Global(0)] = t[it.Local(0)]
+}
+
+//tandem:kernel
+func loops(it gpu.Item, out []int64, b box, n int) {
+	t := gpu.Local[[8]int64](it)
+	t[it.Local(0)] = int64(it.Global(0))
 	for k := 0; vector(k)[k%3] < n; k++ {
-		meet(3)
+		turn(it, t[:], 3)
 		if boxOf(int32(k)) == b {
 			break
 		}
-	}
-	switch vector(n)[n&1] {
-	case n:
-		meet(4)
-	case vector(n + 1)[0]:
-		meet(5)
-	default:
-		meet(6)
-	}
-	switch b.list {
-	case boxOf(1).list:
-		meet(7)
-	case [4]int32{2, 1, 2, 3}, boxOf(int32(n)).list:
-		meet(8)
 	}
 	var own struct {
 		n int
@@ -565,8 +559,25 @@ func conditions(it gpu.Item, out []int64, b box, n int) {
 	}
 	own.n, own.b = firsts(n)
 	for own.n > 0 && own.b.k > 1 {
-		meet(9)
+		turn(it, t[:], 4)
 		own.n -= 2
 	}
-	out[i] = t[l]
+	out[it.Global(0)] = t[it.Local(0)]
+}
+
+//tandem:kernel
+func switches(it gpu.Item, out []int64, b box, n int) {
+	t := gpu.Local[[8]int64](it)
+	t[it.Local(0)] = int64(it.Global(0))
+	switch vector(n)[n&1] {
+	case n:
+		turn(it, t[:], 5)
+	case vector(n + 1)[0]:
+		turn(it, t[:], 6)
+	}
+	switch b.list {
+	case boxOf(1).list, boxOf(int32(n)).list:
+		turn(it, t[:], 7)
+	}
+	out[it.Global(0)] = t[it.Local(0)]
 }

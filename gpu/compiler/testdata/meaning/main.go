@@ -95,9 +95,18 @@ func main() {
 	}
 	for n := range 6 {
 		grid, b := backend.Grid1(2, 8), box{k: 2, list: [4]int32{2, 1, 2, 3}}
-		check(fmt.Sprint("conditions ", n), grid, func() []int64 { return make([]int64, 16) },
-			func(it gpu.Item, out []int64) { conditions(it, out, b, n) },
-			func(s *linalg.Session, out []int64) error { return launchConditions(s, grid, out, b, n) })
+		for name, k := range map[string]struct {
+			plain  func(gpu.Item, []int64, box, int)
+			launch func(*linalg.Session, backend.Grid, []int64, box, int) error
+		}{
+			"conditions": {conditions, launchConditions[[]int64]},
+			"loops":      {loops, launchLoops[[]int64]},
+			"switches":   {switches, launchSwitches[[]int64]},
+		} {
+			check(fmt.Sprint(name, n), grid, func() []int64 { return make([]int64, 16) },
+				func(it gpu.Item, out []int64) { k.plain(it, out, b, n) },
+				func(s *linalg.Session, out []int64) error { return k.launch(s, grid, out, b, n) })
+		}
 	}
 	if os.Getenv("CHECKED") == "" { // which fails for a division by 0
 		divide[int8]()
