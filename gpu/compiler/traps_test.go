@@ -25,9 +25,16 @@ import (
 func behind[T gpu.Float](it gpu.Item, out, f []T, n int) {
 	i := it.Global(0)
 	v, w := -f[i] < T(n), -(f[i] + 1)
+	u, q := -1*f[i] < T(n), f[i]/-1 < T(n)
 	it.Barrier()
 	if v {
 		out[i] = 1
+	}
+	if u {
+		out[i] += 4
+	}
+	if q {
+		out[i] += 8
 	}
 	if w > T(n) {
 		out[i] += 2

@@ -793,6 +793,9 @@ func wide(t *ir.Type) string {
 }
 
 func (p *Printer) binary(e *ir.Expr) string {
+	if x := timesMinus1(e); x != nil && p.barriers {
+		return p.negated(x)
+	}
 	t, x, y, tok := e.X.Type, p.expr(e.X), p.expr(e.Y), e.Token.String()
 	switch e.Token {
 	case token.ADD, token.SUB, token.MUL:
@@ -826,9 +829,29 @@ func (p *Printer) unary(e *ir.Expr) string {
 	case t.Integer():
 		return fmt.Sprintf("((%s)(0u - (%s)%s))", t.Name, wide(t), x)
 	case p.barriers:
-		return fmt.Sprintf("%s(%s)", p.Helper("neg_"+t.Name), p.bare(e.X))
+		return p.negated(e.X)
 	}
 	return fmt.Sprintf("(-%s)", x)
+}
+
+// negated is -x of a float, which compilers do not know for that.
+func (p *Printer) negated(x *ir.Expr) string {
+	return fmt.Sprintf("%s(%s)", p.Helper("neg_"+x.Type.Name), p.bare(x))
+}
+
+// timesMinus1 is the float x of x * -1, -1 * x and x / -1, which compilers take for -x; else nil.
+func timesMinus1(e *ir.Expr) *ir.Expr {
+	minus1 := func(x *ir.Expr) bool {
+		return x.Op == ir.OpConst && constant.Compare(x.Value, token.EQL, constant.MakeInt64(-1))
+	}
+	switch {
+	case !e.X.Type.Float():
+	case (e.Token == token.MUL || e.Token == token.QUO) && minus1(e.Y):
+		return e.X
+	case e.Token == token.MUL && minus1(e.X):
+		return e.Y
+	}
+	return nil
 }
 
 func (p *Printer) shift(e *ir.Expr) string {
