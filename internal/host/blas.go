@@ -99,6 +99,10 @@ func gemvSteps[T Float](
 	if trans {
 		rows, cols = k, m
 	}
+	if xStep == 1 && yStep == 1 {
+		Gemv(trans, rows, cols, alpha, a, lda, x, beta, y)
+		return
+	}
 	s, memory := Take[T](elementsIf(xStep != 1, k) + elementsIf(yStep != 1, m))
 	defer s.Give()
 	if xStep != 1 {

@@ -2,10 +2,7 @@
 
 package host
 
-import (
-	"math"
-	"unsafe"
-)
+import "unsafe"
 
 // hasVectors tells whether the processor has what the functions below need.
 var hasVectors = hasAVX2
@@ -58,10 +55,6 @@ func chainsAVX2(m, k int, a unsafe.Pointer, lda, step int, x unsafe.Pointer, inc
 	double bool)
 
 //go:noescape
-func gemvAVX2(m, k int, a unsafe.Pointer, lda, step int, x unsafe.Pointer, incX int, y unsafe.Pointer, incY int,
-	alpha, beta float64, double bool)
-
-//go:noescape
 func outerAVX2(m, n, dn int, alpha float64, x, y unsafe.Pointer, dy int, a unsafe.Pointer, da int, double bool)
 
 //go:noescape
@@ -87,32 +80,6 @@ func dotAVX2(n int, x, y unsafe.Pointer, double bool) (sum float64)
 
 //go:noescape
 func asumAVX2(n int, x unsafe.Pointer, double bool) (sum float64)
-
-// GemvSteps is [Gemv] for a matrix, m by n, of at least a row, whose element (i, p) is row*i +
-// col*p elements behind the one that a points to, with vectors whose elements are incX and incY
-// apart, from those that x and y point to on.
-func GemvSteps[T Float](m, n int, alpha T, a *T, row, col int, x *T, incX int, beta T, y *T, incY int) {
-	if isFloat64[T]() && m*n == 1 && alpha != 0 { // takes less than the call
-		oneProduct(float64(alpha), float64(*a), float64(*x), float64(beta), f64(y))
-		return
-	}
-	if !hasVectors || n == 0 || alpha == 0 {
-		gemvStepsGo(m, n, alpha, a, row, col, x, incX, beta, y, incY)
-		return
-	}
-	gemvAVX2(m, n, unsafe.Pointer(a), row, col, unsafe.Pointer(x), incX, unsafe.Pointer(y), incY, float64(alpha),
-		float64(beta), isFloat64[T]())
-}
-
-// oneProduct is [GemvSteps] for one element, and alpha not zero.
-func oneProduct(alpha, a, x, beta float64, y *float64) {
-	acc := math.FMA(a, x, 0)
-	if beta == 0 {
-		*y = alpha * acc
-	} else {
-		*y = math.FMA(alpha, acc, float64(beta**y))
-	}
-}
 
 // The functions of both types. One in a variable would be slower to call, and what it points to
 // would live on the heap.

@@ -22,13 +22,6 @@ func nativeAsum[T Float](int, *T) float64                                     { 
 
 const noVectors = "host: no vector instructions"
 
-// GemvSteps is [Gemv] for a matrix, m by n, of at least a row, whose element (i, p) is row*i +
-// col*p elements behind the one that a points to, with vectors whose elements are incX and incY
-// apart, from those that x and y point to on.
-func GemvSteps[T Float](m, n int, alpha T, a *T, row, col int, x *T, incX int, beta T, y *T, incY int) {
-	gemvStepsGo(m, n, alpha, a, row, col, x, incX, beta, y, incY)
-}
-
 // addOuter2 is addOuter, and then that for u and v.
 func addOuter2[T Float](m, n, dn int, alpha T, x, y *T, dy int, a *T, da int, u, v *T) {
 	addOuter(m, n, dn, alpha, x, y, dy, a, da)

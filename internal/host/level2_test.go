@@ -100,7 +100,7 @@ func TestGemvSteps(t *testing.T) {
 func testGemvSteps[T Float](t *testing.T) {
 	rng := rand.New(rand.NewPCG(43, 44))
 	list := inputs[T]()
-	for m := 1; m <= 37; m++ { // all that may be left of 16, 8 and 4 registers
+	for m := 1; m <= FewRows; m++ {
 		for _, n := range []int{1, 2, 3, 4, 5, 9, 16, 23} {
 			in := list[(m+n)%len(list)]
 			for kind := range 8 {

@@ -38,26 +38,18 @@ func Steps(trans bool, ld int) (row, col int) {
 	return ld, 1
 }
 
-// gemvStepsGo is GemvSteps in Go.
-func gemvStepsGo[T Float](m, n int, alpha T, a *T, row, col int, x *T, incX int, beta T, y *T, incY int) {
-	for i := range m {
-		v := elementAt(y, i*incY)
-		switch {
-		case n > 0 && alpha != 0:
-			acc := T(0)
-			for p := range n {
-				acc = fma(*elementAt(a, i*row+p*col), *elementAt(x, p*incX), acc)
-			}
-			if beta == 0 {
-				*v = alpha * acc
-			} else {
-				*v = fma(alpha, acc, Mul(beta, *v))
-			}
-		case beta == 0:
-			*v = 0
-		default:
-			*v *= beta
-		}
+// GemvSteps is [Gemv] for a matrix, m by n, of at least a row and at most [FewRows], whose element
+// (i, p) is row*i + col*p elements behind the one that a points to, with vectors whose elements are
+// incX and incY apart, from those that x and y point to on.
+func GemvSteps[T Float](m, n int, alpha T, a *T, row, col int, x *T, incX int, beta T, y *T, incY int) {
+	var acc [FewRows]T
+	if alpha != 0 && n > 0 {
+		chains(m, n, a, row, col, x, incX, &acc[0], 1)
+		finishSteps(alpha, acc[:m], beta, y, incY)
+	} else if beta != 0 {
+		ScalSteps(m, beta, y, incY)
+	} else {
+		finishSteps(1, acc[:m], 0, y, incY)
 	}
 }
 

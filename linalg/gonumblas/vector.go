@@ -2,7 +2,6 @@ package gonumblas
 
 import (
 	"math/bits"
-	"unsafe"
 
 	"gonum.org/v1/gonum/blas"
 
@@ -61,13 +60,6 @@ func scatter[T float](c []T, memory *host.Scratch, x []T, inc int) {
 	memory.Give()
 }
 
-// isFew tells whether one call of assembly does a product with a vector the fastest. It takes one
-// element of a row of float32 at a time where the elements of rows are side by side.
-func isFew[T float](trans bool, m, n, incX, incY int) bool {
-	most := max(m, n)
-	return most <= 16 || most <= 32 && (trans || unsafe.Sizeof(T(0)) == 8 || incX != 1 || incY != 1)
-}
-
 // gemv, as all that follows, tells whether the arguments are valid, and does nothing if they are
 // not: to check them in a function of its own would be felt in small calls.
 func gemv[T float](
@@ -81,14 +73,14 @@ func gemv[T float](
 	if !fitsVector(cols, incX, len(x)) || !fitsVector(rows, incY, len(y)) {
 		return false
 	}
-	if isFew[T](trans, m, n, incX, incY) {
+	if incX == 1 && incY == 1 {
+		host.Gemv(trans, m, n, alpha, a, lda, x, beta, y)
+		return true
+	}
+	if rows <= host.FewRows && cols <= host.FewRows {
 		row, col := host.Steps(trans, lda)
 		host.GemvSteps(rows, cols, alpha, &a[0], row, col, &x[start(cols, incX)], incX, beta, &y[start(rows, incY)],
 			incY)
-		return true
-	}
-	if incX == 1 && incY == 1 {
-		host.Gemv(trans, m, n, alpha, a, lda, x, beta, y)
 		return true
 	}
 	xs, memory := gather(cols, x, incX)

@@ -29,8 +29,7 @@ func (w *writer) vendor() {
 func (w *writer) level2(k x86Kernel) {
 	w.columns(k)
 	w.cross(k)
-	w.chains(k, false)
-	w.chains(k, true)
+	w.chains(k)
 	w.rows(k)
 	w.panel(k)
 	w.outer(k, false)
@@ -56,7 +55,6 @@ type entry struct {
 
 var entries = []entry{
 	{"chains", chainArgs, 72, "", 73},
-	{"gemv", chainArgs + ", alpha, beta float64", 88, "", 89},
 	{"outer", outerArgs, 72, "", 73},
 	{"outer2", outerArgs + ", u, v unsafe.Pointer", 88, "", 89},
 	{"substitute", "n int, e unsafe.Pointer, eRow, eCol int, b unsafe.Pointer, bRow int, unit bool", 49, "", 50},
@@ -308,30 +306,16 @@ func (w *writer) halves(which int, low, high, to string) {
 const chainRows = 8
 
 // chains writes the chains of any rows with x, one element at a time: what columns leaves, what is
-// small, and vectors whose elements are apart. With whole it begins them at +0, and ends them as a
-// product does.
-func (w *writer) chains(k x86Kernel, whole bool) {
-	const x, alpha, beta, sum = chainRows, 12, 13, 14 // the last three beside those of the squares
-	move, mul, mulAdd := k.scalar("VMOVS%s"), k.scalar("VMULS%s"), k.scalar("VFMADD231S%s")
-	name := "chains"
-	if whole {
-		name = "gemv"
-	}
-	w.body(name, k)
+// small, and vectors whose elements are apart.
+func (w *writer) chains(k x86Kernel) {
+	const x = chainRows
+	move, mulAdd := k.scalar("VMOVS%s"), k.scalar("VFMADD231S%s")
+	w.body("chains", k)
 	w.op("MOVQ m+0(FP), BX")
 	w.op("MOVQ a+16(FP), SI")
 	w.strides(k, "lda+24", "R8", "step+32", "R11", "incX+48", "R13", "incY+64", "R14")
 	w.op("MOVQ y+56(FP), DX")
-	if whole {
-		w.number(k, "alpha+72", alpha)
-		w.number(k, "beta+80", beta)
-		w.op("MOVQ beta+80(FP), R15")
-		w.op("SHLQ $1, R15") // 0 for 0 of either sign
-	}
 	w.op("LEAQ (R8)(R8*2), R9")
-	if whole {
-		w.wholeVectors(k, alpha, beta, sum)
-	}
 	w.label("next")
 	w.op("MOVQ k+8(FP), CX")
 	w.op("MOVQ x+40(FP), DI")
@@ -354,13 +338,7 @@ func (w *writer) chains(k x86Kernel, whole bool) {
 	}
 	for rows := 1; rows <= chainRows; rows++ {
 		w.label("rows%d", rows)
-		if whole {
-			for r := range rows {
-				w.op("VXORPS X%d, X%[1]d, X%[1]d", r)
-			}
-		} else {
-			eachRow(rows, "AX", func(r int) { w.op("%s (AX), X%d", move, r) })
-		}
+		eachRow(rows, "AX", func(r int) { w.op("%s (AX), X%d", move, r) })
 		w.label("loop%d", rows)
 		w.op("%s (DI), X%d", move, x)
 		for r := range rows {
@@ -371,22 +349,6 @@ func (w *writer) chains(k x86Kernel, whole bool) {
 		w.op("ADDQ R11, R10")
 		w.op("DECQ CX")
 		w.op("JNZ loop%d", rows)
-		if whole {
-			w.op("TESTQ R15, R15")
-			w.op("JZ alone%d", rows)
-			for r := range rows {
-				w.op("%s (AX), X%d, X%d", mul, beta, sum)
-				w.op("%s X%d, X%d, X%d", mulAdd, alpha, r, sum)
-				w.op("VMOVAPS X%d, X%d", sum, r)
-				w.op("ADDQ R14, AX")
-			}
-			w.op("JMP store%d", rows)
-			w.label("alone%d", rows)
-			for r := range rows {
-				w.op("%s X%d, X%d, X%[3]d", mul, alpha, r)
-			}
-			w.label("store%d", rows)
-		}
 		eachRow(rows, "DX", func(r int) { w.op("%s X%d, (DX)", move, r) })
 		if rows < chainRows {
 			w.op("RET")
@@ -396,127 +358,6 @@ func (w *writer) chains(k x86Kernel, whole bool) {
 	w.op("SUBQ $%d, BX", chainRows)
 	w.op("JNZ next")
 	w.op("RET")
-}
-
-// wholeVectors writes what gemv does in whole registers, for results side by side: rows that are
-// elements side by side, and in float64, where one element at a time is slow, rows along which
-// elements lie side by side, in squares that are transposed. It leaves fewer rows than a register
-// has lanes.
-func (w *writer) wholeVectors(k x86Kernel, alpha, beta, sum int) {
-	w.op("CMPQ BX, $%d", k.lanes())
-	w.op("JLT next")
-	w.op("CMPQ R14, $%d", k.size)
-	w.op("JNE next")
-	for _, reg := range []int{alpha, beta} {
-		w.op("%s X%d, %s", k.splat, reg, k.r(reg))
-	}
-	begin := func(chains int) {
-		for v := range chains {
-			w.op("VXORPS %s, %[1]s, %[1]s", k.r(v))
-		}
-		w.op("MOVQ x+40(FP), DI")
-		w.op("MOVQ k+8(FP), CX")
-	}
-	finish := func(chains int, label string) {
-		w.op("TESTQ R15, R15")
-		w.op("JZ %s", label)
-		for v := range chains {
-			w.op("%s %d(DX), %s, %s", k.mul, v*k.width(), k.r(beta), k.r(sum))
-			w.op("%s %s, %s, %s", k.mulAdd, k.r(alpha), k.r(v), k.r(sum))
-			w.op("%s %s, %d(DX)", k.load, k.r(sum), v*k.width())
-		}
-		w.op("JMP %sdone", label)
-		w.label("%s", label)
-		for v := range chains {
-			w.op("%s %s, %s, %[3]s", k.mul, k.r(alpha), k.r(v))
-		}
-		w.storeVectors(k, chains)
-		w.label("%sdone", label)
-	}
-	w.op("CMPQ R8, $%d", k.size)
-	if k.size == 8 {
-		w.op("JNE along")
-	} else {
-		w.op("JNE narrow")
-	}
-	w.columnBlocks(k, []string{"SI", "DX"}, func(vectors int) {
-		begin(vectors)
-		w.op("MOVQ SI, R10")
-		w.label("step%d", vectors)
-		w.op("%s (DI), %s", k.splat, k.r(vectors))
-		for v := range vectors {
-			w.op("%s %d(R10), %s, %s", k.mulAdd, v*k.width(), k.r(vectors), k.r(v))
-		}
-		w.op("ADDQ R13, DI")
-		w.op("ADDQ R11, R10")
-		w.op("DECQ CX")
-		w.op("JNZ step%d", vectors)
-		finish(vectors, fmt.Sprint("besideAlone", vectors))
-	})
-	w.op("JMP narrow")
-	if k.size == 8 {
-		w.label("along")
-		w.op("CMPQ R11, $8")
-		w.op("JNE narrow")
-		w.op("CMPQ R13, $8")
-		w.op("JNE narrow")
-		w.alongRows(k.strip(8), begin, finish)
-		w.alongRows(k.strip(4), begin, finish)
-		w.op("TESTQ BX, BX")
-		w.op("JNZ narrow")
-	}
-	w.label("done")
-	w.op("VZEROUPPER")
-	w.op("RET")
-	w.label("narrow")
-	w.op("VZEROUPPER")
-}
-
-// alongRows writes the chains of as many rows as a strip has, as long as BX has so many.
-func (w *writer) alongRows(s strip, begin func(chains int), finish func(chains int, label string)) {
-	w.label("along%d", s.rows)
-	w.op("CMPQ BX, $%d", s.rows)
-	w.op("JLT fewer%d", s.rows)
-	begin(s.chains())
-	w.op("MOVQ SI, R12")
-	w.op("LEAQ (SI)(R8*4), R10")
-	w.op("SUBQ $4, CX")
-	w.op("JLT tail%d", s.rows)
-	w.label("square%d", s.rows)
-	for group := range s.chains() {
-		w.stripBlock(s, group, 0, false)
-	}
-	next := func(bytes int) {
-		for _, pointer := range []string{"SI", "R10", "DI"} {
-			w.op("ADDQ $%d, %s", bytes, pointer)
-		}
-	}
-	next(32)
-	w.op("SUBQ $4, CX")
-	w.op("JGE square%d", s.rows)
-	w.label("tail%d", s.rows)
-	w.op("ADDQ $4, CX")
-	w.op("JZ end%d", s.rows)
-	w.label("column%d", s.rows)
-	w.op("%s (DI), Y6", s.splat)
-	for group, pointer := range s.pointers {
-		for i := range 2 {
-			w.op("VMOVSD %s, X%d", rowAddr(0, pointer, 2*i), 4+i)
-			w.op("VMOVHPD %s, X%d, X%[2]d", rowAddr(0, pointer, 2*i+1), 4+i)
-		}
-		w.op("VINSERTF128 $1, X5, Y4, Y4")
-		w.op("%s Y4, Y6, %s", s.mulAdd, s.r(group))
-	}
-	next(8)
-	w.op("DECQ CX")
-	w.op("JNZ column%d", s.rows)
-	w.label("end%d", s.rows)
-	finish(s.chains(), fmt.Sprint("alongAlone", s.rows))
-	w.op("LEAQ (R12)(R8*%d), SI", s.rows)
-	w.op("ADDQ $%d, DX", 8*s.rows)
-	w.op("SUBQ $%d, BX", s.rows)
-	w.op("JMP along%d", s.rows)
-	w.label("fewer%d", s.rows)
 }
 
 // strides loads arguments that count elements, and makes bytes of them.
