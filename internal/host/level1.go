@@ -20,28 +20,8 @@ const (
 // in order. Products of float32 are exact in float64.
 func Dot[T Float](x, y []T) float64 {
 	y = y[:len(x)]
-	if len(x) <= lanes/2 { // each element has its lane
-		var s0, s1, s2, s3 float64
-		switch len(x) {
-		case 4:
-			s3 = math.FMA(float64(x[3]), float64(y[3]), 0)
-			fallthrough
-		case 3:
-			s2 = math.FMA(float64(x[2]), float64(y[2]), 0)
-			fallthrough
-		case 2:
-			s1 = math.FMA(float64(x[1]), float64(y[1]), 0)
-			fallthrough
-		case 1:
-			s0 = math.FMA(float64(x[0]), float64(y[0]), 0)
-		}
-		return ((s0 + s2) + (s1 + s3)) + 0 // no -0, as the other lanes have none
-	}
-	switch {
-	case len(x) > piece:
+	if len(x) > piece {
 		return sumPieces(x, y)
-	case hasVectors: // dotPiece would be felt in small calls
-		return nativeDot(len(x), unsafe.SliceData(x), unsafe.SliceData(y))
 	}
 	return dotPiece(x, y)
 }
@@ -68,28 +48,8 @@ func AsumSteps[T Float](n int, x *T, inc int) float64 {
 
 // Asum is the sum of magnitudes, in the same order, in float64.
 func Asum[T Float](x []T) float64 {
-	if len(x) <= lanes/2 { // as in Dot
-		var s0, s1, s2, s3 float64
-		switch len(x) {
-		case 4:
-			s3 = math.Abs(float64(x[3]))
-			fallthrough
-		case 3:
-			s2 = math.Abs(float64(x[2]))
-			fallthrough
-		case 2:
-			s1 = math.Abs(float64(x[1]))
-			fallthrough
-		case 1:
-			s0 = math.Abs(float64(x[0]))
-		}
-		return (s0 + s2) + (s1 + s3)
-	}
-	switch {
-	case len(x) > piece:
+	if len(x) > piece {
 		return sumPieces(x, nil)
-	case hasVectors:
-		return nativeAsum(len(x), unsafe.SliceData(x))
 	}
 	return asumPiece(x)
 }
@@ -220,11 +180,7 @@ func Axpy[T Float](alpha T, x, y []T) {
 		return
 	}
 	if isSmall[T](2, len(x)) {
-		if one := T(1); hasVectors { // addScaled would be felt in small calls
-			nativeOuter(1, len(x), 0, alpha, &one, &x[0], 0, &y[:len(x)][0], 0)
-		} else {
-			addScaled(alpha, x, y)
-		}
+		addScaled(alpha, x, y[:len(x)])
 		return
 	}
 	spreadVector[T](len(x), func(lo, hi int) { addScaled(alpha, x[lo:hi], y[lo:]) })
@@ -251,19 +207,15 @@ func addScaled[T Float](alpha T, x, y []T) {
 
 // Scal is x = alpha*x.
 func Scal[T Float](alpha T, x []T) {
-	switch {
-	case len(x) <= shortVector:
-		scaleRow(alpha, x)
+	if len(x) == 0 {
 		return
-	case isSmall[T](2, len(x)):
+	}
+	if isSmall[T](2, len(x)) {
 		scaleVector(alpha, x)
 		return
 	}
 	spreadVector[T](len(x), func(lo, hi int) { scaleVector(alpha, x[lo:hi]) })
 }
-
-// shortVector is the elements up to which a plain loop is the fastest.
-const shortVector = 32
 
 // scaleVector is Scal in this goroutine, for at least one element.
 func scaleVector[T Float](alpha T, x []T) {
