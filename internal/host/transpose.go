@@ -15,10 +15,6 @@ func Transpose[T element.Element](rows, cols int, src []T, lds int, dst []T, ldd
 	if rows == 0 || cols == 0 {
 		return
 	}
-	if isSmall[T](rows, cols) && (min(rows, cols) < 8 || rows*cols <= 256 && (rows|cols)%8 != 0) {
-		transposeFew(rows, cols, src, lds, dst, ldd)
-		return
-	}
 	if min(rows, cols) <= stripLines && rows*cols <= stripBytes/int(unsafe.Sizeof(T(0))) {
 		transposeTiles(rows, cols, src, lds, dst, ldd)
 		return
@@ -41,21 +37,6 @@ func Transpose[T element.Element](rows, cols int, src []T, lds int, dst []T, ldd
 		i, j := turn/across*height, turn%across*width
 		f(min(height, rows-i), min(width, cols-j), src[i*lds+j:], lds, dst[j*ldd+i:], ldd)
 	})
-}
-
-// transposeFew transposes few elements by plain loops, four rows at a time.
-func transposeFew[T element.Element](rows, cols int, src []T, lds int, dst []T, ldd int) {
-	i := 0
-	for ; i+4 <= rows; i += 4 {
-		r0, r1, r2, r3 := src[i*lds:][:cols], src[(i+1)*lds:][:cols], src[(i+2)*lds:][:cols], src[(i+3)*lds:][:cols]
-		at := i
-		for j, v := range r0 {
-			d := dst[at:][:4]
-			d[0], d[1], d[2], d[3] = v, r1[j], r2[j], r3[j]
-			at += ldd
-		}
-	}
-	transposeRows(i, rows, cols, src, lds, dst, ldd)
 }
 
 // transposeRows transposes the rows from i on, an element at a time.
