@@ -26,26 +26,6 @@ func Dot[T Float](x, y []T) float64 {
 	return dotPiece(x, y)
 }
 
-// DotSteps is [Dot] of n elements that are incX and incY apart, from those that x and y point to
-// on, for at most a piece of 8192.
-func DotSteps[T Float](n int, x *T, incX int, y *T, incY int) float64 {
-	var s [lanes]float64
-	for i, atX, atY := 0, 0, 0; i < n; i, atX, atY = i+1, atX+incX, atY+incY {
-		l := i & (lanes - 1)
-		s[l] = math.FMA(float64(*elementAt(x, atX)), float64(*elementAt(y, atY)), s[l])
-	}
-	return addLanes(&s)
-}
-
-// AsumSteps is [Asum] in the same way.
-func AsumSteps[T Float](n int, x *T, inc int) float64 {
-	var s [lanes]float64
-	for i, at := 0, 0; i < n; i, at = i+1, at+inc {
-		s[i&(lanes-1)] += math.Abs(float64(*elementAt(x, at)))
-	}
-	return addLanes(&s)
-}
-
 // Asum is the sum of magnitudes, in the same order, in float64.
 func Asum[T Float](x []T) float64 {
 	if len(x) > piece {
@@ -81,20 +61,6 @@ func Nrm2[T Float](x []T) float64 {
 		scaled[i] = math.Ldexp(float64(v), -exp)
 	}
 	return math.Ldexp(math.Sqrt(Dot(scaled, scaled)), exp)
-}
-
-// Nrm2Steps is [Nrm2] of n elements that are inc apart, from the one that x points to on, for at
-// most a piece of 8192.
-func Nrm2Steps[T Float](n int, x *T, inc int) float64 {
-	if s := DotSteps(n, x, inc, x, inc); s >= smallSquares && s <= largeSquares {
-		return math.Sqrt(s)
-	}
-	memory, side := Take[T](n)
-	defer memory.Give()
-	for i := range side {
-		side[i] = *elementAt(x, i*inc)
-	}
-	return Nrm2(side)
 }
 
 // Between these a sum of squares has lost nothing that counts below the range of float64, and not

@@ -211,31 +211,22 @@ func triangularVector[T float](
 	return true
 }
 
-// The elements of vectors whose elements are apart up to which a copy side by side in scratch
-// memory does not pay: of those that are copied at all, and of those that are not.
-const (
-	fewApart    = 16
-	fewElements = 32
-)
+// fewApart is the elements of vectors whose elements are apart up to which a copy side by side in
+// scratch memory does not pay.
+const fewApart = 16
 
 // dot, asum and nrm2 are for vectors whose elements are apart.
 
 func dot[T float](n int, x []T, incX int, y []T, incY int) float64 {
-	if n <= fewElements {
-		return host.DotSteps(n, &x[start(n, incX)], incX, &y[start(n, incY)], incY)
-	}
-	xs, memory := gather(n, x, incX)
-	ys, more := gather(n, y, incY)
-	sum := host.Dot(xs, ys)
+	memory, c := host.Take[T](2 * n)
+	copySteps(c[:n], x, incX)
+	copySteps(c[n:], y, incY)
+	sum := host.Dot(c[:n], c[n:])
 	memory.Give()
-	more.Give()
 	return sum
 }
 
 func asum[T float](n int, x []T, incX int) float64 {
-	if n <= fewElements {
-		return host.AsumSteps(n, &x[0], incX)
-	}
 	xs, memory := gather(n, x, incX)
 	sum := host.Asum(xs)
 	memory.Give()
@@ -243,9 +234,6 @@ func asum[T float](n int, x []T, incX int) float64 {
 }
 
 func nrm2[T float](n int, x []T, incX int) float64 {
-	if n <= fewElements {
-		return host.Nrm2Steps(n, &x[0], incX)
-	}
 	xs, memory := gather(n, x, incX)
 	norm := host.Nrm2(xs)
 	memory.Give()
