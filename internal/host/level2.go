@@ -338,16 +338,6 @@ func Ger[T Float](m, n int, alpha T, x, y []T, a []T, lda int) {
 	bands[T](m, n, 1, func(lo, hi int) { addOuter(hi-lo, n, 0, alpha, &x[lo], &y[0], 0, &a[lo*lda], lda) })
 }
 
-// GerAlone is [Ger] in this goroutine, for m and n of at least one.
-func GerAlone[T Float](m, n int, alpha T, x, y []T, a []T, lda int) {
-	_ = a[(m-1)*lda+n-1] // check would be felt in small calls, and so would addOuter
-	if p, q := &x[:m][0], &y[:n][0]; hasVectors {
-		nativeOuter(m, n, 0, alpha, p, q, 0, &a[0], lda)
-	} else {
-		addOuter(m, n, 0, alpha, p, q, 0, &a[0], lda)
-	}
-}
-
 // addOuter adds alpha*x*yᵀ to m rows: the first has n elements, and each next one dn more; it
 // begins da elements behind the beginning of the one before, and dy elements later in y.
 func addOuter[T Float](m, n, dn int, alpha T, x, y *T, dy int, a *T, da int) {
@@ -368,10 +358,10 @@ func Syr[T Float](lower bool, n int, alpha T, x, a []T, lda int) {
 	x = x[:n]
 	_ = a[(n-1)*(lda+1)]
 	if isSmall[T](n, n) {
-		AddTriangle(lower, 0, n, n, alpha, x, nil, a, lda)
+		addTriangle(lower, 0, n, n, alpha, x, nil, a, lda)
 		return
 	}
-	bands[T](n, n, 1, func(lo, hi int) { AddTriangle(lower, lo, hi, n, alpha, x, nil, a, lda) })
+	bands[T](n, n, 1, func(lo, hi int) { addTriangle(lower, lo, hi, n, alpha, x, nil, a, lda) })
 }
 
 // Syr2 adds alpha*x*yᵀ and then alpha*y*xᵀ to the lower or upper triangle of A of n by n, element
@@ -383,40 +373,21 @@ func Syr2[T Float](lower bool, n int, alpha T, x, y, a []T, lda int) {
 	x, y = x[:n], y[:n]
 	_ = a[(n-1)*(lda+1)]
 	if isSmall[T](n, n) {
-		AddTriangle(lower, 0, n, n, alpha, x, y, a, lda)
+		addTriangle(lower, 0, n, n, alpha, x, y, a, lda)
 		return
 	}
-	bands[T](n, n, 1, func(lo, hi int) { AddTriangle(lower, lo, hi, n, alpha, x, y, a, lda) })
+	bands[T](n, n, 1, func(lo, hi int) { addTriangle(lower, lo, hi, n, alpha, x, y, a, lda) })
 }
 
-// AddTriangle is [Syr2] for rows lo to hi-1, or without y [Syr], in this goroutine.
-func AddTriangle[T Float](lower bool, lo, hi, n int, alpha T, x, y, a []T, lda int) {
-	if n == 1 { // takes less than a call
-		addOne(alpha, x, y, &a[0])
-		return
-	}
+// addTriangle is [Syr2] for rows lo to hi-1, or without y [Syr], in this goroutine.
+func addTriangle[T Float](lower bool, lo, hi, n int, alpha T, x, y, a []T, lda int) {
 	first, rows, count, dn, step, begin, da := 0, hi-lo, lo+1, 1, 0, lo*lda, lda
 	if !lower {
 		first, count, dn, step, begin, da = lo, n-lo, -1, 1, lo*(lda+1), lda+1
 	}
-	switch {
-	case y != nil:
-		addOuter2(rows, count, dn, alpha, &x[lo], &y[first], step, &a[begin], da, &y[lo], &x[first])
-	case hasVectors: // addOuter would be felt in small calls
-		nativeOuter(rows, count, dn, alpha, &x[lo], &x[first], step, &a[begin], da)
-	default:
-		addOuter(rows, count, dn, alpha, &x[lo], &x[first], step, &a[begin], da)
-	}
-}
-
-// addOne is AddTriangle for one row.
-func addOne[T Float](alpha T, x, y []T, a *T) {
-	z := y
-	if y == nil {
-		z = x
-	}
-	*a = fma(Mul(alpha, x[0]), z[0], *a)
 	if y != nil {
-		*a = fma(Mul(alpha, y[0]), x[0], *a)
+		addOuter2(rows, count, dn, alpha, &x[lo], &y[first], step, &a[begin], da, &y[lo], &x[first])
+		return
 	}
+	addOuter(rows, count, dn, alpha, &x[lo], &x[first], step, &a[begin], da)
 }

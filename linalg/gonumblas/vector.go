@@ -38,6 +38,24 @@ func gather[T float](n int, x []T, inc int) ([]T, *host.Scratch) {
 	return c, memory
 }
 
+// gatherTwo is gather for two vectors.
+func gatherTwo[T float](m int, x []T, incX, n int, y []T, incY int) (xs, ys []T, memory *host.Scratch) {
+	if incX == 1 && incY == 1 {
+		return x[:m], y[:n], nil
+	}
+	memory, c := host.Take[T](m + n)
+	xs, ys = x, y
+	if incX != 1 {
+		xs = c
+		copySteps(xs[:m], x, incX)
+	}
+	if incY != 1 {
+		ys = c[m:]
+		copySteps(ys[:n], y, incY)
+	}
+	return xs[:m], ys[:n], memory
+}
+
 // copySteps makes c elements of x that are inc apart.
 func copySteps[T float](c, x []T, inc int) {
 	at := start(len(c), inc)
@@ -114,31 +132,15 @@ func symv[T float](
 	return true
 }
 
-// alone is the rows and columns up to which one goroutine adds to a matrix.
-const alone = 32
-
 // ger does nothing either where alpha is 0.
 func ger[T float](m, n int, alpha T, x []T, incX int, y []T, incY int, a []T, lda int) bool {
 	if alpha == 0 || m <= 0 || n <= 0 || !fits(m, n, lda, len(a)) || !fitsVector(m, incX, len(x)) ||
 		!fitsVector(n, incY, len(y)) {
 		return false
 	}
-	switch {
-	case incX == 1 && incY == 1 && max(m, n) <= alone:
-		host.GerAlone(m, n, alpha, x, y, a, lda)
-		return true
-	case max(m, n) <= fewApart:
-		var xs, ys [fewApart]T
-		copySteps(xs[:m], x, incX)
-		copySteps(ys[:n], y, incY)
-		host.GerAlone(m, n, alpha, xs[:], ys[:], a, lda)
-		return true
-	}
-	xs, memory := gather(m, x, incX)
-	ys, more := gather(n, y, incY)
+	xs, ys, memory := gatherTwo(m, x, incX, n, y, incY)
 	host.Ger(m, n, alpha, xs, ys, a, lda)
 	memory.Give()
-	more.Give()
 	return true
 }
 
@@ -146,16 +148,6 @@ func ger[T float](m, n int, alpha T, x []T, incX int, y []T, incY int, a []T, ld
 func syr[T float](ul blas.Uplo, n int, alpha T, x []T, incX int, a []T, lda int) bool {
 	if alpha == 0 || !isUplo(ul) || n <= 0 || !fits(n, n, lda, len(a)) || !fitsVector(n, incX, len(x)) {
 		return false
-	}
-	switch {
-	case incX == 1 && n <= alone:
-		host.AddTriangle(ul == blas.Lower, 0, n, n, alpha, x, nil, a, lda)
-		return true
-	case n <= fewApart:
-		var xs [fewApart]T
-		copySteps(xs[:n], x, incX)
-		host.AddTriangle(ul == blas.Lower, 0, n, n, alpha, xs[:], nil, a, lda)
-		return true
 	}
 	xs, memory := gather(n, x, incX)
 	host.Syr(ul == blas.Lower, n, alpha, xs, a, lda)
@@ -168,22 +160,9 @@ func syr2[T float](ul blas.Uplo, n int, alpha T, x []T, incX int, y []T, incY in
 		!fitsVector(n, incY, len(y)) {
 		return false
 	}
-	switch {
-	case incX == 1 && incY == 1 && n <= alone:
-		host.AddTriangle(ul == blas.Lower, 0, n, n, alpha, x, y, a, lda)
-		return true
-	case n <= fewApart:
-		var xs, ys [fewApart]T
-		copySteps(xs[:n], x, incX)
-		copySteps(ys[:n], y, incY)
-		host.AddTriangle(ul == blas.Lower, 0, n, n, alpha, xs[:], ys[:], a, lda)
-		return true
-	}
-	xs, memory := gather(n, x, incX)
-	ys, more := gather(n, y, incY)
+	xs, ys, memory := gatherTwo(n, x, incX, n, y, incY)
 	host.Syr2(ul == blas.Lower, n, alpha, xs, ys, a, lda)
 	memory.Give()
-	more.Give()
 	return true
 }
 
@@ -211,17 +190,11 @@ func triangularVector[T float](
 	return true
 }
 
-// fewApart is the elements of vectors whose elements are apart up to which a copy side by side in
-// scratch memory does not pay.
-const fewApart = 16
-
 // dot, asum and nrm2 are for vectors whose elements are apart.
 
 func dot[T float](n int, x []T, incX int, y []T, incY int) float64 {
-	memory, c := host.Take[T](2 * n)
-	copySteps(c[:n], x, incX)
-	copySteps(c[n:], y, incY)
-	sum := host.Dot(c[:n], c[n:])
+	xs, ys, memory := gatherTwo(n, x, incX, n, y, incY)
+	sum := host.Dot(xs, ys)
 	memory.Give()
 	return sum
 }
