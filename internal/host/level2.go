@@ -206,10 +206,6 @@ func Symv[T Float](lower bool, n int, alpha T, a []T, lda int, x []T, beta T, y 
 		scaleC(1, n, beta, y, n)
 		return
 	}
-	if n <= FewSymv {
-		SymvSteps(lower, n, alpha, &a[0], lda, &x[0], 1, beta, &y[0], 1)
-		return
-	}
 	acc, memory := startChains(beta, y)
 	s := symmetric[T]{lower: lower, n: n, width: stripeWidth[T](n), a: a, lda: lda, x: x, acc: acc}
 	if stripes := (n + s.width - 1) / s.width; isSmall[T](n, n) {

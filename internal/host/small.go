@@ -17,11 +17,8 @@ const (
 	fewTriangleRows = 8 // whose chains wait for each other less than they would for what a column stores
 )
 
-// The most elements that are kept on the stack, and rows of [SymvSteps].
-const (
-	FewRows = 16
-	FewSymv = 24
-)
+// FewRows is the most elements that are kept on the stack.
+const FewRows = 16
 
 func isFloat64[T element.Element]() bool { return unsafe.Sizeof(T(0)) == 8 }
 
@@ -42,15 +39,18 @@ func Steps(trans bool, ld int) (row, col int) {
 // (i, p) is row*i + col*p elements behind the one that a points to, with vectors whose elements are
 // incX and incY apart, from those that x and y point to on.
 func GemvSteps[T Float](m, n int, alpha T, a *T, row, col int, x *T, incX int, beta T, y *T, incY int) {
-	var acc [FewRows]T
-	if alpha != 0 && n > 0 {
-		chains(m, n, a, row, col, x, incX, &acc[0], 1)
-		finishSteps(alpha, acc[:m], beta, y, incY)
-	} else if beta != 0 {
-		ScalSteps(m, beta, y, incY)
-	} else {
-		finishSteps(1, acc[:m], 0, y, incY)
+	if alpha == 0 || n == 0 {
+		if beta != 0 {
+			ScalSteps(m, beta, y, incY)
+			return
+		}
+		alpha, n = 1, 0
 	}
+	var acc [FewRows]T
+	if n > 0 {
+		chains(m, n, a, row, col, x, incX, &acc[0], 1)
+	}
+	finishSteps(alpha, acc[:m], beta, y, incY)
 }
 
 // finishSteps is what [Gemm] does after the last step of a chain, for at least one: results are inc
@@ -72,29 +72,15 @@ func finishSteps[T Float](alpha T, acc []T, beta T, y *T, inc int) {
 	AxpySteps(len(acc), alpha, &acc[0], 1, y, inc)
 }
 
-// SymvSteps is [Symv] for n of at least 1 and at most [FewSymv], with vectors as those of
-// [GemvSteps].
+// SymvSteps is [Symv] for n of at least 1 and at most [FewRows], alpha not zero, and vectors as those
+// of [GemvSteps].
 func SymvSteps[T Float](lower bool, n int, alpha T, a *T, lda int, x *T, incX int, beta T, y *T, incY int) {
-	if n == 1 {
-		GemvSteps(1, 1, alpha, a, 1, 1, x, incX, beta, y, incY)
-		return
+	var acc [FewRows]T
+	var side [FewRows]T
+	for i := range n {
+		side[i] = *elementAt(x, i*incX)
 	}
-	if alpha == 1 && beta == 0 && incX == 1 && incY == 1 {
-		sums := at(y, 0, n)
-		clear(sums)
-		addSymmetric(lower, n, a, lda, at(x, 0, n), sums)
-		return
-	}
-	var acc [FewSymv]T
-	if incX == 1 {
-		addSymmetric(lower, n, a, lda, at(x, 0, n), acc[:n])
-	} else {
-		var side [FewSymv]T
-		for i := range n {
-			side[i] = *elementAt(x, i*incX)
-		}
-		addSymmetric(lower, n, a, lda, side[:n], acc[:n])
-	}
+	addSymmetric(lower, n, a, lda, side[:n], acc[:n])
 	finishSteps(alpha, acc[:n], beta, y, incY)
 }
 

@@ -116,12 +116,12 @@ func symv[T float](
 		!fitsVector(n, incY, len(y)) {
 		return false
 	}
-	if n <= host.FewSymv && alpha != 0 {
-		host.SymvSteps(ul == blas.Lower, n, alpha, &a[0], lda, &x[start(n, incX)], incX, beta, &y[start(n, incY)], incY)
-		return true
-	}
 	if incX == 1 && incY == 1 {
 		host.Symv(ul == blas.Lower, n, alpha, a, lda, x, beta, y)
+		return true
+	}
+	if n <= host.FewRows && alpha != 0 {
+		host.SymvSteps(ul == blas.Lower, n, alpha, &a[0], lda, &x[start(n, incX)], incX, beta, &y[start(n, incY)], incY)
 		return true
 	}
 	xs, memory := gather(n, x, incX)
