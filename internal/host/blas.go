@@ -278,7 +278,7 @@ func ApplyTriangle[T Float](
 	if n == 0 || cols == 0 {
 		return
 	}
-	if IsFewColumns(left, n, cols) {
+	if isFewColumns(left, n, cols) {
 		row, col := Steps(!left, ldb)
 		for j := range cols {
 			TriangleSteps(solve, n, alpha, &e[0], eRow, eCol, upper, unit, &b[j*col], row)

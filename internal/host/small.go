@@ -140,8 +140,8 @@ func SmallGemmTriangle[T Float](
 	return true
 }
 
-// IsFewColumns tells whether [TriangleSteps] is the fastest for what [ApplyTriangle] does.
-func IsFewColumns(left bool, n, cols int) bool {
+// isFewColumns tells whether [TriangleSteps] is the fastest for what [ApplyTriangle] does.
+func isFewColumns(left bool, n, cols int) bool {
 	return n <= MaxTriangle && (cols == 1 || n*cols <= smallTriangle || !left && n*cols <= smallTransposed)
 }
 

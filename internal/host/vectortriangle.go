@@ -26,11 +26,6 @@ func Trmv[T Float](lower, trans, unit bool, n int, a []T, lda int, x []T) {
 	if n == 0 {
 		return
 	}
-	if n <= MaxTriangle {
-		row, col := Steps(trans, lda)
-		TriangleSteps(false, n, 1, &a[0], row, col, lower == trans, unit, &x[0], 1)
-		return
-	}
 	memory, old := Take[T](n)
 	defer memory.Give()
 	copy(old, x[:n])
@@ -45,11 +40,6 @@ func Trmv[T Float](lower, trans, unit bool, n int, a []T, lda int, x []T) {
 func Trsv[T Float](lower, trans, unit bool, n int, a []T, lda int, x []T) {
 	check("A", n, n, lda, len(a))
 	if n == 0 {
-		return
-	}
-	if n <= MaxTriangle {
-		row, col := Steps(trans, lda)
-		TriangleSteps(true, n, 1, &a[0], row, col, lower == trans, unit, &x[0], 1)
 		return
 	}
 	memory, negated := Take[T](n)

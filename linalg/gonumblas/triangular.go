@@ -30,14 +30,7 @@ func triangular[T float](e *engine, solution bool, s blas.Side, ul blas.Uplo, tA
 		transposed := left == (tA != blas.NoTrans) // at the left of B's columns, or of the transpose of its rows
 		row, col := host.Steps(transposed, lda)
 		upper := (ul == blas.Upper) != transposed
-		if cols := m + n - k; host.IsFewColumns(left, k, cols) {
-			bRow, bCol := host.Steps(!left, ldb)
-			for j := range cols {
-				host.TriangleSteps(solution, k, alpha, &a[0], row, col, upper, d == blas.Unit, &b[j*bCol], bRow)
-			}
-		} else {
-			host.ApplyTriangle(solution, left, k, cols, alpha, a, row, col, upper, d == blas.Unit, b, ldb)
-		}
+		host.ApplyTriangle(solution, left, k, m+n-k, alpha, a, row, col, upper, d == blas.Unit, b, ldb)
 		return true
 	}
 	t := triangle(ul, tA, d, k, a, lda)
