@@ -69,10 +69,6 @@ func accumulateAVX2(upper, unit bool, n int, e unsafe.Pointer, eRow, eCol int, x
 	acc unsafe.Pointer, double bool)
 
 //go:noescape
-func triangleRowsAVX2(upper, unit bool, n int, alpha float64, e unsafe.Pointer, eRow, eCol int, x unsafe.Pointer,
-	inc int, double bool)
-
-//go:noescape
 func symmetricAVX2(lower bool, n int, a unsafe.Pointer, lda int, x, acc unsafe.Pointer, double bool)
 
 //go:noescape
@@ -151,12 +147,6 @@ func nativeSubstitute[T Float](n int, e *T, eRow, eCol int, b *T, bRow int, unit
 // nativeMultiply is multiplyTriangle.
 func nativeMultiply[T Float](upper, unit bool, n int, e *T, eRow, eCol int, x *T, incX int, acc *T) {
 	accumulateAVX2(upper, unit, n, unsafe.Pointer(e), eRow, eCol, unsafe.Pointer(x), incX, unsafe.Pointer(acc),
-		isFloat64[T]())
-}
-
-// nativeTriangleRows is TriangleSteps without solve, for few rows.
-func nativeTriangleRows[T Float](upper, unit bool, n int, alpha T, e *T, eRow, eCol int, x *T, inc int) {
-	triangleRowsAVX2(upper, unit, n, float64(alpha), unsafe.Pointer(e), eRow, eCol, unsafe.Pointer(x), inc,
 		isFloat64[T]())
 }
 

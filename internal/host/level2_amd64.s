@@ -631,57 +631,6 @@ store:
 	VMOVSS X1, (DX)(R11*4); ADDQ R8, SI; ADDQ R9, SI; INCQ R11; DECQ BX; JNZ column
 	RET
 
-TEXT triangleRowsF32AVX2<>(SB), NOSPLIT, $0-65
-	MOVBLZX upper+0(FP), AX
-	MOVQ n+8(FP), BX
-	VMOVSD alpha+16(FP), X2
-	VCVTSD2SS X2, X2, X2
-	MOVQ e+24(FP), SI
-	MOVQ eRow+32(FP), R8
-	SHLQ $2, R8
-	MOVQ eCol+40(FP), R9
-	SHLQ $2, R9
-	MOVQ inc+56(FP), R13
-	SHLQ $2, R13
-	MOVQ x+48(FP), R12
-	MOVQ R12, DX; TESTL AX, AX; JNZ row
-	LEAQ -1(BX), CX; IMULQ R8, CX; ADDQ CX, SI; LEAQ -1(BX), CX; IMULQ R13, CX; ADDQ CX, DX
-
-row:
-	VXORPS X1, X1, X1; MOVQ SI, R10; MOVQ R12, DI; LEAQ -1(BX), CX; TESTL AX, AX; JNZ diagonal
-
-beside:
-	TESTQ CX, CX; JZ ended
-
-step:
-	VMOVSS (DI), X0; VFMADD231SS (R10), X0, X1; ADDQ R9, R10; ADDQ R13, DI; DECQ CX; JNZ step
-
-ended:
-	TESTL AX, AX; JNZ store
-
-diagonal:
-	VMOVSS (DI), X0
-	CMPB unit+1(FP), $0
-	JEQ product
-	VADDSS X0, X1, X1; JMP known
-
-product:
-	VFMADD231SS (R10), X0, X1
-
-known:
-	ADDQ R9, R10; ADDQ R13, DI; TESTL AX, AX; JNZ beside
-
-store:
-	VMULSS X2, X1, X1; VMOVSS X1, (DX); DECQ BX; JZ done
-	TESTL AX, AX; JNZ below
-	SUBQ R8, SI; SUBQ R13, DX; JMP row
-
-below:
-	ADDQ R8, SI; ADDQ R9, SI; ADDQ R13, R12; MOVQ R12, DX; JMP row
-
-done:
-	RET
-
 TEXT symmetricF32AVX2<>(SB), NOSPLIT, $0-49
 	MOVBLZX lower+0(FP), R11
 	MOVQ n+8(FP), BX
@@ -1551,56 +1500,6 @@ store:
 	VMOVSD X1, (DX)(R11*8); ADDQ R8, SI; ADDQ R9, SI; INCQ R11; DECQ BX; JNZ column
 	RET
 
-TEXT triangleRowsF64AVX2<>(SB), NOSPLIT, $0-65
-	MOVBLZX upper+0(FP), AX
-	MOVQ n+8(FP), BX
-	VMOVSD alpha+16(FP), X2
-	MOVQ e+24(FP), SI
-	MOVQ eRow+32(FP), R8
-	SHLQ $3, R8
-	MOVQ eCol+40(FP), R9
-	SHLQ $3, R9
-	MOVQ inc+56(FP), R13
-	SHLQ $3, R13
-	MOVQ x+48(FP), R12
-	MOVQ R12, DX; TESTL AX, AX; JNZ row
-	LEAQ -1(BX), CX; IMULQ R8, CX; ADDQ CX, SI; LEAQ -1(BX), CX; IMULQ R13, CX; ADDQ CX, DX
-
-row:
-	VXORPS X1, X1, X1; MOVQ SI, R10; MOVQ R12, DI; LEAQ -1(BX), CX; TESTL AX, AX; JNZ diagonal
-
-beside:
-	TESTQ CX, CX; JZ ended
-
-step:
-	VMOVSD (DI), X0; VFMADD231SD (R10), X0, X1; ADDQ R9, R10; ADDQ R13, DI; DECQ CX; JNZ step
-
-ended:
-	TESTL AX, AX; JNZ store
-
-diagonal:
-	VMOVSD (DI), X0
-	CMPB unit+1(FP), $0
-	JEQ product
-	VADDSD X0, X1, X1; JMP known
-
-product:
-	VFMADD231SD (R10), X0, X1
-
-known:
-	ADDQ R9, R10; ADDQ R13, DI; TESTL AX, AX; JNZ beside
-
-store:
-	VMULSD X2, X1, X1; VMOVSD X1, (DX); DECQ BX; JZ done
-	TESTL AX, AX; JNZ below
-	SUBQ R8, SI; SUBQ R13, DX; JMP row
-
-below:
-	ADDQ R8, SI; ADDQ R9, SI; ADDQ R13, R12; MOVQ R12, DX; JMP row
-
-done:
-	RET
-
 TEXT symmetricF64AVX2<>(SB), NOSPLIT, $0-49
 	MOVBLZX lower+0(FP), R11
 	MOVQ n+8(FP), BX
@@ -1924,15 +1823,6 @@ TEXT ·accumulateAVX2(SB), NOSPLIT, $0-65
 
 single:
 	JMP accumulateF32AVX2<>(SB)
-
-// func triangleRowsAVX2(upper, unit bool, n int, alpha float64, e unsafe.Pointer, eRow, eCol int, x unsafe.Pointer, inc int, double bool)
-TEXT ·triangleRowsAVX2(SB), NOSPLIT, $0-65
-	CMPB double+64(FP), $0
-	JEQ single
-	JMP triangleRowsF64AVX2<>(SB)
-
-single:
-	JMP triangleRowsF32AVX2<>(SB)
 
 // func symmetricAVX2(lower bool, n int, a unsafe.Pointer, lda int, x, acc unsafe.Pointer, double bool)
 TEXT ·symmetricAVX2(SB), NOSPLIT, $0-49

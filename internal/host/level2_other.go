@@ -13,7 +13,6 @@ func nativePanel[T Float](int, int, *T, int, *T, *T)                          { 
 func nativeOuter[T Float](int, int, int, T, *T, *T, int, *T, int)             { panic(noVectors) }
 func nativeSubstitute[T Float](int, *T, int, int, *T, int, bool)              { panic(noVectors) }
 func nativeMultiply[T Float](bool, bool, int, *T, int, int, *T, int, *T)      { panic(noVectors) }
-func nativeTriangleRows[T Float](bool, bool, int, T, *T, int, int, *T, int)   { panic(noVectors) }
 func nativeSymmetric[T Float](bool, int, *T, int, *T, *T)                     { panic(noVectors) }
 func nativeComplexRow[T Float](int, int, *T, int, *T, *T, int, int, *T, bool) { panic(noVectors) }
 func nativeComplexDivide[T Float](int, *T, *T, bool)                          { panic(noVectors) }

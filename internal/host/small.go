@@ -13,8 +13,6 @@ const (
 	smallSymm       = 4  // rows and columns of a product with a symmetric matrix
 	smallTriangle   = 9  // elements of B by a triangle
 	smallTransposed = 16 // of a transposed one
-
-	fewTriangleRows = 8 // whose chains wait for each other less than they would for what a column stores
 )
 
 // FewRows is the most elements that are kept on the stack.
@@ -159,9 +157,6 @@ func TriangleSteps[T Float](solve bool, n int, alpha T, e *T, eRow, eCol int, up
 		} else {
 			*x = alpha * fma(d, *x, 0)
 		}
-		return
-	case !solve && hasVectors && n <= fewTriangleRows:
-		nativeTriangleRows(upper, unit, n, alpha, e, eRow, eCol, x, inc)
 		return
 	case !solve:
 		var acc [MaxTriangle]T

@@ -36,7 +36,6 @@ func (w *writer) level2(k x86Kernel) {
 	w.outer(k, true)
 	w.substitute(k)
 	w.accumulate(k)
-	w.triangleRows(k)
 	w.symmetric(k)
 	w.complexRow(k)
 	w.complexDivide(k)
@@ -61,10 +60,6 @@ var entries = []entry{
 	{
 		"accumulate", "upper, unit bool, n int, e unsafe.Pointer, eRow, eCol int, x unsafe.Pointer, incX int, " +
 			"acc unsafe.Pointer", 64, "", 65,
-	},
-	{
-		"triangleRows", "upper, unit bool, n int, alpha float64, e unsafe.Pointer, eRow, eCol int, x unsafe.Pointer, " +
-			"inc int", 64, "", 65,
 	},
 	{"symmetric", "lower bool, n int, a unsafe.Pointer, lda int, x, acc unsafe.Pointer", 48, "", 49},
 	{"dot", "n int, x, y unsafe.Pointer", 24, " (sum float64)", 40},
@@ -456,78 +451,6 @@ func (w *writer) accumulate(k x86Kernel) {
 	w.op("INCQ R11")
 	w.op("DECQ BX")
 	w.op("JNZ column")
-	w.op("RET")
-}
-
-// triangleRows writes x = alpha*E*x for a few rows of a triangle E, of which each is known at once:
-// from the first on where E is upper triangular, else from the last.
-func (w *writer) triangleRows(k x86Kernel) {
-	const x, chain, alpha = 0, 1, 2
-	w.body("triangleRows", k)
-	w.op("MOVBLZX upper+0(FP), AX")
-	w.op("MOVQ n+8(FP), BX")
-	w.number(k, "alpha+16", alpha)
-	w.op("MOVQ e+24(FP), SI")
-	w.strides(k, "eRow+32", "R8", "eCol+40", "R9", "inc+56", "R13")
-	w.op("MOVQ x+48(FP), R12")
-	w.op("MOVQ R12, DX") // the row's place in x, and R12 that of what multiplies its first element
-	w.op("TESTL AX, AX")
-	w.op("JNZ row")
-	for _, last := range [][2]string{{"R8", "SI"}, {"R13", "DX"}} {
-		w.op("LEAQ -1(BX), CX")
-		w.op("IMULQ %s, CX", last[0])
-		w.op("ADDQ CX, %s", last[1])
-	}
-	w.label("row")
-	w.op("VXORPS X%d, X%[1]d, X%[1]d", chain)
-	w.op("MOVQ SI, R10")
-	w.op("MOVQ R12, DI")
-	w.op("LEAQ -1(BX), CX")
-	w.op("TESTL AX, AX")
-	w.op("JNZ diagonal")
-	w.label("beside")
-	w.op("TESTQ CX, CX")
-	w.op("JZ ended")
-	w.label("step")
-	w.op("%s (DI), X%d", k.scalar("VMOVS%s"), x)
-	w.op("%s (R10), X%d, X%d", k.scalar("VFMADD231S%s"), x, chain)
-	w.op("ADDQ R9, R10")
-	w.op("ADDQ R13, DI")
-	w.op("DECQ CX")
-	w.op("JNZ step")
-	w.label("ended")
-	w.op("TESTL AX, AX")
-	w.op("JNZ store")
-	w.label("diagonal")
-	w.op("%s (DI), X%d", k.scalar("VMOVS%s"), x)
-	w.op("CMPB unit+1(FP), $0")
-	w.op("JEQ product")
-	w.op("%s X%d, X%d, X%[3]d", k.scalar("VADDS%s"), x, chain)
-	w.op("JMP known")
-	w.label("product")
-	w.op("%s (R10), X%d, X%d", k.scalar("VFMADD231S%s"), x, chain)
-	w.label("known")
-	w.op("ADDQ R9, R10")
-	w.op("ADDQ R13, DI")
-	w.op("TESTL AX, AX")
-	w.op("JNZ beside")
-	w.label("store")
-	w.op("%s X%d, X%d, X%[3]d", k.scalar("VMULS%s"), alpha, chain)
-	w.op("%s X%d, (DX)", k.scalar("VMOVS%s"), chain)
-	w.op("DECQ BX")
-	w.op("JZ done")
-	w.op("TESTL AX, AX")
-	w.op("JNZ below")
-	w.op("SUBQ R8, SI")
-	w.op("SUBQ R13, DX")
-	w.op("JMP row")
-	w.label("below")
-	w.op("ADDQ R8, SI")
-	w.op("ADDQ R9, SI")
-	w.op("ADDQ R13, R12")
-	w.op("MOVQ R12, DX")
-	w.op("JMP row")
-	w.label("done")
 	w.op("RET")
 }
 
