@@ -8,11 +8,7 @@ func AddRows[T Float](k int, a []T, lda int, x, y []T) {
 		return
 	}
 	check("A", k, len(y), lda, len(a))
-	if x = x[:k]; hasVectors && len(y) <= FewRows { // spreadRow would be felt in small calls
-		nativePanel(k, len(y), &a[0], lda, &x[0], &y[0])
-		return
-	}
-	spreadRow(k, len(y), &a[0], lda, x, y)
+	spreadRow(k, len(y), &a[0], lda, x[:k], y)
 }
 
 // AddColumns goes on with a chain for each element of y by the rows of A, of len(y) by len(x):
@@ -22,9 +18,5 @@ func AddColumns[T Float](a []T, lda int, x, y []T) {
 		return
 	}
 	check("A", len(y), len(x), lda, len(a))
-	if hasVectors && len(y) < columnRows { // spreadColumn would be felt in small calls
-		nativeChains(len(y), len(x), &a[0], lda, 1, &x[0], 1, &y[0], 1)
-		return
-	}
 	spreadColumn(len(y), len(x), &a[0], lda, 1, x, y)
 }
