@@ -10,6 +10,7 @@ import (
 // would have begun. The bits are the same.
 
 const (
+	smallRows       = 8  // of a triangle of a product
 	smallSymm       = 4  // rows and columns of a product with a symmetric matrix
 	smallTriangle   = 9  // elements of B by a triangle
 	smallTransposed = 16 // of a transposed one
@@ -126,14 +127,33 @@ func SmallSymm[T Float](left, lower bool, m, n int, alpha T, a []T, lda int, b [
 func SmallGemmTriangle[T Float](
 	lower, trans bool, n, k int, alpha T, x []T, ldx int, y []T, ldy int, beta T, c []T, ldc int,
 ) bool {
-	if n > 8 || n > 3 && k > 32 || alpha == 0 || k == 0 {
+	if n > smallRows || n > 3 && k > 32 || alpha == 0 || k == 0 {
 		return false
 	}
 	xRow, xCol := Steps(trans, ldx)
 	yRow, yCol := Steps(trans, ldy)
+	var acc [smallRows * smallRows]T
 	for i := range n {
 		lo, hi := triangleRow(lower, i, n)
-		GemvSteps(hi-lo, k, alpha, &y[lo*yRow], yRow, yCol, &x[i*xRow], xCol, beta, &c[i*ldc+lo], 1)
+		chains(hi-lo, k, &y[lo*yRow], yRow, yCol, &x[i*xRow], xCol, &acc[i*smallRows+lo], 1)
+	}
+	if beta == 0 {
+		for i := range n {
+			lo, hi := triangleRow(lower, i, n)
+			for j, v := range acc[i*smallRows:][lo:hi] {
+				c[i*ldc+lo+j] = alpha * v
+			}
+		}
+		return true
+	}
+	if beta != 1 {
+		scaleTriangle(lower, n, beta, c, ldc)
+	}
+	ones := [smallRows]T{1, 1, 1, 1, 1, 1, 1, 1}
+	if lower {
+		addOuter(n, 1, 1, alpha, &ones[0], &acc[0], smallRows, &c[0], ldc)
+	} else {
+		addOuter(n, n, -1, alpha, &ones[0], &acc[0], smallRows+1, &c[0], ldc+1)
 	}
 	return true
 }
