@@ -70,23 +70,9 @@
 //     of vectors are gonum's, but for EigenSym of more than 32 rows, and one in some hundred.
 //   - Restore gives lapack64 gonum's own implementation: it does not tell what it had before.
 //   - iamax takes a NaN for the largest; gonum passes it by.
-//   - With few elements the call counts. On amd64 symv, syr, syr2, trmv and trsv of up to 4 rows
-//     take up to 8 ns more than gonum's, at most twice as long, and ger of up to 8 rows, or of
-//     vectors whose elements are apart, 3 to 14 ns; a sum of elements that are apart takes up to
-//     1.6 times as long, dot of 4 to 12 elements and scal of up to 32 up to 1.4 times, gemv of up
-//     to 7 rows, trmv of 12 to 32, axpy and iamax up to 1.2 times. A chain is as long as its steps:
-//     gemv of float64 of up to 7 rows of 24 and more columns takes up to 1.8 times as long. In
-//     level 3 trmm and trsm of up to 3 rows take up to 15 ns more, symm and syrk of up to 2 rows 12
-//     ns more, syr2k of up to 5 rows 10 to 30 ns more. Complex products of 1 and 2 rows take 15 ns
-//     more, hemm and the functions of triangles of up to 4 rows 20 to 70 ns more. Of 8 rows and
-//     more no function of level 3 takes longer.
-//     Of lapack64 Ormqr and Ormlq take up to 2.2 times as long with 2 to 4 rows, Ormqr with one
-//     column up to 1.6 times with 2 to 32, eigenvalues without vectors up to 1.1 times with 3 to 16
-//     rows and with vectors with 3 and 4, singular values without vectors up to 1.1 times with 16
-//     and 32; norms of symmetric matrices of up to 8 rows and inverses of up to 4 take up to 30 ns
-//     more. In package mat SymOuterK takes up to 1.3 times as long for up to 6 rows of 8 or 12
-//     columns; else factorizations with vectors, products and solutions of more than 2 rows take at
-//     most a seventh longer.
+//   - With few elements the call counts: up to 16 rows it may take twice gonum's time, or a tenth of
+//     a microsecond. Of one row or column symm, and trsm of complex numbers, take up to six times
+//     gonum's time, and so do syrk and syr2k of one or two steps.
 //   - Temporary memory: transposed operands are copied, syrk and syr2k of up to 64 rows copy one
 //     operand, or of more than 512 steps compute the whole product, and symm copies A. The memory
 //     is used again.

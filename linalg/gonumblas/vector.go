@@ -10,8 +10,7 @@ import (
 
 // Levels 1 and 2 run on the host, whatever the device: they read each element once, which takes
 // less time than to copy it. Vectors whose elements are apart, or in reverse order, are worked on
-// in contiguous copies, but for few elements, and where one at a time is as fast. What needs no
-// copy goes on at once: in small calls each function on the way would be felt.
+// in contiguous copies, but for few rows, and where one at a time is as fast.
 
 // fitsVector tells whether a slice of so many elements holds n that are inc apart. As fits it
 // panics where gonum would miscount.
