@@ -71,8 +71,8 @@ func finishSteps[T Float](alpha T, acc []T, beta T, y *T, inc int) {
 	AxpySteps(len(acc), alpha, &acc[0], 1, y, inc)
 }
 
-// SymvSteps is [Symv] for n of at least 1 and at most [FewRows], alpha not zero, and vectors as those
-// of [GemvSteps].
+// SymvSteps is [Symv] for n of at least 1 and at most [FewRows], alpha not zero, and vectors as
+// those of [GemvSteps].
 func SymvSteps[T Float](lower bool, n int, alpha T, a *T, lda int, x *T, incX int, beta T, y *T, incY int) {
 	var acc [FewRows]T
 	var side [FewRows]T
