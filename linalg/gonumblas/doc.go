@@ -71,8 +71,8 @@
 //   - Restore gives lapack64 gonum's own implementation: it does not tell what it had before.
 //   - iamax takes a NaN for the largest; gonum passes it by.
 //   - With few elements the call counts: up to 16 rows it may take twice gonum's time, or a tenth
-//     of a microsecond. Of one row or column symm, and trsm of complex numbers, take up to six times
-//     gonum's time, and of one or two steps syrk and syr2k up to four times.
+//     of a microsecond. Of one row or column symm, and trsm of complex numbers, take up to seven
+//     times gonum's time, and of one or two steps syrk and syr2k up to five times.
 //   - Temporary memory: transposed operands are copied, syrk and syr2k of up to 64 rows copy one
 //     operand, or of more than 512 steps compute the whole product, and symm copies A. The memory
 //     is used again.
