@@ -16,10 +16,16 @@ func TestLanes(t *testing.T) {
 		{"a slice for each", "y := x[i:]\n\tx[i] = y[0] + float32(len(y))", ""},
 		{"an array for each", "var a [4]float32\n\tb := a[:]\n\tb[i&3] = x[i]\n\tx[i] = sum(b)", ""},
 		{
+			"a row of a table",
+			"n := int(x[i])\n\tfor j := 0; j < n; j++ {\n\t\tif x[i+n*j] > 2 {\n" +
+				"\t\t\tx[n*i+j+1] = min(x[n*i+j], x[n*i+j+1]) + 1\n\t\t}\n\t}",
+			"a loop over elements of each work-item's own",
+		},
+		{
 			"a sparse row",
 			"s := float32(0)\n\tfor j := int(x[i]); j < int(x[i+1]); j++ {\n" +
 				"\t\ts += x[j] * x[int(x[j])]\n\t}\n\tx[i] = s",
-			"a loop that only adds up elements of each work-item's own",
+			"a loop over elements of each work-item's own",
 		},
 		{
 			"a sparse row with conditions",

@@ -103,6 +103,9 @@ const maxLaneMemory = 1 << 20
 // barriers are left out: their work-items loop over elements, which masks make half as fast.
 const largeKernel = 450
 
+// smallKernel is how many operations a kernel has at most that may run as Go for one of its loops.
+const smallKernel = 160
+
 func operations(list []*ir.Stmt) (n int) {
 	ir.Walk(list, func(s *ir.Stmt) { s.Exprs(func(e *ir.Expr) { e.Walk(func(*ir.Expr) { n++ }) }) })
 	return n
@@ -115,8 +118,8 @@ func (p *lanePrinter) text() string {
 		body = edge.Cut(body)
 	}
 	p.a = shapesOf(body)
-	if !p.k.Barriers && operations(body) < 80 && p.walks(body) {
-		refuseLanes("a loop that only adds up elements of each work-item's own")
+	if !p.k.Barriers && operations(body) < smallKernel && p.walks(body) {
+		refuseLanes("a loop over elements of each work-item's own")
 	}
 	p.large = !p.k.Barriers && operations(body) > largeKernel
 	mask := ""
@@ -125,33 +128,53 @@ func (p *lanePrinter) text() string {
 	return fmt.Sprintf("#define W %d\n#define MASK %s\n%s%s%s", p.width, mask, Header, p.Decls, p.Out)
 }
 
-// walks tells whether body has a loop whose turns each work-item counts for itself, without
-// conditions, and which loads two places or more in each, such as a row of a sparse matrix. Lane by
-// lane these take longer than one work-item after the other: Go needs two thirds of the time.
+// walks tells whether body has a loop whose turns each work-item counts for itself, and which only
+// loads from two places or more in each, such as a row of a sparse matrix, or loads from three and
+// stores to one, such as a row of a table of its own. Lane by lane these take longer than one
+// work-item after the other: Go needs two thirds of the time, and a third where they store.
 func (p *lanePrinter) walks(body []*ir.Stmt) (found bool) {
 	ir.Walk(body, func(s *ir.Stmt) {
-		if s.Kind != ir.StmtLoop || s.X == nil || p.a.shape(s.X) != varying || len(s.Post) != 1 {
-			return
+		if s.Kind == ir.StmtLoop && s.X != nil && p.a.shape(s.X) == varying && len(s.Post) == 1 {
+			loads, stores := p.apart(s.Body)
+			found = found || loads > 2 && stores > 0 || loads > 1 && countsAlone(s)
 		}
-		post := s.Post[0]
-		i := ir.Assigned(post)
-		counts := i != nil && post.Y.Op == ir.OpBinary && post.Y.X.Op == ir.OpVar && post.Y.X.Var == i &&
-			post.Y.Y.Op == ir.OpConst && s.X.Op == ir.OpBinary && s.X.X.Op == ir.OpVar && s.X.X.Var == i
-		loads := 0
-		ir.Walk(s.Body, func(s *ir.Stmt) {
-			v := ir.Assigned(s)
-			counts = counts && (s.Kind == ir.StmtBlock || v != nil && v != i)
-			s.Exprs(func(e *ir.Expr) {
-				e.Walk(func(e *ir.Expr) {
-					if e.Op == ir.OpIndex && e.X.Type.Kind == ir.KindSlice && p.a.shape(e.Y) == varying {
-						loads++
-					}
-				})
-			})
-		})
-		found = found || counts && loads > 1
 	})
 	return found
+}
+
+// apart is how many elements of slices list loads and stores at places that lie apart in a strip.
+func (p *lanePrinter) apart(list []*ir.Stmt) (loads, stores int) {
+	apart := func(e *ir.Expr) bool {
+		return e.Op == ir.OpIndex && e.X.Type.Kind == ir.KindSlice && p.a.shape(e.Y) == varying
+	}
+	ir.Walk(list, func(s *ir.Stmt) {
+		if s.Kind == ir.StmtAssign && apart(s.X) {
+			stores++
+			loads-- // which the walk of its place counts
+		}
+		s.Exprs(func(e *ir.Expr) {
+			e.Walk(func(e *ir.Expr) {
+				if apart(e) {
+					loads++
+				}
+			})
+		})
+	})
+	return loads, stores
+}
+
+// countsAlone tells whether a loop counts to a number, and does nothing else to what it counts, nor
+// anything under a condition.
+func countsAlone(s *ir.Stmt) bool {
+	post := s.Post[0]
+	i := ir.Assigned(post)
+	counts := i != nil && post.Y.Op == ir.OpBinary && post.Y.X.Op == ir.OpVar && post.Y.X.Var == i &&
+		post.Y.Y.Op == ir.OpConst && s.X.Op == ir.OpBinary && s.X.X.Op == ir.OpVar && s.X.X.Var == i
+	ir.Walk(s.Body, func(s *ir.Stmt) {
+		v := ir.Assigned(s)
+		counts = counts && (s.Kind == ir.StmtBlock || v != nil && v != i)
+	})
+	return counts
 }
 
 // lanes is how many work-items make a strip, and the integer of masks: vectors of 16 float32 are
