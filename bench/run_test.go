@@ -373,7 +373,12 @@ func TestRunErrors(t *testing.T) {
 		t.Errorf("no such backend: %v", err)
 	}
 	for _, o := range []Options{
-		{Sizes: []int{0}}, {Sizes: []int{MaxSize + 1}}, {Rounds: 3}, {Rounds: 6}, {Rounds: -1}, {Limit: -1},
+		{Sizes: []int{0}},
+		{Sizes: []int{MaxSize + 1}},
+		{Rounds: 3},
+		{Rounds: 6},
+		{Rounds: -1},
+		{Limit: -1},
 		{Only: []string{"sums"}},
 	} {
 		o.Backend = "cpu"

@@ -152,7 +152,7 @@ func (q *implicit) two(k int) {
 		return
 	}
 	// the vector of r1, or of r2 where signs differ
-	cs, sn := 1.0, 0.0
+	var cs, sn float64
 	far := diff + root
 	if diff < 0 {
 		far = diff - root
