@@ -310,7 +310,11 @@ func TestReduceDeviceFails(t *testing.T) {
 	}
 	lost := errors.New("fell off the bus")
 	fails := func(name string, call func() error) error {
-		if n := bad.Load(); n > 0 && calls.Add(1) >= n && !strings.HasSuffix(name, "Close") {
+		n, made := bad.Load(), calls.Load()
+		if name != "Buffer.Free" { // with which it fails, too, but not first: its work may be done then
+			made = calls.Add(1)
+		}
+		if n > 0 && made >= n && !strings.HasSuffix(name, "Close") {
 			return lost
 		}
 		return call()
