@@ -154,7 +154,7 @@ func (count) with(s ends[int32], x bool, _, _ int32) ends[int32] {
 func FoldAlong[T, D float32 | float64 | int32 | bool, K int32 | int64, F folder[T, K], R result[D]](it gpu.Item,
 	f F, r R, c gpu.Matrix[D], parts []int64, x gpu.Matrix[T], outputs, height, cols int, order K,
 ) {
-	as, bs := gpu.Local[[Lanes]int64](it), gpu.Local[[Lanes]int64](it)
+	as, bs := gpu.Local[[maxLanes]int64](it), gpu.Local[[maxLanes]int64](it)
 	l, n := it.Local(0), it.LocalSize(0)
 	i0, di, j0, j1 := it.Group(0), it.Groups(0), 0, cols // parts are of the rows, or of a row
 	if height == 1 {
@@ -169,21 +169,33 @@ func FoldAlong[T, D float32 | float64 | int32 | bool, K int32 | int64, F folder[
 				e = f.with(e, x.Data[(o*height+i)*x.Stride+j], K(i*cols+j), order)
 			}
 		}
-		as[l], bs[l] = int64(e.a), int64(e.b)
-		it.Barrier()
+		var s state
+		s.a, s.b = int64(e.a), int64(e.b)
+		s = mergedByGroup(it, as[:], bs[:], s, f.kind())
 		if l == 0 {
-			s := state{as[0], bs[0]}
-			for k := 1; k < n; k++ {
-				s = s.merge(f.kind(), state{as[k], bs[k]})
-			}
 			if len(parts) == 0 {
 				put(c, o, r.of(s, int64(order)))
 			} else {
 				parts[2*it.Group(0)*outputs+o], parts[(2*it.Group(0)+1)*outputs+o] = s.a, s.b
 			}
 		}
-		it.Barrier()
 	}
+}
+
+// mergedByGroup is what the states of all work-items of the group, a power of two, come to.
+func mergedByGroup(it gpu.Item, as, bs []int64, s state, kind int) state {
+	l := it.Local(0)
+	it.Barrier()
+	as[l], bs[l] = s.a, s.b
+	for k := it.LocalSize(0) / 2; k > 0; k /= 2 {
+		it.Barrier()
+		if l < k {
+			s = s.merge(kind, state{as[l+k], bs[l+k]})
+			as[l], bs[l] = s.a, s.b
+		}
+	}
+	it.Barrier()
+	return state{as[0], bs[0]}
 }
 
 // put makes v element o of c, which is a row or a column.
@@ -290,18 +302,27 @@ func (index) of(s state, _ int64) int32 {
 	return int32(s.b)
 }
 
-// Finish makes the elements of c of the count parts that FoldAlong or FoldEach left of each.
+// Finish makes the elements of c of the count parts that FoldAlong or FoldEach left of each, a
+// group an output.
 //
 //tandem:kernel float32,value32 float64,value64 int32,valueInt int32,index int32,total bool,truth
 func Finish[D float32 | float64 | int32 | bool, R result[D]](it gpu.Item, r R, c gpu.Matrix[D], parts []int64,
 	count, kind int, order int64,
 ) {
+	as, bs := gpu.Local[[maxLanes]int64](it), gpu.Local[[maxLanes]int64](it)
 	outputs := c.Rows * c.Cols
-	for o := it.Global(0); o < outputs; o += it.GlobalSize(0) {
-		s := state{parts[o], parts[outputs+o]}
-		for p := 1; p < count; p++ {
+	for o := it.Group(0); o < outputs; o += it.Groups(0) {
+		first := min(it.Local(0), count-1) // a part that is merged twice changes nothing but sums
+		s := state{parts[2*first*outputs+o], parts[(2*first+1)*outputs+o]}
+		if it.Local(0) >= count && kind == kindSum {
+			s = state{}
+		}
+		for p := it.Local(0) + it.LocalSize(0); p < count; p += it.LocalSize(0) {
 			s = s.merge(kind, state{parts[2*p*outputs+o], parts[(2*p+1)*outputs+o]})
 		}
-		put(c, o, r.of(s, order))
+		s = mergedByGroup(it, as[:], bs[:], s, kind)
+		if it.Local(0) == 0 {
+			put(c, o, r.of(s, order))
+		}
 	}
 }

@@ -78,6 +78,23 @@ type (
 	}
 )
 
+// isEach tells whether FoldEach is faster than FoldAlong, whose groups fold an output together.
+func isEach[T any](info backend.Info, x *linalg.Array[T], rows, cols int) bool {
+	xr, xc := x.Dims()
+	most := [3]int{4096, 128, 32} // terms of a column, of a row, and of all
+	switch {
+	case !info.Host && !info.GPU && rows*cols >= lanesFor(info): // where a barrier is a loop over work-items
+		return xr*xc <= 2048*rows*cols
+	case !info.Host:
+		return xr*xc <= 64*rows*cols
+	case cols > 1:
+		return xr <= most[0]
+	case rows > 1:
+		return xc <= most[1]
+	}
+	return xr*xc <= most[2]
+}
+
 func fold[T, D float32 | float64 | int32 | bool, K int32 | int64, F folders, R results](c *linalg.Array[D],
 	x *linalg.Array[T], f F, r R, o Order,
 ) error {
@@ -90,7 +107,7 @@ func fold[T, D float32 | float64 | int32 | bool, K int32 | int64, F folders, R r
 	if outputs == 1 {
 		x, _ = Flat(x, x)
 	}
-	if xr, _ := x.Dims(); few(s.Info(), x, rows, cols) && (cols > 1 || xr == rows) {
+	if xr, _ := x.Dims(); isEach(s.Info(), x, rows, cols) && (cols > 1 || xr == rows) {
 		grid := gridOf(s.Info(), outputs)
 		return LaunchFoldEach[T, D, K](s, grid, f, r, c, []int64(nil), x, cols > 1, K(o))
 	}
@@ -102,7 +119,7 @@ func fold[T, D float32 | float64 | int32 | bool, K int32 | int64, F folders, R r
 		if err := enqueueFold[T, D, K](c, parts, x, rows, cols, l, f, r, o); err != nil {
 			return err
 		}
-		return LaunchFinish[D](s, backend.GridFor(outputs), r, c, parts, l.parts, f.kind(), int64(o))
+		return finishFold(c, parts, l.parts, f.kind(), r, o)
 	})
 }
 
@@ -119,4 +136,13 @@ func enqueueFold[T, D float32 | float64 | int32 | bool, K int32 | int64, F folde
 	}
 	grid := backend.Grid2(l.parts, min(rows, maxGroups), l.lanes, 1)
 	return LaunchFoldAlong[T, D, K](s, grid, f, r, c, parts, x, rows, xr/rows, xc, K(o))
+}
+
+// finishFold makes c of the parts of its elements.
+func finishFold[D float32 | float64 | int32 | bool, R results](c *linalg.Array[D], parts *linalg.Array[int64],
+	count, kind int, r R, o Order,
+) error {
+	s := c.Session()
+	rows, cols := c.Dims()
+	return LaunchFinish[D](s, endGrid(s.Info(), rows*cols, count), r, c, parts, count, kind, int64(o))
 }

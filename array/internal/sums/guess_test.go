@@ -5,43 +5,53 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/tandem-gpu/tandem/gpu"
+	"github.com/tandem-gpu/tandem/internal/superacc"
 )
 
-// A guess that is sure is what integers give, also in and beside the middle of two numbers, where
+// A guess that is sure is what words give, also in and beside the middle of two numbers, where
 // terms cancel, and where they are no numbers.
 func TestGuess(t *testing.T) {
-	t.Run("float32", func(t *testing.T) { testGuess[float32](t, single{}, one{}, single{}) })
-	t.Run("float64", func(t *testing.T) { testGuess[float64](t, double{}, one{}, double{}) })
-	t.Run("products of float32", func(t *testing.T) { testGuess[float32](t, double{}, pair{}, single{}) })
-	t.Run("products of float64", func(t *testing.T) { testGuess[float64](t, double{}, two{}, double{}) })
+	t.Run("float32", func(t *testing.T) { testGuess[float32](t, single{}, plain{}) })
+	t.Run("float64", func(t *testing.T) { testGuess[float64](t, double{}, plain{}) })
+	t.Run("products of float32", func(t *testing.T) { testGuess[float32](t, single{}, product{}) })
+	t.Run("products of float64", func(t *testing.T) { testGuess[float64](t, double{}, product{}) })
 }
 
-func testGuess[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](
-	t *testing.T, f F, p P, r R,
-) {
+func testGuess[S float32 | float64, F format[S], P terms](t *testing.T, f F, p P) {
 	rng := rand.New(rand.NewPCG(8, 9))
 	const runs = 100000
 	wereSure := 0
 	for n := range runs {
-		factors := p.exact() || p.product()
 		over := []uint64{1, 1, 1, 2, 3, 8, 25, 1 << 23, 1<<24 + 1, 0}[rng.IntN(10)]
-		root := factors && rng.IntN(3) == 0
-		x, y := closeTerms[S](rng, r.precision(), factors)
+		root := p.multiplied() && rng.IntN(3) == 0
+		x, y := closeTerms[S](rng, f.precision(), p.multiplied())
 		if n%4 == 0 {
-			x, y = middle[S](rng, r.precision(), factors, over, root)
+			x, y = middle[S](rng, f.precision(), p.multiplied(), over, root)
 		}
-		row := func(x []S) gpu.Matrix[S] { return gpu.Matrix[S]{Data: x, Rows: 1, Cols: len(x), Stride: len(x)} }
-		b := table[S, I]{x: row(x), y: row(y), height: 1, width: len(x), mask: -1}
-		got, ok := sure[S](f, p, guessOf(f, p, b, 0, 0), over, root, len(x))
-		if !ok {
-			continue
+		words := make([]int64, f.words()+1)
+		slow, quick := guess{}, guess{}
+		for i := range x {
+			u, v := factors(p, x[i], y[i], 0, -1)
+			addTerm(f, p, words, u, v)
+			slow, quick = plus(f, p, slow, u, v), quick.plusQuick(u*v)
 		}
-		wereSure++
-		v, special := exactOf(f, p, b, 0, 0)
-		want := rounded(r, v, special, over, root)
-		if got != want || math.Signbit(float64(got)) != math.Signbit(float64(want)) {
-			t.Fatalf("%d: %x over %d, root %v, of %x and %x, want %x", n, got, over, root, x, y, want)
+		q := quotient{over, root}
+		v := superacc.Top(words, superacc.Place{Step: 1, N: f.words()}, f.bottom())
+		want := rounded(f, v, words[f.words()], q)
+		check := func(g guess, isQuick bool) {
+			got, ok := sure(f, g, q, isQuick, len(x))
+			if !ok {
+				return
+			}
+			wereSure++
+			if got != want || math.Signbit(float64(got)) != math.Signbit(float64(want)) {
+				t.Fatalf("%d: quick %v: %x over %d, root %v, of %x and %x, want %x", n, isQuick, got, over, root, x, y,
+					want)
+			}
+		}
+		check(slow, false)
+		if f.precision() == 24 {
+			check(quick, true)
 		}
 	}
 	if wereSure < runs/2 {

@@ -30,7 +30,7 @@ func NewPartial[T linalg.Element](s *linalg.Session, kind Kind, outputs int) (*P
 	p := &Partial[T]{kind: kind, outputs: outputs}
 	if !folds[T](kind) {
 		var err error
-		p.state, err = linalg.NewArray[int64](s, Words, outputs)
+		p.state, err = linalg.NewArray[int64](s, outputs, heightOf[T]())
 		return p, err
 	}
 	m := linalg.NewMatrix[int64](2, outputs, nil)
@@ -60,6 +60,14 @@ func folds[T linalg.Element](kind Kind) bool {
 	return kind.Most || isInt
 }
 
+// heightOf is the numbers of the state of a sum: its words, and the set of what is no number.
+func heightOf[T linalg.Element]() int {
+	if _, ok := any(*new(T)).(float32); ok {
+		return single{}.words() + 1
+	}
+	return double{}.words() + 1
+}
+
 // A Part is a part of the terms: those of X, reduced to Rows by Cols of the outputs, from the First
 // on. The index of term k of an output, counted by rows, is Base + k/Width*Pitch + k%Width.
 type Part[T linalg.Element] struct {
@@ -82,9 +90,9 @@ func (p *Partial[T]) Add(t Part[T]) error {
 		case p.kind.Most:
 			return addFolded[float32, float32, int32](p, x, ends32{}, value32{})
 		case p.kind.Squares:
-			return addSums[float32, float64, int64](p.state, p.outputs, x, single{}, double{}, pair{})
+			return addSums(p.state, x, single{}, product{})
 		}
-		return addSums[float32, float32, int32](p.state, p.outputs, x, single{}, single{}, one{})
+		return addSums(p.state, x, single{}, plain{})
 	case Part[float64]:
 		switch {
 		case p.kind.Index:
@@ -92,9 +100,9 @@ func (p *Partial[T]) Add(t Part[T]) error {
 		case p.kind.Most:
 			return addFolded[float64, float64, int64](p, x, ends64{}, value64{})
 		case p.kind.Squares:
-			return addSums[float64, float64, int64](p.state, p.outputs, x, double{}, double{}, two{})
+			return addSums(p.state, x, double{}, product{})
 		}
-		return addSums[float64, float64, int64](p.state, p.outputs, x, double{}, double{}, one{})
+		return addSums(p.state, x, double{}, plain{})
 	case Part[int32]:
 		switch {
 		case p.kind.Index:
@@ -107,22 +115,18 @@ func (p *Partial[T]) Add(t Part[T]) error {
 	return nil
 }
 
-func addSums[S, T float32 | float64, I int32 | int64, R single | double, F accumulator, P one | pair | two](
-	state *linalg.Array[int64], all int, t Part[S], r R, f F, p P,
-) (err error) {
-	s := state.Session()
+func addSums[S float32 | float64, F formats, P kinds](state *linalg.Array[int64], t Part[S], f F, p P) error {
 	outputs := t.Rows * t.Cols
-	l := shapeOf(s.Info(), t.X, t.Rows, t.Cols)
-	parts, err := linalg.NewArray[int64](s, 1, outputs*l.parts*Words)
-	if err != nil {
-		return err
-	}
-	defer func() { err = cmp.Or(err, parts.Free()) }()
-	j := Sum[S]{X: t.X, Y: t.X, Shift: t.X.Slice(0, 0, 0, 0)}
-	if err := enqueueTerms[S, T, I](j, t.Rows, t.Cols, r, f, p, l, false, t.X.Slice(0, 0, 0, 0), parts); err != nil {
-		return err
-	}
-	return LaunchGather(s, backend.GridFor(Words*outputs), state, parts, all, t.First, outputs, l.parts)
+	l := shapeOf(state.Session().Info(), t.X, t.Rows, t.Cols)
+	return withSums(state.Session(), f, l.lines*l.parts, func(words *linalg.Array[int64]) error {
+		j := Sum[S]{X: t.X, Y: t.X, Shift: t.X.Slice(0, 0, 0, 0)}
+		if err := enqueueParts(j, t.Cols > 1, f, p, l, words); err != nil {
+			return err
+		}
+		height := f.words() + 1
+		return LaunchGather(state.Session(), backend.GridFor(height*outputs), state, words, t.First, outputs,
+			l.lines*l.parts/outputs, height)
+	})
 }
 
 func addFolded[T, D float32 | float64 | int32, K int32 | int64, F folders, R results, E linalg.Element](
@@ -152,7 +156,7 @@ func addFolded[T, D float32 | float64 | int32, K int32 | int64, F folders, R res
 // is the number of terms of each element, of which c has as many as there are outputs.
 func ResultOf[D, T linalg.Element](c *linalg.Array[D], over int, kind Kind, states []int64) (err error) {
 	rows, cols := c.Dims()
-	outputs, height := rows*cols, Words
+	outputs, height := rows*cols, heightOf[T]()
 	if folds[T](kind) {
 		height = 2
 	}
@@ -168,45 +172,33 @@ func ResultOf[D, T linalg.Element](c *linalg.Array[D], over int, kind Kind, stat
 	return finish(c, over, kind, all, n)
 }
 
-// finish makes c of n states, one below the other.
+// finish makes c of n states, one after the other.
 func finish[D linalg.Element](c *linalg.Array[D], over int, kind Kind, all *linalg.Array[int64], n int) error {
-	s := all.Session()
-	_, outputs := all.Dims()
-	grid, order := backend.GridFor(outputs), int64(kind.Order)
-	if out, ok := any(c).(*linalg.Array[int32]); ok {
+	q := quotient{1, kind.Squares}
+	if kind.Mean {
+		q.over = uint64(over)
+	}
+	rows, cols := c.Dims()
+	outputs := rows * cols
+	switch out := any(c).(type) {
+	case *linalg.Array[int32]:
 		switch {
 		case kind.Index:
-			return LaunchFinish[int32](s, grid, index{}, out, all, n, kindFirst, order)
+			return finishFold(out, all, n, kindFirst, index{}, kind.Order)
 		case kind.Most:
-			return LaunchFinish[int32](s, grid, valueInt{}, out, all, n, kindEnds, order)
+			return finishFold(out, all, n, kindEnds, valueInt{}, kind.Order)
 		}
-		return LaunchFinish[int32](s, grid, total{}, out, all, n, kindSum, order)
-	}
-	divisor := uint64(1)
-	if kind.Mean {
-		divisor = uint64(over)
-	}
-	switch out := any(c).(type) {
+		return finishFold(out, all, n, kindSum, total{}, kind.Order)
 	case *linalg.Array[float32]:
-		switch {
-		case kind.Most:
-			return LaunchFinish[float32](s, grid, value32{}, out, all, n, kindEnds, order)
-		case kind.Squares:
-			return round(s, grid, single{}, out, all, n, double{}, divisor, true)
+		if kind.Most {
+			return finishFold(out, all, n, kindEnds, value32{}, kind.Order)
 		}
-		return round(s, grid, single{}, out, all, n, single{}, divisor, false)
+		return round(out, all, single{}, n, packed(single{}, outputs), q)
 	case *linalg.Array[float64]:
 		if kind.Most {
-			return LaunchFinish[float64](s, grid, value64{}, out, all, n, kindEnds, order)
+			return finishFold(out, all, n, kindEnds, value64{}, kind.Order)
 		}
-		return round(s, grid, double{}, out, all, n, double{}, divisor, kind.Squares)
+		return round(out, all, double{}, n, packed(double{}, outputs), q)
 	}
 	return nil
-}
-
-// round rounds sums that were added up in format f to numbers in that of r.
-func round[T float32 | float64, R single | double, F accumulator](s *linalg.Session, grid backend.Grid, r R,
-	c *linalg.Array[T], sums *linalg.Array[int64], n int, f F, over uint64, root bool,
-) error {
-	return LaunchRound[T](s, grid, r, c, sums, n, f.words(), f.bottom(), over, root)
 }

@@ -1,6 +1,9 @@
 package sums
 
 import (
+	"math"
+	"math/bits"
+
 	"github.com/tandem-gpu/tandem/gpu"
 	"github.com/tandem-gpu/tandem/internal/superacc"
 )
@@ -14,22 +17,37 @@ type number[T float32 | float64 | int32] interface {
 	of(v superacc.Value, special int64) T // rounded
 }
 
-func (f single) term(x float32) wide { return exactly(f, one{}, x, 1) }
-func (f double) term(x float64) wide { return exactly(f, one{}, x, 1) }
+func (single) term(x float32) wide {
+	m, e, finite := superacc.Split32(math.Float32bits(x))
+	t := wide{m: m, exp: e, neg: math.Float32bits(x)>>31 != 0}
+	if !finite {
+		t.special = superacc.Special(x)
+	}
+	return t
+}
+
+func (double) term(x float64) wide {
+	m, e, finite := superacc.Split64(math.Float64bits(x))
+	t := wide{m: m, exp: e, neg: math.Float64bits(x)>>63 != 0}
+	if !finite {
+		t.special = superacc.Special(x)
+	}
+	return t
+}
 
 func (single) wraps() bool { return false }
 func (double) wraps() bool { return false }
 
 func (f single) of(v superacc.Value, special int64) float32 {
 	if special != 0 {
-		return value(f, special)
+		return notNumber(f, special)
 	}
 	return f.round(v)
 }
 
 func (f double) of(v superacc.Value, special int64) float64 {
 	if special != 0 {
-		return value(f, special)
+		return notNumber(f, special)
 	}
 	return f.round(v)
 }
@@ -46,7 +64,7 @@ func (integer) of(superacc.Value, int64) int32 { return 0 }
 // addWords adds a term of 64 bits to the words of a sum, and what is no number to the one behind
 // them.
 func addWords(words []int64, at superacc.Place, t wide, bottom int) {
-	v := int64(t.lo)
+	v := int64(t.m)
 	if t.neg {
 		v = -v
 	}
@@ -74,29 +92,37 @@ func valueOfWords(words []int64, at superacc.Place, bottom int) superacc.Value {
 	return v
 }
 
-// Totals makes the sums of blocks of so many elements of the rows of x, a work-item each. Word k of
-// block b of all n, counted by rows, is element k*n+b of sums; behind the words is what is no
-// number.
+// Totals makes the sums of blocks of so many elements of the rows of x, or, with down, of its
+// columns, a work-item each; with abs, of magnitudes. Word k of block b of all n, counted by rows,
+// is element k*n+b of sums; behind the words is what is no number.
 //
 //tandem:kernel float32,single float64,double int32,integer
 func Totals[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, x gpu.Matrix[T], sums []int64,
-	block, blocks int,
+	block, blocks int, down, abs bool,
 ) {
-	n := x.Rows * blocks
+	rows, cols, rowStep, step := x.Rows, x.Cols, x.Stride, 1
+	if down {
+		rows, cols, rowStep, step = cols, rows, step, rowStep
+	}
+	n := rows * blocks
 	for o := it.Global(0); o < n; o += it.GlobalSize(0) {
 		at := superacc.Place{At: o, Step: n, N: f.words()}
 		i, from := o/blocks, o%blocks*block
 		if f.wraps() {
 			s := int64(0)
-			for j := from; j < min(from+block, x.Cols); j++ {
-				s += int64(x.Data[i*x.Stride+j])
+			for j := from; j < min(from+block, cols); j++ {
+				s += int64(x.Data[i*rowStep+j*step])
 			}
 			sums[o], sums[n+o] = s, 0
 			continue
 		}
 		clearWords(sums, at)
-		for j := from; j < min(from+block, x.Cols); j++ {
-			addWords(sums, at, f.term(x.Data[i*x.Stride+j]), f.bottom())
+		for j := from; j < min(from+block, cols); j++ {
+			t := f.term(x.Data[i*rowStep+j*step])
+			if abs {
+				t = t.magnitude()
+			}
+			addWords(sums, at, t, f.bottom())
 		}
 		superacc.Carry(sums, at)
 	}
@@ -155,7 +181,7 @@ func Prefix[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, c, x gpu
 			r = r.with(f.term(x.Data[i*x.Stride+j]), 64)
 		}
 		if r.fits(block + 1) {
-			s := shortOf(before, r.least)
+			s := int128Of(before, r.least)
 			for j := from; j < to; j++ {
 				t := f.term(x.Data[i*x.Stride+j])
 				special |= t.special
@@ -246,7 +272,7 @@ func gathered[T float32 | float64 | int32, F number[T]](f F, first T, x gpu.Matr
 		r = r.with(u, 64)
 	}
 	if r.fits(end - k + 1) {
-		s := short{}.plus(t, r.least)
+		s := int128{}.plus(t, r.least)
 		for i := k; i < end; i++ {
 			s = s.plus(f.term(x.Data[int(order[i])*x.Stride+j]), r.least)
 		}
@@ -259,3 +285,71 @@ func gathered[T float32 | float64 | int32, F number[T]](f F, first T, x gpu.Matr
 	}
 	return f.of(superacc.Top(words, at, f.bottom()), special)
 }
+
+// A wide is a number, m * 2^exp or minus that, and what it is instead where it is none.
+type wide struct {
+	m       uint64
+	exp     int
+	neg     bool
+	special int64
+}
+
+// magnitude is |t|.
+func (t wide) magnitude() wide {
+	t.neg = false
+	if t.special == superacc.NegInf {
+		t.special = superacc.Inf
+	}
+	return t
+}
+
+// plus is s and a term of 64 bits that fits.
+func (s int128) plus(t wide, base int) int128 {
+	up := uint(t.exp - base)
+	hi, lo := t.m<<(up-64)|t.m>>(64-up), t.m<<up // the shift that is huge shifts all away
+	if t.neg {
+		l, borrow := bits.Sub64(s.lo, lo, 0)
+		h, _ := bits.Sub64(s.hi, hi, borrow)
+		return int128{h, l}
+	}
+	l, carry := bits.Add64(s.lo, lo, 0)
+	h, _ := bits.Add64(s.hi, hi, carry)
+	return int128{h, l}
+}
+
+// A reach is where the terms of a sum lie: the exponents of the lowest bit and above the highest;
+// and the set of what is no number among them.
+type reach struct {
+	least, top int
+	special    int64
+}
+
+// noReach is the reach of no terms.
+func noReach() reach { return reach{least: 1 << 20, top: -1 << 20} }
+
+// with is r with a term more, of so many bits at most.
+func (r reach) with(t wide, size int) reach {
+	r.special |= t.special
+	if t.special == 0 && t.m != 0 {
+		r.least, r.top = min(r.least, t.exp), max(r.top, t.exp+size)
+	}
+	return r
+}
+
+// withValue is r with v more, which may have bits below any that are known.
+func (r reach) withValue(v superacc.Value) reach {
+	if v.Hi == 0 {
+		return r
+	}
+	least := v.Exp + 64 + bits.TrailingZeros64(v.Hi)
+	if v.Lo != 0 {
+		least = v.Exp + bits.TrailingZeros64(v.Lo)
+	}
+	if v.Rest {
+		least = -1 << 20
+	}
+	return reach{min(r.least, least), max(r.top, v.Exp+128), r.special}
+}
+
+// fits says whether every sum of n terms fits a short whose base is r.least.
+func (r reach) fits(n int) bool { return r.top+bits.Len64(uint64(n)) <= r.least+127 }

@@ -22,15 +22,18 @@ type Sum[T linalg.Element] struct {
 func Enqueue[T linalg.Element](j Sum[T]) error {
 	switch j := any(j).(type) {
 	case Sum[float32]:
-		if j.Y != nil { // the products are float64, exactly
-			return enqueuePair(j, single{}, double{}, pair{})
+		if j.Y != nil {
+			return enqueueProducts32(j, single{}, product{})
 		}
-		return enqueueSingle(j, single{}, single{}, one{})
+		if !j.C.Session().Info().Float64 {
+			return withoutDouble(j)
+		}
+		return enqueueNumbers32(j, single{}, plain{})
 	case Sum[float64]:
 		if j.Y != nil {
-			return enqueueTwo(j, double{}, double{}, two{})
+			return enqueueProducts64(j, double{}, product{})
 		}
-		return enqueueDouble(j, double{}, double{}, one{})
+		return enqueueNumbers64(j, double{}, plain{})
 	case Sum[int32]:
 		return Total(j.C, j.X)
 	}
@@ -40,10 +43,10 @@ func Enqueue[T linalg.Element](j Sum[T]) error {
 // Reductions of one type, as variables: generic functions that are called by name from generic ones
 // are compiled by every package that calls those, for programs through package array, too.
 var (
-	enqueueSingle = enqueue[float32, float32, int32, single, single, one]
-	enqueueDouble = enqueue[float64, float64, int64, double, double, one]
-	enqueuePair   = enqueue[float32, float64, int64, single, double, pair]
-	enqueueTwo    = enqueue[float64, float64, int64, double, double, two]
+	enqueueNumbers32  = enqueue[float32, single, plain]
+	enqueueNumbers64  = enqueue[float64, double, plain]
+	enqueueProducts32 = enqueue[float32, single, product]
+	enqueueProducts64 = enqueue[float64, double, product]
 )
 
 // Flat is x and y, of one shape, as rows where both are packed.
@@ -63,20 +66,16 @@ func Flat[X, Y any](x *linalg.Array[X], y *linalg.Array[Y]) (*linalg.Array[X], *
 	return u, v
 }
 
-// maxScratch is the bytes that partial sums take at most: outputs beyond wait for the next launch.
-const maxScratch = 32 << 20
+// formats and kinds are what enqueue takes.
+type (
+	formats interface {
+		single | double
+		words() int
+	}
+	kinds interface{ plain | product }
+)
 
-// An accumulator is a format that numbers are added up in.
-type accumulator interface {
-	single | double
-	words() int
-	bottom() int
-}
-
-// enqueue adds up in format f, and rounds to that of r.
-func enqueue[S, T float32 | float64, I int32 | int64, R single | double, F accumulator, P one | pair | two](
-	j Sum[S], r R, f F, p P,
-) error {
+func enqueue[S float32 | float64, F formats, P kinds](j Sum[S], f F, p P) error {
 	s := j.C.Session()
 	rows, cols := j.C.Dims()
 	if rows*cols == 0 {
@@ -88,158 +87,120 @@ func enqueue[S, T float32 | float64, I int32 | int64, R single | double, F accum
 	if rows*cols == 1 {
 		j.X, j.Y = Flat(j.X, j.Y)
 	}
-	const short = 128 // what Across takes for a column, before and after its terms
-	xr, _ := j.X.Dims()
-	small := few(s.Info(), j.X, rows, cols) && (cols == 1 || xr <= short)
 	l := shapeOf(s.Info(), j.X, rows, cols)
-	switch whole := cols == 1 && l.parts == 1; { // no array for a shift that is not there: small calls need no memory
-	case small && j.Shift == nil:
-		return enqueueFew[S, T, I](j, r, f, p, []S(nil))
-	case small:
-		return enqueueFew[S, T, I](j, r, f, p, j.Shift)
-	case whole && j.Shift == nil:
-		return enqueueWhole[S, T, I](j, r, f, p, l, []S(nil))
-	case whole:
-		return enqueueWhole[S, T, I](j, r, f, p, l, j.Shift)
-	case j.Shift == nil:
+	if l.parts == 1 && (rows == 1 || !isFew(j)) && cols == 1 && !l.each {
+		if j.Shift == nil { // small calls need no memory
+			return enqueueAlong(j, rows, f, p, l, []int64(nil), []S(nil))
+		}
+		return enqueueAlong(j, rows, f, p, l, []int64(nil), j.Shift)
+	}
+	if j.Shift == nil {
 		j.Shift = j.X.Slice(0, 0, 0, 0)
 	}
-	n := min(rows*cols, max(1, maxScratch/(8*Words*l.parts)))
-	return linalg.WithScratch(s, 1, n*l.parts*Words, func(parts *linalg.Array[int64]) error {
-		for i := 0; i < rows*cols; i += n {
-			err := enqueuePart[S, T, I](j.part(i, min(i+n, rows*cols)), r, f, p, l, parts)
-			if err != nil {
-				return err
-			}
+	switch {
+	case isFew(j):
+		grid := gridOf(s.Info(), min(rows*cols, workItems(s.Info())))
+		return withSums(s, f, grid.Items()*grid.Count(), func(words *linalg.Array[int64]) error {
+			return LaunchFew[S](s, grid, f, p, j.C, j.X, j.Y, words, j.Shift, cols > 1, j.quotient(), maskOf(j.Abs))
+		})
+	case l.parts == 1 && l.lines == rows*cols:
+		grid := eachGrid(s.Info(), l)
+		return withSums(s, f, grid.Items()*grid.Count(), func(words *linalg.Array[int64]) error {
+			return enqueueEach(j, cols > 1, f, p, l, words)
+		})
+	}
+	return withSums(s, f, l.lines*l.parts, func(words *linalg.Array[int64]) error {
+		if err := enqueueParts(j, cols > 1, f, p, l, words); err != nil {
+			return err
 		}
-		return nil
+		return round(j.C, words, f, l.lines*l.parts/(rows*cols), packed(f, rows*cols), j.quotient())
 	})
 }
 
-// few tells whether Few or FoldFew is faster than Along and the like, whose groups add up an output
-// together.
-func few[T any](info backend.Info, x *linalg.Array[T], rows, cols int) bool {
-	xr, xc := x.Dims()
-	most := [3]int{4096, 128, 32} // terms of a column, of a row, and of all
-	switch {
-	case !info.Host && !info.GPU && rows*cols >= lanesFor(info): // where a barrier is a loop over work-items
-		return xr*xc <= 2048*rows*cols
-	case !info.Host:
-		return xr*xc <= 64*rows*cols
-	case cols > 1:
-		return xr <= most[0]
-	case rows > 1:
-		return xc <= most[1]
-	}
-	return xr*xc <= most[2]
-}
+// quotient is what is made of the sum.
+func (j Sum[T]) quotient() quotient { return quotient{j.Over, j.Root} }
 
-func enqueueFew[S, T float32 | float64, I int32 | int64, R single | double, F accumulator, P one | pair | two,
-	A linalg.KernelArg[S],
-](j Sum[S], r R, f F, p P, shift A) error {
-	s := j.C.Session()
+// isFew tells whether outputs have so few terms that Few is faster.
+func isFew[T linalg.Element](j Sum[T]) bool {
 	rows, cols := j.C.Dims()
-	height, width := j.X.Dims()
-	switch {
-	case cols > 1:
-		width, j.Y = 1, j.X
-	case rows > 1:
-		height = 1
-	}
-	return LaunchFew[S, T, I](s, gridOf(s.Info(), rows*cols), f, p, r, j.C, j.X, j.Y, shift, height, width,
-		cols > 1, j.Over, j.Root, maskOf[I](j.Abs))
+	xr, xc := j.X.Dims()
+	return cols > 1 && xr <= mostGuessed || cols == 1 && xr == rows && xc <= mostGuessed
 }
 
-// enqueueWhole is enqueue of sums over all, or over columns, by one group each.
-func enqueueWhole[S, T float32 | float64, I int32 | int64, R single | double, F accumulator, P one | pair | two,
-	A linalg.KernelArg[S],
-](j Sum[S], r R, f F, p P, l shape, shift A) error {
-	rows, _ := j.C.Dims()
-	height, width := j.X.Dims()
-	if rows > 1 {
-		height = 1
+// withSums calls do with room for n sums.
+func withSums[F formats](s *linalg.Session, f F, n int, do func(words *linalg.Array[int64]) error) error {
+	return linalg.WithScratch(s, 1, n*(f.words()+1), do)
+}
+
+// enqueueParts adds up into the parts of lines of x, with down of columns.
+func enqueueParts[S float32 | float64, F formats, P kinds](j Sum[S], down bool, f F, p P, l shape,
+	words *linalg.Array[int64],
+) error {
+	j.C = j.X.Slice(0, 0, 0, 0)
+	if l.each {
+		return enqueueEach(j, down, f, p, l, words)
 	}
-	grid := backend.Grid2(1, min(rows, maxGroups), l.lanes, 1)
-	short := height*width <= maxShort
-	return LaunchAlong[S, T, I](j.C.Session(), grid, f, p, r, j.C, j.X, j.Y, []int64(nil), shift, rows, height, width,
-		l.turns, j.Over, j.Root, short, maskOf[I](j.Abs))
+	return enqueueAlong(j, l.lines, f, p, l, words, j.Shift)
+}
+
+func enqueueEach[S float32 | float64, F formats, P kinds](j Sum[S], down bool, f F, p P, l shape,
+	words *linalg.Array[int64],
+) error {
+	s := j.X.Session()
+	return LaunchEach[S](s, eachGrid(s.Info(), l), f, p, j.C, j.X, j.Y, words, j.Shift, down, l.turns, j.quotient(),
+		maskOf(j.Abs))
+}
+
+func enqueueAlong[S float32 | float64, F formats, P kinds, W linalg.KernelArg[int64], A linalg.KernelArg[S]](
+	j Sum[S], outputs int, f F, p P, l shape, words W, shift A,
+) error {
+	xr, xc := j.X.Dims()
+	grid := backend.Grid2(l.parts, min(outputs, maxGroups), l.lanes, 1)
+	return LaunchAlong[S](j.X.Session(), grid, f, p, j.C, j.X, j.Y, words, shift,
+		rows{outputs, xr / outputs, xc, l.turns}, j.quotient(), maskOf(j.Abs))
+}
+
+// round makes c of the parts of its sums.
+func round[S float32 | float64, F formats](c *linalg.Array[S], words *linalg.Array[int64], f F, parts int, d steps,
+	q quotient,
+) error {
+	s := c.Session()
+	rows, cols := c.Dims()
+	return LaunchRound[S](s, endGrid(s.Info(), rows*cols, f.words()), f, c, words, parts, d, q)
+}
+
+// packed is how Along and Each leave parts of so many outputs.
+func packed[F formats](f F, outputs int) steps {
+	return steps{outputs * (f.words() + 1), f.words() + 1, 1}
+}
+
+// endGrid is a group for each output, of which work-items share so many numbers.
+func endGrid(info backend.Info, outputs, numbers int) backend.Grid {
+	lanes := lanesFor(info)
+	for info.GPU && lanes < min(numbers, groupOf(info)) {
+		lanes *= 2
+	}
+	return backend.Grid2(min(outputs, maxGroups), 1, lanes, 1)
 }
 
 // maskOf is the bits of numbers that count: all but the sign of magnitudes.
-func maskOf[I int32 | int64](abs bool) I {
+func maskOf(abs bool) int64 {
 	if abs {
-		return ^(I(1) << (8*unsafe.Sizeof(I(0)) - 1))
+		return 1<<63 - 1
 	}
 	return -1
 }
 
-// part is the sum of outputs i to k-1.
-func (j Sum[T]) part(i, k int) Sum[T] {
-	rows, cols := j.C.Dims()
-	xr, xc := j.X.Dims()
-	_, n := j.Shift.Dims()
-	switch {
-	case cols > 1:
-		j.C, j.X = j.C.Slice(0, 1, i, k), j.X.Slice(0, xr, i, k)
-		if n > 0 {
-			j.Shift = j.Shift.Slice(0, 1, i, k)
-		}
-	case rows > 1:
-		j.C, j.X, j.Y = j.C.Slice(i, k, 0, 1), j.X.Slice(i, k, 0, xc), j.Y.Slice(i, k, 0, xc)
-		if n > 0 {
-			j.Shift = j.Shift.Slice(i, k, 0, 1)
-		}
-	}
-	return j
-}
-
-func enqueuePart[S, T float32 | float64, I int32 | int64, R single | double, F accumulator, P one | pair | two](
-	j Sum[S], r R, f F, p P, l shape, parts *linalg.Array[int64],
-) error {
-	rows, cols := j.C.Dims()
-	xr, xc := j.X.Dims()
-	short := xr*xc/(rows*cols) <= maxShort
-	whole := cols > 1 && l.parts == 1
-	c := j.C
-	if !whole {
-		c = j.X.Slice(0, 0, 0, 0)
-	}
-	err := enqueueTerms[S, T, I](j, rows, cols, r, f, p, l, short, c, parts)
-	if err != nil || whole {
-		return err
-	}
-	return round(j.C.Session(), backend.GridFor(rows*cols), r, j.C, parts, l.parts, f, j.Over, j.Root)
-}
-
-// enqueueTerms adds up into parts of rows by cols outputs, or into c where this has elements.
-func enqueueTerms[S, T float32 | float64, I int32 | int64, R single | double, F accumulator, P one | pair | two](
-	j Sum[S], rows, cols int, r R, f F, p P, l shape, short bool, c *linalg.Array[S], parts *linalg.Array[int64],
-) error {
-	s := j.X.Session()
-	xr, xc := j.X.Dims()
-	mask := maskOf[I](j.Abs)
-	if cols > 1 {
-		grid := backend.Grid2((cols+l.lanes-1)/l.lanes, l.parts, l.lanes, 1)
-		return LaunchAcross[S, T, I](s, grid, f, p, r, c, parts, j.X, j.Shift, l.turns, j.Over, j.Root,
-			short, mask)
-	}
-	height := 1
-	if rows == 1 {
-		height = xr
-	}
-	grid := backend.Grid2(l.parts, min(rows, maxGroups), l.lanes, 1)
-	return LaunchAlong[S, T, I](s, grid, f, p, r, c, j.X, j.Y, parts, j.Shift, rows, height, xc, l.turns, 1, false,
-		short, mask)
-}
-
 // A shape is how a sum is cut into work-items, which changes no bit.
 type shape struct {
-	lanes int // work-items of a group
-	turns int // numbers of a block for each
-	parts int // of an output
+	lanes int  // work-items of a group
+	turns int  // numbers of a block for each
+	parts int  // of a line
+	lines int  // which are added up one by one: a line for each output, or several for a whole matrix
+	each  bool // a work-item a line, not a group
 }
 
-// maxGroups is the groups of a grid in y at most.
+// maxGroups is the groups of a grid in one dimension at most.
 const maxGroups = 65535
 
 // newShape chooses the shape of a reduction of x to rows by cols.
@@ -250,41 +211,69 @@ func newShape[T any](info backend.Info, x *linalg.Array[T], rows, cols int) shap
 	if cols == 1 { // a core that begins late has a share, too
 		groups = max(groups, min(max(1, info.ComputeUnits)*most, xr*xc/perUnit))
 	}
-	l := shape{lanes: 16, turns: MaxTurns} // a strip of the cpu device
-	if unsafe.Sizeof(*new(T)) == 8 {
-		l.lanes = 8
+	l := shape{lanes: stripOf[T](), turns: maxTurns}
+	share := 256 // numbers of a work-item, at least
+	switch {
+	case info.GPU && cols == 1:
+		l.lanes, share = groupOf(info), 8
+	case !info.Host:
+		l.lanes, share = 64, 32
 	}
-	if !info.Host {
-		l = shape{lanes: 64, turns: 32}
-	}
-	blocks := 0
+	shares := 0
 	if cols > 1 {
-		if l.turns = 64; info.Host {
+		if share = 64; info.Host {
 			for l.lanes = 16; l.lanes < min(cols, 256); { // few sizes: PoCL compiles a kernel for each
 				l.lanes *= 2
 			}
 		}
-		blocks = (xr + l.turns - 1) / l.turns
-	} else {
-		blocks = (xr/rows*xc + l.lanes*l.turns - 1) / (l.lanes * l.turns)
-	}
-	if cols > 1 {
+		shares = (xr + share - 1) / share
 		groups /= (cols + l.lanes - 1) / l.lanes
 	} else {
+		shares = (xr/rows*xc + l.lanes*share - 1) / (l.lanes * share)
 		groups /= rows
 	}
-	l.parts = max(1, min(groups, blocks))
+	l.parts = max(1, min(groups, shares))
 	return l
 }
 
-// shapeOf is newShape for Across and Along. On the cpu device a group of Across is a strip.
+// groupOf is the work-items of a group on a GPU.
+func groupOf(info backend.Info) int {
+	n := maxLanes
+	for n > max(info.MaxGroup, lanesFor(info)) {
+		n /= 2
+	}
+	return n
+}
+
+// stripOf is the work-items of a strip of the cpu device.
+func stripOf[T any]() int { return 64 / int(min(8, max(4, unsafe.Sizeof(*new(T))))) }
+
+// shapeOf is newShape for sums. On the cpu device a group of Each is a strip. Groups add up lines
+// where work-items of a group run at once.
 func shapeOf[T any](info backend.Info, x *linalg.Array[T], rows, cols int) shape {
 	l := newShape(info, x, rows, cols)
-	if cols > 1 && info.Host {
-		l.lanes, l.turns = 64/int(unsafe.Sizeof(*new(T))), MaxTurns
-		if xr, _ := x.Dims(); xr <= 4096 {
+	xr, xc := x.Dims()
+	l.lines, l.each = rows*cols, cols > 1
+	switch {
+	case cols > 1 && info.Host:
+		l.lanes = stripOf[T]()
+		if xr <= 4096 {
 			l.parts = 1
 		}
+	case cols == 1 && xr > 0 && (xr == rows || xr <= maxScratch/8/maxWords) && !info.Host && !info.GPU:
+		const share = 256 // terms of a work-item, at least
+		l.lines, l.each, l.lanes = xr, true, lanesFor(info)
+		l.parts = max(1, min(workItems(info)/max(1, xr), xc/share))
 	}
 	return l
+}
+
+// eachGrid is the grid of Each.
+func eachGrid(info backend.Info, l shape) backend.Grid {
+	lanes := min(l.lines, l.lanes)
+	groups := (l.lines + lanes - 1) / lanes
+	if l.parts == 1 {
+		groups = min(groups, max(1, workItems(info)/lanes))
+	}
+	return backend.Grid2(groups, l.parts, lanes, 1)
 }
