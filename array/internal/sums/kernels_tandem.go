@@ -15,103 +15,102 @@ import (
 	"math/bits"
 )
 
-// LaunchAcross runs [Across] over grid. Slices and matrices are in host memory or on the device of s;
-// with host memory it blocks until the kernel is done.
-func LaunchAcross[S interface{ float32 | float64 }, T interface{ float32 | float64 }, I interface{ int32 | int64 }, F interface{ single | double }, P interface{ one | pair | two }, R interface{ single | double }, Arg4 linalg.KernelArg[S], Arg5 linalg.KernelArg[int64], Arg6 linalg.KernelArg[S], Arg7 linalg.KernelArg[S]](s *linalg.Session, grid backend.Grid, f F, p P, r R, c Arg4, parts Arg5, x Arg6, shift Arg7, turns int, over_ uint64, root_ bool, short_ bool, mask I) error {
-	call := launch.New(s, AcrossKernels.Of(*new(S), *new(T), *new(I), *new(F), *new(P), *new(R)), grid)
-	launch.Matrix[S](&call, "c", c)
-	launch.Slice[int64](&call, "parts", parts)
-	launch.Matrix[S](&call, "x", x)
-	launch.Slice[S](&call, "shift", shift)
-	call.Scalar(support.Arg(int64(turns)))
-	call.Scalar(support.Arg(uint64(over_)))
-	call.Scalar(support.Bool(bool(root_)))
-	call.Scalar(support.Bool(bool(short_)))
-	call.Scalar(support.Arg[I](mask))
-	return call.Launch()
-}
-
-var AcrossKernels = support.Kernels{
-	{Types: []any{*new(float32), *new(float32), *new(int32), *new(single), *new(one), *new(single)}, Kernel: AcrossFloat32Float32Int32SingleOneSingleKernel},
-	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(one), *new(double)}, Kernel: AcrossFloat64Float64Int64DoubleOneDoubleKernel},
-	{Types: []any{*new(float32), *new(float64), *new(int64), *new(double), *new(pair), *new(single)}, Kernel: AcrossFloat32Float64Int64DoublePairSingleKernel},
-	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two), *new(double)}, Kernel: AcrossFloat64Float64Int64DoubleTwoDoubleKernel},
-}
-
-var AcrossFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Across_float32_float32_int32_single_one_single", "2e815c4b7c3830ea41db753e68e766cb", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "uint", 4), AcrossFloat32Float32Int32SingleOneSingleGo, AcrossFloat32Float32Int32SingleOneSinglePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
-
-var AcrossFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Across_float64_float64_int64_double_one_double", "def43a28fdde77be317286f0d6abcad8", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleOneDoubleGo, AcrossFloat64Float64Int64DoubleOneDoublePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
-
-var AcrossFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Across_float32_float64_int64_double_pair_single", "fdb44f78b666b55225440198be8a219e", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).ConstSlice("shift", "float", 4).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat32Float64Int64DoublePairSingleGo, AcrossFloat32Float64Int64DoublePairSinglePlain, "across.go", "few.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
-
-var AcrossFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Across_float64_float64_int64_double_two_double", "578a03cf4c55bdfe8171ed80a1105176", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).ConstSlice("shift", "double", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AcrossFloat64Float64Int64DoubleTwoDoubleGo, AcrossFloat64Float64Int64DoubleTwoDoublePlain, "across.go", "few.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
-
 // LaunchAlong runs [Along] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchAlong[S interface{ float32 | float64 }, T interface{ float32 | float64 }, I interface{ int32 | int64 }, F interface{ single | double }, P interface{ one | pair | two }, R interface{ single | double }, Arg4 linalg.KernelArg[S], Arg5 linalg.KernelArg[S], Arg6 linalg.KernelArg[S], Arg7 linalg.KernelArg[int64], Arg8 linalg.KernelArg[S]](s *linalg.Session, grid backend.Grid, f F, p P, r R, c Arg4, x Arg5, y Arg6, parts Arg7, shift Arg8, outputs int, height int, cols int, turns int, over_ uint64, root_ bool, short_ bool, mask I) error {
-	call := launch.New(s, AlongKernels.Of(*new(S), *new(T), *new(I), *new(F), *new(P), *new(R)), grid)
+func LaunchAlong[S interface{ float32 | float64 }, F interface{ single | double }, P interface{ plain | product }, Arg3 linalg.KernelArg[S], Arg4 linalg.KernelArg[S], Arg5 linalg.KernelArg[S], Arg6 linalg.KernelArg[int64], Arg7 linalg.KernelArg[S]](s *linalg.Session, grid backend.Grid, f F, p P, c Arg3, x Arg4, y Arg5, words Arg6, shift Arg7, r rows, q quotient, mask int64) error {
+	call := launch.New(s, AlongKernels.Of(*new(S), *new(F), *new(P)), grid)
 	launch.Matrix[S](&call, "c", c)
 	launch.Matrix[S](&call, "x", x)
 	launch.Matrix[S](&call, "y", y)
-	launch.Slice[int64](&call, "parts", parts)
+	launch.Slice[int64](&call, "words", words)
 	launch.Slice[S](&call, "shift", shift)
-	call.Scalar(support.Arg(int64(outputs)))
-	call.Scalar(support.Arg(int64(height)))
-	call.Scalar(support.Arg(int64(cols)))
-	call.Scalar(support.Arg(int64(turns)))
-	call.Scalar(support.Arg(uint64(over_)))
-	call.Scalar(support.Bool(bool(root_)))
-	call.Scalar(support.Bool(bool(short_)))
-	call.Scalar(support.Arg[I](mask))
+	call.Scalar(support.Arg(int64(r.outputs)))
+	call.Scalar(support.Arg(int64(r.height)))
+	call.Scalar(support.Arg(int64(r.cols)))
+	call.Scalar(support.Arg(int64(r.turns)))
+	call.Scalar(support.Arg(uint64(q.over)))
+	call.Scalar(support.Bool(bool(q.root)))
+	call.Scalar(support.Arg(int64(mask)))
 	return call.Launch()
 }
 
 var AlongKernels = support.Kernels{
-	{Types: []any{*new(float32), *new(float32), *new(int32), *new(single), *new(one), *new(single)}, Kernel: AlongFloat32Float32Int32SingleOneSingleKernel},
-	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(one), *new(double)}, Kernel: AlongFloat64Float64Int64DoubleOneDoubleKernel},
-	{Types: []any{*new(float32), *new(float64), *new(int64), *new(double), *new(pair), *new(single)}, Kernel: AlongFloat32Float64Int64DoublePairSingleKernel},
-	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two), *new(double)}, Kernel: AlongFloat64Float64Int64DoubleTwoDoubleKernel},
+	{Types: []any{*new(float32), *new(single), *new(plain)}, Kernel: AlongFloat32SinglePlainKernel},
+	{Types: []any{*new(float64), *new(double), *new(plain)}, Kernel: AlongFloat64DoublePlainKernel},
+	{Types: []any{*new(float32), *new(single), *new(product)}, Kernel: AlongFloat32SingleProductKernel},
+	{Types: []any{*new(float64), *new(double), *new(product)}, Kernel: AlongFloat64DoubleProductKernel},
 }
 
-var AlongFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Along_float32_float32_int32_single_one_single", "c18be685435e94698438273e1bf47d9e", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "uint", 4), AlongFloat32Float32Int32SingleOneSingleGo, AlongFloat32Float32Int32SingleOneSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat32SinglePlainKernel = kernelsPacked.Source("Along_float32_single_plain", "5236c25b48573ad87a3d56495d742630", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat32SinglePlainGo, AlongFloat32SinglePlainPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go")
 
-var AlongFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_one_double", "3c7eb75c3cad3961c0b15deb9089b073", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleOneDoubleGo, AlongFloat64Float64Int64DoubleOneDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat64DoublePlainKernel = kernelsPacked.Source("Along_float64_double_plain", "4c398d3fc842bee70471c868b131aa84", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64DoublePlainGo, AlongFloat64DoublePlainPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go")
 
-var AlongFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Along_float32_float64_int64_double_pair_single", "b7f28050824dd79d9c54d6ee15bfc023", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("parts", "long", 8).ConstSlice("shift", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat32Float64Int64DoublePairSingleGo, AlongFloat32Float64Int64DoublePairSinglePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat32SingleProductKernel = kernelsPacked.Source("Along_float32_single_product", "2028fc0be89123453820536ebac86acc", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat32SingleProductGo, AlongFloat32SingleProductPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go")
 
-var AlongFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Along_float64_float64_int64_double_two_double", "cae50648da4ce1339989699804bb6de2", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("parts", "long", 8).ConstSlice("shift", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("turns", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("short", "uint", 4).Scalar("mask", "long", 8), AlongFloat64Float64Int64DoubleTwoDoubleGo, AlongFloat64Float64Int64DoubleTwoDoublePlain, "along.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var AlongFloat64DoubleProductKernel = kernelsPacked.Source("Along_float64_double_product", "dc577b5c713a0df54d0806ca5be7f2c3", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64DoubleProductGo, AlongFloat64DoubleProductPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go")
 
-// LaunchFew runs [Few] over grid. Slices and matrices are in host memory or on the device of s;
+// LaunchEach runs [Each] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchFew[S interface{ float32 | float64 }, T interface{ float32 | float64 }, I interface{ int32 | int64 }, F interface{ single | double }, P interface{ one | pair | two }, R interface{ single | double }, Arg4 linalg.KernelArg[S], Arg5 linalg.KernelArg[S], Arg6 linalg.KernelArg[S], Arg7 linalg.KernelArg[S]](s *linalg.Session, grid backend.Grid, f F, p P, r R, c Arg4, x Arg5, y Arg6, shift Arg7, height int, width int, down bool, over_ uint64, root_ bool, mask I) error {
-	call := launch.New(s, FewKernels.Of(*new(S), *new(T), *new(I), *new(F), *new(P), *new(R)), grid)
+func LaunchEach[S interface{ float32 | float64 }, F interface{ single | double }, P interface{ plain | product }, Arg3 linalg.KernelArg[S], Arg4 linalg.KernelArg[S], Arg5 linalg.KernelArg[S], Arg6 linalg.KernelArg[int64], Arg7 linalg.KernelArg[S]](s *linalg.Session, grid backend.Grid, f F, p P, c Arg3, x Arg4, y Arg5, words Arg6, shift Arg7, down bool, turns int, q quotient, mask int64) error {
+	call := launch.New(s, EachKernels.Of(*new(S), *new(F), *new(P)), grid)
 	launch.Matrix[S](&call, "c", c)
 	launch.Matrix[S](&call, "x", x)
 	launch.Matrix[S](&call, "y", y)
+	launch.Slice[int64](&call, "words", words)
 	launch.Slice[S](&call, "shift", shift)
-	call.Scalar(support.Arg(int64(height)))
-	call.Scalar(support.Arg(int64(width)))
 	call.Scalar(support.Bool(bool(down)))
-	call.Scalar(support.Arg(uint64(over_)))
-	call.Scalar(support.Bool(bool(root_)))
-	call.Scalar(support.Arg[I](mask))
+	call.Scalar(support.Arg(int64(turns)))
+	call.Scalar(support.Arg(uint64(q.over)))
+	call.Scalar(support.Bool(bool(q.root)))
+	call.Scalar(support.Arg(int64(mask)))
+	return call.Launch()
+}
+
+var EachKernels = support.Kernels{
+	{Types: []any{*new(float32), *new(single), *new(plain)}, Kernel: EachFloat32SinglePlainKernel},
+	{Types: []any{*new(float64), *new(double), *new(plain)}, Kernel: EachFloat64DoublePlainKernel},
+	{Types: []any{*new(float32), *new(single), *new(product)}, Kernel: EachFloat32SingleProductKernel},
+	{Types: []any{*new(float64), *new(double), *new(product)}, Kernel: EachFloat64DoubleProductKernel},
+}
+
+var EachFloat32SinglePlainKernel = kernelsPacked.Source("Each_float32_single_plain", "fbf6fa66146e5e6a446bc299dead256d", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat32SinglePlainGo, EachFloat32SinglePlainPlain, "each.go", "few.go", "fold.go", "format.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+
+var EachFloat64DoublePlainKernel = kernelsPacked.Source("Each_float64_double_plain", "0ee17b3e33ecec71f9513af89fc0eac2", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("down", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat64DoublePlainGo, EachFloat64DoublePlainPlain, "each.go", "few.go", "format.go", "../../../internal/superacc/superacc.go", "fold.go", "../../../internal/superacc/value.go")
+
+var EachFloat32SingleProductKernel = kernelsPacked.Source("Each_float32_single_product", "bb1677436cf19a2ec879a8cad6e2be93", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat32SingleProductGo, EachFloat32SingleProductPlain, "each.go", "few.go", "fold.go", "format.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+
+var EachFloat64DoubleProductKernel = kernelsPacked.Source("Each_float64_double_product", "463665bd4206e5378ab70ac1572d695d", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("down", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat64DoubleProductGo, EachFloat64DoubleProductPlain, "each.go", "few.go", "format.go", "../../../internal/superacc/superacc.go", "fold.go", "../../../internal/superacc/value.go")
+
+// LaunchFew runs [Few] over grid. Slices and matrices are in host memory or on the device of s;
+// with host memory it blocks until the kernel is done.
+func LaunchFew[S interface{ float32 | float64 }, F interface{ single | double }, P interface{ plain | product }, Arg3 linalg.KernelArg[S], Arg4 linalg.KernelArg[S], Arg5 linalg.KernelArg[S], Arg6 linalg.KernelArg[int64], Arg7 linalg.KernelArg[S]](s *linalg.Session, grid backend.Grid, f F, p P, c Arg3, x Arg4, y Arg5, words Arg6, shift Arg7, down bool, q quotient, mask int64) error {
+	call := launch.New(s, FewKernels.Of(*new(S), *new(F), *new(P)), grid)
+	launch.Matrix[S](&call, "c", c)
+	launch.Matrix[S](&call, "x", x)
+	launch.Matrix[S](&call, "y", y)
+	launch.Slice[int64](&call, "words", words)
+	launch.Slice[S](&call, "shift", shift)
+	call.Scalar(support.Bool(bool(down)))
+	call.Scalar(support.Arg(uint64(q.over)))
+	call.Scalar(support.Bool(bool(q.root)))
+	call.Scalar(support.Arg(int64(mask)))
 	return call.Launch()
 }
 
 var FewKernels = support.Kernels{
-	{Types: []any{*new(float32), *new(float32), *new(int32), *new(single), *new(one), *new(single)}, Kernel: FewFloat32Float32Int32SingleOneSingleKernel},
-	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(one), *new(double)}, Kernel: FewFloat64Float64Int64DoubleOneDoubleKernel},
-	{Types: []any{*new(float32), *new(float64), *new(int64), *new(double), *new(pair), *new(single)}, Kernel: FewFloat32Float64Int64DoublePairSingleKernel},
-	{Types: []any{*new(float64), *new(float64), *new(int64), *new(double), *new(two), *new(double)}, Kernel: FewFloat64Float64Int64DoubleTwoDoubleKernel},
+	{Types: []any{*new(float32), *new(single), *new(plain)}, Kernel: FewFloat32SinglePlainKernel},
+	{Types: []any{*new(float64), *new(double), *new(plain)}, Kernel: FewFloat64DoublePlainKernel},
+	{Types: []any{*new(float32), *new(single), *new(product)}, Kernel: FewFloat32SingleProductKernel},
+	{Types: []any{*new(float64), *new(double), *new(product)}, Kernel: FewFloat64DoubleProductKernel},
 }
 
-var FewFloat32Float32Int32SingleOneSingleKernel = kernelsPacked.Source("Few_float32_float32_int32_single_one_single", "553c357d37cdede04addc1cd6e1d9369", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "uint", 4), FewFloat32Float32Int32SingleOneSingleGo, FewFloat32Float32Int32SingleOneSinglePlain, "few.go", "../../../internal/superacc/value.go", "fold.go")
+var FewFloat32SinglePlainKernel = kernelsPacked.Source("Few_float32_single_plain", "2601925be7de003e0ab246a710264fd5", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), FewFloat32SinglePlainGo, FewFloat32SinglePlainPlain, "few.go", "each.go", "format.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
 
-var FewFloat64Float64Int64DoubleOneDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_one_double", "48902a3b74215ea77d929e3eecfe69b4", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleOneDoubleGo, FewFloat64Float64Int64DoubleOneDoublePlain, "few.go", "../../../internal/superacc/value.go", "fold.go")
+var FewFloat64DoublePlainKernel = kernelsPacked.Source("Few_float64_double_plain", "742f3c4d7a87c9985c0820d46eb961ca", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("down", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), FewFloat64DoublePlainGo, FewFloat64DoublePlainPlain, "few.go", "each.go", "format.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
 
-var FewFloat32Float64Int64DoublePairSingleKernel = kernelsPacked.Source("Few_float32_float64_int64_double_pair_single", "6524b57e08d04b320645a3ec21282393", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).ConstSlice("shift", "float", 4).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat32Float64Int64DoublePairSingleGo, FewFloat32Float64Int64DoublePairSinglePlain, "few.go", "../../../internal/superacc/value.go", "fold.go")
+var FewFloat32SingleProductKernel = kernelsPacked.Source("Few_float32_single_product", "d2b35207606179474797969f8b5b9aa7", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), FewFloat32SingleProductGo, FewFloat32SingleProductPlain, "few.go", "each.go", "format.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
 
-var FewFloat64Float64Int64DoubleTwoDoubleKernel = kernelsPacked.Source("Few_float64_float64_int64_double_two_double", "53b43fe59d65e16798eb55b4269775b6", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).ConstSlice("shift", "double", 8).Scalar("height", "long", 8).Scalar("width", "long", 8).Scalar("down", "uint", 4).Scalar("over", "ulong", 8).Scalar("root", "uint", 4).Scalar("mask", "long", 8), FewFloat64Float64Int64DoubleTwoDoubleGo, FewFloat64Float64Int64DoubleTwoDoublePlain, "few.go", "../../../internal/superacc/value.go", "fold.go")
+var FewFloat64DoubleProductKernel = kernelsPacked.Source("Few_float64_double_product", "af2ac104b8fbd99691769a61ad09d5ae", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("down", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), FewFloat64DoubleProductGo, FewFloat64DoubleProductPlain, "few.go", "each.go", "format.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
 
 // LaunchFoldAlong runs [FoldAlong] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -147,23 +146,23 @@ var FoldAlongKernels = support.Kernels{
 	{Types: []any{*new(bool), *new(bool), *new(int32), *new(endsBool), *new(truth)}, Kernel: FoldAlongBoolBoolInt32EndsBoolTruthKernel},
 }
 
-var FoldAlongFloat32Float32Int32Ends32Value32Kernel = kernelsPacked.Source("FoldAlong_float32_float32_int32_ends32_value32", "26349a13628440717d929193cc540bb4", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongFloat32Float32Int32Ends32Value32Go, FoldAlongFloat32Float32Int32Ends32Value32Plain, "fold.go")
+var FoldAlongFloat32Float32Int32Ends32Value32Kernel = kernelsPacked.Source("FoldAlong_float32_float32_int32_ends32_value32", "51adf608744d475f9c2770c042e902e9", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongFloat32Float32Int32Ends32Value32Go, FoldAlongFloat32Float32Int32Ends32Value32Plain, "fold.go")
 
-var FoldAlongFloat64Float64Int64Ends64Value64Kernel = kernelsPacked.Source("FoldAlong_float64_float64_int64_ends64_value64", "a0dc33b25825b02b3c151683fa1f5b5e", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "long", 8), FoldAlongFloat64Float64Int64Ends64Value64Go, FoldAlongFloat64Float64Int64Ends64Value64Plain, "fold.go")
+var FoldAlongFloat64Float64Int64Ends64Value64Kernel = kernelsPacked.Source("FoldAlong_float64_float64_int64_ends64_value64", "aeb288750b5f63927da2f921ca98e967", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "long", 8), FoldAlongFloat64Float64Int64Ends64Value64Go, FoldAlongFloat64Float64Int64Ends64Value64Plain, "fold.go")
 
-var FoldAlongFloat32Int32Int32First32IndexKernel = kernelsPacked.Source("FoldAlong_float32_int32_int32_first32_index", "5ee4ee6a1faa2a20f7ffce7f41e8218e", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongFloat32Int32Int32First32IndexGo, FoldAlongFloat32Int32Int32First32IndexPlain, "fold.go")
+var FoldAlongFloat32Int32Int32First32IndexKernel = kernelsPacked.Source("FoldAlong_float32_int32_int32_first32_index", "6d359b769eb9d99c3a5274453020501b", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongFloat32Int32Int32First32IndexGo, FoldAlongFloat32Int32Int32First32IndexPlain, "fold.go")
 
-var FoldAlongFloat64Int32Int64First64IndexKernel = kernelsPacked.Source("FoldAlong_float64_int32_int64_first64_index", "8a6f9eca6ed07883f7f014d6737f6955", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "long", 8), FoldAlongFloat64Int32Int64First64IndexGo, FoldAlongFloat64Int32Int64First64IndexPlain, "fold.go")
+var FoldAlongFloat64Int32Int64First64IndexKernel = kernelsPacked.Source("FoldAlong_float64_int32_int64_first64_index", "18a5e860e679d750c53faf95e5c03c51", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "long", 8), FoldAlongFloat64Int32Int64First64IndexGo, FoldAlongFloat64Int32Int64First64IndexPlain, "fold.go")
 
-var FoldAlongInt32Int32Int32EndsIntValueIntKernel = kernelsPacked.Source("FoldAlong_int32_int32_int32_endsInt_valueInt", "1fba95e09da0587a8b742f1bea87a1ed", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongInt32Int32Int32EndsIntValueIntGo, FoldAlongInt32Int32Int32EndsIntValueIntPlain, "fold.go")
+var FoldAlongInt32Int32Int32EndsIntValueIntKernel = kernelsPacked.Source("FoldAlong_int32_int32_int32_endsInt_valueInt", "00a88648a6534944274988825fee13d4", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongInt32Int32Int32EndsIntValueIntGo, FoldAlongInt32Int32Int32EndsIntValueIntPlain, "fold.go")
 
-var FoldAlongInt32Int32Int32FirstIntIndexKernel = kernelsPacked.Source("FoldAlong_int32_int32_int32_firstInt_index", "e4936bd29adbc1b0c8f7d4a0db57b97e", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongInt32Int32Int32FirstIntIndexGo, FoldAlongInt32Int32Int32FirstIntIndexPlain, "fold.go")
+var FoldAlongInt32Int32Int32FirstIntIndexKernel = kernelsPacked.Source("FoldAlong_int32_int32_int32_firstInt_index", "b5ccef90b5bbcc70e5fe8cfee21c1d91", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongInt32Int32Int32FirstIntIndexGo, FoldAlongInt32Int32Int32FirstIntIndexPlain, "fold.go")
 
-var FoldAlongInt32Int32Int32Add32TotalKernel = kernelsPacked.Source("FoldAlong_int32_int32_int32_add32_total", "1d25810cfb83407a92c0ab0765250cf6", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongInt32Int32Int32Add32TotalGo, FoldAlongInt32Int32Int32Add32TotalPlain, "fold.go")
+var FoldAlongInt32Int32Int32Add32TotalKernel = kernelsPacked.Source("FoldAlong_int32_int32_int32_add32_total", "882ee9653dca7a27cdef2486b763ac65", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongInt32Int32Int32Add32TotalGo, FoldAlongInt32Int32Int32Add32TotalPlain, "fold.go")
 
-var FoldAlongBoolInt32Int32CountTotalKernel = kernelsPacked.Source("FoldAlong_bool_int32_int32_count_total", "d46dddf9d0d824dafa5ca5ace10e112a", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongBoolInt32Int32CountTotalGo, FoldAlongBoolInt32Int32CountTotalPlain, "fold.go")
+var FoldAlongBoolInt32Int32CountTotalKernel = kernelsPacked.Source("FoldAlong_bool_int32_int32_count_total", "68081623090ea67f448f375653e24e1f", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongBoolInt32Int32CountTotalGo, FoldAlongBoolInt32Int32CountTotalPlain, "fold.go")
 
-var FoldAlongBoolBoolInt32EndsBoolTruthKernel = kernelsPacked.Source("FoldAlong_bool_bool_int32_endsBool_truth", "4c61d3b5bb85a961eddf39992903c835", support.Params{}.Matrix("c", "uchar", 1).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongBoolBoolInt32EndsBoolTruthGo, FoldAlongBoolBoolInt32EndsBoolTruthPlain, "fold.go")
+var FoldAlongBoolBoolInt32EndsBoolTruthKernel = kernelsPacked.Source("FoldAlong_bool_bool_int32_endsBool_truth", "ecc602c5d25f825e62ec4361f106b0da", support.Params{}.Matrix("c", "uchar", 1).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongBoolBoolInt32EndsBoolTruthGo, FoldAlongBoolBoolInt32EndsBoolTruthPlain, "fold.go")
 
 // LaunchFoldEach runs [FoldEach] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -197,23 +196,23 @@ var FoldEachKernels = support.Kernels{
 	{Types: []any{*new(bool), *new(bool), *new(int32), *new(endsBool), *new(truth)}, Kernel: FoldEachBoolBoolInt32EndsBoolTruthKernel},
 }
 
-var FoldEachFloat32Float32Int32Ends32Value32Kernel = kernelsPacked.Source("FoldEach_float32_float32_int32_ends32_value32", "3fb60a66b48813ed8d83893e4a9aac4a", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachFloat32Float32Int32Ends32Value32Go, FoldEachFloat32Float32Int32Ends32Value32Plain, "fold.go")
+var FoldEachFloat32Float32Int32Ends32Value32Kernel = kernelsPacked.Source("FoldEach_float32_float32_int32_ends32_value32", "79a152e03e3d0d1b139a75688fda9d94", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachFloat32Float32Int32Ends32Value32Go, FoldEachFloat32Float32Int32Ends32Value32Plain, "fold.go")
 
-var FoldEachFloat64Float64Int64Ends64Value64Kernel = kernelsPacked.Source("FoldEach_float64_float64_int64_ends64_value64", "4e28468519ce82eefd8a108b34928091", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("order", "long", 8), FoldEachFloat64Float64Int64Ends64Value64Go, FoldEachFloat64Float64Int64Ends64Value64Plain, "fold.go")
+var FoldEachFloat64Float64Int64Ends64Value64Kernel = kernelsPacked.Source("FoldEach_float64_float64_int64_ends64_value64", "da0de8c06bd418a5cbcbb93d0c63282d", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("order", "long", 8), FoldEachFloat64Float64Int64Ends64Value64Go, FoldEachFloat64Float64Int64Ends64Value64Plain, "fold.go")
 
-var FoldEachFloat32Int32Int32First32IndexKernel = kernelsPacked.Source("FoldEach_float32_int32_int32_first32_index", "5c77399259110fdbef0cb8d0ed76da92", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachFloat32Int32Int32First32IndexGo, FoldEachFloat32Int32Int32First32IndexPlain, "fold.go")
+var FoldEachFloat32Int32Int32First32IndexKernel = kernelsPacked.Source("FoldEach_float32_int32_int32_first32_index", "dfdfb301485c354fada745ee09f3c7d6", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachFloat32Int32Int32First32IndexGo, FoldEachFloat32Int32Int32First32IndexPlain, "fold.go")
 
-var FoldEachFloat64Int32Int64First64IndexKernel = kernelsPacked.Source("FoldEach_float64_int32_int64_first64_index", "947c408c889ca57024e331860044d884", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("order", "long", 8), FoldEachFloat64Int32Int64First64IndexGo, FoldEachFloat64Int32Int64First64IndexPlain, "fold.go")
+var FoldEachFloat64Int32Int64First64IndexKernel = kernelsPacked.Source("FoldEach_float64_int32_int64_first64_index", "fbd442720cbb5fcd4dbbb00e222f3223", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("order", "long", 8), FoldEachFloat64Int32Int64First64IndexGo, FoldEachFloat64Int32Int64First64IndexPlain, "fold.go")
 
-var FoldEachInt32Int32Int32EndsIntValueIntKernel = kernelsPacked.Source("FoldEach_int32_int32_int32_endsInt_valueInt", "21d4d76e897a55e08666eaa67b3308cb", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachInt32Int32Int32EndsIntValueIntGo, FoldEachInt32Int32Int32EndsIntValueIntPlain, "fold.go")
+var FoldEachInt32Int32Int32EndsIntValueIntKernel = kernelsPacked.Source("FoldEach_int32_int32_int32_endsInt_valueInt", "c0bd93730d41c314e6fb5a02a413e8a9", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachInt32Int32Int32EndsIntValueIntGo, FoldEachInt32Int32Int32EndsIntValueIntPlain, "fold.go")
 
-var FoldEachInt32Int32Int32FirstIntIndexKernel = kernelsPacked.Source("FoldEach_int32_int32_int32_firstInt_index", "33e02c9e2db90abc711253845d0c273e", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachInt32Int32Int32FirstIntIndexGo, FoldEachInt32Int32Int32FirstIntIndexPlain, "fold.go")
+var FoldEachInt32Int32Int32FirstIntIndexKernel = kernelsPacked.Source("FoldEach_int32_int32_int32_firstInt_index", "e987abca26bca0d1c86cef798b75c7da", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachInt32Int32Int32FirstIntIndexGo, FoldEachInt32Int32Int32FirstIntIndexPlain, "fold.go")
 
-var FoldEachInt32Int32Int32Add32TotalKernel = kernelsPacked.Source("FoldEach_int32_int32_int32_add32_total", "c5f7b1bda8aeee09b86215ff756b2eb2", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachInt32Int32Int32Add32TotalGo, FoldEachInt32Int32Int32Add32TotalPlain, "fold.go")
+var FoldEachInt32Int32Int32Add32TotalKernel = kernelsPacked.Source("FoldEach_int32_int32_int32_add32_total", "448e91794135f4a8d2104526e8098b0c", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachInt32Int32Int32Add32TotalGo, FoldEachInt32Int32Int32Add32TotalPlain, "fold.go")
 
-var FoldEachBoolInt32Int32CountTotalKernel = kernelsPacked.Source("FoldEach_bool_int32_int32_count_total", "73d5640388886fe9449b2cab3b4be8b9", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachBoolInt32Int32CountTotalGo, FoldEachBoolInt32Int32CountTotalPlain, "fold.go")
+var FoldEachBoolInt32Int32CountTotalKernel = kernelsPacked.Source("FoldEach_bool_int32_int32_count_total", "e29212acab07d73a02b04c62d18dc95e", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachBoolInt32Int32CountTotalGo, FoldEachBoolInt32Int32CountTotalPlain, "fold.go")
 
-var FoldEachBoolBoolInt32EndsBoolTruthKernel = kernelsPacked.Source("FoldEach_bool_bool_int32_endsBool_truth", "542ebaa3cd96ab1f0556dc255298ef63", support.Params{}.Matrix("c", "uchar", 1).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachBoolBoolInt32EndsBoolTruthGo, FoldEachBoolBoolInt32EndsBoolTruthPlain, "fold.go")
+var FoldEachBoolBoolInt32EndsBoolTruthKernel = kernelsPacked.Source("FoldEach_bool_bool_int32_endsBool_truth", "c21a9439b982517e7a5aa7775a431f67", support.Params{}.Matrix("c", "uchar", 1).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachBoolBoolInt32EndsBoolTruthGo, FoldEachBoolBoolInt32EndsBoolTruthPlain, "fold.go")
 
 // LaunchFinish runs [Finish] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -240,32 +239,56 @@ var FinishKernels = support.Kernels{
 	{Types: []any{*new(bool), *new(truth)}, Kernel: FinishBoolTruthKernel},
 }
 
-var FinishFloat32Value32Kernel = kernelsPacked.Source("Finish_float32_value32", "eb22b8564cfccd1b78ab0536ba94884a", support.Params{}.Matrix("c", "float", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishFloat32Value32Go, FinishFloat32Value32Plain, "fold.go")
+var FinishFloat32Value32Kernel = kernelsPacked.Source("Finish_float32_value32", "51a77848ac5869619f307d29650fc731", support.Params{}.Matrix("c", "float", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishFloat32Value32Go, FinishFloat32Value32Plain, "fold.go")
 
-var FinishFloat64Value64Kernel = kernelsPacked.Source("Finish_float64_value64", "9fd074d6814cfce97a94f48e86222e65", support.Params{}.Matrix("c", "double", 8).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishFloat64Value64Go, FinishFloat64Value64Plain, "fold.go")
+var FinishFloat64Value64Kernel = kernelsPacked.Source("Finish_float64_value64", "9ece9a68794169395817dea1da5bde6c", support.Params{}.Matrix("c", "double", 8).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishFloat64Value64Go, FinishFloat64Value64Plain, "fold.go")
 
-var FinishInt32ValueIntKernel = kernelsPacked.Source("Finish_int32_valueInt", "6cbb7c03f28f0a55acc4a888aa152604", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishInt32ValueIntGo, FinishInt32ValueIntPlain, "fold.go")
+var FinishInt32ValueIntKernel = kernelsPacked.Source("Finish_int32_valueInt", "5fc4fc6d7ed709247a75f6f9593079e6", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishInt32ValueIntGo, FinishInt32ValueIntPlain, "fold.go")
 
-var FinishInt32IndexKernel = kernelsPacked.Source("Finish_int32_index", "1b1bda0e42c1444689b4353d4aebc4ff", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishInt32IndexGo, FinishInt32IndexPlain, "fold.go")
+var FinishInt32IndexKernel = kernelsPacked.Source("Finish_int32_index", "121caf8b676c0cdd4eed98fe66b0046e", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishInt32IndexGo, FinishInt32IndexPlain, "fold.go")
 
-var FinishInt32TotalKernel = kernelsPacked.Source("Finish_int32_total", "4c1881a9214bfd23b457f08bd12b5a42", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishInt32TotalGo, FinishInt32TotalPlain, "fold.go")
+var FinishInt32TotalKernel = kernelsPacked.Source("Finish_int32_total", "82a062d330e0815281af76098468b9ff", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishInt32TotalGo, FinishInt32TotalPlain, "fold.go")
 
-var FinishBoolTruthKernel = kernelsPacked.Source("Finish_bool_truth", "768b3cc84d7099ad6c5d8ffe1c54e80b", support.Params{}.Matrix("c", "uchar", 1).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishBoolTruthGo, FinishBoolTruthPlain, "fold.go")
+var FinishBoolTruthKernel = kernelsPacked.Source("Finish_bool_truth", "806befcb0d966f981932eb42afbf0772", support.Params{}.Matrix("c", "uchar", 1).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishBoolTruthGo, FinishBoolTruthPlain, "fold.go")
 
-// LaunchGather runs [Gather] over grid. Slices and matrices are in host memory or on the device of s;
+// LaunchRound runs [Round] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchGather[Arg1 linalg.KernelArg[int64], Arg2 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, sums Arg1, parts Arg2, all int, first int, outputs int, count_ int) error {
-	call := launch.New(s, GatherKernel, grid)
-	launch.Slice[int64](&call, "sums", sums)
-	launch.Slice[int64](&call, "parts", parts)
-	call.Scalar(support.Arg(int64(all)))
-	call.Scalar(support.Arg(int64(first)))
-	call.Scalar(support.Arg(int64(outputs)))
-	call.Scalar(support.Arg(int64(count_)))
+func LaunchRound[S interface{ float32 | float64 }, F interface{ single | double }, Arg2 linalg.KernelArg[S], Arg3 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, f F, c Arg2, words Arg3, parts int, d steps, q quotient) error {
+	call := launch.New(s, RoundKernels.Of(*new(S), *new(F)), grid)
+	launch.Matrix[S](&call, "c", c)
+	launch.Slice[int64](&call, "words", words)
+	call.Scalar(support.Arg(int64(parts)))
+	call.Scalar(support.Arg(int64(d.part)))
+	call.Scalar(support.Arg(int64(d.output)))
+	call.Scalar(support.Arg(int64(d.word)))
+	call.Scalar(support.Arg(uint64(q.over)))
+	call.Scalar(support.Bool(bool(q.root)))
 	return call.Launch()
 }
 
-var GatherKernel = kernelsPacked.Source("Gather_kernel", "851da82599ab4dffe03a8b58ca9d1092", support.Params{}.Slice("sums", "long", 8).ConstSlice("parts", "long", 8).Scalar("all", "long", 8).Scalar("first", "long", 8).Scalar("outputs", "long", 8).Scalar("count", "long", 8), GatherGo, GatherPlain, "gather.go")
+var RoundKernels = support.Kernels{
+	{Types: []any{*new(float32), *new(single)}, Kernel: RoundFloat32SingleKernel},
+	{Types: []any{*new(float64), *new(double)}, Kernel: RoundFloat64DoubleKernel},
+}
+
+var RoundFloat32SingleKernel = kernelsPacked.Source("Round_float32_single", "036053afc49d2f15b80d0014e5d38ff6", support.Params{}.Matrix("c", "float", 4).ConstSlice("words", "long", 8).Scalar("parts", "long", 8).Scalar("d.part", "long", 8).Scalar("d.output", "long", 8).Scalar("d.word", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4), RoundFloat32SingleGo, RoundFloat32SinglePlain, "merge.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
+
+var RoundFloat64DoubleKernel = kernelsPacked.Source("Round_float64_double", "f0e6cb994c0299ccc224662a7906b48e", support.Params{}.Matrix("c", "double", 8).ConstSlice("words", "long", 8).Scalar("parts", "long", 8).Scalar("d.part", "long", 8).Scalar("d.output", "long", 8).Scalar("d.word", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4), RoundFloat64DoubleGo, RoundFloat64DoublePlain, "merge.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
+
+// LaunchGather runs [Gather] over grid. Slices and matrices are in host memory or on the device of s;
+// with host memory it blocks until the kernel is done.
+func LaunchGather[Arg1 linalg.KernelArg[int64], Arg2 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, sums Arg1, words Arg2, first int, outputs int, parts int, height int) error {
+	call := launch.New(s, GatherKernel, grid)
+	launch.Slice[int64](&call, "sums", sums)
+	launch.Slice[int64](&call, "words", words)
+	call.Scalar(support.Arg(int64(first)))
+	call.Scalar(support.Arg(int64(outputs)))
+	call.Scalar(support.Arg(int64(parts)))
+	call.Scalar(support.Arg(int64(height)))
+	return call.Launch()
+}
+
+var GatherKernel = kernelsPacked.Source("Gather_kernel", "b5220dc12533ab804d65125ce62c99c9", support.Params{}.Slice("sums", "long", 8).ConstSlice("words", "long", 8).Scalar("first", "long", 8).Scalar("outputs", "long", 8).Scalar("parts", "long", 8).Scalar("height", "long", 8), GatherGo, GatherPlain, "merge.go")
 
 // LaunchGatherFolded runs [GatherFolded] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -284,16 +307,18 @@ func LaunchGatherFolded[Arg1 linalg.KernelArg[int64], Arg2 linalg.KernelArg[int6
 	return call.Launch()
 }
 
-var GatherFoldedKernel = kernelsPacked.Source("GatherFolded_kernel", "fc49c36b3a46bcdb5bed68a40253d7fa", support.Params{}.Slice("states", "long", 8).ConstSlice("parts", "long", 8).Scalar("all", "long", 8).Scalar("first", "long", 8).Scalar("outputs", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("base", "long", 8).Scalar("cols", "long", 8).Scalar("pitch", "long", 8), GatherFoldedGo, GatherFoldedPlain, "gather.go")
+var GatherFoldedKernel = kernelsPacked.Source("GatherFolded_kernel", "341bf0c8dee529f873c997f1eb03bdfa", support.Params{}.Slice("states", "long", 8).ConstSlice("parts", "long", 8).Scalar("all", "long", 8).Scalar("first", "long", 8).Scalar("outputs", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("base", "long", 8).Scalar("cols", "long", 8).Scalar("pitch", "long", 8), GatherFoldedGo, GatherFoldedPlain, "merge.go")
 
 // LaunchTotals runs [Totals] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchTotals[T interface{ float32 | float64 | int32 }, F interface{ single | double | integer }, Arg2 linalg.KernelArg[T], Arg3 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, f F, x Arg2, sums Arg3, block_ int, blocks int) error {
+func LaunchTotals[T interface{ float32 | float64 | int32 }, F interface{ single | double | integer }, Arg2 linalg.KernelArg[T], Arg3 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, f F, x Arg2, sums Arg3, block_ int, blocks int, down bool, abs bool) error {
 	call := launch.New(s, TotalsKernels.Of(*new(T), *new(F)), grid)
 	launch.Matrix[T](&call, "x", x)
 	launch.Slice[int64](&call, "sums", sums)
 	call.Scalar(support.Arg(int64(block_)))
 	call.Scalar(support.Arg(int64(blocks)))
+	call.Scalar(support.Bool(bool(down)))
+	call.Scalar(support.Bool(bool(abs)))
 	return call.Launch()
 }
 
@@ -303,24 +328,24 @@ var TotalsKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(integer)}, Kernel: TotalsInt32IntegerKernel},
 }
 
-var TotalsFloat32SingleKernel = kernelsPacked.Source("Totals_float32_single", "ffbde47068300b922b30f1bdf08ac5b4", support.Params{}.ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsFloat32SingleGo, TotalsFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go")
+var TotalsFloat32SingleKernel = kernelsPacked.Source("Totals_float32_single", "70c94eb79fbf068e50cb08a5be412ef5", support.Params{}.ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8).Scalar("down", "uint", 4).Scalar("abs", "uint", 4), TotalsFloat32SingleGo, TotalsFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go")
 
-var TotalsFloat64DoubleKernel = kernelsPacked.Source("Totals_float64_double", "10a3948a529099e0b82c14b54a63a366", support.Params{}.ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsFloat64DoubleGo, TotalsFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go")
+var TotalsFloat64DoubleKernel = kernelsPacked.Source("Totals_float64_double", "8e49abd497265a4ca8a6ad64b67c982a", support.Params{}.ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8).Scalar("down", "uint", 4).Scalar("abs", "uint", 4), TotalsFloat64DoubleGo, TotalsFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go")
 
-var TotalsInt32IntegerKernel = kernelsPacked.Source("Totals_int32_integer", "3f221aa2774db85692df0e82e6cb1592", support.Params{}.ConstMatrix("x", "int", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsInt32IntegerGo, TotalsInt32IntegerPlain, "prefix.go")
+var TotalsInt32IntegerKernel = kernelsPacked.Source("Totals_int32_integer", "9b0805ff869e43487bdcead8b535a80b", support.Params{}.ConstMatrix("x", "int", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8).Scalar("down", "uint", 4).Scalar("abs", "uint", 4), TotalsInt32IntegerGo, TotalsInt32IntegerPlain, "prefix.go")
 
 // LaunchOffsets runs [Offsets] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchOffsets[Arg1 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, sums Arg1, rows int, blocks int, words int) error {
+func LaunchOffsets[Arg1 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, sums Arg1, rows_ int, blocks int, words int) error {
 	call := launch.New(s, OffsetsKernel, grid)
 	launch.Slice[int64](&call, "sums", sums)
-	call.Scalar(support.Arg(int64(rows)))
+	call.Scalar(support.Arg(int64(rows_)))
 	call.Scalar(support.Arg(int64(blocks)))
 	call.Scalar(support.Arg(int64(words)))
 	return call.Launch()
 }
 
-var OffsetsKernel = kernelsPacked.Source("Offsets_kernel", "a432b2d4cd1d05dddf2562d0e03d2531", support.Params{}.Slice("sums", "long", 8).Scalar("rows", "long", 8).Scalar("blocks", "long", 8).Scalar("words", "long", 8), OffsetsGo, OffsetsPlain, "prefix.go")
+var OffsetsKernel = kernelsPacked.Source("Offsets_kernel", "5ed26128f9a372cbfc4f4f6b725e0d61", support.Params{}.Slice("sums", "long", 8).Scalar("rows", "long", 8).Scalar("blocks", "long", 8).Scalar("words", "long", 8), OffsetsGo, OffsetsPlain, "prefix.go")
 
 // LaunchPrefix runs [Prefix] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -340,15 +365,15 @@ var PrefixKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(integer)}, Kernel: PrefixInt32IntegerKernel},
 }
 
-var PrefixFloat32SingleKernel = kernelsPacked.Source("Prefix_float32_single", "6232dd227e740da0881ff4a89ac52ccb", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat32SingleGo, PrefixFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var PrefixFloat32SingleKernel = kernelsPacked.Source("Prefix_float32_single", "cd5b76fa94c5b4c64e6e74d648f91246", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat32SingleGo, PrefixFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var PrefixFloat64DoubleKernel = kernelsPacked.Source("Prefix_float64_double", "7a4920e4500eb5c0afb9000402f222b8", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat64DoubleGo, PrefixFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var PrefixFloat64DoubleKernel = kernelsPacked.Source("Prefix_float64_double", "efc99a09b52e311d045d91ad55b781d6", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat64DoubleGo, PrefixFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var PrefixInt32IntegerKernel = kernelsPacked.Source("Prefix_int32_integer", "fe8707261b1f3be044554aae889ca4a6", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).ConstSlice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixInt32IntegerGo, PrefixInt32IntegerPlain, "prefix.go")
+var PrefixInt32IntegerKernel = kernelsPacked.Source("Prefix_int32_integer", "f27ec28249adfcf781748d0a841b324c", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).ConstSlice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixInt32IntegerGo, PrefixInt32IntegerPlain, "prefix.go")
 
 // LaunchScatter runs [Scatter] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchScatter[T interface{ float32 | float64 | int32 }, F interface{ single | double | integer }, Arg2 linalg.KernelArg[T], Arg3 linalg.KernelArg[T], Arg4 linalg.KernelArg[int32], Arg5 linalg.KernelArg[int32], Arg6 linalg.KernelArg[int32], Arg7 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, f F, c Arg2, x Arg3, index_ Arg4, order Arg5, bad Arg6, words Arg7, short_ bool) error {
+func LaunchScatter[T interface{ float32 | float64 | int32 }, F interface{ single | double | integer }, Arg2 linalg.KernelArg[T], Arg3 linalg.KernelArg[T], Arg4 linalg.KernelArg[int32], Arg5 linalg.KernelArg[int32], Arg6 linalg.KernelArg[int32], Arg7 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, f F, c Arg2, x Arg3, index_ Arg4, order Arg5, bad Arg6, words Arg7, short bool) error {
 	call := launch.New(s, ScatterKernels.Of(*new(T), *new(F)), grid)
 	launch.Matrix[T](&call, "c", c)
 	launch.Matrix[T](&call, "x", x)
@@ -356,7 +381,7 @@ func LaunchScatter[T interface{ float32 | float64 | int32 }, F interface{ single
 	launch.Slice[int32](&call, "order", order)
 	launch.Slice[int32](&call, "bad", bad)
 	launch.Slice[int64](&call, "words", words)
-	call.Scalar(support.Bool(bool(short_)))
+	call.Scalar(support.Bool(bool(short)))
 	return call.Launch()
 }
 
@@ -366,93 +391,79 @@ var ScatterKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(integer)}, Kernel: ScatterInt32IntegerKernel},
 }
 
-var ScatterFloat32SingleKernel = kernelsPacked.Source("Scatter_float32_single", "3095ec07d20f6050ee8b02811fbca1cb", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8).Scalar("short", "uint", 4), ScatterFloat32SingleGo, ScatterFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var ScatterFloat32SingleKernel = kernelsPacked.Source("Scatter_float32_single", "d5d0cfe3821a12ad66a3c2b13b208870", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8).Scalar("short", "uint", 4), ScatterFloat32SingleGo, ScatterFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var ScatterFloat64DoubleKernel = kernelsPacked.Source("Scatter_float64_double", "942a30a446b7f6eda9a33d23cb501e4c", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8).Scalar("short", "uint", 4), ScatterFloat64DoubleGo, ScatterFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var ScatterFloat64DoubleKernel = kernelsPacked.Source("Scatter_float64_double", "cb580a87686d873da2648fddb7a07421", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8).Scalar("short", "uint", 4), ScatterFloat64DoubleGo, ScatterFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var ScatterInt32IntegerKernel = kernelsPacked.Source("Scatter_int32_integer", "bb1faa4a702219c2141d1ecd8dfceb2b", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).ConstSlice("words", "long", 8).Scalar("short", "uint", 4), ScatterInt32IntegerGo, ScatterInt32IntegerPlain, "prefix.go")
-
-// LaunchRound runs [Round] over grid. Slices and matrices are in host memory or on the device of s;
-// with host memory it blocks until the kernel is done.
-func LaunchRound[T interface{ float32 | float64 }, F interface{ single | double }, Arg2 linalg.KernelArg[T], Arg3 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, f F, c Arg2, parts Arg3, count_ int, words int, bottom int, over_ uint64, root_ bool) error {
-	call := launch.New(s, RoundKernels.Of(*new(T), *new(F)), grid)
-	launch.Matrix[T](&call, "c", c)
-	launch.Slice[int64](&call, "parts", parts)
-	call.Scalar(support.Arg(int64(count_)))
-	call.Scalar(support.Arg(int64(words)))
-	call.Scalar(support.Arg(int64(bottom)))
-	call.Scalar(support.Arg(uint64(over_)))
-	call.Scalar(support.Bool(bool(root_)))
-	return call.Launch()
-}
-
-var RoundKernels = support.Kernels{
-	{Types: []any{*new(float32), *new(single)}, Kernel: RoundFloat32SingleKernel},
-	{Types: []any{*new(float64), *new(double)}, Kernel: RoundFloat64DoubleKernel},
-}
-
-var RoundFloat32SingleKernel = kernelsPacked.Source("Round_float32_single", "f9d1178d81e0ebdba27c2db1d164ba19", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat32SingleGo, RoundFloat32SinglePlain, "round.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
-
-var RoundFloat64DoubleKernel = kernelsPacked.Source("Round_float64_double", "2273d62de32b0953fc22a9528b9793ae", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).Scalar("count", "long", 8).Scalar("words", "long", 8).Scalar("bottom", "long", 8).Scalar("over", "ulong", 8).Scalar("root", "uint", 4), RoundFloat64DoubleGo, RoundFloat64DoublePlain, "round.go", "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
+var ScatterInt32IntegerKernel = kernelsPacked.Source("Scatter_int32_integer", "e34339307f379e3fe1747d30174d68ae", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).ConstSlice("words", "long", 8).Scalar("short", "uint", 4), ScatterInt32IntegerGo, ScatterInt32IntegerPlain, "prefix.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
 
 var kernelsPacked = support.Packed{Fresh: kernelsFresh, PTX: support.PTX(kernelsFile), Text: support.Texts(kernelsFile), Native: nativecode.Kernels}
 
-//go:embed across.go along.go few.go fold.go folded.go format.go gather.go guess.go prefix.go round.go short.go terms.go
+//go:embed along.go block.go each.go few.go fold.go folded.go format.go guess.go int128.go merge.go prefix.go
 var kernelsText embed.FS
 
 // kernelsFresh tells whether what this file was generated from is unchanged.
 var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []support.Decl{
-	{File: "across.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
-	{File: "across.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
-	{File: "across.go", Head: "func Across[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P,", Hash: "a7234ea7be93389c3772b8252c4d5ad0a75ef9aa34c79acc88d24e8080e72fe8"},
-	{File: "across.go", Head: "type column struct {", Hash: "58722203ba4d5a32089f4f82494646fb515d9992d5d50ac20153881d0d93dbca"},
-	{File: "across.go", Head: "func withBlock[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,", Hash: "c8cd7616b3278472b7f3676f179d93c188f17f7193d6238a59042316c5bb958f"},
-	{File: "across.go", Head: "func leave[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,", Hash: "33d1be0702d6710eff02205e5c6a868478f0e7e063fb64fde512c03196239694"},
-	{File: "across.go", Head: "func addToWords[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,", Hash: "37afd684cb88e552497d478934b99da85ed0cdba357bccda83d57c58d372cf03"},
-	{File: "across.go", Head: "func addHalves(parts []int64, words superacc.Place, s halves, at, step int) {", Hash: "bd149dda651679f45a8084ff829ca11b4d216b21b31b2cc105e2b19b55633151"},
-	{File: "across.go", Head: "func addDigits[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, parts []int64,", Hash: "bc5c8b9bfc0cf1355445d77a2dad0e0ba6e32e95e06e86c7d11f798109616c3b"},
+	{File: "along.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
 	{File: "along.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "along.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
-	{File: "along.go", Head: "const (", Hash: "e4ed69640081a1617910206ef7446229a98304684e9a252e9fc41f32de8c0744"},
-	{File: "along.go", Head: "const Words = 137", Hash: "d4ebfd991313ffb00f487206514f8d7be86c17f8ea1a8919fa015b760a7908c6"},
-	{File: "along.go", Head: "func Along[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,", Hash: "7bea43f5f3e46ad5b9031a857aefe25f4f0a5872f2202559ccf60a62ed74b884"},
-	{File: "along.go", Head: "const clean = 1 << 8", Hash: "0336d739aa7ae558d947fc43138dbe467c27458c881dc307ec9586e18fee4683"},
-	{File: "along.go", Head: "func stateOf(base, step int, deep bool) int64 {", Hash: "77e695fb8b8395f6d085e5219f5870f5a11c88e78fca1759bb6d557a1ebb1180"},
-	{File: "along.go", Head: "func countOf(state int64) (base, step int, deep bool) {", Hash: "9ffb41adb8cc85d508fc592e7e63c3f43f6b50b3290485479c15da79dad63e76"},
-	{File: "along.go", Head: "func joined(all []int64, n int, deep bool) halves {", Hash: "0411390018e71942da7a6699f707beba84c4cf543d37e0329e260af14a91e182"},
-	{File: "along.go", Head: "func sumOfParts(x []int64) (sum int64) {", Hash: "cb2d38add4fef67b9053c97e6804605e001ce65261bcd6051c49adc198fda167"},
-	{File: "along.go", Head: "func valueOf(step int, t halves, base int, deep bool) superacc.Value {", Hash: "0ce7200b7600c1ef666acda1fc8f702e789e128d2fa2393c101395453d4098c5"},
-	{File: "along.go", Head: "type block[S float32 | float64, I int32 | int64] struct {", Hash: "c1e80b14f32c360d99f38b94b2d74271cae1b8ff8209f3a50833904f17ed04d6"},
-	{File: "along.go", Head: "func factors[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], i, j int) (", Hash: "2345a0920858aae27846ce38856d3a0e28b2dd6146c81f456b4dd35734f1aced"},
-	{File: "along.go", Head: "func factorsOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, x, y, shift S, mask I) (", Hash: "a31f74050b8c04f8ef94d4f24c396d709371c15227be27a2edbe61a6df2a2266"},
-	{File: "along.go", Head: "func add[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l, top int,", Hash: "8b9044e4c04e975a3a102e17ba9db12c7d5f7c7696bfe6513cb566e97bac353a"},
-	{File: "along.go", Head: "func addIn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l, top int,", Hash: "5a6ad895acc87f6635ebaf176b465d6fdfa3e6a731b8ac3c61ba4b9c0b7b8007"},
-	{File: "along.go", Head: "func guessed[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](it gpu.Item, f F, p P,", Hash: "364860205b0a5208e6908c88ceeb640164709119118f5c64faa7892d2d708c20"},
-	{File: "along.go", Head: "func reachOfBlock[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I], l int,", Hash: "c749c43534df84f6c5a92e04fc55ff00afbde027ac2914495d23f92a52ddee7d"},
-	{File: "along.go", Head: "func digitsIn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, b block[S, I],", Hash: "0d97c418ff7f31b9a0431f109ac7784c41c7ef6398a3400494bad8a870c34b38"},
-	{File: "along.go", Head: "func collect(it gpu.Item, sums, words []int64, v int64, at int) {", Hash: "b7afd963b85b119ea83b7d387c90afaf2cf5bfee94e626cb16ac2bf6c4dfd564"},
-	{File: "few.go", Head: "\"math/bits\"", Hash: "472f73e06a29f205acea44e69d4ada6cd97395143fa50a19934b7438d67a9d92"},
+	{File: "along.go", Head: "const maxLanes = 256", Hash: "99ce621bcd56226e6174ad8a5e55a0ffa80dea4da1cc1483a8b21946df7e6167"},
+	{File: "along.go", Head: "const maxWords = 137", Hash: "6b2c706650ac477c31444cb13b8d279a5a5f99b4c557fa1325fb01b15db5dd39"},
+	{File: "along.go", Head: "type rows struct{ outputs, height, cols, turns int }", Hash: "2705f027607c07af4e39f26157eb197cd76dd8178c1dbc3f1f4da0ae00cceaf5"},
+	{File: "along.go", Head: "func Along[S float32 | float64, F format[S], P terms](it gpu.Item, f F, p P, c, x, y gpu.Matrix[S], words []int64,", Hash: "9f75b8e70b357f509a422f7560c430f74c7130c9dea767a4f5825edce4afcea1"},
+	{File: "along.go", Head: "func intoWords[S float32 | float64, F format[S], P terms](it gpu.Item, f F, p P, stage, sum []int64, e extracted,", Hash: "9acac1ffa6c8b55999c5ab83f542afd5580e6bf3df41d7a06b460a8b3f4a28e9"},
+	{File: "along.go", Head: "type block[S float32 | float64] struct {", Hash: "d1751188d483dc59d8bc20f4d0efcf539f9c4434588d2c5a004611edffd721b6"},
+	{File: "along.go", Head: "func elementsAt[S float32 | float64, P terms](p P, b block[S], i, j int) (x, y S) {", Hash: "2c366d2cd8f566fe1140f0e0164138e6f5f361bbf146cd9a0f3ba5dbc9242db3"},
+	{File: "along.go", Head: "func factorsAt[S float32 | float64, P terms](p P, b block[S], i, j int) (u, v float64) {", Hash: "60a58672d6766384b8211167075acaa7130df54c40ed9d4dbd37fab877979a74"},
+	{File: "along.go", Head: "func extractFrom[S float32 | float64, F format[S], P terms](f F, p P, b block[S], l, n, top int, alone bool,", Hash: "3802613dc5044710e13b1965866c6aad34a353376a7785a75f31007d67169ba1"},
+	{File: "along.go", Head: "func addBlock[S float32 | float64, F format[S], P terms](f F, p P, b block[S], words []int64) {", Hash: "2df3b0c4a9905210bee083378796100a0a837c3884cb98a9a242901a44bbaf47"},
+	{File: "along.go", Head: "func guessed[S float32 | float64, F format[S], P terms](it gpu.Item, f F, p P, b block[S], stage []int64, q quotient,", Hash: "08e46dc8eebf1e878179c28aa98aa46d25a53ed6a11c7986a09d987a21695013"},
+	{File: "along.go", Head: "func ofGroup(it gpu.Item, stage []int64, w window) window {", Hash: "45697d35d6ad668978581c820b21df43fc515384ec38179db84dd6e2336bea68"},
+	{File: "along.go", Head: "func sumOfGroup[S float32 | float64, F format[S], P terms](it gpu.Item, f F, p P, stage []int64, e extracted,", Hash: "f557a34910538d14bcad95144e6f54b15935331b601ebaef2d69750a3dc639a5"},
+	{File: "block.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
+	{File: "block.go", Head: "\"math/bits\"", Hash: "472f73e06a29f205acea44e69d4ada6cd97395143fa50a19934b7438d67a9d92"},
+	{File: "block.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
+	{File: "block.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
+	{File: "block.go", Head: "const (", Hash: "09333517274d365ec60b710b857b7e74dacca48daad2e679f71487f4e4bf96fa"},
+	{File: "block.go", Head: "type extracted struct{ a, b, c, d int64 }", Hash: "944c86da9f0906790e3de26e1db9fff3a4e4e3aa48e00613b673748f58afcb03"},
+	{File: "block.go", Head: "func (e extracted) plus(g extracted) extracted {", Hash: "66b34dbc7176dc3b895cbd3e588b060335d81fd8a87c4a55090c49016f85d380"},
+	{File: "block.go", Head: "type window struct{ hi, lo uint32 }", Hash: "14dc482903f5c07128efacbb5e5be3d45916f78d8566d82cfd51d4fe48b217c5"},
+	{File: "block.go", Head: "func nowhere() window { return window{lo: math.MaxUint32} }", Hash: "9642ae5e2ffb23f85dba32f7c843f87b2b8745ee3634ea74b9461118feed730e"},
+	{File: "block.go", Head: "func (w window) and(v window) window { return window{max(w.hi, v.hi), min(w.lo, v.lo)} }", Hash: "242958362c9a4cc6d7f61c3a855898e139c02fb733056ca52d69a6b302c4baf7"},
+	{File: "block.go", Head: "func upper[S float32 | float64, F format[S], P terms](f F, p P, t, u, v float64) uint32 {", Hash: "458969cbb2e3463cf44645537cbb98cd5d5910e45f6f30cc3b95f697e157e8a1"},
+	{File: "block.go", Head: "func (w window) asDouble() window {", Hash: "fc7c6b216b9dfcec0ab5f7ba632580a3b19aa2251810ccd7579f507014afd01a"},
+	{File: "block.go", Head: "func isShort[S float32 | float64, F format[S], P terms](f F, p P) bool {", Hash: "9dc0e3c293ad049f5bd03a74f6a5ed63133f76666e21c5a45bbaa6ec199398d8"},
+	{File: "block.go", Head: "func fits[S float32 | float64, F format[S], P terms](f F, p P, w window, top int, alone bool) bool {", Hash: "2bae5372ef858785bbbfb9f96faf68895b5911003f725570cabb4831bb7fd061"},
+	{File: "block.go", Head: "func topOf[S float32 | float64, F format[S], P terms](f F, p P, w window) int {", Hash: "388747fb3f802f794c4982199fcd7956060174e454f809b94263df2ba328af91"},
+	{File: "block.go", Head: "func nextTop[S float32 | float64, F format[S], P terms](f F, p P, w window, top int) int {", Hash: "ff0254c0d02cf5fe2c957546acf5a78c5eaf19daa96bce21b4d92d347394ba51"},
+	{File: "block.go", Head: "const firstTop = 1023 + 3", Hash: "379ca90a09d7f2b25913ed2458ba1a3fc2027785d900841172db873d2e9eeb49"},
+	{File: "block.go", Head: "func unit(top int) int { return top - 1023 + 2*headroom - 102 }", Hash: "77237bcc6abacaa873b5c950abbd2b588dc69dafe8c3d2d34f7813ca4416f9cd"},
+	{File: "block.go", Head: "func magicFor(top int) (a, b, c, d float64) {", Hash: "7f465b7da017eba3e64e673b6fd6bdb1a420b4a7aa2c2bb3feea18b1bd87ade7"},
+	{File: "block.go", Head: "func magic(field int) float64 { return math.Float64frombits(uint64(field)<<52 | 1<<51) }", Hash: "3ae08efb0c215e85375113ef618d1e551e7b9d81f2e3109d59977a0fb5d5d839"},
+	{File: "block.go", Head: "type extraction struct {", Hash: "f2a30a7940297bb3005697a77b24879060a602a31bd08f1e5f5fceff42ef3795"},
+	{File: "block.go", Head: "func extract(top int) extraction {", Hash: "0802fc7459d38f37834e0b8c6fbb5ba05c5fab600c1232f21f0dac8ebfbae45e"},
+	{File: "block.go", Head: "func with[S float32 | float64, F format[S], P terms](f F, p P, e extraction, x, y, shift S, mask int64, alone bool,", Hash: "b2ea3a052b05abfdc512ac0903732d276779a84584db70dbe2acf47e3dbb985d"},
+	{File: "block.go", Head: "func windowOf[S float32 | float64, F format[S], P terms](f F, p P, e extraction) window {", Hash: "f166c385f7449f77a02423e2525b7bfaf23d98658cc3112ca4c5a7cc5a27f7fb"},
+	{File: "block.go", Head: "func (e extraction) counted(top int) extracted {", Hash: "7eb30fd7a9ec4047e40c27792e91ad268d0bb7b7558a0bd2f67314eb033349fb"},
+	{File: "block.go", Head: "func unitsAbove(x, magic float64) int64 { return int64(math.Float64bits(x) - math.Float64bits(magic)) }", Hash: "c5a8fee224ef2d8a638ab4ec6786995c59badbe3d1ee3a4bea40e2b8bd125e8f"},
+	{File: "block.go", Head: "func addTo[S float32 | float64, F format[S], P terms](f F, p P, words []int64, e extracted, top int) {", Hash: "c6f4d955f03230f379986bf350a8ea2999ec3aec1ee9353a6d490689342317b5"},
+	{File: "block.go", Head: "func addInt(words []int64, at int, v int64) { superacc.Add(words, at, uint64(max(v, -v)), v < 0) }", Hash: "7dfb227d49d3d5bf599db66837d5338ddc76a61c4007d7f4edb8dc32a4d9b101"},
+	{File: "block.go", Head: "func valueOf[S float32 | float64, F format[S], P terms](f F, p P, e extracted, top int) superacc.Value {", Hash: "153b4c1e05ee4d9efe8782c2889b19c474751bdc625caba09d9ccd026a6236ed"},
+	{File: "block.go", Head: "func joined(a, b int64) int128 {", Hash: "9cd8c19f9a4745336045a578e707311e99a4e46e3906fb996ebf353a894a3065"},
+	{File: "each.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
+	{File: "each.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
+	{File: "each.go", Head: "func Each[S float32 | float64, F format[S], P terms](it gpu.Item, f F, p P, c, x, y gpu.Matrix[S], words []int64,", Hash: "91b1420862af07f25787440872c9bc8c3e868145dfb42723cc25ad8b299b0cf6"},
+	{File: "each.go", Head: "func quickly[S float32 | float64, P terms](p P, x, y gpu.Matrix[S], o, n int, down bool, shift S, mask int64) (", Hash: "8ea613fdf9c9114f575ee48924578d27ff90e3fae40a4a9e903de412e52a4078"},
+	{File: "each.go", Head: "func extractLine[S float32 | float64, F format[S], P terms](f F, p P, x, y gpu.Matrix[S], o, i, end int, down bool,", Hash: "936040ff6cae989b92dcbe1ffbb101001c045960347d1865ec6f255391f85019"},
+	{File: "each.go", Head: "func lineFactors[S float32 | float64, P terms](p P, x, y gpu.Matrix[S], o, k int, down bool, shift S, mask int64) (", Hash: "03366c970d8bb19768748a3afe443aa0ea52869876b9646691095ed7c996b646"},
 	{File: "few.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "few.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
-	{File: "few.go", Head: "func Few[S, T float32 | float64, I int32 | int64, F format[T, I], P terms, R rounder[S]](it gpu.Item, f F, p P, r R,", Hash: "0f6b090f81b23cc522ed813874ed2c7c64f4243fec76a2268998e0be4baf9d39"},
-	{File: "few.go", Head: "func guessOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,", Hash: "a525af33aee728fab2635f93187b3907395946caf9cc5e637ba1d20816ec1661"},
-	{File: "few.go", Head: "func exactOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,", Hash: "bc02623288bb1f66467ba20edec4e04adf63df8c2f80083e435d9834c68b293e"},
-	{File: "few.go", Head: "const (", Hash: "71823d7401da9fe1c988a1124218759175455ba81ac0dd712d9acdb1d77c0624"},
-	{File: "few.go", Head: "func addOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "8d4746b876e99a41ad918ae3b4cc6b431989cfe37ef35f3afe61656722e792c8"},
-	{File: "few.go", Head: "func sumOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "0845a34896495daee15cb6b0b2345dfa646ddc357915b493f519b432bedced39"},
-	{File: "few.go", Head: "func sumOfWide[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,", Hash: "832bc75db5431dc4ff43f23fb29c832517c778f74822953ecaea7e0c8682b064"},
-	{File: "few.go", Head: "type table[S float32 | float64, I int32 | int64] struct {", Hash: "62d9bec4b3dc59cac22b306e52e8a0dc12e80d3dd91152c42d2e600614064190"},
-	{File: "few.go", Head: "func factorsIn[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,", Hash: "a09ec73a458487eb0da72a644e9178196e4ba92dcfe348fac8ef5f259be67415"},
-	{File: "few.go", Head: "func element[S float32 | float64](x gpu.Matrix[S], i, j, o int, down bool) S {", Hash: "fa36655f2b1db39d0289ec0cadde00cbb7b4d0ae4d883c96f432815c392dd780"},
-	{File: "few.go", Head: "func reachOf[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int, less S,", Hash: "cee5ee3df920d0ee64da4861e6126684d8b81dd89989a48b9badd9f0c1157629"},
-	{File: "few.go", Head: "func reachIn[T float32 | float64, I int32 | int64, F format[T, I]](f F, w window) reach {", Hash: "1400a8949bd7621a4fcb13788e2f2d707df43797a4eb600916390fdc06dee0d7"},
-	{File: "few.go", Head: "func sumOfDigits[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, t table[S, I], o int,", Hash: "2703d20564932c6514508255739f8a56ce37151360c205ab06170e0ec926c2e9"},
-	{File: "few.go", Head: "func (s short) room(left int) int {", Hash: "58c9e59289a85bc2a5ac0135441154f7391ee05ef02eaa98dae1f5ae3b606726"},
-	{File: "few.go", Head: "func (s short) shifted(width int, d int64) short {", Hash: "f09facdef5f826dc07f0243ad9ca6924fdd06fa118e4f23f50b2278b4216fbe9"},
-	{File: "few.go", Head: "func (s short) valueAbove(base int, rest bool) superacc.Value {", Hash: "cfe88d68a583bc559d9c9bdb13bfdb6ebfa4d974aebb5d39d9ae96a209225053"},
+	{File: "few.go", Head: "func Few[S float32 | float64, F format[S], P terms](it gpu.Item, f F, p P, c, x, y gpu.Matrix[S], words []int64,", Hash: "11a7221a118df407748cb09ee623db034cf0ef5aa653247ff283c8a9c9c221a8"},
+	{File: "few.go", Head: "func shareOf(it gpu.Item, outputs int) (from, end int) {", Hash: "b7a75022ef0c4b1cb11d59aa34362767260b7a10e94c13746cb4687aa184c144"},
+	{File: "few.go", Head: "func guessFew[S float32 | float64, F format[S], P terms](f F, p P, x, y gpu.Matrix[S], o, n int, down bool, shift S,", Hash: "769ec7fdf8e38c567e0c8eb83314e47c890d69a8fc1c116cc3567ff602766c72"},
 	{File: "fold.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
 	{File: "fold.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "fold.go", Head: "type folder[T float32 | float64 | int32 | bool, K int32 | int64] interface {", Hash: "6ca123e192cf5ed6942a1531f40b9fea0ed8e386edf2ca7da4d585e7ed4b13ea"},
@@ -491,7 +502,8 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "fold.go", Head: "func above[K int32 | int64](s ends[K], k, index K) ends[K] {", Hash: "0907e4b2d7db7abfeb393635bd54dc28fedcb231b5a31f65a3390f45b18e789f"},
 	{File: "fold.go", Head: "func (add32) with(s ends[int32], x, _, _ int32) ends[int32] { return ends[int32]{s.a + x, 0} }", Hash: "90bad420f598c737fad15109e5de0d9a90cf3697e16dc2712ad46ed695945f1a"},
 	{File: "fold.go", Head: "func (count) with(s ends[int32], x bool, _, _ int32) ends[int32] {", Hash: "c599b05390af0a1eb2ed46e42b05eaa4dc515ca68b53807536b25caddc857943"},
-	{File: "fold.go", Head: "func FoldAlong[T, D float32 | float64 | int32 | bool, K int32 | int64, F folder[T, K], R result[D]](it gpu.Item,", Hash: "5912d2a9f3aa5aa67f2e3db91f039bb321211246706a01c502a960a1237520bd"},
+	{File: "fold.go", Head: "func FoldAlong[T, D float32 | float64 | int32 | bool, K int32 | int64, F folder[T, K], R result[D]](it gpu.Item,", Hash: "8871df7541f9d1b949fec5a6a0635022668dcd991fb939ca411715228ef8a4be"},
+	{File: "fold.go", Head: "func mergedByGroup(it gpu.Item, as, bs []int64, s state, kind int) state {", Hash: "dd1b88799ce97b4b181f2b47d87fc0f66c51eb8ce0d5b57eff7fc9fee2720bbf"},
 	{File: "fold.go", Head: "func put[D float32 | float64 | int32 | bool](c gpu.Matrix[D], o int, v D) {", Hash: "5c8f3c263fcbf3b6b4e83f6a53ddf9ebbe3b813251461506c3f6f729b69b9eeb"},
 	{File: "fold.go", Head: "func FoldEach[T, D float32 | float64 | int32 | bool, K int32 | int64, F folder[T, K], R result[D]](it gpu.Item,", Hash: "1722969e61e2cd8f99d7865f82b09a0a092a715bf081b20d4a760566f43cbf08"},
 	{File: "fold.go", Head: "type result[D float32 | float64 | int32 | bool] interface {", Hash: "7a6cd180d8560c5fdfdf8f5d879ebcaf6c3b3c5f4327e3646eb279cc1a94efdf"},
@@ -504,144 +516,92 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "fold.go", Head: "func chosen(s state, order int64) int64 {", Hash: "2ee00f2df75d042ae48c2f872d8ea2d2aac21005291da45437fa1b45b13ed5e2"},
 	{File: "fold.go", Head: "const noIndex = math.MaxInt32", Hash: "dadd2b156803c8018fad393cadb9ff0d7eed606ad7ee859a5d67655ccc633edf"},
 	{File: "fold.go", Head: "func (index) of(s state, _ int64) int32 {", Hash: "0c73946889e0364fae6ea3220e9d1d2a55043b4f03489e50a31008194c4365d4"},
-	{File: "fold.go", Head: "func Finish[D float32 | float64 | int32 | bool, R result[D]](it gpu.Item, r R, c gpu.Matrix[D], parts []int64,", Hash: "5f7b59d6cc2fe66fb67d29bbd28c5818c2e3a4006bd791e0d048f8853e6f807e"},
+	{File: "fold.go", Head: "func Finish[D float32 | float64 | int32 | bool, R result[D]](it gpu.Item, r R, c gpu.Matrix[D], parts []int64,", Hash: "b5eb266ef57b122423e76eb6bfe3dde6701757415bed228d724323bb5f9cbb81"},
 	{File: "folded.go", Head: "type Order int64", Hash: "d5fe00ac3173e8336ea039258434cebeb53de5c4bb122d4f40161c15bdac61dc"},
 	{File: "folded.go", Head: "const (", Hash: "1b3ac2d780b8e7bd64314f8ae8c0c0feeda4793ca4fc80b845004e62005dcdf3"},
 	{File: "format.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
+	{File: "format.go", Head: "\"math/bits\"", Hash: "472f73e06a29f205acea44e69d4ada6cd97395143fa50a19934b7438d67a9d92"},
 	{File: "format.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
-	{File: "format.go", Head: "type format[T float32 | float64, I int32 | int64] interface {", Hash: "e6247339ee60d47920e0a1f378eea1d8ad7c76482a14bcffdd147f7e6bb6f29c"},
-	{File: "format.go", Head: "type rounder[T float32 | float64] interface {", Hash: "eeceb2611d5250e5927323f3af46f5eccf728d0810c4f1022120fe3372d6ebcb"},
-	{File: "format.go", Head: "type single struct{}", Hash: "531d6580c356eede6f079e3aca03755e0d029b7eeadfe6c369e498f00cb4c561"},
-	{File: "format.go", Head: "func (single) precision() int                      { return 24 }", Hash: "e4beca65fd1dbacba52f6c48f1c0813f17cfccf528994d6e097e20aaffe1ab80"},
-	{File: "format.go", Head: "func (single) bias() int                           { return 127 }", Hash: "cb88e84a8d5d8282a8e41f1a6773ffc1465bbf9a8f2092bb47beaf9ca9a242c3"},
-	{File: "format.go", Head: "func (single) words() int                          { return 24 }", Hash: "cf8de44518b3eb6f7e152dc59e4c4fd0eb551e9908ffa4fb7f923359153bfe6a"},
-	{File: "format.go", Head: "func (single) bottom() int                         { return -384 }", Hash: "e162925efb5e1faacf383a16bee1a6c92a6326e2c542de705ccb644d9835c7b0"},
-	{File: "format.go", Head: "func (single) bits(x float32) int32                { return int32(math.Float32bits(x)) }", Hash: "1ce73c3dff024f7c225c870442b0a1f93357a72d9cb88cc6664dde09d65ac30c"},
-	{File: "format.go", Head: "func (single) from(b int32) float32                { return math.Float32frombits(uint32(b)) }", Hash: "55250bdc19480adaa11561a2976e21adc604015e6fe8be17c3b3599baacc93c7"},
-	{File: "format.go", Head: "func (single) power(field int) float32             { return math.Float32frombits(uint32(field) << 23) }", Hash: "ccbcb5b5a5b973f6dd143f29ca649903f5db3c7d112f3fb9634e287869e8f1b2"},
-	{File: "format.go", Head: "func (single) most() int32                         { return 1<<31 - 1 }", Hash: "963ab3332c7fcaf9b387698ea39fcbfb87af9e99131cf41b101829b05b538049"},
-	{File: "format.go", Head: "func (single) upper(m int32) uint32                { return uint32(m) }", Hash: "795375a507e0272320b66dfada27de478554c4534d6d0175bafb20cf69fe20d0"},
-	{File: "format.go", Head: "func (single) field(upper uint32) int              { return int(upper >> 23) }", Hash: "dd83043c99cd69caeef025092040cf1913c03ca9350c8fc4857096b0b286f48d"},
-	{File: "format.go", Head: "func (single) least(lo uint32) int                 { return int((lo + 1) >> 23) }", Hash: "7983d105af64c2ce42573047bd6eaa357c1c3a33515412111dd42eadd3f73c5c"},
-	{File: "format.go", Head: "func (single) split(x float32) (uint64, int, bool) { return superacc.Split32(math.Float32bits(x)) }", Hash: "50dd323a35fb6c3245bf0948f91ba0b9a76557232333cf74dcb69a3ae3f543d3"},
-	{File: "format.go", Head: "func (single) round(v superacc.Value) float32      { return math.Float32frombits(v.Bits32()) }", Hash: "e71fcf82f8c74acf9d2a72936de978b64ae0af0f6c2ac246d04a8af3bc88e609"},
-	{File: "format.go", Head: "type double struct{}", Hash: "0a16615791b0c5c58f07d26d1e62a4f00febd6ff202d72b95be43389c0ba5639"},
-	{File: "format.go", Head: "func (double) precision() int                      { return 53 }", Hash: "717befb4ed3df1c937dd07fb46b4a6e907db142a12a834ca7b84763f9de365e3"},
-	{File: "format.go", Head: "func (double) bias() int                           { return 1023 }", Hash: "3364c749314c6e0f31d891157ebeec905d2caf41e1637a3da24fab91c5163ab7"},
-	{File: "format.go", Head: "func (double) words() int                          { return 136 }", Hash: "20c1086f4ea5521fb85a48276e33f859abb531dc37df6f9fd3beeb84e9148448"},
-	{File: "format.go", Head: "func (double) bottom() int                         { return -2176 }", Hash: "848f9c5aaea2bfc28465eb446b418223408025c8405a4e43ab40f269dfa00c97"},
-	{File: "format.go", Head: "func (double) bits(x float64) int64                { return int64(math.Float64bits(x)) }", Hash: "4a7c33047e209685dc3c84cb2b7b33d74ca33a6cfd03e13b724a5146b099f081"},
-	{File: "format.go", Head: "func (double) from(b int64) float64                { return math.Float64frombits(uint64(b)) }", Hash: "f0dcb56a0aeea76757d9bc9bc4cdccd6d1ed040c2a6b3d71815de2167f896575"},
-	{File: "format.go", Head: "func (double) power(field int) float64             { return math.Float64frombits(uint64(field) << 52) }", Hash: "e712c8a9d99c3095398f75e8ac212e12037e1080e94c4359a5e362ebe8c6a5d7"},
-	{File: "format.go", Head: "func (double) most() int64                         { return 1<<63 - 1 }", Hash: "8b14ecffe3aba10d08be954211ca1ea6033f6b4add4c68c8912d05e030f0651b"},
-	{File: "format.go", Head: "func (double) upper(m int64) uint32                { return uint32((uint64(m) + 1<<32 - 1) >> 32) }", Hash: "e78f04df4e1a67b7a9416d38583a3315b9c655bb1164521ad23a31b2eeb48448"},
-	{File: "format.go", Head: "func (double) field(upper uint32) int              { return int(upper >> 20) }", Hash: "e89a38ab24b136e878451b88e3162d59cf4001ab14c8267300913eea296b2dd9"},
-	{File: "format.go", Head: "func (double) least(lo uint32) int                 { return int(lo >> 20) }", Hash: "2cc0cc52fcc6756fb513d53390d942e3790e357a1d252df6a95068f0d74336e3"},
-	{File: "format.go", Head: "func (double) split(x float64) (uint64, int, bool) { return superacc.Split64(math.Float64bits(x)) }", Hash: "7c9d7bfed4ed15e0acd0a111fefcda9987bf12f04773a792aa54a04585bf4501"},
-	{File: "format.go", Head: "func (double) round(v superacc.Value) float64      { return math.Float64frombits(v.Bits64()) }", Hash: "e0ca60232a1af27c80ba21e5e5c1f66660c4b85f0facd4ad0b9f1ab7862a30c0"},
-	{File: "gather.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
-	{File: "gather.go", Head: "func Gather(it gpu.Item, sums, parts []int64, all, first, outputs, count int) {", Hash: "0c9823148c962a4017e18ca9bf89f26d022032c48cc31795b5446ec514def487"},
-	{File: "gather.go", Head: "func GatherFolded(it gpu.Item, states, parts []int64, all, first, outputs, count, kind, base, cols, pitch int) {", Hash: "c7fa8d0df467d1f3e54fbd86af59c45ca1d38e0273c3e7da155c014d49b49dbe"},
+	{File: "format.go", Head: "type format[S float32 | float64] interface {", Hash: "2d10acf812c3d6a66000177f32b285d7f255c74f0e2b3e3fdea61413cde3e9e2"},
+	{File: "format.go", Head: "type (", Hash: "e9da38f636561814239a6f6074c777662ed904d61088248597a791711bb08765"},
+	{File: "format.go", Head: "func (single) precision() int                 { return 24 }", Hash: "e4beca65fd1dbacba52f6c48f1c0813f17cfccf528994d6e097e20aaffe1ab80"},
+	{File: "format.go", Head: "func (single) words() int                     { return 24 }", Hash: "cf8de44518b3eb6f7e152dc59e4c4fd0eb551e9908ffa4fb7f923359153bfe6a"},
+	{File: "format.go", Head: "func (single) bottom() int                    { return -384 }", Hash: "e162925efb5e1faacf383a16bee1a6c92a6326e2c542de705ccb644d9835c7b0"},
+	{File: "format.go", Head: "func (single) round(v superacc.Value) float32 { return math.Float32frombits(v.Bits32()) }", Hash: "e71fcf82f8c74acf9d2a72936de978b64ae0af0f6c2ac246d04a8af3bc88e609"},
+	{File: "format.go", Head: "func (single) inf() float32                   { return math.Float32frombits(0xff << 23) }", Hash: "02dbf06c13deb9a1d21a2496786967fcb653e47238f6451fc30a797c634de451"},
+	{File: "format.go", Head: "func (double) precision() int                 { return 53 }", Hash: "717befb4ed3df1c937dd07fb46b4a6e907db142a12a834ca7b84763f9de365e3"},
+	{File: "format.go", Head: "func (double) words() int                     { return 136 }", Hash: "20c1086f4ea5521fb85a48276e33f859abb531dc37df6f9fd3beeb84e9148448"},
+	{File: "format.go", Head: "func (double) bottom() int                    { return -2176 }", Hash: "848f9c5aaea2bfc28465eb446b418223408025c8405a4e43ab40f269dfa00c97"},
+	{File: "format.go", Head: "func (double) round(v superacc.Value) float64 { return math.Float64frombits(v.Bits64()) }", Hash: "e0ca60232a1af27c80ba21e5e5c1f66660c4b85f0facd4ad0b9f1ab7862a30c0"},
+	{File: "format.go", Head: "func (double) inf() float64                   { return math.Float64frombits(0x7ff << 52) }", Hash: "ee71566bdf672c34cbc686d480b874a5a376a881394dcdf9ddef743a80aa6f2a"},
+	{File: "format.go", Head: "type (", Hash: "3e1821ccb8c0d61cd8383811e9089fbc0333f3b39328bd1ce54f0ac2af3845b2"},
+	{File: "format.go", Head: "func (plain) multiplied() bool   { return false }", Hash: "a747f9b69feeb6f5e41c558f2af137fbb3f2dffc79da81f27b6a2a4a1ad1b00a"},
+	{File: "format.go", Head: "func (product) multiplied() bool { return true }", Hash: "32eae2ca30b817598847bcbc33e8bcfed3b6a4620e5289dce885244d8d6f474f"},
+	{File: "format.go", Head: "func isHalved[S float32 | float64, F format[S], P terms](f F, p P) bool {", Hash: "c065879a9130d4d38fbc632ed3e83852aa228c5bacd3d158c6c77625419a1c9a"},
+	{File: "format.go", Head: "func factors[S float32 | float64, P terms](p P, x, y, shift S, mask int64) (u, v float64) {", Hash: "3b92a03c502f7e04206c48cb97fbef3332abc2c328d33ef9be2eeaaa7d586bb4"},
+	{File: "format.go", Head: "func addTerm[S float32 | float64, F format[S], P terms](f F, p P, words []int64, u, v float64) {", Hash: "baef945e96f61f9830da87b679e0f77414121ab7fef81adbbe6901e4fad4fcb9"},
+	{File: "format.go", Head: "func addNumber[S float32 | float64, F format[S]](f F, words []int64, x float64) {", Hash: "fc564b244d52329e27d0361ac6e89b9da59b8897c82b4ef60d6bbd8a7a823a8a"},
+	{File: "format.go", Head: "func addProduct[S float32 | float64, F format[S]](f F, words []int64, x, y float64) {", Hash: "343d3df5d97cc03cc91394917daa6640de71988ddd446ed989bfe8c68db36f45"},
+	{File: "format.go", Head: "func rounded[S float32 | float64, F format[S]](f F, v superacc.Value, special int64, q quotient) S {", Hash: "02acccedbf4aa5088ca52b9232950246b6e9e1e1fc03bfee81462f637444c703"},
+	{File: "format.go", Head: "type quotient struct {", Hash: "5b3b42d89bc30bd173ac909877f04f48d26bb67af56d2398257001d28636c6d6"},
+	{File: "format.go", Head: "func notNumber[S float32 | float64, F format[S]](f F, special int64) S {", Hash: "515f63b751de635d9daa32179c7702e4c336823639cd1954653c60bbeabfac04"},
+	{File: "format.go", Head: "func clearSum(words []int64) {", Hash: "8827946a165a8c945763666905c1d37d10dc8f3741109893c8d6f7ccb77ab523"},
 	{File: "guess.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
 	{File: "guess.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
-	{File: "guess.go", Head: "type guess[T float32 | float64] struct{ sum, rest, off T }", Hash: "5b75d7e392a359397fa19215404855064f8ab64cc4476c08b2496dc57c19986f"},
-	{File: "guess.go", Head: "const mostGuessed = 32", Hash: "e5e7d4ed0fdc739e8f7fceb03c8e20b077100381c55bf71f60bcea23c4ca23b8"},
-	{File: "guess.go", Head: "func least[T float32 | float64, I int32 | int64, F format[T, I]](f F) T { return f.power(f.bias() / 2) }", Hash: "a2093cddfcbffbbc7f982e60cec32c453cf71e46600b3604c5c1961c7e79b972"},
-	{File: "guess.go", Head: "func ulps[T float32 | float64, I int32 | int64, F format[T, I]](f F) T {", Hash: "d2d2031936bd4ee94c70b11cb3fefd10bd372ab2a291b0461b36eb96ecb876b9"},
-	{File: "guess.go", Head: "func abs[T float32 | float64, I int32 | int64, F format[T, I]](f F, x T) T {", Hash: "eaead9e42e083b4cccbbdc685dac0a61e6683b4a2b160dfd991714be057882f3"},
-	{File: "guess.go", Head: "func twoSum[T float32 | float64](a, b T) (sum, err T) {", Hash: "fbc3a8dbe47b8abb40c1b61f2a772ed407bc2bb687efd6e31c46252f18e7af8a"},
-	{File: "guess.go", Head: "func with[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, g guess[T], x, y T) guess[T] {", Hash: "b63d730c653519f97df0a37fe3b752e89a59c2f3537918041842e2237357d5ce"},
-	{File: "guess.go", Head: "func over[T float32 | float64, I int32 | int64, F format[T, I]](f F, g guess[T], d T) guess[T] {", Hash: "6d3636b5ce901840d9b2de24dd0e4a868db7479c7dc7f8c9faa35c4f8c04f671"},
-	{File: "guess.go", Head: "func root[T float32 | float64, I int32 | int64, F format[T, I]](f F, g guess[T]) guess[T] {", Hash: "192539a0a064b45747a3c13f7e2bf2a86f345c84dac739eb031363c11afb8824"},
-	{File: "guess.go", Head: "func sure[S, T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, g guess[T], count uint64,", Hash: "c94b5ab783fb5bf14652f6241766be59e30530a24408a1649d687d3e67c0e572"},
+	{File: "guess.go", Head: "type guess struct{ sum, rest, off float64 }", Hash: "6f5800407d8bcdc6c46bd6ae10f0ac209c120a3680621e69279c90598ba376b2"},
+	{File: "guess.go", Head: "const (", Hash: "877ae97f075ba541dda40757d349a1297032f11d95bc1aee8fcf0738425306db"},
+	{File: "guess.go", Head: "func twoSum(a, b float64) (sum, err float64) {", Hash: "9bedcd97d2efc709c42058d7dbae90a29e562ba2789f5c110cc775f53f61d254"},
+	{File: "guess.go", Head: "func (g guess) plusQuick(t float64) guess { return guess{g.sum + t, 0, g.off + math.Abs(t)} }", Hash: "d963f494934d3a4814eb9ba391a2e765a2905e8bd0e946c3b2140a1fda902fe2"},
+	{File: "guess.go", Head: "func plus[S float32 | float64, F format[S], P terms](f F, p P, g guess, u, v float64) guess {", Hash: "cb6d85e22182a5b4d2d95e4a3c219895cc0d726e25c2d83f8bc6ae0fcf8bf85d"},
+	{File: "guess.go", Head: "func (g guess) over(d float64) guess {", Hash: "6e11cda2eb4e09cc233f4bf2889b80a3dbd20f3193f661e3f6722896ed478435"},
+	{File: "guess.go", Head: "func (g guess) root() guess {", Hash: "0260b9a1a81144106ebc46510bd5dbe6888c18ad31ef732cd9045c2912b1c505"},
+	{File: "guess.go", Head: "func sure[S float32 | float64, F format[S]](f F, g guess, q quotient, quick bool, n int) (S, bool) {", Hash: "4433b0b2b6ea27972f80d5912e6a9f23e48644793d0c36d874b4dbc416a8c3c9"},
+	{File: "int128.go", Head: "\"math/bits\"", Hash: "472f73e06a29f205acea44e69d4ada6cd97395143fa50a19934b7438d67a9d92"},
+	{File: "int128.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
+	{File: "int128.go", Head: "type int128 struct{ hi, lo uint64 }", Hash: "6b2ffd29fabf3a2e40df5aa58ce8b5e4abe2aaf9d92445133cf9c28320badb39"},
+	{File: "int128.go", Head: "func (s int128) value(base int) superacc.Value {", Hash: "90b7900f672d797a9c31cb12ba8a65caba79f0be2ac68af3a06c704a68e60fb7"},
+	{File: "int128.go", Head: "func (s int128) valueWith(up int, c int128, base int) superacc.Value {", Hash: "3061a280e6681c6efc86fc539c9b23552b7314cb65c6b523612114c35447e807"},
+	{File: "int128.go", Head: "func int128Of(v superacc.Value, base int) int128 {", Hash: "327538f8c0b2d5126c9d0c891a21a1726a3d1e32e889ef2bc82d7299aa3abe08"},
+	{File: "merge.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
+	{File: "merge.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
+	{File: "merge.go", Head: "type steps struct{ part, output, word int }", Hash: "e4c31f177158453790e3ee36f84585762d4d44e3509ea6ac337cd20e366da0d1"},
+	{File: "merge.go", Head: "func Round[S float32 | float64, F format[S]](it gpu.Item, f F, c gpu.Matrix[S], words []int64, parts int, d steps,", Hash: "63edb9400c1ec644d400243885b8770442ebb5083102e937445fd048b3c13c99"},
+	{File: "merge.go", Head: "func Gather(it gpu.Item, sums, words []int64, first, outputs, parts, height int) {", Hash: "52127a106daffc16d9d5309de57889a4599fa2222569cfe33a1d060137c2ad84"},
+	{File: "merge.go", Head: "func GatherFolded(it gpu.Item, states, parts []int64, all, first, outputs, count, kind, base, cols, pitch int) {", Hash: "c7fa8d0df467d1f3e54fbd86af59c45ca1d38e0273c3e7da155c014d49b49dbe"},
+	{File: "prefix.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
+	{File: "prefix.go", Head: "\"math/bits\"", Hash: "472f73e06a29f205acea44e69d4ada6cd97395143fa50a19934b7438d67a9d92"},
 	{File: "prefix.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "prefix.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
 	{File: "prefix.go", Head: "type number[T float32 | float64 | int32] interface {", Hash: "83e490a2e03e1524baa31eb254e79af27e8c2b07ba41e067d2c3076d67e26e6a"},
-	{File: "prefix.go", Head: "func (f single) term(x float32) wide { return exactly(f, one{}, x, 1) }", Hash: "eae1c4287bc4e158ec7029c8d34c59e7777f8385b3911b06af8f93105cfc6178"},
-	{File: "prefix.go", Head: "func (f double) term(x float64) wide { return exactly(f, one{}, x, 1) }", Hash: "6a4fd7dab44dcd5ff4da442f2743aad2c566fc8e6043fe1093809a9f14b83b9e"},
+	{File: "prefix.go", Head: "func (single) term(x float32) wide {", Hash: "14127b66e9ce39f7e5ad43b21398006e31a27018cc247318c6677581b98d3a7c"},
+	{File: "prefix.go", Head: "func (double) term(x float64) wide {", Hash: "066cda556199720868f594b13be285756c5a6e0fb1f1cba3582bb6f8c2c4b5e8"},
 	{File: "prefix.go", Head: "func (single) wraps() bool { return false }", Hash: "8aa0340ce17824e1b022176e67499a2878611f179fc815e6aa18ffbd9cf2b882"},
 	{File: "prefix.go", Head: "func (double) wraps() bool { return false }", Hash: "8a1b18fcfaaef03e602a16fc73106b16012df5494e44609bb5cb8292066d9f4f"},
-	{File: "prefix.go", Head: "func (f single) of(v superacc.Value, special int64) float32 {", Hash: "da248beaffc3f227c6756edc1be7c6c16455357ccda69cc542797509d3b7aa89"},
-	{File: "prefix.go", Head: "func (f double) of(v superacc.Value, special int64) float64 {", Hash: "f941bdeec2990ee38c2affee271cd3f265b6376b6307085450c49422c2d13f46"},
+	{File: "prefix.go", Head: "func (f single) of(v superacc.Value, special int64) float32 {", Hash: "ac2f997291d34f5158c5c097520712017cda3f607d451acf7208ffe40cc07324"},
+	{File: "prefix.go", Head: "func (f double) of(v superacc.Value, special int64) float64 {", Hash: "84f7ed08ebbdf37112805ce4735f504f296c625ff2e75fd9bc5aa3300732c133"},
 	{File: "prefix.go", Head: "type integer struct{}", Hash: "f0d87155de13dcfe5b6115593ee22c75d13df890b58ca3c71b0bdf9a98419317"},
 	{File: "prefix.go", Head: "func (integer) wraps() bool                    { return true }", Hash: "cc820a53a8d3e292ed5460de9e8f6a04ee5a697c4915545ee06b6ae04e38911a"},
 	{File: "prefix.go", Head: "func (integer) words() int                     { return 1 }", Hash: "eee4d747faac21313c5e4b95f3af47e65284a34b48952b8f0dc7eb654593b13b"},
 	{File: "prefix.go", Head: "func (integer) bottom() int                    { return 0 }", Hash: "9001e9c1770b320376f03f53015529fe563dbcf16175eb137372590d3be26412"},
 	{File: "prefix.go", Head: "func (integer) term(int32) wide                { return wide{} }", Hash: "aecc55cda676d189f734b8969a6a52c80454f0a82e04d0e24698148894a869c1"},
 	{File: "prefix.go", Head: "func (integer) of(superacc.Value, int64) int32 { return 0 }", Hash: "17030ce106714afd6168a26b96eaa38a4f48fd2909838cdba24f6299bce4c87e"},
-	{File: "prefix.go", Head: "func addWords(words []int64, at superacc.Place, t wide, bottom int) {", Hash: "4f9a90be531864778fe081943fa68b0d72e9d315e8d55af72488a8fdead2e46f"},
+	{File: "prefix.go", Head: "func addWords(words []int64, at superacc.Place, t wide, bottom int) {", Hash: "da327eb6b105e818242b506a88e0b597042e5964e7136d22fe40052c463d120b"},
 	{File: "prefix.go", Head: "func clearWords(words []int64, at superacc.Place) {", Hash: "3b05316e127dd91d4daeff116e1fb82e0220df2fd1eb00f503199ec6521c7794"},
 	{File: "prefix.go", Head: "func valueOfWords(words []int64, at superacc.Place, bottom int) superacc.Value {", Hash: "0fa1e0b8c737df0be43913a4a582dddfeef8fa2eeb5107e890867029ce1c1b73"},
-	{File: "prefix.go", Head: "func Totals[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, x gpu.Matrix[T], sums []int64,", Hash: "564347146cb528074915e4bce35cf80689f25ec15ca705f39ca133eab110fb31"},
+	{File: "prefix.go", Head: "func Totals[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, x gpu.Matrix[T], sums []int64,", Hash: "20ca0f94b65bf0e7958e81dbcaa3efdd8396c97ca76412bf064cf1cf0cfd9ec9"},
 	{File: "prefix.go", Head: "func Offsets(it gpu.Item, sums []int64, rows, blocks, words int) {", Hash: "bf27a44abff5c641d5ae6cd5d1f8c8251fd4d20be31e4e7c8b80fb8cda357b8a"},
-	{File: "prefix.go", Head: "func Prefix[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, c, x gpu.Matrix[T], sums []int64,", Hash: "1d55a8c393951adc56651244a8c83a51b522f19db61bebabdf18f16fbbab015e"},
+	{File: "prefix.go", Head: "func Prefix[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, c, x gpu.Matrix[T], sums []int64,", Hash: "338bbb3173cb6b8704c02430cfb17b6d84242de22240d4e82c536406d6f05f35"},
 	{File: "prefix.go", Head: "func Scatter[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, c, x gpu.Matrix[T],", Hash: "f24bb643841649fbf549e7c74ce197c03d4850fc61b517c72df84452601d4ce2"},
 	{File: "prefix.go", Head: "func rowsOf(index, order []int32, k int) (row int32, end int) {", Hash: "e62c22c5e4a98e97c6c73f730b12008354d2d4a19b4b8cc012df75a671d349f4"},
-	{File: "prefix.go", Head: "func gathered[T float32 | float64 | int32, F number[T]](f F, first T, x gpu.Matrix[T], j int, order []int32,", Hash: "70d5420089578565a92105f7d48af60e2111367fef4bdfdf8d81b9d168281f2c"},
-	{File: "round.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
-	{File: "round.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
-	{File: "round.go", Head: "func Round[T float32 | float64, F rounder[T]](it gpu.Item, f F, c gpu.Matrix[T], parts []int64,", Hash: "3655a0f0b5b4292dab3e2809ef79fcb681c0de3c82528b535c79790226ea897f"},
-	{File: "round.go", Head: "func integersOf(parts []int64, at, step int) halves {", Hash: "f67cb9394bc805b388bbadf09923a2205031b47996fbf498098230239bda2b2d"},
-	{File: "round.go", Head: "func inWords(parts []int64, at superacc.Place, bottom int) int64 {", Hash: "065930a6159f5963a1e21d236798c04ab92ef996b2f29b40035326620e361220"},
-	{File: "round.go", Head: "func rounded[T float32 | float64, F rounder[T]](f F, v superacc.Value, special int64, over uint64, root bool) T {", Hash: "d81c91b049a5d60e5d37a1a5cb617fb9b8057c36f6f1f2f25ad783fbcbaab756"},
-	{File: "round.go", Head: "func value[T float32 | float64, F rounder[T]](f F, special int64) T {", Hash: "39d9c9dbc64507d8c4934cd3bb7efa279d4c8e4f7f63610f1146d53b0961d798"},
-	{File: "short.go", Head: "\"math/bits\"", Hash: "472f73e06a29f205acea44e69d4ada6cd97395143fa50a19934b7438d67a9d92"},
-	{File: "short.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
-	{File: "short.go", Head: "type short struct{ hi, lo uint64 }", Hash: "dbd4e324a2e37f2392ac4679972187a43982ad5f420d008685e554327f49ae23"},
-	{File: "short.go", Head: "func (s short) plus(t wide, base int) short {", Hash: "0d38b1a0d64fc3b107f4304afd7704353eb437af2d712b65dcef2556b6536a0a"},
-	{File: "short.go", Head: "func (s short) and(t short) short {", Hash: "a315858da4fae7305ba23db551c009fa6f3fa68d24e6cf3454c0afa386786cee"},
-	{File: "short.go", Head: "func (s short) value(base int) superacc.Value {", Hash: "39671619d196ef7d67054703137f336ec319adab6930c5736f33d874f36417c0"},
-	{File: "short.go", Head: "func (s short) valueWith(up int, c short, base int) superacc.Value {", Hash: "08f37d201982e96d7b0f875ed42d1db980d0570f1850bbf1ecb034832f141683"},
-	{File: "short.go", Head: "func shortOf(v superacc.Value, base int) short {", Hash: "6dd2ef2df56f40dea963a661ef718ef8fb1b8fbefbe310ddf3dfdef8962a30ea"},
-	{File: "short.go", Head: "type reach struct {", Hash: "bec79490b564ebb575815c0905b2120ee5f8a6f1b61ccab04e8932dd7534b6a4"},
-	{File: "short.go", Head: "func noReach() reach { return reach{least: 1 << 20, top: -1 << 20} }", Hash: "5f495f11558eb159842c48c1e9f26cefd88f91e4b20645dab9a30f1f275f09f0"},
-	{File: "short.go", Head: "func (r reach) with(t wide, size int) reach {", Hash: "a7fa662ad967356a3f9145b5aa6ed0d299c9da95934cb8738f325d0475f45cec"},
-	{File: "short.go", Head: "func (r reach) withValue(v superacc.Value) reach {", Hash: "a5badddd6b9d11aaef452fb306949e3c4fb7af0f2a89500107985fbe858396c0"},
-	{File: "short.go", Head: "func (r reach) fits(n int) bool { return r.top+bits.Len64(uint64(n)) <= r.least+127 }", Hash: "c9c2526c1259d3fef0e06592c3b4e4618cdec5e20b316520a5d48d3324fc0a2a"},
-	{File: "terms.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
-	{File: "terms.go", Head: "\"math/bits\"", Hash: "472f73e06a29f205acea44e69d4ada6cd97395143fa50a19934b7438d67a9d92"},
-	{File: "terms.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
-	{File: "terms.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
-	{File: "terms.go", Head: "type (", Hash: "23188bb80db995e5406631e330a181c3a8f198fa260d687efe71d55cdb2d2fe6"},
-	{File: "terms.go", Head: "func (one) exact() bool    { return false }", Hash: "8fb70bc41bc6e9e95838cb7f9fd48eb8640ecc400e914bd053fc3c7c358e3ded"},
-	{File: "terms.go", Head: "func (one) product() bool  { return false }", Hash: "7ca925eb3488b95bb29c5c41f64b83d367a43389301dcb56f32a65903d99d360"},
-	{File: "terms.go", Head: "func (pair) exact() bool   { return true }", Hash: "eeee3a354584fc21958e5e07b6c81cf43d7311c2101b19857a7cb333558a50e4"},
-	{File: "terms.go", Head: "func (pair) product() bool { return false }", Hash: "f07a1d081162b191706fab0496e004b2c0931590cab8e642092364ccd35aacf2"},
-	{File: "terms.go", Head: "func (two) exact() bool    { return false }", Hash: "6f998cdd736441ccce1916b7ecb073c1fd2b0c1ef49e32429574a52370dbe967"},
-	{File: "terms.go", Head: "func (two) product() bool  { return true }", Hash: "91524541af4b5a7089f188c8120c86cb8ea17b9edb06d1059106b6fe11cb2aec"},
-	{File: "terms.go", Head: "func near[T float32 | float64, P terms](p P, x, y T) T {", Hash: "86ccfcff183add2dc53a029b9b17a6040face85667b6d7af796773d4784cf190"},
-	{File: "terms.go", Head: "func magnitude[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, x, y T) uint32 {", Hash: "30435c208094c87f60cebdd5d06369a7549ea814dbee5fcb684197c20a061d78"},
-	{File: "terms.go", Head: "type window struct{ hi, lo uint32 }", Hash: "14dc482903f5c07128efacbb5e5be3d45916f78d8566d82cfd51d4fe48b217c5"},
-	{File: "terms.go", Head: "func nowhere() window { return window{lo: math.MaxUint32} }", Hash: "9642ae5e2ffb23f85dba32f7c843f87b2b8745ee3634ea74b9461118feed730e"},
-	{File: "terms.go", Head: "func (w window) with(h uint32) window { return window{max(w.hi, h), min(w.lo, h-1)} }", Hash: "944d8d1768ca3038b8790afc59bc0bbc122fa16e32a5e62e5c4011841a56d5a3"},
-	{File: "terms.go", Head: "func (w window) and(v window) window { return window{max(w.hi, v.hi), min(w.lo, v.lo)} }", Hash: "242958362c9a4cc6d7f61c3a855898e139c02fb733056ca52d69a6b302c4baf7"},
-	{File: "terms.go", Head: "func fits[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window, top int, deep bool,", Hash: "fd53242a4364449d70a6e61eedc3d9d7b084f602e5464c8266984d5f41d7a004"},
-	{File: "terms.go", Head: "func leastTop[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, deep bool) int {", Hash: "6794f081eb804c61e143dcdc7af5d18fb8637c5608db253d629833fc69893668"},
-	{File: "terms.go", Head: "func isDeep[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window, top int) bool {", Hash: "e8b509bd540d95dbc4964a9553ac0ee76fc93dafb7141a929cec197cc3351f5b"},
-	{File: "terms.go", Head: "func topOf[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window) int {", Hash: "78f658b67f12604c342a4126049922147ce34ceec183d785ee92ed5bc6c128cb"},
-	{File: "terms.go", Head: "const (", Hash: "0d9636a1bcc9d7c9a903baad0d2e4bf90c636d4f71d84eecc6128726842b912e"},
-	{File: "terms.go", Head: "func choose[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, w window) int {", Hash: "c4122250c76afaa2a2fd48abe58229facb3922f56098750dce1d910d376000ac"},
-	{File: "terms.go", Head: "func firstTop[T float32 | float64, I int32 | int64, F format[T, I]](f F) int { return f.bias() + 3 }", Hash: "206e1b553a7506e7661bc88368cfffd5f5135f3f8445bb7ba05469dfcd2413a1"},
-	{File: "terms.go", Head: "func added[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P) bool {", Hash: "8d4645bd3e8954194338655354c9772f30c10ff01d3deef502514b2b2280df00"},
-	{File: "terms.go", Head: "func headroom[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P) int {", Hash: "3adc13df1faacd8fe80c28ad5215a380c20baaac9e1154b779d28cff8b4f4a56"},
-	{File: "terms.go", Head: "func step[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P) int {", Hash: "19a0e714b91f62ac052dda92110fd4eaa56f96002d32d9b9603fa33c35614696"},
-	{File: "terms.go", Head: "func unit[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, top int) int {", Hash: "b0faabbf98af8cfc6c25f66ef5da51cb5465b99c4556071ff3b5c6b9b1f6d596"},
-	{File: "terms.go", Head: "type magic[T float32 | float64] struct{ a, b, c T }", Hash: "e8c0e5ec8b3e848ad67cec790c62b97d359857d0b47304ff380176c26a399603"},
-	{File: "terms.go", Head: "func magicFor[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, top int) magic[T] {", Hash: "9420eb6dee2fabc7d3f7666fef1e4416ba520e5daa5839ba7db45f5c15ad739a"},
-	{File: "terms.go", Head: "type digits[I int32 | int64] struct{ a, b, c I }", Hash: "b391c2877b8e894e656fdf643dbca309b3818a20112777dbb4d12cc3fd54d3c6"},
-	{File: "terms.go", Head: "func none[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, m magic[T]) (d digits[I]) {", Hash: "6321ea91b78368a129adaebe5b98aa091b223690e211c9c9981ad8acd52d0f8f"},
-	{File: "terms.go", Head: "func plus[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, d digits[I], x, y T, m magic[T],", Hash: "daf2a53c56d5a977799d96de810170a76f3a2310737ac221e641a788ee7592af"},
-	{File: "terms.go", Head: "func without[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, d digits[I], n I, m magic[T],", Hash: "344d40cedf42851b8db2c00a60b91aa15a48d03f5a5cab057b5039709aeff270"},
-	{File: "terms.go", Head: "type halves struct{ lower, upper digits[int64] }", Hash: "fabe717eadd0ec4a0aa9f2b95b772b7326cb94de18f09e19ccd079198d74f802"},
-	{File: "terms.go", Head: "func (t halves) with(a, b, c int64) halves {", Hash: "0cc01bbca74f92d24ee52a22f24383dd9cf55a9f3d65d4fdab6bd15ed099e973"},
-	{File: "terms.go", Head: "func (t halves) and(u halves) halves {", Hash: "dc52d0a76cc2f4f1fc61455630b031a6ad9d4e338627fc28058f8d24f78d972e"},
-	{File: "terms.go", Head: "func (t halves) part(k int) int64 {", Hash: "5f8ebea11699c6b96d27b24479b95f50bd3ab78bba86c84d913805b9ad6c00c8"},
-	{File: "terms.go", Head: "func (halves) up(step, k int) int { return 32*(k&1) - (k>>1)*step }", Hash: "af60faa292d3d83616567f94c5998815b0ef1369dc7ebaf21ac9ef6822a35e86"},
-	{File: "terms.go", Head: "type wide struct {", Hash: "3a2cefa698cb8e8f4dcb14eb071817979f63b8ca63cc63d830fbdc7318fecca1"},
-	{File: "terms.go", Head: "func exactly[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P, x, y T) wide {", Hash: "a2efe22da8c964b57b6683e3c6408b73d0c03f3bfb01cb7f8b2a845629c82584"},
-	{File: "terms.go", Head: "func size[T float32 | float64, I int32 | int64, F format[T, I], P terms](f F, p P) int {", Hash: "ab3432a3f7f0045876193f7371afe51187824c6536323a61ea3d855d03421b6a"},
-	{File: "terms.go", Head: "const digitBits = 48", Hash: "877bbe352b362b88d0152da5ece1c12adb5c6b66c967630e6dc7a626eba049a7"},
-	{File: "terms.go", Head: "func (w wide) digit(base int, width uint) int64 {", Hash: "de6bdc96b7d6656afcf1571b64434a761e5a8786bf436b75d15e9c7352fcb109"},
+	{File: "prefix.go", Head: "func gathered[T float32 | float64 | int32, F number[T]](f F, first T, x gpu.Matrix[T], j int, order []int32,", Hash: "498005904456a1a62d4580f305123b41d07965da03a0882d5e010eecfbb1fbc8"},
+	{File: "prefix.go", Head: "type wide struct {", Hash: "75111770a02fa49be95adf5cdc444bf8b807906a386986451a4f07df3f49a6c2"},
+	{File: "prefix.go", Head: "func (t wide) magnitude() wide {", Hash: "734f92ec245701d5054075f2deb6a522852f9f93dd0e6348ef1207977c278a80"},
+	{File: "prefix.go", Head: "func (s int128) plus(t wide, base int) int128 {", Hash: "293a712dc1d340c51ac5be41abf86c77f657f3d7290853f4bfc2690d86b52603"},
+	{File: "prefix.go", Head: "type reach struct {", Hash: "bec79490b564ebb575815c0905b2120ee5f8a6f1b61ccab04e8932dd7534b6a4"},
+	{File: "prefix.go", Head: "func noReach() reach { return reach{least: 1 << 20, top: -1 << 20} }", Hash: "5f495f11558eb159842c48c1e9f26cefd88f91e4b20645dab9a30f1f275f09f0"},
+	{File: "prefix.go", Head: "func (r reach) with(t wide, size int) reach {", Hash: "e03ad8b56216efff219736b3bc905ddcd22cb6b52627f369919f526936598433"},
+	{File: "prefix.go", Head: "func (r reach) withValue(v superacc.Value) reach {", Hash: "a5badddd6b9d11aaef452fb306949e3c4fb7af0f2a89500107985fbe858396c0"},
+	{File: "prefix.go", Head: "func (r reach) fits(n int) bool { return r.top+bits.Len64(uint64(n)) <= r.least+127 }", Hash: "c9c2526c1259d3fef0e06592c3b4e4618cdec5e20b316520a5d48d3324fc0a2a"},
 }, []support.Fact{
 	{Name: "github.com/tandem-gpu/tandem/internal/superacc.Inf", Then: "int 2", Now: support.Const(superacc.Inf)},
 	{Name: "github.com/tandem-gpu/tandem/internal/superacc.NaN", Then: "int 1", Now: support.Const(superacc.NaN)},
@@ -653,7 +613,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 type gpu_single struct {
 }
 
-type gpu_one struct {
+type gpu_plain struct {
 }
 
 type gpu_Matrix struct {
@@ -663,47 +623,59 @@ type gpu_Matrix struct {
 	Stride_ int64
 }
 
+type gpu_rows struct {
+	outputs_ int64
+	height_  int64
+	cols_    int64
+	turns_   int64
+}
+
+type gpu_quotient struct {
+	over_ uint64
+	root_ bool
+}
+
+type gpu_block struct {
+	x_     gpu_Matrix
+	y_     gpu_Matrix
+	shift_ float32
+	mask_  int64
+	i0_    int64
+	i1_    int64
+	j0_    int64
+	j1_    int64
+}
+
+type gpu_guess struct {
+	sum_  float64
+	rest_ float64
+	off_  float64
+}
+
+type gpu_extracted struct {
+	a_ int64
+	b_ int64
+	c_ int64
+	d_ int64
+}
+
+type gpu_window struct {
+	hi_ uint32
+	lo_ uint32
+}
+
+type gpu_extraction struct {
+	a_ float64
+	b_ float64
+	c_ float64
+	d_ float64
+	w_ gpu_window
+}
+
 type gpu_Place struct {
 	At_   int64
 	Step_ int64
 	N_    int64
-}
-
-type gpu_table struct {
-	x_      gpu_Matrix
-	y_      gpu_Matrix
-	first_  int64
-	left_   int64
-	height_ int64
-	width_  int64
-	down_   bool
-	mask_   int32
-}
-
-type gpu_magic struct {
-	a_ float32
-	b_ float32
-	c_ float32
-}
-
-type gpu_digits struct {
-	a_ int64
-	b_ int64
-	c_ int64
-}
-
-type gpu_halves struct {
-	lower_ gpu_digits
-	upper_ gpu_digits
-}
-
-type gpu_column struct {
-	sum_     gpu_halves
-	top_     int64
-	special_ int64
-	held_    bool
-	deep_    bool
-	dirty_   bool
 }
 
 type gpu_double struct {
@@ -716,105 +688,18 @@ type gpu_Matrix_ struct {
 	Stride_ int64
 }
 
-type gpu_table_ struct {
-	x_      gpu_Matrix_
-	y_      gpu_Matrix_
-	first_  int64
-	left_   int64
-	height_ int64
-	width_  int64
-	down_   bool
-	mask_   int64
-}
-
-type gpu_magic_ struct {
-	a_ float64
-	b_ float64
-	c_ float64
-}
-
-type gpu_pair struct {
-}
-
-type gpu_table__ struct {
-	x_      gpu_Matrix
-	y_      gpu_Matrix
-	first_  int64
-	left_   int64
-	height_ int64
-	width_  int64
-	down_   bool
-	mask_   int64
-}
-
-type gpu_two struct {
-}
-
-type gpu_block struct {
-	x_     gpu_Matrix
-	y_     gpu_Matrix
-	shift_ float32
-	i0_    int64
-	i1_    int64
-	j0_    int64
-	j1_    int64
-	step_  int64
-	mask_  int32
-}
-
-type gpu_window struct {
-	hi_ uint32
-	lo_ uint32
-}
-
-type gpu_digits_ struct {
-	a_ int32
-	b_ int32
-	c_ int32
-}
-
-type gpu_reach struct {
-	least_   int64
-	top_     int64
-	special_ int64
-}
-
-type gpu_Value struct {
-	Hi_   uint64
-	Lo_   uint64
-	Exp_  int64
-	Neg_  bool
-	Rest_ bool
-}
-
 type gpu_block_ struct {
 	x_     gpu_Matrix_
 	y_     gpu_Matrix_
 	shift_ float64
+	mask_  int64
 	i0_    int64
 	i1_    int64
 	j0_    int64
 	j1_    int64
-	step_  int64
-	mask_  int64
 }
 
-type gpu_block__ struct {
-	x_     gpu_Matrix
-	y_     gpu_Matrix
-	shift_ float32
-	i0_    int64
-	i1_    int64
-	j0_    int64
-	j1_    int64
-	step_  int64
-	mask_  int64
-}
-
-type gpu_guess struct {
-	sum_  float64
-	rest_ float64
-	off_  float64
+type gpu_product struct {
 }
 
 type gpu_ends32 struct {
@@ -881,18 +766,21 @@ type gpu_endsBool struct {
 type gpu_truth struct {
 }
 
+type gpu_steps struct {
+	part_   int64
+	output_ int64
+	word_   int64
+}
+
 type gpu_integer struct {
 }
 
-type gpu_short struct {
-	hi_ uint64
-	lo_ uint64
-}
-
-type gpu_guess_ struct {
-	sum_  float32
-	rest_ float32
-	off_  float32
+type gpu_Value struct {
+	Hi_   uint64
+	Lo_   uint64
+	Exp_  int64
+	Neg_  bool
+	Rest_ bool
 }
 
 type gpu_ends struct {
@@ -906,11 +794,21 @@ type gpu_ends_ struct {
 }
 
 type gpu_wide struct {
-	hi_      uint64
-	lo_      uint64
+	m_       uint64
 	exp_     int64
 	neg_     bool
 	special_ int64
+}
+
+type gpu_reach struct {
+	least_   int64
+	top_     int64
+	special_ int64
+}
+
+type gpu_int128 struct {
+	hi_ uint64
+	lo_ uint64
 }
 
 type gpu_reciprocal struct {
@@ -918,2317 +816,2661 @@ type gpu_reciprocal struct {
 	inverse_ uint64
 }
 
-func AcrossFloat32Float32Int32SingleOneSinglePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func AlongFloat32SinglePlainPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 single
-	var arg1 one
-	var arg2 single
+	var arg1 plain
+	var arg7 rows
+	arg7.outputs = int(args[21].Int64())
+	arg7.height = int(args[22].Int64())
+	arg7.cols = int(args[23].Int64())
+	arg7.turns = int(args[24].Int64())
+	var arg8 quotient
+	arg8.over = uint64(args[25].Uint64())
+	arg8.root = bool(args[26].Uint32() != 0)
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Across[float32, float32, int32, single, one, single](it, arg0, arg1, arg2, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), gpu.Matrix[float32]{Data: support.Matrix[float32](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, support.Slice[float32](args[13:]), int(args[16].Int64()), uint64(args[17].Uint64()), bool(args[18].Uint32() != 0), bool(args[19].Uint32() != 0), int32(args[20].Int32()))
+		Along[float32, single, plain](it, arg0, arg1, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float32](args[18:]), arg7, arg8, int64(args[27].Int64()))
 	})
 }
 
-func AcrossFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func AlongFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var f_ gpu_single
-	var p_ gpu_one
-	var r_ gpu_single
-	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	parts_ := support.Slice[int64](args[5:])
-	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[8:]), Rows_: args[10].Int64(), Cols_: args[11].Int64(), Stride_: args[12].Int64()}
-	shift_ := support.Slice[float32](args[13:])
-	turns_ := args[16].Int64()
-	over_ := args[17].Uint64()
-	root_ := args[18].Uint32() != 0
-	short_ := args[19].Uint32() != 0
-	mask_ := args[20].Int32()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
-		for i2 := b2; i2 < e2; i2++ {
-			for i1 := b1; i1 < e1; i1++ {
-				for i0 := b0; i0 < e0; i0++ {
-//line across.go:19
-					rows_ := support.Div((x_.Rows_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
-					from_ := min(g1*rows_, x_.Rows_)
-					to_ := min(from_+rows_, x_.Rows_)
-				loop2:
-					/*line across.go:22*/ for o_ := i0; o_ < x_.Cols_; o_ = o_ + s0 {
-						words_ := gpu_Place{At_: ((g1 * int64(137)) * x_.Cols_) + o_, Step_: x_.Cols_, N_: int64(136)}
-						less_ := float32(0)
-						if int64(len(shift_)) != int64(0) {
-							less_ = shift_[o_]
-						}
-						t_ := gpu_table{x_: x_, y_: x_, height_: x_.Rows_, width_: int64(1), down_: true, mask_: mask_}
-						/*line across.go:35*/ t_.height_ = min(int64(4), x_.Rows_)
-						t5_ := gpu_magic{}
-						/*line across.go:36*/ w_, _ := gpu_addOf(f_, p_, t_, o_, less_, t5_, false)
-						s_ := gpu_column{top_: gpu_topOf(f_, p_, w_) + int64(4)}
-						for i_ := from_; i_ < to_; i_ = i_ + turns_ {
-							t8_ := i_
-							/*line across.go:39*/ t9_ := min(turns_, to_-i_)
-							/*line across.go:39*/ t_.first_ = t8_
-							/*line across.go:39*/ t_.height_ = t9_
-							t10_ := gpu_withBlock(f_, p_, parts_, words_, t_, o_, less_, s_)
-							/*line across.go:40*/ s_ = t10_
-						}
-						if s_.dirty_ || (!short_) {
-							gpu_addToWords(f_, p_, parts_, words_, s_.sum_, s_.top_, s_.dirty_)
-							s_.dirty_ = true
-						}
-						if c_.Cols_ == int64(0) {
-							gpu_leave(f_, p_, parts_, words_, s_)
-							continue loop2
-						}
-						v_ := gpu_valueOf(int64(23), s_.sum_, gpu_unit(f_, p_, s_.top_), s_.deep_)
-						if s_.dirty_ {
-							words_.N_ = int64(24)
-							t11_ := gpu_Top(parts_, words_, int64(-384))
-							/*line across.go:53*/ v_ = t11_
-						}
-						gpu_put(c_, o_, gpu_rounded(r_, v_, s_.special_, over_, root_))
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:998
-	}
-	return nil
-}
-
-func AcrossFloat64Float64Int64DoubleOneDoublePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 double
-	var arg1 one
-	var arg2 double
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Across[float64, float64, int64, double, one, double](it, arg0, arg1, arg2, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), gpu.Matrix[float64]{Data: support.Matrix[float64](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, support.Slice[float64](args[13:]), int(args[16].Int64()), uint64(args[17].Uint64()), bool(args[18].Uint32() != 0), bool(args[19].Uint32() != 0), int64(args[20].Int64()))
-	})
-}
-
-func AcrossFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var f_ gpu_double
-	var p_ gpu_one
-	var r_ gpu_double
-	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	parts_ := support.Slice[int64](args[5:])
-	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[8:]), Rows_: args[10].Int64(), Cols_: args[11].Int64(), Stride_: args[12].Int64()}
-	shift_ := support.Slice[float64](args[13:])
-	turns_ := args[16].Int64()
-	over_ := args[17].Uint64()
-	root_ := args[18].Uint32() != 0
-	short_ := args[19].Uint32() != 0
-	mask_ := args[20].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
-		for i2 := b2; i2 < e2; i2++ {
-			for i1 := b1; i1 < e1; i1++ {
-				for i0 := b0; i0 < e0; i0++ {
-//line across.go:19
-					rows_ := support.Div((x_.Rows_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
-					from_ := min(g1*rows_, x_.Rows_)
-					to_ := min(from_+rows_, x_.Rows_)
-				loop2:
-					/*line across.go:22*/ for o_ := i0; o_ < x_.Cols_; o_ = o_ + s0 {
-						words_ := gpu_Place{At_: ((g1 * int64(137)) * x_.Cols_) + o_, Step_: x_.Cols_, N_: int64(136)}
-						less_ := float64(0)
-						if int64(len(shift_)) != int64(0) {
-							less_ = shift_[o_]
-						}
-						t_ := gpu_table_{x_: x_, y_: x_, height_: x_.Rows_, width_: int64(1), down_: true, mask_: mask_}
-						/*line across.go:35*/ t_.height_ = min(int64(4), x_.Rows_)
-						t5_ := gpu_magic_{}
-						/*line across.go:36*/ w_, _ := gpu_addOf_(f_, p_, t_, o_, less_, t5_, false)
-						s_ := gpu_column{top_: gpu_topOf_(f_, p_, w_) + int64(4)}
-						for i_ := from_; i_ < to_; i_ = i_ + turns_ {
-							t8_ := i_
-							/*line across.go:39*/ t9_ := min(turns_, to_-i_)
-							/*line across.go:39*/ t_.first_ = t8_
-							/*line across.go:39*/ t_.height_ = t9_
-							t10_ := gpu_withBlock_(f_, p_, parts_, words_, t_, o_, less_, s_)
-							/*line across.go:40*/ s_ = t10_
-						}
-						if s_.dirty_ || (!short_) {
-							gpu_addToWords_(f_, p_, parts_, words_, s_.sum_, s_.top_, s_.dirty_)
-							s_.dirty_ = true
-						}
-						if c_.Cols_ == int64(0) {
-							gpu_leave_(f_, p_, parts_, words_, s_)
-							continue loop2
-						}
-						v_ := gpu_valueOf(int64(44), s_.sum_, gpu_unit_(f_, p_, s_.top_), s_.deep_)
-						if s_.dirty_ {
-							words_.N_ = int64(136)
-							t11_ := gpu_Top(parts_, words_, int64(-2176))
-							/*line across.go:53*/ v_ = t11_
-						}
-						gpu_put_(c_, o_, gpu_rounded_(r_, v_, s_.special_, over_, root_))
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:1079
-	}
-	return nil
-}
-
-func AcrossFloat32Float64Int64DoublePairSinglePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 double
-	var arg1 pair
-	var arg2 single
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Across[float32, float64, int64, double, pair, single](it, arg0, arg1, arg2, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), gpu.Matrix[float32]{Data: support.Matrix[float32](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, support.Slice[float32](args[13:]), int(args[16].Int64()), uint64(args[17].Uint64()), bool(args[18].Uint32() != 0), bool(args[19].Uint32() != 0), int64(args[20].Int64()))
-	})
-}
-
-func AcrossFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var f_ gpu_double
-	var p_ gpu_pair
-	var r_ gpu_single
-	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	parts_ := support.Slice[int64](args[5:])
-	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[8:]), Rows_: args[10].Int64(), Cols_: args[11].Int64(), Stride_: args[12].Int64()}
-	shift_ := support.Slice[float32](args[13:])
-	turns_ := args[16].Int64()
-	over_ := args[17].Uint64()
-	root_ := args[18].Uint32() != 0
-	short_ := args[19].Uint32() != 0
-	mask_ := args[20].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
-		for i2 := b2; i2 < e2; i2++ {
-			for i1 := b1; i1 < e1; i1++ {
-				for i0 := b0; i0 < e0; i0++ {
-//line across.go:19
-					rows_ := support.Div((x_.Rows_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
-					from_ := min(g1*rows_, x_.Rows_)
-					to_ := min(from_+rows_, x_.Rows_)
-				loop2:
-					/*line across.go:22*/ for o_ := i0; o_ < x_.Cols_; o_ = o_ + s0 {
-						words_ := gpu_Place{At_: ((g1 * int64(137)) * x_.Cols_) + o_, Step_: x_.Cols_, N_: int64(136)}
-						less_ := float32(0)
-						if int64(len(shift_)) != int64(0) {
-							less_ = shift_[o_]
-						}
-						t_ := gpu_table__{x_: x_, y_: x_, height_: x_.Rows_, width_: int64(1), down_: true, mask_: mask_}
-						if c_.Cols_ > int64(0) {
-							t2_ := gpu_guessOf(f_, p_, t_, o_, less_)
-							/*line across.go:30*/ z_, ok_ := gpu_sure(f_, p_, t2_, over_, root_, x_.Rows_)
-							/*line across.go:30*/ if ok_ {
-								gpu_put(c_, o_, z_)
-								continue loop2
-							}
-						}
-						t_.height_ = min(int64(4), x_.Rows_)
-						t5_ := gpu_magic_{}
-						/*line across.go:36*/ w_, _ := gpu_addOf__(f_, p_, t_, o_, less_, t5_, false)
-						s_ := gpu_column{top_: gpu_topOf__(f_, p_, w_) + int64(4)}
-						for i_ := from_; i_ < to_; i_ = i_ + turns_ {
-							t8_ := i_
-							/*line across.go:39*/ t9_ := min(turns_, to_-i_)
-							/*line across.go:39*/ t_.first_ = t8_
-							/*line across.go:39*/ t_.height_ = t9_
-							t10_ := gpu_withBlock__(f_, p_, parts_, words_, t_, o_, less_, s_)
-							/*line across.go:40*/ s_ = t10_
-						}
-						if s_.dirty_ || (!short_) {
-							gpu_addToWords__(f_, p_, parts_, words_, s_.sum_, s_.top_, s_.dirty_)
-							s_.dirty_ = true
-						}
-						if c_.Cols_ == int64(0) {
-							gpu_leave__(f_, p_, parts_, words_, s_)
-							continue loop2
-						}
-						v_ := gpu_valueOf(int64(44), s_.sum_, gpu_unit__(f_, p_, s_.top_), s_.deep_)
-						if s_.dirty_ {
-							words_.N_ = int64(136)
-							t11_ := gpu_Top(parts_, words_, int64(-2176))
-							/*line across.go:53*/ v_ = t11_
-						}
-						gpu_put(c_, o_, gpu_rounded(r_, v_, s_.special_, over_, root_))
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:1168
-	}
-	return nil
-}
-
-func AcrossFloat64Float64Int64DoubleTwoDoublePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 double
-	var arg1 two
-	var arg2 double
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Across[float64, float64, int64, double, two, double](it, arg0, arg1, arg2, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), gpu.Matrix[float64]{Data: support.Matrix[float64](args[8:]), Rows: int(args[10].Int64()), Cols: int(args[11].Int64()), Stride: int(args[12].Int64())}, support.Slice[float64](args[13:]), int(args[16].Int64()), uint64(args[17].Uint64()), bool(args[18].Uint32() != 0), bool(args[19].Uint32() != 0), int64(args[20].Int64()))
-	})
-}
-
-func AcrossFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var f_ gpu_double
-	var p_ gpu_two
-	var r_ gpu_double
-	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	parts_ := support.Slice[int64](args[5:])
-	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[8:]), Rows_: args[10].Int64(), Cols_: args[11].Int64(), Stride_: args[12].Int64()}
-	shift_ := support.Slice[float64](args[13:])
-	turns_ := args[16].Int64()
-	over_ := args[17].Uint64()
-	root_ := args[18].Uint32() != 0
-	short_ := args[19].Uint32() != 0
-	mask_ := args[20].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
-		for i2 := b2; i2 < e2; i2++ {
-			for i1 := b1; i1 < e1; i1++ {
-				for i0 := b0; i0 < e0; i0++ {
-//line across.go:19
-					rows_ := support.Div((x_.Rows_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
-					from_ := min(g1*rows_, x_.Rows_)
-					to_ := min(from_+rows_, x_.Rows_)
-				loop2:
-					/*line across.go:22*/ for o_ := i0; o_ < x_.Cols_; o_ = o_ + s0 {
-						words_ := gpu_Place{At_: ((g1 * int64(137)) * x_.Cols_) + o_, Step_: x_.Cols_, N_: int64(136)}
-						less_ := float64(0)
-						if int64(len(shift_)) != int64(0) {
-							less_ = shift_[o_]
-						}
-						t_ := gpu_table_{x_: x_, y_: x_, height_: x_.Rows_, width_: int64(1), down_: true, mask_: mask_}
-						/*line across.go:35*/ t_.height_ = min(int64(4), x_.Rows_)
-						t5_ := gpu_magic_{}
-						/*line across.go:36*/ w_, _ := gpu_addOf___(f_, p_, t_, o_, less_, t5_, false)
-						s_ := gpu_column{top_: gpu_topOf___(f_, p_, w_) + int64(4)}
-						for i_ := from_; i_ < to_; i_ = i_ + turns_ {
-							t8_ := i_
-							/*line across.go:39*/ t9_ := min(turns_, to_-i_)
-							/*line across.go:39*/ t_.first_ = t8_
-							/*line across.go:39*/ t_.height_ = t9_
-							t10_ := gpu_withBlock___(f_, p_, parts_, words_, t_, o_, less_, s_)
-							/*line across.go:40*/ s_ = t10_
-						}
-						if s_.dirty_ || (!short_) {
-							gpu_addToWords___(f_, p_, parts_, words_, s_.sum_, s_.top_, s_.dirty_)
-							s_.dirty_ = true
-						}
-						if c_.Cols_ == int64(0) {
-							gpu_leave___(f_, p_, parts_, words_, s_)
-							continue loop2
-						}
-						v_ := gpu_valueOf(int64(52), s_.sum_, gpu_unit___(f_, p_, s_.top_), true)
-						if s_.dirty_ {
-							words_.N_ = int64(136)
-							t11_ := gpu_Top(parts_, words_, int64(-2176))
-							/*line across.go:53*/ v_ = t11_
-						}
-						gpu_put_(c_, o_, gpu_rounded_(r_, v_, s_.special_, over_, root_))
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:1249
-	}
-	return nil
-}
-
-func AlongFloat32Float32Int32SingleOneSinglePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 single
-	var arg1 one
-	var arg2 single
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Along[float32, float32, int32, single, one, single](it, arg0, arg1, arg2, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float32](args[18:]), int(args[21].Int64()), int(args[22].Int64()), int(args[23].Int64()), int(args[24].Int64()), uint64(args[25].Uint64()), bool(args[26].Uint32() != 0), bool(args[27].Uint32() != 0), int32(args[28].Int32()))
-	})
-}
-
-func AlongFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var f_ gpu_single
-	var p_ gpu_one
-	var r_ gpu_single
+	var p_ gpu_plain
 	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	y_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
-	parts_ := support.Slice[int64](args[15:])
+	words_ := support.Slice[int64](args[15:])
 	shift_ := support.Slice[float32](args[18:])
-	outputs_ := args[21].Int64()
-	height_ := args[22].Int64()
-	cols_ := args[23].Int64()
-	turns_ := args[24].Int64()
-	over_ := args[25].Uint64()
-	root_ := args[26].Uint32() != 0
-	short_ := args[27].Uint32() != 0
-	mask_ := args[28].Int32()
+	var r_ gpu_rows
+	r_.outputs_ = args[21].Int64()
+	r_.height_ = args[22].Int64()
+	r_.cols_ = args[23].Int64()
+	r_.turns_ = args[24].Int64()
+	var q_ gpu_quotient
+	q_.over_ = args[25].Uint64()
+	q_.root_ = args[26].Uint32() != 0
+	mask_ := args[27].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	var his_ [128]uint32
-	var los_ [128]uint32
-	var words_ [137]int64
-	var sums_ [128]int64
-	var all_ [768]int64
-	var top_all, held_all, k2_all, next_all, count_all, digits_all, least_all, t47_all, v3_all, at2_all [1024]int64
-	var deep_all, dirty_all, more_all, wide_all [1024]bool
-	var b_all [1024]gpu_block
-	var sum_all [1024]gpu_halves
-	var w_all [1024]gpu_window
-	var d_all [1024]gpu_digits_
-	var a_all [1024]gpu_reach
-	var v5_all [1024]gpu_Value
-	n := n0 * n1 * n2
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
-		/*line along.go:46*/ n_ := n0
-		width_ := min(cols_, n_*turns_)
-		high_ := max(int64(1), support.Div(turns_, max(int64(1), support.Div((width_+n_)-int64(1), n_))))
-		across_ := support.Div((cols_+width_)-int64(1), max(int64(1), width_))
-		blocks_ := across_ * support.Div((height_+high_)-int64(1), high_)
-		from_ := support.Div(g0*blocks_, int64(grid.Groups[0]))
-		/*line along.go:51*/ end_ := support.Div((g0+int64(1))*blocks_, int64(grid.Groups[0]))
-		for w := range n {
-			/*line along.go:52*/ top_ := int64(130)
-			/*line along.go:52*/ deep_ := false
-			top_all[w] = top_
-			deep_all[w] = deep_
-		}
-		/*line along.go:53*/ o_ := g1
-		/*line along.go:53*/ for o_ < outputs_ {
-			for w := range n {
-				/*line along.go:54*/ b_all[w] = gpu_block{x_: x_, y_: y_, step_: n_, mask_: mask_}
-				if int64(len(shift_)) != int64(0) {
-					b_all[w].shift_ = shift_[o_]
-				}
-				/*line along.go:68*/ sum_all[w] = gpu_halves{}
-				/*line along.go:68*/ held_ := int64(0)
-				/*line along.go:68*/ dirty_ := false
-				k2_ := from_
-				held_all[w] = held_
-				dirty_all[w] = dirty_
-				k2_all[w] = k2_
-			}
-			for w := range n {
-				/*line along.go:70*/ more_ := true
-				more_all[w] = more_
-			}
-			/*line along.go:70*/ for more_all[0] {
-			loop5_body:
-				switch {
-				default:
-					for w := range n {
-						/*line along.go:71*/ next_ := int64(0)
-						next_all[w] = next_
-					}
-					/*line along.go:72*/ if k2_all[0] < end_ {
-						for w := range n {
-							l0 := w % n0
-							k2_ := k2_all[w]
-							top_ := top_all[w]
-							deep_ := deep_all[w]
-							l_ := l0
-							/*line along.go:73*/ t20_ := (o_ * height_) + (support.Div(k2_, across_) * high_)
-							/*line along.go:73*/ t21_ := support.Rem(k2_, across_) * width_
-							/*line along.go:73*/ b_all[w].i0_ = t20_
-							/*line along.go:73*/ b_all[w].j0_ = t21_
-							t22_ := min(b_all[w].i0_+high_, (o_*height_)+height_)
-							/*line along.go:74*/ t23_ := min(b_all[w].j0_+width_, cols_)
-							/*line along.go:74*/ b_all[w].i1_ = t22_
-							/*line along.go:74*/ b_all[w].j1_ = t23_
-							w_all[w] = gpu_window{}
-							/*line along.go:75*/ d_all[w] = gpu_digits_{}
-							/*line along.go:75*/ w_all[w], d_all[w] = gpu_add(f_, p_, b_all[w], l_, top_, deep_)
-						}
-						/*line along.go:76*/ var t26_ bool
-						for w := range n {
-							top_ := top_all[w]
-							deep_ := deep_all[w]
-							/*line along.go:76*/ if !gpu_fits(f_, p_, w_all[w], top_, deep_) {
-								/*line along.go:76*/ t26_ = true
-							}
-						}
-						/*line along.go:76*/ if !t26_ {
-							for w := range n {
-								held_ := held_all[w]
-								k2_ := k2_all[w]
-//line along.go:77
-								t27_ := gpu_with(sum_all[w], int64(d_all[w].a_), int64(d_all[w].b_), int64(d_all[w].c_))
-								/*line along.go:77*/ t28_ := held_ + int64(1)
-								/*line along.go:77*/ sum_all[w] = t27_
-								/*line along.go:77*/ held_ = t28_
-								k2_ = k2_ + int64(1)
-								held_all[w] = held_
-								k2_all[w] = k2_
-							}
-							break loop5_body
-						}
-						for w := range n {
-							l0 := w % n0
-							l_ := l0
-							/*line along.go:81*/ t29_ := l_
-							/*line along.go:81*/ t30_ := l_
-							/*line along.go:81*/ t31_ := w_all[w].hi_
-							/*line along.go:81*/ t32_ := w_all[w].lo_
-							/*line along.go:81*/ his_[t29_] = t31_
-							/*line along.go:81*/ los_[t30_] = t32_
-						}
-						for w := range n {
-							/*line along.go:83*/ for t33_, i2_ := n_, int64(0); i2_ < t33_; i2_ = i2_ + int64(1) {
-								t34_ := gpu_window{hi_: his_[i2_], lo_: los_[i2_]}
-								/*line along.go:84*/ w_all[w] = gpu_and(w_all[w], t34_)
-							}
-						}
-						/*line along.go:86*/ var t35_ int64
-						for w := range n {
-							l0 := w % n0
-							l1 := w / n0 % n1
-							l2 := w / (n0 * n1)
-							/*line along.go:86*/ if x := gpu_choose(f_, p_, w_all[w]); l0|l1|l2 == 0 {
-								t35_ = x
-							}
-						}
-						for w := range n {
-							/*line along.go:86*/ next_ := t35_
-							next_all[w] = next_
-						}
-					}
-					for w := range n {
-						next_ := next_all[w]
-						k2_ := k2_all[w]
-						/*line along.go:88*/ wide_ := (next_ & int64(1)) != int64(0)
-						more_ := k2_ < end_
-						wide_all[w] = wide_
-						more_all[w] = more_
-					}
-					/*line along.go:90*/ if ((!more_all[0]) && short_) && (!dirty_all[0]) {
-						break loop5_body
-					}
-					for w := range n {
-						l0 := w % n0
-						held_ := held_all[w]
-						more_ := more_all[w]
-						wide_ := wide_all[w]
-						dirty_ := dirty_all[w]
-						l_ := l0
-						/*line along.go:93*/ count_ := int64(0)
-						/*line along.go:93*/ digits_ := int64(0)
-						/*line along.go:93*/ least_ := int64(0)
-						if (held_ > int64(0)) || (!more_) {
-							count_ = int64(6)
-						}
-						if ((count_ > int64(0)) || wide_) && (!dirty_) {
-							for i3_ := l_; i3_ < int64(137); i3_ = i3_ + n_ {
-								words_[i3_] = int64(0)
-							}
-							dirty_ = true
-						}
-						count_all[w] = count_
-						digits_all[w] = digits_
-						least_all[w] = least_
-						dirty_all[w] = dirty_
-					}
-					/*line along.go:103*/ if wide_all[0] {
-						for w := range n {
-							l0 := w % n0
-							l_ := l0
-							/*line along.go:104*/ t36_ := gpu_reachOfBlock(f_, p_, b_all[w], l_)
-							/*line along.go:104*/ a_all[w] = t36_
-							t37_ := l_
-							/*line along.go:105*/ t38_ := l_
-							/*line along.go:105*/ t39_ := l_
-							/*line along.go:105*/ t40_ := uint32(a_all[w].top_)
-							/*line along.go:105*/ t41_ := uint32(a_all[w].least_)
-							/*line along.go:105*/ t42_ := a_all[w].special_
-							/*line along.go:105*/ his_[t37_] = t40_
-							/*line along.go:105*/ los_[t38_] = t41_
-							/*line along.go:105*/ sums_[t39_] = t42_
-						}
-						for w := range n {
-							l0 := w % n0
-							l_ := l0
-							/*line along.go:107*/ for t43_, i4_ := n_, int64(0); i4_ < t43_; i4_ = i4_ + int64(1) {
-								t44_ := gpu_reach{least_: min(a_all[w].least_, int64(int32(los_[i4_]))), top_: max(a_all[w].top_, int64(int32(his_[i4_]))), special_: a_all[w].special_ | sums_[i4_]}
-								/*line along.go:108*/ a_all[w] = t44_
-							}
-							if l_ == int64(0) {
-								words_[136] = words_[136] | a_all[w].special_
-							}
-						}
-						/*line along.go:113*/ var t45_ int64
-						for w := range n {
-							l0 := w % n0
-							l1 := w / n0 % n1
-							l2 := w / (n0 * n1)
-							/*line along.go:113*/ if x := a_all[w].least_; l0|l1|l2 == 0 {
-								t45_ = x
-							}
-						}
-						for w := range n {
-							/*line along.go:113*/ least_ := t45_
-							least_all[w] = least_
-						}
-						/*line along.go:114*/ var t46_ int64
-						for w := range n {
-							l0 := w % n0
-							l1 := w / n0 % n1
-							l2 := w / (n0 * n1)
-							/*line along.go:114*/ if x := a_all[w].top_; l0|l1|l2 == 0 {
-								t46_ = x
-							}
-						}
-						for w := range n {
-							least_ := least_all[w]
-							k2_ := k2_all[w]
-//line along.go:114
-							digits_ := max(int64(0), ((t46_-least_)+int64(48))-int64(1)) / int64(48)
-							k2_ = k2_ + int64(1)
-							digits_all[w] = digits_
-							k2_all[w] = k2_
-						}
-					}
-					for w := range n {
-						count_ := count_all[w]
-						digits_ := digits_all[w]
-						/*line along.go:117*/ t47_ := count_ + digits_
-						t47_all[w] = t47_
-					}
-					/*line along.go:117*/ q_ := int64(0)
-					/*line along.go:117*/ for q_ < t47_all[0] {
-						for w := range n {
-							l0 := w % n0
-							top_ := top_all[w]
-							count_ := count_all[w]
-							least_ := least_all[w]
-							l_ := l0
-							/*line along.go:118*/ v2_ := gpu_part(sum_all[w], q_)
-//line along.go:118
-							at_ := (gpu_unit(f_, p_, top_) - int64(-384)) + gpu_up(sum_all[w], int64(23), q_)
-							if q_ >= count_ {
-								at_ = least_ + ((q_ - count_) * int64(48))
-								t48_ := gpu_digitsIn(f_, p_, b_all[w], l_, at_)
-								/*line along.go:121*/ v2_ = t48_
-								at_ = at_ - int64(-384)
-							}
-							/*line along.go:337*/ v3_ := v2_
-							/*line along.go:337*/ at2_ := at_
-							v3_all[w] = v3_
-							at2_all[w] = at2_
-						}
-						for w := range n {
-							l0 := w % n0
-							v3_ := v3_all[w]
-							sums2_ := sums_[:int64(128)]
-							l3_ := l0
-							/*line along.go:340*/ sums2_[l3_] = v3_
-						}
-						for w := range n {
-							l0 := w % n0
-							at2_ := at2_all[w]
-							sums2_ := sums_[:int64(128)]
-							words2_ := words_[:int64(137)]
-							l3_ := l0
-							/*line along.go:342*/ lower_ := int64(0)
-							/*line along.go:342*/ upper_ := int64(0)
-							for t49_, k3_ := n0, int64(0); k3_ < t49_; k3_ = k3_ + int64(1) {
-								lower_ = lower_ + (sums2_[k3_] & int64(4294967295))
-								upper_ = upper_ + (sums2_[k3_] >> (32))
-							}
-							local_ := gpu_Place{Step_: int64(1)}
-							if l3_ < int64(4) {
-								gpu_AddPart(words2_, local_, at2_, lower_, l3_)
-								gpu_AddPart(words2_, local_, at2_+int64(32), upper_, l3_-int64(1))
-							}
-						}
-						/*line along.go:117*/ q_ = q_ + int64(1)
-					}
-					for w := range n {
-						more_ := more_all[w]
-						next_ := next_all[w]
-						top_ := top_all[w]
-						deep_ := deep_all[w]
-						/*line along.go:126*/ t50_ := gpu_halves{}
-						/*line along.go:126*/ sum_all[w] = t50_
-						/*line along.go:126*/ held_ := int64(0)
-						if more_ {
-							t51_ := next_ >> (2)
-							/*line along.go:128*/ t52_ := (next_ & int64(2)) != int64(0)
-							/*line along.go:128*/ top_ = t51_
-							/*line along.go:128*/ deep_ = t52_
-						}
-						held_all[w] = held_
-						top_all[w] = top_
-						deep_all[w] = deep_
-					}
-				}
-			}
-			/*line along.go:131*/ if dirty_all[0] {
-				for w := range n {
-					l0 := w % n0
-					l_ := l0
-					/*line along.go:133*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
-						t53_ := gpu_Place{Step_: int64(1), N_: int64(24)}
-						/*line along.go:134*/ t54_ := gpu_Top_(words_[:int64(137)], t53_, int64(-384))
-						/*line along.go:134*/ v4_ := t54_
-						c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded(r_, v4_, words_[136], over_, root_)
-					}
-					for i5_ := l_; (i5_ < int64(137)) && (int64(len(parts_)) != int64(0)); i5_ = i5_ + n_ {
-						parts_[(((g0*int64(137))+i5_)*outputs_)+o_] = words_[i5_]
-					}
-				}
-			} else {
-				for w := range n {
-					l0 := w % n0
-					l_ := l0
-					/*line along.go:141*/ for i6_ := int64(0); i6_ < int64(6); i6_ = i6_ + int64(1) {
-						all_[(i6_*n_)+l_] = gpu_part(sum_all[w], i6_)
-					}
-				}
-				if int64(len(parts_)) == int64(0) {
-					for w := range n {
-						deep_ := deep_all[w]
-						top_ := top_all[w]
-						/*line along.go:146*/ t55_ := gpu_joined(all_[:int64(768)], n_, deep_)
-						/*line along.go:146*/ v5_all[w] = gpu_valueOf(int64(23), t55_, gpu_unit(f_, p_, top_), deep_)
-					}
-					/*line along.go:147*/ var t56_ float32
-					for w := range n {
-						l0 := w % n0
-						l1 := w / n0 % n1
-						l2 := w / (n0 * n1)
-//line along.go:147
-						if x := gpu_rounded(r_, v5_all[w], int64(0), over_, root_); l0|l1|l2 == 0 {
-							t56_ = x
-						}
-					}
-					/*line along.go:147*/ z3_ := t56_
-					for w := range n {
-						l0 := w % n0
-						l_ := l0
-						/*line along.go:148*/ if l_ == int64(0) {
-							c_.Data_[(o_*c_.Stride_)+int64(0)] = z3_
-						}
-					}
-				}
-				for w := range n {
-					l0 := w % n0
-					top_ := top_all[w]
-					deep_ := deep_all[w]
-					l_ := l0
-//line along.go:152
-					for i7_ := l_; (i7_ < int64(8)) && (int64(len(parts_)) != int64(0)); i7_ = i7_ + n_ {
-						j2_ := i7_
-						/*line along.go:153*/ v6_ := int64(256)
-						/*line along.go:155*/ if i7_ < int64(6) {
-							t57_ := i7_ * n_
-							/*line along.go:156*/ t58_ := gpu_sumOfParts(all_[t57_ : (i7_*n_)+n_])
-							/*line along.go:156*/ v6_ = t58_
-						} else {
-							/*line along.go:157*/ if i7_ == int64(6) {
-								v6_ = gpu_stateOf(gpu_unit(f_, p_, top_), int64(23), deep_)
-							} else {
-								j2_ = int64(136)
-							}
-						}
-						/*line along.go:162*/ parts_[(((g0*int64(137))+j2_)*outputs_)+o_] = v6_
-					}
-				}
-			}
-			/*line along.go:53*/ o_ = o_ + int64(grid.Groups[1])
-		}
-//line kernels_tandem.go:1654
-	}
-	return nil
-}
-
-func AlongFloat64Float64Int64DoubleOneDoublePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 double
-	var arg1 one
-	var arg2 double
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Along[float64, float64, int64, double, one, double](it, arg0, arg1, arg2, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float64](args[18:]), int(args[21].Int64()), int(args[22].Int64()), int(args[23].Int64()), int(args[24].Int64()), uint64(args[25].Uint64()), bool(args[26].Uint32() != 0), bool(args[27].Uint32() != 0), int64(args[28].Int64()))
-	})
-}
-
-func AlongFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var f_ gpu_double
-	var p_ gpu_one
-	var r_ gpu_double
-	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
-	y_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
-	parts_ := support.Slice[int64](args[15:])
-	shift_ := support.Slice[float64](args[18:])
-	outputs_ := args[21].Int64()
-	height_ := args[22].Int64()
-	cols_ := args[23].Int64()
-	turns_ := args[24].Int64()
-	over_ := args[25].Uint64()
-	root_ := args[26].Uint32() != 0
-	short_ := args[27].Uint32() != 0
-	mask_ := args[28].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	var his_ [128]uint32
-	var los_ [128]uint32
-	var words_ [137]int64
-	var sums_ [128]int64
-	var all_ [768]int64
-	var top_all, held_all, k2_all, next_all, count_all, digits_all, least_all, t47_all, v3_all, at2_all [1024]int64
-	var deep_all, dirty_all, more_all, wide_all [1024]bool
-	var b_all [1024]gpu_block_
-	var sum_all [1024]gpu_halves
-	var w_all [1024]gpu_window
-	var d_all [1024]gpu_digits
-	var a_all [1024]gpu_reach
-	var v5_all [1024]gpu_Value
-	n := n0 * n1 * n2
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		_, _, _ = b0, b1, b2
-		/*line along.go:46*/ n_ := n0
-		width_ := min(cols_, n_*turns_)
-		high_ := max(int64(1), support.Div(turns_, max(int64(1), support.Div((width_+n_)-int64(1), n_))))
-		across_ := support.Div((cols_+width_)-int64(1), max(int64(1), width_))
-		blocks_ := across_ * support.Div((height_+high_)-int64(1), high_)
-		from_ := support.Div(g0*blocks_, int64(grid.Groups[0]))
-		/*line along.go:51*/ end_ := support.Div((g0+int64(1))*blocks_, int64(grid.Groups[0]))
-		for w := range n {
-			/*line along.go:52*/ top_ := int64(1026)
-			/*line along.go:52*/ deep_ := false
-			top_all[w] = top_
-			deep_all[w] = deep_
-		}
-		/*line along.go:53*/ o_ := g1
-		/*line along.go:53*/ for o_ < outputs_ {
-			for w := range n {
-				/*line along.go:54*/ b_all[w] = gpu_block_{x_: x_, y_: y_, step_: n_, mask_: mask_}
-				if int64(len(shift_)) != int64(0) {
-					b_all[w].shift_ = shift_[o_]
-				}
-				/*line along.go:68*/ sum_all[w] = gpu_halves{}
-				/*line along.go:68*/ held_ := int64(0)
-				/*line along.go:68*/ dirty_ := false
-				k2_ := from_
-				held_all[w] = held_
-				dirty_all[w] = dirty_
-				k2_all[w] = k2_
-			}
-			for w := range n {
-				/*line along.go:70*/ more_ := true
-				more_all[w] = more_
-			}
-			/*line along.go:70*/ for more_all[0] {
-			loop5_body:
-				switch {
-				default:
-					for w := range n {
-						/*line along.go:71*/ next_ := int64(0)
-						next_all[w] = next_
-					}
-					/*line along.go:72*/ if k2_all[0] < end_ {
-						for w := range n {
-							l0 := w % n0
-							k2_ := k2_all[w]
-							top_ := top_all[w]
-							deep_ := deep_all[w]
-							l_ := l0
-							/*line along.go:73*/ t20_ := (o_ * height_) + (support.Div(k2_, across_) * high_)
-							/*line along.go:73*/ t21_ := support.Rem(k2_, across_) * width_
-							/*line along.go:73*/ b_all[w].i0_ = t20_
-							/*line along.go:73*/ b_all[w].j0_ = t21_
-							t22_ := min(b_all[w].i0_+high_, (o_*height_)+height_)
-							/*line along.go:74*/ t23_ := min(b_all[w].j0_+width_, cols_)
-							/*line along.go:74*/ b_all[w].i1_ = t22_
-							/*line along.go:74*/ b_all[w].j1_ = t23_
-							w_all[w] = gpu_window{}
-							/*line along.go:75*/ d_all[w] = gpu_digits{}
-							/*line along.go:75*/ w_all[w], d_all[w] = gpu_add_(f_, p_, b_all[w], l_, top_, deep_)
-						}
-						/*line along.go:76*/ var t26_ bool
-						for w := range n {
-							top_ := top_all[w]
-							deep_ := deep_all[w]
-							/*line along.go:76*/ if !gpu_fits_(f_, p_, w_all[w], top_, deep_) {
-								/*line along.go:76*/ t26_ = true
-							}
-						}
-						/*line along.go:76*/ if !t26_ {
-							for w := range n {
-								held_ := held_all[w]
-								k2_ := k2_all[w]
-//line along.go:77
-								t27_ := gpu_with(sum_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
-								/*line along.go:77*/ t28_ := held_ + int64(1)
-								/*line along.go:77*/ sum_all[w] = t27_
-								/*line along.go:77*/ held_ = t28_
-								k2_ = k2_ + int64(1)
-								held_all[w] = held_
-								k2_all[w] = k2_
-							}
-							break loop5_body
-						}
-						for w := range n {
-							l0 := w % n0
-							l_ := l0
-							/*line along.go:81*/ t29_ := l_
-							/*line along.go:81*/ t30_ := l_
-							/*line along.go:81*/ t31_ := w_all[w].hi_
-							/*line along.go:81*/ t32_ := w_all[w].lo_
-							/*line along.go:81*/ his_[t29_] = t31_
-							/*line along.go:81*/ los_[t30_] = t32_
-						}
-						for w := range n {
-							/*line along.go:83*/ for t33_, i2_ := n_, int64(0); i2_ < t33_; i2_ = i2_ + int64(1) {
-								t34_ := gpu_window{hi_: his_[i2_], lo_: los_[i2_]}
-								/*line along.go:84*/ w_all[w] = gpu_and(w_all[w], t34_)
-							}
-						}
-						/*line along.go:86*/ var t35_ int64
-						for w := range n {
-							l0 := w % n0
-							l1 := w / n0 % n1
-							l2 := w / (n0 * n1)
-							/*line along.go:86*/ if x := gpu_choose_(f_, p_, w_all[w]); l0|l1|l2 == 0 {
-								t35_ = x
-							}
-						}
-						for w := range n {
-							/*line along.go:86*/ next_ := t35_
-							next_all[w] = next_
-						}
-					}
-					for w := range n {
-						next_ := next_all[w]
-						k2_ := k2_all[w]
-						/*line along.go:88*/ wide_ := (next_ & int64(1)) != int64(0)
-						more_ := k2_ < end_
-						wide_all[w] = wide_
-						more_all[w] = more_
-					}
-					/*line along.go:90*/ if ((!more_all[0]) && short_) && (!dirty_all[0]) {
-						break loop5_body
-					}
-					for w := range n {
-						l0 := w % n0
-						held_ := held_all[w]
-						more_ := more_all[w]
-						wide_ := wide_all[w]
-						dirty_ := dirty_all[w]
-						l_ := l0
-						/*line along.go:93*/ count_ := int64(0)
-						/*line along.go:93*/ digits_ := int64(0)
-						/*line along.go:93*/ least_ := int64(0)
-						if (held_ > int64(0)) || (!more_) {
-							count_ = int64(6)
-						}
-						if ((count_ > int64(0)) || wide_) && (!dirty_) {
-							for i3_ := l_; i3_ < int64(137); i3_ = i3_ + n_ {
-								words_[i3_] = int64(0)
-							}
-							dirty_ = true
-						}
-						count_all[w] = count_
-						digits_all[w] = digits_
-						least_all[w] = least_
-						dirty_all[w] = dirty_
-					}
-					/*line along.go:103*/ if wide_all[0] {
-						for w := range n {
-							l0 := w % n0
-							l_ := l0
-							/*line along.go:104*/ t36_ := gpu_reachOfBlock_(f_, p_, b_all[w], l_)
-							/*line along.go:104*/ a_all[w] = t36_
-							t37_ := l_
-							/*line along.go:105*/ t38_ := l_
-							/*line along.go:105*/ t39_ := l_
-							/*line along.go:105*/ t40_ := uint32(a_all[w].top_)
-							/*line along.go:105*/ t41_ := uint32(a_all[w].least_)
-							/*line along.go:105*/ t42_ := a_all[w].special_
-							/*line along.go:105*/ his_[t37_] = t40_
-							/*line along.go:105*/ los_[t38_] = t41_
-							/*line along.go:105*/ sums_[t39_] = t42_
-						}
-						for w := range n {
-							l0 := w % n0
-							l_ := l0
-							/*line along.go:107*/ for t43_, i4_ := n_, int64(0); i4_ < t43_; i4_ = i4_ + int64(1) {
-								t44_ := gpu_reach{least_: min(a_all[w].least_, int64(int32(los_[i4_]))), top_: max(a_all[w].top_, int64(int32(his_[i4_]))), special_: a_all[w].special_ | sums_[i4_]}
-								/*line along.go:108*/ a_all[w] = t44_
-							}
-							if l_ == int64(0) {
-								words_[136] = words_[136] | a_all[w].special_
-							}
-						}
-						/*line along.go:113*/ var t45_ int64
-						for w := range n {
-							l0 := w % n0
-							l1 := w / n0 % n1
-							l2 := w / (n0 * n1)
-							/*line along.go:113*/ if x := a_all[w].least_; l0|l1|l2 == 0 {
-								t45_ = x
-							}
-						}
-						for w := range n {
-							/*line along.go:113*/ least_ := t45_
-							least_all[w] = least_
-						}
-						/*line along.go:114*/ var t46_ int64
-						for w := range n {
-							l0 := w % n0
-							l1 := w / n0 % n1
-							l2 := w / (n0 * n1)
-							/*line along.go:114*/ if x := a_all[w].top_; l0|l1|l2 == 0 {
-								t46_ = x
-							}
-						}
-						for w := range n {
-							least_ := least_all[w]
-							k2_ := k2_all[w]
-//line along.go:114
-							digits_ := max(int64(0), ((t46_-least_)+int64(48))-int64(1)) / int64(48)
-							k2_ = k2_ + int64(1)
-							digits_all[w] = digits_
-							k2_all[w] = k2_
-						}
-					}
-					for w := range n {
-						count_ := count_all[w]
-						digits_ := digits_all[w]
-						/*line along.go:117*/ t47_ := count_ + digits_
-						t47_all[w] = t47_
-					}
-					/*line along.go:117*/ q_ := int64(0)
-					/*line along.go:117*/ for q_ < t47_all[0] {
-						for w := range n {
-							l0 := w % n0
-							top_ := top_all[w]
-							count_ := count_all[w]
-							least_ := least_all[w]
-							l_ := l0
-							/*line along.go:118*/ v2_ := gpu_part(sum_all[w], q_)
-//line along.go:118
-							at_ := (gpu_unit_(f_, p_, top_) - int64(-2176)) + gpu_up(sum_all[w], int64(44), q_)
-							if q_ >= count_ {
-								at_ = least_ + ((q_ - count_) * int64(48))
-								t48_ := gpu_digitsIn_(f_, p_, b_all[w], l_, at_)
-								/*line along.go:121*/ v2_ = t48_
-								at_ = at_ - int64(-2176)
-							}
-							/*line along.go:337*/ v3_ := v2_
-							/*line along.go:337*/ at2_ := at_
-							v3_all[w] = v3_
-							at2_all[w] = at2_
-						}
-						for w := range n {
-							l0 := w % n0
-							v3_ := v3_all[w]
-							sums2_ := sums_[:int64(128)]
-							l3_ := l0
-							/*line along.go:340*/ sums2_[l3_] = v3_
-						}
-						for w := range n {
-							l0 := w % n0
-							at2_ := at2_all[w]
-							sums2_ := sums_[:int64(128)]
-							words2_ := words_[:int64(137)]
-							l3_ := l0
-							/*line along.go:342*/ lower_ := int64(0)
-							/*line along.go:342*/ upper_ := int64(0)
-							for t49_, k3_ := n0, int64(0); k3_ < t49_; k3_ = k3_ + int64(1) {
-								lower_ = lower_ + (sums2_[k3_] & int64(4294967295))
-								upper_ = upper_ + (sums2_[k3_] >> (32))
-							}
-							local_ := gpu_Place{Step_: int64(1)}
-							if l3_ < int64(4) {
-								gpu_AddPart(words2_, local_, at2_, lower_, l3_)
-								gpu_AddPart(words2_, local_, at2_+int64(32), upper_, l3_-int64(1))
-							}
-						}
-						/*line along.go:117*/ q_ = q_ + int64(1)
-					}
-					for w := range n {
-						more_ := more_all[w]
-						next_ := next_all[w]
-						top_ := top_all[w]
-						deep_ := deep_all[w]
-						/*line along.go:126*/ t50_ := gpu_halves{}
-						/*line along.go:126*/ sum_all[w] = t50_
-						/*line along.go:126*/ held_ := int64(0)
-						if more_ {
-							t51_ := next_ >> (2)
-							/*line along.go:128*/ t52_ := (next_ & int64(2)) != int64(0)
-							/*line along.go:128*/ top_ = t51_
-							/*line along.go:128*/ deep_ = t52_
-						}
-						held_all[w] = held_
-						top_all[w] = top_
-						deep_all[w] = deep_
-					}
-				}
-			}
-			/*line along.go:131*/ if dirty_all[0] {
-				for w := range n {
-					l0 := w % n0
-					l_ := l0
-					/*line along.go:133*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
-						t53_ := gpu_Place{Step_: int64(1), N_: int64(136)}
-						/*line along.go:134*/ t54_ := gpu_Top_(words_[:int64(137)], t53_, int64(-2176))
-						/*line along.go:134*/ v4_ := t54_
-						c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded_(r_, v4_, words_[136], over_, root_)
-					}
-					for i5_ := l_; (i5_ < int64(137)) && (int64(len(parts_)) != int64(0)); i5_ = i5_ + n_ {
-						parts_[(((g0*int64(137))+i5_)*outputs_)+o_] = words_[i5_]
-					}
-				}
-			} else {
-				for w := range n {
-					l0 := w % n0
-					l_ := l0
-					/*line along.go:141*/ for i6_ := int64(0); i6_ < int64(6); i6_ = i6_ + int64(1) {
-						all_[(i6_*n_)+l_] = gpu_part(sum_all[w], i6_)
-					}
-				}
-				if int64(len(parts_)) == int64(0) {
-					for w := range n {
-						deep_ := deep_all[w]
-						top_ := top_all[w]
-						/*line along.go:146*/ t55_ := gpu_joined(all_[:int64(768)], n_, deep_)
-						/*line along.go:146*/ v5_all[w] = gpu_valueOf(int64(44), t55_, gpu_unit_(f_, p_, top_), deep_)
-					}
-					/*line along.go:147*/ var t56_ float64
-					for w := range n {
-						l0 := w % n0
-						l1 := w / n0 % n1
-						l2 := w / (n0 * n1)
-//line along.go:147
-						if x := gpu_rounded_(r_, v5_all[w], int64(0), over_, root_); l0|l1|l2 == 0 {
-							t56_ = x
-						}
-					}
-					/*line along.go:147*/ z3_ := t56_
-					for w := range n {
-						l0 := w % n0
-						l_ := l0
-						/*line along.go:148*/ if l_ == int64(0) {
-							c_.Data_[(o_*c_.Stride_)+int64(0)] = z3_
-						}
-					}
-				}
-				for w := range n {
-					l0 := w % n0
-					top_ := top_all[w]
-					deep_ := deep_all[w]
-					l_ := l0
-//line along.go:152
-					for i7_ := l_; (i7_ < int64(8)) && (int64(len(parts_)) != int64(0)); i7_ = i7_ + n_ {
-						j2_ := i7_
-						/*line along.go:153*/ v6_ := int64(256)
-						/*line along.go:155*/ if i7_ < int64(6) {
-							t57_ := i7_ * n_
-							/*line along.go:156*/ t58_ := gpu_sumOfParts(all_[t57_ : (i7_*n_)+n_])
-							/*line along.go:156*/ v6_ = t58_
-						} else {
-							/*line along.go:157*/ if i7_ == int64(6) {
-								v6_ = gpu_stateOf(gpu_unit_(f_, p_, top_), int64(44), deep_)
-							} else {
-								j2_ = int64(136)
-							}
-						}
-						/*line along.go:162*/ parts_[(((g0*int64(137))+j2_)*outputs_)+o_] = v6_
-					}
-				}
-			}
-			/*line along.go:53*/ o_ = o_ + int64(grid.Groups[1])
-		}
-//line kernels_tandem.go:2059
-	}
-	return nil
-}
-
-func AlongFloat32Float64Int64DoublePairSinglePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 double
-	var arg1 pair
-	var arg2 single
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Along[float32, float64, int64, double, pair, single](it, arg0, arg1, arg2, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float32](args[18:]), int(args[21].Int64()), int(args[22].Int64()), int(args[23].Int64()), int(args[24].Int64()), uint64(args[25].Uint64()), bool(args[26].Uint32() != 0), bool(args[27].Uint32() != 0), int64(args[28].Int64()))
-	})
-}
-
-func AlongFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var f_ gpu_double
-	var p_ gpu_pair
-	var r_ gpu_single
-	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
-	y_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
-	parts_ := support.Slice[int64](args[15:])
-	shift_ := support.Slice[float32](args[18:])
-	outputs_ := args[21].Int64()
-	height_ := args[22].Int64()
-	cols_ := args[23].Int64()
-	turns_ := args[24].Int64()
-	over_ := args[25].Uint64()
-	root_ := args[26].Uint32() != 0
-	short_ := args[27].Uint32() != 0
-	mask_ := args[28].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	var all_ [768]int64
-	var his_ [128]uint32
-	var los_ [128]uint32
-	var words_ [137]int64
-	var sums_ [128]int64
-	var top_all, held_all, k2_all, next_all, count_all, digits_all, least_all, t47_all, v3_all, at2_all [1024]int64
-	var deep_all, t5_all, ok_all, ok2_all, dirty_all, more_all, wide_all [1024]bool
-	var b_all, b2_all [1024]gpu_block__
-	var f2_all [1024]gpu_double
-	var p2_all [1024]gpu_pair
+	var stage_ [1024]int64
+	var sum_ [137]int64
+	var b_all, b2_all [1024]gpu_block
+	var top_all, held_all, k2_all, next_all, top2_all [1024]int64
+	var alone_all, t5_all, ok_all, ok2_all, dirty_all, done_all, wide_all, dirty2_all [1024]bool
+	var f2_all, f3_all [1024]gpu_single
+	var p2_all, p3_all [1024]gpu_plain
+	var q2_all [1024]gpu_quotient
 	var t4_all, z_all, z2_all [1024]float32
 	var g_all [1024]gpu_guess
-	var sum_all [1024]gpu_halves
-	var w_all [1024]gpu_window
-	var d_all [1024]gpu_digits
-	var a_all [1024]gpu_reach
-	var v5_all [1024]gpu_Value
+	var e_all, e2_all, e3_all, t35_all, e4_all, t46_all, all6_all [1024]gpu_extracted
+	var g2_all [1024]gpu_extraction
+	var w_all, t26_all [1024]gpu_window
+	var stage5_all [1024][]int64
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line along.go:46*/ n_ := n0
-		width_ := min(cols_, n_*turns_)
-		high_ := max(int64(1), support.Div(turns_, max(int64(1), support.Div((width_+n_)-int64(1), n_))))
-		across_ := support.Div((cols_+width_)-int64(1), max(int64(1), width_))
-		blocks_ := across_ * support.Div((height_+high_)-int64(1), high_)
-		from_ := support.Div(g0*blocks_, int64(grid.Groups[0]))
-		/*line along.go:51*/ end_ := support.Div((g0+int64(1))*blocks_, int64(grid.Groups[0]))
+		/*line along.go:32*/ n_ := n0
 		for w := range n {
-			/*line along.go:52*/ top_ := int64(1026)
-			/*line along.go:52*/ deep_ := false
-			top_all[w] = top_
-			deep_all[w] = deep_
+			/*line along.go:33*/ b_all[w] = gpu_block{x_: x_, y_: y_, mask_: mask_}
 		}
-		/*line along.go:53*/ o_ := g1
-		/*line along.go:53*/ for o_ < outputs_ {
-		loop3_body:
+		/*line along.go:34*/ width_ := min(r_.cols_, n_*r_.turns_)
+		height_ := max(int64(1), support.Div(r_.turns_, max(int64(1), support.Div((width_+n_)-int64(1), n_))))
+		across_ := support.Div((r_.cols_+width_)-int64(1), max(int64(1), width_))
+		blocks_ := across_ * support.Div((r_.height_+height_)-int64(1), height_)
+		from_ := support.Div(g0*blocks_, int64(grid.Groups[0]))
+		/*line along.go:38*/ end_ := support.Div((g0+int64(1))*blocks_, int64(grid.Groups[0]))
+		for w := range n {
+			/*line along.go:39*/ top_ := int64(1026)
+			/*line along.go:39*/ alone_ := true
+			top_all[w] = top_
+			alone_all[w] = alone_
+		}
+		/*line along.go:40*/ o_ := g1
+		/*line along.go:40*/ for o_ < r_.outputs_ {
+		loop4_body:
 			switch {
 			default:
 				for w := range n {
-					/*line along.go:54*/ b_all[w] = gpu_block__{x_: x_, y_: y_, step_: n_, mask_: mask_}
-					if int64(len(shift_)) != int64(0) {
+					/*line along.go:41*/ if int64(len(shift_)) != int64(0) {
 						b_all[w].shift_ = shift_[o_]
 					}
 				}
-				/*line along.go:58*/ if int64(len(parts_)) == int64(0) {
-					t_ := o_ * height_
-					/*line along.go:59*/ t2_ := (o_ * height_) + height_
-					/*line along.go:59*/ t3_ := cols_
+				/*line along.go:44*/ if int64(len(words_)) == int64(0) {
+					t_ := o_ * r_.height_
+					/*line along.go:45*/ t2_ := (o_ + int64(1)) * r_.height_
+					/*line along.go:45*/ t3_ := r_.cols_
 					for w := range n {
-						/*line along.go:59*/ b_all[w].i0_ = t_
-						/*line along.go:59*/ b_all[w].i1_ = t2_
-						/*line along.go:59*/ b_all[w].j0_ = int64(0)
-						/*line along.go:59*/ b_all[w].j1_ = t3_
-						/*line along.go:286*/ f2_all[w] = f_
-						/*line along.go:286*/ p2_all[w] = p_
-						b2_all[w] = b_all[w]
-//line along.go:287
-					}
-					/*line along.go:287*/ over2_ := over_
-					/*line along.go:287*/ root2_ := root_
-					for w := range n {
-						/*line along.go:60*/ t4_ := float32(0)
-						/*line along.go:60*/ t5_ := false
+						/*line along.go:45*/ b_all[w].i0_ = t_
+						/*line along.go:45*/ b_all[w].i1_ = t2_
+						/*line along.go:45*/ b_all[w].j0_ = int64(0)
+						/*line along.go:45*/ b_all[w].j1_ = t3_
+						/*line along.go:193*/ f2_all[w] = f_
+						/*line along.go:193*/ p2_all[w] = p_
+						/*line along.go:193*/ b2_all[w] = b_all[w]
+						/*line along.go:193*/ q2_all[w] = q_
+						/*line along.go:46*/ t4_ := float32(0)
+						/*line along.go:46*/ t5_ := false
 						t4_all[w] = t4_
 						t5_all[w] = t5_
 					}
-					/*line along.go:289*/ n2_ := n0
+					/*line along.go:195*/ n2_ := n0
 					for w := range n {
 						l0 := w % n0
-						all2_ := all_[:int64(768)]
 						l2_ := l0
-						/*line along.go:290*/ g_all[w] = gpu_guess{}
+						/*line along.go:196*/ g_all[w] = gpu_guess{}
 						for i_ := b2_all[w].i0_; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
-							for j_ := b2_all[w].j0_ + l2_; j_ < b2_all[w].j1_; j_ = j_ + b2_all[w].step_ {
-								u_, v_ := gpu_factors(f2_all[w], p2_all[w], b2_all[w], i_, j_)
-								g_all[w] = gpu_with_(f2_all[w], p2_all[w], g_all[w], u_, v_)
+							for j_ := b2_all[w].j0_ + l2_; j_ < b2_all[w].j1_; j_ = j_ + n2_ {
+								u_, v_ := gpu_factorsAt(p2_all[w], b2_all[w], i_, j_)
+								g_all[w] = gpu_plusQuick(g_all[w], float64(u_*v_))
 							}
 						}
-						t8_ := l2_
-						/*line along.go:297*/ t9_ := n2_ + l2_
-						/*line along.go:297*/ t10_ := gpu_bits(f2_all[w], g_all[w].sum_)
-						/*line along.go:297*/ t11_ := gpu_bits(f2_all[w], g_all[w].off_)
-						/*line along.go:297*/ all2_[t8_] = t10_
-						/*line along.go:297*/ all2_[t9_] = t11_
 					}
 					for w := range n {
-						all2_ := all_[:int64(768)]
-						/*line along.go:299*/ t12_ := gpu_guess{}
-						/*line along.go:299*/ g_all[w] = t12_
-						for t13_, k_ := n2_, int64(0); k_ < t13_; k_ = k_ + int64(1) {
-							g_all[w].sum_ = g_all[w].sum_ + gpu_from(f2_all[w], all2_[k_])
-							g_all[w].off_ = g_all[w].off_ + gpu_from(f2_all[w], all2_[n2_+k_])
+						l0 := w % n0
+						stage2_ := stage_[:int64(1024)]
+						l2_ := l0
+						/*line along.go:204*/ t8_ := l2_
+						/*line along.go:204*/ t9_ := n2_ + l2_
+						/*line along.go:204*/ t10_ := int64(math.Float64bits(g_all[w].sum_))
+						/*line along.go:204*/ t11_ := int64(math.Float64bits(g_all[w].off_))
+						/*line along.go:204*/ stage2_[t8_] = t10_
+						/*line along.go:204*/ stage2_[t9_] = t11_
+					}
+					for w := range n {
+						stage2_ := stage_[:int64(1024)]
+						/*line along.go:206*/ all_ := gpu_guess{}
+						for t12_, k_ := n2_, int64(0); k_ < t12_; k_ = k_ + int64(1) {
+							all_.sum_ = all_.sum_ + math.Float64frombits(uint64(stage2_[k_]))
+							all_.off_ = all_.off_ + math.Float64frombits(uint64(stage2_[n2_+k_]))
 						}
 						z_ := float32(0)
-						/*line along.go:304*/ ok_ := false
-//line along.go:304
-						z_, ok_ = gpu_sure(f2_all[w], p2_all[w], g_all[w], over2_, root2_, ((b2_all[w].i1_-b2_all[w].i0_)*(b2_all[w].j1_-b2_all[w].j0_))+n2_)
+						/*line along.go:211*/ ok_ := false
+//line along.go:211
+						z_, ok_ = gpu_sure(f2_all[w], all_, q2_all[w], true, ((b2_all[w].i1_-b2_all[w].i0_)*(b2_all[w].j1_-b2_all[w].j0_))+n2_)
 						z_all[w] = z_
 						ok_all[w] = ok_
 					}
-					/*line along.go:305*/ var t16_ float32
+					/*line along.go:212*/ var t15_ float32
 					for w := range n {
 						l0 := w % n0
 						l1 := w / n0 % n1
 						l2 := w / (n0 * n1)
 						z_ := z_all[w]
-						/*line along.go:305*/ if x := z_; l0|l1|l2 == 0 {
-							t16_ = x
+						/*line along.go:212*/ if x := z_; l0|l1|l2 == 0 {
+							t15_ = x
 						}
 					}
-					/*line along.go:305*/ var t17_ bool
+					/*line along.go:212*/ var t16_ bool
 					for w := range n {
 						l0 := w % n0
 						l1 := w / n0 % n1
 						l2 := w / (n0 * n1)
 						ok_ := ok_all[w]
-						/*line along.go:305*/ if x := ok_; l0|l1|l2 == 0 {
-							t17_ = x
+						/*line along.go:212*/ if x := ok_; l0|l1|l2 == 0 {
+							t16_ = x
 						}
 					}
-					/*line along.go:305*/ t18_ := t16_
-					/*line along.go:305*/ t19_ := t17_
+					/*line along.go:212*/ t17_ := t15_
+					/*line along.go:212*/ t18_ := t16_
 					for w := range n {
-						/*line along.go:305*/ t4_ := t18_
-						/*line along.go:305*/ t5_ := t19_
+						/*line along.go:212*/ t4_ := t17_
+						/*line along.go:212*/ t5_ := t18_
 						t4_all[w] = t4_
 						t5_all[w] = t5_
 					}
 					for w := range n {
 						t4_ := t4_all[w]
 						t5_ := t5_all[w]
-						/*line along.go:60*/ z2_ := t4_
-						/*line along.go:60*/ ok2_ := t5_
+						/*line along.go:46*/ z2_ := t4_
+						/*line along.go:46*/ ok2_ := t5_
 						z2_all[w] = z2_
 						ok2_all[w] = ok2_
 					}
-					/*line along.go:61*/ if ok2_all[0] {
+					/*line along.go:47*/ if ok2_all[0] {
 						for w := range n {
 							l0 := w % n0
 							z2_ := z2_all[w]
 							l_ := l0
-							/*line along.go:62*/ if l_ == int64(0) {
+							/*line along.go:48*/ if l_ == int64(0) {
 								c_.Data_[(o_*c_.Stride_)+int64(0)] = z2_
 							}
 						}
-						break loop3_body
+						break loop4_body
 					}
 				}
 				for w := range n {
-					/*line along.go:68*/ sum_all[w] = gpu_halves{}
-					/*line along.go:68*/ held_ := int64(0)
-					/*line along.go:68*/ dirty_ := false
-					k2_ := from_
+					/*line along.go:54*/ e_all[w] = gpu_extracted{}
+					/*line along.go:54*/ held_ := int64(0)
+					/*line along.go:54*/ dirty_ := false
 					held_all[w] = held_
 					dirty_all[w] = dirty_
-					k2_all[w] = k2_
 				}
 				for w := range n {
-					/*line along.go:70*/ more_ := true
-					more_all[w] = more_
+					/*line along.go:55*/ k2_ := from_
+					k2_all[w] = k2_
 				}
-				/*line along.go:70*/ for more_all[0] {
-				loop17_body:
+			loop18:
+				/*line along.go:55*/ for {
+				loop18_body:
 					switch {
 					default:
 						for w := range n {
-							/*line along.go:71*/ next_ := int64(0)
+							k2_ := k2_all[w]
+							top_ := top_all[w]
+							/*line along.go:56*/ done_ := k2_ >= end_
+							/*line along.go:56*/ wide_ := false
+							/*line along.go:56*/ next_ := top_
+							done_all[w] = done_
+							wide_all[w] = wide_
 							next_all[w] = next_
 						}
-						/*line along.go:72*/ if k2_all[0] < end_ {
+						/*line along.go:57*/ if !done_all[0] {
 							for w := range n {
 								l0 := w % n0
 								k2_ := k2_all[w]
 								top_ := top_all[w]
-								deep_ := deep_all[w]
+								alone_ := alone_all[w]
 								l_ := l0
-								/*line along.go:73*/ t20_ := (o_ * height_) + (support.Div(k2_, across_) * high_)
-								/*line along.go:73*/ t21_ := support.Rem(k2_, across_) * width_
-								/*line along.go:73*/ b_all[w].i0_ = t20_
-								/*line along.go:73*/ b_all[w].j0_ = t21_
-								t22_ := min(b_all[w].i0_+high_, (o_*height_)+height_)
-								/*line along.go:74*/ t23_ := min(b_all[w].j0_+width_, cols_)
-								/*line along.go:74*/ b_all[w].i1_ = t22_
-								/*line along.go:74*/ b_all[w].j1_ = t23_
-								w_all[w] = gpu_window{}
-								/*line along.go:75*/ d_all[w] = gpu_digits{}
-								/*line along.go:75*/ w_all[w], d_all[w] = gpu_add__(f_, p_, b_all[w], l_, top_, deep_)
+								/*line along.go:58*/ t19_ := (o_ * r_.height_) + (support.Div(k2_, across_) * height_)
+								/*line along.go:58*/ t20_ := support.Rem(k2_, across_) * width_
+								/*line along.go:58*/ b_all[w].i0_ = t19_
+								/*line along.go:58*/ b_all[w].j0_ = t20_
+								t21_ := min(b_all[w].i0_+height_, (o_+int64(1))*r_.height_)
+								/*line along.go:59*/ t22_ := min(b_all[w].j0_+width_, r_.cols_)
+								/*line along.go:59*/ b_all[w].i1_ = t21_
+								/*line along.go:59*/ b_all[w].j1_ = t22_
+								t23_ := gpu_extractFrom(f_, p_, b_all[w], l_, n_, top_, alone_)
+								/*line along.go:60*/ g2_all[w] = t23_
 							}
-							/*line along.go:76*/ var t26_ bool
+							/*line along.go:61*/ var t24_ bool
 							for w := range n {
 								top_ := top_all[w]
-								deep_ := deep_all[w]
-								/*line along.go:76*/ if !gpu_fits__(f_, p_, w_all[w], top_, deep_) {
-									/*line along.go:76*/ t26_ = true
+								alone_ := alone_all[w]
+								/*line along.go:61*/ if !gpu_fits(f_, p_, g2_all[w].w_, top_, alone_) {
+									/*line along.go:61*/ t24_ = true
 								}
 							}
-							/*line along.go:76*/ if !t26_ {
+							/*line along.go:61*/ if !t24_ {
 								for w := range n {
-									held_ := held_all[w]
+									top_ := top_all[w]
 									k2_ := k2_all[w]
-//line along.go:77
-									t27_ := gpu_with(sum_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
-									/*line along.go:77*/ t28_ := held_ + int64(1)
-									/*line along.go:77*/ sum_all[w] = t27_
-									/*line along.go:77*/ held_ = t28_
+									held_ := held_all[w]
+									/*line along.go:62*/ t25_ := gpu_plus(e_all[w], gpu_counted(g2_all[w], top_))
+									/*line along.go:62*/ e_all[w] = t25_
+									/*line along.go:62*/ alone_ := true
 									k2_ = k2_ + int64(1)
-									held_all[w] = held_
+									held_ = held_ + int64(1)
+									alone_all[w] = alone_
 									k2_all[w] = k2_
+									held_all[w] = held_
 								}
-								break loop17_body
+								/*line along.go:65*/ if (held_all[0] * n_) < int64(2048) {
+									break loop18_body
+								}
+							} else {
+								for w := range n {
+									/*line along.go:216*/ w_all[w] = g2_all[w].w_
+									/*line along.go:69*/ t26_all[w] = gpu_window{}
+								}
+								/*line along.go:217*/ n3_ := n0
+								for w := range n {
+									l0 := w % n0
+									stage3_ := stage_[:int64(1024)]
+									l3_ := l0
+									/*line along.go:219*/ t27_ := l3_
+									/*line along.go:219*/ t28_ := n3_ + l3_
+									/*line along.go:219*/ t29_ := int64(w_all[w].hi_)
+									/*line along.go:219*/ t30_ := int64(w_all[w].lo_)
+									/*line along.go:219*/ stage3_[t27_] = t29_
+									/*line along.go:219*/ stage3_[t28_] = t30_
+								}
+								for w := range n {
+									stage3_ := stage_[:int64(1024)]
+									/*line along.go:221*/ all2_ := gpu_nowhere()
+									for t31_, k3_ := n3_, int64(0); k3_ < t31_; k3_ = k3_ + int64(1) {
+										t32_ := gpu_window{hi_: uint32(stage3_[k3_]), lo_: uint32(stage3_[n3_+k3_])}
+										/*line along.go:223*/ all2_ = gpu_and(all2_, t32_)
+									}
+									t26_all[w] = all2_
+								}
+								/*line along.go:69*/ var t33_ int64
+								for w := range n {
+									l0 := w % n0
+									l1 := w / n0 % n1
+									l2 := w / (n0 * n1)
+									top_ := top_all[w]
+									/*line along.go:69*/ if x := gpu_nextTop(f_, p_, t26_all[w], top_); l0|l1|l2 == 0 {
+										t33_ = x
+									}
+								}
+								for w := range n {
+									/*line along.go:69*/ next_ := t33_
+									t34_ := next_ == int64(0)
+									/*line along.go:70*/ alone_ := false
+									/*line along.go:70*/ wide_ := t34_
+									next_all[w] = next_
+									alone_all[w] = alone_
+									wide_all[w] = wide_
+								}
+							}
+						}
+						/*line along.go:73*/ if (done_all[0] && (!dirty_all[0])) && (int64(len(words_)) == int64(0)) {
+							break loop18
+						}
+						if ((done_all[0] || wide_all[0]) || ((held_all[0] > int64(0)) && (next_all[0] != top_all[0]))) || ((held_all[0] * n_) >= int64(2048)) {
+							for w := range n {
+								top_ := top_all[w]
+								dirty_ := dirty_all[w]
+								/*line along.go:123*/ f3_all[w] = f_
+								/*line along.go:123*/ p3_all[w] = p_
+								/*line along.go:123*/ e2_all[w] = e_all[w]
+								top2_ := top_
+								/*line along.go:124*/ dirty2_ := dirty_
+								top2_all[w] = top2_
+								dirty2_all[w] = dirty2_
 							}
 							for w := range n {
 								l0 := w % n0
-								l_ := l0
-								/*line along.go:81*/ t29_ := l_
-								/*line along.go:81*/ t30_ := l_
-								/*line along.go:81*/ t31_ := w_all[w].hi_
-								/*line along.go:81*/ t32_ := w_all[w].lo_
-								/*line along.go:81*/ his_[t29_] = t31_
-								/*line along.go:81*/ los_[t30_] = t32_
-							}
-							for w := range n {
-								/*line along.go:83*/ for t33_, i2_ := n_, int64(0); i2_ < t33_; i2_ = i2_ + int64(1) {
-									t34_ := gpu_window{hi_: his_[i2_], lo_: los_[i2_]}
-									/*line along.go:84*/ w_all[w] = gpu_and(w_all[w], t34_)
+								dirty2_ := dirty2_all[w]
+								stage4_ := stage_[:int64(1024)]
+								sum2_ := sum_[:int64(137)]
+								/*line along.go:126*/ if !dirty2_ {
+									for i2_ := l0; i2_ <= int64(24); i2_ = i2_ + n0 {
+										sum2_[i2_] = int64(0)
+									}
 								}
+								/*line along.go:229*/ f4_ := f3_all[w]
+								_ = f4_
+								/*line along.go:229*/ p4_ := p3_all[w]
+								_ = p4_
+								/*line along.go:229*/ stage5_all[w] = stage4_
+								/*line along.go:229*/ e3_all[w] = e2_all[w]
+								/*line along.go:131*/ t35_all[w] = gpu_extracted{}
 							}
-							/*line along.go:86*/ var t35_ int64
+							/*line along.go:231*/ n4_ := n0
 							for w := range n {
 								l0 := w % n0
-								l1 := w / n0 % n1
-								l2 := w / (n0 * n1)
-								/*line along.go:86*/ if x := gpu_choose__(f_, p_, w_all[w]); l0|l1|l2 == 0 {
-									t35_ = x
+								l4_ := l0
+								/*line along.go:233*/ t36_ := l4_
+								/*line along.go:233*/ t37_ := n4_ + l4_
+								/*line along.go:233*/ t38_ := e3_all[w].a_
+								/*line along.go:233*/ t39_ := e3_all[w].b_
+								/*line along.go:233*/ stage5_all[w][t36_] = t38_
+								/*line along.go:233*/ stage5_all[w][t37_] = t39_
+							}
+							/*line along.go:239*/ if n4_ > int64(16) {
+								for w := range n {
+									l0 := w % n0
+									l4_ := l0
+//line along.go:240
+									for k4_ := l4_ + int64(16); (k4_ < n4_) && (l4_ < int64(16)); k4_ = k4_ + int64(16) {
+										stage5_all[w][l4_] = stage5_all[w][l4_] + stage5_all[w][k4_]
+										stage5_all[w][n4_+l4_] = stage5_all[w][n4_+l4_] + stage5_all[w][n4_+k4_]
+									}
 								}
 							}
 							for w := range n {
-								/*line along.go:86*/ next_ := t35_
-								next_all[w] = next_
+								/*line along.go:250*/ all3_ := gpu_extracted{}
+								for t44_, k5_ := min(n4_, int64(16)), int64(0); k5_ < t44_; k5_ = k5_ + int64(1) {
+									all3_.a_ = all3_.a_ + stage5_all[w][k5_]
+									all3_.b_ = all3_.b_ + stage5_all[w][n4_+k5_]
+								}
+								/*line along.go:259*/ t35_all[w] = all3_
+							}
+							for w := range n {
+								l0 := w % n0
+								top2_ := top2_all[w]
+								sum2_ := sum_[:int64(137)]
+								/*line along.go:131*/ all4_ := t35_all[w]
+								if l0 == int64(0) {
+									gpu_addTo(f3_all[w], p3_all[w], sum2_, all4_, top2_)
+								}
+							}
+							for w := range n {
+								/*line along.go:78*/ t45_ := gpu_extracted{}
+								/*line along.go:78*/ e_all[w] = t45_
+								/*line along.go:78*/ held_ := int64(0)
+								/*line along.go:78*/ dirty_ := true
+								held_all[w] = held_
+								dirty_all[w] = dirty_
 							}
 						}
-						for w := range n {
-							next_ := next_all[w]
-							k2_ := k2_all[w]
-							/*line along.go:88*/ wide_ := (next_ & int64(1)) != int64(0)
-							more_ := k2_ < end_
-							wide_all[w] = wide_
-							more_all[w] = more_
+						/*line along.go:80*/ if done_all[0] {
+							break loop18
 						}
-						/*line along.go:90*/ if ((!more_all[0]) && short_) && (!dirty_all[0]) {
-							break loop17_body
+						if !wide_all[0] {
+							for w := range n {
+								next_ := next_all[w]
+								/*line along.go:84*/ top_ := next_
+								top_all[w] = top_
+							}
+							break loop18_body
 						}
 						for w := range n {
 							l0 := w % n0
-							held_ := held_all[w]
-							more_ := more_all[w]
-							wide_ := wide_all[w]
-							dirty_ := dirty_all[w]
+							k2_ := k2_all[w]
 							l_ := l0
-							/*line along.go:93*/ count_ := int64(0)
-							/*line along.go:93*/ digits_ := int64(0)
-							/*line along.go:93*/ least_ := int64(0)
-							if (held_ > int64(0)) || (!more_) {
-								count_ = int64(6)
+							/*line along.go:88*/ if l_ == int64(0) {
+								gpu_addBlock(f_, p_, b_all[w], sum_[:int64(137)])
 							}
-							if ((count_ > int64(0)) || wide_) && (!dirty_) {
-								for i3_ := l_; i3_ < int64(137); i3_ = i3_ + n_ {
-									words_[i3_] = int64(0)
-								}
-								dirty_ = true
-							}
-							count_all[w] = count_
-							digits_all[w] = digits_
-							least_all[w] = least_
-							dirty_all[w] = dirty_
-						}
-						/*line along.go:103*/ if wide_all[0] {
-							for w := range n {
-								l0 := w % n0
-								l_ := l0
-								/*line along.go:104*/ t36_ := gpu_reachOfBlock__(f_, p_, b_all[w], l_)
-								/*line along.go:104*/ a_all[w] = t36_
-								t37_ := l_
-								/*line along.go:105*/ t38_ := l_
-								/*line along.go:105*/ t39_ := l_
-								/*line along.go:105*/ t40_ := uint32(a_all[w].top_)
-								/*line along.go:105*/ t41_ := uint32(a_all[w].least_)
-								/*line along.go:105*/ t42_ := a_all[w].special_
-								/*line along.go:105*/ his_[t37_] = t40_
-								/*line along.go:105*/ los_[t38_] = t41_
-								/*line along.go:105*/ sums_[t39_] = t42_
-							}
-							for w := range n {
-								l0 := w % n0
-								l_ := l0
-								/*line along.go:107*/ for t43_, i4_ := n_, int64(0); i4_ < t43_; i4_ = i4_ + int64(1) {
-									t44_ := gpu_reach{least_: min(a_all[w].least_, int64(int32(los_[i4_]))), top_: max(a_all[w].top_, int64(int32(his_[i4_]))), special_: a_all[w].special_ | sums_[i4_]}
-									/*line along.go:108*/ a_all[w] = t44_
-								}
-								if l_ == int64(0) {
-									words_[136] = words_[136] | a_all[w].special_
-								}
-							}
-							/*line along.go:113*/ var t45_ int64
-							for w := range n {
-								l0 := w % n0
-								l1 := w / n0 % n1
-								l2 := w / (n0 * n1)
-								/*line along.go:113*/ if x := a_all[w].least_; l0|l1|l2 == 0 {
-									t45_ = x
-								}
-							}
-							for w := range n {
-								/*line along.go:113*/ least_ := t45_
-								least_all[w] = least_
-							}
-							/*line along.go:114*/ var t46_ int64
-							for w := range n {
-								l0 := w % n0
-								l1 := w / n0 % n1
-								l2 := w / (n0 * n1)
-								/*line along.go:114*/ if x := a_all[w].top_; l0|l1|l2 == 0 {
-									t46_ = x
-								}
-							}
-							for w := range n {
-								least_ := least_all[w]
-								k2_ := k2_all[w]
-//line along.go:114
-								digits_ := max(int64(0), ((t46_-least_)+int64(48))-int64(1)) / int64(48)
-								k2_ = k2_ + int64(1)
-								digits_all[w] = digits_
-								k2_all[w] = k2_
-							}
-						}
-						for w := range n {
-							count_ := count_all[w]
-							digits_ := digits_all[w]
-							/*line along.go:117*/ t47_ := count_ + digits_
-							t47_all[w] = t47_
-						}
-						/*line along.go:117*/ q_ := int64(0)
-						/*line along.go:117*/ for q_ < t47_all[0] {
-							for w := range n {
-								l0 := w % n0
-								top_ := top_all[w]
-								count_ := count_all[w]
-								least_ := least_all[w]
-								l_ := l0
-								/*line along.go:118*/ v2_ := gpu_part(sum_all[w], q_)
-//line along.go:118
-								at_ := (gpu_unit__(f_, p_, top_) - int64(-2176)) + gpu_up(sum_all[w], int64(44), q_)
-								if q_ >= count_ {
-									at_ = least_ + ((q_ - count_) * int64(48))
-									t48_ := gpu_digitsIn__(f_, p_, b_all[w], l_, at_)
-									/*line along.go:121*/ v2_ = t48_
-									at_ = at_ - int64(-2176)
-								}
-								/*line along.go:337*/ v3_ := v2_
-								/*line along.go:337*/ at2_ := at_
-								v3_all[w] = v3_
-								at2_all[w] = at2_
-							}
-							for w := range n {
-								l0 := w % n0
-								v3_ := v3_all[w]
-								sums2_ := sums_[:int64(128)]
-								l3_ := l0
-								/*line along.go:340*/ sums2_[l3_] = v3_
-							}
-							for w := range n {
-								l0 := w % n0
-								at2_ := at2_all[w]
-								sums2_ := sums_[:int64(128)]
-								words2_ := words_[:int64(137)]
-								l3_ := l0
-								/*line along.go:342*/ lower_ := int64(0)
-								/*line along.go:342*/ upper_ := int64(0)
-								for t49_, k3_ := n0, int64(0); k3_ < t49_; k3_ = k3_ + int64(1) {
-									lower_ = lower_ + (sums2_[k3_] & int64(4294967295))
-									upper_ = upper_ + (sums2_[k3_] >> (32))
-								}
-								local_ := gpu_Place{Step_: int64(1)}
-								if l3_ < int64(4) {
-									gpu_AddPart(words2_, local_, at2_, lower_, l3_)
-									gpu_AddPart(words2_, local_, at2_+int64(32), upper_, l3_-int64(1))
-								}
-							}
-							/*line along.go:117*/ q_ = q_ + int64(1)
-						}
-						for w := range n {
-							more_ := more_all[w]
-							next_ := next_all[w]
-							top_ := top_all[w]
-							deep_ := deep_all[w]
-							/*line along.go:126*/ t50_ := gpu_halves{}
-							/*line along.go:126*/ sum_all[w] = t50_
-							/*line along.go:126*/ held_ := int64(0)
-							if more_ {
-								t51_ := next_ >> (2)
-								/*line along.go:128*/ t52_ := (next_ & int64(2)) != int64(0)
-								/*line along.go:128*/ top_ = t51_
-								/*line along.go:128*/ deep_ = t52_
-							}
-							held_all[w] = held_
-							top_all[w] = top_
-							deep_all[w] = deep_
+							k2_ = k2_ + int64(1)
+							k2_all[w] = k2_
 						}
 					}
 				}
-				/*line along.go:131*/ if dirty_all[0] {
+				/*line along.go:93*/ if !dirty_all[0] {
+					for w := range n {
+						/*line along.go:229*/ f5_ := f_
+						_ = f5_
+						/*line along.go:229*/ p5_ := p_
+						_ = p5_
+						/*line along.go:229*/ e4_all[w] = e_all[w]
+						/*line along.go:94*/ t46_all[w] = gpu_extracted{}
+					}
+					/*line along.go:231*/ n5_ := n0
 					for w := range n {
 						l0 := w % n0
-						l_ := l0
-						/*line along.go:133*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
-							t53_ := gpu_Place{Step_: int64(1), N_: int64(136)}
-							/*line along.go:134*/ t54_ := gpu_Top_(words_[:int64(137)], t53_, int64(-2176))
-							/*line along.go:134*/ v4_ := t54_
-							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded(r_, v4_, words_[136], over_, root_)
-						}
-						for i5_ := l_; (i5_ < int64(137)) && (int64(len(parts_)) != int64(0)); i5_ = i5_ + n_ {
-							parts_[(((g0*int64(137))+i5_)*outputs_)+o_] = words_[i5_]
-						}
+						stage6_ := stage_[:int64(1024)]
+						l5_ := l0
+						/*line along.go:233*/ t47_ := l5_
+						/*line along.go:233*/ t48_ := n5_ + l5_
+						/*line along.go:233*/ t49_ := e4_all[w].a_
+						/*line along.go:233*/ t50_ := e4_all[w].b_
+						/*line along.go:233*/ stage6_[t47_] = t49_
+						/*line along.go:233*/ stage6_[t48_] = t50_
 					}
-				} else {
-					for w := range n {
-						l0 := w % n0
-						l_ := l0
-						/*line along.go:141*/ for i6_ := int64(0); i6_ < int64(6); i6_ = i6_ + int64(1) {
-							all_[(i6_*n_)+l_] = gpu_part(sum_all[w], i6_)
-						}
-					}
-					if int64(len(parts_)) == int64(0) {
-						for w := range n {
-							deep_ := deep_all[w]
-							top_ := top_all[w]
-							/*line along.go:146*/ t55_ := gpu_joined(all_[:int64(768)], n_, deep_)
-//line along.go:146
-							v5_all[w] = gpu_valueOf(int64(44), t55_, gpu_unit__(f_, p_, top_), deep_)
-						}
-						/*line along.go:147*/ var t56_ float32
+					/*line along.go:239*/ if n5_ > int64(16) {
 						for w := range n {
 							l0 := w % n0
-							l1 := w / n0 % n1
-							l2 := w / (n0 * n1)
-//line along.go:147
-							if x := gpu_rounded(r_, v5_all[w], int64(0), over_, root_); l0|l1|l2 == 0 {
-								t56_ = x
-							}
-						}
-						/*line along.go:147*/ z3_ := t56_
-						for w := range n {
-							l0 := w % n0
-							l_ := l0
-							/*line along.go:148*/ if l_ == int64(0) {
-								c_.Data_[(o_*c_.Stride_)+int64(0)] = z3_
+							stage6_ := stage_[:int64(1024)]
+							l5_ := l0
+//line along.go:240
+							for k6_ := l5_ + int64(16); (k6_ < n5_) && (l5_ < int64(16)); k6_ = k6_ + int64(16) {
+								stage6_[l5_] = stage6_[l5_] + stage6_[k6_]
+								stage6_[n5_+l5_] = stage6_[n5_+l5_] + stage6_[n5_+k6_]
 							}
 						}
 					}
 					for w := range n {
+						stage6_ := stage_[:int64(1024)]
+						/*line along.go:250*/ all5_ := gpu_extracted{}
+						for t55_, k7_ := min(n5_, int64(16)), int64(0); k7_ < t55_; k7_ = k7_ + int64(1) {
+							all5_.a_ = all5_.a_ + stage6_[k7_]
+							all5_.b_ = all5_.b_ + stage6_[n5_+k7_]
+						}
+						/*line along.go:259*/ t46_all[w] = all5_
+					}
+					for w := range n {
+						/*line along.go:94*/ all6_all[w] = t46_all[w]
+					}
+					/*line along.go:95*/ var t56_ float32
+					for w := range n {
 						l0 := w % n0
+						l1 := w / n0 % n1
+						l2 := w / (n0 * n1)
 						top_ := top_all[w]
-						deep_ := deep_all[w]
+//line along.go:95
+						if x := gpu_rounded(f_, gpu_valueOf(f_, p_, all6_all[w], top_), int64(0), q_); l0|l1|l2 == 0 {
+							t56_ = x
+						}
+					}
+					/*line along.go:95*/ z3_ := t56_
+					for w := range n {
+						l0 := w % n0
 						l_ := l0
-//line along.go:152
-						for i7_ := l_; (i7_ < int64(8)) && (int64(len(parts_)) != int64(0)); i7_ = i7_ + n_ {
-							j2_ := i7_
-							/*line along.go:153*/ v6_ := int64(256)
-							/*line along.go:155*/ if i7_ < int64(6) {
-								t57_ := i7_ * n_
-								/*line along.go:156*/ t58_ := gpu_sumOfParts(all_[t57_ : (i7_*n_)+n_])
-								/*line along.go:156*/ v6_ = t58_
-							} else {
-								/*line along.go:157*/ if i7_ == int64(6) {
-									v6_ = gpu_stateOf(gpu_unit__(f_, p_, top_), int64(44), deep_)
-								} else {
-									j2_ = int64(136)
-								}
-							}
-							/*line along.go:162*/ parts_[(((g0*int64(137))+j2_)*outputs_)+o_] = v6_
+						/*line along.go:96*/ if l_ == int64(0) {
+							c_.Data_[(o_*c_.Stride_)+int64(0)] = z3_
+						}
+					}
+					break loop4_body
+				}
+				for w := range n {
+					l0 := w % n0
+					l_ := l0
+					/*line along.go:102*/ if l_ == int64(0) {
+						at_ := gpu_Place{Step_: int64(1), N_: int64(24)}
+						if int64(len(words_)) == int64(0) {
+							t57_ := gpu_Top(sum_[:int64(137)], at_, int64(-384))
+//line along.go:105
+							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded(f_, t57_, sum_[24], q_)
+						} else {
+							gpu_Carry(sum_[:int64(137)], at_)
+						}
+					}
+				}
+				if int64(len(words_)) != int64(0) {
+					at2_ := ((g0 * r_.outputs_) + o_) * int64(25)
+					for w := range n {
+						l0 := w % n0
+						l_ := l0
+						/*line along.go:113*/ for i3_ := l_; i3_ <= int64(24); i3_ = i3_ + n_ {
+							words_[at2_+i3_] = sum_[i3_]
 						}
 					}
 				}
 			}
-			/*line along.go:53*/ o_ = o_ + int64(grid.Groups[1])
+			/*line along.go:40*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2579
+//line kernels_tandem.go:1315
 	}
 	return nil
 }
 
-func AlongFloat64Float64Int64DoubleTwoDoublePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func AlongFloat64DoublePlainPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 double
-	var arg1 two
-	var arg2 double
+	var arg1 plain
+	var arg7 rows
+	arg7.outputs = int(args[21].Int64())
+	arg7.height = int(args[22].Int64())
+	arg7.cols = int(args[23].Int64())
+	arg7.turns = int(args[24].Int64())
+	var arg8 quotient
+	arg8.over = uint64(args[25].Uint64())
+	arg8.root = bool(args[26].Uint32() != 0)
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Along[float64, float64, int64, double, two, double](it, arg0, arg1, arg2, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float64](args[18:]), int(args[21].Int64()), int(args[22].Int64()), int(args[23].Int64()), int(args[24].Int64()), uint64(args[25].Uint64()), bool(args[26].Uint32() != 0), bool(args[27].Uint32() != 0), int64(args[28].Int64()))
+		Along[float64, double, plain](it, arg0, arg1, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float64](args[18:]), arg7, arg8, int64(args[27].Int64()))
 	})
 }
 
-func AlongFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func AlongFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var f_ gpu_double
-	var p_ gpu_two
-	var r_ gpu_double
+	var p_ gpu_plain
 	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	y_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
-	parts_ := support.Slice[int64](args[15:])
+	words_ := support.Slice[int64](args[15:])
 	shift_ := support.Slice[float64](args[18:])
-	outputs_ := args[21].Int64()
-	height_ := args[22].Int64()
-	cols_ := args[23].Int64()
-	turns_ := args[24].Int64()
-	over_ := args[25].Uint64()
-	root_ := args[26].Uint32() != 0
-	short_ := args[27].Uint32() != 0
-	mask_ := args[28].Int64()
+	var r_ gpu_rows
+	r_.outputs_ = args[21].Int64()
+	r_.height_ = args[22].Int64()
+	r_.cols_ = args[23].Int64()
+	r_.turns_ = args[24].Int64()
+	var q_ gpu_quotient
+	q_.over_ = args[25].Uint64()
+	q_.root_ = args[26].Uint32() != 0
+	mask_ := args[27].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	var his_ [128]uint32
-	var los_ [128]uint32
-	var words_ [137]int64
-	var sums_ [128]int64
-	var all_ [768]int64
-	var top_all, held_all, k2_all, next_all, count_all, digits_all, least_all, t47_all, v3_all, at2_all [1024]int64
-	var deep_all, dirty_all, more_all, wide_all [1024]bool
+	var stage_ [1024]int64
+	var sum_ [137]int64
 	var b_all [1024]gpu_block_
-	var sum_all [1024]gpu_halves
-	var w_all [1024]gpu_window
-	var d_all [1024]gpu_digits
-	var a_all [1024]gpu_reach
-	var v5_all [1024]gpu_Value
+	var top_all, held_all, k2_all, next_all, top2_all [1024]int64
+	var alone_all, dirty_all, done_all, wide_all, dirty2_all [1024]bool
+	var e_all, e2_all, e3_all, t35_all, e4_all, t46_all, all6_all [1024]gpu_extracted
+	var g2_all [1024]gpu_extraction
+	var w_all, t26_all [1024]gpu_window
+	var f3_all [1024]gpu_double
+	var p3_all [1024]gpu_plain
+	var stage5_all [1024][]int64
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line along.go:46*/ n_ := n0
-		width_ := min(cols_, n_*turns_)
-		high_ := max(int64(1), support.Div(turns_, max(int64(1), support.Div((width_+n_)-int64(1), n_))))
-		across_ := support.Div((cols_+width_)-int64(1), max(int64(1), width_))
-		blocks_ := across_ * support.Div((height_+high_)-int64(1), high_)
-		from_ := support.Div(g0*blocks_, int64(grid.Groups[0]))
-		/*line along.go:51*/ end_ := support.Div((g0+int64(1))*blocks_, int64(grid.Groups[0]))
+		/*line along.go:32*/ n_ := n0
 		for w := range n {
-			/*line along.go:52*/ top_ := int64(1026)
-			/*line along.go:52*/ deep_ := false
-			top_all[w] = top_
-			deep_all[w] = deep_
+			/*line along.go:33*/ b_all[w] = gpu_block_{x_: x_, y_: y_, mask_: mask_}
 		}
-		/*line along.go:53*/ o_ := g1
-		/*line along.go:53*/ for o_ < outputs_ {
-			for w := range n {
-				/*line along.go:54*/ b_all[w] = gpu_block_{x_: x_, y_: y_, step_: n_, mask_: mask_}
-				if int64(len(shift_)) != int64(0) {
-					b_all[w].shift_ = shift_[o_]
-				}
-				/*line along.go:68*/ sum_all[w] = gpu_halves{}
-				/*line along.go:68*/ held_ := int64(0)
-				/*line along.go:68*/ dirty_ := false
-				k2_ := from_
-				held_all[w] = held_
-				dirty_all[w] = dirty_
-				k2_all[w] = k2_
-			}
-			for w := range n {
-				/*line along.go:70*/ more_ := true
-				more_all[w] = more_
-			}
-			/*line along.go:70*/ for more_all[0] {
-			loop5_body:
-				switch {
-				default:
-					for w := range n {
-						/*line along.go:71*/ next_ := int64(0)
-						next_all[w] = next_
+		/*line along.go:34*/ width_ := min(r_.cols_, n_*r_.turns_)
+		height_ := max(int64(1), support.Div(r_.turns_, max(int64(1), support.Div((width_+n_)-int64(1), n_))))
+		across_ := support.Div((r_.cols_+width_)-int64(1), max(int64(1), width_))
+		blocks_ := across_ * support.Div((r_.height_+height_)-int64(1), height_)
+		from_ := support.Div(g0*blocks_, int64(grid.Groups[0]))
+		/*line along.go:38*/ end_ := support.Div((g0+int64(1))*blocks_, int64(grid.Groups[0]))
+		for w := range n {
+			/*line along.go:39*/ top_ := int64(1026)
+			/*line along.go:39*/ alone_ := false
+			top_all[w] = top_
+			alone_all[w] = alone_
+		}
+		/*line along.go:40*/ o_ := g1
+		/*line along.go:40*/ for o_ < r_.outputs_ {
+		loop4_body:
+			switch {
+			default:
+				for w := range n {
+					/*line along.go:41*/ if int64(len(shift_)) != int64(0) {
+						b_all[w].shift_ = shift_[o_]
 					}
-					/*line along.go:72*/ if k2_all[0] < end_ {
+					/*line along.go:54*/ e_all[w] = gpu_extracted{}
+					/*line along.go:54*/ held_ := int64(0)
+					/*line along.go:54*/ dirty_ := false
+					held_all[w] = held_
+					dirty_all[w] = dirty_
+				}
+				for w := range n {
+					/*line along.go:55*/ k2_ := from_
+					k2_all[w] = k2_
+				}
+			loop7:
+				/*line along.go:55*/ for {
+				loop7_body:
+					switch {
+					default:
 						for w := range n {
-							l0 := w % n0
 							k2_ := k2_all[w]
 							top_ := top_all[w]
-							deep_ := deep_all[w]
-							l_ := l0
-							/*line along.go:73*/ t20_ := (o_ * height_) + (support.Div(k2_, across_) * high_)
-							/*line along.go:73*/ t21_ := support.Rem(k2_, across_) * width_
-							/*line along.go:73*/ b_all[w].i0_ = t20_
-							/*line along.go:73*/ b_all[w].j0_ = t21_
-							t22_ := min(b_all[w].i0_+high_, (o_*height_)+height_)
-							/*line along.go:74*/ t23_ := min(b_all[w].j0_+width_, cols_)
-							/*line along.go:74*/ b_all[w].i1_ = t22_
-							/*line along.go:74*/ b_all[w].j1_ = t23_
-							w_all[w] = gpu_window{}
-							/*line along.go:75*/ d_all[w] = gpu_digits{}
-							/*line along.go:75*/ w_all[w], d_all[w] = gpu_add___(f_, p_, b_all[w], l_, top_, deep_)
-						}
-						/*line along.go:76*/ var t26_ bool
-						for w := range n {
-							top_ := top_all[w]
-							deep_ := deep_all[w]
-							/*line along.go:76*/ if !gpu_fits___(f_, p_, w_all[w], top_, deep_) {
-								/*line along.go:76*/ t26_ = true
-							}
-						}
-						/*line along.go:76*/ if !t26_ {
-							for w := range n {
-								held_ := held_all[w]
-								k2_ := k2_all[w]
-//line along.go:77
-								t27_ := gpu_with(sum_all[w], d_all[w].a_, d_all[w].b_, d_all[w].c_)
-								/*line along.go:77*/ t28_ := held_ + int64(1)
-								/*line along.go:77*/ sum_all[w] = t27_
-								/*line along.go:77*/ held_ = t28_
-								k2_ = k2_ + int64(1)
-								held_all[w] = held_
-								k2_all[w] = k2_
-							}
-							break loop5_body
-						}
-						for w := range n {
-							l0 := w % n0
-							l_ := l0
-							/*line along.go:81*/ t29_ := l_
-							/*line along.go:81*/ t30_ := l_
-							/*line along.go:81*/ t31_ := w_all[w].hi_
-							/*line along.go:81*/ t32_ := w_all[w].lo_
-							/*line along.go:81*/ his_[t29_] = t31_
-							/*line along.go:81*/ los_[t30_] = t32_
-						}
-						for w := range n {
-							/*line along.go:83*/ for t33_, i2_ := n_, int64(0); i2_ < t33_; i2_ = i2_ + int64(1) {
-								t34_ := gpu_window{hi_: his_[i2_], lo_: los_[i2_]}
-								/*line along.go:84*/ w_all[w] = gpu_and(w_all[w], t34_)
-							}
-						}
-						/*line along.go:86*/ var t35_ int64
-						for w := range n {
-							l0 := w % n0
-							l1 := w / n0 % n1
-							l2 := w / (n0 * n1)
-							/*line along.go:86*/ if x := gpu_choose___(f_, p_, w_all[w]); l0|l1|l2 == 0 {
-								t35_ = x
-							}
-						}
-						for w := range n {
-							/*line along.go:86*/ next_ := t35_
+							/*line along.go:56*/ done_ := k2_ >= end_
+							/*line along.go:56*/ wide_ := false
+							/*line along.go:56*/ next_ := top_
+							done_all[w] = done_
+							wide_all[w] = wide_
 							next_all[w] = next_
 						}
-					}
-					for w := range n {
-						next_ := next_all[w]
-						k2_ := k2_all[w]
-						/*line along.go:88*/ wide_ := (next_ & int64(1)) != int64(0)
-						more_ := k2_ < end_
-						wide_all[w] = wide_
-						more_all[w] = more_
-					}
-					/*line along.go:90*/ if ((!more_all[0]) && short_) && (!dirty_all[0]) {
-						break loop5_body
-					}
-					for w := range n {
-						l0 := w % n0
-						held_ := held_all[w]
-						more_ := more_all[w]
-						wide_ := wide_all[w]
-						dirty_ := dirty_all[w]
-						l_ := l0
-						/*line along.go:93*/ count_ := int64(0)
-						/*line along.go:93*/ digits_ := int64(0)
-						/*line along.go:93*/ least_ := int64(0)
-						if (held_ > int64(0)) || (!more_) {
-							count_ = int64(6)
-						}
-						if ((count_ > int64(0)) || wide_) && (!dirty_) {
-							for i3_ := l_; i3_ < int64(137); i3_ = i3_ + n_ {
-								words_[i3_] = int64(0)
+						/*line along.go:57*/ if !done_all[0] {
+							for w := range n {
+								l0 := w % n0
+								k2_ := k2_all[w]
+								top_ := top_all[w]
+								alone_ := alone_all[w]
+								l_ := l0
+								/*line along.go:58*/ t19_ := (o_ * r_.height_) + (support.Div(k2_, across_) * height_)
+								/*line along.go:58*/ t20_ := support.Rem(k2_, across_) * width_
+								/*line along.go:58*/ b_all[w].i0_ = t19_
+								/*line along.go:58*/ b_all[w].j0_ = t20_
+								t21_ := min(b_all[w].i0_+height_, (o_+int64(1))*r_.height_)
+								/*line along.go:59*/ t22_ := min(b_all[w].j0_+width_, r_.cols_)
+								/*line along.go:59*/ b_all[w].i1_ = t21_
+								/*line along.go:59*/ b_all[w].j1_ = t22_
+								t23_ := gpu_extractFrom_(f_, p_, b_all[w], l_, n_, top_, alone_)
+								/*line along.go:60*/ g2_all[w] = t23_
 							}
-							dirty_ = true
+							/*line along.go:61*/ var t24_ bool
+							for w := range n {
+								top_ := top_all[w]
+								alone_ := alone_all[w]
+								/*line along.go:61*/ if !gpu_fits_(f_, p_, g2_all[w].w_, top_, alone_) {
+									/*line along.go:61*/ t24_ = true
+								}
+							}
+							/*line along.go:61*/ if !t24_ {
+								for w := range n {
+									top_ := top_all[w]
+									k2_ := k2_all[w]
+									held_ := held_all[w]
+									/*line along.go:62*/ t25_ := gpu_plus(e_all[w], gpu_counted(g2_all[w], top_))
+									/*line along.go:62*/ e_all[w] = t25_
+									/*line along.go:62*/ alone_ := false
+									k2_ = k2_ + int64(1)
+									held_ = held_ + int64(1)
+									alone_all[w] = alone_
+									k2_all[w] = k2_
+									held_all[w] = held_
+								}
+								/*line along.go:65*/ if (held_all[0] * n_) < int64(2048) {
+									break loop7_body
+								}
+							} else {
+								for w := range n {
+									/*line along.go:216*/ w_all[w] = g2_all[w].w_
+									/*line along.go:69*/ t26_all[w] = gpu_window{}
+								}
+								/*line along.go:217*/ n3_ := n0
+								for w := range n {
+									l0 := w % n0
+									stage3_ := stage_[:int64(1024)]
+									l3_ := l0
+									/*line along.go:219*/ t27_ := l3_
+									/*line along.go:219*/ t28_ := n3_ + l3_
+									/*line along.go:219*/ t29_ := int64(w_all[w].hi_)
+									/*line along.go:219*/ t30_ := int64(w_all[w].lo_)
+									/*line along.go:219*/ stage3_[t27_] = t29_
+									/*line along.go:219*/ stage3_[t28_] = t30_
+								}
+								for w := range n {
+									stage3_ := stage_[:int64(1024)]
+									/*line along.go:221*/ all2_ := gpu_nowhere()
+									for t31_, k3_ := n3_, int64(0); k3_ < t31_; k3_ = k3_ + int64(1) {
+										t32_ := gpu_window{hi_: uint32(stage3_[k3_]), lo_: uint32(stage3_[n3_+k3_])}
+										/*line along.go:223*/ all2_ = gpu_and(all2_, t32_)
+									}
+									t26_all[w] = all2_
+								}
+								/*line along.go:69*/ var t33_ int64
+								for w := range n {
+									l0 := w % n0
+									l1 := w / n0 % n1
+									l2 := w / (n0 * n1)
+									top_ := top_all[w]
+//line along.go:69
+									if x := gpu_nextTop_(f_, p_, t26_all[w], top_); l0|l1|l2 == 0 {
+										t33_ = x
+									}
+								}
+								for w := range n {
+									/*line along.go:69*/ next_ := t33_
+									t34_ := next_ == int64(0)
+									/*line along.go:70*/ alone_ := false
+									/*line along.go:70*/ wide_ := t34_
+									next_all[w] = next_
+									alone_all[w] = alone_
+									wide_all[w] = wide_
+								}
+							}
 						}
-						count_all[w] = count_
-						digits_all[w] = digits_
-						least_all[w] = least_
-						dirty_all[w] = dirty_
-					}
-					/*line along.go:103*/ if wide_all[0] {
+						/*line along.go:73*/ if (done_all[0] && (!dirty_all[0])) && (int64(len(words_)) == int64(0)) {
+							break loop7
+						}
+						if ((done_all[0] || wide_all[0]) || ((held_all[0] > int64(0)) && (next_all[0] != top_all[0]))) || ((held_all[0] * n_) >= int64(2048)) {
+							for w := range n {
+								top_ := top_all[w]
+								dirty_ := dirty_all[w]
+								/*line along.go:123*/ f3_all[w] = f_
+								/*line along.go:123*/ p3_all[w] = p_
+								/*line along.go:123*/ e2_all[w] = e_all[w]
+								top2_ := top_
+								/*line along.go:124*/ dirty2_ := dirty_
+								top2_all[w] = top2_
+								dirty2_all[w] = dirty2_
+							}
+							for w := range n {
+								l0 := w % n0
+								dirty2_ := dirty2_all[w]
+								stage4_ := stage_[:int64(1024)]
+								sum2_ := sum_[:int64(137)]
+								/*line along.go:126*/ if !dirty2_ {
+									for i2_ := l0; i2_ <= int64(136); i2_ = i2_ + n0 {
+										sum2_[i2_] = int64(0)
+									}
+								}
+								/*line along.go:229*/ f4_ := f3_all[w]
+								_ = f4_
+								/*line along.go:229*/ p4_ := p3_all[w]
+								_ = p4_
+								/*line along.go:229*/ stage5_all[w] = stage4_
+								/*line along.go:229*/ e3_all[w] = e2_all[w]
+								/*line along.go:131*/ t35_all[w] = gpu_extracted{}
+							}
+							/*line along.go:231*/ n4_ := n0
+							for w := range n {
+								l0 := w % n0
+								l4_ := l0
+								/*line along.go:233*/ t36_ := l4_
+								/*line along.go:233*/ t37_ := n4_ + l4_
+								/*line along.go:233*/ t38_ := e3_all[w].a_
+								/*line along.go:233*/ t39_ := e3_all[w].b_
+								/*line along.go:233*/ stage5_all[w][t36_] = t38_
+								/*line along.go:233*/ stage5_all[w][t37_] = t39_
+							}
+							/*line along.go:239*/ if n4_ > int64(16) {
+								for w := range n {
+									l0 := w % n0
+									l4_ := l0
+//line along.go:240
+									for k4_ := l4_ + int64(16); (k4_ < n4_) && (l4_ < int64(16)); k4_ = k4_ + int64(16) {
+										stage5_all[w][l4_] = stage5_all[w][l4_] + stage5_all[w][k4_]
+										stage5_all[w][n4_+l4_] = stage5_all[w][n4_+l4_] + stage5_all[w][n4_+k4_]
+									}
+								}
+							}
+							for w := range n {
+								/*line along.go:250*/ all3_ := gpu_extracted{}
+								for t44_, k5_ := min(n4_, int64(16)), int64(0); k5_ < t44_; k5_ = k5_ + int64(1) {
+									all3_.a_ = all3_.a_ + stage5_all[w][k5_]
+									all3_.b_ = all3_.b_ + stage5_all[w][n4_+k5_]
+								}
+								/*line along.go:259*/ t35_all[w] = all3_
+							}
+							for w := range n {
+								l0 := w % n0
+								top2_ := top2_all[w]
+								sum2_ := sum_[:int64(137)]
+								/*line along.go:131*/ all4_ := t35_all[w]
+								if l0 == int64(0) {
+									gpu_addTo_(f3_all[w], p3_all[w], sum2_, all4_, top2_)
+								}
+							}
+							for w := range n {
+								/*line along.go:78*/ t45_ := gpu_extracted{}
+								/*line along.go:78*/ e_all[w] = t45_
+								/*line along.go:78*/ held_ := int64(0)
+								/*line along.go:78*/ dirty_ := true
+								held_all[w] = held_
+								dirty_all[w] = dirty_
+							}
+						}
+						/*line along.go:80*/ if done_all[0] {
+							break loop7
+						}
+						if !wide_all[0] {
+							for w := range n {
+								next_ := next_all[w]
+								/*line along.go:84*/ top_ := next_
+								top_all[w] = top_
+							}
+							break loop7_body
+						}
 						for w := range n {
 							l0 := w % n0
-							l_ := l0
-							/*line along.go:104*/ t36_ := gpu_reachOfBlock___(f_, p_, b_all[w], l_)
-							/*line along.go:104*/ a_all[w] = t36_
-							t37_ := l_
-							/*line along.go:105*/ t38_ := l_
-							/*line along.go:105*/ t39_ := l_
-							/*line along.go:105*/ t40_ := uint32(a_all[w].top_)
-							/*line along.go:105*/ t41_ := uint32(a_all[w].least_)
-							/*line along.go:105*/ t42_ := a_all[w].special_
-							/*line along.go:105*/ his_[t37_] = t40_
-							/*line along.go:105*/ los_[t38_] = t41_
-							/*line along.go:105*/ sums_[t39_] = t42_
-						}
-						for w := range n {
-							l0 := w % n0
-							l_ := l0
-							/*line along.go:107*/ for t43_, i4_ := n_, int64(0); i4_ < t43_; i4_ = i4_ + int64(1) {
-								t44_ := gpu_reach{least_: min(a_all[w].least_, int64(int32(los_[i4_]))), top_: max(a_all[w].top_, int64(int32(his_[i4_]))), special_: a_all[w].special_ | sums_[i4_]}
-								/*line along.go:108*/ a_all[w] = t44_
-							}
-							if l_ == int64(0) {
-								words_[136] = words_[136] | a_all[w].special_
-							}
-						}
-						/*line along.go:113*/ var t45_ int64
-						for w := range n {
-							l0 := w % n0
-							l1 := w / n0 % n1
-							l2 := w / (n0 * n1)
-							/*line along.go:113*/ if x := a_all[w].least_; l0|l1|l2 == 0 {
-								t45_ = x
-							}
-						}
-						for w := range n {
-							/*line along.go:113*/ least_ := t45_
-							least_all[w] = least_
-						}
-						/*line along.go:114*/ var t46_ int64
-						for w := range n {
-							l0 := w % n0
-							l1 := w / n0 % n1
-							l2 := w / (n0 * n1)
-							/*line along.go:114*/ if x := a_all[w].top_; l0|l1|l2 == 0 {
-								t46_ = x
-							}
-						}
-						for w := range n {
-							least_ := least_all[w]
 							k2_ := k2_all[w]
-//line along.go:114
-							digits_ := max(int64(0), ((t46_-least_)+int64(48))-int64(1)) / int64(48)
+							l_ := l0
+							/*line along.go:88*/ if l_ == int64(0) {
+								gpu_addBlock_(f_, p_, b_all[w], sum_[:int64(137)])
+							}
 							k2_ = k2_ + int64(1)
-							digits_all[w] = digits_
 							k2_all[w] = k2_
 						}
 					}
+				}
+				/*line along.go:93*/ if !dirty_all[0] {
 					for w := range n {
-						count_ := count_all[w]
-						digits_ := digits_all[w]
-						/*line along.go:117*/ t47_ := count_ + digits_
-						t47_all[w] = t47_
+						/*line along.go:229*/ f5_ := f_
+						_ = f5_
+						/*line along.go:229*/ p5_ := p_
+						_ = p5_
+						/*line along.go:229*/ e4_all[w] = e_all[w]
+						/*line along.go:94*/ t46_all[w] = gpu_extracted{}
 					}
-					/*line along.go:117*/ q_ := int64(0)
-					/*line along.go:117*/ for q_ < t47_all[0] {
+					/*line along.go:231*/ n5_ := n0
+					for w := range n {
+						l0 := w % n0
+						stage6_ := stage_[:int64(1024)]
+						l5_ := l0
+						/*line along.go:233*/ t47_ := l5_
+						/*line along.go:233*/ t48_ := n5_ + l5_
+						/*line along.go:233*/ t49_ := e4_all[w].a_
+						/*line along.go:233*/ t50_ := e4_all[w].b_
+						/*line along.go:233*/ stage6_[t47_] = t49_
+						/*line along.go:233*/ stage6_[t48_] = t50_
+					}
+					/*line along.go:239*/ if n5_ > int64(16) {
 						for w := range n {
 							l0 := w % n0
-							top_ := top_all[w]
-							count_ := count_all[w]
-							least_ := least_all[w]
-							l_ := l0
-							/*line along.go:118*/ v2_ := gpu_part(sum_all[w], q_)
-//line along.go:118
-							at_ := (gpu_unit___(f_, p_, top_) - int64(-2176)) + gpu_up(sum_all[w], int64(52), q_)
-							if q_ >= count_ {
-								at_ = least_ + ((q_ - count_) * int64(48))
-								t48_ := gpu_digitsIn___(f_, p_, b_all[w], l_, at_)
-								/*line along.go:121*/ v2_ = t48_
-								at_ = at_ - int64(-2176)
-							}
-							/*line along.go:337*/ v3_ := v2_
-							/*line along.go:337*/ at2_ := at_
-							v3_all[w] = v3_
-							at2_all[w] = at2_
-						}
-						for w := range n {
-							l0 := w % n0
-							v3_ := v3_all[w]
-							sums2_ := sums_[:int64(128)]
-							l3_ := l0
-							/*line along.go:340*/ sums2_[l3_] = v3_
-						}
-						for w := range n {
-							l0 := w % n0
-							at2_ := at2_all[w]
-							sums2_ := sums_[:int64(128)]
-							words2_ := words_[:int64(137)]
-							l3_ := l0
-							/*line along.go:342*/ lower_ := int64(0)
-							/*line along.go:342*/ upper_ := int64(0)
-							for t49_, k3_ := n0, int64(0); k3_ < t49_; k3_ = k3_ + int64(1) {
-								lower_ = lower_ + (sums2_[k3_] & int64(4294967295))
-								upper_ = upper_ + (sums2_[k3_] >> (32))
-							}
-							local_ := gpu_Place{Step_: int64(1)}
-							if l3_ < int64(4) {
-								gpu_AddPart(words2_, local_, at2_, lower_, l3_)
-								gpu_AddPart(words2_, local_, at2_+int64(32), upper_, l3_-int64(1))
+							stage6_ := stage_[:int64(1024)]
+							l5_ := l0
+//line along.go:240
+							for k6_ := l5_ + int64(16); (k6_ < n5_) && (l5_ < int64(16)); k6_ = k6_ + int64(16) {
+								stage6_[l5_] = stage6_[l5_] + stage6_[k6_]
+								stage6_[n5_+l5_] = stage6_[n5_+l5_] + stage6_[n5_+k6_]
 							}
 						}
-						/*line along.go:117*/ q_ = q_ + int64(1)
 					}
 					for w := range n {
-						more_ := more_all[w]
-						next_ := next_all[w]
-						top_ := top_all[w]
-						deep_ := deep_all[w]
-						/*line along.go:126*/ t50_ := gpu_halves{}
-						/*line along.go:126*/ sum_all[w] = t50_
-						/*line along.go:126*/ held_ := int64(0)
-						if more_ {
-							t51_ := next_ >> (2)
-							/*line along.go:128*/ t52_ := (next_ & int64(2)) != int64(0)
-							/*line along.go:128*/ top_ = t51_
-							/*line along.go:128*/ deep_ = t52_
+						stage6_ := stage_[:int64(1024)]
+						/*line along.go:250*/ all5_ := gpu_extracted{}
+						for t55_, k7_ := min(n5_, int64(16)), int64(0); k7_ < t55_; k7_ = k7_ + int64(1) {
+							all5_.a_ = all5_.a_ + stage6_[k7_]
+							all5_.b_ = all5_.b_ + stage6_[n5_+k7_]
 						}
-						held_all[w] = held_
-						top_all[w] = top_
-						deep_all[w] = deep_
+						/*line along.go:259*/ t46_all[w] = all5_
 					}
-				}
-			}
-			/*line along.go:131*/ if dirty_all[0] {
-				for w := range n {
-					l0 := w % n0
-					l_ := l0
-					/*line along.go:133*/ if (int64(len(parts_)) == int64(0)) && (l_ == int64(0)) {
-						t53_ := gpu_Place{Step_: int64(1), N_: int64(136)}
-						/*line along.go:134*/ t54_ := gpu_Top_(words_[:int64(137)], t53_, int64(-2176))
-						/*line along.go:134*/ v4_ := t54_
-						c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded_(r_, v4_, words_[136], over_, root_)
-					}
-					for i5_ := l_; (i5_ < int64(137)) && (int64(len(parts_)) != int64(0)); i5_ = i5_ + n_ {
-						parts_[(((g0*int64(137))+i5_)*outputs_)+o_] = words_[i5_]
-					}
-				}
-			} else {
-				for w := range n {
-					l0 := w % n0
-					l_ := l0
-					/*line along.go:141*/ for i6_ := int64(0); i6_ < int64(6); i6_ = i6_ + int64(1) {
-						all_[(i6_*n_)+l_] = gpu_part(sum_all[w], i6_)
-					}
-				}
-				if int64(len(parts_)) == int64(0) {
 					for w := range n {
-						top_ := top_all[w]
-						/*line along.go:146*/ t55_ := gpu_joined(all_[:int64(768)], n_, true)
-						/*line along.go:146*/ v5_all[w] = gpu_valueOf(int64(52), t55_, gpu_unit___(f_, p_, top_), true)
+						/*line along.go:94*/ all6_all[w] = t46_all[w]
 					}
-					/*line along.go:147*/ var t56_ float64
+					/*line along.go:95*/ var t56_ float64
 					for w := range n {
 						l0 := w % n0
 						l1 := w / n0 % n1
 						l2 := w / (n0 * n1)
-//line along.go:147
-						if x := gpu_rounded_(r_, v5_all[w], int64(0), over_, root_); l0|l1|l2 == 0 {
+						top_ := top_all[w]
+//line along.go:95
+						if x := gpu_rounded_(f_, gpu_valueOf_(f_, p_, all6_all[w], top_), int64(0), q_); l0|l1|l2 == 0 {
 							t56_ = x
 						}
 					}
-					/*line along.go:147*/ z3_ := t56_
+					/*line along.go:95*/ z3_ := t56_
 					for w := range n {
 						l0 := w % n0
 						l_ := l0
-						/*line along.go:148*/ if l_ == int64(0) {
+						/*line along.go:96*/ if l_ == int64(0) {
 							c_.Data_[(o_*c_.Stride_)+int64(0)] = z3_
 						}
 					}
+					break loop4_body
 				}
 				for w := range n {
 					l0 := w % n0
-					top_ := top_all[w]
 					l_ := l0
-//line along.go:152
-					for i7_ := l_; (i7_ < int64(8)) && (int64(len(parts_)) != int64(0)); i7_ = i7_ + n_ {
-						j2_ := i7_
-						/*line along.go:153*/ v6_ := int64(256)
-						/*line along.go:155*/ if i7_ < int64(6) {
-							t57_ := i7_ * n_
-							/*line along.go:156*/ t58_ := gpu_sumOfParts(all_[t57_ : (i7_*n_)+n_])
-							/*line along.go:156*/ v6_ = t58_
+					/*line along.go:102*/ if l_ == int64(0) {
+						at_ := gpu_Place{Step_: int64(1), N_: int64(136)}
+						if int64(len(words_)) == int64(0) {
+							t57_ := gpu_Top(sum_[:int64(137)], at_, int64(-2176))
+//line along.go:105
+							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded_(f_, t57_, sum_[136], q_)
 						} else {
-							/*line along.go:157*/ if i7_ == int64(6) {
-								v6_ = gpu_stateOf(gpu_unit___(f_, p_, top_), int64(52), true)
-							} else {
-								j2_ = int64(136)
+							gpu_Carry(sum_[:int64(137)], at_)
+						}
+					}
+				}
+				if int64(len(words_)) != int64(0) {
+					at2_ := ((g0 * r_.outputs_) + o_) * int64(137)
+					for w := range n {
+						l0 := w % n0
+						l_ := l0
+						/*line along.go:113*/ for i3_ := l_; i3_ <= int64(136); i3_ = i3_ + n_ {
+							words_[at2_+i3_] = sum_[i3_]
+						}
+					}
+				}
+			}
+			/*line along.go:40*/ o_ = o_ + int64(grid.Groups[1])
+		}
+//line kernels_tandem.go:1708
+	}
+	return nil
+}
+
+func AlongFloat32SingleProductPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 single
+	var arg1 product
+	var arg7 rows
+	arg7.outputs = int(args[21].Int64())
+	arg7.height = int(args[22].Int64())
+	arg7.cols = int(args[23].Int64())
+	arg7.turns = int(args[24].Int64())
+	var arg8 quotient
+	arg8.over = uint64(args[25].Uint64())
+	arg8.root = bool(args[26].Uint32() != 0)
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Along[float32, single, product](it, arg0, arg1, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float32](args[18:]), arg7, arg8, int64(args[27].Int64()))
+	})
+}
+
+func AlongFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var f_ gpu_single
+	var p_ gpu_product
+	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	y_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
+	words_ := support.Slice[int64](args[15:])
+	shift_ := support.Slice[float32](args[18:])
+	var r_ gpu_rows
+	r_.outputs_ = args[21].Int64()
+	r_.height_ = args[22].Int64()
+	r_.cols_ = args[23].Int64()
+	r_.turns_ = args[24].Int64()
+	var q_ gpu_quotient
+	q_.over_ = args[25].Uint64()
+	q_.root_ = args[26].Uint32() != 0
+	mask_ := args[27].Int64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	var stage_ [1024]int64
+	var sum_ [137]int64
+	var b_all, b2_all [1024]gpu_block
+	var top_all, held_all, k2_all, next_all, top2_all [1024]int64
+	var alone_all, t5_all, ok_all, ok2_all, dirty_all, done_all, wide_all, dirty2_all [1024]bool
+	var f2_all, f3_all [1024]gpu_single
+	var p2_all, p3_all [1024]gpu_product
+	var q2_all [1024]gpu_quotient
+	var t4_all, z_all, z2_all [1024]float32
+	var g_all [1024]gpu_guess
+	var e_all, e2_all, e3_all, t35_all, e4_all, t46_all, all6_all [1024]gpu_extracted
+	var g2_all [1024]gpu_extraction
+	var w_all, t26_all [1024]gpu_window
+	var stage5_all [1024][]int64
+	n := n0 * n1 * n2
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		/*line along.go:32*/ n_ := n0
+		for w := range n {
+			/*line along.go:33*/ b_all[w] = gpu_block{x_: x_, y_: y_, mask_: mask_}
+		}
+		/*line along.go:34*/ width_ := min(r_.cols_, n_*r_.turns_)
+		height_ := max(int64(1), support.Div(r_.turns_, max(int64(1), support.Div((width_+n_)-int64(1), n_))))
+		across_ := support.Div((r_.cols_+width_)-int64(1), max(int64(1), width_))
+		blocks_ := across_ * support.Div((r_.height_+height_)-int64(1), height_)
+		from_ := support.Div(g0*blocks_, int64(grid.Groups[0]))
+		/*line along.go:38*/ end_ := support.Div((g0+int64(1))*blocks_, int64(grid.Groups[0]))
+		for w := range n {
+			/*line along.go:39*/ top_ := int64(1026)
+			/*line along.go:39*/ alone_ := false
+			top_all[w] = top_
+			alone_all[w] = alone_
+		}
+		/*line along.go:40*/ o_ := g1
+		/*line along.go:40*/ for o_ < r_.outputs_ {
+		loop4_body:
+			switch {
+			default:
+				for w := range n {
+					/*line along.go:41*/ if int64(len(shift_)) != int64(0) {
+						b_all[w].shift_ = shift_[o_]
+					}
+				}
+				/*line along.go:44*/ if int64(len(words_)) == int64(0) {
+					t_ := o_ * r_.height_
+					/*line along.go:45*/ t2_ := (o_ + int64(1)) * r_.height_
+					/*line along.go:45*/ t3_ := r_.cols_
+					for w := range n {
+						/*line along.go:45*/ b_all[w].i0_ = t_
+						/*line along.go:45*/ b_all[w].i1_ = t2_
+						/*line along.go:45*/ b_all[w].j0_ = int64(0)
+						/*line along.go:45*/ b_all[w].j1_ = t3_
+						/*line along.go:193*/ f2_all[w] = f_
+						/*line along.go:193*/ p2_all[w] = p_
+						/*line along.go:193*/ b2_all[w] = b_all[w]
+						/*line along.go:193*/ q2_all[w] = q_
+						/*line along.go:46*/ t4_ := float32(0)
+						/*line along.go:46*/ t5_ := false
+						t4_all[w] = t4_
+						t5_all[w] = t5_
+					}
+					/*line along.go:195*/ n2_ := n0
+					for w := range n {
+						l0 := w % n0
+						l2_ := l0
+						/*line along.go:196*/ g_all[w] = gpu_guess{}
+						for i_ := b2_all[w].i0_; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
+							for j_ := b2_all[w].j0_ + l2_; j_ < b2_all[w].j1_; j_ = j_ + n2_ {
+								u_, v_ := gpu_factorsAt_(p2_all[w], b2_all[w], i_, j_)
+								g_all[w] = gpu_plusQuick(g_all[w], float64(u_*v_))
 							}
 						}
-						/*line along.go:162*/ parts_[(((g0*int64(137))+j2_)*outputs_)+o_] = v6_
+					}
+					for w := range n {
+						l0 := w % n0
+						stage2_ := stage_[:int64(1024)]
+						l2_ := l0
+						/*line along.go:204*/ t8_ := l2_
+						/*line along.go:204*/ t9_ := n2_ + l2_
+						/*line along.go:204*/ t10_ := int64(math.Float64bits(g_all[w].sum_))
+						/*line along.go:204*/ t11_ := int64(math.Float64bits(g_all[w].off_))
+						/*line along.go:204*/ stage2_[t8_] = t10_
+						/*line along.go:204*/ stage2_[t9_] = t11_
+					}
+					for w := range n {
+						stage2_ := stage_[:int64(1024)]
+						/*line along.go:206*/ all_ := gpu_guess{}
+						for t12_, k_ := n2_, int64(0); k_ < t12_; k_ = k_ + int64(1) {
+							all_.sum_ = all_.sum_ + math.Float64frombits(uint64(stage2_[k_]))
+							all_.off_ = all_.off_ + math.Float64frombits(uint64(stage2_[n2_+k_]))
+						}
+						z_ := float32(0)
+						/*line along.go:211*/ ok_ := false
+//line along.go:211
+						z_, ok_ = gpu_sure(f2_all[w], all_, q2_all[w], true, ((b2_all[w].i1_-b2_all[w].i0_)*(b2_all[w].j1_-b2_all[w].j0_))+n2_)
+						z_all[w] = z_
+						ok_all[w] = ok_
+					}
+					/*line along.go:212*/ var t15_ float32
+					for w := range n {
+						l0 := w % n0
+						l1 := w / n0 % n1
+						l2 := w / (n0 * n1)
+						z_ := z_all[w]
+						/*line along.go:212*/ if x := z_; l0|l1|l2 == 0 {
+							t15_ = x
+						}
+					}
+					/*line along.go:212*/ var t16_ bool
+					for w := range n {
+						l0 := w % n0
+						l1 := w / n0 % n1
+						l2 := w / (n0 * n1)
+						ok_ := ok_all[w]
+						/*line along.go:212*/ if x := ok_; l0|l1|l2 == 0 {
+							t16_ = x
+						}
+					}
+					/*line along.go:212*/ t17_ := t15_
+					/*line along.go:212*/ t18_ := t16_
+					for w := range n {
+						/*line along.go:212*/ t4_ := t17_
+						/*line along.go:212*/ t5_ := t18_
+						t4_all[w] = t4_
+						t5_all[w] = t5_
+					}
+					for w := range n {
+						t4_ := t4_all[w]
+						t5_ := t5_all[w]
+						/*line along.go:46*/ z2_ := t4_
+						/*line along.go:46*/ ok2_ := t5_
+						z2_all[w] = z2_
+						ok2_all[w] = ok2_
+					}
+					/*line along.go:47*/ if ok2_all[0] {
+						for w := range n {
+							l0 := w % n0
+							z2_ := z2_all[w]
+							l_ := l0
+							/*line along.go:48*/ if l_ == int64(0) {
+								c_.Data_[(o_*c_.Stride_)+int64(0)] = z2_
+							}
+						}
+						break loop4_body
+					}
+				}
+				for w := range n {
+					/*line along.go:54*/ e_all[w] = gpu_extracted{}
+					/*line along.go:54*/ held_ := int64(0)
+					/*line along.go:54*/ dirty_ := false
+					held_all[w] = held_
+					dirty_all[w] = dirty_
+				}
+				for w := range n {
+					/*line along.go:55*/ k2_ := from_
+					k2_all[w] = k2_
+				}
+			loop18:
+				/*line along.go:55*/ for {
+				loop18_body:
+					switch {
+					default:
+						for w := range n {
+							k2_ := k2_all[w]
+							top_ := top_all[w]
+							/*line along.go:56*/ done_ := k2_ >= end_
+							/*line along.go:56*/ wide_ := false
+							/*line along.go:56*/ next_ := top_
+							done_all[w] = done_
+							wide_all[w] = wide_
+							next_all[w] = next_
+						}
+						/*line along.go:57*/ if !done_all[0] {
+							for w := range n {
+								l0 := w % n0
+								k2_ := k2_all[w]
+								top_ := top_all[w]
+								alone_ := alone_all[w]
+								l_ := l0
+								/*line along.go:58*/ t19_ := (o_ * r_.height_) + (support.Div(k2_, across_) * height_)
+								/*line along.go:58*/ t20_ := support.Rem(k2_, across_) * width_
+								/*line along.go:58*/ b_all[w].i0_ = t19_
+								/*line along.go:58*/ b_all[w].j0_ = t20_
+								t21_ := min(b_all[w].i0_+height_, (o_+int64(1))*r_.height_)
+								/*line along.go:59*/ t22_ := min(b_all[w].j0_+width_, r_.cols_)
+								/*line along.go:59*/ b_all[w].i1_ = t21_
+								/*line along.go:59*/ b_all[w].j1_ = t22_
+								t23_ := gpu_extractFrom__(f_, p_, b_all[w], l_, n_, top_, alone_)
+								/*line along.go:60*/ g2_all[w] = t23_
+							}
+							/*line along.go:61*/ var t24_ bool
+							for w := range n {
+								top_ := top_all[w]
+								alone_ := alone_all[w]
+								/*line along.go:61*/ if !gpu_fits__(f_, p_, g2_all[w].w_, top_, alone_) {
+									/*line along.go:61*/ t24_ = true
+								}
+							}
+							/*line along.go:61*/ if !t24_ {
+								for w := range n {
+									top_ := top_all[w]
+									k2_ := k2_all[w]
+									held_ := held_all[w]
+									/*line along.go:62*/ t25_ := gpu_plus(e_all[w], gpu_counted(g2_all[w], top_))
+									/*line along.go:62*/ e_all[w] = t25_
+									/*line along.go:62*/ alone_ := false
+									k2_ = k2_ + int64(1)
+									held_ = held_ + int64(1)
+									alone_all[w] = alone_
+									k2_all[w] = k2_
+									held_all[w] = held_
+								}
+								/*line along.go:65*/ if (held_all[0] * n_) < int64(2048) {
+									break loop18_body
+								}
+							} else {
+								for w := range n {
+									/*line along.go:216*/ w_all[w] = g2_all[w].w_
+									/*line along.go:69*/ t26_all[w] = gpu_window{}
+								}
+								/*line along.go:217*/ n3_ := n0
+								for w := range n {
+									l0 := w % n0
+									stage3_ := stage_[:int64(1024)]
+									l3_ := l0
+									/*line along.go:219*/ t27_ := l3_
+									/*line along.go:219*/ t28_ := n3_ + l3_
+									/*line along.go:219*/ t29_ := int64(w_all[w].hi_)
+									/*line along.go:219*/ t30_ := int64(w_all[w].lo_)
+									/*line along.go:219*/ stage3_[t27_] = t29_
+									/*line along.go:219*/ stage3_[t28_] = t30_
+								}
+								for w := range n {
+									stage3_ := stage_[:int64(1024)]
+									/*line along.go:221*/ all2_ := gpu_nowhere()
+									for t31_, k3_ := n3_, int64(0); k3_ < t31_; k3_ = k3_ + int64(1) {
+										t32_ := gpu_window{hi_: uint32(stage3_[k3_]), lo_: uint32(stage3_[n3_+k3_])}
+										/*line along.go:223*/ all2_ = gpu_and(all2_, t32_)
+									}
+									t26_all[w] = all2_
+								}
+								/*line along.go:69*/ var t33_ int64
+								for w := range n {
+									l0 := w % n0
+									l1 := w / n0 % n1
+									l2 := w / (n0 * n1)
+									top_ := top_all[w]
+//line along.go:69
+									if x := gpu_nextTop__(f_, p_, t26_all[w], top_); l0|l1|l2 == 0 {
+										t33_ = x
+									}
+								}
+								for w := range n {
+									/*line along.go:69*/ next_ := t33_
+									t34_ := next_ == int64(0)
+									/*line along.go:70*/ alone_ := false
+									/*line along.go:70*/ wide_ := t34_
+									next_all[w] = next_
+									alone_all[w] = alone_
+									wide_all[w] = wide_
+								}
+							}
+						}
+						/*line along.go:73*/ if (done_all[0] && (!dirty_all[0])) && (int64(len(words_)) == int64(0)) {
+							break loop18
+						}
+						if ((done_all[0] || wide_all[0]) || ((held_all[0] > int64(0)) && (next_all[0] != top_all[0]))) || ((held_all[0] * n_) >= int64(2048)) {
+							for w := range n {
+								top_ := top_all[w]
+								dirty_ := dirty_all[w]
+								/*line along.go:123*/ f3_all[w] = f_
+								/*line along.go:123*/ p3_all[w] = p_
+								/*line along.go:123*/ e2_all[w] = e_all[w]
+								top2_ := top_
+								/*line along.go:124*/ dirty2_ := dirty_
+								top2_all[w] = top2_
+								dirty2_all[w] = dirty2_
+							}
+							for w := range n {
+								l0 := w % n0
+								dirty2_ := dirty2_all[w]
+								stage4_ := stage_[:int64(1024)]
+								sum2_ := sum_[:int64(137)]
+								/*line along.go:126*/ if !dirty2_ {
+									for i2_ := l0; i2_ <= int64(24); i2_ = i2_ + n0 {
+										sum2_[i2_] = int64(0)
+									}
+								}
+								/*line along.go:229*/ f4_ := f3_all[w]
+								_ = f4_
+								/*line along.go:229*/ p4_ := p3_all[w]
+								_ = p4_
+								/*line along.go:229*/ stage5_all[w] = stage4_
+								/*line along.go:229*/ e3_all[w] = e2_all[w]
+								/*line along.go:131*/ t35_all[w] = gpu_extracted{}
+							}
+							/*line along.go:231*/ n4_ := n0
+							for w := range n {
+								l0 := w % n0
+								l4_ := l0
+								/*line along.go:233*/ t36_ := l4_
+								/*line along.go:233*/ t37_ := n4_ + l4_
+								/*line along.go:233*/ t38_ := e3_all[w].a_
+								/*line along.go:233*/ t39_ := e3_all[w].b_
+								/*line along.go:233*/ stage5_all[w][t36_] = t38_
+								/*line along.go:233*/ stage5_all[w][t37_] = t39_
+							}
+							/*line along.go:239*/ if n4_ > int64(16) {
+								for w := range n {
+									l0 := w % n0
+									l4_ := l0
+//line along.go:240
+									for k4_ := l4_ + int64(16); (k4_ < n4_) && (l4_ < int64(16)); k4_ = k4_ + int64(16) {
+										stage5_all[w][l4_] = stage5_all[w][l4_] + stage5_all[w][k4_]
+										stage5_all[w][n4_+l4_] = stage5_all[w][n4_+l4_] + stage5_all[w][n4_+k4_]
+									}
+								}
+							}
+							for w := range n {
+								/*line along.go:250*/ all3_ := gpu_extracted{}
+								for t44_, k5_ := min(n4_, int64(16)), int64(0); k5_ < t44_; k5_ = k5_ + int64(1) {
+									all3_.a_ = all3_.a_ + stage5_all[w][k5_]
+									all3_.b_ = all3_.b_ + stage5_all[w][n4_+k5_]
+								}
+								/*line along.go:259*/ t35_all[w] = all3_
+							}
+							for w := range n {
+								l0 := w % n0
+								top2_ := top2_all[w]
+								sum2_ := sum_[:int64(137)]
+								/*line along.go:131*/ all4_ := t35_all[w]
+								if l0 == int64(0) {
+									gpu_addTo__(f3_all[w], p3_all[w], sum2_, all4_, top2_)
+								}
+							}
+							for w := range n {
+								/*line along.go:78*/ t45_ := gpu_extracted{}
+								/*line along.go:78*/ e_all[w] = t45_
+								/*line along.go:78*/ held_ := int64(0)
+								/*line along.go:78*/ dirty_ := true
+								held_all[w] = held_
+								dirty_all[w] = dirty_
+							}
+						}
+						/*line along.go:80*/ if done_all[0] {
+							break loop18
+						}
+						if !wide_all[0] {
+							for w := range n {
+								next_ := next_all[w]
+								/*line along.go:84*/ top_ := next_
+								top_all[w] = top_
+							}
+							break loop18_body
+						}
+						for w := range n {
+							l0 := w % n0
+							k2_ := k2_all[w]
+							l_ := l0
+							/*line along.go:88*/ if l_ == int64(0) {
+								gpu_addBlock__(f_, p_, b_all[w], sum_[:int64(137)])
+							}
+							k2_ = k2_ + int64(1)
+							k2_all[w] = k2_
+						}
+					}
+				}
+				/*line along.go:93*/ if !dirty_all[0] {
+					for w := range n {
+						/*line along.go:229*/ f5_ := f_
+						_ = f5_
+						/*line along.go:229*/ p5_ := p_
+						_ = p5_
+						/*line along.go:229*/ e4_all[w] = e_all[w]
+						/*line along.go:94*/ t46_all[w] = gpu_extracted{}
+					}
+					/*line along.go:231*/ n5_ := n0
+					for w := range n {
+						l0 := w % n0
+						stage6_ := stage_[:int64(1024)]
+						l5_ := l0
+						/*line along.go:233*/ t47_ := l5_
+						/*line along.go:233*/ t48_ := n5_ + l5_
+						/*line along.go:233*/ t49_ := e4_all[w].a_
+						/*line along.go:233*/ t50_ := e4_all[w].b_
+						/*line along.go:233*/ stage6_[t47_] = t49_
+						/*line along.go:233*/ stage6_[t48_] = t50_
+					}
+					/*line along.go:239*/ if n5_ > int64(16) {
+						for w := range n {
+							l0 := w % n0
+							stage6_ := stage_[:int64(1024)]
+							l5_ := l0
+//line along.go:240
+							for k6_ := l5_ + int64(16); (k6_ < n5_) && (l5_ < int64(16)); k6_ = k6_ + int64(16) {
+								stage6_[l5_] = stage6_[l5_] + stage6_[k6_]
+								stage6_[n5_+l5_] = stage6_[n5_+l5_] + stage6_[n5_+k6_]
+							}
+						}
+					}
+					for w := range n {
+						stage6_ := stage_[:int64(1024)]
+						/*line along.go:250*/ all5_ := gpu_extracted{}
+						for t55_, k7_ := min(n5_, int64(16)), int64(0); k7_ < t55_; k7_ = k7_ + int64(1) {
+							all5_.a_ = all5_.a_ + stage6_[k7_]
+							all5_.b_ = all5_.b_ + stage6_[n5_+k7_]
+						}
+						/*line along.go:259*/ t46_all[w] = all5_
+					}
+					for w := range n {
+						/*line along.go:94*/ all6_all[w] = t46_all[w]
+					}
+					/*line along.go:95*/ var t56_ float32
+					for w := range n {
+						l0 := w % n0
+						l1 := w / n0 % n1
+						l2 := w / (n0 * n1)
+						top_ := top_all[w]
+//line along.go:95
+						if x := gpu_rounded(f_, gpu_valueOf__(f_, p_, all6_all[w], top_), int64(0), q_); l0|l1|l2 == 0 {
+							t56_ = x
+						}
+					}
+					/*line along.go:95*/ z3_ := t56_
+					for w := range n {
+						l0 := w % n0
+						l_ := l0
+						/*line along.go:96*/ if l_ == int64(0) {
+							c_.Data_[(o_*c_.Stride_)+int64(0)] = z3_
+						}
+					}
+					break loop4_body
+				}
+				for w := range n {
+					l0 := w % n0
+					l_ := l0
+					/*line along.go:102*/ if l_ == int64(0) {
+						at_ := gpu_Place{Step_: int64(1), N_: int64(24)}
+						if int64(len(words_)) == int64(0) {
+							t57_ := gpu_Top(sum_[:int64(137)], at_, int64(-384))
+//line along.go:105
+							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded(f_, t57_, sum_[24], q_)
+						} else {
+							gpu_Carry(sum_[:int64(137)], at_)
+						}
+					}
+				}
+				if int64(len(words_)) != int64(0) {
+					at2_ := ((g0 * r_.outputs_) + o_) * int64(25)
+					for w := range n {
+						l0 := w % n0
+						l_ := l0
+						/*line along.go:113*/ for i3_ := l_; i3_ <= int64(24); i3_ = i3_ + n_ {
+							words_[at2_+i3_] = sum_[i3_]
+						}
 					}
 				}
 			}
-			/*line along.go:53*/ o_ = o_ + int64(grid.Groups[1])
+			/*line along.go:40*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2982
+//line kernels_tandem.go:2209
 	}
 	return nil
 }
 
-func FewFloat32Float32Int32SingleOneSinglePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func AlongFloat64DoubleProductPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 double
+	var arg1 product
+	var arg7 rows
+	arg7.outputs = int(args[21].Int64())
+	arg7.height = int(args[22].Int64())
+	arg7.cols = int(args[23].Int64())
+	arg7.turns = int(args[24].Int64())
+	var arg8 quotient
+	arg8.over = uint64(args[25].Uint64())
+	arg8.root = bool(args[26].Uint32() != 0)
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Along[float64, double, product](it, arg0, arg1, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float64](args[18:]), arg7, arg8, int64(args[27].Int64()))
+	})
+}
+
+func AlongFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var f_ gpu_double
+	var p_ gpu_product
+	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	y_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
+	words_ := support.Slice[int64](args[15:])
+	shift_ := support.Slice[float64](args[18:])
+	var r_ gpu_rows
+	r_.outputs_ = args[21].Int64()
+	r_.height_ = args[22].Int64()
+	r_.cols_ = args[23].Int64()
+	r_.turns_ = args[24].Int64()
+	var q_ gpu_quotient
+	q_.over_ = args[25].Uint64()
+	q_.root_ = args[26].Uint32() != 0
+	mask_ := args[27].Int64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	var stage_ [1024]int64
+	var sum_ [137]int64
+	var b_all [1024]gpu_block_
+	var top_all, held_all, k2_all, next_all, top2_all [1024]int64
+	var alone_all, dirty_all, done_all, wide_all, dirty2_all [1024]bool
+	var e_all, e2_all, e3_all, t35_all, e4_all, t46_all, all6_all [1024]gpu_extracted
+	var g2_all [1024]gpu_extraction
+	var w_all, t26_all [1024]gpu_window
+	var f3_all [1024]gpu_double
+	var p3_all [1024]gpu_product
+	var stage5_all [1024][]int64
+	n := n0 * n1 * n2
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		/*line along.go:32*/ n_ := n0
+		for w := range n {
+			/*line along.go:33*/ b_all[w] = gpu_block_{x_: x_, y_: y_, mask_: mask_}
+		}
+		/*line along.go:34*/ width_ := min(r_.cols_, n_*r_.turns_)
+		height_ := max(int64(1), support.Div(r_.turns_, max(int64(1), support.Div((width_+n_)-int64(1), n_))))
+		across_ := support.Div((r_.cols_+width_)-int64(1), max(int64(1), width_))
+		blocks_ := across_ * support.Div((r_.height_+height_)-int64(1), height_)
+		from_ := support.Div(g0*blocks_, int64(grid.Groups[0]))
+		/*line along.go:38*/ end_ := support.Div((g0+int64(1))*blocks_, int64(grid.Groups[0]))
+		for w := range n {
+			/*line along.go:39*/ top_ := int64(1026)
+			/*line along.go:39*/ alone_ := false
+			top_all[w] = top_
+			alone_all[w] = alone_
+		}
+		/*line along.go:40*/ o_ := g1
+		/*line along.go:40*/ for o_ < r_.outputs_ {
+		loop4_body:
+			switch {
+			default:
+				for w := range n {
+					/*line along.go:41*/ if int64(len(shift_)) != int64(0) {
+						b_all[w].shift_ = shift_[o_]
+					}
+					/*line along.go:54*/ e_all[w] = gpu_extracted{}
+					/*line along.go:54*/ held_ := int64(0)
+					/*line along.go:54*/ dirty_ := false
+					held_all[w] = held_
+					dirty_all[w] = dirty_
+				}
+				for w := range n {
+					/*line along.go:55*/ k2_ := from_
+					k2_all[w] = k2_
+				}
+			loop7:
+				/*line along.go:55*/ for {
+				loop7_body:
+					switch {
+					default:
+						for w := range n {
+							k2_ := k2_all[w]
+							top_ := top_all[w]
+							/*line along.go:56*/ done_ := k2_ >= end_
+							/*line along.go:56*/ wide_ := false
+							/*line along.go:56*/ next_ := top_
+							done_all[w] = done_
+							wide_all[w] = wide_
+							next_all[w] = next_
+						}
+						/*line along.go:57*/ if !done_all[0] {
+							for w := range n {
+								l0 := w % n0
+								k2_ := k2_all[w]
+								top_ := top_all[w]
+								alone_ := alone_all[w]
+								l_ := l0
+								/*line along.go:58*/ t19_ := (o_ * r_.height_) + (support.Div(k2_, across_) * height_)
+								/*line along.go:58*/ t20_ := support.Rem(k2_, across_) * width_
+								/*line along.go:58*/ b_all[w].i0_ = t19_
+								/*line along.go:58*/ b_all[w].j0_ = t20_
+								t21_ := min(b_all[w].i0_+height_, (o_+int64(1))*r_.height_)
+								/*line along.go:59*/ t22_ := min(b_all[w].j0_+width_, r_.cols_)
+								/*line along.go:59*/ b_all[w].i1_ = t21_
+								/*line along.go:59*/ b_all[w].j1_ = t22_
+								t23_ := gpu_extractFrom___(f_, p_, b_all[w], l_, n_, top_, alone_)
+								/*line along.go:60*/ g2_all[w] = t23_
+							}
+							/*line along.go:61*/ var t24_ bool
+							for w := range n {
+								top_ := top_all[w]
+								alone_ := alone_all[w]
+								/*line along.go:61*/ if !gpu_fits___(f_, p_, g2_all[w].w_, top_, alone_) {
+									/*line along.go:61*/ t24_ = true
+								}
+							}
+							/*line along.go:61*/ if !t24_ {
+								for w := range n {
+									top_ := top_all[w]
+									k2_ := k2_all[w]
+									held_ := held_all[w]
+									/*line along.go:62*/ t25_ := gpu_plus(e_all[w], gpu_counted(g2_all[w], top_))
+									/*line along.go:62*/ e_all[w] = t25_
+									/*line along.go:62*/ alone_ := false
+									k2_ = k2_ + int64(1)
+									held_ = held_ + int64(1)
+									alone_all[w] = alone_
+									k2_all[w] = k2_
+									held_all[w] = held_
+								}
+								/*line along.go:65*/ if (held_all[0] * n_) < int64(2048) {
+									break loop7_body
+								}
+							} else {
+								for w := range n {
+									/*line along.go:216*/ w_all[w] = g2_all[w].w_
+									/*line along.go:69*/ t26_all[w] = gpu_window{}
+								}
+								/*line along.go:217*/ n3_ := n0
+								for w := range n {
+									l0 := w % n0
+									stage3_ := stage_[:int64(1024)]
+									l3_ := l0
+									/*line along.go:219*/ t27_ := l3_
+									/*line along.go:219*/ t28_ := n3_ + l3_
+									/*line along.go:219*/ t29_ := int64(w_all[w].hi_)
+									/*line along.go:219*/ t30_ := int64(w_all[w].lo_)
+									/*line along.go:219*/ stage3_[t27_] = t29_
+									/*line along.go:219*/ stage3_[t28_] = t30_
+								}
+								for w := range n {
+									stage3_ := stage_[:int64(1024)]
+									/*line along.go:221*/ all2_ := gpu_nowhere()
+									for t31_, k3_ := n3_, int64(0); k3_ < t31_; k3_ = k3_ + int64(1) {
+										t32_ := gpu_window{hi_: uint32(stage3_[k3_]), lo_: uint32(stage3_[n3_+k3_])}
+										/*line along.go:223*/ all2_ = gpu_and(all2_, t32_)
+									}
+									t26_all[w] = all2_
+								}
+								/*line along.go:69*/ var t33_ int64
+								for w := range n {
+									l0 := w % n0
+									l1 := w / n0 % n1
+									l2 := w / (n0 * n1)
+									top_ := top_all[w]
+//line along.go:69
+									if x := gpu_nextTop___(f_, p_, t26_all[w], top_); l0|l1|l2 == 0 {
+										t33_ = x
+									}
+								}
+								for w := range n {
+									/*line along.go:69*/ next_ := t33_
+									t34_ := next_ == int64(0)
+									/*line along.go:70*/ alone_ := false
+									/*line along.go:70*/ wide_ := t34_
+									next_all[w] = next_
+									alone_all[w] = alone_
+									wide_all[w] = wide_
+								}
+							}
+						}
+						/*line along.go:73*/ if (done_all[0] && (!dirty_all[0])) && (int64(len(words_)) == int64(0)) {
+							break loop7
+						}
+						if ((done_all[0] || wide_all[0]) || ((held_all[0] > int64(0)) && (next_all[0] != top_all[0]))) || ((held_all[0] * n_) >= int64(2048)) {
+							for w := range n {
+								top_ := top_all[w]
+								dirty_ := dirty_all[w]
+								/*line along.go:123*/ f3_all[w] = f_
+								/*line along.go:123*/ p3_all[w] = p_
+								/*line along.go:123*/ e2_all[w] = e_all[w]
+								top2_ := top_
+								/*line along.go:124*/ dirty2_ := dirty_
+								top2_all[w] = top2_
+								dirty2_all[w] = dirty2_
+							}
+							for w := range n {
+								l0 := w % n0
+								dirty2_ := dirty2_all[w]
+								stage4_ := stage_[:int64(1024)]
+								sum2_ := sum_[:int64(137)]
+								/*line along.go:126*/ if !dirty2_ {
+									for i2_ := l0; i2_ <= int64(136); i2_ = i2_ + n0 {
+										sum2_[i2_] = int64(0)
+									}
+								}
+								/*line along.go:229*/ f4_ := f3_all[w]
+								_ = f4_
+								/*line along.go:229*/ p4_ := p3_all[w]
+								_ = p4_
+								/*line along.go:229*/ stage5_all[w] = stage4_
+								/*line along.go:229*/ e3_all[w] = e2_all[w]
+								/*line along.go:131*/ t35_all[w] = gpu_extracted{}
+							}
+							/*line along.go:231*/ n4_ := n0
+							for w := range n {
+								l0 := w % n0
+								l4_ := l0
+								/*line along.go:233*/ t36_ := l4_
+								/*line along.go:233*/ t37_ := n4_ + l4_
+								/*line along.go:233*/ t38_ := e3_all[w].a_
+								/*line along.go:233*/ t39_ := e3_all[w].b_
+								/*line along.go:233*/ stage5_all[w][t36_] = t38_
+								/*line along.go:233*/ stage5_all[w][t37_] = t39_
+								/*line along.go:235*/ t40_ := (int64(2) * n4_) + l4_
+								/*line along.go:235*/ t41_ := (int64(3) * n4_) + l4_
+								/*line along.go:235*/ t42_ := e3_all[w].c_
+								/*line along.go:235*/ t43_ := e3_all[w].d_
+								/*line along.go:235*/ stage5_all[w][t40_] = t42_
+								/*line along.go:235*/ stage5_all[w][t41_] = t43_
+							}
+							/*line along.go:239*/ if n4_ > int64(16) {
+								for w := range n {
+									l0 := w % n0
+									l4_ := l0
+//line along.go:240
+									for k4_ := l4_ + int64(16); (k4_ < n4_) && (l4_ < int64(16)); k4_ = k4_ + int64(16) {
+										stage5_all[w][l4_] = stage5_all[w][l4_] + stage5_all[w][k4_]
+										stage5_all[w][n4_+l4_] = stage5_all[w][n4_+l4_] + stage5_all[w][n4_+k4_]
+//line along.go:244
+										stage5_all[w][(int64(2)*n4_)+l4_] = stage5_all[w][(int64(2)*n4_)+l4_] + stage5_all[w][(int64(2)*n4_)+k4_]
+										stage5_all[w][(int64(3)*n4_)+l4_] = stage5_all[w][(int64(3)*n4_)+l4_] + stage5_all[w][(int64(3)*n4_)+k4_]
+									}
+								}
+							}
+							for w := range n {
+								all3_ := gpu_extracted{}
+								for t44_, k5_ := min(n4_, int64(16)), int64(0); k5_ < t44_; k5_ = k5_ + int64(1) {
+									all3_.a_ = all3_.a_ + stage5_all[w][k5_]
+									all3_.b_ = all3_.b_ + stage5_all[w][n4_+k5_]
+									/*line along.go:255*/ all3_.c_ = all3_.c_ + stage5_all[w][(int64(2)*n4_)+k5_]
+									all3_.d_ = all3_.d_ + stage5_all[w][(int64(3)*n4_)+k5_]
+								}
+								/*line along.go:259*/ t35_all[w] = all3_
+							}
+							for w := range n {
+								l0 := w % n0
+								top2_ := top2_all[w]
+								sum2_ := sum_[:int64(137)]
+								/*line along.go:131*/ all4_ := t35_all[w]
+								if l0 == int64(0) {
+									gpu_addTo___(f3_all[w], p3_all[w], sum2_, all4_, top2_)
+								}
+							}
+							for w := range n {
+								/*line along.go:78*/ t45_ := gpu_extracted{}
+								/*line along.go:78*/ e_all[w] = t45_
+								/*line along.go:78*/ held_ := int64(0)
+								/*line along.go:78*/ dirty_ := true
+								held_all[w] = held_
+								dirty_all[w] = dirty_
+							}
+						}
+						/*line along.go:80*/ if done_all[0] {
+							break loop7
+						}
+						if !wide_all[0] {
+							for w := range n {
+								next_ := next_all[w]
+								/*line along.go:84*/ top_ := next_
+								top_all[w] = top_
+							}
+							break loop7_body
+						}
+						for w := range n {
+							l0 := w % n0
+							k2_ := k2_all[w]
+							l_ := l0
+							/*line along.go:88*/ if l_ == int64(0) {
+								gpu_addBlock___(f_, p_, b_all[w], sum_[:int64(137)])
+							}
+							k2_ = k2_ + int64(1)
+							k2_all[w] = k2_
+						}
+					}
+				}
+				/*line along.go:93*/ if !dirty_all[0] {
+					for w := range n {
+						/*line along.go:229*/ f5_ := f_
+						_ = f5_
+						/*line along.go:229*/ p5_ := p_
+						_ = p5_
+						/*line along.go:229*/ e4_all[w] = e_all[w]
+						/*line along.go:94*/ t46_all[w] = gpu_extracted{}
+					}
+					/*line along.go:231*/ n5_ := n0
+					for w := range n {
+						l0 := w % n0
+						stage6_ := stage_[:int64(1024)]
+						l5_ := l0
+						/*line along.go:233*/ t47_ := l5_
+						/*line along.go:233*/ t48_ := n5_ + l5_
+						/*line along.go:233*/ t49_ := e4_all[w].a_
+						/*line along.go:233*/ t50_ := e4_all[w].b_
+						/*line along.go:233*/ stage6_[t47_] = t49_
+						/*line along.go:233*/ stage6_[t48_] = t50_
+						/*line along.go:235*/ t51_ := (int64(2) * n5_) + l5_
+						/*line along.go:235*/ t52_ := (int64(3) * n5_) + l5_
+						/*line along.go:235*/ t53_ := e4_all[w].c_
+						/*line along.go:235*/ t54_ := e4_all[w].d_
+						/*line along.go:235*/ stage6_[t51_] = t53_
+						/*line along.go:235*/ stage6_[t52_] = t54_
+					}
+					/*line along.go:239*/ if n5_ > int64(16) {
+						for w := range n {
+							l0 := w % n0
+							stage6_ := stage_[:int64(1024)]
+							l5_ := l0
+//line along.go:240
+							for k6_ := l5_ + int64(16); (k6_ < n5_) && (l5_ < int64(16)); k6_ = k6_ + int64(16) {
+								stage6_[l5_] = stage6_[l5_] + stage6_[k6_]
+								stage6_[n5_+l5_] = stage6_[n5_+l5_] + stage6_[n5_+k6_]
+//line along.go:244
+								stage6_[(int64(2)*n5_)+l5_] = stage6_[(int64(2)*n5_)+l5_] + stage6_[(int64(2)*n5_)+k6_]
+								stage6_[(int64(3)*n5_)+l5_] = stage6_[(int64(3)*n5_)+l5_] + stage6_[(int64(3)*n5_)+k6_]
+							}
+						}
+					}
+					for w := range n {
+						stage6_ := stage_[:int64(1024)]
+						/*line along.go:250*/ all5_ := gpu_extracted{}
+						for t55_, k7_ := min(n5_, int64(16)), int64(0); k7_ < t55_; k7_ = k7_ + int64(1) {
+							all5_.a_ = all5_.a_ + stage6_[k7_]
+							all5_.b_ = all5_.b_ + stage6_[n5_+k7_]
+							/*line along.go:255*/ all5_.c_ = all5_.c_ + stage6_[(int64(2)*n5_)+k7_]
+							all5_.d_ = all5_.d_ + stage6_[(int64(3)*n5_)+k7_]
+						}
+						/*line along.go:259*/ t46_all[w] = all5_
+					}
+					for w := range n {
+						/*line along.go:94*/ all6_all[w] = t46_all[w]
+					}
+					/*line along.go:95*/ var t56_ float64
+					for w := range n {
+						l0 := w % n0
+						l1 := w / n0 % n1
+						l2 := w / (n0 * n1)
+						top_ := top_all[w]
+//line along.go:95
+						if x := gpu_rounded_(f_, gpu_valueOf___(f_, p_, all6_all[w], top_), int64(0), q_); l0|l1|l2 == 0 {
+							t56_ = x
+						}
+					}
+					/*line along.go:95*/ z3_ := t56_
+					for w := range n {
+						l0 := w % n0
+						l_ := l0
+						/*line along.go:96*/ if l_ == int64(0) {
+							c_.Data_[(o_*c_.Stride_)+int64(0)] = z3_
+						}
+					}
+					break loop4_body
+				}
+				for w := range n {
+					l0 := w % n0
+					l_ := l0
+					/*line along.go:102*/ if l_ == int64(0) {
+						at_ := gpu_Place{Step_: int64(1), N_: int64(136)}
+						if int64(len(words_)) == int64(0) {
+							t57_ := gpu_Top(sum_[:int64(137)], at_, int64(-2176))
+//line along.go:105
+							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded_(f_, t57_, sum_[136], q_)
+						} else {
+							gpu_Carry(sum_[:int64(137)], at_)
+						}
+					}
+				}
+				if int64(len(words_)) != int64(0) {
+					at2_ := ((g0 * r_.outputs_) + o_) * int64(137)
+					for w := range n {
+						l0 := w % n0
+						l_ := l0
+						/*line along.go:113*/ for i3_ := l_; i3_ <= int64(136); i3_ = i3_ + n_ {
+							words_[at2_+i3_] = sum_[i3_]
+						}
+					}
+				}
+			}
+			/*line along.go:40*/ o_ = o_ + int64(grid.Groups[1])
+		}
+//line kernels_tandem.go:2624
+	}
+	return nil
+}
+
+func EachFloat32SinglePlainPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 single
-	var arg1 one
-	var arg2 single
+	var arg1 plain
+	var arg9 quotient
+	arg9.over = uint64(args[23].Uint64())
+	arg9.root = bool(args[24].Uint32() != 0)
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Few[float32, float32, int32, single, one, single](it, arg0, arg1, arg2, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[float32](args[15:]), int(args[18].Int64()), int(args[19].Int64()), bool(args[20].Uint32() != 0), uint64(args[21].Uint64()), bool(args[22].Uint32() != 0), int32(args[23].Int32()))
+		Each[float32, single, plain](it, arg0, arg1, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float32](args[18:]), bool(args[21].Uint32() != 0), int(args[22].Int64()), arg9, int64(args[25].Int64()))
 	})
 }
 
-func FewFloat32Float32Int32SingleOneSingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func EachFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var f_ gpu_single
-	var p_ gpu_one
-	var r_ gpu_single
+	var p_ gpu_plain
 	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	y_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
-	shift_ := support.Slice[float32](args[15:])
-	height_ := args[18].Int64()
-	width_ := args[19].Int64()
-	down_ := args[20].Uint32() != 0
-	over_ := args[21].Uint64()
-	root_ := args[22].Uint32() != 0
-	mask_ := args[23].Int32()
+	words_ := support.Slice[int64](args[15:])
+	shift_ := support.Slice[float32](args[18:])
+	down_ := args[21].Uint32() != 0
+	turns_ := args[22].Int64()
+	var q_ gpu_quotient
+	q_.over_ = args[23].Uint64()
+	q_.root_ = args[24].Uint32() != 0
+	mask_ := args[25].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
+		e0, e1, e2 := b0+n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line few.go:19*/ outputs_ := c_.Rows_ * c_.Cols_
-					t_ := gpu_table{x_: x_, y_: y_, height_: height_, width_: width_, down_: down_, mask_: mask_}
-					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
+					/*line each.go:18*/ outputs_ := x_.Rows_
+					/*line each.go:18*/ n_ := x_.Cols_
+					if down_ {
+						t_ := n_
+						/*line each.go:20*/ t2_ := outputs_
+						/*line each.go:20*/ outputs_ = t_
+						/*line each.go:20*/ n_ = t2_
+					}
+					share_ := support.Div((n_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
+					from_ := min(g1*share_, n_)
+					to_ := min(from_+share_, n_)
+					/*line few.go:42*/ outputs2_ := outputs_
+					/*line few.go:42*/ var from2_ int64
+					/*line few.go:42*/ var end_ int64
+					turns2_ := support.Div((outputs2_+s0)-int64(1), s0)
+					from2_ = min((g0*turns2_)*n0, outputs2_)
+					t3_ := from2_
+					/*line few.go:45*/ t4_ := min(from2_+(turns2_*n0), outputs2_)
+					/*line few.go:45*/ from2_ = t3_
+					/*line few.go:45*/ end_ = t4_
+					/*line each.go:25*/ first_ := from2_
+					/*line each.go:25*/ beyond_ := end_
+				loop2:
+					/*line each.go:26*/ for o_ := first_ + (i0 - b0); o_ < beyond_; o_ = o_ + n0 {
+						less_ := float32(0)
+						if int64(len(shift_)) != int64(0) {
+							less_ = shift_[min(o_, int64(len(shift_))-int64(1))]
+						}
+						at_ := (g1 * outputs_) + o_
+						if c_.Cols_ > int64(0) {
+							at_ = i0
+							/*line each.go:35*/ t5_ := gpu_quickly(p_, x_, y_, o_, n_, down_, less_, mask_)
+							/*line each.go:35*/ g_ := t5_
+							z_, ok_ := gpu_sure(f_, g_, q_, true, n_)
+							/*line each.go:36*/ if ok_ {
+								gpu_put(c_, o_, z_)
+								continue loop2
+							}
+						}
+						/*line each.go:42*/ t8_ := at_ * int64(25)
+						/*line each.go:42*/ sum_ := words_[t8_ : (at_+int64(1))*int64(25)]
+						e_ := gpu_extracted{}
+						/*line each.go:43*/ top_ := int64(1026)
+						/*line each.go:43*/ held_ := int64(0)
+						/*line each.go:43*/ dirty_ := false
+					loop3:
+						/*line each.go:44*/ for i_ := from_; i_ < to_; i_ = i_ + turns_ {
+							end2_ := min(i_+turns_, to_)
+							t9_ := gpu_extractLine(f_, p_, x_, y_, o_, i_, end2_, down_, less_, mask_, top_, true)
+							/*line each.go:46*/ g2_ := t9_
+							if (!gpu_fits(f_, p_, g2_.w_, top_, true)) || (held_ == int64(2048)) {
+								next_ := gpu_nextTop(f_, p_, g2_.w_, top_)
+								if (((held_ > int64(0)) && (next_ != top_)) || (next_ == int64(0))) || (held_ == int64(2048)) {
+									if !dirty_ {
+										gpu_clearSum(sum_)
+										dirty_ = true
+									}
+									gpu_addTo____(f_, p_, sum_, e_, top_)
+									t10_ := gpu_extracted{}
+									/*line each.go:55*/ e_ = t10_
+									/*line each.go:55*/ held_ = int64(0)
+								}
+								if next_ == int64(0) {
+									for k_ := i_; k_ < end2_; k_ = k_ + int64(1) {
+										u_, v_ := gpu_lineFactors(p_, x_, y_, o_, k_, down_, less_, mask_)
+										gpu_addTerm(f_, p_, sum_, u_, v_)
+									}
+									continue loop3
+								}
+								top_ = next_
+								t13_ := gpu_extractLine(f_, p_, x_, y_, o_, i_, end2_, down_, less_, mask_, top_, false)
+								/*line each.go:65*/ g2_ = t13_
+							}
+							e_ = gpu_plus(e_, gpu_counted(g2_, top_))
+							held_ = held_ + int64(1)
+						}
+						if (c_.Cols_ > int64(0)) && (!dirty_) {
+							gpu_put(c_, o_, gpu_rounded(f_, gpu_valueOf(f_, p_, e_, top_), int64(0), q_))
+							continue loop2
+						}
+						if !dirty_ {
+							gpu_clearSum(sum_)
+						}
+						gpu_addTo____(f_, p_, sum_, e_, top_)
+						all_ := gpu_Place{Step_: int64(1), N_: int64(24)}
+						if c_.Cols_ > int64(0) {
+							t14_ := gpu_Top_(sum_, all_, int64(-384))
+							/*line each.go:80*/ gpu_put(c_, o_, gpu_rounded(f_, t14_, sum_[24], q_))
+						} else {
+							gpu_Carry_(sum_, all_)
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:2758
+	}
+	return nil
+}
+
+func EachFloat64DoublePlainPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 double
+	var arg1 plain
+	var arg9 quotient
+	arg9.over = uint64(args[23].Uint64())
+	arg9.root = bool(args[24].Uint32() != 0)
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Each[float64, double, plain](it, arg0, arg1, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float64](args[18:]), bool(args[21].Uint32() != 0), int(args[22].Int64()), arg9, int64(args[25].Int64()))
+	})
+}
+
+func EachFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var f_ gpu_double
+	var p_ gpu_plain
+	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	y_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
+	words_ := support.Slice[int64](args[15:])
+	shift_ := support.Slice[float64](args[18:])
+	down_ := args[21].Uint32() != 0
+	turns_ := args[22].Int64()
+	var q_ gpu_quotient
+	q_.over_ = args[23].Uint64()
+	q_.root_ = args[24].Uint32() != 0
+	mask_ := args[25].Int64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		e0, e1, e2 := b0+n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line each.go:18*/ outputs_ := x_.Rows_
+					/*line each.go:18*/ n_ := x_.Cols_
+					if down_ {
+						t_ := n_
+						/*line each.go:20*/ t2_ := outputs_
+						/*line each.go:20*/ outputs_ = t_
+						/*line each.go:20*/ n_ = t2_
+					}
+					share_ := support.Div((n_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
+					from_ := min(g1*share_, n_)
+					to_ := min(from_+share_, n_)
+					/*line few.go:42*/ outputs2_ := outputs_
+					/*line few.go:42*/ var from2_ int64
+					/*line few.go:42*/ var end_ int64
+					turns2_ := support.Div((outputs2_+s0)-int64(1), s0)
+					from2_ = min((g0*turns2_)*n0, outputs2_)
+					t3_ := from2_
+					/*line few.go:45*/ t4_ := min(from2_+(turns2_*n0), outputs2_)
+					/*line few.go:45*/ from2_ = t3_
+					/*line few.go:45*/ end_ = t4_
+					/*line each.go:25*/ first_ := from2_
+					/*line each.go:25*/ beyond_ := end_
+				loop2:
+					/*line each.go:26*/ for o_ := first_ + (i0 - b0); o_ < beyond_; o_ = o_ + n0 {
+						less_ := float64(0)
+						if int64(len(shift_)) != int64(0) {
+							less_ = shift_[min(o_, int64(len(shift_))-int64(1))]
+						}
+						at_ := (g1 * outputs_) + o_
+						if c_.Cols_ > int64(0) {
+							at_ = i0
+						}
+						/*line each.go:42*/ t8_ := at_ * int64(137)
+						/*line each.go:42*/ sum_ := words_[t8_ : (at_+int64(1))*int64(137)]
+						e_ := gpu_extracted{}
+						/*line each.go:43*/ top_ := int64(1026)
+						/*line each.go:43*/ held_ := int64(0)
+						/*line each.go:43*/ dirty_ := false
+					loop3:
+						/*line each.go:44*/ for i_ := from_; i_ < to_; i_ = i_ + turns_ {
+							end2_ := min(i_+turns_, to_)
+							t9_ := gpu_extractLine_(f_, p_, x_, y_, o_, i_, end2_, down_, less_, mask_, top_, false)
+							/*line each.go:46*/ g2_ := t9_
+							if (!gpu_fits_(f_, p_, g2_.w_, top_, false)) || (held_ == int64(2048)) {
+								next_ := gpu_nextTop_(f_, p_, g2_.w_, top_)
+								if (((held_ > int64(0)) && (next_ != top_)) || (next_ == int64(0))) || (held_ == int64(2048)) {
+									if !dirty_ {
+										gpu_clearSum(sum_)
+										dirty_ = true
+									}
+									gpu_addTo_____(f_, p_, sum_, e_, top_)
+									t10_ := gpu_extracted{}
+									/*line each.go:55*/ e_ = t10_
+									/*line each.go:55*/ held_ = int64(0)
+								}
+								if next_ == int64(0) {
+									for k_ := i_; k_ < end2_; k_ = k_ + int64(1) {
+										u_, v_ := gpu_lineFactors_(p_, x_, y_, o_, k_, down_, less_, mask_)
+										gpu_addTerm_(f_, p_, sum_, u_, v_)
+									}
+									continue loop3
+								}
+								top_ = next_
+								t13_ := gpu_extractLine_(f_, p_, x_, y_, o_, i_, end2_, down_, less_, mask_, top_, false)
+								/*line each.go:65*/ g2_ = t13_
+							}
+							e_ = gpu_plus(e_, gpu_counted(g2_, top_))
+							held_ = held_ + int64(1)
+						}
+						if (c_.Cols_ > int64(0)) && (!dirty_) {
+							gpu_put_(c_, o_, gpu_rounded_(f_, gpu_valueOf_(f_, p_, e_, top_), int64(0), q_))
+							continue loop2
+						}
+						if !dirty_ {
+							gpu_clearSum(sum_)
+						}
+						gpu_addTo_____(f_, p_, sum_, e_, top_)
+						all_ := gpu_Place{Step_: int64(1), N_: int64(136)}
+						if c_.Cols_ > int64(0) {
+							t14_ := gpu_Top_(sum_, all_, int64(-2176))
+							/*line each.go:80*/ gpu_put_(c_, o_, gpu_rounded_(f_, t14_, sum_[136], q_))
+						} else {
+							gpu_Carry_(sum_, all_)
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:2885
+	}
+	return nil
+}
+
+func EachFloat32SingleProductPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 single
+	var arg1 product
+	var arg9 quotient
+	arg9.over = uint64(args[23].Uint64())
+	arg9.root = bool(args[24].Uint32() != 0)
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Each[float32, single, product](it, arg0, arg1, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float32](args[18:]), bool(args[21].Uint32() != 0), int(args[22].Int64()), arg9, int64(args[25].Int64()))
+	})
+}
+
+func EachFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var f_ gpu_single
+	var p_ gpu_product
+	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	y_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
+	words_ := support.Slice[int64](args[15:])
+	shift_ := support.Slice[float32](args[18:])
+	down_ := args[21].Uint32() != 0
+	turns_ := args[22].Int64()
+	var q_ gpu_quotient
+	q_.over_ = args[23].Uint64()
+	q_.root_ = args[24].Uint32() != 0
+	mask_ := args[25].Int64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		e0, e1, e2 := b0+n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line each.go:18*/ outputs_ := x_.Rows_
+					/*line each.go:18*/ n_ := x_.Cols_
+					if down_ {
+						t_ := n_
+						/*line each.go:20*/ t2_ := outputs_
+						/*line each.go:20*/ outputs_ = t_
+						/*line each.go:20*/ n_ = t2_
+					}
+					share_ := support.Div((n_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
+					from_ := min(g1*share_, n_)
+					to_ := min(from_+share_, n_)
+					/*line few.go:42*/ outputs2_ := outputs_
+					/*line few.go:42*/ var from2_ int64
+					/*line few.go:42*/ var end_ int64
+					turns2_ := support.Div((outputs2_+s0)-int64(1), s0)
+					from2_ = min((g0*turns2_)*n0, outputs2_)
+					t3_ := from2_
+					/*line few.go:45*/ t4_ := min(from2_+(turns2_*n0), outputs2_)
+					/*line few.go:45*/ from2_ = t3_
+					/*line few.go:45*/ end_ = t4_
+					/*line each.go:25*/ first_ := from2_
+					/*line each.go:25*/ beyond_ := end_
+				loop2:
+					/*line each.go:26*/ for o_ := first_ + (i0 - b0); o_ < beyond_; o_ = o_ + n0 {
+						less_ := float32(0)
+						if int64(len(shift_)) != int64(0) {
+							less_ = shift_[min(o_, int64(len(shift_))-int64(1))]
+						}
+						at_ := (g1 * outputs_) + o_
+						if c_.Cols_ > int64(0) {
+							at_ = i0
+							/*line each.go:35*/ t5_ := gpu_quickly_(p_, x_, y_, o_, n_, down_, less_, mask_)
+							/*line each.go:35*/ g_ := t5_
+							z_, ok_ := gpu_sure(f_, g_, q_, true, n_)
+							/*line each.go:36*/ if ok_ {
+								gpu_put(c_, o_, z_)
+								continue loop2
+							}
+						}
+						/*line each.go:42*/ t8_ := at_ * int64(25)
+						/*line each.go:42*/ sum_ := words_[t8_ : (at_+int64(1))*int64(25)]
+						e_ := gpu_extracted{}
+						/*line each.go:43*/ top_ := int64(1026)
+						/*line each.go:43*/ held_ := int64(0)
+						/*line each.go:43*/ dirty_ := false
+					loop3:
+						/*line each.go:44*/ for i_ := from_; i_ < to_; i_ = i_ + turns_ {
+							end2_ := min(i_+turns_, to_)
+							t9_ := gpu_extractLine__(f_, p_, x_, y_, o_, i_, end2_, down_, less_, mask_, top_, false)
+							/*line each.go:46*/ g2_ := t9_
+							if (!gpu_fits__(f_, p_, g2_.w_, top_, false)) || (held_ == int64(2048)) {
+								next_ := gpu_nextTop__(f_, p_, g2_.w_, top_)
+								if (((held_ > int64(0)) && (next_ != top_)) || (next_ == int64(0))) || (held_ == int64(2048)) {
+									if !dirty_ {
+										gpu_clearSum(sum_)
+										dirty_ = true
+									}
+									gpu_addTo______(f_, p_, sum_, e_, top_)
+									t10_ := gpu_extracted{}
+									/*line each.go:55*/ e_ = t10_
+									/*line each.go:55*/ held_ = int64(0)
+								}
+								if next_ == int64(0) {
+									for k_ := i_; k_ < end2_; k_ = k_ + int64(1) {
+										u_, v_ := gpu_lineFactors__(p_, x_, y_, o_, k_, down_, less_, mask_)
+										gpu_addTerm__(f_, p_, sum_, u_, v_)
+									}
+									continue loop3
+								}
+								top_ = next_
+								t13_ := gpu_extractLine__(f_, p_, x_, y_, o_, i_, end2_, down_, less_, mask_, top_, false)
+								/*line each.go:65*/ g2_ = t13_
+							}
+							e_ = gpu_plus(e_, gpu_counted(g2_, top_))
+							held_ = held_ + int64(1)
+						}
+						if (c_.Cols_ > int64(0)) && (!dirty_) {
+							gpu_put(c_, o_, gpu_rounded(f_, gpu_valueOf__(f_, p_, e_, top_), int64(0), q_))
+							continue loop2
+						}
+						if !dirty_ {
+							gpu_clearSum(sum_)
+						}
+						gpu_addTo______(f_, p_, sum_, e_, top_)
+						all_ := gpu_Place{Step_: int64(1), N_: int64(24)}
+						if c_.Cols_ > int64(0) {
+							t14_ := gpu_Top_(sum_, all_, int64(-384))
+							/*line each.go:80*/ gpu_put(c_, o_, gpu_rounded(f_, t14_, sum_[24], q_))
+						} else {
+							gpu_Carry_(sum_, all_)
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:3019
+	}
+	return nil
+}
+
+func EachFloat64DoubleProductPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 double
+	var arg1 product
+	var arg9 quotient
+	arg9.over = uint64(args[23].Uint64())
+	arg9.root = bool(args[24].Uint32() != 0)
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Each[float64, double, product](it, arg0, arg1, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float64](args[18:]), bool(args[21].Uint32() != 0), int(args[22].Int64()), arg9, int64(args[25].Int64()))
+	})
+}
+
+func EachFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var f_ gpu_double
+	var p_ gpu_product
+	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	y_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
+	words_ := support.Slice[int64](args[15:])
+	shift_ := support.Slice[float64](args[18:])
+	down_ := args[21].Uint32() != 0
+	turns_ := args[22].Int64()
+	var q_ gpu_quotient
+	q_.over_ = args[23].Uint64()
+	q_.root_ = args[24].Uint32() != 0
+	mask_ := args[25].Int64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		e0, e1, e2 := b0+n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line each.go:18*/ outputs_ := x_.Rows_
+					/*line each.go:18*/ n_ := x_.Cols_
+					if down_ {
+						t_ := n_
+						/*line each.go:20*/ t2_ := outputs_
+						/*line each.go:20*/ outputs_ = t_
+						/*line each.go:20*/ n_ = t2_
+					}
+					share_ := support.Div((n_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
+					from_ := min(g1*share_, n_)
+					to_ := min(from_+share_, n_)
+					/*line few.go:42*/ outputs2_ := outputs_
+					/*line few.go:42*/ var from2_ int64
+					/*line few.go:42*/ var end_ int64
+					turns2_ := support.Div((outputs2_+s0)-int64(1), s0)
+					from2_ = min((g0*turns2_)*n0, outputs2_)
+					t3_ := from2_
+					/*line few.go:45*/ t4_ := min(from2_+(turns2_*n0), outputs2_)
+					/*line few.go:45*/ from2_ = t3_
+					/*line few.go:45*/ end_ = t4_
+					/*line each.go:25*/ first_ := from2_
+					/*line each.go:25*/ beyond_ := end_
+				loop2:
+					/*line each.go:26*/ for o_ := first_ + (i0 - b0); o_ < beyond_; o_ = o_ + n0 {
+						less_ := float64(0)
+						if int64(len(shift_)) != int64(0) {
+							less_ = shift_[min(o_, int64(len(shift_))-int64(1))]
+						}
+						at_ := (g1 * outputs_) + o_
+						if c_.Cols_ > int64(0) {
+							at_ = i0
+						}
+						/*line each.go:42*/ t8_ := at_ * int64(137)
+						/*line each.go:42*/ sum_ := words_[t8_ : (at_+int64(1))*int64(137)]
+						e_ := gpu_extracted{}
+						/*line each.go:43*/ top_ := int64(1026)
+						/*line each.go:43*/ held_ := int64(0)
+						/*line each.go:43*/ dirty_ := false
+					loop3:
+						/*line each.go:44*/ for i_ := from_; i_ < to_; i_ = i_ + turns_ {
+							end2_ := min(i_+turns_, to_)
+							t9_ := gpu_extractLine___(f_, p_, x_, y_, o_, i_, end2_, down_, less_, mask_, top_, false)
+							/*line each.go:46*/ g2_ := t9_
+							if (!gpu_fits___(f_, p_, g2_.w_, top_, false)) || (held_ == int64(2048)) {
+								next_ := gpu_nextTop___(f_, p_, g2_.w_, top_)
+								if (((held_ > int64(0)) && (next_ != top_)) || (next_ == int64(0))) || (held_ == int64(2048)) {
+									if !dirty_ {
+										gpu_clearSum(sum_)
+										dirty_ = true
+									}
+									gpu_addTo_______(f_, p_, sum_, e_, top_)
+									t10_ := gpu_extracted{}
+									/*line each.go:55*/ e_ = t10_
+									/*line each.go:55*/ held_ = int64(0)
+								}
+								if next_ == int64(0) {
+									for k_ := i_; k_ < end2_; k_ = k_ + int64(1) {
+										u_, v_ := gpu_lineFactors___(p_, x_, y_, o_, k_, down_, less_, mask_)
+										gpu_addTerm___(f_, p_, sum_, u_, v_)
+									}
+									continue loop3
+								}
+								top_ = next_
+								t13_ := gpu_extractLine___(f_, p_, x_, y_, o_, i_, end2_, down_, less_, mask_, top_, false)
+								/*line each.go:65*/ g2_ = t13_
+							}
+							e_ = gpu_plus(e_, gpu_counted(g2_, top_))
+							held_ = held_ + int64(1)
+						}
+						if (c_.Cols_ > int64(0)) && (!dirty_) {
+							gpu_put_(c_, o_, gpu_rounded_(f_, gpu_valueOf___(f_, p_, e_, top_), int64(0), q_))
+							continue loop2
+						}
+						if !dirty_ {
+							gpu_clearSum(sum_)
+						}
+						gpu_addTo_______(f_, p_, sum_, e_, top_)
+						all_ := gpu_Place{Step_: int64(1), N_: int64(136)}
+						if c_.Cols_ > int64(0) {
+							t14_ := gpu_Top_(sum_, all_, int64(-2176))
+							/*line each.go:80*/ gpu_put_(c_, o_, gpu_rounded_(f_, t14_, sum_[136], q_))
+						} else {
+							gpu_Carry_(sum_, all_)
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:3146
+	}
+	return nil
+}
+
+func FewFloat32SinglePlainPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 single
+	var arg1 plain
+	var arg8 quotient
+	arg8.over = uint64(args[22].Uint64())
+	arg8.root = bool(args[23].Uint32() != 0)
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Few[float32, single, plain](it, arg0, arg1, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float32](args[18:]), bool(args[21].Uint32() != 0), arg8, int64(args[24].Int64()))
+	})
+}
+
+func FewFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var f_ gpu_single
+	var p_ gpu_plain
+	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	y_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
+	words_ := support.Slice[int64](args[15:])
+	shift_ := support.Slice[float32](args[18:])
+	down_ := args[21].Uint32() != 0
+	var q_ gpu_quotient
+	q_.over_ = args[22].Uint64()
+	q_.root_ = args[23].Uint32() != 0
+	mask_ := args[24].Int64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		e0, e1, e2 := b0+n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line few.go:16*/ outputs_ := x_.Rows_
+					/*line few.go:16*/ n_ := x_.Cols_
+					if down_ {
+						t_ := x_.Cols_
+						/*line few.go:18*/ t2_ := x_.Rows_
+						/*line few.go:18*/ outputs_ = t_
+						/*line few.go:18*/ n_ = t2_
+					}
+					/*line few.go:42*/ outputs2_ := outputs_
+					/*line few.go:42*/ var from_ int64
+					/*line few.go:42*/ var end_ int64
+					turns_ := support.Div((outputs2_+s0)-int64(1), s0)
+					from_ = min((g0*turns_)*n0, outputs2_)
+					t3_ := from_
+					/*line few.go:45*/ t4_ := min(from_+(turns_*n0), outputs2_)
+					/*line few.go:45*/ from_ = t3_
+					/*line few.go:45*/ end_ = t4_
+					/*line few.go:20*/ from2_ := from_
+					/*line few.go:20*/ end2_ := end_
+					for o_ := from2_ + (i0 - b0); o_ < end2_; o_ = o_ + n0 {
 						less_ := float32(0)
 						if int64(len(shift_)) != int64(0) {
 							less_ = shift_[o_]
 						}
-						z_ := float32(0)
-						/*line few.go:26*/ ok_ := false
-						if (height_ * width_) <= int64(32) {
-							t2_ := gpu_guessOf_(f_, p_, t_, o_, less_)
-							/*line few.go:28*/ t3_, t4_ := gpu_sure_(f_, p_, t2_, over_, root_, height_*width_)
-							/*line few.go:28*/ z_ = t3_
-							/*line few.go:28*/ ok_ = t4_
-						}
+						t5_ := gpu_guessFew(f_, p_, x_, y_, o_, n_, down_, less_, mask_)
+						/*line few.go:26*/ z_, ok_ := gpu_sure(f_, t5_, q_, false, n_)
 						if !ok_ {
-							v_, special_ := gpu_exactOf(f_, p_, t_, o_, less_)
-							z_ = gpu_rounded(r_, v_, special_, over_, root_)
+							t8_ := i0 * int64(25)
+							/*line few.go:28*/ sum_ := words_[t8_ : (i0+int64(1))*int64(25)]
+							gpu_clearSum(sum_)
+							for t9_, k_ := n_, int64(0); k_ < t9_; k_ = k_ + int64(1) {
+								u_, v_ := gpu_lineFactors(p_, x_, y_, o_, k_, down_, less_, mask_)
+								gpu_addTerm(f_, p_, sum_, u_, v_)
+							}
+							t12_ := gpu_Place{Step_: int64(1), N_: int64(24)}
+							/*line few.go:34*/ t13_ := gpu_Top_(sum_, t12_, int64(-384))
+							/*line few.go:34*/ v2_ := t13_
+							z_ = gpu_rounded(f_, v2_, sum_[24], q_)
 						}
 						gpu_put(c_, o_, z_)
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:3045
+//line kernels_tandem.go:3228
 	}
 	return nil
 }
 
-func FewFloat64Float64Int64DoubleOneDoublePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func FewFloat64DoublePlainPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 double
-	var arg1 one
-	var arg2 double
+	var arg1 plain
+	var arg8 quotient
+	arg8.over = uint64(args[22].Uint64())
+	arg8.root = bool(args[23].Uint32() != 0)
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Few[float64, float64, int64, double, one, double](it, arg0, arg1, arg2, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[float64](args[15:]), int(args[18].Int64()), int(args[19].Int64()), bool(args[20].Uint32() != 0), uint64(args[21].Uint64()), bool(args[22].Uint32() != 0), int64(args[23].Int64()))
+		Few[float64, double, plain](it, arg0, arg1, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float64](args[18:]), bool(args[21].Uint32() != 0), arg8, int64(args[24].Int64()))
 	})
 }
 
-func FewFloat64Float64Int64DoubleOneDoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func FewFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var f_ gpu_double
-	var p_ gpu_one
-	var r_ gpu_double
+	var p_ gpu_plain
 	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	y_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
-	shift_ := support.Slice[float64](args[15:])
-	height_ := args[18].Int64()
-	width_ := args[19].Int64()
-	down_ := args[20].Uint32() != 0
-	over_ := args[21].Uint64()
-	root_ := args[22].Uint32() != 0
-	mask_ := args[23].Int64()
+	words_ := support.Slice[int64](args[15:])
+	shift_ := support.Slice[float64](args[18:])
+	down_ := args[21].Uint32() != 0
+	var q_ gpu_quotient
+	q_.over_ = args[22].Uint64()
+	q_.root_ = args[23].Uint32() != 0
+	mask_ := args[24].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
+		e0, e1, e2 := b0+n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line few.go:19*/ outputs_ := c_.Rows_ * c_.Cols_
-					t_ := gpu_table_{x_: x_, y_: y_, height_: height_, width_: width_, down_: down_, mask_: mask_}
-					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
+					/*line few.go:16*/ outputs_ := x_.Rows_
+					/*line few.go:16*/ n_ := x_.Cols_
+					if down_ {
+						t_ := x_.Cols_
+						/*line few.go:18*/ t2_ := x_.Rows_
+						/*line few.go:18*/ outputs_ = t_
+						/*line few.go:18*/ n_ = t2_
+					}
+					/*line few.go:42*/ outputs2_ := outputs_
+					/*line few.go:42*/ var from_ int64
+					/*line few.go:42*/ var end_ int64
+					turns_ := support.Div((outputs2_+s0)-int64(1), s0)
+					from_ = min((g0*turns_)*n0, outputs2_)
+					t3_ := from_
+					/*line few.go:45*/ t4_ := min(from_+(turns_*n0), outputs2_)
+					/*line few.go:45*/ from_ = t3_
+					/*line few.go:45*/ end_ = t4_
+					/*line few.go:20*/ from2_ := from_
+					/*line few.go:20*/ end2_ := end_
+					for o_ := from2_ + (i0 - b0); o_ < end2_; o_ = o_ + n0 {
 						less_ := float64(0)
 						if int64(len(shift_)) != int64(0) {
 							less_ = shift_[o_]
 						}
-						z_ := float64(0)
-						/*line few.go:26*/ ok_ := false
-						if (height_ * width_) <= int64(32) {
-							t2_ := gpu_guessOf__(f_, p_, t_, o_, less_)
-							/*line few.go:28*/ t3_, t4_ := gpu_sure__(f_, p_, t2_, over_, root_, height_*width_)
-							/*line few.go:28*/ z_ = t3_
-							/*line few.go:28*/ ok_ = t4_
-						}
+						t5_ := gpu_guessFew_(f_, p_, x_, y_, o_, n_, down_, less_, mask_)
+						/*line few.go:26*/ z_, ok_ := gpu_sure_(f_, t5_, q_, false, n_)
 						if !ok_ {
-							v_, special_ := gpu_exactOf_(f_, p_, t_, o_, less_)
-							z_ = gpu_rounded_(r_, v_, special_, over_, root_)
+							t8_ := i0 * int64(137)
+							/*line few.go:28*/ sum_ := words_[t8_ : (i0+int64(1))*int64(137)]
+							gpu_clearSum(sum_)
+							for t9_, k_ := n_, int64(0); k_ < t9_; k_ = k_ + int64(1) {
+								u_, v_ := gpu_lineFactors_(p_, x_, y_, o_, k_, down_, less_, mask_)
+								gpu_addTerm_(f_, p_, sum_, u_, v_)
+							}
+							t12_ := gpu_Place{Step_: int64(1), N_: int64(136)}
+							/*line few.go:34*/ t13_ := gpu_Top_(sum_, t12_, int64(-2176))
+							/*line few.go:34*/ v2_ := t13_
+							z_ = gpu_rounded_(f_, v2_, sum_[136], q_)
 						}
 						gpu_put_(c_, o_, z_)
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:3108
+//line kernels_tandem.go:3310
 	}
 	return nil
 }
 
-func FewFloat32Float64Int64DoublePairSinglePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 double
-	var arg1 pair
-	var arg2 single
+func FewFloat32SingleProductPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 single
+	var arg1 product
+	var arg8 quotient
+	arg8.over = uint64(args[22].Uint64())
+	arg8.root = bool(args[23].Uint32() != 0)
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Few[float32, float64, int64, double, pair, single](it, arg0, arg1, arg2, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[float32](args[15:]), int(args[18].Int64()), int(args[19].Int64()), bool(args[20].Uint32() != 0), uint64(args[21].Uint64()), bool(args[22].Uint32() != 0), int64(args[23].Int64()))
+		Few[float32, single, product](it, arg0, arg1, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float32](args[18:]), bool(args[21].Uint32() != 0), arg8, int64(args[24].Int64()))
 	})
 }
 
-func FewFloat32Float64Int64DoublePairSingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var f_ gpu_double
-	var p_ gpu_pair
-	var r_ gpu_single
+func FewFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var f_ gpu_single
+	var p_ gpu_product
 	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	y_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
-	shift_ := support.Slice[float32](args[15:])
-	height_ := args[18].Int64()
-	width_ := args[19].Int64()
-	down_ := args[20].Uint32() != 0
-	over_ := args[21].Uint64()
-	root_ := args[22].Uint32() != 0
-	mask_ := args[23].Int64()
+	words_ := support.Slice[int64](args[15:])
+	shift_ := support.Slice[float32](args[18:])
+	down_ := args[21].Uint32() != 0
+	var q_ gpu_quotient
+	q_.over_ = args[22].Uint64()
+	q_.root_ = args[23].Uint32() != 0
+	mask_ := args[24].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
+		e0, e1, e2 := b0+n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line few.go:19*/ outputs_ := c_.Rows_ * c_.Cols_
-					t_ := gpu_table__{x_: x_, y_: y_, height_: height_, width_: width_, down_: down_, mask_: mask_}
-					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
+					/*line few.go:16*/ outputs_ := x_.Rows_
+					/*line few.go:16*/ n_ := x_.Cols_
+					if down_ {
+						t_ := x_.Cols_
+						/*line few.go:18*/ t2_ := x_.Rows_
+						/*line few.go:18*/ outputs_ = t_
+						/*line few.go:18*/ n_ = t2_
+					}
+					/*line few.go:42*/ outputs2_ := outputs_
+					/*line few.go:42*/ var from_ int64
+					/*line few.go:42*/ var end_ int64
+					turns_ := support.Div((outputs2_+s0)-int64(1), s0)
+					from_ = min((g0*turns_)*n0, outputs2_)
+					t3_ := from_
+					/*line few.go:45*/ t4_ := min(from_+(turns_*n0), outputs2_)
+					/*line few.go:45*/ from_ = t3_
+					/*line few.go:45*/ end_ = t4_
+					/*line few.go:20*/ from2_ := from_
+					/*line few.go:20*/ end2_ := end_
+					for o_ := from2_ + (i0 - b0); o_ < end2_; o_ = o_ + n0 {
 						less_ := float32(0)
 						if int64(len(shift_)) != int64(0) {
 							less_ = shift_[o_]
 						}
-						z_ := float32(0)
-						/*line few.go:26*/ ok_ := false
-						/*line few.go:28*/ t2_ := gpu_guessOf(f_, p_, t_, o_, less_)
-						/*line few.go:28*/ t3_, t4_ := gpu_sure(f_, p_, t2_, over_, root_, height_*width_)
-						/*line few.go:28*/ z_ = t3_
-						/*line few.go:28*/ ok_ = t4_
-						/*line few.go:30*/ if !ok_ {
-							v_, special_ := gpu_exactOf__(f_, p_, t_, o_, less_)
-							z_ = gpu_rounded(r_, v_, special_, over_, root_)
+						t5_ := gpu_guessFew__(f_, p_, x_, y_, o_, n_, down_, less_, mask_)
+						/*line few.go:26*/ z_, ok_ := gpu_sure(f_, t5_, q_, false, n_)
+						if !ok_ {
+							t8_ := i0 * int64(25)
+							/*line few.go:28*/ sum_ := words_[t8_ : (i0+int64(1))*int64(25)]
+							gpu_clearSum(sum_)
+							for t9_, k_ := n_, int64(0); k_ < t9_; k_ = k_ + int64(1) {
+								u_, v_ := gpu_lineFactors__(p_, x_, y_, o_, k_, down_, less_, mask_)
+								gpu_addTerm__(f_, p_, sum_, u_, v_)
+							}
+							t12_ := gpu_Place{Step_: int64(1), N_: int64(24)}
+							/*line few.go:34*/ t13_ := gpu_Top_(sum_, t12_, int64(-384))
+							/*line few.go:34*/ v2_ := t13_
+							z_ = gpu_rounded(f_, v2_, sum_[24], q_)
 						}
 						gpu_put(c_, o_, z_)
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:3169
+//line kernels_tandem.go:3392
 	}
 	return nil
 }
 
-func FewFloat64Float64Int64DoubleTwoDoublePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func FewFloat64DoubleProductPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 double
-	var arg1 two
-	var arg2 double
+	var arg1 product
+	var arg8 quotient
+	arg8.over = uint64(args[22].Uint64())
+	arg8.root = bool(args[23].Uint32() != 0)
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Few[float64, float64, int64, double, two, double](it, arg0, arg1, arg2, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[float64](args[15:]), int(args[18].Int64()), int(args[19].Int64()), bool(args[20].Uint32() != 0), uint64(args[21].Uint64()), bool(args[22].Uint32() != 0), int64(args[23].Int64()))
+		Few[float64, double, product](it, arg0, arg1, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float64](args[18:]), bool(args[21].Uint32() != 0), arg8, int64(args[24].Int64()))
 	})
 }
 
-func FewFloat64Float64Int64DoubleTwoDoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func FewFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var f_ gpu_double
-	var p_ gpu_two
-	var r_ gpu_double
+	var p_ gpu_product
 	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	y_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
-	shift_ := support.Slice[float64](args[15:])
-	height_ := args[18].Int64()
-	width_ := args[19].Int64()
-	down_ := args[20].Uint32() != 0
-	over_ := args[21].Uint64()
-	root_ := args[22].Uint32() != 0
-	mask_ := args[23].Int64()
+	words_ := support.Slice[int64](args[15:])
+	shift_ := support.Slice[float64](args[18:])
+	down_ := args[21].Uint32() != 0
+	var q_ gpu_quotient
+	q_.over_ = args[22].Uint64()
+	q_.root_ = args[23].Uint32() != 0
+	mask_ := args[24].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
+		e0, e1, e2 := b0+n0, b1+n1, b2+n2
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line few.go:19*/ outputs_ := c_.Rows_ * c_.Cols_
-					t_ := gpu_table_{x_: x_, y_: y_, height_: height_, width_: width_, down_: down_, mask_: mask_}
-					for o_ := i0; o_ < outputs_; o_ = o_ + s0 {
+					/*line few.go:16*/ outputs_ := x_.Rows_
+					/*line few.go:16*/ n_ := x_.Cols_
+					if down_ {
+						t_ := x_.Cols_
+						/*line few.go:18*/ t2_ := x_.Rows_
+						/*line few.go:18*/ outputs_ = t_
+						/*line few.go:18*/ n_ = t2_
+					}
+					/*line few.go:42*/ outputs2_ := outputs_
+					/*line few.go:42*/ var from_ int64
+					/*line few.go:42*/ var end_ int64
+					turns_ := support.Div((outputs2_+s0)-int64(1), s0)
+					from_ = min((g0*turns_)*n0, outputs2_)
+					t3_ := from_
+					/*line few.go:45*/ t4_ := min(from_+(turns_*n0), outputs2_)
+					/*line few.go:45*/ from_ = t3_
+					/*line few.go:45*/ end_ = t4_
+					/*line few.go:20*/ from2_ := from_
+					/*line few.go:20*/ end2_ := end_
+					for o_ := from2_ + (i0 - b0); o_ < end2_; o_ = o_ + n0 {
 						less_ := float64(0)
 						if int64(len(shift_)) != int64(0) {
 							less_ = shift_[o_]
 						}
-						z_ := float64(0)
-						/*line few.go:26*/ ok_ := false
-						if (height_ * width_) <= int64(32) {
-							t2_ := gpu_guessOf___(f_, p_, t_, o_, less_)
-							/*line few.go:28*/ t3_, t4_ := gpu_sure___(f_, p_, t2_, over_, root_, height_*width_)
-							/*line few.go:28*/ z_ = t3_
-							/*line few.go:28*/ ok_ = t4_
-						}
+						t5_ := gpu_guessFew___(f_, p_, x_, y_, o_, n_, down_, less_, mask_)
+						/*line few.go:26*/ z_, ok_ := gpu_sure_(f_, t5_, q_, false, n_)
 						if !ok_ {
-							v_, special_ := gpu_exactOf___(f_, p_, t_, o_, less_)
-							z_ = gpu_rounded_(r_, v_, special_, over_, root_)
+							t8_ := i0 * int64(137)
+							/*line few.go:28*/ sum_ := words_[t8_ : (i0+int64(1))*int64(137)]
+							gpu_clearSum(sum_)
+							for t9_, k_ := n_, int64(0); k_ < t9_; k_ = k_ + int64(1) {
+								u_, v_ := gpu_lineFactors___(p_, x_, y_, o_, k_, down_, less_, mask_)
+								gpu_addTerm___(f_, p_, sum_, u_, v_)
+							}
+							t12_ := gpu_Place{Step_: int64(1), N_: int64(136)}
+							/*line few.go:34*/ t13_ := gpu_Top_(sum_, t12_, int64(-2176))
+							/*line few.go:34*/ v2_ := t13_
+							z_ = gpu_rounded_(f_, v2_, sum_[136], q_)
 						}
 						gpu_put_(c_, o_, z_)
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:3232
+//line kernels_tandem.go:3474
 	}
 	return nil
 }
@@ -3253,9 +3495,10 @@ func FoldAlongFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, 
 	order_ := args[16].Int32()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
-	var as_ [128]int64
-	var bs_ [128]int64
+	var as_ [256]int64
+	var bs_ [256]int64
 	var i0_all, di_all, j0_all, j1_all [1024]int64
+	var s_all, s2_all, t4_all [1024]gpu_state
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
@@ -3292,40 +3535,78 @@ func FoldAlongFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, 
 				/*line fold.go:166*/ e_ := gpu_none(f_)
 				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
 					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
-						e_ = gpu_with__(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
+						e_ = gpu_with(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
 					}
 				}
-				t2_ := l_
-				/*line fold.go:172*/ t3_ := l_
-				/*line fold.go:172*/ t4_ := int64(e_.a_)
-				/*line fold.go:172*/ t5_ := int64(e_.b_)
-				/*line fold.go:172*/ as_[t2_] = t4_
-				/*line fold.go:172*/ bs_[t3_] = t5_
+				s_all[w] = gpu_state{}
+				t2_ := int64(e_.a_)
+				/*line fold.go:173*/ t3_ := int64(e_.b_)
+				/*line fold.go:173*/ s_all[w].a_ = t2_
+				/*line fold.go:173*/ s_all[w].b_ = t3_
+				/*line fold.go:186*/ s2_all[w] = s_all[w]
+			}
+			/*line fold.go:186*/ kind_ := int64(0)
+			for w := range n {
+				/*line fold.go:174*/ t4_all[w] = gpu_state{}
+			}
+			for w := range n {
+				l0 := w % n0
+				as2_ := as_[:int64(256)]
+				bs2_ := bs_[:int64(256)]
+				l2_ := l0
+				/*line fold.go:189*/ t5_ := l2_
+				/*line fold.go:189*/ t6_ := l2_
+				/*line fold.go:189*/ t7_ := s2_all[w].a_
+				/*line fold.go:189*/ t8_ := s2_all[w].b_
+				/*line fold.go:189*/ as2_[t5_] = t7_
+				/*line fold.go:189*/ bs2_[t6_] = t8_
+			}
+			/*line fold.go:190*/ k_ := n0 / int64(2)
+			/*line fold.go:190*/ for k_ > int64(0) {
+				for w := range n {
+					l0 := w % n0
+					as2_ := as_[:int64(256)]
+					bs2_ := bs_[:int64(256)]
+					l2_ := l0
+					/*line fold.go:192*/ if l2_ < k_ {
+						t9_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
+						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t9_)
+						t10_ := l2_
+						/*line fold.go:194*/ t11_ := l2_
+						/*line fold.go:194*/ t12_ := s2_all[w].a_
+						/*line fold.go:194*/ t13_ := s2_all[w].b_
+						/*line fold.go:194*/ as2_[t10_] = t12_
+						/*line fold.go:194*/ bs2_[t11_] = t13_
+					}
+				}
+				/*line fold.go:190*/ k_ = k_ / int64(2)
+			}
+			for w := range n {
+				as2_ := as_[:int64(256)]
+				bs2_ := bs_[:int64(256)]
+				/*line fold.go:198*/ t14_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:198*/ t4_all[w] = t14_
 			}
 			for w := range n {
 				l0 := w % n0
 				l_ := l0
-				/*line fold.go:174*/ if l_ == int64(0) {
-					s_ := gpu_state{a_: as_[0], b_: bs_[0]}
-					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
-						t6_ := gpu_state{a_: as_[k_], b_: bs_[k_]}
-						/*line fold.go:177*/ s_ = gpu_merge(s_, int64(0), t6_)
-					}
+				/*line fold.go:174*/ s_all[w] = t4_all[w]
+				if l_ == int64(0) {
 					if int64(len(parts_)) == int64(0) {
-						gpu_put(c_, o_, gpu_of(r_, s_, int64(order_)))
+						gpu_put(c_, o_, gpu_of(r_, s_all[w], int64(order_)))
 					} else {
-						t7_ := ((int64(2) * g0) * outputs_) + o_
-						/*line fold.go:182*/ t8_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-						/*line fold.go:182*/ t9_ := s_.a_
-						/*line fold.go:182*/ t10_ := s_.b_
-						/*line fold.go:182*/ parts_[t7_] = t9_
-						/*line fold.go:182*/ parts_[t8_] = t10_
+						t15_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:179*/ t16_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:179*/ t17_ := s_all[w].a_
+						/*line fold.go:179*/ t18_ := s_all[w].b_
+						/*line fold.go:179*/ parts_[t15_] = t17_
+						/*line fold.go:179*/ parts_[t16_] = t18_
 					}
 				}
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3329
+//line kernels_tandem.go:3610
 	}
 	return nil
 }
@@ -3350,9 +3631,10 @@ func FoldAlongFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, 
 	order_ := args[16].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
-	var as_ [128]int64
-	var bs_ [128]int64
+	var as_ [256]int64
+	var bs_ [256]int64
 	var i0_all, di_all, j0_all, j1_all [1024]int64
+	var s_all, s2_all, t4_all [1024]gpu_state
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
@@ -3389,40 +3671,78 @@ func FoldAlongFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, 
 				/*line fold.go:166*/ e_ := gpu_none_(f_)
 				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
 					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
-						e_ = gpu_with___(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], (i_*cols_)+j_, order_)
+						e_ = gpu_with_(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], (i_*cols_)+j_, order_)
 					}
 				}
-				t2_ := l_
-				/*line fold.go:172*/ t3_ := l_
-				/*line fold.go:172*/ t4_ := e_.a_
-				/*line fold.go:172*/ t5_ := e_.b_
-				/*line fold.go:172*/ as_[t2_] = t4_
-				/*line fold.go:172*/ bs_[t3_] = t5_
+				s_all[w] = gpu_state{}
+				t2_ := e_.a_
+				/*line fold.go:173*/ t3_ := e_.b_
+				/*line fold.go:173*/ s_all[w].a_ = t2_
+				/*line fold.go:173*/ s_all[w].b_ = t3_
+				/*line fold.go:186*/ s2_all[w] = s_all[w]
+			}
+			/*line fold.go:186*/ kind_ := int64(0)
+			for w := range n {
+				/*line fold.go:174*/ t4_all[w] = gpu_state{}
+			}
+			for w := range n {
+				l0 := w % n0
+				as2_ := as_[:int64(256)]
+				bs2_ := bs_[:int64(256)]
+				l2_ := l0
+				/*line fold.go:189*/ t5_ := l2_
+				/*line fold.go:189*/ t6_ := l2_
+				/*line fold.go:189*/ t7_ := s2_all[w].a_
+				/*line fold.go:189*/ t8_ := s2_all[w].b_
+				/*line fold.go:189*/ as2_[t5_] = t7_
+				/*line fold.go:189*/ bs2_[t6_] = t8_
+			}
+			/*line fold.go:190*/ k_ := n0 / int64(2)
+			/*line fold.go:190*/ for k_ > int64(0) {
+				for w := range n {
+					l0 := w % n0
+					as2_ := as_[:int64(256)]
+					bs2_ := bs_[:int64(256)]
+					l2_ := l0
+					/*line fold.go:192*/ if l2_ < k_ {
+						t9_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
+						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t9_)
+						t10_ := l2_
+						/*line fold.go:194*/ t11_ := l2_
+						/*line fold.go:194*/ t12_ := s2_all[w].a_
+						/*line fold.go:194*/ t13_ := s2_all[w].b_
+						/*line fold.go:194*/ as2_[t10_] = t12_
+						/*line fold.go:194*/ bs2_[t11_] = t13_
+					}
+				}
+				/*line fold.go:190*/ k_ = k_ / int64(2)
+			}
+			for w := range n {
+				as2_ := as_[:int64(256)]
+				bs2_ := bs_[:int64(256)]
+				/*line fold.go:198*/ t14_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:198*/ t4_all[w] = t14_
 			}
 			for w := range n {
 				l0 := w % n0
 				l_ := l0
-				/*line fold.go:174*/ if l_ == int64(0) {
-					s_ := gpu_state{a_: as_[0], b_: bs_[0]}
-					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
-						t6_ := gpu_state{a_: as_[k_], b_: bs_[k_]}
-						/*line fold.go:177*/ s_ = gpu_merge(s_, int64(0), t6_)
-					}
+				/*line fold.go:174*/ s_all[w] = t4_all[w]
+				if l_ == int64(0) {
 					if int64(len(parts_)) == int64(0) {
-						gpu_put_(c_, o_, gpu_of_(r_, s_, order_))
+						gpu_put_(c_, o_, gpu_of_(r_, s_all[w], order_))
 					} else {
-						t7_ := ((int64(2) * g0) * outputs_) + o_
-						/*line fold.go:182*/ t8_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-						/*line fold.go:182*/ t9_ := s_.a_
-						/*line fold.go:182*/ t10_ := s_.b_
-						/*line fold.go:182*/ parts_[t7_] = t9_
-						/*line fold.go:182*/ parts_[t8_] = t10_
+						t15_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:179*/ t16_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:179*/ t17_ := s_all[w].a_
+						/*line fold.go:179*/ t18_ := s_all[w].b_
+						/*line fold.go:179*/ parts_[t15_] = t17_
+						/*line fold.go:179*/ parts_[t16_] = t18_
 					}
 				}
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3426
+//line kernels_tandem.go:3746
 	}
 	return nil
 }
@@ -3447,9 +3767,10 @@ func FoldAlongFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, arg
 	order_ := args[16].Int32()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
-	var as_ [128]int64
-	var bs_ [128]int64
+	var as_ [256]int64
+	var bs_ [256]int64
 	var i0_all, di_all, j0_all, j1_all [1024]int64
+	var s_all, s2_all, t4_all [1024]gpu_state
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
@@ -3486,40 +3807,78 @@ func FoldAlongFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, arg
 				/*line fold.go:166*/ e_ := gpu_none__(f_)
 				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
 					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
-						e_ = gpu_with____(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
+						e_ = gpu_with__(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
 					}
 				}
-				t2_ := l_
-				/*line fold.go:172*/ t3_ := l_
-				/*line fold.go:172*/ t4_ := int64(e_.a_)
-				/*line fold.go:172*/ t5_ := int64(e_.b_)
-				/*line fold.go:172*/ as_[t2_] = t4_
-				/*line fold.go:172*/ bs_[t3_] = t5_
+				s_all[w] = gpu_state{}
+				t2_ := int64(e_.a_)
+				/*line fold.go:173*/ t3_ := int64(e_.b_)
+				/*line fold.go:173*/ s_all[w].a_ = t2_
+				/*line fold.go:173*/ s_all[w].b_ = t3_
+				/*line fold.go:186*/ s2_all[w] = s_all[w]
+			}
+			/*line fold.go:186*/ kind_ := int64(1)
+			for w := range n {
+				/*line fold.go:174*/ t4_all[w] = gpu_state{}
+			}
+			for w := range n {
+				l0 := w % n0
+				as2_ := as_[:int64(256)]
+				bs2_ := bs_[:int64(256)]
+				l2_ := l0
+				/*line fold.go:189*/ t5_ := l2_
+				/*line fold.go:189*/ t6_ := l2_
+				/*line fold.go:189*/ t7_ := s2_all[w].a_
+				/*line fold.go:189*/ t8_ := s2_all[w].b_
+				/*line fold.go:189*/ as2_[t5_] = t7_
+				/*line fold.go:189*/ bs2_[t6_] = t8_
+			}
+			/*line fold.go:190*/ k_ := n0 / int64(2)
+			/*line fold.go:190*/ for k_ > int64(0) {
+				for w := range n {
+					l0 := w % n0
+					as2_ := as_[:int64(256)]
+					bs2_ := bs_[:int64(256)]
+					l2_ := l0
+					/*line fold.go:192*/ if l2_ < k_ {
+						t9_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
+						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t9_)
+						t10_ := l2_
+						/*line fold.go:194*/ t11_ := l2_
+						/*line fold.go:194*/ t12_ := s2_all[w].a_
+						/*line fold.go:194*/ t13_ := s2_all[w].b_
+						/*line fold.go:194*/ as2_[t10_] = t12_
+						/*line fold.go:194*/ bs2_[t11_] = t13_
+					}
+				}
+				/*line fold.go:190*/ k_ = k_ / int64(2)
+			}
+			for w := range n {
+				as2_ := as_[:int64(256)]
+				bs2_ := bs_[:int64(256)]
+				/*line fold.go:198*/ t14_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:198*/ t4_all[w] = t14_
 			}
 			for w := range n {
 				l0 := w % n0
 				l_ := l0
-				/*line fold.go:174*/ if l_ == int64(0) {
-					s_ := gpu_state{a_: as_[0], b_: bs_[0]}
-					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
-						t6_ := gpu_state{a_: as_[k_], b_: bs_[k_]}
-						/*line fold.go:177*/ s_ = gpu_merge(s_, int64(1), t6_)
-					}
+				/*line fold.go:174*/ s_all[w] = t4_all[w]
+				if l_ == int64(0) {
 					if int64(len(parts_)) == int64(0) {
-						gpu_put__(c_, o_, gpu_of__(r_, s_, int64(order_)))
+						gpu_put__(c_, o_, gpu_of__(r_, s_all[w], int64(order_)))
 					} else {
-						t7_ := ((int64(2) * g0) * outputs_) + o_
-						/*line fold.go:182*/ t8_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-						/*line fold.go:182*/ t9_ := s_.a_
-						/*line fold.go:182*/ t10_ := s_.b_
-						/*line fold.go:182*/ parts_[t7_] = t9_
-						/*line fold.go:182*/ parts_[t8_] = t10_
+						t15_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:179*/ t16_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:179*/ t17_ := s_all[w].a_
+						/*line fold.go:179*/ t18_ := s_all[w].b_
+						/*line fold.go:179*/ parts_[t15_] = t17_
+						/*line fold.go:179*/ parts_[t16_] = t18_
 					}
 				}
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3523
+//line kernels_tandem.go:3882
 	}
 	return nil
 }
@@ -3544,9 +3903,10 @@ func FoldAlongFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, arg
 	order_ := args[16].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
-	var as_ [128]int64
-	var bs_ [128]int64
+	var as_ [256]int64
+	var bs_ [256]int64
 	var i0_all, di_all, j0_all, j1_all [1024]int64
+	var s_all, s2_all, t4_all [1024]gpu_state
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
@@ -3583,40 +3943,78 @@ func FoldAlongFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, arg
 				/*line fold.go:166*/ e_ := gpu_none___(f_)
 				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
 					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
-						e_ = gpu_with_____(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], (i_*cols_)+j_, order_)
+						e_ = gpu_with___(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], (i_*cols_)+j_, order_)
 					}
 				}
-				t2_ := l_
-				/*line fold.go:172*/ t3_ := l_
-				/*line fold.go:172*/ t4_ := e_.a_
-				/*line fold.go:172*/ t5_ := e_.b_
-				/*line fold.go:172*/ as_[t2_] = t4_
-				/*line fold.go:172*/ bs_[t3_] = t5_
+				s_all[w] = gpu_state{}
+				t2_ := e_.a_
+				/*line fold.go:173*/ t3_ := e_.b_
+				/*line fold.go:173*/ s_all[w].a_ = t2_
+				/*line fold.go:173*/ s_all[w].b_ = t3_
+				/*line fold.go:186*/ s2_all[w] = s_all[w]
+			}
+			/*line fold.go:186*/ kind_ := int64(1)
+			for w := range n {
+				/*line fold.go:174*/ t4_all[w] = gpu_state{}
+			}
+			for w := range n {
+				l0 := w % n0
+				as2_ := as_[:int64(256)]
+				bs2_ := bs_[:int64(256)]
+				l2_ := l0
+				/*line fold.go:189*/ t5_ := l2_
+				/*line fold.go:189*/ t6_ := l2_
+				/*line fold.go:189*/ t7_ := s2_all[w].a_
+				/*line fold.go:189*/ t8_ := s2_all[w].b_
+				/*line fold.go:189*/ as2_[t5_] = t7_
+				/*line fold.go:189*/ bs2_[t6_] = t8_
+			}
+			/*line fold.go:190*/ k_ := n0 / int64(2)
+			/*line fold.go:190*/ for k_ > int64(0) {
+				for w := range n {
+					l0 := w % n0
+					as2_ := as_[:int64(256)]
+					bs2_ := bs_[:int64(256)]
+					l2_ := l0
+					/*line fold.go:192*/ if l2_ < k_ {
+						t9_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
+						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t9_)
+						t10_ := l2_
+						/*line fold.go:194*/ t11_ := l2_
+						/*line fold.go:194*/ t12_ := s2_all[w].a_
+						/*line fold.go:194*/ t13_ := s2_all[w].b_
+						/*line fold.go:194*/ as2_[t10_] = t12_
+						/*line fold.go:194*/ bs2_[t11_] = t13_
+					}
+				}
+				/*line fold.go:190*/ k_ = k_ / int64(2)
+			}
+			for w := range n {
+				as2_ := as_[:int64(256)]
+				bs2_ := bs_[:int64(256)]
+				/*line fold.go:198*/ t14_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:198*/ t4_all[w] = t14_
 			}
 			for w := range n {
 				l0 := w % n0
 				l_ := l0
-				/*line fold.go:174*/ if l_ == int64(0) {
-					s_ := gpu_state{a_: as_[0], b_: bs_[0]}
-					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
-						t6_ := gpu_state{a_: as_[k_], b_: bs_[k_]}
-						/*line fold.go:177*/ s_ = gpu_merge(s_, int64(1), t6_)
-					}
+				/*line fold.go:174*/ s_all[w] = t4_all[w]
+				if l_ == int64(0) {
 					if int64(len(parts_)) == int64(0) {
-						gpu_put__(c_, o_, gpu_of__(r_, s_, order_))
+						gpu_put__(c_, o_, gpu_of__(r_, s_all[w], order_))
 					} else {
-						t7_ := ((int64(2) * g0) * outputs_) + o_
-						/*line fold.go:182*/ t8_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-						/*line fold.go:182*/ t9_ := s_.a_
-						/*line fold.go:182*/ t10_ := s_.b_
-						/*line fold.go:182*/ parts_[t7_] = t9_
-						/*line fold.go:182*/ parts_[t8_] = t10_
+						t15_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:179*/ t16_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:179*/ t17_ := s_all[w].a_
+						/*line fold.go:179*/ t18_ := s_all[w].b_
+						/*line fold.go:179*/ parts_[t15_] = t17_
+						/*line fold.go:179*/ parts_[t16_] = t18_
 					}
 				}
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3620
+//line kernels_tandem.go:4018
 	}
 	return nil
 }
@@ -3641,9 +4039,10 @@ func FoldAlongInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, ar
 	order_ := args[16].Int32()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
-	var as_ [128]int64
-	var bs_ [128]int64
+	var as_ [256]int64
+	var bs_ [256]int64
 	var i0_all, di_all, j0_all, j1_all [1024]int64
+	var s_all, s2_all, t4_all [1024]gpu_state
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
@@ -3680,40 +4079,78 @@ func FoldAlongInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, ar
 				/*line fold.go:166*/ e_ := gpu_none____(f_)
 				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
 					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
-						e_ = gpu_with______(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
+						e_ = gpu_with____(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
 					}
 				}
-				t2_ := l_
-				/*line fold.go:172*/ t3_ := l_
-				/*line fold.go:172*/ t4_ := int64(e_.a_)
-				/*line fold.go:172*/ t5_ := int64(e_.b_)
-				/*line fold.go:172*/ as_[t2_] = t4_
-				/*line fold.go:172*/ bs_[t3_] = t5_
+				s_all[w] = gpu_state{}
+				t2_ := int64(e_.a_)
+				/*line fold.go:173*/ t3_ := int64(e_.b_)
+				/*line fold.go:173*/ s_all[w].a_ = t2_
+				/*line fold.go:173*/ s_all[w].b_ = t3_
+				/*line fold.go:186*/ s2_all[w] = s_all[w]
+			}
+			/*line fold.go:186*/ kind_ := int64(0)
+			for w := range n {
+				/*line fold.go:174*/ t4_all[w] = gpu_state{}
+			}
+			for w := range n {
+				l0 := w % n0
+				as2_ := as_[:int64(256)]
+				bs2_ := bs_[:int64(256)]
+				l2_ := l0
+				/*line fold.go:189*/ t5_ := l2_
+				/*line fold.go:189*/ t6_ := l2_
+				/*line fold.go:189*/ t7_ := s2_all[w].a_
+				/*line fold.go:189*/ t8_ := s2_all[w].b_
+				/*line fold.go:189*/ as2_[t5_] = t7_
+				/*line fold.go:189*/ bs2_[t6_] = t8_
+			}
+			/*line fold.go:190*/ k_ := n0 / int64(2)
+			/*line fold.go:190*/ for k_ > int64(0) {
+				for w := range n {
+					l0 := w % n0
+					as2_ := as_[:int64(256)]
+					bs2_ := bs_[:int64(256)]
+					l2_ := l0
+					/*line fold.go:192*/ if l2_ < k_ {
+						t9_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
+						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t9_)
+						t10_ := l2_
+						/*line fold.go:194*/ t11_ := l2_
+						/*line fold.go:194*/ t12_ := s2_all[w].a_
+						/*line fold.go:194*/ t13_ := s2_all[w].b_
+						/*line fold.go:194*/ as2_[t10_] = t12_
+						/*line fold.go:194*/ bs2_[t11_] = t13_
+					}
+				}
+				/*line fold.go:190*/ k_ = k_ / int64(2)
+			}
+			for w := range n {
+				as2_ := as_[:int64(256)]
+				bs2_ := bs_[:int64(256)]
+				/*line fold.go:198*/ t14_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:198*/ t4_all[w] = t14_
 			}
 			for w := range n {
 				l0 := w % n0
 				l_ := l0
-				/*line fold.go:174*/ if l_ == int64(0) {
-					s_ := gpu_state{a_: as_[0], b_: bs_[0]}
-					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
-						t6_ := gpu_state{a_: as_[k_], b_: bs_[k_]}
-						/*line fold.go:177*/ s_ = gpu_merge(s_, int64(0), t6_)
-					}
+				/*line fold.go:174*/ s_all[w] = t4_all[w]
+				if l_ == int64(0) {
 					if int64(len(parts_)) == int64(0) {
-						gpu_put__(c_, o_, gpu_of___(r_, s_, int64(order_)))
+						gpu_put__(c_, o_, gpu_of___(r_, s_all[w], int64(order_)))
 					} else {
-						t7_ := ((int64(2) * g0) * outputs_) + o_
-						/*line fold.go:182*/ t8_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-						/*line fold.go:182*/ t9_ := s_.a_
-						/*line fold.go:182*/ t10_ := s_.b_
-						/*line fold.go:182*/ parts_[t7_] = t9_
-						/*line fold.go:182*/ parts_[t8_] = t10_
+						t15_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:179*/ t16_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:179*/ t17_ := s_all[w].a_
+						/*line fold.go:179*/ t18_ := s_all[w].b_
+						/*line fold.go:179*/ parts_[t15_] = t17_
+						/*line fold.go:179*/ parts_[t16_] = t18_
 					}
 				}
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3717
+//line kernels_tandem.go:4154
 	}
 	return nil
 }
@@ -3738,9 +4175,10 @@ func FoldAlongInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args
 	order_ := args[16].Int32()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
-	var as_ [128]int64
-	var bs_ [128]int64
+	var as_ [256]int64
+	var bs_ [256]int64
 	var i0_all, di_all, j0_all, j1_all [1024]int64
+	var s_all, s2_all, t4_all [1024]gpu_state
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
@@ -3777,40 +4215,78 @@ func FoldAlongInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args
 				/*line fold.go:166*/ e_ := gpu_none_____(f_)
 				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
 					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
-						e_ = gpu_with_______(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
+						e_ = gpu_with_____(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
 					}
 				}
-				t2_ := l_
-				/*line fold.go:172*/ t3_ := l_
-				/*line fold.go:172*/ t4_ := int64(e_.a_)
-				/*line fold.go:172*/ t5_ := int64(e_.b_)
-				/*line fold.go:172*/ as_[t2_] = t4_
-				/*line fold.go:172*/ bs_[t3_] = t5_
+				s_all[w] = gpu_state{}
+				t2_ := int64(e_.a_)
+				/*line fold.go:173*/ t3_ := int64(e_.b_)
+				/*line fold.go:173*/ s_all[w].a_ = t2_
+				/*line fold.go:173*/ s_all[w].b_ = t3_
+				/*line fold.go:186*/ s2_all[w] = s_all[w]
+			}
+			/*line fold.go:186*/ kind_ := int64(1)
+			for w := range n {
+				/*line fold.go:174*/ t4_all[w] = gpu_state{}
+			}
+			for w := range n {
+				l0 := w % n0
+				as2_ := as_[:int64(256)]
+				bs2_ := bs_[:int64(256)]
+				l2_ := l0
+				/*line fold.go:189*/ t5_ := l2_
+				/*line fold.go:189*/ t6_ := l2_
+				/*line fold.go:189*/ t7_ := s2_all[w].a_
+				/*line fold.go:189*/ t8_ := s2_all[w].b_
+				/*line fold.go:189*/ as2_[t5_] = t7_
+				/*line fold.go:189*/ bs2_[t6_] = t8_
+			}
+			/*line fold.go:190*/ k_ := n0 / int64(2)
+			/*line fold.go:190*/ for k_ > int64(0) {
+				for w := range n {
+					l0 := w % n0
+					as2_ := as_[:int64(256)]
+					bs2_ := bs_[:int64(256)]
+					l2_ := l0
+					/*line fold.go:192*/ if l2_ < k_ {
+						t9_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
+						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t9_)
+						t10_ := l2_
+						/*line fold.go:194*/ t11_ := l2_
+						/*line fold.go:194*/ t12_ := s2_all[w].a_
+						/*line fold.go:194*/ t13_ := s2_all[w].b_
+						/*line fold.go:194*/ as2_[t10_] = t12_
+						/*line fold.go:194*/ bs2_[t11_] = t13_
+					}
+				}
+				/*line fold.go:190*/ k_ = k_ / int64(2)
+			}
+			for w := range n {
+				as2_ := as_[:int64(256)]
+				bs2_ := bs_[:int64(256)]
+				/*line fold.go:198*/ t14_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:198*/ t4_all[w] = t14_
 			}
 			for w := range n {
 				l0 := w % n0
 				l_ := l0
-				/*line fold.go:174*/ if l_ == int64(0) {
-					s_ := gpu_state{a_: as_[0], b_: bs_[0]}
-					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
-						t6_ := gpu_state{a_: as_[k_], b_: bs_[k_]}
-						/*line fold.go:177*/ s_ = gpu_merge(s_, int64(1), t6_)
-					}
+				/*line fold.go:174*/ s_all[w] = t4_all[w]
+				if l_ == int64(0) {
 					if int64(len(parts_)) == int64(0) {
-						gpu_put__(c_, o_, gpu_of__(r_, s_, int64(order_)))
+						gpu_put__(c_, o_, gpu_of__(r_, s_all[w], int64(order_)))
 					} else {
-						t7_ := ((int64(2) * g0) * outputs_) + o_
-						/*line fold.go:182*/ t8_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-						/*line fold.go:182*/ t9_ := s_.a_
-						/*line fold.go:182*/ t10_ := s_.b_
-						/*line fold.go:182*/ parts_[t7_] = t9_
-						/*line fold.go:182*/ parts_[t8_] = t10_
+						t15_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:179*/ t16_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:179*/ t17_ := s_all[w].a_
+						/*line fold.go:179*/ t18_ := s_all[w].b_
+						/*line fold.go:179*/ parts_[t15_] = t17_
+						/*line fold.go:179*/ parts_[t16_] = t18_
 					}
 				}
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3814
+//line kernels_tandem.go:4290
 	}
 	return nil
 }
@@ -3835,9 +4311,10 @@ func FoldAlongInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []
 	order_ := args[16].Int32()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
-	var as_ [128]int64
-	var bs_ [128]int64
+	var as_ [256]int64
+	var bs_ [256]int64
 	var i0_all, di_all, j0_all, j1_all [1024]int64
+	var s_all, s2_all, t4_all [1024]gpu_state
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
@@ -3874,40 +4351,78 @@ func FoldAlongInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []
 				/*line fold.go:166*/ e_ := gpu_none______(f_)
 				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
 					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
-						e_ = gpu_with________(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
+						e_ = gpu_with______(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
 					}
 				}
-				t2_ := l_
-				/*line fold.go:172*/ t3_ := l_
-				/*line fold.go:172*/ t4_ := int64(e_.a_)
-				/*line fold.go:172*/ t5_ := int64(e_.b_)
-				/*line fold.go:172*/ as_[t2_] = t4_
-				/*line fold.go:172*/ bs_[t3_] = t5_
+				s_all[w] = gpu_state{}
+				t2_ := int64(e_.a_)
+				/*line fold.go:173*/ t3_ := int64(e_.b_)
+				/*line fold.go:173*/ s_all[w].a_ = t2_
+				/*line fold.go:173*/ s_all[w].b_ = t3_
+				/*line fold.go:186*/ s2_all[w] = s_all[w]
+			}
+			/*line fold.go:186*/ kind_ := int64(2)
+			for w := range n {
+				/*line fold.go:174*/ t4_all[w] = gpu_state{}
+			}
+			for w := range n {
+				l0 := w % n0
+				as2_ := as_[:int64(256)]
+				bs2_ := bs_[:int64(256)]
+				l2_ := l0
+				/*line fold.go:189*/ t5_ := l2_
+				/*line fold.go:189*/ t6_ := l2_
+				/*line fold.go:189*/ t7_ := s2_all[w].a_
+				/*line fold.go:189*/ t8_ := s2_all[w].b_
+				/*line fold.go:189*/ as2_[t5_] = t7_
+				/*line fold.go:189*/ bs2_[t6_] = t8_
+			}
+			/*line fold.go:190*/ k_ := n0 / int64(2)
+			/*line fold.go:190*/ for k_ > int64(0) {
+				for w := range n {
+					l0 := w % n0
+					as2_ := as_[:int64(256)]
+					bs2_ := bs_[:int64(256)]
+					l2_ := l0
+					/*line fold.go:192*/ if l2_ < k_ {
+						t9_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
+						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t9_)
+						t10_ := l2_
+						/*line fold.go:194*/ t11_ := l2_
+						/*line fold.go:194*/ t12_ := s2_all[w].a_
+						/*line fold.go:194*/ t13_ := s2_all[w].b_
+						/*line fold.go:194*/ as2_[t10_] = t12_
+						/*line fold.go:194*/ bs2_[t11_] = t13_
+					}
+				}
+				/*line fold.go:190*/ k_ = k_ / int64(2)
+			}
+			for w := range n {
+				as2_ := as_[:int64(256)]
+				bs2_ := bs_[:int64(256)]
+				/*line fold.go:198*/ t14_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:198*/ t4_all[w] = t14_
 			}
 			for w := range n {
 				l0 := w % n0
 				l_ := l0
-				/*line fold.go:174*/ if l_ == int64(0) {
-					s_ := gpu_state{a_: as_[0], b_: bs_[0]}
-					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
-						t6_ := gpu_state{a_: as_[k_], b_: bs_[k_]}
-						/*line fold.go:177*/ s_ = gpu_merge(s_, int64(2), t6_)
-					}
+				/*line fold.go:174*/ s_all[w] = t4_all[w]
+				if l_ == int64(0) {
 					if int64(len(parts_)) == int64(0) {
-						gpu_put__(c_, o_, gpu_of____(r_, s_, int64(order_)))
+						gpu_put__(c_, o_, gpu_of____(r_, s_all[w], int64(order_)))
 					} else {
-						t7_ := ((int64(2) * g0) * outputs_) + o_
-						/*line fold.go:182*/ t8_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-						/*line fold.go:182*/ t9_ := s_.a_
-						/*line fold.go:182*/ t10_ := s_.b_
-						/*line fold.go:182*/ parts_[t7_] = t9_
-						/*line fold.go:182*/ parts_[t8_] = t10_
+						t15_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:179*/ t16_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:179*/ t17_ := s_all[w].a_
+						/*line fold.go:179*/ t18_ := s_all[w].b_
+						/*line fold.go:179*/ parts_[t15_] = t17_
+						/*line fold.go:179*/ parts_[t16_] = t18_
 					}
 				}
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3911
+//line kernels_tandem.go:4426
 	}
 	return nil
 }
@@ -3932,9 +4447,10 @@ func FoldAlongBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []b
 	order_ := args[16].Int32()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
-	var as_ [128]int64
-	var bs_ [128]int64
+	var as_ [256]int64
+	var bs_ [256]int64
 	var i0_all, di_all, j0_all, j1_all [1024]int64
+	var s_all, s2_all, t4_all [1024]gpu_state
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
@@ -3971,40 +4487,78 @@ func FoldAlongBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []b
 				/*line fold.go:166*/ e_ := gpu_none_______(f_)
 				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
 					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
-						e_ = gpu_with_________(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
+						e_ = gpu_with_______(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
 					}
 				}
-				t2_ := l_
-				/*line fold.go:172*/ t3_ := l_
-				/*line fold.go:172*/ t4_ := int64(e_.a_)
-				/*line fold.go:172*/ t5_ := int64(e_.b_)
-				/*line fold.go:172*/ as_[t2_] = t4_
-				/*line fold.go:172*/ bs_[t3_] = t5_
+				s_all[w] = gpu_state{}
+				t2_ := int64(e_.a_)
+				/*line fold.go:173*/ t3_ := int64(e_.b_)
+				/*line fold.go:173*/ s_all[w].a_ = t2_
+				/*line fold.go:173*/ s_all[w].b_ = t3_
+				/*line fold.go:186*/ s2_all[w] = s_all[w]
+			}
+			/*line fold.go:186*/ kind_ := int64(2)
+			for w := range n {
+				/*line fold.go:174*/ t4_all[w] = gpu_state{}
+			}
+			for w := range n {
+				l0 := w % n0
+				as2_ := as_[:int64(256)]
+				bs2_ := bs_[:int64(256)]
+				l2_ := l0
+				/*line fold.go:189*/ t5_ := l2_
+				/*line fold.go:189*/ t6_ := l2_
+				/*line fold.go:189*/ t7_ := s2_all[w].a_
+				/*line fold.go:189*/ t8_ := s2_all[w].b_
+				/*line fold.go:189*/ as2_[t5_] = t7_
+				/*line fold.go:189*/ bs2_[t6_] = t8_
+			}
+			/*line fold.go:190*/ k_ := n0 / int64(2)
+			/*line fold.go:190*/ for k_ > int64(0) {
+				for w := range n {
+					l0 := w % n0
+					as2_ := as_[:int64(256)]
+					bs2_ := bs_[:int64(256)]
+					l2_ := l0
+					/*line fold.go:192*/ if l2_ < k_ {
+						t9_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
+						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t9_)
+						t10_ := l2_
+						/*line fold.go:194*/ t11_ := l2_
+						/*line fold.go:194*/ t12_ := s2_all[w].a_
+						/*line fold.go:194*/ t13_ := s2_all[w].b_
+						/*line fold.go:194*/ as2_[t10_] = t12_
+						/*line fold.go:194*/ bs2_[t11_] = t13_
+					}
+				}
+				/*line fold.go:190*/ k_ = k_ / int64(2)
+			}
+			for w := range n {
+				as2_ := as_[:int64(256)]
+				bs2_ := bs_[:int64(256)]
+				/*line fold.go:198*/ t14_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:198*/ t4_all[w] = t14_
 			}
 			for w := range n {
 				l0 := w % n0
 				l_ := l0
-				/*line fold.go:174*/ if l_ == int64(0) {
-					s_ := gpu_state{a_: as_[0], b_: bs_[0]}
-					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
-						t6_ := gpu_state{a_: as_[k_], b_: bs_[k_]}
-						/*line fold.go:177*/ s_ = gpu_merge(s_, int64(2), t6_)
-					}
+				/*line fold.go:174*/ s_all[w] = t4_all[w]
+				if l_ == int64(0) {
 					if int64(len(parts_)) == int64(0) {
-						gpu_put__(c_, o_, gpu_of____(r_, s_, int64(order_)))
+						gpu_put__(c_, o_, gpu_of____(r_, s_all[w], int64(order_)))
 					} else {
-						t7_ := ((int64(2) * g0) * outputs_) + o_
-						/*line fold.go:182*/ t8_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-						/*line fold.go:182*/ t9_ := s_.a_
-						/*line fold.go:182*/ t10_ := s_.b_
-						/*line fold.go:182*/ parts_[t7_] = t9_
-						/*line fold.go:182*/ parts_[t8_] = t10_
+						t15_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:179*/ t16_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:179*/ t17_ := s_all[w].a_
+						/*line fold.go:179*/ t18_ := s_all[w].b_
+						/*line fold.go:179*/ parts_[t15_] = t17_
+						/*line fold.go:179*/ parts_[t16_] = t18_
 					}
 				}
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4008
+//line kernels_tandem.go:4562
 	}
 	return nil
 }
@@ -4029,9 +4583,10 @@ func FoldAlongBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args [
 	order_ := args[16].Int32()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
-	var as_ [128]int64
-	var bs_ [128]int64
+	var as_ [256]int64
+	var bs_ [256]int64
 	var i0_all, di_all, j0_all, j1_all [1024]int64
+	var s_all, s2_all, t4_all [1024]gpu_state
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
@@ -4068,40 +4623,78 @@ func FoldAlongBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args [
 				/*line fold.go:166*/ e_ := gpu_none________(f_)
 				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
 					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
-						e_ = gpu_with__________(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
+						e_ = gpu_with________(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
 					}
 				}
-				t2_ := l_
-				/*line fold.go:172*/ t3_ := l_
-				/*line fold.go:172*/ t4_ := int64(e_.a_)
-				/*line fold.go:172*/ t5_ := int64(e_.b_)
-				/*line fold.go:172*/ as_[t2_] = t4_
-				/*line fold.go:172*/ bs_[t3_] = t5_
+				s_all[w] = gpu_state{}
+				t2_ := int64(e_.a_)
+				/*line fold.go:173*/ t3_ := int64(e_.b_)
+				/*line fold.go:173*/ s_all[w].a_ = t2_
+				/*line fold.go:173*/ s_all[w].b_ = t3_
+				/*line fold.go:186*/ s2_all[w] = s_all[w]
+			}
+			/*line fold.go:186*/ kind_ := int64(0)
+			for w := range n {
+				/*line fold.go:174*/ t4_all[w] = gpu_state{}
+			}
+			for w := range n {
+				l0 := w % n0
+				as2_ := as_[:int64(256)]
+				bs2_ := bs_[:int64(256)]
+				l2_ := l0
+				/*line fold.go:189*/ t5_ := l2_
+				/*line fold.go:189*/ t6_ := l2_
+				/*line fold.go:189*/ t7_ := s2_all[w].a_
+				/*line fold.go:189*/ t8_ := s2_all[w].b_
+				/*line fold.go:189*/ as2_[t5_] = t7_
+				/*line fold.go:189*/ bs2_[t6_] = t8_
+			}
+			/*line fold.go:190*/ k_ := n0 / int64(2)
+			/*line fold.go:190*/ for k_ > int64(0) {
+				for w := range n {
+					l0 := w % n0
+					as2_ := as_[:int64(256)]
+					bs2_ := bs_[:int64(256)]
+					l2_ := l0
+					/*line fold.go:192*/ if l2_ < k_ {
+						t9_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
+						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t9_)
+						t10_ := l2_
+						/*line fold.go:194*/ t11_ := l2_
+						/*line fold.go:194*/ t12_ := s2_all[w].a_
+						/*line fold.go:194*/ t13_ := s2_all[w].b_
+						/*line fold.go:194*/ as2_[t10_] = t12_
+						/*line fold.go:194*/ bs2_[t11_] = t13_
+					}
+				}
+				/*line fold.go:190*/ k_ = k_ / int64(2)
+			}
+			for w := range n {
+				as2_ := as_[:int64(256)]
+				bs2_ := bs_[:int64(256)]
+				/*line fold.go:198*/ t14_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:198*/ t4_all[w] = t14_
 			}
 			for w := range n {
 				l0 := w % n0
 				l_ := l0
-				/*line fold.go:174*/ if l_ == int64(0) {
-					s_ := gpu_state{a_: as_[0], b_: bs_[0]}
-					for k_ := int64(1); k_ < n_; k_ = k_ + int64(1) {
-						t6_ := gpu_state{a_: as_[k_], b_: bs_[k_]}
-						/*line fold.go:177*/ s_ = gpu_merge(s_, int64(0), t6_)
-					}
+				/*line fold.go:174*/ s_all[w] = t4_all[w]
+				if l_ == int64(0) {
 					if int64(len(parts_)) == int64(0) {
-						gpu_put___(c_, o_, gpu_of_____(r_, s_, int64(order_)))
+						gpu_put___(c_, o_, gpu_of_____(r_, s_all[w], int64(order_)))
 					} else {
-						t7_ := ((int64(2) * g0) * outputs_) + o_
-						/*line fold.go:182*/ t8_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-						/*line fold.go:182*/ t9_ := s_.a_
-						/*line fold.go:182*/ t10_ := s_.b_
-						/*line fold.go:182*/ parts_[t7_] = t9_
-						/*line fold.go:182*/ parts_[t8_] = t10_
+						t15_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:179*/ t16_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:179*/ t17_ := s_all[w].a_
+						/*line fold.go:179*/ t18_ := s_all[w].b_
+						/*line fold.go:179*/ parts_[t15_] = t17_
+						/*line fold.go:179*/ parts_[t16_] = t18_
 					}
 				}
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4105
+//line kernels_tandem.go:4698
 	}
 	return nil
 }
@@ -4133,13 +4726,13 @@ func FoldEachFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, a
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:208*/ outputs_ := x_.Rows_
-					/*line fold.go:208*/ terms_ := x_.Cols_
+					/*line fold.go:220*/ outputs_ := x_.Rows_
+					/*line fold.go:220*/ terms_ := x_.Cols_
 					if down_ {
 						t_ := x_.Cols_
-						/*line fold.go:210*/ t2_ := x_.Rows_
-						/*line fold.go:210*/ outputs_ = t_
-						/*line fold.go:210*/ terms_ = t2_
+						/*line fold.go:222*/ t2_ := x_.Rows_
+						/*line fold.go:222*/ outputs_ = t_
+						/*line fold.go:222*/ terms_ = t2_
 					}
 					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*share_, terms_)
@@ -4149,34 +4742,34 @@ func FoldEachFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, a
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
-							/*line fold.go:218*/ var y_ float32
+							/*line fold.go:230*/ var y_ float32
 							if down_ {
 								y_ = h1[(i_*h2)+o_]
 							} else {
 								y_ = h1[(o_*h2)+i_]
 							}
-							e_ = gpu_with__(f_, e_, y_, int32(i_), order_)
+							e_ = gpu_with(f_, e_, y_, int32(i_), order_)
 						}
 						var s_ gpu_state
 						t3_ := int64(e_.a_)
-						/*line fold.go:227*/ t4_ := int64(e_.b_)
-						/*line fold.go:227*/ s_.a_ = t3_
-						/*line fold.go:227*/ s_.b_ = t4_
+						/*line fold.go:239*/ t4_ := int64(e_.b_)
+						/*line fold.go:239*/ s_.a_ = t3_
+						/*line fold.go:239*/ s_.b_ = t4_
 						if int64(len(parts_)) == int64(0) {
 							gpu_put(c_, o_, gpu_of(r_, s_, int64(order_)))
 						} else {
 							t5_ := ((int64(2) * g1) * outputs_) + o_
-							/*line fold.go:231*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
-							/*line fold.go:231*/ t7_ := s_.a_
-							/*line fold.go:231*/ t8_ := s_.b_
-							/*line fold.go:231*/ parts_[t5_] = t7_
-							/*line fold.go:231*/ parts_[t6_] = t8_
+							/*line fold.go:243*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:243*/ t7_ := s_.a_
+							/*line fold.go:243*/ t8_ := s_.b_
+							/*line fold.go:243*/ parts_[t5_] = t7_
+							/*line fold.go:243*/ parts_[t6_] = t8_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:4180
+//line kernels_tandem.go:4773
 	}
 	return nil
 }
@@ -4208,13 +4801,13 @@ func FoldEachFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, a
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:208*/ outputs_ := x_.Rows_
-					/*line fold.go:208*/ terms_ := x_.Cols_
+					/*line fold.go:220*/ outputs_ := x_.Rows_
+					/*line fold.go:220*/ terms_ := x_.Cols_
 					if down_ {
 						t_ := x_.Cols_
-						/*line fold.go:210*/ t2_ := x_.Rows_
-						/*line fold.go:210*/ outputs_ = t_
-						/*line fold.go:210*/ terms_ = t2_
+						/*line fold.go:222*/ t2_ := x_.Rows_
+						/*line fold.go:222*/ outputs_ = t_
+						/*line fold.go:222*/ terms_ = t2_
 					}
 					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*share_, terms_)
@@ -4224,34 +4817,34 @@ func FoldEachFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, a
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
-							/*line fold.go:218*/ var y_ float64
+							/*line fold.go:230*/ var y_ float64
 							if down_ {
 								y_ = h1[(i_*h2)+o_]
 							} else {
 								y_ = h1[(o_*h2)+i_]
 							}
-							e_ = gpu_with___(f_, e_, y_, i_, order_)
+							e_ = gpu_with_(f_, e_, y_, i_, order_)
 						}
 						var s_ gpu_state
 						t3_ := e_.a_
-						/*line fold.go:227*/ t4_ := e_.b_
-						/*line fold.go:227*/ s_.a_ = t3_
-						/*line fold.go:227*/ s_.b_ = t4_
+						/*line fold.go:239*/ t4_ := e_.b_
+						/*line fold.go:239*/ s_.a_ = t3_
+						/*line fold.go:239*/ s_.b_ = t4_
 						if int64(len(parts_)) == int64(0) {
 							gpu_put_(c_, o_, gpu_of_(r_, s_, order_))
 						} else {
 							t5_ := ((int64(2) * g1) * outputs_) + o_
-							/*line fold.go:231*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
-							/*line fold.go:231*/ t7_ := s_.a_
-							/*line fold.go:231*/ t8_ := s_.b_
-							/*line fold.go:231*/ parts_[t5_] = t7_
-							/*line fold.go:231*/ parts_[t6_] = t8_
+							/*line fold.go:243*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:243*/ t7_ := s_.a_
+							/*line fold.go:243*/ t8_ := s_.b_
+							/*line fold.go:243*/ parts_[t5_] = t7_
+							/*line fold.go:243*/ parts_[t6_] = t8_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:4255
+//line kernels_tandem.go:4848
 	}
 	return nil
 }
@@ -4283,13 +4876,13 @@ func FoldEachFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, args
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:208*/ outputs_ := x_.Rows_
-					/*line fold.go:208*/ terms_ := x_.Cols_
+					/*line fold.go:220*/ outputs_ := x_.Rows_
+					/*line fold.go:220*/ terms_ := x_.Cols_
 					if down_ {
 						t_ := x_.Cols_
-						/*line fold.go:210*/ t2_ := x_.Rows_
-						/*line fold.go:210*/ outputs_ = t_
-						/*line fold.go:210*/ terms_ = t2_
+						/*line fold.go:222*/ t2_ := x_.Rows_
+						/*line fold.go:222*/ outputs_ = t_
+						/*line fold.go:222*/ terms_ = t2_
 					}
 					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*share_, terms_)
@@ -4299,34 +4892,34 @@ func FoldEachFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, args
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
-							/*line fold.go:218*/ var y_ float32
+							/*line fold.go:230*/ var y_ float32
 							if down_ {
 								y_ = h1[(i_*h2)+o_]
 							} else {
 								y_ = h1[(o_*h2)+i_]
 							}
-							e_ = gpu_with____(f_, e_, y_, int32(i_), order_)
+							e_ = gpu_with__(f_, e_, y_, int32(i_), order_)
 						}
 						var s_ gpu_state
 						t3_ := int64(e_.a_)
-						/*line fold.go:227*/ t4_ := int64(e_.b_)
-						/*line fold.go:227*/ s_.a_ = t3_
-						/*line fold.go:227*/ s_.b_ = t4_
+						/*line fold.go:239*/ t4_ := int64(e_.b_)
+						/*line fold.go:239*/ s_.a_ = t3_
+						/*line fold.go:239*/ s_.b_ = t4_
 						if int64(len(parts_)) == int64(0) {
 							gpu_put__(c_, o_, gpu_of__(r_, s_, int64(order_)))
 						} else {
 							t5_ := ((int64(2) * g1) * outputs_) + o_
-							/*line fold.go:231*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
-							/*line fold.go:231*/ t7_ := s_.a_
-							/*line fold.go:231*/ t8_ := s_.b_
-							/*line fold.go:231*/ parts_[t5_] = t7_
-							/*line fold.go:231*/ parts_[t6_] = t8_
+							/*line fold.go:243*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:243*/ t7_ := s_.a_
+							/*line fold.go:243*/ t8_ := s_.b_
+							/*line fold.go:243*/ parts_[t5_] = t7_
+							/*line fold.go:243*/ parts_[t6_] = t8_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:4330
+//line kernels_tandem.go:4923
 	}
 	return nil
 }
@@ -4358,13 +4951,13 @@ func FoldEachFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, args
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:208*/ outputs_ := x_.Rows_
-					/*line fold.go:208*/ terms_ := x_.Cols_
+					/*line fold.go:220*/ outputs_ := x_.Rows_
+					/*line fold.go:220*/ terms_ := x_.Cols_
 					if down_ {
 						t_ := x_.Cols_
-						/*line fold.go:210*/ t2_ := x_.Rows_
-						/*line fold.go:210*/ outputs_ = t_
-						/*line fold.go:210*/ terms_ = t2_
+						/*line fold.go:222*/ t2_ := x_.Rows_
+						/*line fold.go:222*/ outputs_ = t_
+						/*line fold.go:222*/ terms_ = t2_
 					}
 					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*share_, terms_)
@@ -4374,34 +4967,34 @@ func FoldEachFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, args
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
-							/*line fold.go:218*/ var y_ float64
+							/*line fold.go:230*/ var y_ float64
 							if down_ {
 								y_ = h1[(i_*h2)+o_]
 							} else {
 								y_ = h1[(o_*h2)+i_]
 							}
-							e_ = gpu_with_____(f_, e_, y_, i_, order_)
+							e_ = gpu_with___(f_, e_, y_, i_, order_)
 						}
 						var s_ gpu_state
 						t3_ := e_.a_
-						/*line fold.go:227*/ t4_ := e_.b_
-						/*line fold.go:227*/ s_.a_ = t3_
-						/*line fold.go:227*/ s_.b_ = t4_
+						/*line fold.go:239*/ t4_ := e_.b_
+						/*line fold.go:239*/ s_.a_ = t3_
+						/*line fold.go:239*/ s_.b_ = t4_
 						if int64(len(parts_)) == int64(0) {
 							gpu_put__(c_, o_, gpu_of__(r_, s_, order_))
 						} else {
 							t5_ := ((int64(2) * g1) * outputs_) + o_
-							/*line fold.go:231*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
-							/*line fold.go:231*/ t7_ := s_.a_
-							/*line fold.go:231*/ t8_ := s_.b_
-							/*line fold.go:231*/ parts_[t5_] = t7_
-							/*line fold.go:231*/ parts_[t6_] = t8_
+							/*line fold.go:243*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:243*/ t7_ := s_.a_
+							/*line fold.go:243*/ t8_ := s_.b_
+							/*line fold.go:243*/ parts_[t5_] = t7_
+							/*line fold.go:243*/ parts_[t6_] = t8_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:4405
+//line kernels_tandem.go:4998
 	}
 	return nil
 }
@@ -4433,13 +5026,13 @@ func FoldEachInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, arg
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:208*/ outputs_ := x_.Rows_
-					/*line fold.go:208*/ terms_ := x_.Cols_
+					/*line fold.go:220*/ outputs_ := x_.Rows_
+					/*line fold.go:220*/ terms_ := x_.Cols_
 					if down_ {
 						t_ := x_.Cols_
-						/*line fold.go:210*/ t2_ := x_.Rows_
-						/*line fold.go:210*/ outputs_ = t_
-						/*line fold.go:210*/ terms_ = t2_
+						/*line fold.go:222*/ t2_ := x_.Rows_
+						/*line fold.go:222*/ outputs_ = t_
+						/*line fold.go:222*/ terms_ = t2_
 					}
 					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*share_, terms_)
@@ -4449,34 +5042,34 @@ func FoldEachInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, arg
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
-							/*line fold.go:218*/ var y_ int32
+							/*line fold.go:230*/ var y_ int32
 							if down_ {
 								y_ = h1[(i_*h2)+o_]
 							} else {
 								y_ = h1[(o_*h2)+i_]
 							}
-							e_ = gpu_with______(f_, e_, y_, int32(i_), order_)
+							e_ = gpu_with____(f_, e_, y_, int32(i_), order_)
 						}
 						var s_ gpu_state
 						t3_ := int64(e_.a_)
-						/*line fold.go:227*/ t4_ := int64(e_.b_)
-						/*line fold.go:227*/ s_.a_ = t3_
-						/*line fold.go:227*/ s_.b_ = t4_
+						/*line fold.go:239*/ t4_ := int64(e_.b_)
+						/*line fold.go:239*/ s_.a_ = t3_
+						/*line fold.go:239*/ s_.b_ = t4_
 						if int64(len(parts_)) == int64(0) {
 							gpu_put__(c_, o_, gpu_of___(r_, s_, int64(order_)))
 						} else {
 							t5_ := ((int64(2) * g1) * outputs_) + o_
-							/*line fold.go:231*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
-							/*line fold.go:231*/ t7_ := s_.a_
-							/*line fold.go:231*/ t8_ := s_.b_
-							/*line fold.go:231*/ parts_[t5_] = t7_
-							/*line fold.go:231*/ parts_[t6_] = t8_
+							/*line fold.go:243*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:243*/ t7_ := s_.a_
+							/*line fold.go:243*/ t8_ := s_.b_
+							/*line fold.go:243*/ parts_[t5_] = t7_
+							/*line fold.go:243*/ parts_[t6_] = t8_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:4480
+//line kernels_tandem.go:5073
 	}
 	return nil
 }
@@ -4508,13 +5101,13 @@ func FoldEachInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args 
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:208*/ outputs_ := x_.Rows_
-					/*line fold.go:208*/ terms_ := x_.Cols_
+					/*line fold.go:220*/ outputs_ := x_.Rows_
+					/*line fold.go:220*/ terms_ := x_.Cols_
 					if down_ {
 						t_ := x_.Cols_
-						/*line fold.go:210*/ t2_ := x_.Rows_
-						/*line fold.go:210*/ outputs_ = t_
-						/*line fold.go:210*/ terms_ = t2_
+						/*line fold.go:222*/ t2_ := x_.Rows_
+						/*line fold.go:222*/ outputs_ = t_
+						/*line fold.go:222*/ terms_ = t2_
 					}
 					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*share_, terms_)
@@ -4524,34 +5117,34 @@ func FoldEachInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args 
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
-							/*line fold.go:218*/ var y_ int32
+							/*line fold.go:230*/ var y_ int32
 							if down_ {
 								y_ = h1[(i_*h2)+o_]
 							} else {
 								y_ = h1[(o_*h2)+i_]
 							}
-							e_ = gpu_with_______(f_, e_, y_, int32(i_), order_)
+							e_ = gpu_with_____(f_, e_, y_, int32(i_), order_)
 						}
 						var s_ gpu_state
 						t3_ := int64(e_.a_)
-						/*line fold.go:227*/ t4_ := int64(e_.b_)
-						/*line fold.go:227*/ s_.a_ = t3_
-						/*line fold.go:227*/ s_.b_ = t4_
+						/*line fold.go:239*/ t4_ := int64(e_.b_)
+						/*line fold.go:239*/ s_.a_ = t3_
+						/*line fold.go:239*/ s_.b_ = t4_
 						if int64(len(parts_)) == int64(0) {
 							gpu_put__(c_, o_, gpu_of__(r_, s_, int64(order_)))
 						} else {
 							t5_ := ((int64(2) * g1) * outputs_) + o_
-							/*line fold.go:231*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
-							/*line fold.go:231*/ t7_ := s_.a_
-							/*line fold.go:231*/ t8_ := s_.b_
-							/*line fold.go:231*/ parts_[t5_] = t7_
-							/*line fold.go:231*/ parts_[t6_] = t8_
+							/*line fold.go:243*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:243*/ t7_ := s_.a_
+							/*line fold.go:243*/ t8_ := s_.b_
+							/*line fold.go:243*/ parts_[t5_] = t7_
+							/*line fold.go:243*/ parts_[t6_] = t8_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:4555
+//line kernels_tandem.go:5148
 	}
 	return nil
 }
@@ -4583,13 +5176,13 @@ func FoldEachInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []b
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:208*/ outputs_ := x_.Rows_
-					/*line fold.go:208*/ terms_ := x_.Cols_
+					/*line fold.go:220*/ outputs_ := x_.Rows_
+					/*line fold.go:220*/ terms_ := x_.Cols_
 					if down_ {
 						t_ := x_.Cols_
-						/*line fold.go:210*/ t2_ := x_.Rows_
-						/*line fold.go:210*/ outputs_ = t_
-						/*line fold.go:210*/ terms_ = t2_
+						/*line fold.go:222*/ t2_ := x_.Rows_
+						/*line fold.go:222*/ outputs_ = t_
+						/*line fold.go:222*/ terms_ = t2_
 					}
 					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*share_, terms_)
@@ -4599,34 +5192,34 @@ func FoldEachInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []b
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
-							/*line fold.go:218*/ var y_ int32
+							/*line fold.go:230*/ var y_ int32
 							if down_ {
 								y_ = h1[(i_*h2)+o_]
 							} else {
 								y_ = h1[(o_*h2)+i_]
 							}
-							e_ = gpu_with________(f_, e_, y_, int32(i_), order_)
+							e_ = gpu_with______(f_, e_, y_, int32(i_), order_)
 						}
 						var s_ gpu_state
 						t3_ := int64(e_.a_)
-						/*line fold.go:227*/ t4_ := int64(e_.b_)
-						/*line fold.go:227*/ s_.a_ = t3_
-						/*line fold.go:227*/ s_.b_ = t4_
+						/*line fold.go:239*/ t4_ := int64(e_.b_)
+						/*line fold.go:239*/ s_.a_ = t3_
+						/*line fold.go:239*/ s_.b_ = t4_
 						if int64(len(parts_)) == int64(0) {
 							gpu_put__(c_, o_, gpu_of____(r_, s_, int64(order_)))
 						} else {
 							t5_ := ((int64(2) * g1) * outputs_) + o_
-							/*line fold.go:231*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
-							/*line fold.go:231*/ t7_ := s_.a_
-							/*line fold.go:231*/ t8_ := s_.b_
-							/*line fold.go:231*/ parts_[t5_] = t7_
-							/*line fold.go:231*/ parts_[t6_] = t8_
+							/*line fold.go:243*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:243*/ t7_ := s_.a_
+							/*line fold.go:243*/ t8_ := s_.b_
+							/*line fold.go:243*/ parts_[t5_] = t7_
+							/*line fold.go:243*/ parts_[t6_] = t8_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:4630
+//line kernels_tandem.go:5223
 	}
 	return nil
 }
@@ -4658,13 +5251,13 @@ func FoldEachBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []ba
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:208*/ outputs_ := x_.Rows_
-					/*line fold.go:208*/ terms_ := x_.Cols_
+					/*line fold.go:220*/ outputs_ := x_.Rows_
+					/*line fold.go:220*/ terms_ := x_.Cols_
 					if down_ {
 						t_ := x_.Cols_
-						/*line fold.go:210*/ t2_ := x_.Rows_
-						/*line fold.go:210*/ outputs_ = t_
-						/*line fold.go:210*/ terms_ = t2_
+						/*line fold.go:222*/ t2_ := x_.Rows_
+						/*line fold.go:222*/ outputs_ = t_
+						/*line fold.go:222*/ terms_ = t2_
 					}
 					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*share_, terms_)
@@ -4674,34 +5267,34 @@ func FoldEachBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []ba
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
-							/*line fold.go:218*/ var y_ bool
+							/*line fold.go:230*/ var y_ bool
 							if down_ {
 								y_ = h1[(i_*h2)+o_]
 							} else {
 								y_ = h1[(o_*h2)+i_]
 							}
-							e_ = gpu_with_________(f_, e_, y_, int32(i_), order_)
+							e_ = gpu_with_______(f_, e_, y_, int32(i_), order_)
 						}
 						var s_ gpu_state
 						t3_ := int64(e_.a_)
-						/*line fold.go:227*/ t4_ := int64(e_.b_)
-						/*line fold.go:227*/ s_.a_ = t3_
-						/*line fold.go:227*/ s_.b_ = t4_
+						/*line fold.go:239*/ t4_ := int64(e_.b_)
+						/*line fold.go:239*/ s_.a_ = t3_
+						/*line fold.go:239*/ s_.b_ = t4_
 						if int64(len(parts_)) == int64(0) {
 							gpu_put__(c_, o_, gpu_of____(r_, s_, int64(order_)))
 						} else {
 							t5_ := ((int64(2) * g1) * outputs_) + o_
-							/*line fold.go:231*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
-							/*line fold.go:231*/ t7_ := s_.a_
-							/*line fold.go:231*/ t8_ := s_.b_
-							/*line fold.go:231*/ parts_[t5_] = t7_
-							/*line fold.go:231*/ parts_[t6_] = t8_
+							/*line fold.go:243*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:243*/ t7_ := s_.a_
+							/*line fold.go:243*/ t8_ := s_.b_
+							/*line fold.go:243*/ parts_[t5_] = t7_
+							/*line fold.go:243*/ parts_[t6_] = t8_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:4705
+//line kernels_tandem.go:5298
 	}
 	return nil
 }
@@ -4733,13 +5326,13 @@ func FoldEachBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args []
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:208*/ outputs_ := x_.Rows_
-					/*line fold.go:208*/ terms_ := x_.Cols_
+					/*line fold.go:220*/ outputs_ := x_.Rows_
+					/*line fold.go:220*/ terms_ := x_.Cols_
 					if down_ {
 						t_ := x_.Cols_
-						/*line fold.go:210*/ t2_ := x_.Rows_
-						/*line fold.go:210*/ outputs_ = t_
-						/*line fold.go:210*/ terms_ = t2_
+						/*line fold.go:222*/ t2_ := x_.Rows_
+						/*line fold.go:222*/ outputs_ = t_
+						/*line fold.go:222*/ terms_ = t2_
 					}
 					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*share_, terms_)
@@ -4749,34 +5342,34 @@ func FoldEachBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args []
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
-							/*line fold.go:218*/ var y_ bool
+							/*line fold.go:230*/ var y_ bool
 							if down_ {
 								y_ = h1[(i_*h2)+o_]
 							} else {
 								y_ = h1[(o_*h2)+i_]
 							}
-							e_ = gpu_with__________(f_, e_, y_, int32(i_), order_)
+							e_ = gpu_with________(f_, e_, y_, int32(i_), order_)
 						}
 						var s_ gpu_state
 						t3_ := int64(e_.a_)
-						/*line fold.go:227*/ t4_ := int64(e_.b_)
-						/*line fold.go:227*/ s_.a_ = t3_
-						/*line fold.go:227*/ s_.b_ = t4_
+						/*line fold.go:239*/ t4_ := int64(e_.b_)
+						/*line fold.go:239*/ s_.a_ = t3_
+						/*line fold.go:239*/ s_.b_ = t4_
 						if int64(len(parts_)) == int64(0) {
 							gpu_put___(c_, o_, gpu_of_____(r_, s_, int64(order_)))
 						} else {
 							t5_ := ((int64(2) * g1) * outputs_) + o_
-							/*line fold.go:231*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
-							/*line fold.go:231*/ t7_ := s_.a_
-							/*line fold.go:231*/ t8_ := s_.b_
-							/*line fold.go:231*/ parts_[t5_] = t7_
-							/*line fold.go:231*/ parts_[t6_] = t8_
+							/*line fold.go:243*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:243*/ t7_ := s_.a_
+							/*line fold.go:243*/ t8_ := s_.b_
+							/*line fold.go:243*/ parts_[t5_] = t7_
+							/*line fold.go:243*/ parts_[t6_] = t8_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:4780
+//line kernels_tandem.go:5373
 	}
 	return nil
 }
@@ -4796,30 +5389,83 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 	kind_ := args[9].Int64()
 	order_ := args[10].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
+	var as_ [256]int64
+	var bs_ [256]int64
+	var s_all, s2_all, t3_all [1024]gpu_state
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		for a0 := b0; a0 < c_.Rows_*c_.Cols_; a0 += s0 {
-			e0, e1, e2 := min(a0+int64(1+more)*n0, c_.Rows_*c_.Cols_), b1+n1, b2+n2
-			for i2 := b2; i2 < e2; i2++ {
-				for i1 := b1; i1 < e1; i1++ {
-					for i0 := a0; i0 < e0; i0++ {
-						/*line fold.go:299*/ outputs_ := c_.Rows_ * c_.Cols_
-						o_ := i0
-						s_ := gpu_state{a_: parts_[o_], b_: parts_[outputs_+o_]}
-						for p_ := int64(1); p_ < count_; p_ = p_ + int64(1) {
-							t_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-							/*line fold.go:303*/ s_ = gpu_merge(s_, kind_, t_)
-						}
-						gpu_put(c_, o_, gpu_of(r_, s_, order_))
+		_, _, _ = b0, b1, b2
+		/*line fold.go:313*/ outputs_ := c_.Rows_ * c_.Cols_
+		o_ := g0
+		/*line fold.go:314*/ for o_ < outputs_ {
+			for w := range n {
+				l0 := w % n0
+				/*line fold.go:315*/ first_ := min(l0, count_-int64(1))
+				s_all[w] = gpu_state{a_: parts_[((int64(2)*first_)*outputs_)+o_], b_: parts_[(((int64(2)*first_)+int64(1))*outputs_)+o_]}
+				if (l0 >= count_) && (kind_ == int64(2)) {
+					t_ := gpu_state{}
+					/*line fold.go:318*/ s_all[w] = t_
+				}
+				for p_ := l0 + n0; p_ < count_; p_ = p_ + n0 {
+					t2_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
+					/*line fold.go:321*/ s_all[w] = gpu_merge(s_all[w], kind_, t2_)
+				}
+				/*line fold.go:186*/ s2_all[w] = s_all[w]
+			}
+			/*line fold.go:186*/ kind2_ := kind_
+			for w := range n {
+				/*line fold.go:323*/ t3_all[w] = gpu_state{}
+			}
+			for w := range n {
+				l0 := w % n0
+				as2_ := as_[:int64(256)]
+				bs2_ := bs_[:int64(256)]
+				l_ := l0
+				/*line fold.go:189*/ t4_ := l_
+				/*line fold.go:189*/ t5_ := l_
+				/*line fold.go:189*/ t6_ := s2_all[w].a_
+				/*line fold.go:189*/ t7_ := s2_all[w].b_
+				/*line fold.go:189*/ as2_[t4_] = t6_
+				/*line fold.go:189*/ bs2_[t5_] = t7_
+			}
+			/*line fold.go:190*/ k_ := n0 / int64(2)
+			/*line fold.go:190*/ for k_ > int64(0) {
+				for w := range n {
+					l0 := w % n0
+					as2_ := as_[:int64(256)]
+					bs2_ := bs_[:int64(256)]
+					l_ := l0
+					/*line fold.go:192*/ if l_ < k_ {
+						t8_ := gpu_state{a_: as2_[l_+k_], b_: bs2_[l_+k_]}
+						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind2_, t8_)
+						t9_ := l_
+						/*line fold.go:194*/ t10_ := l_
+						/*line fold.go:194*/ t11_ := s2_all[w].a_
+						/*line fold.go:194*/ t12_ := s2_all[w].b_
+						/*line fold.go:194*/ as2_[t9_] = t11_
+						/*line fold.go:194*/ bs2_[t10_] = t12_
 					}
 				}
+				/*line fold.go:190*/ k_ = k_ / int64(2)
 			}
+			for w := range n {
+				as2_ := as_[:int64(256)]
+				bs2_ := bs_[:int64(256)]
+				/*line fold.go:198*/ t13_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:198*/ t3_all[w] = t13_
+			}
+			for w := range n {
+				l0 := w % n0
+				/*line fold.go:323*/ s_all[w] = t3_all[w]
+				if l0 == int64(0) {
+					gpu_put(c_, o_, gpu_of(r_, s_all[w], order_))
+				}
+			}
+			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:4823
+//line kernels_tandem.go:5469
 	}
 	return nil
 }
@@ -4839,30 +5485,83 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 	kind_ := args[9].Int64()
 	order_ := args[10].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
+	var as_ [256]int64
+	var bs_ [256]int64
+	var s_all, s2_all, t3_all [1024]gpu_state
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		for a0 := b0; a0 < c_.Rows_*c_.Cols_; a0 += s0 {
-			e0, e1, e2 := min(a0+int64(1+more)*n0, c_.Rows_*c_.Cols_), b1+n1, b2+n2
-			for i2 := b2; i2 < e2; i2++ {
-				for i1 := b1; i1 < e1; i1++ {
-					for i0 := a0; i0 < e0; i0++ {
-						/*line fold.go:299*/ outputs_ := c_.Rows_ * c_.Cols_
-						o_ := i0
-						s_ := gpu_state{a_: parts_[o_], b_: parts_[outputs_+o_]}
-						for p_ := int64(1); p_ < count_; p_ = p_ + int64(1) {
-							t_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-							/*line fold.go:303*/ s_ = gpu_merge(s_, kind_, t_)
-						}
-						gpu_put_(c_, o_, gpu_of_(r_, s_, order_))
+		_, _, _ = b0, b1, b2
+		/*line fold.go:313*/ outputs_ := c_.Rows_ * c_.Cols_
+		o_ := g0
+		/*line fold.go:314*/ for o_ < outputs_ {
+			for w := range n {
+				l0 := w % n0
+				/*line fold.go:315*/ first_ := min(l0, count_-int64(1))
+				s_all[w] = gpu_state{a_: parts_[((int64(2)*first_)*outputs_)+o_], b_: parts_[(((int64(2)*first_)+int64(1))*outputs_)+o_]}
+				if (l0 >= count_) && (kind_ == int64(2)) {
+					t_ := gpu_state{}
+					/*line fold.go:318*/ s_all[w] = t_
+				}
+				for p_ := l0 + n0; p_ < count_; p_ = p_ + n0 {
+					t2_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
+					/*line fold.go:321*/ s_all[w] = gpu_merge(s_all[w], kind_, t2_)
+				}
+				/*line fold.go:186*/ s2_all[w] = s_all[w]
+			}
+			/*line fold.go:186*/ kind2_ := kind_
+			for w := range n {
+				/*line fold.go:323*/ t3_all[w] = gpu_state{}
+			}
+			for w := range n {
+				l0 := w % n0
+				as2_ := as_[:int64(256)]
+				bs2_ := bs_[:int64(256)]
+				l_ := l0
+				/*line fold.go:189*/ t4_ := l_
+				/*line fold.go:189*/ t5_ := l_
+				/*line fold.go:189*/ t6_ := s2_all[w].a_
+				/*line fold.go:189*/ t7_ := s2_all[w].b_
+				/*line fold.go:189*/ as2_[t4_] = t6_
+				/*line fold.go:189*/ bs2_[t5_] = t7_
+			}
+			/*line fold.go:190*/ k_ := n0 / int64(2)
+			/*line fold.go:190*/ for k_ > int64(0) {
+				for w := range n {
+					l0 := w % n0
+					as2_ := as_[:int64(256)]
+					bs2_ := bs_[:int64(256)]
+					l_ := l0
+					/*line fold.go:192*/ if l_ < k_ {
+						t8_ := gpu_state{a_: as2_[l_+k_], b_: bs2_[l_+k_]}
+						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind2_, t8_)
+						t9_ := l_
+						/*line fold.go:194*/ t10_ := l_
+						/*line fold.go:194*/ t11_ := s2_all[w].a_
+						/*line fold.go:194*/ t12_ := s2_all[w].b_
+						/*line fold.go:194*/ as2_[t9_] = t11_
+						/*line fold.go:194*/ bs2_[t10_] = t12_
 					}
 				}
+				/*line fold.go:190*/ k_ = k_ / int64(2)
 			}
+			for w := range n {
+				as2_ := as_[:int64(256)]
+				bs2_ := bs_[:int64(256)]
+				/*line fold.go:198*/ t13_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:198*/ t3_all[w] = t13_
+			}
+			for w := range n {
+				l0 := w % n0
+				/*line fold.go:323*/ s_all[w] = t3_all[w]
+				if l0 == int64(0) {
+					gpu_put_(c_, o_, gpu_of_(r_, s_all[w], order_))
+				}
+			}
+			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:4866
+//line kernels_tandem.go:5565
 	}
 	return nil
 }
@@ -4882,30 +5581,83 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 	kind_ := args[9].Int64()
 	order_ := args[10].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
+	var as_ [256]int64
+	var bs_ [256]int64
+	var s_all, s2_all, t3_all [1024]gpu_state
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		for a0 := b0; a0 < c_.Rows_*c_.Cols_; a0 += s0 {
-			e0, e1, e2 := min(a0+int64(1+more)*n0, c_.Rows_*c_.Cols_), b1+n1, b2+n2
-			for i2 := b2; i2 < e2; i2++ {
-				for i1 := b1; i1 < e1; i1++ {
-					for i0 := a0; i0 < e0; i0++ {
-						/*line fold.go:299*/ outputs_ := c_.Rows_ * c_.Cols_
-						o_ := i0
-						s_ := gpu_state{a_: parts_[o_], b_: parts_[outputs_+o_]}
-						for p_ := int64(1); p_ < count_; p_ = p_ + int64(1) {
-							t_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-							/*line fold.go:303*/ s_ = gpu_merge(s_, kind_, t_)
-						}
-						gpu_put__(c_, o_, gpu_of___(r_, s_, order_))
+		_, _, _ = b0, b1, b2
+		/*line fold.go:313*/ outputs_ := c_.Rows_ * c_.Cols_
+		o_ := g0
+		/*line fold.go:314*/ for o_ < outputs_ {
+			for w := range n {
+				l0 := w % n0
+				/*line fold.go:315*/ first_ := min(l0, count_-int64(1))
+				s_all[w] = gpu_state{a_: parts_[((int64(2)*first_)*outputs_)+o_], b_: parts_[(((int64(2)*first_)+int64(1))*outputs_)+o_]}
+				if (l0 >= count_) && (kind_ == int64(2)) {
+					t_ := gpu_state{}
+					/*line fold.go:318*/ s_all[w] = t_
+				}
+				for p_ := l0 + n0; p_ < count_; p_ = p_ + n0 {
+					t2_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
+					/*line fold.go:321*/ s_all[w] = gpu_merge(s_all[w], kind_, t2_)
+				}
+				/*line fold.go:186*/ s2_all[w] = s_all[w]
+			}
+			/*line fold.go:186*/ kind2_ := kind_
+			for w := range n {
+				/*line fold.go:323*/ t3_all[w] = gpu_state{}
+			}
+			for w := range n {
+				l0 := w % n0
+				as2_ := as_[:int64(256)]
+				bs2_ := bs_[:int64(256)]
+				l_ := l0
+				/*line fold.go:189*/ t4_ := l_
+				/*line fold.go:189*/ t5_ := l_
+				/*line fold.go:189*/ t6_ := s2_all[w].a_
+				/*line fold.go:189*/ t7_ := s2_all[w].b_
+				/*line fold.go:189*/ as2_[t4_] = t6_
+				/*line fold.go:189*/ bs2_[t5_] = t7_
+			}
+			/*line fold.go:190*/ k_ := n0 / int64(2)
+			/*line fold.go:190*/ for k_ > int64(0) {
+				for w := range n {
+					l0 := w % n0
+					as2_ := as_[:int64(256)]
+					bs2_ := bs_[:int64(256)]
+					l_ := l0
+					/*line fold.go:192*/ if l_ < k_ {
+						t8_ := gpu_state{a_: as2_[l_+k_], b_: bs2_[l_+k_]}
+						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind2_, t8_)
+						t9_ := l_
+						/*line fold.go:194*/ t10_ := l_
+						/*line fold.go:194*/ t11_ := s2_all[w].a_
+						/*line fold.go:194*/ t12_ := s2_all[w].b_
+						/*line fold.go:194*/ as2_[t9_] = t11_
+						/*line fold.go:194*/ bs2_[t10_] = t12_
 					}
 				}
+				/*line fold.go:190*/ k_ = k_ / int64(2)
 			}
+			for w := range n {
+				as2_ := as_[:int64(256)]
+				bs2_ := bs_[:int64(256)]
+				/*line fold.go:198*/ t13_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:198*/ t3_all[w] = t13_
+			}
+			for w := range n {
+				l0 := w % n0
+				/*line fold.go:323*/ s_all[w] = t3_all[w]
+				if l0 == int64(0) {
+					gpu_put__(c_, o_, gpu_of___(r_, s_all[w], order_))
+				}
+			}
+			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:4909
+//line kernels_tandem.go:5661
 	}
 	return nil
 }
@@ -4925,30 +5677,83 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 	kind_ := args[9].Int64()
 	order_ := args[10].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
+	var as_ [256]int64
+	var bs_ [256]int64
+	var s_all, s2_all, t3_all [1024]gpu_state
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		for a0 := b0; a0 < c_.Rows_*c_.Cols_; a0 += s0 {
-			e0, e1, e2 := min(a0+int64(1+more)*n0, c_.Rows_*c_.Cols_), b1+n1, b2+n2
-			for i2 := b2; i2 < e2; i2++ {
-				for i1 := b1; i1 < e1; i1++ {
-					for i0 := a0; i0 < e0; i0++ {
-						/*line fold.go:299*/ outputs_ := c_.Rows_ * c_.Cols_
-						o_ := i0
-						s_ := gpu_state{a_: parts_[o_], b_: parts_[outputs_+o_]}
-						for p_ := int64(1); p_ < count_; p_ = p_ + int64(1) {
-							t_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-							/*line fold.go:303*/ s_ = gpu_merge(s_, kind_, t_)
-						}
-						gpu_put__(c_, o_, gpu_of__(r_, s_, order_))
+		_, _, _ = b0, b1, b2
+		/*line fold.go:313*/ outputs_ := c_.Rows_ * c_.Cols_
+		o_ := g0
+		/*line fold.go:314*/ for o_ < outputs_ {
+			for w := range n {
+				l0 := w % n0
+				/*line fold.go:315*/ first_ := min(l0, count_-int64(1))
+				s_all[w] = gpu_state{a_: parts_[((int64(2)*first_)*outputs_)+o_], b_: parts_[(((int64(2)*first_)+int64(1))*outputs_)+o_]}
+				if (l0 >= count_) && (kind_ == int64(2)) {
+					t_ := gpu_state{}
+					/*line fold.go:318*/ s_all[w] = t_
+				}
+				for p_ := l0 + n0; p_ < count_; p_ = p_ + n0 {
+					t2_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
+					/*line fold.go:321*/ s_all[w] = gpu_merge(s_all[w], kind_, t2_)
+				}
+				/*line fold.go:186*/ s2_all[w] = s_all[w]
+			}
+			/*line fold.go:186*/ kind2_ := kind_
+			for w := range n {
+				/*line fold.go:323*/ t3_all[w] = gpu_state{}
+			}
+			for w := range n {
+				l0 := w % n0
+				as2_ := as_[:int64(256)]
+				bs2_ := bs_[:int64(256)]
+				l_ := l0
+				/*line fold.go:189*/ t4_ := l_
+				/*line fold.go:189*/ t5_ := l_
+				/*line fold.go:189*/ t6_ := s2_all[w].a_
+				/*line fold.go:189*/ t7_ := s2_all[w].b_
+				/*line fold.go:189*/ as2_[t4_] = t6_
+				/*line fold.go:189*/ bs2_[t5_] = t7_
+			}
+			/*line fold.go:190*/ k_ := n0 / int64(2)
+			/*line fold.go:190*/ for k_ > int64(0) {
+				for w := range n {
+					l0 := w % n0
+					as2_ := as_[:int64(256)]
+					bs2_ := bs_[:int64(256)]
+					l_ := l0
+					/*line fold.go:192*/ if l_ < k_ {
+						t8_ := gpu_state{a_: as2_[l_+k_], b_: bs2_[l_+k_]}
+						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind2_, t8_)
+						t9_ := l_
+						/*line fold.go:194*/ t10_ := l_
+						/*line fold.go:194*/ t11_ := s2_all[w].a_
+						/*line fold.go:194*/ t12_ := s2_all[w].b_
+						/*line fold.go:194*/ as2_[t9_] = t11_
+						/*line fold.go:194*/ bs2_[t10_] = t12_
 					}
 				}
+				/*line fold.go:190*/ k_ = k_ / int64(2)
 			}
+			for w := range n {
+				as2_ := as_[:int64(256)]
+				bs2_ := bs_[:int64(256)]
+				/*line fold.go:198*/ t13_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:198*/ t3_all[w] = t13_
+			}
+			for w := range n {
+				l0 := w % n0
+				/*line fold.go:323*/ s_all[w] = t3_all[w]
+				if l0 == int64(0) {
+					gpu_put__(c_, o_, gpu_of__(r_, s_all[w], order_))
+				}
+			}
+			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:4952
+//line kernels_tandem.go:5757
 	}
 	return nil
 }
@@ -4968,30 +5773,83 @@ func FinishInt32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 	kind_ := args[9].Int64()
 	order_ := args[10].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
+	var as_ [256]int64
+	var bs_ [256]int64
+	var s_all, s2_all, t3_all [1024]gpu_state
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		for a0 := b0; a0 < c_.Rows_*c_.Cols_; a0 += s0 {
-			e0, e1, e2 := min(a0+int64(1+more)*n0, c_.Rows_*c_.Cols_), b1+n1, b2+n2
-			for i2 := b2; i2 < e2; i2++ {
-				for i1 := b1; i1 < e1; i1++ {
-					for i0 := a0; i0 < e0; i0++ {
-						/*line fold.go:299*/ outputs_ := c_.Rows_ * c_.Cols_
-						o_ := i0
-						s_ := gpu_state{a_: parts_[o_], b_: parts_[outputs_+o_]}
-						for p_ := int64(1); p_ < count_; p_ = p_ + int64(1) {
-							t_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-							/*line fold.go:303*/ s_ = gpu_merge(s_, kind_, t_)
-						}
-						gpu_put__(c_, o_, gpu_of____(r_, s_, order_))
+		_, _, _ = b0, b1, b2
+		/*line fold.go:313*/ outputs_ := c_.Rows_ * c_.Cols_
+		o_ := g0
+		/*line fold.go:314*/ for o_ < outputs_ {
+			for w := range n {
+				l0 := w % n0
+				/*line fold.go:315*/ first_ := min(l0, count_-int64(1))
+				s_all[w] = gpu_state{a_: parts_[((int64(2)*first_)*outputs_)+o_], b_: parts_[(((int64(2)*first_)+int64(1))*outputs_)+o_]}
+				if (l0 >= count_) && (kind_ == int64(2)) {
+					t_ := gpu_state{}
+					/*line fold.go:318*/ s_all[w] = t_
+				}
+				for p_ := l0 + n0; p_ < count_; p_ = p_ + n0 {
+					t2_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
+					/*line fold.go:321*/ s_all[w] = gpu_merge(s_all[w], kind_, t2_)
+				}
+				/*line fold.go:186*/ s2_all[w] = s_all[w]
+			}
+			/*line fold.go:186*/ kind2_ := kind_
+			for w := range n {
+				/*line fold.go:323*/ t3_all[w] = gpu_state{}
+			}
+			for w := range n {
+				l0 := w % n0
+				as2_ := as_[:int64(256)]
+				bs2_ := bs_[:int64(256)]
+				l_ := l0
+				/*line fold.go:189*/ t4_ := l_
+				/*line fold.go:189*/ t5_ := l_
+				/*line fold.go:189*/ t6_ := s2_all[w].a_
+				/*line fold.go:189*/ t7_ := s2_all[w].b_
+				/*line fold.go:189*/ as2_[t4_] = t6_
+				/*line fold.go:189*/ bs2_[t5_] = t7_
+			}
+			/*line fold.go:190*/ k_ := n0 / int64(2)
+			/*line fold.go:190*/ for k_ > int64(0) {
+				for w := range n {
+					l0 := w % n0
+					as2_ := as_[:int64(256)]
+					bs2_ := bs_[:int64(256)]
+					l_ := l0
+					/*line fold.go:192*/ if l_ < k_ {
+						t8_ := gpu_state{a_: as2_[l_+k_], b_: bs2_[l_+k_]}
+						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind2_, t8_)
+						t9_ := l_
+						/*line fold.go:194*/ t10_ := l_
+						/*line fold.go:194*/ t11_ := s2_all[w].a_
+						/*line fold.go:194*/ t12_ := s2_all[w].b_
+						/*line fold.go:194*/ as2_[t9_] = t11_
+						/*line fold.go:194*/ bs2_[t10_] = t12_
 					}
 				}
+				/*line fold.go:190*/ k_ = k_ / int64(2)
 			}
+			for w := range n {
+				as2_ := as_[:int64(256)]
+				bs2_ := bs_[:int64(256)]
+				/*line fold.go:198*/ t13_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:198*/ t3_all[w] = t13_
+			}
+			for w := range n {
+				l0 := w % n0
+				/*line fold.go:323*/ s_all[w] = t3_all[w]
+				if l0 == int64(0) {
+					gpu_put__(c_, o_, gpu_of____(r_, s_all[w], order_))
+				}
+			}
+			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:4995
+//line kernels_tandem.go:5853
 	}
 	return nil
 }
@@ -5011,30 +5869,217 @@ func FinishBoolTruthGo(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 	kind_ := args[9].Int64()
 	order_ := args[10].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
+	var as_ [256]int64
+	var bs_ [256]int64
+	var s_all, s2_all, t3_all [1024]gpu_state
+	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		for a0 := b0; a0 < c_.Rows_*c_.Cols_; a0 += s0 {
-			e0, e1, e2 := min(a0+int64(1+more)*n0, c_.Rows_*c_.Cols_), b1+n1, b2+n2
-			for i2 := b2; i2 < e2; i2++ {
-				for i1 := b1; i1 < e1; i1++ {
-					for i0 := a0; i0 < e0; i0++ {
-						/*line fold.go:299*/ outputs_ := c_.Rows_ * c_.Cols_
-						o_ := i0
-						s_ := gpu_state{a_: parts_[o_], b_: parts_[outputs_+o_]}
-						for p_ := int64(1); p_ < count_; p_ = p_ + int64(1) {
-							t_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-							/*line fold.go:303*/ s_ = gpu_merge(s_, kind_, t_)
-						}
-						gpu_put___(c_, o_, gpu_of_____(r_, s_, order_))
+		_, _, _ = b0, b1, b2
+		/*line fold.go:313*/ outputs_ := c_.Rows_ * c_.Cols_
+		o_ := g0
+		/*line fold.go:314*/ for o_ < outputs_ {
+			for w := range n {
+				l0 := w % n0
+				/*line fold.go:315*/ first_ := min(l0, count_-int64(1))
+				s_all[w] = gpu_state{a_: parts_[((int64(2)*first_)*outputs_)+o_], b_: parts_[(((int64(2)*first_)+int64(1))*outputs_)+o_]}
+				if (l0 >= count_) && (kind_ == int64(2)) {
+					t_ := gpu_state{}
+					/*line fold.go:318*/ s_all[w] = t_
+				}
+				for p_ := l0 + n0; p_ < count_; p_ = p_ + n0 {
+					t2_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
+					/*line fold.go:321*/ s_all[w] = gpu_merge(s_all[w], kind_, t2_)
+				}
+				/*line fold.go:186*/ s2_all[w] = s_all[w]
+			}
+			/*line fold.go:186*/ kind2_ := kind_
+			for w := range n {
+				/*line fold.go:323*/ t3_all[w] = gpu_state{}
+			}
+			for w := range n {
+				l0 := w % n0
+				as2_ := as_[:int64(256)]
+				bs2_ := bs_[:int64(256)]
+				l_ := l0
+				/*line fold.go:189*/ t4_ := l_
+				/*line fold.go:189*/ t5_ := l_
+				/*line fold.go:189*/ t6_ := s2_all[w].a_
+				/*line fold.go:189*/ t7_ := s2_all[w].b_
+				/*line fold.go:189*/ as2_[t4_] = t6_
+				/*line fold.go:189*/ bs2_[t5_] = t7_
+			}
+			/*line fold.go:190*/ k_ := n0 / int64(2)
+			/*line fold.go:190*/ for k_ > int64(0) {
+				for w := range n {
+					l0 := w % n0
+					as2_ := as_[:int64(256)]
+					bs2_ := bs_[:int64(256)]
+					l_ := l0
+					/*line fold.go:192*/ if l_ < k_ {
+						t8_ := gpu_state{a_: as2_[l_+k_], b_: bs2_[l_+k_]}
+						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind2_, t8_)
+						t9_ := l_
+						/*line fold.go:194*/ t10_ := l_
+						/*line fold.go:194*/ t11_ := s2_all[w].a_
+						/*line fold.go:194*/ t12_ := s2_all[w].b_
+						/*line fold.go:194*/ as2_[t9_] = t11_
+						/*line fold.go:194*/ bs2_[t10_] = t12_
 					}
 				}
+				/*line fold.go:190*/ k_ = k_ / int64(2)
 			}
+			for w := range n {
+				as2_ := as_[:int64(256)]
+				bs2_ := bs_[:int64(256)]
+				/*line fold.go:198*/ t13_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:198*/ t3_all[w] = t13_
+			}
+			for w := range n {
+				l0 := w % n0
+				/*line fold.go:323*/ s_all[w] = t3_all[w]
+				if l0 == int64(0) {
+					gpu_put___(c_, o_, gpu_of_____(r_, s_all[w], order_))
+				}
+			}
+			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:5038
+//line kernels_tandem.go:5949
+	}
+	return nil
+}
+
+func RoundFloat32SinglePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 single
+	var arg4 steps
+	arg4.part = int(args[9].Int64())
+	arg4.output = int(args[10].Int64())
+	arg4.word = int(args[11].Int64())
+	var arg5 quotient
+	arg5.over = uint64(args[12].Uint64())
+	arg5.root = bool(args[13].Uint32() != 0)
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Round[float32, single](it, arg0, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), arg4, arg5)
+	})
+}
+
+func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var f_ gpu_single
+	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	words_ := support.Slice[int64](args[5:])
+	parts_ := args[8].Int64()
+	var d_ gpu_steps
+	d_.part_ = args[9].Int64()
+	d_.output_ = args[10].Int64()
+	d_.word_ = args[11].Int64()
+	var q_ gpu_quotient
+	q_.over_ = args[12].Uint64()
+	q_.root_ = args[13].Uint32() != 0
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	var sum_ [137]int64
+	n := n0 * n1 * n2
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		/*line merge.go:19*/ outputs_ := c_.Rows_ * c_.Cols_
+		o_ := g0
+		/*line merge.go:20*/ for o_ < outputs_ {
+			for w := range n {
+				l0 := w % n0
+				/*line merge.go:21*/ for k_ := l0; k_ <= int64(24); k_ = k_ + n0 {
+					s_ := int64(0)
+					for t_, i_ := parts_, int64(0); i_ < t_; i_ = i_ + int64(1) {
+						v_ := words_[((i_*d_.part_)+(o_*d_.output_))+(k_*d_.word_)]
+						if k_ == int64(24) {
+							s_ = s_ | v_
+						} else {
+							s_ = s_ + v_
+						}
+					}
+					sum_[k_] = s_
+				}
+			}
+			for w := range n {
+				l0 := w % n0
+				/*line merge.go:34*/ if l0 == int64(0) {
+					t2_ := gpu_Place{Step_: int64(1), N_: int64(24)}
+					/*line merge.go:35*/ t3_ := gpu_Top(sum_[:int64(137)], t2_, int64(-384))
+					/*line merge.go:35*/ v2_ := t3_
+					gpu_put(c_, o_, gpu_rounded(f_, v2_, sum_[24], q_))
+				}
+			}
+			/*line merge.go:20*/ o_ = o_ + int64(grid.Groups[0])
+		}
+//line kernels_tandem.go:6016
+	}
+	return nil
+}
+
+func RoundFloat64DoublePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 double
+	var arg4 steps
+	arg4.part = int(args[9].Int64())
+	arg4.output = int(args[10].Int64())
+	arg4.word = int(args[11].Int64())
+	var arg5 quotient
+	arg5.over = uint64(args[12].Uint64())
+	arg5.root = bool(args[13].Uint32() != 0)
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Round[float64, double](it, arg0, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), arg4, arg5)
+	})
+}
+
+func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var f_ gpu_double
+	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	words_ := support.Slice[int64](args[5:])
+	parts_ := args[8].Int64()
+	var d_ gpu_steps
+	d_.part_ = args[9].Int64()
+	d_.output_ = args[10].Int64()
+	d_.word_ = args[11].Int64()
+	var q_ gpu_quotient
+	q_.over_ = args[12].Uint64()
+	q_.root_ = args[13].Uint32() != 0
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	var sum_ [137]int64
+	n := n0 * n1 * n2
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		/*line merge.go:19*/ outputs_ := c_.Rows_ * c_.Cols_
+		o_ := g0
+		/*line merge.go:20*/ for o_ < outputs_ {
+			for w := range n {
+				l0 := w % n0
+				/*line merge.go:21*/ for k_ := l0; k_ <= int64(136); k_ = k_ + n0 {
+					s_ := int64(0)
+					for t_, i_ := parts_, int64(0); i_ < t_; i_ = i_ + int64(1) {
+						v_ := words_[((i_*d_.part_)+(o_*d_.output_))+(k_*d_.word_)]
+						if k_ == int64(136) {
+							s_ = s_ | v_
+						} else {
+							s_ = s_ + v_
+						}
+					}
+					sum_[k_] = s_
+				}
+			}
+			for w := range n {
+				l0 := w % n0
+				/*line merge.go:34*/ if l0 == int64(0) {
+					t2_ := gpu_Place{Step_: int64(1), N_: int64(136)}
+					/*line merge.go:35*/ t3_ := gpu_Top(sum_[:int64(137)], t2_, int64(-2176))
+					/*line merge.go:35*/ v2_ := t3_
+					gpu_put_(c_, o_, gpu_rounded_(f_, v2_, sum_[136], q_))
+				}
+			}
+			/*line merge.go:20*/ o_ = o_ + int64(grid.Groups[0])
+		}
+//line kernels_tandem.go:6083
 	}
 	return nil
 }
@@ -5047,11 +6092,11 @@ func GatherPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 
 func GatherGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	sums_ := support.Slice[int64](args[0:])
-	parts_ := support.Slice[int64](args[3:])
-	all_ := args[6].Int64()
-	first_ := args[7].Int64()
-	outputs_ := args[8].Int64()
-	count_ := args[9].Int64()
+	words_ := support.Slice[int64](args[3:])
+	first_ := args[6].Int64()
+	outputs_ := args[7].Int64()
+	parts_ := args[8].Int64()
+	height_ := args[9].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -5059,28 +6104,27 @@ func GatherGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		more := support.More(grid, i, hi)
 		i += more
-		for a0 := b0; a0 < int64(137)*outputs_; a0 += s0 {
-			e0, e1, e2 := min(a0+int64(1+more)*n0, int64(137)*outputs_), b1+n1, b2+n2
+		for a0 := b0; a0 < height_*outputs_; a0 += s0 {
+			e0, e1, e2 := min(a0+int64(1+more)*n0, height_*outputs_), b1+n1, b2+n2
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line gather.go:10*/ o_ := i0
-						k_ := support.Div(o_, outputs_)
-						s_ := sums_[((k_*all_)+first_)+support.Rem(o_, outputs_)]
-						for t_, p_ := count_, int64(0); p_ < t_; p_ = p_ + int64(1) {
-							v_ := parts_[((p_*int64(137))*outputs_)+o_]
-							if k_ == int64(136) {
+						/*line merge.go:47*/ k_ := i0
+						s_ := sums_[(first_*height_)+k_]
+						for t_, i_ := parts_, int64(0); i_ < t_; i_ = i_ + int64(1) {
+							v_ := words_[((i_*outputs_)*height_)+k_]
+							if support.Rem(k_, height_) == (height_ - int64(1)) {
 								s_ = s_ | v_
 							} else {
 								s_ = s_ + v_
 							}
 						}
-						sums_[((k_*all_)+first_)+support.Rem(o_, outputs_)] = s_
+						sums_[(first_*height_)+k_] = s_
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5084
+//line kernels_tandem.go:6128
 	}
 	return nil
 }
@@ -5114,27 +6158,27 @@ func GatherFoldedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line gather.go:31*/ o_ := i0
+						/*line merge.go:67*/ o_ := i0
 						s_ := gpu_state{a_: states_[first_+o_], b_: states_[(all_+first_)+o_]}
 						for t_, p_ := count_, int64(0); p_ < t_; p_ = p_ + int64(1) {
 							t2_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
 							k_ := t2_.b_
-							/*line gather.go:35*/ if (kind_ == int64(1)) && (k_ < int64(2147483647)) {
+							/*line merge.go:71*/ if (kind_ == int64(1)) && (k_ < int64(2147483647)) {
 								t2_.b_ = (base_ + (support.Div(k_, cols_) * pitch_)) + support.Rem(k_, cols_)
 							}
 							s_ = gpu_merge(s_, kind_, t2_)
 						}
 						t3_ := first_ + o_
-						/*line gather.go:40*/ t4_ := (all_ + first_) + o_
-						/*line gather.go:40*/ t5_ := s_.a_
-						/*line gather.go:40*/ t6_ := s_.b_
-						/*line gather.go:40*/ states_[t3_] = t5_
-						/*line gather.go:40*/ states_[t4_] = t6_
+						/*line merge.go:76*/ t4_ := (all_ + first_) + o_
+						/*line merge.go:76*/ t5_ := s_.a_
+						/*line merge.go:76*/ t6_ := s_.b_
+						/*line merge.go:76*/ states_[t3_] = t5_
+						/*line merge.go:76*/ states_[t4_] = t6_
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5138
+//line kernels_tandem.go:6182
 	}
 	return nil
 }
@@ -5142,7 +6186,7 @@ func GatherFoldedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 func TotalsFloat32SinglePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 single
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Totals[float32, single](it, arg0, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), int(args[9].Int64()))
+		Totals[float32, single](it, arg0, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), int(args[9].Int64()), bool(args[10].Uint32() != 0), bool(args[11].Uint32() != 0))
 	})
 }
 
@@ -5152,102 +6196,8 @@ func TotalsFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 	sums_ := support.Slice[int64](args[5:])
 	block_ := args[8].Int64()
 	blocks_ := args[9].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		for a0 := b0; a0 < x_.Rows_*blocks_; a0 += s0 {
-			e0, e1, e2 := min(a0+int64(1+more)*n0, x_.Rows_*blocks_), b1+n1, b2+n2
-			for i2 := b2; i2 < e2; i2++ {
-				for i1 := b1; i1 < e1; i1++ {
-					for i0 := a0; i0 < e0; i0++ {
-						/*line prefix.go:85*/ n_ := x_.Rows_ * blocks_
-						o_ := i0
-						at_ := gpu_Place{At_: o_, Step_: n_, N_: int64(24)}
-						i_ := support.Div(o_, blocks_)
-						/*line prefix.go:88*/ from_ := support.Rem(o_, blocks_) * block_
-						/*line prefix.go:97*/ gpu_clearWords(sums_, at_)
-						h1 := x_.Cols_
-						h2 := x_.Data_
-						h3 := x_.Stride_
-						for j2_ := from_; j2_ < min(from_+block_, h1); j2_ = j2_ + int64(1) {
-							/*line prefix.go:99*/ gpu_addWords(sums_, at_, gpu_term(f_, h2[(i_*h3)+j2_]), int64(-384))
-						}
-						gpu_Carry(sums_, at_)
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:5185
-	}
-	return nil
-}
-
-func TotalsFloat64DoublePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 double
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Totals[float64, double](it, arg0, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), int(args[9].Int64()))
-	})
-}
-
-func TotalsFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var f_ gpu_double
-	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	sums_ := support.Slice[int64](args[5:])
-	block_ := args[8].Int64()
-	blocks_ := args[9].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		for a0 := b0; a0 < x_.Rows_*blocks_; a0 += s0 {
-			e0, e1, e2 := min(a0+int64(1+more)*n0, x_.Rows_*blocks_), b1+n1, b2+n2
-			for i2 := b2; i2 < e2; i2++ {
-				for i1 := b1; i1 < e1; i1++ {
-					for i0 := a0; i0 < e0; i0++ {
-						/*line prefix.go:85*/ n_ := x_.Rows_ * blocks_
-						o_ := i0
-						at_ := gpu_Place{At_: o_, Step_: n_, N_: int64(136)}
-						i_ := support.Div(o_, blocks_)
-						/*line prefix.go:88*/ from_ := support.Rem(o_, blocks_) * block_
-						/*line prefix.go:97*/ gpu_clearWords(sums_, at_)
-						h1 := x_.Cols_
-						h2 := x_.Data_
-						h3 := x_.Stride_
-						for j2_ := from_; j2_ < min(from_+block_, h1); j2_ = j2_ + int64(1) {
-//line prefix.go:99
-							gpu_addWords(sums_, at_, gpu_term_(f_, h2[(i_*h3)+j2_]), int64(-2176))
-						}
-						gpu_Carry(sums_, at_)
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:5233
-	}
-	return nil
-}
-
-func TotalsInt32IntegerPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 integer
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Totals[int32, integer](it, arg0, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), int(args[9].Int64()))
-	})
-}
-
-func TotalsInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var f_ gpu_integer
-	_ = f_
-	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	sums_ := support.Slice[int64](args[5:])
-	block_ := args[8].Int64()
-	blocks_ := args[9].Int64()
+	down_ := args[10].Uint32() != 0
+	abs_ := args[11].Uint32() != 0
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -5259,31 +6209,173 @@ func TotalsInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line prefix.go:85*/ n_ := x_.Rows_ * blocks_
+					/*line prefix.go:103*/ rows_ := x_.Rows_
+					/*line prefix.go:103*/ cols_ := x_.Cols_
+					/*line prefix.go:103*/ rowStep_ := x_.Stride_
+					/*line prefix.go:103*/ step_ := int64(1)
+					if down_ {
+						t_ := cols_
+						/*line prefix.go:105*/ t2_ := rows_
+						/*line prefix.go:105*/ t3_ := step_
+						/*line prefix.go:105*/ t4_ := rowStep_
+						/*line prefix.go:105*/ rows_ = t_
+						/*line prefix.go:105*/ cols_ = t2_
+						/*line prefix.go:105*/ rowStep_ = t3_
+						/*line prefix.go:105*/ step_ = t4_
+					}
+					n_ := rows_ * blocks_
+					for o_ := i0; o_ < n_; o_ = o_ + s0 {
+						at_ := gpu_Place{At_: o_, Step_: n_, N_: int64(24)}
+						i_ := support.Div(o_, blocks_)
+						/*line prefix.go:110*/ from_ := support.Rem(o_, blocks_) * block_
+						/*line prefix.go:119*/ gpu_clearWords(sums_, at_)
+						h1 := x_.Data_
+						for j2_ := from_; j2_ < min(from_+block_, cols_); j2_ = j2_ + int64(1) {
+							/*line prefix.go:121*/ t8_ := gpu_term(f_, h1[(i_*rowStep_)+(j2_*step_)])
+							if abs_ {
+								t8_ = gpu_magnitude(t8_)
+							}
+							gpu_addWords(sums_, at_, t8_, int64(-384))
+						}
+						gpu_Carry_(sums_, at_)
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:6246
+	}
+	return nil
+}
+
+func TotalsFloat64DoublePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 double
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Totals[float64, double](it, arg0, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), int(args[9].Int64()), bool(args[10].Uint32() != 0), bool(args[11].Uint32() != 0))
+	})
+}
+
+func TotalsFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var f_ gpu_double
+	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	sums_ := support.Slice[int64](args[5:])
+	block_ := args[8].Int64()
+	blocks_ := args[9].Int64()
+	down_ := args[10].Uint32() != 0
+	abs_ := args[11].Uint32() != 0
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line prefix.go:103*/ rows_ := x_.Rows_
+					/*line prefix.go:103*/ cols_ := x_.Cols_
+					/*line prefix.go:103*/ rowStep_ := x_.Stride_
+					/*line prefix.go:103*/ step_ := int64(1)
+					if down_ {
+						t_ := cols_
+						/*line prefix.go:105*/ t2_ := rows_
+						/*line prefix.go:105*/ t3_ := step_
+						/*line prefix.go:105*/ t4_ := rowStep_
+						/*line prefix.go:105*/ rows_ = t_
+						/*line prefix.go:105*/ cols_ = t2_
+						/*line prefix.go:105*/ rowStep_ = t3_
+						/*line prefix.go:105*/ step_ = t4_
+					}
+					n_ := rows_ * blocks_
+					for o_ := i0; o_ < n_; o_ = o_ + s0 {
+						at_ := gpu_Place{At_: o_, Step_: n_, N_: int64(136)}
+						i_ := support.Div(o_, blocks_)
+						/*line prefix.go:110*/ from_ := support.Rem(o_, blocks_) * block_
+						/*line prefix.go:119*/ gpu_clearWords(sums_, at_)
+						h1 := x_.Data_
+						for j2_ := from_; j2_ < min(from_+block_, cols_); j2_ = j2_ + int64(1) {
+							/*line prefix.go:121*/ t8_ := gpu_term_(f_, h1[(i_*rowStep_)+(j2_*step_)])
+							if abs_ {
+								t8_ = gpu_magnitude(t8_)
+							}
+							gpu_addWords(sums_, at_, t8_, int64(-2176))
+						}
+						gpu_Carry_(sums_, at_)
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:6310
+	}
+	return nil
+}
+
+func TotalsInt32IntegerPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 integer
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Totals[int32, integer](it, arg0, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), int(args[9].Int64()), bool(args[10].Uint32() != 0), bool(args[11].Uint32() != 0))
+	})
+}
+
+func TotalsInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var f_ gpu_integer
+	_ = f_
+	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	sums_ := support.Slice[int64](args[5:])
+	block_ := args[8].Int64()
+	blocks_ := args[9].Int64()
+	down_ := args[10].Uint32() != 0
+	abs_ := args[11].Uint32() != 0
+	_ = abs_
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line prefix.go:103*/ rows_ := x_.Rows_
+					/*line prefix.go:103*/ cols_ := x_.Cols_
+					/*line prefix.go:103*/ rowStep_ := x_.Stride_
+					/*line prefix.go:103*/ step_ := int64(1)
+					if down_ {
+						t_ := cols_
+						/*line prefix.go:105*/ t2_ := rows_
+						/*line prefix.go:105*/ t3_ := step_
+						/*line prefix.go:105*/ t4_ := rowStep_
+						/*line prefix.go:105*/ rows_ = t_
+						/*line prefix.go:105*/ cols_ = t2_
+						/*line prefix.go:105*/ rowStep_ = t3_
+						/*line prefix.go:105*/ step_ = t4_
+					}
+					n_ := rows_ * blocks_
 				loop2:
-					/*line prefix.go:86*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
+					/*line prefix.go:108*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
 						at_ := gpu_Place{At_: o_, Step_: n_, N_: int64(1)}
 						_ = at_
-						/*line prefix.go:88*/ i_ := support.Div(o_, blocks_)
-						/*line prefix.go:88*/ from_ := support.Rem(o_, blocks_) * block_
-						/*line prefix.go:90*/ s_ := int64(0)
-						h1 := x_.Cols_
-						h2 := x_.Data_
-						h3 := x_.Stride_
-						for j_ := from_; j_ < min(from_+block_, h1); j_ = j_ + int64(1) {
-							/*line prefix.go:92*/ s_ = s_ + int64(h2[(i_*h3)+j_])
+						/*line prefix.go:110*/ i_ := support.Div(o_, blocks_)
+						/*line prefix.go:110*/ from_ := support.Rem(o_, blocks_) * block_
+						/*line prefix.go:112*/ s_ := int64(0)
+						h1 := x_.Data_
+						for j_ := from_; j_ < min(from_+block_, cols_); j_ = j_ + int64(1) {
+							/*line prefix.go:114*/ s_ = s_ + int64(h1[(i_*rowStep_)+(j_*step_)])
 						}
-						t_ := o_
-						/*line prefix.go:94*/ t2_ := n_ + o_
-						/*line prefix.go:94*/ t3_ := s_
-						/*line prefix.go:94*/ sums_[t_] = t3_
-						/*line prefix.go:94*/ sums_[t2_] = int64(0)
+						t5_ := o_
+						/*line prefix.go:116*/ t6_ := n_ + o_
+						/*line prefix.go:116*/ t7_ := s_
+						/*line prefix.go:116*/ sums_[t5_] = t7_
+						/*line prefix.go:116*/ sums_[t6_] = int64(0)
 						continue loop2
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5287
+//line kernels_tandem.go:6379
 	}
 	return nil
 }
@@ -5311,10 +6403,10 @@ func OffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line prefix.go:110*/ n_ := rows_ * blocks_
+						/*line prefix.go:136*/ n_ := rows_ * blocks_
 						o_ := i0
 						at_ := (support.Div(o_, rows_) * n_) + (support.Rem(o_, rows_) * blocks_)
-						/*line prefix.go:112*/ before_ := int64(0)
+						/*line prefix.go:138*/ before_ := int64(0)
 						for t_, b_ := blocks_, int64(0); b_ < t_; b_ = b_ + int64(1) {
 							v_ := sums_[at_+b_]
 							sums_[at_+b_] = before_
@@ -5328,7 +6420,7 @@ func OffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5332
+//line kernels_tandem.go:6424
 	}
 	return nil
 }
@@ -5358,39 +6450,38 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line prefix.go:133*/ n_ := x_.Rows_ * blocks_
+					/*line prefix.go:159*/ n_ := x_.Rows_ * blocks_
 				loop2:
-					/*line prefix.go:134*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
+					/*line prefix.go:160*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
 						at_ := gpu_Place{At_: o_, Step_: n_, N_: int64(24)}
 						i_ := support.Div(o_, blocks_)
-						/*line prefix.go:136*/ from_ := support.Rem(o_, blocks_) * block_
+						/*line prefix.go:162*/ from_ := support.Rem(o_, blocks_) * block_
 						to_ := min(from_+block_, x_.Cols_)
-						/*line prefix.go:149*/ before_ := gpu_Value{}
-						/*line prefix.go:149*/ special_ := int64(0)
+						/*line prefix.go:175*/ before_ := gpu_Value{}
+						/*line prefix.go:175*/ special_ := int64(0)
 						if blocks_ > int64(1) {
 							t_ := gpu_valueOfWords(sums_, at_, int64(-384))
-							/*line prefix.go:151*/ t2_ := t_
-							/*line prefix.go:151*/ t3_ := sums_[o_+(at_.N_*n_)]
-							/*line prefix.go:151*/ before_ = t2_
-							/*line prefix.go:151*/ special_ = t3_
+							/*line prefix.go:177*/ t2_ := t_
+							/*line prefix.go:177*/ t3_ := sums_[o_+(at_.N_*n_)]
+							/*line prefix.go:177*/ before_ = t2_
+							/*line prefix.go:177*/ special_ = t3_
 						}
 						r_ := gpu_withValue(gpu_noReach(), before_)
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						for j2_ := from_; j2_ < to_; j2_ = j2_ + int64(1) {
-//line prefix.go:155
-							r_ = gpu_with___________(r_, gpu_term(f_, h1[(i_*h2)+j2_]), int64(64))
+							/*line prefix.go:181*/ r_ = gpu_with_________(r_, gpu_term(f_, h1[(i_*h2)+j2_]), int64(64))
 						}
 						if gpu_fits____(r_, block_+int64(1)) {
-							s2_ := gpu_shortOf(before_, r_.least_)
+							s2_ := gpu_int128Of(before_, r_.least_)
 							h3 := x_.Data_
 							h4 := x_.Stride_
 							h5 := c_.Data_
 							h6 := c_.Stride_
 							for j3_ := from_; j3_ < to_; j3_ = j3_ + int64(1) {
-								/*line prefix.go:160*/ t4_ := gpu_term(f_, h3[(i_*h4)+j3_])
+								/*line prefix.go:186*/ t4_ := gpu_term(f_, h3[(i_*h4)+j3_])
 								special_ = special_ | t4_.special_
-								s2_ = gpu_plus(s2_, t4_, r_.least_)
+								s2_ = gpu_plus_(s2_, t4_, r_.least_)
 								h5[(i_*h6)+j3_] = gpu_of______(f_, gpu_value(s2_, r_.least_), special_)
 							}
 							continue loop2
@@ -5403,15 +6494,15 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 						h9 := c_.Data_
 						h10 := c_.Stride_
 						for j4_ := from_; j4_ < to_; j4_ = j4_ + int64(1) {
-							/*line prefix.go:171*/ gpu_addWords(sums_, at_, gpu_term(f_, h7[(i_*h8)+j4_]), int64(-384))
+							/*line prefix.go:197*/ gpu_addWords(sums_, at_, gpu_term(f_, h7[(i_*h8)+j4_]), int64(-384))
 							t5_ := gpu_valueOfWords(sums_, at_, int64(-384))
-							/*line prefix.go:172*/ h9[(i_*h10)+j4_] = gpu_of______(f_, t5_, sums_[o_+(at_.N_*n_)])
+							/*line prefix.go:198*/ h9[(i_*h10)+j4_] = gpu_of______(f_, t5_, sums_[o_+(at_.N_*n_)])
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5415
+//line kernels_tandem.go:6506
 	}
 	return nil
 }
@@ -5441,39 +6532,38 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line prefix.go:133*/ n_ := x_.Rows_ * blocks_
+					/*line prefix.go:159*/ n_ := x_.Rows_ * blocks_
 				loop2:
-					/*line prefix.go:134*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
+					/*line prefix.go:160*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
 						at_ := gpu_Place{At_: o_, Step_: n_, N_: int64(136)}
 						i_ := support.Div(o_, blocks_)
-						/*line prefix.go:136*/ from_ := support.Rem(o_, blocks_) * block_
+						/*line prefix.go:162*/ from_ := support.Rem(o_, blocks_) * block_
 						to_ := min(from_+block_, x_.Cols_)
-						/*line prefix.go:149*/ before_ := gpu_Value{}
-						/*line prefix.go:149*/ special_ := int64(0)
+						/*line prefix.go:175*/ before_ := gpu_Value{}
+						/*line prefix.go:175*/ special_ := int64(0)
 						if blocks_ > int64(1) {
 							t_ := gpu_valueOfWords(sums_, at_, int64(-2176))
-							/*line prefix.go:151*/ t2_ := t_
-							/*line prefix.go:151*/ t3_ := sums_[o_+(at_.N_*n_)]
-							/*line prefix.go:151*/ before_ = t2_
-							/*line prefix.go:151*/ special_ = t3_
+							/*line prefix.go:177*/ t2_ := t_
+							/*line prefix.go:177*/ t3_ := sums_[o_+(at_.N_*n_)]
+							/*line prefix.go:177*/ before_ = t2_
+							/*line prefix.go:177*/ special_ = t3_
 						}
 						r_ := gpu_withValue(gpu_noReach(), before_)
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						for j2_ := from_; j2_ < to_; j2_ = j2_ + int64(1) {
-//line prefix.go:155
-							r_ = gpu_with___________(r_, gpu_term_(f_, h1[(i_*h2)+j2_]), int64(64))
+							/*line prefix.go:181*/ r_ = gpu_with_________(r_, gpu_term_(f_, h1[(i_*h2)+j2_]), int64(64))
 						}
 						if gpu_fits____(r_, block_+int64(1)) {
-							s2_ := gpu_shortOf(before_, r_.least_)
+							s2_ := gpu_int128Of(before_, r_.least_)
 							h3 := x_.Data_
 							h4 := x_.Stride_
 							h5 := c_.Data_
 							h6 := c_.Stride_
 							for j3_ := from_; j3_ < to_; j3_ = j3_ + int64(1) {
-								/*line prefix.go:160*/ t4_ := gpu_term_(f_, h3[(i_*h4)+j3_])
+								/*line prefix.go:186*/ t4_ := gpu_term_(f_, h3[(i_*h4)+j3_])
 								special_ = special_ | t4_.special_
-								s2_ = gpu_plus(s2_, t4_, r_.least_)
+								s2_ = gpu_plus_(s2_, t4_, r_.least_)
 								h5[(i_*h6)+j3_] = gpu_of_______(f_, gpu_value(s2_, r_.least_), special_)
 							}
 							continue loop2
@@ -5486,16 +6576,16 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 						h9 := c_.Data_
 						h10 := c_.Stride_
 						for j4_ := from_; j4_ < to_; j4_ = j4_ + int64(1) {
-//line prefix.go:171
+//line prefix.go:197
 							gpu_addWords(sums_, at_, gpu_term_(f_, h7[(i_*h8)+j4_]), int64(-2176))
 							t5_ := gpu_valueOfWords(sums_, at_, int64(-2176))
-							/*line prefix.go:172*/ h9[(i_*h10)+j4_] = gpu_of_______(f_, t5_, sums_[o_+(at_.N_*n_)])
+							/*line prefix.go:198*/ h9[(i_*h10)+j4_] = gpu_of_______(f_, t5_, sums_[o_+(at_.N_*n_)])
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5499
+//line kernels_tandem.go:6589
 	}
 	return nil
 }
@@ -5526,15 +6616,15 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line prefix.go:133*/ n_ := x_.Rows_ * blocks_
+					/*line prefix.go:159*/ n_ := x_.Rows_ * blocks_
 				loop2:
-					/*line prefix.go:134*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
+					/*line prefix.go:160*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
 						at_ := gpu_Place{At_: o_, Step_: n_, N_: int64(1)}
 						_ = at_
-						/*line prefix.go:136*/ i_ := support.Div(o_, blocks_)
-						/*line prefix.go:136*/ from_ := support.Rem(o_, blocks_) * block_
+						/*line prefix.go:162*/ i_ := support.Div(o_, blocks_)
+						/*line prefix.go:162*/ from_ := support.Rem(o_, blocks_) * block_
 						to_ := min(from_+block_, x_.Cols_)
-						/*line prefix.go:139*/ s_ := int64(0)
+						/*line prefix.go:165*/ s_ := int64(0)
 						if blocks_ > int64(1) {
 							s_ = sums_[o_]
 						}
@@ -5543,7 +6633,7 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 						h3 := c_.Data_
 						h4 := c_.Stride_
 						for j_ := from_; j_ < to_; j_ = j_ + int64(1) {
-							/*line prefix.go:144*/ s_ = s_ + int64(h1[(i_*h2)+j_])
+							/*line prefix.go:170*/ s_ = s_ + int64(h1[(i_*h2)+j_])
 							h3[(i_*h4)+j_] = int32(s_)
 						}
 						continue loop2
@@ -5551,7 +6641,7 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:5555
+//line kernels_tandem.go:6645
 	}
 	return nil
 }
@@ -5585,20 +6675,20 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			for i1 := b1; i1 < e1; i1++ {
 			items1:
 				for i0 := b0; i0 < e0; i0++ {
-					/*line prefix.go:186*/ if bad_[0] > int32(0) {
+					/*line prefix.go:212*/ if bad_[0] > int32(0) {
 						continue items1
 					}
 					at_ := gpu_Place{At_: (i1 * s0) + i0, Step_: s0 * s1, N_: int64(24)}
-					/*line prefix.go:192*/ if short_ {
+					/*line prefix.go:218*/ if short_ {
 						for k_ := i0; k_ < int64(len(order_)); k_ = k_ + s0 {
 							row_, end_ := gpu_rowsOf(index_, order_, k_)
 							if end_ > k_ {
 								h1 := c_.Stride_
 								h2 := c_.Data_
 								for t3_, j_ := c_.Cols_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-									/*line prefix.go:197*/ z_ := (int64(row_) * h1) + j_
+									/*line prefix.go:223*/ z_ := (int64(row_) * h1) + j_
 									t4_ := gpu_gathered(f_, h2[z_], x_, j_, order_, k_, end_, words_, at_)
-									/*line prefix.go:198*/ h2[z_] = t4_
+									/*line prefix.go:224*/ h2[z_] = t4_
 								}
 							}
 						}
@@ -5611,16 +6701,16 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 							h4 := c_.Stride_
 							h5 := c_.Data_
 							for j2_ := i0; j2_ < h3; j2_ = j2_ + s0 {
-								/*line prefix.go:208*/ z2_ := (int64(row2_) * h4) + j2_
+								/*line prefix.go:234*/ z2_ := (int64(row2_) * h4) + j2_
 								t7_ := gpu_gathered(f_, h5[z2_], x_, j2_, order_, k2_, end2_, words_, at_)
-								/*line prefix.go:209*/ h5[z2_] = t7_
+								/*line prefix.go:235*/ h5[z2_] = t7_
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5624
+//line kernels_tandem.go:6714
 	}
 	return nil
 }
@@ -5654,20 +6744,20 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			for i1 := b1; i1 < e1; i1++ {
 			items1:
 				for i0 := b0; i0 < e0; i0++ {
-					/*line prefix.go:186*/ if bad_[0] > int32(0) {
+					/*line prefix.go:212*/ if bad_[0] > int32(0) {
 						continue items1
 					}
 					at_ := gpu_Place{At_: (i1 * s0) + i0, Step_: s0 * s1, N_: int64(136)}
-					/*line prefix.go:192*/ if short_ {
+					/*line prefix.go:218*/ if short_ {
 						for k_ := i0; k_ < int64(len(order_)); k_ = k_ + s0 {
 							row_, end_ := gpu_rowsOf(index_, order_, k_)
 							if end_ > k_ {
 								h1 := c_.Stride_
 								h2 := c_.Data_
 								for t3_, j_ := c_.Cols_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-									/*line prefix.go:197*/ z_ := (int64(row_) * h1) + j_
+									/*line prefix.go:223*/ z_ := (int64(row_) * h1) + j_
 									t4_ := gpu_gathered_(f_, h2[z_], x_, j_, order_, k_, end_, words_, at_)
-									/*line prefix.go:198*/ h2[z_] = t4_
+									/*line prefix.go:224*/ h2[z_] = t4_
 								}
 							}
 						}
@@ -5680,16 +6770,16 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 							h4 := c_.Stride_
 							h5 := c_.Data_
 							for j2_ := i0; j2_ < h3; j2_ = j2_ + s0 {
-								/*line prefix.go:208*/ z2_ := (int64(row2_) * h4) + j2_
+								/*line prefix.go:234*/ z2_ := (int64(row2_) * h4) + j2_
 								t7_ := gpu_gathered_(f_, h5[z2_], x_, j2_, order_, k2_, end2_, words_, at_)
-								/*line prefix.go:209*/ h5[z2_] = t7_
+								/*line prefix.go:235*/ h5[z2_] = t7_
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5693
+//line kernels_tandem.go:6783
 	}
 	return nil
 }
@@ -5723,20 +6813,20 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 			for i1 := b1; i1 < e1; i1++ {
 			items1:
 				for i0 := b0; i0 < e0; i0++ {
-					/*line prefix.go:186*/ if bad_[0] > int32(0) {
+					/*line prefix.go:212*/ if bad_[0] > int32(0) {
 						continue items1
 					}
 					at_ := gpu_Place{At_: (i1 * s0) + i0, Step_: s0 * s1, N_: int64(1)}
-					/*line prefix.go:192*/ if short_ {
+					/*line prefix.go:218*/ if short_ {
 						for k_ := i0; k_ < int64(len(order_)); k_ = k_ + s0 {
 							row_, end_ := gpu_rowsOf(index_, order_, k_)
 							if end_ > k_ {
 								h1 := c_.Stride_
 								h2 := c_.Data_
 								for t3_, j_ := c_.Cols_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-									/*line prefix.go:197*/ z_ := (int64(row_) * h1) + j_
+									/*line prefix.go:223*/ z_ := (int64(row_) * h1) + j_
 									t4_ := gpu_gathered__(f_, h2[z_], x_, j_, order_, k_, end_, words_, at_)
-									/*line prefix.go:198*/ h2[z_] = t4_
+									/*line prefix.go:224*/ h2[z_] = t4_
 								}
 							}
 						}
@@ -5749,280 +6839,170 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 							h4 := c_.Stride_
 							h5 := c_.Data_
 							for j2_ := i0; j2_ < h3; j2_ = j2_ + s0 {
-								/*line prefix.go:208*/ z2_ := (int64(row2_) * h4) + j2_
+								/*line prefix.go:234*/ z2_ := (int64(row2_) * h4) + j2_
 								t7_ := gpu_gathered__(f_, h5[z2_], x_, j2_, order_, k2_, end2_, words_, at_)
-								/*line prefix.go:209*/ h5[z2_] = t7_
+								/*line prefix.go:235*/ h5[z2_] = t7_
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5762
+//line kernels_tandem.go:6852
 	}
 	return nil
 }
 
-func RoundFloat32SinglePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 single
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Round[float32, single](it, arg0, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), int(args[9].Int64()), int(args[10].Int64()), uint64(args[11].Uint64()), bool(args[12].Uint32() != 0))
-	})
+func gpu_factorsAt(p_ gpu_plain, b_ gpu_block, i_ int64, j_ int64) (float64, float64) {
+	/*line along.go:155*/ var u_ float64
+	_ = u_
+	/*line along.go:155*/ var v_ float64
+	_ = v_
+	/*line along.go:156*/ x_, y_ := gpu_elementsAt(p_, b_, i_, j_)
+	t3_, t4_ := gpu_factors(p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:157*/ return t3_, t4_
+//line kernels_tandem.go:6865
 }
 
-func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var f_ gpu_single
-	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	parts_ := support.Slice[int64](args[5:])
-	count_ := args[8].Int64()
-	words_ := args[9].Int64()
-	bottom_ := args[10].Int64()
-	over_ := args[11].Uint64()
-	root_ := args[12].Uint32() != 0
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		for a0 := b0; a0 < c_.Rows_*c_.Cols_; a0 += s0 {
-			e0, e1, e2 := min(a0+int64(1+more)*n0, c_.Rows_*c_.Cols_), b1+n1, b2+n2
-			for i2 := b2; i2 < e2; i2++ {
-				for i1 := b1; i1 < e1; i1++ {
-					for i0 := a0; i0 < e0; i0++ {
-						/*line round.go:17*/ outputs_ := c_.Rows_ * c_.Cols_
-						o_ := i0
-						state_ := parts_[(int64(6)*outputs_)+o_]
-						/*line round.go:19*/ same_ := true
-						for t_, p_ := count_, int64(0); p_ < t_; p_ = p_ + int64(1) {
-							at_ := ((p_ * int64(137)) * outputs_) + o_
-							same_ = (same_ && (parts_[at_+(int64(136)*outputs_)] == int64(256))) && (((parts_[at_+(int64(6)*outputs_)] ^ state_) &^ int64(1)) == int64(0))
-							state_ = state_ | parts_[at_+(int64(6)*outputs_)]
-						}
-						special_ := int64(0)
-						var v_ gpu_Value
-						if same_ {
-							s_ := gpu_halves{}
-							for t2_, p2_ := count_, int64(0); p2_ < t2_; p2_ = p2_ + int64(1) {
-								t3_ := gpu_integersOf(parts_, ((p2_*int64(137))*outputs_)+o_, outputs_)
-								/*line round.go:30*/ s_ = gpu_and_(s_, t3_)
-							}
-							base_, step_, deep_ := gpu_countOf(state_)
-							v_ = gpu_valueOf(step_, s_, base_, deep_)
-						} else {
-							for t7_, p3_ := count_, int64(0); p3_ < t7_; p3_ = p3_ + int64(1) {
-								at2_ := gpu_Place{At_: ((p3_ * int64(137)) * outputs_) + o_, Step_: outputs_, N_: words_}
-								t8_ := gpu_inWords(parts_, at2_, bottom_)
-								/*line round.go:37*/ special_ = special_ | t8_
-								for t9_, k_ := words_, int64(0); k_ < t9_; k_ = k_ + int64(1) {
-									if p3_ > int64(0) {
-										parts_[(k_*outputs_)+o_] = parts_[(k_*outputs_)+o_] + parts_[at2_.At_+(k_*outputs_)]
-									}
-								}
-							}
-							t10_ := gpu_Place{At_: o_, Step_: outputs_, N_: words_}
-							/*line round.go:44*/ t11_ := gpu_Top(parts_, t10_, bottom_)
-							/*line round.go:44*/ v_ = t11_
-						}
-						gpu_put(c_, o_, gpu_rounded(f_, v_, special_, over_, root_))
-					}
-				}
+func gpu_plusQuick(g_ gpu_guess, t_ float64) gpu_guess {
+	/*line guess.go:32*/ t2_ := gpu_guess{sum_: g_.sum_ + t_, rest_: float64(0), off_: g_.off_ + math.Abs(t_)}
+	/*line guess.go:32*/ return t2_
+//line kernels_tandem.go:6871
+}
+
+func gpu_sure(f_ gpu_single, g_ gpu_guess, q_ gpu_quotient, quick_ bool, n_ int64) (float32, bool) {
+	/*line guess.go:79*/ if quick_ {
+		g_.off_ = float64(g_.off_ * float64(float64(n_)*float64(8.881784197001252e-16)))
+	}
+	t_, t2_ := gpu_twoSum(g_.sum_, g_.rest_)
+	/*line guess.go:82*/ g_.sum_ = t_
+	/*line guess.go:82*/ g_.rest_ = t2_
+	ok_ := ((q_.over_ != uint64(0)) && (q_.over_ < uint64(16777216))) && ((g_.sum_ == float64(0)) || (math.Abs(g_.sum_) >= float64(7.458340731200207e-155)))
+	if q_.over_ > uint64(1) {
+		g_ = gpu_over(g_, float64(q_.over_))
+	}
+	if q_.root_ && (g_.sum_ != float64(0)) {
+		g_ = gpu_root(g_)
+	}
+	/*line guess.go:91*/ g_.off_ = g_.off_ + math.Abs(g_.rest_)
+	/*line guess.go:93*/ if g_.off_ != float64(0) {
+		g_.off_ = float64(g_.off_*float64(1.0009765625)) + float64(math.Abs(g_.rest_)*float64(8.881784197001252e-16))
+		/*line guess.go:96*/ g_.off_ = g_.off_ + float64(math.Abs(g_.sum_)*float64(8.881784197001252e-16))
+	}
+	/*line guess.go:99*/ a_ := float32((g_.sum_ + (g_.rest_ - g_.off_)))
+	/*line guess.go:99*/ b_ := float32((g_.sum_ + (g_.rest_ + g_.off_)))
+	return a_, (ok_ && (a_ == b_)) && ((a_ != float32(0)) || (g_.off_ == float64(0)))
+//line kernels_tandem.go:6896
+}
+
+func gpu_extractFrom(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ int64, top_ int64, alone_ bool) gpu_extraction {
+	/*line along.go:163*/ e_ := gpu_extract(top_)
+loop1:
+	/*line along.go:164*/ for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
+		if alone_ {
+			for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + n_ {
+				x_, y_ := gpu_elementsAt(p_, b_, i_, j_)
+				e_ = gpu_with__________(f_, p_, e_, x_, y_, b_.shift_, b_.mask_, true)
 			}
+			continue loop1
 		}
-//line kernels_tandem.go:5834
+		for j2_ := b_.j0_ + l_; j2_ < b_.j1_; j2_ = j2_ + n_ {
+			x2_, y2_ := gpu_elementsAt(p_, b_, i_, j2_)
+			e_ = gpu_with__________(f_, p_, e_, x2_, y2_, b_.shift_, b_.mask_, false)
+		}
 	}
-	return nil
+	e_.w_ = gpu_windowOf(f_, p_, e_)
+	return e_
+//line kernels_tandem.go:6917
 }
 
-func RoundFloat64DoublePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 double
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Round[float64, double](it, arg0, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), int(args[9].Int64()), int(args[10].Int64()), uint64(args[11].Uint64()), bool(args[12].Uint32() != 0))
-	})
-}
-
-func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var f_ gpu_double
-	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	parts_ := support.Slice[int64](args[5:])
-	count_ := args[8].Int64()
-	words_ := args[9].Int64()
-	bottom_ := args[10].Int64()
-	over_ := args[11].Uint64()
-	root_ := args[12].Uint32() != 0
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		for a0 := b0; a0 < c_.Rows_*c_.Cols_; a0 += s0 {
-			e0, e1, e2 := min(a0+int64(1+more)*n0, c_.Rows_*c_.Cols_), b1+n1, b2+n2
-			for i2 := b2; i2 < e2; i2++ {
-				for i1 := b1; i1 < e1; i1++ {
-					for i0 := a0; i0 < e0; i0++ {
-						/*line round.go:17*/ outputs_ := c_.Rows_ * c_.Cols_
-						o_ := i0
-						state_ := parts_[(int64(6)*outputs_)+o_]
-						/*line round.go:19*/ same_ := true
-						for t_, p_ := count_, int64(0); p_ < t_; p_ = p_ + int64(1) {
-							at_ := ((p_ * int64(137)) * outputs_) + o_
-							same_ = (same_ && (parts_[at_+(int64(136)*outputs_)] == int64(256))) && (((parts_[at_+(int64(6)*outputs_)] ^ state_) &^ int64(1)) == int64(0))
-							state_ = state_ | parts_[at_+(int64(6)*outputs_)]
-						}
-						special_ := int64(0)
-						var v_ gpu_Value
-						if same_ {
-							s_ := gpu_halves{}
-							for t2_, p2_ := count_, int64(0); p2_ < t2_; p2_ = p2_ + int64(1) {
-								t3_ := gpu_integersOf(parts_, ((p2_*int64(137))*outputs_)+o_, outputs_)
-								/*line round.go:30*/ s_ = gpu_and_(s_, t3_)
-							}
-							base_, step_, deep_ := gpu_countOf(state_)
-							v_ = gpu_valueOf(step_, s_, base_, deep_)
-						} else {
-							for t7_, p3_ := count_, int64(0); p3_ < t7_; p3_ = p3_ + int64(1) {
-								at2_ := gpu_Place{At_: ((p3_ * int64(137)) * outputs_) + o_, Step_: outputs_, N_: words_}
-								t8_ := gpu_inWords(parts_, at2_, bottom_)
-								/*line round.go:37*/ special_ = special_ | t8_
-								for t9_, k_ := words_, int64(0); k_ < t9_; k_ = k_ + int64(1) {
-									if p3_ > int64(0) {
-										parts_[(k_*outputs_)+o_] = parts_[(k_*outputs_)+o_] + parts_[at2_.At_+(k_*outputs_)]
-									}
-								}
-							}
-							t10_ := gpu_Place{At_: o_, Step_: outputs_, N_: words_}
-							/*line round.go:44*/ t11_ := gpu_Top(parts_, t10_, bottom_)
-							/*line round.go:44*/ v_ = t11_
-						}
-						gpu_put_(c_, o_, gpu_rounded_(f_, v_, special_, over_, root_))
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:5906
+func gpu_fits(f_ gpu_single, p_ gpu_plain, w_ gpu_window, top_ int64, alone_ bool) bool {
+	/*line block.go:80*/ span_ := int64(90)
+	if alone_ {
+		span_ = span_ - int64(46)
 	}
-	return nil
+	tail_ := int64(23)
+	/*line block.go:84*/ least_ := int64(1)
+	/*line block.go:91*/ lo_ := int64((w_.lo_ >> (20)))
+	/*line block.go:93*/ lo_ = max(lo_, int64(1))
+//line block.go:95
+	return (w_.hi_ == uint32(0)) || (((int64((w_.hi_ >> (20))) <= top_) && (lo_ >= least_)) && ((top_ - lo_) <= (span_ - tail_)))
+//line kernels_tandem.go:6931
 }
 
-func gpu_addOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, m_ gpu_magic, deep_ bool) (gpu_window, gpu_digits_) {
-	/*line few.go:92*/ var w_ gpu_window
-	/*line few.go:92*/ var d_ gpu_digits_
-	t2_ := gpu_nowhere()
-	/*line few.go:93*/ t3_ := gpu_none_________(f_, p_, m_)
-	/*line few.go:93*/ w_ = t2_
-	/*line few.go:93*/ d_ = t3_
-	if t_.down_ {
-		at_ := (t_.first_ * t_.x_.Stride_) + o_
-		for t4_, t5_ := t_.height_, int64(0); t5_ < t4_; t5_ = t5_ + int64(1) {
-			e_ := t_.x_.Data_[at_]
-			u_, v_ := gpu_factorsOf(f_, p_, e_, e_, less_, t_.mask_)
-			t8_ := gpu_with____________(w_, gpu_magnitude(f_, p_, u_, v_))
-			/*line few.go:99*/ t9_ := gpu_plus_(f_, p_, d_, u_, v_, m_, deep_)
-			/*line few.go:99*/ w_ = t8_
-			/*line few.go:99*/ d_ = t9_
-			at_ = at_ + t_.x_.Stride_
+func gpu_plus(e_ gpu_extracted, g_ gpu_extracted) gpu_extracted {
+//line block.go:30
+	t_ := gpu_extracted{a_: e_.a_ + g_.a_, b_: e_.b_ + g_.b_, c_: e_.c_ + g_.c_, d_: e_.d_ + g_.d_}
+	/*line block.go:30*/ return t_
+//line kernels_tandem.go:6938
+}
+
+func gpu_counted(e_ gpu_extraction, top_ int64) gpu_extracted {
+	/*line block.go:192*/ a_, b_, c_, d_ := gpu_magicFor(top_)
+	t5_ := gpu_extracted{a_: gpu_unitsAbove(e_.a_, a_), b_: gpu_unitsAbove(e_.b_, b_), c_: gpu_unitsAbove(e_.c_, c_), d_: gpu_unitsAbove(e_.d_, d_)}
+	/*line block.go:193*/ return t5_
+//line kernels_tandem.go:6945
+}
+
+func gpu_nowhere() gpu_window {
+	/*line block.go:39*/ t_ := gpu_window{lo_: uint32(4294967295)}
+	/*line block.go:39*/ return t_
+//line kernels_tandem.go:6951
+}
+
+func gpu_and(w_ gpu_window, v_ gpu_window) gpu_window {
+	/*line block.go:42*/ t_ := gpu_window{hi_: max(w_.hi_, v_.hi_), lo_: min(w_.lo_, v_.lo_)}
+	/*line block.go:42*/ return t_
+//line kernels_tandem.go:6957
+}
+
+func gpu_nextTop(f_ gpu_single, p_ gpu_plain, w_ gpu_window, top_ int64) int64 {
+	/*line block.go:121*/ if gpu_fits(f_, p_, w_, top_, false) {
+		return top_
+	}
+	return gpu_topOf(f_, p_, w_)
+//line kernels_tandem.go:6965
+}
+
+func gpu_addTo(f_ gpu_single, p_ gpu_plain, words_ []int64, e_ gpu_extracted, top_ int64) {
+	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
+	gpu_addInt(words_, at_+int64(46), e_.a_)
+	gpu_addInt(words_, at_, e_.b_)
+//line kernels_tandem.go:6972
+}
+
+func gpu_addBlock(f_ gpu_single, p_ gpu_plain, b_ gpu_block, words_ []int64) {
+	/*line along.go:183*/ for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
+		for j_ := b_.j0_; j_ < b_.j1_; j_ = j_ + int64(1) {
+			u_, v_ := gpu_factorsAt(p_, b_, i_, j_)
+			gpu_addTerm____(f_, p_, words_, u_, v_)
 		}
+	}
+//line kernels_tandem.go:6982
+}
+
+func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, q_ gpu_quotient) float32 {
+	/*line format.go:94*/ if q_.over_ > uint64(1) {
+		v_ = gpu_Over(v_, q_.over_)
+	}
+	if q_.root_ {
+		v_ = gpu_Root(v_, int64(24))
+	}
+	/*line format.go:101*/ if q_.over_ == uint64(0) {
+		return gpu_notNumber(f_, int64(1))
 	} else {
-		for t10_, i_ := t_.height_, int64(0); i_ < t10_; i_ = i_ + int64(1) {
-			for t11_, j_ := t_.width_, int64(0); j_ < t11_; j_ = j_ + int64(1) {
-				u2_, v2_ := gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
-				t14_ := gpu_with____________(w_, gpu_magnitude(f_, p_, u2_, v2_))
-				/*line few.go:106*/ t15_ := gpu_plus_(f_, p_, d_, u2_, v2_, m_, deep_)
-				/*line few.go:106*/ w_ = t14_
-				/*line few.go:106*/ d_ = t15_
-			}
+		/*line format.go:103*/ if special_ != int64(0) {
+			return gpu_notNumber(f_, special_)
 		}
 	}
-	return w_, gpu_without(f_, p_, d_, int32((t_.height_ * t_.width_)), m_, deep_)
-//line kernels_tandem.go:5941
+	/*line format.go:106*/ return gpu_round(f_, v_)
+//line kernels_tandem.go:7000
 }
 
-func gpu_topOf(f_ gpu_single, p_ gpu_one, w_ gpu_window) int64 {
-	/*line terms.go:100*/ return max(gpu_field(f_, w_.hi_)+int64(1), gpu_leastTop(f_, p_, false))
-//line kernels_tandem.go:5946
-}
-
-func gpu_withBlock(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table, o_ int64, less_ float32, s_ gpu_column) gpu_column {
-	/*line across.go:73*/ w_, d_ := gpu_addOf(f_, p_, t_, o_, less_, gpu_magicFor(f_, p_, s_.top_), false)
-	if !gpu_fits(f_, p_, w_, s_.top_, false) {
-		top_ := s_.top_
-		/*line across.go:75*/ deep_ := true
-		if !gpu_fits(f_, p_, w_, top_, deep_) {
-			top_ = max(gpu_topOf(f_, p_, w_), gpu_leastTop(f_, p_, deep_))
-			if gpu_fits(f_, p_, w_, top_+int64(4), deep_) {
-				top_ = top_ + int64(4)
-			}
-		}
-		if (s_.held_ && (top_ != s_.top_)) || (!gpu_fits(f_, p_, w_, top_, deep_)) {
-			gpu_addToWords(f_, p_, parts_, words_, s_.sum_, s_.top_, s_.dirty_)
-			t4_ := gpu_halves{}
-			/*line across.go:84*/ s_.sum_ = t4_
-			/*line across.go:84*/ s_.held_ = false
-			/*line across.go:84*/ s_.dirty_ = true
-		}
-		if !gpu_fits(f_, p_, w_, top_, deep_) {
-			t5_ := gpu_addDigits(f_, p_, parts_, words_, t_, o_, less_, w_)
-			/*line across.go:87*/ s_.special_ = s_.special_ | t5_
-			return s_
-		}
-		t6_ := top_
-		/*line across.go:90*/ t7_ := s_.deep_ || deep_
-		/*line across.go:90*/ s_.top_ = t6_
-		/*line across.go:90*/ s_.deep_ = t7_
-		_, t9_ := gpu_addOf(f_, p_, t_, o_, less_, gpu_magicFor(f_, p_, top_), deep_)
-		/*line across.go:91*/ d_ = t9_
-	}
-	t10_ := gpu_with(s_.sum_, int64(d_.a_), int64(d_.b_), int64(d_.c_))
-	/*line across.go:93*/ t11_ := s_.held_ || (w_.hi_ != uint32(0))
-	/*line across.go:93*/ s_.sum_ = t10_
-	/*line across.go:93*/ s_.held_ = t11_
-	return s_
-//line kernels_tandem.go:5984
-}
-
-func gpu_addToWords(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
-	/*line across.go:116*/ if !dirty_ {
-		gpu_clearWords(parts_, words_)
-	}
-	gpu_addHalves(parts_, words_, s_, gpu_unit(f_, p_, top_)-int64(-384), int64(23))
-//line kernels_tandem.go:5992
-}
-
-func gpu_leave(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_column) {
-	/*line across.go:101*/ if !s_.dirty_ {
-		for k_ := int64(0); k_ < int64(6); k_ = k_ + int64(1) {
-			parts_[words_.At_+(k_*words_.Step_)] = gpu_part(s_.sum_, k_)
-		}
-		parts_[words_.At_+(int64(6)*words_.Step_)] = gpu_stateOf(gpu_unit(f_, p_, s_.top_), int64(23), s_.deep_)
-		s_.special_ = int64(256)
-	}
-	parts_[words_.At_+(int64(136)*words_.Step_)] = s_.special_
-//line kernels_tandem.go:6004
-}
-
-func gpu_valueOf(step_ int64, t_ gpu_halves, base_ int64, deep_ bool) gpu_Value {
-	/*line along.go:209*/ t2_ := gpu_short{}
-//line along.go:209
-	a_ := gpu_shifted(gpu_shifted(gpu_shifted(t2_, int64(0), t_.upper_.a_), int64(32), t_.lower_.a_), step_, int64(0))
-	t3_ := gpu_short{}
-	/*line along.go:210*/ b_ := gpu_shifted(gpu_shifted(t3_, int64(0), t_.upper_.b_), int64(32), t_.lower_.b_)
-	s_ := gpu_and__(a_, b_)
-	base_ = base_ - step_
-	if !deep_ {
-		return gpu_value(s_, base_)
-	}
-	t4_ := gpu_short{}
-	/*line along.go:216*/ c_ := gpu_shifted(gpu_shifted(t4_, int64(0), t_.upper_.c_), int64(32), t_.lower_.c_)
-	return gpu_valueWith(s_, step_, c_, base_-step_)
-//line kernels_tandem.go:6021
-}
-
-func gpu_unit(f_ gpu_single, p_ gpu_one, top_ int64) int64 {
-	/*line terms.go:150*/ return (((top_ - int64(127)) + int64(3)) - int64(24)) + int64(0)
-//line kernels_tandem.go:6026
+func gpu_valueOf(f_ gpu_single, p_ gpu_plain, e_ gpu_extracted, top_ int64) gpu_Value {
+	/*line block.go:214*/ s_ := gpu_joined(e_.a_, e_.b_)
+	/*line block.go:216*/ return gpu_value(s_, gpu_unit(top_))
+//line kernels_tandem.go:7006
 }
 
 func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -6060,526 +7040,308 @@ func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:6064
+//line kernels_tandem.go:7044
 }
 
-func gpu_put(c_ gpu_Matrix, o_ int64, v_ float32) {
-	/*line fold.go:191*/ if c_.Cols_ == int64(1) {
-		c_.Data_[(o_*c_.Stride_)+int64(0)] = v_
-	} else {
-		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
+func gpu_Carry(w_ []int64, at_ gpu_Place) {
+	/*line ../../../internal/superacc/superacc.go:34*/ c_ := int64(0)
+	for t_, k_ := at_.N_-int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
+		v_ := w_[at_.At_+(k_*at_.Step_)] + c_
+		c_ = v_ >> (32)
+		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
-//line kernels_tandem.go:6073
+	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
+//line kernels_tandem.go:7055
 }
 
-func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float32 {
-	/*line round.go:73*/ if over_ > uint64(1) {
-		v_ = gpu_Over(v_, over_)
-	}
-	if root_ {
-		v_ = gpu_Root(v_, int64(24))
-	}
-	/*line round.go:80*/ if over_ == uint64(0) {
-		return gpu_value_(f_, int64(1))
-	} else {
-		/*line round.go:82*/ if special_ != int64(0) {
-			return gpu_value_(f_, special_)
+func gpu_extractFrom_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n_ int64, top_ int64, alone_ bool) gpu_extraction {
+	/*line along.go:163*/ e_ := gpu_extract(top_)
+	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
+		/*line along.go:172*/ for j2_ := b_.j0_ + l_; j2_ < b_.j1_; j2_ = j2_ + n_ {
+			x2_, y2_ := gpu_elementsAt_(p_, b_, i_, j2_)
+			e_ = gpu_with___________(f_, p_, e_, x2_, y2_, b_.shift_, b_.mask_, false)
 		}
 	}
-	/*line round.go:85*/ return gpu_round(f_, v_)
-//line kernels_tandem.go:6091
+	e_.w_ = gpu_windowOf_(f_, p_, e_)
+	return e_
+//line kernels_tandem.go:7068
 }
 
-func gpu_addOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, m_ gpu_magic_, deep_ bool) (gpu_window, gpu_digits) {
-	/*line few.go:92*/ var w_ gpu_window
-	/*line few.go:92*/ var d_ gpu_digits
-	t2_ := gpu_nowhere()
-	/*line few.go:93*/ t3_ := gpu_none__________(f_, p_, m_)
-	/*line few.go:93*/ w_ = t2_
-	/*line few.go:93*/ d_ = t3_
-	if t_.down_ {
-		at_ := (t_.first_ * t_.x_.Stride_) + o_
-		for t4_, t5_ := t_.height_, int64(0); t5_ < t4_; t5_ = t5_ + int64(1) {
-			e_ := t_.x_.Data_[at_]
-			u_, v_ := gpu_factorsOf_(f_, p_, e_, e_, less_, t_.mask_)
-			t8_ := gpu_with____________(w_, gpu_magnitude_(f_, p_, u_, v_))
-			/*line few.go:99*/ t9_ := gpu_plus__(f_, p_, d_, u_, v_, m_, deep_)
-			/*line few.go:99*/ w_ = t8_
-			/*line few.go:99*/ d_ = t9_
-			at_ = at_ + t_.x_.Stride_
-		}
-	} else {
-		for t10_, i_ := t_.height_, int64(0); i_ < t10_; i_ = i_ + int64(1) {
-			for t11_, j_ := t_.width_, int64(0); j_ < t11_; j_ = j_ + int64(1) {
-				u2_, v2_ := gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
-				t14_ := gpu_with____________(w_, gpu_magnitude_(f_, p_, u2_, v2_))
-				/*line few.go:106*/ t15_ := gpu_plus__(f_, p_, d_, u2_, v2_, m_, deep_)
-				/*line few.go:106*/ w_ = t14_
-				/*line few.go:106*/ d_ = t15_
-			}
+func gpu_fits_(f_ gpu_double, p_ gpu_plain, w_ gpu_window, top_ int64, alone_ bool) bool {
+	/*line block.go:80*/ span_ := int64(90)
+	if alone_ {
+		span_ = span_ - int64(46)
+	}
+	tail_ := int64(52)
+	/*line block.go:84*/ least_ := int64(1)
+	/*line block.go:91*/ lo_ := int64((w_.lo_ >> (20)))
+	/*line block.go:93*/ lo_ = max(lo_, int64(1))
+//line block.go:95
+	return (w_.hi_ == uint32(0)) || (((int64((w_.hi_ >> (20))) <= top_) && (lo_ >= least_)) && ((top_ - lo_) <= (span_ - tail_)))
+//line kernels_tandem.go:7082
+}
+
+func gpu_nextTop_(f_ gpu_double, p_ gpu_plain, w_ gpu_window, top_ int64) int64 {
+	/*line block.go:121*/ if gpu_fits_(f_, p_, w_, top_, false) {
+		return top_
+	}
+	return gpu_topOf_(f_, p_, w_)
+//line kernels_tandem.go:7090
+}
+
+func gpu_addTo_(f_ gpu_double, p_ gpu_plain, words_ []int64, e_ gpu_extracted, top_ int64) {
+	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-2176)
+	gpu_addInt(words_, at_+int64(46), e_.a_)
+	gpu_addInt(words_, at_, e_.b_)
+//line kernels_tandem.go:7097
+}
+
+func gpu_addBlock_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, words_ []int64) {
+	/*line along.go:183*/ for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
+		for j_ := b_.j0_; j_ < b_.j1_; j_ = j_ + int64(1) {
+			u_, v_ := gpu_factorsAt__(p_, b_, i_, j_)
+			gpu_addTerm_____(f_, p_, words_, u_, v_)
 		}
 	}
-	return w_, gpu_without_(f_, p_, d_, t_.height_*t_.width_, m_, deep_)
-//line kernels_tandem.go:6124
+//line kernels_tandem.go:7107
 }
 
-func gpu_topOf_(f_ gpu_double, p_ gpu_one, w_ gpu_window) int64 {
-	/*line terms.go:100*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_leastTop_(f_, p_, false))
-//line kernels_tandem.go:6129
-}
-
-func gpu_withBlock_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, s_ gpu_column) gpu_column {
-	/*line across.go:73*/ w_, d_ := gpu_addOf_(f_, p_, t_, o_, less_, gpu_magicFor_(f_, p_, s_.top_), false)
-	if !gpu_fits_(f_, p_, w_, s_.top_, false) {
-		top_ := s_.top_
-		/*line across.go:75*/ deep_ := true
-		if !gpu_fits_(f_, p_, w_, top_, deep_) {
-			top_ = max(gpu_topOf_(f_, p_, w_), gpu_leastTop_(f_, p_, deep_))
-			if gpu_fits_(f_, p_, w_, top_+int64(4), deep_) {
-				top_ = top_ + int64(4)
-			}
-		}
-		if (s_.held_ && (top_ != s_.top_)) || (!gpu_fits_(f_, p_, w_, top_, deep_)) {
-			gpu_addToWords_(f_, p_, parts_, words_, s_.sum_, s_.top_, s_.dirty_)
-			t4_ := gpu_halves{}
-			/*line across.go:84*/ s_.sum_ = t4_
-			/*line across.go:84*/ s_.held_ = false
-			/*line across.go:84*/ s_.dirty_ = true
-		}
-		if !gpu_fits_(f_, p_, w_, top_, deep_) {
-			t5_ := gpu_addDigits_(f_, p_, parts_, words_, t_, o_, less_, w_)
-			/*line across.go:87*/ s_.special_ = s_.special_ | t5_
-			return s_
-		}
-		t6_ := top_
-		/*line across.go:90*/ t7_ := s_.deep_ || deep_
-		/*line across.go:90*/ s_.top_ = t6_
-		/*line across.go:90*/ s_.deep_ = t7_
-		_, t9_ := gpu_addOf_(f_, p_, t_, o_, less_, gpu_magicFor_(f_, p_, top_), deep_)
-		/*line across.go:91*/ d_ = t9_
+func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, q_ gpu_quotient) float64 {
+	/*line format.go:94*/ if q_.over_ > uint64(1) {
+		v_ = gpu_Over(v_, q_.over_)
 	}
-	t10_ := gpu_with(s_.sum_, d_.a_, d_.b_, d_.c_)
-	/*line across.go:93*/ t11_ := s_.held_ || (w_.hi_ != uint32(0))
-	/*line across.go:93*/ s_.sum_ = t10_
-	/*line across.go:93*/ s_.held_ = t11_
-	return s_
-//line kernels_tandem.go:6167
-}
-
-func gpu_addToWords_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
-	/*line across.go:116*/ if !dirty_ {
-		gpu_clearWords(parts_, words_)
-	}
-	gpu_addHalves(parts_, words_, s_, gpu_unit_(f_, p_, top_)-int64(-2176), int64(44))
-//line kernels_tandem.go:6175
-}
-
-func gpu_leave_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, s_ gpu_column) {
-	/*line across.go:101*/ if !s_.dirty_ {
-		for k_ := int64(0); k_ < int64(6); k_ = k_ + int64(1) {
-			parts_[words_.At_+(k_*words_.Step_)] = gpu_part(s_.sum_, k_)
-		}
-		parts_[words_.At_+(int64(6)*words_.Step_)] = gpu_stateOf(gpu_unit_(f_, p_, s_.top_), int64(44), s_.deep_)
-		s_.special_ = int64(256)
-	}
-	parts_[words_.At_+(int64(136)*words_.Step_)] = s_.special_
-//line kernels_tandem.go:6187
-}
-
-func gpu_unit_(f_ gpu_double, p_ gpu_one, top_ int64) int64 {
-	/*line terms.go:150*/ return (((top_ - int64(1023)) + int64(3)) - int64(53)) + int64(8)
-//line kernels_tandem.go:6192
-}
-
-func gpu_put_(c_ gpu_Matrix_, o_ int64, v_ float64) {
-	/*line fold.go:191*/ if c_.Cols_ == int64(1) {
-		c_.Data_[(o_*c_.Stride_)+int64(0)] = v_
-	} else {
-		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
-	}
-//line kernels_tandem.go:6201
-}
-
-func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, over_ uint64, root_ bool) float64 {
-	/*line round.go:73*/ if over_ > uint64(1) {
-		v_ = gpu_Over(v_, over_)
-	}
-	if root_ {
+	if q_.root_ {
 		v_ = gpu_Root(v_, int64(53))
 	}
-	/*line round.go:80*/ if over_ == uint64(0) {
-		return gpu_value__(f_, int64(1))
+	/*line format.go:101*/ if q_.over_ == uint64(0) {
+		return gpu_notNumber_(f_, int64(1))
 	} else {
-		/*line round.go:82*/ if special_ != int64(0) {
-			return gpu_value__(f_, special_)
+		/*line format.go:103*/ if special_ != int64(0) {
+			return gpu_notNumber_(f_, special_)
 		}
 	}
-	/*line round.go:85*/ return gpu_round_(f_, v_)
-//line kernels_tandem.go:6219
+	/*line format.go:106*/ return gpu_round_(f_, v_)
+//line kernels_tandem.go:7125
 }
 
-func gpu_guessOf(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32) gpu_guess {
-	/*line few.go:41*/ var g_ gpu_guess
-	if t_.down_ {
-		at_ := o_
-		for t2_, t3_ := t_.height_, int64(0); t3_ < t2_; t3_ = t3_ + int64(1) {
-			e_ := t_.x_.Data_[at_]
-			u_, v_ := gpu_factorsOf__(f_, p_, e_, e_, less_, t_.mask_)
-			g_ = gpu_with_(f_, p_, g_, u_, v_)
-			at_ = at_ + t_.x_.Stride_
+func gpu_valueOf_(f_ gpu_double, p_ gpu_plain, e_ gpu_extracted, top_ int64) gpu_Value {
+	/*line block.go:214*/ s_ := gpu_joined(e_.a_, e_.b_)
+	/*line block.go:216*/ return gpu_value(s_, gpu_unit(top_))
+//line kernels_tandem.go:7131
+}
+
+func gpu_factorsAt_(p_ gpu_product, b_ gpu_block, i_ int64, j_ int64) (float64, float64) {
+	/*line along.go:155*/ var u_ float64
+	_ = u_
+	/*line along.go:155*/ var v_ float64
+	_ = v_
+	/*line along.go:156*/ x_, y_ := gpu_elementsAt__(p_, b_, i_, j_)
+	t3_, t4_ := gpu_factors_(p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:157*/ return t3_, t4_
+//line kernels_tandem.go:7142
+}
+
+func gpu_extractFrom__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64, n_ int64, top_ int64, alone_ bool) gpu_extraction {
+	/*line along.go:163*/ e_ := gpu_extract(top_)
+	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
+		/*line along.go:172*/ for j2_ := b_.j0_ + l_; j2_ < b_.j1_; j2_ = j2_ + n_ {
+			x2_, y2_ := gpu_elementsAt__(p_, b_, i_, j2_)
+			e_ = gpu_with____________(f_, p_, e_, x2_, y2_, b_.shift_, b_.mask_, false)
+		}
+	}
+	e_.w_ = gpu_windowOf__(f_, p_, e_)
+	return e_
+//line kernels_tandem.go:7155
+}
+
+func gpu_fits__(f_ gpu_single, p_ gpu_product, w_ gpu_window, top_ int64, alone_ bool) bool {
+	/*line block.go:80*/ span_ := int64(90)
+	if alone_ {
+		span_ = span_ - int64(46)
+	}
+	tail_ := int64(23)
+	/*line block.go:84*/ least_ := int64(1)
+	/*line block.go:89*/ tail_ = int64(47)
+	/*line block.go:91*/ lo_ := int64((w_.lo_ >> (20)))
+	/*line block.go:93*/ lo_ = max(lo_, int64(1))
+//line block.go:95
+	return (w_.hi_ == uint32(0)) || (((int64((w_.hi_ >> (20))) <= top_) && (lo_ >= least_)) && ((top_ - lo_) <= (span_ - tail_)))
+//line kernels_tandem.go:7170
+}
+
+func gpu_nextTop__(f_ gpu_single, p_ gpu_product, w_ gpu_window, top_ int64) int64 {
+	/*line block.go:121*/ if gpu_fits__(f_, p_, w_, top_, false) {
+		return top_
+	}
+	return gpu_topOf__(f_, p_, w_)
+//line kernels_tandem.go:7178
+}
+
+func gpu_addTo__(f_ gpu_single, p_ gpu_product, words_ []int64, e_ gpu_extracted, top_ int64) {
+	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
+	gpu_addInt(words_, at_+int64(46), e_.a_)
+	gpu_addInt(words_, at_, e_.b_)
+//line kernels_tandem.go:7185
+}
+
+func gpu_addBlock__(f_ gpu_single, p_ gpu_product, b_ gpu_block, words_ []int64) {
+	/*line along.go:183*/ for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
+		for j_ := b_.j0_; j_ < b_.j1_; j_ = j_ + int64(1) {
+			u_, v_ := gpu_factorsAt_(p_, b_, i_, j_)
+			gpu_addTerm______(f_, p_, words_, u_, v_)
+		}
+	}
+//line kernels_tandem.go:7195
+}
+
+func gpu_valueOf__(f_ gpu_single, p_ gpu_product, e_ gpu_extracted, top_ int64) gpu_Value {
+	/*line block.go:214*/ s_ := gpu_joined(e_.a_, e_.b_)
+	/*line block.go:216*/ return gpu_value(s_, gpu_unit(top_))
+//line kernels_tandem.go:7201
+}
+
+func gpu_extractFrom___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int64, n_ int64, top_ int64, alone_ bool) gpu_extraction {
+	/*line along.go:163*/ e_ := gpu_extract(top_)
+	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
+		/*line along.go:172*/ for j2_ := b_.j0_ + l_; j2_ < b_.j1_; j2_ = j2_ + n_ {
+			x2_, y2_ := gpu_elementsAt___(p_, b_, i_, j2_)
+			e_ = gpu_with_____________(f_, p_, e_, x2_, y2_, b_.shift_, b_.mask_, false)
+		}
+	}
+	e_.w_ = gpu_windowOf___(f_, p_, e_)
+	return e_
+//line kernels_tandem.go:7214
+}
+
+func gpu_fits___(f_ gpu_double, p_ gpu_product, w_ gpu_window, top_ int64, alone_ bool) bool {
+	/*line block.go:80*/ span_ := int64(90)
+	if alone_ {
+		span_ = span_ - int64(46)
+	}
+	tail_ := int64(52)
+	/*line block.go:84*/ least_ := int64(1)
+	/*line block.go:87*/ least_ = int64(55)
+	/*line block.go:91*/ lo_ := int64((w_.lo_ >> (20)))
+//line block.go:95
+	return (w_.hi_ == uint32(0)) || (((int64((w_.hi_ >> (20))) <= top_) && (lo_ >= least_)) && ((top_ - lo_) <= (span_ - tail_)))
+//line kernels_tandem.go:7228
+}
+
+func gpu_nextTop___(f_ gpu_double, p_ gpu_product, w_ gpu_window, top_ int64) int64 {
+	/*line block.go:121*/ if gpu_fits___(f_, p_, w_, top_, false) {
+		return top_
+	}
+	return gpu_topOf___(f_, p_, w_)
+//line kernels_tandem.go:7236
+}
+
+func gpu_addTo___(f_ gpu_double, p_ gpu_product, words_ []int64, e_ gpu_extracted, top_ int64) {
+	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-2176)
+	gpu_addInt(words_, at_+int64(46), e_.a_)
+	gpu_addInt(words_, at_, e_.b_)
+	/*line block.go:205*/ gpu_addInt(words_, (at_+int64(46))-int64(54), e_.c_)
+	gpu_addInt(words_, at_-int64(54), e_.d_)
+//line kernels_tandem.go:7245
+}
+
+func gpu_addBlock___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, words_ []int64) {
+	/*line along.go:183*/ for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
+		for j_ := b_.j0_; j_ < b_.j1_; j_ = j_ + int64(1) {
+			u_, v_ := gpu_factorsAt___(p_, b_, i_, j_)
+			gpu_addTerm_______(f_, p_, words_, u_, v_)
+		}
+	}
+//line kernels_tandem.go:7255
+}
+
+func gpu_valueOf___(f_ gpu_double, p_ gpu_product, e_ gpu_extracted, top_ int64) gpu_Value {
+	/*line block.go:214*/ s_ := gpu_joined(e_.a_, e_.b_)
+	/*line block.go:218*/ return gpu_valueWith(s_, int64(54), gpu_joined(e_.c_, e_.d_), gpu_unit(top_)-int64(54))
+//line kernels_tandem.go:7261
+}
+
+func gpu_quickly(p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, n_ int64, down_ bool, shift_ float32, mask_ int64) gpu_guess {
+	/*line each.go:89*/ var g_ gpu_guess
+	/*line each.go:91*/ if down_ {
+		for t_, k_ := n_, int64(0); k_ < t_; k_ = k_ + int64(1) {
+			u_, v_ := gpu_lineFactors(p_, x_, x_, o_, k_, true, shift_, mask_)
+			g_ = gpu_plusQuick(g_, float64(u_*v_))
 		}
 		return g_
 	}
-	for t6_, i_ := t_.height_, int64(0); i_ < t6_; i_ = i_ + int64(1) {
-		for t7_, j_ := t_.width_, int64(0); j_ < t7_; j_ = j_ + int64(1) {
-			u2_, v2_ := gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
-			g_ = gpu_with_(f_, p_, g_, u2_, v2_)
-		}
+	for t4_, k2_ := n_, int64(0); k2_ < t4_; k2_ = k2_ + int64(1) {
+		u2_, v2_ := gpu_lineFactors(p_, x_, y_, o_, k2_, false, shift_, mask_)
+		g_ = gpu_plusQuick(g_, float64(u2_*v2_))
 	}
 	return g_
-//line kernels_tandem.go:6241
+//line kernels_tandem.go:7278
 }
 
-func gpu_sure(f_ gpu_double, p_ gpu_pair, g_ gpu_guess, count_ uint64, isRoot_ bool, n_ int64) (float32, bool) {
-	/*line guess.go:83*/ g_.off_ = float64(g_.off_ * float64(float64(n_)*gpu_ulps(f_)))
-	/*line guess.go:85*/ t_, t2_ := gpu_twoSum(g_.sum_, g_.rest_)
-	/*line guess.go:85*/ g_.sum_ = t_
-	/*line guess.go:85*/ g_.rest_ = t2_
-	ok_ := ((count_ != uint64(0)) && (count_ < uint64(16777216))) && ((g_.sum_ == float64(0)) || (gpu_abs(f_, g_.sum_) >= gpu_least(f_)))
-	if count_ > uint64(1) {
-		g_ = gpu_over(f_, g_, float64(count_))
+func gpu_put(c_ gpu_Matrix, o_ int64, v_ float32) {
+	/*line fold.go:203*/ if c_.Cols_ == int64(1) {
+		c_.Data_[(o_*c_.Stride_)+int64(0)] = v_
+	} else {
+		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-	if isRoot_ && (g_.sum_ != float64(0)) {
-		g_ = gpu_root(f_, g_)
-	}
-	/*line guess.go:94*/ g_.off_ = g_.off_ + gpu_abs(f_, g_.rest_)
-	/*line guess.go:96*/ if g_.off_ != float64(0) {
-		g_.off_ = float64(g_.off_*float64(1.0009765625)) + float64(gpu_abs(f_, g_.rest_)*gpu_ulps(f_))
-		/*line guess.go:99*/ g_.off_ = g_.off_ + float64(gpu_abs(f_, g_.sum_)*gpu_ulps(f_))
-	}
-	/*line guess.go:102*/ a_ := float32((g_.sum_ + (g_.rest_ - g_.off_)))
-	/*line guess.go:102*/ b_ := float32((g_.sum_ + (g_.rest_ + g_.off_)))
-	return a_, (ok_ && (a_ == b_)) && ((a_ != float32(0)) || (g_.off_ == float64(0)))
-//line kernels_tandem.go:6264
+//line kernels_tandem.go:7287
 }
 
-func gpu_addOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, m_ gpu_magic_, deep_ bool) (gpu_window, gpu_digits) {
-	/*line few.go:92*/ var w_ gpu_window
-	/*line few.go:92*/ var d_ gpu_digits
-	t2_ := gpu_nowhere()
-	/*line few.go:93*/ t3_ := gpu_none___________(f_, p_, m_)
-	/*line few.go:93*/ w_ = t2_
-	/*line few.go:93*/ d_ = t3_
-	if t_.down_ {
-		at_ := (t_.first_ * t_.x_.Stride_) + o_
-		for t4_, t5_ := t_.height_, int64(0); t5_ < t4_; t5_ = t5_ + int64(1) {
-			e_ := t_.x_.Data_[at_]
-			u_, v_ := gpu_factorsOf__(f_, p_, e_, e_, less_, t_.mask_)
-			t8_ := gpu_with____________(w_, gpu_magnitude__(f_, p_, u_, v_))
-			/*line few.go:99*/ t9_ := gpu_plus___(f_, p_, d_, u_, v_, m_, deep_)
-			/*line few.go:99*/ w_ = t8_
-			/*line few.go:99*/ d_ = t9_
-			at_ = at_ + t_.x_.Stride_
+func gpu_extractLine(f_ gpu_single, p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, i_ int64, end_ int64, down_ bool, shift_ float32, mask_ int64, top_ int64, alone_ bool) gpu_extraction {
+	/*line each.go:109*/ e_ := gpu_extract(top_)
+	if down_ {
+		for k_ := i_; k_ < end_; k_ = k_ + int64(1) {
+			z_ := x_.Data_[(k_*x_.Stride_)+o_]
+			e_ = gpu_with__________(f_, p_, e_, z_, z_, shift_, mask_, alone_)
 		}
 	} else {
-		for t10_, i_ := t_.height_, int64(0); i_ < t10_; i_ = i_ + int64(1) {
-			for t11_, j_ := t_.width_, int64(0); j_ < t11_; j_ = j_ + int64(1) {
-				u2_, v2_ := gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
-				t14_ := gpu_with____________(w_, gpu_magnitude__(f_, p_, u2_, v2_))
-				/*line few.go:106*/ t15_ := gpu_plus___(f_, p_, d_, u2_, v2_, m_, deep_)
-				/*line few.go:106*/ w_ = t14_
-				/*line few.go:106*/ d_ = t15_
-			}
+		for k2_ := i_; k2_ < end_; k2_ = k2_ + int64(1) {
+			z2_ := x_.Data_[(o_*x_.Stride_)+k2_]
+			/*line each.go:117*/ w_ := float32(0)
+			/*line each.go:121*/ e_ = gpu_with__________(f_, p_, e_, z2_, w_, shift_, mask_, alone_)
 		}
 	}
-	return w_, gpu_without__(f_, p_, d_, t_.height_*t_.width_, m_, deep_)
-//line kernels_tandem.go:6297
+	e_.w_ = gpu_windowOf(f_, p_, e_)
+	return e_
+//line kernels_tandem.go:7306
 }
 
-func gpu_topOf__(f_ gpu_double, p_ gpu_pair, w_ gpu_window) int64 {
-	/*line terms.go:100*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_leastTop__(f_, p_, false))
-//line kernels_tandem.go:6302
-}
-
-func gpu_withBlock__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, t_ gpu_table__, o_ int64, less_ float32, s_ gpu_column) gpu_column {
-	/*line across.go:73*/ w_, d_ := gpu_addOf__(f_, p_, t_, o_, less_, gpu_magicFor__(f_, p_, s_.top_), false)
-	if !gpu_fits__(f_, p_, w_, s_.top_, false) {
-		top_ := s_.top_
-		/*line across.go:75*/ deep_ := true
-		if !gpu_fits__(f_, p_, w_, top_, deep_) {
-			top_ = max(gpu_topOf__(f_, p_, w_), gpu_leastTop__(f_, p_, deep_))
-			if gpu_fits__(f_, p_, w_, top_+int64(4), deep_) {
-				top_ = top_ + int64(4)
-			}
-		}
-		if (s_.held_ && (top_ != s_.top_)) || (!gpu_fits__(f_, p_, w_, top_, deep_)) {
-			gpu_addToWords__(f_, p_, parts_, words_, s_.sum_, s_.top_, s_.dirty_)
-			t4_ := gpu_halves{}
-			/*line across.go:84*/ s_.sum_ = t4_
-			/*line across.go:84*/ s_.held_ = false
-			/*line across.go:84*/ s_.dirty_ = true
-		}
-		if !gpu_fits__(f_, p_, w_, top_, deep_) {
-			t5_ := gpu_addDigits__(f_, p_, parts_, words_, t_, o_, less_, w_)
-			/*line across.go:87*/ s_.special_ = s_.special_ | t5_
-			return s_
-		}
-		t6_ := top_
-		/*line across.go:90*/ t7_ := s_.deep_ || deep_
-		/*line across.go:90*/ s_.top_ = t6_
-		/*line across.go:90*/ s_.deep_ = t7_
-		_, t9_ := gpu_addOf__(f_, p_, t_, o_, less_, gpu_magicFor__(f_, p_, top_), deep_)
-		/*line across.go:91*/ d_ = t9_
+func gpu_clearSum(words_ []int64) {
+	/*line format.go:129*/ t_ := words_
+	/*line format.go:129*/ t2_ := int64(len(t_))
+	/*line format.go:129*/ k_ := int64(0)
+	/*line format.go:129*/ for ; k_ < t2_; k_ = k_ + int64(1) {
+		words_[k_] = int64(0)
 	}
-	t10_ := gpu_with(s_.sum_, d_.a_, d_.b_, d_.c_)
-	/*line across.go:93*/ t11_ := s_.held_ || (w_.hi_ != uint32(0))
-	/*line across.go:93*/ s_.sum_ = t10_
-	/*line across.go:93*/ s_.held_ = t11_
-	return s_
-//line kernels_tandem.go:6340
+//line kernels_tandem.go:7316
 }
 
-func gpu_addToWords__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
-	/*line across.go:116*/ if !dirty_ {
-		gpu_clearWords(parts_, words_)
+func gpu_addTo____(f_ gpu_single, p_ gpu_plain, words_ []int64, e_ gpu_extracted, top_ int64) {
+	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
+	gpu_addInt_(words_, at_+int64(46), e_.a_)
+	gpu_addInt_(words_, at_, e_.b_)
+//line kernels_tandem.go:7323
+}
+
+func gpu_lineFactors(p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, k_ int64, down_ bool, shift_ float32, mask_ int64) (float64, float64) {
+	/*line each.go:130*/ var u_ float64
+	_ = u_
+	/*line each.go:130*/ var v_ float64
+	_ = v_
+	if down_ {
+		z_ := x_.Data_[(k_*x_.Stride_)+o_]
+		t_, t2_ := gpu_factors(p_, z_, z_, shift_, mask_)
+		/*line each.go:134*/ return t_, t2_
 	}
-	gpu_addHalves(parts_, words_, s_, gpu_unit__(f_, p_, top_)-int64(-2176), int64(44))
-//line kernels_tandem.go:6348
+	z2_ := x_.Data_[(o_*x_.Stride_)+k_]
+	/*line each.go:136*/ w_ := float32(0)
+	/*line each.go:140*/ t3_, t4_ := gpu_factors(p_, z2_, w_, shift_, mask_)
+	/*line each.go:140*/ return t3_, t4_
+//line kernels_tandem.go:7340
 }
 
-func gpu_leave__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, s_ gpu_column) {
-	/*line across.go:101*/ if !s_.dirty_ {
-		for k_ := int64(0); k_ < int64(6); k_ = k_ + int64(1) {
-			parts_[words_.At_+(k_*words_.Step_)] = gpu_part(s_.sum_, k_)
-		}
-		parts_[words_.At_+(int64(6)*words_.Step_)] = gpu_stateOf(gpu_unit__(f_, p_, s_.top_), int64(44), s_.deep_)
-		s_.special_ = int64(256)
-	}
-	parts_[words_.At_+(int64(136)*words_.Step_)] = s_.special_
-//line kernels_tandem.go:6360
-}
-
-func gpu_unit__(f_ gpu_double, p_ gpu_pair, top_ int64) int64 {
-	/*line terms.go:150*/ return (((top_ - int64(1023)) + int64(3)) - int64(53)) + int64(8)
-//line kernels_tandem.go:6365
-}
-
-func gpu_addOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, m_ gpu_magic_, deep_ bool) (gpu_window, gpu_digits) {
-	/*line few.go:92*/ var w_ gpu_window
-	/*line few.go:92*/ var d_ gpu_digits
-	t2_ := gpu_nowhere()
-	/*line few.go:93*/ t3_ := gpu_none____________(f_, p_, m_)
-	/*line few.go:93*/ w_ = t2_
-	/*line few.go:93*/ d_ = t3_
-	if t_.down_ {
-		at_ := (t_.first_ * t_.x_.Stride_) + o_
-		for t4_, t5_ := t_.height_, int64(0); t5_ < t4_; t5_ = t5_ + int64(1) {
-			e_ := t_.x_.Data_[at_]
-			u_, v_ := gpu_factorsOf___(f_, p_, e_, e_, less_, t_.mask_)
-			t8_ := gpu_with____________(w_, gpu_magnitude___(f_, p_, u_, v_))
-			/*line few.go:99*/ t9_ := gpu_plus____(f_, p_, d_, u_, v_, m_, deep_)
-			/*line few.go:99*/ w_ = t8_
-			/*line few.go:99*/ d_ = t9_
-			at_ = at_ + t_.x_.Stride_
-		}
-	} else {
-		for t10_, i_ := t_.height_, int64(0); i_ < t10_; i_ = i_ + int64(1) {
-			for t11_, j_ := t_.width_, int64(0); j_ < t11_; j_ = j_ + int64(1) {
-				u2_, v2_ := gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
-				t14_ := gpu_with____________(w_, gpu_magnitude___(f_, p_, u2_, v2_))
-				/*line few.go:106*/ t15_ := gpu_plus____(f_, p_, d_, u2_, v2_, m_, deep_)
-				/*line few.go:106*/ w_ = t14_
-				/*line few.go:106*/ d_ = t15_
-			}
-		}
-	}
-	return w_, gpu_without___(f_, p_, d_, t_.height_*t_.width_, m_, deep_)
-//line kernels_tandem.go:6398
-}
-
-func gpu_topOf___(f_ gpu_double, p_ gpu_two, w_ gpu_window) int64 {
-	/*line terms.go:100*/ return max(gpu_field_(f_, w_.hi_)+int64(1), gpu_leastTop___(f_, p_, false))
-//line kernels_tandem.go:6403
-}
-
-func gpu_withBlock___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, s_ gpu_column) gpu_column {
-	/*line across.go:73*/ w_, d_ := gpu_addOf___(f_, p_, t_, o_, less_, gpu_magicFor___(f_, p_, s_.top_), false)
-	if !gpu_fits___(f_, p_, w_, s_.top_, false) {
-		top_ := s_.top_
-		/*line across.go:75*/ deep_ := false
-		if !gpu_fits___(f_, p_, w_, top_, deep_) {
-			top_ = max(gpu_topOf___(f_, p_, w_), gpu_leastTop___(f_, p_, deep_))
-			if gpu_fits___(f_, p_, w_, top_+int64(4), deep_) {
-				top_ = top_ + int64(4)
-			}
-		}
-		if (s_.held_ && (top_ != s_.top_)) || (!gpu_fits___(f_, p_, w_, top_, deep_)) {
-			gpu_addToWords___(f_, p_, parts_, words_, s_.sum_, s_.top_, s_.dirty_)
-			t4_ := gpu_halves{}
-			/*line across.go:84*/ s_.sum_ = t4_
-			/*line across.go:84*/ s_.held_ = false
-			/*line across.go:84*/ s_.dirty_ = true
-		}
-		if !gpu_fits___(f_, p_, w_, top_, deep_) {
-			t5_ := gpu_addDigits___(f_, p_, parts_, words_, t_, o_, less_, w_)
-			/*line across.go:87*/ s_.special_ = s_.special_ | t5_
-			return s_
-		}
-		t6_ := top_
-		/*line across.go:90*/ t7_ := s_.deep_ || deep_
-		/*line across.go:90*/ s_.top_ = t6_
-		/*line across.go:90*/ s_.deep_ = t7_
-		_, t9_ := gpu_addOf___(f_, p_, t_, o_, less_, gpu_magicFor___(f_, p_, top_), deep_)
-		/*line across.go:91*/ d_ = t9_
-	}
-	t10_ := gpu_with(s_.sum_, d_.a_, d_.b_, d_.c_)
-	/*line across.go:93*/ t11_ := s_.held_ || (w_.hi_ != uint32(0))
-	/*line across.go:93*/ s_.sum_ = t10_
-	/*line across.go:93*/ s_.held_ = t11_
-	return s_
-//line kernels_tandem.go:6441
-}
-
-func gpu_addToWords___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, s_ gpu_halves, top_ int64, dirty_ bool) {
-	/*line across.go:116*/ if !dirty_ {
-		gpu_clearWords(parts_, words_)
-	}
-	gpu_addHalves(parts_, words_, s_, gpu_unit___(f_, p_, top_)-int64(-2176), int64(52))
-//line kernels_tandem.go:6449
-}
-
-func gpu_leave___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, s_ gpu_column) {
-	/*line across.go:101*/ if !s_.dirty_ {
-		for k_ := int64(0); k_ < int64(6); k_ = k_ + int64(1) {
-			parts_[words_.At_+(k_*words_.Step_)] = gpu_part(s_.sum_, k_)
-		}
-		parts_[words_.At_+(int64(6)*words_.Step_)] = gpu_stateOf(gpu_unit___(f_, p_, s_.top_), int64(52), true)
-		s_.special_ = int64(256)
-	}
-	parts_[words_.At_+(int64(136)*words_.Step_)] = s_.special_
-//line kernels_tandem.go:6461
-}
-
-func gpu_unit___(f_ gpu_double, p_ gpu_two, top_ int64) int64 {
-	/*line terms.go:150*/ return (((top_ - int64(1023)) + int64(3)) - int64(53)) + int64(0)
-//line kernels_tandem.go:6466
-}
-
-func gpu_add(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits_) {
-	/*line along.go:257*/ if deep_ {
-		t_, t2_ := gpu_addIn(f_, p_, b_, l_, top_, true)
-		/*line along.go:258*/ return t_, t2_
-	}
-	t3_, t4_ := gpu_addIn(f_, p_, b_, l_, top_, false)
-	/*line along.go:260*/ return t3_, t4_
-//line kernels_tandem.go:6476
-}
-
-func gpu_fits(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64, deep_ bool) bool {
-	/*line terms.go:68*/ hi_ := gpu_field(f_, w_.hi_)
-	/*line terms.go:68*/ lo_ := gpu_least_(f_, w_.lo_)
-	span_ := int64(23)
-	/*line terms.go:69*/ least_ := int64(1)
-	if deep_ {
-		span_ = span_ * int64(2)
-	}
-	span_ = span_ - int64(2)
-//line terms.go:80
-	return ((((w_.hi_ == uint32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= int64(252))
-//line kernels_tandem.go:6490
-}
-
-func gpu_with(t_ gpu_halves, a_ int64, b_ int64, c_ int64) gpu_halves {
-//line terms.go:227
-	t2_ := gpu_halves{lower_: gpu_digits{a_: t_.lower_.a_ + (a_ & int64(4294967295)), b_: t_.lower_.b_ + (b_ & int64(4294967295)), c_: t_.lower_.c_ + (c_ & int64(4294967295))}, upper_: gpu_digits{a_: t_.upper_.a_ + (a_ >> (32)), b_: t_.upper_.b_ + (b_ >> (32)), c_: t_.upper_.c_ + (c_ >> (32))}}
-	/*line terms.go:227*/ return t2_
-//line kernels_tandem.go:6497
-}
-
-func gpu_and(w_ gpu_window, v_ gpu_window) gpu_window {
-	/*line terms.go:61*/ t_ := gpu_window{hi_: max(w_.hi_, v_.hi_), lo_: min(w_.lo_, v_.lo_)}
-	/*line terms.go:61*/ return t_
-//line kernels_tandem.go:6503
-}
-
-func gpu_choose(f_ gpu_single, p_ gpu_one, w_ gpu_window) int64 {
-	/*line terms.go:112*/ top_ := gpu_topOf(f_, p_, w_)
-	deep_ := gpu_isDeep(f_, p_, w_, top_)
-	c_ := top_ << (2)
-	/*line terms.go:116*/ if !gpu_fits(f_, p_, w_, top_, deep_) {
-		c_ = c_ | int64(1)
-	} else {
-		/*line terms.go:118*/ if deep_ {
-			c_ = c_ | int64(2)
-		}
-	}
-	/*line terms.go:121*/ return c_
-//line kernels_tandem.go:6518
-}
-
-func gpu_reachOfBlock(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64) gpu_reach {
-	/*line along.go:311*/ r_ := gpu_noReach()
-	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
-		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
-			u_, v_ := gpu_factors_(f_, p_, b_, i_, j_)
-			r_ = gpu_with___________(r_, gpu_exactly(f_, p_, u_, v_), int64(24))
-		}
-	}
-	return r_
-//line kernels_tandem.go:6530
-}
-
-func gpu_part(t_ gpu_halves, k_ int64) int64 {
-	/*line terms.go:243*/ t2_ := k_
-	if t2_ == int64(0) {
-		return t_.lower_.a_
-	} else {
-		/*line terms.go:246*/ if t2_ == int64(1) {
-			return t_.upper_.a_
-		} else {
-			/*line terms.go:248*/ if t2_ == int64(2) {
-				return t_.lower_.b_
-			} else {
-				/*line terms.go:250*/ if t2_ == int64(3) {
-					return t_.upper_.b_
-				} else {
-					/*line terms.go:252*/ if t2_ == int64(4) {
-						return t_.lower_.c_
-					}
-				}
-			}
-		}
-	}
-	/*line terms.go:255*/ return t_.upper_.c_
-//line kernels_tandem.go:6555
-}
-
-func gpu_up(t_ gpu_halves, step_ int64, k_ int64) int64 {
-	/*line terms.go:259*/ return (int64(32) * (k_ & int64(1))) - ((k_ >> (1)) * step_)
-//line kernels_tandem.go:6560
-}
-
-func gpu_digitsIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, base_ int64) int64 {
-	/*line along.go:325*/ s_ := int64(0)
-	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
-		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
-			u_, v_ := gpu_factors_(f_, p_, b_, i_, j_)
-			s_ = s_ + gpu_digit_(gpu_exactly(f_, p_, u_, v_), base_, uint64(48))
-		}
-	}
-	return s_
-//line kernels_tandem.go:6572
-}
-
-func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
-	/*line ../../../internal/superacc/superacc.go:24*/ m_ := uint64(max(v_, -v_))
-	/*line ../../../internal/superacc/superacc.go:24*/ s_ := (p_ & int64(31)) - (int64(32) * k_)
-	m_ = ((m_ << (uint64(s_))) | (m_ >> (uint64((-s_))))) & uint64(4294967295)
-	if v_ < int64(0) {
-		m_ = -m_
-	}
-	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:6583
+func gpu_addTerm(f_ gpu_single, p_ gpu_plain, words_ []int64, u_ float64, v_ float64) {
+	/*line format.go:66*/ gpu_addNumber(f_, words_, float64(u_*v_))
+//line kernels_tandem.go:7345
 }
 
 func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -6595,11 +7357,11 @@ func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 	for (k2_ > int64(0)) && (w_[at_.At_+(k2_*at_.Step_)] == int64(0)) {
 		k2_ = k2_ - int64(1)
 	}
-	t2_ := gpu_digit__(w_, at_, k2_)
-	/*line ../../../internal/superacc/value.go:37*/ t3_ := gpu_digit__(w_, at_, k2_-int64(1))
-	/*line ../../../internal/superacc/value.go:37*/ t4_ := gpu_digit__(w_, at_, k2_-int64(2))
-	/*line ../../../internal/superacc/value.go:37*/ t5_ := gpu_digit__(w_, at_, k2_-int64(3))
-	/*line ../../../internal/superacc/value.go:37*/ t6_ := gpu_digit__(w_, at_, k2_-int64(4))
+	t2_ := gpu_digit_(w_, at_, k2_)
+	/*line ../../../internal/superacc/value.go:37*/ t3_ := gpu_digit_(w_, at_, k2_-int64(1))
+	/*line ../../../internal/superacc/value.go:37*/ t4_ := gpu_digit_(w_, at_, k2_-int64(2))
+	/*line ../../../internal/superacc/value.go:37*/ t5_ := gpu_digit_(w_, at_, k2_-int64(3))
+	/*line ../../../internal/superacc/value.go:37*/ t6_ := gpu_digit_(w_, at_, k2_-int64(4))
 	/*line ../../../internal/superacc/value.go:37*/ a_ := t2_
 	/*line ../../../internal/superacc/value.go:37*/ b_ := t3_
 	/*line ../../../internal/superacc/value.go:37*/ c_ := t4_
@@ -6617,536 +7379,298 @@ func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:6621
+//line kernels_tandem.go:7383
 }
 
-func gpu_joined(all_ []int64, n_ int64, deep_ bool) gpu_halves {
-	/*line along.go:191*/ t_ := gpu_halves{}
-	t2_ := gpu_sumOfParts(all_[:n_])
-	/*line along.go:192*/ t3_ := t2_
-	/*line along.go:192*/ t4_ := gpu_sumOfParts(all_[n_ : int64(2)*n_])
-	/*line along.go:192*/ t5_ := t4_
-	/*line along.go:192*/ t_.lower_.a_ = t3_
-	/*line along.go:192*/ t_.upper_.a_ = t5_
-	t6_ := int64(2) * n_
-	/*line along.go:193*/ t7_ := gpu_sumOfParts(all_[t6_ : int64(3)*n_])
-	/*line along.go:193*/ t8_ := t7_
-	/*line along.go:193*/ t9_ := int64(3) * n_
-	/*line along.go:193*/ t10_ := gpu_sumOfParts(all_[t9_ : int64(4)*n_])
-	/*line along.go:193*/ t11_ := t10_
-	/*line along.go:193*/ t_.lower_.b_ = t8_
-	/*line along.go:193*/ t_.upper_.b_ = t11_
-	if deep_ {
-		t12_ := int64(4) * n_
-		/*line along.go:195*/ t13_ := gpu_sumOfParts(all_[t12_ : int64(5)*n_])
-		/*line along.go:195*/ t14_ := t13_
-		/*line along.go:195*/ t15_ := int64(5) * n_
-		/*line along.go:195*/ t16_ := gpu_sumOfParts(all_[t15_ : int64(6)*n_])
-		/*line along.go:195*/ t17_ := t16_
-		/*line along.go:195*/ t_.lower_.c_ = t14_
-		/*line along.go:195*/ t_.upper_.c_ = t17_
+func gpu_Carry_(w_ []int64, at_ gpu_Place) {
+	/*line ../../../internal/superacc/superacc.go:34*/ c_ := int64(0)
+	for t_, k_ := at_.N_-int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
+		v_ := w_[at_.At_+(k_*at_.Step_)] + c_
+		c_ = v_ >> (32)
+		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
-	return t_
-//line kernels_tandem.go:6651
+	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
+//line kernels_tandem.go:7394
 }
 
-func gpu_sumOfParts(x_ []int64) int64 {
-	/*line along.go:200*/ var sum_ int64
-	t_ := x_
-	/*line along.go:201*/ t2_ := int64(len(t_))
-	/*line along.go:201*/ t3_ := int64(0)
-	/*line along.go:201*/ for ; t3_ < t2_; t3_ = t3_ + int64(1) {
-		/*line along.go:201*/ v_ := t_[t3_]
-		sum_ = sum_ + v_
-	}
-	return sum_
-//line kernels_tandem.go:6664
-}
-
-func gpu_stateOf(base_ int64, step_ int64, deep_ bool) int64 {
-	/*line along.go:174*/ s_ := (base_ << (7)) | (step_ << (1))
-	if deep_ {
-		s_ = s_ | int64(1)
-	}
-	return s_
-//line kernels_tandem.go:6673
-}
-
-func gpu_add_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits) {
-	/*line along.go:257*/ if deep_ {
-		t_, t2_ := gpu_addIn_(f_, p_, b_, l_, top_, true)
-		/*line along.go:258*/ return t_, t2_
-	}
-	t3_, t4_ := gpu_addIn_(f_, p_, b_, l_, top_, false)
-	/*line along.go:260*/ return t3_, t4_
-//line kernels_tandem.go:6683
-}
-
-func gpu_fits_(f_ gpu_double, p_ gpu_one, w_ gpu_window, top_ int64, deep_ bool) bool {
-	/*line terms.go:68*/ hi_ := gpu_field_(f_, w_.hi_)
-	/*line terms.go:68*/ lo_ := gpu_least__(f_, w_.lo_)
-	span_ := int64(44)
-	/*line terms.go:69*/ least_ := int64(1)
-	if deep_ {
-		span_ = span_ * int64(2)
-	}
-	span_ = span_ - int64(10)
-//line terms.go:80
-	return ((((w_.hi_ == uint32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop_(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= int64(2036))
-//line kernels_tandem.go:6697
-}
-
-func gpu_choose_(f_ gpu_double, p_ gpu_one, w_ gpu_window) int64 {
-	/*line terms.go:112*/ top_ := gpu_topOf_(f_, p_, w_)
-	deep_ := gpu_isDeep_(f_, p_, w_, top_)
-	c_ := top_ << (2)
-	/*line terms.go:116*/ if !gpu_fits_(f_, p_, w_, top_, deep_) {
-		c_ = c_ | int64(1)
+func gpu_extractLine_(f_ gpu_double, p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, i_ int64, end_ int64, down_ bool, shift_ float64, mask_ int64, top_ int64, alone_ bool) gpu_extraction {
+	/*line each.go:109*/ e_ := gpu_extract(top_)
+	if down_ {
+		for k_ := i_; k_ < end_; k_ = k_ + int64(1) {
+			z_ := x_.Data_[(k_*x_.Stride_)+o_]
+			e_ = gpu_with___________(f_, p_, e_, z_, z_, shift_, mask_, alone_)
+		}
 	} else {
-		/*line terms.go:118*/ if deep_ {
-			c_ = c_ | int64(2)
+		for k2_ := i_; k2_ < end_; k2_ = k2_ + int64(1) {
+			z2_ := x_.Data_[(o_*x_.Stride_)+k2_]
+			/*line each.go:117*/ w_ := float64(0)
+			/*line each.go:121*/ e_ = gpu_with___________(f_, p_, e_, z2_, w_, shift_, mask_, alone_)
 		}
 	}
-	/*line terms.go:121*/ return c_
-//line kernels_tandem.go:6712
+	e_.w_ = gpu_windowOf_(f_, p_, e_)
+	return e_
+//line kernels_tandem.go:7413
 }
 
-func gpu_reachOfBlock_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64) gpu_reach {
-	/*line along.go:311*/ r_ := gpu_noReach()
-	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
-		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
-			u_, v_ := gpu_factors__(f_, p_, b_, i_, j_)
-			r_ = gpu_with___________(r_, gpu_exactly_(f_, p_, u_, v_), int64(53))
-		}
-	}
-	return r_
-//line kernels_tandem.go:6724
+func gpu_addTo_____(f_ gpu_double, p_ gpu_plain, words_ []int64, e_ gpu_extracted, top_ int64) {
+	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-2176)
+	gpu_addInt_(words_, at_+int64(46), e_.a_)
+	gpu_addInt_(words_, at_, e_.b_)
+//line kernels_tandem.go:7420
 }
 
-func gpu_digitsIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, base_ int64) int64 {
-	/*line along.go:325*/ s_ := int64(0)
-	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
-		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
-			u_, v_ := gpu_factors__(f_, p_, b_, i_, j_)
-			s_ = s_ + gpu_digit_(gpu_exactly_(f_, p_, u_, v_), base_, uint64(48))
-		}
-	}
-	return s_
-//line kernels_tandem.go:6736
-}
-
-func gpu_factors(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:231*/ var u_ float64
+func gpu_lineFactors_(p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, k_ int64, down_ bool, shift_ float64, mask_ int64) (float64, float64) {
+	/*line each.go:130*/ var u_ float64
 	_ = u_
-	/*line along.go:231*/ var v_ float64
+	/*line each.go:130*/ var v_ float64
 	_ = v_
-	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:233*/ y_ := float32(0)
-	/*line along.go:235*/ y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
-	/*line along.go:237*/ t_, t2_ := gpu_factorsOf__(f_, p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:237*/ return t_, t2_
-//line kernels_tandem.go:6749
-}
-
-func gpu_with_(f_ gpu_double, p_ gpu_pair, g_ gpu_guess, x_ float64, y_ float64) gpu_guess {
-	/*line guess.go:40*/ term_ := gpu_near(p_, x_, y_)
-	/*line guess.go:42*/ t_ := gpu_guess{sum_: g_.sum_ + term_, rest_: float64(0), off_: g_.off_ + gpu_abs(f_, term_)}
-	/*line guess.go:42*/ return t_
-//line kernels_tandem.go:6756
-}
-
-func gpu_bits(t_ gpu_double, x_ float64) int64 {
-	/*line format.go:54*/ return int64(math.Float64bits(x_))
-//line kernels_tandem.go:6761
-}
-
-func gpu_from(t_ gpu_double, b_ int64) float64 {
-	/*line format.go:55*/ return math.Float64frombits(uint64(b_))
-//line kernels_tandem.go:6766
-}
-
-func gpu_add__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits) {
-	/*line along.go:257*/ if deep_ {
-		t_, t2_ := gpu_addIn__(f_, p_, b_, l_, top_, true)
-		/*line along.go:258*/ return t_, t2_
+	if down_ {
+		z_ := x_.Data_[(k_*x_.Stride_)+o_]
+		t_, t2_ := gpu_factors__(p_, z_, z_, shift_, mask_)
+		/*line each.go:134*/ return t_, t2_
 	}
-	t3_, t4_ := gpu_addIn__(f_, p_, b_, l_, top_, false)
-	/*line along.go:260*/ return t3_, t4_
-//line kernels_tandem.go:6776
+	z2_ := x_.Data_[(o_*x_.Stride_)+k_]
+	/*line each.go:136*/ w_ := float64(0)
+	/*line each.go:140*/ t3_, t4_ := gpu_factors__(p_, z2_, w_, shift_, mask_)
+	/*line each.go:140*/ return t3_, t4_
+//line kernels_tandem.go:7437
 }
 
-func gpu_fits__(f_ gpu_double, p_ gpu_pair, w_ gpu_window, top_ int64, deep_ bool) bool {
-	/*line terms.go:68*/ hi_ := gpu_field_(f_, w_.hi_)
-	/*line terms.go:68*/ lo_ := gpu_least__(f_, w_.lo_)
-	span_ := int64(44)
-	/*line terms.go:69*/ least_ := int64(1)
-	if deep_ {
-		span_ = span_ * int64(2)
-	}
-	span_ = span_ - int64(10)
-	/*line terms.go:75*/ span_ = span_ + int64(5)
-//line terms.go:80
-	return ((((w_.hi_ == uint32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop__(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= int64(2036))
-//line kernels_tandem.go:6791
+func gpu_addTerm_(f_ gpu_double, p_ gpu_plain, words_ []int64, u_ float64, v_ float64) {
+	/*line format.go:66*/ gpu_addNumber_(f_, words_, float64(u_*v_))
+//line kernels_tandem.go:7442
 }
 
-func gpu_choose__(f_ gpu_double, p_ gpu_pair, w_ gpu_window) int64 {
-	/*line terms.go:112*/ top_ := gpu_topOf__(f_, p_, w_)
-	deep_ := gpu_isDeep__(f_, p_, w_, top_)
-	c_ := top_ << (2)
-	/*line terms.go:116*/ if !gpu_fits__(f_, p_, w_, top_, deep_) {
-		c_ = c_ | int64(1)
+func gpu_put_(c_ gpu_Matrix_, o_ int64, v_ float64) {
+	/*line fold.go:203*/ if c_.Cols_ == int64(1) {
+		c_.Data_[(o_*c_.Stride_)+int64(0)] = v_
 	} else {
-		/*line terms.go:118*/ if deep_ {
-			c_ = c_ | int64(2)
+		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
+	}
+//line kernels_tandem.go:7451
+}
+
+func gpu_quickly_(p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, n_ int64, down_ bool, shift_ float32, mask_ int64) gpu_guess {
+	/*line each.go:89*/ var g_ gpu_guess
+	/*line each.go:91*/ if down_ {
+		for t_, k_ := n_, int64(0); k_ < t_; k_ = k_ + int64(1) {
+			u_, v_ := gpu_lineFactors__(p_, x_, x_, o_, k_, true, shift_, mask_)
+			g_ = gpu_plusQuick(g_, float64(u_*v_))
 		}
+		return g_
 	}
-	/*line terms.go:121*/ return c_
-//line kernels_tandem.go:6806
+	for t4_, k2_ := n_, int64(0); k2_ < t4_; k2_ = k2_ + int64(1) {
+		u2_, v2_ := gpu_lineFactors__(p_, x_, y_, o_, k2_, false, shift_, mask_)
+		g_ = gpu_plusQuick(g_, float64(u2_*v2_))
+	}
+	return g_
+//line kernels_tandem.go:7468
 }
 
-func gpu_reachOfBlock__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64) gpu_reach {
-	/*line along.go:311*/ r_ := gpu_noReach()
-	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
-		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
-			u_, v_ := gpu_factors(f_, p_, b_, i_, j_)
-			r_ = gpu_with___________(r_, gpu_exactly__(f_, p_, u_, v_), int64(53))
+func gpu_extractLine__(f_ gpu_single, p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, i_ int64, end_ int64, down_ bool, shift_ float32, mask_ int64, top_ int64, alone_ bool) gpu_extraction {
+	/*line each.go:109*/ e_ := gpu_extract(top_)
+	if down_ {
+		for k_ := i_; k_ < end_; k_ = k_ + int64(1) {
+			z_ := x_.Data_[(k_*x_.Stride_)+o_]
+			e_ = gpu_with____________(f_, p_, e_, z_, z_, shift_, mask_, alone_)
 		}
-	}
-	return r_
-//line kernels_tandem.go:6818
-}
-
-func gpu_digitsIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, base_ int64) int64 {
-	/*line along.go:325*/ s_ := int64(0)
-	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
-		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
-			u_, v_ := gpu_factors(f_, p_, b_, i_, j_)
-			s_ = s_ + gpu_digit_(gpu_exactly__(f_, p_, u_, v_), base_, uint64(48))
-		}
-	}
-	return s_
-//line kernels_tandem.go:6830
-}
-
-func gpu_add___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits) {
-	/*line along.go:260*/ t3_, t4_ := gpu_addIn___(f_, p_, b_, l_, top_, false)
-	/*line along.go:260*/ return t3_, t4_
-//line kernels_tandem.go:6836
-}
-
-func gpu_fits___(f_ gpu_double, p_ gpu_two, w_ gpu_window, top_ int64, deep_ bool) bool {
-	/*line terms.go:68*/ hi_ := gpu_field_(f_, w_.hi_)
-	/*line terms.go:68*/ lo_ := gpu_least__(f_, w_.lo_)
-	span_ := int64(52)
-	/*line terms.go:69*/ least_ := int64(1)
-	if deep_ {
-		span_ = span_ * int64(2)
-	}
-	span_ = span_ - int64(2)
-	/*line terms.go:78*/ span_ = int64(48)
-	/*line terms.go:78*/ least_ = int64(55)
-//line terms.go:80
-	return ((((w_.hi_ == uint32(0)) || ((lo_ >= least_) && ((top_ - lo_) <= span_))) && (top_ >= gpu_leastTop___(f_, p_, deep_))) && (hi_ <= top_)) && (top_ <= int64(2044))
-//line kernels_tandem.go:6852
-}
-
-func gpu_choose___(f_ gpu_double, p_ gpu_two, w_ gpu_window) int64 {
-	/*line terms.go:112*/ top_ := gpu_topOf___(f_, p_, w_)
-	deep_ := gpu_isDeep___(f_, p_, w_, top_)
-	c_ := top_ << (2)
-	/*line terms.go:116*/ if !gpu_fits___(f_, p_, w_, top_, deep_) {
-		c_ = c_ | int64(1)
 	} else {
-		/*line terms.go:118*/ if deep_ {
-			c_ = c_ | int64(2)
+		for k2_ := i_; k2_ < end_; k2_ = k2_ + int64(1) {
+			z2_ := x_.Data_[(o_*x_.Stride_)+k2_]
+			/*line each.go:117*/ w_ := float32(0)
+			/*line each.go:119*/ w_ = y_.Data_[(o_*y_.Stride_)+k2_]
+			/*line each.go:121*/ e_ = gpu_with____________(f_, p_, e_, z2_, w_, shift_, mask_, alone_)
 		}
 	}
-	/*line terms.go:121*/ return c_
-//line kernels_tandem.go:6867
+	e_.w_ = gpu_windowOf__(f_, p_, e_)
+	return e_
+//line kernels_tandem.go:7488
 }
 
-func gpu_reachOfBlock___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64) gpu_reach {
-	/*line along.go:311*/ r_ := gpu_noReach()
-	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
-		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
-			u_, v_ := gpu_factors___(f_, p_, b_, i_, j_)
-			r_ = gpu_with___________(r_, gpu_exactly___(f_, p_, u_, v_), int64(106))
+func gpu_addTo______(f_ gpu_single, p_ gpu_product, words_ []int64, e_ gpu_extracted, top_ int64) {
+	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
+	gpu_addInt_(words_, at_+int64(46), e_.a_)
+	gpu_addInt_(words_, at_, e_.b_)
+//line kernels_tandem.go:7495
+}
+
+func gpu_lineFactors__(p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, k_ int64, down_ bool, shift_ float32, mask_ int64) (float64, float64) {
+	/*line each.go:130*/ var u_ float64
+	_ = u_
+	/*line each.go:130*/ var v_ float64
+	_ = v_
+	if down_ {
+		z_ := x_.Data_[(k_*x_.Stride_)+o_]
+		t_, t2_ := gpu_factors_(p_, z_, z_, shift_, mask_)
+		/*line each.go:134*/ return t_, t2_
+	}
+	z2_ := x_.Data_[(o_*x_.Stride_)+k_]
+	/*line each.go:136*/ w_ := float32(0)
+	/*line each.go:138*/ w_ = y_.Data_[(o_*y_.Stride_)+k_]
+	/*line each.go:140*/ t3_, t4_ := gpu_factors_(p_, z2_, w_, shift_, mask_)
+	/*line each.go:140*/ return t3_, t4_
+//line kernels_tandem.go:7513
+}
+
+func gpu_addTerm__(f_ gpu_single, p_ gpu_product, words_ []int64, u_ float64, v_ float64) {
+	/*line format.go:66*/ gpu_addNumber(f_, words_, float64(u_*v_))
+//line kernels_tandem.go:7518
+}
+
+func gpu_extractLine___(f_ gpu_double, p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, i_ int64, end_ int64, down_ bool, shift_ float64, mask_ int64, top_ int64, alone_ bool) gpu_extraction {
+	/*line each.go:109*/ e_ := gpu_extract(top_)
+	if down_ {
+		for k_ := i_; k_ < end_; k_ = k_ + int64(1) {
+			z_ := x_.Data_[(k_*x_.Stride_)+o_]
+			e_ = gpu_with_____________(f_, p_, e_, z_, z_, shift_, mask_, alone_)
+		}
+	} else {
+		for k2_ := i_; k2_ < end_; k2_ = k2_ + int64(1) {
+			z2_ := x_.Data_[(o_*x_.Stride_)+k2_]
+			/*line each.go:117*/ w_ := float64(0)
+			/*line each.go:119*/ w_ = y_.Data_[(o_*y_.Stride_)+k2_]
+			/*line each.go:121*/ e_ = gpu_with_____________(f_, p_, e_, z2_, w_, shift_, mask_, alone_)
 		}
 	}
-	return r_
-//line kernels_tandem.go:6879
+	e_.w_ = gpu_windowOf___(f_, p_, e_)
+	return e_
+//line kernels_tandem.go:7538
 }
 
-func gpu_digitsIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, base_ int64) int64 {
-	/*line along.go:325*/ s_ := int64(0)
-	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
-		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
-			u_, v_ := gpu_factors___(f_, p_, b_, i_, j_)
-			s_ = s_ + gpu_digit_(gpu_exactly___(f_, p_, u_, v_), base_, uint64(48))
-		}
-	}
-	return s_
-//line kernels_tandem.go:6891
+func gpu_addTo_______(f_ gpu_double, p_ gpu_product, words_ []int64, e_ gpu_extracted, top_ int64) {
+	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-2176)
+	gpu_addInt_(words_, at_+int64(46), e_.a_)
+	gpu_addInt_(words_, at_, e_.b_)
+	/*line block.go:205*/ gpu_addInt_(words_, (at_+int64(46))-int64(54), e_.c_)
+	gpu_addInt_(words_, at_-int64(54), e_.d_)
+//line kernels_tandem.go:7547
 }
 
-func gpu_guessOf_(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32) gpu_guess_ {
-	/*line few.go:41*/ var g_ gpu_guess_
-	if t_.down_ {
-		at_ := o_
-		for t2_, t3_ := t_.height_, int64(0); t3_ < t2_; t3_ = t3_ + int64(1) {
-			e_ := t_.x_.Data_[at_]
-			u_, v_ := gpu_factorsOf(f_, p_, e_, e_, less_, t_.mask_)
-			g_ = gpu_with_____________(f_, p_, g_, u_, v_)
-			at_ = at_ + t_.x_.Stride_
-		}
-		return g_
+func gpu_lineFactors___(p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, k_ int64, down_ bool, shift_ float64, mask_ int64) (float64, float64) {
+	/*line each.go:130*/ var u_ float64
+	_ = u_
+	/*line each.go:130*/ var v_ float64
+	_ = v_
+	if down_ {
+		z_ := x_.Data_[(k_*x_.Stride_)+o_]
+		t_, t2_ := gpu_factors___(p_, z_, z_, shift_, mask_)
+		/*line each.go:134*/ return t_, t2_
 	}
-	for t6_, i_ := t_.height_, int64(0); i_ < t6_; i_ = i_ + int64(1) {
-		for t7_, j_ := t_.width_, int64(0); j_ < t7_; j_ = j_ + int64(1) {
-			u2_, v2_ := gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
-			g_ = gpu_with_____________(f_, p_, g_, u2_, v2_)
-		}
-	}
-	return g_
-//line kernels_tandem.go:6913
+	z2_ := x_.Data_[(o_*x_.Stride_)+k_]
+	/*line each.go:136*/ w_ := float64(0)
+	/*line each.go:138*/ w_ = y_.Data_[(o_*y_.Stride_)+k_]
+	/*line each.go:140*/ t3_, t4_ := gpu_factors___(p_, z2_, w_, shift_, mask_)
+	/*line each.go:140*/ return t3_, t4_
+//line kernels_tandem.go:7565
 }
 
-func gpu_sure_(f_ gpu_single, p_ gpu_one, g_ gpu_guess_, count_ uint64, isRoot_ bool, n_ int64) (float32, bool) {
-	/*line guess.go:85*/ t_, t2_ := gpu_twoSum_(g_.sum_, g_.rest_)
-	/*line guess.go:85*/ g_.sum_ = t_
-	/*line guess.go:85*/ g_.rest_ = t2_
-	ok_ := ((count_ != uint64(0)) && (count_ < uint64(16777216))) && ((g_.sum_ == float32(0)) || (gpu_abs_(f_, g_.sum_) >= gpu_least___(f_)))
-	if count_ > uint64(1) {
-		g_ = gpu_over_(f_, g_, float32(count_))
-	}
-	if isRoot_ && (g_.sum_ != float32(0)) {
-		g_ = gpu_root_(f_, g_)
-	}
-	/*line guess.go:96*/ if g_.off_ != float32(0) {
-		g_.off_ = float32(g_.off_*float32(1.0009766)) + float32(gpu_abs_(f_, g_.rest_)*gpu_ulps_(f_))
-	}
-	/*line guess.go:102*/ a_ := g_.sum_ + (g_.rest_ - g_.off_)
-	/*line guess.go:102*/ b_ := g_.sum_ + (g_.rest_ + g_.off_)
-	return a_, (ok_ && (a_ == b_)) && ((a_ != float32(0)) || (g_.off_ == float32(0)))
-//line kernels_tandem.go:6933
+func gpu_addTerm___(f_ gpu_double, p_ gpu_product, words_ []int64, u_ float64, v_ float64) {
+	/*line format.go:64*/ gpu_addProduct(f_, words_, u_, v_)
+//line kernels_tandem.go:7570
 }
 
-func gpu_exactOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32) (gpu_Value, int64) {
-	/*line few.go:64*/ var v_ gpu_Value
-	/*line few.go:64*/ var special_ int64
-	_ = special_
-	/*line few.go:65*/ first_ := t_
-	t2_ := min(t_.height_, int64(4))
-	/*line few.go:66*/ t3_ := min(t_.width_, int64(4))
-	/*line few.go:66*/ first_.height_ = t2_
-	/*line few.go:66*/ first_.width_ = t3_
-	t4_ := gpu_magic{}
-	/*line few.go:67*/ w_, _ := gpu_addOf(f_, p_, first_, o_, less_, t4_, false)
-	top_ := gpu_topOf(f_, p_, w_) + int64(4)
-	t7_, t8_ := gpu_sumOf(f_, p_, t_, o_, less_, top_, false)
-	/*line few.go:69*/ w_ = t7_
-	/*line few.go:69*/ v_ = t8_
-	if gpu_fits(f_, p_, w_, top_, false) {
-		return v_, int64(0)
-	}
-	top_ = gpu_topOf(f_, p_, w_)
-	deep_ := gpu_isDeep(f_, p_, w_, top_)
-	if !gpu_fits(f_, p_, w_, top_, deep_) {
-		t9_, t10_ := gpu_sumOfWide(f_, p_, t_, o_, less_, w_)
-		/*line few.go:76*/ return t9_, t10_
-	}
-	_, t12_ := gpu_sumOf(f_, p_, t_, o_, less_, top_, deep_)
-	/*line few.go:78*/ v_ = t12_
-	return v_, int64(0)
-//line kernels_tandem.go:6963
-}
-
-func gpu_guessOf__(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64) gpu_guess {
-	/*line few.go:41*/ var g_ gpu_guess
-	if t_.down_ {
-		at_ := o_
-		for t2_, t3_ := t_.height_, int64(0); t3_ < t2_; t3_ = t3_ + int64(1) {
-			e_ := t_.x_.Data_[at_]
-			u_, v_ := gpu_factorsOf_(f_, p_, e_, e_, less_, t_.mask_)
-			g_ = gpu_with______________(f_, p_, g_, u_, v_)
-			at_ = at_ + t_.x_.Stride_
+func gpu_guessFew(f_ gpu_single, p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, n_ int64, down_ bool, shift_ float32, mask_ int64) gpu_guess {
+	/*line few.go:51*/ var g_ gpu_guess
+	if down_ {
+		for t_, k_ := n_, int64(0); k_ < t_; k_ = k_ + int64(1) {
+			u_, v_ := gpu_lineFactors(p_, x_, x_, o_, k_, true, shift_, mask_)
+			g_ = gpu_plus__(f_, p_, g_, u_, v_)
 		}
 		return g_
 	}
-	for t6_, i_ := t_.height_, int64(0); i_ < t6_; i_ = i_ + int64(1) {
-		for t7_, j_ := t_.width_, int64(0); j_ < t7_; j_ = j_ + int64(1) {
-			u2_, v2_ := gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
-			g_ = gpu_with______________(f_, p_, g_, u2_, v2_)
-		}
+	for t4_, k2_ := n_, int64(0); k2_ < t4_; k2_ = k2_ + int64(1) {
+		u2_, v2_ := gpu_lineFactors(p_, x_, y_, o_, k2_, false, shift_, mask_)
+		g_ = gpu_plus__(f_, p_, g_, u2_, v2_)
 	}
 	return g_
-//line kernels_tandem.go:6985
+//line kernels_tandem.go:7587
 }
 
-func gpu_sure__(f_ gpu_double, p_ gpu_one, g_ gpu_guess, count_ uint64, isRoot_ bool, n_ int64) (float64, bool) {
-	/*line guess.go:85*/ t_, t2_ := gpu_twoSum(g_.sum_, g_.rest_)
-	/*line guess.go:85*/ g_.sum_ = t_
-	/*line guess.go:85*/ g_.rest_ = t2_
-	ok_ := ((count_ != uint64(0)) && (count_ < uint64(16777216))) && ((g_.sum_ == float64(0)) || (gpu_abs(f_, g_.sum_) >= gpu_least(f_)))
-	if count_ > uint64(1) {
-		g_ = gpu_over(f_, g_, float64(count_))
+func gpu_guessFew_(f_ gpu_double, p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, n_ int64, down_ bool, shift_ float64, mask_ int64) gpu_guess {
+	/*line few.go:51*/ var g_ gpu_guess
+	if down_ {
+		for t_, k_ := n_, int64(0); k_ < t_; k_ = k_ + int64(1) {
+			u_, v_ := gpu_lineFactors_(p_, x_, x_, o_, k_, true, shift_, mask_)
+			g_ = gpu_plus___(f_, p_, g_, u_, v_)
+		}
+		return g_
 	}
-	if isRoot_ && (g_.sum_ != float64(0)) {
-		g_ = gpu_root(f_, g_)
+	for t4_, k2_ := n_, int64(0); k2_ < t4_; k2_ = k2_ + int64(1) {
+		u2_, v2_ := gpu_lineFactors_(p_, x_, y_, o_, k2_, false, shift_, mask_)
+		g_ = gpu_plus___(f_, p_, g_, u2_, v2_)
 	}
-	/*line guess.go:96*/ if g_.off_ != float64(0) {
-		g_.off_ = float64(g_.off_*float64(1.0009765625)) + float64(gpu_abs(f_, g_.rest_)*gpu_ulps(f_))
+	return g_
+//line kernels_tandem.go:7604
+}
+
+func gpu_sure_(f_ gpu_double, g_ gpu_guess, q_ gpu_quotient, quick_ bool, n_ int64) (float64, bool) {
+	/*line guess.go:79*/ if quick_ {
+		g_.off_ = float64(g_.off_ * float64(float64(n_)*float64(8.881784197001252e-16)))
 	}
-	/*line guess.go:102*/ a_ := g_.sum_ + (g_.rest_ - g_.off_)
-	/*line guess.go:102*/ b_ := g_.sum_ + (g_.rest_ + g_.off_)
+	t_, t2_ := gpu_twoSum(g_.sum_, g_.rest_)
+	/*line guess.go:82*/ g_.sum_ = t_
+	/*line guess.go:82*/ g_.rest_ = t2_
+	ok_ := ((q_.over_ != uint64(0)) && (q_.over_ < uint64(16777216))) && ((g_.sum_ == float64(0)) || (math.Abs(g_.sum_) >= float64(7.458340731200207e-155)))
+	if q_.over_ > uint64(1) {
+		g_ = gpu_over(g_, float64(q_.over_))
+	}
+	if q_.root_ && (g_.sum_ != float64(0)) {
+		g_ = gpu_root(g_)
+	}
+	/*line guess.go:93*/ if g_.off_ != float64(0) {
+		g_.off_ = float64(g_.off_*float64(1.0009765625)) + float64(math.Abs(g_.rest_)*float64(8.881784197001252e-16))
+	}
+	/*line guess.go:99*/ a_ := g_.sum_ + (g_.rest_ - g_.off_)
+	/*line guess.go:99*/ b_ := g_.sum_ + (g_.rest_ + g_.off_)
 	return a_, (ok_ && (a_ == b_)) && ((a_ != float64(0)) || (g_.off_ == float64(0)))
-//line kernels_tandem.go:7005
+//line kernels_tandem.go:7627
 }
 
-func gpu_exactOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64) (gpu_Value, int64) {
-	/*line few.go:64*/ var v_ gpu_Value
-	/*line few.go:64*/ var special_ int64
-	_ = special_
-	/*line few.go:65*/ first_ := t_
-	t2_ := min(t_.height_, int64(4))
-	/*line few.go:66*/ t3_ := min(t_.width_, int64(4))
-	/*line few.go:66*/ first_.height_ = t2_
-	/*line few.go:66*/ first_.width_ = t3_
-	t4_ := gpu_magic_{}
-	/*line few.go:67*/ w_, _ := gpu_addOf_(f_, p_, first_, o_, less_, t4_, false)
-	top_ := gpu_topOf_(f_, p_, w_) + int64(4)
-	t7_, t8_ := gpu_sumOf_(f_, p_, t_, o_, less_, top_, false)
-	/*line few.go:69*/ w_ = t7_
-	/*line few.go:69*/ v_ = t8_
-	if gpu_fits_(f_, p_, w_, top_, false) {
-		return v_, int64(0)
-	}
-	top_ = gpu_topOf_(f_, p_, w_)
-	deep_ := gpu_isDeep_(f_, p_, w_, top_)
-	if !gpu_fits_(f_, p_, w_, top_, deep_) {
-		t9_, t10_ := gpu_sumOfWide_(f_, p_, t_, o_, less_, w_)
-		/*line few.go:76*/ return t9_, t10_
-	}
-	_, t12_ := gpu_sumOf_(f_, p_, t_, o_, less_, top_, deep_)
-	/*line few.go:78*/ v_ = t12_
-	return v_, int64(0)
-//line kernels_tandem.go:7035
-}
-
-func gpu_exactOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32) (gpu_Value, int64) {
-	/*line few.go:64*/ var v_ gpu_Value
-	/*line few.go:64*/ var special_ int64
-	_ = special_
-	/*line few.go:65*/ first_ := t_
-	t2_ := min(t_.height_, int64(4))
-	/*line few.go:66*/ t3_ := min(t_.width_, int64(4))
-	/*line few.go:66*/ first_.height_ = t2_
-	/*line few.go:66*/ first_.width_ = t3_
-	t4_ := gpu_magic_{}
-	/*line few.go:67*/ w_, _ := gpu_addOf__(f_, p_, first_, o_, less_, t4_, false)
-	top_ := gpu_topOf__(f_, p_, w_) + int64(4)
-	t7_, t8_ := gpu_sumOf__(f_, p_, t_, o_, less_, top_, false)
-	/*line few.go:69*/ w_ = t7_
-	/*line few.go:69*/ v_ = t8_
-	if gpu_fits__(f_, p_, w_, top_, false) {
-		return v_, int64(0)
-	}
-	top_ = gpu_topOf__(f_, p_, w_)
-	deep_ := gpu_isDeep__(f_, p_, w_, top_)
-	if !gpu_fits__(f_, p_, w_, top_, deep_) {
-		t9_, t10_ := gpu_sumOfWide__(f_, p_, t_, o_, less_, w_)
-		/*line few.go:76*/ return t9_, t10_
-	}
-	_, t12_ := gpu_sumOf__(f_, p_, t_, o_, less_, top_, deep_)
-	/*line few.go:78*/ v_ = t12_
-	return v_, int64(0)
-//line kernels_tandem.go:7065
-}
-
-func gpu_guessOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64) gpu_guess {
-	/*line few.go:41*/ var g_ gpu_guess
-	if t_.down_ {
-		at_ := o_
-		for t2_, t3_ := t_.height_, int64(0); t3_ < t2_; t3_ = t3_ + int64(1) {
-			e_ := t_.x_.Data_[at_]
-			u_, v_ := gpu_factorsOf___(f_, p_, e_, e_, less_, t_.mask_)
-			g_ = gpu_with_______________(f_, p_, g_, u_, v_)
-			at_ = at_ + t_.x_.Stride_
+func gpu_guessFew__(f_ gpu_single, p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, n_ int64, down_ bool, shift_ float32, mask_ int64) gpu_guess {
+	/*line few.go:51*/ var g_ gpu_guess
+	if down_ {
+		for t_, k_ := n_, int64(0); k_ < t_; k_ = k_ + int64(1) {
+			u_, v_ := gpu_lineFactors__(p_, x_, x_, o_, k_, true, shift_, mask_)
+			g_ = gpu_plus____(f_, p_, g_, u_, v_)
 		}
 		return g_
 	}
-	for t6_, i_ := t_.height_, int64(0); i_ < t6_; i_ = i_ + int64(1) {
-		for t7_, j_ := t_.width_, int64(0); j_ < t7_; j_ = j_ + int64(1) {
-			u2_, v2_ := gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
-			g_ = gpu_with_______________(f_, p_, g_, u2_, v2_)
-		}
+	for t4_, k2_ := n_, int64(0); k2_ < t4_; k2_ = k2_ + int64(1) {
+		u2_, v2_ := gpu_lineFactors__(p_, x_, y_, o_, k2_, false, shift_, mask_)
+		g_ = gpu_plus____(f_, p_, g_, u2_, v2_)
 	}
 	return g_
-//line kernels_tandem.go:7087
+//line kernels_tandem.go:7644
 }
 
-func gpu_sure___(f_ gpu_double, p_ gpu_two, g_ gpu_guess, count_ uint64, isRoot_ bool, n_ int64) (float64, bool) {
-	/*line guess.go:85*/ t_, t2_ := gpu_twoSum(g_.sum_, g_.rest_)
-	/*line guess.go:85*/ g_.sum_ = t_
-	/*line guess.go:85*/ g_.rest_ = t2_
-	ok_ := ((count_ != uint64(0)) && (count_ < uint64(16777216))) && ((g_.sum_ == float64(0)) || (gpu_abs(f_, g_.sum_) >= gpu_least(f_)))
-	if count_ > uint64(1) {
-		g_ = gpu_over(f_, g_, float64(count_))
+func gpu_guessFew___(f_ gpu_double, p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, n_ int64, down_ bool, shift_ float64, mask_ int64) gpu_guess {
+	/*line few.go:51*/ var g_ gpu_guess
+	if down_ {
+		for t_, k_ := n_, int64(0); k_ < t_; k_ = k_ + int64(1) {
+			u_, v_ := gpu_lineFactors___(p_, x_, x_, o_, k_, true, shift_, mask_)
+			g_ = gpu_plus_____(f_, p_, g_, u_, v_)
+		}
+		return g_
 	}
-	if isRoot_ && (g_.sum_ != float64(0)) {
-		g_ = gpu_root(f_, g_)
+	for t4_, k2_ := n_, int64(0); k2_ < t4_; k2_ = k2_ + int64(1) {
+		u2_, v2_ := gpu_lineFactors___(p_, x_, y_, o_, k2_, false, shift_, mask_)
+		g_ = gpu_plus_____(f_, p_, g_, u2_, v2_)
 	}
-	/*line guess.go:96*/ if g_.off_ != float64(0) {
-		g_.off_ = float64(g_.off_*float64(1.0009765625)) + float64(gpu_abs(f_, g_.rest_)*gpu_ulps(f_))
-	}
-	/*line guess.go:102*/ a_ := g_.sum_ + (g_.rest_ - g_.off_)
-	/*line guess.go:102*/ b_ := g_.sum_ + (g_.rest_ + g_.off_)
-	return a_, (ok_ && (a_ == b_)) && ((a_ != float64(0)) || (g_.off_ == float64(0)))
-//line kernels_tandem.go:7107
-}
-
-func gpu_exactOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64) (gpu_Value, int64) {
-	/*line few.go:64*/ var v_ gpu_Value
-	/*line few.go:64*/ var special_ int64
-	_ = special_
-	/*line few.go:65*/ first_ := t_
-	t2_ := min(t_.height_, int64(4))
-	/*line few.go:66*/ t3_ := min(t_.width_, int64(4))
-	/*line few.go:66*/ first_.height_ = t2_
-	/*line few.go:66*/ first_.width_ = t3_
-	t4_ := gpu_magic_{}
-	/*line few.go:67*/ w_, _ := gpu_addOf___(f_, p_, first_, o_, less_, t4_, false)
-	top_ := gpu_topOf___(f_, p_, w_) + int64(4)
-	t7_, t8_ := gpu_sumOf___(f_, p_, t_, o_, less_, top_, false)
-	/*line few.go:69*/ w_ = t7_
-	/*line few.go:69*/ v_ = t8_
-	if gpu_fits___(f_, p_, w_, top_, false) {
-		return v_, int64(0)
-	}
-	top_ = gpu_topOf___(f_, p_, w_)
-	deep_ := gpu_isDeep___(f_, p_, w_, top_)
-	if !gpu_fits___(f_, p_, w_, top_, deep_) {
-		t9_, t10_ := gpu_sumOfWide___(f_, p_, t_, o_, less_, w_)
-		/*line few.go:76*/ return t9_, t10_
-	}
-	_, t12_ := gpu_sumOf___(f_, p_, t_, o_, less_, top_, deep_)
-	/*line few.go:78*/ v_ = t12_
-	return v_, int64(0)
-//line kernels_tandem.go:7137
+	return g_
+//line kernels_tandem.go:7661
 }
 
 func gpu_none(t_ gpu_ends32) gpu_ends {
 	/*line fold.go:66*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:66*/ return t2_
-//line kernels_tandem.go:7143
+//line kernels_tandem.go:7667
 }
 
-func gpu_with__(t_ gpu_ends32, s_ gpu_ends, x_ float32, t2_ int32, t3_ int32) gpu_ends {
+func gpu_with(t_ gpu_ends32, s_ gpu_ends, x_ float32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:88*/ k_ := gpu_key32(x_)
 	t4_ := gpu_ends{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:89*/ return t4_
-//line kernels_tandem.go:7150
+//line kernels_tandem.go:7674
 }
 
 func gpu_merge(s_ gpu_state, kind_ int64, t_ gpu_state) gpu_state {
@@ -7164,232 +7688,238 @@ func gpu_merge(s_ gpu_state, kind_ int64, t_ gpu_state) gpu_state {
 		}
 	}
 	/*line fold.go:41*/ return s_
-//line kernels_tandem.go:7168
+//line kernels_tandem.go:7692
 }
 
 func gpu_of(t_ gpu_value32, s_ gpu_state, order_ int64) float32 {
-	/*line fold.go:251*/ if (s_.a_ > int64(2139095040)) || (s_.b_ < int64(-2139095041)) {
+	/*line fold.go:263*/ if (s_.a_ > int64(2139095040)) || (s_.b_ < int64(-2139095041)) {
 		return math.Float32frombits(uint32(2143289344))
 	}
 	k_ := gpu_chosen(s_, order_)
 	return math.Float32frombits(uint32((k_ ^ ((k_ >> (63)) & int64(2147483647)))))
-//line kernels_tandem.go:7177
+//line kernels_tandem.go:7701
 }
 
 func gpu_none_(t_ gpu_ends64) gpu_ends_ {
 	/*line fold.go:67*/ t2_ := gpu_ends_{a_: int64(-9223372036854775808), b_: int64(9223372036854775807)}
 	/*line fold.go:67*/ return t2_
-//line kernels_tandem.go:7183
+//line kernels_tandem.go:7707
 }
 
-func gpu_with___(t_ gpu_ends64, s_ gpu_ends_, x_ float64, t2_ int64, t3_ int64) gpu_ends_ {
+func gpu_with_(t_ gpu_ends64, s_ gpu_ends_, x_ float64, t2_ int64, t3_ int64) gpu_ends_ {
 	/*line fold.go:93*/ k_ := gpu_key64(x_)
 	t4_ := gpu_ends_{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:94*/ return t4_
-//line kernels_tandem.go:7190
+//line kernels_tandem.go:7714
 }
 
 func gpu_of_(t_ gpu_value64, s_ gpu_state, order_ int64) float64 {
-	/*line fold.go:259*/ if (s_.a_ > int64(9218868437227405312)) || (s_.b_ < int64(-9218868437227405313)) {
+	/*line fold.go:271*/ if (s_.a_ > int64(9218868437227405312)) || (s_.b_ < int64(-9218868437227405313)) {
 		return math.Float64frombits(uint64(9221120237041090560))
 	}
 	k_ := gpu_chosen(s_, order_)
 	return math.Float64frombits(uint64((k_ ^ ((k_ >> (63)) & int64(9223372036854775807)))))
-//line kernels_tandem.go:7199
+//line kernels_tandem.go:7723
 }
 
 func gpu_none__(t_ gpu_first32) gpu_ends {
 	/*line fold.go:70*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:70*/ return t2_
-//line kernels_tandem.go:7205
+//line kernels_tandem.go:7729
 }
 
-func gpu_with____(t_ gpu_first32, s_ gpu_ends, x_ float32, index_ int32, order_ int32) gpu_ends {
+func gpu_with__(t_ gpu_first32, s_ gpu_ends, x_ float32, index_ int32, order_ int32) gpu_ends {
 	/*line fold.go:110*/ k_ := gpu_key32(x_) ^ order_
 	if x_ != x_ {
 		k_ = int32(2147483647)
 	}
 	return gpu_above(s_, k_, index_)
-//line kernels_tandem.go:7214
+//line kernels_tandem.go:7738
 }
 
 func gpu_put__(c_ gpu_Matrix__, o_ int64, v_ int32) {
-	/*line fold.go:191*/ if c_.Cols_ == int64(1) {
+	/*line fold.go:203*/ if c_.Cols_ == int64(1) {
 		c_.Data_[(o_*c_.Stride_)+int64(0)] = v_
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:7223
+//line kernels_tandem.go:7747
 }
 
 func gpu_of__(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
-	/*line fold.go:287*/ if s_.b_ >= int64(2147483647) {
+	/*line fold.go:299*/ if s_.b_ >= int64(2147483647) {
 		return int32(0)
 	}
 	return int32(s_.b_)
-//line kernels_tandem.go:7231
+//line kernels_tandem.go:7755
 }
 
 func gpu_none___(t_ gpu_first64) gpu_ends_ {
 	/*line fold.go:71*/ t2_ := gpu_ends_{a_: int64(-9223372036854775808), b_: int64(9223372036854775807)}
 	/*line fold.go:71*/ return t2_
-//line kernels_tandem.go:7237
+//line kernels_tandem.go:7761
 }
 
-func gpu_with_____(t_ gpu_first64, s_ gpu_ends_, x_ float64, index_ int64, order_ int64) gpu_ends_ {
+func gpu_with___(t_ gpu_first64, s_ gpu_ends_, x_ float64, index_ int64, order_ int64) gpu_ends_ {
 	/*line fold.go:118*/ k_ := gpu_key64(x_) ^ order_
 	if x_ != x_ {
 		k_ = int64(9223372036854775807)
 	}
 	return gpu_above_(s_, k_, index_)
-//line kernels_tandem.go:7246
+//line kernels_tandem.go:7770
 }
 
 func gpu_none____(t_ gpu_endsInt) gpu_ends {
 	/*line fold.go:68*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:68*/ return t2_
-//line kernels_tandem.go:7252
+//line kernels_tandem.go:7776
 }
 
-func gpu_with______(t_ gpu_endsInt, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
+func gpu_with____(t_ gpu_endsInt, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:98*/ t4_ := gpu_ends{a_: max(s_.a_, x_), b_: min(s_.b_, x_)}
 	/*line fold.go:98*/ return t4_
-//line kernels_tandem.go:7258
+//line kernels_tandem.go:7782
 }
 
 func gpu_of___(t_ gpu_valueInt, s_ gpu_state, order_ int64) int32 {
-	/*line fold.go:266*/ return int32(gpu_chosen(s_, order_))
-//line kernels_tandem.go:7263
+	/*line fold.go:278*/ return int32(gpu_chosen(s_, order_))
+//line kernels_tandem.go:7787
 }
 
 func gpu_none_____(t_ gpu_firstInt) gpu_ends {
 	/*line fold.go:72*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:72*/ return t2_
-//line kernels_tandem.go:7269
+//line kernels_tandem.go:7793
 }
 
-func gpu_with_______(t_ gpu_firstInt, s_ gpu_ends, x_ int32, index_ int32, order_ int32) gpu_ends {
+func gpu_with_____(t_ gpu_firstInt, s_ gpu_ends, x_ int32, index_ int32, order_ int32) gpu_ends {
 	/*line fold.go:126*/ return gpu_above(s_, x_^order_, index_)
-//line kernels_tandem.go:7274
+//line kernels_tandem.go:7798
 }
 
 func gpu_none______(t_ gpu_add32) gpu_ends {
 	/*line fold.go:73*/ t2_ := gpu_ends{}
 	/*line fold.go:73*/ return t2_
-//line kernels_tandem.go:7280
+//line kernels_tandem.go:7804
 }
 
-func gpu_with________(t_ gpu_add32, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
+func gpu_with______(t_ gpu_add32, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:136*/ t4_ := gpu_ends{a_: s_.a_ + x_, b_: int32(0)}
 	/*line fold.go:136*/ return t4_
-//line kernels_tandem.go:7286
+//line kernels_tandem.go:7810
 }
 
 func gpu_of____(t_ gpu_total, s_ gpu_state, t2_ int64) int32 {
-	/*line fold.go:268*/ return int32(s_.a_)
-//line kernels_tandem.go:7291
+	/*line fold.go:280*/ return int32(s_.a_)
+//line kernels_tandem.go:7815
 }
 
 func gpu_none_______(t_ gpu_count) gpu_ends {
 	/*line fold.go:74*/ t2_ := gpu_ends{}
 	/*line fold.go:74*/ return t2_
-//line kernels_tandem.go:7297
+//line kernels_tandem.go:7821
 }
 
-func gpu_with_________(t_ gpu_count, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
+func gpu_with_______(t_ gpu_count, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:139*/ if x_ {
 		s_.a_ = s_.a_ + int32(1)
 	}
 	return s_
-//line kernels_tandem.go:7305
+//line kernels_tandem.go:7829
 }
 
 func gpu_none________(t_ gpu_endsBool) gpu_ends {
 	/*line fold.go:69*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:69*/ return t2_
-//line kernels_tandem.go:7311
+//line kernels_tandem.go:7835
 }
 
-func gpu_with__________(t_ gpu_endsBool, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
+func gpu_with________(t_ gpu_endsBool, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:102*/ k_ := int32(0)
 	if x_ {
 		k_ = int32(1)
 	}
 	t4_ := gpu_ends{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:106*/ return t4_
-//line kernels_tandem.go:7321
+//line kernels_tandem.go:7845
 }
 
 func gpu_put___(c_ gpu_Matrix___, o_ int64, v_ bool) {
-	/*line fold.go:191*/ if c_.Cols_ == int64(1) {
+	/*line fold.go:203*/ if c_.Cols_ == int64(1) {
 		c_.Data_[(o_*c_.Stride_)+int64(0)] = v_
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:7330
+//line kernels_tandem.go:7854
 }
 
 func gpu_of_____(t_ gpu_truth, s_ gpu_state, order_ int64) bool {
-	/*line fold.go:267*/ return gpu_chosen(s_, order_) > int64(0)
-//line kernels_tandem.go:7335
+	/*line fold.go:279*/ return gpu_chosen(s_, order_) > int64(0)
+//line kernels_tandem.go:7859
 }
 
 func gpu_clearWords(words_ []int64, at_ gpu_Place) {
-	/*line prefix.go:61*/ for t_, k_ := at_.N_+int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
+	/*line prefix.go:79*/ for t_, k_ := at_.N_+int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
 		words_[at_.At_+(k_*at_.Step_)] = int64(0)
 	}
-//line kernels_tandem.go:7342
+//line kernels_tandem.go:7866
+}
+
+func gpu_term(t_ gpu_single, x_ float32) gpu_wide {
+	/*line prefix.go:21*/ m_, e_, finite_ := gpu_Split32(math.Float32bits(x_))
+	t5_ := gpu_wide{m_: m_, exp_: e_, neg_: (math.Float32bits(x_) >> (31)) != uint32(0)}
+	if !finite_ {
+		t5_.special_ = gpu_Special(x_)
+	}
+	return t5_
+//line kernels_tandem.go:7876
+}
+
+func gpu_magnitude(t_ gpu_wide) gpu_wide {
+	/*line prefix.go:299*/ t_.neg_ = false
+	if t_.special_ == int64(4) {
+		t_.special_ = int64(2)
+	}
+	return t_
+//line kernels_tandem.go:7885
 }
 
 func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
-	/*line prefix.go:49*/ v_ := int64(t_.lo_)
+	/*line prefix.go:67*/ v_ := int64(t_.m_)
 	if t_.neg_ {
 		v_ = -v_
 	}
 	for k_ := int64(0); k_ < int64(3); k_ = k_ + int64(1) {
-		gpu_AddPart_(words_, at_, t_.exp_-bottom_, v_, k_)
+		gpu_AddPart(words_, at_, t_.exp_-bottom_, v_, k_)
 	}
 	words_[at_.At_+(at_.N_*at_.Step_)] = words_[at_.At_+(at_.N_*at_.Step_)] | t_.special_
-//line kernels_tandem.go:7354
+//line kernels_tandem.go:7897
 }
 
-func gpu_term(f_ gpu_single, x_ float32) gpu_wide {
-	/*line prefix.go:17*/ t_ := gpu_one{}
-	/*line prefix.go:17*/ return gpu_exactly(f_, t_, x_, float32(1))
-//line kernels_tandem.go:7360
-}
-
-func gpu_Carry(w_ []int64, at_ gpu_Place) {
-	/*line ../../../internal/superacc/superacc.go:34*/ c_ := int64(0)
-	for t_, k_ := at_.N_-int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
-		v_ := w_[at_.At_+(k_*at_.Step_)] + c_
-		c_ = v_ >> (32)
-		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
+func gpu_term_(t_ gpu_double, x_ float64) gpu_wide {
+	/*line prefix.go:30*/ m_, e_, finite_ := gpu_Split64(math.Float64bits(x_))
+	t5_ := gpu_wide{m_: m_, exp_: e_, neg_: (math.Float64bits(x_) >> (63)) != uint64(0)}
+	if !finite_ {
+		t5_.special_ = gpu_Special_(x_)
 	}
-	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:7371
-}
-
-func gpu_term_(f_ gpu_double, x_ float64) gpu_wide {
-	/*line prefix.go:18*/ t_ := gpu_one{}
-	/*line prefix.go:18*/ return gpu_exactly_(f_, t_, x_, float64(1))
-//line kernels_tandem.go:7377
+	return t5_
+//line kernels_tandem.go:7907
 }
 
 func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
-	/*line prefix.go:68*/ t_ := gpu_Top(words_, at_, bottom_)
-	/*line prefix.go:68*/ v_ := t_
+	/*line prefix.go:86*/ t_ := gpu_Top_(words_, at_, bottom_)
+	/*line prefix.go:86*/ v_ := t_
 	if v_.Neg_ {
 		for t2_, k_ := at_.N_, int64(0); k_ < t2_; k_ = k_ + int64(1) {
 			words_[at_.At_+(k_*at_.Step_)] = words_[at_.At_+(k_*at_.Step_)] * int64(-1)
 		}
 	}
 	return v_
-//line kernels_tandem.go:7389
+//line kernels_tandem.go:7919
 }
 
 func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
-	/*line short.go:102*/ if v_.Hi_ == uint64(0) {
+	/*line prefix.go:341*/ if v_.Hi_ == uint64(0) {
 		return r_
 	}
 	least_ := (v_.Exp_ + int64(64)) + int64(bits.TrailingZeros64(v_.Hi_))
@@ -7400,128 +7930,128 @@ func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
 		least_ = int64(-1048576)
 	}
 	t_ := gpu_reach{least_: min(r_.least_, least_), top_: max(r_.top_, v_.Exp_+int64(128)), special_: r_.special_}
-	/*line short.go:112*/ return t_
-//line kernels_tandem.go:7405
+	/*line prefix.go:351*/ return t_
+//line kernels_tandem.go:7935
 }
 
 func gpu_noReach() gpu_reach {
-	/*line short.go:89*/ t_ := gpu_reach{least_: int64(1048576), top_: int64(-1048576)}
-	/*line short.go:89*/ return t_
-//line kernels_tandem.go:7411
+	/*line prefix.go:328*/ t_ := gpu_reach{least_: int64(1048576), top_: int64(-1048576)}
+	/*line prefix.go:328*/ return t_
+//line kernels_tandem.go:7941
 }
 
-func gpu_with___________(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
-	/*line short.go:93*/ r_.special_ = r_.special_ | t_.special_
-	if (t_.special_ == int64(0)) && ((t_.hi_ | t_.lo_) != uint64(0)) {
+func gpu_with_________(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
+	/*line prefix.go:332*/ r_.special_ = r_.special_ | t_.special_
+	if (t_.special_ == int64(0)) && (t_.m_ != uint64(0)) {
 		t2_ := min(r_.least_, t_.exp_)
-		/*line short.go:95*/ t3_ := max(r_.top_, t_.exp_+size_)
-		/*line short.go:95*/ r_.least_ = t2_
-		/*line short.go:95*/ r_.top_ = t3_
+		/*line prefix.go:334*/ t3_ := max(r_.top_, t_.exp_+size_)
+		/*line prefix.go:334*/ r_.least_ = t2_
+		/*line prefix.go:334*/ r_.top_ = t3_
 	}
 	return r_
-//line kernels_tandem.go:7423
+//line kernels_tandem.go:7953
 }
 
 func gpu_fits____(r_ gpu_reach, n_ int64) bool {
-	/*line short.go:116*/ return (r_.top_ + int64(bits.Len64(uint64(n_)))) <= (r_.least_ + int64(127))
-//line kernels_tandem.go:7428
+	/*line prefix.go:355*/ return (r_.top_ + int64(bits.Len64(uint64(n_)))) <= (r_.least_ + int64(127))
+//line kernels_tandem.go:7958
 }
 
-func gpu_shortOf(v_ gpu_Value, base_ int64) gpu_short {
-	/*line short.go:68*/ if v_.Hi_ == uint64(0) {
-		t_ := gpu_short{}
-		/*line short.go:69*/ return t_
+func gpu_int128Of(v_ gpu_Value, base_ int64) gpu_int128 {
+	/*line int128.go:46*/ if v_.Hi_ == uint64(0) {
+		t_ := gpu_int128{}
+		/*line int128.go:47*/ return t_
 	}
 	down_ := uint64((base_ - v_.Exp_))
-	s_ := gpu_short{hi_: v_.Hi_ >> (down_), lo_: ((v_.Lo_ >> (down_)) | (v_.Hi_ << (uint64(64) - down_))) | (v_.Hi_ >> (down_ - uint64(64)))}
+	s_ := gpu_int128{hi_: v_.Hi_ >> (down_), lo_: ((v_.Lo_ >> (down_)) | (v_.Hi_ << (uint64(64) - down_))) | (v_.Hi_ >> (down_ - uint64(64)))}
 	if v_.Neg_ {
 		t2_ := s_.lo_
-		/*line short.go:74*/ t3_ := (uint64(0) - t2_) - uint64(0)
-		/*line short.go:74*/ t4_ := (((^support.Value(uint64(0))) & t2_) | ((^(uint64(0) ^ t2_)) & t3_)) >> (63)
-		/*line short.go:74*/ lo_ := t3_
-		/*line short.go:74*/ borrow_ := t4_
+		/*line int128.go:52*/ t3_ := (uint64(0) - t2_) - uint64(0)
+		/*line int128.go:52*/ t4_ := (((^support.Value(uint64(0))) & t2_) | ((^(uint64(0) ^ t2_)) & t3_)) >> (63)
+		/*line int128.go:52*/ lo_ := t3_
+		/*line int128.go:52*/ borrow_ := t4_
 		t5_ := s_.hi_
-		/*line short.go:75*/ t6_ := (uint64(0) - t5_) - borrow_
-		/*line short.go:75*/ t7_ := (((^support.Value(uint64(0))) & t5_) | ((^(uint64(0) ^ t5_)) & t6_)) >> (63)
+		/*line int128.go:53*/ t6_ := (uint64(0) - t5_) - borrow_
+		/*line int128.go:53*/ t7_ := (((^support.Value(uint64(0))) & t5_) | ((^(uint64(0) ^ t5_)) & t6_)) >> (63)
 		_ = t7_
-		/*line short.go:75*/ hi_ := t6_
-		t8_ := gpu_short{hi_: hi_, lo_: lo_}
-		/*line short.go:76*/ return t8_
+		/*line int128.go:53*/ hi_ := t6_
+		t8_ := gpu_int128{hi_: hi_, lo_: lo_}
+		/*line int128.go:54*/ return t8_
 	}
 	return s_
-//line kernels_tandem.go:7453
+//line kernels_tandem.go:7983
 }
 
-func gpu_plus(s_ gpu_short, t_ gpu_wide, base_ int64) gpu_short {
-	/*line short.go:15*/ up_ := uint64((t_.exp_ - base_))
-	hi_ := (t_.lo_ << (up_ - uint64(64))) | (t_.lo_ >> (uint64(64) - up_))
-	/*line short.go:16*/ lo_ := t_.lo_ << (up_)
+func gpu_plus_(s_ gpu_int128, t_ gpu_wide, base_ int64) gpu_int128 {
+	/*line prefix.go:308*/ up_ := uint64((t_.exp_ - base_))
+	hi_ := (t_.m_ << (up_ - uint64(64))) | (t_.m_ >> (uint64(64) - up_))
+	/*line prefix.go:309*/ lo_ := t_.m_ << (up_)
 	if t_.neg_ {
 		t2_ := s_.lo_
-		/*line short.go:18*/ t3_ := (t2_ - lo_) - uint64(0)
-		/*line short.go:18*/ t4_ := (((^t2_) & lo_) | ((^(t2_ ^ lo_)) & t3_)) >> (63)
-		/*line short.go:18*/ l_ := t3_
-		/*line short.go:18*/ borrow_ := t4_
+		/*line prefix.go:311*/ t3_ := (t2_ - lo_) - uint64(0)
+		/*line prefix.go:311*/ t4_ := (((^t2_) & lo_) | ((^(t2_ ^ lo_)) & t3_)) >> (63)
+		/*line prefix.go:311*/ l_ := t3_
+		/*line prefix.go:311*/ borrow_ := t4_
 		t5_ := s_.hi_
-		/*line short.go:19*/ t6_ := (t5_ - hi_) - borrow_
-		/*line short.go:19*/ t7_ := (((^t5_) & hi_) | ((^(t5_ ^ hi_)) & t6_)) >> (63)
+		/*line prefix.go:312*/ t6_ := (t5_ - hi_) - borrow_
+		/*line prefix.go:312*/ t7_ := (((^t5_) & hi_) | ((^(t5_ ^ hi_)) & t6_)) >> (63)
 		_ = t7_
-		/*line short.go:19*/ h_ := t6_
-		t8_ := gpu_short{hi_: h_, lo_: l_}
-		/*line short.go:20*/ return t8_
+		/*line prefix.go:312*/ h_ := t6_
+		t8_ := gpu_int128{hi_: h_, lo_: l_}
+		/*line prefix.go:313*/ return t8_
 	}
 	t9_ := s_.lo_
-	/*line short.go:22*/ t10_ := (t9_ + lo_) + uint64(0)
-	/*line short.go:22*/ t11_ := ((t9_ & lo_) | ((t9_ | lo_) &^ t10_)) >> (63)
-	/*line short.go:22*/ l2_ := t10_
-	/*line short.go:22*/ carry_ := t11_
+	/*line prefix.go:315*/ t10_ := (t9_ + lo_) + uint64(0)
+	/*line prefix.go:315*/ t11_ := ((t9_ & lo_) | ((t9_ | lo_) &^ t10_)) >> (63)
+	/*line prefix.go:315*/ l2_ := t10_
+	/*line prefix.go:315*/ carry_ := t11_
 	t12_ := s_.hi_
-	/*line short.go:23*/ t13_ := (t12_ + hi_) + carry_
-	/*line short.go:23*/ t14_ := ((t12_ & hi_) | ((t12_ | hi_) &^ t13_)) >> (63)
+	/*line prefix.go:316*/ t13_ := (t12_ + hi_) + carry_
+	/*line prefix.go:316*/ t14_ := ((t12_ & hi_) | ((t12_ | hi_) &^ t13_)) >> (63)
 	_ = t14_
-	/*line short.go:23*/ h2_ := t13_
-	t15_ := gpu_short{hi_: h2_, lo_: l2_}
-	/*line short.go:24*/ return t15_
-//line kernels_tandem.go:7486
+	/*line prefix.go:316*/ h2_ := t13_
+	t15_ := gpu_int128{hi_: h2_, lo_: l2_}
+	/*line prefix.go:317*/ return t15_
+//line kernels_tandem.go:8016
 }
 
 func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
-	/*line prefix.go:24*/ if special_ != int64(0) {
-		return gpu_value_(f_, special_)
+	/*line prefix.go:42*/ if special_ != int64(0) {
+		return gpu_notNumber(f_, special_)
 	}
 	return gpu_round(f_, v_)
-//line kernels_tandem.go:7494
+//line kernels_tandem.go:8024
 }
 
-func gpu_value(s_ gpu_short, base_ int64) gpu_Value {
-	/*line short.go:36*/ if int64(s_.hi_) < int64(0) {
+func gpu_value(s_ gpu_int128, base_ int64) gpu_Value {
+	/*line int128.go:14*/ if int64(s_.hi_) < int64(0) {
 		t_ := s_.lo_
-		/*line short.go:37*/ t2_ := (uint64(0) - t_) - uint64(0)
-		/*line short.go:37*/ t3_ := (((^support.Value(uint64(0))) & t_) | ((^(uint64(0) ^ t_)) & t2_)) >> (63)
-		/*line short.go:37*/ lo_ := t2_
-		/*line short.go:37*/ borrow_ := t3_
+		/*line int128.go:15*/ t2_ := (uint64(0) - t_) - uint64(0)
+		/*line int128.go:15*/ t3_ := (((^support.Value(uint64(0))) & t_) | ((^(uint64(0) ^ t_)) & t2_)) >> (63)
+		/*line int128.go:15*/ lo_ := t2_
+		/*line int128.go:15*/ borrow_ := t3_
 		t4_ := s_.hi_
-		/*line short.go:38*/ t5_ := (uint64(0) - t4_) - borrow_
-		/*line short.go:38*/ t6_ := (((^support.Value(uint64(0))) & t4_) | ((^(uint64(0) ^ t4_)) & t5_)) >> (63)
+		/*line int128.go:16*/ t5_ := (uint64(0) - t4_) - borrow_
+		/*line int128.go:16*/ t6_ := (((^support.Value(uint64(0))) & t4_) | ((^(uint64(0) ^ t4_)) & t5_)) >> (63)
 		_ = t6_
-		/*line short.go:38*/ hi_ := t5_
+		/*line int128.go:16*/ hi_ := t5_
 		return gpu_NewValue(hi_, lo_, base_, true)
 	}
 	return gpu_NewValue(s_.hi_, s_.lo_, base_, false)
-//line kernels_tandem.go:7512
+//line kernels_tandem.go:8042
 }
 
 func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
-	/*line prefix.go:31*/ if special_ != int64(0) {
-		return gpu_value__(f_, special_)
+	/*line prefix.go:49*/ if special_ != int64(0) {
+		return gpu_notNumber_(f_, special_)
 	}
 	return gpu_round_(f_, v_)
-//line kernels_tandem.go:7520
+//line kernels_tandem.go:8050
 }
 
 func gpu_rowsOf(index_ []int32, order_ []int32, k_ int64) (int32, int64) {
-	/*line prefix.go:217*/ var row_ int32
-	/*line prefix.go:217*/ var end_ int64
+	/*line prefix.go:243*/ var row_ int32
+	/*line prefix.go:243*/ var end_ int64
 	row_ = index_[order_[k_]]
 	if (k_ > int64(0)) && (index_[order_[k_-int64(1)]] == row_) {
 		return row_, k_
@@ -7531,23 +8061,23 @@ func gpu_rowsOf(index_ []int32, order_ []int32, k_ int64) (int32, int64) {
 		end_ = end_ + int64(1)
 	}
 	return row_, end_
-//line kernels_tandem.go:7535
+//line kernels_tandem.go:8065
 }
 
 func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float32 {
-	/*line prefix.go:240*/ t_ := gpu_term(f_, first_)
+	/*line prefix.go:266*/ t_ := gpu_term(f_, first_)
 	special_ := t_.special_
-	r_ := gpu_with___________(gpu_noReach(), t_, int64(64))
+	r_ := gpu_with_________(gpu_noReach(), t_, int64(64))
 	for i2_ := k_; i2_ < end_; i2_ = i2_ + int64(1) {
 		u_ := gpu_term(f_, x_.Data_[(int64(order_[i2_])*x_.Stride_)+j_])
 		special_ = special_ | u_.special_
-		r_ = gpu_with___________(r_, u_, int64(64))
+		r_ = gpu_with_________(r_, u_, int64(64))
 	}
 	if gpu_fits____(r_, (end_-k_)+int64(1)) {
-		t2_ := gpu_short{}
-		/*line prefix.go:249*/ s2_ := gpu_plus(t2_, t_, r_.least_)
+		t2_ := gpu_int128{}
+		/*line prefix.go:275*/ s2_ := gpu_plus_(t2_, t_, r_.least_)
 		for i3_ := k_; i3_ < end_; i3_ = i3_ + int64(1) {
-			s2_ = gpu_plus(s2_, gpu_term(f_, x_.Data_[(int64(order_[i3_])*x_.Stride_)+j_]), r_.least_)
+			s2_ = gpu_plus_(s2_, gpu_term(f_, x_.Data_[(int64(order_[i3_])*x_.Stride_)+j_]), r_.least_)
 		}
 		return gpu_of______(f_, gpu_value(s2_, r_.least_), special_)
 	}
@@ -7556,25 +8086,25 @@ func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_
 	for i4_ := k_; i4_ < end_; i4_ = i4_ + int64(1) {
 		gpu_addWords(words_, at_, gpu_term(f_, x_.Data_[(int64(order_[i4_])*x_.Stride_)+j_]), int64(-384))
 	}
-	t3_ := gpu_Top(words_, at_, int64(-384))
-	/*line prefix.go:260*/ return gpu_of______(f_, t3_, special_)
-//line kernels_tandem.go:7562
+	t3_ := gpu_Top_(words_, at_, int64(-384))
+	/*line prefix.go:286*/ return gpu_of______(f_, t3_, special_)
+//line kernels_tandem.go:8092
 }
 
 func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float64 {
-	/*line prefix.go:240*/ t_ := gpu_term_(f_, first_)
+	/*line prefix.go:266*/ t_ := gpu_term_(f_, first_)
 	special_ := t_.special_
-	r_ := gpu_with___________(gpu_noReach(), t_, int64(64))
+	r_ := gpu_with_________(gpu_noReach(), t_, int64(64))
 	for i2_ := k_; i2_ < end_; i2_ = i2_ + int64(1) {
 		u_ := gpu_term_(f_, x_.Data_[(int64(order_[i2_])*x_.Stride_)+j_])
 		special_ = special_ | u_.special_
-		r_ = gpu_with___________(r_, u_, int64(64))
+		r_ = gpu_with_________(r_, u_, int64(64))
 	}
 	if gpu_fits____(r_, (end_-k_)+int64(1)) {
-		t2_ := gpu_short{}
-		/*line prefix.go:249*/ s2_ := gpu_plus(t2_, t_, r_.least_)
+		t2_ := gpu_int128{}
+		/*line prefix.go:275*/ s2_ := gpu_plus_(t2_, t_, r_.least_)
 		for i3_ := k_; i3_ < end_; i3_ = i3_ + int64(1) {
-			s2_ = gpu_plus(s2_, gpu_term_(f_, x_.Data_[(int64(order_[i3_])*x_.Stride_)+j_]), r_.least_)
+			s2_ = gpu_plus_(s2_, gpu_term_(f_, x_.Data_[(int64(order_[i3_])*x_.Stride_)+j_]), r_.least_)
 		}
 		return gpu_of_______(f_, gpu_value(s2_, r_.least_), special_)
 	}
@@ -7583,270 +8113,145 @@ func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, orde
 	for i4_ := k_; i4_ < end_; i4_ = i4_ + int64(1) {
 		gpu_addWords(words_, at_, gpu_term_(f_, x_.Data_[(int64(order_[i4_])*x_.Stride_)+j_]), int64(-2176))
 	}
-	t3_ := gpu_Top(words_, at_, int64(-2176))
-	/*line prefix.go:260*/ return gpu_of_______(f_, t3_, special_)
-//line kernels_tandem.go:7589
+	t3_ := gpu_Top_(words_, at_, int64(-2176))
+	/*line prefix.go:286*/ return gpu_of_______(f_, t3_, special_)
+//line kernels_tandem.go:8119
 }
 
 func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) int32 {
-	/*line prefix.go:234*/ s_ := int64(first_)
+	/*line prefix.go:260*/ s_ := int64(first_)
 	for i_ := k_; i_ < end_; i_ = i_ + int64(1) {
 		s_ = s_ + int64(x_.Data_[(int64(order_[i_])*x_.Stride_)+j_])
 	}
 	return int32(s_)
-//line kernels_tandem.go:7598
+//line kernels_tandem.go:8128
 }
 
-func gpu_integersOf(parts_ []int64, at_ int64, step_ int64) gpu_halves {
-//line round.go:52
-	t_ := gpu_halves{lower_: gpu_digits{a_: parts_[at_], b_: parts_[at_+(int64(2)*step_)], c_: parts_[at_+(int64(4)*step_)]}, upper_: gpu_digits{a_: parts_[at_+step_], b_: parts_[at_+(int64(3)*step_)], c_: parts_[at_+(int64(5)*step_)]}}
-	/*line round.go:52*/ return t_
-//line kernels_tandem.go:7605
+func gpu_elementsAt(p_ gpu_plain, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
+	/*line along.go:146*/ var x_ float32
+	/*line along.go:146*/ var y_ float32
+	t_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
+	/*line along.go:147*/ x_ = t_
+	/*line along.go:147*/ y_ = float32(0)
+	/*line along.go:151*/ return x_, y_
+//line kernels_tandem.go:8138
 }
 
-func gpu_and_(t_ gpu_halves, u_ gpu_halves) gpu_halves {
-//line terms.go:235
-	t2_ := gpu_halves{lower_: gpu_digits{a_: t_.lower_.a_ + u_.lower_.a_, b_: t_.lower_.b_ + u_.lower_.b_, c_: t_.lower_.c_ + u_.lower_.c_}, upper_: gpu_digits{a_: t_.upper_.a_ + u_.upper_.a_, b_: t_.upper_.b_ + u_.upper_.b_, c_: t_.upper_.c_ + u_.upper_.c_}}
-	/*line terms.go:235*/ return t2_
-//line kernels_tandem.go:7612
-}
-
-func gpu_countOf(state_ int64) (int64, int64, bool) {
-	/*line along.go:182*/ var base_ int64
-	_ = base_
-	/*line along.go:182*/ var step_ int64
-	_ = step_
-	/*line along.go:182*/ var deep_ bool
-	_ = deep_
-	/*line along.go:183*/ return state_ >> (7), (state_ >> (1)) & int64(63), (state_ & int64(1)) != int64(0)
-//line kernels_tandem.go:7623
-}
-
-func gpu_inWords(parts_ []int64, at_ gpu_Place, bottom_ int64) int64 {
-	/*line round.go:60*/ special_ := parts_[at_.At_+(int64(136)*at_.Step_)]
-	if special_ != int64(256) {
-		return special_
-	}
-	t_ := gpu_integersOf(parts_, at_.At_, at_.Step_)
-	/*line round.go:64*/ s_ := t_
-	base_, step_, _ := gpu_countOf(parts_[at_.At_+(int64(6)*at_.Step_)])
-	gpu_clearWords(parts_, at_)
-	gpu_addHalves(parts_, at_, s_, base_-bottom_, step_)
-	return int64(0)
-//line kernels_tandem.go:7637
-}
-
-func gpu_nowhere() gpu_window {
-	/*line terms.go:55*/ t_ := gpu_window{lo_: uint32(4294967295)}
-	/*line terms.go:55*/ return t_
-//line kernels_tandem.go:7643
-}
-
-func gpu_none_________(f_ gpu_single, p_ gpu_one, m_ gpu_magic) gpu_digits_ {
-	/*line terms.go:170*/ var d_ gpu_digits_
-	/*line terms.go:174*/ return d_
-//line kernels_tandem.go:7649
-}
-
-func gpu_factorsOf(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32, shift_ float32, mask_ int32) (float32, float32) {
-	/*line along.go:242*/ var u_ float32
+func gpu_factors(p_ gpu_plain, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
+	/*line format.go:53*/ var u_ float64
 	_ = u_
-	/*line along.go:242*/ var v_ float32
+	/*line format.go:53*/ var v_ float64
 	_ = v_
-	/*line along.go:250*/ return gpu_from_(f_, gpu_bits_(f_, x_)&mask_), float32(1)
-//line kernels_tandem.go:7658
+	/*line format.go:57*/ return math.Float64frombits(math.Float64bits(float64(x_)) & uint64(mask_)), float64(1)
+//line kernels_tandem.go:8147
 }
 
-func gpu_with____________(w_ gpu_window, h_ uint32) gpu_window {
-	/*line terms.go:58*/ t_ := gpu_window{hi_: max(w_.hi_, h_), lo_: min(w_.lo_, h_-uint32(1))}
-	/*line terms.go:58*/ return t_
-//line kernels_tandem.go:7664
+func gpu_twoSum(a_ float64, b_ float64) (float64, float64) {
+	/*line guess.go:25*/ var sum_ float64
+	/*line guess.go:25*/ var err_ float64
+	_ = err_
+	/*line guess.go:26*/ sum_ = a_ + b_
+	part_ := sum_ - a_
+	return sum_, (a_ - (sum_ - part_)) + (b_ - part_)
+//line kernels_tandem.go:8157
 }
 
-func gpu_magnitude(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) uint32 {
-	/*line terms.go:40*/ m_ := gpu_bits_(f_, gpu_near_(p_, x_, y_)) & int32(2147483647)
-	/*line terms.go:46*/ return gpu_upper(f_, m_)
-//line kernels_tandem.go:7670
-}
-
-func gpu_plus_(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, x_ float32, y_ float32, m_ gpu_magic, deep_ bool) gpu_digits_ {
-	/*line terms.go:185*/ term_ := gpu_near_(p_, x_, y_)
-	z_ := term_ + m_.a_
-	d_.a_ = d_.a_ + gpu_bits_(f_, z_)
-	rest_ := term_ - (z_ - m_.a_)
-	z_ = rest_ + m_.b_
-	d_.b_ = d_.b_ + gpu_bits_(f_, z_)
-	if deep_ {
-		d_.c_ = d_.c_ + gpu_bits_(f_, (rest_-(z_-m_.b_))+m_.c_)
+func gpu_over(g_ gpu_guess, d_ float64) gpu_guess {
+	/*line guess.go:59*/ q_ := g_.sum_ / d_
+	rest_, err_ := gpu_twoSum(math.FMA(-q_, d_, g_.sum_), g_.rest_)
+	lo_ := rest_ / d_
+	off_ := (g_.off_ + math.Abs(err_)) + math.Abs(math.FMA(-lo_, d_, rest_))
+	if off_ >= float64(7.458340731200207e-155) {
+		off_ = off_ / d_
 	}
-	/*line terms.go:200*/ return d_
-//line kernels_tandem.go:7684
+	t3_ := gpu_guess{sum_: q_, rest_: lo_, off_: off_}
+	/*line guess.go:66*/ return t3_
+//line kernels_tandem.go:8170
 }
 
-func gpu_factorsIn(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, i_ int64, j_ int64) (float32, float32) {
-	/*line few.go:168*/ var u_ float32
-	_ = u_
-	/*line few.go:168*/ var v_ float32
-	_ = v_
-	/*line few.go:169*/ t2_ := gpu_element(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-	/*line few.go:169*/ x_ := t2_
-	/*line few.go:169*/ y_ := float32(0)
-	/*line few.go:173*/ t4_, t5_ := gpu_factorsOf(f_, p_, x_, y_, less_, t_.mask_)
-	/*line few.go:173*/ return t4_, t5_
-//line kernels_tandem.go:7697
+func gpu_root(g_ gpu_guess) gpu_guess {
+	/*line guess.go:71*/ q_ := math.Sqrt(g_.sum_)
+	lo_ := (math.FMA(-q_, q_, g_.sum_) + g_.rest_) / float64(float64(2)*q_)
+	t_ := gpu_guess{sum_: q_, rest_: lo_, off_: (g_.off_ / q_) + float64(math.Abs(lo_)*float64(8.881784197001252e-16))}
+	/*line guess.go:73*/ return t_
+//line kernels_tandem.go:8178
 }
 
-func gpu_without(f_ gpu_single, p_ gpu_one, d_ gpu_digits_, n_ int32, m_ gpu_magic, deep_ bool) gpu_digits_ {
-	/*line terms.go:210*/ a_ := n_ * gpu_bits_(f_, m_.a_)
-	/*line terms.go:210*/ b_ := n_ * gpu_bits_(f_, m_.b_)
-	/*line terms.go:210*/ c_ := n_ * gpu_bits_(f_, m_.c_)
-	/*line terms.go:214*/ if deep_ {
-		t2_ := gpu_digits_{a_: d_.a_ - a_, b_: d_.b_ - b_, c_: d_.c_ - c_}
-		/*line terms.go:215*/ return t2_
+func gpu_extract(top_ int64) gpu_extraction {
+	/*line block.go:149*/ a_, b_, c_, d_ := gpu_magicFor(top_)
+	t5_ := gpu_extraction{a_: a_, b_: b_, c_: c_, d_: d_, w_: gpu_nowhere()}
+	/*line block.go:150*/ return t5_
+//line kernels_tandem.go:8185
+}
+
+func gpu_with__________(f_ gpu_single, p_ gpu_plain, e_ gpu_extraction, x_ float32, y_ float32, shift_ float32, mask_ int64, alone_ bool) gpu_extraction {
+	/*line block.go:156*/ u_, _ := gpu_factors(p_, x_, y_, shift_, mask_)
+	t3_ := u_
+	/*line block.go:161*/ h_ := uint32(0)
+	/*line block.go:163*/ h_ = math.Float32bits(x_) &^ uint32(2147483648)
+	/*line block.go:167*/ t4_ := gpu_window{hi_: max(e_.w_.hi_, h_), lo_: min(e_.w_.lo_, h_-uint32(1))}
+	/*line block.go:167*/ e_.w_ = t4_
+	z_ := e_.a_ + t3_
+	if !alone_ {
+		e_.b_ = e_.b_ + (t3_ - (z_ - e_.a_))
 	}
-	t3_ := gpu_digits_{a_: d_.a_ - a_, b_: d_.b_ - b_}
-	/*line terms.go:217*/ return t3_
-//line kernels_tandem.go:7710
+	e_.a_ = z_
+	/*line block.go:179*/ return e_
+//line kernels_tandem.go:8201
 }
 
-func gpu_field(t_ gpu_single, upper_ uint32) int64 {
-	/*line format.go:43*/ return int64((upper_ >> (23)))
-//line kernels_tandem.go:7715
+func gpu_windowOf(f_ gpu_single, p_ gpu_plain, e_ gpu_extraction) gpu_window {
+	/*line block.go:185*/ return gpu_asDouble(e_.w_)
+//line kernels_tandem.go:8206
 }
 
-func gpu_leastTop(f_ gpu_single, p_ gpu_one, deep_ bool) int64 {
-	/*line terms.go:86*/ if deep_ {
-		return int64(45)
-	}
-	return int64(22)
-//line kernels_tandem.go:7723
+func gpu_magicFor(top_ int64) (float64, float64, float64, float64) {
+	/*line block.go:134*/ var a_ float64
+	_ = a_
+	/*line block.go:134*/ var b_ float64
+	_ = b_
+	/*line block.go:134*/ var c_ float64
+	_ = c_
+	/*line block.go:134*/ var d_ float64
+	_ = d_
+//line block.go:135
+	return gpu_magic((top_ + int64(6)) + int64(2)), gpu_magic((top_ + int64(12)) - int64(50)), gpu_magic(((top_ + int64(6)) + int64(2)) - int64(54)), gpu_magic(((top_ + int64(12)) - int64(50)) - int64(54))
+//line kernels_tandem.go:8220
 }
 
-func gpu_magicFor(f_ gpu_single, p_ gpu_one, top_ int64) gpu_magic {
-	/*line terms.go:160*/ first_ := (top_ + int64(2)) + int64(0)
-	/*line terms.go:160*/ down_ := int64(23)
-	t_ := gpu_magic{a_: float32(float32(1.5) * gpu_power(f_, first_)), b_: float32(float32(1.5) * gpu_power(f_, first_-down_)), c_: float32(float32(1.5) * gpu_power(f_, first_-(int64(2)*down_)))}
-	/*line terms.go:161*/ return t_
-//line kernels_tandem.go:7731
+func gpu_unitsAbove(x_ float64, magic_ float64) int64 {
+	/*line block.go:197*/ return int64((math.Float64bits(x_) - math.Float64bits(magic_)))
+//line kernels_tandem.go:8225
 }
 
-func gpu_addDigits(f_ gpu_single, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) int64 {
-	/*line across.go:136*/ t2_ := gpu_reachOf(f_, p_, t_, o_, less_, w_)
-	/*line across.go:136*/ r_ := t2_
-	for base_ := r_.least_; base_ < r_.top_; base_ = base_ + int64(48) {
-		t3_ := gpu_sumOfDigits(f_, p_, t_, o_, less_, base_, int64(48))
-		/*line across.go:138*/ s_ := t3_
-		for k_ := int64(0); k_ < int64(3); k_ = k_ + int64(1) {
-			gpu_AddPart_(parts_, words_, base_-int64(-384), s_, k_)
+func gpu_topOf(f_ gpu_single, p_ gpu_plain, w_ gpu_window) int64 {
+	/*line block.go:102*/ least_ := int64(39)
+	/*line block.go:107*/ least_ = int64(729)
+	/*line block.go:109*/ top_ := max(int64((w_.hi_ >> (20))), least_)
+	/*line block.go:111*/ if (top_ > int64(2034)) || (!gpu_fits(f_, p_, w_, top_, false)) {
+		return int64(0)
+	} else {
+		/*line block.go:113*/ if gpu_fits(f_, p_, w_, top_+int64(4), false) {
+			return top_ + int64(4)
 		}
 	}
-	return r_.special_
-//line kernels_tandem.go:7745
+	/*line block.go:116*/ return top_
+//line kernels_tandem.go:8240
 }
 
-func gpu_addHalves(parts_ []int64, words_ gpu_Place, s_ gpu_halves, at_ int64, step_ int64) {
-	/*line across.go:124*/ for k_ := int64(0); k_ < int64(6); k_ = k_ + int64(1) {
-		for n_ := int64(0); n_ < int64(3); n_ = n_ + int64(1) {
-			gpu_AddPart_(parts_, words_, at_+gpu_up(s_, step_, k_), gpu_part(s_, k_), n_)
-		}
-	}
-//line kernels_tandem.go:7754
+func gpu_unit(top_ int64) int64 {
+	/*line block.go:131*/ return ((top_ - int64(1023)) + int64(12)) - int64(102)
+//line kernels_tandem.go:8245
 }
 
-func gpu_shifted(s_ gpu_short, width_ int64, d_ int64) gpu_short {
-	/*line few.go:236*/ hi_ := (s_.hi_ << (uint64(width_))) | (s_.lo_ >> (uint64((int64(64) - width_))))
-	/*line few.go:236*/ lo_ := s_.lo_ << (uint64(width_))
-	t_ := uint64(d_)
-	/*line few.go:237*/ t2_ := (lo_ + t_) + uint64(0)
-	/*line few.go:237*/ t3_ := ((lo_ & t_) | ((lo_ | t_) &^ t2_)) >> (63)
-	/*line few.go:237*/ lo_ = t2_
-	/*line few.go:237*/ carry_ := t3_
-	t4_ := uint64((d_ >> (63)))
-	/*line few.go:238*/ t5_ := (hi_ + t4_) + carry_
-	/*line few.go:238*/ t6_ := ((hi_ & t4_) | ((hi_ | t4_) &^ t5_)) >> (63)
-	_ = t6_
-	/*line few.go:238*/ hi_ = t5_
-	t7_ := gpu_short{hi_: hi_, lo_: lo_}
-	/*line few.go:239*/ return t7_
-//line kernels_tandem.go:7772
+func gpu_addInt(words_ []int64, at_ int64, v_ int64) {
+	/*line block.go:210*/ gpu_Add(words_, at_, uint64(max(v_, -v_)), v_ < int64(0))
+//line kernels_tandem.go:8250
 }
 
-func gpu_and__(s_ gpu_short, t_ gpu_short) gpu_short {
-	/*line short.go:29*/ t2_ := s_.lo_
-	/*line short.go:29*/ t3_ := t_.lo_
-	/*line short.go:29*/ t4_ := (t2_ + t3_) + uint64(0)
-	/*line short.go:29*/ t5_ := ((t2_ & t3_) | ((t2_ | t3_) &^ t4_)) >> (63)
-	/*line short.go:29*/ lo_ := t4_
-	/*line short.go:29*/ carry_ := t5_
-	t6_ := s_.hi_
-	/*line short.go:30*/ t7_ := t_.hi_
-	/*line short.go:30*/ t8_ := (t6_ + t7_) + carry_
-	/*line short.go:30*/ t9_ := ((t6_ & t7_) | ((t6_ | t7_) &^ t8_)) >> (63)
-	_ = t9_
-	/*line short.go:30*/ hi_ := t8_
-	t10_ := gpu_short{hi_: hi_, lo_: lo_}
-	/*line short.go:31*/ return t10_
-//line kernels_tandem.go:7790
-}
-
-func gpu_valueWith(s_ gpu_short, up_ int64, c_ gpu_short, base_ int64) gpu_Value {
-	/*line short.go:46*/ t_ := s_.lo_ << (uint64(up_))
-	/*line short.go:46*/ t2_ := c_.lo_
-	/*line short.go:46*/ t3_ := (t_ + t2_) + uint64(0)
-	/*line short.go:46*/ t4_ := ((t_ & t2_) | ((t_ | t2_) &^ t3_)) >> (63)
-	/*line short.go:46*/ lo_ := t3_
-	/*line short.go:46*/ carry_ := t4_
-	t5_ := (s_.hi_ << (uint64(up_))) | (s_.lo_ >> (uint64((int64(64) - up_))))
-	/*line short.go:47*/ t6_ := c_.hi_
-	/*line short.go:47*/ t7_ := (t5_ + t6_) + carry_
-	/*line short.go:47*/ t8_ := ((t5_ & t6_) | ((t5_ | t6_) &^ t7_)) >> (63)
-	/*line short.go:47*/ mid_ := t7_
-	/*line short.go:47*/ carry_ = t8_
-	t9_ := uint64((int64(s_.hi_) >> (uint64((int64(64) - up_)))))
-	/*line short.go:48*/ t10_ := uint64((int64(c_.hi_) >> (63)))
-	/*line short.go:48*/ t11_ := (t9_ + t10_) + carry_
-	/*line short.go:48*/ t12_ := ((t9_ & t10_) | ((t9_ | t10_) &^ t11_)) >> (63)
-	_ = t12_
-	/*line short.go:48*/ hi_ := t11_
-	neg_ := int64(hi_) < int64(0)
-	if neg_ {
-		borrow_ := uint64(0)
-		t13_ := (uint64(0) - lo_) - uint64(0)
-		/*line short.go:52*/ t14_ := (((^support.Value(uint64(0))) & lo_) | ((^(uint64(0) ^ lo_)) & t13_)) >> (63)
-		/*line short.go:52*/ lo_ = t13_
-		/*line short.go:52*/ borrow_ = t14_
-		t15_ := (uint64(0) - mid_) - borrow_
-		/*line short.go:53*/ t16_ := (((^support.Value(uint64(0))) & mid_) | ((^(uint64(0) ^ mid_)) & t15_)) >> (63)
-		/*line short.go:53*/ mid_ = t15_
-		/*line short.go:53*/ borrow_ = t16_
-		t17_ := (uint64(0) - hi_) - borrow_
-		/*line short.go:54*/ t18_ := (((^support.Value(uint64(0))) & hi_) | ((^(uint64(0) ^ hi_)) & t17_)) >> (63)
-		_ = t18_
-		/*line short.go:54*/ hi_ = t17_
-	}
-	if hi_ == uint64(0) {
-		t19_ := mid_
-		/*line short.go:57*/ t20_ := lo_
-		/*line short.go:57*/ t21_ := base_ - int64(64)
-		/*line short.go:57*/ hi_ = t19_
-		/*line short.go:57*/ mid_ = t20_
-		/*line short.go:57*/ lo_ = uint64(0)
-		/*line short.go:57*/ base_ = t21_
-	}
-	v_ := gpu_NewValue(hi_, mid_, base_+int64(64), neg_)
-	z_ := uint64(int64(bits.LeadingZeros64(hi_)))
-	v_.Lo_ = v_.Lo_ | (lo_ >> (uint64(64) - z_))
-	v_.Rest_ = (lo_ << (z_)) != uint64(0)
-	return v_
-//line kernels_tandem.go:7842
-}
-
-func gpu_digit(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
-	/*line ../../../internal/superacc/value.go:54*/ if k_ < int64(0) {
-		return uint64(0)
-	}
-	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:7850
+func gpu_addTerm____(f_ gpu_single, p_ gpu_plain, words_ []int64, u_ float64, v_ float64) {
+	/*line format.go:66*/ gpu_addNumber__(f_, words_, float64(u_*v_))
+//line kernels_tandem.go:8255
 }
 
 func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -7878,7 +8283,7 @@ func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
 		}
 	}
 	return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:7882
+//line kernels_tandem.go:8287
 }
 
 func gpu_Root(v_ gpu_Value, precision_ int64) gpu_Value {
@@ -7912,940 +8317,450 @@ func gpu_Root(v_ gpu_Value, precision_ int64) gpu_Value {
 		}
 	}
 	return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-n_, ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:7916
-}
-
-func gpu_value_(f_ gpu_single, special_ int64) float32 {
-	/*line round.go:90*/ inf_ := gpu_power(f_, int64(255))
-	t_ := special_
-	if t_ == int64(2) {
-		return inf_
-	} else {
-		/*line round.go:94*/ if t_ == int64(4) {
-			return -inf_
-		}
-	}
-	/*line round.go:97*/ return inf_ - inf_
-//line kernels_tandem.go:7930
-}
-
-func gpu_round(t_ gpu_single, v_ gpu_Value) float32 {
-	/*line format.go:46*/ return math.Float32frombits(gpu_Bits32(v_))
-//line kernels_tandem.go:7935
-}
-
-func gpu_none__________(f_ gpu_double, p_ gpu_one, m_ gpu_magic_) gpu_digits {
-	/*line terms.go:170*/ var d_ gpu_digits
-	_ = d_
-	t_ := gpu_digits{a_: gpu_bits(f_, m_.a_), b_: gpu_bits(f_, m_.b_), c_: gpu_bits(f_, m_.c_)}
-	/*line terms.go:172*/ return t_
-//line kernels_tandem.go:7943
-}
-
-func gpu_factorsOf_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
-	/*line along.go:242*/ var u_ float64
-	_ = u_
-	/*line along.go:242*/ var v_ float64
-	_ = v_
-	/*line along.go:250*/ return gpu_from(f_, gpu_bits(f_, x_)&mask_), float64(1)
-//line kernels_tandem.go:7952
-}
-
-func gpu_magnitude_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) uint32 {
-	/*line terms.go:40*/ m_ := gpu_bits(f_, gpu_near__(p_, x_, y_)) & int64(9223372036854775807)
-	/*line terms.go:46*/ return gpu_upper_(f_, m_)
-//line kernels_tandem.go:7958
-}
-
-func gpu_plus__(f_ gpu_double, p_ gpu_one, d_ gpu_digits, x_ float64, y_ float64, m_ gpu_magic_, deep_ bool) gpu_digits {
-	/*line terms.go:182*/ t_ := gpu_magic_{a_: gpu_from(f_, d_.a_), b_: gpu_from(f_, d_.b_), c_: gpu_from(f_, d_.c_)}
-	/*line terms.go:182*/ m_ = t_
-	t2_ := gpu_digits{}
-	/*line terms.go:183*/ d_ = t2_
-	/*line terms.go:185*/ term_ := gpu_near__(p_, x_, y_)
-	z_ := term_ + m_.a_
-	d_.a_ = d_.a_ + gpu_bits(f_, z_)
-	rest_ := term_ - (z_ - m_.a_)
-	z_ = rest_ + m_.b_
-	d_.b_ = d_.b_ + gpu_bits(f_, z_)
-	if deep_ {
-		d_.c_ = d_.c_ + gpu_bits(f_, (rest_-(z_-m_.b_))+m_.c_)
-	}
-	/*line terms.go:200*/ return d_
-//line kernels_tandem.go:7976
-}
-
-func gpu_factorsIn_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
-	/*line few.go:168*/ var u_ float64
-	_ = u_
-	/*line few.go:168*/ var v_ float64
-	_ = v_
-	/*line few.go:169*/ t2_ := gpu_element_(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-	/*line few.go:169*/ x_ := t2_
-	/*line few.go:169*/ y_ := float64(0)
-	/*line few.go:173*/ t4_, t5_ := gpu_factorsOf_(f_, p_, x_, y_, less_, t_.mask_)
-	/*line few.go:173*/ return t4_, t5_
-//line kernels_tandem.go:7989
-}
-
-func gpu_without_(f_ gpu_double, p_ gpu_one, d_ gpu_digits, n_ int64, m_ gpu_magic_, deep_ bool) gpu_digits {
-	/*line terms.go:208*/ n_ = int64(1)
-	/*line terms.go:210*/ a_ := n_ * gpu_bits(f_, m_.a_)
-	/*line terms.go:210*/ b_ := n_ * gpu_bits(f_, m_.b_)
-	/*line terms.go:210*/ c_ := n_ * gpu_bits(f_, m_.c_)
-	/*line terms.go:214*/ if deep_ {
-		t2_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - b_, c_: d_.c_ - c_}
-		/*line terms.go:215*/ return t2_
-	}
-	t3_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - b_}
-	/*line terms.go:217*/ return t3_
-//line kernels_tandem.go:8003
-}
-
-func gpu_field_(t_ gpu_double, upper_ uint32) int64 {
-	/*line format.go:59*/ return int64((upper_ >> (20)))
-//line kernels_tandem.go:8008
-}
-
-func gpu_leastTop_(f_ gpu_double, p_ gpu_one, deep_ bool) int64 {
-	/*line terms.go:86*/ if deep_ {
-		return int64(79)
-	}
-	return int64(35)
-//line kernels_tandem.go:8016
-}
-
-func gpu_magicFor_(f_ gpu_double, p_ gpu_one, top_ int64) gpu_magic_ {
-	/*line terms.go:160*/ first_ := (top_ + int64(2)) + int64(8)
-	/*line terms.go:160*/ down_ := int64(44)
-	t_ := gpu_magic_{a_: float64(float64(1.5) * gpu_power_(f_, first_)), b_: float64(float64(1.5) * gpu_power_(f_, first_-down_)), c_: float64(float64(1.5) * gpu_power_(f_, first_-(int64(2)*down_)))}
-	/*line terms.go:161*/ return t_
-//line kernels_tandem.go:8024
-}
-
-func gpu_addDigits_(f_ gpu_double, p_ gpu_one, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window) int64 {
-	/*line across.go:136*/ t2_ := gpu_reachOf_(f_, p_, t_, o_, less_, w_)
-	/*line across.go:136*/ r_ := t2_
-	for base_ := r_.least_; base_ < r_.top_; base_ = base_ + int64(48) {
-		t3_ := gpu_sumOfDigits_(f_, p_, t_, o_, less_, base_, int64(48))
-		/*line across.go:138*/ s_ := t3_
-		for k_ := int64(0); k_ < int64(3); k_ = k_ + int64(1) {
-			gpu_AddPart_(parts_, words_, base_-int64(-2176), s_, k_)
-		}
-	}
-	return r_.special_
-//line kernels_tandem.go:8038
-}
-
-func gpu_value__(f_ gpu_double, special_ int64) float64 {
-	/*line round.go:90*/ inf_ := gpu_power_(f_, int64(2047))
-	t_ := special_
-	if t_ == int64(2) {
-		return inf_
-	} else {
-		/*line round.go:94*/ if t_ == int64(4) {
-			return -inf_
-		}
-	}
-	/*line round.go:97*/ return inf_ - inf_
-//line kernels_tandem.go:8052
-}
-
-func gpu_round_(t_ gpu_double, v_ gpu_Value) float64 {
-	/*line format.go:62*/ return math.Float64frombits(gpu_Bits64(v_))
-//line kernels_tandem.go:8057
-}
-
-func gpu_factorsOf__(f_ gpu_double, p_ gpu_pair, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
-	/*line along.go:242*/ var u_ float64
-	_ = u_
-	/*line along.go:242*/ var v_ float64
-	_ = v_
-	/*line along.go:245*/ return float64(float64((x_ - shift_)) * float64((y_ - shift_))), float64(1)
-//line kernels_tandem.go:8066
-}
-
-func gpu_factorsIn__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, i_ int64, j_ int64) (float64, float64) {
-	/*line few.go:168*/ var u_ float64
-	_ = u_
-	/*line few.go:168*/ var v_ float64
-	_ = v_
-	/*line few.go:169*/ t2_ := gpu_element(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-	/*line few.go:169*/ x_ := t2_
-	/*line few.go:169*/ y_ := float32(0)
-	/*line few.go:171*/ t3_ := gpu_element(t_.y_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-	/*line few.go:171*/ y_ = t3_
-	/*line few.go:173*/ t4_, t5_ := gpu_factorsOf__(f_, p_, x_, y_, less_, t_.mask_)
-	/*line few.go:173*/ return t4_, t5_
-//line kernels_tandem.go:8081
-}
-
-func gpu_ulps(f_ gpu_double) float64 {
-	/*line guess.go:24*/ return gpu_power_(f_, int64(973))
-//line kernels_tandem.go:8086
-}
-
-func gpu_twoSum(a_ float64, b_ float64) (float64, float64) {
-	/*line guess.go:32*/ var sum_ float64
-	/*line guess.go:32*/ var err_ float64
-	_ = err_
-	/*line guess.go:33*/ sum_ = a_ + b_
-	part_ := sum_ - a_
-	return sum_, (a_ - (sum_ - part_)) + (b_ - part_)
-//line kernels_tandem.go:8096
-}
-
-func gpu_abs(f_ gpu_double, x_ float64) float64 {
-	/*line guess.go:28*/ return gpu_from(f_, gpu_bits(f_, x_)&int64(9223372036854775807))
-//line kernels_tandem.go:8101
-}
-
-func gpu_least(f_ gpu_double) float64 {
-	/*line guess.go:20*/ return gpu_power_(f_, support.Value(int64(1023))/int64(2))
-//line kernels_tandem.go:8106
-}
-
-func gpu_over(f_ gpu_double, g_ gpu_guess, d_ float64) gpu_guess {
-	/*line guess.go:60*/ q_ := g_.sum_ / d_
-	rest_, err_ := gpu_twoSum(math.FMA(-q_, d_, g_.sum_), g_.rest_)
-	lo_ := rest_ / d_
-	off_ := (g_.off_ + gpu_abs(f_, err_)) + gpu_abs(f_, math.FMA(-lo_, d_, rest_))
-	if off_ >= gpu_least(f_) {
-		off_ = off_ / d_
-	}
-	t3_ := gpu_guess{sum_: q_, rest_: lo_, off_: off_}
-	/*line guess.go:67*/ return t3_
-//line kernels_tandem.go:8119
-}
-
-func gpu_root(f_ gpu_double, g_ gpu_guess) gpu_guess {
-	/*line guess.go:72*/ q_ := math.Sqrt(g_.sum_)
-	lo_ := (math.FMA(-q_, q_, g_.sum_) + g_.rest_) / float64(float64(2)*q_)
-	t_ := gpu_guess{sum_: q_, rest_: lo_, off_: (g_.off_ / q_) + float64(gpu_abs(f_, lo_)*gpu_ulps(f_))}
-	/*line guess.go:74*/ return t_
-//line kernels_tandem.go:8127
-}
-
-func gpu_none___________(f_ gpu_double, p_ gpu_pair, m_ gpu_magic_) gpu_digits {
-	/*line terms.go:170*/ var d_ gpu_digits
-	_ = d_
-	t_ := gpu_digits{a_: gpu_bits(f_, m_.a_), b_: gpu_bits(f_, m_.b_), c_: gpu_bits(f_, m_.c_)}
-	/*line terms.go:172*/ return t_
-//line kernels_tandem.go:8135
-}
-
-func gpu_magnitude__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) uint32 {
-	/*line terms.go:40*/ m_ := gpu_bits(f_, gpu_near(p_, x_, y_)) & int64(9223372036854775807)
-	/*line terms.go:46*/ return gpu_upper_(f_, m_)
-//line kernels_tandem.go:8141
-}
-
-func gpu_plus___(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, x_ float64, y_ float64, m_ gpu_magic_, deep_ bool) gpu_digits {
-	/*line terms.go:182*/ t_ := gpu_magic_{a_: gpu_from(f_, d_.a_), b_: gpu_from(f_, d_.b_), c_: gpu_from(f_, d_.c_)}
-	/*line terms.go:182*/ m_ = t_
-	t2_ := gpu_digits{}
-	/*line terms.go:183*/ d_ = t2_
-	/*line terms.go:185*/ term_ := gpu_near(p_, x_, y_)
-	z_ := term_ + m_.a_
-	d_.a_ = d_.a_ + gpu_bits(f_, z_)
-	rest_ := term_ - (z_ - m_.a_)
-	z_ = rest_ + m_.b_
-	d_.b_ = d_.b_ + gpu_bits(f_, z_)
-	if deep_ {
-		d_.c_ = d_.c_ + gpu_bits(f_, (rest_-(z_-m_.b_))+m_.c_)
-	}
-	/*line terms.go:200*/ return d_
-//line kernels_tandem.go:8159
-}
-
-func gpu_without__(f_ gpu_double, p_ gpu_pair, d_ gpu_digits, n_ int64, m_ gpu_magic_, deep_ bool) gpu_digits {
-	/*line terms.go:208*/ n_ = int64(1)
-	/*line terms.go:210*/ a_ := n_ * gpu_bits(f_, m_.a_)
-	/*line terms.go:210*/ b_ := n_ * gpu_bits(f_, m_.b_)
-	/*line terms.go:210*/ c_ := n_ * gpu_bits(f_, m_.c_)
-	/*line terms.go:214*/ if deep_ {
-		t2_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - b_, c_: d_.c_ - c_}
-		/*line terms.go:215*/ return t2_
-	}
-	t3_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - b_}
-	/*line terms.go:217*/ return t3_
-//line kernels_tandem.go:8173
-}
-
-func gpu_leastTop__(f_ gpu_double, p_ gpu_pair, deep_ bool) int64 {
-	/*line terms.go:86*/ if deep_ {
-		return int64(79)
-	}
-	return int64(35)
-//line kernels_tandem.go:8181
-}
-
-func gpu_magicFor__(f_ gpu_double, p_ gpu_pair, top_ int64) gpu_magic_ {
-	/*line terms.go:160*/ first_ := (top_ + int64(2)) + int64(8)
-	/*line terms.go:160*/ down_ := int64(44)
-	t_ := gpu_magic_{a_: float64(float64(1.5) * gpu_power_(f_, first_)), b_: float64(float64(1.5) * gpu_power_(f_, first_-down_)), c_: float64(float64(1.5) * gpu_power_(f_, first_-(int64(2)*down_)))}
-	/*line terms.go:161*/ return t_
-//line kernels_tandem.go:8189
-}
-
-func gpu_addDigits__(f_ gpu_double, p_ gpu_pair, parts_ []int64, words_ gpu_Place, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window) int64 {
-	/*line across.go:136*/ t2_ := gpu_reachOf__(f_, p_, t_, o_, less_, w_)
-	/*line across.go:136*/ r_ := t2_
-	for base_ := r_.least_; base_ < r_.top_; base_ = base_ + int64(48) {
-		t3_ := gpu_sumOfDigits__(f_, p_, t_, o_, less_, base_, int64(48))
-		/*line across.go:138*/ s_ := t3_
-		for k_ := int64(0); k_ < int64(3); k_ = k_ + int64(1) {
-			gpu_AddPart_(parts_, words_, base_-int64(-2176), s_, k_)
-		}
-	}
-	return r_.special_
-//line kernels_tandem.go:8203
-}
-
-func gpu_none____________(f_ gpu_double, p_ gpu_two, m_ gpu_magic_) gpu_digits {
-	/*line terms.go:170*/ var d_ gpu_digits
-	/*line terms.go:174*/ return d_
-//line kernels_tandem.go:8209
-}
-
-func gpu_factorsOf___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
-	/*line along.go:242*/ var u_ float64
-	_ = u_
-	/*line along.go:242*/ var v_ float64
-	_ = v_
-	/*line along.go:248*/ return x_ - shift_, y_ - shift_
-//line kernels_tandem.go:8218
-}
-
-func gpu_magnitude___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) uint32 {
-	/*line terms.go:40*/ m_ := gpu_bits(f_, gpu_near___(p_, x_, y_)) & int64(9223372036854775807)
-	/*line terms.go:42*/ if ((m_ == int64(0)) && (x_ != float64(0))) && (y_ != float64(0)) {
-		m_ = int64(1)
-	}
-	/*line terms.go:46*/ return gpu_upper_(f_, m_)
-//line kernels_tandem.go:8227
-}
-
-func gpu_plus____(f_ gpu_double, p_ gpu_two, d_ gpu_digits, x_ float64, y_ float64, m_ gpu_magic_, deep_ bool) gpu_digits {
-	/*line terms.go:185*/ term_ := gpu_near___(p_, x_, y_)
-	z_ := term_ + m_.a_
-	d_.a_ = d_.a_ + gpu_bits(f_, z_)
-	rest_ := term_ - (z_ - m_.a_)
-	z_ = rest_ + m_.b_
-	d_.b_ = d_.b_ + gpu_bits(f_, z_)
-	if deep_ {
-		d_.c_ = d_.c_ + gpu_bits(f_, (rest_-(z_-m_.b_))+m_.c_)
-	}
-	/*line terms.go:195*/ lower_ := math.FMA(x_, y_, -term_)
-	z_ = lower_ + m_.b_
-	d_.b_ = d_.b_ + gpu_bits(f_, z_)
-	d_.c_ = d_.c_ + gpu_bits(f_, (lower_-(z_-m_.b_))+m_.c_)
-	/*line terms.go:200*/ return d_
-//line kernels_tandem.go:8245
-}
-
-func gpu_factorsIn___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, i_ int64, j_ int64) (float64, float64) {
-	/*line few.go:168*/ var u_ float64
-	_ = u_
-	/*line few.go:168*/ var v_ float64
-	_ = v_
-	/*line few.go:169*/ t2_ := gpu_element_(t_.x_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-	/*line few.go:169*/ x_ := t2_
-	/*line few.go:169*/ y_ := float64(0)
-	/*line few.go:171*/ t3_ := gpu_element_(t_.y_, t_.first_+i_, t_.left_+j_, o_, t_.down_)
-	/*line few.go:171*/ y_ = t3_
-	/*line few.go:173*/ t4_, t5_ := gpu_factorsOf___(f_, p_, x_, y_, less_, t_.mask_)
-	/*line few.go:173*/ return t4_, t5_
-//line kernels_tandem.go:8260
-}
-
-func gpu_without___(f_ gpu_double, p_ gpu_two, d_ gpu_digits, n_ int64, m_ gpu_magic_, deep_ bool) gpu_digits {
-	/*line terms.go:210*/ a_ := n_ * gpu_bits(f_, m_.a_)
-	/*line terms.go:210*/ b_ := n_ * gpu_bits(f_, m_.b_)
-	/*line terms.go:210*/ c_ := n_ * gpu_bits(f_, m_.c_)
-	/*line terms.go:212*/ t_ := gpu_digits{a_: d_.a_ - a_, b_: d_.b_ - (int64(2) * b_), c_: d_.c_ - c_}
-	/*line terms.go:212*/ return t_
-//line kernels_tandem.go:8269
-}
-
-func gpu_leastTop___(f_ gpu_double, p_ gpu_two, deep_ bool) int64 {
-	/*line terms.go:87*/ return int64(103)
-//line kernels_tandem.go:8274
-}
-
-func gpu_magicFor___(f_ gpu_double, p_ gpu_two, top_ int64) gpu_magic_ {
-	/*line terms.go:160*/ first_ := (top_ + int64(2)) + int64(0)
-	/*line terms.go:160*/ down_ := int64(52)
-	t_ := gpu_magic_{a_: float64(float64(1.5) * gpu_power_(f_, first_)), b_: float64(float64(1.5) * gpu_power_(f_, first_-down_)), c_: float64(float64(1.5) * gpu_power_(f_, first_-(int64(2)*down_)))}
-	/*line terms.go:161*/ return t_
-//line kernels_tandem.go:8282
-}
-
-func gpu_addDigits___(f_ gpu_double, p_ gpu_two, parts_ []int64, words_ gpu_Place, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window) int64 {
-	/*line across.go:136*/ t2_ := gpu_reachOf___(f_, p_, t_, o_, less_, w_)
-	/*line across.go:136*/ r_ := t2_
-	for base_ := r_.least_; base_ < r_.top_; base_ = base_ + int64(48) {
-		t3_ := gpu_sumOfDigits___(f_, p_, t_, o_, less_, base_, int64(48))
-		/*line across.go:138*/ s_ := t3_
-		for k_ := int64(0); k_ < int64(3); k_ = k_ + int64(1) {
-			gpu_AddPart_(parts_, words_, base_-int64(-2176), s_, k_)
-		}
-	}
-	return r_.special_
-//line kernels_tandem.go:8296
-}
-
-func gpu_addIn(f_ gpu_single, p_ gpu_one, b_ gpu_block, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits_) {
-	/*line along.go:266*/ m_ := gpu_magicFor(f_, p_, top_)
-	d_ := gpu_none_________(f_, p_, m_)
-	w_ := gpu_nowhere()
-	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
-		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
-			u_, v_ := gpu_factors_(f_, p_, b_, i_, j_)
-			w_ = gpu_with____________(w_, gpu_magnitude(f_, p_, u_, v_))
-			d_ = gpu_plus_(f_, p_, d_, u_, v_, m_, deep_)
-		}
-	}
-	width_ := b_.j1_ - b_.j0_
-	turns_ := support.Div(width_, b_.step_)
-	if l_ < support.Rem(width_, b_.step_) {
-		turns_ = turns_ + int64(1)
-	}
-	return w_, gpu_without(f_, p_, d_, int32(((b_.i1_ - b_.i0_) * turns_)), m_, deep_)
-//line kernels_tandem.go:8316
-}
-
-func gpu_least_(t_ gpu_single, lo_ uint32) int64 {
-	/*line format.go:44*/ return int64(((lo_ + uint32(1)) >> (23)))
 //line kernels_tandem.go:8321
 }
 
-func gpu_isDeep(f_ gpu_single, p_ gpu_one, w_ gpu_window, top_ int64) bool {
-	/*line terms.go:95*/ return !gpu_fits(f_, p_, w_, top_, false)
-//line kernels_tandem.go:8326
-}
-
-func gpu_factors_(f_ gpu_single, p_ gpu_one, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
-	/*line along.go:231*/ var u_ float32
-	_ = u_
-	/*line along.go:231*/ var v_ float32
-	_ = v_
-	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:233*/ y_ := float32(0)
-	/*line along.go:237*/ t_, t2_ := gpu_factorsOf(f_, p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:237*/ return t_, t2_
-//line kernels_tandem.go:8338
-}
-
-func gpu_exactly(f_ gpu_single, p_ gpu_one, x_ float32, y_ float32) gpu_wide {
-	/*line terms.go:271*/ m_, e_, finite_ := gpu_split(f_, x_)
-	/*line terms.go:273*/ t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits_(f_, x_) < int32(0)}
-	if !finite_ {
-		t4_.special_ = gpu_Special(x_)
+func gpu_notNumber(f_ gpu_single, special_ int64) float32 {
+	/*line format.go:117*/ inf_ := gpu_inf(f_)
+	t_ := special_
+	if t_ == int64(2) {
+		return inf_
+	} else {
+		/*line format.go:121*/ if t_ == int64(4) {
+			return -inf_
+		}
 	}
-	return t4_
-//line kernels_tandem.go:8348
+	/*line format.go:124*/ return inf_ - inf_
+//line kernels_tandem.go:8335
 }
 
-func gpu_digit_(w_ gpu_wide, base_ int64, width_ uint64) int64 {
-	/*line terms.go:301*/ up_ := uint64((w_.exp_ - base_))
-	/*line terms.go:301*/ down_ := uint64((base_ - w_.exp_))
-	d_ := int64((((((w_.lo_ << (up_)) | (w_.lo_ >> (down_))) | (w_.hi_ << (uint64(64) - down_))) | (w_.hi_ >> (down_ - uint64(64)))) & ((support.Value(uint64(1)) << (width_)) - uint64(1))))
-	if w_.neg_ {
-		return -d_
-	}
-	return d_
-//line kernels_tandem.go:8359
+func gpu_round(t_ gpu_single, v_ gpu_Value) float32 {
+	/*line format.go:27*/ return math.Float32frombits(gpu_Bits32(v_))
+//line kernels_tandem.go:8340
 }
 
-func gpu_Carry_(w_ []int64, at_ gpu_Place) {
-	/*line ../../../internal/superacc/superacc.go:34*/ c_ := int64(0)
-	for t_, k_ := at_.N_-int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
-		v_ := w_[at_.At_+(k_*at_.Step_)] + c_
-		c_ = v_ >> (32)
-		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
-	}
-	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:8370
+func gpu_joined(a_ int64, b_ int64) gpu_int128 {
+	/*line block.go:223*/ t_ := uint64(a_) << (46)
+	/*line block.go:223*/ t2_ := uint64(b_)
+	/*line block.go:223*/ t3_ := (t_ + t2_) + uint64(0)
+	/*line block.go:223*/ t4_ := ((t_ & t2_) | ((t_ | t2_) &^ t3_)) >> (63)
+	/*line block.go:223*/ lo_ := t3_
+	/*line block.go:223*/ carry_ := t4_
+	t5_ := gpu_int128{hi_: (uint64((a_ >> (18))) + uint64((b_ >> (63)))) + carry_, lo_: lo_}
+	/*line block.go:224*/ return t5_
+//line kernels_tandem.go:8352
 }
 
-func gpu_digit__(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
+func gpu_digit(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 	/*line ../../../internal/superacc/value.go:54*/ if k_ < int64(0) {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:8378
+//line kernels_tandem.go:8360
 }
 
-func gpu_addIn_(f_ gpu_double, p_ gpu_one, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits) {
-	/*line along.go:266*/ m_ := gpu_magicFor_(f_, p_, top_)
-	d_ := gpu_none__________(f_, p_, m_)
-	w_ := gpu_nowhere()
-	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
-		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
-			u_, v_ := gpu_factors__(f_, p_, b_, i_, j_)
-			w_ = gpu_with____________(w_, gpu_magnitude_(f_, p_, u_, v_))
-			d_ = gpu_plus__(f_, p_, d_, u_, v_, m_, deep_)
+func gpu_elementsAt_(p_ gpu_plain, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
+	/*line along.go:146*/ var x_ float64
+	/*line along.go:146*/ var y_ float64
+	t_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
+	/*line along.go:147*/ x_ = t_
+	/*line along.go:147*/ y_ = float64(0)
+	/*line along.go:151*/ return x_, y_
+//line kernels_tandem.go:8370
+}
+
+func gpu_with___________(f_ gpu_double, p_ gpu_plain, e_ gpu_extraction, x_ float64, y_ float64, shift_ float64, mask_ int64, alone_ bool) gpu_extraction {
+	/*line block.go:156*/ u_, v_ := gpu_factors__(p_, x_, y_, shift_, mask_)
+	t3_ := u_
+	/*line block.go:161*/ h_ := uint32(0)
+	/*line block.go:165*/ h_ = gpu_upper(f_, p_, t3_, u_, v_)
+	/*line block.go:167*/ t4_ := gpu_window{hi_: max(e_.w_.hi_, h_), lo_: min(e_.w_.lo_, h_-uint32(1))}
+	/*line block.go:167*/ e_.w_ = t4_
+	z_ := e_.a_ + t3_
+	if !alone_ {
+		e_.b_ = e_.b_ + (t3_ - (z_ - e_.a_))
+	}
+	e_.a_ = z_
+	/*line block.go:179*/ return e_
+//line kernels_tandem.go:8386
+}
+
+func gpu_windowOf_(f_ gpu_double, p_ gpu_plain, e_ gpu_extraction) gpu_window {
+	/*line block.go:187*/ return e_.w_
+//line kernels_tandem.go:8391
+}
+
+func gpu_topOf_(f_ gpu_double, p_ gpu_plain, w_ gpu_window) int64 {
+	/*line block.go:102*/ least_ := int64(39)
+	/*line block.go:109*/ top_ := max(int64((w_.hi_ >> (20))), least_)
+	/*line block.go:111*/ if (top_ > int64(2034)) || (!gpu_fits_(f_, p_, w_, top_, false)) {
+		return int64(0)
+	} else {
+		/*line block.go:113*/ if gpu_fits_(f_, p_, w_, top_+int64(4), false) {
+			return top_ + int64(4)
 		}
 	}
-	width_ := b_.j1_ - b_.j0_
-	turns_ := support.Div(width_, b_.step_)
-	if l_ < support.Rem(width_, b_.step_) {
-		turns_ = turns_ + int64(1)
-	}
-	return w_, gpu_without_(f_, p_, d_, (b_.i1_-b_.i0_)*turns_, m_, deep_)
-//line kernels_tandem.go:8398
+	/*line block.go:116*/ return top_
+//line kernels_tandem.go:8405
 }
 
-func gpu_least__(t_ gpu_double, lo_ uint32) int64 {
-	/*line format.go:60*/ return int64((lo_ >> (20)))
-//line kernels_tandem.go:8403
-}
-
-func gpu_isDeep_(f_ gpu_double, p_ gpu_one, w_ gpu_window, top_ int64) bool {
-	/*line terms.go:95*/ return !gpu_fits_(f_, p_, w_, top_, false)
-//line kernels_tandem.go:8408
-}
-
-func gpu_factors__(f_ gpu_double, p_ gpu_one, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:231*/ var u_ float64
+func gpu_factorsAt__(p_ gpu_plain, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
+	/*line along.go:155*/ var u_ float64
 	_ = u_
-	/*line along.go:231*/ var v_ float64
+	/*line along.go:155*/ var v_ float64
 	_ = v_
-	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:233*/ y_ := float64(0)
-	/*line along.go:237*/ t_, t2_ := gpu_factorsOf_(f_, p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:237*/ return t_, t2_
-//line kernels_tandem.go:8420
+	/*line along.go:156*/ x_, y_ := gpu_elementsAt_(p_, b_, i_, j_)
+	t3_, t4_ := gpu_factors__(p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:157*/ return t3_, t4_
+//line kernels_tandem.go:8416
 }
 
-func gpu_exactly_(f_ gpu_double, p_ gpu_one, x_ float64, y_ float64) gpu_wide {
-	/*line terms.go:271*/ m_, e_, finite_ := gpu_split_(f_, x_)
-	/*line terms.go:273*/ t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits(f_, x_) < int64(0)}
-	if !finite_ {
-		t4_.special_ = gpu_Special_(x_)
+func gpu_addTerm_____(f_ gpu_double, p_ gpu_plain, words_ []int64, u_ float64, v_ float64) {
+	/*line format.go:66*/ gpu_addNumber___(f_, words_, float64(u_*v_))
+//line kernels_tandem.go:8421
+}
+
+func gpu_notNumber_(f_ gpu_double, special_ int64) float64 {
+	/*line format.go:117*/ inf_ := gpu_inf_(f_)
+	t_ := special_
+	if t_ == int64(2) {
+		return inf_
+	} else {
+		/*line format.go:121*/ if t_ == int64(4) {
+			return -inf_
+		}
 	}
-	return t4_
-//line kernels_tandem.go:8430
-}
-
-func gpu_near(p_ gpu_pair, x_ float64, y_ float64) float64 {
-	/*line terms.go:34*/ return x_
+	/*line format.go:124*/ return inf_ - inf_
 //line kernels_tandem.go:8435
 }
 
-func gpu_addIn__(f_ gpu_double, p_ gpu_pair, b_ gpu_block__, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits) {
-	/*line along.go:266*/ m_ := gpu_magicFor__(f_, p_, top_)
-	d_ := gpu_none___________(f_, p_, m_)
-	w_ := gpu_nowhere()
-	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
-		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
-			u_, v_ := gpu_factors(f_, p_, b_, i_, j_)
-			w_ = gpu_with____________(w_, gpu_magnitude__(f_, p_, u_, v_))
-			d_ = gpu_plus___(f_, p_, d_, u_, v_, m_, deep_)
-		}
-	}
-	width_ := b_.j1_ - b_.j0_
-	turns_ := support.Div(width_, b_.step_)
-	if l_ < support.Rem(width_, b_.step_) {
-		turns_ = turns_ + int64(1)
-	}
-	return w_, gpu_without__(f_, p_, d_, (b_.i1_-b_.i0_)*turns_, m_, deep_)
-//line kernels_tandem.go:8455
+func gpu_round_(t_ gpu_double, v_ gpu_Value) float64 {
+	/*line format.go:32*/ return math.Float64frombits(gpu_Bits64(v_))
+//line kernels_tandem.go:8440
 }
 
-func gpu_isDeep__(f_ gpu_double, p_ gpu_pair, w_ gpu_window, top_ int64) bool {
-	/*line terms.go:95*/ return !gpu_fits__(f_, p_, w_, top_, false)
+func gpu_elementsAt__(p_ gpu_product, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
+	/*line along.go:146*/ var x_ float32
+	/*line along.go:146*/ var y_ float32
+	t_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
+	/*line along.go:147*/ x_ = t_
+	/*line along.go:147*/ y_ = float32(0)
+	/*line along.go:149*/ y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
+	/*line along.go:151*/ return x_, y_
+//line kernels_tandem.go:8451
+}
+
+func gpu_factors_(p_ gpu_product, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
+	/*line format.go:53*/ var u_ float64
+	_ = u_
+	/*line format.go:53*/ var v_ float64
+	_ = v_
+	return float64((x_ - shift_)), float64((y_ - shift_))
 //line kernels_tandem.go:8460
 }
 
-func gpu_exactly__(f_ gpu_double, p_ gpu_pair, x_ float64, y_ float64) gpu_wide {
-	/*line terms.go:271*/ m_, e_, finite_ := gpu_split_(f_, x_)
-	/*line terms.go:273*/ t4_ := gpu_wide{lo_: m_, exp_: e_, neg_: gpu_bits(f_, x_) < int64(0)}
-	if !finite_ {
-		t4_.special_ = gpu_Special_(x_)
+func gpu_with____________(f_ gpu_single, p_ gpu_product, e_ gpu_extraction, x_ float32, y_ float32, shift_ float32, mask_ int64, alone_ bool) gpu_extraction {
+	/*line block.go:156*/ u_, v_ := gpu_factors_(p_, x_, y_, shift_, mask_)
+	t3_ := u_
+	/*line block.go:159*/ t3_ = float64(u_ * v_)
+	/*line block.go:161*/ h_ := uint32(0)
+	/*line block.go:165*/ h_ = gpu_upper_(f_, p_, t3_, u_, v_)
+	/*line block.go:167*/ t4_ := gpu_window{hi_: max(e_.w_.hi_, h_), lo_: min(e_.w_.lo_, h_-uint32(1))}
+	/*line block.go:167*/ e_.w_ = t4_
+	z_ := e_.a_ + t3_
+	if !alone_ {
+		e_.b_ = e_.b_ + (t3_ - (z_ - e_.a_))
 	}
-	return t4_
-//line kernels_tandem.go:8470
+	e_.a_ = z_
+	/*line block.go:179*/ return e_
+//line kernels_tandem.go:8477
 }
 
-func gpu_addIn___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, l_ int64, top_ int64, deep_ bool) (gpu_window, gpu_digits) {
-	/*line along.go:266*/ m_ := gpu_magicFor___(f_, p_, top_)
-	d_ := gpu_none____________(f_, p_, m_)
-	w_ := gpu_nowhere()
-	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
-		for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + b_.step_ {
-			u_, v_ := gpu_factors___(f_, p_, b_, i_, j_)
-			w_ = gpu_with____________(w_, gpu_magnitude___(f_, p_, u_, v_))
-			d_ = gpu_plus____(f_, p_, d_, u_, v_, m_, deep_)
+func gpu_windowOf__(f_ gpu_single, p_ gpu_product, e_ gpu_extraction) gpu_window {
+	/*line block.go:187*/ return e_.w_
+//line kernels_tandem.go:8482
+}
+
+func gpu_topOf__(f_ gpu_single, p_ gpu_product, w_ gpu_window) int64 {
+	/*line block.go:102*/ least_ := int64(39)
+	/*line block.go:107*/ least_ = int64(729)
+	/*line block.go:109*/ top_ := max(int64((w_.hi_ >> (20))), least_)
+	/*line block.go:111*/ if (top_ > int64(2034)) || (!gpu_fits__(f_, p_, w_, top_, false)) {
+		return int64(0)
+	} else {
+		/*line block.go:113*/ if gpu_fits__(f_, p_, w_, top_+int64(4), false) {
+			return top_ + int64(4)
 		}
 	}
-	width_ := b_.j1_ - b_.j0_
-	turns_ := support.Div(width_, b_.step_)
-	if l_ < support.Rem(width_, b_.step_) {
-		turns_ = turns_ + int64(1)
+	/*line block.go:116*/ return top_
+//line kernels_tandem.go:8497
+}
+
+func gpu_addTerm______(f_ gpu_single, p_ gpu_product, words_ []int64, u_ float64, v_ float64) {
+	/*line format.go:66*/ gpu_addNumber__(f_, words_, float64(u_*v_))
+//line kernels_tandem.go:8502
+}
+
+func gpu_elementsAt___(p_ gpu_product, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
+	/*line along.go:146*/ var x_ float64
+	/*line along.go:146*/ var y_ float64
+	t_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
+	/*line along.go:147*/ x_ = t_
+	/*line along.go:147*/ y_ = float64(0)
+	/*line along.go:149*/ y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
+	/*line along.go:151*/ return x_, y_
+//line kernels_tandem.go:8513
+}
+
+func gpu_with_____________(f_ gpu_double, p_ gpu_product, e_ gpu_extraction, x_ float64, y_ float64, shift_ float64, mask_ int64, alone_ bool) gpu_extraction {
+	/*line block.go:156*/ u_, v_ := gpu_factors___(p_, x_, y_, shift_, mask_)
+	t3_ := u_
+	/*line block.go:159*/ t3_ = float64(u_ * v_)
+	/*line block.go:161*/ h_ := uint32(0)
+	/*line block.go:165*/ h_ = gpu_upper__(f_, p_, t3_, u_, v_)
+	/*line block.go:167*/ t4_ := gpu_window{hi_: max(e_.w_.hi_, h_), lo_: min(e_.w_.lo_, h_-uint32(1))}
+	/*line block.go:167*/ e_.w_ = t4_
+	z_ := e_.a_ + t3_
+	if !alone_ {
+		e_.b_ = e_.b_ + (t3_ - (z_ - e_.a_))
 	}
-	return w_, gpu_without___(f_, p_, d_, (b_.i1_-b_.i0_)*turns_, m_, deep_)
-//line kernels_tandem.go:8490
+	e_.a_ = z_
+	/*line block.go:174*/ t3_ = math.FMA(u_, v_, -t3_)
+	z_ = e_.c_ + t3_
+	e_.d_ = e_.d_ + (t3_ - (z_ - e_.c_))
+	e_.c_ = z_
+	/*line block.go:179*/ return e_
+//line kernels_tandem.go:8534
 }
 
-func gpu_isDeep___(f_ gpu_double, p_ gpu_two, w_ gpu_window, top_ int64) bool {
-	/*line terms.go:95*/ return false
-//line kernels_tandem.go:8495
+func gpu_windowOf___(f_ gpu_double, p_ gpu_product, e_ gpu_extraction) gpu_window {
+	/*line block.go:187*/ return e_.w_
+//line kernels_tandem.go:8539
 }
 
-func gpu_factors___(f_ gpu_double, p_ gpu_two, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:231*/ var u_ float64
+func gpu_topOf___(f_ gpu_double, p_ gpu_product, w_ gpu_window) int64 {
+	/*line block.go:102*/ least_ := int64(39)
+	/*line block.go:105*/ least_ = int64(93)
+	/*line block.go:109*/ top_ := max(int64((w_.hi_ >> (20))), least_)
+	/*line block.go:111*/ if (top_ > int64(2034)) || (!gpu_fits___(f_, p_, w_, top_, false)) {
+		return int64(0)
+	} else {
+		/*line block.go:113*/ if gpu_fits___(f_, p_, w_, top_+int64(4), false) {
+			return top_ + int64(4)
+		}
+	}
+	/*line block.go:116*/ return top_
+//line kernels_tandem.go:8554
+}
+
+func gpu_factorsAt___(p_ gpu_product, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
+	/*line along.go:155*/ var u_ float64
 	_ = u_
-	/*line along.go:231*/ var v_ float64
+	/*line along.go:155*/ var v_ float64
 	_ = v_
-	x_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:233*/ y_ := float64(0)
-	/*line along.go:235*/ y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
-	/*line along.go:237*/ t_, t2_ := gpu_factorsOf___(f_, p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:237*/ return t_, t2_
-//line kernels_tandem.go:8508
+	/*line along.go:156*/ x_, y_ := gpu_elementsAt___(p_, b_, i_, j_)
+	t3_, t4_ := gpu_factors___(p_, x_, y_, b_.shift_, b_.mask_)
+	/*line along.go:157*/ return t3_, t4_
+//line kernels_tandem.go:8565
 }
 
-func gpu_exactly___(f_ gpu_double, p_ gpu_two, x_ float64, y_ float64) gpu_wide {
-	/*line terms.go:271*/ m_, e_, finite_ := gpu_split_(f_, x_)
-	/*line terms.go:279*/ n_, g_, finite2_ := gpu_split_(f_, y_)
-	t8_ := support.MulHi(m_, n_)
-	/*line terms.go:280*/ t9_ := m_ * n_
-	/*line terms.go:280*/ hi_ := t8_
-	/*line terms.go:280*/ lo_ := t9_
-	t10_ := gpu_wide{hi_: hi_, lo_: lo_, exp_: e_ + g_, neg_: (gpu_bits(f_, x_) < int64(0)) != (gpu_bits(f_, y_) < int64(0))}
-	if (!finite_) || (!finite2_) {
-		t10_.special_ = gpu_Special_(float64(x_ * y_))
+func gpu_addTerm_______(f_ gpu_double, p_ gpu_product, words_ []int64, u_ float64, v_ float64) {
+	/*line format.go:64*/ gpu_addProduct_(f_, words_, u_, v_)
+//line kernels_tandem.go:8570
+}
+
+func gpu_valueWith(s_ gpu_int128, up_ int64, c_ gpu_int128, base_ int64) gpu_Value {
+	/*line int128.go:24*/ t_ := s_.lo_ << (uint64(up_))
+	/*line int128.go:24*/ t2_ := c_.lo_
+	/*line int128.go:24*/ t3_ := (t_ + t2_) + uint64(0)
+	/*line int128.go:24*/ t4_ := ((t_ & t2_) | ((t_ | t2_) &^ t3_)) >> (63)
+	/*line int128.go:24*/ lo_ := t3_
+	/*line int128.go:24*/ carry_ := t4_
+	t5_ := (s_.hi_ << (uint64(up_))) | (s_.lo_ >> (uint64((int64(64) - up_))))
+	/*line int128.go:25*/ t6_ := c_.hi_
+	/*line int128.go:25*/ t7_ := (t5_ + t6_) + carry_
+	/*line int128.go:25*/ t8_ := ((t5_ & t6_) | ((t5_ | t6_) &^ t7_)) >> (63)
+	/*line int128.go:25*/ mid_ := t7_
+	/*line int128.go:25*/ carry_ = t8_
+	t9_ := uint64((int64(s_.hi_) >> (uint64((int64(64) - up_)))))
+	/*line int128.go:26*/ t10_ := uint64((int64(c_.hi_) >> (63)))
+	/*line int128.go:26*/ t11_ := (t9_ + t10_) + carry_
+	/*line int128.go:26*/ t12_ := ((t9_ & t10_) | ((t9_ | t10_) &^ t11_)) >> (63)
+	_ = t12_
+	/*line int128.go:26*/ hi_ := t11_
+	neg_ := int64(hi_) < int64(0)
+	if neg_ {
+		borrow_ := uint64(0)
+		t13_ := (uint64(0) - lo_) - uint64(0)
+		/*line int128.go:30*/ t14_ := (((^support.Value(uint64(0))) & lo_) | ((^(uint64(0) ^ lo_)) & t13_)) >> (63)
+		/*line int128.go:30*/ lo_ = t13_
+		/*line int128.go:30*/ borrow_ = t14_
+		t15_ := (uint64(0) - mid_) - borrow_
+		/*line int128.go:31*/ t16_ := (((^support.Value(uint64(0))) & mid_) | ((^(uint64(0) ^ mid_)) & t15_)) >> (63)
+		/*line int128.go:31*/ mid_ = t15_
+		/*line int128.go:31*/ borrow_ = t16_
+		t17_ := (uint64(0) - hi_) - borrow_
+		/*line int128.go:32*/ t18_ := (((^support.Value(uint64(0))) & hi_) | ((^(uint64(0) ^ hi_)) & t17_)) >> (63)
+		_ = t18_
+		/*line int128.go:32*/ hi_ = t17_
 	}
-	return t10_
-//line kernels_tandem.go:8523
-}
-
-func gpu_with_____________(f_ gpu_single, p_ gpu_one, g_ gpu_guess_, x_ float32, y_ float32) gpu_guess_ {
-	/*line guess.go:40*/ term_ := gpu_near_(p_, x_, y_)
-	/*line guess.go:44*/ sum_, err_ := gpu_twoSum_(g_.sum_, term_)
-	g_.sum_ = sum_
-	t4_, t5_ := gpu_twoSum_(g_.rest_, err_)
-	/*line guess.go:46*/ g_.rest_ = t4_
-	/*line guess.go:46*/ err_ = t5_
-	g_.off_ = g_.off_ + gpu_abs_(f_, err_)
-	/*line guess.go:55*/ return g_
-//line kernels_tandem.go:8535
-}
-
-func gpu_twoSum_(a_ float32, b_ float32) (float32, float32) {
-	/*line guess.go:32*/ var sum_ float32
-	/*line guess.go:32*/ var err_ float32
-	_ = err_
-	/*line guess.go:33*/ sum_ = a_ + b_
-	part_ := sum_ - a_
-	return sum_, (a_ - (sum_ - part_)) + (b_ - part_)
-//line kernels_tandem.go:8545
-}
-
-func gpu_abs_(f_ gpu_single, x_ float32) float32 {
-	/*line guess.go:28*/ return gpu_from_(f_, gpu_bits_(f_, x_)&int32(2147483647))
-//line kernels_tandem.go:8550
-}
-
-func gpu_least___(f_ gpu_single) float32 {
-	/*line guess.go:20*/ return gpu_power(f_, support.Value(int64(127))/int64(2))
-//line kernels_tandem.go:8555
-}
-
-func gpu_over_(f_ gpu_single, g_ gpu_guess_, d_ float32) gpu_guess_ {
-	/*line guess.go:60*/ q_ := g_.sum_ / d_
-	rest_, err_ := gpu_twoSum_(support.FMA32(-q_, d_, g_.sum_), g_.rest_)
-	lo_ := rest_ / d_
-	off_ := (g_.off_ + gpu_abs_(f_, err_)) + gpu_abs_(f_, support.FMA32(-lo_, d_, rest_))
-	if off_ >= gpu_least___(f_) {
-		off_ = off_ / d_
+	if hi_ == uint64(0) {
+		t19_ := mid_
+		/*line int128.go:35*/ t20_ := lo_
+		/*line int128.go:35*/ t21_ := base_ - int64(64)
+		/*line int128.go:35*/ hi_ = t19_
+		/*line int128.go:35*/ mid_ = t20_
+		/*line int128.go:35*/ lo_ = uint64(0)
+		/*line int128.go:35*/ base_ = t21_
 	}
-	t3_ := gpu_guess_{sum_: q_, rest_: lo_, off_: off_}
-	/*line guess.go:67*/ return t3_
-//line kernels_tandem.go:8568
+	v_ := gpu_NewValue(hi_, mid_, base_+int64(64), neg_)
+	z_ := uint64(int64(bits.LeadingZeros64(hi_)))
+	v_.Lo_ = v_.Lo_ | (lo_ >> (uint64(64) - z_))
+	v_.Rest_ = (lo_ << (z_)) != uint64(0)
+	return v_
+//line kernels_tandem.go:8622
 }
 
-func gpu_root_(f_ gpu_single, g_ gpu_guess_) gpu_guess_ {
-	/*line guess.go:72*/ q_ := float32(math.Sqrt(float64(g_.sum_)))
-	lo_ := (support.FMA32(-q_, q_, g_.sum_) + g_.rest_) / float32(float32(2)*q_)
-	t_ := gpu_guess_{sum_: q_, rest_: lo_, off_: (g_.off_ / q_) + float32(gpu_abs_(f_, lo_)*gpu_ulps_(f_))}
-	/*line guess.go:74*/ return t_
-//line kernels_tandem.go:8576
+func gpu_addInt_(words_ []int64, at_ int64, v_ int64) {
+	/*line block.go:210*/ gpu_Add_(words_, at_, uint64(max(v_, -v_)), v_ < int64(0))
+//line kernels_tandem.go:8627
 }
 
-func gpu_ulps_(f_ gpu_single) float32 {
-	/*line guess.go:24*/ return gpu_power(f_, int64(106))
-//line kernels_tandem.go:8581
-}
-
-func gpu_sumOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, top_ int64, deep_ bool) (gpu_window, gpu_Value) {
-	/*line few.go:117*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
-	high_ := support.Div(int64(256), wide_)
-	w_ := gpu_nowhere()
-	/*line few.go:119*/ s_ := gpu_halves{}
-	/*line few.go:119*/ b_ := t_
-	for i_ := int64(0); i_ < t_.height_; i_ = i_ + high_ {
-		for j_ := int64(0); j_ < t_.width_; j_ = j_ + wide_ {
-			t2_ := t_.first_ + i_
-			/*line few.go:122*/ t3_ := t_.left_ + j_
-			/*line few.go:122*/ b_.first_ = t2_
-			/*line few.go:122*/ b_.left_ = t3_
-			t4_ := min(high_, t_.height_-i_)
-			/*line few.go:123*/ t5_ := min(wide_, t_.width_-j_)
-			/*line few.go:123*/ b_.height_ = t4_
-			/*line few.go:123*/ b_.width_ = t5_
-			v_, d_ := gpu_addOf(f_, p_, b_, o_, less_, gpu_magicFor(f_, p_, top_), deep_)
-			w_ = gpu_and(w_, v_)
-			s_ = gpu_with(s_, int64(d_.a_), int64(d_.b_), int64(d_.c_))
-		}
+func gpu_addNumber(f_ gpu_single, words_ []int64, x_ float64) {
+	/*line format.go:71*/ m_, e_, finite_ := gpu_Split64(math.Float64bits(x_))
+	if finite_ {
+		gpu_Add_(words_, max(e_-int64(-384), int64(0)), m_, (math.Float64bits(x_)>>(63)) != uint64(0))
+	} else {
+		words_[24] = words_[24] | gpu_Special_(x_)
 	}
-	return w_, gpu_valueOf(int64(23), s_, gpu_unit(f_, p_, top_), deep_)
-//line kernels_tandem.go:8606
+//line kernels_tandem.go:8637
 }
 
-func gpu_sumOfWide(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) (gpu_Value, int64) {
-	/*line few.go:137*/ var v_ gpu_Value
+func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
+	/*line ../../../internal/superacc/value.go:54*/ if k_ < int64(0) {
+		return uint64(0)
+	}
+	return uint64(w_[at_.At_+(k_*at_.Step_)])
+//line kernels_tandem.go:8645
+}
+
+func gpu_factors__(p_ gpu_plain, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
+	/*line format.go:53*/ var u_ float64
+	_ = u_
+	/*line format.go:53*/ var v_ float64
 	_ = v_
-	/*line few.go:137*/ var special_ int64
-	_ = special_
-	/*line few.go:138*/ t2_ := gpu_reachOf(f_, p_, t_, o_, less_, w_)
-	/*line few.go:138*/ all_ := t2_
-	s_ := gpu_short{}
-	/*line few.go:139*/ base_ := all_.top_
-	for n_ := gpu_room(s_, base_-all_.least_); n_ > int64(0); n_ = gpu_room(s_, base_-all_.least_) {
-		base_ = base_ - n_
-		t3_ := gpu_sumOfDigits(f_, p_, t_, o_, less_, base_, n_)
-		/*line few.go:142*/ s_ = gpu_shifted(s_, n_, t3_)
-	}
-	carry_ := int64(0)
-	/*line few.go:144*/ rest_ := int64(0)
-	for at_ := all_.least_; at_ < base_; {
-		n2_ := min(int64(48), base_-at_)
-		t4_ := gpu_sumOfDigits(f_, p_, t_, o_, less_, at_, n2_)
-		/*line few.go:147*/ carry_ = carry_ + t4_
-		rest_ = rest_ | (carry_ & ((support.Value(int64(1)) << (uint64(n2_))) - int64(1)))
-		carry_ = carry_ >> (uint64(n2_))
-		at_ = at_ + n2_
-	}
-	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:8634
+	/*line format.go:57*/ return math.Float64frombits(math.Float64bits(x_) & uint64(mask_)), float64(1)
+//line kernels_tandem.go:8654
 }
 
-func gpu_with______________(f_ gpu_double, p_ gpu_one, g_ gpu_guess, x_ float64, y_ float64) gpu_guess {
-	/*line guess.go:40*/ term_ := gpu_near__(p_, x_, y_)
-	/*line guess.go:44*/ sum_, err_ := gpu_twoSum(g_.sum_, term_)
-	g_.sum_ = sum_
-	t4_, t5_ := gpu_twoSum(g_.rest_, err_)
-	/*line guess.go:46*/ g_.rest_ = t4_
-	/*line guess.go:46*/ err_ = t5_
-	g_.off_ = g_.off_ + gpu_abs(f_, err_)
-	/*line guess.go:55*/ return g_
-//line kernels_tandem.go:8646
-}
-
-func gpu_sumOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, top_ int64, deep_ bool) (gpu_window, gpu_Value) {
-	/*line few.go:117*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
-	high_ := support.Div(int64(256), wide_)
-	w_ := gpu_nowhere()
-	/*line few.go:119*/ s_ := gpu_halves{}
-	/*line few.go:119*/ b_ := t_
-	for i_ := int64(0); i_ < t_.height_; i_ = i_ + high_ {
-		for j_ := int64(0); j_ < t_.width_; j_ = j_ + wide_ {
-			t2_ := t_.first_ + i_
-			/*line few.go:122*/ t3_ := t_.left_ + j_
-			/*line few.go:122*/ b_.first_ = t2_
-			/*line few.go:122*/ b_.left_ = t3_
-			t4_ := min(high_, t_.height_-i_)
-			/*line few.go:123*/ t5_ := min(wide_, t_.width_-j_)
-			/*line few.go:123*/ b_.height_ = t4_
-			/*line few.go:123*/ b_.width_ = t5_
-			v_, d_ := gpu_addOf_(f_, p_, b_, o_, less_, gpu_magicFor_(f_, p_, top_), deep_)
-			w_ = gpu_and(w_, v_)
-			s_ = gpu_with(s_, d_.a_, d_.b_, d_.c_)
-		}
+func gpu_addNumber_(f_ gpu_double, words_ []int64, x_ float64) {
+	/*line format.go:71*/ m_, e_, finite_ := gpu_Split64(math.Float64bits(x_))
+	if finite_ {
+		gpu_Add_(words_, max(e_-int64(-2176), int64(0)), m_, (math.Float64bits(x_)>>(63)) != uint64(0))
+	} else {
+		words_[136] = words_[136] | gpu_Special_(x_)
 	}
-	return w_, gpu_valueOf(int64(44), s_, gpu_unit_(f_, p_, top_), deep_)
-//line kernels_tandem.go:8671
+//line kernels_tandem.go:8664
 }
 
-func gpu_sumOfWide_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window) (gpu_Value, int64) {
-	/*line few.go:137*/ var v_ gpu_Value
+func gpu_factors___(p_ gpu_product, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
+	/*line format.go:53*/ var u_ float64
+	_ = u_
+	/*line format.go:53*/ var v_ float64
 	_ = v_
-	/*line few.go:137*/ var special_ int64
-	_ = special_
-	/*line few.go:138*/ t2_ := gpu_reachOf_(f_, p_, t_, o_, less_, w_)
-	/*line few.go:138*/ all_ := t2_
-	s_ := gpu_short{}
-	/*line few.go:139*/ base_ := all_.top_
-	for n_ := gpu_room(s_, base_-all_.least_); n_ > int64(0); n_ = gpu_room(s_, base_-all_.least_) {
-		base_ = base_ - n_
-		t3_ := gpu_sumOfDigits_(f_, p_, t_, o_, less_, base_, n_)
-		/*line few.go:142*/ s_ = gpu_shifted(s_, n_, t3_)
-	}
-	carry_ := int64(0)
-	/*line few.go:144*/ rest_ := int64(0)
-	for at_ := all_.least_; at_ < base_; {
-		n2_ := min(int64(48), base_-at_)
-		t4_ := gpu_sumOfDigits_(f_, p_, t_, o_, less_, at_, n2_)
-		/*line few.go:147*/ carry_ = carry_ + t4_
-		rest_ = rest_ | (carry_ & ((support.Value(int64(1)) << (uint64(n2_))) - int64(1)))
-		carry_ = carry_ >> (uint64(n2_))
-		at_ = at_ + n2_
-	}
-	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:8699
+	return x_ - shift_, y_ - shift_
+//line kernels_tandem.go:8673
 }
 
-func gpu_sumOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, top_ int64, deep_ bool) (gpu_window, gpu_Value) {
-	/*line few.go:117*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
-	high_ := support.Div(int64(256), wide_)
-	w_ := gpu_nowhere()
-	/*line few.go:119*/ s_ := gpu_halves{}
-	/*line few.go:119*/ b_ := t_
-	for i_ := int64(0); i_ < t_.height_; i_ = i_ + high_ {
-		for j_ := int64(0); j_ < t_.width_; j_ = j_ + wide_ {
-			t2_ := t_.first_ + i_
-			/*line few.go:122*/ t3_ := t_.left_ + j_
-			/*line few.go:122*/ b_.first_ = t2_
-			/*line few.go:122*/ b_.left_ = t3_
-			t4_ := min(high_, t_.height_-i_)
-			/*line few.go:123*/ t5_ := min(wide_, t_.width_-j_)
-			/*line few.go:123*/ b_.height_ = t4_
-			/*line few.go:123*/ b_.width_ = t5_
-			v_, d_ := gpu_addOf__(f_, p_, b_, o_, less_, gpu_magicFor__(f_, p_, top_), deep_)
-			w_ = gpu_and(w_, v_)
-			s_ = gpu_with(s_, d_.a_, d_.b_, d_.c_)
-		}
+func gpu_addProduct(f_ gpu_double, words_ []int64, x_ float64, y_ float64) {
+	/*line format.go:80*/ m_, e_, finite_ := gpu_Split64(math.Float64bits(x_))
+	n_, g_, finite2_ := gpu_Split64(math.Float64bits(y_))
+	if finite_ && finite2_ {
+		t7_ := support.MulHi(m_, n_)
+		/*line format.go:83*/ t8_ := m_ * n_
+		/*line format.go:83*/ hi_ := t7_
+		/*line format.go:83*/ lo_ := t8_
+		neg_ := ((math.Float64bits(x_) ^ math.Float64bits(y_)) >> (63)) != uint64(0)
+		gpu_Add_(words_, (e_+g_)-int64(-2176), lo_, neg_)
+		gpu_Add_(words_, ((e_+g_)+int64(64))-int64(-2176), hi_, neg_)
+	} else {
+		words_[136] = words_[136] | gpu_Special_(float64(x_*y_))
 	}
-	return w_, gpu_valueOf(int64(44), s_, gpu_unit__(f_, p_, top_), deep_)
-//line kernels_tandem.go:8724
+//line kernels_tandem.go:8690
 }
 
-func gpu_sumOfWide__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window) (gpu_Value, int64) {
-	/*line few.go:137*/ var v_ gpu_Value
-	_ = v_
-	/*line few.go:137*/ var special_ int64
-	_ = special_
-	/*line few.go:138*/ t2_ := gpu_reachOf__(f_, p_, t_, o_, less_, w_)
-	/*line few.go:138*/ all_ := t2_
-	s_ := gpu_short{}
-	/*line few.go:139*/ base_ := all_.top_
-	for n_ := gpu_room(s_, base_-all_.least_); n_ > int64(0); n_ = gpu_room(s_, base_-all_.least_) {
-		base_ = base_ - n_
-		t3_ := gpu_sumOfDigits__(f_, p_, t_, o_, less_, base_, n_)
-		/*line few.go:142*/ s_ = gpu_shifted(s_, n_, t3_)
-	}
-	carry_ := int64(0)
-	/*line few.go:144*/ rest_ := int64(0)
-	for at_ := all_.least_; at_ < base_; {
-		n2_ := min(int64(48), base_-at_)
-		t4_ := gpu_sumOfDigits__(f_, p_, t_, o_, less_, at_, n2_)
-		/*line few.go:147*/ carry_ = carry_ + t4_
-		rest_ = rest_ | (carry_ & ((support.Value(int64(1)) << (uint64(n2_))) - int64(1)))
-		carry_ = carry_ >> (uint64(n2_))
-		at_ = at_ + n2_
-	}
-	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:8752
+func gpu_plus__(f_ gpu_single, p_ gpu_plain, g_ gpu_guess, u_ float64, v_ float64) gpu_guess {
+	/*line guess.go:36*/ t_ := u_
+	/*line guess.go:40*/ sum_, err_ := gpu_twoSum(g_.sum_, t_)
+	/*line guess.go:42*/ t4_ := gpu_guess{sum_: sum_, rest_: float64(0), off_: g_.off_ + math.Abs(err_)}
+	/*line guess.go:42*/ return t4_
+//line kernels_tandem.go:8698
 }
 
-func gpu_with_______________(f_ gpu_double, p_ gpu_two, g_ gpu_guess, x_ float64, y_ float64) gpu_guess {
-	/*line guess.go:40*/ term_ := gpu_near___(p_, x_, y_)
-	/*line guess.go:44*/ sum_, err_ := gpu_twoSum(g_.sum_, term_)
-	g_.sum_ = sum_
-	t4_, t5_ := gpu_twoSum(g_.rest_, err_)
-	/*line guess.go:46*/ g_.rest_ = t4_
-	/*line guess.go:46*/ err_ = t5_
-	g_.off_ = g_.off_ + gpu_abs(f_, err_)
-	/*line guess.go:49*/ t6_, t7_ := gpu_twoSum(g_.rest_, math.FMA(x_, y_, -term_))
-	/*line guess.go:49*/ g_.rest_ = t6_
-	/*line guess.go:49*/ err_ = t7_
-	g_.off_ = g_.off_ + gpu_abs(f_, err_)
-	if ((gpu_abs(f_, term_) < gpu_least(f_)) && (x_ != float64(0))) && (y_ != float64(0)) {
-		g_.off_ = gpu_power_(f_, int64(2047))
-	}
-	/*line guess.go:55*/ return g_
-//line kernels_tandem.go:8771
+func gpu_plus___(f_ gpu_double, p_ gpu_plain, g_ gpu_guess, u_ float64, v_ float64) gpu_guess {
+	/*line guess.go:36*/ t_ := u_
+	/*line guess.go:40*/ sum_, err_ := gpu_twoSum(g_.sum_, t_)
+	/*line guess.go:44*/ g_.sum_ = sum_
+	t5_, t6_ := gpu_twoSum(g_.rest_, err_)
+	/*line guess.go:45*/ g_.rest_ = t5_
+	/*line guess.go:45*/ err_ = t6_
+	g_.off_ = g_.off_ + math.Abs(err_)
+	/*line guess.go:54*/ return g_
+//line kernels_tandem.go:8710
 }
 
-func gpu_sumOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, top_ int64, deep_ bool) (gpu_window, gpu_Value) {
-	/*line few.go:117*/ wide_ := max(int64(1), min(t_.width_, int64(256)))
-	high_ := support.Div(int64(256), wide_)
-	w_ := gpu_nowhere()
-	/*line few.go:119*/ s_ := gpu_halves{}
-	/*line few.go:119*/ b_ := t_
-	for i_ := int64(0); i_ < t_.height_; i_ = i_ + high_ {
-		for j_ := int64(0); j_ < t_.width_; j_ = j_ + wide_ {
-			t2_ := t_.first_ + i_
-			/*line few.go:122*/ t3_ := t_.left_ + j_
-			/*line few.go:122*/ b_.first_ = t2_
-			/*line few.go:122*/ b_.left_ = t3_
-			t4_ := min(high_, t_.height_-i_)
-			/*line few.go:123*/ t5_ := min(wide_, t_.width_-j_)
-			/*line few.go:123*/ b_.height_ = t4_
-			/*line few.go:123*/ b_.width_ = t5_
-			v_, d_ := gpu_addOf___(f_, p_, b_, o_, less_, gpu_magicFor___(f_, p_, top_), deep_)
-			w_ = gpu_and(w_, v_)
-			s_ = gpu_with(s_, d_.a_, d_.b_, d_.c_)
-		}
-	}
-	return w_, gpu_valueOf(int64(52), s_, gpu_unit___(f_, p_, top_), true)
-//line kernels_tandem.go:8796
+func gpu_plus____(f_ gpu_single, p_ gpu_product, g_ gpu_guess, u_ float64, v_ float64) gpu_guess {
+	/*line guess.go:36*/ t_ := u_
+	/*line guess.go:38*/ t_ = float64(u_ * v_)
+	/*line guess.go:40*/ sum_, err_ := gpu_twoSum(g_.sum_, t_)
+	/*line guess.go:42*/ t4_ := gpu_guess{sum_: sum_, rest_: float64(0), off_: g_.off_ + math.Abs(err_)}
+	/*line guess.go:42*/ return t4_
+//line kernels_tandem.go:8719
 }
 
-func gpu_sumOfWide___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window) (gpu_Value, int64) {
-	/*line few.go:137*/ var v_ gpu_Value
-	_ = v_
-	/*line few.go:137*/ var special_ int64
-	_ = special_
-	/*line few.go:138*/ t2_ := gpu_reachOf___(f_, p_, t_, o_, less_, w_)
-	/*line few.go:138*/ all_ := t2_
-	s_ := gpu_short{}
-	/*line few.go:139*/ base_ := all_.top_
-	for n_ := gpu_room(s_, base_-all_.least_); n_ > int64(0); n_ = gpu_room(s_, base_-all_.least_) {
-		base_ = base_ - n_
-		t3_ := gpu_sumOfDigits___(f_, p_, t_, o_, less_, base_, n_)
-		/*line few.go:142*/ s_ = gpu_shifted(s_, n_, t3_)
+func gpu_plus_____(f_ gpu_double, p_ gpu_product, g_ gpu_guess, u_ float64, v_ float64) gpu_guess {
+	/*line guess.go:36*/ t_ := u_
+	/*line guess.go:38*/ t_ = float64(u_ * v_)
+	/*line guess.go:40*/ sum_, err_ := gpu_twoSum(g_.sum_, t_)
+	/*line guess.go:44*/ g_.sum_ = sum_
+	t5_, t6_ := gpu_twoSum(g_.rest_, err_)
+	/*line guess.go:45*/ g_.rest_ = t5_
+	/*line guess.go:45*/ err_ = t6_
+	g_.off_ = g_.off_ + math.Abs(err_)
+	/*line guess.go:48*/ t7_, t8_ := gpu_twoSum(g_.rest_, math.FMA(u_, v_, -t_))
+	/*line guess.go:48*/ g_.rest_ = t7_
+	/*line guess.go:48*/ err_ = t8_
+	g_.off_ = g_.off_ + math.Abs(err_)
+	if ((math.Abs(t_) < float64(7.458340731200207e-155)) && (u_ != float64(0))) && (v_ != float64(0)) {
+		g_.off_ = math.Float64frombits(uint64(9218868437227405312))
 	}
-	carry_ := int64(0)
-	/*line few.go:144*/ rest_ := int64(0)
-	for at_ := all_.least_; at_ < base_; {
-		n2_ := min(int64(48), base_-at_)
-		t4_ := gpu_sumOfDigits___(f_, p_, t_, o_, less_, at_, n2_)
-		/*line few.go:147*/ carry_ = carry_ + t4_
-		rest_ = rest_ | (carry_ & ((support.Value(int64(1)) << (uint64(n2_))) - int64(1)))
-		carry_ = carry_ >> (uint64(n2_))
-		at_ = at_ + n2_
-	}
-	return gpu_valueAbove(gpu_shifted(s_, int64(0), carry_), base_, rest_ != int64(0)), all_.special_
-//line kernels_tandem.go:8824
+	/*line guess.go:54*/ return g_
+//line kernels_tandem.go:8739
 }
 
 func gpu_key32(x_ float32) int32 {
 	/*line fold.go:78*/ b_ := int32(math.Float32bits(x_))
 	return b_ ^ ((b_ >> (31)) & int32(2147483647))
-//line kernels_tandem.go:8830
+//line kernels_tandem.go:8745
 }
 
 func gpu_chosen(s_ gpu_state, order_ int64) int64 {
-	/*line fold.go:273*/ t_ := order_
+	/*line fold.go:285*/ t_ := order_
 	if t_ == int64(-1) {
 		return s_.b_
 	} else {
-		/*line fold.go:276*/ if t_ == int64(1) {
+		/*line fold.go:288*/ if t_ == int64(1) {
 			return max(s_.a_, ^s_.b_)
 		}
 	}
-	/*line fold.go:279*/ return s_.a_
-//line kernels_tandem.go:8843
+	/*line fold.go:291*/ return s_.a_
+//line kernels_tandem.go:8758
 }
 
 func gpu_key64(x_ float64) int64 {
 	/*line fold.go:83*/ b_ := int64(math.Float64bits(x_))
 	return b_ ^ ((b_ >> (63)) & int64(9223372036854775807))
-//line kernels_tandem.go:8849
+//line kernels_tandem.go:8764
 }
 
 func gpu_above(s_ gpu_ends, k_ int32, index_ int32) gpu_ends {
@@ -8853,7 +8768,7 @@ func gpu_above(s_ gpu_ends, k_ int32, index_ int32) gpu_ends {
 	found_ := (((more_ | (-more_)) >> (31)) >> (31)) >> (1)
 	t_ := gpu_ends{a_: s_.a_ ^ more_, b_: s_.b_ ^ ((s_.b_ ^ index_) & found_)}
 	/*line fold.go:133*/ return t_
-//line kernels_tandem.go:8857
+//line kernels_tandem.go:8772
 }
 
 func gpu_above_(s_ gpu_ends_, k_ int64, index_ int64) gpu_ends_ {
@@ -8861,10 +8776,34 @@ func gpu_above_(s_ gpu_ends_, k_ int64, index_ int64) gpu_ends_ {
 	found_ := (((more_ | (-more_)) >> (31)) >> (31)) >> (1)
 	t_ := gpu_ends_{a_: s_.a_ ^ more_, b_: s_.b_ ^ ((s_.b_ ^ index_) & found_)}
 	/*line fold.go:133*/ return t_
-//line kernels_tandem.go:8865
+//line kernels_tandem.go:8780
 }
 
-func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
+func gpu_Split32(b_ uint32) (uint64, int64, bool) {
+	/*line ../../../internal/superacc/value.go:202*/ var m_ uint64
+	_ = m_
+	/*line ../../../internal/superacc/value.go:202*/ var exp_ int64
+	_ = exp_
+	/*line ../../../internal/superacc/value.go:202*/ var finite_ bool
+	_ = finite_
+	/*line ../../../internal/superacc/value.go:202*/ t_, t2_, t3_ := gpu_split(uint64(b_), int64(24), uint64(255))
+	/*line ../../../internal/superacc/value.go:202*/ return t_, t2_, t3_
+//line kernels_tandem.go:8792
+}
+
+func gpu_Special(x_ float32) int64 {
+	/*line ../../../internal/superacc/superacc.go:53*/ if x_ != x_ {
+		return int64(1)
+	} else {
+		/*line ../../../internal/superacc/superacc.go:55*/ if x_ > float32(0) {
+			return int64(2)
+		}
+	}
+	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
+//line kernels_tandem.go:8804
+}
+
+func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 	/*line ../../../internal/superacc/superacc.go:24*/ m_ := uint64(max(v_, -v_))
 	/*line ../../../internal/superacc/superacc.go:24*/ s_ := (p_ & int64(31)) - (int64(32) * k_)
 	m_ = ((m_ << (uint64(s_))) | (m_ >> (uint64((-s_))))) & uint64(4294967295)
@@ -8872,7 +8811,31 @@ func gpu_AddPart_(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:8876
+//line kernels_tandem.go:8815
+}
+
+func gpu_Split64(b_ uint64) (uint64, int64, bool) {
+	/*line ../../../internal/superacc/value.go:199*/ var m_ uint64
+	_ = m_
+	/*line ../../../internal/superacc/value.go:199*/ var exp_ int64
+	_ = exp_
+	/*line ../../../internal/superacc/value.go:199*/ var finite_ bool
+	_ = finite_
+	/*line ../../../internal/superacc/value.go:199*/ t_, t2_, t3_ := gpu_split(b_, int64(53), uint64(2047))
+	/*line ../../../internal/superacc/value.go:199*/ return t_, t2_, t3_
+//line kernels_tandem.go:8827
+}
+
+func gpu_Special_(x_ float64) int64 {
+	/*line ../../../internal/superacc/superacc.go:53*/ if x_ != x_ {
+		return int64(1)
+	} else {
+		/*line ../../../internal/superacc/superacc.go:55*/ if x_ > float64(0) {
+			return int64(2)
+		}
+	}
+	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
+//line kernels_tandem.go:8839
 }
 
 func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
@@ -8882,67 +8845,51 @@ func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
 	}
 	t2_ := gpu_Value{Neg_: neg_}
 	/*line ../../../internal/superacc/value.go:19*/ return gpu_become(t2_, hi_, lo_, exp_, false)
-//line kernels_tandem.go:8886
+//line kernels_tandem.go:8849
 }
 
-func gpu_from_(t_ gpu_single, b_ int32) float32 {
-	/*line format.go:39*/ return math.Float32frombits(uint32(b_))
-//line kernels_tandem.go:8891
-}
-
-func gpu_bits_(t_ gpu_single, x_ float32) int32 {
-	/*line format.go:38*/ return int32(math.Float32bits(x_))
-//line kernels_tandem.go:8896
-}
-
-func gpu_near_(p_ gpu_one, x_ float32, y_ float32) float32 {
-	/*line terms.go:34*/ return x_
-//line kernels_tandem.go:8901
-}
-
-func gpu_upper(t_ gpu_single, m_ int32) uint32 {
-	/*line format.go:42*/ return uint32(m_)
-//line kernels_tandem.go:8906
-}
-
-func gpu_element(x_ gpu_Matrix, i_ int64, j_ int64, o_ int64, down_ bool) float32 {
-	/*line few.go:177*/ if down_ {
-		return x_.Data_[(i_*x_.Stride_)+o_]
-	}
-	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:8914
-}
-
-func gpu_power(t_ gpu_single, field_ int64) float32 {
-	/*line format.go:40*/ return math.Float32frombits(uint32(field_) << (23))
-//line kernels_tandem.go:8919
-}
-
-func gpu_reachOf(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, w_ gpu_window) gpu_reach {
-	/*line few.go:188*/ if gpu_field(f_, w_.hi_) <= int64(254) {
-		return gpu_reachIn(f_, w_)
-	}
-	r_ := gpu_noReach()
-	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
-		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-			u_, v_ := gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
-			r_ = gpu_with___________(r_, gpu_exactly(f_, p_, u_, v_), int64(24))
+func gpu_asDouble(w_ gpu_window) gpu_window {
+	/*line block.go:63*/ if w_.hi_ == uint32(0) {
+		return w_
+	} else {
+		/*line block.go:65*/ if (w_.hi_ >> (23)) == uint32(255) {
+			t_ := gpu_window{hi_: uint32(2146435072), lo_: uint32(0)}
+			/*line block.go:66*/ return t_
 		}
 	}
-	return r_
-//line kernels_tandem.go:8934
+	/*line block.go:68*/ lo_ := max((w_.lo_+uint32(1))>>(3), uint32(1048576))
+	t2_ := gpu_window{hi_: ((w_.hi_ >> (3)) + uint32(1)) + uint32(939524096), lo_: (lo_ + uint32(939524096)) - uint32(1)}
+	/*line block.go:69*/ return t2_
+//line kernels_tandem.go:8864
 }
 
-func gpu_sumOfDigits(f_ gpu_single, p_ gpu_one, t_ gpu_table, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
-	/*line few.go:214*/ s_ := int64(0)
-	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
-		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-			u_, v_ := gpu_factorsIn(f_, p_, t_, o_, less_, i_, j_)
-			s_ = s_ + gpu_digit_(gpu_exactly(f_, p_, u_, v_), base_, uint64(bits_))
-		}
+func gpu_magic(field_ int64) float64 {
+	/*line block.go:139*/ return math.Float64frombits((uint64(field_) << (52)) | uint64(2251799813685248))
+//line kernels_tandem.go:8869
+}
+
+func gpu_Add(w_ []int64, p_ int64, m_ uint64, neg_ bool) {
+	/*line ../../../internal/superacc/superacc.go:9*/ k_ := p_ >> (5)
+	/*line ../../../internal/superacc/superacc.go:9*/ s_ := uint64((p_ & int64(31)))
+	/*line ../../../internal/superacc/superacc.go:9*/ sign_ := int64(0)
+	if neg_ {
+		sign_ = int64(-1)
 	}
-	return s_
-//line kernels_tandem.go:8946
+	top_ := m_ >> (uint64(32) - s_)
+	w_[k_] = w_[k_] + ((int64(((m_ << (s_)) & uint64(4294967295))) ^ sign_) - sign_)
+	w_[k_+int64(1)] = w_[k_+int64(1)] + ((int64((top_ & uint64(4294967295))) ^ sign_) - sign_)
+	w_[k_+int64(2)] = w_[k_+int64(2)] + ((int64((top_ >> (32))) ^ sign_) - sign_)
+//line kernels_tandem.go:8883
+}
+
+func gpu_addNumber__(f_ gpu_single, words_ []int64, x_ float64) {
+	/*line format.go:71*/ m_, e_, finite_ := gpu_Split64(math.Float64bits(x_))
+	if finite_ {
+		gpu_Add(words_, max(e_-int64(-384), int64(0)), m_, (math.Float64bits(x_)>>(63)) != uint64(0))
+	} else {
+		words_[24] = words_[24] | gpu_Special_(x_)
+	}
+//line kernels_tandem.go:8893
 }
 
 func gpu_overShort(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -8963,7 +8910,7 @@ func gpu_overShort(v_ gpu_Value, n_ uint64) gpu_Value {
 	up_ := uint64(int64(bits.LeadingZeros64(hi_)))
 	t11_ := gpu_Value{Hi_: (hi_ << (up_)) | (lo_ >> (uint64(64) - up_)), Lo_: (lo_ << (up_)) | ((q0_ << (up_)) >> (32)), Exp_: v_.Exp_ - int64(up_), Neg_: v_.Neg_, Rest_: v_.Rest_ || ((rem_ | (q0_ << (uint64(32) + up_))) != uint64(0))}
 	/*line ../../../internal/superacc/value.go:100*/ return t11_
-//line kernels_tandem.go:8967
+//line kernels_tandem.go:8914
 }
 
 func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gpu_Value {
@@ -8977,191 +8924,106 @@ func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gp
 	z_ := int64(bits.LeadingZeros64(hi_))
 	t3_ := gpu_Value{Hi_: (hi_ << (uint64(z_))) | (lo_ >> (uint64((int64(64) - z_)))), Lo_: lo_ << (uint64(z_)), Exp_: exp_ - z_, Neg_: v_.Neg_, Rest_: v_.Rest_ || rest_}
 	/*line ../../../internal/superacc/value.go:162*/ return t3_
-//line kernels_tandem.go:8981
+//line kernels_tandem.go:8928
+}
+
+func gpu_inf(t_ gpu_single) float32 {
+	/*line format.go:28*/ return math.Float32frombits(uint32(2139095040))
+//line kernels_tandem.go:8933
 }
 
 func gpu_Bits32(v_ gpu_Value) uint32 {
 	/*line ../../../internal/superacc/value.go:169*/ return uint32(gpu_round__(v_, int64(24), uint64(255)))
-//line kernels_tandem.go:8986
+//line kernels_tandem.go:8938
 }
 
-func gpu_near__(p_ gpu_one, x_ float64, y_ float64) float64 {
-	/*line terms.go:34*/ return x_
-//line kernels_tandem.go:8991
+func gpu_upper(f_ gpu_double, p_ gpu_plain, t_ float64, u_ float64, v_ float64) uint32 {
+	/*line block.go:47*/ m_ := math.Float64bits(t_) &^ uint64(9223372036854775808)
+	/*line block.go:56*/ return uint32((((m_ + uint64(4294967296)) - uint64(1)) >> (32)))
+//line kernels_tandem.go:8944
 }
 
-func gpu_upper_(t_ gpu_double, m_ int64) uint32 {
-	/*line format.go:58*/ return uint32((((uint64(m_) + uint64(4294967296)) - uint64(1)) >> (32)))
-//line kernels_tandem.go:8996
-}
-
-func gpu_element_(x_ gpu_Matrix_, i_ int64, j_ int64, o_ int64, down_ bool) float64 {
-	/*line few.go:177*/ if down_ {
-		return x_.Data_[(i_*x_.Stride_)+o_]
+func gpu_addNumber___(f_ gpu_double, words_ []int64, x_ float64) {
+	/*line format.go:71*/ m_, e_, finite_ := gpu_Split64(math.Float64bits(x_))
+	if finite_ {
+		gpu_Add(words_, max(e_-int64(-2176), int64(0)), m_, (math.Float64bits(x_)>>(63)) != uint64(0))
+	} else {
+		words_[136] = words_[136] | gpu_Special_(x_)
 	}
-	return x_.Data_[((o_+i_)*x_.Stride_)+j_]
-//line kernels_tandem.go:9004
+//line kernels_tandem.go:8954
 }
 
-func gpu_power_(t_ gpu_double, field_ int64) float64 {
-	/*line format.go:56*/ return math.Float64frombits(uint64(field_) << (52))
-//line kernels_tandem.go:9009
-}
-
-func gpu_reachOf_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window) gpu_reach {
-	/*line few.go:188*/ if gpu_field_(f_, w_.hi_) <= int64(2046) {
-		return gpu_reachIn_(f_, w_)
-	}
-	r_ := gpu_noReach()
-	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
-		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-			u_, v_ := gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
-			r_ = gpu_with___________(r_, gpu_exactly_(f_, p_, u_, v_), int64(53))
-		}
-	}
-	return r_
-//line kernels_tandem.go:9024
-}
-
-func gpu_sumOfDigits_(f_ gpu_double, p_ gpu_one, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
-	/*line few.go:214*/ s_ := int64(0)
-	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
-		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-			u_, v_ := gpu_factorsIn_(f_, p_, t_, o_, less_, i_, j_)
-			s_ = s_ + gpu_digit_(gpu_exactly_(f_, p_, u_, v_), base_, uint64(bits_))
-		}
-	}
-	return s_
-//line kernels_tandem.go:9036
+func gpu_inf_(t_ gpu_double) float64 {
+	/*line format.go:33*/ return math.Float64frombits(uint64(9218868437227405312))
+//line kernels_tandem.go:8959
 }
 
 func gpu_Bits64(v_ gpu_Value) uint64 {
 	/*line ../../../internal/superacc/value.go:166*/ return gpu_round__(v_, int64(53), uint64(2047))
-//line kernels_tandem.go:9041
+//line kernels_tandem.go:8964
 }
 
-func gpu_reachOf__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, w_ gpu_window) gpu_reach {
-	/*line few.go:188*/ if gpu_field_(f_, w_.hi_) <= int64(2046) {
-		return gpu_reachIn_(f_, w_)
+func gpu_upper_(f_ gpu_single, p_ gpu_product, t_ float64, u_ float64, v_ float64) uint32 {
+	/*line block.go:47*/ m_ := math.Float64bits(t_) &^ uint64(9223372036854775808)
+	/*line block.go:49*/ return uint32((m_ >> (32)))
+//line kernels_tandem.go:8970
+}
+
+func gpu_upper__(f_ gpu_double, p_ gpu_product, t_ float64, u_ float64, v_ float64) uint32 {
+	/*line block.go:47*/ m_ := math.Float64bits(t_) &^ uint64(9223372036854775808)
+	/*line block.go:52*/ if ((m_ == uint64(0)) && (u_ != float64(0))) && (v_ != float64(0)) {
+		m_ = uint64(1)
 	}
-	r_ := gpu_noReach()
-	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
-		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-			u_, v_ := gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
-			r_ = gpu_with___________(r_, gpu_exactly__(f_, p_, u_, v_), int64(53))
-		}
-	}
-	return r_
-//line kernels_tandem.go:9056
+	/*line block.go:56*/ return uint32((((m_ + uint64(4294967296)) - uint64(1)) >> (32)))
+//line kernels_tandem.go:8979
 }
 
-func gpu_sumOfDigits__(f_ gpu_double, p_ gpu_pair, t_ gpu_table__, o_ int64, less_ float32, base_ int64, bits_ int64) int64 {
-	/*line few.go:214*/ s_ := int64(0)
-	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
-		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-			u_, v_ := gpu_factorsIn__(f_, p_, t_, o_, less_, i_, j_)
-			s_ = s_ + gpu_digit_(gpu_exactly__(f_, p_, u_, v_), base_, uint64(bits_))
-		}
-	}
-	return s_
-//line kernels_tandem.go:9068
-}
-
-func gpu_near___(p_ gpu_two, x_ float64, y_ float64) float64 {
-	/*line terms.go:32*/ return float64(x_ * y_)
-//line kernels_tandem.go:9073
-}
-
-func gpu_reachOf___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, w_ gpu_window) gpu_reach {
-	/*line few.go:191*/ r_ := gpu_noReach()
-	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
-		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-			u_, v_ := gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
-			r_ = gpu_with___________(r_, gpu_exactly___(f_, p_, u_, v_), int64(106))
-		}
-	}
-	return r_
-//line kernels_tandem.go:9085
-}
-
-func gpu_sumOfDigits___(f_ gpu_double, p_ gpu_two, t_ gpu_table_, o_ int64, less_ float64, base_ int64, bits_ int64) int64 {
-	/*line few.go:214*/ s_ := int64(0)
-	for t2_, i_ := t_.height_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
-		for t3_, j_ := t_.width_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-			u_, v_ := gpu_factorsIn___(f_, p_, t_, o_, less_, i_, j_)
-			s_ = s_ + gpu_digit_(gpu_exactly___(f_, p_, u_, v_), base_, uint64(bits_))
-		}
-	}
-	return s_
-//line kernels_tandem.go:9097
-}
-
-func gpu_split(t_ gpu_single, x_ float32) (uint64, int64, bool) {
-	/*line format.go:45*/ t2_, t3_, t4_ := gpu_Split32(math.Float32bits(x_))
-	/*line format.go:45*/ return t2_, t3_, t4_
-//line kernels_tandem.go:9103
-}
-
-func gpu_Special(x_ float32) int64 {
-	/*line ../../../internal/superacc/superacc.go:53*/ if x_ != x_ {
-		return int64(1)
+func gpu_addProduct_(f_ gpu_double, words_ []int64, x_ float64, y_ float64) {
+	/*line format.go:80*/ m_, e_, finite_ := gpu_Split64(math.Float64bits(x_))
+	n_, g_, finite2_ := gpu_Split64(math.Float64bits(y_))
+	if finite_ && finite2_ {
+		t7_ := support.MulHi(m_, n_)
+		/*line format.go:83*/ t8_ := m_ * n_
+		/*line format.go:83*/ hi_ := t7_
+		/*line format.go:83*/ lo_ := t8_
+		neg_ := ((math.Float64bits(x_) ^ math.Float64bits(y_)) >> (63)) != uint64(0)
+		gpu_Add(words_, (e_+g_)-int64(-2176), lo_, neg_)
+		gpu_Add(words_, ((e_+g_)+int64(64))-int64(-2176), hi_, neg_)
 	} else {
-		/*line ../../../internal/superacc/superacc.go:55*/ if x_ > float32(0) {
-			return int64(2)
-		}
+		words_[136] = words_[136] | gpu_Special_(float64(x_*y_))
 	}
-	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:9115
+//line kernels_tandem.go:8996
 }
 
-func gpu_split_(t_ gpu_double, x_ float64) (uint64, int64, bool) {
-	/*line format.go:61*/ t2_, t3_, t4_ := gpu_Split64(math.Float64bits(x_))
-	/*line format.go:61*/ return t2_, t3_, t4_
-//line kernels_tandem.go:9121
+func gpu_Add_(w_ []int64, p_ int64, m_ uint64, neg_ bool) {
+	/*line ../../../internal/superacc/superacc.go:9*/ k_ := p_ >> (5)
+	/*line ../../../internal/superacc/superacc.go:9*/ s_ := uint64((p_ & int64(31)))
+	/*line ../../../internal/superacc/superacc.go:9*/ sign_ := int64(0)
+	if neg_ {
+		sign_ = int64(-1)
+	}
+	top_ := m_ >> (uint64(32) - s_)
+	w_[k_] = w_[k_] + ((int64(((m_ << (s_)) & uint64(4294967295))) ^ sign_) - sign_)
+	w_[k_+int64(1)] = w_[k_+int64(1)] + ((int64((top_ & uint64(4294967295))) ^ sign_) - sign_)
+	w_[k_+int64(2)] = w_[k_+int64(2)] + ((int64((top_ >> (32))) ^ sign_) - sign_)
+//line kernels_tandem.go:9010
 }
 
-func gpu_Special_(x_ float64) int64 {
-	/*line ../../../internal/superacc/superacc.go:53*/ if x_ != x_ {
-		return int64(1)
-	} else {
-		/*line ../../../internal/superacc/superacc.go:55*/ if x_ > float64(0) {
-			return int64(2)
-		}
-	}
-	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:9133
-}
-
-func gpu_room(s_ gpu_short, left_ int64) int64 {
-	/*line few.go:227*/ hi_ := s_.hi_ ^ uint64((int64(s_.hi_) >> (63)))
-	if hi_ == uint64(0) {
-		return min(int64(48), left_)
-	}
-	return min(min(int64(48), left_), int64(bits.LeadingZeros64(hi_))-int64(2))
-//line kernels_tandem.go:9142
-}
-
-func gpu_valueAbove(s_ gpu_short, base_ int64, rest_ bool) gpu_Value {
-	/*line few.go:245*/ var v_ gpu_Value
-	if rest_ && (int64(s_.hi_) < int64(0)) {
-		v_ = gpu_NewValue(^s_.hi_, ^s_.lo_, base_, true)
-	} else {
-		v_ = gpu_value(s_, base_)
-	}
-	v_.Rest_ = rest_
-	return v_
-//line kernels_tandem.go:9154
-}
-
-func gpu_reachIn(f_ gpu_single, w_ gpu_window) gpu_reach {
-	/*line few.go:203*/ if w_.hi_ == uint32(0) {
-		return gpu_noReach()
-	}
-	lo_ := gpu_least_(f_, w_.lo_)
-	/*line few.go:206*/ hi_ := gpu_field(f_, w_.hi_)
-	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - int64(127)) - int64(24)) + int64(1), top_: (max(hi_, int64(1)) - int64(127)) + int64(1)}
-	/*line few.go:207*/ return t_
-//line kernels_tandem.go:9165
+func gpu_split(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
+	/*line ../../../internal/superacc/value.go:204*/ var m_ uint64
+	/*line ../../../internal/superacc/value.go:204*/ var exp_ int64
+	_ = exp_
+	/*line ../../../internal/superacc/value.go:204*/ var finite_ bool
+	_ = finite_
+//line ../../../internal/superacc/value.go:205
+	one_ := support.Value(uint64(1)) << (uint64((precision_ - int64(1))))
+	t_ := b_ & (one_ - uint64(1))
+	/*line ../../../internal/superacc/value.go:206*/ t2_ := (b_ >> (uint64((precision_ - int64(1))))) & inf_
+	/*line ../../../internal/superacc/value.go:206*/ m_ = t_
+	/*line ../../../internal/superacc/value.go:206*/ field_ := t2_
+	normal_ := min(field_, uint64(1))
+	return m_ | (normal_ << (uint64((precision_ - int64(1))))), gpu_lowest(precision_, inf_) + int64((field_ - normal_)), field_ != inf_
+//line kernels_tandem.go:9027
 }
 
 func gpu_divide(r_ gpu_reciprocal, u1_ uint64, u0_ uint64) (uint64, uint64) {
@@ -9179,7 +9041,7 @@ func gpu_divide(r_ gpu_reciprocal, u1_ uint64, u0_ uint64) (uint64, uint64) {
 		rem_ = rem_ - r_.d_
 	}
 	return quotient_ & uint64(4294967295), rem_
-//line kernels_tandem.go:9183
+//line kernels_tandem.go:9045
 }
 
 func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
@@ -9203,62 +9065,10 @@ func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
 		keep_ = keep_ | ((inf_ + uint64(1)) << (uint64((precision_ - int64(1)))))
 	}
 	return keep_
-//line kernels_tandem.go:9207
-}
-
-func gpu_reachIn_(f_ gpu_double, w_ gpu_window) gpu_reach {
-	/*line few.go:203*/ if w_.hi_ == uint32(0) {
-		return gpu_noReach()
-	}
-	lo_ := gpu_least__(f_, w_.lo_)
-	/*line few.go:206*/ hi_ := gpu_field_(f_, w_.hi_)
-	t_ := gpu_reach{least_: ((max(lo_, int64(1)) - int64(1023)) - int64(53)) + int64(1), top_: (max(hi_, int64(1)) - int64(1023)) + int64(1)}
-	/*line few.go:207*/ return t_
-//line kernels_tandem.go:9218
-}
-
-func gpu_Split32(b_ uint32) (uint64, int64, bool) {
-	/*line ../../../internal/superacc/value.go:202*/ var m_ uint64
-	_ = m_
-	/*line ../../../internal/superacc/value.go:202*/ var exp_ int64
-	_ = exp_
-	/*line ../../../internal/superacc/value.go:202*/ var finite_ bool
-	_ = finite_
-	/*line ../../../internal/superacc/value.go:202*/ t_, t2_, t3_ := gpu_split__(uint64(b_), int64(24), uint64(255))
-	/*line ../../../internal/superacc/value.go:202*/ return t_, t2_, t3_
-//line kernels_tandem.go:9230
-}
-
-func gpu_Split64(b_ uint64) (uint64, int64, bool) {
-	/*line ../../../internal/superacc/value.go:199*/ var m_ uint64
-	_ = m_
-	/*line ../../../internal/superacc/value.go:199*/ var exp_ int64
-	_ = exp_
-	/*line ../../../internal/superacc/value.go:199*/ var finite_ bool
-	_ = finite_
-	/*line ../../../internal/superacc/value.go:199*/ t_, t2_, t3_ := gpu_split__(b_, int64(53), uint64(2047))
-	/*line ../../../internal/superacc/value.go:199*/ return t_, t2_, t3_
-//line kernels_tandem.go:9242
+//line kernels_tandem.go:9069
 }
 
 func gpu_lowest(precision_ int64, inf_ uint64) int64 {
 	/*line ../../../internal/superacc/value.go:196*/ return (int64(2) - precision_) - int64((inf_ >> (1)))
-//line kernels_tandem.go:9247
-}
-
-func gpu_split__(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
-	/*line ../../../internal/superacc/value.go:204*/ var m_ uint64
-	/*line ../../../internal/superacc/value.go:204*/ var exp_ int64
-	_ = exp_
-	/*line ../../../internal/superacc/value.go:204*/ var finite_ bool
-	_ = finite_
-//line ../../../internal/superacc/value.go:205
-	one_ := support.Value(uint64(1)) << (uint64((precision_ - int64(1))))
-	t_ := b_ & (one_ - uint64(1))
-	/*line ../../../internal/superacc/value.go:206*/ t2_ := (b_ >> (uint64((precision_ - int64(1))))) & inf_
-	/*line ../../../internal/superacc/value.go:206*/ m_ = t_
-	/*line ../../../internal/superacc/value.go:206*/ field_ := t2_
-	normal_ := min(field_, uint64(1))
-	return m_ | (normal_ << (uint64((precision_ - int64(1))))), gpu_lowest(precision_, inf_) + int64((field_ - normal_)), field_ != inf_
-//line kernels_tandem.go:9264
+//line kernels_tandem.go:9074
 }
