@@ -130,8 +130,9 @@ type Variable struct {
 	Table *Table
 	// for kernels with barriers, which run as several loops over work-items
 	varying bool
-	Region  int  // the loop that uses it: 0 none yet, -1 several
-	Array   bool // one for each work-item
+	fields  map[int]bool // of a struct: those that vary where not all of it does
+	Region  int          // the loop that uses it: 0 none yet, -1 several
+	Array   bool         // one for each work-item
 	// of a kernel's parameter that is a struct or an array
 	Leaves []Leaf
 	// of a kernel's parameter that is a slice or a matrix: nothing writes its elements

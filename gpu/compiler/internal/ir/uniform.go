@@ -69,13 +69,46 @@ func (u *uniformity) set(v *Variable, varies bool, d token.Pos) {
 	}
 }
 
+func (u *uniformity) setField(v *Variable, i int, varies bool, d token.Pos) {
+	if v.varying || v.fields[i] || !varies && d == token.NoPos {
+		return
+	}
+	if v.fields == nil {
+		v.fields = map[int]bool{}
+	}
+	v.fields[i], u.changed = true, true
+}
+
+// assign is place x, which is all of a variable or a part, becoming y.
+func (u *uniformity) assign(x, y *Expr, d token.Pos) {
+	if x.Op == OpVar && x.Type.Kind == KindStruct {
+		for i := range x.Type.Fields {
+			u.setField(x.Var, i, fieldVaries(y, i), d)
+		}
+		return
+	}
+	v, varies := RootVariable(x), varies(y) || x.Op != OpVar && varies(x)
+	for x.Op != OpVar && v != nil {
+		if x.Op == OpField && x.X.Op == OpVar {
+			u.setField(v, x.N, varies, d)
+			return
+		}
+		x = x.X
+	}
+	u.set(v, varies, d)
+}
+
 func (u *uniformity) stmt(s *Stmt, d token.Pos) token.Pos {
 	s.diverged = d
 	switch s.Kind {
 	case StmtDecl:
-		u.set(s.Var, s.X != nil && varies(s.X), d)
+		if s.X == nil {
+			u.set(s.Var, false, d)
+		} else {
+			u.assign(VarExpr(s.Var, s.Pos), s.X, d)
+		}
 	case StmtAssign:
-		u.set(RootVariable(s.X), varies(s.Y) || s.X.Op != OpVar && varies(s.X), d)
+		u.assign(s.X, s.Y, d)
 	case StmtCall:
 		for _, v := range s.Dst {
 			u.set(v, varies(s.X), d)
@@ -150,7 +183,9 @@ func (u *uniformity) loop(s *Stmt, d token.Pos) token.Pos {
 func varies(e *Expr) bool {
 	switch e.Op {
 	case OpVar:
-		return e.Var.Local || e.Var.varying
+		return e.Var.Local || e.Var.varying || len(e.Var.fields) > 0
+	case OpField:
+		return fieldVaries(e.X, e.N)
 	case OpIndex:
 		if e.X.Type.Kind == KindSlice {
 			return true
@@ -171,4 +206,15 @@ func varies(e *Expr) bool {
 	found := false
 	e.Children(func(x *Expr) { found = found || varies(x) })
 	return found
+}
+
+// fieldVaries tells whether field i of struct e may differ between the work-items of a group.
+func fieldVaries(e *Expr, i int) bool {
+	switch e.Op {
+	case OpVar:
+		return e.Var.Local || e.Var.varying || e.Var.fields[i]
+	case OpMake:
+		return e.Args[i] != nil && varies(e.Args[i])
+	}
+	return varies(e)
 }

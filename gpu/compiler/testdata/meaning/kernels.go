@@ -581,3 +581,53 @@ func switches(it gpu.Item, out []int64, b box, n int) {
 	}
 	out[it.Global(0)] = t[it.Local(0)]
 }
+
+// A walk is what the group shares, beside what is each work-item's own.
+type walk struct {
+	own  int64
+	left int
+	b    box
+	sub  struct{ k, n int }
+}
+
+func (w walk) meet(it gpu.Item, t []int64) int64 {
+	if w.left > 2 {
+		turn(it, t, 9)
+	}
+	return w.own + t[it.Local(0)]
+}
+
+// fields: what the group shares of a struct decides, whatever the other fields are.
+//
+//tandem:kernel
+func fields(it gpu.Item, out []int64, b box, n int) {
+	t := gpu.Local[[8]int64](it)
+	l := it.Local(0)
+	t[l] = int64(it.Global(0))
+	w := walk{own: t[l], left: n, b: b}
+	for w.left > 0 {
+		turn(it, t[:], 8)
+		w.own += t[l]
+		w.left -= 2
+		if w.b.list[w.left&3] == 2 {
+			turn(it, t[:], 2)
+			w.b.k++
+		}
+	}
+	v := w // a copy
+	v.left, v.own = n, v.own*int64(l)
+	w.own += v.meet(it, t[:])
+	if v.sub.n += n; v.sub.n == 3 || v.b == b {
+		turn(it, t[:], 3)
+		v = walk{v.own + 1, int(w.b.k), w.b, v.sub}
+	}
+	switch v.left {
+	case 3, 4:
+		turn(it, t[:], 4)
+	case n:
+		return
+	}
+	var ways [2]walk // whose elements differ as wholes
+	ways[l&1].own = w.own
+	out[it.Global(0)] = t[l] + v.own*10 + ways[1].own + int64(v.b.k)
+}

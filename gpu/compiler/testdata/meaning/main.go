@@ -102,6 +102,7 @@ func main() {
 			"conditions": {conditions, launchConditions[[]int64]},
 			"loops":      {loops, launchLoops[[]int64]},
 			"switches":   {switches, launchSwitches[[]int64]},
+			"fields":     {fields, launchFields[[]int64]},
 		} {
 			check(fmt.Sprint(name, n), grid, func() []int64 { return make([]int64, 16) },
 				func(it gpu.Item, out []int64) { k.plain(it, out, b, n) },

@@ -187,6 +187,108 @@ func divergentValue(it gpu.Item, x []float32, n int) {
 	}
 }
 
+type tour struct {
+	own, left int
+	sub       struct{ own, left int }
+	list      [2]int
+}
+
+func (t tour) more() bool { return t.left > 0 }
+func (t *tour) step()     { t.left-- }
+
+func tourOf(own, left int) tour { return tour{own: own, left: left} }
+
+//tandem:kernel
+func divergentFields(it gpu.Item, x []float32, n int) {
+	t := tour{own: it.Local(0), left: n}
+	if t.left > 0 {
+		it.Barrier()
+	}
+	if t.own > 0 {
+		it.Barrier() // want "only some work-items"
+	}
+	if t.more() { // which gets all of it
+		it.Barrier() // want "only some work-items"
+	}
+	literal := tour{n, it.Local(0), t.sub, t.list}
+	if literal.left > 0 {
+		it.Barrier() // want "only some work-items"
+	}
+	assigned := tour{left: n}
+	assigned.left += it.Local(0)
+	if assigned.left > 0 {
+		it.Barrier() // want "only some work-items"
+	}
+	copied := t
+	copied.left = t.left / 2
+	if copied.left > 0 {
+		it.Barrier()
+	}
+	if copied.own > 0 {
+		it.Barrier() // want "only some work-items"
+	}
+	var replaced tour
+	if replaced = assigned; replaced.left > 0 {
+		it.Barrier() // want "only some work-items"
+	}
+	if replaced.list[0] > 0 {
+		it.Barrier()
+	}
+	apart := tour{left: n}
+	if x[0] > 0 {
+		apart.left = 3
+	}
+	if apart.own > 0 {
+		it.Barrier()
+	}
+	if apart.left > 0 {
+		it.Barrier() // want "only some work-items"
+	}
+	reset := tour{left: n}
+	if x[0] > 0 {
+		reset = tour{}
+	}
+	if reset.list[0] > 0 {
+		it.Barrier() // want "only some work-items"
+	}
+	of := tourOf(it.Local(0), n)
+	if of.left > 0 {
+		it.Barrier() // want "only some work-items"
+	}
+}
+
+//tandem:kernel
+func divergentParts(it gpu.Item, x []float32, n int) {
+	t := tour{left: n}
+	t.sub.own = it.Local(0)
+	t.list[it.Local(0)&1] = 1
+	if t.left > 0 {
+		it.Barrier()
+	}
+	if t.sub.left > 0 {
+		it.Barrier() // want "only some work-items"
+	}
+	if t.list[0] > 0 {
+		it.Barrier() // want "only some work-items"
+	}
+	stepped := tour{own: it.Local(0), left: n}
+	stepped.step() // by its address
+	if stepped.left > 0 {
+		it.Barrier() // want "only some work-items"
+	}
+	var all [2]tour
+	all[0].own = it.Local(0)
+	if all[0].left > 0 {
+		it.Barrier() // want "only some work-items"
+	}
+	for later := (tour{left: n}); later.left > 0; later.left-- {
+		it.Barrier() // want "only some work-items"
+		if later.left = later.own; x[0] > 0 {
+			later.own++
+		}
+	}
+}
+
 func helper(it gpu.Item) { it.Barrier() } // want "only some work-items"
 
 //tandem:kernel []float32
