@@ -19,6 +19,7 @@ import (
 	"github.com/tandem-gpu/tandem/backend/backendtest"
 	_ "github.com/tandem-gpu/tandem/backend/cudasim"
 	"github.com/tandem-gpu/tandem/internal/faulttest"
+	"github.com/tandem-gpu/tandem/internal/racetest"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -47,7 +48,7 @@ func TestEndurance(t *testing.T) {
 			if spec == "opencl" { // the compiler of PoCL takes its memory in the first 100 cycles or so
 				cycles = 250
 			}
-			if raceEnabled {
+			if racetest.Enabled {
 				cycles, operations = 50, 50 // what grows slowly is for the other runs to find
 			}
 			if *endurance {
@@ -178,7 +179,7 @@ func endure(t *testing.T, n int, run func(i int) error) {
 // hasGrown compares memory. The race detector keeps some of its own for what was ever touched, and
 // PoCL's compiler touches more in its first hundred runs.
 func hasGrown(first, last usage) bool {
-	return last.heap-first.heap > maxHeapGrowth || last.resident-first.resident > maxResidentGrowth && !raceEnabled
+	return last.heap-first.heap > maxHeapGrowth || last.resident-first.resident > maxResidentGrowth && !racetest.Enabled
 }
 
 // A cycle opens a device, multiplies on it, and closes it.

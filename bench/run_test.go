@@ -15,6 +15,7 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/backendtest"
 	"github.com/tandem-gpu/tandem/element"
+	"github.com/tandem-gpu/tandem/internal/racetest"
 )
 
 // onBackends runs f on each backend that is there.
@@ -50,7 +51,7 @@ func TestRun(t *testing.T) {
 	defer func(quick, textbook time.Duration) { quickLimit, textbookLimit = quick, textbook }(quickLimit, textbookLimit)
 	quickLimit, textbookLimit = time.Minute, time.Minute
 	onBackends(t, func(t *testing.T, name string) {
-		if name == "cpu" && raceEnabled {
+		if name == "cpu" && racetest.Enabled {
 			t.Skip("work-items would be goroutines for a minute; opencl takes the same paths")
 		}
 		o := small(name)
@@ -222,6 +223,7 @@ func right(p problem[float32], spoil func()) (*job, error) {
 // The result of a library is checked: what is wrong has no figures anywhere, and is no failure of
 // Tandem.
 func TestWrongPeers(t *testing.T) {
+	racetest.Skip(t, "others have its goroutines")
 	closed := 0
 	o := small("cpu")
 	o.Peers, o.Types, o.Sizes = true, []element.Type{element.Float32}, []int{24, 20}

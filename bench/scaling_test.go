@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/tandem-gpu/tandem/element"
+	"github.com/tandem-gpu/tandem/internal/racetest"
 )
 
 // A run of the scaling alone has a curve for each type, and on the cpu device for each number of
@@ -169,6 +170,7 @@ func TestTable(t *testing.T) {
 
 // Without sizes of the user's a run has thin products and a batch, whose results are checked.
 func TestShapes(t *testing.T) {
+	racetest.Skip(t, "others have its goroutines")
 	onBackends(t, func(t *testing.T, name string) {
 		if testing.Short() && name != "cpu" {
 			t.Skip("short")

@@ -19,6 +19,7 @@ import (
 	"github.com/tandem-gpu/tandem/backend/backendtest"
 	_ "github.com/tandem-gpu/tandem/backend/cudasim"
 	"github.com/tandem-gpu/tandem/internal/host"
+	"github.com/tandem-gpu/tandem/internal/racetest"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -37,7 +38,7 @@ func eachCompiler(t *testing.T, f func(t *testing.T, s *linalg.Session)) {
 func eachBackend(t *testing.T, f func(t *testing.T, s *linalg.Session)) {
 	for _, spec := range []string{"cpu", "opencl", "cuda", "cudasim"} {
 		t.Run(spec, func(t *testing.T) {
-			if spec == "cudasim" && raceEnabled {
+			if spec == "cudasim" && racetest.Enabled {
 				t.Skip("minutes of simulation under the race detector; the tests of the driver run under it")
 			}
 			s, err := linalg.Open(spec)

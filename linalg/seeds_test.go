@@ -17,6 +17,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
+	"github.com/tandem-gpu/tandem/internal/racetest"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 )
@@ -273,12 +274,13 @@ func TestSeedAdd(t *testing.T) {
 }
 
 func TestSeedTranspose(t *testing.T) {
+	racetest.Skip(t, "it is of bits")
 	for _, shape := range [][2]int{{1000, 777}, {4096, 4096}, {16384, 16384}} {
 		t.Run(fmt.Sprintf("%dx%d", shape[0], shape[1]), func(t *testing.T) {
 			if shape[0] > 4096 && !*large {
 				t.Skip("needs 3 GiB of memory; go test ./linalg -run TestSeedTranspose -large runs it")
 			}
-			if shape[0] > 1000 && raceEnabled {
+			if shape[0] > 1000 && racetest.Enabled {
 				t.Skip("more of the same work-items, for minutes")
 			}
 			eachBackend(t, func(t *testing.T, s *linalg.Session) {
@@ -334,7 +336,7 @@ func seedTranspose(t *testing.T, s *linalg.Session, rows, cols int) {
 // The device works on the host's own slices, which begin off any alignment but their elements'.
 func TestSeedZeroCopy(t *testing.T) {
 	n, before := 256, 3
-	if raceEnabled { // work-items by the tens of millions otherwise
+	if racetest.Enabled { // work-items by the tens of millions otherwise
 		n = 64
 	}
 	rng := rand.New(rand.NewPCG(12, 13))

@@ -16,6 +16,7 @@ import (
 	"github.com/tandem-gpu/tandem/backend/backendtest"
 	"github.com/tandem-gpu/tandem/internal/faulttest"
 	"github.com/tandem-gpu/tandem/internal/host"
+	"github.com/tandem-gpu/tandem/internal/racetest"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 )
@@ -27,7 +28,7 @@ func eachShared(t *testing.T, f func(t *testing.T, s *linalg.Session)) {
 		{"cpu+opencl", ""}, {"cudasim", "20KiB"}, {"opencl+cpu+cudasim", "0.004MiB"},
 	} {
 		t.Run(x.spec+" "+x.limit, func(t *testing.T) {
-			if strings.Contains(x.spec, "cudasim") && raceEnabled {
+			if strings.Contains(x.spec, "cudasim") && racetest.Enabled {
 				t.Skip("minutes of simulation under the race detector")
 			}
 			t.Setenv(linalg.EnvMemory, x.limit)

@@ -11,6 +11,7 @@ import (
 	"github.com/tandem-gpu/tandem/backend/driverkit/dl/dltest"
 	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi"
 	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi/capitest"
+	"github.com/tandem-gpu/tandem/internal/racetest"
 )
 
 // incSource adds v to n elements.
@@ -82,6 +83,7 @@ func withAttribute(t *testing.T, attribute int32, has bool) *driver {
 
 // The whole suite on a device that shares the host's memory, of which nothing is left.
 func TestSuiteIntegrated(t *testing.T) {
+	racetest.Skip(t, "others have its goroutines")
 	capitest.Watch(t, table(t))
 	backendtest.Run(t, withAttribute(t, capi.AttributeIntegrated, true), backendtest.Again(),
 		backendtest.Skip("Close/Abandon", "it leaves handles behind; TestAbandoned has it"))

@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/tandem-gpu/tandem/internal/racetest"
 )
 
 func TestConformance(t *testing.T) {
+	racetest.Skip(t, "it is of bits")
 	out := must(t, "conformance", "--quick", "--backend", "cpu")
 	if !strings.Contains(out, "cpu:0") || !strings.Contains(out, "  golden\n") {
 		t.Errorf("it prints\n%s", out)
@@ -15,6 +18,7 @@ func TestConformance(t *testing.T) {
 
 // The devices of one machine print one digest.
 func TestConformanceAll(t *testing.T) {
+	racetest.Skip(t, "it is of bits")
 	out := must(t, "conformance", "--quick", "--backend", "all", "--json")
 	var reports []struct {
 		Pass   bool

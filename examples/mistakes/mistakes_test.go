@@ -10,6 +10,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/backendtest"
+	"github.com/tandem-gpu/tandem/internal/racetest"
 )
 
 // A command of the page, and what it shows.
@@ -18,7 +19,7 @@ var try = regexp.MustCompile("(?ms)^```sh\n(.*?)^```\n\n```\n(.*?)^```$")
 // The commands of docs/finding-mistakes.md show what it says, but for the debugger's. The one with
 // the race detector builds what make race has built: it runs there, and the others do not.
 func TestPage(t *testing.T) {
-	if testing.Short() && !raceEnabled {
+	if testing.Short() && !racetest.Enabled {
 		t.Skip("builds programs; left out by -short")
 	}
 	page, err := os.ReadFile("../../docs/finding-mistakes.md")
@@ -53,7 +54,7 @@ func needs(t *testing.T, command string) {
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip(err)
 	}
-	if strings.Contains(command, "-race") != raceEnabled {
+	if strings.Contains(command, "-race") != racetest.Enabled {
 		t.Skip("only the command with -race runs in a test with -race")
 	}
 	const oclgrind = "/usr/lib/oclgrind/liboclgrind-rt-icd.so"

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend/backendtest"
 	"github.com/tandem-gpu/tandem/gpu/compiler/internal/front"
+	"github.com/tandem-gpu/tandem/internal/racetest"
 )
 
 const barriersMain = `package main
@@ -157,7 +158,7 @@ func TestMissingBarriers(t *testing.T) {
 // The race detector finds it, too, on the cpu device: where the tests run under it, since all that
 // the program needs is built for it.
 func TestMissingBarriersRace(t *testing.T) {
-	if !raceEnabled {
+	if !racetest.Enabled {
 		t.Skip("make race runs it")
 	}
 	dir, names := withMissingBarriers(t, nil)

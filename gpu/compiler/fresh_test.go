@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/tandem-gpu/tandem/internal/racetest"
 )
 
 var freshFiles = map[string]string{
@@ -79,6 +81,7 @@ var Table = [2]float32{1, 2}
 // After an edit that changes what the kernels are, the program says so; after any other it does
 // not.
 func TestFresh(t *testing.T) {
+	racetest.Skip(t, "one goroutine does it")
 	t.Parallel()
 	dir := newModule(t, freshFiles)
 	if err := Write(dir, Options{NoLaunch: true}); err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/gpu/compiler/internal/front"
 	"github.com/tandem-gpu/tandem/gpu/compiler/internal/ir"
+	"github.com/tandem-gpu/tandem/internal/racetest"
 )
 
 var mutants = flag.Int("mutants", 60, "how many `mutated` packages TestMutants compiles")
@@ -159,6 +160,7 @@ func corpus(t testing.TB) []string {
 // Packages with a few tokens changed never make the compiler panic, nor write a file that does not
 // compile.
 func TestMutants(t *testing.T) {
+	racetest.Skip(t, "one goroutine does it")
 	for i, text := range corpus(t) {
 		m := newMutator(t, text)
 		for n := range *mutants {

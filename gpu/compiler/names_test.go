@@ -6,10 +6,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/tandem-gpu/tandem/internal/racetest"
 )
 
 // Packages whose names meet those that the generated file needs: what is written builds.
 func TestNames(t *testing.T) {
+	racetest.Skip(t, "one goroutine does it")
 	const head = "package main\n\nimport (\n\t\"github.com/tandem-gpu/tandem/backend\"\n" +
 		"\t\"github.com/tandem-gpu/tandem/gpu\"\n)\n\nvar _ backend.Grid\n\nfunc main() {}\n"
 	packages := map[string]map[string]string{

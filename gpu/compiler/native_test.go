@@ -15,6 +15,7 @@ import (
 	"github.com/tandem-gpu/tandem/internal/nativegen"
 	"github.com/tandem-gpu/tandem/internal/packed"
 	"github.com/tandem-gpu/tandem/internal/ptxgen"
+	"github.com/tandem-gpu/tandem/internal/racetest"
 )
 
 const nativeProgram = `package main
@@ -100,6 +101,7 @@ func ownMachine() func(l nativegen.Level, name, text string) (*nativegen.Blob, e
 // Machine code lies in a folder of its own and runs in place of Go, as long as it was made of the
 // text that the kernel has now; one that has none runs as Go.
 func TestNativeFolder(t *testing.T) {
+	racetest.Skip(t, "one goroutine does it")
 	needNative(t)
 	dir := newModule(t, map[string]string{"main.go": nativeProgram})
 	folder := filepath.Join(dir, nativegen.Folder)

@@ -8,11 +8,13 @@ import (
 	"testing/fstest"
 
 	"github.com/tandem-gpu/tandem/gpu/support"
+	"github.com/tandem-gpu/tandem/internal/racetest"
 )
 
 // A declaration may move, and its file have other line ends, blanks and comments; once its words
 // differ, it is stale, even where a comment still has the old ones.
 func TestFresh(t *testing.T) {
+	racetest.Skip(t, "one goroutine does it")
 	const imports = "package a\n\nimport (\n\t\"fmt\"\n\tm \"math\"\n)\n\n"
 	const text = "//tandem:kernel int\nfunc f() int {\n\treturn 1\n}"
 	var decls []support.Decl

@@ -205,6 +205,7 @@ var rules = []rule{
 		mods: []string{"gonum.org/v1/gonum/..."},
 	},
 	// for tests
+	{pkg: "internal/racetest"},
 	{pkg: "internal/mpitest", may: []string{"backend/backendtest"}},
 	{pkg: "internal/model", may: []string{"backend", "backend/driverkit"}},
 	{

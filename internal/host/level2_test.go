@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/tandem-gpu/tandem/internal/racetest"
 )
 
 // Vectors have the bits of the definitions on every instruction set, and nothing else is written.
@@ -275,7 +277,7 @@ func testVectorTriangle[T Float](
 
 // A small product with a vector allocates nothing.
 func TestLevel2AllocatesNothing(t *testing.T) {
-	if raceEnabled {
+	if racetest.Enabled {
 		t.Skip("the race detector empties pools")
 	}
 	const n = 64

@@ -13,11 +13,13 @@ import (
 	"gonum.org/v1/gonum/blas/testblas"
 
 	"github.com/tandem-gpu/tandem/internal/host"
+	"github.com/tandem-gpu/tandem/internal/racetest"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
 // gonum's own tests of complex types, of what is Tandem's.
 func TestTestblasComplex(t *testing.T) {
+	racetest.Skip(t, "others have its goroutines")
 	s, _ := open(t, "cpu")
 	use(t, s)
 	impl := cblas128.Implementation()

@@ -22,12 +22,14 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/internal/host"
+	"github.com/tandem-gpu/tandem/internal/racetest"
 	"github.com/tandem-gpu/tandem/internal/tuning"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
 // gonum's own tests, on what Use has installed.
 func TestTestblas(t *testing.T) {
+	racetest.Skip(t, "others have its goroutines")
 	tests := map[string]func(*testing.T, blas.Float64){
 		"gemm":  func(t *testing.T, b blas.Float64) { testblas.TestDgemm(t, b) },
 		"symm":  func(t *testing.T, b blas.Float64) { testblas.DsymmTest(t, b) },
@@ -455,7 +457,7 @@ func firstProduct() func(t *testing.T) {
 }
 
 func TestMeasuredCrossover(t *testing.T) {
-	if raceEnabled {
+	if racetest.Enabled {
 		t.Skip("slow")
 	}
 	product := firstProduct()
@@ -522,7 +524,7 @@ func TestTunedCrossover(t *testing.T) {
 
 // What was measured is kept for the next process.
 func TestMeasuredOnce(t *testing.T) {
-	if raceEnabled || host.InstructionSet() == "go" {
+	if racetest.Enabled || host.InstructionSet() == "go" {
 		t.Skip("slow")
 	}
 	product := firstProduct()

@@ -14,6 +14,7 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/backendtest"
 	_ "github.com/tandem-gpu/tandem/backend/cudasim"
+	"github.com/tandem-gpu/tandem/internal/racetest"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -74,7 +75,7 @@ func open(t *testing.T, spec string) (*linalg.Session, *watched) {
 func eachBackend(t *testing.T, f func(t *testing.T, s *linalg.Session, d *watched)) {
 	for _, driver := range backend.Drivers() {
 		t.Run(driver.Name(), func(t *testing.T) {
-			if raceEnabled && driver.Name() == "cudasim" {
+			if racetest.Enabled && driver.Name() == "cudasim" {
 				t.Skip("slow")
 			}
 			s, d := open(t, driver.Name())

@@ -17,6 +17,7 @@ import (
 	"gonum.org/v1/gonum/lapack/testlapack"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/tandem-gpu/tandem/internal/racetest"
 	"github.com/tandem-gpu/tandem/internal/solve"
 	"github.com/tandem-gpu/tandem/linalg"
 )
@@ -25,6 +26,7 @@ var every = flag.Bool("every", false, "gonum's own tests of SVD, too, which take
 
 // gonum's own tests, on what Use installs.
 func TestTestlapack(t *testing.T) {
+	racetest.Skip(t, "others have its goroutines")
 	s, _ := open(t, "cpu")
 	for name, test := range map[string]func(*testing.T, factorizer){
 		"getrf": func(t *testing.T, f factorizer) { testlapack.DgetrfTest(t, f) },

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/tandem-gpu/tandem/internal/racetest"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -21,7 +22,7 @@ func TestMat(t *testing.T) {
 				use(t, s, options...)
 				d.launches.Store(0)
 				for _, n := range matSizes {
-					if n > 65 && (raceEnabled || s.Info().Driver == "cudasim") {
+					if n > 65 && (racetest.Enabled || s.Info().Driver == "cudasim") {
 						continue // slow
 					}
 					testMat(t, n)

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/tandem-gpu/tandem/internal/racetest"
 )
 
 // corners is arguments where functions change, beside random ones.
@@ -27,6 +29,7 @@ func corners(n int) []float32 {
 
 // The functions whose results are exact have those of package math for float64, rounded.
 func TestExactFunctions(t *testing.T) {
+	racetest.Skip(t, "one goroutine does it")
 	for _, c := range []struct {
 		name string
 		f    func(float32) float32

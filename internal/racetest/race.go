@@ -1,0 +1,6 @@
+//go:build race
+
+package racetest
+
+// Enabled is whether the race detector runs.
+const Enabled = true

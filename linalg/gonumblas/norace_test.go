@@ -1,5 +1,0 @@
-//go:build !race
-
-package gonumblas
-
-const raceEnabled = false

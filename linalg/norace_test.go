@@ -1,5 +1,0 @@
-//go:build !race
-
-package linalg_test
-
-const raceEnabled = false
