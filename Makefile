@@ -1,4 +1,4 @@
-# The commands of the project. `make test` is the whole test run; CONTRIBUTING.md says more.
+# The commands of the project, of which .ci/run calls all that must pass; CONTRIBUTING.md says more.
 
 # What the tests need beyond Go, as Debian's packages: an OpenCL device on the CPU, the loader, a
 # checking simulator, the compiler.
@@ -44,15 +44,32 @@ BUILT     = windows/amd64 darwin/arm64
 # One of each kind where no library can be loaded without cgo: the cpu device remains.
 CPU_ONLY  = openbsd/amd64 freebsd/amd64 js/wasm wasip1/wasm
 
-.PHONY: test oclgrind oclgrind-products oclgrind-others intel setup check race \
+.PHONY: test long runtimes oclgrind oclgrind-products oclgrind-others intel setup check race \
 	variants arm64 assembly v3 nocgo build generate gpu-bundle release bench fmt rmath-proof rmath-measure
 
-# Everything that must pass, with what it needs installed first. It prints packages as they end, and
-# every half minute the tests that run. The longest come first, so that no core is idle at the end.
+# The tests, with what they need installed first, but for those that take long. It prints packages
+# as they end, and every half minute the tests that run. The longest come first, so that no core is
+# idle at the end.
 LONGEST = ./gpu/compiler ./linalg ./cmd/tandem ./kernels
 
 test: setup
-	$(TESTENV) go run ./scripts/gotest -vet=off -timeout $(TIMEOUT) $(LONGEST) ./...
+	$(TESTENV) go run ./scripts/gotest -vet=off -timeout $(TIMEOUT) -skip '^Test($(call one_of,$(LONG)))$$' \
+		$(LONGEST) ./...
+
+# What takes long for what it finds beside the others: programs that are built again for each edit,
+# generated files, pages, every call of a driver that fails in turn, conformance once more for each
+# driver, suites of others, many shapes, and hundreds of sessions.
+LONG  = Fresh NoDrift Stale NativeFolder NativeUnderLoad MissingBarriers Vendored RandomErrors
+LONG += README Page Scripts EveryCallFails OperationsOfMemory Operations Faults Endurance Libraries
+LONG += ConformanceAll ConformanceMPI SharedConformance SuiteNVRTC SuiteIntegrated
+LONG += MatMulBits Products Syrk Testlapack Shared
+
+long: setup
+	$(TESTENV) go run ./scripts/gotest -vet=off -timeout $(TIMEOUT) -run '^Test($(call one_of,$(LONG)))$$' \
+		$$(grep -rlE --include='*_test.go' '^func Test($(call one_of,$(LONG)))\(' . | xargs -n 1 dirname | sort -u)
+
+# What runs on OpenCL, once more where it finds more mistakes, and on another runtime.
+runtimes: setup
 	$(MAKE) --no-print-directory -j2 oclgrind-others intel
 
 # Kernels under oclgrind: no access outside a buffer, no data race, nothing read before it was
@@ -158,20 +175,12 @@ $(ACTIONLINT):
 	GOBIN=$(@D) go install github.com/rhysd/actionlint/cmd/actionlint@v$(notdir $(@D))
 
 # All packages but those that start no goroutines, whose tests only take longer; the drivers and
-# linalg run the kernels here. Left out are tests of bits, whose work-items would be goroutines for
-# minutes, of what is done in one goroutine, second runs of one suite, whole programs on the
-# simulator, which has tests of its own, gonum's suites, which start no goroutines, and, of loops
-# that goroutines share in both types alike, one type.
-RACE_SKIP_BITS  = Conformance ConformanceAll ConformanceFinds ConformanceDiffers MatMulBits SeedTranspose ShowBuiltIn
-RACE_SKIP_ALONE = Mutants Fresh Names NoDrift NativeFolder LaneValues ChoicesAreValid.* Reference Replay \
-	GemmEdges GemmThin GemmScalars ExactFunctions FloatArithmetic Cycles ComplexSyrk ComplexTriangular
-RACE_SKIP_AGAIN = Faults Operations SuiteIntegrated Matmul MatmulNaive MatmulTiled Syrk Shapes BenchTable BenchJSON \
-	WrongPeers Testblas.* Testlapack
-RACE_SKIP_TYPE  = QR LQ LU Triangles Squares GemmSlim
-CONFORMANCE     = ^TestSuite$$/./^Conformance$$
-RACE_SKIP_CASES = $(CONFORMANCE) ^Test(SharedConformance|Run)$$/cudasim ^TestDeviceFails$$/^memory_of_its_own$$ \
-	^Test($(call one_of,$(RACE_SKIP_TYPE)))$$/float32
-RACE_SKIP       = $(RACE_SKIP_BITS) $(RACE_SKIP_ALONE) $(RACE_SKIP_AGAIN)
+# linalg run the kernels here. Tests that find nothing here leave themselves out; these are parts of
+# others: bits, whose work-items would be goroutines for minutes, whole programs on the simulator,
+# which has tests of its own, and, of loops that goroutines share in both types alike, one type.
+CONFORMANCE   = ^TestSuite$$/./^Conformance$$
+RACE_SKIP     = $(CONFORMANCE) ^Test(SharedConformance|Run)$$/cudasim ^TestDeviceFails$$/^memory_of_its_own$$ \
+	^Test(QR|LQ|LU|Triangles|Squares|GemmSlim)$$/float32
 NO_GOROUTINES = /array|/batched|/exact|/superacc|/kernels|/conformance|/samebits|/archtest|/rmath/internal|/mutate|gen$$
 ON_ARRAYS     = /examples/scripts
 
@@ -182,7 +191,7 @@ space  = $(eval) $(eval)
 race: TIMEOUT = 20m
 race:
 	CGO_ENABLED=1 go run ./scripts/gotest -vet=off -race -short -timeout $(TIMEOUT) \
-		-skip '^Test($(call one_of,$(RACE_SKIP)))$$|$(call one_of,$(RACE_SKIP_CASES))' \
+		-skip '$(call one_of,$(RACE_SKIP))' \
 		$$(go list ./... | grep -vE '$(NO_GOROUTINES)|$(ON_ARRAYS)')
 
 # Products under oclgrind, and the paths that a plain run does not take: no assembly, scalar
