@@ -58,11 +58,13 @@ test: setup
 
 # What takes long for what it finds beside the others: programs that are built again for each edit,
 # generated files, pages, every call of a driver that fails in turn, conformance once more for each
-# driver, suites of others, many shapes, and hundreds of sessions.
-LONG  = Fresh NoDrift Stale NativeFolder NativeUnderLoad MissingBarriers Vendored RandomErrors
-LONG += README Page Scripts EveryCallFails OperationsOfMemory Operations Faults Endurance Libraries
+# driver, suites of others, many shapes, hundreds of sessions, and programs that are interrupted.
+LONG  = Fresh NoDrift Stale NativeFolder NativeUnderLoad MissingBarriers Vendored RandomErrors Names
+LONG += PTXFile ChangeBetweenLaunches LaneValues Mutants README Page Scripts RunGoInMain
+LONG += EveryCallFails OperationsOfMemory Operations Garbage Faults Endurance Libraries
+LONG += MPIInterruptedInInit ProcessInterruptedInDriver MatMulMPIFails NoWarnings CorruptedPTXOnSimulator
 LONG += ConformanceAll ConformanceMPI SharedConformance SuiteNVRTC SuiteIntegrated
-LONG += MatMulBits Products Syrk Testlapack Shared
+LONG += MatMulBits Products Syrk ComplexSyrk ComplexTriangular Testlapack GemmSlim Shared
 
 long: setup
 	$(TESTENV) go run ./scripts/gotest -vet=off -timeout $(TIMEOUT) -run '^Test($(call one_of,$(LONG)))$$' \
