@@ -7,8 +7,7 @@ import (
 )
 
 // What BLAS has beside [Gemm] and the triangles: transposed operands, symmetric matrices, and
-// results of which one triangle is kept. Where matrices have few elements, small.go computes them,
-// with the same bits.
+// results of which one triangle is kept. Some of few elements are in small.go, with the same bits.
 
 // GemmTrans is [Gemm] with op(A) and op(B) in the place of A and B: with transA A is k by m in
 // memory, with transB B is n by k.
@@ -25,21 +24,39 @@ func GemmTrans[T element.Element](
 	}
 	checkOp("A", transA, m, k, lda, len(a))
 	checkOp("B", transB, k, n, ldb, len(b))
-	if gemmFew(transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
-		return
-	}
 	kern := kernels[T]()[0]
-	if alpha != 1 || beta != 0 || max(m, n, k) > FewTiles {
+	switch {
+	case isVector[T](m, n, k):
+		gemmVector(transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	case max(m, n, k) <= FewTiles:
+		gemmFew(kern, transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	default:
 		gemm(kern, transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	}
+}
+
+// gemmFew is [GemmTrans] of few tiles, which are not planned. Where C is not its own chains these
+// end in scratch.
+func gemmFew[T element.Element](kern *microKernel[T], transA, transB bool, m, n, k int,
+	alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
+) {
+	row, col := Steps(transA, lda)
+	scaled := alpha != 1 || beta != 0
+	if !transB && !scaled {
+		kern.tiles(m, n, k, a, row, col, b, ldb, c, ldc, true)
 		return
 	}
+	s, memory := Take[T](elementsIf(transB, k*n) + elementsIf(scaled, m*n))
 	if transB {
-		s, memory := Take[T](k * n)
-		defer s.Give()
-		b, ldb, _ = transposeInto(memory, n, k, b, ldb)
+		b, ldb, memory = transposeInto(memory, n, k, b, ldb)
 	}
-	row, col := Steps(transA, lda)
-	kern.tiles(m, n, k, a, row, col, b, ldb, c, ldc, true)
+	if scaled {
+		kern.tiles(m, n, k, a, row, col, b, ldb, memory, n, true)
+		kern.finish(m, n, alpha, &memory[0], n, beta, &c[0], ldc, beta != 0)
+	} else {
+		kern.tiles(m, n, k, a, row, col, b, ldb, c, ldc, true)
+	}
+	s.Give()
 }
 
 // checkOp is check for an op(M) of rows by cols.
@@ -50,25 +67,25 @@ func checkOp(name string, trans bool, rows, cols, ld, n int) {
 	check(name, rows, cols, ld, n)
 }
 
-// gemmFew is [GemmTrans] for alpha and k not zero. It computes that, and tells so, where all
-// matrices are small, or C is a column or a row.
-func gemmFew[T element.Element](
+// fewVector is the length of vectors up to which a product with them is a tile as fast as [Gemv].
+const fewVector = 8
+
+// isVector tells whether C is a column or a row that [Gemv] computes faster than tiles.
+func isVector[T element.Element](m, n, k int) bool {
+	return (m == 1 || n == 1) && max(m, n, k) > fewVector && element.TypeOf[T]() != element.Int32
+}
+
+// gemmVector is [GemmTrans] where C is a column or a row of a floating type.
+func gemmVector[T element.Element](
 	transA, transB bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
-) bool {
-	if m != 1 && n != 1 && !IsSmallProduct(m, n, k, alpha == 1 && beta == 0) {
-		return false
-	}
-	switch element.TypeOf[T]() {
-	case element.Float32:
-		gemmFewOf(transA, transB, m, n, k, float32(alpha), slice[float32](a), lda, slice[float32](b), ldb,
-			float32(beta), slice[float32](c), ldc)
-	case element.Float64:
-		gemmFewOf(transA, transB, m, n, k, float64(alpha), slice[float64](a), lda, slice[float64](b), ldb,
+) {
+	if isFloat64[T]() {
+		gemmVectorOf(transA, transB, m, n, k, float64(alpha), slice[float64](a), lda, slice[float64](b), ldb,
 			float64(beta), slice[float64](c), ldc)
-	default:
-		return false
+	} else {
+		gemmVectorOf(transA, transB, m, n, k, float32(alpha), slice[float32](a), lda, slice[float32](b), ldb,
+			float32(beta), slice[float32](c), ldc)
 	}
-	return true
 }
 
 // slice is x, whose elements are of type U.
@@ -76,19 +93,16 @@ func slice[U, T element.Element](x []T) []U {
 	return unsafe.Slice((*U)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
 }
 
-func gemmFewOf[T Float](
+func gemmVectorOf[T Float](
 	transA, transB bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
 ) {
-	switch {
-	case IsSmallProduct(m, n, k, alpha == 1 && beta == 0):
-		SmallGemm(transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-	case n == 1:
+	if n == 1 {
 		step, _ := Steps(transB, ldb)
 		gemvSteps(transA, m, k, alpha, a, lda, b, step, beta, c, ldc)
-	default:
-		_, step := Steps(transA, lda)
-		gemvSteps(!transB, n, k, alpha, b, ldb, a, step, beta, c, 1)
+		return
 	}
+	_, step := Steps(transA, lda)
+	gemvSteps(!transB, n, k, alpha, b, ldb, a, step, beta, c, 1)
 }
 
 // gemvSteps is [Gemv] where op(A) is m by k, and the elements of x and y are so far apart.
@@ -133,7 +147,7 @@ func transposeInto[T element.Element](memory []T, rows, cols int, x []T, ld int)
 		return x, 1, memory
 	}
 	t, rest = memory[:rows*cols], memory[rows*cols:]
-	Transpose(rows, cols, x, ld, t, rows)
+	transposeTiles(rows, cols, x, ld, t, rows)
 	return t, rows, rest
 }
 
@@ -201,27 +215,24 @@ func GemmTriangle[T Float](
 		FinishTriangle(lower, n, alpha, whole, n, beta, c, ldc)
 		return
 	}
-	rows := min(stripRows, n)
-	s, memory := Take[T](rows*n + elementsIf(transX, n*k) + elementsIf(transY, n*k))
+	kern, rows := kernels[T]()[0], min(stripRows, n)
+	s, memory := Take[T](rows*n + elementsIf(transY, n*k))
 	defer s.Give()
 	acc, memory := memory[:rows*n], memory[rows*n:]
-	if transX {
-		x, ldx, memory = transposeInto(memory, k, n, x, ldx)
-	}
 	if transY {
 		y, ldy, _ = transposeInto(memory, n, k, y, ldy)
 	}
-	finish := kernels[T]()[0].finish
+	row, col := Steps(transX, ldx)
 	for i := 0; i < n; i += rows {
 		end := min(i+rows, n)
 		lo, hi := i, n
 		if lower {
 			lo, hi = 0, end
 		}
-		Gemm(end-i, hi-lo, k, 1, x[i*ldx:], ldx, y[lo:], ldy, 0, acc[lo:], n)
+		kern.tiles(end-i, hi-lo, k, x[i*row:], row, col, y[lo:], ldy, acc[lo:], n, true)
 		for r := i; r < end; r++ {
 			lo, hi := triangleRow(lower, r, n)
-			finish(1, hi-lo, alpha, &acc[(r-i)*n+lo], n, beta, &c[r*ldc+lo], n, beta != 0)
+			kern.finish(1, hi-lo, alpha, &acc[(r-i)*n+lo], n, beta, &c[r*ldc+lo], n, beta != 0)
 		}
 	}
 }
@@ -278,30 +289,19 @@ func ApplyTriangle[T Float](
 	if n == 0 || cols == 0 {
 		return
 	}
-	if isFewColumns(left, n, cols) {
-		row, col := Steps(!left, ldb)
-		for j := range cols {
-			TriangleSteps(solve, n, alpha, &e[0], eRow, eCol, upper, unit, &b[j*col], row)
-		}
-		return
-	}
 	if left || cols == 1 {
 		if !left { // it lies in memory as its transpose does
 			ldb = 1
 		}
-		if solve {
-			SolveTriangle(n, cols, alpha, e, eRow, eCol, upper, unit, b, ldb)
-		} else {
-			MultiplyTriangle(n, cols, alpha, e, eRow, eCol, upper, unit, b, ldb)
-		}
+		triangle(solve, n, cols, alpha, e, eRow, eCol, upper, unit, b, ldb)
 		return
 	}
 	s, x := Take[T](n * min(transposedColumns, cols))
-	defer s.Give()
 	for i := 0; i < cols; i += transposedColumns {
 		w := min(transposedColumns, cols-i)
-		Transpose(w, n, b[i*ldb:], ldb, x, w)
-		ApplyTriangle(solve, true, n, w, alpha, e, eRow, eCol, upper, unit, x, w)
-		Transpose(n, w, x, w, b[i*ldb:], ldb)
+		transposeTiles(w, n, b[i*ldb:], ldb, x, w)
+		triangle(solve, n, w, alpha, e, eRow, eCol, upper, unit, x, w)
+		transposeTiles(n, w, x, w, b[i*ldb:], ldb)
 	}
+	s.Give()
 }

@@ -10,10 +10,8 @@ import (
 // would have begun. The bits are the same.
 
 const (
-	smallRows       = 8  // of a triangle of a product
-	smallSymm       = 4  // rows and columns of a product with a symmetric matrix
-	smallTriangle   = 9  // elements of B by a triangle
-	smallTransposed = 16 // of a transposed one
+	smallRows = 8 // of a triangle of a product
+	smallSymm = 4 // rows and columns of a product with a symmetric matrix
 )
 
 // FewRows is the most elements that are kept on the stack.
@@ -83,23 +81,6 @@ func SymvSteps[T Float](lower bool, n int, alpha T, a *T, lda int, x *T, incX in
 	finishSteps(alpha, acc[:n], beta, y, incY)
 }
 
-// IsSmallProduct tells whether [SmallGemm] is the fastest. A product is plain without alpha and
-// beta.
-func IsSmallProduct(m, n, k int, plain bool) bool {
-	return max(m, n, k) <= 3 || !plain && max(m, n, k) <= 7
-}
-
-// SmallGemm is [GemmTrans] row by row, for at least one row, column and step.
-func SmallGemm[T Float](
-	transA, transB bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
-) {
-	aRow, aCol := Steps(transA, lda)
-	bRow, bCol := Steps(transB, ldb)
-	for i := range m {
-		GemvSteps(n, k, alpha, &b[0], bCol, bRow, &a[i*aRow], aCol, beta, &c[i*ldc], 1)
-	}
-}
-
 // SmallSymm is C = alpha*A*B + beta*C for m by n matrices, or without left alpha*B*A + beta*C,
 // where A is the symmetric matrix whose lower or upper triangle a has. It computes that, and tells
 // so, where that is the fastest.
@@ -114,10 +95,12 @@ func SmallSymm[T Float](left, lower bool, m, n int, alpha T, a []T, lda int, b [
 	}
 	var whole [smallSymm * smallSymm]T
 	mirrorBlock(lower, k, a, lda, whole[:], k)
-	if left {
-		SmallGemm(false, false, m, n, k, alpha, whole[:], k, b, ldb, beta, c, ldc)
-	} else {
-		SmallGemm(false, false, m, n, k, alpha, b, ldb, whole[:], k, beta, c, ldc)
+	for i := range m {
+		if left {
+			GemvSteps(n, k, alpha, &b[0], 1, ldb, &whole[i*k], 1, beta, &c[i*ldc], 1)
+		} else {
+			GemvSteps(n, k, alpha, &whole[0], 1, k, &b[i*ldb], 1, beta, &c[i*ldc], 1)
+		}
 	}
 	return true
 }
@@ -156,11 +139,6 @@ func SmallGemmTriangle[T Float](
 		addOuter(n, n, -1, alpha, &ones[0], &acc[0], smallRows+1, &c[0], ldc+1)
 	}
 	return true
-}
-
-// isFewColumns tells whether [TriangleSteps] is the fastest for what [ApplyTriangle] does.
-func isFewColumns(left bool, n, cols int) bool {
-	return n <= MaxTriangle && (cols == 1 || n*cols <= smallTriangle || !left && n*cols <= smallTransposed)
 }
 
 // TriangleSteps is [MultiplyTriangle], or with solve [SolveTriangle], for n of at least one, and

@@ -20,10 +20,7 @@ const MaxTriangle = 32
 // Row i is the chain acc = fma(e[i,k], b[k], acc) from +0, for k = 0 ... i in a lower triangle and
 // for k = i ... n-1 in an upper one; and alpha*acc. With unit e[i,i] is 1. B and E do not overlap.
 func MultiplyTriangle[T Float](n, cols int, alpha T, e []T, eRow, eCol int, upper, unit bool, b []T, ldb int) {
-	if n > 0 && cols > 0 {
-		t := triangles[T](cols)
-		call(t.multiply, n, cols, alpha, e, eRow, eCol, upper, unit, b, ldb)
-	}
+	triangle(false, n, cols, alpha, e, eRow, eCol, upper, unit, b, ldb)
 }
 
 // SolveTriangle makes B the solution X of E*X = alpha*B, for operands as those of
@@ -33,21 +30,29 @@ func MultiplyTriangle[T Float](n, cols int, alpha T, e []T, eRow, eCol int, uppe
 // = 0 ... i-1; and acc/e[i,i], or acc with unit. In an upper triangle rows become known from the
 // last on, and k = n-1 ... i+1.
 func SolveTriangle[T Float](n, cols int, alpha T, e []T, eRow, eCol int, upper, unit bool, b []T, ldb int) {
-	if n > 0 && cols > 0 {
-		t := triangles[T](cols)
-		call(t.solve, n, cols, alpha, e, eRow, eCol, upper, unit, b, ldb)
-	}
+	triangle(true, n, cols, alpha, e, eRow, eCol, upper, unit, b, ldb)
 }
 
 // A triangleFunc is one of the two for a lower triangle, with rows of E and B that may follow each
 // other towards lower addresses. Where B's do, E is an upper triangle in reverse order.
 type triangleFunc[T Float] func(n, cols int, alpha T, e *T, eRow, eCol int, b *T, bRow int, unit bool)
 
-// call checks the arguments and calls f for E and B, in reverse order where E is upper triangular.
-func call[T Float](f triangleFunc[T], n, cols int, alpha T, e []T, eRow, eCol int, upper, unit bool, b []T, ldb int) {
+// triangle is [MultiplyTriangle], or with solve [SolveTriangle]. Where E is upper triangular it takes
+// E and B in reverse order.
+func triangle[T Float](
+	solve bool, n, cols int, alpha T, e []T, eRow, eCol int, upper, unit bool, b []T, ldb int,
+) {
+	if n == 0 || cols == 0 {
+		return
+	}
 	check("B", n, cols, ldb, len(b))
 	if n > MaxTriangle || eRow < 0 || eCol < 0 || (n-1)*(eRow+eCol) >= len(e) {
 		panic(fmt.Sprintf("host: E has %d elements, for %dx%d with steps of %d and %d", len(e), n, n, eRow, eCol))
+	}
+	t := triangles[T](cols)
+	f := t.multiply
+	if solve {
+		f = t.solve
 	}
 	if upper {
 		f(n, cols, alpha, &e[(n-1)*(eRow+eCol)], -eRow, -eCol, &b[(n-1)*ldb], -ldb, unit)

@@ -28,6 +28,9 @@ const (
 // toDevice tells whether a product of m by n, with chains of k, runs on the device. Work grows with
 // m*n*k and copies with m*k + k*n + m*n; their ratio is a third of the harmonic mean of m, n and k.
 func toDevice[T float](e *engine, m, n, k int) bool {
+	if e.keepsOnHost(m, n, k) {
+		return false
+	}
 	size := 0
 	if e.fixed != nil {
 		size = *e.fixed

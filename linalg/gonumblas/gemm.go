@@ -42,15 +42,10 @@ func gemmStored[T float](e *engine, tA, tB blas.Transpose, m, n, k int, alpha T,
 	if !fits(aRows, aCols, lda, len(a)) || !fits(bRows, bCols, ldb, len(b)) || !fits(m, n, ldc, len(c)) {
 		return false
 	}
-	if !e.keepsOnHost(m, n, k) {
+	if toDevice[T](e, m, n, k) {
 		gemm(e, alpha, tA, matrix(aRows, aCols, a, lda), tB, matrix(bRows, bCols, b, ldb), beta, matrix(m, n, c, ldc))
-		return true
-	}
-	transA, transB := tA != blas.NoTrans, tB != blas.NoTrans
-	if host.IsSmallProduct(m, n, k, alpha == 1 && beta == 0) && alpha != 0 && k > 0 {
-		host.SmallGemm(transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-	} else {
-		host.GemmTrans(transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	} else { // spares what making matrices costs, which would be felt in small calls
+		host.GemmTrans(tA != blas.NoTrans, tB != blas.NoTrans, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
 	return true
 }

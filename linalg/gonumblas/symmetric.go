@@ -17,7 +17,7 @@ func symm[T float](
 	if left {
 		k = m
 	}
-	if e.keepsOnHost(m, n, k) && host.SmallSymm(left, lower, m, n, alpha, a, lda, b, ldb, beta, c, ldc) {
+	if !toDevice[T](e, m, n, k) && host.SmallSymm(left, lower, m, n, alpha, a, lda, b, ldb, beta, c, ldc) {
 		return
 	}
 	whole, memory := scratch[T](k, k)
@@ -51,7 +51,7 @@ func syrk[T float](
 		return false
 	}
 	lower, trans := ul == blas.Lower, t != blas.NoTrans
-	onHost := e.keepsOnHost(n, n, k) || n <= symmetricBlock && !toDevice[T](e, n, n, k)
+	onHost := n <= symmetricBlock && !toDevice[T](e, n, n, k)
 	for {
 		if !onHost || !host.SmallGemmTriangle(lower, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
 			productTriangle(e, onHost, lower, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
