@@ -12,6 +12,10 @@ const (
 	resultRows  = 128
 )
 
+// complexFew is the columns of B up to which a triangle of any size is applied in place: to pack it
+// for products takes two to three times as long.
+const complexFew = 16
+
 // middle divides rows lo to hi-1 at a multiple of unit.
 func middle(lo, hi, unit int) int { return lo + roundUp((hi-lo)/2, unit) }
 
@@ -105,6 +109,7 @@ type ComplexOperand[T Float] struct {
 	Upper, Conj, Unit bool
 
 	start int
+	signs [4]T // of the steps of a product or a solution
 }
 
 func (e *ComplexOperand[T]) at(i, k int) (re, im T) {
@@ -118,6 +123,7 @@ func (e *ComplexOperand[T]) at(i, k int) (re, im T) {
 // inOrder turns an upper triangle that is to be solved round: in reverse order it is a lower one.
 // It gives the first of the rows of B, which are step reals apart, and how far they are apart then.
 func (e *ComplexOperand[T]) inOrder(solve bool, step int) (first, newStep int) {
+	e.signs = complexSigns[T](solve, e.Conj, false)
 	if !solve || !e.Upper {
 		return 0, step
 	}
@@ -134,12 +140,13 @@ func ComplexTriangular[T Float](solve bool, e ComplexOperand[T], cols int, alpha
 ) {
 	n := e.N
 	first, bRow := e.inOrder(solve, bRow)
-	if n <= ComplexRows && cols <= ComplexRows {
-		if solve {
-			complexSolveFew(e, cols, alpha, b, first, bRow, bCol)
-		} else {
-			complexMultiplyFew(e, cols, alpha, b, bRow, bCol)
-		}
+	switch {
+	case cols <= complexFew || n <= ComplexRows && cols <= ComplexRows:
+		e.apply(solve, cols, alpha, b, first, bRow, bCol)
+		return
+	case n <= ComplexRows:
+		whole := e // so that one of few columns needs no heap
+		complexColumns[T](n, cols, func(j, w int) { whole.apply(solve, w, alpha, b[j*bCol:], first, bRow, bCol) })
 		return
 	}
 	size := 2*n*n + 4*n*cols
@@ -170,10 +177,30 @@ func ComplexTriangular[T Float](solve bool, e ComplexOperand[T], cols int, alpha
 	}
 }
 
-// complexSolveFew is ComplexTriangular with solve, in place, for at most [ComplexRows] columns and
-// e in order.
-func complexSolveFew[T Float](e ComplexOperand[T], cols int, alpha [2]T, b []T, first, bRow, bCol int) {
-	signs := complexSigns[T](true, e.Conj, false)
+// complexColumns calls f for w columns from j on, some at a time, on all cores where rows by cols
+// complex numbers are many.
+func complexColumns[T Float](rows, cols int, f func(j, w int)) {
+	const width = ComplexRows
+	if isSmall[T](rows, 2*cols) {
+		for j := 0; j < cols; j += width {
+			f(j, min(width, cols-j))
+		}
+		return
+	}
+	parallel.Do((cols+width-1)/width, func(i int) { f(i*width, min(width, cols-i*width)) })
+}
+
+// apply is [ComplexTriangular] in place, for at most [ComplexRows] columns: row i of B begins at
+// first+i*bRow, and e is in order.
+func (e *ComplexOperand[T]) apply(solve bool, cols int, alpha [2]T, b []T, first, bRow, bCol int) {
+	if solve {
+		e.solve(cols, alpha, b, first, bRow, bCol)
+	} else {
+		e.multiply(cols, alpha, b, bRow, bCol)
+	}
+}
+
+func (e *ComplexOperand[T]) solve(cols int, alpha [2]T, b []T, first, bRow, bCol int) {
 	var few [2 * ComplexRows]T
 	x := few[:2*cols]
 	for i := range e.N {
@@ -185,7 +212,7 @@ func complexSolveFew[T Float](e ComplexOperand[T], cols int, alpha [2]T, b []T, 
 		}
 		scaleComplex(alpha, x)
 		if i > 0 {
-			addComplexRow(i, cols, &e.Data[e.start+i*e.Row], e.Col, &signs, &b[first], bRow, bCol, &x[0], false)
+			addComplexRow(i, cols, &e.Data[e.start+i*e.Row], e.Col, &e.signs, &b[first], bRow, bCol, &x[0], false)
 		}
 		if !e.Unit {
 			divideComplex(x, newDivisor(e.at(i, i)))
@@ -196,10 +223,8 @@ func complexSolveFew[T Float](e ComplexOperand[T], cols int, alpha [2]T, b []T, 
 	}
 }
 
-// complexMultiplyFew is ComplexTriangular without solve in the same way: rows that others need come
-// last.
-func complexMultiplyFew[T Float](e ComplexOperand[T], cols int, alpha [2]T, b []T, bRow, bCol int) {
-	signs := complexSigns[T](false, e.Conj, false)
+// multiply does the rows that others need last.
+func (e *ComplexOperand[T]) multiply(cols int, alpha [2]T, b []T, bRow, bCol int) {
 	var few [2 * ComplexRows]T
 	acc := few[:2*cols]
 	for r := range e.N {
@@ -207,26 +232,34 @@ func complexMultiplyFew[T Float](e ComplexOperand[T], cols int, alpha [2]T, b []
 		if !e.Upper {
 			i = e.N - 1 - r
 		}
-		row := complexRow[T]{b, i * bRow, bCol}
-		lo, hi := triangleRow(!e.Upper, i, e.N)
-		if e.Unit {
-			clear(acc)
-			if e.Upper {
-				row.add(acc)
-				lo++
-			} else {
-				hi--
-			}
-		}
-		if lo < hi {
-			addComplexRow(hi-lo, cols, &e.Data[i*e.Row+lo*e.Col], e.Col, &signs, &b[lo*bRow], bRow, bCol, &acc[0],
-				!e.Unit)
-		}
-		if e.Unit && !e.Upper {
-			row.add(acc)
-		}
+		e.addRow(i, b, bRow, bCol, acc, true)
 		scaleComplex(alpha, acc)
-		row.store(acc)
+		complexRow[T]{b, i * bRow, bCol}.store(acc)
+	}
+}
+
+// addRow goes on with the chains of row i of E*B, or with zero begins them.
+func (e *ComplexOperand[T]) addRow(i int, b []T, bRow, bCol int, acc []T, zero bool) {
+	row := complexRow[T]{b, i * bRow, bCol}
+	lo, hi := triangleRow(!e.Upper, i, e.N)
+	if e.Unit {
+		if zero {
+			clear(acc)
+			zero = false
+		}
+		if e.Upper {
+			row.add(acc)
+			lo++
+		} else {
+			hi--
+		}
+	}
+	if lo < hi {
+		addComplexRow(hi-lo, len(acc)/2, &e.Data[e.start+i*e.Row+lo*e.Col], e.Col, &e.signs, &b[lo*bRow], bRow, bCol,
+			&acc[0], zero)
+	}
+	if e.Unit && !e.Upper {
+		row.add(acc)
 	}
 }
 
@@ -284,7 +317,7 @@ func scaleComplex[T Float](alpha [2]T, x []T) {
 // A complexTriangular works on packed factors: left is conj(E) as reals, for a solution -conj(E),
 // and right has two rows for each of B or X, the row and -i times it.
 type complexTriangular[T Float] struct {
-	e           ComplexOperand[T]
+	e           ComplexOperand[T] // in order
 	n, cols     int
 	left, right []T
 	acc         []T // of a product
@@ -296,8 +329,8 @@ func (t *complexTriangular[T]) packLeft(negate bool) {
 		lo, hi := triangleRow(!t.e.Upper, i, t.n)
 		row := t.left[2*i*t.n:]
 		for k := lo; k < hi; k++ {
-			if k == i && (t.e.Unit || negate) {
-				continue // steps of their own
+			if k == i && t.e.Unit {
+				continue
 			}
 			re, im := t.e.at(i, k)
 			if negate {
@@ -331,42 +364,23 @@ func (t *complexTriangular[T]) turn(i, lo, hi int) {
 	turnComplex(-1, x[lo:hi], y[lo:hi])
 }
 
-// addSteps goes on with the chains of row i, from element lo of acc on, by rows first to last-1 of
-// right.
-func (t *complexTriangular[T]) addSteps(i, first, last, lo int, acc []T) {
-	if first < last {
-		w := 2 * t.cols
-		addRow(2*(last-first), len(acc), &t.right[2*first*w+lo], w, t.left[2*(i*t.n+first):2*(i*t.n+last)], acc)
-	}
-}
-
-// block solves or multiplies rows first to last-1 of a block, on all cores where they are long.
-func (t *complexTriangular[T]) block(solve bool, first, last int) {
-	w := 2 * t.cols
-	if isSmall[T](last-first, w) {
-		t.rows(solve, first, last, 0, w)
-		return
-	}
-	const width = 256
-	whole := *t // so that a small one needs no heap
-	parallel.Do((w+width-1)/width, func(i int) {
-		whole.rows(solve, first, last, i*width, min(i*width+width, w))
-	})
-}
-
-// rows is block for elements lo to hi-1 of the rows.
-func (t *complexTriangular[T]) rows(solve bool, first, last, lo, hi int) {
-	if solve {
-		t.solveRows(first, last, lo, hi)
-	} else {
-		t.multiplyRows(first, last, lo, hi)
-	}
+// leaf is the part of E in rows and columns lo to hi-1.
+func (t *complexTriangular[T]) leaf(lo, hi int) ComplexOperand[T] {
+	e := t.e
+	e.N, e.start = hi-lo, e.start+lo*(e.Row+e.Col)
+	return e
 }
 
 // solve solves rows lo to hi-1: the first half, then what it gives to the second, then that.
 func (t *complexTriangular[T]) solve(lo, hi int) {
 	if hi-lo <= ComplexRows {
-		t.block(true, lo, hi)
+		e, w := t.leaf(lo, hi), 2*t.cols
+		complexColumns[T](e.N, t.cols, func(j, cols int) {
+			e.solve(cols, [2]T{1}, t.right[2*(lo*w+j):], 0, 2*w, 2)
+			for i := lo; i < hi; i++ {
+				t.turn(i, 2*j, 2*(j+cols))
+			}
+		})
 		return
 	}
 	mid, w := middle(lo, hi, ComplexRows), 2*t.cols
@@ -382,21 +396,15 @@ func (t *complexTriangular[T]) add(top, end, lo, hi int, acc []T, ld int) {
 	t.update(end-top, w, 2*(hi-lo), t.left[2*(top*t.n+lo):], 2*t.n, t.right[2*lo*w:], w, acc, ld)
 }
 
-func (t *complexTriangular[T]) solveRows(first, last, lo, hi int) {
-	for i := first; i < last; i++ {
-		x, _ := t.row(i)
-		t.addSteps(i, first, i, lo, x[lo:hi])
-		if !t.e.Unit {
-			divideComplex(x[lo:hi], newDivisor(t.e.at(i, i)))
-		}
-		t.turn(i, lo, hi)
-	}
-}
-
 // multiply goes on with the chains of rows lo to hi-1 of acc, by ascending column of E.
 func (t *complexTriangular[T]) multiply(lo, hi int) {
 	if hi-lo <= ComplexRows {
-		t.block(false, lo, hi)
+		e, w := t.leaf(lo, hi), 2*t.cols
+		complexColumns[T](e.N, t.cols, func(j, cols int) {
+			for i := range e.N {
+				e.addRow(i, t.right[2*(lo*w+j):], 2*w, 2, t.acc[(lo+i)*w+2*j:][:2*cols], false)
+			}
+		})
 		return
 	}
 	mid, w := middle(lo, hi, ComplexRows), 2*t.cols
@@ -407,30 +415,6 @@ func (t *complexTriangular[T]) multiply(lo, hi int) {
 		t.add(mid, hi, lo, mid, t.acc[mid*w:], w)
 	}
 	t.multiply(mid, hi)
-}
-
-func (t *complexTriangular[T]) multiplyRows(first, last, lo, hi int) {
-	for i := first; i < last; i++ {
-		row := t.acc[2*i*t.cols:][lo:hi]
-		if t.e.Upper {
-			t.addDiagonal(i, lo, row)
-			t.addSteps(i, i+1, last, lo, row)
-		} else {
-			t.addSteps(i, first, i, lo, row)
-			t.addDiagonal(i, lo, row)
-		}
-	}
-}
-
-func (t *complexTriangular[T]) addDiagonal(i, lo int, acc []T) {
-	if !t.e.Unit {
-		t.addSteps(i, i, i+1, lo, acc)
-		return
-	}
-	x, _ := t.row(i)
-	for j, v := range x[lo : lo+len(acc)] {
-		acc[j] += v
-	}
 }
 
 // A divisor divides complex numbers by d (Smith, Algorithm 116, 1962): with ratio the smaller part
