@@ -58,12 +58,10 @@ func ComplexGemm[T Float](transA, conjA, transB, conjB bool, m, n, k int, alpha 
 func complexPacked[T Float](transA, conjA, transB, conjB bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int,
 	beta T, c []T, ldc int,
 ) bool {
-	p := product[T]{
-		kern: kernels[T]()[0], transA: transA, m: m, n: 2 * n, k: 2 * k, alpha: alpha, beta: beta,
-		a: a, lda: 2 * lda, b: b, ldb: 2 * n, c: c, ldc: 2 * ldc, scaled: alpha != 1 || beta != 0,
-		turn: signOf[T](conjA), conjB: conjB,
-	}
-	p.plan()
+	p := newProduct(kernels[T]()[0], problem[T]{
+		m: m, n: 2 * n, k: 2 * k, alpha: alpha, beta: beta, transA: transA, iSign: signOf[T](conjA), conjB: conjB,
+		a: a, lda: 2 * lda, b: b, ldb: 2 * n, c: c, ldc: 2 * ldc,
+	})
 	// A row is no matter of tiles. Of tall products each core would pack B again.
 	if m == 1 || max(p.m, p.n, p.k) <= FewTiles || p.m >= p.n && (p.isNarrow() || p.isSlim()) {
 		return false
@@ -107,7 +105,7 @@ func (p *product[T]) packTurned(j, n int, dst []T) {
 				copyRows(rows/2, width, from, p.ldb, to, 2*cols)
 			}
 			for r := 0; r < rows; r += 2 {
-				turnComplex(p.turn, to[r*cols:][:width], to[(r+1)*cols:])
+				turnComplex(p.iSign, to[r*cols:][:width], to[(r+1)*cols:])
 			}
 		}
 	}

@@ -89,11 +89,9 @@ func Update[T element.Element](negate bool, m, n, k int, a []T, lda int, b []T, 
 		kern.tiles(m, n, k, a, lda, 1, b, ldb, c, ldc, false)
 		return
 	}
-	p := product[T]{
-		kern: kern, m: m, n: n, k: k, alpha: 1, fromC: true,
-		a: a, lda: lda, b: b, ldb: ldb, c: c, ldc: ldc,
-	}
-	p.plan()
+	p := newProduct(kern, problem[T]{
+		m: m, n: n, k: k, alpha: 1, accumulate: true, a: a, lda: lda, b: b, ldb: ldb, c: c, ldc: ldc,
+	})
 	if negate {
 		defer p.negate().Give()
 	}
@@ -106,7 +104,7 @@ func Update[T element.Element](negate bool, m, n, k int, a []T, lda int, b []T, 
 func (p *product[T]) negate() *Scratch {
 	switch {
 	case !p.directA && !p.isThin(): // a thin one packs A anew for each of its parts
-		p.minusA = true
+		p.negateA = true
 		return nil
 	case p.n < p.m:
 		s, b := Take[T](p.k * p.n)
@@ -145,12 +143,10 @@ var maxTemp = 1 << 20
 func gemm[T element.Element](kern *microKernel[T], transA, transB bool, m, n, k int,
 	alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
 ) {
-	p := product[T]{
-		kern: kern, transA: transA, transB: transB, m: m, n: n, k: k, alpha: alpha, beta: beta,
+	p := newProduct(kern, problem[T]{
+		m: m, n: n, k: k, alpha: alpha, beta: beta, transA: transA, transB: transB,
 		a: a, lda: lda, b: b, ldb: ldb, c: c, ldc: ldc,
-	}
-	p.scaled = alpha != 1 || beta != 0
-	p.plan()
+	})
 	p.choose()
 }
 
@@ -170,7 +166,7 @@ func (p *product[T]) choose() {
 
 // compute computes the product in blocks.
 func (p *product[T]) compute() {
-	if !p.scaled || p.k <= p.steps {
+	if !p.scaled() || p.k <= p.steps {
 		p.run()
 		return
 	}
@@ -181,7 +177,7 @@ func (p *product[T]) compute() {
 	rows := min(p.m, max(maxTemp/cols, 1))
 	s, temp := Take[T](rows * cols)
 	defer s.Give()
-	p.rest = temp
+	p.partial = temp
 	for j := 0; j < whole.n; j += cols {
 		for i := 0; i < whole.m; i += rows {
 			p.m, p.n = min(rows, whole.m-i), min(cols, whole.n-j)
@@ -208,7 +204,7 @@ const (
 const thinBytes = 128
 
 // A product computes C = alpha*op(A)*op(B) + beta*C in blocks: mc rows of C at a time, and of those
-// kc steps of every chain. Between the blocks of k the chains rest in C, or in rest where C holds
+// kc steps of every chain. Between the blocks of k the chains rest in C, or in partial where C holds
 // what beta needs.
 //
 // A's block is packed into panels of the tile's rows, once for all workers. Each task packs its
@@ -216,29 +212,52 @@ const thinBytes = 128
 // to the bottom: so a panel of A, used by one panel of B after the other, is in a near cache, B's
 // part is in the second level, and C is read along its rows.
 type product[T element.Element] struct {
-	kern          *microKernel[T]
-	m, n, k       int
-	alpha, beta   T
-	a, b, c       []T
-	lda, ldb, ldc int
+	problem[T]
+	blocking[T]
+	block[T]
+}
 
+// A problem is what a product computes, in the terms of BLAS: C is of m by n, and chains have k
+// steps.
+type problem[T element.Element] struct {
+	m, n, k        int
+	alpha, beta    T
+	a, b, c        []T
+	lda, ldb, ldc  int
 	transA, transB bool // memory has the transposes
 
-	scaled           bool // C is not the chain itself
-	fromC            bool // the chains start from C, not from +0
-	minusA           bool // A is negated when it is packed
-	turn             T    // not 0: A and B are of complex numbers, B's rows are followed by turn*i times them
-	conjB            bool // with transB and turn: B is conjugated
-	upper            bool // nothing below C's diagonal is read or written: see [SubSquare]
-	rest             []T  // m by n, where scaled chains rest between blocks of k; nil where there is one block
-	workers          int
-	directA, directB bool // not packed
+	// What BLAS has no argument for.
+	accumulate bool // C + A*B in one chain: alpha is 1, and beta is not used
+	negateA    bool // with accumulate: C - A*B
+	upper      bool // the uplo of C: nothing below its diagonal is read or written; see [SubSquare]
+	iSign      T    // not 0: A and B are of complex numbers, and B's rows are followed by iSign*i times them
+	conjB      bool // with iSign and transB: B is conjugated
+}
 
-	steps, rows, cols int // of a block, at most: steps of k, rows of C, and columns of B that are packed at a time
+// scaled tells whether C is not the chain itself.
+func (p *problem[T]) scaled() bool { return p.alpha != 1 || p.beta != 0 }
 
+// A blocking is how a product is cut into blocks.
+type blocking[T element.Element] struct {
+	kern              *microKernel[T]
+	workers           int
+	directA, directB  bool // not packed
+	steps, rows, cols int  // of a block, at most: steps of k, rows of C, and columns of B that are packed at a time
+	partial           []T  // m by n, where scaled chains rest between blocks of k; nil where there is one block
+}
+
+// A block is the part of a product that is computed at a time.
+type block[T element.Element] struct {
 	i0, mc  int // the block's rows of C
 	p0, kc  int // the block's steps of k
 	packedA []T // panels of kern.rows rows
+}
+
+// newProduct is a product that is planned.
+func newProduct[T element.Element](kern *microKernel[T], problem problem[T]) product[T] {
+	p := product[T]{problem: problem, blocking: blocking[T]{kern: kern}}
+	p.plan()
+	return p
 }
 
 // A task is a part of a block: rows from i to i+rows of C, in columns from j to j+cols.
@@ -247,7 +266,7 @@ type task struct{ i, rows, j, cols int }
 // aFrom is op(A) in memory from element (i, k) on.
 func (p *product[T]) aFrom(i, k int) []T {
 	switch {
-	case p.transA && p.turn != 0:
+	case p.transA && p.iSign != 0:
 		i, k = k/2, 2*i
 	case p.transA:
 		i, k = k, i
@@ -258,11 +277,11 @@ func (p *product[T]) aFrom(i, k int) []T {
 // bFrom is op(B) in memory from element (k, j) on.
 func (p *product[T]) bFrom(k, j int) []T {
 	switch {
-	case p.transB && p.turn != 0:
+	case p.transB && p.iSign != 0:
 		k, j = j/2, k
 	case p.transB:
 		k, j = j, k
-	case p.turn != 0:
+	case p.iSign != 0:
 		k /= 2
 	}
 	return p.b[k*p.ldb+j:]
@@ -276,7 +295,7 @@ func (p *product[T]) plan() {
 		p.workers = parallel.Workers()
 	}
 	p.directA = p.n <= directPanelsB*kern.cols || p.m <= directBytes/size/p.k
-	p.directB = !p.transB && p.turn == 0 && (p.m <= directTilesA*kern.rows || p.n <= directBytes/size/p.k)
+	p.directB = !p.transB && p.iSign == 0 && (p.m <= directTilesA*kern.rows || p.n <= directBytes/size/p.k)
 	p.steps = equal(p.k, kern.kc, 8) // as each block reads and writes C
 	if p.isThin() {
 		p.steps = thinBytes / size
@@ -289,7 +308,7 @@ func (p *product[T]) plan() {
 
 // isThin tells whether the product has few rows, and a B that no near cache holds.
 func (p *product[T]) isThin() bool {
-	return !p.transB && p.turn == 0 && p.m <= directTilesA*p.kern.rows &&
+	return !p.transB && p.iSign == 0 && p.m <= directTilesA*p.kern.rows &&
 		p.n > directBytes/int(unsafe.Sizeof(T(0)))/p.k
 }
 
@@ -346,7 +365,7 @@ func (p *product[T]) packA(chunk int) {
 	last := min(p.mc, first+chunkA*rows)
 	packed := p.packedA[first*p.kc : roundUp(last, rows)*p.kc]
 	switch {
-	case p.transA && p.turn != 0:
+	case p.transA && p.iSign != 0:
 		packParts(rows, last-first, p.kc/2, p.aFrom(p.i0+first, p.p0), p.lda, packed, rows*p.kc)
 	case p.transA:
 		packRows(rows, last-first, p.kc, p.aFrom(p.i0+first, p.p0), p.lda, packed, rows*p.kc)
@@ -356,7 +375,7 @@ func (p *product[T]) packA(chunk int) {
 			packPanel(p.kern, rows, min(rows, last-i), p.kc, p.aFrom(p.i0+i, p.p0), p.lda, panel)
 		}
 	}
-	if p.minusA {
+	if p.negateA {
 		p.kern.negate(1, len(packed), packed, 0, packed, 0)
 	}
 }
@@ -431,7 +450,7 @@ const chunkB = 16 // rows of B that are packed at a time, so that they are read 
 // packB packs the part of B's block from column j on into panels of the tile's columns.
 func (p *product[T]) packB(j, n int, dst []T) {
 	cols, size := p.kern.cols, int(unsafe.Sizeof(T(0)))
-	if p.turn != 0 {
+	if p.iSign != 0 {
 		p.packTurned(j, n, dst)
 		return
 	}
@@ -468,10 +487,10 @@ func (p *product[T]) multiply(t task) {
 	}
 	b, bStep, bPanel := p.bFrom(p.p0, t.j), p.ldb, cols
 	acc, ldacc := p.c, p.ldc // the chains
-	if p.rest != nil {
-		acc, ldacc = p.rest, p.n
+	if p.partial != nil {
+		acc, ldacc = p.partial, p.n
 	}
-	alone := p.scaled && p.rest == nil // a tile's chains, in memory of their own
+	alone := p.scaled() && p.partial == nil // a tile's chains, in memory of their own
 	var side []T
 	if !p.directB || alone || p.upper {
 		s, memory := Take[T](rows*cols + kc*roundUp(t.cols, cols))
@@ -485,7 +504,7 @@ func (p *product[T]) multiply(t task) {
 			p.packB(t.j, t.cols, b)
 		}
 	}
-	zero, finish := p.p0 == 0 && !p.fromC, p.scaled && p.p0+kc == p.k
+	zero, finish := p.p0 == 0 && !p.accumulate, p.scaled() && p.p0+kc == p.k
 	for i := 0; i < t.rows; i += rows {
 		for j := 0; j < t.cols; j += cols {
 			h, w := min(rows, t.rows-i), min(cols, t.cols-j)

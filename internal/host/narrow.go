@@ -49,7 +49,7 @@ func (p *product[T]) narrowPanel(panel int) {
 	defer s.Give()
 	a, acc, ct := memory[:p.steps*cols], memory[p.steps*cols:][:p.n*cols], memory[(p.steps+p.n)*cols:]
 	c := p.c[i*p.ldc:]
-	if p.fromC {
+	if p.accumulate {
 		transposeTiles(h, p.n, c, p.ldc, acc, cols)
 	}
 	for k := 0; k < p.k; k += p.steps {
@@ -59,9 +59,9 @@ func (p *product[T]) narrowPanel(panel int) {
 			transposeTiles(h, kc, at, ld, a, cols)
 			at, ld = a, cols
 		}
-		kern.run(p.n, h, kc, &p.b[k*p.ldb], 1, p.ldb, &at[0], ld, &acc[0], cols, k == 0 && !p.fromC, &acc[0])
+		kern.run(p.n, h, kc, &p.b[k*p.ldb], 1, p.ldb, &at[0], ld, &acc[0], cols, k == 0 && !p.accumulate, &acc[0])
 	}
-	if p.scaled {
+	if p.scaled() {
 		if p.beta != 0 {
 			transposeTiles(h, p.n, c, p.ldc, ct, cols)
 		}

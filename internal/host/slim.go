@@ -2,10 +2,12 @@ package host
 
 import "github.com/tandem-gpu/tandem/internal/parallel"
 
-// A product is slim from slimSteps on, of which the near caches hold the operands of slimBlock.
+// A product is slim from slimSteps on, of which the near caches hold the operands of slimBlock, and
+// up to slimPart elements of C for each core.
 const (
 	slimSteps = 256
 	slimBlock = 128
+	slimPart  = 1 << 14
 )
 
 // slimTiles times the columns of a tile is how far apart rows in memory may be of which a part is
@@ -16,8 +18,9 @@ var slimTiles = 44
 // tall matrix and one of its height: each core does a part of C from the first to the last step,
 // from operands that are not packed, and does not wait for the others.
 func (p *product[T]) isSlim() bool {
-	return p.k >= slimSteps && 2*p.k >= 3*max(p.m, p.n) && p.ldb <= slimTiles*p.kern.cols && !p.transB &&
-		!p.minusA && !p.upper && (!p.isApart() || p.n > directPanelsB*p.kern.cols)
+	return p.k >= slimSteps && 2*p.k >= 3*max(p.m, p.n) && p.m*p.n <= slimPart*p.workers &&
+		p.ldb <= slimTiles*p.kern.cols && !p.transB && !p.negateA && !p.upper &&
+		(!p.isApart() || p.n > directPanelsB*p.kern.cols)
 }
 
 // isApart tells whether the columns of A, which are rows in memory, are too far apart to be read
@@ -27,7 +30,7 @@ func (p *product[T]) isApart() bool { return p.transA && p.lda > slimTiles*p.ker
 // slim computes the product.
 func (p *product[T]) slim() {
 	chains, ld := p.c, p.ldc
-	if p.scaled {
+	if p.scaled() {
 		s, memory := Take[T](p.m * p.n)
 		defer s.Give()
 		chains, ld = memory, p.n
@@ -80,11 +83,11 @@ func (p *product[T]) slimPart(t task, chains []T, ld int) {
 			for j := 0; j < t.cols; j += kern.cols {
 				at := &chains[(t.i+i)*ld+t.j+j]
 				kern.run(h, min(kern.cols, t.cols-j), count, &a[0], aRow, aStep, &b[j], p.ldb, at, ld,
-					k == 0 && !p.fromC, at)
+					k == 0 && !p.accumulate, at)
 			}
 		}
 	}
-	if p.scaled {
+	if p.scaled() {
 		kern.finish(t.rows, t.cols, p.alpha, &chains[t.i*ld+t.j], ld, p.beta, &p.c[t.i*p.ldc+t.j], p.ldc,
 			p.beta != 0)
 	}

@@ -32,7 +32,8 @@ func TestEqual(t *testing.T) {
 func TestSplit(t *testing.T) {
 	for workers := 2; workers <= 9; workers++ {
 		for _, shape := range [][2]int{{1, 1}, {8, 300}, {17, 48}, {100, 49}, {64, 1000}, {1000, 5}} {
-			p := product[float32]{kern: kernels[float32]()[0], m: shape[0], n: shape[1], workers: workers}
+			var p product[float32]
+			p.kern, p.workers, p.m, p.n = kernels[float32]()[0], workers, shape[0], shape[1]
 			p.cols = 3 * p.kern.cols
 			seen := make([]int, p.m*p.n)
 			for _, task := range p.split(nil, 0, p.m) {
@@ -69,11 +70,9 @@ func slowKernel(before func()) *microKernel[float32] {
 
 // spreadSmall multiplies on four workers, whatever the size.
 func spreadSmall(kern *microKernel[float32], m, n, k int, a, b, c matrix[float32]) {
-	p := product[float32]{
-		kern: kern, m: m, n: n, k: k, alpha: 1,
-		a: a.data, lda: a.ld, b: b.data, ldb: b.ld, c: c.data, ldc: c.ld,
-	}
-	p.plan()
+	p := newProduct(kern, problem[float32]{
+		m: m, n: n, k: k, alpha: 1, a: a.data, lda: a.ld, b: b.data, ldb: b.ld, c: c.data, ldc: c.ld,
+	})
 	p.workers, p.directA, p.directB = 4, false, false
 	p.spread()
 }

@@ -10,11 +10,10 @@ func SubSquare[T Float](n, k int, a []T, lda int, c []T, ldc int) {
 	}
 	check("C", n, n, ldc, len(c))
 	check("A", k, n, lda, len(a))
-	p := product[T]{
-		kern: kernels[T]()[0], transA: true, m: n, n: n, k: k, alpha: 1, fromC: true, minusA: true, upper: true,
+	p := newProduct(kernels[T]()[0], problem[T]{
+		m: n, n: n, k: k, alpha: 1, accumulate: true, negateA: true, upper: true, transA: true,
 		a: a, lda: lda, b: a, ldb: lda, c: c, ldc: ldc,
-	}
-	p.plan()
+	})
 	if float64(n)*float64(n)*float64(k)/2 <= serialWork {
 		p.workers = 1
 	}
@@ -30,11 +29,10 @@ func SubMulAlone[T Float](trans bool, m, n, k int, a []T, lda int, b []T, ldb in
 	check("C", m, n, ldc, len(c))
 	checkOp("A", trans, m, k, lda, len(a))
 	check("B", k, n, ldb, len(b))
-	p := product[T]{
-		kern: kernels[T]()[0], transA: trans, m: m, n: n, k: k, alpha: 1, fromC: true, minusA: true,
+	p := newProduct(kernels[T]()[0], problem[T]{
+		m: m, n: n, k: k, alpha: 1, accumulate: true, negateA: true, transA: trans,
 		a: a, lda: lda, b: b, ldb: ldb, c: c, ldc: ldc,
-	}
-	p.plan()
+	})
 	p.workers, p.directA = 1, false
 	p.run()
 }

@@ -53,7 +53,7 @@ var mutations = []mutation{
 	},
 	{
 		name: "a block of K forgets the chain of the block before", file: "internal/host/gemm.go",
-		old: "zero, finish := p.p0 == 0 && !p.fromC,", new: "zero, finish := true,",
+		old: "zero, finish := p.p0 == 0 && !p.accumulate,", new: "zero, finish := true,",
 		pkg: "./internal/host", test: "TestGemmBlocks",
 	},
 	{
@@ -73,7 +73,7 @@ var mutations = []mutation{
 	},
 	{
 		name: "the chains of AddMul start from zero", file: "internal/host/gemm.go",
-		old: "zero, finish := p.p0 == 0 && !p.fromC,", new: "zero, finish := p.p0 == 0,",
+		old: "zero, finish := p.p0 == 0 && !p.accumulate,", new: "zero, finish := p.p0 == 0,",
 		pkg: "./internal/host", test: "TestAddMul",
 	},
 	{
