@@ -77,18 +77,25 @@ func GemmComplexContext[T Complex](ctx context.Context, s *Session, alpha T, tA 
 func gemmComplex[F Float, T Complex](ctx context.Context, s *Session, x batch, alpha T, tA blas.Transpose, a Matrix[T],
 	tB blas.Transpose, b Matrix[T], beta T, c Matrix[T],
 ) error {
-	transA, conjA, transB, conjB := tA != blas.NoTrans, tA == blas.ConjTrans, tB != blas.NoTrans, tB == blas.ConjTrans
-	al, be, ra, rb, rc := parts[F](alpha), parts[F](beta), reals[F](a.Data), reals[F](b.Data), reals[F](c.Data)
-	if s.direct && host.SmallComplexGemm(host.Whole, transA, conjA, transB, conjB, x.m, x.n, x.k, al, ra, a.Stride, rb,
-		b.Stride, be, rc, c.Stride) {
+	p := host.ComplexProduct[F]{
+		M: x.m, N: x.n, K: x.k, Alpha: parts[F](alpha), Beta: parts[F](beta),
+		A: complexMatrix[F](tA, a), B: complexMatrix[F](tB, b), C: reals[F](c.Data), StrideC: c.Stride,
+	}
+	if s.direct && p.IsSmall() {
+		p.ComputeRows()
 		return nil
 	}
-	return host.ComplexGemm(transA, conjA, transB, conjB, x.m, x.n, x.k, al, ra, a.Stride, rb, b.Stride, be, rc,
-		c.Stride,
-		func(m, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int) error {
-			return GemmContext(ctx, s, alpha, blas.NoTrans, part(m, k, a, lda), blas.NoTrans, part(k, n, b, ldb), beta,
-				part(m, n, c, ldc))
-		})
+	return p.Compute(func(m, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int) error {
+		return GemmContext(ctx, s, alpha, blas.NoTrans, part(m, k, a, lda), blas.NoTrans, part(k, n, b, ldb), beta,
+			part(m, n, c, ldc))
+	})
+}
+
+// complexMatrix is op(m), with parts of F.
+func complexMatrix[F Float, T Complex](t blas.Transpose, m Matrix[T]) host.ComplexMatrix[F] {
+	return host.ComplexMatrix[F]{
+		Data: reals[F](m.Data), Stride: m.Stride, Trans: t != blas.NoTrans, Conj: t == blas.ConjTrans,
+	}
 }
 
 // parts is the real and the imaginary part of x.

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"math"
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/element"
@@ -14,61 +15,99 @@ import (
 // A RealProduct makes Z, of m by n, s*X*Y + t*Z, for X of m by k and Y of k by n.
 type RealProduct[T Float] func(m, n, k int, s T, x []T, ldx int, y []T, ldy int, t T, z []T, ldz int) error
 
-// ComplexGemm is C = alpha*op(A)*op(B) + beta*C for complex numbers alpha and beta, their real part
-// first. op(A) is of m by k, op(B) of k by n: with trans memory has the transpose, and with conj
-// that is conjugated as well. Without product it is computed here. An error of product leaves C
-// undefined.
-func ComplexGemm[T Float](transA, conjA, transB, conjB bool, m, n, k int, alpha [2]T, a []T, lda int, b []T, ldb int,
-	beta [2]T, c []T, ldc int, product RealProduct[T],
-) error {
-	switch {
-	case m == 0 || n == 0:
-		return nil
-	case alpha == [2]T{} || k == 0:
-		complexFinish(m, n, alpha, nil, beta, c, ldc)
-		return nil
-	case alpha[1] != 0 || beta[1] != 0:
-		memory, chains := Take[T](2 * m * n)
-		defer memory.Give()
-		err := ComplexGemm(transA, conjA, transB, conjB, m, n, k, [2]T{1}, a, lda, b, ldb, [2]T{}, chains, n, product)
-		if err != nil {
-			return err
-		}
-		complexFinish(m, n, alpha, chains, beta, c, ldc)
-		return nil
-	}
-	if product == nil &&
-		complexPacked(transA, conjA, transB, conjB, m, n, k, alpha[0], a, lda, b, ldb, beta[0], c, ldc) {
-		return nil
-	}
-	left, ldl, leftMemory := complexLeft(transA, m, k, a, lda)
-	defer leftMemory.Give()
-	rightMemory, right := Take[T](4 * k * n)
-	defer rightMemory.Give()
-	complexRight(transB, conjB, conjA, k, n, b, ldb, right)
-	if product == nil {
-		Gemm(m, 2*n, 2*k, alpha[0], left, ldl, right, 2*n, beta[0], c, 2*ldc)
-		return nil
-	}
-	return product(m, 2*n, 2*k, alpha[0], left, ldl, right, 2*n, beta[0], c, 2*ldc)
+// A ComplexMatrix is op(X), of which Data has the numbers as reals, with Stride numbers from row to
+// row: with Trans memory has the transpose, and with Conj that is conjugated as well.
+type ComplexMatrix[T Float] struct {
+	Data        []T
+	Stride      int
+	Trans, Conj bool
 }
 
-// complexPacked is [ComplexGemm] for real numbers alpha and beta, with factors that are made where
-// they are packed. It computes that, and tells so, unless a product that does not pack B is faster.
-func complexPacked[T Float](transA, conjA, transB, conjB bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int,
-	beta T, c []T, ldc int,
-) bool {
-	p := newProduct(kernels[T]()[0], problem[T]{
-		m: m, n: 2 * n, k: 2 * k, alpha: alpha, beta: beta, transA: transA, iSign: signOf[T](conjA), conjB: conjB,
-		a: a, lda: 2 * lda, b: b, ldb: 2 * n, c: c, ldc: 2 * ldc,
-	})
-	// A row is no matter of tiles. Of tall products each core would pack B again.
-	if m == 1 || max(p.m, p.n, p.k) <= FewTiles || p.m >= p.n && (p.isNarrow() || p.isSlim()) {
-		return false
+// A ComplexProduct is C = Alpha*op(A)*op(B) + Beta*C for op(A) of M by K and op(B) of K by N, or a
+// part of that. Alpha and Beta have their real parts first, and StrideC is in complex elements, too.
+type ComplexProduct[T Float] struct {
+	M, N, K     int
+	Alpha, Beta [2]T
+	A, B        ComplexMatrix[T]
+	C           []T
+	StrideC     int
+	Part        Part // of C: nothing else of it is read or written. M is N unless it is the whole.
+}
+
+// isReal tells whether alpha and beta are.
+func (p *ComplexProduct[T]) isReal() bool { return p.Alpha[1] == 0 && p.Beta[1] == 0 }
+
+// readsFactors tells whether A and B count.
+func (p *ComplexProduct[T]) readsFactors() bool { return p.Alpha != [2]T{} && p.K > 0 }
+
+// finish makes C what the chains, packed, make of it; without them it is Beta*C.
+func (p *ComplexProduct[T]) finish(chains []T) {
+	complexFinish(p.M, p.N, p.Alpha, chains, p.Beta, p.C, p.StrideC)
+}
+
+// Compute computes the product by real ones, without multiply here. An error of multiply leaves C
+// undefined.
+func (p *ComplexProduct[T]) Compute(multiply RealProduct[T]) error {
+	switch {
+	case p.M == 0 || p.N == 0:
+		return nil
+	case p.Part != Whole:
+		return p.triangle(multiply)
+	case !p.readsFactors():
+		p.finish(nil)
+		return nil
+	case !p.isReal():
+		return p.byChains(multiply)
 	}
-	p.transB, p.ldb, p.directA = transB, 2*ldb, p.directA && !transA
-	p.compute()
-	return true
+	if multiply == nil {
+		if q := p.packing(); p.packsFactors(&q) {
+			q.transB, q.ldb, q.directA = p.B.Trans, 2*p.B.Stride, q.directA && !p.A.Trans
+			q.compute()
+			return nil
+		}
+		multiply = realGemm[T]
+	}
+	left, ldl, leftMemory := complexLeft(p.M, p.K, p.A)
+	defer leftMemory.Give()
+	rightMemory, right := Take[T](4 * p.K * p.N)
+	defer rightMemory.Give()
+	complexRight(p.K, p.N, signOf[T](p.A.Conj), p.B, right)
+	return multiply(p.M, 2*p.N, 2*p.K, p.Alpha[0], left, ldl, right, 2*p.N, p.Beta[0], p.C, 2*p.StrideC)
+}
+
+// realGemm is [Gemm] as a [RealProduct].
+func realGemm[T Float](m, n, k int, s T, x []T, ldx int, y []T, ldy int, t T, z []T, ldz int) error {
+	Gemm(m, n, k, s, x, ldx, y, ldy, t, z, ldz)
+	return nil
+}
+
+// byChains is Compute by way of the chains, in memory of their own.
+func (p *ComplexProduct[T]) byChains(multiply RealProduct[T]) error {
+	memory, chains := Take[T](2 * p.M * p.N)
+	defer memory.Give()
+	q := *p
+	q.Alpha, q.Beta, q.C, q.StrideC = [2]T{1}, [2]T{}, chains, p.N
+	if err := q.Compute(multiply); err != nil {
+		return err
+	}
+	p.finish(chains)
+	return nil
+}
+
+// packing is the real product, with factors that are made where they are packed: planned for those
+// that it packs.
+func (p *ComplexProduct[T]) packing() product[T] {
+	return newProduct(kernels[T]()[0], problem[T]{
+		m: p.M, n: 2 * p.N, k: 2 * p.K, alpha: p.Alpha[0], beta: p.Beta[0], transA: p.A.Trans,
+		iSign: signOf[T](p.A.Conj), conjB: p.B.Conj,
+		a: p.A.Data, lda: 2 * p.A.Stride, b: p.B.Data, ldb: 2 * p.N, c: p.C, ldc: 2 * p.StrideC,
+	})
+}
+
+// packsFactors tells whether packing is faster than a product that does not pack B. A row is no
+// matter of tiles, and of tall products each core would pack B again.
+func (p *ComplexProduct[T]) packsFactors(q *product[T]) bool {
+	return q.m > 1 && max(q.m, q.n, q.k) > FewTiles && (q.m < q.n || !q.isNarrow() && !q.isSlim())
 }
 
 // packParts is [packRows] for rows of n complex numbers: of each the real parts, and below them the
@@ -122,17 +161,19 @@ func signOf[T element.Element](conjA bool) T {
 // complexBlock is the rows of a transposed matrix that are read at a time: a cache line or two.
 const complexBlock = 8
 
-// complexLeft is the left factor for A, of m by k, and the distance of its rows in reals: A where
-// it lies, or with trans, where that is k by m, its transpose in memory to be given back.
-func complexLeft[T Float](trans bool, m, k int, a []T, lda int) (left []T, ld int, memory *Scratch) {
-	if !trans {
-		return a, 2 * lda, nil
+// complexLeft is the left factor for op(A), of m by k, and the distance of its rows in reals: A where
+// it lies, or its transpose in memory to be given back.
+func complexLeft[T Float](m, k int, a ComplexMatrix[T]) (left []T, ld int, memory *Scratch) {
+	if !a.Trans {
+		return a.Data, 2 * a.Stride, nil
 	}
 	memory, left = Take[T](2 * m * k)
 	if isSmall[T](m, 2*k) { // no closure, which is an allocation
-		transposeComplex(1, 0, m, k, a, lda, left, 2*k)
+		transposeComplex(1, 0, m, k, a.Data, a.Stride, left, 2*k)
 	} else {
-		bands[T](m, 2*k, complexBlock, func(lo, hi int) { transposeComplex(1, lo, hi, k, a, lda, left, 2*k) })
+		bands[T](m, 2*k, complexBlock, func(lo, hi int) {
+			transposeComplex(1, lo, hi, k, a.Data, a.Stride, left, 2*k)
+		})
 	}
 	return left, 2 * k, memory
 }
@@ -159,30 +200,29 @@ func transposeComplex[T element.Element](sign T, lo, hi, cols int, x []T, ldx in
 	}
 }
 
-// complexRight makes dst, packed of 2k by 2n, the right factor for op(B): B is k by n in memory,
-// with trans n by k, and with conj it is conjugated as well.
-func complexRight[T Float](trans, conj, conjA bool, k, n int, b []T, ldb int, dst []T) {
+// complexRight makes dst, packed of 2k by 2n, the right factor for op(B), of k by n, and an op(A)
+// whose imaginary parts count times iSign.
+func complexRight[T Float](k, n int, iSign T, b ComplexMatrix[T], dst []T) {
 	if isSmall[T](k, 4*n) {
-		complexRightRows(trans, conj, conjA, 0, k, n, b, ldb, dst)
+		complexRightRows(0, k, n, iSign, b, dst)
 		return
 	}
-	bands[T](k, 4*n, complexBlock, func(lo, hi int) { complexRightRows(trans, conj, conjA, lo, hi, n, b, ldb, dst) })
+	bands[T](k, 4*n, complexBlock, func(lo, hi int) { complexRightRows(lo, hi, n, iSign, b, dst) })
 }
 
 // complexRightRows makes the rows of the right factor for rows lo to hi-1 of op(B).
-func complexRightRows[T Float](trans, conj, conjA bool, lo, hi, n int, b []T, ldb int, dst []T) {
-	turn, sign := signOf[T](conjA), signOf[T](conj)
+func complexRightRows[T Float](lo, hi, n int, iSign T, b ComplexMatrix[T], dst []T) {
 	for p := lo; p < hi; p += complexBlock {
 		end := min(p+complexBlock, hi)
-		if trans {
-			transposeComplex(sign, p, end, n, b, ldb, dst, 4*n)
+		if b.Trans {
+			transposeComplex(signOf[T](b.Conj), p, end, n, b.Data, b.Stride, dst, 4*n)
 		}
 		for r := p; r < end; r++ {
 			y, z := dst[4*r*n:][:2*n], dst[(4*r+2)*n:][:2*n]
-			if !trans {
-				copy(y, b[2*r*ldb:])
+			if !b.Trans {
+				copy(y, b.Data[2*r*b.Stride:])
 			}
-			turnComplex(turn, y, z)
+			turnComplex(iSign, y, z)
 		}
 	}
 }
@@ -239,6 +279,10 @@ func finishComplexRow[T Float](alpha [2]T, p []T, beta [2]T, c []T) {
 
 // addComplexProduct goes on with the chains of a complex number by s*(xr+i*xi).
 func addComplexProduct[T Float](s [2]T, xr, xi, re, im T) (T, T) {
+	if isFloat64[T]() { // four instructions, where fma would be four calls
+		a, b, x, y := float64(s[0]), float64(s[1]), float64(xr), float64(xi)
+		return T(math.FMA(-b, y, math.FMA(a, x, float64(re)))), T(math.FMA(b, x, math.FMA(a, y, float64(im))))
+	}
 	return fma(-s[1], xi, fma(s[0], xr, re)), fma(s[1], xr, fma(s[0], xi, im))
 }
 
@@ -321,40 +365,40 @@ func addComplexRow[T Float](
 // smallComplex is the products of complex numbers up to which a row after the other is the fastest.
 const smallComplex = 1 << 13
 
-// SmallComplexGemm is [ComplexGemm] of which a part is kept. It computes that, and tells so, where
-// that is the fastest.
-func SmallComplexGemm[T Float](part Part, transA, conjA, transB, conjB bool, m, n, k int, alpha [2]T, a []T, lda int,
-	b []T, ldb int, beta [2]T, c []T, ldc int,
-) bool {
-	if m*n*k > smallComplex || m == 0 || n == 0 || k == 0 || alpha == [2]T{} {
-		return false
-	}
-	aRow, aCol := Steps(transA, lda)
-	bRow, bCol := Steps(transB, ldb)
-	signs := complexSigns[T](false, conjA, conjB)
-	inC := alpha == [2]T{1} && beta == [2]T{}
+// IsSmall tells whether [ComplexProduct.ComputeRows] is the fastest.
+func (p *ComplexProduct[T]) IsSmall() bool {
+	return p.M*p.N*p.K <= smallComplex && p.M > 0 && p.N > 0 && p.readsFactors()
+}
+
+// ComputeRows computes a product of at least a row, a column and a step, with alpha not 0, one row
+// after the other.
+func (p *ComplexProduct[T]) ComputeRows() {
+	aRow, aCol := Steps(p.A.Trans, p.A.Stride)
+	bRow, bCol := Steps(p.B.Trans, p.B.Stride)
+	signs := complexSigns[T](false, p.A.Conj, p.B.Conj)
+	inC := p.Alpha == [2]T{1} && p.Beta == [2]T{}
 	var few [2 * FewRows]T
 	chains := few[:]
-	if n > FewRows && !inC {
-		memory, more := Take[T](2 * n)
+	if p.N > FewRows && !inC {
+		memory, more := Take[T](2 * p.N)
 		defer memory.Give()
 		chains = more
 	}
-	for i := range m {
-		lo, hi := part.row(i, n)
-		to := c[2*(i*ldc+lo):][:2*(hi-lo)]
+	for i := range p.M {
+		lo, hi := p.Part.row(i, p.N)
+		to := p.C[2*(i*p.StrideC+lo):][:2*(hi-lo)]
 		acc := to
 		if !inC {
 			acc = chains[:len(to)]
 		}
-		addComplexRow(k, hi-lo, &a[2*i*aRow], 2*aCol, &signs, &b[2*lo*bCol], 2*bRow, 2*bCol, &acc[0], true)
+		addComplexRow(p.K, hi-lo, &p.A.Data[2*i*aRow], 2*aCol, &signs, &p.B.Data[2*lo*bCol], 2*bRow, 2*bCol, &acc[0],
+			true)
 		switch {
 		case inC:
-		case alpha[1] != 0 || beta[1] != 0:
-			finishComplexRow(alpha, acc, beta, to)
+		case p.isReal():
+			finishSteps(p.Alpha[0], acc, p.Beta[0], &to[0], 1)
 		default:
-			finishSteps(alpha[0], acc, beta[0], &to[0], 1)
+			finishComplexRow(p.Alpha, acc, p.Beta, to)
 		}
 	}
-	return true
 }

@@ -61,8 +61,12 @@ func checkComplexGemm[T Float](t *testing.T, in input[T], m, n, k int) {
 			product RealProduct[T]
 			c       matrix[T]
 		}{{reference, want}, {nil, c}} {
-			if err := ComplexGemm(transA, conjA, transB, conjB, m, n, k, alpha, a.data, a.ld/2, b.data, b.ld/2, beta,
-				p.c.data, p.c.ld/2, p.product); err != nil {
+			q := ComplexProduct[T]{
+				M: m, N: n, K: k, Alpha: alpha, Beta: beta,
+				A: ComplexMatrix[T]{a.data, a.ld / 2, transA, conjA}, B: ComplexMatrix[T]{b.data, b.ld / 2, transB, conjB},
+				C: p.c.data, StrideC: p.c.ld / 2,
+			}
+			if err := q.Compute(p.product); err != nil {
 				t.Fatal(err)
 			}
 		}

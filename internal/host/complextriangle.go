@@ -19,37 +19,28 @@ const complexFew = 16
 // middle divides rows lo to hi-1 at a multiple of unit.
 func middle(lo, hi, unit int) int { return lo + roundUp((hi-lo)/2, unit) }
 
-// ComplexGemmTriangle is a triangle of what [ComplexGemm] computes for m = n. Nothing else of C is
-// read or written.
-func ComplexGemmTriangle[T Float](part Part, transA, conjA, transB, conjB bool, n, k int, alpha [2]T, a []T, lda int,
-	b []T, ldb int, beta [2]T, c []T, ldc int, product RealProduct[T],
-) error {
-	t := complexTriangle[T]{
-		lower: part == LowerTriangle, n: n, k: k, alpha: alpha, beta: beta, c: c, ldc: ldc, product: product,
-	}
-	if alpha == [2]T{} || k == 0 {
-		t.finish(0, n, nil)
+// triangle is [ComplexProduct.Compute] for one triangle.
+func (p *ComplexProduct[T]) triangle(multiply RealProduct[T]) error {
+	t := complexTriangle[T]{ComplexProduct: *p, multiply: multiply}
+	if !p.readsFactors() {
+		t.finishPart(0, p.N, nil)
 		return nil
 	}
-	left, ldl, leftMemory := complexLeft(transA, n, k, a, lda)
+	left, ldl, leftMemory := complexLeft(p.N, p.K, p.A)
 	defer leftMemory.Give()
-	rightMemory, right := Take[T](4 * k * n)
+	rightMemory, right := Take[T](4 * p.K * p.N)
 	defer rightMemory.Give()
-	complexRight(transB, conjB, conjA, k, n, b, ldb, right)
+	complexRight(p.K, p.N, signOf[T](p.A.Conj), p.B, right)
 	t.left, t.ldl, t.right = left, ldl, right
-	return t.run(0, n)
+	return t.run(0, p.N)
 }
 
 // A complexTriangle is a triangle of a product.
 type complexTriangle[T Float] struct {
-	lower       bool
-	n, k        int
-	alpha, beta [2]T
+	ComplexProduct[T]
 	left, right []T // n by 2k, with rows ldl apart; 2k by 2n, packed
 	ldl         int
-	c           []T
-	ldc         int
-	product     RealProduct[T]
+	multiply    RealProduct[T]
 }
 
 // run computes rows lo to hi-1 of the triangle in columns lo to hi-1.
@@ -60,7 +51,7 @@ func (t *complexTriangle[T]) run(lo, hi int) error {
 		if err := t.chains(lo, hi, lo, hi, p); err != nil {
 			return err
 		}
-		t.finish(lo, hi, p)
+		t.finishPart(lo, hi, p)
 		return nil
 	}
 	mid := middle(lo, hi, resultRows)
@@ -68,7 +59,7 @@ func (t *complexTriangle[T]) run(lo, hi int) error {
 		return err
 	}
 	top, end, left, right := mid, hi, lo, mid
-	if !t.lower {
+	if t.Part == UpperTriangle {
 		top, end, left, right = lo, mid, mid, hi
 	}
 	memory, p := Take[T](2 * (end - top) * (right - left))
@@ -76,26 +67,26 @@ func (t *complexTriangle[T]) run(lo, hi int) error {
 	if err := t.chains(top, end, left, right, p); err != nil {
 		return err
 	}
-	complexFinish(end-top, right-left, t.alpha, p, t.beta, t.c[2*(top*t.ldc+left):], t.ldc)
+	complexFinish(end-top, right-left, t.Alpha, p, t.Beta, t.C[2*(top*t.StrideC+left):], t.StrideC)
 	return t.run(mid, hi)
 }
 
 // chains makes p, packed, the chains of rows top to end-1 and columns left to right-1.
 func (t *complexTriangle[T]) chains(top, end, left, right int, p []T) error {
 	n := 2 * (right - left)
-	return t.product(end-top, n, 2*t.k, 1, t.left[t.ldl*top:], t.ldl, t.right[2*left:], 2*t.n, 0, p, n)
+	return t.multiply(end-top, n, 2*t.K, 1, t.left[t.ldl*top:], t.ldl, t.right[2*left:], 2*t.N, 0, p, n)
 }
 
-// finish makes the triangle from rows and columns lo to hi-1 what their chains make of it, or
+// finishPart makes the triangle from rows and columns lo to hi-1 what their chains make of it, or
 // without them beta times what it was.
-func (t *complexTriangle[T]) finish(lo, hi int, p []T) {
+func (t *complexTriangle[T]) finishPart(lo, hi int, p []T) {
 	for i := range hi - lo {
-		first, end := triangleRow(t.lower, i, hi-lo)
+		first, end := t.Part.row(i, hi-lo)
 		row := p
 		if p != nil {
 			row = p[2*(i*(hi-lo)+first):]
 		}
-		complexFinish(1, end-first, t.alpha, row, t.beta, t.c[2*((lo+i)*t.ldc+lo+first):], t.ldc)
+		complexFinish(1, end-first, t.Alpha, row, t.Beta, t.C[2*((lo+i)*t.StrideC+lo+first):], t.StrideC)
 	}
 }
 

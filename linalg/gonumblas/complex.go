@@ -25,65 +25,92 @@ func reals32(x []complex64) []float32 {
 func parts64(x complex128) [2]float64 { return [2]float64{real(x), imag(x)} }
 func parts32(x complex64) [2]float32  { return [2]float32{real(x), imag(x)} }
 
-// complexGemm is C = alpha*op(A)*op(B) + beta*C for matrices of complex numbers, given as reals
-// with their leading dimensions in complex elements.
-func complexGemm[T float](e *engine, tA, tB blas.Transpose, m, n, k int, alpha [2]T, a []T, lda int, b []T, ldb int,
-	beta [2]T, c []T, ldc int,
-) {
-	transA, conjA, transB, conjB := tA != blas.NoTrans, tA == blas.ConjTrans, tB != blas.NoTrans, tB == blas.ConjTrans
-	if e.keepsOnHost(m, n, k) && host.SmallComplexGemm(host.Whole, transA, conjA, transB, conjB, m, n, k, alpha, a, lda,
-		b, ldb, beta, c, ldc) {
+// op64 is op(X).
+func op64(t blas.Transpose, x []complex128, ld int) host.ComplexMatrix[float64] {
+	return host.ComplexMatrix[float64]{Data: reals64(x), Stride: ld, Trans: t != blas.NoTrans, Conj: t == blas.ConjTrans}
+}
+
+func op32(t blas.Transpose, x []complex64, ld int) host.ComplexMatrix[float32] {
+	return host.ComplexMatrix[float32]{Data: reals32(x), Stride: ld, Trans: t != blas.NoTrans, Conj: t == blas.ConjTrans}
+}
+
+// product64 is C = alpha*op(A)*op(B) + beta*C for op(A) of m by k and op(B) of k by n.
+func product64(m, n, k int, alpha complex128, a, b host.ComplexMatrix[float64], beta complex128, c []complex128,
+	ldc int,
+) *host.ComplexProduct[float64] {
+	return &host.ComplexProduct[float64]{
+		M: m, N: n, K: k, Alpha: parts64(alpha), Beta: parts64(beta), A: a, B: b, C: reals64(c), StrideC: ldc,
+	}
+}
+
+func product32(m, n, k int, alpha complex64, a, b host.ComplexMatrix[float32], beta complex64, c []complex64,
+	ldc int,
+) *host.ComplexProduct[float32] {
+	return &host.ComplexProduct[float32]{
+		M: m, N: n, K: k, Alpha: parts32(alpha), Beta: parts32(beta), A: a, B: b, C: reals32(c), StrideC: ldc,
+	}
+}
+
+// complexGemm computes p, the whole of C.
+func complexGemm[T float](e *engine, p *host.ComplexProduct[T]) {
+	if e.keepsOnHost(p.M, p.N, p.K) && p.IsSmall() {
+		p.ComputeRows()
 		return
 	}
-	var product host.RealProduct[T] // on the host
-	if alpha != [2]T{} && toDevice[T](e, m, 2*n, 2*k) {
-		product = realProduct[T](e)
+	var multiply host.RealProduct[T] // on the host
+	if p.Alpha != [2]T{} && toDevice[T](e, p.M, 2*p.N, 2*p.K) {
+		multiply = realProduct[T](e)
 	}
-	must(host.ComplexGemm(transA, conjA, transB, conjB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, product))
+	must(p.Compute(multiply))
 }
 
 // realProduct gives the products that complex ones are made of.
 func realProduct[T float](e *engine) host.RealProduct[T] {
 	return func(m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) error {
 		x, y, z := matrix(m, k, a, lda), matrix(k, n, b, ldb), matrix(m, n, c, ldc)
-		if e.keepsOnHost(m, n, k) {
-			hostGemm(alpha, blas.NoTrans, x, blas.NoTrans, y, beta, z)
-		} else {
-			gemm(e, alpha, blas.NoTrans, x, blas.NoTrans, y, beta, z)
-		}
+		gemm(e, alpha, blas.NoTrans, x, blas.NoTrans, y, beta, z)
 		return nil
 	}
 }
 
-// complexSyrk is the triangle of C = alpha*op(A)*op(B)ᵀ + beta*C, or with hermitian of
-// alpha*op(A)*op(B)ᴴ + beta*C, whose diagonal is then real.
-func complexSyrk[T float](e *engine, ul blas.Uplo, t blas.Transpose, hermitian bool, n, k int, alpha [2]T, a []T,
-	lda int, b []T, ldb int, beta [2]T, c []T, ldc int,
-) {
-	trans := t != blas.NoTrans
-	conjA, conjB := hermitian && trans, hermitian && !trans
-	part := host.UpperTriangle
+// complexSyrk computes a triangle of p with op(B)ᵀ in the place of op(B), or with hermitian with
+// op(B)ᴴ: then the diagonal of C is real.
+func complexSyrk[T float](e *engine, ul blas.Uplo, hermitian bool, p *host.ComplexProduct[T]) {
+	p.Part = host.UpperTriangle
 	if ul == blas.Lower {
-		part = host.LowerTriangle
+		p.Part = host.LowerTriangle
 	}
+	p.B.Trans = !p.A.Trans
+	p.B.Conj = hermitian && p.B.Trans
 	if hermitian { // imaginary parts of the diagonal are not read
-		clearDiagonal(n, c, ldc)
+		clearDiagonal(p)
 	}
-	small := e.fixed == nil || e.keepsOnHost(n, n, k)
-	if !small || !host.SmallComplexGemm(part, trans, conjA, !trans, conjB, n, n, k, alpha, a, lda, b, ldb, beta, c,
-		ldc) {
-		must(host.ComplexGemmTriangle(part, trans, conjA, !trans, conjB, n, k, alpha, a, lda, b, ldb, beta, c, ldc,
-			realProduct[T](e)))
+	if (e.fixed == nil || e.keepsOnHost(p.N, p.N, p.K)) && p.IsSmall() {
+		p.ComputeRows()
+	} else {
+		must(p.Compute(realProduct[T](e)))
 	}
 	if hermitian {
-		clearDiagonal(n, c, ldc)
+		clearDiagonal(p)
 	}
 }
 
-// clearDiagonal makes the imaginary parts of the diagonal of C, of n by n, +0.
-func clearDiagonal[T float](n int, c []T, ldc int) {
-	for i := range n {
-		c[2*i*(ldc+1)+1] = 0
+// complexSyr2k is complexSyrk, and then that for op(B)*op(A)ᵀ, or with hermitian op(B)*op(A)ᴴ times
+// the conjugate of alpha.
+func complexSyr2k[T float](e *engine, ul blas.Uplo, hermitian bool, p *host.ComplexProduct[T]) {
+	q := *p
+	q.A.Data, q.A.Stride, q.B.Data, q.B.Stride, q.Beta = p.B.Data, p.B.Stride, p.A.Data, p.A.Stride, [2]T{1}
+	if hermitian {
+		q.Alpha[1] = -q.Alpha[1]
+	}
+	complexSyrk(e, ul, hermitian, p)
+	complexSyrk(e, ul, hermitian, &q)
+}
+
+// clearDiagonal makes the imaginary parts of the diagonal of C +0.
+func clearDiagonal[T float](p *host.ComplexProduct[T]) {
+	for i := range p.N {
+		p.C[2*i*(p.StrideC+1)+1] = 0
 	}
 }
 
@@ -116,22 +143,20 @@ func complexTriangular[T float](e *engine, solve bool, s blas.Side, ul blas.Uplo
 		})
 }
 
-// complexSymm is C = alpha*A*B + beta*C, or without left alpha*B*A + beta*C, where A is the
-// symmetric or, with conj, Hermitian matrix that its triangle stands for.
-func complexSymm[T float](e *engine, s blas.Side, ul blas.Uplo, conj bool, m, n int, alpha [2]T, a []T, lda int,
-	b []T, ldb int, beta [2]T, c []T, ldc int,
-) {
-	k := order(s, m, n)
-	whole, memory := scratch[T](k, 2*k)
-	defer memory.Give()
-	if alpha != [2]T{} {
-		host.ComplexMirror(ul == blas.Lower, conj, k, a, lda, whole.Data)
+// complexSymm computes p where A is the symmetric or, with conj, Hermitian matrix that its triangle
+// stands for, and at the right side of B unless s is blas.Left.
+func complexSymm[T float](e *engine, s blas.Side, ul blas.Uplo, conj bool, p *host.ComplexProduct[T]) {
+	p.K = order(s, p.M, p.N)
+	memory, whole := host.Take[T](2 * p.K * p.K)
+	if p.Alpha != [2]T{} {
+		host.ComplexMirror(ul == blas.Lower, conj, p.K, p.A.Data, p.A.Stride, whole)
 	}
-	if s == blas.Left {
-		complexGemm(e, blas.NoTrans, blas.NoTrans, m, n, k, alpha, whole.Data, k, b, ldb, beta, c, ldc)
-	} else {
-		complexGemm(e, blas.NoTrans, blas.NoTrans, m, n, k, alpha, b, ldb, whole.Data, k, beta, c, ldc)
+	p.A.Data, p.A.Stride = whole, p.K
+	if s == blas.Right {
+		p.A, p.B = p.B, p.A
 	}
+	complexGemm(e, p)
+	memory.Give()
 }
 
 // Zgemm is C = alpha*op(A)*op(B) + beta*C.
@@ -142,7 +167,7 @@ func (i *implementation) Zgemm(tA, tB blas.Transpose, m, n, k int, alpha complex
 		i.Implementation.Zgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
-	complexGemm(i.e, tA, tB, m, n, k, parts64(alpha), reals64(a), lda, reals64(b), ldb, parts64(beta), reals64(c), ldc)
+	complexGemm(i.e, product64(m, n, k, alpha, op64(tA, a, lda), op64(tB, b, ldb), beta, c, ldc))
 }
 
 // Zsymm is C = alpha*A*B + beta*C or C = alpha*B*A + beta*C for a symmetric A.
@@ -153,8 +178,8 @@ func (i *implementation) Zsymm(s blas.Side, ul blas.Uplo, m, n int, alpha comple
 		i.Implementation.Zsymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
-	complexSymm(i.e, s, ul, false, m, n, parts64(alpha), reals64(a), lda, reals64(b), ldb, parts64(beta), reals64(c),
-		ldc)
+	x, y := op64(blas.NoTrans, a, lda), op64(blas.NoTrans, b, ldb)
+	complexSymm(i.e, s, ul, false, product64(m, n, 0, alpha, x, y, beta, c, ldc))
 }
 
 // Zhemm is C = alpha*A*B + beta*C or C = alpha*B*A + beta*C for a Hermitian A.
@@ -165,8 +190,8 @@ func (i *implementation) Zhemm(s blas.Side, ul blas.Uplo, m, n int, alpha comple
 		i.Implementation.Zhemm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
-	complexSymm(i.e, s, ul, true, m, n, parts64(alpha), reals64(a), lda, reals64(b), ldb, parts64(beta), reals64(c),
-		ldc)
+	x, y := op64(blas.NoTrans, a, lda), op64(blas.NoTrans, b, ldb)
+	complexSymm(i.e, s, ul, true, product64(m, n, 0, alpha, x, y, beta, c, ldc))
 }
 
 // Zsyrk is C = alpha*op(A)*op(A)ᵀ + beta*C in one triangle.
@@ -177,8 +202,8 @@ func (i *implementation) Zsyrk(ul blas.Uplo, t blas.Transpose, n, k int, alpha c
 		i.Implementation.Zsyrk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
 		return
 	}
-	x := reals64(a)
-	complexSyrk(i.e, ul, t, false, n, k, parts64(alpha), x, lda, x, lda, parts64(beta), reals64(c), ldc)
+	x := op64(t, a, lda)
+	complexSyrk(i.e, ul, false, product64(n, n, k, alpha, x, x, beta, c, ldc))
 }
 
 // Zherk is C = alpha*op(A)*op(A)ᴴ + beta*C in one triangle.
@@ -189,8 +214,8 @@ func (i *implementation) Zherk(ul blas.Uplo, t blas.Transpose, n, k int, alpha f
 		i.Implementation.Zherk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
 		return
 	}
-	x := reals64(a)
-	complexSyrk(i.e, ul, t, true, n, k, [2]float64{alpha}, x, lda, x, lda, [2]float64{beta}, reals64(c), ldc)
+	x := op64(t, a, lda)
+	complexSyrk(i.e, ul, true, product64(n, n, k, complex(alpha, 0), x, x, complex(beta, 0), c, ldc))
 }
 
 // Zsyr2k is C = alpha*op(A)*op(B)ᵀ + alpha*op(B)*op(A)ᵀ + beta*C in one triangle.
@@ -201,9 +226,7 @@ func (i *implementation) Zsyr2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha 
 		i.Implementation.Zsyr2k(ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
-	s, x, y, z := parts64(alpha), reals64(a), reals64(b), reals64(c)
-	complexSyrk(i.e, ul, t, false, n, k, s, x, lda, y, ldb, parts64(beta), z, ldc)
-	complexSyrk(i.e, ul, t, false, n, k, s, y, ldb, x, lda, [2]float64{1}, z, ldc)
+	complexSyr2k(i.e, ul, false, product64(n, n, k, alpha, op64(t, a, lda), op64(t, b, ldb), beta, c, ldc))
 }
 
 // Zher2k is C = alpha*op(A)*op(B)ᴴ + conj(alpha)*op(B)*op(A)ᴴ + beta*C in one triangle.
@@ -214,9 +237,7 @@ func (i *implementation) Zher2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha 
 		i.Implementation.Zher2k(ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
-	s, x, y, z := parts64(alpha), reals64(a), reals64(b), reals64(c)
-	complexSyrk(i.e, ul, t, true, n, k, s, x, lda, y, ldb, [2]float64{beta}, z, ldc)
-	complexSyrk(i.e, ul, t, true, n, k, [2]float64{s[0], -s[1]}, y, ldb, x, lda, [2]float64{1}, z, ldc)
+	complexSyr2k(i.e, ul, true, product64(n, n, k, alpha, op64(t, a, lda), op64(t, b, ldb), complex(beta, 0), c, ldc))
 }
 
 // Ztrmm is B = alpha*op(A)*B or B = alpha*B*op(A) for a triangular A.
@@ -249,7 +270,7 @@ func (i *implementation) Cgemm(tA, tB blas.Transpose, m, n, k int, alpha complex
 		i.Implementation.Cgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
-	complexGemm(i.e, tA, tB, m, n, k, parts32(alpha), reals32(a), lda, reals32(b), ldb, parts32(beta), reals32(c), ldc)
+	complexGemm(i.e, product32(m, n, k, alpha, op32(tA, a, lda), op32(tB, b, ldb), beta, c, ldc))
 }
 
 // Csymm is C = alpha*A*B + beta*C or C = alpha*B*A + beta*C for a symmetric A.
@@ -260,8 +281,8 @@ func (i *implementation) Csymm(s blas.Side, ul blas.Uplo, m, n int, alpha comple
 		i.Implementation.Csymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
-	complexSymm(i.e, s, ul, false, m, n, parts32(alpha), reals32(a), lda, reals32(b), ldb, parts32(beta), reals32(c),
-		ldc)
+	x, y := op32(blas.NoTrans, a, lda), op32(blas.NoTrans, b, ldb)
+	complexSymm(i.e, s, ul, false, product32(m, n, 0, alpha, x, y, beta, c, ldc))
 }
 
 // Chemm is C = alpha*A*B + beta*C or C = alpha*B*A + beta*C for a Hermitian A.
@@ -272,8 +293,8 @@ func (i *implementation) Chemm(s blas.Side, ul blas.Uplo, m, n int, alpha comple
 		i.Implementation.Chemm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
-	complexSymm(i.e, s, ul, true, m, n, parts32(alpha), reals32(a), lda, reals32(b), ldb, parts32(beta), reals32(c),
-		ldc)
+	x, y := op32(blas.NoTrans, a, lda), op32(blas.NoTrans, b, ldb)
+	complexSymm(i.e, s, ul, true, product32(m, n, 0, alpha, x, y, beta, c, ldc))
 }
 
 // Csyrk is C = alpha*op(A)*op(A)ᵀ + beta*C in one triangle.
@@ -284,8 +305,8 @@ func (i *implementation) Csyrk(ul blas.Uplo, t blas.Transpose, n, k int, alpha c
 		i.Implementation.Csyrk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
 		return
 	}
-	x := reals32(a)
-	complexSyrk(i.e, ul, t, false, n, k, parts32(alpha), x, lda, x, lda, parts32(beta), reals32(c), ldc)
+	x := op32(t, a, lda)
+	complexSyrk(i.e, ul, false, product32(n, n, k, alpha, x, x, beta, c, ldc))
 }
 
 // Cherk is C = alpha*op(A)*op(A)ᴴ + beta*C in one triangle.
@@ -296,8 +317,8 @@ func (i *implementation) Cherk(ul blas.Uplo, t blas.Transpose, n, k int, alpha f
 		i.Implementation.Cherk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
 		return
 	}
-	x := reals32(a)
-	complexSyrk(i.e, ul, t, true, n, k, [2]float32{alpha}, x, lda, x, lda, [2]float32{beta}, reals32(c), ldc)
+	x := op32(t, a, lda)
+	complexSyrk(i.e, ul, true, product32(n, n, k, complex(alpha, 0), x, x, complex(beta, 0), c, ldc))
 }
 
 // Csyr2k is C = alpha*op(A)*op(B)ᵀ + alpha*op(B)*op(A)ᵀ + beta*C in one triangle.
@@ -308,9 +329,7 @@ func (i *implementation) Csyr2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha 
 		i.Implementation.Csyr2k(ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
-	s, x, y, z := parts32(alpha), reals32(a), reals32(b), reals32(c)
-	complexSyrk(i.e, ul, t, false, n, k, s, x, lda, y, ldb, parts32(beta), z, ldc)
-	complexSyrk(i.e, ul, t, false, n, k, s, y, ldb, x, lda, [2]float32{1}, z, ldc)
+	complexSyr2k(i.e, ul, false, product32(n, n, k, alpha, op32(t, a, lda), op32(t, b, ldb), beta, c, ldc))
 }
 
 // Cher2k is C = alpha*op(A)*op(B)ᴴ + conj(alpha)*op(B)*op(A)ᴴ + beta*C in one triangle.
@@ -321,9 +340,7 @@ func (i *implementation) Cher2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha 
 		i.Implementation.Cher2k(ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
-	s, x, y, z := parts32(alpha), reals32(a), reals32(b), reals32(c)
-	complexSyrk(i.e, ul, t, true, n, k, s, x, lda, y, ldb, [2]float32{beta}, z, ldc)
-	complexSyrk(i.e, ul, t, true, n, k, [2]float32{s[0], -s[1]}, y, ldb, x, lda, [2]float32{1}, z, ldc)
+	complexSyr2k(i.e, ul, true, product32(n, n, k, alpha, op32(t, a, lda), op32(t, b, ldb), complex(beta, 0), c, ldc))
 }
 
 // Ctrmm is B = alpha*op(A)*B or B = alpha*B*op(A) for a triangular A.
