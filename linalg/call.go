@@ -15,8 +15,8 @@ import (
 
 // A request is what is to be computed from host memory to host memory, or from files to files.
 type request[T Element] struct {
-	kernel chooser // productKernel, transposeKernel or an elementwiseKernel
-	count  int     // of products
+	kernel operationKernel // productKernel, transposeKernel or an elementwiseKernel
+	count  int             // of products
 	tA, tB blas.Transpose
 	update
 

@@ -20,7 +20,7 @@ import (
 // smaller than the matrices, and between files. C is computed by regions, from step k to step l-1
 // of the chains at a time; what has no chains has one step.
 type operation[T Element] interface {
-	chooser
+	operationKernel
 	// shape sets the shape of C, and the steps, of a call whose operands are files. It gives the
 	// shape of the result as NumPy has it.
 	shape(f *outofcore.Files[T]) ([]int, error)
@@ -37,7 +37,7 @@ type operation[T Element] interface {
 }
 
 // operationOf is the operation that has kernel k.
-func operationOf[T Element](k chooser) operation[T] {
+func operationOf[T Element](k operationKernel) operation[T] {
 	switch k := k.(type) {
 	case transposeKernel:
 		return transposition[T]{}
@@ -47,13 +47,13 @@ func operationOf[T Element](k chooser) operation[T] {
 	return product[T]{}
 }
 
-// A chooser gives the kernel of an operation and its grid, for the shape of key on a device.
-type chooser interface {
+// An operationKernel gives the kernel of an operation and its grid, for the shape of key on a device.
+type operationKernel interface {
 	choose(key planKey, info *backend.Info) (*backend.Source, backend.Grid)
 }
 
-// A divider is an operation that is shared out in a way of its own, in some cases.
-type divider[T Element] interface {
+// A dividedOperation is an operation that is shared out in a way of its own, in some cases.
+type dividedOperation[T Element] interface {
 	// divide computes all of j's call, which is done then, or prepares j.
 	divide(ctx context.Context, j *job[T], s *Session) (done bool, err error)
 }
@@ -140,7 +140,7 @@ func (product[T]) divide(ctx context.Context, j *job[T], s *Session) (done bool,
 
 // transposition is A'.
 type transposition[T Element] struct {
-	unchained[T]
+	plainOperation[T]
 	transposeKernel
 }
 
@@ -169,7 +169,7 @@ func (transposition[T]) step(_ *call[T], _ int, c, a, _ *array) error { return c
 
 // elementwise is a row of package kernels' table.
 type elementwise[T Element] struct {
-	unchained[T]
+	plainOperation[T]
 	elementwiseKernel
 }
 
@@ -205,9 +205,9 @@ func (o elementwise[T]) apply(alpha float64, c, a, b *array) error {
 	return c.elementwise(o.row, alpha, a, b)
 }
 
-// unchained is what operations without chains have in common.
-type unchained[T Element] struct{}
+// plainOperation is what operations without chains have in common.
+type plainOperation[T Element] struct{}
 
-func (unchained[T]) transposed(*call[T], int) bool          { return false }
-func (unchained[T]) finish(_ *call[T], dst, from Matrix[T]) { copyElements(dst, from) }
-func (unchained[T]) readsC(*call[T]) bool                   { return false }
+func (plainOperation[T]) transposed(*call[T], int) bool          { return false }
+func (plainOperation[T]) finish(_ *call[T], dst, from Matrix[T]) { copyElements(dst, from) }
+func (plainOperation[T]) readsC(*call[T]) bool                   { return false }

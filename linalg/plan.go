@@ -20,7 +20,7 @@ type plan struct {
 // A planKey is all that a plan depends on, beside the device: the operation, the element type and
 // the shape.
 type planKey struct {
-	op      chooser
+	op      operationKernel
 	typ     element.Type
 	m, n, k int
 	count   int // of products

@@ -83,7 +83,7 @@ func (x call[T]) share(ctx context.Context, s *Session) error {
 		return err
 	}
 	j := job[T]{call: x}
-	if d, ok := x.op.(divider[T]); ok {
+	if d, ok := x.op.(dividedOperation[T]); ok {
 		if done, err := d.divide(ctx, &j, s); done {
 			return err
 		}
@@ -190,7 +190,7 @@ func (j *job[T]) run(ctx context.Context, s *Session) error {
 
 // A rateKey is what the rate of a device depends on.
 type rateKey struct {
-	op  chooser
+	op  operationKernel
 	typ element.Type
 }
 
