@@ -35,16 +35,6 @@ func (s Solver[T]) SolveCholesky(lower bool, n, cols int, a []T, lda int, b []T,
 
 // InvertLU makes A, of n by n as [Solver.LU] left it, the inverse: the solution X of A*X = I.
 func (s Solver[T]) InvertLU(n int, a []T, lda int, piv []int) error {
-	if n <= fewInverse {
-		x := fewIdentity[T](n)
-		SwapRows(false, piv, 0, n, x[:], fewInverse, n)
-		x.solve(n, a, lda, 1, false, true)
-		x.solve(n, a, lda, 1, true, false)
-		for i := range n {
-			copy(a[i*lda:][:n], x[i*fewInverse:])
-		}
-		return nil
-	}
 	memory, x := identity[T](n)
 	defer memory.Give()
 	if err := s.SolveLU(false, n, n, a, lda, piv, x, n); err != nil {
@@ -57,14 +47,6 @@ func (s Solver[T]) InvertLU(n int, a []T, lda int, piv []int) error {
 // InvertCholesky makes the triangle of A, of n by n as [Solver.Cholesky] left it, that of the
 // inverse: the solution X of A*X = I. Nothing else of A is written.
 func (s Solver[T]) InvertCholesky(lower bool, n int, a []T, lda int) error {
-	if n <= fewInverse {
-		x := fewIdentity[T](n)
-		row, col := host.Steps(!lower, lda)
-		x.solve(n, a, row, col, false, false)
-		x.solve(n, a, col, row, true, false)
-		copyTriangle(lower, false, n, x[:], fewInverse, a, lda)
-		return nil
-	}
 	memory, x := identity[T](n)
 	defer memory.Give()
 	if err := s.SolveCholesky(lower, n, n, a, lda, x, n); err != nil {
@@ -77,12 +59,6 @@ func (s Solver[T]) InvertCholesky(lower bool, n int, a []T, lda int) error {
 // InvertTriangle makes the triangle of A, of n by n, that of the inverse: the solution X of A*X =
 // I. Nothing else of A is read or written, and with unit not the diagonal either.
 func (s Solver[T]) InvertTriangle(upper, unit bool, n int, a []T, lda int) error {
-	if n <= fewInverse {
-		x := fewIdentity[T](n)
-		x.solve(n, a, lda, 1, upper, unit)
-		copyTriangle(!upper, unit, n, x[:], fewInverse, a, lda)
-		return nil
-	}
 	memory, x := identity[T](n)
 	defer memory.Give()
 	t := Triangle[T]{N: n, Data: a, Stride: lda, Upper: upper, Unit: unit}
@@ -91,26 +67,6 @@ func (s Solver[T]) InvertTriangle(upper, unit bool, n int, a []T, lda int) error
 	}
 	copyTriangle(!upper, unit, n, x, n, a, lda)
 	return nil
-}
-
-// fewInverse is the rows of an inverse whose columns are solved for one after the other, in memory
-// on the stack.
-const fewInverse = 3
-
-type fewColumns[T host.Float] [fewInverse * fewInverse]T
-
-func fewIdentity[T host.Float](n int) (x fewColumns[T]) {
-	for i := range n {
-		x[i*(fewInverse+1)] = 1
-	}
-	return x
-}
-
-// solve makes x the solution of a triangle, whose rows and columns are so far apart.
-func (x *fewColumns[T]) solve(n int, a []T, row, col int, upper, unit bool) {
-	for j := range n {
-		host.TriangleSteps(true, n, 1, &a[0], row, col, upper, unit, &x[j], fewInverse)
-	}
 }
 
 // identity is the identity of n by n, in memory to be given back.

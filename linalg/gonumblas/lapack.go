@@ -8,7 +8,6 @@ import (
 	"gonum.org/v1/gonum/lapack"
 	"gonum.org/v1/gonum/lapack/gonum"
 
-	"github.com/tandem-gpu/tandem/internal/host"
 	"github.com/tandem-gpu/tandem/internal/solve"
 )
 
@@ -138,10 +137,6 @@ func (f factorizer) Dgecon(norm lapack.MatrixNorm, n int, a []float64, lda int, 
 func (f factorizer) Dpotrf(ul blas.Uplo, n int, a []float64, lda int) bool {
 	if !isUplo(ul) || !isSquare(n, a, lda) {
 		return f.Implementation.Dpotrf(ul, n, a, lda)
-	}
-	if n <= host.MaxTriangle { // as the solver does it, which would be felt in small calls
-		row, col := host.Steps(ul == blas.Lower, lda)
-		return host.Cholesky(n, a, row, col) < 0
 	}
 	row, err := f.solver().Cholesky(ul == blas.Lower, n, a, lda)
 	must(err)
