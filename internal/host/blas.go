@@ -67,9 +67,6 @@ func checkOp(name string, trans bool, rows, cols, ld, n int) {
 	check(name, rows, cols, ld, n)
 }
 
-// fewVector is the length of vectors up to which a product with them is a tile as fast as [Gemv].
-const fewVector = 8
-
 // isVector tells whether C is a column or a row that [Gemv] computes faster than tiles.
 func isVector[T element.Element](m, n, k int) bool {
 	return (m == 1 || n == 1) && max(m, n, k) > fewVector && element.TypeOf[T]() != element.Int32
@@ -191,12 +188,8 @@ func triangleRow(lower bool, row, n int) (lo, hi int) {
 	return row, n
 }
 
-// A triangle is computed in strips of so many rows. Each reads all of Y, which the caches keep
-// where there are at most stripSteps steps; with more, the whole product takes less time.
-const (
-	stripRows  = 8
-	stripSteps = 512
-)
+// stripRows is the rows of a triangle that are computed at a time.
+const stripRows = 8
 
 // GemmTriangle is the lower or upper triangle of C = alpha*op(X)*op(Y) + beta*C, of n by n, with
 // the bits of [GemmTrans]: with transX X is k by n in memory, with transY Y is n by k. Nothing else
@@ -215,6 +208,13 @@ func GemmTriangle[T Float](
 		FinishTriangle(lower, n, alpha, whole, n, beta, c, ldc)
 		return
 	}
+	strips(lower, transX, transY, n, k, alpha, x, ldx, y, ldy, beta, c, ldc)
+}
+
+// strips is [GemmTriangle] in strips of rows.
+func strips[T Float](
+	lower, transX, transY bool, n, k int, alpha T, x []T, ldx int, y []T, ldy int, beta T, c []T, ldc int,
+) {
 	kern, rows := kernels[T]()[0], min(stripRows, n)
 	s, memory := Take[T](rows*n + elementsIf(transY, n*k))
 	defer s.Give()

@@ -362,9 +362,6 @@ func addComplexRow[T Float](
 	}
 }
 
-// smallComplex is the products of complex numbers up to which a row after the other is the fastest.
-const smallComplex = 1 << 13
-
 // IsSmall tells whether [ComplexProduct.ComputeRows] is the fastest.
 func (p *ComplexProduct[T]) IsSmall() bool {
 	return p.M*p.N*p.K <= smallComplex && p.M > 0 && p.N > 0 && p.readsFactors()

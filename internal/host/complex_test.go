@@ -8,7 +8,7 @@ import (
 
 // Complex products whose factors are made where they are packed have the bits of those whose
 // factors are made in memory.
-func TestComplexGemm(t *testing.T) {
+func TestComplexProduct(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	force(t, "float32", &kernelsF32, complexGemms[float32])
 	force(t, "float64", &kernelsF64, complexGemms[float64])
@@ -27,7 +27,7 @@ func complexGemms[T Float](t *testing.T) {
 		checkComplexGemm(t, in, 2, 3*cols+1, 21)
 	}
 	in := inputs[T]()[0]
-	checkComplexGemm(t, in, 97, 61, 63) // beyond serialWork
+	checkComplexGemm(t, in, 97, 61, 63) // beyond SerialWork
 	checkComplexGemm(t, in, 1, cols, 40)
 	checkComplexGemm(t, in, 90, 2, 40)
 	checkComplexGemm(t, in, 130, 5, slimSteps)
@@ -35,7 +35,7 @@ func complexGemms[T Float](t *testing.T) {
 	checkComplexGemm(t, in, rows+1, cols+1, kern.kc/2+1)
 }
 
-// checkComplexGemm compares [ComplexGemm] of all op(A) and op(B) with that by [GemmReference].
+// checkComplexGemm compares [ComplexProduct.Compute] of all op(A) and op(B) with that by [GemmReference].
 func checkComplexGemm[T Float](t *testing.T, in input[T], m, n, k int) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(uint64(m*1000+n), uint64(k)))

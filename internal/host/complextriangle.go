@@ -5,16 +5,9 @@ import "github.com/tandem-gpu/tandem/internal/parallel"
 // Triangles of complex numbers, by the products of complex.go: results of which one triangle is
 // kept, and products and solutions with a triangle.
 
-// The rows of a triangle that are not divided any more: of an operand, and of a result, whose other
-// half is computed, too.
-const (
-	ComplexRows = 32
-	resultRows  = 128
-)
-
-// complexFew is the columns of B up to which a triangle of any size is applied in place: to pack it
-// for products takes two to three times as long.
-const complexFew = 16
+// resultRows is the rows of a triangle that are not divided any more: its other half is computed,
+// too.
+const resultRows = 128
 
 // middle divides rows lo to hi-1 at a multiple of unit.
 func middle(lo, hi, unit int) int { return lo + roundUp((hi-lo)/2, unit) }
@@ -125,21 +118,29 @@ func (e *ComplexOperand[T]) inOrder(solve bool, step int) (first, newStep int) {
 
 // ComplexTriangular makes B, whose element (i, j) is b[i*bRow+j*bCol] with the imaginary part
 // behind it, of e.N by cols, alpha*E*B, or with solve the X of E*X = alpha*B. update continues the
-// chains of Z, of m by n, by X*Y; it is not called for e.N up to [ComplexRows].
+// chains of Z, of m by n, by X*Y; it is not called for e.N up to [MaxTriangle].
 func ComplexTriangular[T Float](solve bool, e ComplexOperand[T], cols int, alpha [2]T, b []T, bRow, bCol int,
 	update func(m, n, k int, x []T, ldx int, y []T, ldy int, z []T, ldz int),
 ) {
 	n := e.N
 	first, bRow := e.inOrder(solve, bRow)
 	switch {
-	case cols <= complexFew || n <= ComplexRows && cols <= ComplexRows:
+	case cols <= complexFew || n <= MaxTriangle && cols <= MaxTriangle:
 		e.apply(solve, cols, alpha, b, first, bRow, bCol)
 		return
-	case n <= ComplexRows:
+	case n <= MaxTriangle:
 		whole := e // so that one of few columns needs no heap
 		complexColumns[T](n, cols, func(j, w int) { whole.apply(solve, w, alpha, b[j*bCol:], first, bRow, bCol) })
 		return
 	}
+	e.packed(solve, cols, alpha, b, first, bRow, bCol, update)
+}
+
+// packed is [ComplexTriangular] by products of packed factors.
+func (e ComplexOperand[T]) packed(solve bool, cols int, alpha [2]T, b []T, first, bRow, bCol int,
+	update func(m, n, k int, x []T, ldx int, y []T, ldy int, z []T, ldz int),
+) {
+	n := e.N
 	size := 2*n*n + 4*n*cols
 	if !solve {
 		size += 2 * n * cols
@@ -171,7 +172,7 @@ func ComplexTriangular[T Float](solve bool, e ComplexOperand[T], cols int, alpha
 // complexColumns calls f for w columns from j on, some at a time, on all cores where rows by cols
 // complex numbers are many.
 func complexColumns[T Float](rows, cols int, f func(j, w int)) {
-	const width = ComplexRows
+	const width = MaxTriangle
 	if isSmall[T](rows, 2*cols) {
 		for j := 0; j < cols; j += width {
 			f(j, min(width, cols-j))
@@ -181,7 +182,7 @@ func complexColumns[T Float](rows, cols int, f func(j, w int)) {
 	parallel.Do((cols+width-1)/width, func(i int) { f(i*width, min(width, cols-i*width)) })
 }
 
-// apply is [ComplexTriangular] in place, for at most [ComplexRows] columns: row i of B begins at
+// apply is [ComplexTriangular] in place, for at most [MaxTriangle] columns: row i of B begins at
 // first+i*bRow, and e is in order.
 func (e *ComplexOperand[T]) apply(solve bool, cols int, alpha [2]T, b []T, first, bRow, bCol int) {
 	if solve {
@@ -192,7 +193,7 @@ func (e *ComplexOperand[T]) apply(solve bool, cols int, alpha [2]T, b []T, first
 }
 
 func (e *ComplexOperand[T]) solve(cols int, alpha [2]T, b []T, first, bRow, bCol int) {
-	var few [2 * ComplexRows]T
+	var few [2 * MaxTriangle]T
 	x := few[:2*cols]
 	for i := range e.N {
 		row := complexRow[T]{b, first + i*bRow, bCol}
@@ -216,7 +217,7 @@ func (e *ComplexOperand[T]) solve(cols int, alpha [2]T, b []T, first, bRow, bCol
 
 // multiply does the rows that others need last.
 func (e *ComplexOperand[T]) multiply(cols int, alpha [2]T, b []T, bRow, bCol int) {
-	var few [2 * ComplexRows]T
+	var few [2 * MaxTriangle]T
 	acc := few[:2*cols]
 	for r := range e.N {
 		i := r
@@ -364,7 +365,7 @@ func (t *complexTriangular[T]) leaf(lo, hi int) ComplexOperand[T] {
 
 // solve solves rows lo to hi-1: the first half, then what it gives to the second, then that.
 func (t *complexTriangular[T]) solve(lo, hi int) {
-	if hi-lo <= ComplexRows {
+	if hi-lo <= MaxTriangle {
 		e, w := t.leaf(lo, hi), 2*t.cols
 		complexColumns[T](e.N, t.cols, func(j, cols int) {
 			e.solve(cols, [2]T{1}, t.right[2*(lo*w+j):], 0, 2*w, 2)
@@ -374,7 +375,7 @@ func (t *complexTriangular[T]) solve(lo, hi int) {
 		})
 		return
 	}
-	mid, w := middle(lo, hi, ComplexRows), 2*t.cols
+	mid, w := middle(lo, hi, MaxTriangle), 2*t.cols
 	t.solve(lo, mid)
 	t.add(mid, hi, lo, mid, t.right[2*mid*w:], 2*w)
 	t.solve(mid, hi)
@@ -389,7 +390,7 @@ func (t *complexTriangular[T]) add(top, end, lo, hi int, acc []T, ld int) {
 
 // multiply goes on with the chains of rows lo to hi-1 of acc, by ascending column of E.
 func (t *complexTriangular[T]) multiply(lo, hi int) {
-	if hi-lo <= ComplexRows {
+	if hi-lo <= MaxTriangle {
 		e, w := t.leaf(lo, hi), 2*t.cols
 		complexColumns[T](e.N, t.cols, func(j, cols int) {
 			for i := range e.N {
@@ -398,7 +399,7 @@ func (t *complexTriangular[T]) multiply(lo, hi int) {
 		})
 		return
 	}
-	mid, w := middle(lo, hi, ComplexRows), 2*t.cols
+	mid, w := middle(lo, hi, MaxTriangle), 2*t.cols
 	t.multiply(lo, mid)
 	if t.e.Upper {
 		t.add(lo, mid, mid, hi, t.acc[lo*w:], w)

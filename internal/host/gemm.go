@@ -19,10 +19,6 @@ func Gemm[T element.Element](m, n, k int, alpha T, a []T, lda int, b []T, ldb in
 	GemmTrans(false, false, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 }
 
-// FewTiles is the rows, columns and steps of a product that is done before it is planned. Its
-// operands stay in the first-level caches, so that nothing is packed.
-const FewTiles = 48
-
 // Tiles computes C = A*B, or without zero C + A*B, in this goroutine and without packing: it is for
 // operands that a near cache holds, of at least one row, column and step. Element (i, p) of A is
 // a[i*aRow+p*aCol]. It checks nothing.
@@ -187,9 +183,6 @@ func (p *product[T]) compute() {
 	}
 }
 
-// serialWork is the number of multiplications below which one goroutine is faster than several.
-const serialWork = 112 * 112 * 112
-
 // An operand is not packed when it is used in so few tiles that it does not pay, or when it is so
 // small that it stays in the first-level caches.
 const (
@@ -291,7 +284,7 @@ func (p *product[T]) bFrom(k, j int) []T {
 func (p *product[T]) plan() {
 	kern, size := p.kern, int(unsafe.Sizeof(T(0)))
 	p.workers = 1
-	if float64(p.m)*float64(p.n)*float64(p.k) > serialWork {
+	if float64(p.m)*float64(p.n)*float64(p.k) > SerialWork {
 		p.workers = parallel.Workers()
 	}
 	p.directA = p.n <= directPanelsB*kern.cols || p.m <= directBytes/size/p.k

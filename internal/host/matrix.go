@@ -7,11 +7,8 @@ import (
 	"github.com/tandem-gpu/tandem/internal/parallel"
 )
 
-// Sizes below which one goroutine is faster than several.
-const (
-	serialBytes = 256 << 10 // moved by Transpose, CopyMatrix and others
-	bandBytes   = 128 << 10 // of one goroutine's turn
-)
+// bandBytes is the bytes of one goroutine's turn.
+const bandBytes = 128 << 10
 
 // isSmall tells whether one goroutine is best for a matrix.
 func isSmall[T element.Element](rows, cols int) bool {
@@ -25,6 +22,11 @@ func bands[T element.Element](rows, cols, unit int, f func(lo, hi int)) {
 		f(0, rows)
 		return
 	}
+	spreadBands[T](rows, cols, unit, f)
+}
+
+// spreadBands is bands for a large matrix.
+func spreadBands[T element.Element](rows, cols, unit int, f func(lo, hi int)) {
 	band := max(bandBytes/int(unsafe.Sizeof(T(0)))/cols/unit, 1) * unit
 	parallel.Do((rows+band-1)/band, func(i int) { f(i*band, min(rows, i*band+band)) })
 }

@@ -18,9 +18,6 @@ func (p *product[T]) isNarrow() bool {
 		p.m >= p.workers*p.kern.cols && p.k >= narrowSteps
 }
 
-// narrowSteps is the length of the chains below which transposing takes longer than it saves.
-const narrowSteps = 32
-
 // narrow computes the product, on all cores where it is large.
 func (p *product[T]) narrow() {
 	if p.ldb > p.n { // every panel reads all of B

@@ -2,13 +2,8 @@ package host
 
 import "github.com/tandem-gpu/tandem/internal/parallel"
 
-// A product is slim from slimSteps on, of which the near caches hold the operands of slimBlock, and
-// up to slimPart elements of C for each core.
-const (
-	slimSteps = 256
-	slimBlock = 128
-	slimPart  = 1 << 14
-)
+// slimBlock is the steps of which the near caches hold the operands.
+const slimBlock = 128
 
 // slimTiles times the columns of a tile is how far apart rows in memory may be of which a part is
 // read again and again: wider tiles come back to a line less often. Tests make it small.

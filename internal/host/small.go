@@ -9,14 +9,6 @@ import (
 // What follows is for matrices of few elements, which are done before what is made for large ones
 // would have begun. The bits are the same.
 
-const (
-	smallRows = 8 // of a triangle of a product
-	smallSymm = 4 // rows and columns of a product with a symmetric matrix
-)
-
-// FewRows is the most elements that are kept on the stack.
-const FewRows = 16
-
 func isFloat64[T element.Element]() bool { return unsafe.Sizeof(T(0)) == 8 }
 
 // float64s is x, whose elements are float64.
@@ -81,14 +73,14 @@ func SymvSteps[T Float](lower bool, n int, alpha T, a *T, lda int, x *T, incX in
 	finishSteps(alpha, acc[:n], beta, y, incY)
 }
 
+// IsSmallSymm tells whether [SmallSymm] is the fastest.
+func IsSmallSymm(m, n int) bool { return max(m, n) <= smallSymm }
+
 // SmallSymm is C = alpha*A*B + beta*C for m by n matrices, or without left alpha*B*A + beta*C,
-// where A is the symmetric matrix whose lower or upper triangle a has. It computes that, and tells
-// so, where that is the fastest.
-func SmallSymm[T Float](left, lower bool, m, n int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
-) bool {
-	if m > smallSymm || n > smallSymm || alpha == 0 {
-		return false
-	}
+// where A is the symmetric matrix whose lower or upper triangle a has, and alpha is not 0.
+func SmallSymm[T Float](
+	left, lower bool, m, n int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
+) {
 	k := n
 	if left {
 		k = m
@@ -102,17 +94,16 @@ func SmallSymm[T Float](left, lower bool, m, n int, alpha T, a []T, lda int, b [
 			GemvSteps(n, k, alpha, &whole[0], 1, k, &b[i*ldb], 1, beta, &c[i*ldc], 1)
 		}
 	}
-	return true
 }
 
+// IsSmallTriangle tells whether [SmallGemmTriangle] is the fastest.
+func IsSmallTriangle(n, k int) bool { return n <= smallRows && k > 0 && k <= smallSteps }
+
 // SmallGemmTriangle is [GemmTriangle] for two matrices of n by k, X and the transpose of Y, which
-// with trans are k by n in memory. It computes that, and tells so, where that is the fastest.
+// with trans are k by n in memory, and an alpha that is not 0.
 func SmallGemmTriangle[T Float](
 	lower, trans bool, n, k int, alpha T, x []T, ldx int, y []T, ldy int, beta T, c []T, ldc int,
-) bool {
-	if n > smallRows || n > 3 && k > 32 || alpha == 0 || k == 0 {
-		return false
-	}
+) {
 	xRow, xCol := Steps(trans, ldx)
 	yRow, yCol := Steps(trans, ldy)
 	var acc [smallRows * smallRows]T
@@ -127,18 +118,17 @@ func SmallGemmTriangle[T Float](
 				c[i*ldc+lo+j] = alpha * v
 			}
 		}
-		return true
+		return
 	}
 	if beta != 1 {
 		scaleTriangle(lower, n, beta, c, ldc)
 	}
-	ones := [smallRows]T{1, 1, 1, 1, 1, 1, 1, 1}
+	ones := [smallRows]T{1, 1, 1, 1, 1, 1}
 	if lower {
 		addOuter(n, 1, 1, alpha, &ones[0], &acc[0], smallRows, &c[0], ldc)
 	} else {
 		addOuter(n, n, -1, alpha, &ones[0], &acc[0], smallRows+1, &c[0], ldc+1)
 	}
-	return true
 }
 
 // TriangleSteps is [MultiplyTriangle], or with solve [SolveTriangle], for n of at least one, and

@@ -14,7 +14,7 @@ func SubSquare[T Float](n, k int, a []T, lda int, c []T, ldc int) {
 		m: n, n: n, k: k, alpha: 1, accumulate: true, negateA: true, upper: true, transA: true,
 		a: a, lda: lda, b: a, ldb: lda, c: c, ldc: ldc,
 	})
-	if float64(n)*float64(n)*float64(k)/2 <= serialWork {
+	if float64(n)*float64(n)*float64(k)/2 <= SerialWork {
 		p.workers = 1
 	}
 	p.directA = false // it is negated when it is packed

@@ -131,7 +131,7 @@ func (x *work[T]) solve(left bool, alpha T, b []T, ldb int) error {
 // solveColumns is solveRows for all rows. On the host each core takes columns of its own.
 func (x *work[T]) solveColumns() error {
 	n := x.e.N
-	if x.cols < 2*columns || n*n*x.cols/2 < serialWork {
+	if x.cols < 2*columns || n*n*x.cols/2 < host.SerialWork {
 		return x.solveRows(0, n)
 	}
 	once, err := x.atOnce(n, x.cols, n)
@@ -263,12 +263,8 @@ func (x *work[T]) solveBase(i, k int) {
 	})
 }
 
-// columns is how many columns of a solution one core takes at a time, and serialWork the
-// multiplications below which one core is faster than several.
-const (
-	columns    = 96
-	serialWork = 1 << 21
-)
+// columns is how many columns of a solution one core takes at a time.
+const columns = 96
 
 // multiply is [Solver.Multiply] for a triangle that is divided: the chains are in C, and X is a
 // copy of B.

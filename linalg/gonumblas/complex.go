@@ -8,7 +8,7 @@ import (
 	"github.com/tandem-gpu/tandem/internal/host"
 )
 
-// Complex products are real ones, of m by 2n by 2k: see [host.ComplexGemm]. A call with an
+// Complex products are real ones, of m by 2n by 2k: see [host.ComplexProduct]. A call with an
 // invalid argument, or with nothing to do, goes to gonum's own implementation, which panics or
 // returns.
 
@@ -133,7 +133,7 @@ func complexTriangular[T float](e *engine, solve bool, s blas.Side, ul blas.Uplo
 	if (s == blas.Right) != (t != blas.NoTrans) {
 		x.Row, x.Col, x.Upper = x.Col, x.Row, !x.Upper
 	}
-	if k <= host.ComplexRows {
+	if k <= host.MaxTriangle {
 		host.ComplexTriangular(solve, x, cols, alpha, b, row, col, nil)
 		return
 	}

@@ -17,7 +17,8 @@ func symm[T float](
 	if left {
 		k = m
 	}
-	if !toDevice[T](e, m, n, k) && host.SmallSymm(left, lower, m, n, alpha, a, lda, b, ldb, beta, c, ldc) {
+	if alpha != 0 && host.IsSmallSymm(m, n) && !toDevice[T](e, m, n, k) {
+		host.SmallSymm(left, lower, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
 	whole, memory := scratch[T](k, k)
@@ -52,8 +53,11 @@ func syrk[T float](
 	}
 	lower, trans := ul == blas.Lower, t != blas.NoTrans
 	onHost := n <= symmetricBlock && !toDevice[T](e, n, n, k)
+	small := onHost && alpha != 0 && host.IsSmallTriangle(n, k)
 	for {
-		if !onHost || !host.SmallGemmTriangle(lower, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
+		if small {
+			host.SmallGemmTriangle(lower, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		} else {
 			productTriangle(e, onHost, lower, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		}
 		if !both {
