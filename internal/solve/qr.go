@@ -447,7 +447,7 @@ func (s Solver[T]) ApplyQ(trans bool, m, n, k int, a []T, lda int, tau, c []T, l
 }
 
 func (s Solver[T]) applyAll(trans bool, m, n, k int, h *reflectors[T], c []T, ldc int) error {
-	if k == 1 && m <= pieceRows {
+	if k == 1 && m <= pieceRows && n > 1 {
 		h.reflectOne(m, n, c, ldc)
 		return nil
 	}
@@ -524,19 +524,7 @@ func (s Solver[T]) FormQ(m, n, k int, a []T, lda int, tau []T) error {
 // FormRows makes A, of m by n with m <= n, whose first k rows and tau [Solver.LQ] left, the first m
 // rows of Q: the transpose of what [Solver.FormQ] makes.
 func (s Solver[T]) FormRows(m, n, k int, a []T, lda int, tau []T) error {
-	if n == 1 || m > k || m > qrPanel || !s.isFew(n, m, k) {
-		return transposed(m, n, a, lda, func(at []T, ld int) error { return s.FormQ(n, m, k, at, ld, tau[:k]) })
-	}
-	r := reflector[T]{Solver: s}
-	r.take(n, m, m, &reflectors[T]{a: a, lda: lda, rows: true, tau: tau}, 0)
-	defer r.give()
-	y := r.side[:m*m] // as subtract has it, transposed
-	host.Tiles(m, m, m, r.v, m, 1, r.tt, m, y, m, true)
-	host.Scal(-1, y)
-	host.Transpose(n, m, r.v, m, r.vt, n)
-	unitColumns(m, 0, n, a, lda)
-	host.Tiles(m, n, m, y, m, 1, r.vt, n, a, lda, false)
-	return nil
+	return transposed(m, n, a, lda, func(at []T, ld int) error { return s.FormQ(n, m, k, at, ld, tau[:k]) })
 }
 
 // MultiplyQ makes C, of m by n, op(Q)*C as [Solver.ApplyQ] does, or without left C*op(Q), which is

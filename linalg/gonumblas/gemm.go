@@ -29,20 +29,16 @@ func gemm[T float](e *engine, alpha T, tA blas.Transpose, a linalg.Matrix[T], tB
 }
 
 // gemmStored is gemm for matrices in memory, those of op(A) and op(B). It tells whether the
-// arguments are valid, and does nothing if they are not: to check them in a function of its own
-// would be felt in small calls.
+// arguments are valid, and does nothing if they are not.
 func gemmStored[T float](e *engine, tA, tB blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T,
 	c []T, ldc int,
 ) bool {
-	if !isTranspose(tA) || !isTranspose(tB) || m <= 0 || n <= 0 || k < 0 {
-		return false
-	}
-	aRows, aCols := stored(tA, m, k)
-	bRows, bCols := stored(tB, k, n)
-	if !fits(aRows, aCols, lda, len(a)) || !fits(bRows, bCols, ldb, len(b)) || !fits(m, n, ldc, len(c)) {
+	if !validGemm(tA, tB, m, n, k, len(a), lda, len(b), ldb, len(c), ldc) {
 		return false
 	}
 	if toDevice[T](e, m, n, k) {
+		aRows, aCols := stored(tA, m, k)
+		bRows, bCols := stored(tB, k, n)
 		gemm(e, alpha, tA, matrix(aRows, aCols, a, lda), tB, matrix(bRows, bCols, b, ldb), beta, matrix(m, n, c, ldc))
 	} else { // spares what making matrices costs, which would be felt in small calls
 		host.GemmTrans(tA != blas.NoTrans, tB != blas.NoTrans, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)

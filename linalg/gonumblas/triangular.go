@@ -17,11 +17,10 @@ import (
 func triangular[T float](e *engine, solution bool, s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int,
 	alpha T, a []T, lda int, b []T, ldb int,
 ) bool {
-	left, k := s == blas.Left, order(s, m, n)
-	if !isSide(s) || !isUplo(ul) || !isTranspose(tA) || !isDiag(d) || m <= 0 || n <= 0 || !fits(k, k, lda, len(a)) ||
-		!fits(m, n, ldb, len(b)) {
+	if !validTriangular(s, ul, tA, d, m, n, len(a), lda, len(b), ldb) {
 		return false
 	}
+	left, k := s == blas.Left, order(s, m, n)
 	if alpha == 0 { // A is not read
 		host.Gemm(m, n, 0, alpha, nil, 0, nil, n, 0, b, ldb)
 		return true
