@@ -9,6 +9,16 @@ import (
 // What BLAS has beside [Gemm] and the triangles: transposed operands, symmetric matrices, and
 // results of which one triangle is kept. Some of few elements are in small.go, with the same bits.
 
+// An Operand is op(X): X in memory or, with Trans, its transpose.
+type Operand[T element.Element] struct {
+	Data   []T
+	Stride int
+	Trans  bool
+}
+
+// steps are how far apart two rows and two columns of op(X) are in memory.
+func (x *Operand[T]) steps() (row, col int) { return Steps(x.Trans, x.Stride) }
+
 // GemmTrans is [Gemm] with op(A) and op(B) in the place of A and B: with transA A is k by m in
 // memory, with transB B is n by k.
 func GemmTrans[T element.Element](
@@ -24,37 +34,38 @@ func GemmTrans[T element.Element](
 	}
 	checkOp("A", transA, m, k, lda, len(a))
 	checkOp("B", transB, k, n, ldb, len(b))
-	kern := kernels[T]()[0]
+	kern, x, y := kernels[T]()[0], Operand[T]{a, lda, transA}, Operand[T]{b, ldb, transB}
 	switch {
 	case isVector[T](m, n, k):
-		gemmVector(transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		gemmVector(m, n, k, alpha, x, y, beta, c, ldc)
 	case max(m, n, k) <= FewTiles:
-		gemmFew(kern, transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		gemmFew(kern, m, n, k, alpha, x, y, beta, c, ldc)
 	default:
-		gemm(kern, transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		gemm(kern, m, n, k, alpha, x, y, beta, c, ldc)
 	}
 }
 
 // gemmFew is [GemmTrans] of few tiles, which are not planned. Where C is not its own chains these
 // end in scratch.
-func gemmFew[T element.Element](kern *microKernel[T], transA, transB bool, m, n, k int,
-	alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
+func gemmFew[T element.Element](
+	kern *microKernel[T], m, n, k int, alpha T, a, b Operand[T], beta T, c []T, ldc int,
 ) {
-	row, col := Steps(transA, lda)
+	row, col := a.steps()
 	scaled := alpha != 1 || beta != 0
-	if !transB && !scaled {
-		kern.tiles(m, n, k, a, row, col, b, ldb, c, ldc, true)
+	if !b.Trans && !scaled {
+		kern.tiles(m, n, k, a.Data, row, col, b.Data, b.Stride, c, ldc, true)
 		return
 	}
-	s, memory := Take[T](elementsIf(transB, k*n) + elementsIf(scaled, m*n))
-	if transB {
-		b, ldb, memory = transposeInto(memory, n, k, b, ldb)
+	s, memory := Take[T](elementsIf(b.Trans, k*n) + elementsIf(scaled, m*n))
+	y, ldy := b.Data, b.Stride
+	if b.Trans {
+		y, ldy, memory = transposeInto(memory, n, k, y, ldy)
 	}
 	if scaled {
-		kern.tiles(m, n, k, a, row, col, b, ldb, memory, n, true)
+		kern.tiles(m, n, k, a.Data, row, col, y, ldy, memory, n, true)
 		kern.finish(m, n, alpha, &memory[0], n, beta, &c[0], ldc, beta != 0)
 	} else {
-		kern.tiles(m, n, k, a, row, col, b, ldb, c, ldc, true)
+		kern.tiles(m, n, k, a.Data, row, col, y, ldy, c, ldc, true)
 	}
 	s.Give()
 }
@@ -73,16 +84,19 @@ func isVector[T element.Element](m, n, k int) bool {
 }
 
 // gemmVector is [GemmTrans] where C is a column or a row of a floating type.
-func gemmVector[T element.Element](
-	transA, transB bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
-) {
+func gemmVector[T element.Element](m, n, k int, alpha T, a, b Operand[T], beta T, c []T, ldc int) {
 	if isFloat64[T]() {
-		gemmVectorOf(transA, transB, m, n, k, float64(alpha), slice[float64](a), lda, slice[float64](b), ldb,
-			float64(beta), slice[float64](c), ldc)
+		x, y := operand[float64](a), operand[float64](b)
+		gemmVectorOf(m, n, k, float64(alpha), x, y, float64(beta), slice[float64](c), ldc)
 	} else {
-		gemmVectorOf(transA, transB, m, n, k, float32(alpha), slice[float32](a), lda, slice[float32](b), ldb,
-			float32(beta), slice[float32](c), ldc)
+		x, y := operand[float32](a), operand[float32](b)
+		gemmVectorOf(m, n, k, float32(alpha), x, y, float32(beta), slice[float32](c), ldc)
 	}
+}
+
+// operand is x, whose elements are of type U.
+func operand[U, T element.Element](x Operand[T]) Operand[U] {
+	return Operand[U]{slice[U](x.Data), x.Stride, x.Trans}
 }
 
 // slice is x, whose elements are of type U.
@@ -90,16 +104,14 @@ func slice[U, T element.Element](x []T) []U {
 	return unsafe.Slice((*U)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
 }
 
-func gemmVectorOf[T Float](
-	transA, transB bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
-) {
+func gemmVectorOf[T Float](m, n, k int, alpha T, a, b Operand[T], beta T, c []T, ldc int) {
 	if n == 1 {
-		step, _ := Steps(transB, ldb)
-		gemvSteps(transA, m, k, alpha, a, lda, b, step, beta, c, ldc)
+		step, _ := b.steps()
+		gemvSteps(a.Trans, m, k, alpha, a.Data, a.Stride, b.Data, step, beta, c, ldc)
 		return
 	}
-	_, step := Steps(transA, lda)
-	gemvSteps(!transB, n, k, alpha, b, ldb, a, step, beta, c, 1)
+	_, step := a.steps()
+	gemvSteps(!b.Trans, n, k, alpha, b.Data, b.Stride, a.Data, step, beta, c, 1)
 }
 
 // gemvSteps is [Gemv] where op(A) is m by k, and the elements of x and y are so far apart.
@@ -192,11 +204,9 @@ func triangleRow(lower bool, row, n int) (lo, hi int) {
 const stripRows = 8
 
 // GemmTriangle is the lower or upper triangle of C = alpha*op(X)*op(Y) + beta*C, of n by n, with
-// the bits of [GemmTrans]: with transX X is k by n in memory, with transY Y is n by k. Nothing else
-// of C is read or written. It is meant for a few hundred rows at most.
-func GemmTriangle[T Float](
-	lower, transX, transY bool, n, k int, alpha T, x []T, ldx int, y []T, ldy int, beta T, c []T, ldc int,
-) {
+// the bits of [GemmTrans], for op(X) of n by k. Nothing else of C is read or written. It is meant for
+// a few hundred rows at most.
+func GemmTriangle[T Float](lower bool, n, k int, alpha T, x, y Operand[T], beta T, c []T, ldc int) {
 	if alpha == 0 || k == 0 {
 		scaleTriangle(lower, n, beta, c, ldc)
 		return
@@ -204,32 +214,31 @@ func GemmTriangle[T Float](
 	if k > stripSteps {
 		s, whole := Take[T](n * n)
 		defer s.Give()
-		GemmTrans(transX, transY, n, n, k, 1, x, ldx, y, ldy, 0, whole, n)
+		GemmTrans(x.Trans, y.Trans, n, n, k, 1, x.Data, x.Stride, y.Data, y.Stride, 0, whole, n)
 		FinishTriangle(lower, n, alpha, whole, n, beta, c, ldc)
 		return
 	}
-	strips(lower, transX, transY, n, k, alpha, x, ldx, y, ldy, beta, c, ldc)
+	strips(lower, n, k, alpha, x, y, beta, c, ldc)
 }
 
 // strips is [GemmTriangle] in strips of rows.
-func strips[T Float](
-	lower, transX, transY bool, n, k int, alpha T, x []T, ldx int, y []T, ldy int, beta T, c []T, ldc int,
-) {
+func strips[T Float](lower bool, n, k int, alpha T, x, y Operand[T], beta T, c []T, ldc int) {
 	kern, rows := kernels[T]()[0], min(stripRows, n)
-	s, memory := Take[T](rows*n + elementsIf(transY, n*k))
+	s, memory := Take[T](rows*n + elementsIf(y.Trans, n*k))
 	defer s.Give()
 	acc, memory := memory[:rows*n], memory[rows*n:]
-	if transY {
-		y, ldy, _ = transposeInto(memory, n, k, y, ldy)
+	right, ldr := y.Data, y.Stride
+	if y.Trans {
+		right, ldr, _ = transposeInto(memory, n, k, right, ldr)
 	}
-	row, col := Steps(transX, ldx)
+	row, col := x.steps()
 	for i := 0; i < n; i += rows {
 		end := min(i+rows, n)
 		lo, hi := i, n
 		if lower {
 			lo, hi = 0, end
 		}
-		kern.tiles(end-i, hi-lo, k, x[i*row:], row, col, y[lo:], ldy, acc[lo:], n, true)
+		kern.tiles(end-i, hi-lo, k, x.Data[i*row:], row, col, right[lo:], ldr, acc[lo:], n, true)
 		for r := i; r < end; r++ {
 			lo, hi := triangleRow(lower, r, n)
 			kern.finish(1, hi-lo, alpha, &acc[(r-i)*n+lo], n, beta, &c[r*ldc+lo], n, beta != 0)

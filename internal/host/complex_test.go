@@ -63,7 +63,8 @@ func checkComplexGemm[T Float](t *testing.T, in input[T], m, n, k int) {
 		}{{reference, want}, {nil, c}} {
 			q := ComplexProduct[T]{
 				M: m, N: n, K: k, Alpha: alpha, Beta: beta,
-				A: ComplexMatrix[T]{a.data, a.ld / 2, transA, conjA}, B: ComplexMatrix[T]{b.data, b.ld / 2, transB, conjB},
+				A: ComplexMatrix[T]{a.data, a.ld / 2, transA, conjA},
+				B: ComplexMatrix[T]{b.data, b.ld / 2, transB, conjB},
 				C: p.c.data, StrideC: p.c.ld / 2,
 			}
 			if err := q.Compute(p.product); err != nil {

@@ -136,12 +136,12 @@ func scaleC[T element.Element](m, n int, beta T, c []T, ldc int) {
 var maxTemp = 1 << 20
 
 // gemm is [GemmTrans] by one micro-kernel, for checked arguments with m, n, k and alpha not zero.
-func gemm[T element.Element](kern *microKernel[T], transA, transB bool, m, n, k int,
-	alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
+func gemm[T element.Element](
+	kern *microKernel[T], m, n, k int, alpha T, a, b Operand[T], beta T, c []T, ldc int,
 ) {
 	p := newProduct(kern, problem[T]{
-		m: m, n: n, k: k, alpha: alpha, beta: beta, transA: transA, transB: transB,
-		a: a, lda: lda, b: b, ldb: ldb, c: c, ldc: ldc,
+		m: m, n: n, k: k, alpha: alpha, beta: beta, transA: a.Trans, transB: b.Trans,
+		a: a.Data, lda: a.Stride, b: b.Data, ldb: b.Stride, c: c, ldc: ldc,
 	})
 	p.choose()
 }

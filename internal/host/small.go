@@ -99,17 +99,14 @@ func SmallSymm[T Float](
 // IsSmallTriangle tells whether [SmallGemmTriangle] is the fastest.
 func IsSmallTriangle(n, k int) bool { return n <= smallRows && k > 0 && k <= smallSteps }
 
-// SmallGemmTriangle is [GemmTriangle] for two matrices of n by k, X and the transpose of Y, which
-// with trans are k by n in memory, and an alpha that is not 0.
-func SmallGemmTriangle[T Float](
-	lower, trans bool, n, k int, alpha T, x []T, ldx int, y []T, ldy int, beta T, c []T, ldc int,
-) {
-	xRow, xCol := Steps(trans, ldx)
-	yRow, yCol := Steps(trans, ldy)
+// SmallGemmTriangle is [GemmTriangle] for an alpha that is not 0.
+func SmallGemmTriangle[T Float](lower bool, n, k int, alpha T, x, y *Operand[T], beta T, c []T, ldc int) {
+	xRow, xCol := x.steps()
+	yRow, yCol := y.steps()
 	var acc [smallRows * smallRows]T
 	for i := range n {
 		lo, hi := triangleRow(lower, i, n)
-		chains(hi-lo, k, &y[lo*yRow], yRow, yCol, &x[i*xRow], xCol, &acc[i*smallRows+lo], 1)
+		chains(hi-lo, k, &y.Data[lo*yCol], yCol, yRow, &x.Data[i*xRow], xCol, &acc[i*smallRows+lo], 1)
 	}
 	if beta == 0 {
 		for i := range n {

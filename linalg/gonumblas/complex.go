@@ -27,11 +27,13 @@ func parts32(x complex64) [2]float32  { return [2]float32{real(x), imag(x)} }
 
 // op64 is op(X).
 func op64(t blas.Transpose, x []complex128, ld int) host.ComplexMatrix[float64] {
-	return host.ComplexMatrix[float64]{Data: reals64(x), Stride: ld, Trans: t != blas.NoTrans, Conj: t == blas.ConjTrans}
+	trans, conj := t != blas.NoTrans, t == blas.ConjTrans
+	return host.ComplexMatrix[float64]{Data: reals64(x), Stride: ld, Trans: trans, Conj: conj}
 }
 
 func op32(t blas.Transpose, x []complex64, ld int) host.ComplexMatrix[float32] {
-	return host.ComplexMatrix[float32]{Data: reals32(x), Stride: ld, Trans: t != blas.NoTrans, Conj: t == blas.ConjTrans}
+	trans, conj := t != blas.NoTrans, t == blas.ConjTrans
+	return host.ComplexMatrix[float32]{Data: reals32(x), Stride: ld, Trans: trans, Conj: conj}
 }
 
 // product64 is C = alpha*op(A)*op(B) + beta*C for op(A) of m by k and op(B) of k by n.

@@ -52,48 +52,47 @@ func syrk[T float](
 		return false
 	}
 	lower, trans := ul == blas.Lower, t != blas.NoTrans
+	x, y := host.Operand[T]{Data: a, Stride: lda, Trans: trans}, host.Operand[T]{Data: b, Stride: ldb, Trans: !trans}
 	onHost := n <= symmetricBlock && !toDevice[T](e, n, n, k)
 	small := onHost && alpha != 0 && host.IsSmallTriangle(n, k)
 	for {
-		if small {
-			host.SmallGemmTriangle(lower, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-		} else {
-			productTriangle(e, onHost, lower, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		switch {
+		case small:
+			host.SmallGemmTriangle(lower, n, k, alpha, &x, &y, beta, c, ldc)
+		case onHost || alpha == 0 || k == 0:
+			host.GemmTriangle(lower, n, k, alpha, x, y, beta, c, ldc)
+		default:
+			productTriangle(e, lower, k, alpha, x, y, beta, matrix(n, n, c, ldc))
 		}
 		if !both {
 			return true
 		}
-		both, a, lda, b, ldb, beta = false, b, ldb, a, lda, 1
+		both, beta = false, 1
+		x.Data, x.Stride, y.Data, y.Stride = b, ldb, a, lda
 	}
 }
 
-// productTriangle is the triangle of C = alpha*op(A)*op(B)ᵀ + beta*C.
+// productTriangle is the triangle of C = alpha*op(X)*op(Y) + beta*C by products of its parts.
 func productTriangle[T float](
-	e *engine, onHost, lower, trans bool, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
+	e *engine, lower bool, k int, alpha T, x, y host.Operand[T], beta T, c linalg.Matrix[T],
 ) {
-	if onHost || alpha == 0 || k == 0 {
-		host.GemmTriangle(lower, trans, !trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-		return
-	}
-	p := triangleProduct[T]{
-		e: e, lower: lower, alpha: alpha, beta: beta, x: matrix(n, k, a, lda), y: matrix(k, n, b, ldb),
-	}
-	if trans {
-		x, memory := transpose(matrix(k, n, a, lda))
-		defer memory.Give()
-		p.x = x
-	} else {
-		y, memory := transpose(matrix(n, k, b, ldb))
-		defer memory.Give()
-		p.y = y
-	}
-	p.run(0, matrix(n, n, c, ldc))
+	n := c.Rows
+	left, leftMemory := inOrder(n, k, x)
+	defer leftMemory.Give()
+	right, rightMemory := inOrder(k, n, y)
+	defer rightMemory.Give()
+	p := triangleProduct[T]{e: e, lower: lower, alpha: alpha, beta: beta, x: left, y: right}
+	p.run(0, c)
 }
 
-// transpose is the transpose of m in scratch memory: several products take parts of it.
-func transpose[T float](m linalg.Matrix[T]) (linalg.Matrix[T], *host.Scratch) {
-	t, memory := scratch[T](m.Cols, m.Rows)
-	host.Transpose(m.Rows, m.Cols, m.Data, m.Stride, t.Data, t.Stride)
+// inOrder is op(X), of rows by cols, as a matrix, which may be in scratch memory: several products
+// take parts of it.
+func inOrder[T float](rows, cols int, x host.Operand[T]) (linalg.Matrix[T], *host.Scratch) {
+	if !x.Trans {
+		return matrix(rows, cols, x.Data, x.Stride), nil
+	}
+	t, memory := scratch[T](rows, cols)
+	host.Transpose(cols, rows, x.Data, x.Stride, t.Data, t.Stride)
 	return t, memory
 }
 
@@ -132,8 +131,8 @@ func (p *triangleProduct[T]) block(i int, c linalg.Matrix[T]) {
 	n := c.Rows
 	x, y := p.rows(i, i+n), p.columns(i, i+n)
 	if !toDevice[T](p.e, n, n, x.Cols) {
-		host.GemmTriangle(p.lower, false, false, n, x.Cols, p.alpha, x.Data, x.Stride, y.Data, y.Stride, p.beta, c.Data,
-			c.Stride)
+		left, right := host.Operand[T]{Data: x.Data, Stride: x.Stride}, host.Operand[T]{Data: y.Data, Stride: y.Stride}
+		host.GemmTriangle(p.lower, n, x.Cols, p.alpha, left, right, p.beta, c.Data, c.Stride)
 		return
 	}
 	acc, memory := scratch[T](n, n)
