@@ -47,7 +47,8 @@ func operationOf[T Element](k operationKernel) operation[T] {
 	return product[T]{}
 }
 
-// An operationKernel gives the kernel of an operation and its grid, for the shape of key on a device.
+// An operationKernel gives the kernel of an operation and its grid, for the shape of key on a
+// device.
 type operationKernel interface {
 	choose(key planKey, info *backend.Info) (*backend.Source, backend.Grid)
 }

@@ -204,8 +204,8 @@ func triangleRow(lower bool, row, n int) (lo, hi int) {
 const stripRows = 8
 
 // GemmTriangle is the lower or upper triangle of C = alpha*op(X)*op(Y) + beta*C, of n by n, with
-// the bits of [GemmTrans], for op(X) of n by k. Nothing else of C is read or written. It is meant for
-// a few hundred rows at most.
+// the bits of [GemmTrans], for op(X) of n by k. Nothing else of C is read or written. It is meant
+// for a few hundred rows at most.
 func GemmTriangle[T Float](lower bool, n, k int, alpha T, x, y Operand[T], beta T, c []T, ldc int) {
 	if alpha == 0 || k == 0 {
 		scaleTriangle(lower, n, beta, c, ldc)

@@ -24,7 +24,8 @@ type ComplexMatrix[T Float] struct {
 }
 
 // A ComplexProduct is C = Alpha*op(A)*op(B) + Beta*C for op(A) of M by K and op(B) of K by N, or a
-// part of that. Alpha and Beta have their real parts first, and StrideC is in complex elements, too.
+// part of that. Alpha and Beta have their real parts first, and StrideC is in complex elements,
+// too.
 type ComplexProduct[T Float] struct {
 	M, N, K     int
 	Alpha, Beta [2]T
@@ -161,8 +162,8 @@ func signOf[T element.Element](conjA bool) T {
 // complexBlock is the rows of a transposed matrix that are read at a time: a cache line or two.
 const complexBlock = 8
 
-// complexLeft is the left factor for op(A), of m by k, and the distance of its rows in reals: A where
-// it lies, or its transpose in memory to be given back.
+// complexLeft is the left factor for op(A), of m by k, and the distance of its rows in reals: A
+// where it lies, or its transpose in memory to be given back.
 func complexLeft[T Float](m, k int, a ComplexMatrix[T]) (left []T, ld int, memory *Scratch) {
 	if !a.Trans {
 		return a.Data, 2 * a.Stride, nil

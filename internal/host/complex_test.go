@@ -35,7 +35,8 @@ func complexGemms[T Float](t *testing.T) {
 	checkComplexGemm(t, in, rows+1, cols+1, kern.kc/2+1)
 }
 
-// checkComplexGemm compares [ComplexProduct.Compute] of all op(A) and op(B) with that by [GemmReference].
+// checkComplexGemm compares [ComplexProduct.Compute] of all op(A) and op(B) with that by
+// [GemmReference].
 func checkComplexGemm[T Float](t *testing.T, in input[T], m, n, k int) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(uint64(m*1000+n), uint64(k)))

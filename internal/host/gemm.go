@@ -197,8 +197,8 @@ const (
 const thinBytes = 128
 
 // A product computes C = alpha*op(A)*op(B) + beta*C in blocks: mc rows of C at a time, and of those
-// kc steps of every chain. Between the blocks of k the chains rest in C, or in partial where C holds
-// what beta needs.
+// kc steps of every chain. Between the blocks of k the chains rest in C, or in partial where C
+// holds what beta needs.
 //
 // A's block is packed into panels of the tile's rows, once for all workers. Each task packs its
 // part of B's block into panels of the tile's columns, and multiplies it by A's panels from the top

@@ -7,16 +7,16 @@ package host
 // prints where they cross on a machine. The sizes of blocks, and what functions in assembly take,
 // are beside the code that needs them.
 const (
-	// FewTiles is the rows, columns and steps up to which a product is computed tile by tile, without
-	// a plan: its operands stay in the first-level caches, so that nothing is packed.
+	// FewTiles is the rows, columns and steps up to which a product is computed tile by tile,
+	// without a plan: its operands stay in the first-level caches, so that nothing is packed.
 	FewTiles = 48
 
-	// fewVector is the rows, columns and steps up to which a product with a vector is a tile: [Gemv]
-	// fills registers better, but takes longer to begin.
+	// fewVector is the rows, columns and steps up to which a product with a vector is a tile:
+	// [Gemv] fills registers better, but takes longer to begin.
 	fewVector = 6
 
-	// SerialWork is the multiplications up to which a product, or a solution, stays in one goroutine:
-	// to wake up others takes microseconds.
+	// SerialWork is the multiplications up to which a product, or a solution, stays in one
+	// goroutine: to wake up others takes microseconds.
 	SerialWork = 112 * 112 * 112
 
 	// serialBytes is the bytes up to which one goroutine moves a matrix, or computes a vector.
@@ -26,8 +26,8 @@ const (
 	// fewer, transposing takes longer than it saves.
 	narrowSteps = 32
 
-	// slimSteps is the steps from which on each core computes a part of C from operands that are not
-	// packed, and slimPart the elements of C for each core up to which it does: larger parts go
+	// slimSteps is the steps from which on each core computes a part of C from operands that are
+	// not packed, and slimPart the elements of C for each core up to which it does: larger parts go
 	// through the caches too often.
 	slimSteps = 256
 	slimPart  = 1 << 14
@@ -36,13 +36,13 @@ const (
 	// which each strip reads, stays in the caches. Beyond, the whole product takes less time.
 	stripSteps = 1024
 
-	// smallRows and smallSteps are the rows and steps up to which a triangle of a product is computed
-	// a row at a time: tiles take longer to begin.
+	// smallRows and smallSteps are the rows and steps up to which a triangle of a product is
+	// computed a row at a time: tiles take longer to begin.
 	smallRows  = 6
 	smallSteps = 32
 
-	// smallSymm is the rows and columns up to which a product with a symmetric matrix is computed in
-	// that way.
+	// smallSymm is the rows and columns up to which a product with a symmetric matrix is computed
+	// in that way.
 	smallSymm = 3
 
 	// smallComplex is the multiplications of complex numbers up to which a product goes row by row:

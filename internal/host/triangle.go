@@ -37,8 +37,8 @@ func SolveTriangle[T Float](n, cols int, alpha T, e []T, eRow, eCol int, upper, 
 // other towards lower addresses. Where B's do, E is an upper triangle in reverse order.
 type triangleFunc[T Float] func(n, cols int, alpha T, e *T, eRow, eCol int, b *T, bRow int, unit bool)
 
-// triangle is [MultiplyTriangle], or with solve [SolveTriangle]. Where E is upper triangular it takes
-// E and B in reverse order.
+// triangle is [MultiplyTriangle], or with solve [SolveTriangle]. Where E is upper triangular it
+// takes E and B in reverse order.
 func triangle[T Float](
 	solve bool, n, cols int, alpha T, e []T, eRow, eCol int, upper, unit bool, b []T, ldb int,
 ) {
