@@ -32,7 +32,7 @@ func gemm[T float](e *engine, alpha T, tA blas.Transpose, a linalg.Matrix[T], tB
 // arguments are valid, and does nothing if they are not.
 func gemmStored[T float](e *engine, tA, tB blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T,
 	c []T, ldc int,
-) bool {
+) (valid bool) {
 	if !validGemm(tA, tB, m, n, k, len(a), lda, len(b), ldb, len(c), ldc) {
 		return false
 	}

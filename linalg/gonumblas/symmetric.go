@@ -43,7 +43,7 @@ const symmetricBlock = 64
 func syrk[T float](
 	e *engine, both bool, ul blas.Uplo, t blas.Transpose, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T,
 	c []T, ldc int,
-) bool {
+) (valid bool) {
 	if !isUplo(ul) || !isTranspose(t) || n <= 0 || k < 0 {
 		return false
 	}

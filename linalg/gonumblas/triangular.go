@@ -16,7 +16,7 @@ import (
 // arguments are valid.
 func triangular[T float](e *engine, solution bool, s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int,
 	alpha T, a []T, lda int, b []T, ldb int,
-) bool {
+) (valid bool) {
 	if !validTriangular(s, ul, tA, d, m, n, len(a), lda, len(b), ldb) {
 		return false
 	}

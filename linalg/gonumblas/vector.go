@@ -81,7 +81,7 @@ func scatter[T float](c []T, memory *host.Scratch, x []T, inc int) {
 // not: to check them in a function of its own would be felt in small calls.
 func gemv[T float](
 	t blas.Transpose, m, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int,
-) bool {
+) (valid bool) {
 	if !isTranspose(t) || m <= 0 || n <= 0 || !fits(m, n, lda, len(a)) {
 		return false
 	}
@@ -110,7 +110,7 @@ func gemv[T float](
 
 func symv[T float](
 	ul blas.Uplo, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int,
-) bool {
+) (valid bool) {
 	if !isUplo(ul) || n <= 0 || !fits(n, n, lda, len(a)) || !fitsVector(n, incX, len(x)) ||
 		!fitsVector(n, incY, len(y)) {
 		return false
@@ -132,7 +132,7 @@ func symv[T float](
 }
 
 // ger does nothing either where alpha is 0.
-func ger[T float](m, n int, alpha T, x []T, incX int, y []T, incY int, a []T, lda int) bool {
+func ger[T float](m, n int, alpha T, x []T, incX int, y []T, incY int, a []T, lda int) (valid bool) {
 	if alpha == 0 || m <= 0 || n <= 0 || !fits(m, n, lda, len(a)) || !fitsVector(m, incX, len(x)) ||
 		!fitsVector(n, incY, len(y)) {
 		return false
@@ -144,7 +144,7 @@ func ger[T float](m, n int, alpha T, x []T, incX int, y []T, incY int, a []T, ld
 }
 
 // syr and syr2 do nothing either where alpha is 0.
-func syr[T float](ul blas.Uplo, n int, alpha T, x []T, incX int, a []T, lda int) bool {
+func syr[T float](ul blas.Uplo, n int, alpha T, x []T, incX int, a []T, lda int) (valid bool) {
 	if alpha == 0 || !isUplo(ul) || n <= 0 || !fits(n, n, lda, len(a)) || !fitsVector(n, incX, len(x)) {
 		return false
 	}
@@ -154,7 +154,7 @@ func syr[T float](ul blas.Uplo, n int, alpha T, x []T, incX int, a []T, lda int)
 	return true
 }
 
-func syr2[T float](ul blas.Uplo, n int, alpha T, x []T, incX int, y []T, incY int, a []T, lda int) bool {
+func syr2[T float](ul blas.Uplo, n int, alpha T, x []T, incX int, y []T, incY int, a []T, lda int) (valid bool) {
 	if alpha == 0 || !isUplo(ul) || n <= 0 || !fits(n, n, lda, len(a)) || !fitsVector(n, incX, len(x)) ||
 		!fitsVector(n, incY, len(y)) {
 		return false
@@ -168,7 +168,7 @@ func syr2[T float](ul blas.Uplo, n int, alpha T, x []T, incX int, y []T, incY in
 // triangularVector is trmv, or with solve trsv.
 func triangularVector[T float](
 	solve bool, ul blas.Uplo, t blas.Transpose, d blas.Diag, n int, a []T, lda int, x []T, incX int,
-) bool {
+) (valid bool) {
 	if !isUplo(ul) || !isTranspose(t) || !isDiag(d) || n <= 0 || !fits(n, n, lda, len(a)) ||
 		!fitsVector(n, incX, len(x)) {
 		return false
