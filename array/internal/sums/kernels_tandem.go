@@ -41,17 +41,17 @@ var AlongKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(double), *new(product)}, Kernel: AlongFloat64DoubleProductKernel},
 }
 
-var AlongFloat32SinglePlainKernel = kernelsPacked.Source("Along_float32_single_plain", "5236c25b48573ad87a3d56495d742630", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat32SinglePlainGo, AlongFloat32SinglePlainPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go")
+var AlongFloat32SinglePlainKernel = kernelsPacked.Source("Along_float32_single_plain", "c911f4452d4cc9a0cfefc9717df160d8", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat32SinglePlainGo, AlongFloat32SinglePlainPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go")
 
-var AlongFloat64DoublePlainKernel = kernelsPacked.Source("Along_float64_double_plain", "4c398d3fc842bee70471c868b131aa84", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64DoublePlainGo, AlongFloat64DoublePlainPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go")
+var AlongFloat64DoublePlainKernel = kernelsPacked.Source("Along_float64_double_plain", "7f9997927c12a086613ca93c5044af1c", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64DoublePlainGo, AlongFloat64DoublePlainPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go")
 
-var AlongFloat32SingleProductKernel = kernelsPacked.Source("Along_float32_single_product", "2028fc0be89123453820536ebac86acc", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat32SingleProductGo, AlongFloat32SingleProductPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go")
+var AlongFloat32SingleProductKernel = kernelsPacked.Source("Along_float32_single_product", "fb02627bec04151a048f21839693c1b5", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat32SingleProductGo, AlongFloat32SingleProductPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go")
 
-var AlongFloat64DoubleProductKernel = kernelsPacked.Source("Along_float64_double_product", "dc577b5c713a0df54d0806ca5be7f2c3", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64DoubleProductGo, AlongFloat64DoubleProductPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go")
+var AlongFloat64DoubleProductKernel = kernelsPacked.Source("Along_float64_double_product", "717c37e8d50db264ab1812342fbbe28c", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64DoubleProductGo, AlongFloat64DoubleProductPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go")
 
 // LaunchEach runs [Each] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchEach[S interface{ float32 | float64 }, F interface{ single | double }, P interface{ plain | product }, Arg3 linalg.KernelArg[S], Arg4 linalg.KernelArg[S], Arg5 linalg.KernelArg[S], Arg6 linalg.KernelArg[int64], Arg7 linalg.KernelArg[S]](s *linalg.Session, grid backend.Grid, f F, p P, c Arg3, x Arg4, y Arg5, words Arg6, shift Arg7, down bool, turns int, q quotient, mask int64) error {
+func LaunchEach[S interface{ float32 | float64 }, F interface{ single | double }, P interface{ plain | product | bare }, Arg3 linalg.KernelArg[S], Arg4 linalg.KernelArg[S], Arg5 linalg.KernelArg[S], Arg6 linalg.KernelArg[int64], Arg7 linalg.KernelArg[S]](s *linalg.Session, grid backend.Grid, f F, p P, c Arg3, x Arg4, y Arg5, words Arg6, shift Arg7, down bool, turns int, q quotient, mask int64) error {
 	call := launch.New(s, EachKernels.Of(*new(S), *new(F), *new(P)), grid)
 	launch.Matrix[S](&call, "c", c)
 	launch.Matrix[S](&call, "x", x)
@@ -71,46 +71,18 @@ var EachKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(double), *new(plain)}, Kernel: EachFloat64DoublePlainKernel},
 	{Types: []any{*new(float32), *new(single), *new(product)}, Kernel: EachFloat32SingleProductKernel},
 	{Types: []any{*new(float64), *new(double), *new(product)}, Kernel: EachFloat64DoubleProductKernel},
+	{Types: []any{*new(float32), *new(single), *new(bare)}, Kernel: EachFloat32SingleBareKernel},
 }
 
-var EachFloat32SinglePlainKernel = kernelsPacked.Source("Each_float32_single_plain", "fbf6fa66146e5e6a446bc299dead256d", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat32SinglePlainGo, EachFloat32SinglePlainPlain, "each.go", "few.go", "fold.go", "format.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var EachFloat32SinglePlainKernel = kernelsPacked.Source("Each_float32_single_plain", "b2e7c28fd8b190b3d0d3d8541deab1c2", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat32SinglePlainGo, EachFloat32SinglePlainPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go")
 
-var EachFloat64DoublePlainKernel = kernelsPacked.Source("Each_float64_double_plain", "0ee17b3e33ecec71f9513af89fc0eac2", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("down", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat64DoublePlainGo, EachFloat64DoublePlainPlain, "each.go", "few.go", "format.go", "../../../internal/superacc/superacc.go", "fold.go", "../../../internal/superacc/value.go")
+var EachFloat64DoublePlainKernel = kernelsPacked.Source("Each_float64_double_plain", "40bc20795f2b9c3878a7d465b1fcbd07", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("down", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat64DoublePlainGo, EachFloat64DoublePlainPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go")
 
-var EachFloat32SingleProductKernel = kernelsPacked.Source("Each_float32_single_product", "bb1677436cf19a2ec879a8cad6e2be93", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat32SingleProductGo, EachFloat32SingleProductPlain, "each.go", "few.go", "fold.go", "format.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var EachFloat32SingleProductKernel = kernelsPacked.Source("Each_float32_single_product", "63ad9224804735b78025f8b1711a38d6", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat32SingleProductGo, EachFloat32SingleProductPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go")
 
-var EachFloat64DoubleProductKernel = kernelsPacked.Source("Each_float64_double_product", "463665bd4206e5378ab70ac1572d695d", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("down", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat64DoubleProductGo, EachFloat64DoubleProductPlain, "each.go", "few.go", "format.go", "../../../internal/superacc/superacc.go", "fold.go", "../../../internal/superacc/value.go")
+var EachFloat64DoubleProductKernel = kernelsPacked.Source("Each_float64_double_product", "89548ae6890de6e1dc2db982e25da474", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("down", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat64DoubleProductGo, EachFloat64DoubleProductPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go")
 
-// LaunchFew runs [Few] over grid. Slices and matrices are in host memory or on the device of s;
-// with host memory it blocks until the kernel is done.
-func LaunchFew[S interface{ float32 | float64 }, F interface{ single | double }, P interface{ plain | product }, Arg3 linalg.KernelArg[S], Arg4 linalg.KernelArg[S], Arg5 linalg.KernelArg[S], Arg6 linalg.KernelArg[int64], Arg7 linalg.KernelArg[S]](s *linalg.Session, grid backend.Grid, f F, p P, c Arg3, x Arg4, y Arg5, words Arg6, shift Arg7, down bool, q quotient, mask int64) error {
-	call := launch.New(s, FewKernels.Of(*new(S), *new(F), *new(P)), grid)
-	launch.Matrix[S](&call, "c", c)
-	launch.Matrix[S](&call, "x", x)
-	launch.Matrix[S](&call, "y", y)
-	launch.Slice[int64](&call, "words", words)
-	launch.Slice[S](&call, "shift", shift)
-	call.Scalar(support.Bool(bool(down)))
-	call.Scalar(support.Arg(uint64(q.over)))
-	call.Scalar(support.Bool(bool(q.root)))
-	call.Scalar(support.Arg(int64(mask)))
-	return call.Launch()
-}
-
-var FewKernels = support.Kernels{
-	{Types: []any{*new(float32), *new(single), *new(plain)}, Kernel: FewFloat32SinglePlainKernel},
-	{Types: []any{*new(float64), *new(double), *new(plain)}, Kernel: FewFloat64DoublePlainKernel},
-	{Types: []any{*new(float32), *new(single), *new(product)}, Kernel: FewFloat32SingleProductKernel},
-	{Types: []any{*new(float64), *new(double), *new(product)}, Kernel: FewFloat64DoubleProductKernel},
-}
-
-var FewFloat32SinglePlainKernel = kernelsPacked.Source("Few_float32_single_plain", "2601925be7de003e0ab246a710264fd5", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), FewFloat32SinglePlainGo, FewFloat32SinglePlainPlain, "few.go", "each.go", "format.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
-
-var FewFloat64DoublePlainKernel = kernelsPacked.Source("Few_float64_double_plain", "742f3c4d7a87c9985c0820d46eb961ca", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("down", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), FewFloat64DoublePlainGo, FewFloat64DoublePlainPlain, "few.go", "each.go", "format.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
-
-var FewFloat32SingleProductKernel = kernelsPacked.Source("Few_float32_single_product", "d2b35207606179474797969f8b5b9aa7", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), FewFloat32SingleProductGo, FewFloat32SingleProductPlain, "few.go", "each.go", "format.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
-
-var FewFloat64DoubleProductKernel = kernelsPacked.Source("Few_float64_double_product", "af2ac104b8fbd99691769a61ad09d5ae", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("down", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), FewFloat64DoubleProductGo, FewFloat64DoubleProductPlain, "few.go", "each.go", "format.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
+var EachFloat32SingleBareKernel = kernelsPacked.Source("Each_float32_single_bare", "a5fa9ce2264567969397147774322015", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat32SingleBareGo, EachFloat32SingleBarePlain, "each.go", "prefix.go", "../../../internal/superacc/superacc.go", "fold.go", "../../../internal/superacc/value.go", "format.go")
 
 // LaunchFoldAlong runs [FoldAlong] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -253,14 +225,11 @@ var FinishBoolTruthKernel = kernelsPacked.Source("Finish_bool_truth", "806befcb0
 
 // LaunchRound runs [Round] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchRound[S interface{ float32 | float64 }, F interface{ single | double }, Arg2 linalg.KernelArg[S], Arg3 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, f F, c Arg2, words Arg3, parts int, d steps, q quotient) error {
+func LaunchRound[S interface{ float32 | float64 }, F interface{ single | double }, Arg2 linalg.KernelArg[S], Arg3 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, f F, c Arg2, words Arg3, parts int, q quotient) error {
 	call := launch.New(s, RoundKernels.Of(*new(S), *new(F)), grid)
 	launch.Matrix[S](&call, "c", c)
 	launch.Slice[int64](&call, "words", words)
 	call.Scalar(support.Arg(int64(parts)))
-	call.Scalar(support.Arg(int64(d.part)))
-	call.Scalar(support.Arg(int64(d.output)))
-	call.Scalar(support.Arg(int64(d.word)))
 	call.Scalar(support.Arg(uint64(q.over)))
 	call.Scalar(support.Bool(bool(q.root)))
 	return call.Launch()
@@ -271,9 +240,9 @@ var RoundKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(double)}, Kernel: RoundFloat64DoubleKernel},
 }
 
-var RoundFloat32SingleKernel = kernelsPacked.Source("Round_float32_single", "036053afc49d2f15b80d0014e5d38ff6", support.Params{}.Matrix("c", "float", 4).ConstSlice("words", "long", 8).Scalar("parts", "long", 8).Scalar("d.part", "long", 8).Scalar("d.output", "long", 8).Scalar("d.word", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4), RoundFloat32SingleGo, RoundFloat32SinglePlain, "merge.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
+var RoundFloat32SingleKernel = kernelsPacked.Source("Round_float32_single", "41a3c28138e59c776de722669b8273d1", support.Params{}.Matrix("c", "float", 4).ConstSlice("words", "long", 8).Scalar("parts", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4), RoundFloat32SingleGo, RoundFloat32SinglePlain, "merge.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "format.go", "fold.go")
 
-var RoundFloat64DoubleKernel = kernelsPacked.Source("Round_float64_double", "f0e6cb994c0299ccc224662a7906b48e", support.Params{}.Matrix("c", "double", 8).ConstSlice("words", "long", 8).Scalar("parts", "long", 8).Scalar("d.part", "long", 8).Scalar("d.output", "long", 8).Scalar("d.word", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4), RoundFloat64DoubleGo, RoundFloat64DoublePlain, "merge.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "fold.go")
+var RoundFloat64DoubleKernel = kernelsPacked.Source("Round_float64_double", "4427c415073171f68f2839685b30bb4a", support.Params{}.Matrix("c", "double", 8).ConstSlice("words", "long", 8).Scalar("parts", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4), RoundFloat64DoubleGo, RoundFloat64DoublePlain, "merge.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "format.go", "fold.go")
 
 // LaunchGather runs [Gather] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -288,7 +257,7 @@ func LaunchGather[Arg1 linalg.KernelArg[int64], Arg2 linalg.KernelArg[int64]](s 
 	return call.Launch()
 }
 
-var GatherKernel = kernelsPacked.Source("Gather_kernel", "b5220dc12533ab804d65125ce62c99c9", support.Params{}.Slice("sums", "long", 8).ConstSlice("words", "long", 8).Scalar("first", "long", 8).Scalar("outputs", "long", 8).Scalar("parts", "long", 8).Scalar("height", "long", 8), GatherGo, GatherPlain, "merge.go")
+var GatherKernel = kernelsPacked.Source("Gather_kernel", "29ffae9482400822c68d2cff6a930721", support.Params{}.Slice("sums", "long", 8).ConstSlice("words", "long", 8).Scalar("first", "long", 8).Scalar("outputs", "long", 8).Scalar("parts", "long", 8).Scalar("height", "long", 8), GatherGo, GatherPlain, "merge.go")
 
 // LaunchGatherFolded runs [GatherFolded] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -307,18 +276,16 @@ func LaunchGatherFolded[Arg1 linalg.KernelArg[int64], Arg2 linalg.KernelArg[int6
 	return call.Launch()
 }
 
-var GatherFoldedKernel = kernelsPacked.Source("GatherFolded_kernel", "341bf0c8dee529f873c997f1eb03bdfa", support.Params{}.Slice("states", "long", 8).ConstSlice("parts", "long", 8).Scalar("all", "long", 8).Scalar("first", "long", 8).Scalar("outputs", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("base", "long", 8).Scalar("cols", "long", 8).Scalar("pitch", "long", 8), GatherFoldedGo, GatherFoldedPlain, "merge.go")
+var GatherFoldedKernel = kernelsPacked.Source("GatherFolded_kernel", "98d5ddbc0b8890a8432798269f75962d", support.Params{}.Slice("states", "long", 8).ConstSlice("parts", "long", 8).Scalar("all", "long", 8).Scalar("first", "long", 8).Scalar("outputs", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("base", "long", 8).Scalar("cols", "long", 8).Scalar("pitch", "long", 8), GatherFoldedGo, GatherFoldedPlain, "merge.go")
 
 // LaunchTotals runs [Totals] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchTotals[T interface{ float32 | float64 | int32 }, F interface{ single | double | integer }, Arg2 linalg.KernelArg[T], Arg3 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, f F, x Arg2, sums Arg3, block_ int, blocks int, down bool, abs bool) error {
+func LaunchTotals[T interface{ float32 | float64 | int32 }, F interface{ single | double | integer }, Arg2 linalg.KernelArg[T], Arg3 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, f F, x Arg2, sums Arg3, block_ int, blocks int) error {
 	call := launch.New(s, TotalsKernels.Of(*new(T), *new(F)), grid)
 	launch.Matrix[T](&call, "x", x)
 	launch.Slice[int64](&call, "sums", sums)
 	call.Scalar(support.Arg(int64(block_)))
 	call.Scalar(support.Arg(int64(blocks)))
-	call.Scalar(support.Bool(bool(down)))
-	call.Scalar(support.Bool(bool(abs)))
 	return call.Launch()
 }
 
@@ -328,11 +295,11 @@ var TotalsKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(integer)}, Kernel: TotalsInt32IntegerKernel},
 }
 
-var TotalsFloat32SingleKernel = kernelsPacked.Source("Totals_float32_single", "70c94eb79fbf068e50cb08a5be412ef5", support.Params{}.ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8).Scalar("down", "uint", 4).Scalar("abs", "uint", 4), TotalsFloat32SingleGo, TotalsFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go")
+var TotalsFloat32SingleKernel = kernelsPacked.Source("Totals_float32_single", "b53593c907ee3b45269be70e67969176", support.Params{}.ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsFloat32SingleGo, TotalsFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go")
 
-var TotalsFloat64DoubleKernel = kernelsPacked.Source("Totals_float64_double", "8e49abd497265a4ca8a6ad64b67c982a", support.Params{}.ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8).Scalar("down", "uint", 4).Scalar("abs", "uint", 4), TotalsFloat64DoubleGo, TotalsFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go")
+var TotalsFloat64DoubleKernel = kernelsPacked.Source("Totals_float64_double", "caf1a7c30dc82754c6bbe393aff2e2d8", support.Params{}.ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsFloat64DoubleGo, TotalsFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go")
 
-var TotalsInt32IntegerKernel = kernelsPacked.Source("Totals_int32_integer", "9b0805ff869e43487bdcead8b535a80b", support.Params{}.ConstMatrix("x", "int", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8).Scalar("down", "uint", 4).Scalar("abs", "uint", 4), TotalsInt32IntegerGo, TotalsInt32IntegerPlain, "prefix.go")
+var TotalsInt32IntegerKernel = kernelsPacked.Source("Totals_int32_integer", "b459f766ebfba36eef403a4b4b206fcf", support.Params{}.ConstMatrix("x", "int", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsInt32IntegerGo, TotalsInt32IntegerPlain, "prefix.go")
 
 // LaunchOffsets runs [Offsets] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -345,7 +312,7 @@ func LaunchOffsets[Arg1 linalg.KernelArg[int64]](s *linalg.Session, grid backend
 	return call.Launch()
 }
 
-var OffsetsKernel = kernelsPacked.Source("Offsets_kernel", "5ed26128f9a372cbfc4f4f6b725e0d61", support.Params{}.Slice("sums", "long", 8).Scalar("rows", "long", 8).Scalar("blocks", "long", 8).Scalar("words", "long", 8), OffsetsGo, OffsetsPlain, "prefix.go")
+var OffsetsKernel = kernelsPacked.Source("Offsets_kernel", "263449c88afdf806b915ac76cc5b8a03", support.Params{}.Slice("sums", "long", 8).Scalar("rows", "long", 8).Scalar("blocks", "long", 8).Scalar("words", "long", 8), OffsetsGo, OffsetsPlain, "prefix.go")
 
 // LaunchPrefix runs [Prefix] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -365,11 +332,11 @@ var PrefixKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(integer)}, Kernel: PrefixInt32IntegerKernel},
 }
 
-var PrefixFloat32SingleKernel = kernelsPacked.Source("Prefix_float32_single", "cd5b76fa94c5b4c64e6e74d648f91246", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat32SingleGo, PrefixFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var PrefixFloat32SingleKernel = kernelsPacked.Source("Prefix_float32_single", "4668df85e9e420e603106b0b3a44e43c", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat32SingleGo, PrefixFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var PrefixFloat64DoubleKernel = kernelsPacked.Source("Prefix_float64_double", "efc99a09b52e311d045d91ad55b781d6", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat64DoubleGo, PrefixFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var PrefixFloat64DoubleKernel = kernelsPacked.Source("Prefix_float64_double", "07835eb6df0cf6c6058dd0387d7c41d0", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat64DoubleGo, PrefixFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var PrefixInt32IntegerKernel = kernelsPacked.Source("Prefix_int32_integer", "f27ec28249adfcf781748d0a841b324c", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).ConstSlice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixInt32IntegerGo, PrefixInt32IntegerPlain, "prefix.go")
+var PrefixInt32IntegerKernel = kernelsPacked.Source("Prefix_int32_integer", "041a567e7020da6816e02a67efd132a8", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).ConstSlice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixInt32IntegerGo, PrefixInt32IntegerPlain, "prefix.go")
 
 // LaunchScatter runs [Scatter] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -391,18 +358,18 @@ var ScatterKernels = support.Kernels{
 	{Types: []any{*new(int32), *new(integer)}, Kernel: ScatterInt32IntegerKernel},
 }
 
-var ScatterFloat32SingleKernel = kernelsPacked.Source("Scatter_float32_single", "d5d0cfe3821a12ad66a3c2b13b208870", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8).Scalar("short", "uint", 4), ScatterFloat32SingleGo, ScatterFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var ScatterFloat32SingleKernel = kernelsPacked.Source("Scatter_float32_single", "ea73512985777221c2243651badd1140", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8).Scalar("short", "uint", 4), ScatterFloat32SingleGo, ScatterFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var ScatterFloat64DoubleKernel = kernelsPacked.Source("Scatter_float64_double", "cb580a87686d873da2648fddb7a07421", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8).Scalar("short", "uint", 4), ScatterFloat64DoubleGo, ScatterFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var ScatterFloat64DoubleKernel = kernelsPacked.Source("Scatter_float64_double", "48dc8dab36519d14e0356a936ccc1de8", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8).Scalar("short", "uint", 4), ScatterFloat64DoubleGo, ScatterFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 
-var ScatterInt32IntegerKernel = kernelsPacked.Source("Scatter_int32_integer", "e34339307f379e3fe1747d30174d68ae", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).ConstSlice("words", "long", 8).Scalar("short", "uint", 4), ScatterInt32IntegerGo, ScatterInt32IntegerPlain, "prefix.go")
+var ScatterInt32IntegerKernel = kernelsPacked.Source("Scatter_int32_integer", "efd3e786495db979630bd154ad233709", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).ConstSlice("words", "long", 8).Scalar("short", "uint", 4), ScatterInt32IntegerGo, ScatterInt32IntegerPlain, "prefix.go")
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
 
 var kernelsPacked = support.Packed{Fresh: kernelsFresh, PTX: support.PTX(kernelsFile), Text: support.Texts(kernelsFile), Native: nativecode.Kernels}
 
-//go:embed along.go block.go each.go few.go fold.go folded.go format.go guess.go int128.go merge.go prefix.go
+//go:embed along.go block.go each.go fold.go folded.go format.go guess.go int128.go merge.go prefix.go
 var kernelsText embed.FS
 
 // kernelsFresh tells whether what this file was generated from is unchanged.
@@ -413,14 +380,13 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "along.go", Head: "const maxLanes = 256", Hash: "99ce621bcd56226e6174ad8a5e55a0ffa80dea4da1cc1483a8b21946df7e6167"},
 	{File: "along.go", Head: "const maxWords = 137", Hash: "6b2c706650ac477c31444cb13b8d279a5a5f99b4c557fa1325fb01b15db5dd39"},
 	{File: "along.go", Head: "type rows struct{ outputs, height, cols, turns int }", Hash: "2705f027607c07af4e39f26157eb197cd76dd8178c1dbc3f1f4da0ae00cceaf5"},
-	{File: "along.go", Head: "func Along[S float32 | float64, F format[S], P terms](it gpu.Item, f F, p P, c, x, y gpu.Matrix[S], words []int64,", Hash: "9f75b8e70b357f509a422f7560c430f74c7130c9dea767a4f5825edce4afcea1"},
+	{File: "along.go", Head: "func Along[S float32 | float64, F format[S], P terms](it gpu.Item, f F, p P, c, x, y gpu.Matrix[S], words []int64,", Hash: "6ac00272efe32d4a1392564751026361b2701975f2f87d1fd883083822057422"},
 	{File: "along.go", Head: "func intoWords[S float32 | float64, F format[S], P terms](it gpu.Item, f F, p P, stage, sum []int64, e extracted,", Hash: "9acac1ffa6c8b55999c5ab83f542afd5580e6bf3df41d7a06b460a8b3f4a28e9"},
 	{File: "along.go", Head: "type block[S float32 | float64] struct {", Hash: "d1751188d483dc59d8bc20f4d0efcf539f9c4434588d2c5a004611edffd721b6"},
 	{File: "along.go", Head: "func elementsAt[S float32 | float64, P terms](p P, b block[S], i, j int) (x, y S) {", Hash: "2c366d2cd8f566fe1140f0e0164138e6f5f361bbf146cd9a0f3ba5dbc9242db3"},
-	{File: "along.go", Head: "func factorsAt[S float32 | float64, P terms](p P, b block[S], i, j int) (u, v float64) {", Hash: "60a58672d6766384b8211167075acaa7130df54c40ed9d4dbd37fab877979a74"},
 	{File: "along.go", Head: "func extractFrom[S float32 | float64, F format[S], P terms](f F, p P, b block[S], l, n, top int, alone bool,", Hash: "3802613dc5044710e13b1965866c6aad34a353376a7785a75f31007d67169ba1"},
-	{File: "along.go", Head: "func addBlock[S float32 | float64, F format[S], P terms](f F, p P, b block[S], words []int64) {", Hash: "2df3b0c4a9905210bee083378796100a0a837c3884cb98a9a242901a44bbaf47"},
-	{File: "along.go", Head: "func guessed[S float32 | float64, F format[S], P terms](it gpu.Item, f F, p P, b block[S], stage []int64, q quotient,", Hash: "08e46dc8eebf1e878179c28aa98aa46d25a53ed6a11c7986a09d987a21695013"},
+	{File: "along.go", Head: "func addBlock[S float32 | float64, F format[S], P terms](f F, p P, b block[S], words []int64) {", Hash: "d309147f0d1f53757b9755cb5cdc7c0c6198fa51e04ec3df7e2b9ac436af489c"},
+	{File: "along.go", Head: "func guessed[S float32 | float64, F format[S], P terms](it gpu.Item, f F, p P, b block[S], stage []int64, q quotient,", Hash: "ff96ab13e72c7d8cc46fe1451d1eb059c2d828a6d251fd360b23699ebafb2dac"},
 	{File: "along.go", Head: "func ofGroup(it gpu.Item, stage []int64, w window) window {", Hash: "45697d35d6ad668978581c820b21df43fc515384ec38179db84dd6e2336bea68"},
 	{File: "along.go", Head: "func sumOfGroup[S float32 | float64, F format[S], P terms](it gpu.Item, f F, p P, stage []int64, e extracted,", Hash: "f557a34910538d14bcad95144e6f54b15935331b601ebaef2d69750a3dc639a5"},
 	{File: "block.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
@@ -453,17 +419,15 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "block.go", Head: "func addInt(words []int64, at int, v int64) { superacc.Add(words, at, uint64(max(v, -v)), v < 0) }", Hash: "7dfb227d49d3d5bf599db66837d5338ddc76a61c4007d7f4edb8dc32a4d9b101"},
 	{File: "block.go", Head: "func valueOf[S float32 | float64, F format[S], P terms](f F, p P, e extracted, top int) superacc.Value {", Hash: "153b4c1e05ee4d9efe8782c2889b19c474751bdc625caba09d9ccd026a6236ed"},
 	{File: "block.go", Head: "func joined(a, b int64) int128 {", Hash: "9cd8c19f9a4745336045a578e707311e99a4e46e3906fb996ebf353a894a3065"},
+	{File: "each.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
 	{File: "each.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "each.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
-	{File: "each.go", Head: "func Each[S float32 | float64, F format[S], P terms](it gpu.Item, f F, p P, c, x, y gpu.Matrix[S], words []int64,", Hash: "91b1420862af07f25787440872c9bc8c3e868145dfb42723cc25ad8b299b0cf6"},
-	{File: "each.go", Head: "func quickly[S float32 | float64, P terms](p P, x, y gpu.Matrix[S], o, n int, down bool, shift S, mask int64) (", Hash: "8ea613fdf9c9114f575ee48924578d27ff90e3fae40a4a9e903de412e52a4078"},
-	{File: "each.go", Head: "func extractLine[S float32 | float64, F format[S], P terms](f F, p P, x, y gpu.Matrix[S], o, i, end int, down bool,", Hash: "936040ff6cae989b92dcbe1ffbb101001c045960347d1865ec6f255391f85019"},
-	{File: "each.go", Head: "func lineFactors[S float32 | float64, P terms](p P, x, y gpu.Matrix[S], o, k int, down bool, shift S, mask int64) (", Hash: "03366c970d8bb19768748a3afe443aa0ea52869876b9646691095ed7c996b646"},
-	{File: "few.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
-	{File: "few.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
-	{File: "few.go", Head: "func Few[S float32 | float64, F format[S], P terms](it gpu.Item, f F, p P, c, x, y gpu.Matrix[S], words []int64,", Hash: "11a7221a118df407748cb09ee623db034cf0ef5aa653247ff283c8a9c9c221a8"},
-	{File: "few.go", Head: "func shareOf(it gpu.Item, outputs int) (from, end int) {", Hash: "b7a75022ef0c4b1cb11d59aa34362767260b7a10e94c13746cb4687aa184c144"},
-	{File: "few.go", Head: "func guessFew[S float32 | float64, F format[S], P terms](f F, p P, x, y gpu.Matrix[S], o, n int, down bool, shift S,", Hash: "769ec7fdf8e38c567e0c8eb83314e47c890d69a8fc1c116cc3567ff602766c72"},
+	{File: "each.go", Head: "func Each[S float32 | float64, F format[S], P terms](it gpu.Item, f F, p P, c, x, y gpu.Matrix[S], words []int64,", Hash: "c9fc490382c09103adb14f4d49137031fed9482f8963ea85eb1ddd61453191aa"},
+	{File: "each.go", Head: "func shareOf(it gpu.Item, outputs int) (from, end int) {", Hash: "b7a75022ef0c4b1cb11d59aa34362767260b7a10e94c13746cb4687aa184c144"},
+	{File: "each.go", Head: "func masked[S float32 | float64](x S, mask int64) S {", Hash: "74dde79928416a91553f88e8d9708df5ecd563c39d20e44bf685f6869b70c30a"},
+	{File: "each.go", Head: "func guessLine[S float32 | float64, F format[S], P terms](f F, p P, x, y gpu.Matrix[S], o, n int, down bool, shift S,", Hash: "af445d101d81b03a564ba2ea955b554467e094104d65a607a96ecc8ea6763e52"},
+	{File: "each.go", Head: "func extractLine[S float32 | float64, F format[S], P terms](f F, p P, x, y gpu.Matrix[S], o, i, end int, down bool,", Hash: "a7e358fba375e3a5b398911a25ef9110644371f4ec544a51280b8dbc5be9c509"},
+	{File: "each.go", Head: "func lineElements[S float32 | float64, P terms](p P, x, y gpu.Matrix[S], o, k int, down bool) (z, w S) {", Hash: "c546df71bfa911986624e479a15c992dc9462a88269eec3c1e0aa3f949ad8801"},
 	{File: "fold.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
 	{File: "fold.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "fold.go", Head: "type folder[T float32 | float64 | int32 | bool, K int32 | int64] interface {", Hash: "6ca123e192cf5ed6942a1531f40b9fea0ed8e386edf2ca7da4d585e7ed4b13ea"},
@@ -522,7 +486,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "format.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
 	{File: "format.go", Head: "\"math/bits\"", Hash: "472f73e06a29f205acea44e69d4ada6cd97395143fa50a19934b7438d67a9d92"},
 	{File: "format.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
-	{File: "format.go", Head: "type format[S float32 | float64] interface {", Hash: "2d10acf812c3d6a66000177f32b285d7f255c74f0e2b3e3fdea61413cde3e9e2"},
+	{File: "format.go", Head: "type format[S float32 | float64] interface {", Hash: "37fa8460e1c7f4314ce3b692436b9cf42bad3a3089c0f06846434416007edc7c"},
 	{File: "format.go", Head: "type (", Hash: "e9da38f636561814239a6f6074c777662ed904d61088248597a791711bb08765"},
 	{File: "format.go", Head: "func (single) precision() int                 { return 24 }", Hash: "e4beca65fd1dbacba52f6c48f1c0813f17cfccf528994d6e097e20aaffe1ab80"},
 	{File: "format.go", Head: "func (single) words() int                     { return 24 }", Hash: "cf8de44518b3eb6f7e152dc59e4c4fd0eb551e9908ffa4fb7f923359153bfe6a"},
@@ -534,25 +498,30 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "format.go", Head: "func (double) bottom() int                    { return -2176 }", Hash: "848f9c5aaea2bfc28465eb446b418223408025c8405a4e43ab40f269dfa00c97"},
 	{File: "format.go", Head: "func (double) round(v superacc.Value) float64 { return math.Float64frombits(v.Bits64()) }", Hash: "e0ca60232a1af27c80ba21e5e5c1f66660c4b85f0facd4ad0b9f1ab7862a30c0"},
 	{File: "format.go", Head: "func (double) inf() float64                   { return math.Float64frombits(0x7ff << 52) }", Hash: "ee71566bdf672c34cbc686d480b874a5a376a881394dcdf9ddef743a80aa6f2a"},
-	{File: "format.go", Head: "type (", Hash: "3e1821ccb8c0d61cd8383811e9089fbc0333f3b39328bd1ce54f0ac2af3845b2"},
+	{File: "format.go", Head: "type (", Hash: "f4bedb9851382d5e9247fe49a861f894fc8105966545f643dc01c0f4346acf87"},
 	{File: "format.go", Head: "func (plain) multiplied() bool   { return false }", Hash: "a747f9b69feeb6f5e41c558f2af137fbb3f2dffc79da81f27b6a2a4a1ad1b00a"},
 	{File: "format.go", Head: "func (product) multiplied() bool { return true }", Hash: "32eae2ca30b817598847bcbc33e8bcfed3b6a4620e5289dce885244d8d6f474f"},
+	{File: "format.go", Head: "func (bare) multiplied() bool    { return false }", Hash: "e1c7798e0b45ac257e89a32c93d583c043301a35a3f6ed876c7ba776d6be4c18"},
+	{File: "format.go", Head: "func (plain) wordwise() bool     { return false }", Hash: "9f982f832f25616c1fa5a0f33c7b7591e0df0a4bb7e936baa47a324755deb9a4"},
+	{File: "format.go", Head: "func (product) wordwise() bool   { return false }", Hash: "942226f2d5e628a9dafc8fe47218bfa0e6c2ab88135d435a87484b00bf7f7334"},
+	{File: "format.go", Head: "func (bare) wordwise() bool      { return true }", Hash: "11b7739a75dd9ccdd74a216c0e9d76f9c4fb79c15a76424725b468d855a89e8e"},
 	{File: "format.go", Head: "func isHalved[S float32 | float64, F format[S], P terms](f F, p P) bool {", Hash: "c065879a9130d4d38fbc632ed3e83852aa228c5bacd3d158c6c77625419a1c9a"},
 	{File: "format.go", Head: "func factors[S float32 | float64, P terms](p P, x, y, shift S, mask int64) (u, v float64) {", Hash: "3b92a03c502f7e04206c48cb97fbef3332abc2c328d33ef9be2eeaaa7d586bb4"},
-	{File: "format.go", Head: "func addTerm[S float32 | float64, F format[S], P terms](f F, p P, words []int64, u, v float64) {", Hash: "baef945e96f61f9830da87b679e0f77414121ab7fef81adbbe6901e4fad4fcb9"},
+	{File: "format.go", Head: "func addTerm[S float32 | float64, F format[S], P terms](f F, p P, words []int64, x, y, shift S, mask int64) {", Hash: "7f5b66ff661c4f78702db773d47a3eb449093156401f3505cfe6d5ecfd28854d"},
 	{File: "format.go", Head: "func addNumber[S float32 | float64, F format[S]](f F, words []int64, x float64) {", Hash: "fc564b244d52329e27d0361ac6e89b9da59b8897c82b4ef60d6bbd8a7a823a8a"},
 	{File: "format.go", Head: "func addProduct[S float32 | float64, F format[S]](f F, words []int64, x, y float64) {", Hash: "343d3df5d97cc03cc91394917daa6640de71988ddd446ed989bfe8c68db36f45"},
 	{File: "format.go", Head: "func rounded[S float32 | float64, F format[S]](f F, v superacc.Value, special int64, q quotient) S {", Hash: "02acccedbf4aa5088ca52b9232950246b6e9e1e1fc03bfee81462f637444c703"},
 	{File: "format.go", Head: "type quotient struct {", Hash: "5b3b42d89bc30bd173ac909877f04f48d26bb67af56d2398257001d28636c6d6"},
 	{File: "format.go", Head: "func notNumber[S float32 | float64, F format[S]](f F, special int64) S {", Hash: "515f63b751de635d9daa32179c7702e4c336823639cd1954653c60bbeabfac04"},
-	{File: "format.go", Head: "func clearSum(words []int64) {", Hash: "8827946a165a8c945763666905c1d37d10dc8f3741109893c8d6f7ccb77ab523"},
+	{File: "format.go", Head: "func wordsOf[S float32 | float64, F format[S]](f F) superacc.Place {", Hash: "2047c8656bb06dee0e545189e1eaaffd19233ab70cba0cdd430b1c1459b3b17f"},
+	{File: "format.go", Head: "func ofWords[S float32 | float64, F format[S]](f F, sum []int64, q quotient) S {", Hash: "ac1dca6e1194386ed4303364b3e555a564f67f1d607045227942319404e70bfe"},
 	{File: "guess.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
 	{File: "guess.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "guess.go", Head: "type guess struct{ sum, rest, off float64 }", Hash: "6f5800407d8bcdc6c46bd6ae10f0ac209c120a3680621e69279c90598ba376b2"},
+	{File: "guess.go", Head: "const mostGuessed = 32", Hash: "e5e7d4ed0fdc739e8f7fceb03c8e20b077100381c55bf71f60bcea23c4ca23b8"},
 	{File: "guess.go", Head: "const (", Hash: "877ae97f075ba541dda40757d349a1297032f11d95bc1aee8fcf0738425306db"},
 	{File: "guess.go", Head: "func twoSum(a, b float64) (sum, err float64) {", Hash: "9bedcd97d2efc709c42058d7dbae90a29e562ba2789f5c110cc775f53f61d254"},
-	{File: "guess.go", Head: "func (g guess) plusQuick(t float64) guess { return guess{g.sum + t, 0, g.off + math.Abs(t)} }", Hash: "d963f494934d3a4814eb9ba391a2e765a2905e8bd0e946c3b2140a1fda902fe2"},
-	{File: "guess.go", Head: "func plus[S float32 | float64, F format[S], P terms](f F, p P, g guess, u, v float64) guess {", Hash: "cb6d85e22182a5b4d2d95e4a3c219895cc0d726e25c2d83f8bc6ae0fcf8bf85d"},
+	{File: "guess.go", Head: "func plus[S float32 | float64, F format[S], P terms](f F, p P, g guess, x, y, shift S, mask int64, quick bool) guess {", Hash: "3aacf2609dfdc6ff0fc262260dc2c7a76c0b408a42b8311bc93b7b4d8d2b30b3"},
 	{File: "guess.go", Head: "func (g guess) over(d float64) guess {", Hash: "6e11cda2eb4e09cc233f4bf2889b80a3dbd20f3193f661e3f6722896ed478435"},
 	{File: "guess.go", Head: "func (g guess) root() guess {", Hash: "0260b9a1a81144106ebc46510bd5dbe6888c18ad31ef732cd9045c2912b1c505"},
 	{File: "guess.go", Head: "func sure[S float32 | float64, F format[S]](f F, g guess, q quotient, quick bool, n int) (S, bool) {", Hash: "4433b0b2b6ea27972f80d5912e6a9f23e48644793d0c36d874b4dbc416a8c3c9"},
@@ -563,9 +532,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "int128.go", Head: "func (s int128) valueWith(up int, c int128, base int) superacc.Value {", Hash: "3061a280e6681c6efc86fc539c9b23552b7314cb65c6b523612114c35447e807"},
 	{File: "int128.go", Head: "func int128Of(v superacc.Value, base int) int128 {", Hash: "327538f8c0b2d5126c9d0c891a21a1726a3d1e32e889ef2bc82d7299aa3abe08"},
 	{File: "merge.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
-	{File: "merge.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
-	{File: "merge.go", Head: "type steps struct{ part, output, word int }", Hash: "e4c31f177158453790e3ee36f84585762d4d44e3509ea6ac337cd20e366da0d1"},
-	{File: "merge.go", Head: "func Round[S float32 | float64, F format[S]](it gpu.Item, f F, c gpu.Matrix[S], words []int64, parts int, d steps,", Hash: "63edb9400c1ec644d400243885b8770442ebb5083102e937445fd048b3c13c99"},
+	{File: "merge.go", Head: "func Round[S float32 | float64, F format[S]](it gpu.Item, f F, c gpu.Matrix[S], words []int64, parts int, q quotient) {", Hash: "a3c4ee18ea4f1ac199c54343bd7cb09533effce7fec4241cee074e8224b33a65"},
 	{File: "merge.go", Head: "func Gather(it gpu.Item, sums, words []int64, first, outputs, parts, height int) {", Hash: "52127a106daffc16d9d5309de57889a4599fa2222569cfe33a1d060137c2ad84"},
 	{File: "merge.go", Head: "func GatherFolded(it gpu.Item, states, parts []int64, all, first, outputs, count, kind, base, cols, pitch int) {", Hash: "c7fa8d0df467d1f3e54fbd86af59c45ca1d38e0273c3e7da155c014d49b49dbe"},
 	{File: "prefix.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
@@ -573,8 +540,8 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "prefix.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "prefix.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
 	{File: "prefix.go", Head: "type number[T float32 | float64 | int32] interface {", Hash: "83e490a2e03e1524baa31eb254e79af27e8c2b07ba41e067d2c3076d67e26e6a"},
-	{File: "prefix.go", Head: "func (single) term(x float32) wide {", Hash: "14127b66e9ce39f7e5ad43b21398006e31a27018cc247318c6677581b98d3a7c"},
-	{File: "prefix.go", Head: "func (double) term(x float64) wide {", Hash: "066cda556199720868f594b13be285756c5a6e0fb1f1cba3582bb6f8c2c4b5e8"},
+	{File: "prefix.go", Head: "func (single) term(x float32) wide {", Hash: "d67e8546baa62fc20cfa4fee5c05626985341a321e635edf00736328222f9b37"},
+	{File: "prefix.go", Head: "func (double) term(x float64) wide {", Hash: "8a88c0d886ea2fcc7f8c4ece8d4349a70f64736fd4d721fed78e8e22012b00b2"},
 	{File: "prefix.go", Head: "func (single) wraps() bool { return false }", Hash: "8aa0340ce17824e1b022176e67499a2878611f179fc815e6aa18ffbd9cf2b882"},
 	{File: "prefix.go", Head: "func (double) wraps() bool { return false }", Hash: "8a1b18fcfaaef03e602a16fc73106b16012df5494e44609bb5cb8292066d9f4f"},
 	{File: "prefix.go", Head: "func (f single) of(v superacc.Value, special int64) float32 {", Hash: "ac2f997291d34f5158c5c097520712017cda3f607d451acf7208ffe40cc07324"},
@@ -588,14 +555,14 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "prefix.go", Head: "func addWords(words []int64, at superacc.Place, t wide, bottom int) {", Hash: "da327eb6b105e818242b506a88e0b597042e5964e7136d22fe40052c463d120b"},
 	{File: "prefix.go", Head: "func clearWords(words []int64, at superacc.Place) {", Hash: "3b05316e127dd91d4daeff116e1fb82e0220df2fd1eb00f503199ec6521c7794"},
 	{File: "prefix.go", Head: "func valueOfWords(words []int64, at superacc.Place, bottom int) superacc.Value {", Hash: "0fa1e0b8c737df0be43913a4a582dddfeef8fa2eeb5107e890867029ce1c1b73"},
-	{File: "prefix.go", Head: "func Totals[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, x gpu.Matrix[T], sums []int64,", Hash: "20ca0f94b65bf0e7958e81dbcaa3efdd8396c97ca76412bf064cf1cf0cfd9ec9"},
+	{File: "prefix.go", Head: "func Totals[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, x gpu.Matrix[T], sums []int64,", Hash: "564347146cb528074915e4bce35cf80689f25ec15ca705f39ca133eab110fb31"},
 	{File: "prefix.go", Head: "func Offsets(it gpu.Item, sums []int64, rows, blocks, words int) {", Hash: "bf27a44abff5c641d5ae6cd5d1f8c8251fd4d20be31e4e7c8b80fb8cda357b8a"},
 	{File: "prefix.go", Head: "func Prefix[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, c, x gpu.Matrix[T], sums []int64,", Hash: "338bbb3173cb6b8704c02430cfb17b6d84242de22240d4e82c536406d6f05f35"},
 	{File: "prefix.go", Head: "func Scatter[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, c, x gpu.Matrix[T],", Hash: "f24bb643841649fbf549e7c74ce197c03d4850fc61b517c72df84452601d4ce2"},
 	{File: "prefix.go", Head: "func rowsOf(index, order []int32, k int) (row int32, end int) {", Hash: "e62c22c5e4a98e97c6c73f730b12008354d2d4a19b4b8cc012df75a671d349f4"},
 	{File: "prefix.go", Head: "func gathered[T float32 | float64 | int32, F number[T]](f F, first T, x gpu.Matrix[T], j int, order []int32,", Hash: "498005904456a1a62d4580f305123b41d07965da03a0882d5e010eecfbb1fbc8"},
 	{File: "prefix.go", Head: "type wide struct {", Hash: "75111770a02fa49be95adf5cdc444bf8b807906a386986451a4f07df3f49a6c2"},
-	{File: "prefix.go", Head: "func (t wide) magnitude() wide {", Hash: "734f92ec245701d5054075f2deb6a522852f9f93dd0e6348ef1207977c278a80"},
+	{File: "prefix.go", Head: "func newWide[T float32 | float64](x T, m uint64, exp int, finite, neg bool) wide {", Hash: "285f6750fab41d19e85ab733cccf537d8e9c4b6701e41ce2f7bde7d0f4a2805d"},
 	{File: "prefix.go", Head: "func (s int128) plus(t wide, base int) int128 {", Hash: "293a712dc1d340c51ac5be41abf86c77f657f3d7290853f4bfc2690d86b52603"},
 	{File: "prefix.go", Head: "type reach struct {", Hash: "bec79490b564ebb575815c0905b2120ee5f8a6f1b61ccab04e8932dd7534b6a4"},
 	{File: "prefix.go", Head: "func noReach() reach { return reach{least: 1 << 20, top: -1 << 20} }", Hash: "5f495f11558eb159842c48c1e9f26cefd88f91e4b20645dab9a30f1f275f09f0"},
@@ -672,12 +639,6 @@ type gpu_extraction struct {
 	w_ gpu_window
 }
 
-type gpu_Place struct {
-	At_   int64
-	Step_ int64
-	N_    int64
-}
-
 type gpu_double struct {
 }
 
@@ -700,6 +661,9 @@ type gpu_block_ struct {
 }
 
 type gpu_product struct {
+}
+
+type gpu_bare struct {
 }
 
 type gpu_ends32 struct {
@@ -766,10 +730,10 @@ type gpu_endsBool struct {
 type gpu_truth struct {
 }
 
-type gpu_steps struct {
-	part_   int64
-	output_ int64
-	word_   int64
+type gpu_Place struct {
+	At_   int64
+	Step_ int64
+	N_    int64
 }
 
 type gpu_integer struct {
@@ -783,6 +747,13 @@ type gpu_Value struct {
 	Rest_ bool
 }
 
+type gpu_wide struct {
+	m_       uint64
+	exp_     int64
+	neg_     bool
+	special_ int64
+}
+
 type gpu_ends struct {
 	a_ int32
 	b_ int32
@@ -791,13 +762,6 @@ type gpu_ends struct {
 type gpu_ends_ struct {
 	a_ int64
 	b_ int64
-}
-
-type gpu_wide struct {
-	m_       uint64
-	exp_     int64
-	neg_     bool
-	special_ int64
 }
 
 type gpu_reach struct {
@@ -904,24 +868,24 @@ func AlongFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 						/*line along.go:45*/ b_all[w].i1_ = t2_
 						/*line along.go:45*/ b_all[w].j0_ = int64(0)
 						/*line along.go:45*/ b_all[w].j1_ = t3_
-						/*line along.go:193*/ f2_all[w] = f_
-						/*line along.go:193*/ p2_all[w] = p_
-						/*line along.go:193*/ b2_all[w] = b_all[w]
-						/*line along.go:193*/ q2_all[w] = q_
+						/*line along.go:186*/ f2_all[w] = f_
+						/*line along.go:186*/ p2_all[w] = p_
+						/*line along.go:186*/ b2_all[w] = b_all[w]
+						/*line along.go:186*/ q2_all[w] = q_
 						/*line along.go:46*/ t4_ := float32(0)
 						/*line along.go:46*/ t5_ := false
 						t4_all[w] = t4_
 						t5_all[w] = t5_
 					}
-					/*line along.go:195*/ n2_ := n0
+					/*line along.go:188*/ n2_ := n0
 					for w := range n {
 						l0 := w % n0
 						l2_ := l0
-						/*line along.go:196*/ g_all[w] = gpu_guess{}
+						/*line along.go:189*/ g_all[w] = gpu_guess{}
 						for i_ := b2_all[w].i0_; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
 							for j_ := b2_all[w].j0_ + l2_; j_ < b2_all[w].j1_; j_ = j_ + n2_ {
-								u_, v_ := gpu_factorsAt(p2_all[w], b2_all[w], i_, j_)
-								g_all[w] = gpu_plusQuick(g_all[w], float64(u_*v_))
+								x2_, y2_ := gpu_elementsAt(p2_all[w], b2_all[w], i_, j_)
+								g_all[w] = gpu_plus(f2_all[w], p2_all[w], g_all[w], x2_, y2_, b2_all[w].shift_, b2_all[w].mask_, true)
 							}
 						}
 					}
@@ -929,52 +893,52 @@ func AlongFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 						l0 := w % n0
 						stage2_ := stage_[:int64(1024)]
 						l2_ := l0
-						/*line along.go:204*/ t8_ := l2_
-						/*line along.go:204*/ t9_ := n2_ + l2_
-						/*line along.go:204*/ t10_ := int64(math.Float64bits(g_all[w].sum_))
-						/*line along.go:204*/ t11_ := int64(math.Float64bits(g_all[w].off_))
-						/*line along.go:204*/ stage2_[t8_] = t10_
-						/*line along.go:204*/ stage2_[t9_] = t11_
+						/*line along.go:197*/ t8_ := l2_
+						/*line along.go:197*/ t9_ := n2_ + l2_
+						/*line along.go:197*/ t10_ := int64(math.Float64bits(g_all[w].sum_))
+						/*line along.go:197*/ t11_ := int64(math.Float64bits(g_all[w].off_))
+						/*line along.go:197*/ stage2_[t8_] = t10_
+						/*line along.go:197*/ stage2_[t9_] = t11_
 					}
 					for w := range n {
 						stage2_ := stage_[:int64(1024)]
-						/*line along.go:206*/ all_ := gpu_guess{}
+						/*line along.go:199*/ all_ := gpu_guess{}
 						for t12_, k_ := n2_, int64(0); k_ < t12_; k_ = k_ + int64(1) {
 							all_.sum_ = all_.sum_ + math.Float64frombits(uint64(stage2_[k_]))
 							all_.off_ = all_.off_ + math.Float64frombits(uint64(stage2_[n2_+k_]))
 						}
 						z_ := float32(0)
-						/*line along.go:211*/ ok_ := false
-//line along.go:211
+						/*line along.go:204*/ ok_ := false
+//line along.go:204
 						z_, ok_ = gpu_sure(f2_all[w], all_, q2_all[w], true, ((b2_all[w].i1_-b2_all[w].i0_)*(b2_all[w].j1_-b2_all[w].j0_))+n2_)
 						z_all[w] = z_
 						ok_all[w] = ok_
 					}
-					/*line along.go:212*/ var t15_ float32
+					/*line along.go:205*/ var t15_ float32
 					for w := range n {
 						l0 := w % n0
 						l1 := w / n0 % n1
 						l2 := w / (n0 * n1)
 						z_ := z_all[w]
-						/*line along.go:212*/ if x := z_; l0|l1|l2 == 0 {
+						/*line along.go:205*/ if x := z_; l0|l1|l2 == 0 {
 							t15_ = x
 						}
 					}
-					/*line along.go:212*/ var t16_ bool
+					/*line along.go:205*/ var t16_ bool
 					for w := range n {
 						l0 := w % n0
 						l1 := w / n0 % n1
 						l2 := w / (n0 * n1)
 						ok_ := ok_all[w]
-						/*line along.go:212*/ if x := ok_; l0|l1|l2 == 0 {
+						/*line along.go:205*/ if x := ok_; l0|l1|l2 == 0 {
 							t16_ = x
 						}
 					}
-					/*line along.go:212*/ t17_ := t15_
-					/*line along.go:212*/ t18_ := t16_
+					/*line along.go:205*/ t17_ := t15_
+					/*line along.go:205*/ t18_ := t16_
 					for w := range n {
-						/*line along.go:212*/ t4_ := t17_
-						/*line along.go:212*/ t5_ := t18_
+						/*line along.go:205*/ t4_ := t17_
+						/*line along.go:205*/ t5_ := t18_
 						t4_all[w] = t4_
 						t5_all[w] = t5_
 					}
@@ -1055,7 +1019,7 @@ func AlongFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 									top_ := top_all[w]
 									k2_ := k2_all[w]
 									held_ := held_all[w]
-									/*line along.go:62*/ t25_ := gpu_plus(e_all[w], gpu_counted(g2_all[w], top_))
+									/*line along.go:62*/ t25_ := gpu_plus_(e_all[w], gpu_counted(g2_all[w], top_))
 									/*line along.go:62*/ e_all[w] = t25_
 									/*line along.go:62*/ alone_ := true
 									k2_ = k2_ + int64(1)
@@ -1069,27 +1033,27 @@ func AlongFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 								}
 							} else {
 								for w := range n {
-									/*line along.go:216*/ w_all[w] = g2_all[w].w_
+									/*line along.go:209*/ w_all[w] = g2_all[w].w_
 									/*line along.go:69*/ t26_all[w] = gpu_window{}
 								}
-								/*line along.go:217*/ n3_ := n0
+								/*line along.go:210*/ n3_ := n0
 								for w := range n {
 									l0 := w % n0
 									stage3_ := stage_[:int64(1024)]
 									l3_ := l0
-									/*line along.go:219*/ t27_ := l3_
-									/*line along.go:219*/ t28_ := n3_ + l3_
-									/*line along.go:219*/ t29_ := int64(w_all[w].hi_)
-									/*line along.go:219*/ t30_ := int64(w_all[w].lo_)
-									/*line along.go:219*/ stage3_[t27_] = t29_
-									/*line along.go:219*/ stage3_[t28_] = t30_
+									/*line along.go:212*/ t27_ := l3_
+									/*line along.go:212*/ t28_ := n3_ + l3_
+									/*line along.go:212*/ t29_ := int64(w_all[w].hi_)
+									/*line along.go:212*/ t30_ := int64(w_all[w].lo_)
+									/*line along.go:212*/ stage3_[t27_] = t29_
+									/*line along.go:212*/ stage3_[t28_] = t30_
 								}
 								for w := range n {
 									stage3_ := stage_[:int64(1024)]
-									/*line along.go:221*/ all2_ := gpu_nowhere()
+									/*line along.go:214*/ all2_ := gpu_nowhere()
 									for t31_, k3_ := n3_, int64(0); k3_ < t31_; k3_ = k3_ + int64(1) {
 										t32_ := gpu_window{hi_: uint32(stage3_[k3_]), lo_: uint32(stage3_[n3_+k3_])}
-										/*line along.go:223*/ all2_ = gpu_and(all2_, t32_)
+										/*line along.go:216*/ all2_ = gpu_and(all2_, t32_)
 									}
 									t26_all[w] = all2_
 								}
@@ -1121,11 +1085,11 @@ func AlongFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 							for w := range n {
 								top_ := top_all[w]
 								dirty_ := dirty_all[w]
-								/*line along.go:123*/ f3_all[w] = f_
-								/*line along.go:123*/ p3_all[w] = p_
-								/*line along.go:123*/ e2_all[w] = e_all[w]
+								/*line along.go:122*/ f3_all[w] = f_
+								/*line along.go:122*/ p3_all[w] = p_
+								/*line along.go:122*/ e2_all[w] = e_all[w]
 								top2_ := top_
-								/*line along.go:124*/ dirty2_ := dirty_
+								/*line along.go:123*/ dirty2_ := dirty_
 								top2_all[w] = top2_
 								dirty2_all[w] = dirty2_
 							}
@@ -1134,35 +1098,35 @@ func AlongFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 								dirty2_ := dirty2_all[w]
 								stage4_ := stage_[:int64(1024)]
 								sum2_ := sum_[:int64(137)]
-								/*line along.go:126*/ if !dirty2_ {
+								/*line along.go:125*/ if !dirty2_ {
 									for i2_ := l0; i2_ <= int64(24); i2_ = i2_ + n0 {
 										sum2_[i2_] = int64(0)
 									}
 								}
-								/*line along.go:229*/ f4_ := f3_all[w]
+								/*line along.go:222*/ f4_ := f3_all[w]
 								_ = f4_
-								/*line along.go:229*/ p4_ := p3_all[w]
+								/*line along.go:222*/ p4_ := p3_all[w]
 								_ = p4_
-								/*line along.go:229*/ stage5_all[w] = stage4_
-								/*line along.go:229*/ e3_all[w] = e2_all[w]
-								/*line along.go:131*/ t35_all[w] = gpu_extracted{}
+								/*line along.go:222*/ stage5_all[w] = stage4_
+								/*line along.go:222*/ e3_all[w] = e2_all[w]
+								/*line along.go:130*/ t35_all[w] = gpu_extracted{}
 							}
-							/*line along.go:231*/ n4_ := n0
+							/*line along.go:224*/ n4_ := n0
 							for w := range n {
 								l0 := w % n0
 								l4_ := l0
-								/*line along.go:233*/ t36_ := l4_
-								/*line along.go:233*/ t37_ := n4_ + l4_
-								/*line along.go:233*/ t38_ := e3_all[w].a_
-								/*line along.go:233*/ t39_ := e3_all[w].b_
-								/*line along.go:233*/ stage5_all[w][t36_] = t38_
-								/*line along.go:233*/ stage5_all[w][t37_] = t39_
+								/*line along.go:226*/ t36_ := l4_
+								/*line along.go:226*/ t37_ := n4_ + l4_
+								/*line along.go:226*/ t38_ := e3_all[w].a_
+								/*line along.go:226*/ t39_ := e3_all[w].b_
+								/*line along.go:226*/ stage5_all[w][t36_] = t38_
+								/*line along.go:226*/ stage5_all[w][t37_] = t39_
 							}
-							/*line along.go:239*/ if n4_ > int64(16) {
+							/*line along.go:232*/ if n4_ > int64(16) {
 								for w := range n {
 									l0 := w % n0
 									l4_ := l0
-//line along.go:240
+//line along.go:233
 									for k4_ := l4_ + int64(16); (k4_ < n4_) && (l4_ < int64(16)); k4_ = k4_ + int64(16) {
 										stage5_all[w][l4_] = stage5_all[w][l4_] + stage5_all[w][k4_]
 										stage5_all[w][n4_+l4_] = stage5_all[w][n4_+l4_] + stage5_all[w][n4_+k4_]
@@ -1170,18 +1134,18 @@ func AlongFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 								}
 							}
 							for w := range n {
-								/*line along.go:250*/ all3_ := gpu_extracted{}
+								/*line along.go:243*/ all3_ := gpu_extracted{}
 								for t44_, k5_ := min(n4_, int64(16)), int64(0); k5_ < t44_; k5_ = k5_ + int64(1) {
 									all3_.a_ = all3_.a_ + stage5_all[w][k5_]
 									all3_.b_ = all3_.b_ + stage5_all[w][n4_+k5_]
 								}
-								/*line along.go:259*/ t35_all[w] = all3_
+								/*line along.go:252*/ t35_all[w] = all3_
 							}
 							for w := range n {
 								l0 := w % n0
 								top2_ := top2_all[w]
 								sum2_ := sum_[:int64(137)]
-								/*line along.go:131*/ all4_ := t35_all[w]
+								/*line along.go:130*/ all4_ := t35_all[w]
 								if l0 == int64(0) {
 									gpu_addTo(f3_all[w], p3_all[w], sum2_, all4_, top2_)
 								}
@@ -1220,31 +1184,31 @@ func AlongFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 				}
 				/*line along.go:93*/ if !dirty_all[0] {
 					for w := range n {
-						/*line along.go:229*/ f5_ := f_
+						/*line along.go:222*/ f5_ := f_
 						_ = f5_
-						/*line along.go:229*/ p5_ := p_
+						/*line along.go:222*/ p5_ := p_
 						_ = p5_
-						/*line along.go:229*/ e4_all[w] = e_all[w]
+						/*line along.go:222*/ e4_all[w] = e_all[w]
 						/*line along.go:94*/ t46_all[w] = gpu_extracted{}
 					}
-					/*line along.go:231*/ n5_ := n0
+					/*line along.go:224*/ n5_ := n0
 					for w := range n {
 						l0 := w % n0
 						stage6_ := stage_[:int64(1024)]
 						l5_ := l0
-						/*line along.go:233*/ t47_ := l5_
-						/*line along.go:233*/ t48_ := n5_ + l5_
-						/*line along.go:233*/ t49_ := e4_all[w].a_
-						/*line along.go:233*/ t50_ := e4_all[w].b_
-						/*line along.go:233*/ stage6_[t47_] = t49_
-						/*line along.go:233*/ stage6_[t48_] = t50_
+						/*line along.go:226*/ t47_ := l5_
+						/*line along.go:226*/ t48_ := n5_ + l5_
+						/*line along.go:226*/ t49_ := e4_all[w].a_
+						/*line along.go:226*/ t50_ := e4_all[w].b_
+						/*line along.go:226*/ stage6_[t47_] = t49_
+						/*line along.go:226*/ stage6_[t48_] = t50_
 					}
-					/*line along.go:239*/ if n5_ > int64(16) {
+					/*line along.go:232*/ if n5_ > int64(16) {
 						for w := range n {
 							l0 := w % n0
 							stage6_ := stage_[:int64(1024)]
 							l5_ := l0
-//line along.go:240
+//line along.go:233
 							for k6_ := l5_ + int64(16); (k6_ < n5_) && (l5_ < int64(16)); k6_ = k6_ + int64(16) {
 								stage6_[l5_] = stage6_[l5_] + stage6_[k6_]
 								stage6_[n5_+l5_] = stage6_[n5_+l5_] + stage6_[n5_+k6_]
@@ -1253,12 +1217,12 @@ func AlongFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 					}
 					for w := range n {
 						stage6_ := stage_[:int64(1024)]
-						/*line along.go:250*/ all5_ := gpu_extracted{}
+						/*line along.go:243*/ all5_ := gpu_extracted{}
 						for t55_, k7_ := min(n5_, int64(16)), int64(0); k7_ < t55_; k7_ = k7_ + int64(1) {
 							all5_.a_ = all5_.a_ + stage6_[k7_]
 							all5_.b_ = all5_.b_ + stage6_[n5_+k7_]
 						}
-						/*line along.go:259*/ t46_all[w] = all5_
+						/*line along.go:252*/ t46_all[w] = all5_
 					}
 					for w := range n {
 						/*line along.go:94*/ all6_all[w] = t46_all[w]
@@ -1288,30 +1252,28 @@ func AlongFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 					l0 := w % n0
 					l_ := l0
 					/*line along.go:102*/ if l_ == int64(0) {
-						at_ := gpu_Place{Step_: int64(1), N_: int64(24)}
 						if int64(len(words_)) == int64(0) {
-							t57_ := gpu_Top(sum_[:int64(137)], at_, int64(-384))
-//line along.go:105
-							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded(f_, t57_, sum_[24], q_)
+							t57_ := gpu_ofWords(f_, sum_[:int64(137)], q_)
+							/*line along.go:104*/ c_.Data_[(o_*c_.Stride_)+int64(0)] = t57_
 						} else {
-							gpu_Carry(sum_[:int64(137)], at_)
+							gpu_Carry(sum_[:int64(137)], gpu_wordsOf(f_))
 						}
 					}
 				}
 				if int64(len(words_)) != int64(0) {
-					at2_ := ((g0 * r_.outputs_) + o_) * int64(25)
+					at_ := ((g0 * r_.outputs_) + o_) * int64(25)
 					for w := range n {
 						l0 := w % n0
 						l_ := l0
-						/*line along.go:113*/ for i3_ := l_; i3_ <= int64(24); i3_ = i3_ + n_ {
-							words_[at2_+i3_] = sum_[i3_]
+						/*line along.go:112*/ for i3_ := l_; i3_ <= int64(24); i3_ = i3_ + n_ {
+							words_[at_+i3_] = sum_[i3_]
 						}
 					}
 				}
 			}
 			/*line along.go:40*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:1315
+//line kernels_tandem.go:1277
 	}
 	return nil
 }
@@ -1447,7 +1409,7 @@ func AlongFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 									top_ := top_all[w]
 									k2_ := k2_all[w]
 									held_ := held_all[w]
-									/*line along.go:62*/ t25_ := gpu_plus(e_all[w], gpu_counted(g2_all[w], top_))
+									/*line along.go:62*/ t25_ := gpu_plus_(e_all[w], gpu_counted(g2_all[w], top_))
 									/*line along.go:62*/ e_all[w] = t25_
 									/*line along.go:62*/ alone_ := false
 									k2_ = k2_ + int64(1)
@@ -1461,27 +1423,27 @@ func AlongFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 								}
 							} else {
 								for w := range n {
-									/*line along.go:216*/ w_all[w] = g2_all[w].w_
+									/*line along.go:209*/ w_all[w] = g2_all[w].w_
 									/*line along.go:69*/ t26_all[w] = gpu_window{}
 								}
-								/*line along.go:217*/ n3_ := n0
+								/*line along.go:210*/ n3_ := n0
 								for w := range n {
 									l0 := w % n0
 									stage3_ := stage_[:int64(1024)]
 									l3_ := l0
-									/*line along.go:219*/ t27_ := l3_
-									/*line along.go:219*/ t28_ := n3_ + l3_
-									/*line along.go:219*/ t29_ := int64(w_all[w].hi_)
-									/*line along.go:219*/ t30_ := int64(w_all[w].lo_)
-									/*line along.go:219*/ stage3_[t27_] = t29_
-									/*line along.go:219*/ stage3_[t28_] = t30_
+									/*line along.go:212*/ t27_ := l3_
+									/*line along.go:212*/ t28_ := n3_ + l3_
+									/*line along.go:212*/ t29_ := int64(w_all[w].hi_)
+									/*line along.go:212*/ t30_ := int64(w_all[w].lo_)
+									/*line along.go:212*/ stage3_[t27_] = t29_
+									/*line along.go:212*/ stage3_[t28_] = t30_
 								}
 								for w := range n {
 									stage3_ := stage_[:int64(1024)]
-									/*line along.go:221*/ all2_ := gpu_nowhere()
+									/*line along.go:214*/ all2_ := gpu_nowhere()
 									for t31_, k3_ := n3_, int64(0); k3_ < t31_; k3_ = k3_ + int64(1) {
 										t32_ := gpu_window{hi_: uint32(stage3_[k3_]), lo_: uint32(stage3_[n3_+k3_])}
-										/*line along.go:223*/ all2_ = gpu_and(all2_, t32_)
+										/*line along.go:216*/ all2_ = gpu_and(all2_, t32_)
 									}
 									t26_all[w] = all2_
 								}
@@ -1514,11 +1476,11 @@ func AlongFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 							for w := range n {
 								top_ := top_all[w]
 								dirty_ := dirty_all[w]
-								/*line along.go:123*/ f3_all[w] = f_
-								/*line along.go:123*/ p3_all[w] = p_
-								/*line along.go:123*/ e2_all[w] = e_all[w]
+								/*line along.go:122*/ f3_all[w] = f_
+								/*line along.go:122*/ p3_all[w] = p_
+								/*line along.go:122*/ e2_all[w] = e_all[w]
 								top2_ := top_
-								/*line along.go:124*/ dirty2_ := dirty_
+								/*line along.go:123*/ dirty2_ := dirty_
 								top2_all[w] = top2_
 								dirty2_all[w] = dirty2_
 							}
@@ -1527,35 +1489,35 @@ func AlongFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 								dirty2_ := dirty2_all[w]
 								stage4_ := stage_[:int64(1024)]
 								sum2_ := sum_[:int64(137)]
-								/*line along.go:126*/ if !dirty2_ {
+								/*line along.go:125*/ if !dirty2_ {
 									for i2_ := l0; i2_ <= int64(136); i2_ = i2_ + n0 {
 										sum2_[i2_] = int64(0)
 									}
 								}
-								/*line along.go:229*/ f4_ := f3_all[w]
+								/*line along.go:222*/ f4_ := f3_all[w]
 								_ = f4_
-								/*line along.go:229*/ p4_ := p3_all[w]
+								/*line along.go:222*/ p4_ := p3_all[w]
 								_ = p4_
-								/*line along.go:229*/ stage5_all[w] = stage4_
-								/*line along.go:229*/ e3_all[w] = e2_all[w]
-								/*line along.go:131*/ t35_all[w] = gpu_extracted{}
+								/*line along.go:222*/ stage5_all[w] = stage4_
+								/*line along.go:222*/ e3_all[w] = e2_all[w]
+								/*line along.go:130*/ t35_all[w] = gpu_extracted{}
 							}
-							/*line along.go:231*/ n4_ := n0
+							/*line along.go:224*/ n4_ := n0
 							for w := range n {
 								l0 := w % n0
 								l4_ := l0
-								/*line along.go:233*/ t36_ := l4_
-								/*line along.go:233*/ t37_ := n4_ + l4_
-								/*line along.go:233*/ t38_ := e3_all[w].a_
-								/*line along.go:233*/ t39_ := e3_all[w].b_
-								/*line along.go:233*/ stage5_all[w][t36_] = t38_
-								/*line along.go:233*/ stage5_all[w][t37_] = t39_
+								/*line along.go:226*/ t36_ := l4_
+								/*line along.go:226*/ t37_ := n4_ + l4_
+								/*line along.go:226*/ t38_ := e3_all[w].a_
+								/*line along.go:226*/ t39_ := e3_all[w].b_
+								/*line along.go:226*/ stage5_all[w][t36_] = t38_
+								/*line along.go:226*/ stage5_all[w][t37_] = t39_
 							}
-							/*line along.go:239*/ if n4_ > int64(16) {
+							/*line along.go:232*/ if n4_ > int64(16) {
 								for w := range n {
 									l0 := w % n0
 									l4_ := l0
-//line along.go:240
+//line along.go:233
 									for k4_ := l4_ + int64(16); (k4_ < n4_) && (l4_ < int64(16)); k4_ = k4_ + int64(16) {
 										stage5_all[w][l4_] = stage5_all[w][l4_] + stage5_all[w][k4_]
 										stage5_all[w][n4_+l4_] = stage5_all[w][n4_+l4_] + stage5_all[w][n4_+k4_]
@@ -1563,18 +1525,18 @@ func AlongFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 								}
 							}
 							for w := range n {
-								/*line along.go:250*/ all3_ := gpu_extracted{}
+								/*line along.go:243*/ all3_ := gpu_extracted{}
 								for t44_, k5_ := min(n4_, int64(16)), int64(0); k5_ < t44_; k5_ = k5_ + int64(1) {
 									all3_.a_ = all3_.a_ + stage5_all[w][k5_]
 									all3_.b_ = all3_.b_ + stage5_all[w][n4_+k5_]
 								}
-								/*line along.go:259*/ t35_all[w] = all3_
+								/*line along.go:252*/ t35_all[w] = all3_
 							}
 							for w := range n {
 								l0 := w % n0
 								top2_ := top2_all[w]
 								sum2_ := sum_[:int64(137)]
-								/*line along.go:131*/ all4_ := t35_all[w]
+								/*line along.go:130*/ all4_ := t35_all[w]
 								if l0 == int64(0) {
 									gpu_addTo_(f3_all[w], p3_all[w], sum2_, all4_, top2_)
 								}
@@ -1613,31 +1575,31 @@ func AlongFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 				}
 				/*line along.go:93*/ if !dirty_all[0] {
 					for w := range n {
-						/*line along.go:229*/ f5_ := f_
+						/*line along.go:222*/ f5_ := f_
 						_ = f5_
-						/*line along.go:229*/ p5_ := p_
+						/*line along.go:222*/ p5_ := p_
 						_ = p5_
-						/*line along.go:229*/ e4_all[w] = e_all[w]
+						/*line along.go:222*/ e4_all[w] = e_all[w]
 						/*line along.go:94*/ t46_all[w] = gpu_extracted{}
 					}
-					/*line along.go:231*/ n5_ := n0
+					/*line along.go:224*/ n5_ := n0
 					for w := range n {
 						l0 := w % n0
 						stage6_ := stage_[:int64(1024)]
 						l5_ := l0
-						/*line along.go:233*/ t47_ := l5_
-						/*line along.go:233*/ t48_ := n5_ + l5_
-						/*line along.go:233*/ t49_ := e4_all[w].a_
-						/*line along.go:233*/ t50_ := e4_all[w].b_
-						/*line along.go:233*/ stage6_[t47_] = t49_
-						/*line along.go:233*/ stage6_[t48_] = t50_
+						/*line along.go:226*/ t47_ := l5_
+						/*line along.go:226*/ t48_ := n5_ + l5_
+						/*line along.go:226*/ t49_ := e4_all[w].a_
+						/*line along.go:226*/ t50_ := e4_all[w].b_
+						/*line along.go:226*/ stage6_[t47_] = t49_
+						/*line along.go:226*/ stage6_[t48_] = t50_
 					}
-					/*line along.go:239*/ if n5_ > int64(16) {
+					/*line along.go:232*/ if n5_ > int64(16) {
 						for w := range n {
 							l0 := w % n0
 							stage6_ := stage_[:int64(1024)]
 							l5_ := l0
-//line along.go:240
+//line along.go:233
 							for k6_ := l5_ + int64(16); (k6_ < n5_) && (l5_ < int64(16)); k6_ = k6_ + int64(16) {
 								stage6_[l5_] = stage6_[l5_] + stage6_[k6_]
 								stage6_[n5_+l5_] = stage6_[n5_+l5_] + stage6_[n5_+k6_]
@@ -1646,12 +1608,12 @@ func AlongFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 					}
 					for w := range n {
 						stage6_ := stage_[:int64(1024)]
-						/*line along.go:250*/ all5_ := gpu_extracted{}
+						/*line along.go:243*/ all5_ := gpu_extracted{}
 						for t55_, k7_ := min(n5_, int64(16)), int64(0); k7_ < t55_; k7_ = k7_ + int64(1) {
 							all5_.a_ = all5_.a_ + stage6_[k7_]
 							all5_.b_ = all5_.b_ + stage6_[n5_+k7_]
 						}
-						/*line along.go:259*/ t46_all[w] = all5_
+						/*line along.go:252*/ t46_all[w] = all5_
 					}
 					for w := range n {
 						/*line along.go:94*/ all6_all[w] = t46_all[w]
@@ -1681,30 +1643,28 @@ func AlongFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 					l0 := w % n0
 					l_ := l0
 					/*line along.go:102*/ if l_ == int64(0) {
-						at_ := gpu_Place{Step_: int64(1), N_: int64(136)}
 						if int64(len(words_)) == int64(0) {
-							t57_ := gpu_Top(sum_[:int64(137)], at_, int64(-2176))
-//line along.go:105
-							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded_(f_, t57_, sum_[136], q_)
+							t57_ := gpu_ofWords_(f_, sum_[:int64(137)], q_)
+							/*line along.go:104*/ c_.Data_[(o_*c_.Stride_)+int64(0)] = t57_
 						} else {
-							gpu_Carry(sum_[:int64(137)], at_)
+							gpu_Carry(sum_[:int64(137)], gpu_wordsOf_(f_))
 						}
 					}
 				}
 				if int64(len(words_)) != int64(0) {
-					at2_ := ((g0 * r_.outputs_) + o_) * int64(137)
+					at_ := ((g0 * r_.outputs_) + o_) * int64(137)
 					for w := range n {
 						l0 := w % n0
 						l_ := l0
-						/*line along.go:113*/ for i3_ := l_; i3_ <= int64(136); i3_ = i3_ + n_ {
-							words_[at2_+i3_] = sum_[i3_]
+						/*line along.go:112*/ for i3_ := l_; i3_ <= int64(136); i3_ = i3_ + n_ {
+							words_[at_+i3_] = sum_[i3_]
 						}
 					}
 				}
 			}
 			/*line along.go:40*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:1708
+//line kernels_tandem.go:1668
 	}
 	return nil
 }
@@ -1797,24 +1757,24 @@ func AlongFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 						/*line along.go:45*/ b_all[w].i1_ = t2_
 						/*line along.go:45*/ b_all[w].j0_ = int64(0)
 						/*line along.go:45*/ b_all[w].j1_ = t3_
-						/*line along.go:193*/ f2_all[w] = f_
-						/*line along.go:193*/ p2_all[w] = p_
-						/*line along.go:193*/ b2_all[w] = b_all[w]
-						/*line along.go:193*/ q2_all[w] = q_
+						/*line along.go:186*/ f2_all[w] = f_
+						/*line along.go:186*/ p2_all[w] = p_
+						/*line along.go:186*/ b2_all[w] = b_all[w]
+						/*line along.go:186*/ q2_all[w] = q_
 						/*line along.go:46*/ t4_ := float32(0)
 						/*line along.go:46*/ t5_ := false
 						t4_all[w] = t4_
 						t5_all[w] = t5_
 					}
-					/*line along.go:195*/ n2_ := n0
+					/*line along.go:188*/ n2_ := n0
 					for w := range n {
 						l0 := w % n0
 						l2_ := l0
-						/*line along.go:196*/ g_all[w] = gpu_guess{}
+						/*line along.go:189*/ g_all[w] = gpu_guess{}
 						for i_ := b2_all[w].i0_; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
 							for j_ := b2_all[w].j0_ + l2_; j_ < b2_all[w].j1_; j_ = j_ + n2_ {
-								u_, v_ := gpu_factorsAt_(p2_all[w], b2_all[w], i_, j_)
-								g_all[w] = gpu_plusQuick(g_all[w], float64(u_*v_))
+								x2_, y2_ := gpu_elementsAt_(p2_all[w], b2_all[w], i_, j_)
+								g_all[w] = gpu_plus__(f2_all[w], p2_all[w], g_all[w], x2_, y2_, b2_all[w].shift_, b2_all[w].mask_, true)
 							}
 						}
 					}
@@ -1822,52 +1782,52 @@ func AlongFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 						l0 := w % n0
 						stage2_ := stage_[:int64(1024)]
 						l2_ := l0
-						/*line along.go:204*/ t8_ := l2_
-						/*line along.go:204*/ t9_ := n2_ + l2_
-						/*line along.go:204*/ t10_ := int64(math.Float64bits(g_all[w].sum_))
-						/*line along.go:204*/ t11_ := int64(math.Float64bits(g_all[w].off_))
-						/*line along.go:204*/ stage2_[t8_] = t10_
-						/*line along.go:204*/ stage2_[t9_] = t11_
+						/*line along.go:197*/ t8_ := l2_
+						/*line along.go:197*/ t9_ := n2_ + l2_
+						/*line along.go:197*/ t10_ := int64(math.Float64bits(g_all[w].sum_))
+						/*line along.go:197*/ t11_ := int64(math.Float64bits(g_all[w].off_))
+						/*line along.go:197*/ stage2_[t8_] = t10_
+						/*line along.go:197*/ stage2_[t9_] = t11_
 					}
 					for w := range n {
 						stage2_ := stage_[:int64(1024)]
-						/*line along.go:206*/ all_ := gpu_guess{}
+						/*line along.go:199*/ all_ := gpu_guess{}
 						for t12_, k_ := n2_, int64(0); k_ < t12_; k_ = k_ + int64(1) {
 							all_.sum_ = all_.sum_ + math.Float64frombits(uint64(stage2_[k_]))
 							all_.off_ = all_.off_ + math.Float64frombits(uint64(stage2_[n2_+k_]))
 						}
 						z_ := float32(0)
-						/*line along.go:211*/ ok_ := false
-//line along.go:211
+						/*line along.go:204*/ ok_ := false
+//line along.go:204
 						z_, ok_ = gpu_sure(f2_all[w], all_, q2_all[w], true, ((b2_all[w].i1_-b2_all[w].i0_)*(b2_all[w].j1_-b2_all[w].j0_))+n2_)
 						z_all[w] = z_
 						ok_all[w] = ok_
 					}
-					/*line along.go:212*/ var t15_ float32
+					/*line along.go:205*/ var t15_ float32
 					for w := range n {
 						l0 := w % n0
 						l1 := w / n0 % n1
 						l2 := w / (n0 * n1)
 						z_ := z_all[w]
-						/*line along.go:212*/ if x := z_; l0|l1|l2 == 0 {
+						/*line along.go:205*/ if x := z_; l0|l1|l2 == 0 {
 							t15_ = x
 						}
 					}
-					/*line along.go:212*/ var t16_ bool
+					/*line along.go:205*/ var t16_ bool
 					for w := range n {
 						l0 := w % n0
 						l1 := w / n0 % n1
 						l2 := w / (n0 * n1)
 						ok_ := ok_all[w]
-						/*line along.go:212*/ if x := ok_; l0|l1|l2 == 0 {
+						/*line along.go:205*/ if x := ok_; l0|l1|l2 == 0 {
 							t16_ = x
 						}
 					}
-					/*line along.go:212*/ t17_ := t15_
-					/*line along.go:212*/ t18_ := t16_
+					/*line along.go:205*/ t17_ := t15_
+					/*line along.go:205*/ t18_ := t16_
 					for w := range n {
-						/*line along.go:212*/ t4_ := t17_
-						/*line along.go:212*/ t5_ := t18_
+						/*line along.go:205*/ t4_ := t17_
+						/*line along.go:205*/ t5_ := t18_
 						t4_all[w] = t4_
 						t5_all[w] = t5_
 					}
@@ -1948,7 +1908,7 @@ func AlongFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 									top_ := top_all[w]
 									k2_ := k2_all[w]
 									held_ := held_all[w]
-									/*line along.go:62*/ t25_ := gpu_plus(e_all[w], gpu_counted(g2_all[w], top_))
+									/*line along.go:62*/ t25_ := gpu_plus_(e_all[w], gpu_counted(g2_all[w], top_))
 									/*line along.go:62*/ e_all[w] = t25_
 									/*line along.go:62*/ alone_ := false
 									k2_ = k2_ + int64(1)
@@ -1962,27 +1922,27 @@ func AlongFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 								}
 							} else {
 								for w := range n {
-									/*line along.go:216*/ w_all[w] = g2_all[w].w_
+									/*line along.go:209*/ w_all[w] = g2_all[w].w_
 									/*line along.go:69*/ t26_all[w] = gpu_window{}
 								}
-								/*line along.go:217*/ n3_ := n0
+								/*line along.go:210*/ n3_ := n0
 								for w := range n {
 									l0 := w % n0
 									stage3_ := stage_[:int64(1024)]
 									l3_ := l0
-									/*line along.go:219*/ t27_ := l3_
-									/*line along.go:219*/ t28_ := n3_ + l3_
-									/*line along.go:219*/ t29_ := int64(w_all[w].hi_)
-									/*line along.go:219*/ t30_ := int64(w_all[w].lo_)
-									/*line along.go:219*/ stage3_[t27_] = t29_
-									/*line along.go:219*/ stage3_[t28_] = t30_
+									/*line along.go:212*/ t27_ := l3_
+									/*line along.go:212*/ t28_ := n3_ + l3_
+									/*line along.go:212*/ t29_ := int64(w_all[w].hi_)
+									/*line along.go:212*/ t30_ := int64(w_all[w].lo_)
+									/*line along.go:212*/ stage3_[t27_] = t29_
+									/*line along.go:212*/ stage3_[t28_] = t30_
 								}
 								for w := range n {
 									stage3_ := stage_[:int64(1024)]
-									/*line along.go:221*/ all2_ := gpu_nowhere()
+									/*line along.go:214*/ all2_ := gpu_nowhere()
 									for t31_, k3_ := n3_, int64(0); k3_ < t31_; k3_ = k3_ + int64(1) {
 										t32_ := gpu_window{hi_: uint32(stage3_[k3_]), lo_: uint32(stage3_[n3_+k3_])}
-										/*line along.go:223*/ all2_ = gpu_and(all2_, t32_)
+										/*line along.go:216*/ all2_ = gpu_and(all2_, t32_)
 									}
 									t26_all[w] = all2_
 								}
@@ -2015,11 +1975,11 @@ func AlongFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 							for w := range n {
 								top_ := top_all[w]
 								dirty_ := dirty_all[w]
-								/*line along.go:123*/ f3_all[w] = f_
-								/*line along.go:123*/ p3_all[w] = p_
-								/*line along.go:123*/ e2_all[w] = e_all[w]
+								/*line along.go:122*/ f3_all[w] = f_
+								/*line along.go:122*/ p3_all[w] = p_
+								/*line along.go:122*/ e2_all[w] = e_all[w]
 								top2_ := top_
-								/*line along.go:124*/ dirty2_ := dirty_
+								/*line along.go:123*/ dirty2_ := dirty_
 								top2_all[w] = top2_
 								dirty2_all[w] = dirty2_
 							}
@@ -2028,35 +1988,35 @@ func AlongFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 								dirty2_ := dirty2_all[w]
 								stage4_ := stage_[:int64(1024)]
 								sum2_ := sum_[:int64(137)]
-								/*line along.go:126*/ if !dirty2_ {
+								/*line along.go:125*/ if !dirty2_ {
 									for i2_ := l0; i2_ <= int64(24); i2_ = i2_ + n0 {
 										sum2_[i2_] = int64(0)
 									}
 								}
-								/*line along.go:229*/ f4_ := f3_all[w]
+								/*line along.go:222*/ f4_ := f3_all[w]
 								_ = f4_
-								/*line along.go:229*/ p4_ := p3_all[w]
+								/*line along.go:222*/ p4_ := p3_all[w]
 								_ = p4_
-								/*line along.go:229*/ stage5_all[w] = stage4_
-								/*line along.go:229*/ e3_all[w] = e2_all[w]
-								/*line along.go:131*/ t35_all[w] = gpu_extracted{}
+								/*line along.go:222*/ stage5_all[w] = stage4_
+								/*line along.go:222*/ e3_all[w] = e2_all[w]
+								/*line along.go:130*/ t35_all[w] = gpu_extracted{}
 							}
-							/*line along.go:231*/ n4_ := n0
+							/*line along.go:224*/ n4_ := n0
 							for w := range n {
 								l0 := w % n0
 								l4_ := l0
-								/*line along.go:233*/ t36_ := l4_
-								/*line along.go:233*/ t37_ := n4_ + l4_
-								/*line along.go:233*/ t38_ := e3_all[w].a_
-								/*line along.go:233*/ t39_ := e3_all[w].b_
-								/*line along.go:233*/ stage5_all[w][t36_] = t38_
-								/*line along.go:233*/ stage5_all[w][t37_] = t39_
+								/*line along.go:226*/ t36_ := l4_
+								/*line along.go:226*/ t37_ := n4_ + l4_
+								/*line along.go:226*/ t38_ := e3_all[w].a_
+								/*line along.go:226*/ t39_ := e3_all[w].b_
+								/*line along.go:226*/ stage5_all[w][t36_] = t38_
+								/*line along.go:226*/ stage5_all[w][t37_] = t39_
 							}
-							/*line along.go:239*/ if n4_ > int64(16) {
+							/*line along.go:232*/ if n4_ > int64(16) {
 								for w := range n {
 									l0 := w % n0
 									l4_ := l0
-//line along.go:240
+//line along.go:233
 									for k4_ := l4_ + int64(16); (k4_ < n4_) && (l4_ < int64(16)); k4_ = k4_ + int64(16) {
 										stage5_all[w][l4_] = stage5_all[w][l4_] + stage5_all[w][k4_]
 										stage5_all[w][n4_+l4_] = stage5_all[w][n4_+l4_] + stage5_all[w][n4_+k4_]
@@ -2064,18 +2024,18 @@ func AlongFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 								}
 							}
 							for w := range n {
-								/*line along.go:250*/ all3_ := gpu_extracted{}
+								/*line along.go:243*/ all3_ := gpu_extracted{}
 								for t44_, k5_ := min(n4_, int64(16)), int64(0); k5_ < t44_; k5_ = k5_ + int64(1) {
 									all3_.a_ = all3_.a_ + stage5_all[w][k5_]
 									all3_.b_ = all3_.b_ + stage5_all[w][n4_+k5_]
 								}
-								/*line along.go:259*/ t35_all[w] = all3_
+								/*line along.go:252*/ t35_all[w] = all3_
 							}
 							for w := range n {
 								l0 := w % n0
 								top2_ := top2_all[w]
 								sum2_ := sum_[:int64(137)]
-								/*line along.go:131*/ all4_ := t35_all[w]
+								/*line along.go:130*/ all4_ := t35_all[w]
 								if l0 == int64(0) {
 									gpu_addTo__(f3_all[w], p3_all[w], sum2_, all4_, top2_)
 								}
@@ -2114,31 +2074,31 @@ func AlongFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 				}
 				/*line along.go:93*/ if !dirty_all[0] {
 					for w := range n {
-						/*line along.go:229*/ f5_ := f_
+						/*line along.go:222*/ f5_ := f_
 						_ = f5_
-						/*line along.go:229*/ p5_ := p_
+						/*line along.go:222*/ p5_ := p_
 						_ = p5_
-						/*line along.go:229*/ e4_all[w] = e_all[w]
+						/*line along.go:222*/ e4_all[w] = e_all[w]
 						/*line along.go:94*/ t46_all[w] = gpu_extracted{}
 					}
-					/*line along.go:231*/ n5_ := n0
+					/*line along.go:224*/ n5_ := n0
 					for w := range n {
 						l0 := w % n0
 						stage6_ := stage_[:int64(1024)]
 						l5_ := l0
-						/*line along.go:233*/ t47_ := l5_
-						/*line along.go:233*/ t48_ := n5_ + l5_
-						/*line along.go:233*/ t49_ := e4_all[w].a_
-						/*line along.go:233*/ t50_ := e4_all[w].b_
-						/*line along.go:233*/ stage6_[t47_] = t49_
-						/*line along.go:233*/ stage6_[t48_] = t50_
+						/*line along.go:226*/ t47_ := l5_
+						/*line along.go:226*/ t48_ := n5_ + l5_
+						/*line along.go:226*/ t49_ := e4_all[w].a_
+						/*line along.go:226*/ t50_ := e4_all[w].b_
+						/*line along.go:226*/ stage6_[t47_] = t49_
+						/*line along.go:226*/ stage6_[t48_] = t50_
 					}
-					/*line along.go:239*/ if n5_ > int64(16) {
+					/*line along.go:232*/ if n5_ > int64(16) {
 						for w := range n {
 							l0 := w % n0
 							stage6_ := stage_[:int64(1024)]
 							l5_ := l0
-//line along.go:240
+//line along.go:233
 							for k6_ := l5_ + int64(16); (k6_ < n5_) && (l5_ < int64(16)); k6_ = k6_ + int64(16) {
 								stage6_[l5_] = stage6_[l5_] + stage6_[k6_]
 								stage6_[n5_+l5_] = stage6_[n5_+l5_] + stage6_[n5_+k6_]
@@ -2147,12 +2107,12 @@ func AlongFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 					}
 					for w := range n {
 						stage6_ := stage_[:int64(1024)]
-						/*line along.go:250*/ all5_ := gpu_extracted{}
+						/*line along.go:243*/ all5_ := gpu_extracted{}
 						for t55_, k7_ := min(n5_, int64(16)), int64(0); k7_ < t55_; k7_ = k7_ + int64(1) {
 							all5_.a_ = all5_.a_ + stage6_[k7_]
 							all5_.b_ = all5_.b_ + stage6_[n5_+k7_]
 						}
-						/*line along.go:259*/ t46_all[w] = all5_
+						/*line along.go:252*/ t46_all[w] = all5_
 					}
 					for w := range n {
 						/*line along.go:94*/ all6_all[w] = t46_all[w]
@@ -2182,30 +2142,28 @@ func AlongFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 					l0 := w % n0
 					l_ := l0
 					/*line along.go:102*/ if l_ == int64(0) {
-						at_ := gpu_Place{Step_: int64(1), N_: int64(24)}
 						if int64(len(words_)) == int64(0) {
-							t57_ := gpu_Top(sum_[:int64(137)], at_, int64(-384))
-//line along.go:105
-							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded(f_, t57_, sum_[24], q_)
+							t57_ := gpu_ofWords(f_, sum_[:int64(137)], q_)
+							/*line along.go:104*/ c_.Data_[(o_*c_.Stride_)+int64(0)] = t57_
 						} else {
-							gpu_Carry(sum_[:int64(137)], at_)
+							gpu_Carry(sum_[:int64(137)], gpu_wordsOf(f_))
 						}
 					}
 				}
 				if int64(len(words_)) != int64(0) {
-					at2_ := ((g0 * r_.outputs_) + o_) * int64(25)
+					at_ := ((g0 * r_.outputs_) + o_) * int64(25)
 					for w := range n {
 						l0 := w % n0
 						l_ := l0
-						/*line along.go:113*/ for i3_ := l_; i3_ <= int64(24); i3_ = i3_ + n_ {
-							words_[at2_+i3_] = sum_[i3_]
+						/*line along.go:112*/ for i3_ := l_; i3_ <= int64(24); i3_ = i3_ + n_ {
+							words_[at_+i3_] = sum_[i3_]
 						}
 					}
 				}
 			}
 			/*line along.go:40*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2209
+//line kernels_tandem.go:2167
 	}
 	return nil
 }
@@ -2341,7 +2299,7 @@ func AlongFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 									top_ := top_all[w]
 									k2_ := k2_all[w]
 									held_ := held_all[w]
-									/*line along.go:62*/ t25_ := gpu_plus(e_all[w], gpu_counted(g2_all[w], top_))
+									/*line along.go:62*/ t25_ := gpu_plus_(e_all[w], gpu_counted(g2_all[w], top_))
 									/*line along.go:62*/ e_all[w] = t25_
 									/*line along.go:62*/ alone_ := false
 									k2_ = k2_ + int64(1)
@@ -2355,27 +2313,27 @@ func AlongFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 								}
 							} else {
 								for w := range n {
-									/*line along.go:216*/ w_all[w] = g2_all[w].w_
+									/*line along.go:209*/ w_all[w] = g2_all[w].w_
 									/*line along.go:69*/ t26_all[w] = gpu_window{}
 								}
-								/*line along.go:217*/ n3_ := n0
+								/*line along.go:210*/ n3_ := n0
 								for w := range n {
 									l0 := w % n0
 									stage3_ := stage_[:int64(1024)]
 									l3_ := l0
-									/*line along.go:219*/ t27_ := l3_
-									/*line along.go:219*/ t28_ := n3_ + l3_
-									/*line along.go:219*/ t29_ := int64(w_all[w].hi_)
-									/*line along.go:219*/ t30_ := int64(w_all[w].lo_)
-									/*line along.go:219*/ stage3_[t27_] = t29_
-									/*line along.go:219*/ stage3_[t28_] = t30_
+									/*line along.go:212*/ t27_ := l3_
+									/*line along.go:212*/ t28_ := n3_ + l3_
+									/*line along.go:212*/ t29_ := int64(w_all[w].hi_)
+									/*line along.go:212*/ t30_ := int64(w_all[w].lo_)
+									/*line along.go:212*/ stage3_[t27_] = t29_
+									/*line along.go:212*/ stage3_[t28_] = t30_
 								}
 								for w := range n {
 									stage3_ := stage_[:int64(1024)]
-									/*line along.go:221*/ all2_ := gpu_nowhere()
+									/*line along.go:214*/ all2_ := gpu_nowhere()
 									for t31_, k3_ := n3_, int64(0); k3_ < t31_; k3_ = k3_ + int64(1) {
 										t32_ := gpu_window{hi_: uint32(stage3_[k3_]), lo_: uint32(stage3_[n3_+k3_])}
-										/*line along.go:223*/ all2_ = gpu_and(all2_, t32_)
+										/*line along.go:216*/ all2_ = gpu_and(all2_, t32_)
 									}
 									t26_all[w] = all2_
 								}
@@ -2408,11 +2366,11 @@ func AlongFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 							for w := range n {
 								top_ := top_all[w]
 								dirty_ := dirty_all[w]
-								/*line along.go:123*/ f3_all[w] = f_
-								/*line along.go:123*/ p3_all[w] = p_
-								/*line along.go:123*/ e2_all[w] = e_all[w]
+								/*line along.go:122*/ f3_all[w] = f_
+								/*line along.go:122*/ p3_all[w] = p_
+								/*line along.go:122*/ e2_all[w] = e_all[w]
 								top2_ := top_
-								/*line along.go:124*/ dirty2_ := dirty_
+								/*line along.go:123*/ dirty2_ := dirty_
 								top2_all[w] = top2_
 								dirty2_all[w] = dirty2_
 							}
@@ -2421,45 +2379,45 @@ func AlongFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 								dirty2_ := dirty2_all[w]
 								stage4_ := stage_[:int64(1024)]
 								sum2_ := sum_[:int64(137)]
-								/*line along.go:126*/ if !dirty2_ {
+								/*line along.go:125*/ if !dirty2_ {
 									for i2_ := l0; i2_ <= int64(136); i2_ = i2_ + n0 {
 										sum2_[i2_] = int64(0)
 									}
 								}
-								/*line along.go:229*/ f4_ := f3_all[w]
+								/*line along.go:222*/ f4_ := f3_all[w]
 								_ = f4_
-								/*line along.go:229*/ p4_ := p3_all[w]
+								/*line along.go:222*/ p4_ := p3_all[w]
 								_ = p4_
-								/*line along.go:229*/ stage5_all[w] = stage4_
-								/*line along.go:229*/ e3_all[w] = e2_all[w]
-								/*line along.go:131*/ t35_all[w] = gpu_extracted{}
+								/*line along.go:222*/ stage5_all[w] = stage4_
+								/*line along.go:222*/ e3_all[w] = e2_all[w]
+								/*line along.go:130*/ t35_all[w] = gpu_extracted{}
 							}
-							/*line along.go:231*/ n4_ := n0
+							/*line along.go:224*/ n4_ := n0
 							for w := range n {
 								l0 := w % n0
 								l4_ := l0
-								/*line along.go:233*/ t36_ := l4_
-								/*line along.go:233*/ t37_ := n4_ + l4_
-								/*line along.go:233*/ t38_ := e3_all[w].a_
-								/*line along.go:233*/ t39_ := e3_all[w].b_
-								/*line along.go:233*/ stage5_all[w][t36_] = t38_
-								/*line along.go:233*/ stage5_all[w][t37_] = t39_
-								/*line along.go:235*/ t40_ := (int64(2) * n4_) + l4_
-								/*line along.go:235*/ t41_ := (int64(3) * n4_) + l4_
-								/*line along.go:235*/ t42_ := e3_all[w].c_
-								/*line along.go:235*/ t43_ := e3_all[w].d_
-								/*line along.go:235*/ stage5_all[w][t40_] = t42_
-								/*line along.go:235*/ stage5_all[w][t41_] = t43_
+								/*line along.go:226*/ t36_ := l4_
+								/*line along.go:226*/ t37_ := n4_ + l4_
+								/*line along.go:226*/ t38_ := e3_all[w].a_
+								/*line along.go:226*/ t39_ := e3_all[w].b_
+								/*line along.go:226*/ stage5_all[w][t36_] = t38_
+								/*line along.go:226*/ stage5_all[w][t37_] = t39_
+								/*line along.go:228*/ t40_ := (int64(2) * n4_) + l4_
+								/*line along.go:228*/ t41_ := (int64(3) * n4_) + l4_
+								/*line along.go:228*/ t42_ := e3_all[w].c_
+								/*line along.go:228*/ t43_ := e3_all[w].d_
+								/*line along.go:228*/ stage5_all[w][t40_] = t42_
+								/*line along.go:228*/ stage5_all[w][t41_] = t43_
 							}
-							/*line along.go:239*/ if n4_ > int64(16) {
+							/*line along.go:232*/ if n4_ > int64(16) {
 								for w := range n {
 									l0 := w % n0
 									l4_ := l0
-//line along.go:240
+//line along.go:233
 									for k4_ := l4_ + int64(16); (k4_ < n4_) && (l4_ < int64(16)); k4_ = k4_ + int64(16) {
 										stage5_all[w][l4_] = stage5_all[w][l4_] + stage5_all[w][k4_]
 										stage5_all[w][n4_+l4_] = stage5_all[w][n4_+l4_] + stage5_all[w][n4_+k4_]
-//line along.go:244
+//line along.go:237
 										stage5_all[w][(int64(2)*n4_)+l4_] = stage5_all[w][(int64(2)*n4_)+l4_] + stage5_all[w][(int64(2)*n4_)+k4_]
 										stage5_all[w][(int64(3)*n4_)+l4_] = stage5_all[w][(int64(3)*n4_)+l4_] + stage5_all[w][(int64(3)*n4_)+k4_]
 									}
@@ -2470,16 +2428,16 @@ func AlongFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 								for t44_, k5_ := min(n4_, int64(16)), int64(0); k5_ < t44_; k5_ = k5_ + int64(1) {
 									all3_.a_ = all3_.a_ + stage5_all[w][k5_]
 									all3_.b_ = all3_.b_ + stage5_all[w][n4_+k5_]
-									/*line along.go:255*/ all3_.c_ = all3_.c_ + stage5_all[w][(int64(2)*n4_)+k5_]
+									/*line along.go:248*/ all3_.c_ = all3_.c_ + stage5_all[w][(int64(2)*n4_)+k5_]
 									all3_.d_ = all3_.d_ + stage5_all[w][(int64(3)*n4_)+k5_]
 								}
-								/*line along.go:259*/ t35_all[w] = all3_
+								/*line along.go:252*/ t35_all[w] = all3_
 							}
 							for w := range n {
 								l0 := w % n0
 								top2_ := top2_all[w]
 								sum2_ := sum_[:int64(137)]
-								/*line along.go:131*/ all4_ := t35_all[w]
+								/*line along.go:130*/ all4_ := t35_all[w]
 								if l0 == int64(0) {
 									gpu_addTo___(f3_all[w], p3_all[w], sum2_, all4_, top2_)
 								}
@@ -2518,41 +2476,41 @@ func AlongFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 				}
 				/*line along.go:93*/ if !dirty_all[0] {
 					for w := range n {
-						/*line along.go:229*/ f5_ := f_
+						/*line along.go:222*/ f5_ := f_
 						_ = f5_
-						/*line along.go:229*/ p5_ := p_
+						/*line along.go:222*/ p5_ := p_
 						_ = p5_
-						/*line along.go:229*/ e4_all[w] = e_all[w]
+						/*line along.go:222*/ e4_all[w] = e_all[w]
 						/*line along.go:94*/ t46_all[w] = gpu_extracted{}
 					}
-					/*line along.go:231*/ n5_ := n0
+					/*line along.go:224*/ n5_ := n0
 					for w := range n {
 						l0 := w % n0
 						stage6_ := stage_[:int64(1024)]
 						l5_ := l0
-						/*line along.go:233*/ t47_ := l5_
-						/*line along.go:233*/ t48_ := n5_ + l5_
-						/*line along.go:233*/ t49_ := e4_all[w].a_
-						/*line along.go:233*/ t50_ := e4_all[w].b_
-						/*line along.go:233*/ stage6_[t47_] = t49_
-						/*line along.go:233*/ stage6_[t48_] = t50_
-						/*line along.go:235*/ t51_ := (int64(2) * n5_) + l5_
-						/*line along.go:235*/ t52_ := (int64(3) * n5_) + l5_
-						/*line along.go:235*/ t53_ := e4_all[w].c_
-						/*line along.go:235*/ t54_ := e4_all[w].d_
-						/*line along.go:235*/ stage6_[t51_] = t53_
-						/*line along.go:235*/ stage6_[t52_] = t54_
+						/*line along.go:226*/ t47_ := l5_
+						/*line along.go:226*/ t48_ := n5_ + l5_
+						/*line along.go:226*/ t49_ := e4_all[w].a_
+						/*line along.go:226*/ t50_ := e4_all[w].b_
+						/*line along.go:226*/ stage6_[t47_] = t49_
+						/*line along.go:226*/ stage6_[t48_] = t50_
+						/*line along.go:228*/ t51_ := (int64(2) * n5_) + l5_
+						/*line along.go:228*/ t52_ := (int64(3) * n5_) + l5_
+						/*line along.go:228*/ t53_ := e4_all[w].c_
+						/*line along.go:228*/ t54_ := e4_all[w].d_
+						/*line along.go:228*/ stage6_[t51_] = t53_
+						/*line along.go:228*/ stage6_[t52_] = t54_
 					}
-					/*line along.go:239*/ if n5_ > int64(16) {
+					/*line along.go:232*/ if n5_ > int64(16) {
 						for w := range n {
 							l0 := w % n0
 							stage6_ := stage_[:int64(1024)]
 							l5_ := l0
-//line along.go:240
+//line along.go:233
 							for k6_ := l5_ + int64(16); (k6_ < n5_) && (l5_ < int64(16)); k6_ = k6_ + int64(16) {
 								stage6_[l5_] = stage6_[l5_] + stage6_[k6_]
 								stage6_[n5_+l5_] = stage6_[n5_+l5_] + stage6_[n5_+k6_]
-//line along.go:244
+//line along.go:237
 								stage6_[(int64(2)*n5_)+l5_] = stage6_[(int64(2)*n5_)+l5_] + stage6_[(int64(2)*n5_)+k6_]
 								stage6_[(int64(3)*n5_)+l5_] = stage6_[(int64(3)*n5_)+l5_] + stage6_[(int64(3)*n5_)+k6_]
 							}
@@ -2560,14 +2518,14 @@ func AlongFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 					}
 					for w := range n {
 						stage6_ := stage_[:int64(1024)]
-						/*line along.go:250*/ all5_ := gpu_extracted{}
+						/*line along.go:243*/ all5_ := gpu_extracted{}
 						for t55_, k7_ := min(n5_, int64(16)), int64(0); k7_ < t55_; k7_ = k7_ + int64(1) {
 							all5_.a_ = all5_.a_ + stage6_[k7_]
 							all5_.b_ = all5_.b_ + stage6_[n5_+k7_]
-							/*line along.go:255*/ all5_.c_ = all5_.c_ + stage6_[(int64(2)*n5_)+k7_]
+							/*line along.go:248*/ all5_.c_ = all5_.c_ + stage6_[(int64(2)*n5_)+k7_]
 							all5_.d_ = all5_.d_ + stage6_[(int64(3)*n5_)+k7_]
 						}
-						/*line along.go:259*/ t46_all[w] = all5_
+						/*line along.go:252*/ t46_all[w] = all5_
 					}
 					for w := range n {
 						/*line along.go:94*/ all6_all[w] = t46_all[w]
@@ -2597,30 +2555,28 @@ func AlongFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 					l0 := w % n0
 					l_ := l0
 					/*line along.go:102*/ if l_ == int64(0) {
-						at_ := gpu_Place{Step_: int64(1), N_: int64(136)}
 						if int64(len(words_)) == int64(0) {
-							t57_ := gpu_Top(sum_[:int64(137)], at_, int64(-2176))
-//line along.go:105
-							c_.Data_[(o_*c_.Stride_)+int64(0)] = gpu_rounded_(f_, t57_, sum_[136], q_)
+							t57_ := gpu_ofWords_(f_, sum_[:int64(137)], q_)
+							/*line along.go:104*/ c_.Data_[(o_*c_.Stride_)+int64(0)] = t57_
 						} else {
-							gpu_Carry(sum_[:int64(137)], at_)
+							gpu_Carry(sum_[:int64(137)], gpu_wordsOf_(f_))
 						}
 					}
 				}
 				if int64(len(words_)) != int64(0) {
-					at2_ := ((g0 * r_.outputs_) + o_) * int64(137)
+					at_ := ((g0 * r_.outputs_) + o_) * int64(137)
 					for w := range n {
 						l0 := w % n0
 						l_ := l0
-						/*line along.go:113*/ for i3_ := l_; i3_ <= int64(136); i3_ = i3_ + n_ {
-							words_[at2_+i3_] = sum_[i3_]
+						/*line along.go:112*/ for i3_ := l_; i3_ <= int64(136); i3_ = i3_ + n_ {
+							words_[at_+i3_] = sum_[i3_]
 						}
 					}
 				}
 			}
 			/*line along.go:40*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2624
+//line kernels_tandem.go:2580
 	}
 	return nil
 }
@@ -2659,102 +2615,105 @@ func EachFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line each.go:18*/ outputs_ := x_.Rows_
-					/*line each.go:18*/ n_ := x_.Cols_
+					/*line each.go:21*/ outputs_ := x_.Rows_
+					/*line each.go:21*/ n_ := x_.Cols_
 					if down_ {
 						t_ := n_
-						/*line each.go:20*/ t2_ := outputs_
-						/*line each.go:20*/ outputs_ = t_
-						/*line each.go:20*/ n_ = t2_
+						/*line each.go:23*/ t2_ := outputs_
+						/*line each.go:23*/ outputs_ = t_
+						/*line each.go:23*/ n_ = t2_
 					}
 					share_ := support.Div((n_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*share_, n_)
 					to_ := min(from_+share_, n_)
-					/*line few.go:42*/ outputs2_ := outputs_
-					/*line few.go:42*/ var from2_ int64
-					/*line few.go:42*/ var end_ int64
+					/*line each.go:101*/ outputs2_ := outputs_
+					/*line each.go:101*/ var from2_ int64
+					/*line each.go:101*/ var end_ int64
 					turns2_ := support.Div((outputs2_+s0)-int64(1), s0)
 					from2_ = min((g0*turns2_)*n0, outputs2_)
 					t3_ := from2_
-					/*line few.go:45*/ t4_ := min(from2_+(turns2_*n0), outputs2_)
-					/*line few.go:45*/ from2_ = t3_
-					/*line few.go:45*/ end_ = t4_
-					/*line each.go:25*/ first_ := from2_
-					/*line each.go:25*/ beyond_ := end_
+					/*line each.go:104*/ t4_ := min(from2_+(turns2_*n0), outputs2_)
+					/*line each.go:104*/ from2_ = t3_
+					/*line each.go:104*/ end_ = t4_
+					/*line each.go:28*/ first_ := from2_
+					/*line each.go:28*/ beyond_ := end_
 				loop2:
-					/*line each.go:26*/ for o_ := first_ + (i0 - b0); o_ < beyond_; o_ = o_ + n0 {
+					/*line each.go:29*/ for o_ := first_ + (i0 - b0); o_ < beyond_; o_ = o_ + n0 {
 						less_ := float32(0)
-						if int64(len(shift_)) != int64(0) {
-							less_ = shift_[min(o_, int64(len(shift_))-int64(1))]
+						if int64(len(shift_)) == int64(1) {
+							less_ = shift_[0]
+						} else {
+							/*line each.go:33*/ if int64(len(shift_)) != int64(0) {
+								less_ = shift_[o_]
+							}
 						}
-						at_ := (g1 * outputs_) + o_
+						/*line each.go:36*/ at_ := (g1 * outputs_) + o_
 						if c_.Cols_ > int64(0) {
 							at_ = i0
-							/*line each.go:35*/ t5_ := gpu_quickly(p_, x_, y_, o_, n_, down_, less_, mask_)
-							/*line each.go:35*/ g_ := t5_
-							z_, ok_ := gpu_sure(f_, g_, q_, true, n_)
-							/*line each.go:36*/ if ok_ {
+							/*line each.go:40*/ quick_ := n_ > int64(32)
+							t5_ := gpu_guessLine(f_, p_, x_, y_, o_, n_, down_, less_, mask_, quick_)
+							/*line each.go:41*/ z_, ok_ := gpu_sure(f_, t5_, q_, quick_, n_)
+							/*line each.go:41*/ if ok_ {
 								gpu_put(c_, o_, z_)
 								continue loop2
 							}
 						}
-						/*line each.go:42*/ t8_ := at_ * int64(25)
-						/*line each.go:42*/ sum_ := words_[t8_ : (at_+int64(1))*int64(25)]
+						/*line each.go:47*/ t8_ := at_ * int64(25)
+						/*line each.go:47*/ sum_ := words_[t8_ : (at_+int64(1))*int64(25)]
 						e_ := gpu_extracted{}
-						/*line each.go:43*/ top_ := int64(1026)
-						/*line each.go:43*/ held_ := int64(0)
-						/*line each.go:43*/ dirty_ := false
+						/*line each.go:48*/ top_ := int64(1026)
+						/*line each.go:48*/ held_ := int64(0)
+						/*line each.go:48*/ dirty_ := false
 					loop3:
-						/*line each.go:44*/ for i_ := from_; i_ < to_; i_ = i_ + turns_ {
+						/*line each.go:57*/ for i_ := from_; i_ < to_; i_ = i_ + turns_ {
 							end2_ := min(i_+turns_, to_)
 							t9_ := gpu_extractLine(f_, p_, x_, y_, o_, i_, end2_, down_, less_, mask_, top_, true)
-							/*line each.go:46*/ g2_ := t9_
-							if (!gpu_fits(f_, p_, g2_.w_, top_, true)) || (held_ == int64(2048)) {
-								next_ := gpu_nextTop(f_, p_, g2_.w_, top_)
+							/*line each.go:59*/ g_ := t9_
+							if (!gpu_fits(f_, p_, g_.w_, top_, true)) || (held_ == int64(2048)) {
+								next_ := gpu_nextTop(f_, p_, g_.w_, top_)
 								if (((held_ > int64(0)) && (next_ != top_)) || (next_ == int64(0))) || (held_ == int64(2048)) {
 									if !dirty_ {
-										gpu_clearSum(sum_)
+										gpu_clearWords(sum_, gpu_wordsOf(f_))
 										dirty_ = true
 									}
 									gpu_addTo____(f_, p_, sum_, e_, top_)
 									t10_ := gpu_extracted{}
-									/*line each.go:55*/ e_ = t10_
-									/*line each.go:55*/ held_ = int64(0)
+									/*line each.go:68*/ e_ = t10_
+									/*line each.go:68*/ held_ = int64(0)
 								}
 								if next_ == int64(0) {
 									for k_ := i_; k_ < end2_; k_ = k_ + int64(1) {
-										u_, v_ := gpu_lineFactors(p_, x_, y_, o_, k_, down_, less_, mask_)
-										gpu_addTerm(f_, p_, sum_, u_, v_)
+										z2_, w_ := gpu_lineElements(p_, x_, y_, o_, k_, down_)
+										gpu_addTerm(f_, p_, sum_, z2_, w_, less_, mask_)
 									}
 									continue loop3
 								}
 								top_ = next_
 								t13_ := gpu_extractLine(f_, p_, x_, y_, o_, i_, end2_, down_, less_, mask_, top_, false)
-								/*line each.go:65*/ g2_ = t13_
+								/*line each.go:78*/ g_ = t13_
 							}
-							e_ = gpu_plus(e_, gpu_counted(g2_, top_))
+							e_ = gpu_plus_(e_, gpu_counted(g_, top_))
 							held_ = held_ + int64(1)
 						}
-						if (c_.Cols_ > int64(0)) && (!dirty_) {
+						/*line each.go:84*/ if (c_.Cols_ > int64(0)) && (!dirty_) {
 							gpu_put(c_, o_, gpu_rounded(f_, gpu_valueOf(f_, p_, e_, top_), int64(0), q_))
 							continue loop2
 						}
 						if !dirty_ {
-							gpu_clearSum(sum_)
+							gpu_clearWords(sum_, gpu_wordsOf(f_))
 						}
 						gpu_addTo____(f_, p_, sum_, e_, top_)
-						all_ := gpu_Place{Step_: int64(1), N_: int64(24)}
 						if c_.Cols_ > int64(0) {
-							t14_ := gpu_Top_(sum_, all_, int64(-384))
-							/*line each.go:80*/ gpu_put(c_, o_, gpu_rounded(f_, t14_, sum_[24], q_))
+							t16_ := gpu_ofWords__(f_, sum_, q_)
+							/*line each.go:93*/ gpu_put(c_, o_, t16_)
 						} else {
-							gpu_Carry_(sum_, all_)
+							gpu_Carry_(sum_, gpu_wordsOf(f_))
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:2758
+//line kernels_tandem.go:2717
 	}
 	return nil
 }
@@ -2793,95 +2752,107 @@ func EachFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line each.go:18*/ outputs_ := x_.Rows_
-					/*line each.go:18*/ n_ := x_.Cols_
+					/*line each.go:21*/ outputs_ := x_.Rows_
+					/*line each.go:21*/ n_ := x_.Cols_
 					if down_ {
 						t_ := n_
-						/*line each.go:20*/ t2_ := outputs_
-						/*line each.go:20*/ outputs_ = t_
-						/*line each.go:20*/ n_ = t2_
+						/*line each.go:23*/ t2_ := outputs_
+						/*line each.go:23*/ outputs_ = t_
+						/*line each.go:23*/ n_ = t2_
 					}
 					share_ := support.Div((n_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*share_, n_)
 					to_ := min(from_+share_, n_)
-					/*line few.go:42*/ outputs2_ := outputs_
-					/*line few.go:42*/ var from2_ int64
-					/*line few.go:42*/ var end_ int64
+					/*line each.go:101*/ outputs2_ := outputs_
+					/*line each.go:101*/ var from2_ int64
+					/*line each.go:101*/ var end_ int64
 					turns2_ := support.Div((outputs2_+s0)-int64(1), s0)
 					from2_ = min((g0*turns2_)*n0, outputs2_)
 					t3_ := from2_
-					/*line few.go:45*/ t4_ := min(from2_+(turns2_*n0), outputs2_)
-					/*line few.go:45*/ from2_ = t3_
-					/*line few.go:45*/ end_ = t4_
-					/*line each.go:25*/ first_ := from2_
-					/*line each.go:25*/ beyond_ := end_
+					/*line each.go:104*/ t4_ := min(from2_+(turns2_*n0), outputs2_)
+					/*line each.go:104*/ from2_ = t3_
+					/*line each.go:104*/ end_ = t4_
+					/*line each.go:28*/ first_ := from2_
+					/*line each.go:28*/ beyond_ := end_
 				loop2:
-					/*line each.go:26*/ for o_ := first_ + (i0 - b0); o_ < beyond_; o_ = o_ + n0 {
+					/*line each.go:29*/ for o_ := first_ + (i0 - b0); o_ < beyond_; o_ = o_ + n0 {
 						less_ := float64(0)
-						if int64(len(shift_)) != int64(0) {
-							less_ = shift_[min(o_, int64(len(shift_))-int64(1))]
+						if int64(len(shift_)) == int64(1) {
+							less_ = shift_[0]
+						} else {
+							/*line each.go:33*/ if int64(len(shift_)) != int64(0) {
+								less_ = shift_[o_]
+							}
 						}
-						at_ := (g1 * outputs_) + o_
+						/*line each.go:36*/ at_ := (g1 * outputs_) + o_
 						if c_.Cols_ > int64(0) {
 							at_ = i0
+							if n_ <= int64(32) {
+								quick_ := n_ > int64(32)
+								t5_ := gpu_guessLine_(f_, p_, x_, y_, o_, n_, down_, less_, mask_, quick_)
+								/*line each.go:41*/ z_, ok_ := gpu_sure_(f_, t5_, q_, quick_, n_)
+								/*line each.go:41*/ if ok_ {
+									gpu_put_(c_, o_, z_)
+									continue loop2
+								}
+							}
 						}
-						/*line each.go:42*/ t8_ := at_ * int64(137)
-						/*line each.go:42*/ sum_ := words_[t8_ : (at_+int64(1))*int64(137)]
+						t8_ := at_ * int64(137)
+						/*line each.go:47*/ sum_ := words_[t8_ : (at_+int64(1))*int64(137)]
 						e_ := gpu_extracted{}
-						/*line each.go:43*/ top_ := int64(1026)
-						/*line each.go:43*/ held_ := int64(0)
-						/*line each.go:43*/ dirty_ := false
+						/*line each.go:48*/ top_ := int64(1026)
+						/*line each.go:48*/ held_ := int64(0)
+						/*line each.go:48*/ dirty_ := false
 					loop3:
-						/*line each.go:44*/ for i_ := from_; i_ < to_; i_ = i_ + turns_ {
+						/*line each.go:57*/ for i_ := from_; i_ < to_; i_ = i_ + turns_ {
 							end2_ := min(i_+turns_, to_)
 							t9_ := gpu_extractLine_(f_, p_, x_, y_, o_, i_, end2_, down_, less_, mask_, top_, false)
-							/*line each.go:46*/ g2_ := t9_
-							if (!gpu_fits_(f_, p_, g2_.w_, top_, false)) || (held_ == int64(2048)) {
-								next_ := gpu_nextTop_(f_, p_, g2_.w_, top_)
+							/*line each.go:59*/ g_ := t9_
+							if (!gpu_fits_(f_, p_, g_.w_, top_, false)) || (held_ == int64(2048)) {
+								next_ := gpu_nextTop_(f_, p_, g_.w_, top_)
 								if (((held_ > int64(0)) && (next_ != top_)) || (next_ == int64(0))) || (held_ == int64(2048)) {
 									if !dirty_ {
-										gpu_clearSum(sum_)
+										gpu_clearWords(sum_, gpu_wordsOf_(f_))
 										dirty_ = true
 									}
 									gpu_addTo_____(f_, p_, sum_, e_, top_)
 									t10_ := gpu_extracted{}
-									/*line each.go:55*/ e_ = t10_
-									/*line each.go:55*/ held_ = int64(0)
+									/*line each.go:68*/ e_ = t10_
+									/*line each.go:68*/ held_ = int64(0)
 								}
 								if next_ == int64(0) {
 									for k_ := i_; k_ < end2_; k_ = k_ + int64(1) {
-										u_, v_ := gpu_lineFactors_(p_, x_, y_, o_, k_, down_, less_, mask_)
-										gpu_addTerm_(f_, p_, sum_, u_, v_)
+										z2_, w_ := gpu_lineElements_(p_, x_, y_, o_, k_, down_)
+										gpu_addTerm_(f_, p_, sum_, z2_, w_, less_, mask_)
 									}
 									continue loop3
 								}
 								top_ = next_
 								t13_ := gpu_extractLine_(f_, p_, x_, y_, o_, i_, end2_, down_, less_, mask_, top_, false)
-								/*line each.go:65*/ g2_ = t13_
+								/*line each.go:78*/ g_ = t13_
 							}
-							e_ = gpu_plus(e_, gpu_counted(g2_, top_))
+							e_ = gpu_plus_(e_, gpu_counted(g_, top_))
 							held_ = held_ + int64(1)
 						}
-						if (c_.Cols_ > int64(0)) && (!dirty_) {
+						/*line each.go:84*/ if (c_.Cols_ > int64(0)) && (!dirty_) {
 							gpu_put_(c_, o_, gpu_rounded_(f_, gpu_valueOf_(f_, p_, e_, top_), int64(0), q_))
 							continue loop2
 						}
 						if !dirty_ {
-							gpu_clearSum(sum_)
+							gpu_clearWords(sum_, gpu_wordsOf_(f_))
 						}
 						gpu_addTo_____(f_, p_, sum_, e_, top_)
-						all_ := gpu_Place{Step_: int64(1), N_: int64(136)}
 						if c_.Cols_ > int64(0) {
-							t14_ := gpu_Top_(sum_, all_, int64(-2176))
-							/*line each.go:80*/ gpu_put_(c_, o_, gpu_rounded_(f_, t14_, sum_[136], q_))
+							t16_ := gpu_ofWords___(f_, sum_, q_)
+							/*line each.go:93*/ gpu_put_(c_, o_, t16_)
 						} else {
-							gpu_Carry_(sum_, all_)
+							gpu_Carry_(sum_, gpu_wordsOf_(f_))
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:2885
+//line kernels_tandem.go:2856
 	}
 	return nil
 }
@@ -2920,102 +2891,105 @@ func EachFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.Ar
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line each.go:18*/ outputs_ := x_.Rows_
-					/*line each.go:18*/ n_ := x_.Cols_
+					/*line each.go:21*/ outputs_ := x_.Rows_
+					/*line each.go:21*/ n_ := x_.Cols_
 					if down_ {
 						t_ := n_
-						/*line each.go:20*/ t2_ := outputs_
-						/*line each.go:20*/ outputs_ = t_
-						/*line each.go:20*/ n_ = t2_
+						/*line each.go:23*/ t2_ := outputs_
+						/*line each.go:23*/ outputs_ = t_
+						/*line each.go:23*/ n_ = t2_
 					}
 					share_ := support.Div((n_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*share_, n_)
 					to_ := min(from_+share_, n_)
-					/*line few.go:42*/ outputs2_ := outputs_
-					/*line few.go:42*/ var from2_ int64
-					/*line few.go:42*/ var end_ int64
+					/*line each.go:101*/ outputs2_ := outputs_
+					/*line each.go:101*/ var from2_ int64
+					/*line each.go:101*/ var end_ int64
 					turns2_ := support.Div((outputs2_+s0)-int64(1), s0)
 					from2_ = min((g0*turns2_)*n0, outputs2_)
 					t3_ := from2_
-					/*line few.go:45*/ t4_ := min(from2_+(turns2_*n0), outputs2_)
-					/*line few.go:45*/ from2_ = t3_
-					/*line few.go:45*/ end_ = t4_
-					/*line each.go:25*/ first_ := from2_
-					/*line each.go:25*/ beyond_ := end_
+					/*line each.go:104*/ t4_ := min(from2_+(turns2_*n0), outputs2_)
+					/*line each.go:104*/ from2_ = t3_
+					/*line each.go:104*/ end_ = t4_
+					/*line each.go:28*/ first_ := from2_
+					/*line each.go:28*/ beyond_ := end_
 				loop2:
-					/*line each.go:26*/ for o_ := first_ + (i0 - b0); o_ < beyond_; o_ = o_ + n0 {
+					/*line each.go:29*/ for o_ := first_ + (i0 - b0); o_ < beyond_; o_ = o_ + n0 {
 						less_ := float32(0)
-						if int64(len(shift_)) != int64(0) {
-							less_ = shift_[min(o_, int64(len(shift_))-int64(1))]
+						if int64(len(shift_)) == int64(1) {
+							less_ = shift_[0]
+						} else {
+							/*line each.go:33*/ if int64(len(shift_)) != int64(0) {
+								less_ = shift_[o_]
+							}
 						}
-						at_ := (g1 * outputs_) + o_
+						/*line each.go:36*/ at_ := (g1 * outputs_) + o_
 						if c_.Cols_ > int64(0) {
 							at_ = i0
-							/*line each.go:35*/ t5_ := gpu_quickly_(p_, x_, y_, o_, n_, down_, less_, mask_)
-							/*line each.go:35*/ g_ := t5_
-							z_, ok_ := gpu_sure(f_, g_, q_, true, n_)
-							/*line each.go:36*/ if ok_ {
+							/*line each.go:40*/ quick_ := n_ > int64(32)
+							t5_ := gpu_guessLine__(f_, p_, x_, y_, o_, n_, down_, less_, mask_, quick_)
+							/*line each.go:41*/ z_, ok_ := gpu_sure(f_, t5_, q_, quick_, n_)
+							/*line each.go:41*/ if ok_ {
 								gpu_put(c_, o_, z_)
 								continue loop2
 							}
 						}
-						/*line each.go:42*/ t8_ := at_ * int64(25)
-						/*line each.go:42*/ sum_ := words_[t8_ : (at_+int64(1))*int64(25)]
+						/*line each.go:47*/ t8_ := at_ * int64(25)
+						/*line each.go:47*/ sum_ := words_[t8_ : (at_+int64(1))*int64(25)]
 						e_ := gpu_extracted{}
-						/*line each.go:43*/ top_ := int64(1026)
-						/*line each.go:43*/ held_ := int64(0)
-						/*line each.go:43*/ dirty_ := false
+						/*line each.go:48*/ top_ := int64(1026)
+						/*line each.go:48*/ held_ := int64(0)
+						/*line each.go:48*/ dirty_ := false
 					loop3:
-						/*line each.go:44*/ for i_ := from_; i_ < to_; i_ = i_ + turns_ {
+						/*line each.go:57*/ for i_ := from_; i_ < to_; i_ = i_ + turns_ {
 							end2_ := min(i_+turns_, to_)
 							t9_ := gpu_extractLine__(f_, p_, x_, y_, o_, i_, end2_, down_, less_, mask_, top_, false)
-							/*line each.go:46*/ g2_ := t9_
-							if (!gpu_fits__(f_, p_, g2_.w_, top_, false)) || (held_ == int64(2048)) {
-								next_ := gpu_nextTop__(f_, p_, g2_.w_, top_)
+							/*line each.go:59*/ g_ := t9_
+							if (!gpu_fits__(f_, p_, g_.w_, top_, false)) || (held_ == int64(2048)) {
+								next_ := gpu_nextTop__(f_, p_, g_.w_, top_)
 								if (((held_ > int64(0)) && (next_ != top_)) || (next_ == int64(0))) || (held_ == int64(2048)) {
 									if !dirty_ {
-										gpu_clearSum(sum_)
+										gpu_clearWords(sum_, gpu_wordsOf(f_))
 										dirty_ = true
 									}
 									gpu_addTo______(f_, p_, sum_, e_, top_)
 									t10_ := gpu_extracted{}
-									/*line each.go:55*/ e_ = t10_
-									/*line each.go:55*/ held_ = int64(0)
+									/*line each.go:68*/ e_ = t10_
+									/*line each.go:68*/ held_ = int64(0)
 								}
 								if next_ == int64(0) {
 									for k_ := i_; k_ < end2_; k_ = k_ + int64(1) {
-										u_, v_ := gpu_lineFactors__(p_, x_, y_, o_, k_, down_, less_, mask_)
-										gpu_addTerm__(f_, p_, sum_, u_, v_)
+										z2_, w_ := gpu_lineElements__(p_, x_, y_, o_, k_, down_)
+										gpu_addTerm__(f_, p_, sum_, z2_, w_, less_, mask_)
 									}
 									continue loop3
 								}
 								top_ = next_
 								t13_ := gpu_extractLine__(f_, p_, x_, y_, o_, i_, end2_, down_, less_, mask_, top_, false)
-								/*line each.go:65*/ g2_ = t13_
+								/*line each.go:78*/ g_ = t13_
 							}
-							e_ = gpu_plus(e_, gpu_counted(g2_, top_))
+							e_ = gpu_plus_(e_, gpu_counted(g_, top_))
 							held_ = held_ + int64(1)
 						}
-						if (c_.Cols_ > int64(0)) && (!dirty_) {
+						/*line each.go:84*/ if (c_.Cols_ > int64(0)) && (!dirty_) {
 							gpu_put(c_, o_, gpu_rounded(f_, gpu_valueOf__(f_, p_, e_, top_), int64(0), q_))
 							continue loop2
 						}
 						if !dirty_ {
-							gpu_clearSum(sum_)
+							gpu_clearWords(sum_, gpu_wordsOf(f_))
 						}
 						gpu_addTo______(f_, p_, sum_, e_, top_)
-						all_ := gpu_Place{Step_: int64(1), N_: int64(24)}
 						if c_.Cols_ > int64(0) {
-							t14_ := gpu_Top_(sum_, all_, int64(-384))
-							/*line each.go:80*/ gpu_put(c_, o_, gpu_rounded(f_, t14_, sum_[24], q_))
+							t16_ := gpu_ofWords__(f_, sum_, q_)
+							/*line each.go:93*/ gpu_put(c_, o_, t16_)
 						} else {
-							gpu_Carry_(sum_, all_)
+							gpu_Carry_(sum_, gpu_wordsOf(f_))
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:3019
+//line kernels_tandem.go:2993
 	}
 	return nil
 }
@@ -3054,123 +3028,138 @@ func EachFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.Ar
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line each.go:18*/ outputs_ := x_.Rows_
-					/*line each.go:18*/ n_ := x_.Cols_
+					/*line each.go:21*/ outputs_ := x_.Rows_
+					/*line each.go:21*/ n_ := x_.Cols_
 					if down_ {
 						t_ := n_
-						/*line each.go:20*/ t2_ := outputs_
-						/*line each.go:20*/ outputs_ = t_
-						/*line each.go:20*/ n_ = t2_
+						/*line each.go:23*/ t2_ := outputs_
+						/*line each.go:23*/ outputs_ = t_
+						/*line each.go:23*/ n_ = t2_
 					}
 					share_ := support.Div((n_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*share_, n_)
 					to_ := min(from_+share_, n_)
-					/*line few.go:42*/ outputs2_ := outputs_
-					/*line few.go:42*/ var from2_ int64
-					/*line few.go:42*/ var end_ int64
+					/*line each.go:101*/ outputs2_ := outputs_
+					/*line each.go:101*/ var from2_ int64
+					/*line each.go:101*/ var end_ int64
 					turns2_ := support.Div((outputs2_+s0)-int64(1), s0)
 					from2_ = min((g0*turns2_)*n0, outputs2_)
 					t3_ := from2_
-					/*line few.go:45*/ t4_ := min(from2_+(turns2_*n0), outputs2_)
-					/*line few.go:45*/ from2_ = t3_
-					/*line few.go:45*/ end_ = t4_
-					/*line each.go:25*/ first_ := from2_
-					/*line each.go:25*/ beyond_ := end_
+					/*line each.go:104*/ t4_ := min(from2_+(turns2_*n0), outputs2_)
+					/*line each.go:104*/ from2_ = t3_
+					/*line each.go:104*/ end_ = t4_
+					/*line each.go:28*/ first_ := from2_
+					/*line each.go:28*/ beyond_ := end_
 				loop2:
-					/*line each.go:26*/ for o_ := first_ + (i0 - b0); o_ < beyond_; o_ = o_ + n0 {
+					/*line each.go:29*/ for o_ := first_ + (i0 - b0); o_ < beyond_; o_ = o_ + n0 {
 						less_ := float64(0)
-						if int64(len(shift_)) != int64(0) {
-							less_ = shift_[min(o_, int64(len(shift_))-int64(1))]
+						if int64(len(shift_)) == int64(1) {
+							less_ = shift_[0]
+						} else {
+							/*line each.go:33*/ if int64(len(shift_)) != int64(0) {
+								less_ = shift_[o_]
+							}
 						}
-						at_ := (g1 * outputs_) + o_
+						/*line each.go:36*/ at_ := (g1 * outputs_) + o_
 						if c_.Cols_ > int64(0) {
 							at_ = i0
+							if n_ <= int64(32) {
+								quick_ := n_ > int64(32)
+								t5_ := gpu_guessLine___(f_, p_, x_, y_, o_, n_, down_, less_, mask_, quick_)
+								/*line each.go:41*/ z_, ok_ := gpu_sure_(f_, t5_, q_, quick_, n_)
+								/*line each.go:41*/ if ok_ {
+									gpu_put_(c_, o_, z_)
+									continue loop2
+								}
+							}
 						}
-						/*line each.go:42*/ t8_ := at_ * int64(137)
-						/*line each.go:42*/ sum_ := words_[t8_ : (at_+int64(1))*int64(137)]
+						t8_ := at_ * int64(137)
+						/*line each.go:47*/ sum_ := words_[t8_ : (at_+int64(1))*int64(137)]
 						e_ := gpu_extracted{}
-						/*line each.go:43*/ top_ := int64(1026)
-						/*line each.go:43*/ held_ := int64(0)
-						/*line each.go:43*/ dirty_ := false
+						/*line each.go:48*/ top_ := int64(1026)
+						/*line each.go:48*/ held_ := int64(0)
+						/*line each.go:48*/ dirty_ := false
 					loop3:
-						/*line each.go:44*/ for i_ := from_; i_ < to_; i_ = i_ + turns_ {
+						/*line each.go:57*/ for i_ := from_; i_ < to_; i_ = i_ + turns_ {
 							end2_ := min(i_+turns_, to_)
 							t9_ := gpu_extractLine___(f_, p_, x_, y_, o_, i_, end2_, down_, less_, mask_, top_, false)
-							/*line each.go:46*/ g2_ := t9_
-							if (!gpu_fits___(f_, p_, g2_.w_, top_, false)) || (held_ == int64(2048)) {
-								next_ := gpu_nextTop___(f_, p_, g2_.w_, top_)
+							/*line each.go:59*/ g_ := t9_
+							if (!gpu_fits___(f_, p_, g_.w_, top_, false)) || (held_ == int64(2048)) {
+								next_ := gpu_nextTop___(f_, p_, g_.w_, top_)
 								if (((held_ > int64(0)) && (next_ != top_)) || (next_ == int64(0))) || (held_ == int64(2048)) {
 									if !dirty_ {
-										gpu_clearSum(sum_)
+										gpu_clearWords(sum_, gpu_wordsOf_(f_))
 										dirty_ = true
 									}
 									gpu_addTo_______(f_, p_, sum_, e_, top_)
 									t10_ := gpu_extracted{}
-									/*line each.go:55*/ e_ = t10_
-									/*line each.go:55*/ held_ = int64(0)
+									/*line each.go:68*/ e_ = t10_
+									/*line each.go:68*/ held_ = int64(0)
 								}
 								if next_ == int64(0) {
 									for k_ := i_; k_ < end2_; k_ = k_ + int64(1) {
-										u_, v_ := gpu_lineFactors___(p_, x_, y_, o_, k_, down_, less_, mask_)
-										gpu_addTerm___(f_, p_, sum_, u_, v_)
+										z2_, w_ := gpu_lineElements___(p_, x_, y_, o_, k_, down_)
+										gpu_addTerm___(f_, p_, sum_, z2_, w_, less_, mask_)
 									}
 									continue loop3
 								}
 								top_ = next_
 								t13_ := gpu_extractLine___(f_, p_, x_, y_, o_, i_, end2_, down_, less_, mask_, top_, false)
-								/*line each.go:65*/ g2_ = t13_
+								/*line each.go:78*/ g_ = t13_
 							}
-							e_ = gpu_plus(e_, gpu_counted(g2_, top_))
+							e_ = gpu_plus_(e_, gpu_counted(g_, top_))
 							held_ = held_ + int64(1)
 						}
-						if (c_.Cols_ > int64(0)) && (!dirty_) {
+						/*line each.go:84*/ if (c_.Cols_ > int64(0)) && (!dirty_) {
 							gpu_put_(c_, o_, gpu_rounded_(f_, gpu_valueOf___(f_, p_, e_, top_), int64(0), q_))
 							continue loop2
 						}
 						if !dirty_ {
-							gpu_clearSum(sum_)
+							gpu_clearWords(sum_, gpu_wordsOf_(f_))
 						}
 						gpu_addTo_______(f_, p_, sum_, e_, top_)
-						all_ := gpu_Place{Step_: int64(1), N_: int64(136)}
 						if c_.Cols_ > int64(0) {
-							t14_ := gpu_Top_(sum_, all_, int64(-2176))
-							/*line each.go:80*/ gpu_put_(c_, o_, gpu_rounded_(f_, t14_, sum_[136], q_))
+							t16_ := gpu_ofWords___(f_, sum_, q_)
+							/*line each.go:93*/ gpu_put_(c_, o_, t16_)
 						} else {
-							gpu_Carry_(sum_, all_)
+							gpu_Carry_(sum_, gpu_wordsOf_(f_))
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:3146
+//line kernels_tandem.go:3132
 	}
 	return nil
 }
 
-func FewFloat32SinglePlainPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func EachFloat32SingleBarePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 single
-	var arg1 plain
-	var arg8 quotient
-	arg8.over = uint64(args[22].Uint64())
-	arg8.root = bool(args[23].Uint32() != 0)
+	var arg1 bare
+	var arg9 quotient
+	arg9.over = uint64(args[23].Uint64())
+	arg9.root = bool(args[24].Uint32() != 0)
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Few[float32, single, plain](it, arg0, arg1, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float32](args[18:]), bool(args[21].Uint32() != 0), arg8, int64(args[24].Int64()))
+		Each[float32, single, bare](it, arg0, arg1, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float32](args[18:]), bool(args[21].Uint32() != 0), int(args[22].Int64()), arg9, int64(args[25].Int64()))
 	})
 }
 
-func FewFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func EachFloat32SingleBareGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var f_ gpu_single
-	var p_ gpu_plain
+	var p_ gpu_bare
 	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	y_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
+	_ = y_
 	words_ := support.Slice[int64](args[15:])
 	shift_ := support.Slice[float32](args[18:])
 	down_ := args[21].Uint32() != 0
+	turns_ := args[22].Int64()
+	_ = turns_
 	var q_ gpu_quotient
-	q_.over_ = args[22].Uint64()
-	q_.root_ = args[23].Uint32() != 0
-	mask_ := args[24].Int64()
+	q_.over_ = args[23].Uint64()
+	q_.root_ = args[24].Uint32() != 0
+	mask_ := args[25].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -3180,297 +3169,75 @@ func FewFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg) 
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line few.go:16*/ outputs_ := x_.Rows_
-					/*line few.go:16*/ n_ := x_.Cols_
+					/*line each.go:21*/ outputs_ := x_.Rows_
+					/*line each.go:21*/ n_ := x_.Cols_
 					if down_ {
-						t_ := x_.Cols_
-						/*line few.go:18*/ t2_ := x_.Rows_
-						/*line few.go:18*/ outputs_ = t_
-						/*line few.go:18*/ n_ = t2_
+						t_ := n_
+						/*line each.go:23*/ t2_ := outputs_
+						/*line each.go:23*/ outputs_ = t_
+						/*line each.go:23*/ n_ = t2_
 					}
-					/*line few.go:42*/ outputs2_ := outputs_
-					/*line few.go:42*/ var from_ int64
-					/*line few.go:42*/ var end_ int64
-					turns_ := support.Div((outputs2_+s0)-int64(1), s0)
-					from_ = min((g0*turns_)*n0, outputs2_)
-					t3_ := from_
-					/*line few.go:45*/ t4_ := min(from_+(turns_*n0), outputs2_)
-					/*line few.go:45*/ from_ = t3_
-					/*line few.go:45*/ end_ = t4_
-					/*line few.go:20*/ from2_ := from_
-					/*line few.go:20*/ end2_ := end_
-					for o_ := from2_ + (i0 - b0); o_ < end2_; o_ = o_ + n0 {
+					share_ := support.Div((n_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
+					from_ := min(g1*share_, n_)
+					to_ := min(from_+share_, n_)
+					/*line each.go:101*/ outputs2_ := outputs_
+					/*line each.go:101*/ var from2_ int64
+					/*line each.go:101*/ var end_ int64
+					turns2_ := support.Div((outputs2_+s0)-int64(1), s0)
+					from2_ = min((g0*turns2_)*n0, outputs2_)
+					t3_ := from2_
+					/*line each.go:104*/ t4_ := min(from2_+(turns2_*n0), outputs2_)
+					/*line each.go:104*/ from2_ = t3_
+					/*line each.go:104*/ end_ = t4_
+					/*line each.go:28*/ first_ := from2_
+					/*line each.go:28*/ beyond_ := end_
+				loop2:
+					/*line each.go:29*/ for o_ := first_ + (i0 - b0); o_ < beyond_; o_ = o_ + n0 {
 						less_ := float32(0)
-						if int64(len(shift_)) != int64(0) {
-							less_ = shift_[o_]
-						}
-						t5_ := gpu_guessFew(f_, p_, x_, y_, o_, n_, down_, less_, mask_)
-						/*line few.go:26*/ z_, ok_ := gpu_sure(f_, t5_, q_, false, n_)
-						if !ok_ {
-							t8_ := i0 * int64(25)
-							/*line few.go:28*/ sum_ := words_[t8_ : (i0+int64(1))*int64(25)]
-							gpu_clearSum(sum_)
-							for t9_, k_ := n_, int64(0); k_ < t9_; k_ = k_ + int64(1) {
-								u_, v_ := gpu_lineFactors(p_, x_, y_, o_, k_, down_, less_, mask_)
-								gpu_addTerm(f_, p_, sum_, u_, v_)
+						_ = less_
+						/*line each.go:31*/ if int64(len(shift_)) == int64(1) {
+							less_ = shift_[0]
+						} else {
+							/*line each.go:33*/ if int64(len(shift_)) != int64(0) {
+								less_ = shift_[o_]
 							}
-							t12_ := gpu_Place{Step_: int64(1), N_: int64(24)}
-							/*line few.go:34*/ t13_ := gpu_Top_(sum_, t12_, int64(-384))
-							/*line few.go:34*/ v2_ := t13_
-							z_ = gpu_rounded(f_, v2_, sum_[24], q_)
 						}
-						gpu_put(c_, o_, z_)
+						/*line each.go:36*/ at_ := (g1 * outputs_) + o_
+						if c_.Cols_ > int64(0) {
+							at_ = i0
+						}
+						/*line each.go:47*/ t8_ := at_ * int64(25)
+						/*line each.go:47*/ sum_ := words_[t8_ : (at_+int64(1))*int64(25)]
+						e_ := gpu_extracted{}
+						/*line each.go:48*/ top_ := int64(1026)
+						/*line each.go:48*/ held_ := int64(0)
+						_ = held_
+						/*line each.go:48*/ dirty_ := false
+						/*line each.go:50*/ gpu_clearWords(sum_, gpu_wordsOf(f_))
+						for k_ := from_; k_ < to_; k_ = k_ + int64(1) {
+							z2_, _ := gpu_lineElements____(p_, x_, x_, o_, k_, down_)
+							gpu_addWords(sum_, gpu_wordsOf(f_), gpu_term(f_, gpu_masked(z2_, mask_)), int64(-384))
+						}
+						dirty_ = true
+						/*line each.go:84*/ if (c_.Cols_ > int64(0)) && (!dirty_) {
+							gpu_put(c_, o_, gpu_rounded(f_, gpu_valueOf____(f_, p_, e_, top_), int64(0), q_))
+							continue loop2
+						}
+						if !dirty_ {
+							gpu_clearWords(sum_, gpu_wordsOf(f_))
+						}
+						gpu_addTo________(f_, p_, sum_, e_, top_)
+						if c_.Cols_ > int64(0) {
+							t16_ := gpu_ofWords__(f_, sum_, q_)
+							/*line each.go:93*/ gpu_put(c_, o_, t16_)
+						} else {
+							gpu_Carry_(sum_, gpu_wordsOf(f_))
+						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:3228
-	}
-	return nil
-}
-
-func FewFloat64DoublePlainPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 double
-	var arg1 plain
-	var arg8 quotient
-	arg8.over = uint64(args[22].Uint64())
-	arg8.root = bool(args[23].Uint32() != 0)
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Few[float64, double, plain](it, arg0, arg1, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float64](args[18:]), bool(args[21].Uint32() != 0), arg8, int64(args[24].Int64()))
-	})
-}
-
-func FewFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var f_ gpu_double
-	var p_ gpu_plain
-	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
-	y_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
-	words_ := support.Slice[int64](args[15:])
-	shift_ := support.Slice[float64](args[18:])
-	down_ := args[21].Uint32() != 0
-	var q_ gpu_quotient
-	q_.over_ = args[22].Uint64()
-	q_.root_ = args[23].Uint32() != 0
-	mask_ := args[24].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		e0, e1, e2 := b0+n0, b1+n1, b2+n2
-		for i2 := b2; i2 < e2; i2++ {
-			for i1 := b1; i1 < e1; i1++ {
-				for i0 := b0; i0 < e0; i0++ {
-					/*line few.go:16*/ outputs_ := x_.Rows_
-					/*line few.go:16*/ n_ := x_.Cols_
-					if down_ {
-						t_ := x_.Cols_
-						/*line few.go:18*/ t2_ := x_.Rows_
-						/*line few.go:18*/ outputs_ = t_
-						/*line few.go:18*/ n_ = t2_
-					}
-					/*line few.go:42*/ outputs2_ := outputs_
-					/*line few.go:42*/ var from_ int64
-					/*line few.go:42*/ var end_ int64
-					turns_ := support.Div((outputs2_+s0)-int64(1), s0)
-					from_ = min((g0*turns_)*n0, outputs2_)
-					t3_ := from_
-					/*line few.go:45*/ t4_ := min(from_+(turns_*n0), outputs2_)
-					/*line few.go:45*/ from_ = t3_
-					/*line few.go:45*/ end_ = t4_
-					/*line few.go:20*/ from2_ := from_
-					/*line few.go:20*/ end2_ := end_
-					for o_ := from2_ + (i0 - b0); o_ < end2_; o_ = o_ + n0 {
-						less_ := float64(0)
-						if int64(len(shift_)) != int64(0) {
-							less_ = shift_[o_]
-						}
-						t5_ := gpu_guessFew_(f_, p_, x_, y_, o_, n_, down_, less_, mask_)
-						/*line few.go:26*/ z_, ok_ := gpu_sure_(f_, t5_, q_, false, n_)
-						if !ok_ {
-							t8_ := i0 * int64(137)
-							/*line few.go:28*/ sum_ := words_[t8_ : (i0+int64(1))*int64(137)]
-							gpu_clearSum(sum_)
-							for t9_, k_ := n_, int64(0); k_ < t9_; k_ = k_ + int64(1) {
-								u_, v_ := gpu_lineFactors_(p_, x_, y_, o_, k_, down_, less_, mask_)
-								gpu_addTerm_(f_, p_, sum_, u_, v_)
-							}
-							t12_ := gpu_Place{Step_: int64(1), N_: int64(136)}
-							/*line few.go:34*/ t13_ := gpu_Top_(sum_, t12_, int64(-2176))
-							/*line few.go:34*/ v2_ := t13_
-							z_ = gpu_rounded_(f_, v2_, sum_[136], q_)
-						}
-						gpu_put_(c_, o_, z_)
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:3310
-	}
-	return nil
-}
-
-func FewFloat32SingleProductPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 single
-	var arg1 product
-	var arg8 quotient
-	arg8.over = uint64(args[22].Uint64())
-	arg8.root = bool(args[23].Uint32() != 0)
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Few[float32, single, product](it, arg0, arg1, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float32](args[18:]), bool(args[21].Uint32() != 0), arg8, int64(args[24].Int64()))
-	})
-}
-
-func FewFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var f_ gpu_single
-	var p_ gpu_product
-	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
-	y_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
-	words_ := support.Slice[int64](args[15:])
-	shift_ := support.Slice[float32](args[18:])
-	down_ := args[21].Uint32() != 0
-	var q_ gpu_quotient
-	q_.over_ = args[22].Uint64()
-	q_.root_ = args[23].Uint32() != 0
-	mask_ := args[24].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		e0, e1, e2 := b0+n0, b1+n1, b2+n2
-		for i2 := b2; i2 < e2; i2++ {
-			for i1 := b1; i1 < e1; i1++ {
-				for i0 := b0; i0 < e0; i0++ {
-					/*line few.go:16*/ outputs_ := x_.Rows_
-					/*line few.go:16*/ n_ := x_.Cols_
-					if down_ {
-						t_ := x_.Cols_
-						/*line few.go:18*/ t2_ := x_.Rows_
-						/*line few.go:18*/ outputs_ = t_
-						/*line few.go:18*/ n_ = t2_
-					}
-					/*line few.go:42*/ outputs2_ := outputs_
-					/*line few.go:42*/ var from_ int64
-					/*line few.go:42*/ var end_ int64
-					turns_ := support.Div((outputs2_+s0)-int64(1), s0)
-					from_ = min((g0*turns_)*n0, outputs2_)
-					t3_ := from_
-					/*line few.go:45*/ t4_ := min(from_+(turns_*n0), outputs2_)
-					/*line few.go:45*/ from_ = t3_
-					/*line few.go:45*/ end_ = t4_
-					/*line few.go:20*/ from2_ := from_
-					/*line few.go:20*/ end2_ := end_
-					for o_ := from2_ + (i0 - b0); o_ < end2_; o_ = o_ + n0 {
-						less_ := float32(0)
-						if int64(len(shift_)) != int64(0) {
-							less_ = shift_[o_]
-						}
-						t5_ := gpu_guessFew__(f_, p_, x_, y_, o_, n_, down_, less_, mask_)
-						/*line few.go:26*/ z_, ok_ := gpu_sure(f_, t5_, q_, false, n_)
-						if !ok_ {
-							t8_ := i0 * int64(25)
-							/*line few.go:28*/ sum_ := words_[t8_ : (i0+int64(1))*int64(25)]
-							gpu_clearSum(sum_)
-							for t9_, k_ := n_, int64(0); k_ < t9_; k_ = k_ + int64(1) {
-								u_, v_ := gpu_lineFactors__(p_, x_, y_, o_, k_, down_, less_, mask_)
-								gpu_addTerm__(f_, p_, sum_, u_, v_)
-							}
-							t12_ := gpu_Place{Step_: int64(1), N_: int64(24)}
-							/*line few.go:34*/ t13_ := gpu_Top_(sum_, t12_, int64(-384))
-							/*line few.go:34*/ v2_ := t13_
-							z_ = gpu_rounded(f_, v2_, sum_[24], q_)
-						}
-						gpu_put(c_, o_, z_)
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:3392
-	}
-	return nil
-}
-
-func FewFloat64DoubleProductPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var arg0 double
-	var arg1 product
-	var arg8 quotient
-	arg8.over = uint64(args[22].Uint64())
-	arg8.root = bool(args[23].Uint32() != 0)
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Few[float64, double, product](it, arg0, arg1, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float64](args[18:]), bool(args[21].Uint32() != 0), arg8, int64(args[24].Int64()))
-	})
-}
-
-func FewFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	var f_ gpu_double
-	var p_ gpu_product
-	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
-	y_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
-	words_ := support.Slice[int64](args[15:])
-	shift_ := support.Slice[float64](args[18:])
-	down_ := args[21].Uint32() != 0
-	var q_ gpu_quotient
-	q_.over_ = args[22].Uint64()
-	q_.root_ = args[23].Uint32() != 0
-	mask_ := args[24].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		e0, e1, e2 := b0+n0, b1+n1, b2+n2
-		for i2 := b2; i2 < e2; i2++ {
-			for i1 := b1; i1 < e1; i1++ {
-				for i0 := b0; i0 < e0; i0++ {
-					/*line few.go:16*/ outputs_ := x_.Rows_
-					/*line few.go:16*/ n_ := x_.Cols_
-					if down_ {
-						t_ := x_.Cols_
-						/*line few.go:18*/ t2_ := x_.Rows_
-						/*line few.go:18*/ outputs_ = t_
-						/*line few.go:18*/ n_ = t2_
-					}
-					/*line few.go:42*/ outputs2_ := outputs_
-					/*line few.go:42*/ var from_ int64
-					/*line few.go:42*/ var end_ int64
-					turns_ := support.Div((outputs2_+s0)-int64(1), s0)
-					from_ = min((g0*turns_)*n0, outputs2_)
-					t3_ := from_
-					/*line few.go:45*/ t4_ := min(from_+(turns_*n0), outputs2_)
-					/*line few.go:45*/ from_ = t3_
-					/*line few.go:45*/ end_ = t4_
-					/*line few.go:20*/ from2_ := from_
-					/*line few.go:20*/ end2_ := end_
-					for o_ := from2_ + (i0 - b0); o_ < end2_; o_ = o_ + n0 {
-						less_ := float64(0)
-						if int64(len(shift_)) != int64(0) {
-							less_ = shift_[o_]
-						}
-						t5_ := gpu_guessFew___(f_, p_, x_, y_, o_, n_, down_, less_, mask_)
-						/*line few.go:26*/ z_, ok_ := gpu_sure_(f_, t5_, q_, false, n_)
-						if !ok_ {
-							t8_ := i0 * int64(137)
-							/*line few.go:28*/ sum_ := words_[t8_ : (i0+int64(1))*int64(137)]
-							gpu_clearSum(sum_)
-							for t9_, k_ := n_, int64(0); k_ < t9_; k_ = k_ + int64(1) {
-								u_, v_ := gpu_lineFactors___(p_, x_, y_, o_, k_, down_, less_, mask_)
-								gpu_addTerm___(f_, p_, sum_, u_, v_)
-							}
-							t12_ := gpu_Place{Step_: int64(1), N_: int64(136)}
-							/*line few.go:34*/ t13_ := gpu_Top_(sum_, t12_, int64(-2176))
-							/*line few.go:34*/ v2_ := t13_
-							z_ = gpu_rounded_(f_, v2_, sum_[136], q_)
-						}
-						gpu_put_(c_, o_, z_)
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:3474
+//line kernels_tandem.go:3241
 	}
 	return nil
 }
@@ -3606,7 +3373,7 @@ func FoldAlongFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, 
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3610
+//line kernels_tandem.go:3377
 	}
 	return nil
 }
@@ -3742,7 +3509,7 @@ func FoldAlongFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, 
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3746
+//line kernels_tandem.go:3513
 	}
 	return nil
 }
@@ -3878,7 +3645,7 @@ func FoldAlongFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, arg
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3882
+//line kernels_tandem.go:3649
 	}
 	return nil
 }
@@ -4014,7 +3781,7 @@ func FoldAlongFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, arg
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4018
+//line kernels_tandem.go:3785
 	}
 	return nil
 }
@@ -4150,7 +3917,7 @@ func FoldAlongInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4154
+//line kernels_tandem.go:3921
 	}
 	return nil
 }
@@ -4286,7 +4053,7 @@ func FoldAlongInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4290
+//line kernels_tandem.go:4057
 	}
 	return nil
 }
@@ -4422,7 +4189,7 @@ func FoldAlongInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4426
+//line kernels_tandem.go:4193
 	}
 	return nil
 }
@@ -4558,7 +4325,7 @@ func FoldAlongBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []b
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4562
+//line kernels_tandem.go:4329
 	}
 	return nil
 }
@@ -4694,7 +4461,7 @@ func FoldAlongBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args [
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4698
+//line kernels_tandem.go:4465
 	}
 	return nil
 }
@@ -4769,7 +4536,7 @@ func FoldEachFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, a
 				}
 			}
 		}
-//line kernels_tandem.go:4773
+//line kernels_tandem.go:4540
 	}
 	return nil
 }
@@ -4844,7 +4611,7 @@ func FoldEachFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, a
 				}
 			}
 		}
-//line kernels_tandem.go:4848
+//line kernels_tandem.go:4615
 	}
 	return nil
 }
@@ -4919,7 +4686,7 @@ func FoldEachFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:4923
+//line kernels_tandem.go:4690
 	}
 	return nil
 }
@@ -4994,7 +4761,7 @@ func FoldEachFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:4998
+//line kernels_tandem.go:4765
 	}
 	return nil
 }
@@ -5069,7 +4836,7 @@ func FoldEachInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, arg
 				}
 			}
 		}
-//line kernels_tandem.go:5073
+//line kernels_tandem.go:4840
 	}
 	return nil
 }
@@ -5144,7 +4911,7 @@ func FoldEachInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args 
 				}
 			}
 		}
-//line kernels_tandem.go:5148
+//line kernels_tandem.go:4915
 	}
 	return nil
 }
@@ -5219,7 +4986,7 @@ func FoldEachInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []b
 				}
 			}
 		}
-//line kernels_tandem.go:5223
+//line kernels_tandem.go:4990
 	}
 	return nil
 }
@@ -5294,7 +5061,7 @@ func FoldEachBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []ba
 				}
 			}
 		}
-//line kernels_tandem.go:5298
+//line kernels_tandem.go:5065
 	}
 	return nil
 }
@@ -5369,7 +5136,7 @@ func FoldEachBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:5373
+//line kernels_tandem.go:5140
 	}
 	return nil
 }
@@ -5465,7 +5232,7 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			}
 			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:5469
+//line kernels_tandem.go:5236
 	}
 	return nil
 }
@@ -5561,7 +5328,7 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			}
 			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:5565
+//line kernels_tandem.go:5332
 	}
 	return nil
 }
@@ -5657,7 +5424,7 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 			}
 			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:5661
+//line kernels_tandem.go:5428
 	}
 	return nil
 }
@@ -5753,7 +5520,7 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 			}
 			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:5757
+//line kernels_tandem.go:5524
 	}
 	return nil
 }
@@ -5849,7 +5616,7 @@ func FinishInt32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 			}
 			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:5853
+//line kernels_tandem.go:5620
 	}
 	return nil
 }
@@ -5945,22 +5712,18 @@ func FinishBoolTruthGo(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 			}
 			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:5949
+//line kernels_tandem.go:5716
 	}
 	return nil
 }
 
 func RoundFloat32SinglePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 single
-	var arg4 steps
-	arg4.part = int(args[9].Int64())
-	arg4.output = int(args[10].Int64())
-	arg4.word = int(args[11].Int64())
-	var arg5 quotient
-	arg5.over = uint64(args[12].Uint64())
-	arg5.root = bool(args[13].Uint32() != 0)
+	var arg4 quotient
+	arg4.over = uint64(args[9].Uint64())
+	arg4.root = bool(args[10].Uint32() != 0)
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Round[float32, single](it, arg0, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), arg4, arg5)
+		Round[float32, single](it, arg0, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), arg4)
 	})
 }
 
@@ -5969,13 +5732,9 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	words_ := support.Slice[int64](args[5:])
 	parts_ := args[8].Int64()
-	var d_ gpu_steps
-	d_.part_ = args[9].Int64()
-	d_.output_ = args[10].Int64()
-	d_.word_ = args[11].Int64()
 	var q_ gpu_quotient
-	q_.over_ = args[12].Uint64()
-	q_.root_ = args[13].Uint32() != 0
+	q_.over_ = args[9].Uint64()
+	q_.root_ = args[10].Uint32() != 0
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var sum_ [137]int64
 	n := n0 * n1 * n2
@@ -5983,15 +5742,15 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line merge.go:19*/ outputs_ := c_.Rows_ * c_.Cols_
+		/*line merge.go:11*/ outputs_ := c_.Rows_ * c_.Cols_
 		o_ := g0
-		/*line merge.go:20*/ for o_ < outputs_ {
+		/*line merge.go:12*/ for o_ < outputs_ {
 			for w := range n {
 				l0 := w % n0
-				/*line merge.go:21*/ for k_ := l0; k_ <= int64(24); k_ = k_ + n0 {
+				/*line merge.go:13*/ for k_ := l0; k_ <= int64(24); k_ = k_ + n0 {
 					s_ := int64(0)
 					for t_, i_ := parts_, int64(0); i_ < t_; i_ = i_ + int64(1) {
-						v_ := words_[((i_*d_.part_)+(o_*d_.output_))+(k_*d_.word_)]
+						v_ := words_[(((i_*outputs_)+o_)*int64(25))+k_]
 						if k_ == int64(24) {
 							s_ = s_ | v_
 						} else {
@@ -6003,31 +5762,25 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 			}
 			for w := range n {
 				l0 := w % n0
-				/*line merge.go:34*/ if l0 == int64(0) {
-					t2_ := gpu_Place{Step_: int64(1), N_: int64(24)}
-					/*line merge.go:35*/ t3_ := gpu_Top(sum_[:int64(137)], t2_, int64(-384))
-					/*line merge.go:35*/ v2_ := t3_
-					gpu_put(c_, o_, gpu_rounded(f_, v2_, sum_[24], q_))
+				/*line merge.go:26*/ if l0 == int64(0) {
+					t2_ := gpu_ofWords(f_, sum_[:int64(137)], q_)
+					/*line merge.go:27*/ gpu_put(c_, o_, t2_)
 				}
 			}
-			/*line merge.go:20*/ o_ = o_ + int64(grid.Groups[0])
+			/*line merge.go:12*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:6016
+//line kernels_tandem.go:5773
 	}
 	return nil
 }
 
 func RoundFloat64DoublePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 double
-	var arg4 steps
-	arg4.part = int(args[9].Int64())
-	arg4.output = int(args[10].Int64())
-	arg4.word = int(args[11].Int64())
-	var arg5 quotient
-	arg5.over = uint64(args[12].Uint64())
-	arg5.root = bool(args[13].Uint32() != 0)
+	var arg4 quotient
+	arg4.over = uint64(args[9].Uint64())
+	arg4.root = bool(args[10].Uint32() != 0)
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Round[float64, double](it, arg0, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), arg4, arg5)
+		Round[float64, double](it, arg0, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), arg4)
 	})
 }
 
@@ -6036,13 +5789,9 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	words_ := support.Slice[int64](args[5:])
 	parts_ := args[8].Int64()
-	var d_ gpu_steps
-	d_.part_ = args[9].Int64()
-	d_.output_ = args[10].Int64()
-	d_.word_ = args[11].Int64()
 	var q_ gpu_quotient
-	q_.over_ = args[12].Uint64()
-	q_.root_ = args[13].Uint32() != 0
+	q_.over_ = args[9].Uint64()
+	q_.root_ = args[10].Uint32() != 0
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var sum_ [137]int64
 	n := n0 * n1 * n2
@@ -6050,15 +5799,15 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line merge.go:19*/ outputs_ := c_.Rows_ * c_.Cols_
+		/*line merge.go:11*/ outputs_ := c_.Rows_ * c_.Cols_
 		o_ := g0
-		/*line merge.go:20*/ for o_ < outputs_ {
+		/*line merge.go:12*/ for o_ < outputs_ {
 			for w := range n {
 				l0 := w % n0
-				/*line merge.go:21*/ for k_ := l0; k_ <= int64(136); k_ = k_ + n0 {
+				/*line merge.go:13*/ for k_ := l0; k_ <= int64(136); k_ = k_ + n0 {
 					s_ := int64(0)
 					for t_, i_ := parts_, int64(0); i_ < t_; i_ = i_ + int64(1) {
-						v_ := words_[((i_*d_.part_)+(o_*d_.output_))+(k_*d_.word_)]
+						v_ := words_[(((i_*outputs_)+o_)*int64(137))+k_]
 						if k_ == int64(136) {
 							s_ = s_ | v_
 						} else {
@@ -6070,16 +5819,14 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 			}
 			for w := range n {
 				l0 := w % n0
-				/*line merge.go:34*/ if l0 == int64(0) {
-					t2_ := gpu_Place{Step_: int64(1), N_: int64(136)}
-					/*line merge.go:35*/ t3_ := gpu_Top(sum_[:int64(137)], t2_, int64(-2176))
-					/*line merge.go:35*/ v2_ := t3_
-					gpu_put_(c_, o_, gpu_rounded_(f_, v2_, sum_[136], q_))
+				/*line merge.go:26*/ if l0 == int64(0) {
+					t2_ := gpu_ofWords_(f_, sum_[:int64(137)], q_)
+					/*line merge.go:27*/ gpu_put_(c_, o_, t2_)
 				}
 			}
-			/*line merge.go:20*/ o_ = o_ + int64(grid.Groups[0])
+			/*line merge.go:12*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:6083
+//line kernels_tandem.go:5830
 	}
 	return nil
 }
@@ -6109,7 +5856,7 @@ func GatherGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line merge.go:47*/ k_ := i0
+						/*line merge.go:38*/ k_ := i0
 						s_ := sums_[(first_*height_)+k_]
 						for t_, i_ := parts_, int64(0); i_ < t_; i_ = i_ + int64(1) {
 							v_ := words_[((i_*outputs_)*height_)+k_]
@@ -6124,7 +5871,7 @@ func GatherGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:6128
+//line kernels_tandem.go:5875
 	}
 	return nil
 }
@@ -6158,27 +5905,27 @@ func GatherFoldedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line merge.go:67*/ o_ := i0
+						/*line merge.go:58*/ o_ := i0
 						s_ := gpu_state{a_: states_[first_+o_], b_: states_[(all_+first_)+o_]}
 						for t_, p_ := count_, int64(0); p_ < t_; p_ = p_ + int64(1) {
 							t2_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
 							k_ := t2_.b_
-							/*line merge.go:71*/ if (kind_ == int64(1)) && (k_ < int64(2147483647)) {
+							/*line merge.go:62*/ if (kind_ == int64(1)) && (k_ < int64(2147483647)) {
 								t2_.b_ = (base_ + (support.Div(k_, cols_) * pitch_)) + support.Rem(k_, cols_)
 							}
 							s_ = gpu_merge(s_, kind_, t2_)
 						}
 						t3_ := first_ + o_
-						/*line merge.go:76*/ t4_ := (all_ + first_) + o_
-						/*line merge.go:76*/ t5_ := s_.a_
-						/*line merge.go:76*/ t6_ := s_.b_
-						/*line merge.go:76*/ states_[t3_] = t5_
-						/*line merge.go:76*/ states_[t4_] = t6_
+						/*line merge.go:67*/ t4_ := (all_ + first_) + o_
+						/*line merge.go:67*/ t5_ := s_.a_
+						/*line merge.go:67*/ t6_ := s_.b_
+						/*line merge.go:67*/ states_[t3_] = t5_
+						/*line merge.go:67*/ states_[t4_] = t6_
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:6182
+//line kernels_tandem.go:5929
 	}
 	return nil
 }
@@ -6186,7 +5933,7 @@ func GatherFoldedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 func TotalsFloat32SinglePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 single
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Totals[float32, single](it, arg0, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), int(args[9].Int64()), bool(args[10].Uint32() != 0), bool(args[11].Uint32() != 0))
+		Totals[float32, single](it, arg0, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), int(args[9].Int64()))
 	})
 }
 
@@ -6196,8 +5943,6 @@ func TotalsFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 	sums_ := support.Slice[int64](args[5:])
 	block_ := args[8].Int64()
 	blocks_ := args[9].Int64()
-	down_ := args[10].Uint32() != 0
-	abs_ := args[11].Uint32() != 0
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -6205,44 +5950,29 @@ func TotalsFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		more := support.More(grid, i, hi)
 		i += more
-		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
-		for i2 := b2; i2 < e2; i2++ {
-			for i1 := b1; i1 < e1; i1++ {
-				for i0 := b0; i0 < e0; i0++ {
-					/*line prefix.go:103*/ rows_ := x_.Rows_
-					/*line prefix.go:103*/ cols_ := x_.Cols_
-					/*line prefix.go:103*/ rowStep_ := x_.Stride_
-					/*line prefix.go:103*/ step_ := int64(1)
-					if down_ {
-						t_ := cols_
-						/*line prefix.go:105*/ t2_ := rows_
-						/*line prefix.go:105*/ t3_ := step_
-						/*line prefix.go:105*/ t4_ := rowStep_
-						/*line prefix.go:105*/ rows_ = t_
-						/*line prefix.go:105*/ cols_ = t2_
-						/*line prefix.go:105*/ rowStep_ = t3_
-						/*line prefix.go:105*/ step_ = t4_
-					}
-					n_ := rows_ * blocks_
-					for o_ := i0; o_ < n_; o_ = o_ + s0 {
+		for a0 := b0; a0 < x_.Rows_*blocks_; a0 += s0 {
+			e0, e1, e2 := min(a0+int64(1+more)*n0, x_.Rows_*blocks_), b1+n1, b2+n2
+			for i2 := b2; i2 < e2; i2++ {
+				for i1 := b1; i1 < e1; i1++ {
+					for i0 := a0; i0 < e0; i0++ {
+						/*line prefix.go:95*/ n_ := x_.Rows_ * blocks_
+						o_ := i0
 						at_ := gpu_Place{At_: o_, Step_: n_, N_: int64(24)}
 						i_ := support.Div(o_, blocks_)
-						/*line prefix.go:110*/ from_ := support.Rem(o_, blocks_) * block_
-						/*line prefix.go:119*/ gpu_clearWords(sums_, at_)
-						h1 := x_.Data_
-						for j2_ := from_; j2_ < min(from_+block_, cols_); j2_ = j2_ + int64(1) {
-							/*line prefix.go:121*/ t8_ := gpu_term(f_, h1[(i_*rowStep_)+(j2_*step_)])
-							if abs_ {
-								t8_ = gpu_magnitude(t8_)
-							}
-							gpu_addWords(sums_, at_, t8_, int64(-384))
+						/*line prefix.go:98*/ from_ := support.Rem(o_, blocks_) * block_
+						/*line prefix.go:107*/ gpu_clearWords(sums_, at_)
+						h1 := x_.Cols_
+						h2 := x_.Data_
+						h3 := x_.Stride_
+						for j2_ := from_; j2_ < min(from_+block_, h1); j2_ = j2_ + int64(1) {
+							/*line prefix.go:109*/ gpu_addWords(sums_, at_, gpu_term(f_, h2[(i_*h3)+j2_]), int64(-384))
 						}
 						gpu_Carry_(sums_, at_)
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:6246
+//line kernels_tandem.go:5976
 	}
 	return nil
 }
@@ -6250,7 +5980,7 @@ func TotalsFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 func TotalsFloat64DoublePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 double
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Totals[float64, double](it, arg0, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), int(args[9].Int64()), bool(args[10].Uint32() != 0), bool(args[11].Uint32() != 0))
+		Totals[float64, double](it, arg0, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), int(args[9].Int64()))
 	})
 }
 
@@ -6260,8 +5990,6 @@ func TotalsFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 	sums_ := support.Slice[int64](args[5:])
 	block_ := args[8].Int64()
 	blocks_ := args[9].Int64()
-	down_ := args[10].Uint32() != 0
-	abs_ := args[11].Uint32() != 0
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -6269,44 +5997,30 @@ func TotalsFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		more := support.More(grid, i, hi)
 		i += more
-		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
-		for i2 := b2; i2 < e2; i2++ {
-			for i1 := b1; i1 < e1; i1++ {
-				for i0 := b0; i0 < e0; i0++ {
-					/*line prefix.go:103*/ rows_ := x_.Rows_
-					/*line prefix.go:103*/ cols_ := x_.Cols_
-					/*line prefix.go:103*/ rowStep_ := x_.Stride_
-					/*line prefix.go:103*/ step_ := int64(1)
-					if down_ {
-						t_ := cols_
-						/*line prefix.go:105*/ t2_ := rows_
-						/*line prefix.go:105*/ t3_ := step_
-						/*line prefix.go:105*/ t4_ := rowStep_
-						/*line prefix.go:105*/ rows_ = t_
-						/*line prefix.go:105*/ cols_ = t2_
-						/*line prefix.go:105*/ rowStep_ = t3_
-						/*line prefix.go:105*/ step_ = t4_
-					}
-					n_ := rows_ * blocks_
-					for o_ := i0; o_ < n_; o_ = o_ + s0 {
+		for a0 := b0; a0 < x_.Rows_*blocks_; a0 += s0 {
+			e0, e1, e2 := min(a0+int64(1+more)*n0, x_.Rows_*blocks_), b1+n1, b2+n2
+			for i2 := b2; i2 < e2; i2++ {
+				for i1 := b1; i1 < e1; i1++ {
+					for i0 := a0; i0 < e0; i0++ {
+						/*line prefix.go:95*/ n_ := x_.Rows_ * blocks_
+						o_ := i0
 						at_ := gpu_Place{At_: o_, Step_: n_, N_: int64(136)}
 						i_ := support.Div(o_, blocks_)
-						/*line prefix.go:110*/ from_ := support.Rem(o_, blocks_) * block_
-						/*line prefix.go:119*/ gpu_clearWords(sums_, at_)
-						h1 := x_.Data_
-						for j2_ := from_; j2_ < min(from_+block_, cols_); j2_ = j2_ + int64(1) {
-							/*line prefix.go:121*/ t8_ := gpu_term_(f_, h1[(i_*rowStep_)+(j2_*step_)])
-							if abs_ {
-								t8_ = gpu_magnitude(t8_)
-							}
-							gpu_addWords(sums_, at_, t8_, int64(-2176))
+						/*line prefix.go:98*/ from_ := support.Rem(o_, blocks_) * block_
+						/*line prefix.go:107*/ gpu_clearWords(sums_, at_)
+						h1 := x_.Cols_
+						h2 := x_.Data_
+						h3 := x_.Stride_
+						for j2_ := from_; j2_ < min(from_+block_, h1); j2_ = j2_ + int64(1) {
+//line prefix.go:109
+							gpu_addWords(sums_, at_, gpu_term_(f_, h2[(i_*h3)+j2_]), int64(-2176))
 						}
 						gpu_Carry_(sums_, at_)
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:6310
+//line kernels_tandem.go:6024
 	}
 	return nil
 }
@@ -6314,7 +6028,7 @@ func TotalsFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 func TotalsInt32IntegerPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 integer
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Totals[int32, integer](it, arg0, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), int(args[9].Int64()), bool(args[10].Uint32() != 0), bool(args[11].Uint32() != 0))
+		Totals[int32, integer](it, arg0, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, support.Slice[int64](args[5:]), int(args[8].Int64()), int(args[9].Int64()))
 	})
 }
 
@@ -6325,9 +6039,6 @@ func TotalsInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 	sums_ := support.Slice[int64](args[5:])
 	block_ := args[8].Int64()
 	blocks_ := args[9].Int64()
-	down_ := args[10].Uint32() != 0
-	abs_ := args[11].Uint32() != 0
-	_ = abs_
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -6339,43 +6050,31 @@ func TotalsInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line prefix.go:103*/ rows_ := x_.Rows_
-					/*line prefix.go:103*/ cols_ := x_.Cols_
-					/*line prefix.go:103*/ rowStep_ := x_.Stride_
-					/*line prefix.go:103*/ step_ := int64(1)
-					if down_ {
-						t_ := cols_
-						/*line prefix.go:105*/ t2_ := rows_
-						/*line prefix.go:105*/ t3_ := step_
-						/*line prefix.go:105*/ t4_ := rowStep_
-						/*line prefix.go:105*/ rows_ = t_
-						/*line prefix.go:105*/ cols_ = t2_
-						/*line prefix.go:105*/ rowStep_ = t3_
-						/*line prefix.go:105*/ step_ = t4_
-					}
-					n_ := rows_ * blocks_
+					/*line prefix.go:95*/ n_ := x_.Rows_ * blocks_
 				loop2:
-					/*line prefix.go:108*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
+					/*line prefix.go:96*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
 						at_ := gpu_Place{At_: o_, Step_: n_, N_: int64(1)}
 						_ = at_
-						/*line prefix.go:110*/ i_ := support.Div(o_, blocks_)
-						/*line prefix.go:110*/ from_ := support.Rem(o_, blocks_) * block_
-						/*line prefix.go:112*/ s_ := int64(0)
-						h1 := x_.Data_
-						for j_ := from_; j_ < min(from_+block_, cols_); j_ = j_ + int64(1) {
-							/*line prefix.go:114*/ s_ = s_ + int64(h1[(i_*rowStep_)+(j_*step_)])
+						/*line prefix.go:98*/ i_ := support.Div(o_, blocks_)
+						/*line prefix.go:98*/ from_ := support.Rem(o_, blocks_) * block_
+						/*line prefix.go:100*/ s_ := int64(0)
+						h1 := x_.Cols_
+						h2 := x_.Data_
+						h3 := x_.Stride_
+						for j_ := from_; j_ < min(from_+block_, h1); j_ = j_ + int64(1) {
+							/*line prefix.go:102*/ s_ = s_ + int64(h2[(i_*h3)+j_])
 						}
-						t5_ := o_
-						/*line prefix.go:116*/ t6_ := n_ + o_
-						/*line prefix.go:116*/ t7_ := s_
-						/*line prefix.go:116*/ sums_[t5_] = t7_
-						/*line prefix.go:116*/ sums_[t6_] = int64(0)
+						t_ := o_
+						/*line prefix.go:104*/ t2_ := n_ + o_
+						/*line prefix.go:104*/ t3_ := s_
+						/*line prefix.go:104*/ sums_[t_] = t3_
+						/*line prefix.go:104*/ sums_[t2_] = int64(0)
 						continue loop2
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:6379
+//line kernels_tandem.go:6078
 	}
 	return nil
 }
@@ -6403,10 +6102,10 @@ func OffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line prefix.go:136*/ n_ := rows_ * blocks_
+						/*line prefix.go:120*/ n_ := rows_ * blocks_
 						o_ := i0
 						at_ := (support.Div(o_, rows_) * n_) + (support.Rem(o_, rows_) * blocks_)
-						/*line prefix.go:138*/ before_ := int64(0)
+						/*line prefix.go:122*/ before_ := int64(0)
 						for t_, b_ := blocks_, int64(0); b_ < t_; b_ = b_ + int64(1) {
 							v_ := sums_[at_+b_]
 							sums_[at_+b_] = before_
@@ -6420,7 +6119,7 @@ func OffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:6424
+//line kernels_tandem.go:6123
 	}
 	return nil
 }
@@ -6450,27 +6149,27 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line prefix.go:159*/ n_ := x_.Rows_ * blocks_
+					/*line prefix.go:143*/ n_ := x_.Rows_ * blocks_
 				loop2:
-					/*line prefix.go:160*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
+					/*line prefix.go:144*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
 						at_ := gpu_Place{At_: o_, Step_: n_, N_: int64(24)}
 						i_ := support.Div(o_, blocks_)
-						/*line prefix.go:162*/ from_ := support.Rem(o_, blocks_) * block_
+						/*line prefix.go:146*/ from_ := support.Rem(o_, blocks_) * block_
 						to_ := min(from_+block_, x_.Cols_)
-						/*line prefix.go:175*/ before_ := gpu_Value{}
-						/*line prefix.go:175*/ special_ := int64(0)
+						/*line prefix.go:159*/ before_ := gpu_Value{}
+						/*line prefix.go:159*/ special_ := int64(0)
 						if blocks_ > int64(1) {
 							t_ := gpu_valueOfWords(sums_, at_, int64(-384))
-							/*line prefix.go:177*/ t2_ := t_
-							/*line prefix.go:177*/ t3_ := sums_[o_+(at_.N_*n_)]
-							/*line prefix.go:177*/ before_ = t2_
-							/*line prefix.go:177*/ special_ = t3_
+							/*line prefix.go:161*/ t2_ := t_
+							/*line prefix.go:161*/ t3_ := sums_[o_+(at_.N_*n_)]
+							/*line prefix.go:161*/ before_ = t2_
+							/*line prefix.go:161*/ special_ = t3_
 						}
 						r_ := gpu_withValue(gpu_noReach(), before_)
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						for j2_ := from_; j2_ < to_; j2_ = j2_ + int64(1) {
-							/*line prefix.go:181*/ r_ = gpu_with_________(r_, gpu_term(f_, h1[(i_*h2)+j2_]), int64(64))
+							/*line prefix.go:165*/ r_ = gpu_with_________(r_, gpu_term(f_, h1[(i_*h2)+j2_]), int64(64))
 						}
 						if gpu_fits____(r_, block_+int64(1)) {
 							s2_ := gpu_int128Of(before_, r_.least_)
@@ -6479,9 +6178,9 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 							h5 := c_.Data_
 							h6 := c_.Stride_
 							for j3_ := from_; j3_ < to_; j3_ = j3_ + int64(1) {
-								/*line prefix.go:186*/ t4_ := gpu_term(f_, h3[(i_*h4)+j3_])
+								/*line prefix.go:170*/ t4_ := gpu_term(f_, h3[(i_*h4)+j3_])
 								special_ = special_ | t4_.special_
-								s2_ = gpu_plus_(s2_, t4_, r_.least_)
+								s2_ = gpu_plus___(s2_, t4_, r_.least_)
 								h5[(i_*h6)+j3_] = gpu_of______(f_, gpu_value(s2_, r_.least_), special_)
 							}
 							continue loop2
@@ -6494,15 +6193,15 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 						h9 := c_.Data_
 						h10 := c_.Stride_
 						for j4_ := from_; j4_ < to_; j4_ = j4_ + int64(1) {
-							/*line prefix.go:197*/ gpu_addWords(sums_, at_, gpu_term(f_, h7[(i_*h8)+j4_]), int64(-384))
+							/*line prefix.go:181*/ gpu_addWords(sums_, at_, gpu_term(f_, h7[(i_*h8)+j4_]), int64(-384))
 							t5_ := gpu_valueOfWords(sums_, at_, int64(-384))
-							/*line prefix.go:198*/ h9[(i_*h10)+j4_] = gpu_of______(f_, t5_, sums_[o_+(at_.N_*n_)])
+							/*line prefix.go:182*/ h9[(i_*h10)+j4_] = gpu_of______(f_, t5_, sums_[o_+(at_.N_*n_)])
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:6506
+//line kernels_tandem.go:6205
 	}
 	return nil
 }
@@ -6532,27 +6231,27 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line prefix.go:159*/ n_ := x_.Rows_ * blocks_
+					/*line prefix.go:143*/ n_ := x_.Rows_ * blocks_
 				loop2:
-					/*line prefix.go:160*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
+					/*line prefix.go:144*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
 						at_ := gpu_Place{At_: o_, Step_: n_, N_: int64(136)}
 						i_ := support.Div(o_, blocks_)
-						/*line prefix.go:162*/ from_ := support.Rem(o_, blocks_) * block_
+						/*line prefix.go:146*/ from_ := support.Rem(o_, blocks_) * block_
 						to_ := min(from_+block_, x_.Cols_)
-						/*line prefix.go:175*/ before_ := gpu_Value{}
-						/*line prefix.go:175*/ special_ := int64(0)
+						/*line prefix.go:159*/ before_ := gpu_Value{}
+						/*line prefix.go:159*/ special_ := int64(0)
 						if blocks_ > int64(1) {
 							t_ := gpu_valueOfWords(sums_, at_, int64(-2176))
-							/*line prefix.go:177*/ t2_ := t_
-							/*line prefix.go:177*/ t3_ := sums_[o_+(at_.N_*n_)]
-							/*line prefix.go:177*/ before_ = t2_
-							/*line prefix.go:177*/ special_ = t3_
+							/*line prefix.go:161*/ t2_ := t_
+							/*line prefix.go:161*/ t3_ := sums_[o_+(at_.N_*n_)]
+							/*line prefix.go:161*/ before_ = t2_
+							/*line prefix.go:161*/ special_ = t3_
 						}
 						r_ := gpu_withValue(gpu_noReach(), before_)
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						for j2_ := from_; j2_ < to_; j2_ = j2_ + int64(1) {
-							/*line prefix.go:181*/ r_ = gpu_with_________(r_, gpu_term_(f_, h1[(i_*h2)+j2_]), int64(64))
+							/*line prefix.go:165*/ r_ = gpu_with_________(r_, gpu_term_(f_, h1[(i_*h2)+j2_]), int64(64))
 						}
 						if gpu_fits____(r_, block_+int64(1)) {
 							s2_ := gpu_int128Of(before_, r_.least_)
@@ -6561,9 +6260,9 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 							h5 := c_.Data_
 							h6 := c_.Stride_
 							for j3_ := from_; j3_ < to_; j3_ = j3_ + int64(1) {
-								/*line prefix.go:186*/ t4_ := gpu_term_(f_, h3[(i_*h4)+j3_])
+								/*line prefix.go:170*/ t4_ := gpu_term_(f_, h3[(i_*h4)+j3_])
 								special_ = special_ | t4_.special_
-								s2_ = gpu_plus_(s2_, t4_, r_.least_)
+								s2_ = gpu_plus___(s2_, t4_, r_.least_)
 								h5[(i_*h6)+j3_] = gpu_of_______(f_, gpu_value(s2_, r_.least_), special_)
 							}
 							continue loop2
@@ -6576,16 +6275,16 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 						h9 := c_.Data_
 						h10 := c_.Stride_
 						for j4_ := from_; j4_ < to_; j4_ = j4_ + int64(1) {
-//line prefix.go:197
+//line prefix.go:181
 							gpu_addWords(sums_, at_, gpu_term_(f_, h7[(i_*h8)+j4_]), int64(-2176))
 							t5_ := gpu_valueOfWords(sums_, at_, int64(-2176))
-							/*line prefix.go:198*/ h9[(i_*h10)+j4_] = gpu_of_______(f_, t5_, sums_[o_+(at_.N_*n_)])
+							/*line prefix.go:182*/ h9[(i_*h10)+j4_] = gpu_of_______(f_, t5_, sums_[o_+(at_.N_*n_)])
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:6589
+//line kernels_tandem.go:6288
 	}
 	return nil
 }
@@ -6616,15 +6315,15 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line prefix.go:159*/ n_ := x_.Rows_ * blocks_
+					/*line prefix.go:143*/ n_ := x_.Rows_ * blocks_
 				loop2:
-					/*line prefix.go:160*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
+					/*line prefix.go:144*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
 						at_ := gpu_Place{At_: o_, Step_: n_, N_: int64(1)}
 						_ = at_
-						/*line prefix.go:162*/ i_ := support.Div(o_, blocks_)
-						/*line prefix.go:162*/ from_ := support.Rem(o_, blocks_) * block_
+						/*line prefix.go:146*/ i_ := support.Div(o_, blocks_)
+						/*line prefix.go:146*/ from_ := support.Rem(o_, blocks_) * block_
 						to_ := min(from_+block_, x_.Cols_)
-						/*line prefix.go:165*/ s_ := int64(0)
+						/*line prefix.go:149*/ s_ := int64(0)
 						if blocks_ > int64(1) {
 							s_ = sums_[o_]
 						}
@@ -6633,7 +6332,7 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 						h3 := c_.Data_
 						h4 := c_.Stride_
 						for j_ := from_; j_ < to_; j_ = j_ + int64(1) {
-							/*line prefix.go:170*/ s_ = s_ + int64(h1[(i_*h2)+j_])
+							/*line prefix.go:154*/ s_ = s_ + int64(h1[(i_*h2)+j_])
 							h3[(i_*h4)+j_] = int32(s_)
 						}
 						continue loop2
@@ -6641,7 +6340,7 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:6645
+//line kernels_tandem.go:6344
 	}
 	return nil
 }
@@ -6675,20 +6374,20 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			for i1 := b1; i1 < e1; i1++ {
 			items1:
 				for i0 := b0; i0 < e0; i0++ {
-					/*line prefix.go:212*/ if bad_[0] > int32(0) {
+					/*line prefix.go:196*/ if bad_[0] > int32(0) {
 						continue items1
 					}
 					at_ := gpu_Place{At_: (i1 * s0) + i0, Step_: s0 * s1, N_: int64(24)}
-					/*line prefix.go:218*/ if short_ {
+					/*line prefix.go:202*/ if short_ {
 						for k_ := i0; k_ < int64(len(order_)); k_ = k_ + s0 {
 							row_, end_ := gpu_rowsOf(index_, order_, k_)
 							if end_ > k_ {
 								h1 := c_.Stride_
 								h2 := c_.Data_
 								for t3_, j_ := c_.Cols_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-									/*line prefix.go:223*/ z_ := (int64(row_) * h1) + j_
+									/*line prefix.go:207*/ z_ := (int64(row_) * h1) + j_
 									t4_ := gpu_gathered(f_, h2[z_], x_, j_, order_, k_, end_, words_, at_)
-									/*line prefix.go:224*/ h2[z_] = t4_
+									/*line prefix.go:208*/ h2[z_] = t4_
 								}
 							}
 						}
@@ -6701,16 +6400,16 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 							h4 := c_.Stride_
 							h5 := c_.Data_
 							for j2_ := i0; j2_ < h3; j2_ = j2_ + s0 {
-								/*line prefix.go:234*/ z2_ := (int64(row2_) * h4) + j2_
+								/*line prefix.go:218*/ z2_ := (int64(row2_) * h4) + j2_
 								t7_ := gpu_gathered(f_, h5[z2_], x_, j2_, order_, k2_, end2_, words_, at_)
-								/*line prefix.go:235*/ h5[z2_] = t7_
+								/*line prefix.go:219*/ h5[z2_] = t7_
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:6714
+//line kernels_tandem.go:6413
 	}
 	return nil
 }
@@ -6744,20 +6443,20 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			for i1 := b1; i1 < e1; i1++ {
 			items1:
 				for i0 := b0; i0 < e0; i0++ {
-					/*line prefix.go:212*/ if bad_[0] > int32(0) {
+					/*line prefix.go:196*/ if bad_[0] > int32(0) {
 						continue items1
 					}
 					at_ := gpu_Place{At_: (i1 * s0) + i0, Step_: s0 * s1, N_: int64(136)}
-					/*line prefix.go:218*/ if short_ {
+					/*line prefix.go:202*/ if short_ {
 						for k_ := i0; k_ < int64(len(order_)); k_ = k_ + s0 {
 							row_, end_ := gpu_rowsOf(index_, order_, k_)
 							if end_ > k_ {
 								h1 := c_.Stride_
 								h2 := c_.Data_
 								for t3_, j_ := c_.Cols_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-									/*line prefix.go:223*/ z_ := (int64(row_) * h1) + j_
+									/*line prefix.go:207*/ z_ := (int64(row_) * h1) + j_
 									t4_ := gpu_gathered_(f_, h2[z_], x_, j_, order_, k_, end_, words_, at_)
-									/*line prefix.go:224*/ h2[z_] = t4_
+									/*line prefix.go:208*/ h2[z_] = t4_
 								}
 							}
 						}
@@ -6770,16 +6469,16 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 							h4 := c_.Stride_
 							h5 := c_.Data_
 							for j2_ := i0; j2_ < h3; j2_ = j2_ + s0 {
-								/*line prefix.go:234*/ z2_ := (int64(row2_) * h4) + j2_
+								/*line prefix.go:218*/ z2_ := (int64(row2_) * h4) + j2_
 								t7_ := gpu_gathered_(f_, h5[z2_], x_, j2_, order_, k2_, end2_, words_, at_)
-								/*line prefix.go:235*/ h5[z2_] = t7_
+								/*line prefix.go:219*/ h5[z2_] = t7_
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:6783
+//line kernels_tandem.go:6482
 	}
 	return nil
 }
@@ -6813,20 +6512,20 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 			for i1 := b1; i1 < e1; i1++ {
 			items1:
 				for i0 := b0; i0 < e0; i0++ {
-					/*line prefix.go:212*/ if bad_[0] > int32(0) {
+					/*line prefix.go:196*/ if bad_[0] > int32(0) {
 						continue items1
 					}
 					at_ := gpu_Place{At_: (i1 * s0) + i0, Step_: s0 * s1, N_: int64(1)}
-					/*line prefix.go:218*/ if short_ {
+					/*line prefix.go:202*/ if short_ {
 						for k_ := i0; k_ < int64(len(order_)); k_ = k_ + s0 {
 							row_, end_ := gpu_rowsOf(index_, order_, k_)
 							if end_ > k_ {
 								h1 := c_.Stride_
 								h2 := c_.Data_
 								for t3_, j_ := c_.Cols_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-									/*line prefix.go:223*/ z_ := (int64(row_) * h1) + j_
+									/*line prefix.go:207*/ z_ := (int64(row_) * h1) + j_
 									t4_ := gpu_gathered__(f_, h2[z_], x_, j_, order_, k_, end_, words_, at_)
-									/*line prefix.go:224*/ h2[z_] = t4_
+									/*line prefix.go:208*/ h2[z_] = t4_
 								}
 							}
 						}
@@ -6839,44 +6538,50 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 							h4 := c_.Stride_
 							h5 := c_.Data_
 							for j2_ := i0; j2_ < h3; j2_ = j2_ + s0 {
-								/*line prefix.go:234*/ z2_ := (int64(row2_) * h4) + j2_
+								/*line prefix.go:218*/ z2_ := (int64(row2_) * h4) + j2_
 								t7_ := gpu_gathered__(f_, h5[z2_], x_, j2_, order_, k2_, end2_, words_, at_)
-								/*line prefix.go:235*/ h5[z2_] = t7_
+								/*line prefix.go:219*/ h5[z2_] = t7_
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:6852
+//line kernels_tandem.go:6551
 	}
 	return nil
 }
 
-func gpu_factorsAt(p_ gpu_plain, b_ gpu_block, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:155*/ var u_ float64
-	_ = u_
-	/*line along.go:155*/ var v_ float64
-	_ = v_
-	/*line along.go:156*/ x_, y_ := gpu_elementsAt(p_, b_, i_, j_)
-	t3_, t4_ := gpu_factors(p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:157*/ return t3_, t4_
-//line kernels_tandem.go:6865
+func gpu_elementsAt(p_ gpu_plain, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
+	/*line along.go:145*/ var x_ float32
+	/*line along.go:145*/ var y_ float32
+	t_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
+	/*line along.go:146*/ x_ = t_
+	/*line along.go:146*/ y_ = float32(0)
+	/*line along.go:150*/ return x_, y_
+//line kernels_tandem.go:6563
 }
 
-func gpu_plusQuick(g_ gpu_guess, t_ float64) gpu_guess {
-	/*line guess.go:32*/ t2_ := gpu_guess{sum_: g_.sum_ + t_, rest_: float64(0), off_: g_.off_ + math.Abs(t_)}
-	/*line guess.go:32*/ return t2_
-//line kernels_tandem.go:6871
+func gpu_plus(f_ gpu_single, p_ gpu_plain, g_ gpu_guess, x_ float32, y_ float32, shift_ float32, mask_ int64, quick_ bool) gpu_guess {
+	/*line guess.go:33*/ u_, _ := gpu_factors(p_, x_, y_, shift_, mask_)
+	t3_ := u_
+	/*line guess.go:38*/ if quick_ {
+		t4_ := gpu_guess{sum_: g_.sum_ + t3_, rest_: float64(0), off_: g_.off_ + math.Abs(t3_)}
+		/*line guess.go:39*/ return t4_
+	}
+	sum_, err_ := gpu_twoSum(g_.sum_, t3_)
+	/*line guess.go:43*/ t7_ := gpu_guess{sum_: sum_, rest_: float64(0), off_: g_.off_ + math.Abs(err_)}
+	/*line guess.go:43*/ return t7_
+//line kernels_tandem.go:6576
 }
 
 func gpu_sure(f_ gpu_single, g_ gpu_guess, q_ gpu_quotient, quick_ bool, n_ int64) (float32, bool) {
-	/*line guess.go:79*/ if quick_ {
+	/*line guess.go:80*/ if quick_ {
 		g_.off_ = float64(g_.off_ * float64(float64(n_)*float64(8.881784197001252e-16)))
 	}
 	t_, t2_ := gpu_twoSum(g_.sum_, g_.rest_)
-	/*line guess.go:82*/ g_.sum_ = t_
-	/*line guess.go:82*/ g_.rest_ = t2_
+	/*line guess.go:83*/ g_.sum_ = t_
+	/*line guess.go:83*/ g_.rest_ = t2_
 	ok_ := ((q_.over_ != uint64(0)) && (q_.over_ < uint64(16777216))) && ((g_.sum_ == float64(0)) || (math.Abs(g_.sum_) >= float64(7.458340731200207e-155)))
 	if q_.over_ > uint64(1) {
 		g_ = gpu_over(g_, float64(q_.over_))
@@ -6884,21 +6589,21 @@ func gpu_sure(f_ gpu_single, g_ gpu_guess, q_ gpu_quotient, quick_ bool, n_ int6
 	if q_.root_ && (g_.sum_ != float64(0)) {
 		g_ = gpu_root(g_)
 	}
-	/*line guess.go:91*/ g_.off_ = g_.off_ + math.Abs(g_.rest_)
-	/*line guess.go:93*/ if g_.off_ != float64(0) {
+	/*line guess.go:92*/ g_.off_ = g_.off_ + math.Abs(g_.rest_)
+	/*line guess.go:94*/ if g_.off_ != float64(0) {
 		g_.off_ = float64(g_.off_*float64(1.0009765625)) + float64(math.Abs(g_.rest_)*float64(8.881784197001252e-16))
-		/*line guess.go:96*/ g_.off_ = g_.off_ + float64(math.Abs(g_.sum_)*float64(8.881784197001252e-16))
+		/*line guess.go:97*/ g_.off_ = g_.off_ + float64(math.Abs(g_.sum_)*float64(8.881784197001252e-16))
 	}
-	/*line guess.go:99*/ a_ := float32((g_.sum_ + (g_.rest_ - g_.off_)))
-	/*line guess.go:99*/ b_ := float32((g_.sum_ + (g_.rest_ + g_.off_)))
+	/*line guess.go:100*/ a_ := float32((g_.sum_ + (g_.rest_ - g_.off_)))
+	/*line guess.go:100*/ b_ := float32((g_.sum_ + (g_.rest_ + g_.off_)))
 	return a_, (ok_ && (a_ == b_)) && ((a_ != float32(0)) || (g_.off_ == float64(0)))
-//line kernels_tandem.go:6896
+//line kernels_tandem.go:6601
 }
 
 func gpu_extractFrom(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ int64, top_ int64, alone_ bool) gpu_extraction {
-	/*line along.go:163*/ e_ := gpu_extract(top_)
+	/*line along.go:156*/ e_ := gpu_extract(top_)
 loop1:
-	/*line along.go:164*/ for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
+	/*line along.go:157*/ for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		if alone_ {
 			for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + n_ {
 				x_, y_ := gpu_elementsAt(p_, b_, i_, j_)
@@ -6913,7 +6618,7 @@ loop1:
 	}
 	e_.w_ = gpu_windowOf(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:6917
+//line kernels_tandem.go:6622
 }
 
 func gpu_fits(f_ gpu_single, p_ gpu_plain, w_ gpu_window, top_ int64, alone_ bool) bool {
@@ -6927,33 +6632,33 @@ func gpu_fits(f_ gpu_single, p_ gpu_plain, w_ gpu_window, top_ int64, alone_ boo
 	/*line block.go:93*/ lo_ = max(lo_, int64(1))
 //line block.go:95
 	return (w_.hi_ == uint32(0)) || (((int64((w_.hi_ >> (20))) <= top_) && (lo_ >= least_)) && ((top_ - lo_) <= (span_ - tail_)))
-//line kernels_tandem.go:6931
+//line kernels_tandem.go:6636
 }
 
-func gpu_plus(e_ gpu_extracted, g_ gpu_extracted) gpu_extracted {
+func gpu_plus_(e_ gpu_extracted, g_ gpu_extracted) gpu_extracted {
 //line block.go:30
 	t_ := gpu_extracted{a_: e_.a_ + g_.a_, b_: e_.b_ + g_.b_, c_: e_.c_ + g_.c_, d_: e_.d_ + g_.d_}
 	/*line block.go:30*/ return t_
-//line kernels_tandem.go:6938
+//line kernels_tandem.go:6643
 }
 
 func gpu_counted(e_ gpu_extraction, top_ int64) gpu_extracted {
 	/*line block.go:192*/ a_, b_, c_, d_ := gpu_magicFor(top_)
 	t5_ := gpu_extracted{a_: gpu_unitsAbove(e_.a_, a_), b_: gpu_unitsAbove(e_.b_, b_), c_: gpu_unitsAbove(e_.c_, c_), d_: gpu_unitsAbove(e_.d_, d_)}
 	/*line block.go:193*/ return t5_
-//line kernels_tandem.go:6945
+//line kernels_tandem.go:6650
 }
 
 func gpu_nowhere() gpu_window {
 	/*line block.go:39*/ t_ := gpu_window{lo_: uint32(4294967295)}
 	/*line block.go:39*/ return t_
-//line kernels_tandem.go:6951
+//line kernels_tandem.go:6656
 }
 
 func gpu_and(w_ gpu_window, v_ gpu_window) gpu_window {
 	/*line block.go:42*/ t_ := gpu_window{hi_: max(w_.hi_, v_.hi_), lo_: min(w_.lo_, v_.lo_)}
 	/*line block.go:42*/ return t_
-//line kernels_tandem.go:6957
+//line kernels_tandem.go:6662
 }
 
 func gpu_nextTop(f_ gpu_single, p_ gpu_plain, w_ gpu_window, top_ int64) int64 {
@@ -6961,48 +6666,1301 @@ func gpu_nextTop(f_ gpu_single, p_ gpu_plain, w_ gpu_window, top_ int64) int64 {
 		return top_
 	}
 	return gpu_topOf(f_, p_, w_)
-//line kernels_tandem.go:6965
+//line kernels_tandem.go:6670
 }
 
 func gpu_addTo(f_ gpu_single, p_ gpu_plain, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
 	gpu_addInt(words_, at_+int64(46), e_.a_)
 	gpu_addInt(words_, at_, e_.b_)
-//line kernels_tandem.go:6972
+//line kernels_tandem.go:6677
 }
 
 func gpu_addBlock(f_ gpu_single, p_ gpu_plain, b_ gpu_block, words_ []int64) {
-	/*line along.go:183*/ for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
+	/*line along.go:176*/ for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 		for j_ := b_.j0_; j_ < b_.j1_; j_ = j_ + int64(1) {
-			u_, v_ := gpu_factorsAt(p_, b_, i_, j_)
-			gpu_addTerm____(f_, p_, words_, u_, v_)
+			x_, y_ := gpu_elementsAt(p_, b_, i_, j_)
+			gpu_addTerm____(f_, p_, words_, x_, y_, b_.shift_, b_.mask_)
 		}
 	}
-//line kernels_tandem.go:6982
+//line kernels_tandem.go:6687
 }
 
 func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, q_ gpu_quotient) float32 {
-	/*line format.go:94*/ if q_.over_ > uint64(1) {
+	/*line format.go:105*/ if q_.over_ > uint64(1) {
 		v_ = gpu_Over(v_, q_.over_)
 	}
 	if q_.root_ {
 		v_ = gpu_Root(v_, int64(24))
 	}
-	/*line format.go:101*/ if q_.over_ == uint64(0) {
+	/*line format.go:112*/ if q_.over_ == uint64(0) {
 		return gpu_notNumber(f_, int64(1))
 	} else {
-		/*line format.go:103*/ if special_ != int64(0) {
+		/*line format.go:114*/ if special_ != int64(0) {
 			return gpu_notNumber(f_, special_)
 		}
 	}
-	/*line format.go:106*/ return gpu_round(f_, v_)
-//line kernels_tandem.go:7000
+	/*line format.go:117*/ return gpu_round(f_, v_)
+//line kernels_tandem.go:6705
 }
 
 func gpu_valueOf(f_ gpu_single, p_ gpu_plain, e_ gpu_extracted, top_ int64) gpu_Value {
 	/*line block.go:214*/ s_ := gpu_joined(e_.a_, e_.b_)
 	/*line block.go:216*/ return gpu_value(s_, gpu_unit(top_))
-//line kernels_tandem.go:7006
+//line kernels_tandem.go:6711
+}
+
+func gpu_ofWords(f_ gpu_single, sum_ []int64, q_ gpu_quotient) float32 {
+	/*line format.go:145*/ t_ := gpu_Top(sum_, gpu_wordsOf(f_), int64(-384))
+	/*line format.go:145*/ return gpu_rounded(f_, t_, sum_[24], q_)
+//line kernels_tandem.go:6717
+}
+
+func gpu_Carry(w_ []int64, at_ gpu_Place) {
+	/*line ../../../internal/superacc/superacc.go:34*/ c_ := int64(0)
+	for t_, k_ := at_.N_-int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
+		v_ := w_[at_.At_+(k_*at_.Step_)] + c_
+		c_ = v_ >> (32)
+		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
+	}
+	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
+//line kernels_tandem.go:6728
+}
+
+func gpu_wordsOf(f_ gpu_single) gpu_Place {
+	/*line format.go:140*/ t_ := gpu_Place{Step_: int64(1), N_: int64(24)}
+	/*line format.go:140*/ return t_
+//line kernels_tandem.go:6734
+}
+
+func gpu_extractFrom_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n_ int64, top_ int64, alone_ bool) gpu_extraction {
+	/*line along.go:156*/ e_ := gpu_extract(top_)
+	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
+		/*line along.go:165*/ for j2_ := b_.j0_ + l_; j2_ < b_.j1_; j2_ = j2_ + n_ {
+			x2_, y2_ := gpu_elementsAt__(p_, b_, i_, j2_)
+			e_ = gpu_with___________(f_, p_, e_, x2_, y2_, b_.shift_, b_.mask_, false)
+		}
+	}
+	e_.w_ = gpu_windowOf_(f_, p_, e_)
+	return e_
+//line kernels_tandem.go:6747
+}
+
+func gpu_fits_(f_ gpu_double, p_ gpu_plain, w_ gpu_window, top_ int64, alone_ bool) bool {
+	/*line block.go:80*/ span_ := int64(90)
+	if alone_ {
+		span_ = span_ - int64(46)
+	}
+	tail_ := int64(52)
+	/*line block.go:84*/ least_ := int64(1)
+	/*line block.go:91*/ lo_ := int64((w_.lo_ >> (20)))
+	/*line block.go:93*/ lo_ = max(lo_, int64(1))
+//line block.go:95
+	return (w_.hi_ == uint32(0)) || (((int64((w_.hi_ >> (20))) <= top_) && (lo_ >= least_)) && ((top_ - lo_) <= (span_ - tail_)))
+//line kernels_tandem.go:6761
+}
+
+func gpu_nextTop_(f_ gpu_double, p_ gpu_plain, w_ gpu_window, top_ int64) int64 {
+	/*line block.go:121*/ if gpu_fits_(f_, p_, w_, top_, false) {
+		return top_
+	}
+	return gpu_topOf_(f_, p_, w_)
+//line kernels_tandem.go:6769
+}
+
+func gpu_addTo_(f_ gpu_double, p_ gpu_plain, words_ []int64, e_ gpu_extracted, top_ int64) {
+	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-2176)
+	gpu_addInt(words_, at_+int64(46), e_.a_)
+	gpu_addInt(words_, at_, e_.b_)
+//line kernels_tandem.go:6776
+}
+
+func gpu_addBlock_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, words_ []int64) {
+	/*line along.go:176*/ for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
+		for j_ := b_.j0_; j_ < b_.j1_; j_ = j_ + int64(1) {
+			x_, y_ := gpu_elementsAt__(p_, b_, i_, j_)
+			gpu_addTerm_____(f_, p_, words_, x_, y_, b_.shift_, b_.mask_)
+		}
+	}
+//line kernels_tandem.go:6786
+}
+
+func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, q_ gpu_quotient) float64 {
+	/*line format.go:105*/ if q_.over_ > uint64(1) {
+		v_ = gpu_Over(v_, q_.over_)
+	}
+	if q_.root_ {
+		v_ = gpu_Root(v_, int64(53))
+	}
+	/*line format.go:112*/ if q_.over_ == uint64(0) {
+		return gpu_notNumber_(f_, int64(1))
+	} else {
+		/*line format.go:114*/ if special_ != int64(0) {
+			return gpu_notNumber_(f_, special_)
+		}
+	}
+	/*line format.go:117*/ return gpu_round_(f_, v_)
+//line kernels_tandem.go:6804
+}
+
+func gpu_valueOf_(f_ gpu_double, p_ gpu_plain, e_ gpu_extracted, top_ int64) gpu_Value {
+	/*line block.go:214*/ s_ := gpu_joined(e_.a_, e_.b_)
+	/*line block.go:216*/ return gpu_value(s_, gpu_unit(top_))
+//line kernels_tandem.go:6810
+}
+
+func gpu_ofWords_(f_ gpu_double, sum_ []int64, q_ gpu_quotient) float64 {
+	/*line format.go:145*/ t_ := gpu_Top(sum_, gpu_wordsOf_(f_), int64(-2176))
+	/*line format.go:145*/ return gpu_rounded_(f_, t_, sum_[136], q_)
+//line kernels_tandem.go:6816
+}
+
+func gpu_wordsOf_(f_ gpu_double) gpu_Place {
+	/*line format.go:140*/ t_ := gpu_Place{Step_: int64(1), N_: int64(136)}
+	/*line format.go:140*/ return t_
+//line kernels_tandem.go:6822
+}
+
+func gpu_elementsAt_(p_ gpu_product, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
+	/*line along.go:145*/ var x_ float32
+	/*line along.go:145*/ var y_ float32
+	t_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
+	/*line along.go:146*/ x_ = t_
+	/*line along.go:146*/ y_ = float32(0)
+	/*line along.go:148*/ y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
+	/*line along.go:150*/ return x_, y_
+//line kernels_tandem.go:6833
+}
+
+func gpu_plus__(f_ gpu_single, p_ gpu_product, g_ gpu_guess, x_ float32, y_ float32, shift_ float32, mask_ int64, quick_ bool) gpu_guess {
+	/*line guess.go:33*/ u_, v_ := gpu_factors_(p_, x_, y_, shift_, mask_)
+	t3_ := u_
+	/*line guess.go:36*/ t3_ = float64(u_ * v_)
+	/*line guess.go:38*/ if quick_ {
+		t4_ := gpu_guess{sum_: g_.sum_ + t3_, rest_: float64(0), off_: g_.off_ + math.Abs(t3_)}
+		/*line guess.go:39*/ return t4_
+	}
+	sum_, err_ := gpu_twoSum(g_.sum_, t3_)
+	/*line guess.go:43*/ t7_ := gpu_guess{sum_: sum_, rest_: float64(0), off_: g_.off_ + math.Abs(err_)}
+	/*line guess.go:43*/ return t7_
+//line kernels_tandem.go:6847
+}
+
+func gpu_extractFrom__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64, n_ int64, top_ int64, alone_ bool) gpu_extraction {
+	/*line along.go:156*/ e_ := gpu_extract(top_)
+	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
+		/*line along.go:165*/ for j2_ := b_.j0_ + l_; j2_ < b_.j1_; j2_ = j2_ + n_ {
+			x2_, y2_ := gpu_elementsAt_(p_, b_, i_, j2_)
+			e_ = gpu_with____________(f_, p_, e_, x2_, y2_, b_.shift_, b_.mask_, false)
+		}
+	}
+	e_.w_ = gpu_windowOf__(f_, p_, e_)
+	return e_
+//line kernels_tandem.go:6860
+}
+
+func gpu_fits__(f_ gpu_single, p_ gpu_product, w_ gpu_window, top_ int64, alone_ bool) bool {
+	/*line block.go:80*/ span_ := int64(90)
+	if alone_ {
+		span_ = span_ - int64(46)
+	}
+	tail_ := int64(23)
+	/*line block.go:84*/ least_ := int64(1)
+	/*line block.go:89*/ tail_ = int64(47)
+	/*line block.go:91*/ lo_ := int64((w_.lo_ >> (20)))
+	/*line block.go:93*/ lo_ = max(lo_, int64(1))
+//line block.go:95
+	return (w_.hi_ == uint32(0)) || (((int64((w_.hi_ >> (20))) <= top_) && (lo_ >= least_)) && ((top_ - lo_) <= (span_ - tail_)))
+//line kernels_tandem.go:6875
+}
+
+func gpu_nextTop__(f_ gpu_single, p_ gpu_product, w_ gpu_window, top_ int64) int64 {
+	/*line block.go:121*/ if gpu_fits__(f_, p_, w_, top_, false) {
+		return top_
+	}
+	return gpu_topOf__(f_, p_, w_)
+//line kernels_tandem.go:6883
+}
+
+func gpu_addTo__(f_ gpu_single, p_ gpu_product, words_ []int64, e_ gpu_extracted, top_ int64) {
+	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
+	gpu_addInt(words_, at_+int64(46), e_.a_)
+	gpu_addInt(words_, at_, e_.b_)
+//line kernels_tandem.go:6890
+}
+
+func gpu_addBlock__(f_ gpu_single, p_ gpu_product, b_ gpu_block, words_ []int64) {
+	/*line along.go:176*/ for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
+		for j_ := b_.j0_; j_ < b_.j1_; j_ = j_ + int64(1) {
+			x_, y_ := gpu_elementsAt_(p_, b_, i_, j_)
+			gpu_addTerm______(f_, p_, words_, x_, y_, b_.shift_, b_.mask_)
+		}
+	}
+//line kernels_tandem.go:6900
+}
+
+func gpu_valueOf__(f_ gpu_single, p_ gpu_product, e_ gpu_extracted, top_ int64) gpu_Value {
+	/*line block.go:214*/ s_ := gpu_joined(e_.a_, e_.b_)
+	/*line block.go:216*/ return gpu_value(s_, gpu_unit(top_))
+//line kernels_tandem.go:6906
+}
+
+func gpu_extractFrom___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int64, n_ int64, top_ int64, alone_ bool) gpu_extraction {
+	/*line along.go:156*/ e_ := gpu_extract(top_)
+	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
+		/*line along.go:165*/ for j2_ := b_.j0_ + l_; j2_ < b_.j1_; j2_ = j2_ + n_ {
+			x2_, y2_ := gpu_elementsAt___(p_, b_, i_, j2_)
+			e_ = gpu_with_____________(f_, p_, e_, x2_, y2_, b_.shift_, b_.mask_, false)
+		}
+	}
+	e_.w_ = gpu_windowOf___(f_, p_, e_)
+	return e_
+//line kernels_tandem.go:6919
+}
+
+func gpu_fits___(f_ gpu_double, p_ gpu_product, w_ gpu_window, top_ int64, alone_ bool) bool {
+	/*line block.go:80*/ span_ := int64(90)
+	if alone_ {
+		span_ = span_ - int64(46)
+	}
+	tail_ := int64(52)
+	/*line block.go:84*/ least_ := int64(1)
+	/*line block.go:87*/ least_ = int64(55)
+	/*line block.go:91*/ lo_ := int64((w_.lo_ >> (20)))
+//line block.go:95
+	return (w_.hi_ == uint32(0)) || (((int64((w_.hi_ >> (20))) <= top_) && (lo_ >= least_)) && ((top_ - lo_) <= (span_ - tail_)))
+//line kernels_tandem.go:6933
+}
+
+func gpu_nextTop___(f_ gpu_double, p_ gpu_product, w_ gpu_window, top_ int64) int64 {
+	/*line block.go:121*/ if gpu_fits___(f_, p_, w_, top_, false) {
+		return top_
+	}
+	return gpu_topOf___(f_, p_, w_)
+//line kernels_tandem.go:6941
+}
+
+func gpu_addTo___(f_ gpu_double, p_ gpu_product, words_ []int64, e_ gpu_extracted, top_ int64) {
+	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-2176)
+	gpu_addInt(words_, at_+int64(46), e_.a_)
+	gpu_addInt(words_, at_, e_.b_)
+	/*line block.go:205*/ gpu_addInt(words_, (at_+int64(46))-int64(54), e_.c_)
+	gpu_addInt(words_, at_-int64(54), e_.d_)
+//line kernels_tandem.go:6950
+}
+
+func gpu_addBlock___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, words_ []int64) {
+	/*line along.go:176*/ for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
+		for j_ := b_.j0_; j_ < b_.j1_; j_ = j_ + int64(1) {
+			x_, y_ := gpu_elementsAt___(p_, b_, i_, j_)
+			gpu_addTerm_______(f_, p_, words_, x_, y_, b_.shift_, b_.mask_)
+		}
+	}
+//line kernels_tandem.go:6960
+}
+
+func gpu_valueOf___(f_ gpu_double, p_ gpu_product, e_ gpu_extracted, top_ int64) gpu_Value {
+	/*line block.go:214*/ s_ := gpu_joined(e_.a_, e_.b_)
+	/*line block.go:218*/ return gpu_valueWith(s_, int64(54), gpu_joined(e_.c_, e_.d_), gpu_unit(top_)-int64(54))
+//line kernels_tandem.go:6966
+}
+
+func gpu_guessLine(f_ gpu_single, p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, n_ int64, down_ bool, shift_ float32, mask_ int64, quick_ bool) gpu_guess {
+	/*line each.go:115*/ var g_ gpu_guess
+	if down_ {
+		for t_, k_ := n_, int64(0); k_ < t_; k_ = k_ + int64(1) {
+			z_, w_ := gpu_lineElements(p_, x_, x_, o_, k_, true)
+			g_ = gpu_plus(f_, p_, g_, z_, w_, shift_, mask_, quick_)
+		}
+		return g_
+	}
+	for t4_, k2_ := n_, int64(0); k2_ < t4_; k2_ = k2_ + int64(1) {
+		z2_, w2_ := gpu_lineElements(p_, x_, y_, o_, k2_, false)
+		g_ = gpu_plus(f_, p_, g_, z2_, w2_, shift_, mask_, quick_)
+	}
+	return g_
+//line kernels_tandem.go:6983
+}
+
+func gpu_put(c_ gpu_Matrix, o_ int64, v_ float32) {
+	/*line fold.go:203*/ if c_.Cols_ == int64(1) {
+		c_.Data_[(o_*c_.Stride_)+int64(0)] = v_
+	} else {
+		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
+	}
+//line kernels_tandem.go:6992
+}
+
+func gpu_extractLine(f_ gpu_single, p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, i_ int64, end_ int64, down_ bool, shift_ float32, mask_ int64, top_ int64, alone_ bool) gpu_extraction {
+	/*line each.go:134*/ e_ := gpu_extract(top_)
+	if down_ {
+		for k_ := i_; k_ < end_; k_ = k_ + int64(1) {
+			z_, w_ := gpu_lineElements(p_, x_, x_, o_, k_, true)
+			e_ = gpu_with__________(f_, p_, e_, z_, w_, shift_, mask_, alone_)
+		}
+	} else {
+		for k2_ := i_; k2_ < end_; k2_ = k2_ + int64(1) {
+			z2_, w2_ := gpu_lineElements(p_, x_, y_, o_, k2_, false)
+			e_ = gpu_with__________(f_, p_, e_, z2_, w2_, shift_, mask_, alone_)
+		}
+	}
+	e_.w_ = gpu_windowOf(f_, p_, e_)
+	return e_
+//line kernels_tandem.go:7010
+}
+
+func gpu_clearWords(words_ []int64, at_ gpu_Place) {
+	/*line prefix.go:71*/ for t_, k_ := at_.N_+int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
+		words_[at_.At_+(k_*at_.Step_)] = int64(0)
+	}
+//line kernels_tandem.go:7017
+}
+
+func gpu_addTo____(f_ gpu_single, p_ gpu_plain, words_ []int64, e_ gpu_extracted, top_ int64) {
+	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
+	gpu_addInt_(words_, at_+int64(46), e_.a_)
+	gpu_addInt_(words_, at_, e_.b_)
+//line kernels_tandem.go:7024
+}
+
+func gpu_lineElements(p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, k_ int64, down_ bool) (float32, float32) {
+	/*line each.go:151*/ var z_ float32
+	/*line each.go:151*/ var w_ float32
+	if down_ {
+		z_ = x_.Data_[(k_*x_.Stride_)+o_]
+		return z_, z_
+	}
+	/*line each.go:159*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
+//line kernels_tandem.go:7035
+}
+
+func gpu_addTerm(f_ gpu_single, p_ gpu_plain, words_ []int64, x_ float32, y_ float32, shift_ float32, mask_ int64) {
+	/*line format.go:73*/ u_, v_ := gpu_factors(p_, x_, y_, shift_, mask_)
+	/*line format.go:77*/ gpu_addNumber(f_, words_, float64(u_*v_))
+//line kernels_tandem.go:7041
+}
+
+func gpu_ofWords__(f_ gpu_single, sum_ []int64, q_ gpu_quotient) float32 {
+	/*line format.go:145*/ t_ := gpu_Top_(sum_, gpu_wordsOf(f_), int64(-384))
+	/*line format.go:145*/ return gpu_rounded(f_, t_, sum_[24], q_)
+//line kernels_tandem.go:7047
+}
+
+func gpu_Carry_(w_ []int64, at_ gpu_Place) {
+	/*line ../../../internal/superacc/superacc.go:34*/ c_ := int64(0)
+	for t_, k_ := at_.N_-int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
+		v_ := w_[at_.At_+(k_*at_.Step_)] + c_
+		c_ = v_ >> (32)
+		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
+	}
+	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
+//line kernels_tandem.go:7058
+}
+
+func gpu_guessLine_(f_ gpu_double, p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, n_ int64, down_ bool, shift_ float64, mask_ int64, quick_ bool) gpu_guess {
+	/*line each.go:115*/ var g_ gpu_guess
+	if down_ {
+		for t_, k_ := n_, int64(0); k_ < t_; k_ = k_ + int64(1) {
+			z_, w_ := gpu_lineElements_(p_, x_, x_, o_, k_, true)
+			g_ = gpu_plus____(f_, p_, g_, z_, w_, shift_, mask_, quick_)
+		}
+		return g_
+	}
+	for t4_, k2_ := n_, int64(0); k2_ < t4_; k2_ = k2_ + int64(1) {
+		z2_, w2_ := gpu_lineElements_(p_, x_, y_, o_, k2_, false)
+		g_ = gpu_plus____(f_, p_, g_, z2_, w2_, shift_, mask_, quick_)
+	}
+	return g_
+//line kernels_tandem.go:7075
+}
+
+func gpu_sure_(f_ gpu_double, g_ gpu_guess, q_ gpu_quotient, quick_ bool, n_ int64) (float64, bool) {
+	/*line guess.go:80*/ if quick_ {
+		g_.off_ = float64(g_.off_ * float64(float64(n_)*float64(8.881784197001252e-16)))
+	}
+	t_, t2_ := gpu_twoSum(g_.sum_, g_.rest_)
+	/*line guess.go:83*/ g_.sum_ = t_
+	/*line guess.go:83*/ g_.rest_ = t2_
+	ok_ := ((q_.over_ != uint64(0)) && (q_.over_ < uint64(16777216))) && ((g_.sum_ == float64(0)) || (math.Abs(g_.sum_) >= float64(7.458340731200207e-155)))
+	if q_.over_ > uint64(1) {
+		g_ = gpu_over(g_, float64(q_.over_))
+	}
+	if q_.root_ && (g_.sum_ != float64(0)) {
+		g_ = gpu_root(g_)
+	}
+	/*line guess.go:94*/ if g_.off_ != float64(0) {
+		g_.off_ = float64(g_.off_*float64(1.0009765625)) + float64(math.Abs(g_.rest_)*float64(8.881784197001252e-16))
+	}
+	/*line guess.go:100*/ a_ := g_.sum_ + (g_.rest_ - g_.off_)
+	/*line guess.go:100*/ b_ := g_.sum_ + (g_.rest_ + g_.off_)
+	return a_, (ok_ && (a_ == b_)) && ((a_ != float64(0)) || (g_.off_ == float64(0)))
+//line kernels_tandem.go:7098
+}
+
+func gpu_put_(c_ gpu_Matrix_, o_ int64, v_ float64) {
+	/*line fold.go:203*/ if c_.Cols_ == int64(1) {
+		c_.Data_[(o_*c_.Stride_)+int64(0)] = v_
+	} else {
+		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
+	}
+//line kernels_tandem.go:7107
+}
+
+func gpu_extractLine_(f_ gpu_double, p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, i_ int64, end_ int64, down_ bool, shift_ float64, mask_ int64, top_ int64, alone_ bool) gpu_extraction {
+	/*line each.go:134*/ e_ := gpu_extract(top_)
+	if down_ {
+		for k_ := i_; k_ < end_; k_ = k_ + int64(1) {
+			z_, w_ := gpu_lineElements_(p_, x_, x_, o_, k_, true)
+			e_ = gpu_with___________(f_, p_, e_, z_, w_, shift_, mask_, alone_)
+		}
+	} else {
+		for k2_ := i_; k2_ < end_; k2_ = k2_ + int64(1) {
+			z2_, w2_ := gpu_lineElements_(p_, x_, y_, o_, k2_, false)
+			e_ = gpu_with___________(f_, p_, e_, z2_, w2_, shift_, mask_, alone_)
+		}
+	}
+	e_.w_ = gpu_windowOf_(f_, p_, e_)
+	return e_
+//line kernels_tandem.go:7125
+}
+
+func gpu_addTo_____(f_ gpu_double, p_ gpu_plain, words_ []int64, e_ gpu_extracted, top_ int64) {
+	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-2176)
+	gpu_addInt_(words_, at_+int64(46), e_.a_)
+	gpu_addInt_(words_, at_, e_.b_)
+//line kernels_tandem.go:7132
+}
+
+func gpu_lineElements_(p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, k_ int64, down_ bool) (float64, float64) {
+	/*line each.go:151*/ var z_ float64
+	/*line each.go:151*/ var w_ float64
+	if down_ {
+		z_ = x_.Data_[(k_*x_.Stride_)+o_]
+		return z_, z_
+	}
+	/*line each.go:159*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
+//line kernels_tandem.go:7143
+}
+
+func gpu_addTerm_(f_ gpu_double, p_ gpu_plain, words_ []int64, x_ float64, y_ float64, shift_ float64, mask_ int64) {
+	/*line format.go:73*/ u_, v_ := gpu_factors__(p_, x_, y_, shift_, mask_)
+	/*line format.go:77*/ gpu_addNumber_(f_, words_, float64(u_*v_))
+//line kernels_tandem.go:7149
+}
+
+func gpu_ofWords___(f_ gpu_double, sum_ []int64, q_ gpu_quotient) float64 {
+	/*line format.go:145*/ t_ := gpu_Top_(sum_, gpu_wordsOf_(f_), int64(-2176))
+	/*line format.go:145*/ return gpu_rounded_(f_, t_, sum_[136], q_)
+//line kernels_tandem.go:7155
+}
+
+func gpu_guessLine__(f_ gpu_single, p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, n_ int64, down_ bool, shift_ float32, mask_ int64, quick_ bool) gpu_guess {
+	/*line each.go:115*/ var g_ gpu_guess
+	if down_ {
+		for t_, k_ := n_, int64(0); k_ < t_; k_ = k_ + int64(1) {
+			z_, w_ := gpu_lineElements__(p_, x_, x_, o_, k_, true)
+			g_ = gpu_plus__(f_, p_, g_, z_, w_, shift_, mask_, quick_)
+		}
+		return g_
+	}
+	for t4_, k2_ := n_, int64(0); k2_ < t4_; k2_ = k2_ + int64(1) {
+		z2_, w2_ := gpu_lineElements__(p_, x_, y_, o_, k2_, false)
+		g_ = gpu_plus__(f_, p_, g_, z2_, w2_, shift_, mask_, quick_)
+	}
+	return g_
+//line kernels_tandem.go:7172
+}
+
+func gpu_extractLine__(f_ gpu_single, p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, i_ int64, end_ int64, down_ bool, shift_ float32, mask_ int64, top_ int64, alone_ bool) gpu_extraction {
+	/*line each.go:134*/ e_ := gpu_extract(top_)
+	if down_ {
+		for k_ := i_; k_ < end_; k_ = k_ + int64(1) {
+			z_, w_ := gpu_lineElements__(p_, x_, x_, o_, k_, true)
+			e_ = gpu_with____________(f_, p_, e_, z_, w_, shift_, mask_, alone_)
+		}
+	} else {
+		for k2_ := i_; k2_ < end_; k2_ = k2_ + int64(1) {
+			z2_, w2_ := gpu_lineElements__(p_, x_, y_, o_, k2_, false)
+			e_ = gpu_with____________(f_, p_, e_, z2_, w2_, shift_, mask_, alone_)
+		}
+	}
+	e_.w_ = gpu_windowOf__(f_, p_, e_)
+	return e_
+//line kernels_tandem.go:7190
+}
+
+func gpu_addTo______(f_ gpu_single, p_ gpu_product, words_ []int64, e_ gpu_extracted, top_ int64) {
+	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
+	gpu_addInt_(words_, at_+int64(46), e_.a_)
+	gpu_addInt_(words_, at_, e_.b_)
+//line kernels_tandem.go:7197
+}
+
+func gpu_lineElements__(p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, k_ int64, down_ bool) (float32, float32) {
+	/*line each.go:151*/ var z_ float32
+	/*line each.go:151*/ var w_ float32
+	if down_ {
+		z_ = x_.Data_[(k_*x_.Stride_)+o_]
+		return z_, z_
+	}
+	/*line each.go:157*/ w_ = y_.Data_[(o_*y_.Stride_)+k_]
+	/*line each.go:159*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
+//line kernels_tandem.go:7209
+}
+
+func gpu_addTerm__(f_ gpu_single, p_ gpu_product, words_ []int64, x_ float32, y_ float32, shift_ float32, mask_ int64) {
+	/*line format.go:73*/ u_, v_ := gpu_factors_(p_, x_, y_, shift_, mask_)
+	/*line format.go:77*/ gpu_addNumber(f_, words_, float64(u_*v_))
+//line kernels_tandem.go:7215
+}
+
+func gpu_guessLine___(f_ gpu_double, p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, n_ int64, down_ bool, shift_ float64, mask_ int64, quick_ bool) gpu_guess {
+	/*line each.go:115*/ var g_ gpu_guess
+	if down_ {
+		for t_, k_ := n_, int64(0); k_ < t_; k_ = k_ + int64(1) {
+			z_, w_ := gpu_lineElements___(p_, x_, x_, o_, k_, true)
+			g_ = gpu_plus_____(f_, p_, g_, z_, w_, shift_, mask_, quick_)
+		}
+		return g_
+	}
+	for t4_, k2_ := n_, int64(0); k2_ < t4_; k2_ = k2_ + int64(1) {
+		z2_, w2_ := gpu_lineElements___(p_, x_, y_, o_, k2_, false)
+		g_ = gpu_plus_____(f_, p_, g_, z2_, w2_, shift_, mask_, quick_)
+	}
+	return g_
+//line kernels_tandem.go:7232
+}
+
+func gpu_extractLine___(f_ gpu_double, p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, i_ int64, end_ int64, down_ bool, shift_ float64, mask_ int64, top_ int64, alone_ bool) gpu_extraction {
+	/*line each.go:134*/ e_ := gpu_extract(top_)
+	if down_ {
+		for k_ := i_; k_ < end_; k_ = k_ + int64(1) {
+			z_, w_ := gpu_lineElements___(p_, x_, x_, o_, k_, true)
+			e_ = gpu_with_____________(f_, p_, e_, z_, w_, shift_, mask_, alone_)
+		}
+	} else {
+		for k2_ := i_; k2_ < end_; k2_ = k2_ + int64(1) {
+			z2_, w2_ := gpu_lineElements___(p_, x_, y_, o_, k2_, false)
+			e_ = gpu_with_____________(f_, p_, e_, z2_, w2_, shift_, mask_, alone_)
+		}
+	}
+	e_.w_ = gpu_windowOf___(f_, p_, e_)
+	return e_
+//line kernels_tandem.go:7250
+}
+
+func gpu_addTo_______(f_ gpu_double, p_ gpu_product, words_ []int64, e_ gpu_extracted, top_ int64) {
+	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-2176)
+	gpu_addInt_(words_, at_+int64(46), e_.a_)
+	gpu_addInt_(words_, at_, e_.b_)
+	/*line block.go:205*/ gpu_addInt_(words_, (at_+int64(46))-int64(54), e_.c_)
+	gpu_addInt_(words_, at_-int64(54), e_.d_)
+//line kernels_tandem.go:7259
+}
+
+func gpu_lineElements___(p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, k_ int64, down_ bool) (float64, float64) {
+	/*line each.go:151*/ var z_ float64
+	/*line each.go:151*/ var w_ float64
+	if down_ {
+		z_ = x_.Data_[(k_*x_.Stride_)+o_]
+		return z_, z_
+	}
+	/*line each.go:157*/ w_ = y_.Data_[(o_*y_.Stride_)+k_]
+	/*line each.go:159*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
+//line kernels_tandem.go:7271
+}
+
+func gpu_addTerm___(f_ gpu_double, p_ gpu_product, words_ []int64, x_ float64, y_ float64, shift_ float64, mask_ int64) {
+	/*line format.go:73*/ u_, v_ := gpu_factors___(p_, x_, y_, shift_, mask_)
+	/*line format.go:75*/ gpu_addProduct(f_, words_, u_, v_)
+//line kernels_tandem.go:7277
+}
+
+func gpu_lineElements____(p_ gpu_bare, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, k_ int64, down_ bool) (float32, float32) {
+	/*line each.go:151*/ var z_ float32
+	/*line each.go:151*/ var w_ float32
+	if down_ {
+		z_ = x_.Data_[(k_*x_.Stride_)+o_]
+		return z_, z_
+	}
+	/*line each.go:159*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
+//line kernels_tandem.go:7288
+}
+
+func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
+	/*line prefix.go:59*/ v_ := int64(t_.m_)
+	if t_.neg_ {
+		v_ = -v_
+	}
+	for k_ := int64(0); k_ < int64(3); k_ = k_ + int64(1) {
+		gpu_AddPart(words_, at_, t_.exp_-bottom_, v_, k_)
+	}
+	words_[at_.At_+(at_.N_*at_.Step_)] = words_[at_.At_+(at_.N_*at_.Step_)] | t_.special_
+//line kernels_tandem.go:7300
+}
+
+func gpu_term(t_ gpu_single, x_ float32) gpu_wide {
+	/*line prefix.go:21*/ m_, e_, finite_ := gpu_Split32(math.Float32bits(x_))
+	return gpu_newWide(x_, m_, e_, finite_, (math.Float32bits(x_)>>(31)) != uint32(0))
+//line kernels_tandem.go:7306
+}
+
+func gpu_masked(x_ float32, mask_ int64) float32 {
+	/*line each.go:109*/ return math.Float32frombits(math.Float32bits(x_) & uint32((mask_ >> (32))))
+//line kernels_tandem.go:7311
+}
+
+func gpu_valueOf____(f_ gpu_single, p_ gpu_bare, e_ gpu_extracted, top_ int64) gpu_Value {
+	/*line block.go:214*/ s_ := gpu_joined(e_.a_, e_.b_)
+	/*line block.go:216*/ return gpu_value(s_, gpu_unit(top_))
+//line kernels_tandem.go:7317
+}
+
+func gpu_addTo________(f_ gpu_single, p_ gpu_bare, words_ []int64, e_ gpu_extracted, top_ int64) {
+	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
+	gpu_addInt_(words_, at_+int64(46), e_.a_)
+	gpu_addInt_(words_, at_, e_.b_)
+//line kernels_tandem.go:7324
+}
+
+func gpu_none(t_ gpu_ends32) gpu_ends {
+	/*line fold.go:66*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
+	/*line fold.go:66*/ return t2_
+//line kernels_tandem.go:7330
+}
+
+func gpu_with(t_ gpu_ends32, s_ gpu_ends, x_ float32, t2_ int32, t3_ int32) gpu_ends {
+	/*line fold.go:88*/ k_ := gpu_key32(x_)
+	t4_ := gpu_ends{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
+	/*line fold.go:89*/ return t4_
+//line kernels_tandem.go:7337
+}
+
+func gpu_merge(s_ gpu_state, kind_ int64, t_ gpu_state) gpu_state {
+	/*line fold.go:34*/ if kind_ == int64(2) {
+		t2_ := gpu_state{a_: s_.a_ + t_.a_, b_: int64(0)}
+		/*line fold.go:35*/ return t2_
+	} else {
+		/*line fold.go:36*/ if kind_ == int64(0) {
+			t3_ := gpu_state{a_: max(s_.a_, t_.a_), b_: min(s_.b_, t_.b_)}
+			/*line fold.go:37*/ return t3_
+		} else {
+			/*line fold.go:38*/ if (t_.a_ > s_.a_) || ((t_.a_ == s_.a_) && (t_.b_ < s_.b_)) {
+				return t_
+			}
+		}
+	}
+	/*line fold.go:41*/ return s_
+//line kernels_tandem.go:7355
+}
+
+func gpu_of(t_ gpu_value32, s_ gpu_state, order_ int64) float32 {
+	/*line fold.go:263*/ if (s_.a_ > int64(2139095040)) || (s_.b_ < int64(-2139095041)) {
+		return math.Float32frombits(uint32(2143289344))
+	}
+	k_ := gpu_chosen(s_, order_)
+	return math.Float32frombits(uint32((k_ ^ ((k_ >> (63)) & int64(2147483647)))))
+//line kernels_tandem.go:7364
+}
+
+func gpu_none_(t_ gpu_ends64) gpu_ends_ {
+	/*line fold.go:67*/ t2_ := gpu_ends_{a_: int64(-9223372036854775808), b_: int64(9223372036854775807)}
+	/*line fold.go:67*/ return t2_
+//line kernels_tandem.go:7370
+}
+
+func gpu_with_(t_ gpu_ends64, s_ gpu_ends_, x_ float64, t2_ int64, t3_ int64) gpu_ends_ {
+	/*line fold.go:93*/ k_ := gpu_key64(x_)
+	t4_ := gpu_ends_{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
+	/*line fold.go:94*/ return t4_
+//line kernels_tandem.go:7377
+}
+
+func gpu_of_(t_ gpu_value64, s_ gpu_state, order_ int64) float64 {
+	/*line fold.go:271*/ if (s_.a_ > int64(9218868437227405312)) || (s_.b_ < int64(-9218868437227405313)) {
+		return math.Float64frombits(uint64(9221120237041090560))
+	}
+	k_ := gpu_chosen(s_, order_)
+	return math.Float64frombits(uint64((k_ ^ ((k_ >> (63)) & int64(9223372036854775807)))))
+//line kernels_tandem.go:7386
+}
+
+func gpu_none__(t_ gpu_first32) gpu_ends {
+	/*line fold.go:70*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
+	/*line fold.go:70*/ return t2_
+//line kernels_tandem.go:7392
+}
+
+func gpu_with__(t_ gpu_first32, s_ gpu_ends, x_ float32, index_ int32, order_ int32) gpu_ends {
+	/*line fold.go:110*/ k_ := gpu_key32(x_) ^ order_
+	if x_ != x_ {
+		k_ = int32(2147483647)
+	}
+	return gpu_above(s_, k_, index_)
+//line kernels_tandem.go:7401
+}
+
+func gpu_put__(c_ gpu_Matrix__, o_ int64, v_ int32) {
+	/*line fold.go:203*/ if c_.Cols_ == int64(1) {
+		c_.Data_[(o_*c_.Stride_)+int64(0)] = v_
+	} else {
+		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
+	}
+//line kernels_tandem.go:7410
+}
+
+func gpu_of__(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
+	/*line fold.go:299*/ if s_.b_ >= int64(2147483647) {
+		return int32(0)
+	}
+	return int32(s_.b_)
+//line kernels_tandem.go:7418
+}
+
+func gpu_none___(t_ gpu_first64) gpu_ends_ {
+	/*line fold.go:71*/ t2_ := gpu_ends_{a_: int64(-9223372036854775808), b_: int64(9223372036854775807)}
+	/*line fold.go:71*/ return t2_
+//line kernels_tandem.go:7424
+}
+
+func gpu_with___(t_ gpu_first64, s_ gpu_ends_, x_ float64, index_ int64, order_ int64) gpu_ends_ {
+	/*line fold.go:118*/ k_ := gpu_key64(x_) ^ order_
+	if x_ != x_ {
+		k_ = int64(9223372036854775807)
+	}
+	return gpu_above_(s_, k_, index_)
+//line kernels_tandem.go:7433
+}
+
+func gpu_none____(t_ gpu_endsInt) gpu_ends {
+	/*line fold.go:68*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
+	/*line fold.go:68*/ return t2_
+//line kernels_tandem.go:7439
+}
+
+func gpu_with____(t_ gpu_endsInt, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
+	/*line fold.go:98*/ t4_ := gpu_ends{a_: max(s_.a_, x_), b_: min(s_.b_, x_)}
+	/*line fold.go:98*/ return t4_
+//line kernels_tandem.go:7445
+}
+
+func gpu_of___(t_ gpu_valueInt, s_ gpu_state, order_ int64) int32 {
+	/*line fold.go:278*/ return int32(gpu_chosen(s_, order_))
+//line kernels_tandem.go:7450
+}
+
+func gpu_none_____(t_ gpu_firstInt) gpu_ends {
+	/*line fold.go:72*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
+	/*line fold.go:72*/ return t2_
+//line kernels_tandem.go:7456
+}
+
+func gpu_with_____(t_ gpu_firstInt, s_ gpu_ends, x_ int32, index_ int32, order_ int32) gpu_ends {
+	/*line fold.go:126*/ return gpu_above(s_, x_^order_, index_)
+//line kernels_tandem.go:7461
+}
+
+func gpu_none______(t_ gpu_add32) gpu_ends {
+	/*line fold.go:73*/ t2_ := gpu_ends{}
+	/*line fold.go:73*/ return t2_
+//line kernels_tandem.go:7467
+}
+
+func gpu_with______(t_ gpu_add32, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
+	/*line fold.go:136*/ t4_ := gpu_ends{a_: s_.a_ + x_, b_: int32(0)}
+	/*line fold.go:136*/ return t4_
+//line kernels_tandem.go:7473
+}
+
+func gpu_of____(t_ gpu_total, s_ gpu_state, t2_ int64) int32 {
+	/*line fold.go:280*/ return int32(s_.a_)
+//line kernels_tandem.go:7478
+}
+
+func gpu_none_______(t_ gpu_count) gpu_ends {
+	/*line fold.go:74*/ t2_ := gpu_ends{}
+	/*line fold.go:74*/ return t2_
+//line kernels_tandem.go:7484
+}
+
+func gpu_with_______(t_ gpu_count, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
+	/*line fold.go:139*/ if x_ {
+		s_.a_ = s_.a_ + int32(1)
+	}
+	return s_
+//line kernels_tandem.go:7492
+}
+
+func gpu_none________(t_ gpu_endsBool) gpu_ends {
+	/*line fold.go:69*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
+	/*line fold.go:69*/ return t2_
+//line kernels_tandem.go:7498
+}
+
+func gpu_with________(t_ gpu_endsBool, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
+	/*line fold.go:102*/ k_ := int32(0)
+	if x_ {
+		k_ = int32(1)
+	}
+	t4_ := gpu_ends{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
+	/*line fold.go:106*/ return t4_
+//line kernels_tandem.go:7508
+}
+
+func gpu_put___(c_ gpu_Matrix___, o_ int64, v_ bool) {
+	/*line fold.go:203*/ if c_.Cols_ == int64(1) {
+		c_.Data_[(o_*c_.Stride_)+int64(0)] = v_
+	} else {
+		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
+	}
+//line kernels_tandem.go:7517
+}
+
+func gpu_of_____(t_ gpu_truth, s_ gpu_state, order_ int64) bool {
+	/*line fold.go:279*/ return gpu_chosen(s_, order_) > int64(0)
+//line kernels_tandem.go:7522
+}
+
+func gpu_term_(t_ gpu_double, x_ float64) gpu_wide {
+	/*line prefix.go:26*/ m_, e_, finite_ := gpu_Split64(math.Float64bits(x_))
+	return gpu_newWide_(x_, m_, e_, finite_, (math.Float64bits(x_)>>(63)) != uint64(0))
+//line kernels_tandem.go:7528
+}
+
+func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
+	/*line prefix.go:78*/ t_ := gpu_Top_(words_, at_, bottom_)
+	/*line prefix.go:78*/ v_ := t_
+	if v_.Neg_ {
+		for t2_, k_ := at_.N_, int64(0); k_ < t2_; k_ = k_ + int64(1) {
+			words_[at_.At_+(k_*at_.Step_)] = words_[at_.At_+(k_*at_.Step_)] * int64(-1)
+		}
+	}
+	return v_
+//line kernels_tandem.go:7540
+}
+
+func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
+	/*line prefix.go:325*/ if v_.Hi_ == uint64(0) {
+		return r_
+	}
+	least_ := (v_.Exp_ + int64(64)) + int64(bits.TrailingZeros64(v_.Hi_))
+	if v_.Lo_ != uint64(0) {
+		least_ = v_.Exp_ + int64(bits.TrailingZeros64(v_.Lo_))
+	}
+	if v_.Rest_ {
+		least_ = int64(-1048576)
+	}
+	t_ := gpu_reach{least_: min(r_.least_, least_), top_: max(r_.top_, v_.Exp_+int64(128)), special_: r_.special_}
+	/*line prefix.go:335*/ return t_
+//line kernels_tandem.go:7556
+}
+
+func gpu_noReach() gpu_reach {
+	/*line prefix.go:312*/ t_ := gpu_reach{least_: int64(1048576), top_: int64(-1048576)}
+	/*line prefix.go:312*/ return t_
+//line kernels_tandem.go:7562
+}
+
+func gpu_with_________(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
+	/*line prefix.go:316*/ r_.special_ = r_.special_ | t_.special_
+	if (t_.special_ == int64(0)) && (t_.m_ != uint64(0)) {
+		t2_ := min(r_.least_, t_.exp_)
+		/*line prefix.go:318*/ t3_ := max(r_.top_, t_.exp_+size_)
+		/*line prefix.go:318*/ r_.least_ = t2_
+		/*line prefix.go:318*/ r_.top_ = t3_
+	}
+	return r_
+//line kernels_tandem.go:7574
+}
+
+func gpu_fits____(r_ gpu_reach, n_ int64) bool {
+	/*line prefix.go:339*/ return (r_.top_ + int64(bits.Len64(uint64(n_)))) <= (r_.least_ + int64(127))
+//line kernels_tandem.go:7579
+}
+
+func gpu_int128Of(v_ gpu_Value, base_ int64) gpu_int128 {
+	/*line int128.go:46*/ if v_.Hi_ == uint64(0) {
+		t_ := gpu_int128{}
+		/*line int128.go:47*/ return t_
+	}
+	down_ := uint64((base_ - v_.Exp_))
+	s_ := gpu_int128{hi_: v_.Hi_ >> (down_), lo_: ((v_.Lo_ >> (down_)) | (v_.Hi_ << (uint64(64) - down_))) | (v_.Hi_ >> (down_ - uint64(64)))}
+	if v_.Neg_ {
+		t2_ := s_.lo_
+		/*line int128.go:52*/ t3_ := (uint64(0) - t2_) - uint64(0)
+		/*line int128.go:52*/ t4_ := (((^support.Value(uint64(0))) & t2_) | ((^(uint64(0) ^ t2_)) & t3_)) >> (63)
+		/*line int128.go:52*/ lo_ := t3_
+		/*line int128.go:52*/ borrow_ := t4_
+		t5_ := s_.hi_
+		/*line int128.go:53*/ t6_ := (uint64(0) - t5_) - borrow_
+		/*line int128.go:53*/ t7_ := (((^support.Value(uint64(0))) & t5_) | ((^(uint64(0) ^ t5_)) & t6_)) >> (63)
+		_ = t7_
+		/*line int128.go:53*/ hi_ := t6_
+		t8_ := gpu_int128{hi_: hi_, lo_: lo_}
+		/*line int128.go:54*/ return t8_
+	}
+	return s_
+//line kernels_tandem.go:7604
+}
+
+func gpu_plus___(s_ gpu_int128, t_ gpu_wide, base_ int64) gpu_int128 {
+	/*line prefix.go:292*/ up_ := uint64((t_.exp_ - base_))
+	hi_ := (t_.m_ << (up_ - uint64(64))) | (t_.m_ >> (uint64(64) - up_))
+	/*line prefix.go:293*/ lo_ := t_.m_ << (up_)
+	if t_.neg_ {
+		t2_ := s_.lo_
+		/*line prefix.go:295*/ t3_ := (t2_ - lo_) - uint64(0)
+		/*line prefix.go:295*/ t4_ := (((^t2_) & lo_) | ((^(t2_ ^ lo_)) & t3_)) >> (63)
+		/*line prefix.go:295*/ l_ := t3_
+		/*line prefix.go:295*/ borrow_ := t4_
+		t5_ := s_.hi_
+		/*line prefix.go:296*/ t6_ := (t5_ - hi_) - borrow_
+		/*line prefix.go:296*/ t7_ := (((^t5_) & hi_) | ((^(t5_ ^ hi_)) & t6_)) >> (63)
+		_ = t7_
+		/*line prefix.go:296*/ h_ := t6_
+		t8_ := gpu_int128{hi_: h_, lo_: l_}
+		/*line prefix.go:297*/ return t8_
+	}
+	t9_ := s_.lo_
+	/*line prefix.go:299*/ t10_ := (t9_ + lo_) + uint64(0)
+	/*line prefix.go:299*/ t11_ := ((t9_ & lo_) | ((t9_ | lo_) &^ t10_)) >> (63)
+	/*line prefix.go:299*/ l2_ := t10_
+	/*line prefix.go:299*/ carry_ := t11_
+	t12_ := s_.hi_
+	/*line prefix.go:300*/ t13_ := (t12_ + hi_) + carry_
+	/*line prefix.go:300*/ t14_ := ((t12_ & hi_) | ((t12_ | hi_) &^ t13_)) >> (63)
+	_ = t14_
+	/*line prefix.go:300*/ h2_ := t13_
+	t15_ := gpu_int128{hi_: h2_, lo_: l2_}
+	/*line prefix.go:301*/ return t15_
+//line kernels_tandem.go:7637
+}
+
+func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
+	/*line prefix.go:34*/ if special_ != int64(0) {
+		return gpu_notNumber(f_, special_)
+	}
+	return gpu_round(f_, v_)
+//line kernels_tandem.go:7645
+}
+
+func gpu_value(s_ gpu_int128, base_ int64) gpu_Value {
+	/*line int128.go:14*/ if int64(s_.hi_) < int64(0) {
+		t_ := s_.lo_
+		/*line int128.go:15*/ t2_ := (uint64(0) - t_) - uint64(0)
+		/*line int128.go:15*/ t3_ := (((^support.Value(uint64(0))) & t_) | ((^(uint64(0) ^ t_)) & t2_)) >> (63)
+		/*line int128.go:15*/ lo_ := t2_
+		/*line int128.go:15*/ borrow_ := t3_
+		t4_ := s_.hi_
+		/*line int128.go:16*/ t5_ := (uint64(0) - t4_) - borrow_
+		/*line int128.go:16*/ t6_ := (((^support.Value(uint64(0))) & t4_) | ((^(uint64(0) ^ t4_)) & t5_)) >> (63)
+		_ = t6_
+		/*line int128.go:16*/ hi_ := t5_
+		return gpu_NewValue(hi_, lo_, base_, true)
+	}
+	return gpu_NewValue(s_.hi_, s_.lo_, base_, false)
+//line kernels_tandem.go:7663
+}
+
+func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
+	/*line prefix.go:41*/ if special_ != int64(0) {
+		return gpu_notNumber_(f_, special_)
+	}
+	return gpu_round_(f_, v_)
+//line kernels_tandem.go:7671
+}
+
+func gpu_rowsOf(index_ []int32, order_ []int32, k_ int64) (int32, int64) {
+	/*line prefix.go:227*/ var row_ int32
+	/*line prefix.go:227*/ var end_ int64
+	row_ = index_[order_[k_]]
+	if (k_ > int64(0)) && (index_[order_[k_-int64(1)]] == row_) {
+		return row_, k_
+	}
+	end_ = k_ + int64(1)
+	for (end_ < int64(len(order_))) && (index_[order_[end_]] == row_) {
+		end_ = end_ + int64(1)
+	}
+	return row_, end_
+//line kernels_tandem.go:7686
+}
+
+func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float32 {
+	/*line prefix.go:250*/ t_ := gpu_term(f_, first_)
+	special_ := t_.special_
+	r_ := gpu_with_________(gpu_noReach(), t_, int64(64))
+	for i2_ := k_; i2_ < end_; i2_ = i2_ + int64(1) {
+		u_ := gpu_term(f_, x_.Data_[(int64(order_[i2_])*x_.Stride_)+j_])
+		special_ = special_ | u_.special_
+		r_ = gpu_with_________(r_, u_, int64(64))
+	}
+	if gpu_fits____(r_, (end_-k_)+int64(1)) {
+		t2_ := gpu_int128{}
+		/*line prefix.go:259*/ s2_ := gpu_plus___(t2_, t_, r_.least_)
+		for i3_ := k_; i3_ < end_; i3_ = i3_ + int64(1) {
+			s2_ = gpu_plus___(s2_, gpu_term(f_, x_.Data_[(int64(order_[i3_])*x_.Stride_)+j_]), r_.least_)
+		}
+		return gpu_of______(f_, gpu_value(s2_, r_.least_), special_)
+	}
+	gpu_clearWords(words_, at_)
+	gpu_addWords(words_, at_, t_, int64(-384))
+	for i4_ := k_; i4_ < end_; i4_ = i4_ + int64(1) {
+		gpu_addWords(words_, at_, gpu_term(f_, x_.Data_[(int64(order_[i4_])*x_.Stride_)+j_]), int64(-384))
+	}
+	t3_ := gpu_Top_(words_, at_, int64(-384))
+	/*line prefix.go:270*/ return gpu_of______(f_, t3_, special_)
+//line kernels_tandem.go:7713
+}
+
+func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float64 {
+	/*line prefix.go:250*/ t_ := gpu_term_(f_, first_)
+	special_ := t_.special_
+	r_ := gpu_with_________(gpu_noReach(), t_, int64(64))
+	for i2_ := k_; i2_ < end_; i2_ = i2_ + int64(1) {
+		u_ := gpu_term_(f_, x_.Data_[(int64(order_[i2_])*x_.Stride_)+j_])
+		special_ = special_ | u_.special_
+		r_ = gpu_with_________(r_, u_, int64(64))
+	}
+	if gpu_fits____(r_, (end_-k_)+int64(1)) {
+		t2_ := gpu_int128{}
+		/*line prefix.go:259*/ s2_ := gpu_plus___(t2_, t_, r_.least_)
+		for i3_ := k_; i3_ < end_; i3_ = i3_ + int64(1) {
+			s2_ = gpu_plus___(s2_, gpu_term_(f_, x_.Data_[(int64(order_[i3_])*x_.Stride_)+j_]), r_.least_)
+		}
+		return gpu_of_______(f_, gpu_value(s2_, r_.least_), special_)
+	}
+	gpu_clearWords(words_, at_)
+	gpu_addWords(words_, at_, t_, int64(-2176))
+	for i4_ := k_; i4_ < end_; i4_ = i4_ + int64(1) {
+		gpu_addWords(words_, at_, gpu_term_(f_, x_.Data_[(int64(order_[i4_])*x_.Stride_)+j_]), int64(-2176))
+	}
+	t3_ := gpu_Top_(words_, at_, int64(-2176))
+	/*line prefix.go:270*/ return gpu_of_______(f_, t3_, special_)
+//line kernels_tandem.go:7740
+}
+
+func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) int32 {
+	/*line prefix.go:244*/ s_ := int64(first_)
+	for i_ := k_; i_ < end_; i_ = i_ + int64(1) {
+		s_ = s_ + int64(x_.Data_[(int64(order_[i_])*x_.Stride_)+j_])
+	}
+	return int32(s_)
+//line kernels_tandem.go:7749
+}
+
+func gpu_factors(p_ gpu_plain, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
+	/*line format.go:63*/ var u_ float64
+	_ = u_
+	/*line format.go:63*/ var v_ float64
+	_ = v_
+	/*line format.go:67*/ return math.Float64frombits(math.Float64bits(float64(x_)) & uint64(mask_)), float64(1)
+//line kernels_tandem.go:7758
+}
+
+func gpu_twoSum(a_ float64, b_ float64) (float64, float64) {
+	/*line guess.go:25*/ var sum_ float64
+	/*line guess.go:25*/ var err_ float64
+	_ = err_
+	/*line guess.go:26*/ sum_ = a_ + b_
+	part_ := sum_ - a_
+	return sum_, (a_ - (sum_ - part_)) + (b_ - part_)
+//line kernels_tandem.go:7768
+}
+
+func gpu_over(g_ gpu_guess, d_ float64) gpu_guess {
+	/*line guess.go:60*/ q_ := g_.sum_ / d_
+	rest_, err_ := gpu_twoSum(math.FMA(-q_, d_, g_.sum_), g_.rest_)
+	lo_ := rest_ / d_
+	off_ := (g_.off_ + math.Abs(err_)) + math.Abs(math.FMA(-lo_, d_, rest_))
+	if off_ >= float64(7.458340731200207e-155) {
+		off_ = off_ / d_
+	}
+	t3_ := gpu_guess{sum_: q_, rest_: lo_, off_: off_}
+	/*line guess.go:67*/ return t3_
+//line kernels_tandem.go:7781
+}
+
+func gpu_root(g_ gpu_guess) gpu_guess {
+	/*line guess.go:72*/ q_ := math.Sqrt(g_.sum_)
+	lo_ := (math.FMA(-q_, q_, g_.sum_) + g_.rest_) / float64(float64(2)*q_)
+	t_ := gpu_guess{sum_: q_, rest_: lo_, off_: (g_.off_ / q_) + float64(math.Abs(lo_)*float64(8.881784197001252e-16))}
+	/*line guess.go:74*/ return t_
+//line kernels_tandem.go:7789
+}
+
+func gpu_extract(top_ int64) gpu_extraction {
+	/*line block.go:149*/ a_, b_, c_, d_ := gpu_magicFor(top_)
+	t5_ := gpu_extraction{a_: a_, b_: b_, c_: c_, d_: d_, w_: gpu_nowhere()}
+	/*line block.go:150*/ return t5_
+//line kernels_tandem.go:7796
+}
+
+func gpu_with__________(f_ gpu_single, p_ gpu_plain, e_ gpu_extraction, x_ float32, y_ float32, shift_ float32, mask_ int64, alone_ bool) gpu_extraction {
+	/*line block.go:156*/ u_, _ := gpu_factors(p_, x_, y_, shift_, mask_)
+	t3_ := u_
+	/*line block.go:161*/ h_ := uint32(0)
+	/*line block.go:163*/ h_ = math.Float32bits(x_) &^ uint32(2147483648)
+	/*line block.go:167*/ t4_ := gpu_window{hi_: max(e_.w_.hi_, h_), lo_: min(e_.w_.lo_, h_-uint32(1))}
+	/*line block.go:167*/ e_.w_ = t4_
+	z_ := e_.a_ + t3_
+	if !alone_ {
+		e_.b_ = e_.b_ + (t3_ - (z_ - e_.a_))
+	}
+	e_.a_ = z_
+	/*line block.go:179*/ return e_
+//line kernels_tandem.go:7812
+}
+
+func gpu_windowOf(f_ gpu_single, p_ gpu_plain, e_ gpu_extraction) gpu_window {
+	/*line block.go:185*/ return gpu_asDouble(e_.w_)
+//line kernels_tandem.go:7817
+}
+
+func gpu_magicFor(top_ int64) (float64, float64, float64, float64) {
+	/*line block.go:134*/ var a_ float64
+	_ = a_
+	/*line block.go:134*/ var b_ float64
+	_ = b_
+	/*line block.go:134*/ var c_ float64
+	_ = c_
+	/*line block.go:134*/ var d_ float64
+	_ = d_
+//line block.go:135
+	return gpu_magic((top_ + int64(6)) + int64(2)), gpu_magic((top_ + int64(12)) - int64(50)), gpu_magic(((top_ + int64(6)) + int64(2)) - int64(54)), gpu_magic(((top_ + int64(12)) - int64(50)) - int64(54))
+//line kernels_tandem.go:7831
+}
+
+func gpu_unitsAbove(x_ float64, magic_ float64) int64 {
+	/*line block.go:197*/ return int64((math.Float64bits(x_) - math.Float64bits(magic_)))
+//line kernels_tandem.go:7836
+}
+
+func gpu_topOf(f_ gpu_single, p_ gpu_plain, w_ gpu_window) int64 {
+	/*line block.go:102*/ least_ := int64(39)
+	/*line block.go:107*/ least_ = int64(729)
+	/*line block.go:109*/ top_ := max(int64((w_.hi_ >> (20))), least_)
+	/*line block.go:111*/ if (top_ > int64(2034)) || (!gpu_fits(f_, p_, w_, top_, false)) {
+		return int64(0)
+	} else {
+		/*line block.go:113*/ if gpu_fits(f_, p_, w_, top_+int64(4), false) {
+			return top_ + int64(4)
+		}
+	}
+	/*line block.go:116*/ return top_
+//line kernels_tandem.go:7851
+}
+
+func gpu_unit(top_ int64) int64 {
+	/*line block.go:131*/ return ((top_ - int64(1023)) + int64(12)) - int64(102)
+//line kernels_tandem.go:7856
+}
+
+func gpu_addInt(words_ []int64, at_ int64, v_ int64) {
+	/*line block.go:210*/ gpu_Add(words_, at_, uint64(max(v_, -v_)), v_ < int64(0))
+//line kernels_tandem.go:7861
+}
+
+func gpu_addTerm____(f_ gpu_single, p_ gpu_plain, words_ []int64, x_ float32, y_ float32, shift_ float32, mask_ int64) {
+	/*line format.go:73*/ u_, v_ := gpu_factors(p_, x_, y_, shift_, mask_)
+	/*line format.go:77*/ gpu_addNumber__(f_, words_, float64(u_*v_))
+//line kernels_tandem.go:7867
+}
+
+func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
+	/*line ../../../internal/superacc/value.go:65*/ if (n_ == uint64(1)) || (v_.Hi_ == uint64(0)) {
+		return v_
+	}
+	if n_ < uint64(4294967296) {
+		return gpu_overShort(v_, n_)
+	}
+	known_ := int64(bits.Len64(n_)) - int64(1)
+	hi_ := (v_.Hi_ << (uint64(known_))) | (v_.Lo_ >> (uint64((int64(64) - known_))))
+	/*line ../../../internal/superacc/value.go:72*/ lo_ := v_.Lo_ << (uint64(known_))
+	/*line ../../../internal/superacc/value.go:72*/ rem_ := v_.Hi_ >> (uint64((int64(64) - known_)))
+	qhi_ := uint64(0)
+	/*line ../../../internal/superacc/value.go:73*/ qlo_ := uint64(0)
+	for t_ := int64(0); t_ < int64(120); t_ = t_ + int64(1) {
+		rem_ = (rem_ << (1)) | (hi_ >> (63))
+		t2_ := (hi_ << (1)) | (lo_ >> (63))
+		/*line ../../../internal/superacc/value.go:76*/ t3_ := lo_ << (1)
+		/*line ../../../internal/superacc/value.go:76*/ hi_ = t2_
+		/*line ../../../internal/superacc/value.go:76*/ lo_ = t3_
+		t4_ := (qhi_ << (1)) | (qlo_ >> (63))
+		/*line ../../../internal/superacc/value.go:77*/ t5_ := qlo_ << (1)
+		/*line ../../../internal/superacc/value.go:77*/ qhi_ = t4_
+		/*line ../../../internal/superacc/value.go:77*/ qlo_ = t5_
+		if rem_ >= n_ {
+			rem_ = rem_ - n_
+			qlo_ = qlo_ | uint64(1)
+		}
+	}
+	return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
+//line kernels_tandem.go:7899
+}
+
+func gpu_Root(v_ gpu_Value, precision_ int64) gpu_Value {
+	/*line ../../../internal/superacc/value.go:132*/ if v_.Hi_ == uint64(0) {
+		return v_
+	}
+	hi_ := v_.Hi_
+	/*line ../../../internal/superacc/value.go:135*/ lo_ := v_.Lo_
+	if (v_.Exp_ & int64(1)) != int64(0) {
+		v_.Rest_ = v_.Rest_ || ((lo_ & uint64(1)) != uint64(0))
+		t_ := hi_ >> (1)
+		/*line ../../../internal/superacc/value.go:138*/ t2_ := (lo_ >> (1)) | (hi_ << (63))
+		/*line ../../../internal/superacc/value.go:138*/ hi_ = t_
+		/*line ../../../internal/superacc/value.go:138*/ lo_ = t2_
+		v_.Exp_ = v_.Exp_ + int64(1)
+	}
+	rem_ := uint64(0)
+	/*line ../../../internal/superacc/value.go:141*/ root_ := uint64(0)
+	n_ := precision_ + int64(4)
+	for t3_, t4_ := n_, int64(0); t4_ < t3_; t4_ = t4_ + int64(1) {
+		rem_ = (rem_ << (2)) | (hi_ >> (62))
+		t5_ := (hi_ << (2)) | (lo_ >> (62))
+		/*line ../../../internal/superacc/value.go:145*/ t6_ := lo_ << (2)
+		/*line ../../../internal/superacc/value.go:145*/ hi_ = t5_
+		/*line ../../../internal/superacc/value.go:145*/ lo_ = t6_
+		t7_ := (root_ << (2)) | uint64(1)
+		root_ = root_ << (1)
+		if rem_ >= t7_ {
+			rem_ = rem_ - t7_
+			root_ = root_ | uint64(1)
+		}
+	}
+	return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-n_, ((rem_|hi_)|lo_) != uint64(0))
+//line kernels_tandem.go:7933
+}
+
+func gpu_notNumber(f_ gpu_single, special_ int64) float32 {
+	/*line format.go:128*/ inf_ := gpu_inf(f_)
+	t_ := special_
+	if t_ == int64(2) {
+		return inf_
+	} else {
+		/*line format.go:132*/ if t_ == int64(4) {
+			return -inf_
+		}
+	}
+	/*line format.go:135*/ return inf_ - inf_
+//line kernels_tandem.go:7947
+}
+
+func gpu_round(t_ gpu_single, v_ gpu_Value) float32 {
+	/*line format.go:28*/ return math.Float32frombits(gpu_Bits32(v_))
+//line kernels_tandem.go:7952
+}
+
+func gpu_joined(a_ int64, b_ int64) gpu_int128 {
+	/*line block.go:223*/ t_ := uint64(a_) << (46)
+	/*line block.go:223*/ t2_ := uint64(b_)
+	/*line block.go:223*/ t3_ := (t_ + t2_) + uint64(0)
+	/*line block.go:223*/ t4_ := ((t_ & t2_) | ((t_ | t2_) &^ t3_)) >> (63)
+	/*line block.go:223*/ lo_ := t3_
+	/*line block.go:223*/ carry_ := t4_
+	t5_ := gpu_int128{hi_: (uint64((a_ >> (18))) + uint64((b_ >> (63)))) + carry_, lo_: lo_}
+	/*line block.go:224*/ return t5_
+//line kernels_tandem.go:7964
 }
 
 func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -7040,1333 +7998,17 @@ func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:7044
+//line kernels_tandem.go:8002
 }
 
-func gpu_Carry(w_ []int64, at_ gpu_Place) {
-	/*line ../../../internal/superacc/superacc.go:34*/ c_ := int64(0)
-	for t_, k_ := at_.N_-int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
-		v_ := w_[at_.At_+(k_*at_.Step_)] + c_
-		c_ = v_ >> (32)
-		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
-	}
-	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:7055
-}
-
-func gpu_extractFrom_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n_ int64, top_ int64, alone_ bool) gpu_extraction {
-	/*line along.go:163*/ e_ := gpu_extract(top_)
-	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
-		/*line along.go:172*/ for j2_ := b_.j0_ + l_; j2_ < b_.j1_; j2_ = j2_ + n_ {
-			x2_, y2_ := gpu_elementsAt_(p_, b_, i_, j2_)
-			e_ = gpu_with___________(f_, p_, e_, x2_, y2_, b_.shift_, b_.mask_, false)
-		}
-	}
-	e_.w_ = gpu_windowOf_(f_, p_, e_)
-	return e_
-//line kernels_tandem.go:7068
-}
-
-func gpu_fits_(f_ gpu_double, p_ gpu_plain, w_ gpu_window, top_ int64, alone_ bool) bool {
-	/*line block.go:80*/ span_ := int64(90)
-	if alone_ {
-		span_ = span_ - int64(46)
-	}
-	tail_ := int64(52)
-	/*line block.go:84*/ least_ := int64(1)
-	/*line block.go:91*/ lo_ := int64((w_.lo_ >> (20)))
-	/*line block.go:93*/ lo_ = max(lo_, int64(1))
-//line block.go:95
-	return (w_.hi_ == uint32(0)) || (((int64((w_.hi_ >> (20))) <= top_) && (lo_ >= least_)) && ((top_ - lo_) <= (span_ - tail_)))
-//line kernels_tandem.go:7082
-}
-
-func gpu_nextTop_(f_ gpu_double, p_ gpu_plain, w_ gpu_window, top_ int64) int64 {
-	/*line block.go:121*/ if gpu_fits_(f_, p_, w_, top_, false) {
-		return top_
-	}
-	return gpu_topOf_(f_, p_, w_)
-//line kernels_tandem.go:7090
-}
-
-func gpu_addTo_(f_ gpu_double, p_ gpu_plain, words_ []int64, e_ gpu_extracted, top_ int64) {
-	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-2176)
-	gpu_addInt(words_, at_+int64(46), e_.a_)
-	gpu_addInt(words_, at_, e_.b_)
-//line kernels_tandem.go:7097
-}
-
-func gpu_addBlock_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, words_ []int64) {
-	/*line along.go:183*/ for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
-		for j_ := b_.j0_; j_ < b_.j1_; j_ = j_ + int64(1) {
-			u_, v_ := gpu_factorsAt__(p_, b_, i_, j_)
-			gpu_addTerm_____(f_, p_, words_, u_, v_)
-		}
-	}
-//line kernels_tandem.go:7107
-}
-
-func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, q_ gpu_quotient) float64 {
-	/*line format.go:94*/ if q_.over_ > uint64(1) {
-		v_ = gpu_Over(v_, q_.over_)
-	}
-	if q_.root_ {
-		v_ = gpu_Root(v_, int64(53))
-	}
-	/*line format.go:101*/ if q_.over_ == uint64(0) {
-		return gpu_notNumber_(f_, int64(1))
-	} else {
-		/*line format.go:103*/ if special_ != int64(0) {
-			return gpu_notNumber_(f_, special_)
-		}
-	}
-	/*line format.go:106*/ return gpu_round_(f_, v_)
-//line kernels_tandem.go:7125
-}
-
-func gpu_valueOf_(f_ gpu_double, p_ gpu_plain, e_ gpu_extracted, top_ int64) gpu_Value {
-	/*line block.go:214*/ s_ := gpu_joined(e_.a_, e_.b_)
-	/*line block.go:216*/ return gpu_value(s_, gpu_unit(top_))
-//line kernels_tandem.go:7131
-}
-
-func gpu_factorsAt_(p_ gpu_product, b_ gpu_block, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:155*/ var u_ float64
-	_ = u_
-	/*line along.go:155*/ var v_ float64
-	_ = v_
-	/*line along.go:156*/ x_, y_ := gpu_elementsAt__(p_, b_, i_, j_)
-	t3_, t4_ := gpu_factors_(p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:157*/ return t3_, t4_
-//line kernels_tandem.go:7142
-}
-
-func gpu_extractFrom__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64, n_ int64, top_ int64, alone_ bool) gpu_extraction {
-	/*line along.go:163*/ e_ := gpu_extract(top_)
-	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
-		/*line along.go:172*/ for j2_ := b_.j0_ + l_; j2_ < b_.j1_; j2_ = j2_ + n_ {
-			x2_, y2_ := gpu_elementsAt__(p_, b_, i_, j2_)
-			e_ = gpu_with____________(f_, p_, e_, x2_, y2_, b_.shift_, b_.mask_, false)
-		}
-	}
-	e_.w_ = gpu_windowOf__(f_, p_, e_)
-	return e_
-//line kernels_tandem.go:7155
-}
-
-func gpu_fits__(f_ gpu_single, p_ gpu_product, w_ gpu_window, top_ int64, alone_ bool) bool {
-	/*line block.go:80*/ span_ := int64(90)
-	if alone_ {
-		span_ = span_ - int64(46)
-	}
-	tail_ := int64(23)
-	/*line block.go:84*/ least_ := int64(1)
-	/*line block.go:89*/ tail_ = int64(47)
-	/*line block.go:91*/ lo_ := int64((w_.lo_ >> (20)))
-	/*line block.go:93*/ lo_ = max(lo_, int64(1))
-//line block.go:95
-	return (w_.hi_ == uint32(0)) || (((int64((w_.hi_ >> (20))) <= top_) && (lo_ >= least_)) && ((top_ - lo_) <= (span_ - tail_)))
-//line kernels_tandem.go:7170
-}
-
-func gpu_nextTop__(f_ gpu_single, p_ gpu_product, w_ gpu_window, top_ int64) int64 {
-	/*line block.go:121*/ if gpu_fits__(f_, p_, w_, top_, false) {
-		return top_
-	}
-	return gpu_topOf__(f_, p_, w_)
-//line kernels_tandem.go:7178
-}
-
-func gpu_addTo__(f_ gpu_single, p_ gpu_product, words_ []int64, e_ gpu_extracted, top_ int64) {
-	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
-	gpu_addInt(words_, at_+int64(46), e_.a_)
-	gpu_addInt(words_, at_, e_.b_)
-//line kernels_tandem.go:7185
-}
-
-func gpu_addBlock__(f_ gpu_single, p_ gpu_product, b_ gpu_block, words_ []int64) {
-	/*line along.go:183*/ for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
-		for j_ := b_.j0_; j_ < b_.j1_; j_ = j_ + int64(1) {
-			u_, v_ := gpu_factorsAt_(p_, b_, i_, j_)
-			gpu_addTerm______(f_, p_, words_, u_, v_)
-		}
-	}
-//line kernels_tandem.go:7195
-}
-
-func gpu_valueOf__(f_ gpu_single, p_ gpu_product, e_ gpu_extracted, top_ int64) gpu_Value {
-	/*line block.go:214*/ s_ := gpu_joined(e_.a_, e_.b_)
-	/*line block.go:216*/ return gpu_value(s_, gpu_unit(top_))
-//line kernels_tandem.go:7201
-}
-
-func gpu_extractFrom___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int64, n_ int64, top_ int64, alone_ bool) gpu_extraction {
-	/*line along.go:163*/ e_ := gpu_extract(top_)
-	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
-		/*line along.go:172*/ for j2_ := b_.j0_ + l_; j2_ < b_.j1_; j2_ = j2_ + n_ {
-			x2_, y2_ := gpu_elementsAt___(p_, b_, i_, j2_)
-			e_ = gpu_with_____________(f_, p_, e_, x2_, y2_, b_.shift_, b_.mask_, false)
-		}
-	}
-	e_.w_ = gpu_windowOf___(f_, p_, e_)
-	return e_
-//line kernels_tandem.go:7214
-}
-
-func gpu_fits___(f_ gpu_double, p_ gpu_product, w_ gpu_window, top_ int64, alone_ bool) bool {
-	/*line block.go:80*/ span_ := int64(90)
-	if alone_ {
-		span_ = span_ - int64(46)
-	}
-	tail_ := int64(52)
-	/*line block.go:84*/ least_ := int64(1)
-	/*line block.go:87*/ least_ = int64(55)
-	/*line block.go:91*/ lo_ := int64((w_.lo_ >> (20)))
-//line block.go:95
-	return (w_.hi_ == uint32(0)) || (((int64((w_.hi_ >> (20))) <= top_) && (lo_ >= least_)) && ((top_ - lo_) <= (span_ - tail_)))
-//line kernels_tandem.go:7228
-}
-
-func gpu_nextTop___(f_ gpu_double, p_ gpu_product, w_ gpu_window, top_ int64) int64 {
-	/*line block.go:121*/ if gpu_fits___(f_, p_, w_, top_, false) {
-		return top_
-	}
-	return gpu_topOf___(f_, p_, w_)
-//line kernels_tandem.go:7236
-}
-
-func gpu_addTo___(f_ gpu_double, p_ gpu_product, words_ []int64, e_ gpu_extracted, top_ int64) {
-	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-2176)
-	gpu_addInt(words_, at_+int64(46), e_.a_)
-	gpu_addInt(words_, at_, e_.b_)
-	/*line block.go:205*/ gpu_addInt(words_, (at_+int64(46))-int64(54), e_.c_)
-	gpu_addInt(words_, at_-int64(54), e_.d_)
-//line kernels_tandem.go:7245
-}
-
-func gpu_addBlock___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, words_ []int64) {
-	/*line along.go:183*/ for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
-		for j_ := b_.j0_; j_ < b_.j1_; j_ = j_ + int64(1) {
-			u_, v_ := gpu_factorsAt___(p_, b_, i_, j_)
-			gpu_addTerm_______(f_, p_, words_, u_, v_)
-		}
-	}
-//line kernels_tandem.go:7255
-}
-
-func gpu_valueOf___(f_ gpu_double, p_ gpu_product, e_ gpu_extracted, top_ int64) gpu_Value {
-	/*line block.go:214*/ s_ := gpu_joined(e_.a_, e_.b_)
-	/*line block.go:218*/ return gpu_valueWith(s_, int64(54), gpu_joined(e_.c_, e_.d_), gpu_unit(top_)-int64(54))
-//line kernels_tandem.go:7261
-}
-
-func gpu_quickly(p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, n_ int64, down_ bool, shift_ float32, mask_ int64) gpu_guess {
-	/*line each.go:89*/ var g_ gpu_guess
-	/*line each.go:91*/ if down_ {
-		for t_, k_ := n_, int64(0); k_ < t_; k_ = k_ + int64(1) {
-			u_, v_ := gpu_lineFactors(p_, x_, x_, o_, k_, true, shift_, mask_)
-			g_ = gpu_plusQuick(g_, float64(u_*v_))
-		}
-		return g_
-	}
-	for t4_, k2_ := n_, int64(0); k2_ < t4_; k2_ = k2_ + int64(1) {
-		u2_, v2_ := gpu_lineFactors(p_, x_, y_, o_, k2_, false, shift_, mask_)
-		g_ = gpu_plusQuick(g_, float64(u2_*v2_))
-	}
-	return g_
-//line kernels_tandem.go:7278
-}
-
-func gpu_put(c_ gpu_Matrix, o_ int64, v_ float32) {
-	/*line fold.go:203*/ if c_.Cols_ == int64(1) {
-		c_.Data_[(o_*c_.Stride_)+int64(0)] = v_
-	} else {
-		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
-	}
-//line kernels_tandem.go:7287
-}
-
-func gpu_extractLine(f_ gpu_single, p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, i_ int64, end_ int64, down_ bool, shift_ float32, mask_ int64, top_ int64, alone_ bool) gpu_extraction {
-	/*line each.go:109*/ e_ := gpu_extract(top_)
-	if down_ {
-		for k_ := i_; k_ < end_; k_ = k_ + int64(1) {
-			z_ := x_.Data_[(k_*x_.Stride_)+o_]
-			e_ = gpu_with__________(f_, p_, e_, z_, z_, shift_, mask_, alone_)
-		}
-	} else {
-		for k2_ := i_; k2_ < end_; k2_ = k2_ + int64(1) {
-			z2_ := x_.Data_[(o_*x_.Stride_)+k2_]
-			/*line each.go:117*/ w_ := float32(0)
-			/*line each.go:121*/ e_ = gpu_with__________(f_, p_, e_, z2_, w_, shift_, mask_, alone_)
-		}
-	}
-	e_.w_ = gpu_windowOf(f_, p_, e_)
-	return e_
-//line kernels_tandem.go:7306
-}
-
-func gpu_clearSum(words_ []int64) {
-	/*line format.go:129*/ t_ := words_
-	/*line format.go:129*/ t2_ := int64(len(t_))
-	/*line format.go:129*/ k_ := int64(0)
-	/*line format.go:129*/ for ; k_ < t2_; k_ = k_ + int64(1) {
-		words_[k_] = int64(0)
-	}
-//line kernels_tandem.go:7316
-}
-
-func gpu_addTo____(f_ gpu_single, p_ gpu_plain, words_ []int64, e_ gpu_extracted, top_ int64) {
-	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
-	gpu_addInt_(words_, at_+int64(46), e_.a_)
-	gpu_addInt_(words_, at_, e_.b_)
-//line kernels_tandem.go:7323
-}
-
-func gpu_lineFactors(p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, k_ int64, down_ bool, shift_ float32, mask_ int64) (float64, float64) {
-	/*line each.go:130*/ var u_ float64
-	_ = u_
-	/*line each.go:130*/ var v_ float64
-	_ = v_
-	if down_ {
-		z_ := x_.Data_[(k_*x_.Stride_)+o_]
-		t_, t2_ := gpu_factors(p_, z_, z_, shift_, mask_)
-		/*line each.go:134*/ return t_, t2_
-	}
-	z2_ := x_.Data_[(o_*x_.Stride_)+k_]
-	/*line each.go:136*/ w_ := float32(0)
-	/*line each.go:140*/ t3_, t4_ := gpu_factors(p_, z2_, w_, shift_, mask_)
-	/*line each.go:140*/ return t3_, t4_
-//line kernels_tandem.go:7340
-}
-
-func gpu_addTerm(f_ gpu_single, p_ gpu_plain, words_ []int64, u_ float64, v_ float64) {
-	/*line format.go:66*/ gpu_addNumber(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:7345
-}
-
-func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
-	/*line ../../../internal/superacc/value.go:25*/ gpu_Carry_(w_, at_)
-	v_ := gpu_Value{Neg_: w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] < int64(0)}
-	if v_.Neg_ {
-		for t_, k_ := at_.N_, int64(0); k_ < t_; k_ = k_ + int64(1) {
-			w_[at_.At_+(k_*at_.Step_)] = w_[at_.At_+(k_*at_.Step_)] * int64(-1)
-		}
-		gpu_Carry_(w_, at_)
-	}
-	k2_ := at_.N_ - int64(1)
-	for (k2_ > int64(0)) && (w_[at_.At_+(k2_*at_.Step_)] == int64(0)) {
-		k2_ = k2_ - int64(1)
-	}
-	t2_ := gpu_digit_(w_, at_, k2_)
-	/*line ../../../internal/superacc/value.go:37*/ t3_ := gpu_digit_(w_, at_, k2_-int64(1))
-	/*line ../../../internal/superacc/value.go:37*/ t4_ := gpu_digit_(w_, at_, k2_-int64(2))
-	/*line ../../../internal/superacc/value.go:37*/ t5_ := gpu_digit_(w_, at_, k2_-int64(3))
-	/*line ../../../internal/superacc/value.go:37*/ t6_ := gpu_digit_(w_, at_, k2_-int64(4))
-	/*line ../../../internal/superacc/value.go:37*/ a_ := t2_
-	/*line ../../../internal/superacc/value.go:37*/ b_ := t3_
-	/*line ../../../internal/superacc/value.go:37*/ c_ := t4_
-	/*line ../../../internal/superacc/value.go:37*/ d_ := t5_
-	/*line ../../../internal/superacc/value.go:37*/ e_ := t6_
-	if a_ == uint64(0) {
-		return v_
-	}
-	z_ := uint64(int64(bits.LeadingZeros32(uint32(a_))))
-	v_.Hi_ = ((a_ << (uint64(32) + z_)) | (b_ << (z_))) | (c_ >> (uint64(32) - z_))
-	v_.Lo_ = ((c_ << (uint64(32) + z_)) | (d_ << (z_))) | (e_ >> (uint64(32) - z_))
-	v_.Exp_ = ((int64(32) * (k2_ - int64(3))) + bottom_) - int64(z_)
-	v_.Rest_ = (e_ << (uint64(32) + z_)) != uint64(0)
-	for i_ := int64(0); (i_ < (k2_ - int64(4))) && (!v_.Rest_); i_ = i_ + int64(1) {
-		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
-	}
-	return v_
-//line kernels_tandem.go:7383
-}
-
-func gpu_Carry_(w_ []int64, at_ gpu_Place) {
-	/*line ../../../internal/superacc/superacc.go:34*/ c_ := int64(0)
-	for t_, k_ := at_.N_-int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
-		v_ := w_[at_.At_+(k_*at_.Step_)] + c_
-		c_ = v_ >> (32)
-		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
-	}
-	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:7394
-}
-
-func gpu_extractLine_(f_ gpu_double, p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, i_ int64, end_ int64, down_ bool, shift_ float64, mask_ int64, top_ int64, alone_ bool) gpu_extraction {
-	/*line each.go:109*/ e_ := gpu_extract(top_)
-	if down_ {
-		for k_ := i_; k_ < end_; k_ = k_ + int64(1) {
-			z_ := x_.Data_[(k_*x_.Stride_)+o_]
-			e_ = gpu_with___________(f_, p_, e_, z_, z_, shift_, mask_, alone_)
-		}
-	} else {
-		for k2_ := i_; k2_ < end_; k2_ = k2_ + int64(1) {
-			z2_ := x_.Data_[(o_*x_.Stride_)+k2_]
-			/*line each.go:117*/ w_ := float64(0)
-			/*line each.go:121*/ e_ = gpu_with___________(f_, p_, e_, z2_, w_, shift_, mask_, alone_)
-		}
-	}
-	e_.w_ = gpu_windowOf_(f_, p_, e_)
-	return e_
-//line kernels_tandem.go:7413
-}
-
-func gpu_addTo_____(f_ gpu_double, p_ gpu_plain, words_ []int64, e_ gpu_extracted, top_ int64) {
-	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-2176)
-	gpu_addInt_(words_, at_+int64(46), e_.a_)
-	gpu_addInt_(words_, at_, e_.b_)
-//line kernels_tandem.go:7420
-}
-
-func gpu_lineFactors_(p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, k_ int64, down_ bool, shift_ float64, mask_ int64) (float64, float64) {
-	/*line each.go:130*/ var u_ float64
-	_ = u_
-	/*line each.go:130*/ var v_ float64
-	_ = v_
-	if down_ {
-		z_ := x_.Data_[(k_*x_.Stride_)+o_]
-		t_, t2_ := gpu_factors__(p_, z_, z_, shift_, mask_)
-		/*line each.go:134*/ return t_, t2_
-	}
-	z2_ := x_.Data_[(o_*x_.Stride_)+k_]
-	/*line each.go:136*/ w_ := float64(0)
-	/*line each.go:140*/ t3_, t4_ := gpu_factors__(p_, z2_, w_, shift_, mask_)
-	/*line each.go:140*/ return t3_, t4_
-//line kernels_tandem.go:7437
-}
-
-func gpu_addTerm_(f_ gpu_double, p_ gpu_plain, words_ []int64, u_ float64, v_ float64) {
-	/*line format.go:66*/ gpu_addNumber_(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:7442
-}
-
-func gpu_put_(c_ gpu_Matrix_, o_ int64, v_ float64) {
-	/*line fold.go:203*/ if c_.Cols_ == int64(1) {
-		c_.Data_[(o_*c_.Stride_)+int64(0)] = v_
-	} else {
-		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
-	}
-//line kernels_tandem.go:7451
-}
-
-func gpu_quickly_(p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, n_ int64, down_ bool, shift_ float32, mask_ int64) gpu_guess {
-	/*line each.go:89*/ var g_ gpu_guess
-	/*line each.go:91*/ if down_ {
-		for t_, k_ := n_, int64(0); k_ < t_; k_ = k_ + int64(1) {
-			u_, v_ := gpu_lineFactors__(p_, x_, x_, o_, k_, true, shift_, mask_)
-			g_ = gpu_plusQuick(g_, float64(u_*v_))
-		}
-		return g_
-	}
-	for t4_, k2_ := n_, int64(0); k2_ < t4_; k2_ = k2_ + int64(1) {
-		u2_, v2_ := gpu_lineFactors__(p_, x_, y_, o_, k2_, false, shift_, mask_)
-		g_ = gpu_plusQuick(g_, float64(u2_*v2_))
-	}
-	return g_
-//line kernels_tandem.go:7468
-}
-
-func gpu_extractLine__(f_ gpu_single, p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, i_ int64, end_ int64, down_ bool, shift_ float32, mask_ int64, top_ int64, alone_ bool) gpu_extraction {
-	/*line each.go:109*/ e_ := gpu_extract(top_)
-	if down_ {
-		for k_ := i_; k_ < end_; k_ = k_ + int64(1) {
-			z_ := x_.Data_[(k_*x_.Stride_)+o_]
-			e_ = gpu_with____________(f_, p_, e_, z_, z_, shift_, mask_, alone_)
-		}
-	} else {
-		for k2_ := i_; k2_ < end_; k2_ = k2_ + int64(1) {
-			z2_ := x_.Data_[(o_*x_.Stride_)+k2_]
-			/*line each.go:117*/ w_ := float32(0)
-			/*line each.go:119*/ w_ = y_.Data_[(o_*y_.Stride_)+k2_]
-			/*line each.go:121*/ e_ = gpu_with____________(f_, p_, e_, z2_, w_, shift_, mask_, alone_)
-		}
-	}
-	e_.w_ = gpu_windowOf__(f_, p_, e_)
-	return e_
-//line kernels_tandem.go:7488
-}
-
-func gpu_addTo______(f_ gpu_single, p_ gpu_product, words_ []int64, e_ gpu_extracted, top_ int64) {
-	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
-	gpu_addInt_(words_, at_+int64(46), e_.a_)
-	gpu_addInt_(words_, at_, e_.b_)
-//line kernels_tandem.go:7495
-}
-
-func gpu_lineFactors__(p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, k_ int64, down_ bool, shift_ float32, mask_ int64) (float64, float64) {
-	/*line each.go:130*/ var u_ float64
-	_ = u_
-	/*line each.go:130*/ var v_ float64
-	_ = v_
-	if down_ {
-		z_ := x_.Data_[(k_*x_.Stride_)+o_]
-		t_, t2_ := gpu_factors_(p_, z_, z_, shift_, mask_)
-		/*line each.go:134*/ return t_, t2_
-	}
-	z2_ := x_.Data_[(o_*x_.Stride_)+k_]
-	/*line each.go:136*/ w_ := float32(0)
-	/*line each.go:138*/ w_ = y_.Data_[(o_*y_.Stride_)+k_]
-	/*line each.go:140*/ t3_, t4_ := gpu_factors_(p_, z2_, w_, shift_, mask_)
-	/*line each.go:140*/ return t3_, t4_
-//line kernels_tandem.go:7513
-}
-
-func gpu_addTerm__(f_ gpu_single, p_ gpu_product, words_ []int64, u_ float64, v_ float64) {
-	/*line format.go:66*/ gpu_addNumber(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:7518
-}
-
-func gpu_extractLine___(f_ gpu_double, p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, i_ int64, end_ int64, down_ bool, shift_ float64, mask_ int64, top_ int64, alone_ bool) gpu_extraction {
-	/*line each.go:109*/ e_ := gpu_extract(top_)
-	if down_ {
-		for k_ := i_; k_ < end_; k_ = k_ + int64(1) {
-			z_ := x_.Data_[(k_*x_.Stride_)+o_]
-			e_ = gpu_with_____________(f_, p_, e_, z_, z_, shift_, mask_, alone_)
-		}
-	} else {
-		for k2_ := i_; k2_ < end_; k2_ = k2_ + int64(1) {
-			z2_ := x_.Data_[(o_*x_.Stride_)+k2_]
-			/*line each.go:117*/ w_ := float64(0)
-			/*line each.go:119*/ w_ = y_.Data_[(o_*y_.Stride_)+k2_]
-			/*line each.go:121*/ e_ = gpu_with_____________(f_, p_, e_, z2_, w_, shift_, mask_, alone_)
-		}
-	}
-	e_.w_ = gpu_windowOf___(f_, p_, e_)
-	return e_
-//line kernels_tandem.go:7538
-}
-
-func gpu_addTo_______(f_ gpu_double, p_ gpu_product, words_ []int64, e_ gpu_extracted, top_ int64) {
-	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-2176)
-	gpu_addInt_(words_, at_+int64(46), e_.a_)
-	gpu_addInt_(words_, at_, e_.b_)
-	/*line block.go:205*/ gpu_addInt_(words_, (at_+int64(46))-int64(54), e_.c_)
-	gpu_addInt_(words_, at_-int64(54), e_.d_)
-//line kernels_tandem.go:7547
-}
-
-func gpu_lineFactors___(p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, k_ int64, down_ bool, shift_ float64, mask_ int64) (float64, float64) {
-	/*line each.go:130*/ var u_ float64
-	_ = u_
-	/*line each.go:130*/ var v_ float64
-	_ = v_
-	if down_ {
-		z_ := x_.Data_[(k_*x_.Stride_)+o_]
-		t_, t2_ := gpu_factors___(p_, z_, z_, shift_, mask_)
-		/*line each.go:134*/ return t_, t2_
-	}
-	z2_ := x_.Data_[(o_*x_.Stride_)+k_]
-	/*line each.go:136*/ w_ := float64(0)
-	/*line each.go:138*/ w_ = y_.Data_[(o_*y_.Stride_)+k_]
-	/*line each.go:140*/ t3_, t4_ := gpu_factors___(p_, z2_, w_, shift_, mask_)
-	/*line each.go:140*/ return t3_, t4_
-//line kernels_tandem.go:7565
-}
-
-func gpu_addTerm___(f_ gpu_double, p_ gpu_product, words_ []int64, u_ float64, v_ float64) {
-	/*line format.go:64*/ gpu_addProduct(f_, words_, u_, v_)
-//line kernels_tandem.go:7570
-}
-
-func gpu_guessFew(f_ gpu_single, p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, n_ int64, down_ bool, shift_ float32, mask_ int64) gpu_guess {
-	/*line few.go:51*/ var g_ gpu_guess
-	if down_ {
-		for t_, k_ := n_, int64(0); k_ < t_; k_ = k_ + int64(1) {
-			u_, v_ := gpu_lineFactors(p_, x_, x_, o_, k_, true, shift_, mask_)
-			g_ = gpu_plus__(f_, p_, g_, u_, v_)
-		}
-		return g_
-	}
-	for t4_, k2_ := n_, int64(0); k2_ < t4_; k2_ = k2_ + int64(1) {
-		u2_, v2_ := gpu_lineFactors(p_, x_, y_, o_, k2_, false, shift_, mask_)
-		g_ = gpu_plus__(f_, p_, g_, u2_, v2_)
-	}
-	return g_
-//line kernels_tandem.go:7587
-}
-
-func gpu_guessFew_(f_ gpu_double, p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, n_ int64, down_ bool, shift_ float64, mask_ int64) gpu_guess {
-	/*line few.go:51*/ var g_ gpu_guess
-	if down_ {
-		for t_, k_ := n_, int64(0); k_ < t_; k_ = k_ + int64(1) {
-			u_, v_ := gpu_lineFactors_(p_, x_, x_, o_, k_, true, shift_, mask_)
-			g_ = gpu_plus___(f_, p_, g_, u_, v_)
-		}
-		return g_
-	}
-	for t4_, k2_ := n_, int64(0); k2_ < t4_; k2_ = k2_ + int64(1) {
-		u2_, v2_ := gpu_lineFactors_(p_, x_, y_, o_, k2_, false, shift_, mask_)
-		g_ = gpu_plus___(f_, p_, g_, u2_, v2_)
-	}
-	return g_
-//line kernels_tandem.go:7604
-}
-
-func gpu_sure_(f_ gpu_double, g_ gpu_guess, q_ gpu_quotient, quick_ bool, n_ int64) (float64, bool) {
-	/*line guess.go:79*/ if quick_ {
-		g_.off_ = float64(g_.off_ * float64(float64(n_)*float64(8.881784197001252e-16)))
-	}
-	t_, t2_ := gpu_twoSum(g_.sum_, g_.rest_)
-	/*line guess.go:82*/ g_.sum_ = t_
-	/*line guess.go:82*/ g_.rest_ = t2_
-	ok_ := ((q_.over_ != uint64(0)) && (q_.over_ < uint64(16777216))) && ((g_.sum_ == float64(0)) || (math.Abs(g_.sum_) >= float64(7.458340731200207e-155)))
-	if q_.over_ > uint64(1) {
-		g_ = gpu_over(g_, float64(q_.over_))
-	}
-	if q_.root_ && (g_.sum_ != float64(0)) {
-		g_ = gpu_root(g_)
-	}
-	/*line guess.go:93*/ if g_.off_ != float64(0) {
-		g_.off_ = float64(g_.off_*float64(1.0009765625)) + float64(math.Abs(g_.rest_)*float64(8.881784197001252e-16))
-	}
-	/*line guess.go:99*/ a_ := g_.sum_ + (g_.rest_ - g_.off_)
-	/*line guess.go:99*/ b_ := g_.sum_ + (g_.rest_ + g_.off_)
-	return a_, (ok_ && (a_ == b_)) && ((a_ != float64(0)) || (g_.off_ == float64(0)))
-//line kernels_tandem.go:7627
-}
-
-func gpu_guessFew__(f_ gpu_single, p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, n_ int64, down_ bool, shift_ float32, mask_ int64) gpu_guess {
-	/*line few.go:51*/ var g_ gpu_guess
-	if down_ {
-		for t_, k_ := n_, int64(0); k_ < t_; k_ = k_ + int64(1) {
-			u_, v_ := gpu_lineFactors__(p_, x_, x_, o_, k_, true, shift_, mask_)
-			g_ = gpu_plus____(f_, p_, g_, u_, v_)
-		}
-		return g_
-	}
-	for t4_, k2_ := n_, int64(0); k2_ < t4_; k2_ = k2_ + int64(1) {
-		u2_, v2_ := gpu_lineFactors__(p_, x_, y_, o_, k2_, false, shift_, mask_)
-		g_ = gpu_plus____(f_, p_, g_, u2_, v2_)
-	}
-	return g_
-//line kernels_tandem.go:7644
-}
-
-func gpu_guessFew___(f_ gpu_double, p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, n_ int64, down_ bool, shift_ float64, mask_ int64) gpu_guess {
-	/*line few.go:51*/ var g_ gpu_guess
-	if down_ {
-		for t_, k_ := n_, int64(0); k_ < t_; k_ = k_ + int64(1) {
-			u_, v_ := gpu_lineFactors___(p_, x_, x_, o_, k_, true, shift_, mask_)
-			g_ = gpu_plus_____(f_, p_, g_, u_, v_)
-		}
-		return g_
-	}
-	for t4_, k2_ := n_, int64(0); k2_ < t4_; k2_ = k2_ + int64(1) {
-		u2_, v2_ := gpu_lineFactors___(p_, x_, y_, o_, k2_, false, shift_, mask_)
-		g_ = gpu_plus_____(f_, p_, g_, u2_, v2_)
-	}
-	return g_
-//line kernels_tandem.go:7661
-}
-
-func gpu_none(t_ gpu_ends32) gpu_ends {
-	/*line fold.go:66*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
-	/*line fold.go:66*/ return t2_
-//line kernels_tandem.go:7667
-}
-
-func gpu_with(t_ gpu_ends32, s_ gpu_ends, x_ float32, t2_ int32, t3_ int32) gpu_ends {
-	/*line fold.go:88*/ k_ := gpu_key32(x_)
-	t4_ := gpu_ends{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
-	/*line fold.go:89*/ return t4_
-//line kernels_tandem.go:7674
-}
-
-func gpu_merge(s_ gpu_state, kind_ int64, t_ gpu_state) gpu_state {
-	/*line fold.go:34*/ if kind_ == int64(2) {
-		t2_ := gpu_state{a_: s_.a_ + t_.a_, b_: int64(0)}
-		/*line fold.go:35*/ return t2_
-	} else {
-		/*line fold.go:36*/ if kind_ == int64(0) {
-			t3_ := gpu_state{a_: max(s_.a_, t_.a_), b_: min(s_.b_, t_.b_)}
-			/*line fold.go:37*/ return t3_
-		} else {
-			/*line fold.go:38*/ if (t_.a_ > s_.a_) || ((t_.a_ == s_.a_) && (t_.b_ < s_.b_)) {
-				return t_
-			}
-		}
-	}
-	/*line fold.go:41*/ return s_
-//line kernels_tandem.go:7692
-}
-
-func gpu_of(t_ gpu_value32, s_ gpu_state, order_ int64) float32 {
-	/*line fold.go:263*/ if (s_.a_ > int64(2139095040)) || (s_.b_ < int64(-2139095041)) {
-		return math.Float32frombits(uint32(2143289344))
-	}
-	k_ := gpu_chosen(s_, order_)
-	return math.Float32frombits(uint32((k_ ^ ((k_ >> (63)) & int64(2147483647)))))
-//line kernels_tandem.go:7701
-}
-
-func gpu_none_(t_ gpu_ends64) gpu_ends_ {
-	/*line fold.go:67*/ t2_ := gpu_ends_{a_: int64(-9223372036854775808), b_: int64(9223372036854775807)}
-	/*line fold.go:67*/ return t2_
-//line kernels_tandem.go:7707
-}
-
-func gpu_with_(t_ gpu_ends64, s_ gpu_ends_, x_ float64, t2_ int64, t3_ int64) gpu_ends_ {
-	/*line fold.go:93*/ k_ := gpu_key64(x_)
-	t4_ := gpu_ends_{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
-	/*line fold.go:94*/ return t4_
-//line kernels_tandem.go:7714
-}
-
-func gpu_of_(t_ gpu_value64, s_ gpu_state, order_ int64) float64 {
-	/*line fold.go:271*/ if (s_.a_ > int64(9218868437227405312)) || (s_.b_ < int64(-9218868437227405313)) {
-		return math.Float64frombits(uint64(9221120237041090560))
-	}
-	k_ := gpu_chosen(s_, order_)
-	return math.Float64frombits(uint64((k_ ^ ((k_ >> (63)) & int64(9223372036854775807)))))
-//line kernels_tandem.go:7723
-}
-
-func gpu_none__(t_ gpu_first32) gpu_ends {
-	/*line fold.go:70*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
-	/*line fold.go:70*/ return t2_
-//line kernels_tandem.go:7729
-}
-
-func gpu_with__(t_ gpu_first32, s_ gpu_ends, x_ float32, index_ int32, order_ int32) gpu_ends {
-	/*line fold.go:110*/ k_ := gpu_key32(x_) ^ order_
-	if x_ != x_ {
-		k_ = int32(2147483647)
-	}
-	return gpu_above(s_, k_, index_)
-//line kernels_tandem.go:7738
-}
-
-func gpu_put__(c_ gpu_Matrix__, o_ int64, v_ int32) {
-	/*line fold.go:203*/ if c_.Cols_ == int64(1) {
-		c_.Data_[(o_*c_.Stride_)+int64(0)] = v_
-	} else {
-		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
-	}
-//line kernels_tandem.go:7747
-}
-
-func gpu_of__(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
-	/*line fold.go:299*/ if s_.b_ >= int64(2147483647) {
-		return int32(0)
-	}
-	return int32(s_.b_)
-//line kernels_tandem.go:7755
-}
-
-func gpu_none___(t_ gpu_first64) gpu_ends_ {
-	/*line fold.go:71*/ t2_ := gpu_ends_{a_: int64(-9223372036854775808), b_: int64(9223372036854775807)}
-	/*line fold.go:71*/ return t2_
-//line kernels_tandem.go:7761
-}
-
-func gpu_with___(t_ gpu_first64, s_ gpu_ends_, x_ float64, index_ int64, order_ int64) gpu_ends_ {
-	/*line fold.go:118*/ k_ := gpu_key64(x_) ^ order_
-	if x_ != x_ {
-		k_ = int64(9223372036854775807)
-	}
-	return gpu_above_(s_, k_, index_)
-//line kernels_tandem.go:7770
-}
-
-func gpu_none____(t_ gpu_endsInt) gpu_ends {
-	/*line fold.go:68*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
-	/*line fold.go:68*/ return t2_
-//line kernels_tandem.go:7776
-}
-
-func gpu_with____(t_ gpu_endsInt, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
-	/*line fold.go:98*/ t4_ := gpu_ends{a_: max(s_.a_, x_), b_: min(s_.b_, x_)}
-	/*line fold.go:98*/ return t4_
-//line kernels_tandem.go:7782
-}
-
-func gpu_of___(t_ gpu_valueInt, s_ gpu_state, order_ int64) int32 {
-	/*line fold.go:278*/ return int32(gpu_chosen(s_, order_))
-//line kernels_tandem.go:7787
-}
-
-func gpu_none_____(t_ gpu_firstInt) gpu_ends {
-	/*line fold.go:72*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
-	/*line fold.go:72*/ return t2_
-//line kernels_tandem.go:7793
-}
-
-func gpu_with_____(t_ gpu_firstInt, s_ gpu_ends, x_ int32, index_ int32, order_ int32) gpu_ends {
-	/*line fold.go:126*/ return gpu_above(s_, x_^order_, index_)
-//line kernels_tandem.go:7798
-}
-
-func gpu_none______(t_ gpu_add32) gpu_ends {
-	/*line fold.go:73*/ t2_ := gpu_ends{}
-	/*line fold.go:73*/ return t2_
-//line kernels_tandem.go:7804
-}
-
-func gpu_with______(t_ gpu_add32, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
-	/*line fold.go:136*/ t4_ := gpu_ends{a_: s_.a_ + x_, b_: int32(0)}
-	/*line fold.go:136*/ return t4_
-//line kernels_tandem.go:7810
-}
-
-func gpu_of____(t_ gpu_total, s_ gpu_state, t2_ int64) int32 {
-	/*line fold.go:280*/ return int32(s_.a_)
-//line kernels_tandem.go:7815
-}
-
-func gpu_none_______(t_ gpu_count) gpu_ends {
-	/*line fold.go:74*/ t2_ := gpu_ends{}
-	/*line fold.go:74*/ return t2_
-//line kernels_tandem.go:7821
-}
-
-func gpu_with_______(t_ gpu_count, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
-	/*line fold.go:139*/ if x_ {
-		s_.a_ = s_.a_ + int32(1)
-	}
-	return s_
-//line kernels_tandem.go:7829
-}
-
-func gpu_none________(t_ gpu_endsBool) gpu_ends {
-	/*line fold.go:69*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
-	/*line fold.go:69*/ return t2_
-//line kernels_tandem.go:7835
-}
-
-func gpu_with________(t_ gpu_endsBool, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
-	/*line fold.go:102*/ k_ := int32(0)
-	if x_ {
-		k_ = int32(1)
-	}
-	t4_ := gpu_ends{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
-	/*line fold.go:106*/ return t4_
-//line kernels_tandem.go:7845
-}
-
-func gpu_put___(c_ gpu_Matrix___, o_ int64, v_ bool) {
-	/*line fold.go:203*/ if c_.Cols_ == int64(1) {
-		c_.Data_[(o_*c_.Stride_)+int64(0)] = v_
-	} else {
-		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
-	}
-//line kernels_tandem.go:7854
-}
-
-func gpu_of_____(t_ gpu_truth, s_ gpu_state, order_ int64) bool {
-	/*line fold.go:279*/ return gpu_chosen(s_, order_) > int64(0)
-//line kernels_tandem.go:7859
-}
-
-func gpu_clearWords(words_ []int64, at_ gpu_Place) {
-	/*line prefix.go:79*/ for t_, k_ := at_.N_+int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
-		words_[at_.At_+(k_*at_.Step_)] = int64(0)
-	}
-//line kernels_tandem.go:7866
-}
-
-func gpu_term(t_ gpu_single, x_ float32) gpu_wide {
-	/*line prefix.go:21*/ m_, e_, finite_ := gpu_Split32(math.Float32bits(x_))
-	t5_ := gpu_wide{m_: m_, exp_: e_, neg_: (math.Float32bits(x_) >> (31)) != uint32(0)}
-	if !finite_ {
-		t5_.special_ = gpu_Special(x_)
-	}
-	return t5_
-//line kernels_tandem.go:7876
-}
-
-func gpu_magnitude(t_ gpu_wide) gpu_wide {
-	/*line prefix.go:299*/ t_.neg_ = false
-	if t_.special_ == int64(4) {
-		t_.special_ = int64(2)
-	}
-	return t_
-//line kernels_tandem.go:7885
-}
-
-func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
-	/*line prefix.go:67*/ v_ := int64(t_.m_)
-	if t_.neg_ {
-		v_ = -v_
-	}
-	for k_ := int64(0); k_ < int64(3); k_ = k_ + int64(1) {
-		gpu_AddPart(words_, at_, t_.exp_-bottom_, v_, k_)
-	}
-	words_[at_.At_+(at_.N_*at_.Step_)] = words_[at_.At_+(at_.N_*at_.Step_)] | t_.special_
-//line kernels_tandem.go:7897
-}
-
-func gpu_term_(t_ gpu_double, x_ float64) gpu_wide {
-	/*line prefix.go:30*/ m_, e_, finite_ := gpu_Split64(math.Float64bits(x_))
-	t5_ := gpu_wide{m_: m_, exp_: e_, neg_: (math.Float64bits(x_) >> (63)) != uint64(0)}
-	if !finite_ {
-		t5_.special_ = gpu_Special_(x_)
-	}
-	return t5_
-//line kernels_tandem.go:7907
-}
-
-func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
-	/*line prefix.go:86*/ t_ := gpu_Top_(words_, at_, bottom_)
-	/*line prefix.go:86*/ v_ := t_
-	if v_.Neg_ {
-		for t2_, k_ := at_.N_, int64(0); k_ < t2_; k_ = k_ + int64(1) {
-			words_[at_.At_+(k_*at_.Step_)] = words_[at_.At_+(k_*at_.Step_)] * int64(-1)
-		}
-	}
-	return v_
-//line kernels_tandem.go:7919
-}
-
-func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
-	/*line prefix.go:341*/ if v_.Hi_ == uint64(0) {
-		return r_
-	}
-	least_ := (v_.Exp_ + int64(64)) + int64(bits.TrailingZeros64(v_.Hi_))
-	if v_.Lo_ != uint64(0) {
-		least_ = v_.Exp_ + int64(bits.TrailingZeros64(v_.Lo_))
-	}
-	if v_.Rest_ {
-		least_ = int64(-1048576)
-	}
-	t_ := gpu_reach{least_: min(r_.least_, least_), top_: max(r_.top_, v_.Exp_+int64(128)), special_: r_.special_}
-	/*line prefix.go:351*/ return t_
-//line kernels_tandem.go:7935
-}
-
-func gpu_noReach() gpu_reach {
-	/*line prefix.go:328*/ t_ := gpu_reach{least_: int64(1048576), top_: int64(-1048576)}
-	/*line prefix.go:328*/ return t_
-//line kernels_tandem.go:7941
-}
-
-func gpu_with_________(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
-	/*line prefix.go:332*/ r_.special_ = r_.special_ | t_.special_
-	if (t_.special_ == int64(0)) && (t_.m_ != uint64(0)) {
-		t2_ := min(r_.least_, t_.exp_)
-		/*line prefix.go:334*/ t3_ := max(r_.top_, t_.exp_+size_)
-		/*line prefix.go:334*/ r_.least_ = t2_
-		/*line prefix.go:334*/ r_.top_ = t3_
-	}
-	return r_
-//line kernels_tandem.go:7953
-}
-
-func gpu_fits____(r_ gpu_reach, n_ int64) bool {
-	/*line prefix.go:355*/ return (r_.top_ + int64(bits.Len64(uint64(n_)))) <= (r_.least_ + int64(127))
-//line kernels_tandem.go:7958
-}
-
-func gpu_int128Of(v_ gpu_Value, base_ int64) gpu_int128 {
-	/*line int128.go:46*/ if v_.Hi_ == uint64(0) {
-		t_ := gpu_int128{}
-		/*line int128.go:47*/ return t_
-	}
-	down_ := uint64((base_ - v_.Exp_))
-	s_ := gpu_int128{hi_: v_.Hi_ >> (down_), lo_: ((v_.Lo_ >> (down_)) | (v_.Hi_ << (uint64(64) - down_))) | (v_.Hi_ >> (down_ - uint64(64)))}
-	if v_.Neg_ {
-		t2_ := s_.lo_
-		/*line int128.go:52*/ t3_ := (uint64(0) - t2_) - uint64(0)
-		/*line int128.go:52*/ t4_ := (((^support.Value(uint64(0))) & t2_) | ((^(uint64(0) ^ t2_)) & t3_)) >> (63)
-		/*line int128.go:52*/ lo_ := t3_
-		/*line int128.go:52*/ borrow_ := t4_
-		t5_ := s_.hi_
-		/*line int128.go:53*/ t6_ := (uint64(0) - t5_) - borrow_
-		/*line int128.go:53*/ t7_ := (((^support.Value(uint64(0))) & t5_) | ((^(uint64(0) ^ t5_)) & t6_)) >> (63)
-		_ = t7_
-		/*line int128.go:53*/ hi_ := t6_
-		t8_ := gpu_int128{hi_: hi_, lo_: lo_}
-		/*line int128.go:54*/ return t8_
-	}
-	return s_
-//line kernels_tandem.go:7983
-}
-
-func gpu_plus_(s_ gpu_int128, t_ gpu_wide, base_ int64) gpu_int128 {
-	/*line prefix.go:308*/ up_ := uint64((t_.exp_ - base_))
-	hi_ := (t_.m_ << (up_ - uint64(64))) | (t_.m_ >> (uint64(64) - up_))
-	/*line prefix.go:309*/ lo_ := t_.m_ << (up_)
-	if t_.neg_ {
-		t2_ := s_.lo_
-		/*line prefix.go:311*/ t3_ := (t2_ - lo_) - uint64(0)
-		/*line prefix.go:311*/ t4_ := (((^t2_) & lo_) | ((^(t2_ ^ lo_)) & t3_)) >> (63)
-		/*line prefix.go:311*/ l_ := t3_
-		/*line prefix.go:311*/ borrow_ := t4_
-		t5_ := s_.hi_
-		/*line prefix.go:312*/ t6_ := (t5_ - hi_) - borrow_
-		/*line prefix.go:312*/ t7_ := (((^t5_) & hi_) | ((^(t5_ ^ hi_)) & t6_)) >> (63)
-		_ = t7_
-		/*line prefix.go:312*/ h_ := t6_
-		t8_ := gpu_int128{hi_: h_, lo_: l_}
-		/*line prefix.go:313*/ return t8_
-	}
-	t9_ := s_.lo_
-	/*line prefix.go:315*/ t10_ := (t9_ + lo_) + uint64(0)
-	/*line prefix.go:315*/ t11_ := ((t9_ & lo_) | ((t9_ | lo_) &^ t10_)) >> (63)
-	/*line prefix.go:315*/ l2_ := t10_
-	/*line prefix.go:315*/ carry_ := t11_
-	t12_ := s_.hi_
-	/*line prefix.go:316*/ t13_ := (t12_ + hi_) + carry_
-	/*line prefix.go:316*/ t14_ := ((t12_ & hi_) | ((t12_ | hi_) &^ t13_)) >> (63)
-	_ = t14_
-	/*line prefix.go:316*/ h2_ := t13_
-	t15_ := gpu_int128{hi_: h2_, lo_: l2_}
-	/*line prefix.go:317*/ return t15_
-//line kernels_tandem.go:8016
-}
-
-func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
-	/*line prefix.go:42*/ if special_ != int64(0) {
-		return gpu_notNumber(f_, special_)
-	}
-	return gpu_round(f_, v_)
-//line kernels_tandem.go:8024
-}
-
-func gpu_value(s_ gpu_int128, base_ int64) gpu_Value {
-	/*line int128.go:14*/ if int64(s_.hi_) < int64(0) {
-		t_ := s_.lo_
-		/*line int128.go:15*/ t2_ := (uint64(0) - t_) - uint64(0)
-		/*line int128.go:15*/ t3_ := (((^support.Value(uint64(0))) & t_) | ((^(uint64(0) ^ t_)) & t2_)) >> (63)
-		/*line int128.go:15*/ lo_ := t2_
-		/*line int128.go:15*/ borrow_ := t3_
-		t4_ := s_.hi_
-		/*line int128.go:16*/ t5_ := (uint64(0) - t4_) - borrow_
-		/*line int128.go:16*/ t6_ := (((^support.Value(uint64(0))) & t4_) | ((^(uint64(0) ^ t4_)) & t5_)) >> (63)
-		_ = t6_
-		/*line int128.go:16*/ hi_ := t5_
-		return gpu_NewValue(hi_, lo_, base_, true)
-	}
-	return gpu_NewValue(s_.hi_, s_.lo_, base_, false)
-//line kernels_tandem.go:8042
-}
-
-func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
-	/*line prefix.go:49*/ if special_ != int64(0) {
-		return gpu_notNumber_(f_, special_)
-	}
-	return gpu_round_(f_, v_)
-//line kernels_tandem.go:8050
-}
-
-func gpu_rowsOf(index_ []int32, order_ []int32, k_ int64) (int32, int64) {
-	/*line prefix.go:243*/ var row_ int32
-	/*line prefix.go:243*/ var end_ int64
-	row_ = index_[order_[k_]]
-	if (k_ > int64(0)) && (index_[order_[k_-int64(1)]] == row_) {
-		return row_, k_
-	}
-	end_ = k_ + int64(1)
-	for (end_ < int64(len(order_))) && (index_[order_[end_]] == row_) {
-		end_ = end_ + int64(1)
-	}
-	return row_, end_
-//line kernels_tandem.go:8065
-}
-
-func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float32 {
-	/*line prefix.go:266*/ t_ := gpu_term(f_, first_)
-	special_ := t_.special_
-	r_ := gpu_with_________(gpu_noReach(), t_, int64(64))
-	for i2_ := k_; i2_ < end_; i2_ = i2_ + int64(1) {
-		u_ := gpu_term(f_, x_.Data_[(int64(order_[i2_])*x_.Stride_)+j_])
-		special_ = special_ | u_.special_
-		r_ = gpu_with_________(r_, u_, int64(64))
-	}
-	if gpu_fits____(r_, (end_-k_)+int64(1)) {
-		t2_ := gpu_int128{}
-		/*line prefix.go:275*/ s2_ := gpu_plus_(t2_, t_, r_.least_)
-		for i3_ := k_; i3_ < end_; i3_ = i3_ + int64(1) {
-			s2_ = gpu_plus_(s2_, gpu_term(f_, x_.Data_[(int64(order_[i3_])*x_.Stride_)+j_]), r_.least_)
-		}
-		return gpu_of______(f_, gpu_value(s2_, r_.least_), special_)
-	}
-	gpu_clearWords(words_, at_)
-	gpu_addWords(words_, at_, t_, int64(-384))
-	for i4_ := k_; i4_ < end_; i4_ = i4_ + int64(1) {
-		gpu_addWords(words_, at_, gpu_term(f_, x_.Data_[(int64(order_[i4_])*x_.Stride_)+j_]), int64(-384))
-	}
-	t3_ := gpu_Top_(words_, at_, int64(-384))
-	/*line prefix.go:286*/ return gpu_of______(f_, t3_, special_)
-//line kernels_tandem.go:8092
-}
-
-func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float64 {
-	/*line prefix.go:266*/ t_ := gpu_term_(f_, first_)
-	special_ := t_.special_
-	r_ := gpu_with_________(gpu_noReach(), t_, int64(64))
-	for i2_ := k_; i2_ < end_; i2_ = i2_ + int64(1) {
-		u_ := gpu_term_(f_, x_.Data_[(int64(order_[i2_])*x_.Stride_)+j_])
-		special_ = special_ | u_.special_
-		r_ = gpu_with_________(r_, u_, int64(64))
-	}
-	if gpu_fits____(r_, (end_-k_)+int64(1)) {
-		t2_ := gpu_int128{}
-		/*line prefix.go:275*/ s2_ := gpu_plus_(t2_, t_, r_.least_)
-		for i3_ := k_; i3_ < end_; i3_ = i3_ + int64(1) {
-			s2_ = gpu_plus_(s2_, gpu_term_(f_, x_.Data_[(int64(order_[i3_])*x_.Stride_)+j_]), r_.least_)
-		}
-		return gpu_of_______(f_, gpu_value(s2_, r_.least_), special_)
-	}
-	gpu_clearWords(words_, at_)
-	gpu_addWords(words_, at_, t_, int64(-2176))
-	for i4_ := k_; i4_ < end_; i4_ = i4_ + int64(1) {
-		gpu_addWords(words_, at_, gpu_term_(f_, x_.Data_[(int64(order_[i4_])*x_.Stride_)+j_]), int64(-2176))
-	}
-	t3_ := gpu_Top_(words_, at_, int64(-2176))
-	/*line prefix.go:286*/ return gpu_of_______(f_, t3_, special_)
-//line kernels_tandem.go:8119
-}
-
-func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) int32 {
-	/*line prefix.go:260*/ s_ := int64(first_)
-	for i_ := k_; i_ < end_; i_ = i_ + int64(1) {
-		s_ = s_ + int64(x_.Data_[(int64(order_[i_])*x_.Stride_)+j_])
-	}
-	return int32(s_)
-//line kernels_tandem.go:8128
-}
-
-func gpu_elementsAt(p_ gpu_plain, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
-	/*line along.go:146*/ var x_ float32
-	/*line along.go:146*/ var y_ float32
+func gpu_elementsAt__(p_ gpu_plain, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
+	/*line along.go:145*/ var x_ float64
+	/*line along.go:145*/ var y_ float64
 	t_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:147*/ x_ = t_
-	/*line along.go:147*/ y_ = float32(0)
-	/*line along.go:151*/ return x_, y_
-//line kernels_tandem.go:8138
-}
-
-func gpu_factors(p_ gpu_plain, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
-	/*line format.go:53*/ var u_ float64
-	_ = u_
-	/*line format.go:53*/ var v_ float64
-	_ = v_
-	/*line format.go:57*/ return math.Float64frombits(math.Float64bits(float64(x_)) & uint64(mask_)), float64(1)
-//line kernels_tandem.go:8147
-}
-
-func gpu_twoSum(a_ float64, b_ float64) (float64, float64) {
-	/*line guess.go:25*/ var sum_ float64
-	/*line guess.go:25*/ var err_ float64
-	_ = err_
-	/*line guess.go:26*/ sum_ = a_ + b_
-	part_ := sum_ - a_
-	return sum_, (a_ - (sum_ - part_)) + (b_ - part_)
-//line kernels_tandem.go:8157
-}
-
-func gpu_over(g_ gpu_guess, d_ float64) gpu_guess {
-	/*line guess.go:59*/ q_ := g_.sum_ / d_
-	rest_, err_ := gpu_twoSum(math.FMA(-q_, d_, g_.sum_), g_.rest_)
-	lo_ := rest_ / d_
-	off_ := (g_.off_ + math.Abs(err_)) + math.Abs(math.FMA(-lo_, d_, rest_))
-	if off_ >= float64(7.458340731200207e-155) {
-		off_ = off_ / d_
-	}
-	t3_ := gpu_guess{sum_: q_, rest_: lo_, off_: off_}
-	/*line guess.go:66*/ return t3_
-//line kernels_tandem.go:8170
-}
-
-func gpu_root(g_ gpu_guess) gpu_guess {
-	/*line guess.go:71*/ q_ := math.Sqrt(g_.sum_)
-	lo_ := (math.FMA(-q_, q_, g_.sum_) + g_.rest_) / float64(float64(2)*q_)
-	t_ := gpu_guess{sum_: q_, rest_: lo_, off_: (g_.off_ / q_) + float64(math.Abs(lo_)*float64(8.881784197001252e-16))}
-	/*line guess.go:73*/ return t_
-//line kernels_tandem.go:8178
-}
-
-func gpu_extract(top_ int64) gpu_extraction {
-	/*line block.go:149*/ a_, b_, c_, d_ := gpu_magicFor(top_)
-	t5_ := gpu_extraction{a_: a_, b_: b_, c_: c_, d_: d_, w_: gpu_nowhere()}
-	/*line block.go:150*/ return t5_
-//line kernels_tandem.go:8185
-}
-
-func gpu_with__________(f_ gpu_single, p_ gpu_plain, e_ gpu_extraction, x_ float32, y_ float32, shift_ float32, mask_ int64, alone_ bool) gpu_extraction {
-	/*line block.go:156*/ u_, _ := gpu_factors(p_, x_, y_, shift_, mask_)
-	t3_ := u_
-	/*line block.go:161*/ h_ := uint32(0)
-	/*line block.go:163*/ h_ = math.Float32bits(x_) &^ uint32(2147483648)
-	/*line block.go:167*/ t4_ := gpu_window{hi_: max(e_.w_.hi_, h_), lo_: min(e_.w_.lo_, h_-uint32(1))}
-	/*line block.go:167*/ e_.w_ = t4_
-	z_ := e_.a_ + t3_
-	if !alone_ {
-		e_.b_ = e_.b_ + (t3_ - (z_ - e_.a_))
-	}
-	e_.a_ = z_
-	/*line block.go:179*/ return e_
-//line kernels_tandem.go:8201
-}
-
-func gpu_windowOf(f_ gpu_single, p_ gpu_plain, e_ gpu_extraction) gpu_window {
-	/*line block.go:185*/ return gpu_asDouble(e_.w_)
-//line kernels_tandem.go:8206
-}
-
-func gpu_magicFor(top_ int64) (float64, float64, float64, float64) {
-	/*line block.go:134*/ var a_ float64
-	_ = a_
-	/*line block.go:134*/ var b_ float64
-	_ = b_
-	/*line block.go:134*/ var c_ float64
-	_ = c_
-	/*line block.go:134*/ var d_ float64
-	_ = d_
-//line block.go:135
-	return gpu_magic((top_ + int64(6)) + int64(2)), gpu_magic((top_ + int64(12)) - int64(50)), gpu_magic(((top_ + int64(6)) + int64(2)) - int64(54)), gpu_magic(((top_ + int64(12)) - int64(50)) - int64(54))
-//line kernels_tandem.go:8220
-}
-
-func gpu_unitsAbove(x_ float64, magic_ float64) int64 {
-	/*line block.go:197*/ return int64((math.Float64bits(x_) - math.Float64bits(magic_)))
-//line kernels_tandem.go:8225
-}
-
-func gpu_topOf(f_ gpu_single, p_ gpu_plain, w_ gpu_window) int64 {
-	/*line block.go:102*/ least_ := int64(39)
-	/*line block.go:107*/ least_ = int64(729)
-	/*line block.go:109*/ top_ := max(int64((w_.hi_ >> (20))), least_)
-	/*line block.go:111*/ if (top_ > int64(2034)) || (!gpu_fits(f_, p_, w_, top_, false)) {
-		return int64(0)
-	} else {
-		/*line block.go:113*/ if gpu_fits(f_, p_, w_, top_+int64(4), false) {
-			return top_ + int64(4)
-		}
-	}
-	/*line block.go:116*/ return top_
-//line kernels_tandem.go:8240
-}
-
-func gpu_unit(top_ int64) int64 {
-	/*line block.go:131*/ return ((top_ - int64(1023)) + int64(12)) - int64(102)
-//line kernels_tandem.go:8245
-}
-
-func gpu_addInt(words_ []int64, at_ int64, v_ int64) {
-	/*line block.go:210*/ gpu_Add(words_, at_, uint64(max(v_, -v_)), v_ < int64(0))
-//line kernels_tandem.go:8250
-}
-
-func gpu_addTerm____(f_ gpu_single, p_ gpu_plain, words_ []int64, u_ float64, v_ float64) {
-	/*line format.go:66*/ gpu_addNumber__(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:8255
-}
-
-func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
-	/*line ../../../internal/superacc/value.go:65*/ if (n_ == uint64(1)) || (v_.Hi_ == uint64(0)) {
-		return v_
-	}
-	if n_ < uint64(4294967296) {
-		return gpu_overShort(v_, n_)
-	}
-	known_ := int64(bits.Len64(n_)) - int64(1)
-	hi_ := (v_.Hi_ << (uint64(known_))) | (v_.Lo_ >> (uint64((int64(64) - known_))))
-	/*line ../../../internal/superacc/value.go:72*/ lo_ := v_.Lo_ << (uint64(known_))
-	/*line ../../../internal/superacc/value.go:72*/ rem_ := v_.Hi_ >> (uint64((int64(64) - known_)))
-	qhi_ := uint64(0)
-	/*line ../../../internal/superacc/value.go:73*/ qlo_ := uint64(0)
-	for t_ := int64(0); t_ < int64(120); t_ = t_ + int64(1) {
-		rem_ = (rem_ << (1)) | (hi_ >> (63))
-		t2_ := (hi_ << (1)) | (lo_ >> (63))
-		/*line ../../../internal/superacc/value.go:76*/ t3_ := lo_ << (1)
-		/*line ../../../internal/superacc/value.go:76*/ hi_ = t2_
-		/*line ../../../internal/superacc/value.go:76*/ lo_ = t3_
-		t4_ := (qhi_ << (1)) | (qlo_ >> (63))
-		/*line ../../../internal/superacc/value.go:77*/ t5_ := qlo_ << (1)
-		/*line ../../../internal/superacc/value.go:77*/ qhi_ = t4_
-		/*line ../../../internal/superacc/value.go:77*/ qlo_ = t5_
-		if rem_ >= n_ {
-			rem_ = rem_ - n_
-			qlo_ = qlo_ | uint64(1)
-		}
-	}
-	return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:8287
-}
-
-func gpu_Root(v_ gpu_Value, precision_ int64) gpu_Value {
-	/*line ../../../internal/superacc/value.go:132*/ if v_.Hi_ == uint64(0) {
-		return v_
-	}
-	hi_ := v_.Hi_
-	/*line ../../../internal/superacc/value.go:135*/ lo_ := v_.Lo_
-	if (v_.Exp_ & int64(1)) != int64(0) {
-		v_.Rest_ = v_.Rest_ || ((lo_ & uint64(1)) != uint64(0))
-		t_ := hi_ >> (1)
-		/*line ../../../internal/superacc/value.go:138*/ t2_ := (lo_ >> (1)) | (hi_ << (63))
-		/*line ../../../internal/superacc/value.go:138*/ hi_ = t_
-		/*line ../../../internal/superacc/value.go:138*/ lo_ = t2_
-		v_.Exp_ = v_.Exp_ + int64(1)
-	}
-	rem_ := uint64(0)
-	/*line ../../../internal/superacc/value.go:141*/ root_ := uint64(0)
-	n_ := precision_ + int64(4)
-	for t3_, t4_ := n_, int64(0); t4_ < t3_; t4_ = t4_ + int64(1) {
-		rem_ = (rem_ << (2)) | (hi_ >> (62))
-		t5_ := (hi_ << (2)) | (lo_ >> (62))
-		/*line ../../../internal/superacc/value.go:145*/ t6_ := lo_ << (2)
-		/*line ../../../internal/superacc/value.go:145*/ hi_ = t5_
-		/*line ../../../internal/superacc/value.go:145*/ lo_ = t6_
-		t7_ := (root_ << (2)) | uint64(1)
-		root_ = root_ << (1)
-		if rem_ >= t7_ {
-			rem_ = rem_ - t7_
-			root_ = root_ | uint64(1)
-		}
-	}
-	return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-n_, ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:8321
-}
-
-func gpu_notNumber(f_ gpu_single, special_ int64) float32 {
-	/*line format.go:117*/ inf_ := gpu_inf(f_)
-	t_ := special_
-	if t_ == int64(2) {
-		return inf_
-	} else {
-		/*line format.go:121*/ if t_ == int64(4) {
-			return -inf_
-		}
-	}
-	/*line format.go:124*/ return inf_ - inf_
-//line kernels_tandem.go:8335
-}
-
-func gpu_round(t_ gpu_single, v_ gpu_Value) float32 {
-	/*line format.go:27*/ return math.Float32frombits(gpu_Bits32(v_))
-//line kernels_tandem.go:8340
-}
-
-func gpu_joined(a_ int64, b_ int64) gpu_int128 {
-	/*line block.go:223*/ t_ := uint64(a_) << (46)
-	/*line block.go:223*/ t2_ := uint64(b_)
-	/*line block.go:223*/ t3_ := (t_ + t2_) + uint64(0)
-	/*line block.go:223*/ t4_ := ((t_ & t2_) | ((t_ | t2_) &^ t3_)) >> (63)
-	/*line block.go:223*/ lo_ := t3_
-	/*line block.go:223*/ carry_ := t4_
-	t5_ := gpu_int128{hi_: (uint64((a_ >> (18))) + uint64((b_ >> (63)))) + carry_, lo_: lo_}
-	/*line block.go:224*/ return t5_
-//line kernels_tandem.go:8352
-}
-
-func gpu_digit(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
-	/*line ../../../internal/superacc/value.go:54*/ if k_ < int64(0) {
-		return uint64(0)
-	}
-	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:8360
-}
-
-func gpu_elementsAt_(p_ gpu_plain, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:146*/ var x_ float64
-	/*line along.go:146*/ var y_ float64
-	t_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:147*/ x_ = t_
-	/*line along.go:147*/ y_ = float64(0)
-	/*line along.go:151*/ return x_, y_
-//line kernels_tandem.go:8370
+	/*line along.go:146*/ x_ = t_
+	/*line along.go:146*/ y_ = float64(0)
+	/*line along.go:150*/ return x_, y_
+//line kernels_tandem.go:8012
 }
 
 func gpu_with___________(f_ gpu_double, p_ gpu_plain, e_ gpu_extraction, x_ float64, y_ float64, shift_ float64, mask_ int64, alone_ bool) gpu_extraction {
@@ -8382,12 +8024,12 @@ func gpu_with___________(f_ gpu_double, p_ gpu_plain, e_ gpu_extraction, x_ floa
 	}
 	e_.a_ = z_
 	/*line block.go:179*/ return e_
-//line kernels_tandem.go:8386
+//line kernels_tandem.go:8028
 }
 
 func gpu_windowOf_(f_ gpu_double, p_ gpu_plain, e_ gpu_extraction) gpu_window {
 	/*line block.go:187*/ return e_.w_
-//line kernels_tandem.go:8391
+//line kernels_tandem.go:8033
 }
 
 func gpu_topOf_(f_ gpu_double, p_ gpu_plain, w_ gpu_window) int64 {
@@ -8401,62 +8043,41 @@ func gpu_topOf_(f_ gpu_double, p_ gpu_plain, w_ gpu_window) int64 {
 		}
 	}
 	/*line block.go:116*/ return top_
-//line kernels_tandem.go:8405
+//line kernels_tandem.go:8047
 }
 
-func gpu_factorsAt__(p_ gpu_plain, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:155*/ var u_ float64
-	_ = u_
-	/*line along.go:155*/ var v_ float64
-	_ = v_
-	/*line along.go:156*/ x_, y_ := gpu_elementsAt_(p_, b_, i_, j_)
-	t3_, t4_ := gpu_factors__(p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:157*/ return t3_, t4_
-//line kernels_tandem.go:8416
-}
-
-func gpu_addTerm_____(f_ gpu_double, p_ gpu_plain, words_ []int64, u_ float64, v_ float64) {
-	/*line format.go:66*/ gpu_addNumber___(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:8421
+func gpu_addTerm_____(f_ gpu_double, p_ gpu_plain, words_ []int64, x_ float64, y_ float64, shift_ float64, mask_ int64) {
+	/*line format.go:73*/ u_, v_ := gpu_factors__(p_, x_, y_, shift_, mask_)
+	/*line format.go:77*/ gpu_addNumber___(f_, words_, float64(u_*v_))
+//line kernels_tandem.go:8053
 }
 
 func gpu_notNumber_(f_ gpu_double, special_ int64) float64 {
-	/*line format.go:117*/ inf_ := gpu_inf_(f_)
+	/*line format.go:128*/ inf_ := gpu_inf_(f_)
 	t_ := special_
 	if t_ == int64(2) {
 		return inf_
 	} else {
-		/*line format.go:121*/ if t_ == int64(4) {
+		/*line format.go:132*/ if t_ == int64(4) {
 			return -inf_
 		}
 	}
-	/*line format.go:124*/ return inf_ - inf_
-//line kernels_tandem.go:8435
+	/*line format.go:135*/ return inf_ - inf_
+//line kernels_tandem.go:8067
 }
 
 func gpu_round_(t_ gpu_double, v_ gpu_Value) float64 {
-	/*line format.go:32*/ return math.Float64frombits(gpu_Bits64(v_))
-//line kernels_tandem.go:8440
-}
-
-func gpu_elementsAt__(p_ gpu_product, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
-	/*line along.go:146*/ var x_ float32
-	/*line along.go:146*/ var y_ float32
-	t_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:147*/ x_ = t_
-	/*line along.go:147*/ y_ = float32(0)
-	/*line along.go:149*/ y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
-	/*line along.go:151*/ return x_, y_
-//line kernels_tandem.go:8451
+	/*line format.go:33*/ return math.Float64frombits(gpu_Bits64(v_))
+//line kernels_tandem.go:8072
 }
 
 func gpu_factors_(p_ gpu_product, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
-	/*line format.go:53*/ var u_ float64
+	/*line format.go:63*/ var u_ float64
 	_ = u_
-	/*line format.go:53*/ var v_ float64
+	/*line format.go:63*/ var v_ float64
 	_ = v_
 	return float64((x_ - shift_)), float64((y_ - shift_))
-//line kernels_tandem.go:8460
+//line kernels_tandem.go:8081
 }
 
 func gpu_with____________(f_ gpu_single, p_ gpu_product, e_ gpu_extraction, x_ float32, y_ float32, shift_ float32, mask_ int64, alone_ bool) gpu_extraction {
@@ -8473,12 +8094,12 @@ func gpu_with____________(f_ gpu_single, p_ gpu_product, e_ gpu_extraction, x_ f
 	}
 	e_.a_ = z_
 	/*line block.go:179*/ return e_
-//line kernels_tandem.go:8477
+//line kernels_tandem.go:8098
 }
 
 func gpu_windowOf__(f_ gpu_single, p_ gpu_product, e_ gpu_extraction) gpu_window {
 	/*line block.go:187*/ return e_.w_
-//line kernels_tandem.go:8482
+//line kernels_tandem.go:8103
 }
 
 func gpu_topOf__(f_ gpu_single, p_ gpu_product, w_ gpu_window) int64 {
@@ -8493,23 +8114,24 @@ func gpu_topOf__(f_ gpu_single, p_ gpu_product, w_ gpu_window) int64 {
 		}
 	}
 	/*line block.go:116*/ return top_
-//line kernels_tandem.go:8497
+//line kernels_tandem.go:8118
 }
 
-func gpu_addTerm______(f_ gpu_single, p_ gpu_product, words_ []int64, u_ float64, v_ float64) {
-	/*line format.go:66*/ gpu_addNumber__(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:8502
+func gpu_addTerm______(f_ gpu_single, p_ gpu_product, words_ []int64, x_ float32, y_ float32, shift_ float32, mask_ int64) {
+	/*line format.go:73*/ u_, v_ := gpu_factors_(p_, x_, y_, shift_, mask_)
+	/*line format.go:77*/ gpu_addNumber__(f_, words_, float64(u_*v_))
+//line kernels_tandem.go:8124
 }
 
 func gpu_elementsAt___(p_ gpu_product, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:146*/ var x_ float64
-	/*line along.go:146*/ var y_ float64
+	/*line along.go:145*/ var x_ float64
+	/*line along.go:145*/ var y_ float64
 	t_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:147*/ x_ = t_
-	/*line along.go:147*/ y_ = float64(0)
-	/*line along.go:149*/ y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
-	/*line along.go:151*/ return x_, y_
-//line kernels_tandem.go:8513
+	/*line along.go:146*/ x_ = t_
+	/*line along.go:146*/ y_ = float64(0)
+	/*line along.go:148*/ y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
+	/*line along.go:150*/ return x_, y_
+//line kernels_tandem.go:8135
 }
 
 func gpu_with_____________(f_ gpu_double, p_ gpu_product, e_ gpu_extraction, x_ float64, y_ float64, shift_ float64, mask_ int64, alone_ bool) gpu_extraction {
@@ -8530,12 +8152,12 @@ func gpu_with_____________(f_ gpu_double, p_ gpu_product, e_ gpu_extraction, x_ 
 	e_.d_ = e_.d_ + (t3_ - (z_ - e_.c_))
 	e_.c_ = z_
 	/*line block.go:179*/ return e_
-//line kernels_tandem.go:8534
+//line kernels_tandem.go:8156
 }
 
 func gpu_windowOf___(f_ gpu_double, p_ gpu_product, e_ gpu_extraction) gpu_window {
 	/*line block.go:187*/ return e_.w_
-//line kernels_tandem.go:8539
+//line kernels_tandem.go:8161
 }
 
 func gpu_topOf___(f_ gpu_double, p_ gpu_product, w_ gpu_window) int64 {
@@ -8550,23 +8172,13 @@ func gpu_topOf___(f_ gpu_double, p_ gpu_product, w_ gpu_window) int64 {
 		}
 	}
 	/*line block.go:116*/ return top_
-//line kernels_tandem.go:8554
+//line kernels_tandem.go:8176
 }
 
-func gpu_factorsAt___(p_ gpu_product, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:155*/ var u_ float64
-	_ = u_
-	/*line along.go:155*/ var v_ float64
-	_ = v_
-	/*line along.go:156*/ x_, y_ := gpu_elementsAt___(p_, b_, i_, j_)
-	t3_, t4_ := gpu_factors___(p_, x_, y_, b_.shift_, b_.mask_)
-	/*line along.go:157*/ return t3_, t4_
-//line kernels_tandem.go:8565
-}
-
-func gpu_addTerm_______(f_ gpu_double, p_ gpu_product, words_ []int64, u_ float64, v_ float64) {
-	/*line format.go:64*/ gpu_addProduct_(f_, words_, u_, v_)
-//line kernels_tandem.go:8570
+func gpu_addTerm_______(f_ gpu_double, p_ gpu_product, words_ []int64, x_ float64, y_ float64, shift_ float64, mask_ int64) {
+	/*line format.go:73*/ u_, v_ := gpu_factors___(p_, x_, y_, shift_, mask_)
+	/*line format.go:75*/ gpu_addProduct_(f_, words_, u_, v_)
+//line kernels_tandem.go:8182
 }
 
 func gpu_valueWith(s_ gpu_int128, up_ int64, c_ gpu_int128, base_ int64) gpu_Value {
@@ -8618,130 +8230,185 @@ func gpu_valueWith(s_ gpu_int128, up_ int64, c_ gpu_int128, base_ int64) gpu_Val
 	v_.Lo_ = v_.Lo_ | (lo_ >> (uint64(64) - z_))
 	v_.Rest_ = (lo_ << (z_)) != uint64(0)
 	return v_
-//line kernels_tandem.go:8622
+//line kernels_tandem.go:8234
 }
 
 func gpu_addInt_(words_ []int64, at_ int64, v_ int64) {
 	/*line block.go:210*/ gpu_Add_(words_, at_, uint64(max(v_, -v_)), v_ < int64(0))
-//line kernels_tandem.go:8627
+//line kernels_tandem.go:8239
 }
 
 func gpu_addNumber(f_ gpu_single, words_ []int64, x_ float64) {
-	/*line format.go:71*/ m_, e_, finite_ := gpu_Split64(math.Float64bits(x_))
+	/*line format.go:82*/ m_, e_, finite_ := gpu_Split64(math.Float64bits(x_))
 	if finite_ {
 		gpu_Add_(words_, max(e_-int64(-384), int64(0)), m_, (math.Float64bits(x_)>>(63)) != uint64(0))
 	} else {
-		words_[24] = words_[24] | gpu_Special_(x_)
+		words_[24] = words_[24] | gpu_Special(x_)
 	}
-//line kernels_tandem.go:8637
+//line kernels_tandem.go:8249
 }
 
-func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
-	/*line ../../../internal/superacc/value.go:54*/ if k_ < int64(0) {
-		return uint64(0)
+func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
+	/*line ../../../internal/superacc/value.go:25*/ gpu_Carry_(w_, at_)
+	v_ := gpu_Value{Neg_: w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] < int64(0)}
+	if v_.Neg_ {
+		for t_, k_ := at_.N_, int64(0); k_ < t_; k_ = k_ + int64(1) {
+			w_[at_.At_+(k_*at_.Step_)] = w_[at_.At_+(k_*at_.Step_)] * int64(-1)
+		}
+		gpu_Carry_(w_, at_)
 	}
-	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:8645
+	k2_ := at_.N_ - int64(1)
+	for (k2_ > int64(0)) && (w_[at_.At_+(k2_*at_.Step_)] == int64(0)) {
+		k2_ = k2_ - int64(1)
+	}
+	t2_ := gpu_digit_(w_, at_, k2_)
+	/*line ../../../internal/superacc/value.go:37*/ t3_ := gpu_digit_(w_, at_, k2_-int64(1))
+	/*line ../../../internal/superacc/value.go:37*/ t4_ := gpu_digit_(w_, at_, k2_-int64(2))
+	/*line ../../../internal/superacc/value.go:37*/ t5_ := gpu_digit_(w_, at_, k2_-int64(3))
+	/*line ../../../internal/superacc/value.go:37*/ t6_ := gpu_digit_(w_, at_, k2_-int64(4))
+	/*line ../../../internal/superacc/value.go:37*/ a_ := t2_
+	/*line ../../../internal/superacc/value.go:37*/ b_ := t3_
+	/*line ../../../internal/superacc/value.go:37*/ c_ := t4_
+	/*line ../../../internal/superacc/value.go:37*/ d_ := t5_
+	/*line ../../../internal/superacc/value.go:37*/ e_ := t6_
+	if a_ == uint64(0) {
+		return v_
+	}
+	z_ := uint64(int64(bits.LeadingZeros32(uint32(a_))))
+	v_.Hi_ = ((a_ << (uint64(32) + z_)) | (b_ << (z_))) | (c_ >> (uint64(32) - z_))
+	v_.Lo_ = ((c_ << (uint64(32) + z_)) | (d_ << (z_))) | (e_ >> (uint64(32) - z_))
+	v_.Exp_ = ((int64(32) * (k2_ - int64(3))) + bottom_) - int64(z_)
+	v_.Rest_ = (e_ << (uint64(32) + z_)) != uint64(0)
+	for i_ := int64(0); (i_ < (k2_ - int64(4))) && (!v_.Rest_); i_ = i_ + int64(1) {
+		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
+	}
+	return v_
+//line kernels_tandem.go:8287
+}
+
+func gpu_plus____(f_ gpu_double, p_ gpu_plain, g_ gpu_guess, x_ float64, y_ float64, shift_ float64, mask_ int64, quick_ bool) gpu_guess {
+	/*line guess.go:33*/ u_, _ := gpu_factors__(p_, x_, y_, shift_, mask_)
+	t3_ := u_
+	/*line guess.go:38*/ if quick_ {
+		t4_ := gpu_guess{sum_: g_.sum_ + t3_, rest_: float64(0), off_: g_.off_ + math.Abs(t3_)}
+		/*line guess.go:39*/ return t4_
+	}
+	sum_, err_ := gpu_twoSum(g_.sum_, t3_)
+	/*line guess.go:45*/ g_.sum_ = sum_
+	t8_, t9_ := gpu_twoSum(g_.rest_, err_)
+	/*line guess.go:46*/ g_.rest_ = t8_
+	/*line guess.go:46*/ err_ = t9_
+	g_.off_ = g_.off_ + math.Abs(err_)
+	/*line guess.go:55*/ return g_
+//line kernels_tandem.go:8304
 }
 
 func gpu_factors__(p_ gpu_plain, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
-	/*line format.go:53*/ var u_ float64
+	/*line format.go:63*/ var u_ float64
 	_ = u_
-	/*line format.go:53*/ var v_ float64
+	/*line format.go:63*/ var v_ float64
 	_ = v_
-	/*line format.go:57*/ return math.Float64frombits(math.Float64bits(x_) & uint64(mask_)), float64(1)
-//line kernels_tandem.go:8654
+	/*line format.go:67*/ return math.Float64frombits(math.Float64bits(x_) & uint64(mask_)), float64(1)
+//line kernels_tandem.go:8313
 }
 
 func gpu_addNumber_(f_ gpu_double, words_ []int64, x_ float64) {
-	/*line format.go:71*/ m_, e_, finite_ := gpu_Split64(math.Float64bits(x_))
+	/*line format.go:82*/ m_, e_, finite_ := gpu_Split64(math.Float64bits(x_))
 	if finite_ {
 		gpu_Add_(words_, max(e_-int64(-2176), int64(0)), m_, (math.Float64bits(x_)>>(63)) != uint64(0))
 	} else {
-		words_[136] = words_[136] | gpu_Special_(x_)
+		words_[136] = words_[136] | gpu_Special(x_)
 	}
-//line kernels_tandem.go:8664
+//line kernels_tandem.go:8323
+}
+
+func gpu_plus_____(f_ gpu_double, p_ gpu_product, g_ gpu_guess, x_ float64, y_ float64, shift_ float64, mask_ int64, quick_ bool) gpu_guess {
+	/*line guess.go:33*/ u_, v_ := gpu_factors___(p_, x_, y_, shift_, mask_)
+	t3_ := u_
+	/*line guess.go:36*/ t3_ = float64(u_ * v_)
+	/*line guess.go:38*/ if quick_ {
+		t4_ := gpu_guess{sum_: g_.sum_ + t3_, rest_: float64(0), off_: g_.off_ + math.Abs(t3_)}
+		/*line guess.go:39*/ return t4_
+	}
+	sum_, err_ := gpu_twoSum(g_.sum_, t3_)
+	/*line guess.go:45*/ g_.sum_ = sum_
+	t8_, t9_ := gpu_twoSum(g_.rest_, err_)
+	/*line guess.go:46*/ g_.rest_ = t8_
+	/*line guess.go:46*/ err_ = t9_
+	g_.off_ = g_.off_ + math.Abs(err_)
+	/*line guess.go:49*/ t10_, t11_ := gpu_twoSum(g_.rest_, math.FMA(u_, v_, -t3_))
+	/*line guess.go:49*/ g_.rest_ = t10_
+	/*line guess.go:49*/ err_ = t11_
+	g_.off_ = g_.off_ + math.Abs(err_)
+	if ((math.Abs(t3_) < float64(7.458340731200207e-155)) && (u_ != float64(0))) && (v_ != float64(0)) {
+		g_.off_ = math.Float64frombits(uint64(9218868437227405312))
+	}
+	/*line guess.go:55*/ return g_
+//line kernels_tandem.go:8348
 }
 
 func gpu_factors___(p_ gpu_product, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
-	/*line format.go:53*/ var u_ float64
+	/*line format.go:63*/ var u_ float64
 	_ = u_
-	/*line format.go:53*/ var v_ float64
+	/*line format.go:63*/ var v_ float64
 	_ = v_
 	return x_ - shift_, y_ - shift_
-//line kernels_tandem.go:8673
+//line kernels_tandem.go:8357
 }
 
 func gpu_addProduct(f_ gpu_double, words_ []int64, x_ float64, y_ float64) {
-	/*line format.go:80*/ m_, e_, finite_ := gpu_Split64(math.Float64bits(x_))
+	/*line format.go:91*/ m_, e_, finite_ := gpu_Split64(math.Float64bits(x_))
 	n_, g_, finite2_ := gpu_Split64(math.Float64bits(y_))
 	if finite_ && finite2_ {
 		t7_ := support.MulHi(m_, n_)
-		/*line format.go:83*/ t8_ := m_ * n_
-		/*line format.go:83*/ hi_ := t7_
-		/*line format.go:83*/ lo_ := t8_
+		/*line format.go:94*/ t8_ := m_ * n_
+		/*line format.go:94*/ hi_ := t7_
+		/*line format.go:94*/ lo_ := t8_
 		neg_ := ((math.Float64bits(x_) ^ math.Float64bits(y_)) >> (63)) != uint64(0)
 		gpu_Add_(words_, (e_+g_)-int64(-2176), lo_, neg_)
 		gpu_Add_(words_, ((e_+g_)+int64(64))-int64(-2176), hi_, neg_)
 	} else {
-		words_[136] = words_[136] | gpu_Special_(float64(x_*y_))
+		words_[136] = words_[136] | gpu_Special(float64(x_*y_))
 	}
-//line kernels_tandem.go:8690
+//line kernels_tandem.go:8374
 }
 
-func gpu_plus__(f_ gpu_single, p_ gpu_plain, g_ gpu_guess, u_ float64, v_ float64) gpu_guess {
-	/*line guess.go:36*/ t_ := u_
-	/*line guess.go:40*/ sum_, err_ := gpu_twoSum(g_.sum_, t_)
-	/*line guess.go:42*/ t4_ := gpu_guess{sum_: sum_, rest_: float64(0), off_: g_.off_ + math.Abs(err_)}
-	/*line guess.go:42*/ return t4_
-//line kernels_tandem.go:8698
-}
-
-func gpu_plus___(f_ gpu_double, p_ gpu_plain, g_ gpu_guess, u_ float64, v_ float64) gpu_guess {
-	/*line guess.go:36*/ t_ := u_
-	/*line guess.go:40*/ sum_, err_ := gpu_twoSum(g_.sum_, t_)
-	/*line guess.go:44*/ g_.sum_ = sum_
-	t5_, t6_ := gpu_twoSum(g_.rest_, err_)
-	/*line guess.go:45*/ g_.rest_ = t5_
-	/*line guess.go:45*/ err_ = t6_
-	g_.off_ = g_.off_ + math.Abs(err_)
-	/*line guess.go:54*/ return g_
-//line kernels_tandem.go:8710
-}
-
-func gpu_plus____(f_ gpu_single, p_ gpu_product, g_ gpu_guess, u_ float64, v_ float64) gpu_guess {
-	/*line guess.go:36*/ t_ := u_
-	/*line guess.go:38*/ t_ = float64(u_ * v_)
-	/*line guess.go:40*/ sum_, err_ := gpu_twoSum(g_.sum_, t_)
-	/*line guess.go:42*/ t4_ := gpu_guess{sum_: sum_, rest_: float64(0), off_: g_.off_ + math.Abs(err_)}
-	/*line guess.go:42*/ return t4_
-//line kernels_tandem.go:8719
-}
-
-func gpu_plus_____(f_ gpu_double, p_ gpu_product, g_ gpu_guess, u_ float64, v_ float64) gpu_guess {
-	/*line guess.go:36*/ t_ := u_
-	/*line guess.go:38*/ t_ = float64(u_ * v_)
-	/*line guess.go:40*/ sum_, err_ := gpu_twoSum(g_.sum_, t_)
-	/*line guess.go:44*/ g_.sum_ = sum_
-	t5_, t6_ := gpu_twoSum(g_.rest_, err_)
-	/*line guess.go:45*/ g_.rest_ = t5_
-	/*line guess.go:45*/ err_ = t6_
-	g_.off_ = g_.off_ + math.Abs(err_)
-	/*line guess.go:48*/ t7_, t8_ := gpu_twoSum(g_.rest_, math.FMA(u_, v_, -t_))
-	/*line guess.go:48*/ g_.rest_ = t7_
-	/*line guess.go:48*/ err_ = t8_
-	g_.off_ = g_.off_ + math.Abs(err_)
-	if ((math.Abs(t_) < float64(7.458340731200207e-155)) && (u_ != float64(0))) && (v_ != float64(0)) {
-		g_.off_ = math.Float64frombits(uint64(9218868437227405312))
+func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
+	/*line ../../../internal/superacc/superacc.go:24*/ m_ := uint64(max(v_, -v_))
+	/*line ../../../internal/superacc/superacc.go:24*/ s_ := (p_ & int64(31)) - (int64(32) * k_)
+	m_ = ((m_ << (uint64(s_))) | (m_ >> (uint64((-s_))))) & uint64(4294967295)
+	if v_ < int64(0) {
+		m_ = -m_
 	}
-	/*line guess.go:54*/ return g_
-//line kernels_tandem.go:8739
+	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
+//line kernels_tandem.go:8385
+}
+
+func gpu_Split32(b_ uint32) (uint64, int64, bool) {
+	/*line ../../../internal/superacc/value.go:202*/ var m_ uint64
+	_ = m_
+	/*line ../../../internal/superacc/value.go:202*/ var exp_ int64
+	_ = exp_
+	/*line ../../../internal/superacc/value.go:202*/ var finite_ bool
+	_ = finite_
+	/*line ../../../internal/superacc/value.go:202*/ t_, t2_, t3_ := gpu_split(uint64(b_), int64(24), uint64(255))
+	/*line ../../../internal/superacc/value.go:202*/ return t_, t2_, t3_
+//line kernels_tandem.go:8397
+}
+
+func gpu_newWide(x_ float32, m_ uint64, exp_ int64, finite_ bool, neg_ bool) gpu_wide {
+	/*line prefix.go:283*/ t_ := gpu_wide{m_: m_, exp_: exp_, neg_: neg_}
+	if !finite_ {
+		t_.special_ = gpu_Special_(x_)
+	}
+	return t_
+//line kernels_tandem.go:8406
 }
 
 func gpu_key32(x_ float32) int32 {
 	/*line fold.go:78*/ b_ := int32(math.Float32bits(x_))
 	return b_ ^ ((b_ >> (31)) & int32(2147483647))
-//line kernels_tandem.go:8745
+//line kernels_tandem.go:8412
 }
 
 func gpu_chosen(s_ gpu_state, order_ int64) int64 {
@@ -8754,13 +8421,13 @@ func gpu_chosen(s_ gpu_state, order_ int64) int64 {
 		}
 	}
 	/*line fold.go:291*/ return s_.a_
-//line kernels_tandem.go:8758
+//line kernels_tandem.go:8425
 }
 
 func gpu_key64(x_ float64) int64 {
 	/*line fold.go:83*/ b_ := int64(math.Float64bits(x_))
 	return b_ ^ ((b_ >> (63)) & int64(9223372036854775807))
-//line kernels_tandem.go:8764
+//line kernels_tandem.go:8431
 }
 
 func gpu_above(s_ gpu_ends, k_ int32, index_ int32) gpu_ends {
@@ -8768,7 +8435,7 @@ func gpu_above(s_ gpu_ends, k_ int32, index_ int32) gpu_ends {
 	found_ := (((more_ | (-more_)) >> (31)) >> (31)) >> (1)
 	t_ := gpu_ends{a_: s_.a_ ^ more_, b_: s_.b_ ^ ((s_.b_ ^ index_) & found_)}
 	/*line fold.go:133*/ return t_
-//line kernels_tandem.go:8772
+//line kernels_tandem.go:8439
 }
 
 func gpu_above_(s_ gpu_ends_, k_ int64, index_ int64) gpu_ends_ {
@@ -8776,42 +8443,7 @@ func gpu_above_(s_ gpu_ends_, k_ int64, index_ int64) gpu_ends_ {
 	found_ := (((more_ | (-more_)) >> (31)) >> (31)) >> (1)
 	t_ := gpu_ends_{a_: s_.a_ ^ more_, b_: s_.b_ ^ ((s_.b_ ^ index_) & found_)}
 	/*line fold.go:133*/ return t_
-//line kernels_tandem.go:8780
-}
-
-func gpu_Split32(b_ uint32) (uint64, int64, bool) {
-	/*line ../../../internal/superacc/value.go:202*/ var m_ uint64
-	_ = m_
-	/*line ../../../internal/superacc/value.go:202*/ var exp_ int64
-	_ = exp_
-	/*line ../../../internal/superacc/value.go:202*/ var finite_ bool
-	_ = finite_
-	/*line ../../../internal/superacc/value.go:202*/ t_, t2_, t3_ := gpu_split(uint64(b_), int64(24), uint64(255))
-	/*line ../../../internal/superacc/value.go:202*/ return t_, t2_, t3_
-//line kernels_tandem.go:8792
-}
-
-func gpu_Special(x_ float32) int64 {
-	/*line ../../../internal/superacc/superacc.go:53*/ if x_ != x_ {
-		return int64(1)
-	} else {
-		/*line ../../../internal/superacc/superacc.go:55*/ if x_ > float32(0) {
-			return int64(2)
-		}
-	}
-	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:8804
-}
-
-func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
-	/*line ../../../internal/superacc/superacc.go:24*/ m_ := uint64(max(v_, -v_))
-	/*line ../../../internal/superacc/superacc.go:24*/ s_ := (p_ & int64(31)) - (int64(32) * k_)
-	m_ = ((m_ << (uint64(s_))) | (m_ >> (uint64((-s_))))) & uint64(4294967295)
-	if v_ < int64(0) {
-		m_ = -m_
-	}
-	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:8815
+//line kernels_tandem.go:8447
 }
 
 func gpu_Split64(b_ uint64) (uint64, int64, bool) {
@@ -8823,19 +8455,16 @@ func gpu_Split64(b_ uint64) (uint64, int64, bool) {
 	_ = finite_
 	/*line ../../../internal/superacc/value.go:199*/ t_, t2_, t3_ := gpu_split(b_, int64(53), uint64(2047))
 	/*line ../../../internal/superacc/value.go:199*/ return t_, t2_, t3_
-//line kernels_tandem.go:8827
+//line kernels_tandem.go:8459
 }
 
-func gpu_Special_(x_ float64) int64 {
-	/*line ../../../internal/superacc/superacc.go:53*/ if x_ != x_ {
-		return int64(1)
-	} else {
-		/*line ../../../internal/superacc/superacc.go:55*/ if x_ > float64(0) {
-			return int64(2)
-		}
+func gpu_newWide_(x_ float64, m_ uint64, exp_ int64, finite_ bool, neg_ bool) gpu_wide {
+	/*line prefix.go:283*/ t_ := gpu_wide{m_: m_, exp_: exp_, neg_: neg_}
+	if !finite_ {
+		t_.special_ = gpu_Special(x_)
 	}
-	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:8839
+	return t_
+//line kernels_tandem.go:8468
 }
 
 func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
@@ -8845,7 +8474,7 @@ func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
 	}
 	t2_ := gpu_Value{Neg_: neg_}
 	/*line ../../../internal/superacc/value.go:19*/ return gpu_become(t2_, hi_, lo_, exp_, false)
-//line kernels_tandem.go:8849
+//line kernels_tandem.go:8478
 }
 
 func gpu_asDouble(w_ gpu_window) gpu_window {
@@ -8860,12 +8489,12 @@ func gpu_asDouble(w_ gpu_window) gpu_window {
 	/*line block.go:68*/ lo_ := max((w_.lo_+uint32(1))>>(3), uint32(1048576))
 	t2_ := gpu_window{hi_: ((w_.hi_ >> (3)) + uint32(1)) + uint32(939524096), lo_: (lo_ + uint32(939524096)) - uint32(1)}
 	/*line block.go:69*/ return t2_
-//line kernels_tandem.go:8864
+//line kernels_tandem.go:8493
 }
 
 func gpu_magic(field_ int64) float64 {
 	/*line block.go:139*/ return math.Float64frombits((uint64(field_) << (52)) | uint64(2251799813685248))
-//line kernels_tandem.go:8869
+//line kernels_tandem.go:8498
 }
 
 func gpu_Add(w_ []int64, p_ int64, m_ uint64, neg_ bool) {
@@ -8879,17 +8508,17 @@ func gpu_Add(w_ []int64, p_ int64, m_ uint64, neg_ bool) {
 	w_[k_] = w_[k_] + ((int64(((m_ << (s_)) & uint64(4294967295))) ^ sign_) - sign_)
 	w_[k_+int64(1)] = w_[k_+int64(1)] + ((int64((top_ & uint64(4294967295))) ^ sign_) - sign_)
 	w_[k_+int64(2)] = w_[k_+int64(2)] + ((int64((top_ >> (32))) ^ sign_) - sign_)
-//line kernels_tandem.go:8883
+//line kernels_tandem.go:8512
 }
 
 func gpu_addNumber__(f_ gpu_single, words_ []int64, x_ float64) {
-	/*line format.go:71*/ m_, e_, finite_ := gpu_Split64(math.Float64bits(x_))
+	/*line format.go:82*/ m_, e_, finite_ := gpu_Split64(math.Float64bits(x_))
 	if finite_ {
 		gpu_Add(words_, max(e_-int64(-384), int64(0)), m_, (math.Float64bits(x_)>>(63)) != uint64(0))
 	} else {
-		words_[24] = words_[24] | gpu_Special_(x_)
+		words_[24] = words_[24] | gpu_Special(x_)
 	}
-//line kernels_tandem.go:8893
+//line kernels_tandem.go:8522
 }
 
 func gpu_overShort(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -8910,7 +8539,7 @@ func gpu_overShort(v_ gpu_Value, n_ uint64) gpu_Value {
 	up_ := uint64(int64(bits.LeadingZeros64(hi_)))
 	t11_ := gpu_Value{Hi_: (hi_ << (up_)) | (lo_ >> (uint64(64) - up_)), Lo_: (lo_ << (up_)) | ((q0_ << (up_)) >> (32)), Exp_: v_.Exp_ - int64(up_), Neg_: v_.Neg_, Rest_: v_.Rest_ || ((rem_ | (q0_ << (uint64(32) + up_))) != uint64(0))}
 	/*line ../../../internal/superacc/value.go:100*/ return t11_
-//line kernels_tandem.go:8914
+//line kernels_tandem.go:8543
 }
 
 func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gpu_Value {
@@ -8924,49 +8553,57 @@ func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gp
 	z_ := int64(bits.LeadingZeros64(hi_))
 	t3_ := gpu_Value{Hi_: (hi_ << (uint64(z_))) | (lo_ >> (uint64((int64(64) - z_)))), Lo_: lo_ << (uint64(z_)), Exp_: exp_ - z_, Neg_: v_.Neg_, Rest_: v_.Rest_ || rest_}
 	/*line ../../../internal/superacc/value.go:162*/ return t3_
-//line kernels_tandem.go:8928
+//line kernels_tandem.go:8557
 }
 
 func gpu_inf(t_ gpu_single) float32 {
-	/*line format.go:28*/ return math.Float32frombits(uint32(2139095040))
-//line kernels_tandem.go:8933
+	/*line format.go:29*/ return math.Float32frombits(uint32(2139095040))
+//line kernels_tandem.go:8562
 }
 
 func gpu_Bits32(v_ gpu_Value) uint32 {
 	/*line ../../../internal/superacc/value.go:169*/ return uint32(gpu_round__(v_, int64(24), uint64(255)))
-//line kernels_tandem.go:8938
+//line kernels_tandem.go:8567
+}
+
+func gpu_digit(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
+	/*line ../../../internal/superacc/value.go:54*/ if k_ < int64(0) {
+		return uint64(0)
+	}
+	return uint64(w_[at_.At_+(k_*at_.Step_)])
+//line kernels_tandem.go:8575
 }
 
 func gpu_upper(f_ gpu_double, p_ gpu_plain, t_ float64, u_ float64, v_ float64) uint32 {
 	/*line block.go:47*/ m_ := math.Float64bits(t_) &^ uint64(9223372036854775808)
 	/*line block.go:56*/ return uint32((((m_ + uint64(4294967296)) - uint64(1)) >> (32)))
-//line kernels_tandem.go:8944
+//line kernels_tandem.go:8581
 }
 
 func gpu_addNumber___(f_ gpu_double, words_ []int64, x_ float64) {
-	/*line format.go:71*/ m_, e_, finite_ := gpu_Split64(math.Float64bits(x_))
+	/*line format.go:82*/ m_, e_, finite_ := gpu_Split64(math.Float64bits(x_))
 	if finite_ {
 		gpu_Add(words_, max(e_-int64(-2176), int64(0)), m_, (math.Float64bits(x_)>>(63)) != uint64(0))
 	} else {
-		words_[136] = words_[136] | gpu_Special_(x_)
+		words_[136] = words_[136] | gpu_Special(x_)
 	}
-//line kernels_tandem.go:8954
+//line kernels_tandem.go:8591
 }
 
 func gpu_inf_(t_ gpu_double) float64 {
-	/*line format.go:33*/ return math.Float64frombits(uint64(9218868437227405312))
-//line kernels_tandem.go:8959
+	/*line format.go:34*/ return math.Float64frombits(uint64(9218868437227405312))
+//line kernels_tandem.go:8596
 }
 
 func gpu_Bits64(v_ gpu_Value) uint64 {
 	/*line ../../../internal/superacc/value.go:166*/ return gpu_round__(v_, int64(53), uint64(2047))
-//line kernels_tandem.go:8964
+//line kernels_tandem.go:8601
 }
 
 func gpu_upper_(f_ gpu_single, p_ gpu_product, t_ float64, u_ float64, v_ float64) uint32 {
 	/*line block.go:47*/ m_ := math.Float64bits(t_) &^ uint64(9223372036854775808)
 	/*line block.go:49*/ return uint32((m_ >> (32)))
-//line kernels_tandem.go:8970
+//line kernels_tandem.go:8607
 }
 
 func gpu_upper__(f_ gpu_double, p_ gpu_product, t_ float64, u_ float64, v_ float64) uint32 {
@@ -8975,24 +8612,24 @@ func gpu_upper__(f_ gpu_double, p_ gpu_product, t_ float64, u_ float64, v_ float
 		m_ = uint64(1)
 	}
 	/*line block.go:56*/ return uint32((((m_ + uint64(4294967296)) - uint64(1)) >> (32)))
-//line kernels_tandem.go:8979
+//line kernels_tandem.go:8616
 }
 
 func gpu_addProduct_(f_ gpu_double, words_ []int64, x_ float64, y_ float64) {
-	/*line format.go:80*/ m_, e_, finite_ := gpu_Split64(math.Float64bits(x_))
+	/*line format.go:91*/ m_, e_, finite_ := gpu_Split64(math.Float64bits(x_))
 	n_, g_, finite2_ := gpu_Split64(math.Float64bits(y_))
 	if finite_ && finite2_ {
 		t7_ := support.MulHi(m_, n_)
-		/*line format.go:83*/ t8_ := m_ * n_
-		/*line format.go:83*/ hi_ := t7_
-		/*line format.go:83*/ lo_ := t8_
+		/*line format.go:94*/ t8_ := m_ * n_
+		/*line format.go:94*/ hi_ := t7_
+		/*line format.go:94*/ lo_ := t8_
 		neg_ := ((math.Float64bits(x_) ^ math.Float64bits(y_)) >> (63)) != uint64(0)
 		gpu_Add(words_, (e_+g_)-int64(-2176), lo_, neg_)
 		gpu_Add(words_, ((e_+g_)+int64(64))-int64(-2176), hi_, neg_)
 	} else {
-		words_[136] = words_[136] | gpu_Special_(float64(x_*y_))
+		words_[136] = words_[136] | gpu_Special(float64(x_*y_))
 	}
-//line kernels_tandem.go:8996
+//line kernels_tandem.go:8633
 }
 
 func gpu_Add_(w_ []int64, p_ int64, m_ uint64, neg_ bool) {
@@ -9006,7 +8643,27 @@ func gpu_Add_(w_ []int64, p_ int64, m_ uint64, neg_ bool) {
 	w_[k_] = w_[k_] + ((int64(((m_ << (s_)) & uint64(4294967295))) ^ sign_) - sign_)
 	w_[k_+int64(1)] = w_[k_+int64(1)] + ((int64((top_ & uint64(4294967295))) ^ sign_) - sign_)
 	w_[k_+int64(2)] = w_[k_+int64(2)] + ((int64((top_ >> (32))) ^ sign_) - sign_)
-//line kernels_tandem.go:9010
+//line kernels_tandem.go:8647
+}
+
+func gpu_Special(x_ float64) int64 {
+	/*line ../../../internal/superacc/superacc.go:53*/ if x_ != x_ {
+		return int64(1)
+	} else {
+		/*line ../../../internal/superacc/superacc.go:55*/ if x_ > float64(0) {
+			return int64(2)
+		}
+	}
+	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
+//line kernels_tandem.go:8659
+}
+
+func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
+	/*line ../../../internal/superacc/value.go:54*/ if k_ < int64(0) {
+		return uint64(0)
+	}
+	return uint64(w_[at_.At_+(k_*at_.Step_)])
+//line kernels_tandem.go:8667
 }
 
 func gpu_split(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
@@ -9023,7 +8680,19 @@ func gpu_split(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:206*/ field_ := t2_
 	normal_ := min(field_, uint64(1))
 	return m_ | (normal_ << (uint64((precision_ - int64(1))))), gpu_lowest(precision_, inf_) + int64((field_ - normal_)), field_ != inf_
-//line kernels_tandem.go:9027
+//line kernels_tandem.go:8684
+}
+
+func gpu_Special_(x_ float32) int64 {
+	/*line ../../../internal/superacc/superacc.go:53*/ if x_ != x_ {
+		return int64(1)
+	} else {
+		/*line ../../../internal/superacc/superacc.go:55*/ if x_ > float32(0) {
+			return int64(2)
+		}
+	}
+	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
+//line kernels_tandem.go:8696
 }
 
 func gpu_divide(r_ gpu_reciprocal, u1_ uint64, u0_ uint64) (uint64, uint64) {
@@ -9041,7 +8710,7 @@ func gpu_divide(r_ gpu_reciprocal, u1_ uint64, u0_ uint64) (uint64, uint64) {
 		rem_ = rem_ - r_.d_
 	}
 	return quotient_ & uint64(4294967295), rem_
-//line kernels_tandem.go:9045
+//line kernels_tandem.go:8714
 }
 
 func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
@@ -9065,10 +8734,10 @@ func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
 		keep_ = keep_ | ((inf_ + uint64(1)) << (uint64((precision_ - int64(1)))))
 	}
 	return keep_
-//line kernels_tandem.go:9069
+//line kernels_tandem.go:8738
 }
 
 func gpu_lowest(precision_ int64, inf_ uint64) int64 {
 	/*line ../../../internal/superacc/value.go:196*/ return (int64(2) - precision_) - int64((inf_ >> (1)))
-//line kernels_tandem.go:9074
+//line kernels_tandem.go:8743
 }
