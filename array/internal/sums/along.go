@@ -100,11 +100,10 @@ func Along[S float32 | float64, F format[S], P terms](it gpu.Item, f F, p P, c, 
 		}
 		it.Barrier()
 		if l == 0 {
-			at := superacc.Place{Step: 1, N: f.words()}
 			if len(words) == 0 {
-				c.Set(o, 0, rounded(f, superacc.Top(sum[:], at, f.bottom()), sum[f.words()], q))
+				c.Set(o, 0, ofWords(f, sum[:], q))
 			} else {
-				superacc.Carry(sum[:], at)
+				superacc.Carry(sum[:], wordsOf(f))
 			}
 		}
 		it.Barrier()
@@ -151,12 +150,6 @@ func elementsAt[S float32 | float64, P terms](p P, b block[S], i, j int) (x, y S
 	return x, y
 }
 
-// factorsAt is the factors in row i and column j.
-func factorsAt[S float32 | float64, P terms](p P, b block[S], i, j int) (u, v float64) {
-	x, y := elementsAt(p, b, i, j)
-	return factors(p, x, y, b.shift, b.mask)
-}
-
 // extractFrom extracts what work-item l of n has of a block.
 func extractFrom[S float32 | float64, F format[S], P terms](f F, p P, b block[S], l, n, top int, alone bool,
 ) extraction {
@@ -182,8 +175,8 @@ func extractFrom[S float32 | float64, F format[S], P terms](f F, p P, b block[S]
 func addBlock[S float32 | float64, F format[S], P terms](f F, p P, b block[S], words []int64) {
 	for i := b.i0; i < b.i1; i++ {
 		for j := b.j0; j < b.j1; j++ {
-			u, v := factorsAt(p, b, i, j)
-			addTerm(f, p, words, u, v)
+			x, y := elementsAt(p, b, i, j)
+			addTerm(f, p, words, x, y, b.shift, b.mask)
 		}
 	}
 }
@@ -196,8 +189,8 @@ func guessed[S float32 | float64, F format[S], P terms](it gpu.Item, f F, p P, b
 	g := guess{}
 	for i := b.i0; i < b.i1; i++ {
 		for j := b.j0 + l; j < b.j1; j += n {
-			u, v := factorsAt(p, b, i, j)
-			g = g.plusQuick(u * v)
+			x, y := elementsAt(p, b, i, j)
+			g = plus(f, p, g, x, y, b.shift, b.mask, true)
 		}
 	}
 	it.Barrier()

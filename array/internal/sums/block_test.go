@@ -74,11 +74,10 @@ func testExtraction[S float32 | float64, F format[S], P terms](t *testing.T, f F
 				sum = sum.plus(e.counted(top))
 			}
 			for i := range x {
-				u, v := factors(p, x[i], y[i], 0, -1)
-				addTerm(f, p, words, u, v)
+				addTerm(f, p, words, x[i], y[i], 0, -1)
 			}
 		}
-		all := superacc.Place{Step: 1, N: f.words()}
+		all := wordsOf(f)
 		want := f.round(superacc.Top(words, all, f.bottom()))
 		clear(words)
 		addTo(f, p, words, sum, top)

@@ -1,6 +1,8 @@
 package sums
 
 import (
+	"math"
+
 	"github.com/tandem-gpu/tandem/gpu"
 	"github.com/tandem-gpu/tandem/internal/superacc"
 )
@@ -12,6 +14,7 @@ import (
 // columns are squares; of numbers the bits in mask are taken.
 //
 //tandem:kernel float32,single,plain float64,double,plain float32,single,product float64,double,product
+//tandem:kernel float32,single,bare
 func Each[S float32 | float64, F format[S], P terms](it gpu.Item, f F, p P, c, x, y gpu.Matrix[S], words []int64,
 	shift []S, down bool, turns int, q quotient, mask int64,
 ) {
@@ -25,15 +28,17 @@ func Each[S float32 | float64, F format[S], P terms](it gpu.Item, f F, p P, c, x
 	first, beyond := shareOf(it, outputs)
 	for o := first + it.Local(0); o < beyond; o += it.LocalSize(0) {
 		less := S(0)
-		if len(shift) != 0 {
-			less = shift[min(o, len(shift)-1)] // one for all lines of a whole matrix
+		if len(shift) == 1 { // for all lines of a whole matrix
+			less = shift[0]
+		} else if len(shift) != 0 {
+			less = shift[o]
 		}
 		at := it.Group(1)*outputs + o
 		if c.Cols > 0 {
 			at = it.Global(0)
-			if f.precision() == 24 {
-				g := quickly(p, x, y, o, n, down, less, mask)
-				if z, ok := sure(f, g, q, true, n); ok {
+			if !p.wordwise() && (f.precision() == 24 || n <= mostGuessed) {
+				quick := n > mostGuessed // sums of few float32 are the middle of two too often
+				if z, ok := sure(f, guessLine(f, p, x, y, o, n, down, less, mask, quick), q, quick, n); ok {
 					put(c, o, z)
 					continue
 				}
@@ -41,63 +46,83 @@ func Each[S float32 | float64, F format[S], P terms](it gpu.Item, f F, p P, c, x
 		}
 		sum := words[at*(f.words()+1) : (at+1)*(f.words()+1)]
 		e, top, held, dirty := extracted{}, firstTop, 0, false
-		for i := from; i < to; i += turns {
-			end := min(i+turns, to)
-			g := extractLine(f, p, x, y, o, i, end, down, less, mask, top, isShort(f, p))
-			if !fits(f, p, g.w, top, isShort(f, p)) || held == maxBlocks {
-				next := nextTop(f, p, g.w, top)
-				if held > 0 && next != top || next == 0 || held == maxBlocks {
-					if !dirty {
-						clearSum(sum)
-						dirty = true
-					}
-					addTo(f, p, sum, e, top)
-					e, held = extracted{}, 0
-				}
-				if next == 0 {
-					for k := i; k < end; k++ {
-						u, v := lineFactors(p, x, y, o, k, down, less, mask)
-						addTerm(f, p, sum, u, v)
-					}
-					continue
-				}
-				top = next
-				g = extractLine(f, p, x, y, o, i, end, down, less, mask, top, false)
+		if p.wordwise() {
+			clearWords(sum, wordsOf(f))
+			for k := from; k < to; k++ {
+				z, _ := lineElements(p, x, x, o, k, down)
+				addWords(sum, wordsOf(f), f.term(masked(z, mask)), f.bottom())
 			}
-			e = e.plus(g.counted(top))
-			held++
+			dirty = true
+		} else {
+			for i := from; i < to; i += turns {
+				end := min(i+turns, to)
+				g := extractLine(f, p, x, y, o, i, end, down, less, mask, top, isShort(f, p))
+				if !fits(f, p, g.w, top, isShort(f, p)) || held == maxBlocks {
+					next := nextTop(f, p, g.w, top)
+					if held > 0 && next != top || next == 0 || held == maxBlocks {
+						if !dirty {
+							clearWords(sum, wordsOf(f))
+							dirty = true
+						}
+						addTo(f, p, sum, e, top)
+						e, held = extracted{}, 0
+					}
+					if next == 0 {
+						for k := i; k < end; k++ {
+							z, w := lineElements(p, x, y, o, k, down)
+							addTerm(f, p, sum, z, w, less, mask)
+						}
+						continue
+					}
+					top = next
+					g = extractLine(f, p, x, y, o, i, end, down, less, mask, top, false)
+				}
+				e = e.plus(g.counted(top))
+				held++
+			}
 		}
 		if c.Cols > 0 && !dirty {
 			put(c, o, rounded(f, valueOf(f, p, e, top), 0, q))
 			continue
 		}
 		if !dirty {
-			clearSum(sum)
+			clearWords(sum, wordsOf(f))
 		}
 		addTo(f, p, sum, e, top)
-		all := superacc.Place{Step: 1, N: f.words()}
 		if c.Cols > 0 {
-			put(c, o, rounded(f, superacc.Top(sum, all, f.bottom()), sum[f.words()], q))
+			put(c, o, ofWords(f, sum, q))
 		} else {
-			superacc.Carry(sum, all)
+			superacc.Carry(sum, wordsOf(f))
 		}
 	}
 }
 
-// quickly is a quick guess of the n terms of output o.
-func quickly[S float32 | float64, P terms](p P, x, y gpu.Matrix[S], o, n int, down bool, shift S, mask int64) (
-	g guess,
-) {
+// shareOf is where the outputs of a group begin, and end: they lie side by side.
+func shareOf(it gpu.Item, outputs int) (from, end int) {
+	turns := (outputs + it.GlobalSize(0) - 1) / it.GlobalSize(0)
+	from = min(it.Group(0)*turns*it.LocalSize(0), outputs)
+	return from, min(from+turns*it.LocalSize(0), outputs)
+}
+
+// masked is the bits of a float32 that are in the upper ones of mask.
+func masked[S float32 | float64](x S, mask int64) S {
+	return S(math.Float32frombits(math.Float32bits(float32(x)) & uint32(mask>>32)))
+}
+
+// guessLine is the guess of the n terms of output o.
+func guessLine[S float32 | float64, F format[S], P terms](f F, p P, x, y gpu.Matrix[S], o, n int, down bool, shift S,
+	mask int64, quick bool,
+) (g guess) {
 	if down { // a loop of its own: here elements of one term lie side by side
 		for k := range n {
-			u, v := lineFactors(p, x, x, o, k, true, shift, mask)
-			g = g.plusQuick(u * v)
+			z, w := lineElements(p, x, x, o, k, true)
+			g = plus(f, p, g, z, w, shift, mask, quick)
 		}
 		return g
 	}
 	for k := range n {
-		u, v := lineFactors(p, x, y, o, k, false, shift, mask)
-		g = g.plusQuick(u * v)
+		z, w := lineElements(p, x, y, o, k, false)
+		g = plus(f, p, g, z, w, shift, mask, quick)
 	}
 	return g
 }
@@ -107,17 +132,14 @@ func extractLine[S float32 | float64, F format[S], P terms](f F, p P, x, y gpu.M
 	shift S, mask int64, top int, alone bool,
 ) extraction {
 	e := extract(top)
-	if down { // as in quickly
+	if down { // as in guessLine
 		for k := i; k < end; k++ {
-			z := x.Data[k*x.Stride+o]
-			e = with(f, p, e, z, z, shift, mask, alone)
+			z, w := lineElements(p, x, x, o, k, true)
+			e = with(f, p, e, z, w, shift, mask, alone)
 		}
 	} else {
 		for k := i; k < end; k++ {
-			z, w := x.Data[o*x.Stride+k], S(0)
-			if p.multiplied() {
-				w = y.Data[o*y.Stride+k]
-			}
+			z, w := lineElements(p, x, y, o, k, false)
 			e = with(f, p, e, z, w, shift, mask, alone)
 		}
 	}
@@ -125,17 +147,14 @@ func extractLine[S float32 | float64, F format[S], P terms](f F, p P, x, y gpu.M
 	return e
 }
 
-// lineFactors is the factors of term k of output o.
-func lineFactors[S float32 | float64, P terms](p P, x, y gpu.Matrix[S], o, k int, down bool, shift S, mask int64) (
-	u, v float64,
-) {
+// lineElements is the elements of term k of output o.
+func lineElements[S float32 | float64, P terms](p P, x, y gpu.Matrix[S], o, k int, down bool) (z, w S) {
 	if down {
-		z := x.Data[k*x.Stride+o]
-		return factors(p, z, z, shift, mask)
+		z = x.Data[k*x.Stride+o]
+		return z, z
 	}
-	z, w := x.Data[o*x.Stride+k], S(0)
 	if p.multiplied() {
 		w = y.Data[o*y.Stride+k]
 	}
-	return factors(p, z, w, shift, mask)
+	return x.Data[o*x.Stride+k], w
 }

@@ -12,6 +12,7 @@ type format[S float32 | float64] interface {
 	precision() int // bits of the significand
 	words() int     // of a sum, the lowest of which counts 2^bottom
 	bottom() int
+	term(x S) wide
 	round(v superacc.Value) S
 	inf() S
 }
@@ -32,15 +33,24 @@ func (double) bottom() int                    { return -2176 }
 func (double) round(v superacc.Value) float64 { return math.Float64frombits(v.Bits64()) }
 func (double) inf() float64                   { return math.Float64frombits(0x7ff << 52) }
 
-// Terms are what is added up of the elements x and y at one place: x, or the product of both.
+// Terms are what is added up of the elements x and y at one place: x, or the product of both. Bare
+// terms are float32 for a device without float64, where each goes into words.
 type (
-	terms   interface{ multiplied() bool }
+	terms interface {
+		multiplied() bool
+		wordwise() bool
+	}
 	plain   struct{}
 	product struct{}
+	bare    struct{}
 )
 
 func (plain) multiplied() bool   { return false }
 func (product) multiplied() bool { return true }
+func (bare) multiplied() bool    { return false }
+func (plain) wordwise() bool     { return false }
+func (product) wordwise() bool   { return false }
+func (bare) wordwise() bool      { return true }
 
 // isHalved says whether terms are products of float64, each of which takes two numbers: the rounded
 // product and what is left. Products of float32 are float64.
@@ -57,9 +67,10 @@ func factors[S float32 | float64, P terms](p P, x, y, shift S, mask int64) (u, v
 	return math.Float64frombits(math.Float64bits(float64(x)) & uint64(mask)), 1
 }
 
-// addTerm adds the term of the factors u and v to the words of a sum, behind which is the set of
-// what is no number.
-func addTerm[S float32 | float64, F format[S], P terms](f F, p P, words []int64, u, v float64) {
+// addTerm adds the term of x and y to the words of a sum, behind which is the set of what is no
+// number.
+func addTerm[S float32 | float64, F format[S], P terms](f F, p P, words []int64, x, y, shift S, mask int64) {
+	u, v := factors(p, x, y, shift, mask)
 	if isHalved(f, p) {
 		addProduct(f, words, u, v)
 	} else {
@@ -124,9 +135,12 @@ func notNumber[S float32 | float64, F format[S]](f F, special int64) S {
 	return inf - inf
 }
 
-// clearSum makes a sum 0.
-func clearSum(words []int64) {
-	for k := range words {
-		words[k] = 0
-	}
+// wordsOf is the place of the words of a sum that begin a slice.
+func wordsOf[S float32 | float64, F format[S]](f F) superacc.Place {
+	return superacc.Place{Step: 1, N: f.words()}
+}
+
+// ofWords is what q makes of a sum in words, which change.
+func ofWords[S float32 | float64, F format[S]](f F, sum []int64, q quotient) S {
+	return rounded(f, superacc.Top(sum, wordsOf(f), f.bottom()), sum[f.words()], q)
 }

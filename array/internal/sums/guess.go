@@ -28,14 +28,15 @@ func twoSum(a, b float64) (sum, err float64) {
 	return sum, a - (sum - part) + (b - part)
 }
 
-// plusQuick is g and the term t, quickly.
-func (g guess) plusQuick(t float64) guess { return guess{g.sum + t, 0, g.off + math.Abs(t)} }
-
-// plus is g and the term of u and v.
-func plus[S float32 | float64, F format[S], P terms](f F, p P, g guess, u, v float64) guess {
+// plus is g and the term of x and y, or that quickly.
+func plus[S float32 | float64, F format[S], P terms](f F, p P, g guess, x, y, shift S, mask int64, quick bool) guess {
+	u, v := factors(p, x, y, shift, mask)
 	t := u
 	if p.multiplied() {
 		t = u * v
+	}
+	if quick {
+		return guess{g.sum + t, 0, g.off + math.Abs(t)}
 	}
 	sum, err := twoSum(g.sum, t)
 	if f.precision() == 24 { // nearly always 0

@@ -4,8 +4,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
-
-	"github.com/tandem-gpu/tandem/internal/superacc"
 )
 
 // A guess that is sure is what words give, also in and beside the middle of two numbers, where
@@ -31,13 +29,11 @@ func testGuess[S float32 | float64, F format[S], P terms](t *testing.T, f F, p P
 		words := make([]int64, f.words()+1)
 		slow, quick := guess{}, guess{}
 		for i := range x {
-			u, v := factors(p, x[i], y[i], 0, -1)
-			addTerm(f, p, words, u, v)
-			slow, quick = plus(f, p, slow, u, v), quick.plusQuick(u*v)
+			addTerm(f, p, words, x[i], y[i], 0, -1)
+			slow, quick = plus(f, p, slow, x[i], y[i], 0, -1, false), plus(f, p, quick, x[i], y[i], 0, -1, true)
 		}
 		q := quotient{over, root}
-		v := superacc.Top(words, superacc.Place{Step: 1, N: f.words()}, f.bottom())
-		want := rounded(f, v, words[f.words()], q)
+		want := ofWords(f, words, q)
 		check := func(g guess, isQuick bool) {
 			got, ok := sure(f, g, q, isQuick, len(x))
 			if !ok {

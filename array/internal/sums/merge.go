@@ -1,27 +1,19 @@
 package sums
 
-import (
-	"github.com/tandem-gpu/tandem/gpu"
-	"github.com/tandem-gpu/tandem/internal/superacc"
-)
+import "github.com/tandem-gpu/tandem/gpu"
 
-// Steps is how far words of sums lie apart: of one part and the next, of outputs, of one sum.
-type steps struct{ part, output, word int }
-
-// Round adds up the parts of each element of c, a group an output, and makes of it what q says,
-// rounded once.
+// Round adds up the parts that Along or Each left of each element of c, a group an output, and
+// makes of it what q says, rounded once.
 //
 //tandem:kernel float32,single float64,double
-func Round[S float32 | float64, F format[S]](it gpu.Item, f F, c gpu.Matrix[S], words []int64, parts int, d steps,
-	q quotient,
-) {
+func Round[S float32 | float64, F format[S]](it gpu.Item, f F, c gpu.Matrix[S], words []int64, parts int, q quotient) {
 	sum := gpu.Local[[maxWords]int64](it)
 	outputs := c.Rows * c.Cols
 	for o := it.Group(0); o < outputs; o += it.Groups(0) {
 		for k := it.Local(0); k <= f.words(); k += it.LocalSize(0) {
 			s := int64(0)
 			for i := range parts {
-				v := words[i*d.part+o*d.output+k*d.word]
+				v := words[(i*outputs+o)*(f.words()+1)+k]
 				if k == f.words() {
 					s |= v
 				} else {
@@ -32,8 +24,7 @@ func Round[S float32 | float64, F format[S]](it gpu.Item, f F, c gpu.Matrix[S], 
 		}
 		it.Barrier()
 		if it.Local(0) == 0 {
-			v := superacc.Top(sum[:], superacc.Place{Step: 1, N: f.words()}, f.bottom())
-			put(c, o, rounded(f, v, sum[f.words()], q))
+			put(c, o, ofWords(f, sum[:], q))
 		}
 		it.Barrier()
 	}

@@ -90,9 +90,12 @@ func (p *Partial[T]) Add(t Part[T]) error {
 		case p.kind.Most:
 			return addFolded[float32, float32, int32](p, x, ends32{}, value32{})
 		case p.kind.Squares:
-			return addSums(p.state, x, single{}, product{})
+			return addSums(p.state, x, single{}, product{}, shapeOfPart(x), enqueueParts)
 		}
-		return addSums(p.state, x, single{}, plain{})
+		if info := p.state.Session().Info(); !info.Float64 {
+			return addSums(p.state, x, single{}, bare{}, lineShape(info, x.X, x.Rows, x.Cols), enqueueEach)
+		}
+		return addSums(p.state, x, single{}, plain{}, shapeOfPart(x), enqueueParts)
 	case Part[float64]:
 		switch {
 		case p.kind.Index:
@@ -100,9 +103,9 @@ func (p *Partial[T]) Add(t Part[T]) error {
 		case p.kind.Most:
 			return addFolded[float64, float64, int64](p, x, ends64{}, value64{})
 		case p.kind.Squares:
-			return addSums(p.state, x, double{}, product{})
+			return addSums(p.state, x, double{}, product{}, shapeOfPart(x), enqueueParts)
 		}
-		return addSums(p.state, x, double{}, plain{})
+		return addSums(p.state, x, double{}, plain{}, shapeOfPart(x), enqueueParts)
 	case Part[int32]:
 		switch {
 		case p.kind.Index:
@@ -115,16 +118,21 @@ func (p *Partial[T]) Add(t Part[T]) error {
 	return nil
 }
 
-func addSums[S float32 | float64, F formats, P kinds](state *linalg.Array[int64], t Part[S], f F, p P) error {
-	outputs := t.Rows * t.Cols
-	l := shapeOf(state.Session().Info(), t.X, t.Rows, t.Cols)
-	return withSums(state.Session(), f, l.lines*l.parts, func(words *linalg.Array[int64]) error {
-		j := Sum[S]{X: t.X, Y: t.X, Shift: t.X.Slice(0, 0, 0, 0)}
-		if err := enqueueParts(j, t.Cols > 1, f, p, l, words); err != nil {
+func shapeOfPart[T linalg.Element](t Part[T]) shape {
+	return shapeOf(t.X.Session().Info(), t.X, t.Rows, t.Cols)
+}
+
+// addSums adds what a function leaves of parts of lines of t, as in enqueueAndRound.
+func addSums[S float32 | float64, F formats, P any](state *linalg.Array[int64], t Part[S], f F, p P, l shape,
+	add func(j Sum[S], down bool, f F, p P, l shape, words *linalg.Array[int64]) error,
+) error {
+	s, outputs := state.Session(), t.Rows*t.Cols
+	return withSums(s, f, l.lines*l.parts, func(words *linalg.Array[int64]) error {
+		if err := add(Sum[S]{C: t.X.Slice(0, 0, 0, 0), X: t.X, Y: t.X}, t.Cols > 1, f, p, l, words); err != nil {
 			return err
 		}
 		height := f.words() + 1
-		return LaunchGather(state.Session(), backend.GridFor(height*outputs), state, words, t.First, outputs,
+		return LaunchGather(s, backend.GridFor(height*outputs), state, words, t.First, outputs,
 			l.lines*l.parts/outputs, height)
 	})
 }
@@ -178,8 +186,6 @@ func finish[D linalg.Element](c *linalg.Array[D], over int, kind Kind, all *lina
 	if kind.Mean {
 		q.over = uint64(over)
 	}
-	rows, cols := c.Dims()
-	outputs := rows * cols
 	switch out := any(c).(type) {
 	case *linalg.Array[int32]:
 		switch {
@@ -193,12 +199,12 @@ func finish[D linalg.Element](c *linalg.Array[D], over int, kind Kind, all *lina
 		if kind.Most {
 			return finishFold(out, all, n, kindEnds, value32{}, kind.Order)
 		}
-		return round(out, all, single{}, n, packed(single{}, outputs), q)
+		return round(out, all, single{}, n, q)
 	case *linalg.Array[float64]:
 		if kind.Most {
 			return finishFold(out, all, n, kindEnds, value64{}, kind.Order)
 		}
-		return round(out, all, double{}, n, packed(double{}, outputs), q)
+		return round(out, all, double{}, n, q)
 	}
 	return nil
 }

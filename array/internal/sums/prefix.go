@@ -19,20 +19,12 @@ type number[T float32 | float64 | int32] interface {
 
 func (single) term(x float32) wide {
 	m, e, finite := superacc.Split32(math.Float32bits(x))
-	t := wide{m: m, exp: e, neg: math.Float32bits(x)>>31 != 0}
-	if !finite {
-		t.special = superacc.Special(x)
-	}
-	return t
+	return newWide(x, m, e, finite, math.Float32bits(x)>>31 != 0)
 }
 
 func (double) term(x float64) wide {
 	m, e, finite := superacc.Split64(math.Float64bits(x))
-	t := wide{m: m, exp: e, neg: math.Float64bits(x)>>63 != 0}
-	if !finite {
-		t.special = superacc.Special(x)
-	}
-	return t
+	return newWide(x, m, e, finite, math.Float64bits(x)>>63 != 0)
 }
 
 func (single) wraps() bool { return false }
@@ -92,37 +84,29 @@ func valueOfWords(words []int64, at superacc.Place, bottom int) superacc.Value {
 	return v
 }
 
-// Totals makes the sums of blocks of so many elements of the rows of x, or, with down, of its
-// columns, a work-item each; with abs, of magnitudes. Word k of block b of all n, counted by rows,
-// is element k*n+b of sums; behind the words is what is no number.
+// Totals makes the sums of blocks of so many elements of the rows of x, a work-item each. Word k of
+// block b of all n, counted by rows, is element k*n+b of sums; behind the words is what is no
+// number.
 //
 //tandem:kernel float32,single float64,double int32,integer
 func Totals[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, x gpu.Matrix[T], sums []int64,
-	block, blocks int, down, abs bool,
+	block, blocks int,
 ) {
-	rows, cols, rowStep, step := x.Rows, x.Cols, x.Stride, 1
-	if down {
-		rows, cols, rowStep, step = cols, rows, step, rowStep
-	}
-	n := rows * blocks
+	n := x.Rows * blocks
 	for o := it.Global(0); o < n; o += it.GlobalSize(0) {
 		at := superacc.Place{At: o, Step: n, N: f.words()}
 		i, from := o/blocks, o%blocks*block
 		if f.wraps() {
 			s := int64(0)
-			for j := from; j < min(from+block, cols); j++ {
-				s += int64(x.Data[i*rowStep+j*step])
+			for j := from; j < min(from+block, x.Cols); j++ {
+				s += int64(x.Data[i*x.Stride+j])
 			}
 			sums[o], sums[n+o] = s, 0
 			continue
 		}
 		clearWords(sums, at)
-		for j := from; j < min(from+block, cols); j++ {
-			t := f.term(x.Data[i*rowStep+j*step])
-			if abs {
-				t = t.magnitude()
-			}
-			addWords(sums, at, t, f.bottom())
+		for j := from; j < min(from+block, x.Cols); j++ {
+			addWords(sums, at, f.term(x.Data[i*x.Stride+j]), f.bottom())
 		}
 		superacc.Carry(sums, at)
 	}
@@ -294,11 +278,11 @@ type wide struct {
 	special int64
 }
 
-// magnitude is |t|.
-func (t wide) magnitude() wide {
-	t.neg = false
-	if t.special == superacc.NegInf {
-		t.special = superacc.Inf
+// newWide is x, of magnitude m * 2^exp where it is finite.
+func newWide[T float32 | float64](x T, m uint64, exp int, finite, neg bool) wide {
+	t := wide{m: m, exp: exp, neg: neg}
+	if !finite {
+		t.special = superacc.Special(x)
 	}
 	return t
 }

@@ -30,7 +30,7 @@ func CumSum[T linalg.Element](c, x *linalg.Array[T]) error {
 	return nil
 }
 
-// maxScratch is the bytes that sums of blocks take at most: lines beyond wait for the next launch.
+// maxScratch is the bytes that sums of blocks take at most: rows beyond wait for the next launch.
 const maxScratch = 32 << 20
 
 // prefix takes as many rows at a time as scratch memory has room for.
@@ -56,59 +56,13 @@ func prefix[T linalg.Element, F interface {
 			grid := gridOf(s.Info(), n*blocks)
 			to, from := c.Slice(i, i+n, 0, cols), x.Slice(i, i+n, 0, cols)
 			if blocks > 1 {
-				err := cmp.Or(LaunchTotals[T](s, grid, f, from, sums, block, blocks, false, false),
+				err := cmp.Or(LaunchTotals[T](s, grid, f, from, sums, block, blocks),
 					LaunchOffsets(s, backend.GridFor(n*words), sums, n, blocks, f.words()))
 				if err != nil {
 					return err
 				}
 			}
 			if err := LaunchPrefix[T](s, grid, f, to, from, sums, block, blocks); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// withoutDouble is a sum of float32 on a device without float64: each term goes into words.
-func withoutDouble(j Sum[float32]) error {
-	s := j.C.Session()
-	rows, cols := j.C.Dims()
-	if rows*cols == 0 {
-		return nil
-	}
-	if rows*cols == 1 {
-		j.X, _ = Flat(j.X, j.X)
-	}
-	lines, length := j.X.Dims()
-	if cols > 1 {
-		lines, length = length, lines
-	}
-	const least = 128 // elements of a block
-	f := single{}
-	height := f.words() + 1
-	blocks := max(1, min((length+least-1)/least, workItems(s.Info())/max(1, lines)))
-	step := max(1, maxScratch/8/height/blocks) // lines at a time
-	if rows*cols == 1 {
-		step = max(1, lines) // all go into one sum
-	}
-	return withSums(s, f, min(step, lines)*blocks, func(words *linalg.Array[int64]) error {
-		for i := 0; i < max(1, lines); i += step {
-			n := min(step, lines-i)
-			c, x, outputs := j.C, j.X, n
-			switch {
-			case cols > 1:
-				c, x = c.Slice(0, 1, i, i+n), x.Slice(0, length, i, i+n)
-			case rows > 1:
-				c, x = c.Slice(i, i+n, 0, 1), x.Slice(i, i+n, 0, length)
-			default:
-				outputs = 1
-			}
-			block := (length + blocks - 1) / blocks
-			err := cmp.Or(
-				LaunchTotals[float32](s, gridOf(s.Info(), n*blocks), f, x, words, block, blocks, cols > 1, j.Abs),
-				round(c, words, f, n*blocks/outputs, steps{1, n * blocks / outputs, n * blocks}, j.quotient()))
-			if err != nil {
 				return err
 			}
 		}

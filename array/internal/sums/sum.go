@@ -26,7 +26,7 @@ func Enqueue[T linalg.Element](j Sum[T]) error {
 			return enqueueProducts32(j, single{}, product{})
 		}
 		if !j.C.Session().Info().Float64 {
-			return withoutDouble(j)
+			return enqueueBare(j)
 		}
 		return enqueueNumbers32(j, single{}, plain{})
 	case Sum[float64]:
@@ -72,7 +72,8 @@ type (
 		single | double
 		words() int
 	}
-	kinds interface{ plain | product }
+	kinds     interface{ plain | product }
+	lineKinds interface{ plain | product | bare }
 )
 
 func enqueue[S float32 | float64, F formats, P kinds](j Sum[S], f F, p P) error {
@@ -81,50 +82,65 @@ func enqueue[S float32 | float64, F formats, P kinds](j Sum[S], f F, p P) error 
 	if rows*cols == 0 {
 		return nil
 	}
+	j = j.completed()
+	l := shapeOf(s.Info(), j.X, rows, cols)
+	switch {
+	case l.each:
+		return enqueueLines(j, f, p, l)
+	case l.parts > 1:
+		return enqueueAndRound(j, f, p, l, enqueueParts)
+	case j.Shift == nil: // small calls need no memory
+		return enqueueAlong(j, rows, f, p, l, []int64(nil), []S(nil))
+	}
+	return enqueueAlong(j, rows, f, p, l, []int64(nil), j.Shift)
+}
+
+// enqueueBare is enqueue on a device without float64.
+func enqueueBare(j Sum[float32]) error {
+	rows, cols := j.C.Dims()
+	if rows*cols == 0 {
+		return nil
+	}
+	j = j.completed()
+	return enqueueLines(j, single{}, bare{}, lineShape(j.C.Session().Info(), j.X, rows, cols))
+}
+
+// completed is j with Y, and with a row where all is added up.
+func (j Sum[T]) completed() Sum[T] {
 	if j.Y == nil {
 		j.Y = j.X
 	}
-	if rows*cols == 1 {
+	if rows, cols := j.C.Dims(); rows*cols == 1 {
 		j.X, j.Y = Flat(j.X, j.Y)
 	}
-	l := shapeOf(s.Info(), j.X, rows, cols)
-	if l.parts == 1 && (rows == 1 || !isFew(j)) && cols == 1 && !l.each {
-		if j.Shift == nil { // small calls need no memory
-			return enqueueAlong(j, rows, f, p, l, []int64(nil), []S(nil))
-		}
-		return enqueueAlong(j, rows, f, p, l, []int64(nil), j.Shift)
+	return j
+}
+
+// enqueueLines adds up by Each.
+func enqueueLines[S float32 | float64, F formats, P lineKinds](j Sum[S], f F, p P, l shape) error {
+	rows, cols := j.C.Dims()
+	if l.parts > 1 || l.lines != rows*cols {
+		return enqueueAndRound(j, f, p, l, enqueueEach)
 	}
-	if j.Shift == nil {
-		j.Shift = j.X.Slice(0, 0, 0, 0)
-	}
-	switch {
-	case isFew(j):
-		grid := gridOf(s.Info(), min(rows*cols, workItems(s.Info())))
-		return withSums(s, f, grid.Items()*grid.Count(), func(words *linalg.Array[int64]) error {
-			return LaunchFew[S](s, grid, f, p, j.C, j.X, j.Y, words, j.Shift, cols > 1, j.quotient(), maskOf(j.Abs))
-		})
-	case l.parts == 1 && l.lines == rows*cols:
-		grid := eachGrid(s.Info(), l)
-		return withSums(s, f, grid.Items()*grid.Count(), func(words *linalg.Array[int64]) error {
-			return enqueueEach(j, cols > 1, f, p, l, words)
-		})
-	}
-	return withSums(s, f, l.lines*l.parts, func(words *linalg.Array[int64]) error {
-		if err := enqueueParts(j, cols > 1, f, p, l, words); err != nil {
-			return err
-		}
-		return round(j.C, words, f, l.lines*l.parts/(rows*cols), packed(f, rows*cols), j.quotient())
+	grid := eachGrid(j.C.Session().Info(), l)
+	return withSums(j.C.Session(), f, grid.Items()*grid.Count(), func(words *linalg.Array[int64]) error {
+		return enqueueEach(j, cols > 1, f, p, l, words)
 	})
 }
 
-// quotient is what is made of the sum.
-func (j Sum[T]) quotient() quotient { return quotient{j.Over, j.Root} }
-
-// isFew tells whether outputs have so few terms that Few is faster.
-func isFew[T linalg.Element](j Sum[T]) bool {
+// enqueueAndRound adds up by a function that leaves parts of lines of x, with down of columns.
+func enqueueAndRound[S float32 | float64, F formats, P any](j Sum[S], f F, p P, l shape,
+	add func(j Sum[S], down bool, f F, p P, l shape, words *linalg.Array[int64]) error,
+) error {
 	rows, cols := j.C.Dims()
-	xr, xc := j.X.Dims()
-	return cols > 1 && xr <= mostGuessed || cols == 1 && xr == rows && xc <= mostGuessed
+	return withSums(j.C.Session(), f, l.lines*l.parts, func(words *linalg.Array[int64]) error {
+		c := j.C
+		j.C = j.X.Slice(0, 0, 0, 0)
+		if err := add(j, cols > 1, f, p, l, words); err != nil {
+			return err
+		}
+		return round(c, words, f, l.lines*l.parts/(rows*cols), quotient{j.Over, j.Root})
+	})
 }
 
 // withSums calls do with room for n sums.
@@ -132,23 +148,28 @@ func withSums[F formats](s *linalg.Session, f F, n int, do func(words *linalg.Ar
 	return linalg.WithScratch(s, 1, n*(f.words()+1), do)
 }
 
-// enqueueParts adds up into the parts of lines of x, with down of columns.
+// enqueueParts adds up into parts as the shape has it.
 func enqueueParts[S float32 | float64, F formats, P kinds](j Sum[S], down bool, f F, p P, l shape,
 	words *linalg.Array[int64],
 ) error {
-	j.C = j.X.Slice(0, 0, 0, 0)
 	if l.each {
 		return enqueueEach(j, down, f, p, l, words)
+	}
+	if j.Shift == nil {
+		j.Shift = j.X.Slice(0, 0, 0, 0)
 	}
 	return enqueueAlong(j, l.lines, f, p, l, words, j.Shift)
 }
 
-func enqueueEach[S float32 | float64, F formats, P kinds](j Sum[S], down bool, f F, p P, l shape,
+func enqueueEach[S float32 | float64, F formats, P lineKinds](j Sum[S], down bool, f F, p P, l shape,
 	words *linalg.Array[int64],
 ) error {
+	if j.Shift == nil {
+		j.Shift = j.X.Slice(0, 0, 0, 0)
+	}
 	s := j.X.Session()
-	return LaunchEach[S](s, eachGrid(s.Info(), l), f, p, j.C, j.X, j.Y, words, j.Shift, down, l.turns, j.quotient(),
-		maskOf(j.Abs))
+	return LaunchEach[S](s, eachGrid(s.Info(), l), f, p, j.C, j.X, j.Y, words, j.Shift, down, l.turns,
+		quotient{j.Over, j.Root}, maskOf(j.Abs))
 }
 
 func enqueueAlong[S float32 | float64, F formats, P kinds, W linalg.KernelArg[int64], A linalg.KernelArg[S]](
@@ -157,21 +178,15 @@ func enqueueAlong[S float32 | float64, F formats, P kinds, W linalg.KernelArg[in
 	xr, xc := j.X.Dims()
 	grid := backend.Grid2(l.parts, min(outputs, maxGroups), l.lanes, 1)
 	return LaunchAlong[S](j.X.Session(), grid, f, p, j.C, j.X, j.Y, words, shift,
-		rows{outputs, xr / outputs, xc, l.turns}, j.quotient(), maskOf(j.Abs))
+		rows{outputs, xr / outputs, xc, l.turns}, quotient{j.Over, j.Root}, maskOf(j.Abs))
 }
 
 // round makes c of the parts of its sums.
-func round[S float32 | float64, F formats](c *linalg.Array[S], words *linalg.Array[int64], f F, parts int, d steps,
-	q quotient,
+func round[S float32 | float64, F formats](c *linalg.Array[S], words *linalg.Array[int64], f F, parts int, q quotient,
 ) error {
 	s := c.Session()
 	rows, cols := c.Dims()
-	return LaunchRound[S](s, endGrid(s.Info(), rows*cols, f.words()), f, c, words, parts, d, q)
-}
-
-// packed is how Along and Each leave parts of so many outputs.
-func packed[F formats](f F, outputs int) steps {
-	return steps{outputs * (f.words() + 1), f.words() + 1, 1}
+	return LaunchRound[S](s, endGrid(s.Info(), rows*cols, f.words()), f, c, words, parts, q)
 }
 
 // endGrid is a group for each output, of which work-items share so many numbers.
@@ -248,23 +263,38 @@ func groupOf(info backend.Info) int {
 // stripOf is the work-items of a strip of the cpu device.
 func stripOf[T any]() int { return 64 / int(min(8, max(4, unsafe.Sizeof(*new(T))))) }
 
-// shapeOf is newShape for sums. On the cpu device a group of Each is a strip. Groups add up lines
-// where work-items of a group run at once.
+// shapeOf is newShape for sums. Groups add up lines where work-items of a group run at once, and
+// lines are not short.
 func shapeOf[T any](info backend.Info, x *linalg.Array[T], rows, cols int) shape {
+	xr, xc := x.Dims()
+	few := rows > 1 && xr == rows && xc <= mostGuessed
+	room := xr == rows || xr <= maxScratch/8/maxWords
+	if cols > 1 || few || !info.Host && !info.GPU && xr > 0 && room {
+		return lineShape(info, x, rows, cols)
+	}
+	l := newShape(info, x, rows, cols)
+	l.lines = rows
+	return l
+}
+
+// lineShape is the shape of a sum by Each. On the cpu device a group is a strip.
+func lineShape[T any](info backend.Info, x *linalg.Array[T], rows, cols int) shape {
 	l := newShape(info, x, rows, cols)
 	xr, xc := x.Dims()
-	l.lines, l.each = rows*cols, cols > 1
-	switch {
-	case cols > 1 && info.Host:
-		l.lanes = stripOf[T]()
-		if xr <= 4096 {
+	l.each = true
+	if cols > 1 {
+		l.lines = cols
+		if info.Host {
+			l.lanes = stripOf[T]()
+		}
+		if info.Host && xr <= 4096 {
 			l.parts = 1
 		}
-	case cols == 1 && xr > 0 && (xr == rows || xr <= maxScratch/8/maxWords) && !info.Host && !info.GPU:
-		const share = 256 // terms of a work-item, at least
-		l.lines, l.each, l.lanes = xr, true, lanesFor(info)
-		l.parts = max(1, min(workItems(info)/max(1, xr), xc/share))
+		return l
 	}
+	const share = 256 // terms of a work-item, at least
+	l.lines, l.lanes = max(1, xr), lanesFor(info)
+	l.parts = max(1, min(workItems(info)/l.lines, xc/share))
 	return l
 }
 
