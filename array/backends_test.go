@@ -8,6 +8,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend/backendtest"
 	_ "github.com/tandem-gpu/tandem/backend/cudasim"
+	"github.com/tandem-gpu/tandem/internal/racetest"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -21,7 +22,7 @@ func eachBackend(t *testing.T, f func(t *testing.T, s *linalg.Session)) {
 			case name == "cpu as Go":
 				spec = "cpu"
 				t.Setenv("TANDEM_NATIVE", "off")
-			case name == "cudasim" && raceEnabled:
+			case name == "cudasim" && racetest.Enabled:
 				t.Skip("minutes of simulation under the race detector")
 			}
 			s, err := linalg.Open(spec)

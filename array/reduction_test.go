@@ -14,6 +14,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/backendtest"
+	"github.com/tandem-gpu/tandem/internal/racetest"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -29,7 +30,7 @@ func smallTiles(bytes int) (undo func()) {
 func TestReductions(t *testing.T) {
 	for _, spec := range []string{"cpu", "opencl", "cudasim", "cpu+opencl"} {
 		t.Run(spec, func(t *testing.T) {
-			if spec == "cudasim" && raceEnabled {
+			if spec == "cudasim" && racetest.Enabled {
 				t.Skip("minutes of simulation under the race detector")
 			}
 			s, err := linalg.Open(spec)
@@ -52,7 +53,7 @@ func testReductions[T Element](t *testing.T, s *linalg.Session) {
 	switch {
 	case s.Info().Driver == "cudasim":
 		shapes, tiles = [][2]int{{5, 7}}, []int{80}
-	case s.Info().Driver == "opencl", len(s.Devices()) > 1, raceEnabled:
+	case s.Info().Driver == "opencl", len(s.Devices()) > 1, racetest.Enabled:
 		shapes, tiles = [][2]int{{23, 17}}, []int{400}
 	}
 	for k, shape := range append(shapes, [2]int{5, 3}) {

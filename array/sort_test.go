@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/internal/racetest"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -63,7 +64,7 @@ var sizes = [][2]int{{1, 1}, {3, 7}, {2, 64}, {3, 65}, {1, 2048}, {2, 2051}, {1,
 
 // sizesFor is the sizes that do not take a device seconds.
 func sizesFor(s *linalg.Session) [][2]int {
-	if s.Info().Driver == "cudasim" || raceEnabled {
+	if s.Info().Driver == "cudasim" || racetest.Enabled {
 		return [][2]int{{3, 7}, {2, 65}, {1, 2051}, {0, 5}}
 	}
 	return sizes
@@ -129,7 +130,7 @@ func downward[T linalg.Element](row []T) []int32 {
 // Few elements of long rows are looked for in parts of these.
 func TestTopKOfLongRows(t *testing.T) {
 	eachBackend(t, func(t *testing.T, s *linalg.Session) {
-		if s.Info().GPU || raceEnabled {
+		if s.Info().GPU || racetest.Enabled {
 			t.Skip("rows are sorted, or it takes long")
 		}
 		testTopK[float32](t, s, 77)
@@ -175,7 +176,7 @@ func TestArgSortHalves(t *testing.T) {
 		const rows = 3
 		rng := rand.New(rand.NewPCG(5, 6))
 		step := 1
-		if s.Info().Driver == "cudasim" || raceEnabled {
+		if s.Info().Driver == "cudasim" || racetest.Enabled {
 			step = 50
 		}
 		for cols := 1; cols < 260; cols += step {

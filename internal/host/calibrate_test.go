@@ -2,6 +2,7 @@ package host
 
 import (
 	"flag"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -78,15 +79,6 @@ func calibrationData(n int) []float64 {
 	return x
 }
 
-// square is the root of n, so far as n is a square.
-func square(n int) int {
-	i := 1
-	for (i+1)*(i+1) <= n {
-		i++
-	}
-	return i
-}
-
 func fewTilesWays(n int) (upTo, beyond func()) {
 	a, b, c, kern := calibrationData(n*n), calibrationData(n*n), make([]float64, n*n), kernels[float64]()[0]
 	x, y := Operand[float64]{Data: a, Stride: n}, Operand[float64]{Data: b, Stride: n}
@@ -114,10 +106,7 @@ func productWays(m, n, k int, one, other func(p *product[float64])) (upTo, beyon
 }
 
 func serialWorkWays(work int) (upTo, beyond func()) {
-	n := 1
-	for (n+1)*(n+1)*(n+1) <= work {
-		n++
-	}
+	n := int(math.Cbrt(float64(work)))
 	on := func(workers int) func(p *product[float64]) {
 		return func(p *product[float64]) {
 			p.workers = workers
@@ -128,7 +117,7 @@ func serialWorkWays(work int) (upTo, beyond func()) {
 }
 
 func serialBytesWays(bytes int) (upTo, beyond func()) {
-	n := square(bytes / 8)
+	n := int(math.Sqrt(float64(bytes / 8)))
 	a, c := calibrationData(n*n), make([]float64, n*n)
 	return func() { copyRows(n, n, a, n, c, n) }, func() {
 		spreadBands[float64](n, n, 1, func(lo, hi int) { copyRows(hi-lo, n, a[lo*n:], n, c[lo*n:], n) })
@@ -140,7 +129,7 @@ func slimStepsWays(k int) (upTo, beyond func()) {
 }
 
 func slimPartWays(part int) (upTo, beyond func()) {
-	n := square(part * parallel.Workers())
+	n := int(math.Sqrt(float64(part * parallel.Workers())))
 	return productWays(n, n, 1024, (*product[float64]).slim, (*product[float64]).compute)
 }
 
@@ -170,10 +159,7 @@ func smallSymmWays(n int) (upTo, beyond func()) {
 }
 
 func smallComplexWays(work int) (upTo, beyond func()) {
-	n := 1
-	for (n+1)*(n+1)*(n+1) <= work {
-		n++
-	}
+	n := int(math.Cbrt(float64(work)))
 	x := ComplexMatrix[float64]{Data: calibrationData(2 * n * n), Stride: n}
 	p := ComplexProduct[float64]{
 		M: n, N: n, K: n, Alpha: [2]float64{1}, A: x, B: x, C: make([]float64, 2*n*n), StrideC: n,
