@@ -139,7 +139,11 @@ func (g *cta) releaseBarriers() {
 
 func (g *cta) diverged(a, b *thread) {
 	in := b.wait.in
-	where := fmt.Sprintf("at the barrier of %s", g.placeOf(a))
+	what := "barrier"
+	if a.wait.in.kind == kindWarp {
+		what = a.wait.in.x.warp.name
+	}
+	where := fmt.Sprintf("at the %s of %s", what, g.placeOf(a))
 	if a.wait.in == in {
 		where = fmt.Sprintf("for %d threads instead of %d", a.wait.count, b.wait.count)
 	}

@@ -378,7 +378,7 @@ func (d *decoder) findEffects() {
 		in := &d.code.insts[i]
 		global := in.space == spaceGlobal || in.space == spaceGeneric
 		switch {
-		case in.kind == kindWarp:
+		case in.kind == kindWarp && in.x.warp.name != "mma": // mma orders no memory
 			e.warp = true
 		case in.kind == kindLoad && in.strong && global:
 			e.ordered = true

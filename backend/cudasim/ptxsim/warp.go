@@ -8,11 +8,12 @@ import (
 // A warpOp is an instruction by which the threads of a warp exchange values. The threads whose
 // lanes are in the mask wait for each other.
 type warpOp struct {
-	name    string // "shfl", "vote", "match", "redux" or "bar"
+	name    string // "shfl", "vote", "match", "redux", "bar" or "mma"
 	mode    string // "up", "ballot", "any", "add", ...
 	members int32  // register of the mask
 	not     bool   // of vote's predicate
 	typ     typ
+	shape   mmaShape // of mma, which takes all threads
 }
 
 // releaseWarps runs the warp-level instructions that all their threads have reached.
@@ -35,12 +36,28 @@ func (g *cta) releaseWarp(warp []thread, lane int) bool {
 		return g.failAt(&warp[lane], w.in, DivergentBarrier, 0,
 			fmt.Sprintf("the mask %#x does not have the thread's own lane %d", w.mask, lane))
 	}
+	mma := w.in.x.warp.name == "mma"
+	if mma && len(warp) < warpSize {
+		return g.failAt(&warp[lane], w.in, DivergentBarrier, 0,
+			fmt.Sprintf("mma needs all 32 threads of the warp, which has %d", len(warp)))
+	}
 	members := w.mask & uint32(mask(uint8(len(warp))))
 	for m := members; m != 0; m &= m - 1 {
 		t := &warp[bits.TrailingZeros32(m)]
+		if mma && t.state == exited {
+			return g.failAt(&warp[lane], w.in, DivergentBarrier, 0,
+				fmt.Sprintf("mma needs all 32 threads of the warp, but thread %s has exited (%s)", triple(t.pos), g.placeOf(t)))
+		}
 		if t.state != atWarp || t.wait.in != w.in || t.wait.mask != w.mask {
 			return true // not yet; if never, the block gets stuck
 		}
+	}
+	if mma {
+		w.in.x.warp.shape.multiply(warp, w.in.x)
+		for i := range warp {
+			warp[i].state = ready
+		}
+		return true
 	}
 	var before [warpSize][3]uint64 // operands a, b and c of each lane
 	for m := members; m != 0; m &= m - 1 {

@@ -1,0 +1,104 @@
+package ptxsim
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// mmaKernel is a kernel of one mma, whose operands are 20 numbers of each thread, one after another:
+// a, b and c. The guard may keep threads away from it.
+func mmaKernel(shape, guard string) string {
+	s := mmaShapes[shape]
+	n := [4]int{s.m / 4, s.m * s.k / 32, s.k / 4, s.m / 4}
+	loads, args, at := "", "", 0
+	for i, name := range []string{"d", "a", "b", "c"} {
+		list := ""
+		for j := range n[i] {
+			list += fmt.Sprintf(", %%%s%d", name, j)
+			if i > 0 {
+				loads += fmt.Sprintf("ld.global.f64 %%%s%d, [%%in+%d];\n", name, j, 8*at)
+				at++
+			}
+		}
+		args += ", {" + list[2:] + "}"
+	}
+	text := ".version 7.8\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 out) {\n" +
+		".reg .b64 %in, %out; .reg .b32 %tid; .reg .pred %p; .reg .f64 %a<8>, %b<4>, %c<4>, %d<4>;\n" +
+		"ld.param.u64 %in, [in]; ld.param.u64 %out, [out]; mov.u32 %tid, %tid.x; setp.ne.u32 %p, %tid, 3;\n" +
+		"mad.wide.u32 %in, %tid, 160, %in; mad.wide.u32 %out, %tid, 32, %out;\n" + loads +
+		guard + "mma.sync.aligned." + shape + ".row.col.f64.f64.f64.f64 " + args[2:] + ";\n"
+	for i := range n[0] {
+		text += fmt.Sprintf("st.global.f64 [%%out+%d], %%d%d;\n", 8*i, i)
+	}
+	return text + "ret;\n}\n"
+}
+
+// The result of mma is the product of the matrices that the threads hold parts of.
+func TestMMA(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for shape, s := range mmaShapes {
+		var a, b, c [16][16]float64
+		for i := range 16 {
+			for j := range 16 {
+				for _, x := range []*float64{&a[i][j], &b[i][j], &c[i][j]} {
+					*x = math.Ldexp(rng.Float64()-0.5, rng.IntN(60)-30)
+				}
+			}
+		}
+		a[5][2], c[7][7] = math.NaN(), 0x1p-1074
+		in, got := make([]float64, 32*20), make([]float64, 32*4)
+		for lane := range 32 {
+			group, member := lane/4, lane%4
+			var v []float64
+			for k := member; k < s.k; k += 4 {
+				for row := group; row < s.m; row += 8 {
+					v = append(v, a[row][k])
+				}
+			}
+			for k := member; k < s.k; k += 4 {
+				v = append(v, b[k][group])
+			}
+			for row := group; row < s.m; row += 8 {
+				v = append(v, c[row][2*member], c[row][2*member+1])
+			}
+			copy(in[20*lane:], v)
+		}
+		p := load(t, Config{}, []byte(mmaKernel(shape, "")))
+		p.launch("k", x1(1), x1(32), in, got)
+		for row := range s.m {
+			for col := range 8 {
+				want := c[row][col]
+				for k := range s.k {
+					want = math.FMA(a[row][k], b[k][col], want)
+				}
+				x := got[4*(row%8*4+col/2)+row/8*2+col%2]
+				if math.Float64bits(x) != bits64(want) {
+					t.Fatalf("%s: (%d,%d) is %v, want %v", shape, row, col, x, want)
+				}
+			}
+		}
+	}
+}
+
+func TestMMAFaults(t *testing.T) {
+	for _, c := range []struct {
+		guard   string
+		threads int
+		text    string
+	}{
+		{"@%p ", 32, "mma needs all 32 threads of the warp, but thread (3,0,0) has exited"},
+		{"", 24, "mma needs all 32 threads of the warp, which has 24"},
+		{"@!%p bar.sync 0;\n", 32, "while thread (0,0,0) waits at the mma of PTX line"},
+	} {
+		err := load(t, Config{}, []byte(mmaKernel("m16n8k8", c.guard))).try("k", x1(1), x1(c.threads), 0,
+			make([]float64, 640), make([]float64, 128))
+		var f *Fault
+		if !errors.As(err, &f) || f.Kind != DivergentBarrier || !strings.Contains(err.Error(), c.text) {
+			t.Errorf("%q: %v, want %q", c.guard, err, c.text)
+		}
+	}
+}
