@@ -38,7 +38,7 @@ func init() { // a map literal would refer to itself through statement
 		"ret":  (*decoder).ret, "exit": (*decoder).exit, "trap": (*decoder).trap, "brkpt": (*decoder).trap,
 		"bar": (*decoder).bar, "barrier": (*decoder).bar,
 		"shfl": (*decoder).shfl, "vote": (*decoder).vote, "match": (*decoder).match, "redux": (*decoder).redux,
-		"activemask": (*decoder).activemask, "mma": (*decoder).mma,
+		"activemask": (*decoder).activemask, "mma": (*decoder).mma, "cp": (*decoder).cp,
 	}
 }
 

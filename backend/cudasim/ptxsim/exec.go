@@ -26,6 +26,8 @@ type thread struct {
 	depth  int
 	local  []byte // local memory of all frames
 	wait   waiting
+	copies []pendingCopy
+	group  int // of copies, to be committed
 }
 
 // A frame is a call of a function.
@@ -148,6 +150,14 @@ func (g *cta) rare(t *thread, f *frame, in *inst) bool {
 		return true
 	case kindBarrier:
 		return g.arrive(t, f, in)
+	case kindCopy:
+		return g.copyAsync(t, f, in)
+	case kindCommit:
+		t.group++
+		return true
+	case kindWait:
+		g.waitCopies(t, int(in.imm))
+		return true
 	case kindWarp:
 		t.state = atWarp
 		t.wait = waiting{in: in, mask: uint32(f.r[in.x.warp.members])}

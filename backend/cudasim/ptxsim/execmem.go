@@ -147,7 +147,7 @@ func (g *cta) globalMemory(t *thread, in *inst, addr uint64, n int, how access) 
 					addr, off, len(a.mem)))
 			return nil
 		}
-		if in.kind != kindLoad {
+		if in.kind != kindLoad && in.kind != kindCopy {
 			for i := range v {
 				v[i] = 1
 			}
@@ -189,7 +189,16 @@ func (g *cta) sharedMemory(t *thread, in *inst, off uint64, n int, how access) [
 			g.failAt(t, in, OutOfBounds, off, fmt.Sprintf("%d bytes at %s: no array is there", n, g.sharedName(off)))
 			return nil
 		}
-		if in.kind != kindStore && !g.dev.config.IgnoreUninitialised {
+		if !g.dev.config.IgnoreRaces {
+			for _, m := range s.valid[off:][:n] {
+				if m == pendingByte {
+					g.failAt(t, in, Race, off, fmt.Sprintf("%d bytes at %s are %s, for which an asynchronous copy has not been "+
+						"waited for", n, g.sharedName(off), verbs[in.kind]))
+					return nil
+				}
+			}
+		}
+		if in.kind != kindStore && in.kind != kindCopy && !g.dev.config.IgnoreUninitialised {
 			g.suspect(t, in, off, n)
 		}
 		if in.kind != kindLoad {
@@ -238,7 +247,7 @@ func (g *cta) raceText(off uint64, n int, in *inst, other uint32) string {
 }
 
 // verbs is what an access does to memory.
-var verbs = map[kind]string{kindLoad: "read", kindStore: "written", kindAtomic: "changed"}
+var verbs = map[kind]string{kindLoad: "read", kindStore: "written", kindAtomic: "changed", kindCopy: "copied"}
 
 // sharedName says where off is: in a variable, or how far behind one.
 func (g *cta) sharedName(off uint64) string {

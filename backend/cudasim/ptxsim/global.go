@@ -120,7 +120,7 @@ func (g *cta) passBarrier() {
 func (g *cta) useGlobal(t *thread, in *inst, a *allocation, off uint64, n int, how access) bool {
 	me := g.now | trace(in.site)<<traceSite | trace(t.id)
 	grain := g.launch.code.effects.grain()
-	for w := off >> grain; w < (off+uint64(n))>>grain; {
+	for w := off >> grain; w<<grain < off+uint64(n); {
 		at, other := g.use(a.page(grain, w), w%pageWords, me, how)
 		switch {
 		case at == nil:

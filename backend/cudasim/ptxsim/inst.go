@@ -26,6 +26,9 @@ const (
 	kindStore
 	kindAtomic
 	kindBarrier
+	kindCopy // cp.async
+	kindCommit
+	kindWait       // for copies: all groups but the last imm
 	kindWarp       // waits for other threads of the warp: shfl.sync and the like
 	kindClock      // d = instructions run so far
 	kindActiveMask // d = the mask of the thread alone
@@ -77,6 +80,8 @@ type extra struct {
 	warp     warpOp
 	targets  []int32
 	call     *callSite
+	imm      int64  // offset of the destination of a copy
+	narrow   bool   // of that address
 	text     string // traps: why; atomics: the operation and its type
 }
 

@@ -187,6 +187,7 @@ func (g *cta) start(i uint64) {
 	for i := range g.threads {
 		t := &g.threads[i]
 		t.state, t.depth = ready, 0
+		t.copies, t.group = t.copies[:0], 0
 		f := &t.frames[0]
 		f.pc, f.base = 0, 0
 		g.enter(t, f)

@@ -193,8 +193,9 @@ func (l *sharedLayout) aligned() int { return (l.size + 15) &^ 15 }
 
 // Marks of a byte of shared memory, beside 0 for one that nothing has written.
 const (
-	validByte = 1
-	gapByte   = 2 // between variables
+	validByte   = 1
+	gapByte     = 2 // between variables
+	pendingByte = 3 // an asynchronous copy will write it
 )
 
 // markGaps marks what belongs to no variable.
