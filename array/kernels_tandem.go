@@ -639,7 +639,7 @@ func launchToFloat16[Arg1 linalg.KernelArg[element.Float16], Arg2 linalg.MapArg[
 	return call.Launch()
 }
 
-var toFloat16Kernel = kernelsPacked.Map("toFloat16_kernel", "09cbd58c28f43811277b4359128791da", support.MapParams("ushort", "float"), support.Map1(gpu_toFloat16), support.Map1(toFloat16), "convert.go")
+var toFloat16Kernel = kernelsPacked.Map("toFloat16_kernel", "19bdc44c19323e1e4076ddafa849d258", support.MapParams("ushort", "float"), support.Map1(gpu_toFloat16), support.Map1(toFloat16), "convert.go")
 
 // launchToBFloat16 makes z [toBFloat16] of the inputs, element by element, as launch.Map has it.
 func launchToBFloat16[Arg1 linalg.KernelArg[element.BFloat16], Arg2 linalg.MapArg[float32]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -2523,8 +2523,8 @@ func gpu_ToFloat16(x_ float32) uint16 {
 	/*line ../element/half.go:14*/ bits_ := math.Float32bits(x_)
 	sign_ := uint16(((bits_ >> (16)) & uint32(32768)))
 	/*line ../element/half.go:15*/ abs_ := bits_ &^ uint32(2147483648)
-	/*line ../element/half.go:17*/ if abs_ > uint32(2139095040) {
-		return (sign_ | uint16(32256)) | uint16(((abs_ >> (13)) & uint32(1023)))
+	/*line ../element/half.go:17*/ if x_ != x_ {
+		return (sign_ | uint16(32256)) | uint16(((bits_ >> (13)) & uint32(1023)))
 	} else {
 		/*line ../element/half.go:19*/ if abs_ < uint32(947912704) {
 			return sign_ | uint16((math.Float32bits(math.Float32frombits(abs_)+float32(0.5)) - math.Float32bits(float32(0.5))))

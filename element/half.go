@@ -14,8 +14,8 @@ func ToFloat16(x float32) Float16 {
 	bits := math.Float32bits(x)
 	sign, abs := Float16(bits>>16&0x8000), bits&^(1<<31)
 	switch {
-	case abs > 0x7f800000: // NaN
-		return sign | 0x7e00 | Float16(abs>>13&0x3ff)
+	case x != x: // by bits and not abs, as a GPU's |NaN| is another NaN
+		return sign | 0x7e00 | Float16(bits>>13&0x3ff)
 	case abs < 0x38800000: // below 2^-14: multiples of 2^-24, as which float32 rounds beside 0.5
 		return sign | Float16(math.Float32bits(math.Float32frombits(abs)+0.5)-math.Float32bits(0.5))
 	case abs >= 0x47800000: // 2^16 and above

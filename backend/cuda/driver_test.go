@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 		_, err2 := backend.Open("cuda")
 		auto, err3 := backend.Open("auto")
 		fmt.Println(errors.Is(err1, backend.ErrNoDevice), errors.Is(err2, backend.ErrNoDevice), err3 == nil &&
-			auto.Info().Driver == "cpu", err2)
+			auto.Info().Driver != "cuda", err2)
 		os.Exit(0)
 	}
 	dir, err := os.MkdirTemp("", "tandem-cuda-")

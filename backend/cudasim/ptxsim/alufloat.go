@@ -32,12 +32,12 @@ func anyF64(r []uint64, in *inst) {
 	r[in.d] = bits64(in.x.f64(float64At(r, in.a), float64At(r, in.b), float64At(r, in.c)))
 }
 
-// The sign operations work on the bits, so that the payload of a NaN stays; with .ftz they flush.
+// The sign operations of a NaN give another one, as a GPU's do: the payload is lost.
 
-func negF32(r []uint64, in *inst) { r[in.d] = uint64(uint32(r[in.a]) ^ 1<<31) }
-func absF32(r []uint64, in *inst) { r[in.d] = uint64(uint32(r[in.a]) &^ (1 << 31)) }
-func negF64(r []uint64, in *inst) { r[in.d] = r[in.a] ^ 1<<63 }
-func absF64(r []uint64, in *inst) { r[in.d] = r[in.a] &^ (1 << 63) }
+func negF32(r []uint64, in *inst) { r[in.d] = bits32(-float32At(r, in.a)) }
+func absF32(r []uint64, in *inst) { r[in.d] = bits32(float32(math.Abs(float64(float32At(r, in.a))))) }
+func negF64(r []uint64, in *inst) { r[in.d] = bits64(-float64At(r, in.a)) }
+func absF64(r []uint64, in *inst) { r[in.d] = bits64(math.Abs(float64At(r, in.a))) }
 
 func negFlushF32(a, _, _ float32) float32 { return -a }
 func absFlushF32(a, _, _ float32) float32 { return float32(math.Abs(float64(a))) }
