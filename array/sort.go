@@ -30,8 +30,8 @@ func wide[T any](a *Array[T]) *Array[uint64]   { return (*Array[uint64])(a) }
 
 // Sort makes each row of c that of a, sorted: -0 is before +0, and NaN is last. c may share
 // elements with a. Like all functions here that sort, it takes 16 bytes of the device's memory for
-// an element while it runs, from [linalg.WithScratch]; Sort of float32 and int32 takes 8, but for
-// rows of up to 64 on other devices than the cpu device.
+// an element while it runs, from [linalg.WithScratch]; Sort of float32 and int32 takes 8, but, on
+// other devices than the cpu device, for rows of up to 64, or on a GPU of up to 256.
 func Sort[T Element](c, a *Array[T]) error {
 	_, rows, cols, err := sameDims("Sort", "a", a, "c", c)
 	if err != nil {

@@ -23,12 +23,17 @@ type Rows[P Pair] struct {
 	bits    uint // of a digit
 }
 
-// short is the length up to which a row is sorted by rank: there a radix sort has more digits to
-// count than elements.
-const short = 64
+// shortOf is the length up to which a row is sorted by rank: there a radix sort has more digits to
+// count than elements, or, on a GPU, tiles that are nearly empty.
+func shortOf(s *linalg.Session) int {
+	if s.Info().GPU {
+		return 256
+	}
+	return 64
+}
 
 // ByRank tells whether rows of n are sorted by rank on s, as pairs of 64 bits alone are.
-func ByRank(s *linalg.Session, n int) bool { return n <= short && !byNetwork(s, n) }
+func ByRank(s *linalg.Session, n int) bool { return n <= shortOf(s) && !byNetwork(s, n) }
 
 // byNetwork tells whether Network, which needs vectors, sorts rows of n.
 func byNetwork(s *linalg.Session, n int) bool { return n <= networkLength && s.Info().Driver == "cpu" }
@@ -73,7 +78,7 @@ func chunkOf(info *backend.Info, rows, n int) int {
 
 // counters is how many numbers for each row passes take: none of many rows that have no passes.
 func (r *Rows[P]) counters() int {
-	if r.rows > 1 && (r.n <= short || unsafe.Sizeof(P(0)) == 4 && byNetwork(r.s, r.n)) {
+	if r.rows > 1 && (r.n <= shortOf(r.s) || unsafe.Sizeof(P(0)) == 4 && byNetwork(r.s, r.n)) {
 		return 0
 	}
 	return r.parts() << r.bits
@@ -199,7 +204,7 @@ func (r *Rows[P]) Sort(shift, bits uint, ascending bool) {
 	case byNetwork(r.s, r.n) && (shift == 0 || ascending):
 		groups := min((r.rows+networkRows-1)/networkRows, 1<<15)
 		r.err = LaunchNetwork[P](r.s, backend.Grid1(groups, networkRows), r.Pairs, r.n)
-	case r.n <= short && unsafe.Sizeof(P(0)) == 8:
+	case r.n <= shortOf(r.s) && unsafe.Sizeof(P(0)) == 8:
 		x, y := any(r.Pairs).(*linalg.Array[uint64]), any(r.other).(*linalg.Array[uint64])
 		r.err = LaunchRank(r.s, rankGrid(r.rows, r.n), y, x, r.n, shift)
 		r.Pairs, r.other = r.other, r.Pairs
