@@ -159,6 +159,54 @@ func testSums[T Float](t *testing.T, s *linalg.Session) {
 	})
 }
 
+// Parts of sums whose magnitudes differ, from part to part or within one, have the bits of package
+// exact, in wide arrays and in narrow ones.
+func TestSumsOfParts(t *testing.T) {
+	eachBackend(t, func(t *testing.T, s *linalg.Session) {
+		testSumsOfParts[float32](t, s, 30)
+		testSumsOfParts[float64](t, s, 300)
+	})
+}
+
+func testSumsOfParts[T Float](t *testing.T, s *linalg.Session, far int) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, d := range [][2]int{{9000, 1}, {7001, 3}, {2, 9001}, {1, 30000}, {70, 70}} {
+		for kind := range 4 {
+			rows, cols := d[0], d[1]
+			x := make([]T, rows*cols)
+			e := 0
+			for i := range x {
+				if kind > 0 && r.IntN(2000) == 0 {
+					e = r.IntN(20) // of those that follow
+				}
+				x[i] = T(math.Ldexp(r.Float64()-0.25, e))
+				if kind > 1 && r.IntN(3000) == 0 { // below what fits, or above
+					x[i] = T(math.Ldexp(float64(x[i]), (2-r.IntN(4))*far/2))
+				}
+			}
+			if kind == 3 && r.IntN(2) == 0 {
+				x[r.IntN(len(x))] = T(math.Inf(-1))
+			}
+			a := upload(t, s, rows, cols, true, x)
+			for _, to := range [][2]int{{1, 1}, {1, cols}, {rows, 1}} {
+				c := newTarget(t, s, to[0], to[1], true, T(7))
+				if err := Sum(c.Array, a); err != nil {
+					t.Fatal(err)
+				}
+				c.check(t, fmt.Sprintf("sum of kind %d of %dx%d", kind, rows, cols),
+					over(x, rows, cols, to[0], to[1], exact.Sum[T]))
+			}
+			got, err := Dot(a, a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := exact.Dot(x, x); bitsOf(got) != bitsOf(want) {
+				t.Errorf("Dot of kind %d of %dx%d: %v, want %v", kind, rows, cols, got, want)
+			}
+		}
+	}
+}
+
 // Sums whose rounding hangs on what is far below, or on what remains when all above cancels, have
 // the bits of package exact, in rows and in columns.
 func TestHardSums(t *testing.T) {

@@ -207,6 +207,19 @@ func addTo[S float32 | float64, F format[S], P terms](f F, p P, words []int64, e
 	}
 }
 
+// leave leaves e in place of the words of a sum that begin at at: where there are words is the set of
+// what is no number, which has three bits, and here top is above these.
+func leave[S float32 | float64, F format[S], P terms](f F, p P, words []int64, at int, e extracted, top int) {
+	words[at], words[at+1], words[at+2], words[at+3] = e.a, e.b, 0, 0
+	if isHalved(f, p) {
+		words[at+2], words[at+3] = e.c, e.d
+	}
+	words[at+f.words()] = int64(top) << setBits
+}
+
+// setBits is the bits of a set of what is no number.
+const setBits = 3
+
 func addInt(words []int64, at int, v int64) { superacc.Add(words, at, uint64(max(v, -v)), v < 0) }
 
 // valueOf is e as a number that waits to be rounded.

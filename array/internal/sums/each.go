@@ -8,7 +8,7 @@ import (
 )
 
 // Each adds up rows of x, and of y, or, with down, columns of x, a work-item each, in as many parts
-// as there are groups in y, which are left in words as Along leaves them. Where c has elements
+// as there are groups in y, which are left in words as Along leaves them, with spread all words. Where c has elements
 // there is one part, which makes these, and words has room for a sum of each work-item. Where shift
 // has elements, one for each output, it is subtracted from the factors of products, which of
 // columns are squares; of numbers the bits in mask are taken.
@@ -16,7 +16,7 @@ import (
 //tandem:kernel float32,single,plain float64,double,plain float32,single,product float64,double,product
 //tandem:kernel float32,single,bare
 func Each[S float32 | float64, F format[S], P terms](it gpu.Item, f F, p P, c, x, y gpu.Matrix[S], words []int64,
-	shift []S, down bool, turns int, q quotient, mask int64,
+	shift []S, down, spread bool, turns int, q quotient, mask int64,
 ) {
 	outputs, n := x.Rows, x.Cols
 	if down {
@@ -85,6 +85,10 @@ func Each[S float32 | float64, F format[S], P terms](it gpu.Item, f F, p P, c, x
 			put(c, o, rounded(f, valueOf(f, p, e, top), 0, q))
 			continue
 		}
+		if c.Cols == 0 && !dirty && !spread {
+			leave(f, p, sum, 0, e, top)
+			continue
+		}
 		if !dirty {
 			clearWords(sum, wordsOf(f))
 		}
@@ -131,14 +135,24 @@ func guessLine[S float32 | float64, F format[S], P terms](f F, p P, x, y gpu.Mat
 func extractLine[S float32 | float64, F format[S], P terms](f F, p P, x, y gpu.Matrix[S], o, i, end int, down bool,
 	shift S, mask int64, top int, alone bool,
 ) extraction {
-	e := extract(top)
-	if down { // as in guessLine
-		for k := i; k < end; k++ {
+	e, k := extract(top), i
+	if down { // as in guessLine; four at a time, as in extractLanes
+		for ; k+3 < end; k += 4 {
+			z0, w0 := lineElements(p, x, x, o, k, true)
+			z1, w1 := lineElements(p, x, x, o, k+1, true)
+			z2, w2 := lineElements(p, x, x, o, k+2, true)
+			z3, w3 := lineElements(p, x, x, o, k+3, true)
+			e = with(f, p, e, z0, w0, shift, mask, alone)
+			e = with(f, p, e, z1, w1, shift, mask, alone)
+			e = with(f, p, e, z2, w2, shift, mask, alone)
+			e = with(f, p, e, z3, w3, shift, mask, alone)
+		}
+		for ; k < end; k++ {
 			z, w := lineElements(p, x, x, o, k, true)
 			e = with(f, p, e, z, w, shift, mask, alone)
 		}
 	} else {
-		for k := i; k < end; k++ {
+		for ; k < end; k++ {
 			z, w := lineElements(p, x, y, o, k, false)
 			e = with(f, p, e, z, w, shift, mask, alone)
 		}

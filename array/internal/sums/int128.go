@@ -9,6 +9,17 @@ import (
 // An int128 is an exact sum in two's complement. Whoever adds up knows what it counts.
 type int128 struct{ hi, lo uint64 }
 
+func (s int128) added(t int128) int128 {
+	lo, carry := bits.Add64(s.lo, t.lo, 0)
+	return int128{s.hi + t.hi + carry, lo}
+}
+
+// addTo adds s, in units of 2^at, to the words of a sum.
+func (s int128) addTo(words []int64, at int) {
+	superacc.Add(words, at, s.lo, false)
+	addInt(words, at+64, int64(s.hi))
+}
+
 // value is s as a number that waits to be rounded.
 func (s int128) value(base int) superacc.Value {
 	if int64(s.hi) < 0 {

@@ -127,6 +127,7 @@ func addSums[S float32 | float64, F formats, P any](state *linalg.Array[int64], 
 	add func(j Sum[S], down bool, f F, p P, l shape, words *linalg.Array[int64]) error,
 ) error {
 	s, outputs := state.Session(), t.Rows*t.Cols
+	l.spread = true
 	return withSums(s, f, l.lines*l.parts, func(words *linalg.Array[int64]) error {
 		if err := add(Sum[S]{C: t.X.Slice(0, 0, 0, 0), X: t.X, Y: t.X}, t.Cols > 1, f, p, l, words); err != nil {
 			return err

@@ -168,7 +168,7 @@ func enqueueEach[S float32 | float64, F formats, P lineKinds](j Sum[S], down boo
 		j.Shift = j.X.Slice(0, 0, 0, 0)
 	}
 	s := j.X.Session()
-	return LaunchEach[S](s, eachGrid(s.Info(), l), f, p, j.C, j.X, j.Y, words, j.Shift, down, l.turns,
+	return LaunchEach[S](s, eachGrid(s.Info(), l), f, p, j.C, j.X, j.Y, words, j.Shift, down, l.spread, l.turns,
 		quotient{j.Over, j.Root}, maskOf(j.Abs))
 }
 
@@ -178,7 +178,7 @@ func enqueueAlong[S float32 | float64, F formats, P kinds, W linalg.KernelArg[in
 	xr, xc := j.X.Dims()
 	grid := backend.Grid2(l.parts, min(outputs, maxGroups), l.lanes, 1)
 	return LaunchAlong[S](j.X.Session(), grid, f, p, j.C, j.X, j.Y, words, shift,
-		rows{outputs, xr / outputs, xc, l.turns}, quotient{j.Over, j.Root}, maskOf(j.Abs))
+		rows{outputs, xr / outputs, xc, l.turns, l.spread, j.X.Session().Info().GPU}, quotient{j.Over, j.Root}, maskOf(j.Abs))
 }
 
 // round makes c of the parts of its sums.
@@ -186,7 +186,7 @@ func round[S float32 | float64, F formats](c *linalg.Array[S], words *linalg.Arr
 ) error {
 	s := c.Session()
 	rows, cols := c.Dims()
-	return LaunchRound[S](s, endGrid(s.Info(), rows*cols, f.words()), f, c, words, parts, q)
+	return LaunchRound[S](s, endGrid(s.Info(), rows*cols, min(parts, f.words())), f, c, words, parts, q)
 }
 
 // endGrid is a group for each output, of which work-items share so many numbers.
@@ -213,6 +213,8 @@ type shape struct {
 	parts int  // of a line
 	lines int  // which are added up one by one: a line for each output, or several for a whole matrix
 	each  bool // a work-item a line, not a group
+
+	spread bool // parts are left as words, for Gather
 }
 
 // maxGroups is the groups of a grid in one dimension at most.
@@ -248,7 +250,21 @@ func newShape[T any](info backend.Info, x *linalg.Array[T], rows, cols int) shap
 		groups /= rows
 	}
 	l.parts = max(1, min(groups, shares))
+	if info.GPU && cols == 1 {
+		l.fit(max(1, info.ComputeUnits), rows, xr/rows*xc)
+	}
 	return l
+}
+
+// fit gives short lines on a GPU smaller groups, where there are enough of them, and parts of long
+// ones blocks of one size.
+func (l *shape) fit(units, lines, terms int) {
+	for l.lanes > 32 && lines*l.lanes > 512*units {
+		l.lanes /= 2
+	}
+	each := (terms + l.parts*l.lanes - 1) / (l.parts * l.lanes) // terms of a work-item
+	blocks := max(1, (each+maxTurns-1)/maxTurns)
+	l.turns = min(maxTurns, ((each+blocks-1)/blocks+7)&^7)
 }
 
 // groupOf is the work-items of a group on a GPU.
@@ -277,6 +293,9 @@ func shapeOf[T any](info backend.Info, x *linalg.Array[T], rows, cols int) shape
 	return l
 }
 
+// maxParts is how many parts of sums by Each leave, all in all, at most.
+const maxParts = 1 << 16
+
 // lineShape is the shape of a sum by Each. On the cpu device a group is a strip.
 func lineShape[T any](info backend.Info, x *linalg.Array[T], rows, cols int) shape {
 	l := newShape(info, x, rows, cols)
@@ -289,6 +308,11 @@ func lineShape[T any](info backend.Info, x *linalg.Array[T], rows, cols int) sha
 		}
 		if info.Host && xr <= 4096 {
 			l.parts = 1
+		}
+		if info.GPU { // enough work-items to hide what memory takes
+			const least, perUnit = 16, 1024
+			warps := (cols + 31) / 32 * 32
+			l.parts = max(1, min(max(1, info.ComputeUnits)*perUnit/warps, xr/least, maxParts/cols))
 		}
 		return l
 	}
