@@ -28,6 +28,8 @@ func LaunchAlong[S interface{ float32 | float64 }, F interface{ single | double 
 	call.Scalar(support.Arg(int64(r.height)))
 	call.Scalar(support.Arg(int64(r.cols)))
 	call.Scalar(support.Arg(int64(r.turns)))
+	call.Scalar(support.Bool(bool(r.spread)))
+	call.Scalar(support.Bool(bool(r.fours)))
 	call.Scalar(support.Arg(uint64(q.over)))
 	call.Scalar(support.Bool(bool(q.root)))
 	call.Scalar(support.Arg(int64(mask)))
@@ -41,17 +43,17 @@ var AlongKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(double), *new(product)}, Kernel: AlongFloat64DoubleProductKernel},
 }
 
-var AlongFloat32SinglePlainKernel = kernelsPacked.Source("Along_float32_single_plain", "c911f4452d4cc9a0cfefc9717df160d8", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat32SinglePlainGo, AlongFloat32SinglePlainPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go")
+var AlongFloat32SinglePlainKernel = kernelsPacked.Source("Along_float32_single_plain", "4843ae178ddf15f208936e5e588bdf56", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("r.spread", "uint", 4).Scalar("r.fours", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat32SinglePlainGo, AlongFloat32SinglePlainPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "block.go", "../../../internal/superacc/value.go")
 
-var AlongFloat64DoublePlainKernel = kernelsPacked.Source("Along_float64_double_plain", "7f9997927c12a086613ca93c5044af1c", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64DoublePlainGo, AlongFloat64DoublePlainPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go")
+var AlongFloat64DoublePlainKernel = kernelsPacked.Source("Along_float64_double_plain", "368a2e46e0c31406357fb46f957fbb7a", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("r.spread", "uint", 4).Scalar("r.fours", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64DoublePlainGo, AlongFloat64DoublePlainPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "block.go", "../../../internal/superacc/value.go")
 
-var AlongFloat32SingleProductKernel = kernelsPacked.Source("Along_float32_single_product", "fb02627bec04151a048f21839693c1b5", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat32SingleProductGo, AlongFloat32SingleProductPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go")
+var AlongFloat32SingleProductKernel = kernelsPacked.Source("Along_float32_single_product", "b1f50fdc512086a1d77fa35e6b189f06", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("r.spread", "uint", 4).Scalar("r.fours", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat32SingleProductGo, AlongFloat32SingleProductPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "block.go", "../../../internal/superacc/value.go")
 
-var AlongFloat64DoubleProductKernel = kernelsPacked.Source("Along_float64_double_product", "717c37e8d50db264ab1812342fbbe28c", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64DoubleProductGo, AlongFloat64DoubleProductPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go")
+var AlongFloat64DoubleProductKernel = kernelsPacked.Source("Along_float64_double_product", "991d2d509d2899191f758228bb85635d", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("r.spread", "uint", 4).Scalar("r.fours", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64DoubleProductGo, AlongFloat64DoubleProductPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "block.go", "../../../internal/superacc/value.go")
 
 // LaunchEach runs [Each] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchEach[S interface{ float32 | float64 }, F interface{ single | double }, P interface{ plain | product | bare }, Arg3 linalg.KernelArg[S], Arg4 linalg.KernelArg[S], Arg5 linalg.KernelArg[S], Arg6 linalg.KernelArg[int64], Arg7 linalg.KernelArg[S]](s *linalg.Session, grid backend.Grid, f F, p P, c Arg3, x Arg4, y Arg5, words Arg6, shift Arg7, down bool, turns int, q quotient, mask int64) error {
+func LaunchEach[S interface{ float32 | float64 }, F interface{ single | double }, P interface{ plain | product | bare }, Arg3 linalg.KernelArg[S], Arg4 linalg.KernelArg[S], Arg5 linalg.KernelArg[S], Arg6 linalg.KernelArg[int64], Arg7 linalg.KernelArg[S]](s *linalg.Session, grid backend.Grid, f F, p P, c Arg3, x Arg4, y Arg5, words Arg6, shift Arg7, down bool, spread bool, turns int, q quotient, mask int64) error {
 	call := launch.New(s, EachKernels.Of(*new(S), *new(F), *new(P)), grid)
 	launch.Matrix[S](&call, "c", c)
 	launch.Matrix[S](&call, "x", x)
@@ -59,6 +61,7 @@ func LaunchEach[S interface{ float32 | float64 }, F interface{ single | double }
 	launch.Slice[int64](&call, "words", words)
 	launch.Slice[S](&call, "shift", shift)
 	call.Scalar(support.Bool(bool(down)))
+	call.Scalar(support.Bool(bool(spread)))
 	call.Scalar(support.Arg(int64(turns)))
 	call.Scalar(support.Arg(uint64(q.over)))
 	call.Scalar(support.Bool(bool(q.root)))
@@ -74,15 +77,15 @@ var EachKernels = support.Kernels{
 	{Types: []any{*new(float32), *new(single), *new(bare)}, Kernel: EachFloat32SingleBareKernel},
 }
 
-var EachFloat32SinglePlainKernel = kernelsPacked.Source("Each_float32_single_plain", "b2e7c28fd8b190b3d0d3d8541deab1c2", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat32SinglePlainGo, EachFloat32SinglePlainPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go")
+var EachFloat32SinglePlainKernel = kernelsPacked.Source("Each_float32_single_plain", "d0fca512bb32dab24c3c80251dc8467c", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat32SinglePlainGo, EachFloat32SinglePlainPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
 
-var EachFloat64DoublePlainKernel = kernelsPacked.Source("Each_float64_double_plain", "40bc20795f2b9c3878a7d465b1fcbd07", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("down", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat64DoublePlainGo, EachFloat64DoublePlainPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go")
+var EachFloat64DoublePlainKernel = kernelsPacked.Source("Each_float64_double_plain", "8875768e6ef0dca7ce30ac3c7401aca3", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat64DoublePlainGo, EachFloat64DoublePlainPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
 
-var EachFloat32SingleProductKernel = kernelsPacked.Source("Each_float32_single_product", "63ad9224804735b78025f8b1711a38d6", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat32SingleProductGo, EachFloat32SingleProductPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go")
+var EachFloat32SingleProductKernel = kernelsPacked.Source("Each_float32_single_product", "858001aac1e01236562d1b4dbe1ffd65", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat32SingleProductGo, EachFloat32SingleProductPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
 
-var EachFloat64DoubleProductKernel = kernelsPacked.Source("Each_float64_double_product", "89548ae6890de6e1dc2db982e25da474", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("down", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat64DoubleProductGo, EachFloat64DoubleProductPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go")
+var EachFloat64DoubleProductKernel = kernelsPacked.Source("Each_float64_double_product", "7f7a07b9366a9080c83516c368f0f703", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat64DoubleProductGo, EachFloat64DoubleProductPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
 
-var EachFloat32SingleBareKernel = kernelsPacked.Source("Each_float32_single_bare", "a5fa9ce2264567969397147774322015", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat32SingleBareGo, EachFloat32SingleBarePlain, "each.go", "prefix.go", "../../../internal/superacc/superacc.go", "fold.go", "../../../internal/superacc/value.go", "format.go")
+var EachFloat32SingleBareKernel = kernelsPacked.Source("Each_float32_single_bare", "0910d0305ccd2c039d436104845ad264", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat32SingleBareGo, EachFloat32SingleBarePlain, "each.go", "prefix.go", "../../../internal/superacc/superacc.go", "fold.go", "../../../internal/superacc/value.go", "block.go", "format.go")
 
 // LaunchFoldAlong runs [FoldAlong] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -240,9 +243,9 @@ var RoundKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(double)}, Kernel: RoundFloat64DoubleKernel},
 }
 
-var RoundFloat32SingleKernel = kernelsPacked.Source("Round_float32_single", "41a3c28138e59c776de722669b8273d1", support.Params{}.Matrix("c", "float", 4).ConstSlice("words", "long", 8).Scalar("parts", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4), RoundFloat32SingleGo, RoundFloat32SinglePlain, "merge.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "format.go", "fold.go")
+var RoundFloat32SingleKernel = kernelsPacked.Source("Round_float32_single", "cc4a2fa3c13c6c01fff3b1bc532d90ba", support.Params{}.Matrix("c", "float", 4).ConstSlice("words", "long", 8).Scalar("parts", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4), RoundFloat32SingleGo, RoundFloat32SinglePlain, "merge.go", "../../../internal/superacc/value.go", "fold.go", "../../../internal/superacc/superacc.go", "format.go")
 
-var RoundFloat64DoubleKernel = kernelsPacked.Source("Round_float64_double", "4427c415073171f68f2839685b30bb4a", support.Params{}.Matrix("c", "double", 8).ConstSlice("words", "long", 8).Scalar("parts", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4), RoundFloat64DoubleGo, RoundFloat64DoublePlain, "merge.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go", "format.go", "fold.go")
+var RoundFloat64DoubleKernel = kernelsPacked.Source("Round_float64_double", "b41c9bb008475e7af1dd00002936b110", support.Params{}.Matrix("c", "double", 8).ConstSlice("words", "long", 8).Scalar("parts", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4), RoundFloat64DoubleGo, RoundFloat64DoublePlain, "merge.go", "../../../internal/superacc/value.go", "fold.go", "../../../internal/superacc/superacc.go", "format.go")
 
 // LaunchGather runs [Gather] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -257,7 +260,7 @@ func LaunchGather[Arg1 linalg.KernelArg[int64], Arg2 linalg.KernelArg[int64]](s 
 	return call.Launch()
 }
 
-var GatherKernel = kernelsPacked.Source("Gather_kernel", "29ffae9482400822c68d2cff6a930721", support.Params{}.Slice("sums", "long", 8).ConstSlice("words", "long", 8).Scalar("first", "long", 8).Scalar("outputs", "long", 8).Scalar("parts", "long", 8).Scalar("height", "long", 8), GatherGo, GatherPlain, "merge.go")
+var GatherKernel = kernelsPacked.Source("Gather_kernel", "3707a7972a4b0237fcf839e7fad614ba", support.Params{}.Slice("sums", "long", 8).ConstSlice("words", "long", 8).Scalar("first", "long", 8).Scalar("outputs", "long", 8).Scalar("parts", "long", 8).Scalar("height", "long", 8), GatherGo, GatherPlain, "merge.go")
 
 // LaunchGatherFolded runs [GatherFolded] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -276,7 +279,7 @@ func LaunchGatherFolded[Arg1 linalg.KernelArg[int64], Arg2 linalg.KernelArg[int6
 	return call.Launch()
 }
 
-var GatherFoldedKernel = kernelsPacked.Source("GatherFolded_kernel", "98d5ddbc0b8890a8432798269f75962d", support.Params{}.Slice("states", "long", 8).ConstSlice("parts", "long", 8).Scalar("all", "long", 8).Scalar("first", "long", 8).Scalar("outputs", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("base", "long", 8).Scalar("cols", "long", 8).Scalar("pitch", "long", 8), GatherFoldedGo, GatherFoldedPlain, "merge.go")
+var GatherFoldedKernel = kernelsPacked.Source("GatherFolded_kernel", "8d565ed369be1a4cd990cf22aa251fdc", support.Params{}.Slice("states", "long", 8).ConstSlice("parts", "long", 8).Scalar("all", "long", 8).Scalar("first", "long", 8).Scalar("outputs", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("base", "long", 8).Scalar("cols", "long", 8).Scalar("pitch", "long", 8), GatherFoldedGo, GatherFoldedPlain, "merge.go")
 
 // LaunchTotals runs [Totals] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -379,16 +382,21 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "along.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
 	{File: "along.go", Head: "const maxLanes = 256", Hash: "99ce621bcd56226e6174ad8a5e55a0ffa80dea4da1cc1483a8b21946df7e6167"},
 	{File: "along.go", Head: "const maxWords = 137", Hash: "6b2c706650ac477c31444cb13b8d279a5a5f99b4c557fa1325fb01b15db5dd39"},
-	{File: "along.go", Head: "type rows struct{ outputs, height, cols, turns int }", Hash: "2705f027607c07af4e39f26157eb197cd76dd8178c1dbc3f1f4da0ae00cceaf5"},
-	{File: "along.go", Head: "func Along[S float32 | float64, F format[S], P terms](it gpu.Item, f F, p P, c, x, y gpu.Matrix[S], words []int64,", Hash: "6ac00272efe32d4a1392564751026361b2701975f2f87d1fd883083822057422"},
+	{File: "along.go", Head: "type rows struct {", Hash: "2bd25dbb8867689a1bd56c95f75fc2f051411cd19cfe5fc5b83441b4db8521c7"},
+	{File: "along.go", Head: "func Along[S float32 | float64, F format[S], P terms](it gpu.Item, f F, p P, c, x, y gpu.Matrix[S], words []int64,", Hash: "d04c5f71b4009e851eb0477073655d49eaa8af39e7c4418c91a584abade8e69b"},
 	{File: "along.go", Head: "func intoWords[S float32 | float64, F format[S], P terms](it gpu.Item, f F, p P, stage, sum []int64, e extracted,", Hash: "9acac1ffa6c8b55999c5ab83f542afd5580e6bf3df41d7a06b460a8b3f4a28e9"},
-	{File: "along.go", Head: "type block[S float32 | float64] struct {", Hash: "d1751188d483dc59d8bc20f4d0efcf539f9c4434588d2c5a004611edffd721b6"},
+	{File: "along.go", Head: "type block[S float32 | float64] struct {", Hash: "ecfea3319a64aecadac34e8f2081af5a4165ceeddd43cf251b1f89bc311251da"},
 	{File: "along.go", Head: "func elementsAt[S float32 | float64, P terms](p P, b block[S], i, j int) (x, y S) {", Hash: "2c366d2cd8f566fe1140f0e0164138e6f5f361bbf146cd9a0f3ba5dbc9242db3"},
-	{File: "along.go", Head: "func extractFrom[S float32 | float64, F format[S], P terms](f F, p P, b block[S], l, n, top int, alone bool,", Hash: "3802613dc5044710e13b1965866c6aad34a353376a7785a75f31007d67169ba1"},
-	{File: "along.go", Head: "func addBlock[S float32 | float64, F format[S], P terms](f F, p P, b block[S], words []int64) {", Hash: "d309147f0d1f53757b9755cb5cdc7c0c6198fa51e04ec3df7e2b9ac436af489c"},
-	{File: "along.go", Head: "func guessed[S float32 | float64, F format[S], P terms](it gpu.Item, f F, p P, b block[S], stage []int64, q quotient,", Hash: "ff96ab13e72c7d8cc46fe1451d1eb059c2d828a6d251fd360b23699ebafb2dac"},
+	{File: "along.go", Head: "func extractFrom[S float32 | float64, F format[S], P terms](f F, p P, b block[S], l, n, top int, alone bool,", Hash: "f5505c501a551b1a2903566c1c4abad59c4337516c431955429c84a564f8e377"},
+	{File: "along.go", Head: "func extractLanes[S float32 | float64, F format[S], P terms](f F, p P, b block[S], e extraction, i, j, di, dj int,", Hash: "a6b865ed8b64e10f5b9727521af8775a1e0f747c1ed842d9a1a05a9cbf72c174"},
+	{File: "along.go", Head: "func fitting[S float32 | float64, F format[S], P terms](f F, p P, b block[S], x, y S, top int) bool {", Hash: "af7545b1fbb9f9b47fab6993aa10c5818360bd065e952420225f4e323aef41f4"},
+	{File: "along.go", Head: "func used(top int) int {", Hash: "1d6552f514ef2deafa3ecf344d4557845a7707fbe3815d9613d448d80a869435"},
+	{File: "along.go", Head: "func extractFitting[S float32 | float64, F format[S], P terms](f F, p P, b block[S], l, n, top int,", Hash: "98f44b6eb8540242529bb7410eecb8dee2412cd1802429e809b9eea4ba46ddbb"},
+	{File: "along.go", Head: "func addRest[S float32 | float64, F format[S], P terms](f F, p P, b block[S], l, n, top int, words []int64) {", Hash: "2707dd82cbed027fbf94c5d92d3e75eca5a727b911f5960ed24407da456ea6f8"},
+	{File: "along.go", Head: "func guessed[S float32 | float64, F format[S], P terms](it gpu.Item, f F, p P, b block[S], stage []int64, q quotient,", Hash: "68fc737309351932fc2d990ca76c6033463205a6c0796f2aa59fdedb968d3a5f"},
+	{File: "along.go", Head: "func guessLanes[S float32 | float64, F format[S], P terms](f F, p P, b block[S], g guess, i, j, di, dj int) guess {", Hash: "563dc7d44aff0a7f5bedda51f137f24fd6e754af4c34884d86ce9213f5aea134"},
 	{File: "along.go", Head: "func ofGroup(it gpu.Item, stage []int64, w window) window {", Hash: "45697d35d6ad668978581c820b21df43fc515384ec38179db84dd6e2336bea68"},
-	{File: "along.go", Head: "func sumOfGroup[S float32 | float64, F format[S], P terms](it gpu.Item, f F, p P, stage []int64, e extracted,", Hash: "f557a34910538d14bcad95144e6f54b15935331b601ebaef2d69750a3dc639a5"},
+	{File: "along.go", Head: "func sumOfGroup[S float32 | float64, F format[S], P terms](it gpu.Item, f F, p P, stage []int64, e extracted,", Hash: "114deb60693b43e086448969f9ce6dc34c9950e85f7b0e2b0cc6ecb73b77e850"},
 	{File: "block.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
 	{File: "block.go", Head: "\"math/bits\"", Hash: "472f73e06a29f205acea44e69d4ada6cd97395143fa50a19934b7438d67a9d92"},
 	{File: "block.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
@@ -416,17 +424,19 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "block.go", Head: "func (e extraction) counted(top int) extracted {", Hash: "7eb30fd7a9ec4047e40c27792e91ad268d0bb7b7558a0bd2f67314eb033349fb"},
 	{File: "block.go", Head: "func unitsAbove(x, magic float64) int64 { return int64(math.Float64bits(x) - math.Float64bits(magic)) }", Hash: "c5a8fee224ef2d8a638ab4ec6786995c59badbe3d1ee3a4bea40e2b8bd125e8f"},
 	{File: "block.go", Head: "func addTo[S float32 | float64, F format[S], P terms](f F, p P, words []int64, e extracted, top int) {", Hash: "c6f4d955f03230f379986bf350a8ea2999ec3aec1ee9353a6d490689342317b5"},
+	{File: "block.go", Head: "func leave[S float32 | float64, F format[S], P terms](f F, p P, words []int64, at int, e extracted, top int) {", Hash: "f8a56f49b3a1c7db57aac8b82eebb664ffe5ad83eb777089bceec61b1cb59c19"},
+	{File: "block.go", Head: "const setBits = 3", Hash: "707574c41951261f624ea1213f8e1a045e320ed9276669810c58e889daccf4b2"},
 	{File: "block.go", Head: "func addInt(words []int64, at int, v int64) { superacc.Add(words, at, uint64(max(v, -v)), v < 0) }", Hash: "7dfb227d49d3d5bf599db66837d5338ddc76a61c4007d7f4edb8dc32a4d9b101"},
 	{File: "block.go", Head: "func valueOf[S float32 | float64, F format[S], P terms](f F, p P, e extracted, top int) superacc.Value {", Hash: "153b4c1e05ee4d9efe8782c2889b19c474751bdc625caba09d9ccd026a6236ed"},
 	{File: "block.go", Head: "func joined(a, b int64) int128 {", Hash: "9cd8c19f9a4745336045a578e707311e99a4e46e3906fb996ebf353a894a3065"},
 	{File: "each.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
 	{File: "each.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "each.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
-	{File: "each.go", Head: "func Each[S float32 | float64, F format[S], P terms](it gpu.Item, f F, p P, c, x, y gpu.Matrix[S], words []int64,", Hash: "c9fc490382c09103adb14f4d49137031fed9482f8963ea85eb1ddd61453191aa"},
+	{File: "each.go", Head: "func Each[S float32 | float64, F format[S], P terms](it gpu.Item, f F, p P, c, x, y gpu.Matrix[S], words []int64,", Hash: "0887de25728c30b7f9cecab800589e14676ab0075dde8a4becab3e68a2b678b3"},
 	{File: "each.go", Head: "func shareOf(it gpu.Item, outputs int) (from, end int) {", Hash: "b7a75022ef0c4b1cb11d59aa34362767260b7a10e94c13746cb4687aa184c144"},
 	{File: "each.go", Head: "func masked[S float32 | float64](x S, mask int64) S {", Hash: "74dde79928416a91553f88e8d9708df5ecd563c39d20e44bf685f6869b70c30a"},
 	{File: "each.go", Head: "func guessLine[S float32 | float64, F format[S], P terms](f F, p P, x, y gpu.Matrix[S], o, n int, down bool, shift S,", Hash: "af445d101d81b03a564ba2ea955b554467e094104d65a607a96ecc8ea6763e52"},
-	{File: "each.go", Head: "func extractLine[S float32 | float64, F format[S], P terms](f F, p P, x, y gpu.Matrix[S], o, i, end int, down bool,", Hash: "a7e358fba375e3a5b398911a25ef9110644371f4ec544a51280b8dbc5be9c509"},
+	{File: "each.go", Head: "func extractLine[S float32 | float64, F format[S], P terms](f F, p P, x, y gpu.Matrix[S], o, i, end int, down bool,", Hash: "7d19786c03ffdd4ac3448670f72d8e4057dfd86c823ebc27ee0b0dbe47c1d442"},
 	{File: "each.go", Head: "func lineElements[S float32 | float64, P terms](p P, x, y gpu.Matrix[S], o, k int, down bool) (z, w S) {", Hash: "c546df71bfa911986624e479a15c992dc9462a88269eec3c1e0aa3f949ad8801"},
 	{File: "fold.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
 	{File: "fold.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
@@ -528,11 +538,19 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "int128.go", Head: "\"math/bits\"", Hash: "472f73e06a29f205acea44e69d4ada6cd97395143fa50a19934b7438d67a9d92"},
 	{File: "int128.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
 	{File: "int128.go", Head: "type int128 struct{ hi, lo uint64 }", Hash: "6b2ffd29fabf3a2e40df5aa58ce8b5e4abe2aaf9d92445133cf9c28320badb39"},
+	{File: "int128.go", Head: "func (s int128) added(t int128) int128 {", Hash: "6a22f4c19ceabe3d701bdb30ac167c8c92699e22b55b9fed63702e1dca47af09"},
+	{File: "int128.go", Head: "func (s int128) addTo(words []int64, at int) {", Hash: "fcaa672d1b047250b3b31bff7a569a43db64164929aec18b3887954b85de9035"},
 	{File: "int128.go", Head: "func (s int128) value(base int) superacc.Value {", Hash: "90b7900f672d797a9c31cb12ba8a65caba79f0be2ac68af3a06c704a68e60fb7"},
 	{File: "int128.go", Head: "func (s int128) valueWith(up int, c int128, base int) superacc.Value {", Hash: "3061a280e6681c6efc86fc539c9b23552b7314cb65c6b523612114c35447e807"},
 	{File: "int128.go", Head: "func int128Of(v superacc.Value, base int) int128 {", Hash: "327538f8c0b2d5126c9d0c891a21a1726a3d1e32e889ef2bc82d7299aa3abe08"},
 	{File: "merge.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
-	{File: "merge.go", Head: "func Round[S float32 | float64, F format[S]](it gpu.Item, f F, c gpu.Matrix[S], words []int64, parts int, q quotient) {", Hash: "a3c4ee18ea4f1ac199c54343bd7cb09533effce7fec4241cee074e8224b33a65"},
+	{File: "merge.go", Head: "func Round[S float32 | float64, F format[S]](it gpu.Item, f F, c gpu.Matrix[S], words []int64, parts int, q quotient) {", Hash: "75e8743e96a8d5e5ebefab43a65e2d1067c6bc658332966b42a97ba0c6317f06"},
+	{File: "merge.go", Head: "const maxTop = int64(1 << 11)", Hash: "f7d0d99e97579a1d5b5afc7a68793fa944970d7dfb6b7de822b537865a6e818e"},
+	{File: "merge.go", Head: "type left struct {", Hash: "d158a15fa7d8b991671a2cc60b9c0c64e818bfc8a68be0fd6be51a7e1a00e90e"},
+	{File: "merge.go", Head: "func (m left) plus(o left) left { return left{m.s.added(o.s), m.t.added(o.t), max(m.next, o.next)} }", Hash: "ed4e82d1f78ccc79c5d22219b1b2c1f489e39725be3b9648c7ed7c51c67fc6db"},
+	{File: "merge.go", Head: "func partsLeft[S float32 | float64, F format[S]](f F, words []int64, o, outputs, parts int, top int64, l, n int,", Hash: "eda6a54ef1516c06e9e76ad0bbd6be3eeea8e2b121f1e7a2021372a28f5476df"},
+	{File: "merge.go", Head: "func leftOfGroup(it gpu.Item, stage []int64, m left) left {", Hash: "f9a087ff189b46b694f89a0d8da66b4f495a37a7166127f83c33967c9c5b0504"},
+	{File: "merge.go", Head: "func leftAt(stage []int64, n, k int) left {", Hash: "a7b7cb1b504a91dea1e3073c798b36007ef594d543dc3e98724e65d2959f0c59"},
 	{File: "merge.go", Head: "func Gather(it gpu.Item, sums, words []int64, first, outputs, parts, height int) {", Hash: "52127a106daffc16d9d5309de57889a4599fa2222569cfe33a1d060137c2ad84"},
 	{File: "merge.go", Head: "func GatherFolded(it gpu.Item, states, parts []int64, all, first, outputs, count, kind, base, cols, pitch int) {", Hash: "c7fa8d0df467d1f3e54fbd86af59c45ca1d38e0273c3e7da155c014d49b49dbe"},
 	{File: "prefix.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
@@ -595,6 +613,8 @@ type gpu_rows struct {
 	height_  int64
 	cols_    int64
 	turns_   int64
+	spread_  bool
+	fours_   bool
 }
 
 type gpu_quotient struct {
@@ -611,6 +631,8 @@ type gpu_block struct {
 	i1_    int64
 	j0_    int64
 	j1_    int64
+	lanes_ int64
+	fours_ bool
 }
 
 type gpu_guess struct {
@@ -658,6 +680,8 @@ type gpu_block_ struct {
 	i1_    int64
 	j0_    int64
 	j1_    int64
+	lanes_ int64
+	fours_ bool
 }
 
 type gpu_product struct {
@@ -730,6 +754,17 @@ type gpu_endsBool struct {
 type gpu_truth struct {
 }
 
+type gpu_int128 struct {
+	hi_ uint64
+	lo_ uint64
+}
+
+type gpu_left struct {
+	s_    gpu_int128
+	t_    gpu_int128
+	next_ int64
+}
+
 type gpu_Place struct {
 	At_   int64
 	Step_ int64
@@ -770,11 +805,6 @@ type gpu_reach struct {
 	special_ int64
 }
 
-type gpu_int128 struct {
-	hi_ uint64
-	lo_ uint64
-}
-
 type gpu_reciprocal struct {
 	d_       uint64
 	inverse_ uint64
@@ -788,11 +818,13 @@ func AlongFloat32SinglePlainPlain(grid backend.Grid, lo, hi int, args []backend.
 	arg7.height = int(args[22].Int64())
 	arg7.cols = int(args[23].Int64())
 	arg7.turns = int(args[24].Int64())
+	arg7.spread = bool(args[25].Uint32() != 0)
+	arg7.fours = bool(args[26].Uint32() != 0)
 	var arg8 quotient
-	arg8.over = uint64(args[25].Uint64())
-	arg8.root = bool(args[26].Uint32() != 0)
+	arg8.over = uint64(args[27].Uint64())
+	arg8.root = bool(args[28].Uint32() != 0)
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Along[float32, single, plain](it, arg0, arg1, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float32](args[18:]), arg7, arg8, int64(args[27].Int64()))
+		Along[float32, single, plain](it, arg0, arg1, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float32](args[18:]), arg7, arg8, int64(args[29].Int64()))
 	})
 }
 
@@ -809,83 +841,104 @@ func AlongFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 	r_.height_ = args[22].Int64()
 	r_.cols_ = args[23].Int64()
 	r_.turns_ = args[24].Int64()
+	r_.spread_ = args[25].Uint32() != 0
+	r_.fours_ = args[26].Uint32() != 0
 	var q_ gpu_quotient
-	q_.over_ = args[25].Uint64()
-	q_.root_ = args[26].Uint32() != 0
-	mask_ := args[27].Int64()
+	q_.over_ = args[27].Uint64()
+	q_.root_ = args[28].Uint32() != 0
+	mask_ := args[29].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var stage_ [1024]int64
 	var sum_ [137]int64
 	var b_all, b2_all [1024]gpu_block
-	var top_all, held_all, k2_all, next_all, top2_all [1024]int64
+	var height_all, from_all, end_all, top_all, held_all, k2_all, next_all, top2_all, rest_all, top3_all [1024]int64
 	var alone_all, t5_all, ok_all, ok2_all, dirty_all, done_all, wide_all, dirty2_all [1024]bool
-	var f2_all, f3_all [1024]gpu_single
-	var p2_all, p3_all [1024]gpu_plain
+	var f2_all, f3_all, f5_all [1024]gpu_single
+	var p2_all, p3_all, p5_all [1024]gpu_plain
 	var q2_all [1024]gpu_quotient
 	var t4_all, z_all, z2_all [1024]float32
 	var g_all [1024]gpu_guess
-	var e_all, e2_all, e3_all, t35_all, e4_all, t46_all, all6_all [1024]gpu_extracted
+	var e_all, e2_all, e3_all, t37_all, e4_all, e5_all, t60_all, e6_all, t79_all, all8_all [1024]gpu_extracted
+	var w_all, w2_all, t28_all, t56_all [1024]gpu_window
 	var g2_all [1024]gpu_extraction
-	var w_all, t26_all [1024]gpu_window
-	var stage5_all [1024][]int64
+	var stage5_all, stage7_all [1024][]int64
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line along.go:32*/ n_ := n0
+		/*line along.go:36*/ n_ := n0
+		width_ := min(r_.cols_, n_*r_.turns_)
 		for w := range n {
-			/*line along.go:33*/ b_all[w] = gpu_block{x_: x_, y_: y_, mask_: mask_}
+			/*line along.go:38*/ b_all[w] = gpu_block{x_: x_, y_: y_, mask_: mask_, lanes_: n_, fours_: r_.fours_}
+			for (b_all[w].lanes_ / int64(2)) >= max(int64(1), width_) {
+				b_all[w].lanes_ = b_all[w].lanes_ / int64(2)
+			}
+			height_ := max(int64(1), support.Div(r_.turns_, max(int64(1), support.Div((width_+n_)-int64(1), n_)))) * support.Div(n_, b_all[w].lanes_)
+			height_all[w] = height_
 		}
-		/*line along.go:34*/ width_ := min(r_.cols_, n_*r_.turns_)
-		height_ := max(int64(1), support.Div(r_.turns_, max(int64(1), support.Div((width_+n_)-int64(1), n_))))
-		across_ := support.Div((r_.cols_+width_)-int64(1), max(int64(1), width_))
-		blocks_ := across_ * support.Div((r_.height_+height_)-int64(1), height_)
-		from_ := support.Div(g0*blocks_, int64(grid.Groups[0]))
-		/*line along.go:38*/ end_ := support.Div((g0+int64(1))*blocks_, int64(grid.Groups[0]))
+		/*line along.go:43*/ across_ := support.Div((r_.cols_+width_)-int64(1), max(int64(1), width_))
 		for w := range n {
-			/*line along.go:39*/ top_ := int64(1026)
-			/*line along.go:39*/ alone_ := true
+			height_ := height_all[w]
+			/*line along.go:44*/ blocks_ := across_ * support.Div((r_.height_+height_)-int64(1), height_)
+			from_ := support.Div(g0*blocks_, int64(grid.Groups[0]))
+			/*line along.go:45*/ end_ := support.Div((g0+int64(1))*blocks_, int64(grid.Groups[0]))
+			top_ := int64(1026)
+			/*line along.go:46*/ alone_ := true
+			from_all[w] = from_
+			end_all[w] = end_
 			top_all[w] = top_
 			alone_all[w] = alone_
 		}
-		/*line along.go:40*/ o_ := g1
-		/*line along.go:40*/ for o_ < r_.outputs_ {
+		/*line along.go:47*/ o_ := g1
+		/*line along.go:47*/ for o_ < r_.outputs_ {
 		loop4_body:
 			switch {
 			default:
 				for w := range n {
-					/*line along.go:41*/ if int64(len(shift_)) != int64(0) {
+					/*line along.go:48*/ if int64(len(shift_)) != int64(0) {
 						b_all[w].shift_ = shift_[o_]
 					}
 				}
-				/*line along.go:44*/ if int64(len(words_)) == int64(0) {
+				/*line along.go:51*/ if int64(len(words_)) == int64(0) {
 					t_ := o_ * r_.height_
-					/*line along.go:45*/ t2_ := (o_ + int64(1)) * r_.height_
-					/*line along.go:45*/ t3_ := r_.cols_
+					/*line along.go:52*/ t2_ := (o_ + int64(1)) * r_.height_
+					/*line along.go:52*/ t3_ := r_.cols_
 					for w := range n {
-						/*line along.go:45*/ b_all[w].i0_ = t_
-						/*line along.go:45*/ b_all[w].i1_ = t2_
-						/*line along.go:45*/ b_all[w].j0_ = int64(0)
-						/*line along.go:45*/ b_all[w].j1_ = t3_
-						/*line along.go:186*/ f2_all[w] = f_
-						/*line along.go:186*/ p2_all[w] = p_
-						/*line along.go:186*/ b2_all[w] = b_all[w]
-						/*line along.go:186*/ q2_all[w] = q_
-						/*line along.go:46*/ t4_ := float32(0)
-						/*line along.go:46*/ t5_ := false
+						/*line along.go:52*/ b_all[w].i0_ = t_
+						/*line along.go:52*/ b_all[w].i1_ = t2_
+						/*line along.go:52*/ b_all[w].j0_ = int64(0)
+						/*line along.go:52*/ b_all[w].j1_ = t3_
+						/*line along.go:274*/ f2_all[w] = f_
+						/*line along.go:274*/ p2_all[w] = p_
+						/*line along.go:274*/ b2_all[w] = b_all[w]
+						/*line along.go:274*/ q2_all[w] = q_
+						/*line along.go:53*/ t4_ := float32(0)
+						/*line along.go:53*/ t5_ := false
 						t4_all[w] = t4_
 						t5_all[w] = t5_
 					}
-					/*line along.go:188*/ n2_ := n0
+					/*line along.go:276*/ n2_ := n0
 					for w := range n {
 						l0 := w % n0
 						l2_ := l0
-						/*line along.go:189*/ g_all[w] = gpu_guess{}
-						for i_ := b2_all[w].i0_; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
-							for j_ := b2_all[w].j0_ + l2_; j_ < b2_all[w].j1_; j_ = j_ + n2_ {
-								x2_, y2_ := gpu_elementsAt(p2_all[w], b2_all[w], i_, j_)
-								g_all[w] = gpu_plus(f2_all[w], p2_all[w], g_all[w], x2_, y2_, b2_all[w].shift_, b2_all[w].mask_, true)
+						/*line along.go:277*/ g_all[w] = gpu_guess{}
+						/*line along.go:279*/ if b2_all[w].lanes_ < n2_ {
+							t6_ := gpu_guessLanes(f2_all[w], p2_all[w], b2_all[w], g_all[w], b2_all[w].i0_+support.Div(l2_, b2_all[w].lanes_), b2_all[w].j0_+support.Rem(l2_, b2_all[w].lanes_), support.Div(n2_, b2_all[w].lanes_), int64(0))
+							/*line along.go:280*/ g_all[w] = t6_
+						} else {
+							/*line along.go:281*/ if b2_all[w].fours_ {
+								for i_ := b2_all[w].i0_; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
+									t7_ := gpu_guessLanes(f2_all[w], p2_all[w], b2_all[w], g_all[w], i_, b2_all[w].j0_+l2_, int64(0), n2_)
+									/*line along.go:283*/ g_all[w] = t7_
+								}
+							} else {
+								for i2_ := b2_all[w].i0_; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
+									for j_ := b2_all[w].j0_ + l2_; j_ < b2_all[w].j1_; j_ = j_ + n2_ {
+										x2_, y2_ := gpu_elementsAt(p2_all[w], b2_all[w], i2_, j_)
+										g_all[w] = gpu_plus(f2_all[w], p2_all[w], g_all[w], x2_, y2_, b2_all[w].shift_, b2_all[w].mask_, true)
+									}
+								}
 							}
 						}
 					}
@@ -893,69 +946,69 @@ func AlongFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 						l0 := w % n0
 						stage2_ := stage_[:int64(1024)]
 						l2_ := l0
-						/*line along.go:197*/ t8_ := l2_
-						/*line along.go:197*/ t9_ := n2_ + l2_
-						/*line along.go:197*/ t10_ := int64(math.Float64bits(g_all[w].sum_))
-						/*line along.go:197*/ t11_ := int64(math.Float64bits(g_all[w].off_))
-						/*line along.go:197*/ stage2_[t8_] = t10_
-						/*line along.go:197*/ stage2_[t9_] = t11_
+						/*line along.go:294*/ t10_ := l2_
+						/*line along.go:294*/ t11_ := n2_ + l2_
+						/*line along.go:294*/ t12_ := int64(math.Float64bits(g_all[w].sum_))
+						/*line along.go:294*/ t13_ := int64(math.Float64bits(g_all[w].off_))
+						/*line along.go:294*/ stage2_[t10_] = t12_
+						/*line along.go:294*/ stage2_[t11_] = t13_
 					}
 					for w := range n {
 						stage2_ := stage_[:int64(1024)]
-						/*line along.go:199*/ all_ := gpu_guess{}
-						for t12_, k_ := n2_, int64(0); k_ < t12_; k_ = k_ + int64(1) {
+						/*line along.go:296*/ all_ := gpu_guess{}
+						for t14_, k_ := n2_, int64(0); k_ < t14_; k_ = k_ + int64(1) {
 							all_.sum_ = all_.sum_ + math.Float64frombits(uint64(stage2_[k_]))
 							all_.off_ = all_.off_ + math.Float64frombits(uint64(stage2_[n2_+k_]))
 						}
 						z_ := float32(0)
-						/*line along.go:204*/ ok_ := false
-//line along.go:204
+						/*line along.go:301*/ ok_ := false
+//line along.go:301
 						z_, ok_ = gpu_sure(f2_all[w], all_, q2_all[w], true, ((b2_all[w].i1_-b2_all[w].i0_)*(b2_all[w].j1_-b2_all[w].j0_))+n2_)
 						z_all[w] = z_
 						ok_all[w] = ok_
 					}
-					/*line along.go:205*/ var t15_ float32
+					/*line along.go:302*/ var t17_ float32
 					for w := range n {
 						l0 := w % n0
 						l1 := w / n0 % n1
 						l2 := w / (n0 * n1)
 						z_ := z_all[w]
-						/*line along.go:205*/ if x := z_; l0|l1|l2 == 0 {
-							t15_ = x
+						/*line along.go:302*/ if x := z_; l0|l1|l2 == 0 {
+							t17_ = x
 						}
 					}
-					/*line along.go:205*/ var t16_ bool
+					/*line along.go:302*/ var t18_ bool
 					for w := range n {
 						l0 := w % n0
 						l1 := w / n0 % n1
 						l2 := w / (n0 * n1)
 						ok_ := ok_all[w]
-						/*line along.go:205*/ if x := ok_; l0|l1|l2 == 0 {
-							t16_ = x
+						/*line along.go:302*/ if x := ok_; l0|l1|l2 == 0 {
+							t18_ = x
 						}
 					}
-					/*line along.go:205*/ t17_ := t15_
-					/*line along.go:205*/ t18_ := t16_
+					/*line along.go:302*/ t19_ := t17_
+					/*line along.go:302*/ t20_ := t18_
 					for w := range n {
-						/*line along.go:205*/ t4_ := t17_
-						/*line along.go:205*/ t5_ := t18_
+						/*line along.go:302*/ t4_ := t19_
+						/*line along.go:302*/ t5_ := t20_
 						t4_all[w] = t4_
 						t5_all[w] = t5_
 					}
 					for w := range n {
 						t4_ := t4_all[w]
 						t5_ := t5_all[w]
-						/*line along.go:46*/ z2_ := t4_
-						/*line along.go:46*/ ok2_ := t5_
+						/*line along.go:53*/ z2_ := t4_
+						/*line along.go:53*/ ok2_ := t5_
 						z2_all[w] = z2_
 						ok2_all[w] = ok2_
 					}
-					/*line along.go:47*/ if ok2_all[0] {
+					/*line along.go:54*/ if ok2_all[0] {
 						for w := range n {
 							l0 := w % n0
 							z2_ := z2_all[w]
 							l_ := l0
-							/*line along.go:48*/ if l_ == int64(0) {
+							/*line along.go:55*/ if l_ == int64(0) {
 								c_.Data_[(o_*c_.Stride_)+int64(0)] = z2_
 							}
 						}
@@ -963,133 +1016,140 @@ func AlongFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 					}
 				}
 				for w := range n {
-					/*line along.go:54*/ e_all[w] = gpu_extracted{}
-					/*line along.go:54*/ held_ := int64(0)
-					/*line along.go:54*/ dirty_ := false
+					/*line along.go:61*/ e_all[w] = gpu_extracted{}
+					/*line along.go:61*/ held_ := int64(0)
+					/*line along.go:61*/ dirty_ := false
 					held_all[w] = held_
 					dirty_all[w] = dirty_
 				}
 				for w := range n {
-					/*line along.go:55*/ k2_ := from_
+					from_ := from_all[w]
+					/*line along.go:62*/ k2_ := from_
 					k2_all[w] = k2_
 				}
 			loop18:
-				/*line along.go:55*/ for {
+				/*line along.go:62*/ for {
 				loop18_body:
 					switch {
 					default:
 						for w := range n {
 							k2_ := k2_all[w]
+							end_ := end_all[w]
 							top_ := top_all[w]
-							/*line along.go:56*/ done_ := k2_ >= end_
-							/*line along.go:56*/ wide_ := false
-							/*line along.go:56*/ next_ := top_
+							/*line along.go:63*/ done_ := k2_ >= end_
+							/*line along.go:63*/ wide_ := false
+							/*line along.go:63*/ next_ := top_
+							/*line along.go:63*/ w_all[w] = gpu_window{}
 							done_all[w] = done_
 							wide_all[w] = wide_
 							next_all[w] = next_
 						}
-						/*line along.go:57*/ if !done_all[0] {
+						/*line along.go:64*/ if !done_all[0] {
 							for w := range n {
 								l0 := w % n0
 								k2_ := k2_all[w]
+								height_ := height_all[w]
 								top_ := top_all[w]
 								alone_ := alone_all[w]
 								l_ := l0
-								/*line along.go:58*/ t19_ := (o_ * r_.height_) + (support.Div(k2_, across_) * height_)
-								/*line along.go:58*/ t20_ := support.Rem(k2_, across_) * width_
-								/*line along.go:58*/ b_all[w].i0_ = t19_
-								/*line along.go:58*/ b_all[w].j0_ = t20_
-								t21_ := min(b_all[w].i0_+height_, (o_+int64(1))*r_.height_)
-								/*line along.go:59*/ t22_ := min(b_all[w].j0_+width_, r_.cols_)
-								/*line along.go:59*/ b_all[w].i1_ = t21_
-								/*line along.go:59*/ b_all[w].j1_ = t22_
-								t23_ := gpu_extractFrom(f_, p_, b_all[w], l_, n_, top_, alone_)
-								/*line along.go:60*/ g2_all[w] = t23_
+								/*line along.go:65*/ t21_ := (o_ * r_.height_) + (support.Div(k2_, across_) * height_)
+								/*line along.go:65*/ t22_ := support.Rem(k2_, across_) * width_
+								/*line along.go:65*/ b_all[w].i0_ = t21_
+								/*line along.go:65*/ b_all[w].j0_ = t22_
+								t23_ := min(b_all[w].i0_+height_, (o_+int64(1))*r_.height_)
+								/*line along.go:66*/ t24_ := min(b_all[w].j0_+width_, r_.cols_)
+								/*line along.go:66*/ b_all[w].i1_ = t23_
+								/*line along.go:66*/ b_all[w].j1_ = t24_
+								t25_ := gpu_extractFrom(f_, p_, b_all[w], l_, n_, top_, alone_)
+								/*line along.go:67*/ g2_all[w] = t25_
 							}
-							/*line along.go:61*/ var t24_ bool
+							/*line along.go:68*/ var t26_ bool
 							for w := range n {
 								top_ := top_all[w]
 								alone_ := alone_all[w]
-								/*line along.go:61*/ if !gpu_fits(f_, p_, g2_all[w].w_, top_, alone_) {
-									/*line along.go:61*/ t24_ = true
+								/*line along.go:68*/ if !gpu_fits(f_, p_, g2_all[w].w_, top_, alone_) {
+									/*line along.go:68*/ t26_ = true
 								}
 							}
-							/*line along.go:61*/ if !t24_ {
+							/*line along.go:68*/ if !t26_ {
 								for w := range n {
 									top_ := top_all[w]
 									k2_ := k2_all[w]
 									held_ := held_all[w]
-									/*line along.go:62*/ t25_ := gpu_plus_(e_all[w], gpu_counted(g2_all[w], top_))
-									/*line along.go:62*/ e_all[w] = t25_
-									/*line along.go:62*/ alone_ := true
+									/*line along.go:69*/ t27_ := gpu_plus_(e_all[w], gpu_counted(g2_all[w], top_))
+									/*line along.go:69*/ e_all[w] = t27_
+									/*line along.go:69*/ alone_ := true
 									k2_ = k2_ + int64(1)
 									held_ = held_ + int64(1)
 									alone_all[w] = alone_
 									k2_all[w] = k2_
 									held_all[w] = held_
 								}
-								/*line along.go:65*/ if (held_all[0] * n_) < int64(2048) {
+								/*line along.go:72*/ if (held_all[0] * n_) < int64(2048) {
 									break loop18_body
 								}
 							} else {
 								for w := range n {
-									/*line along.go:209*/ w_all[w] = g2_all[w].w_
-									/*line along.go:69*/ t26_all[w] = gpu_window{}
+									/*line along.go:325*/ w2_all[w] = g2_all[w].w_
+									/*line along.go:76*/ t28_all[w] = gpu_window{}
 								}
-								/*line along.go:210*/ n3_ := n0
+								/*line along.go:326*/ n3_ := n0
 								for w := range n {
 									l0 := w % n0
 									stage3_ := stage_[:int64(1024)]
 									l3_ := l0
-									/*line along.go:212*/ t27_ := l3_
-									/*line along.go:212*/ t28_ := n3_ + l3_
-									/*line along.go:212*/ t29_ := int64(w_all[w].hi_)
-									/*line along.go:212*/ t30_ := int64(w_all[w].lo_)
-									/*line along.go:212*/ stage3_[t27_] = t29_
-									/*line along.go:212*/ stage3_[t28_] = t30_
+									/*line along.go:328*/ t29_ := l3_
+									/*line along.go:328*/ t30_ := n3_ + l3_
+									/*line along.go:328*/ t31_ := int64(w2_all[w].hi_)
+									/*line along.go:328*/ t32_ := int64(w2_all[w].lo_)
+									/*line along.go:328*/ stage3_[t29_] = t31_
+									/*line along.go:328*/ stage3_[t30_] = t32_
 								}
 								for w := range n {
 									stage3_ := stage_[:int64(1024)]
-									/*line along.go:214*/ all2_ := gpu_nowhere()
-									for t31_, k3_ := n3_, int64(0); k3_ < t31_; k3_ = k3_ + int64(1) {
-										t32_ := gpu_window{hi_: uint32(stage3_[k3_]), lo_: uint32(stage3_[n3_+k3_])}
-										/*line along.go:216*/ all2_ = gpu_and(all2_, t32_)
+									/*line along.go:330*/ all2_ := gpu_nowhere()
+									for t33_, k3_ := n3_, int64(0); k3_ < t33_; k3_ = k3_ + int64(1) {
+										t34_ := gpu_window{hi_: uint32(stage3_[k3_]), lo_: uint32(stage3_[n3_+k3_])}
+										/*line along.go:332*/ all2_ = gpu_and(all2_, t34_)
 									}
-									t26_all[w] = all2_
+									t28_all[w] = all2_
 								}
-								/*line along.go:69*/ var t33_ int64
+								for w := range n {
+									/*line along.go:76*/ w_all[w] = t28_all[w]
+								}
+								/*line along.go:77*/ var t35_ int64
 								for w := range n {
 									l0 := w % n0
 									l1 := w / n0 % n1
 									l2 := w / (n0 * n1)
 									top_ := top_all[w]
-									/*line along.go:69*/ if x := gpu_nextTop(f_, p_, t26_all[w], top_); l0|l1|l2 == 0 {
-										t33_ = x
+									/*line along.go:77*/ if x := gpu_nextTop(f_, p_, w_all[w], top_); l0|l1|l2 == 0 {
+										t35_ = x
 									}
 								}
 								for w := range n {
-									/*line along.go:69*/ next_ := t33_
-									t34_ := next_ == int64(0)
-									/*line along.go:70*/ alone_ := false
-									/*line along.go:70*/ wide_ := t34_
+									/*line along.go:77*/ next_ := t35_
+									t36_ := next_ == int64(0)
+									/*line along.go:78*/ alone_ := false
+									/*line along.go:78*/ wide_ := t36_
 									next_all[w] = next_
 									alone_all[w] = alone_
 									wide_all[w] = wide_
 								}
 							}
 						}
-						/*line along.go:73*/ if (done_all[0] && (!dirty_all[0])) && (int64(len(words_)) == int64(0)) {
+						/*line along.go:81*/ if (done_all[0] && (!dirty_all[0])) && (!r_.spread_) {
 							break loop18
 						}
 						if ((done_all[0] || wide_all[0]) || ((held_all[0] > int64(0)) && (next_all[0] != top_all[0]))) || ((held_all[0] * n_) >= int64(2048)) {
 							for w := range n {
 								top_ := top_all[w]
 								dirty_ := dirty_all[w]
-								/*line along.go:122*/ f3_all[w] = f_
-								/*line along.go:122*/ p3_all[w] = p_
-								/*line along.go:122*/ e2_all[w] = e_all[w]
+								/*line along.go:145*/ f3_all[w] = f_
+								/*line along.go:145*/ p3_all[w] = p_
+								/*line along.go:145*/ e2_all[w] = e_all[w]
 								top2_ := top_
-								/*line along.go:123*/ dirty2_ := dirty_
+								/*line along.go:146*/ dirty2_ := dirty_
 								top2_all[w] = top2_
 								dirty2_all[w] = dirty2_
 							}
@@ -1098,151 +1158,280 @@ func AlongFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 								dirty2_ := dirty2_all[w]
 								stage4_ := stage_[:int64(1024)]
 								sum2_ := sum_[:int64(137)]
-								/*line along.go:125*/ if !dirty2_ {
-									for i2_ := l0; i2_ <= int64(24); i2_ = i2_ + n0 {
-										sum2_[i2_] = int64(0)
+								/*line along.go:148*/ if !dirty2_ {
+									for i3_ := l0; i3_ <= int64(24); i3_ = i3_ + n0 {
+										sum2_[i3_] = int64(0)
 									}
 								}
-								/*line along.go:222*/ f4_ := f3_all[w]
+								/*line along.go:338*/ f4_ := f3_all[w]
 								_ = f4_
-								/*line along.go:222*/ p4_ := p3_all[w]
+								/*line along.go:338*/ p4_ := p3_all[w]
 								_ = p4_
-								/*line along.go:222*/ stage5_all[w] = stage4_
-								/*line along.go:222*/ e3_all[w] = e2_all[w]
-								/*line along.go:130*/ t35_all[w] = gpu_extracted{}
+								/*line along.go:338*/ stage5_all[w] = stage4_
+								/*line along.go:338*/ e3_all[w] = e2_all[w]
+								/*line along.go:153*/ t37_all[w] = gpu_extracted{}
 							}
-							/*line along.go:224*/ n4_ := n0
+							/*line along.go:340*/ n4_ := n0
 							for w := range n {
 								l0 := w % n0
 								l4_ := l0
-								/*line along.go:226*/ t36_ := l4_
-								/*line along.go:226*/ t37_ := n4_ + l4_
-								/*line along.go:226*/ t38_ := e3_all[w].a_
-								/*line along.go:226*/ t39_ := e3_all[w].b_
-								/*line along.go:226*/ stage5_all[w][t36_] = t38_
-								/*line along.go:226*/ stage5_all[w][t37_] = t39_
+								/*line along.go:342*/ t38_ := l4_
+								/*line along.go:342*/ t39_ := n4_ + l4_
+								/*line along.go:342*/ t40_ := e3_all[w].a_
+								/*line along.go:342*/ t41_ := e3_all[w].b_
+								/*line along.go:342*/ stage5_all[w][t38_] = t40_
+								/*line along.go:342*/ stage5_all[w][t39_] = t41_
 							}
-							/*line along.go:232*/ if n4_ > int64(16) {
+							/*line along.go:348*/ if n4_ > int64(16) {
 								for w := range n {
 									l0 := w % n0
 									l4_ := l0
-//line along.go:233
+//line along.go:349
 									for k4_ := l4_ + int64(16); (k4_ < n4_) && (l4_ < int64(16)); k4_ = k4_ + int64(16) {
-										stage5_all[w][l4_] = stage5_all[w][l4_] + stage5_all[w][k4_]
-										stage5_all[w][n4_+l4_] = stage5_all[w][n4_+l4_] + stage5_all[w][n4_+k4_]
+										e3_all[w].a_ = e3_all[w].a_ + stage5_all[w][k4_]
+										e3_all[w].b_ = e3_all[w].b_ + stage5_all[w][n4_+k4_]
+									}
+									/*line along.go:357*/ if l4_ < int64(16) {
+										t46_ := l4_
+										/*line along.go:358*/ t47_ := n4_ + l4_
+										/*line along.go:358*/ t48_ := e3_all[w].a_
+										/*line along.go:358*/ t49_ := e3_all[w].b_
+										/*line along.go:358*/ stage5_all[w][t46_] = t48_
+										/*line along.go:358*/ stage5_all[w][t47_] = t49_
 									}
 								}
 							}
 							for w := range n {
-								/*line along.go:243*/ all3_ := gpu_extracted{}
-								for t44_, k5_ := min(n4_, int64(16)), int64(0); k5_ < t44_; k5_ = k5_ + int64(1) {
+								/*line along.go:365*/ all3_ := gpu_extracted{}
+								for t54_, k5_ := min(n4_, int64(16)), int64(0); k5_ < t54_; k5_ = k5_ + int64(1) {
 									all3_.a_ = all3_.a_ + stage5_all[w][k5_]
 									all3_.b_ = all3_.b_ + stage5_all[w][n4_+k5_]
 								}
-								/*line along.go:252*/ t35_all[w] = all3_
+								/*line along.go:374*/ t37_all[w] = all3_
 							}
 							for w := range n {
 								l0 := w % n0
 								top2_ := top2_all[w]
 								sum2_ := sum_[:int64(137)]
-								/*line along.go:130*/ all4_ := t35_all[w]
+								/*line along.go:153*/ all4_ := t37_all[w]
 								if l0 == int64(0) {
 									gpu_addTo(f3_all[w], p3_all[w], sum2_, all4_, top2_)
 								}
 							}
 							for w := range n {
-								/*line along.go:78*/ t45_ := gpu_extracted{}
-								/*line along.go:78*/ e_all[w] = t45_
-								/*line along.go:78*/ held_ := int64(0)
-								/*line along.go:78*/ dirty_ := true
+								/*line along.go:86*/ t55_ := gpu_extracted{}
+								/*line along.go:86*/ e_all[w] = t55_
+								/*line along.go:86*/ held_ := int64(0)
+								/*line along.go:86*/ dirty_ := true
 								held_all[w] = held_
 								dirty_all[w] = dirty_
 							}
 						}
-						/*line along.go:80*/ if done_all[0] {
+						/*line along.go:88*/ if done_all[0] {
 							break loop18
 						}
 						if !wide_all[0] {
 							for w := range n {
 								next_ := next_all[w]
-								/*line along.go:84*/ top_ := next_
+								/*line along.go:92*/ top_ := next_
 								top_all[w] = top_
 							}
 							break loop18_body
 						}
 						for w := range n {
+//line along.go:95
+							t56_all[w] = gpu_window{hi_: w_all[w].hi_, lo_: w_all[w].hi_ - uint32(1)}
+						}
+						/*line along.go:95*/ var t57_ int64
+						for w := range n {
+							l0 := w % n0
+							l1 := w / n0 % n1
+							l2 := w / (n0 * n1)
+							/*line along.go:95*/ if x := gpu_topOf(f_, p_, t56_all[w]); l0|l1|l2 == 0 {
+								t57_ = x
+							}
+						}
+						/*line along.go:95*/ most_ := t57_
+						for w := range n {
+							l0 := w % n0
+							l_ := l0
+							/*line along.go:96*/ var g3_ gpu_extraction
+							/*line along.go:96*/ rest_ := int64(0)
+							/*line along.go:96*/ g3_, rest_ = gpu_extractFitting(f_, p_, b_all[w], l_, n_, most_)
+							/*line along.go:145*/ f5_all[w] = f_
+							/*line along.go:145*/ p5_all[w] = p_
+							/*line along.go:145*/ e4_all[w] = gpu_counted(g3_, gpu_used(most_))
+							top3_ := gpu_used(most_)
+							rest_all[w] = rest_
+							top3_all[w] = top3_
+						}
+						/*line along.go:146*/ dirty3_ := true
+						for w := range n {
+							l0 := w % n0
+							stage6_ := stage_[:int64(1024)]
+							sum3_ := sum_[:int64(137)]
+							/*line along.go:148*/ if !dirty3_ {
+								for i4_ := l0; i4_ <= int64(24); i4_ = i4_ + n0 {
+									sum3_[i4_] = int64(0)
+								}
+							}
+							/*line along.go:338*/ f6_ := f5_all[w]
+							_ = f6_
+							/*line along.go:338*/ p6_ := p5_all[w]
+							_ = p6_
+							/*line along.go:338*/ stage7_all[w] = stage6_
+							/*line along.go:338*/ e5_all[w] = e4_all[w]
+							/*line along.go:153*/ t60_all[w] = gpu_extracted{}
+						}
+						/*line along.go:340*/ n5_ := n0
+						for w := range n {
+							l0 := w % n0
+							l5_ := l0
+							/*line along.go:342*/ t61_ := l5_
+							/*line along.go:342*/ t62_ := n5_ + l5_
+							/*line along.go:342*/ t63_ := e5_all[w].a_
+							/*line along.go:342*/ t64_ := e5_all[w].b_
+							/*line along.go:342*/ stage7_all[w][t61_] = t63_
+							/*line along.go:342*/ stage7_all[w][t62_] = t64_
+						}
+						/*line along.go:348*/ if n5_ > int64(16) {
+							for w := range n {
+								l0 := w % n0
+								l5_ := l0
+//line along.go:349
+								for k6_ := l5_ + int64(16); (k6_ < n5_) && (l5_ < int64(16)); k6_ = k6_ + int64(16) {
+									e5_all[w].a_ = e5_all[w].a_ + stage7_all[w][k6_]
+									e5_all[w].b_ = e5_all[w].b_ + stage7_all[w][n5_+k6_]
+								}
+								/*line along.go:357*/ if l5_ < int64(16) {
+									t69_ := l5_
+									/*line along.go:358*/ t70_ := n5_ + l5_
+									/*line along.go:358*/ t71_ := e5_all[w].a_
+									/*line along.go:358*/ t72_ := e5_all[w].b_
+									/*line along.go:358*/ stage7_all[w][t69_] = t71_
+									/*line along.go:358*/ stage7_all[w][t70_] = t72_
+								}
+							}
+						}
+						for w := range n {
+							/*line along.go:365*/ all5_ := gpu_extracted{}
+							for t77_, k7_ := min(n5_, int64(16)), int64(0); k7_ < t77_; k7_ = k7_ + int64(1) {
+								all5_.a_ = all5_.a_ + stage7_all[w][k7_]
+								all5_.b_ = all5_.b_ + stage7_all[w][n5_+k7_]
+							}
+							/*line along.go:374*/ t60_all[w] = all5_
+						}
+						for w := range n {
+							l0 := w % n0
+							top3_ := top3_all[w]
+							sum3_ := sum_[:int64(137)]
+							/*line along.go:153*/ all6_ := t60_all[w]
+							if l0 == int64(0) {
+								gpu_addTo(f5_all[w], p5_all[w], sum3_, all6_, top3_)
+							}
+						}
+						for w := range n {
+							l0 := w % n0
+							rest_ := rest_all[w]
+							l_ := l0
+							/*line along.go:99*/ stage_[l_] = rest_
+						}
+						for w := range n {
 							l0 := w % n0
 							k2_ := k2_all[w]
 							l_ := l0
-							/*line along.go:88*/ if l_ == int64(0) {
-								gpu_addBlock(f_, p_, b_all[w], sum_[:int64(137)])
+							/*line along.go:101*/ if l_ == int64(0) {
+								for t78_, k8_ := n_, int64(0); k8_ < t78_; k8_ = k8_ + int64(1) {
+									if stage_[k8_] != int64(0) {
+										gpu_addRest(f_, p_, b_all[w], k8_, n_, most_, sum_[:int64(137)])
+									}
+								}
 							}
 							k2_ = k2_ + int64(1)
 							k2_all[w] = k2_
 						}
 					}
 				}
-				/*line along.go:93*/ if !dirty_all[0] {
+				/*line along.go:110*/ if !dirty_all[0] {
 					for w := range n {
-						/*line along.go:222*/ f5_ := f_
-						_ = f5_
-						/*line along.go:222*/ p5_ := p_
-						_ = p5_
-						/*line along.go:222*/ e4_all[w] = e_all[w]
-						/*line along.go:94*/ t46_all[w] = gpu_extracted{}
+						/*line along.go:338*/ f7_ := f_
+						_ = f7_
+						/*line along.go:338*/ p7_ := p_
+						_ = p7_
+						/*line along.go:338*/ e6_all[w] = e_all[w]
+						/*line along.go:111*/ t79_all[w] = gpu_extracted{}
 					}
-					/*line along.go:224*/ n5_ := n0
+					/*line along.go:340*/ n6_ := n0
 					for w := range n {
 						l0 := w % n0
-						stage6_ := stage_[:int64(1024)]
-						l5_ := l0
-						/*line along.go:226*/ t47_ := l5_
-						/*line along.go:226*/ t48_ := n5_ + l5_
-						/*line along.go:226*/ t49_ := e4_all[w].a_
-						/*line along.go:226*/ t50_ := e4_all[w].b_
-						/*line along.go:226*/ stage6_[t47_] = t49_
-						/*line along.go:226*/ stage6_[t48_] = t50_
+						stage8_ := stage_[:int64(1024)]
+						l6_ := l0
+						/*line along.go:342*/ t80_ := l6_
+						/*line along.go:342*/ t81_ := n6_ + l6_
+						/*line along.go:342*/ t82_ := e6_all[w].a_
+						/*line along.go:342*/ t83_ := e6_all[w].b_
+						/*line along.go:342*/ stage8_[t80_] = t82_
+						/*line along.go:342*/ stage8_[t81_] = t83_
 					}
-					/*line along.go:232*/ if n5_ > int64(16) {
+					/*line along.go:348*/ if n6_ > int64(16) {
 						for w := range n {
 							l0 := w % n0
-							stage6_ := stage_[:int64(1024)]
-							l5_ := l0
-//line along.go:233
-							for k6_ := l5_ + int64(16); (k6_ < n5_) && (l5_ < int64(16)); k6_ = k6_ + int64(16) {
-								stage6_[l5_] = stage6_[l5_] + stage6_[k6_]
-								stage6_[n5_+l5_] = stage6_[n5_+l5_] + stage6_[n5_+k6_]
+							stage8_ := stage_[:int64(1024)]
+							l6_ := l0
+//line along.go:349
+							for k9_ := l6_ + int64(16); (k9_ < n6_) && (l6_ < int64(16)); k9_ = k9_ + int64(16) {
+								e6_all[w].a_ = e6_all[w].a_ + stage8_[k9_]
+								e6_all[w].b_ = e6_all[w].b_ + stage8_[n6_+k9_]
+							}
+							/*line along.go:357*/ if l6_ < int64(16) {
+								t88_ := l6_
+								/*line along.go:358*/ t89_ := n6_ + l6_
+								/*line along.go:358*/ t90_ := e6_all[w].a_
+								/*line along.go:358*/ t91_ := e6_all[w].b_
+								/*line along.go:358*/ stage8_[t88_] = t90_
+								/*line along.go:358*/ stage8_[t89_] = t91_
 							}
 						}
 					}
 					for w := range n {
-						stage6_ := stage_[:int64(1024)]
-						/*line along.go:243*/ all5_ := gpu_extracted{}
-						for t55_, k7_ := min(n5_, int64(16)), int64(0); k7_ < t55_; k7_ = k7_ + int64(1) {
-							all5_.a_ = all5_.a_ + stage6_[k7_]
-							all5_.b_ = all5_.b_ + stage6_[n5_+k7_]
+						stage8_ := stage_[:int64(1024)]
+						/*line along.go:365*/ all7_ := gpu_extracted{}
+						for t96_, k10_ := min(n6_, int64(16)), int64(0); k10_ < t96_; k10_ = k10_ + int64(1) {
+							all7_.a_ = all7_.a_ + stage8_[k10_]
+							all7_.b_ = all7_.b_ + stage8_[n6_+k10_]
 						}
-						/*line along.go:252*/ t46_all[w] = all5_
+						/*line along.go:374*/ t79_all[w] = all7_
 					}
 					for w := range n {
-						/*line along.go:94*/ all6_all[w] = t46_all[w]
+						/*line along.go:111*/ all8_all[w] = t79_all[w]
 					}
-					/*line along.go:95*/ var t56_ float32
+					/*line along.go:112*/ if int64(len(words_)) != int64(0) {
+						for w := range n {
+							l0 := w % n0
+							top_ := top_all[w]
+							l_ := l0
+							/*line along.go:113*/ if l_ == int64(0) {
+								gpu_leave(f_, p_, words_, ((g0*r_.outputs_)+o_)*int64(25), all8_all[w], top_)
+							}
+						}
+						break loop4_body
+					}
+					/*line along.go:118*/ var t97_ float32
 					for w := range n {
 						l0 := w % n0
 						l1 := w / n0 % n1
 						l2 := w / (n0 * n1)
 						top_ := top_all[w]
-//line along.go:95
-						if x := gpu_rounded(f_, gpu_valueOf(f_, p_, all6_all[w], top_), int64(0), q_); l0|l1|l2 == 0 {
-							t56_ = x
+//line along.go:118
+						if x := gpu_rounded(f_, gpu_valueOf(f_, p_, all8_all[w], top_), int64(0), q_); l0|l1|l2 == 0 {
+							t97_ = x
 						}
 					}
-					/*line along.go:95*/ z3_ := t56_
+					/*line along.go:118*/ z3_ := t97_
 					for w := range n {
 						l0 := w % n0
 						l_ := l0
-						/*line along.go:96*/ if l_ == int64(0) {
+						/*line along.go:119*/ if l_ == int64(0) {
 							c_.Data_[(o_*c_.Stride_)+int64(0)] = z3_
 						}
 					}
@@ -1251,10 +1440,10 @@ func AlongFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 				for w := range n {
 					l0 := w % n0
 					l_ := l0
-					/*line along.go:102*/ if l_ == int64(0) {
+					/*line along.go:125*/ if l_ == int64(0) {
 						if int64(len(words_)) == int64(0) {
-							t57_ := gpu_ofWords(f_, sum_[:int64(137)], q_)
-							/*line along.go:104*/ c_.Data_[(o_*c_.Stride_)+int64(0)] = t57_
+							t98_ := gpu_ofWords(f_, sum_[:int64(137)], q_)
+							/*line along.go:127*/ c_.Data_[(o_*c_.Stride_)+int64(0)] = t98_
 						} else {
 							gpu_Carry(sum_[:int64(137)], gpu_wordsOf(f_))
 						}
@@ -1265,15 +1454,15 @@ func AlongFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 					for w := range n {
 						l0 := w % n0
 						l_ := l0
-						/*line along.go:112*/ for i3_ := l_; i3_ <= int64(24); i3_ = i3_ + n_ {
-							words_[at_+i3_] = sum_[i3_]
+						/*line along.go:135*/ for i5_ := l_; i5_ <= int64(24); i5_ = i5_ + n_ {
+							words_[at_+i5_] = sum_[i5_]
 						}
 					}
 				}
 			}
-			/*line along.go:40*/ o_ = o_ + int64(grid.Groups[1])
+			/*line along.go:47*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:1277
+//line kernels_tandem.go:1466
 	}
 	return nil
 }
@@ -1286,11 +1475,13 @@ func AlongFloat64DoublePlainPlain(grid backend.Grid, lo, hi int, args []backend.
 	arg7.height = int(args[22].Int64())
 	arg7.cols = int(args[23].Int64())
 	arg7.turns = int(args[24].Int64())
+	arg7.spread = bool(args[25].Uint32() != 0)
+	arg7.fours = bool(args[26].Uint32() != 0)
 	var arg8 quotient
-	arg8.over = uint64(args[25].Uint64())
-	arg8.root = bool(args[26].Uint32() != 0)
+	arg8.over = uint64(args[27].Uint64())
+	arg8.root = bool(args[28].Uint32() != 0)
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Along[float64, double, plain](it, arg0, arg1, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float64](args[18:]), arg7, arg8, int64(args[27].Int64()))
+		Along[float64, double, plain](it, arg0, arg1, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float64](args[18:]), arg7, arg8, int64(args[29].Int64()))
 	})
 }
 
@@ -1307,180 +1498,195 @@ func AlongFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 	r_.height_ = args[22].Int64()
 	r_.cols_ = args[23].Int64()
 	r_.turns_ = args[24].Int64()
+	r_.spread_ = args[25].Uint32() != 0
+	r_.fours_ = args[26].Uint32() != 0
 	var q_ gpu_quotient
-	q_.over_ = args[25].Uint64()
-	q_.root_ = args[26].Uint32() != 0
-	mask_ := args[27].Int64()
+	q_.over_ = args[27].Uint64()
+	q_.root_ = args[28].Uint32() != 0
+	mask_ := args[29].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var stage_ [1024]int64
 	var sum_ [137]int64
 	var b_all [1024]gpu_block_
-	var top_all, held_all, k2_all, next_all, top2_all [1024]int64
+	var height_all, from_all, end_all, top_all, held_all, k2_all, next_all, top2_all, rest_all, top3_all [1024]int64
 	var alone_all, dirty_all, done_all, wide_all, dirty2_all [1024]bool
-	var e_all, e2_all, e3_all, t35_all, e4_all, t46_all, all6_all [1024]gpu_extracted
+	var e_all, e2_all, e3_all, t37_all, e4_all, e5_all, t60_all, e6_all, t79_all, all8_all [1024]gpu_extracted
+	var w_all, w2_all, t28_all, t56_all [1024]gpu_window
 	var g2_all [1024]gpu_extraction
-	var w_all, t26_all [1024]gpu_window
-	var f3_all [1024]gpu_double
-	var p3_all [1024]gpu_plain
-	var stage5_all [1024][]int64
+	var f3_all, f5_all [1024]gpu_double
+	var p3_all, p5_all [1024]gpu_plain
+	var stage5_all, stage7_all [1024][]int64
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line along.go:32*/ n_ := n0
+		/*line along.go:36*/ n_ := n0
+		width_ := min(r_.cols_, n_*r_.turns_)
 		for w := range n {
-			/*line along.go:33*/ b_all[w] = gpu_block_{x_: x_, y_: y_, mask_: mask_}
+			/*line along.go:38*/ b_all[w] = gpu_block_{x_: x_, y_: y_, mask_: mask_, lanes_: n_, fours_: r_.fours_}
+			for (b_all[w].lanes_ / int64(2)) >= max(int64(1), width_) {
+				b_all[w].lanes_ = b_all[w].lanes_ / int64(2)
+			}
+			height_ := max(int64(1), support.Div(r_.turns_, max(int64(1), support.Div((width_+n_)-int64(1), n_)))) * support.Div(n_, b_all[w].lanes_)
+			height_all[w] = height_
 		}
-		/*line along.go:34*/ width_ := min(r_.cols_, n_*r_.turns_)
-		height_ := max(int64(1), support.Div(r_.turns_, max(int64(1), support.Div((width_+n_)-int64(1), n_))))
-		across_ := support.Div((r_.cols_+width_)-int64(1), max(int64(1), width_))
-		blocks_ := across_ * support.Div((r_.height_+height_)-int64(1), height_)
-		from_ := support.Div(g0*blocks_, int64(grid.Groups[0]))
-		/*line along.go:38*/ end_ := support.Div((g0+int64(1))*blocks_, int64(grid.Groups[0]))
+		/*line along.go:43*/ across_ := support.Div((r_.cols_+width_)-int64(1), max(int64(1), width_))
 		for w := range n {
-			/*line along.go:39*/ top_ := int64(1026)
-			/*line along.go:39*/ alone_ := false
+			height_ := height_all[w]
+			/*line along.go:44*/ blocks_ := across_ * support.Div((r_.height_+height_)-int64(1), height_)
+			from_ := support.Div(g0*blocks_, int64(grid.Groups[0]))
+			/*line along.go:45*/ end_ := support.Div((g0+int64(1))*blocks_, int64(grid.Groups[0]))
+			top_ := int64(1026)
+			/*line along.go:46*/ alone_ := false
+			from_all[w] = from_
+			end_all[w] = end_
 			top_all[w] = top_
 			alone_all[w] = alone_
 		}
-		/*line along.go:40*/ o_ := g1
-		/*line along.go:40*/ for o_ < r_.outputs_ {
+		/*line along.go:47*/ o_ := g1
+		/*line along.go:47*/ for o_ < r_.outputs_ {
 		loop4_body:
 			switch {
 			default:
 				for w := range n {
-					/*line along.go:41*/ if int64(len(shift_)) != int64(0) {
+					/*line along.go:48*/ if int64(len(shift_)) != int64(0) {
 						b_all[w].shift_ = shift_[o_]
 					}
-					/*line along.go:54*/ e_all[w] = gpu_extracted{}
-					/*line along.go:54*/ held_ := int64(0)
-					/*line along.go:54*/ dirty_ := false
+					/*line along.go:61*/ e_all[w] = gpu_extracted{}
+					/*line along.go:61*/ held_ := int64(0)
+					/*line along.go:61*/ dirty_ := false
 					held_all[w] = held_
 					dirty_all[w] = dirty_
 				}
 				for w := range n {
-					/*line along.go:55*/ k2_ := from_
+					from_ := from_all[w]
+					/*line along.go:62*/ k2_ := from_
 					k2_all[w] = k2_
 				}
 			loop7:
-				/*line along.go:55*/ for {
+				/*line along.go:62*/ for {
 				loop7_body:
 					switch {
 					default:
 						for w := range n {
 							k2_ := k2_all[w]
+							end_ := end_all[w]
 							top_ := top_all[w]
-							/*line along.go:56*/ done_ := k2_ >= end_
-							/*line along.go:56*/ wide_ := false
-							/*line along.go:56*/ next_ := top_
+							/*line along.go:63*/ done_ := k2_ >= end_
+							/*line along.go:63*/ wide_ := false
+							/*line along.go:63*/ next_ := top_
+							/*line along.go:63*/ w_all[w] = gpu_window{}
 							done_all[w] = done_
 							wide_all[w] = wide_
 							next_all[w] = next_
 						}
-						/*line along.go:57*/ if !done_all[0] {
+						/*line along.go:64*/ if !done_all[0] {
 							for w := range n {
 								l0 := w % n0
 								k2_ := k2_all[w]
+								height_ := height_all[w]
 								top_ := top_all[w]
 								alone_ := alone_all[w]
 								l_ := l0
-								/*line along.go:58*/ t19_ := (o_ * r_.height_) + (support.Div(k2_, across_) * height_)
-								/*line along.go:58*/ t20_ := support.Rem(k2_, across_) * width_
-								/*line along.go:58*/ b_all[w].i0_ = t19_
-								/*line along.go:58*/ b_all[w].j0_ = t20_
-								t21_ := min(b_all[w].i0_+height_, (o_+int64(1))*r_.height_)
-								/*line along.go:59*/ t22_ := min(b_all[w].j0_+width_, r_.cols_)
-								/*line along.go:59*/ b_all[w].i1_ = t21_
-								/*line along.go:59*/ b_all[w].j1_ = t22_
-								t23_ := gpu_extractFrom_(f_, p_, b_all[w], l_, n_, top_, alone_)
-								/*line along.go:60*/ g2_all[w] = t23_
+								/*line along.go:65*/ t21_ := (o_ * r_.height_) + (support.Div(k2_, across_) * height_)
+								/*line along.go:65*/ t22_ := support.Rem(k2_, across_) * width_
+								/*line along.go:65*/ b_all[w].i0_ = t21_
+								/*line along.go:65*/ b_all[w].j0_ = t22_
+								t23_ := min(b_all[w].i0_+height_, (o_+int64(1))*r_.height_)
+								/*line along.go:66*/ t24_ := min(b_all[w].j0_+width_, r_.cols_)
+								/*line along.go:66*/ b_all[w].i1_ = t23_
+								/*line along.go:66*/ b_all[w].j1_ = t24_
+								t25_ := gpu_extractFrom_(f_, p_, b_all[w], l_, n_, top_, alone_)
+								/*line along.go:67*/ g2_all[w] = t25_
 							}
-							/*line along.go:61*/ var t24_ bool
+							/*line along.go:68*/ var t26_ bool
 							for w := range n {
 								top_ := top_all[w]
 								alone_ := alone_all[w]
-								/*line along.go:61*/ if !gpu_fits_(f_, p_, g2_all[w].w_, top_, alone_) {
-									/*line along.go:61*/ t24_ = true
+								/*line along.go:68*/ if !gpu_fits_(f_, p_, g2_all[w].w_, top_, alone_) {
+									/*line along.go:68*/ t26_ = true
 								}
 							}
-							/*line along.go:61*/ if !t24_ {
+							/*line along.go:68*/ if !t26_ {
 								for w := range n {
 									top_ := top_all[w]
 									k2_ := k2_all[w]
 									held_ := held_all[w]
-									/*line along.go:62*/ t25_ := gpu_plus_(e_all[w], gpu_counted(g2_all[w], top_))
-									/*line along.go:62*/ e_all[w] = t25_
-									/*line along.go:62*/ alone_ := false
+									/*line along.go:69*/ t27_ := gpu_plus_(e_all[w], gpu_counted(g2_all[w], top_))
+									/*line along.go:69*/ e_all[w] = t27_
+									/*line along.go:69*/ alone_ := false
 									k2_ = k2_ + int64(1)
 									held_ = held_ + int64(1)
 									alone_all[w] = alone_
 									k2_all[w] = k2_
 									held_all[w] = held_
 								}
-								/*line along.go:65*/ if (held_all[0] * n_) < int64(2048) {
+								/*line along.go:72*/ if (held_all[0] * n_) < int64(2048) {
 									break loop7_body
 								}
 							} else {
 								for w := range n {
-									/*line along.go:209*/ w_all[w] = g2_all[w].w_
-									/*line along.go:69*/ t26_all[w] = gpu_window{}
+									/*line along.go:325*/ w2_all[w] = g2_all[w].w_
+									/*line along.go:76*/ t28_all[w] = gpu_window{}
 								}
-								/*line along.go:210*/ n3_ := n0
+								/*line along.go:326*/ n3_ := n0
 								for w := range n {
 									l0 := w % n0
 									stage3_ := stage_[:int64(1024)]
 									l3_ := l0
-									/*line along.go:212*/ t27_ := l3_
-									/*line along.go:212*/ t28_ := n3_ + l3_
-									/*line along.go:212*/ t29_ := int64(w_all[w].hi_)
-									/*line along.go:212*/ t30_ := int64(w_all[w].lo_)
-									/*line along.go:212*/ stage3_[t27_] = t29_
-									/*line along.go:212*/ stage3_[t28_] = t30_
+									/*line along.go:328*/ t29_ := l3_
+									/*line along.go:328*/ t30_ := n3_ + l3_
+									/*line along.go:328*/ t31_ := int64(w2_all[w].hi_)
+									/*line along.go:328*/ t32_ := int64(w2_all[w].lo_)
+									/*line along.go:328*/ stage3_[t29_] = t31_
+									/*line along.go:328*/ stage3_[t30_] = t32_
 								}
 								for w := range n {
 									stage3_ := stage_[:int64(1024)]
-									/*line along.go:214*/ all2_ := gpu_nowhere()
-									for t31_, k3_ := n3_, int64(0); k3_ < t31_; k3_ = k3_ + int64(1) {
-										t32_ := gpu_window{hi_: uint32(stage3_[k3_]), lo_: uint32(stage3_[n3_+k3_])}
-										/*line along.go:216*/ all2_ = gpu_and(all2_, t32_)
+									/*line along.go:330*/ all2_ := gpu_nowhere()
+									for t33_, k3_ := n3_, int64(0); k3_ < t33_; k3_ = k3_ + int64(1) {
+										t34_ := gpu_window{hi_: uint32(stage3_[k3_]), lo_: uint32(stage3_[n3_+k3_])}
+										/*line along.go:332*/ all2_ = gpu_and(all2_, t34_)
 									}
-									t26_all[w] = all2_
+									t28_all[w] = all2_
 								}
-								/*line along.go:69*/ var t33_ int64
+								for w := range n {
+									/*line along.go:76*/ w_all[w] = t28_all[w]
+								}
+								/*line along.go:77*/ var t35_ int64
 								for w := range n {
 									l0 := w % n0
 									l1 := w / n0 % n1
 									l2 := w / (n0 * n1)
 									top_ := top_all[w]
-//line along.go:69
-									if x := gpu_nextTop_(f_, p_, t26_all[w], top_); l0|l1|l2 == 0 {
-										t33_ = x
+									/*line along.go:77*/ if x := gpu_nextTop_(f_, p_, w_all[w], top_); l0|l1|l2 == 0 {
+										t35_ = x
 									}
 								}
 								for w := range n {
-									/*line along.go:69*/ next_ := t33_
-									t34_ := next_ == int64(0)
-									/*line along.go:70*/ alone_ := false
-									/*line along.go:70*/ wide_ := t34_
+									/*line along.go:77*/ next_ := t35_
+									t36_ := next_ == int64(0)
+									/*line along.go:78*/ alone_ := false
+									/*line along.go:78*/ wide_ := t36_
 									next_all[w] = next_
 									alone_all[w] = alone_
 									wide_all[w] = wide_
 								}
 							}
 						}
-						/*line along.go:73*/ if (done_all[0] && (!dirty_all[0])) && (int64(len(words_)) == int64(0)) {
+						/*line along.go:81*/ if (done_all[0] && (!dirty_all[0])) && (!r_.spread_) {
 							break loop7
 						}
 						if ((done_all[0] || wide_all[0]) || ((held_all[0] > int64(0)) && (next_all[0] != top_all[0]))) || ((held_all[0] * n_) >= int64(2048)) {
 							for w := range n {
 								top_ := top_all[w]
 								dirty_ := dirty_all[w]
-								/*line along.go:122*/ f3_all[w] = f_
-								/*line along.go:122*/ p3_all[w] = p_
-								/*line along.go:122*/ e2_all[w] = e_all[w]
+								/*line along.go:145*/ f3_all[w] = f_
+								/*line along.go:145*/ p3_all[w] = p_
+								/*line along.go:145*/ e2_all[w] = e_all[w]
 								top2_ := top_
-								/*line along.go:123*/ dirty2_ := dirty_
+								/*line along.go:146*/ dirty2_ := dirty_
 								top2_all[w] = top2_
 								dirty2_all[w] = dirty2_
 							}
@@ -1489,151 +1695,280 @@ func AlongFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 								dirty2_ := dirty2_all[w]
 								stage4_ := stage_[:int64(1024)]
 								sum2_ := sum_[:int64(137)]
-								/*line along.go:125*/ if !dirty2_ {
-									for i2_ := l0; i2_ <= int64(136); i2_ = i2_ + n0 {
-										sum2_[i2_] = int64(0)
+								/*line along.go:148*/ if !dirty2_ {
+									for i3_ := l0; i3_ <= int64(136); i3_ = i3_ + n0 {
+										sum2_[i3_] = int64(0)
 									}
 								}
-								/*line along.go:222*/ f4_ := f3_all[w]
+								/*line along.go:338*/ f4_ := f3_all[w]
 								_ = f4_
-								/*line along.go:222*/ p4_ := p3_all[w]
+								/*line along.go:338*/ p4_ := p3_all[w]
 								_ = p4_
-								/*line along.go:222*/ stage5_all[w] = stage4_
-								/*line along.go:222*/ e3_all[w] = e2_all[w]
-								/*line along.go:130*/ t35_all[w] = gpu_extracted{}
+								/*line along.go:338*/ stage5_all[w] = stage4_
+								/*line along.go:338*/ e3_all[w] = e2_all[w]
+								/*line along.go:153*/ t37_all[w] = gpu_extracted{}
 							}
-							/*line along.go:224*/ n4_ := n0
+							/*line along.go:340*/ n4_ := n0
 							for w := range n {
 								l0 := w % n0
 								l4_ := l0
-								/*line along.go:226*/ t36_ := l4_
-								/*line along.go:226*/ t37_ := n4_ + l4_
-								/*line along.go:226*/ t38_ := e3_all[w].a_
-								/*line along.go:226*/ t39_ := e3_all[w].b_
-								/*line along.go:226*/ stage5_all[w][t36_] = t38_
-								/*line along.go:226*/ stage5_all[w][t37_] = t39_
+								/*line along.go:342*/ t38_ := l4_
+								/*line along.go:342*/ t39_ := n4_ + l4_
+								/*line along.go:342*/ t40_ := e3_all[w].a_
+								/*line along.go:342*/ t41_ := e3_all[w].b_
+								/*line along.go:342*/ stage5_all[w][t38_] = t40_
+								/*line along.go:342*/ stage5_all[w][t39_] = t41_
 							}
-							/*line along.go:232*/ if n4_ > int64(16) {
+							/*line along.go:348*/ if n4_ > int64(16) {
 								for w := range n {
 									l0 := w % n0
 									l4_ := l0
-//line along.go:233
+//line along.go:349
 									for k4_ := l4_ + int64(16); (k4_ < n4_) && (l4_ < int64(16)); k4_ = k4_ + int64(16) {
-										stage5_all[w][l4_] = stage5_all[w][l4_] + stage5_all[w][k4_]
-										stage5_all[w][n4_+l4_] = stage5_all[w][n4_+l4_] + stage5_all[w][n4_+k4_]
+										e3_all[w].a_ = e3_all[w].a_ + stage5_all[w][k4_]
+										e3_all[w].b_ = e3_all[w].b_ + stage5_all[w][n4_+k4_]
+									}
+									/*line along.go:357*/ if l4_ < int64(16) {
+										t46_ := l4_
+										/*line along.go:358*/ t47_ := n4_ + l4_
+										/*line along.go:358*/ t48_ := e3_all[w].a_
+										/*line along.go:358*/ t49_ := e3_all[w].b_
+										/*line along.go:358*/ stage5_all[w][t46_] = t48_
+										/*line along.go:358*/ stage5_all[w][t47_] = t49_
 									}
 								}
 							}
 							for w := range n {
-								/*line along.go:243*/ all3_ := gpu_extracted{}
-								for t44_, k5_ := min(n4_, int64(16)), int64(0); k5_ < t44_; k5_ = k5_ + int64(1) {
+								/*line along.go:365*/ all3_ := gpu_extracted{}
+								for t54_, k5_ := min(n4_, int64(16)), int64(0); k5_ < t54_; k5_ = k5_ + int64(1) {
 									all3_.a_ = all3_.a_ + stage5_all[w][k5_]
 									all3_.b_ = all3_.b_ + stage5_all[w][n4_+k5_]
 								}
-								/*line along.go:252*/ t35_all[w] = all3_
+								/*line along.go:374*/ t37_all[w] = all3_
 							}
 							for w := range n {
 								l0 := w % n0
 								top2_ := top2_all[w]
 								sum2_ := sum_[:int64(137)]
-								/*line along.go:130*/ all4_ := t35_all[w]
+								/*line along.go:153*/ all4_ := t37_all[w]
 								if l0 == int64(0) {
 									gpu_addTo_(f3_all[w], p3_all[w], sum2_, all4_, top2_)
 								}
 							}
 							for w := range n {
-								/*line along.go:78*/ t45_ := gpu_extracted{}
-								/*line along.go:78*/ e_all[w] = t45_
-								/*line along.go:78*/ held_ := int64(0)
-								/*line along.go:78*/ dirty_ := true
+								/*line along.go:86*/ t55_ := gpu_extracted{}
+								/*line along.go:86*/ e_all[w] = t55_
+								/*line along.go:86*/ held_ := int64(0)
+								/*line along.go:86*/ dirty_ := true
 								held_all[w] = held_
 								dirty_all[w] = dirty_
 							}
 						}
-						/*line along.go:80*/ if done_all[0] {
+						/*line along.go:88*/ if done_all[0] {
 							break loop7
 						}
 						if !wide_all[0] {
 							for w := range n {
 								next_ := next_all[w]
-								/*line along.go:84*/ top_ := next_
+								/*line along.go:92*/ top_ := next_
 								top_all[w] = top_
 							}
 							break loop7_body
 						}
 						for w := range n {
+//line along.go:95
+							t56_all[w] = gpu_window{hi_: w_all[w].hi_, lo_: w_all[w].hi_ - uint32(1)}
+						}
+						/*line along.go:95*/ var t57_ int64
+						for w := range n {
+							l0 := w % n0
+							l1 := w / n0 % n1
+							l2 := w / (n0 * n1)
+							/*line along.go:95*/ if x := gpu_topOf_(f_, p_, t56_all[w]); l0|l1|l2 == 0 {
+								t57_ = x
+							}
+						}
+						/*line along.go:95*/ most_ := t57_
+						for w := range n {
+							l0 := w % n0
+							l_ := l0
+							/*line along.go:96*/ var g3_ gpu_extraction
+							/*line along.go:96*/ rest_ := int64(0)
+							/*line along.go:96*/ g3_, rest_ = gpu_extractFitting_(f_, p_, b_all[w], l_, n_, most_)
+							/*line along.go:145*/ f5_all[w] = f_
+							/*line along.go:145*/ p5_all[w] = p_
+							/*line along.go:145*/ e4_all[w] = gpu_counted(g3_, gpu_used(most_))
+							top3_ := gpu_used(most_)
+							rest_all[w] = rest_
+							top3_all[w] = top3_
+						}
+						/*line along.go:146*/ dirty3_ := true
+						for w := range n {
+							l0 := w % n0
+							stage6_ := stage_[:int64(1024)]
+							sum3_ := sum_[:int64(137)]
+							/*line along.go:148*/ if !dirty3_ {
+								for i4_ := l0; i4_ <= int64(136); i4_ = i4_ + n0 {
+									sum3_[i4_] = int64(0)
+								}
+							}
+							/*line along.go:338*/ f6_ := f5_all[w]
+							_ = f6_
+							/*line along.go:338*/ p6_ := p5_all[w]
+							_ = p6_
+							/*line along.go:338*/ stage7_all[w] = stage6_
+							/*line along.go:338*/ e5_all[w] = e4_all[w]
+							/*line along.go:153*/ t60_all[w] = gpu_extracted{}
+						}
+						/*line along.go:340*/ n5_ := n0
+						for w := range n {
+							l0 := w % n0
+							l5_ := l0
+							/*line along.go:342*/ t61_ := l5_
+							/*line along.go:342*/ t62_ := n5_ + l5_
+							/*line along.go:342*/ t63_ := e5_all[w].a_
+							/*line along.go:342*/ t64_ := e5_all[w].b_
+							/*line along.go:342*/ stage7_all[w][t61_] = t63_
+							/*line along.go:342*/ stage7_all[w][t62_] = t64_
+						}
+						/*line along.go:348*/ if n5_ > int64(16) {
+							for w := range n {
+								l0 := w % n0
+								l5_ := l0
+//line along.go:349
+								for k6_ := l5_ + int64(16); (k6_ < n5_) && (l5_ < int64(16)); k6_ = k6_ + int64(16) {
+									e5_all[w].a_ = e5_all[w].a_ + stage7_all[w][k6_]
+									e5_all[w].b_ = e5_all[w].b_ + stage7_all[w][n5_+k6_]
+								}
+								/*line along.go:357*/ if l5_ < int64(16) {
+									t69_ := l5_
+									/*line along.go:358*/ t70_ := n5_ + l5_
+									/*line along.go:358*/ t71_ := e5_all[w].a_
+									/*line along.go:358*/ t72_ := e5_all[w].b_
+									/*line along.go:358*/ stage7_all[w][t69_] = t71_
+									/*line along.go:358*/ stage7_all[w][t70_] = t72_
+								}
+							}
+						}
+						for w := range n {
+							/*line along.go:365*/ all5_ := gpu_extracted{}
+							for t77_, k7_ := min(n5_, int64(16)), int64(0); k7_ < t77_; k7_ = k7_ + int64(1) {
+								all5_.a_ = all5_.a_ + stage7_all[w][k7_]
+								all5_.b_ = all5_.b_ + stage7_all[w][n5_+k7_]
+							}
+							/*line along.go:374*/ t60_all[w] = all5_
+						}
+						for w := range n {
+							l0 := w % n0
+							top3_ := top3_all[w]
+							sum3_ := sum_[:int64(137)]
+							/*line along.go:153*/ all6_ := t60_all[w]
+							if l0 == int64(0) {
+								gpu_addTo_(f5_all[w], p5_all[w], sum3_, all6_, top3_)
+							}
+						}
+						for w := range n {
+							l0 := w % n0
+							rest_ := rest_all[w]
+							l_ := l0
+							/*line along.go:99*/ stage_[l_] = rest_
+						}
+						for w := range n {
 							l0 := w % n0
 							k2_ := k2_all[w]
 							l_ := l0
-							/*line along.go:88*/ if l_ == int64(0) {
-								gpu_addBlock_(f_, p_, b_all[w], sum_[:int64(137)])
+							/*line along.go:101*/ if l_ == int64(0) {
+								for t78_, k8_ := n_, int64(0); k8_ < t78_; k8_ = k8_ + int64(1) {
+									if stage_[k8_] != int64(0) {
+										gpu_addRest_(f_, p_, b_all[w], k8_, n_, most_, sum_[:int64(137)])
+									}
+								}
 							}
 							k2_ = k2_ + int64(1)
 							k2_all[w] = k2_
 						}
 					}
 				}
-				/*line along.go:93*/ if !dirty_all[0] {
+				/*line along.go:110*/ if !dirty_all[0] {
 					for w := range n {
-						/*line along.go:222*/ f5_ := f_
-						_ = f5_
-						/*line along.go:222*/ p5_ := p_
-						_ = p5_
-						/*line along.go:222*/ e4_all[w] = e_all[w]
-						/*line along.go:94*/ t46_all[w] = gpu_extracted{}
+						/*line along.go:338*/ f7_ := f_
+						_ = f7_
+						/*line along.go:338*/ p7_ := p_
+						_ = p7_
+						/*line along.go:338*/ e6_all[w] = e_all[w]
+						/*line along.go:111*/ t79_all[w] = gpu_extracted{}
 					}
-					/*line along.go:224*/ n5_ := n0
+					/*line along.go:340*/ n6_ := n0
 					for w := range n {
 						l0 := w % n0
-						stage6_ := stage_[:int64(1024)]
-						l5_ := l0
-						/*line along.go:226*/ t47_ := l5_
-						/*line along.go:226*/ t48_ := n5_ + l5_
-						/*line along.go:226*/ t49_ := e4_all[w].a_
-						/*line along.go:226*/ t50_ := e4_all[w].b_
-						/*line along.go:226*/ stage6_[t47_] = t49_
-						/*line along.go:226*/ stage6_[t48_] = t50_
+						stage8_ := stage_[:int64(1024)]
+						l6_ := l0
+						/*line along.go:342*/ t80_ := l6_
+						/*line along.go:342*/ t81_ := n6_ + l6_
+						/*line along.go:342*/ t82_ := e6_all[w].a_
+						/*line along.go:342*/ t83_ := e6_all[w].b_
+						/*line along.go:342*/ stage8_[t80_] = t82_
+						/*line along.go:342*/ stage8_[t81_] = t83_
 					}
-					/*line along.go:232*/ if n5_ > int64(16) {
+					/*line along.go:348*/ if n6_ > int64(16) {
 						for w := range n {
 							l0 := w % n0
-							stage6_ := stage_[:int64(1024)]
-							l5_ := l0
-//line along.go:233
-							for k6_ := l5_ + int64(16); (k6_ < n5_) && (l5_ < int64(16)); k6_ = k6_ + int64(16) {
-								stage6_[l5_] = stage6_[l5_] + stage6_[k6_]
-								stage6_[n5_+l5_] = stage6_[n5_+l5_] + stage6_[n5_+k6_]
+							stage8_ := stage_[:int64(1024)]
+							l6_ := l0
+//line along.go:349
+							for k9_ := l6_ + int64(16); (k9_ < n6_) && (l6_ < int64(16)); k9_ = k9_ + int64(16) {
+								e6_all[w].a_ = e6_all[w].a_ + stage8_[k9_]
+								e6_all[w].b_ = e6_all[w].b_ + stage8_[n6_+k9_]
+							}
+							/*line along.go:357*/ if l6_ < int64(16) {
+								t88_ := l6_
+								/*line along.go:358*/ t89_ := n6_ + l6_
+								/*line along.go:358*/ t90_ := e6_all[w].a_
+								/*line along.go:358*/ t91_ := e6_all[w].b_
+								/*line along.go:358*/ stage8_[t88_] = t90_
+								/*line along.go:358*/ stage8_[t89_] = t91_
 							}
 						}
 					}
 					for w := range n {
-						stage6_ := stage_[:int64(1024)]
-						/*line along.go:243*/ all5_ := gpu_extracted{}
-						for t55_, k7_ := min(n5_, int64(16)), int64(0); k7_ < t55_; k7_ = k7_ + int64(1) {
-							all5_.a_ = all5_.a_ + stage6_[k7_]
-							all5_.b_ = all5_.b_ + stage6_[n5_+k7_]
+						stage8_ := stage_[:int64(1024)]
+						/*line along.go:365*/ all7_ := gpu_extracted{}
+						for t96_, k10_ := min(n6_, int64(16)), int64(0); k10_ < t96_; k10_ = k10_ + int64(1) {
+							all7_.a_ = all7_.a_ + stage8_[k10_]
+							all7_.b_ = all7_.b_ + stage8_[n6_+k10_]
 						}
-						/*line along.go:252*/ t46_all[w] = all5_
+						/*line along.go:374*/ t79_all[w] = all7_
 					}
 					for w := range n {
-						/*line along.go:94*/ all6_all[w] = t46_all[w]
+						/*line along.go:111*/ all8_all[w] = t79_all[w]
 					}
-					/*line along.go:95*/ var t56_ float64
+					/*line along.go:112*/ if int64(len(words_)) != int64(0) {
+						for w := range n {
+							l0 := w % n0
+							top_ := top_all[w]
+							l_ := l0
+							/*line along.go:113*/ if l_ == int64(0) {
+								gpu_leave_(f_, p_, words_, ((g0*r_.outputs_)+o_)*int64(137), all8_all[w], top_)
+							}
+						}
+						break loop4_body
+					}
+					/*line along.go:118*/ var t97_ float64
 					for w := range n {
 						l0 := w % n0
 						l1 := w / n0 % n1
 						l2 := w / (n0 * n1)
 						top_ := top_all[w]
-//line along.go:95
-						if x := gpu_rounded_(f_, gpu_valueOf_(f_, p_, all6_all[w], top_), int64(0), q_); l0|l1|l2 == 0 {
-							t56_ = x
+//line along.go:118
+						if x := gpu_rounded_(f_, gpu_valueOf_(f_, p_, all8_all[w], top_), int64(0), q_); l0|l1|l2 == 0 {
+							t97_ = x
 						}
 					}
-					/*line along.go:95*/ z3_ := t56_
+					/*line along.go:118*/ z3_ := t97_
 					for w := range n {
 						l0 := w % n0
 						l_ := l0
-						/*line along.go:96*/ if l_ == int64(0) {
+						/*line along.go:119*/ if l_ == int64(0) {
 							c_.Data_[(o_*c_.Stride_)+int64(0)] = z3_
 						}
 					}
@@ -1642,10 +1977,10 @@ func AlongFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 				for w := range n {
 					l0 := w % n0
 					l_ := l0
-					/*line along.go:102*/ if l_ == int64(0) {
+					/*line along.go:125*/ if l_ == int64(0) {
 						if int64(len(words_)) == int64(0) {
-							t57_ := gpu_ofWords_(f_, sum_[:int64(137)], q_)
-							/*line along.go:104*/ c_.Data_[(o_*c_.Stride_)+int64(0)] = t57_
+							t98_ := gpu_ofWords_(f_, sum_[:int64(137)], q_)
+							/*line along.go:127*/ c_.Data_[(o_*c_.Stride_)+int64(0)] = t98_
 						} else {
 							gpu_Carry(sum_[:int64(137)], gpu_wordsOf_(f_))
 						}
@@ -1656,15 +1991,15 @@ func AlongFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 					for w := range n {
 						l0 := w % n0
 						l_ := l0
-						/*line along.go:112*/ for i3_ := l_; i3_ <= int64(136); i3_ = i3_ + n_ {
-							words_[at_+i3_] = sum_[i3_]
+						/*line along.go:135*/ for i5_ := l_; i5_ <= int64(136); i5_ = i5_ + n_ {
+							words_[at_+i5_] = sum_[i5_]
 						}
 					}
 				}
 			}
-			/*line along.go:40*/ o_ = o_ + int64(grid.Groups[1])
+			/*line along.go:47*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:1668
+//line kernels_tandem.go:2003
 	}
 	return nil
 }
@@ -1677,11 +2012,13 @@ func AlongFloat32SingleProductPlain(grid backend.Grid, lo, hi int, args []backen
 	arg7.height = int(args[22].Int64())
 	arg7.cols = int(args[23].Int64())
 	arg7.turns = int(args[24].Int64())
+	arg7.spread = bool(args[25].Uint32() != 0)
+	arg7.fours = bool(args[26].Uint32() != 0)
 	var arg8 quotient
-	arg8.over = uint64(args[25].Uint64())
-	arg8.root = bool(args[26].Uint32() != 0)
+	arg8.over = uint64(args[27].Uint64())
+	arg8.root = bool(args[28].Uint32() != 0)
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Along[float32, single, product](it, arg0, arg1, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float32](args[18:]), arg7, arg8, int64(args[27].Int64()))
+		Along[float32, single, product](it, arg0, arg1, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float32](args[18:]), arg7, arg8, int64(args[29].Int64()))
 	})
 }
 
@@ -1698,83 +2035,104 @@ func AlongFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 	r_.height_ = args[22].Int64()
 	r_.cols_ = args[23].Int64()
 	r_.turns_ = args[24].Int64()
+	r_.spread_ = args[25].Uint32() != 0
+	r_.fours_ = args[26].Uint32() != 0
 	var q_ gpu_quotient
-	q_.over_ = args[25].Uint64()
-	q_.root_ = args[26].Uint32() != 0
-	mask_ := args[27].Int64()
+	q_.over_ = args[27].Uint64()
+	q_.root_ = args[28].Uint32() != 0
+	mask_ := args[29].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var stage_ [1024]int64
 	var sum_ [137]int64
 	var b_all, b2_all [1024]gpu_block
-	var top_all, held_all, k2_all, next_all, top2_all [1024]int64
+	var height_all, from_all, end_all, top_all, held_all, k2_all, next_all, top2_all, rest_all, top3_all [1024]int64
 	var alone_all, t5_all, ok_all, ok2_all, dirty_all, done_all, wide_all, dirty2_all [1024]bool
-	var f2_all, f3_all [1024]gpu_single
-	var p2_all, p3_all [1024]gpu_product
+	var f2_all, f3_all, f5_all [1024]gpu_single
+	var p2_all, p3_all, p5_all [1024]gpu_product
 	var q2_all [1024]gpu_quotient
 	var t4_all, z_all, z2_all [1024]float32
 	var g_all [1024]gpu_guess
-	var e_all, e2_all, e3_all, t35_all, e4_all, t46_all, all6_all [1024]gpu_extracted
+	var e_all, e2_all, e3_all, t37_all, e4_all, e5_all, t60_all, e6_all, t79_all, all8_all [1024]gpu_extracted
+	var w_all, w2_all, t28_all, t56_all [1024]gpu_window
 	var g2_all [1024]gpu_extraction
-	var w_all, t26_all [1024]gpu_window
-	var stage5_all [1024][]int64
+	var stage5_all, stage7_all [1024][]int64
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line along.go:32*/ n_ := n0
+		/*line along.go:36*/ n_ := n0
+		width_ := min(r_.cols_, n_*r_.turns_)
 		for w := range n {
-			/*line along.go:33*/ b_all[w] = gpu_block{x_: x_, y_: y_, mask_: mask_}
+			/*line along.go:38*/ b_all[w] = gpu_block{x_: x_, y_: y_, mask_: mask_, lanes_: n_, fours_: r_.fours_}
+			for (b_all[w].lanes_ / int64(2)) >= max(int64(1), width_) {
+				b_all[w].lanes_ = b_all[w].lanes_ / int64(2)
+			}
+			height_ := max(int64(1), support.Div(r_.turns_, max(int64(1), support.Div((width_+n_)-int64(1), n_)))) * support.Div(n_, b_all[w].lanes_)
+			height_all[w] = height_
 		}
-		/*line along.go:34*/ width_ := min(r_.cols_, n_*r_.turns_)
-		height_ := max(int64(1), support.Div(r_.turns_, max(int64(1), support.Div((width_+n_)-int64(1), n_))))
-		across_ := support.Div((r_.cols_+width_)-int64(1), max(int64(1), width_))
-		blocks_ := across_ * support.Div((r_.height_+height_)-int64(1), height_)
-		from_ := support.Div(g0*blocks_, int64(grid.Groups[0]))
-		/*line along.go:38*/ end_ := support.Div((g0+int64(1))*blocks_, int64(grid.Groups[0]))
+		/*line along.go:43*/ across_ := support.Div((r_.cols_+width_)-int64(1), max(int64(1), width_))
 		for w := range n {
-			/*line along.go:39*/ top_ := int64(1026)
-			/*line along.go:39*/ alone_ := false
+			height_ := height_all[w]
+			/*line along.go:44*/ blocks_ := across_ * support.Div((r_.height_+height_)-int64(1), height_)
+			from_ := support.Div(g0*blocks_, int64(grid.Groups[0]))
+			/*line along.go:45*/ end_ := support.Div((g0+int64(1))*blocks_, int64(grid.Groups[0]))
+			top_ := int64(1026)
+			/*line along.go:46*/ alone_ := false
+			from_all[w] = from_
+			end_all[w] = end_
 			top_all[w] = top_
 			alone_all[w] = alone_
 		}
-		/*line along.go:40*/ o_ := g1
-		/*line along.go:40*/ for o_ < r_.outputs_ {
+		/*line along.go:47*/ o_ := g1
+		/*line along.go:47*/ for o_ < r_.outputs_ {
 		loop4_body:
 			switch {
 			default:
 				for w := range n {
-					/*line along.go:41*/ if int64(len(shift_)) != int64(0) {
+					/*line along.go:48*/ if int64(len(shift_)) != int64(0) {
 						b_all[w].shift_ = shift_[o_]
 					}
 				}
-				/*line along.go:44*/ if int64(len(words_)) == int64(0) {
+				/*line along.go:51*/ if int64(len(words_)) == int64(0) {
 					t_ := o_ * r_.height_
-					/*line along.go:45*/ t2_ := (o_ + int64(1)) * r_.height_
-					/*line along.go:45*/ t3_ := r_.cols_
+					/*line along.go:52*/ t2_ := (o_ + int64(1)) * r_.height_
+					/*line along.go:52*/ t3_ := r_.cols_
 					for w := range n {
-						/*line along.go:45*/ b_all[w].i0_ = t_
-						/*line along.go:45*/ b_all[w].i1_ = t2_
-						/*line along.go:45*/ b_all[w].j0_ = int64(0)
-						/*line along.go:45*/ b_all[w].j1_ = t3_
-						/*line along.go:186*/ f2_all[w] = f_
-						/*line along.go:186*/ p2_all[w] = p_
-						/*line along.go:186*/ b2_all[w] = b_all[w]
-						/*line along.go:186*/ q2_all[w] = q_
-						/*line along.go:46*/ t4_ := float32(0)
-						/*line along.go:46*/ t5_ := false
+						/*line along.go:52*/ b_all[w].i0_ = t_
+						/*line along.go:52*/ b_all[w].i1_ = t2_
+						/*line along.go:52*/ b_all[w].j0_ = int64(0)
+						/*line along.go:52*/ b_all[w].j1_ = t3_
+						/*line along.go:274*/ f2_all[w] = f_
+						/*line along.go:274*/ p2_all[w] = p_
+						/*line along.go:274*/ b2_all[w] = b_all[w]
+						/*line along.go:274*/ q2_all[w] = q_
+						/*line along.go:53*/ t4_ := float32(0)
+						/*line along.go:53*/ t5_ := false
 						t4_all[w] = t4_
 						t5_all[w] = t5_
 					}
-					/*line along.go:188*/ n2_ := n0
+					/*line along.go:276*/ n2_ := n0
 					for w := range n {
 						l0 := w % n0
 						l2_ := l0
-						/*line along.go:189*/ g_all[w] = gpu_guess{}
-						for i_ := b2_all[w].i0_; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
-							for j_ := b2_all[w].j0_ + l2_; j_ < b2_all[w].j1_; j_ = j_ + n2_ {
-								x2_, y2_ := gpu_elementsAt_(p2_all[w], b2_all[w], i_, j_)
-								g_all[w] = gpu_plus__(f2_all[w], p2_all[w], g_all[w], x2_, y2_, b2_all[w].shift_, b2_all[w].mask_, true)
+						/*line along.go:277*/ g_all[w] = gpu_guess{}
+						/*line along.go:279*/ if b2_all[w].lanes_ < n2_ {
+							t6_ := gpu_guessLanes_(f2_all[w], p2_all[w], b2_all[w], g_all[w], b2_all[w].i0_+support.Div(l2_, b2_all[w].lanes_), b2_all[w].j0_+support.Rem(l2_, b2_all[w].lanes_), support.Div(n2_, b2_all[w].lanes_), int64(0))
+							/*line along.go:280*/ g_all[w] = t6_
+						} else {
+							/*line along.go:281*/ if b2_all[w].fours_ {
+								for i_ := b2_all[w].i0_; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
+									t7_ := gpu_guessLanes_(f2_all[w], p2_all[w], b2_all[w], g_all[w], i_, b2_all[w].j0_+l2_, int64(0), n2_)
+									/*line along.go:283*/ g_all[w] = t7_
+								}
+							} else {
+								for i2_ := b2_all[w].i0_; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
+									for j_ := b2_all[w].j0_ + l2_; j_ < b2_all[w].j1_; j_ = j_ + n2_ {
+										x2_, y2_ := gpu_elementsAt_(p2_all[w], b2_all[w], i2_, j_)
+										g_all[w] = gpu_plus__(f2_all[w], p2_all[w], g_all[w], x2_, y2_, b2_all[w].shift_, b2_all[w].mask_, true)
+									}
+								}
 							}
 						}
 					}
@@ -1782,69 +2140,69 @@ func AlongFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 						l0 := w % n0
 						stage2_ := stage_[:int64(1024)]
 						l2_ := l0
-						/*line along.go:197*/ t8_ := l2_
-						/*line along.go:197*/ t9_ := n2_ + l2_
-						/*line along.go:197*/ t10_ := int64(math.Float64bits(g_all[w].sum_))
-						/*line along.go:197*/ t11_ := int64(math.Float64bits(g_all[w].off_))
-						/*line along.go:197*/ stage2_[t8_] = t10_
-						/*line along.go:197*/ stage2_[t9_] = t11_
+						/*line along.go:294*/ t10_ := l2_
+						/*line along.go:294*/ t11_ := n2_ + l2_
+						/*line along.go:294*/ t12_ := int64(math.Float64bits(g_all[w].sum_))
+						/*line along.go:294*/ t13_ := int64(math.Float64bits(g_all[w].off_))
+						/*line along.go:294*/ stage2_[t10_] = t12_
+						/*line along.go:294*/ stage2_[t11_] = t13_
 					}
 					for w := range n {
 						stage2_ := stage_[:int64(1024)]
-						/*line along.go:199*/ all_ := gpu_guess{}
-						for t12_, k_ := n2_, int64(0); k_ < t12_; k_ = k_ + int64(1) {
+						/*line along.go:296*/ all_ := gpu_guess{}
+						for t14_, k_ := n2_, int64(0); k_ < t14_; k_ = k_ + int64(1) {
 							all_.sum_ = all_.sum_ + math.Float64frombits(uint64(stage2_[k_]))
 							all_.off_ = all_.off_ + math.Float64frombits(uint64(stage2_[n2_+k_]))
 						}
 						z_ := float32(0)
-						/*line along.go:204*/ ok_ := false
-//line along.go:204
+						/*line along.go:301*/ ok_ := false
+//line along.go:301
 						z_, ok_ = gpu_sure(f2_all[w], all_, q2_all[w], true, ((b2_all[w].i1_-b2_all[w].i0_)*(b2_all[w].j1_-b2_all[w].j0_))+n2_)
 						z_all[w] = z_
 						ok_all[w] = ok_
 					}
-					/*line along.go:205*/ var t15_ float32
+					/*line along.go:302*/ var t17_ float32
 					for w := range n {
 						l0 := w % n0
 						l1 := w / n0 % n1
 						l2 := w / (n0 * n1)
 						z_ := z_all[w]
-						/*line along.go:205*/ if x := z_; l0|l1|l2 == 0 {
-							t15_ = x
+						/*line along.go:302*/ if x := z_; l0|l1|l2 == 0 {
+							t17_ = x
 						}
 					}
-					/*line along.go:205*/ var t16_ bool
+					/*line along.go:302*/ var t18_ bool
 					for w := range n {
 						l0 := w % n0
 						l1 := w / n0 % n1
 						l2 := w / (n0 * n1)
 						ok_ := ok_all[w]
-						/*line along.go:205*/ if x := ok_; l0|l1|l2 == 0 {
-							t16_ = x
+						/*line along.go:302*/ if x := ok_; l0|l1|l2 == 0 {
+							t18_ = x
 						}
 					}
-					/*line along.go:205*/ t17_ := t15_
-					/*line along.go:205*/ t18_ := t16_
+					/*line along.go:302*/ t19_ := t17_
+					/*line along.go:302*/ t20_ := t18_
 					for w := range n {
-						/*line along.go:205*/ t4_ := t17_
-						/*line along.go:205*/ t5_ := t18_
+						/*line along.go:302*/ t4_ := t19_
+						/*line along.go:302*/ t5_ := t20_
 						t4_all[w] = t4_
 						t5_all[w] = t5_
 					}
 					for w := range n {
 						t4_ := t4_all[w]
 						t5_ := t5_all[w]
-						/*line along.go:46*/ z2_ := t4_
-						/*line along.go:46*/ ok2_ := t5_
+						/*line along.go:53*/ z2_ := t4_
+						/*line along.go:53*/ ok2_ := t5_
 						z2_all[w] = z2_
 						ok2_all[w] = ok2_
 					}
-					/*line along.go:47*/ if ok2_all[0] {
+					/*line along.go:54*/ if ok2_all[0] {
 						for w := range n {
 							l0 := w % n0
 							z2_ := z2_all[w]
 							l_ := l0
-							/*line along.go:48*/ if l_ == int64(0) {
+							/*line along.go:55*/ if l_ == int64(0) {
 								c_.Data_[(o_*c_.Stride_)+int64(0)] = z2_
 							}
 						}
@@ -1852,134 +2210,140 @@ func AlongFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 					}
 				}
 				for w := range n {
-					/*line along.go:54*/ e_all[w] = gpu_extracted{}
-					/*line along.go:54*/ held_ := int64(0)
-					/*line along.go:54*/ dirty_ := false
+					/*line along.go:61*/ e_all[w] = gpu_extracted{}
+					/*line along.go:61*/ held_ := int64(0)
+					/*line along.go:61*/ dirty_ := false
 					held_all[w] = held_
 					dirty_all[w] = dirty_
 				}
 				for w := range n {
-					/*line along.go:55*/ k2_ := from_
+					from_ := from_all[w]
+					/*line along.go:62*/ k2_ := from_
 					k2_all[w] = k2_
 				}
 			loop18:
-				/*line along.go:55*/ for {
+				/*line along.go:62*/ for {
 				loop18_body:
 					switch {
 					default:
 						for w := range n {
 							k2_ := k2_all[w]
+							end_ := end_all[w]
 							top_ := top_all[w]
-							/*line along.go:56*/ done_ := k2_ >= end_
-							/*line along.go:56*/ wide_ := false
-							/*line along.go:56*/ next_ := top_
+							/*line along.go:63*/ done_ := k2_ >= end_
+							/*line along.go:63*/ wide_ := false
+							/*line along.go:63*/ next_ := top_
+							/*line along.go:63*/ w_all[w] = gpu_window{}
 							done_all[w] = done_
 							wide_all[w] = wide_
 							next_all[w] = next_
 						}
-						/*line along.go:57*/ if !done_all[0] {
+						/*line along.go:64*/ if !done_all[0] {
 							for w := range n {
 								l0 := w % n0
 								k2_ := k2_all[w]
+								height_ := height_all[w]
 								top_ := top_all[w]
 								alone_ := alone_all[w]
 								l_ := l0
-								/*line along.go:58*/ t19_ := (o_ * r_.height_) + (support.Div(k2_, across_) * height_)
-								/*line along.go:58*/ t20_ := support.Rem(k2_, across_) * width_
-								/*line along.go:58*/ b_all[w].i0_ = t19_
-								/*line along.go:58*/ b_all[w].j0_ = t20_
-								t21_ := min(b_all[w].i0_+height_, (o_+int64(1))*r_.height_)
-								/*line along.go:59*/ t22_ := min(b_all[w].j0_+width_, r_.cols_)
-								/*line along.go:59*/ b_all[w].i1_ = t21_
-								/*line along.go:59*/ b_all[w].j1_ = t22_
-								t23_ := gpu_extractFrom__(f_, p_, b_all[w], l_, n_, top_, alone_)
-								/*line along.go:60*/ g2_all[w] = t23_
+								/*line along.go:65*/ t21_ := (o_ * r_.height_) + (support.Div(k2_, across_) * height_)
+								/*line along.go:65*/ t22_ := support.Rem(k2_, across_) * width_
+								/*line along.go:65*/ b_all[w].i0_ = t21_
+								/*line along.go:65*/ b_all[w].j0_ = t22_
+								t23_ := min(b_all[w].i0_+height_, (o_+int64(1))*r_.height_)
+								/*line along.go:66*/ t24_ := min(b_all[w].j0_+width_, r_.cols_)
+								/*line along.go:66*/ b_all[w].i1_ = t23_
+								/*line along.go:66*/ b_all[w].j1_ = t24_
+								t25_ := gpu_extractFrom__(f_, p_, b_all[w], l_, n_, top_, alone_)
+								/*line along.go:67*/ g2_all[w] = t25_
 							}
-							/*line along.go:61*/ var t24_ bool
+							/*line along.go:68*/ var t26_ bool
 							for w := range n {
 								top_ := top_all[w]
 								alone_ := alone_all[w]
-								/*line along.go:61*/ if !gpu_fits__(f_, p_, g2_all[w].w_, top_, alone_) {
-									/*line along.go:61*/ t24_ = true
+								/*line along.go:68*/ if !gpu_fits__(f_, p_, g2_all[w].w_, top_, alone_) {
+									/*line along.go:68*/ t26_ = true
 								}
 							}
-							/*line along.go:61*/ if !t24_ {
+							/*line along.go:68*/ if !t26_ {
 								for w := range n {
 									top_ := top_all[w]
 									k2_ := k2_all[w]
 									held_ := held_all[w]
-									/*line along.go:62*/ t25_ := gpu_plus_(e_all[w], gpu_counted(g2_all[w], top_))
-									/*line along.go:62*/ e_all[w] = t25_
-									/*line along.go:62*/ alone_ := false
+									/*line along.go:69*/ t27_ := gpu_plus_(e_all[w], gpu_counted(g2_all[w], top_))
+									/*line along.go:69*/ e_all[w] = t27_
+									/*line along.go:69*/ alone_ := false
 									k2_ = k2_ + int64(1)
 									held_ = held_ + int64(1)
 									alone_all[w] = alone_
 									k2_all[w] = k2_
 									held_all[w] = held_
 								}
-								/*line along.go:65*/ if (held_all[0] * n_) < int64(2048) {
+								/*line along.go:72*/ if (held_all[0] * n_) < int64(2048) {
 									break loop18_body
 								}
 							} else {
 								for w := range n {
-									/*line along.go:209*/ w_all[w] = g2_all[w].w_
-									/*line along.go:69*/ t26_all[w] = gpu_window{}
+									/*line along.go:325*/ w2_all[w] = g2_all[w].w_
+									/*line along.go:76*/ t28_all[w] = gpu_window{}
 								}
-								/*line along.go:210*/ n3_ := n0
+								/*line along.go:326*/ n3_ := n0
 								for w := range n {
 									l0 := w % n0
 									stage3_ := stage_[:int64(1024)]
 									l3_ := l0
-									/*line along.go:212*/ t27_ := l3_
-									/*line along.go:212*/ t28_ := n3_ + l3_
-									/*line along.go:212*/ t29_ := int64(w_all[w].hi_)
-									/*line along.go:212*/ t30_ := int64(w_all[w].lo_)
-									/*line along.go:212*/ stage3_[t27_] = t29_
-									/*line along.go:212*/ stage3_[t28_] = t30_
+									/*line along.go:328*/ t29_ := l3_
+									/*line along.go:328*/ t30_ := n3_ + l3_
+									/*line along.go:328*/ t31_ := int64(w2_all[w].hi_)
+									/*line along.go:328*/ t32_ := int64(w2_all[w].lo_)
+									/*line along.go:328*/ stage3_[t29_] = t31_
+									/*line along.go:328*/ stage3_[t30_] = t32_
 								}
 								for w := range n {
 									stage3_ := stage_[:int64(1024)]
-									/*line along.go:214*/ all2_ := gpu_nowhere()
-									for t31_, k3_ := n3_, int64(0); k3_ < t31_; k3_ = k3_ + int64(1) {
-										t32_ := gpu_window{hi_: uint32(stage3_[k3_]), lo_: uint32(stage3_[n3_+k3_])}
-										/*line along.go:216*/ all2_ = gpu_and(all2_, t32_)
+									/*line along.go:330*/ all2_ := gpu_nowhere()
+									for t33_, k3_ := n3_, int64(0); k3_ < t33_; k3_ = k3_ + int64(1) {
+										t34_ := gpu_window{hi_: uint32(stage3_[k3_]), lo_: uint32(stage3_[n3_+k3_])}
+										/*line along.go:332*/ all2_ = gpu_and(all2_, t34_)
 									}
-									t26_all[w] = all2_
+									t28_all[w] = all2_
 								}
-								/*line along.go:69*/ var t33_ int64
+								for w := range n {
+									/*line along.go:76*/ w_all[w] = t28_all[w]
+								}
+								/*line along.go:77*/ var t35_ int64
 								for w := range n {
 									l0 := w % n0
 									l1 := w / n0 % n1
 									l2 := w / (n0 * n1)
 									top_ := top_all[w]
-//line along.go:69
-									if x := gpu_nextTop__(f_, p_, t26_all[w], top_); l0|l1|l2 == 0 {
-										t33_ = x
+									/*line along.go:77*/ if x := gpu_nextTop__(f_, p_, w_all[w], top_); l0|l1|l2 == 0 {
+										t35_ = x
 									}
 								}
 								for w := range n {
-									/*line along.go:69*/ next_ := t33_
-									t34_ := next_ == int64(0)
-									/*line along.go:70*/ alone_ := false
-									/*line along.go:70*/ wide_ := t34_
+									/*line along.go:77*/ next_ := t35_
+									t36_ := next_ == int64(0)
+									/*line along.go:78*/ alone_ := false
+									/*line along.go:78*/ wide_ := t36_
 									next_all[w] = next_
 									alone_all[w] = alone_
 									wide_all[w] = wide_
 								}
 							}
 						}
-						/*line along.go:73*/ if (done_all[0] && (!dirty_all[0])) && (int64(len(words_)) == int64(0)) {
+						/*line along.go:81*/ if (done_all[0] && (!dirty_all[0])) && (!r_.spread_) {
 							break loop18
 						}
 						if ((done_all[0] || wide_all[0]) || ((held_all[0] > int64(0)) && (next_all[0] != top_all[0]))) || ((held_all[0] * n_) >= int64(2048)) {
 							for w := range n {
 								top_ := top_all[w]
 								dirty_ := dirty_all[w]
-								/*line along.go:122*/ f3_all[w] = f_
-								/*line along.go:122*/ p3_all[w] = p_
-								/*line along.go:122*/ e2_all[w] = e_all[w]
+								/*line along.go:145*/ f3_all[w] = f_
+								/*line along.go:145*/ p3_all[w] = p_
+								/*line along.go:145*/ e2_all[w] = e_all[w]
 								top2_ := top_
-								/*line along.go:123*/ dirty2_ := dirty_
+								/*line along.go:146*/ dirty2_ := dirty_
 								top2_all[w] = top2_
 								dirty2_all[w] = dirty2_
 							}
@@ -1988,151 +2352,280 @@ func AlongFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 								dirty2_ := dirty2_all[w]
 								stage4_ := stage_[:int64(1024)]
 								sum2_ := sum_[:int64(137)]
-								/*line along.go:125*/ if !dirty2_ {
-									for i2_ := l0; i2_ <= int64(24); i2_ = i2_ + n0 {
-										sum2_[i2_] = int64(0)
+								/*line along.go:148*/ if !dirty2_ {
+									for i3_ := l0; i3_ <= int64(24); i3_ = i3_ + n0 {
+										sum2_[i3_] = int64(0)
 									}
 								}
-								/*line along.go:222*/ f4_ := f3_all[w]
+								/*line along.go:338*/ f4_ := f3_all[w]
 								_ = f4_
-								/*line along.go:222*/ p4_ := p3_all[w]
+								/*line along.go:338*/ p4_ := p3_all[w]
 								_ = p4_
-								/*line along.go:222*/ stage5_all[w] = stage4_
-								/*line along.go:222*/ e3_all[w] = e2_all[w]
-								/*line along.go:130*/ t35_all[w] = gpu_extracted{}
+								/*line along.go:338*/ stage5_all[w] = stage4_
+								/*line along.go:338*/ e3_all[w] = e2_all[w]
+								/*line along.go:153*/ t37_all[w] = gpu_extracted{}
 							}
-							/*line along.go:224*/ n4_ := n0
+							/*line along.go:340*/ n4_ := n0
 							for w := range n {
 								l0 := w % n0
 								l4_ := l0
-								/*line along.go:226*/ t36_ := l4_
-								/*line along.go:226*/ t37_ := n4_ + l4_
-								/*line along.go:226*/ t38_ := e3_all[w].a_
-								/*line along.go:226*/ t39_ := e3_all[w].b_
-								/*line along.go:226*/ stage5_all[w][t36_] = t38_
-								/*line along.go:226*/ stage5_all[w][t37_] = t39_
+								/*line along.go:342*/ t38_ := l4_
+								/*line along.go:342*/ t39_ := n4_ + l4_
+								/*line along.go:342*/ t40_ := e3_all[w].a_
+								/*line along.go:342*/ t41_ := e3_all[w].b_
+								/*line along.go:342*/ stage5_all[w][t38_] = t40_
+								/*line along.go:342*/ stage5_all[w][t39_] = t41_
 							}
-							/*line along.go:232*/ if n4_ > int64(16) {
+							/*line along.go:348*/ if n4_ > int64(16) {
 								for w := range n {
 									l0 := w % n0
 									l4_ := l0
-//line along.go:233
+//line along.go:349
 									for k4_ := l4_ + int64(16); (k4_ < n4_) && (l4_ < int64(16)); k4_ = k4_ + int64(16) {
-										stage5_all[w][l4_] = stage5_all[w][l4_] + stage5_all[w][k4_]
-										stage5_all[w][n4_+l4_] = stage5_all[w][n4_+l4_] + stage5_all[w][n4_+k4_]
+										e3_all[w].a_ = e3_all[w].a_ + stage5_all[w][k4_]
+										e3_all[w].b_ = e3_all[w].b_ + stage5_all[w][n4_+k4_]
+									}
+									/*line along.go:357*/ if l4_ < int64(16) {
+										t46_ := l4_
+										/*line along.go:358*/ t47_ := n4_ + l4_
+										/*line along.go:358*/ t48_ := e3_all[w].a_
+										/*line along.go:358*/ t49_ := e3_all[w].b_
+										/*line along.go:358*/ stage5_all[w][t46_] = t48_
+										/*line along.go:358*/ stage5_all[w][t47_] = t49_
 									}
 								}
 							}
 							for w := range n {
-								/*line along.go:243*/ all3_ := gpu_extracted{}
-								for t44_, k5_ := min(n4_, int64(16)), int64(0); k5_ < t44_; k5_ = k5_ + int64(1) {
+								/*line along.go:365*/ all3_ := gpu_extracted{}
+								for t54_, k5_ := min(n4_, int64(16)), int64(0); k5_ < t54_; k5_ = k5_ + int64(1) {
 									all3_.a_ = all3_.a_ + stage5_all[w][k5_]
 									all3_.b_ = all3_.b_ + stage5_all[w][n4_+k5_]
 								}
-								/*line along.go:252*/ t35_all[w] = all3_
+								/*line along.go:374*/ t37_all[w] = all3_
 							}
 							for w := range n {
 								l0 := w % n0
 								top2_ := top2_all[w]
 								sum2_ := sum_[:int64(137)]
-								/*line along.go:130*/ all4_ := t35_all[w]
+								/*line along.go:153*/ all4_ := t37_all[w]
 								if l0 == int64(0) {
 									gpu_addTo__(f3_all[w], p3_all[w], sum2_, all4_, top2_)
 								}
 							}
 							for w := range n {
-								/*line along.go:78*/ t45_ := gpu_extracted{}
-								/*line along.go:78*/ e_all[w] = t45_
-								/*line along.go:78*/ held_ := int64(0)
-								/*line along.go:78*/ dirty_ := true
+								/*line along.go:86*/ t55_ := gpu_extracted{}
+								/*line along.go:86*/ e_all[w] = t55_
+								/*line along.go:86*/ held_ := int64(0)
+								/*line along.go:86*/ dirty_ := true
 								held_all[w] = held_
 								dirty_all[w] = dirty_
 							}
 						}
-						/*line along.go:80*/ if done_all[0] {
+						/*line along.go:88*/ if done_all[0] {
 							break loop18
 						}
 						if !wide_all[0] {
 							for w := range n {
 								next_ := next_all[w]
-								/*line along.go:84*/ top_ := next_
+								/*line along.go:92*/ top_ := next_
 								top_all[w] = top_
 							}
 							break loop18_body
 						}
 						for w := range n {
+//line along.go:95
+							t56_all[w] = gpu_window{hi_: w_all[w].hi_, lo_: w_all[w].hi_ - uint32(1)}
+						}
+						/*line along.go:95*/ var t57_ int64
+						for w := range n {
+							l0 := w % n0
+							l1 := w / n0 % n1
+							l2 := w / (n0 * n1)
+							/*line along.go:95*/ if x := gpu_topOf__(f_, p_, t56_all[w]); l0|l1|l2 == 0 {
+								t57_ = x
+							}
+						}
+						/*line along.go:95*/ most_ := t57_
+						for w := range n {
+							l0 := w % n0
+							l_ := l0
+							/*line along.go:96*/ var g3_ gpu_extraction
+							/*line along.go:96*/ rest_ := int64(0)
+							/*line along.go:96*/ g3_, rest_ = gpu_extractFitting__(f_, p_, b_all[w], l_, n_, most_)
+							/*line along.go:145*/ f5_all[w] = f_
+							/*line along.go:145*/ p5_all[w] = p_
+							/*line along.go:145*/ e4_all[w] = gpu_counted(g3_, gpu_used(most_))
+							top3_ := gpu_used(most_)
+							rest_all[w] = rest_
+							top3_all[w] = top3_
+						}
+						/*line along.go:146*/ dirty3_ := true
+						for w := range n {
+							l0 := w % n0
+							stage6_ := stage_[:int64(1024)]
+							sum3_ := sum_[:int64(137)]
+							/*line along.go:148*/ if !dirty3_ {
+								for i4_ := l0; i4_ <= int64(24); i4_ = i4_ + n0 {
+									sum3_[i4_] = int64(0)
+								}
+							}
+							/*line along.go:338*/ f6_ := f5_all[w]
+							_ = f6_
+							/*line along.go:338*/ p6_ := p5_all[w]
+							_ = p6_
+							/*line along.go:338*/ stage7_all[w] = stage6_
+							/*line along.go:338*/ e5_all[w] = e4_all[w]
+							/*line along.go:153*/ t60_all[w] = gpu_extracted{}
+						}
+						/*line along.go:340*/ n5_ := n0
+						for w := range n {
+							l0 := w % n0
+							l5_ := l0
+							/*line along.go:342*/ t61_ := l5_
+							/*line along.go:342*/ t62_ := n5_ + l5_
+							/*line along.go:342*/ t63_ := e5_all[w].a_
+							/*line along.go:342*/ t64_ := e5_all[w].b_
+							/*line along.go:342*/ stage7_all[w][t61_] = t63_
+							/*line along.go:342*/ stage7_all[w][t62_] = t64_
+						}
+						/*line along.go:348*/ if n5_ > int64(16) {
+							for w := range n {
+								l0 := w % n0
+								l5_ := l0
+//line along.go:349
+								for k6_ := l5_ + int64(16); (k6_ < n5_) && (l5_ < int64(16)); k6_ = k6_ + int64(16) {
+									e5_all[w].a_ = e5_all[w].a_ + stage7_all[w][k6_]
+									e5_all[w].b_ = e5_all[w].b_ + stage7_all[w][n5_+k6_]
+								}
+								/*line along.go:357*/ if l5_ < int64(16) {
+									t69_ := l5_
+									/*line along.go:358*/ t70_ := n5_ + l5_
+									/*line along.go:358*/ t71_ := e5_all[w].a_
+									/*line along.go:358*/ t72_ := e5_all[w].b_
+									/*line along.go:358*/ stage7_all[w][t69_] = t71_
+									/*line along.go:358*/ stage7_all[w][t70_] = t72_
+								}
+							}
+						}
+						for w := range n {
+							/*line along.go:365*/ all5_ := gpu_extracted{}
+							for t77_, k7_ := min(n5_, int64(16)), int64(0); k7_ < t77_; k7_ = k7_ + int64(1) {
+								all5_.a_ = all5_.a_ + stage7_all[w][k7_]
+								all5_.b_ = all5_.b_ + stage7_all[w][n5_+k7_]
+							}
+							/*line along.go:374*/ t60_all[w] = all5_
+						}
+						for w := range n {
+							l0 := w % n0
+							top3_ := top3_all[w]
+							sum3_ := sum_[:int64(137)]
+							/*line along.go:153*/ all6_ := t60_all[w]
+							if l0 == int64(0) {
+								gpu_addTo__(f5_all[w], p5_all[w], sum3_, all6_, top3_)
+							}
+						}
+						for w := range n {
+							l0 := w % n0
+							rest_ := rest_all[w]
+							l_ := l0
+							/*line along.go:99*/ stage_[l_] = rest_
+						}
+						for w := range n {
 							l0 := w % n0
 							k2_ := k2_all[w]
 							l_ := l0
-							/*line along.go:88*/ if l_ == int64(0) {
-								gpu_addBlock__(f_, p_, b_all[w], sum_[:int64(137)])
+							/*line along.go:101*/ if l_ == int64(0) {
+								for t78_, k8_ := n_, int64(0); k8_ < t78_; k8_ = k8_ + int64(1) {
+									if stage_[k8_] != int64(0) {
+										gpu_addRest__(f_, p_, b_all[w], k8_, n_, most_, sum_[:int64(137)])
+									}
+								}
 							}
 							k2_ = k2_ + int64(1)
 							k2_all[w] = k2_
 						}
 					}
 				}
-				/*line along.go:93*/ if !dirty_all[0] {
+				/*line along.go:110*/ if !dirty_all[0] {
 					for w := range n {
-						/*line along.go:222*/ f5_ := f_
-						_ = f5_
-						/*line along.go:222*/ p5_ := p_
-						_ = p5_
-						/*line along.go:222*/ e4_all[w] = e_all[w]
-						/*line along.go:94*/ t46_all[w] = gpu_extracted{}
+						/*line along.go:338*/ f7_ := f_
+						_ = f7_
+						/*line along.go:338*/ p7_ := p_
+						_ = p7_
+						/*line along.go:338*/ e6_all[w] = e_all[w]
+						/*line along.go:111*/ t79_all[w] = gpu_extracted{}
 					}
-					/*line along.go:224*/ n5_ := n0
+					/*line along.go:340*/ n6_ := n0
 					for w := range n {
 						l0 := w % n0
-						stage6_ := stage_[:int64(1024)]
-						l5_ := l0
-						/*line along.go:226*/ t47_ := l5_
-						/*line along.go:226*/ t48_ := n5_ + l5_
-						/*line along.go:226*/ t49_ := e4_all[w].a_
-						/*line along.go:226*/ t50_ := e4_all[w].b_
-						/*line along.go:226*/ stage6_[t47_] = t49_
-						/*line along.go:226*/ stage6_[t48_] = t50_
+						stage8_ := stage_[:int64(1024)]
+						l6_ := l0
+						/*line along.go:342*/ t80_ := l6_
+						/*line along.go:342*/ t81_ := n6_ + l6_
+						/*line along.go:342*/ t82_ := e6_all[w].a_
+						/*line along.go:342*/ t83_ := e6_all[w].b_
+						/*line along.go:342*/ stage8_[t80_] = t82_
+						/*line along.go:342*/ stage8_[t81_] = t83_
 					}
-					/*line along.go:232*/ if n5_ > int64(16) {
+					/*line along.go:348*/ if n6_ > int64(16) {
 						for w := range n {
 							l0 := w % n0
-							stage6_ := stage_[:int64(1024)]
-							l5_ := l0
-//line along.go:233
-							for k6_ := l5_ + int64(16); (k6_ < n5_) && (l5_ < int64(16)); k6_ = k6_ + int64(16) {
-								stage6_[l5_] = stage6_[l5_] + stage6_[k6_]
-								stage6_[n5_+l5_] = stage6_[n5_+l5_] + stage6_[n5_+k6_]
+							stage8_ := stage_[:int64(1024)]
+							l6_ := l0
+//line along.go:349
+							for k9_ := l6_ + int64(16); (k9_ < n6_) && (l6_ < int64(16)); k9_ = k9_ + int64(16) {
+								e6_all[w].a_ = e6_all[w].a_ + stage8_[k9_]
+								e6_all[w].b_ = e6_all[w].b_ + stage8_[n6_+k9_]
+							}
+							/*line along.go:357*/ if l6_ < int64(16) {
+								t88_ := l6_
+								/*line along.go:358*/ t89_ := n6_ + l6_
+								/*line along.go:358*/ t90_ := e6_all[w].a_
+								/*line along.go:358*/ t91_ := e6_all[w].b_
+								/*line along.go:358*/ stage8_[t88_] = t90_
+								/*line along.go:358*/ stage8_[t89_] = t91_
 							}
 						}
 					}
 					for w := range n {
-						stage6_ := stage_[:int64(1024)]
-						/*line along.go:243*/ all5_ := gpu_extracted{}
-						for t55_, k7_ := min(n5_, int64(16)), int64(0); k7_ < t55_; k7_ = k7_ + int64(1) {
-							all5_.a_ = all5_.a_ + stage6_[k7_]
-							all5_.b_ = all5_.b_ + stage6_[n5_+k7_]
+						stage8_ := stage_[:int64(1024)]
+						/*line along.go:365*/ all7_ := gpu_extracted{}
+						for t96_, k10_ := min(n6_, int64(16)), int64(0); k10_ < t96_; k10_ = k10_ + int64(1) {
+							all7_.a_ = all7_.a_ + stage8_[k10_]
+							all7_.b_ = all7_.b_ + stage8_[n6_+k10_]
 						}
-						/*line along.go:252*/ t46_all[w] = all5_
+						/*line along.go:374*/ t79_all[w] = all7_
 					}
 					for w := range n {
-						/*line along.go:94*/ all6_all[w] = t46_all[w]
+						/*line along.go:111*/ all8_all[w] = t79_all[w]
 					}
-					/*line along.go:95*/ var t56_ float32
+					/*line along.go:112*/ if int64(len(words_)) != int64(0) {
+						for w := range n {
+							l0 := w % n0
+							top_ := top_all[w]
+							l_ := l0
+							/*line along.go:113*/ if l_ == int64(0) {
+								gpu_leave__(f_, p_, words_, ((g0*r_.outputs_)+o_)*int64(25), all8_all[w], top_)
+							}
+						}
+						break loop4_body
+					}
+					/*line along.go:118*/ var t97_ float32
 					for w := range n {
 						l0 := w % n0
 						l1 := w / n0 % n1
 						l2 := w / (n0 * n1)
 						top_ := top_all[w]
-//line along.go:95
-						if x := gpu_rounded(f_, gpu_valueOf__(f_, p_, all6_all[w], top_), int64(0), q_); l0|l1|l2 == 0 {
-							t56_ = x
+//line along.go:118
+						if x := gpu_rounded(f_, gpu_valueOf__(f_, p_, all8_all[w], top_), int64(0), q_); l0|l1|l2 == 0 {
+							t97_ = x
 						}
 					}
-					/*line along.go:95*/ z3_ := t56_
+					/*line along.go:118*/ z3_ := t97_
 					for w := range n {
 						l0 := w % n0
 						l_ := l0
-						/*line along.go:96*/ if l_ == int64(0) {
+						/*line along.go:119*/ if l_ == int64(0) {
 							c_.Data_[(o_*c_.Stride_)+int64(0)] = z3_
 						}
 					}
@@ -2141,10 +2634,10 @@ func AlongFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 				for w := range n {
 					l0 := w % n0
 					l_ := l0
-					/*line along.go:102*/ if l_ == int64(0) {
+					/*line along.go:125*/ if l_ == int64(0) {
 						if int64(len(words_)) == int64(0) {
-							t57_ := gpu_ofWords(f_, sum_[:int64(137)], q_)
-							/*line along.go:104*/ c_.Data_[(o_*c_.Stride_)+int64(0)] = t57_
+							t98_ := gpu_ofWords(f_, sum_[:int64(137)], q_)
+							/*line along.go:127*/ c_.Data_[(o_*c_.Stride_)+int64(0)] = t98_
 						} else {
 							gpu_Carry(sum_[:int64(137)], gpu_wordsOf(f_))
 						}
@@ -2155,15 +2648,15 @@ func AlongFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 					for w := range n {
 						l0 := w % n0
 						l_ := l0
-						/*line along.go:112*/ for i3_ := l_; i3_ <= int64(24); i3_ = i3_ + n_ {
-							words_[at_+i3_] = sum_[i3_]
+						/*line along.go:135*/ for i5_ := l_; i5_ <= int64(24); i5_ = i5_ + n_ {
+							words_[at_+i5_] = sum_[i5_]
 						}
 					}
 				}
 			}
-			/*line along.go:40*/ o_ = o_ + int64(grid.Groups[1])
+			/*line along.go:47*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2167
+//line kernels_tandem.go:2660
 	}
 	return nil
 }
@@ -2176,11 +2669,13 @@ func AlongFloat64DoubleProductPlain(grid backend.Grid, lo, hi int, args []backen
 	arg7.height = int(args[22].Int64())
 	arg7.cols = int(args[23].Int64())
 	arg7.turns = int(args[24].Int64())
+	arg7.spread = bool(args[25].Uint32() != 0)
+	arg7.fours = bool(args[26].Uint32() != 0)
 	var arg8 quotient
-	arg8.over = uint64(args[25].Uint64())
-	arg8.root = bool(args[26].Uint32() != 0)
+	arg8.over = uint64(args[27].Uint64())
+	arg8.root = bool(args[28].Uint32() != 0)
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Along[float64, double, product](it, arg0, arg1, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float64](args[18:]), arg7, arg8, int64(args[27].Int64()))
+		Along[float64, double, product](it, arg0, arg1, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float64](args[18:]), arg7, arg8, int64(args[29].Int64()))
 	})
 }
 
@@ -2197,180 +2692,196 @@ func AlongFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 	r_.height_ = args[22].Int64()
 	r_.cols_ = args[23].Int64()
 	r_.turns_ = args[24].Int64()
+	r_.spread_ = args[25].Uint32() != 0
+	r_.fours_ = args[26].Uint32() != 0
 	var q_ gpu_quotient
-	q_.over_ = args[25].Uint64()
-	q_.root_ = args[26].Uint32() != 0
-	mask_ := args[27].Int64()
+	q_.over_ = args[27].Uint64()
+	q_.root_ = args[28].Uint32() != 0
+	mask_ := args[29].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var stage_ [1024]int64
 	var sum_ [137]int64
 	var b_all [1024]gpu_block_
-	var top_all, held_all, k2_all, next_all, top2_all [1024]int64
+	var height_all, from_all, end_all, top_all, held_all, k2_all, next_all, top2_all, rest_all, top3_all [1024]int64
 	var alone_all, dirty_all, done_all, wide_all, dirty2_all [1024]bool
-	var e_all, e2_all, e3_all, t35_all, e4_all, t46_all, all6_all [1024]gpu_extracted
+	var e_all, e2_all, e3_all, t37_all, e4_all, e5_all, t60_all, e6_all, t79_all, all8_all [1024]gpu_extracted
+	var w_all, w2_all, t28_all, t56_all [1024]gpu_window
 	var g2_all [1024]gpu_extraction
-	var w_all, t26_all [1024]gpu_window
-	var f3_all [1024]gpu_double
-	var p3_all [1024]gpu_product
-	var stage5_all [1024][]int64
+	var f3_all, f5_all [1024]gpu_double
+	var p3_all, p5_all [1024]gpu_product
+	var stage5_all, stage7_all [1024][]int64
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line along.go:32*/ n_ := n0
+		/*line along.go:36*/ n_ := n0
+		width_ := min(r_.cols_, n_*r_.turns_)
 		for w := range n {
-			/*line along.go:33*/ b_all[w] = gpu_block_{x_: x_, y_: y_, mask_: mask_}
+			/*line along.go:38*/ b_all[w] = gpu_block_{x_: x_, y_: y_, mask_: mask_, lanes_: n_, fours_: r_.fours_}
+			for (b_all[w].lanes_ / int64(2)) >= max(int64(1), width_) {
+				b_all[w].lanes_ = b_all[w].lanes_ / int64(2)
+			}
+			height_ := max(int64(1), support.Div(r_.turns_, max(int64(1), support.Div((width_+n_)-int64(1), n_)))) * support.Div(n_, b_all[w].lanes_)
+			height_all[w] = height_
 		}
-		/*line along.go:34*/ width_ := min(r_.cols_, n_*r_.turns_)
-		height_ := max(int64(1), support.Div(r_.turns_, max(int64(1), support.Div((width_+n_)-int64(1), n_))))
-		across_ := support.Div((r_.cols_+width_)-int64(1), max(int64(1), width_))
-		blocks_ := across_ * support.Div((r_.height_+height_)-int64(1), height_)
-		from_ := support.Div(g0*blocks_, int64(grid.Groups[0]))
-		/*line along.go:38*/ end_ := support.Div((g0+int64(1))*blocks_, int64(grid.Groups[0]))
+		/*line along.go:43*/ across_ := support.Div((r_.cols_+width_)-int64(1), max(int64(1), width_))
 		for w := range n {
-			/*line along.go:39*/ top_ := int64(1026)
-			/*line along.go:39*/ alone_ := false
+			height_ := height_all[w]
+			/*line along.go:44*/ blocks_ := across_ * support.Div((r_.height_+height_)-int64(1), height_)
+			from_ := support.Div(g0*blocks_, int64(grid.Groups[0]))
+			/*line along.go:45*/ end_ := support.Div((g0+int64(1))*blocks_, int64(grid.Groups[0]))
+			top_ := int64(1026)
+			/*line along.go:46*/ alone_ := false
+			from_all[w] = from_
+			end_all[w] = end_
 			top_all[w] = top_
 			alone_all[w] = alone_
 		}
-		/*line along.go:40*/ o_ := g1
-		/*line along.go:40*/ for o_ < r_.outputs_ {
+		/*line along.go:47*/ o_ := g1
+		/*line along.go:47*/ for o_ < r_.outputs_ {
 		loop4_body:
 			switch {
 			default:
 				for w := range n {
-					/*line along.go:41*/ if int64(len(shift_)) != int64(0) {
+					/*line along.go:48*/ if int64(len(shift_)) != int64(0) {
 						b_all[w].shift_ = shift_[o_]
 					}
-					/*line along.go:54*/ e_all[w] = gpu_extracted{}
-					/*line along.go:54*/ held_ := int64(0)
-					/*line along.go:54*/ dirty_ := false
+					/*line along.go:61*/ e_all[w] = gpu_extracted{}
+					/*line along.go:61*/ held_ := int64(0)
+					/*line along.go:61*/ dirty_ := false
 					held_all[w] = held_
 					dirty_all[w] = dirty_
 				}
 				for w := range n {
-					/*line along.go:55*/ k2_ := from_
+					from_ := from_all[w]
+					/*line along.go:62*/ k2_ := from_
 					k2_all[w] = k2_
 				}
 			loop7:
-				/*line along.go:55*/ for {
+				/*line along.go:62*/ for {
 				loop7_body:
 					switch {
 					default:
 						for w := range n {
 							k2_ := k2_all[w]
+							end_ := end_all[w]
 							top_ := top_all[w]
-							/*line along.go:56*/ done_ := k2_ >= end_
-							/*line along.go:56*/ wide_ := false
-							/*line along.go:56*/ next_ := top_
+							/*line along.go:63*/ done_ := k2_ >= end_
+							/*line along.go:63*/ wide_ := false
+							/*line along.go:63*/ next_ := top_
+							/*line along.go:63*/ w_all[w] = gpu_window{}
 							done_all[w] = done_
 							wide_all[w] = wide_
 							next_all[w] = next_
 						}
-						/*line along.go:57*/ if !done_all[0] {
+						/*line along.go:64*/ if !done_all[0] {
 							for w := range n {
 								l0 := w % n0
 								k2_ := k2_all[w]
+								height_ := height_all[w]
 								top_ := top_all[w]
 								alone_ := alone_all[w]
 								l_ := l0
-								/*line along.go:58*/ t19_ := (o_ * r_.height_) + (support.Div(k2_, across_) * height_)
-								/*line along.go:58*/ t20_ := support.Rem(k2_, across_) * width_
-								/*line along.go:58*/ b_all[w].i0_ = t19_
-								/*line along.go:58*/ b_all[w].j0_ = t20_
-								t21_ := min(b_all[w].i0_+height_, (o_+int64(1))*r_.height_)
-								/*line along.go:59*/ t22_ := min(b_all[w].j0_+width_, r_.cols_)
-								/*line along.go:59*/ b_all[w].i1_ = t21_
-								/*line along.go:59*/ b_all[w].j1_ = t22_
-								t23_ := gpu_extractFrom___(f_, p_, b_all[w], l_, n_, top_, alone_)
-								/*line along.go:60*/ g2_all[w] = t23_
+								/*line along.go:65*/ t21_ := (o_ * r_.height_) + (support.Div(k2_, across_) * height_)
+								/*line along.go:65*/ t22_ := support.Rem(k2_, across_) * width_
+								/*line along.go:65*/ b_all[w].i0_ = t21_
+								/*line along.go:65*/ b_all[w].j0_ = t22_
+								t23_ := min(b_all[w].i0_+height_, (o_+int64(1))*r_.height_)
+								/*line along.go:66*/ t24_ := min(b_all[w].j0_+width_, r_.cols_)
+								/*line along.go:66*/ b_all[w].i1_ = t23_
+								/*line along.go:66*/ b_all[w].j1_ = t24_
+								t25_ := gpu_extractFrom___(f_, p_, b_all[w], l_, n_, top_, alone_)
+								/*line along.go:67*/ g2_all[w] = t25_
 							}
-							/*line along.go:61*/ var t24_ bool
+							/*line along.go:68*/ var t26_ bool
 							for w := range n {
 								top_ := top_all[w]
 								alone_ := alone_all[w]
-								/*line along.go:61*/ if !gpu_fits___(f_, p_, g2_all[w].w_, top_, alone_) {
-									/*line along.go:61*/ t24_ = true
+								/*line along.go:68*/ if !gpu_fits___(f_, p_, g2_all[w].w_, top_, alone_) {
+									/*line along.go:68*/ t26_ = true
 								}
 							}
-							/*line along.go:61*/ if !t24_ {
+							/*line along.go:68*/ if !t26_ {
 								for w := range n {
 									top_ := top_all[w]
 									k2_ := k2_all[w]
 									held_ := held_all[w]
-									/*line along.go:62*/ t25_ := gpu_plus_(e_all[w], gpu_counted(g2_all[w], top_))
-									/*line along.go:62*/ e_all[w] = t25_
-									/*line along.go:62*/ alone_ := false
+									/*line along.go:69*/ t27_ := gpu_plus_(e_all[w], gpu_counted(g2_all[w], top_))
+									/*line along.go:69*/ e_all[w] = t27_
+									/*line along.go:69*/ alone_ := false
 									k2_ = k2_ + int64(1)
 									held_ = held_ + int64(1)
 									alone_all[w] = alone_
 									k2_all[w] = k2_
 									held_all[w] = held_
 								}
-								/*line along.go:65*/ if (held_all[0] * n_) < int64(2048) {
+								/*line along.go:72*/ if (held_all[0] * n_) < int64(2048) {
 									break loop7_body
 								}
 							} else {
 								for w := range n {
-									/*line along.go:209*/ w_all[w] = g2_all[w].w_
-									/*line along.go:69*/ t26_all[w] = gpu_window{}
+									/*line along.go:325*/ w2_all[w] = g2_all[w].w_
+									/*line along.go:76*/ t28_all[w] = gpu_window{}
 								}
-								/*line along.go:210*/ n3_ := n0
+								/*line along.go:326*/ n3_ := n0
 								for w := range n {
 									l0 := w % n0
 									stage3_ := stage_[:int64(1024)]
 									l3_ := l0
-									/*line along.go:212*/ t27_ := l3_
-									/*line along.go:212*/ t28_ := n3_ + l3_
-									/*line along.go:212*/ t29_ := int64(w_all[w].hi_)
-									/*line along.go:212*/ t30_ := int64(w_all[w].lo_)
-									/*line along.go:212*/ stage3_[t27_] = t29_
-									/*line along.go:212*/ stage3_[t28_] = t30_
+									/*line along.go:328*/ t29_ := l3_
+									/*line along.go:328*/ t30_ := n3_ + l3_
+									/*line along.go:328*/ t31_ := int64(w2_all[w].hi_)
+									/*line along.go:328*/ t32_ := int64(w2_all[w].lo_)
+									/*line along.go:328*/ stage3_[t29_] = t31_
+									/*line along.go:328*/ stage3_[t30_] = t32_
 								}
 								for w := range n {
 									stage3_ := stage_[:int64(1024)]
-									/*line along.go:214*/ all2_ := gpu_nowhere()
-									for t31_, k3_ := n3_, int64(0); k3_ < t31_; k3_ = k3_ + int64(1) {
-										t32_ := gpu_window{hi_: uint32(stage3_[k3_]), lo_: uint32(stage3_[n3_+k3_])}
-										/*line along.go:216*/ all2_ = gpu_and(all2_, t32_)
+									/*line along.go:330*/ all2_ := gpu_nowhere()
+									for t33_, k3_ := n3_, int64(0); k3_ < t33_; k3_ = k3_ + int64(1) {
+										t34_ := gpu_window{hi_: uint32(stage3_[k3_]), lo_: uint32(stage3_[n3_+k3_])}
+										/*line along.go:332*/ all2_ = gpu_and(all2_, t34_)
 									}
-									t26_all[w] = all2_
+									t28_all[w] = all2_
 								}
-								/*line along.go:69*/ var t33_ int64
+								for w := range n {
+									/*line along.go:76*/ w_all[w] = t28_all[w]
+								}
+								/*line along.go:77*/ var t35_ int64
 								for w := range n {
 									l0 := w % n0
 									l1 := w / n0 % n1
 									l2 := w / (n0 * n1)
 									top_ := top_all[w]
-//line along.go:69
-									if x := gpu_nextTop___(f_, p_, t26_all[w], top_); l0|l1|l2 == 0 {
-										t33_ = x
+//line along.go:77
+									if x := gpu_nextTop___(f_, p_, w_all[w], top_); l0|l1|l2 == 0 {
+										t35_ = x
 									}
 								}
 								for w := range n {
-									/*line along.go:69*/ next_ := t33_
-									t34_ := next_ == int64(0)
-									/*line along.go:70*/ alone_ := false
-									/*line along.go:70*/ wide_ := t34_
+									/*line along.go:77*/ next_ := t35_
+									t36_ := next_ == int64(0)
+									/*line along.go:78*/ alone_ := false
+									/*line along.go:78*/ wide_ := t36_
 									next_all[w] = next_
 									alone_all[w] = alone_
 									wide_all[w] = wide_
 								}
 							}
 						}
-						/*line along.go:73*/ if (done_all[0] && (!dirty_all[0])) && (int64(len(words_)) == int64(0)) {
+						/*line along.go:81*/ if (done_all[0] && (!dirty_all[0])) && (!r_.spread_) {
 							break loop7
 						}
 						if ((done_all[0] || wide_all[0]) || ((held_all[0] > int64(0)) && (next_all[0] != top_all[0]))) || ((held_all[0] * n_) >= int64(2048)) {
 							for w := range n {
 								top_ := top_all[w]
 								dirty_ := dirty_all[w]
-								/*line along.go:122*/ f3_all[w] = f_
-								/*line along.go:122*/ p3_all[w] = p_
-								/*line along.go:122*/ e2_all[w] = e_all[w]
+								/*line along.go:145*/ f3_all[w] = f_
+								/*line along.go:145*/ p3_all[w] = p_
+								/*line along.go:145*/ e2_all[w] = e_all[w]
 								top2_ := top_
-								/*line along.go:123*/ dirty2_ := dirty_
+								/*line along.go:146*/ dirty2_ := dirty_
 								top2_all[w] = top2_
 								dirty2_all[w] = dirty2_
 							}
@@ -2379,173 +2890,330 @@ func AlongFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 								dirty2_ := dirty2_all[w]
 								stage4_ := stage_[:int64(1024)]
 								sum2_ := sum_[:int64(137)]
-								/*line along.go:125*/ if !dirty2_ {
-									for i2_ := l0; i2_ <= int64(136); i2_ = i2_ + n0 {
-										sum2_[i2_] = int64(0)
+								/*line along.go:148*/ if !dirty2_ {
+									for i3_ := l0; i3_ <= int64(136); i3_ = i3_ + n0 {
+										sum2_[i3_] = int64(0)
 									}
 								}
-								/*line along.go:222*/ f4_ := f3_all[w]
+								/*line along.go:338*/ f4_ := f3_all[w]
 								_ = f4_
-								/*line along.go:222*/ p4_ := p3_all[w]
+								/*line along.go:338*/ p4_ := p3_all[w]
 								_ = p4_
-								/*line along.go:222*/ stage5_all[w] = stage4_
-								/*line along.go:222*/ e3_all[w] = e2_all[w]
-								/*line along.go:130*/ t35_all[w] = gpu_extracted{}
+								/*line along.go:338*/ stage5_all[w] = stage4_
+								/*line along.go:338*/ e3_all[w] = e2_all[w]
+								/*line along.go:153*/ t37_all[w] = gpu_extracted{}
 							}
-							/*line along.go:224*/ n4_ := n0
+							/*line along.go:340*/ n4_ := n0
 							for w := range n {
 								l0 := w % n0
 								l4_ := l0
-								/*line along.go:226*/ t36_ := l4_
-								/*line along.go:226*/ t37_ := n4_ + l4_
-								/*line along.go:226*/ t38_ := e3_all[w].a_
-								/*line along.go:226*/ t39_ := e3_all[w].b_
-								/*line along.go:226*/ stage5_all[w][t36_] = t38_
-								/*line along.go:226*/ stage5_all[w][t37_] = t39_
-								/*line along.go:228*/ t40_ := (int64(2) * n4_) + l4_
-								/*line along.go:228*/ t41_ := (int64(3) * n4_) + l4_
-								/*line along.go:228*/ t42_ := e3_all[w].c_
-								/*line along.go:228*/ t43_ := e3_all[w].d_
-								/*line along.go:228*/ stage5_all[w][t40_] = t42_
-								/*line along.go:228*/ stage5_all[w][t41_] = t43_
+								/*line along.go:342*/ t38_ := l4_
+								/*line along.go:342*/ t39_ := n4_ + l4_
+								/*line along.go:342*/ t40_ := e3_all[w].a_
+								/*line along.go:342*/ t41_ := e3_all[w].b_
+								/*line along.go:342*/ stage5_all[w][t38_] = t40_
+								/*line along.go:342*/ stage5_all[w][t39_] = t41_
+								/*line along.go:344*/ t42_ := (int64(2) * n4_) + l4_
+								/*line along.go:344*/ t43_ := (int64(3) * n4_) + l4_
+								/*line along.go:344*/ t44_ := e3_all[w].c_
+								/*line along.go:344*/ t45_ := e3_all[w].d_
+								/*line along.go:344*/ stage5_all[w][t42_] = t44_
+								/*line along.go:344*/ stage5_all[w][t43_] = t45_
 							}
-							/*line along.go:232*/ if n4_ > int64(16) {
+							/*line along.go:348*/ if n4_ > int64(16) {
 								for w := range n {
 									l0 := w % n0
 									l4_ := l0
-//line along.go:233
+//line along.go:349
 									for k4_ := l4_ + int64(16); (k4_ < n4_) && (l4_ < int64(16)); k4_ = k4_ + int64(16) {
-										stage5_all[w][l4_] = stage5_all[w][l4_] + stage5_all[w][k4_]
-										stage5_all[w][n4_+l4_] = stage5_all[w][n4_+l4_] + stage5_all[w][n4_+k4_]
-//line along.go:237
-										stage5_all[w][(int64(2)*n4_)+l4_] = stage5_all[w][(int64(2)*n4_)+l4_] + stage5_all[w][(int64(2)*n4_)+k4_]
-										stage5_all[w][(int64(3)*n4_)+l4_] = stage5_all[w][(int64(3)*n4_)+l4_] + stage5_all[w][(int64(3)*n4_)+k4_]
+										e3_all[w].a_ = e3_all[w].a_ + stage5_all[w][k4_]
+										e3_all[w].b_ = e3_all[w].b_ + stage5_all[w][n4_+k4_]
+//line along.go:353
+										e3_all[w].c_ = e3_all[w].c_ + stage5_all[w][(int64(2)*n4_)+k4_]
+										e3_all[w].d_ = e3_all[w].d_ + stage5_all[w][(int64(3)*n4_)+k4_]
+									}
+									/*line along.go:357*/ if l4_ < int64(16) {
+										t46_ := l4_
+										/*line along.go:358*/ t47_ := n4_ + l4_
+										/*line along.go:358*/ t48_ := e3_all[w].a_
+										/*line along.go:358*/ t49_ := e3_all[w].b_
+										/*line along.go:358*/ stage5_all[w][t46_] = t48_
+										/*line along.go:358*/ stage5_all[w][t47_] = t49_
+										/*line along.go:360*/ t50_ := (int64(2) * n4_) + l4_
+										/*line along.go:360*/ t51_ := (int64(3) * n4_) + l4_
+										/*line along.go:360*/ t52_ := e3_all[w].c_
+										/*line along.go:360*/ t53_ := e3_all[w].d_
+										/*line along.go:360*/ stage5_all[w][t50_] = t52_
+										/*line along.go:360*/ stage5_all[w][t51_] = t53_
 									}
 								}
 							}
 							for w := range n {
 								all3_ := gpu_extracted{}
-								for t44_, k5_ := min(n4_, int64(16)), int64(0); k5_ < t44_; k5_ = k5_ + int64(1) {
+								for t54_, k5_ := min(n4_, int64(16)), int64(0); k5_ < t54_; k5_ = k5_ + int64(1) {
 									all3_.a_ = all3_.a_ + stage5_all[w][k5_]
 									all3_.b_ = all3_.b_ + stage5_all[w][n4_+k5_]
-									/*line along.go:248*/ all3_.c_ = all3_.c_ + stage5_all[w][(int64(2)*n4_)+k5_]
+									/*line along.go:370*/ all3_.c_ = all3_.c_ + stage5_all[w][(int64(2)*n4_)+k5_]
 									all3_.d_ = all3_.d_ + stage5_all[w][(int64(3)*n4_)+k5_]
 								}
-								/*line along.go:252*/ t35_all[w] = all3_
+								/*line along.go:374*/ t37_all[w] = all3_
 							}
 							for w := range n {
 								l0 := w % n0
 								top2_ := top2_all[w]
 								sum2_ := sum_[:int64(137)]
-								/*line along.go:130*/ all4_ := t35_all[w]
+								/*line along.go:153*/ all4_ := t37_all[w]
 								if l0 == int64(0) {
 									gpu_addTo___(f3_all[w], p3_all[w], sum2_, all4_, top2_)
 								}
 							}
 							for w := range n {
-								/*line along.go:78*/ t45_ := gpu_extracted{}
-								/*line along.go:78*/ e_all[w] = t45_
-								/*line along.go:78*/ held_ := int64(0)
-								/*line along.go:78*/ dirty_ := true
+								/*line along.go:86*/ t55_ := gpu_extracted{}
+								/*line along.go:86*/ e_all[w] = t55_
+								/*line along.go:86*/ held_ := int64(0)
+								/*line along.go:86*/ dirty_ := true
 								held_all[w] = held_
 								dirty_all[w] = dirty_
 							}
 						}
-						/*line along.go:80*/ if done_all[0] {
+						/*line along.go:88*/ if done_all[0] {
 							break loop7
 						}
 						if !wide_all[0] {
 							for w := range n {
 								next_ := next_all[w]
-								/*line along.go:84*/ top_ := next_
+								/*line along.go:92*/ top_ := next_
 								top_all[w] = top_
 							}
 							break loop7_body
 						}
 						for w := range n {
+//line along.go:95
+							t56_all[w] = gpu_window{hi_: w_all[w].hi_, lo_: w_all[w].hi_ - uint32(1)}
+						}
+						/*line along.go:95*/ var t57_ int64
+						for w := range n {
+							l0 := w % n0
+							l1 := w / n0 % n1
+							l2 := w / (n0 * n1)
+							/*line along.go:95*/ if x := gpu_topOf___(f_, p_, t56_all[w]); l0|l1|l2 == 0 {
+								t57_ = x
+							}
+						}
+						/*line along.go:95*/ most_ := t57_
+						for w := range n {
+							l0 := w % n0
+							l_ := l0
+							/*line along.go:96*/ var g3_ gpu_extraction
+							/*line along.go:96*/ rest_ := int64(0)
+							/*line along.go:96*/ g3_, rest_ = gpu_extractFitting___(f_, p_, b_all[w], l_, n_, most_)
+							/*line along.go:145*/ f5_all[w] = f_
+							/*line along.go:145*/ p5_all[w] = p_
+							/*line along.go:145*/ e4_all[w] = gpu_counted(g3_, gpu_used(most_))
+							top3_ := gpu_used(most_)
+							rest_all[w] = rest_
+							top3_all[w] = top3_
+						}
+						/*line along.go:146*/ dirty3_ := true
+						for w := range n {
+							l0 := w % n0
+							stage6_ := stage_[:int64(1024)]
+							sum3_ := sum_[:int64(137)]
+							/*line along.go:148*/ if !dirty3_ {
+								for i4_ := l0; i4_ <= int64(136); i4_ = i4_ + n0 {
+									sum3_[i4_] = int64(0)
+								}
+							}
+							/*line along.go:338*/ f6_ := f5_all[w]
+							_ = f6_
+							/*line along.go:338*/ p6_ := p5_all[w]
+							_ = p6_
+							/*line along.go:338*/ stage7_all[w] = stage6_
+							/*line along.go:338*/ e5_all[w] = e4_all[w]
+							/*line along.go:153*/ t60_all[w] = gpu_extracted{}
+						}
+						/*line along.go:340*/ n5_ := n0
+						for w := range n {
+							l0 := w % n0
+							l5_ := l0
+							/*line along.go:342*/ t61_ := l5_
+							/*line along.go:342*/ t62_ := n5_ + l5_
+							/*line along.go:342*/ t63_ := e5_all[w].a_
+							/*line along.go:342*/ t64_ := e5_all[w].b_
+							/*line along.go:342*/ stage7_all[w][t61_] = t63_
+							/*line along.go:342*/ stage7_all[w][t62_] = t64_
+							/*line along.go:344*/ t65_ := (int64(2) * n5_) + l5_
+							/*line along.go:344*/ t66_ := (int64(3) * n5_) + l5_
+							/*line along.go:344*/ t67_ := e5_all[w].c_
+							/*line along.go:344*/ t68_ := e5_all[w].d_
+							/*line along.go:344*/ stage7_all[w][t65_] = t67_
+							/*line along.go:344*/ stage7_all[w][t66_] = t68_
+						}
+						/*line along.go:348*/ if n5_ > int64(16) {
+							for w := range n {
+								l0 := w % n0
+								l5_ := l0
+//line along.go:349
+								for k6_ := l5_ + int64(16); (k6_ < n5_) && (l5_ < int64(16)); k6_ = k6_ + int64(16) {
+									e5_all[w].a_ = e5_all[w].a_ + stage7_all[w][k6_]
+									e5_all[w].b_ = e5_all[w].b_ + stage7_all[w][n5_+k6_]
+//line along.go:353
+									e5_all[w].c_ = e5_all[w].c_ + stage7_all[w][(int64(2)*n5_)+k6_]
+									e5_all[w].d_ = e5_all[w].d_ + stage7_all[w][(int64(3)*n5_)+k6_]
+								}
+								/*line along.go:357*/ if l5_ < int64(16) {
+									t69_ := l5_
+									/*line along.go:358*/ t70_ := n5_ + l5_
+									/*line along.go:358*/ t71_ := e5_all[w].a_
+									/*line along.go:358*/ t72_ := e5_all[w].b_
+									/*line along.go:358*/ stage7_all[w][t69_] = t71_
+									/*line along.go:358*/ stage7_all[w][t70_] = t72_
+									/*line along.go:360*/ t73_ := (int64(2) * n5_) + l5_
+									/*line along.go:360*/ t74_ := (int64(3) * n5_) + l5_
+									/*line along.go:360*/ t75_ := e5_all[w].c_
+									/*line along.go:360*/ t76_ := e5_all[w].d_
+									/*line along.go:360*/ stage7_all[w][t73_] = t75_
+									/*line along.go:360*/ stage7_all[w][t74_] = t76_
+								}
+							}
+						}
+						for w := range n {
+							all5_ := gpu_extracted{}
+							for t77_, k7_ := min(n5_, int64(16)), int64(0); k7_ < t77_; k7_ = k7_ + int64(1) {
+								all5_.a_ = all5_.a_ + stage7_all[w][k7_]
+								all5_.b_ = all5_.b_ + stage7_all[w][n5_+k7_]
+								/*line along.go:370*/ all5_.c_ = all5_.c_ + stage7_all[w][(int64(2)*n5_)+k7_]
+								all5_.d_ = all5_.d_ + stage7_all[w][(int64(3)*n5_)+k7_]
+							}
+							/*line along.go:374*/ t60_all[w] = all5_
+						}
+						for w := range n {
+							l0 := w % n0
+							top3_ := top3_all[w]
+							sum3_ := sum_[:int64(137)]
+							/*line along.go:153*/ all6_ := t60_all[w]
+							if l0 == int64(0) {
+								gpu_addTo___(f5_all[w], p5_all[w], sum3_, all6_, top3_)
+							}
+						}
+						for w := range n {
+							l0 := w % n0
+							rest_ := rest_all[w]
+							l_ := l0
+							/*line along.go:99*/ stage_[l_] = rest_
+						}
+						for w := range n {
 							l0 := w % n0
 							k2_ := k2_all[w]
 							l_ := l0
-							/*line along.go:88*/ if l_ == int64(0) {
-								gpu_addBlock___(f_, p_, b_all[w], sum_[:int64(137)])
+							/*line along.go:101*/ if l_ == int64(0) {
+								for t78_, k8_ := n_, int64(0); k8_ < t78_; k8_ = k8_ + int64(1) {
+									if stage_[k8_] != int64(0) {
+										gpu_addRest___(f_, p_, b_all[w], k8_, n_, most_, sum_[:int64(137)])
+									}
+								}
 							}
 							k2_ = k2_ + int64(1)
 							k2_all[w] = k2_
 						}
 					}
 				}
-				/*line along.go:93*/ if !dirty_all[0] {
+				/*line along.go:110*/ if !dirty_all[0] {
 					for w := range n {
-						/*line along.go:222*/ f5_ := f_
-						_ = f5_
-						/*line along.go:222*/ p5_ := p_
-						_ = p5_
-						/*line along.go:222*/ e4_all[w] = e_all[w]
-						/*line along.go:94*/ t46_all[w] = gpu_extracted{}
+						/*line along.go:338*/ f7_ := f_
+						_ = f7_
+						/*line along.go:338*/ p7_ := p_
+						_ = p7_
+						/*line along.go:338*/ e6_all[w] = e_all[w]
+						/*line along.go:111*/ t79_all[w] = gpu_extracted{}
 					}
-					/*line along.go:224*/ n5_ := n0
+					/*line along.go:340*/ n6_ := n0
 					for w := range n {
 						l0 := w % n0
-						stage6_ := stage_[:int64(1024)]
-						l5_ := l0
-						/*line along.go:226*/ t47_ := l5_
-						/*line along.go:226*/ t48_ := n5_ + l5_
-						/*line along.go:226*/ t49_ := e4_all[w].a_
-						/*line along.go:226*/ t50_ := e4_all[w].b_
-						/*line along.go:226*/ stage6_[t47_] = t49_
-						/*line along.go:226*/ stage6_[t48_] = t50_
-						/*line along.go:228*/ t51_ := (int64(2) * n5_) + l5_
-						/*line along.go:228*/ t52_ := (int64(3) * n5_) + l5_
-						/*line along.go:228*/ t53_ := e4_all[w].c_
-						/*line along.go:228*/ t54_ := e4_all[w].d_
-						/*line along.go:228*/ stage6_[t51_] = t53_
-						/*line along.go:228*/ stage6_[t52_] = t54_
+						stage8_ := stage_[:int64(1024)]
+						l6_ := l0
+						/*line along.go:342*/ t80_ := l6_
+						/*line along.go:342*/ t81_ := n6_ + l6_
+						/*line along.go:342*/ t82_ := e6_all[w].a_
+						/*line along.go:342*/ t83_ := e6_all[w].b_
+						/*line along.go:342*/ stage8_[t80_] = t82_
+						/*line along.go:342*/ stage8_[t81_] = t83_
+						/*line along.go:344*/ t84_ := (int64(2) * n6_) + l6_
+						/*line along.go:344*/ t85_ := (int64(3) * n6_) + l6_
+						/*line along.go:344*/ t86_ := e6_all[w].c_
+						/*line along.go:344*/ t87_ := e6_all[w].d_
+						/*line along.go:344*/ stage8_[t84_] = t86_
+						/*line along.go:344*/ stage8_[t85_] = t87_
 					}
-					/*line along.go:232*/ if n5_ > int64(16) {
+					/*line along.go:348*/ if n6_ > int64(16) {
 						for w := range n {
 							l0 := w % n0
-							stage6_ := stage_[:int64(1024)]
-							l5_ := l0
-//line along.go:233
-							for k6_ := l5_ + int64(16); (k6_ < n5_) && (l5_ < int64(16)); k6_ = k6_ + int64(16) {
-								stage6_[l5_] = stage6_[l5_] + stage6_[k6_]
-								stage6_[n5_+l5_] = stage6_[n5_+l5_] + stage6_[n5_+k6_]
-//line along.go:237
-								stage6_[(int64(2)*n5_)+l5_] = stage6_[(int64(2)*n5_)+l5_] + stage6_[(int64(2)*n5_)+k6_]
-								stage6_[(int64(3)*n5_)+l5_] = stage6_[(int64(3)*n5_)+l5_] + stage6_[(int64(3)*n5_)+k6_]
+							stage8_ := stage_[:int64(1024)]
+							l6_ := l0
+//line along.go:349
+							for k9_ := l6_ + int64(16); (k9_ < n6_) && (l6_ < int64(16)); k9_ = k9_ + int64(16) {
+								e6_all[w].a_ = e6_all[w].a_ + stage8_[k9_]
+								e6_all[w].b_ = e6_all[w].b_ + stage8_[n6_+k9_]
+								/*line along.go:353*/ e6_all[w].c_ = e6_all[w].c_ + stage8_[(int64(2)*n6_)+k9_]
+								e6_all[w].d_ = e6_all[w].d_ + stage8_[(int64(3)*n6_)+k9_]
+							}
+							/*line along.go:357*/ if l6_ < int64(16) {
+								t88_ := l6_
+								/*line along.go:358*/ t89_ := n6_ + l6_
+								/*line along.go:358*/ t90_ := e6_all[w].a_
+								/*line along.go:358*/ t91_ := e6_all[w].b_
+								/*line along.go:358*/ stage8_[t88_] = t90_
+								/*line along.go:358*/ stage8_[t89_] = t91_
+								/*line along.go:360*/ t92_ := (int64(2) * n6_) + l6_
+								/*line along.go:360*/ t93_ := (int64(3) * n6_) + l6_
+								/*line along.go:360*/ t94_ := e6_all[w].c_
+								/*line along.go:360*/ t95_ := e6_all[w].d_
+								/*line along.go:360*/ stage8_[t92_] = t94_
+								/*line along.go:360*/ stage8_[t93_] = t95_
 							}
 						}
 					}
 					for w := range n {
-						stage6_ := stage_[:int64(1024)]
-						/*line along.go:243*/ all5_ := gpu_extracted{}
-						for t55_, k7_ := min(n5_, int64(16)), int64(0); k7_ < t55_; k7_ = k7_ + int64(1) {
-							all5_.a_ = all5_.a_ + stage6_[k7_]
-							all5_.b_ = all5_.b_ + stage6_[n5_+k7_]
-							/*line along.go:248*/ all5_.c_ = all5_.c_ + stage6_[(int64(2)*n5_)+k7_]
-							all5_.d_ = all5_.d_ + stage6_[(int64(3)*n5_)+k7_]
+						stage8_ := stage_[:int64(1024)]
+						/*line along.go:365*/ all7_ := gpu_extracted{}
+						for t96_, k10_ := min(n6_, int64(16)), int64(0); k10_ < t96_; k10_ = k10_ + int64(1) {
+							all7_.a_ = all7_.a_ + stage8_[k10_]
+							all7_.b_ = all7_.b_ + stage8_[n6_+k10_]
+							/*line along.go:370*/ all7_.c_ = all7_.c_ + stage8_[(int64(2)*n6_)+k10_]
+							all7_.d_ = all7_.d_ + stage8_[(int64(3)*n6_)+k10_]
 						}
-						/*line along.go:252*/ t46_all[w] = all5_
+						/*line along.go:374*/ t79_all[w] = all7_
 					}
 					for w := range n {
-						/*line along.go:94*/ all6_all[w] = t46_all[w]
+						/*line along.go:111*/ all8_all[w] = t79_all[w]
 					}
-					/*line along.go:95*/ var t56_ float64
+					/*line along.go:112*/ if int64(len(words_)) != int64(0) {
+						for w := range n {
+							l0 := w % n0
+							top_ := top_all[w]
+							l_ := l0
+							/*line along.go:113*/ if l_ == int64(0) {
+								gpu_leave___(f_, p_, words_, ((g0*r_.outputs_)+o_)*int64(137), all8_all[w], top_)
+							}
+						}
+						break loop4_body
+					}
+					/*line along.go:118*/ var t97_ float64
 					for w := range n {
 						l0 := w % n0
 						l1 := w / n0 % n1
 						l2 := w / (n0 * n1)
 						top_ := top_all[w]
-//line along.go:95
-						if x := gpu_rounded_(f_, gpu_valueOf___(f_, p_, all6_all[w], top_), int64(0), q_); l0|l1|l2 == 0 {
-							t56_ = x
+//line along.go:118
+						if x := gpu_rounded_(f_, gpu_valueOf___(f_, p_, all8_all[w], top_), int64(0), q_); l0|l1|l2 == 0 {
+							t97_ = x
 						}
 					}
-					/*line along.go:95*/ z3_ := t56_
+					/*line along.go:118*/ z3_ := t97_
 					for w := range n {
 						l0 := w % n0
 						l_ := l0
-						/*line along.go:96*/ if l_ == int64(0) {
+						/*line along.go:119*/ if l_ == int64(0) {
 							c_.Data_[(o_*c_.Stride_)+int64(0)] = z3_
 						}
 					}
@@ -2554,10 +3222,10 @@ func AlongFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 				for w := range n {
 					l0 := w % n0
 					l_ := l0
-					/*line along.go:102*/ if l_ == int64(0) {
+					/*line along.go:125*/ if l_ == int64(0) {
 						if int64(len(words_)) == int64(0) {
-							t57_ := gpu_ofWords_(f_, sum_[:int64(137)], q_)
-							/*line along.go:104*/ c_.Data_[(o_*c_.Stride_)+int64(0)] = t57_
+							t98_ := gpu_ofWords_(f_, sum_[:int64(137)], q_)
+							/*line along.go:127*/ c_.Data_[(o_*c_.Stride_)+int64(0)] = t98_
 						} else {
 							gpu_Carry(sum_[:int64(137)], gpu_wordsOf_(f_))
 						}
@@ -2568,15 +3236,15 @@ func AlongFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 					for w := range n {
 						l0 := w % n0
 						l_ := l0
-						/*line along.go:112*/ for i3_ := l_; i3_ <= int64(136); i3_ = i3_ + n_ {
-							words_[at_+i3_] = sum_[i3_]
+						/*line along.go:135*/ for i5_ := l_; i5_ <= int64(136); i5_ = i5_ + n_ {
+							words_[at_+i5_] = sum_[i5_]
 						}
 					}
 				}
 			}
-			/*line along.go:40*/ o_ = o_ + int64(grid.Groups[1])
+			/*line along.go:47*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2580
+//line kernels_tandem.go:3248
 	}
 	return nil
 }
@@ -2584,11 +3252,11 @@ func AlongFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 func EachFloat32SinglePlainPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 single
 	var arg1 plain
-	var arg9 quotient
-	arg9.over = uint64(args[23].Uint64())
-	arg9.root = bool(args[24].Uint32() != 0)
+	var arg10 quotient
+	arg10.over = uint64(args[24].Uint64())
+	arg10.root = bool(args[25].Uint32() != 0)
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Each[float32, single, plain](it, arg0, arg1, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float32](args[18:]), bool(args[21].Uint32() != 0), int(args[22].Int64()), arg9, int64(args[25].Int64()))
+		Each[float32, single, plain](it, arg0, arg1, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float32](args[18:]), bool(args[21].Uint32() != 0), bool(args[22].Uint32() != 0), int(args[23].Int64()), arg10, int64(args[26].Int64()))
 	})
 }
 
@@ -2601,11 +3269,12 @@ func EachFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 	words_ := support.Slice[int64](args[15:])
 	shift_ := support.Slice[float32](args[18:])
 	down_ := args[21].Uint32() != 0
-	turns_ := args[22].Int64()
+	spread_ := args[22].Uint32() != 0
+	turns_ := args[23].Int64()
 	var q_ gpu_quotient
-	q_.over_ = args[23].Uint64()
-	q_.root_ = args[24].Uint32() != 0
-	mask_ := args[25].Int64()
+	q_.over_ = args[24].Uint64()
+	q_.root_ = args[25].Uint32() != 0
+	mask_ := args[26].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -2626,15 +3295,15 @@ func EachFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 					share_ := support.Div((n_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*share_, n_)
 					to_ := min(from_+share_, n_)
-					/*line each.go:101*/ outputs2_ := outputs_
-					/*line each.go:101*/ var from2_ int64
-					/*line each.go:101*/ var end_ int64
+					/*line each.go:105*/ outputs2_ := outputs_
+					/*line each.go:105*/ var from2_ int64
+					/*line each.go:105*/ var end_ int64
 					turns2_ := support.Div((outputs2_+s0)-int64(1), s0)
 					from2_ = min((g0*turns2_)*n0, outputs2_)
 					t3_ := from2_
-					/*line each.go:104*/ t4_ := min(from2_+(turns2_*n0), outputs2_)
-					/*line each.go:104*/ from2_ = t3_
-					/*line each.go:104*/ end_ = t4_
+					/*line each.go:108*/ t4_ := min(from2_+(turns2_*n0), outputs2_)
+					/*line each.go:108*/ from2_ = t3_
+					/*line each.go:108*/ end_ = t4_
 					/*line each.go:28*/ first_ := from2_
 					/*line each.go:28*/ beyond_ := end_
 				loop2:
@@ -2699,13 +3368,17 @@ func EachFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 							gpu_put(c_, o_, gpu_rounded(f_, gpu_valueOf(f_, p_, e_, top_), int64(0), q_))
 							continue loop2
 						}
+						if ((c_.Cols_ == int64(0)) && (!dirty_)) && (!spread_) {
+							gpu_leave(f_, p_, sum_, int64(0), e_, top_)
+							continue loop2
+						}
 						if !dirty_ {
 							gpu_clearWords(sum_, gpu_wordsOf(f_))
 						}
 						gpu_addTo____(f_, p_, sum_, e_, top_)
 						if c_.Cols_ > int64(0) {
 							t16_ := gpu_ofWords__(f_, sum_, q_)
-							/*line each.go:93*/ gpu_put(c_, o_, t16_)
+							/*line each.go:97*/ gpu_put(c_, o_, t16_)
 						} else {
 							gpu_Carry_(sum_, gpu_wordsOf(f_))
 						}
@@ -2713,7 +3386,7 @@ func EachFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 				}
 			}
 		}
-//line kernels_tandem.go:2717
+//line kernels_tandem.go:3390
 	}
 	return nil
 }
@@ -2721,11 +3394,11 @@ func EachFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 func EachFloat64DoublePlainPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 double
 	var arg1 plain
-	var arg9 quotient
-	arg9.over = uint64(args[23].Uint64())
-	arg9.root = bool(args[24].Uint32() != 0)
+	var arg10 quotient
+	arg10.over = uint64(args[24].Uint64())
+	arg10.root = bool(args[25].Uint32() != 0)
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Each[float64, double, plain](it, arg0, arg1, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float64](args[18:]), bool(args[21].Uint32() != 0), int(args[22].Int64()), arg9, int64(args[25].Int64()))
+		Each[float64, double, plain](it, arg0, arg1, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float64](args[18:]), bool(args[21].Uint32() != 0), bool(args[22].Uint32() != 0), int(args[23].Int64()), arg10, int64(args[26].Int64()))
 	})
 }
 
@@ -2738,11 +3411,12 @@ func EachFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 	words_ := support.Slice[int64](args[15:])
 	shift_ := support.Slice[float64](args[18:])
 	down_ := args[21].Uint32() != 0
-	turns_ := args[22].Int64()
+	spread_ := args[22].Uint32() != 0
+	turns_ := args[23].Int64()
 	var q_ gpu_quotient
-	q_.over_ = args[23].Uint64()
-	q_.root_ = args[24].Uint32() != 0
-	mask_ := args[25].Int64()
+	q_.over_ = args[24].Uint64()
+	q_.root_ = args[25].Uint32() != 0
+	mask_ := args[26].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -2763,15 +3437,15 @@ func EachFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 					share_ := support.Div((n_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*share_, n_)
 					to_ := min(from_+share_, n_)
-					/*line each.go:101*/ outputs2_ := outputs_
-					/*line each.go:101*/ var from2_ int64
-					/*line each.go:101*/ var end_ int64
+					/*line each.go:105*/ outputs2_ := outputs_
+					/*line each.go:105*/ var from2_ int64
+					/*line each.go:105*/ var end_ int64
 					turns2_ := support.Div((outputs2_+s0)-int64(1), s0)
 					from2_ = min((g0*turns2_)*n0, outputs2_)
 					t3_ := from2_
-					/*line each.go:104*/ t4_ := min(from2_+(turns2_*n0), outputs2_)
-					/*line each.go:104*/ from2_ = t3_
-					/*line each.go:104*/ end_ = t4_
+					/*line each.go:108*/ t4_ := min(from2_+(turns2_*n0), outputs2_)
+					/*line each.go:108*/ from2_ = t3_
+					/*line each.go:108*/ end_ = t4_
 					/*line each.go:28*/ first_ := from2_
 					/*line each.go:28*/ beyond_ := end_
 				loop2:
@@ -2838,13 +3512,17 @@ func EachFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 							gpu_put_(c_, o_, gpu_rounded_(f_, gpu_valueOf_(f_, p_, e_, top_), int64(0), q_))
 							continue loop2
 						}
+						if ((c_.Cols_ == int64(0)) && (!dirty_)) && (!spread_) {
+							gpu_leave_(f_, p_, sum_, int64(0), e_, top_)
+							continue loop2
+						}
 						if !dirty_ {
 							gpu_clearWords(sum_, gpu_wordsOf_(f_))
 						}
 						gpu_addTo_____(f_, p_, sum_, e_, top_)
 						if c_.Cols_ > int64(0) {
 							t16_ := gpu_ofWords___(f_, sum_, q_)
-							/*line each.go:93*/ gpu_put_(c_, o_, t16_)
+							/*line each.go:97*/ gpu_put_(c_, o_, t16_)
 						} else {
 							gpu_Carry_(sum_, gpu_wordsOf_(f_))
 						}
@@ -2852,7 +3530,7 @@ func EachFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 				}
 			}
 		}
-//line kernels_tandem.go:2856
+//line kernels_tandem.go:3534
 	}
 	return nil
 }
@@ -2860,11 +3538,11 @@ func EachFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 func EachFloat32SingleProductPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 single
 	var arg1 product
-	var arg9 quotient
-	arg9.over = uint64(args[23].Uint64())
-	arg9.root = bool(args[24].Uint32() != 0)
+	var arg10 quotient
+	arg10.over = uint64(args[24].Uint64())
+	arg10.root = bool(args[25].Uint32() != 0)
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Each[float32, single, product](it, arg0, arg1, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float32](args[18:]), bool(args[21].Uint32() != 0), int(args[22].Int64()), arg9, int64(args[25].Int64()))
+		Each[float32, single, product](it, arg0, arg1, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float32](args[18:]), bool(args[21].Uint32() != 0), bool(args[22].Uint32() != 0), int(args[23].Int64()), arg10, int64(args[26].Int64()))
 	})
 }
 
@@ -2877,11 +3555,12 @@ func EachFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.Ar
 	words_ := support.Slice[int64](args[15:])
 	shift_ := support.Slice[float32](args[18:])
 	down_ := args[21].Uint32() != 0
-	turns_ := args[22].Int64()
+	spread_ := args[22].Uint32() != 0
+	turns_ := args[23].Int64()
 	var q_ gpu_quotient
-	q_.over_ = args[23].Uint64()
-	q_.root_ = args[24].Uint32() != 0
-	mask_ := args[25].Int64()
+	q_.over_ = args[24].Uint64()
+	q_.root_ = args[25].Uint32() != 0
+	mask_ := args[26].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -2902,15 +3581,15 @@ func EachFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.Ar
 					share_ := support.Div((n_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*share_, n_)
 					to_ := min(from_+share_, n_)
-					/*line each.go:101*/ outputs2_ := outputs_
-					/*line each.go:101*/ var from2_ int64
-					/*line each.go:101*/ var end_ int64
+					/*line each.go:105*/ outputs2_ := outputs_
+					/*line each.go:105*/ var from2_ int64
+					/*line each.go:105*/ var end_ int64
 					turns2_ := support.Div((outputs2_+s0)-int64(1), s0)
 					from2_ = min((g0*turns2_)*n0, outputs2_)
 					t3_ := from2_
-					/*line each.go:104*/ t4_ := min(from2_+(turns2_*n0), outputs2_)
-					/*line each.go:104*/ from2_ = t3_
-					/*line each.go:104*/ end_ = t4_
+					/*line each.go:108*/ t4_ := min(from2_+(turns2_*n0), outputs2_)
+					/*line each.go:108*/ from2_ = t3_
+					/*line each.go:108*/ end_ = t4_
 					/*line each.go:28*/ first_ := from2_
 					/*line each.go:28*/ beyond_ := end_
 				loop2:
@@ -2975,13 +3654,17 @@ func EachFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.Ar
 							gpu_put(c_, o_, gpu_rounded(f_, gpu_valueOf__(f_, p_, e_, top_), int64(0), q_))
 							continue loop2
 						}
+						if ((c_.Cols_ == int64(0)) && (!dirty_)) && (!spread_) {
+							gpu_leave__(f_, p_, sum_, int64(0), e_, top_)
+							continue loop2
+						}
 						if !dirty_ {
 							gpu_clearWords(sum_, gpu_wordsOf(f_))
 						}
 						gpu_addTo______(f_, p_, sum_, e_, top_)
 						if c_.Cols_ > int64(0) {
 							t16_ := gpu_ofWords__(f_, sum_, q_)
-							/*line each.go:93*/ gpu_put(c_, o_, t16_)
+							/*line each.go:97*/ gpu_put(c_, o_, t16_)
 						} else {
 							gpu_Carry_(sum_, gpu_wordsOf(f_))
 						}
@@ -2989,7 +3672,7 @@ func EachFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.Ar
 				}
 			}
 		}
-//line kernels_tandem.go:2993
+//line kernels_tandem.go:3676
 	}
 	return nil
 }
@@ -2997,11 +3680,11 @@ func EachFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.Ar
 func EachFloat64DoubleProductPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 double
 	var arg1 product
-	var arg9 quotient
-	arg9.over = uint64(args[23].Uint64())
-	arg9.root = bool(args[24].Uint32() != 0)
+	var arg10 quotient
+	arg10.over = uint64(args[24].Uint64())
+	arg10.root = bool(args[25].Uint32() != 0)
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Each[float64, double, product](it, arg0, arg1, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float64](args[18:]), bool(args[21].Uint32() != 0), int(args[22].Int64()), arg9, int64(args[25].Int64()))
+		Each[float64, double, product](it, arg0, arg1, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float64](args[18:]), bool(args[21].Uint32() != 0), bool(args[22].Uint32() != 0), int(args[23].Int64()), arg10, int64(args[26].Int64()))
 	})
 }
 
@@ -3014,11 +3697,12 @@ func EachFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.Ar
 	words_ := support.Slice[int64](args[15:])
 	shift_ := support.Slice[float64](args[18:])
 	down_ := args[21].Uint32() != 0
-	turns_ := args[22].Int64()
+	spread_ := args[22].Uint32() != 0
+	turns_ := args[23].Int64()
 	var q_ gpu_quotient
-	q_.over_ = args[23].Uint64()
-	q_.root_ = args[24].Uint32() != 0
-	mask_ := args[25].Int64()
+	q_.over_ = args[24].Uint64()
+	q_.root_ = args[25].Uint32() != 0
+	mask_ := args[26].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -3039,15 +3723,15 @@ func EachFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.Ar
 					share_ := support.Div((n_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*share_, n_)
 					to_ := min(from_+share_, n_)
-					/*line each.go:101*/ outputs2_ := outputs_
-					/*line each.go:101*/ var from2_ int64
-					/*line each.go:101*/ var end_ int64
+					/*line each.go:105*/ outputs2_ := outputs_
+					/*line each.go:105*/ var from2_ int64
+					/*line each.go:105*/ var end_ int64
 					turns2_ := support.Div((outputs2_+s0)-int64(1), s0)
 					from2_ = min((g0*turns2_)*n0, outputs2_)
 					t3_ := from2_
-					/*line each.go:104*/ t4_ := min(from2_+(turns2_*n0), outputs2_)
-					/*line each.go:104*/ from2_ = t3_
-					/*line each.go:104*/ end_ = t4_
+					/*line each.go:108*/ t4_ := min(from2_+(turns2_*n0), outputs2_)
+					/*line each.go:108*/ from2_ = t3_
+					/*line each.go:108*/ end_ = t4_
 					/*line each.go:28*/ first_ := from2_
 					/*line each.go:28*/ beyond_ := end_
 				loop2:
@@ -3114,13 +3798,17 @@ func EachFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.Ar
 							gpu_put_(c_, o_, gpu_rounded_(f_, gpu_valueOf___(f_, p_, e_, top_), int64(0), q_))
 							continue loop2
 						}
+						if ((c_.Cols_ == int64(0)) && (!dirty_)) && (!spread_) {
+							gpu_leave___(f_, p_, sum_, int64(0), e_, top_)
+							continue loop2
+						}
 						if !dirty_ {
 							gpu_clearWords(sum_, gpu_wordsOf_(f_))
 						}
 						gpu_addTo_______(f_, p_, sum_, e_, top_)
 						if c_.Cols_ > int64(0) {
 							t16_ := gpu_ofWords___(f_, sum_, q_)
-							/*line each.go:93*/ gpu_put_(c_, o_, t16_)
+							/*line each.go:97*/ gpu_put_(c_, o_, t16_)
 						} else {
 							gpu_Carry_(sum_, gpu_wordsOf_(f_))
 						}
@@ -3128,7 +3816,7 @@ func EachFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.Ar
 				}
 			}
 		}
-//line kernels_tandem.go:3132
+//line kernels_tandem.go:3820
 	}
 	return nil
 }
@@ -3136,11 +3824,11 @@ func EachFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.Ar
 func EachFloat32SingleBarePlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg0 single
 	var arg1 bare
-	var arg9 quotient
-	arg9.over = uint64(args[23].Uint64())
-	arg9.root = bool(args[24].Uint32() != 0)
+	var arg10 quotient
+	arg10.over = uint64(args[24].Uint64())
+	arg10.root = bool(args[25].Uint32() != 0)
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Each[float32, single, bare](it, arg0, arg1, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float32](args[18:]), bool(args[21].Uint32() != 0), int(args[22].Int64()), arg9, int64(args[25].Int64()))
+		Each[float32, single, bare](it, arg0, arg1, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int64](args[15:]), support.Slice[float32](args[18:]), bool(args[21].Uint32() != 0), bool(args[22].Uint32() != 0), int(args[23].Int64()), arg10, int64(args[26].Int64()))
 	})
 }
 
@@ -3154,12 +3842,13 @@ func EachFloat32SingleBareGo(grid backend.Grid, lo, hi int, args []backend.Arg) 
 	words_ := support.Slice[int64](args[15:])
 	shift_ := support.Slice[float32](args[18:])
 	down_ := args[21].Uint32() != 0
-	turns_ := args[22].Int64()
+	spread_ := args[22].Uint32() != 0
+	turns_ := args[23].Int64()
 	_ = turns_
 	var q_ gpu_quotient
-	q_.over_ = args[23].Uint64()
-	q_.root_ = args[24].Uint32() != 0
-	mask_ := args[25].Int64()
+	q_.over_ = args[24].Uint64()
+	q_.root_ = args[25].Uint32() != 0
+	mask_ := args[26].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -3180,15 +3869,15 @@ func EachFloat32SingleBareGo(grid backend.Grid, lo, hi int, args []backend.Arg) 
 					share_ := support.Div((n_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*share_, n_)
 					to_ := min(from_+share_, n_)
-					/*line each.go:101*/ outputs2_ := outputs_
-					/*line each.go:101*/ var from2_ int64
-					/*line each.go:101*/ var end_ int64
+					/*line each.go:105*/ outputs2_ := outputs_
+					/*line each.go:105*/ var from2_ int64
+					/*line each.go:105*/ var end_ int64
 					turns2_ := support.Div((outputs2_+s0)-int64(1), s0)
 					from2_ = min((g0*turns2_)*n0, outputs2_)
 					t3_ := from2_
-					/*line each.go:104*/ t4_ := min(from2_+(turns2_*n0), outputs2_)
-					/*line each.go:104*/ from2_ = t3_
-					/*line each.go:104*/ end_ = t4_
+					/*line each.go:108*/ t4_ := min(from2_+(turns2_*n0), outputs2_)
+					/*line each.go:108*/ from2_ = t3_
+					/*line each.go:108*/ end_ = t4_
 					/*line each.go:28*/ first_ := from2_
 					/*line each.go:28*/ beyond_ := end_
 				loop2:
@@ -3223,13 +3912,17 @@ func EachFloat32SingleBareGo(grid backend.Grid, lo, hi int, args []backend.Arg) 
 							gpu_put(c_, o_, gpu_rounded(f_, gpu_valueOf____(f_, p_, e_, top_), int64(0), q_))
 							continue loop2
 						}
+						if ((c_.Cols_ == int64(0)) && (!dirty_)) && (!spread_) {
+							gpu_leave____(f_, p_, sum_, int64(0), e_, top_)
+							continue loop2
+						}
 						if !dirty_ {
 							gpu_clearWords(sum_, gpu_wordsOf(f_))
 						}
 						gpu_addTo________(f_, p_, sum_, e_, top_)
 						if c_.Cols_ > int64(0) {
 							t16_ := gpu_ofWords__(f_, sum_, q_)
-							/*line each.go:93*/ gpu_put(c_, o_, t16_)
+							/*line each.go:97*/ gpu_put(c_, o_, t16_)
 						} else {
 							gpu_Carry_(sum_, gpu_wordsOf(f_))
 						}
@@ -3237,7 +3930,7 @@ func EachFloat32SingleBareGo(grid backend.Grid, lo, hi int, args []backend.Arg) 
 				}
 			}
 		}
-//line kernels_tandem.go:3241
+//line kernels_tandem.go:3934
 	}
 	return nil
 }
@@ -3373,7 +4066,7 @@ func FoldAlongFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, 
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3377
+//line kernels_tandem.go:4070
 	}
 	return nil
 }
@@ -3509,7 +4202,7 @@ func FoldAlongFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, 
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3513
+//line kernels_tandem.go:4206
 	}
 	return nil
 }
@@ -3645,7 +4338,7 @@ func FoldAlongFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, arg
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3649
+//line kernels_tandem.go:4342
 	}
 	return nil
 }
@@ -3781,7 +4474,7 @@ func FoldAlongFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, arg
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3785
+//line kernels_tandem.go:4478
 	}
 	return nil
 }
@@ -3917,7 +4610,7 @@ func FoldAlongInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3921
+//line kernels_tandem.go:4614
 	}
 	return nil
 }
@@ -4053,7 +4746,7 @@ func FoldAlongInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4057
+//line kernels_tandem.go:4750
 	}
 	return nil
 }
@@ -4189,7 +4882,7 @@ func FoldAlongInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4193
+//line kernels_tandem.go:4886
 	}
 	return nil
 }
@@ -4325,7 +5018,7 @@ func FoldAlongBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []b
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4329
+//line kernels_tandem.go:5022
 	}
 	return nil
 }
@@ -4461,7 +5154,7 @@ func FoldAlongBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args [
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4465
+//line kernels_tandem.go:5158
 	}
 	return nil
 }
@@ -4536,7 +5229,7 @@ func FoldEachFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, a
 				}
 			}
 		}
-//line kernels_tandem.go:4540
+//line kernels_tandem.go:5233
 	}
 	return nil
 }
@@ -4611,7 +5304,7 @@ func FoldEachFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, a
 				}
 			}
 		}
-//line kernels_tandem.go:4615
+//line kernels_tandem.go:5308
 	}
 	return nil
 }
@@ -4686,7 +5379,7 @@ func FoldEachFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:4690
+//line kernels_tandem.go:5383
 	}
 	return nil
 }
@@ -4761,7 +5454,7 @@ func FoldEachFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:4765
+//line kernels_tandem.go:5458
 	}
 	return nil
 }
@@ -4836,7 +5529,7 @@ func FoldEachInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, arg
 				}
 			}
 		}
-//line kernels_tandem.go:4840
+//line kernels_tandem.go:5533
 	}
 	return nil
 }
@@ -4911,7 +5604,7 @@ func FoldEachInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args 
 				}
 			}
 		}
-//line kernels_tandem.go:4915
+//line kernels_tandem.go:5608
 	}
 	return nil
 }
@@ -4986,7 +5679,7 @@ func FoldEachInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []b
 				}
 			}
 		}
-//line kernels_tandem.go:4990
+//line kernels_tandem.go:5683
 	}
 	return nil
 }
@@ -5061,7 +5754,7 @@ func FoldEachBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []ba
 				}
 			}
 		}
-//line kernels_tandem.go:5065
+//line kernels_tandem.go:5758
 	}
 	return nil
 }
@@ -5136,7 +5829,7 @@ func FoldEachBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:5140
+//line kernels_tandem.go:5833
 	}
 	return nil
 }
@@ -5232,7 +5925,7 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			}
 			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:5236
+//line kernels_tandem.go:5929
 	}
 	return nil
 }
@@ -5328,7 +6021,7 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			}
 			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:5332
+//line kernels_tandem.go:6025
 	}
 	return nil
 }
@@ -5424,7 +6117,7 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 			}
 			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:5428
+//line kernels_tandem.go:6121
 	}
 	return nil
 }
@@ -5520,7 +6213,7 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 			}
 			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:5524
+//line kernels_tandem.go:6217
 	}
 	return nil
 }
@@ -5616,7 +6309,7 @@ func FinishInt32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 			}
 			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:5620
+//line kernels_tandem.go:6313
 	}
 	return nil
 }
@@ -5712,7 +6405,7 @@ func FinishBoolTruthGo(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 			}
 			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:5716
+//line kernels_tandem.go:6409
 	}
 	return nil
 }
@@ -5737,39 +6430,166 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 	q_.root_ = args[10].Uint32() != 0
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var sum_ [137]int64
+	var stage_ [1280]int64
+	var spread_all, dirty_all [1024]bool
+	var top_all [1024]int64
+	var m_all, t3_all, m2_all [1024]gpu_left
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
 		/*line merge.go:11*/ outputs_ := c_.Rows_ * c_.Cols_
+		/*line merge.go:11*/ n_ := n0
 		o_ := g0
 		/*line merge.go:12*/ for o_ < outputs_ {
 			for w := range n {
 				l0 := w % n0
-				/*line merge.go:13*/ for k_ := l0; k_ <= int64(24); k_ = k_ + n0 {
-					s_ := int64(0)
-					for t_, i_ := parts_, int64(0); i_ < t_; i_ = i_ + int64(1) {
-						v_ := words_[(((i_*outputs_)+o_)*int64(25))+k_]
-						if k_ == int64(24) {
-							s_ = s_ | v_
-						} else {
-							s_ = s_ + v_
-						}
-					}
-					sum_[k_] = s_
+				l_ := l0
+				/*line merge.go:13*/ spread_ := false
+				for i_ := l_; i_ < parts_; i_ = i_ + n_ {
+					spread_ = spread_ || ((words_[(((i_*outputs_)+o_)*int64(25))+int64(24)] >> (3)) == int64(0))
+				}
+				spread_all[w] = spread_
+			}
+			/*line merge.go:17*/ var t_ bool
+			for w := range n {
+				spread_ := spread_all[w]
+				/*line merge.go:17*/ if spread_ {
+					/*line merge.go:17*/ t_ = true
 				}
 			}
 			for w := range n {
 				l0 := w % n0
-				/*line merge.go:26*/ if l0 == int64(0) {
-					t2_ := gpu_ofWords(f_, sum_[:int64(137)], q_)
-					/*line merge.go:27*/ gpu_put(c_, o_, t2_)
+				l_ := l0
+				/*line merge.go:17*/ dirty_ := t_
+				for k_ := l_; k_ <= int64(24); k_ = k_ + n_ {
+					sum_[k_] = int64(0)
+					for i2_ := int64(0); (i2_ < parts_) && dirty_; i2_ = i2_ + int64(1) {
+						at_ := ((i2_ * outputs_) + o_) * int64(25)
+						set_ := words_[at_+int64(24)]
+						/*line merge.go:24*/ if (set_ >> (3)) != int64(0) {
+						} else {
+							/*line merge.go:25*/ if k_ == int64(24) {
+								sum_[k_] = sum_[k_] | set_
+							} else {
+								sum_[k_] = sum_[k_] + words_[at_+k_]
+							}
+						}
+					}
+				}
+				dirty_all[w] = dirty_
+			}
+			for w := range n {
+				/*line merge.go:34*/ top_ := int64(2048)
+				top_all[w] = top_
+			}
+		loop6:
+			/*line merge.go:34*/ for {
+				for w := range n {
+					l0 := w % n0
+					top_ := top_all[w]
+					l_ := l0
+					/*line merge.go:35*/ t2_ := gpu_partsLeft(f_, words_, o_, outputs_, parts_, top_, l_, n_)
+					/*line merge.go:93*/ m_all[w] = t2_
+					/*line merge.go:35*/ t3_all[w] = gpu_left{}
+				}
+				/*line merge.go:94*/ n2_ := n0
+				k2_ := n2_
+				/*line merge.go:95*/ for k2_ > int64(0) {
+					for w := range n {
+						l0 := w % n0
+						stage2_ := stage_[:int64(1280)]
+						l2_ := l0
+						/*line merge.go:97*/ if l2_ < k2_ {
+							if k2_ < n2_ {
+								t4_ := gpu_leftAt(stage2_, n2_, l2_+k2_)
+								/*line merge.go:99*/ m_all[w] = gpu_plus___(m_all[w], t4_)
+							}
+							t5_ := l2_
+							/*line merge.go:101*/ t6_ := n2_ + l2_
+							/*line merge.go:101*/ t7_ := int64(m_all[w].s_.hi_)
+							/*line merge.go:101*/ t8_ := int64(m_all[w].s_.lo_)
+							/*line merge.go:101*/ stage2_[t5_] = t7_
+							/*line merge.go:101*/ stage2_[t6_] = t8_
+							t9_ := (int64(2) * n2_) + l2_
+							/*line merge.go:102*/ t10_ := (int64(3) * n2_) + l2_
+							/*line merge.go:102*/ t11_ := (int64(4) * n2_) + l2_
+							/*line merge.go:102*/ t12_ := int64(m_all[w].t_.hi_)
+							/*line merge.go:102*/ t13_ := int64(m_all[w].t_.lo_)
+							/*line merge.go:102*/ t14_ := m_all[w].next_
+							/*line merge.go:102*/ stage2_[t9_] = t12_
+							/*line merge.go:102*/ stage2_[t10_] = t13_
+							/*line merge.go:102*/ stage2_[t11_] = t14_
+						}
+					}
+					/*line merge.go:95*/ k2_ = k2_ / int64(2)
+				}
+				for w := range n {
+					stage2_ := stage_[:int64(1280)]
+					/*line merge.go:106*/ t15_ := gpu_leftAt(stage2_, n2_, int64(0))
+					/*line merge.go:106*/ t3_all[w] = t15_
+				}
+				for w := range n {
+					/*line merge.go:35*/ m2_all[w] = t3_all[w]
+				}
+				/*line merge.go:36*/ var t16_ int64
+				for w := range n {
+					l0 := w % n0
+					l1 := w / n0 % n1
+					l2 := w / (n0 * n1)
+					/*line merge.go:36*/ if x := m2_all[w].next_; l0|l1|l2 == 0 {
+						t16_ = x
+					}
+				}
+				/*line merge.go:36*/ next_ := t16_
+				if ((next_ == int64(0)) && (!dirty_all[0])) && (top_all[0] < int64(2048)) {
+					for w := range n {
+						l0 := w % n0
+						top_ := top_all[w]
+						l_ := l0
+//line merge.go:38
+						z_ := gpu_rounded(f_, gpu_valueWith(m2_all[w].s_, int64(54), m2_all[w].t_, gpu_unit(top_)-int64(54)), int64(0), q_)
+						if l_ == int64(0) {
+							gpu_put(c_, o_, z_)
+						}
+					}
+					break loop6
+				}
+				for w := range n {
+					l0 := w % n0
+					top_ := top_all[w]
+					dirty_ := dirty_all[w]
+					l_ := l0
+					/*line merge.go:44*/ if top_ < int64(2048) {
+						dirty_ = true
+						if l_ == int64(0) {
+							at2_ := gpu_unit(top_) - int64(-384)
+							gpu_addTo_________(m2_all[w].s_, sum_[:int64(137)], at2_)
+							gpu_addTo_________(m2_all[w].t_, sum_[:int64(137)], at2_-int64(54))
+						}
+					}
+					dirty_all[w] = dirty_
+				}
+				/*line merge.go:52*/ if next_ == int64(0) {
+					for w := range n {
+						l0 := w % n0
+						l_ := l0
+						/*line merge.go:53*/ if l_ == int64(0) {
+							t17_ := gpu_ofWords(f_, sum_[:int64(137)], q_)
+							/*line merge.go:54*/ gpu_put(c_, o_, t17_)
+						}
+					}
+					break loop6
+				}
+				for w := range n {
+					/*line merge.go:58*/ top_ := next_
+					top_all[w] = top_
 				}
 			}
 			/*line merge.go:12*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:5773
+//line kernels_tandem.go:6593
 	}
 	return nil
 }
@@ -5794,39 +6614,166 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 	q_.root_ = args[10].Uint32() != 0
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var sum_ [137]int64
+	var stage_ [1280]int64
+	var spread_all, dirty_all [1024]bool
+	var top_all [1024]int64
+	var m_all, t3_all, m2_all [1024]gpu_left
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
 		/*line merge.go:11*/ outputs_ := c_.Rows_ * c_.Cols_
+		/*line merge.go:11*/ n_ := n0
 		o_ := g0
 		/*line merge.go:12*/ for o_ < outputs_ {
 			for w := range n {
 				l0 := w % n0
-				/*line merge.go:13*/ for k_ := l0; k_ <= int64(136); k_ = k_ + n0 {
-					s_ := int64(0)
-					for t_, i_ := parts_, int64(0); i_ < t_; i_ = i_ + int64(1) {
-						v_ := words_[(((i_*outputs_)+o_)*int64(137))+k_]
-						if k_ == int64(136) {
-							s_ = s_ | v_
-						} else {
-							s_ = s_ + v_
-						}
-					}
-					sum_[k_] = s_
+				l_ := l0
+				/*line merge.go:13*/ spread_ := false
+				for i_ := l_; i_ < parts_; i_ = i_ + n_ {
+					spread_ = spread_ || ((words_[(((i_*outputs_)+o_)*int64(137))+int64(136)] >> (3)) == int64(0))
+				}
+				spread_all[w] = spread_
+			}
+			/*line merge.go:17*/ var t_ bool
+			for w := range n {
+				spread_ := spread_all[w]
+				/*line merge.go:17*/ if spread_ {
+					/*line merge.go:17*/ t_ = true
 				}
 			}
 			for w := range n {
 				l0 := w % n0
-				/*line merge.go:26*/ if l0 == int64(0) {
-					t2_ := gpu_ofWords_(f_, sum_[:int64(137)], q_)
-					/*line merge.go:27*/ gpu_put_(c_, o_, t2_)
+				l_ := l0
+				/*line merge.go:17*/ dirty_ := t_
+				for k_ := l_; k_ <= int64(136); k_ = k_ + n_ {
+					sum_[k_] = int64(0)
+					for i2_ := int64(0); (i2_ < parts_) && dirty_; i2_ = i2_ + int64(1) {
+						at_ := ((i2_ * outputs_) + o_) * int64(137)
+						set_ := words_[at_+int64(136)]
+						/*line merge.go:24*/ if (set_ >> (3)) != int64(0) {
+						} else {
+							/*line merge.go:25*/ if k_ == int64(136) {
+								sum_[k_] = sum_[k_] | set_
+							} else {
+								sum_[k_] = sum_[k_] + words_[at_+k_]
+							}
+						}
+					}
+				}
+				dirty_all[w] = dirty_
+			}
+			for w := range n {
+				/*line merge.go:34*/ top_ := int64(2048)
+				top_all[w] = top_
+			}
+		loop6:
+			/*line merge.go:34*/ for {
+				for w := range n {
+					l0 := w % n0
+					top_ := top_all[w]
+					l_ := l0
+					/*line merge.go:35*/ t2_ := gpu_partsLeft_(f_, words_, o_, outputs_, parts_, top_, l_, n_)
+					/*line merge.go:93*/ m_all[w] = t2_
+					/*line merge.go:35*/ t3_all[w] = gpu_left{}
+				}
+				/*line merge.go:94*/ n2_ := n0
+				k2_ := n2_
+				/*line merge.go:95*/ for k2_ > int64(0) {
+					for w := range n {
+						l0 := w % n0
+						stage2_ := stage_[:int64(1280)]
+						l2_ := l0
+						/*line merge.go:97*/ if l2_ < k2_ {
+							if k2_ < n2_ {
+								t4_ := gpu_leftAt(stage2_, n2_, l2_+k2_)
+								/*line merge.go:99*/ m_all[w] = gpu_plus___(m_all[w], t4_)
+							}
+							t5_ := l2_
+							/*line merge.go:101*/ t6_ := n2_ + l2_
+							/*line merge.go:101*/ t7_ := int64(m_all[w].s_.hi_)
+							/*line merge.go:101*/ t8_ := int64(m_all[w].s_.lo_)
+							/*line merge.go:101*/ stage2_[t5_] = t7_
+							/*line merge.go:101*/ stage2_[t6_] = t8_
+							t9_ := (int64(2) * n2_) + l2_
+							/*line merge.go:102*/ t10_ := (int64(3) * n2_) + l2_
+							/*line merge.go:102*/ t11_ := (int64(4) * n2_) + l2_
+							/*line merge.go:102*/ t12_ := int64(m_all[w].t_.hi_)
+							/*line merge.go:102*/ t13_ := int64(m_all[w].t_.lo_)
+							/*line merge.go:102*/ t14_ := m_all[w].next_
+							/*line merge.go:102*/ stage2_[t9_] = t12_
+							/*line merge.go:102*/ stage2_[t10_] = t13_
+							/*line merge.go:102*/ stage2_[t11_] = t14_
+						}
+					}
+					/*line merge.go:95*/ k2_ = k2_ / int64(2)
+				}
+				for w := range n {
+					stage2_ := stage_[:int64(1280)]
+					/*line merge.go:106*/ t15_ := gpu_leftAt(stage2_, n2_, int64(0))
+					/*line merge.go:106*/ t3_all[w] = t15_
+				}
+				for w := range n {
+					/*line merge.go:35*/ m2_all[w] = t3_all[w]
+				}
+				/*line merge.go:36*/ var t16_ int64
+				for w := range n {
+					l0 := w % n0
+					l1 := w / n0 % n1
+					l2 := w / (n0 * n1)
+					/*line merge.go:36*/ if x := m2_all[w].next_; l0|l1|l2 == 0 {
+						t16_ = x
+					}
+				}
+				/*line merge.go:36*/ next_ := t16_
+				if ((next_ == int64(0)) && (!dirty_all[0])) && (top_all[0] < int64(2048)) {
+					for w := range n {
+						l0 := w % n0
+						top_ := top_all[w]
+						l_ := l0
+//line merge.go:38
+						z_ := gpu_rounded_(f_, gpu_valueWith(m2_all[w].s_, int64(54), m2_all[w].t_, gpu_unit(top_)-int64(54)), int64(0), q_)
+						if l_ == int64(0) {
+							gpu_put_(c_, o_, z_)
+						}
+					}
+					break loop6
+				}
+				for w := range n {
+					l0 := w % n0
+					top_ := top_all[w]
+					dirty_ := dirty_all[w]
+					l_ := l0
+					/*line merge.go:44*/ if top_ < int64(2048) {
+						dirty_ = true
+						if l_ == int64(0) {
+							at2_ := gpu_unit(top_) - int64(-2176)
+							gpu_addTo_________(m2_all[w].s_, sum_[:int64(137)], at2_)
+							gpu_addTo_________(m2_all[w].t_, sum_[:int64(137)], at2_-int64(54))
+						}
+					}
+					dirty_all[w] = dirty_
+				}
+				/*line merge.go:52*/ if next_ == int64(0) {
+					for w := range n {
+						l0 := w % n0
+						l_ := l0
+						/*line merge.go:53*/ if l_ == int64(0) {
+							t17_ := gpu_ofWords_(f_, sum_[:int64(137)], q_)
+							/*line merge.go:54*/ gpu_put_(c_, o_, t17_)
+						}
+					}
+					break loop6
+				}
+				for w := range n {
+					/*line merge.go:58*/ top_ := next_
+					top_all[w] = top_
 				}
 			}
 			/*line merge.go:12*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:5830
+//line kernels_tandem.go:6777
 	}
 	return nil
 }
@@ -5856,7 +6803,7 @@ func GatherGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line merge.go:38*/ k_ := i0
+						/*line merge.go:121*/ k_ := i0
 						s_ := sums_[(first_*height_)+k_]
 						for t_, i_ := parts_, int64(0); i_ < t_; i_ = i_ + int64(1) {
 							v_ := words_[((i_*outputs_)*height_)+k_]
@@ -5871,7 +6818,7 @@ func GatherGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:5875
+//line kernels_tandem.go:6822
 	}
 	return nil
 }
@@ -5905,27 +6852,27 @@ func GatherFoldedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line merge.go:58*/ o_ := i0
+						/*line merge.go:141*/ o_ := i0
 						s_ := gpu_state{a_: states_[first_+o_], b_: states_[(all_+first_)+o_]}
 						for t_, p_ := count_, int64(0); p_ < t_; p_ = p_ + int64(1) {
 							t2_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
 							k_ := t2_.b_
-							/*line merge.go:62*/ if (kind_ == int64(1)) && (k_ < int64(2147483647)) {
+							/*line merge.go:145*/ if (kind_ == int64(1)) && (k_ < int64(2147483647)) {
 								t2_.b_ = (base_ + (support.Div(k_, cols_) * pitch_)) + support.Rem(k_, cols_)
 							}
 							s_ = gpu_merge(s_, kind_, t2_)
 						}
 						t3_ := first_ + o_
-						/*line merge.go:67*/ t4_ := (all_ + first_) + o_
-						/*line merge.go:67*/ t5_ := s_.a_
-						/*line merge.go:67*/ t6_ := s_.b_
-						/*line merge.go:67*/ states_[t3_] = t5_
-						/*line merge.go:67*/ states_[t4_] = t6_
+						/*line merge.go:150*/ t4_ := (all_ + first_) + o_
+						/*line merge.go:150*/ t5_ := s_.a_
+						/*line merge.go:150*/ t6_ := s_.b_
+						/*line merge.go:150*/ states_[t3_] = t5_
+						/*line merge.go:150*/ states_[t4_] = t6_
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5929
+//line kernels_tandem.go:6876
 	}
 	return nil
 }
@@ -5972,7 +6919,7 @@ func TotalsFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:5976
+//line kernels_tandem.go:6923
 	}
 	return nil
 }
@@ -6020,7 +6967,7 @@ func TotalsFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:6024
+//line kernels_tandem.go:6971
 	}
 	return nil
 }
@@ -6074,7 +7021,7 @@ func TotalsInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:6078
+//line kernels_tandem.go:7025
 	}
 	return nil
 }
@@ -6119,7 +7066,7 @@ func OffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:6123
+//line kernels_tandem.go:7070
 	}
 	return nil
 }
@@ -6180,7 +7127,7 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 							for j3_ := from_; j3_ < to_; j3_ = j3_ + int64(1) {
 								/*line prefix.go:170*/ t4_ := gpu_term(f_, h3[(i_*h4)+j3_])
 								special_ = special_ | t4_.special_
-								s2_ = gpu_plus___(s2_, t4_, r_.least_)
+								s2_ = gpu_plus____(s2_, t4_, r_.least_)
 								h5[(i_*h6)+j3_] = gpu_of______(f_, gpu_value(s2_, r_.least_), special_)
 							}
 							continue loop2
@@ -6201,7 +7148,7 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:6205
+//line kernels_tandem.go:7152
 	}
 	return nil
 }
@@ -6262,7 +7209,7 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 							for j3_ := from_; j3_ < to_; j3_ = j3_ + int64(1) {
 								/*line prefix.go:170*/ t4_ := gpu_term_(f_, h3[(i_*h4)+j3_])
 								special_ = special_ | t4_.special_
-								s2_ = gpu_plus___(s2_, t4_, r_.least_)
+								s2_ = gpu_plus____(s2_, t4_, r_.least_)
 								h5[(i_*h6)+j3_] = gpu_of_______(f_, gpu_value(s2_, r_.least_), special_)
 							}
 							continue loop2
@@ -6284,7 +7231,7 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:6288
+//line kernels_tandem.go:7235
 	}
 	return nil
 }
@@ -6340,7 +7287,7 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:6344
+//line kernels_tandem.go:7291
 	}
 	return nil
 }
@@ -6409,7 +7356,7 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:6413
+//line kernels_tandem.go:7360
 	}
 	return nil
 }
@@ -6478,7 +7425,7 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:6482
+//line kernels_tandem.go:7429
 	}
 	return nil
 }
@@ -6547,19 +7494,46 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:6551
+//line kernels_tandem.go:7498
 	}
 	return nil
 }
 
+func gpu_guessLanes(f_ gpu_single, p_ gpu_plain, b_ gpu_block, g_ gpu_guess, i_ int64, j_ int64, di_ int64, dj_ int64) gpu_guess {
+	/*line along.go:307*/ for ((i_ + (int64(3) * di_)) < b_.i1_) && ((j_ + (int64(3) * dj_)) < b_.j1_) {
+		x0_, y0_ := gpu_elementsAt(p_, b_, i_, j_)
+		x1_, y1_ := gpu_elementsAt(p_, b_, i_+di_, j_+dj_)
+		x2_, y2_ := gpu_elementsAt(p_, b_, i_+(int64(2)*di_), j_+(int64(2)*dj_))
+		x3_, y3_ := gpu_elementsAt(p_, b_, i_+(int64(3)*di_), j_+(int64(3)*dj_))
+		g_ = gpu_plus(f_, p_, g_, x0_, y0_, b_.shift_, b_.mask_, true)
+		g_ = gpu_plus(f_, p_, g_, x1_, y1_, b_.shift_, b_.mask_, true)
+		g_ = gpu_plus(f_, p_, g_, x2_, y2_, b_.shift_, b_.mask_, true)
+		g_ = gpu_plus(f_, p_, g_, x3_, y3_, b_.shift_, b_.mask_, true)
+		/*line along.go:307*/ t_ := i_ + (int64(4) * di_)
+		/*line along.go:307*/ t2_ := j_ + (int64(4) * dj_)
+		/*line along.go:307*/ i_ = t_
+		/*line along.go:307*/ j_ = t2_
+	}
+	/*line along.go:317*/ for (i_ < b_.i1_) && (j_ < b_.j1_) {
+		x_, y_ := gpu_elementsAt(p_, b_, i_, j_)
+		g_ = gpu_plus(f_, p_, g_, x_, y_, b_.shift_, b_.mask_, true)
+		/*line along.go:317*/ t11_ := i_ + di_
+		/*line along.go:317*/ t12_ := j_ + dj_
+		/*line along.go:317*/ i_ = t11_
+		/*line along.go:317*/ j_ = t12_
+	}
+	/*line along.go:321*/ return g_
+//line kernels_tandem.go:7527
+}
+
 func gpu_elementsAt(p_ gpu_plain, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
-	/*line along.go:145*/ var x_ float32
-	/*line along.go:145*/ var y_ float32
+	/*line along.go:170*/ var x_ float32
+	/*line along.go:170*/ var y_ float32
 	t_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:146*/ x_ = t_
-	/*line along.go:146*/ y_ = float32(0)
-	/*line along.go:150*/ return x_, y_
-//line kernels_tandem.go:6563
+	/*line along.go:171*/ x_ = t_
+	/*line along.go:171*/ y_ = float32(0)
+	/*line along.go:175*/ return x_, y_
+//line kernels_tandem.go:7537
 }
 
 func gpu_plus(f_ gpu_single, p_ gpu_plain, g_ gpu_guess, x_ float32, y_ float32, shift_ float32, mask_ int64, quick_ bool) gpu_guess {
@@ -6572,7 +7546,7 @@ func gpu_plus(f_ gpu_single, p_ gpu_plain, g_ gpu_guess, x_ float32, y_ float32,
 	sum_, err_ := gpu_twoSum(g_.sum_, t3_)
 	/*line guess.go:43*/ t7_ := gpu_guess{sum_: sum_, rest_: float64(0), off_: g_.off_ + math.Abs(err_)}
 	/*line guess.go:43*/ return t7_
-//line kernels_tandem.go:6576
+//line kernels_tandem.go:7550
 }
 
 func gpu_sure(f_ gpu_single, g_ gpu_guess, q_ gpu_quotient, quick_ bool, n_ int64) (float32, bool) {
@@ -6597,28 +7571,41 @@ func gpu_sure(f_ gpu_single, g_ gpu_guess, q_ gpu_quotient, quick_ bool, n_ int6
 	/*line guess.go:100*/ a_ := float32((g_.sum_ + (g_.rest_ - g_.off_)))
 	/*line guess.go:100*/ b_ := float32((g_.sum_ + (g_.rest_ + g_.off_)))
 	return a_, (ok_ && (a_ == b_)) && ((a_ != float32(0)) || (g_.off_ == float64(0)))
-//line kernels_tandem.go:6601
+//line kernels_tandem.go:7575
 }
 
 func gpu_extractFrom(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ int64, top_ int64, alone_ bool) gpu_extraction {
-	/*line along.go:156*/ e_ := gpu_extract(top_)
-loop1:
-	/*line along.go:157*/ for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
-		if alone_ {
-			for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + n_ {
-				x_, y_ := gpu_elementsAt(p_, b_, i_, j_)
-				e_ = gpu_with__________(f_, p_, e_, x_, y_, b_.shift_, b_.mask_, true)
+	/*line along.go:181*/ e_ := gpu_extract(top_)
+	/*line along.go:183*/ if b_.lanes_ < n_ {
+		t_ := gpu_extractLanes(f_, p_, b_, e_, b_.i0_+support.Div(l_, b_.lanes_), b_.j0_+support.Rem(l_, b_.lanes_), support.Div(n_, b_.lanes_), int64(0))
+		/*line along.go:184*/ e_ = t_
+	} else {
+		/*line along.go:185*/ if b_.fours_ {
+			for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
+				t2_ := gpu_extractLanes(f_, p_, b_, e_, i_, b_.j0_+l_, int64(0), n_)
+				/*line along.go:187*/ e_ = t2_
 			}
-			continue loop1
-		}
-		for j2_ := b_.j0_ + l_; j2_ < b_.j1_; j2_ = j2_ + n_ {
-			x2_, y2_ := gpu_elementsAt(p_, b_, i_, j2_)
-			e_ = gpu_with__________(f_, p_, e_, x2_, y2_, b_.shift_, b_.mask_, false)
+		} else {
+			/*line along.go:189*/ if alone_ {
+				for i2_ := b_.i0_; i2_ < b_.i1_; i2_ = i2_ + int64(1) {
+					for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + n_ {
+						x_, y_ := gpu_elementsAt(p_, b_, i2_, j_)
+						e_ = gpu_with__________(f_, p_, e_, x_, y_, b_.shift_, b_.mask_, true)
+					}
+				}
+			} else {
+				for i3_ := b_.i0_; i3_ < b_.i1_; i3_ = i3_ + int64(1) {
+					for j2_ := b_.j0_ + l_; j2_ < b_.j1_; j2_ = j2_ + n_ {
+						x2_, y2_ := gpu_elementsAt(p_, b_, i3_, j2_)
+						e_ = gpu_with__________(f_, p_, e_, x2_, y2_, b_.shift_, b_.mask_, false)
+					}
+				}
+			}
 		}
 	}
-	e_.w_ = gpu_windowOf(f_, p_, e_)
+	/*line along.go:204*/ e_.w_ = gpu_windowOf(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:6622
+//line kernels_tandem.go:7609
 }
 
 func gpu_fits(f_ gpu_single, p_ gpu_plain, w_ gpu_window, top_ int64, alone_ bool) bool {
@@ -6632,33 +7619,33 @@ func gpu_fits(f_ gpu_single, p_ gpu_plain, w_ gpu_window, top_ int64, alone_ boo
 	/*line block.go:93*/ lo_ = max(lo_, int64(1))
 //line block.go:95
 	return (w_.hi_ == uint32(0)) || (((int64((w_.hi_ >> (20))) <= top_) && (lo_ >= least_)) && ((top_ - lo_) <= (span_ - tail_)))
-//line kernels_tandem.go:6636
+//line kernels_tandem.go:7623
 }
 
 func gpu_plus_(e_ gpu_extracted, g_ gpu_extracted) gpu_extracted {
 //line block.go:30
 	t_ := gpu_extracted{a_: e_.a_ + g_.a_, b_: e_.b_ + g_.b_, c_: e_.c_ + g_.c_, d_: e_.d_ + g_.d_}
 	/*line block.go:30*/ return t_
-//line kernels_tandem.go:6643
+//line kernels_tandem.go:7630
 }
 
 func gpu_counted(e_ gpu_extraction, top_ int64) gpu_extracted {
 	/*line block.go:192*/ a_, b_, c_, d_ := gpu_magicFor(top_)
 	t5_ := gpu_extracted{a_: gpu_unitsAbove(e_.a_, a_), b_: gpu_unitsAbove(e_.b_, b_), c_: gpu_unitsAbove(e_.c_, c_), d_: gpu_unitsAbove(e_.d_, d_)}
 	/*line block.go:193*/ return t5_
-//line kernels_tandem.go:6650
+//line kernels_tandem.go:7637
 }
 
 func gpu_nowhere() gpu_window {
 	/*line block.go:39*/ t_ := gpu_window{lo_: uint32(4294967295)}
 	/*line block.go:39*/ return t_
-//line kernels_tandem.go:6656
+//line kernels_tandem.go:7643
 }
 
 func gpu_and(w_ gpu_window, v_ gpu_window) gpu_window {
 	/*line block.go:42*/ t_ := gpu_window{hi_: max(w_.hi_, v_.hi_), lo_: min(w_.lo_, v_.lo_)}
 	/*line block.go:42*/ return t_
-//line kernels_tandem.go:6662
+//line kernels_tandem.go:7649
 }
 
 func gpu_nextTop(f_ gpu_single, p_ gpu_plain, w_ gpu_window, top_ int64) int64 {
@@ -6666,24 +7653,83 @@ func gpu_nextTop(f_ gpu_single, p_ gpu_plain, w_ gpu_window, top_ int64) int64 {
 		return top_
 	}
 	return gpu_topOf(f_, p_, w_)
-//line kernels_tandem.go:6670
+//line kernels_tandem.go:7657
 }
 
 func gpu_addTo(f_ gpu_single, p_ gpu_plain, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
 	gpu_addInt(words_, at_+int64(46), e_.a_)
 	gpu_addInt(words_, at_, e_.b_)
-//line kernels_tandem.go:6677
+//line kernels_tandem.go:7664
 }
 
-func gpu_addBlock(f_ gpu_single, p_ gpu_plain, b_ gpu_block, words_ []int64) {
-	/*line along.go:176*/ for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
-		for j_ := b_.j0_; j_ < b_.j1_; j_ = j_ + int64(1) {
-			x_, y_ := gpu_elementsAt(p_, b_, i_, j_)
-			gpu_addTerm____(f_, p_, words_, x_, y_, b_.shift_, b_.mask_)
+func gpu_topOf(f_ gpu_single, p_ gpu_plain, w_ gpu_window) int64 {
+	/*line block.go:102*/ least_ := int64(39)
+	/*line block.go:107*/ least_ = int64(729)
+	/*line block.go:109*/ top_ := max(int64((w_.hi_ >> (20))), least_)
+	/*line block.go:111*/ if (top_ > int64(2034)) || (!gpu_fits(f_, p_, w_, top_, false)) {
+		return int64(0)
+	} else {
+		/*line block.go:113*/ if gpu_fits(f_, p_, w_, top_+int64(4), false) {
+			return top_ + int64(4)
 		}
 	}
-//line kernels_tandem.go:6687
+	/*line block.go:116*/ return top_
+//line kernels_tandem.go:7679
+}
+
+func gpu_extractFitting(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ int64, top_ int64) (gpu_extraction, int64) {
+	/*line along.go:245*/ var e_ gpu_extraction
+	/*line along.go:245*/ var rest_ int64
+	e_ = gpu_extract(gpu_used(top_))
+	for i_ := b_.i0_ + support.Div(l_, b_.lanes_); i_ < b_.i1_; i_ = i_ + support.Div(n_, b_.lanes_) {
+		for j_ := b_.j0_ + support.Rem(l_, b_.lanes_); j_ < b_.j1_; j_ = j_ + b_.lanes_ {
+			x_, y_ := gpu_elementsAt(p_, b_, i_, j_)
+			if gpu_fitting(f_, p_, b_, x_, y_, top_) {
+				e_ = gpu_with__________(f_, p_, e_, x_, y_, b_.shift_, b_.mask_, false)
+			} else {
+				rest_ = int64(1)
+			}
+		}
+	}
+	return e_, rest_
+//line kernels_tandem.go:7697
+}
+
+func gpu_used(top_ int64) int64 {
+	/*line along.go:237*/ if top_ == int64(0) {
+		return int64(1026)
+	}
+	return top_
+//line kernels_tandem.go:7705
+}
+
+func gpu_addRest(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ int64, top_ int64, words_ []int64) {
+//line along.go:262
+	for i_ := b_.i0_ + support.Div(l_, b_.lanes_); i_ < b_.i1_; i_ = i_ + support.Div(n_, b_.lanes_) {
+		for j_ := b_.j0_ + support.Rem(l_, b_.lanes_); j_ < b_.j1_; j_ = j_ + b_.lanes_ {
+			x_, y_ := gpu_elementsAt(p_, b_, i_, j_)
+			if !gpu_fitting(f_, p_, b_, x_, y_, top_) {
+				gpu_addTerm____(f_, p_, words_, x_, y_, b_.shift_, b_.mask_)
+			}
+		}
+	}
+//line kernels_tandem.go:7718
+}
+
+func gpu_leave(f_ gpu_single, p_ gpu_plain, words_ []int64, at_ int64, e_ gpu_extracted, top_ int64) {
+	/*line block.go:213*/ t_ := at_
+	/*line block.go:213*/ t2_ := at_ + int64(1)
+	/*line block.go:213*/ t3_ := at_ + int64(2)
+	/*line block.go:213*/ t4_ := at_ + int64(3)
+	/*line block.go:213*/ t5_ := e_.a_
+	/*line block.go:213*/ t6_ := e_.b_
+	/*line block.go:213*/ words_[t_] = t5_
+	/*line block.go:213*/ words_[t2_] = t6_
+	/*line block.go:213*/ words_[t3_] = int64(0)
+	/*line block.go:213*/ words_[t4_] = int64(0)
+	/*line block.go:217*/ words_[at_+int64(24)] = top_ << (3)
+//line kernels_tandem.go:7733
 }
 
 func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, q_ gpu_quotient) float32 {
@@ -6701,19 +7747,19 @@ func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, q_ gpu_quotient) f
 		}
 	}
 	/*line format.go:117*/ return gpu_round(f_, v_)
-//line kernels_tandem.go:6705
+//line kernels_tandem.go:7751
 }
 
 func gpu_valueOf(f_ gpu_single, p_ gpu_plain, e_ gpu_extracted, top_ int64) gpu_Value {
-	/*line block.go:214*/ s_ := gpu_joined(e_.a_, e_.b_)
-	/*line block.go:216*/ return gpu_value(s_, gpu_unit(top_))
-//line kernels_tandem.go:6711
+	/*line block.go:227*/ s_ := gpu_joined(e_.a_, e_.b_)
+	/*line block.go:229*/ return gpu_value(s_, gpu_unit(top_))
+//line kernels_tandem.go:7757
 }
 
 func gpu_ofWords(f_ gpu_single, sum_ []int64, q_ gpu_quotient) float32 {
 	/*line format.go:145*/ t_ := gpu_Top(sum_, gpu_wordsOf(f_), int64(-384))
 	/*line format.go:145*/ return gpu_rounded(f_, t_, sum_[24], q_)
-//line kernels_tandem.go:6717
+//line kernels_tandem.go:7763
 }
 
 func gpu_Carry(w_ []int64, at_ gpu_Place) {
@@ -6724,26 +7770,38 @@ func gpu_Carry(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:6728
+//line kernels_tandem.go:7774
 }
 
 func gpu_wordsOf(f_ gpu_single) gpu_Place {
 	/*line format.go:140*/ t_ := gpu_Place{Step_: int64(1), N_: int64(24)}
 	/*line format.go:140*/ return t_
-//line kernels_tandem.go:6734
+//line kernels_tandem.go:7780
 }
 
 func gpu_extractFrom_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n_ int64, top_ int64, alone_ bool) gpu_extraction {
-	/*line along.go:156*/ e_ := gpu_extract(top_)
-	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
-		/*line along.go:165*/ for j2_ := b_.j0_ + l_; j2_ < b_.j1_; j2_ = j2_ + n_ {
-			x2_, y2_ := gpu_elementsAt__(p_, b_, i_, j2_)
-			e_ = gpu_with___________(f_, p_, e_, x2_, y2_, b_.shift_, b_.mask_, false)
+	/*line along.go:181*/ e_ := gpu_extract(top_)
+	/*line along.go:183*/ if b_.lanes_ < n_ {
+		t_ := gpu_extractLanes_(f_, p_, b_, e_, b_.i0_+support.Div(l_, b_.lanes_), b_.j0_+support.Rem(l_, b_.lanes_), support.Div(n_, b_.lanes_), int64(0))
+		/*line along.go:184*/ e_ = t_
+	} else {
+		/*line along.go:185*/ if b_.fours_ {
+			for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
+				t2_ := gpu_extractLanes_(f_, p_, b_, e_, i_, b_.j0_+l_, int64(0), n_)
+				/*line along.go:187*/ e_ = t2_
+			}
+		} else {
+			/*line along.go:197*/ for i2_ := b_.i0_; i2_ < b_.i1_; i2_ = i2_ + int64(1) {
+				for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + n_ {
+					x_, y_ := gpu_elementsAt__(p_, b_, i2_, j_)
+					e_ = gpu_with___________(f_, p_, e_, x_, y_, b_.shift_, b_.mask_, false)
+				}
+			}
 		}
 	}
-	e_.w_ = gpu_windowOf_(f_, p_, e_)
+	/*line along.go:204*/ e_.w_ = gpu_windowOf_(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:6747
+//line kernels_tandem.go:7805
 }
 
 func gpu_fits_(f_ gpu_double, p_ gpu_plain, w_ gpu_window, top_ int64, alone_ bool) bool {
@@ -6757,7 +7815,7 @@ func gpu_fits_(f_ gpu_double, p_ gpu_plain, w_ gpu_window, top_ int64, alone_ bo
 	/*line block.go:93*/ lo_ = max(lo_, int64(1))
 //line block.go:95
 	return (w_.hi_ == uint32(0)) || (((int64((w_.hi_ >> (20))) <= top_) && (lo_ >= least_)) && ((top_ - lo_) <= (span_ - tail_)))
-//line kernels_tandem.go:6761
+//line kernels_tandem.go:7819
 }
 
 func gpu_nextTop_(f_ gpu_double, p_ gpu_plain, w_ gpu_window, top_ int64) int64 {
@@ -6765,24 +7823,74 @@ func gpu_nextTop_(f_ gpu_double, p_ gpu_plain, w_ gpu_window, top_ int64) int64 
 		return top_
 	}
 	return gpu_topOf_(f_, p_, w_)
-//line kernels_tandem.go:6769
+//line kernels_tandem.go:7827
 }
 
 func gpu_addTo_(f_ gpu_double, p_ gpu_plain, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-2176)
 	gpu_addInt(words_, at_+int64(46), e_.a_)
 	gpu_addInt(words_, at_, e_.b_)
-//line kernels_tandem.go:6776
+//line kernels_tandem.go:7834
 }
 
-func gpu_addBlock_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, words_ []int64) {
-	/*line along.go:176*/ for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
-		for j_ := b_.j0_; j_ < b_.j1_; j_ = j_ + int64(1) {
-			x_, y_ := gpu_elementsAt__(p_, b_, i_, j_)
-			gpu_addTerm_____(f_, p_, words_, x_, y_, b_.shift_, b_.mask_)
+func gpu_topOf_(f_ gpu_double, p_ gpu_plain, w_ gpu_window) int64 {
+	/*line block.go:102*/ least_ := int64(39)
+	/*line block.go:109*/ top_ := max(int64((w_.hi_ >> (20))), least_)
+	/*line block.go:111*/ if (top_ > int64(2034)) || (!gpu_fits_(f_, p_, w_, top_, false)) {
+		return int64(0)
+	} else {
+		/*line block.go:113*/ if gpu_fits_(f_, p_, w_, top_+int64(4), false) {
+			return top_ + int64(4)
 		}
 	}
-//line kernels_tandem.go:6786
+	/*line block.go:116*/ return top_
+//line kernels_tandem.go:7848
+}
+
+func gpu_extractFitting_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n_ int64, top_ int64) (gpu_extraction, int64) {
+	/*line along.go:245*/ var e_ gpu_extraction
+	/*line along.go:245*/ var rest_ int64
+	e_ = gpu_extract(gpu_used(top_))
+	for i_ := b_.i0_ + support.Div(l_, b_.lanes_); i_ < b_.i1_; i_ = i_ + support.Div(n_, b_.lanes_) {
+		for j_ := b_.j0_ + support.Rem(l_, b_.lanes_); j_ < b_.j1_; j_ = j_ + b_.lanes_ {
+			x_, y_ := gpu_elementsAt__(p_, b_, i_, j_)
+			if gpu_fitting_(f_, p_, b_, x_, y_, top_) {
+				e_ = gpu_with___________(f_, p_, e_, x_, y_, b_.shift_, b_.mask_, false)
+			} else {
+				rest_ = int64(1)
+			}
+		}
+	}
+	return e_, rest_
+//line kernels_tandem.go:7866
+}
+
+func gpu_addRest_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n_ int64, top_ int64, words_ []int64) {
+//line along.go:262
+	for i_ := b_.i0_ + support.Div(l_, b_.lanes_); i_ < b_.i1_; i_ = i_ + support.Div(n_, b_.lanes_) {
+		for j_ := b_.j0_ + support.Rem(l_, b_.lanes_); j_ < b_.j1_; j_ = j_ + b_.lanes_ {
+			x_, y_ := gpu_elementsAt__(p_, b_, i_, j_)
+			if !gpu_fitting_(f_, p_, b_, x_, y_, top_) {
+				gpu_addTerm_____(f_, p_, words_, x_, y_, b_.shift_, b_.mask_)
+			}
+		}
+	}
+//line kernels_tandem.go:7879
+}
+
+func gpu_leave_(f_ gpu_double, p_ gpu_plain, words_ []int64, at_ int64, e_ gpu_extracted, top_ int64) {
+	/*line block.go:213*/ t_ := at_
+	/*line block.go:213*/ t2_ := at_ + int64(1)
+	/*line block.go:213*/ t3_ := at_ + int64(2)
+	/*line block.go:213*/ t4_ := at_ + int64(3)
+	/*line block.go:213*/ t5_ := e_.a_
+	/*line block.go:213*/ t6_ := e_.b_
+	/*line block.go:213*/ words_[t_] = t5_
+	/*line block.go:213*/ words_[t2_] = t6_
+	/*line block.go:213*/ words_[t3_] = int64(0)
+	/*line block.go:213*/ words_[t4_] = int64(0)
+	/*line block.go:217*/ words_[at_+int64(136)] = top_ << (3)
+//line kernels_tandem.go:7894
 }
 
 func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, q_ gpu_quotient) float64 {
@@ -6800,36 +7908,63 @@ func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, q_ gpu_quotient) 
 		}
 	}
 	/*line format.go:117*/ return gpu_round_(f_, v_)
-//line kernels_tandem.go:6804
+//line kernels_tandem.go:7912
 }
 
 func gpu_valueOf_(f_ gpu_double, p_ gpu_plain, e_ gpu_extracted, top_ int64) gpu_Value {
-	/*line block.go:214*/ s_ := gpu_joined(e_.a_, e_.b_)
-	/*line block.go:216*/ return gpu_value(s_, gpu_unit(top_))
-//line kernels_tandem.go:6810
+	/*line block.go:227*/ s_ := gpu_joined(e_.a_, e_.b_)
+	/*line block.go:229*/ return gpu_value(s_, gpu_unit(top_))
+//line kernels_tandem.go:7918
 }
 
 func gpu_ofWords_(f_ gpu_double, sum_ []int64, q_ gpu_quotient) float64 {
 	/*line format.go:145*/ t_ := gpu_Top(sum_, gpu_wordsOf_(f_), int64(-2176))
 	/*line format.go:145*/ return gpu_rounded_(f_, t_, sum_[136], q_)
-//line kernels_tandem.go:6816
+//line kernels_tandem.go:7924
 }
 
 func gpu_wordsOf_(f_ gpu_double) gpu_Place {
 	/*line format.go:140*/ t_ := gpu_Place{Step_: int64(1), N_: int64(136)}
 	/*line format.go:140*/ return t_
-//line kernels_tandem.go:6822
+//line kernels_tandem.go:7930
+}
+
+func gpu_guessLanes_(f_ gpu_single, p_ gpu_product, b_ gpu_block, g_ gpu_guess, i_ int64, j_ int64, di_ int64, dj_ int64) gpu_guess {
+	/*line along.go:307*/ for ((i_ + (int64(3) * di_)) < b_.i1_) && ((j_ + (int64(3) * dj_)) < b_.j1_) {
+		x0_, y0_ := gpu_elementsAt_(p_, b_, i_, j_)
+		x1_, y1_ := gpu_elementsAt_(p_, b_, i_+di_, j_+dj_)
+		x2_, y2_ := gpu_elementsAt_(p_, b_, i_+(int64(2)*di_), j_+(int64(2)*dj_))
+		x3_, y3_ := gpu_elementsAt_(p_, b_, i_+(int64(3)*di_), j_+(int64(3)*dj_))
+		g_ = gpu_plus__(f_, p_, g_, x0_, y0_, b_.shift_, b_.mask_, true)
+		g_ = gpu_plus__(f_, p_, g_, x1_, y1_, b_.shift_, b_.mask_, true)
+		g_ = gpu_plus__(f_, p_, g_, x2_, y2_, b_.shift_, b_.mask_, true)
+		g_ = gpu_plus__(f_, p_, g_, x3_, y3_, b_.shift_, b_.mask_, true)
+		/*line along.go:307*/ t_ := i_ + (int64(4) * di_)
+		/*line along.go:307*/ t2_ := j_ + (int64(4) * dj_)
+		/*line along.go:307*/ i_ = t_
+		/*line along.go:307*/ j_ = t2_
+	}
+	/*line along.go:317*/ for (i_ < b_.i1_) && (j_ < b_.j1_) {
+		x_, y_ := gpu_elementsAt_(p_, b_, i_, j_)
+		g_ = gpu_plus__(f_, p_, g_, x_, y_, b_.shift_, b_.mask_, true)
+		/*line along.go:317*/ t11_ := i_ + di_
+		/*line along.go:317*/ t12_ := j_ + dj_
+		/*line along.go:317*/ i_ = t11_
+		/*line along.go:317*/ j_ = t12_
+	}
+	/*line along.go:321*/ return g_
+//line kernels_tandem.go:7957
 }
 
 func gpu_elementsAt_(p_ gpu_product, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
-	/*line along.go:145*/ var x_ float32
-	/*line along.go:145*/ var y_ float32
+	/*line along.go:170*/ var x_ float32
+	/*line along.go:170*/ var y_ float32
 	t_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:146*/ x_ = t_
-	/*line along.go:146*/ y_ = float32(0)
-	/*line along.go:148*/ y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
-	/*line along.go:150*/ return x_, y_
-//line kernels_tandem.go:6833
+	/*line along.go:171*/ x_ = t_
+	/*line along.go:171*/ y_ = float32(0)
+	/*line along.go:173*/ y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
+	/*line along.go:175*/ return x_, y_
+//line kernels_tandem.go:7968
 }
 
 func gpu_plus__(f_ gpu_single, p_ gpu_product, g_ gpu_guess, x_ float32, y_ float32, shift_ float32, mask_ int64, quick_ bool) gpu_guess {
@@ -6843,20 +7978,32 @@ func gpu_plus__(f_ gpu_single, p_ gpu_product, g_ gpu_guess, x_ float32, y_ floa
 	sum_, err_ := gpu_twoSum(g_.sum_, t3_)
 	/*line guess.go:43*/ t7_ := gpu_guess{sum_: sum_, rest_: float64(0), off_: g_.off_ + math.Abs(err_)}
 	/*line guess.go:43*/ return t7_
-//line kernels_tandem.go:6847
+//line kernels_tandem.go:7982
 }
 
 func gpu_extractFrom__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64, n_ int64, top_ int64, alone_ bool) gpu_extraction {
-	/*line along.go:156*/ e_ := gpu_extract(top_)
-	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
-		/*line along.go:165*/ for j2_ := b_.j0_ + l_; j2_ < b_.j1_; j2_ = j2_ + n_ {
-			x2_, y2_ := gpu_elementsAt_(p_, b_, i_, j2_)
-			e_ = gpu_with____________(f_, p_, e_, x2_, y2_, b_.shift_, b_.mask_, false)
+	/*line along.go:181*/ e_ := gpu_extract(top_)
+	/*line along.go:183*/ if b_.lanes_ < n_ {
+		t_ := gpu_extractLanes__(f_, p_, b_, e_, b_.i0_+support.Div(l_, b_.lanes_), b_.j0_+support.Rem(l_, b_.lanes_), support.Div(n_, b_.lanes_), int64(0))
+		/*line along.go:184*/ e_ = t_
+	} else {
+		/*line along.go:185*/ if b_.fours_ {
+			for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
+				t2_ := gpu_extractLanes__(f_, p_, b_, e_, i_, b_.j0_+l_, int64(0), n_)
+				/*line along.go:187*/ e_ = t2_
+			}
+		} else {
+			/*line along.go:197*/ for i2_ := b_.i0_; i2_ < b_.i1_; i2_ = i2_ + int64(1) {
+				for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + n_ {
+					x_, y_ := gpu_elementsAt_(p_, b_, i2_, j_)
+					e_ = gpu_with____________(f_, p_, e_, x_, y_, b_.shift_, b_.mask_, false)
+				}
+			}
 		}
 	}
-	e_.w_ = gpu_windowOf__(f_, p_, e_)
+	/*line along.go:204*/ e_.w_ = gpu_windowOf__(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:6860
+//line kernels_tandem.go:8007
 }
 
 func gpu_fits__(f_ gpu_single, p_ gpu_product, w_ gpu_window, top_ int64, alone_ bool) bool {
@@ -6871,7 +8018,7 @@ func gpu_fits__(f_ gpu_single, p_ gpu_product, w_ gpu_window, top_ int64, alone_
 	/*line block.go:93*/ lo_ = max(lo_, int64(1))
 //line block.go:95
 	return (w_.hi_ == uint32(0)) || (((int64((w_.hi_ >> (20))) <= top_) && (lo_ >= least_)) && ((top_ - lo_) <= (span_ - tail_)))
-//line kernels_tandem.go:6875
+//line kernels_tandem.go:8022
 }
 
 func gpu_nextTop__(f_ gpu_single, p_ gpu_product, w_ gpu_window, top_ int64) int64 {
@@ -6879,43 +8026,106 @@ func gpu_nextTop__(f_ gpu_single, p_ gpu_product, w_ gpu_window, top_ int64) int
 		return top_
 	}
 	return gpu_topOf__(f_, p_, w_)
-//line kernels_tandem.go:6883
+//line kernels_tandem.go:8030
 }
 
 func gpu_addTo__(f_ gpu_single, p_ gpu_product, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
 	gpu_addInt(words_, at_+int64(46), e_.a_)
 	gpu_addInt(words_, at_, e_.b_)
-//line kernels_tandem.go:6890
+//line kernels_tandem.go:8037
 }
 
-func gpu_addBlock__(f_ gpu_single, p_ gpu_product, b_ gpu_block, words_ []int64) {
-	/*line along.go:176*/ for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
-		for j_ := b_.j0_; j_ < b_.j1_; j_ = j_ + int64(1) {
-			x_, y_ := gpu_elementsAt_(p_, b_, i_, j_)
-			gpu_addTerm______(f_, p_, words_, x_, y_, b_.shift_, b_.mask_)
+func gpu_topOf__(f_ gpu_single, p_ gpu_product, w_ gpu_window) int64 {
+	/*line block.go:102*/ least_ := int64(39)
+	/*line block.go:107*/ least_ = int64(729)
+	/*line block.go:109*/ top_ := max(int64((w_.hi_ >> (20))), least_)
+	/*line block.go:111*/ if (top_ > int64(2034)) || (!gpu_fits__(f_, p_, w_, top_, false)) {
+		return int64(0)
+	} else {
+		/*line block.go:113*/ if gpu_fits__(f_, p_, w_, top_+int64(4), false) {
+			return top_ + int64(4)
 		}
 	}
-//line kernels_tandem.go:6900
+	/*line block.go:116*/ return top_
+//line kernels_tandem.go:8052
+}
+
+func gpu_extractFitting__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64, n_ int64, top_ int64) (gpu_extraction, int64) {
+	/*line along.go:245*/ var e_ gpu_extraction
+	/*line along.go:245*/ var rest_ int64
+	e_ = gpu_extract(gpu_used(top_))
+	for i_ := b_.i0_ + support.Div(l_, b_.lanes_); i_ < b_.i1_; i_ = i_ + support.Div(n_, b_.lanes_) {
+		for j_ := b_.j0_ + support.Rem(l_, b_.lanes_); j_ < b_.j1_; j_ = j_ + b_.lanes_ {
+			x_, y_ := gpu_elementsAt_(p_, b_, i_, j_)
+			if gpu_fitting__(f_, p_, b_, x_, y_, top_) {
+				e_ = gpu_with____________(f_, p_, e_, x_, y_, b_.shift_, b_.mask_, false)
+			} else {
+				rest_ = int64(1)
+			}
+		}
+	}
+	return e_, rest_
+//line kernels_tandem.go:8070
+}
+
+func gpu_addRest__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64, n_ int64, top_ int64, words_ []int64) {
+//line along.go:262
+	for i_ := b_.i0_ + support.Div(l_, b_.lanes_); i_ < b_.i1_; i_ = i_ + support.Div(n_, b_.lanes_) {
+		for j_ := b_.j0_ + support.Rem(l_, b_.lanes_); j_ < b_.j1_; j_ = j_ + b_.lanes_ {
+			x_, y_ := gpu_elementsAt_(p_, b_, i_, j_)
+			if !gpu_fitting__(f_, p_, b_, x_, y_, top_) {
+				gpu_addTerm______(f_, p_, words_, x_, y_, b_.shift_, b_.mask_)
+			}
+		}
+	}
+//line kernels_tandem.go:8083
+}
+
+func gpu_leave__(f_ gpu_single, p_ gpu_product, words_ []int64, at_ int64, e_ gpu_extracted, top_ int64) {
+	/*line block.go:213*/ t_ := at_
+	/*line block.go:213*/ t2_ := at_ + int64(1)
+	/*line block.go:213*/ t3_ := at_ + int64(2)
+	/*line block.go:213*/ t4_ := at_ + int64(3)
+	/*line block.go:213*/ t5_ := e_.a_
+	/*line block.go:213*/ t6_ := e_.b_
+	/*line block.go:213*/ words_[t_] = t5_
+	/*line block.go:213*/ words_[t2_] = t6_
+	/*line block.go:213*/ words_[t3_] = int64(0)
+	/*line block.go:213*/ words_[t4_] = int64(0)
+	/*line block.go:217*/ words_[at_+int64(24)] = top_ << (3)
+//line kernels_tandem.go:8098
 }
 
 func gpu_valueOf__(f_ gpu_single, p_ gpu_product, e_ gpu_extracted, top_ int64) gpu_Value {
-	/*line block.go:214*/ s_ := gpu_joined(e_.a_, e_.b_)
-	/*line block.go:216*/ return gpu_value(s_, gpu_unit(top_))
-//line kernels_tandem.go:6906
+	/*line block.go:227*/ s_ := gpu_joined(e_.a_, e_.b_)
+	/*line block.go:229*/ return gpu_value(s_, gpu_unit(top_))
+//line kernels_tandem.go:8104
 }
 
 func gpu_extractFrom___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int64, n_ int64, top_ int64, alone_ bool) gpu_extraction {
-	/*line along.go:156*/ e_ := gpu_extract(top_)
-	for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
-		/*line along.go:165*/ for j2_ := b_.j0_ + l_; j2_ < b_.j1_; j2_ = j2_ + n_ {
-			x2_, y2_ := gpu_elementsAt___(p_, b_, i_, j2_)
-			e_ = gpu_with_____________(f_, p_, e_, x2_, y2_, b_.shift_, b_.mask_, false)
+	/*line along.go:181*/ e_ := gpu_extract(top_)
+	/*line along.go:183*/ if b_.lanes_ < n_ {
+		t_ := gpu_extractLanes___(f_, p_, b_, e_, b_.i0_+support.Div(l_, b_.lanes_), b_.j0_+support.Rem(l_, b_.lanes_), support.Div(n_, b_.lanes_), int64(0))
+		/*line along.go:184*/ e_ = t_
+	} else {
+		/*line along.go:185*/ if b_.fours_ {
+			for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
+				t2_ := gpu_extractLanes___(f_, p_, b_, e_, i_, b_.j0_+l_, int64(0), n_)
+				/*line along.go:187*/ e_ = t2_
+			}
+		} else {
+			/*line along.go:197*/ for i2_ := b_.i0_; i2_ < b_.i1_; i2_ = i2_ + int64(1) {
+				for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + n_ {
+					x_, y_ := gpu_elementsAt___(p_, b_, i2_, j_)
+					e_ = gpu_with_____________(f_, p_, e_, x_, y_, b_.shift_, b_.mask_, false)
+				}
+			}
 		}
 	}
-	e_.w_ = gpu_windowOf___(f_, p_, e_)
+	/*line along.go:204*/ e_.w_ = gpu_windowOf___(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:6919
+//line kernels_tandem.go:8129
 }
 
 func gpu_fits___(f_ gpu_double, p_ gpu_product, w_ gpu_window, top_ int64, alone_ bool) bool {
@@ -6929,7 +8139,7 @@ func gpu_fits___(f_ gpu_double, p_ gpu_product, w_ gpu_window, top_ int64, alone
 	/*line block.go:91*/ lo_ := int64((w_.lo_ >> (20)))
 //line block.go:95
 	return (w_.hi_ == uint32(0)) || (((int64((w_.hi_ >> (20))) <= top_) && (lo_ >= least_)) && ((top_ - lo_) <= (span_ - tail_)))
-//line kernels_tandem.go:6933
+//line kernels_tandem.go:8143
 }
 
 func gpu_nextTop___(f_ gpu_double, p_ gpu_product, w_ gpu_window, top_ int64) int64 {
@@ -6937,7 +8147,7 @@ func gpu_nextTop___(f_ gpu_double, p_ gpu_product, w_ gpu_window, top_ int64) in
 		return top_
 	}
 	return gpu_topOf___(f_, p_, w_)
-//line kernels_tandem.go:6941
+//line kernels_tandem.go:8151
 }
 
 func gpu_addTo___(f_ gpu_double, p_ gpu_product, words_ []int64, e_ gpu_extracted, top_ int64) {
@@ -6946,27 +8156,84 @@ func gpu_addTo___(f_ gpu_double, p_ gpu_product, words_ []int64, e_ gpu_extracte
 	gpu_addInt(words_, at_, e_.b_)
 	/*line block.go:205*/ gpu_addInt(words_, (at_+int64(46))-int64(54), e_.c_)
 	gpu_addInt(words_, at_-int64(54), e_.d_)
-//line kernels_tandem.go:6950
+//line kernels_tandem.go:8160
 }
 
-func gpu_addBlock___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, words_ []int64) {
-	/*line along.go:176*/ for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
-		for j_ := b_.j0_; j_ < b_.j1_; j_ = j_ + int64(1) {
-			x_, y_ := gpu_elementsAt___(p_, b_, i_, j_)
-			gpu_addTerm_______(f_, p_, words_, x_, y_, b_.shift_, b_.mask_)
+func gpu_topOf___(f_ gpu_double, p_ gpu_product, w_ gpu_window) int64 {
+	/*line block.go:102*/ least_ := int64(39)
+	/*line block.go:105*/ least_ = int64(93)
+	/*line block.go:109*/ top_ := max(int64((w_.hi_ >> (20))), least_)
+	/*line block.go:111*/ if (top_ > int64(2034)) || (!gpu_fits___(f_, p_, w_, top_, false)) {
+		return int64(0)
+	} else {
+		/*line block.go:113*/ if gpu_fits___(f_, p_, w_, top_+int64(4), false) {
+			return top_ + int64(4)
 		}
 	}
-//line kernels_tandem.go:6960
+	/*line block.go:116*/ return top_
+//line kernels_tandem.go:8175
+}
+
+func gpu_extractFitting___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int64, n_ int64, top_ int64) (gpu_extraction, int64) {
+	/*line along.go:245*/ var e_ gpu_extraction
+	/*line along.go:245*/ var rest_ int64
+	e_ = gpu_extract(gpu_used(top_))
+	for i_ := b_.i0_ + support.Div(l_, b_.lanes_); i_ < b_.i1_; i_ = i_ + support.Div(n_, b_.lanes_) {
+		for j_ := b_.j0_ + support.Rem(l_, b_.lanes_); j_ < b_.j1_; j_ = j_ + b_.lanes_ {
+			x_, y_ := gpu_elementsAt___(p_, b_, i_, j_)
+			if gpu_fitting___(f_, p_, b_, x_, y_, top_) {
+				e_ = gpu_with_____________(f_, p_, e_, x_, y_, b_.shift_, b_.mask_, false)
+			} else {
+				rest_ = int64(1)
+			}
+		}
+	}
+	return e_, rest_
+//line kernels_tandem.go:8193
+}
+
+func gpu_addRest___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int64, n_ int64, top_ int64, words_ []int64) {
+//line along.go:262
+	for i_ := b_.i0_ + support.Div(l_, b_.lanes_); i_ < b_.i1_; i_ = i_ + support.Div(n_, b_.lanes_) {
+		for j_ := b_.j0_ + support.Rem(l_, b_.lanes_); j_ < b_.j1_; j_ = j_ + b_.lanes_ {
+			x_, y_ := gpu_elementsAt___(p_, b_, i_, j_)
+			if !gpu_fitting___(f_, p_, b_, x_, y_, top_) {
+				gpu_addTerm_______(f_, p_, words_, x_, y_, b_.shift_, b_.mask_)
+			}
+		}
+	}
+//line kernels_tandem.go:8206
+}
+
+func gpu_leave___(f_ gpu_double, p_ gpu_product, words_ []int64, at_ int64, e_ gpu_extracted, top_ int64) {
+	/*line block.go:213*/ t_ := at_
+	/*line block.go:213*/ t2_ := at_ + int64(1)
+	/*line block.go:213*/ t3_ := at_ + int64(2)
+	/*line block.go:213*/ t4_ := at_ + int64(3)
+	/*line block.go:213*/ t5_ := e_.a_
+	/*line block.go:213*/ t6_ := e_.b_
+	/*line block.go:213*/ words_[t_] = t5_
+	/*line block.go:213*/ words_[t2_] = t6_
+	/*line block.go:213*/ words_[t3_] = int64(0)
+	/*line block.go:213*/ words_[t4_] = int64(0)
+	/*line block.go:215*/ t7_ := at_ + int64(2)
+	/*line block.go:215*/ t8_ := at_ + int64(3)
+	/*line block.go:215*/ t9_ := e_.c_
+	/*line block.go:215*/ t10_ := e_.d_
+	/*line block.go:215*/ words_[t7_] = t9_
+	/*line block.go:215*/ words_[t8_] = t10_
+	/*line block.go:217*/ words_[at_+int64(136)] = top_ << (3)
+//line kernels_tandem.go:8227
 }
 
 func gpu_valueOf___(f_ gpu_double, p_ gpu_product, e_ gpu_extracted, top_ int64) gpu_Value {
-	/*line block.go:214*/ s_ := gpu_joined(e_.a_, e_.b_)
-	/*line block.go:218*/ return gpu_valueWith(s_, int64(54), gpu_joined(e_.c_, e_.d_), gpu_unit(top_)-int64(54))
-//line kernels_tandem.go:6966
+	/*line block.go:227*/ s_ := gpu_joined(e_.a_, e_.b_)
+	/*line block.go:231*/ return gpu_valueWith(s_, int64(54), gpu_joined(e_.c_, e_.d_), gpu_unit(top_)-int64(54))
+//line kernels_tandem.go:8233
 }
 
 func gpu_guessLine(f_ gpu_single, p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, n_ int64, down_ bool, shift_ float32, mask_ int64, quick_ bool) gpu_guess {
-	/*line each.go:115*/ var g_ gpu_guess
+	/*line each.go:119*/ var g_ gpu_guess
 	if down_ {
 		for t_, k_ := n_, int64(0); k_ < t_; k_ = k_ + int64(1) {
 			z_, w_ := gpu_lineElements(p_, x_, x_, o_, k_, true)
@@ -6979,7 +8246,7 @@ func gpu_guessLine(f_ gpu_single, p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_
 		g_ = gpu_plus(f_, p_, g_, z2_, w2_, shift_, mask_, quick_)
 	}
 	return g_
-//line kernels_tandem.go:6983
+//line kernels_tandem.go:8250
 }
 
 func gpu_put(c_ gpu_Matrix, o_ int64, v_ float32) {
@@ -6988,62 +8255,73 @@ func gpu_put(c_ gpu_Matrix, o_ int64, v_ float32) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:6992
+//line kernels_tandem.go:8259
 }
 
 func gpu_extractLine(f_ gpu_single, p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, i_ int64, end_ int64, down_ bool, shift_ float32, mask_ int64, top_ int64, alone_ bool) gpu_extraction {
-	/*line each.go:134*/ e_ := gpu_extract(top_)
+	/*line each.go:138*/ e_ := gpu_extract(top_)
+	/*line each.go:138*/ k_ := i_
 	if down_ {
-		for k_ := i_; k_ < end_; k_ = k_ + int64(1) {
+		for ; (k_ + int64(3)) < end_; k_ = k_ + int64(4) {
+			z0_, w0_ := gpu_lineElements(p_, x_, x_, o_, k_, true)
+			z1_, w1_ := gpu_lineElements(p_, x_, x_, o_, k_+int64(1), true)
+			z2_, w2_ := gpu_lineElements(p_, x_, x_, o_, k_+int64(2), true)
+			z3_, w3_ := gpu_lineElements(p_, x_, x_, o_, k_+int64(3), true)
+			e_ = gpu_with__________(f_, p_, e_, z0_, w0_, shift_, mask_, alone_)
+			e_ = gpu_with__________(f_, p_, e_, z1_, w1_, shift_, mask_, alone_)
+			e_ = gpu_with__________(f_, p_, e_, z2_, w2_, shift_, mask_, alone_)
+			e_ = gpu_with__________(f_, p_, e_, z3_, w3_, shift_, mask_, alone_)
+		}
+		for ; k_ < end_; k_ = k_ + int64(1) {
 			z_, w_ := gpu_lineElements(p_, x_, x_, o_, k_, true)
 			e_ = gpu_with__________(f_, p_, e_, z_, w_, shift_, mask_, alone_)
 		}
 	} else {
-		for k2_ := i_; k2_ < end_; k2_ = k2_ + int64(1) {
-			z2_, w2_ := gpu_lineElements(p_, x_, y_, o_, k2_, false)
-			e_ = gpu_with__________(f_, p_, e_, z2_, w2_, shift_, mask_, alone_)
+		for ; k_ < end_; k_ = k_ + int64(1) {
+			z4_, w4_ := gpu_lineElements(p_, x_, y_, o_, k_, false)
+			e_ = gpu_with__________(f_, p_, e_, z4_, w4_, shift_, mask_, alone_)
 		}
 	}
 	e_.w_ = gpu_windowOf(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:7010
+//line kernels_tandem.go:8288
 }
 
 func gpu_clearWords(words_ []int64, at_ gpu_Place) {
 	/*line prefix.go:71*/ for t_, k_ := at_.N_+int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
 		words_[at_.At_+(k_*at_.Step_)] = int64(0)
 	}
-//line kernels_tandem.go:7017
+//line kernels_tandem.go:8295
 }
 
 func gpu_addTo____(f_ gpu_single, p_ gpu_plain, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
 	gpu_addInt_(words_, at_+int64(46), e_.a_)
 	gpu_addInt_(words_, at_, e_.b_)
-//line kernels_tandem.go:7024
+//line kernels_tandem.go:8302
 }
 
 func gpu_lineElements(p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, k_ int64, down_ bool) (float32, float32) {
-	/*line each.go:151*/ var z_ float32
-	/*line each.go:151*/ var w_ float32
+	/*line each.go:165*/ var z_ float32
+	/*line each.go:165*/ var w_ float32
 	if down_ {
 		z_ = x_.Data_[(k_*x_.Stride_)+o_]
 		return z_, z_
 	}
-	/*line each.go:159*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
-//line kernels_tandem.go:7035
+	/*line each.go:173*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
+//line kernels_tandem.go:8313
 }
 
 func gpu_addTerm(f_ gpu_single, p_ gpu_plain, words_ []int64, x_ float32, y_ float32, shift_ float32, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:7041
+//line kernels_tandem.go:8319
 }
 
 func gpu_ofWords__(f_ gpu_single, sum_ []int64, q_ gpu_quotient) float32 {
 	/*line format.go:145*/ t_ := gpu_Top_(sum_, gpu_wordsOf(f_), int64(-384))
 	/*line format.go:145*/ return gpu_rounded(f_, t_, sum_[24], q_)
-//line kernels_tandem.go:7047
+//line kernels_tandem.go:8325
 }
 
 func gpu_Carry_(w_ []int64, at_ gpu_Place) {
@@ -7054,24 +8332,24 @@ func gpu_Carry_(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:7058
+//line kernels_tandem.go:8336
 }
 
 func gpu_guessLine_(f_ gpu_double, p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, n_ int64, down_ bool, shift_ float64, mask_ int64, quick_ bool) gpu_guess {
-	/*line each.go:115*/ var g_ gpu_guess
+	/*line each.go:119*/ var g_ gpu_guess
 	if down_ {
 		for t_, k_ := n_, int64(0); k_ < t_; k_ = k_ + int64(1) {
 			z_, w_ := gpu_lineElements_(p_, x_, x_, o_, k_, true)
-			g_ = gpu_plus____(f_, p_, g_, z_, w_, shift_, mask_, quick_)
+			g_ = gpu_plus_____(f_, p_, g_, z_, w_, shift_, mask_, quick_)
 		}
 		return g_
 	}
 	for t4_, k2_ := n_, int64(0); k2_ < t4_; k2_ = k2_ + int64(1) {
 		z2_, w2_ := gpu_lineElements_(p_, x_, y_, o_, k2_, false)
-		g_ = gpu_plus____(f_, p_, g_, z2_, w2_, shift_, mask_, quick_)
+		g_ = gpu_plus_____(f_, p_, g_, z2_, w2_, shift_, mask_, quick_)
 	}
 	return g_
-//line kernels_tandem.go:7075
+//line kernels_tandem.go:8353
 }
 
 func gpu_sure_(f_ gpu_double, g_ gpu_guess, q_ gpu_quotient, quick_ bool, n_ int64) (float64, bool) {
@@ -7094,7 +8372,7 @@ func gpu_sure_(f_ gpu_double, g_ gpu_guess, q_ gpu_quotient, quick_ bool, n_ int
 	/*line guess.go:100*/ a_ := g_.sum_ + (g_.rest_ - g_.off_)
 	/*line guess.go:100*/ b_ := g_.sum_ + (g_.rest_ + g_.off_)
 	return a_, (ok_ && (a_ == b_)) && ((a_ != float64(0)) || (g_.off_ == float64(0)))
-//line kernels_tandem.go:7098
+//line kernels_tandem.go:8376
 }
 
 func gpu_put_(c_ gpu_Matrix_, o_ int64, v_ float64) {
@@ -7103,59 +8381,70 @@ func gpu_put_(c_ gpu_Matrix_, o_ int64, v_ float64) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:7107
+//line kernels_tandem.go:8385
 }
 
 func gpu_extractLine_(f_ gpu_double, p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, i_ int64, end_ int64, down_ bool, shift_ float64, mask_ int64, top_ int64, alone_ bool) gpu_extraction {
-	/*line each.go:134*/ e_ := gpu_extract(top_)
+	/*line each.go:138*/ e_ := gpu_extract(top_)
+	/*line each.go:138*/ k_ := i_
 	if down_ {
-		for k_ := i_; k_ < end_; k_ = k_ + int64(1) {
+		for ; (k_ + int64(3)) < end_; k_ = k_ + int64(4) {
+			z0_, w0_ := gpu_lineElements_(p_, x_, x_, o_, k_, true)
+			z1_, w1_ := gpu_lineElements_(p_, x_, x_, o_, k_+int64(1), true)
+			z2_, w2_ := gpu_lineElements_(p_, x_, x_, o_, k_+int64(2), true)
+			z3_, w3_ := gpu_lineElements_(p_, x_, x_, o_, k_+int64(3), true)
+			e_ = gpu_with___________(f_, p_, e_, z0_, w0_, shift_, mask_, alone_)
+			e_ = gpu_with___________(f_, p_, e_, z1_, w1_, shift_, mask_, alone_)
+			e_ = gpu_with___________(f_, p_, e_, z2_, w2_, shift_, mask_, alone_)
+			e_ = gpu_with___________(f_, p_, e_, z3_, w3_, shift_, mask_, alone_)
+		}
+		for ; k_ < end_; k_ = k_ + int64(1) {
 			z_, w_ := gpu_lineElements_(p_, x_, x_, o_, k_, true)
 			e_ = gpu_with___________(f_, p_, e_, z_, w_, shift_, mask_, alone_)
 		}
 	} else {
-		for k2_ := i_; k2_ < end_; k2_ = k2_ + int64(1) {
-			z2_, w2_ := gpu_lineElements_(p_, x_, y_, o_, k2_, false)
-			e_ = gpu_with___________(f_, p_, e_, z2_, w2_, shift_, mask_, alone_)
+		for ; k_ < end_; k_ = k_ + int64(1) {
+			z4_, w4_ := gpu_lineElements_(p_, x_, y_, o_, k_, false)
+			e_ = gpu_with___________(f_, p_, e_, z4_, w4_, shift_, mask_, alone_)
 		}
 	}
 	e_.w_ = gpu_windowOf_(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:7125
+//line kernels_tandem.go:8414
 }
 
 func gpu_addTo_____(f_ gpu_double, p_ gpu_plain, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-2176)
 	gpu_addInt_(words_, at_+int64(46), e_.a_)
 	gpu_addInt_(words_, at_, e_.b_)
-//line kernels_tandem.go:7132
+//line kernels_tandem.go:8421
 }
 
 func gpu_lineElements_(p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, k_ int64, down_ bool) (float64, float64) {
-	/*line each.go:151*/ var z_ float64
-	/*line each.go:151*/ var w_ float64
+	/*line each.go:165*/ var z_ float64
+	/*line each.go:165*/ var w_ float64
 	if down_ {
 		z_ = x_.Data_[(k_*x_.Stride_)+o_]
 		return z_, z_
 	}
-	/*line each.go:159*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
-//line kernels_tandem.go:7143
+	/*line each.go:173*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
+//line kernels_tandem.go:8432
 }
 
 func gpu_addTerm_(f_ gpu_double, p_ gpu_plain, words_ []int64, x_ float64, y_ float64, shift_ float64, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors__(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber_(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:7149
+//line kernels_tandem.go:8438
 }
 
 func gpu_ofWords___(f_ gpu_double, sum_ []int64, q_ gpu_quotient) float64 {
 	/*line format.go:145*/ t_ := gpu_Top_(sum_, gpu_wordsOf_(f_), int64(-2176))
 	/*line format.go:145*/ return gpu_rounded_(f_, t_, sum_[136], q_)
-//line kernels_tandem.go:7155
+//line kernels_tandem.go:8444
 }
 
 func gpu_guessLine__(f_ gpu_single, p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, n_ int64, down_ bool, shift_ float32, mask_ int64, quick_ bool) gpu_guess {
-	/*line each.go:115*/ var g_ gpu_guess
+	/*line each.go:119*/ var g_ gpu_guess
 	if down_ {
 		for t_, k_ := n_, int64(0); k_ < t_; k_ = k_ + int64(1) {
 			z_, w_ := gpu_lineElements__(p_, x_, x_, o_, k_, true)
@@ -7168,85 +8457,107 @@ func gpu_guessLine__(f_ gpu_single, p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix
 		g_ = gpu_plus__(f_, p_, g_, z2_, w2_, shift_, mask_, quick_)
 	}
 	return g_
-//line kernels_tandem.go:7172
+//line kernels_tandem.go:8461
 }
 
 func gpu_extractLine__(f_ gpu_single, p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, i_ int64, end_ int64, down_ bool, shift_ float32, mask_ int64, top_ int64, alone_ bool) gpu_extraction {
-	/*line each.go:134*/ e_ := gpu_extract(top_)
+	/*line each.go:138*/ e_ := gpu_extract(top_)
+	/*line each.go:138*/ k_ := i_
 	if down_ {
-		for k_ := i_; k_ < end_; k_ = k_ + int64(1) {
+		for ; (k_ + int64(3)) < end_; k_ = k_ + int64(4) {
+			z0_, w0_ := gpu_lineElements__(p_, x_, x_, o_, k_, true)
+			z1_, w1_ := gpu_lineElements__(p_, x_, x_, o_, k_+int64(1), true)
+			z2_, w2_ := gpu_lineElements__(p_, x_, x_, o_, k_+int64(2), true)
+			z3_, w3_ := gpu_lineElements__(p_, x_, x_, o_, k_+int64(3), true)
+			e_ = gpu_with____________(f_, p_, e_, z0_, w0_, shift_, mask_, alone_)
+			e_ = gpu_with____________(f_, p_, e_, z1_, w1_, shift_, mask_, alone_)
+			e_ = gpu_with____________(f_, p_, e_, z2_, w2_, shift_, mask_, alone_)
+			e_ = gpu_with____________(f_, p_, e_, z3_, w3_, shift_, mask_, alone_)
+		}
+		for ; k_ < end_; k_ = k_ + int64(1) {
 			z_, w_ := gpu_lineElements__(p_, x_, x_, o_, k_, true)
 			e_ = gpu_with____________(f_, p_, e_, z_, w_, shift_, mask_, alone_)
 		}
 	} else {
-		for k2_ := i_; k2_ < end_; k2_ = k2_ + int64(1) {
-			z2_, w2_ := gpu_lineElements__(p_, x_, y_, o_, k2_, false)
-			e_ = gpu_with____________(f_, p_, e_, z2_, w2_, shift_, mask_, alone_)
+		for ; k_ < end_; k_ = k_ + int64(1) {
+			z4_, w4_ := gpu_lineElements__(p_, x_, y_, o_, k_, false)
+			e_ = gpu_with____________(f_, p_, e_, z4_, w4_, shift_, mask_, alone_)
 		}
 	}
 	e_.w_ = gpu_windowOf__(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:7190
+//line kernels_tandem.go:8490
 }
 
 func gpu_addTo______(f_ gpu_single, p_ gpu_product, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
 	gpu_addInt_(words_, at_+int64(46), e_.a_)
 	gpu_addInt_(words_, at_, e_.b_)
-//line kernels_tandem.go:7197
+//line kernels_tandem.go:8497
 }
 
 func gpu_lineElements__(p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, k_ int64, down_ bool) (float32, float32) {
-	/*line each.go:151*/ var z_ float32
-	/*line each.go:151*/ var w_ float32
+	/*line each.go:165*/ var z_ float32
+	/*line each.go:165*/ var w_ float32
 	if down_ {
 		z_ = x_.Data_[(k_*x_.Stride_)+o_]
 		return z_, z_
 	}
-	/*line each.go:157*/ w_ = y_.Data_[(o_*y_.Stride_)+k_]
-	/*line each.go:159*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
-//line kernels_tandem.go:7209
+	/*line each.go:171*/ w_ = y_.Data_[(o_*y_.Stride_)+k_]
+	/*line each.go:173*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
+//line kernels_tandem.go:8509
 }
 
 func gpu_addTerm__(f_ gpu_single, p_ gpu_product, words_ []int64, x_ float32, y_ float32, shift_ float32, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors_(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:7215
+//line kernels_tandem.go:8515
 }
 
 func gpu_guessLine___(f_ gpu_double, p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, n_ int64, down_ bool, shift_ float64, mask_ int64, quick_ bool) gpu_guess {
-	/*line each.go:115*/ var g_ gpu_guess
+	/*line each.go:119*/ var g_ gpu_guess
 	if down_ {
 		for t_, k_ := n_, int64(0); k_ < t_; k_ = k_ + int64(1) {
 			z_, w_ := gpu_lineElements___(p_, x_, x_, o_, k_, true)
-			g_ = gpu_plus_____(f_, p_, g_, z_, w_, shift_, mask_, quick_)
+			g_ = gpu_plus______(f_, p_, g_, z_, w_, shift_, mask_, quick_)
 		}
 		return g_
 	}
 	for t4_, k2_ := n_, int64(0); k2_ < t4_; k2_ = k2_ + int64(1) {
 		z2_, w2_ := gpu_lineElements___(p_, x_, y_, o_, k2_, false)
-		g_ = gpu_plus_____(f_, p_, g_, z2_, w2_, shift_, mask_, quick_)
+		g_ = gpu_plus______(f_, p_, g_, z2_, w2_, shift_, mask_, quick_)
 	}
 	return g_
-//line kernels_tandem.go:7232
+//line kernels_tandem.go:8532
 }
 
 func gpu_extractLine___(f_ gpu_double, p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, i_ int64, end_ int64, down_ bool, shift_ float64, mask_ int64, top_ int64, alone_ bool) gpu_extraction {
-	/*line each.go:134*/ e_ := gpu_extract(top_)
+	/*line each.go:138*/ e_ := gpu_extract(top_)
+	/*line each.go:138*/ k_ := i_
 	if down_ {
-		for k_ := i_; k_ < end_; k_ = k_ + int64(1) {
+		for ; (k_ + int64(3)) < end_; k_ = k_ + int64(4) {
+			z0_, w0_ := gpu_lineElements___(p_, x_, x_, o_, k_, true)
+			z1_, w1_ := gpu_lineElements___(p_, x_, x_, o_, k_+int64(1), true)
+			z2_, w2_ := gpu_lineElements___(p_, x_, x_, o_, k_+int64(2), true)
+			z3_, w3_ := gpu_lineElements___(p_, x_, x_, o_, k_+int64(3), true)
+			e_ = gpu_with_____________(f_, p_, e_, z0_, w0_, shift_, mask_, alone_)
+			e_ = gpu_with_____________(f_, p_, e_, z1_, w1_, shift_, mask_, alone_)
+			e_ = gpu_with_____________(f_, p_, e_, z2_, w2_, shift_, mask_, alone_)
+			e_ = gpu_with_____________(f_, p_, e_, z3_, w3_, shift_, mask_, alone_)
+		}
+		for ; k_ < end_; k_ = k_ + int64(1) {
 			z_, w_ := gpu_lineElements___(p_, x_, x_, o_, k_, true)
 			e_ = gpu_with_____________(f_, p_, e_, z_, w_, shift_, mask_, alone_)
 		}
 	} else {
-		for k2_ := i_; k2_ < end_; k2_ = k2_ + int64(1) {
-			z2_, w2_ := gpu_lineElements___(p_, x_, y_, o_, k2_, false)
-			e_ = gpu_with_____________(f_, p_, e_, z2_, w2_, shift_, mask_, alone_)
+		for ; k_ < end_; k_ = k_ + int64(1) {
+			z4_, w4_ := gpu_lineElements___(p_, x_, y_, o_, k_, false)
+			e_ = gpu_with_____________(f_, p_, e_, z4_, w4_, shift_, mask_, alone_)
 		}
 	}
 	e_.w_ = gpu_windowOf___(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:7250
+//line kernels_tandem.go:8561
 }
 
 func gpu_addTo_______(f_ gpu_double, p_ gpu_product, words_ []int64, e_ gpu_extracted, top_ int64) {
@@ -7255,36 +8566,36 @@ func gpu_addTo_______(f_ gpu_double, p_ gpu_product, words_ []int64, e_ gpu_extr
 	gpu_addInt_(words_, at_, e_.b_)
 	/*line block.go:205*/ gpu_addInt_(words_, (at_+int64(46))-int64(54), e_.c_)
 	gpu_addInt_(words_, at_-int64(54), e_.d_)
-//line kernels_tandem.go:7259
+//line kernels_tandem.go:8570
 }
 
 func gpu_lineElements___(p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, k_ int64, down_ bool) (float64, float64) {
-	/*line each.go:151*/ var z_ float64
-	/*line each.go:151*/ var w_ float64
+	/*line each.go:165*/ var z_ float64
+	/*line each.go:165*/ var w_ float64
 	if down_ {
 		z_ = x_.Data_[(k_*x_.Stride_)+o_]
 		return z_, z_
 	}
-	/*line each.go:157*/ w_ = y_.Data_[(o_*y_.Stride_)+k_]
-	/*line each.go:159*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
-//line kernels_tandem.go:7271
+	/*line each.go:171*/ w_ = y_.Data_[(o_*y_.Stride_)+k_]
+	/*line each.go:173*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
+//line kernels_tandem.go:8582
 }
 
 func gpu_addTerm___(f_ gpu_double, p_ gpu_product, words_ []int64, x_ float64, y_ float64, shift_ float64, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors___(p_, x_, y_, shift_, mask_)
 	/*line format.go:75*/ gpu_addProduct(f_, words_, u_, v_)
-//line kernels_tandem.go:7277
+//line kernels_tandem.go:8588
 }
 
 func gpu_lineElements____(p_ gpu_bare, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, k_ int64, down_ bool) (float32, float32) {
-	/*line each.go:151*/ var z_ float32
-	/*line each.go:151*/ var w_ float32
+	/*line each.go:165*/ var z_ float32
+	/*line each.go:165*/ var w_ float32
 	if down_ {
 		z_ = x_.Data_[(k_*x_.Stride_)+o_]
 		return z_, z_
 	}
-	/*line each.go:159*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
-//line kernels_tandem.go:7288
+	/*line each.go:173*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
+//line kernels_tandem.go:8599
 }
 
 func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
@@ -7296,44 +8607,59 @@ func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
 		gpu_AddPart(words_, at_, t_.exp_-bottom_, v_, k_)
 	}
 	words_[at_.At_+(at_.N_*at_.Step_)] = words_[at_.At_+(at_.N_*at_.Step_)] | t_.special_
-//line kernels_tandem.go:7300
+//line kernels_tandem.go:8611
 }
 
 func gpu_term(t_ gpu_single, x_ float32) gpu_wide {
 	/*line prefix.go:21*/ m_, e_, finite_ := gpu_Split32(math.Float32bits(x_))
 	return gpu_newWide(x_, m_, e_, finite_, (math.Float32bits(x_)>>(31)) != uint32(0))
-//line kernels_tandem.go:7306
+//line kernels_tandem.go:8617
 }
 
 func gpu_masked(x_ float32, mask_ int64) float32 {
-	/*line each.go:109*/ return math.Float32frombits(math.Float32bits(x_) & uint32((mask_ >> (32))))
-//line kernels_tandem.go:7311
+	/*line each.go:113*/ return math.Float32frombits(math.Float32bits(x_) & uint32((mask_ >> (32))))
+//line kernels_tandem.go:8622
 }
 
 func gpu_valueOf____(f_ gpu_single, p_ gpu_bare, e_ gpu_extracted, top_ int64) gpu_Value {
-	/*line block.go:214*/ s_ := gpu_joined(e_.a_, e_.b_)
-	/*line block.go:216*/ return gpu_value(s_, gpu_unit(top_))
-//line kernels_tandem.go:7317
+	/*line block.go:227*/ s_ := gpu_joined(e_.a_, e_.b_)
+	/*line block.go:229*/ return gpu_value(s_, gpu_unit(top_))
+//line kernels_tandem.go:8628
+}
+
+func gpu_leave____(f_ gpu_single, p_ gpu_bare, words_ []int64, at_ int64, e_ gpu_extracted, top_ int64) {
+	/*line block.go:213*/ t_ := at_
+	/*line block.go:213*/ t2_ := at_ + int64(1)
+	/*line block.go:213*/ t3_ := at_ + int64(2)
+	/*line block.go:213*/ t4_ := at_ + int64(3)
+	/*line block.go:213*/ t5_ := e_.a_
+	/*line block.go:213*/ t6_ := e_.b_
+	/*line block.go:213*/ words_[t_] = t5_
+	/*line block.go:213*/ words_[t2_] = t6_
+	/*line block.go:213*/ words_[t3_] = int64(0)
+	/*line block.go:213*/ words_[t4_] = int64(0)
+	/*line block.go:217*/ words_[at_+int64(24)] = top_ << (3)
+//line kernels_tandem.go:8643
 }
 
 func gpu_addTo________(f_ gpu_single, p_ gpu_bare, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
 	gpu_addInt_(words_, at_+int64(46), e_.a_)
 	gpu_addInt_(words_, at_, e_.b_)
-//line kernels_tandem.go:7324
+//line kernels_tandem.go:8650
 }
 
 func gpu_none(t_ gpu_ends32) gpu_ends {
 	/*line fold.go:66*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:66*/ return t2_
-//line kernels_tandem.go:7330
+//line kernels_tandem.go:8656
 }
 
 func gpu_with(t_ gpu_ends32, s_ gpu_ends, x_ float32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:88*/ k_ := gpu_key32(x_)
 	t4_ := gpu_ends{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:89*/ return t4_
-//line kernels_tandem.go:7337
+//line kernels_tandem.go:8663
 }
 
 func gpu_merge(s_ gpu_state, kind_ int64, t_ gpu_state) gpu_state {
@@ -7351,7 +8677,7 @@ func gpu_merge(s_ gpu_state, kind_ int64, t_ gpu_state) gpu_state {
 		}
 	}
 	/*line fold.go:41*/ return s_
-//line kernels_tandem.go:7355
+//line kernels_tandem.go:8681
 }
 
 func gpu_of(t_ gpu_value32, s_ gpu_state, order_ int64) float32 {
@@ -7360,20 +8686,20 @@ func gpu_of(t_ gpu_value32, s_ gpu_state, order_ int64) float32 {
 	}
 	k_ := gpu_chosen(s_, order_)
 	return math.Float32frombits(uint32((k_ ^ ((k_ >> (63)) & int64(2147483647)))))
-//line kernels_tandem.go:7364
+//line kernels_tandem.go:8690
 }
 
 func gpu_none_(t_ gpu_ends64) gpu_ends_ {
 	/*line fold.go:67*/ t2_ := gpu_ends_{a_: int64(-9223372036854775808), b_: int64(9223372036854775807)}
 	/*line fold.go:67*/ return t2_
-//line kernels_tandem.go:7370
+//line kernels_tandem.go:8696
 }
 
 func gpu_with_(t_ gpu_ends64, s_ gpu_ends_, x_ float64, t2_ int64, t3_ int64) gpu_ends_ {
 	/*line fold.go:93*/ k_ := gpu_key64(x_)
 	t4_ := gpu_ends_{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:94*/ return t4_
-//line kernels_tandem.go:7377
+//line kernels_tandem.go:8703
 }
 
 func gpu_of_(t_ gpu_value64, s_ gpu_state, order_ int64) float64 {
@@ -7382,13 +8708,13 @@ func gpu_of_(t_ gpu_value64, s_ gpu_state, order_ int64) float64 {
 	}
 	k_ := gpu_chosen(s_, order_)
 	return math.Float64frombits(uint64((k_ ^ ((k_ >> (63)) & int64(9223372036854775807)))))
-//line kernels_tandem.go:7386
+//line kernels_tandem.go:8712
 }
 
 func gpu_none__(t_ gpu_first32) gpu_ends {
 	/*line fold.go:70*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:70*/ return t2_
-//line kernels_tandem.go:7392
+//line kernels_tandem.go:8718
 }
 
 func gpu_with__(t_ gpu_first32, s_ gpu_ends, x_ float32, index_ int32, order_ int32) gpu_ends {
@@ -7397,7 +8723,7 @@ func gpu_with__(t_ gpu_first32, s_ gpu_ends, x_ float32, index_ int32, order_ in
 		k_ = int32(2147483647)
 	}
 	return gpu_above(s_, k_, index_)
-//line kernels_tandem.go:7401
+//line kernels_tandem.go:8727
 }
 
 func gpu_put__(c_ gpu_Matrix__, o_ int64, v_ int32) {
@@ -7406,7 +8732,7 @@ func gpu_put__(c_ gpu_Matrix__, o_ int64, v_ int32) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:7410
+//line kernels_tandem.go:8736
 }
 
 func gpu_of__(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
@@ -7414,13 +8740,13 @@ func gpu_of__(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
 		return int32(0)
 	}
 	return int32(s_.b_)
-//line kernels_tandem.go:7418
+//line kernels_tandem.go:8744
 }
 
 func gpu_none___(t_ gpu_first64) gpu_ends_ {
 	/*line fold.go:71*/ t2_ := gpu_ends_{a_: int64(-9223372036854775808), b_: int64(9223372036854775807)}
 	/*line fold.go:71*/ return t2_
-//line kernels_tandem.go:7424
+//line kernels_tandem.go:8750
 }
 
 func gpu_with___(t_ gpu_first64, s_ gpu_ends_, x_ float64, index_ int64, order_ int64) gpu_ends_ {
@@ -7429,58 +8755,58 @@ func gpu_with___(t_ gpu_first64, s_ gpu_ends_, x_ float64, index_ int64, order_ 
 		k_ = int64(9223372036854775807)
 	}
 	return gpu_above_(s_, k_, index_)
-//line kernels_tandem.go:7433
+//line kernels_tandem.go:8759
 }
 
 func gpu_none____(t_ gpu_endsInt) gpu_ends {
 	/*line fold.go:68*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:68*/ return t2_
-//line kernels_tandem.go:7439
+//line kernels_tandem.go:8765
 }
 
 func gpu_with____(t_ gpu_endsInt, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:98*/ t4_ := gpu_ends{a_: max(s_.a_, x_), b_: min(s_.b_, x_)}
 	/*line fold.go:98*/ return t4_
-//line kernels_tandem.go:7445
+//line kernels_tandem.go:8771
 }
 
 func gpu_of___(t_ gpu_valueInt, s_ gpu_state, order_ int64) int32 {
 	/*line fold.go:278*/ return int32(gpu_chosen(s_, order_))
-//line kernels_tandem.go:7450
+//line kernels_tandem.go:8776
 }
 
 func gpu_none_____(t_ gpu_firstInt) gpu_ends {
 	/*line fold.go:72*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:72*/ return t2_
-//line kernels_tandem.go:7456
+//line kernels_tandem.go:8782
 }
 
 func gpu_with_____(t_ gpu_firstInt, s_ gpu_ends, x_ int32, index_ int32, order_ int32) gpu_ends {
 	/*line fold.go:126*/ return gpu_above(s_, x_^order_, index_)
-//line kernels_tandem.go:7461
+//line kernels_tandem.go:8787
 }
 
 func gpu_none______(t_ gpu_add32) gpu_ends {
 	/*line fold.go:73*/ t2_ := gpu_ends{}
 	/*line fold.go:73*/ return t2_
-//line kernels_tandem.go:7467
+//line kernels_tandem.go:8793
 }
 
 func gpu_with______(t_ gpu_add32, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:136*/ t4_ := gpu_ends{a_: s_.a_ + x_, b_: int32(0)}
 	/*line fold.go:136*/ return t4_
-//line kernels_tandem.go:7473
+//line kernels_tandem.go:8799
 }
 
 func gpu_of____(t_ gpu_total, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:280*/ return int32(s_.a_)
-//line kernels_tandem.go:7478
+//line kernels_tandem.go:8804
 }
 
 func gpu_none_______(t_ gpu_count) gpu_ends {
 	/*line fold.go:74*/ t2_ := gpu_ends{}
 	/*line fold.go:74*/ return t2_
-//line kernels_tandem.go:7484
+//line kernels_tandem.go:8810
 }
 
 func gpu_with_______(t_ gpu_count, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
@@ -7488,13 +8814,13 @@ func gpu_with_______(t_ gpu_count, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) g
 		s_.a_ = s_.a_ + int32(1)
 	}
 	return s_
-//line kernels_tandem.go:7492
+//line kernels_tandem.go:8818
 }
 
 func gpu_none________(t_ gpu_endsBool) gpu_ends {
 	/*line fold.go:69*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:69*/ return t2_
-//line kernels_tandem.go:7498
+//line kernels_tandem.go:8824
 }
 
 func gpu_with________(t_ gpu_endsBool, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
@@ -7504,7 +8830,7 @@ func gpu_with________(t_ gpu_endsBool, s_ gpu_ends, x_ bool, t2_ int32, t3_ int3
 	}
 	t4_ := gpu_ends{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:106*/ return t4_
-//line kernels_tandem.go:7508
+//line kernels_tandem.go:8834
 }
 
 func gpu_put___(c_ gpu_Matrix___, o_ int64, v_ bool) {
@@ -7513,18 +8839,131 @@ func gpu_put___(c_ gpu_Matrix___, o_ int64, v_ bool) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:7517
+//line kernels_tandem.go:8843
 }
 
 func gpu_of_____(t_ gpu_truth, s_ gpu_state, order_ int64) bool {
 	/*line fold.go:279*/ return gpu_chosen(s_, order_) > int64(0)
-//line kernels_tandem.go:7522
+//line kernels_tandem.go:8848
+}
+
+func gpu_partsLeft(f_ gpu_single, words_ []int64, o_ int64, outputs_ int64, parts_ int64, top_ int64, l_ int64, n_ int64) gpu_left {
+	/*line merge.go:78*/ var m_ gpu_left
+	for i_ := l_; i_ < parts_; i_ = i_ + n_ {
+		at_ := ((i_ * outputs_) + o_) * int64(25)
+		t_ := words_[at_+int64(24)] >> (3)
+		if t_ == top_ {
+			m_.s_ = gpu_added(m_.s_, gpu_joined(words_[at_], words_[at_+int64(1)]))
+			m_.t_ = gpu_added(m_.t_, gpu_joined(words_[at_+int64(2)], words_[at_+int64(3)]))
+		} else {
+			/*line merge.go:85*/ if t_ < top_ {
+				m_.next_ = max(m_.next_, t_)
+			}
+		}
+	}
+	/*line merge.go:89*/ return m_
+//line kernels_tandem.go:8866
+}
+
+func gpu_leftAt(stage_ []int64, n_ int64, k_ int64) gpu_left {
+//line merge.go:110
+	t_ := gpu_left{s_: gpu_int128{hi_: uint64(stage_[k_]), lo_: uint64(stage_[n_+k_])}, t_: gpu_int128{hi_: uint64(stage_[(int64(2)*n_)+k_]), lo_: uint64(stage_[(int64(3)*n_)+k_])}, next_: stage_[(int64(4)*n_)+k_]}
+	/*line merge.go:110*/ return t_
+//line kernels_tandem.go:8873
+}
+
+func gpu_plus___(m_ gpu_left, o_ gpu_left) gpu_left {
+//line merge.go:74
+	t_ := gpu_left{s_: gpu_added(m_.s_, o_.s_), t_: gpu_added(m_.t_, o_.t_), next_: max(m_.next_, o_.next_)}
+	/*line merge.go:74*/ return t_
+//line kernels_tandem.go:8880
+}
+
+func gpu_valueWith(s_ gpu_int128, up_ int64, c_ gpu_int128, base_ int64) gpu_Value {
+	/*line int128.go:35*/ t_ := s_.lo_ << (uint64(up_))
+	/*line int128.go:35*/ t2_ := c_.lo_
+	/*line int128.go:35*/ t3_ := (t_ + t2_) + uint64(0)
+	/*line int128.go:35*/ t4_ := ((t_ & t2_) | ((t_ | t2_) &^ t3_)) >> (63)
+	/*line int128.go:35*/ lo_ := t3_
+	/*line int128.go:35*/ carry_ := t4_
+	t5_ := (s_.hi_ << (uint64(up_))) | (s_.lo_ >> (uint64((int64(64) - up_))))
+	/*line int128.go:36*/ t6_ := c_.hi_
+	/*line int128.go:36*/ t7_ := (t5_ + t6_) + carry_
+	/*line int128.go:36*/ t8_ := ((t5_ & t6_) | ((t5_ | t6_) &^ t7_)) >> (63)
+	/*line int128.go:36*/ mid_ := t7_
+	/*line int128.go:36*/ carry_ = t8_
+	t9_ := uint64((int64(s_.hi_) >> (uint64((int64(64) - up_)))))
+	/*line int128.go:37*/ t10_ := uint64((int64(c_.hi_) >> (63)))
+	/*line int128.go:37*/ t11_ := (t9_ + t10_) + carry_
+	/*line int128.go:37*/ t12_ := ((t9_ & t10_) | ((t9_ | t10_) &^ t11_)) >> (63)
+	_ = t12_
+	/*line int128.go:37*/ hi_ := t11_
+	neg_ := int64(hi_) < int64(0)
+	if neg_ {
+		borrow_ := uint64(0)
+		t13_ := (uint64(0) - lo_) - uint64(0)
+		/*line int128.go:41*/ t14_ := (((^support.Value(uint64(0))) & lo_) | ((^(uint64(0) ^ lo_)) & t13_)) >> (63)
+		/*line int128.go:41*/ lo_ = t13_
+		/*line int128.go:41*/ borrow_ = t14_
+		t15_ := (uint64(0) - mid_) - borrow_
+		/*line int128.go:42*/ t16_ := (((^support.Value(uint64(0))) & mid_) | ((^(uint64(0) ^ mid_)) & t15_)) >> (63)
+		/*line int128.go:42*/ mid_ = t15_
+		/*line int128.go:42*/ borrow_ = t16_
+		t17_ := (uint64(0) - hi_) - borrow_
+		/*line int128.go:43*/ t18_ := (((^support.Value(uint64(0))) & hi_) | ((^(uint64(0) ^ hi_)) & t17_)) >> (63)
+		_ = t18_
+		/*line int128.go:43*/ hi_ = t17_
+	}
+	if hi_ == uint64(0) {
+		t19_ := mid_
+		/*line int128.go:46*/ t20_ := lo_
+		/*line int128.go:46*/ t21_ := base_ - int64(64)
+		/*line int128.go:46*/ hi_ = t19_
+		/*line int128.go:46*/ mid_ = t20_
+		/*line int128.go:46*/ lo_ = uint64(0)
+		/*line int128.go:46*/ base_ = t21_
+	}
+	v_ := gpu_NewValue(hi_, mid_, base_+int64(64), neg_)
+	z_ := uint64(int64(bits.LeadingZeros64(hi_)))
+	v_.Lo_ = v_.Lo_ | (lo_ >> (uint64(64) - z_))
+	v_.Rest_ = (lo_ << (z_)) != uint64(0)
+	return v_
+//line kernels_tandem.go:8932
+}
+
+func gpu_unit(top_ int64) int64 {
+	/*line block.go:131*/ return ((top_ - int64(1023)) + int64(12)) - int64(102)
+//line kernels_tandem.go:8937
+}
+
+func gpu_addTo_________(s_ gpu_int128, words_ []int64, at_ int64) {
+	/*line int128.go:19*/ gpu_Add(words_, at_, s_.lo_, false)
+	gpu_addInt(words_, at_+int64(64), int64(s_.hi_))
+//line kernels_tandem.go:8943
+}
+
+func gpu_partsLeft_(f_ gpu_double, words_ []int64, o_ int64, outputs_ int64, parts_ int64, top_ int64, l_ int64, n_ int64) gpu_left {
+	/*line merge.go:78*/ var m_ gpu_left
+	for i_ := l_; i_ < parts_; i_ = i_ + n_ {
+		at_ := ((i_ * outputs_) + o_) * int64(137)
+		t_ := words_[at_+int64(136)] >> (3)
+		if t_ == top_ {
+			m_.s_ = gpu_added(m_.s_, gpu_joined(words_[at_], words_[at_+int64(1)]))
+			m_.t_ = gpu_added(m_.t_, gpu_joined(words_[at_+int64(2)], words_[at_+int64(3)]))
+		} else {
+			/*line merge.go:85*/ if t_ < top_ {
+				m_.next_ = max(m_.next_, t_)
+			}
+		}
+	}
+	/*line merge.go:89*/ return m_
+//line kernels_tandem.go:8961
 }
 
 func gpu_term_(t_ gpu_double, x_ float64) gpu_wide {
 	/*line prefix.go:26*/ m_, e_, finite_ := gpu_Split64(math.Float64bits(x_))
 	return gpu_newWide_(x_, m_, e_, finite_, (math.Float64bits(x_)>>(63)) != uint64(0))
-//line kernels_tandem.go:7528
+//line kernels_tandem.go:8967
 }
 
 func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -7536,7 +8975,7 @@ func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		}
 	}
 	return v_
-//line kernels_tandem.go:7540
+//line kernels_tandem.go:8979
 }
 
 func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
@@ -7552,13 +8991,13 @@ func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
 	}
 	t_ := gpu_reach{least_: min(r_.least_, least_), top_: max(r_.top_, v_.Exp_+int64(128)), special_: r_.special_}
 	/*line prefix.go:335*/ return t_
-//line kernels_tandem.go:7556
+//line kernels_tandem.go:8995
 }
 
 func gpu_noReach() gpu_reach {
 	/*line prefix.go:312*/ t_ := gpu_reach{least_: int64(1048576), top_: int64(-1048576)}
 	/*line prefix.go:312*/ return t_
-//line kernels_tandem.go:7562
+//line kernels_tandem.go:9001
 }
 
 func gpu_with_________(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
@@ -7570,40 +9009,40 @@ func gpu_with_________(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
 		/*line prefix.go:318*/ r_.top_ = t3_
 	}
 	return r_
-//line kernels_tandem.go:7574
+//line kernels_tandem.go:9013
 }
 
 func gpu_fits____(r_ gpu_reach, n_ int64) bool {
 	/*line prefix.go:339*/ return (r_.top_ + int64(bits.Len64(uint64(n_)))) <= (r_.least_ + int64(127))
-//line kernels_tandem.go:7579
+//line kernels_tandem.go:9018
 }
 
 func gpu_int128Of(v_ gpu_Value, base_ int64) gpu_int128 {
-	/*line int128.go:46*/ if v_.Hi_ == uint64(0) {
+	/*line int128.go:57*/ if v_.Hi_ == uint64(0) {
 		t_ := gpu_int128{}
-		/*line int128.go:47*/ return t_
+		/*line int128.go:58*/ return t_
 	}
 	down_ := uint64((base_ - v_.Exp_))
 	s_ := gpu_int128{hi_: v_.Hi_ >> (down_), lo_: ((v_.Lo_ >> (down_)) | (v_.Hi_ << (uint64(64) - down_))) | (v_.Hi_ >> (down_ - uint64(64)))}
 	if v_.Neg_ {
 		t2_ := s_.lo_
-		/*line int128.go:52*/ t3_ := (uint64(0) - t2_) - uint64(0)
-		/*line int128.go:52*/ t4_ := (((^support.Value(uint64(0))) & t2_) | ((^(uint64(0) ^ t2_)) & t3_)) >> (63)
-		/*line int128.go:52*/ lo_ := t3_
-		/*line int128.go:52*/ borrow_ := t4_
+		/*line int128.go:63*/ t3_ := (uint64(0) - t2_) - uint64(0)
+		/*line int128.go:63*/ t4_ := (((^support.Value(uint64(0))) & t2_) | ((^(uint64(0) ^ t2_)) & t3_)) >> (63)
+		/*line int128.go:63*/ lo_ := t3_
+		/*line int128.go:63*/ borrow_ := t4_
 		t5_ := s_.hi_
-		/*line int128.go:53*/ t6_ := (uint64(0) - t5_) - borrow_
-		/*line int128.go:53*/ t7_ := (((^support.Value(uint64(0))) & t5_) | ((^(uint64(0) ^ t5_)) & t6_)) >> (63)
+		/*line int128.go:64*/ t6_ := (uint64(0) - t5_) - borrow_
+		/*line int128.go:64*/ t7_ := (((^support.Value(uint64(0))) & t5_) | ((^(uint64(0) ^ t5_)) & t6_)) >> (63)
 		_ = t7_
-		/*line int128.go:53*/ hi_ := t6_
+		/*line int128.go:64*/ hi_ := t6_
 		t8_ := gpu_int128{hi_: hi_, lo_: lo_}
-		/*line int128.go:54*/ return t8_
+		/*line int128.go:65*/ return t8_
 	}
 	return s_
-//line kernels_tandem.go:7604
+//line kernels_tandem.go:9043
 }
 
-func gpu_plus___(s_ gpu_int128, t_ gpu_wide, base_ int64) gpu_int128 {
+func gpu_plus____(s_ gpu_int128, t_ gpu_wide, base_ int64) gpu_int128 {
 	/*line prefix.go:292*/ up_ := uint64((t_.exp_ - base_))
 	hi_ := (t_.m_ << (up_ - uint64(64))) | (t_.m_ >> (uint64(64) - up_))
 	/*line prefix.go:293*/ lo_ := t_.m_ << (up_)
@@ -7633,7 +9072,7 @@ func gpu_plus___(s_ gpu_int128, t_ gpu_wide, base_ int64) gpu_int128 {
 	/*line prefix.go:300*/ h2_ := t13_
 	t15_ := gpu_int128{hi_: h2_, lo_: l2_}
 	/*line prefix.go:301*/ return t15_
-//line kernels_tandem.go:7637
+//line kernels_tandem.go:9076
 }
 
 func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
@@ -7641,25 +9080,25 @@ func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
 		return gpu_notNumber(f_, special_)
 	}
 	return gpu_round(f_, v_)
-//line kernels_tandem.go:7645
+//line kernels_tandem.go:9084
 }
 
 func gpu_value(s_ gpu_int128, base_ int64) gpu_Value {
-	/*line int128.go:14*/ if int64(s_.hi_) < int64(0) {
+	/*line int128.go:25*/ if int64(s_.hi_) < int64(0) {
 		t_ := s_.lo_
-		/*line int128.go:15*/ t2_ := (uint64(0) - t_) - uint64(0)
-		/*line int128.go:15*/ t3_ := (((^support.Value(uint64(0))) & t_) | ((^(uint64(0) ^ t_)) & t2_)) >> (63)
-		/*line int128.go:15*/ lo_ := t2_
-		/*line int128.go:15*/ borrow_ := t3_
+		/*line int128.go:26*/ t2_ := (uint64(0) - t_) - uint64(0)
+		/*line int128.go:26*/ t3_ := (((^support.Value(uint64(0))) & t_) | ((^(uint64(0) ^ t_)) & t2_)) >> (63)
+		/*line int128.go:26*/ lo_ := t2_
+		/*line int128.go:26*/ borrow_ := t3_
 		t4_ := s_.hi_
-		/*line int128.go:16*/ t5_ := (uint64(0) - t4_) - borrow_
-		/*line int128.go:16*/ t6_ := (((^support.Value(uint64(0))) & t4_) | ((^(uint64(0) ^ t4_)) & t5_)) >> (63)
+		/*line int128.go:27*/ t5_ := (uint64(0) - t4_) - borrow_
+		/*line int128.go:27*/ t6_ := (((^support.Value(uint64(0))) & t4_) | ((^(uint64(0) ^ t4_)) & t5_)) >> (63)
 		_ = t6_
-		/*line int128.go:16*/ hi_ := t5_
+		/*line int128.go:27*/ hi_ := t5_
 		return gpu_NewValue(hi_, lo_, base_, true)
 	}
 	return gpu_NewValue(s_.hi_, s_.lo_, base_, false)
-//line kernels_tandem.go:7663
+//line kernels_tandem.go:9102
 }
 
 func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
@@ -7667,7 +9106,7 @@ func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
 		return gpu_notNumber_(f_, special_)
 	}
 	return gpu_round_(f_, v_)
-//line kernels_tandem.go:7671
+//line kernels_tandem.go:9110
 }
 
 func gpu_rowsOf(index_ []int32, order_ []int32, k_ int64) (int32, int64) {
@@ -7682,7 +9121,7 @@ func gpu_rowsOf(index_ []int32, order_ []int32, k_ int64) (int32, int64) {
 		end_ = end_ + int64(1)
 	}
 	return row_, end_
-//line kernels_tandem.go:7686
+//line kernels_tandem.go:9125
 }
 
 func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float32 {
@@ -7696,9 +9135,9 @@ func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_
 	}
 	if gpu_fits____(r_, (end_-k_)+int64(1)) {
 		t2_ := gpu_int128{}
-		/*line prefix.go:259*/ s2_ := gpu_plus___(t2_, t_, r_.least_)
+		/*line prefix.go:259*/ s2_ := gpu_plus____(t2_, t_, r_.least_)
 		for i3_ := k_; i3_ < end_; i3_ = i3_ + int64(1) {
-			s2_ = gpu_plus___(s2_, gpu_term(f_, x_.Data_[(int64(order_[i3_])*x_.Stride_)+j_]), r_.least_)
+			s2_ = gpu_plus____(s2_, gpu_term(f_, x_.Data_[(int64(order_[i3_])*x_.Stride_)+j_]), r_.least_)
 		}
 		return gpu_of______(f_, gpu_value(s2_, r_.least_), special_)
 	}
@@ -7709,7 +9148,7 @@ func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_
 	}
 	t3_ := gpu_Top_(words_, at_, int64(-384))
 	/*line prefix.go:270*/ return gpu_of______(f_, t3_, special_)
-//line kernels_tandem.go:7713
+//line kernels_tandem.go:9152
 }
 
 func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float64 {
@@ -7723,9 +9162,9 @@ func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, orde
 	}
 	if gpu_fits____(r_, (end_-k_)+int64(1)) {
 		t2_ := gpu_int128{}
-		/*line prefix.go:259*/ s2_ := gpu_plus___(t2_, t_, r_.least_)
+		/*line prefix.go:259*/ s2_ := gpu_plus____(t2_, t_, r_.least_)
 		for i3_ := k_; i3_ < end_; i3_ = i3_ + int64(1) {
-			s2_ = gpu_plus___(s2_, gpu_term_(f_, x_.Data_[(int64(order_[i3_])*x_.Stride_)+j_]), r_.least_)
+			s2_ = gpu_plus____(s2_, gpu_term_(f_, x_.Data_[(int64(order_[i3_])*x_.Stride_)+j_]), r_.least_)
 		}
 		return gpu_of_______(f_, gpu_value(s2_, r_.least_), special_)
 	}
@@ -7736,7 +9175,7 @@ func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, orde
 	}
 	t3_ := gpu_Top_(words_, at_, int64(-2176))
 	/*line prefix.go:270*/ return gpu_of_______(f_, t3_, special_)
-//line kernels_tandem.go:7740
+//line kernels_tandem.go:9179
 }
 
 func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) int32 {
@@ -7745,7 +9184,7 @@ func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, ord
 		s_ = s_ + int64(x_.Data_[(int64(order_[i_])*x_.Stride_)+j_])
 	}
 	return int32(s_)
-//line kernels_tandem.go:7749
+//line kernels_tandem.go:9188
 }
 
 func gpu_factors(p_ gpu_plain, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
@@ -7754,7 +9193,7 @@ func gpu_factors(p_ gpu_plain, x_ float32, y_ float32, shift_ float32, mask_ int
 	/*line format.go:63*/ var v_ float64
 	_ = v_
 	/*line format.go:67*/ return math.Float64frombits(math.Float64bits(float64(x_)) & uint64(mask_)), float64(1)
-//line kernels_tandem.go:7758
+//line kernels_tandem.go:9197
 }
 
 func gpu_twoSum(a_ float64, b_ float64) (float64, float64) {
@@ -7764,7 +9203,7 @@ func gpu_twoSum(a_ float64, b_ float64) (float64, float64) {
 	/*line guess.go:26*/ sum_ = a_ + b_
 	part_ := sum_ - a_
 	return sum_, (a_ - (sum_ - part_)) + (b_ - part_)
-//line kernels_tandem.go:7768
+//line kernels_tandem.go:9207
 }
 
 func gpu_over(g_ gpu_guess, d_ float64) gpu_guess {
@@ -7777,7 +9216,7 @@ func gpu_over(g_ gpu_guess, d_ float64) gpu_guess {
 	}
 	t3_ := gpu_guess{sum_: q_, rest_: lo_, off_: off_}
 	/*line guess.go:67*/ return t3_
-//line kernels_tandem.go:7781
+//line kernels_tandem.go:9220
 }
 
 func gpu_root(g_ gpu_guess) gpu_guess {
@@ -7785,14 +9224,41 @@ func gpu_root(g_ gpu_guess) gpu_guess {
 	lo_ := (math.FMA(-q_, q_, g_.sum_) + g_.rest_) / float64(float64(2)*q_)
 	t_ := gpu_guess{sum_: q_, rest_: lo_, off_: (g_.off_ / q_) + float64(math.Abs(lo_)*float64(8.881784197001252e-16))}
 	/*line guess.go:74*/ return t_
-//line kernels_tandem.go:7789
+//line kernels_tandem.go:9228
 }
 
 func gpu_extract(top_ int64) gpu_extraction {
 	/*line block.go:149*/ a_, b_, c_, d_ := gpu_magicFor(top_)
 	t5_ := gpu_extraction{a_: a_, b_: b_, c_: c_, d_: d_, w_: gpu_nowhere()}
 	/*line block.go:150*/ return t5_
-//line kernels_tandem.go:7796
+//line kernels_tandem.go:9235
+}
+
+func gpu_extractLanes(f_ gpu_single, p_ gpu_plain, b_ gpu_block, e_ gpu_extraction, i_ int64, j_ int64, di_ int64, dj_ int64) gpu_extraction {
+	/*line along.go:212*/ for ((i_ + (int64(3) * di_)) < b_.i1_) && ((j_ + (int64(3) * dj_)) < b_.j1_) {
+		x0_, y0_ := gpu_elementsAt(p_, b_, i_, j_)
+		x1_, y1_ := gpu_elementsAt(p_, b_, i_+di_, j_+dj_)
+		x2_, y2_ := gpu_elementsAt(p_, b_, i_+(int64(2)*di_), j_+(int64(2)*dj_))
+		x3_, y3_ := gpu_elementsAt(p_, b_, i_+(int64(3)*di_), j_+(int64(3)*dj_))
+		e_ = gpu_with__________(f_, p_, e_, x0_, y0_, b_.shift_, b_.mask_, false)
+		e_ = gpu_with__________(f_, p_, e_, x1_, y1_, b_.shift_, b_.mask_, false)
+		e_ = gpu_with__________(f_, p_, e_, x2_, y2_, b_.shift_, b_.mask_, false)
+		e_ = gpu_with__________(f_, p_, e_, x3_, y3_, b_.shift_, b_.mask_, false)
+		/*line along.go:212*/ t_ := i_ + (int64(4) * di_)
+		/*line along.go:212*/ t2_ := j_ + (int64(4) * dj_)
+		/*line along.go:212*/ i_ = t_
+		/*line along.go:212*/ j_ = t2_
+	}
+	/*line along.go:222*/ for (i_ < b_.i1_) && (j_ < b_.j1_) {
+		x_, y_ := gpu_elementsAt(p_, b_, i_, j_)
+		e_ = gpu_with__________(f_, p_, e_, x_, y_, b_.shift_, b_.mask_, false)
+		/*line along.go:222*/ t11_ := i_ + di_
+		/*line along.go:222*/ t12_ := j_ + dj_
+		/*line along.go:222*/ i_ = t11_
+		/*line along.go:222*/ j_ = t12_
+	}
+	/*line along.go:226*/ return e_
+//line kernels_tandem.go:9262
 }
 
 func gpu_with__________(f_ gpu_single, p_ gpu_plain, e_ gpu_extraction, x_ float32, y_ float32, shift_ float32, mask_ int64, alone_ bool) gpu_extraction {
@@ -7808,12 +9274,12 @@ func gpu_with__________(f_ gpu_single, p_ gpu_plain, e_ gpu_extraction, x_ float
 	}
 	e_.a_ = z_
 	/*line block.go:179*/ return e_
-//line kernels_tandem.go:7812
+//line kernels_tandem.go:9278
 }
 
 func gpu_windowOf(f_ gpu_single, p_ gpu_plain, e_ gpu_extraction) gpu_window {
 	/*line block.go:185*/ return gpu_asDouble(e_.w_)
-//line kernels_tandem.go:7817
+//line kernels_tandem.go:9283
 }
 
 func gpu_magicFor(top_ int64) (float64, float64, float64, float64) {
@@ -7827,43 +9293,29 @@ func gpu_magicFor(top_ int64) (float64, float64, float64, float64) {
 	_ = d_
 //line block.go:135
 	return gpu_magic((top_ + int64(6)) + int64(2)), gpu_magic((top_ + int64(12)) - int64(50)), gpu_magic(((top_ + int64(6)) + int64(2)) - int64(54)), gpu_magic(((top_ + int64(12)) - int64(50)) - int64(54))
-//line kernels_tandem.go:7831
+//line kernels_tandem.go:9297
 }
 
 func gpu_unitsAbove(x_ float64, magic_ float64) int64 {
 	/*line block.go:197*/ return int64((math.Float64bits(x_) - math.Float64bits(magic_)))
-//line kernels_tandem.go:7836
-}
-
-func gpu_topOf(f_ gpu_single, p_ gpu_plain, w_ gpu_window) int64 {
-	/*line block.go:102*/ least_ := int64(39)
-	/*line block.go:107*/ least_ = int64(729)
-	/*line block.go:109*/ top_ := max(int64((w_.hi_ >> (20))), least_)
-	/*line block.go:111*/ if (top_ > int64(2034)) || (!gpu_fits(f_, p_, w_, top_, false)) {
-		return int64(0)
-	} else {
-		/*line block.go:113*/ if gpu_fits(f_, p_, w_, top_+int64(4), false) {
-			return top_ + int64(4)
-		}
-	}
-	/*line block.go:116*/ return top_
-//line kernels_tandem.go:7851
-}
-
-func gpu_unit(top_ int64) int64 {
-	/*line block.go:131*/ return ((top_ - int64(1023)) + int64(12)) - int64(102)
-//line kernels_tandem.go:7856
+//line kernels_tandem.go:9302
 }
 
 func gpu_addInt(words_ []int64, at_ int64, v_ int64) {
-	/*line block.go:210*/ gpu_Add(words_, at_, uint64(max(v_, -v_)), v_ < int64(0))
-//line kernels_tandem.go:7861
+	/*line block.go:223*/ gpu_Add(words_, at_, uint64(max(v_, -v_)), v_ < int64(0))
+//line kernels_tandem.go:9307
+}
+
+func gpu_fitting(f_ gpu_single, p_ gpu_plain, b_ gpu_block, x_ float32, y_ float32, top_ int64) bool {
+//line along.go:232
+	return (top_ != int64(0)) && gpu_fits(f_, p_, gpu_windowOf(f_, p_, gpu_with__________(f_, p_, gpu_extract(int64(1026)), x_, y_, b_.shift_, b_.mask_, false)), top_, false)
+//line kernels_tandem.go:9313
 }
 
 func gpu_addTerm____(f_ gpu_single, p_ gpu_plain, words_ []int64, x_ float32, y_ float32, shift_ float32, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber__(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:7867
+//line kernels_tandem.go:9319
 }
 
 func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -7895,7 +9347,7 @@ func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
 		}
 	}
 	return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:7899
+//line kernels_tandem.go:9351
 }
 
 func gpu_Root(v_ gpu_Value, precision_ int64) gpu_Value {
@@ -7929,7 +9381,7 @@ func gpu_Root(v_ gpu_Value, precision_ int64) gpu_Value {
 		}
 	}
 	return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-n_, ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:7933
+//line kernels_tandem.go:9385
 }
 
 func gpu_notNumber(f_ gpu_single, special_ int64) float32 {
@@ -7943,24 +9395,24 @@ func gpu_notNumber(f_ gpu_single, special_ int64) float32 {
 		}
 	}
 	/*line format.go:135*/ return inf_ - inf_
-//line kernels_tandem.go:7947
+//line kernels_tandem.go:9399
 }
 
 func gpu_round(t_ gpu_single, v_ gpu_Value) float32 {
 	/*line format.go:28*/ return math.Float32frombits(gpu_Bits32(v_))
-//line kernels_tandem.go:7952
+//line kernels_tandem.go:9404
 }
 
 func gpu_joined(a_ int64, b_ int64) gpu_int128 {
-	/*line block.go:223*/ t_ := uint64(a_) << (46)
-	/*line block.go:223*/ t2_ := uint64(b_)
-	/*line block.go:223*/ t3_ := (t_ + t2_) + uint64(0)
-	/*line block.go:223*/ t4_ := ((t_ & t2_) | ((t_ | t2_) &^ t3_)) >> (63)
-	/*line block.go:223*/ lo_ := t3_
-	/*line block.go:223*/ carry_ := t4_
+	/*line block.go:236*/ t_ := uint64(a_) << (46)
+	/*line block.go:236*/ t2_ := uint64(b_)
+	/*line block.go:236*/ t3_ := (t_ + t2_) + uint64(0)
+	/*line block.go:236*/ t4_ := ((t_ & t2_) | ((t_ | t2_) &^ t3_)) >> (63)
+	/*line block.go:236*/ lo_ := t3_
+	/*line block.go:236*/ carry_ := t4_
 	t5_ := gpu_int128{hi_: (uint64((a_ >> (18))) + uint64((b_ >> (63)))) + carry_, lo_: lo_}
-	/*line block.go:224*/ return t5_
-//line kernels_tandem.go:7964
+	/*line block.go:237*/ return t5_
+//line kernels_tandem.go:9416
 }
 
 func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -7998,17 +9450,44 @@ func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:8002
+//line kernels_tandem.go:9454
+}
+
+func gpu_extractLanes_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, e_ gpu_extraction, i_ int64, j_ int64, di_ int64, dj_ int64) gpu_extraction {
+	/*line along.go:212*/ for ((i_ + (int64(3) * di_)) < b_.i1_) && ((j_ + (int64(3) * dj_)) < b_.j1_) {
+		x0_, y0_ := gpu_elementsAt__(p_, b_, i_, j_)
+		x1_, y1_ := gpu_elementsAt__(p_, b_, i_+di_, j_+dj_)
+		x2_, y2_ := gpu_elementsAt__(p_, b_, i_+(int64(2)*di_), j_+(int64(2)*dj_))
+		x3_, y3_ := gpu_elementsAt__(p_, b_, i_+(int64(3)*di_), j_+(int64(3)*dj_))
+		e_ = gpu_with___________(f_, p_, e_, x0_, y0_, b_.shift_, b_.mask_, false)
+		e_ = gpu_with___________(f_, p_, e_, x1_, y1_, b_.shift_, b_.mask_, false)
+		e_ = gpu_with___________(f_, p_, e_, x2_, y2_, b_.shift_, b_.mask_, false)
+		e_ = gpu_with___________(f_, p_, e_, x3_, y3_, b_.shift_, b_.mask_, false)
+		/*line along.go:212*/ t_ := i_ + (int64(4) * di_)
+		/*line along.go:212*/ t2_ := j_ + (int64(4) * dj_)
+		/*line along.go:212*/ i_ = t_
+		/*line along.go:212*/ j_ = t2_
+	}
+	/*line along.go:222*/ for (i_ < b_.i1_) && (j_ < b_.j1_) {
+		x_, y_ := gpu_elementsAt__(p_, b_, i_, j_)
+		e_ = gpu_with___________(f_, p_, e_, x_, y_, b_.shift_, b_.mask_, false)
+		/*line along.go:222*/ t11_ := i_ + di_
+		/*line along.go:222*/ t12_ := j_ + dj_
+		/*line along.go:222*/ i_ = t11_
+		/*line along.go:222*/ j_ = t12_
+	}
+	/*line along.go:226*/ return e_
+//line kernels_tandem.go:9481
 }
 
 func gpu_elementsAt__(p_ gpu_plain, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:145*/ var x_ float64
-	/*line along.go:145*/ var y_ float64
+	/*line along.go:170*/ var x_ float64
+	/*line along.go:170*/ var y_ float64
 	t_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:146*/ x_ = t_
-	/*line along.go:146*/ y_ = float64(0)
-	/*line along.go:150*/ return x_, y_
-//line kernels_tandem.go:8012
+	/*line along.go:171*/ x_ = t_
+	/*line along.go:171*/ y_ = float64(0)
+	/*line along.go:175*/ return x_, y_
+//line kernels_tandem.go:9491
 }
 
 func gpu_with___________(f_ gpu_double, p_ gpu_plain, e_ gpu_extraction, x_ float64, y_ float64, shift_ float64, mask_ int64, alone_ bool) gpu_extraction {
@@ -8024,32 +9503,24 @@ func gpu_with___________(f_ gpu_double, p_ gpu_plain, e_ gpu_extraction, x_ floa
 	}
 	e_.a_ = z_
 	/*line block.go:179*/ return e_
-//line kernels_tandem.go:8028
+//line kernels_tandem.go:9507
 }
 
 func gpu_windowOf_(f_ gpu_double, p_ gpu_plain, e_ gpu_extraction) gpu_window {
 	/*line block.go:187*/ return e_.w_
-//line kernels_tandem.go:8033
+//line kernels_tandem.go:9512
 }
 
-func gpu_topOf_(f_ gpu_double, p_ gpu_plain, w_ gpu_window) int64 {
-	/*line block.go:102*/ least_ := int64(39)
-	/*line block.go:109*/ top_ := max(int64((w_.hi_ >> (20))), least_)
-	/*line block.go:111*/ if (top_ > int64(2034)) || (!gpu_fits_(f_, p_, w_, top_, false)) {
-		return int64(0)
-	} else {
-		/*line block.go:113*/ if gpu_fits_(f_, p_, w_, top_+int64(4), false) {
-			return top_ + int64(4)
-		}
-	}
-	/*line block.go:116*/ return top_
-//line kernels_tandem.go:8047
+func gpu_fitting_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, x_ float64, y_ float64, top_ int64) bool {
+//line along.go:232
+	return (top_ != int64(0)) && gpu_fits_(f_, p_, gpu_windowOf_(f_, p_, gpu_with___________(f_, p_, gpu_extract(int64(1026)), x_, y_, b_.shift_, b_.mask_, false)), top_, false)
+//line kernels_tandem.go:9518
 }
 
 func gpu_addTerm_____(f_ gpu_double, p_ gpu_plain, words_ []int64, x_ float64, y_ float64, shift_ float64, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors__(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber___(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:8053
+//line kernels_tandem.go:9524
 }
 
 func gpu_notNumber_(f_ gpu_double, special_ int64) float64 {
@@ -8063,12 +9534,12 @@ func gpu_notNumber_(f_ gpu_double, special_ int64) float64 {
 		}
 	}
 	/*line format.go:135*/ return inf_ - inf_
-//line kernels_tandem.go:8067
+//line kernels_tandem.go:9538
 }
 
 func gpu_round_(t_ gpu_double, v_ gpu_Value) float64 {
 	/*line format.go:33*/ return math.Float64frombits(gpu_Bits64(v_))
-//line kernels_tandem.go:8072
+//line kernels_tandem.go:9543
 }
 
 func gpu_factors_(p_ gpu_product, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
@@ -8077,7 +9548,34 @@ func gpu_factors_(p_ gpu_product, x_ float32, y_ float32, shift_ float32, mask_ 
 	/*line format.go:63*/ var v_ float64
 	_ = v_
 	return float64((x_ - shift_)), float64((y_ - shift_))
-//line kernels_tandem.go:8081
+//line kernels_tandem.go:9552
+}
+
+func gpu_extractLanes__(f_ gpu_single, p_ gpu_product, b_ gpu_block, e_ gpu_extraction, i_ int64, j_ int64, di_ int64, dj_ int64) gpu_extraction {
+	/*line along.go:212*/ for ((i_ + (int64(3) * di_)) < b_.i1_) && ((j_ + (int64(3) * dj_)) < b_.j1_) {
+		x0_, y0_ := gpu_elementsAt_(p_, b_, i_, j_)
+		x1_, y1_ := gpu_elementsAt_(p_, b_, i_+di_, j_+dj_)
+		x2_, y2_ := gpu_elementsAt_(p_, b_, i_+(int64(2)*di_), j_+(int64(2)*dj_))
+		x3_, y3_ := gpu_elementsAt_(p_, b_, i_+(int64(3)*di_), j_+(int64(3)*dj_))
+		e_ = gpu_with____________(f_, p_, e_, x0_, y0_, b_.shift_, b_.mask_, false)
+		e_ = gpu_with____________(f_, p_, e_, x1_, y1_, b_.shift_, b_.mask_, false)
+		e_ = gpu_with____________(f_, p_, e_, x2_, y2_, b_.shift_, b_.mask_, false)
+		e_ = gpu_with____________(f_, p_, e_, x3_, y3_, b_.shift_, b_.mask_, false)
+		/*line along.go:212*/ t_ := i_ + (int64(4) * di_)
+		/*line along.go:212*/ t2_ := j_ + (int64(4) * dj_)
+		/*line along.go:212*/ i_ = t_
+		/*line along.go:212*/ j_ = t2_
+	}
+	/*line along.go:222*/ for (i_ < b_.i1_) && (j_ < b_.j1_) {
+		x_, y_ := gpu_elementsAt_(p_, b_, i_, j_)
+		e_ = gpu_with____________(f_, p_, e_, x_, y_, b_.shift_, b_.mask_, false)
+		/*line along.go:222*/ t11_ := i_ + di_
+		/*line along.go:222*/ t12_ := j_ + dj_
+		/*line along.go:222*/ i_ = t11_
+		/*line along.go:222*/ j_ = t12_
+	}
+	/*line along.go:226*/ return e_
+//line kernels_tandem.go:9579
 }
 
 func gpu_with____________(f_ gpu_single, p_ gpu_product, e_ gpu_extraction, x_ float32, y_ float32, shift_ float32, mask_ int64, alone_ bool) gpu_extraction {
@@ -8094,44 +9592,62 @@ func gpu_with____________(f_ gpu_single, p_ gpu_product, e_ gpu_extraction, x_ f
 	}
 	e_.a_ = z_
 	/*line block.go:179*/ return e_
-//line kernels_tandem.go:8098
+//line kernels_tandem.go:9596
 }
 
 func gpu_windowOf__(f_ gpu_single, p_ gpu_product, e_ gpu_extraction) gpu_window {
 	/*line block.go:187*/ return e_.w_
-//line kernels_tandem.go:8103
+//line kernels_tandem.go:9601
 }
 
-func gpu_topOf__(f_ gpu_single, p_ gpu_product, w_ gpu_window) int64 {
-	/*line block.go:102*/ least_ := int64(39)
-	/*line block.go:107*/ least_ = int64(729)
-	/*line block.go:109*/ top_ := max(int64((w_.hi_ >> (20))), least_)
-	/*line block.go:111*/ if (top_ > int64(2034)) || (!gpu_fits__(f_, p_, w_, top_, false)) {
-		return int64(0)
-	} else {
-		/*line block.go:113*/ if gpu_fits__(f_, p_, w_, top_+int64(4), false) {
-			return top_ + int64(4)
-		}
-	}
-	/*line block.go:116*/ return top_
-//line kernels_tandem.go:8118
+func gpu_fitting__(f_ gpu_single, p_ gpu_product, b_ gpu_block, x_ float32, y_ float32, top_ int64) bool {
+//line along.go:232
+	return (top_ != int64(0)) && gpu_fits__(f_, p_, gpu_windowOf__(f_, p_, gpu_with____________(f_, p_, gpu_extract(int64(1026)), x_, y_, b_.shift_, b_.mask_, false)), top_, false)
+//line kernels_tandem.go:9607
 }
 
 func gpu_addTerm______(f_ gpu_single, p_ gpu_product, words_ []int64, x_ float32, y_ float32, shift_ float32, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors_(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber__(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:8124
+//line kernels_tandem.go:9613
+}
+
+func gpu_extractLanes___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, e_ gpu_extraction, i_ int64, j_ int64, di_ int64, dj_ int64) gpu_extraction {
+	/*line along.go:212*/ for ((i_ + (int64(3) * di_)) < b_.i1_) && ((j_ + (int64(3) * dj_)) < b_.j1_) {
+		x0_, y0_ := gpu_elementsAt___(p_, b_, i_, j_)
+		x1_, y1_ := gpu_elementsAt___(p_, b_, i_+di_, j_+dj_)
+		x2_, y2_ := gpu_elementsAt___(p_, b_, i_+(int64(2)*di_), j_+(int64(2)*dj_))
+		x3_, y3_ := gpu_elementsAt___(p_, b_, i_+(int64(3)*di_), j_+(int64(3)*dj_))
+		e_ = gpu_with_____________(f_, p_, e_, x0_, y0_, b_.shift_, b_.mask_, false)
+		e_ = gpu_with_____________(f_, p_, e_, x1_, y1_, b_.shift_, b_.mask_, false)
+		e_ = gpu_with_____________(f_, p_, e_, x2_, y2_, b_.shift_, b_.mask_, false)
+		e_ = gpu_with_____________(f_, p_, e_, x3_, y3_, b_.shift_, b_.mask_, false)
+		/*line along.go:212*/ t_ := i_ + (int64(4) * di_)
+		/*line along.go:212*/ t2_ := j_ + (int64(4) * dj_)
+		/*line along.go:212*/ i_ = t_
+		/*line along.go:212*/ j_ = t2_
+	}
+	/*line along.go:222*/ for (i_ < b_.i1_) && (j_ < b_.j1_) {
+		x_, y_ := gpu_elementsAt___(p_, b_, i_, j_)
+		e_ = gpu_with_____________(f_, p_, e_, x_, y_, b_.shift_, b_.mask_, false)
+		/*line along.go:222*/ t11_ := i_ + di_
+		/*line along.go:222*/ t12_ := j_ + dj_
+		/*line along.go:222*/ i_ = t11_
+		/*line along.go:222*/ j_ = t12_
+	}
+	/*line along.go:226*/ return e_
+//line kernels_tandem.go:9640
 }
 
 func gpu_elementsAt___(p_ gpu_product, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:145*/ var x_ float64
-	/*line along.go:145*/ var y_ float64
+	/*line along.go:170*/ var x_ float64
+	/*line along.go:170*/ var y_ float64
 	t_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:146*/ x_ = t_
-	/*line along.go:146*/ y_ = float64(0)
-	/*line along.go:148*/ y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
-	/*line along.go:150*/ return x_, y_
-//line kernels_tandem.go:8135
+	/*line along.go:171*/ x_ = t_
+	/*line along.go:171*/ y_ = float64(0)
+	/*line along.go:173*/ y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
+	/*line along.go:175*/ return x_, y_
+//line kernels_tandem.go:9651
 }
 
 func gpu_with_____________(f_ gpu_double, p_ gpu_product, e_ gpu_extraction, x_ float64, y_ float64, shift_ float64, mask_ int64, alone_ bool) gpu_extraction {
@@ -8152,90 +9668,29 @@ func gpu_with_____________(f_ gpu_double, p_ gpu_product, e_ gpu_extraction, x_ 
 	e_.d_ = e_.d_ + (t3_ - (z_ - e_.c_))
 	e_.c_ = z_
 	/*line block.go:179*/ return e_
-//line kernels_tandem.go:8156
+//line kernels_tandem.go:9672
 }
 
 func gpu_windowOf___(f_ gpu_double, p_ gpu_product, e_ gpu_extraction) gpu_window {
 	/*line block.go:187*/ return e_.w_
-//line kernels_tandem.go:8161
+//line kernels_tandem.go:9677
 }
 
-func gpu_topOf___(f_ gpu_double, p_ gpu_product, w_ gpu_window) int64 {
-	/*line block.go:102*/ least_ := int64(39)
-	/*line block.go:105*/ least_ = int64(93)
-	/*line block.go:109*/ top_ := max(int64((w_.hi_ >> (20))), least_)
-	/*line block.go:111*/ if (top_ > int64(2034)) || (!gpu_fits___(f_, p_, w_, top_, false)) {
-		return int64(0)
-	} else {
-		/*line block.go:113*/ if gpu_fits___(f_, p_, w_, top_+int64(4), false) {
-			return top_ + int64(4)
-		}
-	}
-	/*line block.go:116*/ return top_
-//line kernels_tandem.go:8176
+func gpu_fitting___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, x_ float64, y_ float64, top_ int64) bool {
+//line along.go:232
+	return (top_ != int64(0)) && gpu_fits___(f_, p_, gpu_windowOf___(f_, p_, gpu_with_____________(f_, p_, gpu_extract(int64(1026)), x_, y_, b_.shift_, b_.mask_, false)), top_, false)
+//line kernels_tandem.go:9683
 }
 
 func gpu_addTerm_______(f_ gpu_double, p_ gpu_product, words_ []int64, x_ float64, y_ float64, shift_ float64, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors___(p_, x_, y_, shift_, mask_)
 	/*line format.go:75*/ gpu_addProduct_(f_, words_, u_, v_)
-//line kernels_tandem.go:8182
-}
-
-func gpu_valueWith(s_ gpu_int128, up_ int64, c_ gpu_int128, base_ int64) gpu_Value {
-	/*line int128.go:24*/ t_ := s_.lo_ << (uint64(up_))
-	/*line int128.go:24*/ t2_ := c_.lo_
-	/*line int128.go:24*/ t3_ := (t_ + t2_) + uint64(0)
-	/*line int128.go:24*/ t4_ := ((t_ & t2_) | ((t_ | t2_) &^ t3_)) >> (63)
-	/*line int128.go:24*/ lo_ := t3_
-	/*line int128.go:24*/ carry_ := t4_
-	t5_ := (s_.hi_ << (uint64(up_))) | (s_.lo_ >> (uint64((int64(64) - up_))))
-	/*line int128.go:25*/ t6_ := c_.hi_
-	/*line int128.go:25*/ t7_ := (t5_ + t6_) + carry_
-	/*line int128.go:25*/ t8_ := ((t5_ & t6_) | ((t5_ | t6_) &^ t7_)) >> (63)
-	/*line int128.go:25*/ mid_ := t7_
-	/*line int128.go:25*/ carry_ = t8_
-	t9_ := uint64((int64(s_.hi_) >> (uint64((int64(64) - up_)))))
-	/*line int128.go:26*/ t10_ := uint64((int64(c_.hi_) >> (63)))
-	/*line int128.go:26*/ t11_ := (t9_ + t10_) + carry_
-	/*line int128.go:26*/ t12_ := ((t9_ & t10_) | ((t9_ | t10_) &^ t11_)) >> (63)
-	_ = t12_
-	/*line int128.go:26*/ hi_ := t11_
-	neg_ := int64(hi_) < int64(0)
-	if neg_ {
-		borrow_ := uint64(0)
-		t13_ := (uint64(0) - lo_) - uint64(0)
-		/*line int128.go:30*/ t14_ := (((^support.Value(uint64(0))) & lo_) | ((^(uint64(0) ^ lo_)) & t13_)) >> (63)
-		/*line int128.go:30*/ lo_ = t13_
-		/*line int128.go:30*/ borrow_ = t14_
-		t15_ := (uint64(0) - mid_) - borrow_
-		/*line int128.go:31*/ t16_ := (((^support.Value(uint64(0))) & mid_) | ((^(uint64(0) ^ mid_)) & t15_)) >> (63)
-		/*line int128.go:31*/ mid_ = t15_
-		/*line int128.go:31*/ borrow_ = t16_
-		t17_ := (uint64(0) - hi_) - borrow_
-		/*line int128.go:32*/ t18_ := (((^support.Value(uint64(0))) & hi_) | ((^(uint64(0) ^ hi_)) & t17_)) >> (63)
-		_ = t18_
-		/*line int128.go:32*/ hi_ = t17_
-	}
-	if hi_ == uint64(0) {
-		t19_ := mid_
-		/*line int128.go:35*/ t20_ := lo_
-		/*line int128.go:35*/ t21_ := base_ - int64(64)
-		/*line int128.go:35*/ hi_ = t19_
-		/*line int128.go:35*/ mid_ = t20_
-		/*line int128.go:35*/ lo_ = uint64(0)
-		/*line int128.go:35*/ base_ = t21_
-	}
-	v_ := gpu_NewValue(hi_, mid_, base_+int64(64), neg_)
-	z_ := uint64(int64(bits.LeadingZeros64(hi_)))
-	v_.Lo_ = v_.Lo_ | (lo_ >> (uint64(64) - z_))
-	v_.Rest_ = (lo_ << (z_)) != uint64(0)
-	return v_
-//line kernels_tandem.go:8234
+//line kernels_tandem.go:9689
 }
 
 func gpu_addInt_(words_ []int64, at_ int64, v_ int64) {
-	/*line block.go:210*/ gpu_Add_(words_, at_, uint64(max(v_, -v_)), v_ < int64(0))
-//line kernels_tandem.go:8239
+	/*line block.go:223*/ gpu_Add_(words_, at_, uint64(max(v_, -v_)), v_ < int64(0))
+//line kernels_tandem.go:9694
 }
 
 func gpu_addNumber(f_ gpu_single, words_ []int64, x_ float64) {
@@ -8245,7 +9700,7 @@ func gpu_addNumber(f_ gpu_single, words_ []int64, x_ float64) {
 	} else {
 		words_[24] = words_[24] | gpu_Special(x_)
 	}
-//line kernels_tandem.go:8249
+//line kernels_tandem.go:9704
 }
 
 func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -8283,10 +9738,10 @@ func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:8287
+//line kernels_tandem.go:9742
 }
 
-func gpu_plus____(f_ gpu_double, p_ gpu_plain, g_ gpu_guess, x_ float64, y_ float64, shift_ float64, mask_ int64, quick_ bool) gpu_guess {
+func gpu_plus_____(f_ gpu_double, p_ gpu_plain, g_ gpu_guess, x_ float64, y_ float64, shift_ float64, mask_ int64, quick_ bool) gpu_guess {
 	/*line guess.go:33*/ u_, _ := gpu_factors__(p_, x_, y_, shift_, mask_)
 	t3_ := u_
 	/*line guess.go:38*/ if quick_ {
@@ -8300,7 +9755,7 @@ func gpu_plus____(f_ gpu_double, p_ gpu_plain, g_ gpu_guess, x_ float64, y_ floa
 	/*line guess.go:46*/ err_ = t9_
 	g_.off_ = g_.off_ + math.Abs(err_)
 	/*line guess.go:55*/ return g_
-//line kernels_tandem.go:8304
+//line kernels_tandem.go:9759
 }
 
 func gpu_factors__(p_ gpu_plain, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -8309,7 +9764,7 @@ func gpu_factors__(p_ gpu_plain, x_ float64, y_ float64, shift_ float64, mask_ i
 	/*line format.go:63*/ var v_ float64
 	_ = v_
 	/*line format.go:67*/ return math.Float64frombits(math.Float64bits(x_) & uint64(mask_)), float64(1)
-//line kernels_tandem.go:8313
+//line kernels_tandem.go:9768
 }
 
 func gpu_addNumber_(f_ gpu_double, words_ []int64, x_ float64) {
@@ -8319,10 +9774,10 @@ func gpu_addNumber_(f_ gpu_double, words_ []int64, x_ float64) {
 	} else {
 		words_[136] = words_[136] | gpu_Special(x_)
 	}
-//line kernels_tandem.go:8323
+//line kernels_tandem.go:9778
 }
 
-func gpu_plus_____(f_ gpu_double, p_ gpu_product, g_ gpu_guess, x_ float64, y_ float64, shift_ float64, mask_ int64, quick_ bool) gpu_guess {
+func gpu_plus______(f_ gpu_double, p_ gpu_product, g_ gpu_guess, x_ float64, y_ float64, shift_ float64, mask_ int64, quick_ bool) gpu_guess {
 	/*line guess.go:33*/ u_, v_ := gpu_factors___(p_, x_, y_, shift_, mask_)
 	t3_ := u_
 	/*line guess.go:36*/ t3_ = float64(u_ * v_)
@@ -8344,7 +9799,7 @@ func gpu_plus_____(f_ gpu_double, p_ gpu_product, g_ gpu_guess, x_ float64, y_ f
 		g_.off_ = math.Float64frombits(uint64(9218868437227405312))
 	}
 	/*line guess.go:55*/ return g_
-//line kernels_tandem.go:8348
+//line kernels_tandem.go:9803
 }
 
 func gpu_factors___(p_ gpu_product, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -8353,7 +9808,7 @@ func gpu_factors___(p_ gpu_product, x_ float64, y_ float64, shift_ float64, mask
 	/*line format.go:63*/ var v_ float64
 	_ = v_
 	return x_ - shift_, y_ - shift_
-//line kernels_tandem.go:8357
+//line kernels_tandem.go:9812
 }
 
 func gpu_addProduct(f_ gpu_double, words_ []int64, x_ float64, y_ float64) {
@@ -8370,7 +9825,7 @@ func gpu_addProduct(f_ gpu_double, words_ []int64, x_ float64, y_ float64) {
 	} else {
 		words_[136] = words_[136] | gpu_Special(float64(x_*y_))
 	}
-//line kernels_tandem.go:8374
+//line kernels_tandem.go:9829
 }
 
 func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -8381,7 +9836,7 @@ func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:8385
+//line kernels_tandem.go:9840
 }
 
 func gpu_Split32(b_ uint32) (uint64, int64, bool) {
@@ -8393,7 +9848,7 @@ func gpu_Split32(b_ uint32) (uint64, int64, bool) {
 	_ = finite_
 	/*line ../../../internal/superacc/value.go:202*/ t_, t2_, t3_ := gpu_split(uint64(b_), int64(24), uint64(255))
 	/*line ../../../internal/superacc/value.go:202*/ return t_, t2_, t3_
-//line kernels_tandem.go:8397
+//line kernels_tandem.go:9852
 }
 
 func gpu_newWide(x_ float32, m_ uint64, exp_ int64, finite_ bool, neg_ bool) gpu_wide {
@@ -8402,13 +9857,13 @@ func gpu_newWide(x_ float32, m_ uint64, exp_ int64, finite_ bool, neg_ bool) gpu
 		t_.special_ = gpu_Special_(x_)
 	}
 	return t_
-//line kernels_tandem.go:8406
+//line kernels_tandem.go:9861
 }
 
 func gpu_key32(x_ float32) int32 {
 	/*line fold.go:78*/ b_ := int32(math.Float32bits(x_))
 	return b_ ^ ((b_ >> (31)) & int32(2147483647))
-//line kernels_tandem.go:8412
+//line kernels_tandem.go:9867
 }
 
 func gpu_chosen(s_ gpu_state, order_ int64) int64 {
@@ -8421,13 +9876,13 @@ func gpu_chosen(s_ gpu_state, order_ int64) int64 {
 		}
 	}
 	/*line fold.go:291*/ return s_.a_
-//line kernels_tandem.go:8425
+//line kernels_tandem.go:9880
 }
 
 func gpu_key64(x_ float64) int64 {
 	/*line fold.go:83*/ b_ := int64(math.Float64bits(x_))
 	return b_ ^ ((b_ >> (63)) & int64(9223372036854775807))
-//line kernels_tandem.go:8431
+//line kernels_tandem.go:9886
 }
 
 func gpu_above(s_ gpu_ends, k_ int32, index_ int32) gpu_ends {
@@ -8435,7 +9890,7 @@ func gpu_above(s_ gpu_ends, k_ int32, index_ int32) gpu_ends {
 	found_ := (((more_ | (-more_)) >> (31)) >> (31)) >> (1)
 	t_ := gpu_ends{a_: s_.a_ ^ more_, b_: s_.b_ ^ ((s_.b_ ^ index_) & found_)}
 	/*line fold.go:133*/ return t_
-//line kernels_tandem.go:8439
+//line kernels_tandem.go:9894
 }
 
 func gpu_above_(s_ gpu_ends_, k_ int64, index_ int64) gpu_ends_ {
@@ -8443,7 +9898,43 @@ func gpu_above_(s_ gpu_ends_, k_ int64, index_ int64) gpu_ends_ {
 	found_ := (((more_ | (-more_)) >> (31)) >> (31)) >> (1)
 	t_ := gpu_ends_{a_: s_.a_ ^ more_, b_: s_.b_ ^ ((s_.b_ ^ index_) & found_)}
 	/*line fold.go:133*/ return t_
-//line kernels_tandem.go:8447
+//line kernels_tandem.go:9902
+}
+
+func gpu_added(s_ gpu_int128, t_ gpu_int128) gpu_int128 {
+	/*line int128.go:13*/ t2_ := s_.lo_
+	/*line int128.go:13*/ t3_ := t_.lo_
+	/*line int128.go:13*/ t4_ := (t2_ + t3_) + uint64(0)
+	/*line int128.go:13*/ t5_ := ((t2_ & t3_) | ((t2_ | t3_) &^ t4_)) >> (63)
+	/*line int128.go:13*/ lo_ := t4_
+	/*line int128.go:13*/ carry_ := t5_
+	t6_ := gpu_int128{hi_: (s_.hi_ + t_.hi_) + carry_, lo_: lo_}
+	/*line int128.go:14*/ return t6_
+//line kernels_tandem.go:9914
+}
+
+func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
+	/*line ../../../internal/superacc/value.go:16*/ if (hi_ | lo_) == uint64(0) {
+		t_ := gpu_Value{}
+		/*line ../../../internal/superacc/value.go:17*/ return t_
+	}
+	t2_ := gpu_Value{Neg_: neg_}
+	/*line ../../../internal/superacc/value.go:19*/ return gpu_become(t2_, hi_, lo_, exp_, false)
+//line kernels_tandem.go:9924
+}
+
+func gpu_Add(w_ []int64, p_ int64, m_ uint64, neg_ bool) {
+	/*line ../../../internal/superacc/superacc.go:9*/ k_ := p_ >> (5)
+	/*line ../../../internal/superacc/superacc.go:9*/ s_ := uint64((p_ & int64(31)))
+	/*line ../../../internal/superacc/superacc.go:9*/ sign_ := int64(0)
+	if neg_ {
+		sign_ = int64(-1)
+	}
+	top_ := m_ >> (uint64(32) - s_)
+	w_[k_] = w_[k_] + ((int64(((m_ << (s_)) & uint64(4294967295))) ^ sign_) - sign_)
+	w_[k_+int64(1)] = w_[k_+int64(1)] + ((int64((top_ & uint64(4294967295))) ^ sign_) - sign_)
+	w_[k_+int64(2)] = w_[k_+int64(2)] + ((int64((top_ >> (32))) ^ sign_) - sign_)
+//line kernels_tandem.go:9938
 }
 
 func gpu_Split64(b_ uint64) (uint64, int64, bool) {
@@ -8455,7 +9946,7 @@ func gpu_Split64(b_ uint64) (uint64, int64, bool) {
 	_ = finite_
 	/*line ../../../internal/superacc/value.go:199*/ t_, t2_, t3_ := gpu_split(b_, int64(53), uint64(2047))
 	/*line ../../../internal/superacc/value.go:199*/ return t_, t2_, t3_
-//line kernels_tandem.go:8459
+//line kernels_tandem.go:9950
 }
 
 func gpu_newWide_(x_ float64, m_ uint64, exp_ int64, finite_ bool, neg_ bool) gpu_wide {
@@ -8464,17 +9955,7 @@ func gpu_newWide_(x_ float64, m_ uint64, exp_ int64, finite_ bool, neg_ bool) gp
 		t_.special_ = gpu_Special(x_)
 	}
 	return t_
-//line kernels_tandem.go:8468
-}
-
-func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
-	/*line ../../../internal/superacc/value.go:16*/ if (hi_ | lo_) == uint64(0) {
-		t_ := gpu_Value{}
-		/*line ../../../internal/superacc/value.go:17*/ return t_
-	}
-	t2_ := gpu_Value{Neg_: neg_}
-	/*line ../../../internal/superacc/value.go:19*/ return gpu_become(t2_, hi_, lo_, exp_, false)
-//line kernels_tandem.go:8478
+//line kernels_tandem.go:9959
 }
 
 func gpu_asDouble(w_ gpu_window) gpu_window {
@@ -8489,26 +9970,12 @@ func gpu_asDouble(w_ gpu_window) gpu_window {
 	/*line block.go:68*/ lo_ := max((w_.lo_+uint32(1))>>(3), uint32(1048576))
 	t2_ := gpu_window{hi_: ((w_.hi_ >> (3)) + uint32(1)) + uint32(939524096), lo_: (lo_ + uint32(939524096)) - uint32(1)}
 	/*line block.go:69*/ return t2_
-//line kernels_tandem.go:8493
+//line kernels_tandem.go:9974
 }
 
 func gpu_magic(field_ int64) float64 {
 	/*line block.go:139*/ return math.Float64frombits((uint64(field_) << (52)) | uint64(2251799813685248))
-//line kernels_tandem.go:8498
-}
-
-func gpu_Add(w_ []int64, p_ int64, m_ uint64, neg_ bool) {
-	/*line ../../../internal/superacc/superacc.go:9*/ k_ := p_ >> (5)
-	/*line ../../../internal/superacc/superacc.go:9*/ s_ := uint64((p_ & int64(31)))
-	/*line ../../../internal/superacc/superacc.go:9*/ sign_ := int64(0)
-	if neg_ {
-		sign_ = int64(-1)
-	}
-	top_ := m_ >> (uint64(32) - s_)
-	w_[k_] = w_[k_] + ((int64(((m_ << (s_)) & uint64(4294967295))) ^ sign_) - sign_)
-	w_[k_+int64(1)] = w_[k_+int64(1)] + ((int64((top_ & uint64(4294967295))) ^ sign_) - sign_)
-	w_[k_+int64(2)] = w_[k_+int64(2)] + ((int64((top_ >> (32))) ^ sign_) - sign_)
-//line kernels_tandem.go:8512
+//line kernels_tandem.go:9979
 }
 
 func gpu_addNumber__(f_ gpu_single, words_ []int64, x_ float64) {
@@ -8518,7 +9985,7 @@ func gpu_addNumber__(f_ gpu_single, words_ []int64, x_ float64) {
 	} else {
 		words_[24] = words_[24] | gpu_Special(x_)
 	}
-//line kernels_tandem.go:8522
+//line kernels_tandem.go:9989
 }
 
 func gpu_overShort(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -8539,7 +10006,7 @@ func gpu_overShort(v_ gpu_Value, n_ uint64) gpu_Value {
 	up_ := uint64(int64(bits.LeadingZeros64(hi_)))
 	t11_ := gpu_Value{Hi_: (hi_ << (up_)) | (lo_ >> (uint64(64) - up_)), Lo_: (lo_ << (up_)) | ((q0_ << (up_)) >> (32)), Exp_: v_.Exp_ - int64(up_), Neg_: v_.Neg_, Rest_: v_.Rest_ || ((rem_ | (q0_ << (uint64(32) + up_))) != uint64(0))}
 	/*line ../../../internal/superacc/value.go:100*/ return t11_
-//line kernels_tandem.go:8543
+//line kernels_tandem.go:10010
 }
 
 func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gpu_Value {
@@ -8553,17 +10020,17 @@ func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gp
 	z_ := int64(bits.LeadingZeros64(hi_))
 	t3_ := gpu_Value{Hi_: (hi_ << (uint64(z_))) | (lo_ >> (uint64((int64(64) - z_)))), Lo_: lo_ << (uint64(z_)), Exp_: exp_ - z_, Neg_: v_.Neg_, Rest_: v_.Rest_ || rest_}
 	/*line ../../../internal/superacc/value.go:162*/ return t3_
-//line kernels_tandem.go:8557
+//line kernels_tandem.go:10024
 }
 
 func gpu_inf(t_ gpu_single) float32 {
 	/*line format.go:29*/ return math.Float32frombits(uint32(2139095040))
-//line kernels_tandem.go:8562
+//line kernels_tandem.go:10029
 }
 
 func gpu_Bits32(v_ gpu_Value) uint32 {
 	/*line ../../../internal/superacc/value.go:169*/ return uint32(gpu_round__(v_, int64(24), uint64(255)))
-//line kernels_tandem.go:8567
+//line kernels_tandem.go:10034
 }
 
 func gpu_digit(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -8571,13 +10038,13 @@ func gpu_digit(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:8575
+//line kernels_tandem.go:10042
 }
 
 func gpu_upper(f_ gpu_double, p_ gpu_plain, t_ float64, u_ float64, v_ float64) uint32 {
 	/*line block.go:47*/ m_ := math.Float64bits(t_) &^ uint64(9223372036854775808)
 	/*line block.go:56*/ return uint32((((m_ + uint64(4294967296)) - uint64(1)) >> (32)))
-//line kernels_tandem.go:8581
+//line kernels_tandem.go:10048
 }
 
 func gpu_addNumber___(f_ gpu_double, words_ []int64, x_ float64) {
@@ -8587,23 +10054,23 @@ func gpu_addNumber___(f_ gpu_double, words_ []int64, x_ float64) {
 	} else {
 		words_[136] = words_[136] | gpu_Special(x_)
 	}
-//line kernels_tandem.go:8591
+//line kernels_tandem.go:10058
 }
 
 func gpu_inf_(t_ gpu_double) float64 {
 	/*line format.go:34*/ return math.Float64frombits(uint64(9218868437227405312))
-//line kernels_tandem.go:8596
+//line kernels_tandem.go:10063
 }
 
 func gpu_Bits64(v_ gpu_Value) uint64 {
 	/*line ../../../internal/superacc/value.go:166*/ return gpu_round__(v_, int64(53), uint64(2047))
-//line kernels_tandem.go:8601
+//line kernels_tandem.go:10068
 }
 
 func gpu_upper_(f_ gpu_single, p_ gpu_product, t_ float64, u_ float64, v_ float64) uint32 {
 	/*line block.go:47*/ m_ := math.Float64bits(t_) &^ uint64(9223372036854775808)
 	/*line block.go:49*/ return uint32((m_ >> (32)))
-//line kernels_tandem.go:8607
+//line kernels_tandem.go:10074
 }
 
 func gpu_upper__(f_ gpu_double, p_ gpu_product, t_ float64, u_ float64, v_ float64) uint32 {
@@ -8612,7 +10079,7 @@ func gpu_upper__(f_ gpu_double, p_ gpu_product, t_ float64, u_ float64, v_ float
 		m_ = uint64(1)
 	}
 	/*line block.go:56*/ return uint32((((m_ + uint64(4294967296)) - uint64(1)) >> (32)))
-//line kernels_tandem.go:8616
+//line kernels_tandem.go:10083
 }
 
 func gpu_addProduct_(f_ gpu_double, words_ []int64, x_ float64, y_ float64) {
@@ -8629,7 +10096,7 @@ func gpu_addProduct_(f_ gpu_double, words_ []int64, x_ float64, y_ float64) {
 	} else {
 		words_[136] = words_[136] | gpu_Special(float64(x_*y_))
 	}
-//line kernels_tandem.go:8633
+//line kernels_tandem.go:10100
 }
 
 func gpu_Add_(w_ []int64, p_ int64, m_ uint64, neg_ bool) {
@@ -8643,7 +10110,7 @@ func gpu_Add_(w_ []int64, p_ int64, m_ uint64, neg_ bool) {
 	w_[k_] = w_[k_] + ((int64(((m_ << (s_)) & uint64(4294967295))) ^ sign_) - sign_)
 	w_[k_+int64(1)] = w_[k_+int64(1)] + ((int64((top_ & uint64(4294967295))) ^ sign_) - sign_)
 	w_[k_+int64(2)] = w_[k_+int64(2)] + ((int64((top_ >> (32))) ^ sign_) - sign_)
-//line kernels_tandem.go:8647
+//line kernels_tandem.go:10114
 }
 
 func gpu_Special(x_ float64) int64 {
@@ -8655,7 +10122,7 @@ func gpu_Special(x_ float64) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:8659
+//line kernels_tandem.go:10126
 }
 
 func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -8663,7 +10130,7 @@ func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:8667
+//line kernels_tandem.go:10134
 }
 
 func gpu_split(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
@@ -8680,7 +10147,7 @@ func gpu_split(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:206*/ field_ := t2_
 	normal_ := min(field_, uint64(1))
 	return m_ | (normal_ << (uint64((precision_ - int64(1))))), gpu_lowest(precision_, inf_) + int64((field_ - normal_)), field_ != inf_
-//line kernels_tandem.go:8684
+//line kernels_tandem.go:10151
 }
 
 func gpu_Special_(x_ float32) int64 {
@@ -8692,7 +10159,7 @@ func gpu_Special_(x_ float32) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:8696
+//line kernels_tandem.go:10163
 }
 
 func gpu_divide(r_ gpu_reciprocal, u1_ uint64, u0_ uint64) (uint64, uint64) {
@@ -8710,7 +10177,7 @@ func gpu_divide(r_ gpu_reciprocal, u1_ uint64, u0_ uint64) (uint64, uint64) {
 		rem_ = rem_ - r_.d_
 	}
 	return quotient_ & uint64(4294967295), rem_
-//line kernels_tandem.go:8714
+//line kernels_tandem.go:10181
 }
 
 func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
@@ -8734,10 +10201,10 @@ func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
 		keep_ = keep_ | ((inf_ + uint64(1)) << (uint64((precision_ - int64(1)))))
 	}
 	return keep_
-//line kernels_tandem.go:8738
+//line kernels_tandem.go:10205
 }
 
 func gpu_lowest(precision_ int64, inf_ uint64) int64 {
 	/*line ../../../internal/superacc/value.go:196*/ return (int64(2) - precision_) - int64((inf_ >> (1)))
-//line kernels_tandem.go:8743
+//line kernels_tandem.go:10210
 }
