@@ -88,7 +88,8 @@ func MapGrid(info *backend.Info, params []backend.Param, rows, cols int64) backe
 }
 
 // ElementwiseGrid is the grid of elementwise kernels for matrices of rows by cols on the device of
-// info: enough groups to keep the device busy, which stride over the matrix.
+// info: enough groups to keep the device busy, on a GPU as many as there are blocks, which stride
+// over the matrix.
 func ElementwiseGrid(info *backend.Info, rows, cols int64) backend.Grid {
 	w, h := int64(1), int64(1)
 	switch {
@@ -99,6 +100,9 @@ func ElementwiseGrid(info *backend.Info, rows, cols int64) backend.Grid {
 	}
 	const groupsPerUnit = 8
 	most := int64(max(info.ComputeUnits, 1)) * groupsPerUnit
+	if info.GPU { // a group a block: where groups take several, some units take one more than others
+		most = maxGroups
+	}
 	gx := min((cols+block-1)/block, most)
 	gy := min((rows+h-1)/h, max(most/max(gx, 1), 1), maxGroups)
 	return backend.Grid{Groups: [3]int{int(gx), int(gy), 1}, Local: [3]int{int(w), int(h), 1}}

@@ -24,7 +24,7 @@ type rows struct {
 
 // Along adds up along rows, a group an output. Where words has elements, the groups in x leave
 // parts of the sum there: word k of part p of output o, each with all its words and the set of what
-// is none, is element (p*outputs+o)*(all+1)+k; or what leave leaves there. Else there is one group in x, which makes the
+// is none, is element (p*outputs+o)*(all+1)+k, or as leave has it. Else one group in x makes the
 // elements of c. Where shift has elements, one for each output, it is subtracted from the factors
 // of products; of numbers the bits in mask are taken.
 //

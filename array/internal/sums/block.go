@@ -207,8 +207,8 @@ func addTo[S float32 | float64, F format[S], P terms](f F, p P, words []int64, e
 	}
 }
 
-// leave leaves e in place of the words of a sum that begin at at: where there are words is the set of
-// what is no number, which has three bits, and here top is above these.
+// leave leaves e in place of a sum's words, which begin at at: behind words is the set of what is
+// no number, which has three bits, and here top, above these.
 func leave[S float32 | float64, F format[S], P terms](f F, p P, words []int64, at int, e extracted, top int) {
 	words[at], words[at+1], words[at+2], words[at+3] = e.a, e.b, 0, 0
 	if isHalved(f, p) {
