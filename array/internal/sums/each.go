@@ -8,7 +8,7 @@ import (
 )
 
 // Each adds up rows of x, and of y, or, with down, columns of x, a work-item each, in as many parts
-// as there are groups in y, in words as Along leaves them, with spread as words. Where c has elements
+// as there are groups in y, in words as Along leaves them, with spread, words. If c has elements
 // there is one part, which makes these, and words has room for a sum of each work-item. Where shift
 // has elements, one for each output, it is subtracted from the factors of products, which of
 // columns are squares; of numbers the bits in mask are taken.

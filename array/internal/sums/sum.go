@@ -178,7 +178,8 @@ func enqueueAlong[S float32 | float64, F formats, P kinds, W linalg.KernelArg[in
 	xr, xc := j.X.Dims()
 	grid := backend.Grid2(l.parts, min(outputs, maxGroups), l.lanes, 1)
 	return LaunchAlong[S](j.X.Session(), grid, f, p, j.C, j.X, j.Y, words, shift,
-		rows{outputs, xr / outputs, xc, l.turns, l.spread, j.X.Session().Info().GPU}, quotient{j.Over, j.Root}, maskOf(j.Abs))
+		rows{outputs, xr / outputs, xc, l.turns, l.spread, j.X.Session().Info().GPU},
+		quotient{j.Over, j.Root}, maskOf(j.Abs))
 }
 
 // round makes c of the parts of its sums.
