@@ -229,7 +229,8 @@ func extractLanes[S float32 | float64, F format[S], P terms](f F, p P, b block[S
 // fitting tells whether the term of x and y is extracted with the exponent field top, which 0 is
 // for none.
 func fitting[S float32 | float64, F format[S], P terms](f F, p P, b block[S], x, y S, top int) bool {
-	return top != 0 && fits(f, p, windowOf(f, p, with(f, p, extract(firstTop), x, y, b.shift, b.mask, false)), top, false)
+	return top != 0 &&
+		fits(f, p, windowOf(f, p, with(f, p, extract(firstTop), x, y, b.shift, b.mask, false)), top, false)
 }
 
 // used is top, or one that is no worse than others where nothing is extracted.

@@ -43,13 +43,13 @@ var AlongKernels = support.Kernels{
 	{Types: []any{*new(float64), *new(double), *new(product)}, Kernel: AlongFloat64DoubleProductKernel},
 }
 
-var AlongFloat32SinglePlainKernel = kernelsPacked.Source("Along_float32_single_plain", "4843ae178ddf15f208936e5e588bdf56", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("r.spread", "uint", 4).Scalar("r.fours", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat32SinglePlainGo, AlongFloat32SinglePlainPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "block.go", "../../../internal/superacc/value.go")
+var AlongFloat32SinglePlainKernel = kernelsPacked.Source("Along_float32_single_plain", "77a7a94888285901af5fe673fe8ec57d", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("r.spread", "uint", 4).Scalar("r.fours", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat32SinglePlainGo, AlongFloat32SinglePlainPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "block.go", "../../../internal/superacc/value.go")
 
-var AlongFloat64DoublePlainKernel = kernelsPacked.Source("Along_float64_double_plain", "368a2e46e0c31406357fb46f957fbb7a", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("r.spread", "uint", 4).Scalar("r.fours", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64DoublePlainGo, AlongFloat64DoublePlainPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "block.go", "../../../internal/superacc/value.go")
+var AlongFloat64DoublePlainKernel = kernelsPacked.Source("Along_float64_double_plain", "d95f96af8e49e778e9f9f728b6f00717", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("r.spread", "uint", 4).Scalar("r.fours", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64DoublePlainGo, AlongFloat64DoublePlainPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "block.go", "../../../internal/superacc/value.go")
 
-var AlongFloat32SingleProductKernel = kernelsPacked.Source("Along_float32_single_product", "b1f50fdc512086a1d77fa35e6b189f06", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("r.spread", "uint", 4).Scalar("r.fours", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat32SingleProductGo, AlongFloat32SingleProductPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "block.go", "../../../internal/superacc/value.go")
+var AlongFloat32SingleProductKernel = kernelsPacked.Source("Along_float32_single_product", "1bc1f9b85d4f4891d3fc4fddb5acdd88", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("r.spread", "uint", 4).Scalar("r.fours", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat32SingleProductGo, AlongFloat32SingleProductPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "block.go", "../../../internal/superacc/value.go")
 
-var AlongFloat64DoubleProductKernel = kernelsPacked.Source("Along_float64_double_product", "991d2d509d2899191f758228bb85635d", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("r.spread", "uint", 4).Scalar("r.fours", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64DoubleProductGo, AlongFloat64DoubleProductPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "block.go", "../../../internal/superacc/value.go")
+var AlongFloat64DoubleProductKernel = kernelsPacked.Source("Along_float64_double_product", "ad70867a5cc8abf018cf497157eacadd", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("r.spread", "uint", 4).Scalar("r.fours", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64DoubleProductGo, AlongFloat64DoubleProductPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "block.go", "../../../internal/superacc/value.go")
 
 // LaunchEach runs [Each] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -909,28 +909,28 @@ func AlongFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 						/*line along.go:52*/ b_all[w].i1_ = t2_
 						/*line along.go:52*/ b_all[w].j0_ = int64(0)
 						/*line along.go:52*/ b_all[w].j1_ = t3_
-						/*line along.go:274*/ f2_all[w] = f_
-						/*line along.go:274*/ p2_all[w] = p_
-						/*line along.go:274*/ b2_all[w] = b_all[w]
-						/*line along.go:274*/ q2_all[w] = q_
+						/*line along.go:275*/ f2_all[w] = f_
+						/*line along.go:275*/ p2_all[w] = p_
+						/*line along.go:275*/ b2_all[w] = b_all[w]
+						/*line along.go:275*/ q2_all[w] = q_
 						/*line along.go:53*/ t4_ := float32(0)
 						/*line along.go:53*/ t5_ := false
 						t4_all[w] = t4_
 						t5_all[w] = t5_
 					}
-					/*line along.go:276*/ n2_ := n0
+					/*line along.go:277*/ n2_ := n0
 					for w := range n {
 						l0 := w % n0
 						l2_ := l0
-						/*line along.go:277*/ g_all[w] = gpu_guess{}
-						/*line along.go:279*/ if b2_all[w].lanes_ < n2_ {
+						/*line along.go:278*/ g_all[w] = gpu_guess{}
+						/*line along.go:280*/ if b2_all[w].lanes_ < n2_ {
 							t6_ := gpu_guessLanes(f2_all[w], p2_all[w], b2_all[w], g_all[w], b2_all[w].i0_+support.Div(l2_, b2_all[w].lanes_), b2_all[w].j0_+support.Rem(l2_, b2_all[w].lanes_), support.Div(n2_, b2_all[w].lanes_), int64(0))
-							/*line along.go:280*/ g_all[w] = t6_
+							/*line along.go:281*/ g_all[w] = t6_
 						} else {
-							/*line along.go:281*/ if b2_all[w].fours_ {
+							/*line along.go:282*/ if b2_all[w].fours_ {
 								for i_ := b2_all[w].i0_; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
 									t7_ := gpu_guessLanes(f2_all[w], p2_all[w], b2_all[w], g_all[w], i_, b2_all[w].j0_+l2_, int64(0), n2_)
-									/*line along.go:283*/ g_all[w] = t7_
+									/*line along.go:284*/ g_all[w] = t7_
 								}
 							} else {
 								for i2_ := b2_all[w].i0_; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
@@ -946,52 +946,52 @@ func AlongFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 						l0 := w % n0
 						stage2_ := stage_[:int64(1024)]
 						l2_ := l0
-						/*line along.go:294*/ t10_ := l2_
-						/*line along.go:294*/ t11_ := n2_ + l2_
-						/*line along.go:294*/ t12_ := int64(math.Float64bits(g_all[w].sum_))
-						/*line along.go:294*/ t13_ := int64(math.Float64bits(g_all[w].off_))
-						/*line along.go:294*/ stage2_[t10_] = t12_
-						/*line along.go:294*/ stage2_[t11_] = t13_
+						/*line along.go:295*/ t10_ := l2_
+						/*line along.go:295*/ t11_ := n2_ + l2_
+						/*line along.go:295*/ t12_ := int64(math.Float64bits(g_all[w].sum_))
+						/*line along.go:295*/ t13_ := int64(math.Float64bits(g_all[w].off_))
+						/*line along.go:295*/ stage2_[t10_] = t12_
+						/*line along.go:295*/ stage2_[t11_] = t13_
 					}
 					for w := range n {
 						stage2_ := stage_[:int64(1024)]
-						/*line along.go:296*/ all_ := gpu_guess{}
+						/*line along.go:297*/ all_ := gpu_guess{}
 						for t14_, k_ := n2_, int64(0); k_ < t14_; k_ = k_ + int64(1) {
 							all_.sum_ = all_.sum_ + math.Float64frombits(uint64(stage2_[k_]))
 							all_.off_ = all_.off_ + math.Float64frombits(uint64(stage2_[n2_+k_]))
 						}
 						z_ := float32(0)
-						/*line along.go:301*/ ok_ := false
-//line along.go:301
+						/*line along.go:302*/ ok_ := false
+//line along.go:302
 						z_, ok_ = gpu_sure(f2_all[w], all_, q2_all[w], true, ((b2_all[w].i1_-b2_all[w].i0_)*(b2_all[w].j1_-b2_all[w].j0_))+n2_)
 						z_all[w] = z_
 						ok_all[w] = ok_
 					}
-					/*line along.go:302*/ var t17_ float32
+					/*line along.go:303*/ var t17_ float32
 					for w := range n {
 						l0 := w % n0
 						l1 := w / n0 % n1
 						l2 := w / (n0 * n1)
 						z_ := z_all[w]
-						/*line along.go:302*/ if x := z_; l0|l1|l2 == 0 {
+						/*line along.go:303*/ if x := z_; l0|l1|l2 == 0 {
 							t17_ = x
 						}
 					}
-					/*line along.go:302*/ var t18_ bool
+					/*line along.go:303*/ var t18_ bool
 					for w := range n {
 						l0 := w % n0
 						l1 := w / n0 % n1
 						l2 := w / (n0 * n1)
 						ok_ := ok_all[w]
-						/*line along.go:302*/ if x := ok_; l0|l1|l2 == 0 {
+						/*line along.go:303*/ if x := ok_; l0|l1|l2 == 0 {
 							t18_ = x
 						}
 					}
-					/*line along.go:302*/ t19_ := t17_
-					/*line along.go:302*/ t20_ := t18_
+					/*line along.go:303*/ t19_ := t17_
+					/*line along.go:303*/ t20_ := t18_
 					for w := range n {
-						/*line along.go:302*/ t4_ := t19_
-						/*line along.go:302*/ t5_ := t20_
+						/*line along.go:303*/ t4_ := t19_
+						/*line along.go:303*/ t5_ := t20_
 						t4_all[w] = t4_
 						t5_all[w] = t5_
 					}
@@ -1090,27 +1090,27 @@ func AlongFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 								}
 							} else {
 								for w := range n {
-									/*line along.go:325*/ w2_all[w] = g2_all[w].w_
+									/*line along.go:326*/ w2_all[w] = g2_all[w].w_
 									/*line along.go:76*/ t28_all[w] = gpu_window{}
 								}
-								/*line along.go:326*/ n3_ := n0
+								/*line along.go:327*/ n3_ := n0
 								for w := range n {
 									l0 := w % n0
 									stage3_ := stage_[:int64(1024)]
 									l3_ := l0
-									/*line along.go:328*/ t29_ := l3_
-									/*line along.go:328*/ t30_ := n3_ + l3_
-									/*line along.go:328*/ t31_ := int64(w2_all[w].hi_)
-									/*line along.go:328*/ t32_ := int64(w2_all[w].lo_)
-									/*line along.go:328*/ stage3_[t29_] = t31_
-									/*line along.go:328*/ stage3_[t30_] = t32_
+									/*line along.go:329*/ t29_ := l3_
+									/*line along.go:329*/ t30_ := n3_ + l3_
+									/*line along.go:329*/ t31_ := int64(w2_all[w].hi_)
+									/*line along.go:329*/ t32_ := int64(w2_all[w].lo_)
+									/*line along.go:329*/ stage3_[t29_] = t31_
+									/*line along.go:329*/ stage3_[t30_] = t32_
 								}
 								for w := range n {
 									stage3_ := stage_[:int64(1024)]
-									/*line along.go:330*/ all2_ := gpu_nowhere()
+									/*line along.go:331*/ all2_ := gpu_nowhere()
 									for t33_, k3_ := n3_, int64(0); k3_ < t33_; k3_ = k3_ + int64(1) {
 										t34_ := gpu_window{hi_: uint32(stage3_[k3_]), lo_: uint32(stage3_[n3_+k3_])}
-										/*line along.go:332*/ all2_ = gpu_and(all2_, t34_)
+										/*line along.go:333*/ all2_ = gpu_and(all2_, t34_)
 									}
 									t28_all[w] = all2_
 								}
@@ -1163,51 +1163,51 @@ func AlongFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 										sum2_[i3_] = int64(0)
 									}
 								}
-								/*line along.go:338*/ f4_ := f3_all[w]
+								/*line along.go:339*/ f4_ := f3_all[w]
 								_ = f4_
-								/*line along.go:338*/ p4_ := p3_all[w]
+								/*line along.go:339*/ p4_ := p3_all[w]
 								_ = p4_
-								/*line along.go:338*/ stage5_all[w] = stage4_
-								/*line along.go:338*/ e3_all[w] = e2_all[w]
+								/*line along.go:339*/ stage5_all[w] = stage4_
+								/*line along.go:339*/ e3_all[w] = e2_all[w]
 								/*line along.go:153*/ t37_all[w] = gpu_extracted{}
 							}
-							/*line along.go:340*/ n4_ := n0
+							/*line along.go:341*/ n4_ := n0
 							for w := range n {
 								l0 := w % n0
 								l4_ := l0
-								/*line along.go:342*/ t38_ := l4_
-								/*line along.go:342*/ t39_ := n4_ + l4_
-								/*line along.go:342*/ t40_ := e3_all[w].a_
-								/*line along.go:342*/ t41_ := e3_all[w].b_
-								/*line along.go:342*/ stage5_all[w][t38_] = t40_
-								/*line along.go:342*/ stage5_all[w][t39_] = t41_
+								/*line along.go:343*/ t38_ := l4_
+								/*line along.go:343*/ t39_ := n4_ + l4_
+								/*line along.go:343*/ t40_ := e3_all[w].a_
+								/*line along.go:343*/ t41_ := e3_all[w].b_
+								/*line along.go:343*/ stage5_all[w][t38_] = t40_
+								/*line along.go:343*/ stage5_all[w][t39_] = t41_
 							}
-							/*line along.go:348*/ if n4_ > int64(16) {
+							/*line along.go:349*/ if n4_ > int64(16) {
 								for w := range n {
 									l0 := w % n0
 									l4_ := l0
-//line along.go:349
+//line along.go:350
 									for k4_ := l4_ + int64(16); (k4_ < n4_) && (l4_ < int64(16)); k4_ = k4_ + int64(16) {
 										e3_all[w].a_ = e3_all[w].a_ + stage5_all[w][k4_]
 										e3_all[w].b_ = e3_all[w].b_ + stage5_all[w][n4_+k4_]
 									}
-									/*line along.go:357*/ if l4_ < int64(16) {
+									/*line along.go:358*/ if l4_ < int64(16) {
 										t46_ := l4_
-										/*line along.go:358*/ t47_ := n4_ + l4_
-										/*line along.go:358*/ t48_ := e3_all[w].a_
-										/*line along.go:358*/ t49_ := e3_all[w].b_
-										/*line along.go:358*/ stage5_all[w][t46_] = t48_
-										/*line along.go:358*/ stage5_all[w][t47_] = t49_
+										/*line along.go:359*/ t47_ := n4_ + l4_
+										/*line along.go:359*/ t48_ := e3_all[w].a_
+										/*line along.go:359*/ t49_ := e3_all[w].b_
+										/*line along.go:359*/ stage5_all[w][t46_] = t48_
+										/*line along.go:359*/ stage5_all[w][t47_] = t49_
 									}
 								}
 							}
 							for w := range n {
-								/*line along.go:365*/ all3_ := gpu_extracted{}
+								/*line along.go:366*/ all3_ := gpu_extracted{}
 								for t54_, k5_ := min(n4_, int64(16)), int64(0); k5_ < t54_; k5_ = k5_ + int64(1) {
 									all3_.a_ = all3_.a_ + stage5_all[w][k5_]
 									all3_.b_ = all3_.b_ + stage5_all[w][n4_+k5_]
 								}
-								/*line along.go:374*/ t37_all[w] = all3_
+								/*line along.go:375*/ t37_all[w] = all3_
 							}
 							for w := range n {
 								l0 := w % n0
@@ -1275,51 +1275,51 @@ func AlongFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 									sum3_[i4_] = int64(0)
 								}
 							}
-							/*line along.go:338*/ f6_ := f5_all[w]
+							/*line along.go:339*/ f6_ := f5_all[w]
 							_ = f6_
-							/*line along.go:338*/ p6_ := p5_all[w]
+							/*line along.go:339*/ p6_ := p5_all[w]
 							_ = p6_
-							/*line along.go:338*/ stage7_all[w] = stage6_
-							/*line along.go:338*/ e5_all[w] = e4_all[w]
+							/*line along.go:339*/ stage7_all[w] = stage6_
+							/*line along.go:339*/ e5_all[w] = e4_all[w]
 							/*line along.go:153*/ t60_all[w] = gpu_extracted{}
 						}
-						/*line along.go:340*/ n5_ := n0
+						/*line along.go:341*/ n5_ := n0
 						for w := range n {
 							l0 := w % n0
 							l5_ := l0
-							/*line along.go:342*/ t61_ := l5_
-							/*line along.go:342*/ t62_ := n5_ + l5_
-							/*line along.go:342*/ t63_ := e5_all[w].a_
-							/*line along.go:342*/ t64_ := e5_all[w].b_
-							/*line along.go:342*/ stage7_all[w][t61_] = t63_
-							/*line along.go:342*/ stage7_all[w][t62_] = t64_
+							/*line along.go:343*/ t61_ := l5_
+							/*line along.go:343*/ t62_ := n5_ + l5_
+							/*line along.go:343*/ t63_ := e5_all[w].a_
+							/*line along.go:343*/ t64_ := e5_all[w].b_
+							/*line along.go:343*/ stage7_all[w][t61_] = t63_
+							/*line along.go:343*/ stage7_all[w][t62_] = t64_
 						}
-						/*line along.go:348*/ if n5_ > int64(16) {
+						/*line along.go:349*/ if n5_ > int64(16) {
 							for w := range n {
 								l0 := w % n0
 								l5_ := l0
-//line along.go:349
+//line along.go:350
 								for k6_ := l5_ + int64(16); (k6_ < n5_) && (l5_ < int64(16)); k6_ = k6_ + int64(16) {
 									e5_all[w].a_ = e5_all[w].a_ + stage7_all[w][k6_]
 									e5_all[w].b_ = e5_all[w].b_ + stage7_all[w][n5_+k6_]
 								}
-								/*line along.go:357*/ if l5_ < int64(16) {
+								/*line along.go:358*/ if l5_ < int64(16) {
 									t69_ := l5_
-									/*line along.go:358*/ t70_ := n5_ + l5_
-									/*line along.go:358*/ t71_ := e5_all[w].a_
-									/*line along.go:358*/ t72_ := e5_all[w].b_
-									/*line along.go:358*/ stage7_all[w][t69_] = t71_
-									/*line along.go:358*/ stage7_all[w][t70_] = t72_
+									/*line along.go:359*/ t70_ := n5_ + l5_
+									/*line along.go:359*/ t71_ := e5_all[w].a_
+									/*line along.go:359*/ t72_ := e5_all[w].b_
+									/*line along.go:359*/ stage7_all[w][t69_] = t71_
+									/*line along.go:359*/ stage7_all[w][t70_] = t72_
 								}
 							}
 						}
 						for w := range n {
-							/*line along.go:365*/ all5_ := gpu_extracted{}
+							/*line along.go:366*/ all5_ := gpu_extracted{}
 							for t77_, k7_ := min(n5_, int64(16)), int64(0); k7_ < t77_; k7_ = k7_ + int64(1) {
 								all5_.a_ = all5_.a_ + stage7_all[w][k7_]
 								all5_.b_ = all5_.b_ + stage7_all[w][n5_+k7_]
 							}
-							/*line along.go:374*/ t60_all[w] = all5_
+							/*line along.go:375*/ t60_all[w] = all5_
 						}
 						for w := range n {
 							l0 := w % n0
@@ -1354,53 +1354,53 @@ func AlongFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 				}
 				/*line along.go:110*/ if !dirty_all[0] {
 					for w := range n {
-						/*line along.go:338*/ f7_ := f_
+						/*line along.go:339*/ f7_ := f_
 						_ = f7_
-						/*line along.go:338*/ p7_ := p_
+						/*line along.go:339*/ p7_ := p_
 						_ = p7_
-						/*line along.go:338*/ e6_all[w] = e_all[w]
+						/*line along.go:339*/ e6_all[w] = e_all[w]
 						/*line along.go:111*/ t79_all[w] = gpu_extracted{}
 					}
-					/*line along.go:340*/ n6_ := n0
+					/*line along.go:341*/ n6_ := n0
 					for w := range n {
 						l0 := w % n0
 						stage8_ := stage_[:int64(1024)]
 						l6_ := l0
-						/*line along.go:342*/ t80_ := l6_
-						/*line along.go:342*/ t81_ := n6_ + l6_
-						/*line along.go:342*/ t82_ := e6_all[w].a_
-						/*line along.go:342*/ t83_ := e6_all[w].b_
-						/*line along.go:342*/ stage8_[t80_] = t82_
-						/*line along.go:342*/ stage8_[t81_] = t83_
+						/*line along.go:343*/ t80_ := l6_
+						/*line along.go:343*/ t81_ := n6_ + l6_
+						/*line along.go:343*/ t82_ := e6_all[w].a_
+						/*line along.go:343*/ t83_ := e6_all[w].b_
+						/*line along.go:343*/ stage8_[t80_] = t82_
+						/*line along.go:343*/ stage8_[t81_] = t83_
 					}
-					/*line along.go:348*/ if n6_ > int64(16) {
+					/*line along.go:349*/ if n6_ > int64(16) {
 						for w := range n {
 							l0 := w % n0
 							stage8_ := stage_[:int64(1024)]
 							l6_ := l0
-//line along.go:349
+//line along.go:350
 							for k9_ := l6_ + int64(16); (k9_ < n6_) && (l6_ < int64(16)); k9_ = k9_ + int64(16) {
 								e6_all[w].a_ = e6_all[w].a_ + stage8_[k9_]
 								e6_all[w].b_ = e6_all[w].b_ + stage8_[n6_+k9_]
 							}
-							/*line along.go:357*/ if l6_ < int64(16) {
+							/*line along.go:358*/ if l6_ < int64(16) {
 								t88_ := l6_
-								/*line along.go:358*/ t89_ := n6_ + l6_
-								/*line along.go:358*/ t90_ := e6_all[w].a_
-								/*line along.go:358*/ t91_ := e6_all[w].b_
-								/*line along.go:358*/ stage8_[t88_] = t90_
-								/*line along.go:358*/ stage8_[t89_] = t91_
+								/*line along.go:359*/ t89_ := n6_ + l6_
+								/*line along.go:359*/ t90_ := e6_all[w].a_
+								/*line along.go:359*/ t91_ := e6_all[w].b_
+								/*line along.go:359*/ stage8_[t88_] = t90_
+								/*line along.go:359*/ stage8_[t89_] = t91_
 							}
 						}
 					}
 					for w := range n {
 						stage8_ := stage_[:int64(1024)]
-						/*line along.go:365*/ all7_ := gpu_extracted{}
+						/*line along.go:366*/ all7_ := gpu_extracted{}
 						for t96_, k10_ := min(n6_, int64(16)), int64(0); k10_ < t96_; k10_ = k10_ + int64(1) {
 							all7_.a_ = all7_.a_ + stage8_[k10_]
 							all7_.b_ = all7_.b_ + stage8_[n6_+k10_]
 						}
-						/*line along.go:374*/ t79_all[w] = all7_
+						/*line along.go:375*/ t79_all[w] = all7_
 					}
 					for w := range n {
 						/*line along.go:111*/ all8_all[w] = t79_all[w]
@@ -1627,27 +1627,27 @@ func AlongFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 								}
 							} else {
 								for w := range n {
-									/*line along.go:325*/ w2_all[w] = g2_all[w].w_
+									/*line along.go:326*/ w2_all[w] = g2_all[w].w_
 									/*line along.go:76*/ t28_all[w] = gpu_window{}
 								}
-								/*line along.go:326*/ n3_ := n0
+								/*line along.go:327*/ n3_ := n0
 								for w := range n {
 									l0 := w % n0
 									stage3_ := stage_[:int64(1024)]
 									l3_ := l0
-									/*line along.go:328*/ t29_ := l3_
-									/*line along.go:328*/ t30_ := n3_ + l3_
-									/*line along.go:328*/ t31_ := int64(w2_all[w].hi_)
-									/*line along.go:328*/ t32_ := int64(w2_all[w].lo_)
-									/*line along.go:328*/ stage3_[t29_] = t31_
-									/*line along.go:328*/ stage3_[t30_] = t32_
+									/*line along.go:329*/ t29_ := l3_
+									/*line along.go:329*/ t30_ := n3_ + l3_
+									/*line along.go:329*/ t31_ := int64(w2_all[w].hi_)
+									/*line along.go:329*/ t32_ := int64(w2_all[w].lo_)
+									/*line along.go:329*/ stage3_[t29_] = t31_
+									/*line along.go:329*/ stage3_[t30_] = t32_
 								}
 								for w := range n {
 									stage3_ := stage_[:int64(1024)]
-									/*line along.go:330*/ all2_ := gpu_nowhere()
+									/*line along.go:331*/ all2_ := gpu_nowhere()
 									for t33_, k3_ := n3_, int64(0); k3_ < t33_; k3_ = k3_ + int64(1) {
 										t34_ := gpu_window{hi_: uint32(stage3_[k3_]), lo_: uint32(stage3_[n3_+k3_])}
-										/*line along.go:332*/ all2_ = gpu_and(all2_, t34_)
+										/*line along.go:333*/ all2_ = gpu_and(all2_, t34_)
 									}
 									t28_all[w] = all2_
 								}
@@ -1700,51 +1700,51 @@ func AlongFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 										sum2_[i3_] = int64(0)
 									}
 								}
-								/*line along.go:338*/ f4_ := f3_all[w]
+								/*line along.go:339*/ f4_ := f3_all[w]
 								_ = f4_
-								/*line along.go:338*/ p4_ := p3_all[w]
+								/*line along.go:339*/ p4_ := p3_all[w]
 								_ = p4_
-								/*line along.go:338*/ stage5_all[w] = stage4_
-								/*line along.go:338*/ e3_all[w] = e2_all[w]
+								/*line along.go:339*/ stage5_all[w] = stage4_
+								/*line along.go:339*/ e3_all[w] = e2_all[w]
 								/*line along.go:153*/ t37_all[w] = gpu_extracted{}
 							}
-							/*line along.go:340*/ n4_ := n0
+							/*line along.go:341*/ n4_ := n0
 							for w := range n {
 								l0 := w % n0
 								l4_ := l0
-								/*line along.go:342*/ t38_ := l4_
-								/*line along.go:342*/ t39_ := n4_ + l4_
-								/*line along.go:342*/ t40_ := e3_all[w].a_
-								/*line along.go:342*/ t41_ := e3_all[w].b_
-								/*line along.go:342*/ stage5_all[w][t38_] = t40_
-								/*line along.go:342*/ stage5_all[w][t39_] = t41_
+								/*line along.go:343*/ t38_ := l4_
+								/*line along.go:343*/ t39_ := n4_ + l4_
+								/*line along.go:343*/ t40_ := e3_all[w].a_
+								/*line along.go:343*/ t41_ := e3_all[w].b_
+								/*line along.go:343*/ stage5_all[w][t38_] = t40_
+								/*line along.go:343*/ stage5_all[w][t39_] = t41_
 							}
-							/*line along.go:348*/ if n4_ > int64(16) {
+							/*line along.go:349*/ if n4_ > int64(16) {
 								for w := range n {
 									l0 := w % n0
 									l4_ := l0
-//line along.go:349
+//line along.go:350
 									for k4_ := l4_ + int64(16); (k4_ < n4_) && (l4_ < int64(16)); k4_ = k4_ + int64(16) {
 										e3_all[w].a_ = e3_all[w].a_ + stage5_all[w][k4_]
 										e3_all[w].b_ = e3_all[w].b_ + stage5_all[w][n4_+k4_]
 									}
-									/*line along.go:357*/ if l4_ < int64(16) {
+									/*line along.go:358*/ if l4_ < int64(16) {
 										t46_ := l4_
-										/*line along.go:358*/ t47_ := n4_ + l4_
-										/*line along.go:358*/ t48_ := e3_all[w].a_
-										/*line along.go:358*/ t49_ := e3_all[w].b_
-										/*line along.go:358*/ stage5_all[w][t46_] = t48_
-										/*line along.go:358*/ stage5_all[w][t47_] = t49_
+										/*line along.go:359*/ t47_ := n4_ + l4_
+										/*line along.go:359*/ t48_ := e3_all[w].a_
+										/*line along.go:359*/ t49_ := e3_all[w].b_
+										/*line along.go:359*/ stage5_all[w][t46_] = t48_
+										/*line along.go:359*/ stage5_all[w][t47_] = t49_
 									}
 								}
 							}
 							for w := range n {
-								/*line along.go:365*/ all3_ := gpu_extracted{}
+								/*line along.go:366*/ all3_ := gpu_extracted{}
 								for t54_, k5_ := min(n4_, int64(16)), int64(0); k5_ < t54_; k5_ = k5_ + int64(1) {
 									all3_.a_ = all3_.a_ + stage5_all[w][k5_]
 									all3_.b_ = all3_.b_ + stage5_all[w][n4_+k5_]
 								}
-								/*line along.go:374*/ t37_all[w] = all3_
+								/*line along.go:375*/ t37_all[w] = all3_
 							}
 							for w := range n {
 								l0 := w % n0
@@ -1812,51 +1812,51 @@ func AlongFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 									sum3_[i4_] = int64(0)
 								}
 							}
-							/*line along.go:338*/ f6_ := f5_all[w]
+							/*line along.go:339*/ f6_ := f5_all[w]
 							_ = f6_
-							/*line along.go:338*/ p6_ := p5_all[w]
+							/*line along.go:339*/ p6_ := p5_all[w]
 							_ = p6_
-							/*line along.go:338*/ stage7_all[w] = stage6_
-							/*line along.go:338*/ e5_all[w] = e4_all[w]
+							/*line along.go:339*/ stage7_all[w] = stage6_
+							/*line along.go:339*/ e5_all[w] = e4_all[w]
 							/*line along.go:153*/ t60_all[w] = gpu_extracted{}
 						}
-						/*line along.go:340*/ n5_ := n0
+						/*line along.go:341*/ n5_ := n0
 						for w := range n {
 							l0 := w % n0
 							l5_ := l0
-							/*line along.go:342*/ t61_ := l5_
-							/*line along.go:342*/ t62_ := n5_ + l5_
-							/*line along.go:342*/ t63_ := e5_all[w].a_
-							/*line along.go:342*/ t64_ := e5_all[w].b_
-							/*line along.go:342*/ stage7_all[w][t61_] = t63_
-							/*line along.go:342*/ stage7_all[w][t62_] = t64_
+							/*line along.go:343*/ t61_ := l5_
+							/*line along.go:343*/ t62_ := n5_ + l5_
+							/*line along.go:343*/ t63_ := e5_all[w].a_
+							/*line along.go:343*/ t64_ := e5_all[w].b_
+							/*line along.go:343*/ stage7_all[w][t61_] = t63_
+							/*line along.go:343*/ stage7_all[w][t62_] = t64_
 						}
-						/*line along.go:348*/ if n5_ > int64(16) {
+						/*line along.go:349*/ if n5_ > int64(16) {
 							for w := range n {
 								l0 := w % n0
 								l5_ := l0
-//line along.go:349
+//line along.go:350
 								for k6_ := l5_ + int64(16); (k6_ < n5_) && (l5_ < int64(16)); k6_ = k6_ + int64(16) {
 									e5_all[w].a_ = e5_all[w].a_ + stage7_all[w][k6_]
 									e5_all[w].b_ = e5_all[w].b_ + stage7_all[w][n5_+k6_]
 								}
-								/*line along.go:357*/ if l5_ < int64(16) {
+								/*line along.go:358*/ if l5_ < int64(16) {
 									t69_ := l5_
-									/*line along.go:358*/ t70_ := n5_ + l5_
-									/*line along.go:358*/ t71_ := e5_all[w].a_
-									/*line along.go:358*/ t72_ := e5_all[w].b_
-									/*line along.go:358*/ stage7_all[w][t69_] = t71_
-									/*line along.go:358*/ stage7_all[w][t70_] = t72_
+									/*line along.go:359*/ t70_ := n5_ + l5_
+									/*line along.go:359*/ t71_ := e5_all[w].a_
+									/*line along.go:359*/ t72_ := e5_all[w].b_
+									/*line along.go:359*/ stage7_all[w][t69_] = t71_
+									/*line along.go:359*/ stage7_all[w][t70_] = t72_
 								}
 							}
 						}
 						for w := range n {
-							/*line along.go:365*/ all5_ := gpu_extracted{}
+							/*line along.go:366*/ all5_ := gpu_extracted{}
 							for t77_, k7_ := min(n5_, int64(16)), int64(0); k7_ < t77_; k7_ = k7_ + int64(1) {
 								all5_.a_ = all5_.a_ + stage7_all[w][k7_]
 								all5_.b_ = all5_.b_ + stage7_all[w][n5_+k7_]
 							}
-							/*line along.go:374*/ t60_all[w] = all5_
+							/*line along.go:375*/ t60_all[w] = all5_
 						}
 						for w := range n {
 							l0 := w % n0
@@ -1891,53 +1891,53 @@ func AlongFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 				}
 				/*line along.go:110*/ if !dirty_all[0] {
 					for w := range n {
-						/*line along.go:338*/ f7_ := f_
+						/*line along.go:339*/ f7_ := f_
 						_ = f7_
-						/*line along.go:338*/ p7_ := p_
+						/*line along.go:339*/ p7_ := p_
 						_ = p7_
-						/*line along.go:338*/ e6_all[w] = e_all[w]
+						/*line along.go:339*/ e6_all[w] = e_all[w]
 						/*line along.go:111*/ t79_all[w] = gpu_extracted{}
 					}
-					/*line along.go:340*/ n6_ := n0
+					/*line along.go:341*/ n6_ := n0
 					for w := range n {
 						l0 := w % n0
 						stage8_ := stage_[:int64(1024)]
 						l6_ := l0
-						/*line along.go:342*/ t80_ := l6_
-						/*line along.go:342*/ t81_ := n6_ + l6_
-						/*line along.go:342*/ t82_ := e6_all[w].a_
-						/*line along.go:342*/ t83_ := e6_all[w].b_
-						/*line along.go:342*/ stage8_[t80_] = t82_
-						/*line along.go:342*/ stage8_[t81_] = t83_
+						/*line along.go:343*/ t80_ := l6_
+						/*line along.go:343*/ t81_ := n6_ + l6_
+						/*line along.go:343*/ t82_ := e6_all[w].a_
+						/*line along.go:343*/ t83_ := e6_all[w].b_
+						/*line along.go:343*/ stage8_[t80_] = t82_
+						/*line along.go:343*/ stage8_[t81_] = t83_
 					}
-					/*line along.go:348*/ if n6_ > int64(16) {
+					/*line along.go:349*/ if n6_ > int64(16) {
 						for w := range n {
 							l0 := w % n0
 							stage8_ := stage_[:int64(1024)]
 							l6_ := l0
-//line along.go:349
+//line along.go:350
 							for k9_ := l6_ + int64(16); (k9_ < n6_) && (l6_ < int64(16)); k9_ = k9_ + int64(16) {
 								e6_all[w].a_ = e6_all[w].a_ + stage8_[k9_]
 								e6_all[w].b_ = e6_all[w].b_ + stage8_[n6_+k9_]
 							}
-							/*line along.go:357*/ if l6_ < int64(16) {
+							/*line along.go:358*/ if l6_ < int64(16) {
 								t88_ := l6_
-								/*line along.go:358*/ t89_ := n6_ + l6_
-								/*line along.go:358*/ t90_ := e6_all[w].a_
-								/*line along.go:358*/ t91_ := e6_all[w].b_
-								/*line along.go:358*/ stage8_[t88_] = t90_
-								/*line along.go:358*/ stage8_[t89_] = t91_
+								/*line along.go:359*/ t89_ := n6_ + l6_
+								/*line along.go:359*/ t90_ := e6_all[w].a_
+								/*line along.go:359*/ t91_ := e6_all[w].b_
+								/*line along.go:359*/ stage8_[t88_] = t90_
+								/*line along.go:359*/ stage8_[t89_] = t91_
 							}
 						}
 					}
 					for w := range n {
 						stage8_ := stage_[:int64(1024)]
-						/*line along.go:365*/ all7_ := gpu_extracted{}
+						/*line along.go:366*/ all7_ := gpu_extracted{}
 						for t96_, k10_ := min(n6_, int64(16)), int64(0); k10_ < t96_; k10_ = k10_ + int64(1) {
 							all7_.a_ = all7_.a_ + stage8_[k10_]
 							all7_.b_ = all7_.b_ + stage8_[n6_+k10_]
 						}
-						/*line along.go:374*/ t79_all[w] = all7_
+						/*line along.go:375*/ t79_all[w] = all7_
 					}
 					for w := range n {
 						/*line along.go:111*/ all8_all[w] = t79_all[w]
@@ -2103,28 +2103,28 @@ func AlongFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 						/*line along.go:52*/ b_all[w].i1_ = t2_
 						/*line along.go:52*/ b_all[w].j0_ = int64(0)
 						/*line along.go:52*/ b_all[w].j1_ = t3_
-						/*line along.go:274*/ f2_all[w] = f_
-						/*line along.go:274*/ p2_all[w] = p_
-						/*line along.go:274*/ b2_all[w] = b_all[w]
-						/*line along.go:274*/ q2_all[w] = q_
+						/*line along.go:275*/ f2_all[w] = f_
+						/*line along.go:275*/ p2_all[w] = p_
+						/*line along.go:275*/ b2_all[w] = b_all[w]
+						/*line along.go:275*/ q2_all[w] = q_
 						/*line along.go:53*/ t4_ := float32(0)
 						/*line along.go:53*/ t5_ := false
 						t4_all[w] = t4_
 						t5_all[w] = t5_
 					}
-					/*line along.go:276*/ n2_ := n0
+					/*line along.go:277*/ n2_ := n0
 					for w := range n {
 						l0 := w % n0
 						l2_ := l0
-						/*line along.go:277*/ g_all[w] = gpu_guess{}
-						/*line along.go:279*/ if b2_all[w].lanes_ < n2_ {
+						/*line along.go:278*/ g_all[w] = gpu_guess{}
+						/*line along.go:280*/ if b2_all[w].lanes_ < n2_ {
 							t6_ := gpu_guessLanes_(f2_all[w], p2_all[w], b2_all[w], g_all[w], b2_all[w].i0_+support.Div(l2_, b2_all[w].lanes_), b2_all[w].j0_+support.Rem(l2_, b2_all[w].lanes_), support.Div(n2_, b2_all[w].lanes_), int64(0))
-							/*line along.go:280*/ g_all[w] = t6_
+							/*line along.go:281*/ g_all[w] = t6_
 						} else {
-							/*line along.go:281*/ if b2_all[w].fours_ {
+							/*line along.go:282*/ if b2_all[w].fours_ {
 								for i_ := b2_all[w].i0_; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
 									t7_ := gpu_guessLanes_(f2_all[w], p2_all[w], b2_all[w], g_all[w], i_, b2_all[w].j0_+l2_, int64(0), n2_)
-									/*line along.go:283*/ g_all[w] = t7_
+									/*line along.go:284*/ g_all[w] = t7_
 								}
 							} else {
 								for i2_ := b2_all[w].i0_; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
@@ -2140,52 +2140,52 @@ func AlongFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 						l0 := w % n0
 						stage2_ := stage_[:int64(1024)]
 						l2_ := l0
-						/*line along.go:294*/ t10_ := l2_
-						/*line along.go:294*/ t11_ := n2_ + l2_
-						/*line along.go:294*/ t12_ := int64(math.Float64bits(g_all[w].sum_))
-						/*line along.go:294*/ t13_ := int64(math.Float64bits(g_all[w].off_))
-						/*line along.go:294*/ stage2_[t10_] = t12_
-						/*line along.go:294*/ stage2_[t11_] = t13_
+						/*line along.go:295*/ t10_ := l2_
+						/*line along.go:295*/ t11_ := n2_ + l2_
+						/*line along.go:295*/ t12_ := int64(math.Float64bits(g_all[w].sum_))
+						/*line along.go:295*/ t13_ := int64(math.Float64bits(g_all[w].off_))
+						/*line along.go:295*/ stage2_[t10_] = t12_
+						/*line along.go:295*/ stage2_[t11_] = t13_
 					}
 					for w := range n {
 						stage2_ := stage_[:int64(1024)]
-						/*line along.go:296*/ all_ := gpu_guess{}
+						/*line along.go:297*/ all_ := gpu_guess{}
 						for t14_, k_ := n2_, int64(0); k_ < t14_; k_ = k_ + int64(1) {
 							all_.sum_ = all_.sum_ + math.Float64frombits(uint64(stage2_[k_]))
 							all_.off_ = all_.off_ + math.Float64frombits(uint64(stage2_[n2_+k_]))
 						}
 						z_ := float32(0)
-						/*line along.go:301*/ ok_ := false
-//line along.go:301
+						/*line along.go:302*/ ok_ := false
+//line along.go:302
 						z_, ok_ = gpu_sure(f2_all[w], all_, q2_all[w], true, ((b2_all[w].i1_-b2_all[w].i0_)*(b2_all[w].j1_-b2_all[w].j0_))+n2_)
 						z_all[w] = z_
 						ok_all[w] = ok_
 					}
-					/*line along.go:302*/ var t17_ float32
+					/*line along.go:303*/ var t17_ float32
 					for w := range n {
 						l0 := w % n0
 						l1 := w / n0 % n1
 						l2 := w / (n0 * n1)
 						z_ := z_all[w]
-						/*line along.go:302*/ if x := z_; l0|l1|l2 == 0 {
+						/*line along.go:303*/ if x := z_; l0|l1|l2 == 0 {
 							t17_ = x
 						}
 					}
-					/*line along.go:302*/ var t18_ bool
+					/*line along.go:303*/ var t18_ bool
 					for w := range n {
 						l0 := w % n0
 						l1 := w / n0 % n1
 						l2 := w / (n0 * n1)
 						ok_ := ok_all[w]
-						/*line along.go:302*/ if x := ok_; l0|l1|l2 == 0 {
+						/*line along.go:303*/ if x := ok_; l0|l1|l2 == 0 {
 							t18_ = x
 						}
 					}
-					/*line along.go:302*/ t19_ := t17_
-					/*line along.go:302*/ t20_ := t18_
+					/*line along.go:303*/ t19_ := t17_
+					/*line along.go:303*/ t20_ := t18_
 					for w := range n {
-						/*line along.go:302*/ t4_ := t19_
-						/*line along.go:302*/ t5_ := t20_
+						/*line along.go:303*/ t4_ := t19_
+						/*line along.go:303*/ t5_ := t20_
 						t4_all[w] = t4_
 						t5_all[w] = t5_
 					}
@@ -2284,27 +2284,27 @@ func AlongFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 								}
 							} else {
 								for w := range n {
-									/*line along.go:325*/ w2_all[w] = g2_all[w].w_
+									/*line along.go:326*/ w2_all[w] = g2_all[w].w_
 									/*line along.go:76*/ t28_all[w] = gpu_window{}
 								}
-								/*line along.go:326*/ n3_ := n0
+								/*line along.go:327*/ n3_ := n0
 								for w := range n {
 									l0 := w % n0
 									stage3_ := stage_[:int64(1024)]
 									l3_ := l0
-									/*line along.go:328*/ t29_ := l3_
-									/*line along.go:328*/ t30_ := n3_ + l3_
-									/*line along.go:328*/ t31_ := int64(w2_all[w].hi_)
-									/*line along.go:328*/ t32_ := int64(w2_all[w].lo_)
-									/*line along.go:328*/ stage3_[t29_] = t31_
-									/*line along.go:328*/ stage3_[t30_] = t32_
+									/*line along.go:329*/ t29_ := l3_
+									/*line along.go:329*/ t30_ := n3_ + l3_
+									/*line along.go:329*/ t31_ := int64(w2_all[w].hi_)
+									/*line along.go:329*/ t32_ := int64(w2_all[w].lo_)
+									/*line along.go:329*/ stage3_[t29_] = t31_
+									/*line along.go:329*/ stage3_[t30_] = t32_
 								}
 								for w := range n {
 									stage3_ := stage_[:int64(1024)]
-									/*line along.go:330*/ all2_ := gpu_nowhere()
+									/*line along.go:331*/ all2_ := gpu_nowhere()
 									for t33_, k3_ := n3_, int64(0); k3_ < t33_; k3_ = k3_ + int64(1) {
 										t34_ := gpu_window{hi_: uint32(stage3_[k3_]), lo_: uint32(stage3_[n3_+k3_])}
-										/*line along.go:332*/ all2_ = gpu_and(all2_, t34_)
+										/*line along.go:333*/ all2_ = gpu_and(all2_, t34_)
 									}
 									t28_all[w] = all2_
 								}
@@ -2357,51 +2357,51 @@ func AlongFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 										sum2_[i3_] = int64(0)
 									}
 								}
-								/*line along.go:338*/ f4_ := f3_all[w]
+								/*line along.go:339*/ f4_ := f3_all[w]
 								_ = f4_
-								/*line along.go:338*/ p4_ := p3_all[w]
+								/*line along.go:339*/ p4_ := p3_all[w]
 								_ = p4_
-								/*line along.go:338*/ stage5_all[w] = stage4_
-								/*line along.go:338*/ e3_all[w] = e2_all[w]
+								/*line along.go:339*/ stage5_all[w] = stage4_
+								/*line along.go:339*/ e3_all[w] = e2_all[w]
 								/*line along.go:153*/ t37_all[w] = gpu_extracted{}
 							}
-							/*line along.go:340*/ n4_ := n0
+							/*line along.go:341*/ n4_ := n0
 							for w := range n {
 								l0 := w % n0
 								l4_ := l0
-								/*line along.go:342*/ t38_ := l4_
-								/*line along.go:342*/ t39_ := n4_ + l4_
-								/*line along.go:342*/ t40_ := e3_all[w].a_
-								/*line along.go:342*/ t41_ := e3_all[w].b_
-								/*line along.go:342*/ stage5_all[w][t38_] = t40_
-								/*line along.go:342*/ stage5_all[w][t39_] = t41_
+								/*line along.go:343*/ t38_ := l4_
+								/*line along.go:343*/ t39_ := n4_ + l4_
+								/*line along.go:343*/ t40_ := e3_all[w].a_
+								/*line along.go:343*/ t41_ := e3_all[w].b_
+								/*line along.go:343*/ stage5_all[w][t38_] = t40_
+								/*line along.go:343*/ stage5_all[w][t39_] = t41_
 							}
-							/*line along.go:348*/ if n4_ > int64(16) {
+							/*line along.go:349*/ if n4_ > int64(16) {
 								for w := range n {
 									l0 := w % n0
 									l4_ := l0
-//line along.go:349
+//line along.go:350
 									for k4_ := l4_ + int64(16); (k4_ < n4_) && (l4_ < int64(16)); k4_ = k4_ + int64(16) {
 										e3_all[w].a_ = e3_all[w].a_ + stage5_all[w][k4_]
 										e3_all[w].b_ = e3_all[w].b_ + stage5_all[w][n4_+k4_]
 									}
-									/*line along.go:357*/ if l4_ < int64(16) {
+									/*line along.go:358*/ if l4_ < int64(16) {
 										t46_ := l4_
-										/*line along.go:358*/ t47_ := n4_ + l4_
-										/*line along.go:358*/ t48_ := e3_all[w].a_
-										/*line along.go:358*/ t49_ := e3_all[w].b_
-										/*line along.go:358*/ stage5_all[w][t46_] = t48_
-										/*line along.go:358*/ stage5_all[w][t47_] = t49_
+										/*line along.go:359*/ t47_ := n4_ + l4_
+										/*line along.go:359*/ t48_ := e3_all[w].a_
+										/*line along.go:359*/ t49_ := e3_all[w].b_
+										/*line along.go:359*/ stage5_all[w][t46_] = t48_
+										/*line along.go:359*/ stage5_all[w][t47_] = t49_
 									}
 								}
 							}
 							for w := range n {
-								/*line along.go:365*/ all3_ := gpu_extracted{}
+								/*line along.go:366*/ all3_ := gpu_extracted{}
 								for t54_, k5_ := min(n4_, int64(16)), int64(0); k5_ < t54_; k5_ = k5_ + int64(1) {
 									all3_.a_ = all3_.a_ + stage5_all[w][k5_]
 									all3_.b_ = all3_.b_ + stage5_all[w][n4_+k5_]
 								}
-								/*line along.go:374*/ t37_all[w] = all3_
+								/*line along.go:375*/ t37_all[w] = all3_
 							}
 							for w := range n {
 								l0 := w % n0
@@ -2469,51 +2469,51 @@ func AlongFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 									sum3_[i4_] = int64(0)
 								}
 							}
-							/*line along.go:338*/ f6_ := f5_all[w]
+							/*line along.go:339*/ f6_ := f5_all[w]
 							_ = f6_
-							/*line along.go:338*/ p6_ := p5_all[w]
+							/*line along.go:339*/ p6_ := p5_all[w]
 							_ = p6_
-							/*line along.go:338*/ stage7_all[w] = stage6_
-							/*line along.go:338*/ e5_all[w] = e4_all[w]
+							/*line along.go:339*/ stage7_all[w] = stage6_
+							/*line along.go:339*/ e5_all[w] = e4_all[w]
 							/*line along.go:153*/ t60_all[w] = gpu_extracted{}
 						}
-						/*line along.go:340*/ n5_ := n0
+						/*line along.go:341*/ n5_ := n0
 						for w := range n {
 							l0 := w % n0
 							l5_ := l0
-							/*line along.go:342*/ t61_ := l5_
-							/*line along.go:342*/ t62_ := n5_ + l5_
-							/*line along.go:342*/ t63_ := e5_all[w].a_
-							/*line along.go:342*/ t64_ := e5_all[w].b_
-							/*line along.go:342*/ stage7_all[w][t61_] = t63_
-							/*line along.go:342*/ stage7_all[w][t62_] = t64_
+							/*line along.go:343*/ t61_ := l5_
+							/*line along.go:343*/ t62_ := n5_ + l5_
+							/*line along.go:343*/ t63_ := e5_all[w].a_
+							/*line along.go:343*/ t64_ := e5_all[w].b_
+							/*line along.go:343*/ stage7_all[w][t61_] = t63_
+							/*line along.go:343*/ stage7_all[w][t62_] = t64_
 						}
-						/*line along.go:348*/ if n5_ > int64(16) {
+						/*line along.go:349*/ if n5_ > int64(16) {
 							for w := range n {
 								l0 := w % n0
 								l5_ := l0
-//line along.go:349
+//line along.go:350
 								for k6_ := l5_ + int64(16); (k6_ < n5_) && (l5_ < int64(16)); k6_ = k6_ + int64(16) {
 									e5_all[w].a_ = e5_all[w].a_ + stage7_all[w][k6_]
 									e5_all[w].b_ = e5_all[w].b_ + stage7_all[w][n5_+k6_]
 								}
-								/*line along.go:357*/ if l5_ < int64(16) {
+								/*line along.go:358*/ if l5_ < int64(16) {
 									t69_ := l5_
-									/*line along.go:358*/ t70_ := n5_ + l5_
-									/*line along.go:358*/ t71_ := e5_all[w].a_
-									/*line along.go:358*/ t72_ := e5_all[w].b_
-									/*line along.go:358*/ stage7_all[w][t69_] = t71_
-									/*line along.go:358*/ stage7_all[w][t70_] = t72_
+									/*line along.go:359*/ t70_ := n5_ + l5_
+									/*line along.go:359*/ t71_ := e5_all[w].a_
+									/*line along.go:359*/ t72_ := e5_all[w].b_
+									/*line along.go:359*/ stage7_all[w][t69_] = t71_
+									/*line along.go:359*/ stage7_all[w][t70_] = t72_
 								}
 							}
 						}
 						for w := range n {
-							/*line along.go:365*/ all5_ := gpu_extracted{}
+							/*line along.go:366*/ all5_ := gpu_extracted{}
 							for t77_, k7_ := min(n5_, int64(16)), int64(0); k7_ < t77_; k7_ = k7_ + int64(1) {
 								all5_.a_ = all5_.a_ + stage7_all[w][k7_]
 								all5_.b_ = all5_.b_ + stage7_all[w][n5_+k7_]
 							}
-							/*line along.go:374*/ t60_all[w] = all5_
+							/*line along.go:375*/ t60_all[w] = all5_
 						}
 						for w := range n {
 							l0 := w % n0
@@ -2548,53 +2548,53 @@ func AlongFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 				}
 				/*line along.go:110*/ if !dirty_all[0] {
 					for w := range n {
-						/*line along.go:338*/ f7_ := f_
+						/*line along.go:339*/ f7_ := f_
 						_ = f7_
-						/*line along.go:338*/ p7_ := p_
+						/*line along.go:339*/ p7_ := p_
 						_ = p7_
-						/*line along.go:338*/ e6_all[w] = e_all[w]
+						/*line along.go:339*/ e6_all[w] = e_all[w]
 						/*line along.go:111*/ t79_all[w] = gpu_extracted{}
 					}
-					/*line along.go:340*/ n6_ := n0
+					/*line along.go:341*/ n6_ := n0
 					for w := range n {
 						l0 := w % n0
 						stage8_ := stage_[:int64(1024)]
 						l6_ := l0
-						/*line along.go:342*/ t80_ := l6_
-						/*line along.go:342*/ t81_ := n6_ + l6_
-						/*line along.go:342*/ t82_ := e6_all[w].a_
-						/*line along.go:342*/ t83_ := e6_all[w].b_
-						/*line along.go:342*/ stage8_[t80_] = t82_
-						/*line along.go:342*/ stage8_[t81_] = t83_
+						/*line along.go:343*/ t80_ := l6_
+						/*line along.go:343*/ t81_ := n6_ + l6_
+						/*line along.go:343*/ t82_ := e6_all[w].a_
+						/*line along.go:343*/ t83_ := e6_all[w].b_
+						/*line along.go:343*/ stage8_[t80_] = t82_
+						/*line along.go:343*/ stage8_[t81_] = t83_
 					}
-					/*line along.go:348*/ if n6_ > int64(16) {
+					/*line along.go:349*/ if n6_ > int64(16) {
 						for w := range n {
 							l0 := w % n0
 							stage8_ := stage_[:int64(1024)]
 							l6_ := l0
-//line along.go:349
+//line along.go:350
 							for k9_ := l6_ + int64(16); (k9_ < n6_) && (l6_ < int64(16)); k9_ = k9_ + int64(16) {
 								e6_all[w].a_ = e6_all[w].a_ + stage8_[k9_]
 								e6_all[w].b_ = e6_all[w].b_ + stage8_[n6_+k9_]
 							}
-							/*line along.go:357*/ if l6_ < int64(16) {
+							/*line along.go:358*/ if l6_ < int64(16) {
 								t88_ := l6_
-								/*line along.go:358*/ t89_ := n6_ + l6_
-								/*line along.go:358*/ t90_ := e6_all[w].a_
-								/*line along.go:358*/ t91_ := e6_all[w].b_
-								/*line along.go:358*/ stage8_[t88_] = t90_
-								/*line along.go:358*/ stage8_[t89_] = t91_
+								/*line along.go:359*/ t89_ := n6_ + l6_
+								/*line along.go:359*/ t90_ := e6_all[w].a_
+								/*line along.go:359*/ t91_ := e6_all[w].b_
+								/*line along.go:359*/ stage8_[t88_] = t90_
+								/*line along.go:359*/ stage8_[t89_] = t91_
 							}
 						}
 					}
 					for w := range n {
 						stage8_ := stage_[:int64(1024)]
-						/*line along.go:365*/ all7_ := gpu_extracted{}
+						/*line along.go:366*/ all7_ := gpu_extracted{}
 						for t96_, k10_ := min(n6_, int64(16)), int64(0); k10_ < t96_; k10_ = k10_ + int64(1) {
 							all7_.a_ = all7_.a_ + stage8_[k10_]
 							all7_.b_ = all7_.b_ + stage8_[n6_+k10_]
 						}
-						/*line along.go:374*/ t79_all[w] = all7_
+						/*line along.go:375*/ t79_all[w] = all7_
 					}
 					for w := range n {
 						/*line along.go:111*/ all8_all[w] = t79_all[w]
@@ -2821,27 +2821,27 @@ func AlongFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 								}
 							} else {
 								for w := range n {
-									/*line along.go:325*/ w2_all[w] = g2_all[w].w_
+									/*line along.go:326*/ w2_all[w] = g2_all[w].w_
 									/*line along.go:76*/ t28_all[w] = gpu_window{}
 								}
-								/*line along.go:326*/ n3_ := n0
+								/*line along.go:327*/ n3_ := n0
 								for w := range n {
 									l0 := w % n0
 									stage3_ := stage_[:int64(1024)]
 									l3_ := l0
-									/*line along.go:328*/ t29_ := l3_
-									/*line along.go:328*/ t30_ := n3_ + l3_
-									/*line along.go:328*/ t31_ := int64(w2_all[w].hi_)
-									/*line along.go:328*/ t32_ := int64(w2_all[w].lo_)
-									/*line along.go:328*/ stage3_[t29_] = t31_
-									/*line along.go:328*/ stage3_[t30_] = t32_
+									/*line along.go:329*/ t29_ := l3_
+									/*line along.go:329*/ t30_ := n3_ + l3_
+									/*line along.go:329*/ t31_ := int64(w2_all[w].hi_)
+									/*line along.go:329*/ t32_ := int64(w2_all[w].lo_)
+									/*line along.go:329*/ stage3_[t29_] = t31_
+									/*line along.go:329*/ stage3_[t30_] = t32_
 								}
 								for w := range n {
 									stage3_ := stage_[:int64(1024)]
-									/*line along.go:330*/ all2_ := gpu_nowhere()
+									/*line along.go:331*/ all2_ := gpu_nowhere()
 									for t33_, k3_ := n3_, int64(0); k3_ < t33_; k3_ = k3_ + int64(1) {
 										t34_ := gpu_window{hi_: uint32(stage3_[k3_]), lo_: uint32(stage3_[n3_+k3_])}
-										/*line along.go:332*/ all2_ = gpu_and(all2_, t34_)
+										/*line along.go:333*/ all2_ = gpu_and(all2_, t34_)
 									}
 									t28_all[w] = all2_
 								}
@@ -2895,56 +2895,56 @@ func AlongFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 										sum2_[i3_] = int64(0)
 									}
 								}
-								/*line along.go:338*/ f4_ := f3_all[w]
+								/*line along.go:339*/ f4_ := f3_all[w]
 								_ = f4_
-								/*line along.go:338*/ p4_ := p3_all[w]
+								/*line along.go:339*/ p4_ := p3_all[w]
 								_ = p4_
-								/*line along.go:338*/ stage5_all[w] = stage4_
-								/*line along.go:338*/ e3_all[w] = e2_all[w]
+								/*line along.go:339*/ stage5_all[w] = stage4_
+								/*line along.go:339*/ e3_all[w] = e2_all[w]
 								/*line along.go:153*/ t37_all[w] = gpu_extracted{}
 							}
-							/*line along.go:340*/ n4_ := n0
+							/*line along.go:341*/ n4_ := n0
 							for w := range n {
 								l0 := w % n0
 								l4_ := l0
-								/*line along.go:342*/ t38_ := l4_
-								/*line along.go:342*/ t39_ := n4_ + l4_
-								/*line along.go:342*/ t40_ := e3_all[w].a_
-								/*line along.go:342*/ t41_ := e3_all[w].b_
-								/*line along.go:342*/ stage5_all[w][t38_] = t40_
-								/*line along.go:342*/ stage5_all[w][t39_] = t41_
-								/*line along.go:344*/ t42_ := (int64(2) * n4_) + l4_
-								/*line along.go:344*/ t43_ := (int64(3) * n4_) + l4_
-								/*line along.go:344*/ t44_ := e3_all[w].c_
-								/*line along.go:344*/ t45_ := e3_all[w].d_
-								/*line along.go:344*/ stage5_all[w][t42_] = t44_
-								/*line along.go:344*/ stage5_all[w][t43_] = t45_
+								/*line along.go:343*/ t38_ := l4_
+								/*line along.go:343*/ t39_ := n4_ + l4_
+								/*line along.go:343*/ t40_ := e3_all[w].a_
+								/*line along.go:343*/ t41_ := e3_all[w].b_
+								/*line along.go:343*/ stage5_all[w][t38_] = t40_
+								/*line along.go:343*/ stage5_all[w][t39_] = t41_
+								/*line along.go:345*/ t42_ := (int64(2) * n4_) + l4_
+								/*line along.go:345*/ t43_ := (int64(3) * n4_) + l4_
+								/*line along.go:345*/ t44_ := e3_all[w].c_
+								/*line along.go:345*/ t45_ := e3_all[w].d_
+								/*line along.go:345*/ stage5_all[w][t42_] = t44_
+								/*line along.go:345*/ stage5_all[w][t43_] = t45_
 							}
-							/*line along.go:348*/ if n4_ > int64(16) {
+							/*line along.go:349*/ if n4_ > int64(16) {
 								for w := range n {
 									l0 := w % n0
 									l4_ := l0
-//line along.go:349
+//line along.go:350
 									for k4_ := l4_ + int64(16); (k4_ < n4_) && (l4_ < int64(16)); k4_ = k4_ + int64(16) {
 										e3_all[w].a_ = e3_all[w].a_ + stage5_all[w][k4_]
 										e3_all[w].b_ = e3_all[w].b_ + stage5_all[w][n4_+k4_]
-//line along.go:353
+//line along.go:354
 										e3_all[w].c_ = e3_all[w].c_ + stage5_all[w][(int64(2)*n4_)+k4_]
 										e3_all[w].d_ = e3_all[w].d_ + stage5_all[w][(int64(3)*n4_)+k4_]
 									}
-									/*line along.go:357*/ if l4_ < int64(16) {
+									/*line along.go:358*/ if l4_ < int64(16) {
 										t46_ := l4_
-										/*line along.go:358*/ t47_ := n4_ + l4_
-										/*line along.go:358*/ t48_ := e3_all[w].a_
-										/*line along.go:358*/ t49_ := e3_all[w].b_
-										/*line along.go:358*/ stage5_all[w][t46_] = t48_
-										/*line along.go:358*/ stage5_all[w][t47_] = t49_
-										/*line along.go:360*/ t50_ := (int64(2) * n4_) + l4_
-										/*line along.go:360*/ t51_ := (int64(3) * n4_) + l4_
-										/*line along.go:360*/ t52_ := e3_all[w].c_
-										/*line along.go:360*/ t53_ := e3_all[w].d_
-										/*line along.go:360*/ stage5_all[w][t50_] = t52_
-										/*line along.go:360*/ stage5_all[w][t51_] = t53_
+										/*line along.go:359*/ t47_ := n4_ + l4_
+										/*line along.go:359*/ t48_ := e3_all[w].a_
+										/*line along.go:359*/ t49_ := e3_all[w].b_
+										/*line along.go:359*/ stage5_all[w][t46_] = t48_
+										/*line along.go:359*/ stage5_all[w][t47_] = t49_
+										/*line along.go:361*/ t50_ := (int64(2) * n4_) + l4_
+										/*line along.go:361*/ t51_ := (int64(3) * n4_) + l4_
+										/*line along.go:361*/ t52_ := e3_all[w].c_
+										/*line along.go:361*/ t53_ := e3_all[w].d_
+										/*line along.go:361*/ stage5_all[w][t50_] = t52_
+										/*line along.go:361*/ stage5_all[w][t51_] = t53_
 									}
 								}
 							}
@@ -2953,10 +2953,10 @@ func AlongFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 								for t54_, k5_ := min(n4_, int64(16)), int64(0); k5_ < t54_; k5_ = k5_ + int64(1) {
 									all3_.a_ = all3_.a_ + stage5_all[w][k5_]
 									all3_.b_ = all3_.b_ + stage5_all[w][n4_+k5_]
-									/*line along.go:370*/ all3_.c_ = all3_.c_ + stage5_all[w][(int64(2)*n4_)+k5_]
+									/*line along.go:371*/ all3_.c_ = all3_.c_ + stage5_all[w][(int64(2)*n4_)+k5_]
 									all3_.d_ = all3_.d_ + stage5_all[w][(int64(3)*n4_)+k5_]
 								}
-								/*line along.go:374*/ t37_all[w] = all3_
+								/*line along.go:375*/ t37_all[w] = all3_
 							}
 							for w := range n {
 								l0 := w % n0
@@ -3024,56 +3024,56 @@ func AlongFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 									sum3_[i4_] = int64(0)
 								}
 							}
-							/*line along.go:338*/ f6_ := f5_all[w]
+							/*line along.go:339*/ f6_ := f5_all[w]
 							_ = f6_
-							/*line along.go:338*/ p6_ := p5_all[w]
+							/*line along.go:339*/ p6_ := p5_all[w]
 							_ = p6_
-							/*line along.go:338*/ stage7_all[w] = stage6_
-							/*line along.go:338*/ e5_all[w] = e4_all[w]
+							/*line along.go:339*/ stage7_all[w] = stage6_
+							/*line along.go:339*/ e5_all[w] = e4_all[w]
 							/*line along.go:153*/ t60_all[w] = gpu_extracted{}
 						}
-						/*line along.go:340*/ n5_ := n0
+						/*line along.go:341*/ n5_ := n0
 						for w := range n {
 							l0 := w % n0
 							l5_ := l0
-							/*line along.go:342*/ t61_ := l5_
-							/*line along.go:342*/ t62_ := n5_ + l5_
-							/*line along.go:342*/ t63_ := e5_all[w].a_
-							/*line along.go:342*/ t64_ := e5_all[w].b_
-							/*line along.go:342*/ stage7_all[w][t61_] = t63_
-							/*line along.go:342*/ stage7_all[w][t62_] = t64_
-							/*line along.go:344*/ t65_ := (int64(2) * n5_) + l5_
-							/*line along.go:344*/ t66_ := (int64(3) * n5_) + l5_
-							/*line along.go:344*/ t67_ := e5_all[w].c_
-							/*line along.go:344*/ t68_ := e5_all[w].d_
-							/*line along.go:344*/ stage7_all[w][t65_] = t67_
-							/*line along.go:344*/ stage7_all[w][t66_] = t68_
+							/*line along.go:343*/ t61_ := l5_
+							/*line along.go:343*/ t62_ := n5_ + l5_
+							/*line along.go:343*/ t63_ := e5_all[w].a_
+							/*line along.go:343*/ t64_ := e5_all[w].b_
+							/*line along.go:343*/ stage7_all[w][t61_] = t63_
+							/*line along.go:343*/ stage7_all[w][t62_] = t64_
+							/*line along.go:345*/ t65_ := (int64(2) * n5_) + l5_
+							/*line along.go:345*/ t66_ := (int64(3) * n5_) + l5_
+							/*line along.go:345*/ t67_ := e5_all[w].c_
+							/*line along.go:345*/ t68_ := e5_all[w].d_
+							/*line along.go:345*/ stage7_all[w][t65_] = t67_
+							/*line along.go:345*/ stage7_all[w][t66_] = t68_
 						}
-						/*line along.go:348*/ if n5_ > int64(16) {
+						/*line along.go:349*/ if n5_ > int64(16) {
 							for w := range n {
 								l0 := w % n0
 								l5_ := l0
-//line along.go:349
+//line along.go:350
 								for k6_ := l5_ + int64(16); (k6_ < n5_) && (l5_ < int64(16)); k6_ = k6_ + int64(16) {
 									e5_all[w].a_ = e5_all[w].a_ + stage7_all[w][k6_]
 									e5_all[w].b_ = e5_all[w].b_ + stage7_all[w][n5_+k6_]
-//line along.go:353
+//line along.go:354
 									e5_all[w].c_ = e5_all[w].c_ + stage7_all[w][(int64(2)*n5_)+k6_]
 									e5_all[w].d_ = e5_all[w].d_ + stage7_all[w][(int64(3)*n5_)+k6_]
 								}
-								/*line along.go:357*/ if l5_ < int64(16) {
+								/*line along.go:358*/ if l5_ < int64(16) {
 									t69_ := l5_
-									/*line along.go:358*/ t70_ := n5_ + l5_
-									/*line along.go:358*/ t71_ := e5_all[w].a_
-									/*line along.go:358*/ t72_ := e5_all[w].b_
-									/*line along.go:358*/ stage7_all[w][t69_] = t71_
-									/*line along.go:358*/ stage7_all[w][t70_] = t72_
-									/*line along.go:360*/ t73_ := (int64(2) * n5_) + l5_
-									/*line along.go:360*/ t74_ := (int64(3) * n5_) + l5_
-									/*line along.go:360*/ t75_ := e5_all[w].c_
-									/*line along.go:360*/ t76_ := e5_all[w].d_
-									/*line along.go:360*/ stage7_all[w][t73_] = t75_
-									/*line along.go:360*/ stage7_all[w][t74_] = t76_
+									/*line along.go:359*/ t70_ := n5_ + l5_
+									/*line along.go:359*/ t71_ := e5_all[w].a_
+									/*line along.go:359*/ t72_ := e5_all[w].b_
+									/*line along.go:359*/ stage7_all[w][t69_] = t71_
+									/*line along.go:359*/ stage7_all[w][t70_] = t72_
+									/*line along.go:361*/ t73_ := (int64(2) * n5_) + l5_
+									/*line along.go:361*/ t74_ := (int64(3) * n5_) + l5_
+									/*line along.go:361*/ t75_ := e5_all[w].c_
+									/*line along.go:361*/ t76_ := e5_all[w].d_
+									/*line along.go:361*/ stage7_all[w][t73_] = t75_
+									/*line along.go:361*/ stage7_all[w][t74_] = t76_
 								}
 							}
 						}
@@ -3082,10 +3082,10 @@ func AlongFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 							for t77_, k7_ := min(n5_, int64(16)), int64(0); k7_ < t77_; k7_ = k7_ + int64(1) {
 								all5_.a_ = all5_.a_ + stage7_all[w][k7_]
 								all5_.b_ = all5_.b_ + stage7_all[w][n5_+k7_]
-								/*line along.go:370*/ all5_.c_ = all5_.c_ + stage7_all[w][(int64(2)*n5_)+k7_]
+								/*line along.go:371*/ all5_.c_ = all5_.c_ + stage7_all[w][(int64(2)*n5_)+k7_]
 								all5_.d_ = all5_.d_ + stage7_all[w][(int64(3)*n5_)+k7_]
 							}
-							/*line along.go:374*/ t60_all[w] = all5_
+							/*line along.go:375*/ t60_all[w] = all5_
 						}
 						for w := range n {
 							l0 := w % n0
@@ -3120,69 +3120,69 @@ func AlongFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 				}
 				/*line along.go:110*/ if !dirty_all[0] {
 					for w := range n {
-						/*line along.go:338*/ f7_ := f_
+						/*line along.go:339*/ f7_ := f_
 						_ = f7_
-						/*line along.go:338*/ p7_ := p_
+						/*line along.go:339*/ p7_ := p_
 						_ = p7_
-						/*line along.go:338*/ e6_all[w] = e_all[w]
+						/*line along.go:339*/ e6_all[w] = e_all[w]
 						/*line along.go:111*/ t79_all[w] = gpu_extracted{}
 					}
-					/*line along.go:340*/ n6_ := n0
+					/*line along.go:341*/ n6_ := n0
 					for w := range n {
 						l0 := w % n0
 						stage8_ := stage_[:int64(1024)]
 						l6_ := l0
-						/*line along.go:342*/ t80_ := l6_
-						/*line along.go:342*/ t81_ := n6_ + l6_
-						/*line along.go:342*/ t82_ := e6_all[w].a_
-						/*line along.go:342*/ t83_ := e6_all[w].b_
-						/*line along.go:342*/ stage8_[t80_] = t82_
-						/*line along.go:342*/ stage8_[t81_] = t83_
-						/*line along.go:344*/ t84_ := (int64(2) * n6_) + l6_
-						/*line along.go:344*/ t85_ := (int64(3) * n6_) + l6_
-						/*line along.go:344*/ t86_ := e6_all[w].c_
-						/*line along.go:344*/ t87_ := e6_all[w].d_
-						/*line along.go:344*/ stage8_[t84_] = t86_
-						/*line along.go:344*/ stage8_[t85_] = t87_
+						/*line along.go:343*/ t80_ := l6_
+						/*line along.go:343*/ t81_ := n6_ + l6_
+						/*line along.go:343*/ t82_ := e6_all[w].a_
+						/*line along.go:343*/ t83_ := e6_all[w].b_
+						/*line along.go:343*/ stage8_[t80_] = t82_
+						/*line along.go:343*/ stage8_[t81_] = t83_
+						/*line along.go:345*/ t84_ := (int64(2) * n6_) + l6_
+						/*line along.go:345*/ t85_ := (int64(3) * n6_) + l6_
+						/*line along.go:345*/ t86_ := e6_all[w].c_
+						/*line along.go:345*/ t87_ := e6_all[w].d_
+						/*line along.go:345*/ stage8_[t84_] = t86_
+						/*line along.go:345*/ stage8_[t85_] = t87_
 					}
-					/*line along.go:348*/ if n6_ > int64(16) {
+					/*line along.go:349*/ if n6_ > int64(16) {
 						for w := range n {
 							l0 := w % n0
 							stage8_ := stage_[:int64(1024)]
 							l6_ := l0
-//line along.go:349
+//line along.go:350
 							for k9_ := l6_ + int64(16); (k9_ < n6_) && (l6_ < int64(16)); k9_ = k9_ + int64(16) {
 								e6_all[w].a_ = e6_all[w].a_ + stage8_[k9_]
 								e6_all[w].b_ = e6_all[w].b_ + stage8_[n6_+k9_]
-								/*line along.go:353*/ e6_all[w].c_ = e6_all[w].c_ + stage8_[(int64(2)*n6_)+k9_]
+								/*line along.go:354*/ e6_all[w].c_ = e6_all[w].c_ + stage8_[(int64(2)*n6_)+k9_]
 								e6_all[w].d_ = e6_all[w].d_ + stage8_[(int64(3)*n6_)+k9_]
 							}
-							/*line along.go:357*/ if l6_ < int64(16) {
+							/*line along.go:358*/ if l6_ < int64(16) {
 								t88_ := l6_
-								/*line along.go:358*/ t89_ := n6_ + l6_
-								/*line along.go:358*/ t90_ := e6_all[w].a_
-								/*line along.go:358*/ t91_ := e6_all[w].b_
-								/*line along.go:358*/ stage8_[t88_] = t90_
-								/*line along.go:358*/ stage8_[t89_] = t91_
-								/*line along.go:360*/ t92_ := (int64(2) * n6_) + l6_
-								/*line along.go:360*/ t93_ := (int64(3) * n6_) + l6_
-								/*line along.go:360*/ t94_ := e6_all[w].c_
-								/*line along.go:360*/ t95_ := e6_all[w].d_
-								/*line along.go:360*/ stage8_[t92_] = t94_
-								/*line along.go:360*/ stage8_[t93_] = t95_
+								/*line along.go:359*/ t89_ := n6_ + l6_
+								/*line along.go:359*/ t90_ := e6_all[w].a_
+								/*line along.go:359*/ t91_ := e6_all[w].b_
+								/*line along.go:359*/ stage8_[t88_] = t90_
+								/*line along.go:359*/ stage8_[t89_] = t91_
+								/*line along.go:361*/ t92_ := (int64(2) * n6_) + l6_
+								/*line along.go:361*/ t93_ := (int64(3) * n6_) + l6_
+								/*line along.go:361*/ t94_ := e6_all[w].c_
+								/*line along.go:361*/ t95_ := e6_all[w].d_
+								/*line along.go:361*/ stage8_[t92_] = t94_
+								/*line along.go:361*/ stage8_[t93_] = t95_
 							}
 						}
 					}
 					for w := range n {
 						stage8_ := stage_[:int64(1024)]
-						/*line along.go:365*/ all7_ := gpu_extracted{}
+						/*line along.go:366*/ all7_ := gpu_extracted{}
 						for t96_, k10_ := min(n6_, int64(16)), int64(0); k10_ < t96_; k10_ = k10_ + int64(1) {
 							all7_.a_ = all7_.a_ + stage8_[k10_]
 							all7_.b_ = all7_.b_ + stage8_[n6_+k10_]
-							/*line along.go:370*/ all7_.c_ = all7_.c_ + stage8_[(int64(2)*n6_)+k10_]
+							/*line along.go:371*/ all7_.c_ = all7_.c_ + stage8_[(int64(2)*n6_)+k10_]
 							all7_.d_ = all7_.d_ + stage8_[(int64(3)*n6_)+k10_]
 						}
-						/*line along.go:374*/ t79_all[w] = all7_
+						/*line along.go:375*/ t79_all[w] = all7_
 					}
 					for w := range n {
 						/*line along.go:111*/ all8_all[w] = t79_all[w]
@@ -7500,7 +7500,7 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 }
 
 func gpu_guessLanes(f_ gpu_single, p_ gpu_plain, b_ gpu_block, g_ gpu_guess, i_ int64, j_ int64, di_ int64, dj_ int64) gpu_guess {
-	/*line along.go:307*/ for ((i_ + (int64(3) * di_)) < b_.i1_) && ((j_ + (int64(3) * dj_)) < b_.j1_) {
+	/*line along.go:308*/ for ((i_ + (int64(3) * di_)) < b_.i1_) && ((j_ + (int64(3) * dj_)) < b_.j1_) {
 		x0_, y0_ := gpu_elementsAt(p_, b_, i_, j_)
 		x1_, y1_ := gpu_elementsAt(p_, b_, i_+di_, j_+dj_)
 		x2_, y2_ := gpu_elementsAt(p_, b_, i_+(int64(2)*di_), j_+(int64(2)*dj_))
@@ -7509,20 +7509,20 @@ func gpu_guessLanes(f_ gpu_single, p_ gpu_plain, b_ gpu_block, g_ gpu_guess, i_ 
 		g_ = gpu_plus(f_, p_, g_, x1_, y1_, b_.shift_, b_.mask_, true)
 		g_ = gpu_plus(f_, p_, g_, x2_, y2_, b_.shift_, b_.mask_, true)
 		g_ = gpu_plus(f_, p_, g_, x3_, y3_, b_.shift_, b_.mask_, true)
-		/*line along.go:307*/ t_ := i_ + (int64(4) * di_)
-		/*line along.go:307*/ t2_ := j_ + (int64(4) * dj_)
-		/*line along.go:307*/ i_ = t_
-		/*line along.go:307*/ j_ = t2_
+		/*line along.go:308*/ t_ := i_ + (int64(4) * di_)
+		/*line along.go:308*/ t2_ := j_ + (int64(4) * dj_)
+		/*line along.go:308*/ i_ = t_
+		/*line along.go:308*/ j_ = t2_
 	}
-	/*line along.go:317*/ for (i_ < b_.i1_) && (j_ < b_.j1_) {
+	/*line along.go:318*/ for (i_ < b_.i1_) && (j_ < b_.j1_) {
 		x_, y_ := gpu_elementsAt(p_, b_, i_, j_)
 		g_ = gpu_plus(f_, p_, g_, x_, y_, b_.shift_, b_.mask_, true)
-		/*line along.go:317*/ t11_ := i_ + di_
-		/*line along.go:317*/ t12_ := j_ + dj_
-		/*line along.go:317*/ i_ = t11_
-		/*line along.go:317*/ j_ = t12_
+		/*line along.go:318*/ t11_ := i_ + di_
+		/*line along.go:318*/ t12_ := j_ + dj_
+		/*line along.go:318*/ i_ = t11_
+		/*line along.go:318*/ j_ = t12_
 	}
-	/*line along.go:321*/ return g_
+	/*line along.go:322*/ return g_
 //line kernels_tandem.go:7527
 }
 
@@ -7679,8 +7679,8 @@ func gpu_topOf(f_ gpu_single, p_ gpu_plain, w_ gpu_window) int64 {
 }
 
 func gpu_extractFitting(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ int64, top_ int64) (gpu_extraction, int64) {
-	/*line along.go:245*/ var e_ gpu_extraction
-	/*line along.go:245*/ var rest_ int64
+	/*line along.go:246*/ var e_ gpu_extraction
+	/*line along.go:246*/ var rest_ int64
 	e_ = gpu_extract(gpu_used(top_))
 	for i_ := b_.i0_ + support.Div(l_, b_.lanes_); i_ < b_.i1_; i_ = i_ + support.Div(n_, b_.lanes_) {
 		for j_ := b_.j0_ + support.Rem(l_, b_.lanes_); j_ < b_.j1_; j_ = j_ + b_.lanes_ {
@@ -7697,7 +7697,7 @@ func gpu_extractFitting(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ 
 }
 
 func gpu_used(top_ int64) int64 {
-	/*line along.go:237*/ if top_ == int64(0) {
+	/*line along.go:238*/ if top_ == int64(0) {
 		return int64(1026)
 	}
 	return top_
@@ -7705,7 +7705,7 @@ func gpu_used(top_ int64) int64 {
 }
 
 func gpu_addRest(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ int64, top_ int64, words_ []int64) {
-//line along.go:262
+//line along.go:263
 	for i_ := b_.i0_ + support.Div(l_, b_.lanes_); i_ < b_.i1_; i_ = i_ + support.Div(n_, b_.lanes_) {
 		for j_ := b_.j0_ + support.Rem(l_, b_.lanes_); j_ < b_.j1_; j_ = j_ + b_.lanes_ {
 			x_, y_ := gpu_elementsAt(p_, b_, i_, j_)
@@ -7848,8 +7848,8 @@ func gpu_topOf_(f_ gpu_double, p_ gpu_plain, w_ gpu_window) int64 {
 }
 
 func gpu_extractFitting_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n_ int64, top_ int64) (gpu_extraction, int64) {
-	/*line along.go:245*/ var e_ gpu_extraction
-	/*line along.go:245*/ var rest_ int64
+	/*line along.go:246*/ var e_ gpu_extraction
+	/*line along.go:246*/ var rest_ int64
 	e_ = gpu_extract(gpu_used(top_))
 	for i_ := b_.i0_ + support.Div(l_, b_.lanes_); i_ < b_.i1_; i_ = i_ + support.Div(n_, b_.lanes_) {
 		for j_ := b_.j0_ + support.Rem(l_, b_.lanes_); j_ < b_.j1_; j_ = j_ + b_.lanes_ {
@@ -7866,7 +7866,7 @@ func gpu_extractFitting_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n
 }
 
 func gpu_addRest_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n_ int64, top_ int64, words_ []int64) {
-//line along.go:262
+//line along.go:263
 	for i_ := b_.i0_ + support.Div(l_, b_.lanes_); i_ < b_.i1_; i_ = i_ + support.Div(n_, b_.lanes_) {
 		for j_ := b_.j0_ + support.Rem(l_, b_.lanes_); j_ < b_.j1_; j_ = j_ + b_.lanes_ {
 			x_, y_ := gpu_elementsAt__(p_, b_, i_, j_)
@@ -7930,7 +7930,7 @@ func gpu_wordsOf_(f_ gpu_double) gpu_Place {
 }
 
 func gpu_guessLanes_(f_ gpu_single, p_ gpu_product, b_ gpu_block, g_ gpu_guess, i_ int64, j_ int64, di_ int64, dj_ int64) gpu_guess {
-	/*line along.go:307*/ for ((i_ + (int64(3) * di_)) < b_.i1_) && ((j_ + (int64(3) * dj_)) < b_.j1_) {
+	/*line along.go:308*/ for ((i_ + (int64(3) * di_)) < b_.i1_) && ((j_ + (int64(3) * dj_)) < b_.j1_) {
 		x0_, y0_ := gpu_elementsAt_(p_, b_, i_, j_)
 		x1_, y1_ := gpu_elementsAt_(p_, b_, i_+di_, j_+dj_)
 		x2_, y2_ := gpu_elementsAt_(p_, b_, i_+(int64(2)*di_), j_+(int64(2)*dj_))
@@ -7939,20 +7939,20 @@ func gpu_guessLanes_(f_ gpu_single, p_ gpu_product, b_ gpu_block, g_ gpu_guess, 
 		g_ = gpu_plus__(f_, p_, g_, x1_, y1_, b_.shift_, b_.mask_, true)
 		g_ = gpu_plus__(f_, p_, g_, x2_, y2_, b_.shift_, b_.mask_, true)
 		g_ = gpu_plus__(f_, p_, g_, x3_, y3_, b_.shift_, b_.mask_, true)
-		/*line along.go:307*/ t_ := i_ + (int64(4) * di_)
-		/*line along.go:307*/ t2_ := j_ + (int64(4) * dj_)
-		/*line along.go:307*/ i_ = t_
-		/*line along.go:307*/ j_ = t2_
+		/*line along.go:308*/ t_ := i_ + (int64(4) * di_)
+		/*line along.go:308*/ t2_ := j_ + (int64(4) * dj_)
+		/*line along.go:308*/ i_ = t_
+		/*line along.go:308*/ j_ = t2_
 	}
-	/*line along.go:317*/ for (i_ < b_.i1_) && (j_ < b_.j1_) {
+	/*line along.go:318*/ for (i_ < b_.i1_) && (j_ < b_.j1_) {
 		x_, y_ := gpu_elementsAt_(p_, b_, i_, j_)
 		g_ = gpu_plus__(f_, p_, g_, x_, y_, b_.shift_, b_.mask_, true)
-		/*line along.go:317*/ t11_ := i_ + di_
-		/*line along.go:317*/ t12_ := j_ + dj_
-		/*line along.go:317*/ i_ = t11_
-		/*line along.go:317*/ j_ = t12_
+		/*line along.go:318*/ t11_ := i_ + di_
+		/*line along.go:318*/ t12_ := j_ + dj_
+		/*line along.go:318*/ i_ = t11_
+		/*line along.go:318*/ j_ = t12_
 	}
-	/*line along.go:321*/ return g_
+	/*line along.go:322*/ return g_
 //line kernels_tandem.go:7957
 }
 
@@ -8052,8 +8052,8 @@ func gpu_topOf__(f_ gpu_single, p_ gpu_product, w_ gpu_window) int64 {
 }
 
 func gpu_extractFitting__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64, n_ int64, top_ int64) (gpu_extraction, int64) {
-	/*line along.go:245*/ var e_ gpu_extraction
-	/*line along.go:245*/ var rest_ int64
+	/*line along.go:246*/ var e_ gpu_extraction
+	/*line along.go:246*/ var rest_ int64
 	e_ = gpu_extract(gpu_used(top_))
 	for i_ := b_.i0_ + support.Div(l_, b_.lanes_); i_ < b_.i1_; i_ = i_ + support.Div(n_, b_.lanes_) {
 		for j_ := b_.j0_ + support.Rem(l_, b_.lanes_); j_ < b_.j1_; j_ = j_ + b_.lanes_ {
@@ -8070,7 +8070,7 @@ func gpu_extractFitting__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64,
 }
 
 func gpu_addRest__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64, n_ int64, top_ int64, words_ []int64) {
-//line along.go:262
+//line along.go:263
 	for i_ := b_.i0_ + support.Div(l_, b_.lanes_); i_ < b_.i1_; i_ = i_ + support.Div(n_, b_.lanes_) {
 		for j_ := b_.j0_ + support.Rem(l_, b_.lanes_); j_ < b_.j1_; j_ = j_ + b_.lanes_ {
 			x_, y_ := gpu_elementsAt_(p_, b_, i_, j_)
@@ -8175,8 +8175,8 @@ func gpu_topOf___(f_ gpu_double, p_ gpu_product, w_ gpu_window) int64 {
 }
 
 func gpu_extractFitting___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int64, n_ int64, top_ int64) (gpu_extraction, int64) {
-	/*line along.go:245*/ var e_ gpu_extraction
-	/*line along.go:245*/ var rest_ int64
+	/*line along.go:246*/ var e_ gpu_extraction
+	/*line along.go:246*/ var rest_ int64
 	e_ = gpu_extract(gpu_used(top_))
 	for i_ := b_.i0_ + support.Div(l_, b_.lanes_); i_ < b_.i1_; i_ = i_ + support.Div(n_, b_.lanes_) {
 		for j_ := b_.j0_ + support.Rem(l_, b_.lanes_); j_ < b_.j1_; j_ = j_ + b_.lanes_ {
@@ -8193,7 +8193,7 @@ func gpu_extractFitting___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int6
 }
 
 func gpu_addRest___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int64, n_ int64, top_ int64, words_ []int64) {
-//line along.go:262
+//line along.go:263
 	for i_ := b_.i0_ + support.Div(l_, b_.lanes_); i_ < b_.i1_; i_ = i_ + support.Div(n_, b_.lanes_) {
 		for j_ := b_.j0_ + support.Rem(l_, b_.lanes_); j_ < b_.j1_; j_ = j_ + b_.lanes_ {
 			x_, y_ := gpu_elementsAt___(p_, b_, i_, j_)
